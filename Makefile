@@ -1,0 +1,274 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+#
+# The build of Shoal. Everything is made under build/ ($(BUILD)); `make help` lists the targets.
+#
+#   BUILD=DIR    another build folder              SAN=1     ASan and UBSan, in build/san
+#   CFLAGS=...   appended to the project's own     WERROR=   warnings stay warnings
+#   prefix=DIR DESTDIR=DIR                         V=1       show the commands
+#
+# The interesting part is the kernels: core/kernel_cpu.c is one text that is compiled once for each combination of
+# instruction set, SIMD width, body count and propagator; build/kernel_table.c lists them for the engine.
+
+MAKEFLAGS += --no-builtin-rules
+.SUFFIXES:
+.DELETE_ON_ERROR:
+
+BUILD ?= build
+SAN ?=
+B := $(BUILD)$(if $(filter-out 0,$(SAN)),/san)
+
+ifeq ($(origin CC),default)
+CC := gcc
+endif
+AR ?= ar
+PKG_CONFIG ?= pkg-config
+prefix ?= /usr/local
+bindir ?= $(prefix)/bin
+libdir ?= $(prefix)/lib
+includedir ?= $(prefix)/include
+datadir ?= $(prefix)/share
+INSTALL ?= install
+
+VERSION := $(shell sed -n 's/^.define SHOAL_VERSION "\(.*\)"/\1/p' core/shoal.h)
+SOVERSION := $(firstword $(subst ., ,$(VERSION)))
+
+# ---- what to compile with ----------------------------------------------------------------------------------------------
+
+CC_MACHINE := $(firstword $(subst -, ,$(shell $(CC) -dumpmachine 2>/dev/null)))
+CC_MAJOR := $(firstword $(subst ., ,$(shell $(CC) -dumpversion 2>/dev/null)))
+# Warnings are errors with the compiler that the project is checked with; another one may know more warnings.
+WERROR ?= $(if $(filter 12,$(CC_MAJOR)),1,0)
+
+HDF5_MODULE := $(shell $(PKG_CONFIG) --exists hdf5 2>/dev/null && echo hdf5 || echo hdf5-serial)
+MODULES := gsl libconfig $(HDF5_MODULE)
+MODULE_CFLAGS := $(shell $(PKG_CONFIG) --cflags $(MODULES) 2>/dev/null)
+MODULE_LIBS := $(shell $(PKG_CONFIG) --libs $(MODULES) 2>/dev/null)
+CMOCKA_CFLAGS := $(shell $(PKG_CONFIG) --cflags cmocka 2>/dev/null)
+CMOCKA_LIBS := $(shell $(PKG_CONFIG) --libs cmocka 2>/dev/null || echo -lcmocka)
+
+SAN_FLAGS := $(if $(filter-out 0,$(SAN)),-fsanitize=address -fsanitize=undefined -fno-sanitize-recover=all -fno-omit-frame-pointer)
+WARNINGS := -Wall -Wextra -Wshadow -Wstrict-prototypes $(if $(filter-out 0,$(WERROR)),-Werror)
+HOST_FLAGS := -std=gnu11 -O2 -g $(WARNINGS) -ffp-contract=off -fopenmp -fPIC -Icore -I. $(MODULE_CFLAGS) $(SAN_FLAGS)
+# -Wno-maybe-uninitialized: a vector whose lanes are set one by one is taken for uninitialised.
+KERNEL_FLAGS := -std=gnu11 $(if $(SAN_FLAGS),-O1 -g,-O2) $(WARNINGS) -Wno-psabi -Wno-maybe-uninitialized \
+    -fno-math-errno -fno-trapping-math -ffp-contract=off -fPIC -Icore -I. $(SAN_FLAGS)
+LIBS := $(MODULE_LIBS) -fopenmp -ldl -lm
+DEP_FLAGS = -MMD -MP -MF $(@:.o=.d)
+
+Q := $(if $(filter-out 0,$(V)),,@)
+say = $(if $(filter-out 0,$(V)),,@printf '  %-7s %s\n' '$1' '$(patsubst $(BUILD)/%,%,$@)';)
+
+# As many jobs as cores when a goal that builds is asked for without -j.
+JOBS := $(shell nproc 2>/dev/null || echo 2)
+submake = $(MAKE) --no-print-directory $(if $(findstring jobserver,$(MAKEFLAGS)),,-j$(JOBS))
+
+# ---- sources -----------------------------------------------------------------------------------------------------------
+
+PROPAGATORS := $(shell sed -n 's/^PROPAGATOR(\([A-Za-z0-9_]*\)).*/\1/p' integrators/list.h 2>/dev/null)
+SOURCES := $(filter-out core/main.c core/kernel_cpu.c,$(wildcard core/*.c)) \
+    $(wildcard integrators/*.c gravitation/*.c gravitation/*/*.c monitors/*.c)
+TEXTS := $(wildcard core/lane.h core/kernel.h core/shoal.h) \
+    $(wildcard $(foreach d,core integrators gravitation gravitation/* monitors,$d/*.kern.h $d/list.h))
+TESTS := $(wildcard tests/test_*.c)
+TEST_SUPPORT := $(filter-out $(TESTS),$(wildcard tests/*.c))
+BENCHES := $(wildcard tests/bench/*.c)
+EXAMPLES := $(wildcard examples/*.c)
+
+# ---- kernels: ARCH_lLANES_nN_PROPAGATOR ----------------------------------------------------------------------------------
+
+ifeq ($(CC_MACHINE),x86_64)
+KERNEL_ARCHS ?= v3 v4
+KERNEL_TEST_LANES ?= 1 4 8
+else
+KERNEL_ARCHS ?= any
+KERNEL_TEST_LANES ?=
+endif
+KERNEL_N ?= 2 3 4 5 6 7 8 9
+arch_flags_v3 := -march=x86-64-v3
+arch_flags_v4 := -march=x86-64-v4 -mprefer-vector-width=512
+arch_flags_any :=
+arch_lanes_v3 := 4
+arch_lanes_v4 := 8
+arch_lanes_any := 1
+
+# The native width for each body count and for any; the other widths for any count only: they are there for tests.
+KERNELS := $(foreach p,$(PROPAGATORS),$(foreach a,$(KERNEL_ARCHS),\
+    $(foreach n,$(KERNEL_N) any,$a_l$(arch_lanes_$a)_n$n_$p) \
+    $(foreach l,$(filter-out $(arch_lanes_$a),$(KERNEL_TEST_LANES)),$a_l$l_nany_$p)))
+KERNEL_OBJECTS := $(KERNELS:%=$B/kernel/%.o)
+
+# ---- targets -------------------------------------------------------------------------------------------------------------
+
+OBJECTS := $(SOURCES:%.c=$B/%.o) $B/kernel_table.o $B/kernel_text.o $(KERNEL_OBJECTS)
+LIB := $B/libshoal.a
+SONAME := libshoal.so.$(SOVERSION)
+SO := $B/libshoal.so.$(VERSION)
+PROGRAM := $B/shoal
+TEST_PROGRAMS := $(TESTS:%.c=$B/%)
+BENCH_PROGRAMS := $(BENCHES:%.c=$B/%)
+EXAMPLE_PROGRAMS := $(EXAMPLES:%.c=$B/%)
+
+.PHONY: all parts lib program examples tests check check-gpu run-tests bench demo run-demo install uninstall bundle clean \
+    info deps help FORCE
+
+all:
+	@+$(submake) parts
+parts: lib program
+lib: $(LIB) $B/libshoal.so
+program: $(PROGRAM)
+examples: $(EXAMPLE_PROGRAMS)
+tests: $(TEST_PROGRAMS)
+
+$(LIB): $(OBJECTS) $B/objects
+	$(call say,AR)rm -f $@ && $(AR) rcs $@ $(OBJECTS)
+
+# The shared library exports exactly what the public header declares.
+$B/exports.map: core/shoal.h Makefile
+	$(Q)mkdir -p $(@D)
+	$(Q){ echo 'SHOAL_$(SOVERSION) {'; echo ' global:'; \
+	  sed -n '/^[a-z].*[( *]shoal_[a-z0-9_]*(/s/^[^(]*[ *]\(shoal_[a-z0-9_]*\)(.*/  \1;/p' core/shoal.h; \
+	  echo ' local: *;'; echo '};'; } > $@
+
+$(SO): $(OBJECTS) $B/objects $B/exports.map
+	$(call say,LINK)$(CC) -shared -Wl,-soname,$(SONAME) -Wl,--version-script=$B/exports.map $(SAN_FLAGS) $(CFLAGS) \
+	    $(LDFLAGS) -o $@ $(OBJECTS) $(LIBS)
+
+$B/libshoal.so: $(SO)
+	$(Q)ln -sf $(notdir $(SO)) $B/$(SONAME) && ln -sf $(SONAME) $@
+
+$(PROGRAM): $B/core/main.o $(LIB)
+	$(call say,LINK)$(CC) $(SAN_FLAGS) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LIBS)
+
+# What the compiler is told, kept in files that change only when it does: another CFLAGS or kernel list rebuilds what it must.
+remember = $(Q)mkdir -p $(@D); printf '%s\n' '$1' | cmp -s - $@ || printf '%s\n' '$1' > $@
+$B/flags: FORCE
+	$(call remember,$(CC) $(CC_MAJOR) $(HOST_FLAGS) $(CFLAGS) $(CPPFLAGS))
+$B/kernel/flags: FORCE
+	$(call remember,$(CC) $(CC_MAJOR) $(KERNEL_FLAGS) $(CFLAGS) $(CPPFLAGS))
+$B/kernel/list: FORCE
+	$(call remember,$(KERNELS) $(TEXTS))
+$B/objects: FORCE
+	$(call remember,$(OBJECTS))
+
+# Headers and libraries that are missing are named before the first compilation.
+$B/.complete: tools/deps
+	$(Q)CC='$(CC)' PKG_CONFIG='$(PKG_CONFIG)' tools/deps require build && mkdir -p $(@D) && touch $@
+
+$B/%.o: %.c $B/flags | $B/.complete
+	$(Q)mkdir -p $(@D)
+	$(call say,CC)$(CC) $(HOST_FLAGS) $(CMOCKA_CFLAGS) $(if $(filter tests/%,$<),-Itests) $(CPPFLAGS) $(CFLAGS) $(DEP_FLAGS) -c -o $@ $<
+
+define kernel_rule
+$B/kernel/$1_l$2_n$3_$4.o: core/kernel_cpu.c integrators/$4.kern.h $B/kernel/flags | $B/.complete
+	$$(call say,KERNEL)$$(CC) $$(KERNEL_FLAGS) $$(arch_flags_$1) -DLANES=$2 $$(if $$(filter-out any,$3),-DN_BODIES=$3) \
+	    -DPROPAGATOR=$4 -DSHOAL_KERNELS=shoal_kernels_$1_l$2_n$3_$4 -DSHOAL_ARCH=$1 \
+	    $$(CPPFLAGS) $$(CFLAGS) $$(DEP_FLAGS) -c -o $$@ $$<
+endef
+$(foreach p,$(PROPAGATORS),$(foreach a,$(KERNEL_ARCHS),\
+  $(foreach n,$(KERNEL_N) any,$(eval $(call kernel_rule,$a,$(arch_lanes_$a),$n,$p)))\
+  $(foreach l,$(filter-out $(arch_lanes_$a),$(KERNEL_TEST_LANES)),$(eval $(call kernel_rule,$a,$l,any,$p)))))
+
+$B/kernel_table.c: $B/kernel/list
+	$(Q){ echo '/* Made by the Makefile: every kernel set in this build. */'; \
+	  echo '#include "internal.h"'; echo '#include "kernel_cpu.h"'; echo; \
+	  printf 'extern const shoal_cpu_kernels shoal_kernels_%s;\n' $(KERNELS); echo; \
+	  echo 'const shoal_cpu_kernels *const shoal_cpu_kernel_table[] = {'; \
+	  printf '    &shoal_kernels_%s,\n' $(KERNELS); echo '    0,'; echo '};'; } > $@
+
+# The kernel text as data, for the compiler that runs on the user's machine.
+$B/kernel_text.c: $(TEXTS) $B/kernel/list
+	$(Q){ echo '/* Made by the Makefile: the kernel text. */'; echo '#include "internal.h"'; \
+	  i=0; for f in $(TEXTS); do echo "static const unsigned char text_$$i[] = {"; \
+	    od -An -v -tu1 "$$f" | sed 's/^ *//; s/  */,/g; s/$$/,/'; echo '0};'; i=$$((i + 1)); done; \
+	  echo 'const shoal_text shoal_texts[] = {'; \
+	  i=0; for f in $(TEXTS); do echo "    {\"$$f\", (const char *)text_$$i},"; i=$$((i + 1)); done; \
+	  echo '    {0, 0},'; echo '};'; } > $@
+
+$B/kernel_table.o $B/kernel_text.o: $B/%.o: $B/%.c $B/flags | $B/.complete
+	$(call say,CC)$(CC) $(HOST_FLAGS) $(CPPFLAGS) $(CFLAGS) $(DEP_FLAGS) -c -o $@ $<
+
+$(TEST_PROGRAMS): $B/tests/%: $B/tests/%.o $(TEST_SUPPORT:%.c=$B/%.o) $(LIB)
+	$(call say,LINK)$(CC) $(SAN_FLAGS) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(CMOCKA_LIBS) $(LIBS)
+
+$(BENCH_PROGRAMS) $(EXAMPLE_PROGRAMS): $B/%: $B/%.o $(LIB)
+	$(call say,LINK)$(CC) $(SAN_FLAGS) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LIBS)
+
+# Keep the objects of programs, or make deletes them as intermediate files.
+.SECONDARY:
+
+# ---- check, bench, demo ----------------------------------------------------------------------------------------------------
+# These start make a second time: what they install changes what pkg-config says.
+
+deps:
+	@CC='$(CC)' PKG_CONFIG='$(PKG_CONFIG)' tools/deps install check
+
+check check-gpu:
+	@CC='$(CC)' PKG_CONFIG='$(PKG_CONFIG)' tools/deps install check
+	@+$(submake) parts tests
+	@+$(if $(filter check-gpu,$@),SHOAL_TEST_GPU=1) CC='$(CC)' MAKE='$(MAKE)' tests/run $B
+
+bench:
+	@+$(submake) parts $(BENCH_PROGRAMS)
+	@$(PROGRAM) bench $(BENCH)
+
+# The demo compiles kernels for this machine's instruction set only; a later `make` adds the others.
+DEMO := $B/demo/sun_jupiter_saturn
+DEMO_ARCHS := $(if $(filter x86_64,$(CC_MACHINE)),$(if $(shell grep -m 1 avx512vl /proc/cpuinfo 2>/dev/null),v4,v3))
+demo:
+	@CC='$(CC)' PKG_CONFIG='$(PKG_CONFIG)' tools/deps install demo
+	@+$(submake) parts $(if $(DEMO_ARCHS),KERNEL_ARCHS=$(DEMO_ARCHS))
+	@mkdir -p $B/demo && rm -f $(DEMO).h5 $(DEMO).h5.journal $(DEMO).png
+	@$(PROGRAM) run configs/sun_jupiter_saturn.cfg output.file=$(DEMO).h5
+	@test -t 1 || $(PROGRAM) plot $(DEMO).h5
+
+# ---- install, bundle -------------------------------------------------------------------------------------------------------
+
+install: all
+	$(INSTALL) -d '$(DESTDIR)$(bindir)' '$(DESTDIR)$(libdir)/pkgconfig' '$(DESTDIR)$(includedir)' '$(DESTDIR)$(datadir)/shoal/configs'
+	$(INSTALL) -m 755 $(PROGRAM) '$(DESTDIR)$(bindir)/shoal'
+	$(INSTALL) -m 644 core/shoal.h '$(DESTDIR)$(includedir)/shoal.h'
+	$(INSTALL) -m 644 $(LIB) '$(DESTDIR)$(libdir)/libshoal.a'
+	$(INSTALL) -m 755 $(SO) '$(DESTDIR)$(libdir)/$(notdir $(SO))'
+	ln -sf $(notdir $(SO)) '$(DESTDIR)$(libdir)/$(SONAME)'
+	ln -sf $(SONAME) '$(DESTDIR)$(libdir)/libshoal.so'
+	$(INSTALL) -m 644 $(wildcard configs/*) '$(DESTDIR)$(datadir)/shoal/configs'
+	{ echo 'prefix=$(prefix)'; echo 'libdir=$(libdir)'; echo 'includedir=$(includedir)'; echo; echo 'Name: shoal'; \
+	  echo 'Description: ensembles of gravitational few-body systems'; echo 'Version: $(VERSION)'; \
+	  echo 'Requires.private: $(MODULES)'; echo 'Cflags: -I$${includedir}'; echo 'Libs: -L$${libdir} -lshoal'; \
+	  echo 'Libs.private: -fopenmp -ldl -lm'; } > '$(DESTDIR)$(libdir)/pkgconfig/shoal.pc'
+
+uninstall:
+	rm -f '$(DESTDIR)$(bindir)/shoal' '$(DESTDIR)$(includedir)/shoal.h' '$(DESTDIR)$(libdir)/libshoal.a' \
+	    '$(DESTDIR)$(libdir)/$(notdir $(SO))' '$(DESTDIR)$(libdir)/$(SONAME)' '$(DESTDIR)$(libdir)/libshoal.so' \
+	    '$(DESTDIR)$(libdir)/pkgconfig/shoal.pc'
+	rm -rf '$(DESTDIR)$(datadir)/shoal'
+
+# WITH_TESTS=1 puts the test programs and their data in as well, for a machine with a GPU and nothing else.
+bundle: all
+	@+$(if $(filter-out 0,$(WITH_TESTS)),$(submake) tests)
+	@CC='$(CC)' LDFLAGS='$(LDFLAGS)' SAN_FLAGS='$(SAN_FLAGS)' tools/bundle $B '$(VERSION)' '$(LIBS)' $(if $(filter-out 0,$(WITH_TESTS)),'$(CMOCKA_LIBS)')
+
+clean:
+	rm -rf $(BUILD)
+
+info: program
+	@$(PROGRAM) info
+
+print-%:
+	@echo '$($*)'
+
+help:
+	@echo 'make              the library, the shared library and the program, in $(BUILD)/ (needs no root)'
+	@echo 'make check        install what is missing, build, run every test'
+	@echo 'make check-gpu    the same; tests that need a GPU fail where there is none'
+	@echo 'make demo         install what is missing, build, map where Saturn could live'
+	@echo 'make bench        timings with checked answers (BENCH="CASE ... --csv")'
+	@echo 'make install      into prefix=$(prefix) (DESTDIR=); uninstall takes it out again'
+	@echo 'make bundle       a tarball with its libraries for machines that have none (WITH_TESTS=1: and the tests)'
+	@echo 'make examples     the programs of examples/'
+	@echo 'make info         what this build and this machine can do'
+	@echo 'make deps         install the packages that are needed'
+	@echo 'make clean        remove $(BUILD)/'
+	@echo 'also: V=1  SAN=1  BUILD=DIR  WERROR=  CFLAGS=...  KERNEL_ARCHS="v3"  KERNEL_N="2 3"  print-VARIABLE'
+
+-include $(OBJECTS:.o=.d) $B/core/main.d $(patsubst %.c,$B/%.d,$(TESTS) $(TEST_SUPPORT) $(BENCHES) $(EXAMPLES))

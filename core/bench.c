@@ -1,0 +1,309 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * bench.c: `shoal bench`: times the step loops on this machine, each answer checked before its time is printed.
+ *
+ * A case is PROPAGATOR-N: the ensemble of the Swarm-NG paper's section 5.1 (central mass 1, planets on circular orbits at a_i = 1.4^(i-1),
+ * planet mass 1e-3 for two planets, 1e-5 for more, so that all survive), every system with other phases, run inside the real loop: slices,
+ * outcomes, the ejection monitor. PROPAGATOR-N-bare is the same without outcomes and monitors. The step is 1e-3 for hermite4 and
+ * leapfrog and 2 pi / 40 for mvs.
+ *
+ * Checked: after the timed steps the relative energy error of every system is below the case's bound, every system is
+ * still running, and the states of the bare loop and of the run are the same bits.
+ */
+#include <argp.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "internal.h"
+
+typedef struct bench_case {
+    const char *propagator;
+    int n_planets;
+    double dt;
+    double error_bound;
+} bench_case;
+
+static const bench_case cases[] = {
+    {"hermite4", 2, 1e-3, 1e-11}, {"hermite4", 3, 1e-3, 1e-11},       {"hermite4", 4, 1e-3, 1e-11}, {"hermite4", 5, 1e-3, 1e-11},
+    {"hermite4", 7, 1e-3, 1e-11}, {"leapfrog", 2, 1e-3, 1e-5},        {"mvs", 1, M_PI / 20, 1e-5},  {"mvs", 2, M_PI / 20, 1e-4},
+    {"mvs", 4, M_PI / 20, 1e-5},  {"mvs", 8, M_PI / 20, 1e-5},
+};
+
+typedef struct bench_options {
+    const char *engine;
+    long systems;
+    int threads, lanes, csv, list;
+    long steps;
+    int compensated; /* -1: the propagator's default */
+    char **names;
+    int n_names;
+} bench_options;
+
+static double seconds_now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static shoal_status make_ensemble(shoal_context *context, const bench_case *c, long n_systems, shoal_ensemble **ensemble)
+{
+    const int n = c->n_planets + 1;
+    shoal_body bodies[16];
+    shoal_status status = shoal_ensemble_create(context, n_systems, n, ensemble);
+    for (long system = 0; !status && system < n_systems; system++) {
+        bodies[0] = (shoal_body){.m = 1};
+        double a = 1;
+        for (int i = 1; i < n; i++, a *= 1.4) {
+            const double phase = fmod(0.1 * (double)system, 2 * M_PI) * i + i, speed = sqrt(1 / a);
+            bodies[i] = (shoal_body){.m = c->n_planets > 2 ? 1e-5 : 1e-3,
+                                     .x = a * cos(phase),
+                                     .y = a * sin(phase),
+                                     .z = 0.01 * i,
+                                     .vx = -speed * sin(phase),
+                                     .vy = speed * cos(phase)};
+        }
+        status = shoal_ensemble_set_bodies(*ensemble, system, n, bodies);
+    }
+    return status;
+}
+
+typedef struct bench_row {
+    double steps, seconds, error;
+    uint64_t bits; /* of all final states */
+    char engine[16], plan[512];
+} bench_row;
+
+/* Largest relative energy error, and a fingerprint of all states (FNV-1a). */
+static void check_answer(const shoal_plan *plan, const shoal_ensemble *ensemble, shoal_ensemble *final, bench_row *row)
+{
+    const int n = ensemble->n_bodies;
+    row->bits = 0xcbf29ce484222325u;
+    row->error = 0;
+    for (long system = 0; system < ensemble->n_systems; system++) {
+        for (int body = 0; body < n; body++)
+            for (int q = 0; q < 6; q++) {
+                const double value = plan->args.snapshot[SHOAL_AT(system, 6 * body + q, 6 * n)];
+                uint64_t bits;
+                memcpy(&bits, &value, sizeof bits);
+                row->bits = (row->bits ^ bits) * 0x100000001b3u;
+                *shoal_ensemble_body(final, body, q, system) = value;
+            }
+        const double start = ensemble->energy_start[system];
+        const double error = fabs((shoal_ensemble_energy(final, system) - start) / start);
+        if (!(error <= row->error)) /* not a number counts */
+            row->error = error;
+    }
+}
+
+static shoal_status run_case(shoal_context *context, const bench_case *c, const bench_options *options, bool bare, double n_steps,
+                             bench_row *row)
+{
+    shoal_ensemble *ensemble = NULL, *final = NULL;
+    shoal_plan *plan = NULL;
+    const shoal_setting r_max = {"r_max", 1000, NULL}, compensated = {"compensated", options->compensated, NULL};
+    const shoal_monitor_options ejection = {"stop_on_ejection", &r_max, 1};
+    const shoal_options chosen = {.propagator = c->propagator,
+                                  .settings = &compensated,
+                                  .n_settings = options->compensated >= 0,
+                                  .monitors = &ejection,
+                                  .n_monitors = bare ? 0 : 1,
+                                  .engine = options->engine,
+                                  .threads = options->threads,
+                                  .lanes = options->lanes,
+                                  .dt = c->dt,
+                                  .t_end = 1e9};
+    shoal_status status = make_ensemble(context, c, options->systems, &ensemble);
+    if (!status)
+        status = make_ensemble(context, c, options->systems, &final);
+    if (!status)
+        status = shoal_plan_create(context, ensemble, &chosen, &plan);
+    if (status)
+        goto done;
+    /* one step first: loads, page faults and compiles are not what is timed */
+    long n_moved = 0;
+    const double t_end = (n_steps + 0.5) * c->dt;
+    if (bare) {
+        status = plan->engine_type->launch(plan->engine, SHOAL_BARE, plan->list, plan->n_list, 1);
+    } else {
+        plan->slice_steps = 1;
+        status = shoal_plan_slice(plan, t_end, &n_moved);
+    }
+    if (status)
+        goto done;
+    const double before = plan->system_steps, began = seconds_now();
+    if (bare) {
+        status = plan->engine_type->launch(plan->engine, SHOAL_BARE, plan->list, plan->n_list, n_steps - 1);
+        row->steps = (n_steps - 1) * (double)plan->n_list;
+    } else {
+        plan->slice_steps = (long)fmin(n_steps, 1000);
+        do
+            status = shoal_plan_slice(plan, t_end, &n_moved);
+        while (!status && n_moved > 0);
+        row->steps = plan->system_steps - before;
+    }
+    row->seconds = seconds_now() - began;
+    if (!status && plan->n_list != options->systems)
+        status = shoal_fail(context, SHOAL_E_INTERNAL, "%ld of %ld systems ended", options->systems - plan->n_list, options->systems);
+    for (long system = 0; bare && system < ensemble->n_systems; system++)
+        *shoal_ensemble_field(ensemble, SHOAL_SYS_STEP, system) = n_steps; /* the bare loop does not count */
+    if (!status)
+        status = shoal_plan_snapshot(plan, n_steps * c->dt, plan->list, plan->n_list);
+    if (status)
+        goto done;
+    check_answer(plan, ensemble, final, row);
+    snprintf(row->engine, sizeof row->engine, "%s", plan->engine_type->name);
+    snprintf(row->plan, sizeof row->plan, "%s", shoal_plan_line(plan));
+    if (!(row->error <= c->error_bound))
+        status = shoal_fail(context, SHOAL_E_INTERNAL, "energy error %g, expected at most %g", row->error, c->error_bound);
+done:
+    shoal_plan_destroy(&plan);
+    shoal_ensemble_destroy(&final);
+    shoal_ensemble_destroy(&ensemble);
+    return status;
+}
+
+static void case_name(const bench_case *c, bool bare, char *name, size_t size)
+{
+    if (strcmp(c->propagator, "mvs") == 0) /* as the field counts: planets */
+        snprintf(name, size, "mvs-%dp%s", c->n_planets, bare ? "-bare" : "");
+    else
+        snprintf(name, size, "%s-%d%s", c->propagator, c->n_planets + 1, bare ? "-bare" : "");
+}
+
+static bool wanted(const bench_options *options, const char *name)
+{
+    for (int i = 0; i < options->n_names; i++)
+        if (strcmp(options->names[i], name) == 0)
+            return true;
+    return options->n_names == 0;
+}
+
+static void print_row(const bench_options *options, const bench_case *c, const char *name, const bench_row *row)
+{
+    const double ns = 1e9 * row->seconds / row->steps;
+    if (options->csv)
+        printf("%s,%s,system,%d,%ld,%.0f,%.6f,%.5g,%.3e,\"%s\"\n", name, row->engine, c->n_planets + 1, options->systems, row->steps,
+               row->seconds, ns, row->error, row->plan);
+    else
+        printf("%-16s %-5s %8ld systems  %9.4g ns a system-step  %9.4g system-steps/s  error %.1e\n", name, row->engine,
+               options->systems, ns, 1e9 / ns, row->error);
+    fflush(stdout);
+}
+
+/* Both forms of a case, as far as they are wanted. The steps are chosen for about half a second. */
+static shoal_status bench(shoal_context *context, const bench_case *c, const bench_options *options)
+{
+    char name[2][64];
+    bench_row row[2] = {0};
+    bool run[2];
+    shoal_status status = SHOAL_OK;
+    for (int bare = 0; bare < 2; bare++) {
+        case_name(c, bare, name[bare], sizeof name[bare]);
+        run[bare] = wanted(options, name[bare]);
+    }
+    if (!run[0] && !run[1])
+        return SHOAL_OK;
+    double n_steps = options->steps;
+    if (n_steps == 0) {
+        bench_row probe = {0};
+        status = run_case(context, c, options, false, 51, &probe);
+        n_steps = fmin(fmax(100, floor(0.7 / (probe.seconds / 50 + 1e-9))), 100000);
+    }
+    for (int bare = 0; bare < 2 && !status; bare++) {
+        if (!run[bare])
+            continue;
+        status = run_case(context, c, options, bare, n_steps, &row[bare]);
+        if (!status)
+            print_row(options, c, name[bare], &row[bare]);
+    }
+    if (!status && run[0] && run[1] && row[0].bits != row[1].bits)
+        status = shoal_fail(context, SHOAL_E_INTERNAL, "%s: the run and the bare loop differ", name[0]);
+    return status;
+}
+
+static const struct argp_option argp_options[] = {
+    {"csv", 'c', 0, 0, "print case,engine,work_model,bodies,systems,steps,seconds,ns_per_system_step,error,plan", 0},
+    {"list", 'l', 0, 0, "list the cases", 0},
+    {"engine", 'e', "ENGINE", 0, "auto, cpu or cuda", 0},
+    {"systems", 's', "N", 0, "systems in the ensemble (default 4096)", 0},
+    {"threads", 't', "N", 0, "CPU threads (default: all)", 0},
+    {"steps", 'n', "N", 0, "steps a system (default: about half a second)", 0},
+    {"lanes", 'w', "N", 0, "CPU lanes (default: the machine's)", 0},
+    {"compensated", 'k', "0|1", 0, "compensated sums (default: the propagator's)", 0},
+    {0},
+};
+
+static error_t parse(int key, char *argument, struct argp_state *state)
+{
+    bench_options *options = state->input;
+    char *end = argument;
+    long number = argument && strchr("stnwk", key) ? strtol(argument, &end, 10) : 0;
+    if (argument && key && strchr("stnwk", key) && (*end || number < (key == 's' ? 1 : 0)))
+        argp_error(state, "--%c %s: expected a count", key, argument);
+    switch (key) {
+    case 'c': options->csv = 1; break;
+    case 'l': options->list = 1; break;
+    case 'e': options->engine = argument; break;
+    case 's': options->systems = number; break;
+    case 't': options->threads = (int)number; break;
+    case 'n': options->steps = number; break;
+    case 'w': options->lanes = (int)number; break;
+    case 'k': options->compensated = number != 0; break;
+    case ARGP_KEY_ARGS:
+        options->names = state->argv + state->next;
+        options->n_names = state->argc - state->next;
+        break;
+    case ARGP_KEY_NO_ARGS:
+    case ARGP_KEY_INIT:
+    case ARGP_KEY_FINI:
+    case ARGP_KEY_SUCCESS:
+    case ARGP_KEY_END: break;
+    default: return ARGP_ERR_UNKNOWN;
+    }
+    return 0;
+}
+
+int shoal_bench_main(int argc, char **argv)
+{
+    const struct argp argp = {argp_options, parse, "[CASE ...]", "Time the step loops, each answer checked.", 0, 0, 0};
+    bench_options options = {.systems = 4096, .compensated = -1};
+    char name[64];
+    argp_parse(&argp, argc, argv, 0, 0, &options);
+    for (int i = 0; i < options.n_names; i++) {
+        bool known = false;
+        for (int c = 0; c < 2 * SHOAL_COUNT(cases) && !known; c++) {
+            case_name(&cases[c / 2], c % 2, name, sizeof name);
+            known = strcmp(name, options.names[i]) == 0;
+        }
+        if (!known) {
+            fprintf(stderr, "shoal: bench: no case '%s' (`shoal bench --list` lists them)\n", options.names[i]);
+            return 2;
+        }
+    }
+    if (options.csv && !options.list)
+        puts("case,engine,work_model,bodies,systems,steps,seconds,ns_per_system_step,error,plan");
+    shoal_context *context;
+    if (shoal_context_create(&context))
+        return 1;
+    int failed = 0;
+    for (int c = 0; c < SHOAL_COUNT(cases); c++) {
+        if (options.list) {
+            for (int bare = 0; bare < 2; bare++) {
+                case_name(&cases[c], bare, name, sizeof name);
+                puts(name);
+            }
+            continue;
+        }
+        shoal_status status = bench(context, &cases[c], &options);
+        if (status) {
+            case_name(&cases[c], false, name, sizeof name);
+            fprintf(stderr, "shoal: bench %s: %s\n", name, shoal_context_message(context));
+            failed = status == SHOAL_E_UNSUPPORTED ? 3 : 1;
+        }
+    }
+    shoal_context_destroy(&context);
+    return failed;
+}

@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * engine_cpu.c: runs the kernels compiled ahead of time (kernel_cpu.c) on SIMD lanes and OpenMP threads. The arrays stay where the plan
+ * has them; a group of lanes takes its systems from the index list, so that stopped systems cost nothing.
+ */
+#include <omp.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "internal.h"
+#include "kernel_cpu.h"
+
+struct shoal_engine {
+    shoal_context *context;
+    shoal_kernel_args args;
+    const shoal_cpu_kernels *kernels;
+    int threads;
+};
+
+/* The best instruction set of this machine that kernels exist for. */
+static const char *cpu_arch(void)
+{
+#if defined(__x86_64__)
+    __builtin_cpu_init();
+    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq") &&
+        __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512cd"))
+        return "v4";
+    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("bmi2"))
+        return "v3";
+#endif
+    return "any";
+}
+
+static bool arch_runs(const char *arch)
+{
+    const char *best = cpu_arch();
+    return strcmp(arch, best) == 0 || strcmp(arch, "any") == 0 || (strcmp(best, "v4") == 0 && strcmp(arch, "v3") == 0);
+}
+
+/* SHOAL_CPU_ARCH=v3 asks for less than the machine has (to compare the two). */
+static const char *wanted_arch(void)
+{
+    const char *wanted = getenv("SHOAL_CPU_ARCH");
+    return wanted && arch_runs(wanted) ? wanted : cpu_arch();
+}
+
+/* The kernels for a choice: a fixed body count beats any, the widest lanes beat narrower ones. */
+static const shoal_cpu_kernels *find_kernels(const shoal_kernel_choice *choice)
+{
+    const shoal_cpu_kernels *best = NULL;
+    const char *arch = wanted_arch();
+    for (int i = 0; shoal_cpu_kernel_table[i]; i++) {
+        const shoal_cpu_kernels *c = shoal_cpu_kernel_table[i];
+        bool fits = strcmp(c->arch, arch) == 0 && strcmp(c->propagator, choice->propagator->name) == 0 &&
+                    (c->n_bodies == 0 || (c->n_bodies == choice->n_bodies && choice->form == SHOAL_FORM_PAIRS)) &&
+                    (choice->lanes == 0 || c->lanes == choice->lanes);
+        if (fits && (!best || c->lanes > best->lanes || (c->lanes == best->lanes && c->n_bodies > best->n_bodies)))
+            best = c;
+    }
+    return best;
+}
+
+static int native_lanes(void)
+{
+    const char *arch = wanted_arch();
+    return strcmp(arch, "v4") == 0 ? 8 : strcmp(arch, "v3") == 0 ? 4 : 1;
+}
+
+static const char *cpu_missing(void)
+{
+    return NULL;
+}
+
+static shoal_status cpu_create(shoal_context *context, const shoal_kernel_choice *choice, const shoal_kernel_args *args,
+                               long n_systems, shoal_engine **engine, char *line, size_t line_size)
+{
+    (void)n_systems;
+    *engine = NULL;
+    shoal_kernel_choice wanted = *choice;
+    if (wanted.lanes == 0)
+        wanted.lanes = native_lanes();
+    const shoal_cpu_kernels *kernels = find_kernels(&wanted);
+    if (!kernels)
+        return shoal_fail(context, SHOAL_E_UNSUPPORTED, "no CPU kernels of %s with %d lanes for %s in this build",
+                          choice->propagator->name, wanted.lanes, wanted_arch());
+    shoal_engine *e = calloc(1, sizeof *e);
+    if (!e)
+        return shoal_fail(context, SHOAL_E_MEMORY, "out of memory");
+    e->context = context;
+    e->args = *args;
+    e->kernels = kernels;
+    e->threads = choice->threads > 0 ? choice->threads : omp_get_max_threads();
+    char bodies[16] = "any";
+    if (kernels->n_bodies)
+        snprintf(bodies, sizeof bodies, "%d", kernels->n_bodies);
+    snprintf(line, line_size, "cpu: %s, %d lanes, %d thread%s, kernels for n = %s", kernels->arch, kernels->lanes, e->threads,
+             e->threads == 1 ? "" : "s", bodies);
+    *engine = e;
+    return SHOAL_OK;
+}
+
+static void cpu_destroy(shoal_engine **engine)
+{
+    free(*engine);
+    *engine = NULL;
+}
+
+static shoal_status cpu_copy(shoal_engine *engine, int arrays)
+{
+    (void)engine;
+    (void)arrays; /* the kernels work on the plan's own arrays */
+    return SHOAL_OK;
+}
+
+static shoal_status cpu_launch(shoal_engine *engine, shoal_kernel_entry entry, const int *list, long n_list, double slice_steps)
+{
+    shoal_kernel_args args = engine->args;
+    args.list = list;
+    args.n_list = n_list;
+    args.slice_steps = slice_steps;
+    shoal_cpu_kernel *kernel = engine->kernels->entry[entry];
+    const long lanes = engine->kernels->lanes, n_groups = (n_list + lanes - 1) / lanes;
+#pragma omp parallel for schedule(dynamic, 1) num_threads(engine->threads)
+    for (long group = 0; group < n_groups; group++) {
+        long first = group * lanes, last = first + lanes < n_list ? first + lanes : n_list;
+        kernel(&args, first, last);
+    }
+    return SHOAL_OK;
+}
+
+const shoal_engine_type shoal_engine_cpu = {
+    .name = "cpu",
+    .missing = cpu_missing,
+    .create = cpu_create,
+    .destroy = cpu_destroy,
+    .upload = cpu_copy,
+    .download = cpu_copy,
+    .launch = cpu_launch,
+};
+
+void shoal_engine_cpu_info(FILE *out)
+{
+    int n_kernels = 0;
+    while (shoal_cpu_kernel_table[n_kernels])
+        n_kernels++;
+    fprintf(out, "cpu     %ld processors online, %d threads by default; instruction set %s (%d doubles a lane group); %d kernel sets\n",
+            sysconf(_SC_NPROCESSORS_ONLN), omp_get_max_threads(), wanted_arch(), native_lanes(), n_kernels);
+}

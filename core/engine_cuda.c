@@ -1,0 +1,491 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * engine_cuda.c: the engine that runs the kernels on an NVIDIA GPU, one thread a system.
+ *
+ * Plain C11: the CUDA driver library is opened at run time and declared here as far as it is used, so that one binary
+ * runs with and without a GPU. Kernels come from jit.c. The five arrays of shoal_kernel_args and the index list live
+ * on the device; the plan says when an array moves. Large host arrays are page-locked where that succeeds, which only
+ * makes copies faster.
+ *
+ * The device is the first one that the driver shows; CUDA_VISIBLE_DEVICES chooses another.
+ */
+#include <dlfcn.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "internal.h"
+
+/* ---- the driver, own declarations -------------------------------------------------------------------------------- */
+
+typedef unsigned long long device_pointer;
+typedef struct cuda_context *cuda_context;
+typedef struct cuda_module *cuda_module;
+typedef struct cuda_function *cuda_function;
+
+/* CUdevice_attribute */
+enum { ATTRIBUTE_MULTIPROCESSORS = 16, ATTRIBUTE_MAJOR = 75, ATTRIBUTE_MINOR = 76 };
+
+struct driver {
+    int (*init)(unsigned flags);
+    int (*version)(int *version);
+    int (*error_name)(int result, const char **name);
+    int (*error_string)(int result, const char **text);
+    int (*device_count)(int *n);
+    int (*device)(int *device, int index);
+    int (*device_name)(char *name, int size, int device);
+    int (*device_memory)(size_t *size, int device);
+    int (*device_attribute)(int *value, int attribute, int device);
+    int (*context_retain)(cuda_context *context, int device);
+    int (*context_release)(int device);
+    int (*context_push)(cuda_context context);
+    int (*context_pop)(cuda_context *context);
+    int (*synchronize)(void);
+    int (*memory_free)(size_t *available, size_t *total);
+    int (*module_load)(cuda_module *module, const void *image);
+    int (*module_unload)(cuda_module module);
+    int (*module_function)(cuda_function *function, cuda_module module, const char *name);
+    int (*allocate)(device_pointer *pointer, size_t size);
+    int (*release)(device_pointer pointer);
+    int (*clear)(device_pointer pointer, unsigned char value, size_t size);
+    int (*to_device)(device_pointer to, const void *from, size_t size);
+    int (*to_host)(void *to, device_pointer from, size_t size);
+    int (*host_register)(void *pointer, size_t size, unsigned flags);
+    int (*host_unregister)(void *pointer);
+    int (*launch)(cuda_function function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x,
+                  unsigned block_y, unsigned block_z, unsigned shared, void *stream, void **arguments, void **extra);
+};
+
+/* The names carry the version of the interface that the declarations above are of. */
+static const struct {
+    const char *name;
+    size_t offset;
+} driver_symbols[] = {
+    {"cuInit", offsetof(struct driver, init)},
+    {"cuDriverGetVersion", offsetof(struct driver, version)},
+    {"cuGetErrorName", offsetof(struct driver, error_name)},
+    {"cuGetErrorString", offsetof(struct driver, error_string)},
+    {"cuDeviceGetCount", offsetof(struct driver, device_count)},
+    {"cuDeviceGet", offsetof(struct driver, device)},
+    {"cuDeviceGetName", offsetof(struct driver, device_name)},
+    {"cuDeviceTotalMem_v2", offsetof(struct driver, device_memory)},
+    {"cuDeviceGetAttribute", offsetof(struct driver, device_attribute)},
+    {"cuDevicePrimaryCtxRetain", offsetof(struct driver, context_retain)},
+    {"cuDevicePrimaryCtxRelease_v2", offsetof(struct driver, context_release)},
+    {"cuCtxPushCurrent_v2", offsetof(struct driver, context_push)},
+    {"cuCtxPopCurrent_v2", offsetof(struct driver, context_pop)},
+    {"cuCtxSynchronize", offsetof(struct driver, synchronize)},
+    {"cuMemGetInfo_v2", offsetof(struct driver, memory_free)},
+    {"cuModuleLoadData", offsetof(struct driver, module_load)},
+    {"cuModuleUnload", offsetof(struct driver, module_unload)},
+    {"cuModuleGetFunction", offsetof(struct driver, module_function)},
+    {"cuMemAlloc_v2", offsetof(struct driver, allocate)},
+    {"cuMemFree_v2", offsetof(struct driver, release)},
+    {"cuMemsetD8_v2", offsetof(struct driver, clear)},
+    {"cuMemcpyHtoD_v2", offsetof(struct driver, to_device)},
+    {"cuMemcpyDtoH_v2", offsetof(struct driver, to_host)},
+    {"cuMemHostRegister_v2", offsetof(struct driver, host_register)},
+    {"cuMemHostUnregister", offsetof(struct driver, host_unregister)},
+    {"cuLaunchKernel", offsetof(struct driver, launch)},
+};
+
+/* Open the driver and initialise it; NULL, or what is missing. The library stays loaded (NODELETE), so this is cheap
+ * a second time and keeps no state here. */
+static const char *driver_open(struct driver *driver)
+{
+    static const char *const names[] = {"libcuda.so.1", "libcuda.so"};
+    void *library = NULL;
+    for (int i = 0; i < SHOAL_COUNT(names) && !library; i++)
+        library = dlopen(names[i], RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
+    if (!library)
+        return "no NVIDIA driver (libcuda.so.1) on this machine";
+    bool complete = true;
+    for (int i = 0; i < SHOAL_COUNT(driver_symbols); i++) {
+        void *symbol = dlsym(library, driver_symbols[i].name);
+        complete = complete && symbol;
+        memcpy((char *)driver + driver_symbols[i].offset, &symbol, sizeof symbol);
+    }
+    dlclose(library);
+    if (!complete)
+        return "the NVIDIA driver (libcuda.so.1) is too old: it needs CUDA 11 or newer";
+    int n = 0;
+    if (driver->init(0) != 0 || driver->device_count(&n) != 0 || n < 1)
+        return "no CUDA device";
+    return NULL;
+}
+
+static const char *cuda_missing(void)
+{
+    struct driver driver;
+    const char *missing = driver_open(&driver);
+    return missing ? missing : shoal_jit_missing();
+}
+
+/* ---- the engine -------------------------------------------------------------------------------------------------- */
+
+enum { N_ARRAYS = 5 };
+
+/* One of the arrays of shoal_kernel_args. */
+struct array {
+    const char *name;
+    double *host;
+    device_pointer device;
+    size_t size; /* bytes */
+    bool locked; /* page-locked by us */
+};
+
+struct shoal_engine {
+    shoal_context *context;
+    struct driver driver;
+    int device;
+    cuda_context cuda;      /* the device's primary context, retained */
+    shoal_kernel_choice choice;
+    int arch, version;      /* of the device and of the driver */
+    cuda_module module[SHOAL_KERNEL_ENTRIES]; /* each entry's, NULL = not loaded; shared ones stand at their first entry */
+    cuda_function function[SHOAL_KERNEL_ENTRIES];
+    struct array array[N_ARRAYS]; /* in the order of the SHOAL_ARRAY_ bits */
+    device_pointer list;
+    long n_systems;
+    int block;
+    shoal_kernel_args args; /* with device pointers */
+};
+
+/* Store the message of a failed driver call. */
+static shoal_status cuda_fail(shoal_engine *engine, int result, const char *what)
+{
+    const char *name = NULL, *text = NULL;
+    if (engine->driver.error_name(result, &name) != 0 || !name)
+        name = "an unknown CUDA error";
+    if (engine->driver.error_string(result, &text) != 0 || !text)
+        text = "no description";
+    return shoal_fail(engine->context, SHOAL_E_DEVICE, "%s failed: %s (%d): %s", what, name, result, text);
+}
+
+/* Make the engine's device current for this thread; every entry of the engine is between enter and leave, so that a
+ * caller who uses CUDA for other things finds his own context again. */
+static shoal_status cuda_enter(shoal_engine *engine)
+{
+    int result = engine->driver.context_push(engine->cuda);
+    return result ? cuda_fail(engine, result, "switching to the GPU") : SHOAL_OK;
+}
+
+static void cuda_leave(shoal_engine *engine)
+{
+    cuda_context ours;
+    (void)engine->driver.context_pop(&ours);
+}
+
+static void arrays_describe(shoal_engine *engine, const shoal_kernel_choice *choice, const shoal_kernel_args *args)
+{
+    const size_t n_chunks = ((size_t)engine->n_systems + SHOAL_CHUNK - 1) / SHOAL_CHUNK;
+    const size_t n = (size_t)choice->n_bodies;
+    const struct {
+        const char *name;
+        double *host;
+        size_t n_slots;
+    } shape[N_ARRAYS] = {
+        {"bodies", args->bodies, n * SHOAL_QUANTITIES},
+        {"systems", args->systems, SHOAL_SYS_FIELDS},
+        {"native", args->native, n * (size_t)choice->propagator->n_slots},
+        {"watch", args->watch, (size_t)args->n_watch},
+        {"snapshot", args->snapshot, n * 6},
+    };
+    for (int i = 0; i < N_ARRAYS; i++) {
+        engine->array[i].name = shape[i].name;
+        engine->array[i].host = shape[i].host;
+        engine->array[i].size = shape[i].host ? n_chunks * shape[i].n_slots * SHOAL_CHUNK * sizeof(double) : 0;
+    }
+}
+
+/*
+ * Page-lock the large host arrays. Locking covers whole pages, and a copy from memory that is locked in part is an
+ * error to the driver, so an array that shares a page with another one stays as it is.
+ */
+static void arrays_lock(shoal_engine *engine)
+{
+    const size_t large = 1 << 20, page = (size_t)sysconf(_SC_PAGESIZE);
+    for (int i = 0; i < N_ARRAYS; i++) {
+        struct array *array = &engine->array[i];
+        uintptr_t first = (uintptr_t)array->host / page, last = ((uintptr_t)array->host + array->size) / page;
+        bool alone = array->size >= large;
+        for (int k = 0; k < N_ARRAYS; k++) {
+            uintptr_t other = (uintptr_t)engine->array[k].host;
+            if (k != i && engine->array[k].size && other / page <= last &&
+                (other + engine->array[k].size) / page >= first)
+                alone = false;
+        }
+        array->locked = alone && engine->driver.host_register(array->host, array->size, 0) == 0;
+    }
+}
+
+/* Device memory for the arrays and the list, zeroed: padding lanes are read by nobody, but a tool would complain. */
+static shoal_status arrays_allocate(shoal_engine *engine)
+{
+    struct driver *driver = &engine->driver;
+    const size_t list_size = (size_t)engine->n_systems * sizeof(int);
+    size_t total = list_size;
+    for (int i = 0; i < N_ARRAYS; i++)
+        total += engine->array[i].size;
+    int result = driver->allocate(&engine->list, list_size);
+    for (int i = 0; i < N_ARRAYS && result == 0; i++) {
+        struct array *array = &engine->array[i];
+        if (!array->size)
+            continue;
+        result = driver->allocate(&array->device, array->size);
+        if (result == 0)
+            result = driver->clear(array->device, 0, array->size);
+    }
+    if (result) {
+        char what[160];
+        size_t available = 0, all = 0;
+        (void)driver->memory_free(&available, &all);
+        snprintf(what, sizeof what, "allocating %.0f MiB of GPU memory for %ld systems (%.0f MiB of %.0f are free)",
+                 (double)total / 1048576.0, engine->n_systems, (double)available / 1048576.0, (double)all / 1048576.0);
+        return cuda_fail(engine, result, what);
+    }
+    return SHOAL_OK;
+}
+
+/* A device pointer as the kernel arguments hold it. */
+static double *as_argument(device_pointer pointer)
+{
+    return (double *)(uintptr_t)pointer;
+}
+
+static void cuda_destroy(shoal_engine **engine)
+{
+    shoal_engine *old = *engine;
+    *engine = NULL;
+    if (!old)
+        return;
+    if (old->cuda) {
+        struct driver *driver = &old->driver;
+        (void)driver->context_push(old->cuda);
+        for (int i = 0; i < N_ARRAYS; i++) {
+            if (old->array[i].locked)
+                (void)driver->host_unregister(old->array[i].host);
+            if (old->array[i].device)
+                (void)driver->release(old->array[i].device);
+        }
+        if (old->list)
+            (void)driver->release(old->list);
+        for (int i = 0; i < SHOAL_KERNEL_ENTRIES; i++)
+            if (old->module[i])
+                (void)driver->module_unload(old->module[i]);
+        cuda_leave(old);
+        (void)driver->context_release(old->device);
+    }
+    free(old);
+}
+
+/* Compile some entries and load them; *usage, if asked for, of SHOAL_INTEGRATE. The device's context is current. */
+static shoal_status kernels_load(shoal_engine *engine, int entries, shoal_kernel_usage *usage)
+{
+    struct driver *driver = &engine->driver;
+    cuda_module *module = &engine->module[__builtin_ctz((unsigned)entries)];
+    shoal_cubin cubin;
+    shoal_status status =
+        shoal_jit_compile(engine->context, &engine->choice, entries, engine->arch, engine->version, &cubin);
+    if (status != SHOAL_OK)
+        return status;
+    int result = driver->module_load(module, cubin.image);
+    if (result) {
+        *module = NULL;
+        status = cuda_fail(engine, result, "loading the compiled kernel (is NVRTC newer than the driver?)");
+    }
+    for (int i = 0; i < SHOAL_KERNEL_ENTRIES && status == SHOAL_OK; i++) {
+        if (!(entries >> i & 1))
+            continue;
+        result = driver->module_function(&engine->function[i], *module, shoal_kernel_entry_name(i));
+        if (result)
+            status = cuda_fail(engine, result, "finding a kernel in the compiled module");
+    }
+    engine->block = cubin.block;
+    if (usage)
+        *usage = cubin.usage[SHOAL_INTEGRATE];
+    shoal_cubin_release(&cubin);
+    return status;
+}
+
+static shoal_status cuda_create(shoal_context *context, const shoal_kernel_choice *choice,
+                                const shoal_kernel_args *args, long n_systems, shoal_engine **engine, char *line,
+                                size_t line_size)
+{
+    *engine = NULL;
+    const char *missing = cuda_missing();
+    if (missing)
+        return shoal_fail(context, SHOAL_E_UNSUPPORTED, "%s", missing);
+
+    shoal_engine *new = calloc(1, sizeof *new);
+    if (!new)
+        return shoal_fail(context, SHOAL_E_MEMORY, "no memory for the CUDA engine");
+    new->context = context;
+    new->n_systems = n_systems;
+    new->args = *args;
+    new->choice = *choice;
+    struct driver *driver = &new->driver;
+    bool entered = false;
+    int major = 0, minor = 0, n_multiprocessors = 0, result;
+    shoal_kernel_usage usage;
+    char name[128] = "";
+    shoal_status status = SHOAL_E_UNSUPPORTED;
+
+    missing = driver_open(driver);
+    if (missing) {
+        shoal_fail(context, status, "%s", missing);
+        goto fail;
+    }
+    if ((result = driver->version(&new->version)) != 0 || (result = driver->device(&new->device, 0)) != 0 ||
+        (result = driver->device_name(name, sizeof name, new->device)) != 0 ||
+        (result = driver->device_attribute(&major, ATTRIBUTE_MAJOR, new->device)) != 0 ||
+        (result = driver->device_attribute(&minor, ATTRIBUTE_MINOR, new->device)) != 0 ||
+        (result = driver->device_attribute(&n_multiprocessors, ATTRIBUTE_MULTIPROCESSORS, new->device)) != 0) {
+        status = cuda_fail(new, result, "asking the driver about the GPU");
+        goto fail;
+    }
+    new->arch = 10 * major + minor;
+    if ((result = driver->context_retain(&new->cuda, new->device)) != 0) {
+        new->cuda = NULL;
+        status = cuda_fail(new, result, "opening the GPU");
+        goto fail;
+    }
+    if ((status = cuda_enter(new)) != SHOAL_OK)
+        goto fail;
+    entered = true;
+    if ((status = kernels_load(new, SHOAL_ONCE_ENTRIES, NULL)) != SHOAL_OK ||
+        (status = kernels_load(new, 1 << SHOAL_INTEGRATE, &usage)) != SHOAL_OK)
+        goto fail;
+    arrays_describe(new, choice, args);
+    if ((status = arrays_allocate(new)) != SHOAL_OK)
+        goto fail;
+    arrays_lock(new);
+    new->args.list = (const int *)(uintptr_t)new->list;
+    new->args.bodies = as_argument(new->array[0].device);
+    new->args.systems = as_argument(new->array[1].device);
+    new->args.native = as_argument(new->array[2].device);
+    new->args.watch = as_argument(new->array[3].device);
+    new->args.snapshot = as_argument(new->array[4].device);
+
+    snprintf(line, line_size,
+             "cuda: %s (sm_%d%d, %d multiprocessors), one thread a system, block %d, %d registers, %d bytes spilled",
+             name, major, minor, n_multiprocessors, new->block, usage.registers, usage.spill_bytes);
+    cuda_leave(new);
+    *engine = new;
+    return SHOAL_OK;
+
+fail:
+    if (entered)
+        cuda_leave(new);
+    cuda_destroy(&new);
+    return status;
+}
+
+static shoal_status cuda_copy(shoal_engine *engine, int arrays, bool to_device)
+{
+    shoal_status status = cuda_enter(engine);
+    if (status != SHOAL_OK)
+        return status;
+    for (int i = 0; i < N_ARRAYS && status == SHOAL_OK; i++) {
+        struct array *array = &engine->array[i];
+        if (!(arrays >> i & 1) || !array->size)
+            continue;
+        int result = to_device ? engine->driver.to_device(array->device, array->host, array->size)
+                               : engine->driver.to_host(array->host, array->device, array->size);
+        if (result) {
+            char what[128];
+            snprintf(what, sizeof what, "copying the array '%s' (%zu bytes) %s the GPU", array->name, array->size,
+                     to_device ? "to" : "from");
+            status = cuda_fail(engine, result, what);
+        }
+    }
+    cuda_leave(engine);
+    return status;
+}
+
+static shoal_status cuda_upload(shoal_engine *engine, int arrays)
+{
+    return cuda_copy(engine, arrays, true);
+}
+
+static shoal_status cuda_download(shoal_engine *engine, int arrays)
+{
+    return cuda_copy(engine, arrays, false);
+}
+
+static shoal_status cuda_launch(shoal_engine *engine, shoal_kernel_entry entry, const int *list, long n_list,
+                                double slice_steps)
+{
+    if (n_list < 1)
+        return SHOAL_OK;
+    if (n_list > engine->n_systems)
+        return shoal_fail(engine->context, SHOAL_E_INTERNAL, "a list of %ld systems of %ld", n_list, engine->n_systems);
+    shoal_status status = cuda_enter(engine);
+    if (status != SHOAL_OK)
+        return status;
+
+    struct driver *driver = &engine->driver;
+    if (!engine->function[entry] && (status = kernels_load(engine, 1 << entry, NULL)) != SHOAL_OK) {
+        cuda_leave(engine);
+        return status;
+    }
+    const char *what = "copying the list of systems to the GPU";
+    int result = driver->to_device(engine->list, list, (size_t)n_list * sizeof *list);
+    if (result == 0) {
+        const unsigned n_blocks = (unsigned)((n_list + engine->block - 1) / engine->block);
+        void *arguments[] = {&engine->args};
+        engine->args.n_list = n_list;
+        engine->args.slice_steps = slice_steps;
+        what = shoal_kernel_entry_name(entry);
+        result = driver->launch(engine->function[entry], n_blocks, 1, 1, (unsigned)engine->block, 1, 1, 0, NULL,
+                                arguments, NULL);
+    }
+    if (result == 0)
+        result = driver->synchronize();
+    if (result)
+        status = cuda_fail(engine, result, what);
+    cuda_leave(engine);
+    return status;
+}
+
+const shoal_engine_type shoal_engine_cuda = {
+    .name = "cuda",
+    .missing = cuda_missing,
+    .create = cuda_create,
+    .destroy = cuda_destroy,
+    .upload = cuda_upload,
+    .download = cuda_download,
+    .launch = cuda_launch,
+};
+
+/* ---- information ------------------------------------------------------------------------------------------------- */
+
+void shoal_engine_cuda_info(FILE *out)
+{
+    struct driver driver;
+    const char *missing = driver_open(&driver);
+    if (missing) {
+        fprintf(out, "cuda: not available: %s\n", missing);
+    } else {
+        int version = 0, n = 0;
+        (void)driver.version(&version);
+        (void)driver.device_count(&n);
+        fprintf(out, "cuda: driver for CUDA %d.%d, %d device%s\n", version / 1000, version % 1000 / 10, n,
+                n == 1 ? "" : "s");
+        for (int i = 0; i < n; i++) {
+            int device, major = 0, minor = 0, n_multiprocessors = 0;
+            size_t memory = 0;
+            char name[128] = "?";
+            if (driver.device(&device, i) != 0)
+                continue;
+            (void)driver.device_name(name, sizeof name, device);
+            (void)driver.device_memory(&memory, device);
+            (void)driver.device_attribute(&major, ATTRIBUTE_MAJOR, device);
+            (void)driver.device_attribute(&minor, ATTRIBUTE_MINOR, device);
+            (void)driver.device_attribute(&n_multiprocessors, ATTRIBUTE_MULTIPROCESSORS, device);
+            fprintf(out, "  device %d: %s, %.1f GiB, %d multiprocessors, sm_%d%d%s\n", i, name,
+                    (double)memory / 1073741824.0, n_multiprocessors, major, minor, i == 0 ? "" : " (not used)");
+        }
+    }
+    shoal_jit_info(out);
+}

@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * help.c: `shoal list` and `shoal explain`, written from the tables that check the config: plugs and their parameters,
+ * keys of a config file. Defaults and bounds are shown in AU, Msun, yr and degrees.
+ */
+#define _GNU_SOURCE 1
+#include <string.h>
+
+#include "config.h"
+
+#define MAX_NAMES 256
+
+/* The units in which the help speaks. */
+static shoal_status help_units(shoal_context *context, shoal_config *config)
+{
+    *config = (shoal_config){ .context = context, .path = "", .angle = M_PI / 180, .angle_name = "deg" };
+    return shoal_units_init(context, "AU", "Msun", "yr", NAN, &config->units);
+}
+
+/* The default of a row: a word, a number in the help's units, or that there is none. */
+static void print_default(const shoal_config *config, const char *otherwise, const shoal_parameter *row, FILE *out)
+{
+    if (otherwise)
+        fprintf(out, "without it: %s", otherwise);
+    else if (isnan(row->initial))
+        fputs("must be given", out);
+    else if (row->type == SHOAL_BODY)
+        fprintf(out, row->initial < 0 ? "default: the last body" : "default: body %.0f", row->initial);
+    else if (row->type == SHOAL_BOOLEAN)
+        fprintf(out, "default: %s", row->initial != 0 ? "true" : "false");
+    else if (row->type == SHOAL_CHOICE) {
+        const char *word = row->choices;
+        for (int i = 0; i < (int)row->initial; i++)
+            word += strcspn(word, "|") + 1;
+        fprintf(out, "default: %.*s", (int)strcspn(word, "|"), word);
+    } else
+        fprintf(out, "default: %.10g", row->initial / shoal_config_factor(config, row->dimension));
+}
+
+/* name   doc
+ *        what it takes; its default */
+static void print_row(const shoal_config *config, shoal_key_kind kind, const char *otherwise,
+                      const shoal_parameter *row, FILE *out)
+{
+    char words[SHOAL_MESSAGE_SIZE];
+    shoal_config_wants(config, kind, row, words);
+    fprintf(out, "  %-16s %s\n  %-16s %s; ", row->name, row->doc, "", words);
+    print_default(config, otherwise, row, out);
+    putc('\n', out);
+}
+
+static void print_rows(const shoal_config *config, const shoal_parameter *rows, int n_rows, FILE *out)
+{
+    fputs(n_rows ? "parameters:\n" : "parameters: none\n", out);
+    for (int i = 0; i < n_rows; i++)
+        print_row(config, SHOAL_KEY_VALUE, NULL, &rows[i], out);
+}
+
+static void print_head(const char *kind, const char *name, const char *doc, const char *reference, FILE *out)
+{
+    fprintf(out, "%s, a %s: %s\n", name, kind, doc);
+    if (reference && *reference)
+        fprintf(out, "reference: %s\n", reference);
+}
+
+static void explain_propagator(const shoal_config *config, const shoal_propagator *plug, FILE *out)
+{
+    print_head("propagator", plug->name, plug->doc, plug->reference, out);
+    if (*plug->aliases)
+        fprintf(out, "also known as: %s\n", plug->aliases);
+    fprintf(out, "order: %d\n", plug->order);
+    print_rows(config, plug->parameters, plug->n_parameters, out);
+}
+
+static void explain_monitor(const shoal_config *config, const shoal_monitor *plug, FILE *out)
+{
+    char unit[SHOAL_UNIT_SIZE];
+    print_head("monitor", plug->name, plug->doc, plug->reference, out);
+    print_rows(config, plug->parameters, plug->n_parameters, out);
+    if (plug->n_columns)
+        fputs("columns:\n", out);
+    for (int i = 0; i < plug->n_columns; i++) {
+        shoal_config_unit(config, plug->columns[i].dimension, unit);
+        fprintf(out, "  %-16s %s%s%s%s\n", plug->columns[i].name, plug->columns[i].doc, *unit ? " [" : "", unit,
+                *unit ? "]" : "");
+    }
+}
+
+/* A section's keys. */
+static void explain_section(const shoal_config *config, const char *section, FILE *out)
+{
+    for (int i = 0; i < shoal_n_keys; i++)
+        if (strcmp(shoal_keys[i].section, section) == 0)
+            print_row(config, shoal_keys[i].kind, shoal_keys[i].otherwise, &shoal_keys[i].row, out);
+    if (strcmp(section, "integrator") == 0)
+        fputs("  and the parameters of the propagator\n", out);
+    if (strcmp(section, "monitors") == 0)
+        fputs("  and the parameters of the monitor\n", out);
+    if (strcmp(section, "sample.parameters") == 0) {
+        fputs("distributions:\n", out);
+#define X(name, needs, doc) fprintf(out, "  %-16s %s%s%s\n", #name, doc, *needs ? "; takes " : "", needs);
+        SHOAL_DISTRIBUTION_LIST(X)
+#undef X
+    }
+}
+
+static const char *full_name(const shoal_key *key, char name[64])
+{
+    snprintf(name, 64, "%s%s%s", key->section, *key->section ? "." : "", key->row.name);
+    return name;
+}
+
+static void explain_key(const shoal_config *config, const shoal_key *key, FILE *out)
+{
+    char name[64];
+    fprintf(out, "%s, a key of the config file\n", full_name(key, name));
+    print_row(config, key->kind, key->otherwise, &key->row, out);
+    if (key->kind == SHOAL_KEY_GROUP || key->kind == SHOAL_KEY_LIST) {
+        fputs("keys:\n", out);
+        explain_section(config, name, out);
+    }
+}
+
+void shoal_help_list(FILE *out)
+{
+    fputs("propagators\n", out);
+    for (int i = 0; shoal_propagators[i]; i++)
+        fprintf(out, "  %-20s %s\n", shoal_propagators[i]->name, shoal_propagators[i]->doc);
+    fputs("gravitation\n", out);
+    for (int i = 0; shoal_gravitations[i]; i++)
+        fprintf(out, "  %-20s %s\n", shoal_gravitations[i]->name, shoal_gravitations[i]->doc);
+    fputs("monitors\n", out);
+    for (int i = 0; shoal_monitors[i]; i++)
+        fprintf(out, "  %-20s %s\n", shoal_monitors[i]->name, shoal_monitors[i]->doc);
+}
+
+shoal_status shoal_help_explain(shoal_context *context, const char *name, FILE *out)
+{
+    shoal_config config;
+    shoal_status status = help_units(context, &config);
+    if (status)
+        return status;
+
+    const shoal_propagator *propagator = shoal_propagator_find(name);
+    const int monitor = shoal_monitor_find(name);
+    if (propagator) {
+        explain_propagator(&config, propagator, out);
+        return SHOAL_OK;
+    }
+    if (monitor >= 0) {
+        explain_monitor(&config, shoal_monitors[monitor], out);
+        return SHOAL_OK;
+    }
+    const char *known[MAX_NAMES];
+    int n_known = shoal_propagator_names(known, MAX_NAMES);
+    n_known += shoal_monitor_names(known + n_known, MAX_NAMES - n_known);
+    for (int i = 0; shoal_gravitations[i]; i++) {
+        const shoal_gravitation *plug = shoal_gravitations[i];
+        if (strcmp(plug->name, name) == 0) {
+            print_head("gravitation term", plug->name, plug->doc, plug->reference, out);
+            print_rows(&config, plug->parameters, plug->n_parameters, out);
+            return SHOAL_OK;
+        }
+        if (n_known < MAX_NAMES)
+            known[n_known++] = plug->name;
+    }
+    char full[MAX_NAMES][64];
+    for (int i = 0; i < shoal_n_keys && n_known < MAX_NAMES; i++) {
+        known[n_known++] = full_name(&shoal_keys[i], full[i]);
+        if (strcmp(full[i], name) == 0) {
+            explain_key(&config, &shoal_keys[i], out);
+            return SHOAL_OK;
+        }
+    }
+    const char *nearest = shoal_nearest(name, known, n_known);
+    if (nearest)
+        return shoal_fail(context, SHOAL_E_USAGE, "explain: %s: expected a plug or a config key (did you mean '%s'?)",
+                          name, nearest);
+    return shoal_fail(context, SHOAL_E_USAGE,
+                      "explain: %s: expected a plug (`shoal list`) or a config key such as run.t_end", name);
+}

@@ -1,0 +1,484 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * internal.h: what the files of core/, integrators/, gravitation/ and monitors/ know of each other and a user does not.
+ *
+ * Sections, one per file that implements them: context, units, plug, ensemble, engine, plan, study, result, journal, store.
+ */
+#ifndef SHOAL_INTERNAL_H
+#define SHOAL_INTERNAL_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "kernel.h"
+
+#define SHOAL_COUNT(array) ((int)(sizeof(array) / sizeof((array)[0])))
+
+/* ---- context.c ---------------------------------------------------------------------------------------------------- */
+
+#define SHOAL_MESSAGE_SIZE 1024
+
+struct shoal_context {
+    char message[SHOAL_MESSAGE_SIZE];
+};
+
+/* Store a one-line message and return the status, so that a function can end in `return shoal_fail(...)`. A NULL context is
+ * allowed: the message is dropped. */
+shoal_status shoal_fail(shoal_context *context, shoal_status status, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+/* The candidate nearest to word in edit distance (case ignored), or NULL if none is near (distance > 1 + length / 3). */
+const char *shoal_nearest(const char *word, const char *const *candidates, int n_candidates);
+
+/* Name of an outcome ("running", ...) and the inverse (-1 if there is none). */
+const char *shoal_outcome_name(int outcome);
+int shoal_outcome_from_name(const char *name);
+
+/* ---- units.c ------------------------------------------------------------------------------------------------------ */
+
+/* Inner units: G = 1, AU, solar mass (GM = 1.3271244e20 m^3/s^2, IAU 2015 B3), yr/2pi = sqrt(AU^3/GM) = 58.1324 d.
+ * inner value = user value * factor. */
+typedef struct shoal_units {
+    char length_name[16], mass_name[16], time_name[16];
+    double length, mass, time; /* factors: one user unit in inner units */
+    double G;                  /* gravitational constant in the user's units */
+} shoal_units;
+
+/*
+ * Units from names; G = NaN derives it. With an explicit G the unit of time follows from it: factor^2 = G length^3 / mass, so
+ * that G in user units is exactly what was written; time may then be NULL, and a time that is off by more than 1 % from what
+ * G implies is refused. NULL or "" otherwise means the inner unit.
+ * Refused with the nearest known name for an unknown unit.
+ */
+shoal_status shoal_units_init(shoal_context *context, const char *length, const char *mass, const char *time, double G,
+                              shoal_units *units);
+
+/* Names known for a dimension ("length", "mass", "time"), for messages and help: fills names, returns how many there are. */
+int shoal_units_names(const char *dimension, const char *const **names);
+
+/* Factor of a quantity of the given dimension: "length", "mass", "time", "velocity", "frequency" (1/time), "angle" or "" (1). */
+double shoal_units_factor(const shoal_units *units, const char *dimension);
+
+/* ---- plug.c: propagators, gravitation terms, monitors --------------------------------------------------------------- */
+
+typedef enum shoal_parameter_type {
+    SHOAL_REAL,
+    SHOAL_INTEGER,
+    SHOAL_BOOLEAN,
+    SHOAL_CHOICE, /* one of `choices`; the value is its index */
+    SHOAL_BODY    /* a body's name or index; the value is its index, -1 = the last body */
+} shoal_parameter_type;
+
+/* One parameter of a plug: drives the config reader, the help, the metadata and the checkpoint. */
+typedef struct shoal_parameter {
+    const char *name;
+    shoal_parameter_type type;
+    const char *dimension;      /* of shoal_units_factor; "" = a pure number */
+    double initial, least, most; /* default and inclusive bounds, in inner units; initial = NaN: must be given */
+    const char *choices;        /* SHOAL_CHOICE: "hill|mutual_hill|absolute" */
+    const char *doc;            /* one line */
+} shoal_parameter;
+
+/* A column that a monitor computes for each system: value = watch slot `slot` after the run, passed through `finish`. */
+typedef struct shoal_monitor_column {
+    const char *name;
+    const char *dimension;
+    const char *doc;
+    /* From the monitor's slots of one system to the column's value in inner units; NaN = empty. */
+    double (*finish)(const double *slots, const double *parameters);
+} shoal_monitor_column;
+
+typedef struct shoal_propagator {
+    const char *name;
+    const char *aliases;   /* "wh,wisdom_holman" or "" */
+    const char *doc;       /* one line */
+    const char *reference;
+    int order;             /* of convergence in dt */
+    const char *const *slots; /* names of the native state of one body */
+    int n_slots;
+    const shoal_parameter *parameters;
+    int n_parameters;
+    /* NULL if the propagator applies to this ensemble, else a sentence that says why not. */
+    const char *(*refuses)(const shoal_ensemble *ensemble);
+} shoal_propagator;
+
+typedef struct shoal_monitor {
+    const char *name;
+    const char *doc;
+    const char *reference;
+    bool pair_hook;        /* it looks at pairs within the step */
+    int n_slots;           /* slots a system that it carries */
+    const double *initial; /* [n_slots] their first values */
+    const shoal_parameter *parameters;
+    int n_parameters;
+    const shoal_monitor_column *columns;
+    int n_columns;
+} shoal_monitor;
+
+typedef struct shoal_gravitation {
+    const char *name;
+    const char *doc;
+    const char *reference;
+    const shoal_parameter *parameters;
+    int n_parameters;
+} shoal_gravitation;
+
+extern const shoal_propagator *const shoal_propagators[]; /* NULL-terminated, in the order of integrators/list.h */
+extern const shoal_monitor *const shoal_monitors[];       /* in the order of monitors/list.h: the index is the bit */
+extern const shoal_gravitation *const shoal_gravitations[];
+
+/* By name or alias; NULL if there is none. */
+const shoal_propagator *shoal_propagator_find(const char *name);
+/* The index, -1 if there is none. */
+int shoal_monitor_find(const char *name);
+/* All names of a list for messages: fills up to limit, returns how many. */
+int shoal_propagator_names(const char **names, int limit);
+int shoal_monitor_names(const char **names, int limit);
+/* Index of a word in "a|b|c", -1 if it is not there. */
+int shoal_choice_index(const char *choices, const char *word);
+
+/* ---- ensemble.c --------------------------------------------------------------------------------------------------- */
+
+struct shoal_ensemble {
+    shoal_context *context;
+    long n_systems;
+    long n_chunks;
+    int n_bodies;
+    double *bodies;      /* [chunk][n_bodies * SHOAL_QUANTITIES][lane], state at time[] */
+    double *systems;     /* [chunk][SHOAL_SYS_FIELDS][lane] */
+    long *id;            /* [n_systems] */
+    double *time;        /* [n_systems] of the bodies held now */
+    double *energy_start; /* [n_systems] */
+    double (*centre)[6]; /* [n_systems] barycentre at t_start */
+};
+
+static inline double *shoal_ensemble_field(const shoal_ensemble *ensemble, int field, long system)
+{
+    return &ensemble->systems[SHOAL_AT(system, field, SHOAL_SYS_FIELDS)];
+}
+
+static inline double *shoal_ensemble_body(const shoal_ensemble *ensemble, int body, int quantity, long system)
+{
+    return &ensemble->bodies[SHOAL_AT(system, body * SHOAL_QUANTITIES + quantity, ensemble->n_bodies * SHOAL_QUANTITIES)];
+}
+
+/* 64-byte aligned, zeroed; NULL when memory is out. Free with free(). */
+void *shoal_allocate(size_t n_items, size_t item_size);
+
+/* ---- kernel_text.c, made by the Makefile --------------------------------------------------------------------------- */
+
+/* The kernel text that this build was made from, for compilers that run on the user's machine. */
+typedef struct shoal_text {
+    const char *name; /* path from the root of the sources: "integrators/mvs.kern.h" */
+    const char *text; /* NUL-terminated */
+} shoal_text;
+
+extern const shoal_text shoal_texts[]; /* ends in {0, 0} */
+
+/* ---- engine_cpu.c, engine_cuda.c ------------------------------------------------------------------------------------ */
+
+/* What is composed into one set of kernels. */
+typedef struct shoal_kernel_choice {
+    const shoal_propagator *propagator;
+    int n_bodies;
+    int monitors;    /* bits */
+    int form;        /* SHOAL_FORM_* */
+    int compensated;
+    int threads;     /* CPU */
+    int lanes;       /* CPU, 0 = the machine's */
+} shoal_kernel_choice;
+
+typedef enum shoal_kernel_entry { SHOAL_PREPARE, SHOAL_INTEGRATE, SHOAL_SNAPSHOT, SHOAL_BARE } shoal_kernel_entry;
+
+typedef struct shoal_engine shoal_engine;
+
+/*
+ * An engine holds the five arrays of shoal_kernel_args where its kernels can reach them. Host copies are those that the plan
+ * owns (args.bodies, ... as host pointers); the engine moves them.
+ */
+typedef struct shoal_engine_type {
+    const char *name; /* "cpu", "cuda" */
+    /* NULL if this machine has the engine, else a sentence that says what is missing. */
+    const char *(*missing)(void);
+    /* Compile or choose kernels, allocate device memory for n_systems. args: host pointers, parameters filled in; they stay
+     * valid and in place as long as the engine. line: the engine's part of the plan line. */
+    shoal_status (*create)(shoal_context *context, const shoal_kernel_choice *choice, const shoal_kernel_args *args,
+                           long n_systems, shoal_engine **engine, char *line, size_t line_size);
+    void (*destroy)(shoal_engine **engine);
+    /* Copy whole arrays between host and device: bits of SHOAL_ARRAY_*. */
+    shoal_status (*upload)(shoal_engine *engine, int arrays);
+    shoal_status (*download)(shoal_engine *engine, int arrays);
+    /* Run one kernel over an index list (host pointer), to its end. slice_steps: for SHOAL_INTEGRATE. */
+    shoal_status (*launch)(shoal_engine *engine, shoal_kernel_entry entry, const int *list, long n_list, double slice_steps);
+} shoal_engine_type;
+
+enum {
+    SHOAL_ARRAY_BODIES = 1,
+    SHOAL_ARRAY_SYSTEMS = 2,
+    SHOAL_ARRAY_NATIVE = 4,
+    SHOAL_ARRAY_WATCH = 8,
+    SHOAL_ARRAY_SNAPSHOT = 16
+};
+
+extern const shoal_engine_type shoal_engine_cpu, shoal_engine_cuda;
+
+/* One line about an engine's devices for `shoal info`: CPU flags and cores, GPU names and memory, kernel cache. */
+void shoal_engine_cpu_info(FILE *out);
+void shoal_engine_cuda_info(FILE *out);
+
+/* ---- jit.c: kernels for a GPU architecture, by NVRTC; needs no GPU ----------------------------------------------------- */
+
+enum {
+    SHOAL_KERNEL_ENTRIES = SHOAL_BARE + 1,
+    SHOAL_ONCE_ENTRIES = 1 << SHOAL_PREPARE | 1 << SHOAL_SNAPSHOT /* run once in a while: compiled small */
+};
+
+/* What a thread of a kernel uses. */
+typedef struct shoal_kernel_usage {
+    int registers;
+    int stack_bytes;
+    int spill_bytes; /* stores and loads together */
+} shoal_kernel_usage;
+
+/* A compiled set of kernels. */
+typedef struct shoal_cubin {
+    void *image;        /* for cuModuleLoadData */
+    size_t size;
+    shoal_kernel_usage usage[SHOAL_KERNEL_ENTRIES];
+    int block;          /* threads a block that it was compiled for */
+    bool cached;        /* it came from the cache */
+    double seconds;     /* it took */
+    char file[600];     /* its place in the cache, "" = there is no cache */
+    char log[4096];     /* what the compiler said beside that, "" = nothing */
+} shoal_cubin;
+
+/* NULL if kernels can be compiled here, else a sentence that says what is missing. */
+const char *shoal_jit_missing(void);
+
+/*
+ * Compile a choice of kernels, or take them from the cache.
+ *   entries         in   bits 1 << shoal_kernel_entry: kernels wanted
+ *   arch            in   compute capability times ten: 90 for sm_90
+ *   driver_version  in   the driver's CUDA version (13000 = 13.0), 0 = no driver has to load it
+ *   cubin           out  release with shoal_cubin_release; on error it holds only the log
+ * E_UNSUPPORTED without NVRTC; E_DEVICE with the first lines of the compiler's log if the text does not compile.
+ */
+shoal_status shoal_jit_compile(shoal_context *context, const shoal_kernel_choice *choice, int entries, int arch,
+                               int driver_version, shoal_cubin *cubin);
+void shoal_cubin_release(shoal_cubin *cubin);
+
+/* The name of a kernel in the compiled module. */
+const char *shoal_kernel_entry_name(shoal_kernel_entry entry);
+
+/* The folder of compiled kernels; false if there is none that only this user can write to. make: make it if need be. */
+bool shoal_jit_cache_folder(char *path, size_t size, bool make);
+
+/* The compiler and the cache for `shoal info`, a line each. */
+void shoal_jit_info(FILE *out);
+
+/* ---- plan.c ------------------------------------------------------------------------------------------------------- */
+
+struct shoal_plan {
+    shoal_context *context;
+    shoal_ensemble *ensemble; /* borrowed */
+    const shoal_propagator *propagator;
+    const shoal_engine_type *engine_type;
+    shoal_engine *engine;
+    shoal_kernel_choice choice;
+    shoal_kernel_args args;   /* host pointers */
+    double t_end;
+    int *list;                /* [n_list] systems still running, ascending */
+    long n_list;
+    long slice_steps;         /* steps of the next slice, adapted to about half a second */
+    double system_steps;      /* done so far */
+    bool watch_fresh;         /* args.watch is what the engine has */
+    char line[512];
+};
+
+/* Advance every running system by up to the next slice, but not past the step before time t (see shoal_plan_targets).
+ * Updates the ensemble's records and the list. *n_moved = systems that made at least a step. */
+shoal_status shoal_plan_slice(shoal_plan *plan, double t, long *n_moved);
+
+/* Fill args.snapshot with the states at exactly t (or, for systems that have ended, at their last step) of the listed systems:
+ * barycentric. */
+shoal_status shoal_plan_snapshot(shoal_plan *plan, double t, const int *list, long n_list);
+
+/* Save and restore everything a restart needs: same bytes, same bits. shoal_plan_state_size in bytes. */
+size_t shoal_plan_state_size(const shoal_plan *plan);
+shoal_status shoal_plan_state_save(shoal_plan *plan, void *state);
+shoal_status shoal_plan_state_load(shoal_plan *plan, const void *state);
+
+/* ---- result.c: what a run leaves, in memory and in the user's units -------------------------------------------------- */
+
+typedef struct shoal_column {
+    char name[64];
+    char unit[32];
+    char doc[160];
+    double *value; /* [n_systems], NaN = empty */
+} shoal_column;
+
+typedef struct shoal_axis {
+    char column[64]; /* the swept column */
+    long count;
+    bool logarithmic;
+} shoal_axis;
+
+#define SHOAL_MAX_AXES 8
+#define SHOAL_NAME_SIZE 32
+
+/* Everything of a result file. State arrays: [system][body][7] m x y z vx vy vz, in the inertial frame of the input. */
+typedef struct shoal_result {
+    char *config_text;        /* as it was run, overrides applied */
+    char *plan_line;
+    char version[32];
+    char epoch[64];           /* what time zero is, as the config says */
+    shoal_units units;
+    int64_t seed;
+    long n_systems;
+    int n_bodies;
+    char (*body_name)[SHOAL_NAME_SIZE]; /* [n_bodies] */
+    /* a grid sweep: system = sum over axes, the last axis fastest; n_axes = 0: no grid */
+    int n_axes;
+    shoal_axis axes[SHOAL_MAX_AXES];
+    /* per system */
+    int64_t *id;
+    int *outcome;
+    int *n_live;
+    int *body_a, *body_b;
+    double *t_stop;
+    double *dE_final;
+    double *n_steps;
+    double *t_initial, *t_final;
+    double *initial, *final;  /* [n_systems][n_bodies][7]; final is NaN until the system has ended */
+    int n_columns;
+    shoal_column *columns;    /* swept parameters first, then what monitors computed */
+    int n_swept;
+    /* snapshots in order of commit */
+    long n_snapshots;         /* rows */
+    int64_t *snapshot_system; /* [n_snapshots] index of the system */
+    double *snapshot_time;    /* [n_snapshots] */
+    double *snapshot;         /* [n_snapshots][n_bodies][7] */
+    bool complete;            /* false: read from the journal of a run that did not end */
+} shoal_result;
+
+#define SHOAL_STATE 7 /* m x y z vx vy vz */
+
+/* Allocate per-system arrays (outcome running, states NaN) and n_columns empty columns. */
+shoal_status shoal_result_create(shoal_context *context, long n_systems, int n_bodies, int n_columns, shoal_result **result);
+void shoal_result_destroy(shoal_result **result);
+/* Index of a column, -1 if there is none. */
+int shoal_result_column(const shoal_result *result, const char *name);
+/* Append n snapshot rows (grows the arrays). */
+shoal_status shoal_result_append(shoal_context *context, shoal_result *result, long n, const int64_t *system,
+                                 const double *time, const double *state);
+
+/* ---- journal.c: append-only, checksummed, beside the result while a run goes on --------------------------------------- */
+
+typedef struct shoal_journal shoal_journal;
+
+/* Begin a journal at path (refused if it exists): writes the header records of the result (everything that is known before
+ * the first step: config, plan, units, names, axes, swept columns, initial states). */
+shoal_status shoal_journal_create(shoal_context *context, const char *path, const shoal_result *result, shoal_journal **journal);
+/* Open an existing journal to go on from its last checkpoint (or from its header if it has none): what follows is cut off, for
+ * a restart makes it again. Read it first, with state != NULL. Refused while another process has it open for writing. */
+shoal_status shoal_journal_open(shoal_context *context, const char *path, shoal_journal **journal);
+void shoal_journal_close(shoal_journal **journal);
+/* Append the rows of systems that have ended (index list into the result). */
+shoal_status shoal_journal_systems(shoal_journal *journal, const shoal_result *result, const int *list, long n_list);
+/* Append the snapshot rows first..n_snapshots-1 of the result. */
+shoal_status shoal_journal_snapshots(shoal_journal *journal, const shoal_result *result, long first);
+/* Append a checkpoint: an opaque state from which the run can go on. */
+shoal_status shoal_journal_checkpoint(shoal_journal *journal, const void *state, size_t size);
+/* Flush to the disk: what was appended so far survives a kill. */
+shoal_status shoal_journal_commit(shoal_journal *journal);
+/* Read all committed records. *state: the last checkpoint (malloc'd, NULL if none); results appended after the last checkpoint
+ * are dropped when state is asked for (state != NULL), kept when not, so that a restart from the checkpoint repeats nothing. */
+shoal_status shoal_journal_read(shoal_context *context, const char *path, shoal_result **result, void **state, size_t *size);
+
+/* ---- store.c: the HDF5 result file ------------------------------------------------------------------------------------ */
+
+/* Write to a temporary name beside path and rename: the file is complete or not there. */
+shoal_status shoal_store_write(shoal_context *context, const char *path, const shoal_result *result);
+/* Read a result file. If there is none but its journal (path + ".journal") is, read that. */
+shoal_status shoal_store_read(shoal_context *context, const char *path, shoal_result **result);
+/* Name of the journal beside a result file; writes at most size bytes. */
+void shoal_store_journal_path(const char *path, char *journal, size_t size);
+
+/* ---- query.c, plot.c -------------------------------------------------------------------------------------------------- */
+
+/* CSV of states: system,body,name,time,m,x,y,z,vx,vy,vz, 17 significant digits, of the rows first..last of the result, both
+ * included. NaN is an empty field. The column `system` is the system's id. */
+typedef enum shoal_query_state { SHOAL_QUERY_INITIAL, SHOAL_QUERY_FINAL, SHOAL_QUERY_TIME } shoal_query_state;
+shoal_status shoal_query_states(shoal_context *context, const shoal_result *result, shoal_query_state which, double time,
+                                long first, long last, FILE *out);
+/* CSV of the systems table: system,outcome,t_stop,body_a,body_b,dE_final,steps, then the columns. */
+shoal_status shoal_query_systems(shoal_context *context, const shoal_result *result, long first, long last, FILE *out);
+
+typedef struct shoal_plot_options {
+    const char *column; /* NULL: the first monitor column that is a chaos indicator, else t_stop */
+    const char *png;    /* file to write, NULL = none */
+    bool terminal;      /* draw a preview in text */
+    bool colour;        /* ANSI colours */
+    int width;          /* of the terminal preview in characters, 0 = 80 */
+    bool linear;        /* plot the value itself, not its log10 */
+} shoal_plot_options;
+/* Map of a column over the first two axes of a grid sweep; systems that ended early in the colour of their outcome. */
+shoal_status shoal_plot_map(shoal_context *context, const shoal_result *result, const shoal_plot_options *options, FILE *out);
+/* NULL if pictures can be made here (gnuplot), else a sentence. */
+const char *shoal_plot_missing(void);
+
+/* ---- study.c: a checked config, its systems ------------------------------------------------------------------------------ */
+
+typedef struct shoal_study_monitor {
+    int index; /* in shoal_monitors */
+    double parameter[SHOAL_MAX_PARAMETERS]; /* inner units */
+} shoal_study_monitor;
+
+struct shoal_study {
+    shoal_context *context;
+    char *path;
+    char *config_text;       /* the file with the overrides applied, as libconfig writes it */
+    shoal_units units;
+    char epoch[64];
+    /* integrator */
+    const shoal_propagator *propagator;
+    double parameter[SHOAL_MAX_PARAMETERS]; /* inner units */
+    double dt, steps_per_orbit;             /* one of them > 0 */
+    /* gravitation */
+    int form;                /* -1 = auto */
+    /* monitors, in the order of the list */
+    shoal_study_monitor monitors[SHOAL_MAX_MONITORS];
+    int n_monitors;
+    /* run */
+    double t_start, t_end;   /* inner units */
+    char engine[16], work_model[16];
+    int threads, lanes;
+    long slice_steps;        /* 0 = auto; results do not depend on it */
+    int64_t seed;
+    double checkpoint_s;     /* least wall time between checkpoints */
+    /* output */
+    char *output;            /* file */
+    double interval;         /* 0 = none; inner units */
+    double *times;           /* [n_times] ascending along the direction of integration, inner units */
+    int n_times;
+    /* the systems */
+    shoal_ensemble *ensemble;
+    char (*body_name)[SHOAL_NAME_SIZE];
+    int n_axes;
+    shoal_axis axes[SHOAL_MAX_AXES];
+    int n_swept;
+    shoal_column *swept;     /* [n_swept] values in the user's units */
+};
+
+/* ---- help.c, bench.c: what `shoal list`, `shoal explain NAME` and `shoal bench` print ------------------------------------ */
+
+/* Every plug, a line each. */
+void shoal_help_list(FILE *out);
+/* All about a plug or a config key; refused, with the nearest known name, if there is none of that name. */
+shoal_status shoal_help_explain(shoal_context *context, const char *name, FILE *out);
+
+/* The command `shoal bench`: argv[0] is the command's name; returns its exit status. */
+int shoal_bench_main(int argc, char **argv);
+
+#endif

@@ -1,0 +1,640 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * jit.c: from a kernel choice to machine code for one GPU architecture.
+ *
+ * The text that is compiled is core/kernel_cuda.kern.h with everything it includes, all of it carried in this binary
+ * (build/kernel_text.c). A choice enters as -D constants only. NVRTC is opened at run time; this file needs no GPU
+ * and no driver, so that a machine with the toolkit alone can compile and measure every kernel.
+ *
+ * Compiled kernels are kept in $XDG_CACHE_HOME/shoal (or ~/.cache/shoal), a folder that is used only if it belongs to
+ * the user and nobody else can write to it. A file's name is a 128-bit hash of all texts, all options and the
+ * compiler's version; its head repeats the name and bears a checksum, so that a damaged or foreign file is compiled
+ * anew. Files are written to a temporary name and renamed. A cache that cannot be used is no error.
+ *
+ * Environment: SHOAL_NVRTC (path of the library, the only one tried), SHOAL_CUDA_BLOCK (threads a block),
+ * SHOAL_CUDA_MIN_BLOCKS (resident blocks the compiler aims at), SHOAL_CUDA_MAX_REGISTERS (a thread).
+ */
+#define _GNU_SOURCE /* dladdr, mkostemp */
+#include <ctype.h>
+#include <dirent.h>
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "internal.h"
+
+/* ---- NVRTC, own declarations ------------------------------------------------------------------------------------- */
+
+typedef struct nvrtc_program *nvrtc_handle;
+
+struct nvrtc {
+    int (*version)(int *major, int *minor);
+    const char *(*error_string)(int result);
+    int (*create)(nvrtc_handle *program, const char *text, const char *name, int n_headers, const char *const *headers,
+                  const char *const *names);
+    int (*destroy)(nvrtc_handle *program);
+    int (*compile)(nvrtc_handle program, int n_options, const char *const *options);
+    int (*log_size)(nvrtc_handle program, size_t *size);
+    int (*log)(nvrtc_handle program, char *text);
+    int (*cubin_size)(nvrtc_handle program, size_t *size);
+    int (*cubin)(nvrtc_handle program, char *image);
+    int (*ptx_size)(nvrtc_handle program, size_t *size);
+    int (*ptx)(nvrtc_handle program, char *image);
+    int (*n_archs)(int *n);
+    int (*archs)(int *archs);
+    int major, minor;
+    char path[512];
+};
+
+static const struct {
+    const char *name;
+    size_t offset;
+} nvrtc_symbols[] = {
+    {"nvrtcVersion", offsetof(struct nvrtc, version)},
+    {"nvrtcGetErrorString", offsetof(struct nvrtc, error_string)},
+    {"nvrtcCreateProgram", offsetof(struct nvrtc, create)},
+    {"nvrtcDestroyProgram", offsetof(struct nvrtc, destroy)},
+    {"nvrtcCompileProgram", offsetof(struct nvrtc, compile)},
+    {"nvrtcGetProgramLogSize", offsetof(struct nvrtc, log_size)},
+    {"nvrtcGetProgramLog", offsetof(struct nvrtc, log)},
+    {"nvrtcGetCUBINSize", offsetof(struct nvrtc, cubin_size)},
+    {"nvrtcGetCUBIN", offsetof(struct nvrtc, cubin)},
+    {"nvrtcGetPTXSize", offsetof(struct nvrtc, ptx_size)},
+    {"nvrtcGetPTX", offsetof(struct nvrtc, ptx)},
+    {"nvrtcGetNumSupportedArchs", offsetof(struct nvrtc, n_archs)},
+    {"nvrtcGetSupportedArchs", offsetof(struct nvrtc, archs)},
+};
+
+/* Open one library; false if it is not there or not usable. It stays loaded (NODELETE): opening it again costs
+ * nothing, and no state has to be kept here. */
+static bool nvrtc_try(const char *path, struct nvrtc *nvrtc)
+{
+    void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
+    if (!library)
+        return false;
+    bool usable = true;
+    for (int i = 0; i < SHOAL_COUNT(nvrtc_symbols); i++) {
+        void *symbol = dlsym(library, nvrtc_symbols[i].name);
+        usable = usable && symbol;
+        memcpy((char *)nvrtc + nvrtc_symbols[i].offset, &symbol, sizeof symbol);
+    }
+    usable = usable && nvrtc->version(&nvrtc->major, &nvrtc->minor) == 0;
+    if (usable) {
+        void *symbol = dlsym(library, nvrtc_symbols[0].name);
+        Dl_info where;
+        bool known = dladdr(symbol, &where) && where.dli_fname;
+        snprintf(nvrtc->path, sizeof nvrtc->path, "%s", known ? where.dli_fname : path);
+    }
+    dlclose(library);
+    return usable;
+}
+
+/*
+ * Find NVRTC: by the dynamic linker's rules, then in the toolkit's usual places, newest version first.
+ *   driver_version  in  CUDA version of the driver that will run the code (1000 major + 10 minor), 0 = none: a library
+ *                       of a newer major version makes code that it cannot load, and is the last resort
+ */
+static bool nvrtc_open(int driver_version, struct nvrtc *nvrtc)
+{
+    static const char *const names[] = {"libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so.11.2", "libnvrtc.so"};
+    const char *chosen = getenv("SHOAL_NVRTC");
+    if (chosen && *chosen)
+        return nvrtc_try(chosen, nvrtc);
+
+    const char *home = getenv("CUDA_HOME"), *home_path = getenv("CUDA_PATH");
+    const char *const folders[][2] = {
+        {"", ""},
+        {home ? home : "", "/lib64/"},
+        {home_path ? home_path : "", "/lib64/"},
+        {"/usr/local/cuda", "/lib64/"},
+        {"/opt/cuda", "/lib64/"},
+    };
+    struct nvrtc too_new = {0};
+    for (int i = 0; i < SHOAL_COUNT(names); i++)
+        for (int k = 0; k < SHOAL_COUNT(folders); k++) {
+            char path[1024];
+            if (k > 0 && !*folders[k][0])
+                continue;
+            snprintf(path, sizeof path, "%s%s%s", folders[k][0], folders[k][1], names[i]);
+            if (!nvrtc_try(path, nvrtc))
+                continue;
+            if (driver_version == 0 || nvrtc->major <= driver_version / 1000)
+                return true;
+            too_new = *nvrtc;
+        }
+    *nvrtc = too_new;
+    return too_new.version != NULL;
+}
+
+const char *shoal_jit_missing(void)
+{
+    struct nvrtc nvrtc;
+    return nvrtc_open(0, &nvrtc) ? NULL : "no NVRTC library (libnvrtc.so) found; install the CUDA toolkit's nvrtc";
+}
+
+/* ---- hash and cache ---------------------------------------------------------------------------------------------- */
+
+/* Two independent 64-bit hashes side by side: FNV-1a, and a multiply-rotate one. */
+struct hash {
+    uint64_t a, b;
+};
+
+static void hash_bytes(struct hash *hash, const void *data, size_t size)
+{
+    const unsigned char *byte = data;
+    for (size_t i = 0; i < size; i++) {
+        hash->a = (hash->a ^ byte[i]) * UINT64_C(0x100000001b3);
+        uint64_t b = (hash->b + byte[i] + 1) * UINT64_C(0x9e3779b97f4a7c15);
+        hash->b = (b << 29 | b >> 35) ^ (b >> 17);
+    }
+}
+
+/* A string and its length, so that neighbours cannot run into each other. */
+static void hash_string(struct hash *hash, const char *text)
+{
+    uint64_t length = strlen(text);
+    hash_bytes(hash, &length, sizeof length);
+    hash_bytes(hash, text, length);
+}
+
+static struct hash hash_start(void)
+{
+    return (struct hash){UINT64_C(0xcbf29ce484222325), UINT64_C(0x2545f4914f6cdd1d)};
+}
+
+#define CACHE_MAGIC "shoal kernel 1\n" /* of the layout below */
+
+struct cache_head {
+    char magic[16];
+    uint64_t key_a, key_b;  /* what was compiled */
+    uint64_t sum_a, sum_b;  /* of all the rest */
+    uint64_t size;          /* of the image */
+    shoal_kernel_usage usage[SHOAL_KERNEL_ENTRIES];
+    char log[sizeof((shoal_cubin *)0)->log];
+};
+
+static struct hash cache_sum(const struct cache_head *head, const void *image)
+{
+    struct hash sum = hash_start();
+    hash_bytes(&sum, &head->key_a, sizeof head->key_a);
+    hash_bytes(&sum, &head->key_b, sizeof head->key_b);
+    hash_bytes(&sum, head->usage, sizeof head->usage);
+    hash_bytes(&sum, head->log, sizeof head->log);
+    hash_bytes(&sum, image, head->size);
+    return sum;
+}
+
+/* A folder of the user's that nobody else can write to. */
+static bool folder_is_private(const char *path)
+{
+    struct stat status;
+    return stat(path, &status) == 0 && S_ISDIR(status.st_mode) && status.st_uid == geteuid() && !(status.st_mode & 022);
+}
+
+bool shoal_jit_cache_folder(char *path, size_t size, bool make)
+{
+    const char *cache = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
+    char parent[512];
+    int length;
+    if (cache && *cache == '/')
+        length = snprintf(parent, sizeof parent, "%s", cache);
+    else if (home && *home == '/')
+        length = snprintf(parent, sizeof parent, "%s/.cache", home);
+    else
+        return false;
+    if (length >= (int)sizeof parent || snprintf(path, size, "%s/shoal", parent) >= (int)size)
+        return false;
+    if (make) {
+        (void)mkdir(parent, 0700);
+        (void)mkdir(path, 0700);
+    }
+    return folder_is_private(path);
+}
+
+static bool write_all(int file, const void *data, size_t size)
+{
+    const char *from = data;
+    while (size > 0) {
+        ssize_t n = write(file, from, size);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n <= 0)
+            return false;
+        from += n;
+        size -= (size_t)n;
+    }
+    return true;
+}
+
+static bool read_all(int file, void *data, size_t size)
+{
+    char *to = data;
+    while (size > 0) {
+        ssize_t n = read(file, to, size);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n <= 0)
+            return false;
+        to += n;
+        size -= (size_t)n;
+    }
+    return true;
+}
+
+/* Read a kernel from the cache; false if it is not there or not what it should be. */
+static bool cache_load(const char *path, struct hash key, shoal_cubin *cubin)
+{
+    struct cache_head head;
+    struct stat status;
+    void *image = NULL;
+    int file = open(path, O_RDONLY | O_CLOEXEC);
+    if (file < 0)
+        return false;
+    bool good = fstat(file, &status) == 0 && read_all(file, &head, sizeof head) &&
+                memcmp(head.magic, CACHE_MAGIC, sizeof head.magic) == 0 && head.key_a == key.a && head.key_b == key.b &&
+                head.size > 0 && head.size == (uint64_t)status.st_size - sizeof head;
+    if (good) {
+        image = malloc(head.size);
+        good = image && read_all(file, image, head.size);
+    }
+    close(file);
+    if (good) {
+        struct hash sum = cache_sum(&head, image);
+        good = sum.a == head.sum_a && sum.b == head.sum_b;
+    }
+    if (!good) {
+        free(image);
+        return false;
+    }
+    cubin->image = image;
+    cubin->size = head.size;
+    memcpy(cubin->usage, head.usage, sizeof head.usage);
+    memcpy(cubin->log, head.log, sizeof head.log);
+    cubin->cached = true;
+    return true;
+}
+
+/* Write a kernel into the cache; failing is allowed. */
+static void cache_save(const char *path, struct hash key, const shoal_cubin *cubin)
+{
+    struct cache_head head;
+    memset(&head, 0, sizeof head);
+    memcpy(head.magic, CACHE_MAGIC, sizeof head.magic);
+    head.key_a = key.a;
+    head.key_b = key.b;
+    head.size = cubin->size;
+    memcpy(head.usage, cubin->usage, sizeof head.usage);
+    memcpy(head.log, cubin->log, sizeof head.log);
+    struct hash sum = cache_sum(&head, cubin->image);
+    head.sum_a = sum.a;
+    head.sum_b = sum.b;
+
+    char temporary[sizeof cubin->file + 8];
+    snprintf(temporary, sizeof temporary, "%s.XXXXXX", path);
+    int file = mkostemp(temporary, O_CLOEXEC);
+    if (file < 0)
+        return;
+    bool good = write_all(file, &head, sizeof head) && write_all(file, cubin->image, cubin->size);
+    good = close(file) == 0 && good;
+    if (!good || rename(temporary, path) != 0)
+        (void)unlink(temporary);
+}
+
+/* ---- compiling --------------------------------------------------------------------------------------------------- */
+
+/* Threads a block, blocks the compiler aims to keep resident on a multiprocessor (0 = no aim), registers a thread at
+ * most (0 = no limit), by body count: the first row whose n_most is not exceeded. */
+struct tuning {
+    int n_most;
+    int block, min_blocks, max_registers;
+};
+
+static const struct tuning tunings[] = {
+    {INT_MAX, 128, 0, 0},
+};
+
+static int from_environment(const char *name, int value, int least, int most)
+{
+    const char *text = getenv(name);
+    if (!text || !*text)
+        return value;
+    char *end;
+    long number = strtol(text, &end, 10);
+    return *end || number < least || number > most ? value : (int)number;
+}
+
+static struct tuning tuning_of(const shoal_kernel_choice *choice)
+{
+    int row = 0;
+    while (row < SHOAL_COUNT(tunings) - 1 && choice->n_bodies > tunings[row].n_most)
+        row++;
+    struct tuning tuning = tunings[row];
+    tuning.block = from_environment("SHOAL_CUDA_BLOCK", tuning.block, 32, 1024) / 32 * 32;
+    tuning.min_blocks = from_environment("SHOAL_CUDA_MIN_BLOCKS", tuning.min_blocks, 0, 32);
+    tuning.max_registers = from_environment("SHOAL_CUDA_MAX_REGISTERS", tuning.max_registers, 16, 255);
+    return tuning;
+}
+
+/* Options of one compile: owned strings in a fixed array. */
+struct options {
+    char text[24][96];
+    const char *pointer[24];
+    int n;
+};
+
+static void option_add(struct options *options, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+static void option_add(struct options *options, const char *format, ...)
+{
+    if (options->n == SHOAL_COUNT(options->text))
+        return;
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(options->text[options->n], sizeof options->text[0], format, arguments);
+    va_end(arguments);
+    options->pointer[options->n] = options->text[options->n];
+    options->n++;
+}
+
+/*
+ * The architecture to compile for: machine code for the device itself, or for the nearest lower one of the same
+ * generation, which it can run; else (*ptx) intermediate code of the newest the compiler knows, which the driver
+ * finishes.
+ */
+static int arch_for(const struct nvrtc *nvrtc, int arch, bool *ptx)
+{
+    int n = 0, archs[128], same = 0, newest = 0;
+    *ptx = false;
+    if (nvrtc->n_archs(&n) != 0 || n <= 0 || n > SHOAL_COUNT(archs) || nvrtc->archs(archs) != 0)
+        return arch;
+    for (int i = 0; i < n; i++) {
+        if (archs[i] > arch)
+            continue;
+        if (archs[i] / 10 == arch / 10 && archs[i] > same)
+            same = archs[i];
+        if (archs[i] > newest)
+            newest = archs[i];
+    }
+    if (same)
+        return same;
+    *ptx = newest != 0;
+    return newest ? newest : arch;
+}
+
+static const char *const entry_names[SHOAL_KERNEL_ENTRIES] = {
+    [SHOAL_PREPARE] = "shoal_prepare",
+    [SHOAL_INTEGRATE] = "shoal_integrate",
+    [SHOAL_SNAPSHOT] = "shoal_snapshot",
+    [SHOAL_BARE] = "shoal_bare",
+};
+
+const char *shoal_kernel_entry_name(shoal_kernel_entry entry)
+{
+    return entry_names[entry];
+}
+
+/* One line of ptxas -v: what a kernel uses. `entry` is the kernel the lines are about, carried from line to line. */
+static void usage_from_line(const char *line, int *entry, shoal_kernel_usage *usage)
+{
+    const char *at = strstr(line, "Compiling entry function '");
+    if (at) {
+        at += strlen("Compiling entry function '");
+        *entry = -1;
+        for (int i = 0; i < SHOAL_KERNEL_ENTRIES; i++)
+            if (strncmp(at, entry_names[i], strlen(entry_names[i])) == 0 && at[strlen(entry_names[i])] == '\'')
+                *entry = i;
+    }
+    if (*entry < 0)
+        return;
+    int stack, stores, loads;
+    at = strpbrk(line, "0123456789");
+    if (at && sscanf(at, "%d bytes stack frame, %d bytes spill stores, %d bytes", &stack, &stores, &loads) == 3) {
+        /* a line for the kernel and one for every function that it calls */
+        usage[*entry].stack_bytes += stack;
+        usage[*entry].spill_bytes += stores + loads;
+    }
+    at = strstr(line, "Used ");
+    if (at)
+        (void)sscanf(at, "Used %d registers", &usage[*entry].registers);
+}
+
+/* Split the compiler's log: ptxas' figures into usage, every other line that says something into cubin->log. */
+static void log_read(char *text, shoal_cubin *cubin)
+{
+    int entry = -1;
+    size_t used = 0;
+    for (char *line = text, *next; line; line = next) {
+        next = strchr(line, '\n');
+        if (next)
+            *next++ = '\0';
+        if (strncmp(line, "ptxas info", 10) == 0 || strstr(line, "bytes stack frame")) {
+            usage_from_line(line, &entry, cubin->usage);
+            continue;
+        }
+        size_t length = strlen(line);
+        if (strspn(line, " \t\r") == length || used + length + 2 > sizeof cubin->log)
+            continue;
+        memcpy(cubin->log + used, line, length);
+        used += length;
+        cubin->log[used++] = '\n';
+        cubin->log[used] = '\0';
+    }
+}
+
+/* The first lines of a log as one line: runs of white space become one space, lines are parted by " | ". */
+static void log_in_one_line(const char *log, char *line, size_t size)
+{
+    size_t used = 0;
+    for (; *log && used + 4 < size; log++) {
+        if (*log == '\n') {
+            if (log[1]) {
+                memcpy(line + used, " | ", 3);
+                used += 3;
+            }
+        } else if (!isspace((unsigned char)*log)) {
+            line[used++] = *log;
+        } else if (used && line[used - 1] != ' ') {
+            line[used++] = ' ';
+        }
+    }
+    line[used] = '\0';
+}
+
+#define MAX_TEXTS 128
+
+/* Compile for real. */
+static shoal_status compile(shoal_context *context, const struct nvrtc *nvrtc, const char *text,
+                            const struct options *options, bool ptx, const char *what, shoal_cubin *cubin)
+{
+    /* As with -I. and -Icore: every text is known by its path, those of core/ by their bare names too. */
+    const char *names[2 * MAX_TEXTS], *texts[2 * MAX_TEXTS];
+    int n = 0;
+    for (int i = 0; shoal_texts[i].name && i < MAX_TEXTS; i++) {
+        names[n] = shoal_texts[i].name;
+        texts[n++] = shoal_texts[i].text;
+        if (strncmp(shoal_texts[i].name, "core/", 5) == 0) {
+            names[n] = shoal_texts[i].name + 5;
+            texts[n++] = shoal_texts[i].text;
+        }
+    }
+
+    shoal_status status = SHOAL_OK;
+    nvrtc_handle program = NULL;
+    char *log = NULL;
+    size_t size = 0;
+    int result = nvrtc->create(&program, text, "kernel_cuda.kern.h", n, texts, names);
+    if (result == 0) {
+        result = nvrtc->compile(program, options->n, options->pointer);
+        if (nvrtc->log_size(program, &size) == 0 && size > 0)
+            log = calloc(size + 1, 1);
+        if (log && nvrtc->log(program, log) == 0)
+            log_read(log, cubin);
+    }
+    if (result == 0)
+        result = ptx ? nvrtc->ptx_size(program, &cubin->size) : nvrtc->cubin_size(program, &cubin->size);
+    if (result == 0) {
+        cubin->image = malloc(cubin->size + 1);
+        if (!cubin->image)
+            status = shoal_fail(context, SHOAL_E_MEMORY, "no memory for a kernel of %zu bytes", cubin->size);
+        else
+            result = ptx ? nvrtc->ptx(program, cubin->image) : nvrtc->cubin(program, cubin->image);
+    }
+    if (result != 0) {
+        char line[700];
+        log_in_one_line(cubin->log, line, sizeof line);
+        status = shoal_fail(context, SHOAL_E_DEVICE, "compiling %s failed: %s (NVRTC %d.%d): %s", what,
+                            nvrtc->error_string(result), nvrtc->major, nvrtc->minor, line);
+    }
+    if (program)
+        nvrtc->destroy(&program);
+    free(log);
+    return status;
+}
+
+static double seconds_now(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+shoal_status shoal_jit_compile(shoal_context *context, const shoal_kernel_choice *choice, int entries, int arch,
+                               int driver_version, shoal_cubin *cubin)
+{
+    struct nvrtc nvrtc;
+    bool ptx;
+    double start = seconds_now();
+    memset(cubin, 0, sizeof *cubin);
+
+    if (!nvrtc_open(driver_version, &nvrtc))
+        return shoal_fail(context, SHOAL_E_UNSUPPORTED, "%s", shoal_jit_missing());
+    const char *text = NULL;
+    for (int i = 0; shoal_texts[i].name && !text; i++)
+        if (strcmp(shoal_texts[i].name, "core/kernel_cuda.kern.h") == 0)
+            text = shoal_texts[i].text;
+    if (!text)
+        return shoal_fail(context, SHOAL_E_INTERNAL, "the kernel text is not in this build");
+
+    struct tuning tuning = tuning_of(choice);
+    struct options options = {.n = 0};
+    int real_arch = arch_for(&nvrtc, arch, &ptx);
+    option_add(&options, "--gpu-architecture=%s_%d", ptx ? "compute" : "sm", real_arch);
+    option_add(&options, "--fmad=false");
+    option_add(&options, "--std=c++17");
+    option_add(&options, "--device-as-default-execution-space");
+    option_add(&options, "--diag-suppress=177"); /* what unused monitors leave behind; gcc looks at the same text */
+    if (!ptx)
+        option_add(&options, "--ptxas-options=-v");
+    if (tuning.max_registers)
+        option_add(&options, "--maxrregcount=%d", tuning.max_registers);
+    if (nvrtc.major >= 13)
+        option_add(&options, "--split-compile=0"); /* the kernels of a set on all cores; same code, 1.6 times as fast */
+    option_add(&options, "-DSHOAL_ENTRIES=0x%x", (unsigned)entries);
+    if (!(entries & ~SHOAL_ONCE_ENTRIES)) /* rarely run: small code beats fast code, and the bits are the same */
+        option_add(&options, "-DLANE_ROLLED");
+    option_add(&options, "-DN_BODIES=%d", choice->n_bodies);
+    option_add(&options, "-DPROPAGATOR=%s", choice->propagator->name);
+    option_add(&options, "-DSHOAL_MONITORS=0x%x", (unsigned)choice->monitors);
+    option_add(&options, "-DSHOAL_FORM=%d", choice->form);
+    option_add(&options, "-DSHOAL_COMPENSATED=%d", choice->compensated);
+    option_add(&options, "-DSHOAL_BLOCK=%d", tuning.block);
+    option_add(&options, "-DSHOAL_MIN_BLOCKS=%d", tuning.min_blocks);
+
+    struct hash key = hash_start();
+    uint64_t version[2] = {(uint64_t)nvrtc.major, (uint64_t)nvrtc.minor};
+    hash_bytes(&key, version, sizeof version);
+    for (int i = 0; shoal_texts[i].name; i++) {
+        hash_string(&key, shoal_texts[i].name);
+        hash_string(&key, shoal_texts[i].text);
+    }
+    for (int i = 0; i < options.n; i++)
+        hash_string(&key, options.text[i]);
+
+    char folder[512];
+    bool cache = shoal_jit_cache_folder(folder, sizeof folder, true);
+    if (cache)
+        snprintf(cubin->file, sizeof cubin->file, "%s/%016llx%016llx.cubin", folder, (unsigned long long)key.a,
+                 (unsigned long long)key.b);
+    cubin->block = tuning.block;
+    if (cache && cache_load(cubin->file, key, cubin)) {
+        cubin->seconds = seconds_now() - start;
+        return SHOAL_OK;
+    }
+
+    char what[128];
+    snprintf(what, sizeof what, "the kernel of %s for %d bodies, sm_%d", choice->propagator->name, choice->n_bodies,
+             real_arch);
+    shoal_status status = compile(context, &nvrtc, text, &options, ptx, what, cubin);
+    if (status != SHOAL_OK) {
+        free(cubin->image);
+        cubin->image = NULL;
+        cubin->size = 0;
+        return status;
+    }
+    if (cache)
+        cache_save(cubin->file, key, cubin);
+    cubin->seconds = seconds_now() - start;
+    return SHOAL_OK;
+}
+
+void shoal_cubin_release(shoal_cubin *cubin)
+{
+    free(cubin->image);
+    memset(cubin, 0, sizeof *cubin);
+}
+
+/* ---- information ------------------------------------------------------------------------------------------------- */
+
+void shoal_jit_info(FILE *out)
+{
+    struct nvrtc nvrtc;
+    if (nvrtc_open(0, &nvrtc))
+        fprintf(out, "  compiler: NVRTC %d.%d, %s\n", nvrtc.major, nvrtc.minor, nvrtc.path);
+    else
+        fprintf(out, "  compiler: %s\n", shoal_jit_missing());
+
+    char folder[512];
+    DIR *directory = shoal_jit_cache_folder(folder, sizeof folder, false) ? opendir(folder) : NULL;
+    if (!directory) {
+        fprintf(out, "  kernel cache: none yet, or not private to this user\n");
+        return;
+    }
+    long n_files = 0, n_bytes = 0;
+    for (struct dirent *entry = readdir(directory); entry; entry = readdir(directory)) {
+        struct stat status;
+        if (fstatat(dirfd(directory), entry->d_name, &status, 0) == 0 && S_ISREG(status.st_mode)) {
+            n_files++;
+            n_bytes += status.st_size;
+        }
+    }
+    closedir(directory);
+    fprintf(out, "  kernel cache: %s, %ld files, %ld bytes\n", folder, n_files, n_bytes);
+}

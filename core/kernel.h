@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * kernel.h: what the host and the kernel text agree on.
+ *
+ * Every array of an ensemble has the shape [chunk][slot][lane within the chunk], SHOAL_CHUNK systems a chunk, doubles,
+ * 64-byte aligned. Four such arrays describe an ensemble in motion:
+ *
+ *   bodies   slot = body * SHOAL_QUANTITIES + quantity   barycentric Cartesian, inner units (G = 1)
+ *   systems  slot = SHOAL_SYS_*                          one record a system
+ *   native   slot = quantity * n_bodies + body           what the propagator carries from step to step
+ *   watch    slot = offset of the monitor + its own      what the monitors carry from step to step
+ *
+ * The same bytes serve a SIMD load on the CPU and a coalesced warp load on the GPU. This header is read by gcc and by
+ * NVRTC, so nothing it includes may include a system header.
+ */
+#ifndef SHOAL_KERNEL_H
+#define SHOAL_KERNEL_H
+
+#include "shoal.h"
+
+#define SHOAL_CHUNK 32             /* systems in a chunk */
+#define SHOAL_MAX_PARAMETERS 12    /* parameters of one plug */
+#define SHOAL_MAX_MONITORS 16      /* monitors the kernel text knows */
+
+/* Position of one value in an array of n_slots slots a chunk. */
+#define SHOAL_AT(system, slot, n_slots) \
+    ((((system) / SHOAL_CHUNK) * (long long)(n_slots) + (slot)) * SHOAL_CHUNK + (system) % SHOAL_CHUNK)
+
+/* quantities of a body */
+enum { SHOAL_X, SHOAL_Y, SHOAL_Z, SHOAL_VX, SHOAL_VY, SHOAL_VZ, SHOAL_M, SHOAL_R, SHOAL_QUANTITIES };
+
+/* fields of a system's record; times in inner units, counts as exact doubles */
+enum {
+    SHOAL_SYS_T_START,      /* time of step 0 */
+    SHOAL_SYS_DT,           /* signed step */
+    SHOAL_SYS_STEP,         /* steps done: t = t_start + step * dt */
+    SHOAL_SYS_TARGET,       /* the kernel pauses the system when step reaches this count */
+    SHOAL_SYS_N_END,        /* steps of the whole run (full steps before t_end), for monitors that weigh by phase of the run */
+    SHOAL_SYS_OUTCOME,      /* enum shoal_outcome */
+    SHOAL_SYS_T_STOP,       /* time of the event that ended the system */
+    SHOAL_SYS_BODY_A,       /* bodies of that event, -1 = none */
+    SHOAL_SYS_BODY_B,
+    SHOAL_SYS_N_LIVE,       /* bodies really there; further bodies have no mass and are not watched */
+    SHOAL_SYS_PARTIAL,      /* length of the partial step of a snapshot */
+    SHOAL_SYS_FIELDS
+};
+
+/* How the pair forces are summed (the bits are the same): each pair once, or one row of pairs a body. */
+enum { SHOAL_FORM_PAIRS, SHOAL_FORM_ROWS };
+
+/* Everything a kernel is told. Passed by value on the GPU. */
+typedef struct shoal_kernel_args {
+    const int *list;        /* [n_list] systems to work on */
+    long long n_list;
+    double *bodies;         /* [chunk][n_bodies * SHOAL_QUANTITIES][lane] */
+    double *systems;        /* [chunk][SHOAL_SYS_FIELDS][lane] */
+    double *native;         /* [chunk][propagator slots * n_bodies][lane] */
+    double *watch;          /* [chunk][n_watch][lane] */
+    double *snapshot;       /* [chunk][6 * n_bodies][lane]: x y z vx vy vz of body 0, then of body 1, ... */
+    int n_bodies;
+    int n_watch;
+    int monitors;           /* bit SHOAL_MONITOR_name set: the monitor is active */
+    int form;               /* SHOAL_FORM_* */
+    int compensated;        /* compensated summation of positions and velocities */
+    int reserved;
+    double slice_steps;     /* at most so many steps in this call */
+    double propagator[SHOAL_MAX_PARAMETERS];                       /* the propagator's parameters, table order */
+    double gravitation[SHOAL_MAX_PARAMETERS];
+    double monitor[SHOAL_MAX_MONITORS][SHOAL_MAX_PARAMETERS];      /* each monitor's parameters, table order */
+    int watch_offset[SHOAL_MAX_MONITORS];
+} shoal_kernel_args;
+
+#endif

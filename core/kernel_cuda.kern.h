@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * kernel_cuda.kern.h: the CUDA entries around the generic kernel text: one thread = one lane = one entry of the index
+ * list. This is what jit.c compiles; CUDA C, the only kernel text that is not in the common dialect.
+ *
+ * Constants from jit.c: SHOAL_ENTRIES (bits of shoal_kernel_entry: the entries wanted), N_BODIES, PROPAGATOR,
+ * SHOAL_MONITORS, SHOAL_FORM, SHOAL_COMPENSATED, SHOAL_BLOCK (threads a block) and SHOAL_MIN_BLOCKS (blocks that
+ * registers should suffice for on a multiprocessor; 0: the compiler decides).
+ *
+ * The arguments stay in constant memory (__grid_constant__): a plain parameter whose address is taken may be copied
+ * to every thread's stack. Threads beyond the list go along as lanes that are not live.
+ */
+#include "core/kernel.h"
+#include "core/lane.h"
+#include "integrators/integrate.kern.h"
+
+#if SHOAL_MIN_BLOCKS > 0
+#define CUDA_BOUNDS __launch_bounds__(SHOAL_BLOCK, SHOAL_MIN_BLOCKS)
+#else
+#define CUDA_BOUNDS __launch_bounds__(SHOAL_BLOCK)
+#endif
+
+#if __CUDACC_VER_MAJOR__ > 11 || (__CUDACC_VER_MAJOR__ == 11 && __CUDACC_VER_MINOR__ >= 7)
+#define CUDA_ARGUMENTS const __grid_constant__ shoal_kernel_args args
+#else
+#define CUDA_ARGUMENTS const shoal_kernel_args args
+#endif
+
+#define CUDA_ENTRY(name)                                                               \
+    extern "C" __global__ void CUDA_BOUNDS shoal_##name(CUDA_ARGUMENTS)                \
+    {                                                                                  \
+        const long long thread = (long long)blockIdx.x * SHOAL_BLOCK + threadIdx.x;    \
+        const mask live = thread < args.n_list;                                        \
+        kernel_##name(&args, args.list[live ? thread : 0], live);                      \
+    }
+
+#if SHOAL_ENTRIES & 1
+CUDA_ENTRY(prepare)
+#endif
+#if SHOAL_ENTRIES & 2
+CUDA_ENTRY(integrate)
+#endif
+#if SHOAL_ENTRIES & 4
+CUDA_ENTRY(snapshot)
+#endif
+#if SHOAL_ENTRIES & 8
+CUDA_ENTRY(bare)
+#endif

@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * keys.c: every key that a config file may hold. One table drives the check of a file (config.c) and `shoal explain`
+ * (help.c). The keys of a propagator or a monitor are in the plug's own table and add to the sections "integrator" and
+ * "monitors".
+ */
+#define _GNU_SOURCE 1
+#include <string.h>
+
+#include "config.h"
+
+#define VALUE(section, type, name, dimension, initial, least, most, choices, otherwise, doc) \
+    { section, SHOAL_KEY_VALUE, otherwise, { name, SHOAL_##type, dimension, initial, least, most, choices, doc } }
+#define REAL(section, name, dimension, initial, least, otherwise, doc) \
+    VALUE(section, REAL, name, dimension, initial, least, INFINITY, NULL, otherwise, doc)
+#define OTHER(section, kind, name, otherwise, doc) \
+    { section, SHOAL_KEY_##kind, otherwise, { name, SHOAL_REAL, "", NAN, -INFINITY, INFINITY, NULL, doc } }
+#define NUMBERS(section, name, dimension, otherwise, doc) \
+    { section, SHOAL_KEY_NUMBERS, otherwise, { name, SHOAL_REAL, dimension, NAN, -INFINITY, INFINITY, NULL, doc } }
+
+#define POSITIVE (SHOAL_TINY / 2)
+#define ANY (-INFINITY)
+#define MOST_INT 2147483647.0
+#define MOST_EXACT 9007199254740992.0 /* integers up to here are exact doubles */
+
+#define BODY_ROW(name, dimension, initial, least, most, otherwise, doc) \
+    VALUE("system.bodies", REAL, #name, dimension, initial, least, most, NULL, otherwise, doc),
+
+#define DISTRIBUTION_WORD(name, needs, doc) "|" #name
+#define DISTRIBUTION_WORDS (SHOAL_DISTRIBUTION_LIST(DISTRIBUTION_WORD) + 1) /* without the leading bar */
+
+const shoal_key shoal_keys[] = {
+    /* bodies first: shoal_body_key relies on it */
+    SHOAL_BODY_KEY_LIST(BODY_ROW)
+    OTHER("system.bodies", TEXT, "name", NULL, "name of the body, unique within the system"),
+
+    OTHER("", TEXT, "epoch", "empty", "what time zero is, for instance \"J2000.0\""),
+    VALUE("", CHOICE, "angles", "", 0, 0, 1, "radians|degrees", NULL, "unit of every angle in the file"),
+    OTHER("", GROUP, "units", "AU, Msun, yr", "units of the file and of its results"),
+    OTHER("", GROUP, "system", NULL, "the bodies"),
+    OTHER("", LIST, "sweep", "no grid", "axes of a grid; the first is the slowest, the last the fastest"),
+    OTHER("", GROUP, "sample", "no random values", "random parameters; at each point of the grid if there is one"),
+    OTHER("", GROUP, "integrator", NULL, "the propagator, its step and its own parameters"),
+    OTHER("", GROUP, "gravitation", "form = \"auto\"", "how forces are summed"),
+    OTHER("", LIST, "monitors", "none", "what is watched, logged, or ends a system; each monitor at most once"),
+    OTHER("", GROUP, "run", NULL, "when to integrate to, and on what"),
+    OTHER("", GROUP, "output", "no snapshots", "the result file"),
+
+    OTHER("units", TEXT, "length", "AU", "unit of length"),
+    OTHER("units", TEXT, "mass", "Msun", "unit of mass"),
+    OTHER("units", TEXT, "time", "yr", "unit of time; \"yr\" is 365.25 d"),
+    REAL("units", "G", "", NAN, POSITIVE, "follows from the units", "gravitational constant in these units"),
+
+    OTHER("system", TEXT, "file", "bodies",
+          "CSV of bodies, relative to the config's folder: system,body,name,m,x,y,z,vx,vy,vz and optionally r"),
+    VALUE("system", CHOICE, "elements", "", 0, 0, 3, "jacobi|astrocentric|barycentric|cartesian",
+          "jacobi, or cartesian if the bodies are", "what the bodies' elements refer to"),
+    OTHER("system", LIST, "bodies", "file", "the bodies of a system, the central one first"),
+    VALUE("system", INTEGER, "count", "", 1, 1, MOST_INT, NULL, NULL, "copies of each system (see also sample.count)"),
+
+    VALUE("sweep", BODY, "body", "", NAN, ANY, INFINITY, NULL, NULL, "body whose parameter is swept"),
+    OTHER("sweep", TEXT, "parameter", NULL, "any number of a body, for instance \"a\" or \"m\""),
+    REAL("sweep", "from", "", NAN, ANY, "values", "first value, in the unit of the parameter"),
+    REAL("sweep", "to", "", NAN, ANY, "values", "last value, included"),
+    VALUE("sweep", INTEGER, "count", "", NAN, 1, MOST_INT, NULL, "values", "number of values"),
+    VALUE("sweep", CHOICE, "scale", "", 0, 0, 1, "linear|log", NULL, "how the values are spaced"),
+    NUMBERS("sweep", "values", "", "from, to, count", "the values one by one"),
+
+    VALUE("sample", INTEGER, "count", "", NAN, 1, MOST_INT, NULL, "system.count", "systems at each point of the grid"),
+    VALUE("sample", INTEGER, "seed", "", 1, 0, MOST_EXACT, NULL, NULL,
+          "a value depends on the seed and the system's id alone"),
+    OTHER("sample", LIST, "parameters", NULL, "what is random"),
+    VALUE("sample.parameters", BODY, "body", "", NAN, ANY, INFINITY, NULL, NULL, "body whose parameter is random"),
+    OTHER("sample.parameters", TEXT, "parameter", NULL, "any number of a body, for instance \"e\""),
+    VALUE("sample.parameters", CHOICE, "distribution", "", NAN, 0, SHOAL_DISTRIBUTIONS - 1, DISTRIBUTION_WORDS, NULL,
+          "how it is distributed"),
+    REAL("sample.parameters", "from", "", NAN, ANY, "as the distribution says",
+         "least value, in the unit of the parameter"),
+    REAL("sample.parameters", "to", "", NAN, ANY, "as the distribution says", "greatest value"),
+    REAL("sample.parameters", "mean", "", NAN, ANY, "as the distribution says", "mean"),
+    REAL("sample.parameters", "sigma", "", NAN, POSITIVE, "as the distribution says", "width"),
+    REAL("sample.parameters", "alpha", "", NAN, POSITIVE, "as the distribution says", "first shape parameter"),
+    REAL("sample.parameters", "beta", "", NAN, POSITIVE, "as the distribution says", "second shape parameter"),
+
+    OTHER("integrator", TEXT, "name", "mvs", "the propagator (`shoal list`)"),
+    REAL("integrator", "dt", "time", NAN, POSITIVE, "steps_per_orbit",
+         "step, positive; its direction is that of run.t_end"),
+    REAL("integrator", "steps_per_orbit", "", NAN, POSITIVE, "dt",
+         "step of each system: the shortest period in its initial state over this"),
+
+    VALUE("gravitation", CHOICE, "form", "", 0, 0, 2, "auto|pairs|rows", NULL,
+          "each pair of bodies once, or one row of pairs a body; the results are the same"),
+
+    OTHER("monitors", TEXT, "name", NULL, "the monitor (`shoal list`)"),
+
+    REAL("run", "t_start", "time", 0, ANY, NULL, "time of the initial state"),
+    REAL("run", "t_end", "time", NAN, ANY, NULL, "time to integrate to; before t_start: backwards"),
+    VALUE("run", CHOICE, "engine", "", 0, 0, 2, "auto|cpu|cuda", NULL, "what to run on"),
+    VALUE("run", INTEGER, "threads", "", 0, 0, 65536, NULL, NULL, "CPU threads; 0 = all available"),
+    VALUE("run", INTEGER, "lanes", "", 0, 0, 8, "0|1|4|8", NULL, "CPU SIMD width; 0 = the machine's"),
+    VALUE("run", CHOICE, "work_model", "", 0, 0, 1, "auto|system", NULL, "how GPU threads share the work"),
+    VALUE("run", INTEGER, "slice_steps", "", 0, 0, MOST_EXACT, NULL, NULL,
+          "steps between two looks at the run; 0 = adapted; results do not depend on it"),
+    REAL("run", "checkpoint_s", "", 30, 0, NULL, "least seconds of wall time between checkpoints"),
+
+    OTHER("output", TEXT, "file", "the config's base name and .h5", "the result file"),
+    REAL("output", "interval", "time", 0, POSITIVE, "no snapshots", "time between snapshots"),
+    NUMBERS("output", "times", "time", "none", "times of further snapshots"),
+};
+
+const int shoal_n_keys = SHOAL_COUNT(shoal_keys);
+
+const shoal_key *shoal_key_find(const char *section, const char *name)
+{
+    for (int i = 0; i < shoal_n_keys; i++)
+        if (strcmp(shoal_keys[i].section, section) == 0 && strcmp(shoal_keys[i].row.name, name) == 0)
+            return &shoal_keys[i];
+    return NULL;
+}
+
+const shoal_key *shoal_body_key(int key)
+{
+    return &shoal_keys[key];
+}

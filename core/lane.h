@@ -1,0 +1,255 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * lane.h: the vocabulary of the kernel text.
+ *
+ * A lane is one system of the ensemble. On the CPU a `real` is a GCC vector of LANES doubles, each lane another system;
+ * on the GPU it is a double and a lane is a thread. Kernel text (*.kern.h) is the common subset of C11 and CUDA C in these
+ * words: it calls no libm, never branches on lane data but through lane_any (iterate while lane_any(live), keep finished
+ * lanes by lane_select), and writes every multiply-add as lane_fma, since automatic contraction is off in both compilers.
+ *
+ * LANE_FN is inlined everywhere. LANE_BIG_FN is inlined on the GPU, where the state lives in registers, and called on the CPU, where it
+ * lives in the nearest cache. LANE_RARE_FN is called, and takes values only, so that nothing is forced into memory for its sake.
+ *
+ * Canonical arithmetic: + - * / fma are IEEE on both engines; lane_rsqrt is a seed, a cubic step and a residual-corrected step,
+ * so that it is the correctly rounded 1/sqrt(x) but for cases of about 2^-28 (v4 seed), independent of the seed otherwise.
+ * Sums have a stated order: ascending body index, the central body last; sums over bodies by lane_tree_sum.
+ */
+#ifndef SHOAL_LANE_H
+#define SHOAL_LANE_H
+
+#ifdef __CUDACC__
+
+#define LANE_FN static __device__ __forceinline__
+#define LANE_BIG_FN LANE_FN
+#define LANE_RARE_FN static __device__ __noinline__
+#if N_BODIES <= 10 && !defined(LANE_ROLLED)
+#define LANE_UNROLL _Pragma("unroll")
+#else /* the state does not fit into registers anyhow, and unrolled it compiles for minutes */
+#define LANE_UNROLL _Pragma("unroll 1")
+#endif
+#define LANE_UNROLL_GPU LANE_UNROLL
+#if N_BODIES <= 5
+#define LANE_UNROLL_FEW LANE_UNROLL
+#else
+#define LANE_UNROLL_FEW _Pragma("unroll 1")
+#endif
+#define LANE_KEEP_ROLLED _Pragma("unroll 1")
+
+typedef double real;
+typedef bool mask;
+typedef int lane_id; /* index of the system */
+
+LANE_FN real lane_set(double value) { return value; }
+LANE_FN real lane_fma(real a, real b, real c) { return __fma_rn(a, b, c); }
+LANE_FN real lane_sqrt(real a) { return __dsqrt_rn(a); }
+LANE_FN real lane_abs(real a) { return fabs(a); }
+LANE_FN bool lane_any(mask m) { return m; }
+LANE_FN mask lane_not(mask m) { return !m; }
+LANE_FN real lane_select(mask m, real a, real b) { return m ? a : b; }
+LANE_FN real lane_rsqrt_seed(real x)
+{
+    real y;
+    asm("rsqrt.approx.ftz.f64 %0, %1;" : "=d"(y) : "d"(x));
+    return y;
+}
+/* a seed for the cube root, within 5 % */
+LANE_FN real lane_cbrt_seed(real x)
+{
+    return __longlong_as_double(__double_as_longlong(x) / 3 + 0x2a9f7893782da1ceLL);
+}
+LANE_FN real lane_load(const double *base, lane_id id, int slot, int n_slots) { return base[SHOAL_AT(id, slot, n_slots)]; }
+LANE_FN void lane_store(double *base, lane_id id, int slot, int n_slots, mask where, real value)
+{
+    if (where)
+        base[SHOAL_AT(id, slot, n_slots)] = value;
+}
+
+#else /* CPU */
+
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
+#pragma GCC diagnostic ignored "-Wpsabi" /* nothing here is called across files */
+
+#define LANE_FN static inline __attribute__((always_inline, unused))
+#define LANE_BIG_FN static __attribute__((noinline, unused))
+#define LANE_RARE_FN static __attribute__((noinline, cold, unused))
+#ifdef N_BODIES
+#define LANE_UNROLL _Pragma("GCC unroll 16")
+#else
+#define LANE_UNROLL
+#endif
+#define LANE_UNROLL_FEW /* loops over all pairs in monitors */
+#define LANE_UNROLL_GPU /* what lives in memory anyhow needs no unrolling */
+#define LANE_KEEP_ROLLED
+
+typedef double real __attribute__((vector_size(8 * LANES)));
+typedef long long mask __attribute__((vector_size(8 * LANES))); /* a lane is 0 or -1 */
+typedef unsigned long long lane_bits __attribute__((vector_size(8 * LANES)));
+typedef struct lane_id {
+    int system[LANES];
+} lane_id;
+
+#if LANES == 8 && defined(__AVX512F__)
+LANE_FN real lane_set(double value) { return (real)_mm512_set1_pd(value); }
+LANE_FN real lane_fma(real a, real b, real c) { return (real)_mm512_fmadd_pd((__m512d)a, (__m512d)b, (__m512d)c); }
+LANE_FN real lane_sqrt(real a) { return (real)_mm512_sqrt_pd((__m512d)a); }
+LANE_FN int lane_any(mask m) { return _mm512_movepi64_mask((__m512i)m) != 0; }
+#elif LANES == 4 && defined(__AVX2__)
+LANE_FN real lane_set(double value) { return (real)_mm256_set1_pd(value); }
+LANE_FN real lane_fma(real a, real b, real c) { return (real)_mm256_fmadd_pd((__m256d)a, (__m256d)b, (__m256d)c); }
+LANE_FN real lane_sqrt(real a) { return (real)_mm256_sqrt_pd((__m256d)a); }
+LANE_FN int lane_any(mask m) { return _mm256_movemask_pd((__m256d)m) != 0; }
+#else
+LANE_FN real lane_set(double value)
+{
+    real r = {0};
+    for (int l = 0; l < LANES; l++)
+        r[l] = value;
+    return r;
+}
+LANE_FN real lane_fma(real a, real b, real c)
+{
+    real r = {0};
+    for (int l = 0; l < LANES; l++)
+        r[l] = __builtin_fma(a[l], b[l], c[l]);
+    return r;
+}
+LANE_FN real lane_sqrt(real a)
+{
+    real r = {0};
+    for (int l = 0; l < LANES; l++)
+        r[l] = __builtin_sqrt(a[l]);
+    return r;
+}
+LANE_FN int lane_any(mask m)
+{
+    long long any = 0;
+    for (int l = 0; l < LANES; l++)
+        any |= m[l];
+    return any != 0;
+}
+#endif
+
+LANE_FN mask lane_not(mask m) { return ~m; }
+LANE_FN real lane_select(mask m, real a, real b) { return (real)(((mask)a & m) | ((mask)b & ~m)); }
+LANE_FN real lane_abs(real a) { return (real)((mask)a & 0x7fffffffffffffffLL); }
+
+/* The same seed at every width of one machine: the 14-bit instruction with AVX-512, else an integer estimate (Lomont's
+ * constant; relative error 0.035) sharpened by a quintic step to 2^-21. */
+LANE_FN real lane_rsqrt_seed(real x)
+{
+#if defined(__AVX512VL__)
+#if LANES == 8
+    return (real)_mm512_rsqrt14_pd((__m512d)x);
+#elif LANES == 4
+    return (real)_mm256_rsqrt14_pd((__m256d)x);
+#else
+    real r = {0};
+    for (int l = 0; l < LANES; l++)
+        r[l] = _mm_cvtsd_f64(_mm_rsqrt14_sd(_mm_set_sd(x[l]), _mm_set_sd(x[l])));
+    return r;
+#endif
+#else
+    const real one = lane_set(1.0);
+    real y = (real)(0x5fe6eb50c7b537a9ULL - ((lane_bits)x >> 1));
+    real e = lane_fma(-(x * y), y, one);
+    real p = lane_fma(e, lane_set(0.2734375), lane_set(0.3125));
+    p = lane_fma(e, p, lane_set(0.375));
+    p = lane_fma(e, p, lane_set(0.5));
+    return lane_fma(y * e, p, y);
+#endif
+}
+
+LANE_FN real lane_cbrt_seed(real x)
+{
+    real r = {0};
+    for (int l = 0; l < LANES; l++) {
+        union { double d; long long i; } u = {x[l]};
+        u.i = u.i / 3 + 0x2a9f7893782da1ceLL;
+        r[l] = u.d;
+    }
+    return r;
+}
+
+LANE_FN real lane_load(const double *base, lane_id id, int slot, int n_slots)
+{
+    real r = {0};
+    for (int l = 0; l < LANES; l++)
+        r[l] = base[SHOAL_AT(id.system[l], slot, n_slots)];
+    return r;
+}
+LANE_FN void lane_store(double *base, lane_id id, int slot, int n_slots, mask where, real value)
+{
+    for (int l = 0; l < LANES; l++)
+        if (where[l])
+            base[SHOAL_AT(id.system[l], slot, n_slots)] = value[l];
+}
+
+#endif /* engine */
+
+/* The size of a local array for n bodies: a constant where the body count is one (CUDA has no arrays of variable length). */
+#ifdef N_BODIES
+#define LANE_ROOM(n) N_BODIES
+#else
+#define LANE_ROOM(n) (n)
+#endif
+
+LANE_FN real lane_min(real a, real b) { return lane_select(a < b, a, b); }
+LANE_FN real lane_max(real a, real b) { return lane_select(a > b, a, b); }
+
+/* 1/sqrt(x), x > 0. */
+LANE_FN real lane_rsqrt(real x)
+{
+    const real one = lane_set(1.0), half = lane_set(0.5);
+    real y = lane_rsqrt_seed(x);
+    real e = lane_fma(-(x * y), y, one);
+    y = lane_fma(y * e, lane_fma(e, lane_set(0.375), half), y);
+    real s = x * y;
+    real residual = lane_fma(x, y, -s); /* x y = s + residual exactly */
+    e = lane_fma(-s, y, one);
+    e = lane_fma(-residual, y, e);
+    return lane_fma(half * y, e, y);
+}
+
+/* Cube root of x > 0, about 1 ulp; for rare paths. Halley's iteration from a 5 % seed: 1e-4, 1e-12, done. */
+LANE_FN real lane_cbrt(real x)
+{
+    real y = lane_cbrt_seed(x);
+    LANE_UNROLL
+    for (int i = 0; i < 4; i++) {
+        real c = y * y * y;
+        y = y - y * (c - x) / (2.0 * c + x);
+    }
+    return y;
+}
+
+/* Sum of t[0..n-1] in a fixed tree (neighbours, then neighbours of neighbours, as if padded with zeros to a power of two): the
+ * order that a warp's butterfly uses. Destroys t. */
+LANE_FN real lane_tree_sum(int n, real *t)
+{
+    LANE_UNROLL
+    for (int stride = 1; stride < n; stride *= 2) {
+        LANE_UNROLL
+        for (int i = 0; i < n; i++)
+            if ((i & (2 * stride - 1)) == 0 && i + stride < n)
+                t[i] = t[i] + t[i + stride];
+    }
+    return t[0];
+}
+
+/* value += change; with compensation the rounding error is carried in *error (Kahan 1965; Neumaier's order is not needed since
+ * |change| < |value| but for passages through zero). */
+LANE_FN void lane_add(int compensated, real *value, real *error, real change)
+{
+    if (compensated) {
+        real y = change - *error;
+        real t = *value + y;
+        *error = (t - *value) - y;
+        *value = t;
+    } else {
+        *value = *value + change;
+    }
+}
+
+#endif

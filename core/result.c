@@ -1,0 +1,238 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * result.c: what a run leaves, in memory: the tables of result.h, making, growing and checking a result.
+ *
+ * All arrays are plain malloc'd memory that shoal_result_destroy frees; texts may be NULL, which stands for "".
+ */
+#include "result.h"
+
+#include <math.h>
+#include <stddef.h>
+#include <stdlib.h>
+
+#define AT(member) offsetof(shoal_result, member)
+#define BEFORE SHOAL_FIELD_BEFORE
+#define AFTER SHOAL_FIELD_AFTER
+#define SNAPSHOT SHOAL_FIELD_SNAPSHOT
+
+/* The order is that of the columns of the CSV table and of the journal's records. */
+const shoal_field shoal_result_fields[] = {
+    {"/systems/id", "system", SHOAL_FIELD_INT64, BEFORE, "", AT(id),
+     "name of the system; random numbers are keyed by it"},
+    {"/systems/outcome", "outcome", SHOAL_FIELD_OUTCOME, BEFORE | AFTER, "", AT(outcome), "how the system ended"},
+    {"/systems/t_stop", "t_stop", SHOAL_FIELD_DOUBLE, AFTER, "time", AT(t_stop),
+     "time of the event that ended the system"},
+    {"/systems/body_a", "body_a", SHOAL_FIELD_INDEX, AFTER, "", AT(body_a), "first body of that event, -1 = none"},
+    {"/systems/body_b", "body_b", SHOAL_FIELD_INDEX, AFTER, "", AT(body_b), "second body of that event, -1 = none"},
+    {"/systems/dE_final", "dE_final", SHOAL_FIELD_DOUBLE, AFTER, "", AT(dE_final), "relative energy error at the end"},
+    {"/systems/steps", "steps", SHOAL_FIELD_DOUBLE, AFTER, "", AT(n_steps), "steps done"},
+    {"/systems/n_live", NULL, SHOAL_FIELD_INT, BEFORE | AFTER, "", AT(n_live), "bodies really there"},
+    {"/initial/time", NULL, SHOAL_FIELD_DOUBLE, BEFORE, "time", AT(t_initial), "time of the initial state"},
+    {"/initial/state", NULL, SHOAL_FIELD_STATES, BEFORE, "state", AT(initial),
+     "initial state, [system][body][quantity]"},
+    {"/final/time", NULL, SHOAL_FIELD_DOUBLE, AFTER, "time", AT(t_final), "time of the final state"},
+    {"/final/state", NULL, SHOAL_FIELD_STATES, AFTER, "state", AT(final), "final state, [system][body][quantity]"},
+    {"/snapshots/system", NULL, SHOAL_FIELD_INT64, SNAPSHOT, "", AT(snapshot_system), "row of the system in /systems"},
+    {"/snapshots/time", NULL, SHOAL_FIELD_DOUBLE, SNAPSHOT, "time", AT(snapshot_time), "time of the snapshot"},
+    {"/snapshots/state", NULL, SHOAL_FIELD_STATES, SNAPSHOT, "state", AT(snapshot), "state, [row][body][quantity]"},
+};
+const int shoal_result_n_fields = SHOAL_COUNT(shoal_result_fields);
+
+#define MEMBER(name, type, member) \
+    {name, SHOAL_ATTRIBUTE_##type, AT(member), sizeof(((shoal_result *)0)->member)}
+
+const shoal_attribute shoal_result_attributes[] = {
+    MEMBER("version", WORD, version),
+    MEMBER("config", TEXT, config_text),
+    MEMBER("plan", TEXT, plan_line),
+    MEMBER("epoch", WORD, epoch),
+    MEMBER("unit_length", WORD, units.length_name),
+    MEMBER("unit_mass", WORD, units.mass_name),
+    MEMBER("unit_time", WORD, units.time_name),
+    MEMBER("unit_length_inner", DOUBLE, units.length),
+    MEMBER("unit_mass_inner", DOUBLE, units.mass),
+    MEMBER("unit_time_inner", DOUBLE, units.time),
+    MEMBER("G", DOUBLE, units.G),
+    MEMBER("seed", INT64, seed),
+};
+const int shoal_result_n_attributes = SHOAL_COUNT(shoal_result_attributes);
+
+size_t shoal_field_item_size(const shoal_field *field)
+{
+    switch (field->type) {
+    case SHOAL_FIELD_INT64:
+        return sizeof(int64_t);
+    case SHOAL_FIELD_DOUBLE:
+    case SHOAL_FIELD_STATES:
+        return sizeof(double);
+    default:
+        return sizeof(int);
+    }
+}
+
+size_t shoal_field_row_items(const shoal_field *field, const shoal_result *result)
+{
+    return field->type == SHOAL_FIELD_STATES ? (size_t)result->n_bodies * SHOAL_STATE : 1;
+}
+
+static void field_set_data(shoal_result *result, const shoal_field *field, void *data)
+{
+    memcpy((char *)result + field->offset, &data, sizeof data);
+}
+
+/* An array of a field with every row "nothing known yet"; NULL when memory is out. */
+static void *field_allocate(const shoal_field *field, const shoal_result *result, size_t n_rows)
+{
+    size_t items, bytes;
+    if (__builtin_mul_overflow(n_rows, shoal_field_row_items(field, result), &items) ||
+        __builtin_mul_overflow(items, shoal_field_item_size(field), &bytes))
+        return NULL;
+    void *data = calloc(items, shoal_field_item_size(field));
+    if (!data)
+        return NULL;
+    if (field->type == SHOAL_FIELD_INDEX)
+        memset(data, 0xff, bytes); /* all -1 */
+    if (field->type == SHOAL_FIELD_DOUBLE || field->type == SHOAL_FIELD_STATES)
+        for (size_t i = 0; i < items; i++)
+            ((double *)data)[i] = NAN;
+    return data;
+}
+
+shoal_status shoal_result_create(shoal_context *context, long n_systems, int n_bodies, int n_columns,
+                                 shoal_result **result)
+{
+    *result = NULL;
+    if (n_systems < 1 || n_bodies < 1 || n_columns < 0)
+        return shoal_fail(context, SHOAL_E_USAGE, "a result of %ld systems, %d bodies and %d columns cannot be",
+                          n_systems, n_bodies, n_columns);
+    shoal_result *made = calloc(1, sizeof *made);
+    if (!made)
+        goto fail;
+    made->n_systems = n_systems;
+    made->n_bodies = n_bodies;
+    made->body_name = calloc((size_t)n_bodies, sizeof *made->body_name);
+    made->columns = calloc((size_t)n_columns + 1, sizeof *made->columns);
+    if (!made->body_name || !made->columns)
+        goto fail;
+    for (int f = 0; f < shoal_result_n_fields; f++) {
+        const shoal_field *field = &shoal_result_fields[f];
+        if (field->when & SHOAL_FIELD_SNAPSHOT)
+            continue;
+        void *data = field_allocate(field, made, (size_t)n_systems);
+        if (!data)
+            goto fail;
+        field_set_data(made, field, data);
+    }
+    for (long s = 0; s < n_systems; s++) {
+        made->id[s] = s;
+        made->outcome[s] = SHOAL_RUNNING;
+        made->n_live[s] = n_bodies;
+        made->n_steps[s] = 0.0;
+    }
+    for (int c = 0; c < n_columns; c++) {
+        made->n_columns = c + 1;
+        made->columns[c].value = calloc((size_t)n_systems, sizeof(double));
+        if (!made->columns[c].value)
+            goto fail;
+        for (long s = 0; s < n_systems; s++)
+            made->columns[c].value[s] = NAN;
+    }
+    *result = made;
+    return SHOAL_OK;
+fail:
+    shoal_result_destroy(&made);
+    return shoal_fail(context, SHOAL_E_MEMORY, "out of memory for the results of %ld systems of %d bodies", n_systems,
+                      n_bodies);
+}
+
+void shoal_result_destroy(shoal_result **result)
+{
+    shoal_result *old = *result;
+    *result = NULL;
+    if (!old)
+        return;
+    for (int f = 0; f < shoal_result_n_fields; f++)
+        free(shoal_field_data(old, &shoal_result_fields[f]));
+    for (int c = 0; c < old->n_columns; c++)
+        free(old->columns[c].value);
+    free(old->columns);
+    free(old->body_name);
+    free(old->config_text);
+    free(old->plan_line);
+    free(old);
+}
+
+int shoal_result_column(const shoal_result *result, const char *name)
+{
+    for (int c = 0; c < result->n_columns; c++)
+        if (!strcmp(result->columns[c].name, name))
+            return c;
+    return -1;
+}
+
+/* Rows that the snapshot arrays hold when n are in use: the capacity is implied, so that it need not be kept. */
+static size_t capacity_of(size_t n)
+{
+    size_t capacity = n ? 16 : 0;
+    while (capacity < n)
+        capacity *= 2;
+    return capacity;
+}
+
+shoal_status shoal_result_reserve(shoal_context *context, shoal_result *result, long n_snapshots)
+{
+    size_t capacity = capacity_of((size_t)n_snapshots);
+    if (n_snapshots <= result->n_snapshots || capacity == capacity_of((size_t)result->n_snapshots))
+        return SHOAL_OK;
+    for (int f = 0; f < shoal_result_n_fields; f++) {
+        const shoal_field *field = &shoal_result_fields[f];
+        if (!(field->when & SHOAL_FIELD_SNAPSHOT))
+            continue;
+        size_t bytes;
+        void *data = NULL;
+        if (!__builtin_mul_overflow(capacity, shoal_field_row_items(field, result) * shoal_field_item_size(field),
+                                    &bytes))
+            data = realloc(shoal_field_data(result, field), bytes);
+        if (!data)
+            return shoal_fail(context, SHOAL_E_MEMORY, "out of memory for %ld snapshots", n_snapshots);
+        field_set_data(result, field, data);
+    }
+    return SHOAL_OK;
+}
+
+shoal_status shoal_result_append(shoal_context *context, shoal_result *result, long n, const int64_t *system,
+                                 const double *time, const double *state)
+{
+    if (n <= 0)
+        return SHOAL_OK;
+    shoal_status status = shoal_result_reserve(context, result, result->n_snapshots + n);
+    if (status)
+        return status;
+    size_t row = (size_t)result->n_bodies * SHOAL_STATE;
+    memcpy(result->snapshot_system + result->n_snapshots, system, (size_t)n * sizeof *system);
+    memcpy(result->snapshot_time + result->n_snapshots, time, (size_t)n * sizeof *time);
+    memcpy(result->snapshot + (size_t)result->n_snapshots * row, state, (size_t)n * row * sizeof *state);
+    result->n_snapshots += n;
+    return SHOAL_OK;
+}
+
+shoal_status shoal_result_check(shoal_context *context, const shoal_result *result, const char *path)
+{
+    for (long s = 0; s < result->n_systems; s++) {
+        if (result->outcome[s] < 0 || result->outcome[s] >= SHOAL_OUTCOMES)
+            return shoal_fail(context, SHOAL_E_INPUT, "%s: row %ld: there is no outcome %d", path, s,
+                              result->outcome[s]);
+        if (result->n_live[s] < 0 || result->n_live[s] > result->n_bodies)
+            return shoal_fail(context, SHOAL_E_INPUT, "%s: row %ld: %d live bodies of %d", path, s, result->n_live[s],
+                              result->n_bodies);
+        if (result->body_a[s] < -1 || result->body_a[s] >= result->n_bodies || result->body_b[s] < -1 ||
+            result->body_b[s] >= result->n_bodies)
+            return shoal_fail(context, SHOAL_E_INPUT, "%s: row %ld: there is no body %d or %d", path, s,
+                              result->body_a[s], result->body_b[s]);
+    }
+    for (long i = 0; i < result->n_snapshots; i++)
+        if (result->snapshot_system[i] < 0 || result->snapshot_system[i] >= result->n_systems)
+            return shoal_fail(context, SHOAL_E_INPUT, "%s: snapshot %ld: there is no row %lld", path, i,
+                              (long long)result->snapshot_system[i]);
+    return SHOAL_OK;
+}

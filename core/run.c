@@ -1,0 +1,813 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * run.c: runs a study from its systems to its result file, and goes on where a killed run left off.
+ *
+ *     plan -> result (header, initial states) -> journal -> [ slice -> rows -> commit -> checkpoint ]* -> HDF5
+ *
+ * A row is final once it is in the result: systems that end in a slice get theirs after that slice, snapshots are
+ * taken when every running system stands one step or less before the output time. The journal beside the output holds
+ * all rows and, now and then, a checkpoint: the plan's state and the number of output times passed. A restart loads the
+ * last checkpoint; since a step does not know in which slice, or in which process, it is done, the result has the same
+ * bits as that of a run in one piece.
+ *
+ * Inside, everything is barycentric and in inner units; rows are in the user's units and in the inertial frame of the
+ * input, the barycentre's motion added back.
+ *
+ * Memory: all snapshots of a run are kept until the file is written, 56 bytes a body and time.
+ */
+#include <errno.h>
+#include <float.h>
+#include <limits.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "internal.h"
+
+#define COMMIT_S 0.5 /* wall time between flushes to the disk, which are slow */
+
+/* What a checkpoint in the journal begins with; the plan's state follows. */
+typedef struct checkpoint_head {
+    int64_t cursor;       /* output times passed */
+    int64_t n_snapshots;  /* rows there were */
+} checkpoint_head;
+
+typedef struct study_run {
+    shoal_study *study;
+    shoal_context *context;
+    shoal_plan *plan;
+    shoal_result *result;
+    shoal_journal *journal;
+    char journal_path[PATH_MAX];
+    bool overwrite;
+
+    double *schedule; /* [n_schedule] output times strictly between start and end, in the order in which they are met */
+    long n_schedule, cursor;
+    bool at_start, at_end; /* snapshots of the initial and of the surviving states are wanted */
+
+    const shoal_monitor_column **source; /* [n_columns - n_swept] of the monitors' columns */
+    int *list;        /* [n_systems] those running before the slice */
+    int *ended;       /* [n_systems] those that ended in it */
+    double *state;    /* [n_bodies][SHOAL_STATE] one row */
+    char *checkpoint; /* [checkpoint_size] */
+    size_t checkpoint_size;
+
+    long n_by_outcome[SHOAL_OUTCOMES];
+    double steps_total; /* of all systems over the whole run */
+    double steps_before; /* system-steps of earlier processes */
+    double began, committed, checkpointed; /* wall clock, s */
+    long n_journalled;  /* snapshot rows in the journal */
+    size_t stale;       /* bytes of superseded checkpoints in the journal */
+    shoal_progress_callback callback;
+    void *user;
+} study_run;
+
+static double now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+/* ---- units ------------------------------------------------------------------------------------------------------- */
+
+/* A time in the user's units; within two rounding errors of a number that people write, it is that number. */
+static double user_time(const study_run *run, double t)
+{
+    const double exact = t / run->study->units.time;
+    if (!isfinite(exact)) {
+        return exact;
+    }
+    char text[32];
+    snprintf(text, sizeof text, "%.15g", exact);
+    const double written = strtod(text, NULL);
+    return fabs(written - exact) <= 4 * DBL_EPSILON * fabs(exact) ? written : exact;
+}
+
+/* The user's name of a dimension's unit. */
+static void unit_name(const shoal_units *units, const char *dimension, char *name, size_t size)
+{
+    if (strcmp(dimension, "length") == 0) {
+        snprintf(name, size, "%s", units->length_name);
+    } else if (strcmp(dimension, "mass") == 0) {
+        snprintf(name, size, "%s", units->mass_name);
+    } else if (strcmp(dimension, "time") == 0) {
+        snprintf(name, size, "%s", units->time_name);
+    } else if (strcmp(dimension, "velocity") == 0) {
+        snprintf(name, size, "%s/%s", units->length_name, units->time_name);
+    } else if (strcmp(dimension, "frequency") == 0) {
+        snprintf(name, size, "1/%s", units->time_name);
+    } else {
+        snprintf(name, size, "%s", strcmp(dimension, "angle") == 0 ? "rad" : "");
+    }
+}
+
+/* ---- from the study to a plan ------------------------------------------------------------------------------------ */
+
+/* The settings of one plug, with room for the words of its choices. */
+typedef struct plug_settings {
+    shoal_setting setting[SHOAL_MAX_PARAMETERS];
+    char word[SHOAL_MAX_PARAMETERS][32];
+} plug_settings;
+
+/* Word number `index` of "a|b|c". */
+static void choice_word(const char *choices, int index, char *word, size_t size)
+{
+    for (; index > 0 && *choices; --index) {
+        choices += strcspn(choices, "|");
+        choices += *choices == '|';
+    }
+    snprintf(word, size, "%.*s", (int)strcspn(choices, "|"), choices);
+}
+
+static void fill_settings(const shoal_parameter *parameters, int n_parameters, const double *values,
+                          plug_settings *settings)
+{
+    for (int i = 0; i < n_parameters; ++i) {
+        settings->setting[i] = (shoal_setting){ .name = parameters[i].name, .value = values[i] };
+        if (parameters[i].type == SHOAL_CHOICE) {
+            choice_word(parameters[i].choices, (int)values[i], settings->word[i], sizeof settings->word[i]);
+            settings->setting[i].choice = settings->word[i];
+        }
+    }
+}
+
+static shoal_status create_plan(study_run *run)
+{
+    const shoal_study *study = run->study;
+    plug_settings propagator, monitor[SHOAL_MAX_MONITORS];
+    shoal_monitor_options monitors[SHOAL_MAX_MONITORS];
+
+    fill_settings(study->propagator->parameters, study->propagator->n_parameters, study->parameter, &propagator);
+    for (int i = 0; i < study->n_monitors; ++i) {
+        const shoal_monitor *type = shoal_monitors[study->monitors[i].index];
+        fill_settings(type->parameters, type->n_parameters, study->monitors[i].parameter, &monitor[i]);
+        monitors[i] = (shoal_monitor_options){ type->name, monitor[i].setting, type->n_parameters };
+    }
+    const shoal_options options = {
+        .propagator = study->propagator->name,
+        .settings = propagator.setting,
+        .n_settings = study->propagator->n_parameters,
+        .monitors = monitors,
+        .n_monitors = study->n_monitors,
+        .engine = study->engine[0] ? study->engine : NULL,
+        .work_model = study->work_model[0] ? study->work_model : NULL,
+        .form = study->form == SHOAL_FORM_PAIRS ? "pairs" : study->form == SHOAL_FORM_ROWS ? "rows" : "auto",
+        .threads = study->threads,
+        .lanes = study->lanes,
+        .t_end = study->t_end,
+        .dt = study->steps_per_orbit > 0 ? 0 : study->dt,
+        .steps_per_orbit = study->steps_per_orbit,
+    };
+    return shoal_plan_create(run->context, study->ensemble, &options, &run->plan);
+}
+
+/* The output times: t_start + k interval and the list of times, merged; start and end become flags. */
+static shoal_status create_schedule(study_run *run)
+{
+    const shoal_study *study = run->study;
+    const double sign = study->t_end < study->t_start ? -1 : 1;
+    const double span = fabs(study->t_end - study->t_start);
+    const double tolerance = 1e-13 * fmax(fabs(study->t_start), fabs(study->t_end));
+    const double n_interval = study->interval > 0 ? floor(span / study->interval) : 0;
+
+    if (n_interval > 1e8) {
+        return shoal_fail(run->context, SHOAL_E_INPUT, "%s: output.interval = %g: more than 1e8 output times",
+                          study->path, user_time(run, study->interval));
+    }
+    run->at_start = run->at_end = study->interval > 0;
+    run->schedule = malloc(((size_t)n_interval + (size_t)study->n_times + 1) * sizeof *run->schedule);
+    if (!run->schedule) {
+        return shoal_fail(run->context, SHOAL_E_MEMORY, "out of memory for the output times");
+    }
+    double last = 0;
+    for (long k = 1, i = 0; (double)k <= n_interval || i < study->n_times;) {
+        const double regular = (double)k <= n_interval ? (double)k * study->interval : INFINITY;
+        const double listed = i < study->n_times ? sign * (study->times[i] - study->t_start) : INFINITY;
+        const double since = fmin(regular, listed);
+        const double t = listed <= regular ? study->times[i++] : study->t_start + sign * regular;
+        k += regular < listed;
+
+        if (since < -tolerance || since > span + tolerance) {
+            return shoal_fail(run->context, SHOAL_E_INPUT, "%s: output.times: %.15g is outside run.t_start..run.t_end",
+                              study->path, user_time(run, t));
+        }
+        if (since <= tolerance) {
+            run->at_start = true;
+        } else if (since >= span - tolerance) {
+            run->at_end = true;
+        } else if (since - last > tolerance) {
+            run->schedule[run->n_schedule++] = t;
+            last = since;
+        }
+    }
+    return SHOAL_OK;
+}
+
+/* ---- rows -------------------------------------------------------------------------------------------------------- */
+
+static int system_outcome(const study_run *run, long system)
+{
+    return (int)*shoal_ensemble_field(run->study->ensemble, SHOAL_SYS_OUTCOME, system);
+}
+
+/* Coordinate q (x y z vx vy vz) of a body in the plan's snapshot array. */
+static double snapshot_at(const shoal_plan *plan, long system, int body, int q)
+{
+    return plan->args.snapshot[SHOAL_AT(system, 6 * body + q, 6 * plan->args.n_bodies)];
+}
+
+/* One body in the user's units. */
+static void put_body(const shoal_units *units, double m, const double coordinate[6], double row[SHOAL_STATE])
+{
+    const double velocity = shoal_units_factor(units, "velocity");
+    row[0] = m / units->mass;
+    for (int q = 0; q < 3; ++q) {
+        row[1 + q] = coordinate[q] / units->length;
+        row[4 + q] = coordinate[3 + q] / velocity;
+    }
+}
+
+/* The row of the state that the plan's snapshot array holds for time t; bodies that are not there are NaN. */
+static void put_snapshot(const study_run *run, long system, double t, double *row)
+{
+    const shoal_ensemble *ensemble = run->study->ensemble;
+    const double *centre = ensemble->centre[system];
+    const double elapsed = t - *shoal_ensemble_field(ensemble, SHOAL_SYS_T_START, system);
+
+    for (int b = 0; b < ensemble->n_bodies; ++b) {
+        double coordinate[6];
+        for (int q = 0; q < 3; ++q) {
+            coordinate[q] = snapshot_at(run->plan, system, b, q) + (centre[q] + centre[3 + q] * elapsed);
+            coordinate[3 + q] = snapshot_at(run->plan, system, b, 3 + q) + centre[3 + q];
+        }
+        if (b < run->result->n_live[system]) {
+            const double m = *shoal_ensemble_body(ensemble, b, SHOAL_M, system);
+            put_body(&run->study->units, m, coordinate, row + b * SHOAL_STATE);
+        } else {
+            for (int q = 0; q < SHOAL_STATE; ++q) {
+                row[b * SHOAL_STATE + q] = NAN;
+            }
+        }
+    }
+}
+
+/* Energy of the state in the plan's snapshot array, each pair once. */
+static double snapshot_energy(const study_run *run, long system)
+{
+    const shoal_ensemble *ensemble = run->study->ensemble;
+    const shoal_plan *plan = run->plan;
+    double energy = 0;
+
+    for (int i = 0; i < run->result->n_live[system]; ++i) {
+        const double m = *shoal_ensemble_body(ensemble, i, SHOAL_M, system);
+        double v2 = 0;
+        for (int q = 3; q < 6; ++q) {
+            v2 += snapshot_at(plan, system, i, q) * snapshot_at(plan, system, i, q);
+        }
+        energy += 0.5 * m * v2;
+        for (int j = 0; j < i; ++j) {
+            double r2 = 0;
+            for (int q = 0; q < 3; ++q) {
+                const double d = snapshot_at(plan, system, i, q) - snapshot_at(plan, system, j, q);
+                r2 += d * d;
+            }
+            energy -= m * *shoal_ensemble_body(ensemble, j, SHOAL_M, system) / sqrt(r2);
+        }
+    }
+    return energy;
+}
+
+/* The row of a system that has ended; its last state is in the plan's snapshot array. */
+static void record_end(study_run *run, long system)
+{
+    const shoal_study *study = run->study;
+    const shoal_ensemble *ensemble = study->ensemble;
+    shoal_result *result = run->result;
+    const int outcome = system_outcome(run, system);
+    const bool survived = outcome == SHOAL_SURVIVED;
+    const double step = *shoal_ensemble_field(ensemble, SHOAL_SYS_STEP, system);
+    const double t_last = survived ? study->t_end
+                                   : *shoal_ensemble_field(ensemble, SHOAL_SYS_T_START, system) +
+                                         step * *shoal_ensemble_field(ensemble, SHOAL_SYS_DT, system);
+    const double t_stop = survived ? study->t_end : *shoal_ensemble_field(ensemble, SHOAL_SYS_T_STOP, system);
+    const double energy_start = ensemble->energy_start[system];
+
+    result->outcome[system] = outcome;
+    result->t_stop[system] = user_time(run, t_stop);
+    result->body_a[system] = (int)*shoal_ensemble_field(ensemble, SHOAL_SYS_BODY_A, system);
+    result->body_b[system] = (int)*shoal_ensemble_field(ensemble, SHOAL_SYS_BODY_B, system);
+    result->n_steps[system] = step;
+    result->t_final[system] = user_time(run, t_last);
+    result->dE_final[system] = (snapshot_energy(run, system) - energy_start) / fabs(energy_start);
+    put_snapshot(run, system, t_last, result->final + (size_t)system * (size_t)result->n_bodies * SHOAL_STATE);
+    for (int c = result->n_swept; c < result->n_columns; ++c) {
+        const shoal_monitor_column *source = run->source[c - result->n_swept];
+        result->columns[c].value[system] =
+            shoal_plan_column(run->plan, source->name, system) / shoal_units_factor(&study->units, source->dimension);
+    }
+    run->n_by_outcome[SHOAL_RUNNING]--;
+    run->n_by_outcome[outcome]++;
+}
+
+/* The row of a system that cannot be integrated at all. */
+static void record_invalid(study_run *run, long system)
+{
+    run->result->outcome[system] = system_outcome(run, system);
+    run->result->t_stop[system] = run->result->t_initial[system];
+    run->result->n_steps[system] = 0;
+}
+
+/* Snapshot rows of the systems still running, at time t, which all of them have reached. */
+static shoal_status take_snapshots(study_run *run, double t)
+{
+    const double time = user_time(run, t);
+    shoal_status status = shoal_plan_snapshot(run->plan, t, run->plan->list, run->plan->n_list);
+
+    for (long k = 0; k < run->plan->n_list && status == SHOAL_OK; ++k) {
+        const int64_t system = run->plan->list[k];
+        put_snapshot(run, system, t, run->state);
+        status = shoal_result_append(run->context, run->result, 1, &system, &time, run->state);
+    }
+    return status;
+}
+
+/* Snapshot rows copied from rows that are there: the initial states, or the final states of the survivors. */
+static shoal_status copy_snapshots(study_run *run, const double *times, const double *states, int outcome)
+{
+    shoal_result *result = run->result;
+    shoal_status status = SHOAL_OK;
+
+    for (int64_t system = 0; system < result->n_systems && status == SHOAL_OK; ++system) {
+        if (result->outcome[system] == outcome) {
+            status = shoal_result_append(run->context, result, 1, &system, &times[system],
+                                         states + (size_t)system * (size_t)result->n_bodies * SHOAL_STATE);
+        }
+    }
+    return status;
+}
+
+/* ---- the result's header ----------------------------------------------------------------------------------------- */
+
+static shoal_status create_result(study_run *run)
+{
+    const shoal_study *study = run->study;
+    const shoal_ensemble *ensemble = study->ensemble;
+    const size_t n_bodies = (size_t)ensemble->n_bodies;
+    shoal_body *bodies = NULL;
+    int n_columns = study->n_swept;
+
+    for (int i = 0; i < study->n_monitors; ++i) {
+        n_columns += shoal_monitors[study->monitors[i].index]->n_columns;
+    }
+    shoal_status status =
+        shoal_result_create(run->context, ensemble->n_systems, ensemble->n_bodies, n_columns, &run->result);
+    if (status != SHOAL_OK) {
+        return status;
+    }
+    shoal_result *result = run->result;
+    result->config_text = strdup(study->config_text);
+    result->plan_line = strdup(shoal_plan_line(run->plan));
+    run->source = calloc((size_t)(n_columns - study->n_swept) + 1, sizeof *run->source);
+    bodies = calloc(n_bodies, sizeof *bodies);
+    if (!result->config_text || !result->plan_line || !run->source || !bodies) {
+        status = shoal_fail(run->context, SHOAL_E_MEMORY, "out of memory for the result");
+        goto fail;
+    }
+    snprintf(result->version, sizeof result->version, "%s", shoal_version());
+    snprintf(result->epoch, sizeof result->epoch, "%s", study->epoch);
+    result->units = study->units;
+    result->seed = study->seed;
+    memcpy(result->body_name, study->body_name, n_bodies * sizeof *result->body_name);
+    result->n_axes = study->n_axes;
+    memcpy(result->axes, study->axes, sizeof result->axes);
+
+    result->n_swept = study->n_swept;
+    for (int c = 0; c < study->n_swept; ++c) {
+        double *value = result->columns[c].value;
+        memcpy(value, study->swept[c].value, (size_t)result->n_systems * sizeof *value);
+        result->columns[c] = study->swept[c];
+        result->columns[c].value = value;
+    }
+    int c = study->n_swept;
+    for (int i = 0; i < study->n_monitors; ++i) {
+        const shoal_monitor *monitor = shoal_monitors[study->monitors[i].index];
+        for (int k = 0; k < monitor->n_columns; ++k, ++c) {
+            const shoal_monitor_column *source = &monitor->columns[k];
+            run->source[c - study->n_swept] = source;
+            snprintf(result->columns[c].name, sizeof result->columns[c].name, "%s", source->name);
+            snprintf(result->columns[c].doc, sizeof result->columns[c].doc, "%s", source->doc);
+            unit_name(&study->units, source->dimension, result->columns[c].unit, sizeof result->columns[c].unit);
+        }
+    }
+    for (long system = 0; system < result->n_systems; ++system) {
+        double *row = result->initial + (size_t)system * n_bodies * SHOAL_STATE;
+        result->id[system] = ensemble->id[system];
+        result->t_initial[system] = user_time(run, *shoal_ensemble_field(ensemble, SHOAL_SYS_T_START, system));
+        if (system_outcome(run, system) != SHOAL_RUNNING) {
+            result->n_live[system] = 0;
+            record_invalid(run, system);
+            continue;
+        }
+        result->n_live[system] = (int)*shoal_ensemble_field(ensemble, SHOAL_SYS_N_LIVE, system);
+        shoal_ensemble_get_bodies(ensemble, system, bodies);
+        for (int b = 0; b < result->n_live[system]; ++b) {
+            const shoal_body *body = &bodies[b];
+            const double coordinate[6] = { body->x, body->y, body->z, body->vx, body->vy, body->vz };
+            put_body(&study->units, body->m, coordinate, row + b * SHOAL_STATE);
+        }
+    }
+fail:
+    free(bodies);
+    return status;
+}
+
+/* ---- journal and checkpoints ------------------------------------------------------------------------------------- */
+
+/* Write the journal anew, whole: under another name, then renamed, so that a kill leaves the old one or the new one.
+ * with_checkpoint: run->checkpoint is part of it. */
+static shoal_status rewrite_journal(study_run *run, bool with_checkpoint)
+{
+    const shoal_result *result = run->result;
+    char path[PATH_MAX + 8];
+    shoal_journal *journal = NULL;
+    long n_ended = 0;
+
+    for (long system = 0; system < result->n_systems; ++system) {
+        if (result->outcome[system] != SHOAL_RUNNING) {
+            run->ended[n_ended++] = (int)system;
+        }
+    }
+    snprintf(path, sizeof path, "%s.new", run->journal_path);
+    unlink(path);
+    shoal_status status = shoal_journal_create(run->context, path, result, &journal);
+    if (status == SHOAL_OK) {
+        status = shoal_journal_systems(journal, result, run->ended, n_ended);
+    }
+    if (status == SHOAL_OK) {
+        status = shoal_journal_snapshots(journal, result, 0);
+    }
+    if (status == SHOAL_OK && with_checkpoint) {
+        status = shoal_journal_checkpoint(journal, run->checkpoint, run->checkpoint_size);
+    }
+    if (status == SHOAL_OK) {
+        status = shoal_journal_commit(journal);
+    }
+    if (status == SHOAL_OK && rename(path, run->journal_path) != 0) {
+        status = shoal_fail(run->context, SHOAL_E_FILE, "%s: %s", run->journal_path, strerror(errno));
+    }
+    if (status != SHOAL_OK) {
+        shoal_journal_close(&journal);
+        unlink(path);
+        return status;
+    }
+    shoal_journal_close(&run->journal);
+    run->journal = journal;
+    run->n_journalled = result->n_snapshots;
+    run->stale = 0;
+    run->committed = now();
+    return SHOAL_OK;
+}
+
+/* Bytes of a result's states, about what its journal needs beside checkpoints. */
+static size_t result_bytes(const shoal_result *result)
+{
+    const size_t row = (size_t)result->n_bodies * SHOAL_STATE * sizeof(double);
+    return (size_t)(2 * result->n_systems + result->n_snapshots) * row;
+}
+
+/* Flush what is in the journal, with a checkpoint when one is due (or force is set). */
+static shoal_status commit(study_run *run, bool force)
+{
+    const double t = now();
+    shoal_status status = SHOAL_OK;
+
+    if (force || t - run->checkpointed >= run->study->checkpoint_s) {
+        const checkpoint_head head = { .cursor = run->cursor, .n_snapshots = run->result->n_snapshots };
+        memcpy(run->checkpoint, &head, sizeof head);
+        status = shoal_plan_state_save(run->plan, run->checkpoint + sizeof head);
+        if (status != SHOAL_OK) {
+            return status;
+        }
+        run->checkpointed = t;
+        if (run->stale > 8 * run->checkpoint_size + result_bytes(run->result)) {
+            return rewrite_journal(run, true);
+        }
+        run->stale += run->checkpoint_size;
+        status = shoal_journal_checkpoint(run->journal, run->checkpoint, run->checkpoint_size);
+    } else if (t - run->committed < COMMIT_S) {
+        return SHOAL_OK;
+    }
+    if (status == SHOAL_OK) {
+        status = shoal_journal_commit(run->journal);
+    }
+    run->committed = now();
+    return status;
+}
+
+/* What tells a journal's run from this one, NULL if they are the same. */
+static const char *difference(const shoal_result *a, const shoal_result *b)
+{
+    return strcmp(a->version, b->version) != 0           ? "version of shoal"
+           : strcmp(a->config_text, b->config_text) != 0 ? "config"
+           : a->n_systems != b->n_systems                ? "number of systems"
+           : a->n_bodies != b->n_bodies                  ? "number of bodies"
+           : a->n_columns != b->n_columns                ? "columns"
+           : a->seed != b->seed                          ? "seed"
+                                                         : NULL;
+}
+
+/* Discard a journal, unless another process is writing it. */
+static shoal_status discard_journal(study_run *run)
+{
+    shoal_journal *journal = NULL;
+    shoal_status status = shoal_journal_open(run->context, run->journal_path, &journal);
+
+    shoal_journal_close(&journal);
+    if (status != SHOAL_E_USAGE && unlink(run->journal_path) == 0) {
+        status = SHOAL_OK;
+    }
+    return status;
+}
+
+/* Go on from the journal of the same study, if there is one. *resumed: its last checkpoint is loaded. */
+static shoal_status resume(study_run *run, bool *resumed)
+{
+    shoal_result *old = NULL;
+    void *state = NULL;
+    size_t size = 0;
+    checkpoint_head head = { 0 };
+
+    *resumed = false;
+    if (access(run->journal_path, F_OK) != 0) {
+        return SHOAL_OK;
+    }
+    shoal_status status = shoal_journal_read(run->context, run->journal_path, &old, &state, &size);
+    const char *what = status == SHOAL_OK ? difference(old, run->result) : NULL;
+    if (!what && state && size != run->checkpoint_size) {
+        what = "checkpoint";
+    }
+    if (what) {
+        status = shoal_fail(run->context, SHOAL_E_INPUT,
+                            "%s: the journal of another run that has not ended (its %s differs); --force discards it",
+                            run->journal_path, what);
+    }
+    if (status != SHOAL_OK) {
+        status = run->overwrite && status == SHOAL_E_INPUT ? discard_journal(run) : status;
+        goto fail;
+    }
+    status = shoal_journal_open(run->context, run->journal_path, &run->journal);
+    if (status != SHOAL_OK || !state) {
+        goto fail; /* or: killed before its first checkpoint, from the beginning */
+    }
+    memcpy(run->checkpoint, state, size);
+    memcpy(&head, run->checkpoint, sizeof head);
+    if (head.cursor < 0 || head.cursor > run->n_schedule || head.n_snapshots != old->n_snapshots) {
+        status = shoal_fail(run->context, SHOAL_E_FILE, "%s: its checkpoint disagrees with its rows",
+                            run->journal_path);
+        goto fail;
+    }
+    status = shoal_plan_state_load(run->plan, run->checkpoint + sizeof head);
+    if (status == SHOAL_OK) {
+        shoal_result *fresh = run->result;
+        run->result = old;
+        old = fresh;
+        run->cursor = head.cursor;
+        run->n_journalled = run->result->n_snapshots;
+        *resumed = true;
+    }
+fail:
+    free(state);
+    shoal_result_destroy(&old);
+    return status;
+}
+
+/* ---- the loop ---------------------------------------------------------------------------------------------------- */
+
+/* Tell the caller; nonzero if it asks for the end. */
+static int report(const study_run *run)
+{
+    if (!run->callback) {
+        return 0;
+    }
+    const shoal_ensemble *ensemble = run->study->ensemble;
+    shoal_progress progress = {
+        .n_systems = ensemble->n_systems,
+        .system_steps = run->plan->system_steps - run->steps_before,
+        .seconds = now() - run->began,
+        .plan_line = shoal_plan_line(run->plan),
+    };
+    for (long k = 0; k < run->plan->n_list; ++k) {
+        const long system = run->plan->list[k];
+        progress.system_steps_left += *shoal_ensemble_field(ensemble, SHOAL_SYS_N_END, system);
+        progress.system_steps_left -= *shoal_ensemble_field(ensemble, SHOAL_SYS_STEP, system);
+    }
+    progress.fraction = run->steps_total > 0 ? 1 - progress.system_steps_left / run->steps_total : 1;
+    memcpy(progress.n_by_outcome, run->n_by_outcome, sizeof progress.n_by_outcome);
+    return run->callback(&progress, run->user);
+}
+
+/* One slice towards t, and the rows of the systems that ended in it. *n_moved as in shoal_plan_slice. */
+static shoal_status slice(study_run *run, double t, long *n_moved)
+{
+    shoal_plan *plan = run->plan;
+    const long n_list = plan->n_list;
+    long n_ended = 0;
+
+    memcpy(run->list, plan->list, (size_t)n_list * sizeof *run->list);
+    if (run->study->slice_steps > 0) {
+        plan->slice_steps = run->study->slice_steps;
+    }
+    shoal_status status = shoal_plan_slice(plan, t, n_moved);
+    if (status != SHOAL_OK) {
+        return status;
+    }
+    for (long k = 0; k < n_list; ++k) {
+        if (system_outcome(run, run->list[k]) != SHOAL_RUNNING) {
+            run->ended[n_ended++] = run->list[k];
+        }
+    }
+    if (n_ended > 0) {
+        status = shoal_plan_snapshot(plan, run->study->t_end, run->ended, n_ended);
+        for (long k = 0; k < n_ended && status == SHOAL_OK; ++k) {
+            record_end(run, run->ended[k]);
+        }
+        if (status == SHOAL_OK) {
+            status = shoal_journal_systems(run->journal, run->result, run->ended, n_ended);
+        }
+    }
+    return status;
+}
+
+/* Slices until no system runs, or the caller asks for the end. */
+static shoal_status integrate(study_run *run, bool *interrupted)
+{
+    shoal_status status = SHOAL_OK;
+
+    *interrupted = report(run) != 0;
+    while (run->plan->n_list > 0 && !*interrupted && status == SHOAL_OK) {
+        const bool scheduled = run->cursor < run->n_schedule;
+        long n_moved = 0;
+        status = slice(run, scheduled ? run->schedule[run->cursor] : run->study->t_end, &n_moved);
+        if (status == SHOAL_OK && n_moved == 0 && run->plan->n_list > 0) {
+            if (!scheduled) {
+                return shoal_fail(run->context, SHOAL_E_INTERNAL, "%ld systems never reach the end",
+                                  run->plan->n_list);
+            }
+            status = take_snapshots(run, run->schedule[run->cursor++]);
+            if (status == SHOAL_OK) {
+                status = shoal_journal_snapshots(run->journal, run->result, run->n_journalled);
+                run->n_journalled = run->result->n_snapshots;
+            }
+        }
+        if (status == SHOAL_OK) {
+            status = commit(run, false);
+        }
+        if (status == SHOAL_OK) {
+            *interrupted = report(run) != 0 && run->plan->n_list > 0;
+        }
+    }
+    return status;
+}
+
+/* Refuse, before the first step, an output that is there already or cannot be written. */
+static shoal_status check_output(study_run *run)
+{
+    const shoal_study *study = run->study;
+    char folder[PATH_MAX];
+    struct stat info;
+
+    if (!study->output || !study->output[0]) {
+        return shoal_fail(run->context, SHOAL_E_INPUT, "%s: output.file is missing", study->path);
+    }
+    if (strlen(study->output) + 32 > sizeof folder) {
+        return shoal_fail(run->context, SHOAL_E_INPUT, "%s: output.file: the name is too long", study->path);
+    }
+    shoal_store_journal_path(study->output, run->journal_path, sizeof run->journal_path);
+    strcpy(folder, study->output);
+    char *slash = strrchr(folder, '/');
+    strcpy(slash ? slash + (slash == folder) : folder, slash ? "" : ".");
+    if (access(folder, W_OK | X_OK) != 0 || stat(folder, &info) != 0) {
+        return shoal_fail(run->context, SHOAL_E_INPUT, "%s: cannot be written: folder %s: %s", study->output, folder,
+                          strerror(errno));
+    }
+    if (!S_ISDIR(info.st_mode)) {
+        return shoal_fail(run->context, SHOAL_E_INPUT, "%s: cannot be written: %s is not a folder", study->output,
+                          folder);
+    }
+    if (stat(study->output, &info) != 0) {
+        return SHOAL_OK;
+    }
+    if (!S_ISREG(info.st_mode)) {
+        return shoal_fail(run->context, SHOAL_E_INPUT, "%s: is there and not a file", study->output);
+    }
+    /* an interrupted run leaves both a file and a journal, and goes on from the latter */
+    if (!run->overwrite && access(run->journal_path, F_OK) != 0) {
+        return shoal_fail(run->context, SHOAL_E_INPUT, "%s: exists; --force replaces it", study->output);
+    }
+    return SHOAL_OK;
+}
+
+/* Everything ahead of the first step. */
+static shoal_status begin(study_run *run)
+{
+    const shoal_ensemble *ensemble = run->study->ensemble;
+    const size_t n_systems = (size_t)ensemble->n_systems;
+    bool resumed = false;
+    shoal_status status = check_output(run);
+
+    if (status == SHOAL_OK) {
+        status = create_schedule(run);
+    }
+    for (long system = 0; system < ensemble->n_systems && status == SHOAL_OK; ++system) {
+        if (*shoal_ensemble_field(ensemble, SHOAL_SYS_STEP, system) > 0) {
+            status = shoal_fail(run->context, SHOAL_E_USAGE, "%s: this study has been run; load it again",
+                                run->study->path);
+        }
+    }
+    if (status == SHOAL_OK) {
+        status = create_plan(run);
+    }
+    if (status == SHOAL_OK) {
+        status = create_result(run);
+    }
+    if (status != SHOAL_OK) {
+        return status;
+    }
+    run->checkpoint_size = sizeof(checkpoint_head) + shoal_plan_state_size(run->plan);
+    run->checkpoint = calloc(1, run->checkpoint_size);
+    run->list = malloc(n_systems * sizeof *run->list);
+    run->ended = malloc(n_systems * sizeof *run->ended);
+    run->state = malloc((size_t)ensemble->n_bodies * SHOAL_STATE * sizeof *run->state);
+    if (!run->checkpoint || !run->list || !run->ended || !run->state) {
+        return shoal_fail(run->context, SHOAL_E_MEMORY, "out of memory for %zu systems", n_systems);
+    }
+    for (size_t system = 0; system < n_systems; ++system) {
+        if (run->result->outcome[system] == SHOAL_RUNNING) {
+            run->steps_total += *shoal_ensemble_field(ensemble, SHOAL_SYS_N_END, (long)system);
+        }
+    }
+    status = resume(run, &resumed);
+    if (status == SHOAL_OK && !resumed && run->at_start) {
+        status = copy_snapshots(run, run->result->t_initial, run->result->initial, SHOAL_RUNNING);
+    }
+    if (status == SHOAL_OK && !resumed) {
+        status = rewrite_journal(run, false);
+    }
+    for (size_t system = 0; system < n_systems; ++system) {
+        run->n_by_outcome[run->result->outcome[system]]++;
+    }
+    run->steps_before = run->plan->system_steps;
+    run->checkpointed = now();
+    return status;
+}
+
+shoal_status shoal_study_run(shoal_study *study, int overwrite, shoal_progress_callback callback, void *user)
+{
+    study_run run = {
+        .study = study,
+        .context = study->context,
+        .overwrite = overwrite != 0,
+        .callback = callback,
+        .user = user,
+        .began = now(),
+    };
+    bool interrupted = false;
+
+    shoal_status status = begin(&run);
+    if (status != SHOAL_OK) {
+        goto fail;
+    }
+    status = integrate(&run, &interrupted);
+    if (status == SHOAL_OK && interrupted) {
+        status = commit(&run, true);
+    } else if (status == SHOAL_OK && run.at_end) {
+        /* in order of the systems, whichever slice they ended in */
+        status = copy_snapshots(&run, run.result->t_final, run.result->final, SHOAL_SURVIVED);
+    }
+    if (status != SHOAL_OK) {
+        goto fail;
+    }
+    run.result->complete = !interrupted;
+    status = shoal_store_write(run.context, study->output, run.result);
+    if (status == SHOAL_OK && interrupted) {
+        status = shoal_fail(run.context, SHOAL_E_INTERRUPTED, "interrupted; %s holds what there is, run again to go on",
+                            study->output);
+    } else if (status == SHOAL_OK) {
+        unlink(run.journal_path);
+    }
+fail:
+    shoal_journal_close(&run.journal);
+    shoal_result_destroy(&run.result);
+    shoal_plan_destroy(&run.plan);
+    free(run.schedule);
+    free(run.source);
+    free(run.list);
+    free(run.ended);
+    free(run.state);
+    free(run.checkpoint);
+    return status;
+}

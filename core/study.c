@@ -1,0 +1,287 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * study.c: a study from its config file: what to integrate with, until when, what to watch, where to write, and the
+ * systems. Keys, types and bounds have been checked by config.c; what is refused here are values that contradict each
+ * other.
+ */
+#define _GNU_SOURCE 1
+#include <libgen.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "config.h"
+
+static shoal_status out_of_memory(const shoal_config *config)
+{
+    return shoal_fail(config->context, SHOAL_E_MEMORY, "%s: out of memory", config->path);
+}
+
+static shoal_status read_run(const shoal_config *config, shoal_study *study)
+{
+    const config_setting_t *run = shoal_config_lookup(config, "run");
+    study->t_start = shoal_config_number(config, run, "run", "t_start");
+    study->t_end = shoal_config_number(config, run, "run", "t_end");
+    if (study->t_start == study->t_end)
+        return shoal_config_fail(config, config_setting_get_member(run, "t_end"), NULL, NULL,
+                                 "a time other than run.t_start");
+    snprintf(study->engine, sizeof study->engine, "%s", shoal_config_string(run, "engine", "auto"));
+    snprintf(study->work_model, sizeof study->work_model, "%s", shoal_config_string(run, "work_model", "auto"));
+    study->threads = (int)shoal_config_number(config, run, "run", "threads");
+    study->lanes = (int)shoal_config_number(config, run, "run", "lanes");
+    study->slice_steps = (long)shoal_config_number(config, run, "run", "slice_steps");
+    study->checkpoint_s = shoal_config_number(config, run, "run", "checkpoint_s");
+    const config_setting_t *gravitation = shoal_config_lookup(config, "gravitation");
+    study->form = (int)shoal_config_number(config, gravitation, "gravitation", "form") - 1; /* auto is -1 */
+    snprintf(study->epoch, sizeof study->epoch, "%s",
+             shoal_config_string(config_root_setting(&config->tree), "epoch", ""));
+    return SHOAL_OK;
+}
+
+/* "folder/name.cfg" gives "name.h5", in the folder where the run is. */
+static char *default_output(const char *path)
+{
+    char *copy = strdup(path), *output = NULL;
+    if (!copy)
+        return NULL;
+    char *name = basename(copy), *dot = strrchr(name, '.');
+    if (dot && dot != name)
+        *dot = '\0';
+    if (asprintf(&output, "%s.h5", name) < 0)
+        output = NULL;
+    free(copy);
+    return output;
+}
+
+static int ascending(const void *a, const void *b)
+{
+    const double first = *(const double *)a, second = *(const double *)b;
+    return (first > second) - (first < second);
+}
+
+static int descending(const void *a, const void *b)
+{
+    return ascending(b, a);
+}
+
+static shoal_status read_output(const shoal_config *config, shoal_study *study)
+{
+    const config_setting_t *output = shoal_config_lookup(config, "output");
+    const config_setting_t *times = output ? config_setting_get_member(output, "times") : NULL;
+    const char *file = shoal_config_string(output, "file", NULL);
+    study->output = file ? strdup(file) : default_output(config->path);
+    study->interval = shoal_config_number(config, output, "output", "interval");
+    study->n_times = times ? config_setting_length(times) : 0;
+    study->times = malloc(((size_t)study->n_times + 1) * sizeof *study->times);
+    if (!study->output || !study->times)
+        return out_of_memory(config);
+    const double first = fmin(study->t_start, study->t_end), last = fmax(study->t_start, study->t_end);
+    for (int i = 0; i < study->n_times; i++) {
+        study->times[i] = shoal_config_item(times, i) * study->units.time;
+        if (study->times[i] < first || study->times[i] > last)
+            return shoal_config_fail(config, config_setting_get_elem(times, (unsigned)i), NULL, NULL,
+                                     "a time from run.t_start to run.t_end");
+    }
+    qsort(study->times, (size_t)study->n_times, sizeof *study->times,
+          study->t_end > study->t_start ? ascending : descending);
+    return SHOAL_OK;
+}
+
+static shoal_status read_systems(const shoal_config *config, shoal_study *study)
+{
+    const config_setting_t *system = shoal_config_lookup(config, "system");
+    const config_setting_t *file = config_setting_get_member(system, "file");
+    if (!file) {
+        if (!config_setting_get_member(system, "bodies"))
+            return shoal_config_fail(config, system, NULL, NULL, "bodies or file");
+        return shoal_systems_build(config, study);
+    }
+    static const char *const others[] = { "system.bodies", "system.elements", "system.count", "sweep", "sample" };
+    for (int i = 0; i < SHOAL_COUNT(others); i++) {
+        const config_setting_t *other = shoal_config_lookup(config, others[i]);
+        if (other)
+            return shoal_config_fail(config, other, NULL, NULL, "no %s with system.file: the file holds all systems",
+                                     others[i]);
+    }
+    char *copy = strdup(config->path), *path = NULL;
+    const char *name = config_setting_get_string(file);
+    if (!copy || asprintf(&path, "%s%s%s", *name == '/' ? "" : dirname(copy), *name == '/' ? "" : "/", name) < 0) {
+        free(copy);
+        return out_of_memory(config);
+    }
+    shoal_status status = shoal_csv_read(config, path, study);
+    free(copy);
+    free(path);
+    return status;
+}
+
+/* The parameters of a plug, bodies resolved. */
+static shoal_status read_parameters(const shoal_config *config, const config_setting_t *group, const shoal_study *study,
+                                    const shoal_parameter *rows, int n_rows, double *values)
+{
+    shoal_status status = SHOAL_OK;
+    for (int i = 0; i < n_rows && !status; i++) {
+        const config_setting_t *setting = group ? config_setting_get_member(group, rows[i].name) : NULL;
+        values[i] = rows[i].type == SHOAL_BODY && setting ? 0 : shoal_config_row(config, group, &rows[i]);
+        if (rows[i].type != SHOAL_BODY)
+            continue;
+        int body = values[i] < 0 ? study->ensemble->n_bodies - 1 : (int)values[i];
+        if (setting)
+            status = shoal_config_body(config, setting, study->body_name, study->ensemble->n_bodies, &body);
+        values[i] = body;
+    }
+    return status;
+}
+
+/* The shortest period of a system's Jacobi orbits, +inf if none is bound. */
+static double shortest_period(const shoal_ensemble *ensemble, long s, shoal_body *bodies, shoal_orbit *orbits)
+{
+    const int n_live = (int)*shoal_ensemble_field(ensemble, SHOAL_SYS_N_LIVE, s);
+    double period = INFINITY;
+    shoal_ensemble_get_bodies(ensemble, s, bodies);
+    if (shoal_orbits_from_bodies(NULL, SHOAL_JACOBI, n_live, bodies, orbits))
+        return INFINITY;
+    for (int i = 1; i < n_live; i++)
+        period = fmin(period, orbits[i].P);
+    return period;
+}
+
+static shoal_status set_steps(const shoal_config *config, const config_setting_t *place, shoal_study *study)
+{
+    shoal_ensemble *ensemble = study->ensemble;
+    const double span = study->t_end - study->t_start;
+    shoal_status status = SHOAL_OK;
+    shoal_body *bodies = malloc((size_t)ensemble->n_bodies * sizeof *bodies);
+    shoal_orbit *orbits = malloc((size_t)ensemble->n_bodies * sizeof *orbits);
+    if (!bodies || !orbits) {
+        status = out_of_memory(config);
+        goto fail;
+    }
+    for (long s = 0; s < ensemble->n_systems; s++) {
+        double *outcome = shoal_ensemble_field(ensemble, SHOAL_SYS_OUTCOME, s);
+        double dt = study->dt;
+        if (study->steps_per_orbit > 0 && *outcome != SHOAL_INVALID)
+            dt = shortest_period(ensemble, s, bodies, orbits) / study->steps_per_orbit;
+        if (!isfinite(dt) && study->n_swept == 0) {
+            status = shoal_config_fail(config, place, NULL, NULL, "dt instead: no orbit of system %ld is bound",
+                                       ensemble->id[s]);
+            goto fail;
+        }
+        if (!isfinite(dt))
+            *outcome = SHOAL_INVALID;
+        *shoal_ensemble_field(ensemble, SHOAL_SYS_DT, s) = copysign(dt > 0 && isfinite(dt) ? dt : fabs(span), span);
+    }
+fail:
+    free(bodies);
+    free(orbits);
+    return status;
+}
+
+static shoal_status read_integrator(const shoal_config *config, shoal_study *study)
+{
+    const config_setting_t *integrator = shoal_config_lookup(config, "integrator");
+    const config_setting_t *name = config_setting_get_member(integrator, "name");
+    const config_setting_t *dt = config_setting_get_member(integrator, "dt");
+    const config_setting_t *steps = config_setting_get_member(integrator, "steps_per_orbit");
+    if (dt && steps)
+        return shoal_config_fail(config, steps, NULL, NULL, "either dt or steps_per_orbit");
+    if (!dt && !steps)
+        return shoal_config_fail(config, integrator, NULL, NULL, "dt or steps_per_orbit");
+    study->dt = dt ? shoal_config_number(config, integrator, "integrator", "dt") : 0;
+    study->steps_per_orbit = steps ? shoal_config_number(config, integrator, "integrator", "steps_per_orbit") : 0;
+    study->propagator = shoal_propagator_find(name ? config_setting_get_string(name)
+                                                   : shoal_key_find("integrator", "name")->otherwise);
+
+    shoal_status status = read_parameters(config, integrator, study, study->propagator->parameters,
+                                          study->propagator->n_parameters, study->parameter);
+    if (status)
+        return status;
+    const char *refusal = study->propagator->refuses ? study->propagator->refuses(study->ensemble) : NULL;
+    if (refusal)
+        return shoal_config_fail(config, name ? name : integrator, NULL, NULL, "a propagator that applies: %s",
+                                 refusal);
+    return set_steps(config, steps ? steps : dt, study);
+}
+
+/* The monitors, sorted into the order of the list. */
+static shoal_status read_monitors(const shoal_config *config, shoal_study *study)
+{
+    const config_setting_t *list = shoal_config_lookup(config, "monitors");
+    const config_setting_t *group_of[SHOAL_MAX_MONITORS] = { NULL };
+    const int n = list ? config_setting_length(list) : 0;
+    for (int i = 0; i < n; i++) {
+        const config_setting_t *group = config_setting_get_elem(list, (unsigned)i);
+        const int index = shoal_monitor_find(shoal_config_string(group, "name", ""));
+        if (group_of[index])
+            return shoal_config_fail(config, config_setting_get_member(group, "name"), NULL, NULL,
+                                     "each monitor at most once");
+        group_of[index] = group;
+    }
+    for (int index = 0; index < SHOAL_MAX_MONITORS; index++) {
+        if (!group_of[index])
+            continue;
+        shoal_study_monitor *monitor = &study->monitors[study->n_monitors++];
+        monitor->index = index;
+        shoal_status status = read_parameters(config, group_of[index], study, shoal_monitors[index]->parameters,
+                                              shoal_monitors[index]->n_parameters, monitor->parameter);
+        if (status)
+            return status;
+    }
+    return SHOAL_OK;
+}
+
+shoal_status shoal_study_load(shoal_context *context, const char *path, int n_overrides, const char *const *overrides,
+                              shoal_study **study)
+{
+    if (!study || !path)
+        return shoal_fail(context, SHOAL_E_USAGE, "no config file, or no place to put the study");
+    *study = NULL;
+    shoal_config config;
+    shoal_status status = shoal_config_open(context, path, n_overrides, overrides, &config);
+    if (status)
+        return status;
+    shoal_study *made = calloc(1, sizeof *made);
+    if (!made) {
+        status = out_of_memory(&config);
+        goto fail;
+    }
+    made->context = context;
+    made->units = config.units;
+    made->seed = 1;
+    made->path = strdup(path);
+    made->config_text = shoal_config_text(&config);
+    if (!made->path || !made->config_text) {
+        status = out_of_memory(&config);
+        goto fail;
+    }
+    if ((status = read_run(&config, made)) || (status = read_output(&config, made)) ||
+        (status = read_systems(&config, made)) || (status = read_integrator(&config, made)) ||
+        (status = read_monitors(&config, made)))
+        goto fail;
+    shoal_config_close(&config);
+    if (context)
+        context->message[0] = '\0'; /* of systems that are invalid, which is no failure */
+    *study = made;
+    return SHOAL_OK;
+fail:
+    shoal_config_close(&config);
+    shoal_study_destroy(&made);
+    return status;
+}
+
+void shoal_study_destroy(shoal_study **study)
+{
+    if (!study || !*study)
+        return;
+    shoal_study *old = *study;
+    for (int i = 0; i < old->n_swept; i++)
+        free(old->swept[i].value);
+    free(old->swept);
+    shoal_ensemble_destroy(&old->ensemble);
+    free(old->body_name);
+    free(old->times);
+    free(old->output);
+    free(old->config_text);
+    free(old->path);
+    free(old);
+    *study = NULL;
+}

@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * newton.c: what the world knows of newton.kern.h.
+ */
+#include "internal.h"
+
+const shoal_gravitation shoal_gravitation_newton = {
+    .name = "newton",
+    .doc = "point masses, G m / r^2, each pair once (form = pairs) or row by row (form = rows), the same bits",
+    .reference = "Makino & Aarseth 1992, PASJ 44, 141 (with jerk)",
+};

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * hermite4.kern.h: Hermite scheme of order 4, fixed step, P(EC)^2.
+ *
+ *     predict   x_p = x + v h + a h^2/2 + j h^3/6,  v_p = v + a h + j h^2/2
+ *     twice     (a1, j1) = forces at the latest x, v;
+ *               v1 = v + (a + a1) h/2 + (j - j1) h^2/12,  x1 = x + (v + v1) h/2 + (a - a1) h^2/12
+ *
+ * Makino & Aarseth 1992, PASJ 44, 141; the corrector in the form of Hut, Makino & McMillan 1995, ApJ 443, L93. (Equation 4 of
+ * the Swarm-NG paper misprints it.) The forces of the last evaluation start the next step, so they are native state.
+ *
+ * Operations a step: 44 n (n - 1) + 63 n, n bodies; with compensated sums 18 n more.
+ */
+enum { HERMITE_X = 0, HERMITE_V = 3, HERMITE_A = 6, HERMITE_J = 9, HERMITE_SLOTS = 12, HERMITE_EX = 12, HERMITE_EV = 15 };
+
+#define PROPAGATOR_FIRST_BODY 0
+#define PROPAGATOR_SLOTS(compensated) ((compensated) ? 18 : 12)
+
+LANE_FN void propagator_prepare(const shoal_kernel_args *k, int n, const real *m, const real *w, real *s)
+{
+    LANE_UNROLL
+    for (int c = 0; c < 6 * n; c++)
+        s[c] = w[c];
+    newton_jerk(k, n, m, s + HERMITE_X * n, s + HERMITE_V * n, s + HERMITE_A * n, s + HERMITE_J * n);
+    LANE_UNROLL
+    for (int c = HERMITE_EX * n; c < 18 * n; c++)
+        s[c] = lane_set(0.0);
+}
+
+LANE_FN void propagator_step(const shoal_kernel_args *k, int n, int compensated, const real *m, real *s, real h)
+{
+    real *x = s + HERMITE_X * n, *v = s + HERMITE_V * n, *a = s + HERMITE_A * n, *j = s + HERMITE_J * n;
+    const real h2 = 0.5 * h, h3 = h * lane_set(1.0 / 3.0), h12 = h * h * lane_set(1.0 / 12.0);
+    real x1[3 * LANE_ROOM(n)], v1[3 * LANE_ROOM(n)], a1[3 * LANE_ROOM(n)], j1[3 * LANE_ROOM(n)];
+
+    LANE_UNROLL
+    for (int c = 0; c < 3 * n; c++) {
+        x1[c] = lane_fma(h, lane_fma(h2, lane_fma(h3, j[c], a[c]), v[c]), x[c]);
+        v1[c] = lane_fma(h, lane_fma(h2, j[c], a[c]), v[c]);
+    }
+    newton_jerk(k, n, m, x1, v1, a1, j1);
+    LANE_UNROLL
+    for (int c = 0; c < 3 * n; c++) {
+        v1[c] = lane_fma(h12, j[c] - j1[c], lane_fma(h2, a[c] + a1[c], v[c]));
+        x1[c] = lane_fma(h12, a[c] - a1[c], lane_fma(h2, v[c] + v1[c], x[c]));
+    }
+    newton_jerk(k, n, m, x1, v1, a1, j1);
+    LANE_UNROLL
+    for (int c = 0; c < 3 * n; c++) {
+        if (compensated) {
+            real *ex = s + HERMITE_EX * n, *ev = s + HERMITE_EV * n, v0 = v[c];
+            lane_add(1, &v[c], &ev[c], lane_fma(h12, j[c] - j1[c], h2 * (a[c] + a1[c])));
+            lane_add(1, &x[c], &ex[c], lane_fma(h12, a[c] - a1[c], h2 * (v0 + v[c])));
+        } else {
+            real v0 = v[c];
+            v[c] = lane_fma(h12, j[c] - j1[c], lane_fma(h2, a[c] + a1[c], v0));
+            x[c] = lane_fma(h12, a[c] - a1[c], lane_fma(h2, v0 + v[c], x[c]));
+        }
+        a[c] = a1[c];
+        j[c] = j1[c];
+    }
+}
+
+/* Barycentric positions and velocities, w = [6 * n]. */
+LANE_FN void propagator_view(int n, const real *m, const real *s, real *w)
+{
+    (void)m;
+    LANE_UNROLL
+    for (int c = 0; c < 6 * n; c++)
+        w[c] = s[c];
+}
+
+/* An upper bound of the squared distance of every body from the barycentre. */
+LANE_FN real propagator_reach2(int n, const real *s)
+{
+    real sum = s[0] * s[0];
+    LANE_UNROLL
+    for (int c = 1; c < 3 * n; c++)
+        sum = lane_fma(s[c], s[c], sum);
+    return sum;
+}

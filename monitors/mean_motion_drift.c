@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * mean_motion_drift.c: what the world knows of mean_motion_drift.kern.h.
+ */
+#include <math.h>
+
+#include "internal.h"
+
+static const shoal_parameter parameters[] = {
+    {"body", SHOAL_BODY, "", -1, -1, 1e6, NULL, "the body whose mean motion is watched (default: the last)"},
+    {"every", SHOAL_INTEGER, "", 1, 1, 1e9, NULL, "look at every so-many-th step"},
+};
+
+static const double initial[5] = {0};
+
+static double drift(const double *slots, const double *p)
+{
+    (void)p;
+    if (!(slots[2] > 0))
+        return NAN;
+    double first = slots[1] / slots[0], second = slots[3] / slots[2];
+    return fabs(second - first) / first;
+}
+
+static double first_half(const double *slots, const double *p)
+{
+    (void)p;
+    return slots[0] > 0 ? slots[1] / slots[0] : NAN;
+}
+
+static const shoal_monitor_column columns[] = {
+    {"mean_motion_drift", "", "relative change of the mean motion between the halves of the run, |n2 - n1| / n1", drift},
+    {"mean_motion", "frequency", "mean motion averaged over the first half of the run", first_half},
+};
+
+const shoal_monitor shoal_monitor_mean_motion_drift = {
+    .name = "mean_motion_drift",
+    .doc = "chaos indicator: drift of a body's averaged Jacobi mean motion between the two halves of the run",
+    .reference = "after Laskar 1990, Icarus 88, 266",
+    .n_slots = 5,
+    .initial = initial,
+    .parameters = parameters,
+    .n_parameters = SHOAL_COUNT(parameters),
+    .columns = columns,
+    .n_columns = SHOAL_COUNT(columns),
+};

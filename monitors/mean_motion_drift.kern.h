@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * mean_motion_drift.kern.h: the drift of a body's mean motion between the two halves of the run, a chaos indicator (after Laskar 1990,
+ * Icarus 88, 266, where the frequency itself is analysed): the osculating Jacobi mean motion sqrt(mu / a^3), averaged over each
+ * half with the weight (u (1 - u))^2, u = 0..1 in the half, which suppresses periodic terms as the inverse cube of
+ * (half / period). Only every so-many-th step is looked at. Slots: sum of weights and of weighted mean motions of either half, steps left
+ * until the next look.
+ */
+enum { mean_motion_drift_SLOTS = 5, DRIFT_BODY = 0, DRIFT_EVERY = 1 };
+
+LANE_FN void mean_motion_drift_observe(const shoal_kernel_args *k, const lane_view *view, real *slots, lane_event *event)
+{
+    const int n = view->n, body = (int)k->monitor[SHOAL_MONITOR_mean_motion_drift][DRIFT_BODY];
+    const real *m = view->m, *w = view->after;
+    const real zero = lane_set(0.0), one = lane_set(1.0);
+    real mass = zero, centre[6], own[6], mu = zero;
+    (void)event;
+    slots[4] = slots[4] - 1.0;
+    const mask due = slots[4] <= zero;
+    if (!lane_any(due))
+        return;
+    slots[4] = lane_select(due, lane_set(k->monitor[SHOAL_MONITOR_mean_motion_drift][DRIFT_EVERY]), slots[4]);
+    LANE_UNROLL_GPU
+    for (int c = 0; c < 6; c++)
+        centre[c] = own[c] = zero;
+    LANE_UNROLL_GPU
+    for (int i = 0; i < n; i++) {
+        if (i < body) {
+            mass = mass + m[i];
+            LANE_UNROLL_GPU
+            for (int c = 0; c < 6; c++)
+                centre[c] = lane_fma(m[i], w[c * n + i], centre[c]);
+        } else if (i == body) {
+            mu = mass + m[i];
+            LANE_UNROLL_GPU
+            for (int c = 0; c < 6; c++)
+                own[c] = w[c * n + i];
+        }
+    }
+    const real share = one / mass;
+    LANE_UNROLL_GPU
+    for (int c = 0; c < 6; c++)
+        own[c] = lane_fma(-centre[c], share, own[c]);
+    real r2 = pair_dot(own[0], own[1], own[2], own[0], own[1], own[2]);
+    real v2 = pair_dot(own[3], own[4], own[5], own[3], own[4], own[5]);
+    real q = lane_max(lane_fma(2.0 * mu, lane_rsqrt(r2), -v2), zero); /* mu / a; an unbound body has mean motion 0 */
+    real motion = q * lane_sqrt(q) / mu;
+
+    real u = 2.0 * view->step / view->n_end;
+    mask second = u > one;
+    u = lane_select(second, u - 1.0, u);
+    real weight = u * (1.0 - u);
+    weight = lane_select(due, weight * weight, zero);
+    real first_weight = lane_select(second, zero, weight), second_weight = lane_select(second, weight, zero);
+    slots[0] = slots[0] + first_weight;
+    slots[1] = lane_fma(first_weight, motion, slots[1]);
+    slots[2] = slots[2] + second_weight;
+    slots[3] = lane_fma(second_weight, motion, slots[3]);
+}

@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * pair.kern.h: the pair hook: how near two bodies come within a step.
+ *
+ * The relative position is interpolated by the cubic through positions and velocities at both ends of the step (error h^4/384 times its
+ * fourth derivative); its least length, and the moment at which it first falls below a given distance, are sought on that
+ * cubic. A pair is looked at closely only if it ends the step inside the distance, or moves apart at the end of the step after
+ * an approach that may have been deep enough.
+ */
+enum { PAIR_SAMPLES = 16, PAIR_BISECTIONS = 50 };
+
+/* Relative motion of bodies i, j at one end of a step. */
+typedef struct lane_pair {
+    real x, y, z, vx, vy, vz;
+} lane_pair;
+
+LANE_FN lane_pair pair_relative(int n, const real *w, int i, int j)
+{
+    lane_pair p;
+    p.x = w[j] - w[i];
+    p.y = w[n + j] - w[n + i];
+    p.z = w[2 * n + j] - w[2 * n + i];
+    p.vx = w[3 * n + j] - w[3 * n + i];
+    p.vy = w[4 * n + j] - w[4 * n + i];
+    p.vz = w[5 * n + j] - w[5 * n + i];
+    return p;
+}
+
+LANE_FN real pair_dot(real ax, real ay, real az, real bx, real by, real bz)
+{
+    return lane_fma(az, bz, lane_fma(ay, by, ax * bx));
+}
+
+/* Worth a closer look: d2 < reach2 at the end, or moving apart and (distance at the end)^2 < 8 (reach2 or (|dv| h)^2). */
+LANE_FN mask pair_suspect(lane_pair p, real h, real reach2)
+{
+    real d2 = pair_dot(p.x, p.y, p.z, p.x, p.y, p.z);
+    real dv2 = pair_dot(p.vx, p.vy, p.vz, p.vx, p.vy, p.vz);
+    real receding = pair_dot(p.x, p.y, p.z, p.vx, p.vy, p.vz) * h;
+    return (d2 < reach2) | ((receding > lane_set(0.0)) & ((d2 < 8.0 * reach2) | (d2 < 8.0 * (dv2 * h * h))));
+}
+
+/* Squared distance at fraction t of the step from a to b. */
+LANE_FN real pair_distance2(lane_pair a, lane_pair b, real h, real t)
+{
+    real u = 1.0 - t;
+    real h00 = u * u * (1.0 + 2.0 * t), h01 = t * t * (3.0 - 2.0 * t), h10 = t * u * u * h, h11 = -(t * t * u * h);
+    real x = h00 * a.x + h01 * b.x + h10 * a.vx + h11 * b.vx;
+    real y = h00 * a.y + h01 * b.y + h10 * a.vy + h11 * b.vy;
+    real z = h00 * a.z + h01 * b.z + h10 * a.vz + h11 * b.vz;
+    return x * x + y * y + z * z;
+}
+
+typedef struct pair_approach {
+    mask reached;
+    real fraction; /* the moment in the step, 0 if the pair was inside from the start */
+} pair_approach;
+
+/* Does the pair come nearer than sqrt(reach2)? a, b: its relative motion at both ends of the step. */
+LANE_RARE_FN pair_approach pair_reached(lane_pair a, lane_pair b, real h, real reach2)
+{
+    real best_t = lane_set(0.0), best = pair_distance2(a, b, h, best_t);
+    LANE_KEEP_ROLLED
+    for (int i = 1; i <= PAIR_SAMPLES; i++) {
+        real t = lane_set(i / (double)PAIR_SAMPLES), d2 = pair_distance2(a, b, h, t);
+        mask nearer = d2 < best;
+        best = lane_select(nearer, d2, best);
+        best_t = lane_select(nearer, t, best_t);
+    }
+    real low = lane_max(best_t - 1.0 / PAIR_SAMPLES, lane_set(0.0)), high = lane_min(best_t + 1.0 / PAIR_SAMPLES, lane_set(1.0));
+    LANE_KEEP_ROLLED
+    for (int i = 0; i < PAIR_BISECTIONS; i++) { /* ternary search: each round leaves two thirds */
+        real t1 = low + (high - low) * lane_set(1.0 / 3.0), t2 = high - (high - low) * lane_set(1.0 / 3.0);
+        mask left = pair_distance2(a, b, h, t1) < pair_distance2(a, b, h, t2);
+        high = lane_select(left, t2, high);
+        low = lane_select(left, low, t1);
+    }
+    real middle = 0.5 * (low + high), d2 = pair_distance2(a, b, h, middle);
+    mask nearer = d2 < best;
+    best = lane_select(nearer, d2, best);
+    best_t = lane_select(nearer, middle, best_t);
+    pair_approach approach;
+    approach.reached = best < reach2;
+
+    low = lane_set(0.0);
+    high = best_t;
+    mask inside = pair_distance2(a, b, h, low) < reach2;
+    LANE_KEEP_ROLLED
+    for (int i = 0; i < PAIR_BISECTIONS; i++) {
+        middle = 0.5 * (low + high);
+        mask in = pair_distance2(a, b, h, middle) < reach2;
+        high = lane_select(in, middle, high);
+        low = lane_select(in, low, middle);
+    }
+    approach.fraction = lane_select(inside, lane_set(0.0), high);
+    return approach;
+}

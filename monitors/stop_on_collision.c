@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * stop_on_collision.c: what the world knows of stop_on_collision.kern.h.
+ */
+#include "internal.h"
+
+static const shoal_parameter parameters[] = {
+    {"factor", SHOAL_REAL, "", 1, 1e-12, 1e12, NULL, "scales the sum of the two radii"},
+};
+
+const shoal_monitor shoal_monitor_stop_on_collision = {
+    .name = "stop_on_collision",
+    .doc = "ends a system (collided, hit_star) when two bodies with radii touch, swept within the step",
+    .reference = "distance below the sum of the bodies' radii (key r of a body)",
+    .pair_hook = true,
+    .parameters = parameters,
+    .n_parameters = SHOAL_COUNT(parameters),
+};

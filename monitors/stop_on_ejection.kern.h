@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * stop_on_ejection.kern.h: ends a system when a body has left it: farther than r_max from the barycentre of the rest, moving
+ * outwards, and (criterion = energy) unbound relative to the barycentre and the total mass of the rest.
+ *
+ * In barycentric coordinates the rest of body i has its barycentre at -m_i r_i / (M - m_i), so that the relative position is
+ * r_i M / (M - m_i), and so the velocity. A body that holds at most half of the mass is thus at most twice as far from the rest as
+ * from the barycentre; and where a heavier one is far from the rest, some other body is too. So nobody can be gone while all are within
+ * r_max / 2 of the barycentre, and the monitor sleeps.
+ */
+enum { stop_on_ejection_SLOTS = 0, EJECTION_R_MAX = 0, EJECTION_CRITERION = 1 };
+
+/* reach2: upper bound of the squared distance of any body from the barycentre. */
+LANE_FN mask stop_on_ejection_wakes(const shoal_kernel_args *k, real reach2)
+{
+    const double r_max = k->monitor[SHOAL_MONITOR_stop_on_ejection][EJECTION_R_MAX];
+    return reach2 > lane_set(0.25 * r_max * r_max);
+}
+
+LANE_FN void stop_on_ejection_observe(const shoal_kernel_args *k, const lane_view *view, real *slots, lane_event *event)
+{
+    const double *p = k->monitor[SHOAL_MONITOR_stop_on_ejection];
+    const int n = view->n;
+    const real *w = view->after;
+    const real r_max2 = lane_set(p[EJECTION_R_MAX] * p[EJECTION_R_MAX]);
+    (void)slots;
+    real reach2 = lane_set(0.0);
+    LANE_UNROLL_GPU
+    for (int c = 0; c < 3 * n; c++)
+        reach2 = lane_fma(w[c], w[c], reach2);
+    if (!lane_any(stop_on_ejection_wakes(k, reach2)))
+        return;
+    real M = lane_set(0.0);
+    for (int i = n - 1; i >= 0; i--)
+        M = M + view->m[i];
+    for (int i = 0; i < n; i++) {
+        real rest = M - view->m[i], scale = M / rest;
+        real r2 = pair_dot(w[i], w[n + i], w[2 * n + i], w[i], w[n + i], w[2 * n + i]) * scale * scale;
+        real v2 = pair_dot(w[3 * n + i], w[4 * n + i], w[5 * n + i], w[3 * n + i], w[4 * n + i], w[5 * n + i]) * scale * scale;
+        real rv = pair_dot(w[i], w[n + i], w[2 * n + i], w[3 * n + i], w[4 * n + i], w[5 * n + i]) * view->h;
+        mask gone = (r2 > r_max2) & (rv > lane_set(0.0)) & (lane_set((double)i) < view->n_live) & (rest > lane_set(0.0));
+        if (p[EJECTION_CRITERION] == 0.0) /* v^2/2 > M / r: the two-body energy of body and rest is positive */
+            gone = gone & (0.5 * v2 * lane_sqrt(r2) > M);
+        event_offer(event, gone, lane_set(1.0), lane_set(SHOAL_EJECTED), lane_set((double)i), lane_set(-1.0));
+    }
+}

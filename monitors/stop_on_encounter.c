@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * stop_on_encounter.c: what the world knows of stop_on_encounter.kern.h.
+ */
+#include "internal.h"
+
+static const shoal_parameter parameters[] = {
+    {"radius", SHOAL_CHOICE, "", 0, 0, 2, "mutual_hill|hill|absolute",
+     "the unit of factor: the pair's mutual Hill radius, the larger Hill radius of the two, or `distance`"},
+    {"factor", SHOAL_REAL, "", 1, 1e-12, 1e12, NULL, "how many radii"},
+    {"distance", SHOAL_REAL, "length", 1, 1e-300, 1e300, NULL, "with radius = absolute"},
+};
+
+const shoal_monitor shoal_monitor_stop_on_encounter = {
+    .name = "stop_on_encounter",
+    .doc = "ends a system (encounter) when two planets come closer than factor radii, swept within the step",
+    .reference = "mutual Hill radius: Chambers, Wetherill & Boss 1996, Icarus 119, 261",
+    .pair_hook = true,
+    .parameters = parameters,
+    .n_parameters = SHOAL_COUNT(parameters),
+};

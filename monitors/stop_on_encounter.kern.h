@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * stop_on_encounter.kern.h: ends a system when two planets (bodies 1 and up) come closer than a chosen distance, within the step:
+ *
+ *     mutual_hill   factor ((m1 + m2) / 3 m_0)^(1/3) (a1 + a2) / 2     (Chambers, Wetherill & Boss 1996)
+ *     hill          factor times the larger of a_i (m_i / 3 m_0)^(1/3)
+ *     absolute      factor * distance
+ *
+ * a: osculating astrocentric semi-major axis at the end of the step (the distance from body 0 for an unbound planet). Distances are
+ * compared by their sixth powers, which spares the cube root: d^6 (24 m_0)^2 < factor^6 (m1 + m2)^2 (a1 + a2)^6.
+ */
+enum { stop_on_encounter_SLOTS = 0, ENCOUNTER_RADIUS = 0, ENCOUNTER_FACTOR = 1, ENCOUNTER_DISTANCE = 2 };
+enum { ENCOUNTER_MUTUAL_HILL = 0, ENCOUNTER_HILL = 1, ENCOUNTER_ABSOLUTE = 2 };
+
+LANE_FN real encounter_axis(int n, const real *m, const real *w, int i)
+{
+    lane_pair p = pair_relative(n, w, 0, i);
+    real mu = m[0] + m[i];
+    real r2 = pair_dot(p.x, p.y, p.z, p.x, p.y, p.z), v2 = pair_dot(p.vx, p.vy, p.vz, p.vx, p.vy, p.vz);
+    real r = r2 * lane_rsqrt(r2);
+    real q = lane_fma(-r, v2, 2.0 * mu); /* r mu / a */
+    return lane_select(q > lane_set(0.0), r * mu / q, r);
+}
+
+LANE_FN void stop_on_encounter_observe(const shoal_kernel_args *k, const lane_view *view, real *slots, lane_event *event)
+{
+    const double *p = k->monitor[SHOAL_MONITOR_stop_on_encounter];
+    const int n = view->n, kind = (int)p[ENCOUNTER_RADIUS];
+    const real *m = view->m, *w = view->after;
+    const real factor2 = lane_set(p[ENCOUNTER_FACTOR] * p[ENCOUNTER_FACTOR]);
+    const real factor6 = factor2 * factor2 * factor2;
+    real axis[LANE_ROOM(n)];
+    (void)slots;
+    if (kind != ENCOUNTER_ABSOLUTE) {
+        LANE_UNROLL_FEW
+        for (int i = 1; i < n; i++)
+            axis[i] = encounter_axis(n, m, w, i);
+    }
+    LANE_UNROLL_FEW
+    for (int i = 1; i < n; i++) {
+        LANE_UNROLL_FEW
+        for (int j = 1; j < n; j++) {
+            if (j <= i)
+                continue;
+            /* reach^6 = factor6 * top / bottom */
+            real top, bottom;
+            if (kind == ENCOUNTER_MUTUAL_HILL) {
+                real a = axis[i] + axis[j], a2 = a * a, mass = m[i] + m[j];
+                top = mass * mass * a2 * a2 * a2;
+                bottom = 576.0 * m[0] * m[0];
+            } else if (kind == ENCOUNTER_HILL) {
+                real ai = axis[i] * axis[i] * axis[i] * m[i], aj = axis[j] * axis[j] * axis[j] * m[j], larger = lane_max(ai, aj);
+                top = larger * larger;
+                bottom = 9.0 * m[0] * m[0];
+            } else {
+                double distance2 = p[ENCOUNTER_DISTANCE] * p[ENCOUNTER_DISTANCE];
+                top = lane_set(distance2 * distance2 * distance2);
+                bottom = lane_set(1.0);
+            }
+            lane_pair now = pair_relative(n, w, i, j);
+            real d2 = pair_dot(now.x, now.y, now.z, now.x, now.y, now.z);
+            real dv2 = pair_dot(now.vx, now.vy, now.vz, now.vx, now.vy, now.vz);
+            real apart = pair_dot(now.x, now.y, now.z, now.vx, now.vy, now.vz) * view->h;
+            real d6 = d2 * d2 * d2 * bottom, reach6 = factor6 * top;
+            mask there = lane_set((double)j) < view->n_live;
+            mask suspect = there & ((d6 < reach6) | ((apart > lane_set(0.0)) &
+                                                     ((d6 < 512.0 * reach6) | (d2 < 8.0 * (dv2 * view->h * view->h)))));
+            if (lane_any(suspect)) {
+                pair_approach near = pair_reached(pair_relative(n, view->before, i, j), now, view->h, lane_cbrt(reach6 / bottom));
+                event_offer(event, suspect & near.reached, near.fraction, lane_set(SHOAL_ENCOUNTER), lane_set((double)i),
+                            lane_set((double)j));
+            }
+        }
+    }
+}

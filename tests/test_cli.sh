@@ -1,0 +1,204 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-3.0-or-later
+#
+# test_cli.sh: the command line: exit codes, one-line messages, the columns that scripts rely on. Prints the lines of a
+# cmocka program; the program under test is SHOAL_PROGRAM, or shoal in the build folder SHOAL_BUILD, BUILD or build.
+
+build=${SHOAL_BUILD:-${BUILD:-build}}
+shoal=$(realpath "${SHOAL_PROGRAM:-$build/shoal}")
+failures=0
+scratch=$(mktemp -d) || exit 1
+trap 'rm -rf "$scratch"' EXIT
+cd "$scratch" || exit 1
+
+begin() { name=$1; problem=; printf '[ RUN      ] %s\n' "$name"; }
+end() {
+    if [ -z "$problem" ]; then printf '[       OK ] %s\n' "$name"
+    else printf '%s\n[  FAILED  ] %s\n' "$problem" "$name"; failures=$((failures + 1)); fi
+}
+skip() { printf '%s\n[  SKIPPED ] %s\n' "$1" "$name"; }
+wrong() { problem="$problem$*"$'\n'; }
+
+# run CODE ARGUMENT...: the command must end with CODE; leaves $out and $err
+run() {
+    local expected=$1
+    shift
+    out=$("$shoal" "$@" 2>err </dev/null)
+    code=$?
+    err=$(cat err)
+    [ "$code" -eq "$expected" ] || wrong "shoal $*: exit code $code, expected $expected; it said: $err"
+}
+
+# refused CODE WORDS ARGUMENT...: the same, and one line on stderr that begins with "shoal: " and contains the words
+refused() {
+    local code=$1 words=$2
+    shift 2
+    run "$code" "$@"
+    [ "$(printf '%s\n' "$err" | wc -l)" -eq 1 ] || wrong "shoal $*: not one line: $err"
+    case $err in "shoal: "*) ;; *) wrong "shoal $*: no \"shoal: \" in front: $err" ;; esac
+    case $err in *"$words"*) ;; *) wrong "shoal $*: expected \"$words\" in: $err" ;; esac
+    [ -z "$out" ] || wrong "shoal $*: an error, but it printed: $out"
+}
+
+holds() { case $out in *"$1"*) ;; *) wrong "expected \"$1\" in: $out" ;; esac; }
+
+cat >study.cfg <<'END'
+angles = "degrees";
+system = { elements = "jacobi"; bodies = (
+    { name = "sun"; m = 1.0; },
+    { name = "b"; m = 1e-3; a = 1.0; e = 0.05; l = 10.0; pomega = 20.0; },
+    { name = "c"; m = 1e-3; a = 1.3; e = 0.02; l = 130.0; inc = 2.0; } ); };
+sweep = ( { body = "c"; parameter = "a"; from = 1.1; to = 1.9; count = 4; },
+          { body = "c"; parameter = "e"; from = 0.0; to = 0.3; count = 3; } );
+integrator = { name = "mvs"; dt = 0.02; };
+monitors = ( { name = "stop_on_encounter"; radius = "mutual_hill"; factor = 1.0; } );
+run = { t_end = 20.0; engine = "cpu"; };
+output = { file = "study.h5"; interval = 10.0; };
+END
+
+begin cli_version_and_help
+run 0 --version
+[ "$(printf '%s\n' "$out" | head -n 1 | cut -d ' ' -f 1)" = shoal ] || wrong "--version: $out"
+run 0 --help
+for word in run query plot list explain info bench 130 Exit; do holds "$word"; done
+for command in run query plot list explain info; do
+    run 0 "$command" --help
+    holds Usage
+done
+end
+
+begin cli_unknown_commands_and_options
+refused 2 "expected a command"
+refused 2 'did you mean "query"' qurey x.h5
+refused 2 'unknown command "integrate"' integrate
+run 2 run --no-such-option study.cfg
+case $err in "shoal: "*no-such-option*) ;; *) wrong "unknown option: $err" ;; esac
+refused 2 "expected a study" run
+refused 2 "key=value" run study.cfg other.cfg
+refused 2 "expected a result file" query
+refused 2 "expected a result file" plot
+refused 2 "expected a name" explain
+refused 2 "no arguments" info here
+end
+
+begin cli_bad_input
+refused 2 "nowhere.cfg" run nowhere.cfg
+refused 2 "run.t_ned" run study.cfg run.t_ned=3
+refused 2 "t_end" run study.cfg run.t_end=long
+refused 2 "mvs" run study.cfg integrator.name=mvz
+refused 2 "nowhere" run study.cfg output.file=nowhere/x.h5
+refused 2 "nothing.h5" query nothing.h5
+refused 2 "study.cfg" query study.cfg
+refused 2 "nothing.h5" plot nothing.h5
+[ -z "$(find . -name '*.h5*')" ] || wrong "left behind: $(find . -name '*.h5*')"
+end
+
+begin cli_run
+run 0 run study.cfg --no-plot
+[ -z "$err" ] || wrong "not a terminal, but on stderr: $err"
+for word in "12 systems" survived encounter "|dE/E|" study.h5; do holds "$word"; done
+[ -f study.h5 ] || wrong "no study.h5"
+[ ! -e study.h5.journal ] || wrong "the journal is left"
+[ ! -e study.png ] || wrong "--no-plot, but there is a picture"
+refused 2 "--force" run study.cfg
+run 0 run study.cfg --force --quiet
+[ -z "$out$err" ] || wrong "--quiet, but it said: $out$err"
+end
+
+begin cli_run_overrides
+run 0 run study.cfg output.file=short.h5 run.t_end=1.5 integrator.dt=0.01 --quiet
+run 0 query short.h5 --systems-table
+printf '%s\n' "$out" | awk -F , 'NR > 1 && $2 == "survived" && ($3 + 0 != 1.5 || $7 < 149 || $7 > 150) { exit 1 }' ||
+    wrong "t_stop is not 1.5 or steps not 150: $out"
+end
+
+begin cli_query
+state_head=system,body,name,time,m,x,y,z,vx,vy,vz
+table_head=system,outcome,t_stop,body_a,body_b,dE_final,steps
+for which in --initial --final "--time 10" ""; do
+    run 0 query study.h5 $which
+    heading=$(printf '%s\n' "$out" | head -n 1)
+    [ "$heading" = $state_head ] || wrong "$which: heading: $heading"
+    printf '%s\n' "$out" | awk -F , 'NF != 11 { exit 1 }' || wrong "$which: not 11 columns everywhere"
+done
+run 0 query study.h5 --initial
+[ "$(printf '%s\n' "$out" | wc -l)" -eq 37 ] || wrong "--initial: $(printf '%s\n' "$out" | wc -l) lines"
+run 0 query study.h5 --initial --systems 2..3
+[ "$(printf '%s\n' "$out" | sed 1d | cut -d , -f 1 | sort -u | tr '\n' ' ')" = "2 3 " ] || wrong "--systems 2..3: $out"
+run 0 query study.h5 study.h5 --initial --systems 2..3
+[ "$(printf '%s\n' "$out" | wc -l)" -eq 13 ] || wrong "two files: $out"
+run 0 query study.h5 --systems-table
+case $out in "$table_head"*) ;; *) wrong "table: $out" ;; esac
+[ "$(printf '%s\n' "$out" | wc -l)" -eq 13 ] || wrong "table: $(printf '%s\n' "$out" | wc -l) lines"
+printf '%s\n' "$out" | head -n 1 | grep -q 'c\.a.*c\.e\|c\.e.*c\.a' || wrong "table: no swept columns: $out"
+refused 2 "0..11" query study.h5 --systems 3..12
+refused 2 "A..B" query study.h5 --systems 3..x
+refused 2 "A..B" query study.h5 --systems 5..3
+refused 2 "--time" query study.h5 --time soon
+if [ -w /dev/full ]; then
+    "$shoal" query study.h5 >/dev/full 2>err
+    [ $? -eq 1 ] || wrong "a full disk is no success"
+fi
+end
+
+begin cli_plot
+run 0 plot study.h5 --column t_stop --png map.png
+if command -v gnuplot >/dev/null 2>&1; then
+    [ "$(head -c 4 map.png | tail -c 3)" = PNG ] || wrong "map.png is no picture"
+fi
+[ "$(printf '%s\n' "$out" | wc -l)" -gt 3 ] || wrong "no preview: $out"
+refused 2 "no_such_column" plot study.h5 --column no_such_column --png other.png
+[ ! -e other.png ] || wrong "a picture of nothing"
+refused 2 "--png" plot study.h5 study.h5 --png one.png
+end
+
+begin cli_list_explain_info
+run 0 list
+for word in mvs hermite4 leapfrog stop_on_ejection; do holds $word; done
+run 0 explain mvs
+holds mvs
+run 0 explain stop_on_ejection
+holds r_max
+refused 2 hermite4 explain hermit4
+run 0 info
+for word in GSL HDF5 libconfig cpu cuda gnuplot compiler; do
+    printf '%s' "$out" | grep -qi "$word" || wrong "info does not tell of $word"
+done
+end
+
+begin cli_unsupported_engine
+if "$shoal" info | grep -qi '^ *cuda.*\(no\|not\|missing\|cannot\)'; then
+    refused 3 "" run study.cfg run.engine=cuda output.file=gpu.h5 --quiet
+    [ ! -e gpu.h5 ] && [ ! -e gpu.h5.journal ] || wrong "left behind: $(ls gpu.h5*)"
+    end
+else
+    skip "there is a GPU here"
+fi
+
+begin cli_interrupt_and_resume
+long="output.file=broken.h5 run.t_end=2000000 run.checkpoint_s=0.1 run.slice_steps=2000 output.interval=1000"
+# wait_for N COMMAND...: until the command succeeds, N/20 seconds at most
+wait_for() { local n=$1; shift; while [ "$n" -gt 0 ] && ! "$@"; do sleep 0.05; n=$((n - 1)); done; }
+"$shoal" run study.cfg $long --quiet 2>err &
+pid=$!
+wait_for 200 test -e broken.h5.journal
+sleep 0.3
+kill -INT $pid
+wait $pid
+code=$?
+[ $code -eq 130 ] || wrong "SIGINT: exit code $code: $(cat err)"
+grep -q '^shoal: interrupted' err || wrong "SIGINT: $(cat err)"
+[ -e broken.h5 ] && [ -e broken.h5.journal ] || wrong "SIGINT: nothing is left"
+run 0 query broken.h5 --systems-table
+holds running
+"$shoal" run study.cfg $long >out 2>err &
+pid=$!
+wait_for 200 grep -q 'going on from' out
+grep -q 'going on from' out || wrong "it does not go on: $(cat out)"
+kill -TERM $pid
+wait $pid
+code=$?
+[ $code -eq 130 ] || wrong "SIGTERM: exit code $code: $(cat err)"
+end
+
+[ "$failures" -eq 0 ]

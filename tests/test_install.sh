@@ -1,0 +1,108 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-3.0-or-later
+#
+# What a user of the library gets: the installed tree alone (header, libraries, pkg-config file) compiles and runs every
+# example, and the libraries show no names but shoal's. Prints the lines of a cmocka program.
+
+build=${SHOAL_BUILD:-build}
+make=${MAKE:-make}
+cc=${CC:-gcc}
+failures=0
+scratch=$(mktemp -d) || exit 1
+trap 'rm -rf "$scratch"' EXIT
+prefix=$scratch/prefix
+
+begin() { name=$1; printf '[ RUN      ] %s\n' "$name"; }
+pass() { printf '[       OK ] %s\n' "$name"; }
+fail() { printf '%s\n' "$@"; printf '[  FAILED  ] %s\n' "$name"; failures=$((failures + 1)); }
+skip() { printf '%s\n' "$1"; printf '[  SKIPPED ] %s\n' "$name"; }
+
+if [ ! -f Makefile ]; then
+    begin install
+    skip "no sources here"
+    exit 0
+fi
+declared=$(sed -n '/^[a-z].*[( *]shoal_[a-z0-9_]*(/s/^[^(]*[ *]\(shoal_[a-z0-9_]*\)(.*/\1/p' core/shoal.h | sort -u)
+sanitizer=
+if nm "$build/libshoal.a" 2>/dev/null | grep -q __asan_init; then sanitizer='-fsanitize=address -fsanitize=undefined'; fi
+
+begin install_tree
+# An outer make's BUILD and SAN come through MAKEFLAGS.
+if [ -n "${MAKEFLAGS:-}" ]; then place=; else place=BUILD=$build; fi
+if $make install $place prefix="$prefix" DESTDIR= >"$scratch/log" 2>&1; then
+    missing=
+    for file in bin/shoal include/shoal.h lib/libshoal.a lib/libshoal.so lib/pkgconfig/shoal.pc share/shoal/configs; do
+        [ -e "$prefix/$file" ] || missing="$missing $file"
+    done
+    headers=$(cd "$prefix/include" && find . -type f)
+    if [ -n "$missing" ]; then fail "not installed:$missing"
+    elif [ "$headers" != ./shoal.h ]; then fail "installed headers: $headers"
+    else pass; fi
+else
+    fail "make install failed" "$(tail -n 20 "$scratch/log")"
+    exit 1
+fi
+
+begin installed_program_runs
+if out=$("$prefix/bin/shoal" --version 2>&1); then pass; else fail "bin/shoal --version: $out"; fi
+
+export PKG_CONFIG_PATH=$prefix/lib/pkgconfig
+export LD_LIBRARY_PATH=$prefix/lib
+
+begin exported_symbols_are_the_header
+exported=$(nm -D --defined-only "$prefix/lib/libshoal.so" | awk '$2 != "A" {sub(/@.*/, "", $3); print $3}' | sort -u)
+foreign=$(echo "$exported" | grep -v '^shoal_')
+extra=$(comm -13 <(echo "$declared") <(echo "$exported"))
+absent=$(comm -23 <(echo "$declared") <(echo "$exported"))
+if [ -z "$declared" ]; then fail "no functions found in core/shoal.h"
+elif [ -n "$foreign" ]; then fail "exported without the prefix:" "$foreign"
+elif [ -n "$extra" ]; then fail "exported but not in shoal.h:" "$extra"
+elif [ -n "$absent" ]; then fail "in shoal.h but not exported:" "$absent"
+else pass; fi
+
+begin static_library_symbols_have_the_prefix
+foreign=$(nm -g --defined-only "$prefix/lib/libshoal.a" 2>/dev/null | awk 'NF == 3 {print $3}' | sort -u |
+    grep -v -e '^shoal_' -e '^__asan' -e '^__odr_asan' -e '^DW\.ref\.' -e '^__x86\.')
+if [ -n "$foreign" ]; then fail "global without the prefix:" "$foreign"; else pass; fi
+
+begin header_is_clean_c11
+printf '#include <shoal.h>\nint main(void) { return !shoal_version(); }\n' >"$scratch/header.c"
+if out=$($cc -std=c11 -pedantic -Wall -Wextra -Werror -fsyntax-only $(pkg-config --cflags shoal) "$scratch/header.c" 2>&1)
+then pass; else fail "$out"; fi
+
+begin header_is_clean_cxx
+if command -v g++ >/dev/null 2>&1 && echo | g++ -x c++ -fsyntax-only - 2>/dev/null; then
+    if out=$(g++ -x c++ -std=c++17 -pedantic -Wall -Wextra -Werror -fsyntax-only $(pkg-config --cflags shoal) \
+        "$scratch/header.c" 2>&1); then pass; else fail "$out"; fi
+else
+    skip "no C++ compiler here"
+fi
+
+for example in examples/*.c; do
+    [ -f "$example" ] || continue
+    program=$(basename "$example" .c)
+    cp "$example" "$scratch/"
+    begin "example_${program}_shared"
+    # Nothing of the sources is in reach: the compiler runs in the scratch folder.
+    if ! out=$(cd "$scratch" && $cc -std=c11 -O2 -Wall -Wextra -Wshadow -Wstrict-prototypes -Werror $sanitizer -o "$program" \
+        "$program.c" $(pkg-config --cflags --libs shoal) -lm 2>&1); then
+        fail "$out"
+    elif ! out=$(cd "$scratch" && timeout 120 "./$program" 2>&1); then
+        fail "it failed:" "$out"
+    elif [ -z "$out" ]; then
+        fail "it printed nothing"
+    else
+        pass
+    fi
+done
+
+begin static_link
+if out=$($cc -std=c11 $sanitizer -o "$scratch/static" "$scratch/header.c" $(pkg-config --cflags shoal) "$prefix/lib/libshoal.a" \
+    $(pkg-config --static --libs-only-l shoal | sed 's/-lshoal//') $(pkg-config --libs-only-L hdf5 hdf5-serial 2>/dev/null) \
+    -fopenmp 2>&1) && "$scratch/static"; then pass; else fail "$out"; fi
+
+begin uninstall
+if $make uninstall $place prefix="$prefix" DESTDIR= >"$scratch/log" 2>&1 && [ -z "$(find "$prefix" -type f)" ]; then pass
+else fail "left behind:" "$(find "$prefix" -type f)" "$(tail -n 5 "$scratch/log")"; fi
+
+[ "$failures" -eq 0 ]

@@ -32,7 +32,8 @@ INSTALL ?= install
 VERSION := $(shell sed -n 's/^.define SHOAL_VERSION "\(.*\)"/\1/p' core/shoal.h)
 SOVERSION := $(firstword $(subst ., ,$(VERSION)))
 
-# ---- what to compile with ----------------------------------------------------------------------------------------------
+# ---- what to compile with
+# ----------------------------------------------------------------------------------------------
 
 CC_MACHINE := $(firstword $(subst -, ,$(shell $(CC) -dumpmachine 2>/dev/null)))
 CC_MAJOR := $(firstword $(subst ., ,$(shell $(CC) -dumpversion 2>/dev/null)))
@@ -46,11 +47,12 @@ MODULE_LIBS := $(shell $(PKG_CONFIG) --libs $(MODULES) 2>/dev/null)
 CMOCKA_CFLAGS := $(shell $(PKG_CONFIG) --cflags cmocka 2>/dev/null)
 CMOCKA_LIBS := $(shell $(PKG_CONFIG) --libs cmocka 2>/dev/null || echo -lcmocka)
 
-SAN_FLAGS := $(if $(filter-out 0,$(SAN)),-fsanitize=address -fsanitize=undefined -fno-sanitize-recover=all -fno-omit-frame-pointer)
+SAN_FLAGS := $(if $(filter-out 0,$(SAN)),-fsanitize=address -fsanitize=undefined -fno-sanitize-recover=all \
+    -fno-omit-frame-pointer)
 WARNINGS := -Wall -Wextra -Wshadow -Wstrict-prototypes $(if $(filter-out 0,$(WERROR)),-Werror)
 HOST_FLAGS := -std=gnu11 -O2 -g $(WARNINGS) -ffp-contract=off -fopenmp -fPIC -Icore -I. $(MODULE_CFLAGS) $(SAN_FLAGS)
 # -Wno-maybe-uninitialized: a vector whose lanes are set one by one is taken for uninitialised.
-KERNEL_FLAGS := -std=gnu11 $(if $(SAN_FLAGS),-O1 -g,-O2) $(WARNINGS) -Wno-psabi -Wno-maybe-uninitialized \
+KERNEL_FLAGS := -std=gnu11 $(if $(SAN_FLAGS),-O1 -g1,-O2) $(WARNINGS) -Wno-psabi -Wno-maybe-uninitialized \
     -fno-math-errno -fno-trapping-math -ffp-contract=off -fPIC -Icore -I. $(SAN_FLAGS)
 LIBS := $(MODULE_LIBS) -fopenmp -ldl -lm
 DEP_FLAGS = -MMD -MP -MF $(@:.o=.d)
@@ -62,7 +64,8 @@ say = $(if $(filter-out 0,$(V)),,@printf '  %-7s %s\n' '$1' '$(patsubst $(BUILD)
 JOBS := $(shell nproc 2>/dev/null || echo 2)
 submake = $(MAKE) --no-print-directory $(if $(findstring jobserver,$(MAKEFLAGS)),,-j$(JOBS))
 
-# ---- sources -----------------------------------------------------------------------------------------------------------
+# ---- sources
+# -----------------------------------------------------------------------------------------------------------
 
 PROPAGATORS := $(shell sed -n 's/^PROPAGATOR(\([A-Za-z0-9_]*\)).*/\1/p' integrators/list.h 2>/dev/null)
 SOURCES := $(filter-out core/main.c core/kernel_cpu.c,$(wildcard core/*.c)) \
@@ -74,7 +77,8 @@ TEST_SUPPORT := $(filter-out $(TESTS),$(wildcard tests/*.c))
 BENCHES := $(wildcard tests/bench/*.c)
 EXAMPLES := $(wildcard examples/*.c)
 
-# ---- kernels: ARCH_lLANES_nN_PROPAGATOR ----------------------------------------------------------------------------------
+# ---- kernels: ARCH_lLANES_nN_PROPAGATOR
+# ----------------------------------------------------------------------------------
 
 ifeq ($(CC_MACHINE),x86_64)
 KERNEL_ARCHS ?= v3 v4
@@ -97,7 +101,8 @@ KERNELS := $(foreach p,$(PROPAGATORS),$(foreach a,$(KERNEL_ARCHS),\
     $(foreach l,$(filter-out $(arch_lanes_$a),$(KERNEL_TEST_LANES)),$a_l$l_nany_$p)))
 KERNEL_OBJECTS := $(KERNELS:%=$B/kernel/%.o)
 
-# ---- targets -------------------------------------------------------------------------------------------------------------
+# ---- targets
+# -------------------------------------------------------------------------------------------------------------
 
 OBJECTS := $(SOURCES:%.c=$B/%.o) $B/kernel_table.o $B/kernel_text.o $(KERNEL_OBJECTS)
 LIB := $B/libshoal.a
@@ -108,8 +113,8 @@ TEST_PROGRAMS := $(TESTS:%.c=$B/%)
 BENCH_PROGRAMS := $(BENCHES:%.c=$B/%)
 EXAMPLE_PROGRAMS := $(EXAMPLES:%.c=$B/%)
 
-.PHONY: all parts lib program examples tests check check-gpu run-tests bench demo run-demo install uninstall bundle clean \
-    info deps help FORCE
+.PHONY: all parts lib program examples tests check check-gpu bench demo install uninstall bundle \
+    clean info deps help FORCE
 
 all:
 	@+$(submake) parts
@@ -139,7 +144,8 @@ $B/libshoal.so: $(SO)
 $(PROGRAM): $B/core/main.o $(LIB)
 	$(call say,LINK)$(CC) $(SAN_FLAGS) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LIBS)
 
-# What the compiler is told, kept in files that change only when it does: another CFLAGS or kernel list rebuilds what it must.
+# What the compiler is told, kept in files that change only when it does: another CFLAGS or kernel list rebuilds what
+# it must.
 remember = $(Q)mkdir -p $(@D); printf '%s\n' '$1' | cmp -s - $@ || printf '%s\n' '$1' > $@
 $B/flags: FORCE
 	$(call remember,$(CC) $(CC_MAJOR) $(HOST_FLAGS) $(CFLAGS) $(CPPFLAGS))
@@ -156,7 +162,8 @@ $B/.complete: tools/deps
 
 $B/%.o: %.c $B/flags | $B/.complete
 	$(Q)mkdir -p $(@D)
-	$(call say,CC)$(CC) $(HOST_FLAGS) $(CMOCKA_CFLAGS) $(if $(filter tests/%,$<),-Itests) $(CPPFLAGS) $(CFLAGS) $(DEP_FLAGS) -c -o $@ $<
+	$(call say,CC)$(CC) $(HOST_FLAGS) $(CMOCKA_CFLAGS) $(if $(filter tests/%,$<),-Itests) \
+	    $(CPPFLAGS) $(CFLAGS) $(DEP_FLAGS) -c -o $@ $<
 
 define kernel_rule
 $B/kernel/$1_l$2_n$3_$4.o: core/kernel_cpu.c integrators/$4.kern.h $B/kernel/flags | $B/.complete
@@ -196,8 +203,9 @@ $(BENCH_PROGRAMS) $(EXAMPLE_PROGRAMS): $B/%: $B/%.o $(LIB)
 # Keep the objects of programs, or make deletes them as intermediate files.
 .SECONDARY:
 
-# ---- check, bench, demo ----------------------------------------------------------------------------------------------------
-# These start make a second time: what they install changes what pkg-config says.
+# ---- check, bench, demo
+# ---------------------------------------------------------------------------------------------------- These start
+# make a second time: what they install changes what pkg-config says.
 
 deps:
 	@CC='$(CC)' PKG_CONFIG='$(PKG_CONFIG)' tools/deps install check
@@ -221,10 +229,12 @@ demo:
 	@$(PROGRAM) run configs/sun_jupiter_saturn.cfg output.file=$(DEMO).h5
 	@test -t 1 || $(PROGRAM) plot $(DEMO).h5
 
-# ---- install, bundle -------------------------------------------------------------------------------------------------------
+# ---- install, bundle
+# -------------------------------------------------------------------------------------------------------
 
 install: all
-	$(INSTALL) -d '$(DESTDIR)$(bindir)' '$(DESTDIR)$(libdir)/pkgconfig' '$(DESTDIR)$(includedir)' '$(DESTDIR)$(datadir)/shoal/configs'
+	$(INSTALL) -d '$(DESTDIR)$(bindir)' '$(DESTDIR)$(libdir)/pkgconfig' '$(DESTDIR)$(includedir)' \
+	    '$(DESTDIR)$(datadir)/shoal/configs'
 	$(INSTALL) -m 755 $(PROGRAM) '$(DESTDIR)$(bindir)/shoal'
 	$(INSTALL) -m 644 core/shoal.h '$(DESTDIR)$(includedir)/shoal.h'
 	$(INSTALL) -m 644 $(LIB) '$(DESTDIR)$(libdir)/libshoal.a'
@@ -246,7 +256,8 @@ uninstall:
 # WITH_TESTS=1 puts the test programs and their data in as well, for a machine with a GPU and nothing else.
 bundle: all
 	@+$(if $(filter-out 0,$(WITH_TESTS)),$(submake) tests)
-	@CC='$(CC)' LDFLAGS='$(LDFLAGS)' SAN_FLAGS='$(SAN_FLAGS)' tools/bundle $B '$(VERSION)' '$(LIBS)' $(if $(filter-out 0,$(WITH_TESTS)),'$(CMOCKA_LIBS)')
+	@CC='$(CC)' LDFLAGS='$(LDFLAGS)' SAN_FLAGS='$(SAN_FLAGS)' tools/bundle $B '$(VERSION)' \
+	    '$(LIBS)' $(if $(filter-out 0,$(WITH_TESTS)),'$(CMOCKA_LIBS)')
 
 clean:
 	rm -rf $(BUILD)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
  * engine_cpu.c: runs the kernels compiled ahead of time (kernel_cpu.c) on SIMD lanes and OpenMP threads. The arrays stay where the plan
- * has them; a group of lanes takes its systems from the index list, so that stopped systems cost nothing.
+ * has them; a call takes its systems from the index list, so that stopped systems cost nothing.
  */
 #include <omp.h>
 #include <stdlib.h>
@@ -120,10 +120,10 @@ static shoal_status cpu_launch(shoal_engine *engine, shoal_kernel_entry entry, c
     args.n_list = n_list;
     args.slice_steps = slice_steps;
     shoal_cpu_kernel *kernel = engine->kernels->entry[entry];
-    const long lanes = engine->kernels->lanes, n_groups = (n_list + lanes - 1) / lanes;
+    const long at_once = engine->kernels->systems, n_calls = (n_list + at_once - 1) / at_once;
 #pragma omp parallel for schedule(dynamic, 1) num_threads(engine->threads)
-    for (long group = 0; group < n_groups; group++) {
-        long first = group * lanes, last = first + lanes < n_list ? first + lanes : n_list;
+    for (long call = 0; call < n_calls; call++) {
+        long first = call * at_once, last = first + at_once < n_list ? first + at_once : n_list;
         kernel(&args, first, last);
     }
     return SHOAL_OK;

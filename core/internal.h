@@ -89,6 +89,14 @@ typedef struct shoal_monitor_column {
     double (*finish)(const double *slots, const double *parameters);
 } shoal_monitor_column;
 
+/* The parameter `compensated` of every propagator, in its table. Off by default: on one core it was measured to cost 11 % (hermite4), 13 to
+ * 24 % (mvs) and 84 % (leapfrog), see docs/performance.md. */
+#define SHOAL_COMPENSATED_PARAMETER                                                      \
+    {                                                                                    \
+        "compensated", SHOAL_BOOLEAN, "", 0, 0, 1, NULL,                                 \
+            "carry the rounding errors of positions and velocities (Kahan)"              \
+    }
+
 typedef struct shoal_propagator {
     const char *name;
     const char *aliases;   /* "wh,wisdom_holman" or "" */
@@ -291,6 +299,7 @@ struct shoal_plan {
     int *list;                /* [n_list] systems still running, ascending */
     long n_list;
     long slice_steps;         /* steps of the next slice, adapted to about half a second */
+    double target_time;       /* what the targets in args.systems are for, NaN = nothing */
     double system_steps;      /* done so far */
     bool watch_fresh;         /* args.watch is what the engine has */
     char line[512];

@@ -555,8 +555,6 @@ shoal_status shoal_jit_compile(shoal_context *context, const shoal_kernel_choice
         option_add(&options, "--ptxas-options=-v");
     if (tuning.max_registers)
         option_add(&options, "--maxrregcount=%d", tuning.max_registers);
-    if (nvrtc.major >= 13)
-        option_add(&options, "--split-compile=0"); /* the kernels of a set on all cores; same code, 1.6 times as fast */
     option_add(&options, "-DSHOAL_ENTRIES=0x%x", (unsigned)entries);
     if (!(entries & ~SHOAL_ONCE_ENTRIES)) /* rarely run: small code beats fast code, and the bits are the same */
         option_add(&options, "-DLANE_ROLLED");

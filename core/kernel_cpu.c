@@ -3,30 +3,32 @@
  * kernel_cpu.c: the kernel text compiled for the CPU, once for each of: instruction set (SHOAL_ARCH), SIMD width (LANES), body count
  * (N_BODIES, or any), PROPAGATOR. The result is one table named SHOAL_KERNELS.
  */
+#include <stdbool.h>
+
 #include "kernel.h"
 #include "kernel_cpu.h"
 #include "lane.h"
 #include "integrators/integrate.kern.h"
 
-/* The lanes of a group: list[first..last-1], the last one repeated to fill the width. */
-static inline __attribute__((always_inline)) lane_id group(const shoal_kernel_args *args, long long first, long long last,
-                                                           mask *live)
+/* The lanes of all groups: list[first..last-1], the last one repeated to fill the width. */
+static inline __attribute__((always_inline)) void gather(const shoal_kernel_args *args, long long first, long long last,
+                                                         lane_id *id, mask *there)
 {
-    lane_id id;
-    for (int l = 0; l < LANES; l++) {
-        long long at = first + l < last ? first + l : last - 1;
-        id.system[l] = args->list[at];
-        (*live)[l] = first + l < last ? -1 : 0;
-    }
-    return id;
+    for (int g = 0; g < LANE_GROUPS; g++)
+        for (int l = 0; l < LANES; l++) {
+            const long long at = first + g * LANES + l;
+            id[g].system[l] = args->list[at < last ? at : last - 1];
+            there[g][l] = at < last ? -1 : 0;
+        }
 }
 
 #define ENTRY(name)                                                                       \
     static void name(const shoal_kernel_args *args, long long first, long long last)      \
     {                                                                                     \
-        mask live;                                                                        \
-        lane_id id = group(args, first, last, &live);                                     \
-        kernel_##name(args, id, live);                                                    \
+        lane_id id[LANE_GROUPS];                                                          \
+        mask there[LANE_GROUPS];                                                          \
+        gather(args, first, last, id, there);                                             \
+        kernel_##name(args, id, there);                                                   \
     }
 ENTRY(prepare)
 ENTRY(integrate)
@@ -41,6 +43,7 @@ const shoal_cpu_kernels SHOAL_KERNELS = {
     .arch = QUOTED(SHOAL_ARCH),
     .propagator = QUOTED(PROPAGATOR),
     .lanes = LANES,
+    .systems = LANES * LANE_GROUPS,
 #ifdef N_BODIES
     .n_bodies = N_BODIES,
 #endif

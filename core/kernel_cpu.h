@@ -7,13 +7,14 @@
 
 #include "kernel.h"
 
-/* Work on list[first..last-1]; last - first <= lanes. */
+/* Work on list[first..last-1]; last - first <= systems. */
 typedef void shoal_cpu_kernel(const shoal_kernel_args *args, long long first, long long last);
 
 typedef struct shoal_cpu_kernels {
     const char *arch;       /* "v4", "v3", "any" */
     const char *propagator;
     int lanes;
+    int systems;            /* that one call works on */
     int n_bodies;           /* 0 = any */
     shoal_cpu_kernel *entry[4]; /* by shoal_kernel_entry */
 } shoal_cpu_kernels;

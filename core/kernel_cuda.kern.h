@@ -30,8 +30,9 @@
     extern "C" __global__ void CUDA_BOUNDS shoal_##name(CUDA_ARGUMENTS)                \
     {                                                                                  \
         const long long thread = (long long)blockIdx.x * SHOAL_BLOCK + threadIdx.x;    \
-        const mask live = thread < args.n_list;                                        \
-        kernel_##name(&args, args.list[live ? thread : 0], live);                      \
+        const mask there = thread < args.n_list;                                       \
+        const lane_id id = args.list[there ? thread : 0];                              \
+        kernel_##name(&args, &id, &there);                                             \
     }
 
 #if SHOAL_ENTRIES & 1

@@ -35,12 +35,15 @@
 #endif
 #define LANE_KEEP_ROLLED _Pragma("unroll 1")
 
+#define LANE_GROUPS 1
+
 typedef double real;
 typedef bool mask;
 typedef int lane_id; /* index of the system */
 
 LANE_FN real lane_set(double value) { return value; }
 LANE_FN real lane_fma(real a, real b, real c) { return __fma_rn(a, b, c); }
+LANE_FN real lane_fnma(real a, real b, real c) { return __fma_rn(-a, b, c); }
 LANE_FN real lane_sqrt(real a) { return __dsqrt_rn(a); }
 LANE_FN real lane_abs(real a) { return fabs(a); }
 LANE_FN bool lane_any(mask m) { return m; }
@@ -83,6 +86,10 @@ LANE_FN void lane_store(double *base, lane_id id, int slot, int n_slots, mask wh
 #define LANE_UNROLL_GPU /* what lives in memory anyhow needs no unrolling */
 #define LANE_KEEP_ROLLED
 
+/* Groups of lanes that a core advances in turns: while the last operations of one group's step wait for each other, those of
+ * the next already run. */
+#define LANE_GROUPS 2
+
 typedef double real __attribute__((vector_size(8 * LANES)));
 typedef long long mask __attribute__((vector_size(8 * LANES))); /* a lane is 0 or -1 */
 typedef unsigned long long lane_bits __attribute__((vector_size(8 * LANES)));
@@ -93,11 +100,13 @@ typedef struct lane_id {
 #if LANES == 8 && defined(__AVX512F__)
 LANE_FN real lane_set(double value) { return (real)_mm512_set1_pd(value); }
 LANE_FN real lane_fma(real a, real b, real c) { return (real)_mm512_fmadd_pd((__m512d)a, (__m512d)b, (__m512d)c); }
+LANE_FN real lane_fnma(real a, real b, real c) { return (real)_mm512_fnmadd_pd((__m512d)a, (__m512d)b, (__m512d)c); }
 LANE_FN real lane_sqrt(real a) { return (real)_mm512_sqrt_pd((__m512d)a); }
 LANE_FN int lane_any(mask m) { return _mm512_movepi64_mask((__m512i)m) != 0; }
 #elif LANES == 4 && defined(__AVX2__)
 LANE_FN real lane_set(double value) { return (real)_mm256_set1_pd(value); }
 LANE_FN real lane_fma(real a, real b, real c) { return (real)_mm256_fmadd_pd((__m256d)a, (__m256d)b, (__m256d)c); }
+LANE_FN real lane_fnma(real a, real b, real c) { return (real)_mm256_fnmadd_pd((__m256d)a, (__m256d)b, (__m256d)c); }
 LANE_FN real lane_sqrt(real a) { return (real)_mm256_sqrt_pd((__m256d)a); }
 LANE_FN int lane_any(mask m) { return _mm256_movemask_pd((__m256d)m) != 0; }
 #else
@@ -115,6 +124,7 @@ LANE_FN real lane_fma(real a, real b, real c)
         r[l] = __builtin_fma(a[l], b[l], c[l]);
     return r;
 }
+LANE_FN real lane_fnma(real a, real b, real c) { return lane_fma(-a, b, c); }
 LANE_FN real lane_sqrt(real a)
 {
     real r = {0};
@@ -153,7 +163,7 @@ LANE_FN real lane_rsqrt_seed(real x)
 #else
     const real one = lane_set(1.0);
     real y = (real)(0x5fe6eb50c7b537a9ULL - ((lane_bits)x >> 1));
-    real e = lane_fma(-(x * y), y, one);
+    real e = lane_fnma(x * y, y, one);
     real p = lane_fma(e, lane_set(0.2734375), lane_set(0.3125));
     p = lane_fma(e, p, lane_set(0.375));
     p = lane_fma(e, p, lane_set(0.5));
@@ -203,12 +213,12 @@ LANE_FN real lane_rsqrt(real x)
 {
     const real one = lane_set(1.0), half = lane_set(0.5);
     real y = lane_rsqrt_seed(x);
-    real e = lane_fma(-(x * y), y, one);
+    real e = lane_fnma(x * y, y, one);
     y = lane_fma(y * e, lane_fma(e, lane_set(0.375), half), y);
     real s = x * y;
     real residual = lane_fma(x, y, -s); /* x y = s + residual exactly */
-    e = lane_fma(-s, y, one);
-    e = lane_fma(-residual, y, e);
+    e = lane_fnma(s, y, one);
+    e = lane_fnma(residual, y, e);
     return lane_fma(half * y, e, y);
 }
 

@@ -14,7 +14,7 @@
 #include "internal.h"
 
 #define WHOLE_STEP 1e-9  /* a remainder below this fraction of a step is rounding of the times, not time */
-#define SLICE_SECONDS 0.3
+#define SLICE_SECONDS 0.3 /* often enough for progress and Ctrl-C, seldom enough to cost nothing */
 #define GPU_WORTHWHILE 4096 /* systems from which a GPU beats the CPU's lanes */
 
 static double *field(const shoal_plan *plan, int which, long system)
@@ -83,7 +83,7 @@ static shoal_status choose_propagator(shoal_plan *plan, const shoal_options *opt
                                         plan->ensemble->n_bodies, plan->args.propagator);
     for (int i = 0; i < plan->propagator->n_parameters; i++)
         if (strcmp(plan->propagator->parameters[i].name, "compensated") == 0)
-            plan->choice.compensated = plan->args.propagator[i] != 0;
+            plan->choice.compensated = plan->args.compensated = plan->args.propagator[i] != 0;
     return status;
 }
 
@@ -254,6 +254,7 @@ shoal_status shoal_plan_create(shoal_context *context, shoal_ensemble *ensemble,
     plan->ensemble = ensemble;
     plan->t_end = options->t_end;
     plan->slice_steps = 256;
+    plan->target_time = NAN;
     plan->args.n_bodies = ensemble->n_bodies;
     plan->args.bodies = ensemble->bodies;
     plan->args.systems = ensemble->systems;
@@ -273,7 +274,6 @@ shoal_status shoal_plan_create(shoal_context *context, shoal_ensemble *ensemble,
     if (status)
         goto fail;
     plan->args.monitors = plan->choice.monitors;
-    plan->args.compensated = plan->choice.compensated;
 
     const size_t padded = (size_t)ensemble->n_chunks * SHOAL_CHUNK;
     plan->args.native = shoal_allocate(padded * (size_t)(plan->propagator->n_slots * ensemble->n_bodies), sizeof(double));
@@ -339,49 +339,64 @@ static double seconds_now(void)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
+/* The targets of all running systems for the time t, and the steps they have done. */
+static void set_targets(shoal_plan *plan, double t)
+{
+    for (long i = 0; i < plan->n_list; i++)
+        *field(plan, SHOAL_SYS_TARGET, plan->list[i]) = steps_until(plan, plan->list[i], t);
+    plan->target_time = t;
+}
+
 shoal_status shoal_plan_slice(shoal_plan *plan, double t, long *n_moved)
 {
     shoal_status status = SHOAL_OK;
     int *moving = malloc((size_t)(plan->n_list > 0 ? plan->n_list : 1) * sizeof *moving);
+    long n_moving = 0, kept = 0;
+    double before = 0, after = 0;
     *n_moved = 0;
     if (!moving)
         return shoal_fail(plan->context, SHOAL_E_MEMORY, "out of memory");
-    double before = 0, after = 0;
+    const bool new_targets = !(t == plan->target_time);
+    if (new_targets)
+        set_targets(plan, t);
     for (long i = 0; i < plan->n_list; i++) {
-        const int system = plan->list[i];
-        const double done = *field(plan, SHOAL_SYS_STEP, system), target = steps_until(plan, system, t);
-        *field(plan, SHOAL_SYS_TARGET, system) = target;
-        if (done < target) {
-            moving[(*n_moved)++] = system;
-            before += done;
+        const double steps = *field(plan, SHOAL_SYS_STEP, plan->list[i]);
+        if (steps < *field(plan, SHOAL_SYS_TARGET, plan->list[i])) {
+            moving[n_moving++] = plan->list[i];
+            before += steps;
         }
     }
-    if (*n_moved > 0) {
+    if (n_moving > 0) {
         const double began = seconds_now();
         plan->watch_fresh = false;
-        status = plan->engine_type->upload(plan->engine, SHOAL_ARRAY_SYSTEMS);
+        if (new_targets)
+            status = plan->engine_type->upload(plan->engine, SHOAL_ARRAY_SYSTEMS);
         if (!status)
-            status = plan->engine_type->launch(plan->engine, SHOAL_INTEGRATE, moving, *n_moved, (double)plan->slice_steps);
+            status = plan->engine_type->launch(plan->engine, SHOAL_INTEGRATE, moving, n_moving, (double)plan->slice_steps);
         if (!status)
             status = plan->engine_type->download(plan->engine, SHOAL_ARRAY_SYSTEMS);
         if (status)
             goto done;
         const double factor = SLICE_SECONDS / (seconds_now() - began + 1e-9);
-        plan->slice_steps = (long)fmin(fmax(16, (double)plan->slice_steps * fmin(fmax(factor, 0.25), 4)), 1e8);
-        for (long i = 0; i < *n_moved; i++)
+        plan->slice_steps = (long)fmin(fmax(16, (double)plan->slice_steps * fmin(fmax(factor, 0.25), 8)), 1e8);
+        for (long i = 0; i < n_moving; i++)
             after += *field(plan, SHOAL_SYS_STEP, moving[i]);
         plan->system_steps += after - before;
     }
-    const bool at_end = t == plan->t_end;
+    /* those that are done leave the list */
     for (long i = 0; i < plan->n_list; i++) {
         const int system = plan->list[i];
-        if (at_end && *field(plan, SHOAL_SYS_OUTCOME, system) == SHOAL_RUNNING &&
+        double *outcome = field(plan, SHOAL_SYS_OUTCOME, system);
+        if (t == plan->t_end && *outcome == SHOAL_RUNNING &&
             *field(plan, SHOAL_SYS_STEP, system) >= *field(plan, SHOAL_SYS_N_END, system)) {
-            *field(plan, SHOAL_SYS_OUTCOME, system) = SHOAL_SURVIVED;
+            *outcome = SHOAL_SURVIVED;
             *field(plan, SHOAL_SYS_T_STOP, system) = plan->t_end;
         }
+        if (*outcome == SHOAL_RUNNING)
+            plan->list[kept++] = system;
     }
-    list_running(plan);
+    plan->n_list = kept;
+    *n_moved = n_moving;
 done:
     free(moving);
     return status;
@@ -518,5 +533,6 @@ shoal_status shoal_plan_state_load(shoal_plan *plan, const void *state)
     for (int i = 0, n = state_parts(plan, part, size); i < n; at += size[i], i++)
         memcpy(part[i], at, size[i]);
     list_running(plan);
+    plan->target_time = NAN;
     return plan->engine_type->upload(plan->engine, SHOAL_ARRAY_SYSTEMS | SHOAL_ARRAY_NATIVE | SHOAL_ARRAY_WATCH);
 }

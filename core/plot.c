@@ -2,15 +2,15 @@
  *
  * plot.c: the map of a grid sweep, as a picture (through gnuplot) and as text for the terminal.
  *
- * Both are drawn from one list of cells: a cell shows the column's value where its system lived to the end, and the colour
- * of the outcome where it did not. Several systems in a cell (a grid finer than the picture, further swept axes): the
- * outcome that more than half of them ended by, else the median of their values.
+ * Both are drawn from one list of cells: a cell shows the column's value where its system lived to the end, and the
+ * colour of the outcome where it did not. Several systems in a cell (a grid finer than the picture, further swept
+ * axes): the outcome that more than half of them ended by, else the median of their values.
  *
- * Orientation: the horizontal axis is the one whose column ends in ".a" or ".P" if exactly one of the two does, else the last;
- * values grow to the right and upwards, whichever way the sweep runs.
+ * Orientation: the horizontal axis is the one whose column ends in ".a" or ".P" if exactly one of the two does, else
+ * the last; values grow to the right and upwards, whichever way the sweep runs.
  *
- * Colours: viridis (S. van der Walt and N. Smith, 2015, CC0) for values, which is monotonic in lightness, and colours of
- * M. Okabe and K. Ito's set for outcomes: both can be told apart with any colour vision.
+ * Colours: viridis (S. van der Walt and N. Smith, 2015, CC0) for values, which is monotonic in lightness, and colours
+ * of M. Okabe and K. Ito's set for outcomes: both can be told apart with any colour vision.
  */
 #include <ctype.h>
 #include <errno.h>
@@ -105,7 +105,7 @@ static const struct style *style_of(int outcome)
     return NULL;
 }
 
-/* ---- what to draw ------------------------------------------------------------------------------------------------- */
+/* ---- what to draw ----------------------------------------------------------------------------------------------- */
 
 static bool ends_in(const char *text, const char *end)
 {
@@ -182,9 +182,8 @@ static shoal_status choose_column(shoal_context *context, plot_map *map, const c
     for (int i = 0; i < n && used < sizeof list; ++i) {
         used += (size_t)snprintf(list + used, sizeof list - used, "%s%s", i ? ", " : "", names[i]);
     }
-    const shoal_status status =
-        nearest ? shoal_fail(context, SHOAL_E_USAGE, "no column '%s' in this result; did you mean '%s'?", wanted, nearest)
-                : shoal_fail(context, SHOAL_E_USAGE, "no column '%s' in this result; there are: %s", wanted, list);
+    const shoal_status status = shoal_fail(context, SHOAL_E_USAGE, "no column '%s' in this result; %s: %s", wanted,
+                                           nearest ? "did you mean" : "there are", nearest ? nearest : list);
     free(names);
     return status;
 }
@@ -195,7 +194,8 @@ static shoal_status set_axis(shoal_context *context, plot_map *map, int k, map_a
     const int c = shoal_result_column(result, result->axes[k].column);
 
     if (c < 0) {
-        return shoal_fail(context, SHOAL_E_INPUT, "the result has no column '%s' for its axis %d", result->axes[k].column, k);
+        return shoal_fail(context, SHOAL_E_INPUT, "the result has no column '%s' for its axis %d",
+                          result->axes[k].column, k);
     }
     axis->axis = &result->axes[k];
     axis->unit = result->columns[c].unit;
@@ -258,7 +258,7 @@ static double value_of(const plot_map *map, long system)
     return map->logarithm ? log10(fabs(value)) : value;
 }
 
-/* The colours span all but the outermost 0.5 % of the values at each end, so that a single system does not bleach the map. */
+/* The colours span all but the outermost 0.5 % of the values at each end: one system alone does not bleach the map. */
 static void set_range(plot_map *map)
 {
     long n = 0;
@@ -386,8 +386,8 @@ static bool has_kind(const plot_map *map, int kind)
 /* The label of a quantity with its unit. */
 static void label(char *text, size_t size, const char *name, const char *unit, bool logarithm)
 {
-    snprintf(text, size, "%s%s%s%s%s%s", logarithm ? "log10 |" : "", name, logarithm ? "|" : "", unit[0] ? " [" : "", unit,
-             unit[0] ? "]" : "");
+    snprintf(text, size, "%s%s%s%s%s%s", logarithm ? "log10 |" : "", name, logarithm ? "|" : "",
+             unit[0] ? " [" : "", unit, unit[0] ? "]" : "");
 }
 
 /* "sun, jupiter, saturn: 25000 systems over 10000 yr" */
@@ -405,12 +405,12 @@ static void title(const plot_map *map, char *text, size_t size)
         longest = lived > longest ? lived : longest;
     }
     if (used < size) {
-        snprintf(text + used, size - used, ": %ld systems over %g %s%s", result->n_systems, longest, result->units.time_name,
-                 result->complete ? "" : " (unfinished)");
+        snprintf(text + used, size - used, ": %ld systems over %g %s%s", result->n_systems, longest,
+                 result->units.time_name, result->complete ? "" : " (unfinished)");
     }
 }
 
-/* ---- the real system's place --------------------------------------------------------------------------------------- */
+/* ---- the real system's place ------------------------------------------------------------------------------------ */
 
 /* What the config says of a swept parameter beside the sweep: "saturn.a" is the member a of the body named saturn. */
 static bool unswept_value(const config_t *config, const char *column, double *value)
@@ -466,7 +466,7 @@ static bool real_place(const plot_map *map, double *x, double *y)
     return found;
 }
 
-/* ---- the picture --------------------------------------------------------------------------------------------------- */
+/* ---- the picture ------------------------------------------------------------------------------------------------ */
 
 /* A string between single quotes, as gnuplot reads it. */
 static void quoted(FILE *script, const char *text)
@@ -564,10 +564,11 @@ static void write_script(const plot_map *map, FILE *script)
     }
     /* The image carries its own colours; a point that is not drawn brings the colour box. */
     fprintf(script,
-            "plot '-' binary array=(%ld,%ld) format='%%uchar' origin=(%.17g,%.17g) dx=%.17g dy=%.17g with rgbimage notitle, \\\n"
+            "plot '-' binary array=(%ld,%ld) format='%%uchar' origin=(%.17g,%.17g) dx=%.17g dy=%.17g "
+            "with rgbimage notitle, \\\n"
             "  '-' using 1:2:3 with points palette pt 0 notitle",
-            map->width, map->height, x0 + 0.5 * (x1 - x0) / (double)map->width, y0 + 0.5 * (y1 - y0) / (double)map->height,
-            (x1 - x0) / (double)map->width, (y1 - y0) / (double)map->height);
+            map->width, map->height, x0 + 0.5 * (x1 - x0) / (double)map->width,
+            y0 + 0.5 * (y1 - y0) / (double)map->height, (x1 - x0) / (double)map->width, (y1 - y0) / (double)map->height);
     for (int i = 0; i < SHOAL_COUNT(styles); ++i) {
         if (has_kind(map, styles[i].outcome)) {
             fprintf(script, ", \\\n  NaN with points pt 5 ps 3 lc rgb '#%02x%02x%02x' title ", styles[i].colour.r,
@@ -576,8 +577,8 @@ static void write_script(const plot_map *map, FILE *script)
         }
     }
     if (has_kind(map, VALUE)) {
-        fprintf(script, ", \\\n  NaN with points pt 5 ps 3 lc rgb '#%02x%02x%02x' title 'no value'", no_value.r, no_value.g,
-                no_value.b);
+        fprintf(script, ", \\\n  NaN with points pt 5 ps 3 lc rgb '#%02x%02x%02x' title 'no value'",
+                no_value.r, no_value.g, no_value.b);
     }
     fputc('\n', script);
     for (long cell = 0; cell < map->width * map->height; ++cell) {
@@ -661,8 +662,8 @@ static shoal_status draw_picture(shoal_context *context, const plot_map *map, co
         memcmp(head, signature, sizeof head) != 0) {
         char why[512];
         complaint(errors, why, sizeof why);
-        status = exit_code < 0 ? shoal_fail(context, SHOAL_E_UNSUPPORTED, "gnuplot could not be started")
-                               : shoal_fail(context, SHOAL_E_UNSUPPORTED, "gnuplot failed: %s", why[0] ? why : "no picture");
+        status = shoal_fail(context, SHOAL_E_UNSUPPORTED, "gnuplot %s: %s", exit_code < 0 ? "could not be started" : "failed",
+                            why[0] ? why : "no picture");
         goto done;
     }
     if (rename(temporary, path) != 0) {
@@ -685,7 +686,7 @@ done:
     return status;
 }
 
-/* ---- the preview --------------------------------------------------------------------------------------------------- */
+/* ---- the preview ------------------------------------------------------------------------------------------------ */
 
 /* How colours are written: of the 16 million that a terminal says it has, or of the usual 256. */
 static void ansi(FILE *out, bool all_colours, bool background, colour c)
@@ -693,11 +694,10 @@ static void ansi(FILE *out, bool all_colours, bool background, colour c)
     if (all_colours) {
         fprintf(out, "\033[%d;2;%d;%d;%dm", background ? 48 : 38, c.r, c.g, c.b);
     } else { /* the 6 x 6 x 6 cube, or the greys where they are meant */
-        const int grey = c.r == c.g && c.g == c.b;
-        const int index = grey ? c.r < 8      ? 16
-                                 : c.r >= 247 ? 231
-                                              : 232 + (c.r - 8) * 24 / 240
-                               : 16 + 36 * ((c.r * 5 + 127) / 255) + 6 * ((c.g * 5 + 127) / 255) + (c.b * 5 + 127) / 255;
+        int index = 16 + 36 * ((c.r * 5 + 127) / 255) + 6 * ((c.g * 5 + 127) / 255) + (c.b * 5 + 127) / 255;
+        if (c.r == c.g && c.g == c.b && c.r >= 8 && c.r < 247) {
+            index = 232 + (c.r - 8) * 24 / 240;
+        }
         fprintf(out, "\033[%d;5;%dm", background ? 48 : 38, index);
     }
 }
@@ -809,9 +809,10 @@ static void draw_preview(plot_map *map, const shoal_plot_options *options, FILE 
     }
 }
 
-/* ---- the two entries ----------------------------------------------------------------------------------------------- */
+/* ---- the two entries -------------------------------------------------------------------------------------------- */
 
-shoal_status shoal_plot_map(shoal_context *context, const shoal_result *result, const shoal_plot_options *options, FILE *out)
+shoal_status shoal_plot_map(shoal_context *context, const shoal_result *result, const shoal_plot_options *options,
+                            FILE *out)
 {
     plot_map map = { .result = result };
 
@@ -829,7 +830,8 @@ shoal_status shoal_plot_map(shoal_context *context, const shoal_result *result, 
     const long picture_width = map.x.axis->count < PICTURE_CELLS ? map.x.axis->count : PICTURE_CELLS;
     const long picture_height = map.y.axis->count < PICTURE_CELLS ? map.y.axis->count : PICTURE_CELLS;
     const long preview = (long)(options->width > 80 ? options->width : 80) * PREVIEW_LINES * 2;
-    const size_t n_cells = (size_t)(picture_width * picture_height > preview ? picture_width * picture_height : preview);
+    const long picture_cells = picture_width * picture_height;
+    const size_t n_cells = (size_t)(picture_cells > preview ? picture_cells : preview);
     map.kind = malloc(n_cells * sizeof *map.kind);
     map.value = malloc(n_cells * sizeof *map.value);
     map.scratch = malloc((size_t)result->n_systems * sizeof *map.scratch);

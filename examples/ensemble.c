@@ -2,10 +2,11 @@
  *
  * How close may two planets be? A thousand answers at once.
  *
- * A star of one solar mass, two planets of ten Earth masses on circular orbits, their spacing drawn between 2 and 5 mutual
- * Hill radii and their places on the orbits at random. Gladman (1993, Icarus 106, 247) showed that beyond 2 sqrt(3) = 3.46 Hill
- * radii two such planets can never meet, however long one waits. Each system is followed for a thousand orbits of the inner
- * planet, or until the two come closer than one Hill radius; the table shows what became of them.
+ * A star of one solar mass, two planets of ten Earth masses on circular orbits, their spacing drawn between 2 and 5
+ * mutual Hill radii and their places on the orbits at random. Gladman (1993, Icarus 106, 247) showed that beyond 2
+ * sqrt(3) = 3.46 Hill radii two such planets can never meet, however long one waits. Each system is followed for a
+ * thousand orbits of the inner planet, or until the two come closer than one Hill radius; the table shows what became
+ * of them.
  *
  *     cc ensemble.c $(pkg-config --cflags --libs shoal) -lm && ./a.out
  *
@@ -83,8 +84,8 @@ static void print_table(const shoal_ensemble *ensemble)
     printf("spacing [Hill radii]   systems   survived   first encounter [orbits]\n");
     for (int bin = 0; bin < N_BINS; ++bin) {
         const double width = (WIDEST - CLOSEST) / N_BINS;
-        printf("    %4.2f .. %4.2f        %6d    %6.1f %%   ", CLOSEST + bin * width, CLOSEST + (bin + 1) * width, n_all[bin],
-               100.0 * n_survived[bin] / n_all[bin]);
+        printf("    %4.2f .. %4.2f        %6d    %6.1f %%   ", CLOSEST + bin * width,
+               CLOSEST + (bin + 1) * width, n_all[bin], 100.0 * n_survived[bin] / n_all[bin]);
         if (isinf(first[bin])) {
             printf("      never\n");
         } else {

@@ -2,9 +2,9 @@
  *
  * The smallest program: one planet, ten orbits, three propagators.
  *
- * A massless planet on an orbit of eccentricity 0.5 should come back to where it was. The mixed-variable map moves it on its
- * Kepler orbit exactly; leapfrog (2nd order) and Hermite (4th order) have errors that the table shows to fall by 4 and by 16
- * when the step is halved.
+ * A massless planet on an orbit of eccentricity 0.5 should come back to where it was. The mixed-variable map moves it
+ * on its Kepler orbit exactly; leapfrog (2nd order) and Hermite (4th order) have errors that the table shows to fall
+ * by 4 and by 16 when the step is halved.
  *
  *     cc kepler.c $(pkg-config --cflags --libs shoal) -lm && ./a.out
  */
@@ -23,7 +23,7 @@ static double error_of(const char *propagator, double steps_per_orbit, double n_
     shoal_plan *plan = NULL;
     shoal_body start[2] = { { .m = 1.0 }, { .m = 0.0 } }, end[2];
     const shoal_orbit orbits[2] = { { 0 }, { .a = 1.0, .e = 0.5 } };
-    const shoal_options options = { .propagator = propagator, .t_end = t_end, .steps_per_orbit = steps_per_orbit, .threads = 1 };
+    const shoal_options options = { .propagator = propagator, .t_end = t_end, .steps_per_orbit = steps_per_orbit };
     double error = NAN;
 
     if (shoal_context_create(&context) != SHOAL_OK) {
@@ -32,7 +32,8 @@ static double error_of(const char *propagator, double steps_per_orbit, double n_
     if (shoal_bodies_from_orbits(context, SHOAL_ASTROCENTRIC, 2, orbits, start) == SHOAL_OK &&
         shoal_ensemble_create(context, 1, 2, &ensemble) == SHOAL_OK &&
         shoal_ensemble_set_bodies(ensemble, 0, 2, start) == SHOAL_OK &&
-        shoal_plan_create(context, ensemble, &options, &plan) == SHOAL_OK && shoal_plan_integrate(plan, t_end) == SHOAL_OK) {
+        shoal_plan_create(context, ensemble, &options, &plan) == SHOAL_OK &&
+        shoal_plan_integrate(plan, t_end) == SHOAL_OK) {
         shoal_ensemble_get_bodies(ensemble, 0, end);
         error = hypot(hypot(end[1].x - start[1].x, end[1].y - start[1].y), end[1].z - start[1].z);
     } else {

@@ -24,10 +24,10 @@ LANE_FN void newton_pair_acceleration(int n, int i, int j, const real *m, const 
         a[2 * n + i] = lane_fma(c, dz, a[2 * n + i]);
     }
     if (to_j) {
-        real c = -(m[i] * y3);
-        a[j] = lane_fma(c, dx, a[j]);
-        a[n + j] = lane_fma(c, dy, a[n + j]);
-        a[2 * n + j] = lane_fma(c, dz, a[2 * n + j]);
+        real c = m[i] * y3;
+        a[j] = lane_fnma(c, dx, a[j]);
+        a[n + j] = lane_fnma(c, dy, a[n + j]);
+        a[2 * n + j] = lane_fnma(c, dz, a[2 * n + j]);
     }
 }
 
@@ -53,13 +53,13 @@ LANE_FN void newton_pair_jerk(int n, int i, int j, const real *m, const real *x,
         jerk[2 * n + i] = lane_fma(c, wz, jerk[2 * n + i]);
     }
     if (to_j) {
-        real c = -(m[i] * y3);
-        a[j] = lane_fma(c, dx, a[j]);
-        a[n + j] = lane_fma(c, dy, a[n + j]);
-        a[2 * n + j] = lane_fma(c, dz, a[2 * n + j]);
-        jerk[j] = lane_fma(c, wx, jerk[j]);
-        jerk[n + j] = lane_fma(c, wy, jerk[n + j]);
-        jerk[2 * n + j] = lane_fma(c, wz, jerk[2 * n + j]);
+        real c = m[i] * y3;
+        a[j] = lane_fnma(c, dx, a[j]);
+        a[n + j] = lane_fnma(c, dy, a[n + j]);
+        a[2 * n + j] = lane_fnma(c, dz, a[2 * n + j]);
+        jerk[j] = lane_fnma(c, wx, jerk[j]);
+        jerk[n + j] = lane_fnma(c, wy, jerk[n + j]);
+        jerk[2 * n + j] = lane_fnma(c, wz, jerk[2 * n + j]);
     }
 }
 

@@ -8,7 +8,7 @@ static const char *const slots[] = {"x",  "y",  "z",  "vx", "vy", "vz", "ax", "a
                                     "jx", "jy", "jz", "ex", "ey", "ez", "evx", "evy", "evz"};
 
 static const shoal_parameter parameters[] = {
-    {"compensated", SHOAL_BOOLEAN, "", 1, 0, 1, NULL, "carry the rounding errors of positions and velocities (Kahan)"},
+    SHOAL_COMPENSATED_PARAMETER,
 };
 
 const shoal_propagator shoal_propagator_hermite4 = {

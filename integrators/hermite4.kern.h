@@ -39,23 +39,26 @@ LANE_FN void propagator_step(const shoal_kernel_args *k, int n, int compensated,
         v1[c] = lane_fma(h, lane_fma(h2, j[c], a[c]), v[c]);
     }
     newton_jerk(k, n, m, x1, v1, a1, j1);
+    /* The corrector as small changes, their part known before the forces first: dv = (a + a1) h/2 + (j - j1) h^2/12 and
+     * dx = v h + dv h/2 + (a - a1) h^2/12, from here on in a and j. */
     LANE_UNROLL
     for (int c = 0; c < 3 * n; c++) {
-        v1[c] = lane_fma(h12, j[c] - j1[c], lane_fma(h2, a[c] + a1[c], v[c]));
-        x1[c] = lane_fma(h12, a[c] - a1[c], lane_fma(h2, v[c] + v1[c], x[c]));
+        real dv = lane_fma(h12, j[c], h2 * a[c]);
+        real dx = lane_fma(h12, a[c], h * v[c]);
+        j[c] = dv;
+        a[c] = dx;
+        dv = lane_fnma(h12, j1[c], lane_fma(h2, a1[c], dv));
+        dx = lane_fma(h2, dv, lane_fnma(h12, a1[c], dx));
+        v1[c] = v[c] + dv;
+        x1[c] = x[c] + dx;
     }
     newton_jerk(k, n, m, x1, v1, a1, j1);
     LANE_UNROLL
     for (int c = 0; c < 3 * n; c++) {
-        if (compensated) {
-            real *ex = s + HERMITE_EX * n, *ev = s + HERMITE_EV * n, v0 = v[c];
-            lane_add(1, &v[c], &ev[c], lane_fma(h12, j[c] - j1[c], h2 * (a[c] + a1[c])));
-            lane_add(1, &x[c], &ex[c], lane_fma(h12, a[c] - a1[c], h2 * (v0 + v[c])));
-        } else {
-            real v0 = v[c];
-            v[c] = lane_fma(h12, j[c] - j1[c], lane_fma(h2, a[c] + a1[c], v0));
-            x[c] = lane_fma(h12, a[c] - a1[c], lane_fma(h2, v0 + v[c], x[c]));
-        }
+        real dv = lane_fnma(h12, j1[c], lane_fma(h2, a1[c], j[c]));
+        real dx = lane_fma(h2, dv, lane_fnma(h12, a1[c], a[c]));
+        lane_add(compensated, &v[c], &s[HERMITE_EV * n + c], dv);
+        lane_add(compensated, &x[c], &s[HERMITE_EX * n + c], dx);
         a[c] = a1[c];
         j[c] = j1[c];
     }

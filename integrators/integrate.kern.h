@@ -102,7 +102,7 @@ LANE_FN void step(const shoal_kernel_args *k, int compensated, const real *m, re
         step_plain(k, m, s, h);
 }
 
-LANE_FN void kernel_prepare(const shoal_kernel_args *k, lane_id id, mask live)
+LANE_FN void prepare_lanes(const shoal_kernel_args *k, lane_id id, mask there)
 {
     const int n = BODIES(k);
     real m[n], w[6 * n], s[PROPAGATOR_SLOTS(1) * n];
@@ -114,68 +114,88 @@ LANE_FN void kernel_prepare(const shoal_kernel_args *k, lane_id id, mask live)
             w[c * n + i] = lane_load(k->bodies, id, i * SHOAL_QUANTITIES + c, n * SHOAL_QUANTITIES);
     }
     propagator_prepare(k, n, m, w, s);
-    system_store(k, n, 1, id, live, s);
+    system_store(k, n, 1, id, there, s);
 }
 
-LANE_FN void kernel_integrate(const shoal_kernel_args *k, lane_id id, mask live)
+/* What happens to a group of lanes after each step. */
+LANE_FN void check_step(const shoal_kernel_args *k, int compensated, lane_id id, const real *m, const real *s, real h, real steps,
+                        real limit, real *before, monitor_state *watch, mask *live)
 {
-    const int n = BODIES(k), compensated = COMPENSATED(k);
-    real m[n], s[PROPAGATOR_SLOTS(1) * n];
-    system_load(k, n, compensated, id, m, s);
-    const real h = record_load(k, id, SHOAL_SYS_DT);
-    real steps = record_load(k, id, SHOAL_SYS_STEP);
-    const real limit = lane_min(record_load(k, id, SHOAL_SYS_TARGET), steps + k->slice_steps);
-    live = live & (record_load(k, id, SHOAL_SYS_OUTCOME) == lane_set(SHOAL_RUNNING)) & (steps < limit);
-
-    const int watched = MONITORS(k);
-    real w[6 * n], before[6 * n];
-    monitor_state watch;
-    if (watched)
-        monitors_load(k, id, &watch);
-    if (watched & MONITORS_OF_PAIRS)
-        propagator_view(n, m, s, before);
-
-    LANE_KEEP_ROLLED
-    while (lane_any(live)) {
-        step(k, compensated, m, s, h);
-        steps = steps + 1.0;
-        lane_event event;
-        /* a coordinate that is no number reaches all bodies within a step or two */
-        event.hit = lane_not(lane_abs(s[n - 1]) < lane_set(1e300));
-        event.fraction = lane_set(1.0);
-        event.outcome = lane_set(SHOAL_NONFINITE);
-        event.body_a = lane_set(-1.0);
-        event.body_b = lane_set(-1.0);
-        if (watched && monitors_awake(k, propagator_reach2(n, s))) {
-            propagator_view(n, m, s, w);
-            monitors_observe(k, id, n, m, before, w, h, steps, &watch, &event);
-        }
-        mask ended = live & event.hit;
-        mask stops = live & (event.hit | (steps >= limit));
-        if (lane_any(stops)) { /* leave these lanes' state as it is now; what they do later is not looked at */
-            system_store(k, n, compensated, id, stops, s);
-            record_store(k, id, SHOAL_SYS_STEP, stops, steps);
-            if (watched)
-                monitors_store(k, id, stops, &watch);
-            if (lane_any(ended)) {
-                real t = record_load(k, id, SHOAL_SYS_T_START) + (steps - 1.0 + event.fraction) * h;
-                record_store(k, id, SHOAL_SYS_OUTCOME, ended, event.outcome);
-                record_store(k, id, SHOAL_SYS_T_STOP, ended, t);
-                record_store(k, id, SHOAL_SYS_BODY_A, ended, event.body_a);
-                record_store(k, id, SHOAL_SYS_BODY_B, ended, event.body_b);
-            }
-            live = live & lane_not(stops);
-        }
+    const int n = BODIES(k), watched = MONITORS(k);
+    real w[6 * LANE_ROOM(n)];
+    lane_event event;
+    /* a coordinate that is no number reaches all bodies within a step or two */
+    event.hit = lane_not(lane_abs(s[n - 1]) < lane_set(1e300));
+    event.fraction = lane_set(1.0);
+    event.outcome = lane_set(SHOAL_NONFINITE);
+    event.body_a = lane_set(-1.0);
+    event.body_b = lane_set(-1.0);
+    if (watched && monitors_awake(k, propagator_reach2(n, s))) {
+        propagator_view(n, m, s, w);
+        monitors_observe(k, id, n, m, before, w, h, steps, watch, &event);
         if (watched & MONITORS_OF_PAIRS) {
             LANE_UNROLL
             for (int c = 0; c < 6 * n; c++)
                 before[c] = w[c];
         }
     }
+    const mask ended = *live & event.hit, stops = *live & (event.hit | (steps >= limit));
+    if (lane_any(stops)) { /* leave these lanes' state as it is now; what they do later is not looked at */
+        system_store(k, n, compensated, id, stops, s);
+        record_store(k, id, SHOAL_SYS_STEP, stops, steps);
+        if (watched)
+            monitors_store(k, id, stops, watch);
+        if (lane_any(ended)) {
+            real t = record_load(k, id, SHOAL_SYS_T_START) + (steps - 1.0 + event.fraction) * h;
+            record_store(k, id, SHOAL_SYS_OUTCOME, ended, event.outcome);
+            record_store(k, id, SHOAL_SYS_T_STOP, ended, t);
+            record_store(k, id, SHOAL_SYS_BODY_A, ended, event.body_a);
+            record_store(k, id, SHOAL_SYS_BODY_B, ended, event.body_b);
+        }
+        *live = *live & lane_not(stops);
+    }
+}
+
+/* LANE_GROUPS groups of lanes, step by step in turns. */
+LANE_FN void kernel_integrate(const shoal_kernel_args *k, const lane_id *id, const mask *there)
+{
+    const int n = BODIES(k), compensated = COMPENSATED(k), watched = MONITORS(k);
+    real m[LANE_GROUPS][n], s[LANE_GROUPS][PROPAGATOR_SLOTS(1) * n], before[LANE_GROUPS][6 * n];
+    real h[LANE_GROUPS], steps[LANE_GROUPS], limit[LANE_GROUPS];
+    mask live[LANE_GROUPS];
+    monitor_state watch[LANE_GROUPS];
+    bool go_on = false;
+    LANE_UNROLL
+    for (int g = 0; g < LANE_GROUPS; g++) {
+        system_load(k, n, compensated, id[g], m[g], s[g]);
+        h[g] = record_load(k, id[g], SHOAL_SYS_DT);
+        steps[g] = record_load(k, id[g], SHOAL_SYS_STEP);
+        limit[g] = lane_min(record_load(k, id[g], SHOAL_SYS_TARGET), steps[g] + k->slice_steps);
+        live[g] = there[g] & (record_load(k, id[g], SHOAL_SYS_OUTCOME) == lane_set(SHOAL_RUNNING)) & (steps[g] < limit[g]);
+        go_on = go_on || lane_any(live[g]);
+        if (watched)
+            monitors_load(k, id[g], &watch[g]);
+        if (watched & MONITORS_OF_PAIRS)
+            propagator_view(n, m[g], s[g], before[g]);
+    }
+    LANE_KEEP_ROLLED
+    while (go_on) {
+        go_on = false;
+        LANE_UNROLL
+        for (int g = 0; g < LANE_GROUPS; g++) {
+            step(k, compensated, m[g], s[g], h[g]);
+            steps[g] = steps[g] + 1.0;
+        }
+        LANE_UNROLL
+        for (int g = 0; g < LANE_GROUPS; g++) {
+            check_step(k, compensated, id[g], m[g], s[g], h[g], steps[g], limit[g], before[g], &watch[g], &live[g]);
+            go_on = go_on || lane_any(live[g]);
+        }
+    }
 }
 
 /* The barycentric state after a partial step of SHOAL_SYS_PARTIAL (0: the state itself), to k->snapshot. */
-LANE_FN void kernel_snapshot(const shoal_kernel_args *k, lane_id id, mask live)
+LANE_FN void snapshot_lanes(const shoal_kernel_args *k, lane_id id, mask there)
 {
     const int n = BODIES(k);
     real m[n], w[6 * n], s[PROPAGATOR_SLOTS(1) * n], copy[PROPAGATOR_SLOTS(1) * n];
@@ -192,20 +212,40 @@ LANE_FN void kernel_snapshot(const shoal_kernel_args *k, lane_id id, mask live)
     propagator_view(n, m, s, w);
     for (int i = 0; i < n; i++)
         for (int c = 0; c < 6; c++)
-            lane_store(k->snapshot, id, i * 6 + c, 6 * n, live, w[c * n + i]);
+            lane_store(k->snapshot, id, i * 6 + c, 6 * n, there, w[c * n + i]);
+}
+
+LANE_FN void kernel_prepare(const shoal_kernel_args *k, const lane_id *id, const mask *there)
+{
+    for (int g = 0; g < LANE_GROUPS; g++)
+        prepare_lanes(k, id[g], there[g]);
+}
+
+LANE_FN void kernel_snapshot(const shoal_kernel_args *k, const lane_id *id, const mask *there)
+{
+    for (int g = 0; g < LANE_GROUPS; g++)
+        snapshot_lanes(k, id[g], there[g]);
 }
 
 /* k->slice_steps steps and nothing else. */
-LANE_FN void kernel_bare(const shoal_kernel_args *k, lane_id id, mask live)
+LANE_FN void kernel_bare(const shoal_kernel_args *k, const lane_id *id, const mask *there)
 {
     const int n = BODIES(k), compensated = COMPENSATED(k);
-    real m[n], s[PROPAGATOR_SLOTS(1) * n];
-    system_load(k, n, compensated, id, m, s);
-    const real h = record_load(k, id, SHOAL_SYS_DT);
+    real m[LANE_GROUPS][n], s[LANE_GROUPS][PROPAGATOR_SLOTS(1) * n], h[LANE_GROUPS];
+    LANE_UNROLL
+    for (int g = 0; g < LANE_GROUPS; g++) {
+        system_load(k, n, compensated, id[g], m[g], s[g]);
+        h[g] = record_load(k, id[g], SHOAL_SYS_DT);
+    }
     LANE_KEEP_ROLLED
-    for (long long i = (long long)k->slice_steps; i > 0; i--)
-        step(k, compensated, m, s, h);
-    system_store(k, n, compensated, id, live, s);
+    for (long long i = (long long)k->slice_steps; i > 0; i--) {
+        LANE_UNROLL
+        for (int g = 0; g < LANE_GROUPS; g++)
+            step(k, compensated, m[g], s[g], h[g]);
+    }
+    LANE_UNROLL
+    for (int g = 0; g < LANE_GROUPS; g++)
+        system_store(k, n, compensated, id[g], there[g], s[g]);
 }
 
 #endif

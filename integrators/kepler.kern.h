@@ -53,7 +53,7 @@ LANE_FN void kepler_g(real beta, real X, real *g0, real *g1, real *g2, real *g3)
         kepler_c23_reduced(z, &c2, &c3);
         large = quarterings > lane_set(0.0);
         for (int i = 0; i < KEPLER_DOUBLINGS && lane_any(large); i++) {
-            real c0 = lane_fma(-z, c2, one), c1 = lane_fma(-z, c3, one);
+            real c0 = lane_fnma(z, c2, one), c1 = lane_fnma(z, c3, one);
             c3 = lane_select(large, 0.25 * lane_fma(c0, c3, c2), c3);
             c2 = lane_select(large, 0.5 * c1 * c1, c2);
             z = lane_select(large, 4.0 * z, z);
@@ -65,8 +65,8 @@ LANE_FN void kepler_g(real beta, real X, real *g0, real *g1, real *g2, real *g3)
     }
     *g2 = X2 * c2;
     *g3 = X * X2 * c3;
-    *g1 = lane_fma(-beta, *g3, X);
-    *g0 = lane_fma(-beta, *g2, one);
+    *g1 = lane_fnma(beta, *g3, X);
+    *g0 = lane_fnma(beta, *g2, one);
 }
 
 /* The root of F by bracketing, for |h|: eta carries the sign of h. Rare. Writes X >= 0 of the lanes in `where`. */
@@ -115,7 +115,7 @@ LANE_FN void kepler_change(real mu, real h, real x, real y, real z, real vx, rea
     real r0_inverse = lane_rsqrt(r2);
     real r0 = r2 * r0_inverse;
     real beta = lane_fma(2.0 * mu, r0_inverse, -v2);
-    real zeta = lane_fma(-beta, r0, mu);
+    real zeta = lane_fnma(beta, r0, mu);
 
     /* F = r0 (X + b2 X^2 + b3 X^3 + b4 X^4 + ...) - h, inverted: X = s (1 - b2 s + (2 b2^2 - b3) s^2 + ...), s = h / r0 */
     real s = h * r0_inverse;
@@ -162,7 +162,7 @@ LANE_FN void kepler_change(real mu, real h, real x, real y, real z, real vx, rea
 
     real r_inverse = one / r;
     real f = -(mu * g2) * r0_inverse;
-    real g = lane_fma(-mu, g3, h);
+    real g = lane_fnma(mu, g3, h);
     real fd = -(mu * g1) * r0_inverse * r_inverse;
     real gd = -(mu * g2) * r_inverse;
     f = lane_select(moving, f, lane_set(0.0));

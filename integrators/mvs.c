@@ -8,7 +8,7 @@ static const char *const slots[] = {"qx",  "qy",  "qz",  "vx",  "vy",  "vz",  "a
                                     "az",  "eqx", "eqy", "eqz", "evx", "evy", "evz"};
 
 static const shoal_parameter parameters[] = {
-    {"compensated", SHOAL_BOOLEAN, "", 0, 0, 1, NULL, "carry the rounding errors of positions and velocities (Kahan)"},
+    SHOAL_COMPENSATED_PARAMETER,
 };
 
 static const char *refuses(const shoal_ensemble *ensemble)

@@ -193,7 +193,7 @@ run 0 query broken.h5 --systems-table
 holds running
 "$shoal" run study.cfg $long >out 2>err &
 pid=$!
-wait_for 200 grep -q 'going on from' out
+wait_for 200 grep -qs 'going on from' out
 grep -q 'going on from' out || wrong "it does not go on: $(cat out)"
 kill -TERM $pid
 wait $pid

@@ -24,7 +24,9 @@ if [ ! -f Makefile ]; then
 fi
 declared=$(sed -n '/^[a-z].*[( *]shoal_[a-z0-9_]*(/s/^[^(]*[ *]\(shoal_[a-z0-9_]*\)(.*/\1/p' core/shoal.h | sort -u)
 sanitizer=
-if nm "$build/libshoal.a" 2>/dev/null | grep -q __asan_init; then sanitizer='-fsanitize=address -fsanitize=undefined'; fi
+if nm "$build/libshoal.a" 2>/dev/null | grep -q __asan_init; then
+    sanitizer='-fsanitize=address -fsanitize=undefined'
+fi
 
 begin install_tree
 # An outer make's BUILD and SAN come through MAKEFLAGS.
@@ -67,13 +69,12 @@ if [ -n "$foreign" ]; then fail "global without the prefix:" "$foreign"; else pa
 
 begin header_is_clean_c11
 printf '#include <shoal.h>\nint main(void) { return !shoal_version(); }\n' >"$scratch/header.c"
-if out=$($cc -std=c11 -pedantic -Wall -Wextra -Werror -fsyntax-only $(pkg-config --cflags shoal) "$scratch/header.c" 2>&1)
-then pass; else fail "$out"; fi
+strict='-pedantic -Wall -Wextra -Wshadow -Werror'
+if out=$($cc -std=c11 $strict -fsyntax-only $(pkg-config --cflags shoal) "$scratch/header.c" 2>&1); then pass; else fail "$out"; fi
 
 begin header_is_clean_cxx
 if command -v g++ >/dev/null 2>&1 && echo | g++ -x c++ -fsyntax-only - 2>/dev/null; then
-    if out=$(g++ -x c++ -std=c++17 -pedantic -Wall -Wextra -Werror -fsyntax-only $(pkg-config --cflags shoal) \
-        "$scratch/header.c" 2>&1); then pass; else fail "$out"; fi
+    if out=$(g++ -x c++ -std=c++17 $strict -fsyntax-only $(pkg-config --cflags shoal) "$scratch/header.c" 2>&1); then pass; else fail "$out"; fi
 else
     skip "no C++ compiler here"
 fi
@@ -84,7 +85,7 @@ for example in examples/*.c; do
     cp "$example" "$scratch/"
     begin "example_${program}_shared"
     # Nothing of the sources is in reach: the compiler runs in the scratch folder.
-    if ! out=$(cd "$scratch" && $cc -std=c11 -O2 -Wall -Wextra -Wshadow -Wstrict-prototypes -Werror $sanitizer -o "$program" \
+    if ! out=$(cd "$scratch" && $cc -std=c11 -O2 $strict -Wstrict-prototypes $sanitizer -o "$program" \
         "$program.c" $(pkg-config --cflags --libs shoal) -lm 2>&1); then
         fail "$out"
     elif ! out=$(cd "$scratch" && timeout 120 "./$program" 2>&1); then
@@ -97,12 +98,28 @@ for example in examples/*.c; do
 done
 
 begin static_link
-if out=$($cc -std=c11 $sanitizer -o "$scratch/static" "$scratch/header.c" $(pkg-config --cflags shoal) "$prefix/lib/libshoal.a" \
-    $(pkg-config --static --libs-only-l shoal | sed 's/-lshoal//') $(pkg-config --libs-only-L hdf5 hdf5-serial 2>/dev/null) \
-    -fopenmp 2>&1) && "$scratch/static"; then pass; else fail "$out"; fi
+libs=$(pkg-config --static --libs shoal | sed 's/-lshoal//')
+if out=$($cc -std=c11 $sanitizer -o "$scratch/static" "$scratch/header.c" $(pkg-config --cflags shoal) \
+    "$prefix/lib/libshoal.a" $libs 2>&1) && "$scratch/static"; then pass; else fail "$out"; fi
+
+begin bundle_needs_nothing_of_this_machine
+if [ -n "$sanitizer" ]; then
+    skip "a bundle is not made of a sanitizer build"
+elif ! $make bundle $place >"$scratch/log" 2>&1; then # it checks its libraries itself
+    fail "make bundle failed" "$(tail -n 20 "$scratch/log")"
+else
+    mkdir "$scratch/unpacked"
+    tar -C "$scratch/unpacked" -xzf "$build"/shoal-*.tar.gz
+    unpacked=$(echo "$scratch"/unpacked/*)
+    if ! out=$(cd / && env -i PATH=/nowhere "$unpacked/bin/shoal" run "$unpacked/configs/sun_jupiter_saturn.cfg" \
+        run.t_end=1 output.file="$scratch/bundle.h5" --no-plot 2>&1); then fail "$out"
+    elif [ ! -s "$scratch/bundle.h5" ]; then fail "no result"
+    else pass; fi
+fi
 
 begin uninstall
-if $make uninstall $place prefix="$prefix" DESTDIR= >"$scratch/log" 2>&1 && [ -z "$(find "$prefix" -type f)" ]; then pass
+if $make uninstall $place prefix="$prefix" DESTDIR= >"$scratch/log" 2>&1 && [ -z "$(find "$prefix" -type f)" ]
+then pass
 else fail "left behind:" "$(find "$prefix" -type f)" "$(tail -n 5 "$scratch/log")"; fi
 
 [ "$failures" -eq 0 ]

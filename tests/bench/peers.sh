@@ -6,7 +6,8 @@
 #   tests/bench/peers.sh REBOUND_DIR [SHOAL]      REBOUND_DIR: a checkout of REBOUND 5, or its src folder
 #                                                 SHOAL: the program, default build/shoal; `none` runs REBOUND alone
 #
-# Environment: RUNS=3  SYSTEMS=4096  STEPS=400 (REBOUND's, a system)  PLANETS="2 4 8"  CASES="mvs-Np mvs-Np-bare" (Shoal's; N: the planets)
+# Environment: RUNS=3  SYSTEMS=4096  STEPS=400 (REBOUND's, a system)  PLANETS="2 4 8"
+#   CASES="mvs-Np mvs-Np-bare" (Shoal's; N: the planets)
 #   CC=gcc  PEER_CFLAGS="-O3 -march=native" (for REBOUND)  RAW=FILE (keep every row, with the number of its run in front)
 #
 # REBOUND's sources are compiled into a temporary folder; its own build files are not used and nothing is written beside it. The
@@ -73,11 +74,12 @@ for run in $(seq "$runs"); do
         take "$run" "$work/rebound_whfast" --systems "$systems" --steps "$steps" "rebound-*-${n}p*"
         [ "$shoal" = none ] && continue
         read -ra shoal_cases <<<"${cases//N/$n}"
-        take "$run" "$shoal" bench --csv --threads 1 --systems "$systems" "${shoal_cases[@]}"
+        take "$run" "$shoal" bench --csv --engine cpu --threads 1 --systems "$systems" "${shoal_cases[@]}"
     done
 done
 if [ -n "${RAW:-}" ]; then
-    { echo "run,case,engine,work_model,bodies,systems,steps,seconds,ns_per_system_step,error,plan"; cat "$rows"; } >"$RAW" || failed=1
+    head=run,case,engine,work_model,bodies,systems,steps,seconds,ns_per_system_step,error,plan
+    { echo "$head"; cat "$rows"; } >"$RAW" || failed=1
 fi
 
 # ---- the tables ----------------------------------------------------------------------------------------------------------
@@ -93,8 +95,8 @@ awk -F, '
         if ($10 + 0 > error[key] + 0 || $10 ~ /nan/) error[key] = $10
     }
     END {
-        printf "\n%-30s %-14s %-8s %6s %11s %11s %11s %10s\n", "case", "engine", "model", "bodies", "ns median", "least", "most", \
-            "error"
+        printf "\n%-30s %-14s %-8s %6s %11s %11s %11s %10s\n", "case", "engine", "model", "bodies", "ns median", "least", \
+            "most", "error"
         for (k = 1; k <= n_keys; k++) {
             key = order[k]
             for (i = 2; i <= n[key]; i++) {

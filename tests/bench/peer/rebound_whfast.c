@@ -1,25 +1,27 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
  * rebound_whfast.c: what REBOUND's WHFast needs for a step of the problem that the mvs cases of `shoal bench` time. It prints
- * rows in the same format (`steps`: of all systems together). REBOUND is not part of Shoal: tests/bench/peers.sh compiles this file with a REBOUND that you bring.
+ * rows in the same format (`steps`: of all systems together). REBOUND is not part of Shoal: tests/bench/peers.sh compiles this
+ * file with a REBOUND that you bring.
  *
  *     rebound_whfast [--systems N] [--steps N] [CASE ...]      defaults: 4096 systems, 400 steps each, every case;
  *                                                              CASE may have wildcards
  *
- * The problem, G = 1, is that of core/bench.c: a star of mass 1 and planets i = 1, 2, ... of mass 1e-3 (two planets) or 1e-5 (four,
- * eight). Planet i of system s is at (a cos l, a sin l, 0.01 i), a = 1.4^(i-1), l = (0.1 s mod 2 pi) i + i, with velocity
- * sqrt(1/a) (-sin l, cos l, 0), both relative to the star; then the system is moved to its barycentre. dt = 2 pi / 40: 40 steps to an
- * orbit of planet 1.
+ * The problem, G = 1, is that of core/bench.c: a star of mass 1 and planets i = 1, 2, ... of mass 1e-4 (two planets) or 1e-5
+ * (four, eight). Planet i of system s is at (a cos l, a sin l, 0.01 i), a = 1.4^(i-1), l = (0.1 s mod 2 pi) i + i, with velocity
+ * sqrt(1/a) (-sin l, cos l, 0), both relative to the star; then the system is moved to its barycentre. dt = 2 pi / 40: 40 steps
+ * to an orbit of planet 1.
  *
- * Rows: WHFast (Rein & Tamayo 2015, MNRAS 452, 376, doi:10.1093/mnras/stv1257), safe_mode = 0, in democratic heliocentric (dh) and
- * in Jacobi coordinates; with AVX512 defined also WHFast512 (Javaheri, Rein & Tamayo 2023, doi:10.21105/astro.2307.05683), with as
- * many systems at once as it takes (4, 2, 1). Without suffix a row times reb_simulation_steps, the loop that a user calls; with
- * `-bare` it times the integrator's own step called in a loop, without the clock readings and checks around every step.
+ * Rows: WHFast (Rein & Tamayo 2015, MNRAS 452, 376), safe_mode = 0, in democratic heliocentric (dh) and in Jacobi coordinates;
+ * with AVX512 defined also WHFast512 (Javaheri, Rein & Tamayo 2023, OJAp 6, 29), with as many systems at once as it takes
+ * (4, 2, 1). Without suffix a row times reb_simulation_steps, the loop that a user calls; with `-bare` it times the integrator's
+ * own step called in a loop, without the clock readings and checks around every step.
  *
- * Kind to the peer: a system's steps are timed together, so that its data stay in the cache, after some that are not timed; setting
- * it up and taking it down is not timed. One synchronisation in N steps is, for without it there is no answer to check.
+ * Kind to the peer: a system's steps are timed together, so that its data stay in the cache, after some that are not timed;
+ * setting it up and taking it down is not timed. One synchronisation in N steps is, for without it there is no answer to check.
  *
- * The answer: |E - E0| / |E0|, the largest of all systems, E by the sums below. The program fails if it is over the case's limit.
+ * The answer: |E - E0| / |E0|, the largest of all systems, E by the sums below. The program fails if it is over the case's
+ * limit.
  */
 #include "rebound.h"
 
@@ -42,7 +44,7 @@ typedef struct problem {
 } problem;
 
 static const problem problems[] = {
-    { 2, 1e-3, 5e-5 },
+    { 2, 1e-4, 5e-6 },
     { 4, 1e-5, 5e-7 },
     { 8, 1e-5, 5e-7 },
 };

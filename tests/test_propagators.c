@@ -1,0 +1,885 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * test_propagators.c: do the propagators follow Newton's equations? Order of convergence, exact Kepler motion, conserved
+ * quantities, reversal of time, times and steps as they were asked for; against closed forms, against GSL's Runge-Kutta
+ * of order 8, and against each other.
+ *
+ * The measured numbers are printed, so that a run shows how far from its limit a test is.
+ */
+#include <float.h>
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+#include <gsl/gsl_errno.h>
+#include <gsl/gsl_fit.h>
+#include <gsl/gsl_odeiv2.h>
+
+#include "internal.h"
+
+#define PI 3.14159265358979323846
+#define TWO_PI (2.0 * PI)
+#define MOST_BODIES 40
+#define EPS 0x1p-52
+
+/* Instrumented code takes ten to thirty times as long: long runs are cut there. */
+#ifdef __SANITIZE_ADDRESS__
+#define SLOW_DOWN 50
+#else
+#define SLOW_DOWN 1
+#endif
+
+static shoal_context *context_of(void **state)
+{
+    return *state;
+}
+
+#define assert_ok(context, call)                                                    \
+    do {                                                                            \
+        shoal_status got_ = (call);                                                 \
+        if (got_ != SHOAL_OK)                                                       \
+            fail_msg("%s: %s: %s", #call, shoal_status_text(got_), shoal_context_message(context)); \
+    } while (0)
+
+#define assert_below(value, limit, ...)                                             \
+    do {                                                                            \
+        const double value_ = (value), limit_ = (limit);                            \
+        if (!(value_ <= limit_)) {                                                  \
+            print_error(__VA_ARGS__);                                               \
+            fail_msg(": %s = %.3g, allowed %.3g", #value, value_, limit_);          \
+        }                                                                           \
+    } while (0)
+
+static const shoal_setting compensated_on = {.name = "compensated", .choice = "on"};
+static const shoal_setting compensated_off = {.name = "compensated", .choice = "off"};
+
+/* ---- systems and runs -------------------------------------------------------------------------------------------- */
+
+/* A uniform number of (id, which), 0..1. */
+static double uniform(long id, int which)
+{
+    uint64_t z = (uint64_t)id * UINT64_C(0x9e3779b97f4a7c15) + (uint64_t)which * UINT64_C(0xbf58476d1ce4e5b9) + 1;
+    z = (z ^ z >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
+    z = (z ^ z >> 27) * UINT64_C(0x94d049bb133111eb);
+    return (double)((z ^ z >> 31) >> 11) * 0x1p-53;
+}
+
+/* A star of mass `mass` with n - 1 planets of about `planet` times that on spaced orbits, the innermost at a = 1. */
+static void planetary_system(shoal_context *context, long id, int n, double mass, double planet, double spacing,
+                             shoal_body *bodies)
+{
+    shoal_orbit orbit[MOST_BODIES];
+    memset(orbit, 0, sizeof orbit);
+    memset(bodies, 0, (size_t)n * sizeof *bodies);
+    bodies[0].m = mass;
+    for (int i = 1; i < n; i++) {
+        bodies[i].m = mass * planet * (0.5 + 0.5 * uniform(id, 8 * i));
+        orbit[i].a = pow(spacing, i - 1);
+        orbit[i].e = 0.1 * uniform(id, 8 * i + 2);
+        orbit[i].inc = 0.1 * uniform(id, 8 * i + 3);
+        orbit[i].Omega = TWO_PI * uniform(id, 8 * i + 4);
+        orbit[i].omega = TWO_PI * uniform(id, 8 * i + 5);
+        orbit[i].f = TWO_PI * uniform(id, 8 * i + 6);
+    }
+    assert_ok(context, shoal_bodies_from_orbits(context, SHOAL_JACOBI, n, orbit, bodies));
+}
+
+/* n_systems systems of n bodies, in and out; t_start and dt per system (NULL: t_start = 0, options->dt). Returns the
+ * ensemble at t_end, for its integrals of motion; destroy it. */
+static shoal_ensemble *evolve(shoal_context *context, long n_systems, int n, const double *t_start, const double *dt,
+                              const shoal_options *options, shoal_body *bodies)
+{
+    shoal_ensemble *ensemble = NULL;
+    shoal_plan *plan = NULL;
+    shoal_options on_cpu = *options;
+    on_cpu.engine = "cpu";
+    assert_ok(context, shoal_ensemble_create(context, n_systems, n, &ensemble));
+    for (long s = 0; s < n_systems; s++) {
+        shoal_system record = {.id = s, .t_start = t_start ? t_start[s] : 0.0, .dt = dt ? dt[s] : options->dt};
+        shoal_ensemble_set_system(ensemble, s, &record);
+        assert_ok(context, shoal_ensemble_set_bodies(ensemble, s, n, bodies + s * n));
+    }
+    assert_ok(context, shoal_plan_create(context, ensemble, &on_cpu, &plan));
+    assert_ok(context, shoal_plan_integrate(plan, options->t_end));
+    shoal_plan_destroy(&plan);
+    for (long s = 0; s < n_systems; s++) {
+        shoal_system record;
+        shoal_ensemble_get_system(ensemble, s, &record);
+        assert_int_equal(record.outcome, SHOAL_SURVIVED);
+        assert_true(record.time == options->t_end);
+        shoal_ensemble_get_bodies(ensemble, s, bodies + s * n);
+    }
+    return ensemble;
+}
+
+static void evolve_only(shoal_context *context, long n_systems, int n, const double *t_start, const double *dt,
+                        const shoal_options *options, shoal_body *bodies)
+{
+    shoal_ensemble *ensemble = evolve(context, n_systems, n, t_start, dt, options, bodies);
+    shoal_ensemble_destroy(&ensemble);
+}
+
+/* The largest distance between the same bodies of two states. */
+static double distance_of_states(int n, const shoal_body *a, const shoal_body *b)
+{
+    double largest = 0.0;
+    for (int i = 0; i < n; i++) {
+        const double d = hypot(hypot(a[i].x - b[i].x, a[i].y - b[i].y), a[i].z - b[i].z);
+        if (!(d <= largest))
+            largest = d;
+    }
+    return largest;
+}
+
+/* ---- references -------------------------------------------------------------------------------------------------- */
+
+struct newton {
+    int n;
+    const shoal_body *bodies; /* masses */
+};
+
+/* y = x y z of all bodies, then their velocities. */
+static int newton_right_side(double t, const double y[], double dydt[], void *user)
+{
+    const struct newton *system = user;
+    const int n = system->n;
+    (void)t;
+    memcpy(dydt, y + 3 * n, (size_t)(3 * n) * sizeof *y);
+    memset(dydt + 3 * n, 0, (size_t)(3 * n) * sizeof *y);
+    for (int i = 0; i < n; i++)
+        for (int j = 0; j < n; j++) {
+            if (j == i)
+                continue;
+            const double d[3] = {y[3 * j] - y[3 * i], y[3 * j + 1] - y[3 * i + 1], y[3 * j + 2] - y[3 * i + 2]};
+            const double r2 = d[0] * d[0] + d[1] * d[1] + d[2] * d[2];
+            for (int c = 0; c < 3; c++)
+                dydt[3 * (n + i) + c] += system->bodies[j].m * d[c] / (r2 * sqrt(r2));
+        }
+    return GSL_SUCCESS;
+}
+
+/* The state after a time t by the Runge-Kutta-Prince-Dormand method of order 8 at the limit of double precision. */
+static void reference(int n, double t, shoal_body *bodies)
+{
+    double y[6 * MOST_BODIES], now = 0.0;
+    struct newton newton = {n, bodies};
+    gsl_odeiv2_system system = {newton_right_side, NULL, (size_t)(6 * n), &newton};
+    for (int i = 0; i < n; i++) {
+        memcpy(y + 3 * i, &bodies[i].x, 3 * sizeof *y);
+        memcpy(y + 3 * (n + i), &bodies[i].vx, 3 * sizeof *y);
+    }
+    gsl_odeiv2_driver *driver =
+        gsl_odeiv2_driver_alloc_y_new(&system, gsl_odeiv2_step_rk8pd, copysign(1e-3, t), 1e-14, 0.0);
+    assert_non_null(driver);
+    assert_int_equal(gsl_odeiv2_driver_apply(driver, &now, t, y), GSL_SUCCESS);
+    gsl_odeiv2_driver_free(driver);
+    for (int i = 0; i < n; i++) {
+        memcpy(&bodies[i].x, y + 3 * i, 3 * sizeof *y);
+        memcpy(&bodies[i].vx, y + 3 * (n + i), 3 * sizeof *y);
+    }
+}
+
+/* Stumpff's c_2 and c_3 in closed form, by their series where that would cancel. */
+static void stumpff(long double z, long double *c2, long double *c3)
+{
+    if (fabsl(z) < 0.5L) {
+        long double term = 1.0L;
+        *c2 = *c3 = 0.0L;
+        for (int j = 0; j < 14; j++) {
+            *c2 += term / 2.0L;
+            *c3 += term / (2.0L * (2 * j + 3));
+            term *= -z / ((2 * j + 3) * (2 * j + 4));
+        }
+    } else {
+        const long double q = sqrtl(fabsl(z)), s = z > 0 ? sinl(0.5L * q) : sinhl(0.5L * q);
+        *c2 = 2.0L * s * s / fabsl(z);
+        *c3 = (z > 0 ? q - sinl(q) : sinhl(q) - q) / (fabsl(z) * q);
+    }
+}
+
+/* The Kepler orbit in universal variables (Stiefel & Scheifele 1971), by bisection in long double: slow, and right up to
+ * 2^-64 times the condition number of the map. state, out = x y z vx vy vz. */
+static void kepler_reference(long double mu, long double t, const long double *state, long double *out)
+{
+    const long double *x = state, *v = state + 3;
+    const long double r0 = sqrtl(x[0] * x[0] + x[1] * x[1] + x[2] * x[2]);
+    const long double eta = x[0] * v[0] + x[1] * v[1] + x[2] * v[2];
+    const long double beta = 2.0L * mu / r0 - (v[0] * v[0] + v[1] * v[1] + v[2] * v[2]), zeta = mu - beta * r0;
+    const long double h = fabsl(t), sign = t < 0 ? -1.0L : 1.0L, eta_h = sign * eta;
+    long double low = 0.0L, high = h / r0, X = 0.0L, c2, c3;
+    if (t == 0) {
+        memcpy(out, state, 6 * sizeof *out);
+        return;
+    }
+    for (bool bracketed = false;;) {
+        X = bracketed ? 0.5L * (low + high) : high;
+        if (bracketed && (X <= low || X >= high))
+            break;
+        stumpff(beta * X * X, &c2, &c3);
+        const long double F = r0 * X + X * X * (eta_h * c2 + zeta * X * c3) - h;
+        if (F <= 0)
+            low = X;
+        else
+            high = X; /* not a number where sinh overflows: beyond the root */
+        if (!bracketed && F <= 0)
+            high *= 2.0L;
+        else
+            bracketed = true;
+    }
+    X *= sign;
+    stumpff(beta * X * X, &c2, &c3);
+    const long double g2 = X * X * c2, g3 = X * X * X * c3, g1 = X - beta * g3;
+    const long double r = r0 + eta * g1 + zeta * g2;
+    for (int c = 0; c < 3; c++) {
+        out[c] = x[c] - mu * g2 / r0 * x[c] + (t - mu * g3) * v[c];
+        out[3 + c] = v[c] - mu * g1 / (r0 * r) * x[c] - mu * g2 / r * v[c];
+    }
+}
+
+/* How far the position at time t moves when each coordinate of the state at time zero is rounded: relative to the length of
+ * its vector, by EPS. The rounding of a state at distance r changes the energy, hence the semi-major axis, by
+ * 2 (3 a/r - 1) EPS and the period by 3/2 times that, so that after a time t the body is off by
+ * |v| t 3 (3 a/r - 1) EPS along its orbit: this grows as 1 / (1 - e)^(3/2) for r, |v| at the pericentre, and no method that
+ * keeps its state in doubles does better. Here it is taken by differences of the reference, which holds for every conic. */
+static double rounding_shift(double mu, double t, const long double *state)
+{
+    long double exact[6], moved[6], from[6];
+    const long double size[2] = {sqrtl(state[0] * state[0] + state[1] * state[1] + state[2] * state[2]),
+                                 sqrtl(state[3] * state[3] + state[4] * state[4] + state[5] * state[5])};
+    double sum = 0.0;
+    kepler_reference(mu, t, state, exact);
+    for (int c = 0; c < 6; c++) {
+        memcpy(from, state, sizeof from);
+        from[c] += EPS * size[c / 3];
+        kepler_reference(mu, t, from, moved);
+        sum += (double)sqrtl((moved[0] - exact[0]) * (moved[0] - exact[0]) + (moved[1] - exact[1]) * (moved[1] - exact[1]) +
+                             (moved[2] - exact[2]) * (moved[2] - exact[2]));
+    }
+    return sum;
+}
+
+/* ---- order ------------------------------------------------------------------------------------------------------- */
+
+/* Slope of log error over log step, six steps of ratio 2, three bodies that pull at each other strongly. */
+static void error_falls_with_the_order(void **state)
+{
+    enum { STEPS = 6, N = 3 };
+    static const struct {
+        const char *name;
+        int order;
+        double coarsest;
+    } rows[] = {{"hermite4", 4, 1.0 / 16}, {"leapfrog", 2, 1.0 / 64}, {"mvs", 2, 1.0 / 16}};
+    const double t_end = 8.0;
+    shoal_context *context = context_of(state);
+    shoal_body start[N], exact[N];
+    planetary_system(context, 5, N, 1.0, 2e-2, 1.7, start);
+    memcpy(exact, start, sizeof exact);
+    reference(N, t_end, exact);
+    for (int row = 0; row < SHOAL_COUNT(rows); row++)
+        for (int compensated = 0; compensated < 2; compensated++) {
+            const shoal_setting *setting = compensated ? &compensated_on : &compensated_off;
+            shoal_options options = {.propagator = rows[row].name, .settings = setting, .n_settings = 1, .t_end = t_end};
+            shoal_body bodies[STEPS * N];
+            double dt[STEPS], log_step[STEPS], log_error[STEPS], c0, slope, cov00, cov01, cov11, sum;
+            for (int k = 0; k < STEPS; k++) {
+                memcpy(bodies + N * k, start, sizeof start);
+                dt[k] = ldexp(rows[row].coarsest, -k);
+            }
+            evolve_only(context, STEPS, N, NULL, dt, &options, bodies);
+            for (int k = 0; k < STEPS; k++) {
+                log_step[k] = log(dt[k]);
+                log_error[k] = log(distance_of_states(N, bodies + N * k, exact));
+            }
+            gsl_fit_linear(log_step, 1, log_error, 1, STEPS, &c0, &slope, &cov00, &cov01, &cov11, &sum);
+            print_message("%-9s order %.3f, errors %.1e..%.1e%s\n", rows[row].name, slope, exp(log_error[0]),
+                          exp(log_error[STEPS - 1]), compensated ? ", compensated" : "");
+            assert_int_equal(shoal_propagator_find(rows[row].name)->order, rows[row].order);
+            assert_below(fabs(slope - rows[row].order), 0.2, "%s", rows[row].name);
+        }
+}
+
+/* A step that does not divide the time: the partial step at the end has the same order. */
+static void the_last_partial_step_is_as_good(void **state)
+{
+    enum { N = 3 };
+    shoal_context *context = context_of(state);
+    shoal_body start[N], exact[N];
+    planetary_system(context, 5, N, 1.0, 1e-2, 1.7, start);
+    for (int p = 0; shoal_propagators[p]; p++) {
+        const double dt = 0.01, cut[] = {0.0, 1e-7, 0.37, 0.999};
+        double error[SHOAL_COUNT(cut)];
+        for (int k = 0; k < SHOAL_COUNT(cut); k++) {
+            shoal_options options = {.propagator = shoal_propagators[p]->name, .t_end = 3.0 + cut[k] * dt, .dt = dt};
+            shoal_body bodies[N];
+            memcpy(bodies, start, sizeof start);
+            memcpy(exact, start, sizeof start);
+            evolve_only(context, 1, N, NULL, NULL, &options, bodies);
+            reference(N, options.t_end, exact);
+            error[k] = distance_of_states(N, bodies, exact);
+            assert_below(error[k], 1.5 * error[0] + 1e-13, "%s, %g of a step", shoal_propagators[p]->name, cut[k]);
+        }
+        assert_below(error[0], 1e-4, "%s", shoal_propagators[p]->name);
+    }
+}
+
+/* ---- Kepler ------------------------------------------------------------------------------------------------------ */
+
+/* A massless planet of a star of mass mu, from the given state (x y z vx vy vz) for a time t in steps of dt. */
+struct flight {
+    double mu, dt;
+    double state[6];
+};
+
+static void fly(shoal_context *context, long n, const struct flight *flights, double t, const shoal_setting *setting,
+                double (*result)[6])
+{
+    shoal_options options = {.propagator = "mvs", .settings = setting, .n_settings = 1, .t_end = t, .threads = 1};
+    shoal_body *bodies = calloc((size_t)(2 * n), sizeof *bodies);
+    double *dt = calloc((size_t)n, sizeof *dt);
+    assert_non_null(bodies);
+    assert_non_null(dt);
+    for (long s = 0; s < n; s++) {
+        bodies[2 * s].m = flights[s].mu;
+        memcpy(&bodies[2 * s + 1].x, flights[s].state, 6 * sizeof(double));
+        dt[s] = flights[s].dt;
+    }
+    evolve_only(context, n, 2, NULL, dt, &options, bodies);
+    for (long s = 0; s < n; s++) {
+        assert_true(bodies[2 * s].x == 0.0 && bodies[2 * s].vy == 0.0); /* nothing pulls at the star */
+        memcpy(result[s], &bodies[2 * s + 1].x, 6 * sizeof(double));
+    }
+    free(bodies);
+    free(dt);
+}
+
+static double position_error(const double *state, const long double *exact)
+{
+    const long double x = state[0] - exact[0], y = state[1] - exact[1], z = state[2] - exact[2];
+    return (double)sqrtl(x * x + y * y + z * z);
+}
+
+static void exact_after(const struct flight *flight, double t, long double *exact)
+{
+    long double from[6];
+    for (int c = 0; c < 6; c++)
+        from[c] = flight->state[c];
+    kepler_reference(flight->mu, t, from, exact);
+}
+
+/* The reference itself against the elements: Kepler's equation and the conic in closed form. */
+static void references_agree(void **state)
+{
+    shoal_context *context = context_of(state);
+    const double eccentricities[] = {0.0, 0.1, 0.5, 0.9, 1.5, 10.0};
+    double worst = 0.0;
+    for (int k = 0; k < SHOAL_COUNT(eccentricities); k++)
+        for (int phase = 0; phase < 7; phase++) {
+            const double e = eccentricities[k], a = e < 1 ? 1.0 : -1.0, mu = 1.3, t = 0.7 * (phase - 3) + 0.05;
+            shoal_orbit orbit = {.a = a, .e = e, .inc = 0.4, .Omega = 1.0, .omega = 2.0, .f = 0.3 * (phase - 3)};
+            struct flight flight = {.mu = mu};
+            double expected[6];
+            long double exact[6];
+            if (e > 1)
+                orbit.f *= 0.5;
+            assert_ok(context, shoal_orbit_to_state(context, mu, &orbit, flight.state));
+            orbit.f = shoal_true_anomaly(e, shoal_mean_anomaly(e, orbit.f) + sqrt(mu) * t);
+            assert_ok(context, shoal_orbit_to_state(context, mu, &orbit, expected));
+            exact_after(&flight, t, exact);
+            worst = fmax(worst, position_error(expected, exact) / hypot(hypot(expected[0], expected[1]), expected[2]));
+        }
+    print_message("elements against universal variables: %.1e\n", worst);
+    assert_below(worst, 1e-13, "references");
+}
+
+static void massless_planets_keep_their_ellipse(void **state)
+{
+    enum { PHASES = 8, STEPS = 3, MOST = 4 * PHASES * STEPS };
+    static const double eccentricities[] = {0.0, 0.1, 0.5, 0.9}, per_orbit[STEPS] = {20.0, 100.0, 7.3};
+    shoal_context *context = context_of(state);
+    struct flight flights[MOST];
+    double result[MOST][6];
+    for (int orbits = 1; orbits <= 100; orbits *= 10)
+        for (int compensated = 0; compensated < 2; compensated++) {
+            const double t_end = orbits * TWO_PI;
+            double worst[4] = {0};
+            for (int s = 0; s < MOST; s++) {
+                const double mu = s % 2 ? 1.0 : 3.7, a = cbrt(mu); /* the period is 2 pi */
+                shoal_orbit orbit = {.a = a, .e = eccentricities[s / (PHASES * STEPS)], .inc = 0.3, .Omega = 1.0, .omega = 2.0};
+                orbit.f = shoal_true_anomaly(orbit.e, TWO_PI * (s / STEPS % PHASES) / PHASES);
+                flights[s] = (struct flight){.mu = mu, .dt = TWO_PI / per_orbit[s % STEPS]};
+                assert_ok(context, shoal_orbit_to_state(context, mu, &orbit, flights[s].state));
+            }
+            fly(context, MOST, flights, t_end, compensated ? &compensated_on : &compensated_off, result);
+            for (int s = 0; s < MOST; s++) {
+                long double exact[6];
+                exact_after(&flights[s], t_end, exact);
+                const double error = position_error(result[s], exact) / cbrt(flights[s].mu) / orbits;
+                worst[s / (PHASES * STEPS)] = fmax(worst[s / (PHASES * STEPS)], error);
+                assert_below(error, 1e-12, "e = %g, %g steps an orbit, %d orbits", eccentricities[s / (PHASES * STEPS)],
+                             per_orbit[s % STEPS], orbits);
+            }
+            print_message("%3d orbits%s: error per orbit %.1e (e = 0) %.1e (0.1) %.1e (0.5) %.1e (0.9)\n", orbits,
+                          compensated ? ", compensated" : "", worst[0], worst[1], worst[2], worst[3]);
+        }
+}
+
+/* The error after one or several steps against ten times what the rounding of any of the states on the way does to the end
+ * (rounding_shift). */
+static double error_over_conditioning(const struct flight *flight, double t, const double *result)
+{
+    long double exact[6], on_the_way[6], from[6];
+    double shift = 0.0;
+    exact_after(flight, t, exact);
+    const double dt = fabs(flight->dt), span = fabs(t);
+    for (int c = 0; c < 6; c++)
+        from[c] = flight->state[c];
+    for (int k = 0, some = 1 + (int)(span / dt / 24); k * dt <= span; k += some) {
+        kepler_reference(flight->mu, copysign(k * dt, t), from, on_the_way);
+        shift = fmax(shift, rounding_shift(flight->mu, t - copysign(k * dt, t), on_the_way));
+    }
+    return position_error(result, exact) / shift;
+}
+
+static void nearly_straight_ellipses_are_as_good_as_doubles_allow(void **state)
+{
+    enum { STEPS = 4, PHASES = 4, MOST = STEPS * PHASES };
+    static const double one_minus_e[] = {1e-2, 1e-3, 1e-6, 1e-10}, per_orbit[STEPS] = {20.0, 100.0, 7.3, 1.0};
+    static const double means[PHASES] = {0.0, PI, 1.0, -0.3}; /* pericentre, apocentre, outwards, inwards */
+    shoal_context *context = context_of(state);
+    struct flight flights[MOST];
+    double result[MOST][6];
+    alarm(60);
+    for (int k = 0; k < SHOAL_COUNT(one_minus_e); k++) {
+        double worst = 0.0;
+        for (int which = 0; which < 6; which++) {
+            const double t = (which < 3 ? 1.0 : -1.0) * (which % 3 == 0 ? 0.3 : which % 3 == 1 ? 1.0 : 3.1) * TWO_PI;
+            for (int s = 0; s < MOST; s++) {
+                shoal_orbit orbit = {.a = 1.0, .e = 1.0 - one_minus_e[k], .inc = 0.3, .Omega = 1.0, .omega = 2.0};
+                orbit.f = shoal_true_anomaly(orbit.e, means[s / STEPS]);
+                flights[s] = (struct flight){.mu = 1.0, .dt = TWO_PI / per_orbit[s % STEPS]};
+                assert_ok(context, shoal_orbit_to_state(context, 1.0, &orbit, flights[s].state));
+            }
+            fly(context, MOST, flights, t, &compensated_off, result);
+            for (int s = 0; s < MOST; s++) {
+                const double ratio = error_over_conditioning(&flights[s], t, result[s]);
+                worst = fmax(worst, ratio);
+                assert_below(ratio, 10.0, "1 - e = %g, M = %g, %g steps an orbit, t = %g", one_minus_e[k], means[s / STEPS],
+                             per_orbit[s % STEPS], t);
+            }
+        }
+        print_message("1 - e = %.0e: error at most %.2f times the conditioning bound\n", one_minus_e[k], worst);
+    }
+    alarm(0);
+}
+
+/* Energy and angular momentum of a flight relative to what they are made of, v^2/2 + mu/r and r v, at the worse end: the
+ * state itself holds no more. */
+static double integrals_error(const struct flight *flight, const double *end)
+{
+    const double *ends[2] = {flight->state, end};
+    double energy[2], momentum[2][3], scale = 0.0, moment = 0.0, difference = 0.0;
+    for (int k = 0; k < 2; k++) {
+        const double *x = ends[k], *v = ends[k] + 3;
+        const double r = hypot(hypot(x[0], x[1]), x[2]), v2 = v[0] * v[0] + v[1] * v[1] + v[2] * v[2];
+        energy[k] = 0.5 * v2 - flight->mu / r;
+        scale = fmax(scale, 0.5 * v2 + flight->mu / r);
+        moment = fmax(moment, r * sqrt(v2));
+        for (int c = 0; c < 3; c++)
+            momentum[k][c] = x[(c + 1) % 3] * v[(c + 2) % 3] - x[(c + 2) % 3] * v[(c + 1) % 3];
+    }
+    for (int c = 0; c < 3; c++)
+        difference = fmax(difference, fabs(momentum[1][c] - momentum[0][c]));
+    return fmax(fabs(energy[1] - energy[0]) / scale, difference / moment);
+}
+
+/* Hyperbolas, parabolas, straight lines; steps from 1e-10 on, forwards and backwards, alone and in threes: it always ends,
+ * keeps the integrals, and is where the reference is. A step that overflows nothing may take any way, but no endless one. */
+static void every_conic_and_every_step(void **state)
+{
+    enum { MOST = 256 };
+    static const double eccentricities[] = {0.0, 0.7, 0.999, 1.0 - 1e-8, 1.0 + 1e-8, 1.001, 1.5, 10.0, 1e3, 1e5};
+    static const double times[] = {1e-10, 1e-5, 1e-2, 0.3, 1.0, 5.0, 20.0, 100.0, 1e4};
+    shoal_context *context = context_of(state);
+    struct flight flights[MOST];
+    double result[MOST][6], worst = 0.0, worst_integrals = 0.0;
+    alarm(60);
+    for (int k = 0; k < 2 * SHOAL_COUNT(times); k++) {
+        const double t = (k % 2 ? -1.0 : 1.0) * times[k / 2];
+        int n = 0;
+        for (int which = 0; which < SHOAL_COUNT(eccentricities); which++)
+            for (int phase = -2; phase <= 2; phase++)
+                for (int steps = 1; steps <= 3; steps += 2) {
+                    /* q = 1; f up to 0.9 of what the conic allows */
+                    const double e = eccentricities[which], most = e <= 1.0 ? 0.9 * PI : 0.9 * acos(-1.0 / e);
+                    shoal_orbit orbit = {.a = 1.0 / (1.0 - e), .e = e, .inc = 2.0, .Omega = 1.0, .omega = 2.0, .f = 0.5 * phase * most};
+                    flights[n] = (struct flight){.mu = 1.0, .dt = fabs(t) / steps};
+                    assert_ok(context, shoal_orbit_to_state(context, 1.0, &orbit, flights[n++].state));
+                }
+        /* from rest, thrown straight outwards and inwards: bound, at the speed of escape, faster */
+        for (int which = 0; which < 7; which++) {
+            static const double speeds[] = {0.0, 0.5, -0.5, 1.4142135623730951, -1.4142135623730951, 3.0, -3.0};
+            flights[n++] = (struct flight){.mu = 1.0, .dt = fabs(t), .state = {1.0, 0.0, 0.0, speeds[which], 0.0, 0.0}};
+            flights[n++] = (struct flight){.mu = 1.0, .dt = fabs(t), .state = {0.6, 0.8, 0.0, 0.6 * speeds[which], 0.8 * speeds[which], 0.0}};
+        }
+        /* a parabola from its pericentre and from elsewhere */
+        flights[n++] = (struct flight){.mu = 0.5, .dt = fabs(t), .state = {1.0, 0.0, 0.0, 0.0, 1.0, 0.0}};
+        flights[n++] = (struct flight){.mu = 0.5, .dt = fabs(t), .state = {0.0, 2.0, 0.0, -0.5, -0.5, 0.0}};
+        assert_true(n <= MOST);
+        fly(context, n, flights, t, &compensated_off, result);
+        for (int s = 0; s < n; s++) {
+            for (int c = 0; c < 6; c++)
+                assert_true(isfinite(result[s][c]));
+            const double ratio = error_over_conditioning(&flights[s], t, result[s]), kept = integrals_error(&flights[s], result[s]);
+            assert_below(ratio, 10.0, "flight %d, t = %g", s, t);
+            assert_below(kept, 1e-14, "flight %d, t = %g", s, t);
+            worst = fmax(worst, ratio);
+            worst_integrals = fmax(worst_integrals, kept);
+        }
+    }
+    alarm(0);
+    print_message("every conic: error at most %.2f times the conditioning bound, integrals kept to %.1e\n", worst, worst_integrals);
+}
+
+/* ---- conserved quantities ---------------------------------------------------------------------------------------- */
+
+/* Planets of 1e-3 at a = 1 and 1.4 on circles (Jacobi), at phases of their own. */
+static void standard_system(shoal_context *context, long id, shoal_body *bodies)
+{
+    shoal_orbit orbit[3] = {{.a = 0}, {.a = 1.0, .f = TWO_PI * uniform(id, 1)}, {.a = 1.4, .f = TWO_PI * uniform(id, 2)}};
+    memset(bodies, 0, 3 * sizeof *bodies);
+    bodies[0].m = 1.0;
+    bodies[1].m = bodies[2].m = 1e-3;
+    assert_ok(context, shoal_bodies_from_orbits(context, SHOAL_JACOBI, 3, orbit, bodies));
+}
+
+/* The worst relative energy error of a few standard systems after so many orbits of Hermite with dt = 1e-3. */
+static double hermite_energy_error(shoal_context *context, double orbits, const shoal_setting *setting)
+{
+    enum { SYSTEMS = 8 };
+    shoal_body bodies[3 * SYSTEMS];
+    double worst = 0.0;
+    shoal_options options = {.propagator = "hermite4", .settings = setting, .n_settings = 1, .t_end = orbits * TWO_PI,
+                             .dt = 1e-3, .threads = 2};
+    for (long s = 0; s < SYSTEMS; s++)
+        standard_system(context, s, bodies + 3 * s);
+    shoal_ensemble *ensemble = evolve(context, SYSTEMS, 3, NULL, NULL, &options, bodies);
+    for (long s = 0; s < SYSTEMS; s++) {
+        shoal_system record;
+        shoal_ensemble_get_system(ensemble, s, &record);
+        worst = fmax(worst, fabs(shoal_ensemble_energy(ensemble, s) / record.energy_start - 1.0));
+    }
+    shoal_ensemble_destroy(&ensemble);
+    return worst;
+}
+
+static void hermite_keeps_the_energy_for_ten_thousand_orbits(void **state)
+{
+    shoal_context *context = context_of(state);
+    const double orbits = 1e4 / SLOW_DOWN;
+    const double plain = hermite_energy_error(context, 0.02 * orbits, &compensated_off);
+    const double early = hermite_energy_error(context, 0.02 * orbits, &compensated_on);
+    const double late = hermite_energy_error(context, orbits, &compensated_on);
+    print_message("energy error after %g orbits: %.1e plain, %.1e compensated; after %g: %.1e compensated\n", 0.02 * orbits, plain,
+                  early, orbits, late);
+    assert_below(late, 1e-12, "compensated");
+    assert_below(early, plain, "compensated is no better than plain");
+}
+
+/* Angular momentum and barycentre: exact in leapfrog and mvs but for rounding, and in Hermite when its step is small. */
+static void momenta_are_kept_to_rounding(void **state)
+{
+    enum { N = 4, SYSTEMS = 5 };
+    shoal_context *context = context_of(state);
+    for (int p = 0; shoal_propagators[p]; p++) {
+        const bool hermite = strcmp(shoal_propagators[p]->name, "hermite4") == 0;
+        shoal_body bodies[N * SYSTEMS];
+        double before[SYSTEMS][3], worst = 0.0, worst_centre = 0.0, worst_motion = 0.0;
+        for (long s = 0; s < SYSTEMS; s++)
+            planetary_system(context, s, N, 1.0, 1e-3, 1.6, bodies + N * s);
+        for (long s = 0; s < SYSTEMS; s++) {
+            shoal_ensemble *alone = NULL;
+            assert_ok(context, shoal_ensemble_create(context, 1, N, &alone));
+            assert_ok(context, shoal_ensemble_set_bodies(alone, 0, N, bodies + N * s));
+            shoal_ensemble_angular_momentum(alone, 0, before[s]);
+            shoal_ensemble_destroy(&alone);
+        }
+        shoal_options options = {.propagator = shoal_propagators[p]->name, .t_end = 200 * TWO_PI, .dt = hermite ? 2e-3 : 0.05};
+        shoal_ensemble *ensemble = evolve(context, SYSTEMS, N, NULL, NULL, &options, bodies);
+        for (long s = 0; s < SYSTEMS; s++) {
+            double after[3], size = hypot(hypot(before[s][0], before[s][1]), before[s][2]), centre[6] = {0};
+            shoal_ensemble_angular_momentum(ensemble, s, after);
+            for (int c = 0; c < 3; c++)
+                worst = fmax(worst, fabs(after[c] - before[s][c]) / size);
+            for (int i = 0; i < N; i++)
+                for (int c = 0; c < 6; c++)
+                    centre[c] += bodies[N * s + i].m * (&bodies[N * s + i].x)[c];
+            for (int c = 0; c < 3; c++) {
+                worst_centre = fmax(worst_centre, fabs(centre[c]));
+                worst_motion = fmax(worst_motion, fabs(centre[3 + c]));
+            }
+        }
+        shoal_ensemble_destroy(&ensemble);
+        print_message("%-9s angular momentum %.1e, barycentre %.1e, its velocity %.1e after 200 orbits\n",
+                      shoal_propagators[p]->name, worst, worst_centre, worst_motion);
+        assert_below(worst, 1e-12, "%s", shoal_propagators[p]->name);
+        assert_below(worst_centre, 1e-13, "%s", shoal_propagators[p]->name);
+        assert_below(worst_motion, 1e-14, "%s", shoal_propagators[p]->name);
+    }
+}
+
+/* ---- time -------------------------------------------------------------------------------------------------------- */
+
+static void symmetric_propagators_come_back(void **state)
+{
+    enum { N = 4 };
+    static const char *const names[] = {"leapfrog", "mvs"};
+    shoal_context *context = context_of(state);
+    for (int p = 0; p < SHOAL_COUNT(names); p++)
+        for (int sign = -1; sign <= 1; sign += 2) {
+            shoal_body start[N], bodies[N], middle[N];
+            const double t_start = -12.5 * sign, t_end = 37.5 * sign;
+            shoal_options options = {.propagator = names[p], .t_end = t_end, .dt = 0x1p-4}; /* 800 steps */
+            planetary_system(context, 1, N, 1.0, 1e-3, 1.5, start);
+            memcpy(bodies, start, sizeof start);
+            evolve_only(context, 1, N, &t_start, NULL, &options, bodies);
+            memcpy(middle, bodies, sizeof middle);
+            options.t_end = t_start;
+            evolve_only(context, 1, N, &t_end, NULL, &options, bodies);
+            const double back = distance_of_states(N, bodies, start);
+            print_message("%-9s there and back (%g to %g): %.1e\n", names[p], t_start, t_end, back);
+            assert_below(back, 1e-11, "%s", names[p]);
+            assert_true(distance_of_states(N, middle, start) > 0.1);
+        }
+}
+
+/* Hermite is not reversible, but the equations are: back to the start to the order of the step. */
+static void hermite_comes_back_to_its_order(void **state)
+{
+    enum { N = 3 };
+    shoal_context *context = context_of(state);
+    double back[2];
+    for (int k = 0; k < 2; k++) {
+        shoal_body start[N], bodies[N];
+        const double t_start = 3.0, t_end = -5.0;
+        shoal_options options = {.propagator = "hermite4", .t_end = t_end, .dt = ldexp(0x1p-5, -k)};
+        planetary_system(context, 1, N, 1.0, 1e-3, 1.5, start);
+        memcpy(bodies, start, sizeof start);
+        evolve_only(context, 1, N, &t_start, NULL, &options, bodies);
+        options.t_end = t_start;
+        evolve_only(context, 1, N, &t_end, NULL, &options, bodies);
+        back[k] = distance_of_states(N, bodies, start);
+    }
+    print_message("hermite4 there and back: %.1e, half the step %.1e\n", back[0], back[1]);
+    assert_below(back[0], 1e-4, "step 1/32");
+    assert_below(back[1], back[0] / 10.0, "half the step");
+}
+
+/* Two bodies on a circle, equal or not, against their angle: every body count has its own kernels. */
+static void two_bodies_circle(void **state)
+{
+    static const struct {
+        const char *name;
+        double mass_ratio, dt, limit;
+    } rows[] = {{"hermite4", 1.0, 1e-3, 2e-11}, {"hermite4", 1e-3, 1e-3, 2e-11}, {"leapfrog", 1.0, 1e-3, 2e-5},
+                {"leapfrog", 1e-6, 1e-3, 2e-5}, {"mvs", 1e-3, 1e-2, 1e-5},       {"mvs", 1e-6, 1e-2, 1e-8}};
+    shoal_context *context = context_of(state);
+    for (int row = 0; row < SHOAL_COUNT(rows); row++) {
+        const double q = rows[row].mass_ratio, m0 = 1.0 / (1.0 + q), m1 = q / (1.0 + q), t = 10.3 * TWO_PI;
+        shoal_body bodies[2] = {{.m = m0, .x = -m1, .vy = -m1}, {.m = m1, .x = m0, .vy = m0}};
+        const shoal_body exact[2] = {{.x = -m1 * cos(t), .y = -m1 * sin(t)}, {.x = m0 * cos(t), .y = m0 * sin(t)}};
+        shoal_options options = {.propagator = rows[row].name, .t_end = t, .dt = rows[row].dt};
+        evolve_only(context, 1, 2, NULL, NULL, &options, bodies);
+        const double error = distance_of_states(2, bodies, exact);
+        print_message("%-9s two bodies, mass ratio %g: %.1e after 10.3 orbits\n", rows[row].name, q, error);
+        assert_below(error, rows[row].limit, "%s", rows[row].name);
+    }
+}
+
+/* One ensemble of planets that start at different times, with steps and stars of their own; t_end lies before some
+ * of the starts' multiples and is reached exactly by all. */
+static void every_system_has_its_own_time(void **state)
+{
+    enum { SYSTEMS = 11 };
+    shoal_context *context = context_of(state);
+    for (int sign = -1; sign <= 1; sign += 2) {
+        const double t_end = 2.0 * sign;
+        shoal_body bodies[2 * SYSTEMS], start[2 * SYSTEMS];
+        double t_start[SYSTEMS], dt[SYSTEMS], worst = 0.0;
+        memset(bodies, 0, sizeof bodies);
+        for (int s = 0; s < SYSTEMS; s++) {
+            const double mass = 0.1 + s;
+            shoal_orbit orbit[2] = {{.a = 0}, {.a = 1.0 + 0.1 * s, .e = 0.05 * s, .f = s}};
+            bodies[2 * s].m = mass;
+            assert_ok(context, shoal_bodies_from_orbits(context, SHOAL_JACOBI, 2, orbit, bodies + 2 * s));
+            t_start[s] = t_end - sign * (1.7 + 3.0 * s);
+            dt[s] = 0.013 * (1 + s % 4) * (s % 2 ? 1 : -1); /* the sign of the step does not matter */
+        }
+        memcpy(start, bodies, sizeof start);
+        shoal_options options = {.propagator = "mvs", .t_end = t_end};
+        shoal_ensemble *ensemble = evolve(context, SYSTEMS, 2, t_start, dt, &options, bodies);
+        for (int s = 0; s < SYSTEMS; s++) {
+            struct flight flight = {.mu = start[2 * s].m};
+            long double exact[6];
+            double planet[6];
+            shoal_system record;
+            for (int c = 0; c < 6; c++) {
+                flight.state[c] = (&start[2 * s + 1].x)[c] - (&start[2 * s].x)[c];
+                planet[c] = (&bodies[2 * s + 1].x)[c] - (&bodies[2 * s].x)[c];
+            }
+            exact_after(&flight, t_end - t_start[s], exact);
+            worst = fmax(worst, position_error(planet, exact));
+            shoal_ensemble_get_system(ensemble, s, &record);
+            assert_true(record.t_start == t_start[s]);
+            assert_true(record.dt == sign * fabs(dt[s]));
+            assert_true(record.n_steps == floor(fabs(t_end - t_start[s]) / fabs(dt[s]) + 1e-9));
+        }
+        shoal_ensemble_destroy(&ensemble);
+        print_message("own times and stars, t_end %g: %.1e\n", t_end, worst);
+        assert_below(worst, 1e-12, "t_end = %g", t_end);
+    }
+}
+
+/* steps_per_orbit counts in the shortest initial period of each system. */
+static void steps_per_orbit_follows_the_period(void **state)
+{
+    enum { N = 3, SYSTEMS = 4 };
+    shoal_context *context = context_of(state);
+    shoal_body bodies[N * SYSTEMS];
+    double shortest[SYSTEMS];
+    for (int s = 0; s < SYSTEMS; s++) {
+        shoal_orbit orbit[N];
+        planetary_system(context, s, N, 0.2 + s, 1e-3, 1.6, bodies + N * s);
+        assert_ok(context, shoal_orbits_from_bodies(context, SHOAL_JACOBI, N, bodies + N * s, orbit));
+        shortest[s] = orbit[1].P;
+        assert_true(orbit[1].P < orbit[2].P);
+    }
+    shoal_options options = {.propagator = "mvs", .t_end = -30.0, .steps_per_orbit = 25};
+    shoal_ensemble *ensemble = evolve(context, SYSTEMS, N, NULL, NULL, &options, bodies);
+    for (int s = 0; s < SYSTEMS; s++) {
+        shoal_system record;
+        shoal_ensemble_get_system(ensemble, s, &record);
+        assert_below(fabs(record.dt / (-shortest[s] / 25) - 1.0), 1e-12, "system %d", s);
+        assert_true(record.n_steps == floor(30.0 / fabs(record.dt)));
+    }
+    shoal_ensemble_destroy(&ensemble);
+}
+
+/* ---- body counts and methods against each other ------------------------------------------------------------------ */
+
+/* Whatever the body count: against GSL to what the order allows. */
+static void every_body_count_is_right(void **state)
+{
+    static const int counts[] = {2, 3, 4, 5, 9, 12, 40};
+    static const struct {
+        const char *name;
+        double dt, limit; /* limit: about three times what is measured */
+    } rows[] = {{"hermite4", 4e-3, 1e-8}, {"leapfrog", 1e-3, 1e-5}, {"mvs", 4e-3, 1e-7}};
+    shoal_context *context = context_of(state);
+    for (int k = 0; k < SHOAL_COUNT(counts); k++) {
+        shoal_body start[MOST_BODIES], exact[MOST_BODIES], bodies[MOST_BODIES];
+        const int n = counts[k];
+        const size_t size = (size_t)n * sizeof *start;
+        planetary_system(context, 100 + n, n, 1.0, 1e-5, 1.25, start);
+        memcpy(exact, start, size);
+        reference(n, 3.0, exact);
+        for (int row = 0; row < SHOAL_COUNT(rows); row++)
+            for (int form = 0; form < 2; form++) {
+                shoal_options options = {.propagator = rows[row].name, .t_end = 3.0, .dt = rows[row].dt, .form = form ? "rows" : "pairs"};
+                memcpy(bodies, start, size);
+                evolve_only(context, 1, n, NULL, NULL, &options, bodies);
+                const double error = distance_of_states(n, bodies, exact);
+                if (!form)
+                    print_message("%-9s %2d bodies: %.1e\n", rows[row].name, n, error);
+                assert_below(error, rows[row].limit, "%s, %d bodies", rows[row].name, n);
+            }
+    }
+}
+
+/* Three planets over ten orbits: each method converges to the same motion, and is there to what its order and step allow. */
+static void methods_agree(void **state)
+{
+    enum { N = 4, STEPS = 3 };
+    static const struct {
+        const char *name;
+        double dt, limit; /* of the error at the smallest of the steps dt, dt/2, dt/4 */
+    } rows[] = {{"hermite4", 4e-3, 1e-9}, {"leapfrog", 2e-3, 1e-4}, {"mvs", 2e-2, 1e-5}};
+    shoal_context *context = context_of(state);
+    shoal_body start[N], exact[N];
+    const double t_end = 10 * TWO_PI;
+    planetary_system(context, 21, N, 1.0, 1e-3, 1.5, start);
+    memcpy(exact, start, sizeof exact);
+    reference(N, t_end, exact);
+    for (int row = 0; row < SHOAL_COUNT(rows); row++) {
+        shoal_options options = {.propagator = rows[row].name, .t_end = t_end};
+        shoal_body bodies[STEPS * N], limit[N];
+        double dt[STEPS], error[STEPS];
+        for (int k = 0; k < STEPS; k++) {
+            memcpy(bodies + N * k, start, sizeof start);
+            dt[k] = ldexp(rows[row].dt, -k);
+        }
+        evolve_only(context, STEPS, N, NULL, dt, &options, bodies);
+        for (int k = 0; k < STEPS; k++)
+            error[k] = distance_of_states(N, bodies + N * k, exact);
+        /* Richardson's extrapolation to step zero, one order better */
+        const double gain = ldexp(1.0, shoal_propagator_find(rows[row].name)->order);
+        memset(limit, 0, sizeof limit);
+        for (int i = 0; i < N; i++)
+            for (int c = 0; c < 3; c++) {
+                const double fine = (&bodies[2 * N + i].x)[c], coarse = (&bodies[N + i].x)[c];
+                (&limit[i].x)[c] = fine + (fine - coarse) / (gain - 1.0);
+            }
+        const double beyond = distance_of_states(N, limit, exact);
+        print_message("%-9s against GSL after 10 orbits: %.1e %.1e %.1e, extrapolated %.1e\n", rows[row].name, error[0], error[1],
+                      error[2], beyond);
+        assert_below(error[2], rows[row].limit, "%s", rows[row].name);
+        assert_below(error[2], 1.3 * error[1] / gain + 1e-12, "%s", rows[row].name);
+        assert_below(beyond, 0.1 * error[2] + 1e-11, "%s", rows[row].name);
+    }
+}
+
+/* ------------------------------------------------------------------------------------------------------------------ */
+
+static int setup(void **state)
+{
+    shoal_context *context = NULL;
+    gsl_set_error_handler_off();
+    if (shoal_context_create(&context) != SHOAL_OK)
+        return -1;
+    *state = context;
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    shoal_context *context = *state;
+    shoal_context_destroy(&context);
+    return 0;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(error_falls_with_the_order),
+        cmocka_unit_test(the_last_partial_step_is_as_good),
+        cmocka_unit_test(references_agree),
+        cmocka_unit_test(massless_planets_keep_their_ellipse),
+        cmocka_unit_test(nearly_straight_ellipses_are_as_good_as_doubles_allow),
+        cmocka_unit_test(every_conic_and_every_step),
+        cmocka_unit_test(hermite_keeps_the_energy_for_ten_thousand_orbits),
+        cmocka_unit_test(momenta_are_kept_to_rounding),
+        cmocka_unit_test(symmetric_propagators_come_back),
+        cmocka_unit_test(hermite_comes_back_to_its_order),
+        cmocka_unit_test(two_bodies_circle),
+        cmocka_unit_test(every_system_has_its_own_time),
+        cmocka_unit_test(steps_per_orbit_follows_the_period),
+        cmocka_unit_test(every_body_count_is_right),
+        cmocka_unit_test(methods_agree),
+    };
+    return cmocka_run_group_tests_name("propagators", tests, setup, teardown);
+}

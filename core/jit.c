@@ -555,12 +555,14 @@ shoal_status shoal_jit_compile(shoal_context *context, const shoal_kernel_choice
         option_add(&options, "--ptxas-options=-v");
     if (tuning.max_registers)
         option_add(&options, "--maxrregcount=%d", tuning.max_registers);
+    if (nvrtc.major >= 13) /* its own cache answers without the report on registers */
+        option_add(&options, "--no-cache");
     option_add(&options, "-DSHOAL_ENTRIES=0x%x", (unsigned)entries);
     if (!(entries & ~SHOAL_ONCE_ENTRIES)) /* rarely run: small code beats fast code, and the bits are the same */
         option_add(&options, "-DLANE_ROLLED");
     option_add(&options, "-DN_BODIES=%d", choice->n_bodies);
     option_add(&options, "-DPROPAGATOR=%s", choice->propagator->name);
-    option_add(&options, "-DSHOAL_MONITORS=0x%x", (unsigned)choice->monitors);
+    option_add(&options, "-DSHOAL_MONITORS=0x%x", entries & ~SHOAL_ONCE_ENTRIES ? (unsigned)choice->monitors : 0);
     option_add(&options, "-DSHOAL_FORM=%d", choice->form);
     option_add(&options, "-DSHOAL_COMPENSATED=%d", choice->compensated);
     option_add(&options, "-DSHOAL_BLOCK=%d", tuning.block);

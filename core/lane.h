@@ -47,6 +47,8 @@ LANE_FN real lane_fnma(real a, real b, real c) { return __fma_rn(-a, b, c); }
 LANE_FN real lane_sqrt(real a) { return __dsqrt_rn(a); }
 LANE_FN real lane_abs(real a) { return fabs(a); }
 LANE_FN bool lane_any(mask m) { return m; }
+/* Any lane of those that run side by side: keeps them together, and so may only choose between ways to the same result. */
+LANE_FN bool lane_any_beside(mask m) { return __any_sync(__activemask(), m); }
 LANE_FN mask lane_not(mask m) { return !m; }
 LANE_FN real lane_select(mask m, real a, real b) { return m ? a : b; }
 LANE_FN real lane_rsqrt_seed(real x)
@@ -141,6 +143,7 @@ LANE_FN int lane_any(mask m)
 }
 #endif
 
+LANE_FN int lane_any_beside(mask m) { return lane_any(m); }
 LANE_FN mask lane_not(mask m) { return ~m; }
 LANE_FN real lane_select(mask m, real a, real b) { return (real)(((mask)a & m) | ((mask)b & ~m)); }
 LANE_FN real lane_abs(real a) { return (real)((mask)a & 0x7fffffffffffffffLL); }

@@ -117,20 +117,35 @@ LANE_FN void prepare_lanes(const shoal_kernel_args *k, lane_id id, mask there)
     system_store(k, n, 1, id, there, s);
 }
 
-/* What happens to a group of lanes after each step. */
+/* A coordinate that is no number reaches all bodies within a step or two, so one is enough. */
+LANE_FN mask is_broken(int n, const real *s)
+{
+    return lane_not(lane_abs(s[n - 1]) < lane_set(1e300));
+}
+
+/* Lanes for which a step may have consequences; cheap, since it is asked after every step. */
+LANE_FN mask wants_a_look(const shoal_kernel_args *k, const real *s, real steps, real limit)
+{
+    const int n = BODIES(k);
+    mask look = is_broken(n, s) | (steps >= limit);
+    if (MONITORS(k))
+        look = look | monitors_awake(k, propagator_reach2(n, s));
+    return look;
+}
+
+/* The consequences of a step for a group of lanes. */
 LANE_FN void check_step(const shoal_kernel_args *k, int compensated, lane_id id, const real *m, const real *s, real h, real steps,
                         real limit, real *before, monitor_state *watch, mask *live)
 {
     const int n = BODIES(k), watched = MONITORS(k);
     real w[6 * LANE_ROOM(n)];
     lane_event event;
-    /* a coordinate that is no number reaches all bodies within a step or two */
-    event.hit = lane_not(lane_abs(s[n - 1]) < lane_set(1e300));
+    event.hit = is_broken(n, s);
     event.fraction = lane_set(1.0);
     event.outcome = lane_set(SHOAL_NONFINITE);
     event.body_a = lane_set(-1.0);
     event.body_b = lane_set(-1.0);
-    if (watched && monitors_awake(k, propagator_reach2(n, s))) {
+    if (watched) {
         propagator_view(n, m, s, w);
         monitors_observe(k, id, n, m, before, w, h, steps, watch, &event);
         if (watched & MONITORS_OF_PAIRS) {
@@ -181,10 +196,17 @@ LANE_FN void kernel_integrate(const shoal_kernel_args *k, const lane_id *id, con
     LANE_KEEP_ROLLED
     while (go_on) {
         go_on = false;
-        LANE_UNROLL
-        for (int g = 0; g < LANE_GROUPS; g++) {
-            step(k, compensated, m[g], s[g], h[g]);
-            steps[g] = steps[g] + 1.0;
+        bool quiet = true;
+        LANE_KEEP_ROLLED
+        while (quiet) {
+            LANE_UNROLL
+            for (int g = 0; g < LANE_GROUPS; g++) {
+                step(k, compensated, m[g], s[g], h[g]);
+                steps[g] = steps[g] + 1.0;
+            }
+            LANE_UNROLL
+            for (int g = 0; g < LANE_GROUPS; g++)
+                quiet = quiet && !lane_any_beside(live[g] & wants_a_look(k, s[g], steps[g], limit[g]));
         }
         LANE_UNROLL
         for (int g = 0; g < LANE_GROUPS; g++) {

@@ -83,7 +83,7 @@ LANE_RARE_FN real kepler_bracketed(real r0, real eta, real zeta, real beta, real
         low = lane_select(search, high, low);
         high = lane_select(search, 2.0 * high, high);
     }
-    real best = 0.5 * (low + high);
+    real best = 0.5 * (low + high), last = high;
     search = where;
     LANE_KEEP_ROLLED
     for (int i = 0; i < KEPLER_SAFE && lane_any(search); i++) {
@@ -94,10 +94,13 @@ LANE_RARE_FN real kepler_bracketed(real r0, real eta, real zeta, real beta, real
         low = lane_select(below, best, low);
         high = lane_select(below, high, best);
         real next = best - F / r;
-        mask inside = (next > low) & (next < high);
-        next = lane_select(inside, next, 0.5 * (low + high));
+        /* Newton's step must stay inside and halve the last one: where F grows exponentially it creeps */
+        mask newton = (next > low) & (next < high) & (lane_abs(next - best) <= 0.5 * last);
+        mask fine = lane_abs(next - best) <= lane_set(0x1p-51) * best;
+        next = lane_select(newton | fine, next, 0.5 * (low + high));
+        last = lane_abs(next - best);
         /* converged: Newton's step no longer moves it, or the bracket is two neighbouring numbers */
-        mask settled = (lane_abs(next - best) <= lane_set(0x1p-52) * best) | (next <= low) | (next >= high);
+        mask settled = fine | (next <= low) | (next >= high);
         best = lane_select(search, next, best);
         search = search & lane_not(settled);
     }
@@ -140,7 +143,8 @@ LANE_FN void kepler_change(real mu, real h, real x, real y, real z, real vx, rea
         real a2 = -0.5 * r1 * q * d;
         real a3 = -0.5 * third * r2nd * q * d * d;
         change = d * (one + a2 + lane_fma(2.0 * a2, a2, a3));
-        unsettled = moving & lane_not(lane_abs(d) <= lane_set(1e-6) * lane_abs(X));
+        /* far from the root the G_k lose all digits and d may look small: F itself must be small too */
+        unsettled = moving & lane_not((lane_abs(d) <= lane_set(1e-6) * lane_abs(X)) & (lane_abs(F) <= lane_abs(h)));
         if (!lane_any(unsettled))
             break;
         X = lane_select(unsettled, X + change, X); /* a settled lane repeats its last round: neighbours change no bits */

@@ -50,12 +50,12 @@ LANE_FN void event_offer(lane_event *event, mask hit, real fraction, real outcom
 
 #define MONITORS_OF_PAIRS ((1 << SHOAL_MONITOR_stop_on_collision) | (1 << SHOAL_MONITOR_stop_on_encounter))
 
-/* Must anybody look at this step? stop_on_ejection sleeps while all bodies are near; the others look at every step. */
-LANE_FN int monitors_awake(const shoal_kernel_args *k, real reach2)
+/* Lanes whose step a monitor must see. stop_on_ejection sleeps while all bodies are near; the others see every step. */
+LANE_FN mask monitors_awake(const shoal_kernel_args *k, real reach2)
 {
     if (MONITORS(k) & ~(1 << SHOAL_MONITOR_stop_on_ejection))
-        return 1;
-    return lane_any(stop_on_ejection_wakes(k, reach2));
+        return lane_set(0.0) == lane_set(0.0);
+    return stop_on_ejection_wakes(k, reach2);
 }
 
 /* What the active monitors carry, one member each. */

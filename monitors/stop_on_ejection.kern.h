@@ -7,6 +7,9 @@
  * r_i M / (M - m_i), and so the velocity. A body that holds at most half of the mass is thus at most twice as far from the rest as
  * from the barycentre; and where a heavier one is far from the rest, some other body is too. So nobody can be gone while all are within
  * r_max / 2 of the barycentre, and the monitor sleeps.
+ *
+ * Two bodies leave each other at the same moment, and a star is far from the barycentre of its planets when one of them is: of a
+ * body that holds more than half of the mass we say that the others leave it.
  */
 enum { stop_on_ejection_SLOTS = 0, EJECTION_R_MAX = 0, EJECTION_CRITERION = 1 };
 
@@ -38,7 +41,7 @@ LANE_FN void stop_on_ejection_observe(const shoal_kernel_args *k, const lane_vie
         real r2 = pair_dot(w[i], w[n + i], w[2 * n + i], w[i], w[n + i], w[2 * n + i]) * scale * scale;
         real v2 = pair_dot(w[3 * n + i], w[4 * n + i], w[5 * n + i], w[3 * n + i], w[4 * n + i], w[5 * n + i]) * scale * scale;
         real rv = pair_dot(w[i], w[n + i], w[2 * n + i], w[3 * n + i], w[4 * n + i], w[5 * n + i]) * view->h;
-        mask gone = (r2 > r_max2) & (rv > lane_set(0.0)) & (lane_set((double)i) < view->n_live) & (rest > lane_set(0.0));
+        mask gone = (r2 > r_max2) & (rv > lane_set(0.0)) & (lane_set((double)i) < view->n_live) & (view->m[i] <= rest);
         if (p[EJECTION_CRITERION] == 0.0) /* v^2/2 > M / r: the two-body energy of body and rest is positive */
             gone = gone & (0.5 * v2 * lane_sqrt(r2) > M);
         event_offer(event, gone, lane_set(1.0), lane_set(SHOAL_EJECTED), lane_set((double)i), lane_set(-1.0));

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * test_propagators.c: do the propagators follow Newton's equations? Order of convergence, exact Kepler motion, conserved
- * quantities, reversal of time, times and steps as they were asked for; against closed forms, against GSL's Runge-Kutta
- * of order 8, and against each other.
+ * test_propagators.c: do the propagators follow Newton's equations? Order of convergence, exact Kepler motion,
+ * conserved quantities, reversal of time, times and steps as they were asked for; against closed forms, against GSL's
+ * Runge-Kutta of order 8, and against each other.
  *
  * The measured numbers are printed, so that a run shows how far from its limit a test is.
  */
@@ -203,8 +203,8 @@ static void stumpff(long double z, long double *c2, long double *c3)
     }
 }
 
-/* The Kepler orbit in universal variables (Stiefel & Scheifele 1971), by bisection in long double: slow, and right up to
- * 2^-64 times the condition number of the map. state, out = x y z vx vy vz. */
+/* The Kepler orbit in universal variables (Stiefel & Scheifele 1971), by bisection in long double: slow, and right up
+ * to 2^-64 times the condition number of the map. state, out = x y z vx vy vz. */
 static void kepler_reference(long double mu, long double t, const long double *state, long double *out)
 {
     const long double *x = state, *v = state + 3;
@@ -248,17 +248,17 @@ static long double length(const long double *v)
 }
 
 /*
- * The conditioning bound: how far the position at time t moves when the state at time zero is rounded, each coordinate by EPS
- * of the length of its vector. For an ellipse: 1/a = 2/r - v^2/mu, so that EPS in r and v changes a by 2 (3 a/r - 1) EPS and
- * the period by 3/2 times that; after a time t the body is off along its orbit by
+ * The conditioning bound: how far the position at time t moves when the state at time zero is rounded, each coordinate
+ * by EPS of the length of its vector. For an ellipse: 1/a = 2/r - v^2/mu, so that EPS in r and v changes a by
+ * 2 (3 a/r - 1) EPS and the period by 3/2 times that; after a time t the body is off along its orbit by
  *
- *     |v(t)| t 3 (3 a/r - 1) EPS,    after one orbit from pericentre to pericentre   6 pi a sqrt((1 + e) / (1 - e)) (2 + e) / (1 - e) EPS
+ *     |v(t)| t 3 (3 a/r - 1) EPS,  from pericentre to pericentre  6 pi a sqrt((1 + e) / (1 - e)) (2 + e) / (1 - e) EPS
  *
  * which grows as (1 - e)^(-3/2); no method that keeps its state in doubles does better. Here the shift is taken by
  * differences of the reference, which holds for every conic and for any pair of phases.
  *
- * before: the state one step earlier, or NULL. A step adds its change to the state, so that what is rounded is the longer of
- * the two vectors: this is what a large step towards the pericentre costs.
+ * before: the state one step earlier, or NULL. A step adds its change to the state, so that what is rounded is the
+ * longer of the two vectors: this is what a large step towards the pericentre costs.
  */
 static double rounding_shift(double mu, double t, const long double *before, const long double *state)
 {
@@ -299,7 +299,8 @@ static void error_falls_with_the_order(void **state)
     for (int row = 0; row < SHOAL_COUNT(rows); row++)
         for (int compensated = 0; compensated < 2; compensated++) {
             const shoal_setting *setting = compensated ? &compensated_on : &compensated_off;
-            shoal_options options = {.propagator = rows[row].name, .settings = setting, .n_settings = 1, .t_end = t_end};
+            shoal_options options = {.propagator = rows[row].name, .settings = setting, .n_settings = 1,
+                                     .t_end = t_end};
             shoal_body bodies[STEPS * N];
             double dt[STEPS], log_step[STEPS], log_error[STEPS], c0, slope, cov00, cov01, cov11, sum;
             for (int k = 0; k < STEPS; k++) {
@@ -419,15 +420,16 @@ static void massless_planets_keep_their_ellipse(void **state)
     shoal_context *context = context_of(state);
     struct flight flights[MOST];
     double result[MOST][6];
-    /* A rounding near the pericentre of e = 0.9 shifts the end of the next orbit by 5e-13 (rounding_shift), and roundings
-     * of the energy add up: more orbits of it are a matter of the conditioning, in the next test. */
+    /* A rounding near the pericentre of e = 0.9 shifts the end of the next orbit by 5e-13 (rounding_shift), and
+     * roundings of the energy add up: more orbits of it are a matter of the conditioning, in the next test. */
     for (int orbits = 1; orbits <= 100; orbits *= 10)
         for (int compensated = 0; compensated < 2; compensated++) {
             const double t_end = orbits * TWO_PI;
             double worst[4] = {0};
             for (int s = 0; s < MOST; s++) {
                 const double mu = s % 2 ? 1.0 : 3.7, a = cbrt(mu); /* the period is 2 pi */
-                shoal_orbit orbit = {.a = a, .e = eccentricities[s / (PHASES * STEPS)], .inc = 0.3, .Omega = 1.0, .omega = 2.0};
+                shoal_orbit orbit = {.a = a, .e = eccentricities[s / (PHASES * STEPS)], .inc = 0.3, .Omega = 1.0,
+                                     .omega = 2.0};
                 orbit.f = shoal_true_anomaly(orbit.e, TWO_PI * (s / STEPS % PHASES) / PHASES);
                 flights[s] = (struct flight){.mu = mu, .dt = TWO_PI / per_orbit[s % STEPS]};
                 assert_ok(context, shoal_orbit_to_state(context, mu, &orbit, flights[s].state));
@@ -439,7 +441,8 @@ static void massless_planets_keep_their_ellipse(void **state)
                 const double error = position_error(result[s], exact) / cbrt(flights[s].mu) / orbits;
                 worst[s / (PHASES * STEPS)] = fmax(worst[s / (PHASES * STEPS)], error);
                 if (orbits == 1 || eccentricities[s / (PHASES * STEPS)] < 0.9)
-                    assert_below(error, 1e-12, "e = %g, %g steps an orbit, %d orbits", eccentricities[s / (PHASES * STEPS)],
+                    assert_below(error, 1e-12, "e = %g, %g steps an orbit, %d orbits",
+                                 eccentricities[s / (PHASES * STEPS)],
                                  per_orbit[s % STEPS], orbits);
             }
             print_message("%3d orbits%s: error per orbit %.1e (e = 0) %.1e (0.1) %.1e (0.5) %.1e (0.9)\n", orbits,
@@ -499,17 +502,20 @@ static void nearly_straight_ellipses_are_as_good_as_doubles_allow(void **state)
             for (int s = 0; s < MOST; s++) {
                 const double ratio = error_over_conditioning(&flights[s], t, result[s]) / ceil(fabs(t) / TWO_PI);
                 worst = fmax(worst, ratio);
-                assert_below(ratio, 10.0, "1 - e = %g, M = %g, %g steps an orbit, t = %g", one_minus_e[k], means[s / STEPS],
+                assert_below(ratio, 10.0, "1 - e = %g, M = %g, %g steps an orbit, t = %g", one_minus_e[k],
+                             means[s / STEPS],
                              per_orbit[s % STEPS], t);
             }
         }
-        print_message("1 - e = %.0e: error per orbit at most %.2f times the conditioning bound\n", one_minus_e[k], worst);
+        print_message("1 - e = %.0e: error per orbit at most %.2f times the conditioning bound\n", one_minus_e[k],
+                      worst);
     }
     alarm(0);
 }
 
-/* Energy and angular momentum of a flight, relative to what the rounding of a state does to them: the change of x is added
- * to x, so that an error EPS of the longer of two radii and of the faster of two speeds is in the nature of a step. */
+/* Energy and angular momentum of a flight, relative to what the rounding of a state does to them: the change of x is
+ * added to x, so that an error EPS of the longer of two radii and of the faster of two speeds is in the nature of a
+ * step. */
 static double integrals_error(const struct flight *flight, const double *end)
 {
     const double *ends[2] = {flight->state, end};
@@ -525,11 +531,13 @@ static double integrals_error(const struct flight *flight, const double *end)
     const double near = fmin(r[0], r[1]), far = fmax(r[0], r[1]), fast = fmax(v[0], v[1]);
     for (int c = 0; c < 3; c++)
         difference = fmax(difference, fabs(momentum[1][c] - momentum[0][c]));
-    return fmax(fabs(energy[1] - energy[0]) / (fast * fast + flight->mu * far / (near * near)), difference / (far * fast));
+    return fmax(fabs(energy[1] - energy[0]) / (fast * fast + flight->mu * far / (near * near)),
+                difference / (far * fast));
 }
 
-/* Hyperbolas, parabolas, straight lines; steps from 1e-10 on, forwards and backwards, alone and in threes: it always ends,
- * keeps the integrals, and is where the reference is. A step that overflows nothing may take any way, but no endless one. */
+/* Hyperbolas, parabolas, straight lines; steps from 1e-10 on, forwards and backwards, alone and in threes: it always
+ * ends, keeps the integrals, and is where the reference is. A step that overflows nothing may take any way, but no
+ * endless one. */
 static void every_conic_and_every_step(void **state)
 {
     enum { MOST = 256 };
@@ -547,7 +555,8 @@ static void every_conic_and_every_step(void **state)
                 for (int steps = 1; steps <= 3; steps += 2) {
                     /* q = 1; f up to 0.9 of what the conic allows */
                     const double e = eccentricities[which], most = e <= 1.0 ? 0.9 * PI : 0.9 * acos(-1.0 / e);
-                    shoal_orbit orbit = {.a = 1.0 / (1.0 - e), .e = e, .inc = 2.0, .Omega = 1.0, .omega = 2.0, .f = 0.5 * phase * most};
+                    shoal_orbit orbit = {.a = 1.0 / (1.0 - e), .e = e, .inc = 2.0, .Omega = 1.0, .omega = 2.0,
+                                         .f = 0.5 * phase * most};
                     flights[n] = (struct flight){.mu = 1.0, .dt = fabs(t) / steps};
                     assert_ok(context, shoal_orbit_to_state(context, 1.0, &orbit, flights[n++].state));
                 }
@@ -555,7 +564,8 @@ static void every_conic_and_every_step(void **state)
         for (int which = 0; which < 7; which++) {
             static const double speeds[] = {0.0, 0.5, -0.5, 1.4142135623730951, -1.4142135623730951, 3.0, -3.0};
             flights[n++] = (struct flight){.mu = 1.0, .dt = fabs(t), .state = {1.0, 0.0, 0.0, speeds[which], 0.0, 0.0}};
-            flights[n++] = (struct flight){.mu = 1.0, .dt = fabs(t), .state = {0.6, 0.8, 0.0, 0.6 * speeds[which], 0.8 * speeds[which], 0.0}};
+            flights[n++] = (struct flight){.mu = 1.0, .dt = fabs(t),
+                                           .state = {0.6, 0.8, 0.0, 0.6 * speeds[which], 0.8 * speeds[which], 0.0}};
         }
         /* a parabola from its pericentre and from elsewhere */
         flights[n++] = (struct flight){.mu = 0.5, .dt = fabs(t), .state = {1.0, 0.0, 0.0, 0.0, 1.0, 0.0}};
@@ -565,7 +575,8 @@ static void every_conic_and_every_step(void **state)
         for (int s = 0; s < n; s++) {
             for (int c = 0; c < 6; c++)
                 assert_true(isfinite(result[s][c]));
-            const double ratio = error_over_conditioning(&flights[s], t, result[s]), kept = integrals_error(&flights[s], result[s]);
+            const double ratio = error_over_conditioning(&flights[s], t, result[s]),
+                kept = integrals_error(&flights[s], result[s]);
             /* c_2 and c_3 are doubled up from small arguments: a step of many revolutions loses digits to that */
             const double r = hypot(hypot(flights[s].state[0], flights[s].state[1]), flights[s].state[2]);
             const double v = hypot(hypot(flights[s].state[3], flights[s].state[4]), flights[s].state[5]);
@@ -581,7 +592,8 @@ static void every_conic_and_every_step(void **state)
         }
     }
     alarm(0);
-    print_message("every conic: error at most %.2f times the conditioning bound, integrals kept to %.1e\n", worst, worst_integrals);
+    print_message("every conic: error at most %.2f times the conditioning bound, integrals kept to %.1e\n", worst,
+                  worst_integrals);
 }
 
 /* ---- conserved quantities ---------------------------------------------------------------------------------------- */
@@ -589,7 +601,8 @@ static void every_conic_and_every_step(void **state)
 /* Planets of 1e-3 at a = 1 and 1.4 on circles (Jacobi), at phases of their own. */
 static void standard_system(shoal_context *context, long id, shoal_body *bodies)
 {
-    shoal_orbit orbit[3] = {{.a = 0}, {.a = 1.0, .f = TWO_PI * uniform(id, 1)}, {.a = 1.4, .f = TWO_PI * uniform(id, 2)}};
+    shoal_orbit orbit[3] = {{.a = 0}, {.a = 1.0, .f = TWO_PI * uniform(id, 1)},
+                            {.a = 1.4, .f = TWO_PI * uniform(id, 2)}};
     memset(bodies, 0, 3 * sizeof *bodies);
     bodies[0].m = 1.0;
     bodies[1].m = bodies[2].m = 1e-3;
@@ -623,13 +636,15 @@ static void hermite_keeps_the_energy_for_ten_thousand_orbits(void **state)
     const double plain = hermite_energy_error(context, 0.02 * orbits, &compensated_off);
     const double early = hermite_energy_error(context, 0.02 * orbits, &compensated_on);
     const double late = hermite_energy_error(context, orbits, &compensated_on);
-    print_message("energy error after %g orbits: %.1e plain, %.1e compensated; after %g: %.1e compensated\n", 0.02 * orbits, plain,
+    print_message("energy error after %g orbits: %.1e plain, %.1e compensated; after %g: %.1e compensated\n",
+                  0.02 * orbits, plain,
                   early, orbits, late);
     assert_below(late, 1e-12, "compensated");
     assert_below(early, plain, "compensated is no better than plain");
 }
 
-/* Angular momentum and barycentre: exact in leapfrog and mvs but for rounding, and in Hermite when its step is small. */
+/* Angular momentum and barycentre: exact in leapfrog and mvs but for rounding, and in Hermite when its step is
+ * small. */
 static void momenta_are_kept_to_rounding(void **state)
 {
     enum { N = 4, SYSTEMS = 5 };
@@ -647,7 +662,8 @@ static void momenta_are_kept_to_rounding(void **state)
             shoal_ensemble_angular_momentum(alone, 0, before[s]);
             shoal_ensemble_destroy(&alone);
         }
-        shoal_options options = {.propagator = shoal_propagators[p]->name, .t_end = 200 * TWO_PI, .dt = hermite ? 2e-3 : 0.05};
+        shoal_options options = {.propagator = shoal_propagators[p]->name, .t_end = 200 * TWO_PI,
+                                 .dt = hermite ? 2e-3 : 0.05};
         shoal_ensemble *ensemble = evolve(context, SYSTEMS, N, NULL, NULL, &options, bodies);
         for (long s = 0; s < SYSTEMS; s++) {
             double after[3], size = hypot(hypot(before[s][0], before[s][1]), before[s][2]), centre[6] = {0};
@@ -739,8 +755,8 @@ static void two_bodies_circle(void **state)
     }
 }
 
-/* One ensemble of planets that start at different times, with steps and stars of their own; t_end lies before some
- * of the starts' multiples and is reached exactly by all. */
+/* One ensemble of planets that start at different times, with steps and stars of their own; t_end lies before some of
+ * the starts' multiples and is reached exactly by all. */
 static void every_system_has_its_own_time(void **state)
 {
     enum { SYSTEMS = 11 };
@@ -828,7 +844,8 @@ static void every_body_count_is_right(void **state)
         reference(n, 3.0, exact);
         for (int row = 0; row < SHOAL_COUNT(rows); row++)
             for (int form = 0; form < 2; form++) {
-                shoal_options options = {.propagator = rows[row].name, .t_end = 3.0, .dt = rows[row].dt, .form = form ? "rows" : "pairs"};
+                shoal_options options = {.propagator = rows[row].name, .t_end = 3.0, .dt = rows[row].dt,
+                                         .form = form ? "rows" : "pairs"};
                 memcpy(bodies, start, size);
                 evolve_only(context, 1, n, NULL, NULL, &options, bodies);
                 const double error = distance_of_states(n, bodies, exact);
@@ -839,7 +856,8 @@ static void every_body_count_is_right(void **state)
     }
 }
 
-/* Three planets over ten orbits: each method converges to the same motion, and is there to what its order and step allow. */
+/* Three planets over ten orbits: each method converges to the same motion, and is there to what its order and step
+ * allow. */
 static void methods_agree(void **state)
 {
     enum { N = 4, STEPS = 3 };
@@ -873,7 +891,8 @@ static void methods_agree(void **state)
                 (&limit[i].x)[c] = fine + (fine - coarse) / (gain - 1.0);
             }
         const double beyond = distance_of_states(N, limit, exact);
-        print_message("%-9s against GSL after 10 orbits: %.1e %.1e %.1e, extrapolated %.1e\n", rows[row].name, error[0], error[1],
+        print_message("%-9s against GSL after 10 orbits: %.1e %.1e %.1e, extrapolated %.1e\n", rows[row].name,
+                      error[0], error[1],
                       error[2], beyond);
         assert_below(error[2], rows[row].limit, "%s", rows[row].name);
         assert_below(error[2], 1.3 * error[1] / gain + 2e-11, "%s", rows[row].name);

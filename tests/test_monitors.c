@@ -1,0 +1,701 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * test_monitors.c: do the monitors end a system when, and only when, their criterion says so, and at the right moment?
+ *
+ * Straight lines (a star of no weight to speak of) give the moment of an event in closed form; where orbits are curved,
+ * the state of an unwatched run at the time of the event must lie on the threshold. The theory of two planets (Gladman
+ * 1993, Icarus 106, 247; Wisdom 1980, AJ 85, 1122) says which of them meet at all.
+ */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "internal.h"
+
+#define PI 3.14159265358979323846
+#define TWO_PI (2.0 * PI)
+#define MOST_BODIES 6
+
+/* Instrumented code takes ten to thirty times as long: long runs are cut there. */
+#ifdef __SANITIZE_ADDRESS__
+#define SLOW_DOWN 30
+#else
+#define SLOW_DOWN 1
+#endif
+
+static shoal_context *context_of(void **state)
+{
+    return *state;
+}
+
+#define assert_ok(context, call)                                                    \
+    do {                                                                            \
+        shoal_status got_ = (call);                                                 \
+        if (got_ != SHOAL_OK)                                                       \
+            fail_msg("%s: %s: %s", #call, shoal_status_text(got_), shoal_context_message(context)); \
+    } while (0)
+
+#define assert_near(value, expected, tolerance)                                     \
+    do {                                                                            \
+        const double value_ = (value), expected_ = (expected), tolerance_ = (tolerance); \
+        if (!(fabs(value_ - expected_) <= tolerance_))                              \
+            fail_msg("%s = %.17g, expected %.17g +- %.2g", #value, value_, expected_, tolerance_); \
+    } while (0)
+
+#define assert_outcome(record, expected)                                            \
+    do {                                                                            \
+        if ((record).outcome != (expected))                                         \
+            fail_msg("%s: %s at %.17g, expected %s", #record, shoal_outcome_name((record).outcome), (record).t_stop, \
+                     shoal_outcome_name(expected));                                 \
+    } while (0)
+
+/* A uniform number of (id, which), 0..1. */
+static double uniform(long id, int which)
+{
+    uint64_t z = (uint64_t)id * UINT64_C(0x9e3779b97f4a7c15) + (uint64_t)which * UINT64_C(0xbf58476d1ce4e5b9) + 1;
+    z = (z ^ z >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
+    z = (z ^ z >> 27) * UINT64_C(0x94d049bb133111eb);
+    return (double)((z ^ z >> 31) >> 11) * 0x1p-53;
+}
+
+/* ---- runs -------------------------------------------------------------------------------------------------------- */
+
+#define MONITORS(...) .monitors = (const shoal_monitor_options[]){__VA_ARGS__},                   \
+    .n_monitors = SHOAL_COUNT(((const shoal_monitor_options[]){__VA_ARGS__}))
+#define SETTINGS(...) .settings = (const shoal_setting[]){__VA_ARGS__},                           \
+    .n_settings = SHOAL_COUNT(((const shoal_setting[]){__VA_ARGS__}))
+
+#define EJECTION(r_max_) {.name = "stop_on_ejection", SETTINGS({.name = "r_max", .value = (r_max_)})}
+#define COLLISION {.name = "stop_on_collision"}
+#define WITHIN(distance_)                                                                                   \
+    {.name = "stop_on_encounter",                                                                           \
+     SETTINGS({.name = "radius", .choice = "absolute"}, {.name = "distance", .value = (distance_)})}
+
+/* Integrate n_systems systems of n bodies from t = 0 to the end; the final states come back in bodies. */
+static void watch_all(shoal_context *context, long n_systems, int n, const shoal_options *options, shoal_body *bodies,
+                      shoal_system *records)
+{
+    shoal_ensemble *ensemble = NULL;
+    shoal_plan *plan = NULL;
+    shoal_options on_cpu = *options;
+    on_cpu.engine = "cpu";
+    assert_ok(context, shoal_ensemble_create(context, n_systems, n, &ensemble));
+    for (long s = 0; s < n_systems; s++)
+        assert_ok(context, shoal_ensemble_set_bodies(ensemble, s, n, bodies + s * n));
+    assert_ok(context, shoal_plan_create(context, ensemble, &on_cpu, &plan));
+    assert_ok(context, shoal_plan_integrate(plan, options->t_end));
+    shoal_plan_destroy(&plan);
+    for (long s = 0; s < n_systems; s++) {
+        shoal_ensemble_get_system(ensemble, s, &records[s]);
+        shoal_ensemble_get_bodies(ensemble, s, bodies + s * n);
+    }
+    shoal_ensemble_destroy(&ensemble);
+}
+
+/* One system; its bodies stay as they are. */
+static shoal_system watch(shoal_context *context, int n, const shoal_body *bodies, const shoal_options *options)
+{
+    shoal_body copy[MOST_BODIES];
+    shoal_system record;
+    memcpy(copy, bodies, (size_t)n * sizeof *copy);
+    watch_all(context, 1, n, options, copy, &record);
+    return record;
+}
+
+/* The state at time t of a run that nobody watches, with steps of dt. */
+static void unwatched(shoal_context *context, const char *propagator, int n, double dt, double t, shoal_body *bodies)
+{
+    const shoal_options options = {.propagator = propagator, .t_end = t, .dt = dt};
+    shoal_system record;
+    watch_all(context, 1, n, &options, bodies, &record);
+    assert_outcome(record, SHOAL_SURVIVED);
+}
+
+static double distance_of(const shoal_body *a, const shoal_body *b)
+{
+    return hypot(hypot(a->x - b->x, a->y - b->y), a->z - b->z);
+}
+
+/* ---- ejection ---------------------------------------------------------------------------------------------------- */
+
+/* A star and a heavy inner planet; a light one outside, at distance r with velocity (radial, tangential). */
+static void with_far_planet(double r, double radial, double tangential, shoal_body *bodies)
+{
+    memset(bodies, 0, 3 * sizeof *bodies);
+    bodies[0].m = 1.0;
+    bodies[1] = (shoal_body){.m = 1e-3, .x = 1.0, .vy = 1.0};
+    bodies[2] = (shoal_body){.m = 1e-6, .x = -0.6 * r, .y = 0.8 * r};
+    bodies[2].vx = -0.6 * radial - 0.8 * tangential;
+    bodies[2].vy = 0.8 * radial - 0.6 * tangential;
+}
+
+static void only_unbound_bodies_beyond_the_limit_on_their_way_out_are_ejected(void **state)
+{
+    shoal_context *context = context_of(state);
+    const double escape = sqrt(2.0 * 1.001 / 20.0); /* at r = 20 */
+    static const char *const names[] = {"mvs", "hermite4", "leapfrog"};
+    const struct {
+        const char *what;
+        double r, radial, tangential;
+        bool by_energy, by_distance;
+    } rows[] = {
+        {"bound, far, outwards", 20.0, 0.3 * escape, 0.8 * escape, false, true},
+        {"just bound, outwards", 20.0, 0.997 * escape, 0.0, false, true},
+        {"just unbound, outwards", 20.0, 1.003 * escape, 0.0, true, true},
+        {"bound, inwards", 20.0, -0.5 * escape, 0.2 * escape, false, false},
+        {"unbound, inwards", 20.0, -1.5 * escape, 1.0 * escape, false, false},
+        {"unbound, outwards, too near", 12.0, 0.1, 1.5, false, false},
+        {"bound, near", 3.0, 0.0, 0.577, false, false},
+    };
+    for (int p = 0; p < SHOAL_COUNT(names); p++)
+        for (int row = 0; row < SHOAL_COUNT(rows); row++)
+            for (int by_distance = 0; by_distance < 2; by_distance++) {
+                const bool gone = by_distance ? rows[row].by_distance : rows[row].by_energy;
+                const shoal_options options = {
+                    .propagator = names[p], .t_end = 2.0, .dt = 0.02,
+                    MONITORS({.name = "stop_on_ejection", SETTINGS({.name = "r_max", .value = 15.0},
+                                                                   {.name = "criterion",
+                                                                    .choice = by_distance ? "distance" : "energy"})})};
+                shoal_body bodies[3];
+                with_far_planet(rows[row].r, rows[row].radial, rows[row].tangential, bodies);
+                const shoal_system record = watch(context, 3, bodies, &options);
+                if (record.outcome != (gone ? SHOAL_EJECTED : SHOAL_SURVIVED))
+                    fail_msg("%s, %s, by %s: %s", names[p], rows[row].what, by_distance ? "distance" : "energy",
+                             shoal_outcome_name(record.outcome));
+                if (gone) {
+                    assert_int_equal(record.body_a, 2);
+                    assert_int_equal(record.body_b, -1);
+                    assert_true(record.t_stop > 0.0 && record.t_stop <= options.dt); /* the first step sees it */
+                    assert_true(record.n_steps == 1.0);
+                }
+            }
+}
+
+/* A planet that flies out of r_max is ejected when it crosses it, forwards and backwards. */
+static void a_body_is_ejected_when_it_crosses_the_limit(void **state)
+{
+    shoal_context *context = context_of(state);
+    for (int sign = -1; sign <= 1; sign += 2) {
+        shoal_body start[3], before[3], at[3], after[3];
+        with_far_planet(5.0, 0.9 * sign, 0.1, start);
+        const shoal_options options = {.propagator = "mvs", .t_end = 100.0 * sign, .dt = 0.05,
+                                       MONITORS(EJECTION(10.0))};
+        const shoal_system record = watch(context, 3, start, &options);
+        assert_outcome(record, SHOAL_EJECTED);
+        assert_int_equal(record.body_a, 2);
+        const double end = record.n_steps * record.dt;
+        memcpy(before, start, sizeof start);
+        memcpy(at, start, sizeof start);
+        memcpy(after, start, sizeof start);
+        unwatched(context, "mvs", 3, options.dt, end - record.dt, before);
+        unwatched(context, "mvs", 3, options.dt, record.t_stop, at);
+        unwatched(context, "mvs", 3, options.dt, end, after);
+        const double mass = 1.001; /* of the rest, whose barycentre is between the star and the inner planet */
+        const struct { const shoal_body *bodies; bool beyond; } ends[] = {{before, false}, {after, true}};
+        for (int k = 0; k < 2; k++) {
+            const shoal_body *b = ends[k].bodies;
+            const double x = (b[0].x + 1e-3 * b[1].x) / mass, y = (b[0].y + 1e-3 * b[1].y) / mass;
+            assert_true((hypot(b[2].x - x, b[2].y - y) > 10.0) == ends[k].beyond);
+        }
+        assert_true((record.t_stop - (end - record.dt)) * sign >= 0.0 && (record.t_stop - end) * sign <= 1e-12);
+        /* the time is that of the crossing: the tangent leaves the orbit by a h^2 / 2 at most, 1e-2 * 0.05^2 / 2 here */
+        const double x = (at[0].x + 1e-3 * at[1].x) / mass, y = (at[0].y + 1e-3 * at[1].y) / mass;
+        assert_true(fabs(hypot(at[2].x - x, at[2].y - y) - 10.0) < 1.3e-5);
+    }
+}
+
+/* Body 0 is no exception: a light star that leaves a heavy pair is the body that is ejected. Of a star and its planet
+ * the planet leaves, though the energy is the same from either side. */
+static void the_body_that_leaves_is_named(void **state)
+{
+    shoal_context *context = context_of(state);
+    const shoal_options options = {.propagator = "hermite4", .t_end = 1.0, .dt = 0.01, MONITORS(EJECTION(15.0))};
+    const shoal_body light_star[3] = {{.m = 0.1, .x = 20.0, .vx = 2.0},
+                                      {.m = 1.0, .x = -0.5, .vy = -sqrt(0.5)},
+                                      {.m = 1.0, .x = 0.5, .vy = sqrt(0.5)}};
+    const shoal_system star_leaves = watch(context, 3, light_star, &options);
+    assert_outcome(star_leaves, SHOAL_EJECTED);
+    assert_int_equal(star_leaves.body_a, 0);
+    const shoal_body pair[2] = {{.m = 1.0}, {.m = 1e-3, .x = 20.0, .vx = 2.0}};
+    const shoal_system planet_leaves = watch(context, 2, pair, &options);
+    assert_outcome(planet_leaves, SHOAL_EJECTED);
+    assert_int_equal(planet_leaves.body_a, 1);
+    /* the planet carries most of the planets' mass: the rest of the star is far from it, too */
+    const shoal_body giant[3] = {{.m = 1.0}, {.m = 1e-4, .x = 1.0, .vy = 1.0}, {.m = 1e-2, .x = 40.0, .vx = 2.0}};
+    const shoal_system giant_leaves = watch(context, 3, giant, &options);
+    assert_outcome(giant_leaves, SHOAL_EJECTED);
+    assert_int_equal(giant_leaves.body_a, 2);
+}
+
+/* ---- encounters and collisions on straight lines ----------------------------------------------------------------- */
+
+/* A star of no weight, far off, and planets that fly straight on. Relative motion of bodies i, j: closest at time
+ * `when` with distance `miss`, speed 1. */
+static void straight(int i, int j, double when, double miss, double at, double r, shoal_body *bodies)
+{
+    bodies[0].m = 1e-20;
+    bodies[0].z = -1e3;
+    bodies[i] = (shoal_body){.x = 0.5 * when + at, .y = 0.0, .vx = -0.5, .r = r};
+    bodies[j] = (shoal_body){.x = -0.5 * when + at, .y = miss, .vx = 0.5, .r = r};
+}
+
+static void straight_pair(double when, double miss, double r, shoal_body *bodies)
+{
+    memset(bodies, 0, 3 * sizeof *bodies);
+    straight(1, 2, when, miss, 0.0, r, bodies);
+}
+
+/* Closest in the middle of a step at whose ends the pair is far apart; anywhere in a step; steps long and short. */
+static void a_flyby_within_a_step_is_caught_at_its_root(void **state)
+{
+    static const char *const names[] = {"mvs", "hermite4", "leapfrog"};
+    static const double steps[] = {0.01, 1.0, 7.0};
+    shoal_context *context = context_of(state);
+    for (int p = 0; p < SHOAL_COUNT(names); p++)
+        for (int k = 0; k < SHOAL_COUNT(steps); k++)
+            for (int phase = 0; phase < 10; phase++)
+                for (int sign = -1; sign <= 1; sign += 2) {
+                    const double when = sign * (14.0 + 0.1 * phase * steps[k]), miss = 0.003, within = 0.005;
+                    const double root = when - sign * sqrt(within * within - miss * miss);
+                    shoal_options options = {.propagator = names[p], .t_end = 30.0 * sign, .dt = steps[k],
+                                             MONITORS(WITHIN(within))};
+                    shoal_body bodies[3];
+                    straight_pair(when, miss, 0.0, bodies);
+                    shoal_system record = watch(context, 3, bodies, &options);
+                    assert_outcome(record, SHOAL_ENCOUNTER);
+                    assert_near(record.t_stop, root, 1e-6 * steps[k]);
+                    assert_int_equal(record.body_a, 1);
+                    assert_int_equal(record.body_b, 2);
+                    /* the same as a collision of two balls */
+                    options.monitors = (const shoal_monitor_options[]){COLLISION};
+                    straight_pair(when, miss, 0.5 * within, bodies);
+                    record = watch(context, 3, bodies, &options);
+                    assert_outcome(record, SHOAL_COLLIDED);
+                    assert_near(record.t_stop, root, 1e-6 * steps[k]);
+                }
+}
+
+static void a_near_miss_is_none(void **state)
+{
+    shoal_context *context = context_of(state);
+    for (int phase = 0; phase < 20; phase++) {
+        const double when = 4.0 + 0.05 * phase, miss = 0.01;
+        const struct { double reach; bool hit; } rows[] = {{miss * (1.0 - 1e-6), false}, {miss * (1.0 + 1e-6), true}};
+        for (int row = 0; row < 2; row++) {
+            shoal_options options = {.propagator = "mvs", .t_end = 10.0, .dt = 1.0, MONITORS(COLLISION)};
+            shoal_body bodies[3];
+            straight_pair(when, miss, 0.5 * rows[row].reach, bodies);
+            assert_outcome(watch(context, 3, bodies, &options), rows[row].hit ? SHOAL_COLLIDED : SHOAL_SURVIVED);
+            const shoal_monitor_options within[] = {WITHIN(rows[row].reach)};
+            options.monitors = within;
+            assert_outcome(watch(context, 3, bodies, &options), rows[row].hit ? SHOAL_ENCOUNTER : SHOAL_SURVIVED);
+        }
+    }
+    /* bodies without a radius never touch */
+    const shoal_options options = {.propagator = "mvs", .t_end = 10.0, .dt = 1.0, MONITORS(COLLISION)};
+    shoal_body bodies[3];
+    straight_pair(4.5, 1e-9, 0.0, bodies);
+    assert_outcome(watch(context, 3, bodies, &options), SHOAL_SURVIVED);
+    /* factor scales the radii */
+    const shoal_options doubled = {.propagator = "mvs", .t_end = 10.0, .dt = 1.0,
+                                   MONITORS({.name = "stop_on_collision", SETTINGS({.name = "factor", .value = 2.0})})};
+    straight_pair(4.5, 0.0, 0.05, bodies);
+    const shoal_system record = watch(context, 3, bodies, &doubled);
+    assert_outcome(record, SHOAL_COLLIDED);
+    assert_near(record.t_stop, 4.5 - 0.2, 1e-9);
+}
+
+/* Inside from the start: at the start, whether the pair stays, comes nearer or leaves. */
+static void inside_from_the_start(void **state)
+{
+    shoal_context *context = context_of(state);
+    static const double whens[] = {-0.3, 0.0, 0.3};
+    for (int k = 0; k < SHOAL_COUNT(whens); k++)
+        for (int long_step = 0; long_step < 2; long_step++) {
+            const shoal_options options = {.propagator = "mvs", .t_end = 10.0, .dt = long_step ? 2.0 : 0.1,
+                                           MONITORS(WITHIN(0.5))};
+            shoal_body bodies[3];
+            straight_pair(whens[k], 0.1, 0.0, bodies);
+            const shoal_system record = watch(context, 3, bodies, &options);
+            assert_outcome(record, SHOAL_ENCOUNTER);
+            assert_true(record.t_stop == 0.0);
+            assert_true(record.n_steps == 1.0);
+        }
+}
+
+/* Two events in one step: the earlier one is it, whatever the kind and the order of the monitors; at one moment, the
+ * order of monitors/list.h. */
+static void the_earlier_event_wins(void **state)
+{
+    shoal_context *context = context_of(state);
+    for (int order = 0; order < 6; order++) {
+        const shoal_monitor_options each[] = {COLLISION, WITHIN(0.1), EJECTION(1e6)};
+        static const int orders[6][3] = {{0, 1, 2}, {0, 2, 1}, {1, 0, 2}, {1, 2, 0}, {2, 0, 1}, {2, 1, 0}};
+        const shoal_monitor_options monitors[] = {each[orders[order][0]], each[orders[order][1]],
+                                                  each[orders[order][2]]};
+        const shoal_options options = {.propagator = "mvs", .t_end = 10.0, .dt = 2.0, .monitors = monitors,
+                                       .n_monitors = 3};
+        for (int later = 0; later < 2; later++) {
+            shoal_body bodies[5];
+            memset(bodies, 0, sizeof bodies);
+            /* bodies 1, 2 have a radius and touch at 5.0 or 5.6; 3, 4 have none and are within 0.1 at 5.3 */
+            straight(1, 2, later ? 5.7 : 5.1, 0.0, 0.0, 0.05, bodies);
+            straight(3, 4, 5.4, 0.0, 50.0, 0.0, bodies);
+            const shoal_system record = watch(context, 5, bodies, &options);
+            /* the colliding pair is within 0.1 when its balls of 0.05 touch: of one moment, collision is first in the
+             * list */
+            assert_outcome(record, later ? SHOAL_ENCOUNTER : SHOAL_COLLIDED);
+            assert_near(record.t_stop, later ? 5.3 : 5.0, 1e-9);
+            assert_int_equal(record.body_a, later ? 3 : 1);
+            assert_int_equal(record.body_b, later ? 4 : 2);
+        }
+    }
+    /* two encounters in a step, the pair that is later in the list being earlier in time */
+    for (int first = 0; first < 2; first++) {
+        const shoal_options options = {.propagator = "mvs", .t_end = 10.0, .dt = 2.0, MONITORS(WITHIN(0.01))};
+        shoal_body bodies[5];
+        memset(bodies, 0, sizeof bodies);
+        straight(1, 2, first ? 4.9 : 4.4, 0.0, 0.0, 0.0, bodies);
+        straight(3, 4, first ? 4.3 : 4.8, 0.0, 50.0, 0.0, bodies);
+        const shoal_system record = watch(context, 5, bodies, &options);
+        assert_int_equal(record.body_a, first ? 3 : 1);
+        assert_near(record.t_stop, (first ? 4.3 : 4.4) - 0.01, 1e-9);
+    }
+    /* a body that is beyond r_max at the step's end, and a pair that meets in it */
+    const shoal_options options = {.propagator = "mvs", .t_end = 10.0, .dt = 2.0,
+                                   MONITORS(EJECTION(1010.0), WITHIN(0.01))};
+    shoal_body bodies[5];
+    memset(bodies, 0, sizeof bodies);
+    straight(1, 2, 4.5, 0.0, 0.0, 0.0, bodies);
+    bodies[3] = (shoal_body){.z = 5.0, .vz = 1.0}; /* 1010 from the star at t = 5 */
+    bodies[4] = (shoal_body){.y = 77.0};
+    assert_outcome(watch(context, 5, bodies, &options), SHOAL_ENCOUNTER);
+}
+
+/* ---- encounters on orbits ---------------------------------------------------------------------------------------- */
+
+/* Two planets on neighbouring circles, the inner one catching up: their distance at t_stop, in a run that nobody
+ * watches. */
+static void the_hill_radii_are_as_defined(void **state)
+{
+    static const char *const names[] = {"mvs", "hermite4", "leapfrog"};
+    static const struct { const char *radius; double m1, m2, factor; } rows[] = {
+        {"mutual_hill", 1e-5, 3e-5, 1.0}, {"mutual_hill", 1e-5, 3e-5, 2.5}, {"hill", 1e-5, 3e-5, 1.5},
+            {"hill", 3e-5, 1e-6, 2.0}};
+    shoal_context *context = context_of(state);
+    for (int p = 0; p < SHOAL_COUNT(names); p++)
+        for (int row = 0; row < SHOAL_COUNT(rows); row++) {
+            const double star = 0.7;
+            const shoal_options options = {
+                .propagator = names[p], .t_end = 40.0, .dt = 0.01,
+                MONITORS({.name = "stop_on_encounter", SETTINGS({.name = "radius", .choice = rows[row].radius},
+                                                                {.name = "factor", .value = rows[row].factor})})};
+            shoal_orbit orbit[3] = {{.a = 0}, {.a = 1.0}, {.a = 1.04, .f = 0.4}};
+            shoal_body bodies[3] = {{.m = star}, {.m = rows[row].m1 * star}, {.m = rows[row].m2 * star}};
+            assert_ok(context, shoal_bodies_from_orbits(context, SHOAL_ASTROCENTRIC, 3, orbit, bodies));
+            const shoal_system record = watch(context, 3, bodies, &options);
+            assert_outcome(record, SHOAL_ENCOUNTER);
+            assert_true(record.t_stop > 1.0);
+            unwatched(context, names[p], 3, options.dt, record.t_stop, bodies);
+            assert_ok(context, shoal_orbits_from_bodies(context, SHOAL_ASTROCENTRIC, 3, bodies, orbit));
+            double radius;
+            if (strcmp(rows[row].radius, "mutual_hill") == 0)
+                radius = cbrt((bodies[1].m + bodies[2].m) / (3.0 * star)) * 0.5 * (orbit[1].a + orbit[2].a);
+            else
+                radius = fmax(cbrt(bodies[1].m / (3.0 * star)) * orbit[1].a,
+                              cbrt(bodies[2].m / (3.0 * star)) * orbit[2].a);
+            /* the axes change a little between the moment and the end of the step, for which they are taken */
+            assert_near(distance_of(&bodies[1], &bodies[2]) / (rows[row].factor * radius), 1.0, 1e-3);
+        }
+}
+
+/* A step of common length on curved orbits against one twenty times shorter, whose interpolation is 1e5 times
+ * better. */
+static void the_root_is_that_of_a_fine_integration(void **state)
+{
+    shoal_context *context = context_of(state);
+    int n_met = 0;
+    for (int phase = 0; phase < 16; phase++) {
+        shoal_orbit orbit[3] = {{.a = 0},
+                                {.a = 1.0, .e = 0.2, .f = 0.15 * phase},
+                                {.a = 1.1, .e = 0.3, .omega = 1.0, .f = 0.25 * phase - 2.5}};
+        shoal_body bodies[3] = {{.m = 1.0}};
+        double root[2];
+        assert_ok(context, shoal_bodies_from_orbits(context, SHOAL_ASTROCENTRIC, 3, orbit, bodies));
+        for (int fine = 0; fine < 2; fine++) {
+            const shoal_options options = {.propagator = "mvs", .t_end = 50.0, .dt = fine ? 1e-3 : 2e-2,
+                                           MONITORS(WITHIN(0.05))};
+            const shoal_system record = watch(context, 3, bodies, &options);
+            assert_true(fine == 0 || (record.outcome == SHOAL_ENCOUNTER) == isfinite(root[0]));
+            root[fine] = record.outcome == SHOAL_ENCOUNTER ? record.t_stop : NAN;
+        }
+        if (isnan(root[0]))
+            continue;
+        n_met++;
+        assert_near(root[0], root[1], 1e-6 * 2e-2);
+        unwatched(context, "mvs", 3, 2e-2, root[1], bodies);
+        assert_near(distance_of(&bodies[1], &bodies[2]), 0.05, 1e-8);
+    }
+    assert_true(n_met >= 6);
+}
+
+/* A planet that falls into its star of radius R: the time at which r = R, by Kepler's equation. */
+static void a_planet_hits_its_star(void **state)
+{
+    static const char *const names[] = {"mvs", "hermite4", "leapfrog"};
+    shoal_context *context = context_of(state);
+    const double e = 0.9, R = 0.2, f = acos(((1.0 - e * e) / R - 1.0) / e);
+    const double root = PI - shoal_mean_anomaly(e, f); /* from apocentre to r = R, inwards */
+    for (int p = 0; p < SHOAL_COUNT(names); p++)
+        for (int grazing = 0; grazing < 2; grazing++) {
+            /* the pericentre is at 0.1: stars of half that size are missed */
+            const shoal_options options = {.propagator = names[p], .t_end = 7.0, .dt = 1e-3, MONITORS(COLLISION)};
+            shoal_body bodies[3] = {{.m = 1.0, .r = grazing ? 0.0999 : 0.15}, {.r = grazing ? 0.0 : 0.05}, {.r = 0.01}};
+            const shoal_orbit orbit[3] = {{.a = 0}, {.a = 1.0, .e = e, .f = PI}, {.a = 30.0}};
+            assert_ok(context, shoal_bodies_from_orbits(context, SHOAL_ASTROCENTRIC, 3, orbit, bodies));
+            const shoal_system record = watch(context, 3, bodies, &options);
+            assert_outcome(record, grazing ? SHOAL_SURVIVED : SHOAL_HIT_STAR);
+            if (!grazing) {
+                assert_int_equal(record.body_a, 0);
+                assert_int_equal(record.body_b, 1);
+                assert_near(record.t_stop, root, strcmp(names[p], "leapfrog") == 0 ? 1e-4 : 1e-9);
+            }
+        }
+}
+
+/* Pairs of planets only: the star is no partner of an encounter. */
+static void the_star_has_no_encounters(void **state)
+{
+    shoal_context *context = context_of(state);
+    const shoal_options options = {.propagator = "mvs", .t_end = 10.0, .dt = 0.01, MONITORS(WITHIN(0.5))};
+    shoal_body bodies[3] = {{.m = 1.0}};
+    const shoal_orbit orbit[3] = {{.a = 0}, {.a = 0.2}, {.a = 3.0}};
+    assert_ok(context, shoal_bodies_from_orbits(context, SHOAL_ASTROCENTRIC, 3, orbit, bodies));
+    assert_outcome(watch(context, 3, bodies, &options), SHOAL_SURVIVED);
+}
+
+/* ---- theory ------------------------------------------------------------------------------------------------------ */
+
+/* How many pairs of planets on circles, a2/a1 - 1 = spacing of the system, meet within ten thousand orbits? They start
+ * out of conjunction, where a circle about the star alone is a circle for some time. */
+static long pairs_that_meet(shoal_context *context, long n_systems, double mu1, double mu2, const double *spacing)
+{
+    shoal_body *bodies = calloc((size_t)(3 * n_systems), sizeof *bodies);
+    shoal_system *records = calloc((size_t)n_systems, sizeof *records);
+    long n_met = 0;
+    assert_non_null(bodies);
+    assert_non_null(records);
+    for (long s = 0; s < n_systems; s++) {
+        const shoal_orbit orbit[3] = {{.a = 0}, {.a = 1.0},
+                                      {.a = 1.0 + spacing[s], .f = 0.5 + (TWO_PI - 1.0) * uniform(s, 1)}};
+        bodies[3 * s].m = 1.0;
+        bodies[3 * s + 1].m = mu1;
+        bodies[3 * s + 2].m = mu2;
+        assert_ok(context, shoal_bodies_from_orbits(context, SHOAL_ASTROCENTRIC, 3, orbit, bodies + 3 * s));
+    }
+    const shoal_options options = {.propagator = "mvs", .t_end = 1e4 * TWO_PI / SLOW_DOWN, .dt = TWO_PI / 20,
+                                   MONITORS({.name = "stop_on_encounter", .n_settings = 0})};
+    watch_all(context, n_systems, 3, &options, bodies, records);
+    for (long s = 0; s < n_systems; s++) {
+        if (records[s].outcome != SHOAL_ENCOUNTER)
+            assert_outcome(records[s], SHOAL_SURVIVED);
+        n_met += records[s].outcome == SHOAL_ENCOUNTER;
+    }
+    free(bodies);
+    free(records);
+    return n_met;
+}
+
+static void hill_stable_pairs_never_meet_and_overlapping_ones_do(void **state)
+{
+    enum { SYSTEMS = 64 };
+    static const double masses[][2] = {{1e-5, 1e-5}, {1e-4, 1e-5}, {5e-5, 0.0}, {5e-4, 5e-4}};
+    shoal_context *context = context_of(state);
+    for (int row = 0; row < SHOAL_COUNT(masses); row++) {
+        const double mu1 = masses[row][0], mu2 = masses[row][1], mu = mu1 + mu2;
+        /* the limit is 2 sqrt 3 mutual Hill radii, 2.40 mu^(1/3) of the mean of the axes; of a1 it is that to lowest
+         * order */
+        const double of_mean = 2.40 * cbrt(mu), gladman = of_mean / (1.0 - 0.5 * of_mean),
+            wisdom = 1.3 * pow(mu, 2.0 / 7.0);
+        double spacing[SYSTEMS];
+        for (int s = 0; s < SYSTEMS; s++)
+            spacing[s] = gladman * (1.02 + 0.3 * uniform(s, 2));
+        const long apart = pairs_that_meet(context, SYSTEMS, mu1, mu2, spacing);
+        /* not so near that they share an orbit: horseshoes do not meet either */
+        const double hill = cbrt(mu / 3.0);
+        for (int s = 0; s < SYSTEMS; s++)
+            spacing[s] = 1.6 * hill + (fmin(wisdom, 0.95 * gladman) - 1.6 * hill) * uniform(s, 2);
+        const long close = pairs_that_meet(context, SYSTEMS, mu1, mu2, spacing);
+        print_message("mu %g + %g: beyond Gladman's %.4f %ld of %d meet, within Wisdom's %.4f %ld\n", mu1, mu2,
+                      gladman, apart, SYSTEMS,
+                      wisdom, close);
+        assert_int_equal(apart, 0);
+        assert_true(close > 0.6 * SYSTEMS);
+    }
+}
+
+/* ---- mean motion ------------------------------------------------------------------------------------------------- */
+
+/* Run a system with mean_motion_drift; the two columns. */
+static void drift_of(shoal_context *context, int n, const shoal_body *bodies, const shoal_options *options,
+                     double *drift, double *motion)
+{
+    shoal_ensemble *ensemble = NULL;
+    shoal_plan *plan = NULL;
+    shoal_options on_cpu = *options;
+    on_cpu.engine = "cpu";
+    assert_ok(context, shoal_ensemble_create(context, 1, n, &ensemble));
+    assert_ok(context, shoal_ensemble_set_bodies(ensemble, 0, n, bodies));
+    assert_ok(context, shoal_plan_create(context, ensemble, &on_cpu, &plan));
+    assert_ok(context, shoal_plan_integrate(plan, options->t_end));
+    *drift = shoal_plan_column(plan, "mean_motion_drift", 0);
+    *motion = shoal_plan_column(plan, "mean_motion", 0);
+    assert_true(isnan(shoal_plan_column(plan, "no_such_column", 0)));
+    shoal_plan_destroy(&plan);
+    shoal_ensemble_destroy(&ensemble);
+}
+
+static void an_unperturbed_planet_does_not_drift(void **state)
+{
+    shoal_context *context = context_of(state);
+    double worst = 0.0;
+    for (int every = 1; every <= 7; every += 3)
+        for (int k = 0; k < 4; k++) {
+            const double mass = 1.0 + 0.5 * k, a = 0.8 + 0.3 * k;
+            const shoal_options options = {
+                .propagator = "mvs", .t_end = k % 2 ? -600.0 : 600.0, .dt = 0.2,
+                MONITORS({.name = "mean_motion_drift",
+                          SETTINGS({.name = "body", .value = 1}, {.name = "every", .value = every})})};
+            shoal_body bodies[3] = {{.m = mass}};
+            const shoal_orbit orbit[3] = {{.a = 0}, {.a = a, .e = 0.2 * k, .inc = 0.3, .f = 1.0}, {.a = 9.0}};
+            double drift, motion;
+            assert_ok(context, shoal_bodies_from_orbits(context, SHOAL_JACOBI, 3, orbit, bodies));
+            drift_of(context, 3, bodies, &options, &drift, &motion);
+            worst = fmax(worst, drift);
+            assert_near(drift, 0.0, 1e-12);
+            assert_near(motion / (sqrt(mass / a) / a), 1.0, 1e-12);
+        }
+    print_message("drift of the mean motion of a lone planet: at most %.1e\n", worst);
+}
+
+/* The Jacobi mean motion of the outer planet counts the inner one's mass; default body: the last. A planet that is
+ * pulled about drifts, one that is left alone less. */
+static void the_drift_tells_chaos_from_order(void **state)
+{
+    shoal_context *context = context_of(state);
+    double drift[2], motion[2];
+    for (int close = 0; close < 2; close++) {
+        const shoal_options options = {.propagator = "mvs", .t_end = 2000.0 * TWO_PI, .dt = TWO_PI / 25,
+                                       MONITORS({.name = "mean_motion_drift"})};
+        shoal_body bodies[3] = {{.m = 1.0}, {.m = 1e-4}, {.m = 1e-4}};
+        const shoal_orbit orbit[3] = {{.a = 0}, {.a = 1.0, .e = 0.05}, {.a = close ? 1.12 : 2.2, .e = 0.05, .f = 2.0}};
+        assert_ok(context, shoal_bodies_from_orbits(context, SHOAL_JACOBI, 3, orbit, bodies));
+        drift_of(context, 3, bodies, &options, &drift[close], &motion[close]);
+    }
+    print_message("drift of a quiet planet %.1e, of a chaotic one %.1e\n", drift[0], drift[1]);
+    assert_near(motion[0] / (sqrt(1.0002 / 2.2) / 2.2), 1.0, 1e-3);
+    assert_true(drift[0] < 1e-7);
+    assert_true(drift[1] > 1e-4);
+}
+
+/* ---- ends -------------------------------------------------------------------------------------------------------- */
+
+static void survivors_and_broken_systems(void **state)
+{
+    shoal_context *context = context_of(state);
+    for (int p = 0; shoal_propagators[p]; p++)
+        for (int watched = 0; watched < 2; watched++) {
+            const double t_end = 7.013;
+            shoal_options options = {.propagator = shoal_propagators[p]->name, .t_end = t_end, .dt = 0.05,
+                                     .engine = "cpu"};
+            const shoal_monitor_options monitors[] = {EJECTION(100.0), COLLISION};
+            if (watched) {
+                options.monitors = monitors;
+                options.n_monitors = SHOAL_COUNT(monitors);
+            }
+            shoal_ensemble *ensemble = NULL;
+            shoal_plan *plan = NULL;
+            const shoal_orbit orbit[3] = {{.a = 0}, {.a = 1.0, .e = 0.1}, {.a = 2.0}};
+            shoal_body bodies[3] = {{.m = 1.0, .r = 0.01}, {.m = 1e-4, .r = 1e-4}, {.m = 1e-4, .r = 1e-4}};
+            assert_ok(context, shoal_bodies_from_orbits(context, SHOAL_JACOBI, 3, orbit, bodies));
+            assert_ok(context, shoal_ensemble_create(context, 20, 3, &ensemble));
+            for (long s = 0; s < 19; s++) /* the last one is never set */
+                assert_ok(context, shoal_ensemble_set_bodies(ensemble, s, 3, bodies));
+            *shoal_ensemble_body(ensemble, 1, SHOAL_VX, 3) = NAN;
+            *shoal_ensemble_body(ensemble, 2, SHOAL_Y, 4) = INFINITY;
+            *shoal_ensemble_body(ensemble, 0, SHOAL_Z, 11) = NAN;
+            assert_ok(context, shoal_plan_create(context, ensemble, &options, &plan));
+            for (long s = 0; s < 20; s++) {
+                shoal_system record;
+                shoal_ensemble_get_system(ensemble, s, &record);
+                assert_outcome(record, s < 19 ? SHOAL_RUNNING : SHOAL_INVALID);
+                assert_true(isnan(record.t_stop));
+            }
+            assert_ok(context, shoal_plan_integrate(plan, t_end));
+            for (long s = 0; s < 20; s++) {
+                shoal_system record;
+                shoal_ensemble_get_system(ensemble, s, &record);
+                if (s == 3 || s == 4 || s == 11) {
+                    assert_outcome(record, SHOAL_NONFINITE);
+                    assert_true(record.t_stop > 0.0 && record.t_stop <= 3 * options.dt);
+                } else if (s < 19) {
+                    assert_outcome(record, SHOAL_SURVIVED);
+                    assert_true(record.t_stop == t_end && record.time == t_end);
+                    assert_true(record.n_steps == 140.0);
+                    assert_int_equal(record.body_a, -1);
+                    assert_int_equal(record.body_b, -1);
+                } else {
+                    assert_outcome(record, SHOAL_INVALID);
+                    assert_true(record.n_steps == 0.0);
+                }
+            }
+            shoal_plan_destroy(&plan);
+            shoal_ensemble_destroy(&ensemble);
+        }
+}
+
+/* ------------------------------------------------------------------------------------------------------------------ */
+
+static int setup(void **state)
+{
+    shoal_context *context = NULL;
+    if (shoal_context_create(&context) != SHOAL_OK)
+        return -1;
+    *state = context;
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    shoal_context *context = *state;
+    shoal_context_destroy(&context);
+    return 0;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(only_unbound_bodies_beyond_the_limit_on_their_way_out_are_ejected),
+        cmocka_unit_test(a_body_is_ejected_when_it_crosses_the_limit),
+        cmocka_unit_test(the_body_that_leaves_is_named),
+        cmocka_unit_test(a_flyby_within_a_step_is_caught_at_its_root),
+        cmocka_unit_test(a_near_miss_is_none),
+        cmocka_unit_test(inside_from_the_start),
+        cmocka_unit_test(the_earlier_event_wins),
+        cmocka_unit_test(the_hill_radii_are_as_defined),
+        cmocka_unit_test(the_root_is_that_of_a_fine_integration),
+        cmocka_unit_test(a_planet_hits_its_star),
+        cmocka_unit_test(the_star_has_no_encounters),
+        cmocka_unit_test(hill_stable_pairs_never_meet_and_overlapping_ones_do),
+        cmocka_unit_test(an_unperturbed_planet_does_not_drift),
+        cmocka_unit_test(the_drift_tells_chaos_from_order),
+        cmocka_unit_test(survivors_and_broken_systems),
+    };
+    return cmocka_run_group_tests_name("monitors", tests, setup, teardown);
+}

@@ -82,9 +82,12 @@ EXAMPLES := $(wildcard examples/*.c)
 
 ifeq ($(CC_MACHINE),x86_64)
 KERNEL_ARCHS ?= v3 v4
+ifeq ($(KERNEL_ARCHS),native)
+override KERNEL_ARCHS := $(if $(shell grep -m 1 avx512vl /proc/cpuinfo 2>/dev/null),v4,v3)
+endif
 KERNEL_TEST_LANES ?= 1 4 8
 else
-KERNEL_ARCHS ?= any
+override KERNEL_ARCHS := any
 KERNEL_TEST_LANES ?=
 endif
 KERNEL_N ?= 2 3 4 5 6 7 8 9
@@ -221,10 +224,9 @@ bench:
 
 # The demo compiles kernels for this machine's instruction set only; a later `make` adds the others.
 DEMO := $B/demo/sun_jupiter_saturn
-DEMO_ARCHS := $(if $(filter x86_64,$(CC_MACHINE)),$(if $(shell grep -m 1 avx512vl /proc/cpuinfo 2>/dev/null),v4,v3))
 demo:
 	@CC='$(CC)' PKG_CONFIG='$(PKG_CONFIG)' tools/deps install demo
-	@+$(submake) parts $(if $(DEMO_ARCHS),KERNEL_ARCHS=$(DEMO_ARCHS))
+	@+$(submake) parts KERNEL_ARCHS=native
 	@mkdir -p $B/demo && rm -f $(DEMO).h5 $(DEMO).h5.journal $(DEMO).png
 	@$(PROGRAM) run configs/sun_jupiter_saturn.cfg output.file=$(DEMO).h5
 	@test -t 1 || $(PROGRAM) plot $(DEMO).h5

@@ -712,11 +712,15 @@ static config_setting_t *descend(config_setting_t *setting, const char *word)
     return NULL;
 }
 
-/* A value as libconfig reads it; a bare word stands for a string. */
+/* A value as libconfig reads it, but that an array may mix 1 and 1.5, as a list does; a bare word stands for a string. */
 static bool parse_value(const char *value, config_t *parsed)
 {
     char *text = NULL, number[40];
-    if (asprintf(&text, "value = %s;", value) < 0)
+    const size_t length = strlen(value);
+    const bool array = length > 1 && value[0] == '[' && strcspn(value, "]") == length - 1;
+    const int written = array ? asprintf(&text, "value = (%.*s);", (int)length - 2, value + 1)
+                              : asprintf(&text, "value = %s;", value);
+    if (written < 0)
         return false;
     bool good = config_read_string(parsed, text) && config_setting_length(config_root_setting(parsed)) == 1;
     if (good)
@@ -799,9 +803,12 @@ shoal_status shoal_config_open(shoal_context *context, const char *path, int n_o
     if (!config_read_file(&config->tree, path)) {
         const bool parse = config_error_type(&config->tree) == CONFIG_ERR_PARSE;
         const char *file = config_error_file(&config->tree);
-        status = parse ? shoal_fail(context, SHOAL_E_INPUT, "%s:%d: expected the syntax of libconfig: %s",
+        /* which does not mix 1 and 1.5 between square brackets */
+        const bool mixed = parse && strstr(config_error_text(&config->tree), "mismatched element type");
+        status = parse ? shoal_fail(context, SHOAL_E_INPUT, "%s:%d: expected the syntax of libconfig: %s%s",
                                     file ? file : path, config_error_line(&config->tree),
-                                    config_error_text(&config->tree))
+                                    config_error_text(&config->tree),
+                                    mixed ? "; write ( 1, 1.5 ) or [ 1.0, 1.5 ]" : "")
                        : shoal_fail(context, SHOAL_E_FILE, "%s: cannot be read: %s", path, strerror(errno));
         goto fail;
     }

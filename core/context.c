@@ -142,10 +142,11 @@ int shoal_outcome_from_name(const char *name)
 
 void *shoal_allocate(size_t n_items, size_t item_size)
 {
-    const size_t alignment = 64;
-    size_t size;
-    if (__builtin_mul_overflow(n_items, item_size, &size) || size > SIZE_MAX - alignment)
+    size_t size, alignment = 64;
+    if (__builtin_mul_overflow(n_items, item_size, &size) || size > SIZE_MAX - SHOAL_PAGE)
         return NULL;
+    if (size >= SHOAL_PAGE_LOCKED) /* whole pages of its own, so that they can be locked for a GPU */
+        alignment = SHOAL_PAGE;
     size = size ? (size + alignment - 1) / alignment * alignment : alignment;
     void *memory = aligned_alloc(alignment, size);
     if (memory)

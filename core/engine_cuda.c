@@ -198,24 +198,12 @@ static void arrays_describe(shoal_engine *engine, const shoal_kernel_choice *cho
     }
 }
 
-/*
- * Page-lock the large host arrays. Locking covers whole pages, and a copy from memory that is locked in part is an
- * error to the driver, so an array that shares a page with another one stays as it is.
- */
+/* Page-lock the large host arrays, which shoal_allocate put into pages of their own: faster copies. A refusal is no error. */
 static void arrays_lock(shoal_engine *engine)
 {
-    const size_t large = 1 << 20, page = (size_t)sysconf(_SC_PAGESIZE);
     for (int i = 0; i < N_ARRAYS; i++) {
         struct array *array = &engine->array[i];
-        uintptr_t first = (uintptr_t)array->host / page, last = ((uintptr_t)array->host + array->size) / page;
-        bool alone = array->size >= large;
-        for (int k = 0; k < N_ARRAYS; k++) {
-            uintptr_t other = (uintptr_t)engine->array[k].host;
-            if (k != i && engine->array[k].size && other / page <= last &&
-                (other + engine->array[k].size) / page >= first)
-                alone = false;
-        }
-        array->locked = alone && engine->driver.host_register(array->host, array->size, 0) == 0;
+        array->locked = array->size >= SHOAL_PAGE_LOCKED && engine->driver.host_register(array->host, array->size, 0) == 0;
     }
 }
 

@@ -171,7 +171,9 @@ static inline double *shoal_ensemble_body(const shoal_ensemble *ensemble, int bo
     return &ensemble->bodies[SHOAL_AT(system, body * SHOAL_QUANTITIES + quantity, ensemble->n_bodies * SHOAL_QUANTITIES)];
 }
 
-/* 64-byte aligned, zeroed; NULL when memory is out. Free with free(). */
+enum { SHOAL_PAGE = 4096, SHOAL_PAGE_LOCKED = 1 << 20 };
+
+/* 64-byte aligned, zeroed; from SHOAL_PAGE_LOCKED bytes on in pages of its own. NULL when memory is out. Free with free(). */
 void *shoal_allocate(size_t n_items, size_t item_size);
 
 /* ---- kernel_text.c, made by the Makefile --------------------------------------------------------------------------- */
@@ -310,7 +312,7 @@ struct shoal_plan {
 shoal_status shoal_plan_slice(shoal_plan *plan, double t, long *n_moved);
 
 /* Fill args.snapshot with the states at exactly t (or, for systems that have ended, at their last step) of the listed systems:
- * barycentric. */
+ * barycentric. t = NaN: where each of them is now. */
 shoal_status shoal_plan_snapshot(shoal_plan *plan, double t, const int *list, long n_list);
 
 /* Save and restore everything a restart needs: same bytes, same bits. shoal_plan_state_size in bytes. */
@@ -416,8 +418,8 @@ void shoal_store_journal_path(const char *path, char *journal, size_t size);
 
 /* ---- query.c, plot.c -------------------------------------------------------------------------------------------------- */
 
-/* CSV of states: system,body,name,time,m,x,y,z,vx,vy,vz, 17 significant digits, of the rows first..last of the result, both
- * included. NaN is an empty field. The column `system` is the system's id. */
+/* CSV of states: system,body,name,time,m,x,y,z,vx,vy,vz, 17 significant digits, of the systems whose ids are first..last, both
+ * included; last = LONG_MAX means to the end. NaN is an empty field. The column `system` is the system's id. */
 typedef enum shoal_query_state { SHOAL_QUERY_INITIAL, SHOAL_QUERY_FINAL, SHOAL_QUERY_TIME } shoal_query_state;
 shoal_status shoal_query_states(shoal_context *context, const shoal_result *result, shoal_query_state which, double time,
                                 long first, long last, FILE *out);

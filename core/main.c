@@ -101,13 +101,6 @@ static double now(void)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-/* Run an argp parser whose help says "shoal NAME" and whose errors begin with "shoal: ". */
-static error_t parse(const struct argp *argp, int argc, char **argv, void *input)
-{
-    argv[0] = "shoal";
-    return argp_parse(argp, argc, argv, 0, NULL, input);
-}
-
 /* The files that query and plot are given. */
 typedef struct file_list {
     char **name;
@@ -138,7 +131,6 @@ static error_t run_parse(int key, char *argument, struct argp_state *state)
 
     switch (key) {
     case ARGP_KEY_INIT:
-        state->name = "shoal run";
         options->override = calloc((size_t)state->argc, sizeof *options->override);
         return options->override ? 0 : ENOMEM;
     case 'f': options->force = true; return 0;
@@ -233,7 +225,7 @@ static void print_study(const shoal_study *study)
     const shoal_ensemble *ensemble = study->ensemble;
     const double time = study->units.time;
 
-    printf("%ld systems of %d bodies:", ensemble->n_systems, ensemble->n_bodies);
+    printf("%ld system%s of %d bodies:", ensemble->n_systems, ensemble->n_systems == 1 ? "" : "s", ensemble->n_bodies);
     for (int b = 0; b < ensemble->n_bodies && b < 12; ++b) {
         printf("%s %s", b ? "," : "", study->body_name[b]);
     }
@@ -348,7 +340,7 @@ static int run_main(int argc, char **argv)
     const double began = now();
     int code = EXIT_FAILED;
 
-    parse(&run_argp, argc, argv, &options);
+    argp_parse(&run_argp, argc, argv, 0, NULL, &options);
     progress.quiet = options.quiet;
     progress.live = !options.quiet && isatty(STDERR_FILENO);
     shoal_status status = shoal_context_create(&context);
@@ -401,6 +393,7 @@ typedef struct query_options {
     shoal_query_state which;
     double time;
     long first, last;
+    char *columns; /* of the first file */
 } query_options;
 
 /* A..B, A.., ..B or A; both ends included. */
@@ -434,7 +427,6 @@ static error_t query_parse(int key, char *argument, struct argp_state *state)
     char *end;
 
     switch (key) {
-    case ARGP_KEY_INIT: state->name = "shoal query"; return 0;
     case 'f': options->which = SHOAL_QUERY_FINAL; return 0;
     case 'i': options->which = SHOAL_QUERY_INITIAL; return 0;
     case 'T': options->table = true; return 0;
@@ -474,21 +466,44 @@ static const struct argp query_argp = {
            "The journal of a run that still goes on, or was killed, is read if there is no FILE yet.",
 };
 
+/* The systems table of several files has one heading: refuse a file whose columns are not those of the first.
+ * *columns: what they are, NULL before the first file; malloc'd. */
+static shoal_status check_columns(shoal_context *context, const char *file, const shoal_result *result, char **columns)
+{
+    shoal_status status = SHOAL_OK;
+    char *names = NULL;
+    size_t size = 0;
+    FILE *out = open_memstream(&names, &size);
+
+    for (int c = 0; out && c < result->n_columns; ++c) {
+        fprintf(out, ",%s", result->columns[c].name);
+    }
+    if (!out || fclose(out) != 0) {
+        return shoal_fail(context, SHOAL_E_MEMORY, "%s: out of memory", file);
+    }
+    if (!*columns) {
+        *columns = names;
+        return SHOAL_OK;
+    }
+    if (strcmp(*columns, names) != 0) {
+        status = shoal_fail(context, SHOAL_E_USAGE, "query: %s: its columns (%s) are not those of the first file (%s)",
+                            file, names + (*names == ','), *columns + (**columns == ','));
+    }
+    free(names);
+    return status;
+}
+
 static shoal_status query_result(shoal_context *context, const shoal_result *result, const query_options *options,
                                  FILE *out)
 {
-    const long first = options->first, end = result->n_systems - 1;
-    const long last = options->last == LONG_MAX ? end : options->last;
+    const long first = options->first, last = options->last;
 
-    if (first > end || last > end) {
-        return shoal_fail(context, SHOAL_E_USAGE, "query: --systems: there are systems 0..%ld", end);
-    }
     return options->table ? shoal_query_systems(context, result, first, last, out)
                           : shoal_query_states(context, result, options->which, options->time, first, last, out);
 }
 
 /* Print one file; of every file but the first the heading is left out. */
-static int query_file(shoal_context *context, const char *name, const query_options *options, bool heading)
+static int query_file(shoal_context *context, const char *name, query_options *options, bool heading)
 {
     shoal_result *result = NULL;
     char *text = NULL;
@@ -499,7 +514,10 @@ static int query_file(shoal_context *context, const char *name, const query_opti
     if (status != SHOAL_OK) {
         return failed_input(context, status);
     }
-    if (!heading && !(out = open_memstream(&text, &size))) {
+    if (options->table) {
+        status = check_columns(context, name, result, &options->columns);
+    }
+    if (status == SHOAL_OK && !heading && !(out = open_memstream(&text, &size))) {
         status = shoal_fail(context, SHOAL_E_MEMORY, "%s: out of memory", name);
     }
     if (status == SHOAL_OK) {
@@ -521,13 +539,14 @@ static int query_main(int argc, char **argv)
     shoal_context *context = NULL;
     int code = EXIT_OK;
 
-    parse(&query_argp, argc, argv, &options);
+    argp_parse(&query_argp, argc, argv, 0, NULL, &options);
     if (shoal_context_create(&context) != SHOAL_OK) {
         return failed(NULL, SHOAL_E_MEMORY);
     }
     for (int i = 0; i < options.files.n && code == EXIT_OK; ++i) {
         code = query_file(context, options.files.name[i], &options, i == 0);
     }
+    free(options.columns);
     shoal_context_destroy(&context);
     return code == EXIT_OK ? flush_output() : code;
 }
@@ -545,7 +564,6 @@ static error_t plot_parse(int key, char *argument, struct argp_state *state)
     plot_options *options = state->input;
 
     switch (key) {
-    case ARGP_KEY_INIT: state->name = "shoal plot"; return 0;
     case 'c': options->column = argument; return 0;
     case 'p': options->png = argument; return 0;
     case 'l': options->linear = true; return 0;
@@ -617,7 +635,7 @@ static int plot_main(int argc, char **argv)
     shoal_context *context = NULL;
     int code = EXIT_OK;
 
-    parse(&plot_argp, argc, argv, &options);
+    argp_parse(&plot_argp, argc, argv, 0, NULL, &options);
     if (shoal_context_create(&context) != SHOAL_OK) {
         return failed(NULL, SHOAL_E_MEMORY);
     }
@@ -646,20 +664,23 @@ static file_list parse_words(int argc, char **argv, const char *args_doc, const 
 {
     file_list words = { 0 };
     const struct argp argp = { .parser = words_parse, .args_doc = args_doc, .doc = doc };
-    parse(&argp, argc, argv, &words);
+    argp_parse(&argp, argc, argv, 0, NULL, &words);
     return words;
 }
 
 static int info_main(int argc, char **argv)
 {
     unsigned major = 0, minor = 0, release = 0;
-    int n_propagators = 0, n_monitors = 0;
+    int n_propagators = 0, n_gravitations = 0, n_monitors = 0;
 
-    if (parse_words(argc, argv, "info", "What this build and this machine can do, and what is missing.").n > 0) {
+    if (parse_words(argc, argv, "", "What this build and this machine can do, and what is missing.").n > 0) {
         return usage_error("info: expected no arguments");
     }
     while (shoal_propagators[n_propagators]) {
         n_propagators++;
+    }
+    while (shoal_gravitations[n_gravitations]) {
+        n_gravitations++;
     }
     while (shoal_monitors[n_monitors]) {
         n_monitors++;
@@ -668,8 +689,10 @@ static int info_main(int argc, char **argv)
     printf("shoal %s\n", shoal_version());
     printf("build: compiler %s; GSL %s, HDF5 %u.%u.%u, libconfig %d.%d.%d\n", __VERSION__, gsl_version, major, minor,
            release, LIBCONFIG_VER_MAJOR, LIBCONFIG_VER_MINOR, LIBCONFIG_VER_REVISION);
-    printf("plugs: %d propagators, %d monitors (shoal list names them)\n", n_propagators, n_monitors);
+    printf("plugs: propagators %d, gravitation terms %d, monitors %d (shoal list names them)\n", n_propagators,
+           n_gravitations, n_monitors);
     printf("gnuplot: %s\n", shoal_plot_missing() ? shoal_plot_missing() : "found");
+    printf("MPI: not part of this build, which runs on one machine at a time\n");
     shoal_engine_cpu_info(stdout);
     shoal_engine_cuda_info(stdout);
     return flush_output();
@@ -677,7 +700,7 @@ static int info_main(int argc, char **argv)
 
 static int list_main(int argc, char **argv)
 {
-    if (parse_words(argc, argv, "list", "Every propagator, gravitation term and monitor, a line each.").n > 0) {
+    if (parse_words(argc, argv, "", "Every propagator, gravitation term and monitor, a line each.").n > 0) {
         return usage_error("list: expected no arguments (shoal explain NAME tells more about one)");
     }
     shoal_help_list(stdout);
@@ -686,7 +709,7 @@ static int list_main(int argc, char **argv)
 
 static int explain_main(int argc, char **argv)
 {
-    const file_list words = parse_words(argc, argv, "explain NAME...", "Tell all about a plug or a config key.");
+    const file_list words = parse_words(argc, argv, "NAME...", "Tell all about a plug or a config key.");
     shoal_context *context = NULL;
 
     if (words.n == 0) {
@@ -779,6 +802,9 @@ int main(int argc, char **argv)
     for (int i = 0; i < SHOAL_COUNT(commands); ++i) {
         known[i] = commands[i].name;
         if (strcmp(argv[first], commands[i].name) == 0) {
+            char name[32]; /* in help and in argp's errors */
+            snprintf(name, sizeof name, "shoal %s", commands[i].name);
+            argv[first] = name;
             return commands[i].main(argc - first, argv + first);
         }
     }

@@ -6,6 +6,7 @@
  * Time is t_start + steps * dt from an exact count. A system's target is the last whole step at or before the time asked for;
  * what is left is a partial step on a copy, so that no output changes a trajectory.
  */
+#include <float.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,13 +14,18 @@
 
 #include "internal.h"
 
-#define WHOLE_STEP 1e-9  /* a remainder below this fraction of a step is rounding of the times, not time */
 #define SLICE_SECONDS 0.3 /* often enough for progress and Ctrl-C, seldom enough to cost nothing */
 #define GPU_WORTHWHILE 4096 /* systems from which a GPU beats the CPU's lanes */
 
 static double *field(const shoal_plan *plan, int which, long system)
 {
     return shoal_ensemble_field(plan->ensemble, which, system);
+}
+
+/* A remainder below this fraction of a step is rounding of the times t and t_start + n dt, not time. */
+static double whole_step(double t_start, double t, double dt)
+{
+    return fmax(1e-9, 8 * DBL_EPSILON * fmax(fabs(t_start), fabs(t)) / fabs(dt));
 }
 
 /* ---- options ------------------------------------------------------------------------------------------------------ */
@@ -134,8 +140,8 @@ static double shortest_period(const shoal_ensemble *ensemble, long system, shoal
     return shortest;
 }
 
-/* Give every system its signed step and its number of whole steps. */
-static shoal_status choose_steps(shoal_plan *plan, const shoal_options *options)
+/* The signed step and the number of whole steps of every system; with `commit` they are written, else only checked. */
+static shoal_status choose_steps(shoal_plan *plan, const shoal_options *options, bool commit)
 {
     shoal_ensemble *ensemble = plan->ensemble;
     shoal_status status = SHOAL_E_MEMORY;
@@ -155,19 +161,26 @@ static shoal_status choose_steps(shoal_plan *plan, const shoal_options *options)
             dt = shortest_period(ensemble, system, bodies, orbits) / options->steps_per_orbit;
         dt = fabs(dt);
         double span = plan->t_end - t_start;
+        if (*field(plan, SHOAL_SYS_STEP, system) != 0) {
+            status = shoal_fail(plan->context, SHOAL_E_USAGE, "system %ld has been integrated by another plan: set its bodies anew",
+                                ensemble->id[system]);
+            goto done;
+        }
         if (!(dt > 0 && isfinite(dt))) {
             status = shoal_fail(plan->context, SHOAL_E_INPUT, "system %ld: step %g: expected a finite number > 0",
                                 ensemble->id[system], dt);
             goto done;
         }
-        double n_end = floor(fabs(span) / dt + WHOLE_STEP);
+        double n_end = floor(fabs(span) / dt + whole_step(t_start, plan->t_end, dt));
         if (!(n_end < 0x1p52)) {
             status = shoal_fail(plan->context, SHOAL_E_INPUT, "system %ld: %g steps of %g: too many to count", ensemble->id[system],
                                 n_end, dt);
             goto done;
         }
-        *field(plan, SHOAL_SYS_DT, system) = span < 0 ? -dt : dt;
-        *field(plan, SHOAL_SYS_N_END, system) = n_end;
+        if (commit) {
+            *field(plan, SHOAL_SYS_DT, system) = span < 0 ? -dt : dt;
+            *field(plan, SHOAL_SYS_N_END, system) = n_end;
+        }
     }
     status = SHOAL_OK;
 done:
@@ -263,14 +276,17 @@ shoal_status shoal_plan_create(shoal_context *context, shoal_ensemble *ensemble,
     plan->choice.lanes = options->lanes;
 
     shoal_status status = SHOAL_OK;
-    if (!isfinite(options->t_end))
+    if (ensemble->n_bodies > SHOAL_MAX_BODIES)
+        status = shoal_fail(context, SHOAL_E_UNSUPPORTED, "%d bodies a system: few-body kernels take at most %d", ensemble->n_bodies,
+                            SHOAL_MAX_BODIES);
+    else if (!isfinite(options->t_end))
         status = shoal_fail(context, SHOAL_E_USAGE, "t_end = %g: expected a finite time", options->t_end);
     if (!status)
         status = choose_propagator(plan, options);
     if (!status)
         status = choose_monitors(plan, options);
     if (!status)
-        status = choose_steps(plan, options);
+        status = choose_steps(plan, options, false);
     if (status)
         goto fail;
     plan->args.monitors = plan->choice.monitors;
@@ -288,6 +304,8 @@ shoal_status shoal_plan_create(shoal_context *context, shoal_ensemble *ensemble,
     list_running(plan);
     watch_begin(plan);
     status = choose_engine(plan, options, engine_line, sizeof engine_line, why, sizeof why);
+    if (!status)
+        status = choose_steps(plan, options, true); /* last: a refused plan leaves the ensemble as it was */
     if (!status)
         status = plan->engine_type->upload(plan->engine, SHOAL_ARRAY_BODIES | SHOAL_ARRAY_SYSTEMS | SHOAL_ARRAY_WATCH);
     if (!status && plan->n_list > 0)
@@ -328,7 +346,8 @@ const char *shoal_plan_line(const shoal_plan *plan)
 /* Whole steps from t_start to t. */
 static double steps_until(const shoal_plan *plan, long system, double t)
 {
-    double steps = floor((t - *field(plan, SHOAL_SYS_T_START, system)) / *field(plan, SHOAL_SYS_DT, system) + WHOLE_STEP);
+    const double t_start = *field(plan, SHOAL_SYS_T_START, system), dt = *field(plan, SHOAL_SYS_DT, system);
+    double steps = floor((t - t_start) / dt + whole_step(t_start, t, dt));
     return fmin(steps, *field(plan, SHOAL_SYS_N_END, system));
 }
 
@@ -391,6 +410,7 @@ shoal_status shoal_plan_slice(shoal_plan *plan, double t, long *n_moved)
             *field(plan, SHOAL_SYS_STEP, system) >= *field(plan, SHOAL_SYS_N_END, system)) {
             *outcome = SHOAL_SURVIVED;
             *field(plan, SHOAL_SYS_T_STOP, system) = plan->t_end;
+            plan->target_time = NAN; /* the engine must hear of it before it hands the records back */
         }
         if (*outcome == SHOAL_RUNNING)
             plan->list[kept++] = system;
@@ -409,12 +429,14 @@ shoal_status shoal_plan_snapshot(shoal_plan *plan, double t, const int *list, lo
     for (long i = 0; i < n_list; i++) {
         const int system = list[i], outcome = (int)*field(plan, SHOAL_SYS_OUTCOME, system);
         const double dt = *field(plan, SHOAL_SYS_DT, system);
-        const double now = *field(plan, SHOAL_SYS_T_START, system) + *field(plan, SHOAL_SYS_STEP, system) * dt;
+        const double t_start = *field(plan, SHOAL_SYS_T_START, system);
+        const double now = t_start + *field(plan, SHOAL_SYS_STEP, system) * dt;
         const bool alive = outcome == SHOAL_RUNNING || outcome == SHOAL_SURVIVED;
-        double partial = alive ? (outcome == SHOAL_SURVIVED ? plan->t_end : t) - now : 0;
-        if (fabs(partial) <= WHOLE_STEP * fabs(dt))
+        const double tolerance = whole_step(t_start, t, dt);
+        double partial = alive && !isnan(t) ? (outcome == SHOAL_SURVIVED ? plan->t_end : t) - now : 0;
+        if (fabs(partial) <= tolerance * fabs(dt))
             partial = 0;
-        if (partial / dt < 0 || partial / dt > 1 + WHOLE_STEP)
+        if (partial / dt < 0 || partial / dt > 1 + tolerance)
             return shoal_fail(plan->context, SHOAL_E_USAGE, "system %ld: a snapshot at %.17g is not within the step after %.17g",
                               plan->ensemble->id[system], t, now);
         *field(plan, SHOAL_SYS_PARTIAL, system) = partial;
@@ -434,7 +456,8 @@ shoal_status shoal_plan_integrate(shoal_plan *plan, double t)
         return shoal_fail(plan->context, SHOAL_E_USAGE, "time %g: expected a finite number", t);
     for (long i = 0; i < plan->n_list; i++) {
         const double dt = *field(plan, SHOAL_SYS_DT, plan->list[i]);
-        if ((t - ensemble->time[plan->list[i]]) / dt < -WHOLE_STEP || (plan->t_end - t) / dt < -WHOLE_STEP)
+        const double rounding = whole_step(*field(plan, SHOAL_SYS_T_START, plan->list[i]), t, dt);
+        if ((t - ensemble->time[plan->list[i]]) / dt < -rounding || (plan->t_end - t) / dt < -rounding)
             return shoal_fail(plan->context, SHOAL_E_USAGE, "time %.17g: expected a time from %.17g to t_end = %.17g", t,
                               ensemble->time[plan->list[i]], plan->t_end);
     }

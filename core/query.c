@@ -8,6 +8,7 @@
 #include "result.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <math.h>
 #include <stdlib.h>
 
@@ -34,12 +35,23 @@ static void print_number(FILE *out, double value)
         fprintf(out, "%.17g", value);
 }
 
+/* A system is selected by its id, which is its row unless it comes from a file that says otherwise. */
+static bool selected(const shoal_result *result, long s, long first, long last)
+{
+    return result->id[s] >= first && result->id[s] <= last;
+}
+
 static shoal_status check_range(shoal_context *context, const shoal_result *result, long first, long last)
 {
-    if (first >= 0 && first <= last && last < result->n_systems)
+    int64_t lowest = INT64_MAX, highest = INT64_MIN;
+    for (long s = 0; s < result->n_systems; s++) {
+        lowest = result->id[s] < lowest ? result->id[s] : lowest;
+        highest = result->id[s] > highest ? result->id[s] : highest;
+    }
+    if (first >= 0 && first <= last && first <= highest && (last <= highest || last == LONG_MAX))
         return SHOAL_OK;
-    return shoal_fail(context, SHOAL_E_USAGE, "systems %ld..%ld: the result has systems 0..%ld", first, last,
-                      result->n_systems - 1);
+    return shoal_fail(context, SHOAL_E_USAGE, "query: --systems: there are systems %lld..%lld", (long long)lowest,
+                      (long long)highest);
 }
 
 static shoal_status check_written(shoal_context *context, FILE *out)
@@ -72,7 +84,7 @@ static shoal_status no_snapshot(shoal_context *context, const shoal_result *resu
     double before = -INFINITY, after = INFINITY;
     for (long i = 0; i < result->n_snapshots; i++) {
         double there = result->snapshot_time[i];
-        if (result->snapshot_system[i] < first || result->snapshot_system[i] > last)
+        if (!selected(result, (long)result->snapshot_system[i], first, last))
             continue;
         if (there <= time && there > before)
             before = there;
@@ -95,16 +107,16 @@ static bool find_snapshots(const shoal_result *result, double time, long first, 
 {
     double scale = fabs(time);
     bool found = false;
-    for (long s = first; s <= last; s++)
-        row[s - first] = -1;
+    for (long s = 0; s < result->n_systems; s++)
+        row[s] = -1;
     for (long i = 0; time == 0.0 && i < result->n_snapshots; i++)
         scale = fmax(scale, fabs(result->snapshot_time[i])); /* nothing is near zero relative to zero */
     for (long i = 0; i < result->n_snapshots; i++) {
         long s = (long)result->snapshot_system[i];
         double distance = fabs(result->snapshot_time[i] - time);
-        if (s < first || s > last || !(distance <= TIME_TOLERANCE * scale))
+        if (!selected(result, s, first, last) || !(distance <= TIME_TOLERANCE * scale))
             continue;
-        long *best = &row[s - first];
+        long *best = &row[s];
         if (*best < 0 || distance < fabs(result->snapshot_time[*best] - time))
             *best = i;
         found = true;
@@ -121,17 +133,19 @@ shoal_status shoal_query_states(shoal_context *context, const shoal_result *resu
     if (status)
         return status;
     if (which == SHOAL_QUERY_TIME) {
-        row = malloc((size_t)(last - first + 1) * sizeof *row);
+        row = malloc((size_t)result->n_systems * sizeof *row);
         if (!row)
             return shoal_fail(context, SHOAL_E_MEMORY, "out of memory for the snapshots of %ld systems",
-                              last - first + 1);
+                              result->n_systems);
         if (!find_snapshots(result, time, first, last, row)) {
             status = no_snapshot(context, result, time, first, last);
             goto fail;
         }
     }
     fputs("system,body,name,time,m,x,y,z,vx,vy,vz\n", out);
-    for (long s = first; s <= last; s++) {
+    for (long s = 0; s < result->n_systems; s++) {
+        if (!selected(result, s, first, last))
+            continue;
         switch (which) {
         case SHOAL_QUERY_INITIAL:
             print_states(out, result, s, result->t_initial[s], result->initial + (size_t)s * size);
@@ -140,9 +154,8 @@ shoal_status shoal_query_states(shoal_context *context, const shoal_result *resu
             print_states(out, result, s, result->t_final[s], result->final + (size_t)s * size);
             break;
         case SHOAL_QUERY_TIME:
-            if (row[s - first] >= 0)
-                print_states(out, result, s, result->snapshot_time[row[s - first]],
-                             result->snapshot + (size_t)row[s - first] * size);
+            if (row[s] >= 0)
+                print_states(out, result, s, result->snapshot_time[row[s]], result->snapshot + (size_t)row[s] * size);
         }
     }
     status = check_written(context, out);
@@ -183,7 +196,9 @@ shoal_status shoal_query_systems(shoal_context *context, const shoal_result *res
     shoal_status status = check_range(context, result, first, last);
     if (status)
         return status;
-    for (long s = first - 1; s <= last; s++) { /* the row before the first one is the heading */
+    for (long s = -1; s < result->n_systems; s++) { /* the row before the first one is the heading */
+        if (s >= 0 && !selected(result, s, first, last))
+            continue;
         const char *comma = "";
         for (int f = 0; f < shoal_result_n_fields; f++) {
             const shoal_field *field = &shoal_result_fields[f];
@@ -191,14 +206,14 @@ shoal_status shoal_query_systems(shoal_context *context, const shoal_result *res
                 continue;
             fputs(comma, out);
             comma = ",";
-            if (s < first)
+            if (s < 0)
                 fputs(field->csv, out);
             else
                 print_field(out, result, field, s);
         }
         for (int c = 0; c < result->n_columns; c++) {
             fputc(',', out);
-            if (s < first)
+            if (s < 0)
                 print_text(out, result->columns[c].name);
             else
                 print_number(out, result->columns[c].value[s]);

@@ -281,6 +281,24 @@ static double snapshot_energy(const study_run *run, long system)
     return energy;
 }
 
+/* How far a system has come; its last state is in the plan's snapshot array. */
+static void record_state(study_run *run, long system)
+{
+    const shoal_ensemble *ensemble = run->study->ensemble;
+    shoal_result *result = run->result;
+    const double step = *shoal_ensemble_field(ensemble, SHOAL_SYS_STEP, system);
+    const double t_last = system_outcome(run, system) == SHOAL_SURVIVED
+                              ? run->study->t_end
+                              : *shoal_ensemble_field(ensemble, SHOAL_SYS_T_START, system) +
+                                    step * *shoal_ensemble_field(ensemble, SHOAL_SYS_DT, system);
+    const double energy_start = ensemble->energy_start[system];
+
+    result->n_steps[system] = step;
+    result->t_final[system] = user_time(run, t_last);
+    result->dE_final[system] = (snapshot_energy(run, system) - energy_start) / fabs(energy_start);
+    put_snapshot(run, system, t_last, result->final + (size_t)system * (size_t)result->n_bodies * SHOAL_STATE);
+}
+
 /* The row of a system that has ended; its last state is in the plan's snapshot array. */
 static void record_end(study_run *run, long system)
 {
@@ -288,22 +306,14 @@ static void record_end(study_run *run, long system)
     const shoal_ensemble *ensemble = study->ensemble;
     shoal_result *result = run->result;
     const int outcome = system_outcome(run, system);
-    const bool survived = outcome == SHOAL_SURVIVED;
-    const double step = *shoal_ensemble_field(ensemble, SHOAL_SYS_STEP, system);
-    const double t_last = survived ? study->t_end
-                                   : *shoal_ensemble_field(ensemble, SHOAL_SYS_T_START, system) +
-                                         step * *shoal_ensemble_field(ensemble, SHOAL_SYS_DT, system);
-    const double t_stop = survived ? study->t_end : *shoal_ensemble_field(ensemble, SHOAL_SYS_T_STOP, system);
-    const double energy_start = ensemble->energy_start[system];
+    const double t_stop =
+        outcome == SHOAL_SURVIVED ? study->t_end : *shoal_ensemble_field(ensemble, SHOAL_SYS_T_STOP, system);
 
+    record_state(run, system);
     result->outcome[system] = outcome;
     result->t_stop[system] = user_time(run, t_stop);
     result->body_a[system] = (int)*shoal_ensemble_field(ensemble, SHOAL_SYS_BODY_A, system);
     result->body_b[system] = (int)*shoal_ensemble_field(ensemble, SHOAL_SYS_BODY_B, system);
-    result->n_steps[system] = step;
-    result->t_final[system] = user_time(run, t_last);
-    result->dE_final[system] = (snapshot_energy(run, system) - energy_start) / fabs(energy_start);
-    put_snapshot(run, system, t_last, result->final + (size_t)system * (size_t)result->n_bodies * SHOAL_STATE);
     for (int c = result->n_swept; c < result->n_columns; ++c) {
         const shoal_monitor_column *source = run->source[c - result->n_swept];
         result->columns[c].value[system] =
@@ -319,6 +329,18 @@ static void record_invalid(study_run *run, long system)
     run->result->outcome[system] = system_outcome(run, system);
     run->result->t_stop[system] = run->result->t_initial[system];
     run->result->n_steps[system] = 0;
+}
+
+/* Where the systems still running are, for the file that an interrupted run leaves; its journal does not need it. */
+static shoal_status record_running(study_run *run)
+{
+    const shoal_plan *plan = run->plan;
+    const shoal_status status = shoal_plan_snapshot(run->plan, NAN, plan->list, plan->n_list);
+
+    for (long k = 0; k < plan->n_list && status == SHOAL_OK; ++k) {
+        record_state(run, plan->list[k]);
+    }
+    return status;
 }
 
 /* Snapshot rows of the systems still running, at time t, which all of them have reached. */
@@ -517,7 +539,10 @@ static const char *difference(const shoal_result *a, const shoal_result *b)
            : a->n_bodies != b->n_bodies                  ? "number of bodies"
            : a->n_columns != b->n_columns                ? "columns"
            : a->seed != b->seed                          ? "seed"
-                                                         : NULL;
+           : memcmp(a->t_initial, b->t_initial, (size_t)a->n_systems * sizeof *a->t_initial) != 0 ? "start times"
+           : memcmp(a->initial, b->initial, (size_t)(a->n_systems * a->n_bodies * SHOAL_STATE) * sizeof *a->initial) != 0
+               ? "initial states"
+               : NULL;
 }
 
 /* Discard a journal, unless another process is writing it. */
@@ -784,6 +809,9 @@ shoal_status shoal_study_run(shoal_study *study, int overwrite, shoal_progress_c
     status = integrate(&run, &interrupted);
     if (status == SHOAL_OK && interrupted) {
         status = commit(&run, true);
+        if (status == SHOAL_OK) {
+            status = record_running(&run);
+        }
     } else if (status == SHOAL_OK && run.at_end) {
         /* in order of the systems, whichever slice they ended in */
         status = copy_snapshots(&run, run.result->t_final, run.result->final, SHOAL_SURVIVED);

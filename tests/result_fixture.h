@@ -63,6 +63,12 @@ static inline double awkward(long i)
     return i % 9 == 8 ? sin((double)i) : value[i % 9];
 }
 
+/* The id of a row: none that is also a row's number. */
+static inline int64_t fixture_id(long s)
+{
+    return INT64_C(1) << 40 | (s * 3 + 1);
+}
+
 /* What is known before the first step. */
 static shoal_result *fixture_before(shoal_context *context, long n_systems, int n_bodies)
 {
@@ -93,7 +99,7 @@ static shoal_result *fixture_before(shoal_context *context, long n_systems, int 
             result->columns[c].value[s] = awkward(7 * s + c);
     }
     for (long s = 0; s < n_systems; s++) {
-        result->id[s] = INT64_C(1) << 40 | (s * 3 + 1);
+        result->id[s] = fixture_id(s);
         result->n_live[s] = s % 3 == 1 ? n_bodies - 1 : n_bodies;
         result->t_initial[s] = -1.0 / 3;
         for (long i = 0; i < n_bodies * SHOAL_STATE; i++)

@@ -61,9 +61,9 @@ run 0 --version
 [ "$(printf '%s\n' "$out" | head -n 1 | cut -d ' ' -f 1)" = shoal ] || wrong "--version: $out"
 run 0 --help
 for word in run query plot list explain info bench 130 Exit; do holds "$word"; done
-for command in run query plot list explain info; do
+for command in run query plot list explain info bench; do
     run 0 "$command" --help
-    holds Usage
+    holds "Usage: shoal $command"
 done
 end
 
@@ -72,7 +72,7 @@ refused 2 "expected a command"
 refused 2 'did you mean "query"' qurey x.h5
 refused 2 'unknown command "integrate"' integrate
 run 2 run --no-such-option study.cfg
-case $err in "shoal: "*no-such-option*) ;; *) wrong "unknown option: $err" ;; esac
+case $err in "shoal run: "*no-such-option*) ;; *) wrong "unknown option: $err" ;; esac
 refused 2 "expected a study" run
 refused 2 "key=value" run study.cfg other.cfg
 refused 2 "expected a result file" query
@@ -110,6 +110,11 @@ run 0 run study.cfg output.file=short.h5 run.t_end=1.5 integrator.dt=0.01 --quie
 run 0 query short.h5 --systems-table
 printf '%s\n' "$out" | awk -F , 'NR > 1 && $2 == "survived" && ($3 + 0 != 1.5 || $7 < 149 || $7 > 150) { exit 1 }' ||
     wrong "t_stop is not 1.5 or steps not 150: $out"
+run 0 run study.cfg output.file=times.h5 'output.times=[1, 1.5]' --quiet # libconfig's own arrays mix no types
+run 0 query times.h5 --time 1.5 --systems 11
+refused 2 "a number" run study.cfg output.file=words.h5 'output.times=[1, two]'
+sed 's/interval = 10.0;/times = [ 1, 1.5 ];/' study.cfg >mixed.cfg
+refused 2 "[ 1.0, 1.5 ]" run mixed.cfg output.file=mixed.h5
 end
 
 begin cli_query
@@ -131,6 +136,25 @@ run 0 query study.h5 --systems-table
 case $out in "$table_head"*) ;; *) wrong "table: $out" ;; esac
 [ "$(printf '%s\n' "$out" | wc -l)" -eq 13 ] || wrong "table: $(printf '%s\n' "$out" | wc -l) lines"
 printf '%s\n' "$out" | head -n 1 | grep -q 'c\.a.*c\.e\|c\.e.*c\.a' || wrong "table: no swept columns: $out"
+run 0 query study.h5 short.h5 --systems-table --systems 2
+[ "$(printf '%s\n' "$out" | wc -l)" -eq 3 ] || wrong "two tables: $out"
+run 0 run study.cfg output.file=other.h5 'sweep=()' run.t_end=1 --quiet
+run 2 query study.h5 other.h5 --systems-table
+case $err in "shoal: "*other.h5*c.a,c.e*) ;; *) wrong "tables of different columns: $err" ;; esac
+cat >ids.csv <<'END'
+system,body,name,m,x,y,z,vx,vy,vz
+7,0,star,1,0,0,0,0,0,0
+7,1,p,1e-3,1,0,0,0,6,0
+2,0,star,1,0,0,0,0,0,0
+2,1,p,1e-3,2,0,0,0,4,0
+END
+printf 'system = { file = "ids.csv"; }; integrator = { dt = 0.01; }; run = { t_end = 1.0; engine = "cpu"; };' >ids.cfg
+run 0 run ids.cfg --quiet
+for which in --systems-table --initial --final; do
+    run 0 query ids.h5 $which --systems 7..7
+    [ "$(printf '%s\n' "$out" | sed 1d | cut -d , -f 1 | sort -u)" = 7 ] || wrong "$which of system 7: $out"
+done
+refused 2 "2..7" query ids.h5 --systems 7..8
 refused 2 "0..11" query study.h5 --systems 3..12
 refused 2 "A..B" query study.h5 --systems 3..x
 refused 2 "A..B" query study.h5 --systems 5..3
@@ -195,6 +219,10 @@ grep -q '^shoal: interrupted' err || wrong "SIGINT: $(cat err)"
 [ -e broken.h5 ] && [ -e broken.h5.journal ] || wrong "SIGINT: nothing is left"
 run 0 query broken.h5 --systems-table
 holds running
+printf '%s\n' "$out" | awk -F , '$2 == "running" && !($7 > 0) { exit 1 }' || wrong "SIGINT: no steps: $out"
+run 0 query broken.h5 --final
+printf '%s\n' "$out" | awk -F , 'NR > 1 && ($4 == "" || $5 == "" || $11 == "") { exit 1 }' ||
+    wrong "SIGINT: a system without a state: $out"
 "$shoal" run study.cfg $long >out 2>err &
 pid=$!
 wait_for 200 grep -qs 'going on from' out

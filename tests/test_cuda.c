@@ -582,6 +582,33 @@ static void outcomes_agree(void **state)
     }
 }
 
+/* Systems with steps of their own end in different slices: each keeps its outcome in the records that come back. */
+static void survivors_of_early_slices_stay_survivors(void **state)
+{
+    need_gpu();
+    shoal_context *context = context_of(state);
+    const shoal_body start[2] = {{.m = 1.0}, {.m = 1e-3, .x = 1.0, .vy = 1.0}};
+    const shoal_options options = {.propagator = "mvs", .engine = "cuda", .t_end = 100.0};
+    shoal_ensemble *ensemble = NULL;
+    shoal_plan *plan = NULL;
+    assert_ok(context, shoal_ensemble_create(context, 64, 2, &ensemble));
+    for (long s = 0; s < 64; s++) {
+        const shoal_system record = {.id = s, .dt = s % 2 ? 1.0 : 0.01};
+        assert_ok(context, shoal_ensemble_set_bodies(ensemble, s, 2, start));
+        shoal_ensemble_set_system(ensemble, s, &record);
+    }
+    assert_ok(context, shoal_plan_create(context, ensemble, &options, &plan));
+    assert_ok(context, shoal_plan_integrate(plan, options.t_end));
+    for (long s = 0; s < 64; s++) {
+        shoal_system record;
+        shoal_ensemble_get_system(ensemble, s, &record);
+        assert_int_equal(record.outcome, SHOAL_SURVIVED);
+        assert_true(record.time == options.t_end && record.t_stop == options.t_end);
+    }
+    shoal_plan_destroy(&plan);
+    shoal_ensemble_destroy(&ensemble);
+}
+
 /* ---- main -------------------------------------------------------------------------------------------------------- */
 
 static int begin(void **state)
@@ -618,6 +645,7 @@ int main(void)
         cmocka_unit_test(cuda_bits_depend_on_the_system_alone),
         cmocka_unit_test(a_broken_system_disturbs_no_other),
         cmocka_unit_test(outcomes_agree),
+        cmocka_unit_test(survivors_of_early_slices_stay_survivors),
     };
     return cmocka_run_group_tests(tests, begin, end);
 }

@@ -28,6 +28,26 @@ if nm "$build/libshoal.a" 2>/dev/null | grep -q __asan_init; then
     sanitizer='-fsanitize=address -fsanitize=undefined'
 fi
 
+# A machine that has next to nothing: what tools/deps says is missing, with no apt-get, and with one whose `update` fails.
+begin missing_packages_are_named
+mkdir "$scratch/bare"
+packages="gcc libc6-dev make pkg-config libgsl-dev libconfig-dev libhdf5-dev libcmocka-dev gnuplot-nox"
+bare() { env -i PATH="$scratch/bare" /bin/sh tools/deps "$@" 2>&1; }
+if out=$(bare install check) || [[ $out != *"missing packages: $packages"$'\n'*"no apt-get"* ]]; then fail "$out"
+else
+    for tool in mktemp rm tail env; do ln -s "$(command -v $tool)" "$scratch/bare/"; done
+    printf '#!/bin/sh\necho 0\n' >"$scratch/bare/id"
+    printf '#!/bin/sh\n[ $1 = install ]\n' >"$scratch/bare/apt-get"
+    chmod +x "$scratch/bare/id" "$scratch/bare/apt-get"
+    if out=$(bare install check) || [[ $out != *"installing: $packages"*"still not found"* ]]; then fail "$out"
+    else pass; fi
+fi
+
+# What the demo builds.
+begin native_kernels
+out=$($make -s print-KERNEL_ARCHS KERNEL_ARCHS=native 2>&1)
+case $out in v3 | v4 | any) pass ;; *) fail "KERNEL_ARCHS=native is \"$out\"" ;; esac
+
 begin install_tree
 # An outer make's BUILD and SAN come through MAKEFLAGS.
 if [ -n "${MAKEFLAGS:-}" ]; then place=; else place=BUILD=$build; fi
@@ -96,6 +116,20 @@ for example in examples/*.c; do
         pass
     fi
 done
+
+# The program and the config that the README shows are what they are said to be.
+block() { awk -v word="$1" -v n="$2" '/^```/ { open = !open; take = open && $0 == "```" word && ++k == n; next } take' README.md; }
+begin readme_program
+block c 1 >"$scratch/readme.c"
+if ! out=$(cd "$scratch" && $cc -std=c11 -O2 $strict $sanitizer -o readme readme.c \
+    $(pkg-config --cflags --libs shoal) 2>&1); then fail "$out"
+elif ! out=$("$scratch/readme" 2>&1) || [[ $out != *" of 1000 survived" ]]; then fail "$out"
+else pass; fi
+
+begin readme_config
+bare_text() { sed 's/#.*//' | tr -d ' \n'; }
+if [ "$(block '' 1 | bare_text)" = "$(bare_text <configs/sun_jupiter_saturn.cfg)" ]; then pass
+else fail "README.md shows another configs/sun_jupiter_saturn.cfg"; fi
 
 begin static_link
 libs=$(pkg-config --static --libs shoal | sed 's/-lshoal//')

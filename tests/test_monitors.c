@@ -660,6 +660,97 @@ static void survivors_and_broken_systems(void **state)
         }
 }
 
+/* ---- plans ------------------------------------------------------------------------------------------------------- */
+
+/* A plunging planet passes its pericentre, below the star's surface, between two steps of any phase. */
+static void a_pericentre_inside_a_step_hits_the_star(void **state)
+{
+    shoal_context *context = context_of(state);
+    for (int inside = 0; inside < 2; inside++)
+        for (int phase = 0; phase < 16; phase++) {
+            shoal_body bodies[2] = {{.m = 1.0, .r = inside ? 0.0047 : 0.0009}, {.m = 1e-6}};
+            shoal_orbit orbits[2] = {{0}, {.a = 1.0, .e = 0.999}};
+            orbits[1].f = shoal_true_anomaly(0.999, M_PI + 0.02 * phase);
+            assert_ok(context, shoal_bodies_from_orbits(context, SHOAL_JACOBI, 2, orbits, bodies));
+            const shoal_options options = {.propagator = "mvs", .t_end = 2 * M_PI, .dt = M_PI / 10,
+                                           MONITORS(COLLISION)};
+            const shoal_system record = watch(context, 2, bodies, &options);
+            assert_outcome(record, inside ? SHOAL_HIT_STAR : SHOAL_SURVIVED);
+        }
+}
+
+/* Make a plan for one two-body system. */
+static shoal_status plan_pair(shoal_context *context, const shoal_system *begin, int room, const shoal_options *options,
+                              shoal_ensemble **ensemble, shoal_plan **plan)
+{
+    const shoal_body start[2] = {{.m = 1.0}, {.m = 1e-3, .x = 1.0, .vy = 1.0}};
+    if (!*ensemble)
+        assert_ok(context, shoal_ensemble_create(context, 1, room, ensemble));
+    assert_ok(context, shoal_ensemble_set_bodies(*ensemble, 0, 2, start));
+    shoal_ensemble_set_system(*ensemble, 0, begin);
+    return shoal_plan_create(context, *ensemble, options, plan);
+}
+
+/* Steps are counted right where a time is many times larger than a step. */
+static void large_times_are_reached(void **state)
+{
+    shoal_context *context = context_of(state);
+    for (int k = 1; k <= 300; k++) {
+        const double t_start = 2451545.0, dt = 0.00123 * k, t_end = t_start + 20 * dt;
+        const shoal_options options = {.propagator = "mvs", .t_end = t_end, .dt = dt, .engine = "cpu"};
+        const shoal_system begin = {.t_start = t_start};
+        shoal_ensemble *ensemble = NULL;
+        shoal_plan *plan = NULL;
+        shoal_system record;
+        assert_ok(context, plan_pair(context, &begin, 2, &options, &ensemble, &plan));
+        assert_ok(context, shoal_plan_integrate(plan, t_end));
+        shoal_ensemble_get_system(ensemble, 0, &record);
+        assert_outcome(record, SHOAL_SURVIVED);
+        assert_true(record.n_steps == 20 && record.time == t_end);
+        shoal_plan_destroy(&plan);
+        shoal_ensemble_destroy(&ensemble);
+    }
+}
+
+/* A refused plan leaves the ensemble as it was, and an ensemble that a plan has advanced is not taken by another. */
+static void plans_are_refused_before_they_change_anything(void **state)
+{
+    shoal_context *context = context_of(state);
+    const shoal_system begin = {.dt = 0.01};
+    shoal_options options = {.propagator = "mvs", .t_end = -1.0, .dt = 0.5, .engine = "gpu"};
+    shoal_ensemble *ensemble = NULL;
+    shoal_plan *plan = NULL;
+    shoal_system record;
+    assert_int_equal(plan_pair(context, &begin, 2, &options, &ensemble, &plan), SHOAL_E_USAGE);
+    shoal_ensemble_get_system(ensemble, 0, &record);
+    assert_true(record.dt == 0.01);
+    options.engine = "cpu";
+    assert_ok(context, plan_pair(context, &begin, 2, &options, &ensemble, &plan));
+    assert_ok(context, shoal_plan_integrate(plan, -0.75));
+    shoal_plan_destroy(&plan);
+    assert_int_equal(shoal_plan_create(context, ensemble, &options, &plan), SHOAL_E_USAGE);
+    assert_non_null(strstr(shoal_context_message(context), "another plan"));
+    assert_ok(context, plan_pair(context, &begin, 2, &options, &ensemble, &plan)); /* its bodies set anew */
+    shoal_plan_destroy(&plan);
+    shoal_ensemble_destroy(&ensemble);
+}
+
+/* mean_motion_drift of a body that is not there is an empty column. */
+static void an_absent_body_has_no_mean_motion(void **state)
+{
+    shoal_context *context = context_of(state);
+    const shoal_system begin = {0};
+    const shoal_options options = {.propagator = "mvs", .t_end = 10.0, .dt = 0.1, .engine = "cpu",
+                                   MONITORS({.name = "mean_motion_drift"})};
+    shoal_ensemble *ensemble = NULL;
+    shoal_plan *plan = NULL;
+    assert_ok(context, plan_pair(context, &begin, 4, &options, &ensemble, &plan));
+    assert_ok(context, shoal_plan_integrate(plan, 10.0));
+    assert_true(isnan(shoal_plan_column(plan, "mean_motion_drift", 0)));
+    shoal_plan_destroy(&plan);
+    shoal_ensemble_destroy(&ensemble);
+}
+
 /* ------------------------------------------------------------------------------------------------------------------ */
 
 static int setup(void **state)
@@ -696,6 +787,10 @@ int main(void)
         cmocka_unit_test(an_unperturbed_planet_does_not_drift),
         cmocka_unit_test(the_drift_tells_chaos_from_order),
         cmocka_unit_test(survivors_and_broken_systems),
+        cmocka_unit_test(a_pericentre_inside_a_step_hits_the_star),
+        cmocka_unit_test(large_times_are_reached),
+        cmocka_unit_test(plans_are_refused_before_they_change_anything),
+        cmocka_unit_test(an_absent_body_has_no_mean_motion),
     };
     return cmocka_run_group_tests_name("monitors", tests, setup, teardown);
 }

@@ -115,7 +115,6 @@ typedef struct shoal_monitor {
     const char *name;
     const char *doc;
     const char *reference;
-    bool pair_hook;        /* it looks at pairs within the step */
     int n_slots;           /* slots a system that it carries */
     const double *initial; /* [n_slots] their first values */
     const shoal_parameter *parameters;
@@ -306,6 +305,9 @@ struct shoal_plan {
     bool watch_fresh;         /* args.watch is what the engine has */
     char line[512];
 };
+
+/* The shortest period among a system's initial Jacobi orbits, +inf if none is bound. bodies, orbits: room for [n_bodies]. */
+double shoal_shortest_period(const shoal_ensemble *ensemble, long system, shoal_body *bodies, shoal_orbit *orbits);
 
 /* Advance every running system by up to the next slice, but not past the step before time t (see shoal_plan_targets).
  * Updates the ensemble's records and the list. *n_moved = systems that made at least a step. */

@@ -63,7 +63,6 @@ typedef struct shoal_kernel_args {
     int monitors;           /* bit SHOAL_MONITOR_name set: the monitor is active */
     int form;               /* SHOAL_FORM_* */
     int compensated;        /* compensated summation of positions and velocities */
-    int reserved;
     double slice_steps;     /* at most so many steps in this call */
     double propagator[SHOAL_MAX_PARAMETERS];                       /* the propagator's parameters, table order */
     double gravitation[SHOAL_MAX_PARAMETERS];

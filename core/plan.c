@@ -126,8 +126,7 @@ static shoal_status choose_monitors(shoal_plan *plan, const shoal_options *optio
     return SHOAL_OK;
 }
 
-/* The shortest period among a system's initial Jacobi orbits, +inf if none is bound. */
-static double shortest_period(const shoal_ensemble *ensemble, long system, shoal_body *bodies, shoal_orbit *orbits)
+double shoal_shortest_period(const shoal_ensemble *ensemble, long system, shoal_body *bodies, shoal_orbit *orbits)
 {
     shoal_system record;
     shoal_ensemble_get_system(ensemble, system, &record);
@@ -158,7 +157,7 @@ static shoal_status choose_steps(shoal_plan *plan, const shoal_options *options,
         if (options->dt != 0)
             dt = options->dt;
         else if (options->steps_per_orbit > 0)
-            dt = shortest_period(ensemble, system, bodies, orbits) / options->steps_per_orbit;
+            dt = shoal_shortest_period(ensemble, system, bodies, orbits) / options->steps_per_orbit;
         dt = fabs(dt);
         double span = plan->t_end - t_start;
         if (*field(plan, SHOAL_SYS_STEP, system) != 0) {

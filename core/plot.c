@@ -751,7 +751,8 @@ static void draw_preview(plot_map *map, const shoal_plot_options *options, FILE 
         number[0] = '\0';
         if (line == 0 || line == PREVIEW_LINES / 2 || line == PREVIEW_LINES - 1) {
             const double t = line == 0 ? 1 : line == PREVIEW_LINES - 1 ? 0 : 0.5;
-            snprintf(number, sizeof number, "%.4g", axis_value(&map->y, t));
+            for (int digits = 4; digits == 4 || (digits > 1 && strlen(number) > PREVIEW_MARGIN - 2); digits--)
+                snprintf(number, sizeof number, "%.*g", digits, axis_value(&map->y, t));
         }
         fprintf(out, "%*.*s |", PREVIEW_MARGIN - 2, PREVIEW_MARGIN - 2, number);
         for (int column = 0; column < width; ++column) {

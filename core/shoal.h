@@ -236,7 +236,8 @@ const char *shoal_plan_line(const shoal_plan *plan);
 /*
  * Integrate every running system to the time t (at most the plan's t_end) and put the state at exactly t into the
  * ensemble; reaching t is a partial step on a copy, so calls at other times change no bits. Systems that end before t keep
- * the state of the step in which they ended.
+ * the state of the step in which they ended. Monitors look at whole steps: what happens in the rest of a step before t_end
+ * (where t_end is no multiple of dt) is not seen.
  */
 shoal_status shoal_plan_integrate(shoal_plan *plan, double t);
 

@@ -132,19 +132,6 @@ static shoal_status read_parameters(const shoal_config *config, const config_set
     return status;
 }
 
-/* The shortest period of a system's Jacobi orbits, +inf if none is bound. */
-static double shortest_period(const shoal_ensemble *ensemble, long s, shoal_body *bodies, shoal_orbit *orbits)
-{
-    const int n_live = (int)*shoal_ensemble_field(ensemble, SHOAL_SYS_N_LIVE, s);
-    double period = INFINITY;
-    shoal_ensemble_get_bodies(ensemble, s, bodies);
-    if (shoal_orbits_from_bodies(NULL, SHOAL_JACOBI, n_live, bodies, orbits))
-        return INFINITY;
-    for (int i = 1; i < n_live; i++)
-        period = fmin(period, orbits[i].P);
-    return period;
-}
-
 static shoal_status set_steps(const shoal_config *config, const config_setting_t *place, shoal_study *study)
 {
     shoal_ensemble *ensemble = study->ensemble;
@@ -160,8 +147,8 @@ static shoal_status set_steps(const shoal_config *config, const config_setting_t
         double *outcome = shoal_ensemble_field(ensemble, SHOAL_SYS_OUTCOME, s);
         double dt = study->dt;
         if (study->steps_per_orbit > 0 && *outcome != SHOAL_INVALID)
-            dt = shortest_period(ensemble, s, bodies, orbits) / study->steps_per_orbit;
-        if (!isfinite(dt) && study->n_swept == 0) {
+            dt = shoal_shortest_period(ensemble, s, bodies, orbits) / study->steps_per_orbit;
+        if (!isfinite(dt) && ensemble->n_systems == 1) {
             status = shoal_config_fail(config, place, NULL, NULL, "dt instead: no orbit of system %ld is bound",
                                        ensemble->id[s]);
             goto fail;

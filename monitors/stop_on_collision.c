@@ -12,7 +12,6 @@ const shoal_monitor shoal_monitor_stop_on_collision = {
     .name = "stop_on_collision",
     .doc = "ends a system (collided, hit_star) when two bodies with radii touch, swept within the step",
     .reference = "distance below the sum of the bodies' radii (key r of a body)",
-    .pair_hook = true,
     .parameters = parameters,
     .n_parameters = SHOAL_COUNT(parameters),
 };

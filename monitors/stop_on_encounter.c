@@ -15,7 +15,6 @@ const shoal_monitor shoal_monitor_stop_on_encounter = {
     .name = "stop_on_encounter",
     .doc = "ends a system (encounter) when two planets come closer than factor radii, swept within the step",
     .reference = "mutual Hill radius: Chambers, Wetherill & Boss 1996, Icarus 119, 261",
-    .pair_hook = true,
     .parameters = parameters,
     .n_parameters = SHOAL_COUNT(parameters),
 };

@@ -10,18 +10,12 @@
  */
 #define _GNU_SOURCE
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
-#include "internal.h"
+#include "testing.h"
 
 #define TWO_PI 6.283185307179586
 
@@ -63,18 +57,6 @@ static int monitor_bits(void)
         n++;
     return (1 << n) - 1;
 }
-
-static shoal_context *context_of(void **state)
-{
-    return *state;
-}
-
-#define assert_ok(context, call)                                                    \
-    do {                                                                            \
-        shoal_status got_ = (call);                                                 \
-        if (got_ != SHOAL_OK)                                                       \
-            fail_msg("%s: %s: %s", #call, shoal_status_text(got_), shoal_context_message(context)); \
-    } while (0)
 
 /* ---- compiling --------------------------------------------------------------------------------------------------- */
 
@@ -611,21 +593,6 @@ static void survivors_of_early_slices_stay_survivors(void **state)
 
 /* ---- main -------------------------------------------------------------------------------------------------------- */
 
-static int begin(void **state)
-{
-    shoal_context *context = NULL;
-    shoal_status status = shoal_context_create(&context);
-    *state = context;
-    return status == SHOAL_OK ? 0 : -1;
-}
-
-static int end(void **state)
-{
-    shoal_context *context = *state;
-    shoal_context_destroy(&context);
-    return 0;
-}
-
 int main(void)
 {
     char folder[900], cache[1000];
@@ -647,5 +614,5 @@ int main(void)
         cmocka_unit_test(outcomes_agree),
         cmocka_unit_test(survivors_of_early_slices_stay_survivors),
     };
-    return cmocka_run_group_tests(tests, begin, end);
+    return cmocka_run_group_tests(tests, setup, teardown);
 }

@@ -8,33 +8,15 @@
  * for every propagator with and without compensated sums, and compares all states and records byte by byte.
  */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
-#include "internal.h"
+#include "testing.h"
 
 #define TWO_PI 6.283185307179586
 #define SYSTEMS 83 /* a prime, not a multiple of any width, in three chunks */
 #define MOST_BODIES 12
 #define T_END (4.001 * TWO_PI)
-
-static shoal_context *context_of(void **state)
-{
-    return *state;
-}
-
-#define assert_ok(context, call)                                                    \
-    do {                                                                            \
-        shoal_status got_ = (call);                                                 \
-        if (got_ != SHOAL_OK)                                                       \
-            fail_msg("%s: %s: %s", #call, shoal_status_text(got_), shoal_context_message(context)); \
-    } while (0)
 
 /* ---- systems ----------------------------------------------------------------------------------------------------- */
 
@@ -430,24 +412,6 @@ static void everything_at_once_changes_nothing(void **state)
         other.broken = 41;
         compare(context_of(state), plain, other, ALL_FIELDS, other.broken, "all at once");
     }
-}
-
-/* ------------------------------------------------------------------------------------------------------------------ */
-
-static int setup(void **state)
-{
-    shoal_context *context = NULL;
-    if (shoal_context_create(&context) != SHOAL_OK)
-        return -1;
-    *state = context;
-    return 0;
-}
-
-static int teardown(void **state)
-{
-    shoal_context *context = *state;
-    shoal_context_destroy(&context);
-    return 0;
 }
 
 int main(void)

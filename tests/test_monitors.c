@@ -7,16 +7,10 @@
  * 1993, Icarus 106, 247; Wisdom 1980, AJ 85, 1122) says which of them meet at all.
  */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
-#include "internal.h"
+#include "testing.h"
 
 #define PI 3.14159265358979323846
 #define TWO_PI (2.0 * PI)
@@ -28,18 +22,6 @@
 #else
 #define SLOW_DOWN 1
 #endif
-
-static shoal_context *context_of(void **state)
-{
-    return *state;
-}
-
-#define assert_ok(context, call)                                                    \
-    do {                                                                            \
-        shoal_status got_ = (call);                                                 \
-        if (got_ != SHOAL_OK)                                                       \
-            fail_msg("%s: %s: %s", #call, shoal_status_text(got_), shoal_context_message(context)); \
-    } while (0)
 
 #define assert_near(value, expected, tolerance)                                     \
     do {                                                                            \
@@ -749,24 +731,6 @@ static void an_absent_body_has_no_mean_motion(void **state)
     assert_true(isnan(shoal_plan_column(plan, "mean_motion_drift", 0)));
     shoal_plan_destroy(&plan);
     shoal_ensemble_destroy(&ensemble);
-}
-
-/* ------------------------------------------------------------------------------------------------------------------ */
-
-static int setup(void **state)
-{
-    shoal_context *context = NULL;
-    if (shoal_context_create(&context) != SHOAL_OK)
-        return -1;
-    *state = context;
-    return 0;
-}
-
-static int teardown(void **state)
-{
-    shoal_context *context = *state;
-    shoal_context_destroy(&context);
-    return 0;
 }
 
 int main(void)

@@ -8,20 +8,15 @@
  */
 #include <float.h>
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include <cmocka.h>
 #include <gsl/gsl_errno.h>
 #include <gsl/gsl_fit.h>
 #include <gsl/gsl_odeiv2.h>
 
-#include "internal.h"
+#include "testing.h"
 
 #define PI 3.14159265358979323846
 #define TWO_PI (2.0 * PI)
@@ -34,18 +29,6 @@
 #else
 #define SLOW_DOWN 1
 #endif
-
-static shoal_context *context_of(void **state)
-{
-    return *state;
-}
-
-#define assert_ok(context, call)                                                    \
-    do {                                                                            \
-        shoal_status got_ = (call);                                                 \
-        if (got_ != SHOAL_OK)                                                       \
-            fail_msg("%s: %s: %s", #call, shoal_status_text(got_), shoal_context_message(context)); \
-    } while (0)
 
 #define assert_below(value, limit, ...)                                             \
     do {                                                                            \
@@ -900,27 +883,9 @@ static void methods_agree(void **state)
     }
 }
 
-/* ------------------------------------------------------------------------------------------------------------------ */
-
-static int setup(void **state)
-{
-    shoal_context *context = NULL;
-    gsl_set_error_handler_off();
-    if (shoal_context_create(&context) != SHOAL_OK)
-        return -1;
-    *state = context;
-    return 0;
-}
-
-static int teardown(void **state)
-{
-    shoal_context *context = *state;
-    shoal_context_destroy(&context);
-    return 0;
-}
-
 int main(void)
 {
+    gsl_set_error_handler_off();
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(error_falls_with_the_order),
         cmocka_unit_test(the_last_partial_step_is_as_good),

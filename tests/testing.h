@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * testing.h: what tests of plans share: a context for each program, and calls that must succeed.
+ */
+#ifndef SHOAL_TESTING_H
+#define SHOAL_TESTING_H
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "internal.h"
+
+static inline shoal_context *context_of(void **state)
+{
+    return *state;
+}
+
+#define assert_ok(context, call)                                                    \
+    do {                                                                            \
+        shoal_status got_ = (call);                                                 \
+        if (got_ != SHOAL_OK)                                                       \
+            fail_msg("%s: %s: %s", #call, shoal_status_text(got_), shoal_context_message(context)); \
+    } while (0)
+
+/* Set-up and tear-down of a group: *state is a context. */
+static inline int setup(void **state)
+{
+    shoal_context *context = NULL;
+    shoal_status status = shoal_context_create(&context);
+    *state = context;
+    return status == SHOAL_OK ? 0 : -1;
+}
+
+static inline int teardown(void **state)
+{
+    shoal_context *context = *state;
+    shoal_context_destroy(&context);
+    return 0;
+}
+
+#endif

@@ -357,7 +357,7 @@ static double seconds_now(void)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-/* The targets of all running systems for the time t, and the steps they have done. */
+/* The targets of all running systems for the time t; the engine hears of them with the next upload of the records. */
 static void set_targets(shoal_plan *plan, double t)
 {
     for (long i = 0; i < plan->n_list; i++)

@@ -52,8 +52,9 @@ SAN_FLAGS := $(if $(filter-out 0,$(SAN)),-fsanitize=address -fsanitize=undefined
 WARNINGS := -Wall -Wextra -Wshadow -Wstrict-prototypes $(if $(filter-out 0,$(WERROR)),-Werror)
 HOST_FLAGS := -std=gnu11 -O2 -g $(WARNINGS) -ffp-contract=off -fopenmp -fPIC -Icore -I. $(MODULE_CFLAGS) $(SAN_FLAGS)
 # -Wno-maybe-uninitialized: a vector whose lanes are set one by one is taken for uninitialised.
-KERNEL_FLAGS := -std=gnu11 $(if $(SAN_FLAGS),-O1 -g1,-O2) $(WARNINGS) -Wno-psabi -Wno-maybe-uninitialized \
-    -fno-math-errno -fno-trapping-math -ffp-contract=off -fPIC -Icore -I. $(SAN_FLAGS)
+KERNEL_ARITHMETIC := -std=gnu11 -fno-math-errno -fno-trapping-math -ffp-contract=off -fPIC
+KERNEL_FLAGS := $(KERNEL_ARITHMETIC) $(if $(SAN_FLAGS),-O1 -g1,-O2) $(WARNINGS) -Wno-psabi -Wno-maybe-uninitialized \
+    -Icore -I. $(SAN_FLAGS)
 LIBS := $(MODULE_LIBS) -fopenmp -ldl -lm
 DEP_FLAGS = -MMD -MP -MF $(@:.o=.d)
 
@@ -70,7 +71,7 @@ submake = $(MAKE) --no-print-directory $(if $(findstring jobserver,$(MAKEFLAGS))
 PROPAGATORS := $(shell sed -n 's/^PROPAGATOR(\([A-Za-z0-9_]*\)).*/\1/p' integrators/list.h 2>/dev/null)
 SOURCES := $(filter-out core/main.c core/kernel_cpu.c,$(wildcard core/*.c)) \
     $(wildcard integrators/*.c gravitation/*.c gravitation/*/*.c monitors/*.c)
-TEXTS := $(wildcard core/lane.h core/kernel.h core/shoal.h) \
+TEXTS := core/lane.h core/kernel.h core/shoal.h core/plug.h core/kernel_cpu.h core/kernel_cpu.c \
     $(wildcard $(foreach d,core integrators gravitation gravitation/* monitors,$d/*.kern.h $d/list.h))
 TESTS := $(wildcard tests/test_*.c)
 TEST_SUPPORT := $(filter-out $(TESTS),$(wildcard tests/*.c))
@@ -91,6 +92,12 @@ override KERNEL_ARCHS := any
 KERNEL_TEST_LANES ?=
 endif
 KERNEL_N ?= 2 3 4 5 6 7 8 9
+# Propagators with a short step, where a fixed body count pays most, have all of these; the others have a few, and any.
+KERNEL_FULL := hermite4 leapfrog mvs
+KERNEL_SOME ?= 2 3 4 5
+# The sanitizers' build, whose kernels take long, has the widths that only tests use for those alone.
+test_lanes = $(if $(or $(filter $1,$(KERNEL_FULL)),$(if $(SAN_FLAGS),,yes)),$(KERNEL_TEST_LANES))
+kernel_n = $(if $(filter $1,$(KERNEL_FULL)),$(KERNEL_N),$(filter $(KERNEL_SOME),$(KERNEL_N)))
 arch_flags_v3 := -march=x86-64-v3
 arch_flags_v4 := -march=x86-64-v4 -mprefer-vector-width=512
 arch_flags_any :=
@@ -100,8 +107,8 @@ arch_lanes_any := 1
 
 # The native width for each body count and for any; the other widths for any count only: they are there for tests.
 KERNELS := $(foreach p,$(PROPAGATORS),$(foreach a,$(KERNEL_ARCHS),\
-    $(foreach n,$(KERNEL_N) any,$a_l$(arch_lanes_$a)_n$n_$p) \
-    $(foreach l,$(filter-out $(arch_lanes_$a),$(KERNEL_TEST_LANES)),$a_l$l_nany_$p)))
+    $(foreach n,$(call kernel_n,$p) any,$a_l$(arch_lanes_$a)_n$n_$p) \
+    $(foreach l,$(filter-out $(arch_lanes_$a),$(call test_lanes,$p)),$a_l$l_nany_$p)))
 KERNEL_OBJECTS := $(KERNELS:%=$B/kernel/%.o)
 
 # ---- targets
@@ -168,15 +175,19 @@ $B/%.o: %.c $B/flags | $B/.complete
 	$(call say,CC)$(CC) $(HOST_FLAGS) $(CMOCKA_CFLAGS) $(if $(filter tests/%,$<),-Itests) \
 	    $(CPPFLAGS) $(CFLAGS) $(DEP_FLAGS) -c -o $@ $<
 
+# What kernels that are compiled at run time need to give the same bits.
+$B/core/plugin.o: CPPFLAGS += -DSHOAL_KERNEL_FLAGS='"$(KERNEL_ARITHMETIC)"' -DSHOAL_FLAGS_V3='"$(arch_flags_v3)"' \
+    -DSHOAL_FLAGS_V4='"$(arch_flags_v4)"'
+
 define kernel_rule
 $B/kernel/$1_l$2_n$3_$4.o: core/kernel_cpu.c integrators/$4.kern.h $B/kernel/flags | $B/.complete
-	$$(call say,KERNEL)$$(CC) $$(KERNEL_FLAGS) $$(arch_flags_$1) -DLANES=$2 $$(if $$(filter-out any,$3),-DN_BODIES=$3) \
+	$$(call say,KERNEL)$$(CC) $$(KERNEL_FLAGS) $(if $(filter-out $(arch_lanes_$1),$2),-O1) $$(arch_flags_$1) -DLANES=$2 $$(if $$(filter-out any,$3),-DN_BODIES=$3) \
 	    -DPROPAGATOR=$4 -DSHOAL_KERNELS=shoal_kernels_$1_l$2_n$3_$4 -DSHOAL_ARCH=$1 \
 	    $$(CPPFLAGS) $$(CFLAGS) $$(DEP_FLAGS) -c -o $$@ $$<
 endef
 $(foreach p,$(PROPAGATORS),$(foreach a,$(KERNEL_ARCHS),\
-  $(foreach n,$(KERNEL_N) any,$(eval $(call kernel_rule,$a,$(arch_lanes_$a),$n,$p)))\
-  $(foreach l,$(filter-out $(arch_lanes_$a),$(KERNEL_TEST_LANES)),$(eval $(call kernel_rule,$a,$l,any,$p)))))
+  $(foreach n,$(call kernel_n,$p) any,$(eval $(call kernel_rule,$a,$(arch_lanes_$a),$n,$p)))\
+  $(foreach l,$(filter-out $(arch_lanes_$a),$(call test_lanes,$p)),$(eval $(call kernel_rule,$a,$l,any,$p)))))
 
 $B/kernel_table.c: $B/kernel/list
 	$(Q){ echo '/* Made by the Makefile: every kernel set in this build. */'; \
@@ -213,10 +224,12 @@ $(BENCH_PROGRAMS) $(EXAMPLE_PROGRAMS): $B/%: $B/%.o $(LIB)
 deps:
 	@CC='$(CC)' PKG_CONFIG='$(PKG_CONFIG)' tools/deps install check
 
+# Tests run the kernels for this machine's instruction set; a later `make` adds the others.
+CHECK_ARCHS := $(if $(filter command line,$(origin KERNEL_ARCHS)),$(KERNEL_ARCHS),native)
 check check-gpu:
 	@CC='$(CC)' PKG_CONFIG='$(PKG_CONFIG)' tools/deps install check
-	@+$(submake) parts tests
-	@+$(if $(filter check-gpu,$@),SHOAL_TEST_GPU=1) CC='$(CC)' MAKE='$(MAKE)' tests/run $B
+	@+$(submake) parts tests KERNEL_ARCHS=$(CHECK_ARCHS)
+	@+$(if $(filter check-gpu,$@),SHOAL_TEST_GPU=1) KERNEL_ARCHS=$(CHECK_ARCHS) CC='$(CC)' MAKE='$(MAKE)' tests/run $B
 
 bench:
 	@+$(submake) parts $(BENCH_PROGRAMS)

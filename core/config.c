@@ -114,6 +114,7 @@ char *shoal_config_text(const shoal_config *config)
     if (!out)
         return NULL;
     write_members(out, config_root_setting(&config->tree), 0);
+    shoal_plugins_describe(config->context, out);
     const bool failed = ferror(out) != 0;
     if (fclose(out) != 0 || failed) {
         free(text);
@@ -211,6 +212,7 @@ void shoal_config_wants(const shoal_config *config, shoal_key_kind kind, const s
         [SHOAL_KEY_VALUE] = "a number",
         [SHOAL_KEY_TEXT] = "a string in quotes",
         [SHOAL_KEY_NUMBERS] = "an array of numbers [ ... ]",
+        [SHOAL_KEY_TEXTS] = "an array of strings [ ... ]",
         [SHOAL_KEY_GROUP] = "a group { ... }",
         [SHOAL_KEY_LIST] = "a list of groups ( { ... }, ... )",
     };
@@ -364,11 +366,11 @@ static shoal_status check_value(const shoal_config *config, const config_setting
         fits = config_setting_is_group(setting);
     else if (kind == SHOAL_KEY_LIST)
         fits = config_setting_is_list(setting);
-    else if (kind == SHOAL_KEY_NUMBERS) {
+    else if (kind == SHOAL_KEY_NUMBERS || kind == SHOAL_KEY_TEXTS) {
         fits = config_setting_is_array(setting) || config_setting_is_list(setting);
         for (int i = 0; fits && i < config_setting_length(setting); i++) {
-            shoal_status status = check_value(config, config_setting_get_elem(setting, (unsigned)i), SHOAL_KEY_VALUE,
-                                              row);
+            shoal_status status = check_value(config, config_setting_get_elem(setting, (unsigned)i),
+                                              kind == SHOAL_KEY_TEXTS ? SHOAL_KEY_TEXT : SHOAL_KEY_VALUE, row);
             if (status)
                 return status;
         }
@@ -386,14 +388,14 @@ static shoal_status check_value(const shoal_config *config, const config_setting
     return fits ? SHOAL_OK : shoal_config_fail(config, setting, NULL, NULL, "%s", wants);
 }
 
-/* The parameters of the plug that a group of the sections integrator and monitors names. */
+/* The parameters of the plug that a group of the sections integrator, monitors and forces names. */
 static shoal_status find_plug(const shoal_config *config, const config_setting_t *group, const char *section,
                               const shoal_parameter **rows, int *n_rows)
 {
-    const bool propagator = strcmp(section, "integrator") == 0;
+    const bool propagator = strcmp(section, "integrator") == 0, monitor = strcmp(section, "monitors") == 0;
     *rows = NULL;
     *n_rows = 0;
-    if (!propagator && strcmp(section, "monitors") != 0)
+    if (!propagator && !monitor && strcmp(section, "forces") != 0)
         return SHOAL_OK;
 
     const shoal_key *key = shoal_key_find(section, "name");
@@ -409,27 +411,27 @@ static shoal_status find_plug(const shoal_config *config, const config_setting_t
     const char *known[MAX_WORDS];
     int n_known;
     if (propagator) {
-        const shoal_propagator *plug = shoal_propagator_find(name);
+        const shoal_propagator *plug = shoal_propagator_find(config->context, name);
         if (plug) {
             *rows = plug->parameters;
             *n_rows = plug->n_parameters;
             return SHOAL_OK;
         }
-        n_known = shoal_propagator_names(known, MAX_WORDS);
+        n_known = shoal_propagator_names(config->context, known, MAX_WORDS);
     } else {
-        const int index = shoal_monitor_find(name);
+        const int index = monitor ? shoal_monitor_find(config->context, name) : shoal_force_find(config->context, name);
         if (index >= 0) {
-            *rows = shoal_monitors[index]->parameters;
-            *n_rows = shoal_monitors[index]->n_parameters;
+            *rows = monitor ? shoal_plugs_of(config->context)->monitors[index]->parameters : shoal_plugs_of(config->context)->forces[index]->parameters;
+            *n_rows = monitor ? shoal_plugs_of(config->context)->monitors[index]->n_parameters : shoal_plugs_of(config->context)->forces[index]->n_parameters;
             return SHOAL_OK;
         }
-        n_known = shoal_monitor_names(known, MAX_WORDS);
+        n_known = monitor ? shoal_monitor_names(config->context, known, MAX_WORDS) : shoal_force_names(config->context, known, MAX_WORDS);
     }
     char list[SHOAL_MESSAGE_SIZE] = "";
     for (int i = 0, used = 0; i < n_known && used < (int)sizeof list; i++)
         used += snprintf(list + used, sizeof list - (size_t)used, "%s%s", i ? ", " : "", known[i]);
     return shoal_config_fail(config, setting ? setting : group, NULL, shoal_nearest(name, known, n_known),
-                             "%s: one of %.700s", propagator ? "a propagator" : "a monitor", list);
+                             "%s: one of %.700s", propagator ? "a propagator" : monitor ? "a monitor" : "a force", list);
 }
 
 static shoal_status unknown_key(const shoal_config *config, const config_setting_t *setting, const char *section,
@@ -784,6 +786,30 @@ done:
 
 /* ---- open and close ---------------------------------------------------------------------------------------------- */
 
+/* Load the plugins that the config names: their plugs are known from here on. */
+static shoal_status load_plugins(const shoal_config *config, const char *folder)
+{
+    const config_setting_t *plugins = shoal_config_lookup(config, "plugins");
+    if (!plugins)
+        return SHOAL_OK;
+    shoal_status status = check_value(config, plugins, SHOAL_KEY_TEXTS, &shoal_key_find("", "plugins")->row);
+    if (!status && !(config->context && config->context->plugins_allowed))
+        return shoal_config_fail(config, plugins, NULL, NULL, "leave to compile and run this code: shoal run --allow-plugins");
+    for (int i = 0; !status && i < config_setting_length(plugins); i++) {
+        const config_setting_t *plugin = config_setting_get_elem(plugins, (unsigned)i);
+        const char *name = config_setting_get_string(plugin);
+        char path[4096];
+        snprintf(path, sizeof path, "%s%s%s", *name == '/' ? "" : folder, *name == '/' ? "" : "/", name);
+        status = shoal_plugin_load(config->context, path);
+        if (status) {
+            char why[SHOAL_MESSAGE_SIZE];
+            snprintf(why, sizeof why, "%s", shoal_context_message(config->context));
+            shoal_config_fail(config, plugin, NULL, NULL, "a plugin that can be loaded: %s", why);
+        }
+    }
+    return status;
+}
+
 shoal_status shoal_config_open(shoal_context *context, const char *path, int n_overrides, const char *const *overrides,
                                shoal_config *config)
 {
@@ -815,7 +841,7 @@ shoal_status shoal_config_open(shoal_context *context, const char *path, int n_o
     for (int i = 0; i < n_overrides; i++)
         if ((status = apply_override(config, overrides[i])))
             goto fail;
-    if ((status = read_units(config)) || (status = check_group(config, config_root_setting(&config->tree), "")))
+    if ((status = load_plugins(config, folder)) || (status = read_units(config)) || (status = check_group(config, config_root_setting(&config->tree), "")))
         goto fail;
     free(copy);
     return SHOAL_OK;

@@ -18,6 +18,7 @@ typedef enum shoal_key_kind {
     SHOAL_KEY_VALUE,   /* a scalar; row.type says which */
     SHOAL_KEY_TEXT,    /* a string */
     SHOAL_KEY_NUMBERS, /* an array or a list of numbers */
+    SHOAL_KEY_TEXTS,   /* an array or a list of strings */
     SHOAL_KEY_GROUP,   /* { ... }: its keys are the rows of section "section.name" */
     SHOAL_KEY_LIST     /* ( { ... }, ... ): likewise */
 } shoal_key_kind;

@@ -40,10 +40,16 @@ shoal_status shoal_context_create(shoal_context **context)
 
 void shoal_context_destroy(shoal_context **context)
 {
-    if (!context)
+    if (!context || !*context)
         return;
+    shoal_plugins_release(*context);
     free(*context);
     *context = NULL;
+}
+
+void shoal_context_allow_plugins(shoal_context *context, int allow)
+{
+    context->plugins_allowed = allow != 0;
 }
 
 const char *shoal_context_message(const shoal_context *context)

@@ -45,7 +45,8 @@ static const char *wanted_arch(void)
     return wanted && arch_runs(wanted) ? wanted : cpu_arch();
 }
 
-/* The kernels for a choice: a fixed body count beats any, the widest lanes beat narrower ones. */
+/* The kernels for a choice: a fixed body count beats any, the widest lanes beat narrower ones. Those for any number of bodies alone
+ * move tangent vectors. */
 static const shoal_cpu_kernels *find_kernels(const shoal_kernel_choice *choice)
 {
     const shoal_cpu_kernels *best = NULL;
@@ -53,7 +54,8 @@ static const shoal_cpu_kernels *find_kernels(const shoal_kernel_choice *choice)
     for (int i = 0; shoal_cpu_kernel_table[i]; i++) {
         const shoal_cpu_kernels *c = shoal_cpu_kernel_table[i];
         bool fits = strcmp(c->arch, arch) == 0 && strcmp(c->propagator, choice->propagator->name) == 0 &&
-                    (c->n_bodies == 0 || (c->n_bodies == choice->n_bodies && choice->form == SHOAL_FORM_PAIRS)) &&
+                    (c->n_bodies == 0 || (c->n_bodies == choice->n_bodies && choice->form == SHOAL_FORM_PAIRS &&
+                                          !choice->variational)) &&
                     (choice->lanes == 0 || c->lanes == choice->lanes);
         if (fits && (!best || c->lanes > best->lanes || (c->lanes == best->lanes && c->n_bodies > best->n_bodies)))
             best = c;
@@ -80,7 +82,14 @@ static shoal_status cpu_create(shoal_context *context, const shoal_kernel_choice
     shoal_kernel_choice wanted = *choice;
     if (wanted.lanes == 0)
         wanted.lanes = native_lanes();
-    const shoal_cpu_kernels *kernels = find_kernels(&wanted);
+    const shoal_cpu_kernels *kernels = NULL;
+    if (choice->plugins) {
+        shoal_status status = shoal_plugin_kernels(context, choice, wanted_arch(), wanted.lanes, &kernels);
+        if (status)
+            return status;
+    } else {
+        kernels = find_kernels(&wanted);
+    }
     if (!kernels)
         return shoal_fail(context, SHOAL_E_UNSUPPORTED, "no CPU kernels of %s with %d lanes for %s in this build",
                           choice->propagator->name, wanted.lanes, wanted_arch());

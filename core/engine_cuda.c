@@ -187,7 +187,7 @@ static void arrays_describe(shoal_engine *engine, const shoal_kernel_choice *cho
     } shape[N_ARRAYS] = {
         {"bodies", args->bodies, n * SHOAL_QUANTITIES},
         {"systems", args->systems, SHOAL_SYS_FIELDS},
-        {"native", args->native, n * (size_t)choice->propagator->n_slots},
+        {"native", args->native, shoal_native_slots(choice->propagator, args->n_moved)},
         {"watch", args->watch, (size_t)args->n_watch},
         {"snapshot", args->snapshot, n * 6},
     };

@@ -9,7 +9,7 @@
  *
  *     E = sum_i m_i v_i^2 / 2 - sum_{i<j} m_i m_j / |x_i - x_j|,   L = sum_i m_i x_i x v_i
  *
- * Sums are taken in long double: energy errors of 1e-15 are measured with them.
+ * Sums are taken in long double: energy errors of 1e-15 are measured with them. Extra forces add theirs to E.
  *
  * The kernels step all lanes of a chunk and all body slots of a system, so the lanes beyond n_systems, the systems
  * whose bodies were never set and the slots beyond n_live all hold something finite that no step length blows up:
@@ -47,13 +47,14 @@ static int n_live_of(const shoal_ensemble *ensemble, long system)
 }
 
 /* Fill the slots first..n_bodies-1: no mass, circles about the total mass, outside of everything and apart from each
- * other. */
+ * other; so wide that they weigh nothing in an adaptive step, whatever the orbits of the others. */
 static void write_absent(shoal_ensemble *ensemble, long system, int first, double mass, double size)
 {
     for (int body = first; body < ensemble->n_bodies; body++) {
-        double distance = size * (2 + body - first), angle = body - first; /* radians: spread round the circle */
+        double distance = 500 * size * (2 + body - first), angle = body - first; /* radians: spread round the circle */
         double speed = sqrt(mass / distance);
-        shoal_body absent = {.x = distance * cos(angle), .y = distance * sin(angle),
+        shoal_body absent = {.m = -0.0, /* tells the kernels that nobody is there */
+                             .x = distance * cos(angle), .y = distance * sin(angle),
                              .vx = -speed * sin(angle),  .vy = speed * cos(angle)};
         write_body(ensemble, system, body, &absent);
     }
@@ -75,8 +76,8 @@ static void write_idle(shoal_ensemble *ensemble, long system)
 static void write_start(shoal_ensemble *ensemble, long system, enum shoal_outcome outcome)
 {
     *shoal_ensemble_field(ensemble, SHOAL_SYS_STEP, system) = 0.0;
-    *shoal_ensemble_field(ensemble, SHOAL_SYS_TARGET, system) = 0.0;
-    *shoal_ensemble_field(ensemble, SHOAL_SYS_N_END, system) = 0.0;
+    for (int field = SHOAL_SYS_ATTEMPT; field <= SHOAL_SYS_END; field++)
+        *shoal_ensemble_field(ensemble, field, system) = 0.0;
     *shoal_ensemble_field(ensemble, SHOAL_SYS_OUTCOME, system) = outcome;
     *shoal_ensemble_field(ensemble, SHOAL_SYS_T_STOP, system) = NAN;
     *shoal_ensemble_field(ensemble, SHOAL_SYS_BODY_A, system) = -1.0;
@@ -249,7 +250,7 @@ shoal_status shoal_ensemble_set_bodies(shoal_ensemble *ensemble, long system, in
     *shoal_ensemble_field(ensemble, SHOAL_SYS_N_LIVE, system) = n_live;
     ensemble->time[system] = *shoal_ensemble_field(ensemble, SHOAL_SYS_T_START, system);
     ensemble->energy_start[system] = shoal_ensemble_energy(ensemble, system);
-    if (!isfinite(ensemble->energy_start[system])) {
+    if (isinf(ensemble->energy_start[system])) {
         double energy = ensemble->energy_start[system];
         invalidate(ensemble, system);
         return shoal_fail(context, SHOAL_E_INPUT, "system %ld: its energy, %g, is not a finite number", system, energy);
@@ -305,26 +306,48 @@ void shoal_ensemble_get_system(const shoal_ensemble *ensemble, long system, shoa
 
 /* ---- integrals of motion ----------------------------------------------------------------------------------------- */
 
+double shoal_bodies_energy(const shoal_ensemble *ensemble, int n, const shoal_body *bodies)
+{
+    long double sum = 0.0L;
+    for (const shoal_body *a = bodies; a < bodies + n; a++) {
+        if (a->m == 0.0)
+            continue; /* a test body, wherever it is, has no energy */
+        long double vx = a->vx, vy = a->vy, vz = a->vz, row = 0.0L;
+        for (const shoal_body *b = a + 1; b < bodies + n; b++) {
+            if (b->m == 0.0)
+                continue;
+            long double dx = (long double)b->x - a->x, dy = (long double)b->y - a->y, dz = (long double)b->z - a->z;
+            row += b->m / sqrtl(dx * dx + dy * dy + dz * dz);
+        }
+        sum += a->m * (0.5L * (vx * vx + vy * vy + vz * vz) - row);
+    }
+    for (int f = 0; f < ensemble->n_forces; f++)
+        sum += ensemble->force[f]->energy ? ensemble->force[f]->energy(ensemble->force_parameter[f], n, bodies) : NAN;
+    return (double)sum;
+}
+
+bool shoal_ensemble_dominated(const shoal_ensemble *ensemble)
+{
+    for (long system = 0; system < ensemble->n_systems; system++) {
+        if (*shoal_ensemble_field(ensemble, SHOAL_SYS_OUTCOME, system) == SHOAL_INVALID)
+            continue;
+        const double central = *shoal_ensemble_body(ensemble, 0, SHOAL_M, system);
+        for (int body = 1; body < ensemble->n_bodies; body++)
+            if (!(*shoal_ensemble_body(ensemble, body, SHOAL_M, system) < central))
+                return false;
+    }
+    return true;
+}
+
 double shoal_ensemble_energy(const shoal_ensemble *ensemble, long system)
 {
-    int n_live = n_live_of(ensemble, system);
-    long double kinetic = 0.0L, potential = 0.0L;
-    for (int i = 0; i < n_live; i++) {
-        shoal_body a = read_body(ensemble, system, i);
-        if (a.m == 0.0)
-            continue; /* a test body, wherever it is, has no energy */
-        long double vx = a.vx, vy = a.vy, vz = a.vz, row = 0.0L;
-        kinetic += 0.5L * a.m * (vx * vx + vy * vy + vz * vz);
-        for (int j = i + 1; j < n_live; j++) {
-            shoal_body b = read_body(ensemble, system, j);
-            if (b.m == 0.0)
-                continue;
-            long double dx = (long double)b.x - a.x, dy = (long double)b.y - a.y, dz = (long double)b.z - a.z;
-            row += b.m / sqrtl(dx * dx + dy * dy + dz * dz);
-        }
-        potential -= a.m * row;
-    }
-    return (double)(kinetic + potential);
+    const int n_live = n_live_of(ensemble, system);
+    shoal_body *bodies = malloc((size_t)n_live * sizeof *bodies);
+    for (int i = 0; bodies && i < n_live; i++)
+        bodies[i] = read_body(ensemble, system, i);
+    const double energy = bodies ? shoal_bodies_energy(ensemble, n_live, bodies) : NAN;
+    free(bodies);
+    return energy;
 }
 
 void shoal_ensemble_angular_momentum(const shoal_ensemble *ensemble, long system, double L[3])

@@ -66,9 +66,9 @@ static void print_head(const char *kind, const char *name, const char *doc, cons
 static void explain_propagator(const shoal_config *config, const shoal_propagator *plug, FILE *out)
 {
     print_head("propagator", plug->name, plug->doc, plug->reference, out);
-    if (*plug->aliases)
+    if (plug->aliases && *plug->aliases)
         fprintf(out, "also known as: %s\n", plug->aliases);
-    fprintf(out, "order: %d\n", plug->order);
+    fprintf(out, "order: %d%s\n", plug->order, plug->adaptive ? ", adaptive steps" : "");
     print_rows(config, plug->parameters, plug->n_parameters, out);
 }
 
@@ -96,6 +96,8 @@ static void explain_section(const shoal_config *config, const char *section, FIL
         fputs("  and the parameters of the propagator\n", out);
     if (strcmp(section, "monitors") == 0)
         fputs("  and the parameters of the monitor\n", out);
+    if (strcmp(section, "forces") == 0)
+        fputs("  and the parameters of the force\n", out);
     if (strcmp(section, "sample.parameters") == 0) {
         fputs("distributions:\n", out);
 #define X(name, needs, doc) fprintf(out, "  %-16s %s%s%s\n", #name, doc, *needs ? "; takes " : "", needs);
@@ -121,17 +123,18 @@ static void explain_key(const shoal_config *config, const shoal_key *key, FILE *
     }
 }
 
-void shoal_help_list(FILE *out)
+void shoal_help_list(const shoal_context *context, FILE *out)
 {
+    const shoal_plugs *plugs = shoal_plugs_of(context);
     fputs("propagators\n", out);
-    for (int i = 0; shoal_propagators[i]; i++)
-        fprintf(out, "  %-20s %s\n", shoal_propagators[i]->name, shoal_propagators[i]->doc);
-    fputs("gravitation\n", out);
-    for (int i = 0; shoal_gravitations[i]; i++)
-        fprintf(out, "  %-20s %s\n", shoal_gravitations[i]->name, shoal_gravitations[i]->doc);
+    for (int i = 0; plugs->propagators[i]; i++)
+        fprintf(out, "  %-20s %s\n", plugs->propagators[i]->name, plugs->propagators[i]->doc);
+    fprintf(out, "forces\n  %-20s %s\n", shoal_newton.name, shoal_newton.doc);
+    for (int i = 0; plugs->forces[i]; i++)
+        fprintf(out, "  %-20s %s\n", plugs->forces[i]->name, plugs->forces[i]->doc);
     fputs("monitors\n", out);
-    for (int i = 0; shoal_monitors[i]; i++)
-        fprintf(out, "  %-20s %s\n", shoal_monitors[i]->name, shoal_monitors[i]->doc);
+    for (int i = 0; plugs->monitors[i]; i++)
+        fprintf(out, "  %-20s %s\n", plugs->monitors[i]->name, plugs->monitors[i]->doc);
 }
 
 shoal_status shoal_help_explain(shoal_context *context, const char *name, FILE *out)
@@ -141,29 +144,27 @@ shoal_status shoal_help_explain(shoal_context *context, const char *name, FILE *
     if (status)
         return status;
 
-    const shoal_propagator *propagator = shoal_propagator_find(name);
-    const int monitor = shoal_monitor_find(name);
+    const shoal_propagator *propagator = shoal_propagator_find(context, name);
+    const int monitor = shoal_monitor_find(context, name);
     if (propagator) {
         explain_propagator(&config, propagator, out);
         return SHOAL_OK;
     }
     if (monitor >= 0) {
-        explain_monitor(&config, shoal_monitors[monitor], out);
+        explain_monitor(&config, shoal_plugs_of(context)->monitors[monitor], out);
+        return SHOAL_OK;
+    }
+    const int force = shoal_force_find(context, name);
+    if (force >= 0 || strcmp(name, shoal_newton.name) == 0) {
+        const shoal_force *plug = force >= 0 ? shoal_plugs_of(context)->forces[force] : &shoal_newton;
+        print_head("force", plug->name, plug->doc, plug->reference, out);
+        print_rows(&config, plug->parameters, plug->n_parameters, out);
         return SHOAL_OK;
     }
     const char *known[MAX_NAMES];
-    int n_known = shoal_propagator_names(known, MAX_NAMES);
-    n_known += shoal_monitor_names(known + n_known, MAX_NAMES - n_known);
-    for (int i = 0; shoal_gravitations[i]; i++) {
-        const shoal_gravitation *plug = shoal_gravitations[i];
-        if (strcmp(plug->name, name) == 0) {
-            print_head("gravitation term", plug->name, plug->doc, plug->reference, out);
-            print_rows(&config, plug->parameters, plug->n_parameters, out);
-            return SHOAL_OK;
-        }
-        if (n_known < MAX_NAMES)
-            known[n_known++] = plug->name;
-    }
+    int n_known = shoal_propagator_names(context, known, MAX_NAMES);
+    n_known += shoal_monitor_names(context, known + n_known, MAX_NAMES - n_known);
+    n_known += shoal_force_names(context, known + n_known, MAX_NAMES - n_known);
     char full[MAX_NAMES][64];
     for (int i = 0; i < shoal_n_keys && n_known < MAX_NAMES; i++) {
         known[n_known++] = full_name(&shoal_keys[i], full[i]);

@@ -12,15 +12,18 @@
 #include <stdio.h>
 
 #include "kernel.h"
-
-#define SHOAL_COUNT(array) ((int)(sizeof(array) / sizeof((array)[0])))
+#include "plug.h"
 
 /* ---- context.c ---------------------------------------------------------------------------------------------------- */
 
 #define SHOAL_MESSAGE_SIZE 1024
 
+typedef struct shoal_plugs shoal_plugs;
+
 struct shoal_context {
     char message[SHOAL_MESSAGE_SIZE];
+    bool plugins_allowed; /* those that a config names */
+    shoal_plugs *plugs;   /* NULL as long as there are no plugins */
 };
 
 /* Store a one-line message and return the status, so that a function can end in `return shoal_fail(...)`. A NULL context is
@@ -60,88 +63,53 @@ int shoal_units_names(const char *dimension, const char *const **names);
 /* Factor of a quantity of the given dimension: "length", "mass", "time", "velocity", "frequency" (1/time), "angle" or "" (1). */
 double shoal_units_factor(const shoal_units *units, const char *dimension);
 
-/* ---- plug.c: propagators, gravitation terms, monitors --------------------------------------------------------------- */
+/* ---- plug.c: the propagators, forces and monitors that there are ------------------------------------------------------ */
 
-typedef enum shoal_parameter_type {
-    SHOAL_REAL,
-    SHOAL_INTEGER,
-    SHOAL_BOOLEAN,
-    SHOAL_CHOICE, /* one of `choices`; the value is its index */
-    SHOAL_BODY    /* a body's name or index; the value is its index, -1 = the last body */
-} shoal_parameter_type;
+enum { SHOAL_MAX_PROPAGATORS = 62, SHOAL_MAX_FORCE_KINDS = 31, SHOAL_MAX_PLUGINS = 16 };
 
-/* One parameter of a plug: drives the config reader, the help, the metadata and the checkpoint. */
-typedef struct shoal_parameter {
-    const char *name;
-    shoal_parameter_type type;
-    const char *dimension;      /* of shoal_units_factor; "" = a pure number */
-    double initial, least, most; /* default and inclusive bounds, in inner units; initial = NaN: must be given */
-    const char *choices;        /* SHOAL_CHOICE: "hill|mutual_hill|absolute" */
-    const char *doc;            /* one line */
-} shoal_parameter;
+typedef struct shoal_plugin shoal_plugin;
 
-/* A column that a monitor computes for each system: value = watch slot `slot` after the run, passed through `finish`. */
-typedef struct shoal_monitor_column {
-    const char *name;
-    const char *dimension;
-    const char *doc;
-    /* From the monitor's slots of one system to the column's value in inner units; NaN = empty. */
-    double (*finish)(const double *slots, const double *parameters);
-} shoal_monitor_column;
+/* What a context knows: those of this build, in the order of the lists, then those of its plugins. NULL-terminated; the index of a
+ * monitor or a force is its bit in shoal_kernel_args. */
+struct shoal_plugs {
+    const shoal_propagator *propagators[SHOAL_MAX_PROPAGATORS + 1];
+    const shoal_monitor *monitors[SHOAL_MAX_MONITORS + 1];
+    const shoal_force *forces[SHOAL_MAX_FORCE_KINDS + 1];
+    shoal_plugin *plugins[SHOAL_MAX_PLUGINS + 1];
+    struct shoal_text *text; /* that they add to shoal_texts; {0, 0} after the last */
+};
 
-/* The parameter `compensated` of every propagator, in its table. Off by default: on one core it was measured to cost 11 % (hermite4), 13 to
- * 24 % (mvs) and 84 % (leapfrog), see docs/performance.md. */
-#define SHOAL_COMPENSATED_PARAMETER                                                      \
-    {                                                                                    \
-        "compensated", SHOAL_BOOLEAN, "", 0, 0, 1, NULL,                                 \
-            "carry the rounding errors of positions and velocities (Kahan)"              \
-    }
+extern const shoal_force shoal_newton; /* always there */
 
-typedef struct shoal_propagator {
-    const char *name;
-    const char *aliases;   /* "wh,wisdom_holman" or "" */
-    const char *doc;       /* one line */
-    const char *reference;
-    int order;             /* of convergence in dt */
-    const char *const *slots; /* names of the native state of one body */
-    int n_slots;
-    const shoal_parameter *parameters;
-    int n_parameters;
-    /* NULL if the propagator applies to this ensemble, else a sentence that says why not. */
-    const char *(*refuses)(const shoal_ensemble *ensemble);
-} shoal_propagator;
+/* The length of a NULL-terminated list. */
+static inline int shoal_count(const void *const *list)
+{
+    int n = 0;
+    while (list[n])
+        n++;
+    return n;
+}
 
-typedef struct shoal_monitor {
-    const char *name;
-    const char *doc;
-    const char *reference;
-    int n_slots;           /* slots a system that it carries */
-    const double *initial; /* [n_slots] their first values */
-    const shoal_parameter *parameters;
-    int n_parameters;
-    const shoal_monitor_column *columns;
-    int n_columns;
-} shoal_monitor;
+/* Those of a context, of this build alone for NULL. */
+const shoal_plugs *shoal_plugs_of(const shoal_context *context);
 
-typedef struct shoal_gravitation {
-    const char *name;
-    const char *doc;
-    const char *reference;
-    const shoal_parameter *parameters;
-    int n_parameters;
-} shoal_gravitation;
-
-extern const shoal_propagator *const shoal_propagators[]; /* NULL-terminated, in the order of integrators/list.h */
-extern const shoal_monitor *const shoal_monitors[];       /* in the order of monitors/list.h: the index is the bit */
-extern const shoal_gravitation *const shoal_gravitations[];
+/* Native slots of a system of n bodies. */
+static inline size_t shoal_native_slots(const shoal_propagator *propagator, int n)
+{
+    return (size_t)(propagator->n_slots * n + propagator->n_own);
+}
 
 /* By name or alias; NULL if there is none. */
-const shoal_propagator *shoal_propagator_find(const char *name);
+const shoal_propagator *shoal_propagator_find(const shoal_context *context, const char *name);
+/* The parameter that an alias sets, and its value; -1 if the name sets none. */
+int shoal_propagator_preset(const shoal_propagator *propagator, const char *name, double *value);
 /* The index, -1 if there is none. */
-int shoal_monitor_find(const char *name);
+int shoal_monitor_find(const shoal_context *context, const char *name);
+int shoal_force_find(const shoal_context *context, const char *name);
 /* All names of a list for messages: fills up to limit, returns how many. */
-int shoal_propagator_names(const char **names, int limit);
-int shoal_monitor_names(const char **names, int limit);
+int shoal_propagator_names(const shoal_context *context, const char **names, int limit);
+int shoal_monitor_names(const shoal_context *context, const char **names, int limit);
+int shoal_force_names(const shoal_context *context, const char **names, int limit);
 /* Index of a word in "a|b|c", -1 if it is not there. */
 int shoal_choice_index(const char *choices, const char *word);
 
@@ -158,6 +126,10 @@ struct shoal_ensemble {
     double *time;        /* [n_systems] of the bodies held now */
     double *energy_start; /* [n_systems] */
     double (*centre)[6]; /* [n_systems] barycentre at t_start */
+    /* extra forces that count in its energies: those of the last plan */
+    const shoal_force *force[SHOAL_MAX_FORCES];
+    double force_parameter[SHOAL_MAX_FORCES][SHOAL_MAX_PARAMETERS];
+    int n_forces;
 };
 
 static inline double *shoal_ensemble_field(const shoal_ensemble *ensemble, int field, long system)
@@ -169,6 +141,12 @@ static inline double *shoal_ensemble_body(const shoal_ensemble *ensemble, int bo
 {
     return &ensemble->bodies[SHOAL_AT(system, body * SHOAL_QUANTITIES + quantity, ensemble->n_bodies * SHOAL_QUANTITIES)];
 }
+
+/* Energy of n bodies seen from their barycentre, each pair counted once, with that of the ensemble's extra forces (NaN: it has none). */
+double shoal_bodies_energy(const shoal_ensemble *ensemble, int n, const shoal_body *bodies);
+
+/* Body 0 is heavier than any other, in all systems that are not `invalid`. */
+bool shoal_ensemble_dominated(const shoal_ensemble *ensemble);
 
 enum { SHOAL_PAGE = 4096, SHOAL_PAGE_LOCKED = 1 << 20 };
 
@@ -191,12 +169,22 @@ extern const shoal_text shoal_texts[]; /* ends in {0, 0} */
 typedef struct shoal_kernel_choice {
     const shoal_propagator *propagator;
     int n_bodies;
+    int variational; /* 1: as many tangent vectors are moved with them */
     int monitors;    /* bits */
+    int forces;      /* bits */
+    bool plugins;    /* a plugin's text is needed */
+    const double *chosen; /* [propagator->n_parameters] the propagator's parameters, NULL = their defaults */
     int form;        /* SHOAL_FORM_* */
+    int n_massive;
     int compensated;
     int threads;     /* CPU */
     int lanes;       /* CPU, 0 = the machine's */
 } shoal_kernel_choice;
+
+static inline int shoal_choice_moved(const shoal_kernel_choice *choice)
+{
+    return choice->n_bodies << choice->variational;
+}
 
 typedef enum shoal_kernel_entry { SHOAL_PREPARE, SHOAL_INTEGRATE, SHOAL_SNAPSHOT, SHOAL_BARE } shoal_kernel_entry;
 
@@ -235,6 +223,38 @@ extern const shoal_engine_type shoal_engine_cpu, shoal_engine_cuda;
 /* One line about an engine's devices for `shoal info`: CPU flags and cores, GPU names and memory, kernel cache. */
 void shoal_engine_cpu_info(FILE *out);
 void shoal_engine_cuda_info(FILE *out);
+
+/* ---- cache.c ------------------------------------------------------------------------------------------------------ */
+
+/* Two independent 64-bit hashes side by side: FNV-1a, and a multiply-rotate one. */
+typedef struct shoal_hash {
+    uint64_t a, b;
+} shoal_hash;
+
+shoal_hash shoal_hash_start(void);
+void shoal_hash_bytes(shoal_hash *hash, const void *data, size_t size);
+/* A string and its length, so that neighbours cannot run into each other. */
+void shoal_hash_string(shoal_hash *hash, const char *text);
+
+/* The folder of compiled kernels; false if there is none that only this user can write to. make: make it if need be. */
+bool shoal_cache_folder(char *path, size_t size, bool make);
+/* Write all of it to an open file, whatever interrupts. */
+bool shoal_write_all(int file, const void *data, size_t size);
+
+/* ---- plugin.c: plugs of the user's, compiled and loaded at run time --------------------------------------------------- */
+
+/* Bits of the monitors and forces that are plugins' (kind 'm', 'f'); whether a propagator is one. */
+int shoal_plugin_bits(const shoal_context *context, char kind);
+bool shoal_plugin_is(const shoal_context *context, const shoal_propagator *propagator);
+/* Text i for a compiler of kernels, in the order shoal_texts, then the plugins' own: {0, 0} after the last. */
+shoal_text shoal_plugin_text(const shoal_context *context, int i);
+void shoal_plugins_release(shoal_context *context);
+/* A comment line a plugin, with a hash of its text: a run must not go on with another plugin of the same name. */
+void shoal_plugins_describe(const shoal_context *context, FILE *out);
+struct shoal_cpu_kernels;
+/* CPU kernels with the plugins in them; they stay as long as the context. */
+shoal_status shoal_plugin_kernels(shoal_context *context, const shoal_kernel_choice *choice, const char *arch, int lanes,
+                                  const struct shoal_cpu_kernels **kernels);
 
 /* ---- jit.c: kernels for a GPU architecture, by NVRTC; needs no GPU ----------------------------------------------------- */
 
@@ -280,9 +300,6 @@ void shoal_cubin_release(shoal_cubin *cubin);
 /* The name of a kernel in the compiled module. */
 const char *shoal_kernel_entry_name(shoal_kernel_entry entry);
 
-/* The folder of compiled kernels; false if there is none that only this user can write to. make: make it if need be. */
-bool shoal_jit_cache_folder(char *path, size_t size, bool make);
-
 /* The compiler and the cache for `shoal info`, a line each. */
 void shoal_jit_info(FILE *out);
 
@@ -303,11 +320,15 @@ struct shoal_plan {
     double target_time;       /* what the targets in args.systems are for, NaN = nothing */
     double system_steps;      /* done so far */
     bool watch_fresh;         /* args.watch is what the engine has */
-    char line[512];
+    char line[768];
 };
 
 /* The shortest period among a system's initial Jacobi orbits, +inf if none is bound. bodies, orbits: room for [n_bodies]. */
 double shoal_shortest_period(const shoal_ensemble *ensemble, long system, shoal_body *bodies, shoal_orbit *orbits);
+
+/* The time of a system's last step, and its progress on the way to SHOAL_SYS_END: whole steps, or time if steps are adaptive. */
+double shoal_plan_time(const shoal_plan *plan, long system);
+double shoal_plan_progress(const shoal_plan *plan, long system);
 
 /* Advance every running system by up to the next slice, but not past the step before time t (see shoal_plan_targets).
  * Updates the ensemble's records and the list. *n_moved = systems that made at least a step. */
@@ -443,10 +464,11 @@ const char *shoal_plot_missing(void);
 
 /* ---- study.c: a checked config, its systems ------------------------------------------------------------------------------ */
 
-typedef struct shoal_study_monitor {
-    int index; /* in shoal_monitors */
+/* A monitor or a force of the config. */
+typedef struct shoal_study_plug {
+    int index; /* in shoal_monitors, shoal_forces */
     double parameter[SHOAL_MAX_PARAMETERS]; /* inner units */
-} shoal_study_monitor;
+} shoal_study_plug;
 
 struct shoal_study {
     shoal_context *context;
@@ -457,12 +479,16 @@ struct shoal_study {
     /* integrator */
     const shoal_propagator *propagator;
     double parameter[SHOAL_MAX_PARAMETERS]; /* inner units */
-    double dt, steps_per_orbit;             /* one of them > 0 */
+    double dt, steps_per_orbit;             /* one of them > 0; both 0: an adaptive propagator finds its first step */
+    double dt_min, dt_max, max_steps;
     /* gravitation */
     int form;                /* -1 = auto */
     /* monitors, in the order of the list */
-    shoal_study_monitor monitors[SHOAL_MAX_MONITORS];
+    shoal_study_plug monitors[SHOAL_MAX_MONITORS];
     int n_monitors;
+    /* extra forces, in the order of the config */
+    shoal_study_plug forces[SHOAL_MAX_FORCES];
+    int n_forces;
     /* run */
     double t_start, t_end;   /* inner units */
     char engine[16], work_model[16];
@@ -487,7 +513,7 @@ struct shoal_study {
 /* ---- help.c, bench.c: what `shoal list`, `shoal explain NAME` and `shoal bench` print ------------------------------------ */
 
 /* Every plug, a line each. */
-void shoal_help_list(FILE *out);
+void shoal_help_list(const shoal_context *context, FILE *out);
 /* All about a plug or a config key; refused, with the nearest known name, if there is none of that name. */
 shoal_status shoal_help_explain(shoal_context *context, const char *name, FILE *out);
 

@@ -140,35 +140,7 @@ const char *shoal_jit_missing(void)
     return nvrtc_open(0, &nvrtc) ? NULL : "no NVRTC library (libnvrtc.so) found; install the CUDA toolkit's nvrtc";
 }
 
-/* ---- hash and cache ---------------------------------------------------------------------------------------------- */
-
-/* Two independent 64-bit hashes side by side: FNV-1a, and a multiply-rotate one. */
-struct hash {
-    uint64_t a, b;
-};
-
-static void hash_bytes(struct hash *hash, const void *data, size_t size)
-{
-    const unsigned char *byte = data;
-    for (size_t i = 0; i < size; i++) {
-        hash->a = (hash->a ^ byte[i]) * UINT64_C(0x100000001b3);
-        uint64_t b = (hash->b + byte[i] + 1) * UINT64_C(0x9e3779b97f4a7c15);
-        hash->b = (b << 29 | b >> 35) ^ (b >> 17);
-    }
-}
-
-/* A string and its length, so that neighbours cannot run into each other. */
-static void hash_string(struct hash *hash, const char *text)
-{
-    uint64_t length = strlen(text);
-    hash_bytes(hash, &length, sizeof length);
-    hash_bytes(hash, text, length);
-}
-
-static struct hash hash_start(void)
-{
-    return (struct hash){UINT64_C(0xcbf29ce484222325), UINT64_C(0x2545f4914f6cdd1d)};
-}
+/* ---- cache ---------------------------------------------------------------------------------------------- */
 
 #define CACHE_MAGIC "shoal kernel 1\n" /* of the layout below */
 
@@ -181,57 +153,15 @@ struct cache_head {
     char log[sizeof((shoal_cubin *)0)->log];
 };
 
-static struct hash cache_sum(const struct cache_head *head, const void *image)
+static shoal_hash cache_sum(const struct cache_head *head, const void *image)
 {
-    struct hash sum = hash_start();
-    hash_bytes(&sum, &head->key_a, sizeof head->key_a);
-    hash_bytes(&sum, &head->key_b, sizeof head->key_b);
-    hash_bytes(&sum, head->usage, sizeof head->usage);
-    hash_bytes(&sum, head->log, sizeof head->log);
-    hash_bytes(&sum, image, head->size);
+    shoal_hash sum = shoal_hash_start();
+    shoal_hash_bytes(&sum, &head->key_a, sizeof head->key_a);
+    shoal_hash_bytes(&sum, &head->key_b, sizeof head->key_b);
+    shoal_hash_bytes(&sum, head->usage, sizeof head->usage);
+    shoal_hash_bytes(&sum, head->log, sizeof head->log);
+    shoal_hash_bytes(&sum, image, head->size);
     return sum;
-}
-
-/* A folder of the user's that nobody else can write to. */
-static bool folder_is_private(const char *path)
-{
-    struct stat status;
-    return stat(path, &status) == 0 && S_ISDIR(status.st_mode) && status.st_uid == geteuid() && !(status.st_mode & 022);
-}
-
-bool shoal_jit_cache_folder(char *path, size_t size, bool make)
-{
-    const char *cache = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
-    char parent[512];
-    int length;
-    if (cache && *cache == '/')
-        length = snprintf(parent, sizeof parent, "%s", cache);
-    else if (home && *home == '/')
-        length = snprintf(parent, sizeof parent, "%s/.cache", home);
-    else
-        return false;
-    if (length >= (int)sizeof parent || snprintf(path, size, "%s/shoal", parent) >= (int)size)
-        return false;
-    if (make) {
-        (void)mkdir(parent, 0700);
-        (void)mkdir(path, 0700);
-    }
-    return folder_is_private(path);
-}
-
-static bool write_all(int file, const void *data, size_t size)
-{
-    const char *from = data;
-    while (size > 0) {
-        ssize_t n = write(file, from, size);
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n <= 0)
-            return false;
-        from += n;
-        size -= (size_t)n;
-    }
-    return true;
 }
 
 static bool read_all(int file, void *data, size_t size)
@@ -250,7 +180,7 @@ static bool read_all(int file, void *data, size_t size)
 }
 
 /* Read a kernel from the cache; false if it is not there or not what it should be. */
-static bool cache_load(const char *path, struct hash key, shoal_cubin *cubin)
+static bool cache_load(const char *path, shoal_hash key, shoal_cubin *cubin)
 {
     struct cache_head head;
     struct stat status;
@@ -267,7 +197,7 @@ static bool cache_load(const char *path, struct hash key, shoal_cubin *cubin)
     }
     close(file);
     if (good) {
-        struct hash sum = cache_sum(&head, image);
+        shoal_hash sum = cache_sum(&head, image);
         good = sum.a == head.sum_a && sum.b == head.sum_b;
     }
     if (!good) {
@@ -283,7 +213,7 @@ static bool cache_load(const char *path, struct hash key, shoal_cubin *cubin)
 }
 
 /* Write a kernel into the cache; failing is allowed. */
-static void cache_save(const char *path, struct hash key, const shoal_cubin *cubin)
+static void cache_save(const char *path, shoal_hash key, const shoal_cubin *cubin)
 {
     struct cache_head head;
     memset(&head, 0, sizeof head);
@@ -293,7 +223,7 @@ static void cache_save(const char *path, struct hash key, const shoal_cubin *cub
     head.size = cubin->size;
     memcpy(head.usage, cubin->usage, sizeof head.usage);
     memcpy(head.log, cubin->log, sizeof head.log);
-    struct hash sum = cache_sum(&head, cubin->image);
+    shoal_hash sum = cache_sum(&head, cubin->image);
     head.sum_a = sum.a;
     head.sum_b = sum.b;
 
@@ -302,7 +232,7 @@ static void cache_save(const char *path, struct hash key, const shoal_cubin *cub
     int file = mkostemp(temporary, O_CLOEXEC);
     if (file < 0)
         return;
-    bool good = write_all(file, &head, sizeof head) && write_all(file, cubin->image, cubin->size);
+    bool good = shoal_write_all(file, &head, sizeof head) && shoal_write_all(file, cubin->image, cubin->size);
     good = close(file) == 0 && good;
     if (!good || rename(temporary, path) != 0)
         (void)unlink(temporary);
@@ -334,7 +264,7 @@ static int from_environment(const char *name, int value, int least, int most)
 static struct tuning tuning_of(const shoal_kernel_choice *choice)
 {
     int row = 0;
-    while (row < SHOAL_COUNT(tunings) - 1 && choice->n_bodies > tunings[row].n_most)
+    while (row < SHOAL_COUNT(tunings) - 1 && shoal_choice_moved(choice) > tunings[row].n_most)
         row++;
     struct tuning tuning = tunings[row];
     tuning.block = from_environment("SHOAL_CUDA_BLOCK", tuning.block, 32, 1024) / 32 * 32;
@@ -362,6 +292,19 @@ static void option_add(struct options *options, const char *format, ...)
     va_end(arguments);
     options->pointer[options->n] = options->text[options->n];
     options->n++;
+}
+
+/* The propagator's integers, booleans and choices as constants of the text; without a choice those that are there by default. */
+static void option_chosen(struct options *options, const shoal_kernel_choice *choice)
+{
+    char values[80] = "0";
+    size_t used = 0;
+    for (int i = 0; i < choice->propagator->n_parameters && used < sizeof values - 16; i++) {
+        const shoal_parameter *parameter = &choice->propagator->parameters[i];
+        const double value = choice->chosen ? choice->chosen[i] : parameter->initial;
+        used += (size_t)snprintf(values + used, sizeof values - used, "%s%d", i ? "," : "", parameter->type == SHOAL_REAL ? 0 : (int)value);
+    }
+    option_add(options, "-DSHOAL_CHOSEN=%s", values);
 }
 
 /*
@@ -471,18 +414,19 @@ static void log_in_one_line(const char *log, char *line, size_t size)
 #define MAX_TEXTS 128
 
 /* Compile for real. */
-static shoal_status compile(shoal_context *context, const struct nvrtc *nvrtc, const char *text,
+static shoal_status compile(shoal_context *context, const struct nvrtc *nvrtc, const char *text, bool plugins,
                             const struct options *options, bool ptx, const char *what, shoal_cubin *cubin)
 {
     /* As with -I. and -Icore: every text is known by its path, those of core/ by their bare names too. */
     const char *names[2 * MAX_TEXTS], *texts[2 * MAX_TEXTS];
     int n = 0;
-    for (int i = 0; shoal_texts[i].name && i < MAX_TEXTS; i++) {
-        names[n] = shoal_texts[i].name;
-        texts[n++] = shoal_texts[i].text;
-        if (strncmp(shoal_texts[i].name, "core/", 5) == 0) {
-            names[n] = shoal_texts[i].name + 5;
-            texts[n++] = shoal_texts[i].text;
+    shoal_text known;
+    for (int i = 0; (known = shoal_plugin_text(plugins ? context : NULL, i)).name && i < MAX_TEXTS; i++) {
+        names[n] = known.name;
+        texts[n++] = known.text;
+        if (strncmp(known.name, "core/", 5) == 0) {
+            names[n] = known.name + 5;
+            texts[n++] = known.text;
         }
     }
 
@@ -560,26 +504,35 @@ shoal_status shoal_jit_compile(shoal_context *context, const shoal_kernel_choice
     option_add(&options, "-DSHOAL_ENTRIES=0x%x", (unsigned)entries);
     if (!(entries & ~SHOAL_ONCE_ENTRIES)) /* rarely run: small code beats fast code, and the bits are the same */
         option_add(&options, "-DLANE_ROLLED");
-    option_add(&options, "-DN_BODIES=%d", choice->n_bodies);
+    option_add(&options, "-DN_BODIES=%d", shoal_choice_moved(choice));
+    option_add(&options, "-DSHOAL_VARIATIONAL=%d", choice->variational);
     option_add(&options, "-DPROPAGATOR=%s", choice->propagator->name);
     option_add(&options, "-DSHOAL_MONITORS=0x%x", entries & ~SHOAL_ONCE_ENTRIES ? (unsigned)choice->monitors : 0);
+    option_add(&options, "-DSHOAL_FORCES=0x%x", (unsigned)choice->forces);
+    option_chosen(&options, choice);
+    if (choice->plugins) {
+        option_add(&options, "-DSHOAL_PLUGINS");
+        option_add(&options, "-DSHOAL_PLUGIN_MONITORS=0x%x", (unsigned)shoal_plugin_bits(context, 'm'));
+    }
     option_add(&options, "-DSHOAL_FORM=%d", choice->form);
+    option_add(&options, "-DSHOAL_MASSIVE=%d", choice->n_massive);
     option_add(&options, "-DSHOAL_COMPENSATED=%d", choice->compensated);
     option_add(&options, "-DSHOAL_BLOCK=%d", tuning.block);
     option_add(&options, "-DSHOAL_MIN_BLOCKS=%d", tuning.min_blocks);
 
-    struct hash key = hash_start();
+    shoal_hash key = shoal_hash_start();
     uint64_t version[2] = {(uint64_t)nvrtc.major, (uint64_t)nvrtc.minor};
-    hash_bytes(&key, version, sizeof version);
-    for (int i = 0; shoal_texts[i].name; i++) {
-        hash_string(&key, shoal_texts[i].name);
-        hash_string(&key, shoal_texts[i].text);
+    shoal_hash_bytes(&key, version, sizeof version);
+    shoal_text known;
+    for (int i = 0; (known = shoal_plugin_text(choice->plugins ? context : NULL, i)).name; i++) {
+        shoal_hash_string(&key, known.name);
+        shoal_hash_string(&key, known.text);
     }
     for (int i = 0; i < options.n; i++)
-        hash_string(&key, options.text[i]);
+        shoal_hash_string(&key, options.text[i]);
 
     char folder[512];
-    bool cache = shoal_jit_cache_folder(folder, sizeof folder, true);
+    bool cache = shoal_cache_folder(folder, sizeof folder, true);
     if (cache)
         snprintf(cubin->file, sizeof cubin->file, "%s/%016llx%016llx.cubin", folder, (unsigned long long)key.a,
                  (unsigned long long)key.b);
@@ -592,7 +545,7 @@ shoal_status shoal_jit_compile(shoal_context *context, const shoal_kernel_choice
     char what[128];
     snprintf(what, sizeof what, "the kernel of %s for %d bodies, sm_%d", choice->propagator->name, choice->n_bodies,
              real_arch);
-    shoal_status status = compile(context, &nvrtc, text, &options, ptx, what, cubin);
+    shoal_status status = compile(context, &nvrtc, text, choice->plugins, &options, ptx, what, cubin);
     if (status != SHOAL_OK) {
         free(cubin->image);
         cubin->image = NULL;
@@ -622,7 +575,7 @@ void shoal_jit_info(FILE *out)
         fprintf(out, "  compiler: %s\n", shoal_jit_missing());
 
     char folder[512];
-    DIR *directory = shoal_jit_cache_folder(folder, sizeof folder, false) ? opendir(folder) : NULL;
+    DIR *directory = shoal_cache_folder(folder, sizeof folder, false) ? opendir(folder) : NULL;
     if (!directory) {
         fprintf(out, "  kernel cache: none yet, or not private to this user\n");
         return;

@@ -7,8 +7,11 @@
  *
  *   bodies   slot = body * SHOAL_QUANTITIES + quantity   barycentric Cartesian, inner units (G = 1)
  *   systems  slot = SHOAL_SYS_*                          one record a system
- *   native   slot = quantity * n_bodies + body           what the propagator carries from step to step
+ *   native   slot = quantity * n_moved + body            what the propagator carries from step to step, its own slots last
  *   watch    slot = offset of the monitor + its own      what the monitors carry from step to step
+ *
+ * Where a monitor asks for it, every system carries a tangent vector: n_moved = 2 n_bodies, body n_bodies + i is the tangent vector
+ * (delta x_i, delta v_i) of body i. Else n_moved = n_bodies.
  *
  * The same bytes serve a SIMD load on the CPU and a coalesced warp load on the GPU. This header is read by gcc and by
  * NVRTC, so nothing it includes may include a system header.
@@ -22,6 +25,7 @@
 #define SHOAL_MAX_BODIES 1000      /* of a system: a group of lanes keeps its state on a thread's stack, 5 KiB a body */
 #define SHOAL_MAX_PARAMETERS 12    /* parameters of one plug */
 #define SHOAL_MAX_MONITORS 16      /* monitors the kernel text knows */
+#define SHOAL_MAX_FORCES 16        /* extra forces on a system */
 
 /* Position of one value in an array of n_slots slots a chunk. */
 #define SHOAL_AT(system, slot, n_slots) \
@@ -33,10 +37,13 @@ enum { SHOAL_X, SHOAL_Y, SHOAL_Z, SHOAL_VX, SHOAL_VY, SHOAL_VZ, SHOAL_M, SHOAL_R
 /* fields of a system's record; times in inner units, counts as exact doubles */
 enum {
     SHOAL_SYS_T_START,      /* time of step 0 */
-    SHOAL_SYS_DT,           /* signed step */
-    SHOAL_SYS_STEP,         /* steps done: t = t_start + step * dt */
-    SHOAL_SYS_TARGET,       /* the kernel pauses the system when step reaches this count */
-    SHOAL_SYS_N_END,        /* steps of the whole run (full steps before t_end), for monitors that weigh by phase of the run */
+    SHOAL_SYS_DT,           /* signed step; of an adaptive propagator: the next one */
+    SHOAL_SYS_STEP,         /* steps done; fixed steps: t = t_start + step * dt */
+    SHOAL_SYS_ATTEMPT,      /* adaptive: steps tried, the rejected ones too */
+    SHOAL_SYS_ELAPSED,      /* adaptive: |t - t_start| = elapsed - error */
+    SHOAL_SYS_ELAPSED_ERROR,
+    SHOAL_SYS_TARGET,       /* the kernel pauses the system before its progress passes this: a count of steps, or elapsed time */
+    SHOAL_SYS_END,          /* progress of the whole run (full steps before t_end, or |t_end - t_start|) */
     SHOAL_SYS_OUTCOME,      /* enum shoal_outcome */
     SHOAL_SYS_T_STOP,       /* time of the event that ended the system */
     SHOAL_SYS_BODY_A,       /* bodies of that event, -1 = none */
@@ -46,7 +53,7 @@ enum {
     SHOAL_SYS_FIELDS
 };
 
-/* How the pair forces are summed (the bits are the same): each pair once, or one row of pairs a body. */
+/* How the pair forces are summed (the bits are the same): each pair once, or for each body a row of those that attract it. */
 enum { SHOAL_FORM_PAIRS, SHOAL_FORM_ROWS };
 
 /* Everything a kernel is told. Passed by value on the GPU. */
@@ -55,17 +62,24 @@ typedef struct shoal_kernel_args {
     long long n_list;
     double *bodies;         /* [chunk][n_bodies * SHOAL_QUANTITIES][lane] */
     double *systems;        /* [chunk][SHOAL_SYS_FIELDS][lane] */
-    double *native;         /* [chunk][propagator slots * n_bodies][lane] */
+    double *native;         /* [chunk][propagator slots * n_moved + own slots][lane] */
     double *watch;          /* [chunk][n_watch][lane] */
     double *snapshot;       /* [chunk][6 * n_bodies][lane]: x y z vx vy vz of body 0, then of body 1, ... */
-    int n_bodies;
+    int n_moved;            /* n_bodies, or 2 n_bodies with tangent vectors */
+    int variational;        /* there are tangent vectors */
     int n_watch;
     int monitors;           /* bit SHOAL_MONITOR_name set: the monitor is active */
     int form;               /* SHOAL_FORM_* */
+    int n_massive;          /* bodies from this one on have no mass in any system */
     int compensated;        /* compensated summation of positions and velocities */
-    double slice_steps;     /* at most so many steps in this call */
+    int n_forces;           /* extra forces, in the order of the config */
+    int forces;             /* bit SHOAL_FORCE_name set: there is one of them */
+    double slice_steps;     /* at most so many steps (adaptive: attempts) in this call */
+    double max_steps;       /* budget of a system's steps (adaptive: attempts) */
+    double dt_min, dt_max;  /* bounds of an adaptive step, positive */
     double propagator[SHOAL_MAX_PARAMETERS];                       /* the propagator's parameters, table order */
-    double gravitation[SHOAL_MAX_PARAMETERS];
+    double force[SHOAL_MAX_FORCES][SHOAL_MAX_PARAMETERS];          /* each force's parameters, table order */
+    int force_kind[SHOAL_MAX_FORCES];                              /* SHOAL_FORCE_name */
     double monitor[SHOAL_MAX_MONITORS][SHOAL_MAX_PARAMETERS];      /* each monitor's parameters, table order */
     int watch_offset[SHOAL_MAX_MONITORS];
 } shoal_kernel_args;

@@ -4,7 +4,7 @@
  * list. This is what jit.c compiles; CUDA C, the only kernel text that is not in the common dialect.
  *
  * Constants from jit.c: SHOAL_ENTRIES (bits of shoal_kernel_entry: the entries wanted), N_BODIES, PROPAGATOR,
- * SHOAL_MONITORS, SHOAL_FORM, SHOAL_COMPENSATED, SHOAL_BLOCK (threads a block) and SHOAL_MIN_BLOCKS (blocks that
+ * SHOAL_VARIATIONAL, SHOAL_MONITORS, SHOAL_FORM, SHOAL_COMPENSATED, SHOAL_BLOCK (threads a block) and SHOAL_MIN_BLOCKS (blocks that
  * registers should suffice for on a multiprocessor; 0: the compiler decides).
  *
  * The arguments stay in constant memory (__grid_constant__): a plain parameter whose address is taken may be copied

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
  * keys.c: every key that a config file may hold. One table drives the check of a file (config.c) and `shoal explain`
- * (help.c). The keys of a propagator or a monitor are in the plug's own table and add to the sections "integrator" and
- * "monitors".
+ * (help.c). The keys of a propagator, a force or a monitor are in the plug's own table and add to the sections
+ * "integrator", "forces" and "monitors".
  */
 #define _GNU_SOURCE 1
 #include <string.h>
@@ -15,6 +15,8 @@
     VALUE(section, REAL, name, dimension, initial, least, INFINITY, NULL, otherwise, doc)
 #define OTHER(section, kind, name, otherwise, doc) \
     { section, SHOAL_KEY_##kind, otherwise, { name, SHOAL_REAL, "", NAN, -INFINITY, INFINITY, NULL, doc } }
+#define TEXTS(section, name, otherwise, doc) \
+    { section, SHOAL_KEY_TEXTS, otherwise, { name, SHOAL_REAL, "", NAN, -INFINITY, INFINITY, NULL, doc } }
 #define NUMBERS(section, name, dimension, otherwise, doc) \
     { section, SHOAL_KEY_NUMBERS, otherwise, { name, SHOAL_REAL, dimension, NAN, -INFINITY, INFINITY, NULL, doc } }
 
@@ -36,12 +38,15 @@ const shoal_key shoal_keys[] = {
 
     OTHER("", TEXT, "epoch", "empty", "what time zero is, for instance \"J2000.0\""),
     VALUE("", CHOICE, "angles", "", 0, 0, 1, "radians|degrees", NULL, "unit of every angle in the file"),
+    TEXTS("", "plugins", "none",
+          "C files of propagators, forces and monitors, relative to the config's folder; `shoal run` needs --allow-plugins"),
     OTHER("", GROUP, "units", "AU, Msun, yr", "units of the file and of its results"),
     OTHER("", GROUP, "system", NULL, "the bodies"),
     OTHER("", LIST, "sweep", "no grid", "axes of a grid; the first is the slowest, the last the fastest"),
     OTHER("", GROUP, "sample", "no random values", "random parameters; at each point of the grid if there is one"),
     OTHER("", GROUP, "integrator", NULL, "the propagator, its step and its own parameters"),
     OTHER("", GROUP, "gravitation", "form = \"auto\"", "how forces are summed"),
+    OTHER("", LIST, "forces", "none", "forces beside Newton's; one may be there more than once"),
     OTHER("", LIST, "monitors", "none", "what is watched, logged, or ends a system; each monitor at most once"),
     OTHER("", GROUP, "run", NULL, "when to integrate to, and on what"),
     OTHER("", GROUP, "output", "no snapshots", "the result file"),
@@ -84,12 +89,18 @@ const shoal_key shoal_keys[] = {
 
     OTHER("integrator", TEXT, "name", "mvs", "the propagator (`shoal list`)"),
     REAL("integrator", "dt", "time", NAN, POSITIVE, "steps_per_orbit",
-         "step, positive; its direction is that of run.t_end"),
+         "step, positive, of an adaptive propagator the first one; its direction is that of run.t_end"),
     REAL("integrator", "steps_per_orbit", "", NAN, POSITIVE, "dt",
          "step of each system: the shortest period in its initial state over this"),
+    REAL("integrator", "dt_min", "time", 0, 0, NULL, "adaptive steps: a system that needs shorter ones ends as step_underflow"),
+    REAL("integrator", "dt_max", "time", INFINITY, POSITIVE, "no bound", "adaptive steps: the longest one"),
+    REAL("integrator", "max_steps", "", INFINITY, 1, "no bound",
+         "a system that needs more steps, rejected ones included, ends as budget"),
 
     VALUE("gravitation", CHOICE, "form", "", 0, 0, 2, "auto|pairs|rows", NULL,
-          "each pair of bodies once, or one row of pairs a body; the results are the same"),
+          "each pair of bodies once, or for each a row of those with mass; the results are the same"),
+
+    OTHER("forces", TEXT, "name", NULL, "the force (`shoal list`)"),
 
     OTHER("monitors", TEXT, "name", NULL, "the monitor (`shoal list`)"),
 

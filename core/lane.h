@@ -9,6 +9,7 @@
  *
  * LANE_FN is inlined everywhere. LANE_BIG_FN is inlined on the GPU, where the state lives in registers, and called on the CPU, where it
  * lives in the nearest cache. LANE_RARE_FN is called, and takes values only, so that nothing is forced into memory for its sake.
+ * LANE_CALLED_FN is called on both, for long texts that few steps need but those in earnest; what it points at is a copy.
  *
  * Canonical arithmetic: + - * / fma are IEEE on both engines; lane_rsqrt is a seed, a cubic step and a residual-corrected step,
  * so that it is the correctly rounded 1/sqrt(x) but for cases of about 2^-28 (v4 seed), independent of the seed otherwise.
@@ -17,11 +18,14 @@
 #ifndef SHOAL_LANE_H
 #define SHOAL_LANE_H
 
+#define SHOAL_KERNEL 1 /* this is kernel text (see plug.h) */
+
 #ifdef __CUDACC__
 
 #define LANE_FN static __device__ __forceinline__
 #define LANE_BIG_FN LANE_FN
 #define LANE_RARE_FN static __device__ __noinline__
+#define LANE_CALLED_FN static __device__ __noinline__
 #if N_BODIES <= 10 && !defined(LANE_ROLLED)
 #define LANE_UNROLL _Pragma("unroll")
 #else /* the state does not fit into registers anyhow, and unrolled it compiles for minutes */
@@ -34,8 +38,11 @@
 #define LANE_UNROLL_FEW _Pragma("unroll 1")
 #endif
 #define LANE_KEEP_ROLLED _Pragma("unroll 1")
+#define LANE_UNROLL_XYZ _Pragma("unroll")
 
 #define LANE_GROUPS 1
+#define LANE_KNOWN(fact) (void)0
+#define LANE_TABLE static __constant__ const
 
 typedef double real;
 typedef bool mask;
@@ -62,6 +69,22 @@ LANE_FN real lane_cbrt_seed(real x)
 {
     return __longlong_as_double(__double_as_longlong(x) / 3 + 0x2a9f7893782da1ceLL);
 }
+
+/* x^power within 6 %, x > 0: the upper word of a double, less that of 1, is about 2^20 times its logarithm */
+LANE_FN real lane_power_seed(real x, double power)
+{
+    const real log = __longlong_as_double(__double_as_longlong(x) >> 32 | 0x4330000000000000LL) - (0x1p52 + 0x3ff00000);
+    return __longlong_as_double(__double_as_longlong(lane_fma(log, power, 0x1p52 + 0x3ff00000)) << 32);
+}
+
+/* x = *fraction 2^e with fraction in [1, 2): returns e. x > 0, not subnormal. */
+LANE_FN real lane_split(real x, real *fraction)
+{
+    const long long bits = __double_as_longlong(x);
+    *fraction = __longlong_as_double((bits & 0x000fffffffffffffLL) | 0x3ff0000000000000LL);
+    return __longlong_as_double((bits >> 52) | 0x4330000000000000LL) - (0x1p52 + 1023);
+}
+
 LANE_FN real lane_load(const double *base, lane_id id, int slot, int n_slots) { return base[SHOAL_AT(id, slot, n_slots)]; }
 LANE_FN void lane_store(double *base, lane_id id, int slot, int n_slots, mask where, real value)
 {
@@ -79,6 +102,7 @@ LANE_FN void lane_store(double *base, lane_id id, int slot, int n_slots, mask wh
 #define LANE_FN static inline __attribute__((always_inline, unused))
 #define LANE_BIG_FN static __attribute__((noinline, unused))
 #define LANE_RARE_FN static __attribute__((noinline, cold, unused))
+#define LANE_CALLED_FN static __attribute__((noinline, unused))
 #ifdef N_BODIES
 #define LANE_UNROLL _Pragma("GCC unroll 16")
 #else
@@ -87,10 +111,17 @@ LANE_FN void lane_store(double *base, lane_id id, int slot, int n_slots, mask wh
 #define LANE_UNROLL_FEW /* loops over all pairs in monitors */
 #define LANE_UNROLL_GPU /* what lives in memory anyhow needs no unrolling */
 #define LANE_KEEP_ROLLED
+#define LANE_UNROLL_XYZ _Pragma("GCC unroll 3") /* loops over the components of a vector */
 
 /* Groups of lanes that a core advances in turns: while the last operations of one group's step wait for each other, those of
  * the next already run. */
 #define LANE_GROUPS 2
+
+/* A uniform fact that holds here, so that what it excludes is not compiled. */
+#define LANE_KNOWN(fact) ((fact) ? (void)0 : __builtin_unreachable())
+
+/* Begins a table of coefficients: LANE_TABLE double name[] = {...}; */
+#define LANE_TABLE static const __attribute__((unused))
 
 typedef double real __attribute__((vector_size(8 * LANES)));
 typedef long long mask __attribute__((vector_size(8 * LANES))); /* a lane is 0 or -1 */
@@ -185,6 +216,19 @@ LANE_FN real lane_cbrt_seed(real x)
     return r;
 }
 
+LANE_FN real lane_power_seed(real x, double power)
+{
+    const real log = (real)((lane_bits)x >> 32 | 0x4330000000000000ULL) - (0x1p52 + 0x3ff00000);
+    return (real)((lane_bits)lane_fma(log, lane_set(power), lane_set(0x1p52 + 0x3ff00000)) << 32);
+}
+
+LANE_FN real lane_split(real x, real *fraction)
+{
+    const lane_bits bits = (lane_bits)x;
+    *fraction = (real)((bits & 0x000fffffffffffffULL) | 0x3ff0000000000000ULL);
+    return (real)((bits >> 52) | 0x4330000000000000ULL) - (0x1p52 + 1023);
+}
+
 LANE_FN real lane_load(const double *base, lane_id id, int slot, int n_slots)
 {
     real r = {0};
@@ -235,6 +279,36 @@ LANE_FN real lane_cbrt(real x)
         y = y - y * (c - x) / (2.0 * c + x);
     }
     return y;
+}
+
+/* x^(-1/q) of x > 0 within 2 % for q <= 20: for the control of a step. Newton's iteration. */
+LANE_FN real lane_inverse_root(real x, int q)
+{
+    real y = lane_power_seed(x, -1.0 / q);
+    for (int i = 0; i < 2; i++) {
+        real power = x;
+        for (int j = 0; j < q; j++)
+            power = power * y;
+        y = lane_fma(y * lane_set(1.0 / q), 1.0 - power, y);
+    }
+    return y;
+}
+
+/* Natural logarithm of x > 0 (not subnormal), error below 1.2 ulp; NaN where x is not finite. x = m 2^e with m = 1 + f within [sqrt(1/2), sqrt(2)],
+ * s = f / (2 + f), log m = 2 atanh(s) = f - s (f - 2 (s^2/3 + s^4/5 + ...)); e ln 2 from a product without rounding and its rest. */
+LANE_FN real lane_log(real x)
+{
+    real m, e = lane_split(x, &m);
+    const mask upper = m > lane_set(0x1.6a09e667f3bcdp+0);
+    m = lane_select(upper, 0.5 * m, m);
+    e = lane_select(upper, e + 1.0, e);
+    const real f = m - 1.0, s = f / (2.0 + f), z = s * s;
+    real p = lane_set(2.0 / 19.0);
+    LANE_UNROLL
+    for (int q = 17; q >= 3; q -= 2)
+        p = lane_fma(p, z, lane_set(2.0 / q));
+    p = f - s * lane_fnma(z, p, f);
+    return lane_fma(e, lane_set(0x1.62e42feep-1), lane_fma(e, lane_set(0x1.a39ef35793c76p-33), p)) + (x - x);
 }
 
 /* Sum of t[0..n-1] in a fixed tree (neighbours, then neighbours of neighbours, as if padded with zeros to a power of two): the

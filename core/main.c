@@ -122,7 +122,7 @@ typedef struct run_options {
     const char *study;
     const char **override;
     int n_overrides;
-    bool force, quiet, no_plot;
+    bool force, quiet, no_plot, allow_plugins;
 } run_options;
 
 static error_t run_parse(int key, char *argument, struct argp_state *state)
@@ -136,6 +136,7 @@ static error_t run_parse(int key, char *argument, struct argp_state *state)
     case 'f': options->force = true; return 0;
     case 'q': options->quiet = true; return 0;
     case 'n': options->no_plot = true; return 0;
+    case 'P': options->allow_plugins = true; return 0;
     case ARGP_KEY_ARG:
         if (!options->study) {
             options->study = argument;
@@ -159,6 +160,7 @@ static const struct argp run_argp = {
         { "force", 'f', 0, 0, "Replace an output file that exists, discard the journal of another study", 0 },
         { "quiet", 'q', 0, 0, "Print nothing but errors, draw nothing", 0 },
         { "no-plot", 'n', 0, 0, "Draw no map of a grid", 0 },
+        { "allow-plugins", 'P', 0, 0, "Compile and run the plugins that the study names", 0 },
         { 0 } },
     .parser = run_parse,
     .args_doc = "STUDY.cfg [KEY=VALUE ...]",
@@ -243,7 +245,7 @@ static void print_study(const shoal_study *study)
     }
     printf(", t = %.6g .. %.6g %s", study->t_start / time, study->t_end / time, study->units.time_name);
     for (int i = 0; i < study->n_monitors; ++i) {
-        printf(", %s", shoal_monitors[study->monitors[i].index]->name);
+        printf(", %s", shoal_plugs_of(study->context)->monitors[study->monitors[i].index]->name);
     }
     putchar('\n');
 }
@@ -345,6 +347,7 @@ static int run_main(int argc, char **argv)
     progress.live = !options.quiet && isatty(STDERR_FILENO);
     shoal_status status = shoal_context_create(&context);
     if (status == SHOAL_OK) {
+        shoal_context_allow_plugins(context, options.allow_plugins);
         status = shoal_study_load(context, options.study, options.n_overrides, options.override, &study);
     }
     if (status != SHOAL_OK) {
@@ -671,26 +674,18 @@ static file_list parse_words(int argc, char **argv, const char *args_doc, const 
 static int info_main(int argc, char **argv)
 {
     unsigned major = 0, minor = 0, release = 0;
-    int n_propagators = 0, n_gravitations = 0, n_monitors = 0;
 
     if (parse_words(argc, argv, "", "What this build and this machine can do, and what is missing.").n > 0) {
         return usage_error("info: expected no arguments");
     }
-    while (shoal_propagators[n_propagators]) {
-        n_propagators++;
-    }
-    while (shoal_gravitations[n_gravitations]) {
-        n_gravitations++;
-    }
-    while (shoal_monitors[n_monitors]) {
-        n_monitors++;
-    }
+    const shoal_plugs *plugs = shoal_plugs_of(NULL);
     H5get_libversion(&major, &minor, &release);
     printf("shoal %s\n", shoal_version());
     printf("build: compiler %s; GSL %s, HDF5 %u.%u.%u, libconfig %d.%d.%d\n", __VERSION__, gsl_version, major, minor,
            release, LIBCONFIG_VER_MAJOR, LIBCONFIG_VER_MINOR, LIBCONFIG_VER_REVISION);
-    printf("plugs: propagators %d, gravitation terms %d, monitors %d (shoal list names them)\n", n_propagators,
-           n_gravitations, n_monitors);
+    printf("plugs: propagators %d, extra forces %d, monitors %d (shoal list names them)\n",
+           shoal_count((const void *const *)plugs->propagators), shoal_count((const void *const *)plugs->forces),
+           shoal_count((const void *const *)plugs->monitors));
     printf("gnuplot: %s\n", shoal_plot_missing() ? shoal_plot_missing() : "found");
     printf("MPI: not part of this build, which runs on one machine at a time\n");
     shoal_engine_cpu_info(stdout);
@@ -700,10 +695,10 @@ static int info_main(int argc, char **argv)
 
 static int list_main(int argc, char **argv)
 {
-    if (parse_words(argc, argv, "", "Every propagator, gravitation term and monitor, a line each.").n > 0) {
+    if (parse_words(argc, argv, "", "Every propagator, force and monitor, a line each.").n > 0) {
         return usage_error("list: expected no arguments (shoal explain NAME tells more about one)");
     }
-    shoal_help_list(stdout);
+    shoal_help_list(NULL, stdout);
     return flush_output();
 }
 
@@ -730,7 +725,7 @@ static const command commands[] = {
     { "run", "Run a study: integrate its systems, write one result file", run_main },
     { "query", "Print states or the systems table of a result file as CSV", query_main },
     { "plot", "Draw the map of a grid: PNG and a preview in the terminal", plot_main },
-    { "list", "Name every propagator, gravitation term and monitor", list_main },
+    { "list", "Name every propagator, force and monitor", list_main },
     { "explain", "Tell all about one of them, or about a config key", explain_main },
     { "info", "What this build and this machine can do", info_main },
     { "bench", "Time the engines, with checked answers", shoal_bench_main },

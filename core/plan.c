@@ -3,8 +3,8 @@
  * plan.c: an ensemble with everything chosen: propagator, monitors, engine, kernels, steps. Runs slices over the list of systems still
  * going, and reads the state at any time from a copy.
  *
- * Time is t_start + steps * dt from an exact count. A system's target is the last whole step at or before the time asked for;
- * what is left is a partial step on a copy, so that no output changes a trajectory.
+ * Time is t_start + steps * dt from an exact count, or with adaptive steps their compensated sum. A system's target is the last step at
+ * or before the time asked for; what is left is made on a copy, so that no output changes a trajectory.
  */
 #include <float.h>
 #include <math.h>
@@ -55,6 +55,13 @@ static shoal_status read_settings(shoal_context *context, const char *plug, cons
         if (!(values[i] >= parameters[i].least && values[i] <= parameters[i].most))
             return shoal_fail(context, SHOAL_E_USAGE, "%s.%s = %g: expected %g..%g", plug, parameters[i].name, values[i],
                               parameters[i].least, parameters[i].most);
+        if (parameters[i].type == SHOAL_INTEGER && parameters[i].choices) {
+            char word[32];
+            snprintf(word, sizeof word, "%.17g", values[i]);
+            if (shoal_choice_index(parameters[i].choices, word) < 0)
+                return shoal_fail(context, SHOAL_E_USAGE, "%s.%s = %s: expected one of %s", plug, parameters[i].name, word,
+                                  parameters[i].choices);
+        }
         if (parameters[i].type == SHOAL_BODY) {
             if (values[i] >= n_bodies)
                 return shoal_fail(context, SHOAL_E_USAGE, "%s.%s = %g: expected a body, 0..%d", plug, parameters[i].name,
@@ -70,10 +77,10 @@ static shoal_status choose_propagator(shoal_plan *plan, const shoal_options *opt
 {
     shoal_context *context = plan->context;
     const char *name = options->propagator ? options->propagator : "mvs";
-    plan->propagator = shoal_propagator_find(name);
+    plan->propagator = shoal_propagator_find(context, name);
     if (!plan->propagator) {
         const char *names[64];
-        int n = shoal_propagator_names(names, SHOAL_COUNT(names));
+        int n = shoal_propagator_names(context, names, SHOAL_COUNT(names));
         const char *near = shoal_nearest(name, names, n);
         return shoal_fail(context, SHOAL_E_USAGE, "propagator '%s': no such propagator%s%s%s", name, near ? " (did you mean '" : "",
                           near ? near : "", near ? "'?)" : "");
@@ -87,6 +94,13 @@ static shoal_status choose_propagator(shoal_plan *plan, const shoal_options *opt
     shoal_status status = read_settings(context, plan->propagator->name, plan->propagator->parameters,
                                         plan->propagator->n_parameters, options->settings, options->n_settings,
                                         plan->ensemble->n_bodies, plan->args.propagator);
+    double value;
+    const int preset = shoal_propagator_preset(plan->propagator, name, &value);
+    bool given = false;
+    for (int s = 0; preset >= 0 && s < options->n_settings; s++)
+        given = given || strcmp(options->settings[s].name, plan->propagator->parameters[preset].name) == 0;
+    if (preset >= 0 && !given)
+        plan->args.propagator[preset] = value;
     for (int i = 0; i < plan->propagator->n_parameters; i++)
         if (strcmp(plan->propagator->parameters[i].name, "compensated") == 0)
             plan->choice.compensated = plan->args.compensated = plan->args.propagator[i] != 0;
@@ -96,13 +110,13 @@ static shoal_status choose_propagator(shoal_plan *plan, const shoal_options *opt
 static shoal_status choose_monitors(shoal_plan *plan, const shoal_options *options)
 {
     shoal_context *context = plan->context;
-    const shoal_monitor_options *chosen[SHOAL_MAX_MONITORS] = {0};
+    const shoal_plug_options *chosen[SHOAL_MAX_MONITORS] = {0};
     for (int i = 0; i < options->n_monitors; i++) {
         const char *name = options->monitors[i].name;
-        int index = shoal_monitor_find(name);
+        int index = shoal_monitor_find(context, name);
         if (index < 0) {
             const char *names[SHOAL_MAX_MONITORS];
-            int n = shoal_monitor_names(names, SHOAL_MAX_MONITORS);
+            int n = shoal_monitor_names(context, names, SHOAL_MAX_MONITORS);
             const char *near = shoal_nearest(name, names, n);
             return shoal_fail(context, SHOAL_E_USAGE, "monitor '%s': no such monitor%s%s%s", name, near ? " (did you mean '" : "",
                               near ? near : "", near ? "'?)" : "");
@@ -111,10 +125,10 @@ static shoal_status choose_monitors(shoal_plan *plan, const shoal_options *optio
             return shoal_fail(context, SHOAL_E_USAGE, "monitor '%s' is there twice", name);
         chosen[index] = &options->monitors[i];
     }
-    for (int index = 0; shoal_monitors[index]; index++) {
+    for (int index = 0; shoal_plugs_of(plan->context)->monitors[index]; index++) {
         if (!chosen[index])
             continue;
-        const shoal_monitor *type = shoal_monitors[index];
+        const shoal_monitor *type = shoal_plugs_of(plan->context)->monitors[index];
         shoal_status status = read_settings(context, type->name, type->parameters, type->n_parameters, chosen[index]->settings,
                                             chosen[index]->n_settings, plan->ensemble->n_bodies, plan->args.monitor[index]);
         if (status)
@@ -122,8 +136,80 @@ static shoal_status choose_monitors(shoal_plan *plan, const shoal_options *optio
         plan->choice.monitors |= 1 << index;
         plan->args.watch_offset[index] = plan->args.n_watch;
         plan->args.n_watch += type->n_slots;
+        if (type->tangent && !plan->propagator->tangent)
+            return shoal_fail(context, SHOAL_E_UNSUPPORTED, "monitor %s: the propagator %s moves no tangent vectors; use %s",
+                              type->name, plan->propagator->name, "mvs, leapfrog or hermite4");
+        plan->choice.variational |= type->tangent;
     }
+    plan->args.monitors = plan->choice.monitors;
+    plan->args.variational = plan->choice.variational;
+    plan->args.n_moved = shoal_choice_moved(&plan->choice);
+    if (plan->args.n_moved > SHOAL_MAX_BODIES)
+        return shoal_fail(context, SHOAL_E_UNSUPPORTED, "%d bodies a system%s: few-body kernels take at most %d", plan->args.n_moved,
+                          plan->args.variational ? " with their tangent vectors" : "", SHOAL_MAX_BODIES);
     return SHOAL_OK;
+}
+
+static shoal_status choose_forces(shoal_plan *plan, const shoal_options *options)
+{
+    shoal_context *context = plan->context;
+    if (options->n_forces > SHOAL_MAX_FORCES)
+        return shoal_fail(context, SHOAL_E_USAGE, "%d forces: at most %d", options->n_forces, SHOAL_MAX_FORCES);
+    if (options->n_forces > 0 && plan->propagator->newton_only)
+        return shoal_fail(context, SHOAL_E_UNSUPPORTED, "forces: the propagator %s knows Newton's alone; use mvs, mvs_whds or hermite4",
+                          plan->propagator->name);
+    for (int i = 0; i < options->n_forces; i++) {
+        const char *name = options->forces[i].name;
+        const int index = shoal_force_find(context, name);
+        if (index < 0) {
+            const char *names[64];
+            const char *near = shoal_nearest(name, names, shoal_force_names(context, names, SHOAL_COUNT(names)));
+            return shoal_fail(context, SHOAL_E_USAGE, "force '%s': no such force%s%s%s", name, near ? " (did you mean '" : "",
+                              near ? near : "", near ? "'?)" : "");
+        }
+        const shoal_force *type = shoal_plugs_of(context)->forces[index];
+        shoal_status status = read_settings(context, type->name, type->parameters, type->n_parameters, options->forces[i].settings,
+                                            options->forces[i].n_settings, plan->ensemble->n_bodies, plan->args.force[i]);
+        if (status)
+            return status;
+        const char *why = type->refuses ? type->refuses(plan->args.force[i], plan->ensemble) : NULL;
+        if (why)
+            return shoal_fail(context, SHOAL_E_INPUT, "force %s: %s", type->name, why);
+        plan->args.force_kind[i] = index;
+        plan->choice.forces |= 1 << index;
+    }
+    plan->args.forces = plan->choice.forces;
+    plan->args.n_forces = options->n_forces;
+    return SHOAL_OK;
+}
+
+/* The ensemble's energies count the plan's forces from now on. */
+static void count_forces(shoal_plan *plan)
+{
+    shoal_ensemble *ensemble = plan->ensemble;
+    if (plan->args.n_forces == 0 && ensemble->n_forces == 0)
+        return;
+    ensemble->n_forces = plan->args.n_forces;
+    for (int i = 0; i < plan->args.n_forces; i++) {
+        ensemble->force[i] = shoal_plugs_of(plan->context)->forces[plan->args.force_kind[i]];
+        memcpy(ensemble->force_parameter[i], plan->args.force[i], sizeof plan->args.force[i]);
+    }
+    for (long i = 0; i < plan->n_list; i++)
+        ensemble->energy_start[plan->list[i]] = shoal_ensemble_energy(ensemble, plan->list[i]);
+}
+
+/* A first step for an adaptive propagator: a hundredth of the shortest time in which a pair meets or falls together. */
+static double first_step(int n, const shoal_body *bodies)
+{
+    double shortest = INFINITY;
+    for (int i = 0; i < n; i++)
+        for (int j = 0; j < i; j++) {
+            const double d[3] = {bodies[i].x - bodies[j].x, bodies[i].y - bodies[j].y, bodies[i].z - bodies[j].z};
+            const double u[3] = {bodies[i].vx - bodies[j].vx, bodies[i].vy - bodies[j].vy, bodies[i].vz - bodies[j].vz};
+            const double r2 = d[0] * d[0] + d[1] * d[1] + d[2] * d[2], v2 = u[0] * u[0] + u[1] * u[1] + u[2] * u[2];
+            shortest = fmin(shortest, r2 / (v2 + (bodies[i].m + bodies[j].m) / sqrt(r2)));
+        }
+    return 2 * M_PI / 100 * sqrt(shortest);
 }
 
 double shoal_shortest_period(const shoal_ensemble *ensemble, long system, shoal_body *bodies, shoal_orbit *orbits)
@@ -158,7 +244,11 @@ static shoal_status choose_steps(shoal_plan *plan, const shoal_options *options,
             dt = options->dt;
         else if (options->steps_per_orbit > 0)
             dt = shoal_shortest_period(ensemble, system, bodies, orbits) / options->steps_per_orbit;
-        dt = fabs(dt);
+        else if (dt == 0 && plan->propagator->adaptive) {
+            shoal_ensemble_get_bodies(ensemble, system, bodies);
+            dt = first_step((int)*field(plan, SHOAL_SYS_N_LIVE, system), bodies);
+        }
+        dt = fmin(fabs(dt), plan->args.dt_max);
         double span = plan->t_end - t_start;
         if (*field(plan, SHOAL_SYS_STEP, system) != 0) {
             status = shoal_fail(plan->context, SHOAL_E_USAGE, "system %ld has been integrated by another plan: set its bodies anew",
@@ -170,15 +260,15 @@ static shoal_status choose_steps(shoal_plan *plan, const shoal_options *options,
                                 ensemble->id[system], dt);
             goto done;
         }
-        double n_end = floor(fabs(span) / dt + whole_step(t_start, plan->t_end, dt));
-        if (!(n_end < 0x1p52)) {
+        double end = plan->propagator->adaptive ? fabs(span) : floor(fabs(span) / dt + whole_step(t_start, plan->t_end, dt));
+        if (!plan->propagator->adaptive && !(end < 0x1p52)) {
             status = shoal_fail(plan->context, SHOAL_E_INPUT, "system %ld: %g steps of %g: too many to count", ensemble->id[system],
-                                n_end, dt);
+                                end, dt);
             goto done;
         }
         if (commit) {
             *field(plan, SHOAL_SYS_DT, system) = span < 0 ? -dt : dt;
-            *field(plan, SHOAL_SYS_N_END, system) = n_end;
+            *field(plan, SHOAL_SYS_END, system) = end;
         }
     }
     status = SHOAL_OK;
@@ -194,11 +284,28 @@ static shoal_status choose_form(shoal_plan *plan, const shoal_options *options)
     int index = shoal_choice_index("pairs|rows|auto", form);
     if (index < 0)
         return shoal_fail(plan->context, SHOAL_E_USAGE, "form = '%s': expected auto, pairs or rows", form);
-    /* rows keep fewer sums alive, which pays where they would not fit into a GPU's registers */
+    const int n = plan->ensemble->n_bodies;
+    int n_massive = 1;
+    for (long i = 0; i < plan->n_list; i++)
+        for (int body = n - 1; body >= n_massive; body--)
+            if (*shoal_ensemble_body(plan->ensemble, body, SHOAL_M, plan->list[i]) != 0)
+                n_massive = body + 1;
+    /* rows keep fewer sums alive, which pays where they would not fit into a GPU's registers, and leave out what attracts nobody */
     if (index == 2)
-        index = plan->engine_type == &shoal_engine_cuda && plan->ensemble->n_bodies > 10 ? SHOAL_FORM_ROWS : SHOAL_FORM_PAIRS;
+        index = n > 10 && (plan->engine_type == &shoal_engine_cuda || 2 * n_massive < n) ? SHOAL_FORM_ROWS : SHOAL_FORM_PAIRS;
     plan->choice.form = plan->args.form = index;
+    plan->choice.n_massive = plan->args.n_massive = n_massive;
     return SHOAL_OK;
+}
+
+/* NULL if the plan's propagator can run on a GPU, else a sentence that says why not. */
+static const char *cuda_refuses(const shoal_plan *plan)
+{
+    if (plan->propagator->cpu_only)
+        return "this propagator's answers on a GPU are not right yet; use engine = cpu";
+    if (plan->propagator->forces_cpu_only && plan->args.n_forces > 0)
+        return "this propagator's answers with extra forces on a GPU are not right yet; use engine = cpu, or hermite4";
+    return shoal_engine_cuda.missing();
 }
 
 /* Choose and make the engine; `why` says why auto picked it. */
@@ -207,7 +314,7 @@ static shoal_status choose_engine(shoal_plan *plan, const shoal_options *options
 {
     const char *name = options->engine ? options->engine : "auto";
     const char *model = options->work_model ? options->work_model : "auto";
-    const char *missing = shoal_engine_cuda.missing();
+    const char *missing = cuda_refuses(plan);
     if (strcmp(model, "auto") != 0 && strcmp(model, "system") != 0)
         return shoal_fail(plan->context, SHOAL_E_USAGE, "work_model = '%s': expected auto or system", model);
     if (strcmp(name, "cpu") == 0) {
@@ -245,14 +352,28 @@ static void list_running(shoal_plan *plan)
 
 static void watch_begin(shoal_plan *plan)
 {
-    for (int index = 0; shoal_monitors[index]; index++) {
-        if (!(plan->choice.monitors & (1 << index)) || !shoal_monitors[index]->initial)
+    for (int index = 0; shoal_plugs_of(plan->context)->monitors[index]; index++) {
+        if (!(plan->choice.monitors & (1 << index)) || !shoal_plugs_of(plan->context)->monitors[index]->initial)
             continue;
         for (long system = 0; system < plan->ensemble->n_chunks * SHOAL_CHUNK; system++)
-            for (int slot = 0; slot < shoal_monitors[index]->n_slots; slot++)
+            for (int slot = 0; slot < shoal_plugs_of(plan->context)->monitors[index]->n_slots; slot++)
                 plan->args.watch[SHOAL_AT(system, plan->args.watch_offset[index] + slot, plan->args.n_watch)] =
-                    shoal_monitors[index]->initial[slot];
+                    shoal_plugs_of(plan->context)->monitors[index]->initial[slot];
     }
+}
+
+/* What was chosen: "mvs (compensated) with gr and j2, n = 63, rows (3 bodies attract), ..." */
+static void write_line(shoal_plan *plan, const char *engine_line, const char *why)
+{
+    const int n = plan->ensemble->n_bodies, n_massive = plan->args.n_massive;
+    char forces[200] = "", form[40] = "pairs";
+    for (int i = 0, used = 0; i < plan->args.n_forces && used < (int)sizeof forces; i++)
+        used += snprintf(forces + used, sizeof forces - (size_t)used, "%s%s", i == 0 ? " with " : ", ",
+                         shoal_plugs_of(plan->context)->forces[plan->args.force_kind[i]]->name);
+    if (plan->choice.form == SHOAL_FORM_ROWS)
+        snprintf(form, sizeof form, n_massive < n ? "rows (%d bodies attract)" : "rows", n_massive);
+    snprintf(plan->line, sizeof plan->line, "%s%s%s, n = %d, %s, work model system, %s%s", plan->propagator->name,
+             plan->choice.compensated ? " (compensated)" : "", forces, n, form, engine_line, why);
 }
 
 shoal_status shoal_plan_create(shoal_context *context, shoal_ensemble *ensemble, const shoal_options *options, shoal_plan **result)
@@ -267,31 +388,34 @@ shoal_status shoal_plan_create(shoal_context *context, shoal_ensemble *ensemble,
     plan->t_end = options->t_end;
     plan->slice_steps = 256;
     plan->target_time = NAN;
-    plan->args.n_bodies = ensemble->n_bodies;
     plan->args.bodies = ensemble->bodies;
     plan->args.systems = ensemble->systems;
     plan->choice.n_bodies = ensemble->n_bodies;
     plan->choice.threads = options->threads;
     plan->choice.lanes = options->lanes;
+    plan->choice.chosen = plan->args.propagator;
+    plan->args.dt_min = options->dt_min;
+    plan->args.dt_max = options->dt_max > 0 ? options->dt_max : INFINITY;
+    plan->args.max_steps = options->max_steps > 0 ? options->max_steps : INFINITY;
 
     shoal_status status = SHOAL_OK;
-    if (ensemble->n_bodies > SHOAL_MAX_BODIES)
-        status = shoal_fail(context, SHOAL_E_UNSUPPORTED, "%d bodies a system: few-body kernels take at most %d", ensemble->n_bodies,
-                            SHOAL_MAX_BODIES);
-    else if (!isfinite(options->t_end))
+    if (!isfinite(options->t_end))
         status = shoal_fail(context, SHOAL_E_USAGE, "t_end = %g: expected a finite time", options->t_end);
     if (!status)
         status = choose_propagator(plan, options);
+    if (!status)
+        status = choose_forces(plan, options);
     if (!status)
         status = choose_monitors(plan, options);
     if (!status)
         status = choose_steps(plan, options, false);
     if (status)
         goto fail;
-    plan->args.monitors = plan->choice.monitors;
+    plan->choice.plugins = (plan->choice.monitors & shoal_plugin_bits(context, 'm')) ||
+                           (plan->choice.forces & shoal_plugin_bits(context, 'f')) || shoal_plugin_is(context, plan->propagator);
 
     const size_t padded = (size_t)ensemble->n_chunks * SHOAL_CHUNK;
-    plan->args.native = shoal_allocate(padded * (size_t)(plan->propagator->n_slots * ensemble->n_bodies), sizeof(double));
+    plan->args.native = shoal_allocate(padded * shoal_native_slots(plan->propagator, plan->args.n_moved), sizeof(double));
     plan->args.snapshot = shoal_allocate(padded * (size_t)(6 * ensemble->n_bodies), sizeof(double));
     plan->args.watch = shoal_allocate(padded * (size_t)(plan->args.n_watch > 0 ? plan->args.n_watch : 1), sizeof(double));
     plan->list = malloc((size_t)ensemble->n_systems * sizeof *plan->list);
@@ -311,9 +435,8 @@ shoal_status shoal_plan_create(shoal_context *context, shoal_ensemble *ensemble,
         status = plan->engine_type->launch(plan->engine, SHOAL_PREPARE, plan->list, plan->n_list, 0);
     if (status)
         goto fail;
-    snprintf(plan->line, sizeof plan->line, "%s%s, n = %d, %s, work model system, %s%s", plan->propagator->name,
-             plan->choice.compensated ? " (compensated)" : "", ensemble->n_bodies,
-             plan->choice.form == SHOAL_FORM_ROWS ? "rows" : "pairs", engine_line, why);
+    count_forces(plan);
+    write_line(plan, engine_line, why);
     *result = plan;
     return SHOAL_OK;
 fail:
@@ -342,12 +465,43 @@ const char *shoal_plan_line(const shoal_plan *plan)
 
 /* ---- going on ----------------------------------------------------------------------------------------------------- */
 
-/* Whole steps from t_start to t. */
-static double steps_until(const shoal_plan *plan, long system, double t)
+double shoal_plan_progress(const shoal_plan *plan, long system)
+{
+    return *field(plan, plan->propagator->adaptive ? SHOAL_SYS_ELAPSED : SHOAL_SYS_STEP, system);
+}
+
+double shoal_plan_time(const shoal_plan *plan, long system)
 {
     const double t_start = *field(plan, SHOAL_SYS_T_START, system), dt = *field(plan, SHOAL_SYS_DT, system);
-    double steps = floor((t - t_start) / dt + whole_step(t_start, t, dt));
-    return fmin(steps, *field(plan, SHOAL_SYS_N_END, system));
+    if (plan->propagator->adaptive)
+        return t_start + copysign(*field(plan, SHOAL_SYS_ELAPSED, system) - *field(plan, SHOAL_SYS_ELAPSED_ERROR, system), dt);
+    return t_start + *field(plan, SHOAL_SYS_STEP, system) * dt;
+}
+
+/* What is left of the time from t_start to t; exact where the two are. */
+static double time_left(const shoal_plan *plan, long system, double t)
+{
+    if (!plan->propagator->adaptive)
+        return t - shoal_plan_time(plan, system);
+    const double dt = *field(plan, SHOAL_SYS_DT, system);
+    const double span = copysign(1, dt) * (t - *field(plan, SHOAL_SYS_T_START, system));
+    return copysign(1, dt) * ((span - *field(plan, SHOAL_SYS_ELAPSED, system)) + *field(plan, SHOAL_SYS_ELAPSED_ERROR, system));
+}
+
+/* The progress at which a system has to wait for time t: its last whole step before it, or that time. */
+static double target_for(const shoal_plan *plan, long system, double t)
+{
+    const double t_start = *field(plan, SHOAL_SYS_T_START, system), dt = *field(plan, SHOAL_SYS_DT, system);
+    const double progress = plan->propagator->adaptive ? copysign(1, dt) * (t - t_start)
+                                                       : floor((t - t_start) / dt + whole_step(t_start, t, dt));
+    return fmin(progress, *field(plan, SHOAL_SYS_END, system));
+}
+
+/* Its next step would pass the target. */
+static bool waits(const shoal_plan *plan, long system)
+{
+    const double step = plan->propagator->adaptive ? fabs(*field(plan, SHOAL_SYS_DT, system)) : 1;
+    return shoal_plan_progress(plan, system) + step > *field(plan, SHOAL_SYS_TARGET, system);
 }
 
 static double seconds_now(void)
@@ -361,7 +515,7 @@ static double seconds_now(void)
 static void set_targets(shoal_plan *plan, double t)
 {
     for (long i = 0; i < plan->n_list; i++)
-        *field(plan, SHOAL_SYS_TARGET, plan->list[i]) = steps_until(plan, plan->list[i], t);
+        *field(plan, SHOAL_SYS_TARGET, plan->list[i]) = target_for(plan, plan->list[i], t);
     plan->target_time = t;
 }
 
@@ -378,11 +532,10 @@ shoal_status shoal_plan_slice(shoal_plan *plan, double t, long *n_moved)
     if (new_targets)
         set_targets(plan, t);
     for (long i = 0; i < plan->n_list; i++) {
-        const double steps = *field(plan, SHOAL_SYS_STEP, plan->list[i]);
-        if (steps < *field(plan, SHOAL_SYS_TARGET, plan->list[i])) {
-            moving[n_moving++] = plan->list[i];
-            before += steps;
-        }
+        if (waits(plan, plan->list[i]))
+            continue;
+        moving[n_moving++] = plan->list[i];
+        before += *field(plan, SHOAL_SYS_STEP, plan->list[i]);
     }
     if (n_moving > 0) {
         const double began = seconds_now();
@@ -405,8 +558,7 @@ shoal_status shoal_plan_slice(shoal_plan *plan, double t, long *n_moved)
     for (long i = 0; i < plan->n_list; i++) {
         const int system = plan->list[i];
         double *outcome = field(plan, SHOAL_SYS_OUTCOME, system);
-        if (t == plan->t_end && *outcome == SHOAL_RUNNING &&
-            *field(plan, SHOAL_SYS_STEP, system) >= *field(plan, SHOAL_SYS_N_END, system)) {
+        if (t == plan->t_end && *outcome == SHOAL_RUNNING && waits(plan, system)) {
             *outcome = SHOAL_SURVIVED;
             *field(plan, SHOAL_SYS_T_STOP, system) = plan->t_end;
             plan->target_time = NAN; /* the engine must hear of it before it hands the records back */
@@ -429,15 +581,15 @@ shoal_status shoal_plan_snapshot(shoal_plan *plan, double t, const int *list, lo
         const int system = list[i], outcome = (int)*field(plan, SHOAL_SYS_OUTCOME, system);
         const double dt = *field(plan, SHOAL_SYS_DT, system);
         const double t_start = *field(plan, SHOAL_SYS_T_START, system);
-        const double now = t_start + *field(plan, SHOAL_SYS_STEP, system) * dt;
         const bool alive = outcome == SHOAL_RUNNING || outcome == SHOAL_SURVIVED;
         const double tolerance = whole_step(t_start, t, dt);
-        double partial = alive && !isnan(t) ? (outcome == SHOAL_SURVIVED ? plan->t_end : t) - now : 0;
-        if (fabs(partial) <= tolerance * fabs(dt))
+        double partial = alive && !isnan(t) ? time_left(plan, system, outcome == SHOAL_SURVIVED ? plan->t_end : t) : 0;
+        /* fixed steps: rounding either way; adaptive ones are exact, but their sum may pass the target by what it was rounded */
+        if (partial / dt >= -tolerance && partial / dt <= (plan->propagator->adaptive ? 0 : tolerance))
             partial = 0;
         if (partial / dt < 0 || partial / dt > 1 + tolerance)
             return shoal_fail(plan->context, SHOAL_E_USAGE, "system %ld: a snapshot at %.17g is not within the step after %.17g",
-                              plan->ensemble->id[system], t, now);
+                              plan->ensemble->id[system], t, shoal_plan_time(plan, system));
         *field(plan, SHOAL_SYS_PARTIAL, system) = partial;
     }
     shoal_status status = plan->engine_type->upload(plan->engine, SHOAL_ARRAY_SYSTEMS);
@@ -476,8 +628,7 @@ shoal_status shoal_plan_integrate(shoal_plan *plan, double t)
             for (int q = 0; q < 6; q++)
                 *shoal_ensemble_body(ensemble, body, q, system) =
                     plan->args.snapshot[SHOAL_AT(system, 6 * body + q, 6 * ensemble->n_bodies)];
-        ensemble->time[system] = *field(plan, SHOAL_SYS_T_START, system) +
-                                 *field(plan, SHOAL_SYS_STEP, system) * *field(plan, SHOAL_SYS_DT, system);
+        ensemble->time[system] = shoal_plan_time(plan, system);
         if (*field(plan, SHOAL_SYS_OUTCOME, system) == SHOAL_RUNNING || *field(plan, SHOAL_SYS_OUTCOME, system) == SHOAL_SURVIVED)
             ensemble->time[system] = t;
     }
@@ -487,8 +638,8 @@ shoal_status shoal_plan_integrate(shoal_plan *plan, double t)
 
 double shoal_plan_column(shoal_plan *plan, const char *column, long system)
 {
-    for (int index = 0; shoal_monitors[index]; index++) {
-        const shoal_monitor *type = shoal_monitors[index];
+    for (int index = 0; shoal_plugs_of(plan->context)->monitors[index]; index++) {
+        const shoal_monitor *type = shoal_plugs_of(plan->context)->monitors[index];
         if (!(plan->choice.monitors & (1 << index)))
             continue;
         for (int c = 0; c < type->n_columns; c++) {
@@ -515,7 +666,7 @@ static int state_parts(const shoal_plan *plan, double **part, size_t *size)
     part[0] = plan->args.systems;
     size[0] = slot * SHOAL_SYS_FIELDS;
     part[1] = plan->args.native;
-    size[1] = slot * (size_t)(plan->propagator->n_slots * plan->args.n_bodies);
+    size[1] = slot * shoal_native_slots(plan->propagator, plan->args.n_moved);
     part[2] = plan->args.watch;
     size[2] = slot * (size_t)plan->args.n_watch;
     return 3;

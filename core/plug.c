@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * plug.c: the propagators, gravitation terms and monitors of this build, from the list.h of their folders.
+ * plug.c: the propagators, extra forces and monitors of this build, from the list.h of their folders.
  *
- * Each list is expanded twice: once to declare the descriptors, once to make the array of their addresses. A monitor's
- * place in its list is its bit in shoal_kernel_args.monitors.
+ * Each list is expanded to declare the descriptors, to count them, and to make the array of their addresses. The place of a
+ * monitor or a force in its list is its bit in shoal_kernel_args.
  */
+#include <stdlib.h>
 #include <string.h>
 
 #include "internal.h"
@@ -15,32 +16,29 @@
 #define MONITOR(name) extern const shoal_monitor shoal_monitor_##name;
 #include "../monitors/list.h"
 #undef MONITOR
-#define GRAVITATION(name) extern const shoal_gravitation shoal_gravitation_##name;
+#define FORCE(name) extern const shoal_force shoal_force_##name;
 #include "../gravitation/list.h"
-#undef GRAVITATION
+#undef FORCE
 
-const shoal_propagator *const shoal_propagators[] = {
-#define PROPAGATOR(name) &shoal_propagator_##name,
+/* How many lines a list has. */
+#define PROPAGATOR(name) +1
+#define MONITOR(name) +1
+#define FORCE(name) +1
+_Static_assert((0
 #include "../integrators/list.h"
-#undef PROPAGATOR
-    NULL
-};
-
-const shoal_monitor *const shoal_monitors[] = {
-#define MONITOR(name) &shoal_monitor_##name,
+                ) <= SHOAL_MAX_PROPAGATORS,
+               "raise SHOAL_MAX_PROPAGATORS");
+_Static_assert((0
 #include "../monitors/list.h"
-#undef MONITOR
-    NULL
-};
-
-const shoal_gravitation *const shoal_gravitations[] = {
-#define GRAVITATION(name) &shoal_gravitation_##name,
+                ) <= SHOAL_MAX_MONITORS,
+               "raise SHOAL_MAX_MONITORS");
+_Static_assert((0
 #include "../gravitation/list.h"
-#undef GRAVITATION
-    NULL
-};
-
-_Static_assert(SHOAL_COUNT(shoal_monitors) - 1 <= SHOAL_MAX_MONITORS, "raise SHOAL_MAX_MONITORS");
+                ) <= SHOAL_MAX_FORCE_KINDS,
+               "a force is a bit of shoal_kernel_args.forces");
+#undef PROPAGATOR
+#undef MONITOR
+#undef FORCE
 
 /* Index of a word in a list whose words are parted by the character `between`, -1 if it is not there. */
 static int word_index(const char *words, char between, const char *word)
@@ -57,37 +55,88 @@ static int word_index(const char *words, char between, const char *word)
     return -1;
 }
 
-const shoal_propagator *shoal_propagator_find(const char *name)
+const shoal_plugs *shoal_plugs_of(const shoal_context *context)
 {
-    for (int i = 0; shoal_propagators[i]; i++)
-        if (strcmp(shoal_propagators[i]->name, name) == 0 || word_index(shoal_propagators[i]->aliases, ',', name) >= 0)
-            return shoal_propagators[i];
+    static const shoal_plugs builtin = {
+        .propagators = {
+#define PROPAGATOR(name) &shoal_propagator_##name,
+#include "../integrators/list.h"
+#undef PROPAGATOR
+        },
+        .monitors = {
+#define MONITOR(name) &shoal_monitor_##name,
+#include "../monitors/list.h"
+#undef MONITOR
+        },
+        .forces = {
+#define FORCE(name) &shoal_force_##name,
+#include "../gravitation/list.h"
+#undef FORCE
+        },
+    };
+    return context && context->plugs ? context->plugs : &builtin;
+}
+
+/* What follows an alias in "wh,rk4 (method=rk4)"; NULL if it is not there. */
+static const char *alias_find(const char *aliases, const char *name)
+{
+    for (const char *at = aliases; *at; at += strcspn(at, ","), at += *at == ',') {
+        const size_t span = strcspn(at, " ,");
+        if (span > 0 && span == strlen(name) && memcmp(at, name, span) == 0)
+            return at + span;
+    }
     return NULL;
 }
 
-int shoal_monitor_find(const char *name)
+const shoal_propagator *shoal_propagator_find(const shoal_context *context, const char *name)
 {
-    for (int i = 0; shoal_monitors[i]; i++)
-        if (strcmp(shoal_monitors[i]->name, name) == 0)
-            return i;
-    return -1;
+    const shoal_propagator *const *all = shoal_plugs_of(context)->propagators;
+    for (int i = 0; all[i]; i++)
+        if (strcmp(all[i]->name, name) == 0 || (all[i]->aliases && alias_find(all[i]->aliases, name)))
+            return all[i];
+    return NULL;
 }
 
-int shoal_propagator_names(const char **names, int limit)
+int shoal_propagator_preset(const shoal_propagator *propagator, const char *name, double *value)
 {
-    int n = 0;
-    for (; n < limit && shoal_propagators[n]; n++)
-        names[n] = shoal_propagators[n]->name;
-    return n;
+    char parameter[32], word[32];
+    const char *sets = propagator->aliases ? alias_find(propagator->aliases, name) : NULL;
+    if (!sets || sscanf(sets, " (%31[^=]=%31[^)])", parameter, word) != 2)
+        return -1;
+    int i = 0;
+    while (i < propagator->n_parameters && strcmp(propagator->parameters[i].name, parameter) != 0)
+        i++;
+    if (i == propagator->n_parameters)
+        return -1;
+    const shoal_parameter *sets_this = &propagator->parameters[i];
+    *value = sets_this->type == SHOAL_CHOICE ? shoal_choice_index(sets_this->choices, word) : atof(word);
+    return i;
 }
 
-int shoal_monitor_names(const char **names, int limit)
-{
-    int n = 0;
-    for (; n < limit && shoal_monitors[n]; n++)
-        names[n] = shoal_monitors[n]->name;
-    return n;
-}
+#define FIND_BY_NAME(kind)                                                                   \
+    int shoal_##kind##_find(const shoal_context *context, const char *name)                  \
+    {                                                                                        \
+        const shoal_##kind *const *all = shoal_plugs_of(context)->kind##s;                   \
+        for (int i = 0; all[i]; i++)                                                         \
+            if (strcmp(all[i]->name, name) == 0)                                             \
+                return i;                                                                    \
+        return -1;                                                                           \
+    }
+FIND_BY_NAME(monitor)
+FIND_BY_NAME(force)
+
+#define ALL_NAMES(kind)                                                                          \
+    int shoal_##kind##_names(const shoal_context *context, const char **names, int limit)       \
+    {                                                                                            \
+        const shoal_##kind *const *all = shoal_plugs_of(context)->kind##s;                       \
+        int n = 0;                                                                               \
+        for (; n < limit && all[n]; n++)                                                         \
+            names[n] = all[n]->name;                                                             \
+        return n;                                                                                \
+    }
+ALL_NAMES(propagator)
+ALL_NAMES(monitor)
+ALL_NAMES(force)
 
 int shoal_choice_index(const char *choices, const char *word)
 {

@@ -24,7 +24,7 @@ const shoal_field shoal_result_fields[] = {
      "time of the event that ended the system"},
     {"/systems/body_a", "body_a", SHOAL_FIELD_INDEX, AFTER, "", AT(body_a), "first body of that event, -1 = none"},
     {"/systems/body_b", "body_b", SHOAL_FIELD_INDEX, AFTER, "", AT(body_b), "second body of that event, -1 = none"},
-    {"/systems/dE_final", "dE_final", SHOAL_FIELD_DOUBLE, AFTER, "", AT(dE_final), "relative energy error at the end"},
+    {"/systems/dE_final", "dE_final", SHOAL_FIELD_DOUBLE, AFTER, "", AT(dE_final), "relative energy error at the end; empty where a force has no energy"},
     {"/systems/steps", "steps", SHOAL_FIELD_DOUBLE, AFTER, "", AT(n_steps), "steps done"},
     {"/systems/n_live", NULL, SHOAL_FIELD_INT, BEFORE | AFTER, "", AT(n_live), "bodies really there"},
     {"/initial/time", NULL, SHOAL_FIELD_DOUBLE, BEFORE, "time", AT(t_initial), "time of the initial state"},

@@ -52,11 +52,12 @@ typedef struct study_run {
     int *list;        /* [n_systems] those running before the slice */
     int *ended;       /* [n_systems] those that ended in it */
     double *state;    /* [n_bodies][SHOAL_STATE] one row */
+    shoal_body *bodies; /* [n_bodies] one state */
     char *checkpoint; /* [checkpoint_size] */
     size_t checkpoint_size;
 
     long n_by_outcome[SHOAL_OUTCOMES];
-    double steps_total; /* of all systems over the whole run */
+    double progress_total; /* of all systems over the whole run, as shoal_plan_progress */
     double steps_before; /* system-steps of earlier processes */
     double began, committed, checkpointed; /* wall clock, s */
     long n_journalled;  /* snapshot rows in the journal */
@@ -138,14 +139,19 @@ static void fill_settings(const shoal_parameter *parameters, int n_parameters, c
 static shoal_status create_plan(study_run *run)
 {
     const shoal_study *study = run->study;
-    plug_settings propagator, monitor[SHOAL_MAX_MONITORS];
-    shoal_monitor_options monitors[SHOAL_MAX_MONITORS];
+    plug_settings propagator, monitor[SHOAL_MAX_MONITORS], force[SHOAL_MAX_FORCES];
+    shoal_plug_options monitors[SHOAL_MAX_MONITORS], forces[SHOAL_MAX_FORCES];
 
     fill_settings(study->propagator->parameters, study->propagator->n_parameters, study->parameter, &propagator);
     for (int i = 0; i < study->n_monitors; ++i) {
-        const shoal_monitor *type = shoal_monitors[study->monitors[i].index];
+        const shoal_monitor *type = shoal_plugs_of(study->context)->monitors[study->monitors[i].index];
         fill_settings(type->parameters, type->n_parameters, study->monitors[i].parameter, &monitor[i]);
-        monitors[i] = (shoal_monitor_options){ type->name, monitor[i].setting, type->n_parameters };
+        monitors[i] = (shoal_plug_options){ type->name, monitor[i].setting, type->n_parameters };
+    }
+    for (int i = 0; i < study->n_forces; ++i) {
+        const shoal_force *type = shoal_plugs_of(study->context)->forces[study->forces[i].index];
+        fill_settings(type->parameters, type->n_parameters, study->forces[i].parameter, &force[i]);
+        forces[i] = (shoal_plug_options){ type->name, force[i].setting, type->n_parameters };
     }
     const shoal_options options = {
         .propagator = study->propagator->name,
@@ -153,6 +159,8 @@ static shoal_status create_plan(study_run *run)
         .n_settings = study->propagator->n_parameters,
         .monitors = monitors,
         .n_monitors = study->n_monitors,
+        .forces = forces,
+        .n_forces = study->n_forces,
         .engine = study->engine[0] ? study->engine : NULL,
         .work_model = study->work_model[0] ? study->work_model : NULL,
         .form = study->form == SHOAL_FORM_PAIRS ? "pairs" : study->form == SHOAL_FORM_ROWS ? "rows" : "auto",
@@ -161,6 +169,9 @@ static shoal_status create_plan(study_run *run)
         .t_end = study->t_end,
         .dt = study->steps_per_orbit > 0 ? 0 : study->dt,
         .steps_per_orbit = study->steps_per_orbit,
+        .dt_min = study->dt_min,
+        .dt_max = study->dt_max,
+        .max_steps = study->max_steps,
     };
     return shoal_plan_create(run->context, study->ensemble, &options, &run->plan);
 }
@@ -217,7 +228,7 @@ static int system_outcome(const study_run *run, long system)
 /* Coordinate q (x y z vx vy vz) of a body in the plan's snapshot array. */
 static double snapshot_at(const shoal_plan *plan, long system, int body, int q)
 {
-    return plan->args.snapshot[SHOAL_AT(system, 6 * body + q, 6 * plan->args.n_bodies)];
+    return plan->args.snapshot[SHOAL_AT(system, 6 * body + q, 6 * plan->ensemble->n_bodies)];
 }
 
 /* One body in the user's units. */
@@ -255,30 +266,19 @@ static void put_snapshot(const study_run *run, long system, double t, double *ro
     }
 }
 
-/* Energy of the state in the plan's snapshot array, each pair once. */
+/* Energy of the state in the plan's snapshot array. */
 static double snapshot_energy(const study_run *run, long system)
 {
     const shoal_ensemble *ensemble = run->study->ensemble;
-    const shoal_plan *plan = run->plan;
-    double energy = 0;
+    shoal_body *bodies = run->bodies;
 
     for (int i = 0; i < run->result->n_live[system]; ++i) {
-        const double m = *shoal_ensemble_body(ensemble, i, SHOAL_M, system);
-        double v2 = 0;
-        for (int q = 3; q < 6; ++q) {
-            v2 += snapshot_at(plan, system, i, q) * snapshot_at(plan, system, i, q);
-        }
-        energy += 0.5 * m * v2;
-        for (int j = 0; j < i; ++j) {
-            double r2 = 0;
-            for (int q = 0; q < 3; ++q) {
-                const double d = snapshot_at(plan, system, i, q) - snapshot_at(plan, system, j, q);
-                r2 += d * d;
-            }
-            energy -= m * *shoal_ensemble_body(ensemble, j, SHOAL_M, system) / sqrt(r2);
+        bodies[i].m = *shoal_ensemble_body(ensemble, i, SHOAL_M, system);
+        for (int q = 0; q < 6; ++q) {
+            (&bodies[i].x)[q] = snapshot_at(run->plan, system, i, q);
         }
     }
-    return energy;
+    return shoal_bodies_energy(ensemble, run->result->n_live[system], bodies);
 }
 
 /* How far a system has come; its last state is in the plan's snapshot array. */
@@ -289,8 +289,7 @@ static void record_state(study_run *run, long system)
     const double step = *shoal_ensemble_field(ensemble, SHOAL_SYS_STEP, system);
     const double t_last = system_outcome(run, system) == SHOAL_SURVIVED
                               ? run->study->t_end
-                              : *shoal_ensemble_field(ensemble, SHOAL_SYS_T_START, system) +
-                                    step * *shoal_ensemble_field(ensemble, SHOAL_SYS_DT, system);
+                              : shoal_plan_time(run->plan, system);
     const double energy_start = ensemble->energy_start[system];
 
     result->n_steps[system] = step;
@@ -383,7 +382,7 @@ static shoal_status create_result(study_run *run)
     int n_columns = study->n_swept;
 
     for (int i = 0; i < study->n_monitors; ++i) {
-        n_columns += shoal_monitors[study->monitors[i].index]->n_columns;
+        n_columns += shoal_plugs_of(study->context)->monitors[study->monitors[i].index]->n_columns;
     }
     shoal_status status =
         shoal_result_create(run->context, ensemble->n_systems, ensemble->n_bodies, n_columns, &run->result);
@@ -416,7 +415,7 @@ static shoal_status create_result(study_run *run)
     }
     int c = study->n_swept;
     for (int i = 0; i < study->n_monitors; ++i) {
-        const shoal_monitor *monitor = shoal_monitors[study->monitors[i].index];
+        const shoal_monitor *monitor = shoal_plugs_of(study->context)->monitors[study->monitors[i].index];
         for (int k = 0; k < monitor->n_columns; ++k, ++c) {
             const shoal_monitor_column *source = &monitor->columns[k];
             run->source[c - study->n_swept] = source;
@@ -625,12 +624,15 @@ static int report(const study_run *run)
         .seconds = now() - run->began,
         .plan_line = shoal_plan_line(run->plan),
     };
+    double left = 0;
     for (long k = 0; k < run->plan->n_list; ++k) {
         const long system = run->plan->list[k];
-        progress.system_steps_left += *shoal_ensemble_field(ensemble, SHOAL_SYS_N_END, system);
-        progress.system_steps_left -= *shoal_ensemble_field(ensemble, SHOAL_SYS_STEP, system);
+        left += *shoal_ensemble_field(ensemble, SHOAL_SYS_END, system) - shoal_plan_progress(run->plan, system);
     }
-    progress.fraction = run->steps_total > 0 ? 1 - progress.system_steps_left / run->steps_total : 1;
+    progress.fraction = run->progress_total > 0 ? 1 - left / run->progress_total : 1;
+    progress.system_steps_left = !run->study->propagator->adaptive ? left
+                                 : progress.fraction > 0 ? run->plan->system_steps * (1 / progress.fraction - 1)
+                                                         : INFINITY;
     memcpy(progress.n_by_outcome, run->n_by_outcome, sizeof progress.n_by_outcome);
     return run->callback(&progress, run->user);
 }
@@ -767,12 +769,13 @@ static shoal_status begin(study_run *run)
     run->list = malloc(n_systems * sizeof *run->list);
     run->ended = malloc(n_systems * sizeof *run->ended);
     run->state = malloc((size_t)ensemble->n_bodies * SHOAL_STATE * sizeof *run->state);
-    if (!run->checkpoint || !run->list || !run->ended || !run->state) {
+    run->bodies = calloc((size_t)ensemble->n_bodies, sizeof *run->bodies);
+    if (!run->checkpoint || !run->list || !run->ended || !run->state || !run->bodies) {
         return shoal_fail(run->context, SHOAL_E_MEMORY, "out of memory for %zu systems", n_systems);
     }
     for (size_t system = 0; system < n_systems; ++system) {
         if (run->result->outcome[system] == SHOAL_RUNNING) {
-            run->steps_total += *shoal_ensemble_field(ensemble, SHOAL_SYS_N_END, (long)system);
+            run->progress_total += *shoal_ensemble_field(ensemble, SHOAL_SYS_END, (long)system);
         }
     }
     status = resume(run, &resumed);
@@ -836,6 +839,7 @@ fail:
     free(run.list);
     free(run.ended);
     free(run.state);
+    free(run.bodies);
     free(run.checkpoint);
     return status;
 }

@@ -58,6 +58,16 @@ shoal_status shoal_context_create(shoal_context **context);
 void shoal_context_destroy(shoal_context **context);
 
 /* The message of the last failed call with this context: one line, "" if none failed. Valid until the next call. */
+/* Nonzero: a config may name plugins, C files that are compiled and run (`shoal run --allow-plugins`). */
+void shoal_context_allow_plugins(shoal_context *context, int allow);
+
+/*
+ * Load a plugin: a C file NAME.c with one propagator, force or monitor called NAME (core/plug.h, docs/plugins.md), which then
+ * exists for everything that is made with this context. It is compiled by the system's C compiler (CC, or cc) and kept in the user's cache.
+ * Refused with the compiler's first error if it does not compile.
+ */
+shoal_status shoal_plugin_load(shoal_context *context, const char *path);
+
 const char *shoal_context_message(const shoal_context *context);
 
 /* ---- elements ----------------------------------------------------------------------------------------------------- */
@@ -138,7 +148,8 @@ typedef struct shoal_ensemble shoal_ensemble;
     X(STEP_UNDERFLOW, 7, "step_underflow", "the adaptive step fell below its least value")                \
     X(NONFINITE, 8, "nonfinite", "a coordinate is not a finite number")                                   \
     X(INVALID, 9, "invalid", "its initial conditions are impossible")                                     \
-    X(BUDGET, 10, "budget", "it used up its budget of steps")
+    X(BUDGET, 10, "budget", "it used up its budget of steps")                                             \
+    X(CHAOTIC, 11, "chaotic", "its chaos indicator passed the chosen limit")
 
 enum shoal_outcome {
 #define X(NAME, code, name, doc) SHOAL_##NAME = code,
@@ -158,7 +169,7 @@ typedef struct shoal_system {
     enum shoal_outcome outcome;
     double t_stop;     /* time at which the system ended (of the event, inside its step); NaN while it runs */
     int body_a, body_b; /* bodies of the event, -1 = none */
-    double energy_start; /* energy of the initial state, barycentric */
+    double energy_start; /* energy of the initial state, barycentric, as shoal_ensemble_energy */
     double centre[6];  /* position and velocity of the barycentre at t_start */
 } shoal_system;
 
@@ -186,7 +197,8 @@ void shoal_ensemble_get_bodies(const shoal_ensemble *ensemble, long system, shoa
 void shoal_ensemble_set_system(shoal_ensemble *ensemble, long system, const shoal_system *record);
 void shoal_ensemble_get_system(const shoal_ensemble *ensemble, long system, shoal_system *record);
 
-/* Total energy of the bodies held now, relative to the barycentre, each pair counted once. */
+/* Total energy of the bodies held now, relative to the barycentre, each pair counted once, with that of the extra forces of the last plan
+ * (which made energy_start anew); NaN if one of these conserves none. */
 double shoal_ensemble_energy(const shoal_ensemble *ensemble, long system);
 /* Total angular momentum about the barycentre. */
 void shoal_ensemble_angular_momentum(const shoal_ensemble *ensemble, long system, double L[3]);
@@ -200,28 +212,33 @@ typedef struct shoal_setting {
     const char *choice; /* for parameters that are one of a list of words; else NULL */
 } shoal_setting;
 
-/* A monitor and its settings. */
-typedef struct shoal_monitor_options {
+/* A monitor or a force and its settings. */
+typedef struct shoal_plug_options {
     const char *name;
     const shoal_setting *settings;
     int n_settings;
-} shoal_monitor_options;
+} shoal_plug_options;
 
 /* What to integrate with; zero or NULL means the default. */
 typedef struct shoal_options {
     const char *propagator;  /* "mvs" (default), "hermite4", "leapfrog", ... */
     const shoal_setting *settings; /* of the propagator */
     int n_settings;
-    const shoal_monitor_options *monitors;
+    const shoal_plug_options *monitors;
     int n_monitors;
+    const shoal_plug_options *forces; /* beside Newton's; one may be there more than once */
+    int n_forces;
     const char *engine;      /* "auto" (default), "cpu", "cuda" */
     const char *work_model;  /* "auto" (default), "system" */
     const char *form;        /* "auto" (default), "pairs", "rows" */
     int threads;             /* CPU threads, 0 = all available */
     int lanes;               /* CPU SIMD width, 0 = the machine's (1, 4 and 8 exist for tests) */
     double t_end;            /* end time of every system */
-    double dt;               /* step of every system; 0 = as set in the ensemble */
-    double steps_per_orbit;  /* if > 0: each system's step is its shortest period over this */
+    double dt;               /* step of every system, the first one of an adaptive propagator; 0 = as set in the ensemble */
+    double steps_per_orbit;  /* if > 0: each system's (first) step is its shortest period over this */
+    double dt_min;           /* a system whose adaptive step falls below it ends as `step_underflow` */
+    double dt_max;           /* an adaptive step is no longer than this; 0 = no bound */
+    double max_steps;        /* a system that needs more steps (adaptive: attempts) ends as `budget`; 0 = no bound */
 } shoal_options;
 
 typedef struct shoal_plan shoal_plan;

@@ -171,22 +171,29 @@ static shoal_status read_integrator(const shoal_config *config, shoal_study *stu
     const config_setting_t *steps = config_setting_get_member(integrator, "steps_per_orbit");
     if (dt && steps)
         return shoal_config_fail(config, steps, NULL, NULL, "either dt or steps_per_orbit");
-    if (!dt && !steps)
+    const char *word = name ? config_setting_get_string(name) : shoal_key_find("integrator", "name")->otherwise;
+    study->propagator = shoal_propagator_find(config->context, word);
+    if (!dt && !steps && !study->propagator->adaptive)
         return shoal_config_fail(config, integrator, NULL, NULL, "dt or steps_per_orbit");
+    study->dt_min = shoal_config_number(config, integrator, "integrator", "dt_min");
+    study->dt_max = shoal_config_number(config, integrator, "integrator", "dt_max");
+    study->max_steps = shoal_config_number(config, integrator, "integrator", "max_steps");
     study->dt = dt ? shoal_config_number(config, integrator, "integrator", "dt") : 0;
     study->steps_per_orbit = steps ? shoal_config_number(config, integrator, "integrator", "steps_per_orbit") : 0;
-    study->propagator = shoal_propagator_find(name ? config_setting_get_string(name)
-                                                   : shoal_key_find("integrator", "name")->otherwise);
 
     shoal_status status = read_parameters(config, integrator, study, study->propagator->parameters,
                                           study->propagator->n_parameters, study->parameter);
     if (status)
         return status;
+    double value;
+    const int preset = shoal_propagator_preset(study->propagator, word, &value);
+    if (preset >= 0 && !config_setting_get_member(integrator, study->propagator->parameters[preset].name))
+        study->parameter[preset] = value;
     const char *refusal = study->propagator->refuses ? study->propagator->refuses(study->ensemble) : NULL;
     if (refusal)
         return shoal_config_fail(config, name ? name : integrator, NULL, NULL, "a propagator that applies: %s",
                                  refusal);
-    return set_steps(config, steps ? steps : dt, study);
+    return dt || steps ? set_steps(config, steps ? steps : dt, study) : SHOAL_OK;
 }
 
 /* The monitors, sorted into the order of the list. */
@@ -197,7 +204,7 @@ static shoal_status read_monitors(const shoal_config *config, shoal_study *study
     const int n = list ? config_setting_length(list) : 0;
     for (int i = 0; i < n; i++) {
         const config_setting_t *group = config_setting_get_elem(list, (unsigned)i);
-        const int index = shoal_monitor_find(shoal_config_string(group, "name", ""));
+        const int index = shoal_monitor_find(config->context, shoal_config_string(group, "name", ""));
         if (group_of[index])
             return shoal_config_fail(config, config_setting_get_member(group, "name"), NULL, NULL,
                                      "each monitor at most once");
@@ -206,14 +213,34 @@ static shoal_status read_monitors(const shoal_config *config, shoal_study *study
     for (int index = 0; index < SHOAL_MAX_MONITORS; index++) {
         if (!group_of[index])
             continue;
-        shoal_study_monitor *monitor = &study->monitors[study->n_monitors++];
+        shoal_study_plug *monitor = &study->monitors[study->n_monitors++];
         monitor->index = index;
-        shoal_status status = read_parameters(config, group_of[index], study, shoal_monitors[index]->parameters,
-                                              shoal_monitors[index]->n_parameters, monitor->parameter);
+        shoal_status status = read_parameters(config, group_of[index], study, shoal_plugs_of(config->context)->monitors[index]->parameters,
+                                              shoal_plugs_of(config->context)->monitors[index]->n_parameters, monitor->parameter);
         if (status)
             return status;
     }
     return SHOAL_OK;
+}
+
+static shoal_status read_forces(const shoal_config *config, shoal_study *study)
+{
+    const config_setting_t *list = shoal_config_lookup(config, "forces");
+    study->n_forces = list ? config_setting_length(list) : 0;
+    if (study->n_forces > SHOAL_MAX_FORCES)
+        return shoal_config_fail(config, list, NULL, NULL, "at most %d forces", SHOAL_MAX_FORCES);
+    shoal_status status = SHOAL_OK;
+    for (int i = 0; i < study->n_forces && !status; i++) {
+        const config_setting_t *group = config_setting_get_elem(list, (unsigned)i);
+        shoal_study_plug *force = &study->forces[i];
+        force->index = shoal_force_find(config->context, shoal_config_string(group, "name", ""));
+        const shoal_force *type = shoal_plugs_of(config->context)->forces[force->index];
+        status = read_parameters(config, group, study, type->parameters, type->n_parameters, force->parameter);
+        const char *why = !status && type->refuses ? type->refuses(force->parameter, study->ensemble) : NULL;
+        if (why)
+            status = shoal_config_fail(config, config_setting_get_member(group, "name"), NULL, NULL, "a force that applies: %s", why);
+    }
+    return status;
 }
 
 shoal_status shoal_study_load(shoal_context *context, const char *path, int n_overrides, const char *const *overrides,
@@ -242,7 +269,7 @@ shoal_status shoal_study_load(shoal_context *context, const char *path, int n_ov
     }
     if ((status = read_run(&config, made)) || (status = read_output(&config, made)) ||
         (status = read_systems(&config, made)) || (status = read_integrator(&config, made)) ||
-        (status = read_monitors(&config, made)))
+        (status = read_forces(&config, made)) || (status = read_monitors(&config, made)))
         goto fail;
     shoal_config_close(&config);
     if (context)

@@ -100,7 +100,7 @@ int main(void)
     shoal_ensemble *ensemble = NULL;
     shoal_plan *plan = NULL;
     const shoal_setting closer[] = { { "radius", 0, "mutual_hill" }, { "factor", 1.0, NULL } };
-    const shoal_monitor_options monitors[] = { { "stop_on_encounter", closer, 2 } };
+    const shoal_plug_options monitors[] = { { "stop_on_encounter", closer, 2 } };
     const shoal_options options = {
         .propagator = "mvs",
         .monitors = monitors,

@@ -1,33 +1,40 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * hermite4.kern.h: Hermite scheme of order 4, fixed step, P(EC)^2.
+ * hermite4.kern.h: Hermite scheme of order 4, P(EC)^n, n = `iterations`.
  *
  *     predict   x_p = x + v h + a h^2/2 + j h^3/6,  v_p = v + a h + j h^2/2
- *     twice     (a1, j1) = forces at the latest x, v;
+ *     n times   (a1, j1) = forces at the latest x, v;
  *               v1 = v + (a + a1) h/2 + (j - j1) h^2/12,  x1 = x + (v + v1) h/2 + (a - a1) h^2/12
  *
  * Makino & Aarseth 1992, PASJ 44, 141; the corrector in the form of Hut, Makino & McMillan 1995, ApJ 443, L93. (Equation 4 of
  * the Swarm-NG paper misprints it.) The forces of the last evaluation start the next step, so they are native state.
  *
- * Operations a step: 44 n (n - 1) + 63 n, n bodies; with compensated sums 18 n more.
+ * Operations a step of two iterations: 44 n (n - 1) + 63 n, n bodies; with compensated sums 18 n more.
  */
-enum { HERMITE_X = 0, HERMITE_V = 3, HERMITE_A = 6, HERMITE_J = 9, HERMITE_SLOTS = 12, HERMITE_EX = 12, HERMITE_EV = 15 };
+enum { HERMITE_COMPENSATED, HERMITE_ITERATIONS }; /* parameters */
+enum { HERMITE_X = 0, HERMITE_V = 3, HERMITE_A = 6, HERMITE_J = 9, HERMITE_EX = 12, HERMITE_EV = 15 };
 
+#define HERMITE_ORDER 4
+#ifndef PROPAGATOR_OWN
+#define PROPAGATOR_OWN 0
+#endif
 #define PROPAGATOR_FIRST_BODY 0
+#define PROPAGATOR_BARYCENTRIC
 #define PROPAGATOR_SLOTS(compensated) ((compensated) ? 18 : 12)
 
-LANE_FN void propagator_prepare(const shoal_kernel_args *k, int n, const real *m, const real *w, real *s)
+LANE_FN void hermite_prepare(const shoal_kernel_args *k, int n, const real *m, const real *w, real *s)
 {
     LANE_UNROLL
     for (int c = 0; c < 6 * n; c++)
         s[c] = w[c];
-    newton_jerk(k, n, m, s + HERMITE_X * n, s + HERMITE_V * n, s + HERMITE_A * n, s + HERMITE_J * n);
+    gravity_jerk(k, n, m, s + HERMITE_X * n, s + HERMITE_V * n, s + HERMITE_A * n, s + HERMITE_J * n);
     LANE_UNROLL
-    for (int c = HERMITE_EX * n; c < 18 * n; c++)
+    for (int c = HERMITE_EX * n; c < PROPAGATOR_SLOTS(1) * n + PROPAGATOR_OWN; c++)
         s[c] = lane_set(0.0);
 }
 
-LANE_FN void propagator_step(const shoal_kernel_args *k, int n, int compensated, const real *m, real *s, real h)
+/* The step itself; the parameter `iterations` counts evaluations of the forces. */
+LANE_FN void hermite_advance(const shoal_kernel_args *k, int n, int compensated, int iterations, const real *m, real *s, real h)
 {
     real *x = s + HERMITE_X * n, *v = s + HERMITE_V * n, *a = s + HERMITE_A * n, *j = s + HERMITE_J * n;
     const real h2 = 0.5 * h, h3 = h * lane_set(1.0 / 3.0), h12 = h * h * lane_set(1.0 / 12.0);
@@ -38,7 +45,6 @@ LANE_FN void propagator_step(const shoal_kernel_args *k, int n, int compensated,
         x1[c] = lane_fma(h, lane_fma(h2, lane_fma(h3, j[c], a[c]), v[c]), x[c]);
         v1[c] = lane_fma(h, lane_fma(h2, j[c], a[c]), v[c]);
     }
-    newton_jerk(k, n, m, x1, v1, a1, j1);
     /* The corrector as small changes, their part known before the forces first: dv = (a + a1) h/2 + (j - j1) h^2/12 and
      * dx = v h + dv h/2 + (a - a1) h^2/12, from here on in a and j. */
     LANE_UNROLL
@@ -47,12 +53,20 @@ LANE_FN void propagator_step(const shoal_kernel_args *k, int n, int compensated,
         real dx = lane_fma(h12, a[c], h * v[c]);
         j[c] = dv;
         a[c] = dx;
-        dv = lane_fnma(h12, j1[c], lane_fma(h2, a1[c], dv));
-        dx = lane_fma(h2, dv, lane_fnma(h12, a1[c], dx));
-        v1[c] = v[c] + dv;
-        x1[c] = x[c] + dx;
     }
-    newton_jerk(k, n, m, x1, v1, a1, j1);
+    LANE_KEEP_ROLLED
+    for (int left = iterations - 1;; left--) {
+        gravity_jerk(k, n, m, x1, v1, a1, j1);
+        if (left <= 0)
+            break;
+        LANE_UNROLL
+        for (int c = 0; c < 3 * n; c++) {
+            real dv = lane_fnma(h12, j1[c], lane_fma(h2, a1[c], j[c]));
+            real dx = lane_fma(h2, dv, lane_fnma(h12, a1[c], a[c]));
+            v1[c] = v[c] + dv;
+            x1[c] = x[c] + dx;
+        }
+    }
     LANE_UNROLL
     for (int c = 0; c < 3 * n; c++) {
         real dv = lane_fnma(h12, j1[c], lane_fma(h2, a1[c], j[c]));
@@ -64,21 +78,14 @@ LANE_FN void propagator_step(const shoal_kernel_args *k, int n, int compensated,
     }
 }
 
-/* Barycentric positions and velocities, w = [6 * n]. */
-LANE_FN void propagator_view(int n, const real *m, const real *s, real *w)
+#if !PROPAGATOR_ADAPTIVE
+LANE_FN void propagator_prepare(const shoal_kernel_args *k, int n, const real *m, const real *w, real *s)
 {
-    (void)m;
-    LANE_UNROLL
-    for (int c = 0; c < 6 * n; c++)
-        w[c] = s[c];
+    hermite_prepare(k, n, m, w, s);
 }
 
-/* An upper bound of the squared distance of every body from the barycentre. */
-LANE_FN real propagator_reach2(int n, const real *s)
+LANE_FN void propagator_step(const shoal_kernel_args *k, int n, int compensated, const real *m, real *s, real h)
 {
-    real sum = s[0] * s[0];
-    LANE_UNROLL
-    for (int c = 1; c < 3 * n; c++)
-        sum = lane_fma(s[c], s[c], sum);
-    return sum;
+    hermite_advance(k, n, compensated, chosen(k, HERMITE_ITERATIONS), m, s, h);
 }
+#endif

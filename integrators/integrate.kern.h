@@ -8,16 +8,31 @@
  *     snapshot   the state at a time inside the next step, from a copy: observing changes nothing
  *     bare       the step loop alone, to measure what the rest costs
  *
- * Compile with PROPAGATOR (a name of integrators/list.h) and, for a fixed body count, N_BODIES. On the GPU SHOAL_MONITORS, SHOAL_FORM
- * and SHOAL_COMPENSATED are constants too; on the CPU they are uniform flags of shoal_kernel_args.
+ * Compile with PROPAGATOR (a name of integrators/list.h) and, for a fixed body count, N_BODIES. On the GPU SHOAL_MONITORS, SHOAL_FORM,
+ * SHOAL_MASSIVE, SHOAL_FORCES, SHOAL_COMPENSATED and SHOAL_VARIATIONAL are constants too; on the CPU they are uniform flags of
+ * shoal_kernel_args.
  *
  * A propagator's text defines
  *     PROPAGATOR_FIRST_BODY             bodies before it have no native slots
  *     PROPAGATOR_SLOTS(compensated)     native slots of a body; slot q of body i is s[q * n + i]
+ *     PROPAGATOR_OWN                    native slots of the system itself, from s[PROPAGATOR_SLOTS(1) * n] on; none if not defined
  *     propagator_prepare(k, n, m, w, s) native state s from the view w
  *     propagator_step(k, n, compensated, m, s, h)
- *     propagator_reach2(n, s)           upper bound of the squared distance of any body from the barycentre; cheap
- *     propagator_view(n, m, s, w)       barycentric view w = [6 * n]: x of all bodies, y, z, vx, vy, vz
+ *     propagator_reach2(k, n, m, s)     upper bound of the squared distance of any body from the barycentre; cheap
+ *     propagator_view(k, n, m, s, w)    barycentric view w = [6 * n]: x of all bodies, y, z, vx, vy, vz
+ * With PROPAGATOR_BARYCENTRIC defined the first six slots are that view, and the last two functions are not needed.
+ *
+ * A propagator that resolves encounters within its steps may define
+ *     PROPAGATOR_INSIDE 1               its step has a further argument, lane_inside *inside (NULL: nobody looks), through which it shows the
+ *                                       monitors of pairs the motion within the step (observe.kern.h)
+ *     PROPAGATOR_REST(n, s, lanes)      told of lanes whose systems have stopped: no care need be spent on them
+ *
+ * With PROPAGATOR_ADAPTIVE its step is `real propagator_step(k, n, compensated, m, s, real *h)`: it tries a step of *h, returns the length
+ * done (*h, or something shorter, or 0 for lanes whose step was rejected: their bodies have not moved), and leaves in *h what to try
+ * next, of the same sign. Time is summed here; a system stops before the step that would pass its target, and what is left is made on
+ * a copy, so that neither slices nor output change a trajectory.
+ *
+ * Where a monitor asks for it, half of the n bodies are the tangent vectors of the others: see tangent.kern.h.
  */
 #ifndef SHOAL_INTEGRATE_KERN_H
 #define SHOAL_INTEGRATE_KERN_H
@@ -25,7 +40,14 @@
 #ifdef N_BODIES
 #define BODIES(k) N_BODIES
 #else
-#define BODIES(k) ((k)->n_bodies)
+#define BODIES(k) ((k)->n_moved)
+#endif
+#if defined(SHOAL_VARIATIONAL)
+#define VARIATIONAL(k) SHOAL_VARIATIONAL
+#elif defined(N_BODIES)
+#define VARIATIONAL(k) 0
+#else
+#define VARIATIONAL(k) __builtin_expect((k)->variational, 0)
 #endif
 #ifdef SHOAL_MONITORS
 #define MONITORS(k) SHOAL_MONITORS
@@ -41,37 +63,115 @@
 #else
 #define FORM(k) ((k)->form)
 #endif
+/* Bodies from this one on attract nobody: the rows form leaves them out. */
+#ifdef SHOAL_MASSIVE
+#define MASSIVE(k) ((void)(k), SHOAL_MASSIVE)
+#else
+#define MASSIVE(k) ((k)->n_massive)
+#endif
 
 #define KERNEL_QUOTE(text) #text
 #define KERNEL_TEXT(name) KERNEL_QUOTE(integrators/name.kern.h)
 
+#ifdef SHOAL_FORCES
+#define FORCES(k) SHOAL_FORCES
+#else
+#define FORCES(k) ((k)->forces)
+#endif
+
+/* A parameter of the propagator that is an integer, a boolean or a choice: a constant on the GPU. */
+LANE_FN int chosen(const shoal_kernel_args *k, int parameter)
+{
+#ifdef SHOAL_CHOSEN
+    const int values[] = {SHOAL_CHOSEN};
+    (void)k;
+    return values[parameter];
+#else
+    return (int)k->propagator[parameter];
+#endif
+}
+
+/* Those of the n bodies that a propagator moves which are bodies; the others are their tangent vectors. */
+LANE_FN int real_bodies(const shoal_kernel_args *k, int n)
+{
+    (void)k;
+    return VARIATIONAL(k) ? n / 2 : n;
+}
+
 #include "gravitation/newton.kern.h"
-#include KERNEL_TEXT(PROPAGATOR)
+#include "gravitation/forces.kern.h"
 #include "monitors/observe.kern.h"
+#include KERNEL_TEXT(PROPAGATOR)
+
+#ifndef PROPAGATOR_OWN
+#define PROPAGATOR_OWN 0
+#endif
+#ifndef PROPAGATOR_ADAPTIVE
+#define PROPAGATOR_ADAPTIVE 0
+#endif
+#ifdef PROPAGATOR_INSIDE
+#define INSIDE(inside) , inside
+#else
+#define PROPAGATOR_INSIDE 0
+#define INSIDE(inside)
+#endif
+#ifndef PROPAGATOR_REST
+#define PROPAGATOR_REST(n, s, lanes) ((void)0)
+#endif
+
+#ifdef PROPAGATOR_BARYCENTRIC
+LANE_FN void propagator_view(const shoal_kernel_args *k, int n, const real *m, const real *s, real *w)
+{
+    (void)k, (void)m;
+    LANE_UNROLL
+    for (int c = 0; c < 6 * n; c++)
+        w[c] = s[c];
+}
+
+LANE_FN real propagator_reach2(const shoal_kernel_args *k, int n, const real *m, const real *s)
+{
+    real sum = s[0] * s[0];
+    (void)k, (void)m;
+    LANE_UNROLL
+    for (int c = 1; c < 3 * n; c++)
+        sum = lane_fma(s[c], s[c], sum);
+    return sum;
+}
+#endif
+
+#define STATE_SIZE(n) (PROPAGATOR_SLOTS(1) * (n) + PROPAGATOR_OWN)
+
+#include "integrators/tangent.kern.h"
+
+enum { ADVANCE_STEPS = 100000 }; /* of an adaptive propagator, to a time within its next step */
 
 LANE_FN void system_load(const shoal_kernel_args *k, int n, int compensated, lane_id id, real *m, real *s)
 {
-    const int n_slots = PROPAGATOR_SLOTS(1) * n;
+    const int n_slots = STATE_SIZE(n), bodies = real_bodies(k, n);
     LANE_UNROLL
     for (int i = 0; i < n; i++)
-        m[i] = lane_load(k->bodies, id, i * SHOAL_QUANTITIES + SHOAL_M, n * SHOAL_QUANTITIES);
+        m[i] = lane_load(k->bodies, id, i % bodies * SHOAL_QUANTITIES + SHOAL_M, bodies * SHOAL_QUANTITIES);
     LANE_UNROLL_GPU
     for (int q = 0; q < PROPAGATOR_SLOTS(compensated); q++) {
         LANE_UNROLL_GPU
         for (int i = PROPAGATOR_FIRST_BODY; i < n; i++)
             s[q * n + i] = lane_load(k->native, id, q * n + i, n_slots);
     }
+    for (int own = n_slots - PROPAGATOR_OWN; own < n_slots; own++)
+        s[own] = lane_load(k->native, id, own, n_slots);
 }
 
 LANE_FN void system_store(const shoal_kernel_args *k, int n, int compensated, lane_id id, mask where, const real *s)
 {
-    const int n_slots = PROPAGATOR_SLOTS(1) * n;
+    const int n_slots = STATE_SIZE(n);
     LANE_UNROLL_GPU
     for (int q = 0; q < PROPAGATOR_SLOTS(compensated); q++) {
         LANE_UNROLL_GPU
         for (int i = PROPAGATOR_FIRST_BODY; i < n; i++)
             lane_store(k->native, id, q * n + i, n_slots, where, s[q * n + i]);
     }
+    for (int own = n_slots - PROPAGATOR_OWN; own < n_slots; own++)
+        lane_store(k->native, id, own, n_slots, where, s[own]);
 }
 
 LANE_FN real record_load(const shoal_kernel_args *k, lane_id id, int field)
@@ -84,90 +184,245 @@ LANE_FN void record_store(const shoal_kernel_args *k, lane_id id, int field, mas
     lane_store(k->systems, id, field, SHOAL_SYS_FIELDS, where, value);
 }
 
-LANE_BIG_FN void step_plain(const shoal_kernel_args *k, const real *m, real *s, real h)
+#if PROPAGATOR_ADAPTIVE
+
+LANE_BIG_FN real step(const shoal_kernel_args *k, int compensated, const real *m, real *s, real *h)
 {
-    propagator_step(k, BODIES(k), 0, m, s, h);
+    return propagator_step(k, BODIES(k), compensated, m, s, h);
 }
 
-LANE_BIG_FN void step_compensated(const shoal_kernel_args *k, const real *m, real *s, real h)
+/* How far a system has come. */
+typedef struct lane_clock {
+    real h;               /* the next step to try */
+    real done;            /* length of the last step, 0 if it was rejected */
+    real elapsed, error;  /* |t - t_start| and its rounding error */
+    real target, end;     /* to stop before; of the whole run */
+    real steps, attempts; /* made and tried */
+    real limit;           /* of attempts in this call */
+} lane_clock;
+
+LANE_FN void clock_load(const shoal_kernel_args *k, lane_id id, lane_clock *clock)
 {
-    propagator_step(k, BODIES(k), 1, m, s, h);
+    clock->h = record_load(k, id, SHOAL_SYS_DT);
+    clock->done = lane_set(0.0);
+    clock->elapsed = record_load(k, id, SHOAL_SYS_ELAPSED);
+    clock->error = record_load(k, id, SHOAL_SYS_ELAPSED_ERROR);
+    clock->target = record_load(k, id, SHOAL_SYS_TARGET);
+    clock->end = record_load(k, id, SHOAL_SYS_END);
+    clock->steps = record_load(k, id, SHOAL_SYS_STEP);
+    clock->attempts = record_load(k, id, SHOAL_SYS_ATTEMPT);
+    clock->limit = lane_min(clock->attempts + k->slice_steps, lane_set(k->max_steps));
 }
 
-LANE_FN void step(const shoal_kernel_args *k, int compensated, const real *m, real *s, real h)
+LANE_FN void clock_store(const shoal_kernel_args *k, lane_id id, mask where, const lane_clock *clock)
 {
-    if (compensated)
-        step_compensated(k, m, s, h);
+    record_store(k, id, SHOAL_SYS_DT, where, clock->h);
+    record_store(k, id, SHOAL_SYS_ELAPSED, where, clock->elapsed);
+    record_store(k, id, SHOAL_SYS_ELAPSED_ERROR, where, clock->error);
+    record_store(k, id, SHOAL_SYS_STEP, where, clock->steps);
+    record_store(k, id, SHOAL_SYS_ATTEMPT, where, clock->attempts);
+}
+
+LANE_FN void clock_step(const shoal_kernel_args *k, int compensated, const real *m, real *s, lane_clock *clock, lane_inside *inside)
+{
+    (void)inside;
+    clock->done = step(k, compensated, m, s, &clock->h);
+    lane_add(1, &clock->elapsed, &clock->error, lane_abs(clock->done));
+    clock->steps = clock->steps + lane_select(clock->done != lane_set(0.0), lane_set(1.0), lane_set(0.0));
+    clock->attempts = clock->attempts + 1.0;
+}
+
+/* The system pauses: the next step would pass the target, or the call's steps are used up. */
+LANE_FN mask clock_due(const lane_clock *clock)
+{
+    return (clock->attempts >= clock->limit) | (clock->elapsed + lane_abs(clock->h) > clock->target);
+}
+
+/* The next step is too small to get anywhere. */
+LANE_FN mask clock_stuck(const shoal_kernel_args *k, const lane_clock *clock)
+{
+    const real size = lane_abs(clock->h);
+    return lane_not((clock->elapsed + size > clock->elapsed) & (size >= lane_set(k->dt_min)));
+}
+
+LANE_FN mask clock_spent(const shoal_kernel_args *k, const lane_clock *clock)
+{
+    return (clock->attempts >= lane_set(k->max_steps)) & lane_not(clock->elapsed + lane_abs(clock->h) > clock->target);
+}
+
+LANE_FN mask clock_moved(const lane_clock *clock) { return clock->done != lane_set(0.0); }
+LANE_FN real clock_length(const lane_clock *clock) { return clock->done; }
+LANE_FN real clock_phase(const lane_clock *clock) { return clock->elapsed / clock->end; }
+
+/* Time since t_start at a fraction of the last step. */
+LANE_FN real clock_time(const lane_clock *clock, real fraction)
+{
+    const real since = lane_fnma(1.0 - fraction, lane_abs(clock->done), clock->elapsed);
+    return lane_select(clock->h < lane_set(0.0), -since, since);
+}
+
+#else /* steps of one length: time is their count */
+
+/* On the CPU, where forces and compensation are uniform flags, the two common cases are compiled by themselves. */
+LANE_BIG_FN void step_plain(const shoal_kernel_args *k, const real *m, real *s, real h INSIDE(lane_inside *inside))
+{
+    LANE_KNOWN(FORCES(k) == 0);
+    propagator_step(k, BODIES(k), 0, m, s, h INSIDE(inside));
+}
+
+LANE_BIG_FN void step_compensated(const shoal_kernel_args *k, const real *m, real *s, real h INSIDE(lane_inside *inside))
+{
+    LANE_KNOWN(FORCES(k) == 0);
+    propagator_step(k, BODIES(k), 1, m, s, h INSIDE(inside));
+}
+
+LANE_BIG_FN void step_forced(const shoal_kernel_args *k, int compensated, const real *m, real *s, real h INSIDE(lane_inside *inside))
+{
+    propagator_step(k, BODIES(k), compensated, m, s, h INSIDE(inside));
+}
+
+LANE_FN void step(const shoal_kernel_args *k, int compensated, const real *m, real *s, real h INSIDE(lane_inside *inside))
+{
+    if (FORCES(k))
+        step_forced(k, compensated, m, s, h INSIDE(inside));
+    else if (compensated)
+        step_compensated(k, m, s, h INSIDE(inside));
     else
-        step_plain(k, m, s, h);
+        step_plain(k, m, s, h INSIDE(inside));
 }
+
+typedef struct lane_clock {
+    real h, steps, limit, end; /* length; counts: done, to stop at, of the whole run */
+} lane_clock;
+
+LANE_FN void clock_load(const shoal_kernel_args *k, lane_id id, lane_clock *clock)
+{
+    clock->h = record_load(k, id, SHOAL_SYS_DT);
+    clock->steps = record_load(k, id, SHOAL_SYS_STEP);
+    clock->limit = lane_min(record_load(k, id, SHOAL_SYS_TARGET), clock->steps + k->slice_steps);
+    clock->limit = lane_min(clock->limit, lane_set(k->max_steps));
+    clock->end = record_load(k, id, SHOAL_SYS_END);
+}
+
+LANE_FN void clock_store(const shoal_kernel_args *k, lane_id id, mask where, const lane_clock *clock)
+{
+    record_store(k, id, SHOAL_SYS_STEP, where, clock->steps);
+}
+
+LANE_FN void clock_step(const shoal_kernel_args *k, int compensated, const real *m, real *s, lane_clock *clock, lane_inside *inside)
+{
+    (void)inside;
+    step(k, compensated, m, s, clock->h INSIDE(inside));
+    clock->steps = clock->steps + 1.0;
+}
+
+LANE_FN mask clock_due(const lane_clock *clock) { return clock->steps >= clock->limit; }
+LANE_FN mask clock_stuck(const shoal_kernel_args *k, const lane_clock *clock)
+{
+    (void)k;
+    return clock->steps != clock->steps; /* never */
+}
+LANE_FN mask clock_spent(const shoal_kernel_args *k, const lane_clock *clock)
+{
+    return (clock->steps >= lane_set(k->max_steps)) & (clock->steps < clock->end);
+}
+LANE_FN mask clock_moved(const lane_clock *clock) { return clock->steps == clock->steps; }
+LANE_FN real clock_length(const lane_clock *clock) { return clock->h; }
+LANE_FN real clock_phase(const lane_clock *clock) { return clock->steps / clock->end; }
+LANE_FN real clock_time(const lane_clock *clock, real fraction) { return (clock->steps - 1.0 + fraction) * clock->h; }
+
+#endif
 
 LANE_FN void prepare_lanes(const shoal_kernel_args *k, lane_id id, mask there)
 {
-    const int n = BODIES(k);
-    real m[n], w[6 * n], s[PROPAGATOR_SLOTS(1) * n];
+    const int n = BODIES(k), bodies = real_bodies(k, n);
+    real m[n], w[6 * n], s[STATE_SIZE(n)];
     LANE_UNROLL
     for (int i = 0; i < n; i++) {
-        m[i] = lane_load(k->bodies, id, i * SHOAL_QUANTITIES + SHOAL_M, n * SHOAL_QUANTITIES);
+        m[i] = lane_load(k->bodies, id, i % bodies * SHOAL_QUANTITIES + SHOAL_M, bodies * SHOAL_QUANTITIES);
         LANE_UNROLL
         for (int c = 0; c < 6; c++)
-            w[c * n + i] = lane_load(k->bodies, id, i * SHOAL_QUANTITIES + c, n * SHOAL_QUANTITIES);
+            w[c * n + i] = lane_load(k->bodies, id, i % bodies * SHOAL_QUANTITIES + c, bodies * SHOAL_QUANTITIES);
     }
+    if (VARIATIONAL(k))
+        tangent_begin(n, record_load(k, id, SHOAL_SYS_N_LIVE), m, w);
     propagator_prepare(k, n, m, w, s);
     system_store(k, n, 1, id, there, s);
 }
 
 /* A coordinate that is no number reaches all bodies within a step or two, so one is enough. */
-LANE_FN mask is_broken(int n, const real *s)
+LANE_FN mask is_broken(const shoal_kernel_args *k, const real *s)
 {
-    return lane_not(lane_abs(s[n - 1]) < lane_set(1e300));
+    return lane_not(lane_abs(s[real_bodies(k, BODIES(k)) - 1]) < lane_set(1e300));
 }
 
 /* Lanes for which a step may have consequences; cheap, since it is asked after every step. */
-LANE_FN mask wants_a_look(const shoal_kernel_args *k, const real *s, real steps, real limit)
+LANE_FN mask wants_a_look(const shoal_kernel_args *k, const real *m, const real *s, const lane_clock *clock)
 {
     const int n = BODIES(k);
-    mask look = is_broken(n, s) | (steps >= limit);
+    mask look = is_broken(k, s) | clock_due(clock) | clock_stuck(k, clock);
     if (MONITORS(k))
-        look = look | monitors_awake(k, propagator_reach2(n, s));
+        look = look | (clock_moved(clock) & monitors_awake(k, propagator_reach2(k, n, m, s)));
     return look;
 }
 
+/* What the monitors say to a step of those lanes that moved; a rejected step is nothing to look at. */
+LANE_FN void watch_step(const shoal_kernel_args *k, lane_id id, const real *m, real *s, const lane_clock *clock, real *before,
+                        monitor_state *watch, lane_inside *inside, lane_event *event)
+{
+    const int n = BODIES(k), bodies = real_bodies(k, n);
+    const mask moved = clock_moved(clock);
+    const real tangent2 = VARIATIONAL(k) ? tangent_view_length2(k, watch->n_live, m, s) : lane_set(0.0);
+    real w[6 * LANE_ROOM(n)];
+    system_view(k, m, s, w);
+#if PROPAGATOR_ADAPTIVE
+    const monitor_state was = *watch;
+    lane_event seen;
+    event_none(&seen);
+    monitors_observe(k, id, bodies, m, before, w, clock_length(clock), clock_phase(clock), tangent2, watch, inside, &seen);
+    event_offer(event, seen.hit & moved, seen.fraction, seen.outcome, seen.body_a, seen.body_b);
+    for (int i = 0; i < (int)(sizeof was / sizeof(real)); i++)
+        ((real *)watch)[i] = lane_select(moved, ((real *)watch)[i], ((const real *)&was)[i]);
+#else
+    monitors_observe(k, id, bodies, m, before, w, clock_length(clock), clock_phase(clock), tangent2, watch, inside, event);
+#endif
+    if (MONITORS(k) & MONITORS_OF_PAIRS) {
+        LANE_UNROLL
+        for (int c = 0; c < 6 * bodies; c++)
+            before[c] = lane_select(moved, w[c], before[c]);
+    }
+    if (VARIATIONAL(k) && lane_any(tangent_is_long(tangent2)))
+        tangent_shorten(n, COMPENSATED(k), tangent_is_long(tangent2), s);
+}
+
 /* The consequences of a step for a group of lanes. */
-LANE_FN void check_step(const shoal_kernel_args *k, int compensated, lane_id id, const real *m, const real *s, real h, real steps,
-                        real limit, real *before, monitor_state *watch, mask *live)
+LANE_FN void check_step(const shoal_kernel_args *k, int compensated, lane_id id, const real *m, real *s, const lane_clock *clock,
+                        real *before, monitor_state *watch, lane_inside *inside, mask *live)
 {
     const int n = BODIES(k), watched = MONITORS(k);
-    real w[6 * LANE_ROOM(n)];
+    const real none = lane_set(-1.0), one = lane_set(1.0);
     lane_event event;
-    event.hit = is_broken(n, s);
-    event.fraction = lane_set(1.0);
-    event.outcome = lane_set(SHOAL_NONFINITE);
-    event.body_a = lane_set(-1.0);
-    event.body_b = lane_set(-1.0);
-    if (watched) {
-        propagator_view(n, m, s, w);
-        monitors_observe(k, id, n, m, before, w, h, steps, watch, &event);
-        if (watched & MONITORS_OF_PAIRS) {
-            LANE_UNROLL
-            for (int c = 0; c < 6 * n; c++)
-                before[c] = w[c];
-        }
-    }
-    const mask ended = *live & event.hit, stops = *live & (event.hit | (steps >= limit));
+    event_none(&event);
+    event_offer(&event, is_broken(k, s), one, lane_set(SHOAL_NONFINITE), none, none);
+    if (watched)
+        watch_step(k, id, m, s, clock, before, watch, inside, &event);
+    event_offer(&event, clock_stuck(k, clock) & lane_not(event.hit), one, lane_set(SHOAL_STEP_UNDERFLOW), none, none);
+    event_offer(&event, clock_spent(k, clock) & lane_not(event.hit), one, lane_set(SHOAL_BUDGET), none, none);
+    const mask ended = *live & event.hit, stops = *live & (event.hit | clock_due(clock));
     if (lane_any(stops)) { /* leave these lanes' state as it is now; what they do later is not looked at */
         system_store(k, n, compensated, id, stops, s);
-        record_store(k, id, SHOAL_SYS_STEP, stops, steps);
+        clock_store(k, id, stops, clock);
         if (watched)
             monitors_store(k, id, stops, watch);
         if (lane_any(ended)) {
-            real t = record_load(k, id, SHOAL_SYS_T_START) + (steps - 1.0 + event.fraction) * h;
+            real t = record_load(k, id, SHOAL_SYS_T_START) + clock_time(clock, event.fraction);
             record_store(k, id, SHOAL_SYS_OUTCOME, ended, event.outcome);
             record_store(k, id, SHOAL_SYS_T_STOP, ended, t);
             record_store(k, id, SHOAL_SYS_BODY_A, ended, event.body_a);
             record_store(k, id, SHOAL_SYS_BODY_B, ended, event.body_b);
         }
         *live = *live & lane_not(stops);
+        PROPAGATOR_REST(n, s, stops);
     }
 }
 
@@ -175,23 +430,26 @@ LANE_FN void check_step(const shoal_kernel_args *k, int compensated, lane_id id,
 LANE_FN void kernel_integrate(const shoal_kernel_args *k, const lane_id *id, const mask *there)
 {
     const int n = BODIES(k), compensated = COMPENSATED(k), watched = MONITORS(k);
-    real m[LANE_GROUPS][n], s[LANE_GROUPS][PROPAGATOR_SLOTS(1) * n], before[LANE_GROUPS][6 * n];
-    real h[LANE_GROUPS], steps[LANE_GROUPS], limit[LANE_GROUPS];
+    real m[LANE_GROUPS][n], s[LANE_GROUPS][STATE_SIZE(n)], before[LANE_GROUPS][6 * n];
+    lane_clock clock[LANE_GROUPS];
     mask live[LANE_GROUPS];
     monitor_state watch[LANE_GROUPS];
+    lane_inside within[LANE_GROUPS], *inside[LANE_GROUPS];
     bool go_on = false;
     LANE_UNROLL
     for (int g = 0; g < LANE_GROUPS; g++) {
         system_load(k, n, compensated, id[g], m[g], s[g]);
-        h[g] = record_load(k, id[g], SHOAL_SYS_DT);
-        steps[g] = record_load(k, id[g], SHOAL_SYS_STEP);
-        limit[g] = lane_min(record_load(k, id[g], SHOAL_SYS_TARGET), steps[g] + k->slice_steps);
-        live[g] = there[g] & (record_load(k, id[g], SHOAL_SYS_OUTCOME) == lane_set(SHOAL_RUNNING)) & (steps[g] < limit[g]);
+        clock_load(k, id[g], &clock[g]);
+        live[g] = there[g] & (record_load(k, id[g], SHOAL_SYS_OUTCOME) == lane_set(SHOAL_RUNNING)) & lane_not(clock_due(&clock[g]));
         go_on = go_on || lane_any(live[g]);
         if (watched)
             monitors_load(k, id[g], &watch[g]);
         if (watched & MONITORS_OF_PAIRS)
-            propagator_view(n, m[g], s[g], before[g]);
+            system_view(k, m[g], s[g], before[g]);
+        inside[g] = PROPAGATOR_INSIDE && (watched & MONITORS_OF_PAIRS) ? &within[g] : 0;
+        if (inside[g])
+            inside_load(k, id[g], inside[g]);
+        PROPAGATOR_REST(n, s[g], lane_not(live[g]));
     }
     LANE_KEEP_ROLLED
     while (go_on) {
@@ -200,41 +458,60 @@ LANE_FN void kernel_integrate(const shoal_kernel_args *k, const lane_id *id, con
         LANE_KEEP_ROLLED
         while (quiet) {
             LANE_UNROLL
-            for (int g = 0; g < LANE_GROUPS; g++) {
-                step(k, compensated, m[g], s[g], h[g]);
-                steps[g] = steps[g] + 1.0;
-            }
+            for (int g = 0; g < LANE_GROUPS; g++)
+                clock_step(k, compensated, m[g], s[g], &clock[g], inside[g]);
             LANE_UNROLL
             for (int g = 0; g < LANE_GROUPS; g++)
-                quiet = quiet && !lane_any_beside(live[g] & wants_a_look(k, s[g], steps[g], limit[g]));
+                quiet = quiet && !lane_any_beside(live[g] & wants_a_look(k, m[g], s[g], &clock[g]));
         }
         LANE_UNROLL
         for (int g = 0; g < LANE_GROUPS; g++) {
-            check_step(k, compensated, id[g], m[g], s[g], h[g], steps[g], limit[g], before[g], &watch[g], &live[g]);
+            check_step(k, compensated, id[g], m[g], s[g], &clock[g], before[g], &watch[g], inside[g], &live[g]);
             go_on = go_on || lane_any(live[g]);
         }
     }
 }
 
+/* The state after a time `left`, from a copy: one step of that length, or as many as an adaptive propagator needs. */
+LANE_FN void advance_copy(const shoal_kernel_args *k, lane_id id, const real *m, real *s, real left)
+{
+    const int n = BODIES(k);
+    const real zero = lane_set(0.0);
+    real copy[STATE_SIZE(n)];
+    mask moves = left != zero;
+    for (int c = 0; c < STATE_SIZE(n); c++)
+        copy[c] = s[c];
+#if PROPAGATOR_ADAPTIVE
+    real h = record_load(k, id, SHOAL_SYS_DT);
+    for (int i = 0; i < ADVANCE_STEPS && lane_any(moves); i++) {
+        real attempt = lane_select(lane_abs(left) < lane_abs(h), left, h);
+        const real done = step(k, 1, m, copy, &attempt);
+        h = attempt;
+        left = lane_select(moves, left - done, left);
+        for (int c = 0; c < STATE_SIZE(n); c++)
+            s[c] = lane_select(moves, copy[c], s[c]);
+        moves = moves & (left != zero);
+    }
+#else
+    (void)id;
+    if (lane_any(moves))
+        step(k, 1, m, copy, left INSIDE(0));
+    for (int c = 0; c < STATE_SIZE(n); c++)
+        s[c] = lane_select(moves, copy[c], s[c]);
+#endif
+}
+
 /* The barycentric state after a partial step of SHOAL_SYS_PARTIAL (0: the state itself), to k->snapshot. */
 LANE_FN void snapshot_lanes(const shoal_kernel_args *k, lane_id id, mask there)
 {
-    const int n = BODIES(k);
-    real m[n], w[6 * n], s[PROPAGATOR_SLOTS(1) * n], copy[PROPAGATOR_SLOTS(1) * n];
+    const int n = BODIES(k), bodies = real_bodies(k, n);
+    real m[n], w[6 * n], s[STATE_SIZE(n)];
     system_load(k, n, 1, id, m, s);
-    const real h = record_load(k, id, SHOAL_SYS_PARTIAL);
-    const mask moves = h != lane_set(0.0);
-    if (lane_any(moves)) {
-        for (int c = 0; c < PROPAGATOR_SLOTS(1) * n; c++)
-            copy[c] = s[c];
-        step_compensated(k, m, copy, h);
-        for (int c = 0; c < PROPAGATOR_SLOTS(1) * n; c++)
-            s[c] = lane_select(moves, copy[c], s[c]);
-    }
-    propagator_view(n, m, s, w);
-    for (int i = 0; i < n; i++)
+    advance_copy(k, id, m, s, record_load(k, id, SHOAL_SYS_PARTIAL));
+    system_view(k, m, s, w);
+    for (int i = 0; i < bodies; i++)
         for (int c = 0; c < 6; c++)
-            lane_store(k->snapshot, id, i * 6 + c, 6 * n, there, w[c * n + i]);
+            lane_store(k->snapshot, id, i * 6 + c, 6 * bodies, there, w[c * bodies + i]);
 }
 
 LANE_FN void kernel_prepare(const shoal_kernel_args *k, const lane_id *id, const mask *there)
@@ -249,25 +526,28 @@ LANE_FN void kernel_snapshot(const shoal_kernel_args *k, const lane_id *id, cons
         snapshot_lanes(k, id[g], there[g]);
 }
 
-/* k->slice_steps steps and nothing else. */
+/* k->slice_steps steps (attempts) and nothing else. */
 LANE_FN void kernel_bare(const shoal_kernel_args *k, const lane_id *id, const mask *there)
 {
     const int n = BODIES(k), compensated = COMPENSATED(k);
-    real m[LANE_GROUPS][n], s[LANE_GROUPS][PROPAGATOR_SLOTS(1) * n], h[LANE_GROUPS];
+    real m[LANE_GROUPS][n], s[LANE_GROUPS][STATE_SIZE(n)];
+    lane_clock clock[LANE_GROUPS];
     LANE_UNROLL
     for (int g = 0; g < LANE_GROUPS; g++) {
         system_load(k, n, compensated, id[g], m[g], s[g]);
-        h[g] = record_load(k, id[g], SHOAL_SYS_DT);
+        clock_load(k, id[g], &clock[g]);
     }
     LANE_KEEP_ROLLED
     for (long long i = (long long)k->slice_steps; i > 0; i--) {
         LANE_UNROLL
         for (int g = 0; g < LANE_GROUPS; g++)
-            step(k, compensated, m[g], s[g], h[g]);
+            clock_step(k, compensated, m[g], s[g], &clock[g], 0);
     }
     LANE_UNROLL
-    for (int g = 0; g < LANE_GROUPS; g++)
+    for (int g = 0; g < LANE_GROUPS; g++) {
         system_store(k, n, compensated, id[g], there[g], s[g]);
+        clock_store(k, id[g], there[g], &clock[g]);
+    }
 }
 
 #endif

@@ -12,11 +12,22 @@
  * Way: a guess from the inverse series of F to fourth order; Householder's iteration of fourth order (three derivatives come
  * free) until the last correction is below 1e-6 of X, when the next would be below 1e-24; the last correction enters the G_k by
  * Taylor's series. F is monotonic, so any root is the root. Lanes that do not settle in KEPLER_FAST rounds (large steps, near
- * parabolas, plunging orbits) are bracketed and bisected with Newton's steps inside the bracket, at most KEPLER_SAFE rounds.
+ * parabolas, plunging orbits) are bracketed and bisected with Newton's steps inside the bracket, at most KEPLER_SAFE rounds. Where the
+ * terms of F cancel (hyperbolas from far to far), or those of the G_k (many revolutions), kepler_careful.kern.h takes over.
  *
  * Operations a body in the common case (two rounds): about 215, four divisions.
  */
-enum { KEPLER_FAST = 8, KEPLER_SAFE = 200, KEPLER_DOUBLINGS = 520 };
+/* The careful way for cancelling terms. On the GPU its call, taken or not, costs mvs 36 registers a thread, so it is left out there: hyperbolas
+ * from far to far in one step are then good to some 1000 times the conditioning, and steps of 100 revolutions lose digits. */
+#ifndef KEPLER_CANCELS
+#ifdef __CUDACC__
+#define KEPLER_CANCELS 0
+#else
+#define KEPLER_CANCELS 1
+#endif
+#endif
+
+enum { KEPLER_FAST = 8, KEPLER_SAFE = 200, KEPLER_CAREFUL = 1400, KEPLER_DOUBLINGS = 520 };
 
 /* c_2 and c_3 for |z| <= 1: Taylor's series economised to degree 7 on [-1, 1]; absolute errors 5e-18 and 1e-17. */
 LANE_FN void kepler_c23_reduced(real z, real *c2, real *c3)
@@ -37,14 +48,16 @@ LANE_FN void kepler_c23_reduced(real z, real *c2, real *c3)
     *c3 = lane_fma(z, q, lane_set(0x1.5555555555555p-3));
 }
 
-/* G_0..G_3 at X. |beta X^2| > 1 is quartered, then c_2, c_3 are doubled up again: c_2(4z) = c_1^2 / 2, c_3(4z) = (c_2 + c_0 c_3) / 4. */
-LANE_FN void kepler_g(real beta, real X, real *g0, real *g1, real *g2, real *g3)
+/* G_0..G_3 at X, and whether any lane has |beta X^2| > 1, which is quartered, then c_2, c_3 are doubled up again:
+ * c_2(4z) = c_1^2 / 2, c_3(4z) = (c_2 + c_0 c_3) / 4. */
+LANE_FN void kepler_g(real beta, real X, real *g0, real *g1, real *g2, real *g3, bool *far)
 {
     const real one = lane_set(1.0);
     real X2 = X * X, z = beta * X2, c2, c3;
     real quarterings = lane_set(0.0);
     mask large = lane_abs(z) > one;
-    if (lane_any(large)) {
+    *far = lane_any(large);
+    if (*far) {
         for (int i = 0; i < KEPLER_DOUBLINGS && lane_any(large); i++) {
             z = lane_select(large, 0.25 * z, z);
             quarterings = lane_select(large, quarterings + 1.0, quarterings);
@@ -73,11 +86,12 @@ LANE_FN void kepler_g(real beta, real X, real *g0, real *g1, real *g2, real *g3)
 LANE_RARE_FN real kepler_bracketed(real r0, real eta, real zeta, real beta, real h, mask where, real X)
 {
     const real zero = lane_set(0.0);
+    bool far;
     real g0, g1, g2, g3, low = zero, high = h / r0;
     mask search = where;
     LANE_KEEP_ROLLED
     for (int i = 0; i < 1100 && lane_any(search); i++) { /* F(high) > 0, or not a number when G overflows */
-        kepler_g(beta, high, &g0, &g1, &g2, &g3);
+        kepler_g(beta, high, &g0, &g1, &g2, &g3, &far);
         real F = lane_fma(r0, high, lane_fma(eta, g2, lane_fma(zeta, g3, -h)));
         search = search & (F <= zero);
         low = lane_select(search, high, low);
@@ -87,7 +101,7 @@ LANE_RARE_FN real kepler_bracketed(real r0, real eta, real zeta, real beta, real
     search = where;
     LANE_KEEP_ROLLED
     for (int i = 0; i < KEPLER_SAFE && lane_any(search); i++) {
-        kepler_g(beta, best, &g0, &g1, &g2, &g3);
+        kepler_g(beta, best, &g0, &g1, &g2, &g3, &far);
         real F = lane_fma(r0, best, lane_fma(eta, g2, lane_fma(zeta, g3, -h)));
         real r = lane_fma(eta, g1, lane_fma(zeta, g2, r0));
         mask below = F <= zero;
@@ -95,8 +109,9 @@ LANE_RARE_FN real kepler_bracketed(real r0, real eta, real zeta, real beta, real
         high = lane_select(below, high, best);
         real next = best - F / r;
         /* Newton's step must stay inside and halve the last one: where F grows exponentially it creeps */
-        mask newton = (next > low) & (next < high) & (lane_abs(next - best) <= 0.5 * last);
-        mask fine = lane_abs(next - best) <= lane_set(0x1p-51) * best;
+        mask sane = lane_abs(r) < lane_set(1e300); /* a derivative that overflows would look like the end */
+        mask newton = sane & (next > low) & (next < high) & (lane_abs(next - best) <= 0.5 * last);
+        mask fine = sane & (lane_abs(next - best) <= lane_set(0x1p-51) * best);
         next = lane_select(newton | fine, next, 0.5 * (low + high));
         last = lane_abs(next - best);
         /* converged: Newton's step no longer moves it, or the bracket is two neighbouring numbers */
@@ -106,6 +121,8 @@ LANE_RARE_FN real kepler_bracketed(real r0, real eta, real zeta, real beta, real
     }
     return lane_select(where, best, X);
 }
+
+#include "integrators/kepler_careful.kern.h"
 
 /* Advance by h: (x, y, z, vx, vy, vz) += (dx, dy, dz, dvx, dvy, dvz), the changes being returned. */
 LANE_FN void kepler_change(real mu, real h, real x, real y, real z, real vx, real vy, real vz, real *dx, real *dy, real *dz,
@@ -131,9 +148,10 @@ LANE_FN void kepler_change(real mu, real h, real x, real y, real z, real vx, rea
     real g0, g1, g2, g3, r, change = lane_set(0.0);
     mask moving = h != lane_set(0.0);
     mask unsettled = moving;
+    bool far;
     LANE_KEEP_ROLLED
     for (int round = 0; round <= KEPLER_FAST; round++) {
-        kepler_g(beta, X, &g0, &g1, &g2, &g3);
+        kepler_g(beta, X, &g0, &g1, &g2, &g3, &far);
         real F = lane_fma(r0, X, lane_fma(eta, g2, lane_fma(zeta, g3, -h)));
         r = lane_fma(eta, g1, lane_fma(zeta, g2, r0));
         real r1 = lane_fma(eta, g0, zeta * g1);                /* F'' */
@@ -144,7 +162,7 @@ LANE_FN void kepler_change(real mu, real h, real x, real y, real z, real vx, rea
         real a3 = -0.5 * third * r2nd * q * d * d;
         change = d * (one + a2 + lane_fma(2.0 * a2, a2, a3));
         /* far from the root the G_k lose all digits and d may look small: F itself must be small too */
-        unsettled = moving & lane_not((lane_abs(d) <= lane_set(1e-6) * lane_abs(X)) & (lane_abs(F) <= lane_abs(h)));
+        unsettled = moving & lane_not((lane_abs(d) <= lane_set(1e-6) * lane_abs(X)) & (lane_abs(F) <= lane_set(1e-3) * lane_abs(h)));
         if (!lane_any(unsettled))
             break;
         X = lane_select(unsettled, X + change, X); /* a settled lane repeats its last round: neighbours change no bits */
@@ -152,10 +170,13 @@ LANE_FN void kepler_change(real mu, real h, real x, real y, real z, real vx, rea
     if (lane_any(unsettled)) {
         real direction = lane_select(h < lane_set(0.0), lane_set(-1.0), one);
         X = direction * kepler_bracketed(r0, direction * eta, zeta, beta, lane_abs(h), unsettled, direction * X);
-        kepler_g(beta, X, &g0, &g1, &g2, &g3);
+        kepler_g(beta, X, &g0, &g1, &g2, &g3, &far);
         r = lane_fma(eta, g1, lane_fma(zeta, g2, r0));
         change = lane_select(unsettled, lane_set(0.0), change);
     }
+    mask poor = h != h; /* none */
+    if (KEPLER_CANCELS && far)
+        poor = moving & ((lane_abs(eta * g2) > 8.0 * lane_abs(h)) | (beta * X * X > lane_set(40.0)) | (X != X));
 
     /* G_k(X + change) from G_k(X): G_k' = G_{k-1}, G_0' = -beta G_1 */
     real half = 0.5 * change;
@@ -179,4 +200,13 @@ LANE_FN void kepler_change(real mu, real h, real x, real y, real z, real vx, rea
     *dvx = lane_fma(gd, vx, fd * x);
     *dvy = lane_fma(gd, vy, fd * y);
     *dvz = lane_fma(gd, vz, fd * z);
+    if (KEPLER_CANCELS && lane_any(poor)) {
+        const kepler_step careful = kepler_careful(poor, mu, h, x, y, z, vx, vy, vz);
+        *dx = lane_select(poor, careful.d[0], *dx);
+        *dy = lane_select(poor, careful.d[1], *dy);
+        *dz = lane_select(poor, careful.d[2], *dz);
+        *dvx = lane_select(poor, careful.d[3], *dvx);
+        *dvy = lane_select(poor, careful.d[4], *dvy);
+        *dvz = lane_select(poor, careful.d[5], *dvz);
+    }
 }

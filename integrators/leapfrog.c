@@ -8,17 +8,20 @@ static const char *const slots[] = {"x",  "y",  "z",  "vx", "vy", "vz",  "ax", "
                                     "az", "ex", "ey", "ez", "evx", "evy", "evz"};
 
 static const shoal_parameter parameters[] = {
+    {"order", SHOAL_INTEGER, "", 2, 2, 8, "2|4|6|8", "of the composition: 1, 5, 9 or 17 stages"},
     SHOAL_COMPENSATED_PARAMETER,
 };
 
 const shoal_propagator shoal_propagator_leapfrog = {
     .name = "leapfrog",
-    .aliases = "verlet",
-    .doc = "leapfrog of order 2, kick-drift-kick, fixed step: symplectic, reversible, one force evaluation a step",
-    .reference = "Hairer, Lubich & Wanner 2003, Acta Numerica 12, 399",
+    .aliases = "verlet,suzuki4 (order=4),kahan_li6 (order=6),kahan_li8 (order=8)",
+    .doc = "leapfrog, kick-drift-kick, and its compositions of order 4, 6 and 8, fixed step: symplectic, reversible",
+    .reference = "Hairer, Lubich & Wanner 2003, Acta Numerica 12, 399; "
+                 "Suzuki 1990, Phys. Lett. A 146, 319; Kahan & Li 1997, Math. Comp. 66, 1089",
     .order = 2,
     .slots = slots,
     .n_slots = SHOAL_COUNT(slots),
+    .tangent = true,
     .parameters = parameters,
     .n_parameters = SHOAL_COUNT(parameters),
 };

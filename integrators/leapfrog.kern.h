@@ -1,12 +1,20 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * leapfrog.kern.h: leapfrog of order 2 (Stoermer-Verlet) as kick-drift-kick: symplectic, reversible, one force evaluation a step.
+ * leapfrog.kern.h: leapfrog of order 2 (Stoermer-Verlet) as kick-drift-kick, and its symmetric compositions of order 4, 6 and 8:
+ * symplectic, reversible, one force evaluation a stage.
  *
- *     v += a h/2;  x += v h;  a = a(x);  v += a h/2
+ *     S(h):  v += a h/2;  x += v h;  a = a(x);  v += a h/2        a step: S(w_1 h), S(w_2 h), ..., S(w_2 h), S(w_1 h)
  *
- * Hairer, Lubich & Wanner 2003, Acta Numerica 12, 399. Operations a step: 15 n (n - 1) + 9 n; compensated 27 n more.
+ * Extra forces kick beside Newton's (forces_kick).
+ *
+ * Hairer, Lubich & Wanner 2003, Acta Numerica 12, 399. Operations a stage: 15 n (n - 1) + 9 n; compensated 27 n more.
  */
+#include "integrators/leapfrog_tables.kern.h"
+
+enum { LEAPFROG_ORDER }; /* parameters */
+
 #define PROPAGATOR_FIRST_BODY 0
+#define PROPAGATOR_BARYCENTRIC
 #define PROPAGATOR_SLOTS(compensated) ((compensated) ? 15 : 9)
 
 LANE_FN void propagator_prepare(const shoal_kernel_args *k, int n, const real *m, const real *w, real *s)
@@ -20,44 +28,58 @@ LANE_FN void propagator_prepare(const shoal_kernel_args *k, int n, const real *m
         s[c] = lane_set(0.0);
 }
 
-LANE_FN void propagator_step(const shoal_kernel_args *k, int n, int compensated, const real *m, real *s, real h)
+/* The extra forces' part of a kick. */
+LANE_BIG_FN void leapfrog_forces(const shoal_kernel_args *k, int n, int compensated, const real *m, real *s, real h)
 {
-    real *x = s, *v = s + 3 * n, *a = s + 6 * n, *ex = s + 9 * n, *ev = s + 12 * n;
-    const real h2 = 0.5 * h;
-    LANE_UNROLL
-    for (int c = 0; c < 3 * n; c++) {
-        if (compensated) {
-            lane_add(1, &v[c], &ev[c], h2 * a[c]);
-            lane_add(1, &x[c], &ex[c], h * v[c]);
-        } else {
-            v[c] = lane_fma(h2, a[c], v[c]);
-            x[c] = lane_fma(h, v[c], x[c]);
-        }
-    }
-    newton_acceleration(k, n, 0, m, x, a);
+    real dv[3 * LANE_ROOM(n)];
+    forces_kick(k, n, m, s, s + 3 * n, h, dv);
+    for (int c = 0; c < 3 * n; c++)
+        lane_add(compensated, &s[3 * n + c], &s[12 * n + c], dv[c]);
+}
+
+/* v += a h */
+LANE_FN void leapfrog_kick(int n, int compensated, real *s, real h)
+{
+    real *v = s + 3 * n, *a = s + 6 * n, *ev = s + 12 * n;
     LANE_UNROLL
     for (int c = 0; c < 3 * n; c++) {
         if (compensated)
-            lane_add(1, &v[c], &ev[c], h2 * a[c]);
+            lane_add(1, &v[c], &ev[c], h * a[c]);
         else
-            v[c] = lane_fma(h2, a[c], v[c]);
+            v[c] = lane_fma(h, a[c], v[c]);
     }
 }
 
-LANE_FN void propagator_view(int n, const real *m, const real *s, real *w)
+/* S(h) */
+LANE_FN void leapfrog_stage(const shoal_kernel_args *k, int n, int compensated, const real *m, real *s, real h)
 {
-    (void)m;
+    real *x = s, *v = s + 3 * n, *ex = s + 9 * n;
+    const real half = 0.5 * h;
+    if (FORCES(k))
+        leapfrog_forces(k, n, compensated, m, s, half);
+    leapfrog_kick(n, compensated, s, half);
     LANE_UNROLL
-    for (int c = 0; c < 6 * n; c++)
-        w[c] = s[c];
+    for (int c = 0; c < 3 * n; c++) {
+        if (compensated)
+            lane_add(1, &x[c], &ex[c], h * v[c]);
+        else
+            x[c] = lane_fma(h, v[c], x[c]);
+    }
+    newton_acceleration(k, n, 0, m, x, s + 6 * n);
+    leapfrog_kick(n, compensated, s, half);
+    if (FORCES(k))
+        leapfrog_forces(k, n, compensated, m, s, half);
 }
 
-/* An upper bound of the squared distance of every body from the barycentre. */
-LANE_FN real propagator_reach2(int n, const real *s)
+LANE_FN void propagator_step(const shoal_kernel_args *k, int n, int compensated, const real *m, real *s, real h)
 {
-    real sum = s[0] * s[0];
-    LANE_UNROLL
-    for (int c = 1; c < 3 * n; c++)
-        sum = lane_fma(s[c], s[c], sum);
-    return sum;
+    const int order = chosen(k, LEAPFROG_ORDER);
+    if (order == 2) {
+        leapfrog_stage(k, n, compensated, m, s, h);
+        return;
+    }
+    const leapfrog_composition *all = &leapfrog_compositions[order / 2 - 2];
+    LANE_KEEP_ROLLED
+    for (int i = 0; i < all->stages; i++)
+        leapfrog_stage(k, n, compensated, m, s, all->weight[i <= all->stages / 2 ? i : all->stages - 1 - i] * h);
 }

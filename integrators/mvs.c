@@ -32,7 +32,9 @@ const shoal_propagator shoal_propagator_mvs = {
     .order = 2,
     .slots = slots,
     .n_slots = SHOAL_COUNT(slots),
+    .tangent = true,
     .parameters = parameters,
     .n_parameters = SHOAL_COUNT(parameters),
+    .forces_cpu_only = true,
     .refuses = refuses,
 };

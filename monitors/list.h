@@ -4,3 +4,7 @@ MONITOR(stop_on_collision)
 MONITOR(stop_on_encounter)
 MONITOR(stop_on_ejection)
 MONITOR(mean_motion_drift)
+MONITOR(megno)
+#ifdef SHOAL_PLUGINS
+#include "plugins/monitors.h"
+#endif

@@ -3,7 +3,7 @@
  * mean_motion_drift.kern.h: the drift of a body's mean motion between the two halves of the run, a chaos indicator (after Laskar 1990,
  * Icarus 88, 266, where the frequency itself is analysed): the osculating Jacobi mean motion sqrt(mu / a^3), averaged over each
  * half with the weight (u (1 - u))^2, u = 0..1 in the half, which suppresses periodic terms as the inverse cube of
- * (half / period). Only every so-many-th step is looked at. Slots: sum of weights and of weighted mean motions of either half, steps left
+ * (half / period), times the length of the step. Only every so-many-th step is looked at. Slots: sum of weights and of weighted mean motions of either half, steps left
  * until the next look.
  */
 enum { mean_motion_drift_SLOTS = 5, DRIFT_BODY = 0, DRIFT_EVERY = 1 };
@@ -46,11 +46,11 @@ LANE_FN void mean_motion_drift_observe(const shoal_kernel_args *k, const lane_vi
     real q = lane_max(lane_fma(2.0 * mu, lane_rsqrt(r2), -v2), zero); /* mu / a; an unbound body has mean motion 0 */
     real motion = q * lane_sqrt(q) / mu;
 
-    real u = 2.0 * view->step / view->n_end;
+    real u = 2.0 * view->phase;
     mask second = u > one;
     u = lane_select(second, u - 1.0, u);
     real weight = u * (1.0 - u);
-    weight = lane_select(due, weight * weight, zero);
+    weight = lane_select(due, weight * weight * lane_abs(view->h), zero);
     real first_weight = lane_select(second, zero, weight), second_weight = lane_select(second, weight, zero);
     slots[0] = slots[0] + first_weight;
     slots[1] = lane_fma(first_weight, motion, slots[1]);

@@ -14,9 +14,10 @@ typedef struct lane_view {
     int n;
     const real *m, *before, *after;
     real h;      /* length of the step */
-    real step;   /* count of steps after it */
-    real n_end;  /* steps of the whole run */
+    real phase;  /* of the whole run, 0..1, after it */
     real n_live; /* bodies really there */
+    real tangent2; /* squared length of the tangent vector, where a monitor asks for one */
+    mask star, planets; /* lanes whose pairs with body 0, or of other bodies, this view may be asked about */
 } lane_view;
 
 typedef struct lane_event {
@@ -42,13 +43,40 @@ LANE_FN void event_offer(lane_event *event, mask hit, real fraction, real outcom
     event->body_b = lane_select(wins, body_b, event->body_b);
 }
 
+LANE_FN void event_none(lane_event *event)
+{
+    event->hit = lane_set(0.0) != lane_set(0.0);
+    event->fraction = lane_set(1.0);
+    event->outcome = event->body_a = event->body_b = lane_set(-1.0);
+}
+
+/* The motion within a step, for the monitors of pairs, from a propagator that resolves it: in these lanes they have seen the pairs with body 0,
+ * and those of other bodies, substep by substep, with this verdict, and need not look at the step's ends. */
+typedef struct lane_inside {
+    lane_id id;
+    real n_live;
+    mask star, planets;
+    lane_event event;
+} lane_inside;
+
+/* A tangent vector as long as that is shortened by this (see tangent.kern.h). */
+#define TANGENT_LIMIT 0x1p300
+LANE_FN mask tangent_is_long(real length2) { return length2 > lane_set(TANGENT_LIMIT * TANGENT_LIMIT); }
+
 #include "monitors/pair.kern.h"
 #include "monitors/mean_motion_drift.kern.h"
+#include "monitors/megno.kern.h"
 #include "monitors/stop_on_collision.kern.h"
 #include "monitors/stop_on_ejection.kern.h"
 #include "monitors/stop_on_encounter.kern.h"
+#ifdef SHOAL_PLUGINS
+#include "plugins/monitors.kern.h"
+#else
+#define SHOAL_PLUGIN_MONITORS 0
+#endif
 
-#define MONITORS_OF_PAIRS ((1 << SHOAL_MONITOR_stop_on_collision) | (1 << SHOAL_MONITOR_stop_on_encounter))
+#define MONITORS_OF_PAIRS \
+    ((1 << SHOAL_MONITOR_stop_on_collision) | (1 << SHOAL_MONITOR_stop_on_encounter) | SHOAL_PLUGIN_MONITORS)
 
 /* Lanes whose step a monitor must see. stop_on_ejection sleeps while all bodies are near; the others see every step. */
 LANE_FN mask monitors_awake(const shoal_kernel_args *k, real reach2)
@@ -63,12 +91,11 @@ typedef struct monitor_state {
 #define MONITOR(name) real name[name##_SLOTS + 1];
 #include "monitors/list.h"
 #undef MONITOR
-    real n_end, n_live;
+    real n_live;
 } monitor_state;
 
 LANE_FN void monitors_load(const shoal_kernel_args *k, lane_id id, monitor_state *watch)
 {
-    watch->n_end = lane_load(k->systems, id, SHOAL_SYS_N_END, SHOAL_SYS_FIELDS);
     watch->n_live = lane_load(k->systems, id, SHOAL_SYS_N_LIVE, SHOAL_SYS_FIELDS);
 #define MONITOR(name)                                     \
     if (MONITORS(k) & (1 << SHOAL_MONITOR_##name)) {      \
@@ -92,19 +119,54 @@ LANE_FN void monitors_store(const shoal_kernel_args *k, lane_id id, mask where, 
 #undef MONITOR
 }
 
+LANE_FN void inside_none(lane_inside *inside)
+{
+    inside->star = inside->planets = lane_set(0.0) != lane_set(0.0);
+    event_none(&inside->event);
+}
+
+LANE_FN void inside_load(const shoal_kernel_args *k, lane_id id, lane_inside *inside)
+{
+    inside->id = id;
+    inside->n_live = lane_load(k->systems, id, SHOAL_SYS_N_LIVE, SHOAL_SYS_FIELDS);
+    inside_none(inside);
+}
+
+/* Shows the monitors of pairs a substep of length h, from `fraction` of the step on and `part` of it long: pairs of planets of the lanes
+ * `planets`, pairs with body 0 of the lanes `star`. */
+LANE_CALLED_FN void inside_observe(const shoal_kernel_args *k, int n, const real *m, const real *before, const real *after, mask planets,
+                                   mask star, real h, real fraction, real part, lane_inside *inside)
+{
+    lane_event event;
+    lane_view view = {inside->id, n, m, before, after, h, fraction, inside->n_live, lane_set(0.0), star, planets};
+    event_none(&event);
+    if (MONITORS(k) & (1 << SHOAL_MONITOR_stop_on_collision))
+        stop_on_collision_observe(k, &view, 0, &event);
+    if (MONITORS(k) & (1 << SHOAL_MONITOR_stop_on_encounter))
+        stop_on_encounter_observe(k, &view, 0, &event);
+    event_offer(&inside->event, event.hit, lane_fma(event.fraction, part, fraction), event.outcome, event.body_a, event.body_b);
+}
+
 LANE_BIG_FN void monitors_observe(const shoal_kernel_args *k, lane_id id, int n, const real *m, const real *before,
-                              const real *after, real h, real step, monitor_state *watch, lane_event *event)
+                              const real *after, real h, real phase, real tangent2, monitor_state *watch, lane_inside *inside, lane_event *event)
 {
     lane_view view;
+    view.star = view.planets = lane_set(0.0) == lane_set(0.0);
+    if (inside) {
+        view.star = lane_not(inside->star);
+        view.planets = lane_not(inside->planets);
+        event_offer(event, inside->event.hit, inside->event.fraction, inside->event.outcome, inside->event.body_a, inside->event.body_b);
+        inside_none(inside);
+    }
     view.id = id;
     view.n = n;
     view.m = m;
     view.before = before;
     view.after = after;
     view.h = h;
-    view.step = step;
-    view.n_end = watch->n_end;
+    view.phase = phase;
     view.n_live = watch->n_live;
+    view.tangent2 = tangent2;
 #define MONITOR(name)                              \
     if (MONITORS(k) & (1 << SHOAL_MONITOR_##name)) \
         name##_observe(k, &view, watch->name, event);

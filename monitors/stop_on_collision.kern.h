@@ -37,7 +37,7 @@ LANE_FN void stop_on_collision_observe(const shoal_kernel_args *k, const lane_vi
                 continue;
             real reach = radius[i] + radius[j];
             lane_pair now = pair_relative(n, view->after, i, j);
-            mask there = (lane_set((double)j) < view->n_live) & (reach > lane_set(0.0));
+            mask there = (lane_set((double)j) < view->n_live) & (reach > lane_set(0.0)) & (i == 0 ? view->star : view->planets);
             if (i == 0) {
                 lane_pair then = pair_relative(n, view->before, i, j);
                 real falling = pair_dot(then.x, then.y, then.z, then.vx, then.vy, then.vz) * view->h;

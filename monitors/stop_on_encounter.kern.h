@@ -62,7 +62,7 @@ LANE_FN void stop_on_encounter_observe(const shoal_kernel_args *k, const lane_vi
             real dv2 = pair_dot(now.vx, now.vy, now.vz, now.vx, now.vy, now.vz);
             real apart = pair_dot(now.x, now.y, now.z, now.vx, now.vy, now.vz) * view->h;
             real d6 = d2 * d2 * d2 * bottom, reach6 = factor6 * top;
-            mask there = lane_set((double)j) < view->n_live;
+            mask there = (lane_set((double)j) < view->n_live) & view->planets;
             mask suspect = there & ((d6 < reach6) | ((apart > lane_set(0.0)) &
                                                      ((d6 < 512.0 * reach6) | (d2 < 8.0 * (dv2 * view->h * view->h)))));
             if (lane_any(suspect)) {

@@ -757,7 +757,7 @@ static void monitors_are_sorted_and_their_parameters_read(void **state)
     shoal_study *study = load(0, NULL);
     assert_int_equal(study->n_monitors, 3);
     for (int i = 0; i < 3; i++) {
-        const shoal_monitor *monitor = shoal_monitors[study->monitors[i].index];
+        const shoal_monitor *monitor = shoal_plugs_of(NULL)->monitors[study->monitors[i].index];
         assert_true(i == 0 || study->monitors[i].index > study->monitors[i - 1].index);
         for (int p = 0; p < monitor->n_parameters; p++) {
             const double value = study->monitors[i].parameter[p];
@@ -787,7 +787,8 @@ static void every_key_and_plug_is_explained(void **state)
         { "wh", "mvs, a propagator" },
         { "stop_on_encounter", "one of mutual_hill, hill, absolute; default: mutual_hill" },
         { "mean_motion_drift", "columns:" },
-        { "newton", "newton, a gravitation term" },
+        { "newton", "newton, a force" },
+        { "tides", "its time lag; 0: no dissipation" },
     };
     for (int i = 0; i < SHOAL_COUNT(cases); i++) {
         char *text = NULL;

@@ -53,7 +53,7 @@ static void program_folder(char *path, size_t size)
 static int monitor_bits(void)
 {
     int n = 0;
-    while (shoal_monitors[n])
+    while (shoal_plugs_of(NULL)->monitors[n])
         n++;
     return (1 << n) - 1;
 }
@@ -88,18 +88,21 @@ static void compile_and_record(shoal_context *context, FILE *table, const shoal_
     }
 }
 
-/* Every propagator for some body counts: without monitors, with the one that every stability study has, with all. The
- * row of an architecture and a set of monitors says for which body counts; what takes longest is looked at least. */
+/* Every propagator with all monitors; those with a short step for more body counts: without monitors, with the one that every stability
+ * study has, with all. The row of an architecture and a set of monitors says for which body counts; what takes longest is looked at least. */
 static void every_kernel_compiles(void **state)
 {
-    const int ejection = 1 << shoal_monitor_find("stop_on_ejection"), all = monitor_bits();
+    const int ejection = 1 << shoal_monitor_find(NULL, "stop_on_ejection"), all = monitor_bits();
     const struct {
         int arch, monitors;
         int n_bodies[8];
-        const char *propagator; /* NULL = every */
+        const char *propagators; /* NULL = every */
     } rows[] = {
-        {80, 0, {2, 3, 5, 9}, NULL}, {80, all, {2, 3}, NULL},          {90, 0, {2, 3, 5, 9}, NULL},
-        {90, all, {2, 3, 5}, NULL},  {90, ejection, {3, 9}, NULL},     {90, all, {9}, "mvs"},
+        {90, all, {3}, NULL},
+        {90, 0, {2, 5, 9}, "hermite4 leapfrog mvs"},
+        {90, ejection, {3, 9}, "hermite4 leapfrog mvs"},
+        {80, all, {2}, "hermite4 leapfrog mvs"},
+        {90, all, {9}, "mvs"},
     };
     char path[1024], folder[900];
     need_compiler();
@@ -108,36 +111,75 @@ static void every_kernel_compiles(void **state)
     FILE *table = fopen(path, "w");
     assert_non_null(table);
     fprintf(table, "# propagator bodies monitors arch kernel registers stack_bytes spill_bytes\n");
-    for (int p = 0; shoal_propagators[p]; p++)
-        for (int row = 0; row < SHOAL_COUNT(rows); row++)
+    for (int p = 0; shoal_plugs_of(NULL)->propagators[p]; p++) {
+        const shoal_propagator *propagator = shoal_plugs_of(NULL)->propagators[p];
+        for (int row = 0; row < SHOAL_COUNT(rows); row++) {
+            const char *names = rows[row].propagators, *at = names ? strstr(names, propagator->name) : NULL;
+            const size_t length = strlen(propagator->name);
+            if (names && !(at && (at == names || at[-1] == ' ') && (at[length] == ' ' || at[length] == '\0')))
+                continue;
             for (int i = 0; rows[row].n_bodies[i]; i++)
-                if (!rows[row].propagator || strcmp(rows[row].propagator, shoal_propagators[p]->name) == 0)
-                    compile_and_record(context_of(state), table, shoal_propagators[p], rows[row].n_bodies[i],
-                                       rows[row].monitors, rows[row].arch);
+                compile_and_record(context_of(state), table, propagator, rows[row].n_bodies[i], rows[row].monitors, rows[row].arch);
+        }
+    }
     assert_int_equal(fclose(table), 0);
 }
 
-/* The other constants of a choice: compensated sums, rows, the bare loop. */
+/* The other constants of a choice: compensated sums, rows, the bare loop, tangent vectors. */
 static void other_choices_compile(void **state)
 {
     shoal_context *context = context_of(state);
     need_compiler();
-    for (int p = 0; shoal_propagators[p]; p++) {
+    for (int p = 0; shoal_plugs_of(NULL)->propagators[p]; p++) {
         shoal_kernel_choice choice = {
-            .propagator = shoal_propagators[p], .n_bodies = 3, .form = SHOAL_FORM_ROWS, .compensated = 1};
+            .propagator = shoal_plugs_of(NULL)->propagators[p], .n_bodies = 3, .form = SHOAL_FORM_ROWS, .n_massive = 2, .compensated = 1};
         shoal_cubin cubin;
         assert_ok(context, shoal_jit_compile(context, &choice, SHOAL_ONCE_ENTRIES | 1 << SHOAL_INTEGRATE | 1 << SHOAL_BARE, 90, 0, &cubin));
         assert_string_equal(cubin.log, "");
         assert_in_range(cubin.usage[SHOAL_BARE].registers, 1, 255);
         shoal_cubin_release(&cubin);
+        if (!shoal_plugs_of(NULL)->propagators[p]->tangent)
+            continue;
+        choice.variational = 1;
+        choice.monitors = 1 << shoal_monitor_find(NULL, "megno");
+        choice.forces = 1 << shoal_force_find(NULL, "gr_potential");
+        assert_ok(context, shoal_jit_compile(context, &choice, SHOAL_ONCE_ENTRIES | 1 << SHOAL_INTEGRATE, 90, 0, &cubin));
+        assert_string_equal(cubin.log, "");
+        shoal_cubin_release(&cubin);
     }
+}
+
+/* All extra forces at once, where the state is meant to be in registers and where it is not; test particles. */
+static void forces_compile(void **state)
+{
+    static const struct {
+        const char *propagator;
+        int n_bodies, form, n_massive;
+    } rows[] = {{"hermite4", 3, SHOAL_FORM_PAIRS, 3}, {"mvs", 3, SHOAL_FORM_PAIRS, 3}, {"leapfrog", 13, SHOAL_FORM_ROWS, 3}};
+    shoal_context *context = context_of(state);
+    int all = 0;
+    need_compiler();
+    for (int f = 0; shoal_plugs_of(NULL)->forces[f]; f++)
+        all |= 1 << f;
+    for (int row = 0; row < SHOAL_COUNT(rows); row++)
+        for (int set = 0; set < 2; set++) {
+            const shoal_kernel_choice choice = {.propagator = shoal_propagator_find(NULL, rows[row].propagator), .n_bodies = rows[row].n_bodies,
+                                                .forces = all, .form = rows[row].form, .n_massive = rows[row].n_massive};
+            shoal_cubin cubin;
+            assert_ok(context, shoal_jit_compile(context, &choice, set ? SHOAL_ONCE_ENTRIES : 1 << SHOAL_INTEGRATE, 90, 0, &cubin));
+            print_message("%-10s n %2d all forces %s: %3d registers, %d bytes of stack, %.2f s%s\n", rows[row].propagator, rows[row].n_bodies,
+                          set ? "prepare, snapshot" : "integrate", cubin.usage[set ? SHOAL_SNAPSHOT : SHOAL_INTEGRATE].registers,
+                          cubin.usage[set ? SHOAL_SNAPSHOT : SHOAL_INTEGRATE].stack_bytes, cubin.seconds, cubin.cached ? " (cache)" : "");
+            assert_string_equal(cubin.log, "");
+            shoal_cubin_release(&cubin);
+        }
 }
 
 static void compile_errors_say_what_and_where(void **state)
 {
     shoal_context *context = context_of(state);
     need_compiler();
-    shoal_propagator unknown = *shoal_propagators[0];
+    shoal_propagator unknown = *shoal_plugs_of(NULL)->propagators[0];
     unknown.name = "no_such_propagator";
     shoal_kernel_choice choice = {.propagator = &unknown, .n_bodies = 3};
     shoal_cubin cubin;
@@ -153,7 +195,7 @@ static void compile_errors_say_what_and_where(void **state)
 static void a_missing_compiler_is_named(void **state)
 {
     shoal_context *context = context_of(state);
-    shoal_kernel_choice choice = {.propagator = shoal_propagators[0], .n_bodies = 2};
+    shoal_kernel_choice choice = {.propagator = shoal_plugs_of(NULL)->propagators[0], .n_bodies = 2};
     shoal_cubin cubin;
     setenv("SHOAL_NVRTC", "/nonexistent/libnvrtc.so", 1);
     shoal_status status = shoal_jit_compile(context, &choice, 1 << SHOAL_INTEGRATE, 90, 0, &cubin);
@@ -198,7 +240,7 @@ static void cache_end(struct cache *cache, const char *file)
 /* Compile the smallest kernel. */
 static shoal_cubin compile_small(shoal_context *context)
 {
-    shoal_kernel_choice choice = {.propagator = shoal_propagator_find("leapfrog"), .n_bodies = 2};
+    shoal_kernel_choice choice = {.propagator = shoal_propagator_find(NULL, "leapfrog"), .n_bodies = 2};
     shoal_cubin cubin;
     assert_ok(context, shoal_jit_compile(context, &choice, 1 << SHOAL_INTEGRATE, 90, 0, &cubin));
     return cubin;
@@ -387,7 +429,7 @@ static void outcome_release(struct outcome *outcome)
 static struct outcome integrate(shoal_context *context, struct setup setup)
 {
     const shoal_setting far = {.name = "r_max", .value = 15.0};
-    const shoal_monitor_options monitors[] = {
+    const shoal_plug_options monitors[] = {
         {.name = "stop_on_ejection", .settings = &far, .n_settings = 1},
         {.name = "stop_on_encounter"},
     };
@@ -467,9 +509,9 @@ static double difference(const shoal_body *a, const shoal_body *b, long n_system
 static void cpu_and_cuda_agree(void **state)
 {
     need_gpu();
-    for (int p = 0; shoal_propagators[p]; p++)
-        for (int n = 3; n <= 5; n += 2) {
-            struct setup setup = {"cpu", shoal_propagators[p]->name, n, 1000, false, 1, 0, -1, false};
+    for (int p = 0; shoal_plugs_of(NULL)->propagators[p]; p++)
+        for (int n = 3; n <= 5 && !shoal_plugs_of(NULL)->propagators[p]->cpu_only; n += 2) {
+            struct setup setup = {"cpu", shoal_plugs_of(NULL)->propagators[p]->name, n, 1000, false, 1, 0, -1, false};
             struct outcome cpu = integrate(context_of(state), setup);
             setup.engine = "cuda";
             struct outcome cuda = integrate(context_of(state), setup);
@@ -491,8 +533,10 @@ static void cpu_and_cuda_agree(void **state)
 static void cuda_bits_depend_on_the_system_alone(void **state)
 {
     need_gpu();
-    for (int p = 0; shoal_propagators[p]; p++) {
-        const struct setup plain = {"cuda", shoal_propagators[p]->name, 3, 1000, false, 1, 0, -1, false};
+    for (int p = 0; shoal_plugs_of(NULL)->propagators[p]; p++) {
+        if (shoal_plugs_of(NULL)->propagators[p]->cpu_only)
+            continue;
+        const struct setup plain = {"cuda", shoal_plugs_of(NULL)->propagators[p]->name, 3, 1000, false, 1, 0, -1, false};
         struct setup variants[] = {plain, plain, plain, plain};
         variants[1].shuffled = true;
         variants[2].slice_steps = 7;
@@ -513,8 +557,10 @@ static void cuda_bits_depend_on_the_system_alone(void **state)
 static void a_broken_system_disturbs_no_other(void **state)
 {
     need_gpu();
-    for (int p = 0; shoal_propagators[p]; p++) {
-        struct setup setup = {"cuda", shoal_propagators[p]->name, 3, 200, false, 1, 0, -1, false};
+    for (int p = 0; shoal_plugs_of(NULL)->propagators[p]; p++) {
+        if (shoal_plugs_of(NULL)->propagators[p]->cpu_only)
+            continue;
+        struct setup setup = {"cuda", shoal_plugs_of(NULL)->propagators[p]->name, 3, 200, false, 1, 0, -1, false};
         const long broken = 77;
         struct outcome whole = integrate(context_of(state), setup);
         setup.broken = broken;
@@ -534,8 +580,10 @@ static void a_broken_system_disturbs_no_other(void **state)
 static void outcomes_agree(void **state)
 {
     need_gpu();
-    for (int p = 0; shoal_propagators[p]; p++) {
-        struct setup setup = {"cpu", shoal_propagators[p]->name, 3, 999, false, 1, 0, -1, true};
+    for (int p = 0; shoal_plugs_of(NULL)->propagators[p]; p++) {
+        if (shoal_plugs_of(NULL)->propagators[p]->cpu_only)
+            continue;
+        struct setup setup = {"cpu", shoal_plugs_of(NULL)->propagators[p]->name, 3, 999, false, 1, 0, -1, true};
         struct outcome cpu = integrate(context_of(state), setup);
         setup.engine = "cuda";
         struct outcome cuda = integrate(context_of(state), setup);
@@ -604,6 +652,7 @@ int main(void)
         cmocka_unit_test(info_says_what_is_there),
         cmocka_unit_test(every_kernel_compiles),
         cmocka_unit_test(other_choices_compile),
+        cmocka_unit_test(forces_compile),
         cmocka_unit_test(compile_errors_say_what_and_where),
         cmocka_unit_test(second_compile_comes_from_the_cache),
         cmocka_unit_test(a_damaged_file_is_compiled_anew),

@@ -48,8 +48,8 @@ static double uniform(long id, int which)
 
 /* ---- runs -------------------------------------------------------------------------------------------------------- */
 
-#define MONITORS(...) .monitors = (const shoal_monitor_options[]){__VA_ARGS__},                   \
-    .n_monitors = SHOAL_COUNT(((const shoal_monitor_options[]){__VA_ARGS__}))
+#define MONITORS(...) .monitors = (const shoal_plug_options[]){__VA_ARGS__},                   \
+    .n_monitors = SHOAL_COUNT(((const shoal_plug_options[]){__VA_ARGS__}))
 #define SETTINGS(...) .settings = (const shoal_setting[]){__VA_ARGS__},                           \
     .n_settings = SHOAL_COUNT(((const shoal_setting[]){__VA_ARGS__}))
 
@@ -255,7 +255,7 @@ static void a_flyby_within_a_step_is_caught_at_its_root(void **state)
                     assert_int_equal(record.body_a, 1);
                     assert_int_equal(record.body_b, 2);
                     /* the same as a collision of two balls */
-                    options.monitors = (const shoal_monitor_options[]){COLLISION};
+                    options.monitors = (const shoal_plug_options[]){COLLISION};
                     straight_pair(when, miss, 0.5 * within, bodies);
                     record = watch(context, 3, bodies, &options);
                     assert_outcome(record, SHOAL_COLLIDED);
@@ -274,7 +274,7 @@ static void a_near_miss_is_none(void **state)
             shoal_body bodies[3];
             straight_pair(when, miss, 0.5 * rows[row].reach, bodies);
             assert_outcome(watch(context, 3, bodies, &options), rows[row].hit ? SHOAL_COLLIDED : SHOAL_SURVIVED);
-            const shoal_monitor_options within[] = {WITHIN(rows[row].reach)};
+            const shoal_plug_options within[] = {WITHIN(rows[row].reach)};
             options.monitors = within;
             assert_outcome(watch(context, 3, bodies, &options), rows[row].hit ? SHOAL_ENCOUNTER : SHOAL_SURVIVED);
         }
@@ -317,9 +317,9 @@ static void the_earlier_event_wins(void **state)
 {
     shoal_context *context = context_of(state);
     for (int order = 0; order < 6; order++) {
-        const shoal_monitor_options each[] = {COLLISION, WITHIN(0.1), EJECTION(1e6)};
+        const shoal_plug_options each[] = {COLLISION, WITHIN(0.1), EJECTION(1e6)};
         static const int orders[6][3] = {{0, 1, 2}, {0, 2, 1}, {1, 0, 2}, {1, 2, 0}, {2, 0, 1}, {2, 1, 0}};
-        const shoal_monitor_options monitors[] = {each[orders[order][0]], each[orders[order][1]],
+        const shoal_plug_options monitors[] = {each[orders[order][0]], each[orders[order][1]],
                                                   each[orders[order][2]]};
         const shoal_options options = {.propagator = "mvs", .t_end = 10.0, .dt = 2.0, .monitors = monitors,
                                        .n_monitors = 3};
@@ -591,12 +591,12 @@ static void the_drift_tells_chaos_from_order(void **state)
 static void survivors_and_broken_systems(void **state)
 {
     shoal_context *context = context_of(state);
-    for (int p = 0; shoal_propagators[p]; p++)
+    for (int p = 0; shoal_plugs_of(NULL)->propagators[p]; p++)
         for (int watched = 0; watched < 2; watched++) {
             const double t_end = 7.013;
-            shoal_options options = {.propagator = shoal_propagators[p]->name, .t_end = t_end, .dt = 0.05,
+            shoal_options options = {.propagator = shoal_plugs_of(NULL)->propagators[p]->name, .t_end = t_end, .dt = 0.05,
                                      .engine = "cpu"};
-            const shoal_monitor_options monitors[] = {EJECTION(100.0), COLLISION};
+            const shoal_plug_options monitors[] = {EJECTION(100.0), COLLISION};
             if (watched) {
                 options.monitors = monitors;
                 options.n_monitors = SHOAL_COUNT(monitors);
@@ -629,7 +629,7 @@ static void survivors_and_broken_systems(void **state)
                 } else if (s < 19) {
                     assert_outcome(record, SHOAL_SURVIVED);
                     assert_true(record.t_stop == t_end && record.time == t_end);
-                    assert_true(record.n_steps == 140.0);
+                    assert_true(record.n_steps == 140.0 || shoal_plugs_of(NULL)->propagators[p]->adaptive);
                     assert_int_equal(record.body_a, -1);
                     assert_int_equal(record.body_b, -1);
                 } else {

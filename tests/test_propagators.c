@@ -16,6 +16,7 @@
 #include <gsl/gsl_fit.h>
 #include <gsl/gsl_odeiv2.h>
 
+#include "kepler_reference.h"
 #include "testing.h"
 
 #define PI 3.14159265358979323846
@@ -168,63 +169,6 @@ static void reference(int n, double t, shoal_body *bodies)
     }
 }
 
-/* Stumpff's c_2 and c_3 in closed form, by their series where that would cancel. */
-static void stumpff(long double z, long double *c2, long double *c3)
-{
-    if (fabsl(z) < 0.5L) {
-        long double term = 1.0L;
-        *c2 = *c3 = 0.0L;
-        for (int j = 0; j < 14; j++) {
-            *c2 += term / 2.0L;
-            *c3 += term / (2.0L * (2 * j + 3));
-            term *= -z / ((2 * j + 3) * (2 * j + 4));
-        }
-    } else {
-        const long double q = sqrtl(fabsl(z)), s = z > 0 ? sinl(0.5L * q) : sinhl(0.5L * q);
-        *c2 = 2.0L * s * s / fabsl(z);
-        *c3 = (z > 0 ? q - sinl(q) : sinhl(q) - q) / (fabsl(z) * q);
-    }
-}
-
-/* The Kepler orbit in universal variables (Stiefel & Scheifele 1971), by bisection in long double: slow, and right up
- * to 2^-64 times the condition number of the map. state, out = x y z vx vy vz. */
-static void kepler_reference(long double mu, long double t, const long double *state, long double *out)
-{
-    const long double *x = state, *v = state + 3;
-    const long double r0 = sqrtl(x[0] * x[0] + x[1] * x[1] + x[2] * x[2]);
-    const long double eta = x[0] * v[0] + x[1] * v[1] + x[2] * v[2];
-    const long double beta = 2.0L * mu / r0 - (v[0] * v[0] + v[1] * v[1] + v[2] * v[2]), zeta = mu - beta * r0;
-    const long double h = fabsl(t), sign = t < 0 ? -1.0L : 1.0L, eta_h = sign * eta;
-    long double low = 0.0L, high = h / r0, X = 0.0L, c2, c3;
-    if (t == 0) {
-        memcpy(out, state, 6 * sizeof *out);
-        return;
-    }
-    for (bool bracketed = false;;) {
-        X = bracketed ? 0.5L * (low + high) : high;
-        if (bracketed && (X <= low || X >= high))
-            break;
-        stumpff(beta * X * X, &c2, &c3);
-        const long double F = r0 * X + X * X * (eta_h * c2 + zeta * X * c3) - h;
-        if (F <= 0)
-            low = X;
-        else
-            high = X; /* not a number where sinh overflows: beyond the root */
-        if (!bracketed && F <= 0)
-            high *= 2.0L;
-        else
-            bracketed = true;
-    }
-    X *= sign;
-    stumpff(beta * X * X, &c2, &c3);
-    const long double g2 = X * X * c2, g3 = X * X * X * c3, g1 = X - beta * g3;
-    const long double r = r0 + eta * g1 + zeta * g2;
-    for (int c = 0; c < 3; c++) {
-        out[c] = x[c] - mu * g2 / r0 * x[c] + (t - mu * g3) * v[c];
-        out[3 + c] = v[c] - mu * g1 / (r0 * r) * x[c] - mu * g2 / r * v[c];
-    }
-}
-
 static long double length(const long double *v)
 {
     return sqrtl(v[0] * v[0] + v[1] * v[1] + v[2] * v[2]);
@@ -298,7 +242,7 @@ static void error_falls_with_the_order(void **state)
             gsl_fit_linear(log_step, 1, log_error, 1, STEPS, &c0, &slope, &cov00, &cov01, &cov11, &sum);
             print_message("%-9s order %.3f, errors %.1e..%.1e%s\n", rows[row].name, slope, exp(log_error[0]),
                           exp(log_error[STEPS - 1]), compensated ? ", compensated" : "");
-            assert_int_equal(shoal_propagator_find(rows[row].name)->order, rows[row].order);
+            assert_int_equal(shoal_propagator_find(NULL, rows[row].name)->order, rows[row].order);
             assert_below(fabs(slope - rows[row].order), 0.2, "%s", rows[row].name);
         }
 }
@@ -310,20 +254,20 @@ static void the_last_partial_step_is_as_good(void **state)
     shoal_context *context = context_of(state);
     shoal_body start[N], exact[N];
     planetary_system(context, 5, N, 1.0, 1e-2, 1.7, start);
-    for (int p = 0; shoal_propagators[p]; p++) {
+    for (int p = 0; shoal_plugs_of(NULL)->propagators[p]; p++) {
         const double dt = 0.01, cut[] = {0.0, 1e-7, 0.37, 0.999};
         double error[SHOAL_COUNT(cut)];
         for (int k = 0; k < SHOAL_COUNT(cut); k++) {
-            shoal_options options = {.propagator = shoal_propagators[p]->name, .t_end = 3.0 + cut[k] * dt, .dt = dt};
+            shoal_options options = {.propagator = shoal_plugs_of(NULL)->propagators[p]->name, .t_end = 3.0 + cut[k] * dt, .dt = dt};
             shoal_body bodies[N];
             memcpy(bodies, start, sizeof start);
             memcpy(exact, start, sizeof start);
             evolve_only(context, 1, N, NULL, NULL, &options, bodies);
             reference(N, options.t_end, exact);
             error[k] = distance_of_states(N, bodies, exact);
-            assert_below(error[k], 1.5 * error[0] + 1e-13, "%s, %g of a step", shoal_propagators[p]->name, cut[k]);
+            assert_below(error[k], 1.5 * error[0] + 1e-13, "%s, %g of a step", shoal_plugs_of(NULL)->propagators[p]->name, cut[k]);
         }
-        assert_below(error[0], 1e-4, "%s", shoal_propagators[p]->name);
+        assert_below(error[0], 1e-4, "%s", shoal_plugs_of(NULL)->propagators[p]->name);
     }
 }
 
@@ -524,8 +468,10 @@ static double integrals_error(const struct flight *flight, const double *end)
 static void every_conic_and_every_step(void **state)
 {
     enum { MOST = 256 };
-    static const double eccentricities[] = {0.0, 0.7, 0.999, 1.0 - 1e-8, 1.0 + 1e-8, 1.001, 1.5, 10.0, 1e3, 1e5};
-    static const double times[] = {1e-10, 1e-5, 1e-2, 0.3, 1.0, 5.0, 20.0, 100.0, 1e4};
+    static const double eccentricities[] = {0.0,        0.7,        0.999,     1.0 - 1e-8, 1.0 - 1e-14, 1.0 + 1e-14, 1.0 + 1e-8,
+                                            1.0 + 1e-5, 1.0 + 1e-3, 1.0 + 1e-1, 1.5,       10.0,        1e3,         1e5};
+    static const double phases[] = {-0.999999, -0.9, -0.45, 0.0, 0.45, 0.9, 0.999999}; /* of what the conic allows */
+    static const double times[] = {1e-10, 1e-5, 1e-2, 0.3, 1.0, 5.0, 20.0, 100.0, 1e4, 1e6, 1e9};
     shoal_context *context = context_of(state);
     struct flight flights[MOST];
     double result[MOST][6], worst = 0.0, worst_integrals = 0.0;
@@ -534,12 +480,12 @@ static void every_conic_and_every_step(void **state)
         const double t = (k % 2 ? -1.0 : 1.0) * times[k / 2];
         int n = 0;
         for (int which = 0; which < SHOAL_COUNT(eccentricities); which++)
-            for (int phase = -2; phase <= 2; phase++)
+            for (int phase = 0; phase < SHOAL_COUNT(phases); phase++)
                 for (int steps = 1; steps <= 3; steps += 2) {
-                    /* q = 1; f up to 0.9 of what the conic allows */
-                    const double e = eccentricities[which], most = e <= 1.0 ? 0.9 * PI : 0.9 * acos(-1.0 / e);
+                    /* pericentre 1 */
+                    const double e = eccentricities[which], most = e <= 1.0 ? PI : acos(-1.0 / e);
                     shoal_orbit orbit = {.a = 1.0 / (1.0 - e), .e = e, .inc = 2.0, .Omega = 1.0, .omega = 2.0,
-                                         .f = 0.5 * phase * most};
+                                         .f = phases[phase] * most};
                     flights[n] = (struct flight){.mu = 1.0, .dt = fabs(t) / steps};
                     assert_ok(context, shoal_orbit_to_state(context, 1.0, &orbit, flights[n++].state));
                 }
@@ -560,18 +506,10 @@ static void every_conic_and_every_step(void **state)
                 assert_true(isfinite(result[s][c]));
             const double ratio = error_over_conditioning(&flights[s], t, result[s]),
                 kept = integrals_error(&flights[s], result[s]);
-            /* c_2 and c_3 are doubled up from small arguments: a step of many revolutions loses digits to that */
-            const double r = hypot(hypot(flights[s].state[0], flights[s].state[1]), flights[s].state[2]);
-            const double v = hypot(hypot(flights[s].state[3], flights[s].state[4]), flights[s].state[5]);
-            const double inverse_a = fmax(2.0 / r - v * v / flights[s].mu, 0.0);
-            const double revolutions = flights[s].dt * sqrt(flights[s].mu * inverse_a) * inverse_a / TWO_PI;
-            const double loss = (1.0 + revolutions) * (1.0 + revolutions);
-            assert_below(ratio, 10.0 * loss, "flight %d, t = %g", s, t);
-            assert_below(kept, 1e-13 * loss, "flight %d, t = %g", s, t);
-            if (revolutions < 1.0) {
-                worst = fmax(worst, ratio);
-                worst_integrals = fmax(worst_integrals, kept);
-            }
+            assert_below(ratio, 10.0, "flight %d, t = %g", s, t);
+            assert_below(kept, 1e-13, "flight %d, t = %g", s, t);
+            worst = fmax(worst, ratio);
+            worst_integrals = fmax(worst_integrals, kept);
         }
     }
     alarm(0);
@@ -632,8 +570,10 @@ static void momenta_are_kept_to_rounding(void **state)
 {
     enum { N = 4, SYSTEMS = 5 };
     shoal_context *context = context_of(state);
-    for (int p = 0; shoal_propagators[p]; p++) {
-        const bool hermite = strcmp(shoal_propagators[p]->name, "hermite4") == 0;
+    for (int p = 0; shoal_plugs_of(NULL)->propagators[p]; p++) {
+        const bool hermite = strncmp(shoal_plugs_of(NULL)->propagators[p]->name, "hermite", 7) == 0 || strcmp(shoal_plugs_of(NULL)->propagators[p]->name, "runge_kutta") == 0;
+        if (shoal_plugs_of(NULL)->propagators[p]->adaptive)
+            continue; /* as good as its tolerance */
         shoal_body bodies[N * SYSTEMS];
         double before[SYSTEMS][3], worst = 0.0, worst_centre = 0.0, worst_motion = 0.0;
         for (long s = 0; s < SYSTEMS; s++)
@@ -645,8 +585,10 @@ static void momenta_are_kept_to_rounding(void **state)
             shoal_ensemble_angular_momentum(alone, 0, before[s]);
             shoal_ensemble_destroy(&alone);
         }
-        shoal_options options = {.propagator = shoal_propagators[p]->name, .t_end = 200 * TWO_PI,
-                                 .dt = hermite ? 2e-3 : 0.05};
+        const shoal_setting tight = {.name = "tolerance", .value = 1e-13}; /* extrapolation keeps it to its tolerance */
+        const bool extrapolates = strcmp(shoal_plugs_of(NULL)->propagators[p]->name, "bulirsch_stoer") == 0;
+        shoal_options options = {.propagator = shoal_plugs_of(NULL)->propagators[p]->name, .settings = &tight, .n_settings = extrapolates,
+                                 .t_end = 200 * TWO_PI, .dt = hermite ? 2e-3 : 0.05};
         shoal_ensemble *ensemble = evolve(context, SYSTEMS, N, NULL, NULL, &options, bodies);
         for (long s = 0; s < SYSTEMS; s++) {
             double after[3], size = hypot(hypot(before[s][0], before[s][1]), before[s][2]), centre[6] = {0};
@@ -663,10 +605,11 @@ static void momenta_are_kept_to_rounding(void **state)
         }
         shoal_ensemble_destroy(&ensemble);
         print_message("%-9s angular momentum %.1e, barycentre %.1e, its velocity %.1e after 200 orbits\n",
-                      shoal_propagators[p]->name, worst, worst_centre, worst_motion);
-        assert_below(worst, 1e-12, "%s", shoal_propagators[p]->name);
-        assert_below(worst_centre, 1e-13, "%s", shoal_propagators[p]->name);
-        assert_below(worst_motion, 1e-14, "%s", shoal_propagators[p]->name);
+                      shoal_plugs_of(NULL)->propagators[p]->name, worst, worst_centre, worst_motion);
+        assert_below(worst, 1e-12, "%s", shoal_plugs_of(NULL)->propagators[p]->name);
+        /* roundings of the velocities, 2e-16 with the weights of an extrapolation, go on for a time of 1257 */
+        assert_below(worst_centre, extrapolates ? 1e-12 : 1e-13, "%s", shoal_plugs_of(NULL)->propagators[p]->name);
+        assert_below(worst_motion, 1e-14, "%s", shoal_plugs_of(NULL)->propagators[p]->name);
     }
 }
 
@@ -866,7 +809,7 @@ static void methods_agree(void **state)
         for (int k = 0; k < STEPS; k++)
             error[k] = distance_of_states(N, bodies + N * k, exact);
         /* Richardson's extrapolation to step zero, one order better */
-        const double gain = ldexp(1.0, shoal_propagator_find(rows[row].name)->order);
+        const double gain = ldexp(1.0, shoal_propagator_find(NULL, rows[row].name)->order);
         memset(limit, 0, sizeof limit);
         for (int i = 0; i < N; i++)
             for (int c = 0; c < 3; c++) {

@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * plug.h: what a propagator, a force or a monitor says of itself. Each is one const descriptor, in NAME.c of integrators/, gravitation/
+ * or monitors/, or in a plugin: a C file of the user's, named in a config, that holds the descriptor and the kernel text:
+ *
+ *     #include "plug.h"
+ *     #ifndef SHOAL_KERNEL
+ *     const shoal_force shoal_force_NAME = {...};         what the host knows
+ *     #else
+ *     LANE_FN void NAME_add(...) {...}                    kernel text, in the words of lane.h
+ *     #endif
+ */
+#ifndef SHOAL_PLUG_H
+#define SHOAL_PLUG_H
+#ifndef SHOAL_KERNEL
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "shoal.h"
+
+#define SHOAL_COUNT(array) ((int)(sizeof(array) / sizeof((array)[0])))
+
+typedef enum shoal_parameter_type {
+    SHOAL_REAL,
+    SHOAL_INTEGER,
+    SHOAL_BOOLEAN,
+    SHOAL_CHOICE, /* one of `choices`; the value is its index */
+    SHOAL_BODY    /* a body's name or index; the value is its index, -1 = the last body */
+} shoal_parameter_type;
+
+/* One parameter of a plug: drives the config reader, the help, the metadata and the checkpoint. */
+typedef struct shoal_parameter {
+    const char *name;
+    shoal_parameter_type type;
+    const char *dimension;      /* of shoal_units_factor; "" = a pure number */
+    double initial, least, most; /* default and inclusive bounds, in inner units; initial = NaN: must be given */
+    const char *choices;        /* SHOAL_CHOICE: "hill|mutual_hill|absolute" */
+    const char *doc;            /* one line */
+} shoal_parameter;
+
+/* A column that a monitor computes for each system: value = watch slot `slot` after the run, passed through `finish`. */
+typedef struct shoal_monitor_column {
+    const char *name;
+    const char *dimension;
+    const char *doc;
+    /* From the monitor's slots of one system to the column's value in inner units; NaN = empty. */
+    double (*finish)(const double *slots, const double *parameters);
+} shoal_monitor_column;
+
+/* The parameter `compensated` of every propagator, in its table. Off by default: on one core it was measured to cost 11 % (hermite4), 13 to
+ * 24 % (mvs) and 84 % (leapfrog), see docs/performance.md. */
+#define SHOAL_COMPENSATED_PARAMETER                                                      \
+    {                                                                                    \
+        "compensated", SHOAL_BOOLEAN, "", 0, 0, 1, NULL,                                 \
+            "carry the rounding errors of positions and velocities (Kahan)"              \
+    }
+
+typedef struct shoal_propagator {
+    const char *name;
+    const char *aliases;   /* "wh,wisdom_holman"; "rk4 (method=rk4)" sets a parameter, unless that is given, too */
+    const char *doc;       /* one line */
+    const char *reference;
+    int order;             /* of convergence in dt */
+    const char *const *slots; /* names of the native state of one body */
+    int n_slots;
+    int n_own;             /* native slots of the system itself */
+    bool adaptive;         /* it chooses its steps (see integrate.kern.h) */
+    bool tangent;          /* it moves tangent vectors, too (see tangent.kern.h) */
+    bool newton_only;      /* it knows no extra forces */
+    bool cpu_only;         /* its answers on a GPU are not right yet */
+    bool forces_cpu_only;  /* the same, with extra forces */
+    const shoal_parameter *parameters;
+    int n_parameters;
+    /* NULL if the propagator applies to this ensemble, else a sentence that says why not. */
+    const char *(*refuses)(const shoal_ensemble *ensemble);
+} shoal_propagator;
+
+typedef struct shoal_monitor {
+    const char *name;
+    const char *doc;
+    const char *reference;
+    int n_slots;           /* slots a system that it carries */
+    const double *initial; /* [n_slots] their first values */
+    bool tangent;          /* it watches a tangent vector: every system has to carry one */
+    const shoal_parameter *parameters;
+    int n_parameters;
+    const shoal_monitor_column *columns;
+    int n_columns;
+} shoal_monitor;
+
+/* A force on the bodies of a system beside Newton's. */
+typedef struct shoal_force {
+    const char *name;
+    const char *doc;
+    const char *reference;
+    const shoal_parameter *parameters;
+    int n_parameters;
+    bool depends_on_velocity;
+    /* NULL if it can act with these parameters on this ensemble, else a sentence that says why not. The function may be NULL. */
+    const char *(*refuses)(const double *parameters, const shoal_ensemble *ensemble);
+    /* What it adds to the energy, bodies = [n] in inner units; NaN, or no function: it conserves none, and energy errors are empty. */
+    double (*energy)(const double *parameters, int n, const shoal_body *bodies);
+} shoal_force;
+
+#endif
+#endif

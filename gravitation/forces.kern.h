@@ -1,0 +1,260 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * forces.kern.h: Newton's attraction and every extra force on a system, as propagators ask for them.
+ *
+ * A force's text defines
+ *     NAME_add(const shoal_kernel_args *k, const double *p, int n, const real *m, const real *x, const real *v, real *a)
+ * which adds the accelerations of all bodies at barycentric positions x and velocities v, [3 * n], component * n + body; p are its
+ * parameters, the same for all systems. Forces act in the order of the config, and one may stand there more than once.
+ */
+/* ---- words for the texts of forces ----------------------------------------------------------------------------------------- */
+
+LANE_FN real dot(const real *a, const real *b) { return lane_fma(a[2], b[2], lane_fma(a[1], b[1], a[0] * b[0])); }
+
+/* A body: position and velocity, mass. */
+typedef struct lane_body {
+    real d[3], u[3], m;
+} lane_body;
+
+/* Body i, i a loop's variable or a constant. */
+LANE_FN lane_body body_at(int n, int i, const real *m, const real *x, const real *v)
+{
+    lane_body at = {{x[i], x[n + i], x[2 * n + i]}, {v[i], v[n + i], v[2 * n + i]}, m[i]};
+    return at;
+}
+
+/* a_i += scale f */
+LANE_FN void body_push(int n, int i, real scale, const real *f, real *a)
+{
+    for (int c = 0; c < 3; c++)
+        a[c * n + i] = lane_fma(scale, f[c], a[c * n + i]);
+}
+
+/* The same of a body that a parameter names: found by running over all, which leaves a GPU's arrays in its registers. */
+LANE_FN lane_body body_named(int n, double body, const real *m, const real *x, const real *v)
+{
+    lane_body at = body_at(n, 0, m, x, v);
+    LANE_UNROLL_GPU
+    for (int i = 1; i < n; i++)
+        if (i == body)
+            at = body_at(n, i, m, x, v);
+    return at;
+}
+
+LANE_FN void body_push_named(int n, double body, real scale, const real *f, real *a)
+{
+    LANE_UNROLL_GPU
+    for (int i = 0; i < n; i++)
+        if (i == body)
+            body_push(n, i, scale, f, a);
+}
+
+/* A body seen from another one. */
+LANE_FN lane_body body_from(lane_body at, const lane_body *origin)
+{
+    for (int c = 0; c < 3; c++) {
+        at.d[c] = at.d[c] - origin->d[c];
+        at.u[c] = at.u[c] - origin->u[c];
+    }
+    return at;
+}
+
+/* A force on one body, or with 0 on all that have no mass: does it mean body i, and its strength there. */
+LANE_FN bool body_meant(double on, int i) { return on == 0.0 || on == i; }
+LANE_FN real body_share(double on, real m, real strength)
+{
+    return on == 0.0 ? lane_select(m == lane_set(0.0), strength, lane_set(0.0)) : strength;
+}
+
+LANE_FN void unit_vector(const double *p, real *direction)
+{
+    const real y = lane_rsqrt(lane_set(p[0] * p[0] + p[1] * p[1] + p[2] * p[2]));
+    for (int c = 0; c < 3; c++)
+        direction[c] = p[c] * y;
+}
+
+/* ---- the forces ---------------------------------------------------------------------------------------------------------- */
+
+#include "gravitation/gr_potential.kern.h"
+#include "gravitation/gr.kern.h"
+#include "gravitation/j2.kern.h"
+#include "gravitation/tides.kern.h"
+#include "gravitation/radiation.kern.h"
+#include "gravitation/migration.kern.h"
+#include "gravitation/gas_drag.kern.h"
+#ifdef SHOAL_PLUGINS
+#include "plugins/forces.kern.h"
+#endif
+
+enum {
+#define FORCE(name) SHOAL_FORCE_##name,
+#include "gravitation/list.h"
+#undef FORCE
+    SHOAL_N_FORCES
+};
+
+LANE_FN void forces_add_bodies(const shoal_kernel_args *k, int n, const real *m, const real *x, const real *v, real *a)
+{
+    for (int f = 0; f < k->n_forces; f++) {
+#define FORCE(name)                                                                             \
+    if ((FORCES(k) & (1 << SHOAL_FORCE_##name)) && k->force_kind[f] == SHOAL_FORCE_##name)      \
+        name##_add(k, k->force[f], n, m, x, v, a);
+#include "gravitation/list.h"
+#undef FORCE
+    }
+}
+
+/*
+ * a += the extra forces, and for tangent vectors their derivatives along them by a central difference: (f(+t) - f(-t)) / 2t at x +- t dx,
+ * v +- t dv, with t |dx|/|x| and t |dv|/|v| about 2^-20 at most. Relative error about 1e-10 of the extra forces' own derivatives.
+ */
+LANE_BIG_FN void forces_add(const shoal_kernel_args *k, int n, const real *m, const real *x, const real *v, real *a)
+{
+    if (!VARIATIONAL(k)) {
+        forces_add_bodies(k, n, m, x, v, a);
+        return;
+    }
+    const int bodies = n / 2;
+    const real zero = lane_set(0.0), one = lane_set(1.0);
+    real there[3 * LANE_ROOM(n)], speed[3 * LANE_ROOM(n)], f[3 * LANE_ROOM(n)];
+    real x2 = zero, v2 = zero, dx2 = zero, dv2 = zero;
+    for (int c = 0; c < 3; c++)
+        for (int i = c * n; i < c * n + bodies; i++) {
+            x2 = lane_fma(x[i], x[i], x2);
+            v2 = lane_fma(v[i], v[i], v2);
+            dx2 = lane_fma(x[i + bodies], x[i + bodies], dx2);
+            dv2 = lane_fma(v[i + bodies], v[i + bodies], dv2);
+        }
+    const real relative2 = dx2 / lane_select(x2 > zero, x2, one) + dv2 / lane_select(v2 > zero, v2, one);
+    const real t = lane_set(0x1p-20) / lane_sqrt(lane_select(relative2 > zero, relative2, one)), weight = 0.5 / t;
+    for (int side = -1; side <= 1; side++) {
+        for (int c = 0; c < 3; c++)
+            for (int i = 0; i < bodies; i++) {
+                there[c * bodies + i] = lane_fma((double)side * t, x[c * n + bodies + i], x[c * n + i]);
+                speed[c * bodies + i] = lane_fma((double)side * t, v[c * n + bodies + i], v[c * n + i]);
+                f[c * bodies + i] = side == 0 ? a[c * n + i] : zero;
+            }
+        forces_add_bodies(k, bodies, m, there, speed, f);
+        for (int c = 0; c < 3; c++)
+            for (int i = 0; i < bodies; i++) {
+                if (side == 0)
+                    a[c * n + i] = f[c * bodies + i];
+                else
+                    a[c * n + bodies + i] = lane_fma((double)side * weight, f[c * bodies + i], a[c * n + bodies + i]);
+            }
+    }
+}
+
+/* 2^-13 of the least |v| / |a| of the bodies, a time for differences along their motion. */
+LANE_FN real forces_moment(const shoal_kernel_args *k, int n, const real *v, const real *a)
+{
+    const real zero = lane_set(0.0);
+    real least = lane_set(1e300);
+    for (int i = 0; i < real_bodies(k, n); i++) {
+        real v2 = lane_fma(v[2 * n + i], v[2 * n + i], lane_fma(v[n + i], v[n + i], v[i] * v[i]));
+        real a2 = lane_fma(a[2 * n + i], a[2 * n + i], lane_fma(a[n + i], a[n + i], a[i] * a[i]));
+        real time2 = v2 / lane_select(a2 > zero, a2, lane_set(1.0));
+        least = lane_select((a2 > zero) & (v2 > zero), lane_min(least, time2), least);
+    }
+    least = lane_select(least < lane_set(1e300), least, lane_set(1.0)); /* nothing moves: any time will do */
+    return lane_set(0x1p-13) * lane_sqrt(least);
+}
+
+/*
+ * Their jerks by a central difference along the motion, for forces that are small beside Newton's: jerk += (f(+t) - f(-t)) / 2t with
+ * x +- v t + a t^2/2, v +- a t. t is forces_moment: relative error t^2/6 = 2.5e-9 of the extra force's own rate.
+ * a: all accelerations.
+ */
+LANE_BIG_FN void forces_add_jerk(const shoal_kernel_args *k, int n, const real *m, const real *x, const real *v, const real *a, real *jerk)
+{
+    const real zero = lane_set(0.0);
+    real there[3 * LANE_ROOM(n)], speed[3 * LANE_ROOM(n)], f[3 * LANE_ROOM(n)];
+    const real t = forces_moment(k, n, v, a), weight = 0.5 / t;
+    for (int side = -1; side <= 1; side += 2) {
+        const real dt = (double)side * t, half = 0.5 * dt;
+        for (int c = 0; c < 3 * n; c++) {
+            there[c] = lane_fma(dt, lane_fma(half, a[c], v[c]), x[c]);
+            speed[c] = lane_fma(dt, a[c], v[c]);
+            f[c] = zero;
+        }
+        forces_add(k, n, m, there, speed, f);
+        for (int c = 0; c < 3 * n; c++)
+            jerk[c] = lane_fma((double)side * weight, f[c], jerk[c]);
+    }
+}
+
+/*
+ * The extra forces over a time h at fixed positions: dv = h f(x, v + (h/2) f(x, v)), the explicit midpoint rule. Exact if they do not
+ * depend on velocities; else right to O((h f_v)^2 h f), f_v being their rate (a drag's 1/tau): a propagator of any order that kicks with
+ * it is of order 2 in that small quantity.
+ */
+LANE_BIG_FN void forces_kick(const shoal_kernel_args *k, int n, const real *m, const real *x, const real *v, real h, real *dv)
+{
+    const real half = 0.5 * h;
+    real there[3 * LANE_ROOM(n)];
+    LANE_KEEP_ROLLED
+    for (int pass = 0; pass < 2; pass++) {
+        LANE_UNROLL_GPU
+        for (int c = 0; c < 3 * n; c++) {
+            there[c] = pass ? lane_fma(half, dv[c], v[c]) : v[c];
+            dv[c] = lane_set(0.0);
+        }
+        forces_add(k, n, m, x, there, dv);
+    }
+    LANE_UNROLL_GPU
+    for (int c = 0; c < 3 * n; c++)
+        dv[c] = h * dv[c];
+}
+
+/*
+ * Their snaps in the same way: snap += (f(+t) - 2 f(0) + f(-t)) / t^2 with x +- v t + a t^2/2 +- jerk t^3/6, v +- a t + jerk t^2/2.
+ * Relative error of the extra force's own rate: 2^26 roundings = 1.5e-8, and t^2/12 = 1.2e-9. a, jerk: of all forces.
+ */
+LANE_BIG_FN void forces_add_snap(const shoal_kernel_args *k, int n, const real *m, const real *x, const real *v, const real *a,
+                                 const real *jerk, real *snap)
+{
+    real there[3 * LANE_ROOM(n)], speed[3 * LANE_ROOM(n)], f[3 * LANE_ROOM(n)];
+    const real t = forces_moment(k, n, v, a), weight = 1.0 / (t * t), third = lane_set(1.0 / 3.0);
+    for (int side = -1; side <= 1; side++) {
+        const real dt = (double)side * t, half = 0.5 * dt;
+        for (int c = 0; c < 3 * n; c++) {
+            there[c] = lane_fma(dt, lane_fma(half, lane_fma(third * dt, jerk[c], a[c]), v[c]), x[c]);
+            speed[c] = lane_fma(dt, lane_fma(half, jerk[c], a[c]), v[c]);
+            f[c] = lane_set(0.0);
+        }
+        forces_add(k, n, m, there, speed, f);
+        for (int c = 0; c < 3 * n; c++)
+            snap[c] = lane_fma((side == 0 ? -2.0 : 1.0) * weight, f[c], snap[c]);
+    }
+}
+
+/* Accelerations of all bodies, [3 * n]. */
+LANE_FN void gravity_acceleration(const shoal_kernel_args *k, int n, const real *m, const real *x, const real *v, real *a)
+{
+    newton_acceleration(k, n, 0, m, x, a);
+    if (FORCES(k))
+        forces_add(k, n, m, x, v, a);
+}
+
+/* Accelerations and jerks of all bodies. */
+LANE_FN void gravity_jerk(const shoal_kernel_args *k, int n, const real *m, const real *x, const real *v, real *a, real *jerk)
+{
+    newton_jerk(k, n, m, x, v, a, jerk);
+    if (FORCES(k)) {
+        forces_add(k, n, m, x, v, a);
+        forces_add_jerk(k, n, m, x, v, a, jerk);
+    }
+}
+
+/* Accelerations, jerks and snaps of all bodies. */
+LANE_FN void gravity_snap(const shoal_kernel_args *k, int n, const real *m, const real *x, const real *v, real *a, real *jerk, real *snap)
+{
+    newton_acceleration(k, n, 0, m, x, a);
+    if (FORCES(k))
+        forces_add(k, n, m, x, v, a);
+    newton_snap(k, n, m, x, v, a, jerk, snap);
+    if (FORCES(k)) {
+        forces_add_jerk(k, n, m, x, v, a, jerk);
+        forces_add_snap(k, n, m, x, v, a, jerk, snap);
+    }
+}

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * radiation.c: what the world knows of radiation.kern.h.
+ */
+#include "force.h"
+
+enum { BETA, BODY, DRAG, C };
+
+static const shoal_parameter parameters[] = {
+    {"beta", SHOAL_REAL, "", NAN, 0, 1e6, NULL, "radiation pressure over gravitation"},
+    SHOAL_ON_PARAMETER,
+    {"drag", SHOAL_BOOLEAN, "", 1, 0, 1, NULL, "Poynting-Robertson drag as well"},
+    SHOAL_LIGHT_PARAMETER,
+};
+
+/* Test particles have none. Of one body with mass: the potential, if there is no drag; conserved as far as its mass is small. */
+static double energy(const double *p, int n, const shoal_body *bodies)
+{
+    const int body = (int)p[BODY];
+    if (body == 0 || body >= n || bodies[body].m == 0)
+        return 0;
+    return p[DRAG] != 0 ? NAN : p[BETA] * bodies[0].m * bodies[body].m / relative_to(&bodies[body], &bodies[0]).r;
+}
+
+const shoal_force shoal_force_radiation = {
+    .name = "radiation",
+    .doc = "radiation pressure of body 0 with Poynting-Robertson drag, on one body or on all without mass; no reaction on body 0",
+    .reference = "Burns, Lamy & Soter 1979, Icarus 40, 1",
+    .parameters = parameters,
+    .n_parameters = SHOAL_COUNT(parameters),
+    .depends_on_velocity = true,
+    .energy = energy,
+};

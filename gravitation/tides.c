@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * tides.c: what the world knows of tides.kern.h.
+ */
+#include "force.h"
+
+enum { BODY, BY, RADIUS, K2, TAU, SPIN, AXIS };
+
+static const shoal_parameter parameters[] = {
+    {"body", SHOAL_BODY, "", NAN, -1, SHOAL_MAX_BODIES, NULL, "the body that the tide deforms"},
+    {"by", SHOAL_BODY, "", NAN, -1, SHOAL_MAX_BODIES, NULL, "the body that raises it"},
+    {"radius", SHOAL_REAL, "length", NAN, 0, 1e200, NULL, "radius of the deformed body"},
+    {"k2", SHOAL_REAL, "", NAN, 0, 1.5, NULL, "its potential Love number of degree 2 (twice the apsidal motion constant)"},
+    {"tau", SHOAL_REAL, "time", NAN, 0, 1e200, NULL, "its time lag; 0: no dissipation"},
+    {"spin", SHOAL_REAL, "frequency", 0, -1e200, 1e200, NULL, "its angular velocity in radians, kept"},
+    SHOAL_AXIS_PARAMETERS("its axis of rotation"),
+};
+
+static const char *refuses(const double *p, const shoal_ensemble *ensemble)
+{
+    if (p[BODY] == p[BY])
+        return "a body raises no tide on itself: `body` and `by` must differ";
+    for (long system = 0; system < ensemble->n_systems; system++)
+        if (*shoal_ensemble_field(ensemble, SHOAL_SYS_OUTCOME, system) != SHOAL_INVALID &&
+            !(*shoal_ensemble_body(ensemble, (int)p[BODY], SHOAL_M, system) > 0))
+            return "a tide needs a mass to act on: in some system `body` has none";
+    return no_axis(p + AXIS);
+}
+
+/* Of the bulge in the field that raises it, if no lag makes heat of it. */
+static double energy(const double *p, int n, const shoal_body *bodies)
+{
+    const int body = (int)p[BODY], by = (int)p[BY];
+    if (p[TAU] > 0)
+        return NAN;
+    return body < n && by < n ? -0.5 * p[K2] * bodies[by].m * bodies[by].m / p[RADIUS] *
+                                    pow(p[RADIUS] / relative_to(&bodies[by], &bodies[body]).r, 6)
+                              : 0;
+}
+
+const shoal_force shoal_force_tides = {
+    .name = "tides",
+    .doc = "equilibrium tide on one body raised by another, constant time lag, the spin kept",
+    .reference = "Mignard 1979, Moon and Planets 20, 301; Hut 1981, A&A 99, 126",
+    .parameters = parameters,
+    .n_parameters = SHOAL_COUNT(parameters),
+    .depends_on_velocity = true,
+    .refuses = refuses,
+    .energy = energy,
+};

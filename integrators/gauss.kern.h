@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * gauss.kern.h: implicit Runge-Kutta methods of Gauss of order 4, 8, 12, fixed step: symplectic and symmetric.
+ *
+ *     X_i = x + h c_i v + h^2 sum_j (A^2)_ij f_j,   f_i = a(X_i, V_i),   V_i = v + h sum_j a_ij f_j
+ *     x += h v + h^2 sum_j b_j (1 - c_j) f_j,       v += h sum_j b_j f_j
+ *
+ * Hairer, Lubich & Wanner, Geometric Numerical Integration, II.1.3; coefficients in gauss_tables.kern.h. The stages are found by
+ * fixed-point iteration, each as soon as it is known in the equations of the next (V_i only if there are extra forces), from the
+ * polynomial through the last step's stages; it ends when the change falls no more, which is at rounding: any tolerance would
+ * show as a drift of the energy (Hairer, McLachlan & Razakarivony 2008, BIT 48, 231; with compensated sums the energy error
+ * grows as the square root of the number of steps). With a step too long to converge (h above about a third of the
+ * shortest period) the last iterate is taken.
+ *
+ * Operations a step with s stages and `iterations` of them: iterations s (15 n (n - 1) + (6 s + 21) n) + 6 s^2 n.
+ */
+#include "integrators/gauss_tables.kern.h"
+
+enum { GAUSS_STAGES = 6, GAUSS_X = 0, GAUSS_V = 3, GAUSS_F = 6, GAUSS_EX = 24, GAUSS_EV = 27, GAUSS_ITERATIONS = 50 };
+
+#define PROPAGATOR_FIRST_BODY 0
+#define PROPAGATOR_BARYCENTRIC
+#define PROPAGATOR_SLOTS(compensated) ((compensated) ? 30 : 24)
+#define GAUSS_AT_ROUNDING 0x1p-36 /* relative change of the forces from which on it matters whether it falls */
+
+/* Slots GAUSS_F + 3 j: the accelerations at stage j of the last step. */
+LANE_FN void propagator_prepare(const shoal_kernel_args *k, int n, const real *m, const real *w, real *s)
+{
+    LANE_UNROLL
+    for (int c = 0; c < 6 * n; c++)
+        s[c] = w[c];
+    gravity_acceleration(k, n, m, s + GAUSS_X * n, s + GAUSS_V * n, s + GAUSS_F * n);
+    for (int j = 1; j < GAUSS_STAGES; j++)
+        for (int c = 0; c < 3 * n; c++)
+            s[(GAUSS_F + 3 * j) * n + c] = s[GAUSS_F * n + c];
+    for (int c = GAUSS_EX * n; c < 30 * n; c++)
+        s[c] = lane_set(0.0);
+}
+
+LANE_FN void propagator_step(const shoal_kernel_args *k, int n, int compensated, const real *m, real *s, real h)
+{
+    const int stages = 2 * chosen(k, 0) + 2; /* order 4 | 8 | 12 */
+    const int first = stages == 2 ? 0 : stages == 4 ? 2 : 6, square = stages == 2 ? 0 : stages == 4 ? 4 : 20; /* in the tables */
+    real *x = s + GAUSS_X * n, *v = s + GAUSS_V * n, *f = s + GAUSS_F * n, *ex = s + GAUSS_EX * n, *ev = s + GAUSS_EV * n;
+    real g[GAUSS_STAGES * 3 * LANE_ROOM(n)]; /* h b_j f_j */
+    real at[3 * LANE_ROOM(n)], speed[3 * LANE_ROOM(n)], a[3 * LANE_ROOM(n)];
+    const real zero = lane_set(0.0);
+
+    LANE_KEEP_ROLLED
+    for (int i = 0; i < stages; i++) {
+        real *guess = g + 3 * n * i;
+        LANE_UNROLL
+        for (int c = 0; c < 3 * n; c++)
+            guess[c] = zero;
+        LANE_KEEP_ROLLED
+        for (int j = 0; j < stages; j++) {
+            const real weight = (gauss_b[first + i] * gauss_next[square + i * stages + j]) * h;
+            LANE_UNROLL
+            for (int c = 0; c < 3 * n; c++)
+                guess[c] = lane_fma(weight, f[3 * n * j + c], guess[c]);
+        }
+    }
+
+    mask moving = h == h;
+    real least = lane_set(1e300);
+    LANE_KEEP_ROLLED
+    for (int iteration = 0; iteration < GAUSS_ITERATIONS && lane_any(moving); iteration++) {
+        real change = zero, size = zero;
+        LANE_KEEP_ROLLED
+        for (int i = 0; i < stages; i++) {
+            const real weight = gauss_b[first + i] * h, c_i = lane_set(gauss_c[first + i]);
+            real *g_i = g + 3 * n * i;
+            LANE_UNROLL
+            for (int c = 0; c < 3 * n; c++)
+                at[c] = c_i * v[c];
+            LANE_KEEP_ROLLED
+            for (int j = 0; j < stages; j++) {
+                const real nu = lane_set(gauss_nu[square + i * stages + j]);
+                LANE_UNROLL
+                for (int c = 0; c < 3 * n; c++)
+                    at[c] = lane_fma(nu, g[3 * n * j + c], at[c]);
+            }
+            LANE_UNROLL
+            for (int c = 0; c < 3 * n; c++)
+                at[c] = lane_fma(h, at[c], x[c]);
+            newton_acceleration(k, n, 0, m, at, a);
+            if (FORCES(k)) {
+                for (int c = 0; c < 3 * n; c++)
+                    speed[c] = v[c];
+                for (int j = 0; j < stages; j++)
+                    for (int c = 0; c < 3 * n; c++)
+                        speed[c] = lane_fma(lane_set(gauss_mu[square + i * stages + j]), g[3 * n * j + c], speed[c]);
+                forces_add(k, n, m, at, speed, a);
+            }
+            LANE_UNROLL
+            for (int c = 0; c < 3 * n; c++) {
+                const real now = weight * a[c];
+                change = lane_max(change, lane_abs(now - g_i[c]));
+                size = lane_max(size, lane_abs(now));
+                g_i[c] = lane_select(moving, now, g_i[c]);
+            }
+        }
+        moving = moving & (change > zero) & ((change < least) | (change > GAUSS_AT_ROUNDING * size));
+        least = change;
+    }
+
+    LANE_UNROLL
+    for (int c = 0; c < 3 * n; c++) {
+        at[c] = compensated ? -ev[c] : zero;
+        speed[c] = zero;
+    }
+    LANE_KEEP_ROLLED
+    for (int j = 0; j < stages; j++) {
+        const real rest = lane_set(1.0 - gauss_c[first + j]), per_force = 1.0 / (gauss_b[first + j] * h);
+        LANE_UNROLL
+        for (int c = 0; c < 3 * n; c++) {
+            const real kick = g[3 * n * j + c];
+            at[c] = lane_fma(rest, kick, at[c]);
+            speed[c] = speed[c] + kick;
+            f[3 * n * j + c] = per_force * kick;
+        }
+    }
+    LANE_UNROLL
+    for (int c = 0; c < 3 * n; c++) {
+        lane_add(compensated, &x[c], &ex[c], lane_fma(h, v[c], h * at[c]));
+        lane_add(compensated, &v[c], &ev[c], speed[c]);
+    }
+}

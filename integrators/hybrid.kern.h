@@ -1,0 +1,399 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * hybrid.kern.h: the democratic heliocentric map of mvs.kern.h, and close encounters made right: the step of a system in which planets
+ * are near each other or the star is made again, with the near pairs taken out of the kick and put into the drift, which is integrated
+ * with substeps (hybrid_drift.kern.h). Steps are of one length; one without a near pair is the step of mvs, bit for bit.
+ *
+ * Which: TRACE of Lu, Hernandez & Rein 2024 (MNRAS 533, 3708), after Hernandez & Dehnen 2023 (MNRAS 522, 4639). Whether a pair is near is
+ * asked of the state at both ends of a step, by a condition that does not know the direction of time. What is near at the end is known
+ * after a trial, so that a step whose end shows a new pair is made again with it. A step there and back thus sees the same pairs but for
+ * rare cases, and the map is as reversible as that.
+ *
+ *     two planets     closest distance within -+h/2, their relative motion taken as straight, below the largest of
+ *                     k |x_i| (m_i / 3 m_0)^(1/3),  k |x_j| (m_j / 3 m_0)^(1/3),  w h |v_j - v_i|
+ *     planet and star `passage`: h > eta (|x|^3 / m_0)^(1/2), or h > eta/2 times it and h v^2 > eta (m_0 |x|)^(1/2), which tells e near 1;
+ *                     `orbit`: pericentre at less than (m_0 h^2 / eta^2)^(1/3).
+ *                     Then everything drifts, with the jump, by the equations of motion themselves.
+ *
+ * w: after the 0.4 v h of Chambers 1999 (MNRAS 304, 793), which catches fast passages that a step does not resolve; massless pairs do
+ * without. Planets that are in no near pair go on by Kepler's solution.
+ *
+ * Errors: those of mvs while nobody is near; during an encounter those of the other pairs and of the jump, of the order of m h^2, plus the
+ * drift's (tolerance 1e-7: 3e-13 of the energy a step, times 2 a / q near the star). A change of the near pairs changes the energy that
+ * the map conserves by the difference of two such terms, so that the energy error of a system that scatters is a random walk with steps as
+ * large as the oscillation of mvs. With `passage` the jump's error at the edge of the star's neighbourhood does not fall with h, for the
+ * edge moves inwards (dE/E = 1e-4 to 1e-3 with a mass of 1e-3 at e = 0.98, as in TRACE); `orbit` has no edge.
+ *
+ * Own slots: whether the next step begins near; the last substep, as the first guess of the next; 2 k^2 max (m_i / 3 m_0)^(2/3).
+ *
+ * Operations a step without encounters: those of mvs, 10 p, and 18 p (p - 1) / 2 for p planets.
+ */
+#define propagator_prepare mvs_prepare
+#define propagator_step mvs_step
+#include "integrators/mvs.kern.h"
+#undef propagator_prepare
+#undef propagator_step
+#include "integrators/hybrid_drift.kern.h"
+
+enum { HYBRID_HILL = 1, HYBRID_SPEED, HYBRID_PERICENTRE, HYBRID_STAR, HYBRID_TOLERANCE }; /* parameters; 0 is `compensated` */
+enum { HYBRID_PASSAGE = 0, HYBRID_ORBIT = 1 };
+enum { HYBRID_NEAR = 0, HYBRID_SUBSTEP, HYBRID_REACH, HYBRID_ROUNDS = 3 }; /* own slots; trials of a step at most */
+
+#define PROPAGATOR_OWN 3
+#define PROPAGATOR_INSIDE 1
+#define HYBRID_OWN(n, s) ((s) + PROPAGATOR_SLOTS(1) * (n))
+/* Lanes whose end has come go on without care. */
+#define PROPAGATOR_REST(n, s, lanes) (HYBRID_OWN(n, s)[HYBRID_NEAR] = lane_select(lanes, lane_set(-1.0), HYBRID_OWN(n, s)[HYBRID_NEAR]))
+
+/* What the conditions need of the step and of a planet. */
+typedef struct hybrid_measure {
+    real h, hill6, speed6; /* |h|; k^6, 9 m_0^2 (w h)^6 */
+    real bottom;           /* 9 m_0^2 */
+} hybrid_measure;
+
+LANE_FN hybrid_measure hybrid_measures(const shoal_kernel_args *k, const real *m, real h)
+{
+    const double *p = k->propagator;
+    const double hill2 = p[HYBRID_HILL] * p[HYBRID_HILL], speed2 = p[HYBRID_SPEED] * p[HYBRID_SPEED];
+    const real h2 = h * h;
+    hybrid_measure measure;
+    measure.h = lane_abs(h);
+    measure.bottom = 9.0 * m[0] * m[0];
+    measure.hill6 = lane_set(hill2 * hill2 * hill2);
+    measure.speed6 = (speed2 * speed2 * speed2) * measure.bottom * h2 * h2 * h2;
+    return measure;
+}
+
+LANE_FN real hybrid_r2(int n, const real *s, int i)
+{
+    return lane_fma(s[2 * n + i], s[2 * n + i], lane_fma(s[n + i], s[n + i], s[i] * s[i]));
+}
+
+/* 16 (m_0 h^2)^2 / eta^4: the sixth power of the distance beyond which a passage is nothing; 0 without. */
+LANE_FN real hybrid_star6(const shoal_kernel_args *k, const real *m, real h)
+{
+    const double eta2 = k->propagator[HYBRID_PERICENTRE] * k->propagator[HYBRID_PERICENTRE];
+    const real pull = m[0] * (h * h);
+    return (eta2 > 0 ? 16 / (eta2 * eta2) : 0) * pull * pull;
+}
+
+LANE_FN mask hybrid_near_star(const shoal_kernel_args *k, int n, const real *m, const real *s, real h, real r2, int i)
+{
+    const double eta = k->propagator[HYBRID_PERICENTRE], eta2 = eta * eta;
+    const real *x = s + i, *v = s + 3 * n + i;
+    const real h2 = h * h, v2 = lane_fma(v[2 * n], v[2 * n], lane_fma(v[n], v[n], v[0] * v[0]));
+    if (eta2 == 0)
+        return r2 != r2; /* never */
+    if (chosen(k, HYBRID_STAR) == HYBRID_ORBIT) { /* (dr/dt)^2 > 0 at the distance R */
+        const real R = lane_cbrt(m[0] * h2 * (1 / eta2)), R2 = R * R;
+        const real xv = lane_fma(x[2 * n], v[2 * n], lane_fma(x[n], v[n], x[0] * v[0]));
+        const real energy2 = lane_fma(-2.0 * m[0], lane_rsqrt(r2), v2), spin2 = lane_fma(r2, v2, -(xv * xv));
+        return (r2 < R2) | (lane_fma(energy2, R2, 2.0 * m[0] * R) > spin2);
+    }
+    const real star6 = hybrid_star6(k, m, h), r6 = r2 * r2 * r2, way = h2 * v2 * v2;
+    return (r6 < star6) & ((16.0 * r6 < star6) | (way * way > (eta2 * eta2) * (m[0] * m[0]) * r2));
+}
+
+/* hill6_i, hill6_j: (k |x|)^6 9 m^2 / 9 */
+LANE_FN mask hybrid_near(int n, const real *m, const real *s, hybrid_measure measure, real hill6_i, real hill6_j, int i, int j)
+{
+    const real *x = s, *v = s + 3 * n;
+    const real dx = x[j] - x[i], dy = x[n + j] - x[n + i], dz = x[2 * n + j] - x[2 * n + i];
+    const real ux = v[j] - v[i], uy = v[n + j] - v[n + i], uz = v[2 * n + j] - v[2 * n + i];
+    const real d2 = lane_fma(dz, dz, lane_fma(dy, dy, dx * dx));
+    const real u2 = lane_fma(uz, uz, lane_fma(uy, uy, ux * ux));
+    const real q = lane_abs(lane_fma(dz, uz, lane_fma(dy, uy, dx * ux)));
+    /* least distance squared = top / bottom: within the half step, d^2 - q^2 / u^2; or at its end */
+    const real half = 0.5 * measure.h, way = half * u2;
+    const mask within = q < way;
+    const real top = lane_select(within, lane_fma(d2, u2, -(q * q)), lane_fma(half, way - 2.0 * q, d2));
+    const real bottom = lane_select(within, u2, lane_set(1.0));
+    const real speed6 = lane_select(m[i] + m[j] > lane_set(0.0), measure.speed6 * (u2 * u2 * u2), lane_set(0.0));
+    const real reach6 = lane_max(lane_max(hill6_i, hill6_j), speed6);
+    return top * top * top * measure.bottom < reach6 * (bottom * bottom * bottom);
+}
+
+/*
+ * Lanes in which somebody may be near, asked after every step and so with few operations: if the least distance (below) is less than R, then
+ * d < R + u h/2 and d^2 < 2 R^2 + u^2 h^2 / 2, where R^2 <= HYBRID_REACH |x|^2 / 2 + (w h u)^2.
+ */
+LANE_FN mask hybrid_may_be_near(const shoal_kernel_args *k, int n, const real *m, const real *s, real h)
+{
+    const double *p = k->propagator;
+    const real reach2 = HYBRID_OWN(n, s)[HYBRID_REACH], way2 = (2 * p[HYBRID_SPEED] * p[HYBRID_SPEED] + 0.5) * h * h;
+    real r2[LANE_ROOM(n)], least = lane_set(1e100);
+    LANE_UNROLL
+    for (int i = 1; i < n; i++) {
+        r2[i] = hybrid_r2(n, s, i);
+        least = lane_min(least, r2[i]);
+    }
+    mask near = least * least * least < hybrid_star6(k, m, h);
+    if (chosen(k, HYBRID_STAR) == HYBRID_ORBIT)
+        for (int i = 1; i < n; i++)
+            near = near | hybrid_near_star(k, n, m, s, h, r2[i], i);
+    LANE_UNROLL
+    for (int i = 1; i < n; i++) {
+        LANE_UNROLL
+        for (int j = 1; j < n; j++) {
+            if (j <= i)
+                continue;
+            const real *x = s, *v = s + 3 * n;
+            const real dx = x[j] - x[i], dy = x[n + j] - x[n + i], dz = x[2 * n + j] - x[2 * n + i];
+            const real ux = v[j] - v[i], uy = v[n + j] - v[n + i], uz = v[2 * n + j] - v[2 * n + i];
+            const real d2 = lane_fma(dz, dz, lane_fma(dy, dy, dx * dx));
+            const real u2 = lane_fma(uz, uz, lane_fma(uy, uy, ux * ux));
+            near = near | (d2 < lane_fma(way2, u2, reach2 * lane_max(r2[i], r2[j])));
+        }
+    }
+    return near;
+}
+
+/* Adds what is near in state s to the flags of the lanes `where`; returns the lanes that got something new, *any: those that have something. */
+LANE_FN mask hybrid_flag(const shoal_kernel_args *k, int n, const real *m, const real *s, real h, mask where, mask *near, mask *drifts,
+                         mask *all, mask *any)
+{
+    const hybrid_measure measure = hybrid_measures(k, m, h);
+    const mask none = lane_set(0.0) != lane_set(0.0);
+    real hill6[LANE_ROOM(n)];
+    mask fresh = none, star = none, seen = none;
+    LANE_KEEP_ROLLED
+    for (int i = 1; i < n; i++) {
+        const real r2 = hybrid_r2(n, s, i);
+        star = star | (where & hybrid_near_star(k, n, m, s, h, r2, i));
+        hill6[i] = measure.hill6 * (r2 * r2 * r2) * (m[i] * m[i]);
+    }
+    fresh = star & lane_not(*all);
+    *all = *all | star;
+    LANE_KEEP_ROLLED
+    for (int i = 1; i < n; i++) {
+        LANE_KEEP_ROLLED
+        for (int j = i + 1; j < n; j++) {
+            const mask close = where & hybrid_near(n, m, s, measure, hill6[i], hill6[j], i, j), now = close | *all;
+            seen = seen | close;
+            fresh = fresh | (now & lane_not(near[i * n + j]));
+            near[i * n + j] = near[i * n + j] | now;
+            drifts[i] = drifts[i] | now;
+            drifts[j] = drifts[j] | now;
+        }
+        drifts[i] = drifts[i] | *all; /* a planet alone */
+    }
+    *any = seen | star;
+    return fresh;
+}
+
+/* Kick by the pairs that are not near. */
+LANE_FN void hybrid_kick(int n, int compensated, const real *m, real *s, hybrid_flags flags, real h)
+{
+    real a[3 * LANE_ROOM(n)];
+    for (int c = 0; c < 3 * n; c++)
+        a[c] = lane_set(0.0);
+    LANE_KEEP_ROLLED
+    for (int i = 1; i < n; i++) {
+        LANE_KEEP_ROLLED
+        for (int j = i + 1; j < n; j++) {
+            const mask near = flags.near[i * n + j];
+            if (!lane_any(lane_not(near)))
+                continue;
+            const real d[3] = {s[j] - s[i], s[n + j] - s[n + i], s[2 * n + j] - s[2 * n + i]};
+            const real y = lane_rsqrt(lane_fma(d[2], d[2], lane_fma(d[1], d[1], d[0] * d[0])));
+            const real y3 = y * y * y;
+            for (int c = 0; c < 3; c++) {
+                a[c * n + i] = lane_select(near, a[c * n + i], lane_fma(m[j] * y3, d[c], a[c * n + i]));
+                a[c * n + j] = lane_select(near, a[c * n + j], lane_fnma(m[i] * y3, d[c], a[c * n + j]));
+            }
+        }
+    }
+    for (int c = 0; c < 3; c++)
+        for (int i = 1; i < n; i++)
+            lane_add(compensated, &s[(3 + c) * n + i], &s[(12 + c) * n + i], h * a[c * n + i]);
+}
+
+/* Velocities that drift: relative to the star where everybody does (sign = 1), and back to the barycentre (-1). */
+LANE_FN void hybrid_velocities(int n, const real *m, hybrid_flags flags, real *v, int sign)
+{
+    real bottom = m[0];
+    if (sign < 0)
+        for (int i = 1; i < n; i++)
+            bottom = bottom + m[i];
+    for (int c = 0; c < 3; c++) {
+        real sum = lane_set(0.0);
+        for (int i = 1; i < n; i++)
+            sum = lane_fma(m[i], v[c * n + i], sum);
+        sum = lane_select(flags.all, (double)sign * sum / bottom, lane_set(0.0));
+        for (int i = 1; i < n; i++)
+            v[c * n + i] = v[c * n + i] + sum;
+    }
+}
+
+/* The barycentric view after a part of the drift; planets that are near nobody by Kepler's solution. */
+LANE_FN void hybrid_inside_view(const shoal_kernel_args *k, int n, const real *m, hybrid_flags flags, const real *x, const real *v, const real *dx, const real *dv,
+                                real time, real *w)
+{
+    real s[6 * LANE_ROOM(n)], d[6];
+    LANE_KEEP_ROLLED
+    for (int i = 1; i < n; i++) {
+        const mask drifts = flags.drifts[i];
+        if (lane_any(lane_not(drifts)))
+            kepler_change(m[0], time, x[i], x[n + i], x[2 * n + i], v[i], v[n + i], v[2 * n + i], &d[0], &d[1], &d[2], &d[3], &d[4], &d[5]);
+        for (int c = 0; c < 3; c++) {
+            s[c * n + i] = x[c * n + i] + lane_select(drifts, dx[c * n + i], d[c]);
+            s[(3 + c) * n + i] = v[c * n + i] + lane_select(drifts, dv[c * n + i], d[3 + c]);
+        }
+    }
+    hybrid_velocities(n, m, flags, s + 3 * n, -1);
+    propagator_view(k, n, m, s, w);
+}
+
+/* The drift of the lanes `where`: returns the changes of positions x and velocities v, [3 * n]; NaN if there is no end to it. */
+LANE_FN void hybrid_drift(const shoal_kernel_args *k, int n, const real *m, hybrid_flags flags, mask where, const real *x, const real *v, real h,
+                          real *substep, real *dx, real *dv, lane_inside *inside)
+{
+    real f[NYSTROM_STAGES * 3 * LANE_ROOM(n)], nx[3 * LANE_ROOM(n)], nv[3 * LANE_ROOM(n)], before[6 * LANE_ROOM(n)], after[6 * LANE_ROOM(n)];
+    const drift_work work = {x, v, dx, dv, f, nx, nv};
+    real done = lane_set(0.0), sub = *substep;
+    mask active = where;
+    for (int c = 0; c < 3 * n; c++)
+        dx[c] = dv[c] = lane_set(0.0);
+    drift_acceleration(n, m, flags, x, f);
+    if (inside)
+        hybrid_inside_view(k, n, m, flags, x, v, dx, dv, done, before);
+    LANE_KEEP_ROLLED
+    for (int attempt = 0; attempt < NYSTROM_ATTEMPTS && lane_any(active); attempt++) {
+        const real left = h - done;
+        const mask last = lane_abs(sub) >= lane_abs(left);
+        const real step = lane_select(last, left, lane_select(2.0 * lane_abs(sub) > lane_abs(left), 0.5 * left, sub));
+        const real error2 = drift_try(n, m, flags, work, step, k->propagator[HYBRID_TOLERANCE]);
+        const mask accepted = active & (error2 <= lane_set(1.0));
+        /* 0.85 error^(-1/8), within 0.2 and 4; roots from seeds are good enough for a guess */
+        real change = lane_sqrt(lane_rsqrt_seed(lane_rsqrt_seed(lane_rsqrt_seed(error2))));
+        change = lane_select(error2 < lane_set(1e9), lane_min(lane_max(0.85 * change, lane_set(0.2)), lane_set(4.0)), lane_set(0.2)) * step;
+        const mask cut = accepted & (lane_abs(step) < lane_abs(sub)) & (lane_abs(change) < lane_abs(sub));
+        sub = lane_select(active & lane_not(cut), change, sub);
+        done = lane_select(accepted, lane_select(last, h, done + step), done);
+        LANE_KEEP_ROLLED
+        for (int i = 1; i < n; i++) {
+            if (!lane_any(flags.drifts[i]))
+                continue;
+            for (int c = i; c < 3 * n; c += n) {
+                dx[c] = lane_select(accepted, nx[c], dx[c]);
+                dv[c] = lane_select(accepted, nv[c], dv[c]);
+                f[c] = lane_select(accepted, f[(NYSTROM_STAGES - 1) * 3 * n + c], f[c]);
+            }
+        }
+        if (inside && lane_any(accepted)) {
+            hybrid_inside_view(k, n, m, flags, x, v, dx, dv, done, after);
+            inside_observe(k, n, m, before, after, accepted, accepted & flags.all, step, (done - step) / h, step / h, inside);
+            for (int c = 0; c < 6 * n; c++)
+                before[c] = lane_select(accepted, after[c], before[c]);
+        }
+        active = active & lane_not(accepted & last);
+    }
+    *substep = lane_select(where, sub, *substep);
+    for (int c = 0; c < 3 * n; c++)
+        dx[c] = lane_select(active, lane_set(0.0) / lane_set(0.0), dx[c]);
+}
+
+/* The step of the lanes `where` once more from `start`, with what is near in the drift; s holds the end of the trial and gets the result. */
+LANE_CALLED_FN void hybrid_again(const shoal_kernel_args *k, int n, int compensated, const real *m, const real *start, real *s, real h,
+                                 mask where, lane_inside *inside)
+{
+    const mask none = lane_set(0.0) != lane_set(0.0);
+    real *own = HYBRID_OWN(n, s), t[PROPAGATOR_SLOTS(1) * LANE_ROOM(n)], dx[3 * LANE_ROOM(n)], dv[3 * LANE_ROOM(n)], d[6];
+    mask near[LANE_ROOM(n) * LANE_ROOM(n)], drifts[LANE_ROOM(n)], all = none, any, ends_near = none;
+    for (int i = 0; i < n * n; i++)
+        near[i] = none;
+    for (int i = 0; i < n; i++)
+        drifts[i] = none;
+    real substep = lane_min(own[HYBRID_SUBSTEP], lane_abs(h));
+    substep = lane_select(h < lane_set(0.0), -substep, substep);
+    mask again = hybrid_flag(k, n, m, start, h, where, near, drifts, &all, &any);
+    again = again | hybrid_flag(k, n, m, s, h, where & lane_not(again), near, drifts, &all, &any);
+    LANE_KEEP_ROLLED
+    for (int round = 0; round < HYBRID_ROUNDS && lane_any(again); round++) {
+        const hybrid_flags flags = {near, drifts, all};
+        const real jump = lane_select(all, lane_set(0.0), 0.5 * h / m[0]);
+        if (inside) {
+            inside->planets = inside->planets | again;
+            inside->star = (inside->star & lane_not(again)) | (all & again);
+            inside->event.hit = inside->event.hit & lane_not(again);
+        }
+        for (int c = 0; c < PROPAGATOR_SLOTS(1) * n; c++)
+            t[c] = start[c];
+        hybrid_kick(n, compensated, m, t, flags, 0.5 * h);
+        mvs_jump(n, n, compensated, m, t, jump);
+        hybrid_velocities(n, m, flags, t + 3 * n, 1);
+        hybrid_drift(k, n, m, flags, again, t, t + 3 * n, h, &substep, dx, dv, inside);
+        LANE_KEEP_ROLLED
+        for (int i = 1; i < n; i++) {
+            if (lane_any(again & lane_not(drifts[i])))
+                kepler_change(m[0], h, t[i], t[n + i], t[2 * n + i], t[3 * n + i], t[4 * n + i], t[5 * n + i], &d[0], &d[1], &d[2], &d[3],
+                              &d[4], &d[5]);
+            for (int c = 0; c < 3; c++) {
+                lane_add(compensated, &t[c * n + i], &t[(9 + c) * n + i], lane_select(drifts[i], dx[c * n + i], d[c]));
+                lane_add(compensated, &t[(3 + c) * n + i], &t[(12 + c) * n + i], lane_select(drifts[i], dv[c * n + i], d[3 + c]));
+            }
+        }
+        hybrid_velocities(n, m, flags, t + 3 * n, -1);
+        mvs_jump(n, n, compensated, m, t, jump);
+        newton_acceleration(k, n, 1, m, t, t + 6 * n);
+        hybrid_kick(n, compensated, m, t, flags, 0.5 * h);
+        for (int c = 0; c < PROPAGATOR_SLOTS(compensated) * n; c++)
+            s[c] = lane_select(again, t[c], s[c]);
+        const mask fresh = hybrid_flag(k, n, m, t, h, again, near, drifts, &all, &any);
+        ends_near = any | (ends_near & lane_not(again));
+        again = again & fresh;
+    }
+    own[HYBRID_NEAR] = lane_select(where, lane_select(ends_near, lane_set(1.0), lane_set(0.0)), own[HYBRID_NEAR]);
+    own[HYBRID_SUBSTEP] = lane_select(where, lane_abs(substep), own[HYBRID_SUBSTEP]);
+}
+
+LANE_FN void propagator_prepare(const shoal_kernel_args *k, int n, const real *m, const real *w, real *s)
+{
+    mvs_prepare(k, n, m, w, s);
+    real largest = lane_set(0.0);
+    for (int i = 1; i < n; i++)
+        largest = lane_max(largest, m[i]);
+    const real hill = lane_cbrt(lane_max(largest / (3.0 * m[0]), lane_set(1e-60)));
+    HYBRID_OWN(n, s)[HYBRID_REACH] = (2.0 * k->propagator[HYBRID_HILL] * k->propagator[HYBRID_HILL]) * hill * hill;
+    HYBRID_OWN(n, s)[HYBRID_NEAR] = lane_set(1.0); /* not known yet: the first step is made as if it were */
+    HYBRID_OWN(n, s)[HYBRID_SUBSTEP] = lane_set(1e300);
+}
+
+LANE_FN void propagator_step(const shoal_kernel_args *k, int n, int compensated, const real *m, real *s, real h, lane_inside *inside)
+{
+    real start[PROPAGATOR_SLOTS(1) * LANE_ROOM(n)], *own = HYBRID_OWN(n, s);
+    LANE_UNROLL_GPU
+    for (int q = 0; q < PROPAGATOR_SLOTS(compensated); q++) {
+        LANE_UNROLL
+        for (int i = 1; i < n; i++)
+            if (q < 6 || q >= 9)
+                start[q * n + i] = s[q * n + i];
+    }
+    mvs_step(k, n, compensated, m, s, h);
+    const mask care = (own[HYBRID_NEAR] >= lane_set(0.0)) & (hybrid_may_be_near(k, n, m, s, h) | (own[HYBRID_NEAR] > lane_set(0.0)));
+    if (lane_any(care)) { /* on copies, for what is pointed at leaves a GPU's registers */
+        real mass[LANE_ROOM(n)], first[PROPAGATOR_SLOTS(1) * LANE_ROOM(n)], last[PROPAGATOR_SLOTS(1) * LANE_ROOM(n) + PROPAGATOR_OWN];
+        LANE_UNROLL
+        for (int i = 0; i < n; i++)
+            mass[i] = m[i];
+        LANE_UNROLL_GPU
+        for (int q = 0; q < PROPAGATOR_SLOTS(compensated); q++) {
+            LANE_UNROLL
+            for (int i = 0; i < n; i++) {
+                first[q * n + i] = i > 0 && (q < 6 || q >= 9) ? start[q * n + i] : lane_set(0.0);
+                last[q * n + i] = i > 0 ? s[q * n + i] : lane_set(0.0);
+            }
+        }
+        for (int c = 0; c < PROPAGATOR_OWN; c++)
+            HYBRID_OWN(n, last)[c] = own[c];
+        hybrid_again(k, n, compensated, mass, first, last, h, care, inside);
+        LANE_UNROLL_GPU
+        for (int q = 0; q < PROPAGATOR_SLOTS(compensated); q++) {
+            LANE_UNROLL
+            for (int i = 1; i < n; i++)
+                s[q * n + i] = last[q * n + i];
+        }
+        for (int c = 0; c < PROPAGATOR_OWN; c++)
+            own[c] = HYBRID_OWN(n, last)[c];
+    }
+}

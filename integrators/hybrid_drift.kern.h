@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * hybrid_drift.kern.h: the drift of hybrid.kern.h for planets that are near another one or the star: heliocentric positions x and their
+ * velocities, integrated over a step with as many substeps as it takes,
+ *
+ *     x_i'' = -m_0 x_i / |x_i|^3  +  sum over near pairs m_j d / |d|^3  -  [all] sum_j m_j x_j / |x_j|^3,     d = x_j - x_i
+ *
+ * where the last term belongs to lanes in which everything drifts (a planet near the star) and nothing is kicked.
+ *
+ * The pair of Runge-Kutta-Nystroem formulae of orders 8 and 6, nine stages, the last one being the first of the next substep: Dormand,
+ * El-Mikkawy & Prince 1987, IMA J. Numer. Anal. 7, 423. Each lane has its own substeps: the difference of the two orders, positions in units of |x|
+ * and velocities in units of (m_0 / |x|)^(1/2), is kept below the tolerance for every planet that drifts; the result of order 8 goes on. Sums
+ * are of the changes since the step's start, so that its rounding does not grow with the substeps.
+ *
+ * Operations a substep with p planets near in q pairs: 176 p + 240 q + 360 p for the sums.
+ */
+enum { NYSTROM_STAGES = 9, NYSTROM_ATTEMPTS = 10000 };
+
+LANE_TABLE double nystrom_c[NYSTROM_STAGES] = {0, 1.0 / 20, 1.0 / 10, 3.0 / 10, 1.0 / 2, 7.0 / 10, 9.0 / 10, 1, 1};
+
+/* row after row below the diagonal; the last row is b as well */
+LANE_TABLE double nystrom_a[] = {
+    1.0 / 800,
+    1.0 / 600, 1.0 / 300,
+    9.0 / 200, -9.0 / 100, 9.0 / 100,
+    -66701.0 / 197352, 28325.0 / 32892, -2665.0 / 5482, 2170.0 / 24669,
+    227015747.0 / 304251000, -54897451.0 / 30425100, 12942349.0 / 10141700, -9499.0 / 304251, 539.0 / 9250,
+    -1131891597.0 / 901789000, 41964921.0 / 12882700, -6663147.0 / 3220675, 270954.0 / 644135, -108.0 / 5875, 114.0 / 1645,
+    13836959.0 / 3667458, -17731450.0 / 1833729, 1063919505.0 / 156478208, -33213845.0 / 39119552, 13335.0 / 28544, -705.0 / 14272,
+    1645.0 / 57088,
+    223.0 / 7938, 0, 1175.0 / 8064, 925.0 / 6048, 41.0 / 448, 925.0 / 14112, 1175.0 / 72576, 0,
+};
+
+/* velocities, order 8 */
+LANE_TABLE double nystrom_bv[NYSTROM_STAGES] = {
+    223.0 / 7938, 0, 5875.0 / 36288, 4625.0 / 21168, 41.0 / 224, 4625.0 / 21168, 5875.0 / 36288, 223.0 / 7938, 0,
+};
+
+/* order 8 minus order 6, positions and velocities */
+LANE_TABLE double nystrom_ex[NYSTROM_STAGES] = {
+    223.0 / 7938 - 7987313.0 / 109941300, 0, 1175.0 / 8064 - 1610737.0 / 44674560, 925.0 / 6048 - 10023263.0 / 33505920,
+    41.0 / 448 + 497221.0 / 12409600, 925.0 / 14112 - 10023263.0 / 78180480, 1175.0 / 72576 - 1610737.0 / 402071040, 0, 0,
+};
+LANE_TABLE double nystrom_ev[NYSTROM_STAGES] = {
+    223.0 / 7938 - 7987313.0 / 109941300, 0, 5875.0 / 36288 - 1610737.0 / 40207104, 4625.0 / 21168 - 10023263.0 / 23454144,
+    41.0 / 224 + 497221.0 / 6204800, 4625.0 / 21168 - 10023263.0 / 23454144, 5875.0 / 36288 - 1610737.0 / 40207104,
+    223.0 / 7938 + 4251941.0 / 54970650, -3.0 / 20,
+};
+
+/* Which planets drift together: near[i * n + j], i < j; drifts[i] for those in a near pair; all for lanes in which everybody does. */
+typedef struct hybrid_flags {
+    const mask *near, *drifts;
+    mask all;
+} hybrid_flags;
+
+LANE_FN void drift_acceleration(int n, const real *m, hybrid_flags flags, const real *x, real *a)
+{
+    real sum[3] = {lane_set(0.0), lane_set(0.0), lane_set(0.0)};
+    LANE_KEEP_ROLLED
+    for (int i = 1; i < n; i++) {
+        if (!lane_any(flags.drifts[i]))
+            continue;
+        const real *p = x + i;
+        const real y = lane_rsqrt(lane_fma(p[2 * n], p[2 * n], lane_fma(p[n], p[n], p[0] * p[0])));
+        const real y3 = y * y * y;
+        LANE_UNROLL_XYZ
+        for (int c = 0; c < 3; c++) {
+            a[c * n + i] = -(m[0] * y3) * p[c * n];
+            sum[c] = lane_fma(m[i] * y3, p[c * n], sum[c]);
+        }
+    }
+    LANE_KEEP_ROLLED
+    for (int i = 1; i < n; i++) {
+        LANE_KEEP_ROLLED
+        for (int j = i + 1; j < n; j++) {
+            const mask near = flags.near[i * n + j];
+            if (!lane_any(near))
+                continue;
+            const real d[3] = {x[j] - x[i], x[n + j] - x[n + i], x[2 * n + j] - x[2 * n + i]};
+            const real y = lane_rsqrt(lane_fma(d[2], d[2], lane_fma(d[1], d[1], d[0] * d[0])));
+            const real y3 = y * y * y;
+            LANE_UNROLL_XYZ
+            for (int c = 0; c < 3; c++) {
+                a[c * n + i] = lane_select(near, lane_fma(m[j] * y3, d[c], a[c * n + i]), a[c * n + i]);
+                a[c * n + j] = lane_select(near, lane_fnma(m[i] * y3, d[c], a[c * n + j]), a[c * n + j]);
+            }
+        }
+    }
+    if (lane_any(flags.all))
+        for (int i = 1; i < n; i++)
+            for (int c = 0; c < 3; c++)
+                a[c * n + i] = lane_select(flags.all, a[c * n + i] - sum[c], a[c * n + i]);
+}
+
+/* A substep of every lane in work. */
+typedef struct drift_work {
+    const real *x, *v; /* [3 * n] at the start of the drift */
+    real *dx, *dv;     /* [3 * n] the changes since */
+    real *f;           /* [stage][3 * n], stage 0 being known */
+    real *nx, *nv;     /* [3 * n] the changes after the substep */
+} drift_work;
+
+/* Tries a substep; returns the square of its error in units of the tolerance. */
+LANE_FN real drift_try(int n, const real *m, hybrid_flags flags, drift_work w, real step, double tolerance)
+{
+    const real step2 = step * step, mass_inverse = 1.0 / m[0];
+    real *at = w.nv; /* place for the stages until the velocities are known */
+    real worst = lane_set(0.0);
+    const double *row = nystrom_a;
+    LANE_KEEP_ROLLED
+    for (int stage = 1; stage < NYSTROM_STAGES; stage++) {
+        LANE_KEEP_ROLLED
+        for (int i = 1; i < n; i++) {
+            if (!lane_any(flags.drifts[i]))
+                continue;
+            const real way = nystrom_c[stage] * step;
+            real sum[3];
+            LANE_UNROLL_XYZ
+            for (int c = 0; c < 3; c++)
+                sum[c] = row[0] * w.f[c * n + i];
+            LANE_KEEP_ROLLED
+            for (int l = 1; l < stage; l++) {
+                const real weight = lane_set(row[l]), *f = w.f + l * 3 * n + i;
+                LANE_UNROLL_XYZ
+                for (int c = 0; c < 3; c++)
+                    sum[c] = lane_fma(weight, f[c * n], sum[c]);
+            }
+            LANE_UNROLL_XYZ
+            for (int c = 0; c < 3; c++) {
+                const int at_c = c * n + i;
+                w.nx[at_c] = lane_fma(step2, sum[c], lane_fma(way, w.v[at_c] + w.dv[at_c], w.dx[at_c]));
+                at[at_c] = w.x[at_c] + w.nx[at_c];
+            }
+        }
+        drift_acceleration(n, m, flags, at, w.f + stage * 3 * n);
+        row += stage;
+    }
+    LANE_KEEP_ROLLED
+    for (int i = 1; i < n; i++) {
+        if (!lane_any(flags.drifts[i]))
+            continue;
+        real r2 = lane_set(0.0), ex2 = lane_set(0.0), ev2 = lane_set(0.0), v[3], ex[3], ev[3];
+        LANE_UNROLL_XYZ
+        for (int c = 0; c < 3; c++)
+            v[c] = ex[c] = ev[c] = lane_set(0.0);
+        LANE_KEEP_ROLLED
+        for (int l = 0; l < NYSTROM_STAGES; l++) {
+            const real *f = w.f + l * 3 * n + i;
+            LANE_UNROLL_XYZ
+            for (int c = 0; c < 3; c++) {
+                v[c] = lane_fma(lane_set(nystrom_bv[l]), f[c * n], v[c]);
+                ex[c] = lane_fma(lane_set(nystrom_ex[l]), f[c * n], ex[c]);
+                ev[c] = lane_fma(lane_set(nystrom_ev[l]), f[c * n], ev[c]);
+            }
+        }
+        LANE_UNROLL_XYZ
+        for (int c = 0; c < 3; c++) {
+            r2 = lane_fma(at[c * n + i], at[c * n + i], r2);
+            w.nv[c * n + i] = lane_fma(step, v[c], w.dv[c * n + i]);
+            ex2 = lane_fma(ex[c], ex[c], ex2);
+            ev2 = lane_fma(ev[c], ev[c], ev2);
+        }
+        const real y = lane_rsqrt(r2);
+        const real error = lane_fma(step2 * ex2 * y, y, ev2 * (r2 * y) * mass_inverse) * step2;
+        /* what is not a number is the worst for good */
+        worst = lane_select(flags.drifts[i] & (worst == worst) & lane_not(error <= worst), error, worst);
+    }
+    return worst * (1 / (tolerance * tolerance));
+}

@@ -1,0 +1,332 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * jacobi.kern.h: symplectic splittings of planetary motion in Jacobi coordinates; what mvs_jacobi and saba have in common.
+ *
+ *     H = A + B,   A = sum p_i^2 / 2 m'_i - m'_i eta_i / |X_i|   (a Kepler orbit about the mass eta_i = m_0 + ... + m_i for each i),
+ *     B = the rest: attractions among the planets (direct), and what the true place of the star and of the inner planets differs
+ *         from their barycentre (indirect), so that  dV_i/dt = [Jacobi transform of all Newtonian accelerations]_i + eta_i X_i / |X_i|^3;
+ *         the attraction between bodies 0 and 1 is wholly in A.
+ *
+ *     step = A(c_1 h) B(d_1 h) A(c_2 h) ... B(d_s h) A(c_1 h),   X_i = x_i - (barycentre of the bodies before i)
+ *
+ * Wisdom & Holman 1991, AJ 102, 1528; Rein & Tamayo 2015, MNRAS 452, 376 (section 2.1). The barycentre itself is at rest and not carried.
+ *
+ * Three things can be put around a step, all of them uniform over an ensemble:
+ *   corrector   C(h) step^n C(h)^-1 with the symplectic corrector of Wisdom 2006, AJ 131, 2294: Z(-a_N h, -b_N h) ... Z(a_N h, b_N h),
+ *               Z(a, b) = A(a) B(-b) A(-2a) B(b) A(a), a_j = j sqrt(7/40);
+ *   lazy        kicks by the lazy implementer's kernel: B's accelerations at X + (h^2/12) (B's accelerations at X) (Wisdom, Holman &
+ *               Touma 1996, equation 10.6; Rein, Tamayo & Brown 2019, MNRAS 489, 4632, section 4);
+ *   commutator  before and after a step a kick by 12 g h times the difference of the two accelerations just named: exp(-g h^3 {{A,B},B}) to
+ *               h^5 eps^3 (Laskar & Robutel 2001, CeMDA 80, 39, equation 22; section 5 of Rein, Tamayo & Brown for the lazy form).
+ *
+ * Steps are fused: of the last step the part that merges with the next one of the same length (its last drift, or its last commutator kick)
+ * and the inverse corrector are owed, and done on a copy when a state is read (propagator_view). What is owed follows from the length of the
+ * last step, which is the system's own native number; 0 = nothing owed. A step of another length (a snapshot's) pays the debt first.
+ *
+ * The text that includes this one defines
+ *     SPLITTING_STAGES(k)             kicks of a step
+ *     splitting_drift(k, j), splitting_kick(k, j)   c_{j+1} and d_{j+1}, j in the first half: they are symmetric
+ *     SPLITTING_CORRECTOR(k)          order of the corrector: 0, 3, 5, 7, 11, 17
+ *     SPLITTING_LAZY(k)               0 or 1
+ *     SPLITTING_COMMUTATOR(k)         g, 0 = none
+ *
+ * Operations for a stage of p planets: 15 p (p - 1) + 60 p + p Kepler solutions (kepler.kern.h).
+ */
+#include "integrators/kepler.kern.h"
+
+enum { JACOBI_X = 0, JACOBI_V = 3, JACOBI_EX = 6, JACOBI_EV = 9 };
+
+#define PROPAGATOR_FIRST_BODY 1
+#define PROPAGATOR_SLOTS(compensated) ((compensated) ? 12 : 6)
+#define PROPAGATOR_OWN 1
+#define JACOBI_LAST(n) (PROPAGATOR_SLOTS(1) * (n)) /* length of the step that something is owed of */
+
+/* b_1 ... b_N of the corrector of each order: 4 sum_j b_j sinh(a_j x) = (1 - (x/2) / sinh(x/2)) / x up to x^(2N - 1). (Wisdom 2006, table 1;
+ * solved anew in 60 digits.) */
+enum { CORRECTOR_ORDERS = 5, CORRECTOR_MOST = 8 };
+LANE_TABLE double corrector_b[CORRECTOR_ORDERS][CORRECTOR_MOST] = {
+    {0.02490059602779986749935},
+    {0.04150099337966644583225, -0.00830019867593328916645},
+    {0.05396439909312749872177, -0.01827092324670213147806, 0.002492681142692210577903},
+    {0.07259339474884273867425, -0.03812161368128865050865, 0.01230907859201994631754, -0.002348721529229535418831,
+     0.0002036157964785465130163},
+    {0.09305610377142595859154, -0.06519286357637789365829, 0.03242219886471358029368, -0.01207176082234229106245,
+     0.003313257706938065565549, -0.0006359998307581765898317, 0.00007643635522793573836324, -0.000004334741547337358019065}};
+
+/* eta_i = m_0 + ... + m_i, and 1 / eta_i */
+LANE_FN void jacobi_masses(int n, const real *m, real *eta, real *inverse)
+{
+    real sum = m[0];
+    eta[0] = sum;
+    inverse[0] = 1.0 / sum;
+    LANE_UNROLL
+    for (int i = 1; i < n; i++) {
+        sum = sum + m[i];
+        eta[i] = sum;
+        inverse[i] = 1.0 / sum;
+    }
+}
+
+/* A(h) */
+LANE_FN void jacobi_drift(int n, int compensated, const real *eta, real *s, real h)
+{
+    LANE_UNROLL
+    for (int i = 1; i < n; i++) {
+        real d[6];
+        kepler_change(eta[i], h, s[i], s[n + i], s[2 * n + i], s[3 * n + i], s[4 * n + i], s[5 * n + i], &d[0], &d[1], &d[2],
+                      &d[3], &d[4], &d[5]);
+        LANE_UNROLL
+        for (int c = 0; c < 6; c++)
+            lane_add(compensated, &s[c * n + i], &s[(6 + c) * n + i], d[c]);
+    }
+}
+
+/* -x / |x|^3 */
+LANE_FN void jacobi_pull(real x, real y, real z, real *px, real *py, real *pz)
+{
+    real inverse = lane_rsqrt(lane_fma(z, z, lane_fma(y, y, x * x)));
+    real p = -(inverse * inverse * inverse);
+    *px = p * x;
+    *py = p * y;
+    *pz = p * z;
+}
+
+/* The accelerations of B at the Jacobi positions X = [3 * n]. */
+LANE_FN void jacobi_acceleration(const shoal_kernel_args *k, int n, const real *m, const real *eta, const real *inverse, const real *X,
+                                 real *a)
+{
+    real q[3 * LANE_ROOM(n)], p[3], star[3], sum[3], centre[3]; /* positions relative to body 0 */
+    LANE_UNROLL
+    for (int c = 0; c < 3; c++) {
+        q[c * n] = centre[c] = star[c] = lane_set(0.0);
+        LANE_UNROLL
+        for (int i = 1; i < n; i++) {
+            q[c * n + i] = X[c * n + i] + centre[c];
+            centre[c] = lane_fma(m[i] * inverse[i], X[c * n + i], centre[c]);
+        }
+    }
+    newton_acceleration(k, n, 1, m, q, a);
+    LANE_UNROLL
+    for (int i = 2; i < n; i++) {
+        jacobi_pull(q[i], q[n + i], q[2 * n + i], &p[0], &p[1], &p[2]);
+        LANE_UNROLL
+        for (int c = 0; c < 3; c++) {
+            a[c * n + i] = lane_fma(m[0], p[c], a[c * n + i]);
+            star[c] = lane_fnma(m[i], p[c], star[c]);
+        }
+    }
+    /* relative to the barycentre of the bodies before, whose acceleration is sum / eta */
+    LANE_UNROLL
+    for (int c = 0; c < 3; c++)
+        sum[c] = m[0] * star[c];
+    LANE_UNROLL
+    for (int i = 1; i < n; i++) {
+        if (i > 1)
+            jacobi_pull(X[i], X[n + i], X[2 * n + i], &p[0], &p[1], &p[2]);
+        LANE_UNROLL
+        for (int c = 0; c < 3; c++) {
+            const real own = a[c * n + i];
+            a[c * n + i] = lane_fnma(inverse[i - 1], sum[c], own);
+            if (i > 1)
+                a[c * n + i] = lane_fnma(eta[i], p[c], a[c * n + i]);
+            sum[c] = lane_fma(m[i], own, sum[c]);
+        }
+    }
+}
+
+/* The same at X + (length^2 / 12) a. */
+LANE_FN void jacobi_displaced(const shoal_kernel_args *k, int n, const real *m, const real *eta, const real *inverse, const real *X,
+                              const real *a, real length, real *displaced)
+{
+    const real shift = lane_set(1.0 / 12.0) * length * length;
+    real at[3 * LANE_ROOM(n)];
+    LANE_UNROLL
+    for (int c = 0; c < 3; c++) {
+        LANE_UNROLL
+        for (int i = 1; i < n; i++)
+            at[c * n + i] = lane_fma(shift, a[c * n + i], X[c * n + i]);
+    }
+    jacobi_acceleration(k, n, m, eta, inverse, at, displaced);
+}
+
+LANE_FN void jacobi_push(int n, int compensated, real *s, const real *a, real h)
+{
+    LANE_UNROLL
+    for (int c = 0; c < 3; c++) {
+        LANE_UNROLL
+        for (int i = 1; i < n; i++)
+            if (compensated)
+                lane_add(1, &s[(JACOBI_V + c) * n + i], &s[(JACOBI_EV + c) * n + i], h * a[c * n + i]);
+            else
+                s[(JACOBI_V + c) * n + i] = lane_fma(h, a[c * n + i], s[(JACOBI_V + c) * n + i]);
+    }
+}
+
+/* B(h), lazily or not */
+LANE_FN void jacobi_kick(const shoal_kernel_args *k, int n, int compensated, int lazy, const real *m, const real *eta,
+                         const real *inverse, real *s, real h)
+{
+    real a[3 * LANE_ROOM(n)], displaced[3 * LANE_ROOM(n)];
+    jacobi_acceleration(k, n, m, eta, inverse, s, a);
+    if (lazy)
+        jacobi_displaced(k, n, m, eta, inverse, s, a, h, displaced);
+    jacobi_push(n, compensated, s, lazy ? displaced : a, h);
+}
+
+/* The commutator kick of a step of length h, `times` times. */
+LANE_FN void jacobi_commutator_kick(const shoal_kernel_args *k, int n, int compensated, const real *m, const real *eta,
+                                    const real *inverse, real *s, real h, real times)
+{
+    real a[3 * LANE_ROOM(n)], displaced[3 * LANE_ROOM(n)];
+    jacobi_acceleration(k, n, m, eta, inverse, s, a);
+    jacobi_displaced(k, n, m, eta, inverse, s, a, h, displaced);
+    LANE_UNROLL
+    for (int c = 0; c < 3; c++) {
+        LANE_UNROLL
+        for (int i = 1; i < n; i++)
+            displaced[c * n + i] = displaced[c * n + i] - a[c * n + i];
+    }
+    jacobi_push(n, compensated, s, displaced, 12.0 * SPLITTING_COMMUTATOR(k) * times * h);
+}
+
+/* C(h), or its inverse for sign = -1. */
+LANE_FN void jacobi_corrector(const shoal_kernel_args *k, int n, const real *m, const real *eta, const real *inverse, real *s, real h,
+                              double sign)
+{
+    const int order = SPLITTING_CORRECTOR(k), row = order < 5 ? 0 : order < 7 ? 1 : order < 11 ? 2 : order < 17 ? 3 : 4;
+    const int half = row < 3 ? row + 1 : row == 3 ? 5 : 8;
+    real owed = lane_set(0.0);
+    LANE_KEEP_ROLLED
+    for (int part = 0; part < 4 * half; part++) { /* two kicks of each Z, a drift before each */
+        const int z = part / 2, j = z < half ? half - z : z - half + 1, second = part & 1;
+        const double side = z < half ? -1.0 : 1.0;
+        const real a = side * 0.418330013267037773989 * j * h;
+        const real b = side * sign * corrector_b[row][j - 1] * h;
+        jacobi_drift(n, 0, eta, s, second ? -2.0 * a : owed + a);
+        jacobi_kick(k, n, 0, 0, m, eta, inverse, s, second ? b : -b);
+        owed = a;
+    }
+    jacobi_drift(n, 0, eta, s, owed);
+}
+
+/* Pay what is owed. On the CPU a call: it is rare, or there is time. */
+LANE_BIG_FN void jacobi_synchronise(const shoal_kernel_args *k, const real *m, real *s)
+{
+    const int n = BODIES(k);
+    real eta[LANE_ROOM(n)], inverse[LANE_ROOM(n)];
+    real *last = &s[JACOBI_LAST(n)];
+    jacobi_masses(n, m, eta, inverse);
+    if (SPLITTING_COMMUTATOR(k) != 0.0)
+        jacobi_commutator_kick(k, n, 0, m, eta, inverse, s, *last, lane_set(1.0));
+    else
+        jacobi_drift(n, 0, eta, s, splitting_drift(k, 0) * *last);
+    if (SPLITTING_CORRECTOR(k))
+        jacobi_corrector(k, n, m, eta, inverse, s, *last, -1.0);
+    *last = lane_set(0.0);
+}
+
+/* The state with nothing owed, corrected for steps of length h, in a system's first step and for a snapshot's. */
+LANE_BIG_FN void jacobi_change_length(const shoal_kernel_args *k, const real *m, real *s, real h)
+{
+    const int n = BODIES(k);
+    real eta[LANE_ROOM(n)], inverse[LANE_ROOM(n)];
+    jacobi_synchronise(k, m, s);
+    jacobi_masses(n, m, eta, inverse);
+    if (SPLITTING_CORRECTOR(k))
+        jacobi_corrector(k, n, m, eta, inverse, s, h, 1.0);
+}
+
+LANE_FN void propagator_prepare(const shoal_kernel_args *k, int n, const real *m, const real *w, real *s)
+{
+    real eta[LANE_ROOM(n)], inverse[LANE_ROOM(n)];
+    (void)k;
+    jacobi_masses(n, m, eta, inverse);
+    LANE_UNROLL
+    for (int c = 0; c < 6; c++) {
+        real centre = w[c * n];
+        s[c * n] = lane_set(0.0);
+        LANE_UNROLL
+        for (int i = 1; i < n; i++) {
+            s[c * n + i] = w[c * n + i] - centre;
+            centre = lane_fma(m[i] * inverse[i], s[c * n + i], centre);
+        }
+    }
+    LANE_UNROLL
+    for (int c = JACOBI_EX * n; c <= JACOBI_LAST(n); c++)
+        s[c] = lane_set(0.0);
+}
+
+LANE_FN void propagator_step(const shoal_kernel_args *k, int n, int compensated, const real *m, real *s, real h)
+{
+    const int stages = SPLITTING_STAGES(k);
+    const bool commutator = SPLITTING_COMMUTATOR(k) != 0.0;
+    real eta[LANE_ROOM(n)], inverse[LANE_ROOM(n)], last = s[JACOBI_LAST(n)];
+    jacobi_masses(n, m, eta, inverse);
+    if (commutator || SPLITTING_CORRECTOR(k)) {
+        const mask changes = last != h;
+        if (lane_any(changes)) {
+            real copy[12 * LANE_ROOM(n) + 1];
+            LANE_UNROLL
+            for (int c = 0; c <= JACOBI_LAST(n); c++)
+                copy[c] = s[c];
+            jacobi_change_length(k, m, copy, h);
+            LANE_UNROLL
+            for (int c = 0; c <= JACOBI_LAST(n); c++)
+                s[c] = lane_select(changes, copy[c], s[c]);
+            last = s[JACOBI_LAST(n)];
+        }
+    }
+    if (commutator)
+        jacobi_commutator_kick(k, n, compensated, m, eta, inverse, s, h, lane_select(last == h, lane_set(2.0), lane_set(1.0)));
+    LANE_KEEP_ROLLED
+    for (int j = 0; j < stages; j++) {
+        const int drift = j <= stages / 2 ? j : stages - j, kick = 2 * j < stages ? j : stages - 1 - j;
+        const real length = j == 0 && !commutator ? last + h : h;
+        jacobi_drift(n, compensated, eta, s, splitting_drift(k, drift) * length);
+        jacobi_kick(k, n, compensated, SPLITTING_LAZY(k), m, eta, inverse, s, splitting_kick(k, kick) * h);
+    }
+    if (commutator)
+        jacobi_drift(n, compensated, eta, s, splitting_drift(k, 0) * h);
+    s[JACOBI_LAST(n)] = h;
+}
+
+/* Barycentric positions and velocities: x_i = X_i + R_{i-1}, R_{i-1} = R_i - (m_i / eta_i) X_i, R_{n-1} = 0. */
+LANE_FN void propagator_view(const shoal_kernel_args *k, int n, const real *m, const real *s, real *w)
+{
+    real eta[LANE_ROOM(n)], inverse[LANE_ROOM(n)], copy[12 * LANE_ROOM(n) + 1];
+    LANE_UNROLL
+    for (int c = 0; c <= JACOBI_LAST(n); c++)
+        copy[c] = s[c];
+    jacobi_synchronise(k, m, copy);
+    jacobi_masses(n, m, eta, inverse);
+    LANE_UNROLL
+    for (int c = 0; c < 6; c++) {
+        real centre = lane_set(0.0);
+        LANE_UNROLL
+        for (int i = n - 1; i > 0; i--) {
+            centre = lane_fnma(m[i] * inverse[i], copy[c * n + i], centre);
+            w[c * n + i] = copy[c * n + i] + centre;
+        }
+        w[c * n] = centre;
+    }
+}
+
+/* An upper bound of the squared distance of every body from the barycentre. That distance is at most |X_i| + sum (m_j / eta_j) |X_j|, with
+ * the largest |X| at most eta / m_0 of it; the drift that is owed takes time t and leads no farther than |X| + |V| t from the centre of a
+ * Kepler orbit; (a + b)^2 <= 5/4 a^2 + 5 b^2. What a corrector moves is far below the quarter. */
+LANE_FN real propagator_reach2(const shoal_kernel_args *k, int n, const real *m, const real *s)
+{
+    const real t = lane_set(2.0 * splitting_drift(k, 0)) * s[JACOBI_LAST(n)], t2 = t * t;
+    real total = m[0], sum = lane_set(0.0);
+    LANE_UNROLL
+    for (int i = 1; i < n; i++)
+        total = total + m[i];
+    LANE_UNROLL
+    for (int c = 0; c < 3; c++) {
+        LANE_UNROLL
+        for (int i = 1; i < n; i++)
+            sum = lane_fma(s[c * n + i], s[c * n + i], lane_fma(t2 * s[(3 + c) * n + i], s[(3 + c) * n + i], sum));
+    }
+    total = total / m[0];
+    return 1.25 * total * total * sum;
+}

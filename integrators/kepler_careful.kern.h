@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * kepler_careful.kern.h: the Kepler step of kepler.kern.h in double-double arithmetic, for the few lanes where terms of F or of the G_k cancel
+ * (hyperbolas through the pericentre from far to far, steps of many revolutions) or where nothing else settles. Slow; called rarely.
+ *
+ * A number is hi + lo, |lo| <= ulp(hi) / 2, relative errors about 2^-104 (Dekker 1971, Numer. Math. 18, 224; sums and products with fused
+ * multiply-adds as in Joldes, Muller & Popescu 2017, ACM TOMS 44, 15). F is monotonic: Newton's steps inside a bracket, else doubling or halving.
+ */
+typedef struct twin {
+    real hi, lo;
+} twin;
+
+LANE_FN twin twin_of(real hi)
+{
+    twin a;
+    a.hi = hi;
+    a.lo = lane_set(0.0);
+    return a;
+}
+
+LANE_FN twin twin_normal(real hi, real lo) /* |lo| < |hi| */
+{
+    twin a;
+    a.hi = hi + lo;
+    a.lo = lo - (a.hi - hi);
+    return a;
+}
+
+LANE_FN twin twin_exact_sum(real a, real b)
+{
+    twin c;
+    c.hi = a + b;
+    const real bb = c.hi - a;
+    c.lo = (a - (c.hi - bb)) + (b - bb);
+    return c;
+}
+
+LANE_FN twin twin_add(twin a, twin b)
+{
+    twin s = twin_exact_sum(a.hi, b.hi), t = twin_exact_sum(a.lo, b.lo);
+    s = twin_normal(s.hi, s.lo + t.hi);
+    return twin_normal(s.hi, s.lo + t.lo);
+}
+
+LANE_FN twin twin_minus(twin a)
+{
+    a.hi = -a.hi;
+    a.lo = -a.lo;
+    return a;
+}
+
+LANE_FN twin twin_mul(twin a, twin b)
+{
+    const real p = a.hi * b.hi;
+    real e = lane_fma(a.hi, b.hi, -p);
+    e = lane_fma(a.hi, b.lo, lane_fma(a.lo, b.hi, e));
+    return twin_normal(p, e);
+}
+
+LANE_FN twin twin_times(twin a, real b)
+{
+    const real p = a.hi * b;
+    return twin_normal(p, lane_fma(a.lo, b, lane_fma(a.hi, b, -p)));
+}
+
+LANE_FN twin twin_div(twin a, twin b)
+{
+    const real q = a.hi / b.hi;
+    const twin rest = twin_add(a, twin_minus(twin_times(b, q)));
+    return twin_normal(q, rest.hi / b.hi);
+}
+
+LANE_FN twin twin_sqrt(real hi, real lo) /* of hi + lo > 0 */
+{
+    const real s = lane_sqrt(hi);
+    return twin_normal(s, (lane_fnma(s, s, hi) + lo) / (2.0 * s));
+}
+
+LANE_FN twin twin_select(mask m, twin a, twin b)
+{
+    a.hi = lane_select(m, a.hi, b.hi);
+    a.lo = lane_select(m, a.lo, b.lo);
+    return a;
+}
+
+/* 1 - z (t / (a b)), a step of Horner's scheme for a Stumpff function */
+LANE_FN twin careful_horner(twin z, twin t, int a, int b)
+{
+    return twin_add(twin_of(lane_set(1.0)), twin_minus(twin_mul(z, twin_div(t, twin_of(lane_set((double)(a * b)))))));
+}
+
+/* G_1, G_2, G_3 at X; not a number where they overflow. */
+LANE_FN void careful_g(twin beta, twin X, twin *g1, twin *g2, twin *g3)
+{
+    const twin one = twin_of(lane_set(1.0)), X2 = twin_mul(X, X);
+    twin z = twin_mul(beta, X2), c2 = one, c3 = one;
+    real quarterings = lane_set(0.0);
+    mask large = lane_abs(z.hi) > lane_set(0.25);
+    LANE_KEEP_ROLLED
+    for (int i = 0; i < KEPLER_DOUBLINGS && lane_any(large); i++) {
+        z = twin_select(large, twin_times(z, lane_set(0.25)), z);
+        quarterings = lane_select(large, quarterings + 1.0, quarterings);
+        large = lane_abs(z.hi) > lane_set(0.25);
+    }
+    LANE_KEEP_ROLLED
+    for (int j = 12; j > 0; j--) { /* 0.25^13 / 29! < 2^-104 */
+        c2 = careful_horner(z, c2, 2 * j + 1, 2 * j + 2);
+        c3 = careful_horner(z, c3, 2 * j + 2, 2 * j + 3);
+    }
+    c2 = twin_times(c2, lane_set(0.5));
+    c3 = twin_div(c3, twin_of(lane_set(6.0)));
+    large = quarterings > lane_set(0.0);
+    LANE_KEEP_ROLLED
+    for (int i = 0; i < KEPLER_DOUBLINGS && lane_any(large); i++) {
+        const twin c0 = twin_add(one, twin_minus(twin_mul(z, c2))), c1 = twin_add(one, twin_minus(twin_mul(z, c3)));
+        c3 = twin_select(large, twin_times(twin_add(c2, twin_mul(c0, c3)), lane_set(0.25)), c3);
+        c2 = twin_select(large, twin_times(twin_mul(c1, c1), lane_set(0.5)), c2);
+        z = twin_select(large, twin_times(z, lane_set(4.0)), z);
+        quarterings = quarterings - 1.0;
+        large = quarterings > lane_set(0.0);
+    }
+    *g2 = twin_mul(X2, c2);
+    *g3 = twin_mul(twin_mul(X, X2), c3);
+    *g1 = twin_add(X, twin_minus(twin_mul(beta, *g3)));
+}
+
+LANE_FN twin careful_dot(real ax, real ay, real az, real bx, real by, real bz)
+{
+    return twin_add(twin_times(twin_of(ax), bx), twin_add(twin_times(twin_of(ay), by), twin_times(twin_of(az), bz)));
+}
+
+typedef struct kepler_step {
+    real d[6]; /* changes of x y z vx vy vz */
+} kepler_step;
+
+/* The lanes in `where`; the others are to be ignored. */
+LANE_RARE_FN kepler_step kepler_careful(mask where, real mu, real h, real x, real y, real z, real vx, real vy, real vz)
+{
+    const real zero = lane_set(0.0), one = lane_set(1.0);
+    const real direction = lane_select(h < zero, -one, one); /* backwards is forwards with the velocity turned round */
+    vx = direction * vx;
+    vy = direction * vy;
+    vz = direction * vz;
+    h = direction * h;
+    const twin r2 = careful_dot(x, y, z, x, y, z), r0 = twin_sqrt(r2.hi, r2.lo), eta = careful_dot(x, y, z, vx, vy, vz);
+    const twin beta = twin_add(twin_div(twin_of(2.0 * mu), r0), twin_minus(careful_dot(vx, vy, vz, vx, vy, vz)));
+    const twin zeta = twin_add(twin_of(mu), twin_minus(twin_mul(beta, r0)));
+    twin X = twin_div(twin_of(h), r0), g1, g2, g3, r;
+    real low = zero, high = zero, last = X.hi;
+    mask search = where, bounded = one < zero;
+    LANE_KEEP_ROLLED
+    for (int i = 0; i < KEPLER_CAREFUL && lane_any(search); i++) {
+        careful_g(beta, X, &g1, &g2, &g3);
+        const twin F = twin_add(twin_add(twin_mul(r0, X), twin_mul(eta, g2)), twin_add(twin_mul(zeta, g3), twin_of(-h)));
+        r = twin_add(r0, twin_add(twin_mul(eta, g1), twin_mul(zeta, g2)));
+        const mask below = F.hi <= zero; /* F > 0, or not a number when it overflows: beyond the root */
+        low = lane_select(search & below, X.hi, low);
+        high = lane_select(search & lane_not(below), X.hi, high);
+        bounded = bounded | lane_not(below);
+        const real step = -(F.hi / r.hi), size = lane_abs(step);
+        const real next = X.hi + step;
+        const mask sane = (lane_abs(F.hi) < lane_set(1e250)) & (r.hi > zero) & (r.hi < lane_set(1e250));
+        const mask settled = sane & (size <= lane_set(0x1p-70) * X.hi);
+        /* Newton's step must stay inside and halve the last one: where F grows exponentially it creeps */
+        const mask newton = sane & (next >= low) & ((next <= high) | lane_not(bounded)) & (size <= 0.5 * last);
+        const real middle = lane_select(bounded, 0.5 * (low + high), 2.0 * X.hi);
+        const mask ends = lane_not(newton) & bounded & ((middle <= low) | (middle >= high));
+        const twin refined = twin_add(X, twin_of(step));
+        last = lane_select(newton, size, lane_select(bounded, high - low, middle));
+        X = twin_select(search & lane_not(ends), twin_select(newton | settled, refined, twin_of(middle)), X);
+        search = search & lane_not(settled | ends);
+    }
+    careful_g(beta, X, &g1, &g2, &g3);
+    r = twin_add(r0, twin_add(twin_mul(eta, g1), twin_mul(zeta, g2)));
+    const twin f = twin_minus(twin_div(twin_times(g2, mu), r0)), gd = twin_minus(twin_div(twin_times(g2, mu), r));
+    const twin g = twin_add(twin_of(h), twin_minus(twin_times(g3, mu)));
+    const twin fd = twin_minus(twin_div(twin_times(g1, mu), twin_mul(r0, r)));
+    const real at[3] = {x, y, z}, v[3] = {vx, vy, vz};
+    kepler_step change;
+    LANE_UNROLL
+    for (int c = 0; c < 3; c++) {
+        change.d[c] = twin_add(twin_times(f, at[c]), twin_times(g, v[c])).hi;
+        change.d[3 + c] = direction * twin_add(twin_times(fd, at[c]), twin_times(gd, v[c])).hi;
+    }
+    return change;
+}

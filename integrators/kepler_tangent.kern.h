@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * kepler_tangent.kern.h: how the end of a Kepler step (kepler.kern.h) changes with its beginning, in closed form.
+ *
+ * With x1 = x + F x + G v, v1 = v + Fd x + Gd v and
+ *
+ *     F = -mu G_2 / r0,   G = h - mu G_3,   Fd = -mu G_1 / (r0 r),   Gd = -mu G_2 / r,   r = r0 + eta G_1 + zeta G_2
+ *
+ * a change (dx, dv) changes r0 by x.dx / r0, eta by v.dx + x.dv, beta by -2 (mu dr0 / r0^2 + v.dv), zeta by -(r0 dbeta + beta dr0), and
+ *
+ *     dG_k = G_{k-1} dX + (k G_{k+2} - X G_{k+1}) dbeta / 2,    r dX = -[X dr0 + G_2 deta + G_3 dzeta + (eta dG_2 + zeta dG_3 at dX = 0)]
+ *
+ * (Mikkola & Innanen 1999, Celest. Mech. Dyn. Astron. 74, 59; Rein & Tamayo 2015, MNRAS 452, 376). X itself follows from the end of the
+ * step, mu X = eta_1 - eta_0 + beta h, sharpened by one step of Newton's.
+ *
+ * Operations a body: about 330.
+ */
+
+/* c_4 and c_5 for |z| <= 1, Taylor's series to degree 8: relative errors 1e-17. */
+LANE_FN void kepler_c45_reduced(real z, real *c4, real *c5)
+{
+    real p = lane_set(1.0), q = p;
+    LANE_UNROLL
+    for (int j = 16; j >= 2; j -= 2) { /* c_k = (1 - z / (k+1)(k+2) (1 - z / (k+3)(k+4) (...))) / k! */
+        p = lane_fnma(z * lane_set(1.0 / ((j + 3) * (j + 4))), p, lane_set(1.0));
+        q = lane_fnma(z * lane_set(1.0 / ((j + 4) * (j + 5))), q, lane_set(1.0));
+    }
+    *c4 = p * lane_set(1.0 / 24.0);
+    *c5 = q * lane_set(1.0 / 120.0);
+}
+
+/*
+ * The change of (dx, dv) in the step.
+ *   s   [6], stride n: x, v before the step       d  [6]: what the step adds to them
+ *   t   [6], stride n: dx, dv before the step     e  [6]: what the step adds to those
+ */
+LANE_FN void kepler_tangent(real mu, real h, int n, const real *s, const real *d, const real *t, real *e)
+{
+    const real one = lane_set(1.0), third = lane_set(1.0 / 3.0);
+    const real x[3] = {s[0], s[n], s[2 * n]}, v[3] = {s[3 * n], s[4 * n], s[5 * n]};
+    const real dx[3] = {t[0], t[n], t[2 * n]}, dv[3] = {t[3 * n], t[4 * n], t[5 * n]};
+    real r2 = lane_fma(x[2], x[2], lane_fma(x[1], x[1], x[0] * x[0]));
+    real v2 = lane_fma(v[2], v[2], lane_fma(v[1], v[1], v[0] * v[0]));
+    real eta = lane_fma(x[2], v[2], lane_fma(x[1], v[1], x[0] * v[0]));
+    real r0_inverse = lane_rsqrt(r2);
+    real r0 = r2 * r0_inverse;
+    real beta = lane_fma(2.0 * mu, r0_inverse, -v2);
+    real zeta = lane_fnma(beta, r0, mu);
+
+    /* eta_1 - eta_0 = x.d_v + v.d_x + d_x.d_v */
+    real turn = beta * h;
+    LANE_UNROLL
+    for (int c = 0; c < 3; c++)
+        turn = lane_fma(x[c], d[3 + c], lane_fma(d[c], v[c] + d[3 + c], turn));
+    real X = turn / mu;
+    real g0, g1, g2, g3;
+    bool far;
+    kepler_g(beta, X, &g0, &g1, &g2, &g3, &far);
+    real miss = lane_fma(r0, X, lane_fma(eta, g2, lane_fma(zeta, g3, -h)));
+    X = X - miss / lane_fma(eta, g1, lane_fma(zeta, g2, r0));
+    kepler_g(beta, X, &g0, &g1, &g2, &g3, &far);
+    real X2 = X * X, c4, c5;
+    const mask series = lane_abs(beta * X2) <= one;
+    kepler_c45_reduced(lane_select(series, beta * X2, one), &c4, &c5);
+    const real by = one / lane_select(series, one, beta);
+    real g4 = lane_select(series, X2 * X2 * c4, lane_fma(lane_set(0.5), X2, -g2) * by);
+    real g5 = lane_select(series, X2 * X2 * X * c5, lane_fma(0.5 * third * X, X2, -g3) * by);
+    real r_inverse = one / lane_fma(eta, g1, lane_fma(zeta, g2, r0));
+
+    real dr0 = lane_fma(x[2], dx[2], lane_fma(x[1], dx[1], x[0] * dx[0])) * r0_inverse;
+    real deta = lane_fma(v[2], dx[2], lane_fma(v[1], dx[1], v[0] * dx[0]));
+    deta = lane_fma(x[2], dv[2], lane_fma(x[1], dv[1], lane_fma(x[0], dv[0], deta)));
+    real dbeta = lane_fma(v[2], dv[2], lane_fma(v[1], dv[1], v[0] * dv[0]));
+    dbeta = -2.0 * lane_fma(mu * r0_inverse * r0_inverse, dr0, dbeta);
+    real dzeta = -lane_fma(r0, dbeta, beta * dr0);
+
+    real half = 0.5 * dbeta; /* dG_k at X, then with dX */
+    real dg1 = half * lane_fnma(X, g2, g3);
+    real dg2 = half * lane_fnma(X, g3, 2.0 * g4);
+    real dg3 = half * lane_fnma(X, g4, 3.0 * g5);
+    real dX = lane_fma(X, dr0, lane_fma(g2, deta, lane_fma(g3, dzeta, lane_fma(eta, dg2, zeta * dg3))));
+    dX = -dX * r_inverse;
+    dg1 = lane_fma(g0, dX, dg1);
+    dg2 = lane_fma(g1, dX, dg2);
+    dg3 = lane_fma(g2, dX, dg3);
+    real dr = lane_fma(deta, g1, lane_fma(eta, dg1, lane_fma(dzeta, g2, lane_fma(zeta, dg2, dr0))));
+
+    real f = -(mu * g2) * r0_inverse, g = lane_fnma(mu, g3, h);
+    real fd = -(mu * g1) * r0_inverse * r_inverse, gd = -(mu * g2) * r_inverse;
+    real df = -lane_fma(mu * dg2, r0_inverse, f * dr0 * r0_inverse);
+    real dg = -(mu * dg3);
+    real dfd = -lane_fma(mu * dg1 * r0_inverse, r_inverse, fd * lane_fma(dr0, r0_inverse, dr * r_inverse));
+    real dgd = -lane_fma(mu * dg2, r_inverse, gd * dr * r_inverse);
+    LANE_UNROLL
+    for (int c = 0; c < 3; c++) {
+        e[c] = lane_fma(f, dx[c], lane_fma(g, dv[c], lane_fma(df, x[c], dg * v[c])));
+        e[3 + c] = lane_fma(fd, dx[c], lane_fma(gd, dv[c], lane_fma(dfd, x[c], dgd * v[c])));
+    }
+}

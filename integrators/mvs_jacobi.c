@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * mvs_jacobi.c: what the world knows of mvs_jacobi.kern.h.
+ */
+#include "internal.h"
+
+static const char *const slots[] = {"Xx", "Xy", "Xz", "Vx", "Vy", "Vz", "eXx", "eXy", "eXz", "eVx", "eVy", "eVz"};
+
+static const shoal_parameter parameters[] = {
+    SHOAL_COMPENSATED_PARAMETER,
+    {"corrector", SHOAL_INTEGER, "", 0, 0, 17, "0|3|5|7|11|17",
+     "order of the symplectic corrector; worth it from about 17 with few reads: one read of the state costs as much as 4 to 32 steps"},
+    {"kernel", SHOAL_CHOICE, "", 0, 0, 1, "standard|lazy",
+     "standard kick, or the lazy implementer's, which with a corrector removes the error of second order in the masses"},
+};
+
+static const char *refuses(const shoal_ensemble *ensemble)
+{
+    for (long system = 0; system < ensemble->n_systems; system++)
+        if (*shoal_ensemble_field(ensemble, SHOAL_SYS_OUTCOME, system) != SHOAL_INVALID &&
+            !(*shoal_ensemble_body(ensemble, 0, SHOAL_M, system) > 0))
+            return "Jacobi coordinates start from body 0, which must have a mass";
+    return NULL;
+}
+
+const shoal_propagator shoal_propagator_mvs_jacobi = {
+    .name = "mvs_jacobi",
+    .aliases = "whfast,whckl",
+    .doc = "mixed-variable symplectic map of order 2, Jacobi coordinates; symplectic correctors, lazy implementer's kernel",
+    .reference = "Wisdom & Holman 1991, AJ 102, 1528; Wisdom 2006, AJ 131, 2294; Rein, Tamayo & Brown 2019, MNRAS 489, 4632",
+    .order = 2,
+    .slots = slots,
+    .n_slots = SHOAL_COUNT(slots),
+    .n_own = 1,
+    .parameters = parameters,
+    .n_parameters = SHOAL_COUNT(parameters),
+    .newton_only = true,
+    .refuses = refuses,
+};

@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * runge_kutta.kern.h: explicit Runge-Kutta methods, the tableaux of tableaux.kern.h, in steps of one length (runge_kutta) or of
+ * lengths that keep the estimated error of every step at a tolerance (runge_kutta_adaptive).
+ *
+ * The stages' velocities are eliminated, so that a step keeps one acceleration a stage (see tableaux.kern.h).
+ *
+ * Adaptive steps. With dx_i, dv_i the difference of the two embedded solutions for body i and d_ij the distances between bodies
+ * at the start of the step, the error of a step is the largest over all bodies of
+ *
+ *     |dx_i| / min_j d_ij (j with a mass)  and  |dv_i| / (sum_j m_j / d_ij)^(1/2)        (lengths of vectors)
+ *
+ * which depends on no origin and no direction, has a scale for a body at the barycentre or at rest, and sees a close pair as
+ * what it is; massless bodies change no other's. A step is accepted if that is at most `tolerance`; the next one is 0.9
+ * (tolerance / error)^(1/(q + 1)) times as long, at least 1/5 and at most 5 times, q the lower order of the pair (Hairer,
+ * Norsett & Wanner 1993, section II.4). The higher order goes on. An error that is no number is rejected, unless the state was
+ * none already: that goes on, and ends its system. Nothing but the state and h goes from step to step.
+ *
+ * Operations a step of s stages: 15 s n (n - 1) and about 3 n s^2 / 2; compensated 18 n more; adaptive 13 n (n - 1) more.
+ */
+#ifndef PROPAGATOR_ADAPTIVE
+#define PROPAGATOR_ADAPTIVE 0
+#endif
+
+#include "integrators/tableaux.kern.h"
+
+enum {
+    RK_METHOD, RK_TOLERANCE, /* parameters */
+    RK_X = 0, RK_V = 3, RK_A = 6, RK_EX = PROPAGATOR_ADAPTIVE ? 9 : 6, RK_EV = RK_EX + 3
+};
+
+#define PROPAGATOR_FIRST_BODY 0
+#define PROPAGATOR_BARYCENTRIC
+#define PROPAGATOR_SLOTS(compensated) (RK_EX + ((compensated) ? 6 : 0))
+
+LANE_FN void propagator_prepare(const shoal_kernel_args *k, int n, const real *m, const real *w, real *s)
+{
+    LANE_UNROLL
+    for (int c = 0; c < 6 * n; c++)
+        s[c] = w[c];
+    LANE_UNROLL
+    for (int c = RK_EX * n; c < PROPAGATOR_SLOTS(1) * n; c++)
+        s[c] = lane_set(0.0);
+    if (PROPAGATOR_ADAPTIVE)
+        gravity_acceleration(k, n, m, s + RK_X * n, s + RK_V * n, s + RK_A * n);
+    else
+        (void)k, (void)m;
+}
+
+/* sum = sum_j weight[j] a[j], j < stages; a = [stages][3 * n]. */
+LANE_FN void rk_sum(const double *weight, int stages, int n, const real *a, real *sum)
+{
+    LANE_UNROLL
+    for (int c = 0; c < 3 * n; c++)
+        sum[c] = lane_set(0.0);
+    LANE_UNROLL_FEW
+    for (int j = 0; j < stages; j++)
+        if (weight[j] != 0) {
+            const real w = lane_set(weight[j]);
+            LANE_UNROLL
+            for (int c = 0; c < 3 * n; c++)
+                sum[c] = lane_fma(w, a[j * 3 * n + c], sum[c]);
+        }
+}
+
+/* The accelerations of the stages from `first` on. */
+LANE_FN void rk_stages(const shoal_kernel_args *k, const rk_tableau *t, int n, const real *m, const real *s, real h, int first,
+                       real *a)
+{
+    const real *x = s + RK_X * n, *v = s + RK_V * n;
+    LANE_UNROLL_FEW
+    for (int i = first; i < t->stages; i++) {
+        real xi[3 * LANE_ROOM(n)], vi[3 * LANE_ROOM(n)];
+        const real ch = t->c[i] * h;
+        rk_sum(t->AA[i], i - 1, n, a, xi);
+        LANE_UNROLL
+        for (int c = 0; c < 3 * n; c++)
+            xi[c] = x[c] + lane_fma(h * h, xi[c], ch * v[c]);
+        if (FORCES(k)) {
+            rk_sum(t->A[i], i, n, a, vi);
+            LANE_UNROLL
+            for (int c = 0; c < 3 * n; c++)
+                vi[c] = lane_fma(h, vi[c], v[c]);
+        }
+        gravity_acceleration(k, n, m, xi, FORCES(k) ? vi : v, a + i * 3 * n);
+    }
+}
+
+/* The step from its stages. */
+LANE_FN void rk_add(const rk_tableau *t, int n, int compensated, real *s, real h, const real *a)
+{
+    real sum[3 * LANE_ROOM(n)];
+    rk_sum(t->bA, t->stages - 1, n, a, sum);
+    LANE_UNROLL
+    for (int c = 0; c < 3 * n; c++)
+        lane_add(compensated, &s[RK_X * n + c], &s[RK_EX * n + c], h * lane_fma(h, sum[c], s[RK_V * n + c]));
+    rk_sum(t->b, t->stages, n, a, sum);
+    LANE_UNROLL
+    for (int c = 0; c < 3 * n; c++)
+        lane_add(compensated, &s[RK_V * n + c], &s[RK_EV * n + c], h * sum[c]);
+}
+
+#if PROPAGATOR_ADAPTIVE
+
+LANE_FN real rk_square(int n, int i, const real *u)
+{
+    return lane_fma(u[2 * n + i], u[2 * n + i], lane_fma(u[n + i], u[n + i], u[i] * u[i]));
+}
+
+/* The square of the error of a step from s; a = [stages + 1][3 * n] with that of the new state last. Not finite if any of them
+ * is not. */
+LANE_FN real rk_error2(const rk_tableau *t, int n, const real *m, const real *s, real h, const real *a)
+{
+    const real zero = lane_set(0.0), one = lane_set(1.0);
+    real dx[3 * LANE_ROOM(n)], dv[3 * LANE_ROOM(n)];
+    real all = zero, most = zero, scale = one;
+    rk_sum(t->eA, t->stages, n, a, dx);
+    rk_sum(t->e, t->stages + 1, n, a, dv);
+    LANE_UNROLL_FEW
+    for (int i = 0; i < n; i++) {
+        real nearness = zero, potential = zero;
+        LANE_UNROLL_FEW
+        for (int j = 0; j < n; j++) {
+            if (j == i)
+                continue;
+            const real x = s[j] - s[i], y = s[n + j] - s[n + i], z = s[2 * n + j] - s[2 * n + i];
+            const real inverse = lane_rsqrt(lane_fma(z, z, lane_fma(y, y, x * x)));
+            nearness = lane_select((m[j] > zero) & (inverse > nearness), inverse, nearness);
+            potential = lane_fma(m[j], inverse, potential);
+        }
+        const real error_x = h * h * rk_square(n, i, dx) * nearness * nearness, error_v = rk_square(n, i, dv);
+        all = all + error_x + error_v;
+        const mask nearer = error_x * scale > most; /* the largest fraction is most / scale */
+        most = lane_select(nearer, error_x, most);
+        scale = lane_select(nearer, one, scale);
+        const mask faster = error_v * scale > most * potential;
+        most = lane_select(faster, error_v, most);
+        scale = lane_select(faster, potential, scale);
+    }
+    return h * h * (most / scale + 0.0 * all);
+}
+
+LANE_FN real propagator_step(const shoal_kernel_args *k, int n, int compensated, const real *m, real *s, real *h)
+{
+    const rk_tableau *t = &rk_tableaux[RK_EMBEDDED + chosen(k, RK_METHOD)];
+    const real least = lane_set(0x1p-40), most = lane_set(0x1p40), tried = *h;
+    real a[(RK_MOST_STAGES + 1) * 3 * LANE_ROOM(n)], next[PROPAGATOR_SLOTS(1) * LANE_ROOM(n)];
+    LANE_UNROLL_FEW
+    for (int c = 0; c < 3 * n; c++)
+        a[c] = s[RK_A * n + c];
+    LANE_UNROLL_FEW
+    for (int c = 0; c < PROPAGATOR_SLOTS(compensated) * n; c++)
+        next[c] = s[c];
+    rk_stages(k, t, n, m, s, tried, 1, a);
+    rk_add(t, n, compensated, next, tried, a);
+    gravity_acceleration(k, n, m, next + RK_X * n, next + RK_V * n, next + RK_A * n);
+    LANE_UNROLL_FEW
+    for (int c = 0; c < 3 * n; c++)
+        a[t->stages * 3 * n + c] = next[RK_A * n + c];
+
+    const real unit = lane_set(1.0 / k->propagator[RK_TOLERANCE]);
+    const real error2 = unit * unit * rk_error2(t, n, m, s, tried, a);
+    real lost = lane_set(0.0);
+    LANE_UNROLL_FEW
+    for (int c = 0; c < RK_EX * n; c++)
+        lost = lane_fma(lane_set(0.0), s[c], lost);
+    const mask good = (error2 <= lane_set(1.0)) | (lost != lane_set(0.0));
+    LANE_UNROLL_FEW
+    for (int c = 0; c < PROPAGATOR_SLOTS(compensated) * n; c++)
+        s[c] = lane_select(good, next[c], s[c]);
+    real factor = 0.9 * lane_inverse_root(lane_min(lane_max(error2, least), most), 2 * (t->lower + 1));
+    factor = lane_select(error2 < most, lane_min(lane_max(factor, lane_set(0.2)), lane_set(5.0)), lane_set(0.2));
+    const real longest = lane_set(k->dt_max < 1e300 ? k->dt_max : 1e300);
+    *h = factor * tried;
+    *h = lane_select(lane_abs(*h) < longest, *h, lane_select(tried < lane_set(0.0), -longest, longest));
+    return lane_select(good, tried, lane_set(0.0));
+}
+
+#else
+
+LANE_FN void propagator_step(const shoal_kernel_args *k, int n, int compensated, const real *m, real *s, real h)
+{
+    const rk_tableau *t = &rk_tableaux[chosen(k, RK_METHOD)];
+    real a[RK_MOST_STAGES * 3 * LANE_ROOM(n)];
+    rk_stages(k, t, n, m, s, h, 0, a);
+    rk_add(t, n, compensated, s, h, a);
+}
+
+#endif

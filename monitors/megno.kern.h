@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * megno.kern.h: the mean exponential growth factor of nearby orbits, and the largest Lyapunov exponent, from the length d(t) of the tangent
+ * vector (tangent.kern.h):
+ *
+ *     Y(t) = 2/t int_0^t (d'/d) s ds,    megno = <Y> = 1/t int_0^t Y ds,    lyapunov = ln(d(t) / d(0)) / t
+ *
+ * Regular motion has <Y> -> 2, chaotic motion <Y> -> lyapunov t / 2 (Cincotta & Simo 2000, A&AS 147, 205; Cincotta, Giordano & Simo 2003,
+ * Physica D 182, 151). Both integrals by the trapezium rule from step to step, the first one in ln d, which is the form for maps
+ * (Gozdziewski, Breiter & Borczyk 2008, MNRAS 383, 989) at any lengths of steps: sum (t_k + t_k-1)/2 ln(d_k / d_k-1).
+ *
+ * Slots: t, ln d, int (d'/d) s ds, int Y ds, times that the vector was shortened.
+ */
+enum { megno_SLOTS = 5, MEGNO_STOP_ABOVE = 0 };
+
+LANE_FN void megno_observe(const shoal_kernel_args *k, const lane_view *view, real *slots, lane_event *event)
+{
+    const real zero = lane_set(0.0), none = lane_set(-1.0), length = lane_abs(view->h);
+    const real before = slots[0], after = before + length;
+    const real log_d = lane_fma(slots[4], lane_set(300 * 0x1.62e42fefa39efp-1), 0.5 * lane_log(view->tangent2));
+    const real y_before = lane_select(before > zero, 2.0 * slots[2] / before, zero);
+    slots[2] = lane_fma(0.5 * (before + after), log_d - slots[1], slots[2]);
+    slots[3] = lane_fma(0.5 * length, y_before + 2.0 * slots[2] / after, slots[3]);
+    slots[0] = after;
+    slots[1] = log_d;
+    slots[4] = lane_select(tangent_is_long(view->tangent2), slots[4] + 1.0, slots[4]);
+    event_offer(event, slots[3] > k->monitor[SHOAL_MONITOR_megno][MEGNO_STOP_ABOVE] * after, lane_set(1.0), lane_set(SHOAL_CHAOTIC), none,
+                none);
+}

@@ -1,0 +1,732 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * test_gauss_radau.c: Gauss-Radau integration of order 15. Are the coefficients right, is the order 15, is the error that of rounding and
+ * does it grow like a random walk, are steps chosen well on orbits from circles to near-collisions? Against closed forms, periodic
+ * solutions, GSL's Runge-Kutta of order 8 and, where it is installed, REBOUND's IAS15.
+ *
+ * (Lanes, threads, slices, restarts and snapshots: test_invariance.c, for all propagators.)
+ */
+#include <float.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <gsl/gsl_errno.h>
+#include <gsl/gsl_fit.h>
+#include <gsl/gsl_odeiv2.h>
+
+#include "testing.h"
+
+#define LANE_TABLE static const
+#include "integrators/gauss_radau_table.kern.h"
+
+#define TWO_PI 6.283185307179586
+#define EPS 0x1p-52
+
+/* Instrumented code takes ten to thirty times as long: long runs are cut there. */
+#ifdef __SANITIZE_ADDRESS__
+#define SLOW_DOWN 50
+#else
+#define SLOW_DOWN 1
+#endif
+
+#define assert_below(value, limit, ...)                                             \
+    do {                                                                            \
+        const double value_ = (value), limit_ = (limit);                            \
+        if (!(value_ <= limit_)) {                                                  \
+            print_error(__VA_ARGS__);                                               \
+            fail_msg(": %s = %.3g, allowed %.3g", #value, value_, limit_);          \
+        }                                                                           \
+    } while (0)
+
+/* ---- coefficients ------------------------------------------------------------------------------------------------ */
+
+typedef __float128 quad;
+
+/* P_7(u) + P_8(u) and its derivative, by Bonnet's recursion. */
+static quad radau_polynomial(quad u, quad *slope)
+{
+    quad p[9] = {1, u}, d[9] = {0, 1};
+    for (int k = 1; k < 8; k++) {
+        p[k + 1] = ((2 * k + 1) * u * p[k] - k * p[k - 1]) / (k + 1);
+        d[k + 1] = d[k - 1] + (2 * k + 1) * p[k];
+    }
+    *slope = d[7] + d[8];
+    return p[7] + p[8];
+}
+
+static quad power(quad x, int n)
+{
+    quad product = 1;
+    while (n-- > 0)
+        product *= x;
+    return product;
+}
+
+/* Lagrange's polynomial of node j (1..7; node 0 is at 0) as coefficients of s^0..s^7. */
+static void lagrange(int j, quad *l)
+{
+    quad c[RADAU_NODES + 1] = {0};
+    for (int k = 0; k < RADAU_NODES; k++)
+        c[k + 1] = radau_node[k];
+    memset(l, 0, 8 * sizeof *l);
+    l[0] = 1;
+    for (int k = 0, degree = 0; k <= RADAU_NODES; k++) {
+        if (k == j)
+            continue;
+        degree++;
+        for (int i = degree; i >= 0; i--)
+            l[i] = ((i > 0 ? l[i - 1] : 0) - c[k] * l[i]) / (c[j] - c[k]);
+    }
+}
+
+/* Integral of l from 0 to x, once or twice. */
+static quad integral(const quad *l, quad x, int times)
+{
+    quad sum = 0;
+    for (int i = 0; i < 8; i++)
+        sum += l[i] * power(x, i + times) / (times == 1 ? i + 1 : (i + 1) * (i + 2));
+    return sum;
+}
+
+static void tables_are_rounded_once(void **state)
+{
+    quad l[RADAU_NODES][8];
+    (void)state;
+    for (int k = 0; k < RADAU_NODES; k++) {
+        quad u = 2 * (quad)radau_node[k] - 1, slope, value;
+        for (int i = 0; i < 4; i++) {
+            value = radau_polynomial(u, &slope);
+            u -= value / slope;
+        }
+        assert_true((double)((u + 1) / 2) == radau_node[k]);
+        lagrange(k + 1, l[k]);
+    }
+    for (int j = 0; j < RADAU_NODES; j++)
+        for (int k = 0; k < RADAU_NODES; k++) {
+            const quad c = radau_node[k];
+            if (j < RADAU_NODES - 1) {
+                assert_true((double)(integral(l[j], c, 2) / c) == radau_position[k * RADAU_NODES + j]);
+                assert_true((double)integral(l[j], c, 1) == radau_velocity[k * RADAU_NODES + j]);
+                assert_true((double)l[j][k + 1] == radau_power[k * (RADAU_NODES - 1) + j]);
+            } else { /* takes up the rounding of its row */
+                assert_below(fabs((double)(integral(l[j], c, 2) / c) - radau_position[k * RADAU_NODES + j]), 0x1p-54, "position");
+                assert_below(fabs((double)integral(l[j], c, 1) - radau_velocity[k * RADAU_NODES + j]), 0x1p-53, "velocity");
+            }
+        }
+    for (int j = 0; j < RADAU_NODES - 1; j++) {
+        assert_true((double)integral(l[j], 1, 1) == radau_once[j]);
+        if (j < RADAU_NODES - 2)
+            assert_true((double)integral(l[j], 1, 2) == radau_twice[j]);
+        else
+            assert_below(fabs((double)integral(l[j], 1, 2) - radau_twice[j]), 0x1p-52, "twice");
+    }
+}
+
+/* No rounding of a coefficient works on the motion always in the same sense: the first powers of s in a(s) are integrated
+ * far better than doubles are rounded. */
+static void coefficients_have_no_bias(void **state)
+{
+    const quad end = radau_node[RADAU_NODES - 1];
+    quad cubic = end * end / 2 - (quad)1 / 4, square = end / 6 - (quad)1 / 12;
+    (void)state;
+    for (int k = 0; k < RADAU_NODES; k++) {
+        const quad c = radau_node[k];
+        quad position = -c * c / 6, velocity = -c * c / 2;
+        for (int j = 0; j < RADAU_NODES; j++) {
+            position += (quad)radau_position[k * RADAU_NODES + j] * radau_node[j];
+            velocity += (quad)radau_velocity[k * RADAU_NODES + j] * radau_node[j];
+        }
+        assert_below(fabs((double)position), 1e-20, "position %d", k);
+        assert_below(fabs((double)velocity), 2e-18, "velocity %d", k); /* half a unit in the last place of its last entry */
+    }
+    for (int j = 0; j < RADAU_NODES - 1; j++) {
+        const quad c = radau_node[j], u = (quad)radau_once[j] + (j == 3 ? radau_once_rest : 0.0);
+        cubic += u * (c * c * c - c * end * end);
+        square += radau_twice[j] * (c * c - c * end);
+    }
+    assert_below(fabs((double)cubic), 1e-30, "s^3");
+    assert_below(fabs((double)square), 1e-19, "s^2");
+    assert_below(fabs((double)((quad)1 / 6 - radau_sixth[0] - radau_sixth[1])), 1e-33, "1/6");
+}
+
+/* The conditions of order 15: the integral of s^p is exact up to p = 14, and no further. */
+static void quadrature_is_exact_to_degree_14(void **state)
+{
+    const double end = radau_node[RADAU_NODES - 1];
+    (void)state;
+    for (int p = 1; p <= 15; p++) {
+        const double slope = pow(end, p) / end;
+        double sum = 0.5 * slope;
+        for (int j = 0; j < RADAU_NODES - 1; j++)
+            sum += radau_once[j] * (pow(radau_node[j], p) - radau_node[j] * slope);
+        if (p <= 14)
+            assert_below(fabs(sum - 1.0 / (p + 1)), 2 * EPS, "s^%d", p);
+        else
+            assert_true(fabs(sum - 1.0 / (p + 1)) > 1e-9);
+    }
+}
+
+/* ---- systems and runs -------------------------------------------------------------------------------------------- */
+
+/* A uniform number of (id, which), 0..1. */
+static double uniform(long id, int which)
+{
+    uint64_t z = (uint64_t)id * UINT64_C(0x9e3779b97f4a7c15) + (uint64_t)which * UINT64_C(0xbf58476d1ce4e5b9) + 1;
+    z = (z ^ z >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
+    z = (z ^ z >> 27) * UINT64_C(0x94d049bb133111eb);
+    return (double)((z ^ z >> 31) >> 11) * 0x1p-53;
+}
+
+/* A star with n - 1 planets of about mass `planet` on spaced orbits of eccentricity about e, the innermost at a = 1. */
+static void planetary_system(shoal_context *context, long id, int n, double planet, double spacing, double e, shoal_body *bodies)
+{
+    shoal_orbit orbit[16] = {{0}};
+    memset(bodies, 0, (size_t)n * sizeof *bodies);
+    bodies[0].m = 1;
+    for (int i = 1; i < n; i++) {
+        bodies[i].m = planet * (0.5 + 0.5 * uniform(id, 8 * i));
+        orbit[i] = (shoal_orbit){.a = pow(spacing, i - 1) * (1 + 0.01 * uniform(id, 8 * i + 1)), .e = e * uniform(id, 8 * i + 2),
+                                 .inc = 0.1 * uniform(id, 8 * i + 3), .Omega = TWO_PI * uniform(id, 8 * i + 4),
+                                 .omega = TWO_PI * uniform(id, 8 * i + 5), .f = TWO_PI * uniform(id, 8 * i + 6)};
+    }
+    assert_ok(context, shoal_bodies_from_orbits(context, SHOAL_JACOBI, n, orbit, bodies));
+}
+
+/* Total energy in quadruple precision: what a double's rounding would hide is what is measured here. */
+static double energy_of(int n, const shoal_body *b)
+{
+    quad sum = 0, p[3] = {0}, mass = 0;
+    for (int i = 0; i < n; i++) {
+        mass += b[i].m;
+        for (int c = 0; c < 3; c++)
+            p[c] += (quad)b[i].m * (&b[i].vx)[c];
+    }
+    for (int i = 0; i < n; i++) {
+        for (int c = 0; c < 3; c++) {
+            const quad v = (&b[i].vx)[c] - p[c] / mass;
+            sum += b[i].m * v * v / 2;
+        }
+        for (int j = 0; j < i; j++) {
+            quad r2 = 0;
+            for (int c = 0; c < 3; c++) {
+                const quad d = (quad)(&b[i].x)[c] - (&b[j].x)[c];
+                r2 += d * d;
+            }
+            sum -= (quad)b[i].m * b[j].m / sqrtl((long double)r2);
+        }
+    }
+    return (double)sum;
+}
+
+static double distance_of_states(int n, const shoal_body *a, const shoal_body *b)
+{
+    double largest = 0.0;
+    for (int i = 0; i < n; i++)
+        largest = fmax(largest, hypot(hypot(a[i].x - b[i].x, a[i].y - b[i].y), a[i].z - b[i].z));
+    return largest;
+}
+
+/* A run of some systems of n bodies from t_start (of all) through n_times times, to the last of them. */
+struct run {
+    const char *propagator;
+    long n_systems;
+    int n;
+    double t_start, dt, dt_max;
+    const double *dts; /* [n_systems], NULL: dt */
+    int n_times;
+    const double *times;
+    int n_settings;
+    shoal_setting settings[3];
+    shoal_plug_options force; /* name = NULL: none */
+    double n_steps;           /* out: of all systems */
+};
+
+/* bodies: [n_systems * n] in, [n_times][n_systems * n] out. */
+static void run(shoal_context *context, struct run *what, shoal_body *bodies)
+{
+    const long size = what->n_systems * what->n;
+    shoal_ensemble *ensemble = NULL;
+    shoal_plan *plan = NULL;
+    const shoal_options options = {.propagator = what->propagator ? what->propagator : "gauss_radau", .engine = "cpu",
+                                   .settings = what->settings, .n_settings = what->n_settings, .forces = &what->force,
+                                   .n_forces = what->force.name != NULL, .t_end = what->times[what->n_times - 1],
+                                   .dt_max = what->dt_max};
+    assert_ok(context, shoal_ensemble_create(context, what->n_systems, what->n, &ensemble));
+    for (long s = 0; s < what->n_systems; s++) {
+        const shoal_system record = {.id = s, .t_start = what->t_start, .dt = what->dts ? what->dts[s] : what->dt};
+        shoal_ensemble_set_system(ensemble, s, &record);
+        assert_ok(context, shoal_ensemble_set_bodies(ensemble, s, what->n, bodies + s * what->n));
+    }
+    assert_ok(context, shoal_plan_create(context, ensemble, &options, &plan));
+    what->n_steps = 0;
+    for (int k = 0; k < what->n_times; k++) {
+        assert_ok(context, shoal_plan_integrate(plan, what->times[k]));
+        for (long s = 0; s < what->n_systems; s++)
+            shoal_ensemble_get_bodies(ensemble, s, bodies + k * size + s * what->n);
+    }
+    for (long s = 0; s < what->n_systems; s++) {
+        shoal_system record;
+        shoal_ensemble_get_system(ensemble, s, &record);
+        assert_int_equal(record.outcome, SHOAL_SURVIVED);
+        what->n_steps += record.n_steps;
+    }
+    shoal_plan_destroy(&plan);
+    shoal_ensemble_destroy(&ensemble);
+}
+
+struct newton {
+    int n;
+    const shoal_body *bodies; /* masses */
+};
+
+/* y = x y z of all bodies, then their velocities. */
+static int newton_right_side(double t, const double y[], double dydt[], void *user)
+{
+    const struct newton *system = user;
+    const int n = system->n;
+    (void)t;
+    memcpy(dydt, y + 3 * n, (size_t)(3 * n) * sizeof *y);
+    memset(dydt + 3 * n, 0, (size_t)(3 * n) * sizeof *y);
+    for (int i = 0; i < n; i++)
+        for (int j = 0; j < n; j++) {
+            if (j == i)
+                continue;
+            const double d[3] = {y[3 * j] - y[3 * i], y[3 * j + 1] - y[3 * i + 1], y[3 * j + 2] - y[3 * i + 2]};
+            const double r2 = d[0] * d[0] + d[1] * d[1] + d[2] * d[2];
+            for (int c = 0; c < 3; c++)
+                dydt[3 * (n + i) + c] += system->bodies[j].m * d[c] / (r2 * sqrt(r2));
+        }
+    return GSL_SUCCESS;
+}
+
+/* The state after a time t by the Runge-Kutta-Prince-Dormand method of order 8 at the limit of double precision. */
+static void reference(int n, double t, shoal_body *bodies)
+{
+    double y[96], now = 0.0;
+    struct newton newton = {n, bodies};
+    gsl_odeiv2_system system = {newton_right_side, NULL, (size_t)(6 * n), &newton};
+    for (int i = 0; i < n; i++) {
+        memcpy(y + 3 * i, &bodies[i].x, 3 * sizeof *y);
+        memcpy(y + 3 * (n + i), &bodies[i].vx, 3 * sizeof *y);
+    }
+    gsl_odeiv2_driver *driver = gsl_odeiv2_driver_alloc_y_new(&system, gsl_odeiv2_step_rk8pd, 1e-3, 1e-14, 0.0);
+    assert_non_null(driver);
+    assert_int_equal(gsl_odeiv2_driver_apply(driver, &now, t, y), GSL_SUCCESS);
+    gsl_odeiv2_driver_free(driver);
+    for (int i = 0; i < n; i++) {
+        memcpy(&bodies[i].x, y + 3 * i, 3 * sizeof *y);
+        memcpy(&bodies[i].vx, y + 3 * (n + i), 3 * sizeof *y);
+    }
+}
+
+/* ---- order and accuracy ------------------------------------------------------------------------------------------ */
+
+/* After whole periods two bodies are back where they were: the slope of what is missing, over steps of equal length. */
+static void error_falls_with_order_15(void **state)
+{
+    enum { STEPS = 7, N = 2 };
+    const double t_end = 4 * TWO_PI;
+    shoal_context *context = context_of(state);
+    shoal_body bodies[STEPS * N] = {{0}}, start[N];
+    double dts[STEPS], log_step[STEPS], log_error[STEPS], c0, slope, cov00, cov01, cov11, sum;
+    const shoal_orbit orbit[N] = {{0}, {.a = 1, .e = 0.3, .inc = 0.3, .omega = 1, .f = 2}};
+    start[0] = (shoal_body){.m = 0.7};
+    start[1] = (shoal_body){.m = 0.3};
+    assert_ok(context, shoal_bodies_from_orbits(context, SHOAL_JACOBI, N, orbit, start));
+    for (int k = 0; k < STEPS; k++) {
+        memcpy(bodies + N * k, start, sizeof start);
+        dts[k] = TWO_PI / (9 + k);
+    }
+    struct run fixed = {.propagator = "gauss_radau_fixed", .n_systems = STEPS, .n = N, .dts = dts, .n_times = 1, .times = &t_end};
+    run(context, &fixed, bodies);
+    for (int k = 0; k < STEPS; k++) {
+        log_step[k] = log(dts[k]);
+        log_error[k] = log(distance_of_states(N, bodies + N * k, start));
+    }
+    gsl_fit_linear(log_step, 1, log_error, 1, STEPS, &c0, &slope, &cov00, &cov01, &cov11, &sum);
+    print_message("order %.2f, errors %.1e..%.1e\n", slope, exp(log_error[0]), exp(log_error[STEPS - 1]));
+    assert_below(fabs(slope - 15), 1.0, "order");
+}
+
+/* Ellipses of any eccentricity over whole periods, by both criteria. A rounding EPS of r and v at the pericentre is 2 (2 + e)/(1 - e) EPS
+ * in the energy and a shift of 6 pi a sqrt((1 + e)/(1 - e)) (2 + e)/(1 - e) EPS after a period (rounding_shift in test_propagators.c);
+ * a passage has some twenty steps, whose roundings add up like a random walk, and the shift of the phase grows with the energies' sum. */
+static void ellipses_are_followed_to_rounding(void **state)
+{
+    enum { N = 2, CASES = 6, PHASES = 8 };
+    static const double eccentricity[CASES] = {0, 0.1, 0.5, 0.9, 0.99, 0.999};
+    shoal_context *context = context_of(state);
+    for (int global = 0; global < 2; global++)
+        for (int periods = 1; periods <= 100; periods *= 10)
+            for (int k = 0; k < CASES; k++) {
+                const double e = eccentricity[k], t_end = periods * TWO_PI;
+                shoal_body bodies[PHASES * N] = {{0}}, start[PHASES * N];
+                double energy = 0, shift = 0;
+                for (int p = 0; p < PHASES; p++) {
+                    const shoal_orbit orbit[N] = {{0}, {.a = 1, .e = e, .inc = 0.3, .omega = 1 + p,
+                                                        .f = shoal_true_anomaly(e, TWO_PI * (p + 0.5) / PHASES)}};
+                    bodies[p * N].m = 0.9;
+                    bodies[p * N + 1].m = 0.1;
+                    assert_ok(context, shoal_bodies_from_orbits(context, SHOAL_JACOBI, N, orbit, bodies + p * N));
+                }
+                memcpy(start, bodies, sizeof start);
+                struct run one = {.n_systems = PHASES, .n = N, .n_times = 1, .times = &t_end, .n_settings = 1,
+                                  .settings = {{.name = "criterion", .choice = global ? "global" : "timescale"}}};
+                run(context, &one, bodies);
+                for (int p = 0; p < PHASES; p++) {
+                    const double before = energy_of(N, start + p * N);
+                    energy = fmax(energy, fabs(energy_of(N, bodies + p * N) / before - 1));
+                    shift = fmax(shift, distance_of_states(N, start + p * N, bodies + p * N));
+                }
+                const double per_passage = (2 + e) / (1 - e) * EPS, fast = sqrt((1 + e) / (1 - e));
+                print_message("%-9s e %.3f, %3d periods: energy %.1e, shift %.1e, %.1f steps a period\n",
+                              global ? "global" : "timescale", e, periods, energy, shift, one.n_steps / PHASES / periods);
+                assert_below(energy, 4 * per_passage * sqrt(periods), "energy, e = %g", e);
+                assert_below(shift, 20 * fast * per_passage * pow(periods, 1.5), "shift, e = %g", e);
+            }
+}
+
+/* Three equal masses follow one another along a figure of eight: Chenciner & Montgomery 2000, Ann. Math. 152, 881; Simo's digits of
+ * the initial conditions, there. */
+static void figure_of_eight_closes(void **state)
+{
+    const double t[] = {6.32591398, 63.2591398};
+    shoal_context *context = context_of(state);
+    shoal_body bodies[6] = {{.m = 1, .x = 0.97000436, .y = -0.24308753, .vx = 0.93240737 / 2, .vy = 0.86473146 / 2},
+                            {.m = 1, .x = -0.97000436, .y = 0.24308753, .vx = 0.93240737 / 2, .vy = 0.86473146 / 2},
+                            {.m = 1, .vx = -0.93240737, .vy = -0.86473146}};
+    shoal_body start[3], exact[3];
+    memcpy(start, bodies, sizeof start);
+    memcpy(exact, bodies, sizeof exact);
+    struct run eight = {.n_systems = 1, .n = 3, .n_times = 2, .times = t};
+    run(context, &eight, bodies);
+    reference(3, t[0], exact);
+    const double gap = distance_of_states(3, bodies, start), gsl = distance_of_states(3, bodies, exact);
+    const double energy = fabs(energy_of(3, bodies + 3) / energy_of(3, start) - 1);
+    print_message("figure of eight: gap %.1e, against GSL %.1e; ten periods: energy %.1e\n", gap, gsl, energy);
+    assert_below(gap, 2e-7, "the orbit does not close"); /* to the eight digits given */
+    assert_below(gsl, 1e-12, "GSL");
+    assert_below(energy, 10 * EPS, "energy");
+}
+
+/* Masses 3, 4 and 5 at rest in the corners of a Pythagorean triangle (Burrau 1913), which after near-collisions down to a distance of 4e-4
+ * end as an escaping 3 and a close binary: Szebehely & Peters 1967, AJ 72, 876. The binary's elements at the end are from REBOUND 5.2's
+ * IAS15: a = 0.55248, e = 0.98871. */
+static void pythagorean_bodies_part(void **state)
+{
+    const double t[] = {10, 70, 90};
+    shoal_context *context = context_of(state);
+    shoal_body bodies[9] = {{.m = 3, .x = 1, .y = 3}, {.m = 4, .x = -2, .y = -1}, {.m = 5, .x = 1, .y = -1}}, start[3], exact[3];
+    memcpy(start, bodies, sizeof start);
+    memcpy(exact, bodies, sizeof exact);
+    struct run three = {.n_systems = 1, .n = 3, .n_times = 3, .times = t};
+    run(context, &three, bodies);
+    reference(3, t[0], exact);
+    const double gsl = distance_of_states(3, bodies, exact), energy = fabs(energy_of(3, bodies + 6) / energy_of(3, start) - 1);
+    const shoal_body *one = &bodies[6], *two = &bodies[7], *five = &bodies[8];
+    const double pair[6] = {five->x - two->x, five->y - two->y, 0, five->vx - two->vx, five->vy - two->vy, 0};
+    shoal_orbit orbit;
+    assert_ok(context, shoal_orbit_from_state(context, 9, pair, &orbit));
+    const double v2 = 16 / 9.0 * (one->vx * one->vx + one->vy * one->vy), r = 4 / 3.0 * hypot(one->x, one->y);
+    print_message("Pythagorean: a %.5f e %.5f, escape at %.3f; energy %.1e, against GSL at t = 10: %.1e; %.0f steps\n", orbit.a, orbit.e,
+                  sqrt(v2 - 2 * 12 / r), energy, gsl, three.n_steps);
+    assert_below(gsl, 1e-9, "GSL");
+    assert_below(energy, 1e-9, "energy"); /* a pericentre at r amplifies a rounding by 1/r^2 = 6e6 */
+    assert_below(fabs(orbit.a - 0.55248), 1e-3, "a");
+    assert_below(fabs(orbit.e - 0.98871), 1e-3, "e");
+    assert_true(v2 / 2 > 12 / r); /* of the escaper relative to the binary */
+}
+
+/* ---- the growth of errors ------------------------------------------------------------------------------------------ */
+
+/* The five outer planets over 4000 years: Applegate et al. 1986, AJ 92, 176; AU, days, k = 0.01720209895. */
+static void outer_planets_keep_their_energy(void **state)
+{
+    enum { N = 6, SYSTEMS = 8 };
+    static const shoal_body applegate[N] = {
+        {1.00000597682, 0, -4.06428567034226e-3, -6.08813756435987e-3, -1.66162304225834e-6, 6.69048890636161e-6,
+         -6.33922479583593e-6, -3.13202145590767e-9},
+        {1 / 1047.355, 0, 3.40546614227466, 3.62978190075864, 3.42386261766577e-2, -5.59797969310664e-3, 5.51815399480116e-3,
+         -2.66711392865591e-6},
+        {1 / 3501.6, 0, 6.60801554403466, 6.38084674585064, -1.36145963724542e-1, -4.17354020307064e-3, 3.99723751748116e-3,
+         1.67206320571441e-5},
+        {1 / 22869., 0, 11.1636331405597, 16.0373479057256, 3.61783279369958e-1, -3.25884806151064e-3, 2.06438412905916e-3,
+         -2.17699042180559e-5},
+        {1 / 19314., 0, -30.1777243405203, 1.91155314998064, -1.53887595621042e-1, -2.17471785045538e-4, -3.11361111025884e-3,
+         3.58344705491441e-5},
+        {0, 0, -21.3858977531573, 32.0719104739886, 2.49245689556096, -1.76936577252484e-3, -2.06720938381724e-3,
+         6.58091931493844e-4}};
+    static const double a[N] = {0, 5.2, 9.5, 19.2, 30.1, 39.5};
+    const double k = 0.01720209895, t_end = 4000 * TWO_PI / SLOW_DOWN;
+    shoal_context *context = context_of(state);
+    shoal_body bodies[SYSTEMS * N], start[SYSTEMS * N];
+    shoal_orbit orbits[N];
+    double sum = 0;
+    for (int s = 0; s < SYSTEMS; s++)
+        for (int i = 0; i < N; i++) {
+            shoal_body *b = &bodies[s * N + i];
+            *b = applegate[i];
+            b->m *= 1 + 1e-3 * s; /* other roundings */
+            b->vx /= k;
+            b->vy /= k;
+            b->vz /= k;
+        }
+    memcpy(start, bodies, sizeof start);
+    assert_ok(context, shoal_orbits_from_bodies(context, SHOAL_JACOBI, N, start, orbits));
+    for (int i = 1; i < N; i++)
+        assert_below(fabs(orbits[i].a / a[i] - 1), 0.02, "planet %d", i);
+    struct run planets = {.n_systems = SYSTEMS, .n = N, .n_times = 1, .times = &t_end};
+    run(context, &planets, bodies);
+    for (int s = 0; s < SYSTEMS; s++)
+        sum += pow(energy_of(N, bodies + s * N) / energy_of(N, start + s * N) - 1, 2);
+    const double rms = sqrt(sum / SYSTEMS), steps = planets.n_steps / SYSTEMS;
+    print_message("outer planets: energy %.1e rms after %.0f steps\n", rms, steps);
+    /* A step rounds the accelerations by some EPS/2; their part of a velocity's change is h a/v = 0.2 of it, with 2 from v^2. */
+    assert_below(rms, 0.2 * EPS * sqrt(steps) + EPS, "energy");
+}
+
+/* The error of the energy, over an ensemble: a random walk from rounding to rounding (Brouwer 1937, AJ 46, 149) has slope 1/2 over time; a
+ * rounding with a preferred sign shows as slope 1, and as a mean. */
+static void energy_walks_at_random(void **state)
+{
+    enum { N = 3, SYSTEMS = 64, TIMES = 5 };
+    shoal_context *context = context_of(state);
+    shoal_body *bodies = calloc(TIMES * SYSTEMS * N, sizeof *bodies);
+    double times[TIMES], start[SYSTEMS], log_t[TIMES], log_rms[TIMES], rms = 0, mean = 0, c0, slope, cov00, cov01, cov11, sum;
+    assert_non_null(bodies);
+    for (int s = 0; s < SYSTEMS; s++)
+        planetary_system(context, 1000 + s, N, 1e-4, 1.8, 0.1, bodies + s * N);
+    struct run walk = {.n_systems = SYSTEMS, .n = N, .n_times = TIMES, .times = times};
+    for (int k = 0; k < TIMES; k++)
+        times[k] = TWO_PI * pow(10, 2 + 0.5 * k) / SLOW_DOWN;
+    shoal_ensemble *ensemble = NULL; /* the first state is that without the barycentre, as it is rounded in there */
+    assert_ok(context, shoal_ensemble_create(context, SYSTEMS, N, &ensemble));
+    for (int s = 0; s < SYSTEMS; s++) {
+        assert_ok(context, shoal_ensemble_set_bodies(ensemble, s, N, bodies + s * N));
+        shoal_ensemble_get_bodies(ensemble, s, bodies + s * N);
+        start[s] = energy_of(N, bodies + s * N);
+    }
+    shoal_ensemble_destroy(&ensemble);
+    run(context, &walk, bodies);
+    for (int k = 0; k < TIMES; k++) {
+        double square = 0;
+        mean = 0;
+        for (int s = 0; s < SYSTEMS; s++) {
+            const double error = energy_of(N, bodies + (k * SYSTEMS + s) * N) / start[s] - 1;
+            square += error * error / SYSTEMS;
+            mean += error / SYSTEMS;
+        }
+        rms = sqrt(square);
+        log_t[k] = log(times[k]);
+        log_rms[k] = log(rms);
+        print_message("%7.0f orbits: energy %.2e rms, %+.1e mean\n", times[k] / TWO_PI, rms, mean);
+    }
+    gsl_fit_linear(log_t, 1, log_rms, 1, TIMES, &c0, &slope, &cov00, &cov01, &cov11, &sum);
+    print_message("slope %.2f, %.1f steps an orbit\n", slope, walk.n_steps / SYSTEMS * TWO_PI / times[TIMES - 1]);
+    free(bodies);
+    if (SLOW_DOWN == 1) {
+        assert_below(slope, 0.7, "slope");
+        assert_below(rms, 1e-14, "energy after 1e4 orbits");
+        assert_below(fabs(mean), 4 * rms / sqrt(SYSTEMS), "drift"); /* four standard deviations */
+    }
+}
+
+/* ---- steps --------------------------------------------------------------------------------------------------------- */
+
+/* There and back again. */
+static void time_runs_back(void **state)
+{
+    enum { N = 4, SYSTEMS = 8 };
+    static const char *const names[] = {"gauss_radau", "gauss_radau_fixed"};
+    const double there = 20 * TWO_PI, back = 0;
+    shoal_context *context = context_of(state);
+    for (int k = 0; k < 2; k++) {
+        shoal_body bodies[SYSTEMS * N], start[SYSTEMS * N];
+        for (int s = 0; s < SYSTEMS; s++)
+            planetary_system(context, s, N, 1e-3, 1.7, 0.1, bodies + s * N);
+        memcpy(start, bodies, sizeof start);
+        struct run forth = {.propagator = names[k], .n_systems = SYSTEMS, .n = N, .dt = 0.15, .n_times = 1, .times = &there};
+        struct run home = forth;
+        home.t_start = there;
+        home.times = &back;
+        run(context, &forth, bodies);
+        run(context, &home, bodies);
+        const double gap = distance_of_states(SYSTEMS * N, bodies, start);
+        print_message("%s: %.1e from the start\n", names[k], gap);
+        assert_below(gap, 1e-11, "%s", names[k]);
+    }
+}
+
+/* A first step that is far too long is rejected, one that is far too short grows; the motion is the same to rounding. */
+static void the_first_step_does_not_matter(void **state)
+{
+    enum { N = 3, STEPS = 5 };
+    static const double dts[STEPS] = {1e-9, 1e-3, 0.1, 3.0, 1000.0};
+    const double t_end = 5 * TWO_PI;
+    shoal_context *context = context_of(state);
+    shoal_body bodies[STEPS * N], exact[N];
+    for (int k = 0; k < STEPS; k++)
+        planetary_system(context, 7, N, 1e-3, 1.6, 0.3, bodies + k * N);
+    memcpy(exact, bodies, sizeof exact);
+    struct run steps = {.n_systems = STEPS, .n = N, .dts = dts, .n_times = 1, .times = &t_end};
+    run(context, &steps, bodies);
+    reference(N, t_end, exact);
+    for (int k = 0; k < STEPS; k++)
+        assert_below(distance_of_states(N, bodies + k * N, exact), 2e-12, "first step %g", dts[k]);
+}
+
+/* The step follows epsilon as its seventh root, and dt_max bounds it. */
+static void steps_follow_epsilon(void **state)
+{
+    enum { N = 3 };
+    static const double epsilons[] = {1e-12, 1e-9, 1e-6};
+    const double t_end = 20 * TWO_PI;
+    shoal_context *context = context_of(state);
+    for (int global = 0; global < 2; global++) {
+        double n_steps[3];
+        for (int k = 0; k < 3; k++) {
+            shoal_body bodies[N];
+            planetary_system(context, 3, N, 1e-4, 1.6, 0.02, bodies);
+            struct run one = {.n_systems = 1, .n = N, .n_times = 1, .times = &t_end, .n_settings = 2,
+                              .settings = {{.name = "epsilon", .value = epsilons[k]},
+                                           {.name = "criterion", .value = global}}};
+            run(context, &one, bodies);
+            n_steps[k] = one.n_steps;
+        }
+        print_message("%s: %.0f %.0f %.0f steps\n", global ? "global" : "timescale", n_steps[0], n_steps[1], n_steps[2]);
+        for (int k = 0; k < 2; k++)
+            assert_below(fabs(n_steps[k] / n_steps[k + 1] / pow(1000, 1 / 7.0) - 1), 0.1, "epsilon %g", epsilons[k]);
+        if (!global) /* a circle has tau = P / 2 pi */
+            assert_below(fabs(n_steps[1] / 20 * pow(5040e-9, 1 / 7.0) / TWO_PI - 1), 0.1, "steps an orbit");
+    }
+    shoal_body bodies[N];
+    planetary_system(context, 3, N, 1e-4, 1.6, 0.02, bodies);
+    struct run bounded = {.n_systems = 1, .n = N, .n_times = 1, .times = &t_end, .dt_max = 0.01};
+    run(context, &bounded, bodies);
+    assert_true(bounded.n_steps >= t_end / 0.01 - 1);
+    assert_below(bounded.n_steps, t_end / 0.01 + 10, "dt_max");
+}
+
+/* Bodies without mass move as those with little, and those that nobody put there set no step. */
+static void massless_bodies_are_followed(void **state)
+{
+    const double t_end = 10 * TWO_PI;
+    shoal_context *context = context_of(state);
+    shoal_body bodies[3], start[3];
+    planetary_system(context, 5, 3, 0, 1.6, 0.5, bodies);
+    memcpy(start, bodies, sizeof start);
+    struct run one = {.n_systems = 1, .n = 3, .n_times = 1, .times = &t_end};
+    run(context, &one, bodies);
+    double period[3];
+    shoal_orbit orbits[3];
+    assert_ok(context, shoal_orbits_from_bodies(context, SHOAL_JACOBI, 3, start, orbits));
+    for (int i = 1; i < 3; i++) {
+        period[i] = orbits[i].P;
+        orbits[i].f = shoal_true_anomaly(orbits[i].e, orbits[i].M + TWO_PI * t_end / period[i]);
+    }
+    assert_ok(context, shoal_bodies_from_orbits(context, SHOAL_JACOBI, 3, orbits, start));
+    assert_below(distance_of_states(3, bodies, start), 2e-13, "massless planets");
+}
+
+/* An extra force acts: general relativity's precession by its potential, 6 pi G m / (c^2 a (1 - e^2)) a period. */
+static void pericentre_precesses(void **state)
+{
+    const double e = 0.2, c = 1000, t_end = 50 * TWO_PI;
+    const shoal_setting speed = {"c", c, NULL};
+    const char *const names[] = {"gauss_radau", "gauss_radau_fixed"};
+    shoal_context *context = context_of(state);
+    for (int k = 0; k < 2; k++) {
+        shoal_body bodies[2] = {{.m = 1}, {.m = 0}};
+        const shoal_orbit orbit[2] = {{0}, {.a = 1, .e = e, .omega = 1, .f = 0.5}};
+        shoal_orbit after[2];
+        assert_ok(context, shoal_bodies_from_orbits(context, SHOAL_JACOBI, 2, orbit, bodies));
+        struct run one = {.propagator = names[k], .n_systems = 1, .n = 2, .dt = 0.1, .n_times = 1, .times = &t_end,
+                          .force = {"gr_potential", &speed, 1}};
+        run(context, &one, bodies);
+        assert_ok(context, shoal_orbits_from_bodies(context, SHOAL_JACOBI, 2, bodies, after));
+        const double turned = (after[1].omega - 1) / 50, expected = 3 * TWO_PI / (c * c * (1 - e * e));
+        assert_below(fabs(turned / expected - 1), 0.01, "%s", names[k]); /* osculating elements, not mean ones */
+    }
+}
+
+/* ---- other codes --------------------------------------------------------------------------------------------------- */
+
+static void other_codes_agree(void **state)
+{
+    static const int counts[] = {2, 3, 5, 9, 12};
+    const double t_end = 5 * TWO_PI;
+    shoal_context *context = context_of(state);
+    for (int k = 0; k < SHOAL_COUNT(counts); k++) {
+        const int n = counts[k];
+        shoal_body bodies[12], exact[12];
+        planetary_system(context, 50 + n, n, 1e-3, 1.6, 0.2, bodies);
+        memcpy(exact, bodies, sizeof exact);
+        struct run one = {.n_systems = 1, .n = n, .n_times = 1, .times = &t_end};
+        run(context, &one, bodies);
+        reference(n, t_end, exact);
+        const double error = distance_of_states(n, bodies, exact);
+        print_message("%2d bodies against GSL: %.1e\n", n, error);
+        assert_below(error, 1e-11, "%d bodies", n);
+    }
+}
+
+/* The same initial state by REBOUND's IAS15, through its Python module. */
+static void rebound_agrees(void **state)
+{
+    enum { N = 4 };
+    static const char script[] = "import sys, rebound\n"
+                                 "s = rebound.Simulation()\n"
+                                 "s.integrator = 'ias15'\n"
+                                 "v = [float.fromhex(x) for x in sys.argv[2:]]\n"
+                                 "for i in range(0, len(v), 7): s.add(**dict(zip('m x y z vx vy vz'.split(), v[i:i+7])))\n"
+                                 "s.integrate(float(sys.argv[1]))\n"
+                                 "for p in s.particles: print(repr(p.x), repr(p.y), repr(p.z))\n";
+    const double t_end = 30 * TWO_PI;
+    shoal_context *context = context_of(state);
+    shoal_body bodies[N], theirs[N];
+    char command[8192];
+    if (system("python3 -c 'import rebound' >/dev/null 2>&1") != 0) {
+        print_message("skipped: python3 has no module rebound\n");
+        skip();
+    }
+    planetary_system(context, 77, N, 1e-3, 1.7, 0.1, bodies);
+    int used = snprintf(command, sizeof command, "python3 -c \"%s\" %.17g", script, t_end);
+    for (int i = 0; i < N; i++)
+        used += snprintf(command + used, sizeof command - (size_t)used, " %a %a %a %a %a %a %a", bodies[i].m, bodies[i].x, bodies[i].y,
+                         bodies[i].z, bodies[i].vx, bodies[i].vy, bodies[i].vz);
+    FILE *pipe = popen(command, "r");
+    assert_non_null(pipe);
+    for (int i = 0; i < N; i++)
+        assert_int_equal(fscanf(pipe, "%lf %lf %lf", &theirs[i].x, &theirs[i].y, &theirs[i].z), 3);
+    assert_int_equal(pclose(pipe), 0);
+    struct run one = {.n_systems = 1, .n = N, .n_times = 1, .times = &t_end};
+    run(context, &one, bodies);
+    const double difference = distance_of_states(N, bodies, theirs);
+    print_message("against REBOUND's IAS15 after 30 orbits: %.1e\n", difference);
+    assert_below(difference, 1e-11, "REBOUND");
+}
+
+int main(void)
+{
+    gsl_set_error_handler_off();
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(tables_are_rounded_once),
+        cmocka_unit_test(coefficients_have_no_bias),
+        cmocka_unit_test(quadrature_is_exact_to_degree_14),
+        cmocka_unit_test(error_falls_with_order_15),
+        cmocka_unit_test(ellipses_are_followed_to_rounding),
+        cmocka_unit_test(figure_of_eight_closes),
+        cmocka_unit_test(pythagorean_bodies_part),
+        cmocka_unit_test(outer_planets_keep_their_energy),
+        cmocka_unit_test(energy_walks_at_random),
+        cmocka_unit_test(time_runs_back),
+        cmocka_unit_test(the_first_step_does_not_matter),
+        cmocka_unit_test(steps_follow_epsilon),
+        cmocka_unit_test(massless_bodies_are_followed),
+        cmocka_unit_test(pericentre_precesses),
+        cmocka_unit_test(other_codes_agree),
+        cmocka_unit_test(rebound_agrees),
+    };
+    return cmocka_run_group_tests_name("gauss_radau", tests, setup, teardown);
+}

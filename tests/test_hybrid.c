@@ -1,0 +1,432 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * test_hybrid.c: the map that makes close encounters right. Without encounters it is mvs to the last bit; through them it follows Newton's
+ * equations (GSL's Runge-Kutta of order 8), keeps the energy, comes back when time is reversed, and shows the monitors what happens inside
+ * a step. That its bits do not depend on lanes, slices and restarts is in test_invariance.c, as for every propagator.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <gsl/gsl_errno.h>
+#include <gsl/gsl_odeiv2.h>
+
+#include "testing.h"
+
+/* the tables of the drift, as the kernels have them */
+#define LANES 1
+#include "lane.h"
+#include "integrators/hybrid_drift.kern.h"
+
+#define TWO_PI 6.283185307179586
+#define MOST_BODIES 6
+#define MOST_SYSTEMS 64
+
+#ifdef __SANITIZE_ADDRESS__
+#define SLOW_DOWN 20
+#else
+#define SLOW_DOWN 1
+#endif
+
+#define assert_below(value, limit)                                                          \
+    do {                                                                                    \
+        const double value_ = (value), limit_ = (limit);                                    \
+        if (!(value_ <= limit_))                                                            \
+            fail_msg("%s = %.3g, allowed %.3g", #value, value_, limit_);                    \
+    } while (0)
+
+/* ---- systems, runs, a reference ------------------------------------------------------------------------------------- */
+
+/* A uniform number of (id, which), 0..1. */
+static double uniform(long id, int which)
+{
+    uint64_t z = (uint64_t)id * UINT64_C(0x9e3779b97f4a7c15) + (uint64_t)which * UINT64_C(0xbf58476d1ce4e5b9) + 1;
+    z = (z ^ z >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
+    z = (z ^ z >> 27) * UINT64_C(0x94d049bb133111eb);
+    return (double)((z ^ z >> 31) >> 11) * 0x1p-53;
+}
+
+/* A star and n - 1 planets of one mass, the innermost at a = 1. */
+static void planets(shoal_context *context, long id, int n, double mass, double spacing, shoal_body *bodies)
+{
+    shoal_orbit orbit[MOST_BODIES];
+    memset(orbit, 0, sizeof orbit);
+    memset(bodies, 0, (size_t)n * sizeof *bodies);
+    bodies[0].m = 1.0;
+    for (int i = 1; i < n; i++) {
+        bodies[i].m = mass;
+        orbit[i].a = pow(spacing, i - 1);
+        orbit[i].e = 0.02 * uniform(id, 8 * i);
+        orbit[i].inc = 0.02 * uniform(id, 8 * i + 1);
+        orbit[i].Omega = TWO_PI * uniform(id, 8 * i + 2);
+        orbit[i].omega = TWO_PI * uniform(id, 8 * i + 3);
+        orbit[i].f = TWO_PI * uniform(id, 8 * i + 4);
+    }
+    assert_ok(context, shoal_bodies_from_orbits(context, SHOAL_JACOBI, n, orbit, bodies));
+}
+
+/* Two planets of mass 1e-4, the inner one about to overtake: closest near t = 2, at a tenth of a Hill radius or less. */
+static void overtaking(shoal_context *context, double a, shoal_body *bodies)
+{
+    const shoal_orbit orbit[3] = {{0}, {.a = 1.0}, {.a = a, .f = 0.15, .inc = 0.002}};
+    memset(bodies, 0, 3 * sizeof *bodies);
+    bodies[0].m = 1.0;
+    bodies[1].m = bodies[2].m = 1e-4;
+    assert_ok(context, shoal_bodies_from_orbits(context, SHOAL_ASTROCENTRIC, 3, orbit, bodies));
+}
+
+/* n_systems systems of n bodies to t_end, in and out; the relative energy errors, and the records if there is room for them. */
+static void evolve(shoal_context *context, long n_systems, int n, const shoal_options *options, shoal_body *bodies, double *error,
+                   shoal_system *records)
+{
+    shoal_ensemble *ensemble = NULL;
+    shoal_plan *plan = NULL;
+    shoal_options on_cpu = *options;
+    on_cpu.engine = "cpu";
+    assert_ok(context, shoal_ensemble_create(context, n_systems, n, &ensemble));
+    for (long s = 0; s < n_systems; s++)
+        assert_ok(context, shoal_ensemble_set_bodies(ensemble, s, n, bodies + s * n));
+    assert_ok(context, shoal_plan_create(context, ensemble, &on_cpu, &plan));
+    assert_ok(context, shoal_plan_integrate(plan, options->t_end));
+    for (long s = 0; s < n_systems; s++) {
+        shoal_ensemble_get_bodies(ensemble, s, bodies + s * n);
+        if (records)
+            shoal_ensemble_get_system(ensemble, s, &records[s]);
+        if (error)
+            error[s] = fabs(shoal_ensemble_energy(ensemble, s) / ensemble->energy_start[s] - 1.0);
+    }
+    shoal_plan_destroy(&plan);
+    shoal_ensemble_destroy(&ensemble);
+}
+
+static double distance_of_states(int n, const shoal_body *a, const shoal_body *b)
+{
+    double largest = 0.0;
+    for (int i = 0; i < n; i++)
+        largest = fmax(largest, hypot(hypot(a[i].x - b[i].x, a[i].y - b[i].y), a[i].z - b[i].z));
+    return largest;
+}
+
+static int ascending(const void *a, const void *b)
+{
+    const double x = *(const double *)a, y = *(const double *)b;
+    return x < y ? -1 : x > y;
+}
+
+static double quantile(long n, double *values, double part)
+{
+    qsort(values, (size_t)n, sizeof *values, ascending);
+    return values[(long)(part * (double)(n - 1))];
+}
+
+struct newton {
+    int n;
+    const shoal_body *bodies;
+};
+
+static int right_side(double t, const double y[], double dydt[], void *user)
+{
+    const struct newton *system = user;
+    const int n = system->n;
+    (void)t;
+    memcpy(dydt, y + 3 * n, (size_t)(3 * n) * sizeof *y);
+    memset(dydt + 3 * n, 0, (size_t)(3 * n) * sizeof *y);
+    for (int i = 0; i < n; i++)
+        for (int j = 0; j < n; j++) {
+            if (j == i)
+                continue;
+            const double d[3] = {y[3 * j] - y[3 * i], y[3 * j + 1] - y[3 * i + 1], y[3 * j + 2] - y[3 * i + 2]};
+            const double r2 = d[0] * d[0] + d[1] * d[1] + d[2] * d[2];
+            for (int c = 0; c < 3; c++)
+                dydt[3 * (n + i) + c] += system->bodies[j].m * d[c] / (r2 * sqrt(r2));
+        }
+    return GSL_SUCCESS;
+}
+
+static double pair_distance(const double *y)
+{
+    return hypot(hypot(y[6] - y[3], y[7] - y[4]), y[8] - y[5]);
+}
+
+/* The state at t (order 8 at the limit of doubles); the least distance of bodies 1 and 2 on the way, and when they first came within
+ * `within` of each other (by linear interpolation between steps of 1e-4). */
+static void reference(int n, double t, shoal_body *bodies, double within, double *least, double *when)
+{
+    double y[6 * MOST_BODIES], now = 0.0;
+    struct newton newton = {n, bodies};
+    gsl_odeiv2_system system = {right_side, NULL, (size_t)(6 * n), &newton};
+    for (int i = 0; i < n; i++) {
+        memcpy(y + 3 * i, &bodies[i].x, 3 * sizeof *y);
+        memcpy(y + 3 * (n + i), &bodies[i].vx, 3 * sizeof *y);
+    }
+    gsl_odeiv2_driver *driver = gsl_odeiv2_driver_alloc_y_new(&system, gsl_odeiv2_step_rk8pd, copysign(1e-3, t), 1e-14, 0.0);
+    assert_non_null(driver);
+    if (least) {
+        double last = pair_distance(y);
+        *least = INFINITY;
+        *when = NAN;
+        for (double next = 1e-4; next <= t; next += 1e-4) {
+            assert_int_equal(gsl_odeiv2_driver_apply(driver, &now, next, y), GSL_SUCCESS);
+            const double d = pair_distance(y);
+            if (isnan(*when) && d < within)
+                *when = next - 1e-4 * (within - d) / (last - d);
+            *least = fmin(*least, d);
+            last = d;
+        }
+    }
+    assert_int_equal(gsl_odeiv2_driver_apply(driver, &now, t, y), GSL_SUCCESS);
+    gsl_odeiv2_driver_free(driver);
+    for (int i = 0; i < n; i++) {
+        memcpy(&bodies[i].x, y + 3 * i, 3 * sizeof *y);
+        memcpy(&bodies[i].vx, y + 3 * (n + i), 3 * sizeof *y);
+    }
+}
+
+/* ---- tests ---------------------------------------------------------------------------------------------------------- */
+
+/* The pair of Runge-Kutta-Nystroem formulae on a Kepler orbit: orders 8 and 6, and the conditions that involve no f. */
+static void the_table_has_its_orders(void **state)
+{
+    (void)state;
+    long double row_sum[NYSTROM_STAGES] = {0};
+    const double *row = nystrom_a;
+    for (int i = 1; i < NYSTROM_STAGES; row += i, i++) {
+        for (int j = 0; j < i; j++)
+            row_sum[i] += row[j];
+        assert_below(fabsl(row_sum[i] - 0.5L * nystrom_c[i] * nystrom_c[i]), 1e-14);
+    }
+    const double *b = row - (NYSTROM_STAGES - 1); /* the last row */
+    for (int k = 0; k < 8; k++) {
+        long double x8 = 0, v8 = 0, x6 = 0, v6 = 0;
+        for (int i = 0; i < NYSTROM_STAGES; i++) {
+            const long double power = k ? powl(nystrom_c[i], k) : 1, bx = i < NYSTROM_STAGES - 1 ? b[i] : 0;
+            x8 += bx * power;
+            v8 += nystrom_bv[i] * power;
+            x6 += (bx - nystrom_ex[i]) * power;
+            v6 += (nystrom_bv[i] - nystrom_ev[i]) * power;
+        }
+        assert_below(fabsl(v8 - 1.0L / (k + 1)), 1e-14);
+        if (k < 7)
+            assert_below(fabsl(x8 - 1.0L / ((k + 1) * (k + 2))), 1e-14);
+        if (k < 6)
+            assert_below(fabsl(v6 - 1.0L / (k + 1)), 1e-14);
+        if (k < 5)
+            assert_below(fabsl(x6 - 1.0L / ((k + 1) * (k + 2))), 1e-14);
+    }
+
+    double error[3], estimate[3];
+    for (int k = 0; k < 3; k++) { /* a quarter of an orbit with e = 0.3 in the planet's own units, 8, 16, 32 steps */
+        const int steps = 8 << k;
+        const real m[2] = {lane_set(1.0), lane_set(0.0)};
+        const mask yes = m[0] == m[0], near[4] = {0}, drifts[2] = {yes, yes};
+        const hybrid_flags flags = {near, drifts, yes};
+        const double speed = sqrt(1.3 / 0.7), quarter = TWO_PI / 4;
+        real x[6], v[6], dx[6], dv[6], f[NYSTROM_STAGES * 6], nx[6], nv[6], step = lane_set(quarter / steps), worst = lane_set(0.0);
+        for (int c = 0; c < 6; c++)
+            x[c] = v[c] = dx[c] = dv[c] = lane_set(0.0);
+        x[1] = lane_set(0.7);
+        v[3] = lane_set(speed);
+        drift_acceleration(2, m, flags, x, f);
+        for (int i = 0; i < steps; i++) {
+            const drift_work work = {x, v, dx, dv, f, nx, nv};
+            const real error2 = drift_try(2, m, flags, work, step, 1.0);
+            worst = lane_max(worst, error2);
+            for (int c = 1; c < 6; c += 2) {
+                dx[c] = nx[c];
+                dv[c] = nv[c];
+                f[c] = f[(NYSTROM_STAGES - 1) * 6 + c];
+            }
+        }
+        /* Kepler's equation for M = pi / 2 */
+        double E = 1.8;
+        for (int i = 0; i < 20; i++)
+            E -= (E - 0.3 * sin(E) - quarter) / (1 - 0.3 * cos(E));
+        error[k] = hypot(x[1][0] + dx[1][0] - (cos(E) - 0.3), x[3][0] + dx[3][0] - sqrt(0.91) * sin(E));
+        estimate[k] = sqrt(worst[0]);
+    }
+    for (int k = 0; k < 2; k++) {
+        print_message("drift: order %.2f, estimate's order %.2f (error %.1e, estimate %.1e)\n", log2(error[k] / error[k + 1]),
+                      log2(estimate[k] / estimate[k + 1]), error[k], estimate[k]);
+        assert_true(log2(error[k] / error[k + 1]) > 7.6);
+        assert_true(fabs(log2(estimate[k] / estimate[k + 1]) - 7) < 0.4); /* of one step */
+    }
+}
+
+static void without_encounters_it_is_mvs(void **state)
+{
+    enum { SYSTEMS = 37, N = 4 };
+    shoal_context *context = context_of(state);
+    for (int compensated = 0; compensated < 2; compensated++) {
+        const shoal_setting setting = {.name = "compensated", .value = compensated};
+        shoal_body bodies[2][SYSTEMS * N];
+        for (int p = 0; p < 2; p++) {
+            const shoal_options options = {.propagator = p ? "hybrid" : "mvs", .settings = &setting, .n_settings = 1,
+                                           .dt = TWO_PI / 25, .t_end = 100.3 * TWO_PI / SLOW_DOWN};
+            for (long s = 0; s < SYSTEMS; s++)
+                planets(context, s, N, 1e-5, 1.5, bodies[p] + s * N);
+            evolve(context, SYSTEMS, N, &options, bodies[p], NULL, NULL);
+        }
+        assert_memory_equal(bodies[0], bodies[1], sizeof bodies[0]);
+    }
+}
+
+/* One overtaking: the state after it against the reference, for steps down to a 320th of an orbit: of order 2 and small; mvs is lost. */
+static void an_encounter_is_followed(void **state)
+{
+    enum { N = 3, STEPS = 5 };
+    shoal_context *context = context_of(state);
+    const double t_end = 4.0;
+    shoal_body exact[N], bodies[N];
+    double error[2][STEPS], energy, least, when;
+    overtaking(context, 1.05, exact);
+    reference(N, t_end, exact, 0.0, &least, &when);
+    print_message("least distance %.2e, Hill radius %.2e\n", least, cbrt(1e-4 / 3));
+    for (int p = 0; p < 2; p++)
+        for (int k = 0; k < STEPS; k++) {
+            const shoal_options options = {.propagator = p ? "hybrid" : "mvs", .dt = TWO_PI / (20 << k), .t_end = t_end};
+            overtaking(context, 1.05, bodies);
+            evolve(context, 1, N, &options, bodies, &energy, NULL);
+            error[p][k] = distance_of_states(N, bodies, exact);
+            print_message("%-6s dt = P / %3d: position off by %.2e, energy by %.1e\n", options.propagator, 20 << k, error[p][k], energy);
+            if (p == 1 && k == 0)
+                assert_below(energy, 1e-5);
+        }
+    for (int k = 0; k < STEPS; k++)
+        assert_below(error[1][k], 0.01 * error[0][k]);
+    const double order = log2(error[1][0] / error[1][STEPS - 1]) / (STEPS - 1);
+    print_message("hybrid through an encounter: order %.2f\n", order);
+    assert_true(fabs(order - 2.0) < 0.3);
+}
+
+/* Three planets of 5e-5 stars, scattering for 1e4 orbits. TRACE and MERCURIUS of REBOUND 5.2.2 from the same states, 1000 orbits: medians 3.0e-6 and
+ * 2.5e-6, largest 7.6e-6 and 3.2e-5; the error is a random walk in the number of encounters. */
+static void scattering_keeps_the_energy(void **state)
+{
+    enum { SYSTEMS = 24, N = 4 };
+    shoal_context *context = context_of(state);
+    double error[2][SYSTEMS];
+    for (int p = 0; p < 2; p++) {
+        shoal_body bodies[SYSTEMS * N];
+        const shoal_options options = {.propagator = p ? "hybrid" : "mvs", .dt = TWO_PI / 40, .t_end = 1000 * TWO_PI / SLOW_DOWN};
+        for (long s = 0; s < SYSTEMS; s++)
+            planets(context, s, N, 5e-5, 1.12, bodies + s * N);
+        evolve(context, SYSTEMS, N, &options, bodies, error[p], NULL);
+        print_message("%-6s energy error after 1000 orbits: median %.1e, 90 %% %.1e, largest %.1e\n", options.propagator,
+                      quantile(SYSTEMS, error[p], 0.5), quantile(SYSTEMS, error[p], 0.9), quantile(SYSTEMS, error[p], 1));
+    }
+    assert_below(quantile(SYSTEMS, error[1], 0.5), 1e-5);
+    assert_below(quantile(SYSTEMS, error[1], 1), 5e-5);
+    if (SLOW_DOWN == 1)
+        assert_true(quantile(SYSTEMS, error[0], 0.5) > 300 * quantile(SYSTEMS, error[1], 0.5));
+}
+
+/* There and back through the encounter. The map is reversible where the same pairs are found near both ways; what is left is the substeps'
+ * error, magnified by the encounter. */
+static void time_can_be_reversed(void **state)
+{
+    enum { N = 3 };
+    shoal_context *context = context_of(state);
+    const shoal_setting tolerance = {.name = "tolerance", .value = 1e-12};
+    const shoal_options options = {.propagator = "hybrid", .settings = &tolerance, .n_settings = 1, .dt = TWO_PI / 64, .t_end = 64 * TWO_PI / 64};
+    shoal_body start[N], bodies[N];
+    overtaking(context, 1.05, start);
+    memcpy(bodies, start, sizeof start);
+    evolve(context, 1, N, &options, bodies, NULL, NULL);
+    const double gone = distance_of_states(N, bodies, start);
+    for (int leg = 0; leg < 2; leg++)
+        for (int i = 0; leg == 0 && i < N; i++) {
+            bodies[i].vx *= -1;
+            bodies[i].vy *= -1;
+            bodies[i].vz *= -1;
+        }
+    evolve(context, 1, N, &options, bodies, NULL, NULL);
+    print_message("there and back: %.1e (moved by %.1e)\n", distance_of_states(N, bodies, start), gone);
+    assert_below(distance_of_states(N, bodies, start), 1e-11);
+}
+
+/* A planet that passes the star at 0.02 of its axis beside a Jupiter; mvs with 40 steps an orbit does not see the pericentre. By passages: REBOUND's
+ * TRACE has 8e-5; by orbits there is the drift's error alone,
+ * magnified by 2 a / q = 100. */
+static void a_pericentre_passage_is_followed(void **state)
+{
+    enum { N = 3 };
+    static const struct {
+        const char *propagator, *choice;
+        double tolerance, energy, position;
+    } rows[] = {{"mvs", NULL, 0, INFINITY, INFINITY},
+                {"hybrid", "passage", 1e-7, 1e-3, 1e-2},
+                {"hybrid", "orbit", 1e-7, 2e-7, 5e-7},
+                {"hybrid", "orbit", 1e-11, 1e-11, 1e-10}};
+    shoal_context *context = context_of(state);
+    const shoal_orbit orbit[N] = {{0}, {.a = 1.0, .e = 0.98, .f = 3.0, .inc = 0.1}, {.a = 5.2, .e = 0.05, .f = 1.0}};
+    shoal_body start[N] = {{.m = 1.0}, {.m = 1e-3}, {.m = 1e-3}}, exact[N], bodies[N];
+    assert_ok(context, shoal_bodies_from_orbits(context, SHOAL_JACOBI, N, orbit, start));
+    memcpy(exact, start, sizeof start);
+    reference(N, 20.0, exact, 0.0, NULL, NULL);
+    for (int row = 0; row < SHOAL_COUNT(rows); row++) {
+        const shoal_setting settings[] = {{.name = "pericentre", .choice = rows[row].choice},
+                                          {.name = "tolerance", .value = rows[row].tolerance}};
+        const shoal_options options = {.propagator = rows[row].propagator, .settings = settings, .n_settings = rows[row].choice ? 2 : 0,
+                                       .dt = TWO_PI / 40, .t_end = 20.0};
+        double energy;
+        memcpy(bodies, start, sizeof start);
+        evolve(context, 1, N, &options, bodies, &energy, NULL);
+        const double error = distance_of_states(N, bodies, exact);
+        print_message("%-6s %-7s three pericentres at 0.02: position off by %.1e, energy by %.1e\n", options.propagator,
+                      rows[row].choice ? rows[row].choice : "", error, energy);
+        assert_below(energy, rows[row].energy);
+        assert_below(error, rows[row].position);
+    }
+}
+
+/* Balls that touch, or just miss, in the encounter, whose approach and retreat lie within few coarse steps; and the moment. */
+static void monitors_see_what_happens_within_a_step(void **state)
+{
+    enum { N = 3 };
+    shoal_context *context = context_of(state);
+    const shoal_plug_options collision = {"stop_on_collision", NULL, 0};
+    const shoal_setting near[] = {{.name = "radius", .choice = "absolute"}, {.name = "distance", .value = 0}};
+    double least, when;
+    shoal_body bodies[N];
+    overtaking(context, 1.05, bodies);
+    reference(N, 4.0, bodies, 0.0, &least, &when);
+    for (int k = 0; k < 3; k++) {
+        const double reach = least * (const double[]){0.5, 2.0, 4.0}[k];
+        double closest;
+        shoal_setting within[2];
+        memcpy(within, near, sizeof near);
+        within[1].value = reach;
+        const shoal_plug_options encounter = {"stop_on_encounter", within, 2};
+        overtaking(context, 1.05, bodies);
+        reference(N, 4.0, bodies, reach, &closest, &when);
+        for (int steps = 20; steps <= 80; steps *= 4)
+            for (int ball = 0; ball < 2; ball++) {
+                shoal_system record;
+                const shoal_options options = {.propagator = "hybrid", .dt = TWO_PI / steps, .t_end = 4.0,
+                                               .monitors = ball ? &collision : &encounter, .n_monitors = 1};
+                overtaking(context, 1.05, bodies);
+                for (int i = 1; ball && i < N; i++)
+                    bodies[i].r = 0.5 * reach;
+                evolve(context, 1, N, &options, bodies, NULL, &record);
+                assert_int_equal(record.outcome, k == 0 ? SHOAL_SURVIVED : ball ? SHOAL_COLLIDED : SHOAL_ENCOUNTER);
+                if (k > 0) {
+                    print_message("dt = P / %d: within %.1e at %.6f, exactly %.6f\n", steps, reach, record.t_stop, when);
+                    assert_below(fabs(record.t_stop - when), 1e-3 * 400 / (steps * steps)); /* the map's own error */
+                }
+            }
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_table_has_its_orders),
+        cmocka_unit_test(without_encounters_it_is_mvs),
+        cmocka_unit_test(an_encounter_is_followed),
+        cmocka_unit_test(scattering_keeps_the_energy),
+        cmocka_unit_test(time_can_be_reversed),
+        cmocka_unit_test(a_pericentre_passage_is_followed),
+        cmocka_unit_test(monitors_see_what_happens_within_a_step),
+    };
+    return cmocka_run_group_tests(tests, setup, teardown);
+}

@@ -1,0 +1,717 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * test_megno.c: tangent vectors and what the monitor megno makes of them.
+ *
+ * The tangent map against differences of the map itself and against symplecticity; MEGNO against 2 for regular and lambda t / 2 for chaotic
+ * motion, between propagators, and against REBOUND where it is installed; that the bodies do not feel it, and that nothing depends on width,
+ * threads, slices and restarts.
+ */
+#include <float.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "testing.h"
+
+#define LANES 1
+#include "lane.h"
+#include "integrators/kepler.kern.h"
+#include "integrators/kepler_tangent.kern.h"
+
+#define TWO_PI 6.283185307179586
+
+enum { SYSTEMS = 37, N = 4, ROOM = 5, MOST_SLOTS = 120 }; /* bodies, bodies that there is room for, native slots of a body */
+
+/* ---- the text itself --------------------------------------------------------------------------------------------- */
+
+/* lane_log within 1.2 ulp, from both ends of the numbers to the neighbours of 1. */
+static void logarithms_are_right_but_for_the_last_place(void **state)
+{
+    (void)state;
+    double worst = 0;
+    for (int i = -200000; i <= 200000; i++) {
+        const double scale = ldexp(1.0, i % 3 == 0 ? 1000 : i % 3 == 1 ? 1 : -26);
+        const double x = i % 3 == 0 ? exp(i / 200000.0 * 700) : i % 3 == 1 ? fabs(1 + i / 200001.0 * scale / 2) + 1e-9 : 1 + i * scale;
+        const long double exact = logl((long double)x);
+        const double got = lane_log(lane_set(x))[0];
+        const double place = ldexp(1.0, ilogb((double)(exact != 0 ? exact : DBL_MIN)) - 52);
+        worst = fmax(worst, (double)fabsl(got - exact) / place);
+    }
+    print_message("lane_log: %.3f units in the last place\n", worst);
+    assert_true(worst < 1.2);
+    assert_true(isnan(lane_log(lane_set(INFINITY))[0]) && isnan(lane_log(lane_set(NAN))[0]));
+    assert_true(lane_log(lane_set(1.0))[0] == 0);
+}
+
+static const struct conic {
+    const char *name;
+    double a, e, f; /* a: of a parabola the pericentre distance */
+} conics[] = {
+    {"circle", 1, 0, 0.3},           {"ellipse", 1.7, 0.4, 2.0},           {"comet", 30, 0.99, -2.5},
+    {"near pericentre", 1, 0.9, 0.1}, {"long ellipse", 1000, 0.9999, 1.0}, {"parabola", 1, 1, -1.0},
+    {"hyperbola", -1, 1.5, -1.0},    {"fast hyperbola", -0.1, 12, 0.5},
+};
+
+static void conic_state(const struct conic *c, double s[6])
+{
+    const double p = c->e == 1 ? 2 * c->a : c->a * (1 - c->e * c->e), r = p / (1 + c->e * cos(c->f)), v = 1 / sqrt(p);
+    const double tilt = 0.4, x[2] = {r * cos(c->f), r * sin(c->f)}, u[2] = {-v * sin(c->f), v * (c->e + cos(c->f))};
+    const double state[6] = {x[0], x[1] * cos(tilt), x[1] * sin(tilt), u[0], u[1] * cos(tilt), u[1] * sin(tilt)};
+    memcpy(s, state, sizeof state);
+}
+
+static void conic_step(double h, const double *s, double *after)
+{
+    real d[6];
+    kepler_change(lane_set(1.0), lane_set(h), lane_set(s[0]), lane_set(s[1]), lane_set(s[2]), lane_set(s[3]), lane_set(s[4]), lane_set(s[5]),
+                  &d[0], &d[1], &d[2], &d[3], &d[4], &d[5]);
+    for (int c = 0; c < 6; c++)
+        after[c] = s[c] + d[c][0];
+}
+
+/* The matrix of the tangent map, column by column, matrix[row][column]. */
+static void kepler_matrix(double h, const double *s, double matrix[6][6])
+{
+    double after[6];
+    conic_step(h, s, after);
+    for (int column = 0; column < 6; column++) {
+        real state[6], d[6], t[6], e[6];
+        for (int c = 0; c < 6; c++) {
+            state[c] = lane_set(s[c]);
+            d[c] = lane_set(after[c] - s[c]);
+            t[c] = lane_set(c == column);
+        }
+        kepler_tangent(lane_set(1.0), lane_set(h), 1, state, d, t, e);
+        for (int c = 0; c < 6; c++)
+            matrix[c][column] = t[c][0] + e[c][0];
+    }
+}
+
+/* Fourth-order differences of the step agree with the matrix, which is symplectic: matrix^T J matrix = J, in units of the products of
+ * its elements. */
+static void the_kepler_tangent_is_the_derivative_of_the_step(void **state)
+{
+    (void)state;
+    static const double steps[] = {1e-6, 0.01, 0.3, 2, 9, 60, -0.2, -5};
+    for (int i = 0; i < SHOAL_COUNT(conics); i++) {
+        double worst = 0, worst_area = 0;
+        for (int j = 0; j < SHOAL_COUNT(steps); j++) {
+            double s[6], matrix[6][6], norm = 0, error = 0;
+            conic_state(&conics[i], s);
+            const double r = sqrt(s[0] * s[0] + s[1] * s[1] + s[2] * s[2]), v = sqrt(s[3] * s[3] + s[4] * s[4] + s[5] * s[5]);
+            const double h = steps[j] * fmin(r / v, r * sqrt(r));
+            kepler_matrix(h, s, matrix);
+            /* in units of length r and velocity v, so that rows and columns can be compared */
+            for (int column = 0; column < 6; column++) {
+                double d[6] = {0};
+                static const double where[] = {-2, -1, 1, 2}, weight[] = {1.0 / 12, -8.0 / 12, 8.0 / 12, -1.0 / 12};
+                const double unit = column < 3 ? r : v, epsilon = 2e-5 * unit / fmax(1, fabs(steps[j]));
+                for (int q = 0; q < 4; q++) {
+                    double there[6], after[6];
+                    memcpy(there, s, sizeof there);
+                    there[column] += where[q] * epsilon;
+                    conic_step(h, there, after);
+                    for (int c = 0; c < 6; c++)
+                        d[c] += weight[q] * (after[c] - s[c]) / epsilon;
+                }
+                for (int c = 0; c < 6; c++) {
+                    const double to = unit / (c < 3 ? r : v);
+                    norm = fmax(norm, fabs(matrix[c][column]) * to);
+                    error = fmax(error, fabs(matrix[c][column] - d[c]) * to);
+                }
+            }
+            worst = fmax(worst, error / norm);
+            for (int a = 0; a < 6; a++)
+                for (int b = 0; b < a; b++) {
+                    double sum = 0, size = 0;
+                    for (int c = 0; c < 3; c++) {
+                        sum += matrix[c][a] * matrix[3 + c][b] - matrix[3 + c][a] * matrix[c][b];
+                        size += fabs(matrix[c][a] * matrix[3 + c][b]) + fabs(matrix[3 + c][a] * matrix[c][b]);
+                    }
+                    worst_area = fmax(worst_area, fabs(sum - (a == b + 3 ? -1 : 0)) / fmax(size, 1));
+                }
+        }
+        print_message("%-16s differences %.1e, symplectic to %.1e\n", conics[i].name, worst, worst_area);
+        assert_true(worst < 1e-8);
+        assert_true(worst_area < 1e-12);
+    }
+}
+
+/* ---- systems ----------------------------------------------------------------------------------------------------- */
+
+/* The Sun, Jupiter and Saturn at other places, as in configs/sun_jupiter_saturn.cfg, in AU and yr/2pi. */
+static void outer_planets(shoal_context *context, double a, double e, shoal_body *bodies)
+{
+    const double degree = TWO_PI / 360;
+    const shoal_orbit orbit[3] = {
+        {0},
+        {.a = 5.20288700, .e = 0.04838624, .inc = 1.30439695 * degree, .Omega = 100.47390909 * degree,
+         .omega = (14.72847983 - 100.47390909) * degree, .f = shoal_true_anomaly(0.04838624, (34.39644051 - 14.72847983) * degree)},
+        {.a = a, .e = e, .inc = 2.48599187 * degree, .Omega = 113.66242448 * degree, .omega = (92.59887831 - 113.66242448) * degree,
+         .f = shoal_true_anomaly(e, (49.95424423 - 92.59887831) * degree)}};
+    memset(bodies, 0, 3 * sizeof *bodies);
+    bodies[0].m = 1;
+    bodies[1].m = 9.547919384243267e-4;
+    bodies[2].m = 2.858859806661029e-4;
+    assert_ok(context, shoal_bodies_from_orbits(context, SHOAL_JACOBI, 3, orbit, bodies));
+}
+
+/* Planets that pull at each other, on inclined and eccentric orbits. */
+static void busy_system(shoal_context *context, int n, long system, shoal_body *bodies)
+{
+    shoal_orbit orbit[16];
+    memset(orbit, 0, sizeof orbit);
+    memset(bodies, 0, (size_t)n * sizeof *bodies);
+    bodies[0].m = 1;
+    for (int i = 1; i < n; i++) {
+        bodies[i].m = 1e-3 / i;
+        orbit[i] = (shoal_orbit){.a = pow(1.6, i - 1) * (1 + 0.01 * (double)(system % 7)), .e = 0.1 / i + 0.01 * (double)(system % 3),
+                                 .inc = 0.05 * i, .Omega = i + 0.3 * (double)system, .omega = 2.0 * i, .f = 1.7 * i + 0.1 * (double)system};
+    }
+    assert_ok(context, shoal_bodies_from_orbits(context, SHOAL_JACOBI, n, orbit, bodies));
+}
+
+static shoal_ensemble *ensemble_of(shoal_context *context, long n_systems, int n, int n_room)
+{
+    shoal_ensemble *ensemble = NULL;
+    assert_ok(context, shoal_ensemble_create(context, n_systems, n_room, &ensemble));
+    for (long s = 0; s < n_systems; s++) {
+        shoal_body bodies[16];
+        busy_system(context, n, s, bodies);
+        assert_ok(context, shoal_ensemble_set_bodies(ensemble, s, n, bodies));
+    }
+    return ensemble;
+}
+
+static const shoal_plug_options megno = {.name = "megno"};
+
+/* A system's tangent vector in native coordinates, or its bodies' (first = 0), [n_slots * n]. The CPU engine works on these arrays. */
+static void native_get(const shoal_plan *plan, int n, int first, int n_moved, long system, double *s)
+{
+    const int n_slots = (int)shoal_native_slots(plan->propagator, n_moved);
+    assert_true(plan->propagator->n_slots <= MOST_SLOTS);
+    for (int q = 0; q < plan->propagator->n_slots; q++)
+        for (int i = 0; i < n; i++)
+            s[q * n + i] = plan->args.native[SHOAL_AT(system, q * n_moved + first + i, n_slots)];
+}
+
+static void native_set(shoal_plan *plan, int n, long system, const double *s)
+{
+    for (int c = 0; c < n * plan->propagator->n_slots; c++)
+        plan->args.native[SHOAL_AT(system, c, (int)shoal_native_slots(plan->propagator, n))] = s[c];
+}
+
+/* ---- the tangent map of a propagator ----------------------------------------------------------------------------- */
+
+/* The native state at t, from the initial one of `base` displaced by epsilon times the direction. */
+static void displaced(shoal_context *context, const shoal_options *options, int n, const double *start, const double *direction, double epsilon,
+                      double *end)
+{
+    shoal_ensemble *ensemble = ensemble_of(context, 1, n, n);
+    shoal_plan *plan = NULL;
+    double s[ROOM * MOST_SLOTS];
+    assert_ok(context, shoal_plan_create(context, ensemble, options, &plan));
+    for (int c = 0; c < n * plan->propagator->n_slots; c++)
+        s[c] = start[c] + epsilon * direction[c];
+    native_set(plan, n, 0, s);
+    assert_ok(context, shoal_plan_integrate(plan, options->t_end));
+    native_get(plan, n, 0, n, 0, end);
+    shoal_plan_destroy(&plan);
+    shoal_ensemble_destroy(&ensemble);
+}
+
+/* Positions and velocities of the tangent vector after some orbits are the derivative of the bodies' along its beginning. */
+static void tangent_vectors_are_derivatives(void **state)
+{
+    shoal_context *context = context_of(state);
+    const shoal_setting speed = {.name = "c", .value = 10}; /* a relativistic system */
+    const shoal_plug_options force = {.name = "gr_potential", .settings = &speed, .n_settings = 1};
+    const double epsilon = 2e-6;
+    for (int p = 0; shoal_plugs_of(NULL)->propagators[p]; p++) {
+        const shoal_propagator *propagator = shoal_plugs_of(NULL)->propagators[p];
+        if (!propagator->tangent || propagator->adaptive)
+            continue;
+        for (int with = 0; with < 8; with++) { /* compensated sums, two body counts, an extra force, backwards */
+            const int n = with & 2 ? 5 : 3;
+            const shoal_setting compensated = {.name = "compensated", .value = with & 1};
+            shoal_options options = {.propagator = propagator->name, .settings = &compensated, .n_settings = 1, .engine = "cpu", .dt = TWO_PI / 60,
+                                     .t_end = (with & 1 ? -3 : 3) * TWO_PI, .forces = &force, .n_forces = with & 4 ? 1 : 0};
+            shoal_options watched = options;
+            watched.monitors = &megno;
+            watched.n_monitors = 1;
+            shoal_ensemble *ensemble = ensemble_of(context, 1, n, n);
+            shoal_plan *plan = NULL;
+            double start[ROOM * MOST_SLOTS], direction[ROOM * MOST_SLOTS], tangent[ROOM * MOST_SLOTS], end[4][ROOM * MOST_SLOTS];
+            double worst = 0, norm = 0;
+            assert_ok(context, shoal_plan_create(context, ensemble, &watched, &plan));
+            native_get(plan, n, 0, 2 * n, 0, start);
+            native_get(plan, n, n, 2 * n, 0, direction);
+            assert_ok(context, shoal_plan_integrate(plan, watched.t_end));
+            native_get(plan, n, n, 2 * n, 0, tangent);
+            for (int q = 0; q < 4; q++)
+                displaced(context, &options, n, start, direction, (q < 2 ? q - 2 : q - 1) * epsilon, end[q]);
+            for (int c = 0; c < 6 * n; c++) {
+                if (c % n == 0 && strncmp(propagator->name, "mvs", 3) == 0)
+                    continue;
+                const double slope = (end[0][c] - 8 * end[1][c] + 8 * end[2][c] - end[3][c]) / (12 * epsilon);
+                worst = fmax(worst, fabs(tangent[c] - slope));
+                norm = fmax(norm, fabs(tangent[c]));
+            }
+            print_message("%-10s n %d%s%s: grown to %.1f, differences %.1e\n", propagator->name, n, with & 1 ? " compensated, backwards" : "",
+                          with & 4 ? " gr_potential" : "", norm, worst / norm);
+            /* rounding of the displaced states over their distance, 1e-16 / 1e-6, times the drift of phases; without compensated sums over
+             * 180 steps */
+            assert_true(worst / norm < 2e-8);
+            shoal_plan_destroy(&plan);
+            shoal_ensemble_destroy(&ensemble);
+        }
+    }
+}
+
+/* ---- what is observed -------------------------------------------------------------------------------------------- */
+
+/* A planet alone: megno tends to 2 as 2 - O(ln t / t). */
+static void a_kepler_orbit_is_regular(void **state)
+{
+    shoal_context *context = context_of(state);
+    static const struct {
+        const char *name;
+        double steps_per_orbit, n_orbits;
+    } runs[] = {{"mvs", 20, 10000}, {"leapfrog", 200, 1000}, {"hermite4", 200, 1000}};
+    for (int r = 0; r < SHOAL_COUNT(runs); r++) {
+        shoal_ensemble *ensemble = NULL;
+        shoal_plan *plan = NULL;
+        assert_ok(context, shoal_ensemble_create(context, 8, 2, &ensemble));
+        for (long s = 0; s < 8; s++) {
+            shoal_body bodies[2] = {{.m = 1}, {.m = s < 4 ? 0 : 1e-3}};
+            const shoal_orbit orbits[2] = {{0}, {.a = 1, .e = 0.1 * (double)(s % 4), .f = (double)s}};
+            assert_ok(context, shoal_bodies_from_orbits(context, SHOAL_JACOBI, 2, orbits, bodies));
+            assert_ok(context, shoal_ensemble_set_bodies(ensemble, s, 2, bodies));
+        }
+        const shoal_options options = {.propagator = runs[r].name, .engine = "cpu", .monitors = &megno, .n_monitors = 1,
+                                       .dt = TWO_PI / runs[r].steps_per_orbit, .t_end = TWO_PI * runs[r].n_orbits};
+        assert_ok(context, shoal_plan_create(context, ensemble, &options, &plan));
+        assert_ok(context, shoal_plan_integrate(plan, options.t_end));
+        double least = INFINITY, most = 0, exponent = 0;
+        for (long s = 0; s < 8; s++) {
+            least = fmin(least, shoal_plan_column(plan, "megno", s));
+            most = fmax(most, shoal_plan_column(plan, "megno", s));
+            exponent = fmax(exponent, shoal_plan_column(plan, "lyapunov", s));
+        }
+        print_message("%-10s %6.0f orbits: megno %.4f .. %.4f, lyapunov t <= %.2f\n", runs[r].name, runs[r].n_orbits, least, most,
+                      exponent * options.t_end);
+        assert_true(least > 1.95 && most < 2.05);
+        assert_true(exponent * options.t_end < 2 + log(3 * options.t_end)); /* the tangent grows as a shear: linearly */
+        shoal_plan_destroy(&plan);
+        shoal_ensemble_destroy(&ensemble);
+    }
+}
+
+/* A system between resonances of Jupiter and Saturn where nothing meets and nothing lasts (by REBOUND too, see below), and neighbours. */
+static shoal_ensemble *chaotic_ensemble(shoal_context *context, long n_systems)
+{
+    shoal_ensemble *ensemble = NULL;
+    assert_ok(context, shoal_ensemble_create(context, n_systems, 3, &ensemble));
+    for (long s = 0; s < n_systems; s++) {
+        shoal_body bodies[3];
+        outer_planets(context, 9.2 + 1e-5 * (double)s, 0.325, bodies);
+        assert_ok(context, shoal_ensemble_set_bodies(ensemble, s, 3, bodies));
+    }
+    return ensemble;
+}
+
+/* Until errors have grown to what they are measured against, all propagators follow one trajectory, and so its tangent vector, whose
+ * growth they agree about; each of them is given the steps that it takes for that. */
+static void propagators_agree_about_growth(void **state)
+{
+    shoal_context *context = context_of(state);
+    double reference[2] = {0};
+    for (int p = 0; shoal_plugs_of(NULL)->propagators[p]; p++) {
+        const shoal_propagator *propagator = shoal_plugs_of(NULL)->propagators[p];
+        if (!propagator->tangent)
+            continue;
+        shoal_ensemble *ensemble = chaotic_ensemble(context, 1);
+        shoal_plan *plan = NULL;
+        shoal_options options = {.propagator = propagator->name, .engine = "cpu", .monitors = &megno, .n_monitors = 1, .t_end = 600 * TWO_PI};
+        if (!propagator->adaptive)
+            options.dt = TWO_PI / (propagator->order <= 2 && strncmp(propagator->name, "mvs", 3) != 0 ? 1024 : 32);
+        assert_ok(context, shoal_plan_create(context, ensemble, &options, &plan));
+        assert_ok(context, shoal_plan_integrate(plan, options.t_end));
+        const double found[2] = {shoal_plan_column(plan, "lyapunov", 0), shoal_plan_column(plan, "megno", 0)};
+        print_message("%-10s after 600 yr: grown by exp %.4f, megno %.4f\n", propagator->name, found[0] * options.t_end, found[1]);
+        for (int c = 0; c < 2; c++) {
+            reference[c] = reference[c] > 0 ? reference[c] : found[c];
+            assert_true(fabs(found[c] / reference[c] - 1) < 0.01);
+        }
+        shoal_plan_destroy(&plan);
+        shoal_ensemble_destroy(&ensemble);
+    }
+}
+
+/* Over 10^4 yr, 80 times the time in which errors grow by e, megno grows linearly, with half of the exponent as its slope. Exponents of
+ * single trajectories differ by a factor of 2, since they spend their time in different places; of averages over 16 we ask for a third. */
+static void megno_of_chaos_grows_with_half_the_exponent(void **state)
+{
+    shoal_context *context = context_of(state);
+    enum { NEIGHBOURS = 16 };
+    static const struct {
+        const char *name;
+        double steps_per_year;
+    } runs[] = {{"mvs", 4}, {"hermite4", 4}, {"leapfrog", 16}};
+    for (int r = 0; r < SHOAL_COUNT(runs); r++) {
+        shoal_ensemble *ensemble = chaotic_ensemble(context, NEIGHBOURS);
+        shoal_plan *plan = NULL;
+        const shoal_options options = {.propagator = runs[r].name, .engine = "cpu", .monitors = &megno, .n_monitors = 1,
+                                       .dt = TWO_PI / runs[r].steps_per_year, .t_end = 10000 * TWO_PI};
+        assert_ok(context, shoal_plan_create(context, ensemble, &options, &plan));
+        double exponent = 0, growth[2] = {0};
+        for (int half = 0; half < 2; half++) {
+            assert_ok(context, shoal_plan_integrate(plan, (half + 1) * options.t_end / 2));
+            exponent = 0;
+            for (long s = 0; s < NEIGHBOURS; s++) {
+                exponent += shoal_plan_column(plan, "lyapunov", s) / NEIGHBOURS;
+                growth[half] += shoal_plan_column(plan, "megno", s) / NEIGHBOURS;
+            }
+        }
+        print_message("%-10s lyapunov %.5f / yr, megno %.1f after 5000 yr, %.1f after 10000\n", runs[r].name, exponent * TWO_PI, growth[0],
+                      growth[1]);
+        assert_true(fabs((growth[1] - growth[0]) / (options.t_end / 2) / (exponent / 2) - 1) < 0.2);
+        assert_true(fabs(exponent * TWO_PI / 0.0095 - 1) < 1.0 / 3);
+        shoal_plan_destroy(&plan);
+        shoal_ensemble_destroy(&ensemble);
+    }
+}
+
+/* ---- what must not change anything ------------------------------------------------------------------------------- */
+
+struct way {
+    const char *propagator, *form;
+    int compensated, lanes, threads, n_calls;
+    bool restart, watched, others;
+};
+
+struct result {
+    bool unsupported;
+    double state[SYSTEMS][ROOM][6], record[SYSTEMS][3], column[SYSTEMS][4];
+};
+
+static void plan_of(shoal_context *context, const struct way *way, shoal_ensemble *ensemble, shoal_plan **plan, struct result *result)
+{
+    const shoal_setting compensated = {.name = "compensated", .value = way->compensated}, r_max = {.name = "r_max", .value = 3.2};
+    const shoal_plug_options monitors[] = {
+        {.name = way->watched ? "megno" : "stop_on_ejection", .settings = &r_max, .n_settings = !way->watched},
+        {.name = "mean_motion_drift"},
+        {.name = "stop_on_encounter"}};
+    const shoal_options options = {.propagator = way->propagator, .settings = &compensated, .n_settings = 1, .engine = "cpu", .form = way->form,
+                                   .lanes = way->lanes, .threads = way->threads ? way->threads : 1, .dt = TWO_PI / 40, .t_end = 7.03 * TWO_PI,
+                                   .monitors = monitors + !way->watched, .n_monitors = way->watched + (way->others ? 2 : 0)};
+    const shoal_status status = shoal_plan_create(context, ensemble, &options, plan);
+    result->unsupported = status == SHOAL_E_UNSUPPORTED && way->lanes;
+    if (!result->unsupported)
+        assert_ok(context, status);
+}
+
+static struct result *run(shoal_context *context, struct way way)
+{
+    struct result *result = calloc(1, sizeof *result);
+    assert_non_null(result);
+    shoal_ensemble *ensemble = ensemble_of(context, SYSTEMS, N, ROOM);
+    shoal_plan *plan = NULL;
+    plan_of(context, &way, ensemble, &plan, result);
+    if (result->unsupported)
+        goto done;
+    for (int call = 1; call <= way.n_calls; call++) {
+        assert_ok(context, shoal_plan_integrate(plan, 7.03 * TWO_PI * call / (way.n_calls + 1)));
+        if (way.restart && call == way.n_calls) {
+            void *saved = malloc(shoal_plan_state_size(plan));
+            assert_non_null(saved);
+            assert_ok(context, shoal_plan_state_save(plan, saved));
+            shoal_plan_destroy(&plan);
+            shoal_ensemble_destroy(&ensemble);
+            ensemble = ensemble_of(context, SYSTEMS, N, ROOM);
+            plan_of(context, &way, ensemble, &plan, result);
+            assert_ok(context, shoal_plan_state_load(plan, saved));
+            free(saved);
+        }
+    }
+    assert_ok(context, shoal_plan_integrate(plan, 7.03 * TWO_PI));
+    static const char *const columns[] = {"megno", "lyapunov", "mean_motion", "mean_motion_drift"};
+    for (long s = 0; s < SYSTEMS; s++) {
+        shoal_system record;
+        shoal_ensemble_get_system(ensemble, s, &record);
+        const double fields[3] = {record.outcome, record.t_stop, record.n_steps};
+        memcpy(result->record[s], fields, sizeof fields);
+        for (int body = 0; body < ROOM; body++)
+            for (int c = 0; c < 6; c++)
+                result->state[s][body][c] = *shoal_ensemble_body(ensemble, body, c, s);
+        for (int c = 0; c < 4; c++)
+            result->column[s][c] = shoal_plan_column(plan, columns[c], s);
+    }
+done:
+    shoal_plan_destroy(&plan);
+    shoal_ensemble_destroy(&ensemble);
+    return result;
+}
+
+/* Both of a pair of ways, for every propagator with and without compensated sums, in all bytes (of the first `n_columns` columns from
+ * `column` on). */
+static void expect_same(shoal_context *context, struct way a, struct way b, int column, int n_columns)
+{
+    for (int p = 0; shoal_plugs_of(NULL)->propagators[p]; p++) {
+        if (!shoal_plugs_of(NULL)->propagators[p]->tangent)
+            continue;
+        for (int compensated = 0; compensated < 2; compensated++) {
+            a.propagator = b.propagator = shoal_plugs_of(NULL)->propagators[p]->name;
+            a.compensated = b.compensated = compensated;
+            struct result *first = run(context, a), *second = run(context, b);
+            if (!first->unsupported && !second->unsupported) {
+                assert_memory_equal(first->state, second->state, sizeof first->state);
+                assert_memory_equal(first->record, second->record, sizeof first->record);
+                for (long s = 0; s < SYSTEMS; s++) {
+                    assert_memory_equal(&first->column[s][column], &second->column[s][column], (size_t)n_columns * sizeof(double));
+                    assert_false(n_columns == 4 && isnan(first->column[s][0]));
+                }
+            }
+            free(first);
+            free(second);
+        }
+    }
+}
+
+static void the_bodies_do_not_feel_it(void **state)
+{
+    expect_same(context_of(state), (struct way){.others = true}, (struct way){.others = true, .watched = true}, 2, 2);
+    expect_same(context_of(state), (struct way){.form = "rows"}, (struct way){.form = "rows", .watched = true}, 2, 2);
+}
+
+static void it_depends_on_the_system_alone(void **state)
+{
+    const struct way plain = {.watched = true, .others = true};
+    struct way other = plain;
+    for (int lanes = 1; lanes <= 8; lanes = lanes == 1 ? 4 : 2 * lanes) {
+        other.lanes = lanes;
+        expect_same(context_of(state), plain, other, 0, 4);
+    }
+    other = plain;
+    other.threads = 3;
+    other.form = "rows";
+    expect_same(context_of(state), plain, other, 0, 4);
+    other = plain;
+    other.n_calls = 5;
+    expect_same(context_of(state), plain, other, 0, 4);
+    other.restart = true;
+    expect_same(context_of(state), plain, other, 0, 4);
+}
+
+/* A vector that is 2^295 longer from the start passes the limit and is scaled back; then it is 2^-5 of the other, bit for bit, and its
+ * logarithm says how long it has become. */
+static void a_long_vector_is_shortened_exactly(void **state)
+{
+    shoal_context *context = context_of(state);
+    for (int p = 0; shoal_plugs_of(NULL)->propagators[p]; p++) {
+        const shoal_propagator *propagator = shoal_plugs_of(NULL)->propagators[p];
+        if (!propagator->tangent || propagator->adaptive)
+            continue;
+        double tangent[2][N * MOST_SLOTS], bodies[2][N * MOST_SLOTS], exponent[2];
+        const double t_end = 20 * TWO_PI;
+        for (int scaled = 0; scaled < 2; scaled++) {
+            const shoal_options options = {.propagator = propagator->name, .engine = "cpu", .dt = TWO_PI / 40, .t_end = t_end, .monitors = &megno,
+                                           .n_monitors = 1};
+            shoal_ensemble *ensemble = ensemble_of(context, 1, N, N);
+            shoal_plan *plan = NULL;
+            assert_ok(context, shoal_plan_create(context, ensemble, &options, &plan));
+            for (int q = 0; q < propagator->n_slots; q++)
+                for (int i = N; i < 2 * N; i++)
+                    plan->args.native[SHOAL_AT(0, q * 2 * N + i, (int)shoal_native_slots(propagator, 2 * N))] *= scaled ? 0x1p295 : 1;
+            assert_ok(context, shoal_plan_integrate(plan, t_end));
+            native_get(plan, N, N, 2 * N, 0, tangent[scaled]);
+            native_get(plan, N, 0, 2 * N, 0, bodies[scaled]);
+            exponent[scaled] = shoal_plan_column(plan, "lyapunov", 0);
+            shoal_plan_destroy(&plan);
+            shoal_ensemble_destroy(&ensemble);
+        }
+        assert_true(fabs((exponent[1] - exponent[0]) * t_end - 295 * log(2)) < 1e-12 * 295);
+        for (int c = 0; c < 6 * N; c++) {
+            assert_true(tangent[1][c] == 0x1p-5 * tangent[0][c]);
+            assert_true(bodies[1][c] == bodies[0][c]);
+        }
+    }
+}
+
+static void a_limit_ends_a_system(void **state)
+{
+    shoal_context *context = context_of(state);
+    const shoal_setting above = {.name = "stop_above", .value = 6};
+    const shoal_plug_options monitor = {.name = "megno", .settings = &above, .n_settings = 1};
+    const shoal_options options = {.propagator = "mvs", .engine = "cpu", .dt = TWO_PI / 4, .t_end = 3000 * TWO_PI, .monitors = &monitor,
+                                   .n_monitors = 1};
+    shoal_ensemble *ensemble = NULL;
+    shoal_plan *plan = NULL;
+    assert_ok(context, shoal_ensemble_create(context, 2, 3, &ensemble));
+    for (long s = 0; s < 2; s++) {
+        shoal_body bodies[3];
+        outer_planets(context, s ? 9.53667594 : 9.2, s ? 0.05386179 : 0.325, bodies);
+        assert_ok(context, shoal_ensemble_set_bodies(ensemble, s, 3, bodies));
+    }
+    assert_ok(context, shoal_plan_create(context, ensemble, &options, &plan));
+    assert_ok(context, shoal_plan_integrate(plan, options.t_end));
+    shoal_system record[2];
+    for (long s = 0; s < 2; s++)
+        shoal_ensemble_get_system(ensemble, s, &record[s]);
+    assert_string_equal(shoal_outcome_name(record[0].outcome), "chaotic");
+    assert_true(record[0].t_stop > 0 && record[0].t_stop < options.t_end);
+    assert_true(shoal_plan_column(plan, "megno", 0) > 6 && shoal_plan_column(plan, "megno", 0) < 6.1);
+    assert_int_equal(record[1].outcome, SHOAL_SURVIVED);
+    assert_true(fabs(shoal_plan_column(plan, "megno", 1) - 2) < 0.1);
+    shoal_plan_destroy(&plan);
+    shoal_ensemble_destroy(&ensemble);
+}
+
+static void propagators_without_tangent_vectors_are_refused(void **state)
+{
+    shoal_context *context = context_of(state);
+    for (int p = 0; shoal_plugs_of(NULL)->propagators[p]; p++) {
+        shoal_ensemble *ensemble = ensemble_of(context, 2, 3, 3);
+        shoal_plan *plan = NULL;
+        const shoal_options options = {.propagator = shoal_plugs_of(NULL)->propagators[p]->name, .engine = "cpu", .dt = 0.1, .t_end = 1, .monitors = &megno,
+                                       .n_monitors = 1};
+        const shoal_status status = shoal_plan_create(context, ensemble, &options, &plan);
+        if (shoal_plugs_of(NULL)->propagators[p]->tangent) {
+            assert_ok(context, status);
+        } else {
+            assert_int_equal(status, SHOAL_E_UNSUPPORTED);
+            assert_non_null(strstr(shoal_context_message(context), "tangent"));
+        }
+        shoal_plan_destroy(&plan);
+        shoal_ensemble_destroy(&ensemble);
+    }
+}
+
+/* ---- others ------------------------------------------------------------------------------------------------------ */
+
+static const struct {
+    double a, e;
+} known[] = {{9.53667594, 0.05386179}, {8.0, 0.0}, {10.5, 0.2}, {9.2, 0.325}, {8.85, 0.3}};
+
+/* MEGNO of some systems by REBOUND's WHFast and its own variational particles, in a process of its own. Regular ones agree within a few
+ * percent, since each begins with a direction of its own; chaotic ones (the last two) wander on ways of their own and have only that in
+ * common. */
+static void rebound_finds_the_same(void **state)
+{
+    shoal_context *context = context_of(state);
+    enum { KNOWN = SHOAL_COUNT(known) };
+    const char *const script =
+        "import sys\n"
+        "try:\n import rebound\n"
+        "except ImportError:\n print('none'); sys.exit()\n"
+        "rows = [[float(x) for x in system.split()] for system in open(sys.argv[1]).read().split(';')[:-1]]\n"
+        "for row in rows:\n"
+        " s = rebound.Simulation(); s.integrator = 'whfast'; s.dt = 6.283185307179586 / 4\n"
+        " for i in range(0, len(row), 7):\n  m, x, y, z, vx, vy, vz = row[i:i + 7]; s.add(m=m, x=x, y=y, z=z, vx=vx, vy=vy, vz=vz)\n"
+        " s.init_megno(seed=1); s.integrate(10000 * 6.283185307179586, exact_finish_time=0); print(s.megno())\n";
+    char folder[] = "/tmp/shoal_megno_XXXXXX", path[64], command[256];
+    assert_non_null(mkdtemp(folder));
+    shoal_ensemble *ensemble = NULL;
+    shoal_plan *plan = NULL;
+    assert_ok(context, shoal_ensemble_create(context, KNOWN, 3, &ensemble));
+    snprintf(path, sizeof path, "%s/systems", folder);
+    FILE *file = fopen(path, "w");
+    assert_non_null(file);
+    for (long s = 0; s < KNOWN; s++) {
+        shoal_body b[3];
+        outer_planets(context, known[s].a, known[s].e, b);
+        assert_ok(context, shoal_ensemble_set_bodies(ensemble, s, 3, b));
+        for (int i = 0; i < 3; i++)
+            fprintf(file, "%.17g %.17g %.17g %.17g %.17g %.17g %.17g ", b[i].m, b[i].x, b[i].y, b[i].z, b[i].vx, b[i].vy, b[i].vz);
+        fputs(";", file);
+    }
+    fclose(file);
+    snprintf(path, sizeof path, "%s/script.py", folder);
+    file = fopen(path, "w");
+    assert_non_null(file);
+    fputs(script, file);
+    fclose(file);
+    snprintf(command, sizeof command, "python3 %s/script.py %s/systems 2>/dev/null", folder, folder);
+    double theirs[KNOWN] = {0};
+    int n_read = 0;
+    file = popen(command, "r");
+    assert_non_null(file);
+    while (n_read < KNOWN && fscanf(file, "%lf", &theirs[n_read]) == 1)
+        n_read++;
+    pclose(file);
+    snprintf(command, sizeof command, "rm -r %s", folder);
+    assert_int_equal(system(command), 0);
+    if (n_read == 0) {
+        shoal_ensemble_destroy(&ensemble);
+        print_message("python3 has no rebound on this machine\n");
+        skip();
+    }
+    const shoal_options options = {.propagator = "mvs", .engine = "cpu", .dt = TWO_PI / 4, .t_end = 10000 * TWO_PI, .monitors = &megno,
+                                   .n_monitors = 1};
+    assert_ok(context, shoal_plan_create(context, ensemble, &options, &plan));
+    assert_ok(context, shoal_plan_integrate(plan, options.t_end));
+    assert_int_equal(n_read, KNOWN);
+    for (int s = 0; s < KNOWN; s++) {
+        const double ours = shoal_plan_column(plan, "megno", s);
+        print_message("a = %-11g e = %-11g megno %.4f, REBOUND %.4f\n", known[s].a, known[s].e, ours, theirs[s]);
+        assert_true(s < KNOWN - 2 ? fabs(ours / theirs[s] - 1) < 0.05 : ours > 4 && theirs[s] > 4);
+    }
+    shoal_plan_destroy(&plan);
+    shoal_ensemble_destroy(&ensemble);
+}
+
+/* With a GPU: regular motion loses nothing on the way, so both engines see the same. */
+static void both_engines_see_the_same(void **state)
+{
+    shoal_context *context = context_of(state);
+    const char *missing = shoal_engine_cuda.missing(), *wanted = getenv("SHOAL_TEST_GPU");
+    if (missing && wanted && strcmp(wanted, "1") == 0)
+        fail_msg("SHOAL_TEST_GPU=1, but %s", missing);
+    if (missing) {
+        print_message("%s\n", missing);
+        skip();
+    }
+    for (int p = 0; shoal_plugs_of(NULL)->propagators[p]; p++) {
+        if (!shoal_plugs_of(NULL)->propagators[p]->tangent)
+            continue;
+        double column[2][64][2];
+        for (int engine = 0; engine < 2; engine++) {
+            shoal_ensemble *ensemble = ensemble_of(context, 64, N, ROOM);
+            shoal_plan *plan = NULL;
+            const shoal_options options = {.propagator = shoal_plugs_of(NULL)->propagators[p]->name, .engine = engine ? "cuda" : "cpu", .dt = TWO_PI / 40,
+                                           .t_end = 5 * TWO_PI, .monitors = &megno, .n_monitors = 1};
+            assert_ok(context, shoal_plan_create(context, ensemble, &options, &plan));
+            assert_ok(context, shoal_plan_integrate(plan, options.t_end));
+            for (long s = 0; s < 64; s++) {
+                column[engine][s][0] = shoal_plan_column(plan, "megno", s);
+                column[engine][s][1] = shoal_plan_column(plan, "lyapunov", s);
+            }
+            shoal_plan_destroy(&plan);
+            shoal_ensemble_destroy(&ensemble);
+        }
+        for (long s = 0; s < 64; s++)
+            for (int c = 0; c < 2; c++)
+                assert_true(fabs(column[1][s][c] / column[0][s][c] - 1) < 1e-9);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(logarithms_are_right_but_for_the_last_place),
+        cmocka_unit_test(the_kepler_tangent_is_the_derivative_of_the_step),
+        cmocka_unit_test(tangent_vectors_are_derivatives),
+        cmocka_unit_test(a_kepler_orbit_is_regular),
+        cmocka_unit_test(propagators_agree_about_growth),
+        cmocka_unit_test(megno_of_chaos_grows_with_half_the_exponent),
+        cmocka_unit_test(the_bodies_do_not_feel_it),
+        cmocka_unit_test(it_depends_on_the_system_alone),
+        cmocka_unit_test(a_long_vector_is_shortened_exactly),
+        cmocka_unit_test(a_limit_ends_a_system),
+        cmocka_unit_test(propagators_without_tangent_vectors_are_refused),
+        cmocka_unit_test(rebound_finds_the_same),
+        cmocka_unit_test(both_engines_see_the_same),
+    };
+    return cmocka_run_group_tests(tests, setup, teardown);
+}

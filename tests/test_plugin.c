@@ -1,0 +1,278 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * test_plugin.c: plugs of the user's: the same bits as the built-in plug with the same text, the examples, and what is refused.
+ */
+#define _GNU_SOURCE 1
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "testing.h"
+
+static char folder[] = "/tmp/shoal-plugin-XXXXXX";
+
+static const char *root(void)
+{
+    const char *path = getenv("SHOAL_ROOT");
+    return path ? path : ".";
+}
+
+/* Write text (after "#include plug.h") to a plugin NAME.c; its path. */
+static const char *write_plugin(const char *name, const char *host, const char *kernel)
+{
+    static char path[512];
+    snprintf(path, sizeof path, "%s/%s.c", folder, name);
+    FILE *out = fopen(path, "w");
+    assert_non_null(out);
+    fprintf(out, "#include \"plug.h\"\n#ifndef SHOAL_KERNEL\n%s\n#else\n%s\n#endif\n", host, kernel);
+    assert_int_equal(fclose(out), 0);
+    return path;
+}
+
+static const char *builtin_text(const char *name)
+{
+    for (int i = 0; shoal_texts[i].name; i++)
+        if (strcmp(shoal_texts[i].name, name) == 0)
+            return shoal_texts[i].text;
+    fail_msg("no text %s", name);
+    return NULL;
+}
+
+/* 20 systems of a star and two planets. */
+static shoal_ensemble *make_ensemble(shoal_context *context)
+{
+    shoal_ensemble *ensemble = NULL;
+    assert_ok(context, shoal_ensemble_create(context, 20, 3, &ensemble));
+    for (int i = 0; i < 20; i++) {
+        const shoal_body bodies[] = {{.m = 1.0},
+                                     {.m = 1e-3, .x = 1.0, .vy = 1.0 + 0.005 * i},
+                                     {.m = 2e-3, .x = -2.0, .vy = -0.7, .vz = 0.002 * i}};
+        assert_ok(context, shoal_ensemble_set_bodies(ensemble, i, 3, bodies));
+    }
+    return ensemble;
+}
+
+static void states_after(shoal_context *context, const shoal_options *options, double state[20][18])
+{
+    shoal_ensemble *ensemble = make_ensemble(context);
+    shoal_plan *plan = NULL;
+    assert_ok(context, shoal_plan_create(context, ensemble, options, &plan));
+    assert_ok(context, shoal_plan_integrate(plan, options->t_end));
+    for (int i = 0; i < 20; i++)
+        for (int c = 0; c < 18; c++)
+            state[i][c] = *shoal_ensemble_body(ensemble, c / 6, c % 6, i);
+    shoal_plan_destroy(&plan);
+    shoal_ensemble_destroy(&ensemble);
+}
+
+static void a_copy_of_a_propagator_gives_the_same_bits(void **state)
+{
+    static const char host[] = "static const char *const slots[] = {\"a\",\"b\",\"c\",\"d\",\"e\",\"f\",\"g\",\"h\",\"i\",\"j\",\"k\",\"l\",\"m\",\"n\",\"o\"};\n"
+                               "static const shoal_parameter parameters[] = {{\"order\", SHOAL_INTEGER, \"\", 2, 2, 2, 0, \"\"}};\n"
+                               "const shoal_propagator shoal_propagator_own_leapfrog = {.name = \"own_leapfrog\", .doc = \"a copy\","
+                               " .order = 2, .slots = slots, .n_slots = 15, .parameters = parameters, .n_parameters = 1};";
+    shoal_context *context = context_of(state);
+    double own[20][18], builtin[20][18];
+    assert_ok(context, shoal_plugin_load(context, write_plugin("own_leapfrog", host, builtin_text("integrators/leapfrog.kern.h"))));
+    for (int lanes = 0; lanes <= 4; lanes += 4) {
+        shoal_options options = {.propagator = "own_leapfrog", .dt = 0.01, .t_end = 10.005, .engine = "cpu", .lanes = lanes};
+        states_after(context, &options, own);
+        options.propagator = "leapfrog";
+        states_after(context, &options, builtin);
+        assert_memory_equal(own, builtin, sizeof own);
+    }
+}
+
+static void a_copy_of_a_force_gives_the_same_bits(void **state)
+{
+    shoal_context *context = context_of(state);
+    /* the same force under another name, weaker light */
+    static const char host[] = "static const shoal_parameter parameters[] = {{\"c\", SHOAL_REAL, \"velocity\", 30, 1, 1e9, 0, \"\"}};\n"
+                               "const shoal_force shoal_force_own_potential = {.name = \"own_potential\", .doc = \"a copy\","
+                               " .parameters = parameters, .n_parameters = 1};";
+    char *kernel = NULL;
+    assert_true(asprintf(&kernel, "#define gr_potential_add own_potential_add\n#define GR_POTENTIAL_C OWN_C\n%s\n#undef gr_potential_add\n",
+                         builtin_text("gravitation/gr_potential.kern.h")) > 0);
+    assert_ok(context, shoal_plugin_load(context, write_plugin("own_potential", host, kernel)));
+    free(kernel);
+    double own[20][18], builtin[20][18], without[20][18];
+    const shoal_setting c = {"c", 30, NULL};
+    shoal_plug_options force = {"own_potential", &c, 1};
+    shoal_options options = {.propagator = "hermite4", .dt = 0.01, .t_end = 10, .engine = "cpu", .forces = &force, .n_forces = 1};
+    states_after(context, &options, own);
+    force.name = "gr_potential";
+    states_after(context, &options, builtin);
+    options.n_forces = 0;
+    states_after(context, &options, without);
+    assert_memory_equal(own, builtin, sizeof own);
+    assert_true(fabs(own[0][6] - without[0][6]) > 1e-4);
+}
+
+/* All three examples in one config, checked against what they say. */
+static void the_examples_run(void **state)
+{
+    shoal_context *context = context_of(state);
+    char path[512], made[600];
+    snprintf(path, sizeof path, "%s/study.cfg", folder);
+    FILE *out = fopen(path, "w");
+    assert_non_null(out);
+    fprintf(out,
+            "plugins = [ \"%1$s/examples/plugins/uniform_field.c\", \"%1$s/examples/plugins/least_distance.c\",\n"
+            "            \"%1$s/examples/plugins/symplectic_euler.c\" ];\n"
+            "system = { bodies = ( { name = \"sun\"; m = 1.0; }, { name = \"b\"; m = 0.0; a = 1.0; },\n"
+            "                      { name = \"c\"; m = 0.0; a = 4.0; l = 1.0; } ); };\n"
+            "integrator = { name = \"symplectic_euler\"; dt = 0.0005; };\n"
+            "forces = ( { name = \"uniform_field\"; strength = 0.0; } );\n"
+            "monitors = ( { name = \"least_distance\"; first = \"b\"; second = \"c\"; } );\n"
+            "run = { t_end = 8.0; engine = \"cpu\"; };\noutput = { file = \"%2$s/study.h5\"; };\n",
+            root(), folder);
+    assert_int_equal(fclose(out), 0);
+    shoal_study *study = NULL;
+    assert_int_equal(shoal_study_load(context, path, 0, NULL, &study), SHOAL_E_INPUT);
+    assert_non_null(strstr(shoal_context_message(context), "--allow-plugins"));
+    shoal_context_allow_plugins(context, 1);
+    assert_ok(context, shoal_study_load(context, path, 0, NULL, &study));
+    assert_non_null(strstr(study->config_text, "# plugin uniform_field "));
+    assert_ok(context, shoal_study_run(study, 1, NULL, NULL));
+    shoal_study_destroy(&study);
+    shoal_result *result = NULL;
+    snprintf(made, sizeof made, "%s/study.h5", folder);
+    assert_ok(context, shoal_store_read(context, made, &result));
+    const int column = shoal_result_column(result, "least_distance");
+    assert_true(column >= 0);
+    assert_true(fabs(result->columns[column].value[0] - 3.0) < 1e-2); /* two circles, many conjunctions; a first-order method */
+    assert_true(fabs(result->dE_final[0]) < 1e-2 || isnan(result->dE_final[0]));
+    shoal_result_destroy(&result);
+}
+
+static void what_is_refused(void **state)
+{
+    shoal_context *context = context_of(state);
+    static const struct {
+        const char *name, *host, *kernel, *message;
+    } cases[] = {
+        {"broken_host", "const shoal_force shoal_force_broken_host = { 1 +;", "", "broken_host.c:3"},
+        {"nothing", "int unused;", "", "one descriptor"},
+        {"misnamed", "const shoal_force shoal_force_misnamed = {.name = \"other\", .doc = \"\"};", "", "the file's name"},
+        {"mvs", "const shoal_force shoal_force_mvs = {.name = \"mvs\", .doc = \"\"};", "", "a name that no other plug has"},
+        {"9lives", "int unused;", "", "identifier"},
+    };
+    for (int i = 0; i < SHOAL_COUNT(cases); i++) {
+        assert_int_not_equal(shoal_plugin_load(context, write_plugin(cases[i].name, cases[i].host, cases[i].kernel)), SHOAL_OK);
+        if (!strstr(shoal_context_message(context), cases[i].message))
+            fail_msg("%s: %s", cases[i].name, shoal_context_message(context));
+    }
+    assert_int_equal(shoal_plugin_load(context, "/nowhere/at_all.c"), SHOAL_E_FILE);
+
+    /* a kernel text that does not compile is refused when a plan is made, and the ensemble is as it was */
+    static const char host[] = "const shoal_force shoal_force_broken_text = {.name = \"broken_text\", .doc = \"\"};";
+    assert_ok(context, shoal_plugin_load(context, write_plugin("broken_text", host, "LANE_FN void broken_text_add(int) { oops }")));
+    shoal_ensemble *ensemble = make_ensemble(context);
+    shoal_plan *plan = NULL;
+    const shoal_plug_options force = {"broken_text", NULL, 0};
+    const shoal_options options = {.propagator = "leapfrog", .dt = 0.01, .t_end = 1, .engine = "cpu", .forces = &force, .n_forces = 1};
+    assert_int_equal(shoal_plan_create(context, ensemble, &options, &plan), SHOAL_E_INPUT);
+    assert_null(plan);
+    if (!strstr(shoal_context_message(context), "broken_text.c:5"))
+        fail_msg("%s", shoal_context_message(context));
+    const shoal_options without = {.propagator = "leapfrog", .dt = 0.01, .t_end = 1, .engine = "cpu"};
+    assert_ok(context, shoal_plan_create(context, ensemble, &without, &plan)); /* built-in kernels need no compiler */
+    shoal_plan_destroy(&plan);
+    shoal_ensemble_destroy(&ensemble);
+}
+
+static void no_compiler_is_an_error(void **state)
+{
+    shoal_context *context = context_of(state);
+    const char *cc = getenv("CC");
+    char *kept = cc ? strdup(cc) : NULL;
+    setenv("CC", "/nowhere/cc", 1);
+    static const char host[] = "const shoal_force shoal_force_lonely = {.name = \"lonely\", .doc = \"\"};";
+    assert_int_equal(shoal_plugin_load(context, write_plugin("lonely", host, "")), SHOAL_E_UNSUPPORTED);
+    assert_non_null(strstr(shoal_context_message(context), "no C compiler"));
+    if (kept)
+        setenv("CC", kept, 1);
+    else
+        unsetenv("CC");
+    free(kept);
+}
+
+/* The examples compile for a GPU too. */
+static void nvrtc_takes_them(void **state)
+{
+    shoal_context *context = context_of(state);
+    if (shoal_jit_missing()) {
+        print_message("skipped: %s\n", shoal_jit_missing());
+        skip();
+    }
+    static const char *const names[] = {"uniform_field", "least_distance", "symplectic_euler"};
+    for (int i = 0; i < SHOAL_COUNT(names); i++) {
+        char path[600];
+        snprintf(path, sizeof path, "%s/examples/plugins/%s.c", root(), names[i]);
+        assert_ok(context, shoal_plugin_load(context, path));
+    }
+    const shoal_kernel_choice choice = {.propagator = shoal_propagator_find(context, "symplectic_euler"),
+                                        .n_bodies = 3,
+                                        .plugins = true,
+                                        .monitors = shoal_plugin_bits(context, 'm'),
+                                        .forces = shoal_plugin_bits(context, 'f')};
+    shoal_cubin cubin;
+    assert_ok(context, shoal_jit_compile(context, &choice, 1 << SHOAL_INTEGRATE, 90, 0, &cubin));
+    shoal_cubin_release(&cubin);
+}
+
+/* A plugin on the GPU gives the bits that it gives on the CPU. */
+static void cuda_runs_them_too(void **state)
+{
+    shoal_context *context = context_of(state);
+    const char *missing = shoal_engine_cuda.missing();
+    if (missing) {
+        print_message("skipped: %s\n", missing);
+        skip();
+    }
+    static const char *const names[] = {"uniform_field", "least_distance", "symplectic_euler"};
+    for (int i = 0; i < SHOAL_COUNT(names); i++) {
+        char path[600];
+        snprintf(path, sizeof path, "%s/examples/plugins/%s.c", root(), names[i]);
+        assert_ok(context, shoal_plugin_load(context, path));
+    }
+    const shoal_plug_options force = {"uniform_field", NULL, 0}, monitor = {"least_distance", NULL, 0};
+    shoal_options options = {.propagator = "symplectic_euler", .dt = 0.01, .t_end = 10.005, .engine = "cpu",
+                             .forces = &force, .n_forces = 1, .monitors = &monitor, .n_monitors = 1};
+    double cpu[20][18], cuda[20][18];
+    states_after(context, &options, cpu);
+    options.engine = "cuda";
+    states_after(context, &options, cuda);
+    assert_memory_equal(cpu, cuda, sizeof cpu);
+}
+
+static int set_up(void **state)
+{
+    (void)state;
+    return mkdtemp(folder) ? 0 : -1;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    char command[600];
+    snprintf(command, sizeof command, "rm -rf '%s'", folder);
+    return system(command);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(a_copy_of_a_propagator_gives_the_same_bits, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_copy_of_a_force_gives_the_same_bits, setup, teardown),
+        cmocka_unit_test_setup_teardown(the_examples_run, setup, teardown),
+        cmocka_unit_test_setup_teardown(what_is_refused, setup, teardown),
+        cmocka_unit_test_setup_teardown(no_compiler_is_an_error, setup, teardown),
+        cmocka_unit_test_setup_teardown(nvrtc_takes_them, setup, teardown),
+        cmocka_unit_test_setup_teardown(cuda_runs_them_too, setup, teardown),
+    };
+    return cmocka_run_group_tests(tests, set_up, tear_down);
+}

@@ -32,8 +32,7 @@ INSTALL ?= install
 VERSION := $(shell sed -n 's/^.define SHOAL_VERSION "\(.*\)"/\1/p' core/shoal.h)
 SOVERSION := $(firstword $(subst ., ,$(VERSION)))
 
-# ---- what to compile with
-# ----------------------------------------------------------------------------------------------
+# ---- what to compile with ------------------------------------------------------------------------------------------
 
 CC_MACHINE := $(firstword $(subst -, ,$(shell $(CC) -dumpmachine 2>/dev/null)))
 CC_MAJOR := $(firstword $(subst ., ,$(shell $(CC) -dumpversion 2>/dev/null)))
@@ -65,8 +64,7 @@ say = $(if $(filter-out 0,$(V)),,@printf '  %-7s %s\n' '$1' '$(patsubst $(BUILD)
 JOBS := $(shell nproc 2>/dev/null || echo 2)
 submake = $(MAKE) --no-print-directory $(if $(findstring jobserver,$(MAKEFLAGS)),,-j$(JOBS))
 
-# ---- sources
-# -----------------------------------------------------------------------------------------------------------
+# ---- sources -------------------------------------------------------------------------------------------------------
 
 PROPAGATORS := $(shell sed -n 's/^PROPAGATOR(\([A-Za-z0-9_]*\)).*/\1/p' integrators/list.h 2>/dev/null)
 SOURCES := $(filter-out core/main.c core/kernel_cpu.c,$(wildcard core/*.c)) \
@@ -78,8 +76,7 @@ TEST_SUPPORT := $(filter-out $(TESTS),$(wildcard tests/*.c))
 BENCHES := $(wildcard tests/bench/*.c)
 EXAMPLES := $(wildcard examples/*.c)
 
-# ---- kernels: ARCH_lLANES_nN_PROPAGATOR
-# ----------------------------------------------------------------------------------
+# ---- kernels: ARCH_lLANES_nN_PROPAGATOR ----------------------------------------------------------------------------
 
 ifeq ($(CC_MACHINE),x86_64)
 KERNEL_ARCHS ?= v3 v4
@@ -111,8 +108,7 @@ KERNELS := $(foreach p,$(PROPAGATORS),$(foreach a,$(KERNEL_ARCHS),\
     $(foreach l,$(filter-out $(arch_lanes_$a),$(call test_lanes,$p)),$a_l$l_nany_$p)))
 KERNEL_OBJECTS := $(KERNELS:%=$B/kernel/%.o)
 
-# ---- targets
-# -------------------------------------------------------------------------------------------------------------
+# ---- targets -------------------------------------------------------------------------------------------------------
 
 OBJECTS := $(SOURCES:%.c=$B/%.o) $B/kernel_table.o $B/kernel_text.o $(KERNEL_OBJECTS)
 LIB := $B/libshoal.a
@@ -217,9 +213,8 @@ $(BENCH_PROGRAMS) $(EXAMPLE_PROGRAMS): $B/%: $B/%.o $(LIB)
 # Keep the objects of programs, or make deletes them as intermediate files.
 .SECONDARY:
 
-# ---- check, bench, demo
-# ---------------------------------------------------------------------------------------------------- These start
-# make a second time: what they install changes what pkg-config says.
+# ---- check, bench, demo --------------------------------------------------------------------------------------------
+# These start make a second time: what they install changes what pkg-config says.
 
 deps:
 	@CC='$(CC)' PKG_CONFIG='$(PKG_CONFIG)' tools/deps install check
@@ -244,8 +239,7 @@ demo:
 	@$(PROGRAM) run configs/sun_jupiter_saturn.cfg output.file=$(DEMO).h5
 	@test -t 1 || $(PROGRAM) plot $(DEMO).h5
 
-# ---- install, bundle
-# -------------------------------------------------------------------------------------------------------
+# ---- install, bundle -----------------------------------------------------------------------------------------------
 
 install: all
 	$(INSTALL) -d '$(DESTDIR)$(bindir)' '$(DESTDIR)$(libdir)/pkgconfig' '$(DESTDIR)$(includedir)' \

@@ -298,23 +298,13 @@ static shoal_status choose_form(shoal_plan *plan, const shoal_options *options)
     return SHOAL_OK;
 }
 
-/* NULL if the plan's propagator can run on a GPU, else a sentence that says why not. */
-static const char *cuda_refuses(const shoal_plan *plan)
-{
-    if (plan->propagator->cpu_only)
-        return "this propagator's answers on a GPU are not right yet; use engine = cpu";
-    if (plan->propagator->forces_cpu_only && plan->args.n_forces > 0)
-        return "this propagator's answers with extra forces on a GPU are not right yet; use engine = cpu, or hermite4";
-    return shoal_engine_cuda.missing();
-}
-
 /* Choose and make the engine; `why` says why auto picked it. */
 static shoal_status choose_engine(shoal_plan *plan, const shoal_options *options, char *engine_line, size_t line_size, char *why,
                                   size_t why_size)
 {
     const char *name = options->engine ? options->engine : "auto";
     const char *model = options->work_model ? options->work_model : "auto";
-    const char *missing = cuda_refuses(plan);
+    const char *missing = shoal_engine_cuda.missing();
     if (strcmp(model, "auto") != 0 && strcmp(model, "system") != 0)
         return shoal_fail(plan->context, SHOAL_E_USAGE, "work_model = '%s': expected auto or system", model);
     if (strcmp(name, "cpu") == 0) {

@@ -510,7 +510,7 @@ static void cpu_and_cuda_agree(void **state)
 {
     need_gpu();
     for (int p = 0; shoal_plugs_of(NULL)->propagators[p]; p++)
-        for (int n = 3; n <= 5 && !shoal_plugs_of(NULL)->propagators[p]->cpu_only; n += 2) {
+        for (int n = 3; n <= 5; n += 2) {
             struct setup setup = {"cpu", shoal_plugs_of(NULL)->propagators[p]->name, n, 1000, false, 1, 0, -1, false};
             struct outcome cpu = integrate(context_of(state), setup);
             setup.engine = "cuda";
@@ -534,8 +534,6 @@ static void cuda_bits_depend_on_the_system_alone(void **state)
 {
     need_gpu();
     for (int p = 0; shoal_plugs_of(NULL)->propagators[p]; p++) {
-        if (shoal_plugs_of(NULL)->propagators[p]->cpu_only)
-            continue;
         const struct setup plain = {"cuda", shoal_plugs_of(NULL)->propagators[p]->name, 3, 1000, false, 1, 0, -1, false};
         struct setup variants[] = {plain, plain, plain, plain};
         variants[1].shuffled = true;
@@ -558,8 +556,6 @@ static void a_broken_system_disturbs_no_other(void **state)
 {
     need_gpu();
     for (int p = 0; shoal_plugs_of(NULL)->propagators[p]; p++) {
-        if (shoal_plugs_of(NULL)->propagators[p]->cpu_only)
-            continue;
         struct setup setup = {"cuda", shoal_plugs_of(NULL)->propagators[p]->name, 3, 200, false, 1, 0, -1, false};
         const long broken = 77;
         struct outcome whole = integrate(context_of(state), setup);
@@ -581,8 +577,6 @@ static void outcomes_agree(void **state)
 {
     need_gpu();
     for (int p = 0; shoal_plugs_of(NULL)->propagators[p]; p++) {
-        if (shoal_plugs_of(NULL)->propagators[p]->cpu_only)
-            continue;
         struct setup setup = {"cpu", shoal_plugs_of(NULL)->propagators[p]->name, 3, 999, false, 1, 0, -1, true};
         struct outcome cpu = integrate(context_of(state), setup);
         setup.engine = "cuda";

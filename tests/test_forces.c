@@ -684,7 +684,7 @@ static void planetesimals_drift_in(void **state)
 static const shoal_plug_options mixture[] = {
     FORCE("gr", {"c", 20, NULL}),
     FORCE("j2", {"radius", 0.2, NULL}, {"J2", 0.05, NULL}, {"axis_x", 0.3, NULL}),
-    FORCE("tides", {"body", 1, NULL}, {"by", 0, NULL}, {"radius", 0.15, NULL}, {"k2", 0.5, NULL}, {"tau", 0.5, NULL}),
+    FORCE("tides", {"body", 1, NULL}, {"by", 0, NULL}, {"radius", 0.08, NULL}, {"k2", 0.5, NULL}, {"tau", 0.5, NULL}),
     FORCE("radiation", {"beta", 0.01, NULL}, {"body", 2, NULL}, {"c", 50, NULL}),
     FORCE("migration", {"body", 2, NULL}, {"tau_a", 100, NULL}, {"K", 5, NULL}),
     FORCE("gas_drag", {"body", 1, NULL}, {"size", 1, NULL}, {"density", 0.5, NULL}, {"h0", 0.1, NULL}),
@@ -826,7 +826,7 @@ static void lanes_give_the_same_bits(void **state)
 static void cuda_agrees(void **state)
 {
     enum { MANY = 300 };
-    static const char *const names[] = {"hermite4", "leapfrog"}; /* mvs with forces is refused on a GPU */
+    static const char *const names[] = {"hermite4", "leapfrog", "mvs", "mvs_whds"};
     shoal_context *context = context_of(state);
     const char *missing = shoal_engine_cuda.missing(), *wanted = getenv("SHOAL_TEST_GPU");
     if (missing && wanted && strcmp(wanted, "1") == 0)

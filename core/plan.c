@@ -10,7 +10,6 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "internal.h"
 
@@ -504,13 +503,6 @@ static bool waits(const shoal_plan *plan, long system)
     return shoal_plan_progress(plan, system) + step > *field(plan, SHOAL_SYS_TARGET, system);
 }
 
-static double seconds_now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
 /* The targets of all running systems for the time t; the engine hears of them with the next upload of the records. */
 static void set_targets(shoal_plan *plan, double t)
 {
@@ -538,7 +530,7 @@ shoal_status shoal_plan_slice(shoal_plan *plan, double t, long *n_moved)
         before += *field(plan, SHOAL_SYS_STEP, plan->list[i]);
     }
     if (n_moving > 0) {
-        const double began = seconds_now();
+        const double began = shoal_seconds();
         plan->watch_fresh = false;
         if (new_targets)
             status = plan->engine_type->upload(plan->engine, SHOAL_ARRAY_SYSTEMS);
@@ -548,7 +540,7 @@ shoal_status shoal_plan_slice(shoal_plan *plan, double t, long *n_moved)
             status = plan->engine_type->download(plan->engine, SHOAL_ARRAY_SYSTEMS);
         if (status)
             goto done;
-        const double factor = SLICE_SECONDS / (seconds_now() - began + 1e-9);
+        const double factor = SLICE_SECONDS / (shoal_seconds() - began + 1e-9);
         plan->slice_steps = (long)fmin(fmax(16, (double)plan->slice_steps * fmin(fmax(factor, 0.25), 8)), 1e8);
         for (long i = 0; i < n_moving; i++)
             after += *field(plan, SHOAL_SYS_STEP, moving[i]);

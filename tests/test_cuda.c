@@ -15,9 +15,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "testing.h"
-
-#define TWO_PI 6.283185307179586
+#include "systems.h"
 
 /* ---- what is there ----------------------------------------------------------------------------------------------- */
 
@@ -349,15 +347,6 @@ static void info_says_what_is_there(void **state)
 }
 
 /* ---- on a GPU ---------------------------------------------------------------------------------------------------- */
-
-/* A uniform number of (id, which), 0..1. */
-static double uniform(long id, int which)
-{
-    uint64_t z = (uint64_t)id * UINT64_C(0x9e3779b97f4a7c15) + (uint64_t)which * UINT64_C(0xbf58476d1ce4e5b9) + 1;
-    z = (z ^ z >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
-    z = (z ^ z >> 27) * UINT64_C(0x94d049bb133111eb);
-    return (double)((z ^ z >> 31) >> 11) * 0x1p-53;
-}
 
 /* A quiet planetary system: innermost period near 2 pi. Every fourth has a more eccentric innermost orbit. */
 static void quiet_system(shoal_context *context, long id, int n, shoal_body *bodies)

@@ -33,7 +33,8 @@
 /* A uniform number of (id, which), 0..1. */
 double uniform(long id, int which);
 
-/* A star of mass 1 and n - 1 planets of planet / 2 to planet on spaced orbits, of eccentricity up to e, the innermost at a = 1. */
+/* A star of mass 1 with n - 1 planets of half of `planet` to all of it on spaced orbits, the innermost at a = 1, with
+ * eccentricities up to e. */
 void planetary_system(shoal_context *context, long id, int n, double planet, double spacing, double e, shoal_body *bodies);
 
 /* Masses 3, 4, 5 at rest in the corners of a Pythagorean triangle (Burrau 1913, Astron. Nachr. 195, 113). */

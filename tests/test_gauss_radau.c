@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * test_gauss_radau.c: Gauss-Radau integration of order 15. Are the coefficients right, is the order 15, is the error that of rounding and
- * does it grow like a random walk, are steps chosen well on orbits from circles to near-collisions? Against closed forms, periodic
- * solutions, GSL's Runge-Kutta of order 8 and, where it is installed, REBOUND's IAS15.
+ * test_gauss_radau.c: Gauss-Radau integration of order 15. Are the coefficients right, is the order 15, is the error that of
+ * rounding and does it grow like a random walk, are steps chosen well on orbits from circles to near-collisions? Against closed
+ * forms, periodic solutions, GSL's Runge-Kutta of order 8 and, where it is installed, REBOUND's IAS15.
  *
  * (Lanes, threads, slices, restarts and snapshots: test_invariance.c, for all propagators.)
  */
@@ -242,9 +242,10 @@ static void error_falls_with_order_15(void **state)
     assert_below(fabs(order - 15), 1.0, "order");
 }
 
-/* Ellipses of any eccentricity over whole periods, by both criteria. A rounding EPS of r and v at the pericentre is 2 (2 + e)/(1 - e) EPS
- * in the energy and a shift of 6 pi a sqrt((1 + e)/(1 - e)) (2 + e)/(1 - e) EPS after a period (rounding_shift in test_propagators.c);
- * a passage has some twenty steps, whose roundings add up like a random walk, and the shift of the phase grows with the energies' sum. */
+/* Ellipses of any eccentricity over whole periods, by both criteria. A rounding EPS of r and v at the pericentre is
+ * 2 (2 + e)/(1 - e) EPS in the energy and a shift of 6 pi a sqrt((1 + e)/(1 - e)) (2 + e)/(1 - e) EPS after a period
+ * (rounding_shift in test_propagators.c); a passage has some twenty steps, whose roundings add up like a random walk, and the
+ * shift of the phase grows with the energies' sum. */
 static void ellipses_are_followed_to_rounding(void **state)
 {
     enum { N = 2, CASES = 6, PHASES = 8 };
@@ -298,9 +299,9 @@ static void figure_of_eight_closes(void **state)
     assert_below(energy, 10 * EPS, "energy");
 }
 
-/* Masses 3, 4 and 5 at rest in the corners of a Pythagorean triangle (Burrau 1913), which after near-collisions down to a distance of 4e-4
- * end as an escaping 3 and a close binary: Szebehely & Peters 1967, AJ 72, 876. The binary's elements at the end are from REBOUND 5.2's
- * IAS15: a = 0.55248, e = 0.98871. */
+/* Masses 3, 4 and 5 at rest in the corners of a Pythagorean triangle (Burrau 1913), which after near-collisions down to a
+ * distance of 4e-4 end as an escaping 3 and a close binary: Szebehely & Peters 1967, AJ 72, 876. The binary's elements at the end
+ * are from REBOUND 5.2's IAS15: a = 0.55248, e = 0.98871. */
 static void pythagorean_bodies_part(void **state)
 {
     const double t[] = {10, 70, 90};
@@ -311,14 +312,15 @@ static void pythagorean_bodies_part(void **state)
     struct run three = {.n_systems = 1, .n = 3, .n_times = 3, .times = t};
     run(context, &three, bodies);
     newton_reference(3, t[0], exact);
-    const double gsl = distance_of_states(3, bodies, exact), energy = fabs(energy_of(3, bodies + 6) / energy_of(3, pythagorean) - 1);
+    const double gsl = distance_of_states(3, bodies, exact);
+    const double energy = fabs(energy_of(3, bodies + 6) / energy_of(3, pythagorean) - 1);
     const shoal_body *one = &bodies[6], *two = &bodies[7], *five = &bodies[8];
     const double pair[6] = {five->x - two->x, five->y - two->y, 0, five->vx - two->vx, five->vy - two->vy, 0};
     shoal_orbit orbit;
     assert_ok(context, shoal_orbit_from_state(context, 9, pair, &orbit));
     const double v2 = 16 / 9.0 * (one->vx * one->vx + one->vy * one->vy), r = 4 / 3.0 * hypot(one->x, one->y);
-    print_message("Pythagorean: a %.5f e %.5f, escape at %.3f; energy %.1e, against GSL at t = 10: %.1e; %.0f steps\n", orbit.a, orbit.e,
-                  sqrt(v2 - 2 * 12 / r), energy, gsl, three.n_steps);
+    print_message("Pythagorean: a %.5f e %.5f, escape at %.3f; energy %.1e, against GSL at t = 10: %.1e; %.0f steps\n", orbit.a,
+                  orbit.e, sqrt(v2 - 2 * 12 / r), energy, gsl, three.n_steps);
     assert_below(gsl, 1e-9, "GSL");
     assert_below(energy, 1e-9, "energy"); /* a pericentre at r amplifies a rounding by 1/r^2 = 6e6 */
     assert_below(fabs(orbit.a - 0.55248), 1e-3, "a");
@@ -374,8 +376,8 @@ static void outer_planets_keep_their_energy(void **state)
     assert_below(rms, 0.2 * EPS * sqrt(steps) + EPS, "energy");
 }
 
-/* The error of the energy, over an ensemble: a random walk from rounding to rounding (Brouwer 1937, AJ 46, 149) has slope 1/2 over time; a
- * rounding with a preferred sign shows as slope 1, and as a mean. */
+/* The error of the energy, over an ensemble: a random walk from rounding to rounding (Brouwer 1937, AJ 46, 149) has slope 1/2
+ * over time; a rounding with a preferred sign shows as slope 1, and as a mean. */
 static void energy_walks_at_random(void **state)
 {
     enum { N = 3, SYSTEMS = 64, TIMES = 5 };
@@ -582,8 +584,8 @@ static void rebound_agrees(void **state)
     planetary_system(context, 77, N, 1e-3, 1.7, 0.1, bodies);
     int used = snprintf(command, sizeof command, "python3 -c \"%s\" %.17g", script, t_end);
     for (int i = 0; i < N; i++)
-        used += snprintf(command + used, sizeof command - (size_t)used, " %a %a %a %a %a %a %a", bodies[i].m, bodies[i].x, bodies[i].y,
-                         bodies[i].z, bodies[i].vx, bodies[i].vy, bodies[i].vz);
+        used += snprintf(command + used, sizeof command - (size_t)used, " %a %a %a %a %a %a %a", bodies[i].m, bodies[i].x,
+                         bodies[i].y, bodies[i].z, bodies[i].vx, bodies[i].vy, bodies[i].vz);
     FILE *pipe = popen(command, "r");
     assert_non_null(pipe);
     for (int i = 0; i < N; i++)

@@ -25,6 +25,7 @@
 
 enum { SWARM, AARSETH, SYMMETRIC };
 static const char *const criteria[] = {"swarm", "aarseth", "symmetric"};
+static const char *const adaptive_of[] = {[4] = "hermite4_adaptive", [6] = "hermite6_adaptive"};
 
 /* A scheme with its settings; those that are 0 stay as they are by default. */
 struct scheme {
@@ -146,8 +147,8 @@ static void error_falls_with_the_order(void **state)
         }
 }
 
-/* Halving a step's scale divides the error by 2^order, whatever the criterion. Steps that change at other places make single errors
- * wander, so that the geometric mean of some systems is looked at. */
+/* Halving a step's scale divides the error by 2^order, whatever the criterion. Steps that change at other places make single
+ * errors wander, so that the geometric mean of some systems is looked at. */
 static void accuracy_scales_with_the_order(void **state)
 {
     enum { STEPS = 5, N = 3, SYSTEMS = 6 };
@@ -183,9 +184,10 @@ static void accuracy_scales_with_the_order(void **state)
             motion_end(&motion);
         }
         const double measured = slope(STEPS, accuracy, error);
-        print_message("%s, %s: order %.3f, errors %.1e..%.1e\n", rows[row].name, criteria[rows[row].criterion], measured, error[0],
-                      error[STEPS - 1]);
-        assert_below(fabs(measured - rows[row].order), 0.1 * rows[row].order, "%s, %s", rows[row].name, criteria[rows[row].criterion]);
+        print_message("%s, %s: order %.3f, errors %.1e..%.1e\n", rows[row].name, criteria[rows[row].criterion], measured,
+                      error[0], error[STEPS - 1]);
+        assert_below(fabs(measured - rows[row].order), 0.1 * rows[row].order, "%s, %s", rows[row].name,
+                     criteria[rows[row].criterion]);
     }
 }
 
@@ -203,9 +205,9 @@ static double chosen_step(shoal_context *context, const struct scheme *scheme, i
     return step;
 }
 
-/* On circles every derivative is omega times the last: steps are tau / (omega sqrt(sum)), sqrt(eta) / omega and eta / omega, with a
- * sum over the bodies that have an acceleration: 2 for two bodies, 1 for a star and a massless planet, 2 for two opposite planets
- * about a star at rest. Symmetric: the power of two below tau / (omega sqrt(2)). */
+/* On circles every derivative is omega times the last: steps are tau / (omega sqrt(sum)), sqrt(eta) / omega and eta / omega, with
+ * a sum over the bodies that have an acceleration: 2 for two bodies, 1 for a star and a massless planet, 2 for two opposite
+ * planets about a star at rest. Symmetric: the power of two below tau / (omega sqrt(2)). */
 static void steps_on_circles_are_known(void **state)
 {
     shoal_context *context = context_of(state);
@@ -220,19 +222,19 @@ static void steps_on_circles_are_known(void **state)
         const shoal_body *bodies;
         int n;
         double omega, sum;
-    } systems[] = {{"two bodies", pair, 2, 1.0, 2.0}, {"a massless planet", light, 2, 1.0, 1.0}, {"a star at rest", triple, 3, omega3, 2.0}};
+    } systems[] = {{"two bodies", pair, 2, 1.0, 2.0}, {"a massless planet", light, 2, 1.0, 1.0},
+                   {"a star at rest", triple, 3, omega3, 2.0}};
     for (int order = 4; order <= 6; order += 2)
         for (int s = 0; s < SHOAL_COUNT(systems); s++)
             for (int criterion = SWARM; criterion <= SYMMETRIC; criterion++) {
                 const double accuracy = criterion == AARSETH ? order == 4 ? 4e-4 : 0.02 : 0.03, omega = systems[s].omega;
-                const struct scheme scheme = {order == 4 ? "hermite4_adaptive" : "hermite6_adaptive", .criterion = criterion,
-                                              .accuracy = accuracy};
+                const struct scheme scheme = {adaptive_of[order], .criterion = criterion, .accuracy = accuracy};
                 const double step = chosen_step(context, &scheme, systems[s].n, systems[s].bodies);
                 const double exact = criterion == SWARM     ? accuracy / (omega * sqrt(systems[s].sum))
                                      : criterion == AARSETH ? 0.02 / omega
                                                             : exp2(floor(log2(accuracy / (omega * sqrt(2.0)))));
-                assert_below(fabs(step / exact - 1.0), criterion == AARSETH ? 1e-3 : 1e-9, "order %d, %s, %s: %g", order, criteria[criterion],
-                             systems[s].what, step);
+                assert_below(fabs(step / exact - 1.0), criterion == AARSETH ? 1e-3 : 1e-9, "order %d, %s, %s: %g", order,
+                             criteria[criterion], systems[s].what, step);
             }
 }
 
@@ -243,7 +245,7 @@ static void bodies_at_rest_begin_to_move(void **state)
     for (int order = 4; order <= 6; order += 2)
         for (int criterion = SWARM; criterion <= SYMMETRIC; criterion++) {
             shoal_body bodies[3], exact[3];
-            const struct scheme scheme = {order == 4 ? "hermite4_adaptive" : "hermite6_adaptive", .criterion = criterion};
+            const struct scheme scheme = {adaptive_of[order], .criterion = criterion};
             memcpy(bodies, pythagorean, sizeof bodies);
             memcpy(exact, pythagorean, sizeof exact);
             newton_reference(3, 1.5, exact);
@@ -261,7 +263,7 @@ static void bounds_of_steps_are_kept(void **state)
     two_bodies(context, 1e-3, 0.9, PI, start);
     for (int order = 4; order <= 6; order += 2)
         for (int criterion = SWARM; criterion <= SYMMETRIC; criterion++) {
-            struct scheme scheme = {order == 4 ? "hermite4_adaptive" : "hermite6_adaptive", .criterion = criterion, .dt_max = 1e-3};
+            struct scheme scheme = {adaptive_of[order], .criterion = criterion, .dt_max = 1e-3};
             shoal_body bodies[2];
             memcpy(bodies, start, sizeof start);
             assert_true(evolve(context, &scheme, 2, 0.0, 1.0, bodies) >= 999);
@@ -310,7 +312,8 @@ static void symmetric_steps_are_on_their_grid(void **state)
 /* ---- time symmetry ----------------------------------------------------------------------------------------------- */
 
 /* Relative energy errors of Kepler orbits, the worst of a set of phases, at equal times: fills error[n_times]. */
-static double energy_history(shoal_context *context, const struct scheme *scheme, double e, double t_end, int n_times, double *mean)
+static double energy_history(shoal_context *context, const struct scheme *scheme, double e, double t_end, int n_times,
+                             double *mean)
 {
     enum { SYSTEMS = 8 };
     shoal_body bodies[2 * SYSTEMS];
@@ -331,7 +334,7 @@ static double energy_history(shoal_context *context, const struct scheme *scheme
 }
 
 /* e = 0.9 for thousands of periods: the energy error of symmetric steps is as large at the end as in the beginning; that of
- * Aarseth's is all drift. With three iterations; two leave a drift of 9e-15 a period in order 6, four are no better than three. */
+ * Aarseth's is all drift. With three iterations: two leave a drift of 9e-15 a period in order 6, four are no better. */
 static void symmetric_steps_do_not_drift(void **state)
 {
     enum { TIMES = 50 };
@@ -339,8 +342,8 @@ static void symmetric_steps_do_not_drift(void **state)
     for (int which = 0; which < 4; which++) {
         const int order = which % 2 ? 6 : 4, criterion = which / 2 ? SYMMETRIC : AARSETH;
         const double periods = (criterion == SYMMETRIC ? 4000.0 : 500.0) / SLOW_DOWN;
-        const struct scheme scheme = {order == 4 ? "hermite4_adaptive" : "hermite6_adaptive", .criterion = criterion, .compensated = 1,
-                                      .iterations = 3, .accuracy = criterion == SYMMETRIC ? 0.1 : order == 4 ? 0.005 : 0.07};
+        const struct scheme scheme = {adaptive_of[order], .criterion = criterion, .compensated = 1, .iterations = 3,
+                                      .accuracy = criterion == SYMMETRIC ? 0.1 : order == 4 ? 0.005 : 0.07};
         double error[TIMES], most = 0.0, first = 0.0, last = 0.0;
         const double attempts = energy_history(context, &scheme, 0.9, periods * TWO_PI, TIMES, error);
         for (int k = 0; k < TIMES; k++) {
@@ -348,8 +351,8 @@ static void symmetric_steps_do_not_drift(void **state)
             *(k < TIMES / 2 ? &first : &last) += error[k] * 2 / TIMES;
         }
         const double drift = 2.0 * (last - first);
-        print_message("order %d, %s: %.0f attempts an orbit, %g periods: energy error at most %.1e, drift of it %.1e, %.1e a period\n",
-                      order, criteria[criterion], attempts / periods, periods, most, drift, drift / periods);
+        print_message("order %d, %s: %.0f attempts an orbit, %g periods: energy error at most %.1e, drift of it %.1e, "
+                      "%.1e a period\n", order, criteria[criterion], attempts / periods, periods, most, drift, drift / periods);
         if (criterion == SYMMETRIC)
             assert_below(fabs(drift), 0.5 * most, "order %d", order);
         else
@@ -357,15 +360,16 @@ static void symmetric_steps_do_not_drift(void **state)
     }
 }
 
-/* There and back, over 64 time units and ten orbits of e = 0.9, a multiple of every step: the way back is made of the same steps. */
+/* There and back, over 64 time units and ten orbits of e = 0.9, a multiple of every step: the steps back are the same. */
 static void symmetric_steps_come_back(void **state)
 {
     shoal_context *context = context_of(state);
     for (int order = 4; order <= 6; order += 2) {
         double back[2], steps[2];
         for (int symmetric = 0; symmetric < 2; symmetric++) {
-            const struct scheme scheme = {order == 4 ? "hermite4_adaptive" : "hermite6_adaptive", .compensated = 1, .iterations = 5,
-                                          .criterion = symmetric ? SYMMETRIC : AARSETH, .accuracy = symmetric ? 0.1 : order == 4 ? 0.005 : 0.07};
+            const struct scheme scheme = {adaptive_of[order], .compensated = 1, .iterations = 5,
+                                          .criterion = symmetric ? SYMMETRIC : AARSETH,
+                                          .accuracy = symmetric ? 0.1 : order == 4 ? 0.005 : 0.07};
             shoal_body start[2], bodies[2];
             two_bodies(context, 0.1, 0.9, 2.0, start);
             memcpy(bodies, start, sizeof start);
@@ -373,7 +377,8 @@ static void symmetric_steps_come_back(void **state)
             steps[symmetric] = evolve(context, &scheme, 2, 64.0, 0.0, bodies) - there;
             back[symmetric] = distance_of_states(2, bodies, start);
         }
-        print_message("order %d, there and back: %.1e, with symmetric steps %.1e (%g steps more)\n", order, back[0], back[1], steps[1]);
+        print_message("order %d, there and back: %.1e, with symmetric steps %.1e (%g steps more)\n", order, back[0], back[1],
+                      steps[1]);
         assert_true(steps[1] == 0.0);
         assert_below(back[1], 1e-9, "order %d", order);
         assert_true(back[1] < 0.1 * back[0]);
@@ -384,8 +389,8 @@ static void symmetric_steps_come_back(void **state)
 
 enum { CROWD = 40, CROWD_N = 3 };
 
-/* The bytes of all states after t_end. way: 0 plain; 1, 4, 8 SIMD width; 2 slices of 7 steps and states at odd times; 3 from a saved
- * state in a new plan; 5 the systems in reverse order. False: this build has no such width. */
+/* The bytes of all states after t_end. way: 0 plain; 1, 4, 8 SIMD width; 2 slices of 7 steps and states at odd times; 3 from a
+ * saved state in a new plan; 5 the systems in reverse order. False: this build has no such width. */
 static bool crowd_after(shoal_context *context, struct scheme scheme, int way, shoal_body *after)
 {
     const double t_end = 9.0;
@@ -482,8 +487,8 @@ static void all_schemes_agree(void **state)
             scheme.compensated = 1;
             memcpy(bodies, start, sizeof start);
             const double steps = evolve(context, &scheme, N, 0.0, t_end, bodies), error = distance_of_states(N, bodies, exact);
-            print_message("%s %s: %g steps, %.1e from the reference\n", scheme.name, adaptive(&scheme) ? criteria[scheme.criterion] : "",
-                          steps, error);
+            print_message("%s %s: %g steps, %.1e from the reference\n", scheme.name,
+                          adaptive(&scheme) ? criteria[scheme.criterion] : "", steps, error);
             assert_below(error, 1e-10, "%s", scheme.name);
         }
     }
@@ -522,9 +527,9 @@ static void extra_forces_keep_order_six(void **state)
 
 /* ---- the Pythagorean problem ------------------------------------------------------------------------------------- */
 
-/* Masses 3, 4, 5 at rest at the corners of a triangle (Burrau 1913). Szebehely & Peters 1967, AJ 72, 876: after many close approaches the
- * mass 3 escapes and leaves a binary of the other two. Its a = 0.553 and e = 0.989 take an accuracy that survives the approaches:
- * the swarm criterion loses it when bodies start from rest, where |a| / |jerk| is no time scale. */
+/* Masses 3, 4, 5 at rest at the corners of a triangle (Burrau 1913). Szebehely & Peters 1967, AJ 72, 876: after many close
+ * approaches the mass 3 escapes and leaves a binary of the other two. Its a = 0.553 and e = 0.989 take an accuracy that survives
+ * the approaches: the swarm criterion loses it when bodies start from rest, where |a| / |jerk| is no time scale. */
 static void pythagorean_bodies_part_as_published(void **state)
 {
     static const struct scheme schemes[] = {
@@ -548,8 +553,9 @@ static void pythagorean_bodies_part_as_published(void **state)
         shoal_ensemble_get_bodies(motion.ensemble, 0, b);
         const double dE = fabs(motion_energy_error(&motion, 0));
         assert_ok(context, shoal_orbits_from_bodies(context, SHOAL_JACOBI, 3, b, orbit));
-        print_message("%s, %s: %.0f steps, dE/E %.1e; binary a %.4f e %.4f, the third leaves on a = %.3f, is at %.1f\n", schemes[i].name,
-                      criteria[schemes[i].criterion], record.n_steps, dE, orbit[1].a, orbit[1].e, orbit[2].a, hypot(b[2].x, b[2].y));
+        print_message("%s, %s: %.0f steps, dE/E %.1e; binary a %.4f e %.4f, the third leaves on a = %.3f, is at %.1f\n",
+                      schemes[i].name, criteria[schemes[i].criterion], record.n_steps, dE, orbit[1].a, orbit[1].e, orbit[2].a,
+                      hypot(b[2].x, b[2].y));
         assert_below(dE, 1e-8, "%s, %s", schemes[i].name, criteria[schemes[i].criterion]);
         assert_true(orbit[1].a > 0 && orbit[1].e > 0.9 && orbit[2].a < 0 && hypot(b[2].x, b[2].y) > 10);
         if (i > 0) {
@@ -560,7 +566,7 @@ static void pythagorean_bodies_part_as_published(void **state)
     }
 }
 
-/* The closest of these approaches, of the masses 4 and 5 to 4e-4 at t = 15.830: they touch with radii of 2.2e-4, not of 1.8e-4. */
+/* The closest approach, of the masses 4 and 5 to 4e-4 at t = 15.830: they touch with radii of 2.2e-4, not of 1.8e-4. */
 static void the_closest_approach_is_where_it_was_published(void **state)
 {
     shoal_context *context = context_of(state);

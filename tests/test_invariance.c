@@ -227,8 +227,8 @@ static void compare(shoal_context *context, struct way plain, struct way other, 
 
 enum { ALL_FIELDS = 8, NO_COLUMNS = 6 };
 
-/* The propagators with a short step go through every way, n = 2, 3, 5 (kernels of their own) and 12 (none); the others, which take
- * longer, with n = 3. */
+/* The propagators with a short step go through every way, n = 2, 3, 5 (kernels of their own) and 12 (none); the others, which
+ * take longer, with n = 3. */
 static bool goes_through_all(int propagator)
 {
     static const char *const names[] = {"hermite4", "leapfrog", "mvs"};

@@ -50,10 +50,10 @@ static struct words *all_words(void)
             words->last[words->n++] = letter;
         }
     for (int i = 0; i < words->n; i++)
-        for (int j = 0; j < words->n; j++) /* a word's left part has a smaller index */
-            words->product[i][j] = j == 0                                     ? i
-                                   : words->product[i][words->left[j]] < 0    ? -1
-                                                                              : word_of(words, words->product[i][words->left[j]], words->last[j]);
+        for (int j = 0; j < words->n; j++) { /* a word's left part has a smaller index */
+            const int left = j == 0 ? i : words->product[i][words->left[j]];
+            words->product[i][j] = j == 0 || left < 0 ? left : word_of(words, left, words->last[j]);
+        }
     return words;
 }
 
@@ -99,8 +99,8 @@ static void weights_meet_their_order_conditions(void **state)
             worst[words->weight[i]] = fmaxl(worst[words->weight[i]], fabsl(product[i] - exact[i]));
         for (int p = 0; p <= all->order; p++)
             met = fmaxl(met, worst[p]);
-        print_message("order %d, %d stages: conditions met to %.1Le, of the next order missed by %.1Le\n", all->order, all->stages, met,
-                      worst[all->order + 1]);
+        print_message("order %d, %d stages: conditions met to %.1Le, of the next order missed by %.1Le\n", all->order,
+                      all->stages, met, worst[all->order + 1]);
         assert_below((double)met, 1e-15, "order %d", all->order); /* the weights are rounded */
         assert_true(worst[all->order + 1] > 1e-5);
     }
@@ -121,10 +121,11 @@ static void planets(shoal_context *context, double mass, shoal_body *bodies)
 }
 
 /* From t_start to t_end; returns the relative change of the energy. */
-static double evolve(shoal_context *context, double order, bool compensated, double dt, double t_start, double t_end, shoal_body *bodies)
+static double evolve(shoal_context *context, double order, bool compensated, double dt, double t_start, double t_end,
+                     shoal_body *bodies)
 {
     const shoal_setting settings[] = {{.name = "order", .value = order}, {.name = "compensated", .value = compensated}};
-    const shoal_options options = {.propagator = "leapfrog", .settings = settings, .n_settings = 2, .engine = "cpu", .t_end = t_end};
+    const shoal_options options = {.propagator = "leapfrog", .settings = settings, .n_settings = 2, .t_end = t_end};
     struct motion motion = motion_begin(context, 1, N, &t_start, &dt, &options, bodies);
     assert_ok(context, shoal_plan_integrate(motion.plan, t_end));
     shoal_ensemble_get_bodies(motion.ensemble, 0, bodies);
@@ -235,7 +236,8 @@ static void other_orders_are_refused(void **state)
     planets(context, 1e-3, bodies);
     for (int order = 1; order <= 9; order++) {
         const shoal_setting setting = {.name = "order", .value = order};
-        const shoal_options options = {.propagator = "leapfrog", .settings = &setting, .n_settings = 1, .engine = "cpu", .t_end = 1, .dt = 0.1};
+        const shoal_options options = {.propagator = "leapfrog", .settings = &setting, .n_settings = 1, .engine = "cpu",
+                                       .t_end = 1, .dt = 0.1};
         shoal_ensemble *ensemble = NULL;
         shoal_plan *plan = NULL;
         assert_ok(context, shoal_ensemble_create(context, 1, N, &ensemble));

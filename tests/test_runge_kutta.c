@@ -22,7 +22,8 @@
 
 #define SLOW_DOWN (INSTRUMENTED ? 20 : 1)
 
-static const char *const method_name[] = {"euler", "midpoint", "rk4", "cash_karp", "fehlberg", "dormand_prince", "prince_dormand8"};
+static const char *const method_name[] = {"euler",    "midpoint",       "rk4",            "cash_karp",
+                                          "fehlberg", "dormand_prince", "prince_dormand8"};
 
 /* ---- order conditions -------------------------------------------------------------------------------------------- */
 
@@ -133,8 +134,8 @@ static void tableaux_meet_their_order_conditions(void **state)
             double worst = 0.0;
             for (int p = 1; p <= order; p++)
                 worst = fmax(worst, residual(forest, &x, weight, p));
-            print_message("%-16s order %d: conditions met to %.1e, of the next order missed by %.1e\n", method_name[method], order, worst,
-                          residual(forest, &x, weight, order + 1));
+            print_message("%-16s order %d: conditions met to %.1e, of the next order missed by %.1e\n", method_name[method],
+                          order, worst, residual(forest, &x, weight, order + 1));
             /* entries up to 17 are rounded to 2^-53 of themselves */
             assert_below(worst, 1e-14, "%s", method_name[method]);
             assert_true(residual(forest, &x, weight, order + 1) > 1e-7);
@@ -291,7 +292,8 @@ static void fixed_steps_are_those_of_gsl(void **state)
             gsl_error = fmax(gsl_error, distance_of_states(N, gsl, exact));
             apart = fmax(apart, distance_of_states(N, ours + N * s, gsl));
         }
-        print_message("%-16s %ld steps: rounding %.1e, GSL's %.1e, apart %.1e\n", rows[row].method, n_steps, our_error, gsl_error, apart);
+        print_message("%-16s %ld steps: rounding %.1e, GSL's %.1e, apart %.1e\n", rows[row].method, n_steps, our_error, gsl_error,
+                      apart);
         assert_below(our_error, 3.0 * gsl_error + 1e-14, "%s", rows[row].method);
         assert_below(apart, 4.0 * gsl_error + 1e-14, "%s", rows[row].method);
         assert_below(gsl_error, 1e-10, "%s", rows[row].method);
@@ -326,7 +328,8 @@ static void errors_fall_with_the_order(void **state)
             print_message("%-16s order %.3f, errors %.1e..%.1e%s\n", method_name[method], order, error[0], error[STEPS - 1],
                           compensated ? ", compensated" : "");
             /* the leading error term of dormand_prince is so small that the next one shows at steps that rounding allows */
-            assert_below(fabs(order - rk_tableaux[method].order), method == RK_DORMAND_PRINCE ? 0.6 : 0.3, "%s", method_name[method]);
+            assert_below(fabs(order - rk_tableaux[method].order), method == RK_DORMAND_PRINCE ? 0.6 : 0.3, "%s",
+                         method_name[method]);
         }
 }
 
@@ -359,8 +362,9 @@ static void adaptive_errors_fall_with_the_tolerance(void **state)
                 steps[k] = record.n_steps / ORBITS;
             }
             const double power = slope(TOLERANCES, tolerance, error);
-            print_message("%-16s e = %.2f: error %.1e..%.1e, power %.2f of the tolerance; %.0f..%.0f steps an orbit\n", method_name[method],
-                          eccentricities[row], error[0], error[TOLERANCES - 1], power, steps[0], steps[TOLERANCES - 1]);
+            print_message("%-16s e = %.2f: error %.1e..%.1e, power %.2f of the tolerance; %.0f..%.0f steps an orbit\n",
+                          method_name[method], eccentricities[row], error[0], error[TOLERANCES - 1], power, steps[0],
+                          steps[TOLERANCES - 1]);
             assert_below(fabs(power - 1.0), 0.25, "%s, e = %g", method_name[method], eccentricities[row]);
             /* an error of a step changes the period, and is carried on for the orbits that are left */
             assert_below(error[TOLERANCES - 1], tolerance[TOLERANCES - 1] * steps[TOLERANCES - 1] * ORBITS * ORBITS, "%s, e = %g",
@@ -372,7 +376,8 @@ static void the_figure_eight_closes(void **state)
 {
     shoal_context *context = context_of(state);
     for (int method = RK_EMBEDDED; method < RK_METHODS; method++) {
-        const shoal_setting settings[] = {{.name = "method", .choice = method_name[method]}, {.name = "tolerance", .value = 1e-13}};
+        const shoal_setting settings[] = {{.name = "method", .choice = method_name[method]},
+                                          {.name = "tolerance", .value = 1e-13}};
         shoal_options options = {.propagator = "runge_kutta_adaptive", .settings = settings, .n_settings = 2,
                                  .t_end = FIGURE_EIGHT_PERIOD};
         shoal_body bodies[3], third[3];
@@ -406,7 +411,8 @@ static void the_pythagorean_problem_ends_as_published(void **state)
 {
     shoal_context *context = context_of(state);
     for (int method = RK_EMBEDDED; method < RK_METHODS; method++) {
-        const shoal_setting settings[] = {{.name = "method", .choice = method_name[method]}, {.name = "tolerance", .value = 1e-14}};
+        const shoal_setting settings[] = {{.name = "method", .choice = method_name[method]},
+                                          {.name = "tolerance", .value = 1e-14}};
         shoal_options options = {.propagator = "runge_kutta_adaptive", .settings = settings, .n_settings = 2, .t_end = 70};
         shoal_body bodies[3];
         shoal_system record;
@@ -425,11 +431,12 @@ static void the_pythagorean_problem_ends_as_published(void **state)
         const double binary = (u[0] * u[0] + u[1] * u[1] + u[2] * u[2]) / 2 - 9 / hypot(hypot(d[0], d[1]), d[2]);
         const double escape = (motion[0] * motion[0] + motion[1] * motion[1] + motion[2] * motion[2]) / 2 - 12 / far;
         const double outwards = centre[0] * motion[0] + centre[1] * motion[1] + centre[2] * motion[2];
-        print_message("%-16s at t = 70: the mass 3 at %.6f with energy %.6f, binary a = %.6f; %.0f steps\n", method_name[method], far,
-                      escape, -9 / (2 * binary), record.n_steps);
+        print_message("%-16s at t = 70: the mass 3 at %.6f with energy %.6f, binary a = %.6f; %.0f steps\n", method_name[method],
+                      far, escape, -9 / (2 * binary), record.n_steps);
         assert_true(binary < 0 && escape > 0 && outwards > 0);
-        /* 28.55369 and 0.5524964: the same problem in 113 bits (the order 8 method, tolerances 1e-16 and 1e-18 agree to 1e-5). At the
-         * closest approach 4e-4 the rounding of a coordinate of order 1 is 1e-12 of the distance, and what follows makes 1e11 of it. */
+        /* 28.55369 and 0.5524964: the same problem in 113 bits (the order 8 method, tolerances 1e-16 and 1e-18 agree to 1e-5). At
+         * the closest approach 4e-4 the rounding of a coordinate of order 1 is 1e-12 of the distance, and what follows makes 1e11
+         * of it. */
         assert_below(fabs(far - 28.55369), 2.0, "%s", method_name[method]);
         assert_below(fabs(-9 / (2 * binary) - 0.5524964), 0.04, "%s", method_name[method]);
     }
@@ -455,9 +462,11 @@ static void momenta_are_kept(void **state)
     shoal_context *context = context_of(state);
     for (int adaptive = 0; adaptive < 2; adaptive++)
         for (int method = adaptive ? RK_EMBEDDED : 0; method < RK_METHODS; method++) {
-            const shoal_setting settings[] = {{.name = "method", .choice = method_name[method]}, {.name = "tolerance", .value = 1e-13}};
-            const shoal_options options = {.propagator = adaptive ? "runge_kutta_adaptive" : "runge_kutta", .settings = settings,
-                                           .n_settings = 1 + adaptive, .t_end = 20 * TWO_PI, .dt = method == RK_PRINCE_DORMAND8 ? 0.03 : 1e-3};
+            const shoal_setting settings[] = {{.name = "method", .choice = method_name[method]},
+                                              {.name = "tolerance", .value = 1e-13}};
+            const shoal_options options = {.propagator = adaptive ? "runge_kutta_adaptive" : "runge_kutta",
+                                           .settings = settings, .n_settings = 1 + adaptive, .t_end = 20 * TWO_PI,
+                                           .dt = method == RK_PRINCE_DORMAND8 ? 0.03 : 1e-3};
             shoal_body bodies[N * SYSTEMS];
             double worst = 0, centre = 0;
             for (int s = 0; s < SYSTEMS; s++)
@@ -481,8 +490,10 @@ static void momenta_are_kept(void **state)
             }
             for (int s = 0; s < SYSTEMS; s++)
                 for (int c = 0; c < 3; c++)
-                    worst = fmax(worst, fabs(after[s][c] - before[s][c]) / hypot(hypot(before[s][0], before[s][1]), before[s][2]));
-            print_message("%-16s%s angular momentum %.1e, barycentre %.1e\n", method_name[method], adaptive ? ", adaptive:" : ":", worst, centre);
+                    worst = fmax(worst, fabs(after[s][c] - before[s][c]) /
+                                            hypot(hypot(before[s][0], before[s][1]), before[s][2]));
+            print_message("%-16s%s angular momentum %.1e, barycentre %.1e\n", method_name[method], adaptive ? ", adaptive:" : ":",
+                          worst, centre);
             assert_below(centre, 1e-13, "%s", method_name[method]);
             if (method >= RK_RK4)
                 assert_below(worst, adaptive ? 1e-11 : 2e-13, "%s", method_name[method]);
@@ -497,7 +508,8 @@ static void a_head_on_fall_underflows(void **state)
     enum { SYSTEMS = 11, FALLS = 4 };
     shoal_context *context = context_of(state);
     for (int method = RK_EMBEDDED; method < RK_METHODS; method++) {
-        const shoal_setting settings[] = {{.name = "method", .choice = method_name[method]}, {.name = "tolerance", .value = 1e-11}};
+        const shoal_setting settings[] = {{.name = "method", .choice = method_name[method]},
+                                          {.name = "tolerance", .value = 1e-11}};
         shoal_options options = {.propagator = "runge_kutta_adaptive", .settings = settings, .n_settings = 2, .t_end = 3};
         shoal_body with[2 * SYSTEMS], without[2 * SYSTEMS];
         shoal_system records[SYSTEMS], quiet[SYSTEMS];
@@ -574,8 +586,8 @@ static void a_rejected_step_leaves_no_trace(void **state)
         for (int method = RK_EMBEDDED; method < RK_METHODS; method++) {
             const shoal_setting settings[] = {{.name = "method", .choice = method_name[method]},
                                               {.name = "compensated", .value = compensated}};
-            const shoal_options options = {.propagator = "runge_kutta_adaptive", .settings = settings, .n_settings = 2, .engine = "cpu",
-                                           .t_end = 100, .dt = 3};
+            const shoal_options options = {.propagator = "runge_kutta_adaptive", .settings = settings, .n_settings = 2,
+                                           .engine = "cpu", .t_end = 100, .dt = 3};
             shoal_ensemble *ensemble = NULL;
             shoal_plan *plan = NULL;
             const int all[SYSTEMS] = {0, 1, 2, 3, 4};
@@ -587,7 +599,8 @@ static void a_rejected_step_leaves_no_trace(void **state)
             }
             assert_ok(context, shoal_plan_create(context, ensemble, &options, &plan));
             assert_ok(context, plan->engine_type->download(plan->engine, SHOAL_ARRAY_NATIVE));
-            const size_t size = shoal_native_slots(plan->propagator, N) * (size_t)ensemble->n_chunks * SHOAL_CHUNK * sizeof(double);
+            const size_t size = shoal_native_slots(plan->propagator, N) * (size_t)ensemble->n_chunks * SHOAL_CHUNK *
+                                sizeof(double);
             double *before = malloc(size);
             assert_non_null(before);
             memcpy(before, plan->args.native, size);
@@ -621,7 +634,8 @@ static void monitors_see_accepted_steps_only(void **state)
     shoal_system expected[SYSTEMS], records[SYSTEMS];
     memset(start, 0, sizeof start);
     for (int s = 0; s < SYSTEMS; s++) {
-        const shoal_orbit orbit[N] = {{.a = 0}, {.a = 1, .e = 0.3, .f = 0.4 * s}, {.a = 1.3, .e = 0.4, .omega = 2, .f = 1 + 0.7 * s}};
+        const shoal_orbit orbit[N] = {{.a = 0}, {.a = 1, .e = 0.3, .f = 0.4 * s},
+                                      {.a = 1.3, .e = 0.4, .omega = 2, .f = 1 + 0.7 * s}};
         start[N * s].m = 1;
         start[N * s + 1].m = start[N * s + 2].m = 1e-3;
         assert_ok(context, shoal_bodies_from_orbits(context, SHOAL_JACOBI, N, orbit, start + N * s));
@@ -635,7 +649,8 @@ static void monitors_see_accepted_steps_only(void **state)
     print_message("%d encounters\n", met);
     assert_true(met > SYSTEMS / 2);
     for (int method = RK_EMBEDDED; method < RK_METHODS; method++) {
-        const shoal_setting settings[] = {{.name = "method", .choice = method_name[method]}, {.name = "tolerance", .value = 1e-12}};
+        const shoal_setting settings[] = {{.name = "method", .choice = method_name[method]},
+                                          {.name = "tolerance", .value = 1e-12}};
         options.propagator = "runge_kutta_adaptive";
         options.settings = settings;
         options.n_settings = 2;
@@ -653,7 +668,8 @@ static void monitors_see_accepted_steps_only(void **state)
                     continue;
                 worst = fmax(worst, fabs(records[s].t_stop - expected[s].t_stop));
             }
-            print_message("%-16s %d encounters, times within %.1e%s\n", method_name[method], met, worst, bounded ? ", steps at most 0.02" : "");
+            print_message("%-16s %d encounters, times within %.1e%s\n", method_name[method], met, worst,
+                          bounded ? ", steps at most 0.02" : "");
             assert_below(worst, bounded ? 3e-8 : 1e-5, "%s", method_name[method]);
         }
     }
@@ -665,8 +681,8 @@ enum { INVARIANT = 13, INVARIANT_BODIES = 3 };
 
 /* States and next steps of systems, plainly or in as many other ways as there are at once: one lane, in reversed order, in
  * slices of seven attempts, with outputs on the way and a restart. By id. */
-static void run_either_way(shoal_context *context, const char *propagator, const shoal_setting *settings, int n_settings, bool otherwise,
-                           double (*state)[6 * INVARIANT_BODIES + 2])
+static void run_either_way(shoal_context *context, const char *propagator, const shoal_setting *settings, int n_settings,
+                           bool otherwise, double (*state)[6 * INVARIANT_BODIES + 2])
 {
     const double t_end = 20;
     int all[INVARIANT];
@@ -735,7 +751,8 @@ static void every_method_has_bits_of_its_own(void **state)
             run_either_way(context, propagator, settings, adaptive ? 3 : 2, true, other);
             for (int s = 0; s < INVARIANT; s++)
                 if (memcmp(plain[s], other[s], sizeof plain[s]) != 0)
-                    fail_msg("%s, %s, %s, system %d: other bits", propagator, method_name[method], which % 2 ? "compensated" : "plain", s);
+                    fail_msg("%s, %s, %s, system %d: other bits", propagator, method_name[method],
+                             which % 2 ? "compensated" : "plain", s);
         }
 }
 
@@ -753,7 +770,8 @@ static void aliases_select_methods(void **state)
     shoal_body start[3];
     planetary_system(context, 1, 3, 1e-3, 1.7, 0.1, start);
     for (int row = 0; row < SHOAL_COUNT(rows); row++) {
-        const shoal_setting method = {.name = "method", .choice = rows[row].method}, other = {.name = "method", .choice = "cash_karp"};
+        const shoal_setting method = {.name = "method", .choice = rows[row].method},
+                            other = {.name = "method", .choice = "cash_karp"};
         const shoal_options options[] = {
             {.propagator = rows[row].alias, .t_end = 3, .dt = 0.03},
             {.propagator = rows[row].propagator, .settings = &method, .n_settings = 1, .t_end = 3, .dt = 0.03},

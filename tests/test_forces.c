@@ -13,35 +13,14 @@
 #include <unistd.h>
 
 #include <gsl/gsl_errno.h>
-#include <gsl/gsl_fit.h>
 #include <gsl/gsl_odeiv2.h>
 
-#include "testing.h"
+#include "systems.h"
 
-#define PI 3.14159265358979323846
-#define TWO_PI (2.0 * PI)
 #define YEAR (365.25 / 58.13244087623439) /* of 365.25 d in inner units */
 #define LIGHT 10065.320121972596
 #define MOST_BODIES 16
 #define MOST_FORCES 8
-
-#define assert_below(value, limit, ...) \
-    do { \
-        const double value_ = (value), limit_ = (limit); \
-        if (!(value_ <= limit_)) { \
-            print_error(__VA_ARGS__); \
-            fail_msg(": %s = %.3g, allowed %.3g", #value, value_, limit_); \
-        } \
-    } while (0)
-
-/* A uniform number of (id, which), 0..1. */
-static double uniform(long id, int which)
-{
-    uint64_t z = (uint64_t)id * UINT64_C(0x9e3779b97f4a7c15) + (uint64_t)which * UINT64_C(0xbf58476d1ce4e5b9) + 1;
-    z = (z ^ z >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
-    z = (z ^ z >> 27) * UINT64_C(0x94d049bb133111eb);
-    return (double)((z ^ z >> 31) >> 11) * 0x1p-53;
-}
 
 /* ---- forces and runs --------------------------------------------------------------------------------------------------- */
 
@@ -754,20 +733,19 @@ static void propagators_keep_their_order(void **state)
         const shoal_options options = {
             .propagator = rows[row].name, .forces = mixture, .n_forces = SHOAL_COUNT(mixture), .t_end = t_end};
         shoal_body bodies[STEPS * N];
-        double dt[STEPS], log_step[STEPS], log_error[STEPS], c0, slope, cov00, cov01, cov11, sum;
+        double dt[STEPS], error[STEPS];
         for (int k = 0; k < STEPS; k++) {
             memcpy(bodies + N * k, start, sizeof start);
             dt[k] = ldexp(rows[row].coarsest, -k);
-            log_step[k] = log(dt[k]);
         }
         shoal_ensemble *ensemble = evolve(context, STEPS, N, dt, &options, bodies);
         shoal_ensemble_destroy(&ensemble);
         for (int k = 0; k < STEPS; k++)
-            log_error[k] = log(distance_from_star(bodies + N * k, exact, N));
-        gsl_fit_linear(log_step, 1, log_error, 1, STEPS, &c0, &slope, &cov00, &cov01, &cov11, &sum);
-        print_message("%-9s with %d forces: order %.3f, errors %.1e..%.1e\n", rows[row].name, SHOAL_COUNT(mixture), slope,
-                      exp(log_error[0]), exp(log_error[STEPS - 1]));
-        assert_below(fabs(slope - shoal_propagator_find(NULL, rows[row].name)->order), 0.25, "%s", rows[row].name);
+            error[k] = distance_from_star(bodies + N * k, exact, N);
+        const double order = slope(STEPS, dt, error);
+        print_message("%-9s with %d forces: order %.3f, errors %.1e..%.1e\n", rows[row].name, SHOAL_COUNT(mixture), order, error[0],
+                      error[STEPS - 1]);
+        assert_below(fabs(order - shoal_propagator_find(NULL, rows[row].name)->order), 0.25, "%s", rows[row].name);
     }
 }
 

@@ -32,6 +32,7 @@ const shoal_propagator shoal_propagator_mvs_whds = {
     .order = 2,
     .slots = slots,
     .n_slots = SHOAL_COUNT(slots),
+    .tangent = true,
     .parameters = parameters,
     .n_parameters = SHOAL_COUNT(parameters),
     .refuses = refuses,

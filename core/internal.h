@@ -517,6 +517,8 @@ struct shoal_study {
 
 /* Every plug, a line each. */
 void shoal_help_list(const shoal_context *context, FILE *out);
+/* All of them and of the config keys, as Markdown (docs/reference.md). */
+shoal_status shoal_help_reference(shoal_context *context, FILE *out);
 /* All about a plug or a config key; refused, with the nearest known name, if there is none of that name. */
 shoal_status shoal_help_explain(shoal_context *context, const char *name, FILE *out);
 

@@ -122,10 +122,10 @@ LANE_FN void radau_at_node(const shoal_kernel_args *k, int n, const real *s, rea
 LANE_BIG_FN void radau_acceleration(const shoal_kernel_args *k, int n, const real *m, const real *x, const real *v, real *a)
 {
     gravity_acceleration(k, n, m, x, v, a);
-    for (int i = n - 1; i > 1; i--) {
-        const mask absent = 1.0 / m[i] < lane_set(0.0);
+    for (int i = 1; i < n; i++) {
+        const mask absent = lane_negative(m[i]);
         if (!lane_any(absent))
-            break;
+            continue;
         for (int c = i; c < 3 * n; c += n)
             a[c] = lane_select(absent, 0.0 * a[c], a[c]); /* what is no number stays none */
     }

@@ -67,7 +67,8 @@ submake = $(MAKE) --no-print-directory $(if $(findstring jobserver,$(MAKEFLAGS))
 # ---- sources -------------------------------------------------------------------------------------------------------
 
 PROPAGATORS := $(shell sed -n 's/^PROPAGATOR(\([A-Za-z0-9_]*\)).*/\1/p' integrators/list.h 2>/dev/null)
-SOURCES := $(filter-out core/main.c core/kernel_cpu.c,$(wildcard core/*.c)) \
+COMMANDS := core/main.c core/command.c $(wildcard core/command_*.c)
+SOURCES := $(filter-out $(COMMANDS) core/kernel_cpu.c,$(wildcard core/*.c)) \
     $(wildcard integrators/*.c gravitation/*.c gravitation/*/*.c monitors/*.c)
 TEXTS := core/lane.h core/kernel.h core/shoal.h core/plug.h core/kernel_cpu.h core/kernel_cpu.c \
     $(wildcard $(foreach d,core integrators gravitation gravitation/* monitors,$d/*.kern.h $d/list.h))
@@ -147,7 +148,7 @@ $(SO): $(OBJECTS) $B/objects $B/exports.map
 $B/libshoal.so: $(SO)
 	$(Q)ln -sf $(notdir $(SO)) $B/$(SONAME) && ln -sf $(SONAME) $@
 
-$(PROGRAM): $B/core/main.o $(LIB)
+$(PROGRAM): $(COMMANDS:%.c=$B/%.o) $(LIB)
 	$(call say,LINK)$(CC) $(SAN_FLAGS) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LIBS)
 
 # What the compiler is told, kept in files that change only when it does: another CFLAGS or kernel list rebuilds what
@@ -291,4 +292,4 @@ help:
 	@echo 'make clean        remove $(BUILD)/'
 	@echo 'also: V=1  SAN=1  BUILD=DIR  WERROR=  CFLAGS=...  KERNEL_ARCHS="v3"  KERNEL_N="2 3"  print-VARIABLE'
 
--include $(OBJECTS:.o=.d) $B/core/main.d $(patsubst %.c,$B/%.d,$(TESTS) $(TEST_SUPPORT) $(BENCHES) $(EXAMPLES))
+-include $(OBJECTS:.o=.d) $(patsubst %.c,$B/%.d,$(COMMANDS) $(TESTS) $(TEST_SUPPORT) $(BENCHES) $(EXAMPLES))

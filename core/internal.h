@@ -38,6 +38,9 @@ const char *shoal_nearest(const char *word, const char *const *candidates, int n
 const char *shoal_outcome_name(int outcome);
 int shoal_outcome_from_name(const char *name);
 
+/* Wall time in seconds since some moment. */
+double shoal_seconds(void);
+
 /* ---- units.c ------------------------------------------------------------------------------------------------------ */
 
 /* Inner units: G = 1, AU, solar mass (GM = 1.3271244e20 m^3/s^2, IAU 2015 B3), yr/2pi = sqrt(AU^3/GM) = 58.1324 d.
@@ -545,14 +548,11 @@ struct shoal_study {
     shoal_column *swept;     /* [n_swept] values in the user's units */
 };
 
-/* ---- help.c, bench.c: what `shoal list`, `shoal explain NAME` and `shoal bench` print ------------------------------------ */
+/* ---- help.c: what `shoal list` and `shoal explain NAME` print ------------------------------------ */
 
 /* Every plug, a line each. */
 void shoal_help_list(const shoal_context *context, FILE *out);
 /* All about a plug or a config key; refused, with the nearest known name, if there is none of that name. */
 shoal_status shoal_help_explain(shoal_context *context, const char *name, FILE *out);
-
-/* The command `shoal bench`: argv[0] is the command's name; returns its exit status. */
-int shoal_bench_main(int argc, char **argv);
 
 #endif

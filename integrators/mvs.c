@@ -35,6 +35,5 @@ const shoal_propagator shoal_propagator_mvs = {
     .tangent = true,
     .parameters = parameters,
     .n_parameters = SHOAL_COUNT(parameters),
-    .forces_cpu_only = true,
     .refuses = refuses,
 };

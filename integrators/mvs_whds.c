@@ -34,6 +34,5 @@ const shoal_propagator shoal_propagator_mvs_whds = {
     .n_slots = SHOAL_COUNT(slots),
     .parameters = parameters,
     .n_parameters = SHOAL_COUNT(parameters),
-    .forces_cpu_only = true,
     .refuses = refuses,
 };

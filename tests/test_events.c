@@ -9,9 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "testing.h"
+#include "systems.h"
 
-#define TWO_PI 6.283185307179586
 #define N 4
 #define SYSTEMS 64 /* two chunks */
 #define MONITORS(...) .monitors = (const shoal_plug_options[]){__VA_ARGS__},                   \
@@ -24,11 +23,7 @@
     {"stop_on_encounter", SETTINGS({.name = "radius", .choice = "absolute"}, {.name = "distance", .value = (within)}, \
                                    {.name = "action", .choice = "log"})}
 
-#ifdef __SANITIZE_ADDRESS__
-#define SLOW_DOWN 10
-#else
-#define SLOW_DOWN 1
-#endif
+#define SLOW_DOWN (INSTRUMENTED ? 10 : 1)
 
 #define assert_near(value, expected, tolerance)                                     \
     do {                                                                            \
@@ -36,14 +31,6 @@
         if (!(fabs(value_ - expected_) <= tolerance_))                              \
             fail_msg("%s = %.17g, expected %.17g +- %.2g", #value, value_, expected_, tolerance_); \
     } while (0)
-
-static double uniform(long id, int which)
-{
-    uint64_t z = (uint64_t)id * UINT64_C(0x9e3779b97f4a7c15) + (uint64_t)which * UINT64_C(0xbf58476d1ce4e5b9) + 1;
-    z = (z ^ z >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
-    z = (z ^ z >> 27) * UINT64_C(0x94d049bb133111eb);
-    return (double)((z ^ z >> 31) >> 11) * 0x1p-53;
-}
 
 /* Three giant planets, too near each other and larger than life, that fly past the origin together. */
 static void giants(shoal_context *context, long id, shoal_body *bodies)
@@ -615,8 +602,6 @@ static void a_gpu_does_the_same(void **state)
         const shoal_propagator *propagator = shoal_plugs_of(NULL)->propagators[p];
         shoal_options options = {.propagator = propagator->name, .t_end = 2.00125, .dt = 0.0025, MONITORS(MERGE)};
         single runs[2];
-        if (propagator->cpu_only)
-            continue;
         head_on(start);
         for (int gpu = 0; gpu < 2; gpu++) {
             options.engine = gpu ? "cuda" : "cpu";
@@ -636,8 +621,6 @@ static void a_gpu_does_the_same(void **state)
     }
     static const char *const names[] = {"hybrid", "mvs", "hermite4", "gauss_radau"};
     for (int p = 0; p < SHOAL_COUNT(names); p++) {
-        if (shoal_propagator_find(NULL, names[p])->cpu_only)
-            continue;
         struct history *plain = run(context, (struct way){.propagator = names[p], .engine = "cuda"});
         assert_true(plain->n_events > 50 / SLOW_DOWN);
         compare(context, plain, (struct way){.propagator = names[p], .engine = "cuda", .slice_steps = 77}, "slices");

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * command_help.c: `shoal info`, `shoal list` and `shoal explain`.
+ */
+#define _GNU_SOURCE
+#include <gsl/gsl_version.h>
+#include <hdf5.h>
+#include <libconfig.h>
+
+#include "command.h"
+
+int info_main(int argc, char **argv)
+{
+    unsigned major = 0, minor = 0, release = 0;
+
+    if (parse_words(argc, argv, "", "What this build and this machine can do, and what is missing.").n > 0) {
+        return usage_error("info: expected no arguments");
+    }
+    const shoal_plugs *plugs = shoal_plugs_of(NULL);
+    H5get_libversion(&major, &minor, &release);
+    printf("shoal %s\n", shoal_version());
+    printf("build: compiler %s; GSL %s, HDF5 %u.%u.%u, libconfig %d.%d.%d\n", __VERSION__, gsl_version, major, minor,
+           release, LIBCONFIG_VER_MAJOR, LIBCONFIG_VER_MINOR, LIBCONFIG_VER_REVISION);
+    printf("plugs: propagators %d, extra forces %d, monitors %d (shoal list names them)\n",
+           shoal_count((const void *const *)plugs->propagators), shoal_count((const void *const *)plugs->forces),
+           shoal_count((const void *const *)plugs->monitors));
+    printf("gnuplot: %s\n", shoal_plot_missing() ? shoal_plot_missing() : "found");
+    printf("MPI: not part of this build, which runs on one machine at a time\n");
+    shoal_engine_cpu_info(stdout);
+    shoal_engine_cuda_info(stdout);
+    return flush_output();
+}
+
+int list_main(int argc, char **argv)
+{
+    if (parse_words(argc, argv, "", "Every propagator, force and monitor, a line each.").n > 0) {
+        return usage_error("list: expected no arguments (shoal explain NAME tells more about one)");
+    }
+    shoal_help_list(NULL, stdout);
+    return flush_output();
+}
+
+int explain_main(int argc, char **argv)
+{
+    const file_list words = parse_words(argc, argv, "NAME...", "Tell all about a plug or a config key.");
+    shoal_context *context = NULL;
+
+    if (words.n == 0) {
+        return usage_error("explain: expected a name (shoal list has them)");
+    }
+    shoal_status status = shoal_context_create(&context);
+    for (int i = 0; i < words.n && status == SHOAL_OK; ++i) {
+        status = shoal_help_explain(context, words.name[i], stdout);
+    }
+    const int code = status == SHOAL_OK ? flush_output() : failed(context, status);
+    shoal_context_destroy(&context);
+    return code;
+}

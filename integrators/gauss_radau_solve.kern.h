@@ -125,10 +125,10 @@ LANE_BIG_FN void radau_acceleration(const shoal_kernel_args *k, int n, const rea
 {
     gravity_acceleration(k, n, m, x, v, a);
     const int bodies = real_bodies(k, n);
-    for (int i = bodies - 1; i > 1; i--) {
-        const mask absent = 1.0 / m[i] < lane_set(0.0);
+    for (int i = 1; i < bodies; i++) {
+        const mask absent = lane_negative(m[i]);
         if (!lane_any(absent))
-            break;
+            continue;
         for (int c = i; c < 3 * n; c += bodies) /* of tangent vectors, too */
             a[c] = lane_select(absent, 0.0 * a[c], a[c]); /* what is no number stays none */
     }

@@ -324,7 +324,7 @@ LANE_CALLED_FN void hybrid_again(const shoal_kernel_args *k, int n, int compensa
         if (inside) {
             inside->planets = inside->planets | again;
             inside->star = (inside->star & lane_not(again)) | (all & again);
-            inside->event.hit = inside->event.hit & lane_not(again);
+            inside_forget(k, n, again, inside);
         }
         for (int c = 0; c < PROPAGATOR_SLOTS(1) * n; c++)
             t[c] = start[c];

@@ -101,6 +101,9 @@ LANE_FN int real_bodies(const shoal_kernel_args *k, int n)
     return VARIATIONAL(k) ? n / 2 : n;
 }
 
+/* Whether a body of this mass is there. */
+LANE_FN mask is_there(real m) { return lane_not(lane_negative(m)); }
+
 #include "gravitation/newton.kern.h"
 #include "gravitation/forces.kern.h"
 #include "monitors/observe.kern.h"
@@ -358,7 +361,7 @@ LANE_FN void prepare_lanes(const shoal_kernel_args *k, lane_id id, mask there)
             w[c * n + i] = lane_load(k->bodies, id, i % bodies * SHOAL_QUANTITIES + c, bodies * SHOAL_QUANTITIES);
     }
     if (VARIATIONAL(k))
-        tangent_begin(n, record_load(k, id, SHOAL_SYS_N_LIVE), m, w);
+        tangent_begin(n, m, w);
     propagator_prepare(k, n, m, w, s);
     system_store(k, n, 1, id, there, s);
 }
@@ -380,24 +383,25 @@ LANE_FN mask wants_a_look(const shoal_kernel_args *k, const real *m, const real 
 }
 
 /* What the monitors say to a step of those lanes that moved; a rejected step is nothing to look at. */
-LANE_FN void watch_step(const shoal_kernel_args *k, lane_id id, const real *m, real *s, const lane_clock *clock, real *before,
-                        monitor_state *watch, lane_inside *inside, lane_event *event)
+LANE_FN void watch_step(const shoal_kernel_args *k, lane_id id, mask live, const real *m, real *s, const lane_clock *clock,
+                        real *before, monitor_state *watch, lane_inside *inside, lane_event *event)
 {
     const int n = BODIES(k), bodies = real_bodies(k, n);
     const mask moved = clock_moved(clock);
-    const real tangent2 = VARIATIONAL(k) ? tangent_view_length2(k, watch->n_live, m, s) : lane_set(0.0);
+    const real tangent2 = VARIATIONAL(k) ? tangent_view_length2(k, m, s) : lane_set(0.0);
     real w[6 * LANE_ROOM(n)];
     system_view(k, m, s, w);
 #if PROPAGATOR_ADAPTIVE || PROPAGATOR_WAITS
     const monitor_state was = *watch;
     lane_event seen;
     event_none(&seen);
-    monitors_observe(k, id, bodies, m, before, w, clock_length(clock), clock_phase(clock), tangent2, watch, inside, &seen);
+    monitors_observe(k, id, live & moved, bodies, m, before, w, clock_length(clock), clock_phase(clock), tangent2, watch, inside,
+                     &seen);
     event_offer(event, seen.hit & moved, seen.fraction, seen.outcome, seen.body_a, seen.body_b);
     for (int i = 0; i < (int)(sizeof was / sizeof(real)); i++)
         ((real *)watch)[i] = lane_select(moved, ((real *)watch)[i], ((const real *)&was)[i]);
 #else
-    monitors_observe(k, id, bodies, m, before, w, clock_length(clock), clock_phase(clock), tangent2, watch, inside, event);
+    monitors_observe(k, id, live, bodies, m, before, w, clock_length(clock), clock_phase(clock), tangent2, watch, inside, event);
 #endif
     if (MONITORS(k) & MONITORS_OF_PAIRS) {
         LANE_UNROLL
@@ -418,9 +422,9 @@ LANE_FN void check_step(const shoal_kernel_args *k, int compensated, lane_id id,
     event_none(&event);
     event_offer(&event, is_broken(k, s), one, lane_set(SHOAL_NONFINITE), none, none);
     if (watched)
-        watch_step(k, id, m, s, clock, before, watch, inside, &event);
-    event_offer(&event, clock_stuck(k, clock) & lane_not(event.hit), one, lane_set(SHOAL_STEP_UNDERFLOW), none, none);
-    event_offer(&event, clock_spent(k, clock) & lane_not(event.hit), one, lane_set(SHOAL_BUDGET), none, none);
+        watch_step(k, id, *live, m, s, clock, before, watch, inside, &event);
+    event_offer(&event, clock_stuck(k, clock), one, lane_set(SHOAL_STEP_UNDERFLOW), none, none);
+    event_offer(&event, clock_spent(k, clock), one, lane_set(SHOAL_BUDGET), none, none);
     const mask ended = *live & event.hit, stops = *live & (event.hit | clock_due(clock));
     if (lane_any(stops)) { /* leave these lanes' state as it is now; what they do later is not looked at */
         system_store(k, n, compensated, id, stops, s);
@@ -461,7 +465,7 @@ LANE_FN void kernel_integrate(const shoal_kernel_args *k, const lane_id *id, con
             system_view(k, m[g], s[g], before[g]);
         inside[g] = PROPAGATOR_INSIDE && (watched & MONITORS_OF_PAIRS) ? &within[g] : 0;
         if (inside[g])
-            inside_load(k, id[g], inside[g]);
+            inside_load(id[g], inside[g]);
         PROPAGATOR_REST(n, s[g], lane_not(live[g]));
     }
     LANE_KEEP_ROLLED

@@ -43,8 +43,8 @@ LANE_FN void system_view(const shoal_kernel_args *k, const real *m, const real *
     }
 }
 
-/* The squared length of a change w = [6 * stride], of bodies first .. first + n_live - 1. */
-LANE_FN real tangent_length2(int stride, int first, int bodies, real n_live, const real *w)
+/* The squared length of a change w = [6 * stride] of the bodies with masses m, from column `first` on. */
+LANE_FN real tangent_length2(int stride, int first, int bodies, const real *m, const real *w)
 {
     real sum = lane_set(0.0);
     LANE_UNROLL_GPU
@@ -53,23 +53,23 @@ LANE_FN real tangent_length2(int stride, int first, int bodies, real n_live, con
         LANE_UNROLL_GPU
         for (int c = 0; c < 6; c++)
             length2 = lane_fma(w[c * stride + first + i], w[c * stride + first + i], length2);
-        sum = sum + lane_select(lane_set((double)i) < n_live, length2, lane_set(0.0));
+        sum = sum + lane_select(is_there(m[i]), length2, lane_set(0.0));
     }
     return sum;
 }
 
-LANE_FN real tangent_view_length2(const shoal_kernel_args *k, real n_live, const real *m, const real *s)
+LANE_FN real tangent_view_length2(const shoal_kernel_args *k, const real *m, const real *s)
 {
     const int n = BODIES(k), bodies = n / 2;
     (void)k;
     real part[STATE_SIZE(n)], w[6 * LANE_ROOM(n)];
     tangent_split(n, 1, s, part);
     propagator_view(k, bodies, m, part, w);
-    return tangent_length2(bodies, 0, bodies, n_live, w);
+    return tangent_length2(bodies, 0, bodies, m, w);
 }
 
 /* The first tangent vector, into the view w = [6 * n] of bodies and changes. */
-LANE_FN void tangent_begin(int n, real n_live, const real *m, real *w)
+LANE_FN void tangent_begin(int n, const real *m, real *w)
 {
     const int bodies = n / 2;
     const real zero = lane_set(0.0);
@@ -81,13 +81,13 @@ LANE_FN void tangent_begin(int n, real n_live, const real *m, real *w)
         real centre = zero;
         for (int i = 0; i < bodies; i++) {
             const unsigned weyl = (unsigned)(6 * i + c + 1) * 2654435769u; /* multiples of the golden ratio, modulo 1 */
-            d[i] = lane_select(lane_set((double)i) < n_live, lane_set(weyl * 0x1p-31 - 1.0), zero);
+            d[i] = lane_select(is_there(m[i]), lane_set(weyl * 0x1p-31 - 1.0), zero);
             centre = lane_fma(m[i], d[i], centre);
         }
         for (int i = 0; i < bodies; i++)
             d[i] = d[i] - centre / M;
     }
-    const real scale = 1.0 / lane_sqrt(tangent_length2(n, bodies, bodies, n_live, w));
+    const real scale = 1.0 / lane_sqrt(tangent_length2(n, bodies, bodies, m, w));
     for (int c = 0; c < 6; c++)
         for (int i = bodies; i < n; i++)
             w[c * n + i] = scale * w[c * n + i];

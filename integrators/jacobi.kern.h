@@ -2,26 +2,30 @@
  *
  * jacobi.kern.h: symplectic splittings of planetary motion in Jacobi coordinates; what mvs_jacobi and saba have in common.
  *
- *     H = A + B,   A = sum p_i^2 / 2 m'_i - m'_i eta_i / |X_i|   (a Kepler orbit about the mass eta_i = m_0 + ... + m_i for each i),
+ *     H = A + B,   A = sum p_i^2 / 2 m'_i - m'_i eta_i / |X_i|   (a Kepler orbit about the mass eta_i = m_0 + ... + m_i each),
  *     B = the rest: attractions among the planets (direct), and what the true place of the star and of the inner planets differs
- *         from their barycentre (indirect), so that  dV_i/dt = [Jacobi transform of all Newtonian accelerations]_i + eta_i X_i / |X_i|^3;
+ *         from their barycentre (indirect), so that
+ *         dV_i/dt = [Jacobi transform of all Newtonian accelerations]_i + eta_i X_i / |X_i|^3;
  *         the attraction between bodies 0 and 1 is wholly in A.
  *
  *     step = A(c_1 h) B(d_1 h) A(c_2 h) ... B(d_s h) A(c_1 h),   X_i = x_i - (barycentre of the bodies before i)
  *
- * Wisdom & Holman 1991, AJ 102, 1528; Rein & Tamayo 2015, MNRAS 452, 376 (section 2.1). The barycentre itself is at rest and not carried.
+ * Wisdom & Holman 1991, AJ 102, 1528; Rein & Tamayo 2015, MNRAS 452, 376 (section 2.1). The barycentre itself is at rest and not
+ * carried.
  *
  * Three things can be put around a step, all of them uniform over an ensemble:
- *   corrector   C(h) step^n C(h)^-1 with the symplectic corrector of Wisdom 2006, AJ 131, 2294: Z(-a_N h, -b_N h) ... Z(a_N h, b_N h),
- *               Z(a, b) = A(a) B(-b) A(-2a) B(b) A(a), a_j = j sqrt(7/40);
- *   lazy        kicks by the lazy implementer's kernel: B's accelerations at X + (h^2/12) (B's accelerations at X) (Wisdom, Holman &
- *               Touma 1996, equation 10.6; Rein, Tamayo & Brown 2019, MNRAS 489, 4632, section 4);
- *   commutator  before and after a step a kick by 12 g h times the difference of the two accelerations just named: exp(-g h^3 {{A,B},B}) to
- *               h^5 eps^3 (Laskar & Robutel 2001, CeMDA 80, 39, equation 22; section 5 of Rein, Tamayo & Brown for the lazy form).
+ *   corrector   C(h) step^n C(h)^-1 with the symplectic corrector of Wisdom 2006, AJ 131, 2294:
+ *               Z(-a_N h, -b_N h) ... Z(a_N h, b_N h), Z(a, b) = A(a) B(-b) A(-2a) B(b) A(a), a_j = j sqrt(7/40);
+ *   lazy        kicks by the lazy implementer's kernel: B's accelerations at X + (h^2/12) (B's accelerations at X) (Wisdom,
+ *               Holman & Touma 1996, equation 10.6; Rein, Tamayo & Brown 2019, MNRAS 489, 4632, section 4);
+ *   commutator  before and after a step a kick by 12 g h times the difference of the two accelerations just named:
+ *               exp(-g h^3 {{A,B},B}) to h^5 eps^3 (Laskar & Robutel 2001, CeMDA 80, 39, equation 22; section 5 of Rein, Tamayo
+ *               & Brown for the lazy form).
  *
- * Steps are fused: of the last step the part that merges with the next one of the same length (its last drift, or its last commutator kick)
- * and the inverse corrector are owed, and done on a copy when a state is read (propagator_view). What is owed follows from the length of the
- * last step, which is the system's own native number; 0 = nothing owed. A step of another length (a snapshot's) pays the debt first.
+ * Steps are fused: of the last step the part that merges with the next one of the same length (its last drift, or its last
+ * commutator kick) and the inverse corrector are owed, and done on a copy when a state is read (propagator_view). What is owed
+ * follows from the length of the last step, which is the system's own native number; 0 = nothing owed. A step of another length
+ * (a snapshot's) pays the debt first.
  *
  * The text that includes this one defines
  *     SPLITTING_STAGES(k)             kicks of a step
@@ -41,8 +45,8 @@ enum { JACOBI_X = 0, JACOBI_V = 3, JACOBI_EX = 6, JACOBI_EV = 9 };
 #define PROPAGATOR_OWN 1
 #define JACOBI_LAST(n) (PROPAGATOR_SLOTS(1) * (n)) /* length of the step that something is owed of */
 
-/* b_1 ... b_N of the corrector of each order: 4 sum_j b_j sinh(a_j x) = (1 - (x/2) / sinh(x/2)) / x up to x^(2N - 1). (Wisdom 2006, table 1;
- * solved anew in 60 digits.) */
+/* b_1 ... b_N of the corrector of each order: 4 sum_j b_j sinh(a_j x) = (1 - (x/2) / sinh(x/2)) / x up to x^(2N - 1). (Wisdom
+ * 2006, table 1; solved anew in 60 digits.) */
 enum { CORRECTOR_ORDERS = 5, CORRECTOR_MOST = 8 };
 LANE_TABLE double corrector_b[CORRECTOR_ORDERS][CORRECTOR_MOST] = {
     {0.02490059602779986749935},
@@ -92,8 +96,8 @@ LANE_FN void jacobi_pull(real x, real y, real z, real *px, real *py, real *pz)
 }
 
 /* The accelerations of B at the Jacobi positions X = [3 * n]. */
-LANE_FN void jacobi_acceleration(const shoal_kernel_args *k, int n, const real *m, const real *eta, const real *inverse, const real *X,
-                                 real *a)
+LANE_FN void jacobi_acceleration(const shoal_kernel_args *k, int n, const real *m, const real *eta, const real *inverse,
+                                 const real *X, real *a)
 {
     real q[3 * LANE_ROOM(n)], p[3], star[3], sum[3], centre[3]; /* positions relative to body 0 */
     LANE_UNROLL
@@ -135,8 +139,8 @@ LANE_FN void jacobi_acceleration(const shoal_kernel_args *k, int n, const real *
 }
 
 /* The same at X + (length^2 / 12) a. */
-LANE_FN void jacobi_displaced(const shoal_kernel_args *k, int n, const real *m, const real *eta, const real *inverse, const real *X,
-                              const real *a, real length, real *displaced)
+LANE_FN void jacobi_displaced(const shoal_kernel_args *k, int n, const real *m, const real *eta, const real *inverse,
+                              const real *X, const real *a, real length, real *displaced)
 {
     const real shift = lane_set(1.0 / 12.0) * length * length;
     real at[3 * LANE_ROOM(n)];
@@ -190,8 +194,8 @@ LANE_FN void jacobi_commutator_kick(const shoal_kernel_args *k, int n, int compe
 }
 
 /* C(h), or its inverse for sign = -1. */
-LANE_FN void jacobi_corrector(const shoal_kernel_args *k, int n, const real *m, const real *eta, const real *inverse, real *s, real h,
-                              double sign)
+LANE_FN void jacobi_corrector(const shoal_kernel_args *k, int n, const real *m, const real *eta, const real *inverse, real *s,
+                              real h, double sign)
 {
     const int order = SPLITTING_CORRECTOR(k), row = order < 5 ? 0 : order < 7 ? 1 : order < 11 ? 2 : order < 17 ? 3 : 4;
     const int half = row < 3 ? row + 1 : row == 3 ? 5 : 8;
@@ -311,9 +315,9 @@ LANE_FN void propagator_view(const shoal_kernel_args *k, int n, const real *m, c
     }
 }
 
-/* An upper bound of the squared distance of every body from the barycentre. That distance is at most |X_i| + sum (m_j / eta_j) |X_j|, with
- * the largest |X| at most eta / m_0 of it; the drift that is owed takes time t and leads no farther than |X| + |V| t from the centre of a
- * Kepler orbit; (a + b)^2 <= 5/4 a^2 + 5 b^2. What a corrector moves is far below the quarter. */
+/* An upper bound of the squared distance of every body from the barycentre. That distance is at most |X_i| + sum (m_j / eta_j)
+ * |X_j|, with the largest |X| at most eta / m_0 of it; the drift that is owed takes time t and leads no farther than |X| + |V| t
+ * from the centre of a Kepler orbit; (a + b)^2 <= 5/4 a^2 + 5 b^2. What a corrector moves is far below the quarter. */
 LANE_FN real propagator_reach2(const shoal_kernel_args *k, int n, const real *m, const real *s)
 {
     const real t = lane_set(2.0 * splitting_drift(k, 0)) * s[JACOBI_LAST(n)], t2 = t * t;

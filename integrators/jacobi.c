@@ -1,17 +1,25 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * mvs_jacobi.c: what the world knows of mvs_jacobi.kern.h.
+ * jacobi.c: what the world knows of the maps in Jacobi coordinates: mvs_jacobi.kern.h and saba.kern.h.
  */
 #include "internal.h"
 
 static const char *const slots[] = {"Xx", "Xy", "Xz", "Vx", "Vy", "Vz", "eXx", "eXy", "eXz", "eVx", "eVy", "eVz"};
 
-static const shoal_parameter parameters[] = {
+static const shoal_parameter mvs_parameters[] = {
     SHOAL_COMPENSATED_PARAMETER,
     {"corrector", SHOAL_INTEGER, "", 0, 0, 17, "0|3|5|7|11|17",
-     "order of the symplectic corrector; worth it from about 17 with few reads: one read of the state costs as much as 4 to 32 steps"},
+     "order of the symplectic corrector; worth it from about 17 with few reads: one read of the state costs as much as 4 to 32 "
+     "steps"},
     {"kernel", SHOAL_CHOICE, "", 0, 0, 1, "standard|lazy",
      "standard kick, or the lazy implementer's, which with a corrector removes the error of second order in the masses"},
+};
+
+static const shoal_parameter saba_parameters[] = {
+    SHOAL_COMPENSATED_PARAMETER,
+    {"scheme", SHOAL_CHOICE, "", 10, 0, 11, "1|2|3|4|cl1|cl2|cl3|cl4|10,4|8,6,4|10,6,4|8,4,4",
+     "SABAn, SABACLn (lazy commutator), or the generalised order: 10,6,4 = errors eps h^10 + eps^2 h^6 + eps^3 h^4, "
+     "eps = planets' masses"},
 };
 
 static const char *refuses(const shoal_ensemble *ensemble)
@@ -32,8 +40,24 @@ const shoal_propagator shoal_propagator_mvs_jacobi = {
     .slots = slots,
     .n_slots = SHOAL_COUNT(slots),
     .n_own = 1,
-    .parameters = parameters,
-    .n_parameters = SHOAL_COUNT(parameters),
+    .parameters = mvs_parameters,
+    .n_parameters = SHOAL_COUNT(mvs_parameters),
+    .newton_only = true,
+    .refuses = refuses,
+};
+
+const shoal_propagator shoal_propagator_saba = {
+    .name = "saba",
+    .aliases = "",
+    .doc = "higher-order symplectic splittings (SABA) for planets of small mass, Jacobi coordinates",
+    .reference = "Laskar & Robutel 2001, CeMDA 80, 39; Blanes et al. 2013, Appl. Numer. Math. 68, 58; "
+                 "Farres et al. 2013, CeMDA 116, 141",
+    .order = 4,
+    .slots = slots,
+    .n_slots = SHOAL_COUNT(slots),
+    .n_own = 1,
+    .parameters = saba_parameters,
+    .n_parameters = SHOAL_COUNT(saba_parameters),
     .newton_only = true,
     .refuses = refuses,
 };

@@ -24,6 +24,9 @@
  * large as the oscillation of mvs. With `passage` the jump's error at the edge of the star's neighbourhood does not fall with h, for the
  * edge moves inwards (dE/E = 1e-4 to 1e-3 with a mass of 1e-3 at e = 0.98, as in TRACE); `orbit` has no edge.
  *
+ * Extra forces kick at both ends of a step, as in mvs, and as seldom: a force between two planets has to be weak in an encounter of
+ * theirs. Where everything drifts they are part of the equations of motion.
+ *
  * Own slots: whether the next step begins near; the last substep, as the first guess of the next; 2 k^2 max (m_i / 3 m_0)^(2/3).
  *
  * Operations a step without encounters: those of mvs, 10 p, and 18 p (p - 1) / 2 for p planets.
@@ -254,7 +257,7 @@ LANE_FN void hybrid_drift(const shoal_kernel_args *k, int n, const real *m, hybr
     mask active = where;
     for (int c = 0; c < 3 * n; c++)
         dx[c] = dv[c] = lane_set(0.0);
-    drift_acceleration(n, m, flags, x, f);
+    drift_acceleration(k, n, m, flags, x, v, f);
     if (inside)
         hybrid_inside_view(k, n, m, flags, x, v, dx, dv, done, before);
     LANE_KEEP_ROLLED
@@ -262,7 +265,7 @@ LANE_FN void hybrid_drift(const shoal_kernel_args *k, int n, const real *m, hybr
         const real left = h - done;
         const mask last = lane_abs(sub) >= lane_abs(left);
         const real step = lane_select(last, left, lane_select(2.0 * lane_abs(sub) > lane_abs(left), 0.5 * left, sub));
-        const real error2 = drift_try(n, m, flags, work, step, k->propagator[HYBRID_TOLERANCE]);
+        const real error2 = drift_try(k, n, m, flags, work, step, k->propagator[HYBRID_TOLERANCE]);
         const mask accepted = active & (error2 <= lane_set(1.0));
         /* 0.85 error^(-1/8), within 0.2 and 4; roots from seeds are good enough for a guess */
         real change = lane_sqrt(lane_rsqrt_seed(lane_rsqrt_seed(lane_rsqrt_seed(error2))));
@@ -311,7 +314,7 @@ LANE_CALLED_FN void hybrid_again(const shoal_kernel_args *k, int n, int compensa
     LANE_KEEP_ROLLED
     for (int round = 0; round < HYBRID_ROUNDS && lane_any(again); round++) {
         const hybrid_flags flags = {near, drifts, all};
-        const real jump = lane_select(all, lane_set(0.0), 0.5 * h / m[0]);
+        const real half = lane_select(all, lane_set(0.0), 0.5 * h), jump = half / m[0];
         if (inside) {
             inside->planets = inside->planets | again;
             inside->star = (inside->star & lane_not(again)) | (all & again);
@@ -319,6 +322,8 @@ LANE_CALLED_FN void hybrid_again(const shoal_kernel_args *k, int n, int compensa
         }
         for (int c = 0; c < PROPAGATOR_SLOTS(1) * n; c++)
             t[c] = start[c];
+        if (FORCES(k))
+            mvs_forces(k, n, compensated, m, t, half);
         hybrid_kick(n, compensated, m, t, flags, 0.5 * h);
         mvs_jump(n, n, compensated, m, t, jump);
         hybrid_velocities(n, m, flags, t + 3 * n, 1);
@@ -337,6 +342,8 @@ LANE_CALLED_FN void hybrid_again(const shoal_kernel_args *k, int n, int compensa
         mvs_jump(n, n, compensated, m, t, jump);
         newton_acceleration(k, n, 1, m, t, t + 6 * n);
         hybrid_kick(n, compensated, m, t, flags, 0.5 * h);
+        if (FORCES(k))
+            mvs_forces(k, n, compensated, m, t, half);
         for (int c = 0; c < PROPAGATOR_SLOTS(compensated) * n; c++)
             s[c] = lane_select(again, t[c], s[c]);
         const mask fresh = hybrid_flag(k, n, m, t, h, again, near, drifts, &all, &any);

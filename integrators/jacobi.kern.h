@@ -22,6 +22,12 @@
  *               exp(-g h^3 {{A,B},B}) to h^5 eps^3 (Laskar & Robutel 2001, CeMDA 80, 39, equation 22; section 5 of Rein, Tamayo
  *               & Brown for the lazy form).
  *
+ * Extra forces f belong to B, in every kick named here, as f's Jacobi transform at the velocities in the middle of the kick
+ * (forces_mean). If they depend on positions alone, all that is said of B holds for them: correctors, kernel and commutator need
+ * no more of B than accelerations at positions, and the errors have eps + f in the place of eps. If they depend on velocities,
+ * errors linear in f are of the order of the splitting, too, but what kernel and commutator take away is not the whole square of
+ * B: eps f h^2 + f^2 h^2 remain. A force that keeps no momentum moves the barycentre; that is left out.
+ *
  * Steps are fused: of the last step the part that merges with the next one of the same length (its last drift, or its last
  * commutator kick) and the inverse corrector are owed, and done on a copy when a state is read (propagator_view). What is owed
  * follows from the length of the last step, which is the system's own native number; 0 = nothing owed. A step of another length
@@ -71,6 +77,36 @@ LANE_FN void jacobi_masses(int n, const real *m, real *eta, real *inverse)
     }
 }
 
+/* Jacobi vectors from those of n bodies: X_i = x_i - R_{i-1}, R_i = R_{i-1} + (m_i / eta_i) X_i. */
+LANE_FN void jacobi_from_bodies(int stride, int n, const real *m, const real *inverse, const real *x, real *X)
+{
+    LANE_UNROLL
+    for (int c = 0; c < 3 * stride; c += stride) {
+        real centre = x[c];
+        X[c] = lane_set(0.0);
+        LANE_UNROLL
+        for (int i = 1; i < n; i++) {
+            X[c + i] = x[c + i] - centre;
+            centre = lane_fma(m[i] * inverse[i], X[c + i], centre);
+        }
+    }
+}
+
+/* The inverse, with the barycentre in the origin: R_{n-1} = 0. */
+LANE_FN void jacobi_to_bodies(int stride, int n, const real *m, const real *inverse, const real *X, real *x)
+{
+    LANE_UNROLL
+    for (int c = 0; c < 3 * stride; c += stride) {
+        real centre = lane_set(0.0);
+        LANE_UNROLL
+        for (int i = n - 1; i > 0; i--) {
+            centre = lane_fnma(m[i] * inverse[i], X[c + i], centre);
+            x[c + i] = X[c + i] + centre;
+        }
+        x[c] = centre;
+    }
+}
+
 /* A(h) */
 LANE_FN void jacobi_drift(int n, int compensated, const real *eta, real *s, real h)
 {
@@ -95,9 +131,28 @@ LANE_FN void jacobi_pull(real x, real y, real z, real *px, real *py, real *pz)
     *pz = p * z;
 }
 
-/* The accelerations of B at the Jacobi positions X = [3 * n]. */
+/* Adds the extra forces to the accelerations a of a kick of length h: their mean over it, at velocities from those of its middle.
+ * */
+LANE_BIG_FN void jacobi_forces(const shoal_kernel_args *k, int n, const real *m, const real *inverse, const real *s, real h,
+                               real *a)
+{
+    real x[3 * LANE_ROOM(n)], v[3 * LANE_ROOM(n)], f[3 * LANE_ROOM(n)];
+    f[0] = f[n] = f[2 * n] = lane_set(0.0);
+    for (int c = 0; c < 3; c++)
+        for (int i = 1; i < n; i++)
+            f[c * n + i] = lane_fma(0.5 * h, a[c * n + i], s[(JACOBI_V + c) * n + i]);
+    jacobi_to_bodies(n, n, m, inverse, s, x);
+    jacobi_to_bodies(n, n, m, inverse, f, v);
+    forces_mean(k, n, m, x, v, h, f);
+    jacobi_from_bodies(n, n, m, inverse, f, v);
+    for (int c = 0; c < 3 * n; c++)
+        a[c] = a[c] + v[c];
+}
+
+/* The accelerations of B in a kick of length h, at the Jacobi positions s = [3 * n] and, where forces depend on them, the
+ * velocities that follow there. */
 LANE_FN void jacobi_acceleration(const shoal_kernel_args *k, int n, const real *m, const real *eta, const real *inverse,
-                                 const real *X, real *a)
+                                 const real *s, real h, real *a)
 {
     real q[3 * LANE_ROOM(n)], p[3], star[3], sum[3], centre[3]; /* positions relative to body 0 */
     LANE_UNROLL
@@ -105,8 +160,8 @@ LANE_FN void jacobi_acceleration(const shoal_kernel_args *k, int n, const real *
         q[c * n] = centre[c] = star[c] = lane_set(0.0);
         LANE_UNROLL
         for (int i = 1; i < n; i++) {
-            q[c * n + i] = X[c * n + i] + centre[c];
-            centre[c] = lane_fma(m[i] * inverse[i], X[c * n + i], centre[c]);
+            q[c * n + i] = s[c * n + i] + centre[c];
+            centre[c] = lane_fma(m[i] * inverse[i], s[c * n + i], centre[c]);
         }
     }
     newton_acceleration(k, n, 1, m, q, a);
@@ -126,7 +181,7 @@ LANE_FN void jacobi_acceleration(const shoal_kernel_args *k, int n, const real *
     LANE_UNROLL
     for (int i = 1; i < n; i++) {
         if (i > 1)
-            jacobi_pull(X[i], X[n + i], X[2 * n + i], &p[0], &p[1], &p[2]);
+            jacobi_pull(s[i], s[n + i], s[2 * n + i], &p[0], &p[1], &p[2]);
         LANE_UNROLL
         for (int c = 0; c < 3; c++) {
             const real own = a[c * n + i];
@@ -136,21 +191,26 @@ LANE_FN void jacobi_acceleration(const shoal_kernel_args *k, int n, const real *
             sum[c] = lane_fma(m[i], own, sum[c]);
         }
     }
+    if (FORCES(k))
+        jacobi_forces(k, n, m, inverse, s, h, a);
 }
 
 /* The same at X + (length^2 / 12) a. */
 LANE_FN void jacobi_displaced(const shoal_kernel_args *k, int n, const real *m, const real *eta, const real *inverse,
-                              const real *X, const real *a, real length, real *displaced)
+                              const real *s, const real *a, real length, real h, real *displaced)
 {
     const real shift = lane_set(1.0 / 12.0) * length * length;
-    real at[3 * LANE_ROOM(n)];
+    real at[6 * LANE_ROOM(n)];
     LANE_UNROLL
     for (int c = 0; c < 3; c++) {
         LANE_UNROLL
-        for (int i = 1; i < n; i++)
-            at[c * n + i] = lane_fma(shift, a[c * n + i], X[c * n + i]);
+        for (int i = 1; i < n; i++) {
+            at[c * n + i] = lane_fma(shift, a[c * n + i], s[c * n + i]);
+            if (FORCES(k))
+                at[(JACOBI_V + c) * n + i] = s[(JACOBI_V + c) * n + i];
+        }
     }
-    jacobi_acceleration(k, n, m, eta, inverse, at, displaced);
+    jacobi_acceleration(k, n, m, eta, inverse, at, h, displaced);
 }
 
 LANE_FN void jacobi_push(int n, int compensated, real *s, const real *a, real h)
@@ -171,9 +231,9 @@ LANE_FN void jacobi_kick(const shoal_kernel_args *k, int n, int compensated, int
                          const real *inverse, real *s, real h)
 {
     real a[3 * LANE_ROOM(n)], displaced[3 * LANE_ROOM(n)];
-    jacobi_acceleration(k, n, m, eta, inverse, s, a);
+    jacobi_acceleration(k, n, m, eta, inverse, s, h, a);
     if (lazy)
-        jacobi_displaced(k, n, m, eta, inverse, s, a, h, displaced);
+        jacobi_displaced(k, n, m, eta, inverse, s, a, h, h, displaced);
     jacobi_push(n, compensated, s, lazy ? displaced : a, h);
 }
 
@@ -182,8 +242,8 @@ LANE_FN void jacobi_commutator_kick(const shoal_kernel_args *k, int n, int compe
                                     const real *inverse, real *s, real h, real times)
 {
     real a[3 * LANE_ROOM(n)], displaced[3 * LANE_ROOM(n)];
-    jacobi_acceleration(k, n, m, eta, inverse, s, a);
-    jacobi_displaced(k, n, m, eta, inverse, s, a, h, displaced);
+    jacobi_acceleration(k, n, m, eta, inverse, s, lane_set(0.0), a);
+    jacobi_displaced(k, n, m, eta, inverse, s, a, h, lane_set(0.0), displaced);
     LANE_UNROLL
     for (int c = 0; c < 3; c++) {
         LANE_UNROLL
@@ -245,16 +305,8 @@ LANE_FN void propagator_prepare(const shoal_kernel_args *k, int n, const real *m
     real eta[LANE_ROOM(n)], inverse[LANE_ROOM(n)];
     (void)k;
     jacobi_masses(n, m, eta, inverse);
-    LANE_UNROLL
-    for (int c = 0; c < 6; c++) {
-        real centre = w[c * n];
-        s[c * n] = lane_set(0.0);
-        LANE_UNROLL
-        for (int i = 1; i < n; i++) {
-            s[c * n + i] = w[c * n + i] - centre;
-            centre = lane_fma(m[i] * inverse[i], s[c * n + i], centre);
-        }
-    }
+    jacobi_from_bodies(n, n, m, inverse, w, s);
+    jacobi_from_bodies(n, n, m, inverse, w + 3 * n, s + JACOBI_V * n);
     LANE_UNROLL
     for (int c = JACOBI_EX * n; c <= JACOBI_LAST(n); c++)
         s[c] = lane_set(0.0);
@@ -294,7 +346,6 @@ LANE_FN void propagator_step(const shoal_kernel_args *k, int n, int compensated,
     s[JACOBI_LAST(n)] = h;
 }
 
-/* Barycentric positions and velocities: x_i = X_i + R_{i-1}, R_{i-1} = R_i - (m_i / eta_i) X_i, R_{n-1} = 0. */
 LANE_FN void propagator_view(const shoal_kernel_args *k, int n, const real *m, const real *s, real *w)
 {
     real eta[LANE_ROOM(n)], inverse[LANE_ROOM(n)], copy[12 * LANE_ROOM(n) + 1];
@@ -303,16 +354,8 @@ LANE_FN void propagator_view(const shoal_kernel_args *k, int n, const real *m, c
         copy[c] = s[c];
     jacobi_synchronise(k, m, copy);
     jacobi_masses(n, m, eta, inverse);
-    LANE_UNROLL
-    for (int c = 0; c < 6; c++) {
-        real centre = lane_set(0.0);
-        LANE_UNROLL
-        for (int i = n - 1; i > 0; i--) {
-            centre = lane_fnma(m[i] * inverse[i], copy[c * n + i], centre);
-            w[c * n + i] = copy[c * n + i] + centre;
-        }
-        w[c * n] = centre;
-    }
+    jacobi_to_bodies(n, n, m, inverse, copy, w);
+    jacobi_to_bodies(n, n, m, inverse, copy + JACOBI_V * n, w + 3 * n);
 }
 
 /* An upper bound of the squared distance of every body from the barycentre. That distance is at most |X_i| + sum (m_j / eta_j)

@@ -79,6 +79,6 @@ const shoal_propagator shoal_propagator_hybrid = {
     .n_own = 3,
     .parameters = hybrid_parameters,
     .n_parameters = SHOAL_COUNT(hybrid_parameters),
-    .newton_only = true,
+    .forces_cpu_only = true,
     .refuses = hybrid_refuses,
 };

@@ -18,7 +18,6 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "internal.h"
 
@@ -81,13 +80,6 @@ typedef struct bench_options {
     char **names;
     int n_names;
 } bench_options;
-
-static double seconds_now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
 
 static bool is_adaptive(const bench_case *c)
 {
@@ -191,7 +183,7 @@ static shoal_status run_case(shoal_context *context, const bench_case *c, const 
     }
     if (status)
         goto done;
-    const double before = plan->system_steps, began = seconds_now();
+    const double before = plan->system_steps, began = shoal_seconds();
     if (bare) {
         status = plan->engine_type->launch(plan->engine, SHOAL_BARE, plan->list, plan->n_list, n_steps - 1);
         row->steps = (n_steps - 1) * (double)plan->n_list;
@@ -201,7 +193,7 @@ static shoal_status run_case(shoal_context *context, const bench_case *c, const 
         while (!status && n_moved > 0);
         row->steps = is_adaptive(c) ? n_steps * (double)plan->n_list : plan->system_steps - before;
     }
-    row->seconds = seconds_now() - began;
+    row->seconds = shoal_seconds() - began;
     if (!status && plan->n_list != options->systems)
         status = shoal_fail(context, SHOAL_E_INTERNAL, "%ld of %ld systems ended", options->systems - plan->n_list, options->systems);
     for (long system = 0; bare && system < ensemble->n_systems; system++)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
  * context.c: the object that holds the last error's message, the texts of statuses and outcomes, the search for the
- * name that a user probably meant, and aligned memory.
+ * name that a user probably meant, aligned memory, and the clock.
  *
  * The distance between two words is Levenshtein's (Soviet Physics Doklady 10, 707, 1966) with the exchange of two
  * neighbouring letters, the commonest slip of the keyboard, counted as one (Damerau, doi:10.1145/363958.363994).
@@ -10,6 +10,7 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "internal.h"
 
@@ -158,4 +159,11 @@ void *shoal_allocate(size_t n_items, size_t item_size)
     if (memory)
         memset(memory, 0, size);
     return memory;
+}
+
+double shoal_seconds(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }

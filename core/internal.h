@@ -38,6 +38,9 @@ const char *shoal_nearest(const char *word, const char *const *candidates, int n
 const char *shoal_outcome_name(int outcome);
 int shoal_outcome_from_name(const char *name);
 
+/* Wall time in seconds since some moment. */
+double shoal_seconds(void);
+
 /* ---- units.c ------------------------------------------------------------------------------------------------------ */
 
 /* Inner units: G = 1, AU, solar mass (GM = 1.3271244e20 m^3/s^2, IAU 2015 B3), yr/2pi = sqrt(AU^3/GM) = 58.1324 d.

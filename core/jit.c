@@ -26,7 +26,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "internal.h"
@@ -463,19 +462,12 @@ static shoal_status compile(shoal_context *context, const struct nvrtc *nvrtc, c
     return status;
 }
 
-static double seconds_now(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
-}
-
 shoal_status shoal_jit_compile(shoal_context *context, const shoal_kernel_choice *choice, int entries, int arch,
                                int driver_version, shoal_cubin *cubin)
 {
     struct nvrtc nvrtc;
     bool ptx;
-    double start = seconds_now();
+    double start = shoal_seconds();
     memset(cubin, 0, sizeof *cubin);
 
     if (!nvrtc_open(driver_version, &nvrtc))
@@ -538,7 +530,7 @@ shoal_status shoal_jit_compile(shoal_context *context, const shoal_kernel_choice
                  (unsigned long long)key.b);
     cubin->block = tuning.block;
     if (cache && cache_load(cubin->file, key, cubin)) {
-        cubin->seconds = seconds_now() - start;
+        cubin->seconds = shoal_seconds() - start;
         return SHOAL_OK;
     }
 
@@ -554,7 +546,7 @@ shoal_status shoal_jit_compile(shoal_context *context, const shoal_kernel_choice
     }
     if (cache)
         cache_save(cubin->file, key, cubin);
-    cubin->seconds = seconds_now() - start;
+    cubin->seconds = shoal_seconds() - start;
     return SHOAL_OK;
 }
 

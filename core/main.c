@@ -15,7 +15,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "internal.h"
@@ -92,13 +91,6 @@ static bool terminal_colour(void)
 {
     const char *term = getenv("TERM");
     return isatty(STDOUT_FILENO) && !getenv("NO_COLOR") && term && strcmp(term, "dumb") != 0;
-}
-
-static double now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
 /* The files that query and plot are given. */
@@ -253,7 +245,7 @@ static void print_study(const shoal_study *study)
 static int show_progress(const shoal_progress *progress, void *user)
 {
     progress_state *state = user;
-    const double t = now();
+    const double t = shoal_seconds();
 
     if (!state->begun) {
         state->begun = true;
@@ -339,7 +331,7 @@ static int run_main(int argc, char **argv)
     shoal_study *study = NULL;
     shoal_result *result = NULL;
     progress_state progress = { 0 };
-    const double began = now();
+    const double began = shoal_seconds();
     int code = EXIT_FAILED;
 
     argp_parse(&run_argp, argc, argv, 0, NULL, &options);
@@ -374,7 +366,7 @@ static int run_main(int argc, char **argv)
             code = failed(context, status);
             goto fail;
         }
-        print_summary(result, study->output, &progress.last, now() - began);
+        print_summary(result, study->output, &progress.last, shoal_seconds() - began);
         if (!options.no_plot && study->n_axes >= 2) {
             plot_run(context, result, study->output);
         }

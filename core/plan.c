@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * plan.c: an ensemble with everything chosen: propagator, monitors, engine, kernels, steps. Runs slices over the list of systems still
- * going, and reads the state at any time from a copy.
+ * plan.c: an ensemble with everything chosen: propagator, monitors, engine, kernels, steps. Runs slices over the list of systems
+ * still going, and reads the state at any time from a copy.
  *
- * Time is t_start + steps * dt from an exact count, or with adaptive steps their compensated sum. A system's target is the last step at
- * or before the time asked for; what is left is made on a copy, so that no output changes a trajectory.
+ * Time is t_start + steps * dt from an exact count, or with adaptive steps their compensated sum. A system's target is the last
+ * step at or before the time asked for; what is left is made on a copy, so that no output changes a trajectory.
  */
 #include <float.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "internal.h"
 
@@ -82,8 +81,8 @@ static shoal_status choose_propagator(shoal_plan *plan, const shoal_options *opt
         const char *names[64];
         int n = shoal_propagator_names(context, names, SHOAL_COUNT(names));
         const char *near = shoal_nearest(name, names, n);
-        return shoal_fail(context, SHOAL_E_USAGE, "propagator '%s': no such propagator%s%s%s", name, near ? " (did you mean '" : "",
-                          near ? near : "", near ? "'?)" : "");
+        return shoal_fail(context, SHOAL_E_USAGE, "propagator '%s': no such propagator%s%s%s", name,
+                          near ? " (did you mean '" : "", near ? near : "", near ? "'?)" : "");
     }
     plan->choice.propagator = plan->propagator;
     if (plan->propagator->refuses) {
@@ -145,8 +144,8 @@ static shoal_status choose_monitors(shoal_plan *plan, const shoal_options *optio
     plan->args.variational = plan->choice.variational;
     plan->args.n_moved = shoal_choice_moved(&plan->choice);
     if (plan->args.n_moved > SHOAL_MAX_BODIES)
-        return shoal_fail(context, SHOAL_E_UNSUPPORTED, "%d bodies a system%s: few-body kernels take at most %d", plan->args.n_moved,
-                          plan->args.variational ? " with their tangent vectors" : "", SHOAL_MAX_BODIES);
+        return shoal_fail(context, SHOAL_E_UNSUPPORTED, "%d bodies a system%s: few-body kernels take at most %d",
+                          plan->args.n_moved, plan->args.variational ? " with their tangent vectors" : "", SHOAL_MAX_BODIES);
     return SHOAL_OK;
 }
 
@@ -156,7 +155,8 @@ static shoal_status choose_forces(shoal_plan *plan, const shoal_options *options
     if (options->n_forces > SHOAL_MAX_FORCES)
         return shoal_fail(context, SHOAL_E_USAGE, "%d forces: at most %d", options->n_forces, SHOAL_MAX_FORCES);
     if (options->n_forces > 0 && plan->propagator->newton_only)
-        return shoal_fail(context, SHOAL_E_UNSUPPORTED, "forces: the propagator %s knows Newton's alone; use mvs, mvs_whds or hermite4",
+        return shoal_fail(context, SHOAL_E_UNSUPPORTED,
+                          "forces: the propagator %s knows Newton's alone; use mvs, mvs_whds or hermite4",
                           plan->propagator->name);
     for (int i = 0; i < options->n_forces; i++) {
         const char *name = options->forces[i].name;
@@ -168,8 +168,9 @@ static shoal_status choose_forces(shoal_plan *plan, const shoal_options *options
                               near ? near : "", near ? "'?)" : "");
         }
         const shoal_force *type = shoal_plugs_of(context)->forces[index];
-        shoal_status status = read_settings(context, type->name, type->parameters, type->n_parameters, options->forces[i].settings,
-                                            options->forces[i].n_settings, plan->ensemble->n_bodies, plan->args.force[i]);
+        shoal_status status = read_settings(context, type->name, type->parameters, type->n_parameters,
+                                            options->forces[i].settings, options->forces[i].n_settings,
+                                            plan->ensemble->n_bodies, plan->args.force[i]);
         if (status)
             return status;
         const char *why = type->refuses ? type->refuses(plan->args.force[i], plan->ensemble) : NULL;
@@ -251,8 +252,8 @@ static shoal_status choose_steps(shoal_plan *plan, const shoal_options *options,
         dt = fmin(fabs(dt), plan->args.dt_max);
         double span = plan->t_end - t_start;
         if (*field(plan, SHOAL_SYS_STEP, system) != 0) {
-            status = shoal_fail(plan->context, SHOAL_E_USAGE, "system %ld has been integrated by another plan: set its bodies anew",
-                                ensemble->id[system]);
+            status = shoal_fail(plan->context, SHOAL_E_USAGE,
+                                "system %ld has been integrated by another plan: set its bodies anew", ensemble->id[system]);
             goto done;
         }
         if (!(dt > 0 && isfinite(dt))) {
@@ -262,8 +263,8 @@ static shoal_status choose_steps(shoal_plan *plan, const shoal_options *options,
         }
         double end = plan->propagator->adaptive ? fabs(span) : floor(fabs(span) / dt + whole_step(t_start, plan->t_end, dt));
         if (!plan->propagator->adaptive && !(end < 0x1p52)) {
-            status = shoal_fail(plan->context, SHOAL_E_INPUT, "system %ld: %g steps of %g: too many to count", ensemble->id[system],
-                                end, dt);
+            status = shoal_fail(plan->context, SHOAL_E_INPUT, "system %ld: %g steps of %g: too many to count",
+                                ensemble->id[system], end, dt);
             goto done;
         }
         if (commit) {
@@ -290,22 +291,13 @@ static shoal_status choose_form(shoal_plan *plan, const shoal_options *options)
         for (int body = n - 1; body >= n_massive; body--)
             if (*shoal_ensemble_body(plan->ensemble, body, SHOAL_M, plan->list[i]) != 0)
                 n_massive = body + 1;
-    /* rows keep fewer sums alive, which pays where they would not fit into a GPU's registers, and leave out what attracts nobody */
+    /* rows keep fewer sums alive, which pays where they would not fit into a GPU's registers, and leave out what attracts
+     * nobody */
     if (index == 2)
         index = n > 10 && (plan->engine_type == &shoal_engine_cuda || 2 * n_massive < n) ? SHOAL_FORM_ROWS : SHOAL_FORM_PAIRS;
     plan->choice.form = plan->args.form = index;
     plan->choice.n_massive = plan->args.n_massive = n_massive;
     return SHOAL_OK;
-}
-
-/* NULL if the plan's propagator can run on a GPU, else a sentence that says why not. */
-static const char *cuda_refuses(const shoal_plan *plan)
-{
-    if (plan->propagator->cpu_only)
-        return "this propagator's answers on a GPU are not right yet; use engine = cpu";
-    if (plan->propagator->forces_cpu_only && plan->args.n_forces > 0)
-        return "this propagator's answers with extra forces on a GPU are not right yet; use engine = cpu, or hermite4";
-    return shoal_engine_cuda.missing();
 }
 
 /* Choose and make the engine; `why` says why auto picked it. */
@@ -314,7 +306,7 @@ static shoal_status choose_engine(shoal_plan *plan, const shoal_options *options
 {
     const char *name = options->engine ? options->engine : "auto";
     const char *model = options->work_model ? options->work_model : "auto";
-    const char *missing = cuda_refuses(plan);
+    const char *missing = shoal_engine_cuda.missing();
     if (strcmp(model, "auto") != 0 && strcmp(model, "system") != 0)
         return shoal_fail(plan->context, SHOAL_E_USAGE, "work_model = '%s': expected auto or system", model);
     if (strcmp(name, "cpu") == 0) {
@@ -376,7 +368,8 @@ static void write_line(shoal_plan *plan, const char *engine_line, const char *wh
              plan->choice.compensated ? " (compensated)" : "", forces, n, form, engine_line, why);
 }
 
-shoal_status shoal_plan_create(shoal_context *context, shoal_ensemble *ensemble, const shoal_options *options, shoal_plan **result)
+shoal_status shoal_plan_create(shoal_context *context, shoal_ensemble *ensemble, const shoal_options *options,
+                               shoal_plan **result)
 {
     *result = NULL;
     char engine_line[256] = "", why[160] = "";
@@ -504,13 +497,6 @@ static bool waits(const shoal_plan *plan, long system)
     return shoal_plan_progress(plan, system) + step > *field(plan, SHOAL_SYS_TARGET, system);
 }
 
-static double seconds_now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
 /* The targets of all running systems for the time t; the engine hears of them with the next upload of the records. */
 static void set_targets(shoal_plan *plan, double t)
 {
@@ -538,7 +524,7 @@ shoal_status shoal_plan_slice(shoal_plan *plan, double t, long *n_moved)
         before += *field(plan, SHOAL_SYS_STEP, plan->list[i]);
     }
     if (n_moving > 0) {
-        const double began = seconds_now();
+        const double began = shoal_seconds();
         plan->watch_fresh = false;
         if (new_targets)
             status = plan->engine_type->upload(plan->engine, SHOAL_ARRAY_SYSTEMS);
@@ -548,7 +534,7 @@ shoal_status shoal_plan_slice(shoal_plan *plan, double t, long *n_moved)
             status = plan->engine_type->download(plan->engine, SHOAL_ARRAY_SYSTEMS);
         if (status)
             goto done;
-        const double factor = SLICE_SECONDS / (seconds_now() - began + 1e-9);
+        const double factor = SLICE_SECONDS / (shoal_seconds() - began + 1e-9);
         plan->slice_steps = (long)fmin(fmax(16, (double)plan->slice_steps * fmin(fmax(factor, 0.25), 8)), 1e8);
         for (long i = 0; i < n_moving; i++)
             after += *field(plan, SHOAL_SYS_STEP, moving[i]);

@@ -68,8 +68,6 @@ typedef struct shoal_propagator {
     bool adaptive;         /* it chooses its steps (see integrate.kern.h) */
     bool tangent;          /* it moves tangent vectors, too (see tangent.kern.h) */
     bool newton_only;      /* it knows no extra forces */
-    bool cpu_only;         /* its answers on a GPU are not right yet */
-    bool forces_cpu_only;  /* the same, with extra forces */
     const shoal_parameter *parameters;
     int n_parameters;
     /* NULL if the propagator applies to this ensemble, else a sentence that says why not. */

@@ -22,7 +22,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "internal.h"
@@ -65,13 +64,6 @@ typedef struct study_run {
     shoal_progress_callback callback;
     void *user;
 } study_run;
-
-static double now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
 
 /* ---- units ------------------------------------------------------------------------------------------------------- */
 
@@ -489,7 +481,7 @@ static shoal_status rewrite_journal(study_run *run, bool with_checkpoint)
     run->journal = journal;
     run->n_journalled = result->n_snapshots;
     run->stale = 0;
-    run->committed = now();
+    run->committed = shoal_seconds();
     return SHOAL_OK;
 }
 
@@ -503,7 +495,7 @@ static size_t result_bytes(const shoal_result *result)
 /* Flush what is in the journal, with a checkpoint when one is due (or force is set). */
 static shoal_status commit(study_run *run, bool force)
 {
-    const double t = now();
+    const double t = shoal_seconds();
     shoal_status status = SHOAL_OK;
 
     if (force || t - run->checkpointed >= run->study->checkpoint_s) {
@@ -525,7 +517,7 @@ static shoal_status commit(study_run *run, bool force)
     if (status == SHOAL_OK) {
         status = shoal_journal_commit(run->journal);
     }
-    run->committed = now();
+    run->committed = shoal_seconds();
     return status;
 }
 
@@ -621,7 +613,7 @@ static int report(const study_run *run)
     shoal_progress progress = {
         .n_systems = ensemble->n_systems,
         .system_steps = run->plan->system_steps - run->steps_before,
-        .seconds = now() - run->began,
+        .seconds = shoal_seconds() - run->began,
         .plan_line = shoal_plan_line(run->plan),
     };
     double left = 0;
@@ -789,7 +781,7 @@ static shoal_status begin(study_run *run)
         run->n_by_outcome[run->result->outcome[system]]++;
     }
     run->steps_before = run->plan->system_steps;
-    run->checkpointed = now();
+    run->checkpointed = shoal_seconds();
     return status;
 }
 
@@ -801,7 +793,7 @@ shoal_status shoal_study_run(shoal_study *study, int overwrite, shoal_progress_c
         .overwrite = overwrite != 0,
         .callback = callback,
         .user = user,
-        .began = now(),
+        .began = shoal_seconds(),
     };
     bool interrupted = false;
 

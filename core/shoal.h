@@ -50,7 +50,7 @@ const char *shoal_version(void);
 
 /* ---- context ------------------------------------------------------------------------------------------------------ */
 
-/* Holds the last error's message. */
+/* Holds the last error's message and the plugins. */
 typedef struct shoal_context shoal_context;
 
 /* Make a context; *context is NULL when memory is out. */
@@ -58,17 +58,17 @@ shoal_status shoal_context_create(shoal_context **context);
 void shoal_context_destroy(shoal_context **context);
 
 /* The message of the last failed call with this context: one line, "" if none failed. Valid until the next call. */
+const char *shoal_context_message(const shoal_context *context);
+
 /* Nonzero: a config may name plugins, C files that are compiled and run (`shoal run --allow-plugins`). */
 void shoal_context_allow_plugins(shoal_context *context, int allow);
 
 /*
  * Load a plugin: a C file NAME.c with one propagator, force or monitor called NAME (core/plug.h, docs/plugins.md), which then
- * exists for everything that is made with this context. It is compiled by the system's C compiler (CC, or cc) and kept in the user's cache.
- * Refused with the compiler's first error if it does not compile.
+ * exists for everything that is made with this context. It is compiled by the system's C compiler (CC, or cc) and kept in the
+ * user's cache. Refused with the compiler's first error if it does not compile.
  */
 shoal_status shoal_plugin_load(shoal_context *context, const char *path);
-
-const char *shoal_context_message(const shoal_context *context);
 
 /* ---- elements ----------------------------------------------------------------------------------------------------- */
 
@@ -197,8 +197,8 @@ void shoal_ensemble_get_bodies(const shoal_ensemble *ensemble, long system, shoa
 void shoal_ensemble_set_system(shoal_ensemble *ensemble, long system, const shoal_system *record);
 void shoal_ensemble_get_system(const shoal_ensemble *ensemble, long system, shoal_system *record);
 
-/* Total energy of the bodies held now, relative to the barycentre, each pair counted once, with that of the extra forces of the last plan
- * (which made energy_start anew); NaN if one of these conserves none. */
+/* Total energy of the bodies held now, relative to the barycentre, each pair counted once, with that of the extra forces of the
+ * last plan (which made energy_start anew); NaN if one of these conserves none. */
 double shoal_ensemble_energy(const shoal_ensemble *ensemble, long system);
 /* Total angular momentum about the barycentre. */
 void shoal_ensemble_angular_momentum(const shoal_ensemble *ensemble, long system, double L[3]);

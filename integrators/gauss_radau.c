@@ -41,7 +41,6 @@ const shoal_propagator shoal_propagator_gauss_radau = {
 
 const shoal_propagator shoal_propagator_gauss_radau_fixed = {
     .name = "gauss_radau_fixed",
-    .cpu_only = true,
     .aliases = "",
     .doc = "Gauss-Radau integration of order 15, fixed step; any masses",
     .reference = "Everhart 1985; Rein & Spiegel 2015, MNRAS 446, 1424",

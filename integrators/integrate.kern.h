@@ -148,7 +148,7 @@ enum { ADVANCE_STEPS = 100000 }; /* of an adaptive propagator, to a time within 
 LANE_FN void system_load(const shoal_kernel_args *k, int n, int compensated, lane_id id, real *m, real *s)
 {
     const int n_slots = STATE_SIZE(n), bodies = real_bodies(k, n);
-    LANE_UNROLL
+    LANE_UNROLL_XYZ /* rolled, NVRTC 13.0 once lost m[0]: gauss_radau_fixed, snapshot */
     for (int i = 0; i < n; i++)
         m[i] = lane_load(k->bodies, id, i % bodies * SHOAL_QUANTITIES + SHOAL_M, bodies * SHOAL_QUANTITIES);
     LANE_UNROLL_GPU

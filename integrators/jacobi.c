@@ -42,7 +42,6 @@ const shoal_propagator shoal_propagator_mvs_jacobi = {
     .n_own = 1,
     .parameters = mvs_parameters,
     .n_parameters = SHOAL_COUNT(mvs_parameters),
-    .forces_cpu_only = true,
     .refuses = refuses,
 };
 
@@ -58,6 +57,5 @@ const shoal_propagator shoal_propagator_saba = {
     .n_own = 1,
     .parameters = saba_parameters,
     .n_parameters = SHOAL_COUNT(saba_parameters),
-    .forces_cpu_only = true,
     .refuses = refuses,
 };

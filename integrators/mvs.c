@@ -48,7 +48,6 @@ const shoal_propagator shoal_propagator_mvs = {
     .tangent = true,
     .parameters = parameters,
     .n_parameters = SHOAL_COUNT(parameters),
-    .forces_cpu_only = true,
     .refuses = refuses,
 };
 
@@ -62,7 +61,6 @@ const shoal_propagator shoal_propagator_mvs_whds = {
     .n_slots = SHOAL_COUNT(slots),
     .parameters = parameters,
     .n_parameters = SHOAL_COUNT(parameters),
-    .forces_cpu_only = true,
     .refuses = refuses,
 };
 
@@ -79,6 +77,5 @@ const shoal_propagator shoal_propagator_hybrid = {
     .n_own = 3,
     .parameters = hybrid_parameters,
     .n_parameters = SHOAL_COUNT(hybrid_parameters),
-    .forces_cpu_only = true,
     .refuses = hybrid_refuses,
 };

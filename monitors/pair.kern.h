@@ -31,13 +31,13 @@ LANE_FN real pair_dot(real ax, real ay, real az, real bx, real by, real bz)
     return lane_fma(az, bz, lane_fma(ay, by, ax * bx));
 }
 
-/* Worth a closer look: d2 < reach2 at the end, or moving apart and (distance at the end)^2 < 8 (reach2 or (|dv| h)^2). */
-LANE_FN mask pair_suspect(lane_pair p, real h, real reach2)
+/* Worth a closer look, by the squared distance d2 at the end: d < reach (within), or moving apart and d^2 < 8 reach^2 (near) or
+ * d^2 < 8 (|dv| h)^2. */
+LANE_FN mask pair_suspect(lane_pair p, real h, real d2, mask within, mask near)
 {
-    real d2 = pair_dot(p.x, p.y, p.z, p.x, p.y, p.z);
     real dv2 = pair_dot(p.vx, p.vy, p.vz, p.vx, p.vy, p.vz);
     real receding = pair_dot(p.x, p.y, p.z, p.vx, p.vy, p.vz) * h;
-    return (d2 < reach2) | ((receding > lane_set(0.0)) & ((d2 < 8.0 * reach2) | (d2 < 8.0 * (dv2 * h * h))));
+    return within | ((receding > lane_set(0.0)) & (near | (d2 < 8.0 * (dv2 * h * h))));
 }
 
 /* Squared distance at fraction t of the step from a to b. */

@@ -4,15 +4,16 @@
  * body 0 the outcome is hit_star. Pairs without a radius are not looked at.
  *
  * A pericentre passage about body 0 may lie wholly inside a step of mvs, where no cubic follows it: when the distance from body 0
- * turns from falling to rising, the osculating pericentre q = L^2 / (mu (1 + e)) decides as well, with the moment at which the radial
- * velocity, taken as linear in time, is zero.
+ * turns from falling to rising, the osculating pericentre q = L^2 / (mu (1 + e)) decides as well, with the moment at which the
+ * radial velocity, taken as linear in time, is zero.
  */
 enum { stop_on_collision_SLOTS = 0, COLLISION_FACTOR = 0 };
 
 /* Pericentre distance of the orbit of relative motion p. */
 LANE_FN real collision_pericentre(lane_pair p, real mu)
 {
-    real lx = lane_fma(p.y, p.vz, -(p.z * p.vy)), ly = lane_fma(p.z, p.vx, -(p.x * p.vz)), lz = lane_fma(p.x, p.vy, -(p.y * p.vx));
+    real lx = lane_fma(p.y, p.vz, -(p.z * p.vy)), ly = lane_fma(p.z, p.vx, -(p.x * p.vz));
+    real lz = lane_fma(p.x, p.vy, -(p.y * p.vx));
     real l2 = pair_dot(lx, ly, lz, lx, ly, lz);
     real r2 = pair_dot(p.x, p.y, p.z, p.x, p.y, p.z), v2 = pair_dot(p.vx, p.vy, p.vz, p.vx, p.vy, p.vz);
     real energy2 = lane_fma(-2.0 * mu, lane_rsqrt(r2), v2); /* twice the energy a unit of mass */
@@ -47,10 +48,12 @@ LANE_FN void stop_on_collision_observe(const shoal_kernel_args *k, const lane_vi
                     event_offer(event, passed & (collision_pericentre(now, view->m[0] + view->m[j]) < reach),
                                 falling / (falling - rising), lane_set(SHOAL_HIT_STAR), lane_set(0.0), lane_set((double)j));
             }
-            mask suspect = there & pair_suspect(now, view->h, reach * reach);
+            real reach2 = reach * reach, d2 = pair_dot(now.x, now.y, now.z, now.x, now.y, now.z);
+            mask suspect = there & pair_suspect(now, view->h, d2, d2 < reach2, d2 < 8.0 * reach2);
             if (lane_any(suspect)) {
-                pair_approach near = pair_reached(pair_relative(n, view->before, i, j), now, view->h, reach * reach);
-                event_offer(event, suspect & near.reached, near.fraction, lane_set(i == 0 ? SHOAL_HIT_STAR : SHOAL_COLLIDED), lane_set((double)i), lane_set((double)j));
+                pair_approach near = pair_reached(pair_relative(n, view->before, i, j), now, view->h, reach2);
+                event_offer(event, suspect & near.reached, near.fraction, lane_set(i == 0 ? SHOAL_HIT_STAR : SHOAL_COLLIDED),
+                            lane_set((double)i), lane_set((double)j));
             }
         }
     }

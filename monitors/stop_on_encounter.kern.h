@@ -59,12 +59,9 @@ LANE_FN void stop_on_encounter_observe(const shoal_kernel_args *k, const lane_vi
             }
             lane_pair now = pair_relative(n, w, i, j);
             real d2 = pair_dot(now.x, now.y, now.z, now.x, now.y, now.z);
-            real dv2 = pair_dot(now.vx, now.vy, now.vz, now.vx, now.vy, now.vz);
-            real apart = pair_dot(now.x, now.y, now.z, now.vx, now.vy, now.vz) * view->h;
             real d6 = d2 * d2 * d2 * bottom, reach6 = factor6 * top;
-            mask there = (lane_set((double)j) < view->n_live) & view->planets;
-            mask suspect = there & ((d6 < reach6) | ((apart > lane_set(0.0)) &
-                                                     ((d6 < 512.0 * reach6) | (d2 < 8.0 * (dv2 * view->h * view->h)))));
+            mask suspect = (lane_set((double)j) < view->n_live) & view->planets &
+                           pair_suspect(now, view->h, d2, d6 < reach6, d6 < 512.0 * reach6);
             if (lane_any(suspect)) {
                 pair_approach near = pair_reached(pair_relative(n, view->before, i, j), now, view->h, lane_cbrt(reach6 / bottom));
                 event_offer(event, suspect & near.reached, near.fraction, lane_set(SHOAL_ENCOUNTER), lane_set((double)i),

@@ -15,9 +15,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "testing.h"
-
-#define TWO_PI 6.283185307179586
+#include "systems.h"
 
 /* ---- what is there ----------------------------------------------------------------------------------------------- */
 
@@ -88,8 +86,9 @@ static void compile_and_record(shoal_context *context, FILE *table, const shoal_
     }
 }
 
-/* Every propagator with all monitors; those with a short step for more body counts: without monitors, with the one that every stability
- * study has, with all. The row of an architecture and a set of monitors says for which body counts; what takes longest is looked at least. */
+/* Every propagator with all monitors; those with a short step for more body counts: without monitors, with the one that every
+ * stability study has, with all. The row of an architecture and a set of monitors says for which body counts; what takes longest
+ * is looked at least. */
 static void every_kernel_compiles(void **state)
 {
     const int ejection = 1 << shoal_monitor_find(NULL, "stop_on_ejection"), all = monitor_bits();
@@ -119,7 +118,8 @@ static void every_kernel_compiles(void **state)
             if (names && !(at && (at == names || at[-1] == ' ') && (at[length] == ' ' || at[length] == '\0')))
                 continue;
             for (int i = 0; rows[row].n_bodies[i]; i++)
-                compile_and_record(context_of(state), table, propagator, rows[row].n_bodies[i], rows[row].monitors, rows[row].arch);
+                compile_and_record(context_of(state), table, propagator, rows[row].n_bodies[i], rows[row].monitors,
+                                   rows[row].arch);
         }
     }
     assert_int_equal(fclose(table), 0);
@@ -131,10 +131,11 @@ static void other_choices_compile(void **state)
     shoal_context *context = context_of(state);
     need_compiler();
     for (int p = 0; shoal_plugs_of(NULL)->propagators[p]; p++) {
-        shoal_kernel_choice choice = {
-            .propagator = shoal_plugs_of(NULL)->propagators[p], .n_bodies = 3, .form = SHOAL_FORM_ROWS, .n_massive = 2, .compensated = 1};
+        shoal_kernel_choice choice = {.propagator = shoal_plugs_of(NULL)->propagators[p], .n_bodies = 3,
+                                      .form = SHOAL_FORM_ROWS, .n_massive = 2, .compensated = 1};
         shoal_cubin cubin;
-        assert_ok(context, shoal_jit_compile(context, &choice, SHOAL_ONCE_ENTRIES | 1 << SHOAL_INTEGRATE | 1 << SHOAL_BARE, 90, 0, &cubin));
+        assert_ok(context, shoal_jit_compile(context, &choice, SHOAL_ONCE_ENTRIES | 1 << SHOAL_INTEGRATE | 1 << SHOAL_BARE, 90, 0,
+                                             &cubin));
         assert_string_equal(cubin.log, "");
         assert_in_range(cubin.usage[SHOAL_BARE].registers, 1, 255);
         shoal_cubin_release(&cubin);
@@ -163,13 +164,17 @@ static void forces_compile(void **state)
         all |= 1 << f;
     for (int row = 0; row < SHOAL_COUNT(rows); row++)
         for (int set = 0; set < 2; set++) {
-            const shoal_kernel_choice choice = {.propagator = shoal_propagator_find(NULL, rows[row].propagator), .n_bodies = rows[row].n_bodies,
-                                                .forces = all, .form = rows[row].form, .n_massive = rows[row].n_massive};
+            const shoal_kernel_choice choice = {.propagator = shoal_propagator_find(NULL, rows[row].propagator),
+                                                .n_bodies = rows[row].n_bodies, .forces = all, .form = rows[row].form,
+                                                .n_massive = rows[row].n_massive};
             shoal_cubin cubin;
-            assert_ok(context, shoal_jit_compile(context, &choice, set ? SHOAL_ONCE_ENTRIES : 1 << SHOAL_INTEGRATE, 90, 0, &cubin));
-            print_message("%-10s n %2d all forces %s: %3d registers, %d bytes of stack, %.2f s%s\n", rows[row].propagator, rows[row].n_bodies,
-                          set ? "prepare, snapshot" : "integrate", cubin.usage[set ? SHOAL_SNAPSHOT : SHOAL_INTEGRATE].registers,
-                          cubin.usage[set ? SHOAL_SNAPSHOT : SHOAL_INTEGRATE].stack_bytes, cubin.seconds, cubin.cached ? " (cache)" : "");
+            const int entries = set ? SHOAL_ONCE_ENTRIES : 1 << SHOAL_INTEGRATE;
+            assert_ok(context, shoal_jit_compile(context, &choice, entries, 90, 0, &cubin));
+            print_message("%-10s n %2d all forces %s: %3d registers, %d bytes of stack, %.2f s%s\n", rows[row].propagator,
+                          rows[row].n_bodies, set ? "prepare, snapshot" : "integrate",
+                          cubin.usage[set ? SHOAL_SNAPSHOT : SHOAL_INTEGRATE].registers,
+                          cubin.usage[set ? SHOAL_SNAPSHOT : SHOAL_INTEGRATE].stack_bytes, cubin.seconds,
+                          cubin.cached ? " (cache)" : "");
             assert_string_equal(cubin.log, "");
             shoal_cubin_release(&cubin);
         }
@@ -350,15 +355,6 @@ static void info_says_what_is_there(void **state)
 
 /* ---- on a GPU ---------------------------------------------------------------------------------------------------- */
 
-/* A uniform number of (id, which), 0..1. */
-static double uniform(long id, int which)
-{
-    uint64_t z = (uint64_t)id * UINT64_C(0x9e3779b97f4a7c15) + (uint64_t)which * UINT64_C(0xbf58476d1ce4e5b9) + 1;
-    z = (z ^ z >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
-    z = (z ^ z >> 27) * UINT64_C(0x94d049bb133111eb);
-    return (double)((z ^ z >> 31) >> 11) * 0x1p-53;
-}
-
 /* A quiet planetary system: innermost period near 2 pi. Every fourth has a more eccentric innermost orbit. */
 static void quiet_system(shoal_context *context, long id, int n, shoal_body *bodies)
 {
@@ -510,7 +506,7 @@ static void cpu_and_cuda_agree(void **state)
 {
     need_gpu();
     for (int p = 0; shoal_plugs_of(NULL)->propagators[p]; p++)
-        for (int n = 3; n <= 5 && !shoal_plugs_of(NULL)->propagators[p]->cpu_only; n += 2) {
+        for (int n = 3; n <= 5; n += 2) {
             struct setup setup = {"cpu", shoal_plugs_of(NULL)->propagators[p]->name, n, 1000, false, 1, 0, -1, false};
             struct outcome cpu = integrate(context_of(state), setup);
             setup.engine = "cuda";
@@ -534,8 +530,6 @@ static void cuda_bits_depend_on_the_system_alone(void **state)
 {
     need_gpu();
     for (int p = 0; shoal_plugs_of(NULL)->propagators[p]; p++) {
-        if (shoal_plugs_of(NULL)->propagators[p]->cpu_only)
-            continue;
         const struct setup plain = {"cuda", shoal_plugs_of(NULL)->propagators[p]->name, 3, 1000, false, 1, 0, -1, false};
         struct setup variants[] = {plain, plain, plain, plain};
         variants[1].shuffled = true;
@@ -558,8 +552,6 @@ static void a_broken_system_disturbs_no_other(void **state)
 {
     need_gpu();
     for (int p = 0; shoal_plugs_of(NULL)->propagators[p]; p++) {
-        if (shoal_plugs_of(NULL)->propagators[p]->cpu_only)
-            continue;
         struct setup setup = {"cuda", shoal_plugs_of(NULL)->propagators[p]->name, 3, 200, false, 1, 0, -1, false};
         const long broken = 77;
         struct outcome whole = integrate(context_of(state), setup);
@@ -581,8 +573,6 @@ static void outcomes_agree(void **state)
 {
     need_gpu();
     for (int p = 0; shoal_plugs_of(NULL)->propagators[p]; p++) {
-        if (shoal_plugs_of(NULL)->propagators[p]->cpu_only)
-            continue;
         struct setup setup = {"cpu", shoal_plugs_of(NULL)->propagators[p]->name, 3, 999, false, 1, 0, -1, true};
         struct outcome cpu = integrate(context_of(state), setup);
         setup.engine = "cuda";

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * test_gauss_radau.c: Gauss-Radau integration of order 15. Are the coefficients right, is the order 15, is the error that of rounding and
- * does it grow like a random walk, are steps chosen well on orbits from circles to near-collisions? Against closed forms, periodic
- * solutions, GSL's Runge-Kutta of order 8 and, where it is installed, REBOUND's IAS15.
+ * test_gauss_radau.c: Gauss-Radau integration of order 15. Are the coefficients right, is the order 15, is the error that of
+ * rounding and does it grow like a random walk, are steps chosen well on orbits from circles to near-collisions? Against closed
+ * forms, periodic solutions, GSL's Runge-Kutta of order 8 and, where it is installed, REBOUND's IAS15.
  *
  * (Lanes, threads, slices, restarts and snapshots: test_invariance.c, for all propagators.)
  */
@@ -12,32 +12,13 @@
 #include <string.h>
 
 #include <gsl/gsl_errno.h>
-#include <gsl/gsl_fit.h>
-#include <gsl/gsl_odeiv2.h>
 
-#include "testing.h"
+#include "systems.h"
 
 #define LANE_TABLE static const
 #include "integrators/gauss_radau_table.kern.h"
 
-#define TWO_PI 6.283185307179586
-#define EPS 0x1p-52
-
-/* Instrumented code takes ten to thirty times as long: long runs are cut there. */
-#ifdef __SANITIZE_ADDRESS__
-#define SLOW_DOWN 50
-#else
-#define SLOW_DOWN 1
-#endif
-
-#define assert_below(value, limit, ...)                                             \
-    do {                                                                            \
-        const double value_ = (value), limit_ = (limit);                            \
-        if (!(value_ <= limit_)) {                                                  \
-            print_error(__VA_ARGS__);                                               \
-            fail_msg(": %s = %.3g, allowed %.3g", #value, value_, limit_);          \
-        }                                                                           \
-    } while (0)
+#define SLOW_DOWN (INSTRUMENTED ? 50 : 1)
 
 /* ---- coefficients ------------------------------------------------------------------------------------------------ */
 
@@ -169,30 +150,6 @@ static void quadrature_is_exact_to_degree_14(void **state)
 
 /* ---- systems and runs -------------------------------------------------------------------------------------------- */
 
-/* A uniform number of (id, which), 0..1. */
-static double uniform(long id, int which)
-{
-    uint64_t z = (uint64_t)id * UINT64_C(0x9e3779b97f4a7c15) + (uint64_t)which * UINT64_C(0xbf58476d1ce4e5b9) + 1;
-    z = (z ^ z >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
-    z = (z ^ z >> 27) * UINT64_C(0x94d049bb133111eb);
-    return (double)((z ^ z >> 31) >> 11) * 0x1p-53;
-}
-
-/* A star with n - 1 planets of about mass `planet` on spaced orbits of eccentricity about e, the innermost at a = 1. */
-static void planetary_system(shoal_context *context, long id, int n, double planet, double spacing, double e, shoal_body *bodies)
-{
-    shoal_orbit orbit[16] = {{0}};
-    memset(bodies, 0, (size_t)n * sizeof *bodies);
-    bodies[0].m = 1;
-    for (int i = 1; i < n; i++) {
-        bodies[i].m = planet * (0.5 + 0.5 * uniform(id, 8 * i));
-        orbit[i] = (shoal_orbit){.a = pow(spacing, i - 1) * (1 + 0.01 * uniform(id, 8 * i + 1)), .e = e * uniform(id, 8 * i + 2),
-                                 .inc = 0.1 * uniform(id, 8 * i + 3), .Omega = TWO_PI * uniform(id, 8 * i + 4),
-                                 .omega = TWO_PI * uniform(id, 8 * i + 5), .f = TWO_PI * uniform(id, 8 * i + 6)};
-    }
-    assert_ok(context, shoal_bodies_from_orbits(context, SHOAL_JACOBI, n, orbit, bodies));
-}
-
 /* Total energy in quadruple precision: what a double's rounding would hide is what is measured here. */
 static double energy_of(int n, const shoal_body *b)
 {
@@ -219,21 +176,13 @@ static double energy_of(int n, const shoal_body *b)
     return (double)sum;
 }
 
-static double distance_of_states(int n, const shoal_body *a, const shoal_body *b)
-{
-    double largest = 0.0;
-    for (int i = 0; i < n; i++)
-        largest = fmax(largest, hypot(hypot(a[i].x - b[i].x, a[i].y - b[i].y), a[i].z - b[i].z));
-    return largest;
-}
-
-/* A run of some systems of n bodies from t_start (of all) through n_times times, to the last of them. */
+/* A run of some systems of n bodies through n_times times, to the last of them. */
 struct run {
     const char *propagator;
     long n_systems;
     int n;
-    double t_start, dt, dt_max;
-    const double *dts; /* [n_systems], NULL: dt */
+    double dt, dt_max;
+    const double *t_start, *dts; /* [n_systems], NULL: 0, dt */
     int n_times;
     const double *times;
     int n_settings;
@@ -246,78 +195,24 @@ struct run {
 static void run(shoal_context *context, struct run *what, shoal_body *bodies)
 {
     const long size = what->n_systems * what->n;
-    shoal_ensemble *ensemble = NULL;
-    shoal_plan *plan = NULL;
-    const shoal_options options = {.propagator = what->propagator ? what->propagator : "gauss_radau", .engine = "cpu",
+    const shoal_options options = {.propagator = what->propagator ? what->propagator : "gauss_radau", .dt = what->dt,
                                    .settings = what->settings, .n_settings = what->n_settings, .forces = &what->force,
                                    .n_forces = what->force.name != NULL, .t_end = what->times[what->n_times - 1],
                                    .dt_max = what->dt_max};
-    assert_ok(context, shoal_ensemble_create(context, what->n_systems, what->n, &ensemble));
-    for (long s = 0; s < what->n_systems; s++) {
-        const shoal_system record = {.id = s, .t_start = what->t_start, .dt = what->dts ? what->dts[s] : what->dt};
-        shoal_ensemble_set_system(ensemble, s, &record);
-        assert_ok(context, shoal_ensemble_set_bodies(ensemble, s, what->n, bodies + s * what->n));
-    }
-    assert_ok(context, shoal_plan_create(context, ensemble, &options, &plan));
+    struct motion motion = motion_begin(context, what->n_systems, what->n, what->t_start, what->dts, &options, bodies);
     what->n_steps = 0;
     for (int k = 0; k < what->n_times; k++) {
-        assert_ok(context, shoal_plan_integrate(plan, what->times[k]));
+        assert_ok(context, shoal_plan_integrate(motion.plan, what->times[k]));
         for (long s = 0; s < what->n_systems; s++)
-            shoal_ensemble_get_bodies(ensemble, s, bodies + k * size + s * what->n);
+            shoal_ensemble_get_bodies(motion.ensemble, s, bodies + k * size + s * what->n);
     }
     for (long s = 0; s < what->n_systems; s++) {
         shoal_system record;
-        shoal_ensemble_get_system(ensemble, s, &record);
+        shoal_ensemble_get_system(motion.ensemble, s, &record);
         assert_int_equal(record.outcome, SHOAL_SURVIVED);
         what->n_steps += record.n_steps;
     }
-    shoal_plan_destroy(&plan);
-    shoal_ensemble_destroy(&ensemble);
-}
-
-struct newton {
-    int n;
-    const shoal_body *bodies; /* masses */
-};
-
-/* y = x y z of all bodies, then their velocities. */
-static int newton_right_side(double t, const double y[], double dydt[], void *user)
-{
-    const struct newton *system = user;
-    const int n = system->n;
-    (void)t;
-    memcpy(dydt, y + 3 * n, (size_t)(3 * n) * sizeof *y);
-    memset(dydt + 3 * n, 0, (size_t)(3 * n) * sizeof *y);
-    for (int i = 0; i < n; i++)
-        for (int j = 0; j < n; j++) {
-            if (j == i)
-                continue;
-            const double d[3] = {y[3 * j] - y[3 * i], y[3 * j + 1] - y[3 * i + 1], y[3 * j + 2] - y[3 * i + 2]};
-            const double r2 = d[0] * d[0] + d[1] * d[1] + d[2] * d[2];
-            for (int c = 0; c < 3; c++)
-                dydt[3 * (n + i) + c] += system->bodies[j].m * d[c] / (r2 * sqrt(r2));
-        }
-    return GSL_SUCCESS;
-}
-
-/* The state after a time t by the Runge-Kutta-Prince-Dormand method of order 8 at the limit of double precision. */
-static void reference(int n, double t, shoal_body *bodies)
-{
-    double y[96], now = 0.0;
-    struct newton newton = {n, bodies};
-    gsl_odeiv2_system system = {newton_right_side, NULL, (size_t)(6 * n), &newton};
-    for (int i = 0; i < n; i++) {
-        memcpy(y + 3 * i, &bodies[i].x, 3 * sizeof *y);
-        memcpy(y + 3 * (n + i), &bodies[i].vx, 3 * sizeof *y);
-    }
-    gsl_odeiv2_driver *driver = gsl_odeiv2_driver_alloc_y_new(&system, gsl_odeiv2_step_rk8pd, 1e-3, 1e-14, 0.0);
-    assert_non_null(driver);
-    assert_int_equal(gsl_odeiv2_driver_apply(driver, &now, t, y), GSL_SUCCESS);
-    gsl_odeiv2_driver_free(driver);
-    for (int i = 0; i < n; i++) {
-        memcpy(&bodies[i].x, y + 3 * i, 3 * sizeof *y);
-        memcpy(&bodies[i].vx, y + 3 * (n + i), 3 * sizeof *y);
-    }
+    motion_end(&motion);
 }
 
 /* ---- order and accuracy ------------------------------------------------------------------------------------------ */
@@ -329,7 +224,7 @@ static void error_falls_with_order_15(void **state)
     const double t_end = 4 * TWO_PI;
     shoal_context *context = context_of(state);
     shoal_body bodies[STEPS * N] = {{0}}, start[N];
-    double dts[STEPS], log_step[STEPS], log_error[STEPS], c0, slope, cov00, cov01, cov11, sum;
+    double dts[STEPS], error[STEPS];
     const shoal_orbit orbit[N] = {{0}, {.a = 1, .e = 0.3, .inc = 0.3, .omega = 1, .f = 2}};
     start[0] = (shoal_body){.m = 0.7};
     start[1] = (shoal_body){.m = 0.3};
@@ -340,18 +235,17 @@ static void error_falls_with_order_15(void **state)
     }
     struct run fixed = {.propagator = "gauss_radau_fixed", .n_systems = STEPS, .n = N, .dts = dts, .n_times = 1, .times = &t_end};
     run(context, &fixed, bodies);
-    for (int k = 0; k < STEPS; k++) {
-        log_step[k] = log(dts[k]);
-        log_error[k] = log(distance_of_states(N, bodies + N * k, start));
-    }
-    gsl_fit_linear(log_step, 1, log_error, 1, STEPS, &c0, &slope, &cov00, &cov01, &cov11, &sum);
-    print_message("order %.2f, errors %.1e..%.1e\n", slope, exp(log_error[0]), exp(log_error[STEPS - 1]));
-    assert_below(fabs(slope - 15), 1.0, "order");
+    for (int k = 0; k < STEPS; k++)
+        error[k] = distance_of_states(N, bodies + N * k, start);
+    const double order = slope(STEPS, dts, error);
+    print_message("order %.2f, errors %.1e..%.1e\n", order, error[0], error[STEPS - 1]);
+    assert_below(fabs(order - 15), 1.0, "order");
 }
 
-/* Ellipses of any eccentricity over whole periods, by both criteria. A rounding EPS of r and v at the pericentre is 2 (2 + e)/(1 - e) EPS
- * in the energy and a shift of 6 pi a sqrt((1 + e)/(1 - e)) (2 + e)/(1 - e) EPS after a period (rounding_shift in test_propagators.c);
- * a passage has some twenty steps, whose roundings add up like a random walk, and the shift of the phase grows with the energies' sum. */
+/* Ellipses of any eccentricity over whole periods, by both criteria. A rounding EPS of r and v at the pericentre is
+ * 2 (2 + e)/(1 - e) EPS in the energy and a shift of 6 pi a sqrt((1 + e)/(1 - e)) (2 + e)/(1 - e) EPS after a period
+ * (rounding_shift in test_propagators.c); a passage has some twenty steps, whose roundings add up like a random walk, and the
+ * shift of the phase grows with the energies' sum. */
 static void ellipses_are_followed_to_rounding(void **state)
 {
     enum { N = 2, CASES = 6, PHASES = 8 };
@@ -387,50 +281,46 @@ static void ellipses_are_followed_to_rounding(void **state)
             }
 }
 
-/* Three equal masses follow one another along a figure of eight: Chenciner & Montgomery 2000, Ann. Math. 152, 881; Simo's digits of
- * the initial conditions, there. */
 static void figure_of_eight_closes(void **state)
 {
-    const double t[] = {6.32591398, 63.2591398};
+    const double t[] = {FIGURE_EIGHT_PERIOD, 10 * FIGURE_EIGHT_PERIOD};
     shoal_context *context = context_of(state);
-    shoal_body bodies[6] = {{.m = 1, .x = 0.97000436, .y = -0.24308753, .vx = 0.93240737 / 2, .vy = 0.86473146 / 2},
-                            {.m = 1, .x = -0.97000436, .y = 0.24308753, .vx = 0.93240737 / 2, .vy = 0.86473146 / 2},
-                            {.m = 1, .vx = -0.93240737, .vy = -0.86473146}};
-    shoal_body start[3], exact[3];
-    memcpy(start, bodies, sizeof start);
-    memcpy(exact, bodies, sizeof exact);
+    shoal_body bodies[6], exact[3];
+    memcpy(bodies, figure_eight, sizeof figure_eight);
+    memcpy(exact, figure_eight, sizeof exact);
     struct run eight = {.n_systems = 1, .n = 3, .n_times = 2, .times = t};
     run(context, &eight, bodies);
-    reference(3, t[0], exact);
-    const double gap = distance_of_states(3, bodies, start), gsl = distance_of_states(3, bodies, exact);
-    const double energy = fabs(energy_of(3, bodies + 3) / energy_of(3, start) - 1);
+    newton_reference(3, t[0], exact);
+    const double gap = distance_of_states(3, bodies, figure_eight), gsl = distance_of_states(3, bodies, exact);
+    const double energy = fabs(energy_of(3, bodies + 3) / energy_of(3, figure_eight) - 1);
     print_message("figure of eight: gap %.1e, against GSL %.1e; ten periods: energy %.1e\n", gap, gsl, energy);
-    assert_below(gap, 2e-7, "the orbit does not close"); /* to the eight digits given */
+    assert_below(gap, 1e-11, "the orbit does not close"); /* to the 14 digits given */
     assert_below(gsl, 1e-12, "GSL");
     assert_below(energy, 10 * EPS, "energy");
 }
 
-/* Masses 3, 4 and 5 at rest in the corners of a Pythagorean triangle (Burrau 1913), which after near-collisions down to a distance of 4e-4
- * end as an escaping 3 and a close binary: Szebehely & Peters 1967, AJ 72, 876. The binary's elements at the end are from REBOUND 5.2's
- * IAS15: a = 0.55248, e = 0.98871. */
+/* Masses 3, 4 and 5 at rest in the corners of a Pythagorean triangle (Burrau 1913), which after near-collisions down to a
+ * distance of 4e-4 end as an escaping 3 and a close binary: Szebehely & Peters 1967, AJ 72, 876. The binary's elements at the end
+ * are from REBOUND 5.2's IAS15: a = 0.55248, e = 0.98871. */
 static void pythagorean_bodies_part(void **state)
 {
     const double t[] = {10, 70, 90};
     shoal_context *context = context_of(state);
-    shoal_body bodies[9] = {{.m = 3, .x = 1, .y = 3}, {.m = 4, .x = -2, .y = -1}, {.m = 5, .x = 1, .y = -1}}, start[3], exact[3];
-    memcpy(start, bodies, sizeof start);
-    memcpy(exact, bodies, sizeof exact);
+    shoal_body bodies[9], exact[3];
+    memcpy(bodies, pythagorean, sizeof pythagorean);
+    memcpy(exact, pythagorean, sizeof exact);
     struct run three = {.n_systems = 1, .n = 3, .n_times = 3, .times = t};
     run(context, &three, bodies);
-    reference(3, t[0], exact);
-    const double gsl = distance_of_states(3, bodies, exact), energy = fabs(energy_of(3, bodies + 6) / energy_of(3, start) - 1);
+    newton_reference(3, t[0], exact);
+    const double gsl = distance_of_states(3, bodies, exact);
+    const double energy = fabs(energy_of(3, bodies + 6) / energy_of(3, pythagorean) - 1);
     const shoal_body *one = &bodies[6], *two = &bodies[7], *five = &bodies[8];
     const double pair[6] = {five->x - two->x, five->y - two->y, 0, five->vx - two->vx, five->vy - two->vy, 0};
     shoal_orbit orbit;
     assert_ok(context, shoal_orbit_from_state(context, 9, pair, &orbit));
     const double v2 = 16 / 9.0 * (one->vx * one->vx + one->vy * one->vy), r = 4 / 3.0 * hypot(one->x, one->y);
-    print_message("Pythagorean: a %.5f e %.5f, escape at %.3f; energy %.1e, against GSL at t = 10: %.1e; %.0f steps\n", orbit.a, orbit.e,
-                  sqrt(v2 - 2 * 12 / r), energy, gsl, three.n_steps);
+    print_message("Pythagorean: a %.5f e %.5f, escape at %.3f; energy %.1e, against GSL at t = 10: %.1e; %.0f steps\n", orbit.a,
+                  orbit.e, sqrt(v2 - 2 * 12 / r), energy, gsl, three.n_steps);
     assert_below(gsl, 1e-9, "GSL");
     assert_below(energy, 1e-9, "energy"); /* a pericentre at r amplifies a rounding by 1/r^2 = 6e6 */
     assert_below(fabs(orbit.a - 0.55248), 1e-3, "a");
@@ -486,14 +376,14 @@ static void outer_planets_keep_their_energy(void **state)
     assert_below(rms, 0.2 * EPS * sqrt(steps) + EPS, "energy");
 }
 
-/* The error of the energy, over an ensemble: a random walk from rounding to rounding (Brouwer 1937, AJ 46, 149) has slope 1/2 over time; a
- * rounding with a preferred sign shows as slope 1, and as a mean. */
+/* The error of the energy, over an ensemble: a random walk from rounding to rounding (Brouwer 1937, AJ 46, 149) has slope 1/2
+ * over time; a rounding with a preferred sign shows as slope 1, and as a mean. */
 static void energy_walks_at_random(void **state)
 {
     enum { N = 3, SYSTEMS = 64, TIMES = 5 };
     shoal_context *context = context_of(state);
     shoal_body *bodies = calloc(TIMES * SYSTEMS * N, sizeof *bodies);
-    double times[TIMES], start[SYSTEMS], log_t[TIMES], log_rms[TIMES], rms = 0, mean = 0, c0, slope, cov00, cov01, cov11, sum;
+    double times[TIMES], start[SYSTEMS], rms[TIMES], mean = 0;
     assert_non_null(bodies);
     for (int s = 0; s < SYSTEMS; s++)
         planetary_system(context, 1000 + s, N, 1e-4, 1.8, 0.1, bodies + s * N);
@@ -517,18 +407,16 @@ static void energy_walks_at_random(void **state)
             square += error * error / SYSTEMS;
             mean += error / SYSTEMS;
         }
-        rms = sqrt(square);
-        log_t[k] = log(times[k]);
-        log_rms[k] = log(rms);
-        print_message("%7.0f orbits: energy %.2e rms, %+.1e mean\n", times[k] / TWO_PI, rms, mean);
+        rms[k] = sqrt(square);
+        print_message("%7.0f orbits: energy %.2e rms, %+.1e mean\n", times[k] / TWO_PI, rms[k], mean);
     }
-    gsl_fit_linear(log_t, 1, log_rms, 1, TIMES, &c0, &slope, &cov00, &cov01, &cov11, &sum);
-    print_message("slope %.2f, %.1f steps an orbit\n", slope, walk.n_steps / SYSTEMS * TWO_PI / times[TIMES - 1]);
+    const double power = slope(TIMES, times, rms);
+    print_message("slope %.2f, %.1f steps an orbit\n", power, walk.n_steps / SYSTEMS * TWO_PI / times[TIMES - 1]);
     free(bodies);
     if (SLOW_DOWN == 1) {
-        assert_below(slope, 0.7, "slope");
-        assert_below(rms, 1e-14, "energy after 1e4 orbits");
-        assert_below(fabs(mean), 4 * rms / sqrt(SYSTEMS), "drift"); /* four standard deviations */
+        assert_below(power, 0.7, "slope");
+        assert_below(rms[TIMES - 1], 1e-14, "energy after 1e4 orbits");
+        assert_below(fabs(mean), 4 * rms[TIMES - 1] / sqrt(SYSTEMS), "drift"); /* four standard deviations */
     }
 }
 
@@ -543,12 +431,15 @@ static void time_runs_back(void **state)
     shoal_context *context = context_of(state);
     for (int k = 0; k < 2; k++) {
         shoal_body bodies[SYSTEMS * N], start[SYSTEMS * N];
-        for (int s = 0; s < SYSTEMS; s++)
+        double t_start[SYSTEMS];
+        for (int s = 0; s < SYSTEMS; s++) {
             planetary_system(context, s, N, 1e-3, 1.7, 0.1, bodies + s * N);
+            t_start[s] = there;
+        }
         memcpy(start, bodies, sizeof start);
         struct run forth = {.propagator = names[k], .n_systems = SYSTEMS, .n = N, .dt = 0.15, .n_times = 1, .times = &there};
         struct run home = forth;
-        home.t_start = there;
+        home.t_start = t_start;
         home.times = &back;
         run(context, &forth, bodies);
         run(context, &home, bodies);
@@ -571,7 +462,7 @@ static void the_first_step_does_not_matter(void **state)
     memcpy(exact, bodies, sizeof exact);
     struct run steps = {.n_systems = STEPS, .n = N, .dts = dts, .n_times = 1, .times = &t_end};
     run(context, &steps, bodies);
-    reference(N, t_end, exact);
+    newton_reference(N, t_end, exact);
     for (int k = 0; k < STEPS; k++)
         assert_below(distance_of_states(N, bodies + k * N, exact), 2e-12, "first step %g", dts[k]);
 }
@@ -579,7 +470,7 @@ static void the_first_step_does_not_matter(void **state)
 /* The step follows epsilon as its seventh root, and dt_max bounds it. */
 static void steps_follow_epsilon(void **state)
 {
-    enum { N = 3 };
+    enum { N = 2 };
     static const double epsilons[] = {1e-12, 1e-9, 1e-6};
     const double t_end = 20 * TWO_PI;
     shoal_context *context = context_of(state);
@@ -597,8 +488,8 @@ static void steps_follow_epsilon(void **state)
         print_message("%s: %.0f %.0f %.0f steps\n", global ? "global" : "timescale", n_steps[0], n_steps[1], n_steps[2]);
         for (int k = 0; k < 2; k++)
             assert_below(fabs(n_steps[k] / n_steps[k + 1] / pow(1000, 1 / 7.0) - 1), 0.1, "epsilon %g", epsilons[k]);
-        if (!global) /* a circle has tau = P / 2 pi */
-            assert_below(fabs(n_steps[1] / 20 * pow(5040e-9, 1 / 7.0) / TWO_PI - 1), 0.1, "steps an orbit");
+        if (!global) /* a circle has tau = P / 2 pi; a second planet would let the star ask for shorter steps */
+            assert_below(fabs(n_steps[1] / 20 * pow(5040e-9, 1 / 7.0) / TWO_PI - 1), 0.01, "steps an orbit");
     }
     shoal_body bodies[N];
     planetary_system(context, 3, N, 1e-4, 1.6, 0.02, bodies);
@@ -664,7 +555,7 @@ static void other_codes_agree(void **state)
         memcpy(exact, bodies, sizeof exact);
         struct run one = {.n_systems = 1, .n = n, .n_times = 1, .times = &t_end};
         run(context, &one, bodies);
-        reference(n, t_end, exact);
+        newton_reference(n, t_end, exact);
         const double error = distance_of_states(n, bodies, exact);
         print_message("%2d bodies against GSL: %.1e\n", n, error);
         assert_below(error, 1e-11, "%d bodies", n);
@@ -693,8 +584,8 @@ static void rebound_agrees(void **state)
     planetary_system(context, 77, N, 1e-3, 1.7, 0.1, bodies);
     int used = snprintf(command, sizeof command, "python3 -c \"%s\" %.17g", script, t_end);
     for (int i = 0; i < N; i++)
-        used += snprintf(command + used, sizeof command - (size_t)used, " %a %a %a %a %a %a %a", bodies[i].m, bodies[i].x, bodies[i].y,
-                         bodies[i].z, bodies[i].vx, bodies[i].vy, bodies[i].vz);
+        used += snprintf(command + used, sizeof command - (size_t)used, " %a %a %a %a %a %a %a", bodies[i].m, bodies[i].x,
+                         bodies[i].y, bodies[i].z, bodies[i].vx, bodies[i].vy, bodies[i].vz);
     FILE *pipe = popen(command, "r");
     assert_non_null(pipe);
     for (int i = 0; i < N; i++)

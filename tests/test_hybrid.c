@@ -11,7 +11,7 @@
 #include <gsl/gsl_errno.h>
 #include <gsl/gsl_odeiv2.h>
 
-#include "testing.h"
+#include "systems.h"
 
 /* the kernel text at one lane, for the tables of the drift */
 #define LANES 1
@@ -19,33 +19,12 @@
 #include "lane.h"
 #include "integrators/integrate.kern.h"
 
-#define TWO_PI 6.283185307179586
 #define MOST_BODIES 6
 #define MOST_SYSTEMS 64
 
-#ifdef __SANITIZE_ADDRESS__
-#define SLOW_DOWN 20
-#else
-#define SLOW_DOWN 1
-#endif
-
-#define assert_below(value, limit)                                                          \
-    do {                                                                                    \
-        const double value_ = (value), limit_ = (limit);                                    \
-        if (!(value_ <= limit_))                                                            \
-            fail_msg("%s = %.3g, allowed %.3g", #value, value_, limit_);                    \
-    } while (0)
+#define SLOW_DOWN (INSTRUMENTED ? 20 : 1)
 
 /* ---- systems, runs, a reference ------------------------------------------------------------------------------------- */
-
-/* A uniform number of (id, which), 0..1. */
-static double uniform(long id, int which)
-{
-    uint64_t z = (uint64_t)id * UINT64_C(0x9e3779b97f4a7c15) + (uint64_t)which * UINT64_C(0xbf58476d1ce4e5b9) + 1;
-    z = (z ^ z >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
-    z = (z ^ z >> 27) * UINT64_C(0x94d049bb133111eb);
-    return (double)((z ^ z >> 31) >> 11) * 0x1p-53;
-}
 
 /* A star and n - 1 planets of one mass, the innermost at a = 1. */
 static void planets(shoal_context *context, long id, int n, double mass, double spacing, shoal_body *bodies)
@@ -80,32 +59,16 @@ static void overtaking(shoal_context *context, double a, shoal_body *bodies)
 static void evolve(shoal_context *context, long n_systems, int n, const shoal_options *options, shoal_body *bodies, double *error,
                    shoal_system *records)
 {
-    shoal_ensemble *ensemble = NULL;
-    shoal_plan *plan = NULL;
-    shoal_options on_cpu = *options;
-    on_cpu.engine = "cpu";
-    assert_ok(context, shoal_ensemble_create(context, n_systems, n, &ensemble));
-    for (long s = 0; s < n_systems; s++)
-        assert_ok(context, shoal_ensemble_set_bodies(ensemble, s, n, bodies + s * n));
-    assert_ok(context, shoal_plan_create(context, ensemble, &on_cpu, &plan));
-    assert_ok(context, shoal_plan_integrate(plan, options->t_end));
+    struct motion motion = motion_begin(context, n_systems, n, NULL, NULL, options, bodies);
+    assert_ok(context, shoal_plan_integrate(motion.plan, options->t_end));
     for (long s = 0; s < n_systems; s++) {
-        shoal_ensemble_get_bodies(ensemble, s, bodies + s * n);
+        shoal_ensemble_get_bodies(motion.ensemble, s, bodies + s * n);
         if (records)
-            shoal_ensemble_get_system(ensemble, s, &records[s]);
+            shoal_ensemble_get_system(motion.ensemble, s, &records[s]);
         if (error)
-            error[s] = fabs(shoal_ensemble_energy(ensemble, s) / ensemble->energy_start[s] - 1.0);
+            error[s] = fabs(motion_energy_error(&motion, s));
     }
-    shoal_plan_destroy(&plan);
-    shoal_ensemble_destroy(&ensemble);
-}
-
-static double distance_of_states(int n, const shoal_body *a, const shoal_body *b)
-{
-    double largest = 0.0;
-    for (int i = 0; i < n; i++)
-        largest = fmax(largest, hypot(hypot(a[i].x - b[i].x, a[i].y - b[i].y), a[i].z - b[i].z));
-    return largest;
+    motion_end(&motion);
 }
 
 static int ascending(const void *a, const void *b)
@@ -120,30 +83,6 @@ static double quantile(long n, double *values, double part)
     return values[(long)(part * (double)(n - 1))];
 }
 
-struct newton {
-    int n;
-    const shoal_body *bodies;
-};
-
-static int right_side(double t, const double y[], double dydt[], void *user)
-{
-    const struct newton *system = user;
-    const int n = system->n;
-    (void)t;
-    memcpy(dydt, y + 3 * n, (size_t)(3 * n) * sizeof *y);
-    memset(dydt + 3 * n, 0, (size_t)(3 * n) * sizeof *y);
-    for (int i = 0; i < n; i++)
-        for (int j = 0; j < n; j++) {
-            if (j == i)
-                continue;
-            const double d[3] = {y[3 * j] - y[3 * i], y[3 * j + 1] - y[3 * i + 1], y[3 * j + 2] - y[3 * i + 2]};
-            const double r2 = d[0] * d[0] + d[1] * d[1] + d[2] * d[2];
-            for (int c = 0; c < 3; c++)
-                dydt[3 * (n + i) + c] += system->bodies[j].m * d[c] / (r2 * sqrt(r2));
-        }
-    return GSL_SUCCESS;
-}
-
 static double pair_distance(const double *y)
 {
     return hypot(hypot(y[6] - y[3], y[7] - y[4]), y[8] - y[5]);
@@ -155,11 +94,8 @@ static void reference(int n, double t, shoal_body *bodies, double within, double
 {
     double y[6 * MOST_BODIES], now = 0.0;
     struct newton newton = {n, bodies};
-    gsl_odeiv2_system system = {right_side, NULL, (size_t)(6 * n), &newton};
-    for (int i = 0; i < n; i++) {
-        memcpy(y + 3 * i, &bodies[i].x, 3 * sizeof *y);
-        memcpy(y + 3 * (n + i), &bodies[i].vx, 3 * sizeof *y);
-    }
+    gsl_odeiv2_system system = {newton_right_side, NULL, (size_t)(6 * n), &newton};
+    newton_from_bodies(n, bodies, y);
     gsl_odeiv2_driver *driver = gsl_odeiv2_driver_alloc_y_new(&system, gsl_odeiv2_step_rk8pd, copysign(1e-3, t), 1e-14, 0.0);
     assert_non_null(driver);
     if (least) {
@@ -177,10 +113,7 @@ static void reference(int n, double t, shoal_body *bodies, double within, double
     }
     assert_int_equal(gsl_odeiv2_driver_apply(driver, &now, t, y), GSL_SUCCESS);
     gsl_odeiv2_driver_free(driver);
-    for (int i = 0; i < n; i++) {
-        memcpy(&bodies[i].x, y + 3 * i, 3 * sizeof *y);
-        memcpy(&bodies[i].vx, y + 3 * (n + i), 3 * sizeof *y);
-    }
+    newton_to_bodies(n, y, bodies);
 }
 
 /* ---- tests ---------------------------------------------------------------------------------------------------------- */

@@ -12,33 +12,17 @@
 #include <string.h>
 
 #include <gsl/gsl_errno.h>
-#include <gsl/gsl_fit.h>
 #include <gsl/gsl_matrix.h>
 #include <gsl/gsl_odeiv2.h>
 
-#include "testing.h"
+#include "systems.h"
 
 #define LANE_TABLE static const
 #include "integrators/gauss_tables.kern.h"
 
-#define TWO_PI 6.28318530717958647692
-#define EPS 0x1p-52
 #define MOST_BODIES 4
 
-#ifdef __SANITIZE_ADDRESS__
-#define SLOW_DOWN 50
-#else
-#define SLOW_DOWN 1
-#endif
-
-#define assert_below(value, limit, ...)                                             \
-    do {                                                                            \
-        const double value_ = (value), limit_ = (limit);                            \
-        if (!(value_ <= limit_)) {                                                  \
-            print_error(__VA_ARGS__);                                               \
-            fail_msg(": %s = %.3g, allowed %.3g", #value, value_, limit_);          \
-        }                                                                           \
-    } while (0)
+#define SLOW_DOWN (INSTRUMENTED ? 50 : 1)
 
 /* ---- runs -------------------------------------------------------------------------------------------------------- */
 
@@ -68,18 +52,8 @@ static shoal_options options_of(const struct method *method, shoal_setting setti
 /* One system in and out; returns its record. */
 static shoal_system evolve(shoal_context *context, const shoal_options *options, int n, double t_start, shoal_body *bodies)
 {
-    shoal_ensemble *ensemble = NULL;
-    shoal_plan *plan = NULL;
-    shoal_system record = {.t_start = t_start};
-    assert_ok(context, shoal_ensemble_create(context, 1, n, &ensemble));
-    shoal_ensemble_set_system(ensemble, 0, &record);
-    assert_ok(context, shoal_ensemble_set_bodies(ensemble, 0, n, bodies));
-    assert_ok(context, shoal_plan_create(context, ensemble, options, &plan));
-    assert_ok(context, shoal_plan_integrate(plan, options->t_end));
-    shoal_ensemble_get_bodies(ensemble, 0, bodies);
-    shoal_ensemble_get_system(ensemble, 0, &record);
-    shoal_plan_destroy(&plan);
-    shoal_ensemble_destroy(&ensemble);
+    shoal_system record;
+    evolve_all(context, 1, n, &t_start, NULL, options, bodies, &record);
     return record;
 }
 
@@ -89,14 +63,6 @@ static void evolve_method(shoal_context *context, const struct method *method, d
     shoal_setting settings[4];
     const shoal_options options = options_of(method, settings, t_end, dt);
     assert_int_equal(evolve(context, &options, n, 0.0, bodies).outcome, SHOAL_SURVIVED);
-}
-
-static double distance_of_states(int n, const shoal_body *a, const shoal_body *b)
-{
-    double largest = 0.0;
-    for (int i = 0; i < n; i++)
-        largest = fmax(largest, hypot(hypot(a[i].x - b[i].x, a[i].y - b[i].y), a[i].z - b[i].z));
-    return largest;
 }
 
 /* A star and two heavy planets. */
@@ -122,28 +88,10 @@ static void two_bodies(shoal_context *context, double e, double M, shoal_body *b
 
 /* ---- GSL --------------------------------------------------------------------------------------------------------- */
 
-/* y = x y z of all bodies, then their velocities. */
-static int right_side(double t, const double y[], double dydt[], void *user)
-{
-    const shoal_body *bodies = user;
-    const int n = (int)bodies[0].r; /* their number */
-    (void)t;
-    memcpy(dydt, y + 3 * n, (size_t)(3 * n) * sizeof *y);
-    memset(dydt + 3 * n, 0, (size_t)(3 * n) * sizeof *y);
-    for (int i = 0; i < n; i++)
-        for (int j = 0; j < n; j++) {
-            const double d[3] = {y[3 * j] - y[3 * i], y[3 * j + 1] - y[3 * i + 1], y[3 * j + 2] - y[3 * i + 2]};
-            const double r2 = d[0] * d[0] + d[1] * d[1] + d[2] * d[2];
-            for (int c = 0; c < 3 && j != i; c++)
-                dydt[3 * (n + i) + c] += bodies[j].m * d[c] / (r2 * sqrt(r2));
-        }
-    return GSL_SUCCESS;
-}
-
 static int jacobian(double t, const double y[], double *dfdy, double dfdt[], void *user)
 {
-    const shoal_body *bodies = user;
-    const int n = (int)bodies[0].r, size = 6 * n;
+    const struct newton *newton = user;
+    const int n = newton->n, size = 6 * n;
     (void)t;
     memset(dfdy, 0, (size_t)(size * size) * sizeof *dfdy);
     memset(dfdt, 0, (size_t)size * sizeof *dfdt);
@@ -155,7 +103,7 @@ static int jacobian(double t, const double y[], double *dfdy, double dfdt[], voi
             const double r2 = d[0] * d[0] + d[1] * d[1] + d[2] * d[2], r3 = r2 * sqrt(r2);
             for (int a = 0; a < 3 && j != i; a++)
                 for (int b = 0; b < 3; b++) {
-                    const double pull = bodies[j].m * ((a == b) / r3 - 3 * d[a] * d[b] / (r2 * r3));
+                    const double pull = newton->bodies[j].m * ((a == b) / r3 - 3 * d[a] * d[b] / (r2 * r3));
                     dfdy[(3 * (n + i) + a) * size + 3 * j + b] += pull;
                     dfdy[(3 * (n + i) + a) * size + 3 * i + b] -= pull;
                 }
@@ -168,13 +116,9 @@ static void by_gsl(const gsl_odeiv2_step_type *type, int n, double t, unsigned l
                    shoal_body *bodies)
 {
     double y[6 * MOST_BODIES], y_error[6 * MOST_BODIES], now = 0.0;
-    gsl_odeiv2_system system = {right_side, jacobian, (size_t)(6 * n), bodies};
-    const double r = bodies[0].r;
-    bodies[0].r = n;
-    for (int i = 0; i < n; i++) {
-        memcpy(y + 3 * i, &bodies[i].x, 3 * sizeof *y);
-        memcpy(y + 3 * (n + i), &bodies[i].vx, 3 * sizeof *y);
-    }
+    struct newton newton = {n, bodies};
+    gsl_odeiv2_system system = {newton_right_side, jacobian, (size_t)(6 * n), &newton};
+    newton_from_bodies(n, bodies, y);
     const double first = n_steps ? t / (double)n_steps : 1e-3;
     gsl_odeiv2_driver *driver = gsl_odeiv2_driver_alloc_y_new(&system, type, first, error, error);
     assert_non_null(driver);
@@ -184,11 +128,7 @@ static void by_gsl(const gsl_odeiv2_step_type *type, int n, double t, unsigned l
     if (n_steps == 0)
         assert_int_equal(gsl_odeiv2_driver_apply(driver, &now, t, y), GSL_SUCCESS);
     gsl_odeiv2_driver_free(driver);
-    bodies[0].r = r;
-    for (int i = 0; i < n; i++) {
-        memcpy(&bodies[i].x, y + 3 * i, 3 * sizeof *y);
-        memcpy(&bodies[i].vx, y + 3 * (n + i), 3 * sizeof *y);
-    }
+    newton_to_bodies(n, y, bodies);
 }
 
 /* ---- tables ------------------------------------------------------------------------------------------------------ */
@@ -276,18 +216,18 @@ static void error_falls_with_the_order(void **state)
     memcpy(exact, start, sizeof exact);
     by_gsl(gsl_odeiv2_step_rk8pd, 3, t, 0, 1e-14, exact);
     for (int row = 0; row < SHOAL_COUNT(rows); row++) {
-        double x[STEPS], y[STEPS], c0, slope, cov00, cov01, cov11, sum;
+        double steps[STEPS], error[STEPS];
         for (int k = 0; k < STEPS; k++) {
             /* whole steps, so that no shorter one is among them */
             const double dt = t / ceil(t / (rows[row].coarsest * pow(rows[row].ratio, k)));
-            x[k] = log(dt);
-            y[k] = log(error_of_step(context, &rows[row].method, t, dt, start, exact));
+            steps[k] = dt;
+            error[k] = error_of_step(context, &rows[row].method, t, dt, start, exact);
         }
-        gsl_fit_linear(x, 1, y, 1, STEPS, &c0, &slope, &cov00, &cov01, &cov11, &sum);
+        const double order = slope(STEPS, steps, error);
         print_message("%s %s%d: order %.2f, errors %.1e..%.1e\n", rows[row].method.name,
-                      rows[row].method.order ? "of order " : "with columns for order ", rows[row].order, slope, exp(y[0]),
-                      exp(y[STEPS - 1]));
-        assert_below(fabs(slope - rows[row].order), 0.08 * rows[row].order, "%s %d", rows[row].method.name, rows[row].order);
+                      rows[row].method.order ? "of order " : "with columns for order ", rows[row].order, order, error[0],
+                      error[STEPS - 1]);
+        assert_below(fabs(order - rows[row].order), 0.08 * rows[row].order, "%s %d", rows[row].method.name, rows[row].order);
     }
 }
 
@@ -321,22 +261,15 @@ static void energy_errors_are_a_random_walk(void **state)
     const struct method method = {.name = "gauss", .order = "12", .compensated = 1};
     shoal_setting settings[4];
     const shoal_options options = options_of(&method, settings, orbits[TIMES - 1] * TWO_PI, TWO_PI / 20);
-    shoal_ensemble *ensemble = NULL;
-    shoal_plan *plan = NULL;
+    shoal_body bodies[3 * SYSTEMS];
     double mean[TIMES] = {0}, spread[TIMES] = {0};
-    assert_ok(context, shoal_ensemble_create(context, SYSTEMS, 3, &ensemble));
-    for (long s = 0; s < SYSTEMS; s++) {
-        shoal_body bodies[3];
-        three_bodies(context, (double)s, bodies);
-        assert_ok(context, shoal_ensemble_set_bodies(ensemble, s, 3, bodies));
-    }
-    assert_ok(context, shoal_plan_create(context, ensemble, &options, &plan));
+    for (int s = 0; s < SYSTEMS; s++)
+        three_bodies(context, s, bodies + 3 * s);
+    struct motion motion = motion_begin(context, SYSTEMS, 3, NULL, NULL, &options, bodies);
     for (int k = 0; k < TIMES; k++) {
-        assert_ok(context, shoal_plan_integrate(plan, orbits[k] * TWO_PI));
+        assert_ok(context, shoal_plan_integrate(motion.plan, orbits[k] * TWO_PI));
         for (long s = 0; s < SYSTEMS; s++) {
-            shoal_system record;
-            shoal_ensemble_get_system(ensemble, s, &record);
-            const double error = shoal_ensemble_energy(ensemble, s) / record.energy_start - 1.0;
+            const double error = motion_energy_error(&motion, s);
             mean[k] += error / SYSTEMS;
             spread[k] += error * error / SYSTEMS;
         }
@@ -344,8 +277,7 @@ static void energy_errors_are_a_random_walk(void **state)
         print_message("gauss of order 12, 20 steps an orbit: after %g orbits dE/E %.1e rms, %.1e mean\n", orbits[k], spread[k],
                       mean[k]);
     }
-    shoal_plan_destroy(&plan);
-    shoal_ensemble_destroy(&ensemble);
+    motion_end(&motion);
     for (int k = 0; k < TIMES; k++)
         assert_below(fabs(mean[k]), 4 * spread[k] / sqrt(SYSTEMS), "%g orbits", orbits[k]);
     assert_below(spread[0], 3e-15, "at first"); /* 2^-53 a step would be 5e-15 */
@@ -362,25 +294,18 @@ static void energy_swings_and_does_not_drift(void **state)
         const struct method method = {.name = "gauss", .order = orders[which]};
         shoal_setting settings[4];
         const shoal_options options = options_of(&method, settings, (late + 2 * SAMPLES) * TWO_PI, TWO_PI / (which ? 9.7 : 20.3));
-        shoal_ensemble *ensemble = NULL;
-        shoal_plan *plan = NULL;
         shoal_body bodies[3];
         double least[2] = {1, 1}, most[2] = {-1, -1};
         three_bodies(context, 2.0, bodies);
-        assert_ok(context, shoal_ensemble_create(context, 1, 3, &ensemble));
-        assert_ok(context, shoal_ensemble_set_bodies(ensemble, 0, 3, bodies));
-        assert_ok(context, shoal_plan_create(context, ensemble, &options, &plan));
+        struct motion motion = motion_begin(context, 1, 3, NULL, NULL, &options, bodies);
         for (int k = 0; k < 2; k++)
             for (int i = 0; i < SAMPLES; i++) {
-                shoal_system record;
-                assert_ok(context, shoal_plan_integrate(plan, (k * late + 1.618 * (i + 1)) * TWO_PI));
-                shoal_ensemble_get_system(ensemble, 0, &record);
-                const double error = shoal_ensemble_energy(ensemble, 0) / record.energy_start - 1.0;
+                assert_ok(context, shoal_plan_integrate(motion.plan, (k * late + 1.618 * (i + 1)) * TWO_PI));
+                const double error = motion_energy_error(&motion, 0);
                 least[k] = fmin(least[k], error);
                 most[k] = fmax(most[k], error);
             }
-        shoal_plan_destroy(&plan);
-        shoal_ensemble_destroy(&ensemble);
+        motion_end(&motion);
         print_message("gauss of order %s: dE/E in %.2e..%.2e at first, %.2e..%.2e after %g orbits\n", orders[which], least[0],
                       most[0], least[1], most[1], late);
         const double width = most[0] - least[0];
@@ -491,31 +416,25 @@ static void extra_forces_act(void **state)
     assert_true(distance_of_states(3, bodies[0], without) > 1e-2);
 }
 
-/* The figure eight of Chenciner & Montgomery 2000, Annals of Mathematics 152, 881, with Simo's initial values and period: after a
- * third of the period the bodies have changed places, after three periods they are where they were. */
+/* After a third of the period the bodies have changed places, after three periods they are where they were. */
 static void the_figure_eight_closes(void **state)
 {
-    const double x = 0.97000435669734, y = -0.24308753153583, u = -0.93240737144104, w = -0.86473146092102;
-    const double period = 6.32591398292621;
-    const shoal_body start[3] = {{.m = 1, .x = x, .y = y, .vx = -u / 2, .vy = -w / 2},
-                                 {.m = 1, .x = -x, .y = -y, .vx = -u / 2, .vy = -w / 2},
-                                 {.m = 1, .vx = u, .vy = w}};
     static const struct method methods[] = {{.name = "bulirsch_stoer", .tolerance = 1e-12}, {.name = "gauss", .order = "12"}};
     shoal_context *context = context_of(state);
     for (int k = 0; k < 2; k++) {
         shoal_body bodies[3];
-        memcpy(bodies, start, sizeof bodies);
-        evolve_method(context, &methods[k], 3 * period, k ? 0.02 : 0.0, 3, bodies);
-        print_message("figure eight by %s, three periods: %.1e\n", methods[k].name, distance_of_states(3, bodies, start));
-        assert_below(distance_of_states(3, bodies, start), 1e-10, "%s", methods[k].name); /* 14 digits were given */
-        memcpy(bodies, start, sizeof bodies);
-        evolve_method(context, &methods[k], period / 3, k ? 0.02 : 0.0, 3, bodies);
+        memcpy(bodies, figure_eight, sizeof bodies);
+        evolve_method(context, &methods[k], 3 * FIGURE_EIGHT_PERIOD, k ? 0.02 : 0.0, 3, bodies);
+        print_message("figure eight by %s, three periods: %.1e\n", methods[k].name, distance_of_states(3, bodies, figure_eight));
+        assert_below(distance_of_states(3, bodies, figure_eight), 1e-10, "%s", methods[k].name); /* 14 digits were given */
+        memcpy(bodies, figure_eight, sizeof bodies);
+        evolve_method(context, &methods[k], FIGURE_EIGHT_PERIOD / 3, k ? 0.02 : 0.0, 3, bodies);
         double moved = 0.0;
         for (int i = 0; i < 3; i++) {
             double nearest = INFINITY;
             for (int j = 0; j < 3; j++)
                 if (j != i)
-                    nearest = fmin(nearest, hypot(bodies[i].x - start[j].x, bodies[i].y - start[j].y));
+                    nearest = fmin(nearest, hypot(bodies[i].x - figure_eight[j].x, bodies[i].y - figure_eight[j].y));
             moved = fmax(moved, nearest);
         }
         assert_below(moved, 1e-11, "%s", methods[k].name);
@@ -543,11 +462,10 @@ static void the_pythagorean_problem_ends_as_published(void **state)
                     -0.57866925476094688}}};
     const struct method method = {.name = "bulirsch_stoer", .tolerance = 1e-13, .compensated = 1};
     shoal_context *context = context_of(state);
-    const shoal_body start[3] = {{.m = 3, .x = 1, .y = 3}, {.m = 4, .x = -2, .y = -1}, {.m = 5, .x = 1, .y = -1}};
     shoal_body bodies[3];
     for (int row = 0; row < SHOAL_COUNT(rows); row++) {
         double error = 0.0;
-        memcpy(bodies, start, sizeof bodies);
+        memcpy(bodies, pythagorean, sizeof bodies);
         evolve_method(context, &method, rows[row].t, 0.0, 3, bodies);
         for (int i = 0; i < 3; i++)
             error = fmax(error, hypot(bodies[i].x - rows[row].x[2 * i], bodies[i].y - rows[row].x[2 * i + 1]));
@@ -555,7 +473,7 @@ static void the_pythagorean_problem_ends_as_published(void **state)
         assert_below(error, rows[row].limit, "t = %g", rows[row].t);
     }
     /* the end at t = 70: 4 and 5 a binary of semi-major axis 0.553, 3 on its way out at a speed of 1.765 */
-    memcpy(bodies, start, sizeof bodies);
+    memcpy(bodies, pythagorean, sizeof bodies);
     evolve_method(context, &method, 70.0, 0.0, 3, bodies);
     const double d = hypot(bodies[2].x - bodies[1].x, bodies[2].y - bodies[1].y);
     const double u = hypot(bodies[2].vx - bodies[1].vx, bodies[2].vy - bodies[1].vy);

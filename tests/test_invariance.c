@@ -11,23 +11,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "testing.h"
+#include "systems.h"
 
-#define TWO_PI 6.283185307179586
 #define SYSTEMS 83 /* a prime, not a multiple of any width, in three chunks */
 #define MOST_BODIES 12
 #define T_END (4.001 * TWO_PI)
 
 /* ---- systems ----------------------------------------------------------------------------------------------------- */
-
-/* A uniform number of (id, which), 0..1. */
-static double uniform(long id, int which)
-{
-    uint64_t z = (uint64_t)id * UINT64_C(0x9e3779b97f4a7c15) + (uint64_t)which * UINT64_C(0xbf58476d1ce4e5b9) + 1;
-    z = (z ^ z >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
-    z = (z ^ z >> 27) * UINT64_C(0x94d049bb133111eb);
-    return (double)((z ^ z >> 31) >> 11) * 0x1p-53;
-}
 
 /* The system of this id: one of four fates. Some orbits need many rounds of Kepler's equation, their neighbours few. */
 static void make_system(shoal_context *context, long id, int n, shoal_body *bodies)
@@ -237,8 +227,8 @@ static void compare(shoal_context *context, struct way plain, struct way other, 
 
 enum { ALL_FIELDS = 8, NO_COLUMNS = 6 };
 
-/* The propagators with a short step go through every way, n = 2, 3, 5 (kernels of their own) and 12 (none); the others, which take
- * longer, with n = 3. */
+/* The propagators with a short step go through every way, n = 2, 3, 5 (kernels of their own) and 12 (none); the others, which
+ * take longer, with n = 3. */
 static bool goes_through_all(int propagator)
 {
     static const char *const names[] = {"hermite4", "leapfrog", "mvs"};

@@ -10,18 +10,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "testing.h"
+#include "systems.h"
 
-#define PI 3.14159265358979323846
-#define TWO_PI (2.0 * PI)
 #define MOST_BODIES 6
 
-/* Instrumented code takes ten to thirty times as long: long runs are cut there. */
-#ifdef __SANITIZE_ADDRESS__
-#define SLOW_DOWN 30
-#else
-#define SLOW_DOWN 1
-#endif
+#define SLOW_DOWN (INSTRUMENTED ? 30 : 1)
 
 #define assert_near(value, expected, tolerance)                                     \
     do {                                                                            \
@@ -37,15 +30,6 @@
                      shoal_outcome_name(expected));                                 \
     } while (0)
 
-/* A uniform number of (id, which), 0..1. */
-static double uniform(long id, int which)
-{
-    uint64_t z = (uint64_t)id * UINT64_C(0x9e3779b97f4a7c15) + (uint64_t)which * UINT64_C(0xbf58476d1ce4e5b9) + 1;
-    z = (z ^ z >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
-    z = (z ^ z >> 27) * UINT64_C(0x94d049bb133111eb);
-    return (double)((z ^ z >> 31) >> 11) * 0x1p-53;
-}
-
 /* ---- runs -------------------------------------------------------------------------------------------------------- */
 
 #define MONITORS(...) .monitors = (const shoal_plug_options[]){__VA_ARGS__},                   \
@@ -59,34 +43,13 @@ static double uniform(long id, int which)
     {.name = "stop_on_encounter",                                                                           \
      SETTINGS({.name = "radius", .choice = "absolute"}, {.name = "distance", .value = (distance_)})}
 
-/* Integrate n_systems systems of n bodies from t = 0 to the end; the final states come back in bodies. */
-static void watch_all(shoal_context *context, long n_systems, int n, const shoal_options *options, shoal_body *bodies,
-                      shoal_system *records)
-{
-    shoal_ensemble *ensemble = NULL;
-    shoal_plan *plan = NULL;
-    shoal_options on_cpu = *options;
-    on_cpu.engine = "cpu";
-    assert_ok(context, shoal_ensemble_create(context, n_systems, n, &ensemble));
-    for (long s = 0; s < n_systems; s++)
-        assert_ok(context, shoal_ensemble_set_bodies(ensemble, s, n, bodies + s * n));
-    assert_ok(context, shoal_plan_create(context, ensemble, &on_cpu, &plan));
-    assert_ok(context, shoal_plan_integrate(plan, options->t_end));
-    shoal_plan_destroy(&plan);
-    for (long s = 0; s < n_systems; s++) {
-        shoal_ensemble_get_system(ensemble, s, &records[s]);
-        shoal_ensemble_get_bodies(ensemble, s, bodies + s * n);
-    }
-    shoal_ensemble_destroy(&ensemble);
-}
-
 /* One system; its bodies stay as they are. */
 static shoal_system watch(shoal_context *context, int n, const shoal_body *bodies, const shoal_options *options)
 {
     shoal_body copy[MOST_BODIES];
     shoal_system record;
     memcpy(copy, bodies, (size_t)n * sizeof *copy);
-    watch_all(context, 1, n, options, copy, &record);
+    evolve_all(context, 1, n, NULL, NULL, options, copy, &record);
     return record;
 }
 
@@ -95,7 +58,7 @@ static void unwatched(shoal_context *context, const char *propagator, int n, dou
 {
     const shoal_options options = {.propagator = propagator, .t_end = t, .dt = dt};
     shoal_system record;
-    watch_all(context, 1, n, &options, bodies, &record);
+    evolve_all(context, 1, n, NULL, NULL, &options, bodies, &record);
     assert_outcome(record, SHOAL_SURVIVED);
 }
 
@@ -483,7 +446,7 @@ static long pairs_that_meet(shoal_context *context, long n_systems, double mu1, 
     }
     const shoal_options options = {.propagator = "mvs", .t_end = 1e4 * TWO_PI / SLOW_DOWN, .dt = TWO_PI / 20,
                                    MONITORS({.name = "stop_on_encounter", .n_settings = 0})};
-    watch_all(context, n_systems, 3, &options, bodies, records);
+    evolve_all(context, n_systems, 3, NULL, NULL, &options, bodies, records);
     for (long s = 0; s < n_systems; s++) {
         if (records[s].outcome != SHOAL_ENCOUNTER)
             assert_outcome(records[s], SHOAL_SURVIVED);

@@ -7,10 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <gsl/gsl_fit.h>
-
 #include "kepler_reference.h"
-#include "testing.h"
+#include "systems.h"
 
 /* the kernel text at one lane, for its tables and functions */
 #define LANES 1
@@ -18,7 +16,6 @@
 #include "lane.h"
 #include "integrators/integrate.kern.h"
 
-#define TWO_PI 6.28318530717958647693
 #define MOST_BODIES 12
 #define MOST_STAGES 8
 
@@ -113,17 +110,6 @@ static void make_system(shoal_context *context, int n, double mass, double plane
         orbit[i].f = 0.5 + 2.3 * i;
     }
     assert_ok(context, shoal_bodies_from_orbits(context, SHOAL_JACOBI, n, orbit, bodies));
-}
-
-static double distance_of_states(int n, const shoal_body *a, const shoal_body *b)
-{
-    double largest = 0.0;
-    for (int i = 0; i < n; i++) {
-        const double d = hypot(hypot(a[i].x - b[i].x, a[i].y - b[i].y), a[i].z - b[i].z);
-        if (!(d <= largest))
-            largest = d;
-    }
-    return largest;
 }
 
 /* ---- coefficient tables ------------------------------------------------------------------------------------------- */
@@ -499,17 +485,6 @@ static double energy_error(shoal_context *context, const variant *v, double plan
     make_system(context, 3, 1.0, planet, 1.9, 0.04, false, bodies);
     run(context, v, 1, 1, 3, &dt, 12 * TWO_PI, 24, bodies, &error);
     return error;
-}
-
-static double slope(int n, const double *x, const double *y)
-{
-    double c0, c1, cov00, cov01, cov11, sum, lx[8], ly[8];
-    for (int i = 0; i < n; i++) {
-        lx[i] = log(x[i]);
-        ly[i] = log(y[i]);
-    }
-    gsl_fit_linear(lx, 1, ly, 1, (size_t)n, &c0, &c1, &cov00, &cov01, &cov11, &sum);
-    return c1;
 }
 
 /* Steps of 2 pi / (6 1.3^i) for i = first..last; masses, and a fifth of them. Where terms of several powers are of one size (8,6,4 and

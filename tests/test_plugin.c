@@ -70,13 +70,16 @@ static void states_after(shoal_context *context, const shoal_options *options, d
 
 static void a_copy_of_a_propagator_gives_the_same_bits(void **state)
 {
-    static const char host[] = "static const char *const slots[] = {\"a\",\"b\",\"c\",\"d\",\"e\",\"f\",\"g\",\"h\",\"i\",\"j\",\"k\",\"l\",\"m\",\"n\",\"o\"};\n"
-                               "static const shoal_parameter parameters[] = {{\"order\", SHOAL_INTEGER, \"\", 2, 2, 2, 0, \"\"}};\n"
-                               "const shoal_propagator shoal_propagator_own_leapfrog = {.name = \"own_leapfrog\", .doc = \"a copy\","
-                               " .order = 2, .slots = slots, .n_slots = 15, .parameters = parameters, .n_parameters = 1};";
+    static const char host[] =
+        "static const char *const slots[] = {\"a\",\"b\",\"c\",\"d\",\"e\",\"f\",\"g\",\"h\","
+        "\"i\",\"j\",\"k\",\"l\",\"m\",\"n\",\"o\"};\n"
+        "static const shoal_parameter parameters[] = {{\"order\", SHOAL_INTEGER, \"\", 2, 2, 2, 0, \"\"}};\n"
+        "const shoal_propagator shoal_propagator_own_leapfrog = {.name = \"own_leapfrog\", .doc = \"a copy\","
+        " .order = 2, .slots = slots, .n_slots = 15, .parameters = parameters, .n_parameters = 1};";
     shoal_context *context = context_of(state);
     double own[20][18], builtin[20][18];
-    assert_ok(context, shoal_plugin_load(context, write_plugin("own_leapfrog", host, builtin_text("integrators/leapfrog.kern.h"))));
+    assert_ok(context,
+              shoal_plugin_load(context, write_plugin("own_leapfrog", host, builtin_text("integrators/leapfrog.kern.h"))));
     for (int lanes = 0; lanes <= 4; lanes += 4) {
         shoal_options options = {.propagator = "own_leapfrog", .dt = 0.01, .t_end = 10.005, .engine = "cpu", .lanes = lanes};
         states_after(context, &options, own);
@@ -90,12 +93,13 @@ static void a_copy_of_a_force_gives_the_same_bits(void **state)
 {
     shoal_context *context = context_of(state);
     /* the same force under another name, weaker light */
-    static const char host[] = "static const shoal_parameter parameters[] = {{\"c\", SHOAL_REAL, \"velocity\", 30, 1, 1e9, 0, \"\"}};\n"
-                               "const shoal_force shoal_force_own_potential = {.name = \"own_potential\", .doc = \"a copy\","
-                               " .parameters = parameters, .n_parameters = 1};";
+    static const char host[] =
+        "static const shoal_parameter parameters[] = {{\"c\", SHOAL_REAL, \"velocity\", 30, 1, 1e9, 0, \"\"}};\n"
+        "const shoal_force shoal_force_own_potential = {.name = \"own_potential\", .doc = \"a copy\","
+        " .parameters = parameters, .n_parameters = 1};";
     char *kernel = NULL;
-    assert_true(asprintf(&kernel, "#define gr_potential_add own_potential_add\n#define GR_POTENTIAL_C OWN_C\n%s\n#undef gr_potential_add\n",
-                         builtin_text("gravitation/gr_potential.kern.h")) > 0);
+    assert_true(asprintf(&kernel, "#define gr_potential_add own_potential_add\n#define GR_POTENTIAL_C OWN_C\n%s\n"
+                                  "#undef gr_potential_add\n", builtin_text("gravitation/gr_potential.kern.h")) > 0);
     assert_ok(context, shoal_plugin_load(context, write_plugin("own_potential", host, kernel)));
     free(kernel);
     double own[20][18], builtin[20][18], without[20][18];
@@ -169,11 +173,13 @@ static void what_is_refused(void **state)
 
     /* a kernel text that does not compile is refused when a plan is made, and the ensemble is as it was */
     static const char host[] = "const shoal_force shoal_force_broken_text = {.name = \"broken_text\", .doc = \"\"};";
-    assert_ok(context, shoal_plugin_load(context, write_plugin("broken_text", host, "LANE_FN void broken_text_add(int) { oops }")));
+    assert_ok(context,
+              shoal_plugin_load(context, write_plugin("broken_text", host, "LANE_FN void broken_text_add(int) { oops }")));
     shoal_ensemble *ensemble = make_ensemble(context);
     shoal_plan *plan = NULL;
     const shoal_plug_options force = {"broken_text", NULL, 0};
-    const shoal_options options = {.propagator = "leapfrog", .dt = 0.01, .t_end = 1, .engine = "cpu", .forces = &force, .n_forces = 1};
+    const shoal_options options = {.propagator = "leapfrog", .dt = 0.01, .t_end = 1, .engine = "cpu", .forces = &force,
+                                   .n_forces = 1};
     assert_int_equal(shoal_plan_create(context, ensemble, &options, &plan), SHOAL_E_INPUT);
     assert_null(plan);
     if (!strstr(shoal_context_message(context), "broken_text.c:5"))
@@ -214,10 +220,8 @@ static void nvrtc_takes_them(void **state)
         snprintf(path, sizeof path, "%s/examples/plugins/%s.c", root(), names[i]);
         assert_ok(context, shoal_plugin_load(context, path));
     }
-    const shoal_kernel_choice choice = {.propagator = shoal_propagator_find(context, "symplectic_euler"),
-                                        .n_bodies = 3,
-                                        .plugins = true,
-                                        .monitors = shoal_plugin_bits(context, 'm'),
+    const shoal_kernel_choice choice = {.propagator = shoal_propagator_find(context, "symplectic_euler"), .n_bodies = 3,
+                                        .plugins = true, .monitors = shoal_plugin_bits(context, 'm'),
                                         .forces = shoal_plugin_bits(context, 'f')};
     shoal_cubin cubin;
     assert_ok(context, shoal_jit_compile(context, &choice, 1 << SHOAL_INTEGRATE, 90, 0, &cubin));

@@ -21,6 +21,7 @@
  *     propagator_reach2(k, n, m, s)     upper bound of the squared distance of any body from the barycentre; cheap
  *     propagator_view(k, n, m, s, w)    barycentric view w = [6 * n]: x of all bodies, y, z, vx, vy, vz
  * With PROPAGATOR_BARYCENTRIC defined the first six slots are that view, and the last two functions are not needed.
+ * With PROPAGATOR_OWES 1 its steps end in the middle of what follows: propagator_synchronise(k, m, s) completes a copy before a view.
  *
  * A propagator that resolves encounters within its steps may define
  *     PROPAGATOR_INSIDE 1               its step has a further argument, lane_inside *inside (NULL: nobody looks), through which it shows the
@@ -105,6 +106,9 @@ LANE_FN int real_bodies(const shoal_kernel_args *k, int n)
 
 #ifndef PROPAGATOR_OWN
 #define PROPAGATOR_OWN 0
+#endif
+#ifndef PROPAGATOR_OWES
+#define PROPAGATOR_OWES 0
 #endif
 #ifndef PROPAGATOR_ADAPTIVE
 #define PROPAGATOR_ADAPTIVE 0
@@ -372,9 +376,8 @@ LANE_FN void watch_step(const shoal_kernel_args *k, lane_id id, const real *m, r
 {
     const int n = BODIES(k), bodies = real_bodies(k, n);
     const mask moved = clock_moved(clock);
-    const real tangent2 = VARIATIONAL(k) ? tangent_view_length2(k, watch->n_live, m, s) : lane_set(0.0);
     real w[6 * LANE_ROOM(n)];
-    system_view(k, m, s, w);
+    const real tangent2 = system_view(k, watch->n_live, m, s, w);
 #if PROPAGATOR_ADAPTIVE
     const monitor_state was = *watch;
     lane_event seen;
@@ -445,7 +448,7 @@ LANE_FN void kernel_integrate(const shoal_kernel_args *k, const lane_id *id, con
         if (watched)
             monitors_load(k, id[g], &watch[g]);
         if (watched & MONITORS_OF_PAIRS)
-            system_view(k, m[g], s[g], before[g]);
+            system_view(k, lane_set(0.0), m[g], s[g], before[g]);
         inside[g] = PROPAGATOR_INSIDE && (watched & MONITORS_OF_PAIRS) ? &within[g] : 0;
         if (inside[g])
             inside_load(k, id[g], inside[g]);
@@ -508,7 +511,7 @@ LANE_FN void snapshot_lanes(const shoal_kernel_args *k, lane_id id, mask there)
     real m[n], w[6 * n], s[STATE_SIZE(n)];
     system_load(k, n, 1, id, m, s);
     advance_copy(k, id, m, s, record_load(k, id, SHOAL_SYS_PARTIAL));
-    system_view(k, m, s, w);
+    system_view(k, lane_set(0.0), m, s, w);
     for (int i = 0; i < bodies; i++)
         for (int c = 0; c < 6; c++)
             lane_store(k->snapshot, id, i * 6 + c, 6 * bodies, there, w[c * bodies + i]);

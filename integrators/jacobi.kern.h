@@ -43,6 +43,7 @@
  * Operations for a stage of p planets: 15 p (p - 1) + 60 p + p Kepler solutions (kepler.kern.h).
  */
 #include "integrators/kepler.kern.h"
+#include "integrators/kepler_tangent.kern.h"
 
 enum { JACOBI_X = 0, JACOBI_V = 3, JACOBI_EX = 6, JACOBI_EV = 9 };
 
@@ -108,86 +109,106 @@ LANE_FN void jacobi_to_bodies(int stride, int n, const real *m, const real *inve
 }
 
 /* A(h) */
-LANE_FN void jacobi_drift(int n, int compensated, const real *eta, real *s, real h)
+LANE_FN void jacobi_drift(const shoal_kernel_args *k, int n, int compensated, const real *eta, real *s, real h)
 {
+    const int bodies = real_bodies(k, n);
     LANE_UNROLL
-    for (int i = 1; i < n; i++) {
+    for (int i = 1; i < bodies; i++) {
         real d[6];
         kepler_change(eta[i], h, s[i], s[n + i], s[2 * n + i], s[3 * n + i], s[4 * n + i], s[5 * n + i], &d[0], &d[1], &d[2],
                       &d[3], &d[4], &d[5]);
+        if (VARIATIONAL(k)) {
+            real e[6];
+            kepler_tangent(eta[i], h, n, s + i, d, s + bodies + i, e);
+            for (int c = 0; c < 6; c++)
+                lane_add(compensated, &s[c * n + bodies + i], &s[(6 + c) * n + bodies + i], e[c]);
+        }
         LANE_UNROLL
         for (int c = 0; c < 6; c++)
             lane_add(compensated, &s[c * n + i], &s[(6 + c) * n + i], d[c]);
     }
 }
 
-/* -x / |x|^3 */
-LANE_FN void jacobi_pull(real x, real y, real z, real *px, real *py, real *pz)
+/* p = -x / |x|^3 for body i of x = [3 * n], and its derivative along the tangent vector e, p[3..5] = -(e - 3 (x.e) x / |x|^2) / |x|^3 */
+LANE_FN void jacobi_pull(const shoal_kernel_args *k, int n, int i, const real *x, real *p)
 {
-    real inverse = lane_rsqrt(lane_fma(z, z, lane_fma(y, y, x * x)));
-    real p = -(inverse * inverse * inverse);
-    *px = p * x;
-    *py = p * y;
-    *pz = p * z;
+    const real d[3] = {x[i], x[n + i], x[2 * n + i]};
+    const real y = lane_rsqrt(dot(d, d)), y3 = -(y * y * y);
+    (void)k;
+    LANE_UNROLL
+    for (int c = 0; c < 3; c++)
+        p[c] = y3 * d[c];
+    if (VARIATIONAL(k)) {
+        const real e[3] = {x[n / 2 + i], x[n + n / 2 + i], x[2 * n + n / 2 + i]};
+        const real q = -3.0 * dot(d, e) * y * y;
+        for (int c = 0; c < 3; c++)
+            p[3 + c] = y3 * lane_fma(q, d[c], e[c]);
+    }
 }
 
-/* Adds the extra forces to the accelerations a of a kick of length h: their mean over it, at velocities from those of its middle.
- * */
+/* Adds the extra forces to the accelerations a of a kick of length h: their mean over it, at velocities from those of its middle. */
 LANE_BIG_FN void jacobi_forces(const shoal_kernel_args *k, int n, const real *m, const real *inverse, const real *s, real h,
                                real *a)
 {
+    const int bodies = real_bodies(k, n);
     real x[3 * LANE_ROOM(n)], v[3 * LANE_ROOM(n)], f[3 * LANE_ROOM(n)];
-    f[0] = f[n] = f[2 * n] = lane_set(0.0);
     for (int c = 0; c < 3; c++)
         for (int i = 1; i < n; i++)
             f[c * n + i] = lane_fma(0.5 * h, a[c * n + i], s[(JACOBI_V + c) * n + i]);
-    jacobi_to_bodies(n, n, m, inverse, s, x);
-    jacobi_to_bodies(n, n, m, inverse, f, v);
+    for (int first = 0; first < n; first += bodies) {
+        jacobi_to_bodies(n, bodies, m, inverse, s + first, x + first);
+        jacobi_to_bodies(n, bodies, m, inverse, f + first, v + first);
+    }
     forces_mean(k, n, m, x, v, h, f);
-    jacobi_from_bodies(n, n, m, inverse, f, v);
+    for (int first = 0; first < n; first += bodies)
+        jacobi_from_bodies(n, bodies, m, inverse, f + first, v + first);
     for (int c = 0; c < 3 * n; c++)
         a[c] = a[c] + v[c];
 }
 
-/* The accelerations of B in a kick of length h, at the Jacobi positions s = [3 * n] and, where forces depend on them, the
- * velocities that follow there. */
+/* The accelerations of B in a kick of length h, at the Jacobi positions s = [3 * n] and, where forces depend on them, the velocities
+ * that follow there. */
 LANE_FN void jacobi_acceleration(const shoal_kernel_args *k, int n, const real *m, const real *eta, const real *inverse,
                                  const real *s, real h, real *a)
 {
-    real q[3 * LANE_ROOM(n)], p[3], star[3], sum[3], centre[3]; /* positions relative to body 0 */
+    const int bodies = real_bodies(k, n), vectors = VARIATIONAL(k) ? 6 : 3; /* component c % 3 of the bodies, then of their changes */
+    real q[3 * LANE_ROOM(n)], p[6], star[6], sum[6], centre[6]; /* positions relative to body 0 */
     LANE_UNROLL
-    for (int c = 0; c < 3; c++) {
-        q[c * n] = centre[c] = star[c] = lane_set(0.0);
+    for (int c = 0; c < vectors; c++) {
+        const int at = c % 3 * n + c / 3 * bodies;
+        q[at] = centre[c] = star[c] = lane_set(0.0);
         LANE_UNROLL
-        for (int i = 1; i < n; i++) {
-            q[c * n + i] = s[c * n + i] + centre[c];
-            centre[c] = lane_fma(m[i] * inverse[i], s[c * n + i], centre[c]);
+        for (int i = 1; i < bodies; i++) {
+            q[at + i] = s[at + i] + centre[c];
+            centre[c] = lane_fma(m[i] * inverse[i], s[at + i], centre[c]);
         }
     }
     newton_acceleration(k, n, 1, m, q, a);
     LANE_UNROLL
-    for (int i = 2; i < n; i++) {
-        jacobi_pull(q[i], q[n + i], q[2 * n + i], &p[0], &p[1], &p[2]);
+    for (int i = 2; i < bodies; i++) {
+        jacobi_pull(k, n, i, q, p);
         LANE_UNROLL
-        for (int c = 0; c < 3; c++) {
-            a[c * n + i] = lane_fma(m[0], p[c], a[c * n + i]);
+        for (int c = 0; c < vectors; c++) {
+            const int at = c % 3 * n + c / 3 * bodies + i;
+            a[at] = lane_fma(m[0], p[c], a[at]);
             star[c] = lane_fnma(m[i], p[c], star[c]);
         }
     }
     /* relative to the barycentre of the bodies before, whose acceleration is sum / eta */
     LANE_UNROLL
-    for (int c = 0; c < 3; c++)
+    for (int c = 0; c < vectors; c++)
         sum[c] = m[0] * star[c];
     LANE_UNROLL
-    for (int i = 1; i < n; i++) {
+    for (int i = 1; i < bodies; i++) {
         if (i > 1)
-            jacobi_pull(s[i], s[n + i], s[2 * n + i], &p[0], &p[1], &p[2]);
+            jacobi_pull(k, n, i, s, p);
         LANE_UNROLL
-        for (int c = 0; c < 3; c++) {
-            const real own = a[c * n + i];
-            a[c * n + i] = lane_fnma(inverse[i - 1], sum[c], own);
+        for (int c = 0; c < vectors; c++) {
+            const int at = c % 3 * n + c / 3 * bodies + i;
+            const real own = a[at];
+            a[at] = lane_fnma(inverse[i - 1], sum[c], own);
             if (i > 1)
-                a[c * n + i] = lane_fnma(eta[i], p[c], a[c * n + i]);
+                a[at] = lane_fnma(eta[i], p[c], a[at]);
             sum[c] = lane_fma(m[i], own, sum[c]);
         }
     }
@@ -266,24 +287,25 @@ LANE_FN void jacobi_corrector(const shoal_kernel_args *k, int n, const real *m, 
         const double side = z < half ? -1.0 : 1.0;
         const real a = side * 0.418330013267037773989 * j * h;
         const real b = side * sign * corrector_b[row][j - 1] * h;
-        jacobi_drift(n, 0, eta, s, second ? -2.0 * a : owed + a);
+        jacobi_drift(k, n, 0, eta, s, second ? -2.0 * a : owed + a);
         jacobi_kick(k, n, 0, 0, m, eta, inverse, s, second ? b : -b);
         owed = a;
     }
-    jacobi_drift(n, 0, eta, s, owed);
+    jacobi_drift(k, n, 0, eta, s, owed);
 }
 
 /* Pay what is owed. On the CPU a call: it is rare, or there is time. */
-LANE_BIG_FN void jacobi_synchronise(const shoal_kernel_args *k, const real *m, real *s)
+#define PROPAGATOR_OWES 1
+LANE_BIG_FN void propagator_synchronise(const shoal_kernel_args *k, const real *m, real *s)
 {
     const int n = BODIES(k);
     real eta[LANE_ROOM(n)], inverse[LANE_ROOM(n)];
     real *last = &s[JACOBI_LAST(n)];
-    jacobi_masses(n, m, eta, inverse);
+    jacobi_masses(real_bodies(k, n), m, eta, inverse);
     if (SPLITTING_COMMUTATOR(k) != 0.0)
         jacobi_commutator_kick(k, n, 0, m, eta, inverse, s, *last, lane_set(1.0));
     else
-        jacobi_drift(n, 0, eta, s, splitting_drift(k, 0) * *last);
+        jacobi_drift(k, n, 0, eta, s, splitting_drift(k, 0) * *last);
     if (SPLITTING_CORRECTOR(k))
         jacobi_corrector(k, n, m, eta, inverse, s, *last, -1.0);
     *last = lane_set(0.0);
@@ -294,19 +316,21 @@ LANE_BIG_FN void jacobi_change_length(const shoal_kernel_args *k, const real *m,
 {
     const int n = BODIES(k);
     real eta[LANE_ROOM(n)], inverse[LANE_ROOM(n)];
-    jacobi_synchronise(k, m, s);
-    jacobi_masses(n, m, eta, inverse);
+    propagator_synchronise(k, m, s);
+    jacobi_masses(real_bodies(k, n), m, eta, inverse);
     if (SPLITTING_CORRECTOR(k))
         jacobi_corrector(k, n, m, eta, inverse, s, h, 1.0);
 }
 
 LANE_FN void propagator_prepare(const shoal_kernel_args *k, int n, const real *m, const real *w, real *s)
 {
+    const int bodies = real_bodies(k, n);
     real eta[LANE_ROOM(n)], inverse[LANE_ROOM(n)];
-    (void)k;
-    jacobi_masses(n, m, eta, inverse);
-    jacobi_from_bodies(n, n, m, inverse, w, s);
-    jacobi_from_bodies(n, n, m, inverse, w + 3 * n, s + JACOBI_V * n);
+    jacobi_masses(bodies, m, eta, inverse);
+    for (int first = 0; first < n; first += bodies) {
+        jacobi_from_bodies(n, bodies, m, inverse, w + first, s + first);
+        jacobi_from_bodies(n, bodies, m, inverse, w + 3 * n + first, s + JACOBI_V * n + first);
+    }
     LANE_UNROLL
     for (int c = JACOBI_EX * n; c <= JACOBI_LAST(n); c++)
         s[c] = lane_set(0.0);
@@ -317,7 +341,7 @@ LANE_FN void propagator_step(const shoal_kernel_args *k, int n, int compensated,
     const int stages = SPLITTING_STAGES(k);
     const bool commutator = SPLITTING_COMMUTATOR(k) != 0.0;
     real eta[LANE_ROOM(n)], inverse[LANE_ROOM(n)], last = s[JACOBI_LAST(n)];
-    jacobi_masses(n, m, eta, inverse);
+    jacobi_masses(real_bodies(k, n), m, eta, inverse);
     if (commutator || SPLITTING_CORRECTOR(k)) {
         const mask changes = last != h;
         if (lane_any(changes)) {
@@ -338,24 +362,21 @@ LANE_FN void propagator_step(const shoal_kernel_args *k, int n, int compensated,
     for (int j = 0; j < stages; j++) {
         const int drift = j <= stages / 2 ? j : stages - j, kick = 2 * j < stages ? j : stages - 1 - j;
         const real length = j == 0 && !commutator ? last + h : h;
-        jacobi_drift(n, compensated, eta, s, splitting_drift(k, drift) * length);
+        jacobi_drift(k, n, compensated, eta, s, splitting_drift(k, drift) * length);
         jacobi_kick(k, n, compensated, SPLITTING_LAZY(k), m, eta, inverse, s, splitting_kick(k, kick) * h);
     }
     if (commutator)
-        jacobi_drift(n, compensated, eta, s, splitting_drift(k, 0) * h);
+        jacobi_drift(k, n, compensated, eta, s, splitting_drift(k, 0) * h);
     s[JACOBI_LAST(n)] = h;
 }
 
 LANE_FN void propagator_view(const shoal_kernel_args *k, int n, const real *m, const real *s, real *w)
 {
-    real eta[LANE_ROOM(n)], inverse[LANE_ROOM(n)], copy[12 * LANE_ROOM(n) + 1];
-    LANE_UNROLL
-    for (int c = 0; c <= JACOBI_LAST(n); c++)
-        copy[c] = s[c];
-    jacobi_synchronise(k, m, copy);
+    real eta[LANE_ROOM(n)], inverse[LANE_ROOM(n)];
+    (void)k;
     jacobi_masses(n, m, eta, inverse);
-    jacobi_to_bodies(n, n, m, inverse, copy, w);
-    jacobi_to_bodies(n, n, m, inverse, copy + JACOBI_V * n, w + 3 * n);
+    jacobi_to_bodies(n, n, m, inverse, s, w);
+    jacobi_to_bodies(n, n, m, inverse, s + JACOBI_V * n, w + 3 * n);
 }
 
 /* An upper bound of the squared distance of every body from the barycentre. That distance is at most |X_i| + sum (m_j / eta_j)

@@ -62,42 +62,71 @@ LANE_TABLE double nystrom_ev[NYSTROM_STAGES] = {
     223.0 / 7938 + 4251941.0 / 54970650, -3.0 / 20,
 };
 
-/* Which planets drift together: near[i * n + j], i < j; drifts[i] for those in a near pair; all for lanes in which everybody does. */
+/* Which planets drift together: near[i * n + j], i < j; drifts[i] for those in a near pair, and so for their tangent vectors; all for
+ * lanes in which everybody does. */
 typedef struct hybrid_flags {
     const mask *near, *drifts;
     mask all;
 } hybrid_flags;
 
+/* How a change e of d changes d / |d|^3, y = 1 / |d|: (e - 3 (d.e) d / |d|^2) / |d|^3 */
+LANE_FN void pull_tangent(const real *d, const real *e, real y, real *change)
+{
+    const real q = -3.0 * dot(d, e) * y * y, y3 = y * y * y;
+    for (int c = 0; c < 3; c++)
+        change[c] = y3 * lane_fma(q, d[c], e[c]);
+}
+
 /* a += the extra forces, relative to the star, in lanes where everything drifts. */
 LANE_BIG_FN void drift_forces(const shoal_kernel_args *k, int n, const real *m, mask all, const real *x, const real *v, real *a)
 {
+    const int bodies = real_bodies(k, n);
     real w[6 * LANE_ROOM(n)], f[3 * LANE_ROOM(n)], mass = m[0];
-    for (int i = 1; i < n; i++)
+    for (int i = 1; i < bodies; i++)
         mass = mass + m[i];
-    for (int c = 0; c < 6; c++) {
-        const real *from = c < 3 ? x + c * n : v + (c - 3) * n;
-        real sum = lane_set(0.0);
-        for (int i = 1; i < n; i++)
-            sum = lane_fma(m[i], from[i], sum);
-        w[c * n] = -sum / mass;
-        for (int i = 1; i < n; i++)
-            w[c * n + i] = from[i] + w[c * n];
-    }
+    for (int first = 0; first < n; first += bodies)
+        for (int c = 0; c < 6; c++) {
+            const real *from = (c < 3 ? x + c * n : v + (c - 3) * n) + first;
+            real *to = w + c * n + first, sum = lane_set(0.0);
+            for (int i = 1; i < bodies; i++)
+                sum = lane_fma(m[i], from[i], sum);
+            to[0] = -sum / mass;
+            for (int i = 1; i < bodies; i++)
+                to[i] = from[i] + to[0];
+        }
     for (int c = 0; c < 3 * n; c++)
         f[c] = lane_set(0.0);
     forces_add(k, n, m, w, w + 3 * n, f);
-    for (int c = 0; c < 3; c++)
-        for (int i = 1; i < n; i++)
-            a[c * n + i] = lane_select(all, a[c * n + i] + (f[c * n + i] - f[c * n]), a[c * n + i]);
+    for (int first = 0; first < n; first += bodies)
+        for (int c = first; c < 3 * n; c += n)
+            for (int i = 1; i < bodies; i++)
+                a[c + i] = lane_select(all, a[c + i] + (f[c + i] - f[c]), a[c + i]);
+}
+
+/* What a pair adds to the accelerations of its tangent vectors in the lanes `where`, y = 1 / its distance. */
+LANE_FN void pair_tangent(int n, int bodies, int i, int j, const real *m, const real *x, mask where, real y, real *a)
+{
+    real d[3], e[3], change[3];
+    for (int c = 0; c < 3; c++) {
+        d[c] = x[c * n + j] - x[c * n + i];
+        e[c] = x[c * n + bodies + j] - x[c * n + bodies + i];
+    }
+    pull_tangent(d, e, y, change);
+    for (int c = 0; c < 3; c++) {
+        real *to_i = &a[c * n + bodies + i], *to_j = &a[c * n + bodies + j];
+        *to_i = lane_select(where, lane_fma(m[j], change[c], *to_i), *to_i);
+        *to_j = lane_select(where, lane_fnma(m[i], change[c], *to_j), *to_j);
+    }
 }
 
 /* v: velocities relative to the star, for the forces. */
 LANE_FN void drift_acceleration(const shoal_kernel_args *k, int n, const real *m, hybrid_flags flags, const real *x, const real *v,
                                 real *a)
 {
-    real sum[3] = {lane_set(0.0), lane_set(0.0), lane_set(0.0)};
+    const int bodies = real_bodies(k, n);
+    real sum[3] = {lane_set(0.0), lane_set(0.0), lane_set(0.0)}, sum_tangent[3] = {sum[0], sum[0], sum[0]}, change[3];
     LANE_KEEP_ROLLED
-    for (int i = 1; i < n; i++) {
+    for (int i = 1; i < bodies; i++) {
         if (!lane_any(flags.drifts[i]))
             continue;
         const real *p = x + i;
@@ -108,11 +137,19 @@ LANE_FN void drift_acceleration(const shoal_kernel_args *k, int n, const real *m
             a[c * n + i] = -(m[0] * y3) * p[c * n];
             sum[c] = lane_fma(m[i] * y3, p[c * n], sum[c]);
         }
+        if (VARIATIONAL(k)) {
+            const real d[3] = {p[0], p[n], p[2 * n]}, e[3] = {p[bodies], p[n + bodies], p[2 * n + bodies]};
+            pull_tangent(d, e, y, change);
+            for (int c = 0; c < 3; c++) {
+                a[c * n + bodies + i] = -m[0] * change[c];
+                sum_tangent[c] = lane_fma(m[i], change[c], sum_tangent[c]);
+            }
+        }
     }
     LANE_KEEP_ROLLED
-    for (int i = 1; i < n; i++) {
+    for (int i = 1; i < bodies; i++) {
         LANE_KEEP_ROLLED
-        for (int j = i + 1; j < n; j++) {
+        for (int j = i + 1; j < bodies; j++) {
             const mask near = flags.near[i * n + j];
             if (!lane_any(near))
                 continue;
@@ -124,12 +161,17 @@ LANE_FN void drift_acceleration(const shoal_kernel_args *k, int n, const real *m
                 a[c * n + i] = lane_select(near, lane_fma(m[j] * y3, d[c], a[c * n + i]), a[c * n + i]);
                 a[c * n + j] = lane_select(near, lane_fnma(m[i] * y3, d[c], a[c * n + j]), a[c * n + j]);
             }
+            if (VARIATIONAL(k))
+                pair_tangent(n, bodies, i, j, m, x, near, y, a);
         }
     }
     if (lane_any(flags.all))
-        for (int i = 1; i < n; i++)
-            for (int c = 0; c < 3; c++)
+        for (int i = 1; i < bodies; i++)
+            for (int c = 0; c < 3; c++) {
                 a[c * n + i] = lane_select(flags.all, a[c * n + i] - sum[c], a[c * n + i]);
+                if (VARIATIONAL(k))
+                    a[c * n + bodies + i] = lane_select(flags.all, a[c * n + bodies + i] - sum_tangent[c], a[c * n + bodies + i]);
+            }
     if (FORCES(k) && lane_any(flags.all))
         drift_forces(k, n, m, flags.all, x, v, a);
 }
@@ -210,6 +252,8 @@ LANE_FN real drift_try(const shoal_kernel_args *k, int n, const real *m, hybrid_
             ex2 = lane_fma(ex[c], ex[c], ex2);
             ev2 = lane_fma(ev[c], ev[c], ev2);
         }
+        if (i >= real_bodies(k, n))
+            continue;
         const real y = lane_rsqrt(r2);
         const real error = lane_fma(step2 * ex2 * y, y, ev2 * (r2 * y) * mass_inverse) * step2;
         /* what is not a number is the worst for good */

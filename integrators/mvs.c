@@ -75,6 +75,7 @@ const shoal_propagator shoal_propagator_hybrid = {
     .slots = slots,
     .n_slots = SHOAL_COUNT(slots),
     .n_own = 3,
+    .tangent = true,
     .parameters = hybrid_parameters,
     .n_parameters = SHOAL_COUNT(hybrid_parameters),
     .refuses = hybrid_refuses,

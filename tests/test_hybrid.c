@@ -16,6 +16,7 @@
 /* the kernel text at one lane, for the tables of the drift */
 #define LANES 1
 #define PROPAGATOR hybrid
+#define SHOAL_VARIATIONAL 0
 #include "lane.h"
 #include "integrators/integrate.kern.h"
 
@@ -381,6 +382,23 @@ static void forces_act_in_both_branches(void **state)
     assert_true(fabs(order - 2.0) < 0.3);
 }
 
+/* Tangent vectors go along through encounters, and the bodies keep their bits. */
+static void watching_changes_nothing(void **state)
+{
+    enum { SYSTEMS = 11, N = 4 };
+    shoal_context *context = context_of(state);
+    const shoal_plug_options megno = {.name = "megno"};
+    shoal_body bodies[2][SYSTEMS * N];
+    for (int watched = 0; watched < 2; watched++) {
+        const shoal_options options = {.propagator = "hybrid", .dt = TWO_PI / 20, .t_end = 200 * TWO_PI,
+                                       .monitors = &megno, .n_monitors = watched};
+        for (int s = 0; s < SYSTEMS; s++)
+            planets(context, s, N, 5e-5, 1.08, bodies[watched] + s * N);
+        evolve(context, SYSTEMS, N, &options, bodies[watched], NULL, NULL);
+    }
+    assert_memory_equal(bodies[0], bodies[1], sizeof bodies[0]);
+}
+
 /* Balls that touch, or just miss, in the encounter, whose approach and retreat lie within few coarse steps; and the moment. */
 static void monitors_see_what_happens_within_a_step(void **state)
 {
@@ -429,6 +447,7 @@ int main(void)
         cmocka_unit_test(time_can_be_reversed),
         cmocka_unit_test(a_pericentre_passage_is_followed),
         cmocka_unit_test(forces_act_in_both_branches),
+        cmocka_unit_test(watching_changes_nothing),
         cmocka_unit_test(monitors_see_what_happens_within_a_step),
     };
     return cmocka_run_group_tests(tests, setup, teardown);

@@ -184,9 +184,9 @@ LANE_BIG_FN void forces_add_jerk(const shoal_kernel_args *k, int n, const real *
 }
 
 /*
- * The mean of the extra forces over a time h at fixed positions: f(x, v + (h/2) f(x, v)), the explicit midpoint rule. Exact if they
- * do not depend on velocities; else right to O((h f_v)^2 f), f_v being their rate (a drag's 1/tau): a propagator of any order that
- * kicks with it is of order 2 in that small quantity.
+ * The mean of the extra forces over a time h at fixed positions: f(x, v + (h/2) f(x, v)), the explicit midpoint rule. Exact if
+ * they do not depend on velocities; else right to O((h f_v)^2 f), f_v being their rate (a drag's 1/tau): a propagator of any
+ * order that kicks with it is of order 2 in that small quantity.
  */
 LANE_BIG_FN void forces_mean(const shoal_kernel_args *k, int n, const real *m, const real *x, const real *v, real h, real *f)
 {

@@ -24,8 +24,8 @@
  * large as the oscillation of mvs. With `passage` the jump's error at the edge of the star's neighbourhood does not fall with h, for the
  * edge moves inwards (dE/E = 1e-4 to 1e-3 with a mass of 1e-3 at e = 0.98, as in TRACE); `orbit` has no edge.
  *
- * Extra forces kick at both ends of a step, as in mvs, and as seldom: a force between two planets has to be weak in an encounter of
- * theirs. Where everything drifts they are part of the equations of motion.
+ * Extra forces kick at both ends of a step, as in mvs, and as seldom: a force between two planets has to be weak in an encounter
+ * of theirs. Where everything drifts they are part of the equations of motion.
  *
  * Tangent vectors take the derivative of every part, for the pairs that are near and the substeps that the bodies ask for.
  *
@@ -239,8 +239,8 @@ LANE_FN void hybrid_velocities(int stride, int n, const real *m, hybrid_flags fl
 }
 
 /* The barycentric view of the bodies after a part of the drift; planets that are near nobody by Kepler's solution. */
-LANE_FN void hybrid_inside_view(const shoal_kernel_args *k, int n, const real *m, hybrid_flags flags, const real *x, const real *v,
-                                const real *dx, const real *dv, real time, real *w)
+LANE_FN void hybrid_inside_view(const shoal_kernel_args *k, int n, const real *m, hybrid_flags flags, const real *x,
+                                const real *v, const real *dx, const real *dv, real time, real *w)
 {
     const int bodies = real_bodies(k, n);
     real s[6 * LANE_ROOM(n)], d[6];
@@ -297,7 +297,8 @@ LANE_FN void hybrid_drift(const shoal_kernel_args *k, int n, const real *m, hybr
         }
         if (inside && lane_any(accepted)) {
             hybrid_inside_view(k, n, m, flags, x, v, dx, dv, done, after);
-            inside_observe(k, real_bodies(k, n), m, before, after, accepted, accepted & flags.all, step, (done - step) / h, step / h, inside);
+            inside_observe(k, real_bodies(k, n), m, before, after, accepted, accepted & flags.all, step, (done - step) / h,
+                           step / h, inside);
             for (int c = 0; c < 6 * real_bodies(k, n); c++)
                 before[c] = lane_select(accepted, after[c], before[c]);
         }
@@ -345,15 +346,16 @@ LANE_CALLED_FN void hybrid_again(const shoal_kernel_args *k, int n, int compensa
         LANE_KEEP_ROLLED
         for (int i = 1; i < bodies; i++) {
             if (lane_any(again & lane_not(drifts[i]))) {
-                kepler_change(m[0], h, t[i], t[n + i], t[2 * n + i], t[3 * n + i], t[4 * n + i], t[5 * n + i], &d[0], &d[1], &d[2],
-                              &d[3], &d[4], &d[5]);
+                kepler_change(m[0], h, t[i], t[n + i], t[2 * n + i], t[3 * n + i], t[4 * n + i], t[5 * n + i], &d[0], &d[1],
+                              &d[2], &d[3], &d[4], &d[5]);
                 if (VARIATIONAL(k))
                     kepler_tangent(m[0], h, n, t + i, d, t + bodies + i, e);
             }
             for (int at = i; at < n; at += bodies)
                 for (int c = 0; c < 3; c++) {
                     const real *kepler = at == i ? d : e;
-                    lane_add(compensated, &t[c * n + at], &t[(9 + c) * n + at], lane_select(drifts[i], dx[c * n + at], kepler[c]));
+                    lane_add(compensated, &t[c * n + at], &t[(9 + c) * n + at],
+                             lane_select(drifts[i], dx[c * n + at], kepler[c]));
                     lane_add(compensated, &t[(3 + c) * n + at], &t[(12 + c) * n + at],
                              lane_select(drifts[i], dv[c * n + at], kepler[3 + c]));
                 }

@@ -5,9 +5,9 @@
  *
  *     x_i'' = -m_0 x_i / |x_i|^3  +  sum over near pairs m_j d / |d|^3  -  [all] sum_j m_j x_j / |x_j|^3,     d = x_j - x_i
  *
- * where the last term belongs to lanes in which everything drifts (a planet near the star) and nothing is kicked. Extra forces are
- * added there, at velocities that follow from the stages before by interpolation of their accelerations: of order 8, or, if they
- * depend on velocities, of order 6 as measured.
+ * where the last term belongs to lanes in which everything drifts (a planet near the star) and nothing is kicked. Extra forces
+ * are added there, at velocities that follow from the stages before by interpolation of their accelerations: of order 8, or, if
+ * they depend on velocities, of order 6 as measured.
  *
  * The pair of Runge-Kutta-Nystroem formulae of orders 8 and 6, nine stages, the last one being the first of the next substep: Dormand,
  * El-Mikkawy & Prince 1987, IMA J. Numer. Anal. 7, 423. Each lane has its own substeps: the difference of the two orders, positions in units of |x|
@@ -33,8 +33,8 @@ LANE_TABLE double nystrom_a[] = {
     223.0 / 7938, 0, 1175.0 / 8064, 925.0 / 6048, 41.0 / 448, 925.0 / 14112, 1175.0 / 72576, 0,
 };
 
-/* velocities at the stages: the integral of the polynomial through the accelerations of stages 0, 2, 3, ... before; the last row is
- * that of order 8 */
+/* velocities at the stages: the integral of the polynomial through the accelerations of stages 0, 2, 3, ... before; the last row
+ * is that of order 8 */
 LANE_TABLE double nystrom_w[] = {
     1.0 / 20,
     0, 1.0 / 10,
@@ -62,20 +62,12 @@ LANE_TABLE double nystrom_ev[NYSTROM_STAGES] = {
     223.0 / 7938 + 4251941.0 / 54970650, -3.0 / 20,
 };
 
-/* Which planets drift together: near[i * n + j], i < j; drifts[i] for those in a near pair, and so for their tangent vectors; all for
- * lanes in which everybody does. */
+/* Which planets drift together: near[i * n + j], i < j; drifts[i] for those in a near pair, and so for their tangent vectors; all
+ * for lanes in which everybody does. */
 typedef struct hybrid_flags {
     const mask *near, *drifts;
     mask all;
 } hybrid_flags;
-
-/* How a change e of d changes d / |d|^3, y = 1 / |d|: (e - 3 (d.e) d / |d|^2) / |d|^3 */
-LANE_FN void pull_tangent(const real *d, const real *e, real y, real *change)
-{
-    const real q = -3.0 * dot(d, e) * y * y, y3 = y * y * y;
-    for (int c = 0; c < 3; c++)
-        change[c] = y3 * lane_fma(q, d[c], e[c]);
-}
 
 /* a += the extra forces, relative to the star, in lanes where everything drifts. */
 LANE_BIG_FN void drift_forces(const shoal_kernel_args *k, int n, const real *m, mask all, const real *x, const real *v, real *a)
@@ -120,8 +112,8 @@ LANE_FN void pair_tangent(int n, int bodies, int i, int j, const real *m, const 
 }
 
 /* v: velocities relative to the star, for the forces. */
-LANE_FN void drift_acceleration(const shoal_kernel_args *k, int n, const real *m, hybrid_flags flags, const real *x, const real *v,
-                                real *a)
+LANE_FN void drift_acceleration(const shoal_kernel_args *k, int n, const real *m, hybrid_flags flags, const real *x,
+                                const real *v, real *a)
 {
     const int bodies = real_bodies(k, n);
     real sum[3] = {lane_set(0.0), lane_set(0.0), lane_set(0.0)}, sum_tangent[3] = {sum[0], sum[0], sum[0]}, change[3];

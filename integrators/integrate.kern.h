@@ -21,7 +21,7 @@
  *     propagator_reach2(k, n, m, s)     upper bound of the squared distance of any body from the barycentre; cheap
  *     propagator_view(k, n, m, s, w)    barycentric view w = [6 * n]: x of all bodies, y, z, vx, vy, vz
  * With PROPAGATOR_BARYCENTRIC defined the first six slots are that view, and the last two functions are not needed.
- * With PROPAGATOR_OWES 1 its steps end in the middle of what follows: propagator_synchronise(k, m, s) completes a copy before a view.
+ * With PROPAGATOR_OWES 1 its steps leave something undone, which propagator_synchronise(k, m, s) makes on a copy before a view.
  *
  * A propagator that resolves encounters within its steps may define
  *     PROPAGATOR_INSIDE 1               its step has a further argument, lane_inside *inside (NULL: nobody looks), through which it shows the

@@ -12,7 +12,8 @@ static const shoal_parameter mvs_parameters[] = {
      "order of the symplectic corrector; worth it from about 17 with few reads: one read of the state costs as much as 4 to 32 "
      "steps"},
     {"kernel", SHOAL_CHOICE, "", 0, 0, 1, "standard|lazy",
-     "standard kick, or the lazy implementer's, which with a corrector removes the error of second order in the masses"},
+     "standard kick, or the lazy implementer's, which with a corrector removes the error of second order in the masses "
+     "(and in forces that depend on positions alone)"},
 };
 
 static const shoal_parameter saba_parameters[] = {

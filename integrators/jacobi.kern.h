@@ -29,9 +29,9 @@
  * B: eps f h^2 + f^2 h^2 remain. A force that keeps no momentum moves the barycentre; that is left out.
  *
  * Steps are fused: of the last step the part that merges with the next one of the same length (its last drift, or its last
- * commutator kick) and the inverse corrector are owed, and done on a copy when a state is read (propagator_view). What is owed
- * follows from the length of the last step, which is the system's own native number; 0 = nothing owed. A step of another length
- * (a snapshot's) pays the debt first.
+ * commutator kick) and the inverse corrector are owed, and done on a copy when a state is read. What is owed follows from the
+ * length of the last step, which is the system's own native number; 0 = nothing owed. A step of another length (a snapshot's)
+ * pays the debt first. Tangent vectors go the same way, kicks being linear in theirs (pull_tangent) and drifts kepler_tangent's.
  *
  * The text that includes this one defines
  *     SPLITTING_STAGES(k)             kicks of a step
@@ -129,9 +129,10 @@ LANE_FN void jacobi_drift(const shoal_kernel_args *k, int n, int compensated, co
     }
 }
 
-/* p = -x / |x|^3 for body i of x = [3 * n], and its derivative along the tangent vector e, p[3..5] = -(e - 3 (x.e) x / |x|^2) / |x|^3 */
+/* p = -x / |x|^3 for body i of x = [3 * n]; along its tangent vector e, p[3..5] = -(e - 3 (x.e) x / |x|^2) / |x|^3. */
 LANE_FN void jacobi_pull(const shoal_kernel_args *k, int n, int i, const real *x, real *p)
 {
+    const int change = n / 2 + i;
     const real d[3] = {x[i], x[n + i], x[2 * n + i]};
     const real y = lane_rsqrt(dot(d, d)), y3 = -(y * y * y);
     (void)k;
@@ -139,14 +140,12 @@ LANE_FN void jacobi_pull(const shoal_kernel_args *k, int n, int i, const real *x
     for (int c = 0; c < 3; c++)
         p[c] = y3 * d[c];
     if (VARIATIONAL(k)) {
-        const real e[3] = {x[n / 2 + i], x[n + n / 2 + i], x[2 * n + n / 2 + i]};
-        const real q = -3.0 * dot(d, e) * y * y;
-        for (int c = 0; c < 3; c++)
-            p[3 + c] = y3 * lane_fma(q, d[c], e[c]);
+        const real e[3] = {-x[change], -x[n + change], -x[2 * n + change]};
+        pull_tangent(d, e, y, p + 3);
     }
 }
 
-/* Adds the extra forces to the accelerations a of a kick of length h: their mean over it, at velocities from those of its middle. */
+/* Adds the extra forces to the accelerations a of a kick of length h: their mean over it, at the velocities in its middle. */
 LANE_BIG_FN void jacobi_forces(const shoal_kernel_args *k, int n, const real *m, const real *inverse, const real *s, real h,
                                real *a)
 {
@@ -166,12 +165,11 @@ LANE_BIG_FN void jacobi_forces(const shoal_kernel_args *k, int n, const real *m,
         a[c] = a[c] + v[c];
 }
 
-/* The accelerations of B in a kick of length h, at the Jacobi positions s = [3 * n] and, where forces depend on them, the velocities
- * that follow there. */
+/* The accelerations of B in a kick of length h at the Jacobi positions s = [3 * n]; forces see the velocities behind them. */
 LANE_FN void jacobi_acceleration(const shoal_kernel_args *k, int n, const real *m, const real *eta, const real *inverse,
                                  const real *s, real h, real *a)
 {
-    const int bodies = real_bodies(k, n), vectors = VARIATIONAL(k) ? 6 : 3; /* component c % 3 of the bodies, then of their changes */
+    const int bodies = real_bodies(k, n), vectors = VARIATIONAL(k) ? 6 : 3; /* components of the bodies, then of their changes */
     real q[3 * LANE_ROOM(n)], p[6], star[6], sum[6], centre[6]; /* positions relative to body 0 */
     LANE_UNROLL
     for (int c = 0; c < vectors; c++) {

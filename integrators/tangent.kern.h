@@ -43,7 +43,7 @@ LANE_FN real tangent_length2(int stride, int first, int bodies, real n_live, con
     return sum;
 }
 
-/* The barycentric view of the bodies, w = [6 * real_bodies]; returns the squared length of the tangent vector where there is one. */
+/* The barycentric view of the bodies, w = [6 * real_bodies]; returns the squared length of the tangent vector if there is one. */
 LANE_FN real system_view(const shoal_kernel_args *k, real n_live, const real *m, const real *s, real *w)
 {
     const int n = BODIES(k), bodies = real_bodies(k, n);

@@ -767,8 +767,8 @@ static const shoal_plug_options dissipative[] = {
     FORCE("migration", {"body", 2, NULL}, {"tau_a", 300, NULL}, {"K", 5, NULL}),
 };
 
-/* Ten orbits of the inner planet with steps of P/16 and P/64, against gauss_radau: the order of the difference, and with conservative
- * forces that of the largest of the energy's errors at 20 moments. */
+/* Ten orbits of the inner planet with steps of P/16 and P/64, against gauss_radau: the order of the difference, and with
+ * conservative forces that of the largest of the energy's errors at 20 moments. */
 static void splittings_converge(void **state)
 {
     enum { N = 3, READS = 20 };

@@ -119,8 +119,8 @@ static void reference(int n, double t, shoal_body *bodies, double within, double
 
 /* ---- tests ---------------------------------------------------------------------------------------------------------- */
 
-/* The pair of Runge-Kutta-Nystroem formulae on a Kepler orbit: orders 8 and 6, and the conditions that involve no f; the velocities
- * at the stages are integrals of polynomials. */
+/* The pair of Runge-Kutta-Nystroem formulae on a Kepler orbit: orders 8 and 6, and the conditions that involve no f; the
+ * velocities at the stages are integrals of polynomials. */
 static void the_table_has_its_orders(void **state)
 {
     (void)state;

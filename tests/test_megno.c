@@ -269,9 +269,9 @@ static void tangent_vectors_are_derivatives(void **state)
     }
 }
 
-/* The length of a tangent vector is that of the difference of what is read, whatever a read makes of the state: in Jacobi coordinates a
- * step ends before its last drift or kick and its inverse corrector, and the view completes it. And whatever hybrid's steps are made of: with
- * such factors all pairs are near all the time, or the star is. */
+/* The length of a tangent vector is that of the difference of what is read, whatever a read makes of the state: in Jacobi
+ * coordinates a step ends before its last drift or kick and its inverse corrector, and the view completes it. And whatever
+ * hybrid's steps are made of: with such factors all pairs are near all the time, or the star is. */
 static void tangent_vectors_belong_to_what_is_read(void **state)
 {
     shoal_context *context = context_of(state);

@@ -27,6 +27,8 @@ bindir ?= $(prefix)/bin
 libdir ?= $(prefix)/lib
 includedir ?= $(prefix)/include
 datadir ?= $(prefix)/share
+man1dir ?= $(datadir)/man/man1
+completiondir ?= $(datadir)/bash-completion/completions
 INSTALL ?= install
 
 VERSION := $(shell sed -n 's/^.define SHOAL_VERSION "\(.*\)"/\1/p' core/shoal.h)
@@ -67,7 +69,8 @@ submake = $(MAKE) --no-print-directory $(if $(findstring jobserver,$(MAKEFLAGS))
 # ---- sources -------------------------------------------------------------------------------------------------------
 
 PROPAGATORS := $(shell sed -n 's/^PROPAGATOR(\([A-Za-z0-9_]*\)).*/\1/p' integrators/list.h 2>/dev/null)
-SOURCES := $(filter-out core/main.c core/kernel_cpu.c,$(wildcard core/*.c)) \
+COMMANDS := core/main.c core/command.c $(wildcard core/command_*.c)
+SOURCES := $(filter-out $(COMMANDS) core/kernel_cpu.c,$(wildcard core/*.c)) \
     $(wildcard integrators/*.c gravitation/*.c gravitation/*/*.c monitors/*.c)
 TEXTS := core/lane.h core/kernel.h core/shoal.h core/plug.h core/kernel_cpu.h core/kernel_cpu.c \
     $(wildcard $(foreach d,core integrators gravitation gravitation/* monitors,$d/*.kern.h $d/list.h))
@@ -120,7 +123,7 @@ BENCH_PROGRAMS := $(BENCHES:%.c=$B/%)
 EXAMPLE_PROGRAMS := $(EXAMPLES:%.c=$B/%)
 
 .PHONY: all parts lib program examples tests check check-gpu bench demo install uninstall bundle \
-    clean info deps help FORCE
+    reference clean info deps help FORCE
 
 all:
 	@+$(submake) parts
@@ -147,7 +150,7 @@ $(SO): $(OBJECTS) $B/objects $B/exports.map
 $B/libshoal.so: $(SO)
 	$(Q)ln -sf $(notdir $(SO)) $B/$(SONAME) && ln -sf $(SONAME) $@
 
-$(PROGRAM): $B/core/main.o $(LIB)
+$(PROGRAM): $(COMMANDS:%.c=$B/%.o) $(LIB)
 	$(call say,LINK)$(CC) $(SAN_FLAGS) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LIBS)
 
 # What the compiler is told, kept in files that change only when it does: another CFLAGS or kernel list rebuilds what
@@ -243,7 +246,7 @@ demo:
 
 install: all
 	$(INSTALL) -d '$(DESTDIR)$(bindir)' '$(DESTDIR)$(libdir)/pkgconfig' '$(DESTDIR)$(includedir)' \
-	    '$(DESTDIR)$(datadir)/shoal/configs'
+	    '$(DESTDIR)$(datadir)/shoal/configs' '$(DESTDIR)$(man1dir)' '$(DESTDIR)$(completiondir)'
 	$(INSTALL) -m 755 $(PROGRAM) '$(DESTDIR)$(bindir)/shoal'
 	$(INSTALL) -m 644 core/shoal.h '$(DESTDIR)$(includedir)/shoal.h'
 	$(INSTALL) -m 644 $(LIB) '$(DESTDIR)$(libdir)/libshoal.a'
@@ -251,6 +254,8 @@ install: all
 	ln -sf $(notdir $(SO)) '$(DESTDIR)$(libdir)/$(SONAME)'
 	ln -sf $(SONAME) '$(DESTDIR)$(libdir)/libshoal.so'
 	$(INSTALL) -m 644 $(wildcard configs/*) '$(DESTDIR)$(datadir)/shoal/configs'
+	tools/man $(PROGRAM) > '$(DESTDIR)$(man1dir)/shoal.1'
+	$(INSTALL) -m 644 tools/completion.bash '$(DESTDIR)$(completiondir)/shoal'
 	{ echo 'prefix=$(prefix)'; echo 'libdir=$(libdir)'; echo 'includedir=$(includedir)'; echo; echo 'Name: shoal'; \
 	  echo 'Description: ensembles of gravitational few-body systems'; echo 'Version: $(VERSION)'; \
 	  echo 'Requires.private: $(MODULES)'; echo 'Cflags: -I$${includedir}'; echo 'Libs: -L$${libdir} -lshoal'; \
@@ -259,7 +264,7 @@ install: all
 uninstall:
 	rm -f '$(DESTDIR)$(bindir)/shoal' '$(DESTDIR)$(includedir)/shoal.h' '$(DESTDIR)$(libdir)/libshoal.a' \
 	    '$(DESTDIR)$(libdir)/$(notdir $(SO))' '$(DESTDIR)$(libdir)/$(SONAME)' '$(DESTDIR)$(libdir)/libshoal.so' \
-	    '$(DESTDIR)$(libdir)/pkgconfig/shoal.pc'
+	    '$(DESTDIR)$(libdir)/pkgconfig/shoal.pc' '$(DESTDIR)$(man1dir)/shoal.1' '$(DESTDIR)$(completiondir)/shoal'
 	rm -rf '$(DESTDIR)$(datadir)/shoal'
 
 # WITH_TESTS=1 puts the test programs and their data in as well, for a machine with a GPU and nothing else.
@@ -267,6 +272,11 @@ bundle: all
 	@+$(if $(filter-out 0,$(WITH_TESTS)),$(submake) tests)
 	@CC='$(CC)' LDFLAGS='$(LDFLAGS)' SAN_FLAGS='$(SAN_FLAGS)' tools/bundle $B '$(VERSION)' \
 	    '$(LIBS)' $(if $(filter-out 0,$(WITH_TESTS)),'$(CMOCKA_LIBS)')
+
+# Pages that are written from the program and the header.
+reference: program
+	$(PROGRAM) explain --all > docs/reference.md
+	tools/api core/shoal.h > docs/api.md
 
 clean:
 	rm -rf $(BUILD)
@@ -286,9 +296,10 @@ help:
 	@echo 'make install      into prefix=$(prefix) (DESTDIR=); uninstall takes it out again'
 	@echo 'make bundle       a tarball with its libraries for machines that have none (WITH_TESTS=1: and the tests)'
 	@echo 'make examples     the programs of examples/'
+	@echo 'make reference    writes docs/reference.md and docs/api.md anew'
 	@echo 'make info         what this build and this machine can do'
 	@echo 'make deps         install the packages that are needed'
 	@echo 'make clean        remove $(BUILD)/'
 	@echo 'also: V=1  SAN=1  BUILD=DIR  WERROR=  CFLAGS=...  KERNEL_ARCHS="v3"  KERNEL_N="2 3"  print-VARIABLE'
 
--include $(OBJECTS:.o=.d) $B/core/main.d $(patsubst %.c,$B/%.d,$(TESTS) $(TEST_SUPPORT) $(BENCHES) $(EXAMPLES))
+-include $(OBJECTS:.o=.d) $(patsubst %.c,$B/%.d,$(COMMANDS) $(TESTS) $(TEST_SUPPORT) $(BENCHES) $(EXAMPLES))

@@ -513,14 +513,13 @@ struct shoal_study {
     shoal_column *swept;     /* [n_swept] values in the user's units */
 };
 
-/* ---- help.c, bench.c: what `shoal list`, `shoal explain NAME` and `shoal bench` print ------------------------------------ */
+/* ---- help.c: what `shoal list` and `shoal explain NAME` print ------------------------------------ */
 
 /* Every plug, a line each. */
 void shoal_help_list(const shoal_context *context, FILE *out);
+/* All of them and of the config keys, as Markdown (docs/reference.md). */
+shoal_status shoal_help_reference(shoal_context *context, FILE *out);
 /* All about a plug or a config key; refused, with the nearest known name, if there is none of that name. */
 shoal_status shoal_help_explain(shoal_context *context, const char *name, FILE *out);
-
-/* The command `shoal bench`: argv[0] is the command's name; returns its exit status. */
-int shoal_bench_main(int argc, char **argv);
 
 #endif

@@ -56,6 +56,9 @@ LANE_FN real lane_abs(real a) { return fabs(a); }
 LANE_FN bool lane_any(mask m) { return m; }
 /* Any lane of those that run side by side: keeps them together, and so may only choose between ways to the same result. */
 LANE_FN bool lane_any_beside(mask m) { return __any_sync(__activemask(), m); }
+/* How many of them, with the same restriction; LANES_BESIDE at most. */
+LANE_FN int lane_count_beside(mask m) { return __popc(__ballot_sync(__activemask(), m)); }
+#define LANES_BESIDE 32
 LANE_FN mask lane_not(mask m) { return !m; }
 LANE_FN real lane_select(mask m, real a, real b) { return m ? a : b; }
 LANE_FN real lane_rsqrt_seed(real x)
@@ -175,6 +178,14 @@ LANE_FN int lane_any(mask m)
 #endif
 
 LANE_FN int lane_any_beside(mask m) { return lane_any(m); }
+LANE_FN int lane_count_beside(mask m)
+{
+    int count = 0;
+    for (int l = 0; l < LANES; l++)
+        count -= (int)m[l];
+    return count;
+}
+#define LANES_BESIDE LANES
 LANE_FN mask lane_not(mask m) { return ~m; }
 LANE_FN real lane_select(mask m, real a, real b) { return (real)(((mask)a & m) | ((mask)b & ~m)); }
 LANE_FN real lane_abs(real a) { return (real)((mask)a & 0x7fffffffffffffffLL); }

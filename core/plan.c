@@ -137,7 +137,7 @@ static shoal_status choose_monitors(shoal_plan *plan, const shoal_options *optio
         plan->args.n_watch += type->n_slots;
         if (type->tangent && !plan->propagator->tangent)
             return shoal_fail(context, SHOAL_E_UNSUPPORTED, "monitor %s: the propagator %s moves no tangent vectors; use %s",
-                              type->name, plan->propagator->name, "mvs, leapfrog or hermite4");
+                              type->name, plan->propagator->name, "mvs, hermite4 or gauss_radau");
         plan->choice.variational |= type->tangent;
     }
     plan->args.monitors = plan->choice.monitors;

@@ -29,7 +29,11 @@
  *
  * Tangent vectors take the derivative of every part, for the pairs that are near and the substeps that the bodies ask for.
  *
- * Own slots: whether the next step begins near; the last substep, as the first guess of the next; 2 k^2 max (m_i / 3 m_0)^(2/3).
+ * The drift takes some hundred times as long as a step on a GPU, however few lanes of a warp need it. So a lane that does waits, its step
+ * undone, until HYBRID_TOGETHER of the lanes beside it do as well, or all that are left.
+ *
+ * Own slots: whether the next step begins near; the last substep, as the first guess of the next; 2 k^2 max (m_i / 3 m_0)^(2/3); whether the
+ * step waits.
  *
  * Operations a step without encounters: those of mvs, 10 p, and 18 p (p - 1) / 2 for p planets.
  */
@@ -42,13 +46,18 @@
 
 enum { HYBRID_HILL = 1, HYBRID_SPEED, HYBRID_PERICENTRE, HYBRID_STAR, HYBRID_TOLERANCE }; /* parameters; 0 is `compensated` */
 enum { HYBRID_PASSAGE = 0, HYBRID_ORBIT = 1 };
-enum { HYBRID_NEAR = 0, HYBRID_SUBSTEP, HYBRID_REACH, HYBRID_ROUNDS = 3 }; /* own slots; trials of a step at most */
+enum { HYBRID_NEAR = 0, HYBRID_SUBSTEP, HYBRID_REACH, HYBRID_WAITS, HYBRID_ROUNDS = 3 }; /* own slots; trials of a step at most */
+#ifndef HYBRID_TOGETHER
+#define HYBRID_TOGETHER (LANES_BESIDE < 32 ? 1 : 20) /* a SIMD unit does not gain by it */
+#endif
 
-#define PROPAGATOR_OWN 3
+#define PROPAGATOR_OWN 4
 #define PROPAGATOR_INSIDE 1
 #define HYBRID_OWN(n, s) ((s) + PROPAGATOR_SLOTS(1) * (n))
 /* Lanes whose end has come go on without care. */
 #define PROPAGATOR_REST(n, s, lanes) (HYBRID_OWN(n, s)[HYBRID_NEAR] = lane_select(lanes, lane_set(-1.0), HYBRID_OWN(n, s)[HYBRID_NEAR]))
+#define PROPAGATOR_MADE(n, s) (HYBRID_OWN(n, s)[HYBRID_WAITS] <= lane_set(0.0))
+#define PROPAGATOR_HURRY(n, s) (HYBRID_OWN(n, s)[HYBRID_WAITS] = lane_set(-1.0))
 
 /* What the conditions need of the step and of a planet. */
 typedef struct hybrid_measure {
@@ -387,6 +396,16 @@ LANE_FN void propagator_prepare(const shoal_kernel_args *k, int n, const real *m
     HYBRID_OWN(n, s)[HYBRID_REACH] = (2.0 * k->propagator[HYBRID_HILL] * k->propagator[HYBRID_HILL]) * hill * hill;
     HYBRID_OWN(n, s)[HYBRID_NEAR] = lane_set(1.0); /* not known yet: the first step is made as if it were */
     HYBRID_OWN(n, s)[HYBRID_SUBSTEP] = lane_set(1e300);
+    HYBRID_OWN(n, s)[HYBRID_WAITS] = lane_set(0.0);
+}
+
+/* Whether those lanes had better wait for more of their kind: not if one of them is in a hurry, or nobody else is left. */
+LANE_FN bool hybrid_waits(int n, const real *s, mask care)
+{
+    const real *own = HYBRID_OWN(n, s);
+    const int together = lane_count_beside(care);
+    return together < HYBRID_TOGETHER && together < lane_count_beside(own[HYBRID_NEAR] >= lane_set(0.0)) &&
+           !lane_any_beside(care & (own[HYBRID_WAITS] < lane_set(0.0)));
 }
 
 LANE_FN void propagator_step(const shoal_kernel_args *k, int n, int compensated, const real *m, real *s, real h, lane_inside *inside)
@@ -401,7 +420,26 @@ LANE_FN void propagator_step(const shoal_kernel_args *k, int n, int compensated,
     }
     mvs_step(k, n, compensated, m, s, h);
     const mask care = (own[HYBRID_NEAR] >= lane_set(0.0)) & (hybrid_may_be_near(k, n, m, s, h) | (own[HYBRID_NEAR] > lane_set(0.0)));
-    if (lane_any(care)) { /* on copies, for what is pointed at leaves a GPU's registers */
+    const bool waits = lane_any_beside(care) && hybrid_waits(n, s, care);
+    own[HYBRID_WAITS] = lane_select(own[HYBRID_WAITS] < lane_set(0.0), own[HYBRID_WAITS], lane_set(0.0));
+    if (waits && lane_any(care)) { /* as if the step had not been tried */
+        LANE_UNROLL_GPU
+        for (int q = 0; q < PROPAGATOR_SLOTS(compensated); q++) {
+            LANE_UNROLL
+            for (int i = 1; i < n; i++)
+                if (q < 6 || q >= 9)
+                    s[q * n + i] = lane_select(care, start[q * n + i], s[q * n + i]);
+        }
+        real a[3 * LANE_ROOM(n)];
+        newton_acceleration(k, n, 1, m, s, a);
+        LANE_UNROLL
+        for (int c = 0; c < 3; c++) {
+            LANE_UNROLL
+            for (int i = 1; i < n; i++)
+                s[(6 + c) * n + i] = lane_select(care, a[c * n + i], s[(6 + c) * n + i]);
+        }
+        own[HYBRID_WAITS] = lane_select(care, lane_set(1.0), own[HYBRID_WAITS]);
+    } else if (lane_any(care)) { /* on copies, for what is pointed at leaves a GPU's registers */
         real mass[LANE_ROOM(n)], first[PROPAGATOR_SLOTS(1) * LANE_ROOM(n)], last[PROPAGATOR_SLOTS(1) * LANE_ROOM(n) + PROPAGATOR_OWN];
         LANE_UNROLL
         for (int i = 0; i < n; i++)

@@ -27,6 +27,9 @@
  *     PROPAGATOR_INSIDE 1               its step has a further argument, lane_inside *inside (NULL: nobody looks), through which it shows the
  *                                       monitors of pairs the motion within the step (observe.kern.h)
  *     PROPAGATOR_REST(n, s, lanes)      told of lanes whose systems have stopped: no care need be spent on them
+ *     PROPAGATOR_MADE(n, s)             the lanes whose last step was made; the others wait, as they were, until more lanes need the same long
+ *                                       way, for the lanes beside would have to wait for each of them
+ *     PROPAGATOR_HURRY(n, s)            from now on no lane waits
  *
  * With PROPAGATOR_ADAPTIVE its step is `real propagator_step(k, n, compensated, m, s, real *h)`: it tries a step of *h, returns the length
  * done (*h, or something shorter, or 0 for lanes whose step was rejected: their bodies have not moved), and leaves in *h what to try
@@ -121,6 +124,13 @@ LANE_FN int real_bodies(const shoal_kernel_args *k, int n)
 #endif
 #ifndef PROPAGATOR_REST
 #define PROPAGATOR_REST(n, s, lanes) ((void)0)
+#endif
+#ifdef PROPAGATOR_MADE
+#define PROPAGATOR_WAITS 1
+#else
+#define PROPAGATOR_WAITS 0
+#define PROPAGATOR_MADE(n, s) (lane_set(0.0) == lane_set(0.0))
+#define PROPAGATOR_HURRY(n, s) ((void)0)
 #endif
 
 #ifdef PROPAGATOR_BARYCENTRIC
@@ -297,6 +307,7 @@ LANE_FN void step(const shoal_kernel_args *k, int compensated, const real *m, re
 
 typedef struct lane_clock {
     real h, steps, limit, end; /* length; counts: done, to stop at, of the whole run */
+    mask made;                 /* the last step */
 } lane_clock;
 
 LANE_FN void clock_load(const shoal_kernel_args *k, lane_id id, lane_clock *clock)
@@ -306,6 +317,7 @@ LANE_FN void clock_load(const shoal_kernel_args *k, lane_id id, lane_clock *cloc
     clock->limit = lane_min(record_load(k, id, SHOAL_SYS_TARGET), clock->steps + k->slice_steps);
     clock->limit = lane_min(clock->limit, lane_set(k->max_steps));
     clock->end = record_load(k, id, SHOAL_SYS_END);
+    clock->made = clock->h != clock->h;
 }
 
 LANE_FN void clock_store(const shoal_kernel_args *k, lane_id id, mask where, const lane_clock *clock)
@@ -317,7 +329,8 @@ LANE_FN void clock_step(const shoal_kernel_args *k, int compensated, const real 
 {
     (void)inside;
     step(k, compensated, m, s, clock->h INSIDE(inside));
-    clock->steps = clock->steps + 1.0;
+    clock->made = PROPAGATOR_MADE(BODIES(k), s);
+    clock->steps = PROPAGATOR_WAITS ? lane_select(clock->made, clock->steps + 1.0, clock->steps) : clock->steps + 1.0;
 }
 
 LANE_FN mask clock_due(const lane_clock *clock) { return clock->steps >= clock->limit; }
@@ -330,7 +343,7 @@ LANE_FN mask clock_spent(const shoal_kernel_args *k, const lane_clock *clock)
 {
     return (clock->steps >= lane_set(k->max_steps)) & (clock->steps < clock->end);
 }
-LANE_FN mask clock_moved(const lane_clock *clock) { return clock->steps == clock->steps; }
+LANE_FN mask clock_moved(const lane_clock *clock) { return clock->made; }
 LANE_FN real clock_length(const lane_clock *clock) { return clock->h; }
 LANE_FN real clock_phase(const lane_clock *clock) { return clock->steps / clock->end; }
 LANE_FN real clock_time(const lane_clock *clock, real fraction) { return (clock->steps - 1.0 + fraction) * clock->h; }
@@ -378,7 +391,7 @@ LANE_FN void watch_step(const shoal_kernel_args *k, lane_id id, const real *m, r
     const mask moved = clock_moved(clock);
     real w[6 * LANE_ROOM(n)];
     const real tangent2 = system_view(k, watch->n_live, m, s, w);
-#if PROPAGATOR_ADAPTIVE
+#if PROPAGATOR_ADAPTIVE || PROPAGATOR_WAITS
     const monitor_state was = *watch;
     lane_event seen;
     event_none(&seen);
@@ -497,6 +510,7 @@ LANE_FN void advance_copy(const shoal_kernel_args *k, lane_id id, const real *m,
     }
 #else
     (void)id;
+    PROPAGATOR_HURRY(n, copy);
     if (lane_any(moves))
         step(k, 1, m, copy, left INSIDE(0));
     for (int c = 0; c < STATE_SIZE(n); c++)
@@ -539,6 +553,7 @@ LANE_FN void kernel_bare(const shoal_kernel_args *k, const lane_id *id, const ma
     for (int g = 0; g < LANE_GROUPS; g++) {
         system_load(k, n, compensated, id[g], m[g], s[g]);
         clock_load(k, id[g], &clock[g]);
+        PROPAGATOR_HURRY(n, s[g]);
     }
     LANE_KEEP_ROLLED
     for (long long i = (long long)k->slice_steps; i > 0; i--) {

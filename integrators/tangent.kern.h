@@ -5,8 +5,9 @@
  * Of the n bodies that a propagator then moves, body n/2 + i is the change (delta x_i, delta v_i) of body i, in the same native slots and
  * with the same mass. A propagator that is linear in x, v and the forces (leapfrog, Hermite, Runge-Kutta, ...) moves them as it moves
  * bodies, since gravitation gives them the derivatives of the forces as theirs (the variational equations; Mikkola & Innanen 1999, Celest.
- * Mech. Dyn. Astron. 74, 59); where it judges errors or chooses steps it looks at the first real_bodies(k, n) alone. Any other one has a
- * tangent map of its own. Prepare and view have to be linear in the state; view and reach are called for half of the bodies at a time.
+ * Mech. Dyn. Astron. 74, 59); where it judges errors, chooses steps or ends iterations it looks at the first real_bodies(k, n)
+ * alone: what results is the derivative of the bodies' map at the steps it takes, and the bodies keep their bits. Any other one has
+ * a tangent map of its own. Prepare and view have to be linear in the state; view and reach are called for half of the bodies at a time.
  *
  * The vector begins in a fixed direction, the same for all systems, with its barycentre at rest in the origin and length 1. The length is
  * sqrt(sum |delta x_i|^2 + |delta v_i|^2), barycentric, in inner units (AU, AU / (yr/2pi)), of the bodies really there. When it passes

@@ -9,7 +9,6 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <gsl/gsl_errno.h>
@@ -995,47 +994,23 @@ static void test_particles_change_no_bit(void **state)
             }
 }
 
-static double seconds(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
-    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
-}
-
-/* A star, two planets and sixty test particles: chosen by itself, and several times as fast as all pairs. */
+/* A plan's choice of form leaves out what attracts nobody. */
 static void test_particles_cost_no_pairs(void **state)
 {
-    enum { N = 63, MANY = 32 };
+    enum { N = 63 };
     shoal_context *context = context_of(state);
-    static const char *const names[] = {"hermite4", "leapfrog", "mvs"};
-    for (int which = 0; which < SHOAL_COUNT(names); which++) {
-        double took[2];
-        for (int form = 0; form < 2; form++) {
-            shoal_ensemble *ensemble = NULL;
-            shoal_plan *plan = NULL;
-            shoal_body bodies[N];
-            const shoal_options options = {.propagator = names[which],
-                                           .engine = "cpu",
-                                           .form = form ? "auto" : "pairs",
-                                           .threads = 1,
-                                           .dt = 0.02,
-                                           .t_end = 2};
-            assert_ok(context, shoal_ensemble_create(context, MANY, N, &ensemble));
-            for (int s = 0; s < MANY; s++) {
-                with_test_particles(context, s, N, bodies);
-                assert_ok(context, shoal_ensemble_set_bodies(ensemble, s, N, bodies));
-            }
-            assert_ok(context, shoal_plan_create(context, ensemble, &options, &plan));
-            assert_true((strstr(shoal_plan_line(plan), "rows (3 bodies attract)") != NULL) == form);
-            const double began = seconds();
-            assert_ok(context, shoal_plan_integrate(plan, 2));
-            took[form] = (seconds() - began) / (100 * MANY);
-            shoal_plan_destroy(&plan);
-            shoal_ensemble_destroy(&ensemble);
-        }
-        print_message("%-9s 1 + 2 + 60 bodies: %.2f us a step with all pairs, %.2f us with those that attract\n", names[which],
-                      1e6 * took[0], 1e6 * took[1]);
-        assert_below(took[1], 0.8 * took[0], "%s", names[which]);
+    for (int form = 0; form < 2; form++) {
+        shoal_ensemble *ensemble = NULL;
+        shoal_plan *plan = NULL;
+        shoal_body bodies[N];
+        const shoal_options options = {.engine = "cpu", .form = form ? "auto" : "pairs", .threads = 1, .dt = 0.02, .t_end = 2};
+        assert_ok(context, shoal_ensemble_create(context, 1, N, &ensemble));
+        with_test_particles(context, 0, N, bodies);
+        assert_ok(context, shoal_ensemble_set_bodies(ensemble, 0, N, bodies));
+        assert_ok(context, shoal_plan_create(context, ensemble, &options, &plan));
+        assert_true((strstr(shoal_plan_line(plan), "rows (3 bodies attract)") != NULL) == form);
+        shoal_plan_destroy(&plan);
+        shoal_ensemble_destroy(&ensemble);
     }
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * bench.c: `shoal bench`: times the step loops on this machine, each answer checked before its time is printed.
+ * command_bench.c: `shoal bench`: times the step loops on this machine, each answer checked before its time is printed.
  *
  * A case is PROPAGATOR-N: the ensemble of the Swarm-NG paper's section 5.1 (central mass 1, planets on circular orbits at a_i = 1.4^(i-1),
  * planet masses small enough that no phase meets a close approach in 10^6 steps), every system with other phases, run inside the real loop: slices,
@@ -19,7 +19,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "internal.h"
+#include "command.h"
 
 typedef struct bench_case {
     const char *propagator;
@@ -320,7 +320,7 @@ static error_t parse(int key, char *argument, struct argp_state *state)
     return 0;
 }
 
-int shoal_bench_main(int argc, char **argv)
+int bench_main(int argc, char **argv)
 {
     const struct argp argp = {argp_options, parse, "[CASE ...]", "Time the step loops, each answer checked.", 0, 0, 0};
     bench_options options = {.systems = 4096};

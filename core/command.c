@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * command.c: what the commands share: errors, exit statuses, terminals, words of a command line.
+ */
+#define _GNU_SOURCE
+#include <argp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "command.h"
+
+int usage_error(const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    fputs("shoal: ", stderr);
+    vfprintf(stderr, format, arguments);
+    fputc('\n', stderr);
+    va_end(arguments);
+    return EXIT_USAGE;
+}
+
+int failed(const shoal_context *context, shoal_status status)
+{
+    const char *message = context ? shoal_context_message(context) : "";
+    fprintf(stderr, "shoal: %s\n", message[0] ? message : shoal_status_text(status));
+    switch (status) {
+    case SHOAL_OK: return EXIT_OK;
+    case SHOAL_E_USAGE:
+    case SHOAL_E_INPUT: return EXIT_USAGE;
+    case SHOAL_E_UNSUPPORTED: return EXIT_UNSUPPORTED;
+    case SHOAL_E_INTERRUPTED: return EXIT_INTERRUPTED;
+    default: return EXIT_FAILED;
+    }
+}
+
+int failed_input(const shoal_context *context, shoal_status status)
+{
+    return failed(context, status == SHOAL_E_FILE ? SHOAL_E_INPUT : status);
+}
+
+int flush_output(void)
+{
+    if (fflush(stdout) != 0 || ferror(stdout)) {
+        fputs("shoal: the output could not be written\n", stderr);
+        return EXIT_FAILED;
+    }
+    return EXIT_OK;
+}
+
+int terminal_width(int descriptor)
+{
+    struct winsize size;
+    return ioctl(descriptor, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : 80;
+}
+
+bool terminal_colour(void)
+{
+    const char *term = getenv("TERM");
+    return isatty(STDOUT_FILENO) && !getenv("NO_COLOR") && term && strcmp(term, "dumb") != 0;
+}
+
+char *picture_name(const char *file)
+{
+    char *name = NULL;
+    const char *slash = strrchr(file, '/'), *dot = strrchr(file, '.');
+    const size_t stem = dot && dot != file && (!slash || dot > slash + 1) ? (size_t)(dot - file) : strlen(file);
+    return asprintf(&name, "%.*s.png", (int)stem, file) < 0 ? NULL : name;
+}
+
+static error_t words_parse(int key, char *argument, struct argp_state *state)
+{
+    file_list *words = state->input;
+    (void)argument;
+    if (key == ARGP_KEY_ARGS) {
+        *words = (file_list){ state->argv + state->next, state->argc - state->next };
+        return 0;
+    }
+    return key == ARGP_KEY_NO_ARGS ? 0 : ARGP_ERR_UNKNOWN;
+}
+
+file_list parse_words(int argc, char **argv, const char *args_doc, const char *doc)
+{
+    file_list words = { 0 };
+    const struct argp argp = { .parser = words_parse, .args_doc = args_doc, .doc = doc };
+    argp_parse(&argp, argc, argv, 0, NULL, &words);
+    return words;
+}

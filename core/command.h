@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * command.h: the commands of `shoal`, each in its own file command_NAME.c with an argp parser of its own, and what they share
+ * (command.c). Only these files and main.c talk to the terminal, install signal handlers or exit; they are no part of the library.
+ */
+#ifndef SHOAL_COMMAND_H
+#define SHOAL_COMMAND_H
+
+#include "internal.h"
+
+/* argv[0] is "shoal NAME"; each returns the exit status. */
+int run_main(int argc, char **argv);
+int query_main(int argc, char **argv);
+int plot_main(int argc, char **argv);
+int list_main(int argc, char **argv);
+int explain_main(int argc, char **argv);
+int info_main(int argc, char **argv);
+int bench_main(int argc, char **argv);
+
+enum { EXIT_OK = 0, EXIT_FAILED = 1, EXIT_USAGE = 2, EXIT_UNSUPPORTED = 3, EXIT_INTERRUPTED = 130 };
+
+/* Print "shoal: ..." to stderr; returns EXIT_USAGE. */
+int usage_error(const char *format, ...) __attribute__((format(printf, 1, 2)));
+/* Print the context's message; returns the exit status that goes with a status. */
+int failed(const shoal_context *context, shoal_status status);
+/* The same for a file named on the command line that should have been read: one that is not there is a wrong input. */
+int failed_input(const shoal_context *context, shoal_status status);
+/* What was printed has arrived: a full disk or a closed pipe is a failure. */
+int flush_output(void);
+
+int terminal_width(int descriptor);
+bool terminal_colour(void);
+
+/* The name of the picture beside a result file; malloc'd. */
+char *picture_name(const char *file);
+
+/* Words of a command line, such as the files that query and plot are given. */
+typedef struct file_list {
+    char **name;
+    int n;
+} file_list;
+
+/* Arguments of a command that has no options but --help. */
+file_list parse_words(int argc, char **argv, const char *args_doc, const char *doc);
+
+#endif

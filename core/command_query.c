@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * command_query.c: `shoal query`: states and systems tables of result files as CSV.
+ */
+#define _GNU_SOURCE
+#include <argp.h>
+#include <limits.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "command.h"
+
+typedef struct query_options {
+    file_list files;
+    bool table;
+    shoal_query_state which;
+    double time;
+    long first, last;
+    char *columns; /* of the first file */
+} query_options;
+
+/* A..B, A.., ..B or A; both ends included. */
+static bool parse_range(const char *text, long *first, long *last)
+{
+    const char *dots = strstr(text, "..");
+    char *end;
+
+    *first = 0;
+    *last = LONG_MAX;
+    if (text != dots) {
+        *first = strtol(text, &end, 10);
+        if (end == text || end != (dots ? dots : text + strlen(text))) {
+            return false;
+        }
+    }
+    if (!dots) {
+        *last = *first;
+    } else if (dots[2]) {
+        *last = strtol(dots + 2, &end, 10);
+        if (*end) {
+            return false;
+        }
+    }
+    return *first >= 0 && *last >= *first && text[0];
+}
+
+static error_t query_parse(int key, char *argument, struct argp_state *state)
+{
+    query_options *options = state->input;
+    char *end;
+
+    switch (key) {
+    case 'f': options->which = SHOAL_QUERY_FINAL; return 0;
+    case 'i': options->which = SHOAL_QUERY_INITIAL; return 0;
+    case 'T': options->table = true; return 0;
+    case 't':
+        options->which = SHOAL_QUERY_TIME;
+        options->time = strtod(argument, &end);
+        if (end == argument || *end || !isfinite(options->time)) {
+            exit(usage_error("query: --time: \"%s\": expected a time in the units of the file", argument));
+        }
+        return 0;
+    case 's':
+        if (!parse_range(argument, &options->first, &options->last)) {
+            exit(usage_error("query: --systems: \"%s\": expected A..B, 0 <= A <= B", argument));
+        }
+        return 0;
+    case ARGP_KEY_ARGS:
+        options->files = (file_list){ state->argv + state->next, state->argc - state->next };
+        return 0;
+    case ARGP_KEY_NO_ARGS: exit(usage_error("query: expected a result file: shoal query FILE ..."));
+    default: return ARGP_ERR_UNKNOWN;
+    }
+}
+
+static const struct argp query_argp = {
+    .options = (const struct argp_option[]){
+        { "final", 'f', 0, 0, "The last state of each system (default)", 0 },
+        { "initial", 'i', 0, 0, "The initial states", 0 },
+        { "time", 't', "T", 0, "The snapshots at time T, in the units of the file", 0 },
+        { "systems", 's', "A..B", 0, "Only systems A to B, both included", 0 },
+        { "systems-table", 'T', 0, 0, "One row a system: its end, the swept parameters, what monitors computed", 0 },
+        { 0 } },
+    .parser = query_parse,
+    .args_doc = "FILE...",
+    .doc = "Print states or the systems table of result files as CSV."
+           "\vStates: system,body,name,time,m,x,y,z,vx,vy,vz.\n"
+           "Table: system,outcome,t_stop,body_a,body_b,dE_final,steps, then the columns of the file.\n"
+           "The journal of a run that still goes on, or was killed, is read if there is no FILE yet.",
+};
+
+/* The systems table of several files has one heading: refuse a file whose columns are not those of the first.
+ * *columns: what they are, NULL before the first file; malloc'd. */
+static shoal_status check_columns(shoal_context *context, const char *file, const shoal_result *result, char **columns)
+{
+    shoal_status status = SHOAL_OK;
+    char *names = NULL;
+    size_t size = 0;
+    FILE *out = open_memstream(&names, &size);
+
+    for (int c = 0; out && c < result->n_columns; ++c) {
+        fprintf(out, ",%s", result->columns[c].name);
+    }
+    if (!out || fclose(out) != 0) {
+        return shoal_fail(context, SHOAL_E_MEMORY, "%s: out of memory", file);
+    }
+    if (!*columns) {
+        *columns = names;
+        return SHOAL_OK;
+    }
+    if (strcmp(*columns, names) != 0) {
+        status = shoal_fail(context, SHOAL_E_USAGE, "query: %s: its columns (%s) are not those of the first file (%s)",
+                            file, names + (*names == ','), *columns + (**columns == ','));
+    }
+    free(names);
+    return status;
+}
+
+static shoal_status query_result(shoal_context *context, const shoal_result *result, const query_options *options,
+                                 FILE *out)
+{
+    const long first = options->first, last = options->last;
+
+    return options->table ? shoal_query_systems(context, result, first, last, out)
+                          : shoal_query_states(context, result, options->which, options->time, first, last, out);
+}
+
+/* Print one file; of every file but the first the heading is left out. */
+static int query_file(shoal_context *context, const char *name, query_options *options, bool heading)
+{
+    shoal_result *result = NULL;
+    char *text = NULL;
+    size_t size = 0;
+    FILE *out = stdout;
+
+    shoal_status status = shoal_store_read(context, name, &result);
+    if (status != SHOAL_OK) {
+        return failed_input(context, status);
+    }
+    if (options->table) {
+        status = check_columns(context, name, result, &options->columns);
+    }
+    if (status == SHOAL_OK && !heading && !(out = open_memstream(&text, &size))) {
+        status = shoal_fail(context, SHOAL_E_MEMORY, "%s: out of memory", name);
+    }
+    if (status == SHOAL_OK) {
+        status = query_result(context, result, options, out);
+    }
+    if (out && out != stdout) {
+        fclose(out);
+        const char *rows = text && status == SHOAL_OK ? strchr(text, '\n') : NULL;
+        fputs(rows ? rows + 1 : "", stdout);
+        free(text);
+    }
+    shoal_result_destroy(&result);
+    return status == SHOAL_OK ? EXIT_OK : failed(context, status);
+}
+
+int query_main(int argc, char **argv)
+{
+    query_options options = { .which = SHOAL_QUERY_FINAL, .last = LONG_MAX };
+    shoal_context *context = NULL;
+    int code = EXIT_OK;
+
+    argp_parse(&query_argp, argc, argv, 0, NULL, &options);
+    if (shoal_context_create(&context) != SHOAL_OK) {
+        return failed(NULL, SHOAL_E_MEMORY);
+    }
+    for (int i = 0; i < options.files.n && code == EXIT_OK; ++i) {
+        code = query_file(context, options.files.name[i], &options, i == 0);
+    }
+    free(options.columns);
+    shoal_context_destroy(&context);
+    return code == EXIT_OK ? flush_output() : code;
+}

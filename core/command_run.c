@@ -1,0 +1,283 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * command_run.c: `shoal run`: a study from its config to its result file, with progress and a summary.
+ */
+#define _GNU_SOURCE
+#include <argp.h>
+#include <math.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "command.h"
+
+typedef struct run_options {
+    const char *study;
+    const char **override;
+    int n_overrides;
+    bool force, quiet, no_plot, allow_plugins;
+} run_options;
+
+static error_t run_parse(int key, char *argument, struct argp_state *state)
+{
+    run_options *options = state->input;
+
+    switch (key) {
+    case ARGP_KEY_INIT:
+        options->override = calloc((size_t)state->argc, sizeof *options->override);
+        return options->override ? 0 : ENOMEM;
+    case 'f': options->force = true; return 0;
+    case 'q': options->quiet = true; return 0;
+    case 'n': options->no_plot = true; return 0;
+    case 'P': options->allow_plugins = true; return 0;
+    case ARGP_KEY_ARG:
+        if (!options->study) {
+            options->study = argument;
+        } else if (strchr(argument, '=')) {
+            options->override[options->n_overrides++] = argument;
+        } else {
+            exit(usage_error("run: \"%s\": expected key=value (one study at a time)", argument));
+        }
+        return 0;
+    case ARGP_KEY_END:
+        if (!options->study) {
+            exit(usage_error("run: expected a study: shoal run STUDY.cfg [key=value ...]"));
+        }
+        return 0;
+    default: return ARGP_ERR_UNKNOWN;
+    }
+}
+
+static const struct argp run_argp = {
+    .options = (const struct argp_option[]){
+        { "force", 'f', 0, 0, "Replace an output file that exists, discard the journal of another study", 0 },
+        { "quiet", 'q', 0, 0, "Print nothing but errors, draw nothing", 0 },
+        { "no-plot", 'n', 0, 0, "Draw no map of a grid", 0 },
+        { "allow-plugins", 'P', 0, 0, "Compile and run the plugins that the study names", 0 },
+        { 0 } },
+    .parser = run_parse,
+    .args_doc = "STUDY.cfg [KEY=VALUE ...]",
+    .doc = "Run a study: integrate its systems and write one result file."
+           "\vAny value of the study can be given anew by its path: run.t_end=100 integrator.dt=0.01.\n"
+           "\n"
+           "A run that was killed leaves a journal beside its output; the same command goes on from its last "
+           "checkpoint. The first SIGINT or SIGTERM ends the run in order, the second kills it.",
+};
+
+static volatile sig_atomic_t stop_asked;
+
+static void ask_to_stop(int number)
+{
+    (void)number;
+    stop_asked = 1;
+    signal(SIGINT, SIG_DFL);
+    signal(SIGTERM, SIG_DFL);
+}
+
+/* What the progress callback keeps from call to call. */
+typedef struct progress_state {
+    const shoal_study *study;
+    bool begun, quiet, live; /* live: there is a line that is updated in place */
+    double drawn;            /* when, wall clock */
+    shoal_progress last;
+} progress_state;
+
+/* Seconds as 1:23 or 2:01:23. */
+static void put_duration(char *text, size_t size, double seconds)
+{
+    const long s = lround(fmin(fmax(seconds, 0), 1e9));
+    if (s >= 3600) {
+        snprintf(text, size, "%ld:%02ld:%02ld", s / 3600, s / 60 % 60, s % 60);
+    } else {
+        snprintf(text, size, "%ld:%02ld", s / 60, s % 60);
+    }
+}
+
+static void draw_progress(const shoal_progress *progress)
+{
+    char line[512], left[32] = "?";
+    const double rate = progress->seconds > 0 ? progress->system_steps / progress->seconds : 0;
+    size_t used = 0;
+
+    if (rate > 0) {
+        put_duration(left, sizeof left, progress->system_steps_left / rate);
+    }
+    used += (size_t)snprintf(line, sizeof line, "%5.1f %%  %s left  %.2g system-steps/s ", 100 * progress->fraction,
+                             left, rate);
+    for (int o = 0; o < SHOAL_OUTCOMES && used < sizeof line; ++o) {
+        if (progress->n_by_outcome[o] > 0) {
+            used += (size_t)snprintf(line + used, sizeof line - used, " %s %ld", shoal_outcome_name(o),
+                                     progress->n_by_outcome[o]);
+        }
+    }
+    fprintf(stderr, "\r\033[K%.*s", terminal_width(STDERR_FILENO) - 1, line);
+    fflush(stderr);
+}
+
+/* The study in a paragraph. */
+static void print_study(const shoal_study *study)
+{
+    const shoal_ensemble *ensemble = study->ensemble;
+    const double time = study->units.time;
+
+    printf("%ld system%s of %d bodies:", ensemble->n_systems, ensemble->n_systems == 1 ? "" : "s", ensemble->n_bodies);
+    for (int b = 0; b < ensemble->n_bodies && b < 12; ++b) {
+        printf("%s %s", b ? "," : "", study->body_name[b]);
+    }
+    fputs(ensemble->n_bodies > 12 ? ", ...\n" : "\n", stdout);
+    for (int k = 0; k < study->n_axes; ++k) {
+        printf("%s%s (%ld%s)", k ? " x " : "grid: ", study->axes[k].column, study->axes[k].count,
+               study->axes[k].logarithmic ? ", logarithmic" : "");
+    }
+    fputs(study->n_axes > 0 ? "\n" : "", stdout);
+    printf("%s, ", study->propagator->name);
+    if (study->steps_per_orbit > 0) {
+        printf("%g steps per shortest period", study->steps_per_orbit);
+    } else {
+        printf("dt = %.6g %s", study->dt / time, study->units.time_name);
+    }
+    printf(", t = %.6g .. %.6g %s", study->t_start / time, study->t_end / time, study->units.time_name);
+    for (int i = 0; i < study->n_monitors; ++i) {
+        printf(", %s", shoal_plugs_of(study->context)->monitors[study->monitors[i].index]->name);
+    }
+    putchar('\n');
+}
+
+static int show_progress(const shoal_progress *progress, void *user)
+{
+    progress_state *state = user;
+    const double t = shoal_seconds();
+
+    if (!state->begun) {
+        state->begun = true;
+        if (!state->quiet) {
+            print_study(state->study);
+            printf("%s\n", progress->plan_line);
+            if (progress->system_steps == 0 && progress->fraction > 0 && progress->n_by_outcome[SHOAL_RUNNING] > 0) {
+                printf("going on from %.1f %%\n", 100 * progress->fraction);
+            }
+            fflush(stdout);
+        }
+    }
+    if (state->live && t - state->drawn >= 0.2) {
+        draw_progress(progress);
+        state->drawn = t;
+    }
+    state->last = *progress;
+    return stop_asked;
+}
+
+static int compare_doubles(const void *a, const void *b)
+{
+    const double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+/* Outcomes with counts, energy errors, time and rate. */
+static void print_summary(const shoal_result *result, const char *file, const shoal_progress *progress, double seconds)
+{
+    long n_by_outcome[SHOAL_OUTCOMES] = { 0 }, n = 0;
+    double *error = malloc((size_t)result->n_systems * sizeof *error);
+
+    for (long system = 0; system < result->n_systems; ++system) {
+        n_by_outcome[result->outcome[system]]++;
+        if (error && isfinite(result->dE_final[system])) {
+            error[n++] = fabs(result->dE_final[system]);
+        }
+    }
+    for (int o = 0; o < SHOAL_OUTCOMES; ++o) {
+        if (n_by_outcome[o] > 0) {
+            printf("%-14s %10ld  %5.1f %%\n", shoal_outcome_name(o), n_by_outcome[o],
+                   100.0 * (double)n_by_outcome[o] / (double)result->n_systems);
+        }
+    }
+    if (n > 0) {
+        qsort(error, (size_t)n, sizeof *error, compare_doubles);
+        printf("|dE/E|         median %.2g, largest %.2g\n", error[n / 2], error[n - 1]);
+    }
+    printf("wall time      %.1f s, %.3g system-steps/s\n", seconds,
+           progress->seconds > 0 ? progress->system_steps / progress->seconds : 0);
+    printf("result         %s\n", file);
+    free(error);
+}
+
+/* The map of a grid: in the terminal if there is one, and as a picture beside the result if gnuplot is there. A map
+ * that cannot be drawn is no failure of the run. */
+static void plot_run(shoal_context *context, const shoal_result *result, const char *file)
+{
+    char *png = shoal_plot_missing() ? NULL : picture_name(file);
+    const shoal_plot_options options = {
+        .png = png,
+        .terminal = isatty(STDOUT_FILENO),
+        .colour = terminal_colour(),
+        .width = terminal_width(STDOUT_FILENO),
+    };
+    if (!options.terminal && !png) {
+        return;
+    }
+    if (shoal_plot_map(context, result, &options, stdout) != SHOAL_OK) {
+        printf("no map: %s\n", shoal_context_message(context));
+    } else if (png) {
+        printf("map            %s\n", png);
+    } else {
+        printf("no picture: %s\n", shoal_plot_missing());
+    }
+    free(png);
+}
+
+int run_main(int argc, char **argv)
+{
+    run_options options = { 0 };
+    shoal_context *context = NULL;
+    shoal_study *study = NULL;
+    shoal_result *result = NULL;
+    progress_state progress = { 0 };
+    const double began = shoal_seconds();
+    int code = EXIT_FAILED;
+
+    argp_parse(&run_argp, argc, argv, 0, NULL, &options);
+    progress.quiet = options.quiet;
+    progress.live = !options.quiet && isatty(STDERR_FILENO);
+    shoal_status status = shoal_context_create(&context);
+    if (status == SHOAL_OK) {
+        shoal_context_allow_plugins(context, options.allow_plugins);
+        status = shoal_study_load(context, options.study, options.n_overrides, options.override, &study);
+    }
+    if (status != SHOAL_OK) {
+        code = failed_input(context, status);
+        goto fail;
+    }
+    progress.study = study;
+    sigaction(SIGINT, &(struct sigaction){ .sa_handler = ask_to_stop }, NULL);
+    sigaction(SIGTERM, &(struct sigaction){ .sa_handler = ask_to_stop }, NULL);
+    status = shoal_study_run(study, options.force, show_progress, &progress);
+    signal(SIGINT, SIG_DFL);
+    signal(SIGTERM, SIG_DFL);
+    if (progress.live && progress.drawn > 0) {
+        fputs("\r\033[K", stderr);
+    }
+    if (status != SHOAL_OK) {
+        code = failed(context, status);
+        goto fail;
+    }
+    code = EXIT_OK;
+    if (!options.quiet) {
+        status = shoal_store_read(context, study->output, &result);
+        if (status != SHOAL_OK) {
+            code = failed(context, status);
+            goto fail;
+        }
+        print_summary(result, study->output, &progress.last, shoal_seconds() - began);
+        if (!options.no_plot && study->n_axes >= 2) {
+            plot_run(context, result, study->output);
+        }
+        code = flush_output();
+    }
+fail:
+    shoal_result_destroy(&result);
+    shoal_study_destroy(&study);
+    shoal_context_destroy(&context);
+    free(options.override);
+    return code;
+}

@@ -183,11 +183,11 @@ LANE_BIG_FN void forces_add_jerk(const shoal_kernel_args *k, int n, const real *
 }
 
 /*
- * The extra forces over a time h at fixed positions: dv = h f(x, v + (h/2) f(x, v)), the explicit midpoint rule. Exact if they do not
- * depend on velocities; else right to O((h f_v)^2 h f), f_v being their rate (a drag's 1/tau): a propagator of any order that kicks with
- * it is of order 2 in that small quantity.
+ * The mean of the extra forces over a time h at fixed positions: f(x, v + (h/2) f(x, v)), the explicit midpoint rule. Exact if
+ * they do not depend on velocities; else right to O((h f_v)^2 f), f_v being their rate (a drag's 1/tau): a propagator of any
+ * order that kicks with it is of order 2 in that small quantity.
  */
-LANE_BIG_FN void forces_kick(const shoal_kernel_args *k, int n, const real *m, const real *x, const real *v, real h, real *dv)
+LANE_BIG_FN void forces_mean(const shoal_kernel_args *k, int n, const real *m, const real *x, const real *v, real h, real *f)
 {
     const real half = 0.5 * h;
     real there[3 * LANE_ROOM(n)];
@@ -195,11 +195,17 @@ LANE_BIG_FN void forces_kick(const shoal_kernel_args *k, int n, const real *m, c
     for (int pass = 0; pass < 2; pass++) {
         LANE_UNROLL_GPU
         for (int c = 0; c < 3 * n; c++) {
-            there[c] = pass ? lane_fma(half, dv[c], v[c]) : v[c];
-            dv[c] = lane_set(0.0);
+            there[c] = pass ? lane_fma(half, f[c], v[c]) : v[c];
+            f[c] = lane_set(0.0);
         }
-        forces_add(k, n, m, x, there, dv);
+        forces_add(k, n, m, x, there, f);
     }
+}
+
+/* What they add to the velocities in that time. */
+LANE_FN void forces_kick(const shoal_kernel_args *k, int n, const real *m, const real *x, const real *v, real h, real *dv)
+{
+    forces_mean(k, n, m, x, v, h, dv);
     LANE_UNROLL_GPU
     for (int c = 0; c < 3 * n; c++)
         dv[c] = h * dv[c];

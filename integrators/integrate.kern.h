@@ -21,6 +21,7 @@
  *     propagator_reach2(k, n, m, s)     upper bound of the squared distance of any body from the barycentre; cheap
  *     propagator_view(k, n, m, s, w)    barycentric view w = [6 * n]: x of all bodies, y, z, vx, vy, vz
  * With PROPAGATOR_BARYCENTRIC defined the first six slots are that view, and the last two functions are not needed.
+ * With PROPAGATOR_OWES 1 its steps leave something undone, which propagator_synchronise(k, m, s) makes on a copy before a view.
  *
  * A propagator that resolves encounters within its steps may define
  *     PROPAGATOR_INSIDE 1               its step has a further argument, lane_inside *inside (NULL: nobody looks), through which it shows the
@@ -111,6 +112,9 @@ LANE_FN mask is_there(real m) { return lane_not(lane_negative(m)); }
 
 #ifndef PROPAGATOR_OWN
 #define PROPAGATOR_OWN 0
+#endif
+#ifndef PROPAGATOR_OWES
+#define PROPAGATOR_OWES 0
 #endif
 #ifndef PROPAGATOR_ADAPTIVE
 #define PROPAGATOR_ADAPTIVE 0
@@ -388,9 +392,8 @@ LANE_FN void watch_step(const shoal_kernel_args *k, lane_id id, mask live, const
 {
     const int n = BODIES(k), bodies = real_bodies(k, n);
     const mask moved = clock_moved(clock);
-    const real tangent2 = VARIATIONAL(k) ? tangent_view_length2(k, m, s) : lane_set(0.0);
     real w[6 * LANE_ROOM(n)];
-    system_view(k, m, s, w);
+    const real tangent2 = system_view(k, m, s, w);
 #if PROPAGATOR_ADAPTIVE || PROPAGATOR_WAITS
     const monitor_state was = *watch;
     lane_event seen;

@@ -29,20 +29,6 @@ LANE_FN void tangent_split(int n, int tangent, const real *s, real *part)
         part[PROPAGATOR_SLOTS(1) * bodies + own] = s[PROPAGATOR_SLOTS(1) * n + own];
 }
 
-/* The barycentric view of the bodies, w = [6 * real_bodies]. */
-LANE_FN void system_view(const shoal_kernel_args *k, const real *m, const real *s, real *w)
-{
-    const int n = BODIES(k);
-    (void)k;
-    if (VARIATIONAL(k)) {
-        real part[STATE_SIZE(n)];
-        tangent_split(n, 0, s, part);
-        propagator_view(k, n / 2, m, part, w);
-    } else {
-        propagator_view(k, n, m, s, w);
-    }
-}
-
 /* The squared length of a change w = [6 * stride] of the bodies with masses m, from column `first` on. */
 LANE_FN real tangent_length2(int stride, int first, int bodies, const real *m, const real *w)
 {
@@ -58,14 +44,30 @@ LANE_FN real tangent_length2(int stride, int first, int bodies, const real *m, c
     return sum;
 }
 
-LANE_FN real tangent_view_length2(const shoal_kernel_args *k, const real *m, const real *s)
+/* The barycentric view of the bodies, w = [6 * real_bodies]; returns the squared length of the tangent vector if there is one. */
+LANE_FN real system_view(const shoal_kernel_args *k, const real *m, const real *s, real *w)
 {
-    const int n = BODIES(k), bodies = n / 2;
-    (void)k;
-    real part[STATE_SIZE(n)], w[6 * LANE_ROOM(n)];
-    tangent_split(n, 1, s, part);
-    propagator_view(k, bodies, m, part, w);
-    return tangent_length2(bodies, 0, bodies, m, w);
+    const int n = BODIES(k), bodies = real_bodies(k, n);
+    real length2 = lane_set(0.0);
+#if PROPAGATOR_OWES
+    real paid[STATE_SIZE(n)];
+    LANE_UNROLL
+    for (int c = 0; c < STATE_SIZE(n); c++)
+        paid[c] = s[c];
+    propagator_synchronise(k, m, paid);
+    s = paid;
+#endif
+    if (VARIATIONAL(k)) {
+        real part[STATE_SIZE(n)];
+        tangent_split(n, 1, s, part);
+        propagator_view(k, bodies, m, part, w);
+        length2 = tangent_length2(bodies, 0, bodies, m, w);
+        tangent_split(n, 0, s, part);
+        propagator_view(k, bodies, m, part, w);
+    } else {
+        propagator_view(k, n, m, s, w);
+    }
+    return length2;
 }
 
 /* The first tangent vector, into the view w = [6 * n] of bodies and changes. */

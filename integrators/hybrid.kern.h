@@ -48,7 +48,7 @@ enum { HYBRID_HILL = 1, HYBRID_SPEED, HYBRID_PERICENTRE, HYBRID_STAR, HYBRID_TOL
 enum { HYBRID_PASSAGE = 0, HYBRID_ORBIT = 1 };
 enum { HYBRID_NEAR = 0, HYBRID_SUBSTEP, HYBRID_REACH, HYBRID_WAITS, HYBRID_ROUNDS = 3 }; /* own slots; trials of a step at most */
 #ifndef HYBRID_TOGETHER
-#define HYBRID_TOGETHER (LANES_BESIDE < 32 ? 1 : 20) /* a SIMD unit does not gain by it */
+#define HYBRID_TOGETHER (LANES_BESIDE < 32 ? 1 : 8) /* a SIMD unit does not gain by it */
 #endif
 
 #define PROPAGATOR_OWN 4

@@ -200,6 +200,9 @@ double shoal_sample_draw(const shoal_sample *sample, int64_t seed, int64_t id, i
 
 /* ---- csv.c, systems.c: fill study->ensemble, body_name, axes and swept columns ----------------------------------- */
 
+/* How many of the config's n systems the study makes; refused if there is none, or if they are too many, which place is to blame for. */
+shoal_status shoal_study_share(const shoal_config *config, const shoal_study *study, const config_setting_t *place, double n,
+                               long *share);
 /* Systems from a table of Cartesian bodies: system,body,name,m,x,y,z,vx,vy,vz[,r]. */
 shoal_status shoal_csv_read(const shoal_config *config, const char *path, shoal_study *study);
 /* Systems from `system`, `sweep` and `sample`. */

@@ -106,8 +106,10 @@ const shoal_key shoal_keys[] = {
 
     REAL("run", "t_start", "time", 0, ANY, NULL, "time of the initial state"),
     REAL("run", "t_end", "time", NAN, ANY, NULL, "time to integrate to; before t_start: backwards"),
+    OTHER("run", TEXT, "shard", "all systems", "\"i/N\": every Nth system from the ith on; `shoal merge` puts the N results together"),
+    VALUE("run", INTEGER, "system", "", NAN, 0, MOST_EXACT, NULL, "all systems", "only the system of this id"),
     VALUE("run", CHOICE, "engine", "", 0, 0, 2, "auto|cpu|cuda", NULL, "what to run on"),
-    VALUE("run", INTEGER, "threads", "", 0, 0, 65536, NULL, NULL, "CPU threads; 0 = all available"),
+    VALUE("run", INTEGER, "threads", "", 0, 0, 65536, NULL, NULL, "CPU threads; 0 = OMP_NUM_THREADS, or as many as this process may use"),
     VALUE("run", INTEGER, "lanes", "", 0, 0, 8, "0|1|4|8", NULL, "CPU SIMD width; 0 = the machine's"),
     VALUE("run", CHOICE, "work_model", "", 0, 0, 1, "auto|system", NULL, "how GPU threads share the work"),
     VALUE("run", INTEGER, "slice_steps", "", 0, 0, MOST_EXACT, NULL, NULL,

@@ -3,7 +3,8 @@
  * systems.c: the ensemble of a config: its bodies, with a grid over some of their numbers (`sweep`), random values at
  * each point of the grid (`sample`), or plain copies.
  *
- * System s is point s / n_copies of the grid and copy s % n_copies at it; the first axis of the grid is the slowest.
+ * System s is point s / n_copies of the grid and copy s % n_copies at it; the first axis of the grid is the slowest. A shard
+ * makes only some of them, with the ids that they have in the whole.
  * What is not varied keeps the value that is written, in the terms in which it is written: if l is given, l is held,
  * not M.
  */
@@ -52,6 +53,24 @@ static shoal_status out_of_memory(const builder *b)
 static int list_length(const config_setting_t *list)
 {
     return list ? config_setting_length(list) : 0;
+}
+
+shoal_status shoal_study_share(const shoal_config *config, const shoal_study *study, const config_setting_t *place, double n,
+                               long *share)
+{
+    const config_setting_t *system = shoal_config_lookup(config, "run.system");
+    const double after = n - 1 - (double)study->first;
+    const double made = after < 0 ? 0 : system ? 1 : floor(after / (double)study->stride) + 1;
+    if (made < 1 && system)
+        return shoal_config_fail(config, system, NULL, NULL, "the id of one of the %.0f systems", n);
+    if (made < 1)
+        return shoal_config_fail(config, shoal_config_lookup(config, "run.shard"), NULL, NULL,
+                                 "at most as many shards as systems, %.0f", n);
+    if (made > INT_MAX - SHOAL_CHUNK || n > 0x1p53) /* an id is an exact double */
+        return shoal_config_fail(config, place, NULL, NULL, "at most %d systems in all; these are %.0f (run.shard takes a part)",
+                                 INT_MAX - SHOAL_CHUNK, made);
+    *share = (long)made;
+    return SHOAL_OK;
 }
 
 /* ---- what is written --------------------------------------------------------------------------------------------- */
@@ -191,11 +210,9 @@ static shoal_status read_variations(builder *b)
             return status;
         n_systems *= v->random ? 1 : (double)v->count;
     }
-    if (n_systems > INT_MAX - SHOAL_CHUNK)
-        return shoal_config_fail(config, count ? count : copies ? copies : sweep, NULL, NULL,
-                                 "at most %d systems in all; these are %.0f", INT_MAX - SHOAL_CHUNK, n_systems);
-    b->n_systems = (long)n_systems;
-    return SHOAL_OK;
+    if (!isnan(b->study->system))
+        b->study->first = (long)b->study->system;
+    return shoal_study_share(config, b->study, count ? count : copies ? copies : sweep, n_systems, &b->n_systems);
 }
 
 /* ---- what it means ----------------------------------------------------------------------------------------------- */
@@ -307,18 +324,20 @@ static shoal_status create_columns(builder *b)
                               .logarithmic = !copies && b->variations[i].logarithmic };
         memcpy(axis->column, column->name, sizeof axis->column);
     }
+    if (!isnan(study->system))
+        study->n_axes = 0; /* one system is no grid */
     return SHOAL_OK;
 }
 
-/* Set the inputs and the columns to system s. */
-static void apply_variations(builder *b, long s)
+/* Set the inputs and the columns to system s, which has this id. */
+static void apply_variations(builder *b, long s, long id)
 {
-    long point = s / b->n_copies;
+    long point = id / b->n_copies;
     for (int i = b->n_variations - 1; i >= 0; i--) { /* the last axis is the fastest */
         const variation *v = &b->variations[i];
         double value;
         if (v->random)
-            value = shoal_sample_draw(&v->sample, b->study->seed, s, v->index);
+            value = shoal_sample_draw(&v->sample, b->study->seed, id, v->index);
         else {
             value = value_of(v, point % v->count);
             point /= v->count;
@@ -327,15 +346,15 @@ static void apply_variations(builder *b, long s)
         b->inputs[v->body].value[v->key] = value * v->factor;
     }
     if (b->study->n_swept > b->n_variations)
-        b->study->swept[b->n_variations].value[s] = (double)(s % b->n_copies);
+        b->study->swept[b->n_variations].value[s] = (double)(id % b->n_copies);
 }
 
 static shoal_status make_systems(builder *b)
 {
     for (long s = 0; s < b->n_systems; s++) {
-        const shoal_system record = { .id = s, .t_start = b->study->t_start };
+        const shoal_system record = { .id = b->study->first + s * b->study->stride, .t_start = b->study->t_start };
         const char *reason;
-        apply_variations(b, s);
+        apply_variations(b, s, record.id);
         /* an impossible system stays `invalid`, as it was made: it is a result of the sweep, not an error */
         shoal_status status = SHOAL_E_INPUT;
         const bool made = make_bodies(b, &reason);

@@ -35,6 +35,8 @@ const shoal_key shoal_keys[] = {
     /* bodies first: shoal_body_key relies on it */
     SHOAL_BODY_KEY_LIST(BODY_ROW)
     OTHER("system.bodies", TEXT, "name", NULL, "name of the body, unique within the system"),
+    VALUE("system.bodies", BODY, "relative_to", "", NAN, ANY, INFINITY, NULL, "the body before it",
+          "the body, listed before it, that period_ratio, hill_spacing, delta_pomega and delta_l refer to"),
 
     OTHER("", TEXT, "epoch", "empty", "what time zero is, for instance \"J2000.0\""),
     VALUE("", CHOICE, "angles", "", 0, 0, 1, "radians|degrees", NULL, "unit of every angle in the file"),

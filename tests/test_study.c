@@ -239,6 +239,90 @@ static void one_system_is_the_same_alone(void **state)
     }
 }
 
+/* ---- bodies tied to others --------------------------------------------------------------------------------------- */
+
+static void assert_near(double value, double expected, double tolerance, const char *what)
+{
+    if (!(fabs(value - expected) <= tolerance))
+        fail_msg("%s: %.17g is not %.17g", what, value, expected);
+}
+
+/* The difference of two angles, -pi..pi. */
+static double apart(double a, double b)
+{
+    return remainder(a - b, 2 * M_PI);
+}
+
+/* What is asked of tied bodies holds of the bodies made: masses, periods, mutual Hill radii and longitudes, in every frame. */
+static void tied_bodies_are_where_they_should_be(void **state)
+{
+    (void)state;
+    static const char *const frames[] = {"jacobi", "astrocentric", "barycentric"};
+    static const shoal_frame frame[] = {SHOAL_JACOBI, SHOAL_ASTROCENTRIC, SHOAL_BARYCENTRIC};
+    for (int k = 0; k < SHOAL_COUNT(frames); k++) {
+        char text[2048];
+        snprintf(text, sizeof text,
+                 "angles = \"degrees\"; system = { elements = \"%s\"; bodies = ( { name = \"star\"; m = 0.8; },\n"
+                 "  { name = \"b\"; msini = 1e-3; inc = 90.0; P = 0.7; e = 0.1; pomega = 250.0; l = 300.0; },\n"
+                 "  { name = \"c\"; msini = 2e-3; inc = 60.0; Omega = 40.0; period_ratio = 2.0; h = 0.1; k = 0.2; delta_l = 90.0; },\n"
+                 "  { name = \"d\"; m = 3e-4; hill_spacing = 8.0; e = 0.2; delta_pomega = 180.0; T = 0.3; },\n"
+                 "  { name = \"x\"; m = 0.0; relative_to = \"b\"; period_ratio = 5.0; e = 0.3; delta_pomega = -60.0; delta_l = 7.0; } );"
+                 " };\n"
+                 "sweep = ( { body = \"c\"; parameter = \"period_ratio\"; values = [1.5, 2.1]; },\n"
+                 "          { body = \"c\"; parameter = \"inc\"; values = [150.0, 45.0]; } );\n"
+                 "sample = { count = 5; parameters = ( { body = \"d\"; parameter = \"hill_spacing\"; distribution = \"uniform\";\n"
+                 "                                      from = -3.0; to = 12.0; } ); };\n"
+                 "integrator = { dt = 0.01; }; run = { t_end = 1.0; };\n", frames[k]);
+        shoal_study *study = load_good(text, "");
+        assert_string_equal(study->swept[0].name, "c.period_ratio");
+        for (long s = 0; s < 20; s++) {
+            shoal_body body[5];
+            shoal_orbit orbit[5];
+            double pomega[5], l[5];
+            shoal_ensemble_get_bodies(study->ensemble, s, body);
+            assert_int_equal(shoal_orbits_from_bodies(context, frame[k], 5, body, orbit), SHOAL_OK);
+            for (int i = 1; i < 5; i++) {
+                const double sense = cos(orbit[i].inc) < 0 ? -1 : 1;
+                pomega[i] = orbit[i].Omega + sense * orbit[i].omega;
+                l[i] = pomega[i] + sense * orbit[i].M;
+            }
+            assert_near(body[1].m, 1e-3, 1e-18, "m of b");
+            assert_near(body[2].m, 2e-3 / sin(study->swept[1].value[s] * M_PI / 180), 1e-17, "m of c");
+            assert_near(orbit[2].P / orbit[1].P, study->swept[0].value[s], 1e-12, "P of c");
+            assert_near(orbit[4].P / orbit[1].P, 5, 1e-12, "P of x");
+            const double hill = cbrt((body[2].m + body[3].m) / (3 * body[0].m)) * (orbit[2].a + orbit[3].a) / 2;
+            assert_near((orbit[3].a - orbit[2].a) / hill, study->swept[2].value[s], 1e-11, "a of d");
+            assert_near(apart(l[2], l[1]), M_PI / 2, 1e-11, "l of c");
+            assert_near(fabs(apart(pomega[3], pomega[2])), M_PI, 1e-11, "pomega of d");
+            assert_near(apart(pomega[4], pomega[1]), -M_PI / 3, 1e-11, "pomega of x");
+            assert_near(apart(l[4], l[1]), 7 * M_PI / 180, 1e-11, "l of x");
+        }
+        shoal_study_destroy(&study);
+    }
+}
+
+/* What cannot be is an invalid system, as in any sweep, and refused where nothing varies. */
+static void impossible_ties_are_invalid(void **state)
+{
+    (void)state;
+    static const char text[] =
+        "system = { bodies = ( { name = \"star\"; m = 1.0; }, { name = \"b\"; m = 1e-3; a = 1.0; },\n"
+        "  { name = \"c\"; m = 1e-3; hill_spacing = 5.0; } ); };\n"
+        "sweep = ( { body = \"c\"; parameter = \"hill_spacing\"; values = [5.0, 50.0]; } );\n"
+        "integrator = { dt = 0.01; }; run = { t_end = 1.0; };\n";
+    shoal_study *study = load_good(text, "");
+    for (long s = 0; s < 2; s++) {
+        shoal_system record;
+        shoal_ensemble_get_system(study->ensemble, s, &record);
+        assert_int_equal(record.outcome, s == 0 ? SHOAL_RUNNING : SHOAL_INVALID);
+    }
+    shoal_study_destroy(&study);
+    assert_refused(text, "sweep=() system.bodies.c.hill_spacing=50", "not so many Hill radii that there is no such a");
+    assert_refused("system = { bodies = ( { name = \"star\"; m = 1.0; }, { name = \"b\"; m = 1e-3; a = -1.0; e = 2.0; },\n"
+                   "  { name = \"c\"; m = 1e-3; period_ratio = 2.0; } ); };\n"
+                   "integrator = { dt = 0.01; }; run = { t_end = 1.0; };\n", "", "not a ratio to no period");
+}
+
 /* ---- threads ----------------------------------------------------------------------------------------------------- */
 
 static void quotas_of_control_groups_are_found(void **state)
@@ -304,6 +388,8 @@ int main(void)
         cmocka_unit_test(only_whole_sets_of_shards_are_merged),
         cmocka_unit_test(a_shard_has_its_name_and_bounds),
         cmocka_unit_test(one_system_is_the_same_alone),
+        cmocka_unit_test(tied_bodies_are_where_they_should_be),
+        cmocka_unit_test(impossible_ties_are_invalid),
         cmocka_unit_test(quotas_of_control_groups_are_found),
     };
     return cmocka_run_group_tests(tests, enter_folder, leave_folder);

@@ -177,16 +177,18 @@ bool shoal_body_orbit(const shoal_body_input *body, double mu, double t, const s
 
 /* ---- sample.c: random numbers keyed by (seed, system id, parameter) ---------------------------------------------- */
 
-/* X(name, keys it needs, doc) */
+/* X(name, keys it needs (with ?: may have), doc) */
 #define SHOAL_DISTRIBUTION_LIST(X)                                                                                     \
     X(uniform, "from,to", "equal density between from and to")                                                         \
     X(log_uniform, "from,to", "equal density of the logarithm between from and to")                                    \
-    X(normal, "mean,sigma", "Gaussian")                                                                                \
+    X(normal, "mean,sigma", "Gaussian; of an angle: a wrapped Gaussian")                                               \
     X(truncated_normal, "mean,sigma,from,to", "Gaussian within from..to")                                              \
-    X(rayleigh, "sigma", "Rayleigh; mean sigma sqrt(pi/2)")                                                            \
+    X(log_normal, "mean,sigma", "the natural logarithm is Gaussian with this mean and sigma")                         \
+    X(rayleigh, "sigma,to?", "Rayleigh, below to; its mean is sigma sqrt(pi/2)")                                      \
     X(exponential, "mean", "exponential")                                                                              \
-    X(isotropic, "", "an inclination of random orientations: equal density of its cosine")                             \
-    X(beta, "alpha,beta", "Beta distribution on 0..1")
+    X(isotropic, "from?,to?", "an inclination of random orientations, all or in a cone: equal density of its cosine") \
+    X(beta, "alpha?,beta?", "Beta distribution on 0..1; the default is Kipping's of eccentricities (doi:10.1093/mnrasl/slt075)") \
+    X(power_law, "from,to,exponent", "density as the value to the power of exponent, between from and to")
 
 enum {
 #define X(name, needs, doc) SHOAL_DISTRIBUTION_##name,
@@ -196,7 +198,7 @@ enum {
 };
 
 /* Parameters of a distribution: those of section sample.parameters, in the user's units. */
-#define SHOAL_DISTRIBUTION_KEY_LIST(X) X(from) X(to) X(mean) X(sigma) X(alpha) X(beta)
+#define SHOAL_DISTRIBUTION_KEY_LIST(X) X(from) X(to) X(mean) X(sigma) X(exponent) X(alpha) X(beta)
 
 enum {
 #define X(name) SHOAL_SAMPLE_##name,

@@ -86,8 +86,9 @@ const shoal_key shoal_keys[] = {
     REAL("sample.parameters", "to", "", NAN, ANY, "as the distribution says", "greatest value"),
     REAL("sample.parameters", "mean", "", NAN, ANY, "as the distribution says", "mean"),
     REAL("sample.parameters", "sigma", "", NAN, POSITIVE, "as the distribution says", "width"),
-    REAL("sample.parameters", "alpha", "", NAN, POSITIVE, "as the distribution says", "first shape parameter"),
-    REAL("sample.parameters", "beta", "", NAN, POSITIVE, "as the distribution says", "second shape parameter"),
+    REAL("sample.parameters", "exponent", "", NAN, ANY, "as the distribution says", "of a power law"),
+    REAL("sample.parameters", "alpha", "", 0.867, POSITIVE, NULL, "first shape parameter"),
+    REAL("sample.parameters", "beta", "", 3.03, POSITIVE, NULL, "second shape parameter"),
 
     OTHER("integrator", TEXT, "name", "mvs", "the propagator (`shoal list`)"),
     REAL("integrator", "dt", "time", NAN, POSITIVE, "steps_per_orbit",

@@ -268,6 +268,13 @@ static const struct {
       "sample = { count = 3; parameters = ( { body = 2; parameter = \"a\"; distribution = \"uniform\"; from = 3; to = "
       "2; } ); };",
       ":8: sample.parameters[0].to = 2: expected more than from = 3" },
+    { 8,
+      "sample = { count = 3; parameters = ( { body = 2; parameter = \"l\"; distribution = \"isotropic\"; to = 190; } ); };",
+      ":8: sample.parameters[0].to = 190: expected a number from 0 to 180 in deg" },
+    { 8,
+      "sample = { count = 3; parameters = ( { body = 2; parameter = \"a\"; distribution = \"power_law\"; from = 0; to = 3;\n"
+      "exponent = -2; } ); };",
+      ":8: sample.parameters[0].from = 0: expected a number > 0 with distribution 'power_law'" },
     { 8, "sample = { count = 3; parameters = ( { body = 2; parameter = \"a\"; distribution = \"isotropic\"; } ); };",
       ":8: sample.parameters[0].distribution = \"isotropic\": expected 'isotropic' for an angle only" },
 };

@@ -4,6 +4,7 @@
  * threads a process should use.
  */
 #define _GNU_SOURCE
+#include <gsl/gsl_cdf.h>
 #include <math.h>
 #include <sys/stat.h>
 
@@ -323,6 +324,90 @@ static void impossible_ties_are_invalid(void **state)
                    "integrator = { dt = 0.01; }; run = { t_end = 1.0; };\n", "", "not a ratio to no period");
 }
 
+/* ---- distributions ----------------------------------------------------------------------------------------------- */
+
+static double two_sided(double (*P)(double, double), double x, double sigma, double from, double to)
+{
+    return (P(x, sigma) - P(from, sigma)) / (P(to, sigma) - P(from, sigma));
+}
+
+static double uniform_1_3(double x) { return gsl_cdf_flat_P(x, 1, 3); }
+static double log_uniform_1_100(double x) { return log(x) / log(100); }
+static double steep_1_50(double x) { return (1 - pow(x, -1.35)) / (1 - pow(50, -1.35)); }
+static double flat_log_1_50(double x) { return log(x) / log(50); }
+static double square_1_3(double x) { return (x * x * x - 1) / 26; }
+static double normal_5(double x) { return gsl_cdf_gaussian_P(x - 5, 0.5); }
+static double normal_3_4(double x) { return two_sided(gsl_cdf_gaussian_P, x, 1, 3, 4); }
+static double log_normal_1(double x) { return gsl_cdf_lognormal_P(x, 1, 0.5); }
+static double rayleigh_2(double x) { return gsl_cdf_rayleigh_P(x, 2); }
+static double rayleigh_below_1(double x) { return two_sided(gsl_cdf_rayleigh_P, x, 0.6, 0, 1); }
+static double exponential_2(double x) { return gsl_cdf_exponential_P(x, 2); }
+static double sphere(double x) { return (1 - cos(x)) / 2; }
+static double cone(double x) { return (1 - cos(x)) / (1 - cos(0.1)); }
+static double belt(double x) { return (cos(1.2) - cos(x)) / (cos(1.2) - cos(1.9)); }
+static double beta_2_5(double x) { return gsl_cdf_beta_P(x, 2, 5); }
+static double kipping(double x) { return gsl_cdf_beta_P(x, 0.867, 3.03); }
+
+static int by_value(const void *a, const void *b)
+{
+    const double one = *(const double *)a, other = *(const double *)b;
+    return (one > other) - (one < other);
+}
+
+/* sqrt(n) times the largest distance of the distribution of n sorted values from the one expected (Kolmogorov & Smirnov). */
+static double distance(const double *value, long n, double scale, double (*P)(double))
+{
+    double most = 0;
+    for (long i = 0; i < n; i++) {
+        const double p = fmin(fmax(P(value[i] * scale), 0), 1);
+        most = fmax(most, fmax(p - (double)i / (double)n, (double)(i + 1) / (double)n - p));
+    }
+    return sqrt((double)n) * most;
+}
+
+/* Each distribution passes the test of Kolmogorov and Smirnov at a level of 1 in 1000, at which 1.95 is exceeded, and its values
+ * times 1.05 do not. The seed is fixed: it passes always or never. */
+static void values_have_their_distributions(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text;
+        double (*P)(double);
+    } cases[] = {
+        {"uniform\"; from = 1; to = 3;", uniform_1_3},
+        {"log_uniform\"; from = 1; to = 100;", log_uniform_1_100},
+        {"power_law\"; from = 1; to = 50; exponent = -2.35;", steep_1_50},
+        {"power_law\"; from = 1; to = 50; exponent = -1;", flat_log_1_50},
+        {"power_law\"; from = 1; to = 3; exponent = 2;", square_1_3},
+        {"normal\"; mean = 5; sigma = 0.5;", normal_5},
+        {"truncated_normal\"; mean = 0; sigma = 1; from = 3; to = 4;", normal_3_4},
+        {"log_normal\"; mean = 1; sigma = 0.5;", log_normal_1},
+        {"rayleigh\"; sigma = 2;", rayleigh_2},
+        {"rayleigh\"; sigma = 0.6; to = 1;", rayleigh_below_1},
+        {"exponential\"; mean = 2;", exponential_2},
+        {"isotropic\";", sphere},
+        {"isotropic\"; to = 0.1;", cone},
+        {"isotropic\"; from = 1.2; to = 1.9;", belt},
+        {"beta\"; alpha = 2; beta = 5;", beta_2_5},
+        {"beta\";", kipping},
+    };
+    enum { N = 20000 };
+    for (int k = 0; k < SHOAL_COUNT(cases); k++) {
+        char text[512];
+        snprintf(text, sizeof text,
+                 "system = { bodies = ( { name = \"s\"; m = 1; }, { name = \"p\"; m = 0; a = 1; } ); };\n"
+                 "sample = { count = %d; parameters = ( { body = 1; parameter = \"l\"; distribution = \"%s } ); };\n"
+                 "integrator = { dt = 0.1; }; run = { t_end = 5; };\n", N, cases[k].text);
+        shoal_study *study = load_good(text, "");
+        double *value = study->swept[0].value;
+        qsort(value, N, sizeof *value, by_value);
+        const double is = distance(value, N, 1, cases[k].P), is_not = distance(value, N, 1.05, cases[k].P);
+        if (!(is < 1.95 && is_not > 1.95))
+            fail_msg("%s: %g, and %g where it should not fit", cases[k].text, is, is_not);
+        shoal_study_destroy(&study);
+    }
+}
+
 /* ---- threads ----------------------------------------------------------------------------------------------------- */
 
 static void quotas_of_control_groups_are_found(void **state)
@@ -390,6 +475,7 @@ int main(void)
         cmocka_unit_test(one_system_is_the_same_alone),
         cmocka_unit_test(tied_bodies_are_where_they_should_be),
         cmocka_unit_test(impossible_ties_are_invalid),
+        cmocka_unit_test(values_have_their_distributions),
         cmocka_unit_test(quotas_of_control_groups_are_found),
     };
     return cmocka_run_group_tests(tests, enter_folder, leave_folder);

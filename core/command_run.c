@@ -140,11 +140,24 @@ static void print_study(const shoal_study *study)
     } else {
         printf("dt = %.6g %s", study->dt / time, study->units.time_name);
     }
-    printf(", t = %.6g .. %.6g %s", study->t_start / time, study->t_end / time, study->units.time_name);
+    if (study->orbits != 0) {
+        printf(", %.6g shortest periods of each system", study->orbits);
+    } else {
+        printf(", t = %.6g .. %.6g %s", study->t_start / time, study->t_end / time, study->units.time_name);
+    }
     for (int i = 0; i < study->n_monitors; ++i) {
         printf(", %s", shoal_plugs_of(study->context)->monitors[study->monitors[i].index]->name);
     }
     putchar('\n');
+}
+
+/* What the steps do not resolve; the run goes on. */
+static void print_unresolved(const shoal_study *study, FILE *out, const char *before)
+{
+    if (study->n_unresolved > 0) {
+        fprintf(out, "%s%ld of %ld systems have steps longer than P sqrt((1 - e)^3 / (1 + e)) / 16 of an initial orbit: pericentre is "
+                "not resolved\n", before, study->n_unresolved, study->ensemble->n_systems);
+    }
 }
 
 static int show_progress(const shoal_progress *progress, void *user)
@@ -155,6 +168,7 @@ static int show_progress(const shoal_progress *progress, void *user)
     if (!state->begun) {
         state->begun = true;
         if (!state->quiet) {
+            print_unresolved(state->study, stderr, "shoal: warning: ");
             print_study(state->study);
             printf("%s\n", progress->plan_line);
             if (progress->system_steps == 0 && progress->fraction > 0 && progress->n_by_outcome[SHOAL_RUNNING] > 0) {
@@ -271,6 +285,7 @@ int run_main(int argc, char **argv)
             code = failed(context, status);
             goto fail;
         }
+        print_unresolved(study, stdout, "warning        ");
         print_summary(result, study->output, &progress.last, shoal_seconds() - began);
         if (!options.no_plot && study->n_axes >= 2 && study->stride == 1) {
             plot_run(context, result, study->output);

@@ -117,6 +117,24 @@ sed 's/interval = 10.0;/times = [ 1, 1.5 ];/' study.cfg >mixed.cfg
 refused 2 "[ 1.0, 1.5 ]" run mixed.cfg output.file=mixed.h5
 end
 
+begin cli_run_orbits
+refused 2 "either run.t_end or run.orbits" run study.cfg run.orbits=2
+sed 's/t_end = 20.0/orbits = 2.0/; s/interval = 10.0/interval = 0.5/' study.cfg >orbits.cfg
+run 0 run orbits.cfg output.file=orbits.h5
+holds "2 shortest periods of each system"
+run 0 query orbits.h5 --systems-table
+printf '%s\n' "$out" | awk -F , 'NR > 1 && $2 == "survived" && ($3 < 1.9 || $3 > 2.1) { exit 1 }' ||
+    wrong "two periods of the inner planet are about 2 yr: $out"
+end
+
+begin cli_pericentres
+run 0 run study.cfg output.file=steep.h5 integrator.dt=0.05
+[ "$err" = "$(printf '%s\n' "$err" | grep '^shoal: warning: [1-9].* of 12 systems.*pericentre')" ] || wrong "no warning: $err"
+holds "warning  "
+run 0 run study.cfg --force output.file=steep.h5 integrator.dt=0.05 --quiet
+[ -z "$out$err" ] || wrong "--quiet, but it said: $out$err"
+end
+
 begin cli_query
 state_head=system,body,name,time,m,x,y,z,vx,vy,vz
 table_head=system,outcome,t_stop,body_a,body_b,dE_final,steps

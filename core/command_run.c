@@ -243,19 +243,33 @@ static void plot_run(shoal_context *context, const shoal_result *result, const c
     free(png);
 }
 
+shoal_status run_study(shoal_study *study, bool force, bool quiet, shoal_progress *last)
+{
+    progress_state progress = { .study = study, .quiet = quiet, .live = !quiet && isatty(STDERR_FILENO) };
+
+    sigaction(SIGINT, &(struct sigaction){ .sa_handler = ask_to_stop }, NULL);
+    sigaction(SIGTERM, &(struct sigaction){ .sa_handler = ask_to_stop }, NULL);
+    const shoal_status status = shoal_study_run(study, force, show_progress, &progress);
+    signal(SIGINT, SIG_DFL);
+    signal(SIGTERM, SIG_DFL);
+    if (progress.live && progress.drawn > 0) {
+        fputs("\r\033[K", stderr);
+    }
+    *last = progress.last;
+    return status;
+}
+
 int run_main(int argc, char **argv)
 {
     run_options options = { 0 };
     shoal_context *context = NULL;
     shoal_study *study = NULL;
     shoal_result *result = NULL;
-    progress_state progress = { 0 };
+    shoal_progress last = { 0 };
     const double began = shoal_seconds();
     int code = EXIT_FAILED;
 
     argp_parse(&run_argp, argc, argv, 0, NULL, &options);
-    progress.quiet = options.quiet;
-    progress.live = !options.quiet && isatty(STDERR_FILENO);
     shoal_status status = shoal_context_create(&context);
     if (status == SHOAL_OK) {
         shoal_context_allow_plugins(context, options.allow_plugins);
@@ -265,15 +279,7 @@ int run_main(int argc, char **argv)
         code = failed_input(context, status);
         goto fail;
     }
-    progress.study = study;
-    sigaction(SIGINT, &(struct sigaction){ .sa_handler = ask_to_stop }, NULL);
-    sigaction(SIGTERM, &(struct sigaction){ .sa_handler = ask_to_stop }, NULL);
-    status = shoal_study_run(study, options.force, show_progress, &progress);
-    signal(SIGINT, SIG_DFL);
-    signal(SIGTERM, SIG_DFL);
-    if (progress.live && progress.drawn > 0) {
-        fputs("\r\033[K", stderr);
-    }
+    status = run_study(study, options.force, options.quiet, &last);
     if (status != SHOAL_OK) {
         code = failed(context, status);
         goto fail;
@@ -286,7 +292,7 @@ int run_main(int argc, char **argv)
             goto fail;
         }
         print_unresolved(study, stdout, "warning        ");
-        print_summary(result, study->output, &progress.last, shoal_seconds() - began);
+        print_summary(result, study->output, &last, shoal_seconds() - began);
         if (!options.no_plot && study->n_axes >= 2 && study->stride == 1) {
             plot_run(context, result, study->output);
         }

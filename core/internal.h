@@ -416,6 +416,9 @@ typedef struct shoal_result {
 /* Allocate per-system arrays (outcome running, states NaN) and n_columns empty columns. */
 shoal_status shoal_result_create(shoal_context *context, long n_systems, int n_bodies, int n_columns, shoal_result **result);
 void shoal_result_destroy(shoal_result **result);
+/* The name of what differs in a bit between a row of one result and a row of another (its initial state, its end, a column), NULL if they
+ * are the same system. */
+const char *shoal_result_difference(const shoal_result *a, long row_a, const shoal_result *b, long row_b);
 /* Index of a column, -1 if there is none. */
 int shoal_result_column(const shoal_result *result, const char *name);
 /* Append n snapshot rows (grows the arrays). */
@@ -488,6 +491,10 @@ shoal_status shoal_plot_map(shoal_context *context, const shoal_result *result, 
 const char *shoal_plot_missing(void);
 
 /* ---- study.c: a checked config, its systems ------------------------------------------------------------------------------ */
+
+/* shoal_study_load of a text that stands for the file at path, which need not be there; NULL: of the file. */
+shoal_status shoal_study_load_text(shoal_context *context, const char *path, const char *text, int n_overrides,
+                                   const char *const *overrides, shoal_study **study);
 
 /* Characters of a file's name without its extension. */
 int shoal_name_stem(const char *file);

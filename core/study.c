@@ -298,11 +298,17 @@ static shoal_status read_forces(const shoal_config *config, shoal_study *study)
 shoal_status shoal_study_load(shoal_context *context, const char *path, int n_overrides, const char *const *overrides,
                               shoal_study **study)
 {
+    return shoal_study_load_text(context, path, NULL, n_overrides, overrides, study);
+}
+
+shoal_status shoal_study_load_text(shoal_context *context, const char *path, const char *text, int n_overrides,
+                                   const char *const *overrides, shoal_study **study)
+{
     if (!study || !path)
         return shoal_fail(context, SHOAL_E_USAGE, "no config file, or no place to put the study");
     *study = NULL;
     shoal_config config;
-    shoal_status status = shoal_config_open(context, path, n_overrides, overrides, &config);
+    shoal_status status = shoal_config_open(context, path, text, n_overrides, overrides, &config);
     if (status)
         return status;
     shoal_study *made = calloc(1, sizeof *made);

@@ -30,6 +30,9 @@ int failed_input(const shoal_context *context, shoal_status status);
 /* Run a study in sight of the user, who may interrupt it (command_run.c). last: the last progress reported. */
 shoal_status run_study(shoal_study *study, bool force, bool quiet, shoal_progress *last);
 
+/* `shoal bench --range`: words are the study and overrides; limit: of an energy error. */
+int bench_range(const char *text, double limit, int n_words, char **words);
+
 /* What was printed has arrived: a full disk or a closed pipe is a failure. */
 int flush_output(void);
 

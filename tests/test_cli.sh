@@ -239,6 +239,22 @@ refused 2 "--system K" rerun study.h5
 refused 2 "--force" rerun study.h5 --system 7
 end
 
+begin cli_bench_range
+run 0 bench --range integrator.dt=0.005..0.02 study.cfg run.t_end=5
+case $out in "integrator.dt,systems,bodies,survived,steps,seconds,ns_per_system_step,error,plan"*) ;; *) wrong "heading: $out" ;; esac
+[ "$(printf '%s\n' "$out" | cut -d , -f 1 | tr '\n' ' ')" = "integrator.dt 0.005 0.01 0.02 " ] || wrong "values: $out"
+printf '%s\n' "$out" | awk -F , 'NR > 2 && !($8 > 3 * error && $8 < 5 * error) { exit 1 } { error = $8 }' ||
+    wrong "energy errors do not go as dt^2: $out"
+run 0 bench --range run.threads=1..2:2 study.cfg run.t_end=5
+[ "$(printf '%s\n' "$out" | wc -l)" -eq 3 ] || wrong "two values: $out"
+run 1 bench --range integrator.dt=0.01..0.02 --limit 1e-12 study.cfg run.t_end=5
+case $err in "shoal: integrator.dt=0.01: "*"above 1e-12") ;; *) wrong "limit: $err" ;; esac
+refused 2 "did you mean 'threads'" bench --range run.thread=1..2 study.cfg
+refused 2 "expected KEY=A..B" bench --range run.threads=2..1 study.cfg
+refused 2 "expected KEY=A..B" bench --range run.threads=0..2 study.cfg
+refused 2 "expected a study" bench --range run.threads=1..2
+end
+
 begin cli_plot
 run 0 plot study.h5 --column t_stop
 [ "$(printf '%s\n' "$out" | wc -l)" -gt 3 ] || wrong "no preview: $out"

@@ -289,8 +289,8 @@ static const struct argp_option argp_options[] = {
     {"steps", 'n', "N", 0, "steps a system (default: about half a second)", 0},
     {"lanes", 'w', "N", 0, "CPU lanes (default: the machine's)", 0},
     {"compensated", 'k', 0, 0, "with compensated sums", 0},
-    {"range", 'r', "KEY=A..B", 0, "time a study with a number of its config from A to B: A..B:N has N values, A..B:xF (default x2) "
-     "goes by a factor", 0},
+    {"range", 'r', "KEY=A..B", 0, "time a study with a number of its config from A to B: A..B:N has N values, A..B:xF "
+     "(default x2) goes by a factor", 0},
     {"limit", 'm', "E", 0, "with --range: an energy error above this is no answer (default 0.01)", 0},
     {0},
 };

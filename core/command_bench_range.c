@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * command_bench_range.c: `shoal bench --range KEY=A..B STUDY.cfg`: a study timed with one number of its config after the other, such as
- * its step, its threads or its number of systems. The answer is checked by its energy errors.
+ * command_bench_range.c: `shoal bench --range KEY=A..B STUDY.cfg`: a study timed with one number of its config going from A to B,
+ * such as its step, its threads or its systems. Each answer is checked by its energy errors.
  */
 #define _GNU_SOURCE
 #include <math.h>
@@ -105,7 +105,7 @@ static shoal_status bench_value(shoal_context *context, const char *path, const 
         printf(",\"%s\"\n", result->plan_line);
         fflush(stdout);
         if (worst > limit)
-            status = shoal_fail(context, SHOAL_E_INTERNAL, "%s: the largest energy error of those that survived, %.3g, is above %.3g",
+            status = shoal_fail(context, SHOAL_E_INTERNAL, "%s: a system survived with an energy error of %.3g, above %.3g",
                                 overrides[n_overrides - 1], worst, limit);
     }
     shoal_result_destroy(&result);
@@ -124,8 +124,9 @@ int bench_range(const char *text, double limit, int n_words, char **words)
 
     if (!read_range(text, &r) || n_words < 1) {
         free(overrides);
-        return n_words < 1 ? usage_error("bench: expected a study: shoal bench --range KEY=A..B STUDY.cfg")
-                           : usage_error("bench: --range %s: expected KEY=A..B, KEY=A..B:N (values) or KEY=A..B:xF (factor)", text);
+        if (n_words < 1)
+            return usage_error("bench: expected a study: shoal bench --range KEY=A..B STUDY.cfg");
+        return usage_error("bench: --range %s: expected KEY=A..B, KEY=A..B:N (values) or KEY=A..B:xF (factor)", text);
     }
     snprintf(folder, sizeof folder, "%s/shoal-bench.XXXXXX", tmp && *tmp ? tmp : "/tmp");
     if (!overrides || shoal_context_create(&context) || !mkdtemp(folder)) {
@@ -140,7 +141,8 @@ int bench_range(const char *text, double limit, int n_words, char **words)
         char value[40];
         snprintf(value, sizeof value, "%.15g", value_of(&r, i));
         snprintf(override, sizeof override, "%s=%s%s", r.key, value, strpbrk(value, ".e") ? "" : ".0");
-        const shoal_status status = bench_value(context, words[0], overrides, n_words, i == 0 ? r.key : NULL, value, output, limit);
+        const shoal_status status =
+            bench_value(context, words[0], overrides, n_words, i == 0 ? r.key : NULL, value, output, limit);
         if (status)
             code = failed_input(context, status);
         unlink(output);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * command_rerun.c: `shoal rerun`: one system of a result file once more, made from the config that the file holds, with more output
- * times, and compared with what the file says of it.
+ * command_rerun.c: `shoal rerun`: one system of a result file once more, made from the config that the file holds, with more
+ * output times, and compared with what the file says of it.
  */
 #define _GNU_SOURCE
 #include <argp.h>
@@ -57,8 +57,8 @@ static const struct argp rerun_argp = {
     .parser = rerun_parse,
     .args_doc = "FILE --system K",
     .doc = "Integrate one system of a result file again, with more output."
-           "\vThe config in FILE makes the system anew: the same id, the same random numbers, the same engine. Times are counted as "
-           "in the config. On the same kind of machine every bit of its end is the same; rerun compares, and fails if it is not.",
+           "\vThe config in FILE makes the system anew: the same id, the same random numbers, the same engine. Times are counted "
+           "as in the config. On the same kind of machine its end is the same to the last bit; rerun compares, and fails if it is not.",
 };
 
 /* The study of that one system, with its own output. */
@@ -69,11 +69,13 @@ static shoal_status load_system(shoal_context *context, const rerun_options *opt
     const int stem = shoal_name_stem(file);
     char *word[4] = { 0 }, *path = NULL, *output = NULL;
     long shard, n_shards;
-    int n = 0, made = options->folder ? asprintf(&path, "%s/%s", options->folder, slash ? slash + 1 : file) : asprintf(&path, "%s", file);
+    int n = 0, made = options->folder ? asprintf(&path, "%s/%s", options->folder, slash ? slash + 1 : file)
+                                      : asprintf(&path, "%s", file);
     char *text = shoal_config_without_shard(result->config_text ? result->config_text : "", &shard, &n_shards);
 
     const char *engine = result->plan_line && strstr(result->plan_line, ", cuda: ") ? "cuda" : "cpu";
-    made |= options->output ? asprintf(&output, "%s", options->output) : asprintf(&output, "%.*s.system-%lld%s", stem, file, id, file + stem);
+    made |= options->output ? asprintf(&output, "%s", options->output)
+                            : asprintf(&output, "%.*s.system-%lld%s", stem, file, id, file + stem);
     made |= asprintf(&word[n++], "run.system=%lldL", id);
     made |= asprintf(&word[n++], "run.engine=%s", engine);
     if (options->interval) {

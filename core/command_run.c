@@ -155,8 +155,8 @@ static void print_study(const shoal_study *study)
 static void print_unresolved(const shoal_study *study, FILE *out, const char *before)
 {
     if (study->n_unresolved > 0) {
-        fprintf(out, "%s%ld of %ld systems have steps longer than P sqrt((1 - e)^3 / (1 + e)) / 16 of an initial orbit: pericentre is "
-                "not resolved\n", before, study->n_unresolved, study->ensemble->n_systems);
+        fprintf(out, "%s%ld of %ld systems have steps longer than P sqrt((1 - e)^3 / (1 + e)) / 16 of an initial orbit: "
+                "pericentre is not resolved\n", before, study->n_unresolved, study->ensemble->n_systems);
     }
 }
 

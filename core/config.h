@@ -62,7 +62,7 @@ const shoal_key *shoal_key_find(const char *section, const char *name);
     X(k, "", NAN, -INFINITY, INFINITY, "e, pomega", "e cos(pomega)")                                                   \
     X(ix, "", NAN, -2, 2, "inc, Omega", "2 sin(inc/2) cos(Omega)")                                                     \
     X(iy, "", NAN, -2, 2, "inc, Omega", "2 sin(inc/2) sin(Omega)")                                                     \
-    X(msini, "mass", NAN, 0, INFINITY, "m", "m sin(inc), as radial velocities measure it; inc is counted from the plane of the sky") \
+    X(msini, "mass", NAN, 0, INFINITY, "m", "m sin(inc), as radial velocities tell it; inc is that to the sky's plane")  \
     X(period_ratio, "", NAN, SHOAL_TINY / 2, INFINITY, "a", "period over that of the body relative_to")               \
     X(hill_spacing, "", NAN, -INFINITY, INFINITY, "a",                                                                 \
       "a less that of the body relative_to in mutual Hill radii: a - a' = hill_spacing ((m + m') / 3 m_0)^(1/3) (a + a') / 2") \
@@ -98,8 +98,8 @@ typedef struct shoal_config {
     const char *angle_name; /* "rad" or "deg" */
 } shoal_config;
 
-/* Read a file (or text that stands for it, if not NULL), apply the overrides ("path.to.key=value"), check every key, type and bound against the table. The
- * strings of overrides are borrowed until close. On failure there is nothing to close. */
+/* Read a file (or text that stands for it, if not NULL), apply the overrides ("path.to.key=value"), check every key, type and
+ * bound against the table. The strings of overrides are borrowed until close. On failure there is nothing to close. */
 shoal_status shoal_config_open(shoal_context *context, const char *path, const char *text, int n_overrides,
                                const char *const *overrides, shoal_config *config);
 void shoal_config_close(shoal_config *config);
@@ -221,7 +221,7 @@ double shoal_sample_draw(const shoal_sample *sample, int64_t seed, int64_t id, i
 
 /* ---- csv.c, systems.c: fill study->ensemble, body_name, axes and swept columns ----------------------------------- */
 
-/* How many of the config's n systems the study makes; refused if there is none, or if they are too many, which place is to blame for. */
+/* How many of the config's n systems the study makes; refused if there is none or if they are too many (place: what is to blame). */
 shoal_status shoal_study_share(const shoal_config *config, const shoal_study *study, const config_setting_t *place, double n,
                                long *share);
 /* Systems from a table of Cartesian bodies: system,body,name,m,x,y,z,vx,vy,vz[,r]. */

@@ -221,7 +221,8 @@ shoal_status shoal_csv_read(const shoal_config *config, const char *path, shoal_
     while (!isnan(study->system) && study->first < table.n_systems &&
            (double)table.systems[study->first].id != study->system)
         study->first++;
-    if ((status = shoal_study_share(config, study, shoal_config_lookup(config, "system.file"), (double)table.n_systems, &n_systems)) ||
+    const config_setting_t *file = shoal_config_lookup(config, "system.file");
+    if ((status = shoal_study_share(config, study, file, (double)table.n_systems, &n_systems)) ||
         (status = shoal_ensemble_create(config->context, n_systems, table.n_names, &study->ensemble)))
         goto fail;
     for (long s = 0; s < n_systems; s++) {

@@ -155,6 +155,6 @@ void shoal_engine_cpu_info(FILE *out)
         n_kernels++;
     const char *from;
     const int threads = shoal_default_threads(&from);
-    fprintf(out, "cpu     %ld processors online, %d threads by default (%s); instruction set %s (%d doubles a lane group); %d kernel sets\n",
-            sysconf(_SC_NPROCESSORS_ONLN), threads, from, wanted_arch(), native_lanes(), n_kernels);
+    fprintf(out, "cpu     %ld processors online, %d threads by default (%s); instruction set %s (%d doubles a lane group); "
+            "%d kernel sets\n", sysconf(_SC_NPROCESSORS_ONLN), threads, from, wanted_arch(), native_lanes(), n_kernels);
 }

@@ -229,7 +229,7 @@ void shoal_engine_cuda_info(FILE *out);
 
 /* ---- cores.c: how many threads this process should use -------------------------------------------------------------- */
 
-/* CPUs' worth of time that the control groups of this process allow (the files are under root, "" for the machine's), +inf = no limit. */
+/* CPUs' worth of time that the control groups of this process allow, +inf = no limit; root: of the files, "" = the machine's. */
 double shoal_cpu_quota(const char *root);
 /* Threads by default: OMP_NUM_THREADS, else the CPUs that the process may run on, or its quota, rounded up, if that is less.
  * from: says which. */
@@ -416,8 +416,8 @@ typedef struct shoal_result {
 /* Allocate per-system arrays (outcome running, states NaN) and n_columns empty columns. */
 shoal_status shoal_result_create(shoal_context *context, long n_systems, int n_bodies, int n_columns, shoal_result **result);
 void shoal_result_destroy(shoal_result **result);
-/* The name of what differs in a bit between a row of one result and a row of another (its initial state, its end, a column), NULL if they
- * are the same system. */
+/* The name of what differs in a bit between a row of one result and a row of another (its initial state, its end, a column), NULL
+ * if they are the same system. */
 const char *shoal_result_difference(const shoal_result *a, long row_a, const shoal_result *b, long row_b);
 /* Index of a column, -1 if there is none. */
 int shoal_result_column(const shoal_result *result, const char *name);
@@ -430,8 +430,8 @@ shoal_status shoal_result_append(shoal_context *context, shoal_result *result, l
 /* A result's config without the line that says which shard it is of the whole study, and which (i = 0: none) of how many it is;
  * malloc'd, NULL when memory is out. */
 char *shoal_config_without_shard(const char *text, long *shard, long *n_shards);
-/* The result of the whole study from those of its shards, n_given >= 1 in any order; names: of their files, for messages. Refused if they
- * are not of one study, if one is there twice or, unless partial is set, if one is missing or has not ended. */
+/* The result of the whole study from those of its shards, n_given >= 1 in any order; names: of their files, for messages. Refused
+ * if they are not of one study, if one is there twice or, unless partial is set, if one is missing or has not ended. */
 shoal_status shoal_result_merge(shoal_context *context, int n_given, const char *const *names, shoal_result *const *results,
                                 bool partial, shoal_result **merged);
 

@@ -141,7 +141,8 @@ static int by_place(const void *a, const void *b)
 }
 
 /* row_of: the row of system k of shard i is row_of[i - 1 + k n]. */
-static shoal_status merge_snapshots(shoal_context *context, shoal_result *to, const shard *shards, int n_given, const long *row_of)
+static shoal_status merge_snapshots(shoal_context *context, shoal_result *to, const shard *shards, int n_given,
+                                    const long *row_of)
 {
     long n = 0;
     for (int s = 0; s < n_given; s++)
@@ -214,7 +215,8 @@ shoal_status shoal_result_merge(shoal_context *context, int n_given, const char 
         goto fail;
     const long n = shards->n;
     place = calloc((size_t)n, sizeof *place);
-    status = place ? check_shards(context, shards, n_given, partial, place) : shoal_fail(context, SHOAL_E_MEMORY, "out of memory");
+    status = place ? check_shards(context, shards, n_given, partial, place)
+                   : shoal_fail(context, SHOAL_E_MEMORY, "out of memory");
     if (status || (status = count_systems(context, place, n, &total)))
         goto fail;
     row_of = malloc((size_t)total * sizeof *row_of);

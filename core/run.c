@@ -169,7 +169,7 @@ static shoal_status create_plan(study_run *run)
     return shoal_plan_create(run->context, study->ensemble, &options, &run->plan);
 }
 
-/* The output times: t_start + k interval and the list of times, merged; start and end become flags. They are counted as the plan's. */
+/* The output times: start + k interval and the list of times, merged; start and end become flags. Counted as the plan's times. */
 static shoal_status create_schedule(study_run *run)
 {
     const shoal_study *study = run->study;
@@ -300,7 +300,8 @@ static void record_end(study_run *run, long system)
     shoal_result *result = run->result;
     const int outcome = system_outcome(run, system);
     const double t_stop =
-        outcome == SHOAL_SURVIVED ? shoal_plan_when(run->plan, system, run->plan->t_end) : *shoal_ensemble_field(ensemble, SHOAL_SYS_T_STOP, system);
+        outcome == SHOAL_SURVIVED ? shoal_plan_when(run->plan, system, run->plan->t_end)
+                                  : *shoal_ensemble_field(ensemble, SHOAL_SYS_T_STOP, system);
 
     record_state(run, system);
     result->outcome[system] = outcome;

@@ -162,9 +162,9 @@ static shoal_status read_parameters(const shoal_config *config, const config_set
 }
 
 /*
- * Whether a step is longer than a sixteenth of the effective period at the pericentre of one of n Jacobi orbits, T_f = 2 pi / (df/dt) =
- * P sqrt((1 - e)^3 / (1 + e)): a map whose steps do not resolve the passage is chaotic by itself (Wisdom 2015,
- * doi:10.1088/0004-6256/150/4/127; Hernandez, Zeebe & Hadden 2022, arXiv:2111.08835).
+ * Whether a step is longer than a sixteenth of the effective period at the pericentre of one of n Jacobi orbits,
+ * T_f = 2 pi / (df/dt) = P sqrt((1 - e)^3 / (1 + e)): a map whose steps do not resolve the passage is chaotic by itself
+ * (Wisdom 2015, doi:10.1088/0004-6256/150/4/127; Hernandez, Zeebe & Hadden 2022, arXiv:2111.08835).
  */
 static bool misses_pericentre(int n, const shoal_orbit *orbits, double dt)
 {

@@ -78,6 +78,7 @@ shoal_status shoal_study_share(const shoal_config *config, const shoal_study *st
 static shoal_status read_bodies(builder *b)
 {
     const shoal_config *config = b->config;
+    shoal_status status;
     b->n_bodies = config_setting_length(b->list);
     if (b->n_bodies < 2)
         return shoal_config_fail(config, b->list, NULL, NULL, "at least 2 bodies; found %d", b->n_bodies);
@@ -107,8 +108,7 @@ static shoal_status read_bodies(builder *b)
         }
         b->inputs[i].relative_to = i > 0 ? i - 1 : 0;
         const config_setting_t *other = config_setting_get_member(group, "relative_to");
-        shoal_status status = other ? shoal_config_body(config, other, b->study->body_name, i, &b->inputs[i].relative_to) : SHOAL_OK;
-        if (status)
+        if (other && (status = shoal_config_body(config, other, b->study->body_name, i, &b->inputs[i].relative_to)))
             return status;
     }
     return SHOAL_OK;
@@ -298,7 +298,8 @@ static shoal_status check_constants(builder *b)
         const char *reason;
         double state[6];
         if (!isfinite(b->bodies[i].m))
-            return shoal_config_fail(config, input->source[SHOAL_BODY_msini], NULL, NULL, "an inclination other than 0 with msini");
+            return shoal_config_fail(config, input->source[SHOAL_BODY_msini], NULL, NULL,
+                                     "an inclination other than 0 with msini");
         if (!make_orbit(b, i, 1, &reason))
             return shoal_config_fail(config, place, NULL, NULL, "elements of a possible orbit, not %s", reason);
         if (shoal_orbit_to_state(config->context, 1, &b->orbits[i], state)) {

@@ -208,9 +208,11 @@ end
 
 begin cli_rerun
 cat >sample.cfg <<'END'
-system = { bodies = ( { name = "s"; m = 1.0; }, { name = "p"; m = 1e-3; a = 1.0; }, { name = "q"; m = 1e-3; hill_spacing = 4.0; } ); };
+system = { bodies = ( { name = "s"; m = 1.0; }, { name = "p"; m = 1e-3; a = 1.0; },
+                      { name = "q"; m = 1e-3; hill_spacing = 4.0; } ); };
 sweep = ( { body = "q"; parameter = "hill_spacing"; from = 2.0; to = 6.0; count = 3; } );
-sample = { count = 4; seed = 3; parameters = ( { body = "q"; parameter = "delta_l"; distribution = "uniform"; from = 0.0; to = 6.28; } ); };
+sample = { count = 4; seed = 3; parameters = (
+    { body = "q"; parameter = "delta_l"; distribution = "uniform"; from = 0.0; to = 6.28; } ); };
 integrator = { name = "mvs"; steps_per_orbit = 50.5; };
 run = { orbits = 20.3; engine = "cpu"; };
 END
@@ -241,7 +243,8 @@ end
 
 begin cli_bench_range
 run 0 bench --range integrator.dt=0.005..0.02 study.cfg run.t_end=5
-case $out in "integrator.dt,systems,bodies,survived,steps,seconds,ns_per_system_step,error,plan"*) ;; *) wrong "heading: $out" ;; esac
+heading=integrator.dt,systems,bodies,survived,steps,seconds,ns_per_system_step,error,plan
+case $out in $heading*) ;; *) wrong "heading: $out" ;; esac
 [ "$(printf '%s\n' "$out" | cut -d , -f 1 | tr '\n' ' ')" = "integrator.dt 0.005 0.01 0.02 " ] || wrong "values: $out"
 printf '%s\n' "$out" | awk -F , 'NR > 2 && !($8 > 3 * error && $8 < 5 * error) { exit 1 } { error = $8 }' ||
     wrong "energy errors do not go as dt^2: $out"

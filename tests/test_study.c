@@ -256,7 +256,8 @@ static double shortest_period(const shoal_result *result, long s)
     const double *row = result->initial + s * result->n_bodies * SHOAL_STATE, v = result->units.time;
     double shortest = INFINITY;
     for (int i = 0; i < result->n_live[s]; i++, row += SHOAL_STATE)
-        body[i] = (shoal_body){.m = row[0], .x = row[1], .y = row[2], .z = row[3], .vx = row[4] / v, .vy = row[5] / v, .vz = row[6] / v};
+        body[i] = (shoal_body){.m = row[0], .x = row[1], .y = row[2], .z = row[3],
+                               .vx = row[4] / v, .vy = row[5] / v, .vz = row[6] / v};
     assert_int_equal(shoal_orbits_from_bodies(context, SHOAL_JACOBI, result->n_live[s], body, orbit), SHOAL_OK);
     for (int i = 1; i < result->n_live[s]; i++)
         shortest = fmin(shortest, orbit[i].P / result->units.time);
@@ -301,7 +302,8 @@ static void systems_may_have_different_ends(void **state)
             assert_true(result->t_final[s] == result->t_stop[s]);
             for (int i = 0; i < 6; i++) {
                 assert_int_equal(result->snapshot_system[3 * i + s], s);
-                assert_near(result->snapshot_time[3 * i + s], t_start + sign * (i < 5 ? 2.5 * i : 10.3) * P, 1e-12 * fabs(end), "time");
+                const double time = t_start + sign * (i < 5 ? 2.5 * i : 10.3) * P;
+                assert_near(result->snapshot_time[3 * i + s], time, 1e-12 * fabs(end), "time");
             }
             /* the same as with an end in years; which differs in its last bits */
             write_text("study.cfg", table_text);
@@ -385,7 +387,8 @@ static void orbits_count_in_the_library(void **state)
     static const char unbound[] =
         "system = { bodies = ( { name = \"s\"; m = 1.0; }, { name = \"b\"; m = 0.0; a = 1.0; e = 0.0; } ); };\n"
         "integrator = { dt = 0.02; }; run = { orbits = 2.0; engine = \"cpu\"; }; output = { file = \"run.h5\"; };\n"
-        "sweep = ( { body = \"b\"; parameter = \"a\"; values = [1.0, -1.0]; }, { body = \"b\"; parameter = \"e\"; values = [0.5, 1.5]; } );\n";
+        "sweep = ( { body = \"b\"; parameter = \"a\"; values = [1.0, -1.0]; },\n"
+        "          { body = \"b\"; parameter = \"e\"; values = [0.5, 1.5]; } );\n";
     shoal_result *result = run(unbound, "");
     for (long s = 0; s < 4; s++)
         assert_int_equal(result->outcome[s], s == 0 ? SHOAL_SURVIVED : SHOAL_INVALID);
@@ -398,7 +401,8 @@ static void unresolved_pericentres_are_counted(void **state)
 {
     (void)state;
     static const char text[] =
-        "system = { bodies = ( { name = \"s\"; m = 1.0; }, { name = \"b\"; m = 0.0; P = 1.0; }, { name = \"c\"; m = 0.0; P = 20.0; } ); };\n"
+        "system = { bodies = ( { name = \"s\"; m = 1.0; }, { name = \"b\"; m = 0.0; P = 1.0; },\n"
+        "                      { name = \"c\"; m = 0.0; P = 20.0; } ); };\n"
         "sweep = ( { body = \"b\"; parameter = \"e\"; from = 0.0; to = 0.9; count = 10; } );\n"
         "integrator = { dt = 0.01; }; run = { t_end = 2.0; };\n";
     static const struct {
@@ -439,14 +443,15 @@ static void tied_bodies_are_where_they_should_be(void **state)
         snprintf(text, sizeof text,
                  "angles = \"degrees\"; system = { elements = \"%s\"; bodies = ( { name = \"star\"; m = 0.8; },\n"
                  "  { name = \"b\"; msini = 1e-3; inc = 90.0; P = 0.7; e = 0.1; pomega = 250.0; l = 300.0; },\n"
-                 "  { name = \"c\"; msini = 2e-3; inc = 60.0; Omega = 40.0; period_ratio = 2.0; h = 0.1; k = 0.2; delta_l = 90.0; },\n"
+                 "  { name = \"c\"; msini = 2e-3; inc = 60.0; Omega = 40.0; period_ratio = 2.0; h = 0.1; k = 0.2;\n"
+                 "    delta_l = 90.0; },\n"
                  "  { name = \"d\"; m = 3e-4; hill_spacing = 8.0; e = 0.2; delta_pomega = 180.0; T = 0.3; },\n"
-                 "  { name = \"x\"; m = 0.0; relative_to = \"b\"; period_ratio = 5.0; e = 0.3; delta_pomega = -60.0; delta_l = 7.0; } );"
-                 " };\n"
+                 "  { name = \"x\"; m = 0.0; relative_to = \"b\"; period_ratio = 5.0; e = 0.3; delta_pomega = -60.0;\n"
+                 "    delta_l = 7.0; } ); };\n"
                  "sweep = ( { body = \"c\"; parameter = \"period_ratio\"; values = [1.5, 2.1]; },\n"
                  "          { body = \"c\"; parameter = \"inc\"; values = [150.0, 45.0]; } );\n"
-                 "sample = { count = 5; parameters = ( { body = \"d\"; parameter = \"hill_spacing\"; distribution = \"uniform\";\n"
-                 "                                      from = -3.0; to = 12.0; } ); };\n"
+                 "sample = { count = 5; parameters = (\n"
+                 "  { body = \"d\"; parameter = \"hill_spacing\"; distribution = \"uniform\"; from = -3.0; to = 12.0; } ); };\n"
                  "integrator = { dt = 0.01; }; run = { t_end = 1.0; };\n", frames[k]);
         shoal_study *study = load_good(text, "");
         assert_string_equal(study->swept[0].name, "c.period_ratio");

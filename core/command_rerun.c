@@ -58,7 +58,7 @@ static const struct argp rerun_argp = {
     .args_doc = "FILE --system K",
     .doc = "Integrate one system of a result file again, with more output."
            "\vThe config in FILE makes the system anew: the same id, the same random numbers, the same engine. Times are counted "
-           "as in the config. On the same kind of machine its end is the same to the last bit; rerun compares, and fails if it is not.",
+           "as in the config. On the same kind of machine its end is the same to the last bit; rerun compares, and fails if not.",
 };
 
 /* The study of that one system, with its own output. */

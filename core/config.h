@@ -221,7 +221,7 @@ double shoal_sample_draw(const shoal_sample *sample, int64_t seed, int64_t id, i
 
 /* ---- csv.c, systems.c: fill study->ensemble, body_name, axes and swept columns ----------------------------------- */
 
-/* How many of the config's n systems the study makes; refused if there is none or if they are too many (place: what is to blame). */
+/* How many of the config's n systems the study makes; refused if there is none or too many (place: what is to blame). */
 shoal_status shoal_study_share(const shoal_config *config, const shoal_study *study, const config_setting_t *place, double n,
                                long *share);
 /* Systems from a table of Cartesian bodies: system,body,name,m,x,y,z,vx,vy,vz[,r]. */

@@ -195,7 +195,7 @@ static shoal_status set_steps(const shoal_config *config, const config_setting_t
         const double period = *outcome != SHOAL_INVALID ? shoal_shortest_period(ensemble, s, bodies, orbits) : 0;
         const bool unbound = !isfinite(period) && (study->steps_per_orbit > 0 || study->orbits != 0);
         const double dt = study->steps_per_orbit > 0 ? period / study->steps_per_orbit : study->dt;
-        if (unbound && ensemble->n_systems == 1 && study->stride == 1) {
+        if (unbound && ensemble->n_systems == 1 && study->stride == 1 && isnan(study->system)) {
             status = shoal_config_fail(config, place, NULL, NULL, "%s instead: no orbit of system %ld is bound",
                                        study->steps_per_orbit > 0 ? "dt" : "t_end", ensemble->id[s]);
             goto fail;

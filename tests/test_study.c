@@ -392,6 +392,10 @@ static void orbits_count_in_the_library(void **state)
     shoal_result *result = run(unbound, "");
     for (long s = 0; s < 4; s++)
         assert_int_equal(result->outcome[s], s == 0 ? SHOAL_SURVIVED : SHOAL_INVALID);
+    shoal_result *alone = run(unbound, "run.system=3"); /* invalid alone, as among others */
+    assert_null(shoal_result_difference(result, 3, alone, 0));
+    assert_non_null(shoal_result_difference(result, 0, alone, 0));
+    shoal_result_destroy(&alone);
     shoal_result_destroy(&result);
     assert_refused(unbound, "sweep=() system.bodies.b.a=-1 system.bodies.b.e=2", "t_end instead: no orbit of system 0 is bound");
 }

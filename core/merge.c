@@ -5,7 +5,7 @@
  * shard.
  *
  * Row k of shard i is system i - 1 + k N of the whole. A snapshot is taken of all systems at once, so in the whole the first
- * ones of all systems come first, in order of the systems, then the second ones.
+ * ones of all systems come first, in order of the systems, then the second ones. Events are in order of the systems.
  */
 #define _GNU_SOURCE
 #include <stdlib.h>
@@ -92,18 +92,16 @@ static shoal_status count_systems(shoal_context *context, const shard *const *pl
     return SHOAL_OK;
 }
 
-/* Copy the row of a system: all its fields and columns. */
-static void copy_system(shoal_result *to, long row, const shoal_result *from, long k)
+/* Copy the row of a system, a snapshot or an event: the fields that have one of the bits `when`. */
+static void copy_row(shoal_result *to, long row, const shoal_result *from, long k, int when)
 {
     for (int f = 0; f < shoal_result_n_fields; f++) {
         const shoal_field *field = &shoal_result_fields[f];
         const size_t size = shoal_field_row_items(field, from) * shoal_field_item_size(field);
-        if (field->when & (SHOAL_FIELD_BEFORE | SHOAL_FIELD_AFTER))
+        if (field->when & when)
             memcpy((char *)shoal_field_data(to, field) + (size_t)row * size,
                    (const char *)shoal_field_data(from, field) + (size_t)k * size, size);
     }
-    for (int c = 0; c < to->n_columns; c++)
-        to->columns[c].value[row] = from->columns[c].value[k];
 }
 
 /* What all shards have in common. */
@@ -127,44 +125,58 @@ static shoal_status copy_header(shoal_context *context, shoal_result *to, const 
     return to->config_text && to->plan_line ? SHOAL_OK : shoal_fail(context, SHOAL_E_MEMORY, "out of memory");
 }
 
-/* A snapshot's place in the whole: the how-manieth of which system it is. */
-typedef struct snapshot {
+/* A snapshot or an event: the how-manieth of which system it is, and where it comes from. */
+typedef struct entry {
     long ordinal, row, from;
     const shoal_result *result;
-} snapshot;
+} entry;
 
-static int by_place(const void *a, const void *b)
+static int order(long a, long b)
 {
-    const snapshot *one = a, *other = b;
-    return one->ordinal != other->ordinal ? (one->ordinal > other->ordinal) - (one->ordinal < other->ordinal)
-                                          : (one->row > other->row) - (one->row < other->row);
+    return (a > b) - (a < b);
 }
 
-/* row_of: the row of system k of shard i is row_of[i - 1 + k n]. */
-static shoal_status merge_snapshots(shoal_context *context, shoal_result *to, const shard *shards, int n_given,
-                                    const long *row_of)
+static int by_ordinal(const void *a, const void *b)
 {
+    const entry *one = a, *other = b;
+    return one->ordinal != other->ordinal ? order(one->ordinal, other->ordinal) : order(one->row, other->row);
+}
+
+static int by_row(const void *a, const void *b)
+{
+    const entry *one = a, *other = b;
+    return one->row != other->row ? order(one->row, other->row) : order(one->ordinal, other->ordinal);
+}
+
+/* The snapshots or the events. row_of: the row of system k of shard i is row_of[i - 1 + k n]. */
+static shoal_status merge_entries(shoal_context *context, shoal_result *to, int when, const shard *shards, int n_given,
+                                  const long *row_of)
+{
+    const shoal_field *system = shoal_result_fields; /* the row that an entry belongs to */
     long n = 0;
+    while (!(system->when & when))
+        system++;
     for (int s = 0; s < n_given; s++)
-        n += shards[s].result->n_snapshots;
-    snapshot *all = malloc((size_t)(n + 1) * sizeof *all);
+        n += shoal_field_rows(system, shards[s].result);
+    entry *all = malloc((size_t)(n + 1) * sizeof *all);
     long *ordinal = calloc((size_t)to->n_systems, sizeof *ordinal);
-    shoal_status status = all && ordinal ? shoal_result_reserve(context, to, n)
-                                         : shoal_fail(context, SHOAL_E_MEMORY, "out of memory for %ld snapshots", n);
+    shoal_status status = all && ordinal ? shoal_result_reserve(context, to, when, n)
+                                         : shoal_fail(context, SHOAL_E_MEMORY, "out of memory for %ld snapshots or events", n);
     if (status)
         goto fail;
-    for (int s = 0, k = 0; s < n_given; s++)
-        for (long from = 0; from < shards[s].result->n_snapshots; from++) {
-            const long row = row_of[shards[s].i - 1 + shards[s].result->snapshot_system[from] * shards[s].n];
-            all[k++] = (snapshot){ ordinal[row]++, row, from, shards[s].result };
+    for (int s = 0, k = 0; s < n_given; s++) {
+        const int64_t *of = shoal_field_data(shards[s].result, system);
+        for (long from = 0; from < shoal_field_rows(system, shards[s].result); from++) {
+            const long row = row_of[shards[s].i - 1 + of[from] * shards[s].n];
+            all[k++] = (entry){ ordinal[row]++, row, from, shards[s].result };
         }
-    qsort(all, (size_t)n, sizeof *all, by_place);
-    for (long k = 0; k < n && !status; k++) {
-        const int64_t system = all[k].row;
-        const shoal_result *from = all[k].result;
-        status = shoal_result_append(context, to, 1, &system, &from->snapshot_time[all[k].from],
-                                     from->snapshot + all[k].from * to->n_bodies * SHOAL_STATE);
     }
+    qsort(all, (size_t)n, sizeof *all, when & SHOAL_FIELD_EVENT ? by_row : by_ordinal);
+    for (long k = 0; k < n; k++)
+        copy_row(to, k, all[k].result, all[k].from, when);
+    for (long k = 0; k < n; k++)
+        ((int64_t *)shoal_field_data(to, system))[k] = all[k].row;
+    *shoal_result_rows(to, when) = n;
 fail:
     free(all);
     free(ordinal);
@@ -232,11 +244,16 @@ shoal_status shoal_result_merge(shoal_context *context, int n_given, const char 
     made->complete = true;
     for (long i = 0; i < n; i++) {
         made->complete = made->complete && place[i] && place[i]->result->complete;
-        for (long k = 0; place[i] && k < place[i]->result->n_systems; k++)
-            copy_system(made, row_of[i + k * n], place[i]->result, k);
+        for (long k = 0; place[i] && k < place[i]->result->n_systems; k++) {
+            copy_row(made, row_of[i + k * n], place[i]->result, k, SHOAL_FIELD_BEFORE | SHOAL_FIELD_AFTER);
+            for (int c = 0; c < made->n_columns; c++)
+                made->columns[c].value[row_of[i + k * n]] = place[i]->result->columns[c].value[k];
+        }
     }
     made->n_axes = n_rows == total ? results[0]->n_axes : 0; /* a grid with holes is none */
-    if ((status = check_ids(context, made)) || (status = merge_snapshots(context, made, shards, n_given, row_of)))
+    if ((status = check_ids(context, made)) ||
+        (status = merge_entries(context, made, SHOAL_FIELD_SNAPSHOT, shards, n_given, row_of)) ||
+        (status = merge_entries(context, made, SHOAL_FIELD_EVENT, shards, n_given, row_of)))
         goto fail;
     *merged = made;
     made = NULL;

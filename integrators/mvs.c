@@ -77,6 +77,7 @@ const shoal_propagator shoal_propagator_hybrid = {
     .n_slots = SHOAL_COUNT(slots),
     .n_own = 4,
     .tangent = true,
+    .resolves_pericentre = true,
     .parameters = hybrid_parameters,
     .n_parameters = SHOAL_COUNT(hybrid_parameters),
     .refuses = hybrid_refuses,

@@ -65,10 +65,8 @@ bool terminal_colour(void)
 
 char *picture_name(const char *file)
 {
-    char *name = NULL;
-    const char *slash = strrchr(file, '/'), *dot = strrchr(file, '.');
-    const size_t stem = dot && dot != file && (!slash || dot > slash + 1) ? (size_t)(dot - file) : strlen(file);
-    return asprintf(&name, "%.*s.png", (int)stem, file) < 0 ? NULL : name;
+    char *name;
+    return asprintf(&name, "%.*s.png", shoal_name_stem(file), file) < 0 ? NULL : name;
 }
 
 static error_t words_parse(int key, char *argument, struct argp_state *state)

@@ -10,6 +10,7 @@
 
 /* argv[0] is "shoal NAME"; each returns the exit status. */
 int run_main(int argc, char **argv);
+int merge_main(int argc, char **argv);
 int query_main(int argc, char **argv);
 int plot_main(int argc, char **argv);
 int list_main(int argc, char **argv);

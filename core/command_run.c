@@ -131,6 +131,9 @@ static void print_study(const shoal_study *study)
                study->axes[k].logarithmic ? ", logarithmic" : "");
     }
     fputs(study->n_axes > 0 ? "\n" : "", stdout);
+    if (study->stride > 1) {
+        printf("shard %ld of %ld\n", study->first + 1, study->stride);
+    }
     printf("%s, ", study->propagator->name);
     if (study->steps_per_orbit > 0) {
         printf("%g steps per shortest period", study->steps_per_orbit);
@@ -269,7 +272,7 @@ int run_main(int argc, char **argv)
             goto fail;
         }
         print_summary(result, study->output, &progress.last, shoal_seconds() - began);
-        if (!options.no_plot && study->n_axes >= 2) {
+        if (!options.no_plot && study->n_axes >= 2 && study->stride == 1) {
             plot_run(context, result, study->output);
         }
         code = flush_output();

@@ -62,6 +62,12 @@ const shoal_key *shoal_key_find(const char *section, const char *name);
     X(k, "", NAN, -INFINITY, INFINITY, "e, pomega", "e cos(pomega)")                                                   \
     X(ix, "", NAN, -2, 2, "inc, Omega", "2 sin(inc/2) cos(Omega)")                                                     \
     X(iy, "", NAN, -2, 2, "inc, Omega", "2 sin(inc/2) sin(Omega)")                                                     \
+    X(msini, "mass", NAN, 0, INFINITY, "m", "m sin(inc), as radial velocities measure it; inc is counted from the plane of the sky") \
+    X(period_ratio, "", NAN, SHOAL_TINY / 2, INFINITY, "a", "period over that of the body relative_to")               \
+    X(hill_spacing, "", NAN, -INFINITY, INFINITY, "a",                                                                 \
+      "a less that of the body relative_to in mutual Hill radii: a - a' = hill_spacing ((m + m') / 3 m_0)^(1/3) (a + a') / 2") \
+    X(delta_pomega, "angle", NAN, -INFINITY, INFINITY, "omega", "pomega less that of the body relative_to")           \
+    X(delta_l, "angle", NAN, -INFINITY, INFINITY, "f", "l less that of the body relative_to, at run.t_start")         \
     X(x, "length", NAN, -INFINITY, INFINITY, "elements", "position")                                                   \
     X(y, "length", NAN, -INFINITY, INFINITY, "elements", "position")                                                   \
     X(z, "length", NAN, -INFINITY, INFINITY, "elements", "position")                                                   \
@@ -145,6 +151,8 @@ void shoal_config_wants(const shoal_config *config, shoal_key_kind kind, const s
 typedef struct shoal_body_input {
     double value[SHOAL_BODY_KEYS];                      /* inner units; defaults where not given */
     const config_setting_t *source[SHOAL_BODY_KEYS];    /* where it is given, NULL = not given */
+    int relative_to; /* index of a body before it */
+    bool varied;     /* it is not the same in all systems */
 } shoal_body_input;
 
 /* True if a Cartesian key is given. */
@@ -152,22 +160,35 @@ bool shoal_body_is_cartesian(const shoal_body_input *body);
 /* Refuse combinations that contradict each other or leave something open. */
 shoal_status shoal_body_check(const shoal_config *config, const config_setting_t *setting, const shoal_body_input *body,
                               bool central, bool cartesian);
-/* The orbit of checked elements for mu = G times the central mass at time t; false if there is none (reason: a phrase).
+/* True if it is given relative to another body. */
+bool shoal_body_is_tied(const shoal_body_input *body);
+/* The mass of a checked body; +inf if m sin(inc) leaves it open. */
+double shoal_body_mass(const shoal_body_input *body);
+/*
+ * The orbit of checked elements; false if there is none (reason: a phrase).
+ *   mu      in   G times the central mass
+ *   t       in   time
+ *   other   in   the orbit of the body relative_to, as made here; read if the body is tied
+ *   hill    in   ((m + m') / 3 m_0)^(1/3) / 2 of the two, likewise
+ *   orbit   out  all fields
  */
-bool shoal_body_orbit(const shoal_body_input *body, double mu, double t, shoal_orbit *orbit, const char **reason);
+bool shoal_body_orbit(const shoal_body_input *body, double mu, double t, const shoal_orbit *other, double hill,
+                      shoal_orbit *orbit, const char **reason);
 
 /* ---- sample.c: random numbers keyed by (seed, system id, parameter) ---------------------------------------------- */
 
-/* X(name, keys it needs, doc) */
+/* X(name, keys it needs (with ?: may have), doc) */
 #define SHOAL_DISTRIBUTION_LIST(X)                                                                                     \
     X(uniform, "from,to", "equal density between from and to")                                                         \
     X(log_uniform, "from,to", "equal density of the logarithm between from and to")                                    \
-    X(normal, "mean,sigma", "Gaussian")                                                                                \
+    X(normal, "mean,sigma", "Gaussian; of an angle: a wrapped Gaussian")                                               \
     X(truncated_normal, "mean,sigma,from,to", "Gaussian within from..to")                                              \
-    X(rayleigh, "sigma", "Rayleigh; mean sigma sqrt(pi/2)")                                                            \
+    X(log_normal, "mean,sigma", "the natural logarithm is Gaussian with this mean and sigma")                         \
+    X(rayleigh, "sigma,to?", "Rayleigh, below to; its mean is sigma sqrt(pi/2)")                                      \
     X(exponential, "mean", "exponential")                                                                              \
-    X(isotropic, "", "an inclination of random orientations: equal density of its cosine")                             \
-    X(beta, "alpha,beta", "Beta distribution on 0..1")
+    X(isotropic, "from?,to?", "an inclination of random orientations, all or in a cone: equal density of its cosine") \
+    X(beta, "alpha?,beta?", "Beta distribution on 0..1; the default is Kipping's of eccentricities (doi:10.1093/mnrasl/slt075)") \
+    X(power_law, "from,to,exponent", "density as the value to the power of exponent, between from and to")
 
 enum {
 #define X(name, needs, doc) SHOAL_DISTRIBUTION_##name,
@@ -177,7 +198,7 @@ enum {
 };
 
 /* Parameters of a distribution: those of section sample.parameters, in the user's units. */
-#define SHOAL_DISTRIBUTION_KEY_LIST(X) X(from) X(to) X(mean) X(sigma) X(alpha) X(beta)
+#define SHOAL_DISTRIBUTION_KEY_LIST(X) X(from) X(to) X(mean) X(sigma) X(exponent) X(alpha) X(beta)
 
 enum {
 #define X(name) SHOAL_SAMPLE_##name,
@@ -200,6 +221,9 @@ double shoal_sample_draw(const shoal_sample *sample, int64_t seed, int64_t id, i
 
 /* ---- csv.c, systems.c: fill study->ensemble, body_name, axes and swept columns ----------------------------------- */
 
+/* How many of the config's n systems the study makes; refused if there is none, or if they are too many, which place is to blame for. */
+shoal_status shoal_study_share(const shoal_config *config, const shoal_study *study, const config_setting_t *place, double n,
+                               long *share);
 /* Systems from a table of Cartesian bodies: system,body,name,m,x,y,z,vx,vy,vz[,r]. */
 shoal_status shoal_csv_read(const shoal_config *config, const char *path, shoal_study *study);
 /* Systems from `system`, `sweep` and `sample`. */

@@ -215,11 +215,17 @@ shoal_status shoal_csv_read(const shoal_config *config, const char *path, shoal_
     for (int i = 0; i < COLUMNS; i++)
         table.factor[i] = shoal_config_factor(config, columns[i].dimension);
     shoal_status status;
-    if ((status = read_table(&table)) || (status = check_systems(&table)) ||
-        (status = shoal_ensemble_create(config->context, table.n_systems, table.n_names, &study->ensemble)))
+    long n_systems = 0;
+    if ((status = read_table(&table)) || (status = check_systems(&table)))
         goto fail;
-    for (long s = 0; s < table.n_systems; s++) {
-        const csv_system *system = &table.systems[s];
+    while (!isnan(study->system) && study->first < table.n_systems &&
+           (double)table.systems[study->first].id != study->system)
+        study->first++;
+    if ((status = shoal_study_share(config, study, shoal_config_lookup(config, "system.file"), (double)table.n_systems, &n_systems)) ||
+        (status = shoal_ensemble_create(config->context, n_systems, table.n_names, &study->ensemble)))
+        goto fail;
+    for (long s = 0; s < n_systems; s++) {
+        const csv_system *system = &table.systems[study->first + s * study->stride];
         const shoal_system record = { .id = system->id, .t_start = study->t_start };
         if (shoal_ensemble_set_bodies(study->ensemble, s, system->n_bodies, table.bodies + system->first)) {
             status = shoal_fail(config->context, SHOAL_E_INPUT,

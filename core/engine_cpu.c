@@ -99,7 +99,7 @@ static shoal_status cpu_create(shoal_context *context, const shoal_kernel_choice
     e->context = context;
     e->args = *args;
     e->kernels = kernels;
-    e->threads = choice->threads > 0 ? choice->threads : omp_get_max_threads();
+    e->threads = choice->threads > 0 ? choice->threads : shoal_default_threads(NULL);
     char bodies[16] = "any";
     if (kernels->n_bodies)
         snprintf(bodies, sizeof bodies, "%d", kernels->n_bodies);
@@ -153,6 +153,8 @@ void shoal_engine_cpu_info(FILE *out)
     int n_kernels = 0;
     while (shoal_cpu_kernel_table[n_kernels])
         n_kernels++;
-    fprintf(out, "cpu     %ld processors online, %d threads by default; instruction set %s (%d doubles a lane group); %d kernel sets\n",
-            sysconf(_SC_NPROCESSORS_ONLN), omp_get_max_threads(), wanted_arch(), native_lanes(), n_kernels);
+    const char *from;
+    const int threads = shoal_default_threads(&from);
+    fprintf(out, "cpu     %ld processors online, %d threads by default (%s); instruction set %s (%d doubles a lane group); %d kernel sets\n",
+            sysconf(_SC_NPROCESSORS_ONLN), threads, from, wanted_arch(), native_lanes(), n_kernels);
 }

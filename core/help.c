@@ -99,7 +99,7 @@ static void explain_section(const shoal_config *config, const char *section, FIL
     if (strcmp(section, "forces") == 0)
         fputs("  and the parameters of the force\n", out);
     if (strcmp(section, "sample.parameters") == 0) {
-        fputs("distributions:\n", out);
+        fputs("distributions (a key with ? may be left out):\n", out);
 #define X(name, needs, doc) fprintf(out, "  %-16s %s%s%s\n", #name, doc, *needs ? "; takes " : "", needs);
         SHOAL_DISTRIBUTION_LIST(X)
 #undef X

@@ -227,6 +227,14 @@ extern const shoal_engine_type shoal_engine_cpu, shoal_engine_cuda;
 void shoal_engine_cpu_info(FILE *out);
 void shoal_engine_cuda_info(FILE *out);
 
+/* ---- cores.c: how many threads this process should use -------------------------------------------------------------- */
+
+/* CPUs' worth of time that the control groups of this process allow (the files are under root, "" for the machine's), +inf = no limit. */
+double shoal_cpu_quota(const char *root);
+/* Threads by default: OMP_NUM_THREADS, else the CPUs that the process may run on, or its quota, rounded up, if that is less.
+ * from: says which. */
+int shoal_default_threads(const char **from);
+
 /* ---- cache.c ------------------------------------------------------------------------------------------------------ */
 
 /* Two independent 64-bit hashes side by side: FNV-1a, and a multiply-rotate one. */
@@ -410,6 +418,16 @@ int shoal_result_column(const shoal_result *result, const char *name);
 shoal_status shoal_result_append(shoal_context *context, shoal_result *result, long n, const int64_t *system,
                                  const double *time, const double *state);
 
+/* ---- merge.c: shards ------------------------------------------------------------------------------------------------- */
+
+/* A result's config without the line that says which shard it is of the whole study, and which (i = 0: none) of how many it is;
+ * malloc'd, NULL when memory is out. */
+char *shoal_config_without_shard(const char *text, long *shard, long *n_shards);
+/* The result of the whole study from those of its shards, n_given >= 1 in any order; names: of their files, for messages. Refused if they
+ * are not of one study, if one is there twice or, unless partial is set, if one is missing or has not ended. */
+shoal_status shoal_result_merge(shoal_context *context, int n_given, const char *const *names, shoal_result *const *results,
+                                bool partial, shoal_result **merged);
+
 /* ---- journal.c: append-only, checksummed, beside the result while a run goes on --------------------------------------- */
 
 typedef struct shoal_journal shoal_journal;
@@ -467,6 +485,9 @@ const char *shoal_plot_missing(void);
 
 /* ---- study.c: a checked config, its systems ------------------------------------------------------------------------------ */
 
+/* Characters of a file's name without its extension. */
+int shoal_name_stem(const char *file);
+
 /* A monitor or a force of the config. */
 typedef struct shoal_study_plug {
     int index; /* in shoal_monitors, shoal_forces */
@@ -494,6 +515,8 @@ struct shoal_study {
     int n_forces;
     /* run */
     double t_start, t_end;   /* inner units */
+    long first, stride;      /* of the config's systems it makes each stride-th from `first` on: run.shard */
+    double system;           /* run.system: the id of the only one, NaN = all */
     char engine[16], work_model[16];
     int threads, lanes;
     long slice_steps;        /* 0 = auto; results do not depend on it */

@@ -35,6 +35,8 @@ const shoal_key shoal_keys[] = {
     /* bodies first: shoal_body_key relies on it */
     SHOAL_BODY_KEY_LIST(BODY_ROW)
     OTHER("system.bodies", TEXT, "name", NULL, "name of the body, unique within the system"),
+    VALUE("system.bodies", BODY, "relative_to", "", NAN, ANY, INFINITY, NULL, "the body before it",
+          "the body, listed before it, that period_ratio, hill_spacing, delta_pomega and delta_l refer to"),
 
     OTHER("", TEXT, "epoch", "empty", "what time zero is, for instance \"J2000.0\""),
     VALUE("", CHOICE, "angles", "", 0, 0, 1, "radians|degrees", NULL, "unit of every angle in the file"),
@@ -84,8 +86,9 @@ const shoal_key shoal_keys[] = {
     REAL("sample.parameters", "to", "", NAN, ANY, "as the distribution says", "greatest value"),
     REAL("sample.parameters", "mean", "", NAN, ANY, "as the distribution says", "mean"),
     REAL("sample.parameters", "sigma", "", NAN, POSITIVE, "as the distribution says", "width"),
-    REAL("sample.parameters", "alpha", "", NAN, POSITIVE, "as the distribution says", "first shape parameter"),
-    REAL("sample.parameters", "beta", "", NAN, POSITIVE, "as the distribution says", "second shape parameter"),
+    REAL("sample.parameters", "exponent", "", NAN, ANY, "as the distribution says", "of a power law"),
+    REAL("sample.parameters", "alpha", "", 0.867, POSITIVE, NULL, "first shape parameter"),
+    REAL("sample.parameters", "beta", "", 3.03, POSITIVE, NULL, "second shape parameter"),
 
     OTHER("integrator", TEXT, "name", "mvs", "the propagator (`shoal list`)"),
     REAL("integrator", "dt", "time", NAN, POSITIVE, "steps_per_orbit",
@@ -106,8 +109,10 @@ const shoal_key shoal_keys[] = {
 
     REAL("run", "t_start", "time", 0, ANY, NULL, "time of the initial state"),
     REAL("run", "t_end", "time", NAN, ANY, NULL, "time to integrate to; before t_start: backwards"),
+    OTHER("run", TEXT, "shard", "all systems", "\"i/N\": every Nth system from the ith on; `shoal merge` puts the N results together"),
+    VALUE("run", INTEGER, "system", "", NAN, 0, MOST_EXACT, NULL, "all systems", "only the system of this id"),
     VALUE("run", CHOICE, "engine", "", 0, 0, 2, "auto|cpu|cuda", NULL, "what to run on"),
-    VALUE("run", INTEGER, "threads", "", 0, 0, 65536, NULL, NULL, "CPU threads; 0 = all available"),
+    VALUE("run", INTEGER, "threads", "", 0, 0, 65536, NULL, NULL, "CPU threads; 0 = OMP_NUM_THREADS, or as many as this process may use"),
     VALUE("run", INTEGER, "lanes", "", 0, 0, 8, "0|1|4|8", NULL, "CPU SIMD width; 0 = the machine's"),
     VALUE("run", CHOICE, "work_model", "", 0, 0, 1, "auto|system", NULL, "how GPU threads share the work"),
     VALUE("run", INTEGER, "slice_steps", "", 0, 0, MOST_EXACT, NULL, NULL,

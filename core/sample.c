@@ -61,28 +61,42 @@ static double truncated_normal(gsl_rng *rng, double mean, double sigma, double f
     return fmin(fmax(mean + sigma * z, from), to);
 }
 
+static double power_law(gsl_rng *rng, double from, double to, double exponent)
+{
+    const double u = gsl_rng_uniform(rng), k = exponent + 1;
+    const double span = k == 0 ? pow(to / from, u) : pow(1 + u * (pow(to / from, k) - 1), 1 / k);
+    return fmin(fmax(from * span, from), to);
+}
+
 double shoal_sample_draw(const shoal_sample *sample, int64_t seed, int64_t id, int index)
 {
     uint64_t state = mix(mix(mix((uint64_t)seed + 0x9e3779b97f4a7c15u) ^ (uint64_t)id) +
                          0x9e3779b97f4a7c15u * (uint64_t)(index + 1));
     gsl_rng rng = { &generator_type, &state };
     const double *p = sample->parameter;
+    double u;
 #define P(name) p[SHOAL_SAMPLE_##name]
     switch (sample->distribution) {
     case SHOAL_DISTRIBUTION_uniform:
         return gsl_ran_flat(&rng, P(from), P(to));
     case SHOAL_DISTRIBUTION_log_uniform:
         return exp(gsl_ran_flat(&rng, log(P(from)), log(P(to))));
+    case SHOAL_DISTRIBUTION_power_law:
+        return power_law(&rng, P(from), P(to), P(exponent));
     case SHOAL_DISTRIBUTION_normal:
         return P(mean) + gsl_ran_gaussian_ziggurat(&rng, P(sigma));
     case SHOAL_DISTRIBUTION_truncated_normal:
         return truncated_normal(&rng, P(mean), P(sigma), P(from), P(to));
     case SHOAL_DISTRIBUTION_rayleigh:
-        return gsl_ran_rayleigh(&rng, P(sigma));
+        u = isnan(P(to)) ? 0 : exp(-P(to) * P(to) / (2 * P(sigma) * P(sigma))); /* what is left above */
+        return P(sigma) * sqrt(-2 * log(u + (1 - u) * gsl_rng_uniform_pos(&rng)));
+    case SHOAL_DISTRIBUTION_log_normal:
+        return gsl_ran_lognormal(&rng, P(mean), P(sigma));
     case SHOAL_DISTRIBUTION_exponential:
         return gsl_ran_exponential(&rng, P(mean));
     case SHOAL_DISTRIBUTION_isotropic:
-        return acos(gsl_ran_flat(&rng, -1, 1)) / sample->angle;
+        return acos(gsl_ran_flat(&rng, isnan(P(to)) ? -1 : cos(P(to) * sample->angle),
+                                 isnan(P(from)) ? 1 : cos(P(from) * sample->angle))) / sample->angle;
     case SHOAL_DISTRIBUTION_beta:
         return gsl_ran_beta(&rng, P(alpha), P(beta));
     }
@@ -111,28 +125,33 @@ shoal_status shoal_sample_init(const shoal_config *config, const config_setting_
     const char *name = distributions[sample->distribution].name, *needs = distributions[sample->distribution].needs;
     for (int i = 0; i < SHOAL_SAMPLE_KEYS; i++) {
         const config_setting_t *setting = config_setting_get_member(group, parameter_names[i]);
-        bool needed = false;
-        for (const char *at = needs; *at && !needed; at += strcspn(at, ","), at += *at == ',')
-            needed = strlen(parameter_names[i]) == strcspn(at, ",") &&
-                     strncmp(at, parameter_names[i], strcspn(at, ",")) == 0;
-        if (needed && !setting)
+        const char *at = needs; /* its name there, or the end */
+        const size_t length = strlen(parameter_names[i]);
+        while (*at && (strcspn(at, ",?") != length || strncmp(at, parameter_names[i], length) != 0))
+            at += strcspn(at, ","), at += *at == ',';
+        if (*at && at[length] != '?' && !setting)
             return shoal_config_fail(config, group, parameter_names[i], NULL, "a number: distribution '%s' needs %s",
                                      name, needs);
-        if (!needed && setting)
+        if (!*at && setting)
             return shoal_config_fail(config, setting, NULL, NULL, "no '%s' with distribution '%s': it takes %s",
-                                     parameter_names[i], name, *needs ? needs : "nothing");
+                                     parameter_names[i], name, needs);
         sample->parameter[i] = shoal_config_number(config, group, section, parameter_names[i]);
     }
     const double *p = sample->parameter;
     const config_setting_t *from = config_setting_get_member(group, "from"),
                            *to = config_setting_get_member(group, "to");
-    if (to && !(p[SHOAL_SAMPLE_from] < p[SHOAL_SAMPLE_to]))
+    if (from && to && !(p[SHOAL_SAMPLE_from] < p[SHOAL_SAMPLE_to]))
         return shoal_config_fail(config, to, NULL, NULL, "more than from = %.10g", p[SHOAL_SAMPLE_from]);
     const config_setting_t *mean = config_setting_get_member(group, "mean");
     switch (sample->distribution) {
     case SHOAL_DISTRIBUTION_log_uniform:
+    case SHOAL_DISTRIBUTION_power_law:
         if (!(p[SHOAL_SAMPLE_from] > 0))
             return shoal_config_fail(config, from, NULL, NULL, "a number > 0 with distribution '%s'", name);
+        break;
+    case SHOAL_DISTRIBUTION_rayleigh:
+        if (to && !(p[SHOAL_SAMPLE_to] > 0))
+            return shoal_config_fail(config, to, NULL, NULL, "a number > 0 with distribution '%s'", name);
         break;
     case SHOAL_DISTRIBUTION_exponential:
         if (!(p[SHOAL_SAMPLE_mean] > 0))
@@ -152,10 +171,8 @@ shoal_status shoal_sample_init(const shoal_config *config, const config_setting_
         break;
     }
     /* bounds of what is drawn, where the distribution has any */
-    const shoal_parameter *row = &shoal_body_key(key)->row;
-    if (from) {
-        shoal_status status = shoal_config_bounds(config, from, p[SHOAL_SAMPLE_from], row);
-        return status ? status : shoal_config_bounds(config, to, p[SHOAL_SAMPLE_to], row);
-    }
-    return SHOAL_OK;
+    const bool isotropic = sample->distribution == SHOAL_DISTRIBUTION_isotropic;
+    const shoal_parameter *row = &shoal_body_key(isotropic ? SHOAL_BODY_inc : key)->row;
+    shoal_status status = from ? shoal_config_bounds(config, from, p[SHOAL_SAMPLE_from], row) : SHOAL_OK;
+    return status || !to ? status : shoal_config_bounds(config, to, p[SHOAL_SAMPLE_to], row);
 }

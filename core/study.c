@@ -24,6 +24,19 @@ static shoal_status read_run(const shoal_config *config, shoal_study *study)
     if (study->t_start == study->t_end)
         return shoal_config_fail(config, config_setting_get_member(run, "t_end"), NULL, NULL,
                                  "a time other than run.t_start");
+    const config_setting_t *shard = config_setting_get_member(run, "shard");
+    int end = 0;
+    study->stride = 1;
+    study->system = shoal_config_number(config, run, "run", "system");
+    if (shard && !isnan(study->system))
+        return shoal_config_fail(config, shard, NULL, NULL, "either run.shard or run.system");
+    if (shard) {
+        const char *text = config_setting_get_string(shard);
+        if (sscanf(text, "%9ld/%9ld%n", &study->first, &study->stride, &end) != 2 || text[end] || study->first < 1 ||
+            study->first > study->stride)
+            return shoal_config_fail(config, shard, NULL, NULL, "\"i/N\", i from 1 to N, such as \"2/8\"");
+        study->first--;
+    }
     snprintf(study->engine, sizeof study->engine, "%s", shoal_config_string(run, "engine", "auto"));
     snprintf(study->work_model, sizeof study->work_model, "%s", shoal_config_string(run, "work_model", "auto"));
     study->threads = (int)shoal_config_number(config, run, "run", "threads");
@@ -37,19 +50,24 @@ static shoal_status read_run(const shoal_config *config, shoal_study *study)
     return SHOAL_OK;
 }
 
-/* "folder/name.cfg" gives "name.h5", in the folder where the run is. */
-static char *default_output(const char *path)
+int shoal_name_stem(const char *file)
 {
-    char *copy = strdup(path), *output = NULL;
-    if (!copy)
-        return NULL;
-    char *name = basename(copy), *dot = strrchr(name, '.');
-    if (dot && dot != name)
-        *dot = '\0';
-    if (asprintf(&output, "%s.h5", name) < 0)
-        output = NULL;
-    free(copy);
-    return output;
+    const char *slash = strrchr(file, '/'), *dot = strrchr(file, '.');
+    return (int)(dot && dot != file && (!slash || dot > slash + 1) ? (size_t)(dot - file) : strlen(file));
+}
+
+/* The result file: as named, or else "folder/name.cfg" gives "name.h5", in the folder where the run is; that of a shard is
+ * "name.2-of-8.h5", that of one system "name.system-7.h5". */
+static char *output_name(const shoal_study *study, const char *file)
+{
+    const char *slash = strrchr(study->path, '/'), *name = file ? file : slash ? slash + 1 : study->path;
+    const int stem = shoal_name_stem(name);
+    char shard[48] = "", *output;
+    if (study->stride > 1)
+        snprintf(shard, sizeof shard, ".%ld-of-%ld", study->first + 1, study->stride);
+    else if (!isnan(study->system))
+        snprintf(shard, sizeof shard, ".system-%.0f", study->system);
+    return asprintf(&output, "%.*s%s%s", stem, name, shard, file ? file + stem : ".h5") < 0 ? NULL : output;
 }
 
 static int ascending(const void *a, const void *b)
@@ -67,8 +85,7 @@ static shoal_status read_output(const shoal_config *config, shoal_study *study)
 {
     const config_setting_t *output = shoal_config_lookup(config, "output");
     const config_setting_t *times = output ? config_setting_get_member(output, "times") : NULL;
-    const char *file = shoal_config_string(output, "file", NULL);
-    study->output = file ? strdup(file) : default_output(config->path);
+    study->output = output_name(study, shoal_config_string(output, "file", NULL));
     study->interval = shoal_config_number(config, output, "output", "interval");
     study->n_times = times ? config_setting_length(times) : 0;
     study->times = malloc(((size_t)study->n_times + 1) * sizeof *study->times);
@@ -148,7 +165,7 @@ static shoal_status set_steps(const shoal_config *config, const config_setting_t
         double dt = study->dt;
         if (study->steps_per_orbit > 0 && *outcome != SHOAL_INVALID)
             dt = shoal_shortest_period(ensemble, s, bodies, orbits) / study->steps_per_orbit;
-        if (!isfinite(dt) && ensemble->n_systems == 1) {
+        if (!isfinite(dt) && ensemble->n_systems == 1 && study->stride == 1) {
             status = shoal_config_fail(config, place, NULL, NULL, "dt instead: no orbit of system %ld is bound",
                                        ensemble->id[s]);
             goto fail;

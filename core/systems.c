@@ -3,9 +3,10 @@
  * systems.c: the ensemble of a config: its bodies, with a grid over some of their numbers (`sweep`), random values at
  * each point of the grid (`sample`), or plain copies.
  *
- * System s is point s / n_copies of the grid and copy s % n_copies at it; the first axis of the grid is the slowest.
+ * System s is point s / n_copies of the grid and copy s % n_copies at it; the first axis of the grid is the slowest. A shard
+ * makes only some of them, with the ids that they have in the whole.
  * What is not varied keeps the value that is written, in the terms in which it is written: if l is given, l is held,
- * not M.
+ * not M; if msini is, the mass follows inc; if period_ratio is, the period follows that of the other body.
  */
 #define _GNU_SOURCE 1
 #include <limits.h>
@@ -54,6 +55,24 @@ static int list_length(const config_setting_t *list)
     return list ? config_setting_length(list) : 0;
 }
 
+shoal_status shoal_study_share(const shoal_config *config, const shoal_study *study, const config_setting_t *place, double n,
+                               long *share)
+{
+    const config_setting_t *system = shoal_config_lookup(config, "run.system");
+    const double after = n - 1 - (double)study->first;
+    const double made = after < 0 ? 0 : system ? 1 : floor(after / (double)study->stride) + 1;
+    if (made < 1 && system)
+        return shoal_config_fail(config, system, NULL, NULL, "the id of one of the %.0f systems", n);
+    if (made < 1)
+        return shoal_config_fail(config, shoal_config_lookup(config, "run.shard"), NULL, NULL,
+                                 "at most as many shards as systems, %.0f", n);
+    if (made > INT_MAX - SHOAL_CHUNK || n > 0x1p53) /* an id is an exact double */
+        return shoal_config_fail(config, place, NULL, NULL, "at most %d systems in all; these are %.0f (run.shard takes a part)",
+                                 INT_MAX - SHOAL_CHUNK, made);
+    *share = (long)made;
+    return SHOAL_OK;
+}
+
 /* ---- what is written --------------------------------------------------------------------------------------------- */
 
 static shoal_status read_bodies(builder *b)
@@ -86,6 +105,11 @@ static shoal_status read_bodies(builder *b)
             b->inputs[i].source[key] = config_setting_get_member(group, row->name);
             b->inputs[i].value[key] = shoal_config_row(config, group, row);
         }
+        b->inputs[i].relative_to = i > 0 ? i - 1 : 0;
+        const config_setting_t *other = config_setting_get_member(group, "relative_to");
+        shoal_status status = other ? shoal_config_body(config, other, b->study->body_name, i, &b->inputs[i].relative_to) : SHOAL_OK;
+        if (status)
+            return status;
     }
     return SHOAL_OK;
 }
@@ -191,11 +215,9 @@ static shoal_status read_variations(builder *b)
             return status;
         n_systems *= v->random ? 1 : (double)v->count;
     }
-    if (n_systems > INT_MAX - SHOAL_CHUNK)
-        return shoal_config_fail(config, count ? count : copies ? copies : sweep, NULL, NULL,
-                                 "at most %d systems in all; these are %.0f", INT_MAX - SHOAL_CHUNK, n_systems);
-    b->n_systems = (long)n_systems;
-    return SHOAL_OK;
+    if (!isnan(b->study->system))
+        b->study->first = (long)b->study->system;
+    return shoal_study_share(config, b->study, count ? count : copies ? copies : sweep, n_systems, &b->n_systems);
 }
 
 /* ---- what it means ----------------------------------------------------------------------------------------------- */
@@ -218,17 +240,26 @@ static double mu_of(const builder *b, int i)
     double mu = 0;
     for (int k = 0; k < b->n_bodies; k++)
         if (b->frame == SHOAL_BARYCENTRIC || (b->frame == SHOAL_JACOBI ? k <= i : k == 0 || k == i))
-            mu += b->inputs[k].value[SHOAL_BODY_m];
+            mu += b->bodies[k].m;
     return mu;
+}
+
+/* The orbit of body i, those before it made; false if there is none (reason: a phrase). */
+static bool make_orbit(builder *b, int i, double mu, const char **reason)
+{
+    const shoal_body_input *input = &b->inputs[i];
+    const double hill = cbrt((b->bodies[i].m + b->bodies[input->relative_to].m) / (3 * b->bodies[0].m)) / 2;
+    return shoal_body_orbit(input, mu, b->study->t_start, &b->orbits[input->relative_to], hill, &b->orbits[i], reason);
 }
 
 /* Cartesian bodies of the inputs as they are now; false if there are none (reason: a phrase). */
 static bool make_bodies(builder *b, const char **reason)
 {
     *reason = "no such orbits";
+    for (int i = 0; i < b->n_bodies; i++)
+        b->bodies[i] = (shoal_body){ .m = shoal_body_mass(&b->inputs[i]), .r = b->inputs[i].value[SHOAL_BODY_r] };
     for (int i = 0; i < b->n_bodies; i++) {
         const double *v = b->inputs[i].value;
-        b->bodies[i] = (shoal_body){ .m = v[SHOAL_BODY_m], .r = v[SHOAL_BODY_r] };
         if (b->cartesian) {
             b->bodies[i].x = v[SHOAL_BODY_x];
             b->bodies[i].y = v[SHOAL_BODY_y];
@@ -236,7 +267,7 @@ static bool make_bodies(builder *b, const char **reason)
             b->bodies[i].vx = v[SHOAL_BODY_vx];
             b->bodies[i].vy = v[SHOAL_BODY_vy];
             b->bodies[i].vz = v[SHOAL_BODY_vz];
-        } else if (i > 0 && !shoal_body_orbit(&b->inputs[i], mu_of(b, i), b->study->t_start, &b->orbits[i], reason))
+        } else if (i > 0 && !make_orbit(b, i, mu_of(b, i), reason))
             return false;
     }
     return b->cartesian || !shoal_bodies_from_orbits(NULL, b->frame, b->n_bodies, b->orbits, b->bodies);
@@ -248,25 +279,29 @@ static shoal_status check_constants(builder *b)
     const shoal_config *config = b->config;
     double mass = 0;
     bool varied_mass = false;
+    for (const variation *v = b->variations; v < b->variations + b->n_variations; v++) {
+        b->inputs[v->body].varied = true;
+        varied_mass |= v->key == SHOAL_BODY_m || b->inputs[v->body].source[SHOAL_BODY_msini];
+    }
     for (int i = 0; i < b->n_bodies; i++) {
-        bool varied = false;
-        for (const variation *v = b->variations; v < b->variations + b->n_variations; v++) {
-            varied |= v->body == i;
-            varied_mass |= v->key == SHOAL_BODY_m;
-        }
-        const shoal_body_input *input = &b->inputs[i];
-        mass += input->value[SHOAL_BODY_m];
-        if (varied || i == 0 || b->cartesian)
+        shoal_body_input *input = &b->inputs[i];
+        const config_setting_t *spacing = input->source[SHOAL_BODY_hill_spacing];
+        input->varied |= shoal_body_is_tied(input) && (b->inputs[input->relative_to].varied || (spacing && varied_mass));
+        b->bodies[i].m = shoal_body_mass(input);
+        mass += b->bodies[i].m;
+        if (input->varied || i == 0 || b->cartesian)
             continue;
         const config_setting_t *place = input->source[SHOAL_BODY_e] ? input->source[SHOAL_BODY_e]
+                                        : spacing                     ? spacing
                                         : input->source[SHOAL_BODY_a] ? input->source[SHOAL_BODY_a]
                                                                       : config_setting_get_elem(b->list, (unsigned)i);
         const char *reason;
-        shoal_orbit orbit;
         double state[6];
-        if (!shoal_body_orbit(input, 1, b->study->t_start, &orbit, &reason))
+        if (!isfinite(b->bodies[i].m))
+            return shoal_config_fail(config, input->source[SHOAL_BODY_msini], NULL, NULL, "an inclination other than 0 with msini");
+        if (!make_orbit(b, i, 1, &reason))
             return shoal_config_fail(config, place, NULL, NULL, "elements of a possible orbit, not %s", reason);
-        if (shoal_orbit_to_state(config->context, 1, &orbit, state)) {
+        if (shoal_orbit_to_state(config->context, 1, &b->orbits[i], state)) {
             char message[SHOAL_MESSAGE_SIZE];
             snprintf(message, sizeof message, "%s", shoal_context_message(config->context));
             return shoal_config_fail(config, place, NULL, NULL, "elements of a possible orbit: %.700s", message);
@@ -307,18 +342,20 @@ static shoal_status create_columns(builder *b)
                               .logarithmic = !copies && b->variations[i].logarithmic };
         memcpy(axis->column, column->name, sizeof axis->column);
     }
+    if (!isnan(study->system))
+        study->n_axes = 0; /* one system is no grid */
     return SHOAL_OK;
 }
 
-/* Set the inputs and the columns to system s. */
-static void apply_variations(builder *b, long s)
+/* Set the inputs and the columns to system s, which has this id. */
+static void apply_variations(builder *b, long s, long id)
 {
-    long point = s / b->n_copies;
+    long point = id / b->n_copies;
     for (int i = b->n_variations - 1; i >= 0; i--) { /* the last axis is the fastest */
         const variation *v = &b->variations[i];
         double value;
         if (v->random)
-            value = shoal_sample_draw(&v->sample, b->study->seed, s, v->index);
+            value = shoal_sample_draw(&v->sample, b->study->seed, id, v->index);
         else {
             value = value_of(v, point % v->count);
             point /= v->count;
@@ -327,15 +364,15 @@ static void apply_variations(builder *b, long s)
         b->inputs[v->body].value[v->key] = value * v->factor;
     }
     if (b->study->n_swept > b->n_variations)
-        b->study->swept[b->n_variations].value[s] = (double)(s % b->n_copies);
+        b->study->swept[b->n_variations].value[s] = (double)(id % b->n_copies);
 }
 
 static shoal_status make_systems(builder *b)
 {
     for (long s = 0; s < b->n_systems; s++) {
-        const shoal_system record = { .id = s, .t_start = b->study->t_start };
+        const shoal_system record = { .id = b->study->first + s * b->study->stride, .t_start = b->study->t_start };
         const char *reason;
-        apply_variations(b, s);
+        apply_variations(b, s, record.id);
         /* an impossible system stays `invalid`, as it was made: it is a result of the sweep, not an error */
         shoal_status status = SHOAL_E_INPUT;
         const bool made = make_bodies(b, &reason);

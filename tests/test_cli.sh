@@ -60,8 +60,8 @@ begin cli_version_and_help
 run 0 --version
 [ "$(printf '%s\n' "$out" | head -n 1 | cut -d ' ' -f 1)" = shoal ] || wrong "--version: $out"
 run 0 --help
-for word in run query plot list explain info bench 130 Exit; do holds "$word"; done
-for command in run query plot list explain info bench; do
+for word in run merge query plot list explain info bench 130 Exit; do holds "$word"; done
+for command in run merge query plot list explain info bench; do
     run 0 "$command" --help
     holds "Usage: shoal $command"
 done
@@ -165,6 +165,29 @@ if [ -w /dev/full ]; then
 fi
 end
 
+begin cli_merge
+for i in 1 2 3; do run 0 run study.cfg run.shard=$i/3 --quiet; done
+[ -f study.2-of-3.h5 ] || wrong "no study.2-of-3.h5: $(ls)"
+run 0 merge whole.h5 study.3-of-3.h5 study.1-of-3.h5 study.2-of-3.h5
+holds "12 systems"
+for which in --systems-table --initial "--time 10" --final; do
+    run 0 query study.h5 $which
+    expected=$out
+    run 0 query whole.h5 $which
+    [ "$out" = "$expected" ] || wrong "$which: merged shards are not the whole: $out"
+done
+run 0 plot whole.h5 --column t_stop
+refused 2 "--force" merge whole.h5 study.1-of-3.h5
+refused 2 "shards missing of 3: 2, 3" merge part.h5 study.1-of-3.h5
+refused 2 "both are shard 1/3" merge part.h5 study.1-of-3.h5 study.1-of-3.h5
+refused 2 "no run.shard" merge part.h5 study.h5
+refused 2 "nothing.h5" merge part.h5 nothing.h5
+refused 2 "merge OUT A B" merge part.h5
+[ ! -e part.h5 ] || wrong "refused, but there is part.h5"
+run 0 merge --partial part.h5 study.1-of-3.h5 study.2-of-3.h5
+holds "8 systems of 2 shards, not complete"
+end
+
 begin cli_plot
 run 0 plot study.h5 --column t_stop
 [ "$(printf '%s\n' "$out" | wc -l)" -gt 3 ] || wrong "no preview: $out"
@@ -189,7 +212,7 @@ run 0 explain stop_on_ejection
 holds r_max
 refused 2 hermite4 explain hermit4
 run 0 info
-for word in GSL HDF5 libconfig cpu cuda gnuplot compiler; do
+for word in GSL HDF5 libconfig cpu cuda gnuplot compiler "threads by default"; do
     printf '%s' "$out" | grep -qi "$word" || wrong "info does not tell of $word"
 done
 end

@@ -1,0 +1,482 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * test_study.c: a study in parts, and what a config can say of its systems: shards that together are the whole run, how many
+ * threads a process should use.
+ */
+#define _GNU_SOURCE
+#include <gsl/gsl_cdf.h>
+#include <math.h>
+#include <sys/stat.h>
+
+#include "result_fixture.h"
+
+/* Twenty points, two samples at each: 40 systems, so that the second chunk is not full. Some meet early. */
+static const char grid_text[] =
+    "angles = \"degrees\";\n"
+    "system = { elements = \"jacobi\"; bodies = (\n"
+    "    { name = \"sun\"; m = 1.0; },\n"
+    "    { name = \"b\"; m = 1e-3; a = 1.0; e = 0.05; pomega = 20.0; },\n"
+    "    { name = \"c\"; m = 1e-3; a = 1.3; e = 0.02; l = 130.0; inc = 2.0; } ); };\n"
+    "sweep = ( { body = \"c\"; parameter = \"a\"; from = 1.1; to = 1.9; count = 5; },\n"
+    "          { body = \"c\"; parameter = \"e\"; from = 0.0; to = 0.3; count = 4; } );\n"
+    "sample = { count = 2; seed = 7; parameters = (\n"
+    "    { body = \"b\"; parameter = \"l\"; distribution = \"uniform\"; from = 0.0; to = 360.0; } ); };\n"
+    "integrator = { name = \"mvs\"; dt = 0.02; };\n"
+    "monitors = ( { name = \"stop_on_encounter\"; radius = \"mutual_hill\"; factor = 1.0; },\n"
+    "             { name = \"mean_motion_drift\"; body = \"c\"; } );\n"
+    "run = { t_end = 10.0; engine = \"cpu\"; };\n"
+    "output = { file = \"run.h5\"; interval = 2.5; };\n";
+
+/* Bodies of a table: systems of two, three and four bodies, ids that are no rows. */
+static const char table_text[] =
+    "system = { file = \"table.csv\"; };\n"
+    "integrator = { name = \"mvs\"; steps_per_orbit = 40; };\n"
+    "run = { t_end = 10.0; engine = \"cpu\"; };\n"
+    "output = { file = \"run.h5\"; interval = 2.5; };\n";
+
+static char folder[64] = "/tmp/shoal-study-XXXXXX";
+static shoal_context *context;
+
+static void write_text(const char *name, const char *text)
+{
+    spill(name, text, strlen(text));
+}
+
+/* Load study.cfg in the current folder, which is the tests' own, with overrides separated by blanks. */
+static shoal_status load(const char *text, const char *words, shoal_study **study)
+{
+    char copy[512];
+    const char *word[16];
+    int n = 0;
+    write_text("study.cfg", text);
+    snprintf(copy, sizeof copy, "%s", words);
+    for (char *next = strtok(copy, " "); next; next = strtok(NULL, " "))
+        word[n++] = next;
+    return shoal_study_load(context, "study.cfg", n, word, study);
+}
+
+static shoal_study *load_good(const char *text, const char *words)
+{
+    shoal_study *study = NULL;
+    if (load(text, words, &study))
+        fail_msg("%s: %s", words, shoal_context_message(context));
+    return study;
+}
+
+/* Loading is refused with a message that has these words in it. */
+static void assert_refused(const char *text, const char *words, const char *expected)
+{
+    shoal_study *study = NULL;
+    if (load(text, words, &study) != SHOAL_E_INPUT || !strstr(shoal_context_message(context), expected))
+        fail_msg("%s: expected \"%s\": %s", words, expected, shoal_context_message(context));
+}
+
+/* Run it and read its file. */
+static shoal_result *run(const char *text, const char *words)
+{
+    shoal_result *result = NULL;
+    shoal_study *study = load_good(text, words);
+    if (shoal_study_run(study, 1, NULL, NULL) || shoal_store_read(context, study->output, &result))
+        fail_msg("%s: %s", words, shoal_context_message(context));
+    unlink(study->output);
+    shoal_study_destroy(&study);
+    return result;
+}
+
+/* ---- shards ------------------------------------------------------------------------------------------------------ */
+
+enum { MOST_SHARDS = 8 };
+
+typedef struct shards {
+    shoal_result *result[MOST_SHARDS];
+    const char *name[MOST_SHARDS];
+    char names[MOST_SHARDS][32];
+    int n;
+} shards;
+
+/* All shards of a study, the last one first. */
+static shards run_shards(const char *text, int n)
+{
+    shards made = {.n = n};
+    for (int k = 0; k < n; k++) {
+        char words[64];
+        snprintf(words, sizeof words, "run.shard=%d/%d", n - k, n);
+        made.result[k] = run(text, words);
+        snprintf(made.names[k], sizeof made.names[k], "%d-of-%d.h5", n - k, n);
+    }
+    return made;
+}
+
+/* Of the shards first..first+n-1; NULL if it is refused. */
+static shoal_result *merge(shards *from, int first, int n, bool partial)
+{
+    shoal_result *merged = NULL;
+    for (int k = 0; k < from->n; k++)
+        from->name[k] = from->names[k];
+    const shoal_status status = shoal_result_merge(context, n, from->name + first, from->result + first, partial, &merged);
+    assert_true((status == SHOAL_OK) == (merged != NULL));
+    return merged;
+}
+
+static void release(shards *old)
+{
+    for (int k = 0; k < old->n; k++)
+        shoal_result_destroy(&old->result[k]);
+}
+
+static void shards_together_are_the_whole_run(void **state)
+{
+    (void)state;
+    static const int ways[] = {1, 2, 3, 7};
+    for (int text = 0; text < 2; text++) {
+        shoal_result *whole = run(text ? table_text : grid_text, "");
+        assert_true(whole->n_snapshots > whole->n_systems);
+        for (int way = 0; way < SHOAL_COUNT(ways) && ways[way] <= whole->n_systems; way++) {
+            shards parts = run_shards(text ? table_text : grid_text, ways[way]);
+            for (int k = 1; k < parts.n; k++) /* they share the work */
+                assert_true(labs(parts.result[k]->n_systems - parts.result[0]->n_systems) <= 1);
+            shoal_result *merged = merge(&parts, 0, parts.n, false);
+            if (!merged)
+                fail_msg("%d shards: %s", parts.n, shoal_context_message(context));
+            assert_same(whole, merged);
+            shoal_result_destroy(&merged);
+            release(&parts);
+        }
+        shoal_result_destroy(&whole);
+    }
+}
+
+static void assert_merge_refused(shards *from, int first, int n, const char *words)
+{
+    assert_null(merge(from, first, n, false));
+    if (!strstr(shoal_context_message(context), words))
+        fail_msg("expected \"%s\": %s", words, shoal_context_message(context));
+}
+
+static void only_whole_sets_of_shards_are_merged(void **state)
+{
+    (void)state;
+    shards parts = run_shards(grid_text, 4), pair = {.n = 2};
+    assert_merge_refused(&parts, 0, 2, "shards missing of 4: 1, 2");
+
+    shoal_result *partial = merge(&parts, 1, 2, true); /* 3 and 2 */
+    assert_non_null(partial);
+    assert_int_equal(partial->n_systems, 20);
+    assert_int_equal(partial->n_axes, 0);
+    assert_false(partial->complete);
+    for (long s = 0; s < partial->n_systems; s++)
+        assert_int_equal(partial->id[s], s / 2 * 4 + 1 + s % 2);
+    shoal_result_destroy(&partial);
+
+    pair.result[0] = parts.result[0];
+    pair.result[1] = run(grid_text, "run.shard=4/4");
+    assert_merge_refused(&pair, 0, 2, "both are shard 4/4");
+    static const char *const others[][2] = {
+        {"run.shard=1/2", "number of shards"}, {"run.shard=1/4 sample.seed=8", "config"}, {"", "no run.shard"},
+    };
+    for (int k = 0; k < SHOAL_COUNT(others); k++) {
+        shoal_result_destroy(&pair.result[1]);
+        pair.result[1] = run(grid_text, others[k][0]);
+        assert_merge_refused(&pair, 0, 2, others[k][1]);
+    }
+    shoal_result_destroy(&pair.result[1]);
+
+    parts.result[2]->complete = false;
+    assert_merge_refused(&parts, 0, 4, "has not ended");
+    parts.result[2]->complete = true;
+    parts.result[2]->n_systems--; /* a damaged one */
+    assert_merge_refused(&parts, 0, 4, "9 systems, expected 10");
+    parts.result[2]->n_systems++;
+    parts.result[2]->id[3] = 0;
+    assert_merge_refused(&parts, 0, 4, "system 0 is there twice");
+    release(&parts);
+}
+
+static void a_shard_has_its_name_and_bounds(void **state)
+{
+    (void)state;
+    static const char *const names[][2] = {
+        {"run.shard=2/8", "run.2-of-8.h5"},
+        {"run.shard=2/8 output.file=a.b/c", "a.b/c.2-of-8"},
+        {"run.system=17", "run.system-17.h5"},
+        {"", "run.h5"},
+    };
+    for (int k = 0; k < SHOAL_COUNT(names); k++) {
+        shoal_study *study = load_good(grid_text, names[k][0]);
+        assert_string_equal(study->output, names[k][1]);
+        shoal_study_destroy(&study);
+    }
+    assert_refused(grid_text, "run.shard=41/41", "run.shard=41/41: expected at most as many shards as systems, 40");
+    assert_refused(grid_text, "run.shard=0/3", "\"i/N\"");
+    assert_refused(grid_text, "run.shard=4/3", "\"i/N\"");
+    assert_refused(grid_text, "run.shard=1/3x", "\"i/N\"");
+    assert_refused(grid_text, "run.system=40", "one of the 40 systems");
+    assert_refused(table_text, "run.system=3", "one of the 3 systems");
+    assert_refused(grid_text, "run.system=4 run.shard=1/2", "either run.shard or run.system");
+}
+
+/* One system of many is the same as among the others. */
+static void one_system_is_the_same_alone(void **state)
+{
+    (void)state;
+    for (int text = 0; text < 2; text++) {
+        shoal_result *whole = run(text ? table_text : grid_text, "");
+        for (long s = 0; s < whole->n_systems; s += text ? 1 : 13) {
+            char words[64];
+            snprintf(words, sizeof words, "run.system=%lld", (long long)whole->id[s]);
+            shoal_result *alone = run(text ? table_text : grid_text, words);
+            const size_t row = (size_t)whole->n_bodies * SHOAL_STATE;
+            assert_int_equal(alone->n_systems, 1);
+            assert_int_equal(alone->n_axes, 0);
+            assert_int_equal(alone->id[0], whole->id[s]);
+            assert_int_equal(alone->outcome[0], whole->outcome[s]);
+            assert_memory_equal(alone->initial, whole->initial + (size_t)s * row, row * sizeof(double));
+            assert_memory_equal(alone->final, whole->final + (size_t)s * row, row * sizeof(double));
+            for (int c = 0; c < whole->n_columns; c++)
+                assert_memory_equal(&alone->columns[c].value[0], &whole->columns[c].value[s], sizeof(double));
+            shoal_result_destroy(&alone);
+        }
+        shoal_result_destroy(&whole);
+    }
+}
+
+/* ---- bodies tied to others --------------------------------------------------------------------------------------- */
+
+static void assert_near(double value, double expected, double tolerance, const char *what)
+{
+    if (!(fabs(value - expected) <= tolerance))
+        fail_msg("%s: %.17g is not %.17g", what, value, expected);
+}
+
+/* The difference of two angles, -pi..pi. */
+static double apart(double a, double b)
+{
+    return remainder(a - b, 2 * M_PI);
+}
+
+/* What is asked of tied bodies holds of the bodies made: masses, periods, mutual Hill radii and longitudes, in every frame. */
+static void tied_bodies_are_where_they_should_be(void **state)
+{
+    (void)state;
+    static const char *const frames[] = {"jacobi", "astrocentric", "barycentric"};
+    static const shoal_frame frame[] = {SHOAL_JACOBI, SHOAL_ASTROCENTRIC, SHOAL_BARYCENTRIC};
+    for (int k = 0; k < SHOAL_COUNT(frames); k++) {
+        char text[2048];
+        snprintf(text, sizeof text,
+                 "angles = \"degrees\"; system = { elements = \"%s\"; bodies = ( { name = \"star\"; m = 0.8; },\n"
+                 "  { name = \"b\"; msini = 1e-3; inc = 90.0; P = 0.7; e = 0.1; pomega = 250.0; l = 300.0; },\n"
+                 "  { name = \"c\"; msini = 2e-3; inc = 60.0; Omega = 40.0; period_ratio = 2.0; h = 0.1; k = 0.2; delta_l = 90.0; },\n"
+                 "  { name = \"d\"; m = 3e-4; hill_spacing = 8.0; e = 0.2; delta_pomega = 180.0; T = 0.3; },\n"
+                 "  { name = \"x\"; m = 0.0; relative_to = \"b\"; period_ratio = 5.0; e = 0.3; delta_pomega = -60.0; delta_l = 7.0; } );"
+                 " };\n"
+                 "sweep = ( { body = \"c\"; parameter = \"period_ratio\"; values = [1.5, 2.1]; },\n"
+                 "          { body = \"c\"; parameter = \"inc\"; values = [150.0, 45.0]; } );\n"
+                 "sample = { count = 5; parameters = ( { body = \"d\"; parameter = \"hill_spacing\"; distribution = \"uniform\";\n"
+                 "                                      from = -3.0; to = 12.0; } ); };\n"
+                 "integrator = { dt = 0.01; }; run = { t_end = 1.0; };\n", frames[k]);
+        shoal_study *study = load_good(text, "");
+        assert_string_equal(study->swept[0].name, "c.period_ratio");
+        for (long s = 0; s < 20; s++) {
+            shoal_body body[5];
+            shoal_orbit orbit[5];
+            double pomega[5], l[5];
+            shoal_ensemble_get_bodies(study->ensemble, s, body);
+            assert_int_equal(shoal_orbits_from_bodies(context, frame[k], 5, body, orbit), SHOAL_OK);
+            for (int i = 1; i < 5; i++) {
+                const double sense = cos(orbit[i].inc) < 0 ? -1 : 1;
+                pomega[i] = orbit[i].Omega + sense * orbit[i].omega;
+                l[i] = pomega[i] + sense * orbit[i].M;
+            }
+            assert_near(body[1].m, 1e-3, 1e-18, "m of b");
+            assert_near(body[2].m, 2e-3 / sin(study->swept[1].value[s] * M_PI / 180), 1e-17, "m of c");
+            assert_near(orbit[2].P / orbit[1].P, study->swept[0].value[s], 1e-12, "P of c");
+            assert_near(orbit[4].P / orbit[1].P, 5, 1e-12, "P of x");
+            const double hill = cbrt((body[2].m + body[3].m) / (3 * body[0].m)) * (orbit[2].a + orbit[3].a) / 2;
+            assert_near((orbit[3].a - orbit[2].a) / hill, study->swept[2].value[s], 1e-11, "a of d");
+            assert_near(apart(l[2], l[1]), M_PI / 2, 1e-11, "l of c");
+            assert_near(fabs(apart(pomega[3], pomega[2])), M_PI, 1e-11, "pomega of d");
+            assert_near(apart(pomega[4], pomega[1]), -M_PI / 3, 1e-11, "pomega of x");
+            assert_near(apart(l[4], l[1]), 7 * M_PI / 180, 1e-11, "l of x");
+        }
+        shoal_study_destroy(&study);
+    }
+}
+
+/* What cannot be is an invalid system, as in any sweep, and refused where nothing varies. */
+static void impossible_ties_are_invalid(void **state)
+{
+    (void)state;
+    static const char text[] =
+        "system = { bodies = ( { name = \"star\"; m = 1.0; }, { name = \"b\"; m = 1e-3; a = 1.0; },\n"
+        "  { name = \"c\"; m = 1e-3; hill_spacing = 5.0; } ); };\n"
+        "sweep = ( { body = \"c\"; parameter = \"hill_spacing\"; values = [5.0, 50.0]; } );\n"
+        "integrator = { dt = 0.01; }; run = { t_end = 1.0; };\n";
+    shoal_study *study = load_good(text, "");
+    for (long s = 0; s < 2; s++) {
+        shoal_system record;
+        shoal_ensemble_get_system(study->ensemble, s, &record);
+        assert_int_equal(record.outcome, s == 0 ? SHOAL_RUNNING : SHOAL_INVALID);
+    }
+    shoal_study_destroy(&study);
+    assert_refused(text, "sweep=() system.bodies.c.hill_spacing=50", "not so many Hill radii that there is no such a");
+    assert_refused("system = { bodies = ( { name = \"star\"; m = 1.0; }, { name = \"b\"; m = 1e-3; a = -1.0; e = 2.0; },\n"
+                   "  { name = \"c\"; m = 1e-3; period_ratio = 2.0; } ); };\n"
+                   "integrator = { dt = 0.01; }; run = { t_end = 1.0; };\n", "", "not a ratio to no period");
+}
+
+/* ---- distributions ----------------------------------------------------------------------------------------------- */
+
+static double two_sided(double (*P)(double, double), double x, double sigma, double from, double to)
+{
+    return (P(x, sigma) - P(from, sigma)) / (P(to, sigma) - P(from, sigma));
+}
+
+static double uniform_1_3(double x) { return gsl_cdf_flat_P(x, 1, 3); }
+static double log_uniform_1_100(double x) { return log(x) / log(100); }
+static double steep_1_50(double x) { return (1 - pow(x, -1.35)) / (1 - pow(50, -1.35)); }
+static double flat_log_1_50(double x) { return log(x) / log(50); }
+static double square_1_3(double x) { return (x * x * x - 1) / 26; }
+static double normal_5(double x) { return gsl_cdf_gaussian_P(x - 5, 0.5); }
+static double normal_3_4(double x) { return two_sided(gsl_cdf_gaussian_P, x, 1, 3, 4); }
+static double log_normal_1(double x) { return gsl_cdf_lognormal_P(x, 1, 0.5); }
+static double rayleigh_2(double x) { return gsl_cdf_rayleigh_P(x, 2); }
+static double rayleigh_below_1(double x) { return two_sided(gsl_cdf_rayleigh_P, x, 0.6, 0, 1); }
+static double exponential_2(double x) { return gsl_cdf_exponential_P(x, 2); }
+static double sphere(double x) { return (1 - cos(x)) / 2; }
+static double cone(double x) { return (1 - cos(x)) / (1 - cos(0.1)); }
+static double belt(double x) { return (cos(1.2) - cos(x)) / (cos(1.2) - cos(1.9)); }
+static double beta_2_5(double x) { return gsl_cdf_beta_P(x, 2, 5); }
+static double kipping(double x) { return gsl_cdf_beta_P(x, 0.867, 3.03); }
+
+static int by_value(const void *a, const void *b)
+{
+    const double one = *(const double *)a, other = *(const double *)b;
+    return (one > other) - (one < other);
+}
+
+/* sqrt(n) times the largest distance of the distribution of n sorted values from the one expected (Kolmogorov & Smirnov). */
+static double distance(const double *value, long n, double scale, double (*P)(double))
+{
+    double most = 0;
+    for (long i = 0; i < n; i++) {
+        const double p = fmin(fmax(P(value[i] * scale), 0), 1);
+        most = fmax(most, fmax(p - (double)i / (double)n, (double)(i + 1) / (double)n - p));
+    }
+    return sqrt((double)n) * most;
+}
+
+/* Each distribution passes the test of Kolmogorov and Smirnov at a level of 1 in 1000, at which 1.95 is exceeded, and its values
+ * times 1.05 do not. The seed is fixed: it passes always or never. */
+static void values_have_their_distributions(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text;
+        double (*P)(double);
+    } cases[] = {
+        {"uniform\"; from = 1; to = 3;", uniform_1_3},
+        {"log_uniform\"; from = 1; to = 100;", log_uniform_1_100},
+        {"power_law\"; from = 1; to = 50; exponent = -2.35;", steep_1_50},
+        {"power_law\"; from = 1; to = 50; exponent = -1;", flat_log_1_50},
+        {"power_law\"; from = 1; to = 3; exponent = 2;", square_1_3},
+        {"normal\"; mean = 5; sigma = 0.5;", normal_5},
+        {"truncated_normal\"; mean = 0; sigma = 1; from = 3; to = 4;", normal_3_4},
+        {"log_normal\"; mean = 1; sigma = 0.5;", log_normal_1},
+        {"rayleigh\"; sigma = 2;", rayleigh_2},
+        {"rayleigh\"; sigma = 0.6; to = 1;", rayleigh_below_1},
+        {"exponential\"; mean = 2;", exponential_2},
+        {"isotropic\";", sphere},
+        {"isotropic\"; to = 0.1;", cone},
+        {"isotropic\"; from = 1.2; to = 1.9;", belt},
+        {"beta\"; alpha = 2; beta = 5;", beta_2_5},
+        {"beta\";", kipping},
+    };
+    enum { N = 20000 };
+    for (int k = 0; k < SHOAL_COUNT(cases); k++) {
+        char text[512];
+        snprintf(text, sizeof text,
+                 "system = { bodies = ( { name = \"s\"; m = 1; }, { name = \"p\"; m = 0; a = 1; } ); };\n"
+                 "sample = { count = %d; parameters = ( { body = 1; parameter = \"l\"; distribution = \"%s } ); };\n"
+                 "integrator = { dt = 0.1; }; run = { t_end = 5; };\n", N, cases[k].text);
+        shoal_study *study = load_good(text, "");
+        double *value = study->swept[0].value;
+        qsort(value, N, sizeof *value, by_value);
+        const double is = distance(value, N, 1, cases[k].P), is_not = distance(value, N, 1.05, cases[k].P);
+        if (!(is < 1.95 && is_not > 1.95))
+            fail_msg("%s: %g, and %g where it should not fit", cases[k].text, is, is_not);
+        shoal_study_destroy(&study);
+    }
+}
+
+/* ---- threads ----------------------------------------------------------------------------------------------------- */
+
+static void quotas_of_control_groups_are_found(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *group, *folder, *file, *text, *more, *more_text;
+        double quota;
+    } cases[] = {
+        {"0::/a/b\n", "sys/fs/cgroup/a/b", "cpu.max", "250000 100000\n", NULL, NULL, 2.5},
+        {"0::/a/b\n", "sys/fs/cgroup/a/b", "cpu.max", "max 100000\n", "sys/fs/cgroup/a/cpu.max", "400000 100000\n", 4},
+        {"0::/a/b\n", "sys/fs/cgroup/a/b", "cpu.max", "max 100000\n", NULL, NULL, INFINITY},
+        {"0::/gone\n", "sys/fs/cgroup", "cpu.max", "50000 100000\n", NULL, NULL, 0.5},
+        {"5:memory:/m\n4:cpu,cpuacct:/a\n0::/\n", "sys/fs/cgroup/cpu,cpuacct/a", "cpu.cfs_quota_us", "300000\n",
+         "sys/fs/cgroup/cpu,cpuacct/a/cpu.cfs_period_us", "100000\n", 3},
+        {"4:cpu:/a\n", "sys/fs/cgroup/cpu/a", "cpu.cfs_quota_us", "-1\n", "sys/fs/cgroup/cpu/a/cpu.cfs_period_us", "100000\n",
+         INFINITY},
+        {"4:cpuset:/a\n", "sys/fs/cgroup/cpuset/a", "cpu.cfs_quota_us", "300000\n",
+         "sys/fs/cgroup/cpuset/a/cpu.cfs_period_us", "100000\n", INFINITY},
+    };
+    for (int k = 0; k < SHOAL_COUNT(cases); k++) {
+        char command[256], path[128];
+        snprintf(command, sizeof command, "rm -rf root; mkdir -p root/proc/self root/%s", cases[k].folder);
+        assert_int_equal(system(command), 0);
+        write_text("root/proc/self/cgroup", cases[k].group);
+        snprintf(path, sizeof path, "root/%s/%s", cases[k].folder, cases[k].file);
+        write_text(path, cases[k].text);
+        snprintf(path, sizeof path, "root/%s", cases[k].more ? cases[k].more : "none");
+        write_text(path, cases[k].more ? cases[k].more_text : "");
+        if (!(shoal_cpu_quota("root") == cases[k].quota))
+            fail_msg("case %d: %g", k, shoal_cpu_quota("root"));
+    }
+    assert_true(shoal_cpu_quota("nowhere") == INFINITY);
+}
+
+static int enter_folder(void **state)
+{
+    static const char table[] = "system,body,name,m,x,y,z,vx,vy,vz\n"
+                                "7,0,star,1,0,0,0,0,0,0\n7,1,p,1e-3,1,0,0,0,6.2,0\n"
+                                "2,0,star,1,0,0,0,0,0,0\n2,1,p,1e-3,2,0,0,0,4.4,0\n"
+                                "2,2,q,1e-4,0,4,0,-3.1,0,0.1\n2,3,r,1e-5,-8,0,0,0,-2.2,0\n"
+                                "4,0,star,2,0,0,0,0,0,0\n4,1,p,1e-3,2,0,0,0,6.2,0\n4,2,q,1e-3,0,5,0,-4,0,0\n";
+    (void)state;
+    if (!mkdtemp(folder) || chdir(folder) || shoal_context_create(&context))
+        return -1;
+    write_text("table.csv", table);
+    return 0;
+}
+
+static int leave_folder(void **state)
+{
+    char command[128];
+    (void)state;
+    shoal_context_destroy(&context);
+    snprintf(command, sizeof command, "cd / && rm -rf '%s'", folder);
+    return system(command);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(shards_together_are_the_whole_run),
+        cmocka_unit_test(only_whole_sets_of_shards_are_merged),
+        cmocka_unit_test(a_shard_has_its_name_and_bounds),
+        cmocka_unit_test(one_system_is_the_same_alone),
+        cmocka_unit_test(tied_bodies_are_where_they_should_be),
+        cmocka_unit_test(impossible_ties_are_invalid),
+        cmocka_unit_test(values_have_their_distributions),
+        cmocka_unit_test(quotas_of_control_groups_are_found),
+    };
+    return cmocka_run_group_tests(tests, enter_folder, leave_folder);
+}

@@ -11,6 +11,7 @@
 /* argv[0] is "shoal NAME"; each returns the exit status. */
 int run_main(int argc, char **argv);
 int merge_main(int argc, char **argv);
+int rerun_main(int argc, char **argv);
 int query_main(int argc, char **argv);
 int plot_main(int argc, char **argv);
 int list_main(int argc, char **argv);
@@ -26,6 +27,12 @@ int usage_error(const char *format, ...) __attribute__((format(printf, 1, 2)));
 int failed(const shoal_context *context, shoal_status status);
 /* The same for a file named on the command line that should have been read: one that is not there is a wrong input. */
 int failed_input(const shoal_context *context, shoal_status status);
+/* Run a study in sight of the user, who may interrupt it (command_run.c). last: the last progress reported. */
+shoal_status run_study(shoal_study *study, bool force, bool quiet, shoal_progress *last);
+
+/* `shoal bench --range`: words are the study and overrides; limit: of an energy error. */
+int bench_range(const char *text, double limit, int n_words, char **words);
+
 /* What was printed has arrived: a full disk or a closed pipe is a failure. */
 int flush_output(void);
 

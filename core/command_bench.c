@@ -77,6 +77,8 @@ typedef struct bench_options {
     int threads, lanes, csv, list;
     long steps;
     int compensated;
+    const char *range;
+    double limit;
     char **names;
     int n_names;
 } bench_options;
@@ -287,6 +289,9 @@ static const struct argp_option argp_options[] = {
     {"steps", 'n', "N", 0, "steps a system (default: about half a second)", 0},
     {"lanes", 'w', "N", 0, "CPU lanes (default: the machine's)", 0},
     {"compensated", 'k', 0, 0, "with compensated sums", 0},
+    {"range", 'r', "KEY=A..B", 0, "time a study with a number of its config from A to B: A..B:N has N values, A..B:xF (default x2) "
+     "goes by a factor", 0},
+    {"limit", 'm', "E", 0, "with --range: an energy error above this is no answer (default 0.01)", 0},
     {0},
 };
 
@@ -306,6 +311,12 @@ static error_t parse(int key, char *argument, struct argp_state *state)
     case 'n': options->steps = number; break;
     case 'w': options->lanes = (int)number; break;
     case 'k': options->compensated = 1; break;
+    case 'r': options->range = argument; break;
+    case 'm':
+        options->limit = strtod(argument, &end);
+        if (end == argument || *end || !(options->limit > 0))
+            argp_error(state, "--limit %s: expected a number > 0", argument);
+        break;
     case ARGP_KEY_ARGS:
         options->names = state->argv + state->next;
         options->n_names = state->argc - state->next;
@@ -322,10 +333,13 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 
 int bench_main(int argc, char **argv)
 {
-    const struct argp argp = {argp_options, parse, "[CASE ...]", "Time the step loops, each answer checked.", 0, 0, 0};
-    bench_options options = {.systems = 4096};
+    const struct argp argp = {argp_options, parse, "[CASE ...]\n--range KEY=A..B STUDY.cfg [KEY=VALUE ...]",
+                              "Time the step loops, or a study, each answer checked.", 0, 0, 0};
+    bench_options options = {.systems = 4096, .limit = 0.01};
     char name[64];
     argp_parse(&argp, argc, argv, 0, 0, &options);
+    if (options.range)
+        return bench_range(options.range, options.limit, options.n_names, options.names);
     for (int i = 0; i < options.n_names; i++) {
         bool known = false;
         for (int c = 0; c < 2 * SHOAL_COUNT(cases) && !known; c++) {

@@ -140,11 +140,24 @@ static void print_study(const shoal_study *study)
     } else {
         printf("dt = %.6g %s", study->dt / time, study->units.time_name);
     }
-    printf(", t = %.6g .. %.6g %s", study->t_start / time, study->t_end / time, study->units.time_name);
+    if (study->orbits != 0) {
+        printf(", %.6g shortest periods of each system", study->orbits);
+    } else {
+        printf(", t = %.6g .. %.6g %s", study->t_start / time, study->t_end / time, study->units.time_name);
+    }
     for (int i = 0; i < study->n_monitors; ++i) {
         printf(", %s", shoal_plugs_of(study->context)->monitors[study->monitors[i].index]->name);
     }
     putchar('\n');
+}
+
+/* What the steps do not resolve; the run goes on. */
+static void print_unresolved(const shoal_study *study, FILE *out, const char *before)
+{
+    if (study->n_unresolved > 0) {
+        fprintf(out, "%s%ld of %ld systems have steps longer than P sqrt((1 - e)^3 / (1 + e)) / 16 of an initial orbit: pericentre is "
+                "not resolved\n", before, study->n_unresolved, study->ensemble->n_systems);
+    }
 }
 
 static int show_progress(const shoal_progress *progress, void *user)
@@ -155,6 +168,7 @@ static int show_progress(const shoal_progress *progress, void *user)
     if (!state->begun) {
         state->begun = true;
         if (!state->quiet) {
+            print_unresolved(state->study, stderr, "shoal: warning: ");
             print_study(state->study);
             printf("%s\n", progress->plan_line);
             if (progress->system_steps == 0 && progress->fraction > 0 && progress->n_by_outcome[SHOAL_RUNNING] > 0) {
@@ -229,19 +243,33 @@ static void plot_run(shoal_context *context, const shoal_result *result, const c
     free(png);
 }
 
+shoal_status run_study(shoal_study *study, bool force, bool quiet, shoal_progress *last)
+{
+    progress_state progress = { .study = study, .quiet = quiet, .live = !quiet && isatty(STDERR_FILENO) };
+
+    sigaction(SIGINT, &(struct sigaction){ .sa_handler = ask_to_stop }, NULL);
+    sigaction(SIGTERM, &(struct sigaction){ .sa_handler = ask_to_stop }, NULL);
+    const shoal_status status = shoal_study_run(study, force, show_progress, &progress);
+    signal(SIGINT, SIG_DFL);
+    signal(SIGTERM, SIG_DFL);
+    if (progress.live && progress.drawn > 0) {
+        fputs("\r\033[K", stderr);
+    }
+    *last = progress.last;
+    return status;
+}
+
 int run_main(int argc, char **argv)
 {
     run_options options = { 0 };
     shoal_context *context = NULL;
     shoal_study *study = NULL;
     shoal_result *result = NULL;
-    progress_state progress = { 0 };
+    shoal_progress last = { 0 };
     const double began = shoal_seconds();
     int code = EXIT_FAILED;
 
     argp_parse(&run_argp, argc, argv, 0, NULL, &options);
-    progress.quiet = options.quiet;
-    progress.live = !options.quiet && isatty(STDERR_FILENO);
     shoal_status status = shoal_context_create(&context);
     if (status == SHOAL_OK) {
         shoal_context_allow_plugins(context, options.allow_plugins);
@@ -251,15 +279,7 @@ int run_main(int argc, char **argv)
         code = failed_input(context, status);
         goto fail;
     }
-    progress.study = study;
-    sigaction(SIGINT, &(struct sigaction){ .sa_handler = ask_to_stop }, NULL);
-    sigaction(SIGTERM, &(struct sigaction){ .sa_handler = ask_to_stop }, NULL);
-    status = shoal_study_run(study, options.force, show_progress, &progress);
-    signal(SIGINT, SIG_DFL);
-    signal(SIGTERM, SIG_DFL);
-    if (progress.live && progress.drawn > 0) {
-        fputs("\r\033[K", stderr);
-    }
+    status = run_study(study, options.force, options.quiet, &last);
     if (status != SHOAL_OK) {
         code = failed(context, status);
         goto fail;
@@ -271,7 +291,8 @@ int run_main(int argc, char **argv)
             code = failed(context, status);
             goto fail;
         }
-        print_summary(result, study->output, &progress.last, shoal_seconds() - began);
+        print_unresolved(study, stdout, "warning        ");
+        print_summary(result, study->output, &last, shoal_seconds() - began);
         if (!options.no_plot && study->n_axes >= 2 && study->stride == 1) {
             plot_run(context, result, study->output);
         }

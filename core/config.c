@@ -810,8 +810,8 @@ static shoal_status load_plugins(const shoal_config *config, const char *folder)
     return status;
 }
 
-shoal_status shoal_config_open(shoal_context *context, const char *path, int n_overrides, const char *const *overrides,
-                               shoal_config *config)
+shoal_status shoal_config_open(shoal_context *context, const char *path, const char *text, int n_overrides,
+                               const char *const *overrides, shoal_config *config)
 {
     shoal_status status = SHOAL_OK;
     *config = (shoal_config){ .context = context, .path = path };
@@ -823,10 +823,10 @@ shoal_status shoal_config_open(shoal_context *context, const char *path, int n_o
         goto fail;
     }
     const char *folder = dirname(copy);
-    if ((status = check_file(context, folder, path, 0)))
+    if (!text && (status = check_file(context, folder, path, 0)))
         goto fail;
     config_set_include_dir(&config->tree, folder);
-    if (!config_read_file(&config->tree, path)) {
+    if (!(text ? config_read_string(&config->tree, text) : config_read_file(&config->tree, path))) {
         const bool parse = config_error_type(&config->tree) == CONFIG_ERR_PARSE;
         const char *file = config_error_file(&config->tree);
         /* which does not mix 1 and 1.5 between square brackets */

@@ -98,10 +98,10 @@ typedef struct shoal_config {
     const char *angle_name; /* "rad" or "deg" */
 } shoal_config;
 
-/* Read a file, apply the overrides ("path.to.key=value"), check every key, type and bound against the table. The
+/* Read a file (or text that stands for it, if not NULL), apply the overrides ("path.to.key=value"), check every key, type and bound against the table. The
  * strings of overrides are borrowed until close. On failure there is nothing to close. */
-shoal_status shoal_config_open(shoal_context *context, const char *path, int n_overrides, const char *const *overrides,
-                               shoal_config *config);
+shoal_status shoal_config_open(shoal_context *context, const char *path, const char *text, int n_overrides,
+                               const char *const *overrides, shoal_config *config);
 void shoal_config_close(shoal_config *config);
 
 /* The whole config as text, malloc'd, NULL when memory is out; reading it again gives the same numbers to the last bit.

@@ -325,6 +325,7 @@ struct shoal_plan {
     shoal_kernel_choice choice;
     shoal_kernel_args args;   /* host pointers */
     double t_end;
+    double *period;           /* [n_systems] with options.orbits: the unit of t_end and all times given to the plan; else NULL */
     int *list;                /* [n_list] systems still running, ascending */
     long n_list;
     long slice_steps;         /* steps of the next slice, adapted to about half a second */
@@ -336,6 +337,9 @@ struct shoal_plan {
 
 /* The shortest period among a system's initial Jacobi orbits, +inf if none is bound. bodies, orbits: room for [n_bodies]. */
 double shoal_shortest_period(const shoal_ensemble *ensemble, long system, shoal_body *bodies, shoal_orbit *orbits);
+
+/* The time that t stands for: t itself, or with options.orbits t of the system's periods after its start. */
+double shoal_plan_when(const shoal_plan *plan, long system, double t);
 
 /* The time of a system's last step, and its progress on the way to SHOAL_SYS_END: whole steps, or time if steps are adaptive. */
 double shoal_plan_time(const shoal_plan *plan, long system);
@@ -412,6 +416,9 @@ typedef struct shoal_result {
 /* Allocate per-system arrays (outcome running, states NaN) and n_columns empty columns. */
 shoal_status shoal_result_create(shoal_context *context, long n_systems, int n_bodies, int n_columns, shoal_result **result);
 void shoal_result_destroy(shoal_result **result);
+/* The name of what differs in a bit between a row of one result and a row of another (its initial state, its end, a column), NULL if they
+ * are the same system. */
+const char *shoal_result_difference(const shoal_result *a, long row_a, const shoal_result *b, long row_b);
 /* Index of a column, -1 if there is none. */
 int shoal_result_column(const shoal_result *result, const char *name);
 /* Append n snapshot rows (grows the arrays). */
@@ -485,6 +492,10 @@ const char *shoal_plot_missing(void);
 
 /* ---- study.c: a checked config, its systems ------------------------------------------------------------------------------ */
 
+/* shoal_study_load of a text that stands for the file at path, which need not be there; NULL: of the file. */
+shoal_status shoal_study_load_text(shoal_context *context, const char *path, const char *text, int n_overrides,
+                                   const char *const *overrides, shoal_study **study);
+
 /* Characters of a file's name without its extension. */
 int shoal_name_stem(const char *file);
 
@@ -515,6 +526,8 @@ struct shoal_study {
     int n_forces;
     /* run */
     double t_start, t_end;   /* inner units */
+    double orbits;           /* if not 0: instead of t_end; output times are counted in each system's shortest period, too */
+    long n_unresolved;       /* systems with an initial orbit whose pericentre the steps do not resolve */
     long first, stride;      /* of the config's systems it makes each stride-th from `first` on: run.shard */
     double system;           /* run.system: the id of the only one, NaN = all */
     char engine[16], work_model[16];
@@ -524,8 +537,8 @@ struct shoal_study {
     double checkpoint_s;     /* least wall time between checkpoints */
     /* output */
     char *output;            /* file */
-    double interval;         /* 0 = none; inner units */
-    double *times;           /* [n_times] ascending along the direction of integration, inner units */
+    double interval;         /* 0 = none; inner units or orbits */
+    double *times;           /* [n_times] ascending along the direction of integration, likewise */
     int n_times;
     /* the systems */
     shoal_ensemble *ensemble;

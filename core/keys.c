@@ -110,7 +110,8 @@ const shoal_key shoal_keys[] = {
     OTHER("monitors", TEXT, "name", NULL, "the monitor (`shoal list`)"),
 
     REAL("run", "t_start", "time", 0, ANY, NULL, "time of the initial state"),
-    REAL("run", "t_end", "time", NAN, ANY, NULL, "time to integrate to; before t_start: backwards"),
+    REAL("run", "t_end", "time", NAN, ANY, "orbits", "time to integrate to; before t_start: backwards"),
+    REAL("run", "orbits", "", NAN, ANY, "t_end", "length of the run in shortest periods of each system's initial state; below 0: backwards"),
     OTHER("run", TEXT, "shard", "all systems", "\"i/N\": every Nth system from the ith on; `shoal merge` puts the N results together"),
     VALUE("run", INTEGER, "system", "", NAN, 0, MOST_EXACT, NULL, "all systems", "only the system of this id"),
     VALUE("run", CHOICE, "engine", "", 0, 0, 2, "auto|cpu|cuda", NULL, "what to run on"),
@@ -122,8 +123,8 @@ const shoal_key shoal_keys[] = {
     REAL("run", "checkpoint_s", "", 30, 0, NULL, "least seconds of wall time between checkpoints"),
 
     OTHER("output", TEXT, "file", "the config's base name and .h5", "the result file"),
-    REAL("output", "interval", "time", 0, POSITIVE, "no snapshots", "time between snapshots"),
-    NUMBERS("output", "times", "time", "none", "times of further snapshots"),
+    REAL("output", "interval", "time", 0, POSITIVE, "no snapshots", "time between snapshots; with run.orbits in shortest periods of each system"),
+    NUMBERS("output", "times", "time", "none", "times of further snapshots; with run.orbits in shortest periods of each system since run.t_start"),
 };
 
 const int shoal_n_keys = SHOAL_COUNT(shoal_keys);

@@ -27,6 +27,7 @@ typedef struct command {
 static const command commands[] = {
     { "run", "Run a study: integrate its systems, write one result file", run_main },
     { "merge", "Put the results of the shards of a study together", merge_main },
+    { "rerun", "Integrate one system of a result file again, with more output", rerun_main },
     { "query", "Print states or the systems table of a result file as CSV", query_main },
     { "plot", "Draw the map of a grid: PNG and a preview in the terminal", plot_main },
     { "list", "Name every propagator, force and monitor", list_main },

@@ -4,7 +4,8 @@
  * still going, and reads the state at any time from a copy.
  *
  * Time is t_start + steps * dt from an exact count, or with adaptive steps their compensated sum. A system's target is the last
- * step at or before the time asked for; what is left is made on a copy, so that no output changes a trajectory.
+ * step at or before the time asked for; what is left is made on a copy, so that no output changes a trajectory. Times asked for
+ * may be counted in periods of each system (options.orbits): shoal_plan_when says what they are.
  */
 #include <float.h>
 #include <math.h>
@@ -226,6 +227,39 @@ double shoal_shortest_period(const shoal_ensemble *ensemble, long system, shoal_
     return shortest;
 }
 
+double shoal_plan_when(const shoal_plan *plan, long system, double t)
+{
+    return plan->period ? *field(plan, SHOAL_SYS_T_START, system) + t * plan->period[system] : t;
+}
+
+/* When the systems end. */
+static shoal_status choose_end(shoal_plan *plan, const shoal_options *options)
+{
+    shoal_ensemble *ensemble = plan->ensemble;
+    shoal_status status = SHOAL_OK;
+    plan->t_end = options->orbits != 0 ? options->orbits : options->t_end;
+    if (!isfinite(plan->t_end))
+        return shoal_fail(plan->context, SHOAL_E_USAGE, "t_end = %g: expected a finite time", plan->t_end);
+    if (options->orbits == 0)
+        return SHOAL_OK;
+    shoal_body *bodies = calloc((size_t)ensemble->n_bodies, sizeof *bodies);
+    shoal_orbit *orbits = calloc((size_t)ensemble->n_bodies, sizeof *orbits);
+    plan->period = calloc((size_t)ensemble->n_systems, sizeof *plan->period);
+    if (!bodies || !orbits || !plan->period)
+        status = shoal_fail(plan->context, SHOAL_E_MEMORY, "out of memory");
+    for (long system = 0; system < ensemble->n_systems && !status; system++) {
+        if (*field(plan, SHOAL_SYS_OUTCOME, system) != SHOAL_RUNNING)
+            continue;
+        plan->period[system] = shoal_shortest_period(ensemble, system, bodies, orbits);
+        if (!isfinite(plan->period[system]))
+            status = shoal_fail(plan->context, SHOAL_E_INPUT, "system %ld: no orbit is bound: its periods cannot be counted",
+                                ensemble->id[system]);
+    }
+    free(bodies);
+    free(orbits);
+    return status;
+}
+
 /* The signed step and the number of whole steps of every system; with `commit` they are written, else only checked. */
 static shoal_status choose_steps(shoal_plan *plan, const shoal_options *options, bool commit)
 {
@@ -250,7 +284,7 @@ static shoal_status choose_steps(shoal_plan *plan, const shoal_options *options,
             dt = first_step((int)*field(plan, SHOAL_SYS_N_LIVE, system), bodies);
         }
         dt = fmin(fabs(dt), plan->args.dt_max);
-        double span = plan->t_end - t_start;
+        const double t_end = shoal_plan_when(plan, system, plan->t_end), span = t_end - t_start;
         if (*field(plan, SHOAL_SYS_STEP, system) != 0) {
             status = shoal_fail(plan->context, SHOAL_E_USAGE,
                                 "system %ld has been integrated by another plan: set its bodies anew", ensemble->id[system]);
@@ -261,7 +295,7 @@ static shoal_status choose_steps(shoal_plan *plan, const shoal_options *options,
                                 ensemble->id[system], dt);
             goto done;
         }
-        double end = plan->propagator->adaptive ? fabs(span) : floor(fabs(span) / dt + whole_step(t_start, plan->t_end, dt));
+        double end = plan->propagator->adaptive ? fabs(span) : floor(fabs(span) / dt + whole_step(t_start, t_end, dt));
         if (!plan->propagator->adaptive && !(end < 0x1p52)) {
             status = shoal_fail(plan->context, SHOAL_E_INPUT, "system %ld: %g steps of %g: too many to count",
                                 ensemble->id[system], end, dt);
@@ -378,7 +412,6 @@ shoal_status shoal_plan_create(shoal_context *context, shoal_ensemble *ensemble,
         return shoal_fail(context, SHOAL_E_MEMORY, "out of memory");
     plan->context = context;
     plan->ensemble = ensemble;
-    plan->t_end = options->t_end;
     plan->slice_steps = 256;
     plan->target_time = NAN;
     plan->args.bodies = ensemble->bodies;
@@ -392,8 +425,7 @@ shoal_status shoal_plan_create(shoal_context *context, shoal_ensemble *ensemble,
     plan->args.max_steps = options->max_steps > 0 ? options->max_steps : INFINITY;
 
     shoal_status status = SHOAL_OK;
-    if (!isfinite(options->t_end))
-        status = shoal_fail(context, SHOAL_E_USAGE, "t_end = %g: expected a finite time", options->t_end);
+    status = choose_end(plan, options);
     if (!status)
         status = choose_propagator(plan, options);
     if (!status)
@@ -447,6 +479,7 @@ void shoal_plan_destroy(shoal_plan **plan)
     free((*plan)->args.snapshot);
     free((*plan)->args.watch);
     free((*plan)->list);
+    free((*plan)->period);
     free(*plan);
     *plan = NULL;
 }
@@ -501,7 +534,7 @@ static bool waits(const shoal_plan *plan, long system)
 static void set_targets(shoal_plan *plan, double t)
 {
     for (long i = 0; i < plan->n_list; i++)
-        *field(plan, SHOAL_SYS_TARGET, plan->list[i]) = target_for(plan, plan->list[i], t);
+        *field(plan, SHOAL_SYS_TARGET, plan->list[i]) = target_for(plan, plan->list[i], shoal_plan_when(plan, plan->list[i], t));
     plan->target_time = t;
 }
 
@@ -546,7 +579,7 @@ shoal_status shoal_plan_slice(shoal_plan *plan, double t, long *n_moved)
         double *outcome = field(plan, SHOAL_SYS_OUTCOME, system);
         if (t == plan->t_end && *outcome == SHOAL_RUNNING && waits(plan, system)) {
             *outcome = SHOAL_SURVIVED;
-            *field(plan, SHOAL_SYS_T_STOP, system) = plan->t_end;
+            *field(plan, SHOAL_SYS_T_STOP, system) = shoal_plan_when(plan, system, t);
             plan->target_time = NAN; /* the engine must hear of it before it hands the records back */
         }
         if (*outcome == SHOAL_RUNNING)
@@ -569,7 +602,8 @@ shoal_status shoal_plan_snapshot(shoal_plan *plan, double t, const int *list, lo
         const double t_start = *field(plan, SHOAL_SYS_T_START, system);
         const bool alive = outcome == SHOAL_RUNNING || outcome == SHOAL_SURVIVED;
         const double tolerance = whole_step(t_start, t, dt);
-        double partial = alive && !isnan(t) ? time_left(plan, system, outcome == SHOAL_SURVIVED ? plan->t_end : t) : 0;
+        const double when = shoal_plan_when(plan, system, outcome == SHOAL_SURVIVED ? plan->t_end : t);
+        double partial = alive && !isnan(t) ? time_left(plan, system, when) : 0;
         /* fixed steps: rounding either way; adaptive ones are exact, but their sum may pass the target by what it was rounded */
         if (partial / dt >= -tolerance && partial / dt <= (plan->propagator->adaptive ? 0 : tolerance))
             partial = 0;
@@ -592,11 +626,13 @@ shoal_status shoal_plan_integrate(shoal_plan *plan, double t)
     if (!isfinite(t))
         return shoal_fail(plan->context, SHOAL_E_USAGE, "time %g: expected a finite number", t);
     for (long i = 0; i < plan->n_list; i++) {
-        const double dt = *field(plan, SHOAL_SYS_DT, plan->list[i]);
-        const double rounding = whole_step(*field(plan, SHOAL_SYS_T_START, plan->list[i]), t, dt);
-        if ((t - ensemble->time[plan->list[i]]) / dt < -rounding || (plan->t_end - t) / dt < -rounding)
-            return shoal_fail(plan->context, SHOAL_E_USAGE, "time %.17g: expected a time from %.17g to t_end = %.17g", t,
-                              ensemble->time[plan->list[i]], plan->t_end);
+        const int system = plan->list[i];
+        const double dt = *field(plan, SHOAL_SYS_DT, system), when = shoal_plan_when(plan, system, t);
+        const double rounding = whole_step(*field(plan, SHOAL_SYS_T_START, system), when, dt);
+        const double t_end = shoal_plan_when(plan, system, plan->t_end);
+        if ((when - ensemble->time[system]) / dt < -rounding || (t_end - when) / dt < -rounding)
+            return shoal_fail(plan->context, SHOAL_E_USAGE, "time %.17g: expected a time from %.17g to t_end = %.17g", when,
+                              ensemble->time[system], t_end);
     }
     int *list = malloc((size_t)ensemble->n_systems * sizeof *list);
     if (!list)
@@ -616,7 +652,7 @@ shoal_status shoal_plan_integrate(shoal_plan *plan, double t)
                     plan->args.snapshot[SHOAL_AT(system, 6 * body + q, 6 * ensemble->n_bodies)];
         ensemble->time[system] = shoal_plan_time(plan, system);
         if (*field(plan, SHOAL_SYS_OUTCOME, system) == SHOAL_RUNNING || *field(plan, SHOAL_SYS_OUTCOME, system) == SHOAL_SURVIVED)
-            ensemble->time[system] = t;
+            ensemble->time[system] = shoal_plan_when(plan, system, t);
     }
     free(list);
     return status;

@@ -68,6 +68,7 @@ typedef struct shoal_propagator {
     bool adaptive;         /* it chooses its steps (see integrate.kern.h) */
     bool tangent;          /* it moves tangent vectors, too (see tangent.kern.h) */
     bool newton_only;      /* it knows no extra forces */
+    bool resolves_pericentre; /* though its steps are fixed */
     const shoal_parameter *parameters;
     int n_parameters;
     /* NULL if the propagator applies to this ensemble, else a sentence that says why not. */

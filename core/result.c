@@ -170,6 +170,24 @@ int shoal_result_column(const shoal_result *result, const char *name)
     return -1;
 }
 
+const char *shoal_result_difference(const shoal_result *a, long row_a, const shoal_result *b, long row_b)
+{
+    if (a->n_bodies != b->n_bodies || a->n_columns != b->n_columns)
+        return "the number of bodies or columns";
+    for (int f = 0; f < 2 * shoal_result_n_fields; f++) { /* what was given comes first */
+        const shoal_field *field = &shoal_result_fields[f % shoal_result_n_fields];
+        const size_t size = shoal_field_row_items(field, a) * shoal_field_item_size(field);
+        const char *one = shoal_field_data(a, field), *other = shoal_field_data(b, field);
+        if ((f < shoal_result_n_fields ? field->when == BEFORE : field->when & AFTER) &&
+            memcmp(one + (size_t)row_a * size, other + (size_t)row_b * size, size) != 0)
+            return field->path;
+    }
+    for (int c = 0; c < a->n_columns; c++)
+        if (memcmp(&a->columns[c].value[row_a], &b->columns[c].value[row_b], sizeof(double)) != 0)
+            return a->columns[c].name;
+    return NULL;
+}
+
 /* Rows that the snapshot arrays hold when n are in use: the capacity is implied, so that it need not be kept. */
 static size_t capacity_of(size_t n)
 {

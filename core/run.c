@@ -159,6 +159,7 @@ static shoal_status create_plan(study_run *run)
         .threads = study->threads,
         .lanes = study->lanes,
         .t_end = study->t_end,
+        .orbits = study->orbits,
         .dt = study->steps_per_orbit > 0 ? 0 : study->dt,
         .steps_per_orbit = study->steps_per_orbit,
         .dt_min = study->dt_min,
@@ -168,13 +169,14 @@ static shoal_status create_plan(study_run *run)
     return shoal_plan_create(run->context, study->ensemble, &options, &run->plan);
 }
 
-/* The output times: t_start + k interval and the list of times, merged; start and end become flags. */
+/* The output times: t_start + k interval and the list of times, merged; start and end become flags. They are counted as the plan's. */
 static shoal_status create_schedule(study_run *run)
 {
     const shoal_study *study = run->study;
-    const double sign = study->t_end < study->t_start ? -1 : 1;
-    const double span = fabs(study->t_end - study->t_start);
-    const double tolerance = 1e-13 * fmax(fabs(study->t_start), fabs(study->t_end));
+    const double start = study->orbits != 0 ? 0 : study->t_start, end = study->orbits != 0 ? study->orbits : study->t_end;
+    const double sign = end < start ? -1 : 1;
+    const double span = fabs(end - start);
+    const double tolerance = 1e-13 * fmax(fabs(start), fabs(end));
     const double n_interval = study->interval > 0 ? floor(span / study->interval) : 0;
 
     if (n_interval > 1e8) {
@@ -189,9 +191,9 @@ static shoal_status create_schedule(study_run *run)
     double last = 0;
     for (long k = 1, i = 0; (double)k <= n_interval || i < study->n_times;) {
         const double regular = (double)k <= n_interval ? (double)k * study->interval : INFINITY;
-        const double listed = i < study->n_times ? sign * (study->times[i] - study->t_start) : INFINITY;
+        const double listed = i < study->n_times ? sign * (study->times[i] - start) : INFINITY;
         const double since = fmin(regular, listed);
-        const double t = listed <= regular ? study->times[i++] : study->t_start + sign * regular;
+        const double t = listed <= regular ? study->times[i++] : start + sign * regular;
         k += regular < listed;
 
         if (since < -tolerance || since > span + tolerance) {
@@ -280,7 +282,7 @@ static void record_state(study_run *run, long system)
     shoal_result *result = run->result;
     const double step = *shoal_ensemble_field(ensemble, SHOAL_SYS_STEP, system);
     const double t_last = system_outcome(run, system) == SHOAL_SURVIVED
-                              ? run->study->t_end
+                              ? shoal_plan_when(run->plan, system, run->plan->t_end)
                               : shoal_plan_time(run->plan, system);
     const double energy_start = ensemble->energy_start[system];
 
@@ -298,7 +300,7 @@ static void record_end(study_run *run, long system)
     shoal_result *result = run->result;
     const int outcome = system_outcome(run, system);
     const double t_stop =
-        outcome == SHOAL_SURVIVED ? study->t_end : *shoal_ensemble_field(ensemble, SHOAL_SYS_T_STOP, system);
+        outcome == SHOAL_SURVIVED ? shoal_plan_when(run->plan, system, run->plan->t_end) : *shoal_ensemble_field(ensemble, SHOAL_SYS_T_STOP, system);
 
     record_state(run, system);
     result->outcome[system] = outcome;
@@ -337,12 +339,12 @@ static shoal_status record_running(study_run *run)
 /* Snapshot rows of the systems still running, at time t, which all of them have reached. */
 static shoal_status take_snapshots(study_run *run, double t)
 {
-    const double time = user_time(run, t);
     shoal_status status = shoal_plan_snapshot(run->plan, t, run->plan->list, run->plan->n_list);
 
     for (long k = 0; k < run->plan->n_list && status == SHOAL_OK; ++k) {
         const int64_t system = run->plan->list[k];
-        put_snapshot(run, system, t, run->state);
+        const double when = shoal_plan_when(run->plan, system, t), time = user_time(run, when);
+        put_snapshot(run, system, when, run->state);
         status = shoal_result_append(run->context, run->result, 1, &system, &time, run->state);
     }
     return status;
@@ -650,7 +652,7 @@ static shoal_status slice(study_run *run, double t, long *n_moved)
         }
     }
     if (n_ended > 0) {
-        status = shoal_plan_snapshot(plan, run->study->t_end, run->ended, n_ended);
+        status = shoal_plan_snapshot(plan, plan->t_end, run->ended, n_ended);
         for (long k = 0; k < n_ended && status == SHOAL_OK; ++k) {
             record_end(run, run->ended[k]);
         }
@@ -670,7 +672,7 @@ static shoal_status integrate(study_run *run, bool *interrupted)
     while (run->plan->n_list > 0 && !*interrupted && status == SHOAL_OK) {
         const bool scheduled = run->cursor < run->n_schedule;
         long n_moved = 0;
-        status = slice(run, scheduled ? run->schedule[run->cursor] : run->study->t_end, &n_moved);
+        status = slice(run, scheduled ? run->schedule[run->cursor] : run->plan->t_end, &n_moved);
         if (status == SHOAL_OK && n_moved == 0 && run->plan->n_list > 0) {
             if (!scheduled) {
                 return shoal_fail(run->context, SHOAL_E_INTERNAL, "%ld systems never reach the end",

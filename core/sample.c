@@ -64,8 +64,8 @@ static double truncated_normal(gsl_rng *rng, double mean, double sigma, double f
 static double power_law(gsl_rng *rng, double from, double to, double exponent)
 {
     const double u = gsl_rng_uniform(rng), k = exponent + 1;
-    const double span = k == 0 ? pow(to / from, u) : pow(1 + u * (pow(to / from, k) - 1), 1 / k);
-    return fmin(fmax(from * span, from), to);
+    const double whole = log(to / from), part = k == 0 ? u * whole : log1p(u * expm1(k * whole)) / k;
+    return fmin(fmax(from * exp(part), from), to);
 }
 
 double shoal_sample_draw(const shoal_sample *sample, int64_t seed, int64_t id, int index)

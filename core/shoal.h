@@ -234,6 +234,8 @@ typedef struct shoal_options {
     int threads;             /* CPU threads, 0 = all available */
     int lanes;               /* CPU SIMD width, 0 = the machine's (1, 4 and 8 exist for tests) */
     double t_end;            /* end time of every system */
+    double orbits;           /* if not 0, instead of t_end: so many of its own shortest periods (those of the initial Jacobi orbits) for
+                                each system, backwards if below 0; all times given to the plan are then counted in these, from t_start */
     double dt;               /* step of every system, the first one of an adaptive propagator; 0 = as set in the ensemble */
     double steps_per_orbit;  /* if > 0: each system's (first) step is its shortest period over this */
     double dt_min;           /* a system whose adaptive step falls below it ends as `step_underflow` */

@@ -21,6 +21,15 @@ static shoal_status read_run(const shoal_config *config, shoal_study *study)
     const config_setting_t *run = shoal_config_lookup(config, "run");
     study->t_start = shoal_config_number(config, run, "run", "t_start");
     study->t_end = shoal_config_number(config, run, "run", "t_end");
+    const config_setting_t *orbits = config_setting_get_member(run, "orbits");
+    if (isnan(study->t_end) == !orbits)
+        return orbits ? shoal_config_fail(config, orbits, NULL, NULL, "either run.t_end or run.orbits")
+                      : shoal_config_fail(config, run, "t_end", NULL, "a time, or run.orbits");
+    study->orbits = orbits ? shoal_config_number(config, run, "run", "orbits") : 0;
+    if (orbits && study->orbits == 0)
+        return shoal_config_fail(config, orbits, NULL, NULL, "a number other than 0");
+    if (orbits)
+        study->t_end = study->t_start + study->orbits; /* for its direction */
     if (study->t_start == study->t_end)
         return shoal_config_fail(config, config_setting_get_member(run, "t_end"), NULL, NULL,
                                  "a time other than run.t_start");
@@ -86,17 +95,20 @@ static shoal_status read_output(const shoal_config *config, shoal_study *study)
     const config_setting_t *output = shoal_config_lookup(config, "output");
     const config_setting_t *times = output ? config_setting_get_member(output, "times") : NULL;
     study->output = output_name(study, shoal_config_string(output, "file", NULL));
-    study->interval = shoal_config_number(config, output, "output", "interval");
+    const bool in_orbits = study->orbits != 0;
+    const double unit = in_orbits ? 1 : study->units.time;
+    study->interval = shoal_config_number(config, output, "output", "interval") / (in_orbits ? study->units.time : 1);
     study->n_times = times ? config_setting_length(times) : 0;
     study->times = malloc(((size_t)study->n_times + 1) * sizeof *study->times);
     if (!study->output || !study->times)
         return out_of_memory(config);
-    const double first = fmin(study->t_start, study->t_end), last = fmax(study->t_start, study->t_end);
+    const double start = in_orbits ? 0 : study->t_start, end = in_orbits ? study->orbits : study->t_end;
+    const double first = fmin(start, end), last = fmax(start, end);
     for (int i = 0; i < study->n_times; i++) {
-        study->times[i] = shoal_config_item(times, i) * study->units.time;
+        study->times[i] = shoal_config_item(times, i) * unit;
         if (study->times[i] < first || study->times[i] > last)
             return shoal_config_fail(config, config_setting_get_elem(times, (unsigned)i), NULL, NULL,
-                                     "a time from run.t_start to run.t_end");
+                                     in_orbits ? "orbits from 0 to run.orbits" : "a time from run.t_start to run.t_end");
     }
     qsort(study->times, (size_t)study->n_times, sizeof *study->times,
           study->t_end > study->t_start ? ascending : descending);
@@ -149,6 +161,22 @@ static shoal_status read_parameters(const shoal_config *config, const config_set
     return status;
 }
 
+/*
+ * Whether a step is longer than a sixteenth of the effective period at the pericentre of one of n Jacobi orbits, T_f = 2 pi / (df/dt) =
+ * P sqrt((1 - e)^3 / (1 + e)): a map whose steps do not resolve the passage is chaotic by itself (Wisdom 2015,
+ * doi:10.1088/0004-6256/150/4/127; Hernandez, Zeebe & Hadden 2022, arXiv:2111.08835).
+ */
+static bool misses_pericentre(int n, const shoal_orbit *orbits, double dt)
+{
+    bool misses = false;
+    for (int i = 1; i < n; i++) {
+        const double e = orbits[i].e;
+        misses |= e < 1 && 16 * dt > orbits[i].P * sqrt((1 - e) * (1 - e) * (1 - e) / (1 + e));
+    }
+    return misses;
+}
+
+/* The step of each system, and those that have none. */
 static shoal_status set_steps(const shoal_config *config, const config_setting_t *place, shoal_study *study)
 {
     shoal_ensemble *ensemble = study->ensemble;
@@ -160,19 +188,26 @@ static shoal_status set_steps(const shoal_config *config, const config_setting_t
         status = out_of_memory(config);
         goto fail;
     }
+    const shoal_propagator *propagator = study->propagator;
+    const bool check_pericentre = !propagator->adaptive && !propagator->resolves_pericentre;
     for (long s = 0; s < ensemble->n_systems; s++) {
         double *outcome = shoal_ensemble_field(ensemble, SHOAL_SYS_OUTCOME, s);
-        double dt = study->dt;
-        if (study->steps_per_orbit > 0 && *outcome != SHOAL_INVALID)
-            dt = shoal_shortest_period(ensemble, s, bodies, orbits) / study->steps_per_orbit;
-        if (!isfinite(dt) && ensemble->n_systems == 1 && study->stride == 1) {
-            status = shoal_config_fail(config, place, NULL, NULL, "dt instead: no orbit of system %ld is bound",
-                                       ensemble->id[s]);
+        const double period = *outcome != SHOAL_INVALID ? shoal_shortest_period(ensemble, s, bodies, orbits) : 0;
+        const bool unbound = !isfinite(period) && (study->steps_per_orbit > 0 || study->orbits != 0);
+        const double dt = study->steps_per_orbit > 0 ? period / study->steps_per_orbit : study->dt;
+        if (unbound && ensemble->n_systems == 1 && study->stride == 1) {
+            status = shoal_config_fail(config, place, NULL, NULL, "%s instead: no orbit of system %ld is bound",
+                                       study->steps_per_orbit > 0 ? "dt" : "t_end", ensemble->id[s]);
             goto fail;
         }
-        if (!isfinite(dt))
+        if (unbound)
             *outcome = SHOAL_INVALID;
-        *shoal_ensemble_field(ensemble, SHOAL_SYS_DT, s) = copysign(dt > 0 && isfinite(dt) ? dt : fabs(span), span);
+        if (*outcome != SHOAL_INVALID && check_pericentre && isfinite(period)) {
+            const int n_live = (int)*shoal_ensemble_field(ensemble, SHOAL_SYS_N_LIVE, s);
+            study->n_unresolved += misses_pericentre(n_live, orbits, dt);
+        }
+        if (dt > 0 || !propagator->adaptive)
+            *shoal_ensemble_field(ensemble, SHOAL_SYS_DT, s) = copysign(dt > 0 && isfinite(dt) ? dt : fabs(span), span);
     }
 fail:
     free(bodies);
@@ -210,7 +245,7 @@ static shoal_status read_integrator(const shoal_config *config, shoal_study *stu
     if (refusal)
         return shoal_config_fail(config, name ? name : integrator, NULL, NULL, "a propagator that applies: %s",
                                  refusal);
-    return dt || steps ? set_steps(config, steps ? steps : dt, study) : SHOAL_OK;
+    return set_steps(config, steps ? steps : shoal_config_lookup(config, "run.orbits"), study);
 }
 
 /* The monitors, sorted into the order of the list. */
@@ -263,11 +298,17 @@ static shoal_status read_forces(const shoal_config *config, shoal_study *study)
 shoal_status shoal_study_load(shoal_context *context, const char *path, int n_overrides, const char *const *overrides,
                               shoal_study **study)
 {
+    return shoal_study_load_text(context, path, NULL, n_overrides, overrides, study);
+}
+
+shoal_status shoal_study_load_text(shoal_context *context, const char *path, const char *text, int n_overrides,
+                                   const char *const *overrides, shoal_study **study)
+{
     if (!study || !path)
         return shoal_fail(context, SHOAL_E_USAGE, "no config file, or no place to put the study");
     *study = NULL;
     shoal_config config;
-    shoal_status status = shoal_config_open(context, path, n_overrides, overrides, &config);
+    shoal_status status = shoal_config_open(context, path, text, n_overrides, overrides, &config);
     if (status)
         return status;
     shoal_study *made = calloc(1, sizeof *made);

@@ -39,5 +39,6 @@ const shoal_propagator shoal_propagator_hybrid = {
     .parameters = parameters,
     .n_parameters = SHOAL_COUNT(parameters),
     .newton_only = true,
+    .resolves_pericentre = true,
     .refuses = refuses,
 };

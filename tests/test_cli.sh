@@ -60,8 +60,8 @@ begin cli_version_and_help
 run 0 --version
 [ "$(printf '%s\n' "$out" | head -n 1 | cut -d ' ' -f 1)" = shoal ] || wrong "--version: $out"
 run 0 --help
-for word in run merge query plot list explain info bench 130 Exit; do holds "$word"; done
-for command in run merge query plot list explain info bench; do
+for word in run merge rerun query plot list explain info bench 130 Exit; do holds "$word"; done
+for command in run merge rerun query plot list explain info bench; do
     run 0 "$command" --help
     holds "Usage: shoal $command"
 done
@@ -115,6 +115,24 @@ run 0 query times.h5 --time 1.5 --systems 11
 refused 2 "a number" run study.cfg output.file=words.h5 'output.times=[1, two]'
 sed 's/interval = 10.0;/times = [ 1, 1.5 ];/' study.cfg >mixed.cfg
 refused 2 "[ 1.0, 1.5 ]" run mixed.cfg output.file=mixed.h5
+end
+
+begin cli_run_orbits
+refused 2 "either run.t_end or run.orbits" run study.cfg run.orbits=2
+sed 's/t_end = 20.0/orbits = 2.0/; s/interval = 10.0/interval = 0.5/' study.cfg >orbits.cfg
+run 0 run orbits.cfg output.file=orbits.h5
+holds "2 shortest periods of each system"
+run 0 query orbits.h5 --systems-table
+printf '%s\n' "$out" | awk -F , 'NR > 1 && $2 == "survived" && ($3 < 1.9 || $3 > 2.1) { exit 1 }' ||
+    wrong "two periods of the inner planet are about 2 yr: $out"
+end
+
+begin cli_pericentres
+run 0 run study.cfg output.file=steep.h5 integrator.dt=0.05
+[ "$err" = "$(printf '%s\n' "$err" | grep '^shoal: warning: [1-9].* of 12 systems.*pericentre')" ] || wrong "no warning: $err"
+holds "warning  "
+run 0 run study.cfg --force output.file=steep.h5 integrator.dt=0.05 --quiet
+[ -z "$out$err" ] || wrong "--quiet, but it said: $out$err"
 end
 
 begin cli_query
@@ -186,6 +204,55 @@ refused 2 "merge OUT A B" merge part.h5
 [ ! -e part.h5 ] || wrong "refused, but there is part.h5"
 run 0 merge --partial part.h5 study.1-of-3.h5 study.2-of-3.h5
 holds "8 systems of 2 shards, not complete"
+end
+
+begin cli_rerun
+cat >sample.cfg <<'END'
+system = { bodies = ( { name = "s"; m = 1.0; }, { name = "p"; m = 1e-3; a = 1.0; }, { name = "q"; m = 1e-3; hill_spacing = 4.0; } ); };
+sweep = ( { body = "q"; parameter = "hill_spacing"; from = 2.0; to = 6.0; count = 3; } );
+sample = { count = 4; seed = 3; parameters = ( { body = "q"; parameter = "delta_l"; distribution = "uniform"; from = 0.0; to = 6.28; } ); };
+integrator = { name = "mvs"; steps_per_orbit = 50.5; };
+run = { orbits = 20.3; engine = "cpu"; };
+END
+run 0 run sample.cfg --quiet
+run 0 run sample.cfg run.shard=2/5 --quiet
+for file in study.h5 study.2-of-3.h5 sample.h5 sample.2-of-5.h5; do
+    run 0 rerun $file --system 1 --interval 0.5 --times 1.25,2 --output again.h5 --force
+    holds "the same to the last bit"
+    run 0 query again.h5 --systems-table
+    again=$out
+    run 0 query $file --systems-table --systems 1
+    [ "$out" = "$again" ] || wrong "$file: $again"
+done
+run 0 query again.h5 --initial
+[ "$(printf '%s\n' "$out" | cut -d , -f 1 | sort -u | tr '\n' ' ')" = "1 system " ] || wrong "not system 1: $out"
+run 0 rerun study.h5 --system 7 --interval 0.5 --quiet
+[ -z "$out$err" ] || wrong "--quiet, but it said: $out$err"
+run 0 query study.system-7.h5 --time 2.5
+run 0 rerun ids.h5 --system 7 --quiet
+sed -i 's/^7,1,p,1e-3,1/7,1,p,1e-3,1.0001/' ids.csv
+refused 1 "/initial/state is not the same" rerun ids.h5 --system 7 --quiet --force
+refused 2 "none/ids.csv" rerun ids.h5 --system 2 --folder none
+refused 2 "no system 12" rerun study.h5 --system 12
+refused 2 "expected an integer" rerun study.h5 --system x
+refused 2 "--system K" rerun study.h5
+refused 2 "--force" rerun study.h5 --system 7
+end
+
+begin cli_bench_range
+run 0 bench --range integrator.dt=0.005..0.02 study.cfg run.t_end=5
+case $out in "integrator.dt,systems,bodies,survived,steps,seconds,ns_per_system_step,error,plan"*) ;; *) wrong "heading: $out" ;; esac
+[ "$(printf '%s\n' "$out" | cut -d , -f 1 | tr '\n' ' ')" = "integrator.dt 0.005 0.01 0.02 " ] || wrong "values: $out"
+printf '%s\n' "$out" | awk -F , 'NR > 2 && !($8 > 3 * error && $8 < 5 * error) { exit 1 } { error = $8 }' ||
+    wrong "energy errors do not go as dt^2: $out"
+run 0 bench --range run.threads=1..2:2 study.cfg run.t_end=5
+[ "$(printf '%s\n' "$out" | wc -l)" -eq 3 ] || wrong "two values: $out"
+run 1 bench --range integrator.dt=0.01..0.02 --limit 1e-12 study.cfg run.t_end=5
+case $err in "shoal: integrator.dt=0.01: "*"above 1e-12") ;; *) wrong "limit: $err" ;; esac
+refused 2 "did you mean 'threads'" bench --range run.thread=1..2 study.cfg
+refused 2 "expected KEY=A..B" bench --range run.threads=2..1 study.cfg
+refused 2 "expected KEY=A..B" bench --range run.threads=0..2 study.cfg
+refused 2 "expected a study" bench --range run.threads=1..2
 end
 
 begin cli_plot

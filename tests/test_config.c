@@ -162,7 +162,9 @@ static const struct {
     { 10, "monitors = ( { name = \"stop_on_ejection\"; r_max = -1; } );",
       ":10: monitors[0].r_max = -1: expected a number " },
     { 11, "run = { t_end = 0; };", ":11: run.t_end = 0: expected a time other than run.t_start" },
-    { 11, "run = { t_start = 1; };", ":11: run.t_end: expected a number in yr: it must be given" },
+    { 11, "run = { t_start = 1; };", ":11: run.t_end: expected a time, or run.orbits" },
+    { 11, "run = { t_end = 1000; orbits = 5; };", ":11: run.orbits = 5: expected either run.t_end or run.orbits" },
+    { 11, "run = { orbits = 0; };", ":11: run.orbits = 0: expected a number other than 0" },
     { 11, "", ":1: run: expected a group { ... }: it must be given" },
     { 12, "output = { interval = 0; };", ":12: output.interval = 0: expected a number > 0 in yr" },
     { 12, "output = { times = [1, 2000]; };",
@@ -801,7 +803,8 @@ static void every_key_and_plug_is_explained(void **state)
     static const struct {
         const char *name, *text;
     } cases[] = {
-        { "run.t_end", "a number in yr; must be given" },
+        { "run.t_end", "a number in yr; without it: orbits" },
+        { "sweep.parameter", "a string in quotes; must be given" },
         { "system.bodies.inc", "a number from 0 to 180 in deg; default: 0" },
         { "integrator", "steps_per_orbit" },
         { "wh", "mvs, a propagator" },

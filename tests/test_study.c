@@ -27,11 +27,11 @@ static const char grid_text[] =
     "run = { t_end = 10.0; engine = \"cpu\"; };\n"
     "output = { file = \"run.h5\"; interval = 2.5; };\n";
 
-/* Bodies of a table: systems of two, three and four bodies, ids that are no rows. */
+/* Bodies of a table: systems of two, three and four bodies, ids that are no rows, each for as many of its own periods. */
 static const char table_text[] =
     "system = { file = \"table.csv\"; };\n"
     "integrator = { name = \"mvs\"; steps_per_orbit = 40; };\n"
-    "run = { t_end = 10.0; engine = \"cpu\"; };\n"
+    "run = { orbits = 10.3; engine = \"cpu\"; };\n"
     "output = { file = \"run.h5\"; interval = 2.5; };\n";
 
 static char folder[64] = "/tmp/shoal-study-XXXXXX";
@@ -69,6 +69,12 @@ static void assert_refused(const char *text, const char *words, const char *expe
     shoal_study *study = NULL;
     if (load(text, words, &study) != SHOAL_E_INPUT || !strstr(shoal_context_message(context), expected))
         fail_msg("%s: expected \"%s\": %s", words, expected, shoal_context_message(context));
+}
+
+static void assert_near(double value, double expected, double tolerance, const char *what)
+{
+    if (!(fabs(value - expected) <= tolerance))
+        fail_msg("%s: %.17g is not %.17g", what, value, expected);
 }
 
 /* Run it and read its file. */
@@ -240,13 +246,181 @@ static void one_system_is_the_same_alone(void **state)
     }
 }
 
-/* ---- bodies tied to others --------------------------------------------------------------------------------------- */
+/* ---- systems of different sizes and lengths ---------------------------------------------------------------------- */
 
-static void assert_near(double value, double expected, double tolerance, const char *what)
+/* The shortest period of a system's initial state, in yr. */
+static double shortest_period(const shoal_result *result, long s)
 {
-    if (!(fabs(value - expected) <= tolerance))
-        fail_msg("%s: %.17g is not %.17g", what, value, expected);
+    shoal_body body[4];
+    shoal_orbit orbit[4];
+    const double *row = result->initial + s * result->n_bodies * SHOAL_STATE, v = result->units.time;
+    double shortest = INFINITY;
+    for (int i = 0; i < result->n_live[s]; i++, row += SHOAL_STATE)
+        body[i] = (shoal_body){.m = row[0], .x = row[1], .y = row[2], .z = row[3], .vx = row[4] / v, .vy = row[5] / v, .vz = row[6] / v};
+    assert_int_equal(shoal_orbits_from_bodies(context, SHOAL_JACOBI, result->n_live[s], body, orbit), SHOAL_OK);
+    for (int i = 1; i < result->n_live[s]; i++)
+        shortest = fmin(shortest, orbit[i].P / result->units.time);
+    return shortest;
 }
+
+/* A system of a table with bigger ones is the same as in a table of its own, and what it has not is not there. */
+static void systems_may_have_different_bodies(void **state)
+{
+    (void)state;
+    static const char alone[] = "system,body,name,m,x,y,z,vx,vy,vz\n7,0,star,1,0,0,0,0,0,0\n7,1,p,1e-3,1,0,0,0,6.2,0\n";
+    shoal_result *all = run(table_text, ""), *one;
+    assert_int_equal(all->n_bodies, 4);
+    assert_int_equal(all->n_live[0], 2);
+    assert_int_equal(all->n_live[1], 4);
+    assert_int_equal(all->n_live[2], 3);
+    write_text("alone.csv", alone);
+    one = run(table_text, "system.file=alone.csv");
+    assert_int_equal(one->n_bodies, 2);
+    assert_memory_equal(one->final, all->final, 2 * SHOAL_STATE * sizeof(double));
+    assert_near(one->dE_final[0], all->dE_final[0], 0, "dE");
+    assert_near(one->dE_final[0], 0, 1e-6, "dE");
+    for (int q = 2 * SHOAL_STATE; q < 4 * SHOAL_STATE; q++)
+        assert_true(isnan(all->initial[q]) && isnan(all->final[q]));
+    shoal_result_destroy(&one);
+    shoal_result_destroy(&all);
+}
+
+static void systems_may_have_different_ends(void **state)
+{
+    (void)state;
+    static const char *const words[] = {"", "run.orbits=-10.3", "run.t_start=5", "integrator.name=hermite4_adaptive"};
+    for (int k = 0; k < SHOAL_COUNT(words); k++) {
+        shoal_result *result = run(table_text, words[k]);
+        const double sign = k == 1 ? -1 : 1, t_start = k == 2 ? 5 : 0;
+        assert_int_equal(result->n_snapshots, 6 * 3); /* 0, 2.5, 5, 7.5, 10 and 10.3 periods */
+        for (long s = 0; s < 3; s++) {
+            const double P = shortest_period(result, s), end = t_start + sign * 10.3 * P;
+            char alone[128];
+            assert_int_equal(result->outcome[s], SHOAL_SURVIVED);
+            assert_near(result->t_stop[s], end, 1e-12 * fabs(end), "t_stop");
+            assert_true(result->t_final[s] == result->t_stop[s]);
+            for (int i = 0; i < 6; i++) {
+                assert_int_equal(result->snapshot_system[3 * i + s], s);
+                assert_near(result->snapshot_time[3 * i + s], t_start + sign * (i < 5 ? 2.5 * i : 10.3) * P, 1e-12 * fabs(end), "time");
+            }
+            /* the same as with an end in years; which differs in its last bits */
+            write_text("study.cfg", table_text);
+            snprintf(alone, sizeof alone, "%s run.system=%lld", words[k], (long long)result->id[s]);
+            char text[512];
+            snprintf(text, sizeof text, "system = { file = \"table.csv\"; }; integrator = { steps_per_orbit = 40; };\n"
+                     "run = { t_end = %.17g; engine = \"cpu\"; };\n", result->t_stop[s]);
+            shoal_result *one = run(text, k == 1 ? strchr(alone, ' ') : alone);
+            assert_near(one->n_steps[0], result->n_steps[s], 0, "steps");
+            for (int q = 0; q < result->n_live[s] * SHOAL_STATE; q++)
+                assert_near(one->final[q], result->final[s * 4 * SHOAL_STATE + q], 1e-12, "final state");
+            shoal_result_destroy(&one);
+        }
+        shoal_result_destroy(&result);
+    }
+    assert_refused(table_text, "output.times=[11.0]", "expected orbits from 0 to run.orbits");
+}
+
+static int stop_soon(const shoal_progress *progress, void *user)
+{
+    (void)progress;
+    return --*(int *)user < 0;
+}
+
+/* Interrupted again and again, a run with ends of their own leaves the same result. */
+static void different_ends_survive_restarts(void **state)
+{
+    (void)state;
+    shoal_result *whole = run(table_text, "run.slice_steps=20"), *result = NULL;
+    shoal_status status = SHOAL_E_INTERRUPTED;
+    int n_runs = 0;
+    for (; status == SHOAL_E_INTERRUPTED && n_runs < 100; n_runs++) {
+        int calls = 4;
+        shoal_study *study = load_good(table_text, "run.slice_steps=20");
+        status = shoal_study_run(study, 0, stop_soon, &calls);
+        shoal_study_destroy(&study);
+    }
+    assert_int_equal(status, SHOAL_OK);
+    assert_true(n_runs > 3);
+    assert_int_equal(shoal_store_read(context, "run.h5", &result), SHOAL_OK);
+    unlink("run.h5");
+    assert_same(whole, result);
+    shoal_result_destroy(&result);
+    shoal_result_destroy(&whole);
+}
+
+/* The library: times of a plan are counted in orbits, too; systems without any are refused, or in a study invalid. */
+static void orbits_count_in_the_library(void **state)
+{
+    (void)state;
+    shoal_ensemble *ensemble;
+    shoal_plan *plan;
+    shoal_body bodies[2] = {{.m = 1}, {.m = 0}};
+    const shoal_options options = {.orbits = 3, .steps_per_orbit = 20.5, .engine = "cpu"};
+    assert_int_equal(shoal_ensemble_create(context, 2, 2, &ensemble), SHOAL_OK);
+    for (long s = 0; s < 2; s++) {
+        const shoal_orbit orbits[2] = {{0}, {.a = s + 1.0, .e = 0.3}};
+        assert_int_equal(shoal_bodies_from_orbits(context, SHOAL_JACOBI, 2, orbits, bodies), SHOAL_OK);
+        assert_int_equal(shoal_ensemble_set_bodies(ensemble, s, 2, bodies), SHOAL_OK);
+    }
+    assert_int_equal(shoal_plan_create(context, ensemble, &options, &plan), SHOAL_OK);
+    assert_int_equal(shoal_plan_integrate(plan, 3.5), SHOAL_E_USAGE);
+    for (double t = 1; t <= 3; t += 0.5) {
+        assert_int_equal(shoal_plan_integrate(plan, t), SHOAL_OK);
+        for (long s = 0; s < 2; s++) {
+            shoal_system record;
+            shoal_body now[2];
+            shoal_ensemble_get_system(ensemble, s, &record);
+            shoal_ensemble_get_bodies(ensemble, s, now);
+            assert_near(record.time, t * 2 * M_PI * pow(s + 1.0, 1.5), 1e-12, "time");
+            assert_near(now[1].x - now[0].x, (s + 1) * (t == floor(t) ? 0.7 : -1.3), 1e-11, "x");
+        }
+    }
+    shoal_plan_destroy(&plan);
+    bodies[1].vy *= 3;
+    assert_int_equal(shoal_ensemble_set_bodies(ensemble, 0, 2, bodies), SHOAL_OK);
+    assert_int_equal(shoal_ensemble_set_bodies(ensemble, 1, 2, bodies), SHOAL_OK);
+    assert_int_equal(shoal_plan_create(context, ensemble, &options, &plan), SHOAL_E_INPUT);
+    shoal_ensemble_destroy(&ensemble);
+
+    static const char unbound[] =
+        "system = { bodies = ( { name = \"s\"; m = 1.0; }, { name = \"b\"; m = 0.0; a = 1.0; e = 0.0; } ); };\n"
+        "integrator = { dt = 0.02; }; run = { orbits = 2.0; engine = \"cpu\"; }; output = { file = \"run.h5\"; };\n"
+        "sweep = ( { body = \"b\"; parameter = \"a\"; values = [1.0, -1.0]; }, { body = \"b\"; parameter = \"e\"; values = [0.5, 1.5]; } );\n";
+    shoal_result *result = run(unbound, "");
+    for (long s = 0; s < 4; s++)
+        assert_int_equal(result->outcome[s], s == 0 ? SHOAL_SURVIVED : SHOAL_INVALID);
+    shoal_result_destroy(&result);
+    assert_refused(unbound, "sweep=() system.bodies.b.a=-1 system.bodies.b.e=2", "t_end instead: no orbit of system 0 is bound");
+}
+
+/* A step of 1/16 of P sqrt((1 - e)^3 / (1 + e)) and no more resolves the passage of pericentre. */
+static void unresolved_pericentres_are_counted(void **state)
+{
+    (void)state;
+    static const char text[] =
+        "system = { bodies = ( { name = \"s\"; m = 1.0; }, { name = \"b\"; m = 0.0; P = 1.0; }, { name = \"c\"; m = 0.0; P = 20.0; } ); };\n"
+        "sweep = ( { body = \"b\"; parameter = \"e\"; from = 0.0; to = 0.9; count = 10; } );\n"
+        "integrator = { dt = 0.01; }; run = { t_end = 2.0; };\n";
+    static const struct {
+        const char *words;
+        long n;
+    } cases[] = {
+        {"", 3},                                      /* e = 0.6: 0.2 yr is more than 16 steps; 0.7: 0.126 yr is less */
+        {"integrator.dt=0.0625", 9},                  /* all but the circle, which it just resolves */
+        {"integrator.dt=0.063", 10},
+        {"system.bodies.c.e=0.99", 10},               /* 0.0142 yr */
+        {"integrator.name=hermite4_adaptive", 0},
+        {"integrator.name=hybrid", 0},
+    };
+    for (int k = 0; k < SHOAL_COUNT(cases); k++) {
+        shoal_study *study = load_good(text, cases[k].words);
+        if (study->n_unresolved != cases[k].n)
+            fail_msg("%s: %ld systems", cases[k].words, study->n_unresolved);
+        shoal_study_destroy(&study);
+    }
+}
+
+/* ---- bodies tied to others --------------------------------------------------------------------------------------- */
 
 /* The difference of two angles, -pi..pi. */
 static double apart(double a, double b)
@@ -503,6 +677,11 @@ int main(void)
         cmocka_unit_test(only_whole_sets_of_shards_are_merged),
         cmocka_unit_test(a_shard_has_its_name_and_bounds),
         cmocka_unit_test(one_system_is_the_same_alone),
+        cmocka_unit_test(systems_may_have_different_bodies),
+        cmocka_unit_test(systems_may_have_different_ends),
+        cmocka_unit_test(different_ends_survive_restarts),
+        cmocka_unit_test(orbits_count_in_the_library),
+        cmocka_unit_test(unresolved_pericentres_are_counted),
         cmocka_unit_test(tied_bodies_are_where_they_should_be),
         cmocka_unit_test(impossible_ties_are_invalid),
         cmocka_unit_test(several_bodies_move_together),

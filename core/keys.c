@@ -66,6 +66,7 @@ const shoal_key shoal_keys[] = {
     VALUE("system", INTEGER, "count", "", 1, 1, MOST_INT, NULL, NULL, "copies of each system (see also sample.count)"),
 
     VALUE("sweep", BODY, "body", "", NAN, ANY, INFINITY, NULL, NULL, "body whose parameter is swept"),
+    TEXTS("sweep", "also", "none", "further bodies whose parameter gets the same value"),
     OTHER("sweep", TEXT, "parameter", NULL, "any number of a body, for instance \"a\" or \"m\""),
     REAL("sweep", "from", "", NAN, ANY, "values", "first value, in the unit of the parameter"),
     REAL("sweep", "to", "", NAN, ANY, "values", "last value, included"),
@@ -78,6 +79,7 @@ const shoal_key shoal_keys[] = {
           "a value depends on the seed and the system's id alone"),
     OTHER("sample", LIST, "parameters", NULL, "what is random"),
     VALUE("sample.parameters", BODY, "body", "", NAN, ANY, INFINITY, NULL, NULL, "body whose parameter is random"),
+    TEXTS("sample.parameters", "also", "none", "further bodies whose parameter gets the same value"),
     OTHER("sample.parameters", TEXT, "parameter", NULL, "any number of a body, for instance \"e\""),
     VALUE("sample.parameters", CHOICE, "distribution", "", NAN, 0, SHOAL_DISTRIBUTIONS - 1, DISTRIBUTION_WORDS, NULL,
           "how it is distributed"),

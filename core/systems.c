@@ -18,6 +18,7 @@
 /* A number of a body that differs from system to system, in the user's units: an axis of the grid or a random value. */
 typedef struct variation {
     int body, key;
+    bool *moves;   /* [n_bodies]: body, and those that get the same value */
     double factor; /* to inner units */
     bool random;
     /* axis */
@@ -41,6 +42,7 @@ typedef struct builder {
     shoal_frame frame;
     bool cartesian;
     variation *variations;
+    bool *moves; /* of all of them */
     int n_variations, n_axes;
     long n_copies, n_systems;
 } builder;
@@ -117,12 +119,9 @@ static shoal_status read_bodies(builder *b)
 /* Which number of which body a group of sweep or sample.parameters varies. */
 static shoal_status read_target(builder *b, const config_setting_t *group, variation *v)
 {
-    const config_setting_t *place = config_setting_get_member(group, "parameter");
+    const config_setting_t *place = config_setting_get_member(group, "parameter"),
+                           *also = config_setting_get_member(group, "also");
     const char *word = config_setting_get_string(place), *known[SHOAL_BODY_KEYS];
-    shoal_status status = shoal_config_body(b->config, config_setting_get_member(group, "body"), b->study->body_name,
-                                            b->n_bodies, &v->body);
-    if (status)
-        return status;
     v->key = -1;
     for (int key = 0; key < SHOAL_BODY_KEYS; key++) {
         known[key] = shoal_body_key(key)->row.name;
@@ -132,11 +131,21 @@ static shoal_status read_target(builder *b, const config_setting_t *group, varia
     if (v->key < 0)
         return shoal_config_fail(b->config, place, NULL, shoal_nearest(word, known, SHOAL_BODY_KEYS),
                                  "a number of a body (`shoal explain system.bodies`)");
-    for (const variation *other = b->variations; other < v; other++)
-        if (other->body == v->body && other->key == v->key)
-            return shoal_config_fail(b->config, place, NULL, NULL, "a parameter that is varied only once");
+    v->moves = b->moves + (v - b->variations) * b->n_bodies;
+    for (int i = list_length(also); i >= 0; i--) { /* v->body comes last */
+        const config_setting_t *name = config_setting_get_member(group, "body");
+        if (i > 0)
+            name = config_setting_get_elem(also, (unsigned)i - 1);
+        shoal_status status = shoal_config_body(b->config, name, b->study->body_name, b->n_bodies, &v->body);
+        if (status)
+            return status;
+        for (const variation *other = b->variations; other <= v; other++)
+            if (other->moves[v->body] && other->key == v->key)
+                return shoal_config_fail(b->config, i ? name : place, NULL, NULL, "a parameter that is varied only once");
+        v->moves[v->body] = true;
+        b->inputs[v->body].source[v->key] = place;
+    }
     v->factor = shoal_config_factor(b->config, shoal_body_key(v->key)->row.dimension);
-    b->inputs[v->body].source[v->key] = place;
     return SHOAL_OK;
 }
 
@@ -201,7 +210,8 @@ static shoal_status read_variations(builder *b)
 
     b->n_variations = b->n_axes + list_length(random);
     b->variations = calloc((size_t)b->n_variations + 1, sizeof *b->variations);
-    if (!b->variations)
+    b->moves = calloc((size_t)(b->n_variations * b->n_bodies) + 1, sizeof *b->moves);
+    if (!b->variations || !b->moves)
         return out_of_memory(b);
     double n_systems = (double)b->n_copies;
     for (int i = 0; i < b->n_variations && !status; i++) {
@@ -279,10 +289,12 @@ static shoal_status check_constants(builder *b)
     const shoal_config *config = b->config;
     double mass = 0;
     bool varied_mass = false;
-    for (const variation *v = b->variations; v < b->variations + b->n_variations; v++) {
-        b->inputs[v->body].varied = true;
-        varied_mass |= v->key == SHOAL_BODY_m || b->inputs[v->body].source[SHOAL_BODY_msini];
-    }
+    for (const variation *v = b->variations; v < b->variations + b->n_variations; v++)
+        for (int i = 0; i < b->n_bodies; i++)
+            if (v->moves[i]) {
+                b->inputs[i].varied = true;
+                varied_mass |= v->key == SHOAL_BODY_m || b->inputs[i].source[SHOAL_BODY_msini];
+            }
     for (int i = 0; i < b->n_bodies; i++) {
         shoal_body_input *input = &b->inputs[i];
         const config_setting_t *spacing = input->source[SHOAL_BODY_hill_spacing];
@@ -362,7 +374,9 @@ static void apply_variations(builder *b, long s, long id)
             point /= v->count;
         }
         b->study->swept[i].value[s] = value;
-        b->inputs[v->body].value[v->key] = value * v->factor;
+        for (int body = 0; body < b->n_bodies; body++)
+            if (v->moves[body])
+                b->inputs[body].value[v->key] = value * v->factor;
     }
     if (b->study->n_swept > b->n_variations)
         b->study->swept[b->n_variations].value[s] = (double)(id % b->n_copies);
@@ -416,5 +430,6 @@ fail:
     free(b.orbits);
     free(b.bodies);
     free(b.variations);
+    free(b.moves);
     return status;
 }

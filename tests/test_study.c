@@ -522,6 +522,36 @@ static void impossible_ties_are_invalid(void **state)
                    "integrator = { dt = 0.01; }; run = { t_end = 1.0; };\n", "", "not a ratio to no period");
 }
 
+/* An axis or a random value moves all the bodies that it names, and none twice. */
+static void several_bodies_move_together(void **state)
+{
+    (void)state;
+    static const char text[] =
+        "system = { bodies = ( { name = \"star\"; m = 1.0; }, { name = \"b\"; m = 1e-5; a = 1.0; },\n"
+        "  { name = \"c\"; m = 1e-5; hill_spacing = 5.0; }, { name = \"d\"; m = 1e-5; hill_spacing = 5.0; } ); };\n"
+        "sweep = ( { body = \"c\"; also = [ \"d\" ]; parameter = \"hill_spacing\"; values = [4.0, 9.0]; } );\n"
+        "sample = { count = 3; parameters = ( { body = \"b\"; also = [ \"c\", \"d\" ]; parameter = \"e\";\n"
+        "                                      distribution = \"uniform\"; from = 0.0; to = 0.1; } ); };\n"
+        "integrator = { dt = 0.01; }; run = { t_end = 1.0; };\n";
+    shoal_study *study = load_good(text, "");
+    assert_string_equal(study->swept[0].name, "c.hill_spacing");
+    for (long s = 0; s < 6; s++) {
+        shoal_body body[4];
+        shoal_orbit orbit[4];
+        shoal_ensemble_get_bodies(study->ensemble, s, body);
+        assert_int_equal(shoal_orbits_from_bodies(context, SHOAL_JACOBI, 4, body, orbit), SHOAL_OK);
+        for (int i = 1; i < 4; i++) {
+            const double hill = i > 1 ? cbrt(2e-5 / 3) * (orbit[i].a + orbit[i - 1].a) / 2 : 1;
+            assert_true(i == 1 || fabs((orbit[i].a - orbit[i - 1].a) / hill - (s < 3 ? 4 : 9)) < 1e-11);
+            assert_near(orbit[i].e, study->swept[1].value[s], 1e-13, "e");
+        }
+    }
+    shoal_study_destroy(&study);
+    assert_refused(text, "sweep.[0].also=[\"c\"]", "a parameter that is varied only once");
+    assert_refused(text, "sweep.[0].also=[\"x\"]", "a body's name or index");
+    assert_refused(text, "sample.parameters.[0].parameter=\"hill_spacing\"", "a parameter that is varied only once");
+}
+
 /* ---- distributions ----------------------------------------------------------------------------------------------- */
 
 static double two_sided(double (*P)(double, double), double x, double sigma, double from, double to)
@@ -678,6 +708,7 @@ int main(void)
         cmocka_unit_test(unresolved_pericentres_are_counted),
         cmocka_unit_test(tied_bodies_are_where_they_should_be),
         cmocka_unit_test(impossible_ties_are_invalid),
+        cmocka_unit_test(several_bodies_move_together),
         cmocka_unit_test(values_have_their_distributions),
         cmocka_unit_test(quotas_of_control_groups_are_found),
     };

@@ -195,7 +195,7 @@ static const char *fixture_difference(const shoal_result *a, const shoal_result 
     return NULL;
 }
 
-static void assert_same(const shoal_result *a, const shoal_result *b)
+static inline void assert_same(const shoal_result *a, const shoal_result *b)
 {
     const char *difference = fixture_difference(a, b);
     if (difference)
@@ -203,14 +203,14 @@ static void assert_same(const shoal_result *a, const shoal_result *b)
 }
 
 /* The last message is one line that names what is to blame. */
-static void assert_message(const fixture *at, const char *word)
+static inline void assert_message(const fixture *at, const char *word)
 {
     const char *message = shoal_context_message(at->context);
     if (!strstr(message, word) || strpbrk(message, "\r\n"))
         fail_msg("expected one line with '%s': %s", word, message);
 }
 
-static unsigned char *slurp(const char *path, size_t *size)
+static inline unsigned char *slurp(const char *path, size_t *size)
 {
     FILE *file = fopen(path, "rb");
     assert_non_null(file);
@@ -225,7 +225,7 @@ static unsigned char *slurp(const char *path, size_t *size)
 }
 
 /* A new file: some file systems wait for the disk when an old one is cut to nothing and written again. */
-static void spill(const char *path, const void *bytes, size_t size)
+static inline void spill(const char *path, const void *bytes, size_t size)
 {
     unlink(path);
     FILE *file = fopen(path, "wb");
@@ -235,7 +235,7 @@ static void spill(const char *path, const void *bytes, size_t size)
 }
 
 /* From now on no file grows beyond size: a full disk. Holds for root too. RLIM_INFINITY ends it. */
-static void limit_files(rlim_t size)
+static inline void limit_files(rlim_t size)
 {
     struct rlimit limit;
     signal(SIGXFSZ, SIG_IGN);

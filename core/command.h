@@ -12,6 +12,7 @@
 int run_main(int argc, char **argv);
 int query_main(int argc, char **argv);
 int plot_main(int argc, char **argv);
+int verify_main(int argc, char **argv);
 int list_main(int argc, char **argv);
 int explain_main(int argc, char **argv);
 int info_main(int argc, char **argv);

@@ -60,8 +60,8 @@ begin cli_version_and_help
 run 0 --version
 [ "$(printf '%s\n' "$out" | head -n 1 | cut -d ' ' -f 1)" = shoal ] || wrong "--version: $out"
 run 0 --help
-for word in run query plot list explain info bench 130 Exit; do holds "$word"; done
-for command in run query plot list explain info bench; do
+for word in run query plot verify list explain info bench 130 Exit; do holds "$word"; done
+for command in run query plot verify list explain info bench; do
     run 0 "$command" --help
     holds "Usage: shoal $command"
 done
@@ -178,6 +178,39 @@ else
 fi
 [ ! -e other.png ] || wrong "a picture of nothing"
 refused 2 "--png" plot study.h5 study.h5 --png one.png
+end
+
+begin cli_verify
+run 0 verify study.h5 study.h5 -p 0 -v 0 -t 0 -m 0
+holds "compared: 12 systems"
+[ "$(printf '%s\n' "$out" | tail -n 1)" = same ] || wrong "not the same as itself: $out"
+printf 'units = { length = "km"; mass = "Mjup"; time = "d"; };\n' | cat - study.cfg |
+    sed 's/a = 1.0;/a = 149597870.7;/; s/a = 1.3;/a = 194477231.91;/
+         s/m = 1.0;/m = 1047.5655146604772;/; s/1e-3/1.0475655146604772/g
+         s/from = 1.1; to = 1.9/from = 164557657.77; to = 284235954.33/; s/t_end = 20.0/t_end = 7305.0/; s/dt = 0.02/dt = 7.305/
+         s/interval = 10.0/interval = 3652.5/; s/study.h5/days.h5/' >days.cfg
+run 0 run days.cfg --quiet
+run 0 verify study.h5 days.h5 -p 1e-9 -v 1e-9 # rounding, stretched by close orbits
+run 1 verify study.h5 days.h5 --absolute -p 1e-30
+holds different
+run 0 run study.cfg output.file=close.h5 integrator.dt=0.0200001 --quiet
+run 1 verify study.h5 close.h5
+holds "position"
+run 1 verify study.h5 short.h5
+holds "time"
+run 1 verify study.h5 other.h5
+holds "only in the first file: 11 systems, first 1"
+run 0 query study.h5
+printf '%s\n' "$out" >states.csv
+run 0 verify study.h5 states.csv -p 0 -v 0
+run 0 verify states.csv states.csv
+sed 's/^0,1,b,\([^,]*\),\([^,]*\),[^,]*/0,1,b,\1,\2,/' states.csv >empty.csv # an x that is not known
+run 1 verify states.csv empty.csv
+holds inf
+refused 2 "two files" verify study.h5
+refused 2 "--position" verify study.h5 study.h5 --position far
+refused 2 "nothing.h5" verify study.h5 nothing.h5
+refused 2 "study.cfg:1: column 1" verify study.h5 study.cfg
 end
 
 begin cli_list_explain_info

@@ -60,8 +60,8 @@ begin cli_version_and_help
 run 0 --version
 [ "$(printf '%s\n' "$out" | head -n 1 | cut -d ' ' -f 1)" = shoal ] || wrong "--version: $out"
 run 0 --help
-for word in run query plot verify list explain info bench 130 Exit; do holds "$word"; done
-for command in run query plot verify list explain info bench; do
+for word in run query plot verify generate list explain info bench 130 Exit; do holds "$word"; done
+for command in run query plot verify generate list explain info bench; do
     run 0 "$command" --help
     holds "Usage: shoal $command"
 done
@@ -211,6 +211,47 @@ refused 2 "two files" verify study.h5
 refused 2 "--position" verify study.h5 study.h5 --position far
 refused 2 "nothing.h5" verify study.h5 nothing.h5
 refused 2 "study.cfg:1: column 1" verify study.h5 study.cfg
+end
+
+begin cli_generate
+run 0 generate study.cfg
+holds "12 systems of 3 bodies: study_initial.h5"
+run 0 query study.h5 --initial
+printf '%s\n' "$out" >run.csv
+for which in --initial --final; do
+    run 0 query study_initial.h5 $which
+    [ "$out" = "$(cat run.csv)" ] || wrong "generate: $which states are not those of the run"
+done
+run 0 query study_initial.h5 --systems-table
+printf '%s\n' "$out" | grep -q '^0,running,.*c.a\|c.a,c.e' || wrong "generate: no swept columns: $out"
+printf '%s\n' "$out" | awk -F , 'NR > 1 && ($2 != "running" || $7 != 0 || $8 == "") { exit 1 }' ||
+    wrong "generate: table: $out"
+run 0 plot study_initial.h5 --column c.a
+refused 2 "--force" generate study.cfg
+run 0 generate study.cfg --force run.t_end=5
+run 0 generate study.cfg sweep='()' --output one.csv
+holds "1 systems"
+run 0 generate study.cfg --output study.csv
+# the study with that table gives the same bits, in units whose factors are not powers of two
+sed '/^angles/d; /^system/,/^    *{ body/d; /^ *{ body/d' study.cfg >tail.cfg
+printf 'units = { time = "d"; length = "km"; }; system = { file = "study.csv"; };' >from_csv.cfg
+sed 's/t_end = 20.0/t_end = 7305.0/; s/dt = 0.02/dt = 7.305/; s/interval = 10.0/interval = 3652.5/; s/study.h5/from_csv.h5/' \
+    tail.cfg >>from_csv.cfg
+run 0 generate from_csv.cfg --output again.csv
+sed '/^# epoch/d' again.csv | cmp -s - study.csv || wrong "a table that went through a study has other bits"
+printf 'units = { time = "yr"; }; system = { file = "study.csv"; };' | cat - tail.cfg | sed 's/study.h5/same.h5/' >same.cfg
+run 0 run same.cfg --quiet
+for which in --initial --final; do
+    run 0 query study.h5 $which
+    printf '%s\n' "$out" >one
+    run 0 query same.h5 $which
+    [ "$out" = "$(cat one)" ] || wrong "$which: the study with the generated table has other bits"
+done
+refused 2 "expected a study" generate
+refused 2 "key=value" generate study.cfg other.cfg
+refused 2 "nowhere.cfg" generate nowhere.cfg
+refused 2 "t_end" generate study.cfg run.t_end=long
+refused 1 "cannot be written" generate study.cfg --output nowhere/x.csv
 end
 
 begin cli_list_explain_info

@@ -30,6 +30,7 @@ static const command commands[] = {
     { "plot", "Draw the map of a grid: PNG and a preview in the terminal", plot_main },
     { "verify", "Compare two results body by body", verify_main },
     { "generate", "Make the systems of a study without integrating them", generate_main },
+    { "convert", "Convert initial conditions and states between formats", convert_main },
     { "list", "Name every propagator, force and monitor", list_main },
     { "explain", "Tell all about one of them, or about a config key", explain_main },
     { "info", "What this build and this machine can do", info_main },

@@ -6,6 +6,7 @@
 
 build=${SHOAL_BUILD:-${BUILD:-build}}
 shoal=$(realpath "${SHOAL_PROGRAM:-$build/shoal}")
+data=$(realpath "$(dirname "$0")/data")
 failures=0
 scratch=$(mktemp -d) || exit 1
 trap 'rm -rf "$scratch"' EXIT
@@ -60,8 +61,8 @@ begin cli_version_and_help
 run 0 --version
 [ "$(printf '%s\n' "$out" | head -n 1 | cut -d ' ' -f 1)" = shoal ] || wrong "--version: $out"
 run 0 --help
-for word in run query plot verify generate list explain info bench 130 Exit; do holds "$word"; done
-for command in run query plot verify generate list explain info bench; do
+for word in run query plot verify generate convert list explain info bench 130 Exit; do holds "$word"; done
+for command in run query plot verify generate convert list explain info bench; do
     run 0 "$command" --help
     holds "Usage: shoal $command"
 done
@@ -252,6 +253,54 @@ refused 2 "key=value" generate study.cfg other.cfg
 refused 2 "nowhere.cfg" generate nowhere.cfg
 refused 2 "t_end" generate study.cfg run.t_end=long
 refused 1 "cannot be written" generate study.cfg --output nowhere/x.csv
+end
+
+begin cli_convert
+run 0 convert --help
+for word in csv hdf5 swarm mercury exoplanets horizons docs/formats.md; do holds "$word"; done
+run 0 convert "$data/planets.big.in" "$data/comet.small.in" solar.csv
+[ "$err" = "shoal: note: 1 bodies have a spin or forces of their own (a1, a2, a3, b): left out" ] || wrong "notes: $err"
+run 0 convert "$data/planets.big.in" solar.h5 --units AU,Msun,yr --quiet
+[ -z "$err" ] || wrong "--quiet, but it said: $err"
+printf 'system = { file = "solar.csv"; }; integrator = { name = "mvs"; dt = 0.5; }; run = { t_end = 100.0; engine = "cpu"; };
+        output = { file = "solar_run.h5"; };' >solar.cfg
+run 0 run solar.cfg --quiet
+run 0 convert solar_run.h5 "$scratch/end.in"
+run 0 convert "$data/two.swarm.txt" two.csv --quiet
+run 0 convert two.csv two.h5 --units km,Mearth,s
+run 0 convert two.h5 two.txt
+run 0 verify two.h5 two.csv -p 1e-15 -v 1e-15
+run 0 convert two.csv one.in --system 7
+grep -q 'central mass (solar) = 0.9' one.in || wrong "big.in: $(cat one.in)"
+run 0 convert one.in back.csv
+run 0 convert study.h5 snapshot.csv --time 10
+grep -q '^# time: 10$' snapshot.csv && grep -q '^# units: AU, Msun, yr$' snapshot.csv ||
+    wrong "heading: $(head -n 3 snapshot.csv)"
+run 0 convert study.h5 first.csv --initial
+run 0 verify first.csv study_initial.h5 -p 0 -v 0 -m 0
+run 0 convert ids.csv ids_out.csv
+case $err in "shoal: note: ids.csv does not state its units"*) ;; *) wrong "no note on units: $err" ;; esac
+run 0 convert "$data/exoplanets.csv" exo.h5 --quiet
+run 0 convert "$data/horizons_sun.txt" "$data/horizons_jupiter.txt" sky.csv -m 5=9.54e-4
+refused 2 "expected files" convert two.csv
+refused 2 'did you mean "swarm"' convert two.csv x.csv --from swram
+refused 2 'unknown format "fits"' convert two.csv x.csv --to fits
+refused 2 "--to FORMAT" convert two.csv x.dat
+refused 2 "only read" convert two.csv x.csv --to horizons
+refused 2 "--force" convert two.csv two.txt
+refused 2 "--units" convert two.csv x.txt --units km,Msun,s
+refused 2 "unknown unit of length" convert two.csv x.csv --units miles,Msun,yr
+refused 2 "no system 5" convert two.csv x.csv --system 5
+refused 2 "2 systems: expected one" convert two.csv x.in
+refused 2 "one file" convert two.csv study.h5 x.csv
+refused 2 "nothing.csv" convert nothing.csv x.csv
+refused 2 "there is no snapshot at 3" convert study.h5 x.csv --time 3
+refused 2 "NAME=MSUN" convert two.csv x.csv --mass 5
+refused 2 "no GM of Jupiter" convert "$data/horizons_sun.txt" "$data/horizons_jupiter.txt" x.csv
+refused 2 "known format" convert study.cfg x.csv
+refused 2 "SwarmDataFile" convert study.cfg x.csv --from swarm
+refused 2 "planet of Vega" convert "$data/exoplanets.csv" x.csv --host Vega
+[ -z "$(find . -name 'x.*')" ] || wrong "left behind: $(find . -name 'x.*')"
 end
 
 begin cli_list_explain_info

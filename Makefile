@@ -27,6 +27,8 @@ bindir ?= $(prefix)/bin
 libdir ?= $(prefix)/lib
 includedir ?= $(prefix)/include
 datadir ?= $(prefix)/share
+man1dir ?= $(datadir)/man/man1
+completiondir ?= $(datadir)/bash-completion/completions
 INSTALL ?= install
 
 VERSION := $(shell sed -n 's/^.define SHOAL_VERSION "\(.*\)"/\1/p' core/shoal.h)
@@ -121,7 +123,7 @@ BENCH_PROGRAMS := $(BENCHES:%.c=$B/%)
 EXAMPLE_PROGRAMS := $(EXAMPLES:%.c=$B/%)
 
 .PHONY: all parts lib program examples tests check check-gpu bench demo install uninstall bundle \
-    clean info deps help FORCE
+    reference clean info deps help FORCE
 
 all:
 	@+$(submake) parts
@@ -244,7 +246,7 @@ demo:
 
 install: all
 	$(INSTALL) -d '$(DESTDIR)$(bindir)' '$(DESTDIR)$(libdir)/pkgconfig' '$(DESTDIR)$(includedir)' \
-	    '$(DESTDIR)$(datadir)/shoal/configs'
+	    '$(DESTDIR)$(datadir)/shoal/configs' '$(DESTDIR)$(man1dir)' '$(DESTDIR)$(completiondir)'
 	$(INSTALL) -m 755 $(PROGRAM) '$(DESTDIR)$(bindir)/shoal'
 	$(INSTALL) -m 644 core/shoal.h '$(DESTDIR)$(includedir)/shoal.h'
 	$(INSTALL) -m 644 $(LIB) '$(DESTDIR)$(libdir)/libshoal.a'
@@ -252,6 +254,8 @@ install: all
 	ln -sf $(notdir $(SO)) '$(DESTDIR)$(libdir)/$(SONAME)'
 	ln -sf $(SONAME) '$(DESTDIR)$(libdir)/libshoal.so'
 	$(INSTALL) -m 644 $(wildcard configs/*) '$(DESTDIR)$(datadir)/shoal/configs'
+	tools/man $(PROGRAM) > '$(DESTDIR)$(man1dir)/shoal.1'
+	$(INSTALL) -m 644 tools/completion.bash '$(DESTDIR)$(completiondir)/shoal'
 	{ echo 'prefix=$(prefix)'; echo 'libdir=$(libdir)'; echo 'includedir=$(includedir)'; echo; echo 'Name: shoal'; \
 	  echo 'Description: ensembles of gravitational few-body systems'; echo 'Version: $(VERSION)'; \
 	  echo 'Requires.private: $(MODULES)'; echo 'Cflags: -I$${includedir}'; echo 'Libs: -L$${libdir} -lshoal'; \
@@ -260,7 +264,7 @@ install: all
 uninstall:
 	rm -f '$(DESTDIR)$(bindir)/shoal' '$(DESTDIR)$(includedir)/shoal.h' '$(DESTDIR)$(libdir)/libshoal.a' \
 	    '$(DESTDIR)$(libdir)/$(notdir $(SO))' '$(DESTDIR)$(libdir)/$(SONAME)' '$(DESTDIR)$(libdir)/libshoal.so' \
-	    '$(DESTDIR)$(libdir)/pkgconfig/shoal.pc'
+	    '$(DESTDIR)$(libdir)/pkgconfig/shoal.pc' '$(DESTDIR)$(man1dir)/shoal.1' '$(DESTDIR)$(completiondir)/shoal'
 	rm -rf '$(DESTDIR)$(datadir)/shoal'
 
 # WITH_TESTS=1 puts the test programs and their data in as well, for a machine with a GPU and nothing else.
@@ -268,6 +272,11 @@ bundle: all
 	@+$(if $(filter-out 0,$(WITH_TESTS)),$(submake) tests)
 	@CC='$(CC)' LDFLAGS='$(LDFLAGS)' SAN_FLAGS='$(SAN_FLAGS)' tools/bundle $B '$(VERSION)' \
 	    '$(LIBS)' $(if $(filter-out 0,$(WITH_TESTS)),'$(CMOCKA_LIBS)')
+
+# Pages that are written from the program and the header.
+reference: program
+	$(PROGRAM) explain --all > docs/reference.md
+	tools/api core/shoal.h > docs/api.md
 
 clean:
 	rm -rf $(BUILD)
@@ -287,6 +296,7 @@ help:
 	@echo 'make install      into prefix=$(prefix) (DESTDIR=); uninstall takes it out again'
 	@echo 'make bundle       a tarball with its libraries for machines that have none (WITH_TESTS=1: and the tests)'
 	@echo 'make examples     the programs of examples/'
+	@echo 'make reference    writes docs/reference.md and docs/api.md anew'
 	@echo 'make info         what this build and this machine can do'
 	@echo 'make deps         install the packages that are needed'
 	@echo 'make clean        remove $(BUILD)/'

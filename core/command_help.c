@@ -3,9 +3,11 @@
  * command_help.c: `shoal info`, `shoal list` and `shoal explain`.
  */
 #define _GNU_SOURCE
+#include <argp.h>
 #include <gsl/gsl_version.h>
 #include <hdf5.h>
 #include <libconfig.h>
+#include <stdlib.h>
 
 #include "command.h"
 
@@ -40,17 +42,50 @@ int list_main(int argc, char **argv)
     return flush_output();
 }
 
+typedef struct explain_options {
+    file_list names;
+    bool all;
+} explain_options;
+
+static error_t explain_parse(int key, char *argument, struct argp_state *state)
+{
+    explain_options *options = state->input;
+    (void)argument;
+    switch (key) {
+    case 'a': options->all = true; return 0;
+    case ARGP_KEY_ARGS:
+        options->names = (file_list){ state->argv + state->next, state->argc - state->next };
+        return 0;
+    case ARGP_KEY_END:
+        if (!options->all && options->names.n == 0) {
+            exit(usage_error("explain: expected a name (shoal list has them)"));
+        }
+        return 0;
+    default: return key == ARGP_KEY_NO_ARGS ? 0 : ARGP_ERR_UNKNOWN;
+    }
+}
+
+static const struct argp explain_argp = {
+    .options = (const struct argp_option[]){
+        { "all", 'a', 0, 0, "The whole reference, as Markdown", 0 },
+        { 0 } },
+    .parser = explain_parse,
+    .args_doc = "NAME...",
+    .doc = "Tell all about a propagator, a force, a monitor or a config key.",
+};
+
 int explain_main(int argc, char **argv)
 {
-    const file_list words = parse_words(argc, argv, "NAME...", "Tell all about a plug or a config key.");
+    explain_options options = { 0 };
     shoal_context *context = NULL;
 
-    if (words.n == 0) {
-        return usage_error("explain: expected a name (shoal list has them)");
-    }
+    argp_parse(&explain_argp, argc, argv, 0, NULL, &options);
     shoal_status status = shoal_context_create(&context);
-    for (int i = 0; i < words.n && status == SHOAL_OK; ++i) {
-        status = shoal_help_explain(context, words.name[i], stdout);
+    if (status == SHOAL_OK && options.all) {
+        status = shoal_help_reference(context, stdout);
+    }
+    for (int i = 0; i < options.names.n && status == SHOAL_OK; ++i) {
+        status = shoal_help_explain(context, options.names.name[i], stdout);
     }
     const int code = status == SHOAL_OK ? flush_output() : failed(context, status);
     shoal_context_destroy(&context);

@@ -13,7 +13,7 @@
 
 typedef struct query_options {
     file_list files;
-    bool table;
+    bool table, events;
     shoal_query_state which;
     double time;
     long first, last;
@@ -54,6 +54,7 @@ static error_t query_parse(int key, char *argument, struct argp_state *state)
     case 'f': options->which = SHOAL_QUERY_FINAL; return 0;
     case 'i': options->which = SHOAL_QUERY_INITIAL; return 0;
     case 'T': options->table = true; return 0;
+    case 'e': options->events = true; return 0;
     case 't':
         options->which = SHOAL_QUERY_TIME;
         options->time = strtod(argument, &end);
@@ -81,12 +82,14 @@ static const struct argp query_argp = {
         { "time", 't', "T", 0, "The snapshots at time T, in the units of the file", 0 },
         { "systems", 's', "A..B", 0, "Only systems A to B, both included", 0 },
         { "systems-table", 'T', 0, 0, "One row a system: its end, the swept parameters, what monitors computed", 0 },
+        { "events", 'e', 0, 0, "One row an event: mergers, removals, logged encounters", 0 },
         { 0 } },
     .parser = query_parse,
     .args_doc = "FILE...",
-    .doc = "Print states or the systems table of result files as CSV."
+    .doc = "Print states, the systems table or the events of result files as CSV."
            "\vStates: system,body,name,time,m,x,y,z,vx,vy,vz.\n"
            "Table: system,outcome,t_stop,body_a,body_b,dE_final,steps, then the columns of the file.\n"
+           "Events: system,time,event,body_a,body_b,m_a,m_b,distance,speed,dE,ended.\n"
            "The journal of a run that still goes on, or was killed, is read if there is no FILE yet.",
 };
 
@@ -122,8 +125,9 @@ static shoal_status query_result(shoal_context *context, const shoal_result *res
 {
     const long first = options->first, last = options->last;
 
-    return options->table ? shoal_query_systems(context, result, first, last, out)
-                          : shoal_query_states(context, result, options->which, options->time, first, last, out);
+    return options->events  ? shoal_query_events(context, result, first, last, out)
+           : options->table ? shoal_query_systems(context, result, first, last, out)
+                            : shoal_query_states(context, result, options->which, options->time, first, last, out);
 }
 
 /* Print one file; of every file but the first the heading is left out. */

@@ -12,8 +12,8 @@
  * Sums are taken in long double: energy errors of 1e-15 are measured with them. Extra forces add theirs to E.
  *
  * The kernels step all lanes of a chunk and all body slots of a system, so the lanes beyond n_systems, the systems
- * whose bodies were never set and the slots beyond n_live all hold something finite that no step length blows up:
- * massless bodies on circles far outside, a planet of no consequence on a circle.
+ * whose bodies were never set, the slots beyond n_live and those of bodies that are gone all hold something finite that no
+ * step length blows up: massless bodies on circles far outside, a planet of no consequence on a circle.
  */
 #include <float.h>
 #include <limits.h>
@@ -33,7 +33,7 @@ static void write_body(shoal_ensemble *ensemble, long system, int body, const sh
         *shoal_ensemble_body(ensemble, body, quantity, system) = values[quantity];
 }
 
-static shoal_body read_body(const shoal_ensemble *ensemble, long system, int body)
+shoal_body shoal_ensemble_read_body(const shoal_ensemble *ensemble, long system, int body)
 {
 #define VALUE(quantity) *shoal_ensemble_body(ensemble, body, quantity, system)
     return (shoal_body){.m = VALUE(SHOAL_M),   .r = VALUE(SHOAL_R),   .x = VALUE(SHOAL_X),   .y = VALUE(SHOAL_Y),
@@ -46,18 +46,16 @@ static int n_live_of(const shoal_ensemble *ensemble, long system)
     return (int)*shoal_ensemble_field(ensemble, SHOAL_SYS_N_LIVE, system);
 }
 
-/* Fill the slots first..n_bodies-1: no mass, circles about the total mass, outside of everything and apart from each
- * other; so wide that they weigh nothing in an adaptive step, whatever the orbits of the others. */
-static void write_absent(shoal_ensemble *ensemble, long system, int first, double mass, double size)
+/* Fill a slot in which nobody is: no mass, a circle about the total mass, outside of everything and, with a place of its own,
+ * apart from the others like it; so wide that it weighs nothing in an adaptive step, whatever the orbits of the others. */
+static void write_absent(shoal_ensemble *ensemble, long system, int body, int place, double mass, double size)
 {
-    for (int body = first; body < ensemble->n_bodies; body++) {
-        double distance = 500 * size * (2 + body - first), angle = body - first; /* radians: spread round the circle */
-        double speed = sqrt(mass / distance);
-        shoal_body absent = {.m = -0.0, /* tells the kernels that nobody is there */
-                             .x = distance * cos(angle), .y = distance * sin(angle),
-                             .vx = -speed * sin(angle),  .vy = speed * cos(angle)};
-        write_body(ensemble, system, body, &absent);
-    }
+    double distance = 500 * size * (2 + place), angle = place; /* radians: spread round the circle */
+    double speed = sqrt(mass / distance);
+    shoal_body absent = {.m = -0.0, /* tells the kernels that nobody is there */
+                         .x = distance * cos(angle), .y = distance * sin(angle),
+                         .vx = -speed * sin(angle),  .vy = speed * cos(angle)};
+    write_body(ensemble, system, body, &absent);
 }
 
 /* The state of a system that nobody set: a light planet on a circle, outcome `invalid`. Works for padding lanes too. */
@@ -68,7 +66,8 @@ static void write_idle(shoal_ensemble *ensemble, long system)
     shoal_body planet = {.m = light, .x = 1.0 - light, .vy = 1.0 - light};
     write_body(ensemble, system, 0, &star);
     write_body(ensemble, system, 1, &planet);
-    write_absent(ensemble, system, 2, 1.0, 1.0);
+    for (int body = 2; body < ensemble->n_bodies; body++)
+        write_absent(ensemble, system, body, body - 2, 1.0, 1.0);
     *shoal_ensemble_field(ensemble, SHOAL_SYS_N_LIVE, system) = 2;
 }
 
@@ -94,6 +93,7 @@ static void invalidate(shoal_ensemble *ensemble, long system)
         ensemble->centre[system][k] = 0.0;
     ensemble->time[system] = *shoal_ensemble_field(ensemble, SHOAL_SYS_T_START, system);
     ensemble->energy_start[system] = shoal_ensemble_energy(ensemble, system);
+    ensemble->energy_jump[system] = 0.0;
 }
 
 /* ---- create, destroy --------------------------------------------------------------------------------------------- */
@@ -122,8 +122,10 @@ shoal_status shoal_ensemble_create(shoal_context *context, long n_systems, int n
     made->id = shoal_allocate((size_t)n_systems, sizeof *made->id);
     made->time = shoal_allocate((size_t)n_systems, sizeof *made->time);
     made->energy_start = shoal_allocate((size_t)n_systems, sizeof *made->energy_start);
+    made->energy_jump = shoal_allocate((size_t)n_systems, sizeof *made->energy_jump);
     made->centre = shoal_allocate((size_t)n_systems, sizeof *made->centre);
-    if (!made->bodies || !made->systems || !made->id || !made->time || !made->energy_start || !made->centre)
+    if (!made->bodies || !made->systems || !made->id || !made->time || !made->energy_start || !made->energy_jump ||
+        !made->centre)
         goto fail;
 
     for (long system = 0; system < n_systems; system++) {
@@ -152,6 +154,7 @@ void shoal_ensemble_destroy(shoal_ensemble **ensemble)
     free((*ensemble)->id);
     free((*ensemble)->time);
     free((*ensemble)->energy_start);
+    free((*ensemble)->energy_jump);
     free((*ensemble)->centre);
     free(*ensemble);
     *ensemble = NULL;
@@ -206,6 +209,43 @@ static void coordinates(const shoal_body *body, double at[6])
         at[k] = values[k];
 }
 
+/*
+ * Write a system's bodies about their barycentre, which comes out relative to where they are given; with r < 0 a body is gone.
+ * Relative to body 0 first: differences are exact or nearly so, and the inner coordinates of a system far from the origin
+ * suffer no more than what its input has lost already.
+ */
+static void write_bodies(shoal_ensemble *ensemble, long system, int n_live, const shoal_body *bodies, long double centre[6])
+{
+    long double mass = 0.0L, relative[6] = {0.0L};
+    double origin[6], at[6], size = 0.0;
+    coordinates(&bodies[0], origin);
+    for (int i = 0; i < n_live; i++) {
+        if (bodies[i].r < 0.0)
+            continue;
+        coordinates(&bodies[i], at);
+        mass += bodies[i].m;
+        for (int k = 0; k < 6; k++)
+            relative[k] += bodies[i].m * ((long double)at[k] - origin[k]);
+    }
+    for (int k = 0; k < 6; k++) {
+        relative[k] /= mass;
+        centre[k] = origin[k] + relative[k];
+    }
+    for (int i = 0; i < n_live; i++) {
+        if (bodies[i].r < 0.0)
+            continue;
+        coordinates(&bodies[i], at);
+        for (int k = 0; k < 6; k++)
+            at[k] = (double)((long double)at[k] - origin[k] - relative[k]);
+        shoal_body body = {bodies[i].m + 0.0, bodies[i].r, at[0], at[1], at[2], at[3], at[4], at[5]}; /* no mass of -0.0 */
+        write_body(ensemble, system, i, &body);
+        size = fmax(size, hypot(hypot(at[0], at[1]), at[2]));
+    }
+    for (int i = 0; i < ensemble->n_bodies; i++)
+        if (i >= n_live || bodies[i].r < 0.0)
+            write_absent(ensemble, system, i, i >= n_live ? i - n_live : ensemble->n_bodies + i, (double)mass, size);
+}
+
 shoal_status shoal_ensemble_set_bodies(shoal_ensemble *ensemble, long system, int n_live, const shoal_body *bodies)
 {
     shoal_context *context = ensemble->context;
@@ -221,35 +261,15 @@ shoal_status shoal_ensemble_set_bodies(shoal_ensemble *ensemble, long system, in
         return status;
     }
 
-    /* Relative to body 0 first: differences are exact or nearly so, and the inner coordinates of a system far from the
-     * origin suffer no more than what its input has lost already. */
-    long double mass = 0.0L, centre[6] = {0.0L};
-    double origin[6], at[6];
-    coordinates(&bodies[0], origin);
-    for (int i = 0; i < n_live; i++) {
-        coordinates(&bodies[i], at);
-        mass += bodies[i].m;
-        for (int k = 0; k < 6; k++)
-            centre[k] += bodies[i].m * ((long double)at[k] - origin[k]);
-    }
-    for (int k = 0; k < 6; k++) {
-        centre[k] /= mass;
-        ensemble->centre[system][k] = (double)(origin[k] + centre[k]);
-    }
-    double size = 0.0;
-    for (int i = 0; i < n_live; i++) {
-        coordinates(&bodies[i], at);
-        for (int k = 0; k < 6; k++)
-            at[k] = (double)((long double)at[k] - origin[k] - centre[k]);
-        shoal_body relative = {bodies[i].m, bodies[i].r, at[0], at[1], at[2], at[3], at[4], at[5]};
-        write_body(ensemble, system, i, &relative);
-        size = fmax(size, hypot(hypot(at[0], at[1]), at[2]));
-    }
-    write_absent(ensemble, system, n_live, (double)mass, size);
+    long double centre[6];
+    write_bodies(ensemble, system, n_live, bodies, centre);
+    for (int k = 0; k < 6; k++)
+        ensemble->centre[system][k] = (double)centre[k];
     write_start(ensemble, system, SHOAL_RUNNING);
     *shoal_ensemble_field(ensemble, SHOAL_SYS_N_LIVE, system) = n_live;
     ensemble->time[system] = *shoal_ensemble_field(ensemble, SHOAL_SYS_T_START, system);
     ensemble->energy_start[system] = shoal_ensemble_energy(ensemble, system);
+    ensemble->energy_jump[system] = 0.0;
     if (isinf(ensemble->energy_start[system])) {
         double energy = ensemble->energy_start[system];
         invalidate(ensemble, system);
@@ -258,13 +278,38 @@ shoal_status shoal_ensemble_set_bodies(shoal_ensemble *ensemble, long system, in
     return SHOAL_OK;
 }
 
+void shoal_ensemble_change(shoal_ensemble *ensemble, long system, double elapsed, const shoal_body *bodies)
+{
+    long double moved[6];
+    write_bodies(ensemble, system, n_live_of(ensemble, system), bodies, moved);
+    for (int k = 0; k < 3; k++) {
+        ensemble->centre[system][k] = (double)(ensemble->centre[system][k] + (moved[k] - moved[3 + k] * elapsed));
+        ensemble->centre[system][3 + k] = (double)(ensemble->centre[system][3 + k] + moved[3 + k]);
+    }
+}
+
+bool shoal_ensemble_is_there(const shoal_ensemble *ensemble, int body, long system)
+{
+    return !signbit(*shoal_ensemble_body(ensemble, body, SHOAL_M, system));
+}
+
+int shoal_ensemble_n_left(const shoal_ensemble *ensemble, long system)
+{
+    int n = 0;
+    for (int body = 0; body < ensemble->n_bodies; body++)
+        n += shoal_ensemble_is_there(ensemble, body, system);
+    return n;
+}
+
 void shoal_ensemble_get_bodies(const shoal_ensemble *ensemble, long system, shoal_body *bodies)
 {
     const double *centre = ensemble->centre[system];
     double elapsed = ensemble->time[system] - *shoal_ensemble_field(ensemble, SHOAL_SYS_T_START, system);
     int n_live = n_live_of(ensemble, system);
     for (int i = 0; i < n_live; i++) {
-        shoal_body b = read_body(ensemble, system, i);
+        shoal_body b = shoal_ensemble_read_body(ensemble, system, i);
+        if (!shoal_ensemble_is_there(ensemble, i, system))
+            b = (shoal_body){NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN};
         b.x += centre[0] + centre[3] * elapsed;
         b.y += centre[1] + centre[4] * elapsed;
         b.z += centre[2] + centre[5] * elapsed;
@@ -298,7 +343,9 @@ void shoal_ensemble_get_system(const shoal_ensemble *ensemble, long system, shoa
                              .t_stop = FIELD(SHOAL_SYS_T_STOP),
                              .body_a = (int)FIELD(SHOAL_SYS_BODY_A),
                              .body_b = (int)FIELD(SHOAL_SYS_BODY_B),
-                             .energy_start = ensemble->energy_start[system]};
+                             .energy_start = ensemble->energy_start[system],
+                             .n_left = shoal_ensemble_n_left(ensemble, system),
+                             .energy_jump = ensemble->energy_jump[system]};
 #undef FIELD
     for (int k = 0; k < 6; k++)
         record->centre[k] = ensemble->centre[system][k];
@@ -344,7 +391,7 @@ double shoal_ensemble_energy(const shoal_ensemble *ensemble, long system)
     const int n_live = n_live_of(ensemble, system);
     shoal_body *bodies = malloc((size_t)n_live * sizeof *bodies);
     for (int i = 0; bodies && i < n_live; i++)
-        bodies[i] = read_body(ensemble, system, i);
+        bodies[i] = shoal_ensemble_read_body(ensemble, system, i);
     const double energy = bodies ? shoal_bodies_energy(ensemble, n_live, bodies) : NAN;
     free(bodies);
     return energy;
@@ -355,7 +402,7 @@ void shoal_ensemble_angular_momentum(const shoal_ensemble *ensemble, long system
     int n_live = n_live_of(ensemble, system);
     long double sum[3] = {0.0L};
     for (int i = 0; i < n_live; i++) {
-        shoal_body b = read_body(ensemble, system, i);
+        shoal_body b = shoal_ensemble_read_body(ensemble, system, i);
         long double x = b.x, y = b.y, z = b.z;
         sum[0] += b.m * (y * b.vz - z * b.vy);
         sum[1] += b.m * (z * b.vx - x * b.vz);

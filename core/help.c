@@ -123,6 +123,92 @@ static void explain_key(const shoal_config *config, const shoal_key *key, FILE *
     }
 }
 
+/* ---- the whole reference, as Markdown ----------------------------------------------------------------------------- */
+
+static void table_cell(const char *text, FILE *out)
+{
+    for (; *text; text++) {
+        if (*text == '|' || *text == '<')
+            putc('\\', out);
+        putc(*text, out);
+    }
+}
+
+static void table_row(const shoal_config *config, shoal_key_kind kind, const char *otherwise, const shoal_parameter *row, FILE *out)
+{
+    char words[SHOAL_MESSAGE_SIZE];
+    shoal_config_wants(config, kind, row, words);
+    fprintf(out, "| `%s` | ", row->name);
+    table_cell(words, out);
+    fputs(" | ", out);
+    print_default(config, otherwise, row, out);
+    fputs(" | ", out);
+    table_cell(row->doc, out);
+    fputs(" |\n", out);
+}
+
+static void table_head(FILE *out) { fputs("\n| key | takes | default | meaning |\n|---|---|---|---|\n", out); }
+
+static void table_plug(const shoal_config *config, const char *name, const char *doc, const char *reference, const char *aliases,
+                       const shoal_parameter *rows, int n_rows, FILE *out)
+{
+    fprintf(out, "\n### `%s`\n\n%s.\n", name, doc);
+    if (reference && *reference)
+        fprintf(out, "Reference: %s.\n", reference);
+    if (aliases && *aliases)
+        fprintf(out, "Also known as: %s.\n", aliases);
+    if (n_rows)
+        table_head(out);
+    for (int i = 0; i < n_rows; i++)
+        table_row(config, SHOAL_KEY_VALUE, NULL, &rows[i], out);
+}
+
+shoal_status shoal_help_reference(shoal_context *context, FILE *out)
+{
+    const shoal_plugs *plugs = shoal_plugs_of(context);
+    shoal_config config;
+    shoal_status status = help_units(context, &config);
+    if (status)
+        return status;
+    fputs("# Reference\n\nEvery key of a config file, every propagator, force and monitor, as `shoal explain --all` prints them.\n"
+          "Defaults and bounds are in AU, Msun, yr and degrees.\n\n## Config keys\n", out);
+    const char *section = NULL;
+    for (int i = 0; i < shoal_n_keys; i++) {
+        if (!section || strcmp(section, shoal_keys[i].section) != 0) {
+            section = shoal_keys[i].section;
+            fprintf(out, *section ? "\n### `%s`\n" : "\n### top level\n", section);
+            table_head(out);
+        }
+        table_row(&config, shoal_keys[i].kind, shoal_keys[i].otherwise, &shoal_keys[i].row, out);
+    }
+    fputs("\n### distributions\n\n| name | meaning | takes |\n|---|---|---|\n", out);
+#define X(name, needs, doc) fprintf(out, "| `%s` | %s | %s |\n", #name, doc, needs);
+    SHOAL_DISTRIBUTION_LIST(X)
+#undef X
+    fputs("\n## Propagators\n", out);
+    for (int i = 0; plugs->propagators[i]; i++) {
+        const shoal_propagator *plug = plugs->propagators[i];
+        table_plug(&config, plug->name, plug->doc, plug->reference, plug->aliases, plug->parameters, plug->n_parameters, out);
+    }
+    fputs("\n## Forces\n", out);
+    for (int i = -1; i < 0 || plugs->forces[i]; i++) {
+        const shoal_force *plug = i < 0 ? &shoal_newton : plugs->forces[i];
+        table_plug(&config, plug->name, plug->doc, plug->reference, NULL, plug->parameters, plug->n_parameters, out);
+    }
+    fputs("\n## Monitors\n", out);
+    for (int i = 0; plugs->monitors[i]; i++) {
+        const shoal_monitor *plug = plugs->monitors[i];
+        table_plug(&config, plug->name, plug->doc, plug->reference, NULL, plug->parameters, plug->n_parameters, out);
+        for (int c = 0; c < plug->n_columns; c++)
+            fprintf(out, "%s`%s`: %s.\n", c ? "" : "\nColumns: ", plug->columns[c].name, plug->columns[c].doc);
+    }
+    fputs("\n## Outcomes\n\n| outcome | code | meaning |\n|---|---|---|\n", out);
+#define X(NAME, code, name, doc) fprintf(out, "| `%s` | %d | %s |\n", name, code, doc);
+    SHOAL_OUTCOME_LIST(X)
+#undef X
+    return SHOAL_OK;
+}
+
 void shoal_help_list(const shoal_context *context, FILE *out)
 {
     const shoal_plugs *plugs = shoal_plugs_of(context);

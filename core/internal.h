@@ -134,6 +134,7 @@ struct shoal_ensemble {
     long *id;            /* [n_systems] */
     double *time;        /* [n_systems] of the bodies held now */
     double *energy_start; /* [n_systems] */
+    double *energy_jump; /* [n_systems] by mergers and removals since then */
     double (*centre)[6]; /* [n_systems] barycentre at t_start */
     /* extra forces that count in its energies: those of the last plan */
     const shoal_force *force[SHOAL_MAX_FORCES];
@@ -150,6 +151,17 @@ static inline double *shoal_ensemble_body(const shoal_ensemble *ensemble, int bo
 {
     return &ensemble->bodies[SHOAL_AT(system, body * SHOAL_QUANTITIES + quantity, ensemble->n_bodies * SHOAL_QUANTITIES)];
 }
+
+/* A body as it is held, barycentric. */
+shoal_body shoal_ensemble_read_body(const shoal_ensemble *ensemble, long system, int body);
+
+/* Whether somebody is in a slot, and how many of a system's bodies are left. */
+bool shoal_ensemble_is_there(const shoal_ensemble *ensemble, int body, long system);
+int shoal_ensemble_n_left(const shoal_ensemble *ensemble, long system);
+
+/* Change the bodies of a system, a time `elapsed` after its start: bodies = [n_live] relative to its barycentre, those that are
+ * gone with r < 0. The barycentre of the others is split off again. */
+void shoal_ensemble_change(shoal_ensemble *ensemble, long system, double elapsed, const shoal_body *bodies);
 
 /* Energy of n bodies seen from their barycentre, each pair counted once, with that of the ensemble's extra forces (NaN: it has none). */
 double shoal_bodies_energy(const shoal_ensemble *ensemble, int n, const shoal_body *bodies);
@@ -329,6 +341,8 @@ struct shoal_plan {
     double target_time;       /* what the targets in args.systems are for, NaN = nothing */
     double system_steps;      /* done so far */
     bool watch_fresh;         /* args.watch is what the engine has */
+    shoal_event *events;      /* [n_events] */
+    long n_events;
     char line[768];
 };
 
@@ -342,6 +356,9 @@ double shoal_plan_progress(const shoal_plan *plan, long system);
 /* Advance every running system by up to the next slice, but not past the step before time t (see shoal_plan_targets).
  * Updates the ensemble's records and the list. *n_moved = systems that made at least a step. */
 shoal_status shoal_plan_slice(shoal_plan *plan, double t, long *n_moved);
+
+/* events.c: act on what a slice has marked in those systems, log it, and let them go on. Their records are on the host. */
+shoal_status shoal_plan_act(shoal_plan *plan, const int *list, long n_list);
 
 /* Fill args.snapshot with the states at exactly t (or, for systems that have ended, at their last step) of the listed systems:
  * barycentric. t = NaN: where each of them is now. */
@@ -388,6 +405,7 @@ typedef struct shoal_result {
     int64_t *id;
     int *outcome;
     int *n_live;
+    int *n_final;             /* bodies left at the end */
     int *body_a, *body_b;
     double *t_stop;
     double *dE_final;
@@ -402,6 +420,14 @@ typedef struct shoal_result {
     int64_t *snapshot_system; /* [n_snapshots] index of the system */
     double *snapshot_time;    /* [n_snapshots] */
     double *snapshot;         /* [n_snapshots][n_bodies][7] */
+    /* events, by system and time; while a run goes on in the order of commit */
+    long n_events;            /* rows */
+    int64_t *event_system;    /* [n_events] index of the system */
+    double *event_time;
+    int *event;               /* enum shoal_outcome */
+    int *event_a, *event_b;
+    int *event_ended;         /* 1: the system ended with it */
+    double *event_m_a, *event_m_b, *event_distance, *event_speed, *event_dE;
     bool complete;            /* false: read from the journal of a run that did not end */
 } shoal_result;
 
@@ -412,6 +438,10 @@ shoal_status shoal_result_create(shoal_context *context, long n_systems, int n_b
 void shoal_result_destroy(shoal_result **result);
 /* Index of a column, -1 if there is none. */
 int shoal_result_column(const shoal_result *result, const char *name);
+/* Append an event, its numbers in the user's units. */
+shoal_status shoal_result_append_event(shoal_context *context, shoal_result *result, const shoal_event *event);
+/* Put the events in order: by system, those of a system as they came. */
+shoal_status shoal_result_sort_events(shoal_context *context, shoal_result *result);
 /* Append n snapshot rows (grows the arrays). */
 shoal_status shoal_result_append(shoal_context *context, shoal_result *result, long n, const int64_t *system,
                                  const double *time, const double *state);
@@ -431,6 +461,8 @@ void shoal_journal_close(shoal_journal **journal);
 shoal_status shoal_journal_systems(shoal_journal *journal, const shoal_result *result, const int *list, long n_list);
 /* Append the snapshot rows first..n_snapshots-1 of the result. */
 shoal_status shoal_journal_snapshots(shoal_journal *journal, const shoal_result *result, long first);
+/* The same for event rows. */
+shoal_status shoal_journal_events(shoal_journal *journal, const shoal_result *result, long first);
 /* Append a checkpoint: an opaque state from which the run can go on. */
 shoal_status shoal_journal_checkpoint(shoal_journal *journal, const void *state, size_t size);
 /* Flush to the disk: what was appended so far survives a kill. */
@@ -462,6 +494,9 @@ shoal_status shoal_query_snapshots(shoal_context *context, const shoal_result *r
                                    long *row);
 /* CSV of the systems table: system,outcome,t_stop,body_a,body_b,dE_final,steps, then the columns. */
 shoal_status shoal_query_systems(shoal_context *context, const shoal_result *result, long first, long last, FILE *out);
+
+/* CSV of the events: system,time,event,body_a,body_b,m_a,m_b,distance,speed,dE,ended. */
+shoal_status shoal_query_events(shoal_context *context, const shoal_result *result, long first, long last, FILE *out);
 
 /* ---- verify.c ---------------------------------------------------------------------------------------------------- */
 
@@ -554,6 +589,8 @@ shoal_status shoal_study_initial(shoal_study *study, shoal_result **result);
 
 /* Every plug, a line each. */
 void shoal_help_list(const shoal_context *context, FILE *out);
+/* All of them and of the config keys, as Markdown (docs/reference.md). */
+shoal_status shoal_help_reference(shoal_context *context, FILE *out);
 /* All about a plug or a config key; refused, with the nearest known name, if there is none of that name. */
 shoal_status shoal_help_explain(shoal_context *context, const char *name, FILE *out);
 

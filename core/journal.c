@@ -5,7 +5,7 @@
  * The file is a row of records, all numbers little-endian:
  *
  *     4  magic "ShJr"
- *     4  type: 1 header, 2 systems, 3 snapshots, 4 checkpoint
+ *     4  type: 1 header, 2 systems, 3 snapshots, 4 checkpoint, 5 events
  *     8  bytes of payload
  *     4  CRC-32C (Castagnoli, reflected polynomial 0x82f63b78) of the 16 bytes above and the payload
  *     .  payload
@@ -18,6 +18,7 @@
  *                 first step
  *     systems     n, n row numbers, n rows of every field known after the end, n values of every column
  *     snapshots   n, n rows of every snapshot field
+ *     events      n, n rows of every event field
  *     checkpoint  as it was given
  *
  * Texts are a count of bytes (8) and the bytes. The first record is the only header. What follows the last checkpoint
@@ -36,11 +37,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define VERSION 1
+#define VERSION 2
 #define MAGIC "ShJr"
 #define HEAD_SIZE 20
 
-enum { RECORD_HEADER = 1, RECORD_SYSTEMS, RECORD_SNAPSHOTS, RECORD_CHECKPOINT };
+enum { RECORD_HEADER = 1, RECORD_SYSTEMS, RECORD_SNAPSHOTS, RECORD_CHECKPOINT, RECORD_EVENTS };
 
 struct shoal_journal {
     shoal_context *context;
@@ -356,21 +357,23 @@ static void get_systems(cursor *from, shoal_result *result)
     }
 }
 
-static shoal_status get_snapshots(shoal_context *context, cursor *from, shoal_result *result)
+/* Rows of snapshots or events. */
+static shoal_status get_more(shoal_context *context, cursor *from, shoal_result *result, int when)
 {
     uint64_t n = (uint64_t)get_int(from);
-    if (from->bad || n > from->left / 8 / SHOAL_STATE / (uint64_t)result->n_bodies) {
+    long *rows = shoal_result_rows(result, when);
+    if (from->bad || n > from->left / 8) {
         from->bad = true;
         return SHOAL_OK;
     }
-    shoal_status status = shoal_result_reserve(context, result, result->n_snapshots + (long)n);
+    shoal_status status = shoal_result_reserve(context, result, when, *rows + (long)n);
     if (status)
         return status;
     for (int f = 0; f < shoal_result_n_fields; f++)
-        if (shoal_result_fields[f].when & SHOAL_FIELD_SNAPSHOT)
-            get_rows(from, result, &shoal_result_fields[f], (size_t)result->n_snapshots, n);
+        if (shoal_result_fields[f].when & when)
+            get_rows(from, result, &shoal_result_fields[f], (size_t)*rows, n);
     if (!from->bad)
-        result->n_snapshots += (long)n;
+        *rows += (long)n;
     return SHOAL_OK;
 }
 
@@ -551,19 +554,29 @@ shoal_status shoal_journal_systems(shoal_journal *journal, const shoal_result *r
     return append_buffer(journal, RECORD_SYSTEMS, &payload);
 }
 
-shoal_status shoal_journal_snapshots(shoal_journal *journal, const shoal_result *result, long first)
+static shoal_status put_more(shoal_journal *journal, const shoal_result *result, int when, long n, long first, uint32_t type)
 {
     shoal_status status = check_shape(journal, result);
-    if (status || first >= result->n_snapshots)
+    if (status || first >= n)
         return status;
     if (first < 0)
-        return shoal_fail(journal->context, SHOAL_E_USAGE, "%s: there is no snapshot %ld", journal->path, first);
+        return shoal_fail(journal->context, SHOAL_E_USAGE, "%s: there is no row %ld", journal->path, first);
     buffer payload = {0};
-    put_int(&payload, result->n_snapshots - first);
+    put_int(&payload, n - first);
     for (int f = 0; f < shoal_result_n_fields; f++)
-        if (shoal_result_fields[f].when & SHOAL_FIELD_SNAPSHOT)
-            put_rows(&payload, result, &shoal_result_fields[f], (size_t)first, (size_t)(result->n_snapshots - first));
-    return append_buffer(journal, RECORD_SNAPSHOTS, &payload);
+        if (shoal_result_fields[f].when & when)
+            put_rows(&payload, result, &shoal_result_fields[f], (size_t)first, (size_t)(n - first));
+    return append_buffer(journal, type, &payload);
+}
+
+shoal_status shoal_journal_snapshots(shoal_journal *journal, const shoal_result *result, long first)
+{
+    return put_more(journal, result, SHOAL_FIELD_SNAPSHOT, result->n_snapshots, first, RECORD_SNAPSHOTS);
+}
+
+shoal_status shoal_journal_events(shoal_journal *journal, const shoal_result *result, long first)
+{
+    return put_more(journal, result, SHOAL_FIELD_EVENT, result->n_events, first, RECORD_EVENTS);
 }
 
 shoal_status shoal_journal_checkpoint(shoal_journal *journal, const void *state, size_t size)
@@ -746,7 +759,10 @@ shoal_status shoal_journal_read(shoal_context *context, const char *path, shoal_
             get_systems(&record, made);
             break;
         case RECORD_SNAPSHOTS:
-            status = get_snapshots(context, &record, made);
+            status = get_more(context, &record, made, SHOAL_FIELD_SNAPSHOT);
+            break;
+        case RECORD_EVENTS:
+            status = get_more(context, &record, made, SHOAL_FIELD_EVENT);
             break;
         case RECORD_CHECKPOINT:
             record.left = 0;

@@ -8,10 +8,17 @@
  *   bodies   slot = body * SHOAL_QUANTITIES + quantity   barycentric Cartesian, inner units (G = 1)
  *   systems  slot = SHOAL_SYS_*                          one record a system
  *   native   slot = quantity * n_moved + body            what the propagator carries from step to step, its own slots last
- *   watch    slot = offset of the monitor + its own      what the monitors carry from step to step
+ *   watch    slot = offset of the monitor + its own      what the monitors carry from step to step, then the marks
  *
  * Where a monitor asks for it, every system carries a tangent vector: n_moved = 2 n_bodies, body n_bodies + i is the tangent vector
  * (delta x_i, delta v_i) of body i. Else n_moved = n_bodies.
+ *
+ * A body of mass -0.0 is not there: the slots beyond a system's bodies, and bodies that merged into another one or were removed.
+ * It attracts nobody and is not watched.
+ *
+ * Marks are what happened in the last step and does not end the system: the time from then to the end of the step, NaN for
+ * nothing, in slot a * n_bodies + b of a matrix of bodies: for a < b they touched, for a > b they came close (+inf: this was
+ * logged, and they have not parted since), for a = b it left.
  *
  * The same bytes serve a SIMD load on the CPU and a coalesced warp load on the GPU. This header is read by gcc and by
  * NVRTC, so nothing it includes may include a system header.
@@ -44,14 +51,17 @@ enum {
     SHOAL_SYS_ELAPSED_ERROR,
     SHOAL_SYS_TARGET,       /* the kernel pauses the system before its progress passes this: a count of steps, or elapsed time */
     SHOAL_SYS_END,          /* progress of the whole run (full steps before t_end, or |t_end - t_start|) */
-    SHOAL_SYS_OUTCOME,      /* enum shoal_outcome */
+    SHOAL_SYS_OUTCOME,      /* enum shoal_outcome, or SHOAL_MARKED */
     SHOAL_SYS_T_STOP,       /* time of the event that ended the system */
     SHOAL_SYS_BODY_A,       /* bodies of that event, -1 = none */
     SHOAL_SYS_BODY_B,
-    SHOAL_SYS_N_LIVE,       /* bodies really there; further bodies have no mass and are not watched */
+    SHOAL_SYS_N_LIVE,       /* bodies that it began with */
     SHOAL_SYS_PARTIAL,      /* length of the partial step of a snapshot */
     SHOAL_SYS_FIELDS
 };
+
+/* Outcome of a system that pauses until the host has acted on its marks (core/events.c); nobody else sees it. */
+enum { SHOAL_MARKED = -1 };
 
 /* How the pair forces are summed (the bits are the same): each pair once, or for each body a row of those that attract it. */
 enum { SHOAL_FORM_PAIRS, SHOAL_FORM_ROWS };
@@ -68,6 +78,7 @@ typedef struct shoal_kernel_args {
     int n_moved;            /* n_bodies, or 2 n_bodies with tangent vectors */
     int variational;        /* there are tangent vectors */
     int n_watch;
+    int marks;              /* the first of the marks among them, -1 = there are none */
     int monitors;           /* bit SHOAL_MONITOR_name set: the monitor is active */
     int form;               /* SHOAL_FORM_* */
     int n_massive;          /* bodies from this one on have no mass in any system */

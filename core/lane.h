@@ -53,9 +53,13 @@ LANE_FN real lane_fma(real a, real b, real c) { return __fma_rn(a, b, c); }
 LANE_FN real lane_fnma(real a, real b, real c) { return __fma_rn(-a, b, c); }
 LANE_FN real lane_sqrt(real a) { return __dsqrt_rn(a); }
 LANE_FN real lane_abs(real a) { return fabs(a); }
+LANE_FN mask lane_negative(real a) { return __double_as_longlong(a) < 0; } /* -0.0, too */
 LANE_FN bool lane_any(mask m) { return m; }
 /* Any lane of those that run side by side: keeps them together, and so may only choose between ways to the same result. */
 LANE_FN bool lane_any_beside(mask m) { return __any_sync(__activemask(), m); }
+/* How many of them, with the same restriction; LANES_BESIDE at most. */
+LANE_FN int lane_count_beside(mask m) { return __popc(__ballot_sync(__activemask(), m)); }
+#define LANES_BESIDE 32
 LANE_FN mask lane_not(mask m) { return !m; }
 LANE_FN real lane_select(mask m, real a, real b) { return m ? a : b; }
 LANE_FN real lane_rsqrt_seed(real x)
@@ -175,9 +179,18 @@ LANE_FN int lane_any(mask m)
 #endif
 
 LANE_FN int lane_any_beside(mask m) { return lane_any(m); }
+LANE_FN int lane_count_beside(mask m)
+{
+    int count = 0;
+    for (int l = 0; l < LANES; l++)
+        count -= (int)m[l];
+    return count;
+}
+#define LANES_BESIDE LANES
 LANE_FN mask lane_not(mask m) { return ~m; }
 LANE_FN real lane_select(mask m, real a, real b) { return (real)(((mask)a & m) | ((mask)b & ~m)); }
 LANE_FN real lane_abs(real a) { return (real)((mask)a & 0x7fffffffffffffffLL); }
+LANE_FN mask lane_negative(real a) { return (mask)a < 0; }
 
 /* The same seed at every width of one machine: the 14-bit instruction with AVX-512, else an integer estimate (Lomont's
  * constant; relative error 0.035) sharpened by a quintic step to 2^-21. */

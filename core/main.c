@@ -26,7 +26,7 @@ typedef struct command {
 
 static const command commands[] = {
     { "run", "Run a study: integrate its systems, write one result file", run_main },
-    { "query", "Print states or the systems table of a result file as CSV", query_main },
+    { "query", "Print states, the systems table or the events of a result file as CSV", query_main },
     { "plot", "Draw the map of a grid: PNG and a preview in the terminal", plot_main },
     { "verify", "Compare two results body by body", verify_main },
     { "generate", "Make the systems of a study without integrating them", generate_main },

@@ -106,10 +106,21 @@ static shoal_status choose_propagator(shoal_plan *plan, const shoal_options *opt
     return status;
 }
 
+/* Whether a monitor lets systems go on. */
+static bool goes_on(const shoal_monitor *type, const double *parameters)
+{
+    for (int i = 0; i < type->n_parameters; i++)
+        if (strcmp(type->parameters[i].name, "action") == 0)
+            return parameters[i] != 0;
+    return false;
+}
+
 static shoal_status choose_monitors(shoal_plan *plan, const shoal_options *options)
 {
     shoal_context *context = plan->context;
     const shoal_plug_options *chosen[SHOAL_MAX_MONITORS] = {0};
+    const char *changes = NULL;
+    bool marks = false;
     for (int i = 0; i < options->n_monitors; i++) {
         const char *name = options->monitors[i].name;
         int index = shoal_monitor_find(context, name);
@@ -137,9 +148,16 @@ static shoal_status choose_monitors(shoal_plan *plan, const shoal_options *optio
         plan->args.n_watch += type->n_slots;
         if (type->tangent && !plan->propagator->tangent)
             return shoal_fail(context, SHOAL_E_UNSUPPORTED, "monitor %s: the propagator %s moves no tangent vectors; use %s",
-                              type->name, plan->propagator->name, "mvs, leapfrog or hermite4");
+                              type->name, plan->propagator->name, "mvs, hermite4 or gauss_radau");
         plan->choice.variational |= type->tangent;
+        marks = marks || goes_on(type, plan->args.monitor[index]);
+        changes = goes_on(type, plan->args.monitor[index]) && strcmp(type->name, "stop_on_encounter") != 0 ? type->name : changes;
     }
+    if (plan->choice.variational && changes)
+        return shoal_fail(context, SHOAL_E_UNSUPPORTED,
+                          "monitor %s: a tangent vector does not outlive a change of bodies; use action = stop", changes);
+    plan->args.marks = marks ? plan->args.n_watch : -1;
+    plan->args.n_watch += marks ? plan->ensemble->n_bodies * plan->ensemble->n_bodies : 0;
     plan->args.monitors = plan->choice.monitors;
     plan->args.variational = plan->choice.variational;
     plan->args.n_moved = shoal_choice_moved(&plan->choice);
@@ -354,6 +372,14 @@ static void watch_begin(shoal_plan *plan)
     }
 }
 
+/* No marks yet. */
+static void marks_begin(shoal_plan *plan)
+{
+    for (long system = 0; plan->args.marks >= 0 && system < plan->ensemble->n_chunks * SHOAL_CHUNK; system++)
+        for (int slot = plan->args.marks; slot < plan->args.n_watch; slot++)
+            plan->args.watch[SHOAL_AT(system, slot, plan->args.n_watch)] = NAN;
+}
+
 /* What was chosen: "mvs (compensated) with gr and j2, n = 63, rows (3 bodies attract), ..." */
 static void write_line(shoal_plan *plan, const char *engine_line, const char *why)
 {
@@ -419,6 +445,7 @@ shoal_status shoal_plan_create(shoal_context *context, shoal_ensemble *ensemble,
     }
     list_running(plan);
     watch_begin(plan);
+    marks_begin(plan);
     status = choose_engine(plan, options, engine_line, sizeof engine_line, why, sizeof why);
     if (!status)
         status = choose_steps(plan, options, true); /* last: a refused plan leaves the ensemble as it was */
@@ -447,6 +474,7 @@ void shoal_plan_destroy(shoal_plan **plan)
     free((*plan)->args.snapshot);
     free((*plan)->args.watch);
     free((*plan)->list);
+    free((*plan)->events);
     free(*plan);
     *plan = NULL;
 }
@@ -532,6 +560,8 @@ shoal_status shoal_plan_slice(shoal_plan *plan, double t, long *n_moved)
             status = plan->engine_type->launch(plan->engine, SHOAL_INTEGRATE, moving, n_moving, (double)plan->slice_steps);
         if (!status)
             status = plan->engine_type->download(plan->engine, SHOAL_ARRAY_SYSTEMS);
+        if (!status && plan->args.marks >= 0)
+            status = shoal_plan_act(plan, moving, n_moving);
         if (status)
             goto done;
         const double factor = SLICE_SECONDS / (shoal_seconds() - began + 1e-9);
@@ -645,7 +675,9 @@ double shoal_plan_column(shoal_plan *plan, const char *column, long system)
 
 /* ---- restart ------------------------------------------------------------------------------------------------------ */
 
-/* The arrays that a restart needs, with their sizes in bytes. */
+enum { STATE_PARTS = 6 };
+
+/* The arrays that a restart needs, with their sizes in bytes; the bodies and what goes with them only where they may change. */
 static int state_parts(const shoal_plan *plan, double **part, size_t *size)
 {
     const size_t slot = (size_t)plan->ensemble->n_chunks * SHOAL_CHUNK * sizeof(double);
@@ -655,13 +687,19 @@ static int state_parts(const shoal_plan *plan, double **part, size_t *size)
     size[1] = slot * shoal_native_slots(plan->propagator, plan->args.n_moved);
     part[2] = plan->args.watch;
     size[2] = slot * (size_t)plan->args.n_watch;
-    return 3;
+    part[3] = plan->args.bodies;
+    size[3] = slot * (size_t)plan->ensemble->n_bodies * SHOAL_QUANTITIES;
+    part[4] = plan->ensemble->centre[0];
+    size[4] = (size_t)plan->ensemble->n_systems * sizeof *plan->ensemble->centre;
+    part[5] = plan->ensemble->energy_jump;
+    size[5] = (size_t)plan->ensemble->n_systems * sizeof *plan->ensemble->energy_jump;
+    return plan->args.marks < 0 ? 3 : STATE_PARTS;
 }
 
 size_t shoal_plan_state_size(const shoal_plan *plan)
 {
-    double *part[3];
-    size_t size[3], sum = sizeof plan->system_steps;
+    double *part[STATE_PARTS];
+    size_t size[STATE_PARTS], sum = sizeof plan->system_steps;
     for (int i = 0, n = state_parts(plan, part, size); i < n; i++)
         sum += size[i];
     return sum;
@@ -669,8 +707,8 @@ size_t shoal_plan_state_size(const shoal_plan *plan)
 
 shoal_status shoal_plan_state_save(shoal_plan *plan, void *state)
 {
-    double *part[3];
-    size_t size[3];
+    double *part[STATE_PARTS];
+    size_t size[STATE_PARTS];
     char *at = state;
     shoal_status status = plan->engine_type->download(plan->engine, SHOAL_ARRAY_SYSTEMS | SHOAL_ARRAY_NATIVE | SHOAL_ARRAY_WATCH);
     if (status)
@@ -684,8 +722,8 @@ shoal_status shoal_plan_state_save(shoal_plan *plan, void *state)
 
 shoal_status shoal_plan_state_load(shoal_plan *plan, const void *state)
 {
-    double *part[3];
-    size_t size[3];
+    double *part[STATE_PARTS];
+    size_t size[STATE_PARTS];
     const char *at = state;
     memcpy(&plan->system_steps, at, sizeof plan->system_steps);
     at += sizeof plan->system_steps;
@@ -693,5 +731,6 @@ shoal_status shoal_plan_state_load(shoal_plan *plan, const void *state)
         memcpy(part[i], at, size[i]);
     list_running(plan);
     plan->target_time = NAN;
-    return plan->engine_type->upload(plan->engine, SHOAL_ARRAY_SYSTEMS | SHOAL_ARRAY_NATIVE | SHOAL_ARRAY_WATCH);
+    return plan->engine_type->upload(plan->engine,
+                                     SHOAL_ARRAY_BODIES | SHOAL_ARRAY_SYSTEMS | SHOAL_ARRAY_NATIVE | SHOAL_ARRAY_WATCH);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * query.c: results as CSV for people and scripts: a table of states, and the table of systems.
+ * query.c: results as CSV for people and scripts: a table of states, that of the systems, and that of their events.
  *
  * Numbers have 17 significant digits, so that reading them back gives the same bits; NaN, which stands for "nothing
  * computed it", is an empty field. Names are quoted where they would break a line apart (RFC 4180).
@@ -162,30 +162,50 @@ fail:
     return status;
 }
 
-static void print_field(FILE *out, const shoal_result *result, const shoal_field *field, long system)
+static void print_field(FILE *out, const shoal_result *result, const shoal_field *field, long row)
 {
     const void *data = shoal_field_data(result, field);
     int index;
     switch (field->type) {
     case SHOAL_FIELD_INT64:
-        fprintf(out, "%lld", (long long)((const int64_t *)data)[system]);
+        fprintf(out, "%lld", (long long)((const int64_t *)data)[row]);
+        break;
+    case SHOAL_FIELD_ROW:
+        fprintf(out, "%lld", (long long)result->id[((const int64_t *)data)[row]]);
         break;
     case SHOAL_FIELD_INT:
-        fprintf(out, "%d", ((const int *)data)[system]);
+        fprintf(out, "%d", ((const int *)data)[row]);
         break;
     case SHOAL_FIELD_OUTCOME:
-        fputs(shoal_outcome_name(((const int *)data)[system]), out);
+        fputs(shoal_outcome_name(((const int *)data)[row]), out);
         break;
     case SHOAL_FIELD_INDEX:
-        index = ((const int *)data)[system];
+        index = ((const int *)data)[row];
         if (index >= 0)
             print_text(out, result->body_name[index]);
         break;
     case SHOAL_FIELD_DOUBLE:
-        print_number(out, ((const double *)data)[system]);
+        print_number(out, ((const double *)data)[row]);
         break;
     case SHOAL_FIELD_STATES: /* has a table of its own */
         break;
+    }
+}
+
+/* A line of the fixed columns of systems (when = SHOAL_FIELD_BEFORE | SHOAL_FIELD_AFTER) or of events; row -1 is the heading. */
+static void print_fields(FILE *out, const shoal_result *result, int when, long row)
+{
+    const char *comma = "";
+    for (int f = 0; f < shoal_result_n_fields; f++) {
+        const shoal_field *field = &shoal_result_fields[f];
+        if (!field->csv || !(field->when & when))
+            continue;
+        fputs(comma, out);
+        comma = ",";
+        if (row < 0)
+            fputs(field->csv, out);
+        else
+            print_field(out, result, field, row);
     }
 }
 
@@ -197,18 +217,7 @@ shoal_status shoal_query_systems(shoal_context *context, const shoal_result *res
     for (long s = -1; s < result->n_systems; s++) { /* the row before the first one is the heading */
         if (s >= 0 && !selected(result, s, first, last))
             continue;
-        const char *comma = "";
-        for (int f = 0; f < shoal_result_n_fields; f++) {
-            const shoal_field *field = &shoal_result_fields[f];
-            if (!field->csv)
-                continue;
-            fputs(comma, out);
-            comma = ",";
-            if (s < 0)
-                fputs(field->csv, out);
-            else
-                print_field(out, result, field, s);
-        }
+        print_fields(out, result, SHOAL_FIELD_BEFORE | SHOAL_FIELD_AFTER, s);
         for (int c = 0; c < result->n_columns; c++) {
             fputc(',', out);
             if (s < 0)
@@ -216,6 +225,20 @@ shoal_status shoal_query_systems(shoal_context *context, const shoal_result *res
             else
                 print_number(out, result->columns[c].value[s]);
         }
+        fputc('\n', out);
+    }
+    return check_written(context, out);
+}
+
+shoal_status shoal_query_events(shoal_context *context, const shoal_result *result, long first, long last, FILE *out)
+{
+    shoal_status status = check_range(context, result, first, last);
+    if (status)
+        return status;
+    for (long i = -1; i < result->n_events; i++) {
+        if (i >= 0 && !selected(result, (long)result->event_system[i], first, last))
+            continue;
+        print_fields(out, result, SHOAL_FIELD_EVENT, i);
         fputc('\n', out);
     }
     return check_written(context, out);

@@ -14,8 +14,9 @@
 #define BEFORE SHOAL_FIELD_BEFORE
 #define AFTER SHOAL_FIELD_AFTER
 #define SNAPSHOT SHOAL_FIELD_SNAPSHOT
+#define EVENT SHOAL_FIELD_EVENT
 
-/* The order is that of the columns of the CSV table and of the journal's records. */
+/* The order is that of the columns of the CSV tables and of the journal's records. */
 const shoal_field shoal_result_fields[] = {
     {"/systems/id", "system", SHOAL_FIELD_INT64, BEFORE, "", AT(id),
      "name of the system; random numbers are keyed by it"},
@@ -24,17 +25,34 @@ const shoal_field shoal_result_fields[] = {
      "time of the event that ended the system"},
     {"/systems/body_a", "body_a", SHOAL_FIELD_INDEX, AFTER, "", AT(body_a), "first body of that event, -1 = none"},
     {"/systems/body_b", "body_b", SHOAL_FIELD_INDEX, AFTER, "", AT(body_b), "second body of that event, -1 = none"},
-    {"/systems/dE_final", "dE_final", SHOAL_FIELD_DOUBLE, AFTER, "", AT(dE_final), "relative energy error at the end; empty where a force has no energy"},
+    {"/systems/dE_final", "dE_final", SHOAL_FIELD_DOUBLE, AFTER, "", AT(dE_final),
+     "relative energy error at the end, without the jumps of events; empty where a force has no energy"},
     {"/systems/steps", "steps", SHOAL_FIELD_DOUBLE, AFTER, "", AT(n_steps), "steps done"},
-    {"/systems/n_live", NULL, SHOAL_FIELD_INT, BEFORE | AFTER, "", AT(n_live), "bodies really there"},
+    {"/systems/n_live", NULL, SHOAL_FIELD_INT, BEFORE | AFTER, "", AT(n_live), "bodies that it began with"},
+    {"/systems/n_final", NULL, SHOAL_FIELD_INT, AFTER, "", AT(n_final), "bodies left at the end"},
     {"/initial/time", NULL, SHOAL_FIELD_DOUBLE, BEFORE, "time", AT(t_initial), "time of the initial state"},
     {"/initial/state", NULL, SHOAL_FIELD_STATES, BEFORE, "state", AT(initial),
      "initial state, [system][body][quantity]"},
     {"/final/time", NULL, SHOAL_FIELD_DOUBLE, AFTER, "time", AT(t_final), "time of the final state"},
-    {"/final/state", NULL, SHOAL_FIELD_STATES, AFTER, "state", AT(final), "final state, [system][body][quantity]"},
-    {"/snapshots/system", NULL, SHOAL_FIELD_INT64, SNAPSHOT, "", AT(snapshot_system), "row of the system in /systems"},
+    {"/final/state", NULL, SHOAL_FIELD_STATES, AFTER, "state", AT(final),
+     "final state, [system][body][quantity]; NaN for bodies that are gone"},
+    {"/snapshots/system", NULL, SHOAL_FIELD_ROW, SNAPSHOT, "", AT(snapshot_system), "row of the system in /systems"},
     {"/snapshots/time", NULL, SHOAL_FIELD_DOUBLE, SNAPSHOT, "time", AT(snapshot_time), "time of the snapshot"},
     {"/snapshots/state", NULL, SHOAL_FIELD_STATES, SNAPSHOT, "state", AT(snapshot), "state, [row][body][quantity]"},
+    {"/events/system", "system", SHOAL_FIELD_ROW, EVENT, "", AT(event_system), "row of the system in /systems"},
+    {"/events/time", "time", SHOAL_FIELD_DOUBLE, EVENT, "time", AT(event_time), "time of the event"},
+    {"/events/event", "event", SHOAL_FIELD_OUTCOME, EVENT, "", AT(event),
+     "what happened; collided, hit_star: body_b became a part of body_a; ejected: body_a was removed"},
+    {"/events/body_a", "body_a", SHOAL_FIELD_INDEX, EVENT, "", AT(event_a), "first body, -1 = none"},
+    {"/events/body_b", "body_b", SHOAL_FIELD_INDEX, EVENT, "", AT(event_b), "second body, -1 = none"},
+    {"/events/m_a", "m_a", SHOAL_FIELD_DOUBLE, EVENT, "mass", AT(event_m_a), "mass of the first body before it"},
+    {"/events/m_b", "m_b", SHOAL_FIELD_DOUBLE, EVENT, "mass", AT(event_m_b), "mass of the second body before it"},
+    {"/events/distance", "distance", SHOAL_FIELD_DOUBLE, EVENT, "length", AT(event_distance),
+     "of the two, or of one from the barycentre of the rest, at the end of the step"},
+    {"/events/speed", "speed", SHOAL_FIELD_DOUBLE, EVENT, "velocity", AT(event_speed), "relative, at the end of the step"},
+    {"/events/dE", "dE", SHOAL_FIELD_DOUBLE, EVENT, "", AT(event_dE), "jump of the energy over the initial |energy|"},
+    {"/events/ended", "ended", SHOAL_FIELD_INT, EVENT, "", AT(event_ended),
+     "1: the system ended with it, its bodies as they were"},
 };
 const int shoal_result_n_fields = SHOAL_COUNT(shoal_result_fields);
 
@@ -61,6 +79,7 @@ size_t shoal_field_item_size(const shoal_field *field)
 {
     switch (field->type) {
     case SHOAL_FIELD_INT64:
+    case SHOAL_FIELD_ROW:
         return sizeof(int64_t);
     case SHOAL_FIELD_DOUBLE:
     case SHOAL_FIELD_STATES:
@@ -116,7 +135,7 @@ shoal_status shoal_result_create(shoal_context *context, long n_systems, int n_b
         goto fail;
     for (int f = 0; f < shoal_result_n_fields; f++) {
         const shoal_field *field = &shoal_result_fields[f];
-        if (field->when & SHOAL_FIELD_SNAPSHOT)
+        if (field->when & (SNAPSHOT | EVENT))
             continue;
         void *data = field_allocate(field, made, (size_t)n_systems);
         if (!data)
@@ -126,7 +145,7 @@ shoal_status shoal_result_create(shoal_context *context, long n_systems, int n_b
     for (long s = 0; s < n_systems; s++) {
         made->id[s] = s;
         made->outcome[s] = SHOAL_RUNNING;
-        made->n_live[s] = n_bodies;
+        made->n_live[s] = made->n_final[s] = n_bodies;
         made->n_steps[s] = 0.0;
     }
     for (int c = 0; c < n_columns; c++) {
@@ -170,7 +189,7 @@ int shoal_result_column(const shoal_result *result, const char *name)
     return -1;
 }
 
-/* Rows that the snapshot arrays hold when n are in use: the capacity is implied, so that it need not be kept. */
+/* Rows that the arrays of snapshots and events hold when n are in use: the capacity is implied, so that it need not be kept. */
 static size_t capacity_of(size_t n)
 {
     size_t capacity = n ? 16 : 0;
@@ -179,14 +198,15 @@ static size_t capacity_of(size_t n)
     return capacity;
 }
 
-shoal_status shoal_result_reserve(shoal_context *context, shoal_result *result, long n_snapshots)
+shoal_status shoal_result_reserve(shoal_context *context, shoal_result *result, int when, long n)
 {
-    size_t capacity = capacity_of((size_t)n_snapshots);
-    if (n_snapshots <= result->n_snapshots || capacity == capacity_of((size_t)result->n_snapshots))
+    const long have = *shoal_result_rows(result, when);
+    size_t capacity = capacity_of((size_t)n);
+    if (n <= have || capacity == capacity_of((size_t)have))
         return SHOAL_OK;
     for (int f = 0; f < shoal_result_n_fields; f++) {
         const shoal_field *field = &shoal_result_fields[f];
-        if (!(field->when & SHOAL_FIELD_SNAPSHOT))
+        if (!(field->when & when))
             continue;
         size_t bytes;
         void *data = NULL;
@@ -194,7 +214,7 @@ shoal_status shoal_result_reserve(shoal_context *context, shoal_result *result, 
                                     &bytes))
             data = realloc(shoal_field_data(result, field), bytes);
         if (!data)
-            return shoal_fail(context, SHOAL_E_MEMORY, "out of memory for %ld snapshots", n_snapshots);
+            return shoal_fail(context, SHOAL_E_MEMORY, "out of memory for %ld snapshots or events", n);
         field_set_data(result, field, data);
     }
     return SHOAL_OK;
@@ -205,7 +225,7 @@ shoal_status shoal_result_append(shoal_context *context, shoal_result *result, l
 {
     if (n <= 0)
         return SHOAL_OK;
-    shoal_status status = shoal_result_reserve(context, result, result->n_snapshots + n);
+    shoal_status status = shoal_result_reserve(context, result, SNAPSHOT, result->n_snapshots + n);
     if (status)
         return status;
     size_t row = (size_t)result->n_bodies * SHOAL_STATE;
@@ -216,15 +236,69 @@ shoal_status shoal_result_append(shoal_context *context, shoal_result *result, l
     return SHOAL_OK;
 }
 
+shoal_status shoal_result_append_event(shoal_context *context, shoal_result *result, const shoal_event *event)
+{
+    const long row = result->n_events;
+    shoal_status status = shoal_result_reserve(context, result, EVENT, row + 1);
+    if (status)
+        return status;
+    result->event_system[row] = event->system;
+    result->event_time[row] = event->time;
+    result->event[row] = event->what;
+    result->event_a[row] = event->body_a;
+    result->event_b[row] = event->body_b;
+    result->event_ended[row] = event->ended;
+    result->event_m_a[row] = event->m_a;
+    result->event_m_b[row] = event->m_b;
+    result->event_distance[row] = event->distance;
+    result->event_speed[row] = event->speed;
+    result->event_dE[row] = event->energy_jump;
+    result->n_events++;
+    return SHOAL_OK;
+}
+
+shoal_status shoal_result_sort_events(shoal_context *context, shoal_result *result)
+{
+    const size_t n = (size_t)result->n_events;
+    size_t *first = calloc((size_t)result->n_systems + 1, sizeof *first), *to = malloc((n + 1) * sizeof *to);
+    char *sorted = malloc((n + 1) * sizeof(double));
+    shoal_status status = SHOAL_OK;
+    if (!first || !to || !sorted) {
+        status = shoal_fail(context, SHOAL_E_MEMORY, "out of memory for %ld events", result->n_events);
+        goto done;
+    }
+    for (size_t i = 0; i < n; i++)
+        first[result->event_system[i] + 1]++;
+    for (long s = 0; s < result->n_systems; s++)
+        first[s + 1] += first[s];
+    for (size_t i = 0; i < n; i++)
+        to[i] = first[result->event_system[i]]++;
+    for (int f = 0; f < shoal_result_n_fields; f++) {
+        const shoal_field *field = &shoal_result_fields[f];
+        const size_t size = shoal_field_item_size(field);
+        if (!(field->when & EVENT) || n == 0)
+            continue;
+        for (size_t i = 0; i < n; i++)
+            memcpy(sorted + to[i] * size, (char *)shoal_field_data(result, field) + i * size, size);
+        memcpy(shoal_field_data(result, field), sorted, n * size);
+    }
+done:
+    free(first);
+    free(to);
+    free(sorted);
+    return status;
+}
+
 shoal_status shoal_result_check(shoal_context *context, const shoal_result *result, const char *path)
 {
     for (long s = 0; s < result->n_systems; s++) {
         if (result->outcome[s] < 0 || result->outcome[s] >= SHOAL_OUTCOMES)
             return shoal_fail(context, SHOAL_E_INPUT, "%s: row %ld: there is no outcome %d", path, s,
                               result->outcome[s]);
-        if (result->n_live[s] < 0 || result->n_live[s] > result->n_bodies)
-            return shoal_fail(context, SHOAL_E_INPUT, "%s: row %ld: %d live bodies of %d", path, s, result->n_live[s],
-                              result->n_bodies);
+        if (result->n_live[s] < 0 || result->n_live[s] > result->n_bodies || result->n_final[s] < 0 ||
+            result->n_final[s] > result->n_bodies)
+            return shoal_fail(context, SHOAL_E_INPUT, "%s: row %ld: %d live bodies, %d in the end, of %d", path, s,
+                              result->n_live[s], result->n_final[s], result->n_bodies);
         if (result->body_a[s] < -1 || result->body_a[s] >= result->n_bodies || result->body_b[s] < -1 ||
             result->body_b[s] >= result->n_bodies)
             return shoal_fail(context, SHOAL_E_INPUT, "%s: row %ld: there is no body %d or %d", path, s,
@@ -234,5 +308,11 @@ shoal_status shoal_result_check(shoal_context *context, const shoal_result *resu
         if (result->snapshot_system[i] < 0 || result->snapshot_system[i] >= result->n_systems)
             return shoal_fail(context, SHOAL_E_INPUT, "%s: snapshot %ld: there is no row %lld", path, i,
                               (long long)result->snapshot_system[i]);
+    for (long i = 0; i < result->n_events; i++)
+        if (result->event_system[i] < 0 || result->event_system[i] >= result->n_systems || result->event[i] < 0 ||
+            result->event[i] >= SHOAL_OUTCOMES || result->event_a[i] < -1 || result->event_a[i] >= result->n_bodies ||
+            result->event_b[i] < -1 || result->event_b[i] >= result->n_bodies)
+            return shoal_fail(context, SHOAL_E_INPUT, "%s: event %ld: there is no row %lld, event %d, body %d or %d", path, i,
+                              (long long)result->event_system[i], result->event[i], result->event_a[i], result->event_b[i]);
     return SHOAL_OK;
 }

@@ -2,7 +2,7 @@
  *
  * result.h: what is in a result, as two tables that the HDF5 file, the journal and the CSV printers share.
  *
- * A field is an array with one row a system or one row a snapshot; an attribute is a single value of the whole run. To
+ * A field is an array with one row a system, a snapshot or an event; an attribute is a single value of the whole run. To
  * add one: a member of struct shoal_result in internal.h and a line in the table in result.c. A new journal or store
  * version is needed for either (the journal writes the tables in order).
  */
@@ -15,6 +15,7 @@
 
 typedef enum shoal_field_type {
     SHOAL_FIELD_INT64,
+    SHOAL_FIELD_ROW,     /* int64, row of a system; its id in the CSV table */
     SHOAL_FIELD_INT,
     SHOAL_FIELD_OUTCOME, /* int, enum shoal_outcome */
     SHOAL_FIELD_INDEX,   /* int, a body's index, -1 = none */
@@ -25,15 +26,16 @@ typedef enum shoal_field_type {
 enum {
     SHOAL_FIELD_BEFORE = 1,  /* a row a system; known before the first step: in the journal's header */
     SHOAL_FIELD_AFTER = 2,   /* a row a system; known when the system has ended: in the journal's system rows */
-    SHOAL_FIELD_SNAPSHOT = 4 /* a row a snapshot */
+    SHOAL_FIELD_SNAPSHOT = 4, /* a row a snapshot */
+    SHOAL_FIELD_EVENT = 8     /* a row an event */
 };
 
 typedef struct shoal_field {
     const char *path; /* in the HDF5 file */
-    const char *csv;  /* heading in the systems table, NULL = not in it */
+    const char *csv;  /* heading in the table of systems or events, NULL = not in it */
     shoal_field_type type;
     int when;              /* SHOAL_FIELD_* bits */
-    const char *dimension; /* "time", "state" or "" */
+    const char *dimension; /* "time", "mass", "length", "velocity", "state" or "" */
     size_t offset;         /* of the array's pointer in struct shoal_result */
     const char *doc;
 } shoal_field;
@@ -68,8 +70,22 @@ static inline void *shoal_field_data(const shoal_result *result, const shoal_fie
     return data;
 }
 
-/* Make room for n_snapshots rows in all, the new ones not yet counted in n_snapshots; on failure nothing is lost. */
-shoal_status shoal_result_reserve(shoal_context *context, shoal_result *result, long n_snapshots);
+/* How many rows there are of snapshots or events. */
+static inline long *shoal_result_rows(shoal_result *result, int when)
+{
+    return when & SHOAL_FIELD_EVENT ? &result->n_events : &result->n_snapshots;
+}
+
+/* Rows of a field. */
+static inline long shoal_field_rows(const shoal_field *field, const shoal_result *result)
+{
+    return field->when & SHOAL_FIELD_EVENT      ? result->n_events
+           : field->when & SHOAL_FIELD_SNAPSHOT ? result->n_snapshots
+                                                : result->n_systems;
+}
+
+/* Make room for n rows of snapshots or events in all, the new ones not yet counted; on failure nothing is lost. */
+shoal_status shoal_result_reserve(shoal_context *context, shoal_result *result, int when, long n);
 
 /* Refuse (E_INPUT) what no run can have left: indices and outcomes out of range. path: the file it was read from. */
 shoal_status shoal_result_check(shoal_context *context, const shoal_result *result, const char *path);

@@ -60,6 +60,7 @@ typedef struct study_run {
     double steps_before; /* system-steps of earlier processes */
     double began, committed, checkpointed; /* wall clock, s */
     long n_journalled;  /* snapshot rows in the journal */
+    long n_taken;       /* of the plan's events, in the result and the journal */
     size_t stale;       /* bytes of superseded checkpoints in the journal */
     shoal_progress_callback callback;
     void *user;
@@ -247,7 +248,7 @@ static void put_snapshot(const study_run *run, long system, double t, double *ro
             coordinate[q] = snapshot_at(run->plan, system, b, q) + (centre[q] + centre[3 + q] * elapsed);
             coordinate[3 + q] = snapshot_at(run->plan, system, b, 3 + q) + centre[3 + q];
         }
-        if (b < run->result->n_live[system]) {
+        if (shoal_ensemble_is_there(ensemble, b, system)) {
             const double m = *shoal_ensemble_body(ensemble, b, SHOAL_M, system);
             put_body(&run->study->units, m, coordinate, row + b * SHOAL_STATE);
         } else {
@@ -285,8 +286,9 @@ static void record_state(study_run *run, long system)
     const double energy_start = ensemble->energy_start[system];
 
     result->n_steps[system] = step;
+    result->n_final[system] = shoal_ensemble_n_left(ensemble, system);
     result->t_final[system] = user_time(run, t_last);
-    result->dE_final[system] = (snapshot_energy(run, system) - energy_start) / fabs(energy_start);
+    result->dE_final[system] = (snapshot_energy(run, system) - ensemble->energy_jump[system] - energy_start) / fabs(energy_start);
     put_snapshot(run, system, t_last, result->final + (size_t)system * (size_t)result->n_bodies * SHOAL_STATE);
 }
 
@@ -421,11 +423,11 @@ static shoal_status create_result(study_run *run)
         result->id[system] = ensemble->id[system];
         result->t_initial[system] = user_time(run, *shoal_ensemble_field(ensemble, SHOAL_SYS_T_START, system));
         if (system_outcome(run, system) != SHOAL_RUNNING) {
-            result->n_live[system] = 0;
+            result->n_live[system] = result->n_final[system] = 0;
             record_invalid(run, system);
             continue;
         }
-        result->n_live[system] = (int)*shoal_ensemble_field(ensemble, SHOAL_SYS_N_LIVE, system);
+        result->n_live[system] = result->n_final[system] = (int)*shoal_ensemble_field(ensemble, SHOAL_SYS_N_LIVE, system);
         shoal_ensemble_get_bodies(ensemble, system, bodies);
         for (int b = 0; b < result->n_live[system]; ++b) {
             const shoal_body *body = &bodies[b];
@@ -480,6 +482,9 @@ static shoal_status rewrite_journal(study_run *run, bool with_checkpoint)
     }
     if (status == SHOAL_OK) {
         status = shoal_journal_snapshots(journal, result, 0);
+    }
+    if (status == SHOAL_OK) {
+        status = shoal_journal_events(journal, result, 0);
     }
     if (status == SHOAL_OK && with_checkpoint) {
         status = shoal_journal_checkpoint(journal, run->checkpoint, run->checkpoint_size);
@@ -647,6 +652,27 @@ static int report(const study_run *run)
     return run->callback(&progress, run->user);
 }
 
+/* The events of a slice, to the result and the journal. */
+static shoal_status take_events(study_run *run)
+{
+    const shoal_units *units = &run->study->units;
+    const long first = run->result->n_events, n_events = shoal_plan_n_events(run->plan);
+    shoal_status status = SHOAL_OK;
+
+    for (; run->n_taken < n_events && status == SHOAL_OK; ++run->n_taken) {
+        shoal_event event;
+        shoal_plan_event(run->plan, run->n_taken, &event);
+        event.time = user_time(run, event.time);
+        event.m_a /= units->mass;
+        event.m_b /= units->mass;
+        event.distance /= units->length;
+        event.speed /= shoal_units_factor(units, "velocity");
+        event.energy_jump /= fabs(run->study->ensemble->energy_start[event.system]);
+        status = shoal_result_append_event(run->context, run->result, &event);
+    }
+    return status == SHOAL_OK ? shoal_journal_events(run->journal, run->result, first) : status;
+}
+
 /* One slice towards t, and the rows of the systems that ended in it. *n_moved as in shoal_plan_slice. */
 static shoal_status slice(study_run *run, double t, long *n_moved)
 {
@@ -659,6 +685,9 @@ static shoal_status slice(study_run *run, double t, long *n_moved)
         plan->slice_steps = run->study->slice_steps;
     }
     shoal_status status = shoal_plan_slice(plan, t, n_moved);
+    if (status == SHOAL_OK) {
+        status = take_events(run);
+    }
     if (status != SHOAL_OK) {
         return status;
     }
@@ -833,7 +862,10 @@ shoal_status shoal_study_run(shoal_study *study, int overwrite, shoal_progress_c
         goto fail;
     }
     run.result->complete = !interrupted;
-    status = shoal_store_write(run.context, study->output, run.result);
+    status = shoal_result_sort_events(run.context, run.result);
+    if (status == SHOAL_OK) {
+        status = shoal_store_write(run.context, study->output, run.result);
+    }
     if (status == SHOAL_OK && interrupted) {
         status = shoal_fail(run.context, SHOAL_E_INTERRUPTED, "interrupted; %s holds what there is, run again to go on",
                             study->output);

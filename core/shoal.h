@@ -161,7 +161,7 @@ enum shoal_outcome {
 /* What an ensemble knows of one system beside its bodies. Times in inner units. */
 typedef struct shoal_system {
     long id;           /* the system's name; random numbers are keyed by it; default: its index */
-    int n_live;        /* bodies really there */
+    int n_live;        /* bodies that it began with */
     double t_start;    /* time of the initial state */
     double dt;         /* step; its sign is set by the direction of the integration */
     double time;       /* time of the bodies held now */
@@ -170,7 +170,9 @@ typedef struct shoal_system {
     double t_stop;     /* time at which the system ended (of the event, inside its step); NaN while it runs */
     int body_a, body_b; /* bodies of the event, -1 = none */
     double energy_start; /* energy of the initial state, barycentric, as shoal_ensemble_energy */
-    double centre[6];  /* position and velocity of the barycentre at t_start */
+    double centre[6];  /* position and velocity of the barycentre at t_start; a removal changes both from then on */
+    int n_left;        /* bodies still there: not merged into another one, not removed */
+    double energy_jump; /* by mergers and removals; the propagator's error is energy - energy_start - energy_jump */
 } shoal_system;
 
 /* Make an ensemble of n_systems >= 1 systems of at most n_bodies >= 2 bodies; each starts `invalid` until its bodies are set. */
@@ -190,7 +192,7 @@ int shoal_ensemble_n_bodies(const shoal_ensemble *ensemble);
  */
 shoal_status shoal_ensemble_set_bodies(shoal_ensemble *ensemble, long system, int n_live, const shoal_body *bodies);
 
-/* The bodies of a system now, the barycentre's motion added back: writes n_live bodies. */
+/* The bodies of a system now, the barycentre's motion added back: writes n_live bodies, those that are gone all NaN. */
 void shoal_ensemble_get_bodies(const shoal_ensemble *ensemble, long system, shoal_body *bodies);
 
 /* Set id, t_start and dt of a system (other fields are not read). Before a plan is made. */
@@ -260,6 +262,24 @@ shoal_status shoal_plan_integrate(shoal_plan *plan, double t);
 
 /* A monitor's column for a system (for instance "min_separation"), NaN if it is empty or there is none of that name. */
 double shoal_plan_column(shoal_plan *plan, const char *column, long system);
+
+/* What happened to a system that its monitors let go on (`action` of stop_on_collision, stop_on_ejection, stop_on_encounter). */
+typedef struct shoal_event {
+    long system;       /* index in the ensemble */
+    double time;       /* of the event, inside its step */
+    enum shoal_outcome what; /* COLLIDED, HIT_STAR: body_b is now part of body_a; EJECTED: body_a was removed; ENCOUNTER */
+    int body_a, body_b; /* -1 = none */
+    int ended;         /* 1: the system ended with it, and its bodies stayed as they are */
+    /* at the end of that step, where bodies merge and are removed; NaN where there is no such body */
+    double m_a, m_b;
+    double distance, speed; /* between the two, or of the ejected one from the barycentre of the rest */
+    double energy_jump; /* energy of the system after it less that before it */
+} shoal_event;
+
+/* How many there were, and one of them; those of a system are in order of time, and its end is the last, unless it survived.
+ * There are none in a plan whose monitors all stop: see the systems' outcomes. */
+long shoal_plan_n_events(const shoal_plan *plan);
+void shoal_plan_event(const shoal_plan *plan, long i, shoal_event *event);
 
 /* ---- study -------------------------------------------------------------------------------------------------------- */
 

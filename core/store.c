@@ -10,6 +10,7 @@
  *     /bodies/name
  *     /initial/{time,state}, /final/{time,state}     [system][body][m x y z vx vy vz]
  *     /snapshots/{system,time,state}                 [row]..., system = row in /systems
+ *     /events/NAME                                   [row], likewise: mergers, removals, logged encounters, ends
  *
  * Every dataset bears `unit` and `doc`. Texts are of fixed length, zero-terminated, UTF-8. Every dataset with rows is
  * chunked and checksummed (fletcher32); large ones are shuffled and deflated too, where the library can. With the file
@@ -29,7 +30,7 @@
 #include <unistd.h>
 
 #define FORMAT "shoal result"
-#define FORMAT_VERSION 1
+#define FORMAT_VERSION 2
 #define QUANTITIES "m x y z vx vy vz"
 #define CHUNK_ITEMS 65536  /* at most, in a chunk of a dataset */
 #define DEFLATE_ITEMS 1024 /* at least, in a dataset that is deflated */
@@ -125,6 +126,7 @@ static hid_t field_type(const store *at, const shoal_field *field)
 {
     switch (field->type) {
     case SHOAL_FIELD_INT64:
+    case SHOAL_FIELD_ROW:
         return H5T_NATIVE_INT64;
     case SHOAL_FIELD_OUTCOME:
         return at->enumeration;
@@ -143,7 +145,7 @@ typedef struct extent {
 
 static extent field_extent(const shoal_field *field, const shoal_result *result)
 {
-    hsize_t rows = (hsize_t)(field->when & SHOAL_FIELD_SNAPSHOT ? result->n_snapshots : result->n_systems);
+    hsize_t rows = (hsize_t)shoal_field_rows(field, result);
     extent sizes = {field->type == SHOAL_FIELD_STATES ? 3 : 1, {rows, (hsize_t)result->n_bodies, SHOAL_STATE}};
     return sizes;
 }
@@ -256,15 +258,19 @@ static shoal_status write_attributes(const store *at, const shoal_result *result
 static shoal_status write_fields(const store *at, const shoal_result *result)
 {
     const shoal_units *units = &result->units;
-    char states[80];
+    char states[80], velocity[40];
     snprintf(states, sizeof states, "%s, %s, %s/%s", units->mass_name, units->length_name, units->length_name,
              units->time_name);
+    snprintf(velocity, sizeof velocity, "%s/%s", units->length_name, units->time_name);
     shoal_status status = SHOAL_OK;
     for (int f = 0; !status && f < shoal_result_n_fields; f++) {
         const shoal_field *field = &shoal_result_fields[f];
-        const char *unit = !strcmp(field->dimension, "time")    ? units->time_name
-                           : !strcmp(field->dimension, "state") ? states
-                                                                : "";
+        const char *unit = !strcmp(field->dimension, "time")       ? units->time_name
+                           : !strcmp(field->dimension, "mass")     ? units->mass_name
+                           : !strcmp(field->dimension, "length")   ? units->length_name
+                           : !strcmp(field->dimension, "velocity") ? velocity
+                           : !strcmp(field->dimension, "state")    ? states
+                                                                   : "";
         status = write_data(at, field->path, field_type(at, field), field_extent(field, result),
                             shoal_field_data(result, field), unit, field->doc);
     }
@@ -332,7 +338,7 @@ static shoal_status write_axes(const store *at, const shoal_result *result)
 static shoal_status write_groups(const store *at)
 {
     static const char *const groups[] = {"/systems", "/columns", "/axes",     "/bodies",
-                                         "/initial", "/final",   "/snapshots"};
+                                         "/initial", "/final",   "/snapshots", "/events"};
     for (int g = 0; g < SHOAL_COUNT(groups); g++) {
         hid_t group = H5Gcreate2(at->file, groups[g], H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
         if (group < 0)
@@ -721,9 +727,9 @@ static shoal_status read_extent(const store *at, const char *path, int rank, ext
 }
 
 /* An empty result of the file's sizes. */
-static shoal_status read_sizes(const store *at, shoal_result **result, int *n_axes, long *n_snapshots)
+static shoal_status read_sizes(const store *at, shoal_result **result, int *n_axes, long *n_snapshots, long *n_events)
 {
-    extent states, columns, axes, snapshots;
+    extent states, columns, axes, snapshots, events;
     shoal_status status = read_extent(at, "/initial/state", 3, &states);
     if (!status)
         status = read_extent(at, "/columns/name", 1, &columns);
@@ -731,25 +737,31 @@ static shoal_status read_sizes(const store *at, shoal_result **result, int *n_ax
         status = read_extent(at, "/axes/column", 1, &axes);
     if (!status)
         status = read_extent(at, "/snapshots/system", 1, &snapshots);
+    if (!status)
+        status = read_extent(at, "/events/system", 1, &events);
     if (status)
         return status;
     if (states.of[0] < 1 || states.of[0] > INT64_MAX || states.of[1] < 1 || states.of[1] > INT32_MAX ||
         states.of[2] != SHOAL_STATE || columns.of[0] > INT32_MAX || axes.of[0] > SHOAL_MAX_AXES ||
-        snapshots.of[0] > INT64_MAX)
+        snapshots.of[0] > INT64_MAX || events.of[0] > INT64_MAX)
         return shoal_fail(at->context, SHOAL_E_INPUT, "%s: %llu systems of %llu bodies, %llu axes: not a result",
                           at->path, (unsigned long long)states.of[0], (unsigned long long)states.of[1],
                           (unsigned long long)axes.of[0]);
     *n_axes = (int)axes.of[0];
     *n_snapshots = (long)snapshots.of[0];
+    *n_events = (long)events.of[0];
     return shoal_result_create(at->context, (long)states.of[0], (int)states.of[1], (int)columns.of[0], result);
 }
 
-static shoal_status read_fields(const store *at, shoal_result *result, long n_snapshots)
+static shoal_status read_fields(const store *at, shoal_result *result, long n_snapshots, long n_events)
 {
-    shoal_status status = shoal_result_reserve(at->context, result, n_snapshots);
+    shoal_status status = shoal_result_reserve(at->context, result, SHOAL_FIELD_SNAPSHOT, n_snapshots);
+    if (!status)
+        status = shoal_result_reserve(at->context, result, SHOAL_FIELD_EVENT, n_events);
     if (status)
         return status;
     result->n_snapshots = n_snapshots;
+    result->n_events = n_events;
     for (int f = 0; !status && f < shoal_result_n_fields; f++) {
         const shoal_field *field = &shoal_result_fields[f];
         status = read_data(at, field->path, field_type(at, field), field_extent(field, result),
@@ -859,7 +871,7 @@ static hid_t open_file(const char *path)
 static shoal_status read_file(store *at, shoal_result **result)
 {
     int n_axes = 0;
-    long n_snapshots = 0;
+    long n_snapshots = 0, n_events = 0;
     shoal_status status = check_signature(at);
     if (status)
         return status;
@@ -870,11 +882,11 @@ static shoal_status read_file(store *at, shoal_result **result)
     if (!status)
         status = read_format(at);
     if (!status)
-        status = read_sizes(at, result, &n_axes, &n_snapshots);
+        status = read_sizes(at, result, &n_axes, &n_snapshots, &n_events);
     if (!status)
         status = read_attributes(at, *result);
     if (!status)
-        status = read_fields(at, *result, n_snapshots);
+        status = read_fields(at, *result, n_snapshots, n_events);
     if (!status)
         status = read_columns(at, *result);
     if (!status)

@@ -143,7 +143,7 @@ shoal_status shoal_table_to_result(const shoal_table *table, shoal_result **made
         const shoal_table_system *system = &table->systems[s];
         double *row = result->initial + (size_t)s * n_bodies * SHOAL_STATE;
         result->id[s] = system->id;
-        result->n_live[s] = system->n_bodies;
+        result->n_live[s] = result->n_final[s] = system->n_bodies;
         result->t_initial[s] = result->t_final[s] = isnan(system->time) ? 0 : system->time;
         for (int i = 0; i < system->n_bodies; i++) {
             const shoal_body *b = &table->bodies[system->first + i];

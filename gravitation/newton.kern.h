@@ -20,10 +20,17 @@
  *
  *     snap_i = sum_j m_j (b - 6 alpha w - 3 beta d) / |d|^3
  *
- * (Nitadori & Makino 2008, New Astronomy 13, 498, equations 6 to 11.)
+ * (Nitadori & Makino 2008, New Astronomy 13, 498, equations 6 to 11.) With z the bracket, g = delta b, gamma = beta - alpha^2
+ *
+ *     delta snap_i = sum_j m_j (delta z - 3 q z) / |d|^3
+ *     delta z = g - 6 (delta alpha w + alpha delta w) - 3 (delta beta d + beta e)
+ *     delta w = f - 3 (delta alpha d + alpha e),   delta alpha = (e.dv + d.f) / |d|^2 - 2 q alpha
+ *     delta beta = (2 dv.f + e.b + d.g) / |d|^2 - 2 q gamma + 2 alpha delta alpha
  *
  * Operations a pair: 30 (acceleration), 44 (with jerk), 66 (jerk and snap), of which 10 for lane_rsqrt after its seed.
  */
+
+LANE_FN real dot(const real *a, const real *b) { return lane_fma(a[2], b[2], lane_fma(a[1], b[1], a[0] * b[0])); }
 
 /* first = 0: all bodies. first = 1: bodies 1..n-1 among themselves; body 0 neither acts nor is written. */
 LANE_FN void newton_pair_acceleration(int n, int i, int j, const real *m, const real *x, real *a, int to_i, int to_j)
@@ -147,6 +154,51 @@ LANE_FN void newton_pair_snap(int n, int i, int j, const real *m, const real *x,
     }
 }
 
+/* The derivatives of the two along the tangent vectors x, v, a + n/2, where jerk and snap belong to these. */
+LANE_FN void newton_pair_snap_tangent(int n, int i, int j, const real *m, const real *x, const real *v, const real *a, real *jerk,
+                                      real *snap, int to_i, int to_j)
+{
+    real d[3], u[3], b[3], e[3], f[3], g[3];
+    LANE_UNROLL
+    for (int c = 0; c < 3; c++) {
+        const int at_i = c * n + i, at_j = c * n + j;
+        d[c] = x[at_j] - x[at_i];
+        u[c] = v[at_j] - v[at_i];
+        b[c] = a[at_j] - a[at_i];
+        e[c] = x[n / 2 + at_j] - x[n / 2 + at_i];
+        f[c] = v[n / 2 + at_j] - v[n / 2 + at_i];
+        g[c] = a[n / 2 + at_j] - a[n / 2 + at_i];
+    }
+    real y = lane_rsqrt(dot(d, d));
+    real y2 = y * y;
+    real y3 = y2 * y;
+    real q = y2 * dot(d, e);
+    real alpha = y2 * dot(d, u), gamma = y2 * (dot(u, u) + dot(d, b));
+    real beta = lane_fma(alpha, alpha, gamma);
+    real to_alpha = lane_fma(y2, dot(e, u) + dot(d, f), -2.0 * q * alpha);
+    real to_beta = lane_fma(lane_set(2.0), dot(u, f), dot(e, b) + dot(d, g));
+    to_beta = lane_fma(y2, to_beta, 2.0 * lane_fma(alpha, to_alpha, -q * gamma));
+    real q3 = -3.0 * q;
+    real of_i = m[j] * y3, of_j = m[i] * y3;
+    LANE_UNROLL
+    for (int c = 0; c < 3; c++) {
+        real w = lane_fma(-3.0 * alpha, d[c], u[c]);
+        real z = lane_fma(-3.0 * beta, d[c], lane_fma(-6.0 * alpha, w, b[c]));
+        real to_w = lane_fma(-3.0 * to_alpha, d[c], lane_fma(-3.0 * alpha, e[c], f[c]));
+        real to_z = lane_fma(-6.0 * to_alpha, w, lane_fma(-6.0 * alpha, to_w, g[c]));
+        to_z = lane_fma(-3.0 * to_beta, d[c], lane_fma(-3.0 * beta, e[c], to_z));
+        real to_jerk = lane_fma(q3, w, to_w), to_snap = lane_fma(q3, z, to_z);
+        if (to_i) {
+            jerk[c * n + i] = lane_fma(of_i, to_jerk, jerk[c * n + i]);
+            snap[c * n + i] = lane_fma(of_i, to_snap, snap[c * n + i]);
+        }
+        if (to_j) {
+            jerk[c * n + j] = lane_fnma(of_j, to_jerk, jerk[c * n + j]);
+            snap[c * n + j] = lane_fnma(of_j, to_snap, snap[c * n + j]);
+        }
+    }
+}
+
 /* The order of a system's pairs, for the functions below: PAIR(i, j, to_i, to_j) with i < j in the pairs form; a row of i is
  * PAIR(i, j) for the others with mass, written as one-sided pairs in the same direction of d as the two-sided form. k: the arguments of the
  * function around. */
@@ -231,7 +283,13 @@ LANE_FN void newton_snap(const shoal_kernel_args *k, int n, const real *m, const
         jerk[c] = lane_set(0.0);
         snap[c] = lane_set(0.0);
     }
+    const int bodies = real_bodies(k, n);
 #define PAIR(i, j, to_i, to_j) newton_pair_snap(n, i, j, m, x, v, a, jerk, snap, to_i, to_j)
-    NEWTON_ALL_PAIRS(n, 0, NEWTON_SNAP_FORM(k), PAIR)
+    NEWTON_ALL_PAIRS(bodies, 0, NEWTON_SNAP_FORM(k), PAIR)
 #undef PAIR
+    if (VARIATIONAL(k)) {
+#define PAIR(i, j, to_i, to_j) newton_pair_snap_tangent(n, i, j, m, x, v, a, jerk + bodies, snap + bodies, to_i, to_j)
+        NEWTON_ALL_PAIRS(bodies, 0, NEWTON_SNAP_FORM(k), PAIR)
+#undef PAIR
+    }
 }

@@ -25,5 +25,5 @@ LANE_FN void tides_add(const shoal_kernel_args *k, const double *p, int n, const
         f[c] = scale * lane_fma(along, at.d[c], tau * (at.u[c] - turned));
     }
     body_push_named(n, p[TIDES_BY], at.m, f, a);
-    body_push_named(n, p[TIDES_BODY], -(at.m * at.m) / raised.m, f, a);
+    body_push_named(n, p[TIDES_BODY], lane_select(is_there(raised.m), -(at.m * at.m) / raised.m, lane_set(0.0)), f, a);
 }

@@ -24,6 +24,7 @@ const shoal_propagator shoal_propagator_bulirsch_stoer = {
     .slots = slots,
     .n_slots = SHOAL_COUNT(slots),
     .n_own = 2, /* length and error of the last step */
+    .tangent = true,
     .parameters = parameters,
     .n_parameters = SHOAL_COUNT(parameters),
 };

@@ -121,7 +121,7 @@ LANE_FN real bs_power(real x, double exponent)
 LANE_FN real propagator_step(const shoal_kernel_args *k, int n, int compensated, const real *m, real *s, real *h)
 {
     real *x = s + BS_X * n, *v = s + BS_V * n, *ex = s + BS_EX * n, *ev = s + BS_EV * n, *own = s + 12 * n;
-    const int columns = bs_columns(k);
+    const int columns = bs_columns(k), bodies = real_bodies(k, n);
     const real zero = lane_set(0.0), span = *h, size = lane_abs(span);
     real finest[6 * LANE_ROOM(n)], more[6 * LANE_ROOM(n)], error[6 * LANE_ROOM(n)], t[6 * LANE_ROOM(n)];
 
@@ -152,11 +152,11 @@ LANE_FN real propagator_step(const shoal_kernel_args *k, int n, int compensated,
     real kick = zero, worst = zero;
     for (int c = 0; c < 6 * n; c++)
         finest[c] = finest[c] + more[c];
-    for (int i = 0; i < n; i++)
+    for (int i = 0; i < bodies; i++)
         kick = lane_max(kick, bs_length(n, finest + 3 * n, i));
     const real allowed = k->propagator[BS_TOLERANCE] * size * kick;
     mask broken = zero != zero; /* a state that is no number goes on, so that it is seen */
-    for (int i = 0; i < n; i++) {
+    for (int i = 0; i < bodies; i++) {
         const real wrong = lane_fma(size, bs_length(n, error + 3 * n, i), bs_length(n, error, i));
         const real state = lane_fma(size, bs_length(n, v, i), bs_length(n, x, i));
         const real bound = lane_fma(lane_set(0x1p-46), state, allowed);

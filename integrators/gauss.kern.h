@@ -12,6 +12,11 @@
  * grows as the square root of the number of steps). With a step too long to converge (h above about a third of the
  * shortest period) the last iterate is taken.
  *
+ * Tangent vectors are iterated as often as their bodies, so that each iterate is the derivative of the bodies'. From one to the
+ * next the bodies' error becomes r |e| or less, and the tangent vectors' r |e'| + C |e|: both fall at the same rate r, the latter
+ * about an iteration later, and the last iteration, in which the bodies' change fell no more, is for it. Measured at 7 to 50 steps
+ * an orbit: forth and back they return to rounding, and no nearer if iterated on until they have settled by a test of their own.
+ *
  * Operations a step with s stages and `iterations` of them: iterations s (15 n (n - 1) + (6 s + 21) n) + 6 s^2 n.
  */
 #include "integrators/gauss_tables.kern.h"
@@ -61,6 +66,7 @@ LANE_FN void propagator_step(const shoal_kernel_args *k, int n, int compensated,
         }
     }
 
+    const int bodies = real_bodies(k, n);
     mask moving = h == h;
     real least = lane_set(1e300);
     LANE_KEEP_ROLLED
@@ -93,11 +99,16 @@ LANE_FN void propagator_step(const shoal_kernel_args *k, int n, int compensated,
                 forces_add(k, n, m, at, speed, a);
             }
             LANE_UNROLL
-            for (int c = 0; c < 3 * n; c++) {
-                const real now = weight * a[c];
-                change = lane_max(change, lane_abs(now - g_i[c]));
-                size = lane_max(size, lane_abs(now));
-                g_i[c] = lane_select(moving, now, g_i[c]);
+            for (int q = 0; q < 3 * n; q += n) {
+                LANE_UNROLL
+                for (int c = q; c < q + n; c++) {
+                    const real now = weight * a[c];
+                    if (c < q + bodies) {
+                        change = lane_max(change, lane_abs(now - g_i[c]));
+                        size = lane_max(size, lane_abs(now));
+                    }
+                    g_i[c] = lane_select(moving, now, g_i[c]);
+                }
             }
         }
         moving = moving & (change > zero) & ((change < least) | (change > GAUSS_AT_ROUNDING * size));

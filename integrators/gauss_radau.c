@@ -35,6 +35,7 @@ const shoal_propagator shoal_propagator_gauss_radau = {
     .n_slots = SHOAL_COUNT(slots),
     .n_own = 1,
     .adaptive = true,
+    .tangent = true,
     .parameters = parameters,
     .n_parameters = SHOAL_COUNT(parameters),
 };
@@ -48,6 +49,7 @@ const shoal_propagator shoal_propagator_gauss_radau_fixed = {
     .slots = slots,
     .n_slots = SHOAL_COUNT(slots),
     .n_own = 1,
+    .tangent = true,
     .parameters = parameters_fixed,
     .n_parameters = SHOAL_COUNT(parameters_fixed),
 };

@@ -31,11 +31,11 @@ LANE_FN real radau_root7(real x)
 }
 
 /* (h' / h)^7 by the shortest timescale. */
-LANE_FN real radau_by_timescale(int n, const real *a, const real *b, double epsilon)
+LANE_FN real radau_by_timescale(int bodies, int n, const real *a, const real *b, double epsilon)
 {
     const real zero = lane_set(0.0);
     real fastest = zero; /* 1 / tau^2 */
-    for (int i = 0; i < n; i++) {
+    for (int i = 0; i < bodies; i++) {
         real y2 = zero, y3 = zero, y4 = zero;
         for (int c = i; c < 3 * n; c += n) {
             real p = b[6 * 3 * n + c], d1 = 7.0 * p, d2 = 42.0 * p;
@@ -58,13 +58,14 @@ LANE_FN real radau_by_timescale(int n, const real *a, const real *b, double epsi
 }
 
 /* (h' / h)^7 by the last coefficient of the bodies together. */
-LANE_FN real radau_by_last_term(int n, const real *a, const real *b, double epsilon)
+LANE_FN real radau_by_last_term(int bodies, int n, const real *a, const real *b, double epsilon)
 {
     real most = lane_set(0.0), last = most;
-    for (int c = 0; c < 3 * n; c++) {
-        most = lane_max(most, lane_abs(a[c]));
-        last = lane_max(last, lane_abs(b[6 * 3 * n + c]));
-    }
+    for (int i = 0; i < bodies; i++)
+        for (int c = i; c < 3 * n; c += n) {
+            most = lane_max(most, lane_abs(a[c]));
+            last = lane_max(last, lane_abs(b[6 * 3 * n + c]));
+        }
     return epsilon * most / last;
 }
 
@@ -76,8 +77,9 @@ LANE_BIG_FN real radau_step(const shoal_kernel_args *k, int n, int compensated, 
     radau_solve(k, n, m, s, tried, a, f);
     radau_polynomial(n, f, b, once, twice);
     const double epsilon = k->propagator[RADAU_EPSILON];
-    real gain = chosen(k, RADAU_CRITERION) == RADAU_TIMESCALE ? radau_by_timescale(n, a, b, epsilon)
-                                                              : radau_by_last_term(n, a, b, epsilon);
+    const int bodies = real_bodies(k, n);
+    real gain = chosen(k, RADAU_CRITERION) == RADAU_TIMESCALE ? radau_by_timescale(bodies, n, a, b, epsilon)
+                                                              : radau_by_last_term(bodies, n, a, b, epsilon);
     gain = lane_select(gain > lane_set(1e-9), gain, lane_set(1e-9)); /* what is no number shrinks, too */
     gain = radau_root7(lane_min(gain, lane_set(RADAU_MOST_7)));
     const mask good = gain * RADAU_MOST >= lane_set(1.0);

@@ -12,6 +12,8 @@
  * (To correct this by what it was wrong by the last time, equation 14 of Rein & Spiegel, was measured to save no iteration: each of
  * them gains five digits.)
  *
+ * Tangent vectors are iterated as often as their bodies, and settle with them: see gauss.kern.h.
+ *
  * Energy errors are to grow like a random walk (Brouwer's law), so that nothing may be rounded in a preferred sense: nodes are doubles
  * and the tables belong to these doubles; the linear part d s of a, d = f_7 / c_7, is taken out before anything is multiplied by
  * a rounded coefficient; h multiplies sums, not coefficients; and h a and h v are added with their rounding errors.
@@ -122,11 +124,12 @@ LANE_FN void radau_at_node(const shoal_kernel_args *k, int n, const real *s, rea
 LANE_BIG_FN void radau_acceleration(const shoal_kernel_args *k, int n, const real *m, const real *x, const real *v, real *a)
 {
     gravity_acceleration(k, n, m, x, v, a);
-    for (int i = n - 1; i > 1; i--) {
-        const mask absent = 1.0 / m[i] < lane_set(0.0);
+    const int bodies = real_bodies(k, n);
+    for (int i = 1; i < bodies; i++) {
+        const mask absent = lane_negative(m[i]);
         if (!lane_any(absent))
-            break;
-        for (int c = i; c < 3 * n; c += n)
+            continue;
+        for (int c = i; c < 3 * n; c += bodies) /* of tangent vectors, too */
             a[c] = lane_select(absent, 0.0 * a[c], a[c]); /* what is no number stays none */
     }
 }
@@ -134,7 +137,7 @@ LANE_BIG_FN void radau_acceleration(const shoal_kernel_args *k, int n, const rea
 /* The accelerations a at the start and f at the nodes, of a step h from s. */
 LANE_FN void radau_solve(const shoal_kernel_args *k, int n, const real *m, const real *s, real h, real *a, real *f)
 {
-    const int size = 3 * n;
+    const int size = 3 * n, bodies = real_bodies(k, n);
     const real zero = lane_set(0.0);
     real x[3 * LANE_ROOM(n)], v[3 * LANE_ROOM(n)], at[3 * LANE_ROOM(n)], scale = zero, before = zero;
     mask open = h == h;
@@ -146,8 +149,11 @@ LANE_FN void radau_solve(const shoal_kernel_args *k, int n, const real *m, const
     }
     radau_acceleration(k, n, m, x, v, a);
     LANE_UNROLL_FEW
-    for (int c = 0; c < size; c++)
-        scale = lane_max(scale, lane_abs(a[c]));
+    for (int q = 0; q < size; q += n) {
+        LANE_UNROLL_FEW
+        for (int c = q; c < q + bodies; c++)
+            scale = lane_max(scale, lane_abs(a[c]));
+    }
     LANE_KEEP_ROLLED
     for (int i = 0; i < RADAU_ITERATIONS && lane_any(open); i++) {
         real change = zero;
@@ -158,10 +164,14 @@ LANE_FN void radau_solve(const shoal_kernel_args *k, int n, const real *m, const
             radau_acceleration(k, n, m, x, v, at);
             change = zero;
             LANE_UNROLL_FEW
-            for (int c = 0; c < size; c++) {
-                real latest = at[c] - a[c];
-                change = lane_max(change, lane_abs(latest - there[c]));
-                there[c] = lane_select(open, latest, there[c]);
+            for (int q = 0; q < size; q += n) {
+                LANE_UNROLL_FEW
+                for (int c = q; c < q + n; c++) {
+                    real latest = at[c] - a[c];
+                    if (c < q + bodies)
+                        change = lane_max(change, lane_abs(latest - there[c]));
+                    there[c] = lane_select(open, latest, there[c]);
+                }
             }
         }
         /* Go on while the change of the last node is above rounding and falls, and the next one, if it falls by as much again,

@@ -52,6 +52,7 @@ const shoal_propagator shoal_propagator_hermite4_adaptive = {
     .n_slots = SHOAL_COUNT(slots4),
     .n_own = 2,
     .adaptive = true,
+    .tangent = true,
     .parameters = adaptive4,
     .n_parameters = SHOAL_COUNT(adaptive4),
 };
@@ -64,6 +65,7 @@ const shoal_propagator shoal_propagator_hermite6 = {
     .order = 6,
     .slots = slots6,
     .n_slots = SHOAL_COUNT(slots6),
+    .tangent = true,
     .parameters = fixed,
     .n_parameters = SHOAL_COUNT(fixed),
 };
@@ -78,6 +80,7 @@ const shoal_propagator shoal_propagator_hermite6_adaptive = {
     .n_slots = SHOAL_COUNT(slots6),
     .n_own = 2,
     .adaptive = true,
+    .tangent = true,
     .parameters = adaptive6,
     .n_parameters = SHOAL_COUNT(adaptive6),
 };

@@ -33,11 +33,11 @@ LANE_FN real body_square(int n, int i, const real *f)
 }
 
 /* Where body accelerations begin to count. */
-LANE_FN real least_square(int n, const real *a)
+LANE_FN real least_square(const shoal_kernel_args *k, int n, const real *a)
 {
     real most = lane_set(0.0);
     LANE_UNROLL_GPU
-    for (int i = 0; i < n; i++)
+    for (int i = 0; i < real_bodies(k, n); i++)
         most = lane_max(most, body_square(n, i, a));
     return lane_set(0x1p-90) * most;
 }
@@ -54,7 +54,7 @@ LANE_BIG_FN real step_here(const shoal_kernel_args *k, int n, int with_snap, con
 {
     const real *a = s + HERMITE_A * n, *j = s + HERMITE_J * n;
     const int criterion = chosen(k, HERMITE_CRITERION);
-    const real zero = lane_set(0.0), least = least_square(n, a);
+    const real zero = lane_set(0.0), least = least_square(k, n, a);
     real sum = zero, most = zero;
 #if HERMITE_ORDER >= 6
     const real *snap = s + HERMITE_S * n;
@@ -64,7 +64,7 @@ LANE_BIG_FN real step_here(const shoal_kernel_args *k, int n, int with_snap, con
         newton_snap(k, n, m, s + HERMITE_X * n, s + HERMITE_V * n, a, unused, snap);
 #endif
     LANE_UNROLL_GPU
-    for (int i = 0; i < n; i++) {
+    for (int i = 0; i < real_bodies(k, n); i++) {
         const real a2 = body_square(n, i, a);
         real rate = body_square(n, i, j);
         if (with_snap)
@@ -91,10 +91,10 @@ LANE_BIG_FN real step_by_polynomial(const shoal_kernel_args *k, int n, const rea
 {
     const int known = HERMITE_ORDER / 2; /* derivatives, the zeroth included */
     const real *a = s + HERMITE_A * n, *a0 = before + HERMITE_A * n;
-    const real least = least_square(n, a), zero = lane_set(0.0);
+    const real least = least_square(k, n, a), zero = lane_set(0.0);
     real most = zero;
     LANE_UNROLL_GPU
-    for (int i = 0; i < n; i++) {
+    for (int i = 0; i < real_bodies(k, n); i++) {
         real square[HERMITE_ORDER];
         LANE_UNROLL_GPU
         for (int d = 0; d < HERMITE_ORDER; d++)

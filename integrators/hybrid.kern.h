@@ -24,7 +24,16 @@
  * large as the oscillation of mvs. With `passage` the jump's error at the edge of the star's neighbourhood does not fall with h, for the
  * edge moves inwards (dE/E = 1e-4 to 1e-3 with a mass of 1e-3 at e = 0.98, as in TRACE); `orbit` has no edge.
  *
- * Own slots: whether the next step begins near; the last substep, as the first guess of the next; 2 k^2 max (m_i / 3 m_0)^(2/3).
+ * Extra forces kick at both ends of a step, as in mvs, and as seldom: a force between two planets has to be weak in an encounter
+ * of theirs. Where everything drifts they are part of the equations of motion.
+ *
+ * Tangent vectors take the derivative of every part, for the pairs that are near and the substeps that the bodies ask for.
+ *
+ * The drift takes some hundred times as long as a step on a GPU, however few lanes of a warp need it. So a lane that does waits, its step
+ * undone, until HYBRID_TOGETHER of the lanes beside it do as well, or all that are left.
+ *
+ * Own slots: whether the next step begins near; the last substep, as the first guess of the next; 2 k^2 max (m_i / 3 m_0)^(2/3); whether the
+ * step waits.
  *
  * Operations a step without encounters: those of mvs, 10 p, and 18 p (p - 1) / 2 for p planets.
  */
@@ -37,13 +46,18 @@
 
 enum { HYBRID_HILL = 1, HYBRID_SPEED, HYBRID_PERICENTRE, HYBRID_STAR, HYBRID_TOLERANCE }; /* parameters; 0 is `compensated` */
 enum { HYBRID_PASSAGE = 0, HYBRID_ORBIT = 1 };
-enum { HYBRID_NEAR = 0, HYBRID_SUBSTEP, HYBRID_REACH, HYBRID_ROUNDS = 3 }; /* own slots; trials of a step at most */
+enum { HYBRID_NEAR = 0, HYBRID_SUBSTEP, HYBRID_REACH, HYBRID_WAITS, HYBRID_ROUNDS = 3 }; /* own slots; trials of a step at most */
+#ifndef HYBRID_TOGETHER
+#define HYBRID_TOGETHER (LANES_BESIDE < 32 ? 1 : 20) /* a SIMD unit does not gain by it */
+#endif
 
-#define PROPAGATOR_OWN 3
+#define PROPAGATOR_OWN 4
 #define PROPAGATOR_INSIDE 1
 #define HYBRID_OWN(n, s) ((s) + PROPAGATOR_SLOTS(1) * (n))
 /* Lanes whose end has come go on without care. */
 #define PROPAGATOR_REST(n, s, lanes) (HYBRID_OWN(n, s)[HYBRID_NEAR] = lane_select(lanes, lane_set(-1.0), HYBRID_OWN(n, s)[HYBRID_NEAR]))
+#define PROPAGATOR_MADE(n, s) (HYBRID_OWN(n, s)[HYBRID_WAITS] <= lane_set(0.0))
+#define PROPAGATOR_HURRY(n, s) (HYBRID_OWN(n, s)[HYBRID_WAITS] = lane_set(-1.0))
 
 /* What the conditions need of the step and of a planet. */
 typedef struct hybrid_measure {
@@ -120,21 +134,22 @@ LANE_FN mask hybrid_near(int n, const real *m, const real *s, hybrid_measure mea
 LANE_FN mask hybrid_may_be_near(const shoal_kernel_args *k, int n, const real *m, const real *s, real h)
 {
     const double *p = k->propagator;
+    const int bodies = real_bodies(k, n);
     const real reach2 = HYBRID_OWN(n, s)[HYBRID_REACH], way2 = (2 * p[HYBRID_SPEED] * p[HYBRID_SPEED] + 0.5) * h * h;
     real r2[LANE_ROOM(n)], least = lane_set(1e100);
     LANE_UNROLL
-    for (int i = 1; i < n; i++) {
+    for (int i = 1; i < bodies; i++) {
         r2[i] = hybrid_r2(n, s, i);
         least = lane_min(least, r2[i]);
     }
     mask near = least * least * least < hybrid_star6(k, m, h);
     if (chosen(k, HYBRID_STAR) == HYBRID_ORBIT)
-        for (int i = 1; i < n; i++)
+        for (int i = 1; i < bodies; i++)
             near = near | hybrid_near_star(k, n, m, s, h, r2[i], i);
     LANE_UNROLL
-    for (int i = 1; i < n; i++) {
+    for (int i = 1; i < bodies; i++) {
         LANE_UNROLL
-        for (int j = 1; j < n; j++) {
+        for (int j = 1; j < bodies; j++) {
             if (j <= i)
                 continue;
             const real *x = s, *v = s + 3 * n;
@@ -152,12 +167,13 @@ LANE_FN mask hybrid_may_be_near(const shoal_kernel_args *k, int n, const real *m
 LANE_FN mask hybrid_flag(const shoal_kernel_args *k, int n, const real *m, const real *s, real h, mask where, mask *near, mask *drifts,
                          mask *all, mask *any)
 {
+    const int bodies = real_bodies(k, n);
     const hybrid_measure measure = hybrid_measures(k, m, h);
     const mask none = lane_set(0.0) != lane_set(0.0);
     real hill6[LANE_ROOM(n)];
     mask fresh = none, star = none, seen = none;
     LANE_KEEP_ROLLED
-    for (int i = 1; i < n; i++) {
+    for (int i = 1; i < bodies; i++) {
         const real r2 = hybrid_r2(n, s, i);
         star = star | (where & hybrid_near_star(k, n, m, s, h, r2, i));
         hill6[i] = measure.hill6 * (r2 * r2 * r2) * (m[i] * m[i]);
@@ -165,9 +181,9 @@ LANE_FN mask hybrid_flag(const shoal_kernel_args *k, int n, const real *m, const
     fresh = star & lane_not(*all);
     *all = *all | star;
     LANE_KEEP_ROLLED
-    for (int i = 1; i < n; i++) {
+    for (int i = 1; i < bodies; i++) {
         LANE_KEEP_ROLLED
-        for (int j = i + 1; j < n; j++) {
+        for (int j = i + 1; j < bodies; j++) {
             const mask close = where & hybrid_near(n, m, s, measure, hill6[i], hill6[j], i, j), now = close | *all;
             seen = seen | close;
             fresh = fresh | (now & lane_not(near[i * n + j]));
@@ -177,20 +193,24 @@ LANE_FN mask hybrid_flag(const shoal_kernel_args *k, int n, const real *m, const
         }
         drifts[i] = drifts[i] | *all; /* a planet alone */
     }
+    if (VARIATIONAL(k))
+        for (int i = 1; i < bodies; i++)
+            drifts[bodies + i] = drifts[i];
     *any = seen | star;
     return fresh;
 }
 
 /* Kick by the pairs that are not near. */
-LANE_FN void hybrid_kick(int n, int compensated, const real *m, real *s, hybrid_flags flags, real h)
+LANE_FN void hybrid_kick(const shoal_kernel_args *k, int n, int compensated, const real *m, real *s, hybrid_flags flags, real h)
 {
+    const int bodies = real_bodies(k, n);
     real a[3 * LANE_ROOM(n)];
     for (int c = 0; c < 3 * n; c++)
         a[c] = lane_set(0.0);
     LANE_KEEP_ROLLED
-    for (int i = 1; i < n; i++) {
+    for (int i = 1; i < bodies; i++) {
         LANE_KEEP_ROLLED
-        for (int j = i + 1; j < n; j++) {
+        for (int j = i + 1; j < bodies; j++) {
             const mask near = flags.near[i * n + j];
             if (!lane_any(lane_not(near)))
                 continue;
@@ -201,6 +221,8 @@ LANE_FN void hybrid_kick(int n, int compensated, const real *m, real *s, hybrid_
                 a[c * n + i] = lane_select(near, a[c * n + i], lane_fma(m[j] * y3, d[c], a[c * n + i]));
                 a[c * n + j] = lane_select(near, a[c * n + j], lane_fnma(m[i] * y3, d[c], a[c * n + j]));
             }
+            if (VARIATIONAL(k))
+                pair_tangent(n, bodies, i, j, m, s, lane_not(near), y, a);
         }
     }
     for (int c = 0; c < 3; c++)
@@ -208,40 +230,42 @@ LANE_FN void hybrid_kick(int n, int compensated, const real *m, real *s, hybrid_
             lane_add(compensated, &s[(3 + c) * n + i], &s[(12 + c) * n + i], h * a[c * n + i]);
 }
 
-/* Velocities that drift: relative to the star where everybody does (sign = 1), and back to the barycentre (-1). */
-LANE_FN void hybrid_velocities(int n, const real *m, hybrid_flags flags, real *v, int sign)
+/* Velocities that drift, of n bodies: relative to the star where everybody does (sign = 1), and back to the barycentre (-1). */
+LANE_FN void hybrid_velocities(int stride, int n, const real *m, hybrid_flags flags, real *v, int sign)
 {
     real bottom = m[0];
     if (sign < 0)
         for (int i = 1; i < n; i++)
             bottom = bottom + m[i];
-    for (int c = 0; c < 3; c++) {
+    for (int c = 0; c < 3 * stride; c += stride) {
         real sum = lane_set(0.0);
         for (int i = 1; i < n; i++)
-            sum = lane_fma(m[i], v[c * n + i], sum);
+            sum = lane_fma(m[i], v[c + i], sum);
         sum = lane_select(flags.all, (double)sign * sum / bottom, lane_set(0.0));
         for (int i = 1; i < n; i++)
-            v[c * n + i] = v[c * n + i] + sum;
+            v[c + i] = v[c + i] + sum;
     }
 }
 
-/* The barycentric view after a part of the drift; planets that are near nobody by Kepler's solution. */
-LANE_FN void hybrid_inside_view(const shoal_kernel_args *k, int n, const real *m, hybrid_flags flags, const real *x, const real *v, const real *dx, const real *dv,
-                                real time, real *w)
+/* The barycentric view of the bodies after a part of the drift; planets that are near nobody by Kepler's solution. */
+LANE_FN void hybrid_inside_view(const shoal_kernel_args *k, int n, const real *m, hybrid_flags flags, const real *x,
+                                const real *v, const real *dx, const real *dv, real time, real *w)
 {
+    const int bodies = real_bodies(k, n);
     real s[6 * LANE_ROOM(n)], d[6];
     LANE_KEEP_ROLLED
-    for (int i = 1; i < n; i++) {
+    for (int i = 1; i < bodies; i++) {
         const mask drifts = flags.drifts[i];
         if (lane_any(lane_not(drifts)))
-            kepler_change(m[0], time, x[i], x[n + i], x[2 * n + i], v[i], v[n + i], v[2 * n + i], &d[0], &d[1], &d[2], &d[3], &d[4], &d[5]);
+            kepler_change(m[0], time, x[i], x[n + i], x[2 * n + i], v[i], v[n + i], v[2 * n + i], &d[0], &d[1], &d[2], &d[3],
+                          &d[4], &d[5]);
         for (int c = 0; c < 3; c++) {
-            s[c * n + i] = x[c * n + i] + lane_select(drifts, dx[c * n + i], d[c]);
-            s[(3 + c) * n + i] = v[c * n + i] + lane_select(drifts, dv[c * n + i], d[3 + c]);
+            s[c * bodies + i] = x[c * n + i] + lane_select(drifts, dx[c * n + i], d[c]);
+            s[(3 + c) * bodies + i] = v[c * n + i] + lane_select(drifts, dv[c * n + i], d[3 + c]);
         }
     }
-    hybrid_velocities(n, m, flags, s + 3 * n, -1);
-    propagator_view(k, n, m, s, w);
+    hybrid_velocities(bodies, bodies, m, flags, s + 3 * bodies, -1);
+    propagator_view(k, bodies, m, s, w);
 }
 
 /* The drift of the lanes `where`: returns the changes of positions x and velocities v, [3 * n]; NaN if there is no end to it. */
@@ -254,7 +278,7 @@ LANE_FN void hybrid_drift(const shoal_kernel_args *k, int n, const real *m, hybr
     mask active = where;
     for (int c = 0; c < 3 * n; c++)
         dx[c] = dv[c] = lane_set(0.0);
-    drift_acceleration(n, m, flags, x, f);
+    drift_acceleration(k, n, m, flags, x, v, f);
     if (inside)
         hybrid_inside_view(k, n, m, flags, x, v, dx, dv, done, before);
     LANE_KEEP_ROLLED
@@ -262,7 +286,7 @@ LANE_FN void hybrid_drift(const shoal_kernel_args *k, int n, const real *m, hybr
         const real left = h - done;
         const mask last = lane_abs(sub) >= lane_abs(left);
         const real step = lane_select(last, left, lane_select(2.0 * lane_abs(sub) > lane_abs(left), 0.5 * left, sub));
-        const real error2 = drift_try(n, m, flags, work, step, k->propagator[HYBRID_TOLERANCE]);
+        const real error2 = drift_try(k, n, m, flags, work, step, k->propagator[HYBRID_TOLERANCE]);
         const mask accepted = active & (error2 <= lane_set(1.0));
         /* 0.85 error^(-1/8), within 0.2 and 4; roots from seeds are good enough for a guess */
         real change = lane_sqrt(lane_rsqrt_seed(lane_rsqrt_seed(lane_rsqrt_seed(error2))));
@@ -282,8 +306,9 @@ LANE_FN void hybrid_drift(const shoal_kernel_args *k, int n, const real *m, hybr
         }
         if (inside && lane_any(accepted)) {
             hybrid_inside_view(k, n, m, flags, x, v, dx, dv, done, after);
-            inside_observe(k, n, m, before, after, accepted, accepted & flags.all, step, (done - step) / h, step / h, inside);
-            for (int c = 0; c < 6 * n; c++)
+            inside_observe(k, real_bodies(k, n), m, before, after, accepted, accepted & flags.all, step, (done - step) / h,
+                           step / h, inside);
+            for (int c = 0; c < 6 * real_bodies(k, n); c++)
                 before[c] = lane_select(accepted, after[c], before[c]);
         }
         active = active & lane_not(accepted & last);
@@ -297,8 +322,9 @@ LANE_FN void hybrid_drift(const shoal_kernel_args *k, int n, const real *m, hybr
 LANE_CALLED_FN void hybrid_again(const shoal_kernel_args *k, int n, int compensated, const real *m, const real *start, real *s, real h,
                                  mask where, lane_inside *inside)
 {
+    const int bodies = real_bodies(k, n);
     const mask none = lane_set(0.0) != lane_set(0.0);
-    real *own = HYBRID_OWN(n, s), t[PROPAGATOR_SLOTS(1) * LANE_ROOM(n)], dx[3 * LANE_ROOM(n)], dv[3 * LANE_ROOM(n)], d[6];
+    real *own = HYBRID_OWN(n, s), t[PROPAGATOR_SLOTS(1) * LANE_ROOM(n)], dx[3 * LANE_ROOM(n)], dv[3 * LANE_ROOM(n)], d[6], e[6];
     mask near[LANE_ROOM(n) * LANE_ROOM(n)], drifts[LANE_ROOM(n)], all = none, any, ends_near = none;
     for (int i = 0; i < n * n; i++)
         near[i] = none;
@@ -311,32 +337,45 @@ LANE_CALLED_FN void hybrid_again(const shoal_kernel_args *k, int n, int compensa
     LANE_KEEP_ROLLED
     for (int round = 0; round < HYBRID_ROUNDS && lane_any(again); round++) {
         const hybrid_flags flags = {near, drifts, all};
-        const real jump = lane_select(all, lane_set(0.0), 0.5 * h / m[0]);
+        const real half = lane_select(all, lane_set(0.0), 0.5 * h), jump = half / m[0];
         if (inside) {
             inside->planets = inside->planets | again;
             inside->star = (inside->star & lane_not(again)) | (all & again);
-            inside->event.hit = inside->event.hit & lane_not(again);
+            inside_forget(k, n, again, inside);
         }
         for (int c = 0; c < PROPAGATOR_SLOTS(1) * n; c++)
             t[c] = start[c];
-        hybrid_kick(n, compensated, m, t, flags, 0.5 * h);
-        mvs_jump(n, n, compensated, m, t, jump);
-        hybrid_velocities(n, m, flags, t + 3 * n, 1);
+        if (FORCES(k))
+            mvs_forces(k, n, compensated, m, t, half);
+        hybrid_kick(k, n, compensated, m, t, flags, 0.5 * h);
+        mvs_jumps(k, n, compensated, m, t, jump);
+        for (int first = 0; first < n; first += bodies)
+            hybrid_velocities(n, bodies, m, flags, t + 3 * n + first, 1);
         hybrid_drift(k, n, m, flags, again, t, t + 3 * n, h, &substep, dx, dv, inside);
         LANE_KEEP_ROLLED
-        for (int i = 1; i < n; i++) {
-            if (lane_any(again & lane_not(drifts[i])))
-                kepler_change(m[0], h, t[i], t[n + i], t[2 * n + i], t[3 * n + i], t[4 * n + i], t[5 * n + i], &d[0], &d[1], &d[2], &d[3],
-                              &d[4], &d[5]);
-            for (int c = 0; c < 3; c++) {
-                lane_add(compensated, &t[c * n + i], &t[(9 + c) * n + i], lane_select(drifts[i], dx[c * n + i], d[c]));
-                lane_add(compensated, &t[(3 + c) * n + i], &t[(12 + c) * n + i], lane_select(drifts[i], dv[c * n + i], d[3 + c]));
+        for (int i = 1; i < bodies; i++) {
+            if (lane_any(again & lane_not(drifts[i]))) {
+                kepler_change(m[0], h, t[i], t[n + i], t[2 * n + i], t[3 * n + i], t[4 * n + i], t[5 * n + i], &d[0], &d[1],
+                              &d[2], &d[3], &d[4], &d[5]);
+                if (VARIATIONAL(k))
+                    kepler_tangent(m[0], h, n, t + i, d, t + bodies + i, e);
             }
+            for (int at = i; at < n; at += bodies)
+                for (int c = 0; c < 3; c++) {
+                    const real *kepler = at == i ? d : e;
+                    lane_add(compensated, &t[c * n + at], &t[(9 + c) * n + at],
+                             lane_select(drifts[i], dx[c * n + at], kepler[c]));
+                    lane_add(compensated, &t[(3 + c) * n + at], &t[(12 + c) * n + at],
+                             lane_select(drifts[i], dv[c * n + at], kepler[3 + c]));
+                }
         }
-        hybrid_velocities(n, m, flags, t + 3 * n, -1);
-        mvs_jump(n, n, compensated, m, t, jump);
+        for (int first = 0; first < n; first += bodies)
+            hybrid_velocities(n, bodies, m, flags, t + 3 * n + first, -1);
+        mvs_jumps(k, n, compensated, m, t, jump);
         newton_acceleration(k, n, 1, m, t, t + 6 * n);
-        hybrid_kick(n, compensated, m, t, flags, 0.5 * h);
+        hybrid_kick(k, n, compensated, m, t, flags, 0.5 * h);
+        if (FORCES(k))
+            mvs_forces(k, n, compensated, m, t, half);
         for (int c = 0; c < PROPAGATOR_SLOTS(compensated) * n; c++)
             s[c] = lane_select(again, t[c], s[c]);
         const mask fresh = hybrid_flag(k, n, m, t, h, again, near, drifts, &all, &any);
@@ -351,12 +390,22 @@ LANE_FN void propagator_prepare(const shoal_kernel_args *k, int n, const real *m
 {
     mvs_prepare(k, n, m, w, s);
     real largest = lane_set(0.0);
-    for (int i = 1; i < n; i++)
+    for (int i = 1; i < real_bodies(k, n); i++)
         largest = lane_max(largest, m[i]);
     const real hill = lane_cbrt(lane_max(largest / (3.0 * m[0]), lane_set(1e-60)));
     HYBRID_OWN(n, s)[HYBRID_REACH] = (2.0 * k->propagator[HYBRID_HILL] * k->propagator[HYBRID_HILL]) * hill * hill;
     HYBRID_OWN(n, s)[HYBRID_NEAR] = lane_set(1.0); /* not known yet: the first step is made as if it were */
     HYBRID_OWN(n, s)[HYBRID_SUBSTEP] = lane_set(1e300);
+    HYBRID_OWN(n, s)[HYBRID_WAITS] = lane_set(0.0);
+}
+
+/* Whether those lanes had better wait for more of their kind: not if one of them is in a hurry, or nobody else is left. */
+LANE_FN bool hybrid_waits(int n, const real *s, mask care)
+{
+    const real *own = HYBRID_OWN(n, s);
+    const int together = lane_count_beside(care);
+    return together < HYBRID_TOGETHER && together < lane_count_beside(own[HYBRID_NEAR] >= lane_set(0.0)) &&
+           !lane_any_beside(care & (own[HYBRID_WAITS] < lane_set(0.0)));
 }
 
 LANE_FN void propagator_step(const shoal_kernel_args *k, int n, int compensated, const real *m, real *s, real h, lane_inside *inside)
@@ -371,7 +420,26 @@ LANE_FN void propagator_step(const shoal_kernel_args *k, int n, int compensated,
     }
     mvs_step(k, n, compensated, m, s, h);
     const mask care = (own[HYBRID_NEAR] >= lane_set(0.0)) & (hybrid_may_be_near(k, n, m, s, h) | (own[HYBRID_NEAR] > lane_set(0.0)));
-    if (lane_any(care)) { /* on copies, for what is pointed at leaves a GPU's registers */
+    const bool waits = lane_any_beside(care) && hybrid_waits(n, s, care);
+    own[HYBRID_WAITS] = lane_select(own[HYBRID_WAITS] < lane_set(0.0), own[HYBRID_WAITS], lane_set(0.0));
+    if (waits && lane_any(care)) { /* as if the step had not been tried */
+        LANE_UNROLL_GPU
+        for (int q = 0; q < PROPAGATOR_SLOTS(compensated); q++) {
+            LANE_UNROLL
+            for (int i = 1; i < n; i++)
+                if (q < 6 || q >= 9)
+                    s[q * n + i] = lane_select(care, start[q * n + i], s[q * n + i]);
+        }
+        real a[3 * LANE_ROOM(n)];
+        newton_acceleration(k, n, 1, m, s, a);
+        LANE_UNROLL
+        for (int c = 0; c < 3; c++) {
+            LANE_UNROLL
+            for (int i = 1; i < n; i++)
+                s[(6 + c) * n + i] = lane_select(care, a[c * n + i], s[(6 + c) * n + i]);
+        }
+        own[HYBRID_WAITS] = lane_select(care, lane_set(1.0), own[HYBRID_WAITS]);
+    } else if (lane_any(care)) { /* on copies, for what is pointed at leaves a GPU's registers */
         real mass[LANE_ROOM(n)], first[PROPAGATOR_SLOTS(1) * LANE_ROOM(n)], last[PROPAGATOR_SLOTS(1) * LANE_ROOM(n) + PROPAGATOR_OWN];
         LANE_UNROLL
         for (int i = 0; i < n; i++)

@@ -5,7 +5,9 @@
  *
  *     x_i'' = -m_0 x_i / |x_i|^3  +  sum over near pairs m_j d / |d|^3  -  [all] sum_j m_j x_j / |x_j|^3,     d = x_j - x_i
  *
- * where the last term belongs to lanes in which everything drifts (a planet near the star) and nothing is kicked.
+ * where the last term belongs to lanes in which everything drifts (a planet near the star) and nothing is kicked. Extra forces
+ * are added there, at velocities that follow from the stages before by interpolation of their accelerations: of order 8, or, if
+ * they depend on velocities, of order 6 as measured.
  *
  * The pair of Runge-Kutta-Nystroem formulae of orders 8 and 6, nine stages, the last one being the first of the next substep: Dormand,
  * El-Mikkawy & Prince 1987, IMA J. Numer. Anal. 7, 423. Each lane has its own substeps: the difference of the two orders, positions in units of |x|
@@ -31,6 +33,19 @@ LANE_TABLE double nystrom_a[] = {
     223.0 / 7938, 0, 1175.0 / 8064, 925.0 / 6048, 41.0 / 448, 925.0 / 14112, 1175.0 / 72576, 0,
 };
 
+/* velocities at the stages: the integral of the polynomial through the accelerations of stages 0, 2, 3, ... before; the last row
+ * is that of order 8 */
+LANE_TABLE double nystrom_w[] = {
+    1.0 / 20,
+    0, 1.0 / 10,
+    -3.0 / 20, 0, 9.0 / 20,
+    2.0 / 9, 0, -5.0 / 24, 35.0 / 72,
+    -119.0 / 600, 0, 637.0 / 960, -49.0 / 160, 2597.0 / 4800,
+    234.0 / 875, 0, -1377.0 / 3200, 3267.0 / 3200, -8991.0 / 16000, 13527.0 / 22400,
+    0, 0, 275.0 / 1152, 25.0 / 288, 67.0 / 192, 25.0 / 288, 275.0 / 1152,
+    223.0 / 7938, 0, 5875.0 / 36288, 4625.0 / 21168, 41.0 / 224, 4625.0 / 21168, 5875.0 / 36288, 223.0 / 7938,
+};
+
 /* velocities, order 8 */
 LANE_TABLE double nystrom_bv[NYSTROM_STAGES] = {
     223.0 / 7938, 0, 5875.0 / 36288, 4625.0 / 21168, 41.0 / 224, 4625.0 / 21168, 5875.0 / 36288, 223.0 / 7938, 0,
@@ -47,17 +62,63 @@ LANE_TABLE double nystrom_ev[NYSTROM_STAGES] = {
     223.0 / 7938 + 4251941.0 / 54970650, -3.0 / 20,
 };
 
-/* Which planets drift together: near[i * n + j], i < j; drifts[i] for those in a near pair; all for lanes in which everybody does. */
+/* Which planets drift together: near[i * n + j], i < j; drifts[i] for those in a near pair, and so for their tangent vectors; all
+ * for lanes in which everybody does. */
 typedef struct hybrid_flags {
     const mask *near, *drifts;
     mask all;
 } hybrid_flags;
 
-LANE_FN void drift_acceleration(int n, const real *m, hybrid_flags flags, const real *x, real *a)
+/* a += the extra forces, relative to the star, in lanes where everything drifts. */
+LANE_BIG_FN void drift_forces(const shoal_kernel_args *k, int n, const real *m, mask all, const real *x, const real *v, real *a)
 {
-    real sum[3] = {lane_set(0.0), lane_set(0.0), lane_set(0.0)};
+    const int bodies = real_bodies(k, n);
+    real w[6 * LANE_ROOM(n)], f[3 * LANE_ROOM(n)], mass = m[0];
+    for (int i = 1; i < bodies; i++)
+        mass = mass + m[i];
+    for (int first = 0; first < n; first += bodies)
+        for (int c = 0; c < 6; c++) {
+            const real *from = (c < 3 ? x + c * n : v + (c - 3) * n) + first;
+            real *to = w + c * n + first, sum = lane_set(0.0);
+            for (int i = 1; i < bodies; i++)
+                sum = lane_fma(m[i], from[i], sum);
+            to[0] = -sum / mass;
+            for (int i = 1; i < bodies; i++)
+                to[i] = from[i] + to[0];
+        }
+    for (int c = 0; c < 3 * n; c++)
+        f[c] = lane_set(0.0);
+    forces_add(k, n, m, w, w + 3 * n, f);
+    for (int first = 0; first < n; first += bodies)
+        for (int c = first; c < 3 * n; c += n)
+            for (int i = 1; i < bodies; i++)
+                a[c + i] = lane_select(all, a[c + i] + (f[c + i] - f[c]), a[c + i]);
+}
+
+/* What a pair adds to the accelerations of its tangent vectors in the lanes `where`, y = 1 / its distance. */
+LANE_FN void pair_tangent(int n, int bodies, int i, int j, const real *m, const real *x, mask where, real y, real *a)
+{
+    real d[3], e[3], change[3];
+    for (int c = 0; c < 3; c++) {
+        d[c] = x[c * n + j] - x[c * n + i];
+        e[c] = x[c * n + bodies + j] - x[c * n + bodies + i];
+    }
+    pull_tangent(d, e, y, change);
+    for (int c = 0; c < 3; c++) {
+        real *to_i = &a[c * n + bodies + i], *to_j = &a[c * n + bodies + j];
+        *to_i = lane_select(where, lane_fma(m[j], change[c], *to_i), *to_i);
+        *to_j = lane_select(where, lane_fnma(m[i], change[c], *to_j), *to_j);
+    }
+}
+
+/* v: velocities relative to the star, for the forces. */
+LANE_FN void drift_acceleration(const shoal_kernel_args *k, int n, const real *m, hybrid_flags flags, const real *x,
+                                const real *v, real *a)
+{
+    const int bodies = real_bodies(k, n);
+    real sum[3] = {lane_set(0.0), lane_set(0.0), lane_set(0.0)}, sum_tangent[3] = {sum[0], sum[0], sum[0]}, change[3];
     LANE_KEEP_ROLLED
-    for (int i = 1; i < n; i++) {
+    for (int i = 1; i < bodies; i++) {
         if (!lane_any(flags.drifts[i]))
             continue;
         const real *p = x + i;
@@ -68,11 +129,19 @@ LANE_FN void drift_acceleration(int n, const real *m, hybrid_flags flags, const 
             a[c * n + i] = -(m[0] * y3) * p[c * n];
             sum[c] = lane_fma(m[i] * y3, p[c * n], sum[c]);
         }
+        if (VARIATIONAL(k)) {
+            const real d[3] = {p[0], p[n], p[2 * n]}, e[3] = {p[bodies], p[n + bodies], p[2 * n + bodies]};
+            pull_tangent(d, e, y, change);
+            for (int c = 0; c < 3; c++) {
+                a[c * n + bodies + i] = -m[0] * change[c];
+                sum_tangent[c] = lane_fma(m[i], change[c], sum_tangent[c]);
+            }
+        }
     }
     LANE_KEEP_ROLLED
-    for (int i = 1; i < n; i++) {
+    for (int i = 1; i < bodies; i++) {
         LANE_KEEP_ROLLED
-        for (int j = i + 1; j < n; j++) {
+        for (int j = i + 1; j < bodies; j++) {
             const mask near = flags.near[i * n + j];
             if (!lane_any(near))
                 continue;
@@ -84,12 +153,19 @@ LANE_FN void drift_acceleration(int n, const real *m, hybrid_flags flags, const 
                 a[c * n + i] = lane_select(near, lane_fma(m[j] * y3, d[c], a[c * n + i]), a[c * n + i]);
                 a[c * n + j] = lane_select(near, lane_fnma(m[i] * y3, d[c], a[c * n + j]), a[c * n + j]);
             }
+            if (VARIATIONAL(k))
+                pair_tangent(n, bodies, i, j, m, x, near, y, a);
         }
     }
     if (lane_any(flags.all))
-        for (int i = 1; i < n; i++)
-            for (int c = 0; c < 3; c++)
+        for (int i = 1; i < bodies; i++)
+            for (int c = 0; c < 3; c++) {
                 a[c * n + i] = lane_select(flags.all, a[c * n + i] - sum[c], a[c * n + i]);
+                if (VARIATIONAL(k))
+                    a[c * n + bodies + i] = lane_select(flags.all, a[c * n + bodies + i] - sum_tangent[c], a[c * n + bodies + i]);
+            }
+    if (FORCES(k) && lane_any(flags.all))
+        drift_forces(k, n, m, flags.all, x, v, a);
 }
 
 /* A substep of every lane in work. */
@@ -101,12 +177,13 @@ typedef struct drift_work {
 } drift_work;
 
 /* Tries a substep; returns the square of its error in units of the tolerance. */
-LANE_FN real drift_try(int n, const real *m, hybrid_flags flags, drift_work w, real step, double tolerance)
+LANE_FN real drift_try(const shoal_kernel_args *k, int n, const real *m, hybrid_flags flags, drift_work w, real step,
+                       double tolerance)
 {
     const real step2 = step * step, mass_inverse = 1.0 / m[0];
     real *at = w.nv; /* place for the stages until the velocities are known */
-    real worst = lane_set(0.0);
-    const double *row = nystrom_a;
+    real worst = lane_set(0.0), velocity[3 * LANE_ROOM(n)];
+    const double *row = nystrom_a, *velocity_row = nystrom_w;
     LANE_KEEP_ROLLED
     for (int stage = 1; stage < NYSTROM_STAGES; stage++) {
         LANE_KEEP_ROLLED
@@ -130,10 +207,17 @@ LANE_FN real drift_try(int n, const real *m, hybrid_flags flags, drift_work w, r
                 const int at_c = c * n + i;
                 w.nx[at_c] = lane_fma(step2, sum[c], lane_fma(way, w.v[at_c] + w.dv[at_c], w.dx[at_c]));
                 at[at_c] = w.x[at_c] + w.nx[at_c];
+                if (FORCES(k)) {
+                    real change = lane_set(0.0);
+                    for (int l = 0; l < stage; l++)
+                        change = lane_fma(lane_set(velocity_row[l]), w.f[l * 3 * n + at_c], change);
+                    velocity[at_c] = lane_fma(step, change, w.v[at_c] + w.dv[at_c]);
+                }
             }
         }
-        drift_acceleration(n, m, flags, at, w.f + stage * 3 * n);
+        drift_acceleration(k, n, m, flags, at, velocity, w.f + stage * 3 * n);
         row += stage;
+        velocity_row += stage;
     }
     LANE_KEEP_ROLLED
     for (int i = 1; i < n; i++) {
@@ -160,6 +244,8 @@ LANE_FN real drift_try(int n, const real *m, hybrid_flags flags, drift_work w, r
             ex2 = lane_fma(ex[c], ex[c], ex2);
             ev2 = lane_fma(ev[c], ev[c], ev2);
         }
+        if (i >= real_bodies(k, n))
+            continue;
         const real y = lane_rsqrt(r2);
         const real error = lane_fma(step2 * ex2 * y, y, ev2 * (r2 * y) * mass_inverse) * step2;
         /* what is not a number is the worst for good */

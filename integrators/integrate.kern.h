@@ -21,11 +21,15 @@
  *     propagator_reach2(k, n, m, s)     upper bound of the squared distance of any body from the barycentre; cheap
  *     propagator_view(k, n, m, s, w)    barycentric view w = [6 * n]: x of all bodies, y, z, vx, vy, vz
  * With PROPAGATOR_BARYCENTRIC defined the first six slots are that view, and the last two functions are not needed.
+ * With PROPAGATOR_OWES 1 its steps leave something undone, which propagator_synchronise(k, m, s) makes on a copy before a view.
  *
  * A propagator that resolves encounters within its steps may define
  *     PROPAGATOR_INSIDE 1               its step has a further argument, lane_inside *inside (NULL: nobody looks), through which it shows the
  *                                       monitors of pairs the motion within the step (observe.kern.h)
  *     PROPAGATOR_REST(n, s, lanes)      told of lanes whose systems have stopped: no care need be spent on them
+ *     PROPAGATOR_MADE(n, s)             the lanes whose last step was made; the others wait, as they were, until more lanes need the same long
+ *                                       way, for the lanes beside would have to wait for each of them
+ *     PROPAGATOR_HURRY(n, s)            from now on no lane waits
  *
  * With PROPAGATOR_ADAPTIVE its step is `real propagator_step(k, n, compensated, m, s, real *h)`: it tries a step of *h, returns the length
  * done (*h, or something shorter, or 0 for lanes whose step was rejected: their bodies have not moved), and leaves in *h what to try
@@ -98,6 +102,9 @@ LANE_FN int real_bodies(const shoal_kernel_args *k, int n)
     return VARIATIONAL(k) ? n / 2 : n;
 }
 
+/* Whether a body of this mass is there. */
+LANE_FN mask is_there(real m) { return lane_not(lane_negative(m)); }
+
 #include "gravitation/newton.kern.h"
 #include "gravitation/forces.kern.h"
 #include "monitors/observe.kern.h"
@@ -105,6 +112,9 @@ LANE_FN int real_bodies(const shoal_kernel_args *k, int n)
 
 #ifndef PROPAGATOR_OWN
 #define PROPAGATOR_OWN 0
+#endif
+#ifndef PROPAGATOR_OWES
+#define PROPAGATOR_OWES 0
 #endif
 #ifndef PROPAGATOR_ADAPTIVE
 #define PROPAGATOR_ADAPTIVE 0
@@ -117,6 +127,13 @@ LANE_FN int real_bodies(const shoal_kernel_args *k, int n)
 #endif
 #ifndef PROPAGATOR_REST
 #define PROPAGATOR_REST(n, s, lanes) ((void)0)
+#endif
+#ifdef PROPAGATOR_MADE
+#define PROPAGATOR_WAITS 1
+#else
+#define PROPAGATOR_WAITS 0
+#define PROPAGATOR_MADE(n, s) (lane_set(0.0) == lane_set(0.0))
+#define PROPAGATOR_HURRY(n, s) ((void)0)
 #endif
 
 #ifdef PROPAGATOR_BARYCENTRIC
@@ -293,6 +310,7 @@ LANE_FN void step(const shoal_kernel_args *k, int compensated, const real *m, re
 
 typedef struct lane_clock {
     real h, steps, limit, end; /* length; counts: done, to stop at, of the whole run */
+    mask made;                 /* the last step */
 } lane_clock;
 
 LANE_FN void clock_load(const shoal_kernel_args *k, lane_id id, lane_clock *clock)
@@ -302,6 +320,7 @@ LANE_FN void clock_load(const shoal_kernel_args *k, lane_id id, lane_clock *cloc
     clock->limit = lane_min(record_load(k, id, SHOAL_SYS_TARGET), clock->steps + k->slice_steps);
     clock->limit = lane_min(clock->limit, lane_set(k->max_steps));
     clock->end = record_load(k, id, SHOAL_SYS_END);
+    clock->made = clock->h != clock->h;
 }
 
 LANE_FN void clock_store(const shoal_kernel_args *k, lane_id id, mask where, const lane_clock *clock)
@@ -313,7 +332,8 @@ LANE_FN void clock_step(const shoal_kernel_args *k, int compensated, const real 
 {
     (void)inside;
     step(k, compensated, m, s, clock->h INSIDE(inside));
-    clock->steps = clock->steps + 1.0;
+    clock->made = PROPAGATOR_MADE(BODIES(k), s);
+    clock->steps = PROPAGATOR_WAITS ? lane_select(clock->made, clock->steps + 1.0, clock->steps) : clock->steps + 1.0;
 }
 
 LANE_FN mask clock_due(const lane_clock *clock) { return clock->steps >= clock->limit; }
@@ -326,7 +346,7 @@ LANE_FN mask clock_spent(const shoal_kernel_args *k, const lane_clock *clock)
 {
     return (clock->steps >= lane_set(k->max_steps)) & (clock->steps < clock->end);
 }
-LANE_FN mask clock_moved(const lane_clock *clock) { return clock->steps == clock->steps; }
+LANE_FN mask clock_moved(const lane_clock *clock) { return clock->made; }
 LANE_FN real clock_length(const lane_clock *clock) { return clock->h; }
 LANE_FN real clock_phase(const lane_clock *clock) { return clock->steps / clock->end; }
 LANE_FN real clock_time(const lane_clock *clock, real fraction) { return (clock->steps - 1.0 + fraction) * clock->h; }
@@ -345,7 +365,7 @@ LANE_FN void prepare_lanes(const shoal_kernel_args *k, lane_id id, mask there)
             w[c * n + i] = lane_load(k->bodies, id, i % bodies * SHOAL_QUANTITIES + c, bodies * SHOAL_QUANTITIES);
     }
     if (VARIATIONAL(k))
-        tangent_begin(n, record_load(k, id, SHOAL_SYS_N_LIVE), m, w);
+        tangent_begin(n, m, w);
     propagator_prepare(k, n, m, w, s);
     system_store(k, n, 1, id, there, s);
 }
@@ -367,24 +387,24 @@ LANE_FN mask wants_a_look(const shoal_kernel_args *k, const real *m, const real 
 }
 
 /* What the monitors say to a step of those lanes that moved; a rejected step is nothing to look at. */
-LANE_FN void watch_step(const shoal_kernel_args *k, lane_id id, const real *m, real *s, const lane_clock *clock, real *before,
-                        monitor_state *watch, lane_inside *inside, lane_event *event)
+LANE_FN void watch_step(const shoal_kernel_args *k, lane_id id, mask live, const real *m, real *s, const lane_clock *clock,
+                        real *before, monitor_state *watch, lane_inside *inside, lane_event *event)
 {
     const int n = BODIES(k), bodies = real_bodies(k, n);
     const mask moved = clock_moved(clock);
-    const real tangent2 = VARIATIONAL(k) ? tangent_view_length2(k, watch->n_live, m, s) : lane_set(0.0);
     real w[6 * LANE_ROOM(n)];
-    system_view(k, m, s, w);
-#if PROPAGATOR_ADAPTIVE
+    const real tangent2 = system_view(k, m, s, w);
+#if PROPAGATOR_ADAPTIVE || PROPAGATOR_WAITS
     const monitor_state was = *watch;
     lane_event seen;
     event_none(&seen);
-    monitors_observe(k, id, bodies, m, before, w, clock_length(clock), clock_phase(clock), tangent2, watch, inside, &seen);
+    monitors_observe(k, id, live & moved, bodies, m, before, w, clock_length(clock), clock_phase(clock), tangent2, watch, inside,
+                     &seen);
     event_offer(event, seen.hit & moved, seen.fraction, seen.outcome, seen.body_a, seen.body_b);
     for (int i = 0; i < (int)(sizeof was / sizeof(real)); i++)
         ((real *)watch)[i] = lane_select(moved, ((real *)watch)[i], ((const real *)&was)[i]);
 #else
-    monitors_observe(k, id, bodies, m, before, w, clock_length(clock), clock_phase(clock), tangent2, watch, inside, event);
+    monitors_observe(k, id, live, bodies, m, before, w, clock_length(clock), clock_phase(clock), tangent2, watch, inside, event);
 #endif
     if (MONITORS(k) & MONITORS_OF_PAIRS) {
         LANE_UNROLL
@@ -405,9 +425,9 @@ LANE_FN void check_step(const shoal_kernel_args *k, int compensated, lane_id id,
     event_none(&event);
     event_offer(&event, is_broken(k, s), one, lane_set(SHOAL_NONFINITE), none, none);
     if (watched)
-        watch_step(k, id, m, s, clock, before, watch, inside, &event);
-    event_offer(&event, clock_stuck(k, clock) & lane_not(event.hit), one, lane_set(SHOAL_STEP_UNDERFLOW), none, none);
-    event_offer(&event, clock_spent(k, clock) & lane_not(event.hit), one, lane_set(SHOAL_BUDGET), none, none);
+        watch_step(k, id, *live, m, s, clock, before, watch, inside, &event);
+    event_offer(&event, clock_stuck(k, clock), one, lane_set(SHOAL_STEP_UNDERFLOW), none, none);
+    event_offer(&event, clock_spent(k, clock), one, lane_set(SHOAL_BUDGET), none, none);
     const mask ended = *live & event.hit, stops = *live & (event.hit | clock_due(clock));
     if (lane_any(stops)) { /* leave these lanes' state as it is now; what they do later is not looked at */
         system_store(k, n, compensated, id, stops, s);
@@ -448,7 +468,7 @@ LANE_FN void kernel_integrate(const shoal_kernel_args *k, const lane_id *id, con
             system_view(k, m[g], s[g], before[g]);
         inside[g] = PROPAGATOR_INSIDE && (watched & MONITORS_OF_PAIRS) ? &within[g] : 0;
         if (inside[g])
-            inside_load(k, id[g], inside[g]);
+            inside_load(id[g], inside[g]);
         PROPAGATOR_REST(n, s[g], lane_not(live[g]));
     }
     LANE_KEEP_ROLLED
@@ -494,6 +514,7 @@ LANE_FN void advance_copy(const shoal_kernel_args *k, lane_id id, const real *m,
     }
 #else
     (void)id;
+    PROPAGATOR_HURRY(n, copy);
     if (lane_any(moves))
         step(k, 1, m, copy, left INSIDE(0));
     for (int c = 0; c < STATE_SIZE(n); c++)
@@ -536,6 +557,7 @@ LANE_FN void kernel_bare(const shoal_kernel_args *k, const lane_id *id, const ma
     for (int g = 0; g < LANE_GROUPS; g++) {
         system_load(k, n, compensated, id[g], m[g], s[g]);
         clock_load(k, id[g], &clock[g]);
+        PROPAGATOR_HURRY(n, s[g]);
     }
     LANE_KEEP_ROLLED
     for (long long i = (long long)k->slice_steps; i > 0; i--) {

@@ -2,26 +2,36 @@
  *
  * jacobi.kern.h: symplectic splittings of planetary motion in Jacobi coordinates; what mvs_jacobi and saba have in common.
  *
- *     H = A + B,   A = sum p_i^2 / 2 m'_i - m'_i eta_i / |X_i|   (a Kepler orbit about the mass eta_i = m_0 + ... + m_i for each i),
+ *     H = A + B,   A = sum p_i^2 / 2 m'_i - m'_i eta_i / |X_i|   (a Kepler orbit about the mass eta_i = m_0 + ... + m_i each),
  *     B = the rest: attractions among the planets (direct), and what the true place of the star and of the inner planets differs
- *         from their barycentre (indirect), so that  dV_i/dt = [Jacobi transform of all Newtonian accelerations]_i + eta_i X_i / |X_i|^3;
+ *         from their barycentre (indirect), so that
+ *         dV_i/dt = [Jacobi transform of all Newtonian accelerations]_i + eta_i X_i / |X_i|^3;
  *         the attraction between bodies 0 and 1 is wholly in A.
  *
  *     step = A(c_1 h) B(d_1 h) A(c_2 h) ... B(d_s h) A(c_1 h),   X_i = x_i - (barycentre of the bodies before i)
  *
- * Wisdom & Holman 1991, AJ 102, 1528; Rein & Tamayo 2015, MNRAS 452, 376 (section 2.1). The barycentre itself is at rest and not carried.
+ * Wisdom & Holman 1991, AJ 102, 1528; Rein & Tamayo 2015, MNRAS 452, 376 (section 2.1). The barycentre itself is at rest and not
+ * carried.
  *
  * Three things can be put around a step, all of them uniform over an ensemble:
- *   corrector   C(h) step^n C(h)^-1 with the symplectic corrector of Wisdom 2006, AJ 131, 2294: Z(-a_N h, -b_N h) ... Z(a_N h, b_N h),
- *               Z(a, b) = A(a) B(-b) A(-2a) B(b) A(a), a_j = j sqrt(7/40);
- *   lazy        kicks by the lazy implementer's kernel: B's accelerations at X + (h^2/12) (B's accelerations at X) (Wisdom, Holman &
- *               Touma 1996, equation 10.6; Rein, Tamayo & Brown 2019, MNRAS 489, 4632, section 4);
- *   commutator  before and after a step a kick by 12 g h times the difference of the two accelerations just named: exp(-g h^3 {{A,B},B}) to
- *               h^5 eps^3 (Laskar & Robutel 2001, CeMDA 80, 39, equation 22; section 5 of Rein, Tamayo & Brown for the lazy form).
+ *   corrector   C(h) step^n C(h)^-1 with the symplectic corrector of Wisdom 2006, AJ 131, 2294:
+ *               Z(-a_N h, -b_N h) ... Z(a_N h, b_N h), Z(a, b) = A(a) B(-b) A(-2a) B(b) A(a), a_j = j sqrt(7/40);
+ *   lazy        kicks by the lazy implementer's kernel: B's accelerations at X + (h^2/12) (B's accelerations at X) (Wisdom,
+ *               Holman & Touma 1996, equation 10.6; Rein, Tamayo & Brown 2019, MNRAS 489, 4632, section 4);
+ *   commutator  before and after a step a kick by 12 g h times the difference of the two accelerations just named:
+ *               exp(-g h^3 {{A,B},B}) to h^5 eps^3 (Laskar & Robutel 2001, CeMDA 80, 39, equation 22; section 5 of Rein, Tamayo
+ *               & Brown for the lazy form).
  *
- * Steps are fused: of the last step the part that merges with the next one of the same length (its last drift, or its last commutator kick)
- * and the inverse corrector are owed, and done on a copy when a state is read (propagator_view). What is owed follows from the length of the
- * last step, which is the system's own native number; 0 = nothing owed. A step of another length (a snapshot's) pays the debt first.
+ * Extra forces f belong to B, in every kick named here, as f's Jacobi transform at the velocities in the middle of the kick
+ * (forces_mean). If they depend on positions alone, all that is said of B holds for them: correctors, kernel and commutator need
+ * no more of B than accelerations at positions, and the errors have eps + f in the place of eps. If they depend on velocities,
+ * errors linear in f are of the order of the splitting, too, but what kernel and commutator take away is not the whole square of
+ * B: eps f h^2 + f^2 h^2 remain. A force that keeps no momentum moves the barycentre; that is left out.
+ *
+ * Steps are fused: of the last step the part that merges with the next one of the same length (its last drift, or its last
+ * commutator kick) and the inverse corrector are owed, and done on a copy when a state is read. What is owed follows from the
+ * length of the last step, which is the system's own native number; 0 = nothing owed. A step of another length (a snapshot's)
+ * pays the debt first. Tangent vectors go the same way, kicks being linear in theirs (pull_tangent) and drifts kepler_tangent's.
  *
  * The text that includes this one defines
  *     SPLITTING_STAGES(k)             kicks of a step
@@ -33,6 +43,7 @@
  * Operations for a stage of p planets: 15 p (p - 1) + 60 p + p Kepler solutions (kepler.kern.h).
  */
 #include "integrators/kepler.kern.h"
+#include "integrators/kepler_tangent.kern.h"
 
 enum { JACOBI_X = 0, JACOBI_V = 3, JACOBI_EX = 6, JACOBI_EV = 9 };
 
@@ -41,8 +52,8 @@ enum { JACOBI_X = 0, JACOBI_V = 3, JACOBI_EX = 6, JACOBI_EV = 9 };
 #define PROPAGATOR_OWN 1
 #define JACOBI_LAST(n) (PROPAGATOR_SLOTS(1) * (n)) /* length of the step that something is owed of */
 
-/* b_1 ... b_N of the corrector of each order: 4 sum_j b_j sinh(a_j x) = (1 - (x/2) / sinh(x/2)) / x up to x^(2N - 1). (Wisdom 2006, table 1;
- * solved anew in 60 digits.) */
+/* b_1 ... b_N of the corrector of each order: 4 sum_j b_j sinh(a_j x) = (1 - (x/2) / sinh(x/2)) / x up to x^(2N - 1). (Wisdom
+ * 2006, table 1; solved anew in 60 digits.) */
 enum { CORRECTOR_ORDERS = 5, CORRECTOR_MOST = 8 };
 LANE_TABLE double corrector_b[CORRECTOR_ORDERS][CORRECTOR_MOST] = {
     {0.02490059602779986749935},
@@ -67,86 +78,158 @@ LANE_FN void jacobi_masses(int n, const real *m, real *eta, real *inverse)
     }
 }
 
-/* A(h) */
-LANE_FN void jacobi_drift(int n, int compensated, const real *eta, real *s, real h)
+/* Jacobi vectors from those of n bodies: X_i = x_i - R_{i-1}, R_i = R_{i-1} + (m_i / eta_i) X_i. */
+LANE_FN void jacobi_from_bodies(int stride, int n, const real *m, const real *inverse, const real *x, real *X)
 {
     LANE_UNROLL
-    for (int i = 1; i < n; i++) {
+    for (int c = 0; c < 3 * stride; c += stride) {
+        real centre = x[c];
+        X[c] = lane_set(0.0);
+        LANE_UNROLL
+        for (int i = 1; i < n; i++) {
+            X[c + i] = x[c + i] - centre;
+            centre = lane_fma(m[i] * inverse[i], X[c + i], centre);
+        }
+    }
+}
+
+/* The inverse, with the barycentre in the origin: R_{n-1} = 0. */
+LANE_FN void jacobi_to_bodies(int stride, int n, const real *m, const real *inverse, const real *X, real *x)
+{
+    LANE_UNROLL
+    for (int c = 0; c < 3 * stride; c += stride) {
+        real centre = lane_set(0.0);
+        LANE_UNROLL
+        for (int i = n - 1; i > 0; i--) {
+            centre = lane_fnma(m[i] * inverse[i], X[c + i], centre);
+            x[c + i] = X[c + i] + centre;
+        }
+        x[c] = centre;
+    }
+}
+
+/* A(h) */
+LANE_FN void jacobi_drift(const shoal_kernel_args *k, int n, int compensated, const real *eta, real *s, real h)
+{
+    const int bodies = real_bodies(k, n);
+    LANE_UNROLL
+    for (int i = 1; i < bodies; i++) {
         real d[6];
         kepler_change(eta[i], h, s[i], s[n + i], s[2 * n + i], s[3 * n + i], s[4 * n + i], s[5 * n + i], &d[0], &d[1], &d[2],
                       &d[3], &d[4], &d[5]);
+        if (VARIATIONAL(k)) {
+            real e[6];
+            kepler_tangent(eta[i], h, n, s + i, d, s + bodies + i, e);
+            for (int c = 0; c < 6; c++)
+                lane_add(compensated, &s[c * n + bodies + i], &s[(6 + c) * n + bodies + i], e[c]);
+        }
         LANE_UNROLL
         for (int c = 0; c < 6; c++)
             lane_add(compensated, &s[c * n + i], &s[(6 + c) * n + i], d[c]);
     }
 }
 
-/* -x / |x|^3 */
-LANE_FN void jacobi_pull(real x, real y, real z, real *px, real *py, real *pz)
+/* p = -x / |x|^3 for body i of x = [3 * n]; along its tangent vector e, p[3..5] = -(e - 3 (x.e) x / |x|^2) / |x|^3. */
+LANE_FN void jacobi_pull(const shoal_kernel_args *k, int n, int i, const real *x, real *p)
 {
-    real inverse = lane_rsqrt(lane_fma(z, z, lane_fma(y, y, x * x)));
-    real p = -(inverse * inverse * inverse);
-    *px = p * x;
-    *py = p * y;
-    *pz = p * z;
+    const int change = n / 2 + i;
+    const real d[3] = {x[i], x[n + i], x[2 * n + i]};
+    const real y = lane_rsqrt(dot(d, d)), y3 = -(y * y * y);
+    (void)k;
+    LANE_UNROLL
+    for (int c = 0; c < 3; c++)
+        p[c] = y3 * d[c];
+    if (VARIATIONAL(k)) {
+        const real e[3] = {-x[change], -x[n + change], -x[2 * n + change]};
+        pull_tangent(d, e, y, p + 3);
+    }
 }
 
-/* The accelerations of B at the Jacobi positions X = [3 * n]. */
-LANE_FN void jacobi_acceleration(const shoal_kernel_args *k, int n, const real *m, const real *eta, const real *inverse, const real *X,
-                                 real *a)
+/* Adds the extra forces to the accelerations a of a kick of length h: their mean over it, at the velocities in its middle. */
+LANE_BIG_FN void jacobi_forces(const shoal_kernel_args *k, int n, const real *m, const real *inverse, const real *s, real h,
+                               real *a)
 {
-    real q[3 * LANE_ROOM(n)], p[3], star[3], sum[3], centre[3]; /* positions relative to body 0 */
+    const int bodies = real_bodies(k, n);
+    real x[3 * LANE_ROOM(n)], v[3 * LANE_ROOM(n)], f[3 * LANE_ROOM(n)];
+    for (int c = 0; c < 3; c++)
+        for (int i = 1; i < n; i++)
+            f[c * n + i] = lane_fma(0.5 * h, a[c * n + i], s[(JACOBI_V + c) * n + i]);
+    for (int first = 0; first < n; first += bodies) {
+        jacobi_to_bodies(n, bodies, m, inverse, s + first, x + first);
+        jacobi_to_bodies(n, bodies, m, inverse, f + first, v + first);
+    }
+    forces_mean(k, n, m, x, v, h, f);
+    for (int first = 0; first < n; first += bodies)
+        jacobi_from_bodies(n, bodies, m, inverse, f + first, v + first);
+    for (int c = 0; c < 3 * n; c++)
+        a[c] = a[c] + v[c];
+}
+
+/* The accelerations of B in a kick of length h at the Jacobi positions s = [3 * n]; forces see the velocities behind them. */
+LANE_FN void jacobi_acceleration(const shoal_kernel_args *k, int n, const real *m, const real *eta, const real *inverse,
+                                 const real *s, real h, real *a)
+{
+    const int bodies = real_bodies(k, n), vectors = VARIATIONAL(k) ? 6 : 3; /* components of the bodies, then of their changes */
+    real q[3 * LANE_ROOM(n)], p[6], star[6], sum[6], centre[6]; /* positions relative to body 0 */
     LANE_UNROLL
-    for (int c = 0; c < 3; c++) {
-        q[c * n] = centre[c] = star[c] = lane_set(0.0);
+    for (int c = 0; c < vectors; c++) {
+        const int at = c % 3 * n + c / 3 * bodies;
+        q[at] = centre[c] = star[c] = lane_set(0.0);
         LANE_UNROLL
-        for (int i = 1; i < n; i++) {
-            q[c * n + i] = X[c * n + i] + centre[c];
-            centre[c] = lane_fma(m[i] * inverse[i], X[c * n + i], centre[c]);
+        for (int i = 1; i < bodies; i++) {
+            q[at + i] = s[at + i] + centre[c];
+            centre[c] = lane_fma(m[i] * inverse[i], s[at + i], centre[c]);
         }
     }
     newton_acceleration(k, n, 1, m, q, a);
     LANE_UNROLL
-    for (int i = 2; i < n; i++) {
-        jacobi_pull(q[i], q[n + i], q[2 * n + i], &p[0], &p[1], &p[2]);
+    for (int i = 2; i < bodies; i++) {
+        jacobi_pull(k, n, i, q, p);
         LANE_UNROLL
-        for (int c = 0; c < 3; c++) {
-            a[c * n + i] = lane_fma(m[0], p[c], a[c * n + i]);
+        for (int c = 0; c < vectors; c++) {
+            const int at = c % 3 * n + c / 3 * bodies + i;
+            a[at] = lane_fma(m[0], p[c], a[at]);
             star[c] = lane_fnma(m[i], p[c], star[c]);
         }
     }
     /* relative to the barycentre of the bodies before, whose acceleration is sum / eta */
     LANE_UNROLL
-    for (int c = 0; c < 3; c++)
+    for (int c = 0; c < vectors; c++)
         sum[c] = m[0] * star[c];
     LANE_UNROLL
-    for (int i = 1; i < n; i++) {
+    for (int i = 1; i < bodies; i++) {
         if (i > 1)
-            jacobi_pull(X[i], X[n + i], X[2 * n + i], &p[0], &p[1], &p[2]);
+            jacobi_pull(k, n, i, s, p);
         LANE_UNROLL
-        for (int c = 0; c < 3; c++) {
-            const real own = a[c * n + i];
-            a[c * n + i] = lane_fnma(inverse[i - 1], sum[c], own);
+        for (int c = 0; c < vectors; c++) {
+            const int at = c % 3 * n + c / 3 * bodies + i;
+            const real own = a[at];
+            a[at] = lane_fnma(inverse[i - 1], sum[c], own);
             if (i > 1)
-                a[c * n + i] = lane_fnma(eta[i], p[c], a[c * n + i]);
+                a[at] = lane_fnma(eta[i], p[c], a[at]);
             sum[c] = lane_fma(m[i], own, sum[c]);
         }
     }
+    if (FORCES(k))
+        jacobi_forces(k, n, m, inverse, s, h, a);
 }
 
 /* The same at X + (length^2 / 12) a. */
-LANE_FN void jacobi_displaced(const shoal_kernel_args *k, int n, const real *m, const real *eta, const real *inverse, const real *X,
-                              const real *a, real length, real *displaced)
+LANE_FN void jacobi_displaced(const shoal_kernel_args *k, int n, const real *m, const real *eta, const real *inverse,
+                              const real *s, const real *a, real length, real h, real *displaced)
 {
     const real shift = lane_set(1.0 / 12.0) * length * length;
-    real at[3 * LANE_ROOM(n)];
+    real at[6 * LANE_ROOM(n)];
     LANE_UNROLL
     for (int c = 0; c < 3; c++) {
         LANE_UNROLL
-        for (int i = 1; i < n; i++)
-            at[c * n + i] = lane_fma(shift, a[c * n + i], X[c * n + i]);
+        for (int i = 1; i < n; i++) {
+            at[c * n + i] = lane_fma(shift, a[c * n + i], s[c * n + i]);
+            if (FORCES(k))
+                at[(JACOBI_V + c) * n + i] = s[(JACOBI_V + c) * n + i];
+        }
     }
-    jacobi_acceleration(k, n, m, eta, inverse, at, displaced);
+    jacobi_acceleration(k, n, m, eta, inverse, at, h, displaced);
 }
 
 LANE_FN void jacobi_push(int n, int compensated, real *s, const real *a, real h)
@@ -167,9 +250,9 @@ LANE_FN void jacobi_kick(const shoal_kernel_args *k, int n, int compensated, int
                          const real *inverse, real *s, real h)
 {
     real a[3 * LANE_ROOM(n)], displaced[3 * LANE_ROOM(n)];
-    jacobi_acceleration(k, n, m, eta, inverse, s, a);
+    jacobi_acceleration(k, n, m, eta, inverse, s, h, a);
     if (lazy)
-        jacobi_displaced(k, n, m, eta, inverse, s, a, h, displaced);
+        jacobi_displaced(k, n, m, eta, inverse, s, a, h, h, displaced);
     jacobi_push(n, compensated, s, lazy ? displaced : a, h);
 }
 
@@ -178,8 +261,8 @@ LANE_FN void jacobi_commutator_kick(const shoal_kernel_args *k, int n, int compe
                                     const real *inverse, real *s, real h, real times)
 {
     real a[3 * LANE_ROOM(n)], displaced[3 * LANE_ROOM(n)];
-    jacobi_acceleration(k, n, m, eta, inverse, s, a);
-    jacobi_displaced(k, n, m, eta, inverse, s, a, h, displaced);
+    jacobi_acceleration(k, n, m, eta, inverse, s, lane_set(0.0), a);
+    jacobi_displaced(k, n, m, eta, inverse, s, a, h, lane_set(0.0), displaced);
     LANE_UNROLL
     for (int c = 0; c < 3; c++) {
         LANE_UNROLL
@@ -190,8 +273,8 @@ LANE_FN void jacobi_commutator_kick(const shoal_kernel_args *k, int n, int compe
 }
 
 /* C(h), or its inverse for sign = -1. */
-LANE_FN void jacobi_corrector(const shoal_kernel_args *k, int n, const real *m, const real *eta, const real *inverse, real *s, real h,
-                              double sign)
+LANE_FN void jacobi_corrector(const shoal_kernel_args *k, int n, const real *m, const real *eta, const real *inverse, real *s,
+                              real h, double sign)
 {
     const int order = SPLITTING_CORRECTOR(k), row = order < 5 ? 0 : order < 7 ? 1 : order < 11 ? 2 : order < 17 ? 3 : 4;
     const int half = row < 3 ? row + 1 : row == 3 ? 5 : 8;
@@ -202,24 +285,25 @@ LANE_FN void jacobi_corrector(const shoal_kernel_args *k, int n, const real *m, 
         const double side = z < half ? -1.0 : 1.0;
         const real a = side * 0.418330013267037773989 * j * h;
         const real b = side * sign * corrector_b[row][j - 1] * h;
-        jacobi_drift(n, 0, eta, s, second ? -2.0 * a : owed + a);
+        jacobi_drift(k, n, 0, eta, s, second ? -2.0 * a : owed + a);
         jacobi_kick(k, n, 0, 0, m, eta, inverse, s, second ? b : -b);
         owed = a;
     }
-    jacobi_drift(n, 0, eta, s, owed);
+    jacobi_drift(k, n, 0, eta, s, owed);
 }
 
 /* Pay what is owed. On the CPU a call: it is rare, or there is time. */
-LANE_BIG_FN void jacobi_synchronise(const shoal_kernel_args *k, const real *m, real *s)
+#define PROPAGATOR_OWES 1
+LANE_BIG_FN void propagator_synchronise(const shoal_kernel_args *k, const real *m, real *s)
 {
     const int n = BODIES(k);
     real eta[LANE_ROOM(n)], inverse[LANE_ROOM(n)];
     real *last = &s[JACOBI_LAST(n)];
-    jacobi_masses(n, m, eta, inverse);
+    jacobi_masses(real_bodies(k, n), m, eta, inverse);
     if (SPLITTING_COMMUTATOR(k) != 0.0)
         jacobi_commutator_kick(k, n, 0, m, eta, inverse, s, *last, lane_set(1.0));
     else
-        jacobi_drift(n, 0, eta, s, splitting_drift(k, 0) * *last);
+        jacobi_drift(k, n, 0, eta, s, splitting_drift(k, 0) * *last);
     if (SPLITTING_CORRECTOR(k))
         jacobi_corrector(k, n, m, eta, inverse, s, *last, -1.0);
     *last = lane_set(0.0);
@@ -230,26 +314,20 @@ LANE_BIG_FN void jacobi_change_length(const shoal_kernel_args *k, const real *m,
 {
     const int n = BODIES(k);
     real eta[LANE_ROOM(n)], inverse[LANE_ROOM(n)];
-    jacobi_synchronise(k, m, s);
-    jacobi_masses(n, m, eta, inverse);
+    propagator_synchronise(k, m, s);
+    jacobi_masses(real_bodies(k, n), m, eta, inverse);
     if (SPLITTING_CORRECTOR(k))
         jacobi_corrector(k, n, m, eta, inverse, s, h, 1.0);
 }
 
 LANE_FN void propagator_prepare(const shoal_kernel_args *k, int n, const real *m, const real *w, real *s)
 {
+    const int bodies = real_bodies(k, n);
     real eta[LANE_ROOM(n)], inverse[LANE_ROOM(n)];
-    (void)k;
-    jacobi_masses(n, m, eta, inverse);
-    LANE_UNROLL
-    for (int c = 0; c < 6; c++) {
-        real centre = w[c * n];
-        s[c * n] = lane_set(0.0);
-        LANE_UNROLL
-        for (int i = 1; i < n; i++) {
-            s[c * n + i] = w[c * n + i] - centre;
-            centre = lane_fma(m[i] * inverse[i], s[c * n + i], centre);
-        }
+    jacobi_masses(bodies, m, eta, inverse);
+    for (int first = 0; first < n; first += bodies) {
+        jacobi_from_bodies(n, bodies, m, inverse, w + first, s + first);
+        jacobi_from_bodies(n, bodies, m, inverse, w + 3 * n + first, s + JACOBI_V * n + first);
     }
     LANE_UNROLL
     for (int c = JACOBI_EX * n; c <= JACOBI_LAST(n); c++)
@@ -261,7 +339,7 @@ LANE_FN void propagator_step(const shoal_kernel_args *k, int n, int compensated,
     const int stages = SPLITTING_STAGES(k);
     const bool commutator = SPLITTING_COMMUTATOR(k) != 0.0;
     real eta[LANE_ROOM(n)], inverse[LANE_ROOM(n)], last = s[JACOBI_LAST(n)];
-    jacobi_masses(n, m, eta, inverse);
+    jacobi_masses(real_bodies(k, n), m, eta, inverse);
     if (commutator || SPLITTING_CORRECTOR(k)) {
         const mask changes = last != h;
         if (lane_any(changes)) {
@@ -282,38 +360,26 @@ LANE_FN void propagator_step(const shoal_kernel_args *k, int n, int compensated,
     for (int j = 0; j < stages; j++) {
         const int drift = j <= stages / 2 ? j : stages - j, kick = 2 * j < stages ? j : stages - 1 - j;
         const real length = j == 0 && !commutator ? last + h : h;
-        jacobi_drift(n, compensated, eta, s, splitting_drift(k, drift) * length);
+        jacobi_drift(k, n, compensated, eta, s, splitting_drift(k, drift) * length);
         jacobi_kick(k, n, compensated, SPLITTING_LAZY(k), m, eta, inverse, s, splitting_kick(k, kick) * h);
     }
     if (commutator)
-        jacobi_drift(n, compensated, eta, s, splitting_drift(k, 0) * h);
+        jacobi_drift(k, n, compensated, eta, s, splitting_drift(k, 0) * h);
     s[JACOBI_LAST(n)] = h;
 }
 
-/* Barycentric positions and velocities: x_i = X_i + R_{i-1}, R_{i-1} = R_i - (m_i / eta_i) X_i, R_{n-1} = 0. */
 LANE_FN void propagator_view(const shoal_kernel_args *k, int n, const real *m, const real *s, real *w)
 {
-    real eta[LANE_ROOM(n)], inverse[LANE_ROOM(n)], copy[12 * LANE_ROOM(n) + 1];
-    LANE_UNROLL
-    for (int c = 0; c <= JACOBI_LAST(n); c++)
-        copy[c] = s[c];
-    jacobi_synchronise(k, m, copy);
+    real eta[LANE_ROOM(n)], inverse[LANE_ROOM(n)];
+    (void)k;
     jacobi_masses(n, m, eta, inverse);
-    LANE_UNROLL
-    for (int c = 0; c < 6; c++) {
-        real centre = lane_set(0.0);
-        LANE_UNROLL
-        for (int i = n - 1; i > 0; i--) {
-            centre = lane_fnma(m[i] * inverse[i], copy[c * n + i], centre);
-            w[c * n + i] = copy[c * n + i] + centre;
-        }
-        w[c * n] = centre;
-    }
+    jacobi_to_bodies(n, n, m, inverse, s, w);
+    jacobi_to_bodies(n, n, m, inverse, s + JACOBI_V * n, w + 3 * n);
 }
 
-/* An upper bound of the squared distance of every body from the barycentre. That distance is at most |X_i| + sum (m_j / eta_j) |X_j|, with
- * the largest |X| at most eta / m_0 of it; the drift that is owed takes time t and leads no farther than |X| + |V| t from the centre of a
- * Kepler orbit; (a + b)^2 <= 5/4 a^2 + 5 b^2. What a corrector moves is far below the quarter. */
+/* An upper bound of the squared distance of every body from the barycentre. That distance is at most |X_i| + sum (m_j / eta_j)
+ * |X_j|, with the largest |X| at most eta / m_0 of it; the drift that is owed takes time t and leads no farther than |X| + |V| t
+ * from the centre of a Kepler orbit; (a + b)^2 <= 5/4 a^2 + 5 b^2. What a corrector moves is far below the quarter. */
 LANE_FN real propagator_reach2(const shoal_kernel_args *k, int n, const real *m, const real *s)
 {
     const real t = lane_set(2.0 * splitting_drift(k, 0)) * s[JACOBI_LAST(n)], t2 = t * t;

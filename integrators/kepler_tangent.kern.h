@@ -29,6 +29,14 @@ LANE_FN void kepler_c45_reduced(real z, real *c4, real *c5)
     *c5 = q * lane_set(1.0 / 120.0);
 }
 
+/* How a change e of d changes d / |d|^3, y = 1 / |d|: (e - 3 (d.e) d / |d|^2) / |d|^3 */
+LANE_FN void pull_tangent(const real *d, const real *e, real y, real *change)
+{
+    const real q = -3.0 * lane_fma(d[2], e[2], lane_fma(d[1], e[1], d[0] * e[0])) * y * y, y3 = y * y * y;
+    for (int c = 0; c < 3; c++)
+        change[c] = y3 * lane_fma(q, d[c], e[c]);
+}
+
 /*
  * The change of (dx, dv) in the step.
  *   s   [6], stride n: x, v before the step       d  [6]: what the step adds to them

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * mvs.c: what the world knows of mvs.kern.h.
+ * mvs.c: what the world knows of the maps in democratic heliocentric coordinates: mvs.kern.h, mvs_whds.kern.h and hybrid.kern.h.
  */
 #include "internal.h"
 
@@ -11,17 +11,30 @@ static const shoal_parameter parameters[] = {
     SHOAL_COMPENSATED_PARAMETER,
 };
 
+static const shoal_parameter hybrid_parameters[] = {
+    SHOAL_COMPENSATED_PARAMETER,
+    {"hill_factor", SHOAL_REAL, "", 3, 0, 100, NULL, "two planets are near each other within so many Hill radii of either"},
+    {"speed_factor", SHOAL_REAL, "", 0.4, 0, 10, NULL,
+     "or within so many times the way that their relative speed makes in a step"},
+    {"pericentre_factor", SHOAL_REAL, "", 1, 0, 100, NULL,
+     "a planet is near the star where a step exceeds so many times (r^3 / G m_0)^(1/2), or (G m_0 r)^(1/2) / v^2; 0: never"},
+    {"pericentre", SHOAL_CHOICE, "", 0, 0, 1, "passage|orbit",
+     "what is made by the equations of motion: the passage near the star, or (dearer, errors to the tolerance) "
+     "all of an orbit that has one"},
+    {"tolerance", SHOAL_REAL, "", 1e-7, 1e-15, 1e-3, NULL,
+     "of the substeps' error estimate, relative to the distance from the star"},
+};
+
 static const char *refuses(const shoal_ensemble *ensemble)
 {
-    for (long system = 0; system < ensemble->n_systems; system++) {
-        if (*shoal_ensemble_field(ensemble, SHOAL_SYS_OUTCOME, system) == SHOAL_INVALID)
-            continue;
-        double central = *shoal_ensemble_body(ensemble, 0, SHOAL_M, system);
-        for (int body = 1; body < ensemble->n_bodies; body++)
-            if (!(*shoal_ensemble_body(ensemble, body, SHOAL_M, system) < central))
-                return "mvs moves bodies around body 0, which must have the largest mass; use hermite4 for other systems";
-    }
-    return NULL;
+    return shoal_ensemble_dominated(ensemble)
+               ? NULL
+               : "it moves bodies around body 0, which must have the largest mass; use hermite4 for other systems";
+}
+
+static const char *hybrid_refuses(const shoal_ensemble *ensemble)
+{
+    return ensemble->n_bodies > 64 ? "it keeps a list of all pairs, for at most 64 bodies" : refuses(ensemble);
 }
 
 const shoal_propagator shoal_propagator_mvs = {
@@ -36,4 +49,35 @@ const shoal_propagator shoal_propagator_mvs = {
     .parameters = parameters,
     .n_parameters = SHOAL_COUNT(parameters),
     .refuses = refuses,
+};
+
+const shoal_propagator shoal_propagator_mvs_whds = {
+    .name = "mvs_whds",
+    .aliases = "whds",
+    .doc = "mvs with the splitting that moves two bodies exactly (WHDS): smaller errors for heavy planets",
+    .reference = "Hernandez & Dehnen 2017, MNRAS 468, 2614",
+    .order = 2,
+    .slots = slots,
+    .n_slots = SHOAL_COUNT(slots),
+    .tangent = true,
+    .parameters = parameters,
+    .n_parameters = SHOAL_COUNT(parameters),
+    .refuses = refuses,
+};
+
+const shoal_propagator shoal_propagator_hybrid = {
+    .name = "hybrid",
+    .aliases = "mercurius,trace",
+    .doc = "mvs with its steps made again by a method of order 8 while planets are near each other or the star, "
+           "reversible switching",
+    .reference = "Lu, Hernandez & Rein 2024, MNRAS 533, 3708; Hernandez & Dehnen 2023, MNRAS 522, 4639; "
+                 "Chambers 1999, MNRAS 304, 793",
+    .order = 2,
+    .slots = slots,
+    .n_slots = SHOAL_COUNT(slots),
+    .n_own = 4,
+    .tangent = true,
+    .parameters = hybrid_parameters,
+    .n_parameters = SHOAL_COUNT(hybrid_parameters),
+    .refuses = hybrid_refuses,
 };

@@ -163,7 +163,7 @@ LANE_FN void propagator_step(const shoal_kernel_args *k, int n, int compensated,
                       &d[3], &d[4], &d[5]);
         if (VARIATIONAL(k)) {
             real e[6];
-            kepler_tangent(m[0], h, n, s + i, d, s + bodies + i, e);
+            kepler_tangent(MVS_WHDS ? m[0] + m[i] : m[0], h, n, s + i, d, s + bodies + i, e);
             LANE_UNROLL
             for (int c = 0; c < 6; c++)
                 lane_add(compensated, &s[c * n + bodies + i], &s[(9 + c) * n + bodies + i], e[c]);

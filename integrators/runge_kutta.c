@@ -21,6 +21,7 @@ const shoal_propagator shoal_propagator_runge_kutta = {
     .order = 5,
     .slots = slots,
     .n_slots = SHOAL_COUNT(slots),
+    .tangent = true,
     .parameters = parameters,
     .n_parameters = SHOAL_COUNT(parameters),
 };

@@ -109,18 +109,20 @@ LANE_FN real rk_square(int n, int i, const real *u)
 
 /* The square of the error of a step from s; a = [stages + 1][3 * n] with that of the new state last. Not finite if any of them
  * is not. */
-LANE_FN real rk_error2(const rk_tableau *t, int n, const real *m, const real *s, real h, const real *a)
+LANE_FN real rk_error2(const shoal_kernel_args *k, const rk_tableau *t, int n, const real *m, const real *s, real h,
+                       const real *a)
 {
+    const int bodies = real_bodies(k, n);
     const real zero = lane_set(0.0), one = lane_set(1.0);
     real dx[3 * LANE_ROOM(n)], dv[3 * LANE_ROOM(n)];
     real all = zero, most = zero, scale = one;
     rk_sum(t->eA, t->stages, n, a, dx);
     rk_sum(t->e, t->stages + 1, n, a, dv);
     LANE_UNROLL_FEW
-    for (int i = 0; i < n; i++) {
+    for (int i = 0; i < bodies; i++) {
         real nearness = zero, potential = zero;
         LANE_UNROLL_FEW
-        for (int j = 0; j < n; j++) {
+        for (int j = 0; j < bodies; j++) {
             if (j == i)
                 continue;
             const real x = s[j] - s[i], y = s[n + j] - s[n + i], z = s[2 * n + j] - s[2 * n + i];
@@ -159,11 +161,14 @@ LANE_FN real propagator_step(const shoal_kernel_args *k, int n, int compensated,
         a[t->stages * 3 * n + c] = next[RK_A * n + c];
 
     const real unit = lane_set(1.0 / k->propagator[RK_TOLERANCE]);
-    const real error2 = unit * unit * rk_error2(t, n, m, s, tried, a);
+    const real error2 = unit * unit * rk_error2(k, t, n, m, s, tried, a);
     real lost = lane_set(0.0);
     LANE_UNROLL_FEW
-    for (int c = 0; c < RK_EX * n; c++)
-        lost = lane_fma(lane_set(0.0), s[c], lost);
+    for (int q = 0; q < RK_EX * n; q += n) {
+        LANE_UNROLL_FEW
+        for (int i = 0; i < real_bodies(k, n); i++)
+            lost = lane_fma(lane_set(0.0), s[q + i], lost);
+    }
     const mask good = (error2 <= lane_set(1.0)) | (lost != lane_set(0.0));
     LANE_UNROLL_FEW
     for (int c = 0; c < PROPAGATOR_SLOTS(compensated) * n; c++)

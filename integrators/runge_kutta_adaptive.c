@@ -24,6 +24,7 @@ const shoal_propagator shoal_propagator_runge_kutta_adaptive = {
     .slots = slots,
     .n_slots = SHOAL_COUNT(slots),
     .adaptive = true,
+    .tangent = true,
     .parameters = parameters,
     .n_parameters = SHOAL_COUNT(parameters),
 };

@@ -5,8 +5,9 @@
  * Errors of the energy, eps = planets' masses: SABAn: eps h^2n + eps^2 h^2; with the commutator (SABACLn): eps h^2n + eps^2 h^4;
  * (r, s, t): eps h^r + eps^2 h^s + eps^3 h^t.
  *
- * SABAn: Laskar & Robutel 2001, CeMDA 80, 39, section 4 and table 1 (commutator). (10,4), (8,6,4), (10,6,4), (8,4,4): Blanes, Casas, Farres,
- * Laskar, Makazaga & Murua 2013, Applied Numerical Mathematics 68, 58, table 3 (8,4,4: solved anew from its conditions).
+ * SABAn: Laskar & Robutel 2001, CeMDA 80, 39, section 4 and table 1 (commutator). (10,4), (8,6,4), (10,6,4), (8,4,4): Blanes,
+ * Casas, Farres, Laskar, Makazaga & Murua 2013, Applied Numerical Mathematics 68, 58, table 3 (8,4,4: solved anew from its
+ * conditions).
  */
 enum { SABA_LONGEST = 5 };
 

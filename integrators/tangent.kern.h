@@ -5,8 +5,9 @@
  * Of the n bodies that a propagator then moves, body n/2 + i is the change (delta x_i, delta v_i) of body i, in the same native slots and
  * with the same mass. A propagator that is linear in x, v and the forces (leapfrog, Hermite, Runge-Kutta, ...) moves them as it moves
  * bodies, since gravitation gives them the derivatives of the forces as theirs (the variational equations; Mikkola & Innanen 1999, Celest.
- * Mech. Dyn. Astron. 74, 59); where it judges errors or chooses steps it looks at the first real_bodies(k, n) alone. Any other one has a
- * tangent map of its own. Prepare and view have to be linear in the state; view and reach are called for half of the bodies at a time.
+ * Mech. Dyn. Astron. 74, 59); where it judges errors, chooses steps or ends iterations it looks at the first real_bodies(k, n)
+ * alone: what results is the derivative of the bodies' map at the steps it takes, and the bodies keep their bits. Any other one has
+ * a tangent map of its own. Prepare and view have to be linear in the state; view and reach are called for half of the bodies at a time.
  *
  * The vector begins in a fixed direction, the same for all systems, with its barycentre at rest in the origin and length 1. The length is
  * sqrt(sum |delta x_i|^2 + |delta v_i|^2), barycentric, in inner units (AU, AU / (yr/2pi)), of the bodies really there. When it passes
@@ -28,22 +29,8 @@ LANE_FN void tangent_split(int n, int tangent, const real *s, real *part)
         part[PROPAGATOR_SLOTS(1) * bodies + own] = s[PROPAGATOR_SLOTS(1) * n + own];
 }
 
-/* The barycentric view of the bodies, w = [6 * real_bodies]. */
-LANE_FN void system_view(const shoal_kernel_args *k, const real *m, const real *s, real *w)
-{
-    const int n = BODIES(k);
-    (void)k;
-    if (VARIATIONAL(k)) {
-        real part[STATE_SIZE(n)];
-        tangent_split(n, 0, s, part);
-        propagator_view(k, n / 2, m, part, w);
-    } else {
-        propagator_view(k, n, m, s, w);
-    }
-}
-
-/* The squared length of a change w = [6 * stride], of bodies first .. first + n_live - 1. */
-LANE_FN real tangent_length2(int stride, int first, int bodies, real n_live, const real *w)
+/* The squared length of a change w = [6 * stride] of the bodies with masses m, from column `first` on. */
+LANE_FN real tangent_length2(int stride, int first, int bodies, const real *m, const real *w)
 {
     real sum = lane_set(0.0);
     LANE_UNROLL_GPU
@@ -52,23 +39,39 @@ LANE_FN real tangent_length2(int stride, int first, int bodies, real n_live, con
         LANE_UNROLL_GPU
         for (int c = 0; c < 6; c++)
             length2 = lane_fma(w[c * stride + first + i], w[c * stride + first + i], length2);
-        sum = sum + lane_select(lane_set((double)i) < n_live, length2, lane_set(0.0));
+        sum = sum + lane_select(is_there(m[i]), length2, lane_set(0.0));
     }
     return sum;
 }
 
-LANE_FN real tangent_view_length2(const shoal_kernel_args *k, real n_live, const real *m, const real *s)
+/* The barycentric view of the bodies, w = [6 * real_bodies]; returns the squared length of the tangent vector if there is one. */
+LANE_FN real system_view(const shoal_kernel_args *k, const real *m, const real *s, real *w)
 {
-    const int n = BODIES(k), bodies = n / 2;
-    (void)k;
-    real part[STATE_SIZE(n)], w[6 * LANE_ROOM(n)];
-    tangent_split(n, 1, s, part);
-    propagator_view(k, bodies, m, part, w);
-    return tangent_length2(bodies, 0, bodies, n_live, w);
+    const int n = BODIES(k), bodies = real_bodies(k, n);
+    real length2 = lane_set(0.0);
+#if PROPAGATOR_OWES
+    real paid[STATE_SIZE(n)];
+    LANE_UNROLL
+    for (int c = 0; c < STATE_SIZE(n); c++)
+        paid[c] = s[c];
+    propagator_synchronise(k, m, paid);
+    s = paid;
+#endif
+    if (VARIATIONAL(k)) {
+        real part[STATE_SIZE(n)];
+        tangent_split(n, 1, s, part);
+        propagator_view(k, bodies, m, part, w);
+        length2 = tangent_length2(bodies, 0, bodies, m, w);
+        tangent_split(n, 0, s, part);
+        propagator_view(k, bodies, m, part, w);
+    } else {
+        propagator_view(k, n, m, s, w);
+    }
+    return length2;
 }
 
 /* The first tangent vector, into the view w = [6 * n] of bodies and changes. */
-LANE_FN void tangent_begin(int n, real n_live, const real *m, real *w)
+LANE_FN void tangent_begin(int n, const real *m, real *w)
 {
     const int bodies = n / 2;
     const real zero = lane_set(0.0);
@@ -80,13 +83,13 @@ LANE_FN void tangent_begin(int n, real n_live, const real *m, real *w)
         real centre = zero;
         for (int i = 0; i < bodies; i++) {
             const unsigned weyl = (unsigned)(6 * i + c + 1) * 2654435769u; /* multiples of the golden ratio, modulo 1 */
-            d[i] = lane_select(lane_set((double)i) < n_live, lane_set(weyl * 0x1p-31 - 1.0), zero);
+            d[i] = lane_select(is_there(m[i]), lane_set(weyl * 0x1p-31 - 1.0), zero);
             centre = lane_fma(m[i], d[i], centre);
         }
         for (int i = 0; i < bodies; i++)
             d[i] = d[i] - centre / M;
     }
-    const real scale = 1.0 / lane_sqrt(tangent_length2(n, bodies, bodies, n_live, w));
+    const real scale = 1.0 / lane_sqrt(tangent_length2(n, bodies, bodies, m, w));
     for (int c = 0; c < 6; c++)
         for (int i = bodies; i < n; i++)
             w[c * n + i] = scale * w[c * n + i];

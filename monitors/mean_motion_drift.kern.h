@@ -16,7 +16,7 @@ LANE_FN void mean_motion_drift_observe(const shoal_kernel_args *k, const lane_vi
     real mass = zero, centre[6], own[6], mu = zero;
     (void)event;
     slots[4] = slots[4] - 1.0;
-    const mask due = (slots[4] <= zero) & (lane_set((double)body) < view->n_live);
+    const mask due = (slots[4] <= zero) & (is_there(view->m[body]));
     if (!lane_any(due))
         return;
     slots[4] = lane_select(due, lane_set(k->monitor[SHOAL_MONITOR_mean_motion_drift][DRIFT_EVERY]), slots[4]);

@@ -15,9 +15,10 @@ typedef struct lane_view {
     const real *m, *before, *after;
     real h;      /* length of the step */
     real phase;  /* of the whole run, 0..1, after it */
-    real n_live; /* bodies really there */
     real tangent2; /* squared length of the tangent vector, where a monitor asks for one */
     mask star, planets; /* lanes whose pairs with body 0, or of other bodies, this view may be asked about */
+    mask whole;  /* lanes that made this step and run; none where it is a part of one */
+    real late;   /* time from the end of this view to that of the step */
 } lane_view;
 
 typedef struct lane_event {
@@ -32,6 +33,8 @@ enum {
 #undef MONITOR
     SHOAL_N_MONITORS
 };
+
+#define EVENT_LAST 1e300 /* as a fraction of the step */
 
 LANE_FN void event_offer(lane_event *event, mask hit, real fraction, real outcome, real body_a, real body_b)
 {
@@ -54,10 +57,23 @@ LANE_FN void event_none(lane_event *event)
  * and those of other bodies, substep by substep, with this verdict, and need not look at the step's ends. */
 typedef struct lane_inside {
     lane_id id;
-    real n_live;
     mask star, planets;
     lane_event event;
 } lane_inside;
+
+/* What happened to the bodies a, b is marked in the lanes `hit`, which pause; any event that ends a system goes first. */
+LANE_FN void event_mark(const shoal_kernel_args *k, const lane_view *view, mask hit, real fraction, int a, int b,
+                        lane_event *event)
+{
+    const real none = lane_set(-1.0);
+    lane_store(k->watch, view->id, k->marks + a * view->n + b, k->n_watch, hit, lane_fma(1.0 - fraction, view->h, view->late));
+    event_offer(event, hit, lane_set(EVENT_LAST), lane_set(SHOAL_MARKED), none, none);
+}
+
+LANE_FN real event_marked(const shoal_kernel_args *k, const lane_view *view, int a, int b)
+{
+    return lane_load(k->watch, view->id, k->marks + a * view->n + b, k->n_watch);
+}
 
 /* A tangent vector as long as that is shortened by this (see tangent.kern.h). */
 #define TANGENT_LIMIT 0x1p300
@@ -91,12 +107,10 @@ typedef struct monitor_state {
 #define MONITOR(name) real name[name##_SLOTS + 1];
 #include "monitors/list.h"
 #undef MONITOR
-    real n_live;
 } monitor_state;
 
 LANE_FN void monitors_load(const shoal_kernel_args *k, lane_id id, monitor_state *watch)
 {
-    watch->n_live = lane_load(k->systems, id, SHOAL_SYS_N_LIVE, SHOAL_SYS_FIELDS);
 #define MONITOR(name)                                     \
     if (MONITORS(k) & (1 << SHOAL_MONITOR_##name)) {      \
         LANE_UNROLL                                       \
@@ -125,11 +139,22 @@ LANE_FN void inside_none(lane_inside *inside)
     event_none(&inside->event);
 }
 
-LANE_FN void inside_load(const shoal_kernel_args *k, lane_id id, lane_inside *inside)
+LANE_FN void inside_load(lane_id id, lane_inside *inside)
 {
     inside->id = id;
-    inside->n_live = lane_load(k->systems, id, SHOAL_SYS_N_LIVE, SHOAL_SYS_FIELDS);
     inside_none(inside);
+}
+
+/* These lanes make their step again: what they have shown did not happen. */
+LANE_FN void inside_forget(const shoal_kernel_args *k, int n, mask lanes, lane_inside *inside)
+{
+    const mask marked = lanes & inside->event.hit;
+    inside->event.hit = inside->event.hit & lane_not(lanes);
+    LANE_KEEP_ROLLED
+    for (int slot = 0; k->marks >= 0 && slot < n * n && lane_any(marked); slot++) {
+        const real late = lane_load(k->watch, inside->id, k->marks + slot, k->n_watch), nan = lane_set(0.0) / lane_set(0.0);
+        lane_store(k->watch, inside->id, k->marks + slot, k->n_watch, marked & (late < lane_set(1e300)), nan);
+    }
 }
 
 /* Shows the monitors of pairs a substep of length h, from `fraction` of the step on and `part` of it long: pairs of planets of the lanes
@@ -138,7 +163,9 @@ LANE_CALLED_FN void inside_observe(const shoal_kernel_args *k, int n, const real
                                    mask star, real h, real fraction, real part, lane_inside *inside)
 {
     lane_event event;
-    lane_view view = {inside->id, n, m, before, after, h, fraction, inside->n_live, lane_set(0.0), star, planets};
+    const mask none = h != h;
+    const real late = (1.0 - fraction - part) / part * h;
+    lane_view view = {inside->id, n, m, before, after, h, fraction, lane_set(0.0), star, planets, none, late};
     event_none(&event);
     if (MONITORS(k) & (1 << SHOAL_MONITOR_stop_on_collision))
         stop_on_collision_observe(k, &view, 0, &event);
@@ -147,14 +174,15 @@ LANE_CALLED_FN void inside_observe(const shoal_kernel_args *k, int n, const real
     event_offer(&inside->event, event.hit, lane_fma(event.fraction, part, fraction), event.outcome, event.body_a, event.body_b);
 }
 
-LANE_BIG_FN void monitors_observe(const shoal_kernel_args *k, lane_id id, int n, const real *m, const real *before,
-                              const real *after, real h, real phase, real tangent2, monitor_state *watch, lane_inside *inside, lane_event *event)
+LANE_BIG_FN void monitors_observe(const shoal_kernel_args *k, lane_id id, mask live, int n, const real *m, const real *before,
+                                  const real *after, real h, real phase, real tangent2, monitor_state *watch, lane_inside *inside,
+                                  lane_event *event)
 {
     lane_view view;
-    view.star = view.planets = lane_set(0.0) == lane_set(0.0);
+    view.star = view.planets = view.whole = live;
     if (inside) {
-        view.star = lane_not(inside->star);
-        view.planets = lane_not(inside->planets);
+        view.star = live & lane_not(inside->star);
+        view.planets = live & lane_not(inside->planets);
         event_offer(event, inside->event.hit, inside->event.fraction, inside->event.outcome, inside->event.body_a, inside->event.body_b);
         inside_none(inside);
     }
@@ -165,8 +193,8 @@ LANE_BIG_FN void monitors_observe(const shoal_kernel_args *k, lane_id id, int n,
     view.after = after;
     view.h = h;
     view.phase = phase;
-    view.n_live = watch->n_live;
     view.tangent2 = tangent2;
+    view.late = lane_set(0.0);
 #define MONITOR(name)                              \
     if (MONITORS(k) & (1 << SHOAL_MONITOR_##name)) \
         name##_observe(k, &view, watch->name, event);

@@ -6,11 +6,13 @@
 
 static const shoal_parameter parameters[] = {
     {"factor", SHOAL_REAL, "", 1, 1e-12, 1e12, NULL, "scales the sum of the two radii"},
+    {"action", SHOAL_CHOICE, "", 0, 0, 1, "stop|merge",
+     "merge: the two become one, with their mass, momentum and volume, in the place of the heavier (of the central body)"},
 };
 
 const shoal_monitor shoal_monitor_stop_on_collision = {
     .name = "stop_on_collision",
-    .doc = "ends a system (collided, hit_star) when two bodies with radii touch, swept within the step",
+    .doc = "ends a system (collided, hit_star), or merges bodies, when two with radii touch, swept within the step",
     .reference = "distance below the sum of the bodies' radii (key r of a body)",
     .parameters = parameters,
     .n_parameters = SHOAL_COUNT(parameters),

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
  * stop_on_collision.kern.h: ends a system when two bodies touch within the step: distance below the sum of their radii. With
- * body 0 the outcome is hit_star. Pairs without a radius are not looked at.
+ * body 0 the outcome is hit_star. Pairs without a radius are not looked at. With action = merge the pair is marked instead.
  *
  * A pericentre passage about body 0 may lie wholly inside a step of mvs, where no cubic follows it: when the distance from body 0
  * turns from falling to rising, the osculating pericentre q = L^2 / (mu (1 + e)) decides as well, with the moment at which the
  * radial velocity, taken as linear in time, is zero.
  */
-enum { stop_on_collision_SLOTS = 0, COLLISION_FACTOR = 0 };
+enum { stop_on_collision_SLOTS = 0, COLLISION_FACTOR = 0, COLLISION_ACTION = 1 };
 
 /* Pericentre distance of the orbit of relative motion p. */
 LANE_FN real collision_pericentre(lane_pair p, real mu)
@@ -19,6 +19,16 @@ LANE_FN real collision_pericentre(lane_pair p, real mu)
     real energy2 = lane_fma(-2.0 * mu, lane_rsqrt(r2), v2); /* twice the energy a unit of mass */
     real e2 = lane_fma(energy2 / mu, l2 / mu, lane_set(1.0));
     return l2 / (mu * (1.0 + lane_sqrt(lane_max(e2, lane_set(0.0)))));
+}
+
+LANE_FN void collision_offer(const shoal_kernel_args *k, const lane_view *view, mask hit, real fraction, int i, int j,
+                             lane_event *event)
+{
+    if (k->monitor[SHOAL_MONITOR_stop_on_collision][COLLISION_ACTION] != 0.0)
+        event_mark(k, view, hit, fraction, i, j, event);
+    else
+        event_offer(event, hit, fraction, lane_set(i == 0 ? SHOAL_HIT_STAR : SHOAL_COLLIDED), lane_set((double)i),
+                    lane_set((double)j));
 }
 
 LANE_FN void stop_on_collision_observe(const shoal_kernel_args *k, const lane_view *view, real *slots, lane_event *event)
@@ -38,22 +48,22 @@ LANE_FN void stop_on_collision_observe(const shoal_kernel_args *k, const lane_vi
                 continue;
             real reach = radius[i] + radius[j];
             lane_pair now = pair_relative(n, view->after, i, j);
-            mask there = (lane_set((double)j) < view->n_live) & (reach > lane_set(0.0)) & (i == 0 ? view->star : view->planets);
+            mask there = is_there(view->m[i]) & is_there(view->m[j]) & (reach > lane_set(0.0)) &
+                         (i == 0 ? view->star : view->planets);
             if (i == 0) {
                 lane_pair then = pair_relative(n, view->before, i, j);
                 real falling = pair_dot(then.x, then.y, then.z, then.vx, then.vy, then.vz) * view->h;
                 real rising = pair_dot(now.x, now.y, now.z, now.vx, now.vy, now.vz) * view->h;
                 mask passed = there & (falling < lane_set(0.0)) & (rising > lane_set(0.0));
                 if (lane_any(passed))
-                    event_offer(event, passed & (collision_pericentre(now, view->m[0] + view->m[j]) < reach),
-                                falling / (falling - rising), lane_set(SHOAL_HIT_STAR), lane_set(0.0), lane_set((double)j));
+                    collision_offer(k, view, passed & (collision_pericentre(now, view->m[0] + view->m[j]) < reach),
+                                    falling / (falling - rising), i, j, event);
             }
             real reach2 = reach * reach, d2 = pair_dot(now.x, now.y, now.z, now.x, now.y, now.z);
             mask suspect = there & pair_suspect(now, view->h, d2, d2 < reach2, d2 < 8.0 * reach2);
             if (lane_any(suspect)) {
                 pair_approach near = pair_reached(pair_relative(n, view->before, i, j), now, view->h, reach2);
-                event_offer(event, suspect & near.reached, near.fraction, lane_set(i == 0 ? SHOAL_HIT_STAR : SHOAL_COLLIDED),
-                            lane_set((double)i), lane_set((double)j));
+                collision_offer(k, view, suspect & near.reached, near.fraction, i, j, event);
             }
         }
     }

@@ -10,11 +10,13 @@ static const shoal_parameter parameters[] = {
     {"r_max", SHOAL_REAL, "length", NAN, 1e-300, 1e300, NULL, "distance from the barycentre of the other bodies"},
     {"criterion", SHOAL_CHOICE, "", 0, 0, 1, "energy|distance",
      "energy: beyond r_max, moving outwards and unbound; distance: beyond r_max and moving outwards"},
+    {"action", SHOAL_CHOICE, "", 0, 0, 1, "stop|remove",
+     "remove: the others go on without it (but for the central body, which ends its system)"},
 };
 
 const shoal_monitor shoal_monitor_stop_on_ejection = {
     .name = "stop_on_ejection",
-    .doc = "ends a system (ejected) when a body is beyond r_max, moves outwards and is unbound from the rest",
+    .doc = "ends a system (ejected), or removes a body, when it is beyond r_max, moves outwards and is unbound from the rest",
     .reference = "energy relative to the barycentre and the total mass of the other bodies",
     .parameters = parameters,
     .n_parameters = SHOAL_COUNT(parameters),

@@ -10,8 +10,10 @@
  *
  * Two bodies leave each other at the same moment, and a star is far from the barycentre of its planets when one of them is: of a
  * body that holds more than half of the mass we say that the others leave it.
+ *
+ * With action = remove the body is marked instead.
  */
-enum { stop_on_ejection_SLOTS = 0, EJECTION_R_MAX = 0, EJECTION_CRITERION = 1 };
+enum { stop_on_ejection_SLOTS = 0, EJECTION_R_MAX = 0, EJECTION_CRITERION = 1, EJECTION_ACTION = 2 };
 
 /* reach2: upper bound of the squared distance of any body from the barycentre. */
 LANE_FN mask stop_on_ejection_wakes(const shoal_kernel_args *k, real reach2)
@@ -41,13 +43,16 @@ LANE_FN void stop_on_ejection_observe(const shoal_kernel_args *k, const lane_vie
         real r2 = pair_dot(w[i], w[n + i], w[2 * n + i], w[i], w[n + i], w[2 * n + i]) * scale * scale;
         real v2 = pair_dot(w[3 * n + i], w[4 * n + i], w[5 * n + i], w[3 * n + i], w[4 * n + i], w[5 * n + i]) * scale * scale;
         real rv = pair_dot(w[i], w[n + i], w[2 * n + i], w[3 * n + i], w[4 * n + i], w[5 * n + i]) * scale * scale * view->h;
-        mask gone = (r2 > r_max2) & (rv > lane_set(0.0)) & (lane_set((double)i) < view->n_live) & (view->m[i] <= rest);
+        mask gone = (r2 > r_max2) & (rv > lane_set(0.0)) & is_there(view->m[i]) & (view->m[i] <= rest);
         if (p[EJECTION_CRITERION] == 0.0) /* v^2/2 > M / r: the two-body energy of body and rest is positive */
             gone = gone & (0.5 * v2 * lane_sqrt(r2) > M);
         /* when it passed r_max: back along the tangent, |x - tau h v| = r_max; if it was outside before, the end of the step */
         real speed2 = v2 * view->h * view->h, excess = r2 - r_max2;
         real tau = excess / (rv + lane_sqrt(lane_max(lane_fma(rv, rv, -(speed2 * excess)), lane_set(0.0))));
-        event_offer(event, gone, lane_select(tau < lane_set(1.0), 1.0 - tau, lane_set(1.0)), lane_set(SHOAL_EJECTED),
-                    lane_set((double)i), lane_set(-1.0));
+        const real fraction = lane_select(tau < lane_set(1.0), 1.0 - tau, lane_set(1.0));
+        if (p[EJECTION_ACTION] != 0.0)
+            event_mark(k, view, gone & view->whole, fraction, i, i, event);
+        else
+            event_offer(event, gone, fraction, lane_set(SHOAL_EJECTED), lane_set((double)i), lane_set(-1.0));
     }
 }

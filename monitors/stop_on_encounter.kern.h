@@ -8,8 +8,11 @@
  *
  * a: osculating astrocentric semi-major axis at the end of the step (the distance from body 0 for an unbound planet). Distances are
  * compared by their sixth powers, which spares the cube root: d^6 (24 m_0)^2 < factor^6 (m1 + m2)^2 (a1 + a2)^6.
+ *
+ * With action = log the pair is marked instead, once: it has to be a tenth farther apart than that, at the end of a step, before
+ * it is marked again. That is seen with the whole step in view, which happens once; what is inside of it may be shown twice.
  */
-enum { stop_on_encounter_SLOTS = 0, ENCOUNTER_RADIUS = 0, ENCOUNTER_FACTOR = 1, ENCOUNTER_DISTANCE = 2 };
+enum { stop_on_encounter_SLOTS = 0, ENCOUNTER_RADIUS = 0, ENCOUNTER_FACTOR = 1, ENCOUNTER_DISTANCE = 2, ENCOUNTER_ACTION = 3 };
 enum { ENCOUNTER_MUTUAL_HILL = 0, ENCOUNTER_HILL = 1, ENCOUNTER_ABSOLUTE = 2 };
 
 LANE_FN real encounter_axis(int n, const real *m, const real *w, int i)
@@ -29,6 +32,7 @@ LANE_FN void stop_on_encounter_observe(const shoal_kernel_args *k, const lane_vi
     const real *m = view->m, *w = view->after;
     const real factor2 = lane_set(p[ENCOUNTER_FACTOR] * p[ENCOUNTER_FACTOR]);
     const real factor6 = factor2 * factor2 * factor2;
+    const int logs = p[ENCOUNTER_ACTION] != 0.0;
     real axis[LANE_ROOM(n)];
     (void)slots;
     if (kind != ENCOUNTER_ABSOLUTE) {
@@ -60,12 +64,21 @@ LANE_FN void stop_on_encounter_observe(const shoal_kernel_args *k, const lane_vi
             lane_pair now = pair_relative(n, w, i, j);
             real d2 = pair_dot(now.x, now.y, now.z, now.x, now.y, now.z);
             real d6 = d2 * d2 * d2 * bottom, reach6 = factor6 * top;
-            mask suspect = (lane_set((double)j) < view->n_live) & view->planets &
-                           pair_suspect(now, view->h, d2, d6 < reach6, d6 < 512.0 * reach6);
+            const mask both = is_there(m[i]) & is_there(m[j]);
+            const real since = logs ? event_marked(k, view, j, i) : lane_set(0.0);
+            mask suspect = both & view->planets & pair_suspect(now, view->h, d2, d6 < reach6, d6 < 512.0 * reach6);
             if (lane_any(suspect)) {
                 pair_approach near = pair_reached(pair_relative(n, view->before, i, j), now, view->h, lane_cbrt(reach6 / bottom));
-                event_offer(event, suspect & near.reached, near.fraction, lane_set(SHOAL_ENCOUNTER), lane_set((double)i),
-                            lane_set((double)j));
+                const mask hit = suspect & near.reached;
+                if (logs)
+                    event_mark(k, view, hit & (since != since), near.fraction, j, i, event);
+                else
+                    event_offer(event, hit, near.fraction, lane_set(SHOAL_ENCOUNTER), lane_set((double)i), lane_set((double)j));
+            }
+            if (logs) {
+                const mask parted = both & view->whole & (since > lane_set(1e300)) & (d6 > 1.771561 * reach6);
+                if (lane_any(parted))
+                    lane_store(k->watch, view->id, k->marks + j * n + i, k->n_watch, parted, since - since); /* inf - inf: NaN */
             }
         }
     }

@@ -118,6 +118,7 @@ static void fixture_end(shoal_result *result, long s)
     result->t_stop[s] = s % 2 ? NAN : awkward(s);
     result->dE_final[s] = awkward(s + 3);
     result->n_steps[s] = 1e15 + (double)s;
+    result->n_final[s] = result->n_bodies - 1;
     result->t_final[s] = 1e9 / 3 + (double)s;
     result->columns[FIXTURE_SWEPT].value[s] = awkward(s + 5);
     for (long i = 0; i < row; i++)
@@ -142,6 +143,18 @@ static void fixture_snapshots(shoal_context *context, shoal_result *result, long
     free(system);
 }
 
+/* n event rows more. */
+static void fixture_events(shoal_context *context, shoal_result *result, long n)
+{
+    for (long i = 0; i < n; i++) {
+        const shoal_event event = {.system = (3 * i + 1) % result->n_systems, .time = awkward(i),
+                                   .what = (enum shoal_outcome)(2 + i % 4), .body_a = (int)(i % result->n_bodies),
+                                   .body_b = -1 + (int)i % 2, .ended = i % 2, .m_a = awkward(i + 1), .m_b = NAN,
+                                   .distance = awkward(i + 2), .speed = awkward(i + 3), .energy_jump = awkward(i + 4)};
+        assert_int_equal(shoal_result_append_event(context, result, &event), SHOAL_OK);
+    }
+}
+
 /* A whole result. */
 static inline shoal_result *fixture_result(shoal_context *context, long n_systems, int n_bodies)
 {
@@ -150,6 +163,7 @@ static inline shoal_result *fixture_result(shoal_context *context, long n_system
         fixture_end(result, s);
     fixture_snapshots(context, result, n_systems, 10.0);
     fixture_snapshots(context, result, n_systems, 20.0);
+    fixture_events(context, result, 2 * n_systems);
     result->complete = true;
     return result;
 }
@@ -164,7 +178,7 @@ static const char *fixture_difference(const shoal_result *a, const shoal_result 
 {
     if (a->n_systems != b->n_systems || a->n_bodies != b->n_bodies || a->n_columns != b->n_columns ||
         a->n_swept != b->n_swept || a->n_axes != b->n_axes || a->n_snapshots != b->n_snapshots ||
-        a->complete != b->complete)
+        a->n_events != b->n_events || a->complete != b->complete)
         return "a count";
     if (!same_text(a->config_text, b->config_text) || !same_text(a->plan_line, b->plan_line) ||
         !same_text(a->version, b->version) || !same_text(a->epoch, b->epoch))
@@ -187,7 +201,7 @@ static const char *fixture_difference(const shoal_result *a, const shoal_result 
             return a->columns[c].name;
     for (int f = 0; f < shoal_result_n_fields; f++) {
         const shoal_field *field = &shoal_result_fields[f];
-        size_t rows = (size_t)(field->when & SHOAL_FIELD_SNAPSHOT ? a->n_snapshots : a->n_systems);
+        size_t rows = (size_t)shoal_field_rows(field, a);
         size_t size = rows * shoal_field_row_items(field, a) * shoal_field_item_size(field);
         if (size && memcmp(shoal_field_data(a, field), shoal_field_data(b, field), size))
             return field->path;

@@ -8,6 +8,7 @@ build=${SHOAL_BUILD:-${BUILD:-build}}
 shoal=$(realpath "${SHOAL_PROGRAM:-$build/shoal}")
 data=$(realpath "$(dirname "$0")/data")
 failures=0
+configs=$(realpath "${SHOAL_ROOT:-.}/configs")
 scratch=$(mktemp -d) || exit 1
 trap 'rm -rf "$scratch"' EXIT
 cd "$scratch" || exit 1
@@ -116,6 +117,17 @@ run 0 query times.h5 --time 1.5 --systems 11
 refused 2 "a number" run study.cfg output.file=words.h5 'output.times=[1, two]'
 sed 's/interval = 10.0;/times = [ 1, 1.5 ];/' study.cfg >mixed.cfg
 refused 2 "[ 1.0, 1.5 ]" run mixed.cfg output.file=mixed.h5
+end
+
+begin cli_events
+run 0 run "$configs/scattering.cfg" sample.count=24 run.t_end=3000 run.engine=cpu output.file=scattering.h5 --quiet --no-plot
+run 0 query scattering.h5 --events
+event_head=system,time,event,body_a,body_b,m_a,m_b,distance,speed,dE,ended
+[ "$(printf '%s\n' "$out" | head -n 1)" = $event_head ] || wrong "events: $out"
+printf '%s\n' "$out" | awk -F , 'NR > 1 && (NF != 11 || $2 <= 0 || $2 > 3000 || ($1 == last && $2 < time)) { bad = 1 }
+    NR > 1 { last = $1; time = $2; n[$3]++ } END { exit bad || n["encounter"] < 50 }' || wrong "events: $out"
+run 0 query scattering.h5 --events --systems 3
+printf '%s\n' "$out" | awk -F , 'NR > 1 && $1 != 3 { exit 1 }' || wrong "events of system 3: $out"
 end
 
 begin cli_query

@@ -156,7 +156,8 @@ static void forces_compile(void **state)
     static const struct {
         const char *propagator;
         int n_bodies, form, n_massive;
-    } rows[] = {{"hermite4", 3, SHOAL_FORM_PAIRS, 3}, {"mvs", 3, SHOAL_FORM_PAIRS, 3}, {"leapfrog", 13, SHOAL_FORM_ROWS, 3}};
+    } rows[] = {{"hermite4", 3, SHOAL_FORM_PAIRS, 3}, {"mvs", 3, SHOAL_FORM_PAIRS, 3},  {"leapfrog", 13, SHOAL_FORM_ROWS, 3},
+                {"saba", 3, SHOAL_FORM_PAIRS, 3},     {"hybrid", 3, SHOAL_FORM_PAIRS, 3}};
     shoal_context *context = context_of(state);
     int all = 0;
     need_compiler();

@@ -13,10 +13,12 @@
 
 #include "systems.h"
 
-/* the tables of the drift, as the kernels have them */
+/* the kernel text at one lane, for the tables of the drift */
 #define LANES 1
+#define PROPAGATOR hybrid
+#define SHOAL_VARIATIONAL 0
 #include "lane.h"
-#include "integrators/hybrid_drift.kern.h"
+#include "integrators/integrate.kern.h"
 
 #define MOST_BODIES 6
 #define MOST_SYSTEMS 64
@@ -117,10 +119,12 @@ static void reference(int n, double t, shoal_body *bodies, double within, double
 
 /* ---- tests ---------------------------------------------------------------------------------------------------------- */
 
-/* The pair of Runge-Kutta-Nystroem formulae on a Kepler orbit: orders 8 and 6, and the conditions that involve no f. */
+/* The pair of Runge-Kutta-Nystroem formulae on a Kepler orbit: orders 8 and 6, and the conditions that involve no f; the
+ * velocities at the stages are integrals of polynomials. */
 static void the_table_has_its_orders(void **state)
 {
     (void)state;
+    const shoal_kernel_args none = {0};
     long double row_sum[NYSTROM_STAGES] = {0};
     const double *row = nystrom_a;
     for (int i = 1; i < NYSTROM_STAGES; row += i, i++) {
@@ -128,6 +132,14 @@ static void the_table_has_its_orders(void **state)
             row_sum[i] += row[j];
         assert_below(fabsl(row_sum[i] - 0.5L * nystrom_c[i] * nystrom_c[i]), 1e-14);
     }
+    const double *velocity = nystrom_w;
+    for (int i = 1; i < NYSTROM_STAGES; velocity += i, i++)
+        for (int k = 0; k < (i < 3 ? i : i - 1); k++) { /* what stages it goes through allow */
+            long double sum = 0;
+            for (int j = 0; j < i; j++)
+                sum += velocity[j] * (k ? powl(nystrom_c[j], k) : 1);
+            assert_below(fabsl(sum - powl(nystrom_c[i], k + 1) / (k + 1)), 1e-14);
+        }
     const double *b = row - (NYSTROM_STAGES - 1); /* the last row */
     for (int k = 0; k < 8; k++) {
         long double x8 = 0, v8 = 0, x6 = 0, v6 = 0;
@@ -159,10 +171,10 @@ static void the_table_has_its_orders(void **state)
             x[c] = v[c] = dx[c] = dv[c] = lane_set(0.0);
         x[1] = lane_set(0.7);
         v[3] = lane_set(speed);
-        drift_acceleration(2, m, flags, x, f);
+        drift_acceleration(&none, 2, m, flags, x, v, f);
         for (int i = 0; i < steps; i++) {
             const drift_work work = {x, v, dx, dv, f, nx, nv};
-            const real error2 = drift_try(2, m, flags, work, step, 1.0);
+            const real error2 = drift_try(&none, 2, m, flags, work, step, 1.0);
             worst = lane_max(worst, error2);
             for (int c = 1; c < 6; c += 2) {
                 dx[c] = nx[c];
@@ -312,6 +324,81 @@ static void a_pericentre_passage_is_followed(void **state)
     }
 }
 
+/* Extra forces in both branches, against gauss_radau: through pericentre passages, where they are part of the drift, to what its
+ * tolerance allows, or to order 6 in the substep if they depend on velocities (1e-4 in tolerance: 10^(-4 / 8 * 6) in the result);
+ * through an encounter, where they kick at the steps' ends, of order 2. */
+static void forces_act_in_both_branches(void **state)
+{
+    enum { N = 3, STEPS = 5 };
+    static const struct {
+        const char *force, *choice;
+        double tolerance, position, energy;
+    } rows[] = {{"gr_potential", "orbit", 1e-7, 5e-7, 2e-7}, {"gr_potential", "orbit", 1e-11, 1e-11, 1e-11},
+                {"gr", "orbit", 1e-7, 1e-4, 5e-5},           {"gr", "orbit", 1e-11, 1e-7, 1e-7},
+                {"gr_potential", "passage", 1e-7, 1e-2, 1e-3}, {"gr", "passage", 1e-7, 1e-2, 1e-3}};
+    shoal_context *context = context_of(state);
+    const shoal_orbit orbit[N] = {{0}, {.a = 1.0, .e = 0.98, .f = 3.0, .inc = 0.1}, {.a = 5.2, .e = 0.05, .f = 1.0}};
+    shoal_setting c = {.name = "c", .value = 300}; /* each passage turns the orbit by 5e-3 */
+    shoal_plug_options force = {.settings = &c, .n_settings = 1};
+    shoal_options options = {.forces = &force, .n_forces = 1};
+    shoal_body start[N] = {{.m = 1.0}, {.m = 1e-3}, {.m = 1e-3}}, exact[N], bodies[N];
+    double error[STEPS], energy;
+    assert_ok(context, shoal_bodies_from_orbits(context, SHOAL_JACOBI, N, orbit, start));
+    for (int row = 0; row < SHOAL_COUNT(rows); row++) {
+        const shoal_setting settings[] = {{.name = "pericentre", .choice = rows[row].choice},
+                                          {.name = "tolerance", .value = rows[row].tolerance}};
+        force.name = rows[row].force;
+        options.t_end = 20.0;
+        for (int p = 0; p < 2; p++) {
+            shoal_body *moved = memcpy(p ? bodies : exact, start, sizeof start);
+            options.propagator = p ? "hybrid" : "gauss_radau";
+            options.settings = settings;
+            options.n_settings = p ? 2 : 0;
+            options.dt = p ? TWO_PI / 40 : 0;
+            evolve(context, 1, N, &options, moved, &energy, NULL);
+        }
+        error[0] = distance_of_states(N, bodies, exact);
+        print_message("%-12s %-7s tolerance %.0e: position off by %.1e, energy by %.1e\n", force.name, rows[row].choice,
+                      rows[row].tolerance, error[0], energy);
+        assert_below(error[0], rows[row].position);
+        assert_below(energy, rows[row].energy);
+    }
+
+    c.value = 10;
+    force.name = "gr_potential";
+    options = (shoal_options){.propagator = "gauss_radau", .forces = &force, .n_forces = 1, .t_end = 4.0};
+    overtaking(context, 1.05, exact);
+    evolve(context, 1, N, &options, exact, NULL, NULL);
+    options.propagator = "hybrid";
+    for (int k = 0; k < STEPS; k++) {
+        options.dt = TWO_PI / (20 << k);
+        overtaking(context, 1.05, bodies);
+        evolve(context, 1, N, &options, bodies, &energy, NULL);
+        error[k] = distance_of_states(N, bodies, exact);
+        print_message("encounter with gr_potential, dt = P / %3d: position off by %.2e, energy by %.1e\n", 20 << k, error[k],
+                      energy);
+    }
+    const double order = log2(error[0] / error[STEPS - 1]) / (STEPS - 1);
+    assert_true(fabs(order - 2.0) < 0.3);
+}
+
+/* Tangent vectors go along through encounters, and the bodies keep their bits. */
+static void watching_changes_nothing(void **state)
+{
+    enum { SYSTEMS = 11, N = 4 };
+    shoal_context *context = context_of(state);
+    const shoal_plug_options megno = {.name = "megno"};
+    shoal_body bodies[2][SYSTEMS * N];
+    for (int watched = 0; watched < 2; watched++) {
+        const shoal_options options = {.propagator = "hybrid", .dt = TWO_PI / 20, .t_end = 200 * TWO_PI,
+                                       .monitors = &megno, .n_monitors = watched};
+        for (int s = 0; s < SYSTEMS; s++)
+            planets(context, s, N, 5e-5, 1.08, bodies[watched] + s * N);
+        evolve(context, SYSTEMS, N, &options, bodies[watched], NULL, NULL);
+    }
+    assert_memory_equal(bodies[0], bodies[1], sizeof bodies[0]);
+}
+
 /* Balls that touch, or just miss, in the encounter, whose approach and retreat lie within few coarse steps; and the moment. */
 static void monitors_see_what_happens_within_a_step(void **state)
 {
@@ -359,6 +446,8 @@ int main(void)
         cmocka_unit_test(scattering_keeps_the_energy),
         cmocka_unit_test(time_can_be_reversed),
         cmocka_unit_test(a_pericentre_passage_is_followed),
+        cmocka_unit_test(forces_act_in_both_branches),
+        cmocka_unit_test(watching_changes_nothing),
         cmocka_unit_test(monitors_see_what_happens_within_a_step),
     };
     return cmocka_run_group_tests(tests, setup, teardown);

@@ -53,7 +53,8 @@ begin install_tree
 if [ -n "${MAKEFLAGS:-}" ]; then place=; else place=BUILD=$build; fi
 if $make install $place prefix="$prefix" DESTDIR= >"$scratch/log" 2>&1; then
     missing=
-    for file in bin/shoal include/shoal.h lib/libshoal.a lib/libshoal.so lib/pkgconfig/shoal.pc share/shoal/configs; do
+    for file in bin/shoal include/shoal.h lib/libshoal.a lib/libshoal.so lib/pkgconfig/shoal.pc share/shoal/configs \
+        share/man/man1/shoal.1 share/bash-completion/completions/shoal; do
         [ -e "$prefix/$file" ] || missing="$missing $file"
     done
     headers=$(cd "$prefix/include" && find . -type f)

@@ -9,10 +9,10 @@ enum { SYSTEMS = 4, BODIES = 3, MAX_STAGES = 16 };
 
 /* What a short run writes, one record a line. */
 static const struct step {
-    char what; /* s = systems, n = snapshots, c = checkpoint */
+    char what; /* s = systems, n = snapshots, e = events, c = checkpoint */
     int first, count;
-} story[] = {{'s', 0, 1}, {'n', 0, 2}, {'c', 0, 5}, {'n', 0, 3}, {'s', 2, 1},
-             {'c', 0, 0}, {'s', 1, 1}, {'n', 0, 1}, {'s', 3, 1}};
+} story[] = {{'s', 0, 1}, {'n', 0, 2}, {'e', 0, 3}, {'c', 0, 5}, {'n', 0, 3}, {'s', 2, 1},
+             {'c', 0, 0}, {'e', 0, 2}, {'s', 1, 1}, {'n', 0, 1}, {'s', 3, 1}};
 #define STEPS SHOAL_COUNT(story)
 
 static const char checkpoint_bytes[] = "state";
@@ -21,7 +21,7 @@ static const char checkpoint_bytes[] = "state";
 static shoal_status tell(const fixture *at, const struct step *step, shoal_result *result, shoal_journal *journal)
 {
     int list[SYSTEMS];
-    long first = result->n_snapshots;
+    long first = result->n_snapshots, first_event = result->n_events;
     switch (step->what) {
     case 's':
         for (int i = 0; i < step->count; i++)
@@ -30,6 +30,9 @@ static shoal_status tell(const fixture *at, const struct step *step, shoal_resul
     case 'n':
         fixture_snapshots(at->context, result, step->count, (double)first);
         return journal ? shoal_journal_snapshots(journal, result, first) : SHOAL_OK;
+    case 'e':
+        fixture_events(at->context, result, step->count);
+        return journal ? shoal_journal_events(journal, result, first_event) : SHOAL_OK;
     default:
         return journal ? shoal_journal_checkpoint(journal, checkpoint_bytes, (size_t)step->count) : SHOAL_OK;
     }

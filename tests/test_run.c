@@ -38,6 +38,23 @@ static const char study_text[] =
     "             { name = \"mean_motion_drift\"; body = \"c\"; } );\n"
     "run = { t_end = 20.0; engine = \"cpu\"; threads = 1; slice_steps = 60; checkpoint_s = 0.0; };\n";
 
+/* The same, larger than life and nearer each other: they merge, are thrown out, and go on. */
+static const char going_on_text[] =
+    "angles = \"degrees\";\n"
+    "system = { elements = \"jacobi\"; bodies = (\n"
+    "    { name = \"sun\"; m = 1.0; r = 0.02; },\n"
+    "    { name = \"b\"; m = 2e-3; r = 0.004; a = 1.0; e = 0.05; l = 10.0; pomega = 20.0; },\n"
+    "    { name = \"c\"; m = 3e-3; r = 0.004; a = 1.3; e = 0.02; l = 130.0; inc = 2.0; },\n"
+    "    { name = \"d\"; m = 2e-3; r = 0.004; a = 1.6; e = 0.02; l = 230.0; inc = 1.0; } ); };\n"
+    "sweep = ( { body = \"c\"; parameter = \"a\"; from = 1.1; to = 1.4; count = 8; },\n"
+    "          { body = \"c\"; parameter = \"e\"; from = 0.0; to = 0.3; count = 5; } );\n"
+    "integrator = { name = \"hybrid\"; dt = 0.02; };\n"
+    "monitors = ( { name = \"stop_on_encounter\"; radius = \"mutual_hill\"; action = \"log\"; },\n"
+    "             { name = \"stop_on_collision\"; action = \"merge\"; },\n"
+    "             { name = \"stop_on_ejection\"; r_max = 3.0; criterion = \"distance\"; action = \"remove\"; } );\n"
+    "run = { t_end = 120.0; engine = \"cpu\"; threads = 1; slice_steps = 300; checkpoint_s = 0.0; };\n"
+    "output = { interval = 7.0; };\n";
+
 /* Two bodies whose barycentre drifts; a grid of one. */
 static const char drifting_text[] =
     "system = { elements = \"cartesian\"; bodies = (\n"
@@ -184,6 +201,7 @@ static void assert_same_systems(const shoal_result *a, const shoal_result *b)
     ASSERT_SAME_ARRAY(a, b, id, n);
     ASSERT_SAME_ARRAY(a, b, outcome, n);
     ASSERT_SAME_ARRAY(a, b, n_live, n);
+    ASSERT_SAME_ARRAY(a, b, n_final, n);
     ASSERT_SAME_ARRAY(a, b, body_a, n);
     ASSERT_SAME_ARRAY(a, b, body_b, n);
     ASSERT_SAME_ARRAY(a, b, t_stop, n);
@@ -206,6 +224,14 @@ static void assert_same(const shoal_result *a, const shoal_result *b)
     ASSERT_SAME_ARRAY(a, b, snapshot_system, a->n_snapshots);
     ASSERT_SAME_ARRAY(a, b, snapshot_time, a->n_snapshots);
     ASSERT_SAME_ARRAY(a, b, snapshot, a->n_snapshots * a->n_bodies * SHOAL_STATE);
+    assert_int_equal(a->n_events, b->n_events);
+    ASSERT_SAME_ARRAY(a, b, event_system, a->n_events);
+    ASSERT_SAME_ARRAY(a, b, event_time, a->n_events);
+    ASSERT_SAME_ARRAY(a, b, event, a->n_events);
+    ASSERT_SAME_ARRAY(a, b, event_a, a->n_events);
+    ASSERT_SAME_ARRAY(a, b, event_b, a->n_events);
+    ASSERT_SAME_ARRAY(a, b, event_distance, a->n_events);
+    ASSERT_SAME_ARRAY(a, b, event_dE, a->n_events);
 }
 
 static long count(const shoal_result *result, int outcome)
@@ -489,6 +515,61 @@ static void test_kill_and_restart(void **state)
     shoal_result_destroy(&straight);
 }
 
+/* Mergers and removals: what is in the file, and that a kill neither loses an event nor keeps it twice. */
+static void test_systems_that_go_on(void **state)
+{
+    fixture *f = *state;
+    static const int calls[] = { 1, 6, 13, 20 };
+    long n[SHOAL_OUTCOMES] = { 0 }, n_gone = 0, n_removed[40] = { 0 };
+    write_file(f->study, going_on_text);
+    shoal_result *straight = run_whole(f, "straight", "");
+
+    for (long e = 0; e < straight->n_events; ++e) {
+        const long system = straight->event_system[e];
+        const int what = straight->event[e];
+        assert_true(e == 0 || straight->event_system[e - 1] < system ||
+                    (straight->event_system[e - 1] == system && straight->event_time[e - 1] <= straight->event_time[e]));
+        n[what]++;
+        n_removed[system] += what != SHOAL_ENCOUNTER && !straight->event_ended[e];
+        assert_true((what == SHOAL_ENCOUNTER) == (straight->event_dE[e] == 0) || straight->event_ended[e]);
+    }
+    assert_true(n[SHOAL_ENCOUNTER] > 40 && n[SHOAL_COLLIDED] > 10 && n[SHOAL_EJECTED] > 0);
+    for (long system = 0; system < straight->n_systems; ++system) {
+        long n_there[2] = { 0 };
+        double mass[2] = { 0 };
+        for (int which = 0; which < 2; ++which) {
+            const double *row = state_of(straight, which ? straight->final : straight->initial, system);
+            for (int b = 0; b < 4; ++b) {
+                n_there[which] += !isnan(row[b * SHOAL_STATE + 1]);
+                mass[which] += isnan(row[b * SHOAL_STATE]) ? 0 : row[b * SHOAL_STATE];
+            }
+        }
+        assert_int_equal(n_there[0], straight->n_live[system]);
+        assert_int_equal(n_there[1], straight->n_final[system]);
+        assert_int_equal(n_there[0] - n_there[1], n_removed[system]);
+        assert_true(mass[1] <= mass[0] + 1e-15);
+        assert_true(fabs(straight->dE_final[system]) < 3e-3); /* of the map, near the star; one removal is 0.16 */
+        n_gone += n_removed[system];
+    }
+    assert_true(n_gone > 10);
+    shoal_result *other = run_whole(f, "other", "run.slice_steps=0 run.threads=3 run.checkpoint_s=1000");
+    assert_same(straight, other);
+    shoal_result_destroy(&other);
+    for (int i = 0; i < 2 * SHOAL_COUNT(calls); ++i) {
+        char name[16];
+        const char *words = i % 2 ? "run.checkpoint_s=1000" : "";
+        snprintf(name, sizeof name, "killed%d", i);
+        kill_run(f, name, words, calls[i / 2]);
+        shoal_result *part = read_result(f, name);
+        assert_true(part->n_events <= straight->n_events && (calls[i / 2] < 13 || part->n_events > 0));
+        shoal_result_destroy(&part);
+        shoal_result *whole = run_whole(f, name, words);
+        assert_same(straight, whole);
+        shoal_result_destroy(&whole);
+    }
+    shoal_result_destroy(&straight);
+}
+
 static void test_interrupt(void **state)
 {
     fixture *f = *state;
@@ -652,6 +733,7 @@ int main(int argc, char **argv)
         TEST(test_snapshots_are_exact),
         TEST(test_slices_threads_lanes),
         TEST(test_kill_and_restart),
+        TEST(test_systems_that_go_on),
         TEST(test_interrupt),
         TEST(test_restart_goes_on),
         TEST(test_output_exists),

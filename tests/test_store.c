@@ -216,6 +216,11 @@ static void wrong_datasets(void **state)
     replace(at->path, "/snapshots/system", 1, (hsize_t[]){10}, H5T_NATIVE_INT64, system);
     assert_int_equal(shoal_store_read(at->context, at->path, &read), SHOAL_E_INPUT);
     assert_message(at, "snapshot 9");
+    const int nobody[] = {0, 0, 0, 0, 0, 0, 0, 0, 3, 0};
+    assert_int_equal(shoal_store_write(at->context, at->path, result), SHOAL_OK);
+    replace(at->path, "/events/body_a", 1, (hsize_t[]){10}, H5T_NATIVE_INT, nobody);
+    assert_int_equal(shoal_store_read(at->context, at->path, &read), SHOAL_E_INPUT);
+    assert_message(at, "event 8");
     shoal_result_destroy(&result);
 }
 
@@ -353,8 +358,9 @@ static char *ask(const fixture *at, const shoal_result *result, int which, doubl
     last = fixture_id(last);
     FILE *out = open_memstream(&text, &size);
     shoal_status status =
-        which < 0 ? shoal_query_systems(at->context, result, first, last, out)
-                  : shoal_query_states(at->context, result, (shoal_query_state)which, time, first, last, out);
+        which == -2 ? shoal_query_events(at->context, result, first, last, out)
+        : which < 0 ? shoal_query_systems(at->context, result, first, last, out)
+                    : shoal_query_states(at->context, result, (shoal_query_state)which, time, first, last, out);
     fclose(out);
     assert_int_equal(status, expected);
     if (status) /* refused: nothing printed */
@@ -439,19 +445,50 @@ static void query_systems(void **state)
     shoal_result_destroy(&result);
 }
 
+/* In order of the systems, those of one as they came. */
+static void query_events(void **state)
+{
+    const fixture *at = *state;
+    shoal_result *result = fixture_result(at->context, 5, 3);
+    const char heading[] = "system,time,event,body_a,body_b,m_a,m_b,distance,speed,dE,ended\n";
+    assert_int_equal(shoal_result_sort_events(at->context, result), SHOAL_OK);
+    char *text = ask(at, result, -2, 0, 1, 4, SHOAL_OK);
+    const char *left = text + strlen(heading);
+    assert_memory_equal(text, heading, strlen(heading));
+    for (long s = 1; s < 5; s++)
+        for (long i = 0; i < 10; i++) { /* as fixture_events made them */
+            if ((3 * i + 1) % 5 != s)
+                continue;
+            left = expect_integer(left, result->id[s]);
+            left = expect_number(left, awkward(i));
+            left = expect_text(left, shoal_outcome_name(2 + (int)i % 4));
+            left = expect_text(left, result->body_name[i % 3]);
+            left = expect_text(left, i % 2 ? result->body_name[0] : "");
+            left = expect_number(left, awkward(i + 1));
+            left = expect_number(left, NAN);
+            for (long k = 2; k <= 4; k++)
+                left = expect_number(left, awkward(i + k));
+            left = expect_integer(left, i % 2);
+        }
+    assert_string_equal(left, "");
+    free(text);
+    shoal_result_destroy(&result);
+}
+
 static void query_refusals(void **state)
 {
     const fixture *at = *state;
     shoal_result *result = fixture_result(at->context, 5, 3);
-    for (int which = -1; which <= SHOAL_QUERY_TIME; which++) {
+    for (int which = -2; which <= SHOAL_QUERY_TIME; which++) {
         free(ask(at, result, which, 10, 0, 5, SHOAL_E_USAGE));
         assert_message(at, "1099511627777..1099511627789");
         free(ask(at, result, which, 10, -1, 3, SHOAL_E_USAGE));
         free(ask(at, result, which, 10, 3, 2, SHOAL_E_USAGE));
         FILE *full = fopen("/dev/full", "w");
         assert_int_equal(
-            which < 0 ? shoal_query_systems(at->context, result, 0, LONG_MAX, full)
-                      : shoal_query_states(at->context, result, (shoal_query_state)which, 10, 0, LONG_MAX, full),
+            which == -2 ? shoal_query_events(at->context, result, 0, LONG_MAX, full)
+            : which < 0 ? shoal_query_systems(at->context, result, 0, LONG_MAX, full)
+                        : shoal_query_states(at->context, result, (shoal_query_state)which, 10, 0, LONG_MAX, full),
             SHOAL_E_FILE);
         assert_message(at, "No space left");
         fclose(full);
@@ -465,7 +502,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(round_trip),   TEST(describes_itself), TEST(journal_instead), TEST(damage),
         TEST(not_a_result), TEST(wrong_datasets),   TEST(failed_writes),   TEST(query_states),
-        TEST(query_times),  TEST(query_systems),    TEST(query_refusals),
+        TEST(query_times),  TEST(query_systems),    TEST(query_events),
+        TEST(query_refusals),
     };
     return cmocka_run_group_tests_name("store", tests, NULL, NULL);
 }

@@ -1,0 +1,280 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * events.c: systems whose monitors let them go on: bodies merge, a body is removed, an encounter is logged.
+ *
+ * It is rare, so it is done on the host. A monitor with such an action marks all that happens in a step in the watch slots
+ * (event_mark in observe.kern.h), and the system pauses after that step, whichever slice it is in. Here its bodies are changed
+ * as they stand then, at one moment, in the order of the events' times; its native state is prepared anew; and it goes on with
+ * the next step of its clock.
+ *
+ *     merger    m = m_a + m_b,  x = (m_a x_a + m_b x_b) / m,  v likewise,  r^3 = r_a^3 + r_b^3
+ *     removal   the others' barycentre becomes the system's
+ *
+ * Mass and momentum stay, energy does not: its jump is booked apart. Who is gone leaves its slot empty, so that indices keep
+ * their meaning. A system ends, as with action = stop, where nobody would orbit body 0 any more, where body 0 itself leaves, and
+ * where a planet would become as heavy as body 0 though the propagator or a force needs a dominant mass.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "internal.h"
+
+/* What a mark says: a < b touched, a > b came close, a = b left. */
+typedef struct happening {
+    double late; /* time from then to the end of the step */
+    int a, b;
+} happening;
+
+static double *mark(const shoal_plan *plan, long system, int a, int b)
+{
+    return &plan->args.watch[SHOAL_AT(system, plan->args.marks + a * plan->ensemble->n_bodies + b, plan->args.n_watch)];
+}
+
+static int earlier_first(const void *a, const void *b)
+{
+    const happening *x = a, *y = b;
+    const double order = fabs(y->late) - fabs(x->late);
+    return order != 0 ? (order > 0) - (order < 0) : x->a != y->a ? x->a - y->a : x->b - y->b;
+}
+
+/* Take the marks of a system off, in order of time; encounters that were logged before stay marked as such. */
+static int take_marks(const shoal_plan *plan, long system, happening *list)
+{
+    int n = 0;
+    for (int a = 0; a < plan->ensemble->n_bodies; a++)
+        for (int b = 0; b < plan->ensemble->n_bodies; b++) {
+            double *late = mark(plan, system, a, b);
+            if (!isfinite(*late))
+                continue;
+            list[n++] = (happening){*late, a, b};
+            *late = NAN;
+        }
+    qsort(list, (size_t)n, sizeof *list, earlier_first);
+    return n;
+}
+
+static shoal_status append(shoal_plan *plan, const shoal_event *event)
+{
+    const size_t n = (size_t)plan->n_events;
+    if ((n & (n + 1)) == 0) { /* room for 1, 3, 7, ... */
+        shoal_event *more = realloc(plan->events, (2 * n + 1) * sizeof *more);
+        if (!more)
+            return shoal_fail(plan->context, SHOAL_E_MEMORY, "out of memory for %ld events", plan->n_events + 1);
+        plan->events = more;
+    }
+    plan->events[plan->n_events++] = *event;
+    return SHOAL_OK;
+}
+
+/* Masses, distance and speed of the event's bodies as they stand; of one alone, from the barycentre of the rest. */
+static void measure(const shoal_ensemble *ensemble, shoal_event *event)
+{
+    event->m_a = event->m_b = event->distance = event->speed = NAN;
+    if (event->body_a < 0)
+        return;
+    const shoal_body a = shoal_ensemble_read_body(ensemble, event->system, event->body_a);
+    shoal_body from = {0};
+    double scale = 1;
+    event->m_a = a.m;
+    if (event->body_b >= 0) {
+        from = shoal_ensemble_read_body(ensemble, event->system, event->body_b);
+        event->m_b = from.m;
+    } else {
+        double mass = 0;
+        for (int i = 0; i < ensemble->n_bodies; i++)
+            mass += *shoal_ensemble_body(ensemble, i, SHOAL_M, event->system);
+        scale = mass / (mass - a.m);
+    }
+    event->distance = scale * hypot(hypot(a.x - from.x, a.y - from.y), a.z - from.z);
+    event->speed = scale * hypot(hypot(a.vx - from.vx, a.vy - from.vy), a.vz - from.vz);
+}
+
+/* b becomes a part of a. */
+static void merge(shoal_body *a, shoal_body *b)
+{
+    const long double mass = (long double)a->m + b->m, share = mass > 0 ? b->m / mass : 0;
+    double *const to[6] = {&a->x, &a->y, &a->z, &a->vx, &a->vy, &a->vz};
+    const double from[6] = {b->x, b->y, b->z, b->vx, b->vy, b->vz};
+    for (int c = 0; c < 6; c++)
+        *to[c] = (double)(*to[c] + share * (from[c] - (long double)*to[c]));
+    a->m = (double)mass;
+    a->r = cbrt(a->r * a->r * a->r + b->r * b->r * b->r);
+    b->r = -1;
+}
+
+/* Body `gone` leaves the system (into = -1) or becomes a part of another one. bodies: [n_bodies]. */
+static void take_out(shoal_plan *plan, double elapsed, int gone, int into, shoal_body *bodies, shoal_event *event)
+{
+    shoal_ensemble *ensemble = plan->ensemble;
+    const long system = event->system;
+    const double before = shoal_ensemble_energy(ensemble, system);
+    for (int i = 0; i < ensemble->n_bodies; i++) {
+        bodies[i] = shoal_ensemble_read_body(ensemble, system, i);
+        if (!shoal_ensemble_is_there(ensemble, i, system) || (i == gone && into < 0))
+            bodies[i].r = -1;
+        *mark(plan, system, gone, i) = *mark(plan, system, i, gone) = NAN;
+    }
+    if (into >= 0)
+        merge(&bodies[into], &bodies[gone]);
+    shoal_ensemble_change(ensemble, system, elapsed, bodies);
+    event->energy_jump = shoal_ensemble_energy(ensemble, system) - before;
+    ensemble->energy_jump[system] += event->energy_jump;
+}
+
+/* Whether the system can do without that body. */
+static bool ends(const shoal_plan *plan, const shoal_event *event)
+{
+    const shoal_ensemble *ensemble = plan->ensemble;
+    if (event->what == SHOAL_ENCOUNTER)
+        return false;
+    if (shoal_ensemble_n_left(ensemble, event->system) <= 2)
+        return true;
+    if (event->what == SHOAL_EJECTED)
+        return event->body_a == 0;
+    return (plan->propagator->refuses || plan->args.n_forces > 0) && event->what == SHOAL_COLLIDED &&
+           event->m_a + event->m_b >= *shoal_ensemble_body(ensemble, 0, SHOAL_M, event->system);
+}
+
+/* Room for what happens in one system. */
+typedef struct workspace {
+    shoal_body *bodies; /* [n_bodies] */
+    int *became;        /* [n_bodies] the body that each is part of by now, -1 = it left */
+    happening *list;    /* [n_bodies^2] */
+} workspace;
+
+/* What a mark says of the bodies as they are by now; false if there is nothing to say any more. */
+static bool read_mark(const shoal_plan *plan, const happening *h, const int *became, shoal_event *event)
+{
+    const int a = became[h->a], b = became[h->b], low = a < b ? a : b, high = a < b ? b : a;
+    if (low < 0 || (low == high && h->a != h->b))
+        return false; /* who it happened to is no more */
+    event->body_a = low;
+    event->body_b = high;
+    if (h->a == h->b) {
+        event->what = SHOAL_EJECTED;
+        event->body_b = -1;
+    } else if (h->a > h->b) {
+        double *since = mark(plan, event->system, high, low);
+        if (low == 0 || isinf(*since))
+            return false; /* one of them fell into the star; or the other's approach had been logged */
+        *since = INFINITY;
+        event->what = SHOAL_ENCOUNTER;
+    } else {
+        const double *m_low = shoal_ensemble_body(plan->ensemble, low, SHOAL_M, event->system);
+        const double *m_high = shoal_ensemble_body(plan->ensemble, high, SHOAL_M, event->system);
+        event->what = low == 0 ? SHOAL_HIT_STAR : SHOAL_COLLIDED;
+        if (low > 0 && *m_high > *m_low) {
+            event->body_a = high;
+            event->body_b = low;
+        }
+    }
+    return true;
+}
+
+/* One system. *changed: its bodies are no longer those of its native state. */
+static shoal_status act(shoal_plan *plan, long system, const workspace *work, bool *changed)
+{
+    shoal_ensemble *ensemble = plan->ensemble;
+    double *outcome = shoal_ensemble_field(ensemble, SHOAL_SYS_OUTCOME, system);
+    double *t_stop = shoal_ensemble_field(ensemble, SHOAL_SYS_T_STOP, system);
+    double *body_a = shoal_ensemble_field(ensemble, SHOAL_SYS_BODY_A, system);
+    double *body_b = shoal_ensemble_field(ensemble, SHOAL_SYS_BODY_B, system);
+    const double now = shoal_plan_time(plan, system), elapsed = now - *shoal_ensemble_field(ensemble, SHOAL_SYS_T_START, system);
+    const double direction = copysign(1, *shoal_ensemble_field(ensemble, SHOAL_SYS_DT, system));
+    const int n = take_marks(plan, system, work->list);
+    shoal_status status = SHOAL_OK;
+    bool left = false;
+
+    for (int i = 0; i < ensemble->n_bodies; i++) {
+        work->became[i] = i;
+        for (int q = 0; q < 6; q++)
+            *shoal_ensemble_body(ensemble, i, q, system) =
+                plan->args.snapshot[SHOAL_AT(system, 6 * i + q, 6 * ensemble->n_bodies)];
+    }
+    for (int i = 0; i < n && status == SHOAL_OK; i++) {
+        shoal_event event = {.system = system, .time = now - work->list[i].late};
+        if (*outcome != SHOAL_MARKED && direction * (event.time - *t_stop) > 0)
+            break; /* after its end */
+        if (!read_mark(plan, &work->list[i], work->became, &event))
+            continue;
+        if (event.what == SHOAL_EJECTED && left)
+            continue; /* it may be bound without the other that left: the next step shows */
+        measure(ensemble, &event);
+        event.ended = ends(plan, &event);
+        if (event.ended) {
+            *outcome = event.what;
+            *t_stop = event.time;
+            *body_a = event.body_a;
+            *body_b = event.body_b;
+            return append(plan, &event);
+        }
+        if (event.what != SHOAL_ENCOUNTER) {
+            const int gone = event.body_b < 0 ? event.body_a : event.body_b, into = event.body_b < 0 ? -1 : event.body_a;
+            take_out(plan, elapsed, gone, into, work->bodies, &event);
+            for (int k = 0; k < ensemble->n_bodies; k++)
+                work->became[k] = work->became[k] == gone ? into : work->became[k];
+            left = left || into < 0;
+            *changed = true;
+        }
+        status = append(plan, &event);
+    }
+    if (*outcome == SHOAL_MARKED) {
+        *outcome = SHOAL_RUNNING;
+        *t_stop = NAN;
+        *body_a = *body_b = -1;
+    } else if (status == SHOAL_OK) {
+        shoal_event event = {.system = system, .time = *t_stop, .what = (enum shoal_outcome)(int)*outcome, .body_a = (int)*body_a,
+                             .body_b = (int)*body_b, .ended = 1};
+        measure(ensemble, &event);
+        status = append(plan, &event);
+    }
+    return status;
+}
+
+shoal_status shoal_plan_act(shoal_plan *plan, const int *list, long n_list)
+{
+    const size_t n = (size_t)plan->ensemble->n_bodies;
+    const workspace work = {malloc(n * sizeof *work.bodies), malloc(n * sizeof *work.became), malloc(n * n * sizeof *work.list)};
+    int *stopped = malloc((size_t)n_list * sizeof *stopped);
+    long n_stopped = 0, n_changed = 0;
+    shoal_status status = SHOAL_OK;
+    if (!work.bodies || !work.became || !work.list || !stopped) {
+        status = shoal_fail(plan->context, SHOAL_E_MEMORY, "out of memory for %ld systems", n_list);
+        goto done;
+    }
+    for (long i = 0; i < n_list; i++)
+        if (*shoal_ensemble_field(plan->ensemble, SHOAL_SYS_OUTCOME, list[i]) != SHOAL_RUNNING)
+            stopped[n_stopped++] = list[i];
+    if (n_stopped == 0)
+        goto done;
+    status = shoal_plan_snapshot(plan, NAN, stopped, n_stopped);
+    if (!status)
+        status = plan->engine_type->download(plan->engine, SHOAL_ARRAY_WATCH);
+    for (long i = 0; i < n_stopped && !status; i++) {
+        bool changed = false;
+        status = act(plan, stopped[i], &work, &changed);
+        if (changed)
+            stopped[n_changed++] = stopped[i];
+    }
+    if (!status)
+        status = plan->engine_type->upload(plan->engine, SHOAL_ARRAY_BODIES | SHOAL_ARRAY_SYSTEMS | SHOAL_ARRAY_WATCH);
+    if (!status && n_changed > 0)
+        status = plan->engine_type->launch(plan->engine, SHOAL_PREPARE, stopped, n_changed, 0);
+done:
+    free(work.bodies);
+    free(work.became);
+    free(work.list);
+    free(stopped);
+    return status;
+}
+
+long shoal_plan_n_events(const shoal_plan *plan)
+{
+    return plan->n_events;
+}
+
+void shoal_plan_event(const shoal_plan *plan, long i, shoal_event *event)
+{
+    *event = plan->events[i];
+}

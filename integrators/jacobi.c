@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * jacobi.c: what the world knows of the maps in Jacobi coordinates: mvs_jacobi.kern.h and saba.kern.h.
+ */
+#include "internal.h"
+
+static const char *const slots[] = {"Xx", "Xy", "Xz", "Vx", "Vy", "Vz", "eXx", "eXy", "eXz", "eVx", "eVy", "eVz"};
+
+static const shoal_parameter mvs_parameters[] = {
+    SHOAL_COMPENSATED_PARAMETER,
+    {"corrector", SHOAL_INTEGER, "", 0, 0, 17, "0|3|5|7|11|17",
+     "order of the symplectic corrector; worth it from about 17 with few reads: one read of the state costs as much as 4 to 32 "
+     "steps"},
+    {"kernel", SHOAL_CHOICE, "", 0, 0, 1, "standard|lazy",
+     "standard kick, or the lazy implementer's, which with a corrector removes the error of second order in the masses "
+     "(and in forces that depend on positions alone)"},
+};
+
+static const shoal_parameter saba_parameters[] = {
+    SHOAL_COMPENSATED_PARAMETER,
+    {"scheme", SHOAL_CHOICE, "", 10, 0, 11, "1|2|3|4|cl1|cl2|cl3|cl4|10,4|8,6,4|10,6,4|8,4,4",
+     "SABAn, SABACLn (lazy commutator), or the generalised order: 10,6,4 = errors eps h^10 + eps^2 h^6 + eps^3 h^4, "
+     "eps = planets' masses"},
+};
+
+static const char *refuses(const shoal_ensemble *ensemble)
+{
+    for (long system = 0; system < ensemble->n_systems; system++)
+        if (*shoal_ensemble_field(ensemble, SHOAL_SYS_OUTCOME, system) != SHOAL_INVALID &&
+            !(*shoal_ensemble_body(ensemble, 0, SHOAL_M, system) > 0))
+            return "Jacobi coordinates start from body 0, which must have a mass";
+    return NULL;
+}
+
+const shoal_propagator shoal_propagator_mvs_jacobi = {
+    .name = "mvs_jacobi",
+    .aliases = "whfast,whckl",
+    .doc = "mixed-variable symplectic map of order 2, Jacobi coordinates; symplectic correctors, lazy implementer's kernel",
+    .reference = "Wisdom & Holman 1991, AJ 102, 1528; Wisdom 2006, AJ 131, 2294; Rein, Tamayo & Brown 2019, MNRAS 489, 4632",
+    .order = 2,
+    .slots = slots,
+    .n_slots = SHOAL_COUNT(slots),
+    .n_own = 1,
+    .tangent = true,
+    .parameters = mvs_parameters,
+    .n_parameters = SHOAL_COUNT(mvs_parameters),
+    .refuses = refuses,
+};
+
+const shoal_propagator shoal_propagator_saba = {
+    .name = "saba",
+    .aliases = "",
+    .doc = "higher-order symplectic splittings (SABA) for planets of small mass, Jacobi coordinates",
+    .reference = "Laskar & Robutel 2001, CeMDA 80, 39; Blanes et al. 2013, Appl. Numer. Math. 68, 58; "
+                 "Farres et al. 2013, CeMDA 116, 141",
+    .order = 4,
+    .slots = slots,
+    .n_slots = SHOAL_COUNT(slots),
+    .n_own = 1,
+    .tangent = true,
+    .parameters = saba_parameters,
+    .n_parameters = SHOAL_COUNT(saba_parameters),
+    .refuses = refuses,
+};

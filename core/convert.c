@@ -18,9 +18,13 @@ static shoal_status csv_read(shoal_table *table, int n_files, char *const *files
 {
     (void)n_files;
     shoal_status status = shoal_csv_table(table, files[0], true);
-    for (long i = 0; i < table->n_bodies && !status; i++)
-        if (isnan(table->bodies[i].x) || isnan(table->bodies[i].m))
-            status = shoal_fail(table->context, SHOAL_E_INPUT, "%s: expected no empty mass or coordinate", files[0]);
+    for (long s = 0, i = 0; i < table->n_bodies && !status; i++) {
+        const shoal_body *b = &table->bodies[i];
+        s += i >= table->systems[s].first + table->systems[s].n_bodies;
+        if (isnan(b->m + b->x + b->y + b->z + b->vx + b->vy + b->vz))
+            status = shoal_fail(table->context, SHOAL_E_INPUT, "%s:%ld: system = %lld: expected no empty mass or coordinate",
+                                files[0], table->systems[s].line, (long long)table->systems[s].id);
+    }
     if (!status && table->units.length == 0) {
         fprintf(options->notes, "%s does not state its units: taken for AU, Msun, yr (--from-units)\n", files[0]);
         status = shoal_units_parse(table->context, "", &table->units);

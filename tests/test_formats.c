@@ -393,7 +393,8 @@ static const struct {
     { "# units: AU, Msun, G = x\n" TABLE, ":1: units: G = x: expected a number" },
     { "# time: now\n" TABLE, ":1: time =  now: expected a finite number" },
     { "#\n" TABLE "0,0,a,1,0,0,0,0,0,\n", ":3: vz = : expected a finite number" },
-    { STATES "0,0,a,1,,0,0,0,0,0,0\n0,1,b,1,1,,0,0,0,0,0\n", ": expected no empty mass or coordinate" },
+    { STATES "0,0,a,1,2,0,0,0,0,0,0\n0,1,b,1,1,2,0,0,0,0,0\n5,0,a,1,2,0,0,0,0,0,0\n5,1,b,1,1,,0,0,0,0,0\n",
+      ":4: system = 5: expected no empty mass or coordinate" },
 };
 
 static void wrong_files_are_refused(void **state)

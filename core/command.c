@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "command.h"
@@ -61,6 +62,14 @@ bool terminal_colour(void)
 {
     const char *term = getenv("TERM");
     return isatty(STDOUT_FILENO) && !getenv("NO_COLOR") && term && strcmp(term, "dumb") != 0;
+}
+
+int check_output(const char *command, const char *file, bool force)
+{
+    struct stat about;
+    return !force && stat(file, &about) == 0 && S_ISREG(about.st_mode)
+               ? usage_error("%s: %s is there already (--force replaces it)", command, file)
+               : EXIT_OK;
 }
 
 char *picture_name(const char *file)

@@ -14,6 +14,9 @@ int merge_main(int argc, char **argv);
 int rerun_main(int argc, char **argv);
 int query_main(int argc, char **argv);
 int plot_main(int argc, char **argv);
+int verify_main(int argc, char **argv);
+int generate_main(int argc, char **argv);
+int convert_main(int argc, char **argv);
 int list_main(int argc, char **argv);
 int explain_main(int argc, char **argv);
 int info_main(int argc, char **argv);
@@ -38,6 +41,9 @@ int flush_output(void);
 
 int terminal_width(int descriptor);
 bool terminal_colour(void);
+
+/* Refuse (usage_error) to replace a file, unless force is set; EXIT_OK if it may be written. */
+int check_output(const char *command, const char *file, bool force);
 
 /* The name of the picture beside a result file; malloc'd. */
 char *picture_name(const char *file);

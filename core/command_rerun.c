@@ -85,7 +85,7 @@ static shoal_status load_system(shoal_context *context, const rerun_options *opt
         made |= asprintf(&word[n++], "output.times=[%s]", options->times);
     }
     shoal_status status = made < 0 || !text ? shoal_fail(context, SHOAL_E_MEMORY, "out of memory")
-                                            : shoal_study_load_text(context, path, text, n, (const char *const *)word, study);
+                                            : shoal_study_open(context, path, text, n, (const char *const *)word, NULL, study);
     if (status == SHOAL_OK) {
         free((*study)->output);
         (*study)->output = output;

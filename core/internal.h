@@ -60,6 +60,12 @@ typedef struct shoal_units {
 shoal_status shoal_units_init(shoal_context *context, const char *length, const char *mass, const char *time, double G,
                               shoal_units *units);
 
+/* Units in a line of text, "AU, Msun, yr" or with a G of one's own, "AU, Msun, G = 1"; what is left out is as in a config. The text of
+ * printed units gives the same factors, to the last bit, when it is parsed. */
+enum { SHOAL_UNITS_TEXT = 96 };
+shoal_status shoal_units_parse(shoal_context *context, const char *text, shoal_units *units);
+void shoal_units_print(const shoal_units *units, char text[SHOAL_UNITS_TEXT]);
+
 /* Names known for a dimension ("length", "mass", "time"), for messages and help: fills names, returns how many there are. */
 int shoal_units_names(const char *dimension, const char *const **names);
 
@@ -496,21 +502,44 @@ shoal_status shoal_journal_read(shoal_context *context, const char *path, shoal_
 shoal_status shoal_store_write(shoal_context *context, const char *path, const shoal_result *result);
 /* Read a result file. If there is none but its journal (path + ".journal") is, read that. */
 shoal_status shoal_store_read(shoal_context *context, const char *path, shoal_result **result);
+/* True unless a file is there that is no HDF5 file. */
+bool shoal_store_is(const char *path);
 /* Name of the journal beside a result file; writes at most size bytes. */
 void shoal_store_journal_path(const char *path, char *journal, size_t size);
 
-/* ---- query.c, plot.c -------------------------------------------------------------------------------------------------- */
+/* ---- query.c -------------------------------------------------------------------------------------------------------- */
 
 /* CSV of states: system,body,name,time,m,x,y,z,vx,vy,vz, 17 significant digits, of the systems whose ids are first..last, both
  * included; last = LONG_MAX means to the end. NaN is an empty field. The column `system` is the system's id. */
 typedef enum shoal_query_state { SHOAL_QUERY_INITIAL, SHOAL_QUERY_FINAL, SHOAL_QUERY_TIME } shoal_query_state;
 shoal_status shoal_query_states(shoal_context *context, const shoal_result *result, shoal_query_state which, double time,
                                 long first, long last, FILE *out);
+/* The row of each system's snapshot nearest to the time, -1 for a system that has none near enough; refused if none has. */
+shoal_status shoal_query_snapshots(shoal_context *context, const shoal_result *result, double time, long first, long last,
+                                   long *row);
 /* CSV of the systems table: system,outcome,t_stop,body_a,body_b,dE_final,steps, then the columns. */
 shoal_status shoal_query_systems(shoal_context *context, const shoal_result *result, long first, long last, FILE *out);
 
 /* CSV of the events: system,time,event,body_a,body_b,m_a,m_b,distance,speed,dE,ended. */
 shoal_status shoal_query_events(shoal_context *context, const shoal_result *result, long first, long last, FILE *out);
+
+/* ---- verify.c ---------------------------------------------------------------------------------------------------- */
+
+enum { SHOAL_VERIFY_POSITION, SHOAL_VERIFY_VELOCITY, SHOAL_VERIFY_TIME, SHOAL_VERIFY_MASS, SHOAL_VERIFY_QUANTITIES };
+
+typedef struct shoal_verify_options {
+    double threshold[SHOAL_VERIFY_QUANTITIES];
+    bool absolute; /* thresholds are in the units of the first result, not relative */
+} shoal_verify_options;
+
+/* Compare two results and print a table of what differs most; *same: nothing passes its threshold. */
+shoal_status shoal_verify(shoal_context *context, const shoal_result *a, const shoal_result *b,
+                          const shoal_verify_options *options, FILE *out, bool *same);
+/* A result file or states as CSV, whose outcomes and initial times are then unknown (-1, NaN), and its units if it does not say
+ * them (length = 0). */
+shoal_status shoal_verify_read(shoal_context *context, const char *path, shoal_result **result);
+
+/* ---- plot.c ------------------------------------------------------------------------------------------------------ */
 
 typedef struct shoal_plot_options {
     const char *column; /* NULL: the first monitor column that is a chaos indicator, else t_stop */
@@ -526,10 +555,6 @@ shoal_status shoal_plot_map(shoal_context *context, const shoal_result *result, 
 const char *shoal_plot_missing(void);
 
 /* ---- study.c: a checked config, its systems ------------------------------------------------------------------------------ */
-
-/* shoal_study_load of a text that stands for the file at path, which need not be there; NULL: of the file. */
-shoal_status shoal_study_load_text(shoal_context *context, const char *path, const char *text, int n_overrides,
-                                   const char *const *overrides, shoal_study **study);
 
 /* Characters of a file's name without its extension. */
 int shoal_name_stem(const char *file);
@@ -577,12 +602,24 @@ struct shoal_study {
     int n_times;
     /* the systems */
     shoal_ensemble *ensemble;
+    struct shoal_table *given; /* borrowed, NULL = none: is filled with the systems that are possible, before the
+                                * barycentre is split off, in inner units */
     char (*body_name)[SHOAL_NAME_SIZE];
     int n_axes;
     shoal_axis axes[SHOAL_MAX_AXES];
     int n_swept;
     shoal_column *swept;     /* [n_swept] values in the user's units */
 };
+
+/*
+ * shoal_study_load, and more:
+ *   text   in      stands for the file at path, which need not be there; NULL: the file
+ *   given  in/out  is filled with the systems; the study borrows it, as study->given; NULL = none
+ */
+shoal_status shoal_study_open(shoal_context *context, const char *path, const char *text, int n_overrides,
+                              const char *const *overrides, struct shoal_table *given, shoal_study **study);
+/* run.c: the result of a study before its first step: final states are the initial ones. */
+shoal_status shoal_study_initial(shoal_study *study, shoal_result **result);
 
 /* ---- help.c: what `shoal list` and `shoal explain NAME` print ------------------------------------ */
 

@@ -59,7 +59,8 @@ const shoal_key shoal_keys[] = {
     REAL("units", "G", "", NAN, POSITIVE, "follows from the units", "gravitational constant in these units"),
 
     OTHER("system", TEXT, "file", "bodies",
-          "CSV of bodies, relative to the config's folder: system,body,name,m,x,y,z,vx,vy,vz and optionally r"),
+          "CSV of bodies, relative to the config's folder: system,body,name,m,x,y,z,vx,vy,vz and optionally r; "
+          "in these units unless it begins with its own, # units: AU, Msun, yr"),
     VALUE("system", CHOICE, "elements", "", 0, 0, 3, "jacobi|astrocentric|barycentric|cartesian",
           "jacobi, or cartesian if the bodies are", "what the bodies' elements refer to"),
     OTHER("system", LIST, "bodies", "file", "the bodies of a system, the central one first"),

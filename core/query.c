@@ -102,8 +102,8 @@ static shoal_status no_snapshot(shoal_context *context, const shoal_result *resu
     return shoal_fail(context, SHOAL_E_INPUT, "there is no snapshot at %.17g %s: these systems have none", time, unit);
 }
 
-/* The row of each system's snapshot nearest to the time, -1 if none is near enough; returns whether there is any. */
-static bool find_snapshots(const shoal_result *result, double time, long first, long last, long *row)
+shoal_status shoal_query_snapshots(shoal_context *context, const shoal_result *result, double time, long first, long last,
+                                   long *row)
 {
     double scale = fabs(time);
     bool found = false;
@@ -121,7 +121,7 @@ static bool find_snapshots(const shoal_result *result, double time, long first, 
             *best = i;
         found = true;
     }
-    return found;
+    return found ? SHOAL_OK : no_snapshot(context, result, time, first, last);
 }
 
 shoal_status shoal_query_states(shoal_context *context, const shoal_result *result, shoal_query_state which,
@@ -137,10 +137,8 @@ shoal_status shoal_query_states(shoal_context *context, const shoal_result *resu
         if (!row)
             return shoal_fail(context, SHOAL_E_MEMORY, "out of memory for the snapshots of %ld systems",
                               result->n_systems);
-        if (!find_snapshots(result, time, first, last, row)) {
-            status = no_snapshot(context, result, time, first, last);
+        if ((status = shoal_query_snapshots(context, result, time, first, last, row)))
             goto fail;
-        }
     }
     fputs("system,body,name,time,m,x,y,z,vx,vy,vz\n", out);
     for (long s = 0; s < result->n_systems; s++) {

@@ -388,7 +388,7 @@ static shoal_status create_result(study_run *run)
     }
     shoal_result *result = run->result;
     result->config_text = strdup(study->config_text);
-    result->plan_line = strdup(shoal_plan_line(run->plan));
+    result->plan_line = strdup(run->plan ? shoal_plan_line(run->plan) : "");
     run->source = calloc((size_t)(n_columns - study->n_swept) + 1, sizeof *run->source);
     bodies = calloc(n_bodies, sizeof *bodies);
     if (!result->config_text || !result->plan_line || !run->source || !bodies) {
@@ -441,6 +441,24 @@ static shoal_status create_result(study_run *run)
 fail:
     free(bodies);
     return status;
+}
+
+shoal_status shoal_study_initial(shoal_study *study, shoal_result **result)
+{
+    study_run run = { .study = study, .context = study->context };
+    const shoal_status status = create_result(&run);
+
+    free(run.source);
+    if (status != SHOAL_OK) {
+        shoal_result_destroy(&run.result);
+        return status;
+    }
+    const size_t n = (size_t)run.result->n_systems, row = (size_t)run.result->n_bodies * SHOAL_STATE;
+    memcpy(run.result->t_final, run.result->t_initial, n * sizeof(double));
+    memcpy(run.result->final, run.result->initial, n * row * sizeof(double));
+    run.result->complete = true;
+    *result = run.result;
+    return SHOAL_OK;
 }
 
 /* ---- journal and checkpoints ------------------------------------------------------------------------------------- */

@@ -898,6 +898,16 @@ static shoal_status read_file(store *at, shoal_result **result)
     return status;
 }
 
+bool shoal_store_is(const char *path)
+{
+    char begin[4] = "";
+    FILE *file = fopen(path, "rb");
+    const bool found = !file || (fread(begin, 1, sizeof begin, file) == sizeof begin && memcmp(begin, "\x89HDF", 4) == 0);
+    if (file)
+        fclose(file);
+    return found;
+}
+
 void shoal_store_journal_path(const char *path, char *journal, size_t size)
 {
     snprintf(journal, size, "%s.journal", path);

@@ -298,11 +298,11 @@ static shoal_status read_forces(const shoal_config *config, shoal_study *study)
 shoal_status shoal_study_load(shoal_context *context, const char *path, int n_overrides, const char *const *overrides,
                               shoal_study **study)
 {
-    return shoal_study_load_text(context, path, NULL, n_overrides, overrides, study);
+    return shoal_study_open(context, path, NULL, n_overrides, overrides, NULL, study);
 }
 
-shoal_status shoal_study_load_text(shoal_context *context, const char *path, const char *text, int n_overrides,
-                                   const char *const *overrides, shoal_study **study)
+shoal_status shoal_study_open(shoal_context *context, const char *path, const char *text, int n_overrides,
+                              const char *const *overrides, struct shoal_table *given, shoal_study **study)
 {
     if (!study || !path)
         return shoal_fail(context, SHOAL_E_USAGE, "no config file, or no place to put the study");
@@ -317,6 +317,7 @@ shoal_status shoal_study_load_text(shoal_context *context, const char *path, con
         goto fail;
     }
     made->context = context;
+    made->given = given;
     made->units = config.units;
     made->seed = 1;
     made->path = strdup(path);

@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "config.h"
+#include "table.h"
 
 /* A number of a body that differs from system to system, in the user's units: an axis of the grid or a random value. */
 typedef struct variation {
@@ -382,6 +383,15 @@ static void apply_variations(builder *b, long s, long id)
         b->study->swept[b->n_variations].value[s] = (double)(id % b->n_copies);
 }
 
+/* The bodies of a system, as they are now, for who wants them. */
+static shoal_status give_system(const builder *b, long id)
+{
+    shoal_status status = shoal_table_add_system(b->study->given, id, b->study->t_start);
+    for (int i = 0; i < b->n_bodies && !status; i++)
+        status = shoal_table_add_body(b->study->given, b->study->body_name[i], &b->bodies[i]);
+    return status;
+}
+
 static shoal_status make_systems(builder *b)
 {
     for (long s = 0; s < b->n_systems; s++) {
@@ -399,6 +409,8 @@ static shoal_status make_systems(builder *b)
             return shoal_config_fail(b->config, b->list, NULL, NULL, "possible initial conditions: %.700s", message);
         }
         shoal_ensemble_set_system(b->study->ensemble, s, &record);
+        if (!status && b->study->given && (status = give_system(b, record.id)))
+            return status;
     }
     return SHOAL_OK;
 }

@@ -14,7 +14,9 @@
  * and nominal radii, IAU 2015 B3 (doi:10.3847/0004-6256/152/2/41); the other GM, planets with their moons, DE440
  * (doi:10.3847/1538-3881/abd414); G for the gram and kilogram, CODATA 2018 (doi:10.1103/RevModPhys.93.025010).
  */
+#define _GNU_SOURCE 1
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "internal.h"
@@ -179,6 +181,43 @@ shoal_status shoal_units_init(shoal_context *context, const char *length, const 
     snprintf(made.time_name, sizeof made.time_name, "%s", time_name);
     *units = made;
     return SHOAL_OK;
+}
+
+shoal_status shoal_units_parse(shoal_context *context, const char *text, shoal_units *units)
+{
+    const char *words[3] = { "AU", "Msun", NULL };
+    char copy[SHOAL_UNITS_TEXT], *rest = copy, *end;
+    int n = 0;
+    double G = NAN;
+    if (snprintf(copy, sizeof copy, "%s", text) >= (int)sizeof copy)
+        return shoal_fail(context, SHOAL_E_INPUT, "units: %.40s...: expected LENGTH, MASS, TIME", text);
+    for (char *word; (word = strsep(&rest, ","));) {
+        word += strspn(word, " ");
+        for (end = word + strlen(word); end > word && end[-1] == ' ';)
+            *--end = '\0';
+        if (word[0] == 'G' && strchr(" =", word[1]) && word[1]) {
+            word += 1 + strspn(word + 1, " =");
+            G = strtod(word, &end);
+            if (end == word || *end)
+                return shoal_fail(context, SHOAL_E_INPUT, "units: G = %s: expected a number", word);
+        } else if (n < 3 && *word) {
+            words[n++] = word;
+        } else if (*word) {
+            return shoal_fail(context, SHOAL_E_INPUT, "units:%s%s: expected LENGTH, MASS, TIME", *text == ' ' ? "" : " ", text);
+        }
+    }
+    return shoal_units_init(context, words[0], words[1], n < 3 && isnan(G) ? "yr" : words[2], G, units);
+}
+
+void shoal_units_print(const shoal_units *units, char text[SHOAL_UNITS_TEXT])
+{
+    shoal_units derived;
+    const bool named = shoal_units_init(NULL, units->length_name, units->mass_name, units->time_name, NAN, &derived) == SHOAL_OK;
+    int n = snprintf(text, SHOAL_UNITS_TEXT, "%s, %s", units->length_name, units->mass_name);
+    if (named && n < SHOAL_UNITS_TEXT)
+        n += snprintf(text + n, SHOAL_UNITS_TEXT - (size_t)n, ", %s", units->time_name);
+    if ((!named || derived.time != units->time) && n < SHOAL_UNITS_TEXT)
+        snprintf(text + n, SHOAL_UNITS_TEXT - (size_t)n, ", G = %.17g", units->G);
 }
 
 double shoal_units_factor(const shoal_units *units, const char *dimension)

@@ -209,7 +209,7 @@ static const char *fixture_difference(const shoal_result *a, const shoal_result 
     return NULL;
 }
 
-static void assert_same(const shoal_result *a, const shoal_result *b)
+static inline void assert_same(const shoal_result *a, const shoal_result *b)
 {
     const char *difference = fixture_difference(a, b);
     if (difference)

@@ -6,6 +6,7 @@
 
 build=${SHOAL_BUILD:-${BUILD:-build}}
 shoal=$(realpath "${SHOAL_PROGRAM:-$build/shoal}")
+data=$(realpath "$(dirname "$0")/data")
 failures=0
 configs=$(realpath "${SHOAL_ROOT:-.}/configs")
 scratch=$(mktemp -d) || exit 1
@@ -61,8 +62,8 @@ begin cli_version_and_help
 run 0 --version
 [ "$(printf '%s\n' "$out" | head -n 1 | cut -d ' ' -f 1)" = shoal ] || wrong "--version: $out"
 run 0 --help
-for word in run merge rerun query plot list explain info bench 130 Exit; do holds "$word"; done
-for command in run merge rerun query plot list explain info bench; do
+for word in run merge rerun query plot verify generate convert list explain info bench 130 Exit; do holds "$word"; done
+for command in run merge rerun query plot verify generate convert list explain info bench; do
     run 0 "$command" --help
     holds "Usage: shoal $command"
 done
@@ -283,6 +284,128 @@ else
 fi
 [ ! -e other.png ] || wrong "a picture of nothing"
 refused 2 "--png" plot study.h5 study.h5 --png one.png
+end
+
+begin cli_verify
+run 0 verify study.h5 study.h5 -p 0 -v 0 -t 0 -m 0
+holds "compared: 12 systems"
+[ "$(printf '%s\n' "$out" | tail -n 1)" = same ] || wrong "not the same as itself: $out"
+printf 'units = { length = "km"; mass = "Mjup"; time = "d"; };\n' | cat - study.cfg |
+    sed 's/a = 1.0;/a = 149597870.7;/; s/a = 1.3;/a = 194477231.91;/
+         s/m = 1.0;/m = 1047.5655146604772;/; s/1e-3/1.0475655146604772/g
+         s/from = 1.1; to = 1.9/from = 164557657.77; to = 284235954.33/; s/t_end = 20.0/t_end = 7305.0/; s/dt = 0.02/dt = 7.305/
+         s/interval = 10.0/interval = 3652.5/; s/study.h5/days.h5/' >days.cfg
+run 0 run days.cfg --quiet
+run 0 verify study.h5 days.h5 -p 1e-9 -v 1e-9 # rounding, stretched by close orbits
+run 1 verify study.h5 days.h5 --absolute -p 1e-30
+holds different
+run 0 run study.cfg output.file=close.h5 integrator.dt=0.0200001 --quiet
+run 1 verify study.h5 close.h5
+holds "position"
+run 1 verify study.h5 short.h5
+holds "time"
+run 1 verify study.h5 other.h5
+holds "only in the first file: 11 systems, first 1"
+run 0 query study.h5
+printf '%s\n' "$out" >states.csv
+run 0 verify study.h5 states.csv -p 0 -v 0
+run 0 verify states.csv states.csv
+sed 's/^0,1,b,\([^,]*\),\([^,]*\),[^,]*/0,1,b,\1,\2,/' states.csv >empty.csv # an x that is not known
+run 1 verify states.csv empty.csv
+holds inf
+refused 2 "two files" verify study.h5
+refused 2 "--position" verify study.h5 study.h5 --position far
+refused 2 "nothing.h5" verify study.h5 nothing.h5
+refused 2 "study.cfg:1: column 1" verify study.h5 study.cfg
+end
+
+begin cli_generate
+run 0 generate study.cfg
+holds "12 systems of 3 bodies: study_initial.h5"
+run 0 query study.h5 --initial
+printf '%s\n' "$out" >run.csv
+for which in --initial --final; do
+    run 0 query study_initial.h5 $which
+    [ "$out" = "$(cat run.csv)" ] || wrong "generate: $which states are not those of the run"
+done
+run 0 query study_initial.h5 --systems-table
+printf '%s\n' "$out" | grep -q '^0,running,.*c.a\|c.a,c.e' || wrong "generate: no swept columns: $out"
+printf '%s\n' "$out" | awk -F , 'NR > 1 && ($2 != "running" || $7 != 0 || $8 == "") { exit 1 }' ||
+    wrong "generate: table: $out"
+run 0 plot study_initial.h5 --column c.a
+refused 2 "--force" generate study.cfg
+run 0 generate study.cfg --force run.t_end=5
+run 0 generate study.cfg sweep='()' --output one.csv
+holds "1 systems"
+run 0 generate study.cfg --output study.csv
+# the study with that table gives the same bits, in units whose factors are not powers of two
+sed '/^angles/d; /^system/,/^    *{ body/d; /^ *{ body/d' study.cfg >tail.cfg
+printf 'units = { time = "d"; length = "km"; }; system = { file = "study.csv"; };' >from_csv.cfg
+sed 's/t_end = 20.0/t_end = 7305.0/; s/dt = 0.02/dt = 7.305/; s/interval = 10.0/interval = 3652.5/; s/study.h5/from_csv.h5/' \
+    tail.cfg >>from_csv.cfg
+run 0 generate from_csv.cfg --output again.csv
+sed '/^# epoch/d' again.csv | cmp -s - study.csv || wrong "a table that went through a study has other bits"
+printf 'units = { time = "yr"; }; system = { file = "study.csv"; };' | cat - tail.cfg | sed 's/study.h5/same.h5/' >same.cfg
+run 0 run same.cfg --quiet
+for which in --initial --final; do
+    run 0 query study.h5 $which
+    printf '%s\n' "$out" >one
+    run 0 query same.h5 $which
+    [ "$out" = "$(cat one)" ] || wrong "$which: the study with the generated table has other bits"
+done
+refused 2 "expected a study" generate
+refused 2 "key=value" generate study.cfg other.cfg
+refused 2 "nowhere.cfg" generate nowhere.cfg
+refused 2 "t_end" generate study.cfg run.t_end=long
+refused 1 "cannot be written" generate study.cfg --output nowhere/x.csv
+end
+
+begin cli_convert
+run 0 convert --help
+for word in csv hdf5 swarm mercury exoplanets horizons docs/formats.md; do holds "$word"; done
+run 0 convert "$data/planets.big.in" "$data/comet.small.in" solar.csv
+[ "$err" = "shoal: note: 1 bodies have a spin or forces of their own (a1, a2, a3, b): left out" ] || wrong "notes: $err"
+run 0 convert "$data/planets.big.in" solar.h5 --units AU,Msun,yr --quiet
+[ -z "$err" ] || wrong "--quiet, but it said: $err"
+printf 'system = { file = "solar.csv"; }; integrator = { name = "mvs"; dt = 0.5; }; run = { t_end = 100.0; engine = "cpu"; };
+        output = { file = "solar_run.h5"; };' >solar.cfg
+run 0 run solar.cfg --quiet
+run 0 convert solar_run.h5 "$scratch/end.in"
+run 0 convert "$data/two.swarm.txt" two.csv --quiet
+run 0 convert two.csv two.h5 --units km,Mearth,s
+run 0 convert two.h5 two.txt
+run 0 verify two.h5 two.csv -p 1e-15 -v 1e-15
+run 0 convert two.csv one.in --system 7
+grep -q 'central mass (solar) = 0.9' one.in || wrong "big.in: $(cat one.in)"
+run 0 convert one.in back.csv
+run 0 convert study.h5 snapshot.csv --time 10
+grep -q '^# time: 10$' snapshot.csv && grep -q '^# units: AU, Msun, yr$' snapshot.csv ||
+    wrong "heading: $(head -n 3 snapshot.csv)"
+run 0 convert study.h5 first.csv --initial
+run 0 verify first.csv study_initial.h5 -p 0 -v 0 -m 0
+run 0 convert ids.csv ids_out.csv
+case $err in "shoal: note: ids.csv does not state its units"*) ;; *) wrong "no note on units: $err" ;; esac
+run 0 convert "$data/exoplanets.csv" exo.h5 --quiet
+run 0 convert "$data/horizons_sun.txt" "$data/horizons_jupiter.txt" sky.csv -m 5=9.54e-4
+refused 2 "expected files" convert two.csv
+refused 2 'did you mean "swarm"' convert two.csv x.csv --from swram
+refused 2 'unknown format "fits"' convert two.csv x.csv --to fits
+refused 2 "--to FORMAT" convert two.csv x.dat
+refused 2 "only read" convert two.csv x.csv --to horizons
+refused 2 "--force" convert two.csv two.txt
+refused 2 "--units" convert two.csv x.txt --units km,Msun,s
+refused 2 "unknown unit of length" convert two.csv x.csv --units miles,Msun,yr
+refused 2 "no system 5" convert two.csv x.csv --system 5
+refused 2 "2 systems: expected one" convert two.csv x.in
+refused 2 "one file" convert two.csv study.h5 x.csv
+refused 2 "nothing.csv" convert nothing.csv x.csv
+refused 2 "there is no snapshot at 3" convert study.h5 x.csv --time 3
+refused 2 "NAME=MSUN" convert two.csv x.csv --mass 5
+refused 2 "no GM of Jupiter" convert "$data/horizons_sun.txt" "$data/horizons_jupiter.txt" x.csv
+refused 2 "known format" convert study.cfg x.csv
+refused 2 "SwarmDataFile" convert study.cfg x.csv --from swarm
+refused 2 "planet of Vega" convert "$data/exoplanets.csv" x.csv --host Vega
+[ -z "$(find . -name 'x.*')" ] || wrong "left behind: $(find . -name 'x.*')"
 end
 
 begin cli_list_explain_info

@@ -26,8 +26,14 @@ int usage_error(const char *format, ...)
 
 int failed(const shoal_context *context, shoal_status status)
 {
+    return failed_file(context, status, NULL);
+}
+
+int failed_file(const shoal_context *context, shoal_status status, const char *file)
+{
     const char *message = context ? shoal_context_message(context) : "";
-    fprintf(stderr, "shoal: %s\n", message[0] ? message : shoal_status_text(status));
+    shoal_store_quiet();
+    fprintf(stderr, "shoal: %s%s%s\n", file ? file : "", file ? ": " : "", message[0] ? message : shoal_status_text(status));
     switch (status) {
     case SHOAL_OK: return EXIT_OK;
     case SHOAL_E_USAGE:

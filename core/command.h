@@ -30,6 +30,8 @@ int usage_error(const char *format, ...) __attribute__((format(printf, 1, 2)));
 int failed(const shoal_context *context, shoal_status status);
 /* The same for a file named on the command line that should have been read: one that is not there is a wrong input. */
 int failed_input(const shoal_context *context, shoal_status status);
+/* The same for what a file does not have, or is not good for: the message is about that file. */
+int failed_file(const shoal_context *context, shoal_status status, const char *file);
 /* Run a study in sight of the user, who may interrupt it (command_run.c). last: the last progress reported. */
 shoal_status run_study(shoal_study *study, bool force, bool quiet, shoal_progress *last);
 

@@ -75,7 +75,7 @@ static int plot_file(shoal_context *context, const char *file, const plot_option
     };
     status = shoal_plot_map(context, result, &options, stdout);
     if (status != SHOAL_OK) {
-        code = failed(context, status);
+        code = failed_file(context, status, file);
     } else if (png) {
         printf("%s\n", png);
     } else {

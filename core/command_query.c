@@ -13,6 +13,7 @@
 
 typedef struct query_options {
     file_list files;
+    int what; /* key of the one option that says what to print, or 0 */
     bool table, events;
     shoal_query_state which;
     double time;
@@ -50,6 +51,12 @@ static error_t query_parse(int key, char *argument, struct argp_state *state)
     query_options *options = state->input;
     char *end;
 
+    if (key > 0 && key < 128 && strchr("fiTet", key)) {
+        if (options->what && options->what != key) {
+            exit(usage_error("query: expected one of --final, --initial, --time, --systems-table, --events"));
+        }
+        options->what = key;
+    }
     switch (key) {
     case 'f': options->which = SHOAL_QUERY_FINAL; return 0;
     case 'i': options->which = SHOAL_QUERY_INITIAL; return 0;
@@ -95,7 +102,7 @@ static const struct argp query_argp = {
 
 /* The systems table of several files has one heading: refuse a file whose columns are not those of the first.
  * *columns: what they are, NULL before the first file; malloc'd. */
-static shoal_status check_columns(shoal_context *context, const char *file, const shoal_result *result, char **columns)
+static shoal_status check_columns(shoal_context *context, const shoal_result *result, char **columns)
 {
     shoal_status status = SHOAL_OK;
     char *names = NULL;
@@ -106,15 +113,15 @@ static shoal_status check_columns(shoal_context *context, const char *file, cons
         fprintf(out, ",%s", result->columns[c].name);
     }
     if (!out || fclose(out) != 0) {
-        return shoal_fail(context, SHOAL_E_MEMORY, "%s: out of memory", file);
+        return shoal_fail(context, SHOAL_E_MEMORY, "out of memory");
     }
     if (!*columns) {
         *columns = names;
         return SHOAL_OK;
     }
     if (strcmp(*columns, names) != 0) {
-        status = shoal_fail(context, SHOAL_E_USAGE, "query: %s: its columns (%s) are not those of the first file (%s)",
-                            file, names + (*names == ','), *columns + (**columns == ','));
+        status = shoal_fail(context, SHOAL_E_USAGE, "its columns (%s) are not those of the first file (%s)",
+                            names + (*names == ','), *columns + (**columns == ','));
     }
     free(names);
     return status;
@@ -143,10 +150,10 @@ static int query_file(shoal_context *context, const char *name, query_options *o
         return failed_input(context, status);
     }
     if (options->table) {
-        status = check_columns(context, name, result, &options->columns);
+        status = check_columns(context, result, &options->columns);
     }
     if (status == SHOAL_OK && !heading && !(out = open_memstream(&text, &size))) {
-        status = shoal_fail(context, SHOAL_E_MEMORY, "%s: out of memory", name);
+        status = shoal_fail(context, SHOAL_E_MEMORY, "out of memory");
     }
     if (status == SHOAL_OK) {
         status = query_result(context, result, options, out);
@@ -158,7 +165,7 @@ static int query_file(shoal_context *context, const char *name, query_options *o
         free(text);
     }
     shoal_result_destroy(&result);
-    return status == SHOAL_OK ? EXIT_OK : failed(context, status);
+    return status == SHOAL_OK ? EXIT_OK : failed_file(context, status, name);
 }
 
 int query_main(int argc, char **argv)

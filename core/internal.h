@@ -506,6 +506,8 @@ shoal_status shoal_store_read(shoal_context *context, const char *path, shoal_re
 bool shoal_store_is(const char *path);
 /* Name of the journal beside a result file; writes at most size bytes. */
 void shoal_store_journal_path(const char *path, char *journal, size_t size);
+/* HDF5 says nothing from now on, not even at exit, where it complains of a damaged file that it could not close. */
+void shoal_store_quiet(void);
 
 /* ---- query.c -------------------------------------------------------------------------------------------------------- */
 

@@ -4,6 +4,7 @@
  */
 #define _GNU_SOURCE
 #include <argp.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -92,6 +93,7 @@ int main(int argc, char **argv)
 {
     int first = argc;
 
+    signal(SIGXFSZ, SIG_IGN); /* a file that may not grow is a write that fails, as on a full disk */
     argp_program_version_hook = print_version;
     argp_err_exit_status = EXIT_USAGE;
     if (argc > 0) {

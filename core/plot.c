@@ -224,7 +224,7 @@ static shoal_status choose_axes(shoal_context *context, plot_map *map)
     long n = 1;
 
     if (result->n_axes < 2) {
-        return shoal_fail(context, SHOAL_E_USAGE, "a map needs a grid over two swept parameters; this result has %s",
+        return shoal_fail(context, SHOAL_E_USAGE, "a map needs a grid over two swept parameters; here is %s",
                           result->n_axes == 1 ? "one" : "none");
     }
     for (int k = 0; k < result->n_axes; ++k) {

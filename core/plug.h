@@ -86,6 +86,8 @@ typedef struct shoal_monitor {
     int n_parameters;
     const shoal_monitor_column *columns;
     int n_columns;
+    /* NULL if it can see something with these parameters, else a sentence that says why not. The function may be NULL. */
+    const char *(*refuses)(const double *parameters, const shoal_ensemble *ensemble);
 } shoal_monitor;
 
 /* A force on the bodies of a system beside Newton's. */

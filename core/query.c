@@ -94,12 +94,12 @@ static shoal_status no_snapshot(shoal_context *context, const shoal_result *resu
     const char *unit = result->units.time_name;
     if (isfinite(before) && isfinite(after))
         return shoal_fail(context, SHOAL_E_INPUT,
-                          "there is no snapshot at %.17g %s; the nearest are at %.17g and %.17g", time, unit, before,
+                          "there is no snapshot at %.15g %s; the nearest are at %.15g and %.15g", time, unit, before,
                           after);
     if (isfinite(before) || isfinite(after))
-        return shoal_fail(context, SHOAL_E_INPUT, "there is no snapshot at %.17g %s; the nearest is at %.17g", time,
+        return shoal_fail(context, SHOAL_E_INPUT, "there is no snapshot at %.15g %s; the nearest is at %.15g", time,
                           unit, isfinite(before) ? before : after);
-    return shoal_fail(context, SHOAL_E_INPUT, "there is no snapshot at %.17g %s: these systems have none", time, unit);
+    return shoal_fail(context, SHOAL_E_INPUT, "there is no snapshot at %.15g %s: these systems have none", time, unit);
 }
 
 shoal_status shoal_query_snapshots(shoal_context *context, const shoal_result *result, double time, long first, long last,

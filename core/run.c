@@ -167,7 +167,10 @@ static shoal_status create_plan(study_run *run)
         .dt_max = study->dt_max,
         .max_steps = study->max_steps,
     };
-    return shoal_plan_create(run->context, study->ensemble, &options, &run->plan);
+    const shoal_status status = shoal_plan_create(run->context, study->ensemble, &options, &run->plan);
+    char why[SHOAL_MESSAGE_SIZE];
+    snprintf(why, sizeof why, "%s", shoal_context_message(run->context));
+    return status == SHOAL_OK ? status : shoal_fail(run->context, status, "%s: %s", study->path, why);
 }
 
 /* The output times: start + k interval and the list of times, merged; start and end become flags. Counted as the plan's times. */
@@ -180,10 +183,6 @@ static shoal_status create_schedule(study_run *run)
     const double tolerance = 1e-13 * fmax(fabs(start), fabs(end));
     const double n_interval = study->interval > 0 ? floor(span / study->interval) : 0;
 
-    if (n_interval > 1e8) {
-        return shoal_fail(run->context, SHOAL_E_INPUT, "%s: output.interval = %g: more than 1e8 output times",
-                          study->path, user_time(run, study->interval));
-    }
     run->at_start = run->at_end = study->interval > 0;
     run->schedule = malloc(((size_t)n_interval + (size_t)study->n_times + 1) * sizeof *run->schedule);
     if (!run->schedule) {
@@ -776,6 +775,9 @@ static shoal_status check_output(study_run *run)
     /* an interrupted run leaves both a file and a journal, and goes on from the latter */
     if (!run->overwrite && access(run->journal_path, F_OK) != 0) {
         return shoal_fail(run->context, SHOAL_E_INPUT, "%s: exists; --force replaces it", study->output);
+    }
+    if (info.st_size > 0 && !shoal_store_is(study->output)) { /* a study, a table, somebody's work */
+        return shoal_fail(run->context, SHOAL_E_INPUT, "%s: is there and no result file: it is not replaced", study->output);
     }
     return SHOAL_OK;
 }

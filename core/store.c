@@ -63,6 +63,11 @@ static error_printer errors_off(void)
     return old;
 }
 
+void shoal_store_quiet(void)
+{
+    H5Eset_auto2(H5E_DEFAULT, NULL, NULL);
+}
+
 static void errors_restore(error_printer old)
 {
     H5Eclear2(H5E_DEFAULT);
@@ -863,8 +868,11 @@ static hid_t open_file(const char *path)
         H5Pset_file_locking(access, 0, 1);
 #endif
     hid_t file = access >= 0 ? H5Fopen(path, H5F_ACC_RDONLY, access) : H5I_INVALID_HID;
-    if (access >= 0)
+    if (access >= 0) {
+        const hid_t what = H5Eget_current_stack(); /* closing clears it */
         H5Pclose(access);
+        H5Eset_current_stack(what);
+    }
     return file;
 }
 

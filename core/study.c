@@ -104,6 +104,8 @@ static shoal_status read_output(const shoal_config *config, shoal_study *study)
         return out_of_memory(config);
     const double start = in_orbits ? 0 : study->t_start, end = in_orbits ? study->orbits : study->t_end;
     const double first = fmin(start, end), last = fmax(start, end);
+    if (study->interval > 0 && (last - first) / study->interval > 1e8)
+        return shoal_config_fail(config, config_setting_get_member(output, "interval"), NULL, NULL, "at most 1e8 output times");
     for (int i = 0; i < study->n_times; i++) {
         study->times[i] = shoal_config_item(times, i) * unit;
         if (study->times[i] < first || study->times[i] > last)
@@ -230,6 +232,14 @@ static shoal_status read_integrator(const shoal_config *config, shoal_study *stu
     study->dt_min = shoal_config_number(config, integrator, "integrator", "dt_min");
     study->dt_max = shoal_config_number(config, integrator, "integrator", "dt_max");
     study->max_steps = shoal_config_number(config, integrator, "integrator", "max_steps");
+    static const char *const bounds[] = { "dt_min", "dt_max" };
+    for (int i = 0; i < SHOAL_COUNT(bounds); i++) {
+        const config_setting_t *bound = config_setting_get_member(integrator, bounds[i]);
+        if (bound && !study->propagator->adaptive)
+            return shoal_config_fail(config, bound, NULL, NULL, "no %s: the steps of %s are all the same", bounds[i], word);
+        if (bound && study->dt_min > study->dt_max)
+            return shoal_config_fail(config, bound, NULL, NULL, "dt_min <= dt_max");
+    }
     study->dt = dt ? shoal_config_number(config, integrator, "integrator", "dt") : 0;
     study->steps_per_orbit = steps ? shoal_config_number(config, integrator, "integrator", "steps_per_orbit") : 0;
 
@@ -267,10 +277,15 @@ static shoal_status read_monitors(const shoal_config *config, shoal_study *study
             continue;
         shoal_study_plug *monitor = &study->monitors[study->n_monitors++];
         monitor->index = index;
-        shoal_status status = read_parameters(config, group_of[index], study, shoal_plugs_of(config->context)->monitors[index]->parameters,
-                                              shoal_plugs_of(config->context)->monitors[index]->n_parameters, monitor->parameter);
+        const shoal_monitor *type = shoal_plugs_of(config->context)->monitors[index];
+        shoal_status status = read_parameters(config, group_of[index], study, type->parameters, type->n_parameters,
+                                              monitor->parameter);
         if (status)
             return status;
+        const char *why = type->refuses ? type->refuses(monitor->parameter, study->ensemble) : NULL;
+        if (why)
+            return shoal_config_fail(config, config_setting_get_member(group_of[index], "name"), NULL, NULL,
+                                     "a monitor that applies: %s", why);
     }
     return SHOAL_OK;
 }

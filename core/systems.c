@@ -266,7 +266,6 @@ static bool make_orbit(builder *b, int i, double mu, const char **reason)
 /* Cartesian bodies of the inputs as they are now; false if there are none (reason: a phrase). */
 static bool make_bodies(builder *b, const char **reason)
 {
-    *reason = "no such orbits";
     for (int i = 0; i < b->n_bodies; i++)
         b->bodies[i] = (shoal_body){ .m = shoal_body_mass(&b->inputs[i]), .r = b->inputs[i].value[SHOAL_BODY_r] };
     for (int i = 0; i < b->n_bodies; i++) {
@@ -281,7 +280,11 @@ static bool make_bodies(builder *b, const char **reason)
         } else if (i > 0 && !make_orbit(b, i, mu_of(b, i), reason))
             return false;
     }
-    return b->cartesian || !shoal_bodies_from_orbits(NULL, b->frame, b->n_bodies, b->orbits, b->bodies);
+    if (!b->cartesian && shoal_bodies_from_orbits(b->config->context, b->frame, b->n_bodies, b->orbits, b->bodies)) {
+        *reason = shoal_context_message(b->config->context);
+        return false;
+    }
+    return true;
 }
 
 /* What no variation touches must be possible: an orbit that is not would make every system invalid. */
@@ -394,6 +397,8 @@ static shoal_status give_system(const builder *b, long id)
 
 static shoal_status make_systems(builder *b)
 {
+    const bool whole = b->study->stride == 1 && isnan(b->study->system);
+    bool any = false;
     for (long s = 0; s < b->n_systems; s++) {
         const shoal_system record = { .id = b->study->first + s * b->study->stride, .t_start = b->study->t_start };
         const char *reason;
@@ -403,10 +408,12 @@ static shoal_status make_systems(builder *b)
         const bool made = make_bodies(b, &reason);
         if (made)
             status = shoal_ensemble_set_bodies(b->study->ensemble, s, b->n_bodies, b->bodies);
-        if (status && b->n_variations == 0) {
+        any = any || !status;
+        if (status && (b->n_variations == 0 || (whole && !any && s == b->n_systems - 1))) {
             char message[SHOAL_MESSAGE_SIZE];
             snprintf(message, sizeof message, "%s", made ? shoal_context_message(b->config->context) : reason);
-            return shoal_config_fail(b->config, b->list, NULL, NULL, "possible initial conditions: %.700s", message);
+            return shoal_config_fail(b->config, b->list, NULL, NULL, "possible initial conditions%s: %.700s",
+                                     b->n_variations ? " of one system at least; of the last one" : "", message);
         }
         shoal_ensemble_set_system(b->study->ensemble, s, &record);
         if (!status && b->study->given && (status = give_system(b, record.id)))

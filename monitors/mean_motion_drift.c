@@ -13,6 +13,12 @@ static const shoal_parameter parameters[] = {
 
 static const double initial[5] = {0};
 
+static const char *refuses(const double *p, const shoal_ensemble *ensemble)
+{
+    (void)ensemble;
+    return p[0] == 0 ? "body 0 is what the others move about: it has no mean motion" : NULL;
+}
+
 static double drift(const double *slots, const double *p)
 {
     (void)p;
@@ -43,4 +49,5 @@ const shoal_monitor shoal_monitor_mean_motion_drift = {
     .n_parameters = SHOAL_COUNT(parameters),
     .columns = columns,
     .n_columns = SHOAL_COUNT(columns),
+    .refuses = refuses,
 };

@@ -15,9 +15,9 @@ typedef struct query_options {
     file_list files;
     int what; /* key of the one option that says what to print, or 0 */
     bool table, events;
-    shoal_query_state which;
-    double time;
-    long first, last;
+    const char *event; /* only this one */
+    shoal_query query;
+    shoal_selection of;
     char *columns; /* of the first file */
 } query_options;
 
@@ -46,10 +46,48 @@ static bool parse_range(const char *text, long *first, long *last)
     return *first >= 0 && *last >= *first && text[0];
 }
 
+static bool parse_frame(const char *text, shoal_frame *frame)
+{
+    static const char *const names[] = { [SHOAL_JACOBI] = "jacobi", [SHOAL_ASTROCENTRIC] = "astrocentric",
+                                         [SHOAL_BARYCENTRIC] = "barycentric" };
+
+    for (int i = 0; i < SHOAL_COUNT(names); ++i) {
+        if (strcmp(text, names[i]) == 0) {
+            *frame = (shoal_frame)i;
+            return true;
+        }
+    }
+    return false;
+}
+
+/* T, or A..B, A.., ..B for all times between. */
+static bool parse_times(const char *text, shoal_query *query)
+{
+    const char *dots = strstr(text, "..");
+    char *end;
+
+    query->which = dots ? SHOAL_QUERY_TIMES : SHOAL_QUERY_TIME;
+    query->from = -INFINITY;
+    query->to = INFINITY;
+    if (!dots || text != dots) {
+        query->from = strtod(text, &end);
+        /* of "10..20" strtod takes "10." */
+        if (end == text || (dots ? end != dots && end != dots + 1 : *end) || !isfinite(query->from)) {
+            return false;
+        }
+    }
+    if (dots && dots[2]) {
+        query->to = strtod(dots + 2, &end);
+        if (*end || !isfinite(query->to)) {
+            return false;
+        }
+    }
+    return query->from <= query->to;
+}
+
 static error_t query_parse(int key, char *argument, struct argp_state *state)
 {
     query_options *options = state->input;
-    char *end;
 
     if (key > 0 && key < 128 && strchr("fiTet", key)) {
         if (options->what && options->what != key) {
@@ -58,20 +96,28 @@ static error_t query_parse(int key, char *argument, struct argp_state *state)
         options->what = key;
     }
     switch (key) {
-    case 'f': options->which = SHOAL_QUERY_FINAL; return 0;
-    case 'i': options->which = SHOAL_QUERY_INITIAL; return 0;
+    case 'f': options->query.which = SHOAL_QUERY_FINAL; return 0;
+    case 'i': options->query.which = SHOAL_QUERY_INITIAL; return 0;
     case 'T': options->table = true; return 0;
-    case 'e': options->events = true; return 0;
+    case 'e':
+        options->events = true;
+        options->event = argument;
+        return 0;
     case 't':
-        options->which = SHOAL_QUERY_TIME;
-        options->time = strtod(argument, &end);
-        if (end == argument || *end || !isfinite(options->time)) {
-            exit(usage_error("query: --time: \"%s\": expected a time in the units of the file", argument));
+        if (!parse_times(argument, &options->query)) {
+            exit(usage_error("query: --time: \"%s\": expected a time in the units of the file, or A..B", argument));
         }
         return 0;
     case 's':
-        if (!parse_range(argument, &options->first, &options->last)) {
+        if (!parse_range(argument, &options->of.first, &options->of.last)) {
             exit(usage_error("query: --systems: \"%s\": expected A..B, 0 <= A <= B", argument));
+        }
+        return 0;
+    case 'w': options->of.where = argument; return 0;
+    case 'o':
+        options->query.orbits = true;
+        if (argument && !parse_frame(argument, &options->query.frame)) {
+            exit(usage_error("query: --elements: \"%s\": expected jacobi, astrocentric or barycentric", argument));
         }
         return 0;
     case ARGP_KEY_ARGS:
@@ -86,17 +132,23 @@ static const struct argp query_argp = {
     .options = (const struct argp_option[]){
         { "final", 'f', 0, 0, "The last state of each system (default)", 0 },
         { "initial", 'i', 0, 0, "The initial states", 0 },
-        { "time", 't', "T", 0, "The snapshots at time T, in the units of the file", 0 },
+        { "time", 't', "T|A..B", 0, "The snapshots at time T, or all from A to B (.. for all), in the units of the file", 0 },
+        { "elements", 'o', "FRAME", OPTION_ARG_OPTIONAL,
+          "Orbits instead of positions: jacobi (default), astrocentric or barycentric elements, angles in degrees", 0 },
         { "systems", 's', "A..B", 0, "Only systems A to B, both included", 0 },
+        { "where", 'w', "CONDITIONS", 0, "Only systems of which this is true: 'COLUMN OP VALUE && ...'", 0 },
         { "systems-table", 'T', 0, 0, "One row a system: its end, the swept parameters, what monitors computed", 0 },
-        { "events", 'e', 0, 0, "One row an event: mergers, removals, logged encounters", 0 },
+        { "events", 'e', "OUTCOME", OPTION_ARG_OPTIONAL,
+          "One row an event: mergers, removals, logged encounters; or only one kind", 0 },
         { 0 } },
     .parser = query_parse,
     .args_doc = "FILE...",
     .doc = "Print states, the systems table or the events of result files as CSV."
-           "\vStates: system,body,name,time,m,x,y,z,vx,vy,vz.\n"
+           "\vStates: system,body,name,time,m,x,y,z,vx,vy,vz; elements: system,body,name,time,m,a,e,inc,Omega,omega,f,M,P.\n"
            "Table: system,outcome,t_stop,body_a,body_b,dE_final,steps, then the columns of the file.\n"
            "Events: system,time,event,body_a,body_b,m_a,m_b,distance,speed,dE,ended.\n"
+           "--where compares columns of the table with numbers, outcomes or bodies by < <= > >= == !=, for instance "
+           "'outcome == survived && megno < 2.2'.\n"
            "The journal of a run that still goes on, or was killed, is read if there is no FILE yet.",
 };
 
@@ -130,11 +182,9 @@ static shoal_status check_columns(shoal_context *context, const shoal_result *re
 static shoal_status query_result(shoal_context *context, const shoal_result *result, const query_options *options,
                                  FILE *out)
 {
-    const long first = options->first, last = options->last;
-
-    return options->events  ? shoal_query_events(context, result, first, last, out)
-           : options->table ? shoal_query_systems(context, result, first, last, out)
-                            : shoal_query_states(context, result, options->which, options->time, first, last, out);
+    return options->events  ? shoal_query_events(context, result, &options->of, options->event, out)
+           : options->table ? shoal_query_systems(context, result, &options->of, out)
+                            : shoal_query_states(context, result, &options->of, &options->query, out);
 }
 
 /* Print one file; of every file but the first the heading is left out. */
@@ -170,7 +220,7 @@ static int query_file(shoal_context *context, const char *name, query_options *o
 
 int query_main(int argc, char **argv)
 {
-    query_options options = { .which = SHOAL_QUERY_FINAL, .last = LONG_MAX };
+    query_options options = { .query.which = SHOAL_QUERY_FINAL, .of.last = LONG_MAX };
     shoal_context *context = NULL;
     int code = EXIT_OK;
 

@@ -511,19 +511,39 @@ void shoal_store_quiet(void);
 
 /* ---- query.c -------------------------------------------------------------------------------------------------------- */
 
-/* CSV of states: system,body,name,time,m,x,y,z,vx,vy,vz, 17 significant digits, of the systems whose ids are first..last, both
- * included; last = LONG_MAX means to the end. NaN is an empty field. The column `system` is the system's id. */
-typedef enum shoal_query_state { SHOAL_QUERY_INITIAL, SHOAL_QUERY_FINAL, SHOAL_QUERY_TIME } shoal_query_state;
-shoal_status shoal_query_states(shoal_context *context, const shoal_result *result, shoal_query_state which, double time,
-                                long first, long last, FILE *out);
+/* The systems that a query is of: their ids are first..last, both included (last = LONG_MAX: to the end), and what `where` says
+ * is true of their row of the systems table: "COLUMN OP VALUE && ...", OP one of < <= > >= == !=, VALUE a number, an outcome or
+ * a body; NULL = all. */
+typedef struct shoal_selection {
+    long first, last;
+    const char *where;
+} shoal_selection;
+
+/* CSV of states: system,body,name,time,m,x,y,z,vx,vy,vz; of orbits: system,body,name,time,m,a,e,inc,Omega,omega,f,M,P, of bodies
+ * but the central one, angles in degrees. 17 significant digits; NaN is an empty field. The column `system` is the id. */
+typedef enum shoal_query_state {
+    SHOAL_QUERY_INITIAL,
+    SHOAL_QUERY_FINAL,
+    SHOAL_QUERY_TIME, /* the snapshots at one time */
+    SHOAL_QUERY_TIMES /* all snapshots from..to */
+} shoal_query_state;
+typedef struct shoal_query {
+    shoal_query_state which;
+    double from, to;   /* user's units; SHOAL_QUERY_TIME: from */
+    bool orbits;
+    shoal_frame frame; /* of orbits */
+} shoal_query;
+shoal_status shoal_query_states(shoal_context *context, const shoal_result *result, const shoal_selection *of,
+                                const shoal_query *query, FILE *out);
 /* The row of each system's snapshot nearest to the time, -1 for a system that has none near enough; refused if none has. */
-shoal_status shoal_query_snapshots(shoal_context *context, const shoal_result *result, double time, long first, long last,
+shoal_status shoal_query_snapshots(shoal_context *context, const shoal_result *result, const shoal_selection *of, double time,
                                    long *row);
 /* CSV of the systems table: system,outcome,t_stop,body_a,body_b,dE_final,steps, then the columns. */
-shoal_status shoal_query_systems(shoal_context *context, const shoal_result *result, long first, long last, FILE *out);
+shoal_status shoal_query_systems(shoal_context *context, const shoal_result *result, const shoal_selection *of, FILE *out);
 
-/* CSV of the events: system,time,event,body_a,body_b,m_a,m_b,distance,speed,dE,ended. */
-shoal_status shoal_query_events(shoal_context *context, const shoal_result *result, long first, long last, FILE *out);
+/* CSV of the events: system,time,event,body_a,body_b,m_a,m_b,distance,speed,dE,ended. only: an outcome, NULL = all. */
+shoal_status shoal_query_events(shoal_context *context, const shoal_result *result, const shoal_selection *of, const char *only,
+                                FILE *out);
 
 /* ---- verify.c ---------------------------------------------------------------------------------------------------- */
 

@@ -183,7 +183,8 @@ shoal_status shoal_table_from_result(const shoal_result *result, shoal_query_sta
     table->n_names = table->room_names = result->n_bodies;
     if (which == SHOAL_QUERY_TIME) {
         long *row = malloc((size_t)result->n_systems * sizeof *row);
-        status = row ? shoal_query_snapshots(table->context, result, time, 0, INT64_MAX, row) : shoal_table_no_memory(table);
+        const shoal_selection all = { .last = LONG_MAX };
+        status = row ? shoal_query_snapshots(table->context, result, &all, time, row) : shoal_table_no_memory(table);
         for (long s = 0; s < result->n_systems && !status; s++)
             if (row[s] >= 0)
                 status = add_row(result, s, result->snapshot_time[row[s]], result->snapshot + (size_t)row[s] * size, table);

@@ -196,6 +196,50 @@ if [ -w /dev/full ]; then
 fi
 end
 
+begin cli_query_selects
+# elements of the initial state are those of the config, in every unit and frame that keeps them
+run 0 query study.h5 --initial --elements --systems 0
+case $out in "system,body,name,time,m,a,e,inc,Omega,omega,f,M,P"*) ;; *) wrong "heading of orbits: $out" ;; esac
+near() { awk -v x="$1" -v y="$2" 'BEGIN { d = x - y; exit !(d < 1e-12 && d > -1e-12) }' || wrong "$3: $1, not $2"; }
+orbit_b=$(printf '%s\n' "$out" | grep '^0,1,')
+orbit_c=$(printf '%s\n' "$out" | grep '^0,2,')
+near "$(echo "$orbit_b" | cut -d, -f6)" 1 "a of b"
+near "$(echo "$orbit_b" | cut -d, -f7)" 0.05 "e of b"
+near "$(echo "$orbit_b" | awk -F, '{ print $9 + $10 + $12 }')" 10 "mean longitude of b" # in degrees, inc = 0
+near "$(echo "$orbit_c" | cut -d, -f6)" 1.1 "a of c"
+near "$(echo "$orbit_c" | cut -d, -f8)" 2 "inc of c"
+run 0 query study.h5 --initial --elements=astrocentric --systems 0
+near "$(printf '%s\n' "$out" | grep '^0,1,' | cut -d, -f6)" 1 "astrocentric a of b"
+[ "$(printf '%s\n' "$out" | grep '^0,2,')" != "$orbit_c" ] || wrong "c's orbit is the same in both frames"
+# what the table says picks the systems of every other query, too
+run 0 query study.h5 --systems-table
+wanted=$(printf '%s\n' "$out" | awk -F, 'NR > 1 && $2 == "survived" && $8 >= 0.1 { print $1 }' | sort -u)
+few='outcome == survived && c.a>=0.1'
+[ "$(printf '%s\n' "$out" | head -n 1 | cut -d, -f8)" = c.a ] || wrong "column 8 is not c.a"
+for which in --systems-table --initial --elements "--time 10"; do
+    run 0 query study.h5 $which --where "$few"
+    [ "$(printf '%s\n' "$out" | sed 1d | cut -d , -f 1 | sort -u)" = "$wanted" ] || wrong "$which --where: $out"
+done
+run 0 query study.h5 --systems-table --where 'outcome != survived && body_a == b'
+printf '%s\n' "$out" | sed 1d | awk -F, '$2 == "survived" || $4 != "b" { exit 1 }' || wrong "body_a == b: $out"
+[ "$(printf '%s\n' "$out" | wc -l)" -gt 1 ] || wrong "nobody met b"
+run 0 query study.h5 --time 0..20 --systems 0
+all=$out
+run 0 query study.h5 --time .. --systems 0
+[ "$out" = "$all" ] || wrong "--time .. is not all times"
+run 0 query study.h5 --time 5.. --systems 0
+[ "$(printf '%s\n' "$out" | sed 1d | awk -F, '$4 < 5' | wc -l)" -eq 0 ] || wrong "--time 5..: $out"
+refused 2 "did you mean 'outcome'" query study.h5 --where 'outcom == survived'
+refused 2 "did you mean 'survived'" query study.h5 --where 'outcome == survive'
+refused 2 "expected a number" query study.h5 --where 'c.a < x'
+refused 2 "COLUMN OP VALUE" query study.h5 --where 'c.a <'
+refused 2 "expected one of" query study.h5 --where 'c.a =< 1'
+refused 2 "after &&" query study.h5 --where 'c.a < 1 &&'
+refused 2 "--elements" query study.h5 --elements=helio
+refused 2 "expected an outcome" query study.h5 --events=explosion
+refused 2 "--time" query study.h5 --time 3..2
+end
+
 begin cli_merge
 for i in 1 2 3; do run 0 run study.cfg run.shard=$i/3 --quiet; done
 [ -f study.2-of-3.h5 ] || wrong "no study.2-of-3.h5: $(ls)"

@@ -689,7 +689,7 @@ static void reach_is_a_bound(void **state)
         }
         propagator_prepare(&args, N, m, w, s);
         propagator_step(&args, N, 0, m, s, lane_set(0.01 * (which + 1)));
-        system_view(&args, lane_set(0.0), m, s, w);
+        system_view(&args, m, s, w);
         const double bound = propagator_reach2(&args, N, m, s)[0];
         double farthest = 0.0;
         for (int i = 0; i < N; i++)

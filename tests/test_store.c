@@ -348,6 +348,15 @@ static const char *expect_states(const char *text, const shoal_result *result, l
     return text;
 }
 
+static shoal_status print_query(const fixture *at, const shoal_result *result, int which, double time,
+                                const shoal_selection *of, FILE *out)
+{
+    const shoal_query query = { .which = (shoal_query_state)which, .from = time };
+    return which == -2 ? shoal_query_events(at->context, result, of, NULL, out)
+           : which < 0 ? shoal_query_systems(at->context, result, of, out)
+                       : shoal_query_states(at->context, result, of, &query, out);
+}
+
 /* A query of the rows first..last, which it knows by their ids, into memory. */
 static char *ask(const fixture *at, const shoal_result *result, int which, double time, long first, long last,
                  shoal_status expected)
@@ -358,9 +367,7 @@ static char *ask(const fixture *at, const shoal_result *result, int which, doubl
     last = fixture_id(last);
     FILE *out = open_memstream(&text, &size);
     shoal_status status =
-        which == -2 ? shoal_query_events(at->context, result, first, last, out)
-        : which < 0 ? shoal_query_systems(at->context, result, first, last, out)
-                    : shoal_query_states(at->context, result, (shoal_query_state)which, time, first, last, out);
+        print_query(at, result, which, time, &(shoal_selection){ first, last, NULL }, out);
     fclose(out);
     assert_int_equal(status, expected);
     if (status) /* refused: nothing printed */
@@ -486,10 +493,7 @@ static void query_refusals(void **state)
         free(ask(at, result, which, 10, 3, 2, SHOAL_E_USAGE));
         FILE *full = fopen("/dev/full", "w");
         assert_int_equal(
-            which == -2 ? shoal_query_events(at->context, result, 0, LONG_MAX, full)
-            : which < 0 ? shoal_query_systems(at->context, result, 0, LONG_MAX, full)
-                        : shoal_query_states(at->context, result, (shoal_query_state)which, 10, 0, LONG_MAX, full),
-            SHOAL_E_FILE);
+            print_query(at, result, which, 10, &(shoal_selection){ .last = LONG_MAX }, full), SHOAL_E_FILE);
         assert_message(at, "No space left");
         fclose(full);
     }

@@ -108,7 +108,8 @@ int generate_main(int argc, char **argv)
         status = shoal_units_init(context, NULL, NULL, NULL, NAN, &table.units);
         memcpy(table.epoch, study->epoch, sizeof table.epoch);
         status = status != SHOAL_OK ? status : shoal_table_write(&table, file, shoal_csv_write);
-    } else if ((status = shoal_study_initial(study, &result)) == SHOAL_OK) {
+    } else if ((status = shoal_store_spare(context, file)) == SHOAL_OK &&
+               (status = shoal_study_initial(study, &result)) == SHOAL_OK) {
         status = shoal_store_write(context, file, result);
     }
     if (status != SHOAL_OK) {

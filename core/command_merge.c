@@ -63,6 +63,9 @@ int merge_main(int argc, char **argv)
     if (status == SHOAL_OK && !options.force && access(name[0], F_OK) == 0) {
         status = shoal_fail(context, SHOAL_E_INPUT, "%s: exists; --force replaces it", name[0]);
     }
+    if (status == SHOAL_OK) {
+        status = shoal_store_spare(context, name[0]);
+    }
     for (int k = 0; k < n && status == SHOAL_OK; ++k) {
         status = shoal_store_read(context, name[k + 1], &shard[k]);
     }

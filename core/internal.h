@@ -504,6 +504,8 @@ shoal_status shoal_store_write(shoal_context *context, const char *path, const s
 shoal_status shoal_store_read(shoal_context *context, const char *path, shoal_result **result);
 /* True unless a file is there that is no HDF5 file. */
 bool shoal_store_is(const char *path);
+/* Refuse to replace a file that is neither empty nor HDF5: somebody's study or table, named by mistake. */
+shoal_status shoal_store_spare(shoal_context *context, const char *path);
 /* Name of the journal beside a result file; writes at most size bytes. */
 void shoal_store_journal_path(const char *path, char *journal, size_t size);
 /* HDF5 says nothing from now on, not even at exit, where it complains of a damaged file that it could not close. */

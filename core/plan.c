@@ -148,14 +148,14 @@ static shoal_status choose_monitors(shoal_plan *plan, const shoal_options *optio
         plan->args.watch_offset[index] = plan->args.n_watch;
         plan->args.n_watch += type->n_slots;
         if (type->tangent && !plan->propagator->tangent)
-            return shoal_fail(context, SHOAL_E_UNSUPPORTED, "monitor %s: the propagator %s moves no tangent vectors; use %s",
+            return shoal_fail(context, SHOAL_E_USAGE, "monitor %s: the propagator %s moves no tangent vectors; use %s",
                               type->name, plan->propagator->name, "mvs, hermite4 or gauss_radau");
         plan->choice.variational |= type->tangent;
         marks = marks || goes_on(type, plan->args.monitor[index]);
         changes = goes_on(type, plan->args.monitor[index]) && strcmp(type->name, "stop_on_encounter") != 0 ? type->name : changes;
     }
     if (plan->choice.variational && changes)
-        return shoal_fail(context, SHOAL_E_UNSUPPORTED,
+        return shoal_fail(context, SHOAL_E_USAGE,
                           "monitor %s: a tangent vector does not outlive a change of bodies; use action = stop", changes);
     plan->args.marks = marks ? plan->args.n_watch : -1;
     plan->args.n_watch += marks ? plan->ensemble->n_bodies * plan->ensemble->n_bodies : 0;
@@ -174,7 +174,7 @@ static shoal_status choose_forces(shoal_plan *plan, const shoal_options *options
     if (options->n_forces > SHOAL_MAX_FORCES)
         return shoal_fail(context, SHOAL_E_USAGE, "%d forces: at most %d", options->n_forces, SHOAL_MAX_FORCES);
     if (options->n_forces > 0 && plan->propagator->newton_only)
-        return shoal_fail(context, SHOAL_E_UNSUPPORTED,
+        return shoal_fail(context, SHOAL_E_USAGE,
                           "forces: the propagator %s knows Newton's alone; use mvs, mvs_whds or hermite4",
                           plan->propagator->name);
     for (int i = 0; i < options->n_forces; i++) {

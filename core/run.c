@@ -776,10 +776,7 @@ static shoal_status check_output(study_run *run)
     if (!run->overwrite && access(run->journal_path, F_OK) != 0) {
         return shoal_fail(run->context, SHOAL_E_INPUT, "%s: exists; --force replaces it", study->output);
     }
-    if (info.st_size > 0 && !shoal_store_is(study->output)) { /* a study, a table, somebody's work */
-        return shoal_fail(run->context, SHOAL_E_INPUT, "%s: is there and no result file: it is not replaced", study->output);
-    }
-    return SHOAL_OK;
+    return shoal_store_spare(run->context, study->output);
 }
 
 /* Everything ahead of the first step. */

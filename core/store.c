@@ -916,6 +916,14 @@ bool shoal_store_is(const char *path)
     return found;
 }
 
+shoal_status shoal_store_spare(shoal_context *context, const char *path)
+{
+    struct stat about;
+    if (shoal_store_is(path) || (stat(path, &about) == 0 && about.st_size == 0))
+        return SHOAL_OK;
+    return shoal_fail(context, SHOAL_E_INPUT, "%s: is there and no result file: it is not replaced", path);
+}
+
 void shoal_store_journal_path(const char *path, char *journal, size_t size)
 {
     snprintf(journal, size, "%s.journal", path);

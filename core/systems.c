@@ -412,8 +412,9 @@ static shoal_status make_systems(builder *b)
         if (status && (b->n_variations == 0 || (whole && !any && s == b->n_systems - 1))) {
             char message[SHOAL_MESSAGE_SIZE];
             snprintf(message, sizeof message, "%s", made ? shoal_context_message(b->config->context) : reason);
-            return shoal_config_fail(b->config, b->list, NULL, NULL, "possible initial conditions%s: %.700s",
-                                     b->n_variations ? " of one system at least; of the last one" : "", message);
+            const config_setting_t *varies = shoal_config_lookup(b->config, b->n_axes ? "sweep" : "sample");
+            return shoal_config_fail(b->config, varies ? varies : b->list, NULL, NULL, "possible initial conditions%s: %.700s",
+                                     b->n_variations ? " of one system at least; the last one" : "", message);
         }
         shoal_ensemble_set_system(b->study->ensemble, s, &record);
         if (!status && b->study->given && (status = give_system(b, record.id)))

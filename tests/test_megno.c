@@ -793,7 +793,7 @@ static void propagators_without_tangent_vectors_are_refused(void **state)
         if (shoal_plugs_of(NULL)->propagators[p]->tangent) {
             assert_ok(context, status);
         } else {
-            assert_int_equal(status, SHOAL_E_UNSUPPORTED);
+            assert_int_equal(status, SHOAL_E_USAGE);
             assert_non_null(strstr(shoal_context_message(context), "tangent"));
         }
         shoal_plan_destroy(&plan);

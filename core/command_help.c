@@ -71,7 +71,7 @@ static const struct argp explain_argp = {
         { 0 } },
     .parser = explain_parse,
     .args_doc = "NAME...",
-    .doc = "Tell all about a propagator, a force, a monitor or a config key.",
+    .doc = "Tell all about a propagator, a force, a monitor, a config key or an outcome.",
 };
 
 int explain_main(int argc, char **argv)

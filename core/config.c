@@ -216,7 +216,12 @@ void shoal_config_wants(const shoal_config *config, shoal_key_kind kind, const s
         [SHOAL_KEY_GROUP] = "a group { ... }",
         [SHOAL_KEY_LIST] = "a list of groups ( { ... }, ... )",
     };
-    size_t used = (size_t)snprintf(words, SHOAL_MESSAGE_SIZE, "%s", what[kind]);
+    const char *const *unit_names;
+    const int n_units = kind == SHOAL_KEY_TEXT ? shoal_units_names(row->dimension, &unit_names) : 0;
+    size_t used = n_units ? (size_t)snprintf(words, SHOAL_MESSAGE_SIZE, "a unit of %s: one of", row->dimension)
+                          : (size_t)snprintf(words, SHOAL_MESSAGE_SIZE, "%s", what[kind]);
+    for (int i = 0; i < n_units && used < SHOAL_MESSAGE_SIZE; i++)
+        used += (size_t)snprintf(words + used, SHOAL_MESSAGE_SIZE - used, "%s %s", i ? "," : "", unit_names[i]);
     if (kind != SHOAL_KEY_VALUE && kind != SHOAL_KEY_NUMBERS)
         return;
     if (row->choices) {
@@ -434,6 +439,20 @@ static shoal_status find_plug(const shoal_config *config, const config_setting_t
                              "%s: one of %.700s", propagator ? "a propagator" : monitor ? "a monitor" : "a force", list);
 }
 
+/* What others call a key of a body. */
+static const char *synonym(const char *word)
+{
+    static const char *const key_of[][2] = {
+        { "mass", "m" }, { "radius", "r" }, { "sma", "a" }, { "semi_major_axis", "a" }, { "period", "P" }, { "eccentricity", "e" },
+        { "i", "inc" }, { "inclination", "inc" }, { "node", "Omega" }, { "peri", "omega" }, { "w", "omega" }, { "varpi", "pomega" },
+        { "mean_anomaly", "M" }, { "mean_longitude", "l" }, { "lambda", "l" }, { "tp", "T" }, { "tc", "T0" },
+    };
+    for (int i = 0; i < SHOAL_COUNT(key_of); i++)
+        if (strcasecmp(key_of[i][0], word) == 0)
+            return key_of[i][1];
+    return NULL;
+}
+
 static shoal_status unknown_key(const shoal_config *config, const config_setting_t *setting, const char *section,
                                 const shoal_parameter *more, int n_more)
 {
@@ -444,7 +463,9 @@ static shoal_status unknown_key(const shoal_config *config, const config_setting
             known[n_known++] = shoal_keys[i].row.name;
     for (int i = 0; i < n_more && n_known < MAX_WORDS; i++)
         known[n_known++] = more[i].name;
-    const char *nearest = shoal_nearest(config_setting_name(setting), known, n_known);
+    const char *nearest = strcmp(section, "system.bodies") == 0 ? synonym(config_setting_name(setting)) : NULL;
+    if (!nearest)
+        nearest = shoal_nearest(config_setting_name(setting), known, n_known);
     char list[SHOAL_MESSAGE_SIZE] = "";
     for (int i = 0, used = 0; i < n_known && used < (int)sizeof list; i++)
         used += snprintf(list + used, sizeof list - (size_t)used, "%s%s", i ? ", " : "", known[i]);
@@ -458,7 +479,7 @@ static shoal_status missing_key(const shoal_config *config, const config_setting
 {
     char wants[SHOAL_MESSAGE_SIZE];
     shoal_config_wants(config, kind, row, wants);
-    return shoal_config_fail(config, group, row->name, NULL, "%s: it must be given", wants);
+    return shoal_config_fail(config, group, row->name, NULL, "%s: it must be given (%s)", wants, row->doc);
 }
 
 /* Every member of a group is a known key and fits; every key that must be given is there. */
@@ -536,12 +557,10 @@ static shoal_status read_units(shoal_config *config)
         for (int k = 0; k < n_known && !is_known; k++)
             is_known = strcmp(known[k], words[i]) == 0;
         if (!is_known) {
-            char list[SHOAL_MESSAGE_SIZE] = "";
-            for (int k = 0, used = 0; k < n_known && used < (int)sizeof list; k++)
-                used += snprintf(list + used, sizeof list - (size_t)used, "%s%s", k ? ", " : "", known[k]);
+            char wants[SHOAL_MESSAGE_SIZE];
+            shoal_config_wants(config, SHOAL_KEY_TEXT, &shoal_key_find("units", dimensions[i])->row, wants);
             return shoal_config_fail(config, config_setting_get_member(group, dimensions[i]), NULL,
-                                     shoal_nearest(words[i], known, n_known), "a unit of %s: one of %.700s",
-                                     dimensions[i], list);
+                                     shoal_nearest(words[i], known, n_known), "%s", wants);
         }
     }
     status = shoal_units_init(config->context, words[0], words[1], words[2], G, &config->units);
@@ -831,10 +850,13 @@ shoal_status shoal_config_open(shoal_context *context, const char *path, const c
         const char *file = config_error_file(&config->tree);
         /* which does not mix 1 and 1.5 between square brackets */
         const bool mixed = parse && strstr(config_error_text(&config->tree), "mismatched element type");
+        const bool syntax = parse && strcmp(config_error_text(&config->tree), "syntax error") == 0;
         status = parse ? shoal_fail(context, SHOAL_E_INPUT, "%s:%d: expected the syntax of libconfig: %s%s",
                                     file ? file : path, config_error_line(&config->tree),
                                     config_error_text(&config->tree),
-                                    mixed ? "; write ( 1, 1.5 ) or [ 1.0, 1.5 ]" : "")
+                                    mixed    ? "; write ( 1, 1.5 ) or [ 1.0, 1.5 ]"
+                                    : syntax ? " here or just above (words in quotes; commas only between the items of a list)"
+                                             : "")
                        : shoal_fail(context, SHOAL_E_FILE, "%s: cannot be read: %s", path, strerror(errno));
         goto fail;
     }

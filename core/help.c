@@ -259,6 +259,19 @@ shoal_status shoal_help_explain(shoal_context *context, const char *name, FILE *
             return SHOAL_OK;
         }
     }
+    bool found = false; /* the last word of a key, or an outcome */
+    for (int i = 0; i < shoal_n_keys; i++)
+        if (strcmp(shoal_keys[i].row.name, name) == 0) {
+            explain_key(&config, &shoal_keys[i], out);
+            found = true;
+        }
+#define X(NAME, code, word, doc) \
+    if (strcmp(name, word) == 0) \
+        found = fprintf(out, "%s, an outcome of a system: %s\n", word, doc) > 0;
+    SHOAL_OUTCOME_LIST(X)
+#undef X
+    if (found)
+        return SHOAL_OK;
     const char *nearest = shoal_nearest(name, known, n_known);
     if (nearest)
         return shoal_fail(context, SHOAL_E_USAGE, "explain: %s: expected a plug or a config key (did you mean '%s'?)",

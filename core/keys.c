@@ -15,6 +15,8 @@
     VALUE(section, REAL, name, dimension, initial, least, INFINITY, NULL, otherwise, doc)
 #define OTHER(section, kind, name, otherwise, doc) \
     { section, SHOAL_KEY_##kind, otherwise, { name, SHOAL_REAL, "", NAN, -INFINITY, INFINITY, NULL, doc } }
+#define UNIT(dimension, otherwise, doc) \
+    { "units", SHOAL_KEY_TEXT, otherwise, { dimension, SHOAL_REAL, dimension, NAN, -INFINITY, INFINITY, NULL, doc } }
 #define TEXTS(section, name, otherwise, doc) \
     { section, SHOAL_KEY_TEXTS, otherwise, { name, SHOAL_REAL, "", NAN, -INFINITY, INFINITY, NULL, doc } }
 #define NUMBERS(section, name, dimension, otherwise, doc) \
@@ -53,9 +55,9 @@ const shoal_key shoal_keys[] = {
     OTHER("", GROUP, "run", NULL, "when to integrate to, and on what"),
     OTHER("", GROUP, "output", "no snapshots", "the result file"),
 
-    OTHER("units", TEXT, "length", "AU", "unit of length"),
-    OTHER("units", TEXT, "mass", "Msun", "unit of mass"),
-    OTHER("units", TEXT, "time", "yr", "unit of time; \"yr\" is 365.25 d"),
+    UNIT("length", "AU", "unit of length"),
+    UNIT("mass", "Msun", "unit of every mass, the star's, too: a Msun is 332946 Mearth or 1047.57 Mjup"),
+    UNIT("time", "yr", "unit of time; \"yr\" is 365.25 d"),
     REAL("units", "G", "", NAN, POSITIVE, "follows from the units", "gravitational constant in these units"),
 
     OTHER("system", TEXT, "file", "bodies",

@@ -97,7 +97,8 @@ config unknown_key 12 'run = { t_ned = 2.0; };' "run.t_ned = 2.0: expected a kno
 config unknown_key_of_body 6 '{ name = "b"; m = 1e-3; a = 1.0; Omga = 3; },' "system.bodies?1?.Omga = 3: *did you mean 'Omega'?)"
 config unknown_key_of_plug 10 'integrator = { name = "mvs"; dt = 0.02; tolerance = 1e-9; };' \
     'integrator.tolerance = 1e-09: expected one of the keys name, dt, *'
-config syntax 10 'integrator = { dt = 0,02; };' 'expected the syntax of libconfig: *'
+config syntax 10 'integrator = { dt = 0,02; };' 'expected the syntax of libconfig: syntax error here or just above (*'
+config word_of_others 6 '{ name = "b"; mass = 1e-3; a = 1.0; },' "system.bodies?1?.mass = 0.001: expected a known key (did you mean 'm'?)"
 config key_twice 12 'run = { t_end = 2.0; t_end = 3.0; };' 'expected the syntax of libconfig: duplicate *'
 config decimal_mark_missing 12 'run = { t_end = 5000000000; };' '5000000000: expected an integer of 32 bits, *'
 config number_in_quotes 12 'run = { t_end = "2.0"; };' 'run.t_end = "2.0": expected a number in yr'
@@ -107,11 +108,11 @@ config fraction_of_a_count 8 'sweep = ( { body = "c"; parameter = "a"; from = 1.
     'sweep?0?.count = 2.5: expected an integer from 1 *'
 config infinite 12 'run = { t_end = 1e999; };' 'run.t_end = inf: expected a finite number*'
 config missing_key 12 'run = { engine = "cpu"; };' 'run.t_end: expected a time, or run.orbits'
-config missing_name 11 'monitors = ( { factor = 1.0; } );' 'monitors?0?.name: expected the monitor * it must be given'
+config missing_name 11 'monitors = ( { factor = 1.0; } );' 'monitors?0?.name: expected the monitor * it must be given*'
 config missing_mass 6 '{ name = "b"; a = 1.0; },' 'system.bodies?1?.m: expected a mass: it must be given'
 config missing_size 6 '{ name = "b"; m = 1e-3; },' 'system.bodies?1? = {...}: expected one of a, P, *'
 config missing_parameter 9 'forces = ( { name = "j2"; J2 = 1e-3; } );' \
-    'forces?0?.radius: expected a number >= 0 in AU: it must be given'
+    'forces?0?.radius: expected a number >= 0 in AU: it must be given *'
 config missing_step 10 'integrator = { name = "mvs"; };' 'integrator = {...}: expected dt or steps_per_orbit'
 
 # ---- a study: words -------------------------------------------------------------------------------------------------
@@ -202,7 +203,8 @@ config file_and_sweep 8 'sweep = ( { body = "c"; parameter = "a"; values = [1.5]
 # ---- a study: plugs that do not apply, each with its own sentence -----------------------------------------------------
 
 config heavy_planet 10 'integrator = { name = "mvs"; dt = 0.02; };' \
-    'integrator.name = "mvs": expected a propagator that applies: it moves bodies around body 0, *; use hermite4 *' system.bodies.b.m=2
+    'integrator.name = "mvs": expected a propagator that applies: it moves bodies around body 0, *; use hermite4 *' \
+    system.bodies.b.m=2
 config collision_of_points 11 'monitors = ( { name = "stop_on_collision"; } );' \
     'monitors?0?.name = "stop_on_collision": expected a monitor that applies: no body has a radius*'
 config drift_of_the_sun 11 'monitors = ( { name = "mean_motion_drift"; body = "sun"; } );' \
@@ -319,7 +321,8 @@ begin full_disk_goes_on
 end
 
 begin impossible_systems_are_results
-"$shoal" run study.cfg 'sweep=( { body = "c"; parameter = "e"; values = [0.1, 1.5]; } )' output.file=e.h5 --quiet || wrong "exit code"
+"$shoal" run study.cfg 'sweep=( { body = "c"; parameter = "e"; values = [0.1, 1.5]; } )' output.file=e.h5 --quiet ||
+    wrong "exit code"
 [ "$("$shoal" query e.h5 --systems-table | cut -d , -f 1,2 | tr '\n' ' ')" = "system,outcome 0,survived 1,invalid " ] ||
     wrong "$("$shoal" query e.h5 --systems-table)"
 end

@@ -741,7 +741,7 @@ static void units_integers_and_defaults(void **state)
         "system = { bodies = ( { name = \"s\"; m = 1047; }, { name = \"p\"; m = 1; P = 10; } ); count = 3; };\n"
         "integrator = { steps_per_orbit = 20; };\n"
         "run = { t_end = 10000000000L; slice_steps = 1e3; };\n"
-        "output = { interval = 5; times = [9, 3, 6]; };");
+        "output = { interval = 500; times = [9, 3, 6]; };");
     assert_int_equal(study->ensemble->n_systems, 3);
     assert_int_equal(study->n_axes, 0);
     assert_near(study->t_end / study->units.time, 1e10, 1e-15);
@@ -757,7 +757,7 @@ static void units_integers_and_defaults(void **state)
     assert_string_equal(study->engine, "auto");
     assert_int_equal(study->form, -1);
     assert_true(study->checkpoint_s == 30 && study->t_start == 0 && study->lanes == 0);
-    assert_near(study->interval, 5 * study->units.time, 1e-15);
+    assert_near(study->interval, 500 * study->units.time, 1e-15);
     for (int i = 0; i < 3; i++)
         assert_near(study->times[i], 3 * (i + 1) * study->units.time, 1e-15);
     shoal_study_destroy(&study);

@@ -211,7 +211,15 @@ static void print_summary(const shoal_result *result, const char *file, const sh
     }
     if (n > 0) {
         qsort(error, (size_t)n, sizeof *error, compare_doubles);
-        printf("|dE/E|         median %.2g, largest %.2g\n", error[n / 2], error[n - 1]);
+        printf("|dE/E|         median %.2g, largest %.2g", error[n / 2], error[n - 1]);
+        long n_large = 0;
+        while (n_large < n && error[n - 1 - n_large] > 1e-3) {
+            n_large++;
+        }
+        if (n_large > 0) {
+            printf(", above 1e-3 in %ld systems", n_large);
+        }
+        putchar('\n');
     }
     printf("wall time      %.1f s, %.3g system-steps/s\n", seconds,
            progress->seconds > 0 ? progress->system_steps / progress->seconds : 0);

@@ -29,10 +29,16 @@ static void print_text(FILE *out, const char *text)
     fputc('"', out);
 }
 
+/* Digits that are read back as the same double: 0.1, not 0.10000000000000001. */
 static void print_number(FILE *out, double value)
 {
-    if (!isnan(value))
-        fprintf(out, "%.17g", value);
+    if (isnan(value))
+        return;
+    char text[32];
+    snprintf(text, sizeof text, "%.15g", value);
+    if (strtod(text, NULL) != value)
+        snprintf(text, sizeof text, "%.17g", value);
+    fputs(text, out);
 }
 
 /* ---- which systems ------------------------------------------------------------------------------------------------ */

@@ -781,7 +781,9 @@ static shoal_status apply_override(shoal_config *config, const char *override)
         if (!inner || !config_setting_is_aggregate(inner)) {
             status = shoal_fail(config->context, SHOAL_E_INPUT,
                                 "command line: %s: expected a path to a key; there is no '%s'%s", override, word,
-                                inner ? " that holds others" : "");
+                                inner                        ? " that holds others"
+                                : config_setting_is_list(at) ? " (items of a list go by number from 0, or by their name)"
+                                                             : "");
             goto done;
         }
         at = inner;

@@ -282,7 +282,8 @@ static shoal_status read_monitors(const shoal_config *config, shoal_study *study
                                               monitor->parameter);
         if (status)
             return status;
-        const char *why = type->refuses ? type->refuses(monitor->parameter, study->ensemble) : NULL;
+        const bool whole = study->stride == 1 && isnan(study->system); /* a part may have less to see */
+        const char *why = whole && type->refuses ? type->refuses(monitor->parameter, study->ensemble) : NULL;
         if (why)
             return shoal_config_fail(config, config_setting_get_member(group_of[index], "name"), NULL, NULL,
                                      "a monitor that applies: %s", why);

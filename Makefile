@@ -122,7 +122,7 @@ TEST_PROGRAMS := $(TESTS:%.c=$B/%)
 BENCH_PROGRAMS := $(BENCHES:%.c=$B/%)
 EXAMPLE_PROGRAMS := $(EXAMPLES:%.c=$B/%)
 
-.PHONY: all parts lib program examples tests check check-gpu bench demo install uninstall bundle \
+.PHONY: all parts lib program examples tests check check-gpu bench bench-precision demo install uninstall bundle \
     reference clean info deps help FORCE
 
 all:
@@ -231,7 +231,13 @@ check check-gpu:
 
 bench:
 	@+$(submake) parts $(BENCH_PROGRAMS)
-	@$(PROGRAM) bench $(BENCH)
+	@$(if $(REBOUND),tests/bench/peers.sh '$(REBOUND)' $(PROGRAM),$(PROGRAM) bench $(BENCH))
+
+# Energy error against cost, every propagator, and with REBOUND=DIR REBOUND's: build/work_precision.csv and .png.
+bench-precision:
+	@+$(submake) parts $(BENCH_PROGRAMS)
+	@BUILD=$B tests/bench/precision.sh run $(REBOUND) | tee $B/work_precision.csv
+	@tests/bench/precision.sh plot $B/work_precision.png $B/work_precision.csv
 
 # The demo compiles kernels for this machine's instruction set only; a later `make` adds the others.
 DEMO := $B/demo/sun_jupiter_saturn
@@ -292,7 +298,8 @@ help:
 	@echo 'make check        install what is missing, build, run every test'
 	@echo 'make check-gpu    the same; tests that need a GPU fail where there is none'
 	@echo 'make demo         install what is missing, build, map where Saturn could live'
-	@echo 'make bench        timings with checked answers (BENCH="CASE ... --csv")'
+	@echo 'make bench        timings with checked answers (BENCH="CASE ... --csv"); REBOUND=DIR: beside REBOUND'
+	@echo 'make bench-precision   energy error against cost of every propagator; REBOUND=DIR: and of REBOUND'
 	@echo 'make install      into prefix=$(prefix) (DESTDIR=); uninstall takes it out again'
 	@echo 'make bundle       a tarball with its libraries for machines that have none (WITH_TESTS=1: and the tests)'
 	@echo 'make examples     the programs of examples/'

@@ -46,6 +46,8 @@ static const bench_case cases[] = {
     CASE("mvs", 8, 1e-5, M_PI / 20, 1e-5),
     CASE("mvs_jacobi", 2, 1e-4, M_PI / 20, 1e-5),
     CASE("mvs_jacobi", 4, 1e-5, M_PI / 20, 1e-5),
+    CASE("mvs_jacobi_c17", 2, 1e-4, M_PI / 20, 1e-9),
+    CASE("mvs_jacobi_c17", 4, 1e-5, M_PI / 20, 1e-9),
     CASE("cash_karp", 2, 1e-3, 1e-3, 1e-11),
     CASE("rk8pd", 2, 1e-3, M_PI / 100, 1e-11),
     CASE("kahan_li6", 2, 1e-3, M_PI / 100, 1e-9),
@@ -67,6 +69,7 @@ static const struct bench_variant {
     const char *name, *propagator;
     shoal_setting settings[2]; /* unused: name NULL */
 } variants[] = {
+    {"mvs_jacobi_c17", "mvs_jacobi", {{"corrector", 17, NULL}}},
     {"whckl", "mvs_jacobi", {{"corrector", 17, NULL}, {"kernel", 1, NULL}}},
     {"saba_10_6_4", "saba", {{"scheme", 0, "10,6,4"}}},
 };
@@ -218,7 +221,7 @@ done:
 
 static void case_name(const bench_case *c, bool bare, char *name, size_t size)
 {
-    static const char *const of_planets[] = {"mvs", "mvs_jacobi", "whckl", "saba_10_6_4", "hybrid"}; /* as the field counts: planets */
+    static const char *const of_planets[] = {"mvs", "mvs_jacobi", "mvs_jacobi_c17", "whckl", "saba_10_6_4", "hybrid"};
     bool planets = false;
     for (int i = 0; i < SHOAL_COUNT(of_planets); i++)
         planets = planets || strcmp(c->propagator, of_planets[i]) == 0;

@@ -1,0 +1,67 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-3.0-or-later
+#
+# The work-precision diagram: what a relative energy error costs, Shoal's propagators and REBOUND's integrators on the four outer
+# planets, one core (or a GPU), each over a row of steps or tolerances (tests/bench/precision.c, peer/rebound_peer.c).
+#
+#   tests/bench/precision.sh run [OPTIONS] [REBOUND_DIR]   prints rows; OPTIONS of the program `precision`, for instance --engine cuda
+#                                                          --systems 131072; with REBOUND_DIR REBOUND's rows too
+#   tests/bench/precision.sh plot PICTURE.png ROWS.csv...  draws the rows of one or more runs (gnuplot)
+#
+# Environment: BUILD=build (where the program `precision` is, built by `make bench-precision`)
+
+set -u -o pipefail
+fail() { echo "precision.sh: $*" >&2; exit 2; }
+here=$(cd "$(dirname "$0")" && pwd) || exit 2
+mode=${1:-}
+[ $# -gt 0 ] && shift
+work=$(mktemp -d "${TMPDIR:-/tmp}/shoal-precision.XXXXXX") || exit 2
+trap 'rm -rf "$work"' EXIT
+
+case $mode in
+run)
+    options=()
+    while [[ ${1:-} == --* ]]; do options+=("$1" "$2"); shift 2; done
+    if [ -n "${1:-}" ]; then "$here/peer/build" "$1" "$work/rebound" || exit 2; fi
+    "${BUILD:-$here/../../build}/tests/bench/precision" "${options[@]}" || exit 1
+    if [ -n "${1:-}" ]; then "$work/rebound" --precision 1 | sed 1d; fi
+    ;;
+plot)
+    [ $# -ge 2 ] || fail "usage: tests/bench/precision.sh plot PICTURE.png ROWS.csv..."
+    picture=$1
+    shift
+    # Two panels; Shoal's lines are solid, REBOUND's dashed, other runs (a GPU) dotted; what is the same method has the same colour.
+    awk -F, -v work="$work" -v picture="$picture" '
+        BEGIN {
+            same["whfast-dh"] = "mvs"; same["whfast-jacobi"] = "mvs_jacobi"; same["whfast-c17"] = "mvs_jacobi_c17"
+            same["saba-10-6-4"] = "saba_10_6_4"; same["ias15"] = "gauss_radau"; same["bs"] = "bulirsch_stoer"
+            same["leapfrog-8"] = "kahan_li8"; same["trace"] = "hybrid"
+        }
+        !/^code,/ && NF == 7 {
+            key = $1 "," $2
+            if (!(key in file)) { order[++n] = key; file[key] = work "/" n; code[key] = $1; name[key] = $2 }
+            print $6, $7 > file[key]
+        }
+        END {
+            script = work "/script"
+            print "set terminal pngcairo size 1500,700 font \",10\"; set output \"" picture "\"; set multiplot layout 1,2" > script
+            print "set logscale xy; set format \"10^{%T}\"; set grid; set key outside right noenhanced" > script
+            print "set xlabel \"microseconds a system and orbit of Jupiter\"; set yrange [1e-16:1e-2]" > script
+            print "set ylabel \"|{/Symbol D}E/E| after 100 orbits, rms over the systems\"" > script
+            for (panel = 0; panel < 2; panel++) {
+                printf "set title \"%s\"\nplot ", panel ? "any masses" : "planets around a star" > script
+                for (i = 1; i <= n; i++) {
+                    key = order[i]
+                    if (name[key] ~ /^(mvs|whckl|saba|hybrid|whfast|mercurius|trace)/ == panel) continue
+                    as = name[key] in same ? same[name[key]] : name[key]
+                    if (!(as in colour)) colour[as] = ++n_colours
+                    peer = code[key] ~ /^rebound/
+                    printf "\"%s\" with linespoints lc %d dt %d pt %d ps 0.5 title \"%s%s\", ", file[key], colour[as], \
+                        peer ? 2 : code[key] == "shoal" ? 1 : 3, peer ? 4 : 7, code[key] == "shoal" ? "" : code[key] " ", name[key] > script
+                }
+                print "" > script
+            }
+        }' "$@" && gnuplot "$work/script"
+    ;;
+*) fail "say run or plot" ;;
+esac

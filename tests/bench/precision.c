@@ -195,7 +195,7 @@ int main(int argc, char **argv)
         double us = 0, error = INFINITY, before = INFINITY;
         if (chosen && growth > 0)
             status = run(context, m, growth, compensated > 0, engine, (long)systems, orbits, 1, &us, &error);
-        for (double value = m->first; chosen && !(growth > 0) && !status; value *= m->factor, before = error) {
+        for (double value = m->first; chosen && !(growth > 0) && !status && value > 0.5e-16; value *= m->factor, before = error) {
             status = run(context, m, value, 0, engine, (long)systems, orbits, 0, &us, &error);
             if (status || (error > 0.5 * before && error < 1e-11) || us * systems * orbits > 5e6)
                 break;

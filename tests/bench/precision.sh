@@ -35,7 +35,8 @@ plot)
         BEGIN {
             same["whfast-dh"] = "mvs"; same["whfast-jacobi"] = "mvs_jacobi"; same["whfast-c17"] = "mvs_jacobi_c17"
             same["saba-10-6-4"] = "saba_10_6_4"; same["ias15"] = "gauss_radau"; same["bs"] = "bulirsch_stoer"
-            same["leapfrog-8"] = "kahan_li8"; same["trace"] = "hybrid"
+            same["leapfrog-8"] = "kahan_li8"
+            n_shades = split("E69F00 56B4E9 009E73 0072B2 D55E00 CC79A7 000000 999999 8B4513 7F00FF 808000 FF1493", shade, " ")
         }
         !/^code,/ && NF == 7 {
             key = $1 "," $2
@@ -52,11 +53,11 @@ plot)
                 printf "set title \"%s\"\nplot ", panel ? "any masses" : "planets around a star" > script
                 for (i = 1; i <= n; i++) {
                     key = order[i]
-                    if (name[key] ~ /^(mvs|whckl|saba|hybrid|whfast|mercurius|trace)/ == panel) continue
+                    if ((name[key] ~ /^(mvs|whckl|saba|hybrid|whfast)/) == panel) continue
                     as = name[key] in same ? same[name[key]] : name[key]
-                    if (!(as in colour)) colour[as] = ++n_colours
+                    if (!(as in colour)) colour[as] = shade[1 + n_colours[panel]++ % n_shades]
                     peer = code[key] ~ /^rebound/
-                    printf "\"%s\" with linespoints lc %d dt %d pt %d ps 0.5 title \"%s%s\", ", file[key], colour[as], \
+                    printf "\"%s\" with linespoints lc rgb \"#%s\" lw 1.5 dt %d pt %d ps 0.5 title \"%s%s\", ", file[key], colour[as], \
                         peer ? 2 : code[key] == "shoal" ? 1 : 3, peer ? 4 : 7, code[key] == "shoal" ? "" : code[key] " ", name[key] > script
                 }
                 print "" > script

@@ -75,8 +75,6 @@ static const method methods[] = {
     { "bs", "bs", .first = 1e-5, .factor = 0.1, .precision_only = 1 },
     { "leapfrog", "leapfrog", .variant = 2, .first = 32, .factor = 2, .precision_only = 1 },
     { "leapfrog-8", "leapfrog", .variant = 8, .first = 16, .factor = 1.5, .precision_only = 1 },
-    { "mercurius", "mercurius", .first = 12, .factor = 2, .precision_only = 1 },
-    { "trace", "trace", .first = 12, .factor = 2, .precision_only = 1 },
 #ifdef AVX512
     { "whfast512", "whfast512" },
 #endif
@@ -185,8 +183,6 @@ static struct reb_simulation *create(const method *how, double dt, double tolera
         saba->safe_mode = 0;
     } else if (strcmp(how->integrator, "leapfrog") == 0) {
         ((struct reb_integrator_leapfrog_state *)state)->order = how->variant;
-    } else if (strcmp(how->integrator, "mercurius") == 0) {
-        ((struct reb_integrator_mercurius_state *)state)->safe_mode = 0;
     } else if (strcmp(how->integrator, "ias15") == 0 && tolerance > 0) {
         ((struct reb_integrator_ias15_state *)state)->epsilon = tolerance;
     } else if (strcmp(how->integrator, "bs") == 0 && tolerance > 0) {

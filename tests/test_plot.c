@@ -325,7 +325,7 @@ static void the_picture_is_a_png(void **state)
         skip();
     }
     scratch_name(name, sizeof name, "it's a \"map\".png");
-    if (shoal_plot_map(context, result, &(shoal_plot_options){ .png = name }, NULL) != SHOAL_OK) {
+    if (shoal_plot_map(context, result, &(shoal_plot_options){ .picture = name }, NULL) != SHOAL_OK) {
         fail_msg("%s", shoal_context_message(context));
     }
     check_png(name);
@@ -335,7 +335,7 @@ static void the_picture_is_a_png(void **state)
         result->columns[1].value[system] = pow(10, -3 + 5.0 * (double)(system % N_A) / (N_A - 1));
     }
     result->axes[1].logarithmic = true;
-    if (shoal_plot_map(context, result, &(shoal_plot_options){ .png = name }, NULL) != SHOAL_OK) {
+    if (shoal_plot_map(context, result, &(shoal_plot_options){ .picture = name }, NULL) != SHOAL_OK) {
         fail_msg("%s", shoal_context_message(context));
     }
     check_png(name);
@@ -355,7 +355,7 @@ static void a_failing_gnuplot_says_why(void **state)
     unlink(name);
     setenv("PATH", folder, 1);
     assert_non_null(shoal_plot_missing());
-    const shoal_status missing = shoal_plot_map(context, result, &(shoal_plot_options){ .png = name }, NULL);
+    const shoal_status missing = shoal_plot_map(context, result, &(shoal_plot_options){ .picture = name }, NULL);
     assert_int_equal(missing, SHOAL_E_UNSUPPORTED);
     assert_non_null(strstr(shoal_context_message(context), "gnuplot"));
 
@@ -364,7 +364,7 @@ static void a_failing_gnuplot_says_why(void **state)
     fputs("#!/bin/sh\necho 'cannot open fonts' >&2\nexit 1\n", file);
     fclose(file);
     assert_int_equal(chmod(program, 0700), 0);
-    const shoal_status failing = shoal_plot_map(context, result, &(shoal_plot_options){ .png = name }, NULL);
+    const shoal_status failing = shoal_plot_map(context, result, &(shoal_plot_options){ .picture = name }, NULL);
     setenv("PATH", path, 1);
     assert_int_equal(failing, SHOAL_E_UNSUPPORTED);
     assert_non_null(strstr(shoal_context_message(context), "cannot open fonts"));

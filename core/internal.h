@@ -451,6 +451,9 @@ void shoal_result_destroy(shoal_result **result);
 /* The name of what differs in a bit between a row of one result and a row of another (its initial state, its end, a column), NULL
  * if they are the same system. */
 const char *shoal_result_difference(const shoal_result *a, long row_a, const shoal_result *b, long row_b);
+/* The bodies of one state of a system that are still there, in inner units: fills bodies and, unless it is NULL, which (their
+ * indices); returns how many there are. */
+int shoal_result_bodies(const shoal_result *result, long system, const double *state, shoal_body *bodies, int *which);
 /* Index of a column, -1 if there is none. */
 int shoal_result_column(const shoal_result *result, const char *name);
 /* Append an event, its numbers in the user's units. */

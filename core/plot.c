@@ -542,7 +542,7 @@ static void write_script(const plot_map *map, bool pdf, FILE *script)
     edges(&map->y, &y0, &y1);
     fprintf(script,
             "if (%d) {\n"
-            "  set terminal pdfcairo noenhanced size 17cm,12.75cm font 'Sans,7.2' linewidth 2.4 pointscale 0.6\n"
+            "  set terminal pdfcairo noenhanced size 17cm,12.75cm font 'Sans,14' linewidth 1 pointscale 0.6\n"
             "} else if (strstrt(GPVAL_TERMINALS, 'pngcairo')) {\n"
             "  set terminal pngcairo noenhanced size %d,%d font 'Sans,24' linewidth 2\n"
             "} else {\n"

@@ -122,7 +122,7 @@ shoal_status shoal_plot_survival(shoal_context *context, const shoal_result *res
     const double first = first_end(ends, n);
     time_axis(script, result, first, ends[n - 1].time);
     shoal_plot_label(script, 'y', "fraction of systems", "");
-    fputs("set yrange [0:1.02]\nset key above horizontal samplen 1.5 width 1\n", script);
+    fputs("set yrange [0:1.02]\nset key above horizontal\n", script);
     for (int k = 0; k < SHOAL_OUTCOMES; ++k) {
         if (n_outcome[k] && (k == SHOAL_SURVIVED || has_ended(k))) {
             write_curve(script, ends, n, k, first > 0 ? 1e-6 * first : 0);

@@ -13,6 +13,8 @@
 const shoal_plot_kind shoal_plot_kinds[] = {
     { "map", "a column over the first two axes of a grid sweep", NULL },
     { "survival", "fraction of systems that still run, and that ended by each outcome, against time", shoal_plot_survival },
+    { "elements", "semi-major axes, eccentricities and inclinations of one system against time, from its snapshots",
+      shoal_plot_elements },
     { 0 }
 };
 
@@ -70,18 +72,18 @@ void shoal_plot_begin(FILE *script, const shoal_plot_options *options, double wi
     const double pixel = 300 / 25.4;
 
     if (options->picture && shoal_plot_is_pdf(options->picture)) {
-        fprintf(script, "set terminal pdfcairo enhanced size %gcm,%gcm font 'Sans,7' linewidth 1.6 pointscale 0.3\n",
+        fprintf(script, "set terminal pdfcairo enhanced size %gcm,%gcm font 'Sans,12.5' linewidth 0.7 pointscale 0.4\n",
                 width_mm / 10, height_mm / 10);
     } else {
         fprintf(script,
                 "if (strstrt(GPVAL_TERMINALS, 'pngcairo')) {\n"
-                "  set terminal pngcairo enhanced size %.0f,%.0f font 'Sans,29' linewidth 2 pointscale 1.5\n"
+                "  set terminal pngcairo enhanced size %.0f,%.0f font 'Sans,25' linewidth 2 pointscale 1.5\n"
                 "} else {\n"
                 "  set terminal png enhanced size %.0f,%.0f large\n"
                 "}\n",
                 width_mm * pixel, height_mm * pixel, width_mm * pixel, height_mm * pixel);
     }
-    fputs("set encoding utf8\nset tics out nomirror\nset border 31 back\nset key noenhanced\n", script);
+    fputs("set encoding utf8\nset tics out nomirror\nset border 31 back\nset key noenhanced reverse Left samplen 1\n", script);
 }
 
 void shoal_plot_label(FILE *script, char axis, const char *name, const char *unit)

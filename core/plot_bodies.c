@@ -72,8 +72,8 @@ shoal_status shoal_plot_elements(shoal_context *context, const shoal_result *res
 {
     static const char *const quantities[] = { "a", "e", "inc" };
     const size_t size = (size_t)result->n_bodies * SHOAL_STATE;
-    static const char *const using[] = { "using 1:2 with lines", "using 1:3 with lines", "using 1:4 with lines" };
-    double least = INFINITY, most[3] = { 0 };
+    double least = INFINITY, most[3] = { 0 }, latest = 0;
+    char how[64];
     long system, n = 0;
     orbits o;
 
@@ -100,6 +100,7 @@ shoal_status shoal_plot_elements(shoal_context *context, const shoal_result *res
                 if (o.which[i] == b && orbit->a > 0 && isfinite(orbit->a)) { /* others have no ellipse */
                     fprintf(script, "%.17g %.17g %.17g %.17g\n", result->snapshot_time[row], orbit->a, orbit->e,
                             orbit->inc * 180 / M_PI);
+                    latest = fmax(latest, fabs(result->snapshot_time[row]));
                     least = fmin(least, orbit->a);
                     most[0] = fmax(most[0], orbit->a);
                     most[1] = fmax(most[1], orbit->e);
@@ -121,15 +122,14 @@ shoal_status shoal_plot_elements(shoal_context *context, const shoal_result *res
                 fprintf(script, "%s%.0e, %.0e, %.0e", comma, power, 2 * power, 5 * power);
             }
             fputs(")\n", script);
-        } else if (q > 0) { /* from zero, four tics */
-            fprintf(script, "unset logscale y\nset ytics %.17g\nset yrange [0:%.17g]\n", round_step(most[q] / 4),
+        } else if (q > 0) { /* from zero, a few tics */
+            fprintf(script, "unset logscale y\nset ytics %.17g\nset yrange [0:%.17g]\n", round_step(most[q] / 5),
                     most[q] > 0 ? 1.06 * most[q] : 1);
         }
-        if (q == 2) {
-            shoal_plot_label(script, 'x', "time", result->units.time_name);
-        }
-        fprintf(script, "set format x '%s'\nplot ", q == 2 ? "%h" : "");
-        plot_bodies(script, result, system, "b", using[q], q == 0);
+        const double unit = shoal_plot_times(script, result, latest);
+        fputs(q < 2 ? "unset xlabel\nset format x ''\nplot " : "plot ", script);
+        snprintf(how, sizeof how, "using ($1/%g):%d with lines", unit, q + 2);
+        plot_bodies(script, result, system, "b", how, q == 0);
         fputc('\n', script);
     }
     fputs("unset multiplot\n", script);

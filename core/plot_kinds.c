@@ -6,6 +6,7 @@
  * 7 points and colours of M. Okabe and K. Ito's set.
  */
 #include <errno.h>
+#include <math.h>
 #include <string.h>
 
 #include "plot.h"
@@ -15,6 +16,7 @@ const shoal_plot_kind shoal_plot_kinds[] = {
     { "survival", "fraction of systems that still run, and that ended by each outcome, against time", shoal_plot_survival },
     { "elements", "semi-major axes, eccentricities and inclinations of one system against time, from its snapshots",
       shoal_plot_elements },
+    { "energy", "relative error of the Newtonian energy against time, from snapshots: of all systems or of one", shoal_plot_energy },
     { 0 }
 };
 
@@ -94,6 +96,21 @@ void shoal_plot_label(FILE *script, char axis, const char *name, const char *uni
     fprintf(script, "set %clabel ", axis);
     shoal_plot_quote(script, text);
     fputs(" noenhanced\n", script);
+}
+
+double shoal_plot_times(FILE *script, const shoal_result *result, double latest)
+{
+    static const char *const thousands[] = { "", "10\u00b3 ", "10\u2076 ", "10\u2079 " };
+    int k = 0;
+    char unit[32];
+
+    while (latest >= pow(1000, k) * 1e5 && k + 1 < SHOAL_COUNT(thousands)) {
+        ++k;
+    }
+    snprintf(unit, sizeof unit, "%s%s", thousands[k], result->units.time_name);
+    shoal_plot_label(script, 'x', "time", unit);
+    fputs("set format x '%g'\n", script);
+    return pow(1000, k);
 }
 
 void shoal_plot_logarithmic(FILE *script, char axis)

@@ -7,6 +7,8 @@
 
 #include "plot.h"
 
+#define ELLIPSE_POINTS 360
+
 /* Room for the orbits of one state. */
 typedef struct orbits {
     int n;             /* bodies that are there */
@@ -133,5 +135,65 @@ shoal_status shoal_plot_elements(shoal_context *context, const shoal_result *res
         fputc('\n', script);
     }
     fputs("unset multiplot\n", script);
+    return SHOAL_OK;
+}
+
+/* The ellipses of a state's bound orbits, projected on the reference plane, and where on them the bodies are: $PREFIX1, ...; returns
+ * how many there are. The unbound are left out. */
+static int write_ellipses(FILE *script, const shoal_result *result, long system, const double *state, const char *prefix, orbits *o)
+{
+    int n = 0;
+
+    const bool known = read_orbits(result, system, state, o);
+    for (int b = 1; b < result->n_live[system]; ++b) {
+        fprintf(script, "$%s%d << EOD\n", prefix, b);
+        for (int i = 1; known && i < o->n; ++i) {
+            shoal_orbit at = o->orbit[i];
+            double place[6];
+            if (o->which[i] != b || !(at.e < 1) || !isfinite(at.a)) {
+                continue;
+            }
+            for (int k = -1; k <= ELLIPSE_POINTS; ++k, ++n) { /* the body, then points evenly in the eccentric anomaly */
+                const double E = 2 * M_PI * k / ELLIPSE_POINTS - M_PI;
+                at.f = k < 0 ? o->orbit[i].f : shoal_true_anomaly(at.e, E - at.e * sin(E));
+                if (shoal_orbit_to_state(NULL, 1, &at, place) == SHOAL_OK) {
+                    fprintf(script, "%.17g %.17g\n%s", place[0], place[1], k < 0 ? "\n\n" : "");
+                }
+            }
+        }
+        fputs("EOD\n", script);
+    }
+    return n;
+}
+
+shoal_status shoal_plot_orbits(shoal_context *context, const shoal_result *result, const shoal_plot_options *options, FILE *script)
+{
+    const size_t size = (size_t)result->n_bodies * SHOAL_STATE;
+    long system;
+    orbits o;
+
+    shoal_status status = shoal_plot_system(context, result, options, &system);
+    if (status != SHOAL_OK || (status = make_orbits(context, result, &o)) != SHOAL_OK) {
+        return status;
+    }
+    shoal_plot_begin(script, options, SHOAL_COLUMN_MM, 90);
+    const int n = write_ellipses(script, result, system, result->initial + (size_t)system * size, "initial", &o);
+    const int n_final = write_ellipses(script, result, system, result->final + (size_t)system * size, "final", &o);
+    free_orbits(&o);
+    if (n + n_final == 0) {
+        return shoal_fail(context, SHOAL_E_INPUT, "orbits: system %lld has no bound orbits", (long long)result->id[system]);
+    }
+    shoal_plot_label(script, 'x', "x", result->units.length_name);
+    shoal_plot_label(script, 'y', "y", result->units.length_name);
+    fputs("set size ratio -1\nset key above horizontal\n$star << EOD\n0 0\nEOD\nplot ", script);
+    const char *const last = n_final ? "final" : "initial";
+    if (n_final) {
+        plot_bodies(script, result, system, "initial", "index 1 with lines dt 3", false);
+        fputs(", \\\n  ", script);
+    }
+    plot_bodies(script, result, system, last, "index 1 with lines lw 1.5", true);
+    fputs(", \\\n  ", script);
+    plot_bodies(script, result, system, last, "index 0 with points pt 7", false);
+    fputs(", \\\n  $star with points pt 3 ps 1.5 lc rgb 'black' notitle\n", script);
     return SHOAL_OK;
 }

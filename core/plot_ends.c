@@ -13,6 +13,7 @@
 
 #include "plot.h"
 
+#define BINS 24
 #define RESOLUTION 5e-4 /* of a curve; smaller steps are drawn together */
 
 /* When a system ended or was last seen, since its start, and how. */
@@ -138,5 +139,63 @@ shoal_status shoal_plot_survival(shoal_context *context, const shoal_result *res
     }
     fputc('\n', script);
     free(ends);
+    return SHOAL_OK;
+}
+
+shoal_status shoal_plot_ends(shoal_context *context, const shoal_result *result, const shoal_plot_options *options, FILE *script)
+{
+    long n, count[BINS][SHOAL_OUTCOMES] = { { 0 } };
+    int n_kinds = 0, kind[SHOAL_OUTCOMES];
+    end *ends = read_ends(context, result, &n);
+
+    if (!ends) {
+        return SHOAL_E_INPUT;
+    }
+    const double first = first_end(ends, n);
+    if (first == 0) {
+        free(ends);
+        return shoal_fail(context, SHOAL_E_INPUT, "ends: every system of this result lived on: there are no ends to draw");
+    }
+    shoal_plot_begin(script, options, SHOAL_COLUMN_MM, 64);
+    const bool logarithmic = time_axis(script, result, first, ends[n - 1].time);
+    const double low = logarithmic ? floor(log10(first)) : 0, high = logarithmic ? log10(ends[n - 1].time) : ends[n - 1].time;
+    for (int k = 0; k < SHOAL_OUTCOMES; ++k) {
+        bool there = false;
+        for (long i = 0; i < n; ++i) {
+            if (ends[i].outcome == k && has_ended(k)) {
+                const double x = (logarithmic ? log10(ends[i].time) : ends[i].time) - low;
+                const int bin = (int)(BINS * x / (high - low));
+                count[bin < BINS ? bin : BINS - 1][k]++;
+                there = true;
+            }
+        }
+        if (there) {
+            kind[n_kinds++] = k;
+        }
+    }
+    free(ends);
+    for (int i = 0; i < n_kinds; ++i) { /* each on top of those before it: x, bottom, left, right, bottom, top */
+        fprintf(script, "$%s << EOD\n", shoal_outcome_name(kind[i]));
+        for (int bin = 0; bin < BINS; ++bin) {
+            const double left = low + (high - low) * bin / BINS, right = low + (high - low) * (bin + 1) / BINS;
+            long bottom = 0;
+            for (int j = 0; j < i; ++j) {
+                bottom += count[bin][kind[j]];
+            }
+            if (count[bin][kind[i]]) {
+                fprintf(script, "%.17g %ld %.17g %.17g %ld %ld\n", logarithmic ? pow(10, (left + right) / 2) : (left + right) / 2,
+                        bottom, logarithmic ? pow(10, left) : left, logarithmic ? pow(10, right) : right, bottom,
+                        bottom + count[bin][kind[i]]);
+            }
+        }
+        fputs("EOD\n", script);
+    }
+    shoal_plot_label(script, 'y', "systems", "");
+    fputs("set yrange [0:*]\nset key above horizontal\nset style fill solid noborder\n", script);
+    for (int i = 0; i < n_kinds; ++i) {
+        fprintf(script, "%s$%s with boxxyerror lc rgb '#%06x' title '%s'", i ? ", \\\n  " : "plot ", shoal_outcome_name(kind[i]),
+                shoal_plot_outcome_colour(kind[i]), shoal_outcome_name(kind[i]));
+    }
+    fputc('\n', script);
     return SHOAL_OK;
 }

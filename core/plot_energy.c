@@ -101,7 +101,8 @@ static long read_errors(const shoal_result *result, long only, sample *samples, 
         samples[i].value = fmax(fabs((samples[i].value - start) / fabs(start) - jump), DBL_EPSILON / 2);
     }
     for (long i = 0; i < n; ++i) {
-        if (!samples[i].is_event && isfinite(samples[i].value)) {
+        const bool is_start = samples[i].time == result->t_initial[samples[i].system];
+        if (!samples[i].is_event && !is_start && isfinite(samples[i].value)) {
             samples[n_errors++] = samples[i];
         }
     }
@@ -166,7 +167,7 @@ shoal_status shoal_plot_energy(shoal_context *context, const shoal_result *resul
     const double unit = shoal_plot_times(script, result, latest);
     shoal_plot_logarithmic(script, 'y');
     shoal_plot_label(script, 'y', "|dE / E|", "");
-    fputs("set key above horizontal\n", script);
+    fputs("unset mytics\nset key above horizontal\n", script);
     if (only < 0) {
         fputs("$median << EOD\n", script);
         write_median(script, samples, n);

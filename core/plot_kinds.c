@@ -17,6 +17,8 @@ const shoal_plot_kind shoal_plot_kinds[] = {
     { "elements", "semi-major axes, eccentricities and inclinations of one system against time, from its snapshots",
       shoal_plot_elements },
     { "energy", "relative error of the Newtonian energy against time, from snapshots: of all systems or of one", shoal_plot_energy },
+    { "orbits", "osculating orbits of one system seen from above, at its start and at its end", shoal_plot_orbits },
+    { "ends", "histogram of the times at which systems ended, by outcome", shoal_plot_ends },
     { 0 }
 };
 
@@ -101,12 +103,9 @@ void shoal_plot_label(FILE *script, char axis, const char *name, const char *uni
 double shoal_plot_times(FILE *script, const shoal_result *result, double latest)
 {
     static const char *const thousands[] = { "", "10\u00b3 ", "10\u2076 ", "10\u2079 " };
-    int k = 0;
+    const int most = SHOAL_COUNT(thousands) - 1, k = latest < 1e5 ? 0 : latest < pow(1000, most) ? (int)(log10(latest) / 3) : most;
     char unit[32];
 
-    while (latest >= pow(1000, k) * 1e5 && k + 1 < SHOAL_COUNT(thousands)) {
-        ++k;
-    }
     snprintf(unit, sizeof unit, "%s%s", thousands[k], result->units.time_name);
     shoal_plot_label(script, 'x', "time", unit);
     fputs("set format x '%g'\n", script);

@@ -38,6 +38,8 @@ void shoal_plot_label(FILE *script, char axis, const char *name, const char *uni
 double shoal_plot_times(FILE *script, const shoal_result *result, double latest);
 /* Numbers of a logarithmic axis as powers of ten. */
 void shoal_plot_logarithmic(FILE *script, char axis);
+/* 1, 2 or 5 times a power of ten, not below x: from tic to tic. */
+double shoal_plot_step(double x);
 /* 0xrrggbb of the i-th thing of a picture. */
 unsigned shoal_plot_colour(int i);
 /* The row of options->system, of the first system by default. */

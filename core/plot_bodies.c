@@ -12,6 +12,7 @@
 /* Room for the orbits of one state. */
 typedef struct orbits {
     int n;             /* bodies that are there */
+    double low[2], high[2]; /* box of the ellipses drawn */
     int *which;        /* [n_bodies] their indices */
     shoal_body *body;  /* [n_bodies] */
     shoal_orbit *orbit; /* [n_bodies] lengths in the user's units; not of the first */
@@ -28,7 +29,10 @@ static shoal_status make_orbits(shoal_context *context, const shoal_result *resu
 {
     const size_t n = (size_t)result->n_bodies;
 
-    *o = (orbits){ .which = malloc(n * sizeof *o->which), .body = malloc(n * sizeof *o->body), .orbit = malloc(n * sizeof *o->orbit) };
+    *o = (orbits){ .low = { INFINITY, INFINITY }, .high = { -INFINITY, -INFINITY } };
+    o->which = malloc(n * sizeof *o->which);
+    o->body = malloc(n * sizeof *o->body);
+    o->orbit = malloc(n * sizeof *o->orbit);
     if (o->which && o->body && o->orbit) {
         return SHOAL_OK;
     }
@@ -59,14 +63,6 @@ static void plot_bodies(FILE *script, const shoal_result *result, long system, c
             shoal_plot_quote(script, result->body_name[b]);
         }
     }
-}
-
-/* 1, 2 or 5 times a power of ten, not below x. */
-static double round_step(double x)
-{
-    const double power = x > 0 ? pow(10, floor(log10(x))) : 1;
-
-    return power * (x <= power ? 1 : x <= 2 * power ? 2 : x <= 5 * power ? 5 : 10);
 }
 
 shoal_status shoal_plot_elements(shoal_context *context, const shoal_result *result, const shoal_plot_options *options,
@@ -125,7 +121,7 @@ shoal_status shoal_plot_elements(shoal_context *context, const shoal_result *res
             }
             fputs(")\n", script);
         } else if (q > 0) { /* from zero, a few tics */
-            fprintf(script, "unset logscale y\nset ytics %.17g\nset yrange [0:%.17g]\n", round_step(most[q] / 5),
+            fprintf(script, "unset logscale y\nset ytics %.17g\nset yrange [0:%.17g]\n", shoal_plot_step(most[q] / 5),
                     most[q] > 0 ? 1.06 * most[q] : 1);
         }
         const double unit = shoal_plot_times(script, result, latest);
@@ -158,6 +154,10 @@ static int write_ellipses(FILE *script, const shoal_result *result, long system,
                 at.f = k < 0 ? o->orbit[i].f : shoal_true_anomaly(at.e, E - at.e * sin(E));
                 if (shoal_orbit_to_state(NULL, 1, &at, place) == SHOAL_OK) {
                     fprintf(script, "%.17g %.17g\n%s", place[0], place[1], k < 0 ? "\n\n" : "");
+                    for (int q = 0; q < 2; ++q) {
+                        o->low[q] = fmin(o->low[q], place[q]);
+                        o->high[q] = fmax(o->high[q], place[q]);
+                    }
                 }
             }
         }
@@ -176,7 +176,7 @@ shoal_status shoal_plot_orbits(shoal_context *context, const shoal_result *resul
     if (status != SHOAL_OK || (status = make_orbits(context, result, &o)) != SHOAL_OK) {
         return status;
     }
-    shoal_plot_begin(script, options, SHOAL_COLUMN_MM, 90);
+    shoal_plot_begin(script, options, SHOAL_COLUMN_MM, 85);
     const int n = write_ellipses(script, result, system, result->initial + (size_t)system * size, "initial", &o);
     const int n_final = write_ellipses(script, result, system, result->final + (size_t)system * size, "final", &o);
     free_orbits(&o);
@@ -185,6 +185,12 @@ shoal_status shoal_plot_orbits(shoal_context *context, const shoal_result *resul
     }
     shoal_plot_label(script, 'x', "x", result->units.length_name);
     shoal_plot_label(script, 'y', "y", result->units.length_name);
+    const double side = 1.08 * fmax(o.high[0] - o.low[0], o.high[1] - o.low[1]);
+    for (int q = 0; q < 2; ++q) { /* a square */
+        const double middle = 0.5 * (o.low[q] + o.high[q]);
+        fprintf(script, "set %crange [%.17g:%.17g]\nset %ctics %.17g\n", 'x' + q, middle - side / 2, middle + side / 2, 'x' + q,
+                shoal_plot_step(side / 6));
+    }
     fputs("set size ratio -1\nset key above horizontal\n$star << EOD\n0 0\nEOD\nplot ", script);
     const char *const last = n_final ? "final" : "initial";
     if (n_final) {

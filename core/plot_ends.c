@@ -191,10 +191,11 @@ shoal_status shoal_plot_ends(shoal_context *context, const shoal_result *result,
         fputs("EOD\n", script);
     }
     shoal_plot_label(script, 'y', "systems", "");
-    fputs("set yrange [0:*]\nset key above horizontal\nset style fill solid noborder\n", script);
+    fputs("set yrange [0:*]\nset key above horizontal\n", script);
     for (int i = 0; i < n_kinds; ++i) {
-        fprintf(script, "%s$%s with boxxyerror lc rgb '#%06x' title '%s'", i ? ", \\\n  " : "plot ", shoal_outcome_name(kind[i]),
-                shoal_plot_outcome_colour(kind[i]), shoal_outcome_name(kind[i]));
+        fprintf(script, "%s$%s with boxxyerror lc rgb '#%06x' fs solid border rgb '#%06x' title '%s'",
+                i ? ", \\\n  " : "plot ", shoal_outcome_name(kind[i]),
+                shoal_plot_outcome_colour(kind[i]), shoal_plot_outcome_colour(kind[i]), shoal_outcome_name(kind[i]));
     }
     fputc('\n', script);
     return SHOAL_OK;

@@ -19,6 +19,7 @@ const shoal_plot_kind shoal_plot_kinds[] = {
     { "energy", "relative error of the Newtonian energy against time, from snapshots: of all systems or of one", shoal_plot_energy },
     { "orbits", "osculating orbits of one system seen from above, at its start and at its end", shoal_plot_orbits },
     { "ends", "histogram of the times at which systems ended, by outcome", shoal_plot_ends },
+    { "pairs", "each swept or sampled column against each other, up to six, coloured by outcome", shoal_plot_pairs },
     { 0 }
 };
 
@@ -87,7 +88,7 @@ void shoal_plot_begin(FILE *script, const shoal_plot_options *options, double wi
                 "}\n",
                 width_mm * pixel, height_mm * pixel, width_mm * pixel, height_mm * pixel);
     }
-    fputs("set encoding utf8\nset tics out nomirror\nset border 31 back\nset key noenhanced reverse Left samplen 1\n", script);
+    fputs("set encoding utf8\nset tics out nomirror\nset border 31 back\nset key noenhanced reverse Left samplen 1\nset rmargin 3\n", script);
 }
 
 void shoal_plot_label(FILE *script, char axis, const char *name, const char *unit)
@@ -115,6 +116,13 @@ double shoal_plot_times(FILE *script, const shoal_result *result, double latest)
 void shoal_plot_logarithmic(FILE *script, char axis)
 {
     fprintf(script, "set logscale %c\nset format %c '10^{%%T}'\n", axis, axis);
+}
+
+double shoal_plot_step(double x)
+{
+    const double power = x > 0 ? pow(10, floor(log10(x))) : 1;
+
+    return power * (x <= power ? 1 : x <= 2 * power ? 2 : x <= 5 * power ? 5 : 10);
 }
 
 unsigned shoal_plot_colour(int i)

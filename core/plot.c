@@ -540,16 +540,18 @@ static void write_script(const plot_map *map, bool pdf, FILE *script)
 
     edges(&map->x, &x0, &x1);
     edges(&map->y, &y0, &y1);
-    fprintf(script,
-            "if (%d) {\n"
-            "  set terminal pdfcairo noenhanced size 17cm,12.75cm font 'Sans,14' linewidth 1 pointscale 0.6\n"
-            "} else if (strstrt(GPVAL_TERMINALS, 'pngcairo')) {\n"
-            "  set terminal pngcairo noenhanced size %d,%d font 'Sans,24' linewidth 2\n"
-            "} else {\n"
-            "  set terminal png noenhanced size %d,%d large\n"
-            "}\n"
-            "set encoding utf8\n",
-            pdf, PICTURE_WIDTH, PICTURE_HEIGHT, PICTURE_WIDTH, PICTURE_HEIGHT);
+    if (pdf) { /* 17 cm: a page's width */
+        fputs("set terminal pdfcairo noenhanced size 17cm,12.75cm font 'Sans,14' linewidth 1 pointscale 0.6\n", script);
+    } else {
+        fprintf(script,
+                "if (strstrt(GPVAL_TERMINALS, 'pngcairo')) {\n"
+                "  set terminal pngcairo noenhanced size %d,%d font 'Sans,24' linewidth 2\n"
+                "} else {\n"
+                "  set terminal png noenhanced size %d,%d large\n"
+                "}\n",
+                PICTURE_WIDTH, PICTURE_HEIGHT, PICTURE_WIDTH, PICTURE_HEIGHT);
+    }
+    fputs("set encoding utf8\n", script);
     fputs("set title ", script);
     title(map, text, sizeof text);
     shoal_plot_quote(script, text);

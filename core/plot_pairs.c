@@ -10,18 +10,23 @@
 #define MOST_COLUMNS 6
 #define MANY_POINTS 3000 /* smaller points from here on */
 
-/* The range of column c, and whether its axis is logarithmic: all values of one sign over more than two decades. */
+/* The range of a column, and whether its axis is logarithmic: more than two decades, most values in the lower ones. */
 static bool read_range(const shoal_column *column, long n, double *low, double *high)
 {
+    double sum = 0;
+    long n_values = 0;
+
     *low = INFINITY;
     *high = -INFINITY;
     for (long s = 0; s < n; ++s) {
         if (isfinite(column->value[s])) {
             *low = fmin(*low, column->value[s]);
             *high = fmax(*high, column->value[s]);
+            sum += column->value[s];
+            ++n_values;
         }
     }
-    return *low > 0 && *high > 100 * *low;
+    return *low > 0 && *high > 100 * *low && sum < 0.25 * *high * (double)n_values;
 }
 
 static void write_axis(FILE *script, char axis, const shoal_column *column, long n, bool labelled)
@@ -31,9 +36,10 @@ static void write_axis(FILE *script, char axis, const shoal_column *column, long
 
     if (logarithmic) {
         shoal_plot_logarithmic(script, axis);
-        fprintf(script, "set %crange [%.17g:%.17g]\nset %ctics 10\n", axis, low / 1.2, high * 1.2, axis);
+        const double margin = pow(high / low, 0.06);
+        fprintf(script, "set %crange [%.17g:%.17g]\nset %ctics 10\n", axis, low / margin, high * margin, axis);
     } else {
-        const double margin = high > low ? 0.04 * (high - low) : 0.5;
+        const double margin = high > low ? 0.06 * (high - low) : 0.5;
         fprintf(script, "unset logscale %c\nset format %c '%%g'\nset %crange [%.17g:%.17g]\nset %ctics %.17g\n", axis, axis, axis,
                 low - margin, high + margin, axis, shoal_plot_step((high + 2 * margin - low) / 4));
     }
@@ -91,7 +97,7 @@ shoal_status shoal_plot_pairs(shoal_context *context, const shoal_result *result
         fputs("EOD\n", script);
     }
     /* panels of p with gaps of g, in fractions of the picture */
-    const double left = 15 / width, bottom = 11.5 / width, top = n > 2 ? 3 / width : 8 / width, g = 2 / width;
+    const double left = 15 / width, bottom = 11.5 / width, top = n > 2 ? 3 / width : 8 / width, g = 4 / width;
     const double p = (1 - left - fmax(top, bottom - g) + g) / (n - 1) - g, high = (1 - bottom - top + g) / (n - 1) - g;
     fputs("set multiplot\n", script);
     for (int row = 1; row < n; ++row) {

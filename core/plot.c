@@ -541,7 +541,8 @@ static void write_script(const plot_map *map, bool pdf, FILE *script)
     edges(&map->x, &x0, &x1);
     edges(&map->y, &y0, &y1);
     if (pdf) { /* 17 cm: a page's width */
-        fputs("set terminal pdfcairo noenhanced size 17cm,12.75cm font 'Sans,14' linewidth 1 pointscale 0.6\n", script);
+        fputs("set terminal pdfcairo noenhanced size 17cm,12.75cm font 'Sans,7.5' fontscale 1 linewidth 1 pointscale 0.6\n"
+              "set cblabel offset 1.2\n", script);
     } else {
         fprintf(script,
                 "if (strstrt(GPVAL_TERMINALS, 'pngcairo')) {\n"
@@ -605,7 +606,7 @@ static void write_script(const plot_map *map, bool pdf, FILE *script)
         const unsigned char rgb[3] = { c.r, c.g, c.b };
         fwrite(rgb, 1, sizeof rgb, script);
     }
-    fprintf(script, "%.17g %.17g %.17g\ne\n", 0.5 * (x0 + x1), 0.5 * (y0 + y1), map->low);
+    fprintf(script, "%.17g %.17g %.17g\ne\n", x0, y0, map->low);
 }
 
 /* Run gnuplot on a script with its picture going to a file. *exit_code: -1 if it could not be started. */

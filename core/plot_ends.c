@@ -45,9 +45,10 @@ static end *read_ends(shoal_context *context, const shoal_result *result, long *
     }
     *n = 0;
     for (long s = 0; s < result->n_systems; ++s) {
+        const int outcome = result->outcome[s];
         const double time = fabs(result->t_stop[s] - result->t_initial[s]);
-        if (time > 0 && isfinite(time) && result->outcome[s] != SHOAL_INVALID) {
-            ends[(*n)++] = (end){ time, result->outcome[s] };
+        if (isfinite(time) && outcome != SHOAL_INVALID && (time > 0 || has_ended(outcome))) {
+            ends[(*n)++] = (end){ time, outcome };
         }
     }
     if (*n == 0) {
@@ -59,21 +60,21 @@ static end *read_ends(shoal_context *context, const shoal_result *result, long *
     return ends;
 }
 
-/* The first end time of a system that did not live on, 0 if there is none. */
+/* The first time after the start at which a system ended, +inf if none did. */
 static double first_end(const end *ends, long n)
 {
     for (long i = 0; i < n; ++i) {
-        if (has_ended(ends[i].outcome)) {
+        if (has_ended(ends[i].outcome) && ends[i].time > 0) {
             return ends[i].time;
         }
     }
-    return 0;
+    return INFINITY;
 }
 
 /* The axis of times; log10 if they span more than two decades. */
 static bool time_axis(FILE *script, const shoal_result *result, double from, double to)
 {
-    const bool logarithmic = from > 0 && to > 100 * from;
+    const bool logarithmic = to > 100 * from;
 
     shoal_plot_label(script, 'x', "time", result->units.time_name);
     if (logarithmic) {
@@ -99,7 +100,7 @@ static void write_curve(FILE *script, const end *ends, long n, int k, double sta
         alive *= 1 - (double)all / (double)(n - i);
         const double now = k == SHOAL_SURVIVED ? alive : ended;
         if (fabs(now - drawn) > RESOLUTION || next == n) {
-            fprintf(script, "%.17g %.17g\n", ends[i].time, now);
+            fprintf(script, "%.17g %.17g\n", fmax(ends[i].time, start), now);
             drawn = now;
         }
     }
@@ -126,7 +127,7 @@ shoal_status shoal_plot_survival(shoal_context *context, const shoal_result *res
     fputs("set yrange [0:1.02]\nset key above horizontal\n", script);
     for (int k = 0; k < SHOAL_OUTCOMES; ++k) {
         if (n_outcome[k] && (k == SHOAL_SURVIVED || has_ended(k))) {
-            write_curve(script, ends, n, k, first > 0 ? 1e-6 * first : 0);
+            write_curve(script, ends, n, k, isfinite(first) ? 1e-6 * first : 0);
         }
     }
     const char *separator = "plot ";
@@ -144,27 +145,30 @@ shoal_status shoal_plot_survival(shoal_context *context, const shoal_result *res
 
 shoal_status shoal_plot_ends(shoal_context *context, const shoal_result *result, const shoal_plot_options *options, FILE *script)
 {
-    long n, count[BINS][SHOAL_OUTCOMES] = { { 0 } };
+    long n, n_ended = 0, count[BINS][SHOAL_OUTCOMES] = { { 0 } };
     int n_kinds = 0, kind[SHOAL_OUTCOMES];
     end *ends = read_ends(context, result, &n);
 
     if (!ends) {
         return SHOAL_E_INPUT;
     }
-    const double first = first_end(ends, n);
-    if (first == 0) {
+    for (long i = 0; i < n; ++i) {
+        n_ended += has_ended(ends[i].outcome);
+    }
+    if (n_ended == 0) {
         free(ends);
         return shoal_fail(context, SHOAL_E_INPUT, "ends: every system of this result lived on: there are no ends to draw");
     }
     shoal_plot_begin(script, options, SHOAL_COLUMN_MM, 64);
+    const double first = first_end(ends, n);
     const bool logarithmic = time_axis(script, result, first, ends[n - 1].time);
     const double low = logarithmic ? floor(log10(first)) : 0, high = logarithmic ? log10(ends[n - 1].time) : ends[n - 1].time;
     for (int k = 0; k < SHOAL_OUTCOMES; ++k) {
         bool there = false;
         for (long i = 0; i < n; ++i) {
             if (ends[i].outcome == k && has_ended(k)) {
-                const double x = (logarithmic ? log10(ends[i].time) : ends[i].time) - low;
-                const int bin = (int)(BINS * x / (high - low));
+                const double x = logarithmic ? log10(ends[i].time) : ends[i].time;
+                const int bin = (int)(BINS * fmax(x - low, 0) / (high - low)); /* those that ended at once in the first */
                 count[bin < BINS ? bin : BINS - 1][k]++;
                 there = true;
             }

@@ -77,7 +77,7 @@ void shoal_plot_begin(FILE *script, const shoal_plot_options *options, double wi
     const double pixel = 300 / 25.4;
 
     if (options->picture && shoal_plot_is_pdf(options->picture)) {
-        fprintf(script, "set terminal pdfcairo enhanced size %gcm,%gcm font 'Sans,12.5' linewidth 0.7 pointscale 0.4\n",
+        fprintf(script, "set terminal pdfcairo enhanced size %gcm,%gcm font 'Sans,6.5' fontscale 1 linewidth 0.7 pointscale 0.4\n",
                 width_mm / 10, height_mm / 10);
     } else {
         fprintf(script,

@@ -41,7 +41,7 @@ static void write_axis(FILE *script, char axis, const shoal_column *column, long
     } else {
         const double margin = high > low ? 0.06 * (high - low) : 0.5;
         fprintf(script, "unset logscale %c\nset format %c '%%g'\nset %crange [%.17g:%.17g]\nset %ctics %.17g\n", axis, axis, axis,
-                low - margin, high + margin, axis, shoal_plot_step((high + 2 * margin - low) / 4));
+                low - margin, high + margin, axis, shoal_plot_step((high + 2 * margin - low) / 4.5));
     }
     if (!labelled) {
         fprintf(script, "set format %c ''\n", axis);
@@ -97,7 +97,7 @@ shoal_status shoal_plot_pairs(shoal_context *context, const shoal_result *result
         fputs("EOD\n", script);
     }
     /* panels of p with gaps of g, in fractions of the picture */
-    const double left = 15 / width, bottom = 11.5 / width, top = n > 2 ? 3 / width : 8 / width, g = 4 / width;
+    const double left = (n > 3 ? 18 : 15) / width, bottom = 11.5 / width, top = n > 2 ? 3 / width : 8 / width, g = 4 / width;
     const double p = (1 - left - fmax(top, bottom - g) + g) / (n - 1) - g, high = (1 - bottom - top + g) / (n - 1) - g;
     fputs("set multiplot\n", script);
     for (int row = 1; row < n; ++row) {

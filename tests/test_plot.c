@@ -483,6 +483,28 @@ static void survival_counts_the_ends(void **state)
     free(script);
 }
 
+static void survival_counts_who_ended_at_once(void **state)
+{
+    const long n_systems = result->n_systems;
+    double at[16];
+
+    (void)state;
+    result->n_systems = 6;
+    for (int s = 0; s < 6; ++s) {
+        result->t_stop[s] = s ? 1e4 : 0;
+        result->outcome[s] = s ? SHOAL_SURVIVED : SHOAL_COLLIDED;
+    }
+    char *script = script_of("survival", -1);
+    assert_int_equal(block_of(script, "survived", 2, at, SHOAL_COUNT(at)), 3);
+    assert_float_equal(at[3], 5.0 / 6, 1e-15);
+    free(script);
+    script = script_of("ends", -1);
+    assert_int_equal(block_of(script, "collided", 6, at, SHOAL_COUNT(at)), 1);
+    assert_float_equal(at[5], 1, 0);
+    free(script);
+    result->n_systems = n_systems;
+}
+
 /* Five systems: ends at 1 and 3, one no longer followed after 2, one alive at 4, one that never started. By hand: S falls to 3/4,
  * then (two are followed at 3) to 3/8. */
 static void survival_counts_systems_while_they_are_followed(void **state)
@@ -662,6 +684,7 @@ int main(void)
         MAP_TEST(the_picture_is_a_png),
         MAP_TEST(a_failing_gnuplot_says_why),
         STATES_TEST(survival_counts_the_ends),
+        STATES_TEST(survival_counts_who_ended_at_once),
         STATES_TEST(survival_counts_systems_while_they_are_followed),
         STATES_TEST(elements_and_orbits_are_those_of_the_states),
         STATES_TEST(the_error_of_the_energy_leaves_out_jumps),

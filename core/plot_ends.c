@@ -71,6 +71,12 @@ static double first_end(const end *ends, long n)
     return INFINITY;
 }
 
+/* The last time, where the axis ends. */
+static double last_time(const end *ends, long n)
+{
+    return ends[n - 1].time > 0 ? ends[n - 1].time : 1;
+}
+
 /* The axis of times; log10 if they span more than two decades. */
 static bool time_axis(FILE *script, const shoal_result *result, double from, double to)
 {
@@ -121,8 +127,8 @@ shoal_status shoal_plot_survival(shoal_context *context, const shoal_result *res
     }
     n_outcome[SHOAL_SURVIVED] = n; /* this curve is always there */
     shoal_plot_begin(script, options, SHOAL_COLUMN_MM, 64);
-    const double first = first_end(ends, n);
-    time_axis(script, result, first, ends[n - 1].time);
+    const double first = first_end(ends, n), last = last_time(ends, n);
+    time_axis(script, result, first, last);
     shoal_plot_label(script, 'y', "fraction of systems", "");
     fputs("set yrange [0:1.02]\nset key above horizontal\n", script);
     for (int k = 0; k < SHOAL_OUTCOMES; ++k) {
@@ -160,9 +166,9 @@ shoal_status shoal_plot_ends(shoal_context *context, const shoal_result *result,
         return shoal_fail(context, SHOAL_E_INPUT, "ends: every system of this result lived on: there are no ends to draw");
     }
     shoal_plot_begin(script, options, SHOAL_COLUMN_MM, 64);
-    const double first = first_end(ends, n);
-    const bool logarithmic = time_axis(script, result, first, ends[n - 1].time);
-    const double low = logarithmic ? floor(log10(first)) : 0, high = logarithmic ? log10(ends[n - 1].time) : ends[n - 1].time;
+    const double first = first_end(ends, n), last = last_time(ends, n);
+    const bool logarithmic = time_axis(script, result, first, last);
+    const double low = logarithmic ? floor(log10(first)) : 0, high = logarithmic ? log10(last) : last;
     for (int k = 0; k < SHOAL_OUTCOMES; ++k) {
         bool there = false;
         for (long i = 0; i < n; ++i) {

@@ -12,26 +12,42 @@
 
 typedef struct plot_options {
     file_list files;
-    const char *column, *png;
-    bool linear, no_terminal;
+    shoal_plot_options plot;
+    bool no_terminal;
 } plot_options;
 
 static error_t plot_parse(int key, char *argument, struct argp_state *state)
 {
     plot_options *options = state->input;
+    char *end;
 
     switch (key) {
-    case 'c': options->column = argument; return 0;
-    case 'p': options->png = argument; return 0;
-    case 'l': options->linear = true; return 0;
+    case 'k': options->plot.kind = argument; return 0;
+    case 's':
+        options->plot.system = strtoll(argument, &end, 10);
+        if (end == argument || *end || options->plot.system < 0) {
+            exit(usage_error("plot: --system: \"%s\": expected the number of a system, 0 or more", argument));
+        }
+        return 0;
+    case 'c': options->plot.column = argument; return 0;
+    case 'o': case 'p':
+        end = strrchr(argument, '.');
+        if (!end || (strcmp(end, ".png") != 0 && strcmp(end, ".pdf") != 0)) {
+            exit(usage_error("plot: --output: \"%s\": expected a name in .png or .pdf", argument));
+        }
+        options->plot.picture = argument;
+        return 0;
+    case 'S': options->plot.script = true; return 0;
+    case 'l': options->plot.linear = true; return 0;
+    case 'L': options->plot.logarithmic = true; return 0;
     case 'n': options->no_terminal = true; return 0;
     case ARGP_KEY_ARGS:
         options->files = (file_list){ state->argv + state->next, state->argc - state->next };
         return 0;
     case ARGP_KEY_NO_ARGS: exit(usage_error("plot: expected a result file: shoal plot FILE ..."));
     case ARGP_KEY_END:
-        if (options->png && options->files.n > 1) {
-            exit(usage_error("plot: --png names one picture, but there are %d files", options->files.n));
+        if (options->plot.picture && options->files.n > 1) {
+            exit(usage_error("plot: --output (--png) names one picture, but there are %d files", options->files.n));
         }
         return 0;
     default: return ARGP_ERR_UNKNOWN;
@@ -40,55 +56,72 @@ static error_t plot_parse(int key, char *argument, struct argp_state *state)
 
 static const struct argp plot_argp = {
     .options = (const struct argp_option[]){
-        { "column", 'c', "NAME", 0, "The column to draw (default: a chaos indicator if there is one, else t_stop)", 0 },
-        { "png", 'p', "FILE", 0, "The picture's name (default: beside the result file)", 0 },
-        { "linear", 'l', 0, 0, "The value itself, not its log10", 0 },
+        { "kind", 'k', "KIND", 0, "What to draw (default: the map of a grid, the elements of a single system, else survival)", 0 },
+        { "system", 's', "K", 0, "The system to draw (elements, orbits: default the first; energy: default all)", 0 },
+        { "column", 'c', "NAME", 0, "The column of the map (default: a chaos indicator if there is one, else t_stop)", 0 },
+        { "output", 'o', "FILE.png|.pdf", 0, "The picture's name (default: a PNG beside the result file)", 0 },
+        { "png", 'p', 0, OPTION_ALIAS, 0, 0 },
+        { "script", 'S', 0, 0, "Print the gnuplot script instead: it writes the picture to its standard output", 0 },
+        { "linear", 'l', 0, 0, "Map: the value itself, not its log10", 0 },
+        { "log", 'L', 0, 0, "Map: log10 of any value", 0 },
         { "no-terminal", 'n', 0, 0, "No preview in the terminal", 0 },
         { 0 } },
     .parser = plot_parse,
     .args_doc = "FILE...",
-    .doc = "Draw the map of a grid of systems: a preview in the terminal, and a PNG if gnuplot is there.",
+    .doc = "Draw pictures of result files through gnuplot; the map of a grid also as a preview in the terminal.",
 };
+
+/* The name of a picture beside a result file: FILE.png for the map, FILE_KIND.png; malloc'd. */
+static char *default_name(const char *file, const shoal_plot_kind *kind)
+{
+    char *name;
+
+    if (!kind->write) {
+        return picture_name(file);
+    }
+    return asprintf(&name, "%.*s_%s.png", shoal_name_stem(file), file, kind->name) < 0 ? NULL : name;
+}
 
 static int plot_file(shoal_context *context, const char *file, const plot_options *given)
 {
-    const char *missing = shoal_plot_missing();
+    const char *missing = given->plot.script ? NULL : shoal_plot_missing();
     shoal_result *result = NULL;
-    char *png = NULL;
-    int code = EXIT_OK;
+    shoal_plot_options options = given->plot;
+    char *name = NULL;
 
-    if (missing && (given->png || given->no_terminal)) {
-        return failed(context, shoal_fail(context, SHOAL_E_UNSUPPORTED, "no picture: %s", missing));
-    }
     shoal_status status = shoal_store_read(context, file, &result);
     if (status != SHOAL_OK) {
         return failed_input(context, status);
     }
-    png = missing ? NULL : given->png ? strdup(given->png) : picture_name(file);
-    const shoal_plot_options options = {
-        .column = given->column,
-        .png = png,
-        .terminal = !given->no_terminal,
-        .colour = terminal_colour(),
-        .width = isatty(STDOUT_FILENO) ? terminal_width(STDOUT_FILENO) : 0,
-        .linear = given->linear,
-    };
-    status = shoal_plot_map(context, result, &options, stdout);
-    if (status != SHOAL_OK) {
-        code = failed_file(context, status, file);
-    } else if (png) {
-        printf("%s\n", png);
+    const shoal_plot_kind *kind = shoal_plot_find(context, result, options.kind);
+    if (!kind) {
+        status = SHOAL_E_USAGE;
+    } else if (missing && (options.picture || given->no_terminal || kind->write)) {
+        status = shoal_fail(context, SHOAL_E_UNSUPPORTED, "no picture: %s", missing);
     } else {
-        fprintf(stderr, "shoal: no picture: %s\n", missing);
+        options.kind = kind->name;
+        options.terminal = !given->no_terminal && !options.script;
+        options.colour = terminal_colour();
+        options.width = isatty(STDOUT_FILENO) ? terminal_width(STDOUT_FILENO) : 0;
+        if (!missing && !options.picture) {
+            options.picture = name = default_name(file, kind);
+        }
+        status = shoal_plot(context, result, &options, stdout);
     }
-    free(png);
+    const int code = status == SHOAL_OK ? EXIT_OK : failed_file(context, status, file);
+    if (status == SHOAL_OK && missing) {
+        fprintf(stderr, "shoal: no picture: %s\n", missing);
+    } else if (status == SHOAL_OK && !options.script) {
+        printf("%s\n", options.picture);
+    }
+    free(name);
     shoal_result_destroy(&result);
     return code;
 }
 
 int plot_main(int argc, char **argv)
 {
-    plot_options options = { 0 };
+    plot_options options = { .plot.system = -1 };
     shoal_context *context = NULL;
     int code = EXIT_OK;
 

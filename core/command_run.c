@@ -233,7 +233,7 @@ static void plot_run(shoal_context *context, const shoal_result *result, const c
 {
     char *png = shoal_plot_missing() ? NULL : picture_name(file);
     const shoal_plot_options options = {
-        .png = png,
+        .picture = png,
         .terminal = isatty(STDOUT_FILENO),
         .colour = terminal_colour(),
         .width = terminal_width(STDOUT_FILENO),

@@ -451,6 +451,9 @@ void shoal_result_destroy(shoal_result **result);
 /* The name of what differs in a bit between a row of one result and a row of another (its initial state, its end, a column), NULL
  * if they are the same system. */
 const char *shoal_result_difference(const shoal_result *a, long row_a, const shoal_result *b, long row_b);
+/* The bodies of one state of a system that are still there, in inner units: fills bodies and, unless it is NULL, which (their
+ * indices); returns how many there are. */
+int shoal_result_bodies(const shoal_result *result, long system, const double *state, shoal_body *bodies, int *which);
 /* Index of a column, -1 if there is none. */
 int shoal_result_column(const shoal_result *result, const char *name);
 /* Append an event, its numbers in the user's units. */
@@ -563,16 +566,30 @@ shoal_status shoal_verify(shoal_context *context, const shoal_result *a, const s
  * them (length = 0). */
 shoal_status shoal_verify_read(shoal_context *context, const char *path, shoal_result **result);
 
-/* ---- plot.c ------------------------------------------------------------------------------------------------------ */
+/* ---- plot.c, plot_kinds.c ---------------------------------------------------------------------------------------- */
 
 typedef struct shoal_plot_options {
+    const char *kind;   /* one of shoal_plot_kinds, NULL: what suits the result */
     const char *column; /* NULL: the first monitor column that is a chaos indicator, else t_stop */
-    const char *png;    /* file to write, NULL = none */
+    int64_t system;     /* id of the system to draw, -1 = the first, or all */
+    const char *picture; /* file to write, .pdf or PNG, NULL = none */
+    bool script;        /* print the gnuplot script instead */
     bool terminal;      /* draw a preview in text */
     bool colour;        /* ANSI colours */
     int width;          /* of the terminal preview in characters, 0 = 80 */
     bool linear;        /* plot the value itself, not its log10 */
+    bool logarithmic;   /* plot log10 of any value */
 } shoal_plot_options;
+/* A kind of picture, as `shoal plot --kind` knows it. */
+typedef struct shoal_plot_kind {
+    const char *name, *doc;
+    shoal_status (*write)(shoal_context *, const shoal_result *, const shoal_plot_options *, FILE *script); /* NULL: the map */
+} shoal_plot_kind;
+extern const shoal_plot_kind shoal_plot_kinds[]; /* ends in {0} */
+/* The kind of that name, with NULL the one that suits the result; NULL and a message if there is none. */
+const shoal_plot_kind *shoal_plot_find(shoal_context *context, const shoal_result *result, const char *name);
+/* Draw options->kind. */
+shoal_status shoal_plot(shoal_context *context, const shoal_result *result, const shoal_plot_options *options, FILE *out);
 /* Map of a column over the first two axes of a grid sweep; systems that ended early in the colour of their outcome. */
 shoal_status shoal_plot_map(shoal_context *context, const shoal_result *result, const shoal_plot_options *options, FILE *out);
 /* NULL if pictures can be made here (gnuplot), else a sentence. */

@@ -24,7 +24,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "internal.h"
+#include "plot.h"
 
 #define PICTURE_WIDTH 1600  /* pixels; at 300 to the inch just over 5 inches */
 #define PICTURE_HEIGHT 1200
@@ -103,6 +103,17 @@ static const struct style *style_of(int outcome)
         }
     }
     return NULL;
+}
+
+unsigned shoal_plot_outcome_colour(int outcome)
+{
+    const struct style *style = style_of(outcome);
+    const colour c = style                         ? style->colour
+                     : outcome == SHOAL_SURVIVED   ? (colour){ 0, 114, 178 }
+                     : outcome == SHOAL_CHAOTIC    ? (colour){ 0, 158, 115 }
+                                                   : (colour){ 153, 153, 153 };
+
+    return (unsigned)c.r << 16 | (unsigned)c.g << 8 | c.b;
 }
 
 /* ---- what to draw ----------------------------------------------------------------------------------------------- */
@@ -468,8 +479,7 @@ static bool real_place(const plot_map *map, double *x, double *y)
 
 /* ---- the picture ------------------------------------------------------------------------------------------------ */
 
-/* A string between single quotes, as gnuplot reads it. */
-static void quoted(FILE *script, const char *text)
+void shoal_plot_quote(FILE *script, const char *text)
 {
     fputc('\'', script);
     for (; *text; ++text) {
@@ -498,7 +508,7 @@ static void script_axis(FILE *script, char which, const map_axis *axis, double f
 
     label(text, sizeof text, axis->axis->column, axis->unit, false);
     fprintf(script, "set %clabel ", which);
-    quoted(script, text);
+    shoal_plot_quote(script, text);
     fprintf(script, "%s\nset %crange [%.17g:%.17g]\n", which == 'x' ? " offset 0,0.4" : "", which, from, to);
     if (axis->axis->logarithmic) { /* gnuplot cannot put an image on a logarithmic axis: it is drawn in log10 */
         const bool dense = to - from < 3;
@@ -518,30 +528,40 @@ static void script_axis(FILE *script, char which, const map_axis *axis, double f
     }
 }
 
-static void write_script(const plot_map *map, FILE *script)
+bool shoal_plot_is_pdf(const char *path)
+{
+    return ends_in(path, ".pdf");
+}
+
+static void write_script(const plot_map *map, bool pdf, FILE *script)
 {
     char text[512];
     double x0, x1, y0, y1, x, y;
 
     edges(&map->x, &x0, &x1);
     edges(&map->y, &y0, &y1);
-    fprintf(script,
-            "if (strstrt(GPVAL_TERMINALS, 'pngcairo')) {\n"
-            "  set terminal pngcairo noenhanced size %d,%d font 'Sans,24' linewidth 2\n"
-            "} else {\n"
-            "  set terminal png noenhanced size %d,%d large\n"
-            "}\n"
-            "set encoding utf8\n",
-            PICTURE_WIDTH, PICTURE_HEIGHT, PICTURE_WIDTH, PICTURE_HEIGHT);
+    if (pdf) { /* 17 cm: a page's width */
+        fputs("set terminal pdfcairo noenhanced size 17cm,12.75cm font 'Sans,7.5' fontscale 1 linewidth 1 pointscale 0.6\n"
+              "set cblabel offset 1.2\n", script);
+    } else {
+        fprintf(script,
+                "if (strstrt(GPVAL_TERMINALS, 'pngcairo')) {\n"
+                "  set terminal pngcairo noenhanced size %d,%d font 'Sans,24' linewidth 2\n"
+                "} else {\n"
+                "  set terminal png noenhanced size %d,%d large\n"
+                "}\n",
+                PICTURE_WIDTH, PICTURE_HEIGHT, PICTURE_WIDTH, PICTURE_HEIGHT);
+    }
+    fputs("set encoding utf8\n", script);
     fputs("set title ", script);
     title(map, text, sizeof text);
-    quoted(script, text);
+    shoal_plot_quote(script, text);
     fputc('\n', script);
     script_axis(script, 'x', &map->x, x0, x1);
     script_axis(script, 'y', &map->y, y0, y1);
     fputs("set cblabel ", script);
     label(text, sizeof text, map->name, map->unit, map->logarithm);
-    quoted(script, text);
+    shoal_plot_quote(script, text);
     fprintf(script, "\nset cbrange [%.17g:%.17g]\nset palette defined (", map->low, map->high);
     for (int i = 0; i < SHOAL_COUNT(viridis); ++i) {
         fprintf(script, "%s%d '#%02x%02x%02x'", i ? ", " : "", i, viridis[i].r, viridis[i].g, viridis[i].b);
@@ -557,7 +577,7 @@ static void write_script(const plot_map *map, FILE *script)
         fprintf(script, "set label 1 '' at %.17g,%.17g front point pt 7 ps 3.2 lc rgb '#000000'\n", x, y);
         fprintf(script, "set label 2 '' at %.17g,%.17g front point pt 7 ps 2.2 lc rgb '#ffffff'\n", x, y);
         fputs("set label 3 ", script);
-        quoted(script, text);
+        shoal_plot_quote(script, text);
         const bool left = x < x0 + 0.75 * (x1 - x0);
         fprintf(script, " at %.17g,%.17g front %s boxed offset character %g,0\n", x, y, left ? "left" : "right",
                 left ? 1.2 : -1.2);
@@ -573,7 +593,7 @@ static void write_script(const plot_map *map, FILE *script)
         if (has_kind(map, styles[i].outcome)) {
             fprintf(script, ", \\\n  NaN with points pt 5 ps 3 lc rgb '#%02x%02x%02x' title ", styles[i].colour.r,
                     styles[i].colour.g, styles[i].colour.b);
-            quoted(script, shoal_outcome_name(styles[i].outcome));
+            shoal_plot_quote(script, shoal_outcome_name(styles[i].outcome));
         }
     }
     if (has_kind(map, VALUE)) {
@@ -586,7 +606,7 @@ static void write_script(const plot_map *map, FILE *script)
         const unsigned char rgb[3] = { c.r, c.g, c.b };
         fwrite(rgb, 1, sizeof rgb, script);
     }
-    fprintf(script, "%.17g %.17g %.17g\ne\n", 0.5 * (x0 + x1), 0.5 * (y0 + y1), map->low);
+    fprintf(script, "%.17g %.17g %.17g\ne\n", x0, y0, map->low);
 }
 
 /* Run gnuplot on a script with its picture going to a file. *exit_code: -1 if it could not be started. */
@@ -632,16 +652,16 @@ static void complaint(FILE *errors, char *text, size_t size)
 }
 
 /* The picture goes to a temporary name beside its own and is renamed when it is complete. */
-static shoal_status draw_picture(shoal_context *context, const plot_map *map, const char *path)
+static shoal_status draw_picture(shoal_context *context, FILE *script, const char *path)
 {
-    static const unsigned char signature[8] = { 0x89, 'P', 'N', 'G', '\r', '\n', 0x1a, '\n' };
+    const char *const signature = shoal_plot_is_pdf(path) ? "%PDF-" : "\x89PNG\r\n\x1a\n";
     shoal_status status = SHOAL_OK;
-    FILE *script = tmpfile(), *errors = tmpfile();
+    FILE *errors = tmpfile();
     const size_t size = strlen(path) + 32;
     char *temporary = malloc(size);
     int picture = -1, exit_code;
 
-    if (!script || !errors || !temporary) {
+    if (!errors || !temporary) {
         status = shoal_fail(context, SHOAL_E_FILE, "no temporary file for the picture: %s", strerror(errno));
         goto done;
     }
@@ -651,15 +671,10 @@ static shoal_status draw_picture(shoal_context *context, const plot_map *map, co
         status = shoal_fail(context, SHOAL_E_FILE, "%s: cannot be written: %s", path, strerror(errno));
         goto done;
     }
-    write_script(map, script);
-    if (fflush(script) != 0 || ferror(script)) {
-        status = shoal_fail(context, SHOAL_E_FILE, "the script of the picture cannot be written: %s", strerror(errno));
-        goto done;
-    }
     run_gnuplot(script, picture, errors, &exit_code);
-    unsigned char head[sizeof signature];
+    char head[8];
     if (exit_code != 0 || pread(picture, head, sizeof head, 0) != (ssize_t)sizeof head ||
-        memcmp(head, signature, sizeof head) != 0) {
+        memcmp(head, signature, strlen(signature)) != 0) {
         char why[512];
         complaint(errors, why, sizeof why);
         status = shoal_fail(context, SHOAL_E_UNSUPPORTED, "gnuplot %s: %s", exit_code < 0 ? "could not be started" : "failed",
@@ -676,13 +691,29 @@ done:
             unlink(temporary);
         }
     }
-    if (script) {
-        fclose(script);
-    }
     if (errors) {
         fclose(errors);
     }
     free(temporary);
+    return status;
+}
+
+shoal_status shoal_plot_draw(shoal_context *context, FILE *script, const shoal_plot_options *options, FILE *out)
+{
+    shoal_status status = SHOAL_OK;
+
+    if (fflush(script) != 0 || ferror(script)) {
+        status = shoal_fail(context, SHOAL_E_FILE, "the script of the picture cannot be written: %s", strerror(errno));
+    } else if (options->script) {
+        char block[4096];
+        rewind(script);
+        for (size_t n; (n = fread(block, 1, sizeof block, script)) > 0;) {
+            fwrite(block, 1, n, out);
+        }
+    } else {
+        status = draw_picture(context, script, options->picture);
+    }
+    fclose(script);
     return status;
 }
 
@@ -825,8 +856,9 @@ shoal_status shoal_plot_map(shoal_context *context, const shoal_result *result, 
         return status;
     }
     /* A swept column and a count are what they are; everything else spans decades. */
-    map.logarithm = !options->linear && strncmp(map.name, "log", 3) != 0 && strcmp(map.name, "steps") != 0 &&
-                    !(map.all_values && shoal_result_column(result, map.name) >= 0);
+    map.logarithm = options->logarithmic ||
+                    (!options->linear && strncmp(map.name, "log", 3) != 0 && strcmp(map.name, "steps") != 0 &&
+                     !(map.all_values && shoal_result_column(result, map.name) >= 0));
 
     const long picture_width = map.x.axis->count < PICTURE_CELLS ? map.x.axis->count : PICTURE_CELLS;
     const long picture_height = map.y.axis->count < PICTURE_CELLS ? map.y.axis->count : PICTURE_CELLS;
@@ -846,9 +878,14 @@ shoal_status shoal_plot_map(shoal_context *context, const shoal_result *result, 
                 status = shoal_fail(context, SHOAL_E_FILE, "the preview could not be written");
             }
         }
-        if (status == SHOAL_OK && options->png) {
+        FILE *script = NULL;
+        if (status == SHOAL_OK && options->picture && !(script = tmpfile())) {
+            status = shoal_fail(context, SHOAL_E_FILE, "no temporary file for the picture: %s", strerror(errno));
+        }
+        if (script) {
             fill_cells(&map, picture_width, picture_height);
-            status = draw_picture(context, &map, options->png);
+            write_script(&map, shoal_plot_is_pdf(options->picture), script);
+            status = shoal_plot_draw(context, script, options, out);
         }
     }
     free(map.kind);

@@ -218,15 +218,8 @@ static void print_orbits(FILE *out, const shoal_result *result, shoal_frame fram
                          shoal_body *bodies, shoal_orbit *orbits)
 {
     const shoal_units *units = &result->units;
-    const double velocity = units->length / units->time, degree = M_PI / 180;
-    int n = 0;
-    for (int b = 0; b < result->n_live[system]; b++) {
-        const double *s = state + (size_t)b * SHOAL_STATE;
-        if (!isnan(s[1]))
-            bodies[n++] = (shoal_body){ .m = s[0] * units->mass,
-                                        .x = s[1] * units->length, .y = s[2] * units->length, .z = s[3] * units->length,
-                                        .vx = s[4] * velocity, .vy = s[5] * velocity, .vz = s[6] * velocity };
-    }
+    const double degree = M_PI / 180;
+    const int n = shoal_result_bodies(result, system, state, bodies, NULL);
     const bool known = n > 1 && shoal_orbits_from_bodies(NULL, frame, n, bodies, orbits) == SHOAL_OK;
     for (int b = 0, i = 0; b < result->n_live[system]; b++) {
         const double *s = state + (size_t)b * SHOAL_STATE;

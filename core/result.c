@@ -181,6 +181,24 @@ void shoal_result_destroy(shoal_result **result)
     free(old);
 }
 
+int shoal_result_bodies(const shoal_result *result, long system, const double *state, shoal_body *bodies, int *which)
+{
+    const shoal_units *units = &result->units;
+    const double velocity = units->length / units->time;
+    int n = 0;
+    for (int b = 0; b < result->n_live[system]; b++) {
+        const double *s = state + (size_t)b * SHOAL_STATE;
+        if (isnan(s[1]))
+            continue;
+        if (which)
+            which[n] = b;
+        bodies[n++] = (shoal_body){ .m = s[0] * units->mass,
+                                    .x = s[1] * units->length, .y = s[2] * units->length, .z = s[3] * units->length,
+                                    .vx = s[4] * velocity, .vy = s[5] * velocity, .vz = s[6] * velocity };
+    }
+    return n;
+}
+
 int shoal_result_column(const shoal_result *result, const char *name)
 {
     for (int c = 0; c < result->n_columns; c++)

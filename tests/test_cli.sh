@@ -328,6 +328,27 @@ else
 fi
 [ ! -e other.png ] || wrong "a picture of nothing"
 refused 2 "--png" plot study.h5 study.h5 --png one.png
+refused 2 ".png or .pdf" plot study.h5 --output map.jpg
+refused 2 "did you mean: survival" plot study.h5 --kind survivel
+refused 2 "0 or more" plot study.h5 --system -1
+refused 2 "no system 99" plot study.h5 --kind elements --system 99 --script
+run 0 generate study.cfg --output bare.h5
+refused 2 "output.interval" plot bare.h5 --kind elements --script
+refused 2 "output.interval" plot bare.h5 --kind energy --script
+refused 2 "no system of this result has run" plot bare.h5 --kind survival --script
+run 0 run study.cfg sweep='()' output.interval=1 output.file=alone.h5 --quiet
+run 0 plot alone.h5 --script
+holds '$b1 << EOD'
+refused 2 "two swept" plot alone.h5 --kind pairs --script
+if command -v gnuplot >/dev/null 2>&1; then
+    run 0 plot study.h5 --kind survival
+    [ "$out" = study_survival.png ] && [ -s study_survival.png ] || wrong "survival: $out"
+    run 0 plot alone.h5 --output alone.pdf
+    [ "$(head -c 4 alone.pdf)" = %PDF ] || wrong "alone.pdf is no PDF"
+    run 0 plot study.h5 --kind elements --output single.png # one snapshot
+    refused 2 "output.interval" plot bare.h5 --kind energy --output none.png
+    [ ! -e none.png ] || wrong "a picture of nothing"
+fi
 end
 
 begin cli_verify

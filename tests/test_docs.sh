@@ -44,6 +44,10 @@ links() {
 
 for page in "$root"/README.md "$root"/docs/*.md; do
     name=$(basename "$page" .md)
+    if [ "$name" = pictures ] && ! command -v gnuplot >/dev/null 2>&1; then
+        printf '[ RUN      ] docs_run_%s\nno gnuplot\n[  SKIPPED ] docs_run_%s\n' "$name" "$name"
+        continue
+    fi
     [ -z "$(blocks "$page")" ] || verdict "docs_run_$name" run_page "$page"
     verdict "docs_links_$name" links "$page"
 done

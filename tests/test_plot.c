@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * The map of a grid: what is where in the preview, the picture's format, and every way to refuse.
+ * Pictures: what is where in the preview of a map, the numbers in the scripts of the other kinds, the pictures' formats, and every
+ * way to refuse.
  *
  * The result is made up: 40 x 30 systems over saturn.e (slow axis) and saturn.a (fast axis), the value 10^-8
  * everywhere, with a block of chaos (10^-1) at small a and large e, encounters at large a and large e, one corner
@@ -325,7 +326,7 @@ static void the_picture_is_a_png(void **state)
         skip();
     }
     scratch_name(name, sizeof name, "it's a \"map\".png");
-    if (shoal_plot_map(context, result, &(shoal_plot_options){ .png = name }, NULL) != SHOAL_OK) {
+    if (shoal_plot_map(context, result, &(shoal_plot_options){ .picture = name }, NULL) != SHOAL_OK) {
         fail_msg("%s", shoal_context_message(context));
     }
     check_png(name);
@@ -335,7 +336,7 @@ static void the_picture_is_a_png(void **state)
         result->columns[1].value[system] = pow(10, -3 + 5.0 * (double)(system % N_A) / (N_A - 1));
     }
     result->axes[1].logarithmic = true;
-    if (shoal_plot_map(context, result, &(shoal_plot_options){ .png = name }, NULL) != SHOAL_OK) {
+    if (shoal_plot_map(context, result, &(shoal_plot_options){ .picture = name }, NULL) != SHOAL_OK) {
         fail_msg("%s", shoal_context_message(context));
     }
     check_png(name);
@@ -355,7 +356,7 @@ static void a_failing_gnuplot_says_why(void **state)
     unlink(name);
     setenv("PATH", folder, 1);
     assert_non_null(shoal_plot_missing());
-    const shoal_status missing = shoal_plot_map(context, result, &(shoal_plot_options){ .png = name }, NULL);
+    const shoal_status missing = shoal_plot_map(context, result, &(shoal_plot_options){ .picture = name }, NULL);
     assert_int_equal(missing, SHOAL_E_UNSUPPORTED);
     assert_non_null(strstr(shoal_context_message(context), "gnuplot"));
 
@@ -364,7 +365,7 @@ static void a_failing_gnuplot_says_why(void **state)
     fputs("#!/bin/sh\necho 'cannot open fonts' >&2\nexit 1\n", file);
     fclose(file);
     assert_int_equal(chmod(program, 0700), 0);
-    const shoal_status failing = shoal_plot_map(context, result, &(shoal_plot_options){ .png = name }, NULL);
+    const shoal_status failing = shoal_plot_map(context, result, &(shoal_plot_options){ .picture = name }, NULL);
     setenv("PATH", path, 1);
     assert_int_equal(failing, SHOAL_E_UNSUPPORTED);
     assert_non_null(strstr(shoal_context_message(context), "cannot open fonts"));
@@ -374,7 +375,299 @@ static void a_failing_gnuplot_says_why(void **state)
     free(path);
 }
 
+/* ---- the other kinds ------------------------------------------------------------------------------------------- */
+
+#define A 5.2
+#define E 0.05
+#define INC 0.1
+#define DRIFT 1e-6 /* of a from one snapshot to the next */
+
+/* A star, a planet with a of A (1 + k DRIFT), and a body without mass, as a row of states. */
+static void write_state(double *state, int k)
+{
+    const double velocity = result->units.length / result->units.time;
+    const shoal_orbit orbit[3] = { { 0 }, { .a = A * (1 + k * DRIFT), .e = E, .inc = INC, .f = 1 + k }, { .a = 9.5, .f = 2 } };
+    shoal_body body[3] = { { .m = 1 }, { .m = 1e-3 }, { .m = 0 } };
+
+    assert_int_equal(shoal_bodies_from_orbits(context, SHOAL_JACOBI, 3, orbit, body), SHOAL_OK);
+    for (int b = 0; b < 3; ++b) {
+        const double row[SHOAL_STATE] = { body[b].m, body[b].x, body[b].y, body[b].z, body[b].vx / velocity,
+                                          body[b].vy / velocity, body[b].vz / velocity };
+        memcpy(state + (size_t)b * SHOAL_STATE, row, sizeof row);
+    }
+}
+
+/* Units, initial and final states of all systems, three snapshots of systems 0 and 1. */
+static int setup_states(void **state)
+{
+    double row[3 * SHOAL_STATE];
+
+    if (setup(state) != 0 || shoal_units_init(context, "AU", "Msun", "yr", NAN, &result->units) != SHOAL_OK) {
+        return -1;
+    }
+    for (long s = 0; s < result->n_systems; ++s) {
+        write_state(result->initial + (size_t)s * 3 * SHOAL_STATE, 0);
+        write_state(result->final + (size_t)s * 3 * SHOAL_STATE, 3);
+    }
+    for (int k = 0; k < 3; ++k) {
+        for (int64_t s = 0; s < 2; ++s) {
+            const double time = 100.0 * k;
+            write_state(row, k);
+            if (shoal_result_append(context, result, 1, &s, &time, row) != SHOAL_OK) {
+                return -1;
+            }
+        }
+    }
+    return 0;
+}
+
+/* The script of a kind, malloc'd. */
+static char *script_of(const char *kind, int64_t system)
+{
+    char *text = NULL;
+    size_t size;
+    FILE *out = open_memstream(&text, &size);
+
+    assert_non_null(out);
+    if (shoal_plot(context, result, &(shoal_plot_options){ .kind = kind, .system = system, .script = true }, out) != SHOAL_OK) {
+        fail_msg("%s: %s", kind, shoal_context_message(context));
+    }
+    assert_int_equal(fclose(out), 0);
+    return text;
+}
+
+/* The numbers of a data block of a script, n_columns each row; returns how many rows. */
+static int block_of(const char *script, const char *name, int n_columns, double *numbers, int limit)
+{
+    char head[64];
+    int n = 0;
+
+    snprintf(head, sizeof head, "$%s << EOD\n", name);
+    const char *at = strstr(script, head);
+    if (!at) {
+        fail_msg("there is no $%s", name);
+    }
+    at += strlen(head);
+    while (strncmp(at, "EOD", 3) != 0) {
+        char *end;
+        assert_true(n < limit);
+        numbers[n++] = strtod(at, &end);
+        assert_ptr_not_equal(at, end);
+        at = end + strspn(end, " \n");
+    }
+    assert_int_equal(n % n_columns, 0);
+    return n / n_columns;
+}
+
+static void survival_counts_the_ends(void **state)
+{
+    double at[64];
+
+    (void)state;
+    char *script = script_of("survival", -1);
+    /* 300 of 1200 systems have an encounter, 15 at each of 30, 31, ... 49 yr; then the end */
+    const int n = block_of(script, "encounter", 2, at, SHOAL_COUNT(at));
+    assert_int_equal(n, 22);
+    assert_float_equal(at[1], 0, 0);
+    for (int i = 0; i < 20; ++i) {
+        assert_float_equal(at[2 * (i + 1)], 30 + i, 0);
+        assert_float_equal(at[2 * (i + 1) + 1], 15.0 * (i + 1) / 1200, 1e-12);
+    }
+    assert_float_equal(at[42], 1e4, 0);
+    assert_float_equal(at[43], 0.25, 1e-12);
+    assert_int_equal(block_of(script, "survived", 2, at, SHOAL_COUNT(at)), 22);
+    assert_float_equal(at[1], 1, 0);
+    assert_float_equal(at[43], 0.75, 1e-12);
+    assert_non_null(strstr(script, "set logscale x")); /* 30 to 1e4 */
+    assert_non_null(strstr(script, "'time [yr]'"));
+    free(script);
+}
+
+static void survival_counts_who_ended_at_once(void **state)
+{
+    const long n_systems = result->n_systems;
+    double at[16];
+
+    (void)state;
+    result->n_systems = 6;
+    for (int s = 0; s < 6; ++s) {
+        result->t_stop[s] = s ? 1e4 : 0;
+        result->outcome[s] = s ? SHOAL_SURVIVED : SHOAL_COLLIDED;
+    }
+    char *script = script_of("survival", -1);
+    assert_int_equal(block_of(script, "survived", 2, at, SHOAL_COUNT(at)), 3);
+    assert_float_equal(at[3], 5.0 / 6, 1e-15);
+    free(script);
+    script = script_of("ends", -1);
+    assert_int_equal(block_of(script, "collided", 6, at, SHOAL_COUNT(at)), 1);
+    assert_float_equal(at[5], 1, 0);
+    free(script);
+    result->n_systems = n_systems;
+}
+
+/* Five systems: ends at 1 and 3, one no longer followed after 2, one alive at 4, one that never started. By hand: S falls to 3/4,
+ * then (two are followed at 3) to 3/8. */
+static void survival_counts_systems_while_they_are_followed(void **state)
+{
+    static const double stop[] = { 1, 2, 3, 4, 0 };
+    static const int outcome[] = { SHOAL_EJECTED, SHOAL_RUNNING, SHOAL_COLLIDED, SHOAL_SURVIVED, SHOAL_INVALID };
+    const long n_systems = result->n_systems;
+    double at[16];
+
+    (void)state;
+    result->n_systems = 5;
+    memcpy(result->t_stop, stop, sizeof stop);
+    memcpy(result->outcome, outcome, sizeof outcome);
+    char *script = script_of("survival", -1);
+    result->n_systems = n_systems;
+    assert_int_equal(block_of(script, "survived", 2, at, SHOAL_COUNT(at)), 4);
+    assert_float_equal(at[3], 0.75, 1e-15);
+    assert_float_equal(at[5], 0.375, 1e-15);
+    assert_float_equal(at[7], 0.375, 1e-15);
+    block_of(script, "ejected", 2, at, SHOAL_COUNT(at));
+    assert_float_equal(at[3], 0.25, 1e-15);
+    const int n = block_of(script, "collided", 2, at, SHOAL_COUNT(at));
+    assert_float_equal(at[2 * n - 1], 0.375, 1e-15);
+    assert_null(strstr(script, "set logscale x"));
+    free(script);
+}
+
+static void elements_and_orbits_are_those_of_the_states(void **state)
+{
+    double at[2000];
+
+    (void)state;
+    result->id[1] = 77;
+    char *script = script_of("elements", 77);
+    assert_int_equal(block_of(script, "b1", 4, at, SHOAL_COUNT(at)), 3);
+    for (int k = 0; k < 3; ++k) {
+        assert_float_equal(at[4 * k], 100.0 * k, 0);
+        assert_float_equal(at[4 * k + 1], A * (1 + k * DRIFT), 1e-12);
+        assert_float_equal(at[4 * k + 2], E, 1e-12);
+        assert_float_equal(at[4 * k + 3], INC * 180 / M_PI, 1e-10);
+    }
+    free(script);
+    /* the planet at f = 1 from its pericentre on the x axis, then the ellipse from apocentre to apocentre */
+    script = script_of("orbits", 77);
+    const int n = block_of(script, "initial1", 2, at, SHOAL_COUNT(at));
+    const double r = A * (1 - E * E) / (1 + E * cos(1));
+    assert_float_equal(at[0], r * cos(1), 1e-11);
+    assert_float_equal(at[1], r * sin(1) * cos(INC), 1e-11);
+    assert_float_equal(at[2], -A * (1 + E), 1e-11);
+    assert_float_equal(at[2 * n - 2], -A * (1 + E), 1e-11);
+    free(script);
+}
+
+/* E = -m M / 2a. */
+static void the_error_of_the_energy_leaves_out_jumps(void **state)
+{
+    const shoal_event event = { .system = 1, .time = 150, .what = SHOAL_COLLIDED, .body_a = 1, .body_b = 2, .energy_jump = 0.5 };
+    double at[64];
+
+    (void)state;
+    for (int with_jump = 0; with_jump < 2; ++with_jump) {
+        assert_int_equal(with_jump ? shoal_result_append_event(context, result, &event) : SHOAL_OK, SHOAL_OK);
+        char *script = script_of("energy", 1);
+        assert_int_equal(block_of(script, "systems", 2, at, SHOAL_COUNT(at)), 2); /* not at the start, where it is zero */
+        assert_float_equal(at[0], 100, 0);
+        assert_float_equal(at[1], DRIFT / (1 + DRIFT), 1e-14);
+        assert_float_equal(at[3], fabs(2 * DRIFT / (1 + 2 * DRIFT) - 0.5 * with_jump), 1e-14);
+        free(script);
+    }
+    char *script = script_of("energy", -1);
+    assert_int_equal(block_of(script, "median", 2, at, SHOAL_COUNT(at)), 2);
+    assert_float_equal(at[3], 0.25, 1e-14);
+    free(script);
+}
+
+static void ends_are_stacked_and_pairs_are_complete(void **state)
+{
+    double at[3000], total = 0;
+
+    (void)state;
+    for (long s = 0; s < result->n_systems; s += 2) {
+        result->outcome[s] = result->outcome[s] == SHOAL_ENCOUNTER ? SHOAL_EJECTED : result->outcome[s];
+    }
+    char *script = script_of("ends", -1);
+    const int n = block_of(script, "encounter", 6, at, SHOAL_COUNT(at));
+    for (int i = 0; i < n; ++i) {
+        assert_true(at[6 * i + 4] > 0 && at[6 * i + 2] < at[6 * i + 3]); /* upon the ejected */
+        total += at[6 * i + 5] - at[6 * i + 4];
+    }
+    assert_float_equal(total, 150, 0);
+    free(script);
+    script = script_of("pairs", -1);
+    assert_int_equal(block_of(script, "survived", 2, at, SHOAL_COUNT(at)), 900);
+    assert_int_equal(block_of(script, "ejected", 2, at, SHOAL_COUNT(at)), 150);
+    free(script);
+}
+
+static void every_kind_is_a_png_and_a_pdf(void **state)
+{
+    char name[512], head[5];
+
+    (void)state;
+    if (shoal_plot_missing()) {
+        print_message("%s\n", shoal_plot_missing());
+        skip();
+    }
+    for (const shoal_plot_kind *kind = shoal_plot_kinds; kind->name; ++kind) {
+        for (int pdf = 0; pdf < 2; ++pdf) {
+            scratch_name(name, sizeof name, pdf ? "kind.pdf" : "kind.png");
+            const shoal_plot_options options = { .kind = kind->name, .system = -1, .picture = name };
+            if (shoal_plot(context, result, &options, NULL) != SHOAL_OK) {
+                fail_msg("%s: %s", kind->name, shoal_context_message(context));
+            }
+            FILE *file = fopen(name, "rb");
+            assert_non_null(file);
+            assert_int_equal(fread(head, 1, sizeof head, file), sizeof head);
+            assert_memory_equal(head, pdf ? "%PDF-" : "\x89PNG\r", sizeof head);
+            fseek(file, 0, SEEK_END);
+            assert_true(ftell(file) > 3000);
+            fclose(file);
+            unlink(name);
+        }
+    }
+}
+
+static void refused(const char *kind, int64_t system, shoal_status status, const char *word)
+{
+    const shoal_plot_options options = { .kind = kind, .system = system, .script = true };
+    FILE *out = fopen("/dev/null", "w");
+
+    assert_non_null(out);
+    assert_int_equal(shoal_plot(context, result, &options, out), status);
+    if (!strstr(shoal_context_message(context), word)) {
+        fail_msg("'%s' is not in: %s", word, shoal_context_message(context));
+    }
+    fclose(out);
+}
+
+static void a_kind_without_its_data_is_refused(void **state)
+{
+    (void)state;
+    refused("survivall", -1, SHOAL_E_USAGE, "did you mean: survival");
+    refused("elements", 5000, SHOAL_E_USAGE, "no system 5000");
+    refused("elements", 2, SHOAL_E_INPUT, "output.interval");
+    refused("energy", 2, SHOAL_E_INPUT, "output.interval");
+    result->n_swept = 1;
+    refused("pairs", -1, SHOAL_E_INPUT, "two swept");
+    for (int i = 0; i < 3 * SHOAL_STATE; ++i) {
+        result->initial[i] = result->final[i] = NAN;
+    }
+    refused("orbits", -1, SHOAL_E_INPUT, "no bound orbits");
+    for (long s = 0; s < result->n_systems; ++s) {
+        result->outcome[s] = SHOAL_SURVIVED;
+    }
+    refused("ends", -1, SHOAL_E_INPUT, "lived on");
+    for (long s = 0; s < result->n_systems; ++s) {
+        result->t_stop[s] = NAN;
+    }
+    refused("survival", -1, SHOAL_E_INPUT, "no system of this result has run");
+}
+
 #define MAP_TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+#define STATES_TEST(name) cmocka_unit_test_setup_teardown(name, setup_states, teardown)
 
 int main(void)
 {
@@ -390,6 +683,14 @@ int main(void)
         MAP_TEST(a_result_without_any_value_is_drawn),
         MAP_TEST(the_picture_is_a_png),
         MAP_TEST(a_failing_gnuplot_says_why),
+        STATES_TEST(survival_counts_the_ends),
+        STATES_TEST(survival_counts_who_ended_at_once),
+        STATES_TEST(survival_counts_systems_while_they_are_followed),
+        STATES_TEST(elements_and_orbits_are_those_of_the_states),
+        STATES_TEST(the_error_of_the_energy_leaves_out_jumps),
+        STATES_TEST(ends_are_stacked_and_pairs_are_complete),
+        STATES_TEST(every_kind_is_a_png_and_a_pdf),
+        STATES_TEST(a_kind_without_its_data_is_refused),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * plot.h: what the pictures of `shoal plot` share: their kinds and the way through gnuplot.
+ *
+ * To add a kind: a function that writes its gnuplot script, declared below, and a line in the table in plot_kinds.c.
+ */
+#ifndef SHOAL_PLOT_H
+#define SHOAL_PLOT_H
+
+#include "internal.h"
+
+/* Widths of a journal's column and page. */
+enum { SHOAL_COLUMN_MM = 85, SHOAL_PAGE_MM = 170 };
+
+/* Write the script of a picture; what the result does not have is refused. */
+typedef shoal_status shoal_plot_writer(shoal_context *context, const shoal_result *result, const shoal_plot_options *options,
+                                       FILE *script);
+shoal_plot_writer shoal_plot_survival, shoal_plot_ends, shoal_plot_elements, shoal_plot_energy, shoal_plot_orbits, shoal_plot_pairs;
+
+/* ---- plot.c ------------------------------------------------------------------------------------------------------ */
+
+/* Run a script (or print it to out: options->script) and put its picture in place; closes the script. */
+shoal_status shoal_plot_draw(shoal_context *context, FILE *script, const shoal_plot_options *options, FILE *out);
+/* A string between single quotes, as gnuplot reads it. */
+void shoal_plot_quote(FILE *script, const char *text);
+/* Whether a file's name ends in .pdf. */
+bool shoal_plot_is_pdf(const char *path);
+/* 0xrrggbb of an outcome. */
+unsigned shoal_plot_outcome_colour(int outcome);
+
+/* ---- plot_kinds.c ------------------------------------------------------------------------------------------------ */
+
+/* The first lines of a script: a picture of that size, its fonts and lines as in print. */
+void shoal_plot_begin(FILE *script, const shoal_plot_options *options, double width_mm, double height_mm);
+/* "set xlabel 'time [yr]'": axis is x or y. */
+void shoal_plot_label(FILE *script, char axis, const char *name, const char *unit);
+/* Label and numbers of a linear axis of times up to `latest`; returns what to divide them by: 1, 1e3, 1e6, ... */
+double shoal_plot_times(FILE *script, const shoal_result *result, double latest);
+/* Numbers of a logarithmic axis as powers of ten. */
+void shoal_plot_logarithmic(FILE *script, char axis);
+/* 1, 2 or 5 times a power of ten, not below x: from tic to tic. */
+double shoal_plot_step(double x);
+/* 0xrrggbb of the i-th thing of a picture. */
+unsigned shoal_plot_colour(int i);
+/* The row of options->system, of the first system by default. */
+shoal_status shoal_plot_system(shoal_context *context, const shoal_result *result, const shoal_plot_options *options, long *row);
+
+#endif

@@ -333,7 +333,7 @@ LANE_FN real lane_atan2(real y, real x)
     const mask steep = ay > ax;
     const real top = lane_select(steep, ax, ay), base = lane_select(steep, ay, ax);
     const mask upper = top > lane_set(0x1.a827999fcef32p-2) * base;
-    const real u = lane_select(upper, top - base, top) / lane_select(upper, top + base, lane_select(base > zero, base, lane_set(1.0)));
+    const real u = lane_select(upper, top - base, top) / lane_select(upper, top + base, lane_select(base == zero, lane_set(1.0), base));
     const real z = u * u;
     real p = lane_set(1.0 / 43.0);
     LANE_UNROLL

@@ -5,9 +5,10 @@
  * pairs.
  *
  * A pair that comes nearer still at the end of a step is nearest there; one that moves apart was so on the cubic of pair.kern.h. Of a
- * pericentre passage about body 0 (`central`), which a step of mvs may contain, the osculating pericentre is taken where the two are
- * on the near half of such an orbit: e cos f = L^2 / (mu r) - 1 > 0; the moment is that at which the radial velocity, taken
- * as linear in time, is zero.
+ * pericentre passage about body 0 (`central`), which a step of mvs may contain, the osculating pericentre is taken, with the moment at
+ * which the radial velocity, taken as linear in time, is zero. For a least distance to be a pericentre the step has to end on the near
+ * half of the orbit, e cos f = L^2 / (mu r) - 1 > 0, or to turn position or velocity by more than a right angle: a planet of a
+ * binary has others.
  *
  * Slots of a pair: squared distance, time, Hill radius, which pair, as 1000 i + j; and the same of the parts of a step that a propagator
  * showed and may make again, which count when the step is done.
@@ -64,7 +65,9 @@ LANE_FN pair_closest closest_find(const lane_view *view, int i, int j, lane_pair
         const real mu = view->m[0] + view->m[j];
         const lane_orbit orbit = orbit_elements(now, mu);
         const real l2 = orbit.l * orbit.l, q = l2 / (mu * (1.0 + lane_sqrt(orbit.e2)));
-        const mask near = apart & (falling < zero) & (l2 > mu * orbit.r);
+        const mask sweeps = (pair_dot(then.x, then.y, then.z, now.x, now.y, now.z) < zero) |
+                            (pair_dot(then.vx, then.vy, then.vz, now.vx, now.vy, now.vz) < zero);
+        const mask near = apart & (falling < zero) & ((l2 > mu * orbit.r) | sweeps);
         closest.d2 = lane_select(near, q * q, closest.d2);
         closest.fraction = lane_select(near, falling / (falling - rising), closest.fraction);
     }

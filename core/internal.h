@@ -588,6 +588,8 @@ struct shoal_study {
     char *path;
     char *config_text;       /* the file with the overrides applied, as libconfig writes it */
     shoal_units units;
+    double angle;            /* the user's unit of angle, in radians */
+    const char *angle_name;
     char epoch[64];
     /* integrator */
     const shoal_propagator *propagator;

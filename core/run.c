@@ -83,9 +83,16 @@ static double user_time(const study_run *run, double t)
     return fabs(written - exact) <= 4 * DBL_EPSILON * fabs(exact) ? written : exact;
 }
 
-/* The user's name of a dimension's unit. */
-static void unit_name(const shoal_units *units, const char *dimension, char *name, size_t size)
+/* A dimension's unit, in inner units. */
+static double unit_size(const shoal_study *study, const char *dimension)
 {
+    return strcmp(dimension, "angle") == 0 ? study->angle : shoal_units_factor(&study->units, dimension);
+}
+
+/* The user's name of a dimension's unit. */
+static void unit_name(const shoal_study *study, const char *dimension, char *name, size_t size)
+{
+    const shoal_units *units = &study->units;
     if (strcmp(dimension, "length") == 0) {
         snprintf(name, size, "%s", units->length_name);
     } else if (strcmp(dimension, "mass") == 0) {
@@ -97,7 +104,7 @@ static void unit_name(const shoal_units *units, const char *dimension, char *nam
     } else if (strcmp(dimension, "frequency") == 0) {
         snprintf(name, size, "1/%s", units->time_name);
     } else {
-        snprintf(name, size, "%s", strcmp(dimension, "angle") == 0 ? "rad" : "");
+        snprintf(name, size, "%s", strcmp(dimension, "angle") == 0 ? study->angle_name : "");
     }
 }
 
@@ -316,7 +323,7 @@ static void record_end(study_run *run, long system)
         const struct source *from = &run->source[c - result->n_swept];
         const char *dimension = shoal_plugs_of(study->context)->monitors[from->monitor]->columns[from->column].dimension;
         result->columns[c].value[system] = shoal_plan_monitored(run->plan, from->monitor, from->column, from->part, system) /
-                                           shoal_units_factor(&study->units, dimension);
+                                           unit_size(study, dimension);
     }
     run->n_by_outcome[SHOAL_RUNNING]--;
     run->n_by_outcome[outcome]++;
@@ -425,7 +432,7 @@ static shoal_status create_result(study_run *run)
                 run->source[c - study->n_swept] = (struct source){ study->monitors[i].index, k, part };
                 shoal_monitor_column_name(monitor, k, part, ensemble->n_bodies, study->body_name, column->name);
                 snprintf(column->doc, sizeof column->doc, "%s", monitor->columns[k].doc);
-                unit_name(&study->units, monitor->columns[k].dimension, column->unit, sizeof column->unit);
+                unit_name(study, monitor->columns[k].dimension, column->unit, sizeof column->unit);
             }
         }
     }

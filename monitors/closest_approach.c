@@ -28,12 +28,12 @@ COLUMN(body_b, fmod(s[3], 1000))
 static const shoal_monitor_column columns[] = {
     {"min_separation", "length", "least distance of all pairs, within the steps", distance, SHOAL_OF_LEAST},
     {"min_separation_hill", "", "that distance in mutual Hill radii of the pair, then", hill, SHOAL_OF_LEAST},
-    {"min_separation_time", "time", "when that was, since the start", moment, SHOAL_OF_LEAST},
+    {"min_separation_time", "time", "when that was", moment, SHOAL_OF_LEAST},
     {"min_separation_body_a", "", "index of a body of that pair", body_a, SHOAL_OF_LEAST},
     {"min_separation_body_b", "", "index of the other one", body_b, SHOAL_OF_LEAST},
     {"closest", "length", "least distance of a pair (in systems of up to 8 bodies)", distance, SHOAL_OF_EACH},
     {"closest_hill", "", "that distance in mutual Hill radii of the pair, then", hill, SHOAL_OF_EACH},
-    {"closest_time", "time", "when that was, since the start", moment, SHOAL_OF_EACH},
+    {"closest_time", "time", "when that was", moment, SHOAL_OF_EACH},
 };
 
 const shoal_monitor shoal_monitor_closest_approach = {

@@ -21,6 +21,11 @@ LANE_FN int closest_slot(const shoal_kernel_args *k, int n, int i, int j)
     return part_slot(k, SHOAL_MONITOR_closest_approach, closest_approach_SLOTS, CLOSEST_SLOTS, SHOAL_PAIR(n, i, j));
 }
 
+LANE_FN real closest_start(const shoal_kernel_args *k, lane_id id)
+{
+    return lane_load(k->systems, id, SHOAL_SYS_T_START, SHOAL_SYS_FIELDS);
+}
+
 /* Those parts of a step did not happen. */
 LANE_FN void closest_approach_forget(const shoal_kernel_args *k, lane_id id, int n, mask lanes)
 {
@@ -30,7 +35,7 @@ LANE_FN void closest_approach_forget(const shoal_kernel_args *k, lane_id id, int
         lane_store(k->watch, id, closest_slot(k, n, 0, 1) + pair * CLOSEST_SLOTS + CLOSEST_PART + CLOSEST_D2, k->n_watch, lanes, infinite);
 }
 
-/* Those of a whole step did, before the time `time`, its end. */
+/* Those of a whole step did. Their times were counted from its end. */
 LANE_FN void closest_approach_accept(const shoal_kernel_args *k, const lane_view *view, mask lanes)
 {
     LANE_KEEP_ROLLED
@@ -39,7 +44,7 @@ LANE_FN void closest_approach_accept(const shoal_kernel_args *k, const lane_view
         real seen[CLOSEST_PART];
         for (int q = 0; q < CLOSEST_PART; q++)
             seen[q] = lane_load(k->watch, view->id, at + CLOSEST_PART + q, k->n_watch);
-        seen[CLOSEST_TIME] = view->time + seen[CLOSEST_TIME];
+        seen[CLOSEST_TIME] = closest_start(k, view->id) + (view->time + seen[CLOSEST_TIME]);
         const mask nearer = lanes & (seen[CLOSEST_D2] < lane_load(k->watch, view->id, at, k->n_watch));
         for (int q = 0; q < CLOSEST_PART; q++)
             lane_store(k->watch, view->id, at + q, k->n_watch, nearer, seen[q]);
@@ -103,12 +108,14 @@ LANE_FN void closest_approach_observe(const shoal_kernel_args *k, const lane_vie
             if (!lane_any(nearer))
                 continue;
             const real ago = lane_fma(1.0 - closest.fraction, view->h, view->late), mass = m[i] + m[j], zero = lane_set(0.0);
-            real hill = zero;
+            real hill = zero, when = view->time - ago;
+            if (!view->part)
+                when = closest_start(k, view->id) + when;
             if (i > 0)
                 hill = lane_select(mass > zero, 0.5 * (encounter_axis(n, m, w, i) + encounter_axis(n, m, w, j)) *
                                                     lane_cbrt(mass / (3.0 * m[0])), zero);
             lane_store(k->watch, view->id, at + CLOSEST_D2, k->n_watch, nearer, closest.d2);
-            lane_store(k->watch, view->id, at + CLOSEST_TIME, k->n_watch, nearer, view->time - ago);
+            lane_store(k->watch, view->id, at + CLOSEST_TIME, k->n_watch, nearer, when);
             lane_store(k->watch, view->id, at + CLOSEST_HILL, k->n_watch, nearer, hill);
             lane_store(k->watch, view->id, at + CLOSEST_PAIR, k->n_watch, nearer, lane_set(1000.0 * i + j));
         }

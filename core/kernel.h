@@ -8,8 +8,8 @@
  *   bodies   slot = body * SHOAL_QUANTITIES + quantity   barycentric Cartesian, inner units (G = 1)
  *   systems  slot = SHOAL_SYS_*                          one record a system
  *   native   slot = quantity * n_moved + body            what the propagator carries from step to step, its own slots last
- *   watch    slot = offset of the monitor + its own      what the monitors carry from step to step: of each its own slots, then those of every
- *                                                        body or pair of bodies, if it has such; then the marks
+ *   watch    slot = offset of the monitor + its own      what the monitors carry from step to step, of each its own
+ *                                                        slots, then those of every body or pair; then the marks
  *
  * Where a monitor asks for it, every system carries a tangent vector: n_moved = 2 n_bodies, body n_bodies + i is the tangent vector
  * (delta x_i, delta v_i) of body i. Else n_moved = n_bodies.

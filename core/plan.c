@@ -730,10 +730,13 @@ double shoal_plan_monitored(shoal_plan *plan, int monitor, int column, int part,
     if (!plan->watch_fresh && plan->engine_type->download(plan->engine, SHOAL_ARRAY_WATCH) != SHOAL_OK)
         return NAN;
     plan->watch_fresh = true;
-    for (int i = part = asked->of == SHOAL_OF_EACH ? part : 0;
-         asked->of == SHOAL_OF_LEAST && i < shoal_monitor_n_parts(type, plan->ensemble->n_bodies); i++)
-        if (*watch_slot(plan, monitor, system, type->n_slots + i * n) < *watch_slot(plan, monitor, system, type->n_slots + part * n))
-            part = i;
+    if (asked->of == SHOAL_OF_LEAST) {
+        part = 0;
+        for (int i = 1; i < shoal_monitor_n_parts(type, plan->ensemble->n_bodies); i++) {
+            const double *least = watch_slot(plan, monitor, system, type->n_slots + part * n);
+            part = *watch_slot(plan, monitor, system, type->n_slots + i * n) < *least ? i : part;
+        }
+    }
     double slots[SHOAL_MAX_SLOTS];
     for (int slot = 0, first = asked->of == SHOAL_OF_SYSTEM ? 0 : type->n_slots + part * n; slot < n; slot++)
         slots[slot] = *watch_slot(plan, monitor, system, first + slot);

@@ -42,8 +42,8 @@ typedef struct shoal_parameter {
 /* What a monitor has slots for beside its own: every body but the central one, or every pair of bodies (kernel.h). */
 typedef enum shoal_monitor_parts { SHOAL_NO_PARTS, SHOAL_BODIES, SHOAL_PAIRS } shoal_monitor_parts;
 
-/* Whose slots a column is made from: the monitor's own; each part's, a column for every part, NAME_BODY or NAME_BODY_BODY; or those of
- * the part whose first slot is the least. */
+/* Whose slots a column is made from: the monitor's own; each part's, a column for every part, NAME_BODY or NAME_BODY_BODY; or
+ * those of the part whose first slot is the least. */
 typedef enum shoal_monitor_of { SHOAL_OF_SYSTEM, SHOAL_OF_EACH, SHOAL_OF_LEAST } shoal_monitor_of;
 
 /* A column that a monitor computes for each system, from watch slots after the run. */
@@ -100,7 +100,7 @@ typedef struct shoal_monitor {
     int n_columns;
     /* NULL if it can watch with these parameters, else a sentence that says why not. The function may be NULL. */
     const char *(*refuses)(const double *parameters);
-    /* Changes its own slots as the bodies that a system begins with ask for, or goes on with after a merger or removal. May be NULL. */
+    /* Sets its own slots for the bodies that a system begins with, or goes on with after a merger or removal. May be NULL. */
     void (*begin)(const shoal_ensemble *ensemble, long system, double *slots);
 } shoal_monitor;
 

@@ -4,9 +4,10 @@
  *
  *     C = sum_k Lambda_k (1 - sqrt(1 - e_k^2) cos i_k) = sum_k Lambda_k - |L|,     Lambda_k = m'_k sqrt(mu_k a_k)
  *
- * with i_k from the invariable plane: how much angular momentum the orbits lack to circles in it. In Jacobi coordinates, which sum up
- * to the whole angular momentum: mu_k is the mass of bodies 0 to k and m'_k = m_k (mu_k - m_k) / mu_k. It is given relative to |L|. A
- * system with an unbound body has none. Slots: steps left until the next look, C / |L| at the first one, the least and the largest.
+ * with i_k from the invariable plane: how much angular momentum the orbits lack to circles in it. In Jacobi coordinates, which
+ * sum up to the whole angular momentum: mu_k is the mass of bodies 0 to k and m'_k = m_k (mu_k - m_k) / mu_k. It is given
+ * relative to |L|. A system with an unbound body has none. Slots: steps left until the next look, C / |L| at the first one,
+ * the least and the largest.
  */
 enum { amd_SLOTS = 4, AMD_EVERY = 0 };
 

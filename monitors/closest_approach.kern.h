@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * closest_approach.kern.h: the closest approach of every pair, within the step, with its time and the pair's mutual Hill radius then,
- * ((m1 + m2) / 3 m_0)^(1/3) (a1 + a2) / 2 with astrocentric a (stop_on_encounter.kern.h). In larger systems (SHOAL_PAIR) only that of all
- * pairs.
+ * closest_approach.kern.h: the closest approach of every pair, within the step, with its time and the pair's mutual Hill
+ * radius then, ((m1 + m2) / 3 m_0)^(1/3) (a1 + a2) / 2 with astrocentric a (stop_on_encounter.kern.h). In larger systems
+ * (SHOAL_PAIR) only that of all pairs.
  *
- * A pair that comes nearer still at the end of a step is nearest there; one that moves apart was so on the cubic of pair.kern.h. Of a
- * pericentre passage about body 0 (`central`), which a step of mvs may contain, the osculating pericentre is taken, with the moment at
- * which the radial velocity, taken as linear in time, is zero. For a least distance to be a pericentre the step has to end on the near
- * half of the orbit, e cos f = L^2 / (mu r) - 1 > 0, or to turn position or velocity by more than a right angle: a planet of a
- * binary has others.
+ * A pair that comes nearer still at the end of a step is nearest there; one that moves apart was so on the cubic of
+ * pair.kern.h. Of a pericentre passage about body 0 (`central`), which a step of mvs may contain, the osculating pericentre is
+ * taken, with the moment at which the radial velocity, taken as linear in time, is zero. For a least distance to be a
+ * pericentre the step has to end on the near half of the orbit, e cos f = L^2 / (mu r) - 1 > 0, or to turn position or
+ * velocity by more than a right angle: a planet of a binary has others.
  *
- * Slots of a pair: squared distance, time, Hill radius, which pair, as 1000 i + j; and the same of the parts of a step that a propagator
- * showed and may make again, which count when the step is done.
+ * Slots of a pair: squared distance, time, Hill radius, which pair, as 1000 i + j; and the same of the parts of a step that a
+ * propagator showed and may make again, which count when the step is done.
  */
 enum { closest_approach_SLOTS = 0, CLOSEST_CENTRAL = 0 };
 enum { CLOSEST_D2, CLOSEST_TIME, CLOSEST_HILL, CLOSEST_PAIR, CLOSEST_PART, CLOSEST_SLOTS = 2 * CLOSEST_PART };
@@ -32,7 +32,7 @@ LANE_FN void closest_approach_forget(const shoal_kernel_args *k, lane_id id, int
     const real infinite = lane_set(1.0) / lane_set(0.0);
     LANE_KEEP_ROLLED
     for (int pair = 0; pair < SHOAL_N_PAIRS(n); pair++)
-        lane_store(k->watch, id, closest_slot(k, n, 0, 1) + pair * CLOSEST_SLOTS + CLOSEST_PART + CLOSEST_D2, k->n_watch, lanes, infinite);
+        lane_store(k->watch, id, closest_slot(k, n, 0, 1) + pair * CLOSEST_SLOTS + CLOSEST_PART, k->n_watch, lanes, infinite);
 }
 
 /* Those of a whole step did. Their times were counted from its end. */

@@ -32,7 +32,7 @@ static const shoal_monitor_column columns[] = {
 
 const shoal_monitor shoal_monitor_distance = {
     .name = "distance",
-    .doc = "least, largest and mean distance of two bodies, at the ends of the steps that it looks at (closest_approach: within them)",
+    .doc = "least, largest and mean distance of two bodies, at the steps that it looks at (closest_approach: within steps)",
     .reference = "",
     .n_slots = SHOAL_COUNT(initial),
     .initial = initial,

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * distance.kern.h: least, largest and mean distance of two bodies, at the ends of steps; the mean is over time, each distance standing for
- * the time since the last look. Slots: steps left until the next look, least, largest, integral, time of the last look.
+ * distance.kern.h: least, largest and mean distance of two bodies, at the ends of steps; the mean is over time, each distance
+ * standing for the time since the last look. Slots: steps left until the next look, least, largest, integral, time of the last
+ * look.
  */
 enum { distance_SLOTS = 5, DISTANCE_FIRST = 0, DISTANCE_SECOND = 1, DISTANCE_EVERY = 2 };
 

@@ -8,7 +8,7 @@
 
 static const shoal_parameter parameters[] = {
     {"every", SHOAL_INTEGER, "", 10, 1, 1e9, NULL, "look at every so-many-th step"},
-    {"stop_above", SHOAL_REAL, "", 1e300, 0, 1e300, NULL, "a system whose error passes this ends as `inaccurate`; by default none does"},
+    {"stop_above", SHOAL_REAL, "", 1e300, 0, 1e300, NULL, "a system whose error passes this ends as `inaccurate`; default: none"},
 };
 
 static const double initial[] = {0, NAN, NAN, -1};

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * energy_error.kern.h: the largest relative error of the energy, max |E - E(0)| / |E(0)|, with E = sum m v^2 / 2 - sum_{i<j} m_i m_j / r_ij in
- * barycentric coordinates. The energy that mergers and removals take away is booked to E(0), by the host. Slots: steps left
- * until the next look, the energy that there should be, |E(0)|, the largest |error|.
+ * energy_error.kern.h: the largest relative error of the energy, max |E - E(0)| / |E(0)|, with E = sum m v^2 / 2 - sum_{i<j}
+ * m_i m_j / r_ij in barycentric coordinates. The energy that mergers and removals take away is booked to E(0), by the host.
+ * Slots: steps left until the next look, the energy that there should be, |E(0)|, the largest |error|.
  */
 enum { energy_error_SLOTS = 4, ENERGY_ERROR_EVERY = 0, ENERGY_ERROR_STOP_ABOVE = 1 };
 
@@ -32,5 +32,6 @@ LANE_FN void energy_error_observe(const shoal_kernel_args *k, const lane_view *v
     }
     const real error = lane_abs(energy - slots[1]) / slots[2];
     slots[3] = lane_select(due & (error > slots[3]), error, slots[3]);
-    event_offer(event, due & (error > lane_set(p[ENERGY_ERROR_STOP_ABOVE])), lane_set(1.0), lane_set(SHOAL_INACCURATE), none, none);
+    const mask wrong = due & (error > lane_set(p[ENERGY_ERROR_STOP_ABOVE]));
+    event_offer(event, wrong, lane_set(1.0), lane_set(SHOAL_INACCURATE), none, none);
 }

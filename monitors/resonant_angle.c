@@ -56,7 +56,8 @@ static double largest(const double *s, const double *p)
 }
 
 static const shoal_monitor_column columns[] = {
-    {"angle_amplitude", "angle", "half of the range that the angle went through; below pi (180 deg) it librates", amplitude, SHOAL_OF_SYSTEM},
+    {"angle_amplitude", "angle", "half of the range that the angle went through; below pi (180 deg) it librates", amplitude,
+     SHOAL_OF_SYSTEM},
     {"angle_mean", "angle", "of an angle that librates: mean over time, 0 to 2 pi", mean, SHOAL_OF_SYSTEM},
     {"angle_min", "angle", "of an angle that librates: the least, about that mean", least, SHOAL_OF_SYSTEM},
     {"angle_max", "angle", "of an angle that librates: the largest", largest, SHOAL_OF_SYSTEM},

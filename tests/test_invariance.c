@@ -130,7 +130,9 @@ static void plan_of(shoal_context *context, const struct way *way, shoal_ensembl
         watched_body = {.name = "body", .value = 1};
     const shoal_setting near[] = {{.name = "factor", .value = idle ? 1e-9 : 1.0}},
         touch[] = {{.name = "factor", .value = idle ? 1e-9 : 1.0}},
-        central = {.name = "central", .value = 1}, angle[] = {{.name = "p_1", .value = 1}, {.name = "p_2", .value = -1}};
+        central = {.name = "central", .value = 1}, second = {.name = "second", .value = 1},
+        angle[] = {{.name = "body_2", .value = 1}, {.name = "p_1", .value = 1}, {.name = "p_2", .value = 0},
+                   {.name = "q_1", .value = -1}};
     const shoal_plug_options each[] = {{"stop_on_ejection", &r_max, 1},
                                           {"stop_on_encounter", near, 1},
                                           {"stop_on_collision", touch, 1},
@@ -138,8 +140,8 @@ static void plan_of(shoal_context *context, const struct way *way, shoal_ensembl
                                           {"closest_approach", &central, 1},
                                           {"element_range", NULL, 0},
                                           {"energy_error", NULL, 0},
-                                          {"resonant_angle", angle, 2},
-                                          {"distance", NULL, 0},
+                                          {"resonant_angle", angle, SHOAL_COUNT(angle)},
+                                          {"distance", &second, 1},
                                           {"amd", NULL, 0}};
     enum { EACH = sizeof each / sizeof each[0] };
     shoal_plug_options monitors[EACH];
@@ -204,7 +206,7 @@ static struct result *run(shoal_context *context, struct way way)
         const double fields[] = {record.n_steps, record.outcome, record.t_stop, record.body_a, record.body_b, record.dt,
                                  shoal_plan_column(plan, "mean_motion_drift", s), shoal_plan_column(plan, "mean_motion", s),
                                  shoal_plan_column(plan, "min_separation", s), shoal_plan_column(plan, "min_separation_time", s),
-                                 shoal_plan_column(plan, "closest_hill_1_2", s), shoal_plan_column(plan, "a_min_1", s),
+                                 shoal_plan_column(plan, "min_separation_hill", s), shoal_plan_column(plan, "a_min_1", s),
                                  shoal_plan_column(plan, "e_max_2", s), shoal_plan_column(plan, "inc_max_1", s),
                                  shoal_plan_column(plan, "dE_max", s), shoal_plan_column(plan, "angle_amplitude", s),
                                  shoal_plan_column(plan, "distance_mean", s), shoal_plan_column(plan, "distance_min", s),

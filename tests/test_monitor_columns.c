@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * test_monitor_columns.c: do the monitors' columns say what a run that nobody watches, asked for its state after every step, says?
+ * test_monitor_columns.c: do the monitors' columns say what a run that nobody watches, asked for its state after every step,
+ * says?
  *
- * Elements are those of shoal_orbits_from_bodies, which shares nothing with the kernel text; closest approaches are known in closed form
- * on straight lines and on Kepler's orbits, and from finer steps elsewhere.
+ * Elements are those of shoal_orbits_from_bodies, which shares nothing with the kernel text; closest approaches are known in
+ * closed form on straight lines and on Kepler's orbits, and from finer steps elsewhere.
  */
 #include <float.h>
 #include <math.h>
@@ -145,7 +146,7 @@ static void gather(shoal_context *context, const char *propagator, shoal_frame f
     motion_end(&motion);
 }
 
-/* Near 3:2, eccentric and inclined; retrograde as a whole if `sign` < 0 turns the orbits over. */
+/* Near 3:2, eccentric and inclined; `tilt` turns the orbits over. */
 static void resonant_planets(shoal_context *context, int n, double tilt, shoal_body *bodies)
 {
     const shoal_orbit orbit[4] = {{0},
@@ -190,7 +191,6 @@ static void columns_are_those_of_dense_output(void **state)
                         char least[16], largest[16];
                         snprintf(least, sizeof least, "%s_%d", names[q][0], i);
                         snprintf(largest, sizeof largest, "%s_%d", names[q][1], i);
-                        /* 1e-13 of what a small e is the difference of; an inclination near pi is known to the root of that less */
                         assert_near(column(&motion, least), g.least[i][q], 1e-12);
                         assert_near(column(&motion, largest), g.largest[i][q], 1e-12);
                         assert_true(g.largest[i][q] > g.least[i][q]);
@@ -208,8 +208,7 @@ static void columns_are_those_of_dense_output(void **state)
             }
 }
 
-/* An angle that librates, and one that circulates. Planets in 2:1 with both pericentres aligned near the exact ratio librate; the mean and the
- * range are those of dense output. */
+/* An angle that librates, and one that circulates, of planets in 3:2. Mean and range are those of dense output. */
 static void a_librating_angle_has_a_mean(void **state)
 {
     shoal_context *context = context_of(state);
@@ -226,7 +225,8 @@ static void a_librating_angle_has_a_mean(void **state)
         const shoal_options options = {.propagator = "mvs", .t_end = 20000 * dt, .dt = dt,
                                        MONITORS({.name = "resonant_angle",
                                                  SETTINGS({.name = "p_1", .value = librates ? 2 : 1},
-                                                          {.name = "p_2", .value = librates ? -3 : -2}, {.name = "q_2", .value = 1})})};
+                                                          {.name = "p_2", .value = librates ? -3 : -2},
+                                                          {.name = "q_2", .value = 1})})};
         struct motion motion = watch(context, 3, bodies, &options);
         if (librates) {
             const double turn = TWO_PI * floor(mean / TWO_PI);
@@ -243,7 +243,7 @@ static void a_librating_angle_has_a_mean(void **state)
 
 /* ---- closest approaches ------------------------------------------------------------------------------------------ */
 
-/* A star of no weight, far off, and pairs of bodies that fly straight past each other; of k pairs pair k meets at time when + k at distance
+/* A star of no weight, far off, and pairs of bodies that fly straight past each other; pair k meets at time when + k, at distance
  * miss / (1 + k). */
 static void straight_pairs(int n_pairs, double when, double miss, shoal_body *bodies)
 {
@@ -265,12 +265,11 @@ static void straight_lines_are_closest_at_their_moment(void **state)
         for (int s = 0; s < SHOAL_COUNT(steps); s++)
             for (int way = 0; way < 12; way++) {
                 const int sign = way & 1 ? -1 : 1, n_pairs = way & 2 ? 4 : 2; /* 9 bodies: one record of all */
-                const double when = sign * (14.0 + 0.17 * way * steps[s]), miss = 0.003;
-                const shoal_options options = {.propagator = names[p], .t_end = 35.0 * sign, .dt = steps[s],
+                const double when = sign * (14.0 + 0.17 * way * steps[s]), miss = 0.003, t_start = 0.25 * way;
+                const shoal_options options = {.propagator = names[p], .t_end = t_start + 42.0 * sign, .dt = steps[s],
                                                MONITORS({.name = "closest_approach"})};
                 shoal_body bodies[MOST_BODIES];
                 straight_pairs(n_pairs, when, miss, bodies);
-                const double t_start = 0.25 * way; /* time of the initial state */
                 struct motion motion = motion_begin(context, 1, 2 * n_pairs + 1, &t_start, NULL, &options, bodies);
                 assert_ok(context, shoal_plan_integrate(motion.plan, options.t_end));
                 for (int k = 0; k < n_pairs; k++) {
@@ -335,7 +334,9 @@ static void curved_orbits_are_closest_where_a_fine_integration_has_them(void **s
 {
     shoal_context *context = context_of(state);
     for (int phase = 0; phase < 12; phase++) {
-        const shoal_orbit orbit[3] = {{.a = 0}, {.a = 1.0, .e = 0.1, .f = 0.5 * phase}, {.a = 1.2, .e = 0.1, .omega = 1.0, .inc = 0.1}};
+        const shoal_orbit orbit[3] = {{.a = 0},
+                                      {.a = 1.0, .e = 0.1, .f = 0.5 * phase},
+                                      {.a = 1.2, .e = 0.1, .omega = 1.0, .inc = 0.1}};
         shoal_body bodies[3] = {{.m = 1.0}, {.m = 1e-7}, {.m = 3e-7}};
         assert_ok(context, shoal_bodies_from_orbits(context, SHOAL_ASTROCENTRIC, 3, orbit, bodies));
         const double t_end = 40.0;
@@ -414,8 +415,9 @@ static void crossing_orbits_end_a_system_at_the_first_look(void **state)
         struct gathered g;
         gather(context, "hermite4", SHOAL_ASTROCENTRIC, 3, bodies, dt, n_steps, every, &g);
         const shoal_options options = {.propagator = "hermite4", .t_end = n_steps * dt, .dt = dt,
-                                       MONITORS({.name = "stop_on_crossing", SETTINGS({.name = "elements", .choice = "astrocentric"},
-                                                                                      {.name = "every", .value = every})})};
+                                       MONITORS({.name = "stop_on_crossing",
+                                                 SETTINGS({.name = "elements", .choice = "astrocentric"},
+                                                          {.name = "every", .value = every})})};
         shoal_system record;
         evolve_all(context, 1, 3, NULL, NULL, &options, bodies, &record);
         print_message("orbits cross at %g\n", g.crossed);
@@ -485,7 +487,8 @@ static void monitors_that_cannot_watch_are_refused(void **state)
     static const shoal_setting p[] = {{.name = "p_1", .value = 2}, {.name = "p_2", .value = -3}};
     const shoal_plug_options angle = {"resonant_angle", p, 2}, energy = {.name = "energy_error"}, gr = {.name = "gr_potential"};
     const shoal_options rows[] = {{.t_end = 1, .dt = 0.1, .engine = "cpu", .monitors = &angle, .n_monitors = 1},
-                                  {.t_end = 1, .dt = 0.1, .engine = "cpu", .monitors = &energy, .n_monitors = 1, .forces = &gr, .n_forces = 1}};
+                                  {.t_end = 1, .dt = 0.1, .engine = "cpu", .monitors = &energy, .n_monitors = 1, .forces = &gr,
+                                   .n_forces = 1}};
     static const char *const says[] = {"d'Alembert", "Newton's force alone"};
     for (int row = 0; row < 2; row++) {
         shoal_body bodies[3];

@@ -120,6 +120,7 @@ static void take_out(shoal_plan *plan, double elapsed, int gone, int into, shoal
     shoal_ensemble_change(ensemble, system, elapsed, bodies);
     event->energy_jump = shoal_ensemble_energy(ensemble, system) - before;
     ensemble->energy_jump[system] += event->energy_jump;
+    shoal_plan_watch_bodies(plan, system);
 }
 
 /* Whether the system can do without that body. */

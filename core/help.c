@@ -72,6 +72,12 @@ static void explain_propagator(const shoal_config *config, const shoal_propagato
     print_rows(config, plug->parameters, plug->n_parameters, out);
 }
 
+/* What follows a column's name in a result. */
+static const char *column_ends(const shoal_monitor *plug, int column)
+{
+    return plug->columns[column].of != SHOAL_OF_EACH ? "" : plug->parts == SHOAL_PAIRS ? "_BODY_BODY" : "_BODY";
+}
+
 static void explain_monitor(const shoal_config *config, const shoal_monitor *plug, FILE *out)
 {
     char unit[SHOAL_UNIT_SIZE];
@@ -81,8 +87,9 @@ static void explain_monitor(const shoal_config *config, const shoal_monitor *plu
         fputs("columns:\n", out);
     for (int i = 0; i < plug->n_columns; i++) {
         shoal_config_unit(config, plug->columns[i].dimension, unit);
-        fprintf(out, "  %-16s %s%s%s%s\n", plug->columns[i].name, plug->columns[i].doc, *unit ? " [" : "", unit,
-                *unit ? "]" : "");
+        char name[SHOAL_COLUMN_SIZE];
+        snprintf(name, sizeof name, "%s%s", plug->columns[i].name, column_ends(plug, i));
+        fprintf(out, "  %-16s %s%s%s%s\n", name, plug->columns[i].doc, *unit ? " [" : "", unit, *unit ? "]" : "");
     }
 }
 
@@ -200,7 +207,8 @@ shoal_status shoal_help_reference(shoal_context *context, FILE *out)
         const shoal_monitor *plug = plugs->monitors[i];
         table_plug(&config, plug->name, plug->doc, plug->reference, NULL, plug->parameters, plug->n_parameters, out);
         for (int c = 0; c < plug->n_columns; c++)
-            fprintf(out, "%s`%s`: %s.\n", c ? "" : "\nColumns: ", plug->columns[c].name, plug->columns[c].doc);
+            fprintf(out, "%s`%s%s`: %s.\n", c ? "" : "\nColumns: ", plug->columns[c].name, column_ends(plug, c),
+                    plug->columns[c].doc);
     }
     fputs("\n## Outcomes\n\n| outcome | code | meaning |\n|---|---|---|\n", out);
 #define X(NAME, code, name, doc) fprintf(out, "| `%s` | %d | %s |\n", name, code, doc);

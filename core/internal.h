@@ -74,6 +74,9 @@ double shoal_units_factor(const shoal_units *units, const char *dimension);
 
 /* ---- plug.c: the propagators, forces and monitors that there are ------------------------------------------------------ */
 
+#define SHOAL_NAME_SIZE 32   /* a body's name */
+#define SHOAL_COLUMN_SIZE 96 /* a column's, which may end in two of them */
+
 enum { SHOAL_MAX_PROPAGATORS = 62, SHOAL_MAX_FORCE_KINDS = 31, SHOAL_MAX_PLUGINS = 16 };
 
 typedef struct shoal_plugin shoal_plugin;
@@ -118,6 +121,16 @@ int shoal_force_find(const shoal_context *context, const char *name);
 /* All names of a list for messages: fills up to limit, returns how many. */
 int shoal_propagator_names(const shoal_context *context, const char **names, int limit);
 int shoal_monitor_names(const shoal_context *context, const char **names, int limit);
+
+#define SHOAL_MAX_SLOTS 64 /* of a monitor, and of each of its parts */
+
+/* How many parts of a system a monitor has slots for; how many columns of a result its column `column` is. */
+int shoal_monitor_n_parts(const shoal_monitor *monitor, int n_bodies);
+int shoal_monitor_n_of(const shoal_monitor *monitor, int column, int n_bodies);
+
+/* The name of a column: its own, and of one of each part the names of the part's bodies, or (NULL) their indices. */
+void shoal_monitor_column_name(const shoal_monitor *monitor, int column, int part, int n_bodies,
+                               char (*body_name)[SHOAL_NAME_SIZE], char name[SHOAL_COLUMN_SIZE]);
 int shoal_force_names(const shoal_context *context, const char **names, int limit);
 /* Index of a word in "a|b|c", -1 if it is not there. */
 int shoal_choice_index(const char *choices, const char *word);
@@ -358,6 +371,12 @@ struct shoal_plan {
 /* The shortest period among a system's initial Jacobi orbits, +inf if none is bound. bodies, orbits: room for [n_bodies]. */
 double shoal_shortest_period(const shoal_ensemble *ensemble, long system, shoal_body *bodies, shoal_orbit *orbits);
 
+/* The value of a monitor's column, of its part `part` if it is one of each, for a system. */
+double shoal_plan_monitored(shoal_plan *plan, int monitor, int column, int part, long system);
+
+/* Tell the monitors of the bodies that a system begins or goes on with. */
+void shoal_plan_watch_bodies(shoal_plan *plan, long system);
+
 /* The time that t stands for: t itself, or with options.orbits t of the system's periods after its start. */
 double shoal_plan_when(const shoal_plan *plan, long system, double t);
 
@@ -384,20 +403,19 @@ shoal_status shoal_plan_state_load(shoal_plan *plan, const void *state);
 /* ---- result.c: what a run leaves, in memory and in the user's units -------------------------------------------------- */
 
 typedef struct shoal_column {
-    char name[64];
+    char name[SHOAL_COLUMN_SIZE];
     char unit[32];
     char doc[160];
     double *value; /* [n_systems], NaN = empty */
 } shoal_column;
 
 typedef struct shoal_axis {
-    char column[64]; /* the swept column */
+    char column[SHOAL_COLUMN_SIZE]; /* the swept column */
     long count;
     bool logarithmic;
 } shoal_axis;
 
 #define SHOAL_MAX_AXES 8
-#define SHOAL_NAME_SIZE 32
 
 /* Everything of a result file. State arrays: [system][body][7] m x y z vx vy vz, in the inertial frame of the input. */
 typedef struct shoal_result {
@@ -611,6 +629,8 @@ struct shoal_study {
     char *path;
     char *config_text;       /* the file with the overrides applied, as libconfig writes it */
     shoal_units units;
+    double angle;            /* the user's unit of angle, in radians */
+    const char *angle_name;
     char epoch[64];
     /* integrator */
     const shoal_propagator *propagator;

@@ -8,7 +8,8 @@
  *   bodies   slot = body * SHOAL_QUANTITIES + quantity   barycentric Cartesian, inner units (G = 1)
  *   systems  slot = SHOAL_SYS_*                          one record a system
  *   native   slot = quantity * n_moved + body            what the propagator carries from step to step, its own slots last
- *   watch    slot = offset of the monitor + its own      what the monitors carry from step to step, then the marks
+ *   watch    slot = offset of the monitor + its own      what the monitors carry from step to step, of each its own
+ *                                                        slots, then those of every body or pair; then the marks
  *
  * Where a monitor asks for it, every system carries a tangent vector: n_moved = 2 n_bodies, body n_bodies + i is the tangent vector
  * (delta x_i, delta v_i) of body i. Else n_moved = n_bodies.
@@ -32,11 +33,17 @@
 #define SHOAL_MAX_BODIES 1000      /* of a system: a group of lanes keeps its state on a thread's stack, 5 KiB a body */
 #define SHOAL_MAX_PARAMETERS 12    /* parameters of one plug */
 #define SHOAL_MAX_MONITORS 16      /* monitors the kernel text knows */
+#define SHOAL_MAX_PAIRED 8         /* bodies of systems whose pairs monitors follow one by one */
 #define SHOAL_MAX_FORCES 16        /* extra forces on a system */
 
 /* Position of one value in an array of n_slots slots a chunk. */
 #define SHOAL_AT(system, slot, n_slots) \
     ((((system) / SHOAL_CHUNK) * (long long)(n_slots) + (slot)) * SHOAL_CHUNK + (system) % SHOAL_CHUNK)
+
+/* Pairs that a monitor follows in systems of n bodies, and the place of i < j among them: beyond SHOAL_MAX_PAIRED bodies all
+ * pairs share one. */
+#define SHOAL_N_PAIRS(n) ((n) <= SHOAL_MAX_PAIRED ? (n) * ((n) - 1) / 2 : 1)
+#define SHOAL_PAIR(n, i, j) ((n) <= SHOAL_MAX_PAIRED ? (i) * (2 * (n) - (i) - 1) / 2 + (j) - (i) - 1 : 0)
 
 /* quantities of a body */
 enum { SHOAL_X, SHOAL_Y, SHOAL_Z, SHOAL_VX, SHOAL_VY, SHOAL_VZ, SHOAL_M, SHOAL_R, SHOAL_QUANTITIES };

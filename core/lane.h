@@ -324,6 +324,29 @@ LANE_FN real lane_log(real x)
     return lane_fma(e, lane_set(0x1.62e42feep-1), lane_fma(e, lane_set(0x1.a39ef35793c76p-33), p)) + (x - x);
 }
 
+/* The angle of the point (x, y), -pi to pi, error below 2.5 ulp; 0 at the origin. With t the lesser of |x|, |y| over the larger,
+ * and u = t or, beyond tan(pi/8), u = (t - 1) / (t + 1), where atan t = pi/4 + atan u: the series u - u^3/3 + ... to u^43
+ * (Abramowitz & Stegun 1964, 4.4.34 and 4.4.42). */
+LANE_FN real lane_atan2(real y, real x)
+{
+    const real zero = lane_set(0.0), ax = lane_abs(x), ay = lane_abs(y);
+    const mask steep = ay > ax;
+    const real top = lane_select(steep, ax, ay), base = lane_select(steep, ay, ax);
+    const mask upper = top > lane_set(0x1.a827999fcef32p-2) * base;
+    const real under = lane_select(upper, top + base, lane_select(base == zero, lane_set(1.0), base));
+    const real u = lane_select(upper, top - base, top) / under;
+    const real z = u * u;
+    real p = lane_set(1.0 / 43.0);
+    LANE_UNROLL
+    for (int q = 41; q >= 3; q -= 2)
+        p = lane_fnma(p, z, lane_set(1.0 / q));
+    real angle = lane_fnma(u * z, p, u);
+    angle = lane_select(upper, 0x1.921fb54442d18p-1 + angle, angle);
+    angle = lane_select(steep, 0x1.921fb54442d18p+0 - angle, angle);
+    angle = lane_select(lane_negative(x), 0x1.921fb54442d18p+1 - angle, angle);
+    return lane_select(lane_negative(y), -angle, angle);
+}
+
 /* Sum of t[0..n-1] in a fixed tree (neighbours, then neighbours of neighbours, as if padded with zeros to a power of two): the
  * order that a warp's butterfly uses. Destroys t. */
 LANE_FN real lane_tree_sum(int n, real *t)

@@ -146,7 +146,12 @@ static shoal_status choose_monitors(shoal_plan *plan, const shoal_options *optio
             return status;
         plan->choice.monitors |= 1 << index;
         plan->args.watch_offset[index] = plan->args.n_watch;
-        plan->args.n_watch += type->n_slots;
+        plan->args.n_watch += type->n_slots + type->n_part_slots * shoal_monitor_n_parts(type, plan->ensemble->n_bodies);
+        const char *why = type->refuses ? type->refuses(plan->args.monitor[index], NULL) : NULL;
+        if (why)
+            return shoal_fail(context, SHOAL_E_INPUT, "monitor %s: %s", type->name, why);
+        if (type->newton_only && plan->args.n_forces > 0)
+            return shoal_fail(context, SHOAL_E_UNSUPPORTED, "monitor %s: it knows Newton's force alone", type->name);
         if (type->tangent && !plan->propagator->tangent)
             return shoal_fail(context, SHOAL_E_USAGE, "monitor %s: the propagator %s moves no tangent vectors; use %s",
                               type->name, plan->propagator->name, "mvs, hermite4 or gauss_radau");
@@ -394,16 +399,42 @@ static void list_running(shoal_plan *plan)
             plan->list[plan->n_list++] = (int)system;
 }
 
+static double *watch_slot(const shoal_plan *plan, int monitor, long system, int slot)
+{
+    return &plan->args.watch[SHOAL_AT(system, plan->args.watch_offset[monitor] + slot, plan->args.n_watch)];
+}
+
+void shoal_plan_watch_bodies(shoal_plan *plan, long system)
+{
+    const shoal_monitor *const *monitors = shoal_plugs_of(plan->context)->monitors;
+    for (int index = 0; monitors[index]; index++) {
+        double slots[SHOAL_MAX_SLOTS];
+        if (!(plan->choice.monitors & (1 << index)) || !monitors[index]->begin)
+            continue;
+        for (int slot = 0; slot < monitors[index]->n_slots; slot++)
+            slots[slot] = *watch_slot(plan, index, system, slot);
+        monitors[index]->begin(plan->ensemble, system, slots);
+        for (int slot = 0; slot < monitors[index]->n_slots; slot++)
+            *watch_slot(plan, index, system, slot) = slots[slot];
+    }
+}
+
 static void watch_begin(shoal_plan *plan)
 {
     for (int index = 0; shoal_plugs_of(plan->context)->monitors[index]; index++) {
-        if (!(plan->choice.monitors & (1 << index)) || !shoal_plugs_of(plan->context)->monitors[index]->initial)
+        const shoal_monitor *type = shoal_plugs_of(plan->context)->monitors[index];
+        if (!(plan->choice.monitors & (1 << index)))
             continue;
-        for (long system = 0; system < plan->ensemble->n_chunks * SHOAL_CHUNK; system++)
-            for (int slot = 0; slot < shoal_plugs_of(plan->context)->monitors[index]->n_slots; slot++)
-                plan->args.watch[SHOAL_AT(system, plan->args.watch_offset[index] + slot, plan->args.n_watch)] =
-                    shoal_plugs_of(plan->context)->monitors[index]->initial[slot];
+        const int n_parts = shoal_monitor_n_parts(type, plan->ensemble->n_bodies);
+        for (long system = 0; system < plan->ensemble->n_chunks * SHOAL_CHUNK; system++) {
+            for (int slot = 0; slot < type->n_slots; slot++)
+                *watch_slot(plan, index, system, slot) = type->initial ? type->initial[slot] : 0;
+            for (int slot = 0; slot < n_parts * type->n_part_slots; slot++)
+                *watch_slot(plan, index, system, type->n_slots + slot) = type->part_initial[slot % type->n_part_slots];
+        }
     }
+    for (long i = 0; i < plan->n_list; i++)
+        shoal_plan_watch_bodies(plan, plan->list[i]);
 }
 
 /* No marks yet. */
@@ -476,18 +507,21 @@ shoal_status shoal_plan_create(shoal_context *context, shoal_ensemble *ensemble,
         goto fail;
     }
     list_running(plan);
-    watch_begin(plan);
-    marks_begin(plan);
     status = choose_engine(plan, options, engine_line, sizeof engine_line, why, sizeof why);
     if (!status)
         status = choose_steps(plan, options, true); /* last: a refused plan leaves the ensemble as it was */
     if (!status)
-        status = plan->engine_type->upload(plan->engine, SHOAL_ARRAY_BODIES | SHOAL_ARRAY_SYSTEMS | SHOAL_ARRAY_WATCH);
+        status = plan->engine_type->upload(plan->engine, SHOAL_ARRAY_BODIES | SHOAL_ARRAY_SYSTEMS);
     if (!status && plan->n_list > 0)
         status = plan->engine_type->launch(plan->engine, SHOAL_PREPARE, plan->list, plan->n_list, 0);
     if (status)
         goto fail;
     count_forces(plan);
+    watch_begin(plan);
+    marks_begin(plan);
+    status = plan->engine_type->upload(plan->engine, SHOAL_ARRAY_WATCH);
+    if (status)
+        goto fail;
     write_line(plan, engine_line, why);
     *result = plan;
     return SHOAL_OK;
@@ -688,24 +722,42 @@ shoal_status shoal_plan_integrate(shoal_plan *plan, double t)
     return status;
 }
 
-double shoal_plan_column(shoal_plan *plan, const char *column, long system)
+double shoal_plan_monitored(shoal_plan *plan, int monitor, int column, int part, long system)
 {
-    for (int index = 0; shoal_plugs_of(plan->context)->monitors[index]; index++) {
-        const shoal_monitor *type = shoal_plugs_of(plan->context)->monitors[index];
-        if (!(plan->choice.monitors & (1 << index)))
-            continue;
-        for (int c = 0; c < type->n_columns; c++) {
-            if (strcmp(type->columns[c].name, column) != 0)
-                continue;
-            if (!plan->watch_fresh && plan->engine_type->download(plan->engine, SHOAL_ARRAY_WATCH) != SHOAL_OK)
-                return NAN;
-            plan->watch_fresh = true;
-            double slots[64];
-            for (int slot = 0; slot < type->n_slots; slot++)
-                slots[slot] = plan->args.watch[SHOAL_AT(system, plan->args.watch_offset[index] + slot, plan->args.n_watch)];
-            return type->columns[c].finish(slots, plan->args.monitor[index]);
+    const shoal_monitor *type = shoal_plugs_of(plan->context)->monitors[monitor];
+    const shoal_monitor_column *asked = &type->columns[column];
+    const int n = asked->of == SHOAL_OF_SYSTEM ? type->n_slots : type->n_part_slots;
+    if (!plan->watch_fresh && plan->engine_type->download(plan->engine, SHOAL_ARRAY_WATCH) != SHOAL_OK)
+        return NAN;
+    plan->watch_fresh = true;
+    if (asked->of == SHOAL_OF_LEAST) {
+        part = 0;
+        for (int i = 1; i < shoal_monitor_n_parts(type, plan->ensemble->n_bodies); i++) {
+            const double *least = watch_slot(plan, monitor, system, type->n_slots + part * n);
+            part = *watch_slot(plan, monitor, system, type->n_slots + i * n) < *least ? i : part;
         }
     }
+    double slots[SHOAL_MAX_SLOTS];
+    for (int slot = 0, first = asked->of == SHOAL_OF_SYSTEM ? 0 : type->n_slots + part * n; slot < n; slot++)
+        slots[slot] = *watch_slot(plan, monitor, system, first + slot);
+    return asked->finish(slots, plan->args.monitor[monitor]);
+}
+
+double shoal_plan_column(shoal_plan *plan, const char *column, long system)
+{
+    const shoal_monitor *const *monitors = shoal_plugs_of(plan->context)->monitors;
+    const int n_bodies = plan->ensemble->n_bodies;
+    for (int index = 0; monitors[index]; index++)
+        for (int c = 0; plan->choice.monitors & (1 << index) && c < monitors[index]->n_columns; c++) {
+            if (strncmp(monitors[index]->columns[c].name, column, strlen(monitors[index]->columns[c].name)) != 0)
+                continue;
+            for (int part = 0; part < shoal_monitor_n_of(monitors[index], c, n_bodies); part++) {
+                char name[SHOAL_COLUMN_SIZE];
+                shoal_monitor_column_name(monitors[index], c, part, n_bodies, NULL, name);
+                if (strcmp(name, column) == 0)
+                    return shoal_plan_monitored(plan, index, c, part, system);
+            }
+        }
     return NAN;
 }
 

@@ -138,6 +138,34 @@ ALL_NAMES(propagator)
 ALL_NAMES(monitor)
 ALL_NAMES(force)
 
+int shoal_monitor_n_parts(const shoal_monitor *monitor, int n_bodies)
+{
+    return monitor->parts == SHOAL_BODIES ? n_bodies - 1 : monitor->parts == SHOAL_PAIRS ? SHOAL_N_PAIRS(n_bodies) : 0;
+}
+
+int shoal_monitor_n_of(const shoal_monitor *monitor, int column, int n_bodies)
+{
+    if (monitor->columns[column].of != SHOAL_OF_EACH)
+        return 1;
+    return monitor->parts == SHOAL_PAIRS && n_bodies > SHOAL_MAX_PAIRED ? 0 : shoal_monitor_n_parts(monitor, n_bodies);
+}
+
+void shoal_monitor_column_name(const shoal_monitor *monitor, int column, int part, int n_bodies,
+                               char (*body_name)[SHOAL_NAME_SIZE], char name[SHOAL_COLUMN_SIZE])
+{
+    int bodies[2] = {part + 1, 0}, n = monitor->columns[column].of != SHOAL_OF_EACH ? 0 : monitor->parts == SHOAL_PAIRS ? 2 : 1;
+    for (int i = 0; n == 2 && i < n_bodies; i++)
+        for (int j = i + 1; j < n_bodies; j++)
+            if (SHOAL_PAIR(n_bodies, i, j) == part) {
+                bodies[0] = i;
+                bodies[1] = j;
+            }
+    int used = snprintf(name, SHOAL_COLUMN_SIZE, "%s", monitor->columns[column].name);
+    for (int k = 0; k < n && used < SHOAL_COLUMN_SIZE; k++)
+        used += body_name ? snprintf(name + used, SHOAL_COLUMN_SIZE - (size_t)used, "_%s", body_name[bodies[k]])
+                          : snprintf(name + used, SHOAL_COLUMN_SIZE - (size_t)used, "_%d", bodies[k]);
+}
+
 int shoal_choice_index(const char *choices, const char *word)
 {
     return word_index(choices, '|', word);

@@ -39,13 +39,21 @@ typedef struct shoal_parameter {
     const char *doc;            /* one line */
 } shoal_parameter;
 
-/* A column that a monitor computes for each system: value = watch slot `slot` after the run, passed through `finish`. */
+/* What a monitor has slots for beside its own: every body but the central one, or every pair of bodies (kernel.h). */
+typedef enum shoal_monitor_parts { SHOAL_NO_PARTS, SHOAL_BODIES, SHOAL_PAIRS } shoal_monitor_parts;
+
+/* Whose slots a column is made from: the monitor's own; each part's, a column for every part, NAME_BODY or NAME_BODY_BODY; or
+ * those of the part whose first slot is the least. */
+typedef enum shoal_monitor_of { SHOAL_OF_SYSTEM, SHOAL_OF_EACH, SHOAL_OF_LEAST } shoal_monitor_of;
+
+/* A column that a monitor computes for each system, from watch slots after the run. */
 typedef struct shoal_monitor_column {
     const char *name;
     const char *dimension;
     const char *doc;
-    /* From the monitor's slots of one system to the column's value in inner units; NaN = empty. */
+    /* From the monitor's slots of one system, or of a part of it, to the column's value in inner units; NaN = empty. */
     double (*finish)(const double *slots, const double *parameters);
+    shoal_monitor_of of;
 } shoal_monitor_column;
 
 /* The parameter `compensated` of every propagator, in its table. Off by default: on one core it was measured to cost 11 % (hermite4), 13 to
@@ -81,13 +89,20 @@ typedef struct shoal_monitor {
     const char *reference;
     int n_slots;           /* slots a system that it carries */
     const double *initial; /* [n_slots] their first values */
+    shoal_monitor_parts parts;
+    int n_part_slots;      /* of each part */
+    const double *part_initial;
     bool tangent;          /* it watches a tangent vector: every system has to carry one */
+    bool newton_only;      /* it knows no extra forces */
     const shoal_parameter *parameters;
     int n_parameters;
     const shoal_monitor_column *columns;
     int n_columns;
-    /* NULL if it can see something with these parameters, else a sentence that says why not. The function may be NULL. */
+    /* NULL if it can see something in these systems (NULL = whatever they are) with these parameters, else a sentence that says why
+     * not. The function may be NULL. */
     const char *(*refuses)(const double *parameters, const shoal_ensemble *ensemble);
+    /* Sets its own slots for the bodies that a system begins with, or goes on with after a merger or removal. May be NULL. */
+    void (*begin)(const shoal_ensemble *ensemble, long system, double *slots);
 } shoal_monitor;
 
 /* A force on the bodies of a system beside Newton's. */

@@ -361,7 +361,8 @@ static const char *take_descriptor(shoal_plugs *plugs, shoal_plugin *plugin, voi
     }
     CHECK(monitor);
 #undef CHECK
-    if (monitor->n_slots < 0 || monitor->n_slots > 64)
+    if (monitor->n_slots < 0 || monitor->n_slots > SHOAL_MAX_SLOTS || monitor->n_part_slots < 0 ||
+        monitor->n_part_slots > SHOAL_MAX_SLOTS)
         return "a monitor with at most 64 slots";
     plugin->kind = 'm';
     return list_add((const void **)plugs->monitors, SHOAL_MAX_MONITORS, monitor) ? NULL : "fewer monitors";

@@ -47,7 +47,9 @@ typedef struct study_run {
     long n_schedule, cursor;
     bool at_start, at_end; /* snapshots of the initial and of the surviving states are wanted */
 
-    const shoal_monitor_column **source; /* [n_columns - n_swept] of the monitors' columns */
+    struct source {
+        int monitor, column, part;
+    } *source;        /* [n_columns - n_swept] of the monitors' columns */
     int *list;        /* [n_systems] those running before the slice */
     int *ended;       /* [n_systems] those that ended in it */
     double *state;    /* [n_bodies][SHOAL_STATE] one row */
@@ -81,9 +83,16 @@ static double user_time(const study_run *run, double t)
     return fabs(written - exact) <= 4 * DBL_EPSILON * fabs(exact) ? written : exact;
 }
 
-/* The user's name of a dimension's unit. */
-static void unit_name(const shoal_units *units, const char *dimension, char *name, size_t size)
+/* A dimension's unit, in inner units. */
+static double unit_size(const shoal_study *study, const char *dimension)
 {
+    return strcmp(dimension, "angle") == 0 ? study->angle : shoal_units_factor(&study->units, dimension);
+}
+
+/* The user's name of a dimension's unit. */
+static void unit_name(const shoal_study *study, const char *dimension, char *name, size_t size)
+{
+    const shoal_units *units = &study->units;
     if (strcmp(dimension, "length") == 0) {
         snprintf(name, size, "%s", units->length_name);
     } else if (strcmp(dimension, "mass") == 0) {
@@ -95,7 +104,7 @@ static void unit_name(const shoal_units *units, const char *dimension, char *nam
     } else if (strcmp(dimension, "frequency") == 0) {
         snprintf(name, size, "1/%s", units->time_name);
     } else {
-        snprintf(name, size, "%s", strcmp(dimension, "angle") == 0 ? "rad" : "");
+        snprintf(name, size, "%s", strcmp(dimension, "angle") == 0 ? study->angle_name : "");
     }
 }
 
@@ -310,9 +319,10 @@ static void record_end(study_run *run, long system)
     result->body_a[system] = (int)*shoal_ensemble_field(ensemble, SHOAL_SYS_BODY_A, system);
     result->body_b[system] = (int)*shoal_ensemble_field(ensemble, SHOAL_SYS_BODY_B, system);
     for (int c = result->n_swept; c < result->n_columns; ++c) {
-        const shoal_monitor_column *source = run->source[c - result->n_swept];
-        result->columns[c].value[system] =
-            shoal_plan_column(run->plan, source->name, system) / shoal_units_factor(&study->units, source->dimension);
+        const struct source *from = &run->source[c - result->n_swept];
+        const char *dimension = shoal_plugs_of(study->context)->monitors[from->monitor]->columns[from->column].dimension;
+        result->columns[c].value[system] = shoal_plan_monitored(run->plan, from->monitor, from->column, from->part, system) /
+                                           unit_size(study, dimension);
     }
     run->n_by_outcome[SHOAL_RUNNING]--;
     run->n_by_outcome[outcome]++;
@@ -378,7 +388,10 @@ static shoal_status create_result(study_run *run)
     int n_columns = study->n_swept;
 
     for (int i = 0; i < study->n_monitors; ++i) {
-        n_columns += shoal_plugs_of(study->context)->monitors[study->monitors[i].index]->n_columns;
+        const shoal_monitor *monitor = shoal_plugs_of(study->context)->monitors[study->monitors[i].index];
+        for (int k = 0; k < monitor->n_columns; ++k) {
+            n_columns += shoal_monitor_n_of(monitor, k, ensemble->n_bodies);
+        }
     }
     shoal_status status =
         shoal_result_create(run->context, ensemble->n_systems, ensemble->n_bodies, n_columns, &run->result);
@@ -412,12 +425,14 @@ static shoal_status create_result(study_run *run)
     int c = study->n_swept;
     for (int i = 0; i < study->n_monitors; ++i) {
         const shoal_monitor *monitor = shoal_plugs_of(study->context)->monitors[study->monitors[i].index];
-        for (int k = 0; k < monitor->n_columns; ++k, ++c) {
-            const shoal_monitor_column *source = &monitor->columns[k];
-            run->source[c - study->n_swept] = source;
-            snprintf(result->columns[c].name, sizeof result->columns[c].name, "%s", source->name);
-            snprintf(result->columns[c].doc, sizeof result->columns[c].doc, "%s", source->doc);
-            unit_name(&study->units, source->dimension, result->columns[c].unit, sizeof result->columns[c].unit);
+        for (int k = 0; k < monitor->n_columns; ++k) {
+            for (int part = 0; part < shoal_monitor_n_of(monitor, k, ensemble->n_bodies); ++part, ++c) {
+                shoal_column *column = &result->columns[c];
+                run->source[c - study->n_swept] = (struct source){ study->monitors[i].index, k, part };
+                shoal_monitor_column_name(monitor, k, part, ensemble->n_bodies, study->body_name, column->name);
+                snprintf(column->doc, sizeof column->doc, "%s", monitor->columns[k].doc);
+                unit_name(study, monitor->columns[k].dimension, column->unit, sizeof column->unit);
+            }
         }
     }
     for (long system = 0; system < result->n_systems; ++system) {

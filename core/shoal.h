@@ -149,7 +149,8 @@ typedef struct shoal_ensemble shoal_ensemble;
     X(NONFINITE, 8, "nonfinite", "a coordinate is not a finite number")                                   \
     X(INVALID, 9, "invalid", "its initial conditions are impossible")                                     \
     X(BUDGET, 10, "budget", "it used up its budget of steps")                                             \
-    X(CHAOTIC, 11, "chaotic", "its chaos indicator passed the chosen limit")
+    X(CHAOTIC, 11, "chaotic", "its chaos indicator passed the chosen limit")                              \
+    X(INACCURATE, 12, "inaccurate", "its energy error passed the chosen limit")
 
 enum shoal_outcome {
 #define X(NAME, code, name, doc) SHOAL_##NAME = code,

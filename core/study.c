@@ -335,6 +335,8 @@ shoal_status shoal_study_open(shoal_context *context, const char *path, const ch
     made->context = context;
     made->given = given;
     made->units = config.units;
+    made->angle = config.angle;
+    made->angle_name = config.angle_name;
     made->seed = 1;
     made->path = strdup(path);
     made->config_text = shoal_config_text(&config);

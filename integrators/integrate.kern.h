@@ -398,13 +398,14 @@ LANE_FN void watch_step(const shoal_kernel_args *k, lane_id id, mask live, const
     const monitor_state was = *watch;
     lane_event seen;
     event_none(&seen);
-    monitors_observe(k, id, live & moved, bodies, m, before, w, clock_length(clock), clock_phase(clock), tangent2, watch, inside,
-                     &seen);
+    monitors_observe(k, id, live & moved, bodies, m, before, w, clock_length(clock), clock_phase(clock),
+                     clock_time(clock, lane_set(1.0)), tangent2, watch, inside, &seen);
     event_offer(event, seen.hit & moved, seen.fraction, seen.outcome, seen.body_a, seen.body_b);
     for (int i = 0; i < (int)(sizeof was / sizeof(real)); i++)
         ((real *)watch)[i] = lane_select(moved, ((real *)watch)[i], ((const real *)&was)[i]);
 #else
-    monitors_observe(k, id, live, bodies, m, before, w, clock_length(clock), clock_phase(clock), tangent2, watch, inside, event);
+    monitors_observe(k, id, live, bodies, m, before, w, clock_length(clock), clock_phase(clock),
+                     clock_time(clock, lane_set(1.0)), tangent2, watch, inside, event);
 #endif
     if (MONITORS(k) & MONITORS_OF_PAIRS) {
         LANE_UNROLL

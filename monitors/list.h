@@ -3,8 +3,15 @@
 MONITOR(stop_on_collision)
 MONITOR(stop_on_encounter)
 MONITOR(stop_on_ejection)
+MONITOR(stop_on_crossing)
 MONITOR(mean_motion_drift)
 MONITOR(megno)
+MONITOR(closest_approach)
+MONITOR(element_range)
+MONITOR(energy_error)
+MONITOR(resonant_angle)
+MONITOR(distance)
+MONITOR(amd)
 #ifdef SHOAL_PLUGINS
 #include "plugins/monitors.h"
 #endif

@@ -35,8 +35,9 @@ static double first_half(const double *slots, const double *p)
 }
 
 static const shoal_monitor_column columns[] = {
-    {"mean_motion_drift", "", "relative change of the mean motion between the halves of the run, |n2 - n1| / n1", drift},
-    {"mean_motion", "frequency", "mean motion averaged over the first half of the run", first_half},
+    {"mean_motion_drift", "", "relative change of the mean motion between the halves of the run, |n2 - n1| / n1", drift,
+     SHOAL_OF_SYSTEM},
+    {"mean_motion", "frequency", "mean motion averaged over the first half of the run", first_half, SHOAL_OF_SYSTEM},
 };
 
 const shoal_monitor shoal_monitor_mean_motion_drift = {

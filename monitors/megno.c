@@ -25,8 +25,9 @@ static double lyapunov(const double *slots, const double *p)
 }
 
 static const shoal_monitor_column columns[] = {
-    {"megno", "", "mean exponential growth factor of nearby orbits <Y>: 2 for regular motion, lyapunov t / 2 for chaotic", megno},
-    {"lyapunov", "frequency", "largest Lyapunov exponent up to the end of the run, ln(d / d_0) / t", lyapunov},
+    {"megno", "", "mean exponential growth factor of nearby orbits <Y>: 2 for regular motion, lyapunov t / 2 for chaotic", megno,
+     SHOAL_OF_SYSTEM},
+    {"lyapunov", "frequency", "largest Lyapunov exponent up to the end of the run, ln(d / d_0) / t", lyapunov, SHOAL_OF_SYSTEM},
 };
 
 const shoal_monitor shoal_monitor_megno = {

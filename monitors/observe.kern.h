@@ -19,6 +19,8 @@ typedef struct lane_view {
     mask star, planets; /* lanes whose pairs with body 0, or of other bodies, this view may be asked about */
     mask whole;  /* lanes that made this step and run; none where it is a part of one */
     real late;   /* time from the end of this view to that of the step */
+    real time;   /* since the start of the run, after it; 0 where it is a part of a step */
+    int part;    /* of a step, which may yet be made again: what a monitor keeps of it waits for the whole of it */
 } lane_view;
 
 typedef struct lane_event {
@@ -75,16 +77,39 @@ LANE_FN real event_marked(const shoal_kernel_args *k, const lane_view *view, int
     return lane_load(k->watch, view->id, k->marks + a * view->n + b, k->n_watch);
 }
 
+/* The first slot, in k->watch, of a part of a system; n_slots, n_part_slots: of the monitor. */
+LANE_FN int part_slot(const shoal_kernel_args *k, int monitor, int n_slots, int n_part_slots, int part)
+{
+    return k->watch_offset[monitor] + n_slots + part * n_part_slots;
+}
+
+/* The lanes that look at every so-many-th step and do so now; *left: a slot that begins at 0. */
+LANE_FN mask monitor_due(const lane_view *view, double every, real *left)
+{
+    *left = *left - 1.0;
+    const mask due = (*left <= lane_set(0.0)) & view->whole;
+    *left = lane_select(due, lane_set(every), *left);
+    return due;
+}
+
 /* A tangent vector as long as that is shortened by this (see tangent.kern.h). */
 #define TANGENT_LIMIT 0x1p300
 LANE_FN mask tangent_is_long(real length2) { return length2 > lane_set(TANGENT_LIMIT * TANGENT_LIMIT); }
 
 #include "monitors/pair.kern.h"
+#include "monitors/orbit.kern.h"
+#include "monitors/amd.kern.h"
+#include "monitors/distance.kern.h"
+#include "monitors/element_range.kern.h"
+#include "monitors/energy_error.kern.h"
 #include "monitors/mean_motion_drift.kern.h"
 #include "monitors/megno.kern.h"
+#include "monitors/resonant_angle.kern.h"
 #include "monitors/stop_on_collision.kern.h"
+#include "monitors/stop_on_crossing.kern.h"
 #include "monitors/stop_on_ejection.kern.h"
 #include "monitors/stop_on_encounter.kern.h"
+#include "monitors/closest_approach.kern.h"
 #ifdef SHOAL_PLUGINS
 #include "plugins/monitors.kern.h"
 #else
@@ -92,7 +117,8 @@ LANE_FN mask tangent_is_long(real length2) { return length2 > lane_set(TANGENT_L
 #endif
 
 #define MONITORS_OF_PAIRS \
-    ((1 << SHOAL_MONITOR_stop_on_collision) | (1 << SHOAL_MONITOR_stop_on_encounter) | SHOAL_PLUGIN_MONITORS)
+    ((1 << SHOAL_MONITOR_stop_on_collision) | (1 << SHOAL_MONITOR_stop_on_encounter) | (1 << SHOAL_MONITOR_closest_approach) | \
+     SHOAL_PLUGIN_MONITORS)
 
 /* Lanes whose step a monitor must see. stop_on_ejection sleeps while all bodies are near; the others see every step. */
 LANE_FN mask monitors_awake(const shoal_kernel_args *k, real reach2)
@@ -149,6 +175,8 @@ LANE_FN void inside_load(lane_id id, lane_inside *inside)
 LANE_FN void inside_forget(const shoal_kernel_args *k, int n, mask lanes, lane_inside *inside)
 {
     const mask marked = lanes & inside->event.hit;
+    if (MONITORS(k) & (1 << SHOAL_MONITOR_closest_approach))
+        closest_approach_forget(k, inside->id, n, lanes);
     inside->event.hit = inside->event.hit & lane_not(lanes);
     LANE_KEEP_ROLLED
     for (int slot = 0; k->marks >= 0 && slot < n * n && lane_any(marked); slot++) {
@@ -165,18 +193,20 @@ LANE_CALLED_FN void inside_observe(const shoal_kernel_args *k, int n, const real
     lane_event event;
     const mask none = h != h;
     const real late = (1.0 - fraction - part) / part * h;
-    lane_view view = {inside->id, n, m, before, after, h, fraction, lane_set(0.0), star, planets, none, late};
+    lane_view view = {inside->id, n, m, before, after, h, fraction, lane_set(0.0), star, planets, none, late, lane_set(0.0), 1};
     event_none(&event);
     if (MONITORS(k) & (1 << SHOAL_MONITOR_stop_on_collision))
         stop_on_collision_observe(k, &view, 0, &event);
     if (MONITORS(k) & (1 << SHOAL_MONITOR_stop_on_encounter))
         stop_on_encounter_observe(k, &view, 0, &event);
+    if (MONITORS(k) & (1 << SHOAL_MONITOR_closest_approach))
+        closest_approach_observe(k, &view, 0, &event);
     event_offer(&inside->event, event.hit, lane_fma(event.fraction, part, fraction), event.outcome, event.body_a, event.body_b);
 }
 
 LANE_BIG_FN void monitors_observe(const shoal_kernel_args *k, lane_id id, mask live, int n, const real *m, const real *before,
-                                  const real *after, real h, real phase, real tangent2, monitor_state *watch, lane_inside *inside,
-                                  lane_event *event)
+                                  const real *after, real h, real phase, real time, real tangent2, monitor_state *watch,
+                                  lane_inside *inside, lane_event *event)
 {
     lane_view view;
     view.star = view.planets = view.whole = live;
@@ -195,6 +225,8 @@ LANE_BIG_FN void monitors_observe(const shoal_kernel_args *k, lane_id id, mask l
     view.phase = phase;
     view.tangent2 = tangent2;
     view.late = lane_set(0.0);
+    view.time = time;
+    view.part = 0;
 #define MONITOR(name)                              \
     if (MONITORS(k) & (1 << SHOAL_MONITOR_##name)) \
         name##_observe(k, &view, watch->name, event);

@@ -51,13 +51,13 @@ LANE_FN real pair_distance2(lane_pair a, lane_pair b, real h, real t)
     return x * x + y * y + z * z;
 }
 
-typedef struct pair_approach {
-    mask reached;
-    real fraction; /* the moment in the step, 0 if the pair was inside from the start */
-} pair_approach;
+/* The least distance on the cubic, squared, and the moment in the step. */
+typedef struct pair_closest {
+    real d2, fraction;
+} pair_closest;
 
-/* Does the pair come nearer than sqrt(reach2)? a, b: its relative motion at both ends of the step. */
-LANE_RARE_FN pair_approach pair_reached(lane_pair a, lane_pair b, real h, real reach2)
+/* a, b: the relative motion at both ends of the step. */
+LANE_RARE_FN pair_closest pair_nearest(lane_pair a, lane_pair b, real h)
 {
     real best_t = lane_set(0.0), best = pair_distance2(a, b, h, best_t);
     LANE_KEEP_ROLLED
@@ -77,17 +77,29 @@ LANE_RARE_FN pair_approach pair_reached(lane_pair a, lane_pair b, real h, real r
     }
     real middle = 0.5 * (low + high), d2 = pair_distance2(a, b, h, middle);
     mask nearer = d2 < best;
-    best = lane_select(nearer, d2, best);
-    best_t = lane_select(nearer, middle, best_t);
-    pair_approach approach;
-    approach.reached = best < reach2;
+    pair_closest closest;
+    closest.d2 = lane_select(nearer, d2, best);
+    closest.fraction = lane_select(nearer, middle, best_t);
+    return closest;
+}
 
-    low = lane_set(0.0);
-    high = best_t;
+typedef struct pair_approach {
+    mask reached;
+    real fraction; /* the moment in the step, 0 if the pair was inside from the start */
+} pair_approach;
+
+/* Does the pair come nearer than sqrt(reach2)? */
+LANE_RARE_FN pair_approach pair_reached(lane_pair a, lane_pair b, real h, real reach2)
+{
+    const pair_closest closest = pair_nearest(a, b, h);
+    pair_approach approach;
+    approach.reached = closest.d2 < reach2;
+
+    real low = lane_set(0.0), high = closest.fraction;
     mask inside = pair_distance2(a, b, h, low) < reach2;
     LANE_KEEP_ROLLED
     for (int i = 0; i < PAIR_BISECTIONS; i++) {
-        middle = 0.5 * (low + high);
+        real middle = 0.5 * (low + high);
         mask in = pair_distance2(a, b, h, middle) < reach2;
         high = lane_select(in, middle, high);
         low = lane_select(in, low, middle);

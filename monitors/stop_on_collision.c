@@ -13,6 +13,8 @@ static const shoal_parameter parameters[] = {
 static const char *refuses(const double *p, const shoal_ensemble *ensemble)
 {
     (void)p;
+    if (!ensemble)
+        return NULL;
     for (long system = 0; system < ensemble->n_systems; system++)
         for (int body = 0; body < ensemble->n_bodies; body++)
             if (*shoal_ensemble_body(ensemble, body, SHOAL_R, system) > 0)

@@ -72,7 +72,7 @@ struct way {
 struct result {
     bool unsupported;
     double state[SYSTEMS][MOST_BODIES][6]; /* by id */
-    double record[SYSTEMS][8];
+    double record[SYSTEMS][19];
     long n_by_outcome[SHOAL_OUTCOMES];
 };
 
@@ -129,11 +129,20 @@ static void plan_of(shoal_context *context, const struct way *way, shoal_ensembl
     const shoal_setting r_max = {.name = "r_max", .value = idle ? 1e6 : 8.0},
         watched_body = {.name = "body", .value = 1};
     const shoal_setting near[] = {{.name = "factor", .value = idle ? 1e-9 : 1.0}},
-        touch[] = {{.name = "factor", .value = idle ? 1e-9 : 1.0}};
+        touch[] = {{.name = "factor", .value = idle ? 1e-9 : 1.0}},
+        central = {.name = "central", .value = 1}, second = {.name = "second", .value = 1},
+        angle[] = {{.name = "body_2", .value = 1}, {.name = "p_1", .value = 1}, {.name = "p_2", .value = 0},
+                   {.name = "q_1", .value = -1}};
     const shoal_plug_options each[] = {{"stop_on_ejection", &r_max, 1},
                                           {"stop_on_encounter", near, 1},
                                           {"stop_on_collision", touch, 1},
-                                          {"mean_motion_drift", &watched_body, 1}};
+                                          {"mean_motion_drift", &watched_body, 1},
+                                          {"closest_approach", &central, 1},
+                                          {"element_range", NULL, 0},
+                                          {"energy_error", NULL, 0},
+                                          {"resonant_angle", angle, SHOAL_COUNT(angle)},
+                                          {"distance", &second, 1},
+                                          {"amd", NULL, 0}};
     enum { EACH = sizeof each / sizeof each[0] };
     shoal_plug_options monitors[EACH];
     for (int i = 0; i < EACH; i++)
@@ -195,8 +204,13 @@ static struct result *run(shoal_context *context, struct way way)
             for (int c = 0; c < 6; c++)
                 result->state[id][body][c] = *shoal_ensemble_body(ensemble, body, c, s);
         const double fields[] = {record.n_steps, record.outcome, record.t_stop, record.body_a, record.body_b, record.dt,
-                                 shoal_plan_column(plan, "mean_motion_drift", s),
-                                     shoal_plan_column(plan, "mean_motion", s)};
+                                 shoal_plan_column(plan, "mean_motion_drift", s), shoal_plan_column(plan, "mean_motion", s),
+                                 shoal_plan_column(plan, "min_separation", s), shoal_plan_column(plan, "min_separation_time", s),
+                                 shoal_plan_column(plan, "min_separation_hill", s), shoal_plan_column(plan, "a_min_1", s),
+                                 shoal_plan_column(plan, "e_max_2", s), shoal_plan_column(plan, "inc_max_1", s),
+                                 shoal_plan_column(plan, "dE_max", s), shoal_plan_column(plan, "angle_amplitude", s),
+                                 shoal_plan_column(plan, "distance_mean", s), shoal_plan_column(plan, "distance_min", s),
+                                 shoal_plan_column(plan, "amd_change", s)};
         memcpy(result->record[id], fields, sizeof fields);
         result->n_by_outcome[record.outcome]++;
     }
@@ -225,7 +239,7 @@ static void compare(shoal_context *context, struct way plain, struct way other, 
     free(b);
 }
 
-enum { ALL_FIELDS = 8, NO_COLUMNS = 6 };
+enum { ALL_FIELDS = 19, NO_COLUMNS = 6 };
 
 /* The propagators with a short step go through every way, n = 2, 3, 5 (kernels of their own) and 12 (none); the others, which
  * take longer, with n = 3. */

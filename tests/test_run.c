@@ -35,7 +35,8 @@ static const char study_text[] =
     "          { body = \"c\"; parameter = \"e\"; from = 0.0; to = 0.3; count = 5; } );\n"
     "integrator = { name = \"mvs\"; dt = 0.02; };\n"
     "monitors = ( { name = \"stop_on_encounter\"; radius = \"mutual_hill\"; factor = 1.0; },\n"
-    "             { name = \"mean_motion_drift\"; body = \"c\"; } );\n"
+    "             { name = \"mean_motion_drift\"; body = \"c\"; }, { name = \"element_range\"; every = 3; },\n"
+    "             { name = \"closest_approach\"; } );\n"
     "run = { t_end = 20.0; engine = \"cpu\"; threads = 1; slice_steps = 60; checkpoint_s = 0.0; };\n";
 
 /* The same, larger than life and nearer each other: they merge, are thrown out, and go on. */
@@ -50,7 +51,8 @@ static const char going_on_text[] =
     "          { body = \"c\"; parameter = \"e\"; from = 0.0; to = 0.3; count = 5; } );\n"
     "integrator = { name = \"hybrid\"; dt = 0.02; };\n"
     "monitors = ( { name = \"stop_on_encounter\"; radius = \"mutual_hill\"; action = \"log\"; },\n"
-    "             { name = \"stop_on_collision\"; action = \"merge\"; },\n"
+    "             { name = \"stop_on_collision\"; action = \"merge\"; }, { name = \"energy_error\"; },\n"
+    "             { name = \"closest_approach\"; },\n"
     "             { name = \"stop_on_ejection\"; r_max = 3.0; criterion = \"distance\"; action = \"remove\"; } );\n"
     "run = { t_end = 120.0; engine = \"cpu\"; threads = 1; slice_steps = 300; checkpoint_s = 0.0; };\n"
     "output = { interval = 7.0; };\n";
@@ -268,6 +270,16 @@ static void test_whole_run(void **state)
     assert_string_equal(result->body_name[2], "c");
     assert_true(a >= 0 && a < 2);
     assert_true(result->n_columns > 2);
+    /* a monitor's columns of every body and of every pair are named by them, in the config's units */
+    const int axis = shoal_result_column(result, "a_max_c"), inc = shoal_result_column(result, "inc_max_c");
+    const int closest = shoal_result_column(result, "closest_b_c"), least = shoal_result_column(result, "min_separation");
+    assert_true(axis > 2 && inc > 2 && closest > 2 && least > 2 && shoal_result_column(result, "a_max_sun") < 0);
+    assert_string_equal(result->columns[inc].unit, "deg");
+    for (long s = 0; s < 40; s++) {
+        assert_true(result->columns[axis].value[s] > 0.9 * result->columns[a].value[s]);
+        assert_true(result->columns[inc].value[s] > 1.5 && result->columns[inc].value[s] < 20);
+        assert_true(result->columns[closest].value[s] == result->columns[least].value[s]);
+    }
     for (long system = 0; system < result->n_systems; ++system) {
         const bool survived = result->outcome[system] == SHOAL_SURVIVED;
         assert_float_equal(result->columns[a].value[system], 1.1 + 0.8 * (double)(system / 5) / 7, 1e-12);

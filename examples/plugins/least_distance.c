@@ -25,7 +25,7 @@ static double least(const double *slots, const double *p)
 }
 
 static const shoal_monitor_column columns[] = {
-    {"least_distance", "length", "least distance of the two bodies at the ends of steps", least},
+    {"least_distance", "length", "least distance of the two bodies at the ends of steps", least, SHOAL_OF_SYSTEM},
 };
 
 const shoal_monitor shoal_monitor_least_distance = {

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * amd.c: what the world knows of amd.kern.h.
+ */
+#include <math.h>
+
+#include "internal.h"
+
+static const shoal_parameter parameters[] = {
+    {"every", SHOAL_INTEGER, "", 10, 1, 1e9, NULL, "look at every so-many-th step"},
+};
+
+static const double initial[] = {0, NAN, INFINITY, -INFINITY};
+
+static double first(const double *slots, const double *p)
+{
+    (void)p;
+    return slots[1];
+}
+
+static double change(const double *slots, const double *p)
+{
+    (void)p;
+    return fmax(slots[3] - slots[1], slots[1] - slots[2]) / slots[1];
+}
+
+static const shoal_monitor_column columns[] = {
+    {"amd", "", "angular momentum deficit at the first look, relative to the total angular momentum", first, SHOAL_OF_SYSTEM},
+    {"amd_change", "", "largest relative change of the angular momentum deficit since the first look", change, SHOAL_OF_SYSTEM},
+};
+
+const shoal_monitor shoal_monitor_amd = {
+    .name = "amd",
+    .doc = "the angular momentum deficit of the Jacobi orbits, and the largest change of it",
+    .reference = "Laskar 1997, A&A 317, L75",
+    .n_slots = SHOAL_COUNT(initial),
+    .initial = initial,
+    .parameters = parameters,
+    .n_parameters = SHOAL_COUNT(parameters),
+    .columns = columns,
+    .n_columns = SHOAL_COUNT(columns),
+};

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * distance.c: what the world knows of distance.kern.h.
+ */
+#include <math.h>
+
+#include "internal.h"
+
+static const shoal_parameter parameters[] = {
+    {"first", SHOAL_BODY, "", 0, -1, 1e6, NULL, "one body (default: the central one)"},
+    {"second", SHOAL_BODY, "", -1, -1, 1e6, NULL, "the other body (default: the last)"},
+    {"every", SHOAL_INTEGER, "", 1, 1, 1e9, NULL, "look at every so-many-th step"},
+};
+
+static const double initial[] = {0, INFINITY, -INFINITY, 0, 0};
+
+#define COLUMN(name, value)                                       \
+    static double name(const double *s, const double *p)          \
+    {                                                             \
+        (void)p;                                                  \
+        return s[4] != 0 ? (value) : NAN;                         \
+    }
+COLUMN(least, s[1])
+COLUMN(largest, s[2])
+COLUMN(mean, s[3] / s[4])
+
+static const shoal_monitor_column columns[] = {
+    {"distance_min", "length", "least distance of the two at the ends of steps", least, SHOAL_OF_SYSTEM},
+    {"distance_max", "length", "largest distance of the two", largest, SHOAL_OF_SYSTEM},
+    {"distance_mean", "length", "distance of the two averaged over time", mean, SHOAL_OF_SYSTEM},
+};
+
+const shoal_monitor shoal_monitor_distance = {
+    .name = "distance",
+    .doc = "least, largest and mean distance of two bodies, at the steps that it looks at (closest_approach: within steps)",
+    .reference = "",
+    .n_slots = SHOAL_COUNT(initial),
+    .initial = initial,
+    .parameters = parameters,
+    .n_parameters = SHOAL_COUNT(parameters),
+    .columns = columns,
+    .n_columns = SHOAL_COUNT(columns),
+};

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * energy_error.kern.h: the largest relative error of the energy, max |E - E(0)| / |E(0)|, with E = sum m v^2 / 2 - sum_{i<j}
+ * m_i m_j / r_ij in barycentric coordinates. The energy that mergers and removals take away is booked to E(0), by the host.
+ * Slots: steps left until the next look, the energy that there should be, |E(0)|, the largest |error|.
+ */
+enum { energy_error_SLOTS = 4, ENERGY_ERROR_EVERY = 0, ENERGY_ERROR_STOP_ABOVE = 1 };
+
+LANE_FN void energy_error_observe(const shoal_kernel_args *k, const lane_view *view, real *slots, lane_event *event)
+{
+    const double *p = k->monitor[SHOAL_MONITOR_energy_error];
+    const int n = view->n;
+    const real *m = view->m, *w = view->after;
+    const real none = lane_set(-1.0);
+    const mask due = monitor_due(view, p[ENERGY_ERROR_EVERY], &slots[0]);
+    if (!lane_any(due))
+        return;
+    real energy = lane_set(0.0);
+    LANE_UNROLL_FEW
+    for (int i = n - 1; i >= 0; i--) {
+        const real v2 = pair_dot(w[3 * n + i], w[4 * n + i], w[5 * n + i], w[3 * n + i], w[4 * n + i], w[5 * n + i]);
+        real half = 0.5 * v2; /* of this body, a unit of its mass */
+        LANE_UNROLL_FEW
+        for (int j = n - 1; j >= 0; j--) {
+            if (j <= i)
+                continue;
+            const lane_pair pair = pair_relative(n, w, i, j);
+            const real r2 = pair_dot(pair.x, pair.y, pair.z, pair.x, pair.y, pair.z);
+            half = lane_select(is_there(m[j]), lane_fma(-m[j], lane_rsqrt(r2), half), half);
+        }
+        energy = lane_select(is_there(m[i]), lane_fma(m[i], half, energy), energy);
+    }
+    const real error = lane_abs(energy - slots[1]) / slots[2];
+    slots[3] = lane_select(due & (error > slots[3]), error, slots[3]);
+    const mask wrong = due & (error > lane_set(p[ENERGY_ERROR_STOP_ABOVE]));
+    event_offer(event, wrong, lane_set(1.0), lane_set(SHOAL_INACCURATE), none, none);
+}

@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * orbit.kern.h: osculating orbits, for the monitors of elements.
+ *
+ * With the relative position x, the velocity v and mu = G times the mass that they refer to, L = x cross v:
+ *
+ *     1/a = 2/r - v^2/mu          p = L^2/mu          e cos f = p/r - 1          e sin f = sqrt(p/mu) (x.v)/r
+ *     sin^2(i/2) = (Lx^2 + Ly^2) / (2 L (L + Lz))
+ *
+ * (Murray & Dermott 1999, section 2.8), in forms that lose no digits for small e and i.
+ */
+enum { ORBIT_JACOBI = 0, ORBIT_ASTROCENTRIC = 1 }; /* the choices of `elements` */
+
+/* What the next body orbits: body 0, or the barycentre of those before it. */
+typedef struct orbit_focus {
+    real mass, x[6];
+} orbit_focus;
+
+LANE_FN orbit_focus orbit_first_focus(int n, const real *m, const real *w)
+{
+    orbit_focus focus;
+    focus.mass = m[0];
+    LANE_UNROLL_XYZ
+    for (int c = 0; c < 6; c++)
+        focus.x[c] = w[c * n];
+    return focus;
+}
+
+/* Motion of body i = 1, 2, ... about its focus, and its mu; with Jacobi elements it becomes part of the next one's. */
+LANE_FN lane_pair orbit_motion(int n, const real *m, const real *w, int i, int elements, orbit_focus *focus, real *mu)
+{
+    lane_pair p;
+    p.x = w[i] - focus->x[0];
+    p.y = w[n + i] - focus->x[1];
+    p.z = w[2 * n + i] - focus->x[2];
+    p.vx = w[3 * n + i] - focus->x[3];
+    p.vy = w[4 * n + i] - focus->x[4];
+    p.vz = w[5 * n + i] - focus->x[5];
+    *mu = focus->mass + m[i];
+    if (elements == ORBIT_JACOBI) {
+        const real share = m[i] / *mu;
+        focus->x[0] = lane_fma(share, p.x, focus->x[0]);
+        focus->x[1] = lane_fma(share, p.y, focus->x[1]);
+        focus->x[2] = lane_fma(share, p.z, focus->x[2]);
+        focus->x[3] = lane_fma(share, p.vx, focus->x[3]);
+        focus->x[4] = lane_fma(share, p.vy, focus->x[4]);
+        focus->x[5] = lane_fma(share, p.vz, focus->x[5]);
+        focus->mass = *mu;
+    }
+    return p;
+}
+
+typedef struct lane_orbit {
+    real inverse_a; /* not above 0: unbound */
+    real e2;
+    real half_tilt; /* sin^2(i/2) */
+    real r, v2, rv, lx, ly, lz, l; /* distance, v^2, x.v, angular momentum */
+} lane_orbit;
+
+LANE_FN lane_orbit orbit_elements(lane_pair p, real mu)
+{
+    lane_orbit o;
+    const real r2 = pair_dot(p.x, p.y, p.z, p.x, p.y, p.z), inverse_r = lane_rsqrt(r2);
+    o.r = r2 * inverse_r;
+    o.v2 = pair_dot(p.vx, p.vy, p.vz, p.vx, p.vy, p.vz);
+    o.rv = pair_dot(p.x, p.y, p.z, p.vx, p.vy, p.vz);
+    o.lx = lane_fma(p.y, p.vz, -(p.z * p.vy));
+    o.ly = lane_fma(p.z, p.vx, -(p.x * p.vz));
+    o.lz = lane_fma(p.x, p.vy, -(p.y * p.vx));
+    const real l2 = pair_dot(o.lx, o.ly, o.lz, o.lx, o.ly, o.lz), parameter = l2 / mu;
+    o.l = lane_sqrt(l2);
+    o.inverse_a = lane_fma(lane_set(2.0), inverse_r, -(o.v2 / mu));
+    const real e_cos = lane_fma(parameter, inverse_r, lane_set(-1.0)), radial = o.rv * inverse_r;
+    o.e2 = lane_fma(e_cos, e_cos, parameter / mu * radial * radial);
+    /* retrograde: 1 - cos^2(i/2), which loses nothing there, and 0/0 nowhere */
+    const real across2 = lane_fma(o.lx, o.lx, o.ly * o.ly), part = 0.5 * across2 / (o.l * (o.l + lane_abs(o.lz)));
+    o.half_tilt = lane_select(o.lz < lane_set(0.0), 1.0 - part, part);
+    return o;
+}

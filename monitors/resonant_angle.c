@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * resonant_angle.c: what the world knows of resonant_angle.kern.h.
+ */
+#include <math.h>
+
+#include "internal.h"
+
+static const shoal_parameter parameters[] = {
+    {"body_1", SHOAL_BODY, "", 1, -1, 1e6, NULL, "the first body"},
+    {"body_2", SHOAL_BODY, "", -1, -1, 1e6, NULL, "the second body (default: the last)"},
+    {"body_3", SHOAL_BODY, "", -1, -1, 1e6, NULL, "the third body, of an angle of three"},
+    {"p_1", SHOAL_INTEGER, "", NAN, -1000, 1000, NULL, "coefficient of the first body's mean longitude"},
+    {"p_2", SHOAL_INTEGER, "", NAN, -1000, 1000, NULL, "coefficient of the second body's"},
+    {"p_3", SHOAL_INTEGER, "", 0, -1000, 1000, NULL, "coefficient of the third body's"},
+    {"q_1", SHOAL_INTEGER, "", 0, -1000, 1000, NULL, "coefficient of the first body's longitude of pericentre"},
+    {"q_2", SHOAL_INTEGER, "", 0, -1000, 1000, NULL, "coefficient of the second body's"},
+    {"q_3", SHOAL_INTEGER, "", 0, -1000, 1000, NULL, "coefficient of the third body's"},
+    {"elements", SHOAL_CHOICE, "", 0, 0, 1, "jacobi|astrocentric", "what the orbits refer to"},
+    {"every", SHOAL_INTEGER, "", 1, 1, 1e9, NULL, "look at every so-many-th step, more than twice in a period of the angle"},
+};
+
+/* D'Alembert's rule: turned as a whole, the orbits have the same angle. */
+static const char *refuses(const double *p, const shoal_ensemble *ensemble)
+{
+    (void)ensemble;
+    double sum = 0;
+    for (int i = 3; i < 9; i++)
+        sum += p[i];
+    return sum != 0 ? "the coefficients of a resonant angle sum up to 0 (d'Alembert's rule)" : NULL;
+}
+
+static const double initial[] = {0, NAN, INFINITY, -INFINITY, 0, NAN, NAN};
+
+static double amplitude(const double *s, const double *p)
+{
+    (void)p;
+    return s[2] <= s[3] ? 0.5 * (s[3] - s[2]) : NAN;
+}
+
+/* The mean of an angle that librates, within 0..2 pi. */
+static double mean(const double *s, const double *p)
+{
+    const double turn = 2 * M_PI, phi = s[4] / (s[6] - s[5]);
+    return amplitude(s, p) < M_PI && s[6] != s[5] ? phi - turn * floor(phi / turn) : NAN;
+}
+
+static double least(const double *s, const double *p)
+{
+    const double turn = 2 * M_PI, phi = s[4] / (s[6] - s[5]);
+    return isnan(mean(s, p)) ? NAN : s[2] - turn * floor(phi / turn);
+}
+
+static double largest(const double *s, const double *p)
+{
+    return least(s, p) + 2 * amplitude(s, p);
+}
+
+static const shoal_monitor_column columns[] = {
+    {"angle_amplitude", "angle", "half of the range that the angle went through; below pi (180 deg) it librates", amplitude,
+     SHOAL_OF_SYSTEM},
+    {"angle_mean", "angle", "of an angle that librates: mean over time, 0 to 2 pi", mean, SHOAL_OF_SYSTEM},
+    {"angle_min", "angle", "of an angle that librates: the least, about that mean", least, SHOAL_OF_SYSTEM},
+    {"angle_max", "angle", "of an angle that librates: the largest", largest, SHOAL_OF_SYSTEM},
+};
+
+const shoal_monitor shoal_monitor_resonant_angle = {
+    .name = "resonant_angle",
+    .doc = "libration of a resonant angle p_1 lambda_1 + p_2 lambda_2 + p_3 lambda_3 + q_1 varpi_1 + q_2 varpi_2 + q_3 varpi_3",
+    .reference = "Murray & Dermott 1999, Solar System Dynamics, chapter 8",
+    .n_slots = SHOAL_COUNT(initial),
+    .initial = initial,
+    .parameters = parameters,
+    .n_parameters = SHOAL_COUNT(parameters),
+    .columns = columns,
+    .n_columns = SHOAL_COUNT(columns),
+    .refuses = refuses,
+};

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * resonant_angle.kern.h: whether a resonant angle librates, and about what,
+ *
+ *     phi = sum_k p_k lambda_k + q_k varpi_k,    k = 1..3,    sum p_k + q_k = 0
+ *
+ * with the mean longitude lambda and the longitude of pericentre varpi = Omega + omega. Both come from equinoctial elements,
+ * which are singular for i = pi alone (Broucke & Cefola 1972, Celest. Mech. 5, 303): in the frame
+ *
+ *     f = (1 - Wx^2 / (1 + Wz), -Wx Wy / (1 + Wz), -Wx),    g = (-Wx Wy / (1 + Wz), 1 - Wy^2 / (1 + Wz), -Wy),    W = L / |L|
+ *
+ * with k = e cos varpi, h = e sin varpi, eta = sqrt(1 - e^2), beta = 1 / (1 + eta), and F = varpi + eccentric anomaly,
+ *
+ *     cos F = k + ((1 - k^2 beta) X - h k beta Y) / (a eta),    sin F = h + ((1 - h^2 beta) Y - h k beta X) / (a eta)
+ *     lambda = F + h cos F - k sin F
+ *
+ * phi is followed from look to look by the turn that is less than half of one: there have to be more than two looks in each
+ * period of phi. A look at which one of the bodies is unbound is left out. Slots: steps left until the next look, phi, the
+ * least and the largest one, the integral of phi over time since the first look, the times of the first look and of the last.
+ */
+enum { resonant_angle_SLOTS = 7, RESONANT_BODY = 0, RESONANT_P = 3, RESONANT_Q = 6, RESONANT_ELEMENTS = 9, RESONANT_EVERY = 10 };
+
+/* p lambda + q varpi. */
+LANE_FN real resonant_term(lane_pair s, real mu, lane_orbit o, double p, double q)
+{
+    const real one = lane_set(1.0), zero = lane_set(0.0);
+    const real wx = o.lx / o.l, wy = o.ly / o.l, wz = o.lz / o.l, tilt = one / (1.0 + wz);
+    const real fx = 1.0 - wx * wx * tilt, gy = 1.0 - wy * wy * tilt, fy = -(wx * wy * tilt);
+    const real x = pair_dot(fx, fy, -wx, s.x, s.y, s.z), y = pair_dot(fy, gy, -wy, s.x, s.y, s.z);
+    const real vx = pair_dot(fx, fy, -wx, s.vx, s.vy, s.vz), vy = pair_dot(fy, gy, -wy, s.vx, s.vy, s.vz);
+    const real along = o.v2 / mu - one / o.r, across = o.rv / mu; /* e vector = along x - across v */
+    const real k = lane_fma(along, x, -(across * vx)), h = lane_fma(along, y, -(across * vy));
+    const real eta = lane_sqrt(lane_max(1.0 - o.e2, zero)), beta = one / (1.0 + eta), scale = o.inverse_a / eta;
+    const real cosine = k + scale * ((1.0 - k * k * beta) * x - h * k * beta * y);
+    const real sine = h + scale * ((1.0 - h * h * beta) * y - h * k * beta * x);
+    const real lambda = lane_atan2(sine, cosine) + (h * cosine - k * sine);
+    return p * lambda + q * lane_atan2(h, k);
+}
+
+LANE_FN void resonant_angle_observe(const shoal_kernel_args *k, const lane_view *view, real *slots, lane_event *event)
+{
+    const double *p = k->monitor[SHOAL_MONITOR_resonant_angle];
+    const int n = view->n;
+    const real *m = view->m, *w = view->after;
+    const real zero = lane_set(0.0);
+    mask due = monitor_due(view, p[RESONANT_EVERY], &slots[0]);
+    real angle = zero;
+    (void)event;
+    if (!lane_any(due))
+        return;
+    orbit_focus focus = orbit_first_focus(n, m, w);
+    LANE_KEEP_ROLLED
+    for (int i = 1; i < n; i++) {
+        real mu;
+        const lane_pair motion = orbit_motion(n, m, w, i, (int)p[RESONANT_ELEMENTS], &focus, &mu);
+        double of_lambda = 0.0, of_varpi = 0.0;
+        for (int term = 0; term < 3; term++) {
+            of_lambda += (int)p[RESONANT_BODY + term] == i ? p[RESONANT_P + term] : 0.0;
+            of_varpi += (int)p[RESONANT_BODY + term] == i ? p[RESONANT_Q + term] : 0.0;
+        }
+        if (of_lambda == 0.0 && of_varpi == 0.0)
+            continue;
+        const lane_orbit orbit = orbit_elements(motion, mu);
+        due = due & is_there(m[i]) & (orbit.inverse_a > zero);
+        angle = angle + resonant_term(motion, mu, orbit, of_lambda, of_varpi);
+    }
+    const mask begun = slots[5] == slots[5];
+    const double turn = 0x1.921fb54442d18p+2;
+    const real before = slots[1], since = lane_select(begun, before, lane_set(0.0)), difference = angle - since;
+    const real turns = (difference * (1.0 / turn) + 0x1.8p52) - 0x1.8p52; /* rounded */
+    angle = since + lane_fma(turns, lane_set(-turn), difference);
+    slots[1] = lane_select(due, angle, slots[1]);
+    slots[2] = lane_select(due, lane_min(angle, slots[2]), slots[2]);
+    slots[3] = lane_select(due, lane_max(angle, slots[3]), slots[3]);
+    slots[4] = lane_select(due & begun, lane_fma(0.5 * (before + angle), view->time - slots[6], slots[4]), slots[4]);
+    slots[5] = lane_select(due & lane_not(begun), view->time, slots[5]);
+    slots[6] = lane_select(due, view->time, slots[6]);
+}

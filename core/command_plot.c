@@ -54,9 +54,28 @@ static error_t plot_parse(int key, char *argument, struct argp_state *state)
     }
 }
 
+/* The kinds below the options. */
+static char *plot_help(int key, const char *text, void *input)
+{
+    char *kinds = NULL;
+    size_t size;
+    FILE *out = key == ARGP_KEY_HELP_POST_DOC ? open_memstream(&kinds, &size) : NULL;
+
+    (void)input;
+    if (!out) {
+        return (char *)text;
+    }
+    fputs("Kinds:\n", out);
+    for (const shoal_plot_kind *kind = shoal_plot_kinds; kind->name; ++kind) {
+        fprintf(out, "  %-9s %s\n", kind->name, kind->doc);
+    }
+    return fclose(out) == 0 ? kinds : (char *)text;
+}
+
 static const struct argp plot_argp = {
     .options = (const struct argp_option[]){
-        { "kind", 'k', "KIND", 0, "What to draw (default: the map of a grid, the elements of a single system, else survival)", 0 },
+        { "kind", 'k', "KIND", 0,
+          "What to draw (default: the map of a grid, the elements of a single system, else survival)", 0 },
         { "system", 's', "K", 0, "The system to draw (elements, orbits: default the first; energy: default all)", 0 },
         { "column", 'c', "NAME", 0, "The column of the map (default: a chaos indicator if there is one, else t_stop)", 0 },
         { "output", 'o', "FILE.png|.pdf", 0, "The picture's name (default: a PNG beside the result file)", 0 },
@@ -69,6 +88,7 @@ static const struct argp plot_argp = {
     .parser = plot_parse,
     .args_doc = "FILE...",
     .doc = "Draw pictures of result files through gnuplot; the map of a grid also as a preview in the terminal.",
+    .help_filter = plot_help,
 };
 
 /* The name of a picture beside a result file: FILE.png for the map, FILE_KIND.png; malloc'd. */

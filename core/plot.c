@@ -394,8 +394,7 @@ static bool has_kind(const plot_map *map, int kind)
     return false;
 }
 
-/* The label of a quantity with its unit. */
-static void label(char *text, size_t size, const char *name, const char *unit, bool logarithm)
+void shoal_plot_quantity(char *text, size_t size, const char *name, const char *unit, bool logarithm)
 {
     snprintf(text, size, "%s%s%s%s%s%s", logarithm ? "log10 |" : "", name, logarithm ? "|" : "",
              unit[0] ? " [" : "", unit, unit[0] ? "]" : "");
@@ -506,7 +505,7 @@ static void script_axis(FILE *script, char which, const map_axis *axis, double f
 {
     char text[160];
 
-    label(text, sizeof text, axis->axis->column, axis->unit, false);
+    shoal_plot_quantity(text, sizeof text, axis->axis->column, axis->unit, false);
     fprintf(script, "set %clabel ", which);
     shoal_plot_quote(script, text);
     fprintf(script, "%s\nset %crange [%.17g:%.17g]\n", which == 'x' ? " offset 0,0.4" : "", which, from, to);
@@ -560,7 +559,7 @@ static void write_script(const plot_map *map, bool pdf, FILE *script)
     script_axis(script, 'x', &map->x, x0, x1);
     script_axis(script, 'y', &map->y, y0, y1);
     fputs("set cblabel ", script);
-    label(text, sizeof text, map->name, map->unit, map->logarithm);
+    shoal_plot_quantity(text, sizeof text, map->name, map->unit, map->logarithm);
     shoal_plot_quote(script, text);
     fprintf(script, "\nset cbrange [%.17g:%.17g]\nset palette defined (", map->low, map->high);
     for (int i = 0; i < SHOAL_COUNT(viridis); ++i) {
@@ -775,7 +774,7 @@ static void draw_preview(plot_map *map, const shoal_plot_options *options, FILE 
     fill_cells(map, width, (long)PREVIEW_LINES * per_line);
     title(map, text, sizeof text);
     fprintf(out, "%.*s\n", full, text);
-    label(text, sizeof text, map->y.axis->column, map->y.unit, false);
+    shoal_plot_quantity(text, sizeof text, map->y.axis->column, map->y.unit, false);
     fprintf(out, "%.*s\n", full, text);
     for (int line = 0; line < PREVIEW_LINES; ++line) {
         const long row = map->height - 1 - (long)line * per_line; /* the upper one of the two in this line */
@@ -802,13 +801,13 @@ static void draw_preview(plot_map *map, const shoal_plot_options *options, FILE 
     snprintf(left, sizeof left, "%.4g", axis_value(&map->x, 0));
     snprintf(middle, sizeof middle, "%.4g", axis_value(&map->x, 0.5));
     snprintf(right, sizeof right, "%.4g", axis_value(&map->x, 1));
-    label(text, sizeof text, map->x.axis->column, map->x.unit, false);
+    shoal_plot_quantity(text, sizeof text, map->x.axis->column, map->x.unit, false);
     const int half = width / 2, m = (int)strlen(middle);
     fprintf(out, "%*s%-*s%s%*s\n", PREVIEW_MARGIN, "", half - m / 2, left, middle, width - (half - m / 2) - m, right);
     fprintf(out, "%*s%*.*s\n", PREVIEW_MARGIN, "", width / 2 + (int)strlen(text) / 2, width, text);
 
     /* the legend, broken between its items */
-    label(text, sizeof text, map->name, map->unit, map->logarithm);
+    shoal_plot_quantity(text, sizeof text, map->name, map->unit, map->logarithm);
     fprintf(out, "%.*s: %.3g ", full / 2, text, map->low);
     if (options->colour) {
         for (int i = 0; i < 16; ++i) {

@@ -15,7 +15,8 @@ enum { SHOAL_COLUMN_MM = 85, SHOAL_PAGE_MM = 170 };
 /* Write the script of a picture; what the result does not have is refused. */
 typedef shoal_status shoal_plot_writer(shoal_context *context, const shoal_result *result, const shoal_plot_options *options,
                                        FILE *script);
-shoal_plot_writer shoal_plot_survival, shoal_plot_ends, shoal_plot_elements, shoal_plot_energy, shoal_plot_orbits, shoal_plot_pairs;
+shoal_plot_writer shoal_plot_survival, shoal_plot_ends, shoal_plot_pairs, shoal_plot_energy,
+    shoal_plot_elements, shoal_plot_orbits;
 
 /* ---- plot.c ------------------------------------------------------------------------------------------------------ */
 
@@ -25,6 +26,8 @@ shoal_status shoal_plot_draw(shoal_context *context, FILE *script, const shoal_p
 void shoal_plot_quote(FILE *script, const char *text);
 /* Whether a file's name ends in .pdf. */
 bool shoal_plot_is_pdf(const char *path);
+/* "name [unit]", "log10 |name| [unit]". */
+void shoal_plot_quantity(char *text, size_t size, const char *name, const char *unit, bool logarithm);
 /* 0xrrggbb of an outcome. */
 unsigned shoal_plot_outcome_colour(int outcome);
 

@@ -90,7 +90,8 @@ shoal_status shoal_plot_elements(shoal_context *context, const shoal_result *res
     for (int b = 1; b < result->n_live[system]; ++b) { /* time, a, e, inc */
         fprintf(script, "$b%d << EOD\n", b);
         for (long row = 0; row < result->n_snapshots; ++row) {
-            if (result->snapshot_system[row] != system || !read_orbits(result, system, result->snapshot + (size_t)row * size, &o)) {
+            const double *state = result->snapshot + (size_t)row * size;
+            if (result->snapshot_system[row] != system || !read_orbits(result, system, state, &o)) {
                 continue;
             }
             for (int i = 1; i < o.n; ++i) {
@@ -109,7 +110,7 @@ shoal_status shoal_plot_elements(shoal_context *context, const shoal_result *res
         fputs("EOD\n", script);
     }
     free_orbits(&o);
-    fputs("set multiplot layout 3,1 margins 0.19,0.93,0.12,0.93 spacing 0,0.025\nset key above horizontal\n"
+    fputs("set multiplot layout 3,1 margins 0.19,0.93,0.12,0.92 spacing 0,0.025\nset key above horizontal\n"
           "set autoscale noextend\nset offsets 0,0,graph 0.06,graph 0.06\nset format y '%4g'\n", script);
     for (int q = 0; q < SHOAL_COUNT(most); ++q) {
         shoal_plot_label(script, 'y', quantities[q], q == 0 ? result->units.length_name : q == 2 ? "deg" : "");
@@ -134,12 +135,12 @@ shoal_status shoal_plot_elements(shoal_context *context, const shoal_result *res
     return SHOAL_OK;
 }
 
-/* The ellipses of a state's bound orbits, projected on the reference plane, and where on them the bodies are: $PREFIX1, ...; returns
- * how many there are. The unbound are left out. */
-static int write_ellipses(FILE *script, const shoal_result *result, long system, const double *state, const char *prefix, orbits *o)
+/* The ellipses of a state's bound orbits, projected on the reference plane, and where on them the bodies are, as data $PREFIX1,
+ * ...; returns how many there are. The unbound are left out. */
+static int write_ellipses(FILE *script, const shoal_result *result, long system, const double *state, const char *prefix,
+                          orbits *o)
 {
     int n = 0;
-
     const bool known = read_orbits(result, system, state, o);
     for (int b = 1; b < result->n_live[system]; ++b) {
         fprintf(script, "$%s%d << EOD\n", prefix, b);
@@ -149,7 +150,8 @@ static int write_ellipses(FILE *script, const shoal_result *result, long system,
             if (o->which[i] != b || !(at.e < 1) || !isfinite(at.a)) {
                 continue;
             }
-            for (int k = -1; k <= ELLIPSE_POINTS; ++k, ++n) { /* the body, then points evenly in the eccentric anomaly */
+            ++n;
+            for (int k = -1; k <= ELLIPSE_POINTS; ++k) { /* the body, then points evenly in the eccentric anomaly */
                 const double E = 2 * M_PI * k / ELLIPSE_POINTS - M_PI;
                 at.f = k < 0 ? o->orbit[i].f : shoal_true_anomaly(at.e, E - at.e * sin(E));
                 if (shoal_orbit_to_state(NULL, 1, &at, place) == SHOAL_OK) {
@@ -166,7 +168,8 @@ static int write_ellipses(FILE *script, const shoal_result *result, long system,
     return n;
 }
 
-shoal_status shoal_plot_orbits(shoal_context *context, const shoal_result *result, const shoal_plot_options *options, FILE *script)
+shoal_status shoal_plot_orbits(shoal_context *context, const shoal_result *result, const shoal_plot_options *options,
+                               FILE *script)
 {
     const size_t size = (size_t)result->n_bodies * SHOAL_STATE;
     long system;

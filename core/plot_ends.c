@@ -85,6 +85,8 @@ static bool time_axis(FILE *script, const shoal_result *result, double from, dou
     shoal_plot_label(script, 'x', "time", result->units.time_name);
     if (logarithmic) {
         shoal_plot_logarithmic(script, 'x');
+    } else {
+        fprintf(script, "set format x '%%h'\nset xtics %.17g\n", shoal_plot_step(to / 5));
     }
     fprintf(script, "set xrange [%.17g:%.17g]\n", logarithmic ? pow(10, floor(log10(from))) : 0, to);
     return logarithmic;
@@ -153,6 +155,7 @@ shoal_status shoal_plot_ends(shoal_context *context, const shoal_result *result,
 {
     long n, n_ended = 0, count[BINS][SHOAL_OUTCOMES] = { { 0 } };
     int n_kinds = 0, kind[SHOAL_OUTCOMES];
+    double highest = 0;
     end *ends = read_ends(context, result, &n);
 
     if (!ends) {
@@ -192,6 +195,7 @@ shoal_status shoal_plot_ends(shoal_context *context, const shoal_result *result,
             for (int j = 0; j < i; ++j) {
                 bottom += count[bin][kind[j]];
             }
+            highest = fmax(highest, (double)(bottom + count[bin][kind[i]]));
             if (count[bin][kind[i]]) {
                 fprintf(script, "%.17g %ld %.17g %.17g %ld %ld\n", logarithmic ? pow(10, (left + right) / 2) : (left + right) / 2,
                         bottom, logarithmic ? pow(10, left) : left, logarithmic ? pow(10, right) : right, bottom,
@@ -201,7 +205,7 @@ shoal_status shoal_plot_ends(shoal_context *context, const shoal_result *result,
         fputs("EOD\n", script);
     }
     shoal_plot_label(script, 'y', "systems", "");
-    fputs("set yrange [0:*]\nset key above horizontal\n", script);
+    fprintf(script, "set yrange [0:*]\nset ytics %g\nset key above horizontal\n", fmax(shoal_plot_step(highest / 5), 1));
     for (int i = 0; i < n_kinds; ++i) {
         fprintf(script, "%s$%s with boxxyerror lc rgb '#%06x' fs solid border rgb '#%06x' title '%s'",
                 i ? ", \\\n  " : "plot ", shoal_outcome_name(kind[i]),

@@ -171,11 +171,13 @@ shoal_status shoal_plot_energy(shoal_context *context, const shoal_result *resul
     if (only < 0) {
         fputs("$median << EOD\n", script);
         write_median(script, samples, n);
-        fprintf(script, "EOD\nplot $systems using ($1/%g):2 with lines lw 0.5 lc rgb '#b0b0b0' title 'systems', \\\n"
-                        "  $median using ($1/%g):2 with lines lw 2 lc rgb '#%06x' title 'median'\n", unit, unit, shoal_plot_colour(0));
+        fprintf(script,
+                "EOD\nplot $systems using ($1/%g):2 with lines lw 0.5 lc rgb '#b0b0b0' title 'systems', \\\n"
+                "  $median using ($1/%g):2 with lines lw 2 lc rgb '#%06x' title 'median'\n",
+                unit, unit, shoal_plot_colour(0));
     } else {
-        fprintf(script, "plot $systems using ($1/%g):2 with lines lc rgb '#%06x' title 'system %lld'\n", unit, shoal_plot_colour(0),
-                (long long)result->id[only]);
+        fprintf(script, "plot $systems using ($1/%g):2 with lines lc rgb '#%06x' title 'system %lld'\n", unit,
+                shoal_plot_colour(0), (long long)result->id[only]);
     }
     free(samples);
     return SHOAL_OK;

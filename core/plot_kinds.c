@@ -13,13 +13,12 @@
 
 const shoal_plot_kind shoal_plot_kinds[] = {
     { "map", "a column over the first two axes of a grid sweep", NULL },
-    { "survival", "fraction of systems that still run, and that ended by each outcome, against time", shoal_plot_survival },
-    { "elements", "semi-major axes, eccentricities and inclinations of one system against time, from its snapshots",
-      shoal_plot_elements },
-    { "energy", "relative error of the Newtonian energy against time, from snapshots: of all systems or of one", shoal_plot_energy },
-    { "orbits", "osculating orbits of one system seen from above, at its start and at its end", shoal_plot_orbits },
+    { "survival", "fraction of systems still running, and ended how, against time", shoal_plot_survival },
     { "ends", "histogram of the times at which systems ended, by outcome", shoal_plot_ends },
-    { "pairs", "each swept or sampled column against each other, up to six, coloured by outcome", shoal_plot_pairs },
+    { "pairs", "swept or sampled columns against each other, outcomes in colour", shoal_plot_pairs },
+    { "energy", "error of the Newtonian energy against time, from snapshots", shoal_plot_energy },
+    { "elements", "a, e and inc of one system against time, from its snapshots", shoal_plot_elements },
+    { "orbits", "osculating orbits of one system from above, at start and end", shoal_plot_orbits },
     { 0 }
 };
 
@@ -77,7 +76,8 @@ void shoal_plot_begin(FILE *script, const shoal_plot_options *options, double wi
     const double pixel = 300 / 25.4;
 
     if (options->picture && shoal_plot_is_pdf(options->picture)) {
-        fprintf(script, "set terminal pdfcairo enhanced size %gcm,%gcm font 'Sans,6.5' fontscale 1 linewidth 0.7 pointscale 0.4\n",
+        fprintf(script,
+                "set terminal pdfcairo enhanced size %gcm,%gcm font 'Sans,6.5' fontscale 1 linewidth 0.7 pointscale 0.4\n",
                 width_mm / 10, height_mm / 10);
     } else {
         fprintf(script,
@@ -88,14 +88,16 @@ void shoal_plot_begin(FILE *script, const shoal_plot_options *options, double wi
                 "}\n",
                 width_mm * pixel, height_mm * pixel, width_mm * pixel, height_mm * pixel);
     }
-    fputs("set encoding utf8\nset tics out nomirror\nset border 31 back\nset key noenhanced reverse Left samplen 1\nset rmargin 3\n", script);
+    fputs("set encoding utf8\nset tics out nomirror\nset border 31 back\nset rmargin 3\n"
+          "set key noenhanced reverse Left samplen 1\n",
+          script);
 }
 
 void shoal_plot_label(FILE *script, char axis, const char *name, const char *unit)
 {
     char text[160];
 
-    snprintf(text, sizeof text, "%s%s%s%s", name, unit[0] ? " [" : "", unit, unit[0] ? "]" : "");
+    shoal_plot_quantity(text, sizeof text, name, unit, false);
     fprintf(script, "set %clabel ", axis);
     shoal_plot_quote(script, text);
     fputs(" noenhanced\n", script);
@@ -104,12 +106,13 @@ void shoal_plot_label(FILE *script, char axis, const char *name, const char *uni
 double shoal_plot_times(FILE *script, const shoal_result *result, double latest)
 {
     static const char *const thousands[] = { "", "10\u00b3 ", "10\u2076 ", "10\u2079 " };
-    const int most = SHOAL_COUNT(thousands) - 1, k = latest < 1e5 ? 0 : latest < pow(1000, most) ? (int)(log10(latest) / 3) : most;
+    const int most = SHOAL_COUNT(thousands) - 1;
+    const int k = latest < 1e5 ? 0 : latest < pow(1000, most) ? (int)(log10(latest) / 3) : most;
     char unit[32];
 
     snprintf(unit, sizeof unit, "%s%s", thousands[k], result->units.time_name);
     shoal_plot_label(script, 'x', "time", unit);
-    fputs("set format x '%g'\n", script);
+    fprintf(script, "set format x '%%g'\nset xtics %.17g\n", shoal_plot_step(latest / pow(1000, k) / 5));
     return pow(1000, k);
 }
 

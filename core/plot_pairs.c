@@ -55,7 +55,7 @@ static void write_name(FILE *script, char axis, const shoal_column *column, bool
 
     fprintf(script, "unset label %d\n", axis == 'x' ? 1 : 2);
     if (shown) {
-        snprintf(text, sizeof text, "%s%s%s%s", column->name, column->unit[0] ? " [" : "", column->unit, column->unit[0] ? "]" : "");
+        shoal_plot_quantity(text, sizeof text, column->name, column->unit, false);
         fprintf(script, "set label %d ", axis == 'x' ? 1 : 2);
         shoal_plot_quote(script, text);
         fprintf(script, " noenhanced %s\n", axis == 'x' ? "at graph 0.5, screen 0.02 center"
@@ -103,20 +103,18 @@ shoal_status shoal_plot_pairs(shoal_context *context, const shoal_result *result
     for (int row = 1; row < n; ++row) {
         for (int c = 0; c < row; ++c) {
             const double x = left + c * (p + g), y = bottom + (n - 1 - row) * (high + g);
-            const bool first = row == 1;
-            fprintf(script, "set lmargin at screen %g\nset rmargin at screen %g\nset bmargin at screen %g\nset tmargin at screen %g\n",
-                    x, x + p, y, y + high);
+            fprintf(script, "set margins at screen %g, at screen %g, at screen %g, at screen %g\n", x, x + p, y, y + high);
             write_axis(script, 'x', &result->columns[c], result->n_systems, row == n - 1);
             write_axis(script, 'y', &result->columns[row], result->n_systems, c == 0);
             write_name(script, 'x', &result->columns[c], row == n - 1);
             write_name(script, 'y', &result->columns[row], c == 0);
-            fputs(!first ? "unset key\n" : n > 2 ? "set key at screen 0.98, screen 0.97 top right\n" : "set key above horizontal\n",
+            fputs(row > 1 ? "unset key\n" : n > 2 ? "set key at screen 0.98, screen 0.97\n" : "set key above horizontal\n",
                   script);
             for (int i = 0; i < n_kinds; ++i) {
                 const char *name = shoal_outcome_name(order[i]);
                 const unsigned colour = shoal_plot_outcome_colour(order[i]);
-                fprintf(script, "%s$%s using %d:%d with points pt 7 ps %g lc rgb '#%06x' notitle", i ? ", \\\n  " : "plot ", name, c + 1,
-                        row + 1, result->n_systems < MANY_POINTS ? 0.5 : 0.2, colour);
+                fprintf(script, "%s$%s using %d:%d with points pt 7 ps %g lc rgb '#%06x' notitle", i ? ", \\\n  " : "plot ",
+                        name, c + 1, row + 1, result->n_systems < MANY_POINTS ? 0.5 : 0.2, colour);
                 fprintf(script, ", NaN with points pt 7 ps 1.2 lc rgb '#%06x' title '%s'", colour, name);
             }
             fputc('\n', script);

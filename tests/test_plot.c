@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Pictures: what is where in the preview of a map, the numbers in the scripts of the other kinds, the pictures' formats, and every
- * way to refuse.
+ * Pictures: what is where in the preview of a map, the numbers in the scripts of the other kinds, the pictures' formats,
+ * and every way to refuse.
  *
  * The result is made up: 40 x 30 systems over saturn.e (slow axis) and saturn.a (fast axis), the value 10^-8
  * everywhere, with a block of chaos (10^-1) at small a and large e, encounters at large a and large e, one corner

@@ -5,11 +5,12 @@
  *
  * A pericentre passage about body 0 may lie wholly inside a step of mvs, where no cubic follows it: when the distance from body 0
  * turns from falling to rising, the osculating pericentre q = L^2 / (mu (1 + e)) decides as well, with the moment at which the
- * radial velocity, taken as linear in time, is zero.
+ * radial velocity, taken as linear in time, is zero. Only if the body is nearer than its osculating semi-major axis, v^2 r > mu: the
+ * distance of a planet of two stars from one of them has minima near osculating apocentres, too.
  */
 enum { stop_on_collision_SLOTS = 0, COLLISION_FACTOR = 0, COLLISION_ACTION = 1 };
 
-/* Pericentre distance of the orbit of relative motion p. */
+/* Pericentre distance of the orbit of relative motion p, infinity on its far half. */
 LANE_FN real collision_pericentre(lane_pair p, real mu)
 {
     real lx = lane_fma(p.y, p.vz, -(p.z * p.vy)), ly = lane_fma(p.z, p.vx, -(p.x * p.vz));
@@ -18,7 +19,8 @@ LANE_FN real collision_pericentre(lane_pair p, real mu)
     real r2 = pair_dot(p.x, p.y, p.z, p.x, p.y, p.z), v2 = pair_dot(p.vx, p.vy, p.vz, p.vx, p.vy, p.vz);
     real energy2 = lane_fma(-2.0 * mu, lane_rsqrt(r2), v2); /* twice the energy a unit of mass */
     real e2 = lane_fma(energy2 / mu, l2 / mu, lane_set(1.0));
-    return l2 / (mu * (1.0 + lane_sqrt(lane_max(e2, lane_set(0.0)))));
+    const real q = l2 / (mu * (1.0 + lane_sqrt(lane_max(e2, lane_set(0.0)))));
+    return lane_select(v2 * v2 * r2 > mu * mu, q, lane_set(1e300));
 }
 
 LANE_FN void collision_offer(const shoal_kernel_args *k, const lane_view *view, mask hit, real fraction, int i, int j,

@@ -624,6 +624,23 @@ static void a_pericentre_inside_a_step_hits_the_star(void **state)
         }
 }
 
+/* The distance of a planet of two stars from one of them has minima far from any pericentre: nothing is hit there. */
+static void a_planet_of_two_stars_hits_none(void **state)
+{
+    enum { PHASES = 16 };
+    shoal_context *context = context_of(state);
+    const shoal_plug_options collision = COLLISION;
+    for (int k = 0; k < PHASES; k++) {
+        const shoal_orbit orbits[3] = {{0}, {.a = 1}, {.a = 4, .f = TWO_PI * k / PHASES}};
+        shoal_body bodies[3] = {{.m = 0.5, .r = 0.05}, {.m = 0.5, .r = 0.05}, {.m = 0}};
+        assert_ok(context, shoal_bodies_from_orbits(context, SHOAL_JACOBI, 3, orbits, bodies));
+        const shoal_options options = {
+            .propagator = "hermite4", .monitors = &collision, .n_monitors = 1, .dt = TWO_PI / 200, .t_end = 50 * TWO_PI};
+        const shoal_system end = watch(context, 3, bodies, &options);
+        assert_int_equal(end.outcome, SHOAL_SURVIVED);
+    }
+}
+
 /* Make a plan for one two-body system. */
 static shoal_status plan_pair(shoal_context *context, const shoal_system *begin, int room, const shoal_options *options,
                               shoal_ensemble **ensemble, shoal_plan **plan)
@@ -715,6 +732,7 @@ int main(void)
         cmocka_unit_test(the_drift_tells_chaos_from_order),
         cmocka_unit_test(survivors_and_broken_systems),
         cmocka_unit_test(a_pericentre_inside_a_step_hits_the_star),
+        cmocka_unit_test(a_planet_of_two_stars_hits_none),
         cmocka_unit_test(large_times_are_reached),
         cmocka_unit_test(plans_are_refused_before_they_change_anything),
         cmocka_unit_test(an_absent_body_has_no_mean_motion),

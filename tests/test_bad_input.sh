@@ -275,7 +275,7 @@ END
 row query_no_time 2 'study.h5: there is no snapshot at 0.3 yr; the nearest are at 0 and 1' query study.h5 --time 0.3
 row query_no_system 2 'study.h5: *0..3*' query study.h5 --systems 2..9
 row query_two_things 2 'query: expected one of --final, --initial, *' query study.h5 --final --events
-row plot_no_grid 2 'study.h5: a map needs a grid over two swept parameters; here is one' plot study.h5
+row plot_no_grid 2 'study.h5: a map needs a grid over two swept parameters; here is one' plot --kind map study.h5
 row rerun_no_system 2 'study.h5: *no system 7*' rerun study.h5 --system 7
 row merge_no_shards 2 '*study.h5*no run.shard*' merge new.h5 study.h5 part.1-of-2.h5
 row merge_same_shard 2 '*both are shard 1/2' merge new.h5 part.1-of-2.h5 part.1-of-2.h5

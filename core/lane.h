@@ -39,6 +39,7 @@
 #endif
 #define LANE_KEEP_ROLLED _Pragma("unroll 1")
 #define LANE_UNROLL_XYZ _Pragma("unroll")
+#define LANE_UNROLL_FULLY _Pragma("unroll")
 
 #define LANE_GROUPS 1
 #define LANE_KNOWN(fact) (void)0
@@ -116,6 +117,7 @@ LANE_FN void lane_store(double *base, lane_id id, int slot, int n_slots, mask wh
 #define LANE_UNROLL_GPU /* what lives in memory anyhow needs no unrolling */
 #define LANE_KEEP_ROLLED
 #define LANE_UNROLL_XYZ _Pragma("GCC unroll 3") /* loops over the components of a vector */
+#define LANE_UNROLL_FULLY _Pragma("GCC unroll 8") /* loops over a few things of a kind */
 
 /* Groups of lanes that a core advances in turns: while the last operations of one group's step wait for each other, those of
  * the next already run. */

@@ -102,6 +102,8 @@ LANE_FN int real_bodies(const shoal_kernel_args *k, int n)
     return VARIATIONAL(k) ? n / 2 : n;
 }
 
+#include "core/team.h"
+
 /* Whether a body of this mass is there. */
 LANE_FN mask is_there(real m) { return lane_not(lane_negative(m)); }
 

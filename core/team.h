@@ -20,25 +20,23 @@
 #ifndef SHOAL_TEAM_H
 #define SHOAL_TEAM_H
 
-#ifndef SHOAL_MODEL
-#define SHOAL_MODEL SHOAL_MODEL_SYSTEM_
+#ifndef TEAM
+#define TEAM 1 /* threads */
 #endif
-#define SHOAL_MODEL_SYSTEM_ 0 /* as enum shoal_work_model, for the preprocessor */
-#define SHOAL_MODEL_BODY_ 1
-#define SHOAL_MODEL_COMPONENT_ 2
-#define SHOAL_MODEL_PAIR_ 3
 
-#if SHOAL_MODEL == SHOAL_MODEL_SYSTEM_
+#if TEAM == 1
 
-#define TEAM 1
 #define XYZ 3
 #define SYSTEM_ROOM(n) LANE_ROOM(n)
 
 LANE_FN int team_leads(void) { return 1; }
 LANE_FN mask team_any(mask m) { return m; }
+LANE_FN bool team_any_beside(mask m) { return lane_any_beside(m); }
+LANE_FN bool team_goes_on(mask m) { return lane_any(m); }
 LANE_FN real team_max(real x) { return x; }
 LANE_FN real team_min(real x) { return x; }
 LANE_FN void team_sync(void) {}
+LANE_FN mask team_told(mask m) { return m; }
 
 /* The sum of t over the n bodies in their order. */
 LANE_FN real team_sum(int n, const real *t)
@@ -64,14 +62,20 @@ LANE_FN real team_component(const real *whole, int c) { return whole[c]; }
 
 #else /* a GPU's teams */
 
+/* From jit.c: SHOAL_MODEL as TEAM_OF_*, TEAM, TEAM_BODIES (of the system), TEAM_FIRST (its propagator's PROPAGATOR_FIRST_BODY). */
+#define TEAM_OF_BODIES (SHOAL_MODEL == 1)
+#define TEAM_OF_PAIRS (SHOAL_MODEL == 3)
 #define TEAM_PARTS (TEAM_BODIES - TEAM_FIRST) /* bodies with slots */
 #define SYSTEM_ROOM(n) (TEAM_BODIES * (1 + SHOAL_VARIATIONAL))
-#if SHOAL_MODEL == SHOAL_MODEL_BODY_
+#if TEAM_OF_BODIES
 #define XYZ 3
 #else
 #define XYZ 1
 #endif
 #define TEAM_OWNERS (TEAM_PARTS * (XYZ == 3 ? 1 : 3))
+#define TEAM_EXCHANGED SHOAL_TEAM_EXCHANGED(SHOAL_MODEL, TEAM_BODIES, SYSTEM_ROOM(0))
+#define TEAM_DOUBLES SHOAL_TEAM_DOUBLES(SHOAL_MODEL, TEAM_BODIES, SYSTEM_ROOM(0), SHOAL_MONITORS)
+#define TEAM_PAIRS_FROM SHOAL_TEAM_VECTORS(SYSTEM_ROOM(0))
 #define TEAM_WARP (TEAM <= 32)              /* a team lies within a warp */
 #define TEAM_BESIDE (TEAM_WARP ? 32 / TEAM : 1) /* teams of a warp, or of a block */
 
@@ -140,6 +144,16 @@ LANE_FN mask team_any(mask m)
 {
     return TEAM_WARP ? __any_sync(team_mask(), m) != 0 : __syncthreads_or(m) != 0;
 }
+
+/* Any thread of those that run side by side, said by all of them: as lane_any_beside, and lane_any for a loop that they leave together. */
+LANE_FN bool team_any_beside(mask m)
+{
+    return TEAM_WARP ? __any_sync(0xffffffffu, m) != 0 : __syncthreads_or(m) != 0;
+}
+LANE_FN bool team_goes_on(mask m) { return team_any_beside(m); }
+
+/* What the leader knows, to all. */
+LANE_FN mask team_told(mask m) { return team_any(m && team_leads()); }
 
 /* Every thread's number to shared memory: slot q of body b of component c. */
 LANE_FN void team_put(int q, int c, real x)
@@ -259,4 +273,12 @@ LANE_FN real team_component(const real *whole, int c)
 }
 
 #endif /* model */
+
+/* |x|^2 of body i. */
+LANE_FN real team_square(int n, int i, const real *x)
+{
+    real whole[3];
+    team_vector(n, i, x, whole);
+    return lane_fma(whole[2], whole[2], lane_fma(whole[1], whole[1], whole[0] * whole[0]));
+}
 #endif

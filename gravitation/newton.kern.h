@@ -221,7 +221,7 @@ LANE_FN void newton_team(int kind, int n, int own, const real *const *in, real *
             team_put(v, c, in[v][c * n + own]);
     }
     team_sync();
-#if SHOAL_MODEL == SHOAL_MODEL_PAIR_
+#if TEAM_OF_PAIRS
     double *pairs = team_numbers() + TEAM_PAIRS_FROM;
     LANE_UNROLL_TEAM
     for (int p = team_place(); p < NEWTON_PAIRS; p += TEAM) {
@@ -239,7 +239,7 @@ LANE_FN void newton_team(int kind, int n, int own, const real *const *in, real *
         const int other = newton_other(s);
         if (NEWTON_ACTING < TEAM_PARTS && other < 0)
             continue;
-#if SHOAL_MODEL == SHOAL_MODEL_PAIR_
+#if TEAM_OF_PAIRS
         const int ahead = (other - team_own() + TEAM_PARTS) % TEAM_PARTS, back = TEAM_PARTS - ahead;
         const int to = ahead < back || (ahead == back && team_own() < ahead); /* the pair is from the own body to the other */
         const int p = to ? newton_pair_of(team_own(), ahead) : newton_pair_of(other, back);

@@ -181,6 +181,8 @@ static shoal_status run_case(shoal_context *context, const bench_case *c, const 
     const double t_end = (n_steps + (is_adaptive(c) ? 0 : 0.5)) * c->dt;
     if (bare) {
         status = plan->engine_type->launch(plan->engine, SHOAL_BARE, plan->list, plan->n_list, 1);
+        if (!status)
+            status = plan->engine_type->wait(plan->engine, NULL);
     } else {
         plan->slice_steps = 1;
         status = shoal_plan_slice(plan, t_end, &n_moved);
@@ -191,6 +193,8 @@ static shoal_status run_case(shoal_context *context, const bench_case *c, const 
     const double before = plan->system_steps, began = shoal_seconds();
     if (bare) {
         status = plan->engine_type->launch(plan->engine, SHOAL_BARE, plan->list, plan->n_list, n_steps - 1);
+        if (!status)
+            status = plan->engine_type->wait(plan->engine, NULL);
         row->steps = (n_steps - 1) * (double)plan->n_list;
     } else {
         do

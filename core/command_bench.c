@@ -74,18 +74,6 @@ static const struct bench_variant {
     {"saba_10_6_4", "saba", {{"scheme", 0, "10,6,4"}}},
 };
 
-typedef struct bench_options {
-    const char *engine;
-    long systems;
-    int threads, lanes, csv, list;
-    long steps;
-    int compensated;
-    const char *range;
-    double limit;
-    char **names;
-    int n_names;
-} bench_options;
-
 static bool is_adaptive(const bench_case *c)
 {
     const shoal_propagator *propagator = shoal_propagator_find(NULL, c->propagator);
@@ -293,7 +281,7 @@ static const struct argp_option argp_options[] = {
     {"engine", 'e', "ENGINE", 0, "auto, cpu or cuda", 0},
     {"systems", 's', "N", 0, "systems in the ensemble (default 4096)", 0},
     {"threads", 't', "N", 0, "CPU threads (default: all)", 0},
-    {"steps", 'n', "N", 0, "steps a system (default: about half a second)", 0},
+    {"steps", 'n', "N", 0, "steps a system (default: about half a second); of a case of unlike systems: per cent of its length", 0},
     {"lanes", 'w', "N", 0, "CPU lanes (default: the machine's)", 0},
     {"compensated", 'k', 0, 0, "with compensated sums", 0},
     {"range", 'r', "KEY=A..B", 0, "time a study with a number of its config from A to B: A..B:N has N values, A..B:xF "
@@ -344,11 +332,14 @@ int bench_main(int argc, char **argv)
                               "Time the step loops, or a study, each answer checked.", 0, 0, 0};
     bench_options options = {.systems = 4096, .limit = 0.01};
     char name[64];
+    shoal_status status;
     argp_parse(&argp, argc, argv, 0, 0, &options);
     if (options.range)
         return bench_range(options.range, options.limit, options.n_names, options.names);
     for (int i = 0; i < options.n_names; i++) {
         bool known = false;
+        for (int c = 0; bench_slices_names[c]; c++)
+            known = known || strcmp(bench_slices_names[c], options.names[i]) == 0;
         for (int c = 0; c < 2 * SHOAL_COUNT(cases) && !known; c++) {
             case_name(&cases[c / 2], c % 2, name, sizeof name);
             known = strcmp(name, options.names[i]) == 0;
@@ -372,10 +363,18 @@ int bench_main(int argc, char **argv)
             }
             continue;
         }
-        shoal_status status = bench(context, &cases[c], &options);
+        status = bench(context, &cases[c], &options);
         if (status) {
             case_name(&cases[c], false, name, sizeof name);
             fprintf(stderr, "shoal: bench %s: %s\n", name, shoal_context_message(context));
+            failed = status == SHOAL_E_UNSUPPORTED ? 3 : 1;
+        }
+    }
+    for (int c = 0; bench_slices_names[c]; c++) {
+        if (options.list) {
+            puts(bench_slices_names[c]);
+        } else if (wanted(&options, bench_slices_names[c]) && (status = bench_slices(context, bench_slices_names[c], &options))) {
+            fprintf(stderr, "shoal: bench %s: %s\n", bench_slices_names[c], shoal_context_message(context));
             failed = status == SHOAL_E_UNSUPPORTED ? 3 : 1;
         }
     }

@@ -35,6 +35,23 @@ int failed_file(const shoal_context *context, shoal_status status, const char *f
 /* Run a study in sight of the user, who may interrupt it (command_run.c). last: the last progress reported. */
 shoal_status run_study(shoal_study *study, bool force, bool quiet, shoal_progress *last);
 
+/* What `shoal bench` is asked for. */
+typedef struct bench_options {
+    const char *engine;
+    long systems;
+    int threads, lanes, csv, list;
+    long steps;
+    int compensated;
+    const char *range;
+    double limit;
+    char **names;
+    int n_names;
+} bench_options;
+
+/* The cases of command_bench_slices.c; NULL after the last. */
+extern const char *const bench_slices_names[];
+shoal_status bench_slices(shoal_context *context, const char *name, const bench_options *options);
+
 /* `shoal bench --range`: words are the study and overrides; limit: of an energy error. */
 int bench_range(const char *text, double limit, int n_words, char **words);
 

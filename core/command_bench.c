@@ -74,18 +74,6 @@ static const struct bench_variant {
     {"saba_10_6_4", "saba", {{"scheme", 0, "10,6,4"}}},
 };
 
-typedef struct bench_options {
-    const char *engine;
-    long systems;
-    int threads, lanes, csv, list;
-    long steps;
-    int compensated;
-    const char *range;
-    double limit;
-    char **names;
-    int n_names;
-} bench_options;
-
 static bool is_adaptive(const bench_case *c)
 {
     const shoal_propagator *propagator = shoal_propagator_find(NULL, c->propagator);
@@ -181,6 +169,8 @@ static shoal_status run_case(shoal_context *context, const bench_case *c, const 
     const double t_end = (n_steps + (is_adaptive(c) ? 0 : 0.5)) * c->dt;
     if (bare) {
         status = plan->engine_type->launch(plan->engine, SHOAL_BARE, plan->list, plan->n_list, 1);
+        if (!status)
+            status = plan->engine_type->wait(plan->engine, NULL);
     } else {
         plan->slice_steps = 1;
         status = shoal_plan_slice(plan, t_end, &n_moved);
@@ -191,6 +181,8 @@ static shoal_status run_case(shoal_context *context, const bench_case *c, const 
     const double before = plan->system_steps, began = shoal_seconds();
     if (bare) {
         status = plan->engine_type->launch(plan->engine, SHOAL_BARE, plan->list, plan->n_list, n_steps - 1);
+        if (!status)
+            status = plan->engine_type->wait(plan->engine, NULL);
         row->steps = (n_steps - 1) * (double)plan->n_list;
     } else {
         do
@@ -289,7 +281,7 @@ static const struct argp_option argp_options[] = {
     {"engine", 'e', "ENGINE", 0, "auto, cpu or cuda", 0},
     {"systems", 's', "N", 0, "systems in the ensemble (default 4096)", 0},
     {"threads", 't', "N", 0, "CPU threads (default: all)", 0},
-    {"steps", 'n', "N", 0, "steps a system (default: about half a second)", 0},
+    {"steps", 'n', "N", 0, "steps a system (default: about half a second); of a case of unlike systems: per cent of its length", 0},
     {"lanes", 'w', "N", 0, "CPU lanes (default: the machine's)", 0},
     {"compensated", 'k', 0, 0, "with compensated sums", 0},
     {"range", 'r', "KEY=A..B", 0, "time a study with a number of its config from A to B: A..B:N has N values, A..B:xF "
@@ -340,11 +332,14 @@ int bench_main(int argc, char **argv)
                               "Time the step loops, or a study, each answer checked.", 0, 0, 0};
     bench_options options = {.systems = 4096, .limit = 0.01};
     char name[64];
+    shoal_status status;
     argp_parse(&argp, argc, argv, 0, 0, &options);
     if (options.range)
         return bench_range(options.range, options.limit, options.n_names, options.names);
     for (int i = 0; i < options.n_names; i++) {
         bool known = false;
+        for (int c = 0; bench_slices_names[c]; c++)
+            known = known || strcmp(bench_slices_names[c], options.names[i]) == 0;
         for (int c = 0; c < 2 * SHOAL_COUNT(cases) && !known; c++) {
             case_name(&cases[c / 2], c % 2, name, sizeof name);
             known = strcmp(name, options.names[i]) == 0;
@@ -368,10 +363,18 @@ int bench_main(int argc, char **argv)
             }
             continue;
         }
-        shoal_status status = bench(context, &cases[c], &options);
+        status = bench(context, &cases[c], &options);
         if (status) {
             case_name(&cases[c], false, name, sizeof name);
             fprintf(stderr, "shoal: bench %s: %s\n", name, shoal_context_message(context));
+            failed = status == SHOAL_E_UNSUPPORTED ? 3 : 1;
+        }
+    }
+    for (int c = 0; bench_slices_names[c]; c++) {
+        if (options.list) {
+            puts(bench_slices_names[c]);
+        } else if (wanted(&options, bench_slices_names[c]) && (status = bench_slices(context, bench_slices_names[c], &options))) {
+            fprintf(stderr, "shoal: bench %s: %s\n", bench_slices_names[c], shoal_context_message(context));
             failed = status == SHOAL_E_UNSUPPORTED ? 3 : 1;
         }
     }

@@ -16,6 +16,7 @@ struct shoal_engine {
     shoal_kernel_args args;
     const shoal_cpu_kernels *kernels;
     int threads;
+    double seconds; /* of the last slice */
 };
 
 /* The best instruction set of this machine that kernels exist for. */
@@ -130,12 +131,33 @@ static shoal_status cpu_launch(shoal_engine *engine, shoal_kernel_entry entry, c
     args.slice_steps = slice_steps;
     shoal_cpu_kernel *kernel = engine->kernels->entry[entry];
     const long at_once = engine->kernels->systems, n_calls = (n_list + at_once - 1) / at_once;
+    const double began = shoal_seconds();
 #pragma omp parallel for schedule(dynamic, 1) num_threads(engine->threads)
     for (long call = 0; call < n_calls; call++) {
         long first = call * at_once, last = first + at_once < n_list ? first + at_once : n_list;
         kernel(&args, first, last);
     }
+    if (entry == SHOAL_INTEGRATE)
+        engine->seconds = shoal_seconds() - began;
     return SHOAL_OK;
+}
+
+static shoal_status cpu_fetched(shoal_engine *engine)
+{
+    (void)engine;
+    return SHOAL_OK;
+}
+
+static shoal_status cpu_wait(shoal_engine *engine, double *seconds)
+{
+    if (seconds)
+        *seconds = engine->seconds;
+    return SHOAL_OK;
+}
+
+static long cpu_width(const shoal_engine *engine)
+{
+    return (long)engine->threads * engine->kernels->systems;
 }
 
 const shoal_engine_type shoal_engine_cpu = {
@@ -146,6 +168,10 @@ const shoal_engine_type shoal_engine_cpu = {
     .upload = cpu_copy,
     .download = cpu_copy,
     .launch = cpu_launch,
+    .fetch = cpu_copy,
+    .fetched = cpu_fetched,
+    .wait = cpu_wait,
+    .width = cpu_width,
 };
 
 void shoal_engine_cpu_info(FILE *out)

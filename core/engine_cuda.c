@@ -3,9 +3,12 @@
  * engine_cuda.c: the engine that runs the kernels on an NVIDIA GPU, one thread a system.
  *
  * Plain C11: the CUDA driver library is opened at run time and declared here as far as it is used, so that one binary
- * runs with and without a GPU. Kernels come from jit.c. The five arrays of shoal_kernel_args and the index list live
- * on the device; the plan says when an array moves. Large host arrays are page-locked where that succeeds, which only
- * makes copies faster.
+ * runs with and without a GPU. Kernels come from jit.c. The five arrays of shoal_kernel_args and the index lists live
+ * on the device; the plan says when an array moves. Large host arrays are page-locked where that succeeds: copies are
+ * faster then, and run beside kernels.
+ *
+ * Kernels and the copies they need go through one stream, in order; what is fetched, through another one, beside the
+ * kernels that follow.
  *
  * The device is the first one that the driver shows; CUDA_VISIBLE_DEVICES chooses another.
  */
@@ -23,9 +26,12 @@ typedef unsigned long long device_pointer;
 typedef struct cuda_context *cuda_context;
 typedef struct cuda_module *cuda_module;
 typedef struct cuda_function *cuda_function;
+typedef struct cuda_stream *cuda_stream;
+typedef struct cuda_event *cuda_event;
 
 /* CUdevice_attribute */
 enum { ATTRIBUTE_MULTIPROCESSORS = 16, ATTRIBUTE_MAJOR = 75, ATTRIBUTE_MINOR = 76 };
+enum { STREAM_NON_BLOCKING = 1 }; /* CUstream_flags */
 
 struct driver {
     int (*init)(unsigned flags);
@@ -41,7 +47,6 @@ struct driver {
     int (*context_release)(int device);
     int (*context_push)(cuda_context context);
     int (*context_pop)(cuda_context *context);
-    int (*synchronize)(void);
     int (*memory_free)(size_t *available, size_t *total);
     int (*module_load)(cuda_module *module, const void *image);
     int (*module_unload)(cuda_module module);
@@ -49,12 +54,22 @@ struct driver {
     int (*allocate)(device_pointer *pointer, size_t size);
     int (*release)(device_pointer pointer);
     int (*clear)(device_pointer pointer, unsigned char value, size_t size);
-    int (*to_device)(device_pointer to, const void *from, size_t size);
-    int (*to_host)(void *to, device_pointer from, size_t size);
+    int (*to_device)(device_pointer to, const void *from, size_t size, cuda_stream stream);
+    int (*to_host)(void *to, device_pointer from, size_t size, cuda_stream stream);
     int (*host_register)(void *pointer, size_t size, unsigned flags);
     int (*host_unregister)(void *pointer);
-    int (*launch)(cuda_function function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x,
-                  unsigned block_y, unsigned block_z, unsigned shared, void *stream, void **arguments, void **extra);
+    int (*host_allocate)(void **pointer, size_t size, unsigned flags);
+    int (*host_release)(void *pointer);
+    int (*stream_create)(cuda_stream *stream, unsigned flags);
+    int (*stream_destroy)(cuda_stream stream);
+    int (*stream_synchronize)(cuda_stream stream);
+    int (*stream_wait)(cuda_stream stream, cuda_event event, unsigned flags);
+    int (*event_create)(cuda_event *event, unsigned flags);
+    int (*event_destroy)(cuda_event event);
+    int (*event_record)(cuda_event event, cuda_stream stream);
+    int (*event_elapsed)(float *milliseconds, cuda_event from, cuda_event to);
+    int (*launch)(cuda_function function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x, unsigned block_y,
+                  unsigned block_z, unsigned shared, cuda_stream stream, void **arguments, void **extra);
 };
 
 /* The names carry the version of the interface that the declarations above are of. */
@@ -75,7 +90,6 @@ static const struct {
     {"cuDevicePrimaryCtxRelease_v2", offsetof(struct driver, context_release)},
     {"cuCtxPushCurrent_v2", offsetof(struct driver, context_push)},
     {"cuCtxPopCurrent_v2", offsetof(struct driver, context_pop)},
-    {"cuCtxSynchronize", offsetof(struct driver, synchronize)},
     {"cuMemGetInfo_v2", offsetof(struct driver, memory_free)},
     {"cuModuleLoadData", offsetof(struct driver, module_load)},
     {"cuModuleUnload", offsetof(struct driver, module_unload)},
@@ -83,10 +97,20 @@ static const struct {
     {"cuMemAlloc_v2", offsetof(struct driver, allocate)},
     {"cuMemFree_v2", offsetof(struct driver, release)},
     {"cuMemsetD8_v2", offsetof(struct driver, clear)},
-    {"cuMemcpyHtoD_v2", offsetof(struct driver, to_device)},
-    {"cuMemcpyDtoH_v2", offsetof(struct driver, to_host)},
+    {"cuMemcpyHtoDAsync_v2", offsetof(struct driver, to_device)},
+    {"cuMemcpyDtoHAsync_v2", offsetof(struct driver, to_host)},
     {"cuMemHostRegister_v2", offsetof(struct driver, host_register)},
     {"cuMemHostUnregister", offsetof(struct driver, host_unregister)},
+    {"cuMemHostAlloc", offsetof(struct driver, host_allocate)},
+    {"cuMemFreeHost", offsetof(struct driver, host_release)},
+    {"cuStreamCreate", offsetof(struct driver, stream_create)},
+    {"cuStreamDestroy_v2", offsetof(struct driver, stream_destroy)},
+    {"cuStreamSynchronize", offsetof(struct driver, stream_synchronize)},
+    {"cuStreamWaitEvent", offsetof(struct driver, stream_wait)},
+    {"cuEventCreate", offsetof(struct driver, event_create)},
+    {"cuEventDestroy_v2", offsetof(struct driver, event_destroy)},
+    {"cuEventRecord", offsetof(struct driver, event_record)},
+    {"cuEventElapsedTime", offsetof(struct driver, event_elapsed)},
     {"cuLaunchKernel", offsetof(struct driver, launch)},
 };
 
@@ -124,7 +148,7 @@ static const char *cuda_missing(void)
 
 /* ---- the engine -------------------------------------------------------------------------------------------------- */
 
-enum { N_ARRAYS = 5 };
+enum { N_ARRAYS = 5, N_LISTS = 2, LANES_A_MULTIPROCESSOR = 256 };
 
 /* One of the arrays of shoal_kernel_args. */
 struct array {
@@ -145,8 +169,17 @@ struct shoal_engine {
     cuda_module module[SHOAL_KERNEL_ENTRIES]; /* each entry's, NULL = not loaded; shared ones stand at their first entry */
     cuda_function function[SHOAL_KERNEL_ENTRIES];
     struct array array[N_ARRAYS]; /* in the order of the SHOAL_ARRAY_ bits */
-    device_pointer list;
+    /* kernels and what they need; what is fetched beside them */
+    cuda_stream work, fetches;
+    cuda_event done;        /* what a fetch is of */
+    cuda_event began, ended; /* of the last slice */
+    bool timed, fetching;   /* there was one; fetches are on their way */
+    device_pointer list[N_LISTS]; /* of the launches under way, in turns */
+    int *list_host[N_LISTS]; /* the same, page-locked */
+    int n_queued;           /* launches since the last wait that have a list, at most N_LISTS */
+    const char *last;       /* the last kernel launched */
     long n_systems;
+    int n_multiprocessors;
     int block;
     shoal_kernel_args args; /* with device pointers */
 };
@@ -212,10 +245,15 @@ static shoal_status arrays_allocate(shoal_engine *engine)
 {
     struct driver *driver = &engine->driver;
     const size_t list_size = (size_t)engine->n_systems * sizeof(int);
-    size_t total = list_size;
+    size_t total = N_LISTS * list_size;
+    int result = 0;
     for (int i = 0; i < N_ARRAYS; i++)
         total += engine->array[i].size;
-    int result = driver->allocate(&engine->list, list_size);
+    for (int i = 0; i < N_LISTS && result == 0; i++) {
+        result = driver->allocate(&engine->list[i], list_size);
+        if (result == 0)
+            result = driver->host_allocate((void **)&engine->list_host[i], list_size, 0);
+    }
     for (int i = 0; i < N_ARRAYS && result == 0; i++) {
         struct array *array = &engine->array[i];
         if (!array->size)
@@ -224,6 +262,8 @@ static shoal_status arrays_allocate(shoal_engine *engine)
         if (result == 0)
             result = driver->clear(array->device, 0, array->size);
     }
+    if (result == 0)
+        result = driver->stream_synchronize(NULL); /* the streams to come do not wait for that one */
     if (result) {
         char what[160];
         size_t available = 0, all = 0;
@@ -233,6 +273,21 @@ static shoal_status arrays_allocate(shoal_engine *engine)
         return cuda_fail(engine, result, what);
     }
     return SHOAL_OK;
+}
+
+static shoal_status streams_create(shoal_engine *engine)
+{
+    struct driver *driver = &engine->driver;
+    int result = driver->stream_create(&engine->work, STREAM_NON_BLOCKING);
+    if (result == 0)
+        result = driver->stream_create(&engine->fetches, STREAM_NON_BLOCKING);
+    if (result == 0)
+        result = driver->event_create(&engine->done, 0);
+    if (result == 0)
+        result = driver->event_create(&engine->began, 0);
+    if (result == 0)
+        result = driver->event_create(&engine->ended, 0);
+    return result ? cuda_fail(engine, result, "making streams on the GPU") : SHOAL_OK;
 }
 
 /* A device pointer as the kernel arguments hold it. */
@@ -250,14 +305,30 @@ static void cuda_destroy(shoal_engine **engine)
     if (old->cuda) {
         struct driver *driver = &old->driver;
         (void)driver->context_push(old->cuda);
+        for (int i = 0; i < 2; i++) {
+            const cuda_stream stream = i ? old->fetches : old->work;
+            if (stream) {
+                (void)driver->stream_synchronize(stream);
+                (void)driver->stream_destroy(stream);
+            }
+        }
+        for (int i = 0; i < 3; i++) {
+            const cuda_event event = i == 0 ? old->done : i == 1 ? old->began : old->ended;
+            if (event)
+                (void)driver->event_destroy(event);
+        }
         for (int i = 0; i < N_ARRAYS; i++) {
             if (old->array[i].locked)
                 (void)driver->host_unregister(old->array[i].host);
             if (old->array[i].device)
                 (void)driver->release(old->array[i].device);
         }
-        if (old->list)
-            (void)driver->release(old->list);
+        for (int i = 0; i < N_LISTS; i++) {
+            if (old->list[i])
+                (void)driver->release(old->list[i]);
+            if (old->list_host[i])
+                (void)driver->host_release(old->list_host[i]);
+        }
         for (int i = 0; i < SHOAL_KERNEL_ENTRIES; i++)
             if (old->module[i])
                 (void)driver->module_unload(old->module[i]);
@@ -314,7 +385,7 @@ static shoal_status cuda_create(shoal_context *context, const shoal_kernel_choic
     new->choice = *choice;
     struct driver *driver = &new->driver;
     bool entered = false;
-    int major = 0, minor = 0, n_multiprocessors = 0, result;
+    int major = 0, minor = 0, result;
     shoal_kernel_usage usage;
     char name[128] = "";
     shoal_status status = SHOAL_E_UNSUPPORTED;
@@ -328,7 +399,7 @@ static shoal_status cuda_create(shoal_context *context, const shoal_kernel_choic
         (result = driver->device_name(name, sizeof name, new->device)) != 0 ||
         (result = driver->device_attribute(&major, ATTRIBUTE_MAJOR, new->device)) != 0 ||
         (result = driver->device_attribute(&minor, ATTRIBUTE_MINOR, new->device)) != 0 ||
-        (result = driver->device_attribute(&n_multiprocessors, ATTRIBUTE_MULTIPROCESSORS, new->device)) != 0) {
+        (result = driver->device_attribute(&new->n_multiprocessors, ATTRIBUTE_MULTIPROCESSORS, new->device)) != 0) {
         status = cuda_fail(new, result, "asking the driver about the GPU");
         goto fail;
     }
@@ -348,7 +419,8 @@ static shoal_status cuda_create(shoal_context *context, const shoal_kernel_choic
     if ((status = arrays_allocate(new)) != SHOAL_OK)
         goto fail;
     arrays_lock(new);
-    new->args.list = (const int *)(uintptr_t)new->list;
+    if ((status = streams_create(new)) != SHOAL_OK)
+        goto fail;
     new->args.bodies = as_argument(new->array[0].device);
     new->args.systems = as_argument(new->array[1].device);
     new->args.native = as_argument(new->array[2].device);
@@ -357,7 +429,7 @@ static shoal_status cuda_create(shoal_context *context, const shoal_kernel_choic
 
     snprintf(line, line_size,
              "cuda: %s (sm_%d%d, %d multiprocessors), one thread a system, block %d, %d registers, %d bytes spilled",
-             name, major, minor, n_multiprocessors, new->block, usage.registers, usage.spill_bytes);
+             name, major, minor, new->n_multiprocessors, new->block, usage.registers, usage.spill_bytes);
     cuda_leave(new);
     *engine = new;
     return SHOAL_OK;
@@ -369,24 +441,50 @@ fail:
     return status;
 }
 
+/* Until all launches are done. The device's context is current. */
+static shoal_status work_finish(shoal_engine *engine)
+{
+    const int result = engine->driver.stream_synchronize(engine->work);
+    engine->n_queued = 0;
+    return result ? cuda_fail(engine, result, engine->last ? engine->last : "copying to the GPU") : SHOAL_OK;
+}
+
+static shoal_status fetches_finish(shoal_engine *engine)
+{
+    const int result = engine->fetching ? engine->driver.stream_synchronize(engine->fetches) : 0;
+    engine->fetching = false;
+    return result ? cuda_fail(engine, result, "copying from the GPU") : SHOAL_OK;
+}
+
+/* Queue copies of some arrays in a stream. */
+static shoal_status copies_queue(shoal_engine *engine, int arrays, bool to_device, cuda_stream stream)
+{
+    for (int i = 0; i < N_ARRAYS; i++) {
+        struct array *array = &engine->array[i];
+        if (!(arrays >> i & 1) || !array->size)
+            continue;
+        int result = to_device ? engine->driver.to_device(array->device, array->host, array->size, stream)
+                               : engine->driver.to_host(array->host, array->device, array->size, stream);
+        if (result) {
+            char what[128];
+            snprintf(what, sizeof what, "copying the array '%s' (%zu bytes) %s the GPU", array->name, array->size,
+                     to_device ? "to" : "from");
+            return cuda_fail(engine, result, what);
+        }
+    }
+    return SHOAL_OK;
+}
+
 static shoal_status cuda_copy(shoal_engine *engine, int arrays, bool to_device)
 {
     shoal_status status = cuda_enter(engine);
     if (status != SHOAL_OK)
         return status;
-    for (int i = 0; i < N_ARRAYS && status == SHOAL_OK; i++) {
-        struct array *array = &engine->array[i];
-        if (!(arrays >> i & 1) || !array->size)
-            continue;
-        int result = to_device ? engine->driver.to_device(array->device, array->host, array->size)
-                               : engine->driver.to_host(array->host, array->device, array->size);
-        if (result) {
-            char what[128];
-            snprintf(what, sizeof what, "copying the array '%s' (%zu bytes) %s the GPU", array->name, array->size,
-                     to_device ? "to" : "from");
-            status = cuda_fail(engine, result, what);
-        }
-    }
+    status = fetches_finish(engine);
+    if (status == SHOAL_OK)
+        status = copies_queue(engine, arrays, to_device, engine->work);
+    if (status == SHOAL_OK)
+        status = work_finish(engine);
     cuda_leave(engine);
     return status;
 }
@@ -401,6 +499,73 @@ static shoal_status cuda_download(shoal_engine *engine, int arrays)
     return cuda_copy(engine, arrays, false);
 }
 
+static shoal_status cuda_fetch(shoal_engine *engine, int arrays)
+{
+    shoal_status status = cuda_enter(engine);
+    if (status != SHOAL_OK)
+        return status;
+    int result = engine->driver.event_record(engine->done, engine->work);
+    if (result == 0)
+        result = engine->driver.stream_wait(engine->fetches, engine->done, 0);
+    if (result)
+        status = cuda_fail(engine, result, "waiting for a kernel");
+    engine->fetching = true;
+    if (status == SHOAL_OK)
+        status = copies_queue(engine, arrays, false, engine->fetches);
+    cuda_leave(engine);
+    return status;
+}
+
+static shoal_status cuda_fetched(shoal_engine *engine)
+{
+    shoal_status status = cuda_enter(engine);
+    if (status != SHOAL_OK)
+        return status;
+    status = fetches_finish(engine);
+    cuda_leave(engine);
+    return status;
+}
+
+static shoal_status cuda_wait(shoal_engine *engine, double *seconds)
+{
+    shoal_status status = cuda_enter(engine);
+    if (status != SHOAL_OK)
+        return status;
+    float milliseconds = 0;
+    status = work_finish(engine);
+    if (status == SHOAL_OK && seconds && engine->timed)
+        (void)engine->driver.event_elapsed(&milliseconds, engine->began, engine->ended);
+    if (seconds)
+        *seconds = 1e-3 * milliseconds;
+    cuda_leave(engine);
+    return status;
+}
+
+/* Queue a kernel and its list. The device's context is current. */
+static int launch_queue(shoal_engine *engine, shoal_kernel_entry entry, const int *list, long n_list, double slice_steps)
+{
+    struct driver *driver = &engine->driver;
+    const unsigned n_blocks = (unsigned)((n_list + engine->block - 1) / engine->block);
+    const size_t size = (size_t)n_list * sizeof *list;
+    const int which = engine->n_queued++;
+    void *arguments[] = {&engine->args};
+    memcpy(engine->list_host[which], list, size);
+    engine->args.list = (const int *)(uintptr_t)engine->list[which];
+    engine->args.n_list = n_list;
+    engine->args.slice_steps = slice_steps;
+    engine->last = shoal_kernel_entry_name(entry);
+    int result = driver->to_device(engine->list[which], engine->list_host[which], size, engine->work);
+    if (result == 0 && entry == SHOAL_INTEGRATE)
+        result = driver->event_record(engine->began, engine->work);
+    if (result == 0)
+        result = driver->launch(engine->function[entry], n_blocks, 1, 1, (unsigned)engine->block, 1, 1, 0, engine->work,
+                                arguments, NULL);
+    if (result == 0 && entry == SHOAL_INTEGRATE)
+        result = driver->event_record(engine->ended, engine->work);
+    engine->timed = engine->timed || entry == SHOAL_INTEGRATE;
+    return result;
+}
+
 static shoal_status cuda_launch(shoal_engine *engine, shoal_kernel_entry entry, const int *list, long n_list,
                                 double slice_steps)
 {
@@ -411,29 +576,25 @@ static shoal_status cuda_launch(shoal_engine *engine, shoal_kernel_entry entry, 
     shoal_status status = cuda_enter(engine);
     if (status != SHOAL_OK)
         return status;
-
-    struct driver *driver = &engine->driver;
-    if (!engine->function[entry] && (status = kernels_load(engine, 1 << entry, NULL)) != SHOAL_OK) {
-        cuda_leave(engine);
-        return status;
+    if (!engine->function[entry])
+        status = kernels_load(engine, 1 << entry, NULL);
+    if (status == SHOAL_OK && engine->n_queued == N_LISTS)
+        status = work_finish(engine);
+    if (status == SHOAL_OK && entry == SHOAL_SNAPSHOT)
+        status = fetches_finish(engine); /* of the snapshot before */
+    if (status == SHOAL_OK) {
+        const int result = launch_queue(engine, entry, list, n_list, slice_steps);
+        if (result)
+            status = cuda_fail(engine, result, shoal_kernel_entry_name(entry));
     }
-    const char *what = "copying the list of systems to the GPU";
-    int result = driver->to_device(engine->list, list, (size_t)n_list * sizeof *list);
-    if (result == 0) {
-        const unsigned n_blocks = (unsigned)((n_list + engine->block - 1) / engine->block);
-        void *arguments[] = {&engine->args};
-        engine->args.n_list = n_list;
-        engine->args.slice_steps = slice_steps;
-        what = shoal_kernel_entry_name(entry);
-        result = driver->launch(engine->function[entry], n_blocks, 1, 1, (unsigned)engine->block, 1, 1, 0, NULL,
-                                arguments, NULL);
-    }
-    if (result == 0)
-        result = driver->synchronize();
-    if (result)
-        status = cuda_fail(engine, result, what);
     cuda_leave(engine);
     return status;
+}
+
+/* With as many threads on a multiprocessor, one more hardly makes it faster. */
+static long cuda_width(const shoal_engine *engine)
+{
+    return (long)engine->n_multiprocessors * LANES_A_MULTIPROCESSOR;
 }
 
 const shoal_engine_type shoal_engine_cuda = {
@@ -444,6 +605,10 @@ const shoal_engine_type shoal_engine_cuda = {
     .upload = cuda_upload,
     .download = cuda_download,
     .launch = cuda_launch,
+    .fetch = cuda_fetch,
+    .fetched = cuda_fetched,
+    .wait = cuda_wait,
+    .width = cuda_width,
 };
 
 /* ---- information ------------------------------------------------------------------------------------------------- */

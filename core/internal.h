@@ -237,11 +237,20 @@ typedef struct shoal_engine_type {
     shoal_status (*create)(shoal_context *context, const shoal_kernel_choice *choice, const shoal_kernel_args *args,
                            long n_systems, shoal_engine **engine, char *line, size_t line_size);
     void (*destroy)(shoal_engine **engine);
-    /* Copy whole arrays between host and device: bits of SHOAL_ARRAY_*. */
+    /* Copy whole arrays between host and device, bits of SHOAL_ARRAY_*, after all launches so far. */
     shoal_status (*upload)(shoal_engine *engine, int arrays);
     shoal_status (*download)(shoal_engine *engine, int arrays);
-    /* Run one kernel over an index list (host pointer), to its end. slice_steps: for SHOAL_INTEGRATE. */
+    /* Run one kernel over an index list (host pointer, copied), after all launches so far. It may still be running on return; what it
+     * writes is the host's after `wait` or `download`, and its errors are told there. slice_steps: for SHOAL_INTEGRATE. */
     shoal_status (*launch)(shoal_engine *engine, shoal_kernel_entry entry, const int *list, long n_list, double slice_steps);
+    /* Copy whole arrays to the host as the launches so far leave them, beside the launches to come, which must not change what is
+     * read of them. They are there after fetched(). */
+    shoal_status (*fetch)(shoal_engine *engine, int arrays);
+    shoal_status (*fetched)(shoal_engine *engine);
+    /* Until all launches are done. seconds: what the last SHOAL_INTEGRATE took, may be NULL. */
+    shoal_status (*wait)(shoal_engine *engine, double *seconds);
+    /* How many systems it needs to keep all of its lanes busy. */
+    long (*width)(const shoal_engine *engine);
 } shoal_engine_type;
 
 enum {
@@ -347,6 +356,8 @@ void shoal_jit_info(FILE *out);
 
 /* ---- plan.c ------------------------------------------------------------------------------------------------------- */
 
+enum { SHOAL_PLAN_LISTS = 8 };
+
 struct shoal_plan {
     shoal_context *context;
     shoal_ensemble *ensemble; /* borrowed */
@@ -359,10 +370,30 @@ struct shoal_plan {
     double *period;           /* [n_systems] with options.orbits: the unit of t_end and all times given to the plan; else NULL */
     int *list;                /* [n_list] systems still running, ascending */
     long n_list;
-    long slice_steps;         /* steps of the next slice, adapted to about half a second */
-    double target_time;       /* what the targets in args.systems are for, NaN = nothing */
+    int *ended;               /* [n_ended] that the last slice took from it */
+    long n_ended;
+    long slice_steps;         /* most steps of the next slice, adapted */
     double system_steps;      /* done so far */
+    double left;              /* progress that the running systems are short of, all together */
+    double slowest_left;      /* and the one that is shortest of it, 0..1 of its run */
+    int slowest;
     bool watch_fresh;         /* args.watch is what the engine has */
+    /* slice.c */
+    int host_threads;
+    double *goal;             /* [n_systems] the time that it is headed for, NaN = none yet */
+    bool records_changed;     /* the engine must hear of it */
+    const int *asked;         /* [n_asked] systems whose states are asked for, borrowed */
+    long n_asked;
+    bool asked_ended;         /* some of them have ended */
+    bool watch_fetched;       /* args.watch is on its way */
+    int *moving, *unsorted;   /* [n_moving] systems of this slice */
+    long n_moving;
+    short *class;             /* [n_systems] of its expected steps */
+    double *expected, *tried; /* [n_systems] steps to its goal, and made before this slice */
+    double length;            /* steps of this slice */
+    double steps_before;      /* of all that move */
+    double ended_at, gap, pace; /* wall clock; s between slices; steps/s of a system */
+    void *lists[SHOAL_PLAN_LISTS]; /* all those of one for each system */
     shoal_event *events;      /* [n_events] */
     long n_events;
     char line[768];
@@ -380,12 +411,30 @@ void shoal_plan_watch_bodies(shoal_plan *plan, long system);
 /* The time that t stands for: t itself, or with options.orbits t of the system's periods after its start. */
 double shoal_plan_when(const shoal_plan *plan, long system, double t);
 
+/* ---- slice.c: one slice after the other -------------------------------------------------------------------------------- */
+
+/* A remainder below this fraction of a step is rounding of the times t and t_start + n dt, not time. */
+double shoal_whole_step(double t_start, double t, double dt);
+
 /* The time of a system's last step, and its progress on the way to SHOAL_SYS_END: whole steps, or time if steps are adaptive. */
 double shoal_plan_time(const shoal_plan *plan, long system);
 double shoal_plan_progress(const shoal_plan *plan, long system);
 
-/* Advance every running system by up to the next slice, but not past the step before time t (see shoal_plan_targets).
- * Updates the ensemble's records and the list. *n_moved = systems that made at least a step. */
+/* Send a system towards time t: it moves until its next step would pass it, and has arrived. One that arrives at t_end has
+ * survived. Not between begin and end, like the two below. lose_aim: they must all be sent anew. */
+void shoal_plan_aim(shoal_plan *plan, long system, double t);
+void shoal_plan_lose_aim(shoal_plan *plan);
+bool shoal_plan_arrived(const shoal_plan *plan, long system);
+/* Ask for the states of the listed systems at t[i], within their next step (NaN: where they are; one that has ended: as it ended):
+ * begin has them copied to args.snapshot, and what the monitors saw if one of them has ended. list stays until then. */
+shoal_status shoal_plan_ask(shoal_plan *plan, const double *t, const int *list, long n_list);
+/* The states asked for are made, and with `move` the next slice of those that have not arrived begins: their records are nobody's
+ * until it ends. answered: the states are there. */
+shoal_status shoal_plan_begin(shoal_plan *plan, bool move);
+shoal_status shoal_plan_answered(shoal_plan *plan);
+/* The slice ends: records are up to date, systems that have ended leave the list. *n_moved: how many have moved. */
+shoal_status shoal_plan_end(shoal_plan *plan, long *n_moved);
+/* All three for one time t of all systems. */
 shoal_status shoal_plan_slice(shoal_plan *plan, double t, long *n_moved);
 
 /* events.c: act on what a slice has marked in those systems, log it, and let them go on. Their records are on the host. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * plan.c: an ensemble with everything chosen: propagator, monitors, engine, kernels, steps. Runs slices over the list of systems
+ * plan.c: an ensemble with everything chosen: propagator, monitors, engine, kernels, steps. slice.c runs it over the list of systems
  * still going, and reads the state at any time from a copy.
  *
  * Time is t_start + steps * dt from an exact count, or with adaptive steps their compensated sum. A system's target is the last
@@ -14,18 +14,11 @@
 
 #include "internal.h"
 
-#define SLICE_SECONDS 0.3 /* often enough for progress and Ctrl-C, seldom enough to cost nothing */
 #define GPU_WORTHWHILE 4096 /* systems from which a GPU beats the CPU's lanes */
 
 static double *field(const shoal_plan *plan, int which, long system)
 {
     return shoal_ensemble_field(plan->ensemble, which, system);
-}
-
-/* A remainder below this fraction of a step is rounding of the times t and t_start + n dt, not time. */
-static double whole_step(double t_start, double t, double dt)
-{
-    return fmax(1e-9, 8 * DBL_EPSILON * fmax(fabs(t_start), fabs(t)) / fabs(dt));
 }
 
 /* ---- options ------------------------------------------------------------------------------------------------------ */
@@ -318,7 +311,7 @@ static shoal_status choose_steps(shoal_plan *plan, const shoal_options *options,
                                 ensemble->id[system], dt);
             goto done;
         }
-        double end = plan->propagator->adaptive ? fabs(span) : floor(fabs(span) / dt + whole_step(t_start, t_end, dt));
+        double end = plan->propagator->adaptive ? fabs(span) : floor(fabs(span) / dt + shoal_whole_step(t_start, t_end, dt));
         if (!plan->propagator->adaptive && !(end < 0x1p52)) {
             status = shoal_fail(plan->context, SHOAL_E_INPUT, "system %ld: %g steps of %g: too many to count",
                                 ensemble->id[system], end, dt);
@@ -399,6 +392,23 @@ static void list_running(shoal_plan *plan)
             plan->list[plan->n_list++] = (int)system;
 }
 
+/* Room for what there is one of for each system. */
+static bool lists_create(shoal_plan *plan)
+{
+    const size_t n = (size_t)plan->ensemble->n_systems;
+    void **const to[SHOAL_PLAN_LISTS] = {(void **)&plan->list, (void **)&plan->moving, (void **)&plan->unsorted,
+                                         (void **)&plan->ended, (void **)&plan->class, (void **)&plan->goal,
+                                         (void **)&plan->expected, (void **)&plan->tried};
+    const size_t size[SHOAL_PLAN_LISTS] = {sizeof *plan->list, sizeof *plan->moving, sizeof *plan->unsorted, sizeof *plan->ended,
+                                           sizeof *plan->class, sizeof *plan->goal, sizeof *plan->expected, sizeof *plan->tried};
+    for (int i = 0; i < SHOAL_PLAN_LISTS; i++) {
+        *to[i] = plan->lists[i] = calloc(n, size[i]);
+        if (!plan->lists[i])
+            return false;
+    }
+    return true;
+}
+
 static double *watch_slot(const shoal_plan *plan, int monitor, long system, int slot)
 {
     return &plan->args.watch[SHOAL_AT(system, plan->args.watch_offset[monitor] + slot, plan->args.n_watch)];
@@ -470,7 +480,8 @@ shoal_status shoal_plan_create(shoal_context *context, shoal_ensemble *ensemble,
     plan->context = context;
     plan->ensemble = ensemble;
     plan->slice_steps = 256;
-    plan->target_time = NAN;
+    plan->ended_at = INFINITY;
+    plan->host_threads = options->threads > 0 ? options->threads : shoal_default_threads(NULL);
     plan->args.bodies = ensemble->bodies;
     plan->args.systems = ensemble->systems;
     plan->choice.n_bodies = ensemble->n_bodies;
@@ -500,13 +511,13 @@ shoal_status shoal_plan_create(shoal_context *context, shoal_ensemble *ensemble,
     plan->args.native = shoal_allocate(padded * shoal_native_slots(plan->propagator, plan->args.n_moved), sizeof(double));
     plan->args.snapshot = shoal_allocate(padded * (size_t)(6 * ensemble->n_bodies), sizeof(double));
     plan->args.watch = shoal_allocate(padded * (size_t)(plan->args.n_watch > 0 ? plan->args.n_watch : 1), sizeof(double));
-    plan->list = malloc((size_t)ensemble->n_systems * sizeof *plan->list);
-    if (!plan->args.native || !plan->args.snapshot || !plan->args.watch || !plan->list) {
+    if (!plan->args.native || !plan->args.snapshot || !plan->args.watch || !lists_create(plan)) {
         status = shoal_fail(context, SHOAL_E_MEMORY, "out of memory for %ld systems of %d bodies", ensemble->n_systems,
                             ensemble->n_bodies);
         goto fail;
     }
     list_running(plan);
+    shoal_plan_lose_aim(plan);
     status = choose_engine(plan, options, engine_line, sizeof engine_line, why, sizeof why);
     if (!status)
         status = choose_steps(plan, options, true); /* last: a refused plan leaves the ensemble as it was */
@@ -539,7 +550,8 @@ void shoal_plan_destroy(shoal_plan **plan)
     free((*plan)->args.native);
     free((*plan)->args.snapshot);
     free((*plan)->args.watch);
-    free((*plan)->list);
+    for (int i = 0; i < SHOAL_PLAN_LISTS; i++)
+        free((*plan)->lists[i]);
     free((*plan)->period);
     free((*plan)->events);
     free(*plan);
@@ -553,137 +565,6 @@ const char *shoal_plan_line(const shoal_plan *plan)
 
 /* ---- going on ----------------------------------------------------------------------------------------------------- */
 
-double shoal_plan_progress(const shoal_plan *plan, long system)
-{
-    return *field(plan, plan->propagator->adaptive ? SHOAL_SYS_ELAPSED : SHOAL_SYS_STEP, system);
-}
-
-double shoal_plan_time(const shoal_plan *plan, long system)
-{
-    const double t_start = *field(plan, SHOAL_SYS_T_START, system), dt = *field(plan, SHOAL_SYS_DT, system);
-    if (plan->propagator->adaptive)
-        return t_start + copysign(*field(plan, SHOAL_SYS_ELAPSED, system) - *field(plan, SHOAL_SYS_ELAPSED_ERROR, system), dt);
-    return t_start + *field(plan, SHOAL_SYS_STEP, system) * dt;
-}
-
-/* What is left of the time from t_start to t; exact where the two are. */
-static double time_left(const shoal_plan *plan, long system, double t)
-{
-    if (!plan->propagator->adaptive)
-        return t - shoal_plan_time(plan, system);
-    const double dt = *field(plan, SHOAL_SYS_DT, system);
-    const double span = copysign(1, dt) * (t - *field(plan, SHOAL_SYS_T_START, system));
-    return copysign(1, dt) * ((span - *field(plan, SHOAL_SYS_ELAPSED, system)) + *field(plan, SHOAL_SYS_ELAPSED_ERROR, system));
-}
-
-/* The progress at which a system has to wait for time t: its last whole step before it, or that time. */
-static double target_for(const shoal_plan *plan, long system, double t)
-{
-    const double t_start = *field(plan, SHOAL_SYS_T_START, system), dt = *field(plan, SHOAL_SYS_DT, system);
-    const double progress = plan->propagator->adaptive ? copysign(1, dt) * (t - t_start)
-                                                       : floor((t - t_start) / dt + whole_step(t_start, t, dt));
-    return fmin(progress, *field(plan, SHOAL_SYS_END, system));
-}
-
-/* Its next step would pass the target. */
-static bool waits(const shoal_plan *plan, long system)
-{
-    const double step = plan->propagator->adaptive ? fabs(*field(plan, SHOAL_SYS_DT, system)) : 1;
-    return shoal_plan_progress(plan, system) + step > *field(plan, SHOAL_SYS_TARGET, system);
-}
-
-/* The targets of all running systems for the time t; the engine hears of them with the next upload of the records. */
-static void set_targets(shoal_plan *plan, double t)
-{
-    for (long i = 0; i < plan->n_list; i++)
-        *field(plan, SHOAL_SYS_TARGET, plan->list[i]) = target_for(plan, plan->list[i], shoal_plan_when(plan, plan->list[i], t));
-    plan->target_time = t;
-}
-
-shoal_status shoal_plan_slice(shoal_plan *plan, double t, long *n_moved)
-{
-    shoal_status status = SHOAL_OK;
-    int *moving = malloc((size_t)(plan->n_list > 0 ? plan->n_list : 1) * sizeof *moving);
-    long n_moving = 0, kept = 0;
-    double before = 0, after = 0;
-    *n_moved = 0;
-    if (!moving)
-        return shoal_fail(plan->context, SHOAL_E_MEMORY, "out of memory");
-    const bool new_targets = !(t == plan->target_time);
-    if (new_targets)
-        set_targets(plan, t);
-    for (long i = 0; i < plan->n_list; i++) {
-        if (waits(plan, plan->list[i]))
-            continue;
-        moving[n_moving++] = plan->list[i];
-        before += *field(plan, SHOAL_SYS_STEP, plan->list[i]);
-    }
-    if (n_moving > 0) {
-        const double began = shoal_seconds();
-        plan->watch_fresh = false;
-        if (new_targets)
-            status = plan->engine_type->upload(plan->engine, SHOAL_ARRAY_SYSTEMS);
-        if (!status)
-            status = plan->engine_type->launch(plan->engine, SHOAL_INTEGRATE, moving, n_moving, (double)plan->slice_steps);
-        if (!status)
-            status = plan->engine_type->download(plan->engine, SHOAL_ARRAY_SYSTEMS);
-        if (!status && plan->args.marks >= 0)
-            status = shoal_plan_act(plan, moving, n_moving);
-        if (status)
-            goto done;
-        const double factor = SLICE_SECONDS / (shoal_seconds() - began + 1e-9);
-        plan->slice_steps = (long)fmin(fmax(16, (double)plan->slice_steps * fmin(fmax(factor, 0.25), 8)), 1e8);
-        for (long i = 0; i < n_moving; i++)
-            after += *field(plan, SHOAL_SYS_STEP, moving[i]);
-        plan->system_steps += after - before;
-    }
-    /* those that are done leave the list */
-    for (long i = 0; i < plan->n_list; i++) {
-        const int system = plan->list[i];
-        double *outcome = field(plan, SHOAL_SYS_OUTCOME, system);
-        if (t == plan->t_end && *outcome == SHOAL_RUNNING && waits(plan, system)) {
-            *outcome = SHOAL_SURVIVED;
-            *field(plan, SHOAL_SYS_T_STOP, system) = shoal_plan_when(plan, system, t);
-            plan->target_time = NAN; /* the engine must hear of it before it hands the records back */
-        }
-        if (*outcome == SHOAL_RUNNING)
-            plan->list[kept++] = system;
-    }
-    plan->n_list = kept;
-    *n_moved = n_moving;
-done:
-    free(moving);
-    return status;
-}
-
-shoal_status shoal_plan_snapshot(shoal_plan *plan, double t, const int *list, long n_list)
-{
-    if (n_list == 0)
-        return SHOAL_OK;
-    for (long i = 0; i < n_list; i++) {
-        const int system = list[i], outcome = (int)*field(plan, SHOAL_SYS_OUTCOME, system);
-        const double dt = *field(plan, SHOAL_SYS_DT, system);
-        const double t_start = *field(plan, SHOAL_SYS_T_START, system);
-        const bool alive = outcome == SHOAL_RUNNING || outcome == SHOAL_SURVIVED;
-        const double tolerance = whole_step(t_start, t, dt);
-        const double when = shoal_plan_when(plan, system, outcome == SHOAL_SURVIVED ? plan->t_end : t);
-        double partial = alive && !isnan(t) ? time_left(plan, system, when) : 0;
-        /* fixed steps: rounding either way; adaptive ones are exact, but their sum may pass the target by what it was rounded */
-        if (partial / dt >= -tolerance && partial / dt <= (plan->propagator->adaptive ? 0 : tolerance))
-            partial = 0;
-        if (partial / dt < 0 || partial / dt > 1 + tolerance)
-            return shoal_fail(plan->context, SHOAL_E_USAGE, "system %ld: a snapshot at %.17g is not within the step after %.17g",
-                              plan->ensemble->id[system], t, shoal_plan_time(plan, system));
-        *field(plan, SHOAL_SYS_PARTIAL, system) = partial;
-    }
-    shoal_status status = plan->engine_type->upload(plan->engine, SHOAL_ARRAY_SYSTEMS);
-    if (!status)
-        status = plan->engine_type->launch(plan->engine, SHOAL_SNAPSHOT, list, n_list, 0);
-    if (!status)
-        status = plan->engine_type->download(plan->engine, SHOAL_ARRAY_SNAPSHOT);
-    return status;
-}
-
 shoal_status shoal_plan_integrate(shoal_plan *plan, double t)
 {
     shoal_ensemble *ensemble = plan->ensemble;
@@ -692,7 +573,7 @@ shoal_status shoal_plan_integrate(shoal_plan *plan, double t)
     for (long i = 0; i < plan->n_list; i++) {
         const int system = plan->list[i];
         const double dt = *field(plan, SHOAL_SYS_DT, system), when = shoal_plan_when(plan, system, t);
-        const double rounding = whole_step(*field(plan, SHOAL_SYS_T_START, system), when, dt);
+        const double rounding = shoal_whole_step(*field(plan, SHOAL_SYS_T_START, system), when, dt);
         const double t_end = shoal_plan_when(plan, system, plan->t_end);
         if ((when - ensemble->time[system]) / dt < -rounding || (t_end - when) / dt < -rounding)
             return shoal_fail(plan->context, SHOAL_E_USAGE, "time %.17g: expected a time from %.17g to t_end = %.17g", when,
@@ -798,7 +679,7 @@ shoal_status shoal_plan_state_save(shoal_plan *plan, void *state)
     double *part[STATE_PARTS];
     size_t size[STATE_PARTS];
     char *at = state;
-    shoal_status status = plan->engine_type->download(plan->engine, SHOAL_ARRAY_SYSTEMS | SHOAL_ARRAY_NATIVE | SHOAL_ARRAY_WATCH);
+    shoal_status status = plan->engine_type->download(plan->engine, SHOAL_ARRAY_NATIVE | SHOAL_ARRAY_WATCH);
     if (status)
         return status;
     memcpy(at, &plan->system_steps, sizeof plan->system_steps);
@@ -818,7 +699,8 @@ shoal_status shoal_plan_state_load(shoal_plan *plan, const void *state)
     for (int i = 0, n = state_parts(plan, part, size); i < n; at += size[i], i++)
         memcpy(part[i], at, size[i]);
     list_running(plan);
-    plan->target_time = NAN;
+    shoal_plan_lose_aim(plan);
+    plan->records_changed = false;
     return plan->engine_type->upload(plan->engine,
                                      SHOAL_ARRAY_BODIES | SHOAL_ARRAY_SYSTEMS | SHOAL_ARRAY_NATIVE | SHOAL_ARRAY_WATCH);
 }

@@ -1,0 +1,388 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * slice.c: one slice of a plan after the other: who moves, in which order, how far.
+ *
+ *     aim, ask -> begin: states asked for are copied, the next slice starts -> the host's own work -> end: what came of it
+ *
+ * Between begin and end an engine with a memory of its own is at work while the host does something else; the records of
+ * systems that move are nobody's then. No result depends on anything that is chosen here.
+ *
+ * Order. Lanes that run side by side end together, or some idle. So the systems of a slice are sorted by the steps that they are
+ * expected to make in it (of equal ones, in classes of an eighth of an octave, the index decides), the longest first, so that
+ * the last ones to be started are short. Those that have ended, or have arrived where they are headed, are left out.
+ *
+ * Length. A slice of at most L steps a system makes G(L) = sum of min(expected, L) of them, in a time of about
+ * T(L) = max(L, G(L) / W) of the time of a step, W lanes being what keeps the engine busy. L is where G / (o + T) is largest, o the
+ * time lost between two slices: nobody waits long for the few that need many steps. Nobody foresees who dies: if in a slice
+ * of s seconds a fraction u of the expected steps was not made, a slice of S seconds loses u S / s for that and o / S for being
+ * one, and the sum is least for S = sqrt(o s / u).
+ */
+#include <float.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "internal.h"
+
+#define LONGEST_SECONDS 0.3   /* of a slice: often enough for progress and Ctrl-C, seldom enough to cost nothing */
+#define LARGEST_GAP 0.02      /* seconds between slices that are believed: more is no cost of slices */
+#define LEAST_STEPS 16
+#define MOST_STEPS 1e8
+#define WORTH_THREADS 8192    /* systems from which loops over them are shared among threads */
+
+enum { CLASSES = 8 * 64, HISTORY = 64 /* attempts that an adaptive system's mean step is believed after */ };
+
+static double *field(const shoal_plan *plan, int which, long system)
+{
+    return shoal_ensemble_field(plan->ensemble, which, system);
+}
+
+double shoal_whole_step(double t_start, double t, double dt)
+{
+    return fmax(1e-9, 8 * DBL_EPSILON * fmax(fabs(t_start), fabs(t)) / fabs(dt));
+}
+
+/* ---- where systems are, and where they are headed ----------------------------------------------------------------- */
+
+double shoal_plan_progress(const shoal_plan *plan, long system)
+{
+    return *field(plan, plan->propagator->adaptive ? SHOAL_SYS_ELAPSED : SHOAL_SYS_STEP, system);
+}
+
+double shoal_plan_time(const shoal_plan *plan, long system)
+{
+    const double t_start = *field(plan, SHOAL_SYS_T_START, system), dt = *field(plan, SHOAL_SYS_DT, system);
+    if (plan->propagator->adaptive)
+        return t_start + copysign(*field(plan, SHOAL_SYS_ELAPSED, system) - *field(plan, SHOAL_SYS_ELAPSED_ERROR, system), dt);
+    return t_start + *field(plan, SHOAL_SYS_STEP, system) * dt;
+}
+
+/* What is left of the time from t_start to t; exact where the two are. */
+static double time_left(const shoal_plan *plan, long system, double t)
+{
+    if (!plan->propagator->adaptive)
+        return t - shoal_plan_time(plan, system);
+    const double dt = *field(plan, SHOAL_SYS_DT, system);
+    const double span = copysign(1, dt) * (t - *field(plan, SHOAL_SYS_T_START, system));
+    return copysign(1, dt) * ((span - *field(plan, SHOAL_SYS_ELAPSED, system)) + *field(plan, SHOAL_SYS_ELAPSED_ERROR, system));
+}
+
+/* The progress at which a system has to wait for time t: its last whole step before it, or that time. */
+static double target_for(const shoal_plan *plan, long system, double t)
+{
+    const double t_start = *field(plan, SHOAL_SYS_T_START, system), dt = *field(plan, SHOAL_SYS_DT, system);
+    const double progress = plan->propagator->adaptive ? copysign(1, dt) * (t - t_start)
+                                                       : floor((t - t_start) / dt + shoal_whole_step(t_start, t, dt));
+    return fmin(progress, *field(plan, SHOAL_SYS_END, system));
+}
+
+/* Its next step would pass the target. */
+static bool waits(const shoal_plan *plan, long system)
+{
+    const double step = plan->propagator->adaptive ? fabs(*field(plan, SHOAL_SYS_DT, system)) : 1;
+    return shoal_plan_progress(plan, system) + step > *field(plan, SHOAL_SYS_TARGET, system);
+}
+
+void shoal_plan_aim(shoal_plan *plan, long system, double t)
+{
+    if (t == plan->goal[system])
+        return;
+    plan->goal[system] = t;
+    *field(plan, SHOAL_SYS_TARGET, system) = target_for(plan, system, shoal_plan_when(plan, system, t));
+    plan->records_changed = true;
+}
+
+void shoal_plan_lose_aim(shoal_plan *plan)
+{
+    for (long system = 0; system < plan->ensemble->n_systems; system++)
+        plan->goal[system] = NAN;
+}
+
+bool shoal_plan_arrived(const shoal_plan *plan, long system)
+{
+    return *field(plan, SHOAL_SYS_OUTCOME, system) == SHOAL_RUNNING && waits(plan, system);
+}
+
+/* ---- states at given times ---------------------------------------------------------------------------------------- */
+
+/* The length of the partial step to t; false if t is not within the next step. */
+static bool partial_step(const shoal_plan *plan, long system, double t, double *partial)
+{
+    const int outcome = (int)*field(plan, SHOAL_SYS_OUTCOME, system);
+    const double dt = *field(plan, SHOAL_SYS_DT, system);
+    const double tolerance = shoal_whole_step(*field(plan, SHOAL_SYS_T_START, system), t, dt);
+    const bool alive = outcome == SHOAL_RUNNING || outcome == SHOAL_SURVIVED;
+    const double when = shoal_plan_when(plan, system, outcome == SHOAL_SURVIVED ? plan->t_end : t);
+    *partial = alive && !isnan(t) ? time_left(plan, system, when) : 0;
+    /* fixed steps: rounding either way; adaptive ones are exact, but their sum may pass the target by what it was rounded */
+    if (*partial / dt >= -tolerance && *partial / dt <= (plan->propagator->adaptive ? 0 : tolerance))
+        *partial = 0;
+    return !(*partial / dt < 0 || *partial / dt > 1 + tolerance);
+}
+
+shoal_status shoal_plan_ask(shoal_plan *plan, const double *t, const int *list, long n_list)
+{
+    long bad = -1;
+    bool ended = false;
+#pragma omp parallel for num_threads(plan->host_threads) if (n_list >= WORTH_THREADS) reduction(max : bad) reduction(|| : ended)
+    for (long i = 0; i < n_list; i++) {
+        if (!partial_step(plan, list[i], t[i], field(plan, SHOAL_SYS_PARTIAL, list[i])))
+            bad = i;
+        ended = ended || *field(plan, SHOAL_SYS_OUTCOME, list[i]) != SHOAL_RUNNING;
+    }
+    if (bad >= 0)
+        return shoal_fail(plan->context, SHOAL_E_USAGE, "system %ld: a snapshot at %.17g is not within the step after %.17g",
+                          plan->ensemble->id[list[bad]], t[bad], shoal_plan_time(plan, list[bad]));
+    plan->asked = list;
+    plan->n_asked = n_list;
+    plan->asked_ended = ended;
+    plan->records_changed = plan->records_changed || n_list > 0;
+    return SHOAL_OK;
+}
+
+/* Tell the engine of changed records and let it make the states asked for. */
+static shoal_status answer(shoal_plan *plan)
+{
+    const shoal_engine_type *type = plan->engine_type;
+    const bool watch = plan->asked_ended && plan->args.n_watch > 0;
+    shoal_status status = SHOAL_OK;
+    if (plan->records_changed)
+        status = type->upload(plan->engine, SHOAL_ARRAY_SYSTEMS);
+    plan->records_changed = plan->records_changed && status;
+    if (status || plan->n_asked == 0)
+        return status;
+    status = type->launch(plan->engine, SHOAL_SNAPSHOT, plan->asked, plan->n_asked, 0);
+    if (!status)
+        status = type->fetch(plan->engine, SHOAL_ARRAY_SNAPSHOT | (watch ? SHOAL_ARRAY_WATCH : 0));
+    plan->watch_fetched = watch;
+    plan->n_asked = 0;
+    return status;
+}
+
+shoal_status shoal_plan_answered(shoal_plan *plan)
+{
+    const shoal_status status = plan->engine_type->fetched(plan->engine);
+    plan->watch_fresh = plan->watch_fresh || (plan->watch_fetched && status == SHOAL_OK);
+    plan->watch_fetched = false;
+    return status;
+}
+
+shoal_status shoal_plan_snapshot(shoal_plan *plan, double t, const int *list, long n_list)
+{
+    double *times = malloc((size_t)(n_list > 0 ? n_list : 1) * sizeof *times);
+    if (!times)
+        return shoal_fail(plan->context, SHOAL_E_MEMORY, "out of memory");
+    for (long i = 0; i < n_list; i++)
+        times[i] = t;
+    shoal_status status = shoal_plan_ask(plan, times, list, n_list);
+    free(times);
+    if (!status)
+        status = answer(plan);
+    return status ? status : shoal_plan_answered(plan);
+}
+
+/* ---- who moves, in which order, how far ---------------------------------------------------------------------------- */
+
+/* Steps (attempts) that a system needs to where it is headed, from the length of its steps so far. */
+static double expected_steps(const shoal_plan *plan, long system)
+{
+    const double left = *field(plan, SHOAL_SYS_TARGET, system) - shoal_plan_progress(plan, system);
+    if (!plan->propagator->adaptive)
+        return left;
+    const double tried = *field(plan, SHOAL_SYS_ATTEMPT, system), elapsed = *field(plan, SHOAL_SYS_ELAPSED, system);
+    const double steps = tried >= HISTORY && elapsed > 0 ? left * (tried / elapsed) : left / fabs(*field(plan, SHOAL_SYS_DT, system));
+    return fmax(1, ceil(steps));
+}
+
+static double tried_steps(const shoal_plan *plan, long system)
+{
+    return *field(plan, plan->propagator->adaptive ? SHOAL_SYS_ATTEMPT : SHOAL_SYS_STEP, system);
+}
+
+/* The class of a number of steps >= 1, and the least number beyond a class: eight of them an octave. */
+static int class_of(double steps)
+{
+    int exponent;
+    if (steps < 1)
+        return 0;
+    const double fraction = frexp(fmin(steps, 0x1p62), &exponent); /* 0.5 <= fraction < 1 */
+    return 8 * (exponent - 1) + (int)(16 * fraction) - 8;
+}
+
+static double class_end(int class)
+{
+    return ldexp(9 + class % 8, class / 8 - 3);
+}
+
+/* The systems of this slice, ascending, and how many of each class there are; what is expected of them. */
+static void find_moving(shoal_plan *plan, long count[CLASSES], double sum[CLASSES])
+{
+    const long n = plan->n_list;
+#pragma omp parallel for num_threads(plan->host_threads) if (n >= WORTH_THREADS)
+    for (long i = 0; i < n; i++) {
+        const int system = plan->list[i];
+        plan->expected[system] = waits(plan, system) ? 0 : expected_steps(plan, system);
+        plan->tried[system] = tried_steps(plan, system);
+        plan->class[system] = (short)class_of(plan->expected[system]);
+    }
+    memset(count, 0, CLASSES * sizeof *count);
+    memset(sum, 0, CLASSES * sizeof *sum);
+    plan->n_moving = 0;
+    for (long i = 0; i < n; i++) {
+        const int system = plan->list[i];
+        if (plan->expected[system] == 0)
+            continue;
+        plan->moving[plan->n_moving++] = system;
+        count[plan->class[system]]++;
+        sum[plan->class[system]] += plan->expected[system];
+    }
+}
+
+/* The number of steps, at most `most`, after which the slice should end. */
+static double choose_length(const shoal_plan *plan, const long count[CLASSES], const double sum[CLASSES], double most)
+{
+    const double width = (double)plan->engine_type->width(plan->engine), gap = plan->gap * plan->pace;
+    double above = (double)plan->n_moving, below = 0, best = most, most_useful = 0;
+    for (int class = 0; class < CLASSES && above > 0; class++) {
+        below += sum[class];
+        above -= (double)count[class];
+        if (count[class] == 0)
+            continue;
+        const double length = fmin(class_end(class), most), made = below + length * above;
+        const double useful = made / (gap + fmax(length, made / width));
+        if (useful >= most_useful * (1 - 1e-9)) {
+            most_useful = useful;
+            best = length;
+        }
+        if (length == most)
+            break;
+    }
+    return fmax(1, best);
+}
+
+/* Sort the moving systems by class, the longest first; those that the slice cuts off are alike. */
+static void sort_moving(shoal_plan *plan, const long count[CLASSES], double length)
+{
+    const int last = class_of(length);
+    long first[CLASSES], at = 0; /* the place of the next one of each class */
+    for (int class = CLASSES - 1; class >= last; class--)
+        at += count[class];
+    first[last] = 0;
+    for (int class = last - 1; class >= 0; class--) {
+        first[class] = at;
+        at += count[class];
+    }
+    memcpy(plan->unsorted, plan->moving, (size_t)plan->n_moving * sizeof *plan->moving);
+    for (long i = 0; i < plan->n_moving; i++) {
+        const int system = plan->unsorted[i], class = plan->class[system];
+        plan->moving[first[class < last ? class : last]++] = system;
+    }
+}
+
+/* Steps made by the moving systems so far. */
+static double steps_made(const shoal_plan *plan)
+{
+    double sum = 0;
+    for (long i = 0; i < plan->n_moving; i++)
+        sum += *field(plan, SHOAL_SYS_STEP, plan->moving[i]);
+    return sum;
+}
+
+shoal_status shoal_plan_begin(shoal_plan *plan, bool move)
+{
+    long count[CLASSES];
+    double sum[CLASSES];
+    plan->n_moving = 0;
+    shoal_status status = answer(plan);
+    if (!status && move)
+        find_moving(plan, count, sum);
+    if (status || plan->n_moving == 0)
+        return status;
+    plan->length = choose_length(plan, count, sum, (double)plan->slice_steps);
+    sort_moving(plan, count, plan->length);
+    plan->watch_fresh = false;
+    plan->steps_before = steps_made(plan);
+    return plan->engine_type->launch(plan->engine, SHOAL_INTEGRATE, plan->moving, plan->n_moving, plan->length);
+}
+
+/* The length of the next slice from what came of this one, which took `seconds`. */
+static void adapt_length(shoal_plan *plan, double seconds)
+{
+    const double now = shoal_seconds(), width = (double)plan->engine_type->width(plan->engine);
+    double made = 0, missed = 0, longest = 1;
+    for (long i = 0; i < plan->n_moving; i++) {
+        const int system = plan->moving[i];
+        const double steps = tried_steps(plan, system) - plan->tried[system];
+        const double expected = fmin(plan->expected[system], plan->length);
+        made += steps;
+        missed += fmax(0, expected - steps);
+        longest = fmax(longest, steps);
+    }
+    seconds = fmax(seconds, 1e-7);
+    plan->gap = fmin(fmax(now - plan->ended_at - seconds, 1e-5), LARGEST_GAP);
+    plan->ended_at = now;
+    plan->pace = fmax(longest, made / width) / seconds;
+    const double unmade = missed / (made + missed);
+    const double best = fmin(LONGEST_SECONDS, sqrt(plan->gap * seconds / fmax(unmade, 1e-12)));
+    const double steps = best * plan->pace * fmin(1, width / (double)plan->n_moving);
+    plan->slice_steps = (long)fmin(fmax(steps, fmax(LEAST_STEPS, 0.25 * plan->length)), fmin(8 * plan->length, MOST_STEPS));
+}
+
+/* Systems that are done leave the list. */
+static void sift(shoal_plan *plan)
+{
+    long kept = 0;
+    plan->n_ended = 0;
+    plan->left = 0;
+    plan->slowest_left = 0;
+    for (long i = 0; i < plan->n_list; i++) {
+        const int system = plan->list[i];
+        double *outcome = field(plan, SHOAL_SYS_OUTCOME, system);
+        if (plan->goal[system] == plan->t_end && *outcome == SHOAL_RUNNING && waits(plan, system)) {
+            *outcome = SHOAL_SURVIVED;
+            *field(plan, SHOAL_SYS_T_STOP, system) = shoal_plan_when(plan, system, plan->t_end);
+            plan->records_changed = true; /* the engine must hear of it before it hands the records back */
+        }
+        if (*outcome != SHOAL_RUNNING) {
+            plan->ended[plan->n_ended++] = system;
+            continue;
+        }
+        const double end = *field(plan, SHOAL_SYS_END, system), left = end - shoal_plan_progress(plan, system);
+        plan->left += left;
+        if (left > plan->slowest_left * end) {
+            plan->slowest_left = left / end;
+            plan->slowest = system;
+        }
+        plan->list[kept++] = system;
+    }
+    plan->n_list = kept;
+}
+
+shoal_status shoal_plan_end(shoal_plan *plan, long *n_moved)
+{
+    shoal_status status = SHOAL_OK;
+    double seconds = 0;
+    *n_moved = plan->n_moving;
+    if (plan->n_moving > 0) {
+        status = plan->engine_type->wait(plan->engine, &seconds);
+        if (!status)
+            status = plan->engine_type->download(plan->engine, SHOAL_ARRAY_SYSTEMS);
+        if (!status && plan->args.marks >= 0)
+            status = shoal_plan_act(plan, plan->moving, plan->n_moving);
+        if (status)
+            return status;
+        adapt_length(plan, seconds);
+        plan->system_steps += steps_made(plan) - plan->steps_before;
+    }
+    sift(plan);
+    return status;
+}
+
+shoal_status shoal_plan_slice(shoal_plan *plan, double t, long *n_moved)
+{
+    *n_moved = 0;
+    for (long i = 0; i < plan->n_list; i++)
+        shoal_plan_aim(plan, plan->list[i], t);
+    const shoal_status status = shoal_plan_begin(plan, true);
+    return status ? status : shoal_plan_end(plan, n_moved);
+}

@@ -213,6 +213,7 @@ typedef struct shoal_kernel_choice {
     int compensated;
     int threads;     /* CPU */
     int lanes;       /* CPU, 0 = the machine's */
+    int model;       /* GPU: SHOAL_MODEL_* */
 } shoal_kernel_choice;
 
 static inline int shoal_choice_moved(const shoal_kernel_choice *choice)
@@ -266,6 +267,19 @@ extern const shoal_engine_type shoal_engine_cpu, shoal_engine_cuda;
 /* One line about an engine's devices for `shoal info`: CPU flags and cores, GPU names and memory, kernel cache. */
 void shoal_engine_cpu_info(FILE *out);
 void shoal_engine_cuda_info(FILE *out);
+
+/* ---- work.c: work models of a GPU ------------------------------------------------------------------------------------- */
+
+extern const char *const shoal_model_names[SHOAL_MODELS];
+/* Threads that advance a system: 1, or a team. */
+int shoal_team_threads(const shoal_kernel_choice *choice);
+/* Threads of a block: `block`, a multiple of 32, where several teams share a warp, else the team's. Systems of a block; bytes of shared
+ * memory that it needs. */
+int shoal_team_block(const shoal_kernel_choice *choice, int block);
+int shoal_team_systems(const shoal_kernel_choice *choice, int block);
+size_t shoal_team_shared(const shoal_kernel_choice *choice, int block);
+/* Whether a block can be as large as the model makes it. */
+bool shoal_team_fits(const shoal_kernel_choice *choice);
 
 /* ---- cores.c: how many threads this process should use -------------------------------------------------------------- */
 

@@ -274,8 +274,8 @@ static struct tuning tuning_of(const shoal_kernel_choice *choice)
 
 /* Options of one compile: owned strings in a fixed array. */
 struct options {
-    char text[24][96];
-    const char *pointer[24];
+    char text[32][96];
+    const char *pointer[32];
     int n;
 };
 
@@ -480,6 +480,8 @@ shoal_status shoal_jit_compile(shoal_context *context, const shoal_kernel_choice
         return shoal_fail(context, SHOAL_E_INTERNAL, "the kernel text is not in this build");
 
     struct tuning tuning = tuning_of(choice);
+    if (entries & ~SHOAL_ONCE_ENTRIES)
+        tuning.block = shoal_team_block(choice, tuning.block);
     struct options options = {.n = 0};
     int real_arch = arch_for(&nvrtc, arch, &ptx);
     option_add(&options, "--gpu-architecture=%s_%d", ptx ? "compute" : "sm", real_arch);
@@ -487,6 +489,7 @@ shoal_status shoal_jit_compile(shoal_context *context, const shoal_kernel_choice
     option_add(&options, "--std=c++17");
     option_add(&options, "--device-as-default-execution-space");
     option_add(&options, "--diag-suppress=177"); /* what unused monitors leave behind; gcc looks at the same text */
+    option_add(&options, "--diag-suppress=128"); /* a team's loops that are empty for its size */
     if (!ptx)
         option_add(&options, "--ptxas-options=-v");
     if (tuning.max_registers)
@@ -494,12 +497,20 @@ shoal_status shoal_jit_compile(shoal_context *context, const shoal_kernel_choice
     if (nvrtc.major >= 13) /* its own cache answers without the report on registers */
         option_add(&options, "--no-cache");
     option_add(&options, "-DSHOAL_ENTRIES=0x%x", (unsigned)entries);
-    if (!(entries & ~SHOAL_ONCE_ENTRIES)) /* rarely run: small code beats fast code, and the bits are the same */
+    const bool rare = !(entries & ~SHOAL_ONCE_ENTRIES);
+    if (rare) /* small code beats fast code, a thread a system will do, and the bits are the same */
         option_add(&options, "-DLANE_ROLLED");
-    option_add(&options, "-DN_BODIES=%d", shoal_choice_moved(choice));
+    const int team = rare ? 1 : shoal_team_threads(choice), first = choice->propagator->first_body;
+    option_add(&options, "-DN_BODIES=%d", team > 1 ? (first + 1) << choice->variational : shoal_choice_moved(choice));
+    if (team > 1) {
+        option_add(&options, "-DSHOAL_MODEL=%d", choice->model);
+        option_add(&options, "-DTEAM=%d", team);
+        option_add(&options, "-DTEAM_BODIES=%d", choice->n_bodies);
+        option_add(&options, "-DTEAM_FIRST=%d", first);
+    }
     option_add(&options, "-DSHOAL_VARIATIONAL=%d", choice->variational);
     option_add(&options, "-DPROPAGATOR=%s", choice->propagator->name);
-    option_add(&options, "-DSHOAL_MONITORS=0x%x", entries & ~SHOAL_ONCE_ENTRIES ? (unsigned)choice->monitors : 0);
+    option_add(&options, "-DSHOAL_MONITORS=0x%x", rare ? 0 : (unsigned)choice->monitors);
     option_add(&options, "-DSHOAL_FORCES=0x%x", (unsigned)choice->forces);
     option_chosen(&options, choice);
     if (choice->plugins) {

@@ -123,7 +123,7 @@ const shoal_key shoal_keys[] = {
     VALUE("run", INTEGER, "threads", "", 0, 0, 65536, NULL, NULL,
           "CPU threads; 0 = OMP_NUM_THREADS, or as many as this process may use"),
     VALUE("run", INTEGER, "lanes", "", 0, 0, 8, "0|1|4|8", NULL, "CPU SIMD width; 0 = the machine's"),
-    VALUE("run", CHOICE, "work_model", "", 0, 0, 1, "auto|system", NULL, "how GPU threads share the work"),
+    VALUE("run", CHOICE, "work_model", "", 0, 0, 1, "auto|system|body|component|pair", NULL, "what a GPU thread has: a system, or of one a body, a component, a pair"),
     VALUE("run", INTEGER, "slice_steps", "", 0, 0, MOST_EXACT, NULL, NULL,
           "steps between two looks at the run; 0 = adapted; results do not depend on it"),
     REAL("run", "checkpoint_s", "", 30, 0, NULL, "least seconds of wall time between checkpoints"),

@@ -37,6 +37,14 @@
 #else
 #define LANE_UNROLL_FEW _Pragma("unroll 1")
 #endif
+/* In monitors and forces, which see whole systems: loops over bodies, over pairs. For a team's leader they stay rolled. */
+#if TEAM > 1
+#define LANE_UNROLL_BODIES _Pragma("unroll 1")
+#define LANE_UNROLL_PAIRS _Pragma("unroll 1")
+#else
+#define LANE_UNROLL_BODIES LANE_UNROLL
+#define LANE_UNROLL_PAIRS LANE_UNROLL_FEW
+#endif
 #define LANE_KEEP_ROLLED _Pragma("unroll 1")
 #define LANE_UNROLL_XYZ _Pragma("unroll")
 #define LANE_UNROLL_FULLY _Pragma("unroll")
@@ -113,7 +121,9 @@ LANE_FN void lane_store(double *base, lane_id id, int slot, int n_slots, mask wh
 #else
 #define LANE_UNROLL
 #endif
-#define LANE_UNROLL_FEW /* loops over all pairs in monitors */
+#define LANE_UNROLL_FEW /* loops that are long where there are many bodies */
+#define LANE_UNROLL_BODIES /* loops over bodies in monitors and forces */
+#define LANE_UNROLL_PAIRS /* and over pairs */
 #define LANE_UNROLL_GPU /* what lives in memory anyhow needs no unrolling */
 #define LANE_KEEP_ROLLED
 #define LANE_UNROLL_XYZ _Pragma("GCC unroll 3") /* loops over the components of a vector */

@@ -126,7 +126,7 @@ LANE_FN unsigned team_mask(void)
     if (TEAM == 32)
         return 0xffffffffu;
     const unsigned all = (1u << (TEAM & 31)) - 1;
-    return team_is_spare() ? ~0u << TEAM_BESIDE * TEAM : all << team_seat() * TEAM;
+    return team_is_spare() ? ~0u << (TEAM_BESIDE * TEAM & 31) : all << team_seat() * TEAM;
 }
 
 LANE_FN void team_sync(void)

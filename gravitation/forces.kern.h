@@ -32,7 +32,7 @@ LANE_FN void body_push(int n, int i, real scale, const real *f, real *a)
 LANE_FN lane_body body_named(int n, double body, const real *m, const real *x, const real *v)
 {
     lane_body at = body_at(n, 0, m, x, v);
-    LANE_UNROLL_GPU
+    LANE_UNROLL_BODIES
     for (int i = 1; i < n; i++)
         if (i == body)
             at = body_at(n, i, m, x, v);
@@ -41,7 +41,7 @@ LANE_FN lane_body body_named(int n, double body, const real *m, const real *x, c
 
 LANE_FN void body_push_named(int n, double body, real scale, const real *f, real *a)
 {
-    LANE_UNROLL_GPU
+    LANE_UNROLL_BODIES
     for (int i = 0; i < n; i++)
         if (i == body)
             body_push(n, i, scale, f, a);

@@ -152,6 +152,7 @@ LANE_BIG_FN void mvs_forces(const shoal_kernel_args *k, int n, int compensated, 
 LANE_FN void mvs_drift(const shoal_kernel_args *k, int n, int i, int compensated, real mu, real *s, real h)
 {
     const int change = n / 2 + i;
+    (void)k;
     real at[12], d[12]; /* planet and tangent vector in turns */
     team_vector(n, i, s, at);
     team_vector(n, i, s + MVS_V * n, at + 3);

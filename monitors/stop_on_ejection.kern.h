@@ -30,7 +30,7 @@ LANE_FN void stop_on_ejection_observe(const shoal_kernel_args *k, const lane_vie
     const real r_max2 = lane_set(p[EJECTION_R_MAX] * p[EJECTION_R_MAX]);
     (void)slots;
     real reach2 = lane_set(0.0);
-    LANE_UNROLL_GPU
+    LANE_UNROLL_BODIES
     for (int c = 0; c < 3 * n; c++)
         reach2 = lane_fma(w[c], w[c], reach2);
     if (!lane_any(stop_on_ejection_wakes(k, reach2)))

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * work.c: work models on a GPU, as the host sees them (team.h: as the kernel text does): how many threads advance a system, what
+ * shared memory they have, and whether that fits.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "internal.h"
+
+const char *const shoal_model_names[SHOAL_MODELS] = {"system", "body", "component", "pair"};
+
+enum { MOST_THREADS = 1024, WARP = 32 }; /* of a block */
+#define MOST_SHARED 232448 /* bytes of shared memory that a block may ask for: compute capability 9.0 */
+
+int shoal_team_threads(const shoal_kernel_choice *choice)
+{
+    const int parts = choice->n_bodies - choice->propagator->first_body, pairs = parts * (parts - 1) / 2;
+    switch (choice->model) {
+    case SHOAL_MODEL_BODY:
+        return parts;
+    case SHOAL_MODEL_COMPONENT:
+        return 3 * parts;
+    case SHOAL_MODEL_PAIR:
+        return pairs <= 3 * parts ? 3 * parts : pairs <= MOST_THREADS ? pairs : MOST_THREADS;
+    default:
+        return 1;
+    }
+}
+
+int shoal_team_block(const shoal_kernel_choice *choice, int block)
+{
+    const int team = shoal_team_threads(choice);
+    return team > WARP ? (team + WARP - 1) / WARP * WARP : block;
+}
+
+int shoal_team_systems(const shoal_kernel_choice *choice, int block)
+{
+    const int team = shoal_team_threads(choice);
+    return team > WARP ? 1 : block / WARP * (WARP / team);
+}
+
+size_t shoal_team_shared(const shoal_kernel_choice *choice, int block)
+{
+    if (shoal_team_threads(choice) == 1)
+        return 0;
+    return sizeof(double) * (size_t)shoal_team_systems(choice, block) *
+           (size_t)SHOAL_TEAM_DOUBLES(choice->model, choice->n_bodies, shoal_choice_moved(choice), choice->monitors);
+}
+
+bool shoal_team_fits(const shoal_kernel_choice *choice)
+{
+    const int block = shoal_team_block(choice, WARP);
+    return block <= MOST_THREADS && shoal_team_shared(choice, block) <= MOST_SHARED;
+}

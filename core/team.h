@@ -10,12 +10,14 @@
  * What the text of a propagator sees are the bodies of its own thread: arrays are [XYZ * n], component * n + body, where n bodies are
  * all of them (system) or the thread's own one, after body 0 if the propagator's state is relative to that (PROPAGATOR_FIRST_BODY = 1:
  * body 0 has no slots, but every thread knows its mass), and after these their tangent vectors. XYZ is 3, or 1 where a thread has but one
- * component. What it needs of other threads it gets by the words below; all threads of a team say them together and get the same bits
- * as the one thread of the model `system` would. Numbers that belong to the system (lengths of steps, own slots) every thread has.
+ * component. What it needs of other threads it gets by the words below, and gets the same bits as the one thread of the model `system`
+ * would. All threads of a warp say them together: what is around them may not branch on lane data, and a loop around them goes on
+ * while team_goes_on(live), finished systems kept by lane_select. Numbers that belong to the system (lengths of steps, own slots)
+ * every thread has.
  *
  * A team of at most 32 threads lies within a warp, as many beside each other as fit; threads that are left over mirror others and
- * say nothing. A larger team is a block. Teams exchange through shared memory of their own (kernel.h: SHOAL_TEAM_DOUBLES) and wait for
- * nobody else.
+ * say nothing. A larger team is a block. Teams exchange through shared memory of their own (kernel.h: SHOAL_TEAM_DOUBLES); a barrier is
+ * no wider than a warp where teams are not.
  */
 #ifndef SHOAL_TEAM_H
 #define SHOAL_TEAM_H
@@ -121,31 +123,26 @@ LANE_FN double *team_numbers(void) { return team_share() + 2 * TEAM_BODIES; } /*
 LANE_FN double *team_view(void) { return team_numbers() + TEAM_EXCHANGED; }   /* [6 * TEAM_BODIES] after the last step, for monitors */
 LANE_FN double *team_before(void) { return team_view() + 6 * TEAM_BODIES; }   /* the same before it */
 
-LANE_FN unsigned team_mask(void)
-{
-    if (TEAM == 32)
-        return 0xffffffffu;
-    const unsigned all = (1u << (TEAM & 31)) - 1;
-    return team_is_spare() ? ~0u << (TEAM_BESIDE * TEAM & 31) : all << team_seat() * TEAM;
-}
-
 LANE_FN void team_sync(void)
 {
     if (TEAM_WARP)
-        __syncwarp(team_mask());
+        __syncwarp();
     else
         __syncthreads();
 }
 
 /* A number of another thread of the team, by its place; warps only. */
-LANE_FN real team_of(real x, int place) { return __shfl_sync(team_mask(), x, team_seat() * TEAM + place); }
+LANE_FN real team_of(real x, int place) { return __shfl_sync(0xffffffffu, x, team_seat() * TEAM + place); }
 
 LANE_FN mask team_any(mask m)
 {
-    return TEAM_WARP ? __any_sync(team_mask(), m) != 0 : __syncthreads_or(m) != 0;
+    if (!TEAM_WARP)
+        return __syncthreads_or(m) != 0;
+    const unsigned own = TEAM == 32 ? 0xffffffffu : ((1u << (TEAM & 31)) - 1) << (team_seat() * TEAM & 31);
+    return (__ballot_sync(0xffffffffu, m) & own) != 0;
 }
 
-/* Any thread of those that run side by side, said by all of them: as lane_any_beside, and lane_any for a loop that they leave together. */
+/* Any thread of those that run side by side, as lane_any_beside; and as lane_any, for a loop that they leave together. */
 LANE_FN bool team_any_beside(mask m)
 {
     return TEAM_WARP ? __any_sync(0xffffffffu, m) != 0 : __syncthreads_or(m) != 0;

@@ -24,7 +24,7 @@ typedef struct scenario {
     const char *integrator; /* of the config */
     const char *monitors;
     double t_end, interval; /* inner units; interval 0 = none */
-    bool dying, spread, sorted, straggler;
+    bool far, dying, spread, sorted, straggler; /* far: so far out that the monitor looks at every step */
 } scenario;
 
 /* What came of it. */
@@ -65,12 +65,12 @@ static void make_bodies(const scenario *c, long i, long n, shoal_body bodies[3])
     const double scale = c->straggler && i == n / 2 ? 0.01 : c->spread ? pow(100, 2.0 / 3 * part) : 1;
     bodies[0] = (shoal_body){.m = 1};
     for (int k = 1; k < 3; k++) {
-        const double a = scale * (k == 1 ? 1 : 2), angle = phase + k, speed = 1 / sqrt(a);
+        const double a = scale * (k == 1 ? 1 : c->far ? 600 : 2), angle = phase + k, speed = 1 / sqrt(a);
         bodies[k] = (shoal_body){.m = 1e-5, .x = a * cos(angle), .y = a * sin(angle), .z = 0.01 * scale,
                                  .vx = -speed * sin(angle), .vy = speed * cos(angle)};
     }
     if (c->dying && part < 0.9) { /* 1000 away at its time */
-        const double v = 1000 / (0.1 * c->t_end * (part / 0.9));
+        const double v = (1000 - 600) / (0.1 * c->t_end * (part / 0.9));
         bodies[2].vx = v * cos(phase + 2);
         bodies[2].vy = v * sin(phase + 2);
     }
@@ -158,7 +158,7 @@ static bool make_scenarios(const char *name, double length, scenario *c, scenari
     *plain_name = "alone";
     if (strcmp(name, "thinning") == 0) {
         c->monitors = plain->monitors = "{ name = \"stop_on_ejection\"; r_max = 1000.0; }";
-        c->dying = true;
+        c->far = plain->far = c->dying = true;
         plain->t_end = 0.2 * c->t_end;
         *plain_name = "staying";
     } else if (strcmp(name, "spread") == 0) {
@@ -167,7 +167,7 @@ static bool make_scenarios(const char *name, double length, scenario *c, scenari
         plain->sorted = true;
         *plain_name = "sorted";
     } else if (strcmp(name, "straggler") == 0) {
-        *c = *plain = (scenario){.integrator = "\"hermite4\"; steps_per_orbit = 200.0;", .t_end = 400 * orbit * length};
+        *c = *plain = (scenario){.integrator = "\"hermite4\"; steps_per_orbit = 200.0;", .t_end = 50 * orbit * length};
         c->interval = plain->interval = c->t_end / OUTPUTS;
         c->straggler = true;
     } else if (strcmp(name, "logging") == 0) {

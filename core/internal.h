@@ -434,6 +434,8 @@ shoal_status shoal_plan_begin(shoal_plan *plan, bool move);
 shoal_status shoal_plan_answered(shoal_plan *plan);
 /* The slice ends: records are up to date, systems that have ended leave the list. *n_moved: how many have moved. */
 shoal_status shoal_plan_end(shoal_plan *plan, long *n_moved);
+/* Systems that are done leave the list; what is left of the others is counted. */
+void shoal_plan_sift(shoal_plan *plan);
 /* All three for one time t of all systems. */
 shoal_status shoal_plan_slice(shoal_plan *plan, double t, long *n_moved);
 
@@ -494,7 +496,7 @@ typedef struct shoal_result {
     int n_columns;
     shoal_column *columns;    /* swept parameters first, then what monitors computed */
     int n_swept;
-    /* snapshots in order of commit */
+    /* snapshots: the first of all systems, by system, then the second ones; while a run goes on in the order of commit */
     long n_snapshots;         /* rows */
     int64_t *snapshot_system; /* [n_snapshots] index of the system */
     double *snapshot_time;    /* [n_snapshots] */
@@ -527,6 +529,8 @@ int shoal_result_column(const shoal_result *result, const char *name);
 shoal_status shoal_result_append_event(shoal_context *context, shoal_result *result, const shoal_event *event);
 /* Put the events in order: by system, those of a system as they came. */
 shoal_status shoal_result_sort_events(shoal_context *context, shoal_result *result);
+/* Put the snapshots in order: the first ones of all systems, by system, then the second ones. */
+shoal_status shoal_result_sort_snapshots(shoal_context *context, shoal_result *result);
 /* Append n snapshot rows (grows the arrays). */
 shoal_status shoal_result_append(shoal_context *context, shoal_result *result, long n, const int64_t *system,
                                  const double *time, const double *state);

@@ -89,6 +89,7 @@ void shoal_plan_aim(shoal_plan *plan, long system, double t)
         return;
     plan->goal[system] = t;
     *field(plan, SHOAL_SYS_TARGET, system) = target_for(plan, system, shoal_plan_when(plan, system, t));
+#pragma omp atomic write
     plan->records_changed = true;
 }
 
@@ -328,8 +329,7 @@ static void adapt_length(shoal_plan *plan, double seconds)
     plan->slice_steps = (long)fmin(fmax(steps, fmax(LEAST_STEPS, 0.25 * plan->length)), fmin(8 * plan->length, MOST_STEPS));
 }
 
-/* Systems that are done leave the list. */
-static void sift(shoal_plan *plan)
+void shoal_plan_sift(shoal_plan *plan)
 {
     long kept = 0;
     plan->n_ended = 0;
@@ -374,7 +374,7 @@ shoal_status shoal_plan_end(shoal_plan *plan, long *n_moved)
         adapt_length(plan, seconds);
         plan->system_steps += steps_made(plan) - plan->steps_before;
     }
-    sift(plan);
+    shoal_plan_sift(plan);
     return status;
 }
 

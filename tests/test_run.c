@@ -625,7 +625,7 @@ static void test_restart_goes_on(void **state)
         kill_run(f, name, "output.interval=10", k);
         assert_int_equal(run_study(f, name, "output.interval=10", 0, stop_at_once, &fraction), SHOAL_E_INTERRUPTED);
         assert_true(fraction > 0 && fraction < 1);
-        assert_true(k == 10 ? fraction == before : fraction > before); /* that one takes the snapshot */
+        assert_true(fraction > before);
         before = fraction;
     }
 }

@@ -592,8 +592,9 @@ static shoal_status cuda_launch(shoal_engine *engine, shoal_kernel_entry entry, 
 }
 
 /* With as many threads on a multiprocessor, one more hardly makes it faster. */
-static long cuda_width(const shoal_engine *engine)
+static long cuda_width(const shoal_engine *engine, int *group)
 {
+    *group = 32;
     return (long)engine->n_multiprocessors * LANES_A_MULTIPROCESSOR;
 }
 

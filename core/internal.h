@@ -249,8 +249,8 @@ typedef struct shoal_engine_type {
     shoal_status (*fetched)(shoal_engine *engine);
     /* Until all launches are done. seconds: what the last SHOAL_INTEGRATE took, may be NULL. */
     shoal_status (*wait)(shoal_engine *engine, double *seconds);
-    /* How many systems it needs to keep all of its lanes busy. */
-    long (*width)(const shoal_engine *engine);
+    /* How many systems it needs to keep all of its lanes busy. group: how many of them go step by step together. */
+    long (*width)(const shoal_engine *engine, int *group);
 } shoal_engine_type;
 
 enum {

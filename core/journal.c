@@ -786,8 +786,6 @@ shoal_status shoal_journal_read(shoal_context *context, const char *path, shoal_
     if (status)
         goto fail;
     status = shoal_result_check(context, made, path);
-    if (!status && !state)
-        status = shoal_result_sort_snapshots(context, made);
     if (status)
         goto fail;
     free(from.payload.data);

@@ -12,10 +12,10 @@
  * the last ones to be started are short. Those that have ended, or have arrived where they are headed, are left out.
  *
  * Length. A slice of at most L steps a system makes G(L) = sum of min(expected, L) of them, in a time of about
- * T(L) = max(L, G(L) / W) of the time of a step, W lanes being what keeps the engine busy. L is where G / (o + T) is largest, o the
- * time lost between two slices: nobody waits long for the few that need many steps. Nobody foresees who dies: if in a slice
- * of s seconds a fraction u of the expected steps was not made, a slice of S seconds loses u S / s for that and o / S for being
- * one, and the sum is least for S = sqrt(o s / u).
+ * T(L) = max(L, H(L) / W) steps, H being the same sum over whole groups of lanes and W the lanes that keep the engine busy. L is
+ * where G / (o + T) is largest, o the time lost between two slices: nobody waits long for the few that need many steps. Nobody
+ * foresees who dies: if in a slice of s seconds a fraction u of the expected steps was not made, a slice of S seconds loses
+ * u S / s for that and o / S for being one, and the sum is least for S = sqrt(o s / u).
  */
 #include <float.h>
 #include <math.h>
@@ -242,21 +242,25 @@ static void find_moving(shoal_plan *plan, long count[CLASSES], double sum[CLASSE
 /* The number of steps, at most `most`, after which the slice should end. */
 static double choose_length(const shoal_plan *plan, const long count[CLASSES], const double sum[CLASSES], double most)
 {
-    const double width = (double)plan->engine_type->width(plan->engine), gap = plan->gap * plan->pace;
-    double above = (double)plan->n_moving, below = 0, best = most, most_useful = 0;
+    int group;
+    const double width = (double)plan->engine_type->width(plan->engine, &group), gap = plan->gap * plan->pace;
+    double below = 0, taken = 0, best = most, most_useful = 0, last = 0;
+    long above = plan->n_moving;
     for (int class = 0; class < CLASSES && above > 0; class++) {
-        below += sum[class];
-        above -= (double)count[class];
         if (count[class] == 0)
             continue;
-        const double length = fmin(class_end(class), most), made = below + length * above;
-        const double useful = made / (gap + fmax(length, made / width));
+        const double length = fmin(class_end(class), most);
+        taken += (length - last) * (double)((above + group - 1) / group * group);
+        below += sum[class];
+        above -= count[class];
+        const double useful = (below + length * (double)above) / (gap + fmax(length, taken / width));
         if (useful >= most_useful * (1 - 1e-9)) {
             most_useful = useful;
             best = length;
         }
         if (length == most)
             break;
+        last = length;
     }
     return fmax(1, best);
 }
@@ -309,7 +313,8 @@ shoal_status shoal_plan_begin(shoal_plan *plan, bool move)
 /* The length of the next slice from what came of this one, which took `seconds`. */
 static void adapt_length(shoal_plan *plan, double seconds)
 {
-    const double now = shoal_seconds(), width = (double)plan->engine_type->width(plan->engine);
+    int group;
+    const double now = shoal_seconds(), width = (double)plan->engine_type->width(plan->engine, &group);
     double made = 0, missed = 0, longest = 1;
     for (long i = 0; i < plan->n_moving; i++) {
         const int system = plan->moving[i];

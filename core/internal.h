@@ -564,8 +564,11 @@ shoal_status shoal_journal_snapshots(shoal_journal *journal, const shoal_result 
 shoal_status shoal_journal_events(shoal_journal *journal, const shoal_result *result, long first);
 /* Append a checkpoint: an opaque state from which the run can go on. */
 shoal_status shoal_journal_checkpoint(shoal_journal *journal, const void *state, size_t size);
-/* Flush to the disk: what was appended so far survives a kill. */
+/* Flush to the disk: what was appended so far survives a kill; in the background: as soon as may be. */
 shoal_status shoal_journal_commit(shoal_journal *journal);
+/* From now on a thread writes what is appended; its errors are those of the next call, and of `finish`, which waits for it. */
+shoal_status shoal_journal_background(shoal_journal *journal);
+shoal_status shoal_journal_finish(shoal_journal *journal);
 /* Read all committed records. *state: the last checkpoint (malloc'd, NULL if none); results appended after the last checkpoint
  * are dropped when state is asked for (state != NULL), kept when not, so that a restart from the checkpoint repeats nothing. */
 shoal_status shoal_journal_read(shoal_context *context, const char *path, shoal_result **result, void **state, size_t *size);

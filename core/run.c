@@ -551,7 +551,7 @@ static shoal_status rewrite_journal(study_run *run, bool with_checkpoint)
     run->journal = journal;
     run->stale = 0;
     run->committed = shoal_seconds();
-    return SHOAL_OK;
+    return shoal_journal_background(journal);
 }
 
 /* Bytes of a result's states, about what its journal needs beside checkpoints. */
@@ -595,6 +595,9 @@ static shoal_status commit(study_run *run)
     }
     if (status == SHOAL_OK) {
         status = shoal_journal_commit(run->journal);
+    }
+    if (status == SHOAL_OK && run->study->checkpoint_s == 0) { /* nothing is to be done twice after a kill */
+        status = shoal_journal_finish(run->journal);
     }
     run->committed = shoal_seconds();
     return status;
@@ -656,6 +659,9 @@ static shoal_status resume(study_run *run, bool *resumed)
         goto fail;
     }
     status = shoal_journal_open(run->context, run->journal_path, &run->journal);
+    if (status == SHOAL_OK && state) {
+        status = shoal_journal_background(run->journal);
+    }
     if (status != SHOAL_OK || !state) {
         goto fail; /* or: killed before its first checkpoint, from the beginning */
     }
@@ -961,7 +967,10 @@ shoal_status shoal_study_run(shoal_study *study, int overwrite, shoal_progress_c
         goto fail;
     }
     run.result->complete = !interrupted;
-    status = shoal_result_sort_events(run.context, run.result);
+    status = shoal_journal_finish(run.journal);
+    if (status == SHOAL_OK) {
+        status = shoal_result_sort_events(run.context, run.result);
+    }
     if (status == SHOAL_OK) {
         status = shoal_result_sort_snapshots(run.context, run.result);
     }

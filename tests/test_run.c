@@ -472,6 +472,7 @@ static int count_down(const shoal_progress *progress, void *user)
         return 0;
     }
     if (left->kill) {
+        usleep(30000); /* so that the journal's thread has written what it has been given */
         raise(SIGKILL);
     }
     return 1;

@@ -251,7 +251,7 @@ static double choose_length(const shoal_plan *plan, const long count[CLASSES], c
             continue;
         const double length = fmin(class_end(class), most);
         taken += (length - last) * (double)((above + group - 1) / group * group);
-        below += sum[class];
+        below += fmin(sum[class], length * (double)count[class]);
         above -= count[class];
         const double useful = (below + length * (double)above) / (gap + fmax(length, taken / width));
         if (useful >= most_useful * (1 - 1e-9)) {

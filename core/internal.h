@@ -434,8 +434,8 @@ shoal_status shoal_plan_begin(shoal_plan *plan, bool move);
 shoal_status shoal_plan_answered(shoal_plan *plan);
 /* The slice ends: records are up to date, systems that have ended leave the list. *n_moved: how many have moved. */
 shoal_status shoal_plan_end(shoal_plan *plan, long *n_moved);
-/* Systems that are done leave the list; what is left of the others is counted. */
-void shoal_plan_sift(shoal_plan *plan);
+/* Count what is left of the running systems. */
+void shoal_plan_count(shoal_plan *plan);
 /* All three for one time t of all systems. */
 shoal_status shoal_plan_slice(shoal_plan *plan, double t, long *n_moved);
 

@@ -533,7 +533,7 @@ shoal_status shoal_plan_create(shoal_context *context, shoal_ensemble *ensemble,
     status = plan->engine_type->upload(plan->engine, SHOAL_ARRAY_WATCH);
     if (status)
         goto fail;
-    shoal_plan_sift(plan);
+    shoal_plan_count(plan);
     write_line(plan, engine_line, why);
     *result = plan;
     return SHOAL_OK;
@@ -701,7 +701,7 @@ shoal_status shoal_plan_state_load(shoal_plan *plan, const void *state)
         memcpy(part[i], at, size[i]);
     list_running(plan);
     shoal_plan_lose_aim(plan);
-    shoal_plan_sift(plan);
+    shoal_plan_count(plan);
     plan->records_changed = false;
     return plan->engine_type->upload(plan->engine,
                                      SHOAL_ARRAY_BODIES | SHOAL_ARRAY_SYSTEMS | SHOAL_ARRAY_NATIVE | SHOAL_ARRAY_WATCH);

@@ -191,8 +191,7 @@ static double expected_steps(const shoal_plan *plan, long system)
     if (!plan->propagator->adaptive)
         return left;
     const double tried = *field(plan, SHOAL_SYS_ATTEMPT, system), elapsed = *field(plan, SHOAL_SYS_ELAPSED, system);
-    const double steps = tried >= HISTORY && elapsed > 0 ? left * (tried / elapsed) : left / fabs(*field(plan, SHOAL_SYS_DT, system));
-    return fmax(1, ceil(steps));
+    return fmax(1, tried >= HISTORY && elapsed > 0 ? left * (tried / elapsed) : left / fabs(*field(plan, SHOAL_SYS_DT, system)));
 }
 
 static double tried_steps(const shoal_plan *plan, long system)
@@ -200,14 +199,13 @@ static double tried_steps(const shoal_plan *plan, long system)
     return *field(plan, plan->propagator->adaptive ? SHOAL_SYS_ATTEMPT : SHOAL_SYS_STEP, system);
 }
 
-/* The class of a number of steps >= 1, and the least number beyond a class: eight of them an octave. */
+/* The class of a number of steps >= 1, eight an octave, and the least number beyond a class: exponent and first bits of a double. */
 static int class_of(double steps)
 {
-    int exponent;
-    if (steps < 1)
-        return 0;
-    const double fraction = frexp(fmin(steps, 0x1p62), &exponent); /* 0.5 <= fraction < 1 */
-    return 8 * (exponent - 1) + (int)(16 * fraction) - 8;
+    uint64_t bits;
+    steps = fmin(steps, 0x1p62);
+    memcpy(&bits, &steps, sizeof bits);
+    return (int)(bits >> 49) - (1023 << 3);
 }
 
 static double class_end(int class)
@@ -219,23 +217,27 @@ static double class_end(int class)
 static void find_moving(shoal_plan *plan, long count[CLASSES], double sum[CLASSES])
 {
     const long n = plan->n_list;
-#pragma omp parallel for num_threads(plan->host_threads) if (n >= WORTH_THREADS)
+    double steps = 0;
+#pragma omp parallel for num_threads(plan->host_threads) if (n >= WORTH_THREADS) reduction(+ : steps)
     for (long i = 0; i < n; i++) {
         const int system = plan->list[i];
-        plan->expected[system] = waits(plan, system) ? 0 : expected_steps(plan, system);
+        const bool moves = !waits(plan, system);
+        plan->expected[system] = moves ? expected_steps(plan, system) : 0;
         plan->tried[system] = tried_steps(plan, system);
-        plan->class[system] = (short)class_of(plan->expected[system]);
+        plan->class[system] = (short)(moves ? class_of(plan->expected[system]) : -1);
+        steps += *field(plan, SHOAL_SYS_STEP, system);
     }
+    plan->steps_before = steps;
     memset(count, 0, CLASSES * sizeof *count);
     memset(sum, 0, CLASSES * sizeof *sum);
     plan->n_moving = 0;
     for (long i = 0; i < n; i++) {
-        const int system = plan->list[i];
-        if (plan->expected[system] == 0)
+        const int system = plan->list[i], class = plan->class[system];
+        if (class < 0)
             continue;
         plan->moving[plan->n_moving++] = system;
-        count[plan->class[system]]++;
-        sum[plan->class[system]] += plan->expected[system];
+        count[class]++;
+        sum[class] += plan->expected[system];
     }
 }
 
@@ -272,6 +274,8 @@ static void sort_moving(shoal_plan *plan, const long count[CLASSES], double leng
     long first[CLASSES], at = 0; /* the place of the next one of each class */
     for (int class = CLASSES - 1; class >= last; class--)
         at += count[class];
+    if (at == plan->n_moving || count[last] == plan->n_moving)
+        return;
     first[last] = 0;
     for (int class = last - 1; class >= 0; class--) {
         first[class] = at;
@@ -282,15 +286,6 @@ static void sort_moving(shoal_plan *plan, const long count[CLASSES], double leng
         const int system = plan->unsorted[i], class = plan->class[system];
         plan->moving[first[class < last ? class : last]++] = system;
     }
-}
-
-/* Steps made by the moving systems so far. */
-static double steps_made(const shoal_plan *plan)
-{
-    double sum = 0;
-    for (long i = 0; i < plan->n_moving; i++)
-        sum += *field(plan, SHOAL_SYS_STEP, plan->moving[i]);
-    return sum;
 }
 
 shoal_status shoal_plan_begin(shoal_plan *plan, bool move)
@@ -306,25 +301,15 @@ shoal_status shoal_plan_begin(shoal_plan *plan, bool move)
     plan->length = choose_length(plan, count, sum, (double)plan->slice_steps);
     sort_moving(plan, count, plan->length);
     plan->watch_fresh = false;
-    plan->steps_before = steps_made(plan);
     return plan->engine_type->launch(plan->engine, SHOAL_INTEGRATE, plan->moving, plan->n_moving, plan->length);
 }
 
-/* The length of the next slice from what came of this one, which took `seconds`. */
-static void adapt_length(shoal_plan *plan, double seconds)
+/* The length of the next slice from what came of this one, which took `seconds`: steps made, expected but not made, of the
+ * longest. */
+static void adapt_length(shoal_plan *plan, double seconds, double made, double missed, double longest)
 {
     int group;
     const double now = shoal_seconds(), width = (double)plan->engine_type->width(plan->engine, &group);
-    double made = 0, missed = 0, longest = 1;
-    for (long i = 0; i < plan->n_moving; i++) {
-        const int system = plan->moving[i];
-        const double steps = tried_steps(plan, system) - plan->tried[system];
-        const double expected = fmin(plan->expected[system], plan->length);
-        made += steps;
-        missed += fmax(0, expected - steps);
-        longest = fmax(longest, steps);
-    }
-    seconds = fmax(seconds, 1e-7);
     plan->gap = fmin(fmax(now - plan->ended_at - seconds, 1e-5), LARGEST_GAP);
     plan->ended_at = now;
     plan->pace = fmax(longest, made / width) / seconds;
@@ -334,33 +319,77 @@ static void adapt_length(shoal_plan *plan, double seconds)
     plan->slice_steps = (long)fmin(fmax(steps, fmax(LEAST_STEPS, 0.25 * plan->length)), fmin(8 * plan->length, MOST_STEPS));
 }
 
-void shoal_plan_sift(shoal_plan *plan)
+/* What is left of a system's run, 0..1, and whose it is. */
+typedef struct distance {
+    double left;
+    int system;
+} distance;
+
+static distance farther(distance a, distance b)
 {
+    return a.left > b.left || (a.left == b.left && a.system < b.system) ? a : b;
+}
+
+#pragma omp declare reduction(farther : distance : omp_out = farther(omp_out, omp_in)) initializer(omp_priv = (distance){-1, 0})
+
+/* Whether a running system has survived; it is written down. */
+static bool survives(shoal_plan *plan, int system)
+{
+    if (plan->goal[system] != plan->t_end || !waits(plan, system))
+        return false;
+    *field(plan, SHOAL_SYS_OUTCOME, system) = SHOAL_SURVIVED;
+    *field(plan, SHOAL_SYS_T_STOP, system) = shoal_plan_when(plan, system, plan->t_end);
+#pragma omp atomic write
+    plan->records_changed = true; /* the engine must hear of it before it hands the records back */
+    return true;
+}
+
+/* Systems that are done leave the list; what is left of the others is counted. seconds: that the slice took, 0 = there was none. */
+static void sift(shoal_plan *plan, double seconds)
+{
+    const long n = plan->n_list;
+    double made = 0, missed = 0, longest = 1, steps = 0, left = 0;
+    distance slowest = {-1, 0};
     long kept = 0;
-    plan->n_ended = 0;
-    plan->left = 0;
-    plan->slowest_left = 0;
-    for (long i = 0; i < plan->n_list; i++) {
+#pragma omp parallel for num_threads(plan->host_threads) if (n >= WORTH_THREADS) reduction(+ : made, missed, steps, left) \
+    reduction(max : longest) reduction(farther : slowest)
+    for (long i = 0; i < n; i++) {
         const int system = plan->list[i];
-        double *outcome = field(plan, SHOAL_SYS_OUTCOME, system);
-        if (plan->goal[system] == plan->t_end && *outcome == SHOAL_RUNNING && waits(plan, system)) {
-            *outcome = SHOAL_SURVIVED;
-            *field(plan, SHOAL_SYS_T_STOP, system) = shoal_plan_when(plan, system, plan->t_end);
-            plan->records_changed = true; /* the engine must hear of it before it hands the records back */
+        const double new = tried_steps(plan, system) - plan->tried[system];
+        const double end = *field(plan, SHOAL_SYS_END, system), to_go = end - shoal_plan_progress(plan, system);
+        const bool runs = *field(plan, SHOAL_SYS_OUTCOME, system) == SHOAL_RUNNING && !survives(plan, system);
+        steps += *field(plan, SHOAL_SYS_STEP, system);
+        made += new;
+        missed += fmax(0, fmin(plan->expected[system], plan->length) - new);
+        longest = fmax(longest, new);
+        plan->class[system] = runs;
+        if (runs) {
+            left += to_go;
+            slowest = farther(slowest, (distance){to_go / end, system});
         }
-        if (*outcome != SHOAL_RUNNING) {
+    }
+    plan->n_ended = 0;
+    for (long i = 0; i < n; i++) {
+        const int system = plan->list[i];
+        if (plan->class[system])
+            plan->list[kept++] = system;
+        else
             plan->ended[plan->n_ended++] = system;
-            continue;
-        }
-        const double end = *field(plan, SHOAL_SYS_END, system), left = end - shoal_plan_progress(plan, system);
-        plan->left += left;
-        if (left > plan->slowest_left * end) {
-            plan->slowest_left = left / end;
-            plan->slowest = system;
-        }
-        plan->list[kept++] = system;
     }
     plan->n_list = kept;
+    plan->left = left;
+    plan->slowest = slowest.system;
+    plan->slowest_left = fmax(0, slowest.left);
+    if (seconds > 0) {
+        plan->system_steps += steps - plan->steps_before;
+        adapt_length(plan, seconds, made, missed, longest);
+    }
+}
+
+void shoal_plan_count(shoal_plan *plan)
+{
+    sift(plan, 0);
+    plan->n_ended = 0;
 }
 
 shoal_status shoal_plan_end(shoal_plan *plan, long *n_moved)
@@ -374,12 +403,10 @@ shoal_status shoal_plan_end(shoal_plan *plan, long *n_moved)
             status = plan->engine_type->download(plan->engine, SHOAL_ARRAY_SYSTEMS);
         if (!status && plan->args.marks >= 0)
             status = shoal_plan_act(plan, plan->moving, plan->n_moving);
-        if (status)
-            return status;
-        adapt_length(plan, seconds);
-        plan->system_steps += steps_made(plan) - plan->steps_before;
+        seconds = fmax(seconds, 1e-7);
     }
-    shoal_plan_sift(plan);
+    if (!status)
+        sift(plan, seconds);
     return status;
 }
 

@@ -421,13 +421,17 @@ double shoal_plan_time(const shoal_plan *plan, long system);
 double shoal_plan_progress(const shoal_plan *plan, long system);
 
 /* Send a system towards time t: it moves until its next step would pass it, and has arrived. One that arrives at t_end has
- * survived. Not between begin and end, like the two below. lose_aim: they must all be sent anew. */
+ * survived. Not between begin and end, like those below. lose_aim: they must all be sent anew. */
 void shoal_plan_aim(shoal_plan *plan, long system, double t);
 void shoal_plan_lose_aim(shoal_plan *plan);
 bool shoal_plan_arrived(const shoal_plan *plan, long system);
-/* Ask for the states of the listed systems at t[i], within their next step (NaN: where they are; one that has ended: as it ended):
- * begin has them copied to args.snapshot, and what the monitors saw if one of them has ended. list stays until then. */
-shoal_status shoal_plan_ask(shoal_plan *plan, const double *t, const int *list, long n_list);
+/* The state of a system that is asked for is that at t, within its next step (NaN: where it is; one that has ended: as it
+ * ended); false if it is not, and the error. */
+bool shoal_plan_stand_at(shoal_plan *plan, long system, double t);
+shoal_status shoal_plan_cannot_stand(const shoal_plan *plan, long system, double t);
+/* Ask for the states of the listed systems: begin has them copied to args.snapshot, and what the monitors saw if some have ended.
+ * list stays until then. */
+void shoal_plan_ask(shoal_plan *plan, const int *list, long n_list, bool ended);
 /* The states asked for are made, and with `move` the next slice of those that have not arrived begins: their records are nobody's
  * until it ends. answered: the states are there. */
 shoal_status shoal_plan_begin(shoal_plan *plan, bool move);

@@ -240,7 +240,7 @@ static double snapshot_at(const shoal_plan *plan, long system, int body, int q)
 /* One body in the user's units. */
 static void put_body(const shoal_units *units, double m, const double coordinate[6], double row[SHOAL_STATE])
 {
-    const double velocity = shoal_units_factor(units, "velocity");
+    const double velocity = units->length / units->time;
     row[0] = m / units->mass;
     for (int q = 0; q < 3; ++q) {
         row[1 + q] = coordinate[q] / units->length;
@@ -750,30 +750,42 @@ static void aim(const study_run *run, long system)
 static shoal_status find_asked(study_run *run)
 {
     shoal_plan *plan = run->plan;
+    const long n = plan->n_list;
+    long n_due = 0, bad = -1;
 
     run->n_ended = plan->n_ended;
-    for (long k = 0; k < plan->n_ended; ++k) {
+    for (long k = 0; k < run->n_ended; ++k) {
         run->asked[k] = plan->ended[k];
         run->asked_time[k] = plan->t_end;
+        if (!shoal_plan_stand_at(plan, plan->ended[k], plan->t_end)) {
+            return shoal_plan_cannot_stand(plan, plan->ended[k], plan->t_end);
+        }
     }
-#pragma omp parallel for num_threads(plan->host_threads) if (plan->n_list >= WORTH_THREADS)
-    for (long k = 0; k < plan->n_list; ++k) {
+#pragma omp parallel for num_threads(plan->host_threads) if (n >= WORTH_THREADS) reduction(+ : n_due) reduction(max : bad)
+    for (long k = 0; k < n; ++k) {
         const int system = plan->list[k];
         run->due[k] = shoal_plan_arrived(plan, system);
         if (run->due[k]) {
+            if (!shoal_plan_stand_at(plan, system, run->schedule[run->cursor[system]])) {
+                bad = k;
+            }
             run->cursor[system]++;
             aim(run, system);
+            n_due++;
         }
     }
-    run->n_due = 0;
-    for (long k = 0; k < plan->n_list; ++k) {
+    if (bad >= 0) {
+        return shoal_plan_cannot_stand(plan, plan->list[bad], run->schedule[run->cursor[plan->list[bad]] - 1]);
+    }
+    for (long k = 0, at = run->n_ended; k < n && n_due > 0; ++k) {
         if (run->due[k]) {
-            const long at = run->n_ended + run->n_due++;
             run->asked[at] = plan->list[k];
-            run->asked_time[at] = run->schedule[run->cursor[plan->list[k]] - 1];
+            run->asked_time[at++] = run->schedule[run->cursor[plan->list[k]] - 1];
         }
     }
-    return shoal_plan_ask(plan, run->asked_time, run->asked, run->n_ended + run->n_due);
+    run->n_due = n_due;
+    shoal_plan_ask(plan, run->asked, run->n_ended + n_due, run->n_ended > 0);
+    return SHOAL_OK;
 }
 
 /* The rows of the last slice, to the result and the journal; the next one may be running. */

@@ -106,39 +106,33 @@ bool shoal_plan_arrived(const shoal_plan *plan, long system)
 
 /* ---- states at given times ---------------------------------------------------------------------------------------- */
 
-/* The length of the partial step to t; false if t is not within the next step. */
-static bool partial_step(const shoal_plan *plan, long system, double t, double *partial)
+bool shoal_plan_stand_at(shoal_plan *plan, long system, double t)
 {
     const int outcome = (int)*field(plan, SHOAL_SYS_OUTCOME, system);
     const double dt = *field(plan, SHOAL_SYS_DT, system);
-    const double tolerance = shoal_whole_step(*field(plan, SHOAL_SYS_T_START, system), t, dt);
     const bool alive = outcome == SHOAL_RUNNING || outcome == SHOAL_SURVIVED;
     const double when = shoal_plan_when(plan, system, outcome == SHOAL_SURVIVED ? plan->t_end : t);
-    *partial = alive && !isnan(t) ? time_left(plan, system, when) : 0;
+    const double tolerance = shoal_whole_step(*field(plan, SHOAL_SYS_T_START, system), when, dt);
+    double partial = alive && !isnan(t) ? time_left(plan, system, when) : 0;
     /* fixed steps: rounding either way; adaptive ones are exact, but their sum may pass the target by what it was rounded */
-    if (*partial / dt >= -tolerance && *partial / dt <= (plan->propagator->adaptive ? 0 : tolerance))
-        *partial = 0;
-    return !(*partial / dt < 0 || *partial / dt > 1 + tolerance);
+    if (partial / dt >= -tolerance && partial / dt <= (plan->propagator->adaptive ? 0 : tolerance))
+        partial = 0;
+    *field(plan, SHOAL_SYS_PARTIAL, system) = partial;
+    return !(partial / dt < 0 || partial / dt > 1 + tolerance);
 }
 
-shoal_status shoal_plan_ask(shoal_plan *plan, const double *t, const int *list, long n_list)
+shoal_status shoal_plan_cannot_stand(const shoal_plan *plan, long system, double t)
 {
-    long bad = -1;
-    bool ended = false;
-#pragma omp parallel for num_threads(plan->host_threads) if (n_list >= WORTH_THREADS) reduction(max : bad) reduction(|| : ended)
-    for (long i = 0; i < n_list; i++) {
-        if (!partial_step(plan, list[i], t[i], field(plan, SHOAL_SYS_PARTIAL, list[i])))
-            bad = i;
-        ended = ended || *field(plan, SHOAL_SYS_OUTCOME, list[i]) != SHOAL_RUNNING;
-    }
-    if (bad >= 0)
-        return shoal_fail(plan->context, SHOAL_E_USAGE, "system %ld: a snapshot at %.17g is not within the step after %.17g",
-                          plan->ensemble->id[list[bad]], t[bad], shoal_plan_time(plan, list[bad]));
+    return shoal_fail(plan->context, SHOAL_E_USAGE, "system %ld: a snapshot at %.17g is not within the step after %.17g",
+                      plan->ensemble->id[system], t, shoal_plan_time(plan, system));
+}
+
+void shoal_plan_ask(shoal_plan *plan, const int *list, long n_list, bool ended)
+{
     plan->asked = list;
     plan->n_asked = n_list;
     plan->asked_ended = ended;
     plan->records_changed = plan->records_changed || n_list > 0;
-    return SHOAL_OK;
 }
 
 /* Tell the engine of changed records and let it make the states asked for. */
@@ -170,15 +164,11 @@ shoal_status shoal_plan_answered(shoal_plan *plan)
 
 shoal_status shoal_plan_snapshot(shoal_plan *plan, double t, const int *list, long n_list)
 {
-    double *times = malloc((size_t)(n_list > 0 ? n_list : 1) * sizeof *times);
-    if (!times)
-        return shoal_fail(plan->context, SHOAL_E_MEMORY, "out of memory");
     for (long i = 0; i < n_list; i++)
-        times[i] = t;
-    shoal_status status = shoal_plan_ask(plan, times, list, n_list);
-    free(times);
-    if (!status)
-        status = answer(plan);
+        if (!shoal_plan_stand_at(plan, list[i], t))
+            return shoal_plan_cannot_stand(plan, list[i], t);
+    shoal_plan_ask(plan, list, n_list, true);
+    const shoal_status status = answer(plan);
     return status ? status : shoal_plan_answered(plan);
 }
 
@@ -217,21 +207,33 @@ static double class_end(int class)
 static void find_moving(shoal_plan *plan, long count[CLASSES], double sum[CLASSES])
 {
     const long n = plan->n_list;
-    double steps = 0;
-#pragma omp parallel for num_threads(plan->host_threads) if (n >= WORTH_THREADS) reduction(+ : steps)
+    double steps = 0, all = 0;
+    int least = CLASSES, most = -1;
+#pragma omp parallel for num_threads(plan->host_threads) if (n >= WORTH_THREADS) reduction(+ : steps, all) reduction(min : least) \
+    reduction(max : most)
     for (long i = 0; i < n; i++) {
         const int system = plan->list[i];
         const bool moves = !waits(plan, system);
-        plan->expected[system] = moves ? expected_steps(plan, system) : 0;
+        const double expected = moves ? expected_steps(plan, system) : 0;
+        const int class = moves ? class_of(expected) : -1;
+        plan->expected[system] = expected;
         plan->tried[system] = tried_steps(plan, system);
-        plan->class[system] = (short)(moves ? class_of(plan->expected[system]) : -1);
+        plan->class[system] = (short)class;
+        least = class < least ? class : least;
+        most = class > most ? class : most;
+        all += expected;
         steps += *field(plan, SHOAL_SYS_STEP, system);
     }
     plan->steps_before = steps;
     memset(count, 0, CLASSES * sizeof *count);
     memset(sum, 0, CLASSES * sizeof *sum);
     plan->n_moving = 0;
-    for (long i = 0; i < n; i++) {
+    if (least == most && least >= 0) { /* all alike */
+        memcpy(plan->moving, plan->list, (size_t)n * sizeof *plan->list);
+        plan->n_moving = count[least] = n;
+        sum[least] = all;
+    }
+    for (long i = plan->n_moving; i < n; i++) {
         const int system = plan->list[i], class = plan->class[system];
         if (class < 0)
             continue;
@@ -350,8 +352,8 @@ static void sift(shoal_plan *plan, double seconds)
     const long n = plan->n_list;
     double made = 0, missed = 0, longest = 1, steps = 0, left = 0;
     distance slowest = {-1, 0};
-    long kept = 0;
-#pragma omp parallel for num_threads(plan->host_threads) if (n >= WORTH_THREADS) reduction(+ : made, missed, steps, left) \
+    long n_ended = 0, kept = 0;
+#pragma omp parallel for num_threads(plan->host_threads) if (n >= WORTH_THREADS) reduction(+ : made, missed, steps, left, n_ended) \
     reduction(max : longest) reduction(farther : slowest)
     for (long i = 0; i < n; i++) {
         const int system = plan->list[i];
@@ -363,20 +365,21 @@ static void sift(shoal_plan *plan, double seconds)
         missed += fmax(0, fmin(plan->expected[system], plan->length) - new);
         longest = fmax(longest, new);
         plan->class[system] = runs;
+        n_ended += !runs;
         if (runs) {
             left += to_go;
             slowest = farther(slowest, (distance){to_go / end, system});
         }
     }
     plan->n_ended = 0;
-    for (long i = 0; i < n; i++) {
+    for (long i = 0; i < n && n_ended > 0; i++) {
         const int system = plan->list[i];
         if (plan->class[system])
             plan->list[kept++] = system;
         else
             plan->ended[plan->n_ended++] = system;
     }
-    plan->n_list = kept;
+    plan->n_list = n - n_ended;
     plan->left = left;
     plan->slowest = slowest.system;
     plan->slowest_left = fmax(0, slowest.left);

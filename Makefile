@@ -72,7 +72,7 @@ PROPAGATORS := $(shell sed -n 's/^PROPAGATOR(\([A-Za-z0-9_]*\)).*/\1/p' integrat
 COMMANDS := core/main.c core/command.c $(wildcard core/command_*.c)
 SOURCES := $(filter-out $(COMMANDS) core/kernel_cpu.c,$(wildcard core/*.c)) \
     $(wildcard integrators/*.c gravitation/*.c gravitation/*/*.c monitors/*.c)
-TEXTS := core/lane.h core/kernel.h core/shoal.h core/plug.h core/kernel_cpu.h core/kernel_cpu.c \
+TEXTS := core/lane.h core/team.h core/kernel.h core/shoal.h core/plug.h core/kernel_cpu.h core/kernel_cpu.c \
     $(wildcard $(foreach d,core integrators gravitation gravitation/* monitors,$d/*.kern.h $d/list.h))
 TESTS := $(filter-out $(SKIP:%=tests/test_%.c),$(wildcard tests/test_*.c)) # SKIP: see tests/run
 TEST_SUPPORT := $(filter-out tests/test_%,$(wildcard tests/*.c))

@@ -37,7 +37,7 @@ shoal_status run_study(shoal_study *study, bool force, bool quiet, shoal_progres
 
 /* What `shoal bench` is asked for. */
 typedef struct bench_options {
-    const char *engine;
+    const char *engine, *model;
     long systems;
     int threads, lanes, csv, list;
     long steps;

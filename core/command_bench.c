@@ -39,6 +39,8 @@ static const bench_case cases[] = {
     CASE("hermite4", 4, 1e-5, 1e-3, 1e-11),
     CASE("hermite4", 5, 1e-5, 1e-3, 1e-11),
     CASE("hermite4", 7, 1e-5, 1e-3, 1e-11),
+    CASE("hermite4", 9, 1e-5, 1e-3, 1e-11),
+    CASE("hermite4", 15, 1e-5, 1e-3, 1e-11),
     CASE("leapfrog", 2, 1e-3, 1e-3, 1e-5),
     CASE("mvs", 1, 1e-4, M_PI / 20, 1e-5),
     CASE("mvs", 2, 1e-4, M_PI / 20, 1e-5),
@@ -105,7 +107,8 @@ static shoal_status make_ensemble(shoal_context *context, const bench_case *c, l
 typedef struct bench_row {
     double steps, seconds, error;
     uint64_t bits; /* of all final states */
-    char engine[16], plan[512];
+    const char *model;
+    char engine[16], plan[768];
 } bench_row;
 
 /* Largest relative energy error, and a fingerprint of all states (FNV-1a). */
@@ -153,6 +156,7 @@ static shoal_status run_case(shoal_context *context, const bench_case *c, const 
                                   .monitors = &ejection,
                                   .n_monitors = bare ? 0 : 1,
                                   .engine = options->engine,
+                                  .work_model = options->model,
                                   .threads = options->threads,
                                   .lanes = options->lanes,
                                   .dt = is_adaptive(c) ? 0 : c->dt,
@@ -201,6 +205,7 @@ static shoal_status run_case(shoal_context *context, const bench_case *c, const 
         goto done;
     check_answer(plan, ensemble, final, row);
     snprintf(row->engine, sizeof row->engine, "%s", plan->engine_type->name);
+    row->model = shoal_model_name(&plan->choice);
     snprintf(row->plan, sizeof row->plan, "%s", shoal_plan_line(plan));
     if (!(row->error <= c->error_bound))
         status = shoal_fail(context, SHOAL_E_INTERNAL, "energy error %g, expected at most %g", row->error, c->error_bound);
@@ -234,7 +239,7 @@ static void print_row(const bench_options *options, const bench_case *c, const c
     const double ns = 1e9 * row->seconds / row->steps;
     const char *unit = is_adaptive(c) ? "orbit" : "step";
     if (options->csv)
-        printf("%s,%s,system,%d,%ld,%.0f,%.6f,%.5g,%.3e,\"%s\"\n", name, row->engine, c->n_planets + 1, options->systems, row->steps,
+        printf("%s,%s,%s,%d,%ld,%.0f,%.6f,%.5g,%.3e,\"%s\"\n", name, row->engine, row->model, c->n_planets + 1, options->systems, row->steps,
                row->seconds, ns, row->error, row->plan);
     else
         printf("%-16s %-5s %8ld systems  %9.4g ns a system-%s  %9.4g system-%ss/s  error %.1e\n", name, row->engine,
@@ -279,6 +284,7 @@ static const struct argp_option argp_options[] = {
     {"csv", 'c', 0, 0, "print case,engine,work_model,bodies,systems,steps,seconds,ns_per_system_step,error,plan", 0},
     {"list", 'l', 0, 0, "list the cases", 0},
     {"engine", 'e', "ENGINE", 0, "auto, cpu or cuda", 0},
+    {"model", 'W', "MODEL", 0, "a GPU's work model: auto, system, body, component, pair or system_shared", 0},
     {"systems", 's', "N", 0, "systems in the ensemble (default 4096)", 0},
     {"threads", 't', "N", 0, "CPU threads (default: all)", 0},
     {"steps", 'n', "N", 0, "steps a system (default: about half a second); of a case of unlike systems: per cent of its length", 0},
@@ -301,6 +307,7 @@ static error_t parse(int key, char *argument, struct argp_state *state)
     case 'c': options->csv = 1; break;
     case 'l': options->list = 1; break;
     case 'e': options->engine = argument; break;
+    case 'W': options->model = argument; break;
     case 's': options->systems = number; break;
     case 't': options->threads = (int)number; break;
     case 'n': options->steps = number; break;

@@ -30,6 +30,9 @@ typedef struct cuda_stream *cuda_stream;
 typedef struct cuda_event *cuda_event;
 
 /* CUdevice_attribute */
+enum { ATTRIBUTE_DYNAMIC_SHARED = 8 }; /* CUfunction_attribute */
+enum { DEFAULT_SHARED = 48 << 10 };    /* bytes that a block may have without that */
+
 enum { ATTRIBUTE_MULTIPROCESSORS = 16, ATTRIBUTE_MAJOR = 75, ATTRIBUTE_MINOR = 76 };
 enum { STREAM_NON_BLOCKING = 1 }; /* CUstream_flags */
 
@@ -51,6 +54,7 @@ struct driver {
     int (*module_load)(cuda_module *module, const void *image);
     int (*module_unload)(cuda_module module);
     int (*module_function)(cuda_function *function, cuda_module module, const char *name);
+    int (*function_attribute)(cuda_function function, int attribute, int value);
     int (*allocate)(device_pointer *pointer, size_t size);
     int (*release)(device_pointer pointer);
     int (*clear)(device_pointer pointer, unsigned char value, size_t size);
@@ -94,6 +98,7 @@ static const struct {
     {"cuModuleLoadData", offsetof(struct driver, module_load)},
     {"cuModuleUnload", offsetof(struct driver, module_unload)},
     {"cuModuleGetFunction", offsetof(struct driver, module_function)},
+    {"cuFuncSetAttribute", offsetof(struct driver, function_attribute)},
     {"cuMemAlloc_v2", offsetof(struct driver, allocate)},
     {"cuMemFree_v2", offsetof(struct driver, release)},
     {"cuMemsetD8_v2", offsetof(struct driver, clear)},
@@ -180,7 +185,8 @@ struct shoal_engine {
     const char *last;       /* the last kernel launched */
     long n_systems;
     int n_multiprocessors;
-    int block;
+    int block[SHOAL_KERNEL_ENTRIES];     /* threads of a block */
+    size_t shared[SHOAL_KERNEL_ENTRIES]; /* and its bytes of shared memory */
     shoal_kernel_args args; /* with device pointers */
 };
 
@@ -357,10 +363,13 @@ static shoal_status kernels_load(shoal_engine *engine, int entries, shoal_kernel
         if (!(entries >> i & 1))
             continue;
         result = driver->module_function(&engine->function[i], *module, shoal_kernel_entry_name(i));
+        engine->block[i] = cubin.block;
+        engine->shared[i] = 1 << i & SHOAL_ONCE_ENTRIES ? 0 : shoal_team_shared(&engine->choice, cubin.block);
+        if (result == 0 && engine->shared[i] > DEFAULT_SHARED)
+            result = driver->function_attribute(engine->function[i], ATTRIBUTE_DYNAMIC_SHARED, (int)engine->shared[i]);
         if (result)
             status = cuda_fail(engine, result, "finding a kernel in the compiled module");
     }
-    engine->block = cubin.block;
     if (usage)
         *usage = cubin.usage[SHOAL_INTEGRATE];
     shoal_cubin_release(&cubin);
@@ -428,8 +437,9 @@ static shoal_status cuda_create(shoal_context *context, const shoal_kernel_choic
     new->args.snapshot = as_argument(new->array[4].device);
 
     snprintf(line, line_size,
-             "cuda: %s (sm_%d%d, %d multiprocessors), one thread a system, block %d, %d registers, %d bytes spilled",
-             name, major, minor, new->n_multiprocessors, new->block, usage.registers, usage.spill_bytes);
+             "cuda: %s (sm_%d%d, %d multiprocessors), work model %s, %d systems a block of %d, %d registers, %d bytes spilled",
+             name, major, minor, new->n_multiprocessors, shoal_model_name(choice),
+             shoal_team_systems(choice, new->block[SHOAL_INTEGRATE]), new->block[SHOAL_INTEGRATE], usage.registers, usage.spill_bytes);
     cuda_leave(new);
     *engine = new;
     return SHOAL_OK;
@@ -545,7 +555,9 @@ static shoal_status cuda_wait(shoal_engine *engine, double *seconds)
 static int launch_queue(shoal_engine *engine, shoal_kernel_entry entry, const int *list, long n_list, double slice_steps)
 {
     struct driver *driver = &engine->driver;
-    const unsigned n_blocks = (unsigned)((n_list + engine->block - 1) / engine->block);
+    const int block = engine->block[entry];
+    const long systems = 1 << entry & SHOAL_ONCE_ENTRIES ? block : shoal_team_systems(&engine->choice, block); /* of a block */
+    const unsigned n_blocks = (unsigned)((n_list + systems - 1) / systems);
     const size_t size = (size_t)n_list * sizeof *list;
     const int which = engine->n_queued++;
     void *arguments[] = {&engine->args};
@@ -558,7 +570,8 @@ static int launch_queue(shoal_engine *engine, shoal_kernel_entry entry, const in
     if (result == 0 && entry == SHOAL_INTEGRATE)
         result = driver->event_record(engine->began, engine->work);
     if (result == 0)
-        result = driver->launch(engine->function[entry], n_blocks, 1, 1, (unsigned)engine->block, 1, 1, 0, engine->work,
+        result = driver->launch(engine->function[entry], n_blocks, 1, 1, (unsigned)block, 1, 1,
+                                (unsigned)engine->shared[entry], engine->work,
                                 arguments, NULL);
     if (result == 0 && entry == SHOAL_INTEGRATE)
         result = driver->event_record(engine->ended, engine->work);

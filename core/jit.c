@@ -11,8 +11,8 @@
  * compiler's version; its head repeats the name and bears a checksum, so that a damaged or foreign file is compiled
  * anew. Files are written to a temporary name and renamed. A cache that cannot be used is no error.
  *
- * Environment: SHOAL_NVRTC (path of the library, the only one tried), SHOAL_CUDA_BLOCK (threads a block),
- * SHOAL_CUDA_MIN_BLOCKS (resident blocks the compiler aims at), SHOAL_CUDA_MAX_REGISTERS (a thread).
+ * Environment: SHOAL_NVRTC (path of the library, the only one tried); and before what was tuned SHOAL_CUDA_BLOCK (threads a block),
+ * SHOAL_CUDA_MAX_REGISTERS (a thread).
  */
 #define _GNU_SOURCE /* dladdr, mkostemp */
 #include <ctype.h>
@@ -239,16 +239,7 @@ static void cache_save(const char *path, shoal_hash key, const shoal_cubin *cubi
 
 /* ---- compiling --------------------------------------------------------------------------------------------------- */
 
-/* Threads a block, blocks the compiler aims to keep resident on a multiprocessor (0 = no aim), registers a thread at
- * most (0 = no limit), by body count: the first row whose n_most is not exceeded. */
-struct tuning {
-    int n_most;
-    int block, min_blocks, max_registers;
-};
-
-static const struct tuning tunings[] = {
-    {INT_MAX, 128, 0, 0},
-};
+enum { BLOCK = 128 }; /* threads, by default */
 
 static int from_environment(const char *name, int value, int least, int most)
 {
@@ -260,22 +251,18 @@ static int from_environment(const char *name, int value, int least, int most)
     return *end || number < least || number > most ? value : (int)number;
 }
 
-static struct tuning tuning_of(const shoal_kernel_choice *choice)
+static shoal_tuning tuning_of(const shoal_kernel_choice *choice)
 {
-    int row = 0;
-    while (row < SHOAL_COUNT(tunings) - 1 && shoal_choice_moved(choice) > tunings[row].n_most)
-        row++;
-    struct tuning tuning = tunings[row];
-    tuning.block = from_environment("SHOAL_CUDA_BLOCK", tuning.block, 32, 1024) / 32 * 32;
-    tuning.min_blocks = from_environment("SHOAL_CUDA_MIN_BLOCKS", tuning.min_blocks, 0, 32);
+    shoal_tuning tuning = choice->tuning;
+    tuning.block = from_environment("SHOAL_CUDA_BLOCK", tuning.block ? tuning.block : BLOCK, 32, 1024) / 32 * 32;
     tuning.max_registers = from_environment("SHOAL_CUDA_MAX_REGISTERS", tuning.max_registers, 16, 255);
     return tuning;
 }
 
 /* Options of one compile: owned strings in a fixed array. */
 struct options {
-    char text[24][96];
-    const char *pointer[24];
+    char text[32][96];
+    const char *pointer[32];
     int n;
 };
 
@@ -479,7 +466,9 @@ shoal_status shoal_jit_compile(shoal_context *context, const shoal_kernel_choice
     if (!text)
         return shoal_fail(context, SHOAL_E_INTERNAL, "the kernel text is not in this build");
 
-    struct tuning tuning = tuning_of(choice);
+    shoal_tuning tuning = tuning_of(choice);
+    if (entries & ~SHOAL_ONCE_ENTRIES)
+        tuning.block = shoal_team_block(choice, tuning.block);
     struct options options = {.n = 0};
     int real_arch = arch_for(&nvrtc, arch, &ptx);
     option_add(&options, "--gpu-architecture=%s_%d", ptx ? "compute" : "sm", real_arch);
@@ -487,6 +476,7 @@ shoal_status shoal_jit_compile(shoal_context *context, const shoal_kernel_choice
     option_add(&options, "--std=c++17");
     option_add(&options, "--device-as-default-execution-space");
     option_add(&options, "--diag-suppress=177"); /* what unused monitors leave behind; gcc looks at the same text */
+    option_add(&options, "--diag-suppress=128"); /* a team's loops that are empty for its size */
     if (!ptx)
         option_add(&options, "--ptxas-options=-v");
     if (tuning.max_registers)
@@ -494,12 +484,20 @@ shoal_status shoal_jit_compile(shoal_context *context, const shoal_kernel_choice
     if (nvrtc.major >= 13) /* its own cache answers without the report on registers */
         option_add(&options, "--no-cache");
     option_add(&options, "-DSHOAL_ENTRIES=0x%x", (unsigned)entries);
-    if (!(entries & ~SHOAL_ONCE_ENTRIES)) /* rarely run: small code beats fast code, and the bits are the same */
+    const bool rare = !(entries & ~SHOAL_ONCE_ENTRIES);
+    if (rare) /* small code beats fast code, a thread a system will do, and the bits are the same */
         option_add(&options, "-DLANE_ROLLED");
-    option_add(&options, "-DN_BODIES=%d", shoal_choice_moved(choice));
+    const int team = rare ? 1 : shoal_team_threads(choice), first = choice->propagator->first_body;
+    option_add(&options, "-DN_BODIES=%d", team > 1 ? (first + 1) << choice->variational : shoal_choice_moved(choice));
+    if (team > 1) {
+        option_add(&options, "-DSHOAL_MODEL=%d", choice->model);
+        option_add(&options, "-DTEAM=%d", team);
+        option_add(&options, "-DTEAM_BODIES=%d", choice->n_bodies);
+        option_add(&options, "-DTEAM_FIRST=%d", first);
+    }
     option_add(&options, "-DSHOAL_VARIATIONAL=%d", choice->variational);
     option_add(&options, "-DPROPAGATOR=%s", choice->propagator->name);
-    option_add(&options, "-DSHOAL_MONITORS=0x%x", entries & ~SHOAL_ONCE_ENTRIES ? (unsigned)choice->monitors : 0);
+    option_add(&options, "-DSHOAL_MONITORS=0x%x", rare ? 0 : (unsigned)choice->monitors);
     option_add(&options, "-DSHOAL_FORCES=0x%x", (unsigned)choice->forces);
     option_chosen(&options, choice);
     if (choice->plugins) {
@@ -510,7 +508,8 @@ shoal_status shoal_jit_compile(shoal_context *context, const shoal_kernel_choice
     option_add(&options, "-DSHOAL_MASSIVE=%d", choice->n_massive);
     option_add(&options, "-DSHOAL_COMPENSATED=%d", choice->compensated);
     option_add(&options, "-DSHOAL_BLOCK=%d", tuning.block);
-    option_add(&options, "-DSHOAL_MIN_BLOCKS=%d", tuning.min_blocks);
+    if (!rare && shoal_state_shared(choice))
+        option_add(&options, "-DSHOAL_STATE_SHARED=%d", shoal_state_shared(choice));
 
     shoal_hash key = shoal_hash_start();
     uint64_t version[2] = {(uint64_t)nvrtc.major, (uint64_t)nvrtc.minor};

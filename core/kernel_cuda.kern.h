@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * kernel_cuda.kern.h: the CUDA entries around the generic kernel text: one thread = one lane = one entry of the index
- * list. This is what jit.c compiles; CUDA C, the only kernel text that is not in the common dialect.
+ * kernel_cuda.kern.h: the CUDA entries around the generic kernel text: one thread, or one team (team.h), for an entry of the index
+ * list. This is what jit.c compiles; CUDA C, with team.h the only kernel text that is not in the common dialect.
  *
  * Constants from jit.c: SHOAL_ENTRIES (bits of shoal_kernel_entry: the entries wanted), N_BODIES, PROPAGATOR,
- * SHOAL_VARIATIONAL, SHOAL_MONITORS, SHOAL_FORM, SHOAL_COMPENSATED, SHOAL_BLOCK (threads a block) and SHOAL_MIN_BLOCKS (blocks that
- * registers should suffice for on a multiprocessor; 0: the compiler decides).
+ * * SHOAL_VARIATIONAL, SHOAL_MODEL with TEAM, TEAM_BODIES and TEAM_FIRST, SHOAL_MONITORS, SHOAL_FORM, SHOAL_COMPENSATED, SHOAL_BLOCK (threads
+ * a block), SHOAL_STATE_SHARED.
  *
  * The arguments stay in constant memory (__grid_constant__): a plain parameter whose address is taken may be copied
  * to every thread's stack. Threads beyond the list go along as lanes that are not live.
@@ -14,11 +14,7 @@
 #include "core/lane.h"
 #include "integrators/integrate.kern.h"
 
-#if SHOAL_MIN_BLOCKS > 0
-#define CUDA_BOUNDS __launch_bounds__(SHOAL_BLOCK, SHOAL_MIN_BLOCKS)
-#else
 #define CUDA_BOUNDS __launch_bounds__(SHOAL_BLOCK)
-#endif
 
 #if __CUDACC_VER_MAJOR__ > 11 || (__CUDACC_VER_MAJOR__ == 11 && __CUDACC_VER_MINOR__ >= 7)
 #define CUDA_ARGUMENTS const __grid_constant__ shoal_kernel_args args
@@ -26,12 +22,20 @@
 #define CUDA_ARGUMENTS const shoal_kernel_args args
 #endif
 
+#if TEAM > 1
+#define KERNEL_ENTRY team_number()
+#define KERNEL_SPARE &&!team_is_spare()
+#else
+#define KERNEL_ENTRY ((long long)blockIdx.x * SHOAL_BLOCK + threadIdx.x)
+#define KERNEL_SPARE
+#endif
+
 #define CUDA_ENTRY(name)                                                               \
     extern "C" __global__ void CUDA_BOUNDS shoal_##name(CUDA_ARGUMENTS)                \
     {                                                                                  \
-        const long long thread = (long long)blockIdx.x * SHOAL_BLOCK + threadIdx.x;    \
-        const mask there = thread < args.n_list;                                       \
-        const lane_id id = args.list[there ? thread : 0];                              \
+        const long long entry = KERNEL_ENTRY;                                          \
+        const mask there = entry < args.n_list KERNEL_SPARE;                           \
+        const lane_id id = args.list[there ? entry : 0];                               \
         kernel_##name(&args, &id, &there);                                             \
     }
 

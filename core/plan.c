@@ -357,8 +357,11 @@ static shoal_status choose_engine(shoal_plan *plan, const shoal_options *options
     const char *name = options->engine ? options->engine : "auto";
     const char *model = options->work_model ? options->work_model : "auto";
     const char *missing = shoal_engine_cuda.missing();
-    if (strcmp(model, "auto") != 0 && strcmp(model, "system") != 0)
-        return shoal_fail(plan->context, SHOAL_E_USAGE, "work_model = '%s': expected auto or system", model);
+    if (!shoal_model_choose(&plan->choice, strcmp(model, "auto") == 0 ? "system" : model))
+        return shoal_fail(plan->context, SHOAL_E_USAGE, "work_model = '%s': expected one of %s", model, SHOAL_MODEL_CHOICES);
+    if (!shoal_team_fits(&plan->choice))
+        return shoal_fail(plan->context, SHOAL_E_USAGE, "work_model = '%s': systems of %d bodies are too large for a block of a GPU",
+                          model, plan->ensemble->n_bodies);
     if (strcmp(name, "cpu") == 0) {
         plan->engine_type = &shoal_engine_cpu;
     } else if (strcmp(name, "cuda") == 0) {
@@ -465,7 +468,7 @@ static void write_line(shoal_plan *plan, const char *engine_line, const char *wh
                          shoal_plugs_of(plan->context)->forces[plan->args.force_kind[i]]->name);
     if (plan->choice.form == SHOAL_FORM_ROWS)
         snprintf(form, sizeof form, n_massive < n ? "rows (%d bodies attract)" : "rows", n_massive);
-    snprintf(plan->line, sizeof plan->line, "%s%s%s, n = %d, %s, work model system, %s%s", plan->propagator->name,
+    snprintf(plan->line, sizeof plan->line, "%s%s%s, n = %d, %s, %s%s", plan->propagator->name,
              plan->choice.compensated ? " (compensated)" : "", forces, n, form, engine_line, why);
 }
 

@@ -73,6 +73,7 @@ typedef struct shoal_propagator {
     const char *const *slots; /* names of the native state of one body */
     int n_slots;
     int n_own;             /* native slots of the system itself */
+    int first_body;        /* bodies before it have no slots: its kernel text's PROPAGATOR_FIRST_BODY */
     bool adaptive;         /* it chooses its steps (see integrate.kern.h) */
     bool tangent;          /* it moves tangent vectors, too (see tangent.kern.h) */
     bool newton_only;      /* it knows no extra forces */

@@ -32,7 +32,7 @@ LANE_FN void body_push(int n, int i, real scale, const real *f, real *a)
 LANE_FN lane_body body_named(int n, double body, const real *m, const real *x, const real *v)
 {
     lane_body at = body_at(n, 0, m, x, v);
-    LANE_UNROLL_GPU
+    LANE_UNROLL_BODIES
     for (int i = 1; i < n; i++)
         if (i == body)
             at = body_at(n, i, m, x, v);
@@ -41,7 +41,7 @@ LANE_FN lane_body body_named(int n, double body, const real *m, const real *x, c
 
 LANE_FN void body_push_named(int n, double body, real scale, const real *f, real *a)
 {
-    LANE_UNROLL_GPU
+    LANE_UNROLL_BODIES
     for (int i = 0; i < n; i++)
         if (i == body)
             body_push(n, i, scale, f, a);
@@ -106,7 +106,7 @@ LANE_FN void forces_add_bodies(const shoal_kernel_args *k, int n, const real *m,
  * a += the extra forces, and for tangent vectors their derivatives along them by a central difference: (f(+t) - f(-t)) / 2t at x +- t dx,
  * v +- t dv, with t |dx|/|x| and t |dv|/|v| about 2^-20 at most. Relative error about 1e-10 of the extra forces' own derivatives.
  */
-LANE_BIG_FN void forces_add(const shoal_kernel_args *k, int n, const real *m, const real *x, const real *v, real *a)
+LANE_BIG_FN void forces_add_whole(const shoal_kernel_args *k, int n, const real *m, const real *x, const real *v, real *a)
 {
     if (!VARIATIONAL(k)) {
         forces_add_bodies(k, n, m, x, v, a);
@@ -114,7 +114,7 @@ LANE_BIG_FN void forces_add(const shoal_kernel_args *k, int n, const real *m, co
     }
     const int bodies = n / 2;
     const real zero = lane_set(0.0), one = lane_set(1.0);
-    real there[3 * LANE_ROOM(n)], speed[3 * LANE_ROOM(n)], f[3 * LANE_ROOM(n)];
+    real there[3 * SYSTEM_ROOM(n)], speed[3 * SYSTEM_ROOM(n)], f[3 * SYSTEM_ROOM(n)];
     real x2 = zero, v2 = zero, dx2 = zero, dv2 = zero;
     for (int c = 0; c < 3; c++)
         for (int i = c * n; i < c * n + bodies; i++) {
@@ -143,17 +143,51 @@ LANE_BIG_FN void forces_add(const shoal_kernel_args *k, int n, const real *m, co
     }
 }
 
+/* The same for the bodies of a thread. Forces see whole systems, so the leader of a team adds them for all. */
+LANE_FN void forces_add(const shoal_kernel_args *k, int n, const real *m, const real *x, const real *v, real *a)
+{
+#if TEAM > 1
+    const real *vectors[] = {x, v, a};
+    const int moved = SYSTEM_ROOM(n), bodies = real_bodies(k, n);
+    double *all = team_numbers();
+    (void)m;
+    team_sync();
+    LANE_UNROLL_FULLY
+    for (int q = 0; q < 3; q++) {
+        LANE_UNROLL_XYZ
+        for (int c = 0; c < XYZ; c++) {
+            LANE_UNROLL_XYZ
+            for (int i = 0; i < n; i++)
+                if (i % bodies < TEAM_FIRST ? team_owns() && team_own() == 0 : team_owns())
+                    all[(3 * q + c + team_axis()) * moved + team_body(i)] = vectors[q][c * n + i];
+        }
+    }
+    team_sync();
+    if (team_leads())
+        forces_add_whole(k, moved, team_masses(), all, all + 3 * moved, all + 6 * moved);
+    team_sync();
+    LANE_UNROLL_XYZ
+    for (int c = 0; c < XYZ; c++) {
+        LANE_UNROLL_XYZ
+        for (int i = 0; i < n; i++)
+            a[c * n + i] = all[(6 + c + team_axis()) * moved + team_body(i)];
+    }
+#else
+    forces_add_whole(k, n, m, x, v, a);
+#endif
+}
+
 /* 2^-13 of the least |v| / |a| of the bodies, a time for differences along their motion. */
 LANE_FN real forces_moment(const shoal_kernel_args *k, int n, const real *v, const real *a)
 {
     const real zero = lane_set(0.0);
     real least = lane_set(1e300);
     for (int i = 0; i < real_bodies(k, n); i++) {
-        real v2 = lane_fma(v[2 * n + i], v[2 * n + i], lane_fma(v[n + i], v[n + i], v[i] * v[i]));
-        real a2 = lane_fma(a[2 * n + i], a[2 * n + i], lane_fma(a[n + i], a[n + i], a[i] * a[i]));
+        const real v2 = team_square(n, i, v), a2 = team_square(n, i, a);
         real time2 = v2 / lane_select(a2 > zero, a2, lane_set(1.0));
         least = lane_select((a2 > zero) & (v2 > zero), lane_min(least, time2), least);
     }
+    least = team_min(least);
     least = lane_select(least < lane_set(1e300), least, lane_set(1.0)); /* nothing moves: any time will do */
     return lane_set(0x1p-13) * lane_sqrt(least);
 }
@@ -167,17 +201,17 @@ LANE_FN real forces_moment(const shoal_kernel_args *k, int n, const real *v, con
 LANE_BIG_FN void forces_add_jerk(const shoal_kernel_args *k, int n, const real *m, const real *x, const real *v, const real *a, real *jerk)
 {
     const real zero = lane_set(0.0);
-    real there[3 * LANE_ROOM(n)], speed[3 * LANE_ROOM(n)], f[3 * LANE_ROOM(n)];
+    real there[XYZ * LANE_ROOM(n)], speed[XYZ * LANE_ROOM(n)], f[XYZ * LANE_ROOM(n)];
     const real t = forces_moment(k, n, v, a), weight = 0.5 / t;
     for (int side = -1; side <= 1; side += 2) {
         const real dt = (double)side * t, half = 0.5 * dt;
-        for (int c = 0; c < 3 * n; c++) {
+        for (int c = 0; c < XYZ * n; c++) {
             there[c] = lane_fma(dt, lane_fma(half, a[c], v[c]), x[c]);
             speed[c] = lane_fma(dt, a[c], v[c]);
             f[c] = zero;
         }
         forces_add(k, n, m, there, speed, f);
-        for (int c = 0; c < 3 * n; c++)
+        for (int c = 0; c < XYZ * n; c++)
             jerk[c] = lane_fma((double)side * weight, f[c], jerk[c]);
     }
 }
@@ -190,11 +224,11 @@ LANE_BIG_FN void forces_add_jerk(const shoal_kernel_args *k, int n, const real *
 LANE_BIG_FN void forces_mean(const shoal_kernel_args *k, int n, const real *m, const real *x, const real *v, real h, real *f)
 {
     const real half = 0.5 * h;
-    real there[3 * LANE_ROOM(n)];
+    real there[XYZ * LANE_ROOM(n)];
     LANE_KEEP_ROLLED
     for (int pass = 0; pass < 2; pass++) {
         LANE_UNROLL_GPU
-        for (int c = 0; c < 3 * n; c++) {
+        for (int c = 0; c < XYZ * n; c++) {
             there[c] = pass ? lane_fma(half, f[c], v[c]) : v[c];
             f[c] = lane_set(0.0);
         }
@@ -207,7 +241,7 @@ LANE_FN void forces_kick(const shoal_kernel_args *k, int n, const real *m, const
 {
     forces_mean(k, n, m, x, v, h, dv);
     LANE_UNROLL_GPU
-    for (int c = 0; c < 3 * n; c++)
+    for (int c = 0; c < XYZ * n; c++)
         dv[c] = h * dv[c];
 }
 
@@ -219,17 +253,17 @@ LANE_FN void forces_kick(const shoal_kernel_args *k, int n, const real *m, const
 LANE_BIG_FN void forces_add_snap(const shoal_kernel_args *k, int n, const real *m, const real *x, const real *v, const real *a,
                                  const real *jerk, real *snap)
 {
-    real there[3 * LANE_ROOM(n)], speed[3 * LANE_ROOM(n)], f[3 * LANE_ROOM(n)];
+    real there[XYZ * LANE_ROOM(n)], speed[XYZ * LANE_ROOM(n)], f[XYZ * LANE_ROOM(n)];
     const real t = forces_moment(k, n, v, a), weight = 1.0 / (t * t), third = lane_set(1.0 / 3.0);
     for (int side = -1; side <= 1; side++) {
         const real dt = (double)side * t, half = 0.5 * dt;
-        for (int c = 0; c < 3 * n; c++) {
+        for (int c = 0; c < XYZ * n; c++) {
             there[c] = lane_fma(dt, lane_fma(half, lane_fma(third * dt, jerk[c], a[c]), v[c]), x[c]);
             speed[c] = lane_fma(dt, lane_fma(half, jerk[c], a[c]), v[c]);
             f[c] = lane_set(0.0);
         }
         forces_add(k, n, m, there, speed, f);
-        for (int c = 0; c < 3 * n; c++)
+        for (int c = 0; c < XYZ * n; c++)
             snap[c] = lane_fma((side == 0 ? -2.0 : 1.0) * weight, f[c], snap[c]);
     }
 }

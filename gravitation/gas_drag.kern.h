@@ -44,7 +44,7 @@ LANE_FN void gas_drag_add(const shoal_kernel_args *k, const double *p, int n, co
     const double strength = -0.375 * p[GAS_CD] * p[GAS_DENSITY] / p[GAS_SIZE], gradient = p[GAS_ALPHA] + 3.0 - 2.0 * p[GAS_F];
     const lane_body centre = body_at(n, 0, m, x, v);
     (void)k;
-    LANE_UNROLL_GPU
+    LANE_UNROLL_BODIES
     for (int i = 1; i < n; i++) {
         if (!body_meant(p[GAS_BODY], i))
             continue;

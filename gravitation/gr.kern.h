@@ -14,7 +14,7 @@ LANE_FN void gr_add(const shoal_kernel_args *k, const double *p, int n, const re
     const real factor = lane_set(1.0 / (p[GR_C] * p[GR_C])), mu = m[0];
     const lane_body centre = body_at(n, 0, m, x, v);
     (void)k;
-    LANE_UNROLL_GPU
+    LANE_UNROLL_BODIES
     for (int i = 1; i < n; i++) {
         const lane_body at = body_from(body_at(n, i, m, x, v), &centre);
         const real y = lane_rsqrt(dot(at.d, at.d)), scale = factor * y * y * y;

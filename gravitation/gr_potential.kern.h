@@ -13,7 +13,7 @@ LANE_FN void gr_potential_add(const shoal_kernel_args *k, const double *p, int n
     const real factor = lane_set(6.0 / (p[GR_POTENTIAL_C] * p[GR_POTENTIAL_C])) * m[0];
     (void)k;
     (void)v;
-    LANE_UNROLL_GPU
+    LANE_UNROLL_BODIES
     for (int i = 1; i < n; i++) {
         real dx = x[i] - x[0], dy = x[n + i] - x[n], dz = x[2 * n + i] - x[2 * n];
         real r2_inverse = 1.0 / lane_fma(dz, dz, lane_fma(dy, dy, dx * dx));

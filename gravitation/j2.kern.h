@@ -17,7 +17,7 @@ LANE_FN void j2_add(const shoal_kernel_args *k, const double *p, int n, const re
     real axis[3], back[3] = {};
     (void)k;
     unit_vector(p + J2_AXIS, axis);
-    LANE_UNROLL_GPU
+    LANE_UNROLL_BODIES
     for (int i = 0; i < n; i++) {
         if (i == p[J2_BODY])
             continue;

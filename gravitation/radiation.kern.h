@@ -14,7 +14,7 @@ LANE_FN void radiation_add(const shoal_kernel_args *k, const double *p, int n, c
     const real mu = p[RADIATION_BETA] * m[0];
     const lane_body centre = body_at(n, 0, m, x, v);
     (void)k;
-    LANE_UNROLL_GPU
+    LANE_UNROLL_BODIES
     for (int i = 1; i < n; i++) {
         if (!body_meant(p[RADIATION_BODY], i))
             continue;

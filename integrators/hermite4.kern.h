@@ -12,7 +12,7 @@
  * Operations a step of two iterations: 44 n (n - 1) + 63 n, n bodies; with compensated sums 18 n more.
  */
 enum { HERMITE_COMPENSATED, HERMITE_ITERATIONS }; /* parameters */
-enum { HERMITE_X = 0, HERMITE_V = 3, HERMITE_A = 6, HERMITE_J = 9, HERMITE_EX = 12, HERMITE_EV = 15 };
+enum { HERMITE_X = 0, HERMITE_V = XYZ, HERMITE_A = 2 * XYZ, HERMITE_J = 3 * XYZ, HERMITE_EX = 4 * XYZ, HERMITE_EV = 5 * XYZ };
 
 #define HERMITE_ORDER 4
 #ifndef PROPAGATOR_OWN
@@ -20,12 +20,12 @@ enum { HERMITE_X = 0, HERMITE_V = 3, HERMITE_A = 6, HERMITE_J = 9, HERMITE_EX = 
 #endif
 #define PROPAGATOR_FIRST_BODY 0
 #define PROPAGATOR_BARYCENTRIC
-#define PROPAGATOR_SLOTS(compensated) ((compensated) ? 18 : 12)
+#define PROPAGATOR_SLOTS(compensated) (XYZ * ((compensated) ? 6 : 4))
 
 LANE_FN void hermite_prepare(const shoal_kernel_args *k, int n, const real *m, const real *w, real *s)
 {
     LANE_UNROLL
-    for (int c = 0; c < 6 * n; c++)
+    for (int c = 0; c < 2 * XYZ * n; c++)
         s[c] = w[c];
     gravity_jerk(k, n, m, s + HERMITE_X * n, s + HERMITE_V * n, s + HERMITE_A * n, s + HERMITE_J * n);
     LANE_UNROLL
@@ -38,17 +38,17 @@ LANE_FN void hermite_advance(const shoal_kernel_args *k, int n, int compensated,
 {
     real *x = s + HERMITE_X * n, *v = s + HERMITE_V * n, *a = s + HERMITE_A * n, *j = s + HERMITE_J * n;
     const real h2 = 0.5 * h, h3 = h * lane_set(1.0 / 3.0), h12 = h * h * lane_set(1.0 / 12.0);
-    real x1[3 * LANE_ROOM(n)], v1[3 * LANE_ROOM(n)], a1[3 * LANE_ROOM(n)], j1[3 * LANE_ROOM(n)];
+    real x1[XYZ * LANE_ROOM(n)], v1[XYZ * LANE_ROOM(n)], a1[XYZ * LANE_ROOM(n)], j1[XYZ * LANE_ROOM(n)];
 
     LANE_UNROLL
-    for (int c = 0; c < 3 * n; c++) {
+    for (int c = 0; c < XYZ * n; c++) {
         x1[c] = lane_fma(h, lane_fma(h2, lane_fma(h3, j[c], a[c]), v[c]), x[c]);
         v1[c] = lane_fma(h, lane_fma(h2, j[c], a[c]), v[c]);
     }
     /* The corrector as small changes, their part known before the forces first: dv = (a + a1) h/2 + (j - j1) h^2/12 and
      * dx = v h + dv h/2 + (a - a1) h^2/12, from here on in a and j. */
     LANE_UNROLL
-    for (int c = 0; c < 3 * n; c++) {
+    for (int c = 0; c < XYZ * n; c++) {
         real dv = lane_fma(h12, j[c], h2 * a[c]);
         real dx = lane_fma(h12, a[c], h * v[c]);
         j[c] = dv;
@@ -60,7 +60,7 @@ LANE_FN void hermite_advance(const shoal_kernel_args *k, int n, int compensated,
         if (left <= 0)
             break;
         LANE_UNROLL
-        for (int c = 0; c < 3 * n; c++) {
+        for (int c = 0; c < XYZ * n; c++) {
             real dv = lane_fnma(h12, j1[c], lane_fma(h2, a1[c], j[c]));
             real dx = lane_fma(h2, dv, lane_fnma(h12, a1[c], a[c]));
             v1[c] = v[c] + dv;
@@ -68,7 +68,7 @@ LANE_FN void hermite_advance(const shoal_kernel_args *k, int n, int compensated,
         }
     }
     LANE_UNROLL
-    for (int c = 0; c < 3 * n; c++) {
+    for (int c = 0; c < XYZ * n; c++) {
         real dv = lane_fnma(h12, j1[c], lane_fma(h2, a1[c], j[c]));
         real dx = lane_fma(h2, dv, lane_fnma(h12, a1[c], a[c]));
         lane_add(compensated, &v[c], &s[HERMITE_EV * n + c], dv);

@@ -18,7 +18,7 @@
  *     PROPAGATOR_OWN                    native slots of the system itself, from s[PROPAGATOR_SLOTS(1) * n] on; none if not defined
  *     propagator_prepare(k, n, m, w, s) native state s from the view w
  *     propagator_step(k, n, compensated, m, s, h)
- *     propagator_reach2(k, n, m, s)     upper bound of the squared distance of any body from the barycentre; cheap
+ *     propagator_beyond(k, n, m, s, limit)  whether a body may be farther than limit from the barycentre, or a state is no number; cheap
  *     propagator_view(k, n, m, s, w)    barycentric view w = [6 * n]: x of all bodies, y, z, vx, vy, vz
  * With PROPAGATOR_BARYCENTRIC defined the first six slots are that view, and the last two functions are not needed.
  * With PROPAGATOR_OWES 1 its steps leave something undone, which propagator_synchronise(k, m, s) makes on a copy before a view.
@@ -102,6 +102,8 @@ LANE_FN int real_bodies(const shoal_kernel_args *k, int n)
     return VARIATIONAL(k) ? n / 2 : n;
 }
 
+#include "core/team.h"
+
 /* Whether a body of this mass is there. */
 LANE_FN mask is_there(real m) { return lane_not(lane_negative(m)); }
 
@@ -141,54 +143,89 @@ LANE_FN void propagator_view(const shoal_kernel_args *k, int n, const real *m, c
 {
     (void)k, (void)m;
     LANE_UNROLL
-    for (int c = 0; c < 6 * n; c++)
+    for (int c = 0; c < 2 * XYZ * n; c++)
         w[c] = s[c];
 }
 
-LANE_FN real propagator_reach2(const shoal_kernel_args *k, int n, const real *m, const real *s)
+LANE_FN mask propagator_beyond(const shoal_kernel_args *k, int n, const real *m, const real *s, double limit)
 {
-    real sum = s[0] * s[0];
     (void)k, (void)m;
-    LANE_UNROLL
-    for (int c = 1; c < 3 * n; c++)
-        sum = lane_fma(s[c], s[c], sum);
-    return sum;
+    return lane_beyond(XYZ, n, s, limit);
 }
 #endif
 
-#define STATE_SIZE(n) (PROPAGATOR_SLOTS(1) * (n) + PROPAGATOR_OWN)
+#if TEAM > 1 && TEAM_FIRST != PROPAGATOR_FIRST_BODY
+#error "the propagator's descriptor has another first body"
+#endif
+#define STATE_SIZE(n) (PROPAGATOR_SLOTS(1) * (n) + PROPAGATOR_OWN) /* of a thread */
 
 #include "integrators/tangent.kern.h"
 
 enum { ADVANCE_STEPS = 100000 }; /* of an adaptive propagator, to a time within its next step */
 
+/* Where a thread's slots, masses and views lie in the arrays of the system: slot q of its body i, of slots in all for `moved` bodies. */
+#if TEAM > 1
+LANE_FN int system_body(int n, int i) { return (void)n, team_body(i); }
+LANE_FN int system_slot(int n, int q, int i)
+{
+    (void)n;
+    return (q / XYZ * 3 + q % XYZ + team_axis()) * SYSTEM_ROOM(n) + team_body(i);
+}
+LANE_FN int system_slots(int n) { return (void)n, PROPAGATOR_SLOTS(1) * (3 / XYZ) * SYSTEM_ROOM(n) + PROPAGATOR_OWN; }
+LANE_FN mask team_speaks(mask where, int own) { return where & (own ? team_leads() : team_owns()); }
+#else
+LANE_FN int system_body(int n, int i) { return (void)n, i; }
+LANE_FN int system_slot(int n, int q, int i) { return q * n + i; }
+LANE_FN int system_slots(int n) { return STATE_SIZE(n); }
+LANE_FN mask team_speaks(mask where, int own) { return (void)own, where; }
+#endif
+LANE_FN int system_bodies(const shoal_kernel_args *k, int n)
+{
+#if TEAM > 1
+    return (void)k, (void)n, TEAM_BODIES;
+#else
+    return real_bodies(k, n);
+#endif
+}
+
+LANE_FN real mass_load(const shoal_kernel_args *k, int n, lane_id id, int i)
+{
+    const int bodies = system_bodies(k, n);
+    return lane_load(k->bodies, id, system_body(n, i) % bodies * SHOAL_QUANTITIES + SHOAL_M, bodies * SHOAL_QUANTITIES);
+}
+
 LANE_FN void system_load(const shoal_kernel_args *k, int n, int compensated, lane_id id, real *m, real *s)
 {
-    const int n_slots = STATE_SIZE(n), bodies = real_bodies(k, n);
+    const int n_slots = system_slots(n);
     LANE_UNROLL_XYZ /* rolled, NVRTC 13.0 once lost m[0]: gauss_radau_fixed, snapshot */
     for (int i = 0; i < n; i++)
-        m[i] = lane_load(k->bodies, id, i % bodies * SHOAL_QUANTITIES + SHOAL_M, bodies * SHOAL_QUANTITIES);
+        m[i] = mass_load(k, n, id, i);
     LANE_UNROLL_GPU
     for (int q = 0; q < PROPAGATOR_SLOTS(compensated); q++) {
         LANE_UNROLL_GPU
         for (int i = PROPAGATOR_FIRST_BODY; i < n; i++)
-            s[q * n + i] = lane_load(k->native, id, q * n + i, n_slots);
+            s[q * n + i] = lane_load(k->native, id, system_slot(n, q, i), n_slots);
     }
-    for (int own = n_slots - PROPAGATOR_OWN; own < n_slots; own++)
-        s[own] = lane_load(k->native, id, own, n_slots);
+    for (int own = 0; own < PROPAGATOR_OWN; own++)
+        s[PROPAGATOR_SLOTS(1) * n + own] = lane_load(k->native, id, n_slots - PROPAGATOR_OWN + own, n_slots);
+#if TEAM > 1
+    for (int i = team_place(); i < SYSTEM_ROOM(n) && !team_is_spare(); i += TEAM)
+        team_masses()[i] = lane_load(k->bodies, id, i % TEAM_BODIES * SHOAL_QUANTITIES + SHOAL_M, TEAM_BODIES * SHOAL_QUANTITIES);
+    team_sync();
+#endif
 }
 
 LANE_FN void system_store(const shoal_kernel_args *k, int n, int compensated, lane_id id, mask where, const real *s)
 {
-    const int n_slots = STATE_SIZE(n);
+    const int n_slots = system_slots(n);
     LANE_UNROLL_GPU
     for (int q = 0; q < PROPAGATOR_SLOTS(compensated); q++) {
         LANE_UNROLL_GPU
         for (int i = PROPAGATOR_FIRST_BODY; i < n; i++)
-            lane_store(k->native, id, q * n + i, n_slots, where, s[q * n + i]);
+            lane_store(k->native, id, system_slot(n, q, i), n_slots, team_speaks(where, 0), s[q * n + i]);
     }
-    for (int own = n_slots - PROPAGATOR_OWN; own < n_slots; own++)
-        lane_store(k->native, id, own, n_slots, where, s[own]);
+    for (int own = 0; own < PROPAGATOR_OWN; own++)
+        lane_store(k->native, id, n_slots - PROPAGATOR_OWN + own, n_slots, team_speaks(where, 1), s[PROPAGATOR_SLOTS(1) * n + own]);
 }
 
 LANE_FN real record_load(const shoal_kernel_args *k, lane_id id, int field)
@@ -198,7 +235,7 @@ LANE_FN real record_load(const shoal_kernel_args *k, lane_id id, int field)
 
 LANE_FN void record_store(const shoal_kernel_args *k, lane_id id, int field, mask where, real value)
 {
-    lane_store(k->systems, id, field, SHOAL_SYS_FIELDS, where, value);
+    lane_store(k->systems, id, field, SHOAL_SYS_FIELDS, team_speaks(where, 1), value);
 }
 
 #if PROPAGATOR_ADAPTIVE
@@ -339,8 +376,8 @@ LANE_FN void clock_step(const shoal_kernel_args *k, int compensated, const real 
 LANE_FN mask clock_due(const lane_clock *clock) { return clock->steps >= clock->limit; }
 LANE_FN mask clock_stuck(const shoal_kernel_args *k, const lane_clock *clock)
 {
-    (void)k;
-    return clock->steps != clock->steps; /* never */
+    (void)k, (void)clock;
+    return lane_set(0.0) != lane_set(0.0); /* never */
 }
 LANE_FN mask clock_spent(const shoal_kernel_args *k, const lane_clock *clock)
 {
@@ -359,7 +396,7 @@ LANE_FN void prepare_lanes(const shoal_kernel_args *k, lane_id id, mask there)
     real m[n], w[6 * n], s[STATE_SIZE(n)];
     LANE_UNROLL
     for (int i = 0; i < n; i++) {
-        m[i] = lane_load(k->bodies, id, i % bodies * SHOAL_QUANTITIES + SHOAL_M, bodies * SHOAL_QUANTITIES);
+        m[i] = mass_load(k, n, id, i);
         LANE_UNROLL
         for (int c = 0; c < 6; c++)
             w[c * n + i] = lane_load(k->bodies, id, i % bodies * SHOAL_QUANTITIES + c, bodies * SHOAL_QUANTITIES);
@@ -373,44 +410,88 @@ LANE_FN void prepare_lanes(const shoal_kernel_args *k, lane_id id, mask there)
 /* A coordinate that is no number reaches all bodies within a step or two, so one is enough. */
 LANE_FN mask is_broken(const shoal_kernel_args *k, const real *s)
 {
-    return lane_not(lane_abs(s[real_bodies(k, BODIES(k)) - 1]) < lane_set(1e300));
+    const mask broken = lane_not(lane_abs(s[real_bodies(k, BODIES(k)) - 1]) < lane_set(1e300));
+#if TEAM > 1 /* the same coordinate of the same body as in the other models */
+    return broken & (team_part() == TEAM_PARTS - 1);
+#else
+    return broken;
+#endif
 }
 
 /* Lanes for which a step may have consequences; cheap, since it is asked after every step. */
 LANE_FN mask wants_a_look(const shoal_kernel_args *k, const real *m, const real *s, const lane_clock *clock)
 {
     const int n = BODIES(k);
-    mask look = is_broken(k, s) | clock_due(clock) | clock_stuck(k, clock);
-    if (MONITORS(k))
-        look = look | (clock_moved(clock) & monitors_awake(k, propagator_reach2(k, n, m, s)));
-    return look;
+    const mask look = clock_due(clock) | clock_stuck(k, clock);
+    if (monitors_awake(k))
+        return look | is_broken(k, s) | clock_moved(clock);
+    return look | (MONITORS(k) ? propagator_beyond(k, n, m, s, stop_on_ejection_sleeps(k)) : is_broken(k, s));
+}
+
+#if TEAM > 1
+/* A view of the whole system from those that its threads have of their own bodies. */
+LANE_FN void view_share(int n, const real *own, double *w)
+{
+    LANE_UNROLL_FULLY
+    for (int c = 0; c < 2 * XYZ; c++) {
+        LANE_UNROLL_FULLY
+        for (int i = 0; i <= TEAM_FIRST; i++)
+            if (i < TEAM_FIRST ? team_owns() && team_own() == 0 : team_owns())
+                w[(c / XYZ * 3 + c % XYZ + team_axis()) * TEAM_BODIES + team_body(i)] = own[c * (TEAM_FIRST + 1) + i];
+    }
+    (void)n;
+}
+#endif
+
+/* The view of a system at the start, for the monitors of pairs: *start. */
+LANE_FN void view_before(const shoal_kernel_args *k, const real *m, const real *s, real *before, real **start)
+{
+    system_view(k, m, s, before);
+    *start = before;
+#if TEAM > 1
+    view_share(BODIES(k), before, team_before());
+    *start = team_before();
+#endif
 }
 
 /* What the monitors say to a step of those lanes that moved; a rejected step is nothing to look at. */
 LANE_FN void watch_step(const shoal_kernel_args *k, lane_id id, mask live, const real *m, real *s, const lane_clock *clock,
                         real *before, monitor_state *watch, lane_inside *inside, lane_event *event)
 {
-    const int n = BODIES(k), bodies = real_bodies(k, n);
+    const int n = BODIES(k), bodies = system_bodies(k, n);
     const mask moved = clock_moved(clock);
-    real w[6 * LANE_ROOM(n)];
-    const real tangent2 = system_view(k, m, s, w);
-#if PROPAGATOR_ADAPTIVE || PROPAGATOR_WAITS
-    const monitor_state was = *watch;
-    lane_event seen;
-    event_none(&seen);
-    monitors_observe(k, id, live & moved, bodies, m, before, w, clock_length(clock), clock_phase(clock),
-                     clock_time(clock, lane_set(1.0)), tangent2, watch, inside, &seen);
-    event_offer(event, seen.hit & moved, seen.fraction, seen.outcome, seen.body_a, seen.body_b);
-    for (int i = 0; i < (int)(sizeof was / sizeof(real)); i++)
-        ((real *)watch)[i] = lane_select(moved, ((real *)watch)[i], ((const real *)&was)[i]);
-#else
-    monitors_observe(k, id, live, bodies, m, before, w, clock_length(clock), clock_phase(clock),
-                     clock_time(clock, lane_set(1.0)), tangent2, watch, inside, event);
+    real own[6 * LANE_ROOM(n)];
+    const real tangent2 = system_view(k, m, s, own), *w = own;
+#if TEAM > 1
+    w = team_view();
+    m = team_masses();
+    team_sync();
+    view_share(n, own, team_view());
+    team_sync();
+    if (team_leads()) /* the others wait at the next word */
 #endif
+    {
+        const monitor_state was = *watch;
+        lane_event seen;
+        event_none(&seen);
+        monitors_observe(k, id, live & moved, bodies, m, before, w, clock_length(clock), clock_phase(clock),
+                         clock_time(clock, lane_set(1.0)), tangent2, watch, inside, &seen);
+        event_offer(event, seen.hit & moved, seen.fraction, seen.outcome, seen.body_a, seen.body_b);
+        if (PROPAGATOR_ADAPTIVE || PROPAGATOR_WAITS)
+            for (int i = 0; i < (int)(sizeof was / sizeof(real)); i++)
+                ((real *)watch)[i] = lane_select(moved, ((real *)watch)[i], ((const real *)&was)[i]);
+    }
+    event->hit = event->hit | team_told(event->hit);
     if (MONITORS(k) & MONITORS_OF_PAIRS) {
+#if TEAM > 1
+        if (moved)
+            view_share(n, own, team_before());
+        team_sync();
+#else
         LANE_UNROLL
         for (int c = 0; c < 6 * bodies; c++)
             before[c] = lane_select(moved, w[c], before[c]);
+#endif
     }
     if (VARIATIONAL(k) && lane_any(tangent_is_long(tangent2)))
         tangent_shorten(n, COMPENSATED(k), tangent_is_long(tangent2), s);
@@ -424,7 +505,7 @@ LANE_FN void check_step(const shoal_kernel_args *k, int compensated, lane_id id,
     const real none = lane_set(-1.0), one = lane_set(1.0);
     lane_event event;
     event_none(&event);
-    event_offer(&event, is_broken(k, s), one, lane_set(SHOAL_NONFINITE), none, none);
+    event_offer(&event, team_any(is_broken(k, s)), one, lane_set(SHOAL_NONFINITE), none, none);
     if (watched)
         watch_step(k, id, *live, m, s, clock, before, watch, inside, &event);
     event_offer(&event, clock_stuck(k, clock), one, lane_set(SHOAL_STEP_UNDERFLOW), none, none);
@@ -434,7 +515,7 @@ LANE_FN void check_step(const shoal_kernel_args *k, int compensated, lane_id id,
         system_store(k, n, compensated, id, stops, s);
         clock_store(k, id, stops, clock);
         if (watched)
-            monitors_store(k, id, stops, watch);
+            monitors_store(k, id, team_speaks(stops, 1), watch);
         if (lane_any(ended)) {
             real t = record_load(k, id, SHOAL_SYS_T_START) + clock_time(clock, event.fraction);
             record_store(k, id, SHOAL_SYS_OUTCOME, ended, event.outcome);
@@ -447,11 +528,23 @@ LANE_FN void check_step(const shoal_kernel_args *k, int compensated, lane_id id,
     }
 }
 
+/* The states of groups of lanes: in registers, or where these do not hold it, in SHOAL_STATE_SHARED doubles of shared memory for each
+ * thread. */
+#ifdef SHOAL_STATE_SHARED
+extern __shared__ double state_memory[];
+#define STATES(s, n)                                                                              \
+    static_assert((PROPAGATOR_OWN ? STATE_SIZE(n) : PROPAGATOR_SLOTS(SHOAL_COMPENSATED) * (n)) <= SHOAL_STATE_SHARED, "as work.c counts"); \
+    real *s[LANE_GROUPS] = {state_memory + threadIdx.x * SHOAL_STATE_SHARED}
+#else
+#define STATES(s, n) real s[LANE_GROUPS][STATE_SIZE(n)]
+#endif
+
 /* LANE_GROUPS groups of lanes, step by step in turns. */
 LANE_FN void kernel_integrate(const shoal_kernel_args *k, const lane_id *id, const mask *there)
 {
     const int n = BODIES(k), compensated = COMPENSATED(k), watched = MONITORS(k);
-    real m[LANE_GROUPS][n], s[LANE_GROUPS][STATE_SIZE(n)], before[LANE_GROUPS][6 * n];
+    real m[LANE_GROUPS][n], before[LANE_GROUPS][6 * n], *start[LANE_GROUPS];
+    STATES(s, n);
     lane_clock clock[LANE_GROUPS];
     mask live[LANE_GROUPS];
     monitor_state watch[LANE_GROUPS];
@@ -462,11 +555,11 @@ LANE_FN void kernel_integrate(const shoal_kernel_args *k, const lane_id *id, con
         system_load(k, n, compensated, id[g], m[g], s[g]);
         clock_load(k, id[g], &clock[g]);
         live[g] = there[g] & (record_load(k, id[g], SHOAL_SYS_OUTCOME) == lane_set(SHOAL_RUNNING)) & lane_not(clock_due(&clock[g]));
-        go_on = go_on || lane_any(live[g]);
+        go_on = team_goes_on(live[g]) || go_on;
         if (watched)
             monitors_load(k, id[g], &watch[g]);
         if (watched & MONITORS_OF_PAIRS)
-            system_view(k, m[g], s[g], before[g]);
+            view_before(k, m[g], s[g], before[g], &start[g]);
         inside[g] = PROPAGATOR_INSIDE && (watched & MONITORS_OF_PAIRS) ? &within[g] : 0;
         if (inside[g])
             inside_load(id[g], inside[g]);
@@ -483,12 +576,12 @@ LANE_FN void kernel_integrate(const shoal_kernel_args *k, const lane_id *id, con
                 clock_step(k, compensated, m[g], s[g], &clock[g], inside[g]);
             LANE_UNROLL
             for (int g = 0; g < LANE_GROUPS; g++)
-                quiet = quiet && !lane_any_beside(live[g] & wants_a_look(k, m[g], s[g], &clock[g]));
+                quiet = quiet && !team_any_beside(live[g] & wants_a_look(k, m[g], s[g], &clock[g]));
         }
         LANE_UNROLL
         for (int g = 0; g < LANE_GROUPS; g++) {
-            check_step(k, compensated, id[g], m[g], s[g], &clock[g], before[g], &watch[g], inside[g], &live[g]);
-            go_on = go_on || lane_any(live[g]);
+            check_step(k, compensated, id[g], m[g], s[g], &clock[g], start[g], &watch[g], inside[g], &live[g]);
+            go_on = team_goes_on(live[g]) || go_on;
         }
     }
 }
@@ -552,7 +645,8 @@ LANE_FN void kernel_snapshot(const shoal_kernel_args *k, const lane_id *id, cons
 LANE_FN void kernel_bare(const shoal_kernel_args *k, const lane_id *id, const mask *there)
 {
     const int n = BODIES(k), compensated = COMPENSATED(k);
-    real m[LANE_GROUPS][n], s[LANE_GROUPS][STATE_SIZE(n)];
+    real m[LANE_GROUPS][n];
+    STATES(s, n);
     lane_clock clock[LANE_GROUPS];
     LANE_UNROLL
     for (int g = 0; g < LANE_GROUPS; g++) {

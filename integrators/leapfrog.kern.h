@@ -15,34 +15,36 @@ enum { LEAPFROG_ORDER }; /* parameters */
 
 #define PROPAGATOR_FIRST_BODY 0
 #define PROPAGATOR_BARYCENTRIC
-#define PROPAGATOR_SLOTS(compensated) ((compensated) ? 15 : 9)
+#define PROPAGATOR_SLOTS(compensated) (XYZ * ((compensated) ? 5 : 3))
+
+enum { LEAPFROG_V = XYZ, LEAPFROG_A = 2 * XYZ, LEAPFROG_EX = 3 * XYZ, LEAPFROG_EV = 4 * XYZ };
 
 LANE_FN void propagator_prepare(const shoal_kernel_args *k, int n, const real *m, const real *w, real *s)
 {
     LANE_UNROLL
-    for (int c = 0; c < 6 * n; c++)
+    for (int c = 0; c < 2 * XYZ * n; c++)
         s[c] = w[c];
-    newton_acceleration(k, n, 0, m, s, s + 6 * n);
+    newton_acceleration(k, n, 0, m, s, s + LEAPFROG_A * n);
     LANE_UNROLL
-    for (int c = 9 * n; c < 15 * n; c++)
+    for (int c = LEAPFROG_EX * n; c < PROPAGATOR_SLOTS(1) * n; c++)
         s[c] = lane_set(0.0);
 }
 
 /* The extra forces' part of a kick. */
 LANE_BIG_FN void leapfrog_forces(const shoal_kernel_args *k, int n, int compensated, const real *m, real *s, real h)
 {
-    real dv[3 * LANE_ROOM(n)];
-    forces_kick(k, n, m, s, s + 3 * n, h, dv);
-    for (int c = 0; c < 3 * n; c++)
-        lane_add(compensated, &s[3 * n + c], &s[12 * n + c], dv[c]);
+    real dv[XYZ * LANE_ROOM(n)];
+    forces_kick(k, n, m, s, s + LEAPFROG_V * n, h, dv);
+    for (int c = 0; c < XYZ * n; c++)
+        lane_add(compensated, &s[LEAPFROG_V * n + c], &s[LEAPFROG_EV * n + c], dv[c]);
 }
 
 /* v += a h */
 LANE_FN void leapfrog_kick(int n, int compensated, real *s, real h)
 {
-    real *v = s + 3 * n, *a = s + 6 * n, *ev = s + 12 * n;
+    real *v = s + LEAPFROG_V * n, *a = s + LEAPFROG_A * n, *ev = s + LEAPFROG_EV * n;
     LANE_UNROLL
-    for (int c = 0; c < 3 * n; c++) {
+    for (int c = 0; c < XYZ * n; c++) {
         if (compensated)
             lane_add(1, &v[c], &ev[c], h * a[c]);
         else
@@ -53,19 +55,19 @@ LANE_FN void leapfrog_kick(int n, int compensated, real *s, real h)
 /* S(h) */
 LANE_FN void leapfrog_stage(const shoal_kernel_args *k, int n, int compensated, const real *m, real *s, real h)
 {
-    real *x = s, *v = s + 3 * n, *ex = s + 9 * n;
+    real *x = s, *v = s + LEAPFROG_V * n, *ex = s + LEAPFROG_EX * n;
     const real half = 0.5 * h;
     if (FORCES(k))
         leapfrog_forces(k, n, compensated, m, s, half);
     leapfrog_kick(n, compensated, s, half);
     LANE_UNROLL
-    for (int c = 0; c < 3 * n; c++) {
+    for (int c = 0; c < XYZ * n; c++) {
         if (compensated)
             lane_add(1, &x[c], &ex[c], h * v[c]);
         else
             x[c] = lane_fma(h, v[c], x[c]);
     }
-    newton_acceleration(k, n, 0, m, x, s + 6 * n);
+    newton_acceleration(k, n, 0, m, x, s + LEAPFROG_A * n);
     leapfrog_kick(n, compensated, s, half);
     if (FORCES(k))
         leapfrog_forces(k, n, compensated, m, s, half);

@@ -26,7 +26,9 @@
 #include "integrators/kepler_tangent.kern.h"
 
 #define PROPAGATOR_FIRST_BODY 1
-#define PROPAGATOR_SLOTS(compensated) ((compensated) ? 15 : 9)
+#define PROPAGATOR_SLOTS(compensated) (XYZ * ((compensated) ? 5 : 3))
+
+enum { MVS_V = XYZ, MVS_A = 2 * XYZ, MVS_EX = 3 * XYZ, MVS_EV = 4 * XYZ };
 
 #ifndef MVS_WHDS
 #define MVS_WHDS 0
@@ -42,17 +44,17 @@ LANE_FN void propagator_prepare(const shoal_kernel_args *k, int n, const real *m
 {
     const int bodies = real_bodies(k, n);
     LANE_UNROLL
-    for (int c = 0; c < 3; c++) {
+    for (int c = 0; c < XYZ; c++) {
         LANE_UNROLL
         for (int i = 0; i < n; i++) {
             const int origin = i < bodies ? 0 : bodies;
             s[c * n + i] = w[c * n + i] - w[c * n + origin];
-            s[(3 + c) * n + i] = i == origin ? lane_set(0.0) : MVS_WHDS ? mvs_scale(m, i) * w[(3 + c) * n + i] : w[(3 + c) * n + i];
+            s[(MVS_V + c) * n + i] = i == origin ? lane_set(0.0) : MVS_WHDS ? mvs_scale(m, i) * w[(XYZ + c) * n + i] : w[(XYZ + c) * n + i];
         }
     }
-    newton_acceleration(k, n, 1, m, s, s + 6 * n);
+    newton_acceleration(k, n, 1, m, s, s + MVS_A * n);
     LANE_UNROLL
-    for (int c = 9 * n; c < 15 * n; c++)
+    for (int c = MVS_EX * n; c < PROPAGATOR_SLOTS(1) * n; c++)
         s[c] = lane_set(0.0);
 }
 
@@ -61,16 +63,15 @@ LANE_FN void mvs_jump(int n, int bodies, int compensated, const real *m, real *s
 {
     real term[LANE_ROOM(n)], own[LANE_ROOM(n)];
     LANE_UNROLL
-    for (int c = 0; c < 3; c++) {
-        const real *v = s + (3 + c) * n;
-        term[0] = lane_set(0.0);
+    for (int c = 0; c < XYZ; c++) {
+        const real *v = s + (MVS_V + c) * n;
         LANE_UNROLL
         for (int i = 1; i < bodies; i++)
             term[i] = own[i] = MVS_WHDS ? m[i] * v[i] / mvs_scale(m, i) : m[i] * v[i];
-        const real sum = lane_tree_sum(bodies, term);
+        const real sum = team_tree_sum(bodies, term);
         LANE_UNROLL
         for (int i = 1; i < bodies; i++)
-            lane_add(compensated, &s[c * n + i], &s[(9 + c) * n + i], h_over_m0 * (MVS_WHDS ? sum - own[i] : sum));
+            lane_add(compensated, &s[c * n + i], &s[(MVS_EX + c) * n + i], h_over_m0 * (MVS_WHDS ? sum - own[i] : sum));
     }
 }
 
@@ -85,14 +86,15 @@ LANE_FN void mvs_jumps(const shoal_kernel_args *k, int n, int compensated, const
 LANE_FN void mvs_kick(int n, int compensated, const real *m, real *s, real h)
 {
     LANE_UNROLL
-    for (int c = 3; c < 6; c++) {
+    for (int c = 0; c < XYZ; c++) {
+        real *v = s + (MVS_V + c) * n, *a = s + (MVS_A + c) * n;
         LANE_UNROLL
         for (int i = 1; i < n; i++) {
             const real length = MVS_WHDS ? h * mvs_scale(m, i) : h;
             if (compensated)
-                lane_add(1, &s[c * n + i], &s[(9 + c) * n + i], length * s[(3 + c) * n + i]);
+                lane_add(1, &v[i], &s[(MVS_EV + c) * n + i], length * a[i]);
             else
-                s[c * n + i] = lane_fma(length, s[(3 + c) * n + i], s[c * n + i]);
+                v[i] = lane_fma(length, a[i], v[i]);
         }
     }
 }
@@ -103,22 +105,21 @@ LANE_FN void mvs_view(int stride, int n, const real *m, const real *s, real *w)
 {
     real term[LANE_ROOM(n)];
     LANE_UNROLL
-    for (int i = 0; i < n; i++)
+    for (int i = 1; i < n; i++)
         term[i] = m[i];
-    const real M = lane_tree_sum(n, term);
+    const real M = m[0] + team_tree_sum(n, term);
     LANE_UNROLL
-    for (int c = 0; c < 6; c++) {
+    for (int c = 0; c < 2 * XYZ; c++) {
         const real *from = s + c * stride;
         real *to = w + c * stride;
-        term[0] = lane_set(0.0);
         LANE_UNROLL
         for (int i = 1; i < n; i++)
-            term[i] = MVS_WHDS && c >= 3 ? m[i] * from[i] / mvs_scale(m, i) : m[i] * from[i];
-        const real sum = lane_tree_sum(n, term);
-        to[0] = -sum / (c < 3 ? M : m[0]);
+            term[i] = MVS_WHDS && c >= XYZ ? m[i] * from[i] / mvs_scale(m, i) : m[i] * from[i];
+        const real sum = team_tree_sum(n, term);
+        to[0] = -sum / (c < XYZ ? M : m[0]);
         LANE_UNROLL
         for (int i = 1; i < n; i++)
-            to[i] = c < 3 ? from[i] + to[0] : MVS_WHDS ? from[i] / mvs_scale(m, i) : from[i];
+            to[i] = c < XYZ ? from[i] + to[0] : MVS_WHDS ? from[i] / mvs_scale(m, i) : from[i];
     }
 }
 
@@ -128,24 +129,47 @@ LANE_FN void mvs_view(int stride, int n, const real *m, const real *s, real *w)
 LANE_BIG_FN void mvs_forces(const shoal_kernel_args *k, int n, int compensated, const real *m, real *s, real h)
 {
     const int bodies = real_bodies(k, n);
-    real w[6 * LANE_ROOM(n)], dv[3 * LANE_ROOM(n)], term[LANE_ROOM(n)];
+    real w[2 * XYZ * LANE_ROOM(n)], dv[XYZ * LANE_ROOM(n)], term[LANE_ROOM(n)];
     for (int first = 0; first < n; first += bodies)
         mvs_view(n, bodies, m, s + first, w + first);
-    forces_kick(k, n, m, w, w + 3 * n, h, dv);
-    for (int i = 0; i < bodies; i++)
+    forces_kick(k, n, m, w, w + XYZ * n, h, dv);
+    for (int i = 1; i < bodies; i++)
         term[i] = m[i];
-    const real mass = lane_tree_sum(bodies, term);
+    const real mass = m[0] + team_tree_sum(bodies, term);
     for (int first = 0; first < n; first += bodies)
-        for (int c = 0; c < 3; c++) {
-            for (int i = 0; i < bodies; i++)
-                term[i] = m[i] * dv[c * n + first + i];
-            const real drift = lane_tree_sum(bodies, term) / mass;
-            for (int i = 1; i < bodies; i++) {
-                const real change = dv[c * n + first + i] - drift;
-                lane_add(compensated, &s[(3 + c) * n + first + i], &s[(12 + c) * n + first + i],
-                         MVS_WHDS ? mvs_scale(m, i) * change : change);
-            }
+        for (int c = 0; c < XYZ; c++) {
+            const real *change = dv + c * n + first;
+            for (int i = 1; i < bodies; i++)
+                term[i] = m[i] * change[i];
+            const real drift = lane_fma(m[0], change[0], team_tree_sum(bodies, term)) / mass;
+            for (int i = 1; i < bodies; i++)
+                lane_add(compensated, &s[(MVS_V + c) * n + first + i], &s[(MVS_EV + c) * n + first + i],
+                         MVS_WHDS ? mvs_scale(m, i) * (change[i] - drift) : change[i] - drift);
         }
+}
+
+/* Kepler's motion of planet i about a mass mu, and with tangent vectors its derivative along that of the planet. */
+LANE_FN void mvs_drift(const shoal_kernel_args *k, int n, int i, int compensated, real mu, real *s, real h)
+{
+    const int change = n / 2 + i;
+    (void)k;
+    real at[12], d[12]; /* planet and tangent vector in turns */
+    team_vector(n, i, s, at);
+    team_vector(n, i, s + MVS_V * n, at + 3);
+    kepler_change(mu, h, at[0], at[1], at[2], at[3], at[4], at[5], &d[0], &d[1], &d[2], &d[3], &d[4], &d[5]);
+    if (VARIATIONAL(k)) {
+        team_vector(n, change, s, at + 6);
+        team_vector(n, change, s + MVS_V * n, at + 9);
+        kepler_tangent(mu, h, 1, at, d, at + 6, d + 6);
+    }
+    for (int body = 0; body <= VARIATIONAL(k); body++) {
+        const int to = body ? change : i;
+        LANE_UNROLL_XYZ
+        for (int c = 0; c < XYZ; c++) {
+            lane_add(compensated, &s[c * n + to], &s[(MVS_EX + c) * n + to], team_component(d + 6 * body, c));
+            lane_add(compensated, &s[(MVS_V + c) * n + to], &s[(MVS_EV + c) * n + to], team_component(d + 6 * body + 3, c));
+        }
+    }
 }
 
 LANE_FN void propagator_step(const shoal_kernel_args *k, int n, int compensated, const real *m, real *s, real h)
@@ -157,23 +181,10 @@ LANE_FN void propagator_step(const shoal_kernel_args *k, int n, int compensated,
     mvs_kick(n, compensated, m, s, h2);
     mvs_jumps(k, n, compensated, m, s, jump);
     LANE_UNROLL
-    for (int i = 1; i < bodies; i++) {
-        real d[6];
-        kepler_change(MVS_WHDS ? m[0] + m[i] : m[0], h, s[i], s[n + i], s[2 * n + i], s[3 * n + i], s[4 * n + i], s[5 * n + i], &d[0], &d[1], &d[2],
-                      &d[3], &d[4], &d[5]);
-        if (VARIATIONAL(k)) {
-            real e[6];
-            kepler_tangent(MVS_WHDS ? m[0] + m[i] : m[0], h, n, s + i, d, s + bodies + i, e);
-            LANE_UNROLL
-            for (int c = 0; c < 6; c++)
-                lane_add(compensated, &s[c * n + bodies + i], &s[(9 + c) * n + bodies + i], e[c]);
-        }
-        LANE_UNROLL
-        for (int c = 0; c < 6; c++)
-            lane_add(compensated, &s[c * n + i], &s[(9 + c) * n + i], d[c]);
-    }
+    for (int i = 1; i < bodies; i++)
+        mvs_drift(k, n, i, compensated, MVS_WHDS ? m[0] + m[i] : m[0], s, h);
     mvs_jumps(k, n, compensated, m, s, jump);
-    newton_acceleration(k, n, 1, m, s, s + 6 * n);
+    newton_acceleration(k, n, 1, m, s, s + MVS_A * n);
     mvs_kick(n, compensated, m, s, h2);
     if (FORCES(k))
         mvs_forces(k, n, compensated, m, s, h2);
@@ -185,18 +196,13 @@ LANE_FN void propagator_view(const shoal_kernel_args *k, int n, const real *m, c
     mvs_view(n, n, m, s, w);
 }
 
-/* An upper bound of the squared distance of every body from the barycentre: that is within the hull of the bodies, so nobody is farther
- * from it than twice the largest |Q|. */
-LANE_FN real propagator_reach2(const shoal_kernel_args *k, int n, const real *m, const real *s)
+/* The barycentre is within the hull of the bodies, so nobody is farther from it than twice the largest |Q|. */
+LANE_FN mask propagator_beyond(const shoal_kernel_args *k, int n, const real *m, const real *s, double limit)
 {
-    (void)k;
-    (void)m;
-    real sum = lane_set(0.0);
-    LANE_UNROLL
-    for (int c = 0; c < 3; c++) {
-        LANE_UNROLL
-        for (int i = 1; i < n; i++)
-            sum = lane_fma(s[c * n + i], s[c * n + i], sum);
-    }
-    return 4.0 * sum;
+    mask beyond = lane_set(0.0) != lane_set(0.0);
+    (void)k, (void)m;
+    LANE_UNROLL_XYZ
+    for (int c = 0; c < XYZ; c++)
+        beyond = beyond | lane_beyond(1, n - 1, s + c * n + 1, 0.5 * limit);
+    return beyond;
 }

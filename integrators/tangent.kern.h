@@ -32,16 +32,18 @@ LANE_FN void tangent_split(int n, int tangent, const real *s, real *part)
 /* The squared length of a change w = [6 * stride] of the bodies with masses m, from column `first` on. */
 LANE_FN real tangent_length2(int stride, int first, int bodies, const real *m, const real *w)
 {
-    real sum = lane_set(0.0);
+    real length2[LANE_ROOM(stride)];
     LANE_UNROLL_GPU
     for (int i = 0; i < bodies; i++) {
-        real length2 = lane_set(0.0);
+        real d[6], sum = lane_set(0.0);
+        team_vector(stride, first + i, w, d);
+        team_vector(stride, first + i, w + XYZ * stride, d + 3);
         LANE_UNROLL_GPU
         for (int c = 0; c < 6; c++)
-            length2 = lane_fma(w[c * stride + first + i], w[c * stride + first + i], length2);
-        sum = sum + lane_select(is_there(m[i]), length2, lane_set(0.0));
+            sum = lane_fma(d[c], d[c], sum);
+        length2[i] = lane_select(is_there(m[i]), sum, lane_set(0.0));
     }
-    return sum;
+    return team_sum(bodies, length2);
 }
 
 /* The barycentric view of the bodies, w = [6 * real_bodies]; returns the squared length of the tangent vector if there is one. */

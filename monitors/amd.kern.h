@@ -22,7 +22,7 @@ LANE_FN void amd_observe(const shoal_kernel_args *k, const lane_view *view, real
     if (!lane_any(due))
         return;
     orbit_focus focus = orbit_first_focus(n, m, w);
-    LANE_UNROLL_FEW
+    LANE_UNROLL_PAIRS
     for (int i = 1; i < n; i++) {
         real mu;
         const lane_pair motion = orbit_motion(n, m, w, i, ORBIT_JACOBI, &focus, &mu);

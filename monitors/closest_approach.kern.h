@@ -87,11 +87,11 @@ LANE_FN void closest_approach_observe(const shoal_kernel_args *k, const lane_vie
     (void)slots, (void)event;
     if (!view->part && lane_any(inside))
         closest_approach_accept(k, view, inside);
-    LANE_UNROLL_FEW
+    LANE_UNROLL_PAIRS
     for (int i = 0; i < n; i++) {
         if (i < first)
             continue;
-        LANE_UNROLL_FEW
+        LANE_UNROLL_PAIRS
         for (int j = 1; j < n; j++) {
             if (j <= i)
                 continue;

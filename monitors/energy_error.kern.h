@@ -16,11 +16,11 @@ LANE_FN void energy_error_observe(const shoal_kernel_args *k, const lane_view *v
     if (!lane_any(due))
         return;
     real energy = lane_set(0.0);
-    LANE_UNROLL_FEW
+    LANE_UNROLL_PAIRS
     for (int i = n - 1; i >= 0; i--) {
         const real v2 = pair_dot(w[3 * n + i], w[4 * n + i], w[5 * n + i], w[3 * n + i], w[4 * n + i], w[5 * n + i]);
         real half = 0.5 * v2; /* of this body, a unit of its mass */
-        LANE_UNROLL_FEW
+        LANE_UNROLL_PAIRS
         for (int j = n - 1; j >= 0; j--) {
             if (j <= i)
                 continue;

@@ -20,25 +20,25 @@ LANE_FN void mean_motion_drift_observe(const shoal_kernel_args *k, const lane_vi
     if (!lane_any(due))
         return;
     slots[4] = lane_select(due, lane_set(k->monitor[SHOAL_MONITOR_mean_motion_drift][DRIFT_EVERY]), slots[4]);
-    LANE_UNROLL_GPU
+    LANE_UNROLL_BODIES
     for (int c = 0; c < 6; c++)
         centre[c] = own[c] = zero;
-    LANE_UNROLL_GPU
+    LANE_UNROLL_BODIES
     for (int i = 0; i < n; i++) {
         if (i < body) {
             mass = mass + m[i];
-            LANE_UNROLL_GPU
+            LANE_UNROLL_BODIES
             for (int c = 0; c < 6; c++)
                 centre[c] = lane_fma(m[i], w[c * n + i], centre[c]);
         } else if (i == body) {
             mu = mass + m[i];
-            LANE_UNROLL_GPU
+            LANE_UNROLL_BODIES
             for (int c = 0; c < 6; c++)
                 own[c] = w[c * n + i];
         }
     }
     const real share = one / mass;
-    LANE_UNROLL_GPU
+    LANE_UNROLL_BODIES
     for (int c = 0; c < 6; c++)
         own[c] = lane_fma(-centre[c], share, own[c]);
     real r2 = pair_dot(own[0], own[1], own[2], own[0], own[1], own[2]);

@@ -38,13 +38,13 @@ LANE_FN void stop_on_collision_observe(const shoal_kernel_args *k, const lane_vi
     const double factor = k->monitor[SHOAL_MONITOR_stop_on_collision][COLLISION_FACTOR];
     const int n = view->n;
     (void)slots;
-    real radius[LANE_ROOM(n)];
-    LANE_UNROLL_FEW
+    real radius[SYSTEM_ROOM(n)];
+    LANE_UNROLL_PAIRS
     for (int i = 0; i < n; i++)
         radius[i] = factor * lane_load(k->bodies, view->id, i * SHOAL_QUANTITIES + SHOAL_R, n * SHOAL_QUANTITIES);
-    LANE_UNROLL_FEW
+    LANE_UNROLL_PAIRS
     for (int i = 0; i < n; i++) {
-        LANE_UNROLL_FEW
+        LANE_UNROLL_PAIRS
         for (int j = 1; j < n; j++) {
             if (j <= i)
                 continue;

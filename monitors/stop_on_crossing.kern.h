@@ -13,11 +13,11 @@ LANE_FN void stop_on_crossing_observe(const shoal_kernel_args *k, const lane_vie
     const real *m = view->m, *w = view->after;
     const real zero = lane_set(0.0), one = lane_set(1.0);
     const mask due = monitor_due(view, p[CROSSING_EVERY], &slots[0]);
-    real a[LANE_ROOM(n)], e[LANE_ROOM(n)]; /* a = 0: none */
+    real a[SYSTEM_ROOM(n)], e[SYSTEM_ROOM(n)]; /* a = 0: none */
     if (!lane_any(due))
         return;
     orbit_focus focus = orbit_first_focus(n, m, w);
-    LANE_UNROLL_FEW
+    LANE_UNROLL_PAIRS
     for (int i = 1; i < n; i++) {
         real mu;
         const lane_pair motion = orbit_motion(n, m, w, i, (int)p[CROSSING_ELEMENTS], &focus, &mu);
@@ -25,9 +25,9 @@ LANE_FN void stop_on_crossing_observe(const shoal_kernel_args *k, const lane_vie
         a[i] = lane_select(is_there(m[i]) & (orbit.inverse_a > zero), one / orbit.inverse_a, zero);
         e[i] = lane_sqrt(orbit.e2);
     }
-    LANE_UNROLL_FEW
+    LANE_UNROLL_PAIRS
     for (int i = 1; i < n; i++) {
-        LANE_UNROLL_FEW
+        LANE_UNROLL_PAIRS
         for (int j = 1; j < n; j++) {
             if (j <= i)
                 continue;

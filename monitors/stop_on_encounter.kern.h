@@ -33,16 +33,16 @@ LANE_FN void stop_on_encounter_observe(const shoal_kernel_args *k, const lane_vi
     const real factor2 = lane_set(p[ENCOUNTER_FACTOR] * p[ENCOUNTER_FACTOR]);
     const real factor6 = factor2 * factor2 * factor2;
     const int logs = p[ENCOUNTER_ACTION] != 0.0;
-    real axis[LANE_ROOM(n)];
+    real axis[SYSTEM_ROOM(n)];
     (void)slots;
     if (kind != ENCOUNTER_ABSOLUTE) {
-        LANE_UNROLL_FEW
+        LANE_UNROLL_PAIRS
         for (int i = 1; i < n; i++)
             axis[i] = encounter_axis(n, m, w, i);
     }
-    LANE_UNROLL_FEW
+    LANE_UNROLL_PAIRS
     for (int i = 1; i < n; i++) {
-        LANE_UNROLL_FEW
+        LANE_UNROLL_PAIRS
         for (int j = 1; j < n; j++) {
             if (j <= i)
                 continue;

@@ -1,0 +1,281 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * team.h: work models. A team is the threads that advance one system together; propagators do not see which model it is.
+ *
+ *     system      a thread has the whole system: CPU lanes, and one of the models of a GPU
+ *     body        a thread has a body
+ *     component   a thread has a coordinate of a body
+ *     pair        as component, but pair forces are computed a thread a pair
+ *
+ * What the text of a propagator sees are the bodies of its own thread: arrays are [XYZ * n], component * n + body, where n bodies are
+ * all of them (system) or the thread's own one, after body 0 if the propagator's state is relative to that (PROPAGATOR_FIRST_BODY = 1:
+ * body 0 has no slots, but every thread knows its mass), and after these their tangent vectors. XYZ is 3, or 1 where a thread has but one
+ * component. What it needs of other threads it gets by the words below, and gets the same bits as the one thread of the model `system`
+ * would. All threads of a warp say them together: what is around them may not branch on lane data, and a loop around them goes on
+ * while team_goes_on(live), finished systems kept by lane_select. Numbers that belong to the system (lengths of steps, own slots)
+ * every thread has.
+ *
+ * A team of at most 32 threads lies within a warp, as many beside each other as fit; threads that are left over mirror others and
+ * say nothing. A larger team is a block. Teams exchange through shared memory of their own (kernel.h: SHOAL_TEAM_DOUBLES); a barrier is
+ * no wider than a warp where teams are not.
+ */
+#ifndef SHOAL_TEAM_H
+#define SHOAL_TEAM_H
+
+#ifndef TEAM
+#define TEAM 1 /* threads */
+#endif
+
+#if TEAM == 1
+
+#define XYZ 3
+#define SYSTEM_ROOM(n) LANE_ROOM(n)
+
+LANE_FN int team_leads(void) { return 1; }
+LANE_FN mask team_any(mask m) { return m; }
+LANE_FN bool team_any_beside(mask m) { return lane_any_beside(m); }
+LANE_FN bool team_goes_on(mask m) { return lane_any(m); }
+LANE_FN real team_max(real x) { return x; }
+LANE_FN real team_min(real x) { return x; }
+LANE_FN void team_sync(void) {}
+LANE_FN mask team_told(mask m) { return m; }
+
+/* The sum of t over the n bodies in their order. */
+LANE_FN real team_sum(int n, const real *t)
+{
+    real sum = t[0];
+    LANE_UNROLL
+    for (int i = 1; i < n; i++)
+        sum = sum + t[i];
+    return sum;
+}
+
+/* The sum of t[1], t[2], ... in a fixed tree. Destroys t. */
+LANE_FN real team_tree_sum(int n, real *t) { return lane_tree_sum(n - 1, t + 1); }
+
+/* All three components of a vector x of body i, and those of them that are the thread's. */
+LANE_FN void team_vector(int n, int i, const real *x, real *whole)
+{
+    LANE_UNROLL_XYZ
+    for (int c = 0; c < 3; c++)
+        whole[c] = x[c * n + i];
+}
+LANE_FN real team_component(const real *whole, int c) { return whole[c]; }
+
+#else /* a GPU's teams */
+
+/* From jit.c: SHOAL_MODEL as TEAM_OF_*, TEAM, TEAM_BODIES (of the system), TEAM_FIRST (its propagator's PROPAGATOR_FIRST_BODY). */
+#define TEAM_OF_BODIES (SHOAL_MODEL == 1)
+#define TEAM_OF_PAIRS (SHOAL_MODEL == 3)
+#define TEAM_PARTS (TEAM_BODIES - TEAM_FIRST) /* bodies with slots */
+#define SYSTEM_ROOM(n) (TEAM_BODIES * (1 + SHOAL_VARIATIONAL))
+#if TEAM_OF_BODIES
+#define XYZ 3
+#else
+#define XYZ 1
+#endif
+#define TEAM_OWNERS (TEAM_PARTS * (XYZ == 3 ? 1 : 3))
+#define TEAM_EXCHANGED SHOAL_TEAM_EXCHANGED(SHOAL_MODEL, TEAM_BODIES, SYSTEM_ROOM(0))
+#define TEAM_DOUBLES SHOAL_TEAM_DOUBLES(SHOAL_MODEL, TEAM_BODIES, SYSTEM_ROOM(0), SHOAL_MONITORS)
+#define TEAM_PAIRS_FROM SHOAL_TEAM_VECTORS(SYSTEM_ROOM(0))
+#define TEAM_WARP (TEAM <= 32)              /* a team lies within a warp */
+#define TEAM_BESIDE (TEAM_WARP ? 32 / TEAM : 1) /* teams of a warp, or of a block */
+
+#if TEAM_BODIES <= 10
+#define LANE_UNROLL_TEAM _Pragma("unroll")
+#else
+#define LANE_UNROLL_TEAM _Pragma("unroll 4")
+#endif
+
+extern __shared__ double team_memory[];
+
+LANE_FN int team_lane(void) { return TEAM_WARP ? (int)(threadIdx.x & 31) : (int)threadIdx.x; }
+LANE_FN int team_seat(void) { return team_lane() / TEAM; } /* among those of the warp; TEAM_BESIDE: left over */
+LANE_FN int team_is_spare(void) { return team_seat() >= TEAM_BESIDE; }
+LANE_FN int team_place(void) { return team_lane() - team_seat() * TEAM; } /* of the thread in its team */
+LANE_FN int team_part(void) { return team_place() % TEAM_OWNERS; }
+LANE_FN int team_owns(void) { return !team_is_spare() && team_place() < TEAM_OWNERS; }
+LANE_FN int team_leads(void) { return !team_is_spare() && team_place() == 0; }
+LANE_FN int team_own(void) { return team_part() % TEAM_PARTS; }     /* its body, counted from TEAM_FIRST */
+LANE_FN int team_axis(void) { return XYZ == 3 ? 0 : team_part() / TEAM_PARTS; } /* its first component */
+/* The body of the system that local body i is, or whose tangent vector (beyond TEAM_BODIES). */
+LANE_FN int team_body(int i)
+{
+    const int local = TEAM_FIRST + 1;
+    return (i >= local ? TEAM_BODIES : 0) + (i % local == TEAM_FIRST ? TEAM_FIRST + team_own() : 0);
+}
+
+/* The system's place in the list. */
+LANE_FN long long team_number(void)
+{
+    if (!TEAM_WARP)
+        return blockIdx.x;
+    return ((long long)blockIdx.x * (SHOAL_BLOCK / 32) + (threadIdx.x >> 5)) * TEAM_BESIDE + team_seat();
+}
+
+LANE_FN double *team_share(void)
+{
+    const int seat = team_is_spare() ? 0 : team_seat();
+    return team_memory + (TEAM_WARP ? (int)(threadIdx.x >> 5) * TEAM_BESIDE + seat : 0) * TEAM_DOUBLES;
+}
+LANE_FN double *team_masses(void) { return team_share(); }                  /* [TEAM_BODIES], a tangent vector's are its body's */
+LANE_FN double *team_numbers(void) { return team_share() + 2 * TEAM_BODIES; } /* exchanged */
+LANE_FN double *team_view(void) { return team_numbers() + TEAM_EXCHANGED; }   /* [6 * TEAM_BODIES] after the last step, for monitors */
+LANE_FN double *team_before(void) { return team_view() + 6 * TEAM_BODIES; }   /* the same before it */
+
+LANE_FN void team_sync(void)
+{
+    if (TEAM_WARP)
+        __syncwarp();
+    else
+        __syncthreads();
+}
+
+/* A number of another thread of the team, by its place; warps only. */
+LANE_FN real team_of(real x, int place) { return __shfl_sync(0xffffffffu, x, team_seat() * TEAM + place); }
+
+LANE_FN mask team_any(mask m)
+{
+    if (!TEAM_WARP)
+        return __syncthreads_or(m) != 0;
+    const unsigned own = TEAM == 32 ? 0xffffffffu : ((1u << (TEAM & 31)) - 1) << (team_seat() * TEAM & 31);
+    return (__ballot_sync(0xffffffffu, m) & own) != 0;
+}
+
+/* Any thread of those that run side by side, as lane_any_beside; and as lane_any, for a loop that they leave together. */
+LANE_FN bool team_any_beside(mask m)
+{
+    return TEAM_WARP ? __any_sync(0xffffffffu, m) != 0 : __syncthreads_or(m) != 0;
+}
+LANE_FN bool team_goes_on(mask m) { return team_any_beside(m); }
+
+/* What the leader knows, to all. */
+LANE_FN mask team_told(mask m) { return team_any(m && team_leads()); }
+
+/* Every thread's number to shared memory: slot q of body b of component c. */
+LANE_FN void team_put(int q, int c, real x)
+{
+    if (team_owns())
+        team_numbers()[(3 * q + c + team_axis()) * TEAM_PARTS + team_own()] = x;
+}
+LANE_FN real team_get(int q, int c, int b) { return team_numbers()[(3 * q + c) * TEAM_PARTS + b]; }
+
+/* A number of all threads combined in a tree, neighbours first and the lower one first; the same in every thread. */
+#define TEAM_TREE(name, own, count, COMBINE, of_shared)                                       \
+    LANE_FN real name(real x)                                                                 \
+    {                                                                                         \
+        const int first = team_part() - (own);                                                \
+        if (!TEAM_WARP) {                                                                     \
+            team_sync();                                                                      \
+            team_put(0, 0, x);                                                                \
+            team_sync();                                                                      \
+            return of_shared(team_numbers() + first, count);                                  \
+        }                                                                                     \
+        LANE_UNROLL_XYZ                                                                       \
+        for (int stride = 1; stride < (count); stride *= 2) {                                 \
+            const int other = ((own) & ~(stride - 1)) ^ stride;                               \
+            const real y = team_of(x, first + (other < (count) ? other : (own)));             \
+            const real low = (own) & stride ? y : x, high = (own) & stride ? x : y;           \
+            if (other < (count))                                                              \
+                x = COMBINE(low, high);                                                       \
+        }                                                                                     \
+        return x;                                                                             \
+    }
+#define TEAM_ADD(a, b) ((a) + (b))
+
+LANE_FN real team_tree_shared(const double *t, int count)
+{
+    real level[12]; /* the sum of the last whole block of 1, 2, 4, ... of them */
+    LANE_KEEP_ROLLED
+    for (int b = 0; b < count; b++) {
+        real sum = t[b];
+        int height = 0;
+        for (; b >> height & 1; height++)
+            sum = level[height] + sum;
+        level[height] = sum;
+    }
+    int height = 0;
+    while (!(count >> height & 1))
+        height++;
+    real sum = level[height];
+    for (height++; count >> height; height++)
+        if (count >> height & 1)
+            sum = level[height] + sum;
+    return sum;
+}
+
+LANE_FN real team_max_shared(const double *t, int count)
+{
+    real most = t[0];
+    LANE_KEEP_ROLLED
+    for (int b = 1; b < count; b++)
+        most = lane_max(most, t[b]);
+    return most;
+}
+
+LANE_FN real team_min_shared(const double *t, int count)
+{
+    real least = t[0];
+    LANE_KEEP_ROLLED
+    for (int b = 1; b < count; b++)
+        least = lane_min(least, t[b]);
+    return least;
+}
+
+TEAM_TREE(team_tree, team_own(), TEAM_PARTS, TEAM_ADD, team_tree_shared)
+TEAM_TREE(team_max, team_part(), TEAM_OWNERS, lane_max, team_max_shared)
+TEAM_TREE(team_min, team_part(), TEAM_OWNERS, lane_min, team_min_shared)
+
+LANE_FN real team_tree_sum(int n, real *t)
+{
+    (void)n;
+    return team_tree(t[1]);
+}
+
+LANE_FN real team_sum(int n, const real *t)
+{
+    real sum = t[0];
+    team_sync();
+    team_put(0, 0, t[n - 1]);
+    team_sync();
+    const double *numbers = team_numbers() + team_axis() * TEAM_PARTS;
+    if (TEAM_FIRST == 0)
+        sum = numbers[0];
+    _Pragma("unroll 8")
+    for (int b = 1 - TEAM_FIRST; b < TEAM_PARTS; b++)
+        sum = sum + numbers[b];
+    return sum;
+}
+
+LANE_FN void team_vector(int n, int i, const real *x, real *whole)
+{
+    if (XYZ == 3) {
+        for (int c = 0; c < 3; c++)
+            whole[c] = x[c * n + i];
+        return;
+    }
+    team_sync();
+    team_put(0, 0, x[i]);
+    team_sync();
+    for (int c = 0; c < 3; c++)
+        whole[c] = team_get(0, c, team_own());
+}
+
+LANE_FN real team_component(const real *whole, int c)
+{
+    if (XYZ == 3)
+        return whole[c];
+    const int axis = team_axis();
+    return axis == 0 ? whole[0] : axis == 1 ? whole[1] : whole[2];
+}
+
+#endif /* model */
+
+/* |x|^2 of body i. */
+LANE_FN real team_square(int n, int i, const real *x)
+{
+    real whole[3];
+    team_vector(n, i, x, whole);
+    return lane_fma(whole[2], whole[2], lane_fma(whole[1], whole[1], whole[0] * whole[0]));
+}
+#endif

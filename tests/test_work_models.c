@@ -1,0 +1,237 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * test_work_models.c: a system by one GPU thread, or by a team: a thread a body, a component, a pair (core/team.h).
+ *
+ * With NVRTC alone: every propagator compiles in every model. With a GPU: every model against the CPU, to the bit, with monitors, extra
+ * forces, tangent vectors, massless bodies, compensated sums, systems that fill a warp, share it, and are larger; twice the same.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "systems.h"
+
+static const char *const models[] = {"system_shared", "body", "component", "pair"};
+
+static void need_gpu(void)
+{
+    const char *missing = shoal_engine_cuda.missing(), *wanted = getenv("SHOAL_TEST_GPU");
+    if (!missing)
+        return;
+    if (wanted && strcmp(wanted, "1") == 0)
+        fail_msg("SHOAL_TEST_GPU=1, but %s", missing);
+    print_message("%s\n", missing);
+    skip();
+}
+
+static void every_model_compiles(void **state)
+{
+    const char *missing = shoal_jit_missing();
+    if (missing) {
+        print_message("%s\n", missing);
+        skip();
+    }
+    for (int p = 0; shoal_plugs_of(NULL)->propagators[p]; p++)
+        for (int i = 0; i < SHOAL_COUNT(models); i++) {
+            shoal_kernel_choice choice = {.propagator = shoal_plugs_of(NULL)->propagators[p], .n_bodies = 4, .n_massive = 4,
+                                          .monitors = 1 << shoal_monitor_find(NULL, "stop_on_ejection")};
+            shoal_cubin cubin;
+            assert_true(shoal_model_choose(&choice, models[i]));
+            assert_ok(context_of(state), shoal_jit_compile(context_of(state), &choice, 1 << SHOAL_INTEGRATE, 90, 0, &cubin));
+            if (cubin.log[0])
+                fail_msg("%s, work model %s: the compiler says: %s", choice.propagator->name, shoal_model_name(&choice), cubin.log);
+            assert_in_range(cubin.usage[SHOAL_INTEGRATE].registers, 1, 255);
+            shoal_cubin_release(&cubin);
+        }
+}
+
+static void teams_have_their_sizes(void **state)
+{
+    (void)state;
+    const shoal_propagator *hermite = shoal_propagator_find(NULL, "hermite4"), *mvs = shoal_propagator_find(NULL, "mvs");
+    const struct {
+        const shoal_propagator *propagator;
+        int model, n, threads, systems; /* of a block of 64 threads, or of a team's own */
+    } rows[] = {
+        {hermite, SHOAL_MODEL_SYSTEM, 3, 1, 64}, {hermite, SHOAL_MODEL_BODY, 3, 3, 20}, {mvs, SHOAL_MODEL_BODY, 3, 2, 32},
+        {hermite, SHOAL_MODEL_COMPONENT, 3, 9, 6}, {hermite, SHOAL_MODEL_PAIR, 8, 28, 2}, {hermite, SHOAL_MODEL_PAIR, 4, 12, 4},
+        {hermite, SHOAL_MODEL_BODY, 64, 64, 1}, {hermite, SHOAL_MODEL_PAIR, 64, 1024, 1}, {mvs, SHOAL_MODEL_BODY, 2, 1, 64},
+    };
+    for (int i = 0; i < SHOAL_COUNT(rows); i++) {
+        const shoal_kernel_choice choice = {.propagator = rows[i].propagator, .n_bodies = rows[i].n, .model = rows[i].model};
+        const int block = shoal_team_block(&choice, 64);
+        assert_int_equal(shoal_team_threads(&choice), rows[i].threads);
+        assert_int_equal(block % 32, 0);
+        assert_int_equal(shoal_team_systems(&choice, block), rows[i].systems);
+        assert_true(shoal_team_fits(&choice));
+    }
+    const shoal_kernel_choice large = {.propagator = hermite, .n_bodies = 400, .model = SHOAL_MODEL_COMPONENT};
+    assert_false(shoal_team_fits(&large));
+}
+
+/* ---- against the CPU --------------------------------------------------------------------------------------------------------- */
+
+enum { SYSTEMS = 97 };
+
+struct setup {
+    const char *propagator;
+    int n, massless;  /* bodies, and those of them without mass */
+    const shoal_plug_options *monitors, *forces;
+    int n_monitors, n_forces;
+    bool compensated, tight; /* encounters and ejections come */
+    double orbits;
+};
+
+struct outcome {
+    shoal_body *bodies;
+    shoal_system *systems;
+    char line[1024];
+};
+
+static struct outcome integrate(shoal_context *context, const struct setup *setup, const char *engine, const char *model)
+{
+    const shoal_setting compensated = {"compensated", 1, NULL};
+    const shoal_options options = {
+        .propagator = setup->propagator, .settings = &compensated, .n_settings = setup->compensated, .engine = engine, .work_model = model,
+        .monitors = setup->monitors, .n_monitors = setup->n_monitors, .forces = setup->forces, .n_forces = setup->n_forces,
+        .t_end = setup->orbits * TWO_PI, .dt = TWO_PI / 50};
+    const int n = setup->n;
+    shoal_body *bodies = calloc((size_t)(SYSTEMS * n), sizeof *bodies);
+    struct outcome outcome = {bodies, calloc(SYSTEMS, sizeof(shoal_system)), ""};
+    assert_true(bodies && outcome.systems);
+    for (long id = 0; id < SYSTEMS; id++) {
+        planetary_system(context, id, n, setup->tight ? 1e-3 : 1e-5, setup->tight ? 1.15 : 1.4, 0.1, bodies + id * n);
+        for (int b = n - setup->massless; b < n; b++)
+            bodies[id * n + b].m = 0;
+    }
+    struct motion motion = motion_begin(context, SYSTEMS, n, NULL, NULL, &options, bodies);
+    snprintf(outcome.line, sizeof outcome.line, "%s", motion.plan->line);
+    assert_ok(context, shoal_plan_integrate(motion.plan, 0.37 * options.t_end));
+    assert_ok(context, shoal_plan_integrate(motion.plan, options.t_end));
+    for (long s = 0; s < SYSTEMS; s++) {
+        shoal_ensemble_get_system(motion.ensemble, s, &outcome.systems[s]);
+        shoal_ensemble_get_bodies(motion.ensemble, s, bodies + s * n);
+    }
+    motion_end(&motion);
+    return outcome;
+}
+
+static void compare_models(void **state, const struct setup *setup)
+{
+    const char *only = getenv("SHOAL_TEST_PROPAGATOR");
+    if (only && strcmp(only, setup->propagator) != 0)
+        return;
+    struct outcome cpu = integrate(context_of(state), setup, "cpu", NULL);
+    for (int i = 0; i < SHOAL_COUNT(models); i++) {
+        if (setup->n > 16 && strcmp(models[i], "system_shared") == 0)
+            continue; /* a state that registers cannot hold even a part of */
+        struct outcome gpu = integrate(context_of(state), setup, "cuda", models[i]);
+        long differ = 0, ended = 0;
+        double largest = 0;
+        for (long b = 0; b < SYSTEMS * setup->n; b++) {
+            const double *x = &cpu.bodies[b].x, *y = &gpu.bodies[b].x;
+            for (int c = 0; c < 6; c++) {
+                differ += memcmp(&x[c], &y[c], sizeof *x) != 0;
+                largest = fmax(largest, fabs(x[c] - y[c]));
+            }
+        }
+        print_message("%-22s n %2d %-9s: %ld of %d doubles differ, largest difference %.2g\n", setup->propagator, setup->n, models[i],
+                      differ, SYSTEMS * setup->n * 6, largest);
+        assert_non_null(strstr(gpu.line, models[i]));
+        for (long s = 0; s < SYSTEMS; s++) {
+            const shoal_system *a = &cpu.systems[s], *b = &gpu.systems[s];
+            ended += a->outcome != SHOAL_RUNNING && a->outcome != SHOAL_SURVIVED;
+            if (a->outcome != b->outcome || a->body_a != b->body_a || a->body_b != b->body_b || a->t_stop != b->t_stop)
+                fail_msg("%s, %s: system %ld: outcome %d at %.17g of %d, %d instead of %d at %.17g of %d, %d", setup->propagator, models[i], s,
+                         b->outcome, b->t_stop, b->body_a, b->body_b, a->outcome, a->t_stop, a->body_a, a->body_b);
+        }
+        if (setup->tight && setup->n_monitors)
+            assert_true(ended > 5);
+        assert_int_equal(differ, 0);
+        free(gpu.bodies);
+        free(gpu.systems);
+    }
+    free(cpu.bodies);
+    free(cpu.systems);
+}
+
+static void every_propagator_is_the_same(void **state)
+{
+    need_gpu();
+    for (int p = 0; shoal_plugs_of(NULL)->propagators[p]; p++)
+        for (int n = 2; n <= 5; n++)
+            compare_models(state, &(struct setup){.propagator = shoal_plugs_of(NULL)->propagators[p]->name, .n = n, .orbits = 3.01});
+}
+
+static void large_systems_are_the_same(void **state)
+{
+    static const int sizes[] = {8, 12, 33, 64};
+    need_gpu();
+    for (int p = 0; shoal_plugs_of(NULL)->propagators[p]; p++)
+        for (int i = 0; i < SHOAL_COUNT(sizes); i++)
+            compare_models(state, &(struct setup){.propagator = shoal_plugs_of(NULL)->propagators[p]->name, .n = sizes[i], .orbits = 0.31});
+}
+
+static void monitors_see_the_same(void **state)
+{
+    static const shoal_setting near = {"r_max", 12.0, NULL};
+    static const shoal_plug_options all[] = {
+        {"stop_on_ejection", &near, 1}, {"stop_on_encounter", NULL, 0}, {"closest_approach", NULL, 0}, {"element_range", NULL, 0},
+        {"energy_error", NULL, 0}, {"mean_motion_drift", NULL, 0}};
+    need_gpu();
+    for (int p = 0; shoal_plugs_of(NULL)->propagators[p]; p++)
+        for (int n = 4; n <= 40; n += 36) {
+            if (n == 40 && p % 4)
+                continue;
+            compare_models(state, &(struct setup){.propagator = shoal_plugs_of(NULL)->propagators[p]->name, .n = n, .orbits = n == 4 ? 20 : 0.5,
+                                                  .monitors = all, .n_monitors = SHOAL_COUNT(all), .tight = true});
+        }
+}
+
+static void tangent_vectors_are_the_same(void **state)
+{
+    static const shoal_plug_options megno[] = {{"megno", NULL, 0}};
+    need_gpu();
+    for (int p = 0; shoal_plugs_of(NULL)->propagators[p]; p++)
+        if (shoal_plugs_of(NULL)->propagators[p]->tangent)
+            compare_models(state, &(struct setup){.propagator = shoal_plugs_of(NULL)->propagators[p]->name, .n = 4, .orbits = 5,
+                                                  .monitors = megno, .n_monitors = 1});
+}
+
+static void forces_are_the_same(void **state)
+{
+    static const shoal_setting light = {"c", 300.0, NULL};
+    static const shoal_plug_options gr[] = {{"gr", &light, 1}, {"gr_potential", &light, 1}};
+    need_gpu();
+    for (int p = 0; shoal_plugs_of(NULL)->propagators[p]; p++)
+        if (!shoal_plugs_of(NULL)->propagators[p]->newton_only)
+            compare_models(state, &(struct setup){.propagator = shoal_plugs_of(NULL)->propagators[p]->name, .n = 4, .orbits = 2,
+                                                  .forces = gr, .n_forces = SHOAL_COUNT(gr)});
+}
+
+static void massless_bodies_and_compensated_sums_are_the_same(void **state)
+{
+    need_gpu();
+    for (int p = 0; shoal_plugs_of(NULL)->propagators[p]; p++) {
+        const shoal_propagator *propagator = shoal_plugs_of(NULL)->propagators[p];
+        compare_models(state, &(struct setup){.propagator = propagator->name, .n = 12, .massless = 9, .orbits = 0.7});
+        for (int i = 0; i < propagator->n_parameters; i++)
+            if (strcmp(propagator->parameters[i].name, "compensated") == 0)
+                compare_models(state, &(struct setup){.propagator = propagator->name, .n = 4, .orbits = 1.01, .compensated = true});
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(teams_have_their_sizes),
+        cmocka_unit_test(every_model_compiles),
+        cmocka_unit_test(every_propagator_is_the_same),
+        cmocka_unit_test(large_systems_are_the_same),
+        cmocka_unit_test(monitors_see_the_same),
+        cmocka_unit_test(tangent_vectors_are_the_same),
+        cmocka_unit_test(forces_are_the_same),
+        cmocka_unit_test(massless_bodies_and_compensated_sums_are_the_same),
+    };
+    return cmocka_run_group_tests(tests, setup, teardown);
+}

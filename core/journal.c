@@ -45,7 +45,7 @@
 #define MAGIC "ShJr"
 #define HEAD_SIZE 20
 
-#define MOST_QUEUED ((size_t)512 << 20)
+#define MOST_QUEUED ((size_t)2 << 30)
 
 enum { RECORD_HEADER = 1, RECORD_SYSTEMS, RECORD_SNAPSHOTS, RECORD_CHECKPOINT, RECORD_EVENTS };
 
@@ -95,10 +95,29 @@ static void crc_init(crc_tables *tables)
             tables->of[k][i] = (tables->of[k - 1][i] >> 8) ^ tables->of[0][tables->of[k - 1][i] & 0xff];
 }
 
+#ifdef __x86_64__
+/* The same by the processor's own instruction, some five times as fast. */
+__attribute__((target("sse4.2"))) static uint32_t crc_add_fast(uint32_t crc, const unsigned char *byte, size_t n)
+{
+    uint64_t word, sum = ~crc;
+    for (; n >= 8; n -= 8, byte += 8) {
+        memcpy(&word, byte, 8);
+        sum = __builtin_ia32_crc32di(sum, word);
+    }
+    for (; n; n--, byte++)
+        sum = __builtin_ia32_crc32qi((uint32_t)sum, *byte);
+    return ~(uint32_t)sum;
+}
+#endif
+
 /* crc: 0 to begin with, or what came out for the bytes before. */
 static uint32_t crc_add(const crc_tables *tables, uint32_t crc, const void *bytes, size_t n)
 {
     const unsigned char *byte = bytes;
+#ifdef __x86_64__
+    if (__builtin_cpu_supports("sse4.2"))
+        return crc_add_fast(crc, byte, n);
+#endif
     crc = ~crc;
     for (; n >= 8; n -= 8, byte += 8) {
         uint64_t word;

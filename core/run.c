@@ -750,41 +750,49 @@ static void aim(const study_run *run, long system)
 static shoal_status find_asked(study_run *run)
 {
     shoal_plan *plan = run->plan;
-    const long n = plan->n_list;
+    const long n_ended = plan->n_ended, n = plan->n_list;
+    int *asked = run->asked + n_ended;
+    double *asked_time = run->asked_time + n_ended;
     long n_due = 0, bad = -1;
 
-    run->n_ended = plan->n_ended;
-    for (long k = 0; k < run->n_ended; ++k) {
-        run->asked[k] = plan->ended[k];
-        run->asked_time[k] = plan->t_end;
-        if (!shoal_plan_stand_at(plan, plan->ended[k], plan->t_end)) {
-            return shoal_plan_cannot_stand(plan, plan->ended[k], plan->t_end);
-        }
-    }
-#pragma omp parallel for num_threads(plan->host_threads) if (n >= WORTH_THREADS) reduction(+ : n_due) reduction(max : bad)
-    for (long k = 0; k < n; ++k) {
-        const int system = plan->list[k];
-        run->due[k] = shoal_plan_arrived(plan, system);
-        if (run->due[k]) {
-            if (!shoal_plan_stand_at(plan, system, run->schedule[run->cursor[system]])) {
-                bad = k;
+#pragma omp parallel num_threads(plan->host_threads) if (n_ended + n >= WORTH_THREADS) reduction(+ : n_due) reduction(max : bad)
+    {
+#pragma omp for nowait
+        for (long k = 0; k < n_ended; ++k) {
+            run->asked[k] = plan->ended[k];
+            run->asked_time[k] = plan->t_end;
+            if (!shoal_plan_stand_at(plan, plan->ended[k], plan->t_end)) {
+                bad = plan->ended[k];
             }
-            run->cursor[system]++;
-            aim(run, system);
-            n_due++;
+        }
+#pragma omp for
+        for (long k = 0; k < n; ++k) {
+            const int system = plan->list[k];
+            run->due[k] = shoal_plan_arrived(plan, system);
+            if (run->due[k]) {
+                asked[k] = system;
+                asked_time[k] = run->schedule[run->cursor[system]++];
+                if (!shoal_plan_stand_at(plan, system, asked_time[k])) {
+                    bad = system;
+                }
+                aim(run, system);
+                n_due++;
+            }
         }
     }
     if (bad >= 0) {
-        return shoal_plan_cannot_stand(plan, plan->list[bad], run->schedule[run->cursor[plan->list[bad]] - 1]);
+        const bool runs = system_outcome(run, bad) == SHOAL_RUNNING;
+        return shoal_plan_cannot_stand(plan, bad, runs ? run->schedule[run->cursor[bad] - 1] : plan->t_end);
     }
-    for (long k = 0, at = run->n_ended; k < n && n_due > 0; ++k) {
+    for (long k = 0, at = 0; at < n_due && n_due < n; ++k) {
         if (run->due[k]) {
-            run->asked[at] = plan->list[k];
-            run->asked_time[at++] = run->schedule[run->cursor[plan->list[k]] - 1];
+            asked[at] = asked[k];
+            asked_time[at++] = asked_time[k];
         }
     }
+    run->n_ended = n_ended;
     run->n_due = n_due;
-    shoal_plan_ask(plan, run->asked, run->n_ended + n_due, run->n_ended > 0);
+    shoal_plan_ask(plan, run->asked, n_ended + n_due, n_ended > 0);
     return SHOAL_OK;
 }
 

@@ -615,11 +615,13 @@ static void test_systems_that_go_on(void **state)
     shoal_result_destroy(&straight);
 }
 
-/* A GPU leaves the same file, though there the rows of a slice are made while the next one runs; killed, too. */
+/* A GPU leaves the same file whatever the slices, though there the rows of a slice are made while the next one runs; killed, too.
+ * Where nobody comes close it is the CPU's file, bit for bit. In an encounter a system makes thousands of substeps: one of the rare
+ * last bits in which two machines' lane_rsqrt differ (lane.h) is then enough for another end. */
 static void test_gpu_leaves_the_same(void **state)
 {
     fixture *f = *state;
-    static const char *const words[] = { "run.engine=cuda", "run.engine=cuda run.slice_steps=0", "run.engine=cuda run.slice_steps=7" };
+    static const char *const words[] = { "run.slice_steps=0", "run.slice_steps=7" };
     const char *missing = shoal_engine_cuda.missing(), *wanted = getenv("SHOAL_TEST_GPU");
 
     if (missing) {
@@ -633,17 +635,24 @@ static void test_gpu_leaves_the_same(void **state)
         char name[16], way[128];
         const char *times = text == 0 ? shots_words : "";
         write_file(f->study, text == 0 ? study_text : text == 1 ? going_on_text : uneven_text);
-        snprintf(name, sizeof name, "cpu%d", text);
-        shoal_result *straight = run_whole(f, name, times);
+        snprintf(name, sizeof name, "cuda%d", text);
+        snprintf(way, sizeof way, "run.engine=cuda %s", times);
+        shoal_result *straight = run_whole(f, name, way);
         for (int i = 0; i < 2 * SHOAL_COUNT(words); ++i) {
             snprintf(name, sizeof name, "cuda%d%d", text, i);
-            snprintf(way, sizeof way, "%s %s", words[i / 2], times);
+            snprintf(way, sizeof way, "run.engine=cuda %s %s", words[i / 2], times);
             if (i % 2) {
                 kill_run(f, name, way, 2);
             }
             shoal_result *result = run_whole(f, name, way);
             assert_same(straight, result);
             shoal_result_destroy(&result);
+        }
+        if (text != 1) {
+            snprintf(name, sizeof name, "cpu%d", text);
+            shoal_result *cpu = run_whole(f, name, times);
+            assert_same(cpu, straight);
+            shoal_result_destroy(&cpu);
         }
         shoal_result_destroy(&straight);
     }

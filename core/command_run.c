@@ -94,6 +94,8 @@ static void put_duration(char *text, size_t size, double seconds)
     }
 }
 
+enum { FEW = 20 }; /* one of so many systems: they are stragglers */
+
 static void draw_progress(const shoal_progress *progress)
 {
     char line[512], left[32] = "?";
@@ -110,6 +112,11 @@ static void draw_progress(const shoal_progress *progress)
             used += (size_t)snprintf(line + used, sizeof line - used, " %s %ld", shoal_outcome_name(o),
                                      progress->n_by_outcome[o]);
         }
+    }
+    const long n_left = progress->n_by_outcome[SHOAL_RUNNING];
+    if (n_left > 0 && n_left * FEW <= progress->n_systems && used < sizeof line) {
+        snprintf(line + used, sizeof line - used, ", the slowest (%ld) at %.1f %%", progress->slowest_id,
+                 100 * progress->slowest_fraction);
     }
     fprintf(stderr, "\r\033[K%.*s", terminal_width(STDERR_FILENO) - 1, line);
     fflush(stderr);

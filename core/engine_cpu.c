@@ -155,8 +155,9 @@ static shoal_status cpu_wait(shoal_engine *engine, double *seconds)
     return SHOAL_OK;
 }
 
-static long cpu_width(const shoal_engine *engine)
+static long cpu_width(const shoal_engine *engine, int *group)
 {
+    *group = engine->kernels->systems;
     return (long)engine->threads * engine->kernels->systems;
 }
 

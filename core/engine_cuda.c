@@ -605,9 +605,11 @@ static shoal_status cuda_launch(shoal_engine *engine, shoal_kernel_entry entry, 
 }
 
 /* With as many threads on a multiprocessor, one more hardly makes it faster. */
-static long cuda_width(const shoal_engine *engine)
+static long cuda_width(const shoal_engine *engine, int *group)
 {
-    return (long)engine->n_multiprocessors * LANES_A_MULTIPROCESSOR;
+    const int threads = shoal_team_threads(&engine->choice); /* of a system */
+    *group = threads < 32 ? 32 / threads : 1;
+    return (long)engine->n_multiprocessors * LANES_A_MULTIPROCESSOR / threads;
 }
 
 const shoal_engine_type shoal_engine_cuda = {

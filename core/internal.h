@@ -258,8 +258,8 @@ typedef struct shoal_engine_type {
     shoal_status (*fetched)(shoal_engine *engine);
     /* Until all launches are done. seconds: what the last SHOAL_INTEGRATE took, may be NULL. */
     shoal_status (*wait)(shoal_engine *engine, double *seconds);
-    /* How many systems it needs to keep all of its lanes busy. */
-    long (*width)(const shoal_engine *engine);
+    /* How many systems it needs to keep all of its lanes busy. group: how many of them go step by step together. */
+    long (*width)(const shoal_engine *engine, int *group);
 } shoal_engine_type;
 
 enum {
@@ -448,19 +448,25 @@ double shoal_plan_time(const shoal_plan *plan, long system);
 double shoal_plan_progress(const shoal_plan *plan, long system);
 
 /* Send a system towards time t: it moves until its next step would pass it, and has arrived. One that arrives at t_end has
- * survived. Not between begin and end, like the two below. lose_aim: they must all be sent anew. */
+ * survived. Not between begin and end, like those below. lose_aim: they must all be sent anew. */
 void shoal_plan_aim(shoal_plan *plan, long system, double t);
 void shoal_plan_lose_aim(shoal_plan *plan);
 bool shoal_plan_arrived(const shoal_plan *plan, long system);
-/* Ask for the states of the listed systems at t[i], within their next step (NaN: where they are; one that has ended: as it ended):
- * begin has them copied to args.snapshot, and what the monitors saw if one of them has ended. list stays until then. */
-shoal_status shoal_plan_ask(shoal_plan *plan, const double *t, const int *list, long n_list);
+/* The state of a system that is asked for is that at t, within its next step (NaN: where it is; one that has ended: as it
+ * ended); false if it is not, and the error. */
+bool shoal_plan_stand_at(shoal_plan *plan, long system, double t);
+shoal_status shoal_plan_cannot_stand(const shoal_plan *plan, long system, double t);
+/* Ask for the states of the listed systems: begin has them copied to args.snapshot, and what the monitors saw if some have ended.
+ * list stays until then. */
+void shoal_plan_ask(shoal_plan *plan, const int *list, long n_list, bool ended);
 /* The states asked for are made, and with `move` the next slice of those that have not arrived begins: their records are nobody's
  * until it ends. answered: the states are there. */
 shoal_status shoal_plan_begin(shoal_plan *plan, bool move);
 shoal_status shoal_plan_answered(shoal_plan *plan);
 /* The slice ends: records are up to date, systems that have ended leave the list. *n_moved: how many have moved. */
 shoal_status shoal_plan_end(shoal_plan *plan, long *n_moved);
+/* Count what is left of the running systems. */
+void shoal_plan_count(shoal_plan *plan);
 /* All three for one time t of all systems. */
 shoal_status shoal_plan_slice(shoal_plan *plan, double t, long *n_moved);
 
@@ -521,7 +527,7 @@ typedef struct shoal_result {
     int n_columns;
     shoal_column *columns;    /* swept parameters first, then what monitors computed */
     int n_swept;
-    /* snapshots in order of commit */
+    /* snapshots: the first of all systems, by system, then the second ones; while a run goes on in the order of commit */
     long n_snapshots;         /* rows */
     int64_t *snapshot_system; /* [n_snapshots] index of the system */
     double *snapshot_time;    /* [n_snapshots] */
@@ -554,6 +560,8 @@ int shoal_result_column(const shoal_result *result, const char *name);
 shoal_status shoal_result_append_event(shoal_context *context, shoal_result *result, const shoal_event *event);
 /* Put the events in order: by system, those of a system as they came. */
 shoal_status shoal_result_sort_events(shoal_context *context, shoal_result *result);
+/* Put the snapshots in order: the first ones of all systems, by system, then the second ones. */
+shoal_status shoal_result_sort_snapshots(shoal_context *context, shoal_result *result);
 /* Append n snapshot rows (grows the arrays). */
 shoal_status shoal_result_append(shoal_context *context, shoal_result *result, long n, const int64_t *system,
                                  const double *time, const double *state);
@@ -587,8 +595,11 @@ shoal_status shoal_journal_snapshots(shoal_journal *journal, const shoal_result 
 shoal_status shoal_journal_events(shoal_journal *journal, const shoal_result *result, long first);
 /* Append a checkpoint: an opaque state from which the run can go on. */
 shoal_status shoal_journal_checkpoint(shoal_journal *journal, const void *state, size_t size);
-/* Flush to the disk: what was appended so far survives a kill. */
+/* Flush to the disk: what was appended so far survives a kill; in the background: as soon as may be. */
 shoal_status shoal_journal_commit(shoal_journal *journal);
+/* From now on a thread writes what is appended; its errors are those of the next call, and of `finish`, which waits for it. */
+shoal_status shoal_journal_background(shoal_journal *journal);
+shoal_status shoal_journal_finish(shoal_journal *journal);
 /* Read all committed records. *state: the last checkpoint (malloc'd, NULL if none); results appended after the last checkpoint
  * are dropped when state is asked for (state != NULL), kept when not, so that a restart from the checkpoint repeats nothing. */
 shoal_status shoal_journal_read(shoal_context *context, const char *path, shoal_result **result, void **state, size_t *size);

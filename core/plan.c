@@ -15,6 +15,7 @@
 #include "internal.h"
 
 #define GPU_WORTHWHILE 4096 /* systems from which a GPU beats the CPU's lanes */
+#define SYSTEMS_A_THREAD 16384 /* of a GPU's host, whose loops wait for memory: the cores left over are the journal's and the driver's */
 
 static double *field(const shoal_plan *plan, int which, long system)
 {
@@ -522,6 +523,9 @@ shoal_status shoal_plan_create(shoal_context *context, shoal_ensemble *ensemble,
     list_running(plan);
     shoal_plan_lose_aim(plan);
     status = choose_engine(plan, options, engine_line, sizeof engine_line, why, sizeof why);
+    const long enough = 1 + ensemble->n_systems / SYSTEMS_A_THREAD;
+    if (plan->engine_type == &shoal_engine_cuda && plan->host_threads > enough)
+        plan->host_threads = (int)enough;
     if (!status)
         status = choose_steps(plan, options, true); /* last: a refused plan leaves the ensemble as it was */
     if (!status)
@@ -536,6 +540,7 @@ shoal_status shoal_plan_create(shoal_context *context, shoal_ensemble *ensemble,
     status = plan->engine_type->upload(plan->engine, SHOAL_ARRAY_WATCH);
     if (status)
         goto fail;
+    shoal_plan_count(plan);
     write_line(plan, engine_line, why);
     *result = plan;
     return SHOAL_OK;
@@ -703,6 +708,7 @@ shoal_status shoal_plan_state_load(shoal_plan *plan, const void *state)
         memcpy(part[i], at, size[i]);
     list_running(plan);
     shoal_plan_lose_aim(plan);
+    shoal_plan_count(plan);
     plan->records_changed = false;
     return plan->engine_type->upload(plan->engine,
                                      SHOAL_ARRAY_BODIES | SHOAL_ARRAY_SYSTEMS | SHOAL_ARRAY_NATIVE | SHOAL_ARRAY_WATCH);

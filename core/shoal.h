@@ -306,6 +306,8 @@ typedef struct shoal_progress {
     double system_steps;              /* done so far in this run */
     double system_steps_left;         /* at most */
     double seconds;                   /* since the run began */
+    long slowest_id;                  /* of the systems still going, the one that has come least far */
+    double slowest_fraction;          /* and how far, 0..1 */
     const char *plan_line;
 } shoal_progress;
 

@@ -944,6 +944,8 @@ shoal_status shoal_store_read(shoal_context *context, const char *path, shoal_re
                 ? shoal_fail(context, SHOAL_E_FILE, "%s: there is no such result file, and no journal of it", path)
                 : shoal_journal_read(context, journal, result, NULL, NULL);
         free(journal);
+        if (!status && (status = shoal_result_sort_snapshots(context, *result)))
+            shoal_result_destroy(result);
         return status;
     }
     error_printer printer = errors_off();

@@ -338,6 +338,9 @@ const char *shoal_jit_missing(void);
 shoal_status shoal_jit_compile(shoal_context *context, const shoal_kernel_choice *choice, int entries, int arch,
                                int driver_version, shoal_cubin *cubin);
 void shoal_cubin_release(shoal_cubin *cubin);
+/* The same for a text of its own: its path in this source, and constants "NAME=VALUE", NULL after the last. */
+shoal_status shoal_jit_text(shoal_context *context, const char *name, const char *const *constants, int arch, int driver_version,
+                            shoal_cubin *cubin);
 
 /* The name of a kernel in the compiled module. */
 const char *shoal_kernel_entry_name(shoal_kernel_entry entry);

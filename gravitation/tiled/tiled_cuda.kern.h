@@ -46,7 +46,7 @@ typedef double partial;
 #define TILE THREADS                      /* sources in shared memory */
 #define BLOCK_I (THREADS * TILED_I)       /* targets of a block */
 #ifndef FLUSH
-#define FLUSH (MIXED ? 64 : 1024)
+#define FLUSH (MIXED ? 16 : 1024)
 #endif
 
 struct constants {
@@ -344,6 +344,20 @@ static __device__ __forceinline__ void sums_spread(const sums &s, T *q)
 #endif
 }
 
+/* Add the sums of i to a thread's totals in double precision, and clear them. */
+static __device__ __forceinline__ void flush(sums *si, double (*totals)[THREADS])
+{
+    #pragma unroll
+    for (int k = 0; k < TILED_I; k++) {
+        double p[N_SUMS];
+        sums_spread(si[k], p);
+        #pragma unroll
+        for (int q = 0; q < N_SUMS; q++)
+            totals[k * N_SUMS + q][threadIdx.x] += p[q];
+        si[k] = sums_zero();
+    }
+}
+
 #ifndef MIN_BLOCKS
 #define MIN_BLOCKS 1
 #endif
@@ -355,12 +369,11 @@ constexpr int unroll = UNROLL; /* a pragma knows no macros */
 extern "C" __global__ void __launch_bounds__(THREADS, MIN_BLOCKS) tiled_edges(edges e)
 {
     __shared__ word tile[BODY_WORDS][TILE];
-    __shared__ word tile_sums[SUM_WORDS][TILE];
+    extern __shared__ double totals[][THREADS]; /* of i, [N_SUMS * TILED_I]: each thread has its own */
 #if MIXED
-    __shared__ double tile_total[N_SUMS][TILE];
-#endif
-#if !FP64
-    __shared__ double totals[N_SUMS * TILED_I][THREADS];
+    __shared__ double tile_sums[N_SUMS][TILE];
+#else
+    __shared__ word tile_sums[SUM_WORDS][TILE];
 #endif
     const int thread = threadIdx.x, lane = thread & 31, warp = thread >> 5;
     const long n_tiles = tiles_before(e.n, e.first_row, e.last_row);
@@ -381,20 +394,19 @@ extern "C" __global__ void __launch_bounds__(THREADS, MIN_BLOCKS) tiled_edges(ed
             bi[k] = body_load(e.bodies + ((long)row * BLOCK_I + k * THREADS + thread), e.n);
             si[k] = sums_zero();
         }
-#if !FP64
         #pragma unroll
         for (int q = 0; q < N_SUMS * TILED_I; q++)
             totals[q][thread] = 0;
-#endif
         for (int since = 0; t < stop; t++) {
             #pragma unroll
             for (int w = 0; w < BODY_WORDS; w++)
                 tile[w][thread] = from[w * e.n + t * TILE];
-            sums_store(sums_zero(), &tile_sums[0][thread], TILE);
 #if MIXED
             #pragma unroll
             for (int q = 0; q < N_SUMS; q++)
-                tile_total[q][thread] = 0;
+                tile_sums[q][thread] = 0;
+#else
+            sums_store(sums_zero(), &tile_sums[0][thread], TILE);
 #endif
             __syncthreads();
             for (int phase = 0; phase < TILED_WARPS; phase++) {
@@ -403,36 +415,32 @@ extern "C" __global__ void __launch_bounds__(THREADS, MIN_BLOCKS) tiled_edges(ed
                 for (int r = 0; r < 32; r++) {
                     const int at = segment + (lane ^ r);
                     const body bj = body_load(&tile[0][at], TILE);
+#if MIXED
+                    sums sj = sums_zero();
+#else
                     sums sj = sums_load(&tile_sums[0][at], TILE);
+#endif
                     #pragma unroll
                     for (int k = 0; k < TILED_I; k++)
                         interact<true>(bi[k], bj, si[k], sj, e.c);
-                    sums_store(sj, &tile_sums[0][at], TILE);
-                    __syncwarp();
-                }
 #if MIXED
-                double q[N_SUMS];
-                sums_spread(sums_load(&tile_sums[0][segment + lane], TILE), q);
-                #pragma unroll
-                for (int c = 0; c < N_SUMS; c++)
-                    tile_total[c][segment + lane] += q[c];
-                sums_store(sums_zero(), &tile_sums[0][segment + lane], TILE);
-#endif
-#if !FP64
-                since += 32;
-                if (since >= FLUSH) {
-                    since = 0;
+                    double p[N_SUMS];
+                    sums_spread(sj, p);
                     #pragma unroll
-                    for (int k = 0; k < TILED_I; k++) {
-                        double p[N_SUMS];
-                        sums_spread(si[k], p);
-                        #pragma unroll
-                        for (int c = 0; c < N_SUMS; c++)
-                            totals[k * N_SUMS + c][thread] += p[c];
-                        si[k] = sums_zero();
-                    }
-                }
+                    for (int q = 0; q < N_SUMS; q++)
+                        tile_sums[q][at] += p[q];
+#else
+                    sums_store(sj, &tile_sums[0][at], TILE);
 #endif
+                    __syncwarp();
+                    if (MIXED && (r + 1) % FLUSH == 0)
+                        flush(si, totals);
+                }
+                since += 32;
+                if (!MIXED && since >= FLUSH) {
+                    since = 0;
+                    flush(si, totals);
+                }
                 __syncthreads();
             }
             const bool own = t - row_start < TILED_I;
@@ -440,7 +448,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, MIN_BLOCKS) tiled_edges(ed
 #if MIXED
             #pragma unroll
             for (int q = 0; q < N_SUMS; q++)
-                p[q] = tile_total[q][thread];
+                p[q] = tile_sums[q][thread];
 #else
             sums_spread(sums_load(&tile_sums[0][thread], TILE), p);
 #endif
@@ -451,11 +459,9 @@ extern "C" __global__ void __launch_bounds__(THREADS, MIN_BLOCKS) tiled_edges(ed
                 #pragma unroll
                 for (int k = 0; k < TILED_I; k++)
                     sums_halve(si[k]);
-#if !FP64
                 #pragma unroll
                 for (int q = 0; q < N_SUMS * TILED_I; q++)
                     totals[q][thread] *= 0.5;
-#endif
             }
         }
         double *const to = e.part_i + ((long)blockIdx.x + row - e.first_row) * N_SUMS * BLOCK_I + thread;
@@ -465,21 +471,17 @@ extern "C" __global__ void __launch_bounds__(THREADS, MIN_BLOCKS) tiled_edges(ed
             sums_spread(si[k], p);
             #pragma unroll
             for (int q = 0; q < N_SUMS; q++)
-#if FP64
-                to[(q * TILED_I + k) * THREADS] = p[q];
-#else
                 to[(q * TILED_I + k) * THREADS] = p[q] + totals[k * N_SUMS + q][thread];
-#endif
         }
         row++;
     }
 }
 
-/* All sums of a body (x) and quantity (y), rows first to last: result [N_SUMS][n] = or += scale times them. */
-extern "C" __global__ void tiled_edges_sum(edges e, int n_blocks, double scale, double *result)
+/* scale times the sums of a body (x) and quantity (y) from rows first to last to result [N_SUMS][n]; add: to what it holds. */
+extern "C" __global__ void tiled_edges_sum(edges e, int n_blocks, double scale, int add, double *result)
 {
     const long body = (long)blockIdx.x * blockDim.x + threadIdx.x, q = blockIdx.y;
-    if (body >= e.n || body < (long)e.first_row * BLOCK_I)
+    if (body >= e.n)
         return;
     const long n_tiles = tiles_before(e.n, e.first_row, e.last_row);
     const int row = (int)(body / BLOCK_I), last = row < e.last_row ? row : e.last_row - 1;
@@ -487,13 +489,13 @@ extern "C" __global__ void tiled_edges_sum(edges e, int n_blocks, double scale, 
     #pragma unroll 8
     for (int r = e.first_row; r <= last; r++)
         sum += e.part_j[(q * n_tiles + tiles_before(e.n, e.first_row, r)) * TILE + body - (long)r * BLOCK_I];
-    if (row < e.last_row) {
+    if (row >= e.first_row && row < e.last_row) {
         const long first = tiles_before(e.n, e.first_row, row), end = tiles_before(e.n, e.first_row, row + 1);
         const long first_block = ((first + 1) * n_blocks - 1) / n_tiles, last_block = (end * n_blocks - 1) / n_tiles;
         for (long b = first_block; b <= last_block; b++)
             sum += e.part_i[((b + row - e.first_row) * N_SUMS + q) * BLOCK_I + body % BLOCK_I];
     }
-    result[q * e.n + body] = (e.first_row ? result[q * e.n + body] : 0) + scale * sum;
+    result[q * e.n + body] = (add ? result[q * e.n + body] : 0) + scale * sum;
 }
 
 /* ---- every target by itself -------------------------------------------------------------------------------------- */

@@ -1,0 +1,371 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * tiled_kernel.c: all-pairs gravity on SIMD lanes, compiled once for each instruction set (SHOAL_ARCH: v3, v4, any) and precision
+ * (TILED_PRECISION as shoal_tiled_precision); the result is a table named TILED_KERNELS.
+ *
+ * pairs: TILED_I vectors of bodies i and their sums stay in registers, bodies j are broadcast one after the other, their sums are
+ * vectors in the nearest cache that are added up across lanes once for a whole tile. A pair gives 17 vector operations and the
+ * rsqrt's correction for LANES pairs or 2 LANES interactions.
+ *
+ * row: one target, lanes over sources.
+ *
+ * mixed: positions are two floats; the rest is float, sums over at most TILED_STEP bodies j (or a tile's bodies i in one lane) are
+ * carried on in double.
+ */
+#include <math.h>
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
+
+#include "gravitation/tiled/tiled_cpu.h"
+
+#define FP64 (TILED_PRECISION == 0)
+#define MIXED (TILED_PRECISION == 1)
+#define INLINE static inline __attribute__((always_inline))
+
+#if defined(__AVX512F__)
+#define BYTES 64
+#elif defined(__AVX2__)
+#define BYTES 32
+#else
+#define BYTES 16
+#endif
+
+#if FP64
+typedef double number;
+typedef long long bits;
+#else
+typedef float number;
+typedef int bits;
+#endif
+#define LANES (BYTES / (int)sizeof(number))
+typedef number real __attribute__((vector_size(BYTES)));
+typedef bits mask __attribute__((vector_size(BYTES)));
+typedef double doubles __attribute__((vector_size(8 * LANES)));
+typedef long long indices __attribute__((vector_size(8 * LANES)));
+
+/* ---- words ------------------------------------------------------------------------------------------------------- */
+
+INLINE real set(double value)
+{
+    return (number)value - (real){0};
+}
+
+INLINE real load(const void *field, long i)
+{
+    return *(const real *)((const number *)field + i);
+}
+
+INLINE real spread(const void *field, long i)
+{
+    return ((const number *)field)[i] - (real){0};
+}
+
+INLINE real fma_(real a, real b, real c)
+{
+#if defined(__AVX512F__) && FP64
+    return (real)_mm512_fmadd_pd((__m512d)a, (__m512d)b, (__m512d)c);
+#elif defined(__AVX512F__)
+    return (real)_mm512_fmadd_ps((__m512)a, (__m512)b, (__m512)c);
+#elif defined(__FMA__) && FP64
+    return (real)_mm256_fmadd_pd((__m256d)a, (__m256d)b, (__m256d)c);
+#elif defined(__FMA__)
+    return (real)_mm256_fmadd_ps((__m256)a, (__m256)b, (__m256)c);
+#else
+    return a * b + c;
+#endif
+}
+
+INLINE real fnma(real a, real b, real c)
+{
+    return fma_(-a, b, c);
+}
+
+INLINE real select_(mask m, real a, real b)
+{
+    return (real)((m & (mask)a) | (~m & (mask)b));
+}
+
+INLINE bool any(mask m)
+{
+    bits all = 0;
+    for (int l = 0; l < LANES; l++)
+        all |= m[l];
+    return all != 0;
+}
+
+/* 1/sqrt(x), x > 0, to 12 bits or better: an instruction, or an integer estimate of the exponent (Lomont's constants, relative
+ * error 0.035) and a quintic step. */
+INLINE real rsqrt_seed(real x)
+{
+#if defined(__AVX512F__) && FP64
+    return (real)_mm512_rsqrt14_pd((__m512d)x);
+#elif defined(__AVX512F__)
+    return (real)_mm512_rsqrt14_ps((__m512)x);
+#elif defined(__AVX2__) && !FP64
+    return (real)_mm256_rsqrt_ps((__m256)x);
+#else
+#if FP64
+    const real y = (real)(0x5fe6eb50c7b537a9LL - ((mask)x >> 1));
+#else
+    const real y = (real)(0x5f375a86 - ((mask)x >> 1));
+#endif
+    const real e = fnma(x * y, y, set(1));
+    real p = fma_(e, set(0.2734375), set(0.3125));
+    p = fma_(e, p, set(0.375));
+    p = fma_(e, p, set(0.5));
+    return fma_(y * e, p, y);
+#endif
+}
+
+/* The sum over lanes, in pairs. */
+INLINE double total(real a)
+{
+    doubles d = __builtin_convertvector(a, doubles);
+    for (int h = LANES / 2; h; h /= 2) {
+        indices other;
+        for (int l = 0; l < LANES; l++)
+            other[l] = l ^ h;
+        d += __builtin_shuffle(d, other);
+    }
+    return d[0];
+}
+
+/* ---- the law of force -------------------------------------------------------------------------------------------- */
+
+struct body {
+    real x, y, z, m, vx, vy, vz, lx, ly, lz;
+};
+
+struct sums {
+    real a[3], jerk[3], p;
+};
+
+/* What tiled.h calls g and p; dg: g'/(r g) of Plummer, g'/r of the spline. */
+struct law {
+    real g, p, dg;
+};
+
+struct constants {
+    real eps2, inverse_h, cut2;
+};
+
+/* s2 = r^2 + eps^2 to s^-3: with a seed y of 1/sqrt(s2) and e = 1 - s2 y^2, s^-3 = y^3 (1 - e)^(-3/2), as a power series in e. */
+INLINE struct law law_of(int what, real s2, const struct constants *c)
+{
+    struct law f = {0};
+    const real y = rsqrt_seed(s2), y2 = y * y, e = fnma(s2, y2, set(1)), y3 = y2 * y;
+#if FP64
+    real q = fma_(e, set(2.4609375), set(2.1875));
+    q = fma_(e, q, set(1.875));
+    q = fma_(e, q, set(1.5));
+    real r = fma_(e, set(0.2734375), set(0.3125));
+    r = fma_(e, r, set(0.375));
+    r = fma_(e, r, set(0.5));
+    real s = fma_(e, e, e);
+    s = fma_(e, s, e);
+    s = fma_(e, s, e);
+#else
+    const real q = fma_(e, set(1.875), set(1.5)), r = fma_(e, set(0.375), set(0.5)), s = fma_(e, e, e);
+#endif
+    f.g = fma_(y3, e * q, y3);
+    f.p = fma_(y, e * r, y);
+    f.dg = set(-3) * fma_(y2, s, y2);
+    if (what & TILED_SPLINE) {
+        f.dg *= f.g;
+        const real u = s2 * f.p * c->inverse_h, h3 = c->inverse_h * c->inverse_h * c->inverse_h;
+        const mask within = (mask)(u < 1);
+        if (any(within)) {
+            const real v = 1 / u, v3 = v * v * v, u2 = u * u;
+            const mask inner = (mask)(u < (number)0.5);
+            const real g_inner = set(32. / 3) - u2 * (set(38.4) - 32 * u);
+            const real g_outer = set(64. / 3) - u * (48 - u * (set(38.4) - set(32. / 3) * u)) - set(1. / 15) * v3;
+            f.g = select_(within, h3 * select_(inner, g_inner, g_outer), f.g);
+            const real p_inner = set(2.8) - u2 * (set(16. / 3) - u2 * (set(9.6) - set(6.4) * u));
+            const real p_outer = set(3.2) - set(1. / 15) * v - u2 * (set(32. / 3) - u * (16 - u * (set(9.6) - set(32. / 15) * u)));
+            f.p = select_(within, c->inverse_h * select_(inner, p_inner, p_outer), f.p);
+            const real d_inner = 96 * u - set(76.8), d_outer = set(76.8) - 48 * v - 32 * u + set(0.2) * (v3 * v * v);
+            f.dg = select_(within, h3 * c->inverse_h * c->inverse_h * select_(inner, d_inner, d_outer), f.dg);
+        }
+    }
+    if (what & SHOAL_TILED_POTENTIAL)
+        f.p = select_((mask)(s2 > c->cut2), f.p, (real){0});
+    return f;
+}
+
+/* One vector of pairs: to i's sums what j does, and (sj) to j's what i does. */
+INLINE void interact(int what, const struct body *i, const struct body *j, struct sums *si, struct sums *sj,
+                     const struct constants *c)
+{
+#if MIXED
+    const real d[3] = {(j->x - i->x) + (j->lx - i->lx), (j->y - i->y) + (j->ly - i->ly), (j->z - i->z) + (j->lz - i->lz)};
+#else
+    const real d[3] = {j->x - i->x, j->y - i->y, j->z - i->z};
+#endif
+    const struct law f = law_of(what, fma_(d[2], d[2], fma_(d[1], d[1], fma_(d[0], d[0], c->eps2))), c);
+    const bool equal = what & TILED_EQUAL;
+    const real gi = equal ? f.g : f.g * j->m, gj = equal ? f.g : f.g * i->m;
+    for (int k = 0; k < 3; k++) {
+        si->a[k] = fma_(gi, d[k], si->a[k]);
+        if (sj)
+            sj->a[k] = fnma(gj, d[k], sj->a[k]);
+    }
+    if (what & SHOAL_TILED_POTENTIAL) {
+        si->p = equal ? si->p + f.p : fma_(j->m, f.p, si->p);
+        if (sj)
+            sj->p = equal ? sj->p + f.p : fma_(i->m, f.p, sj->p);
+    }
+    if (what & SHOAL_TILED_JERK) {
+        const real w[3] = {j->vx - i->vx, j->vy - i->vy, j->vz - i->vz};
+        const real dw = f.dg * fma_(d[2], w[2], fma_(d[1], w[1], d[0] * w[0]));
+        const bool spline = what & TILED_SPLINE;
+        const real one = set(1), hi = spline ? (equal ? one : j->m) : gi, hj = spline ? (equal ? one : i->m) : gj;
+        for (int k = 0; k < 3; k++) {
+            const real q = fma_(dw, d[k], spline ? f.g * w[k] : w[k]);
+            si->jerk[k] = fma_(hi, q, si->jerk[k]);
+            if (sj)
+                sj->jerk[k] = fnma(hj, q, sj->jerk[k]);
+        }
+    }
+}
+
+#define BODY(get, from, at)                                                                                           \
+    {                                                                                                                 \
+        get((from)->field[0], at), get((from)->field[1], at), get((from)->field[2], at),                              \
+            get((from)->field[3], at), what & SHOAL_TILED_JERK ? get((from)->field[4], at) : (real){0},               \
+            what & SHOAL_TILED_JERK ? get((from)->field[5], at) : (real){0},                                          \
+            what & SHOAL_TILED_JERK ? get((from)->field[6], at) : (real){0},                                          \
+            MIXED ? get((from)->field[7], at) : (real){0}, MIXED ? get((from)->field[8], at) : (real){0},             \
+            MIXED ? get((from)->field[9], at) : (real){0}                                                             \
+    }
+
+INLINE struct constants constants_of(const tiled_cpu_law *law)
+{
+    return (struct constants){set(law->eps2), set(law->inverse_h), set(law->cut2)};
+}
+
+/* ---- pairs of tiles ---------------------------------------------------------------------------------------------- */
+
+#ifndef TILED_I
+#define TILED_I 2
+#endif
+
+/* sum[i..] += weight a, for LANES bodies */
+INLINE void add_vector(double *sum, real a, double weight)
+{
+    doubles *to = (doubles *)sum;
+    *to += weight * __builtin_convertvector(a, doubles);
+}
+
+/* Number of sums of a kind, and the one at place q of a and p alone or of all. */
+#define N_SUMS(what) ((what) & SHOAL_TILED_JERK ? 7 : (what) & SHOAL_TILED_POTENTIAL ? 4 : 3)
+#define WANTED(what, q) ((q) < 3 || ((q) < 6 && (what) & SHOAL_TILED_JERK) || ((q) == 6 && (what) & SHOAL_TILED_POTENTIAL))
+
+INLINE void pairs(int what, const tiled_cpu_law *law, const tiled_cpu_bodies *bodies, long a, long b, long n, double weight,
+                  double *const *sum)
+{
+    const struct constants c = constants_of(law);
+    for (long j0 = b; j0 < b + n; j0 += TILED_STEP) {
+        struct sums at_j[TILED_STEP];
+        for (int j = 0; j < TILED_STEP; j++)
+            at_j[j] = (struct sums){0};
+        for (long i = a; i < a + n; i += TILED_I * LANES) {
+            struct body bi[TILED_I];
+            struct sums si[TILED_I];
+            for (int k = 0; k < TILED_I; k++) {
+                bi[k] = (struct body)BODY(load, bodies, i + k * LANES);
+                si[k] = (struct sums){0};
+            }
+            for (int j = 0; j < TILED_STEP; j++) {
+                const struct body bj = BODY(spread, bodies, j0 + j);
+                struct sums sj = at_j[j];
+                #pragma GCC unroll 8
+                for (int k = 0; k < TILED_I; k++)
+                    interact(what, &bi[k], &bj, &si[k], &sj, &c);
+                at_j[j] = sj;
+            }
+            for (int k = 0; k < TILED_I; k++)
+                for (int q = 0; q < 7; q++)
+                    if (WANTED(what, q))
+                        add_vector(sum[q] + i + k * LANES, q < 3 ? si[k].a[q] : q < 6 ? si[k].jerk[q - 3] : si[k].p, weight);
+        }
+        for (int j = 0; j < TILED_STEP; j++)
+            for (int q = 0; q < 7; q++)
+                if (WANTED(what, q))
+                    sum[q][j0 + j] += weight * total(q < 3 ? at_j[j].a[q] : q < 6 ? at_j[j].jerk[q - 3] : at_j[j].p);
+    }
+}
+
+/* ---- rows -------------------------------------------------------------------------------------------------------- */
+
+INLINE void row(int what, const tiled_cpu_law *law, const tiled_cpu_bodies *sources, const tiled_cpu_bodies *targets, long i,
+                double *const *sum)
+{
+    const struct constants c = constants_of(law);
+    const struct body bi = BODY(spread, targets, i);
+    double sums[7] = {0};
+    for (long j0 = 0; j0 < sources->n; j0 += TILED_STEP * LANES) {
+        const long end = j0 + TILED_STEP * LANES < sources->n ? j0 + TILED_STEP * LANES : sources->n;
+        struct sums si = {0};
+        for (long j = j0; j < end; j += LANES) {
+            const struct body bj = BODY(load, sources, j);
+            interact(what, &bi, &bj, &si, NULL, &c);
+        }
+        for (int q = 0; q < 7; q++)
+            if (WANTED(what, q))
+                sums[q] += total(q < 3 ? si.a[q] : q < 6 ? si.jerk[q - 3] : si.p);
+    }
+    for (int q = 0; q < 7; q++)
+        if (WANTED(what, q))
+            sum[q][i] = sums[q];
+}
+
+/* ---- one function for each case ---------------------------------------------------------------------------------- */
+
+#define CASES(X) X(0) X(1) X(2) X(3) X(4) X(5) X(6) X(7)
+#define ALL_CASES(X) CASES(X) X(8) X(9) X(10) X(11) X(12) X(13) X(14) X(15)
+#define PAIRS(what)                                                                                                   \
+    static __attribute__((noinline)) void pairs_##what(const tiled_cpu_law *law, const tiled_cpu_bodies *bodies,      \
+                                                       long a, long b, long n, double weight, double *const *sum)     \
+    {                                                                                                                 \
+        pairs(what, law, bodies, a, b, n, weight, sum);                                                               \
+    }
+#define ROW(what)                                                                                                     \
+    static __attribute__((noinline)) void row_##what(const tiled_cpu_law *law, const tiled_cpu_bodies *sources,       \
+                                                     const tiled_cpu_bodies *targets, long i, double *const *sum)     \
+    {                                                                                                                 \
+        row(what, law, sources, targets, i, sum);                                                                     \
+    }
+ALL_CASES(PAIRS)
+CASES(ROW)
+
+static void any_pairs(int what, const tiled_cpu_law *law, const tiled_cpu_bodies *bodies, long a, long b, long n, double weight,
+                      double *const *sum)
+{
+#define X(w) [w] = pairs_##w,
+    static void (*const cases[])(const tiled_cpu_law *, const tiled_cpu_bodies *, long, long, long, double,
+                                 double *const *) = {ALL_CASES(X)};
+#undef X
+    cases[what](law, bodies, a, b, n, weight, sum);
+}
+
+static void any_row(int what, const tiled_cpu_law *law, const tiled_cpu_bodies *sources, const tiled_cpu_bodies *targets, long i,
+                    double *const *sum)
+{
+#define X(w) [w] = row_##w,
+    static void (*const cases[])(const tiled_cpu_law *, const tiled_cpu_bodies *, const tiled_cpu_bodies *, long,
+                                 double *const *) = {CASES(X)};
+#undef X
+    cases[what & ~TILED_EQUAL](law, sources, targets, i, sum);
+}
+
+#define QUOTE(x) #x
+#define QUOTED(x) QUOTE(x)
+
+extern const tiled_cpu_kernels TILED_KERNELS;
+const tiled_cpu_kernels TILED_KERNELS = {
+    .arch = QUOTED(SHOAL_ARCH),
+    .precision = TILED_PRECISION,
+    .pairs = any_pairs,
+    .row = any_row,
+};

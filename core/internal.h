@@ -258,6 +258,9 @@ extern const shoal_engine_type shoal_engine_cpu, shoal_engine_cuda;
 void shoal_engine_cpu_info(FILE *out);
 void shoal_engine_cuda_info(FILE *out);
 
+/* The instruction set that kernels are picked for: "v4", "v3", "any" (engine_cpu.c). */
+const char *shoal_cpu_arch(void);
+
 /* ---- cores.c: how many threads this process should use -------------------------------------------------------------- */
 
 /* CPUs' worth of time that the control groups of this process allow, +inf = no limit; root: of the files, "" = the machine's. */

@@ -41,8 +41,12 @@ typedef int bits;
 #define LANES (BYTES / (int)sizeof(number))
 typedef number real __attribute__((vector_size(BYTES)));
 typedef bits mask __attribute__((vector_size(BYTES)));
-typedef double doubles __attribute__((vector_size(8 * LANES)));
-typedef long long indices __attribute__((vector_size(8 * LANES)));
+typedef double wide __attribute__((vector_size(BYTES)));
+typedef double wide32 __attribute__((vector_size(32)));
+typedef double wide16 __attribute__((vector_size(16)));
+#if !FP64
+typedef float half __attribute__((vector_size(BYTES / 2)));
+#endif
 
 /* ---- words ------------------------------------------------------------------------------------------------------- */
 
@@ -76,9 +80,20 @@ INLINE real fma_(real a, real b, real c)
 #endif
 }
 
+/* c - a b */
 INLINE real fnma(real a, real b, real c)
 {
-    return fma_(-a, b, c);
+#if defined(__AVX512F__) && FP64
+    return (real)_mm512_fnmadd_pd((__m512d)a, (__m512d)b, (__m512d)c);
+#elif defined(__AVX512F__)
+    return (real)_mm512_fnmadd_ps((__m512)a, (__m512)b, (__m512)c);
+#elif defined(__FMA__) && FP64
+    return (real)_mm256_fnmadd_pd((__m256d)a, (__m256d)b, (__m256d)c);
+#elif defined(__FMA__)
+    return (real)_mm256_fnmadd_ps((__m256)a, (__m256)b, (__m256)c);
+#else
+    return c - a * b;
+#endif
 }
 
 INLINE real select_(mask m, real a, real b)
@@ -118,17 +133,45 @@ INLINE real rsqrt_seed(real x)
 #endif
 }
 
-/* The sum over lanes, in pairs. */
+/* Lanes as doubles: one vector of them, or two. */
+typedef struct doubles {
+    wide part[FP64 ? 1 : 2];
+} doubles;
+
+INLINE doubles to_doubles(real a)
+{
+#if FP64
+    return (doubles){{a}};
+#else
+    const union {
+        real all;
+        half part[2];
+    } u = {a};
+    return (doubles){{__builtin_convertvector(u.part[0], wide), __builtin_convertvector(u.part[1], wide)}};
+#endif
+}
+
+/* The sum over lanes, half and half. */
 INLINE double total(real a)
 {
-    doubles d = __builtin_convertvector(a, doubles);
-    for (int h = LANES / 2; h; h /= 2) {
-        indices other;
-        for (int l = 0; l < LANES; l++)
-            other[l] = l ^ h;
-        d += __builtin_shuffle(d, other);
-    }
-    return d[0];
+    const doubles d = to_doubles(a);
+    const union {
+        wide all;
+        wide32 by_32[BYTES / 32 + 1];
+        wide16 by_16[BYTES / 16];
+    } u = {FP64 ? d.part[0] : d.part[0] + d.part[!FP64]};
+#if BYTES == 64
+    const union {
+        wide32 all;
+        wide16 by_16[2];
+    } v = {u.by_32[0] + u.by_32[1]};
+    const wide16 w = v.by_16[0] + v.by_16[1];
+#elif BYTES == 32
+    const wide16 w = u.by_16[0] + u.by_16[1];
+#else
+    const wide16 w = u.by_16[0];
+#endif
+    return w[0] + w[1];
 }
 
 /* ---- the law of force -------------------------------------------------------------------------------------------- */
@@ -138,7 +181,7 @@ struct body {
 };
 
 struct sums {
-    real a[3], jerk[3], p;
+    real ax, ay, az, jx, jy, jz, p;
 };
 
 /* What tiled.h calls g and p; dg: g'/(r g) of Plummer, g'/r of the spline. */
@@ -150,11 +193,24 @@ struct constants {
     real eps2, inverse_h, cut2;
 };
 
+/* In single precision a 14-bit seed needs the first power only: 1.5 y^3 (5/3 - s2 y^2) is within 2e-8, and 1.5 is left to the end. */
+#if TILED_PRECISION == 2 && defined(__AVX512F__)
+#define SHORT(what) (((what) & ~TILED_EQUAL) == 0)
+#else
+#define SHORT(what) 0
+#endif
+#define SCALE(what) (SHORT(what) ? 1.5 : 1)
+
 /* s2 = r^2 + eps^2 to s^-3: with a seed y of 1/sqrt(s2) and e = 1 - s2 y^2, s^-3 = y^3 (1 - e)^(-3/2), as a power series in e. */
 INLINE struct law law_of(int what, real s2, const struct constants *c)
 {
     struct law f = {0};
-    const real y = rsqrt_seed(s2), y2 = y * y, e = fnma(s2, y2, set(1)), y3 = y2 * y;
+    const real y = rsqrt_seed(s2), y2 = y * y, y3 = y2 * y;
+    if (SHORT(what)) {
+        f.g = y3 * fnma(s2, y2, set(5. / 3));
+        return f;
+    }
+    const real e = fnma(s2, y2, set(1));
 #if FP64
     real q = fma_(e, set(2.4609375), set(2.1875));
     q = fma_(e, q, set(1.875));
@@ -193,38 +249,44 @@ INLINE struct law law_of(int what, real s2, const struct constants *c)
     return f;
 }
 
-/* One vector of pairs: to i's sums what j does, and (sj) to j's what i does. */
-INLINE void interact(int what, const struct body *i, const struct body *j, struct sums *si, struct sums *sj,
+/* One vector of pairs: to i's sums what j does, and (SHARED) to j's what i does. */
+INLINE void interact(int what, bool shared, const struct body *i, const struct body *j, struct sums *si, struct sums *sj,
                      const struct constants *c)
 {
 #if MIXED
-    const real d[3] = {(j->x - i->x) + (j->lx - i->lx), (j->y - i->y) + (j->ly - i->ly), (j->z - i->z) + (j->lz - i->lz)};
+    const real dx = (j->x - i->x) + (j->lx - i->lx), dy = (j->y - i->y) + (j->ly - i->ly), dz = (j->z - i->z) + (j->lz - i->lz);
 #else
-    const real d[3] = {j->x - i->x, j->y - i->y, j->z - i->z};
+    const real dx = j->x - i->x, dy = j->y - i->y, dz = j->z - i->z;
 #endif
-    const struct law f = law_of(what, fma_(d[2], d[2], fma_(d[1], d[1], fma_(d[0], d[0], c->eps2))), c);
-    const bool equal = what & TILED_EQUAL;
+    const struct law f = law_of(what, fma_(dz, dz, fma_(dy, dy, fma_(dx, dx, c->eps2))), c);
+    const bool equal = what & TILED_EQUAL, spline = what & TILED_SPLINE;
     const real gi = equal ? f.g : f.g * j->m, gj = equal ? f.g : f.g * i->m;
-    for (int k = 0; k < 3; k++) {
-        si->a[k] = fma_(gi, d[k], si->a[k]);
-        if (sj)
-            sj->a[k] = fnma(gj, d[k], sj->a[k]);
+    si->ax = fma_(gi, dx, si->ax);
+    si->ay = fma_(gi, dy, si->ay);
+    si->az = fma_(gi, dz, si->az);
+    if (shared) {
+        sj->ax = fnma(gj, dx, sj->ax);
+        sj->ay = fnma(gj, dy, sj->ay);
+        sj->az = fnma(gj, dz, sj->az);
     }
     if (what & SHOAL_TILED_POTENTIAL) {
         si->p = equal ? si->p + f.p : fma_(j->m, f.p, si->p);
-        if (sj)
+        if (shared)
             sj->p = equal ? sj->p + f.p : fma_(i->m, f.p, sj->p);
     }
     if (what & SHOAL_TILED_JERK) {
-        const real w[3] = {j->vx - i->vx, j->vy - i->vy, j->vz - i->vz};
-        const real dw = f.dg * fma_(d[2], w[2], fma_(d[1], w[1], d[0] * w[0]));
-        const bool spline = what & TILED_SPLINE;
-        const real one = set(1), hi = spline ? (equal ? one : j->m) : gi, hj = spline ? (equal ? one : i->m) : gj;
-        for (int k = 0; k < 3; k++) {
-            const real q = fma_(dw, d[k], spline ? f.g * w[k] : w[k]);
-            si->jerk[k] = fma_(hi, q, si->jerk[k]);
-            if (sj)
-                sj->jerk[k] = fnma(hj, q, sj->jerk[k]);
+        const real wx = j->vx - i->vx, wy = j->vy - i->vy, wz = j->vz - i->vz;
+        const real dw = f.dg * fma_(dz, wz, fma_(dy, wy, dx * wx));
+        const real qx = fma_(dw, dx, spline ? f.g * wx : wx), qy = fma_(dw, dy, spline ? f.g * wy : wy);
+        const real qz = fma_(dw, dz, spline ? f.g * wz : wz);
+        const real hi = !spline ? gi : equal ? set(1) : j->m, hj = !spline ? gj : equal ? set(1) : i->m;
+        si->jx = fma_(hi, qx, si->jx);
+        si->jy = fma_(hi, qy, si->jy);
+        si->jz = fma_(hi, qz, si->jz);
+        if (shared) {
+            sj->jx = fnma(hj, qx, sj->jx);
+            sj->jy = fnma(hj, qy, sj->jy);
+            sj->jz = fnma(hj, qz, sj->jz);
         }
     }
 }
@@ -246,53 +308,67 @@ INLINE struct constants constants_of(const tiled_cpu_law *law)
 
 /* ---- pairs of tiles ---------------------------------------------------------------------------------------------- */
 
-#ifndef TILED_I
-#define TILED_I 2
-#endif
+enum { TILED_I = TILED_PRECISION == 2 ? 4 : 2 }; /* vectors of bodies i; TILED_STEP is a multiple of their lanes */
 
 /* sum[i..] += weight a, for LANES bodies */
 INLINE void add_vector(double *sum, real a, double weight)
 {
-    doubles *to = (doubles *)sum;
-    *to += weight * __builtin_convertvector(a, doubles);
+    const doubles d = to_doubles(a);
+    wide *to = (wide *)sum;
+    for (int k = 0; k < (FP64 ? 1 : 2); k++)
+        to[k] += weight * d.part[k];
 }
 
-/* Number of sums of a kind, and the one at place q of a and p alone or of all. */
-#define N_SUMS(what) ((what) & SHOAL_TILED_JERK ? 7 : (what) & SHOAL_TILED_POTENTIAL ? 4 : 3)
-#define WANTED(what, q) ((q) < 3 || ((q) < 6 && (what) & SHOAL_TILED_JERK) || ((q) == 6 && (what) & SHOAL_TILED_POTENTIAL))
+/* Do something to each sum that is wanted: X(place in a table of sums, member). */
+#define EACH_SUM(what, X)                   \
+    X(0, ax) X(1, ay) X(2, az)              \
+    if ((what) & SHOAL_TILED_JERK) {        \
+        X(3, jx) X(4, jy) X(5, jz)          \
+    }                                       \
+    if ((what) & SHOAL_TILED_POTENTIAL) {   \
+        X(6, p)                             \
+    }
 
 INLINE void pairs(int what, const tiled_cpu_law *law, const tiled_cpu_bodies *bodies, long a, long b, long n, double weight,
                   double *const *sum)
 {
     const struct constants c = constants_of(law);
+    weight *= SCALE(what);
     for (long j0 = b; j0 < b + n; j0 += TILED_STEP) {
-        struct sums at_j[TILED_STEP];
-        for (int j = 0; j < TILED_STEP; j++)
-            at_j[j] = (struct sums){0};
+        real at_j[TILED_SUMS][TILED_STEP];
+#define CLEAR(q, member) at_j[q][j] = (real){0};
+        for (int j = 0; j < TILED_STEP; j++) {
+            EACH_SUM(what, CLEAR)
+        }
         for (long i = a; i < a + n; i += TILED_I * LANES) {
             struct body bi[TILED_I];
             struct sums si[TILED_I];
+            #pragma GCC unroll 8
             for (int k = 0; k < TILED_I; k++) {
                 bi[k] = (struct body)BODY(load, bodies, i + k * LANES);
                 si[k] = (struct sums){0};
             }
             for (int j = 0; j < TILED_STEP; j++) {
                 const struct body bj = BODY(spread, bodies, j0 + j);
-                struct sums sj = at_j[j];
+                struct sums sj = {0};
+#define LOAD(q, member) sj.member = at_j[q][j];
+                EACH_SUM(what, LOAD)
                 #pragma GCC unroll 8
                 for (int k = 0; k < TILED_I; k++)
-                    interact(what, &bi[k], &bj, &si[k], &sj, &c);
-                at_j[j] = sj;
+                    interact(what, true, &bi[k], &bj, &si[k], &sj, &c);
+#define STORE(q, member) at_j[q][j] = sj.member;
+                EACH_SUM(what, STORE)
             }
-            for (int k = 0; k < TILED_I; k++)
-                for (int q = 0; q < 7; q++)
-                    if (WANTED(what, q))
-                        add_vector(sum[q] + i + k * LANES, q < 3 ? si[k].a[q] : q < 6 ? si[k].jerk[q - 3] : si[k].p, weight);
+#define ADD_I(q, member) add_vector(sum[q] + i + k * LANES, si[k].member, weight);
+            #pragma GCC unroll 8
+            for (int k = 0; k < TILED_I; k++) {
+                EACH_SUM(what, ADD_I)
+            }
         }
-        for (int j = 0; j < TILED_STEP; j++)
-            for (int q = 0; q < 7; q++)
-                if (WANTED(what, q))
-                    sum[q][j0 + j] += weight * total(q < 3 ? at_j[j].a[q] : q < 6 ? at_j[j].jerk[q - 3] : at_j[j].p);
+#define ADD_J(q, member) sum[q][j0 + j] += weight * total(at_j[q][j]);
+        for (int j = 0; j < TILED_STEP; j++) {
+            EACH_SUM(what, ADD_J)
+        }
     }
 }
 
@@ -303,21 +379,19 @@ INLINE void row(int what, const tiled_cpu_law *law, const tiled_cpu_bodies *sour
 {
     const struct constants c = constants_of(law);
     const struct body bi = BODY(spread, targets, i);
-    double sums[7] = {0};
+    double sums[TILED_SUMS] = {0};
     for (long j0 = 0; j0 < sources->n; j0 += TILED_STEP * LANES) {
         const long end = j0 + TILED_STEP * LANES < sources->n ? j0 + TILED_STEP * LANES : sources->n;
         struct sums si = {0};
         for (long j = j0; j < end; j += LANES) {
             const struct body bj = BODY(load, sources, j);
-            interact(what, &bi, &bj, &si, NULL, &c);
+            interact(what, false, &bi, &bj, &si, NULL, &c);
         }
-        for (int q = 0; q < 7; q++)
-            if (WANTED(what, q))
-                sums[q] += total(q < 3 ? si.a[q] : q < 6 ? si.jerk[q - 3] : si.p);
+#define ADD_ROW(q, member) sums[q] += total(si.member);
+        EACH_SUM(what, ADD_ROW)
     }
-    for (int q = 0; q < 7; q++)
-        if (WANTED(what, q))
-            sum[q][i] = sums[q];
+#define SET(q, member) sum[q][i] = SCALE(what) * sums[q];
+    EACH_SUM(what, SET)
 }
 
 /* ---- one function for each case ---------------------------------------------------------------------------------- */

@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * big.h: what the files of this folder know of each other: one big system of 10^2 .. 10^7 bodies, from a model to pictures. The
+ * forces are those of gravitation/tiled. G = 1 throughout; arrays of vectors are [3][n].
+ */
+#ifndef SHOAL_BIG_H
+#define SHOAL_BIG_H
+
+#include <math.h>
+
+#include "core/internal.h"
+#include "core/table.h"
+#include "gravitation/tiled/tiled.h"
+
+/* ---- bodies.c ---------------------------------------------------------------------------------------------------- */
+
+typedef struct shoal_big_bodies {
+    long n;
+    double time;
+    double *m; /* [n] */
+    double *x; /* [3][n] */
+    double *v; /* [3][n] */
+} shoal_big_bodies;
+
+shoal_status shoal_big_bodies_create(shoal_context *context, long n, shoal_big_bodies *bodies);
+void shoal_big_bodies_release(shoal_big_bodies *bodies);
+/* Total mass, barycentre and its velocity (compensated sums). */
+double shoal_big_barycentre(const shoal_big_bodies *bodies, double x[3], double v[3]);
+/* Put the barycentre to the origin, at rest. */
+void shoal_big_centre(shoal_big_bodies *bodies);
+/* From and to a table of one system; the table's units become `units`. */
+shoal_status shoal_big_from_table(shoal_context *context, shoal_table *table, const shoal_units *units, shoal_big_bodies *bodies);
+shoal_status shoal_big_to_table(shoal_context *context, const shoal_big_bodies *bodies, const shoal_units *units,
+                                shoal_table *table);
+
+/* A sum whose rounding errors are carried along (Neumaier 1974, doi:10.1002/zamm.19740540106). */
+typedef struct shoal_sum {
+    double sum, rest;
+} shoal_sum;
+
+static inline void shoal_sum_add(shoal_sum *s, double x)
+{
+    const double t = s->sum + x;
+    s->rest += fabs(s->sum) >= fabs(x) ? (s->sum - t) + x : (x - t) + s->sum;
+    s->sum = t;
+}
+
+static inline double shoal_sum_value(shoal_sum s)
+{
+    return s.sum + s.rest;
+}
+
+/* ---- model.c, model_sphere.c, model_king.c, model_disc.c: initial conditions ------------------------------------- */
+
+/* X(name, r_max in scale radii, doc) */
+#define SHOAL_BIG_MODEL_LIST(X)                                                                                        \
+    X(plummer, 100, "Plummer's sphere")                                                                                \
+    X(hernquist, 100, "Hernquist's sphere, density 1/(r (r + a)^3)")                                                   \
+    X(king, 1e9, "King's sphere of central potential W0")                                                              \
+    X(uniform, 1e9, "sphere of uniform density, velocities uniform within a ball")                                     \
+    X(henon, 1e9, "sphere of uniform density, Gaussian velocities (Henon 1973)")                                       \
+    X(cold, 1e9, "sphere of uniform density at rest")                                                                  \
+    X(kuzmin, 100, "Kuzmin's disc, in the plane z = 0, turning about z")
+
+enum {
+#define X(name, r_max, doc) SHOAL_BIG_##name,
+    SHOAL_BIG_MODEL_LIST(X)
+#undef X
+    SHOAL_BIG_MODELS
+};
+
+typedef struct shoal_big_model {
+    int kind;             /* SHOAL_BIG_... */
+    long n;
+    int64_t seed;
+    double mass;          /* total, > 0 */
+    double virial_radius; /* G M^2 / 2 |W| of the model before it is cut off, > 0 */
+    double r_max;         /* in scale radii; 0 = the model's own */
+    double virial_ratio;  /* K / |W|, of uniform and henon */
+    double W0;            /* of king */
+    double toomre_q;      /* of kuzmin */
+} shoal_big_model;
+
+const char *shoal_big_model_name(int kind);
+/* Virial radius over scale radius: a of Plummer, Hernquist and Kuzmin, King's core radius, the radius of a sphere. */
+double shoal_big_model_virial(const shoal_big_model *model);
+/* Equal masses; barycentre at the origin, at rest. The same bodies for the same model, n and seed. */
+shoal_status shoal_big_generate(shoal_context *context, const shoal_big_model *model, shoal_big_bodies *bodies);
+
+/* A sphere with isotropic velocities in its own units (G = scale radius = 1). */
+typedef struct shoal_big_sphere {
+    double mass;        /* total */
+    double virial;      /* virial radius */
+    double (*radius)(const void *own, double fraction);       /* that holds a fraction of the mass */
+    double (*potential)(const void *own, double r);           /* relative potential, 0 at the edge */
+    double (*distribution)(const void *own, double energy);   /* phase space density at a relative energy > 0, any factor */
+    void *own;
+} shoal_big_sphere;
+
+/* own is taken from and given back to the heap: shoal_big_sphere_release. */
+shoal_status shoal_big_sphere_plummer(shoal_big_sphere *sphere);
+shoal_status shoal_big_sphere_hernquist(shoal_big_sphere *sphere);
+shoal_status shoal_big_sphere_king(shoal_context *context, double W0, shoal_big_sphere *sphere);
+void shoal_big_sphere_release(shoal_big_sphere *sphere);
+
+/* One body of the Kuzmin disc (G = M = a = 1). rng: a gsl_rng. */
+void shoal_big_kuzmin(void *rng, double r_max, double toomre_q, double x[3], double v[3]);
+
+#endif

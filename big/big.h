@@ -106,4 +106,71 @@ void shoal_big_sphere_release(shoal_big_sphere *sphere);
 /* One body of the Kuzmin disc (G = M = a = 1). rng: a gsl_rng. */
 void shoal_big_kuzmin(void *rng, double r_max, double toomre_q, double x[3], double v[3]);
 
+/* ---- step.c, step_leapfrog.c, step_hermite.c: integrators --------------------------------------------------------- */
+
+/* How steps are chosen. */
+typedef struct shoal_big_steps {
+    double dt;     /* > 0: the longest step */
+    double eta;    /* > 0: accuracy parameter of steps that adapt; 0 = fixed steps */
+    double eps;    /* softening length */
+    int threads;
+} shoal_big_steps;
+
+typedef struct shoal_big_method shoal_big_method;
+
+/* Bodies on their way. All arrays that a method carries from stretch to stretch are in `slots`: saved with the bodies, they make
+ * a run go on with the same bits. */
+typedef struct shoal_big_stepper {
+    shoal_context *context;
+    const shoal_big_method *method;
+    shoal_big_steps steps;
+    shoal_big_bodies bodies;
+    double *slots;       /* [method->n_slots][n] */
+    double *work;        /* [method->n_work][n] */
+    long *active;        /* [n] of block steps */
+    int level;           /* of the last step that all bodies shared, -1 = none yet; saved, too */
+    shoal_tiled *tiled;  /* borrowed */
+    double n_steps;      /* steps of the system; of block steps: of all bodies over n */
+    double interactions; /* pairs whose force was computed, ordered */
+    int (*stop)(void *user); /* asked now and then; nonzero: leave, with the bodies within the stretch. NULL = never */
+    void *user;
+} shoal_big_stepper;
+
+struct shoal_big_method {
+    const char *name, *doc;
+    int order;
+    int wants;           /* SHOAL_TILED_... */
+    int n_slots, n_work;
+    bool adapts, fixed;  /* it can adapt steps, it can have fixed ones */
+    /* Forces at the start and what else the slots hold. */
+    shoal_status (*prepare)(shoal_big_stepper *stepper);
+    /* Over a time `span` (signed), the longest step: every body arrives there exactly. */
+    shoal_status (*advance)(shoal_big_stepper *stepper, double span);
+};
+
+extern const shoal_big_method shoal_big_leapfrog, shoal_big_hermite4, shoal_big_hermite4_block;
+extern const shoal_big_method *const shoal_big_methods[]; /* NULL after the last */
+
+/* By name, NULL if there is none. */
+const shoal_big_method *shoal_big_method_find(const char *name);
+/* Takes the bodies over, on failure too. prepare: compute what the slots hold; else the caller fills them. */
+shoal_status shoal_big_stepper_create(shoal_context *context, const shoal_big_method *method, const shoal_big_steps *steps,
+                                      shoal_tiled *tiled, shoal_big_bodies *bodies, bool prepare, shoal_big_stepper **stepper);
+void shoal_big_stepper_destroy(shoal_big_stepper **stepper);
+/* To the time t; SHOAL_E_INTERRUPTED if it was asked to stop, after which it can only be destroyed. */
+shoal_status shoal_big_advance(shoal_big_stepper *stepper, double t);
+
+/* The longest step is cut into 2^SHOAL_BIG_LEVELS ticks; a step of level k is 2^-k of it. */
+enum { SHOAL_BIG_LEVELS = 40 };
+static inline int64_t shoal_big_ticks(int level)
+{
+    return (int64_t)1 << (SHOAL_BIG_LEVELS - level);
+}
+/* The level of the longest step that is no longer than dt, SHOAL_BIG_LEVELS if there is none. */
+int shoal_big_level(double span, double dt);
+/* The level for the next step: finer at once; coarser by one, where the coarser step divides the time so far. */
+int shoal_big_next_level(int level, int wanted, int64_t tick);
+/* Whether somebody asked to stop. */
+bool shoal_big_stops(const shoal_big_stepper *stepper);
+
 #endif

@@ -130,6 +130,7 @@ typedef struct shoal_big_stepper {
     long *active;        /* [n] of block steps */
     int level;           /* of the last step that all bodies shared, -1 = none yet; saved, too */
     shoal_tiled *tiled;  /* borrowed */
+    double now;          /* time reached within the stretch, for progress */
     double n_steps;      /* steps of the system; of block steps: of all bodies over n */
     double interactions; /* pairs whose force was computed, ordered */
     int (*stop)(void *user); /* asked now and then; nonzero: leave, with the bodies within the stretch. NULL = never */
@@ -172,5 +173,63 @@ int shoal_big_level(double span, double dt);
 int shoal_big_next_level(int level, int wanted, int64_t tick);
 /* Whether somebody asked to stop. */
 bool shoal_big_stops(const shoal_big_stepper *stepper);
+
+/* ---- measure.c: what a row of the diagnostics holds -------------------------------------------------------------- */
+
+/* X(name, dimension, doc) */
+#define SHOAL_BIG_COLUMN_LIST(X)                                                                                       \
+    X(time, "time", "time")                                                                                            \
+    X(E, "energy", "total energy, each pair counted once")                                                             \
+    X(dE, "", "(E - E(0)) / |E(0)|")                                                                                   \
+    X(K, "energy", "kinetic energy")                                                                                   \
+    X(W, "energy", "potential energy, softened as the forces are")                                                     \
+    X(px, "momentum", "momentum")                                                                                      \
+    X(py, "momentum", "momentum")                                                                                      \
+    X(pz, "momentum", "momentum")                                                                                      \
+    X(Lx, "angular momentum", "angular momentum about the origin")                                                     \
+    X(Ly, "angular momentum", "angular momentum about the origin")                                                     \
+    X(Lz, "angular momentum", "angular momentum about the origin")                                                     \
+    X(x_centre, "length", "centre that the radii are counted from")                                                    \
+    X(y_centre, "length", "centre that the radii are counted from")                                                    \
+    X(z_centre, "length", "centre that the radii are counted from")                                                    \
+    X(r01, "length", "radius that holds 1 % of the mass")                                                              \
+    X(r05, "length", "radius that holds 5 % of the mass")                                                              \
+    X(r10, "length", "radius that holds 10 % of the mass")                                                             \
+    X(r25, "length", "radius that holds 25 % of the mass")                                                             \
+    X(r50, "length", "radius that holds 50 % of the mass")                                                             \
+    X(r75, "length", "radius that holds 75 % of the mass")                                                             \
+    X(r90, "length", "radius that holds 90 % of the mass")                                                             \
+    X(steps, "", "steps so far: of all bodies over their number")                                                      \
+    X(interactions, "", "forces of one body on another that were computed so far")
+
+enum {
+#define X(name, dimension, doc) SHOAL_BIG_COLUMN_##name,
+    SHOAL_BIG_COLUMN_LIST(X)
+#undef X
+    SHOAL_BIG_COLUMNS
+};
+
+typedef struct shoal_big_column {
+    const char *name, *dimension, *doc;
+} shoal_big_column;
+
+extern const shoal_big_column shoal_big_columns[SHOAL_BIG_COLUMNS];
+/* One user unit of a column in inner units. */
+double shoal_big_factor(const shoal_units *units, const char *dimension);
+
+/* A row but for dE: inner units. phi: potentials of the bodies. */
+shoal_status shoal_big_measure(shoal_context *context, const shoal_big_bodies *bodies, const double *phi,
+                               double row[SHOAL_BIG_COLUMNS]);
+/* A body's distance from some centre. */
+typedef struct shoal_big_distance {
+    double r;
+    long body;
+} shoal_big_distance;
+
+/* All bodies, the nearest first: [n]. */
+void shoal_big_sort(const shoal_big_bodies *bodies, const double centre[3], shoal_big_distance *sorted);
+/* The centre of the densest part: of the half of the mass nearest to the barycentre, of the quarter nearest to that, of the
+ * tenth nearest to that. sorted: [n], about the centre in the end. */
+void shoal_big_find_centre(const shoal_big_bodies *bodies, double centre[3], shoal_big_distance *sorted);
 
 #endif

@@ -102,6 +102,5 @@ shoal_status shoal_big_to_table(shoal_context *context, const shoal_big_bodies *
                                          .vy = bodies->v[n + i] / velocity,
                                          .vz = bodies->v[2 * n + i] / velocity };
     table->n_bodies = table->room_bodies = n;
-    table->systems[0].n_bodies = (int)n;
-    return SHOAL_OK;
+    return shoal_table_end_system(table);
 }

@@ -59,10 +59,12 @@ void shoal_big_stepper_destroy(shoal_big_stepper **stepper)
 
 shoal_status shoal_big_advance(shoal_big_stepper *stepper, double t)
 {
-    const double span = t - stepper->bodies.time, n_parts = ceil(fabs(span) / stepper->steps.dt * (1 - 1e-12));
+    const double start = stepper->bodies.time, span = t - start, n_parts = ceil(fabs(span) / stepper->steps.dt * (1 - 1e-12));
     shoal_status status = SHOAL_OK;
-    for (double k = 0; k < n_parts && !status; k++)
+    for (double k = 0; k < n_parts && !status; k++) {
+        stepper->now = start + span * k / n_parts;
         status = stepper->method->advance(stepper, span / n_parts);
+    }
     if (!status)
         stepper->bodies.time = t;
     return status;

@@ -143,6 +143,7 @@ static shoal_status advance(shoal_big_stepper *s, double span, bool shared)
     first_levels(s, span);
     if (shared)
         share_levels(s);
+    const double start = s->now;
     for (int64_t tick = 0; tick < shoal_big_ticks(0);) {
         const long n_active = next_block(s, at, &tick);
         predict(s, at, tick, per_tick, x_p, v_p);
@@ -168,6 +169,7 @@ static shoal_status advance(shoal_big_stepper *s, double span, bool shared)
         }
         for (long i = 0; i < n && shared; i++)
             level[i] = shoal_big_next_level((int)level[i], wanted_by_all, tick);
+        s->now = start + (double)tick * per_tick;
         if (shoal_big_stops(s))
             return shoal_fail(s->context, SHOAL_E_INTERRUPTED, "interrupted");
     }

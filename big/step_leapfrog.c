@@ -45,6 +45,7 @@ static shoal_status step(shoal_big_stepper *s, double h)
     for (long i = 0; i < n; i++)
         b->v[i] += 0.5 * h * a[i];
     s->n_steps++;
+    s->now += h;
     return shoal_big_stops(s) ? shoal_fail(s->context, SHOAL_E_INTERRUPTED, "interrupted") : SHOAL_OK;
 }
 

@@ -113,19 +113,32 @@ static void explain_section(const shoal_config *config, const char *section, FIL
     }
 }
 
+/* The section as a config has it: that of one big system is the table's without "big". */
+static const char *section_name(const char *section, bool *big)
+{
+    *big = strncmp(section, "big", 3) == 0;
+    return section + (!*big ? 0 : section[3] ? 4 : 3);
+}
+
 static const char *full_name(const shoal_key *key, char name[64])
 {
-    snprintf(name, 64, "%s%s%s", key->section, *key->section ? "." : "", key->row.name);
+    bool big;
+    const char *section = section_name(key->section, &big);
+    snprintf(name, 64, "%s%s%s", section, *section ? "." : "", key->row.name);
     return name;
 }
 
 static void explain_key(const shoal_config *config, const shoal_key *key, FILE *out)
 {
     char name[64];
-    fprintf(out, "%s, a key of the config file\n", full_name(key, name));
+    bool big;
+    section_name(key->section, &big);
+    fprintf(out, "%s, a key of the config file%s\n", full_name(key, name), big ? " of one big system" : "");
     print_row(config, key->kind, key->otherwise, &key->row, out);
     if (key->kind == SHOAL_KEY_GROUP || key->kind == SHOAL_KEY_LIST) {
+        const bool units = strcmp(key->row.name, "units") == 0;
         fputs("keys:\n", out);
+        snprintf(name, sizeof name, "%s%s%s", units ? "" : key->section, units || !*key->section ? "" : ".", key->row.name);
         explain_section(config, name, out);
     }
 }
@@ -183,7 +196,9 @@ shoal_status shoal_help_reference(shoal_context *context, FILE *out)
     for (int i = 0; i < shoal_n_keys; i++) {
         if (!section || strcmp(section, shoal_keys[i].section) != 0) {
             section = shoal_keys[i].section;
-            fprintf(out, *section ? "\n### `%s`\n" : "\n### top level\n", section);
+            bool big;
+            const char *name = section_name(section, &big);
+            fprintf(out, *name ? "\n### `%s`%s\n" : "\n### top level%s%s\n", name, big ? " of one big system" : "");
             table_head(out);
         }
         table_row(&config, shoal_keys[i].kind, shoal_keys[i].otherwise, &shoal_keys[i].row, out);
@@ -260,15 +275,17 @@ shoal_status shoal_help_explain(shoal_context *context, const char *name, FILE *
     n_known += shoal_monitor_names(context, known + n_known, MAX_NAMES - n_known);
     n_known += shoal_force_names(context, known + n_known, MAX_NAMES - n_known);
     char full[MAX_NAMES][64];
+    bool found = false;
     for (int i = 0; i < shoal_n_keys && n_known < MAX_NAMES; i++) {
         known[n_known++] = full_name(&shoal_keys[i], full[i]);
-        if (strcmp(full[i], name) == 0) {
+        if (strcmp(full[i], name) == 0) { /* of both kinds of configs */
             explain_key(&config, &shoal_keys[i], out);
-            return SHOAL_OK;
+            found = true;
         }
     }
-    bool found = false; /* the last word of a key, or an outcome */
-    for (int i = 0; i < shoal_n_keys; i++)
+    if (found)
+        return SHOAL_OK;
+    for (int i = 0; i < shoal_n_keys; i++) /* the last word of a key, or an outcome */
         if (strcmp(shoal_keys[i].row.name, name) == 0) {
             explain_key(&config, &shoal_keys[i], out);
             found = true;

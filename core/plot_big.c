@@ -261,7 +261,7 @@ static shoal_status write_radii(const shoal_big_view *view, const shoal_plot_opt
     (void)frame;
     write_rows(view, options, script);
     shoal_plot_label(script, 'y', "radius", view->length);
-    fputs("set logscale y\nset key outside right\nplot ", script);
+    fputs("set logscale y\nset rmargin 12\nset key outside right\nplot ", script);
     for (int k = SHOAL_COUNT(percent) - 1; k >= 0; k--)
         fprintf(script, "$rows using %d:%d with lines lc rgb '#%06x' title '%s'%s", SHOAL_BIG_COLUMN_time + 1,
                 SHOAL_BIG_COLUMN_r01 + k + 1, shoal_plot_colour(k), percent[k], k ? ", \\\n  " : "\n");

@@ -129,6 +129,7 @@ typedef struct shoal_big_stepper {
     double *work;        /* [method->n_work][n] */
     long *active;        /* [n] of block steps */
     int level;           /* of the last step that all bodies shared, -1 = none yet; saved, too */
+    double last_step;    /* of methods that look back at it, 0 = none yet; saved, too */
     shoal_tiled *tiled;  /* borrowed */
     double now;          /* time reached within the stretch, for progress */
     double n_steps;      /* steps of the system; of block steps: of all bodies over n */
@@ -149,7 +150,7 @@ struct shoal_big_method {
     shoal_status (*advance)(shoal_big_stepper *stepper, double span);
 };
 
-extern const shoal_big_method shoal_big_leapfrog, shoal_big_hermite4, shoal_big_hermite4_block;
+extern const shoal_big_method shoal_big_leapfrog, shoal_big_hermite4, shoal_big_hermite4_block, shoal_big_hermite6;
 extern const shoal_big_method *const shoal_big_methods[]; /* NULL after the last */
 
 /* By name, NULL if there is none. */

@@ -118,6 +118,7 @@ static shoal_status commit(big_run *run, bool complete)
     record.slots = s->slots;
     record.n_slots = s->method->n_slots;
     record.level = s->level;
+    record.last_step = s->last_step;
     record.n_steps = s->n_steps;
     record.interactions = s->interactions;
     run->committed = shoal_seconds();
@@ -207,6 +208,7 @@ static shoal_status begin(big_run *run, bool overwrite)
     if (goes_on) {
         memcpy(run->stepper->slots, run->record.slots, (size_t)n * (size_t)run->record.n_slots * sizeof(double));
         run->stepper->level = run->record.level;
+        run->stepper->last_step = run->record.last_step;
         run->steps_before = run->stepper->n_steps = run->record.n_steps;
         run->interactions_before = run->stepper->interactions = run->record.interactions;
     }

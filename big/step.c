@@ -8,7 +8,8 @@
 
 #include "big.h"
 
-const shoal_big_method *const shoal_big_methods[] = { &shoal_big_leapfrog, &shoal_big_hermite4, &shoal_big_hermite4_block, NULL };
+const shoal_big_method *const shoal_big_methods[] = { &shoal_big_leapfrog, &shoal_big_hermite4, &shoal_big_hermite4_block,
+                                                      &shoal_big_hermite6, NULL };
 
 const shoal_big_method *shoal_big_method_find(const char *name)
 {

@@ -131,8 +131,10 @@ static shoal_status read_steps(const shoal_config *config, shoal_study *study)
         return no_memory(config);
     big->forces.kernel = big->method;
     big->steps.eta = eta ? shoal_config_number(config, group, "big.integrator", "eta") : big->integrator->fixed ? 0 : 0.01;
+    if (eta && !big->integrator->adapts)
+        return shoal_config_fail(config, eta, NULL, NULL, "no eta: the steps of %s are all the same", big->integrator->name);
     if (!dt && big->steps.eta == 0)
-        return shoal_config_fail(config, group, NULL, NULL, "dt, or eta for steps that adapt");
+        return shoal_config_fail(config, group, NULL, NULL, "dt%s", big->integrator->adapts ? ", or eta for steps that adapt" : "");
     big->steps.dt = number_or(config, group, "big.integrator", "dt", INFINITY);
     if (eta && big->integrator == &shoal_big_leapfrog && big->steps.eps == 0)
         return shoal_config_fail(config, eta, NULL, NULL, "a gravitation.softening > 0: the step of leapfrog is of its size");

@@ -45,6 +45,7 @@ typedef struct shoal_big_record {
     /* the state after the last row, inner units: bits that a run goes on from */
     shoal_big_bodies bodies;
     int n_slots, level;
+    double last_step;
     double *slots;           /* [n_slots][n] */
     double n_steps, interactions;
 } shoal_big_record;

@@ -167,10 +167,10 @@ const shoal_key shoal_keys[] = {
     VALUE("big.gravitation", CHOICE, "precision", "", 0, 0, 2, "fp64|mixed|fp32", NULL, "of the forces; states are double"),
     OTHER("big.gravitation", TEXT, "method", "auto", "the force kernel (`shoal info`)"),
 
-    VALUE("big.integrator", CHOICE, "name", "", 0, 0, 2, "leapfrog|hermite4|hermite4_block", NULL,
-          "of second or fourth order with one step for all bodies; with a step for each body"),
+    VALUE("big.integrator", CHOICE, "name", "", 0, 0, 3, "leapfrog|hermite4|hermite4_block|hermite6", NULL,
+          "of second, fourth or sixth order with one step for all bodies; _block: a step for each body"),
     REAL("big.integrator", "dt", "time", NAN, POSITIVE, "output.interval; not of fixed steps",
-         "the longest step; of leapfrog and hermite4 without eta the step; shortened to divide output.interval"),
+         "the longest step; without eta, and of hermite6, the step; shortened to divide output.interval"),
     REAL("big.integrator", "eta", "", NAN, POSITIVE, "fixed steps; hermite4_block: 0.01",
          "steps that adapt: eta (epsilon / |a|)^(1/2) of leapfrog; of Hermite Aarseth's, with eta^(1/2)"),
 

@@ -98,7 +98,8 @@ static int stop_after(const shoal_progress *progress, void *user)
 /* A run that was interrupted, twice, and the straight one end with the same bits and rows. */
 static void test_going_on(void **state)
 {
-    static const char *const methods[] = { "integrator.name=hermite4_block", "integrator.name=hermite4", "integrator.name=leapfrog" };
+    static const char *const methods[] = { "integrator.name=hermite4_block", "integrator.name=hermite4", "integrator.name=leapfrog",
+                                          "integrator={name=\"hermite6\"; dt=0.0625;}" };
     shoal_context *context = *state;
     for (int k = 0; k < SHOAL_COUNT(methods); k++) {
         shoal_big_record a, b;

@@ -6,6 +6,7 @@
 #define _GNU_SOURCE 1
 #include <string.h>
 
+#include "big/big.h"
 #include "config.h"
 
 #define MAX_NAMES 256
@@ -244,6 +245,20 @@ void shoal_help_list(const shoal_context *context, FILE *out)
     fputs("monitors\n", out);
     for (int i = 0; plugs->monitors[i]; i++)
         fprintf(out, "  %-20s %s\n", plugs->monitors[i]->name, plugs->monitors[i]->doc);
+    fputs("models of one big system\n", out);
+#define X(name, r_max, doc) fprintf(out, "  %-20s %s\n", #name, doc);
+    SHOAL_BIG_MODEL_LIST(X)
+#undef X
+    fputs("integrators of one big system\n", out);
+    for (int i = 0; shoal_big_methods[i]; i++)
+        fprintf(out, "  %-20s %s\n", shoal_big_methods[i]->name, shoal_big_methods[i]->doc);
+    fputs("force methods of one big system\n", out);
+    static const char *const engines[] = { "cpu", "cuda" };
+    for (int e = 0; e < SHOAL_COUNT(engines); e++) {
+        const char *name, *doc = "";
+        for (int i = 0; (name = shoal_tiled_kernel(engines[e], i, &doc)); i++)
+            fprintf(out, "  %-20s %s: %s\n", name, engines[e], doc);
+    }
 }
 
 shoal_status shoal_help_explain(shoal_context *context, const char *name, FILE *out)

@@ -165,7 +165,7 @@ const shoal_key shoal_keys[] = {
     VALUE("big.gravitation", CHOICE, "kernel", "", 0, 0, 1, "plummer|spline", NULL,
           "1/sqrt(r^2 + epsilon^2), or the spline that is Newton's law beyond 2.8 epsilon"),
     VALUE("big.gravitation", CHOICE, "precision", "", 0, 0, 2, "fp64|mixed|fp32", NULL, "of the forces; states are double"),
-    OTHER("big.gravitation", TEXT, "method", "auto", "the force kernel (`shoal info`)"),
+    OTHER("big.gravitation", TEXT, "method", "auto", "the force method (`shoal list`)"),
 
     VALUE("big.integrator", CHOICE, "name", "", 0, 0, 3, "leapfrog|hermite4|hermite4_block|hermite6", NULL,
           "of second, fourth or sixth order with one step for all bodies; _block: a step for each body"),

@@ -61,7 +61,7 @@ static const struct argp generate_argp = {
            "it has impossible systems, which such a file cannot hold). Its numbers are in AU, Msun, yr/2pi, as its first line "
            "says, for others would have to be rounded; `shoal convert` makes a table in other units.\n"
            "\n"
-           "The bodies of one big system are written in the format that FILE's end says: .csv, .tipsy, .dat (phiGRAPE), else "
+           "The bodies of one big system are written in the format that FILE's end says: .csv, .tipsy, .phigrape, else "
            "GADGET's HDF5.\n"
            "\n"
            "Any other FILE is a result file in which no step was made: query, plot, verify and convert read it, swept and random "

@@ -85,7 +85,7 @@ static shoal_status phigrape_write(const shoal_table *table, FILE *out)
 
 const shoal_format shoal_format_phigrape = {
     .name = "phigrape",
-    .ends = ".dat",
+    .ends = ".phigrape",
     .doc = "phiGRAPE's text snapshot of one big system; G = 1",
     .is = phigrape_is,
     .read = phigrape_read,

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "big/study.h"
+#include "plot_big.h"
 #include "testing.h"
 
 static const char study_text[] = "model = { name = \"plummer\"; n = 100; seed = 4; };\n"
@@ -160,7 +161,7 @@ static void test_formats(void **state)
     static const struct {
         const char *format, *file;
         double within;
-    } cases[] = { { "gadget", "f.hdf5", 0 }, { "phigrape", "f.dat", 0 }, { "csv", "f.csv", 0 },
+    } cases[] = { { "gadget", "f.hdf5", 0 }, { "phigrape", "f.phigrape", 0 }, { "csv", "f.csv", 0 },
                   { "tipsy", "f.tipsy", 1e-7 }, { "tipsy_little", "g.tipsy", 1e-7 } };
     shoal_context *context = *state;
     shoal_study *study = load(context, study_text, "f.h5", NULL);
@@ -230,6 +231,53 @@ static void test_components(void **state)
     }
 }
 
+/* What a picture's script says, malloc'd. */
+static char *script_of(shoal_context *context, const char *file, const char *kind, shoal_big_frame *frame)
+{
+    const shoal_plot_options options = { .script = true };
+    const shoal_big_kind *found = NULL;
+    shoal_big_view view;
+    char *text = NULL;
+    size_t size = 0;
+    FILE *out = open_memstream(&text, &size);
+    assert_true(shoal_big_view_is(file));
+    assert_ok(context, shoal_big_view_open(context, file, &view));
+    assert_ok(context, shoal_big_kind_find(&view, kind, &found));
+    assert_ok(context, shoal_big_plot(&view, found, &options, frame, out));
+    fclose(out);
+    shoal_big_view_close(&view);
+    return text;
+}
+
+/* The cells of the projected density hold the mass of the bodies within the picture; the frame of the first is kept. */
+static void test_density(void **state)
+{
+    shoal_context *context = *state;
+    shoal_big_frame frame = { .low = NAN, .high = NAN };
+    char *text = script_of(context, "a_0001.hdf5", NULL, &frame), *at = strstr(text, "$cells << EOD\n") + 14;
+    const double w = frame.half_width;
+    double mass = 0, expected = 0;
+    int n = 0;
+    for (char *end; strncmp(at, "EOD", 3) != 0; at = end + 1, n++)
+        mass += pow(10, strtod(at, &end));
+    shoal_table table = read_table(context, "a_0001.hdf5", 0);
+    for (long i = 0; i < table.n_bodies; i++)
+        expected += fabs(table.bodies[i].x) < w && fabs(table.bodies[i].y) < w ? table.bodies[i].m : 0;
+    assert_true(expected > 0.5);
+    assert_float_equal(mass * 4 * w * w / n, expected, 0.02); /* smoothing takes some across the edge */
+    free(text);
+    const shoal_big_frame first = frame;
+    free(script_of(context, "a_0002.hdf5", "density", &frame));
+    assert_memory_equal(&frame, &first, sizeof frame);
+    shoal_table_release(&table);
+    static const char *const kinds[] = { "radii", "energy", "profile", "density" };
+    for (int k = 0; k < SHOAL_COUNT(kinds); k++) {
+        text = script_of(context, "a.h5", kinds[k], &frame);
+        assert_non_null(strstr(text, "\nplot $"));
+        free(text);
+    }
+}
+
 /* A run from a file goes on from the state in it. */
 static void test_from_file(void **state)
 {
@@ -274,7 +322,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_result),        cmocka_unit_test(test_going_on),   cmocka_unit_test(test_another_study),
         cmocka_unit_test(test_units),         cmocka_unit_test(test_formats),    cmocka_unit_test(test_components),
-        cmocka_unit_test(test_from_file),     cmocka_unit_test(test_refusals),
+        cmocka_unit_test(test_density),       cmocka_unit_test(test_from_file),  cmocka_unit_test(test_refusals),
     };
     return cmocka_run_group_tests(tests, begin, finish);
 }

@@ -105,6 +105,31 @@ static void test_order(void **state)
     }
 }
 
+/* The largest error of the energy on the way to t = 1 falls with the square and the fourth power of the step. */
+static void test_energy_order(void **state)
+{
+    static const struct {
+        const char *method;
+        double dt, ratio;
+    } cases[] = { { "leapfrog", 1.0 / 64, 4 }, { "hermite4", 1.0 / 64, 16 } };
+    shoal_context *context = *state;
+    for (int k = 0; k < SHOAL_COUNT(cases); k++) {
+        double most[2] = { 0 };
+        for (int i = 0; i < 2; i++) {
+            shoal_big_bodies bodies = plummer(context, 128);
+            run r = begin(context, cases[k].method, cases[k].dt / (1 << i), 0, 0.2, &bodies);
+            const double E = energy(&r);
+            for (int t = 1; t <= 16; t++) {
+                assert_ok(context, shoal_big_advance(r.stepper, t / 16.0));
+                most[i] = fmax(most[i], fabs(energy(&r) / E - 1));
+            }
+            end(&r);
+        }
+        if (!(fabs(log2(most[0] / most[1] / cases[k].ratio)) < 0.4))
+            fail_msg("%s: errors %.3g and %.3g with half the step", cases[k].method, most[0], most[1]);
+    }
+}
+
 /* An eccentric binary returns after its period. */
 static void test_binary(void **state)
 {
@@ -192,7 +217,8 @@ static void test_going_on(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_order),  cmocka_unit_test(test_binary),   cmocka_unit_test(test_reversal),
+        cmocka_unit_test(test_order),    cmocka_unit_test(test_energy_order), cmocka_unit_test(test_binary),
+        cmocka_unit_test(test_reversal),
         cmocka_unit_test(test_blocks), cmocka_unit_test(test_going_on),
     };
     return cmocka_run_group_tests(tests, setup, teardown);

@@ -172,6 +172,8 @@ static inline int64_t shoal_big_ticks(int level)
 int shoal_big_level(double span, double dt);
 /* The level for the next step: finer at once; coarser by one, where the coarser step divides the time so far. */
 int shoal_big_next_level(int level, int wanted, int64_t tick);
+/* Loops over fewer numbers are not worth the start of threads. */
+enum { SHOAL_BIG_PARALLEL = 16384 };
 /* Whether somebody asked to stop. */
 bool shoal_big_stops(const shoal_big_stepper *stepper);
 

@@ -23,8 +23,6 @@
 
 #include "big.h"
 
-#define CHUNK 64
-
 static double norm2(const double u[3])
 {
     return u[0] * u[0] + u[1] * u[1] + u[2] * u[2];
@@ -99,7 +97,7 @@ static void predict(const shoal_big_stepper *s, const double *at, int64_t tick, 
 {
     const long n = s->bodies.n;
     const double *x = s->bodies.x, *v = s->bodies.v, *a = s->slots, *j = s->slots + 3 * n;
-#pragma omp parallel for num_threads(s->steps.threads) schedule(static)
+#pragma omp parallel for num_threads(s->steps.threads) if (n > SHOAL_BIG_PARALLEL) schedule(static)
     for (long i = 0; i < n; i++) {
         const double h = ((double)tick - at[i]) * per_tick;
         for (long k = i; k < 3 * n; k += n) {
@@ -157,7 +155,7 @@ static shoal_status advance(shoal_big_stepper *s, double span, bool shared)
         s->interactions += (double)n * (double)n_active;
         s->n_steps += (double)n_active / (double)n;
         int wanted_by_all = 0;
-#pragma omp parallel for num_threads(s->steps.threads) schedule(static, CHUNK) reduction(max : wanted_by_all)
+#pragma omp parallel for num_threads(s->steps.threads) if (n_active > SHOAL_BIG_PARALLEL) schedule(static) reduction(max : wanted_by_all)
         for (long k = 0; k < n_active; k++) {
             const long i = s->active[k];
             const double next = correct(s, i, k, n_active, ((double)tick - at[i]) * per_tick, a_1, j_1);

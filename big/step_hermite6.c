@@ -48,7 +48,7 @@ static void integrate(const shoal_big_stepper *s, const weights *w, double h, do
     const long n = 3 * s->bodies.n;
     const double *x = s->bodies.x, *v = s->bodies.v;
     const double *at[6] = { s->slots + 2 * n, s->slots + 3 * n, s->slots, s->slots + n, s->work + 2 * n, s->work + 3 * n };
-#pragma omp parallel for num_threads(s->steps.threads) schedule(static)
+#pragma omp parallel for num_threads(s->steps.threads) if (n > SHOAL_BIG_PARALLEL) schedule(static)
     for (long i = 0; i < n; i++) {
         double dv = 0, dx = 0;
         for (int k = 0; k < 6; k++) {

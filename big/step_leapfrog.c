@@ -33,7 +33,7 @@ static shoal_status step(shoal_big_stepper *s, double h)
     const shoal_big_bodies *b = &s->bodies;
     const long n = 3 * b->n;
     const double *a = s->slots;
-#pragma omp parallel for num_threads(s->steps.threads) schedule(static)
+#pragma omp parallel for num_threads(s->steps.threads) if (n > SHOAL_BIG_PARALLEL) schedule(static)
     for (long i = 0; i < n; i++) {
         b->v[i] += 0.5 * h * a[i];
         b->x[i] += h * b->v[i];
@@ -41,7 +41,7 @@ static shoal_status step(shoal_big_stepper *s, double h)
     const shoal_status status = forces(s);
     if (status)
         return status;
-#pragma omp parallel for num_threads(s->steps.threads) schedule(static)
+#pragma omp parallel for num_threads(s->steps.threads) if (n > SHOAL_BIG_PARALLEL) schedule(static)
     for (long i = 0; i < n; i++)
         b->v[i] += 0.5 * h * a[i];
     s->n_steps++;

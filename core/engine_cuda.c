@@ -2,7 +2,7 @@
  *
  * engine_cuda.c: the engine that runs the kernels on an NVIDIA GPU, one thread a system.
  *
- * Plain C11: the CUDA driver library is opened at run time and declared here as far as it is used, so that one binary
+ * Plain C11: the CUDA driver library is opened at run time, declared in cuda.h as far as it is used, so that one binary
  * runs with and without a GPU. Kernels come from jit.c. The five arrays of shoal_kernel_args and the index list live
  * on the device; the plan says when an array moves. Large host arrays are page-locked where that succeeds, which only
  * makes copies faster.
@@ -15,47 +15,10 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "cuda.h"
 #include "internal.h"
 
-/* ---- the driver, own declarations -------------------------------------------------------------------------------- */
-
-typedef unsigned long long device_pointer;
-typedef struct cuda_context *cuda_context;
-typedef struct cuda_module *cuda_module;
-typedef struct cuda_function *cuda_function;
-
-/* CUdevice_attribute */
-enum { ATTRIBUTE_MULTIPROCESSORS = 16, ATTRIBUTE_MAJOR = 75, ATTRIBUTE_MINOR = 76 };
-
-struct driver {
-    int (*init)(unsigned flags);
-    int (*version)(int *version);
-    int (*error_name)(int result, const char **name);
-    int (*error_string)(int result, const char **text);
-    int (*device_count)(int *n);
-    int (*device)(int *device, int index);
-    int (*device_name)(char *name, int size, int device);
-    int (*device_memory)(size_t *size, int device);
-    int (*device_attribute)(int *value, int attribute, int device);
-    int (*context_retain)(cuda_context *context, int device);
-    int (*context_release)(int device);
-    int (*context_push)(cuda_context context);
-    int (*context_pop)(cuda_context *context);
-    int (*synchronize)(void);
-    int (*memory_free)(size_t *available, size_t *total);
-    int (*module_load)(cuda_module *module, const void *image);
-    int (*module_unload)(cuda_module module);
-    int (*module_function)(cuda_function *function, cuda_module module, const char *name);
-    int (*allocate)(device_pointer *pointer, size_t size);
-    int (*release)(device_pointer pointer);
-    int (*clear)(device_pointer pointer, unsigned char value, size_t size);
-    int (*to_device)(device_pointer to, const void *from, size_t size);
-    int (*to_host)(void *to, device_pointer from, size_t size);
-    int (*host_register)(void *pointer, size_t size, unsigned flags);
-    int (*host_unregister)(void *pointer);
-    int (*launch)(cuda_function function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x,
-                  unsigned block_y, unsigned block_z, unsigned shared, void *stream, void **arguments, void **extra);
-};
+/* ---- the driver ---------------------------------------------------------------------------------------------------- */
 
 /* The names carry the version of the interface that the declarations above are of. */
 static const struct {
@@ -87,12 +50,18 @@ static const struct {
     {"cuMemcpyDtoH_v2", offsetof(struct driver, to_host)},
     {"cuMemHostRegister_v2", offsetof(struct driver, host_register)},
     {"cuMemHostUnregister", offsetof(struct driver, host_unregister)},
+    {"cuFuncGetAttribute", offsetof(struct driver, function_attribute)},
+    {"cuFuncSetAttribute", offsetof(struct driver, function_set)},
+    {"cuOccupancyMaxActiveBlocksPerMultiprocessor", offsetof(struct driver, occupancy)},
+    {"cuEventCreate", offsetof(struct driver, event_create)},
+    {"cuEventDestroy_v2", offsetof(struct driver, event_destroy)},
+    {"cuEventRecord", offsetof(struct driver, event_record)},
+    {"cuEventSynchronize", offsetof(struct driver, event_synchronize)},
+    {"cuEventElapsedTime", offsetof(struct driver, event_elapsed)},
     {"cuLaunchKernel", offsetof(struct driver, launch)},
 };
 
-/* Open the driver and initialise it; NULL, or what is missing. The library stays loaded (NODELETE), so this is cheap
- * a second time and keeps no state here. */
-static const char *driver_open(struct driver *driver)
+const char *shoal_driver_open(struct driver *driver)
 {
     static const char *const names[] = {"libcuda.so.1", "libcuda.so"};
     void *library = NULL;
@@ -118,7 +87,7 @@ static const char *driver_open(struct driver *driver)
 static const char *cuda_missing(void)
 {
     struct driver driver;
-    const char *missing = driver_open(&driver);
+    const char *missing = shoal_driver_open(&driver);
     return missing ? missing : shoal_jit_missing();
 }
 
@@ -319,7 +288,7 @@ static shoal_status cuda_create(shoal_context *context, const shoal_kernel_choic
     char name[128] = "";
     shoal_status status = SHOAL_E_UNSUPPORTED;
 
-    missing = driver_open(driver);
+    missing = shoal_driver_open(driver);
     if (missing) {
         shoal_fail(context, status, "%s", missing);
         goto fail;
@@ -451,7 +420,7 @@ const shoal_engine_type shoal_engine_cuda = {
 void shoal_engine_cuda_info(FILE *out)
 {
     struct driver driver;
-    const char *missing = driver_open(&driver);
+    const char *missing = shoal_driver_open(&driver);
     if (missing) {
         fprintf(out, "cuda: not available: %s\n", missing);
     } else {

@@ -258,6 +258,9 @@ extern const shoal_engine_type shoal_engine_cpu, shoal_engine_cuda;
 void shoal_engine_cpu_info(FILE *out);
 void shoal_engine_cuda_info(FILE *out);
 
+/* The instruction set that kernels are picked for: "v4", "v3", "any" (engine_cpu.c). */
+const char *shoal_cpu_arch(void);
+
 /* ---- cores.c: how many threads this process should use -------------------------------------------------------------- */
 
 /* CPUs' worth of time that the control groups of this process allow, +inf = no limit; root: of the files, "" = the machine's. */
@@ -338,6 +341,9 @@ const char *shoal_jit_missing(void);
 shoal_status shoal_jit_compile(shoal_context *context, const shoal_kernel_choice *choice, int entries, int arch,
                                int driver_version, shoal_cubin *cubin);
 void shoal_cubin_release(shoal_cubin *cubin);
+/* The same for a text of its own: its path in this source, and constants "NAME=VALUE", NULL after the last. */
+shoal_status shoal_jit_text(shoal_context *context, const char *name, const char *const *constants, int arch, int driver_version,
+                            shoal_cubin *cubin);
 
 /* The name of a kernel in the compiled module. */
 const char *shoal_kernel_entry_name(shoal_kernel_entry entry);

@@ -27,7 +27,7 @@ struct shoal_tiled {
 
 static const char *const precision_names[SHOAL_TILED_PRECISIONS] = {"fp64", "mixed", "fp32"};
 static const char *const softening_names[SHOAL_TILED_SOFTENINGS] = {"plummer", "spline"};
-static const tiled_backend_type *const types[] = {&shoal_tiled_cpu};
+static const tiled_backend_type *const types[] = {&shoal_tiled_cpu, &shoal_tiled_cuda};
 
 static int index_of(const char *name, const char *const *names, int n)
 {

@@ -1,6 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * tiled_cpu.c: forces of one big system on the CPU.
+ * tiled_cpu.c: forces of one big system on the CPU: SIMD lanes (tiled_kernel.c) and OpenMP threads.
+ *
+ * edges: every pair once. Bodies are cut into tiles, and pairs of tiles are played like a tournament: in each of n - 1 rounds every tile
+ * meets another one, so that the pairs of a round touch different sums, and threads need neither sums of their own nor locks.
+ * The order of all sums depends on the number of bodies alone, not on the number of threads.
+ *
+ * rows: each target by itself, lanes over sources.
  *
  * plain: row by row in double precision, as the equations of tiled.h stand. The reference of all others.
  */
@@ -8,14 +14,32 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "gravitation/tiled/tiled_internal.h"
+#include "gravitation/tiled/tiled_cpu.h"
+
+enum { KERNEL_PLAIN, KERNEL_ROWS, KERNEL_EDGES, KERNELS };
+
+static const struct {
+    const char *name, *doc;
+} kernels[KERNELS] = {
+    [KERNEL_PLAIN] = {"plain", "row by row in double precision, the reference"},
+    [KERNEL_ROWS] = {"rows", "each target by itself, SIMD lanes over sources"},
+    [KERNEL_EDGES] = {"edges", "every pair once, SIMD lanes, pairs of tiles in rounds of a tournament"},
+};
 
 struct tiled_backend {
     shoal_context *context;
     shoal_tiled_options options;
     int threads;
+    const tiled_cpu_kernels *simd; /* NULL: none for this machine in this build */
     tiled_bodies sources;
+    tiled_cpu_bodies packed, targets; /* n: padded */
+    void *slab[2];          /* of those two */
+    size_t slab_size[2];
+    double *sums;           /* [TILED_SUMS][n] */
+    size_t sums_size;
     double eps;
+    long tile;
+    int last;               /* the kernel of the last forces */
 };
 
 /* p and g of tiled.h, and g'/r; cut2: below this square of a separation a pair has no potential. */
@@ -73,6 +97,128 @@ static void plain(const tiled_backend *b, const tiled_bodies *targets, const til
     }
 }
 
+/* ---- bodies as the kernels want them ----------------------------------------------------------------------------- */
+
+static shoal_status grow(tiled_backend *b, void **memory, size_t *have, size_t size)
+{
+    if (size <= *have)
+        return SHOAL_OK;
+    free(*memory);
+    *have = 0;
+    *memory = shoal_allocate(size, 1);
+    if (!*memory)
+        return shoal_fail(b->context, SHOAL_E_MEMORY, "no memory for %zu bytes of bodies", size);
+    *have = size;
+    return SHOAL_OK;
+}
+
+/*
+ * Bodies of slab k, n_padded of them; those that fill up are far away and have no mass. In mixed precision the upper part of a coordinate
+ * is a multiple of 2^-18, so that differences of upper parts are exact up to 2^6 (the size of the system is 1): rounded, they would
+ * all be off to the same side for one body, and so would be its acceleration.
+ */
+static shoal_status pack(tiled_backend *b, int k, const tiled_bodies *from, long n_padded, tiled_cpu_bodies *to)
+{
+    const bool fp64 = b->options.precision == SHOAL_TILED_FP64, mixed = b->options.precision == SHOAL_TILED_MIXED;
+    const size_t field = (size_t)n_padded * (fp64 ? sizeof(double) : sizeof(float));
+    shoal_status status = grow(b, &b->slab[k], &b->slab_size[k], TILED_FIELDS * field);
+    if (status)
+        return status;
+    to->n = n_padded;
+    for (int f = 0; f < TILED_FIELDS; f++) {
+        to->field[f] = (char *)b->slab[k] + (size_t)f * field;
+        const double *values = f < 3 ? from->x[f] : f == 3 ? from->m : f < 7 ? from->v[f - 4] : from->x[f - 7];
+        const double far = f < 3 ? (fp64 ? 1e100 : 1e15) : 0;
+        #pragma omp parallel for num_threads(b->threads) schedule(static) if (n_padded > 16384)
+        for (long i = 0; i < n_padded; i++) {
+            double value = i < from->n && values ? values[i] : far;
+            const double upper = mixed && (f < 3 || f > 6) ? (float)(rint(value * 0x1p18) * 0x1p-18) : value;
+            value = f < 7 ? upper : mixed && i < from->n ? value - upper : 0;
+            if (fp64)
+                ((double *)to->field[f])[i] = value;
+            else
+                ((float *)to->field[f])[i] = (float)value;
+        }
+    }
+    return SHOAL_OK;
+}
+
+/* Bodies a tile: a tile's sums over lanes cost as much as 20 bodies, and there should be tiles for all threads. */
+static long tile_of(long n)
+{
+    long tile = TILED_STEP;
+    while (tile < 1024 && 32 * 2 * tile <= n)
+        tile *= 2;
+    return tile;
+}
+
+/* ---- every pair once --------------------------------------------------------------------------------------------- */
+
+/* Who meets whom in a round of a tournament of n (even): match k of n / 2, tiles *a and *b. The last tile stays, the others go round. */
+static void match(long n, long round, long k, long *a, long *b)
+{
+    *a = k ? (round + k) % (n - 1) : n - 1;
+    *b = (round - k + n - 1) % (n - 1);
+}
+
+static shoal_status edges(tiled_backend *b, int what, const tiled_cpu_law *law)
+{
+    const long n = b->packed.n, n_tiles = n / b->tile, even = n_tiles + n_tiles % 2, tile = b->tile;
+    const double weight = b->sources.equal ? b->sources.m[0] : 1;
+    void *memory = b->sums;
+    shoal_status status = grow(b, &memory, &b->sums_size, TILED_SUMS * (size_t)n * sizeof(double));
+    b->sums = memory;
+    if (status)
+        return status;
+    double *sum[TILED_SUMS];
+    for (int q = 0; q < TILED_SUMS; q++)
+        sum[q] = b->sums + q * n;
+    if (b->sources.equal)
+        what |= TILED_EQUAL;
+    #pragma omp parallel num_threads(b->threads)
+    {
+        /* in a tile every pair comes twice */
+        #pragma omp for schedule(dynamic, 1)
+        for (long t = 0; t < n_tiles; t++) {
+            for (int q = 0; q < TILED_SUMS; q++)
+                memset(sum[q] + t * tile, 0, (size_t)tile * sizeof(double));
+            b->simd->pairs(what, law, &b->packed, t * tile, t * tile, tile, 0.5 * weight, sum);
+        }
+        for (long round = 0; round < even - 1; round++) {
+            #pragma omp for schedule(dynamic, 1)
+            for (long k = 0; k < even / 2; k++) {
+                long i, j;
+                match(even, round, k, &i, &j);
+                if (i < n_tiles && j < n_tiles)
+                    b->simd->pairs(what, law, &b->packed, i * tile, j * tile, tile, weight, sum);
+            }
+        }
+    }
+    return SHOAL_OK;
+}
+
+/* ---- rows -------------------------------------------------------------------------------------------------------- */
+
+static shoal_status rows(tiled_backend *b, int what, const tiled_cpu_law *law, const tiled_bodies *targets)
+{
+    const tiled_cpu_bodies *places = targets ? &b->targets : &b->packed;
+    const long n = targets ? targets->n : b->sources.n, n_padded = (n + TILED_STEP - 1) / TILED_STEP * TILED_STEP;
+    shoal_status status = targets ? pack(b, 1, targets, n_padded, &b->targets) : SHOAL_OK;
+    void *memory = b->sums;
+    if (!status)
+        status = grow(b, &memory, &b->sums_size, TILED_SUMS * (size_t)places->n * sizeof(double));
+    b->sums = memory;
+    if (status)
+        return status;
+    double *sum[TILED_SUMS];
+    for (int q = 0; q < TILED_SUMS; q++)
+        sum[q] = b->sums + q * places->n;
+    #pragma omp parallel for num_threads(b->threads) schedule(dynamic, 4)
+    for (long i = 0; i < n; i++)
+        b->simd->row(what, law, &b->packed, places, i, sum);
+    return SHOAL_OK;
+}
+
 /* ---- the backend ------------------------------------------------------------------------------------------------- */
 
 static const char *cpu_missing(void)
@@ -82,8 +228,8 @@ static const char *cpu_missing(void)
 
 static const char *cpu_kernel(int i, const char **doc)
 {
-    *doc = "row by row in double precision, the reference";
-    return i == 0 ? "plain" : NULL;
+    *doc = i < KERNELS ? kernels[i].doc : NULL;
+    return i < KERNELS ? kernels[i].name : NULL;
 }
 
 static shoal_status cpu_create(shoal_context *context, const shoal_tiled_options *options, long n_max, tiled_backend **backend)
@@ -95,39 +241,102 @@ static shoal_status cpu_create(shoal_context *context, const shoal_tiled_options
     new->context = context;
     new->options = *options;
     new->threads = options->threads ? options->threads : shoal_default_threads(NULL);
+    for (int i = 0; shoal_tiled_cpu_table[i]; i++)
+        if (shoal_tiled_cpu_table[i]->precision == options->precision && strcmp(shoal_tiled_cpu_table[i]->arch, shoal_cpu_arch()) == 0)
+            new->simd = shoal_tiled_cpu_table[i];
+    if (!new->simd && strcmp(options->kernel, "plain") != 0)
+        return shoal_fail(context, SHOAL_E_UNSUPPORTED, "no CPU kernels for %s of the forces of one big system in this build",
+                          shoal_cpu_arch());
+    if (options->n_devices > 1)
+        return shoal_fail(context, SHOAL_E_USAGE, "n_devices = %d on the CPU: expected 0 or 1", options->n_devices);
     return SHOAL_OK;
 }
 
 static void cpu_destroy(tiled_backend **backend)
 {
+    free((*backend)->slab[0]);
+    free((*backend)->slab[1]);
+    free((*backend)->sums);
     free(*backend);
     *backend = NULL;
 }
 
-static shoal_status cpu_sources(tiled_backend *backend, const tiled_bodies *sources, double eps)
+static shoal_status cpu_sources(tiled_backend *b, const tiled_bodies *sources, double eps)
 {
-    backend->sources = *sources;
-    backend->eps = eps;
+    b->sources = *sources;
+    b->eps = eps;
+    b->tile = tile_of(sources->n);
+    return pack(b, 0, sources, (sources->n + b->tile - 1) / b->tile * b->tile, &b->packed);
+}
+
+/* Forces in the place where kernels leave them (plain: in results). */
+static shoal_status compute(tiled_backend *b, int wants, const tiled_bodies *targets, const tiled_results *results)
+{
+    const double floor2 = tiled_floor2(b->options.precision);
+    const bool spline = b->options.softening == SHOAL_TILED_SPLINE;
+    const int what = wants | (spline ? TILED_SPLINE : 0);
+    const tiled_cpu_law law = {
+        .eps2 = floor2 + (spline ? 0 : b->eps * b->eps),
+        .inverse_h = b->eps > 0 ? 1 / (2.8 * b->eps) : 0,
+        .cut2 = b->eps > 0 ? -1 : 1.5 * floor2,
+    };
+    b->last = KERNEL_PLAIN;
+    while (b->last < KERNELS && strcmp(kernels[b->last].name, b->options.kernel) != 0)
+        b->last++;
+    if (b->last == KERNELS || (targets && b->last == KERNEL_EDGES))
+        b->last = targets ? KERNEL_ROWS : KERNEL_EDGES;
+    if (b->last == KERNEL_EDGES)
+        return edges(b, what, &law);
+    if (b->last == KERNEL_ROWS)
+        return rows(b, what, &law, targets);
+    plain(b, targets ? targets : &b->sources, results);
     return SHOAL_OK;
 }
 
-static shoal_status cpu_forces(tiled_backend *backend, int wants, const tiled_bodies *targets, const tiled_results *results)
+static shoal_status cpu_forces(tiled_backend *b, int wants, const tiled_bodies *targets, const tiled_results *results)
 {
-    (void)wants;
-    plain(backend, targets ? targets : &backend->sources, results);
+    shoal_status status = compute(b, wants, targets, results);
+    const long n = targets ? targets->n : b->sources.n, stride = targets ? b->targets.n : b->packed.n;
+    if (status || b->last == KERNEL_PLAIN)
+        return status;
+    for (int c = 0; c < 3; c++) {
+        memcpy(results->a[c], b->sums + c * stride, (size_t)n * sizeof(double));
+        if (wants & SHOAL_TILED_JERK)
+            memcpy(results->jerk[c], b->sums + (3 + c) * stride, (size_t)n * sizeof(double));
+    }
+    for (long i = 0; wants & SHOAL_TILED_POTENTIAL && i < n; i++)
+        results->phi[i] = -b->sums[6 * stride + i];
     return SHOAL_OK;
 }
 
-static shoal_status cpu_measure(tiled_backend *backend, int wants, int n_repeats, double *seconds)
+static shoal_status cpu_measure(tiled_backend *b, int wants, int n_repeats, double *seconds)
 {
-    (void)backend, (void)wants, (void)n_repeats;
-    *seconds = 0;
-    return SHOAL_OK;
+    const size_t n = (size_t)b->sources.n;
+    double *room = shoal_allocate(n, 7 * sizeof(double));
+    if (!room)
+        return shoal_fail(b->context, SHOAL_E_MEMORY, "no memory to time the forces of %zu bodies", n);
+    tiled_results results = {.phi = wants & SHOAL_TILED_POTENTIAL ? room + 6 * n : NULL};
+    for (int c = 0; c < 3; c++) {
+        results.a[c] = room + (size_t)c * n;
+        results.jerk[c] = wants & SHOAL_TILED_JERK ? room + (size_t)(3 + c) * n : NULL;
+    }
+    *seconds = INFINITY;
+    shoal_status status = SHOAL_OK;
+    for (int i = 0; !status && i < n_repeats; i++) {
+        const double start = shoal_seconds();
+        status = compute(b, wants, NULL, &results);
+        *seconds = fmin(*seconds, shoal_seconds() - start);
+    }
+    free(room);
+    return status;
 }
 
-static void cpu_line(const tiled_backend *backend, char *line, size_t size)
+static void cpu_line(const tiled_backend *b, char *line, size_t size)
 {
-    snprintf(line, size, "cpu: plain, fp64, %d thread%s", backend->threads, backend->threads == 1 ? "" : "s");
+    const bool picked = strcmp(kernels[b->last].name, b->options.kernel) != 0;
+    snprintf(line, size, "cpu: %s%s: %s; %s, %d thread%s, tiles of %ld bodies", kernels[b->last].name,
+             picked ? " (picked by the targets)" : "", kernels[b->last].doc, b->last == KERNEL_PLAIN ? "no SIMD" : b->simd->arch, b->threads,
+             b->threads == 1 ? "" : "s", b->tile);
 }
 
 const tiled_backend_type shoal_tiled_cpu = {

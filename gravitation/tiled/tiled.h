@@ -13,7 +13,7 @@
  * equation 71): Newton's law beyond h, and the same depth as Plummer's at r = 0.
  *
  * A body exerts no force on itself or on one in the same place. Without softening the force grows up to a separation of 1e-12
- * (fp32, mixed) or 1e-100 (fp64) of the system's size and falls to zero within. Results are the same bits in every run and for
+ * (fp32, mixed) or 1e-60 (fp64) of the system's size and falls to zero within. Results are the same bits in every run and for
  * every number of threads; between engines, kernels and instruction sets they differ by rounding.
  */
 #ifndef SHOAL_TILED_H

@@ -42,7 +42,7 @@ struct tiled_backend {
     int last;               /* the kernel of the last forces */
 };
 
-/* p and g of tiled.h, and g'/r; cut2: below this square of a separation a pair has no potential. */
+/* p and g of tiled.h, and g'/r. */
 static void law(shoal_tiled_softening softening, double eps, double floor2, double r2, double *p, double *g, double *dg)
 {
     const double s2 = r2 + floor2 + (softening == SHOAL_TILED_PLUMMER ? eps * eps : 0), h = 2.8 * eps;
@@ -50,7 +50,7 @@ static void law(shoal_tiled_softening softening, double eps, double floor2, doub
     *g = *p * *p * *p;
     *dg = -3 * *g * *p * *p;
     if (eps == 0 && r2 == 0)
-        *p = 0;
+        *p = *g = 0;
     if (softening == SHOAL_TILED_SPLINE && r2 < h * h) {
         const double u = sqrt(r2) / h, h3 = h * h * h;
         if (u < 0.5) {
@@ -241,12 +241,15 @@ static shoal_status cpu_create(shoal_context *context, const shoal_tiled_options
     new->context = context;
     new->options = *options;
     new->threads = options->threads ? options->threads : shoal_default_threads(NULL);
-    for (int i = 0; shoal_tiled_cpu_table[i]; i++)
-        if (shoal_tiled_cpu_table[i]->precision == options->precision && strcmp(shoal_tiled_cpu_table[i]->arch, shoal_cpu_arch()) == 0)
-            new->simd = shoal_tiled_cpu_table[i];
+    const char *arch = shoal_cpu_arch();
+    for (int i = 0; shoal_tiled_cpu_table[i]; i++) { /* v3 stands before v4, and runs there too */
+        const tiled_cpu_kernels *simd = shoal_tiled_cpu_table[i];
+        const bool runs = strcmp(simd->arch, arch) == 0 || (strcmp(simd->arch, "v3") == 0 && strcmp(arch, "v4") == 0);
+        if (simd->precision == options->precision && runs)
+            new->simd = simd;
+    }
     if (!new->simd && strcmp(options->kernel, "plain") != 0)
-        return shoal_fail(context, SHOAL_E_UNSUPPORTED, "no CPU kernels for %s of the forces of one big system in this build",
-                          shoal_cpu_arch());
+        return shoal_fail(context, SHOAL_E_UNSUPPORTED, "no CPU kernels for %s of the forces of one big system in this build", arch);
     if (options->n_devices > 1)
         return shoal_fail(context, SHOAL_E_USAGE, "n_devices = %d on the CPU: expected 0 or 1", options->n_devices);
     return SHOAL_OK;

@@ -21,7 +21,7 @@ typedef struct tiled_cpu_bodies {
 typedef struct tiled_cpu_law {
     double eps2;      /* Plummer's, and the floor */
     double inverse_h; /* of the spline */
-    double cut2;      /* no potential below this r^2 + eps2 */
+    double cut2;      /* bodies are coincident below this r^2 + eps2; -1 with softening, which needs no care */
 } tiled_cpu_law;
 
 typedef struct tiled_cpu_kernels {

@@ -246,6 +246,7 @@ static shoal_status program_load(tiled_backend *b, struct gpu *gpu, const struct
         {"TILED_SPLINE", b->options.softening == SHOAL_TILED_SPLINE},
         {"TILED_JERK", !!(w->wants & SHOAL_TILED_JERK)},
         {"TILED_POTENTIAL", !!(w->wants & SHOAL_TILED_POTENTIAL)},
+        {"TILED_CUT", b->options.eps == 0},
         {"TILED_EQUAL", w->equal},
         {"TILED_I", s->i},
         {"TILED_WARPS", s->warps},
@@ -417,7 +418,7 @@ static void set_constants(const tiled_backend *b, struct constants_float *f, str
     const struct constants_double c = {
         .eps2 = floor2 + plummer * b->eps * b->eps,
         .inverse_h = b->eps > 0 ? 1 / (2.8 * b->eps) : 0,
-        .cut2 = b->eps > 0 ? -1 : 1.5 * floor2,
+        .cut2 = 1.5 * floor2,
     };
     if (b->options.precision == SHOAL_TILED_FP64)
         *d = c;

@@ -3,6 +3,7 @@
  * tiled_cuda.kern.h: all-pairs gravity of one big system on a GPU; compiled at run time, with constants:
  *
  *   TILED_PRECISION  0 fp64, 1 mixed, 2 fp32     TILED_JERK, TILED_POTENTIAL, TILED_SPLINE   0 or 1
+ *   TILED_CUT        1: no softening, so that coincident bodies need care where jerk or potential are wanted
  *   TILED_EQUAL      1: all masses are the same, and 1 here: sums are multiplied by the mass at the end
  *   TILED_I          targets (i) in a thread's registers
  *   TILED_WARPS      warps a block                TILED_LANES  threads that share a target (row kernel)
@@ -52,7 +53,7 @@ typedef double partial;
 struct constants {
     real eps2;      /* Plummer's, and the floor */
     real inverse_h; /* of the spline */
-    real cut2;      /* no potential below this r^2 + eps2 */
+    real cut2;      /* without softening, bodies are coincident below this r^2 + eps2 */
 };
 
 struct body {
@@ -205,8 +206,11 @@ static __device__ __forceinline__ law law_of(real s2, const constants &c)
     f.dg_g = -3.0f * y2;
 #endif
     (void)p;
+#if TILED_CUT && TILED_JERK
+    f.g = s2 > c.cut2 ? f.g : 0;
+#endif
 #if TILED_POTENTIAL
-    f.p = s2 > c.cut2 ? p : 0;
+    f.p = !TILED_CUT || s2 > c.cut2 ? p : 0;
 #endif
 #if TILED_SPLINE
 #if TILED_JERK

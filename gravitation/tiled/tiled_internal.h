@@ -47,7 +47,7 @@ double shoal_tiled_depth(double eps, double floor2);
 /* The least square of a separation, in inner units: below it a force falls off. */
 static inline double tiled_floor2(shoal_tiled_precision precision)
 {
-    return precision == SHOAL_TILED_FP64 ? 1e-200 : 1e-24;
+    return precision == SHOAL_TILED_FP64 ? 1e-120 : 1e-24;
 }
 
 #endif

@@ -244,8 +244,11 @@ INLINE struct law law_of(int what, real s2, const struct constants *c)
             f.dg = select_(within, h3 * c->inverse_h * c->inverse_h * select_(inner, d_inner, d_outer), f.dg);
         }
     }
+    const mask apart = (mask)(s2 > c->cut2);
+    if (what & SHOAL_TILED_JERK)
+        f.g = select_(apart, f.g, (real){0});
     if (what & SHOAL_TILED_POTENTIAL)
-        f.p = select_((mask)(s2 > c->cut2), f.p, (real){0});
+        f.p = select_(apart, f.p, (real){0});
     return f;
 }
 

@@ -26,6 +26,9 @@ static const struct {
     [KERNEL_EDGES] = {"edges", "every pair once, SIMD lanes, pairs of tiles in rounds of a tournament"},
 };
 
+/* So many interactions are not worth the start of threads. */
+enum { TILED_ALONE = 1 << 18 };
+
 struct tiled_backend {
     shoal_context *context;
     shoal_tiled_options options;
@@ -175,7 +178,7 @@ static shoal_status edges(tiled_backend *b, int what, const tiled_cpu_law *law)
         sum[q] = b->sums + q * n;
     if (b->sources.equal)
         what |= TILED_EQUAL;
-    #pragma omp parallel num_threads(b->threads)
+    #pragma omp parallel num_threads(b->threads) if (n * n > TILED_ALONE)
     {
         /* in a tile every pair comes twice */
         #pragma omp for schedule(dynamic, 1)
@@ -213,7 +216,7 @@ static shoal_status rows(tiled_backend *b, int what, const tiled_cpu_law *law, c
     double *sum[TILED_SUMS];
     for (int q = 0; q < TILED_SUMS; q++)
         sum[q] = b->sums + q * places->n;
-    #pragma omp parallel for num_threads(b->threads) schedule(dynamic, 4)
+    #pragma omp parallel for num_threads(b->threads) schedule(dynamic, 4) if (n * b->sources.n > TILED_ALONE)
     for (long i = 0; i < n; i++)
         b->simd->row(what, law, &b->packed, places, i, sum);
     return SHOAL_OK;

@@ -144,6 +144,55 @@ static void explain_key(const shoal_config *config, const shoal_key *key, FILE *
     }
 }
 
+/* ---- one big system ---------------------------------------------------------------------------------------------- */
+
+/* A word of its configs that has a doc. */
+typedef struct big_word {
+    const char *kind, *name, *doc, *engine;
+} big_word;
+
+/* The i-th of them; false after the last. */
+static bool big_word_at(int i, big_word *word)
+{
+    static const big_word models[] = {
+#define X(name, r_max, doc) { "model", #name, doc, "" },
+        SHOAL_BIG_MODEL_LIST(X)
+#undef X
+    };
+    static const char *const engines[] = { "cpu", "cuda" };
+    if (i < SHOAL_COUNT(models)) {
+        *word = models[i];
+        return true;
+    }
+    i -= SHOAL_COUNT(models);
+    const int n_methods = shoal_count((const void *const *)shoal_big_methods);
+    if (i < n_methods) {
+        *word = (big_word){ "integrator", shoal_big_methods[i]->name, shoal_big_methods[i]->doc, "" };
+        return true;
+    }
+    i -= n_methods;
+    for (int e = 0; e < SHOAL_COUNT(engines); e++)
+        for (int k = 0; shoal_tiled_kernel(engines[e], k, NULL); k++, i--)
+            if (i == 0) {
+                *word = (big_word){ .kind = "force method", .engine = engines[e] };
+                word->name = shoal_tiled_kernel(engines[e], k, &word->doc);
+                return true;
+            }
+    return false;
+}
+
+/* All that bear the name. */
+static bool explain_big(const char *name, FILE *out)
+{
+    big_word word;
+    bool found = false;
+    for (int i = 0; big_word_at(i, &word); i++)
+        if (strcmp(word.name, name) == 0)
+            found = fprintf(out, "%s, %s %s of one big system%s%s: %s\n", word.name, *word.kind == 'i' ? "an" : "a", word.kind,
+                            *word.engine ? " on " : "", word.engine, word.doc) > 0;
+    return found;
+}
+
 /* ---- the whole reference, as Markdown ----------------------------------------------------------------------------- */
 
 static void table_cell(const char *text, FILE *out)
@@ -226,6 +275,10 @@ shoal_status shoal_help_reference(shoal_context *context, FILE *out)
             fprintf(out, "%s`%s%s`: %s.\n", c ? "" : "\nColumns: ", plug->columns[c].name, column_ends(plug, c),
                     plug->columns[c].doc);
     }
+    fputs("\n## One big system\n\n| word | kind | meaning |\n|---|---|---|\n", out);
+    big_word word;
+    for (int i = 0; big_word_at(i, &word); i++)
+        fprintf(out, "| `%s` | %s%s%s | %s |\n", word.name, word.kind, *word.engine ? ", " : "", word.engine, word.doc);
     fputs("\n## Outcomes\n\n| outcome | code | meaning |\n|---|---|---|\n", out);
 #define X(NAME, code, name, doc) fprintf(out, "| `%s` | %d | %s |\n", name, code, doc);
     SHOAL_OUTCOME_LIST(X)
@@ -245,19 +298,12 @@ void shoal_help_list(const shoal_context *context, FILE *out)
     fputs("monitors\n", out);
     for (int i = 0; plugs->monitors[i]; i++)
         fprintf(out, "  %-20s %s\n", plugs->monitors[i]->name, plugs->monitors[i]->doc);
-    fputs("models of one big system\n", out);
-#define X(name, r_max, doc) fprintf(out, "  %-20s %s\n", #name, doc);
-    SHOAL_BIG_MODEL_LIST(X)
-#undef X
-    fputs("integrators of one big system\n", out);
-    for (int i = 0; shoal_big_methods[i]; i++)
-        fprintf(out, "  %-20s %s\n", shoal_big_methods[i]->name, shoal_big_methods[i]->doc);
-    fputs("force methods of one big system\n", out);
-    static const char *const engines[] = { "cpu", "cuda" };
-    for (int e = 0; e < SHOAL_COUNT(engines); e++) {
-        const char *name, *doc = "";
-        for (int i = 0; (name = shoal_tiled_kernel(engines[e], i, &doc)); i++)
-            fprintf(out, "  %-20s %s: %s\n", name, engines[e], doc);
+    const char *kind = NULL;
+    big_word word;
+    for (int i = 0; big_word_at(i, &word); i++) {
+        if (!kind || strcmp(kind, word.kind) != 0)
+            fprintf(out, "%ss of one big system\n", kind = word.kind);
+        fprintf(out, "  %-20s %s%s%s\n", word.name, word.engine, *word.engine ? ": " : "", word.doc);
     }
 }
 
@@ -272,6 +318,7 @@ shoal_status shoal_help_explain(shoal_context *context, const char *name, FILE *
     const int monitor = shoal_monitor_find(context, name);
     if (propagator) {
         explain_propagator(&config, propagator, out);
+        explain_big(name, out);
         return SHOAL_OK;
     }
     if (monitor >= 0) {
@@ -290,7 +337,10 @@ shoal_status shoal_help_explain(shoal_context *context, const char *name, FILE *
     n_known += shoal_monitor_names(context, known + n_known, MAX_NAMES - n_known);
     n_known += shoal_force_names(context, known + n_known, MAX_NAMES - n_known);
     char full[MAX_NAMES][64];
-    bool found = false;
+    bool found = explain_big(name, out);
+    big_word word;
+    for (int i = 0; big_word_at(i, &word) && n_known < MAX_NAMES; i++)
+        known[n_known++] = word.name;
     for (int i = 0; i < shoal_n_keys && n_known < MAX_NAMES; i++) {
         known[n_known++] = full_name(&shoal_keys[i], full[i]);
         if (strcmp(full[i], name) == 0) { /* of both kinds of configs */

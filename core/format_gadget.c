@@ -5,8 +5,10 @@
  *     /Header                attributes NumPart_ThisFile, NumPart_Total, MassTable [types], Time, NumFilesPerSnapshot, ...
  *     /PartTypeN/Coordinates [n][3], Velocities [n][3], ParticleIDs [n], Masses [n] where MassTable has 0
  *
- * Read from one file; types 0 = gas, 4 = stars, the others dark. Written as type 1. The format knows no units; what this program
- * writes says them in the attribute `units` of /Header. Velocities are those of a run without cosmology.
+ * Read from one file; types 0 = gas, 4 = stars, the others dark. Written as type 1. Units are those of the attributes
+ * UnitLength_in_cm, UnitMass_in_g and UnitVelocity_in_cm_per_s of /Parameters or /Header, where they are there: such numbers are
+ * brought to kpc, Msun, Myr. What this program writes says its units in the attribute `units` of /Header. Velocities are those
+ * of a run without cosmology.
  */
 #define _GNU_SOURCE 1
 #include <stdlib.h>
@@ -57,7 +59,34 @@ static shoal_status read_type(shoal_table *table, shoal_h5 *h5, int type, long n
     return status;
 }
 
-/* The units that a file of ours states; else the user has to. */
+/* From GADGET's own attributes in a group, if it has them, to kpc, Msun, Myr. */
+static shoal_status convert_units(shoal_table *table, shoal_h5 *h5, const char *group)
+{
+    double length, mass, velocity;
+    shoal_units cgs, usual;
+    if (table->units.length != 0 || !shoal_h5_has(h5, group) || !shoal_h5_has_attribute(h5, group, "UnitLength_in_cm"))
+        return SHOAL_OK;
+    shoal_status status = shoal_h5_get_doubles(h5, group, "UnitLength_in_cm", 1, &length);
+    if (!status)
+        status = shoal_h5_get_doubles(h5, group, "UnitMass_in_g", 1, &mass);
+    if (!status)
+        status = shoal_h5_get_doubles(h5, group, "UnitVelocity_in_cm_per_s", 1, &velocity);
+    if (!status)
+        status = shoal_units_init(table->context, "cm", "g", "s", NAN, &cgs);
+    if (!status)
+        status = shoal_units_init(table->context, "kpc", "Msun", "Myr", NAN, &usual);
+    if (status)
+        return status;
+    for (shoal_body *b = table->bodies; b < table->bodies + table->n_bodies; b++)
+        *b = (shoal_body){ b->m * mass,      0,                b->x * length,    b->y * length, b->z * length,
+                           b->vx * velocity, b->vy * velocity, b->vz * velocity };
+    table->systems[0].time *= length / velocity;
+    table->units = cgs;
+    shoal_table_convert(table, &usual);
+    return SHOAL_OK;
+}
+
+/* The units that a file of ours states. */
 static shoal_status read_units(shoal_table *table, shoal_h5 *h5)
 {
     char *text = NULL;
@@ -96,6 +125,10 @@ static shoal_status gadget_read(shoal_table *table, int n_files, char *const *fi
     for (int type = 0; type < TYPES && !status; type++)
         if (count[type] > 0 && (!options->components || options->components & 1 << component(type)))
             status = read_type(table, &h5, type, (long)count[type], mass[type]);
+    if (!status)
+        status = convert_units(table, &h5, "/Parameters");
+    if (!status)
+        status = convert_units(table, &h5, "/Header");
     shoal_h5_close(&h5);
     return status ? status : shoal_table_end_system(table);
 }

@@ -154,6 +154,39 @@ static void test_king_concentration(void **state)
     }
 }
 
+/* Pairs at distances 1 to 100 to both sides of a point, all of one velocity. */
+static void test_measure(void **state)
+{
+    enum { PAIRS = 100 };
+    shoal_big_bodies b;
+    double phi[2 * PAIRS], row[SHOAL_BIG_COLUMNS];
+    const double centre[3] = { 5, -3, 2 }, v[3] = { 1, 2, 3 };
+    assert_ok(context_of(state), shoal_big_bodies_create(*state, 2 * PAIRS, &b));
+    for (long i = 0; i < b.n; i++) {
+        const double k = (double)(i / 2 + 1), side = i % 2 ? 1 : -1, u[3] = { cos(k), sin(k) * 0.6, sin(k) * 0.8 };
+        b.m[i] = 0.5;
+        phi[i] = -2;
+        for (int c = 0; c < 3; c++) {
+            b.x[c * b.n + i] = centre[c] + side * k * u[c];
+            b.v[c * b.n + i] = v[c];
+        }
+    }
+    assert_ok(context_of(state), shoal_big_measure(*state, &b, phi, row));
+    assert_float_equal(row[SHOAL_BIG_COLUMN_K], 0.5 * 100 * 14, 1e-10);
+    assert_float_equal(row[SHOAL_BIG_COLUMN_W], -100, 1e-10);
+    assert_float_equal(row[SHOAL_BIG_COLUMN_E], 600, 1e-10);
+    for (int c = 0; c < 3; c++) {
+        const int j = (c + 1) % 3, k = (c + 2) % 3;
+        assert_float_equal(row[SHOAL_BIG_COLUMN_px + c], 100 * v[c], 1e-10);
+        assert_float_equal(row[SHOAL_BIG_COLUMN_Lx + c], 100 * (centre[j] * v[k] - centre[k] * v[j]), 1e-9);
+        assert_float_equal(row[SHOAL_BIG_COLUMN_x_centre + c], centre[c], 1e-12);
+    }
+    static const double radii[] = { 1, 5, 10, 25, 50, 75, 90 };
+    for (int k = 0; k < SHOAL_COUNT(radii); k++)
+        assert_float_equal(row[SHOAL_BIG_COLUMN_r01 + k], radii[k], 1e-10);
+    shoal_big_bodies_release(&b);
+}
+
 static void test_seed(void **state)
 {
     shoal_big_bodies a = make(*state, (shoal_big_model){ .kind = SHOAL_BIG_plummer, .n = 50, .seed = 5 });
@@ -179,6 +212,7 @@ int main(void)
         cmocka_unit_test(test_energies),
         cmocka_unit_test(test_plummer_speeds),
         cmocka_unit_test(test_king_concentration),
+        cmocka_unit_test(test_measure),
         cmocka_unit_test(test_seed),
     };
     return cmocka_run_group_tests(tests, setup, teardown);

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "big/study.h"
+#include "h5.h"
 #include "plot_big.h"
 #include "testing.h"
 
@@ -231,6 +232,42 @@ static void test_components(void **state)
     }
 }
 
+/* GADGET's own units, 1 kpc, 10^10 Msun, 1 km/s = 1.0227 kpc/Gyr, of one type with masses and one without. */
+static void test_gadget_units(void **state)
+{
+    shoal_context *context = *state;
+    const int64_t count[6] = { 0, 2, 0, 0, 2, 0 };
+    const double mass[6] = { [4] = 3 }, time = 0.5, length = 3.0856775814913673e21, grams = 1.98841e43, speed = 1e5;
+    const double x[] = { 1, 2, 3, 4, 5, 6 }, m[] = { 1, 2 };
+    shoal_h5 h5;
+    assert_ok(context, shoal_h5_create(context, "gadget.hdf5", &h5));
+    shoal_status status = shoal_h5_group(&h5, "/Header") | shoal_h5_group(&h5, "/Parameters") | shoal_h5_group(&h5, "/PartType1") |
+                          shoal_h5_group(&h5, "/PartType4") | shoal_h5_put_integers(&h5, "/Header", "NumPart_ThisFile", 6, count) |
+                          shoal_h5_put_doubles(&h5, "/Header", "MassTable", 6, mass) |
+                          shoal_h5_put_doubles(&h5, "/Header", "Time", 0, &time) |
+                          shoal_h5_put_doubles(&h5, "/Parameters", "UnitLength_in_cm", 0, &length) |
+                          shoal_h5_put_doubles(&h5, "/Parameters", "UnitMass_in_g", 0, &grams) |
+                          shoal_h5_put_doubles(&h5, "/Parameters", "UnitVelocity_in_cm_per_s", 0, &speed) |
+                          shoal_h5_write(&h5, "/PartType1/Coordinates", H5T_NATIVE_DOUBLE, 2, 3, x, NULL, NULL) |
+                          shoal_h5_write(&h5, "/PartType1/Velocities", H5T_NATIVE_DOUBLE, 2, 3, x, NULL, NULL) |
+                          shoal_h5_write(&h5, "/PartType1/Masses", H5T_NATIVE_DOUBLE, 2, 0, m, NULL, NULL) |
+                          shoal_h5_write(&h5, "/PartType4/Coordinates", H5T_NATIVE_DOUBLE, 2, 3, x, NULL, NULL) |
+                          shoal_h5_write(&h5, "/PartType4/Velocities", H5T_NATIVE_DOUBLE, 2, 3, x, NULL, NULL);
+    assert_ok(context, shoal_h5_save(&h5, status));
+    shoal_table table = read_table(context, "gadget.hdf5", 0);
+    assert_int_equal(table.n_bodies, 4);
+    assert_string_equal(table.units.length_name, "kpc");
+    assert_float_equal(table.bodies[1].m / 2e10, 1, 1e-3); /* G in g is known to 2e-5 */
+    assert_float_equal(table.bodies[2].m / 3e10, 1, 1e-3);
+    assert_float_equal(table.bodies[1].z, 6, 1e-9);
+    assert_float_equal(table.bodies[1].vx, 4 * 1.0227e-3, 1e-6);
+    assert_float_equal(table.systems[0].time, 0.5 * 977.79, 0.01);
+    shoal_table_release(&table);
+    table = read_table(context, "gadget.hdf5", 1 << 2);
+    assert_int_equal(table.n_bodies, 2);
+    shoal_table_release(&table);
+}
+
 /* What a picture's script says, malloc'd. */
 static char *script_of(shoal_context *context, const char *file, const char *kind, shoal_big_frame *frame)
 {
@@ -322,7 +359,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_result),        cmocka_unit_test(test_going_on),   cmocka_unit_test(test_another_study),
         cmocka_unit_test(test_units),         cmocka_unit_test(test_formats),    cmocka_unit_test(test_components),
-        cmocka_unit_test(test_density),       cmocka_unit_test(test_from_file),  cmocka_unit_test(test_refusals),
+        cmocka_unit_test(test_gadget_units),  cmocka_unit_test(test_density),       cmocka_unit_test(test_from_file),  cmocka_unit_test(test_refusals),
     };
     return cmocka_run_group_tests(tests, begin, finish);
 }

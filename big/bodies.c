@@ -58,8 +58,12 @@ shoal_status shoal_big_from_table(shoal_context *context, shoal_table *table, co
 {
     if (table->n_systems != 1)
         return shoal_fail(context, SHOAL_E_INPUT, "%s: %ld systems: expected one", table->path, table->n_systems);
-    shoal_table_convert(table, units);
     const long n = table->n_bodies;
+    for (const shoal_body *b = table->bodies; b < table->bodies + n; b++)
+        if (!isfinite(b->m + b->x + b->y + b->z + b->vx + b->vy + b->vz) || b->m < 0)
+            return shoal_fail(context, SHOAL_E_INPUT, "%s: body %ld: expected finite coordinates and a mass >= 0", table->path,
+                              (long)(b - table->bodies));
+    shoal_table_convert(table, units);
     shoal_status status = shoal_big_bodies_create(context, n, bodies);
     if (status)
         return status;

@@ -95,7 +95,7 @@ static shoal_status no_memory(const shoal_big_view *view)
 
 /* ---- density ----------------------------------------------------------------------------------------------------- */
 
-/* Half the width of the picture: one and a half times the radius that holds 90 % of the mass, rounded up. */
+/* Half the width of the picture: 1.2 times the radius that holds 90 % of the mass, rounded up. */
 static shoal_status choose_width(const shoal_big_view *view, shoal_big_frame *frame)
 {
     const shoal_big_bodies *b = &view->bodies;
@@ -107,7 +107,7 @@ static shoal_status choose_width(const shoal_big_view *view, shoal_big_frame *fr
     shoal_big_sort(b, centre, sorted);
     for (long i = 0; i < b->n && within < 0.9 * total; i++) {
         within += b->m[sorted[i].body];
-        frame->half_width = 1.5 * sorted[i].r;
+        frame->half_width = 1.2 * sorted[i].r;
     }
     frame->half_width = shoal_plot_step(frame->half_width);
     free(sorted);

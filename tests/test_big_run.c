@@ -262,6 +262,11 @@ static void test_gadget_units(void **state)
     assert_float_equal(table.bodies[1].z, 6, 1e-9);
     assert_float_equal(table.bodies[1].vx, 4 * 1.0227e-3, 1e-6);
     assert_float_equal(table.systems[0].time, 0.5 * 977.79, 0.01);
+    shoal_big_bodies bodies;
+    shoal_units units = table.units;
+    table.bodies[2].vy = NAN;
+    assert_int_equal(shoal_big_from_table(context, &table, &units, &bodies), SHOAL_E_INPUT);
+    assert_string_equal(shoal_context_message(context), "gadget.hdf5: body 2: expected finite coordinates and a mass >= 0");
     shoal_table_release(&table);
     table = read_table(context, "gadget.hdf5", 1 << 2);
     assert_int_equal(table.n_bodies, 2);

@@ -101,7 +101,8 @@ shoal_status shoal_big_sphere_king(shoal_context *context, double W0, shoal_big_
     gsl_odeiv2_driver_free(driver);
     if (error != GSL_SUCCESS || !(y[0] > 0 && y[1] < 0)) {
         free(k);
-        return shoal_fail(context, SHOAL_E_INPUT, "model.W0 = %g: King's equation could not be solved: %s", W0, gsl_strerror(error));
+        return shoal_fail(context, SHOAL_E_INPUT, "model.W0 = %g: King's equation could not be solved: %s", W0,
+                          gsl_strerror(error));
     }
     sphere->own = k;
     sphere->mass = k->edge_mass = k->mass[POINTS];

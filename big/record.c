@@ -7,7 +7,7 @@
  *     /checkpoint          the state after the last row, in inner units (G = 1): mass [n], position [3][n], velocity [3][n],
  *                          slots [k][n] of the integrator; attributes time, level, last_step, steps, interactions
  *
- * It is written anew each time, to a temporary name that is renamed: it is complete or as it was. Snapshots are files of their own.
+ * It is written anew each time, to a temporary name that is renamed: it is complete or as it was. Snapshots are other files.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
  * run.c: a study of one big system from its start, or from where an earlier run left it, to its end: rows of diagnostics,
- * snapshots, the result file. Rows are at t_start + k interval; what is committed is the state after a row, so that a run that was
- * killed repeats at most the time between two checkpoints, with the same bits.
+ * snapshots, the result file. Rows are at t_start + k interval; what is committed is the state after a row, so that a run that
+ * was killed repeats at most the time between two checkpoints, with the same bits.
  */
 #define _GNU_SOURCE 1
 #include <errno.h>
@@ -85,8 +85,9 @@ static shoal_status add_row(big_run *run)
 static char *snapshot_name(const big_run *run, long number)
 {
     const char *file = run->study->output, *ends = run->big->format->ends;
+    const int length = (int)strcspn(ends, " ");
     char *name;
-    return asprintf(&name, "%.*s_%04ld%.*s", shoal_name_stem(file), file, number, (int)strcspn(ends, " "), ends) < 0 ? NULL : name;
+    return asprintf(&name, "%.*s_%04ld%.*s", shoal_name_stem(file), file, number, length, ends) < 0 ? NULL : name;
 }
 
 static shoal_status write_snapshot(big_run *run)
@@ -148,8 +149,8 @@ static shoal_status look(big_run *run, bool overwrite)
     return overwrite  ? SHOAL_OK
            : status   ? status
            : complete ? shoal_fail(run->context, SHOAL_E_USAGE, "%s is there already (--force replaces it)", file)
-                      : shoal_fail(run->context, SHOAL_E_USAGE, "%s is of a run of another study that did not end (--force discards it)",
-                                   file);
+                      : shoal_fail(run->context, SHOAL_E_USAGE,
+                                   "%s is of a run of another study that did not end (--force discards it)", file);
 }
 
 static shoal_status describe(big_run *run)
@@ -159,8 +160,7 @@ static shoal_status describe(big_run *run)
     free(record->plan_line);
     free(record->config_text);
     record->config_text = strdup(run->study->config_text);
-    const int length = asprintf(&record->plan_line, "%s, %ld bodies; %s", s->method->name, s->bodies.n, shoal_tiled_line(run->tiled));
-    if (length < 0)
+    if (asprintf(&record->plan_line, "%s, %ld bodies; %s", s->method->name, s->bodies.n, shoal_tiled_line(run->tiled)) < 0)
         record->plan_line = NULL;
     record->units = run->study->units;
     record->has_units = run->big->has_units;
@@ -192,7 +192,8 @@ static shoal_status begin(big_run *run, bool overwrite)
     const long n = bodies.n;
     status = shoal_tiled_create(run->context, &run->big->forces, n, &run->tiled);
     if (!status)
-        status = shoal_big_stepper_create(run->context, run->big->integrator, &steps, run->tiled, &bodies, !goes_on, &run->stepper);
+        status = shoal_big_stepper_create(run->context, run->big->integrator, &steps, run->tiled, &bodies, !goes_on,
+                                          &run->stepper);
     shoal_big_bodies_release(&bodies);
     if (!status && !(run->phi = shoal_allocate(4 * (size_t)n, sizeof(double))))
         status = shoal_fail(run->context, SHOAL_E_MEMORY, "out of memory for %ld bodies", n);

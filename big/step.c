@@ -30,7 +30,9 @@ shoal_status shoal_big_stepper_create(shoal_context *context, const shoal_big_me
         shoal_big_bodies_release(bodies);
         return shoal_fail(context, SHOAL_E_MEMORY, "out of memory");
     }
-    *made = (shoal_big_stepper){ .context = context, .method = method, .steps = *steps, .bodies = *bodies, .level = -1, .tiled = tiled };
+    *made = (shoal_big_stepper){
+        .context = context, .method = method, .steps = *steps, .bodies = *bodies, .level = -1, .tiled = tiled
+    };
     *bodies = (shoal_big_bodies){ 0 };
     if (made->steps.threads <= 0)
         made->steps.threads = shoal_default_threads(NULL);

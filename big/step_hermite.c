@@ -155,7 +155,8 @@ static shoal_status advance(shoal_big_stepper *s, double span, bool shared)
         s->interactions += (double)n * (double)n_active;
         s->n_steps += (double)n_active / (double)n;
         int wanted_by_all = 0;
-#pragma omp parallel for num_threads(s->steps.threads) if (n_active > SHOAL_BIG_PARALLEL) schedule(static) reduction(max : wanted_by_all)
+#pragma omp parallel for num_threads(s->steps.threads) if (n_active > SHOAL_BIG_PARALLEL) schedule(static) \
+    reduction(max : wanted_by_all)
         for (long k = 0; k < n_active; k++) {
             const long i = s->active[k];
             const double next = correct(s, i, k, n_active, ((double)tick - at[i]) * per_tick, a_1, j_1);

@@ -29,7 +29,8 @@ static shoal_status read_file(const shoal_config *config, const config_setting_t
     static const char *const of_models[] = { "n", "mass", "virial_radius", "r_max", "virial_ratio", "W0", "toomre_q", "seed" };
     const char *name = shoal_config_string(group, "file", "");
     char *copy = strdup(config->path);
-    const bool good = copy && asprintf(&big->file, "%s%s%s", *name == '/' ? "" : dirname(copy), *name == '/' ? "" : "/", name) >= 0;
+    const bool absolute = *name == '/';
+    const bool good = copy && asprintf(&big->file, "%s%s%s", absolute ? "" : dirname(copy), absolute ? "" : "/", name) >= 0;
     free(copy);
     if (!good)
         return no_memory(config);
@@ -115,7 +116,8 @@ static shoal_status read_run(const shoal_config *config, shoal_study *study)
 static shoal_status read_steps(const shoal_config *config, shoal_study *study)
 {
     shoal_big_study *big = study->big;
-    const config_setting_t *group = shoal_config_lookup(config, "integrator"), *forces = shoal_config_lookup(config, "gravitation");
+    const config_setting_t *group = shoal_config_lookup(config, "integrator");
+    const config_setting_t *forces = shoal_config_lookup(config, "gravitation");
     const config_setting_t *dt = config_setting_get_member(group, "dt"), *eta = config_setting_get_member(group, "eta");
     const char *method = shoal_config_string(forces, "method", NULL);
     big->integrator = shoal_big_method_find(shoal_config_string(group, "name", "leapfrog"));
@@ -134,7 +136,8 @@ static shoal_status read_steps(const shoal_config *config, shoal_study *study)
     if (eta && !big->integrator->adapts)
         return shoal_config_fail(config, eta, NULL, NULL, "no eta: the steps of %s are all the same", big->integrator->name);
     if (!dt && big->steps.eta == 0)
-        return shoal_config_fail(config, group, NULL, NULL, "dt%s", big->integrator->adapts ? ", or eta for steps that adapt" : "");
+        return shoal_config_fail(config, group, NULL, NULL, "dt%s",
+                                 big->integrator->adapts ? ", or eta for steps that adapt" : "");
     big->steps.dt = number_or(config, group, "big.integrator", "dt", INFINITY);
     if (eta && big->integrator == &shoal_big_leapfrog && big->steps.eps == 0)
         return shoal_config_fail(config, eta, NULL, NULL, "a gravitation.softening > 0: the step of leapfrog is of its size");

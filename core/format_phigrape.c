@@ -27,8 +27,8 @@ static bool phigrape_is(const char *begin)
     char more;
     return sscanf(lines[0], "%ld %c", &number, &more) == 1 && sscanf(lines[1], "%ld %c", &n, &more) == 1 && n > 1 &&
            sscanf(lines[2], "%lf %c", &value[0], &more) == 1 &&
-           sscanf(lines[3], "%lf %lf %lf %lf %lf %lf %lf %lf %c", &value[0], &value[1], &value[2], &value[3], &value[4], &value[5],
-                  &value[6], &value[7], &more) == 8;
+           sscanf(lines[3], "%lf %lf %lf %lf %lf %lf %lf %lf %c", &value[0], &value[1], &value[2], &value[3], &value[4],
+                  &value[5], &value[6], &value[7], &more) == 8;
 }
 
 static shoal_status phigrape_read(shoal_table *table, int n_files, char *const *files, const shoal_convert_options *options)
@@ -41,8 +41,8 @@ static shoal_status phigrape_read(shoal_table *table, int n_files, char *const *
     if (!status && !(status = shoal_lines_number(&lines, "number of the snapshot", &number)) &&
         !(status = shoal_lines_number(&lines, "number of bodies", &n)) && !(status = shoal_lines_number(&lines, "time", &time)) &&
         (n < 2 || n > INT_MAX || n != trunc(n)))
-        status = shoal_fail(table->context, SHOAL_E_INPUT, "%s:%ld: number of bodies = %g: expected an integer from 2 on", files[0],
-                            table->line, n);
+        status = shoal_fail(table->context, SHOAL_E_INPUT, "%s:%ld: number of bodies = %g: expected an integer from 2 on",
+                            files[0], table->line, n);
     if (!status && !(table->bodies = calloc((size_t)n, sizeof *table->bodies)))
         status = shoal_table_no_memory(table);
     if (!status)
@@ -52,7 +52,8 @@ static shoal_status phigrape_read(shoal_table *table, int n_files, char *const *
         for (int q = 0; q < 8 && !status; q++)
             status = shoal_lines_number(&lines, what[q], &v[q]);
         if (!status && v[1] < 0)
-            status = shoal_fail(table->context, SHOAL_E_INPUT, "%s:%ld: mass = %g: expected a number >= 0", files[0], table->line, v[1]);
+            status = shoal_fail(table->context, SHOAL_E_INPUT, "%s:%ld: mass = %g: expected a number >= 0", files[0],
+                                table->line, v[1]);
         if (status)
             break;
         table->bodies[table->n_bodies] = (shoal_body){ v[1], 0, v[2], v[3], v[4], v[5], v[6], v[7] };

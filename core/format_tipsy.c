@@ -75,8 +75,8 @@ static shoal_status read_kind(shoal_table *table, FILE *in, long n, int n_items,
             value[q] = float_at(item + 4 * q, big);
         for (int q = 0; q < SHOAL_STATE; q++)
             if (!isfinite(value[q]) || value[0] < 0)
-                return shoal_fail(table->context, SHOAL_E_INPUT, "%s: body %ld: expected finite numbers and a mass >= 0", table->path,
-                                  table->n_bodies);
+                return shoal_fail(table->context, SHOAL_E_INPUT, "%s: body %ld: expected finite numbers and a mass >= 0",
+                                  table->path, table->n_bodies);
         table->bodies[table->n_bodies++] =
             (shoal_body){ value[0], 0, value[1], value[2], value[3], value[4], value[5], value[6] };
     }
@@ -102,8 +102,8 @@ static shoal_status tipsy_read(shoal_table *table, int n_files, char *const *fil
     else {
         size = 4 * (12 * head.n[0] + 9 * head.n[1] + 11 * head.n[2]);
         if (about.st_size != HEADER + size && about.st_size != PADDED + size)
-            status = shoal_fail(table->context, SHOAL_E_INPUT, "%s: %lld bytes: expected %ld (%ld gas, %ld dark, %ld stars)", files[0],
-                                (long long)about.st_size, PADDED + size, head.n[0], head.n[1], head.n[2]);
+            status = shoal_fail(table->context, SHOAL_E_INPUT, "%s: %lld bytes: expected %ld (%ld gas, %ld dark, %ld stars)",
+                                files[0], (long long)about.st_size, PADDED + size, head.n[0], head.n[1], head.n[2]);
     }
     if (!status)
         status = shoal_table_add_system(table, 0, head.time);

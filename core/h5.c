@@ -78,7 +78,8 @@ static hid_t layout(int rank, const hsize_t size[2])
 {
     const hid_t list = H5Pcreate(H5P_DATASET_CREATE);
     const bool wide = rank > 1 && size[1] > 16; /* a row is an array of its own */
-    const hsize_t chunk[2] = { wide ? 1 : size[0] < CHUNK_ROWS ? size[0] : CHUNK_ROWS, size[1] < CHUNK_ROWS ? size[1] : CHUNK_ROWS };
+    const hsize_t rows = size[0] < CHUNK_ROWS ? size[0] : CHUNK_ROWS, columns = size[1] < CHUNK_ROWS ? size[1] : CHUNK_ROWS;
+    const hsize_t chunk[2] = { wide ? 1 : rows, columns };
     if (size[0] * (rank > 1 ? size[1] : 1) < DEFLATE_ITEMS || H5Pset_chunk(list, rank, chunk) < 0)
         return list;
     if (H5Zfilter_avail(H5Z_FILTER_DEFLATE) > 0) {

@@ -143,7 +143,8 @@ static void project(const shoal_big_bodies *b, const shoal_big_frame *frame, int
     smooth(scratch, cells, n, n, 1);
 }
 
-static shoal_status write_density(const shoal_big_view *view, const shoal_plot_options *options, shoal_big_frame *frame, FILE *script)
+static shoal_status write_density(const shoal_big_view *view, const shoal_plot_options *options, shoal_big_frame *frame,
+                                  FILE *script)
 {
     static const char *const planes[] = { "xy", "xz", "yz" };
     const int n = (int)fmin(MOST_CELLS, fmax(LEAST_CELLS, sqrt((double)view->bodies.n) * 1.5));
@@ -193,7 +194,8 @@ static shoal_status write_density(const shoal_big_view *view, const shoal_plot_o
 }
 
 /* Shells about the densest part, each with as many bodies. */
-static shoal_status write_profile(const shoal_big_view *view, const shoal_plot_options *options, shoal_big_frame *frame, FILE *script)
+static shoal_status write_profile(const shoal_big_view *view, const shoal_plot_options *options, shoal_big_frame *frame,
+                                  FILE *script)
 {
     const shoal_big_bodies *b = &view->bodies;
     const long shell = b->n / 40 > 10 ? b->n / 40 : 10;
@@ -244,18 +246,22 @@ static void write_rows(const shoal_big_view *view, const shoal_plot_options *opt
 }
 
 /* An error that rounds to zero is drawn at 2^-53. */
-static shoal_status write_energy(const shoal_big_view *view, const shoal_plot_options *options, shoal_big_frame *frame, FILE *script)
+static shoal_status write_energy(const shoal_big_view *view, const shoal_plot_options *options, shoal_big_frame *frame,
+                                 FILE *script)
 {
     (void)frame;
     write_rows(view, options, script);
     shoal_plot_label(script, 'y', "|dE / E|", "");
     shoal_plot_logarithmic(script, 'y');
-    fprintf(script, "least = %.9g\nunset key\nplot $rows every ::1 using %d:(abs($%d) > least ? abs($%d) : least) with lines lc rgb '#%06x'\n",
+    fprintf(script,
+            "least = %.9g\nunset key\n"
+            "plot $rows every ::1 using %d:(abs($%d) > least ? abs($%d) : least) with lines lc rgb '#%06x'\n",
             DBL_EPSILON / 2, SHOAL_BIG_COLUMN_time + 1, SHOAL_BIG_COLUMN_dE + 1, SHOAL_BIG_COLUMN_dE + 1, shoal_plot_colour(0));
     return SHOAL_OK;
 }
 
-static shoal_status write_radii(const shoal_big_view *view, const shoal_plot_options *options, shoal_big_frame *frame, FILE *script)
+static shoal_status write_radii(const shoal_big_view *view, const shoal_plot_options *options, shoal_big_frame *frame,
+                                FILE *script)
 {
     static const char *const percent[] = { "1 %", "5 %", "10 %", "25 %", "50 %", "75 %", "90 %" };
     (void)frame;

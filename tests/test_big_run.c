@@ -100,8 +100,8 @@ static int stop_after(const shoal_progress *progress, void *user)
 /* A run that was interrupted, twice, and the straight one end with the same bits and rows. */
 static void test_going_on(void **state)
 {
-    static const char *const methods[] = { "integrator.name=hermite4_block", "integrator.name=hermite4", "integrator.name=leapfrog",
-                                          "integrator={name=\"hermite6\"; dt=0.0625;}" };
+    static const char *const methods[] = { "integrator.name=hermite4_block", "integrator.name=hermite4",
+                                          "integrator.name=leapfrog", "integrator={name=\"hermite6\"; dt=0.0625;}" };
     shoal_context *context = *state;
     for (int k = 0; k < SHOAL_COUNT(methods); k++) {
         shoal_big_record a, b;
@@ -241,8 +241,9 @@ static void test_gadget_units(void **state)
     const double x[] = { 1, 2, 3, 4, 5, 6 }, m[] = { 1, 2 };
     shoal_h5 h5;
     assert_ok(context, shoal_h5_create(context, "gadget.hdf5", &h5));
-    shoal_status status = shoal_h5_group(&h5, "/Header") | shoal_h5_group(&h5, "/Parameters") | shoal_h5_group(&h5, "/PartType1") |
-                          shoal_h5_group(&h5, "/PartType4") | shoal_h5_put_integers(&h5, "/Header", "NumPart_ThisFile", 6, count) |
+    shoal_status status = shoal_h5_group(&h5, "/Header") | shoal_h5_group(&h5, "/Parameters") |
+                          shoal_h5_group(&h5, "/PartType1") | shoal_h5_group(&h5, "/PartType4") |
+                          shoal_h5_put_integers(&h5, "/Header", "NumPart_ThisFile", 6, count) |
                           shoal_h5_put_doubles(&h5, "/Header", "MassTable", 6, mass) |
                           shoal_h5_put_doubles(&h5, "/Header", "Time", 0, &time) |
                           shoal_h5_put_doubles(&h5, "/Parameters", "UnitLength_in_cm", 0, &length) |
@@ -324,8 +325,9 @@ static void test_density(void **state)
 static void test_from_file(void **state)
 {
     shoal_context *context = *state;
-    static const char text[] = "model = { file = \"a_0001.hdf5\"; };\nintegrator = { dt = 0.05; };\nrun = { t_end = 0.6; engine = "
-                               "\"cpu\"; };\noutput = { snapshots = 0; };\ngravitation = { softening = 0.1; };\n";
+    static const char text[] = "model = { file = \"a_0001.hdf5\"; };\nintegrator = { dt = 0.05; };\n"
+                               "run = { t_end = 0.6; engine = \"cpu\"; };\noutput = { snapshots = 0; };\n"
+                               "gravitation = { softening = 0.1; };\n";
     shoal_big_record r;
     assert_ok(context, run(context, text, "h.h5", NULL, NULL, NULL));
     assert_ok(context, shoal_big_record_read(context, "h.h5", &r));
@@ -364,7 +366,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_result),        cmocka_unit_test(test_going_on),   cmocka_unit_test(test_another_study),
         cmocka_unit_test(test_units),         cmocka_unit_test(test_formats),    cmocka_unit_test(test_components),
-        cmocka_unit_test(test_gadget_units),  cmocka_unit_test(test_density),       cmocka_unit_test(test_from_file),  cmocka_unit_test(test_refusals),
+        cmocka_unit_test(test_gadget_units),  cmocka_unit_test(test_density),    cmocka_unit_test(test_from_file),
+        cmocka_unit_test(test_refusals),
     };
     return cmocka_run_group_tests(tests, begin, finish);
 }

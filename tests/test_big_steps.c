@@ -20,7 +20,9 @@ static run begin(shoal_context *context, const char *method, double dt, double e
 {
     run r = { 0 };
     const shoal_big_method *found = shoal_big_method_find(method);
-    const shoal_tiled_options options = { .engine = "cpu", .eps = softening, .threads = 1, .wants = found->wants | SHOAL_TILED_POTENTIAL };
+    const shoal_tiled_options options = {
+        .engine = "cpu", .eps = softening, .threads = 1, .wants = found->wants | SHOAL_TILED_POTENTIAL
+    };
     const shoal_big_steps steps = { .dt = dt, .eta = eta, .eps = softening, .threads = 1 };
     assert_ok(context, shoal_tiled_create(context, &options, bodies->n, &r.tiled));
     assert_ok(context, shoal_big_stepper_create(context, found, &steps, r.tiled, bodies, true, &r.stepper));

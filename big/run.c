@@ -128,6 +128,35 @@ static shoal_status commit(big_run *run, bool complete)
 
 /* ---- begin ------------------------------------------------------------------------------------------------------- */
 
+/* Whether two configs, as they are written out, differ at most in the line of run.t_end. */
+static bool same_but_end(const char *a, const char *b)
+{
+    static const char end[] = "    t_end = ";
+    for (;;) {
+        const size_t n = strcspn(a, "\n"), m = strcspn(b, "\n");
+        const bool ends = strncmp(a, end, sizeof end - 1) == 0 && strncmp(b, end, sizeof end - 1) == 0;
+        if (!ends && (n != m || strncmp(a, b, n) != 0))
+            return false;
+        if (!a[n] || !b[m])
+            return !a[n] && !b[m];
+        a += n + 1;
+        b += m + 1;
+    }
+}
+
+/* Whether a run can go on from its record: it did not end; or it did, and t_end is now later by whole rows. */
+static bool can_go_on(const big_run *run)
+{
+    const shoal_study *study = run->study;
+    const shoal_big_record *record = &run->record;
+    if (!record->complete)
+        return strcmp(record->config_text, study->config_text) == 0;
+    if (isnan(run->big->interval) || !same_but_end(record->config_text, study->config_text))
+        return false;
+    const double rows = (double)(record->n_rows - 1), done = fabs(record->bodies.time - study->t_start) / run->big->interval;
+    return fabs(done - rows) < 1e-9 * rows && (study->t_end - record->bodies.time) * (record->bodies.time - study->t_start) > 0;
+}
+
 /* What is there already: nothing, a run to go on with (which is read), or something that is in the way. */
 static shoal_status look(big_run *run, bool overwrite)
 {
@@ -140,8 +169,7 @@ static shoal_status look(big_run *run, bool overwrite)
     if (!shoal_big_record_is(file))
         return overwrite ? SHOAL_OK : shoal_fail(run->context, SHOAL_E_USAGE, "%s is there already (--force replaces it)", file);
     status = shoal_big_record_read(run->context, file, &run->record);
-    const bool same = !status && !run->record.complete && strcmp(run->record.config_text, study->config_text) == 0;
-    if (same)
+    if (!status && can_go_on(run))
         return SHOAL_OK;
     const bool complete = run->record.complete;
     shoal_big_record_release(&run->record);
@@ -173,13 +201,15 @@ static shoal_status begin(big_run *run, bool overwrite)
     shoal_study *study = run->study;
     shoal_big_steps steps = run->big->steps;
     shoal_big_bodies bodies = { 0 };
-    shoal_status status = look(run, overwrite);
-    const bool goes_on = run->record.n_rows > 0;
-    if (!status)
-        status = shoal_big_study_bodies(study, &bodies); /* for their start, if it goes on */
+    shoal_status status = shoal_big_study_bodies(study, &bodies); /* for the time of their start, if it goes on */
     if (status)
         return status;
     study->t_start = bodies.time;
+    if ((status = look(run, overwrite))) {
+        shoal_big_bodies_release(&bodies);
+        return status;
+    }
+    const bool goes_on = run->record.n_rows > 0;
     run->interval = isnan(run->big->interval) ? (study->t_end - study->t_start) / 100
                                               : copysign(run->big->interval, study->t_end - study->t_start);
     steps.dt = fmin(steps.dt, fabs(run->interval));

@@ -123,6 +123,23 @@ static void test_going_on(void **state)
     }
 }
 
+/* A run that ended goes on to a later end as if that had been meant from the start, but not to an earlier one. */
+static void test_later_end(void **state)
+{
+    shoal_context *context = *state;
+    shoal_big_record a, b;
+    assert_ok(context, run(context, study_text, "e.h5", "run.t_end=0.5", NULL, NULL));
+    assert_int_equal(run(context, study_text, "e.h5", "run.t_end=0.25", NULL, NULL), SHOAL_E_USAGE);
+    assert_int_equal(run(context, study_text, "e.h5", "model.seed=9", NULL, NULL), SHOAL_E_USAGE);
+    assert_ok(context, run(context, study_text, "e.h5", NULL, NULL, NULL));
+    assert_ok(context, shoal_big_record_read(context, "a.h5", &a));
+    assert_ok(context, shoal_big_record_read(context, "e.h5", &b));
+    assert_memory_equal(a.bodies.m, b.bodies.m, 700 * sizeof(double));
+    assert_int_equal(a.n_rows, b.n_rows);
+    shoal_big_record_release(&a);
+    shoal_big_record_release(&b);
+}
+
 static void test_another_study(void **state)
 {
     shoal_context *context = *state;
@@ -365,6 +382,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_result),        cmocka_unit_test(test_going_on),   cmocka_unit_test(test_another_study),
+        cmocka_unit_test(test_later_end),
         cmocka_unit_test(test_units),         cmocka_unit_test(test_formats),    cmocka_unit_test(test_components),
         cmocka_unit_test(test_gadget_units),  cmocka_unit_test(test_density),    cmocka_unit_test(test_from_file),
         cmocka_unit_test(test_refusals),

@@ -48,6 +48,9 @@ void put_duration(char *text, size_t size, double seconds);
 /* `shoal bench --range`: words are the study and overrides; limit: of an energy error. */
 int bench_range(const char *text, double limit, int n_words, char **words);
 
+/* `shoal bench ladder`: words are numbers of bodies (command_bench_ladder.c). engine: NULL or "auto" = all. */
+int bench_ladder(const char *engine, int threads, bool csv, int n_words, char **words);
+
 /* What was printed has arrived: a full disk or a closed pipe is a failure. */
 int flush_output(void);
 

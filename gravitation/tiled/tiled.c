@@ -72,6 +72,12 @@ const char *shoal_tiled_kernel(const char *engine, int i, const char **doc)
     return type ? type->kernel(i, doc ? doc : &ignored) : NULL;
 }
 
+bool shoal_tiled_can(const char *engine, const char *kernel, shoal_tiled_precision precision, int wants)
+{
+    const tiled_backend_type *type = type_named(engine);
+    return type && type->can(kernel, precision, wants);
+}
+
 double shoal_tiled_depth(double eps, double floor2)
 {
     return eps > 0 ? 1 / sqrt(eps * eps + floor2) : 0;
@@ -97,17 +103,19 @@ static const tiled_backend_type *engine_for(shoal_context *context, const char *
     return type;
 }
 
-static shoal_status check_kernel(shoal_context *context, const tiled_backend_type *type, const char *kernel)
+static shoal_status check_kernel(shoal_context *context, const tiled_backend_type *type, const char *kernel,
+                                 const shoal_tiled_options *options)
 {
     const char *names[64], *doc;
     int n = 0;
+    if (strcmp(kernel, "auto") == 0 || type->can(kernel, options->precision, options->wants))
+        return SHOAL_OK;
     while (n < SHOAL_COUNT(names) && (names[n] = type->kernel(n, &doc))) {
         if (strcmp(names[n], kernel) == 0)
-            return SHOAL_OK;
+            return shoal_fail(context, SHOAL_E_USAGE, "kernel = \"%s\" computes no %s%s: a step of the ladder for bench only", kernel,
+                              options->wants & SHOAL_TILED_JERK ? "jerk in " : "", shoal_tiled_precision_name(options->precision));
         n++;
     }
-    if (strcmp(kernel, "auto") == 0)
-        return SHOAL_OK;
     const char *near = shoal_nearest(kernel, names, n);
     return shoal_fail(context, SHOAL_E_USAGE, "kernel = \"%s\": there is none of that name for the engine %s%s%s%s", kernel,
                       type->name, near ? "; did you mean \"" : "", near ? near : "", near ? "\"?" : "");
@@ -131,7 +139,7 @@ shoal_status shoal_tiled_create(shoal_context *context, const shoal_tiled_option
     if (!type)
         return status;
     const char *kernel = options->kernel ? options->kernel : "auto";
-    if ((status = check_kernel(context, type, kernel)))
+    if ((status = check_kernel(context, type, kernel, options)))
         return status;
 
     shoal_tiled *new = calloc(1, sizeof *new);

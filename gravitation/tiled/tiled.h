@@ -55,6 +55,9 @@ typedef struct shoal_tiled_options {
 /* The kernels that can be named, by engine: NULL after the last. *doc (may be NULL) says what it does in a line. */
 const char *shoal_tiled_kernel(const char *engine, int i, const char **doc);
 
+/* Whether a kernel can compute that. Those that can only in part are steps of the ladder of `shoal bench ladder`. */
+bool shoal_tiled_can(const char *engine, const char *kernel, shoal_tiled_precision precision, int wants);
+
 /*
  * Make a force calculator for up to n_max sources.
  *   options   in   copied

@@ -8,6 +8,9 @@
  *
  * rows: each target by itself, lanes over sources.
  *
+ * naive, naive_edges: steps of the ladder, for comparison: the serial loops of students' codes, structures of single-precision numbers,
+ * acceleration only.
+ *
  * plain: row by row in double precision, as the equations of tiled.h stand. The reference of all others.
  */
 #include <math.h>
@@ -16,7 +19,7 @@
 
 #include "gravitation/tiled/tiled_cpu.h"
 
-enum { KERNEL_PLAIN, KERNEL_ROWS, KERNEL_EDGES, KERNELS };
+enum { KERNEL_PLAIN, KERNEL_ROWS, KERNEL_EDGES, KERNEL_NAIVE, KERNEL_NAIVE_EDGES, KERNELS };
 
 static const struct {
     const char *name, *doc;
@@ -24,6 +27,8 @@ static const struct {
     [KERNEL_PLAIN] = {"plain", "row by row in double precision, the reference"},
     [KERNEL_ROWS] = {"rows", "each target by itself, SIMD lanes over sources"},
     [KERNEL_EDGES] = {"edges", "every pair once, SIMD lanes, pairs of tiles in rounds of a tournament"},
+    [KERNEL_NAIVE] = {"naive", "the loop everybody writes first, single precision, -O3, one thread"},
+    [KERNEL_NAIVE_EDGES] = {"naive_edges", "the same with every pair once, one thread"},
 };
 
 /* So many interactions are not worth the start of threads. */
@@ -98,6 +103,65 @@ static void plain(const tiled_backend *b, const tiled_bodies *targets, const til
         if (results->phi)
             results->phi[i] = phi;
     }
+}
+
+/* ---- the naive loops --------------------------------------------------------------------------------------------- */
+
+struct naive_body {
+    float x, y, z, m, ax, ay, az;
+};
+
+static __attribute__((noinline, optimize("O3"))) void naive_loop(struct naive_body *b, long n, float eps2)
+{
+    for (long i = 0; i < n; i++) {
+        float ax = 0, ay = 0, az = 0;
+        for (long j = 0; j < n; j++) {
+            const float dx = b[j].x - b[i].x, dy = b[j].y - b[i].y, dz = b[j].z - b[i].z;
+            const float p = 1.0f / sqrtf(dx * dx + dy * dy + dz * dz + eps2), g = b[j].m * p * p * p;
+            ax += g * dx;
+            ay += g * dy;
+            az += g * dz;
+        }
+        b[i].ax = ax;
+        b[i].ay = ay;
+        b[i].az = az;
+    }
+}
+
+static __attribute__((noinline, optimize("O3"))) void naive_edges_loop(struct naive_body *b, long n, float eps2)
+{
+    for (long i = 0; i < n; i++)
+        b[i].ax = b[i].ay = b[i].az = 0;
+    for (long i = 0; i < n; i++)
+        for (long j = i + 1; j < n; j++) {
+            const float dx = b[j].x - b[i].x, dy = b[j].y - b[i].y, dz = b[j].z - b[i].z;
+            const float p = 1.0f / sqrtf(dx * dx + dy * dy + dz * dz + eps2), g = p * p * p, gi = g * b[j].m, gj = g * b[i].m;
+            b[i].ax += gi * dx;
+            b[i].ay += gi * dy;
+            b[i].az += gi * dz;
+            b[j].ax -= gj * dx;
+            b[j].ay -= gj * dy;
+            b[j].az -= gj * dz;
+        }
+}
+
+/* All sources are targets. */
+static shoal_status naive(tiled_backend *b, bool pairs_once, const tiled_results *results)
+{
+    const tiled_bodies *s = &b->sources;
+    struct naive_body *bodies = shoal_allocate((size_t)s->n, sizeof *bodies);
+    if (!bodies)
+        return shoal_fail(b->context, SHOAL_E_MEMORY, "no memory for %ld bodies", s->n);
+    for (long i = 0; i < s->n; i++)
+        bodies[i] = (struct naive_body){(float)s->x[0][i], (float)s->x[1][i], (float)s->x[2][i], (float)s->m[i], 0, 0, 0};
+    (pairs_once ? naive_edges_loop : naive_loop)(bodies, s->n, (float)(b->eps * b->eps + tiled_floor2(SHOAL_TILED_FP32)));
+    for (long i = 0; i < s->n; i++) {
+        results->a[0][i] = bodies[i].ax;
+        results->a[1][i] = bodies[i].ay;
+        results->a[2][i] = bodies[i].az;
+    }
+    free(bodies);
+    return SHOAL_OK;
 }
 
 /* ---- bodies as the kernels want them ----------------------------------------------------------------------------- */
@@ -235,6 +299,14 @@ static const char *cpu_kernel(int i, const char **doc)
     return i < KERNELS ? kernels[i].name : NULL;
 }
 
+static bool cpu_can(const char *kernel, shoal_tiled_precision precision, int wants)
+{
+    int i = 0;
+    while (i < KERNELS && strcmp(kernels[i].name, kernel) != 0)
+        i++;
+    return i < KERNEL_NAIVE || (i < KERNELS && precision == SHOAL_TILED_FP32 && !wants);
+}
+
 static shoal_status cpu_create(shoal_context *context, const shoal_tiled_options *options, long n_max, tiled_backend **backend)
 {
     (void)n_max;
@@ -289,12 +361,14 @@ static shoal_status compute(tiled_backend *b, int wants, const tiled_bodies *tar
     b->last = KERNEL_PLAIN;
     while (b->last < KERNELS && strcmp(kernels[b->last].name, b->options.kernel) != 0)
         b->last++;
-    if (b->last == KERNELS || (targets && b->last == KERNEL_EDGES))
+    if (b->last == KERNELS || (targets && b->last >= KERNEL_EDGES))
         b->last = targets ? KERNEL_ROWS : KERNEL_EDGES;
     if (b->last == KERNEL_EDGES)
         return edges(b, what, &law);
     if (b->last == KERNEL_ROWS)
         return rows(b, what, &law, targets);
+    if (b->last >= KERNEL_NAIVE)
+        return naive(b, b->last == KERNEL_NAIVE_EDGES, results);
     plain(b, targets ? targets : &b->sources, results);
     return SHOAL_OK;
 }
@@ -303,8 +377,8 @@ static shoal_status cpu_forces(tiled_backend *b, int wants, const tiled_bodies *
 {
     shoal_status status = compute(b, wants, targets, results);
     const long n = targets ? targets->n : b->sources.n, stride = targets ? b->targets.n : b->packed.n;
-    if (status || b->last == KERNEL_PLAIN)
-        return status;
+    if (status || (b->last != KERNEL_ROWS && b->last != KERNEL_EDGES))
+        return status; /* they wrote the results themselves */
     for (int c = 0; c < 3; c++) {
         memcpy(results->a[c], b->sums + c * stride, (size_t)n * sizeof(double));
         if (wants & SHOAL_TILED_JERK)
@@ -341,7 +415,7 @@ static void cpu_line(const tiled_backend *b, char *line, size_t size)
 {
     const bool picked = strcmp(kernels[b->last].name, b->options.kernel) != 0;
     snprintf(line, size, "cpu: %s%s: %s; %s, %d thread%s, tiles of %ld bodies", kernels[b->last].name,
-             picked ? " (picked by the targets)" : "", kernels[b->last].doc, b->last == KERNEL_PLAIN ? "no SIMD" : b->simd->arch, b->threads,
+             picked ? " (picked by the targets)" : "", kernels[b->last].doc, b->simd && (b->last == KERNEL_ROWS || b->last == KERNEL_EDGES) ? b->simd->arch : "no SIMD", b->threads,
              b->threads == 1 ? "" : "s", b->tile);
 }
 
@@ -349,6 +423,7 @@ const tiled_backend_type shoal_tiled_cpu = {
     .name = "cpu",
     .missing = cpu_missing,
     .kernel = cpu_kernel,
+    .can = cpu_can,
     .create = cpu_create,
     .destroy = cpu_destroy,
     .sources = cpu_sources,

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/cuda.h"
+#include "gravitation/tiled/tiled_cublas.h"
 #include "gravitation/tiled/tiled_internal.h"
 
 enum { MAX_DEVICES = 16 };
@@ -20,24 +20,54 @@ struct shape {
     int i, warps, lanes, unroll, min_blocks;
 };
 
+enum { RSQRT_EXACT, RSQRT_FAST, RSQRT_FLUSH };     /* TILED_RSQRT */
+enum { STORE_GLOBAL, STORE_TILES, STORE_HALF };    /* TILED_STORAGE */
+enum { SPLIT_AUTO, SPLIT_NOT, SPLIT_2D, SPLIT_CUBLAS }; /* of the sources among blocks: as many as fill the device; 32 */
+
+/* A shape without targets: the form cannot do that. */
 struct form {
     const char *name, *doc;
     bool edges;
     struct shape shape[SHOAL_TILED_PRECISIONS][2]; /* without and with the jerk */
+    int rsqrt, storage, split;
 };
 
-enum { FORM_EDGES, FORM_EDGES_SMALL, FORM_ROWS, FORM_LANES, FORMS };
+/* A step of the ladder: single precision, acceleration and potential only. */
+#define STEP(name_, warps_, lanes_, unroll_, rsqrt_, storage_, split_, doc_)                                                         \
+    {.name = name_, .doc = doc_, .shape = {[SHOAL_TILED_FP32] = {{1, warps_, lanes_, unroll_, 1}}}, .rsqrt = rsqrt_, \
+     .storage = storage_, .split = split_}
 
-static const struct form forms[FORMS] = {
+enum { FORM_EDGES, FORM_EDGES_SMALL, FORM_ROWS, FORM_LANES, FORMS_MAIN };
+
+static const struct form forms[] = {
     [FORM_EDGES] = {"edges", "every pair once; 3 to 12 bodies a thread, 128 or 256 threads a block", true,
-                    {{{4, 8, 1, 1, 2}, {3, 4, 1, 1, 3}}, {{8, 4, 1, 1, 3}, {4, 4, 1, 1, 3}}, {{10, 4, 1, 2, 3}, {6, 4, 1, 1, 3}}}},
+                    {{{4, 8, 1, 1, 2}, {3, 4, 1, 1, 3}}, {{8, 4, 1, 1, 3}, {4, 4, 1, 1, 3}}, {{10, 4, 1, 2, 3}, {6, 4, 1, 1, 3}}},
+                    RSQRT_FLUSH, STORE_TILES, SPLIT_AUTO},
     [FORM_EDGES_SMALL] = {"edges_small", "every pair once; smaller blocks, for fewer bodies", true,
-                          {{{3, 2, 1, 2, 8}, {2, 2, 1, 1, 6}}, {{4, 2, 1, 1, 8}, {4, 2, 1, 1, 6}}, {{8, 2, 1, 2, 8}, {4, 2, 1, 1, 8}}}},
-    [FORM_ROWS] = {"rows", "tiles of sources in shared memory, 2 or 4 targets a thread", false,
-                   {{{2, 4, 1, 4, 4}, {2, 4, 1, 2, 3}}, {{4, 4, 1, 4, 4}, {2, 4, 1, 4, 4}}, {{4, 4, 1, 8, 4}, {4, 4, 1, 4, 4}}}},
-    [FORM_LANES] = {"lanes", "tiles of sources in shared memory, 32 threads for 2 targets, sources split among blocks", false,
-                    {{{2, 8, 32, 4, 2}, {1, 8, 32, 2, 2}}, {{2, 8, 32, 4, 2}, {2, 8, 32, 2, 2}}, {{2, 8, 32, 4, 4}, {2, 8, 32, 4, 2}}}},
+                          {{{3, 2, 1, 2, 8}, {2, 2, 1, 1, 6}}, {{4, 2, 1, 1, 8}, {4, 2, 1, 1, 6}}, {{8, 2, 1, 2, 8}, {4, 2, 1, 1, 8}}},
+                          RSQRT_FLUSH, STORE_TILES, SPLIT_AUTO},
+    [FORM_ROWS] = {"rows", "tiles of sources in shared memory, 2 or 4 targets in a thread's registers", false,
+                   {{{2, 4, 1, 4, 4}, {2, 4, 1, 2, 3}}, {{4, 4, 1, 4, 4}, {2, 4, 1, 4, 4}}, {{4, 4, 1, 8, 4}, {4, 4, 1, 4, 4}}},
+                   RSQRT_FLUSH, STORE_TILES, SPLIT_AUTO},
+    [FORM_LANES] = {"lanes", "tiles of sources in shared memory, 32 threads for 1 or 2 targets", false,
+                    {{{2, 8, 32, 4, 2}, {1, 8, 32, 2, 2}}, {{2, 8, 32, 4, 2}, {2, 8, 32, 2, 2}}, {{2, 8, 32, 4, 4}, {2, 8, 32, 4, 2}}},
+                    RSQRT_FLUSH, STORE_TILES, SPLIT_AUTO},
+    STEP("simple", 8, 1, 1, RSQRT_EXACT, STORE_GLOBAL, SPLIT_NOT, "one target a thread, sources from global memory, 1/sqrt(x)"),
+    STEP("tiled", 8, 1, 1, RSQRT_EXACT, STORE_TILES, SPLIT_NOT, "+ tiles of sources in shared memory, blocks of 256"),
+    STEP("tiled_rsqrt", 8, 1, 1, RSQRT_FAST, STORE_TILES, SPLIT_NOT, "+ the instruction for 1/sqrt(x)"),
+    STEP("tiled_ftz", 8, 1, 1, RSQRT_FLUSH, STORE_TILES, SPLIT_NOT, "+ subnormal numbers flushed to zero"),
+    STEP("unrolled_4", 8, 1, 4, RSQRT_FLUSH, STORE_TILES, SPLIT_NOT, "+ 4 sources a turn of the loop"),
+    STEP("unrolled_16", 8, 1, 16, RSQRT_FLUSH, STORE_TILES, SPLIT_NOT, "+ 16 sources a turn"),
+    STEP("block_64", 2, 1, 16, RSQRT_FLUSH, STORE_TILES, SPLIT_NOT, "the same, blocks of 64"),
+    STEP("block_128", 4, 1, 16, RSQRT_FLUSH, STORE_TILES, SPLIT_NOT, "the same, blocks of 128"),
+    STEP("block_512", 16, 1, 16, RSQRT_FLUSH, STORE_TILES, SPLIT_NOT, "the same, blocks of 512"),
+    STEP("half", 8, 1, 16, RSQRT_FLUSH, STORE_HALF, SPLIT_NOT, "blocks of 256, tiles with positions in half precision"),
+    STEP("threads_4", 8, 4, 16, RSQRT_FLUSH, STORE_TILES, SPLIT_NOT, "4 threads a target, sums by shuffles without barriers"),
+    STEP("threads_16", 8, 16, 8, RSQRT_FLUSH, STORE_TILES, SPLIT_NOT, "16 threads a target"),
+    STEP("tiled_2d", 8, 1, 16, RSQRT_FLUSH, STORE_TILES, SPLIT_2D, "sources in 32 parts, added up by a second kernel"),
+    STEP("tiled_2d_cublas", 8, 1, 16, RSQRT_FLUSH, STORE_TILES, SPLIT_CUBLAS, "the same, added up by cuBLAS' matrix times vector"),
 };
+enum { FORMS = SHOAL_COUNT(forms) };
 
 /* As the kernels take them. */
 struct constants_float {
@@ -88,6 +118,7 @@ struct gpu {
     struct buffer bodies[FORMS][2], targets, results, part_j, part_i; /* bodies: as padded for a form, without and with the jerk */
     bool current[FORMS][2];              /* those are the sources */
     struct program program[FORMS][4][2]; /* by form, wants, equal masses */
+    struct tiled_cublas cublas;
 };
 
 struct tiled_backend {
@@ -141,6 +172,12 @@ static const char *cuda_kernel(int i, const char **doc)
     return i < FORMS ? forms[i].name : NULL;
 }
 
+static bool cuda_can(const char *kernel, shoal_tiled_precision precision, int wants)
+{
+    const int form = form_named(kernel);
+    return form >= 0 && forms[form].shape[precision][!!(wants & SHOAL_TILED_JERK)].i > 0;
+}
+
 static const char *cuda_missing(void)
 {
     struct driver driver;
@@ -175,6 +212,7 @@ static void cuda_destroy(tiled_backend **backend)
                 if (gpu->program[f][p / 2][p % 2].module)
                     (void)driver->module_unload(gpu->program[f][p / 2][p % 2].module);
         }
+        shoal_tiled_cublas_close(&gpu->cublas, driver);
         (void)driver->context_pop(&ours);
         (void)driver->context_release(gpu->device);
     }
@@ -253,6 +291,8 @@ static shoal_status program_load(tiled_backend *b, struct gpu *gpu, const struct
         {"TILED_LANES", s->lanes},
         {"UNROLL", s->unroll},
         {"MIN_BLOCKS", s->min_blocks},
+        {"TILED_RSQRT", forms[w->form].rsqrt},
+        {"TILED_STORAGE", forms[w->form].storage},
     };
     char text[SHOAL_COUNT(values)][48];
     const char *constants[SHOAL_COUNT(values) + 1] = {0};
@@ -498,11 +538,13 @@ static shoal_status run_rows(tiled_backend *b, struct gpu *gpu, const struct wor
 {
     const int tile = 32 * w->shape->warps;
     const long blocks = w->n_targets / (tile * w->shape->i / w->shape->lanes), n_tiles = w->n / tile;
+    const int split = forms[w->form].split;
     long splits = (2L * gpu->n_multiprocessors * program->resident) / blocks;
-    splits = splits < 1 ? 1 : splits > n_tiles ? n_tiles : splits;
-    if (blocks >= gpu->n_multiprocessors / 2 && w->shape->lanes > 1)
+    if (split != SPLIT_AUTO)
+        splits = split == SPLIT_NOT ? 1 : 32;
+    else if (blocks >= gpu->n_multiprocessors / 2 && w->shape->lanes > 1)
         splits = 1; /* a second kernel costs more */
-    splits = splits > 65535 ? 65535 : splits;
+    splits = splits < 1 ? 1 : splits > n_tiles ? n_tiles : splits > 65535 ? 65535 : splits;
     long long n_results = w->n_sums * w->n_targets;
     shoal_status status = splits > 1 ? buffer_grow(b, &gpu->part_i, (size_t)(splits * n_results) * sizeof(double)) : SHOAL_OK;
     if (status)
@@ -513,7 +555,9 @@ static shoal_status run_rows(tiled_backend *b, struct gpu *gpu, const struct wor
     int n_parts = (int)splits;
     void *main[] = {&r}, *sum[] = {&gpu->part_i.at, &n_parts, &n_results, &gpu->results.at};
     status = launch(b, program->main, blocks, splits, tile, 0, main);
-    if (!status && splits > 1)
+    if (!status && splits > 1 && split == SPLIT_CUBLAS)
+        status = shoal_tiled_add_columns(b->context, &gpu->cublas, r.part, n_results, splits, gpu->results.at);
+    else if (!status && splits > 1)
         status = launch(b, program->sum, (n_results + 127) / 128, 1, 128, 0, sum);
     return status;
 }
@@ -683,6 +727,7 @@ const tiled_backend_type shoal_tiled_cuda = {
     .name = "cuda",
     .missing = cuda_missing,
     .kernel = cuda_kernel,
+    .can = cuda_can,
     .create = cuda_create,
     .destroy = cuda_destroy,
     .sources = cuda_sources,

@@ -8,6 +8,12 @@
  *   TILED_I          targets (i) in a thread's registers
  *   TILED_WARPS      warps a block                TILED_LANES  threads that share a target (row kernel)
  *
+ * and for steps of the ladder of single-precision kernels:
+ *
+ *   TILED_RSQRT      0: 1/sqrt(x), 1: the fast instruction with subnormal numbers, 2: without (default)
+ *   TILED_STORAGE    where rows take sources from. 0: global memory, 1: tiles in shared memory (default), 2: tiles with positions in
+ *                    half precision and masses in bfloat16
+ *
  * A body is a few 16-byte words, array of words by array of words: (x y z m) (vx vy vz -) in single precision, with (lx ly lz -), the
  * rest of the position, between them in mixed; (x y) (z m) (vx vy) (vz -) in double. Sums are (ax ay az p) (jx jy jz -) in the same
  * way. The length of arrays is a multiple of a tile; bodies that fill it up are far away and have no mass.
@@ -46,6 +52,12 @@ typedef double partial;
 #define THREADS (32 * TILED_WARPS)
 #define TILE THREADS                      /* sources in shared memory */
 #define BLOCK_I (THREADS * TILED_I)       /* targets of a block */
+#ifndef TILED_RSQRT
+#define TILED_RSQRT 2
+#endif
+#ifndef TILED_STORAGE
+#define TILED_STORAGE 1
+#endif
 #ifndef FLUSH
 #define FLUSH (MIXED ? 16 : 1024)
 #endif
@@ -190,7 +202,13 @@ static __device__ __forceinline__ law law_of(real s2, const constants &c)
     f.g = fma(y3, e * fma(e, 1.875, 1.5), y3);
     p = fma(y, e * fma(e, 0.375, 0.5), y);
 #else
+#if TILED_RSQRT == 0
+    y = 1.0f / sqrtf(s2);
+#elif TILED_RSQRT == 1
+    asm("rsqrt.approx.f32 %0, %1;" : "=f"(y) : "f"(s2));
+#else
     asm("rsqrt.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(s2));
+#endif
     const real y2 = y * y;
     p = y;
     f.g = y2 * y;
@@ -516,9 +534,53 @@ struct rows {
     constants c;
 };
 
+#if TILED_STORAGE == 2
+typedef uint2 stored;
+#define STORED_WORDS 1
+
+/* x and y, z and m, 16 bits each. */
+static __device__ __forceinline__ void store_source(const word *from, long, stored *to, int)
+{
+    const word w = from[0];
+    unsigned short x, y, z;
+    asm("cvt.rn.f16.f32 %0, %1;" : "=h"(x) : "f"(fminf(w.x, 65504.0f)));
+    asm("cvt.rn.f16.f32 %0, %1;" : "=h"(y) : "f"(fminf(w.y, 65504.0f)));
+    asm("cvt.rn.f16.f32 %0, %1;" : "=h"(z) : "f"(fminf(w.z, 65504.0f)));
+    to[0] = make_uint2(x | (unsigned)y << 16, z | ((__float_as_uint(w.w) + 0x8000u) & 0xffff0000u));
+}
+
+static __device__ __forceinline__ body load_source(const stored *from, int)
+{
+    body b;
+    const stored s = from[0];
+    asm("cvt.f32.f16 %0, %1;" : "=f"(b.x) : "h"((unsigned short)s.x));
+    asm("cvt.f32.f16 %0, %1;" : "=f"(b.y) : "h"((unsigned short)(s.x >> 16)));
+    asm("cvt.f32.f16 %0, %1;" : "=f"(b.z) : "h"((unsigned short)s.y));
+    b.m = __uint_as_float(s.y & 0xffff0000u);
+    return b;
+}
+#else
+typedef word stored;
+#define STORED_WORDS BODY_WORDS
+
+static __device__ __forceinline__ void store_source(const word *from, long stride, stored *to, int to_stride)
+{
+    #pragma unroll
+    for (int w = 0; w < BODY_WORDS; w++)
+        to[w * to_stride] = from[w * stride];
+}
+
+static __device__ __forceinline__ body load_source(const stored *from, int stride)
+{
+    return body_load(from, stride);
+}
+#endif
+
 extern "C" __global__ void __launch_bounds__(THREADS, MIN_BLOCKS) tiled_rows(rows r)
 {
-    __shared__ word tile[BODY_WORDS][TILE];
+#if TILED_STORAGE
+    __shared__ stored tile[STORED_WORDS][TILE];
+#endif
     const int thread = threadIdx.x, lane = thread % TILED_LANES;
     const long first = (long)blockIdx.x * ROWS_I + thread / TILED_LANES, n_tiles = r.n / TILE;
     const long end = n_tiles * (blockIdx.y + 1) / gridDim.y;
@@ -532,14 +594,18 @@ extern "C" __global__ void __launch_bounds__(THREADS, MIN_BLOCKS) tiled_rows(row
     }
     int since = 0;
     for (long t = n_tiles * blockIdx.y / gridDim.y; t < end; t++) {
+#if TILED_STORAGE
         __syncthreads();
-        #pragma unroll
-        for (int w = 0; w < BODY_WORDS; w++)
-            tile[w][thread] = r.sources[w * r.n + t * TILE + thread];
+        store_source(r.sources + t * TILE + thread, r.n, &tile[0][thread], TILE);
         __syncthreads();
+#endif
         #pragma unroll unroll
         for (int j = 0; j < TILE / TILED_LANES; j++) {
-            const body bj = body_load(&tile[0][j * TILED_LANES + lane], TILE);
+#if TILED_STORAGE
+            const body bj = load_source(&tile[0][j * TILED_LANES + lane], TILE);
+#else
+            const body bj = body_load(r.sources + t * TILE + j * TILED_LANES + lane, r.n);
+#endif
             #pragma unroll
             for (int k = 0; k < TILED_I; k++)
                 interact<false>(bi[k], bj, si[k], none, r.c);

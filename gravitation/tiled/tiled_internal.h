@@ -29,6 +29,8 @@ typedef struct tiled_backend_type {
     const char *(*missing)(void); /* NULL, or why it cannot be had */
     /* Name and doc of kernel i; NULL after the last. */
     const char *(*kernel)(int i, const char **doc);
+    /* Whether a kernel of that name computes this. */
+    bool (*can)(const char *kernel, shoal_tiled_precision precision, int wants);
     shoal_status (*create)(shoal_context *context, const shoal_tiled_options *options, long n_max, tiled_backend **backend);
     void (*destroy)(tiled_backend **backend);
     /* The arrays stay as they are until the next call. eps: in inner units. */

@@ -71,7 +71,7 @@ submake = $(MAKE) --no-print-directory $(if $(findstring jobserver,$(MAKEFLAGS))
 PROPAGATORS := $(shell sed -n 's/^PROPAGATOR(\([A-Za-z0-9_]*\)).*/\1/p' integrators/list.h 2>/dev/null)
 COMMANDS := core/main.c core/command.c $(wildcard core/command_*.c)
 SOURCES := $(filter-out $(COMMANDS) core/kernel_cpu.c gravitation/tiled/tiled_kernel.c,\
-    $(wildcard core/*.c integrators/*.c gravitation/*.c gravitation/*/*.c monitors/*.c))
+    $(wildcard core/*.c integrators/*.c gravitation/*.c gravitation/*/*.c monitors/*.c big/*.c))
 TEXTS := core/lane.h core/kernel.h core/shoal.h core/plug.h core/kernel_cpu.h core/kernel_cpu.c \
     $(wildcard $(foreach d,core integrators gravitation gravitation/* monitors,$d/*.kern.h $d/list.h))
 TESTS := $(filter-out $(SKIP:%=tests/test_%.c),$(wildcard tests/test_*.c)) # SKIP: see tests/run

@@ -35,6 +35,16 @@ int failed_file(const shoal_context *context, shoal_status status, const char *f
 /* Run a study in sight of the user, who may interrupt it (command_run.c). last: the last progress reported. */
 shoal_status run_study(shoal_study *study, bool force, bool quiet, shoal_progress *last);
 
+/* command_big.c: what `run`, `query` and `plot` print of one big system. */
+void print_big_study(const shoal_study *study);
+void draw_big_progress(const shoal_progress *progress);
+int print_big_summary(shoal_study *study, const shoal_progress *progress, double seconds);
+/* The diagnostics of a result file as CSV. */
+int query_big(shoal_context *context, const char *file);
+
+/* Seconds as 1:23 or 2:01:23. */
+void put_duration(char *text, size_t size, double seconds);
+
 /* `shoal bench --range`: words are the study and overrides; limit: of an energy error. */
 int bench_range(const char *text, double limit, int n_words, char **words);
 

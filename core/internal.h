@@ -667,6 +667,7 @@ struct shoal_study {
     double interval;         /* 0 = none; inner units or orbits */
     double *times;           /* [n_times] ascending along the direction of integration, likewise */
     int n_times;
+    struct shoal_big_study *big; /* NULL = an ensemble; else one big system, and only what comes before this is filled in */
     /* the systems */
     shoal_ensemble *ensemble;
     struct shoal_table *given; /* borrowed, NULL = none: is filled with the systems that are possible, before the

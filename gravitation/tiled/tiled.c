@@ -186,19 +186,33 @@ const char *shoal_tiled_line(const shoal_tiled *tiled)
 
 /* ---- sources ----------------------------------------------------------------------------------------------------- */
 
-/* The power of two below value; 1 for 0. */
+/* The power of two below value, whose inverse is a number too; 1 for 0. */
 static double power_of_two(double value)
 {
-    return value > 0 && isfinite(value) ? ldexp(1, ilogb(value)) : 1;
+    return value > 0 && isfinite(value) ? ldexp(1, ilogb(fmax(value, 1e-300))) : 1;
 }
 
 /* The first body whose value is not finite, or (least = 0) negative; -1 if there is none. */
 static long first_bad(long n, const double *values, double least)
 {
+    bool good = true;
     for (long i = 0; i < n; i++)
+        good &= (values[i] >= least) & (values[i] < INFINITY) & (values[i] > -INFINITY);
+    for (long i = 0; !good && i < n; i++)
         if (!(values[i] >= least) || isinf(values[i]))
             return i;
     return -1;
+}
+
+/* The sum of n numbers (about), or of their squares, in as many chains as a processor adds at once. */
+static double sum_of(long n, const double *x, double about, bool squares)
+{
+    double sum[8] = {0};
+    for (long i = 0; i < n; i++) {
+        const double d = x[i] - about;
+        sum[i % 8] += squares ? d * d : d;
+    }
+    return ((sum[0] + sum[1]) + (sum[2] + sum[3])) + ((sum[4] + sum[5]) + (sum[6] + sum[7]));
 }
 
 static shoal_status check_vectors(shoal_tiled *tiled, const char *what, long n, const double *x)
@@ -216,10 +230,15 @@ static shoal_status check_vectors(shoal_tiled *tiled, const char *what, long n, 
 static double rms(long n, const double *x, const double *origin)
 {
     double sum = 0, largest = 0;
-    for (long i = 0; i < 3 * n; i++)
+    for (int c = 0; c < 3; c++)
+        sum += sum_of(n, x + c * n, origin[c], true);
+    if (sum > 1e-200 && sum < 1e200)
+        return sqrt(sum / (double)n);
+    for (long i = 0; i < 3 * n; i++) /* squares may have left the range of numbers */
         largest = fmax(largest, fabs(x[i] - origin[i / n]));
     if (largest == 0)
         return 0;
+    sum = 0;
     for (long i = 0; i < 3 * n; i++) {
         const double d = (x[i] - origin[i / n]) / largest;
         sum += d * d;
@@ -229,9 +248,10 @@ static double rms(long n, const double *x, const double *origin)
 
 static void to_inner(long n, const double *x, const double *origin, double unit, double *out)
 {
+    const double inverse = 1 / unit; /* exact: a power of two */
     for (int c = 0; c < 3; c++)
         for (long i = 0; i < n; i++)
-            out[c * n + i] = (x[c * n + i] - origin[c]) / unit;
+            out[c * n + i] = (x[c * n + i] - origin[c]) * inverse;
 }
 
 shoal_status shoal_tiled_sources(shoal_tiled *tiled, long n, const double *m, const double *x, const double *v)
@@ -251,23 +271,21 @@ shoal_status shoal_tiled_sources(shoal_tiled *tiled, long n, const double *m, co
     if (status)
         return status;
 
-    double total = 0, mean[3] = {0};
+    double mean[3];
     bool equal = m[0] > 0;
-    for (long i = 0; i < n; i++) {
-        total += m[i];
-        equal = equal && m[i] == m[0];
-        for (int c = 0; c < 3; c++)
-            mean[c] += x[c * n + i] / (double)n;
-    }
+    for (long i = 0; i < n; i++)
+        equal &= m[i] == m[0];
+    for (int c = 0; c < 3; c++)
+        mean[c] = x[c * n] + sum_of(n, x + c * n, x[c * n], false) / (double)n;
     memcpy(tiled->origin, tiled->options.precision == SHOAL_TILED_FP64 ? zero : mean, sizeof mean);
     tiled->n = n;
     tiled->length = power_of_two(fmax(rms(n, x, mean), tiled->options.eps));
-    tiled->mass = power_of_two(total);
+    tiled->mass = power_of_two(sum_of(n, m, 0, false));
     tiled->speed = jerk ? power_of_two(rms(n, v, zero)) : 1;
 
     double *im = tiled->slab, *ix = im + n, *iv = ix + 3 * n;
     for (long i = 0; i < n; i++)
-        im[i] = m[i] / tiled->mass;
+        im[i] = m[i] * (1 / tiled->mass);
     to_inner(n, x, tiled->origin, tiled->length, ix);
     if (jerk)
         to_inner(n, v, zero, tiled->speed, iv);
@@ -379,4 +397,11 @@ shoal_status shoal_tiled_measure(shoal_tiled *tiled, int wants, int n_repeats, d
     if (!tiled->n || wants & ~tiled->options.wants || n_repeats < 1)
         return shoal_fail(tiled->context, SHOAL_E_USAGE, "timing without sources, or of what was not asked for");
     return tiled->type->measure(tiled->backend, wants, n_repeats, seconds);
+}
+
+shoal_status shoal_tiled_tune(shoal_tiled *tiled, int wants)
+{
+    if (!tiled->n || wants & ~tiled->options.wants)
+        return shoal_fail(tiled->context, SHOAL_E_USAGE, "tuning without sources, or for what was not asked for");
+    return tiled->type->tune ? tiled->type->tune(tiled->backend, wants) : SHOAL_OK;
 }

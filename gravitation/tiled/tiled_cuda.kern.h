@@ -226,7 +226,8 @@ struct law {
 static __device__ __forceinline__ law law_of(real s2, const constants &c)
 {
     law f;
-    real y, p;
+    real y;
+    [[maybe_unused]] real p;
 #if FP64
     asm("rsqrt.approx.ftz.f64 %0, %1;" : "=d"(y) : "d"(s2));
     const real y2 = y * y, e = fma(-s2, y2, 1.0), y3 = y2 * y;
@@ -256,7 +257,6 @@ static __device__ __forceinline__ law law_of(real s2, const constants &c)
 #elif TILED_JERK
     f.dg_g = -3.0f * y2;
 #endif
-    (void)p;
 #if TILED_CUT && TILED_JERK
     f.g = s2 > c.cut2 ? f.g : 0;
 #endif
@@ -350,6 +350,26 @@ static __device__ __forceinline__ void interact(const body &i, const body &j, su
 #endif
 }
 
+template <class T>
+static __device__ __forceinline__ void sums_spread(const sums &s, T *q)
+{
+    q[0] = s.ax, q[1] = s.ay, q[2] = s.az;
+#if TILED_JERK
+    q[3] = s.jx, q[4] = s.jy, q[5] = s.jz;
+#endif
+#if TILED_POTENTIAL
+    q[N_SUMS - 1] = s.p;
+#endif
+}
+
+#ifndef MIN_BLOCKS
+#define MIN_BLOCKS 1
+#endif
+#ifndef UNROLL
+#define UNROLL 8
+#endif
+constexpr int unroll = UNROLL; /* a pragma knows no macros */
+
 #if TILED_EDGES
 /* ---- every pair once --------------------------------------------------------------------------------------------- */
 
@@ -386,18 +406,6 @@ static __device__ __forceinline__ long tiles_before(long n, int first, int row)
 {
     const long n_rows = row - first, all = n / TILE;
     return n_rows * all - (long)TILED_I * (n_rows * (row - 1 + first) / 2);
-}
-
-template <class T>
-static __device__ __forceinline__ void sums_spread(const sums &s, T *q)
-{
-    q[0] = s.ax, q[1] = s.ay, q[2] = s.az;
-#if TILED_JERK
-    q[3] = s.jx, q[4] = s.jy, q[5] = s.jz;
-#endif
-#if TILED_POTENTIAL
-    q[N_SUMS - 1] = s.p;
-#endif
 }
 
 /* Add the sums of i to a thread's totals in double precision, and clear them. */
@@ -459,14 +467,6 @@ static __device__ __forceinline__ void shared_spread(const word *from, partial *
 
 #define WORD ((unsigned)sizeof(word))
 #define ROTATIONS (MIXED ? FLUSH : 32) /* after which the sums of i are flushed, in mixed precision */
-
-#ifndef MIN_BLOCKS
-#define MIN_BLOCKS 1
-#endif
-#ifndef UNROLL
-#define UNROLL 8
-#endif
-constexpr int unroll = UNROLL; /* a pragma knows no macros */
 
 extern "C" __global__ void __launch_bounds__(THREADS, MIN_BLOCKS) tiled_edges(edges e)
 {

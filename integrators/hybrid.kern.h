@@ -111,10 +111,9 @@ LANE_FN mask hybrid_may_be_close(const real *d, const real *u, real way2, real r
  */
 LANE_FN mask hybrid_may_be_near(const shoal_kernel_args *k, int n, const real *m, const real *s, real h)
 {
-    const double *p = k->propagator;
-    const int bodies = real_bodies(k, n);
-    const real reach2 = HYBRID_OWN(n, s)[HYBRID_REACH], way2 = (2 * p[HYBRID_SPEED] * p[HYBRID_SPEED] + 0.5) * h * h;
-#if TEAM > 1 /* pairs as in newton.kern.h, a share of them by each thread; its own body */
+    const double w = k->propagator[HYBRID_SPEED];
+    const real reach2 = HYBRID_OWN(n, s)[HYBRID_REACH], way2 = (2 * w * w + 0.5) * h * h;
+#if TEAM > 1 /* its own body, and a share of the pairs, numbered as in newton.kern.h */
     real at[6], d[6];
     team_sync();
     team_show(0, XYZ, n, s);
@@ -126,8 +125,8 @@ LANE_FN mask hybrid_may_be_near(const shoal_kernel_args *k, int n, const real *m
     if (chosen(k, HYBRID_STAR) == HYBRID_ORBIT)
         near = near | hybrid_near_star(k, 1, m, at, h, r2, 0);
     LANE_UNROLL_TEAM
-    for (int p = team_place(); p < NEWTON_PAIRS; p += TEAM) {
-        const int b = p % TEAM_PARTS, other = (b + p / TEAM_PARTS + 1) % TEAM_PARTS;
+    for (int pair = team_place(); pair < NEWTON_PAIRS; pair += TEAM) {
+        const int b = pair % TEAM_PARTS, other = (b + pair / TEAM_PARTS + 1) % TEAM_PARTS;
         hybrid_seen(b, at);
         hybrid_seen(other, d);
         const real larger2 = lane_max(hybrid_r2(1, at, 0), hybrid_r2(1, d, 0));
@@ -136,9 +135,9 @@ LANE_FN mask hybrid_may_be_near(const shoal_kernel_args *k, int n, const real *m
             d[c] = d[c] - at[c];
         near = near | hybrid_may_be_close(d, d + 3, way2, reach2, larger2);
     }
-    (void)bodies;
     return team_any(near);
 #else
+    const int bodies = real_bodies(k, n);
     real r2[LANE_ROOM(n)], least = lane_set(1e100);
     LANE_UNROLL
     for (int i = 1; i < bodies; i++) {
@@ -194,7 +193,7 @@ LANE_FN bool hybrid_waits(int n, const real *s, mask care)
 }
 
 #if TEAM > 1
-/* The step of whole systems once more, by their leaders. */
+/* The step of whole systems once more, by their leaders, who are handed copies. */
 LANE_FN void hybrid_careful(const shoal_kernel_args *k, int n, int compensated, const real *m, const real *start, real *s, real h,
                             mask care, lane_inside *inside)
 {

@@ -6,22 +6,10 @@
  *
  * Its loops stay rolled, since all that it points at is in memory anyhow.
  */
-#pragma push_macro("TEAM")
-#pragma push_macro("XYZ")
-#pragma push_macro("SYSTEM_ROOM")
-#pragma push_macro("N_BODIES")
-#pragma push_macro("NEWTON_FORM")
-#pragma push_macro("LANE_UNROLL")
-#pragma push_macro("LANE_UNROLL_TEAM")
-#pragma push_macro("LANE_BIG_FN")
 #undef SHOAL_TEAM_H
 #undef TEAM
-#undef XYZ
-#undef SYSTEM_ROOM
 #undef N_BODIES
-#undef NEWTON_FORM
 #undef LANE_UNROLL
-#undef LANE_UNROLL_TEAM
 #undef LANE_BIG_FN
 #define TEAM 1
 #define N_BODIES (TEAM_BODIES * (1 + SHOAL_VARIATIONAL))
@@ -36,11 +24,11 @@ namespace alone {
 #include KERNEL_TEXT(PROPAGATOR)
 }
 
-#pragma pop_macro("TEAM")
-#pragma pop_macro("XYZ")
-#pragma pop_macro("SYSTEM_ROOM")
-#pragma pop_macro("N_BODIES")
-#pragma pop_macro("NEWTON_FORM")
-#pragma pop_macro("LANE_UNROLL")
-#pragma pop_macro("LANE_UNROLL_TEAM")
-#pragma pop_macro("LANE_BIG_FN")
+#undef TEAM
+#undef N_BODIES
+#undef LANE_UNROLL
+#undef LANE_BIG_FN
+#define TEAM SHOAL_TEAM
+#define N_BODIES ((TEAM_FIRST + 1) * (1 + SHOAL_VARIATIONAL))
+#define LANE_UNROLL LANE_UNROLL_FULLY
+#define LANE_BIG_FN LANE_FN

@@ -491,7 +491,7 @@ shoal_status shoal_jit_compile(shoal_context *context, const shoal_kernel_choice
     option_add(&options, "-DN_BODIES=%d", team > 1 ? (first + 1) << choice->variational : shoal_choice_moved(choice));
     if (team > 1) {
         option_add(&options, "-DSHOAL_MODEL=%d", choice->model);
-        option_add(&options, "-DTEAM=%d", team);
+        option_add(&options, "-DSHOAL_TEAM=%d", team);
         option_add(&options, "-DTEAM_BODIES=%d", choice->n_bodies);
         option_add(&options, "-DTEAM_FIRST=%d", first);
     }

@@ -22,14 +22,24 @@
 #ifndef SHOAL_TEAM_H
 #define SHOAL_TEAM_H
 
-#ifndef TEAM
-#define TEAM 1 /* threads */
+/* SHOAL_TEAM from jit.c: a GPU's threads of a system, TEAM of them but in the text of a leader alone (alone.kern.h). SYSTEM_ROOM(n): for
+ * what all of them have together. */
+#ifdef SHOAL_TEAM
+#define XYZ (TEAM == 1 || SHOAL_MODEL == 1 ? 3 : 1)
+#define SYSTEM_ROOM(n) (TEAM_BODIES * (1 + SHOAL_VARIATIONAL))
+#if TEAM_BODIES <= 10
+#define LANE_UNROLL_TEAM _Pragma("unroll")
+#else
+#define LANE_UNROLL_TEAM _Pragma("unroll 4")
+#endif
+#else
+#define TEAM 1
+#define XYZ 3
+#define SYSTEM_ROOM(n) LANE_ROOM(n)
+#define LANE_UNROLL_TEAM LANE_UNROLL
 #endif
 
 #if TEAM == 1
-
-#define XYZ 3
-#define SYSTEM_ROOM(n) LANE_ROOM(n)
 
 LANE_FN int team_leads(void) { return 1; }
 LANE_FN mask team_any(mask m) { return m; }
@@ -67,7 +77,6 @@ LANE_FN real team_component(const real *whole, int c) { return whole[c]; }
 /* For what runs over all bodies in their order: each thread shows what it has of its own body (of an array of `components` numbers a body,
  * as slot q; after a team_sync, and before another one), sees all bodies b < team_bodies(n), and keeps what it finds for those that it
  * has, its own bodies team_local(b). */
-#define LANE_UNROLL_TEAM LANE_UNROLL
 LANE_FN int team_bodies(int n) { return n; }
 LANE_FN int team_body(int i) { return i; }
 LANE_FN int team_has(int b) { return (void)b, 1; }
@@ -78,28 +87,16 @@ LANE_FN real team_seen(int q, int n, int c, int b, const real *x) { return (void
 
 #else /* a GPU's teams */
 
-/* From jit.c: SHOAL_MODEL as TEAM_OF_*, TEAM, TEAM_BODIES (of the system), TEAM_FIRST (its propagator's PROPAGATOR_FIRST_BODY). */
+/* From jit.c, too: SHOAL_MODEL as TEAM_OF_*, TEAM_BODIES (of the system), TEAM_FIRST (its propagator's PROPAGATOR_FIRST_BODY). */
 #define TEAM_OF_BODIES (SHOAL_MODEL == 1)
 #define TEAM_OF_PAIRS (SHOAL_MODEL == 3)
 #define TEAM_PARTS (TEAM_BODIES - TEAM_FIRST) /* bodies with slots */
-#define SYSTEM_ROOM(n) (TEAM_BODIES * (1 + SHOAL_VARIATIONAL))
-#if TEAM_OF_BODIES
-#define XYZ 3
-#else
-#define XYZ 1
-#endif
 #define TEAM_OWNERS (TEAM_PARTS * (XYZ == 3 ? 1 : 3))
 #define TEAM_EXCHANGED SHOAL_TEAM_EXCHANGED(SHOAL_MODEL, TEAM_BODIES, SYSTEM_ROOM(0))
 #define TEAM_DOUBLES SHOAL_TEAM_DOUBLES(SHOAL_MODEL, TEAM_BODIES, SYSTEM_ROOM(0), SHOAL_MONITORS)
 #define TEAM_PAIRS_FROM SHOAL_TEAM_VECTORS(SYSTEM_ROOM(0))
 #define TEAM_WARP (TEAM <= 32)              /* a team lies within a warp */
 #define TEAM_BESIDE (TEAM_WARP ? 32 / TEAM : 1) /* teams of a warp, or of a block */
-
-#if TEAM_BODIES <= 10
-#define LANE_UNROLL_TEAM _Pragma("unroll")
-#else
-#define LANE_UNROLL_TEAM _Pragma("unroll 4")
-#endif
 
 extern __shared__ double team_memory[];
 

@@ -205,7 +205,7 @@ static shoal_status run_case(shoal_context *context, const bench_case *c, const 
         goto done;
     check_answer(plan, ensemble, final, row);
     snprintf(row->engine, sizeof row->engine, "%s", plan->engine_type->name);
-    row->model = shoal_model_names[plan->choice.model];
+    row->model = shoal_model_name(&plan->choice);
     snprintf(row->plan, sizeof row->plan, "%s", shoal_plan_line(plan));
     if (!(row->error <= c->error_bound))
         status = shoal_fail(context, SHOAL_E_INTERNAL, "energy error %g, expected at most %g", row->error, c->error_bound);
@@ -284,7 +284,7 @@ static const struct argp_option argp_options[] = {
     {"csv", 'c', 0, 0, "print case,engine,work_model,bodies,systems,steps,seconds,ns_per_system_step,error,plan", 0},
     {"list", 'l', 0, 0, "list the cases", 0},
     {"engine", 'e', "ENGINE", 0, "auto, cpu or cuda", 0},
-    {"model", 'W', "MODEL", 0, "a GPU's work model: auto, system, body, component or pair", 0},
+    {"model", 'W', "MODEL", 0, "a GPU's work model: auto, system, body, component, pair or system_shared", 0},
     {"systems", 's', "N", 0, "systems in the ensemble (default 4096)", 0},
     {"threads", 't', "N", 0, "CPU threads (default: all)", 0},
     {"steps", 'n', "N", 0, "steps a system (default: about half a second); of a case of unlike systems: per cent of its length", 0},

@@ -438,7 +438,7 @@ static shoal_status cuda_create(shoal_context *context, const shoal_kernel_choic
 
     snprintf(line, line_size,
              "cuda: %s (sm_%d%d, %d multiprocessors), work model %s, %d systems a block of %d, %d registers, %d bytes spilled",
-             name, major, minor, new->n_multiprocessors, shoal_model_names[choice->model],
+             name, major, minor, new->n_multiprocessors, shoal_model_name(choice),
              shoal_team_systems(choice, new->block[SHOAL_INTEGRATE]), new->block[SHOAL_INTEGRATE], usage.registers, usage.spill_bytes);
     cuda_leave(new);
     *engine = new;

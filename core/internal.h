@@ -199,6 +199,13 @@ extern const shoal_text shoal_texts[]; /* ends in {0, 0} */
 
 /* ---- engine_cpu.c, engine_cuda.c ------------------------------------------------------------------------------------ */
 
+/* How a GPU's kernels use it: 0 = as by default. */
+typedef struct shoal_tuning {
+    int block;         /* threads of a block, a multiple of 32; a large team's block is its own */
+    int max_registers; /* of a thread */
+    int shared_state;  /* 1: states in shared memory, where a thread has the whole system */
+} shoal_tuning;
+
 /* What is composed into one set of kernels. */
 typedef struct shoal_kernel_choice {
     const shoal_propagator *propagator;
@@ -214,6 +221,7 @@ typedef struct shoal_kernel_choice {
     int threads;     /* CPU */
     int lanes;       /* CPU, 0 = the machine's */
     int model;       /* GPU: SHOAL_MODEL_* */
+    shoal_tuning tuning; /* GPU */
 } shoal_kernel_choice;
 
 static inline int shoal_choice_moved(const shoal_kernel_choice *choice)
@@ -270,13 +278,18 @@ void shoal_engine_cuda_info(FILE *out);
 
 /* ---- work.c: work models of a GPU ------------------------------------------------------------------------------------- */
 
-extern const char *const shoal_model_names[SHOAL_MODELS];
+#define SHOAL_MODEL_CHOICES "auto|system|body|component|pair|system_shared"
+const char *shoal_model_name(const shoal_kernel_choice *choice);
+/* Set the model of that name; false if there is none, or it is auto. */
+bool shoal_model_choose(shoal_kernel_choice *choice, const char *name);
 /* Threads that advance a system: 1, or a team. */
 int shoal_team_threads(const shoal_kernel_choice *choice);
 /* Threads of a block: `block`, a multiple of 32, where several teams share a warp, else the team's. Systems of a block; bytes of shared
  * memory that it needs. */
 int shoal_team_block(const shoal_kernel_choice *choice, int block);
 int shoal_team_systems(const shoal_kernel_choice *choice, int block);
+/* Doubles of shared memory that hold a thread's state; 0 = it is in registers. */
+int shoal_state_shared(const shoal_kernel_choice *choice);
 size_t shoal_team_shared(const shoal_kernel_choice *choice, int block);
 /* Whether a block can be as large as the model makes it. */
 bool shoal_team_fits(const shoal_kernel_choice *choice);

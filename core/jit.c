@@ -11,8 +11,8 @@
  * compiler's version; its head repeats the name and bears a checksum, so that a damaged or foreign file is compiled
  * anew. Files are written to a temporary name and renamed. A cache that cannot be used is no error.
  *
- * Environment: SHOAL_NVRTC (path of the library, the only one tried), SHOAL_CUDA_BLOCK (threads a block),
- * SHOAL_CUDA_MIN_BLOCKS (resident blocks the compiler aims at), SHOAL_CUDA_MAX_REGISTERS (a thread).
+ * Environment: SHOAL_NVRTC (path of the library, the only one tried); and before what was tuned SHOAL_CUDA_BLOCK (threads a block),
+ * SHOAL_CUDA_MAX_REGISTERS (a thread).
  */
 #define _GNU_SOURCE /* dladdr, mkostemp */
 #include <ctype.h>
@@ -239,16 +239,7 @@ static void cache_save(const char *path, shoal_hash key, const shoal_cubin *cubi
 
 /* ---- compiling --------------------------------------------------------------------------------------------------- */
 
-/* Threads a block, blocks the compiler aims to keep resident on a multiprocessor (0 = no aim), registers a thread at
- * most (0 = no limit), by body count: the first row whose n_most is not exceeded. */
-struct tuning {
-    int n_most;
-    int block, min_blocks, max_registers;
-};
-
-static const struct tuning tunings[] = {
-    {INT_MAX, 128, 0, 0},
-};
+enum { BLOCK = 128 }; /* threads, by default */
 
 static int from_environment(const char *name, int value, int least, int most)
 {
@@ -260,14 +251,10 @@ static int from_environment(const char *name, int value, int least, int most)
     return *end || number < least || number > most ? value : (int)number;
 }
 
-static struct tuning tuning_of(const shoal_kernel_choice *choice)
+static shoal_tuning tuning_of(const shoal_kernel_choice *choice)
 {
-    int row = 0;
-    while (row < SHOAL_COUNT(tunings) - 1 && shoal_choice_moved(choice) > tunings[row].n_most)
-        row++;
-    struct tuning tuning = tunings[row];
-    tuning.block = from_environment("SHOAL_CUDA_BLOCK", tuning.block, 32, 1024) / 32 * 32;
-    tuning.min_blocks = from_environment("SHOAL_CUDA_MIN_BLOCKS", tuning.min_blocks, 0, 32);
+    shoal_tuning tuning = choice->tuning;
+    tuning.block = from_environment("SHOAL_CUDA_BLOCK", tuning.block ? tuning.block : BLOCK, 32, 1024) / 32 * 32;
     tuning.max_registers = from_environment("SHOAL_CUDA_MAX_REGISTERS", tuning.max_registers, 16, 255);
     return tuning;
 }
@@ -479,7 +466,7 @@ shoal_status shoal_jit_compile(shoal_context *context, const shoal_kernel_choice
     if (!text)
         return shoal_fail(context, SHOAL_E_INTERNAL, "the kernel text is not in this build");
 
-    struct tuning tuning = tuning_of(choice);
+    shoal_tuning tuning = tuning_of(choice);
     if (entries & ~SHOAL_ONCE_ENTRIES)
         tuning.block = shoal_team_block(choice, tuning.block);
     struct options options = {.n = 0};
@@ -521,7 +508,8 @@ shoal_status shoal_jit_compile(shoal_context *context, const shoal_kernel_choice
     option_add(&options, "-DSHOAL_MASSIVE=%d", choice->n_massive);
     option_add(&options, "-DSHOAL_COMPENSATED=%d", choice->compensated);
     option_add(&options, "-DSHOAL_BLOCK=%d", tuning.block);
-    option_add(&options, "-DSHOAL_MIN_BLOCKS=%d", tuning.min_blocks);
+    if (!rare && shoal_state_shared(choice))
+        option_add(&options, "-DSHOAL_STATE_SHARED=%d", shoal_state_shared(choice));
 
     shoal_hash key = shoal_hash_start();
     uint64_t version[2] = {(uint64_t)nvrtc.major, (uint64_t)nvrtc.minor};

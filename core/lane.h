@@ -26,7 +26,7 @@
 #define LANE_BIG_FN LANE_FN
 #define LANE_RARE_FN static __device__ __noinline__
 #define LANE_CALLED_FN static __device__ __noinline__
-#if N_BODIES <= 10 && !defined(LANE_ROLLED)
+#if (N_BODIES <= 10 || (N_BODIES <= 16 && defined(SHOAL_STATE_SHARED))) && !defined(LANE_ROLLED)
 #define LANE_UNROLL _Pragma("unroll")
 #else /* the state does not fit into registers anyhow, and unrolled it compiles for minutes */
 #define LANE_UNROLL _Pragma("unroll 1")
@@ -279,6 +279,25 @@ LANE_FN void lane_store(double *base, lane_id id, int slot, int n_slots, mask wh
 
 LANE_FN real lane_min(real a, real b) { return lane_select(a < b, a, b); }
 LANE_FN real lane_max(real a, real b) { return lane_select(a > b, a, b); }
+
+/* Whether one of n vectors in x = [components * n] may be longer than limit, or is none of numbers; it may say so from limit / 2 on, and on the
+ * CPU of all vectors together. Asked after every step: without the units that compute, where there are others. */
+LANE_FN mask lane_beyond(int components, int n, const real *x, double limit)
+{
+#ifdef __CUDACC__
+    unsigned most = 0; /* upper words are in the order of the magnitudes */
+    LANE_UNROLL_FULLY
+    for (int c = 0; c < components * n; c++)
+        most = max(most, (unsigned)__double2hiint(x[c]) & 0x7fffffffu);
+    return most >= (unsigned)__double2hiint(limit * 0.5773502691896257);
+#else
+    real sum = x[0] * x[0];
+    LANE_UNROLL
+    for (int c = 1; c < components * n; c++)
+        sum = lane_fma(x[c], x[c], sum);
+    return lane_not(sum <= lane_set(limit * limit));
+#endif
+}
 
 /* 1/sqrt(x), x > 0. */
 LANE_FN real lane_rsqrt(real x)

@@ -357,11 +357,8 @@ static shoal_status choose_engine(shoal_plan *plan, const shoal_options *options
     const char *name = options->engine ? options->engine : "auto";
     const char *model = options->work_model ? options->work_model : "auto";
     const char *missing = shoal_engine_cuda.missing();
-    plan->choice.model = shoal_choice_index("system|body|component|pair", model);
-    if (strcmp(model, "auto") == 0)
-        plan->choice.model = SHOAL_MODEL_SYSTEM;
-    else if (plan->choice.model < 0)
-        return shoal_fail(plan->context, SHOAL_E_USAGE, "work_model = '%s': expected auto, system, body, component or pair", model);
+    if (!shoal_model_choose(&plan->choice, strcmp(model, "auto") == 0 ? "system" : model))
+        return shoal_fail(plan->context, SHOAL_E_USAGE, "work_model = '%s': expected one of %s", model, SHOAL_MODEL_CHOICES);
     if (!shoal_team_fits(&plan->choice))
         return shoal_fail(plan->context, SHOAL_E_USAGE, "work_model = '%s': systems of %d bodies are too large for a block of a GPU",
                           model, plan->ensemble->n_bodies);

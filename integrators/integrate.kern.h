@@ -18,7 +18,7 @@
  *     PROPAGATOR_OWN                    native slots of the system itself, from s[PROPAGATOR_SLOTS(1) * n] on; none if not defined
  *     propagator_prepare(k, n, m, w, s) native state s from the view w
  *     propagator_step(k, n, compensated, m, s, h)
- *     propagator_reach2(k, n, m, s)     upper bound of the squared distance of any body from the barycentre; cheap
+ *     propagator_beyond(k, n, m, s, limit)  whether a body may be farther than limit from the barycentre, or a state is no number; cheap
  *     propagator_view(k, n, m, s, w)    barycentric view w = [6 * n]: x of all bodies, y, z, vx, vy, vz
  * With PROPAGATOR_BARYCENTRIC defined the first six slots are that view, and the last two functions are not needed.
  * With PROPAGATOR_OWES 1 its steps leave something undone, which propagator_synchronise(k, m, s) makes on a copy before a view.
@@ -147,14 +147,10 @@ LANE_FN void propagator_view(const shoal_kernel_args *k, int n, const real *m, c
         w[c] = s[c];
 }
 
-LANE_FN real propagator_reach2(const shoal_kernel_args *k, int n, const real *m, const real *s)
+LANE_FN mask propagator_beyond(const shoal_kernel_args *k, int n, const real *m, const real *s, double limit)
 {
-    real sum = s[0] * s[0];
     (void)k, (void)m;
-    LANE_UNROLL
-    for (int c = 1; c < XYZ * n; c++)
-        sum = lane_fma(s[c], s[c], sum);
-    return sum;
+    return lane_beyond(XYZ, n, s, limit);
 }
 #endif
 
@@ -380,8 +376,8 @@ LANE_FN void clock_step(const shoal_kernel_args *k, int compensated, const real 
 LANE_FN mask clock_due(const lane_clock *clock) { return clock->steps >= clock->limit; }
 LANE_FN mask clock_stuck(const shoal_kernel_args *k, const lane_clock *clock)
 {
-    (void)k;
-    return clock->steps != clock->steps; /* never */
+    (void)k, (void)clock;
+    return lane_set(0.0) != lane_set(0.0); /* never */
 }
 LANE_FN mask clock_spent(const shoal_kernel_args *k, const lane_clock *clock)
 {
@@ -426,10 +422,10 @@ LANE_FN mask is_broken(const shoal_kernel_args *k, const real *s)
 LANE_FN mask wants_a_look(const shoal_kernel_args *k, const real *m, const real *s, const lane_clock *clock)
 {
     const int n = BODIES(k);
-    mask look = is_broken(k, s) | clock_due(clock) | clock_stuck(k, clock);
-    if (MONITORS(k))
-        look = look | (clock_moved(clock) & monitors_awake(k, (3.0 / XYZ) * propagator_reach2(k, n, m, s)));
-    return look;
+    const mask look = clock_due(clock) | clock_stuck(k, clock);
+    if (monitors_awake(k))
+        return look | is_broken(k, s) | clock_moved(clock);
+    return look | (MONITORS(k) ? propagator_beyond(k, n, m, s, stop_on_ejection_sleeps(k)) : is_broken(k, s));
 }
 
 #if TEAM > 1
@@ -532,11 +528,23 @@ LANE_FN void check_step(const shoal_kernel_args *k, int compensated, lane_id id,
     }
 }
 
+/* The states of groups of lanes: in registers, or where these do not hold it, in SHOAL_STATE_SHARED doubles of shared memory for each
+ * thread. */
+#ifdef SHOAL_STATE_SHARED
+extern __shared__ double state_memory[];
+#define STATES(s, n)                                                                              \
+    static_assert((PROPAGATOR_OWN ? STATE_SIZE(n) : PROPAGATOR_SLOTS(SHOAL_COMPENSATED) * (n)) <= SHOAL_STATE_SHARED, "as work.c counts"); \
+    real *s[LANE_GROUPS] = {state_memory + threadIdx.x * SHOAL_STATE_SHARED}
+#else
+#define STATES(s, n) real s[LANE_GROUPS][STATE_SIZE(n)]
+#endif
+
 /* LANE_GROUPS groups of lanes, step by step in turns. */
 LANE_FN void kernel_integrate(const shoal_kernel_args *k, const lane_id *id, const mask *there)
 {
     const int n = BODIES(k), compensated = COMPENSATED(k), watched = MONITORS(k);
-    real m[LANE_GROUPS][n], s[LANE_GROUPS][STATE_SIZE(n)], before[LANE_GROUPS][6 * n], *start[LANE_GROUPS];
+    real m[LANE_GROUPS][n], before[LANE_GROUPS][6 * n], *start[LANE_GROUPS];
+    STATES(s, n);
     lane_clock clock[LANE_GROUPS];
     mask live[LANE_GROUPS];
     monitor_state watch[LANE_GROUPS];
@@ -637,7 +645,8 @@ LANE_FN void kernel_snapshot(const shoal_kernel_args *k, const lane_id *id, cons
 LANE_FN void kernel_bare(const shoal_kernel_args *k, const lane_id *id, const mask *there)
 {
     const int n = BODIES(k), compensated = COMPENSATED(k);
-    real m[LANE_GROUPS][n], s[LANE_GROUPS][STATE_SIZE(n)];
+    real m[LANE_GROUPS][n];
+    STATES(s, n);
     lane_clock clock[LANE_GROUPS];
     LANE_UNROLL
     for (int g = 0; g < LANE_GROUPS; g++) {

@@ -377,10 +377,10 @@ LANE_FN void propagator_view(const shoal_kernel_args *k, int n, const real *m, c
     jacobi_to_bodies(n, n, m, inverse, s + JACOBI_V * n, w + 3 * n);
 }
 
-/* An upper bound of the squared distance of every body from the barycentre. That distance is at most |X_i| + sum (m_j / eta_j)
+/* The distance of every body from the barycentre is at most |X_i| + sum (m_j / eta_j)
  * |X_j|, with the largest |X| at most eta / m_0 of it; the drift that is owed takes time t and leads no farther than |X| + |V| t
  * from the centre of a Kepler orbit; (a + b)^2 <= 5/4 a^2 + 5 b^2. What a corrector moves is far below the quarter. */
-LANE_FN real propagator_reach2(const shoal_kernel_args *k, int n, const real *m, const real *s)
+LANE_FN mask propagator_beyond(const shoal_kernel_args *k, int n, const real *m, const real *s, double limit)
 {
     const real t = lane_set(2.0 * splitting_drift(k, 0)) * s[JACOBI_LAST(n)], t2 = t * t;
     real total = m[0], sum = lane_set(0.0);
@@ -394,5 +394,5 @@ LANE_FN real propagator_reach2(const shoal_kernel_args *k, int n, const real *m,
             sum = lane_fma(s[c * n + i], s[c * n + i], lane_fma(t2 * s[(3 + c) * n + i], s[(3 + c) * n + i], sum));
     }
     total = total / m[0];
-    return 1.25 * total * total * sum;
+    return lane_not(1.25 * total * total * sum <= lane_set(limit * limit));
 }

@@ -196,18 +196,13 @@ LANE_FN void propagator_view(const shoal_kernel_args *k, int n, const real *m, c
     mvs_view(n, n, m, s, w);
 }
 
-/* An upper bound of the squared distance of every body from the barycentre: that is within the hull of the bodies, so nobody is farther
- * from it than twice the largest |Q|. */
-LANE_FN real propagator_reach2(const shoal_kernel_args *k, int n, const real *m, const real *s)
+/* The barycentre is within the hull of the bodies, so nobody is farther from it than twice the largest |Q|. */
+LANE_FN mask propagator_beyond(const shoal_kernel_args *k, int n, const real *m, const real *s, double limit)
 {
-    (void)k;
-    (void)m;
-    real sum = lane_set(0.0);
-    LANE_UNROLL
-    for (int c = 0; c < XYZ; c++) {
-        LANE_UNROLL
-        for (int i = 1; i < n; i++)
-            sum = lane_fma(s[c * n + i], s[c * n + i], sum);
-    }
-    return 4.0 * sum;
+    mask beyond = lane_set(0.0) != lane_set(0.0);
+    (void)k, (void)m;
+    LANE_UNROLL_XYZ
+    for (int c = 0; c < XYZ; c++)
+        beyond = beyond | lane_beyond(1, n - 1, s + c * n + 1, 0.5 * limit);
+    return beyond;
 }

@@ -120,13 +120,8 @@ LANE_FN mask tangent_is_long(real length2) { return length2 > lane_set(TANGENT_L
     ((1 << SHOAL_MONITOR_stop_on_collision) | (1 << SHOAL_MONITOR_stop_on_encounter) | (1 << SHOAL_MONITOR_closest_approach) | \
      SHOAL_PLUGIN_MONITORS)
 
-/* Lanes whose step a monitor must see. stop_on_ejection sleeps while all bodies are near; the others see every step. */
-LANE_FN mask monitors_awake(const shoal_kernel_args *k, real reach2)
-{
-    if (MONITORS(k) & ~(1 << SHOAL_MONITOR_stop_on_ejection))
-        return lane_set(0.0) == lane_set(0.0);
-    return stop_on_ejection_wakes(k, reach2);
-}
+/* Whether a monitor must see every step. stop_on_ejection alone sleeps while all bodies are near. */
+LANE_FN int monitors_awake(const shoal_kernel_args *k) { return (MONITORS(k) & ~(1 << SHOAL_MONITOR_stop_on_ejection)) != 0; }
 
 /* What the active monitors carry, one member each. */
 typedef struct monitor_state {

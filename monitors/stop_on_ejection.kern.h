@@ -15,11 +15,10 @@
  */
 enum { stop_on_ejection_SLOTS = 0, EJECTION_R_MAX = 0, EJECTION_CRITERION = 1, EJECTION_ACTION = 2 };
 
-/* reach2: upper bound of the squared distance of any body from the barycentre. */
-LANE_FN mask stop_on_ejection_wakes(const shoal_kernel_args *k, real reach2)
+/* It has nothing to see while no body is farther than this from the barycentre. */
+LANE_FN double stop_on_ejection_sleeps(const shoal_kernel_args *k)
 {
-    const double r_max = k->monitor[SHOAL_MONITOR_stop_on_ejection][EJECTION_R_MAX];
-    return reach2 > lane_set(0.25 * r_max * r_max);
+    return 0.5 * k->monitor[SHOAL_MONITOR_stop_on_ejection][EJECTION_R_MAX];
 }
 
 LANE_FN void stop_on_ejection_observe(const shoal_kernel_args *k, const lane_view *view, real *slots, lane_event *event)
@@ -29,11 +28,7 @@ LANE_FN void stop_on_ejection_observe(const shoal_kernel_args *k, const lane_vie
     const real *w = view->after;
     const real r_max2 = lane_set(p[EJECTION_R_MAX] * p[EJECTION_R_MAX]);
     (void)slots;
-    real reach2 = lane_set(0.0);
-    LANE_UNROLL_BODIES
-    for (int c = 0; c < 3 * n; c++)
-        reach2 = lane_fma(w[c], w[c], reach2);
-    if (!lane_any(stop_on_ejection_wakes(k, reach2)))
+    if (!lane_any(lane_beyond(3, n, w, stop_on_ejection_sleeps(k))))
         return;
     real M = lane_set(0.0);
     for (int i = n - 1; i >= 0; i--)

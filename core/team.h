@@ -62,6 +62,18 @@ LANE_FN void team_vector(int n, int i, const real *x, real *whole)
 }
 LANE_FN real team_component(const real *whole, int c) { return whole[c]; }
 
+/* For what runs over all bodies in their order: each thread shows what it has of its own body (of an array of `components` numbers a body,
+ * as slot q; after a team_sync, and before another one), sees all bodies b < team_bodies(n), and keeps what it finds for those that it
+ * has, its own bodies team_local(b). */
+#define LANE_UNROLL_TEAM LANE_UNROLL
+LANE_FN int team_bodies(int n) { return n; }
+LANE_FN int team_body(int i) { return i; }
+LANE_FN int team_has(int b) { return (void)b, 1; }
+LANE_FN int team_local(int b) { return b; }
+LANE_FN real team_mass(const real *m, int b) { return m[b]; }
+LANE_FN void team_show(int q, int components, int n, const real *x) { (void)q, (void)components, (void)n, (void)x; }
+LANE_FN real team_seen(int q, int n, int c, int b, const real *x) { return (void)q, x[c * n + b]; }
+
 #else /* a GPU's teams */
 
 /* From jit.c: SHOAL_MODEL as TEAM_OF_*, TEAM, TEAM_BODIES (of the system), TEAM_FIRST (its propagator's PROPAGATOR_FIRST_BODY). */
@@ -159,6 +171,18 @@ LANE_FN void team_put(int q, int c, real x)
         team_numbers()[(3 * q + c + team_axis()) * TEAM_PARTS + team_own()] = x;
 }
 LANE_FN real team_get(int q, int c, int b) { return team_numbers()[(3 * q + c) * TEAM_PARTS + b]; }
+
+LANE_FN int team_bodies(int n) { return (void)n, TEAM_BODIES; }
+LANE_FN int team_has(int b) { return b == TEAM_FIRST + team_own(); }
+LANE_FN int team_local(int b) { return (void)b, TEAM_FIRST; }
+LANE_FN real team_mass(const real *m, int b) { return (void)m, team_masses()[b]; }
+LANE_FN void team_show(int q, int components, int n, const real *x)
+{
+    LANE_UNROLL_XYZ
+    for (int c = 0; c < components; c++)
+        team_put(q, c, x[c * n + TEAM_FIRST]);
+}
+LANE_FN real team_seen(int q, int n, int c, int b, const real *x) { return (void)n, (void)x, team_get(q, c + team_axis(), b - TEAM_FIRST); }
 
 /* A number of all threads combined in a tree, neighbours first and the lower one first; the same in every thread. */
 #define TEAM_TREE(name, own, count, COMBINE, of_shared)                                       \

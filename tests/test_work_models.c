@@ -3,7 +3,8 @@
  * test_work_models.c: a system by one GPU thread, or by a team: a thread a body, a component, a pair (core/team.h).
  *
  * With NVRTC alone: every propagator compiles in every model. With a GPU: every model against the CPU, to the bit, with monitors, extra
- * forces, tangent vectors, massless bodies, compensated sums, systems that fill a warp, share it, and are larger; twice the same.
+ * forces, tangent vectors, massless bodies, compensated sums, every choice a propagator has, systems that fill a warp, share it, and are
+ * larger; twice the same. SHOAL_TEST_PROPAGATOR=NAME: of that one alone; SHOAL_TEST_NAME=PATTERN: those tests alone.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -78,6 +79,7 @@ struct setup {
     int n, massless;  /* bodies, and those of them without mass */
     const shoal_plug_options *monitors, *forces;
     int n_monitors, n_forces;
+    shoal_setting chosen; /* of the propagator, if it has a name */
     bool compensated, tight; /* encounters and ejections come */
     double orbits;
 };
@@ -91,10 +93,11 @@ struct outcome {
 static struct outcome integrate(shoal_context *context, const struct setup *setup, const char *engine, const char *model)
 {
     const shoal_setting compensated = {"compensated", 1, NULL};
+    const shoal_setting settings[] = {setup->chosen.name ? setup->chosen : compensated, compensated};
     const shoal_options options = {
-        .propagator = setup->propagator, .settings = &compensated, .n_settings = setup->compensated, .engine = engine, .work_model = model,
-        .monitors = setup->monitors, .n_monitors = setup->n_monitors, .forces = setup->forces, .n_forces = setup->n_forces,
-        .t_end = setup->orbits * TWO_PI, .dt = TWO_PI / 50};
+        .propagator = setup->propagator, .settings = settings, .n_settings = (setup->chosen.name != NULL) + setup->compensated,
+        .engine = engine, .work_model = model, .monitors = setup->monitors, .n_monitors = setup->n_monitors,
+        .forces = setup->forces, .n_forces = setup->n_forces, .t_end = setup->orbits * TWO_PI, .dt = TWO_PI / 50};
     const int n = setup->n;
     shoal_body *bodies = calloc((size_t)(SYSTEMS * n), sizeof *bodies);
     struct outcome outcome = {bodies, calloc(SYSTEMS, sizeof(shoal_system)), ""};
@@ -135,8 +138,9 @@ static void compare_models(void **state, const struct setup *setup)
                 largest = fmax(largest, fabs(x[c] - y[c]));
             }
         }
-        print_message("%-22s n %2d %-9s: %ld of %d doubles differ, largest difference %.2g\n", setup->propagator, setup->n, models[i],
-                      differ, SYSTEMS * setup->n * 6, largest);
+        print_message("%-22s n %2d %-13s%s%s: %ld of %d doubles differ, largest difference %.2g\n", setup->propagator, setup->n, models[i],
+                      setup->chosen.name ? " " : "", setup->chosen.choice ? setup->chosen.choice : "", differ, SYSTEMS * setup->n * 6,
+                      largest);
         assert_non_null(strstr(gpu.line, models[i]));
         for (long s = 0; s < SYSTEMS; s++) {
             const shoal_system *a = &cpu.systems[s], *b = &gpu.systems[s];
@@ -221,8 +225,26 @@ static void massless_bodies_and_compensated_sums_are_the_same(void **state)
     }
 }
 
+static void every_choice_is_the_same(void **state)
+{
+    need_gpu();
+    for (int p = 0; shoal_plugs_of(NULL)->propagators[p]; p++) {
+        const shoal_propagator *propagator = shoal_plugs_of(NULL)->propagators[p];
+        for (int i = 0; i < propagator->n_parameters; i++) {
+            const shoal_parameter *parameter = &propagator->parameters[i];
+            char words[256] = "", *rest = words;
+            if (parameter->type == SHOAL_CHOICE)
+                snprintf(words, sizeof words, "%s", parameter->choices);
+            for (char *word; (word = strtok_r(rest, "|", &rest));)
+                compare_models(state, &(struct setup){.propagator = propagator->name, .n = 3, .orbits = 2.01,
+                                                      .chosen = {parameter->name, 0, word}});
+        }
+    }
+}
+
 int main(void)
 {
+    cmocka_set_test_filter(getenv("SHOAL_TEST_NAME"));
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(teams_have_their_sizes),
         cmocka_unit_test(every_model_compiles),
@@ -232,6 +254,7 @@ int main(void)
         cmocka_unit_test(tangent_vectors_are_the_same),
         cmocka_unit_test(forces_are_the_same),
         cmocka_unit_test(massless_bodies_and_compensated_sums_are_the_same),
+        cmocka_unit_test(every_choice_is_the_same),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
 }

@@ -10,7 +10,10 @@
  * The arguments stay in constant memory (__grid_constant__): a plain parameter whose address is taken may be copied
  * to every thread's stack. Threads beyond the list go along as lanes that are not live.
  */
+namespace host { /* so that its types bring no functions along where alone.kern.h has others of the same names */
 #include "core/kernel.h"
+}
+using namespace host;
 #include "core/lane.h"
 #include "integrators/integrate.kern.h"
 

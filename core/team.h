@@ -34,6 +34,8 @@
 LANE_FN int team_leads(void) { return 1; }
 LANE_FN mask team_any(mask m) { return m; }
 LANE_FN bool team_any_beside(mask m) { return lane_any_beside(m); }
+LANE_FN int team_count_beside(mask m) { return lane_count_beside(m); }
+enum { SYSTEMS_BESIDE = LANES_BESIDE };
 LANE_FN bool team_goes_on(mask m) { return lane_any(m); }
 LANE_FN real team_max(real x) { return x; }
 LANE_FN real team_min(real x) { return x; }
@@ -155,12 +157,16 @@ LANE_FN mask team_any(mask m)
     return (__ballot_sync(0xffffffffu, m) & own) != 0;
 }
 
-/* Any thread of those that run side by side, as lane_any_beside; and as lane_any, for a loop that they leave together. */
+/* Any team of those that run side by side, as lane_any_beside; and as lane_any, for a loop that they leave together. */
 LANE_FN bool team_any_beside(mask m)
 {
-    return TEAM_WARP ? __any_sync(0xffffffffu, m) != 0 : __syncthreads_or(m) != 0;
+    return TEAM_WARP ? __any_sync(0xffffffffu, m && !team_is_spare()) != 0 : __syncthreads_or(m) != 0;
 }
 LANE_FN bool team_goes_on(mask m) { return team_any_beside(m); }
+
+/* How many of them, SYSTEMS_BESIDE at most; m is the same in all threads of a team. */
+LANE_FN int team_count_beside(mask m) { return TEAM_WARP ? __popc(__ballot_sync(0xffffffffu, m && team_leads())) : m; }
+enum { SYSTEMS_BESIDE = TEAM_BESIDE };
 
 /* What the leader knows, to all. */
 LANE_FN mask team_told(mask m) { return team_any(m && team_leads()); }
@@ -185,6 +191,29 @@ LANE_FN void team_show(int q, int components, int n, const real *x)
 }
 LANE_FN real team_seen(int q, int n, int c, int b, const real *x) { return (void)n, (void)x, team_get(q, c + team_axis(), b - TEAM_FIRST); }
 LANE_FN real team_seen_of(int q, int n, int c, int b, const real *x) { return (void)n, (void)x, team_get(q, c, b - TEAM_FIRST); }
+
+/* A vector of all bodies and tangent vectors for the leader, who alone sees whole systems, [3 * SYSTEM_ROOM]; and back to who has them. Of
+ * q = 0, 1, 2, with a team_sync before and after. */
+LANE_FN double *team_whole(int q) { return team_numbers() + 3 * q * SYSTEM_ROOM(0); }
+LANE_FN void team_hand_in(const shoal_kernel_args *k, int q, int n, const real *x)
+{
+    LANE_UNROLL_XYZ
+    for (int c = 0; c < XYZ; c++) {
+        LANE_UNROLL_XYZ
+        for (int i = 0; i < n; i++)
+            if (i % real_bodies(k, n) < TEAM_FIRST ? team_owns() && team_own() == 0 : team_owns())
+                team_whole(q)[(c + team_axis()) * SYSTEM_ROOM(n) + team_body(i)] = x[c * n + i];
+    }
+}
+LANE_FN void team_hand_out(int q, int n, real *x)
+{
+    LANE_UNROLL_XYZ
+    for (int c = 0; c < XYZ; c++) {
+        LANE_UNROLL_XYZ
+        for (int i = 0; i < n; i++)
+            x[c * n + i] = team_whole(q)[(c + team_axis()) * SYSTEM_ROOM(n) + team_body(i)];
+    }
+}
 
 /* A number of all threads combined in a tree, neighbours first and the lower one first; the same in every thread. */
 #define TEAM_TREE(name, own, count, COMBINE, of_shared)                                       \

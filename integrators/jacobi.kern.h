@@ -433,9 +433,9 @@ LANE_FN void propagator_view(const shoal_kernel_args *k, int n, const real *m, c
     jacobi_to_bodies(n, n, m, inverse, s + JACOBI_V * n, w + XYZ * n);
 }
 
-/* The distance of every body from the barycentre is at most |X_i| + sum (m_j / eta_j)
- * |X_j|, with the largest |X| at most eta / m_0 of it; the drift that is owed takes time t and leads no farther than |X| + |V| t
- * from the centre of a Kepler orbit; (a + b)^2 <= 5/4 a^2 + 5 b^2. What a corrector moves is far below the quarter. */
+/* The distance of every body from the barycentre is at most |X_i| + sum (m_j / eta_j) |X_j|, with the largest |X| at most eta / m_0 of it;
+ * the drift that is owed takes time t and leads no farther than |X| + |V| t from the centre of a Kepler orbit; (a + b)^2 <= 5/4 a^2 + 5 b^2.
+ * What a corrector moves is far below the quarter. A thread asks of the components that it has. */
 LANE_FN mask propagator_beyond(const shoal_kernel_args *k, int n, const real *m, const real *s, double limit)
 {
     const real t = lane_set(2.0 * splitting_drift(k, 0)) * s[JACOBI_LAST(n)], t2 = t * t;
@@ -450,5 +450,5 @@ LANE_FN mask propagator_beyond(const shoal_kernel_args *k, int n, const real *m,
             sum = lane_fma(s[c * n + i], s[c * n + i], lane_fma(t2 * s[(JACOBI_V + c) * n + i], s[(JACOBI_V + c) * n + i], sum));
     }
     total = total / m[0];
-    return lane_not(1.25 * total * total * sum <= lane_set(limit * limit));
+    return lane_not((3.0 / XYZ * 1.25) * total * total * sum <= lane_set(limit * limit));
 }

@@ -84,6 +84,7 @@ LANE_FN int team_local(int b) { return b; }
 LANE_FN real team_mass(const real *m, int b) { return m[b]; }
 LANE_FN void team_show(int q, int components, int n, const real *x) { (void)q, (void)components, (void)n, (void)x; }
 LANE_FN real team_seen(int q, int n, int c, int b, const real *x) { return (void)q, x[c * n + b]; }
+LANE_FN real team_seen_of(int q, int n, int c, int b, const real *x) { return (void)q, x[c * n + b]; } /* component c, whosever it is */
 
 #else /* a GPU's teams */
 
@@ -186,6 +187,7 @@ LANE_FN void team_show(int q, int components, int n, const real *x)
         team_put(q, c, x[c * n + TEAM_FIRST]);
 }
 LANE_FN real team_seen(int q, int n, int c, int b, const real *x) { return (void)n, (void)x, team_get(q, c + team_axis(), b - TEAM_FIRST); }
+LANE_FN real team_seen_of(int q, int n, int c, int b, const real *x) { return (void)n, (void)x, team_get(q, c, b - TEAM_FIRST); }
 
 /* A vector of all bodies and tangent vectors for the leader, who alone sees whole systems, [3 * SYSTEM_ROOM]; and back to who has them. Of
  * q = 0, 1, 2, with a team_sync before and after. */

@@ -284,7 +284,7 @@ static const struct argp_option argp_options[] = {
     {"csv", 'c', 0, 0, "print case,engine,work_model,bodies,systems,steps,seconds,ns_per_system_step,error,plan", 0},
     {"list", 'l', 0, 0, "list the cases", 0},
     {"engine", 'e', "ENGINE", 0, "auto, cpu or cuda", 0},
-    {"model", 'W', "MODEL", 0, "a GPU's work model: auto, system, body, component, pair or system_shared", 0},
+    {"model", 'W', "MODEL", 0, "a GPU's work model: auto, system, body, component or pair", 0},
     {"systems", 's', "N", 0, "systems in the ensemble (default 4096)", 0},
     {"threads", 't', "N", 0, "CPU threads (default: all)", 0},
     {"steps", 'n', "N", 0, "steps a system (default: about half a second); of a case of unlike systems: per cent of its length", 0},

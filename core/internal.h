@@ -203,7 +203,6 @@ extern const shoal_text shoal_texts[]; /* ends in {0, 0} */
 typedef struct shoal_tuning {
     int block;         /* threads of a block, a multiple of 32; a large team's block is its own */
     int max_registers; /* of a thread */
-    int shared_state;  /* 1: states in shared memory, where a thread has the whole system */
 } shoal_tuning;
 
 /* What is composed into one set of kernels. */
@@ -278,7 +277,7 @@ void shoal_engine_cuda_info(FILE *out);
 
 /* ---- work.c: work models of a GPU ------------------------------------------------------------------------------------- */
 
-#define SHOAL_MODEL_CHOICES "auto|system|body|component|pair|system_shared"
+#define SHOAL_MODEL_CHOICES "auto|system|body|component|pair"
 const char *shoal_model_name(const shoal_kernel_choice *choice);
 /* Set the model of that name; false if there is none, or it is auto. */
 bool shoal_model_choose(shoal_kernel_choice *choice, const char *name);
@@ -288,8 +287,6 @@ int shoal_team_threads(const shoal_kernel_choice *choice);
  * memory that it needs. */
 int shoal_team_block(const shoal_kernel_choice *choice, int block);
 int shoal_team_systems(const shoal_kernel_choice *choice, int block);
-/* Doubles of shared memory that hold a thread's state; 0 = it is in registers. */
-int shoal_state_shared(const shoal_kernel_choice *choice);
 size_t shoal_team_shared(const shoal_kernel_choice *choice, int block);
 /* Whether a block can be as large as the model makes it. */
 bool shoal_team_fits(const shoal_kernel_choice *choice);

@@ -565,7 +565,7 @@ shoal_status shoal_jit_compile(shoal_context *context, const shoal_kernel_choice
     option_add(&options, "-DN_BODIES=%d", team > 1 ? (first + 1) << choice->variational : shoal_choice_moved(choice));
     if (team > 1) {
         option_add(&options, "-DSHOAL_MODEL=%d", choice->model);
-        option_add(&options, "-DTEAM=%d", team);
+        option_add(&options, "-DSHOAL_TEAM=%d", team);
         option_add(&options, "-DTEAM_BODIES=%d", choice->n_bodies);
         option_add(&options, "-DTEAM_FIRST=%d", first);
     }
@@ -584,8 +584,6 @@ shoal_status shoal_jit_compile(shoal_context *context, const shoal_kernel_choice
     option_add(&options, "-DSHOAL_BLOCK=%d", tuning.block);
     if (tuning.max_registers && !rare)
         option_add(&options, "-DSHOAL_MIN_BLOCKS=%d", blocks_at_once(tuning.block, tuning.max_registers));
-    if (!rare && shoal_state_shared(choice))
-        option_add(&options, "-DSHOAL_STATE_SHARED=%d", shoal_state_shared(choice));
 
     cubin->block = tuning.block;
     char what[128];

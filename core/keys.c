@@ -128,7 +128,7 @@ const shoal_key shoal_keys[] = {
           "CPU threads; 0 = OMP_NUM_THREADS, or as many as this process may use"),
     VALUE("run", INTEGER, "lanes", "", 0, 0, 8, "0|1|4|8", NULL, "CPU SIMD width; 0 = the machine's"),
     VALUE("run", CHOICE, "work_model", "", 0, 0, 1, SHOAL_MODEL_CHOICES, NULL,
-          "what a GPU thread has: a system (its state in registers or shared memory), or of one a body, a component, a pair"),
+          "what a GPU thread has: a system, or of one a body, a component, a pair"),
     VALUE("run", INTEGER, "slice_steps", "", 0, 0, MOST_EXACT, NULL, NULL,
           "steps between two looks at the run; 0 = adapted; results do not depend on it"),
     REAL("run", "checkpoint_s", "", 30, 0, NULL, "least seconds of wall time between checkpoints"),

@@ -26,7 +26,7 @@
 #define LANE_BIG_FN LANE_FN
 #define LANE_RARE_FN static __device__ __noinline__
 #define LANE_CALLED_FN static __device__ __noinline__
-#if (N_BODIES <= 10 || (N_BODIES <= 16 && defined(SHOAL_STATE_SHARED))) && !defined(LANE_ROLLED)
+#if N_BODIES <= 10 && !defined(LANE_ROLLED)
 #define LANE_UNROLL _Pragma("unroll")
 #else /* the state does not fit into registers anyhow, and unrolled it compiles for minutes */
 #define LANE_UNROLL _Pragma("unroll 1")

@@ -232,7 +232,7 @@ typedef struct shoal_options {
     const shoal_plug_options *forces; /* beside Newton's; one may be there more than once */
     int n_forces;
     const char *engine;      /* "auto" (default), "cpu", "cuda" */
-    const char *work_model;  /* of a GPU: "auto" (default), "system", "body", "component", "pair", "system_shared" */
+    const char *work_model;  /* of a GPU: "auto" (default), "system", "body", "component", "pair" */
     const char *form;        /* "auto" (default), "pairs", "rows" */
     int threads;             /* CPU threads, 0 = all available */
     int lanes;               /* CPU SIMD width, 0 = the machine's (1, 4 and 8 exist for tests) */

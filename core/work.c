@@ -11,14 +11,14 @@
 const char *shoal_model_name(const shoal_kernel_choice *choice)
 {
     static const char *const names[SHOAL_MODELS] = {"system", "body", "component", "pair"};
-    return choice->model == SHOAL_MODEL_SYSTEM && choice->tuning.shared_state ? "system_shared" : names[choice->model];
+    return names[choice->model];
 }
 
 bool shoal_model_choose(shoal_kernel_choice *choice, const char *name)
 {
     const int index = shoal_choice_index(SHOAL_MODEL_CHOICES, name) - 1;
-    choice->model = index < SHOAL_MODELS ? index : SHOAL_MODEL_SYSTEM;
-    choice->tuning.shared_state = index == SHOAL_MODELS;
+    if (index >= 0)
+        choice->model = index;
     return index >= 0;
 }
 
@@ -52,22 +52,10 @@ int shoal_team_systems(const shoal_kernel_choice *choice, int block)
     return team > WARP ? 1 : block / WARP * (WARP / team);
 }
 
-int shoal_state_shared(const shoal_kernel_choice *choice)
-{
-    const shoal_propagator *propagator = choice->propagator;
-    int slots = propagator->n_slots;
-    if (!choice->tuning.shared_state || shoal_team_threads(choice) > 1)
-        return 0;
-    if (!choice->compensated && !propagator->n_own) /* the last slots are then not used */
-        for (; slots > 6 && propagator->slots[slots - 1][0] == 'e'; slots--)
-            ;
-    return (slots * shoal_choice_moved(choice) + propagator->n_own) | 1; /* odd, against bank conflicts */
-}
-
 size_t shoal_team_shared(const shoal_kernel_choice *choice, int block)
 {
     if (shoal_team_threads(choice) == 1)
-        return sizeof(double) * (size_t)block * (size_t)shoal_state_shared(choice);
+        return 0;
     return sizeof(double) * (size_t)shoal_team_systems(choice, block) *
            (size_t)SHOAL_TEAM_DOUBLES(choice->model, choice->n_bodies, shoal_choice_moved(choice), choice->monitors);
 }

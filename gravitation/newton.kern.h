@@ -143,8 +143,8 @@ LANE_FN void newton_pair(int kind, int n, int i, int j, const real *m, const rea
 }
 
 /* A GPU's registers do not hold the sums of all pairs of more bodies, and its compiler gives up; the bits are the same. */
-#if defined(__CUDACC__) && N_BODIES > 5
-#define NEWTON_FORM(k, kind) ((kind) >= NEWTON_SNAP ? SHOAL_FORM_ROWS : FORM(k))
+#ifdef __CUDACC__
+#define NEWTON_FORM(k, kind) (N_BODIES > 5 && (kind) >= NEWTON_SNAP ? SHOAL_FORM_ROWS : FORM(k))
 #else
 #define NEWTON_FORM(k, kind) FORM(k)
 #endif

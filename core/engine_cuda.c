@@ -509,6 +509,16 @@ static shoal_status cuda_download(shoal_engine *engine, int arrays)
     return cuda_copy(engine, arrays, false);
 }
 
+static shoal_status cuda_send(shoal_engine *engine, int arrays)
+{
+    shoal_status status = cuda_enter(engine);
+    if (status != SHOAL_OK)
+        return status;
+    status = copies_queue(engine, arrays, true, engine->work);
+    cuda_leave(engine);
+    return status;
+}
+
 static shoal_status cuda_fetch(shoal_engine *engine, int arrays)
 {
     shoal_status status = cuda_enter(engine);
@@ -619,6 +629,7 @@ const shoal_engine_type shoal_engine_cuda = {
     .destroy = cuda_destroy,
     .upload = cuda_upload,
     .download = cuda_download,
+    .send = cuda_send,
     .launch = cuda_launch,
     .fetch = cuda_fetch,
     .fetched = cuda_fetched,

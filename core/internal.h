@@ -249,6 +249,8 @@ typedef struct shoal_engine_type {
     /* Copy whole arrays between host and device, bits of SHOAL_ARRAY_*, after all launches so far. */
     shoal_status (*upload)(shoal_engine *engine, int arrays);
     shoal_status (*download)(shoal_engine *engine, int arrays);
+    /* Upload without waiting for it: the host leaves the arrays as they are until the next wait, download or fetched. */
+    shoal_status (*send)(shoal_engine *engine, int arrays);
     /* Run one kernel over an index list (host pointer, copied), after all launches so far. It may still be running on return; what it
      * writes is the host's after `wait` or `download`, and its errors are told there. slice_steps: for SHOAL_INTEGRATE. */
     shoal_status (*launch)(shoal_engine *engine, shoal_kernel_entry entry, const int *list, long n_list, double slice_steps);

@@ -259,6 +259,15 @@ static shoal_tuning tuning_of(const shoal_kernel_choice *choice)
     return tuning;
 }
 
+/* As many blocks of threads with so many registers as a multiprocessor has room for. A kernel that is told its block's size takes a
+ * limit of registers in this form only. */
+static int blocks_at_once(int block, int registers)
+{
+    enum { REGISTERS = 65536, UNIT = 8, MOST_BLOCKS = 32 };
+    const int n = REGISTERS / (block * ((registers + UNIT - 1) / UNIT * UNIT));
+    return n < 1 ? 1 : n > MOST_BLOCKS ? MOST_BLOCKS : n;
+}
+
 /* Options of one compile: owned strings in a fixed array. */
 struct options {
     char text[32][96];
@@ -479,8 +488,6 @@ shoal_status shoal_jit_compile(shoal_context *context, const shoal_kernel_choice
     option_add(&options, "--diag-suppress=128"); /* a team's loops that are empty for its size */
     if (!ptx)
         option_add(&options, "--ptxas-options=-v");
-    if (tuning.max_registers)
-        option_add(&options, "--maxrregcount=%d", tuning.max_registers);
     if (nvrtc.major >= 13) /* its own cache answers without the report on registers */
         option_add(&options, "--no-cache");
     option_add(&options, "-DSHOAL_ENTRIES=0x%x", (unsigned)entries);
@@ -508,6 +515,8 @@ shoal_status shoal_jit_compile(shoal_context *context, const shoal_kernel_choice
     option_add(&options, "-DSHOAL_MASSIVE=%d", choice->n_massive);
     option_add(&options, "-DSHOAL_COMPENSATED=%d", choice->compensated);
     option_add(&options, "-DSHOAL_BLOCK=%d", tuning.block);
+    if (tuning.max_registers && !rare)
+        option_add(&options, "-DSHOAL_MIN_BLOCKS=%d", blocks_at_once(tuning.block, tuning.max_registers));
     if (!rare && shoal_state_shared(choice))
         option_add(&options, "-DSHOAL_STATE_SHARED=%d", shoal_state_shared(choice));
 

@@ -147,6 +147,16 @@ static void need_gpu(shoal_context *context)
         skip();
 }
 
+/* Kernel i of an engine that computes everything; NULL after the last. */
+static const char *full_kernel(const char *engine, int i)
+{
+    const char *kernel;
+    for (int k = 0; (kernel = shoal_tiled_kernel(engine, k, NULL)); k++)
+        if (shoal_tiled_can(engine, kernel, SHOAL_TILED_FP64, ALL) && i-- == 0)
+            break;
+    return kernel;
+}
+
 static bodies here;
 static forces want, got, other;
 
@@ -168,7 +178,7 @@ static void check_engine(shoal_context *context, const char *engine)
             make_bodies(counts[k], equal, &here);
             oracle(&here, eps, &want);
             const char *kernel;
-            for (int i = 0; (kernel = shoal_tiled_kernel(engine, i, NULL)); i++)
+            for (int i = 0; (kernel = full_kernel(engine, i)); i++)
                 for (int precision = 0; precision < SHOAL_TILED_PRECISIONS; precision++) {
                     const shoal_tiled_options options = options_of(engine, kernel, precision, eps);
                     compute(context, &options, &here, &got);
@@ -191,6 +201,43 @@ static void test_cuda_oracle(void **state)
 {
     need_gpu(context_of(state));
     check_engine(context_of(state), "cuda");
+}
+
+/* Those that compute the acceleration only, or in single precision only: steps of the ladder. */
+static void check_steps(shoal_context *context, const char *engine)
+{
+    static const long counts[] = {1, 100, 4097};
+    const char *kernel;
+    for (int k = 0; k < SHOAL_COUNT(counts); k++) {
+        make_bodies(counts[k], false, &here);
+        oracle(&here, 0.05, &want);
+        for (int i = 0; (kernel = shoal_tiled_kernel(engine, i, NULL)); i++) {
+            if (shoal_tiled_can(engine, kernel, SHOAL_TILED_FP64, ALL))
+                continue;
+            shoal_tiled_options options = options_of(engine, kernel, SHOAL_TILED_FP32, 0.05);
+            options.wants = 0;
+            const double bound = strcmp(kernel, "half") == 0 ? 0.05 : 5e-5;
+            shoal_tiled *tiled = make(context, &options, &here);
+            const shoal_status status = shoal_tiled_forces(tiled, 0, NULL, got.a, NULL, NULL);
+            if (status == SHOAL_E_UNSUPPORTED)
+                print_message("%s\n", shoal_context_message(context));
+            else if (status || !(error_of(3 * here.n, got.a, want.a) < bound))
+                fail_msg("%s %s, %ld bodies: %s, error %.2e", engine, kernel, here.n, status ? shoal_context_message(context) : "",
+                         error_of(3 * here.n, got.a, want.a));
+            shoal_tiled_destroy(&tiled);
+        }
+    }
+}
+
+static void test_cpu_steps(void **state)
+{
+    check_steps(context_of(state), "cpu");
+}
+
+static void test_cuda_steps(void **state)
+{
+    need_gpu(context_of(state));
+    check_steps(context_of(state), "cuda");
 }
 
 /* Acceleration alone takes other kernels than all that can be wanted. */
@@ -253,7 +300,7 @@ static void check_targets(shoal_context *context, const char *engine)
         other.phi[i] = all.phi[index[i]];
     }
     const char *kernel;
-    for (int k = 0; (kernel = shoal_tiled_kernel(engine, k, NULL)); k++)
+    for (int k = 0; (kernel = full_kernel(engine, k)); k++)
         for (int precision = 0; precision < SHOAL_TILED_PRECISIONS; precision++) {
             const shoal_tiled_options options = options_of(engine, kernel, precision, 0.02);
             const double bound = bounds[precision];
@@ -298,7 +345,7 @@ static void check_spline(shoal_context *context, const char *engine)
     const double eps = 0.5, h = 2.8 * eps, step = 1e-5;
     const bodies one = {.n = 1, .m = {1}};
     for (int k = 0; k < 2; k++) {
-        const char *kernel = k ? NULL : shoal_tiled_kernel(engine, 0, NULL);
+        const char *kernel = k ? NULL : full_kernel(engine, 0);
         shoal_tiled_options options = options_of(engine, kernel, SHOAL_TILED_FP64, eps);
         options.softening = SHOAL_TILED_SPLINE;
         here = one;
@@ -328,7 +375,7 @@ static void check_spline(shoal_context *context, const char *engine)
     shoal_tiled_options options = options_of("cpu", "plain", SHOAL_TILED_FP64, 0.2);
     options.softening = SHOAL_TILED_SPLINE;
     compute(context, &options, &here, &want);
-    for (int i = 0; (options.kernel = shoal_tiled_kernel(engine, i, NULL)); i++)
+    for (int i = 0; (options.kernel = full_kernel(engine, i)); i++)
         for (int precision = 0; precision < SHOAL_TILED_PRECISIONS; precision++) {
             options.engine = engine;
             options.precision = precision;
@@ -474,7 +521,7 @@ int main(void)
         cmocka_unit_test(test_cpu_spline),  cmocka_unit_test(test_momentum),    cmocka_unit_test(test_cpu_bits),
         cmocka_unit_test(test_units),       cmocka_unit_test(test_refusals),    cmocka_unit_test(test_cuda_oracle),
         cmocka_unit_test(test_cuda_wants),  cmocka_unit_test(test_cuda_targets), cmocka_unit_test(test_cuda_spline),
-        cmocka_unit_test(test_cuda_bits),
+        cmocka_unit_test(test_cuda_bits),   cmocka_unit_test(test_cpu_steps),   cmocka_unit_test(test_cuda_steps),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
 }

@@ -3,8 +3,8 @@
  * tiled_cpu.c: forces of one big system on the CPU: SIMD lanes (tiled_kernel.c) and OpenMP threads.
  *
  * edges: every pair once. Bodies are cut into tiles, and pairs of tiles are played like a tournament: in each of n - 1 rounds every tile
- * meets another one, so that the pairs of a round touch different sums, and threads need neither sums of their own nor locks.
- * The order of all sums depends on the number of bodies alone, not on the number of threads.
+ * meets another one, so that the pairs of a round touch different sums, and threads need no sums of their own. A tile's sums grow in the
+ * order of the rounds: it depends on the number of bodies alone, not on the number of threads.
  *
  * rows: each target by itself, lanes over sources.
  *
@@ -14,6 +14,8 @@
  * plain: row by row in double precision, as the equations of tiled.h stand. The reference of all others.
  */
 #include <math.h>
+#include <sched.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -221,47 +223,58 @@ static long tile_of(long n)
 
 /* ---- every pair once --------------------------------------------------------------------------------------------- */
 
-/* Who meets whom in a round of a tournament of n (even): match k of n / 2, tiles *a and *b. The last tile stays, the others go round. */
+/* Match k of n / 2 in a round of a tournament of n (even): tiles *a and *b. The last tile stays, the others go round. */
 static void match(long n, long round, long k, long *a, long *b)
 {
     *a = k ? (round + k) % (n - 1) : n - 1;
     *b = (round - k + n - 1) % (n - 1);
 }
 
+static void wait_for(atomic_long *played, long rounds)
+{
+    for (int spins = 0; atomic_load_explicit(played, memory_order_acquire) < rounds; spins++)
+        if (spins > 1000)
+            sched_yield();
+}
+
+/*
+ * The matches in order of rounds, each taken by the next free thread, which waits until both tiles have played all rounds before. First each
+ * tile meets itself, where every pair comes twice.
+ */
 static shoal_status edges(tiled_backend *b, int what, const tiled_cpu_law *law)
 {
-    const long n = b->packed.n, n_tiles = n / b->tile, even = n_tiles + n_tiles % 2, tile = b->tile;
+    const long n = b->packed.n, tile = b->tile, n_tiles = n / tile, even = n_tiles + n_tiles % 2;
+    const long n_matches = n_tiles + (even - 1) * (even / 2);
     const double weight = b->sources.equal ? b->sources.m[0] : 1;
     void *memory = b->sums;
     shoal_status status = grow(b, &memory, &b->sums_size, TILED_SUMS * (size_t)n * sizeof(double));
     b->sums = memory;
-    if (status)
-        return status;
+    atomic_long *played = calloc((size_t)even, sizeof *played), next = 0;
+    if (!status && !played)
+        status = shoal_fail(b->context, SHOAL_E_MEMORY, "no memory for %ld tiles", n_tiles);
     double *sum[TILED_SUMS];
     for (int q = 0; q < TILED_SUMS; q++)
         sum[q] = b->sums + q * n;
     if (b->sources.equal)
         what |= TILED_EQUAL;
-    #pragma omp parallel num_threads(b->threads) if (n * n > TILED_ALONE)
-    {
-        /* in a tile every pair comes twice */
-        #pragma omp for schedule(dynamic, 1)
-        for (long t = 0; t < n_tiles; t++) {
-            for (int q = 0; q < TILED_SUMS; q++)
-                memset(sum[q] + t * tile, 0, (size_t)tile * sizeof(double));
-            b->simd->pairs(what, law, &b->packed, t * tile, t * tile, tile, 0.5 * weight, sum);
+    #pragma omp parallel num_threads(b->threads) if (!status && n * n > TILED_ALONE)
+    for (long u; !status && (u = atomic_fetch_add(&next, 1)) < n_matches;) {
+        long round = 0, i = u, j = u;
+        if (u >= n_tiles) {
+            round = 1 + (u - n_tiles) / (even / 2);
+            match(even, round - 1, (u - n_tiles) % (even / 2), &i, &j);
         }
-        for (long round = 0; round < even - 1; round++) {
-            #pragma omp for schedule(dynamic, 1)
-            for (long k = 0; k < even / 2; k++) {
-                long i, j;
-                match(even, round, k, &i, &j);
-                if (i < n_tiles && j < n_tiles)
-                    b->simd->pairs(what, law, &b->packed, i * tile, j * tile, tile, weight, sum);
-            }
-        }
+        wait_for(&played[i], i < n_tiles ? round : 0);
+        wait_for(&played[j], j < n_tiles ? round : 0);
+        for (int q = 0; round == 0 && q < TILED_SUMS; q++)
+            memset(sum[q] + i * tile, 0, (size_t)tile * sizeof(double));
+        if (i < n_tiles && j < n_tiles)
+            b->simd->pairs(what, law, &b->packed, i * tile, j * tile, tile, round ? weight : 0.5 * weight, sum);
+        atomic_store_explicit(&played[i], round + 1, memory_order_release);
+        atomic_store_explicit(&played[j], round + 1, memory_order_release);
     }
-    return SHOAL_OK;
+    free(played);
+    return status;
 }
 
 /* ---- rows -------------------------------------------------------------------------------------------------------- */
@@ -414,8 +427,9 @@ static shoal_status cpu_measure(tiled_backend *b, int wants, int n_repeats, doub
 static void cpu_line(const tiled_backend *b, char *line, size_t size)
 {
     const bool picked = strcmp(kernels[b->last].name, b->options.kernel) != 0;
+    const bool simd = b->last == KERNEL_ROWS || b->last == KERNEL_EDGES;
     snprintf(line, size, "cpu: %s%s: %s; %s, %d thread%s, tiles of %ld bodies", kernels[b->last].name,
-             picked ? " (picked by the targets)" : "", kernels[b->last].doc, b->simd && (b->last == KERNEL_ROWS || b->last == KERNEL_EDGES) ? b->simd->arch : "no SIMD", b->threads,
+             picked ? " (picked by the targets)" : "", kernels[b->last].doc, simd ? b->simd->arch : "no SIMD", b->threads,
              b->threads == 1 ? "" : "s", b->tile);
 }
 

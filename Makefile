@@ -70,8 +70,8 @@ submake = $(MAKE) --no-print-directory $(if $(findstring jobserver,$(MAKEFLAGS))
 
 PROPAGATORS := $(shell sed -n 's/^PROPAGATOR(\([A-Za-z0-9_]*\)).*/\1/p' integrators/list.h 2>/dev/null)
 COMMANDS := core/main.c core/command.c $(wildcard core/command_*.c)
-SOURCES := $(filter-out $(COMMANDS) core/kernel_cpu.c,$(wildcard core/*.c)) \
-    $(wildcard integrators/*.c gravitation/*.c gravitation/*/*.c monitors/*.c)
+SOURCES := $(filter-out $(COMMANDS) core/kernel_cpu.c gravitation/tiled/tiled_kernel.c,\
+    $(wildcard core/*.c integrators/*.c gravitation/*.c gravitation/*/*.c monitors/*.c big/*.c))
 TEXTS := core/lane.h core/team.h core/kernel.h core/shoal.h core/plug.h core/kernel_cpu.h core/kernel_cpu.c \
     $(wildcard $(foreach d,core integrators gravitation gravitation/* monitors,$d/*.kern.h $d/list.h))
 TESTS := $(filter-out $(SKIP:%=tests/test_%.c),$(wildcard tests/test_*.c)) # SKIP: see tests/run
@@ -111,9 +111,13 @@ KERNELS := $(foreach p,$(PROPAGATORS),$(foreach a,$(KERNEL_ARCHS),\
     $(foreach l,$(filter-out $(arch_lanes_$a),$(call test_lanes,$p)),$a_l$l_nany_$p)))
 KERNEL_OBJECTS := $(KERNELS:%=$B/kernel/%.o)
 
+# Those of one big system: by instruction set and precision (shoal_tiled_precision).
+TILED_KERNELS := $(foreach a,$(KERNEL_ARCHS),$(foreach p,0 1 2,$a_$p))
+TILED_OBJECTS := $(TILED_KERNELS:%=$B/kernel/tiled_%.o)
+
 # ---- targets -------------------------------------------------------------------------------------------------------
 
-OBJECTS := $(SOURCES:%.c=$B/%.o) $B/kernel_table.o $B/kernel_text.o $(KERNEL_OBJECTS)
+OBJECTS := $(SOURCES:%.c=$B/%.o) $B/kernel_table.o $B/kernel_text.o $(KERNEL_OBJECTS) $(TILED_OBJECTS)
 LIB := $B/libshoal.a
 SONAME := libshoal.so.$(SOVERSION)
 SO := $B/libshoal.so.$(VERSION)
@@ -188,12 +192,22 @@ $(foreach p,$(PROPAGATORS),$(foreach a,$(KERNEL_ARCHS),\
   $(foreach n,$(call kernel_n,$p) any,$(eval $(call kernel_rule,$a,$(arch_lanes_$a),$n,$p)))\
   $(foreach l,$(filter-out $(arch_lanes_$a),$(call test_lanes,$p)),$(eval $(call kernel_rule,$a,$l,any,$p)))))
 
+define tiled_rule
+$B/kernel/tiled_$1_$2.o: gravitation/tiled/tiled_kernel.c $B/kernel/flags | $B/.complete
+	$$(call say,KERNEL)$$(CC) $$(KERNEL_FLAGS) $$(arch_flags_$1) -DTILED_PRECISION=$2 \
+	    -DTILED_KERNELS=shoal_tiled_$1_$2 -DSHOAL_ARCH=$1 $$(CPPFLAGS) $$(CFLAGS) $$(DEP_FLAGS) -c -o $$@ $$<
+endef
+$(foreach a,$(KERNEL_ARCHS),$(foreach p,0 1 2,$(eval $(call tiled_rule,$a,$p))))
+
 $B/kernel_table.c: $B/kernel/list
 	$(Q){ echo '/* Made by the Makefile: every kernel set in this build. */'; \
-	  echo '#include "internal.h"'; echo '#include "kernel_cpu.h"'; echo; \
+	  echo '#include "gravitation/tiled/tiled_cpu.h"'; echo '#include "kernel_cpu.h"'; echo; \
 	  printf 'extern const shoal_cpu_kernels shoal_kernels_%s;\n' $(KERNELS); echo; \
 	  echo 'const shoal_cpu_kernels *const shoal_cpu_kernel_table[] = {'; \
-	  printf '    &shoal_kernels_%s,\n' $(KERNELS); echo '    0,'; echo '};'; } > $@
+	  printf '    &shoal_kernels_%s,\n' $(KERNELS); echo '    0,'; echo '};'; echo; \
+	  printf 'extern const tiled_cpu_kernels shoal_tiled_%s;\n' $(TILED_KERNELS); echo; \
+	  echo 'const tiled_cpu_kernels *const shoal_tiled_cpu_table[] = {'; \
+	  printf '    &shoal_tiled_%s,\n' $(TILED_KERNELS); echo '    0,'; echo '};'; } > $@
 
 # The kernel text as data, for the compiler that runs on the user's machine.
 $B/kernel_text.c: $(TEXTS) $B/kernel/list

@@ -52,8 +52,21 @@ typedef struct bench_options {
 extern const char *const bench_slices_names[];
 shoal_status bench_slices(shoal_context *context, const char *name, const bench_options *options);
 
+/* command_big.c: what `run`, `query` and `plot` print of one big system. */
+void print_big_study(const shoal_study *study);
+void draw_big_progress(const shoal_progress *progress);
+int print_big_summary(shoal_study *study, const shoal_progress *progress, double seconds);
+/* The diagnostics of a result file as CSV. */
+int query_big(shoal_context *context, const char *file);
+
+/* Seconds as 1:23 or 2:01:23. */
+void put_duration(char *text, size_t size, double seconds);
+
 /* `shoal bench --range`: words are the study and overrides; limit: of an energy error. */
 int bench_range(const char *text, double limit, int n_words, char **words);
+
+/* `shoal bench ladder`: words are numbers of bodies (command_bench_ladder.c). engine: NULL or "auto" = all. */
+int bench_ladder(const char *engine, int threads, bool csv, int n_words, char **words);
 
 /* What was printed has arrived: a full disk or a closed pipe is a failure. */
 int flush_output(void);

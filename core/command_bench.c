@@ -335,12 +335,14 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 
 int bench_main(int argc, char **argv)
 {
-    const struct argp argp = {argp_options, parse, "[CASE ...]\n--range KEY=A..B STUDY.cfg [KEY=VALUE ...]",
-                              "Time the step loops, or a study, each answer checked.", 0, 0, 0};
+    const struct argp argp = {argp_options, parse, "[CASE ...]\nladder [N ...]\n--range KEY=A..B STUDY.cfg [KEY=VALUE ...]",
+                              "Time the step loops, the forces of one big system of N bodies (ladder), or a study, each answer checked.", 0, 0, 0};
     bench_options options = {.systems = 4096, .limit = 0.01};
     char name[64];
     shoal_status status;
     argp_parse(&argp, argc, argv, 0, 0, &options);
+    if (options.n_names && strcmp(options.names[0], "ladder") == 0)
+        return bench_ladder(options.engine, options.threads, options.csv, options.n_names - 1, options.names + 1);
     if (options.range)
         return bench_range(options.range, options.limit, options.n_names, options.names);
     for (int i = 0; i < options.n_names; i++) {

@@ -40,7 +40,7 @@ static bool arch_runs(const char *arch)
 }
 
 /* SHOAL_CPU_ARCH=v3 asks for less than the machine has (to compare the two). */
-static const char *wanted_arch(void)
+const char *shoal_cpu_arch(void)
 {
     const char *wanted = getenv("SHOAL_CPU_ARCH");
     return wanted && arch_runs(wanted) ? wanted : cpu_arch();
@@ -51,7 +51,7 @@ static const char *wanted_arch(void)
 static const shoal_cpu_kernels *find_kernels(const shoal_kernel_choice *choice)
 {
     const shoal_cpu_kernels *best = NULL;
-    const char *arch = wanted_arch();
+    const char *arch = shoal_cpu_arch();
     for (int i = 0; shoal_cpu_kernel_table[i]; i++) {
         const shoal_cpu_kernels *c = shoal_cpu_kernel_table[i];
         bool fits = strcmp(c->arch, arch) == 0 && strcmp(c->propagator, choice->propagator->name) == 0 &&
@@ -66,7 +66,7 @@ static const shoal_cpu_kernels *find_kernels(const shoal_kernel_choice *choice)
 
 static int native_lanes(void)
 {
-    const char *arch = wanted_arch();
+    const char *arch = shoal_cpu_arch();
     return strcmp(arch, "v4") == 0 ? 8 : strcmp(arch, "v3") == 0 ? 4 : 1;
 }
 
@@ -85,7 +85,7 @@ static shoal_status cpu_create(shoal_context *context, const shoal_kernel_choice
         wanted.lanes = native_lanes();
     const shoal_cpu_kernels *kernels = NULL;
     if (choice->plugins) {
-        shoal_status status = shoal_plugin_kernels(context, choice, wanted_arch(), wanted.lanes, &kernels);
+        shoal_status status = shoal_plugin_kernels(context, choice, shoal_cpu_arch(), wanted.lanes, &kernels);
         if (status)
             return status;
     } else {
@@ -93,7 +93,7 @@ static shoal_status cpu_create(shoal_context *context, const shoal_kernel_choice
     }
     if (!kernels)
         return shoal_fail(context, SHOAL_E_UNSUPPORTED, "no CPU kernels of %s with %d lanes for %s in this build",
-                          choice->propagator->name, wanted.lanes, wanted_arch());
+                          choice->propagator->name, wanted.lanes, shoal_cpu_arch());
     shoal_engine *e = calloc(1, sizeof *e);
     if (!e)
         return shoal_fail(context, SHOAL_E_MEMORY, "out of memory");
@@ -184,5 +184,5 @@ void shoal_engine_cpu_info(FILE *out)
     const char *from;
     const int threads = shoal_default_threads(&from);
     fprintf(out, "cpu     %ld processors online, %d threads by default (%s); instruction set %s (%d doubles a lane group); "
-            "%d kernel sets\n", sysconf(_SC_NPROCESSORS_ONLN), threads, from, wanted_arch(), native_lanes(), n_kernels);
+            "%d kernel sets\n", sysconf(_SC_NPROCESSORS_ONLN), threads, from, shoal_cpu_arch(), native_lanes(), n_kernels);
 }

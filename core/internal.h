@@ -278,6 +278,9 @@ extern const shoal_engine_type shoal_engine_cpu, shoal_engine_cuda;
 void shoal_engine_cpu_info(FILE *out);
 void shoal_engine_cuda_info(FILE *out);
 
+/* The instruction set that kernels are picked for: "v4", "v3", "any" (engine_cpu.c). */
+const char *shoal_cpu_arch(void);
+
 /* ---- work.c: work models of a GPU ------------------------------------------------------------------------------------- */
 
 #define SHOAL_MODEL_CHOICES "auto|system|body|component|pair|system_shared"
@@ -376,6 +379,9 @@ const char *shoal_jit_missing(void);
 shoal_status shoal_jit_compile(shoal_context *context, const shoal_kernel_choice *choice, int entries, int arch,
                                int driver_version, shoal_cubin *cubin);
 void shoal_cubin_release(shoal_cubin *cubin);
+/* The same for a text of its own: its path in this source, and constants "NAME=VALUE", NULL after the last. */
+shoal_status shoal_jit_text(shoal_context *context, const char *name, const char *const *constants, int arch, int driver_version,
+                            shoal_cubin *cubin);
 
 /* The name of a kernel in the compiled module. */
 const char *shoal_kernel_entry_name(shoal_kernel_entry entry);
@@ -750,6 +756,7 @@ struct shoal_study {
     double interval;         /* 0 = none; inner units or orbits */
     double *times;           /* [n_times] ascending along the direction of integration, likewise */
     int n_times;
+    struct shoal_big_study *big; /* NULL = an ensemble; else one big system, and only what comes before this is filled in */
     /* the systems */
     shoal_ensemble *ensemble;
     struct shoal_table *given; /* borrowed, NULL = none: is filled with the systems that are possible, before the

@@ -24,6 +24,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "big/study.h"
 #include "result.h"
 
 #define COMMIT_S 0.5 /* wall time between flushes to the disk, which are slow */
@@ -962,6 +963,9 @@ static shoal_status begin(study_run *run)
 
 shoal_status shoal_study_run(shoal_study *study, int overwrite, shoal_progress_callback callback, void *user)
 {
+    if (study->big) {
+        return shoal_big_run(study, overwrite != 0, callback, user);
+    }
     study_run run = {
         .study = study,
         .context = study->context,

@@ -286,7 +286,7 @@ void shoal_plan_event(const shoal_plan *plan, long i, shoal_event *event);
 
 /* ---- study -------------------------------------------------------------------------------------------------------- */
 
-/* A config file, read and checked: systems, propagator, monitors, run and output. */
+/* A config file, read and checked: systems, propagator, monitors, run and output; or one big system (docs/big_systems.md). */
 typedef struct shoal_study shoal_study;
 
 /*
@@ -305,6 +305,7 @@ typedef struct shoal_progress {
     double fraction;                  /* of all steps to be done, 0..1 */
     double system_steps;              /* done so far in this run */
     double system_steps_left;         /* at most */
+    double interactions;              /* of one big system: forces of one body on another, computed so far in this run */
     double seconds;                   /* since the run began */
     long slowest_id;                  /* of the systems still going, the one that has come least far */
     double slowest_fraction;          /* and how far, 0..1 */

@@ -20,6 +20,7 @@
  * there. In memory, because HDF5 does not survive a full disk: a file that it cannot close brings the process down at
  * exit (1.10.8).
  */
+#include "big/study.h"
 #include "result.h"
 
 #include "chunks.h"
@@ -698,7 +699,10 @@ static shoal_status read_format(const store *at)
     char format[32] = "";
     int version = 0;
     if (read_word(at, at->file, "format", format, sizeof format) || strcmp(format, FORMAT))
-        return shoal_fail(at->context, SHOAL_E_INPUT, "%s: an HDF5 file, but not a shoal result", at->path);
+        return shoal_fail(at->context, SHOAL_E_INPUT, "%s: %s", at->path,
+                          shoal_big_record_is(at->path) || shoal_gadget_is(at->path)
+                              ? "of one big system, which only query, plot and convert read"
+                              : "an HDF5 file, but not a shoal result");
     shoal_status status = read_attribute(at, at->file, "format_version", H5T_NATIVE_INT, &version, NULL);
     if (!status && version != FORMAT_VERSION)
         status = shoal_fail(at->context, SHOAL_E_INPUT, "%s: result format %d; this program reads %d", at->path,

@@ -1,0 +1,382 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * tiled.c: forces of one big system, the part that is common to all engines: options, checks, inner units, the choice of the engine.
+ *
+ * Inner units are powers of two near the rms distance from the centre of the bodies, the total mass and the rms speed, so that single
+ * precision neither overflows nor underflows in any units. In single and mixed precision the origin is the mean place of the bodies.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "gravitation/tiled/tiled_internal.h"
+
+struct shoal_tiled {
+    shoal_context *context;
+    shoal_tiled_options options;
+    char engine[16], kernel[32]; /* what options point to */
+    const tiled_backend_type *type;
+    tiled_backend *backend;
+    long n_max, n, n_results;    /* n_results: for which there is room */
+    double *slab;                /* m, x, v of the sources, [7][n_max] */
+    double *targets;             /* x, v of targets, then results: [13][n_results] */
+    tiled_bodies sources;
+    double origin[3], length, mass, speed; /* inner units in the caller's */
+    char line[512];
+};
+
+static const char *const precision_names[SHOAL_TILED_PRECISIONS] = {"fp64", "mixed", "fp32"};
+static const char *const softening_names[SHOAL_TILED_SOFTENINGS] = {"plummer", "spline"};
+static const tiled_backend_type *const types[] = {&shoal_tiled_cpu, &shoal_tiled_cuda};
+
+static int index_of(const char *name, const char *const *names, int n)
+{
+    for (int i = 0; i < n; i++)
+        if (strcmp(name, names[i]) == 0)
+            return i;
+    return -1;
+}
+
+const char *shoal_tiled_precision_name(int precision)
+{
+    return precision_names[precision];
+}
+
+int shoal_tiled_precision_from_name(const char *name)
+{
+    return index_of(name, precision_names, SHOAL_TILED_PRECISIONS);
+}
+
+const char *shoal_tiled_softening_name(int softening)
+{
+    return softening_names[softening];
+}
+
+int shoal_tiled_softening_from_name(const char *name)
+{
+    return index_of(name, softening_names, SHOAL_TILED_SOFTENINGS);
+}
+
+static const tiled_backend_type *type_named(const char *engine)
+{
+    for (int i = 0; i < SHOAL_COUNT(types); i++)
+        if (strcmp(types[i]->name, engine) == 0)
+            return types[i];
+    return NULL;
+}
+
+const char *shoal_tiled_kernel(const char *engine, int i, const char **doc)
+{
+    const tiled_backend_type *type = type_named(engine);
+    const char *ignored;
+    return type ? type->kernel(i, doc ? doc : &ignored) : NULL;
+}
+
+bool shoal_tiled_can(const char *engine, const char *kernel, shoal_tiled_precision precision, int wants)
+{
+    const tiled_backend_type *type = type_named(engine);
+    return type && type->can(kernel, precision, wants);
+}
+
+double shoal_tiled_depth(double eps, double floor2)
+{
+    return eps > 0 ? 1 / sqrt(eps * eps + floor2) : 0;
+}
+
+/* ---- create, destroy --------------------------------------------------------------------------------------------- */
+
+/* The engine that is asked for, or NULL with a message. */
+static const tiled_backend_type *engine_for(shoal_context *context, const char *engine, shoal_status *status)
+{
+    const bool any = !engine || strcmp(engine, "auto") == 0;
+    for (int i = SHOAL_COUNT(types) - 1; any && i >= 0; i--)
+        if (!types[i]->missing())
+            return types[i];
+    const tiled_backend_type *type = type_named(engine);
+    *status = SHOAL_E_USAGE;
+    if (!type)
+        shoal_fail(context, *status, "engine = \"%s\" for the forces of one big system: expected auto, cpu or cuda", engine);
+    else if (type->missing()) {
+        *status = shoal_fail(context, SHOAL_E_UNSUPPORTED, "%s", type->missing());
+        type = NULL;
+    }
+    return type;
+}
+
+static shoal_status check_kernel(shoal_context *context, const tiled_backend_type *type, const char *kernel,
+                                 const shoal_tiled_options *options)
+{
+    const char *names[64], *doc;
+    int n = 0;
+    if (strcmp(kernel, "auto") == 0 || type->can(kernel, options->precision, options->wants))
+        return SHOAL_OK;
+    while (n < SHOAL_COUNT(names) && (names[n] = type->kernel(n, &doc))) {
+        if (strcmp(names[n], kernel) == 0)
+            return shoal_fail(context, SHOAL_E_USAGE, "kernel = \"%s\" computes no %s%s: a step of the ladder for bench only", kernel,
+                              options->wants & SHOAL_TILED_JERK ? "jerk in " : "", shoal_tiled_precision_name(options->precision));
+        n++;
+    }
+    const char *near = shoal_nearest(kernel, names, n);
+    return shoal_fail(context, SHOAL_E_USAGE, "kernel = \"%s\": there is none of that name for the engine %s%s%s%s", kernel,
+                      type->name, near ? "; did you mean \"" : "", near ? near : "", near ? "\"?" : "");
+}
+
+shoal_status shoal_tiled_create(shoal_context *context, const shoal_tiled_options *options, long n_max, shoal_tiled **tiled)
+{
+    *tiled = NULL;
+    shoal_status status = SHOAL_E_USAGE;
+    if (n_max < 1 || n_max > 1L << 30)
+        return shoal_fail(context, status, "forces for up to %ld bodies: expected 1 to 2^30", n_max);
+    if (!(options->eps >= 0) || isinf(options->eps))
+        return shoal_fail(context, status, "softening length %g: expected a finite number >= 0", options->eps);
+    if ((unsigned)options->precision >= SHOAL_TILED_PRECISIONS || (unsigned)options->softening >= SHOAL_TILED_SOFTENINGS ||
+        options->threads < 0 || options->n_devices < 0 || options->wants & ~(SHOAL_TILED_JERK | SHOAL_TILED_POTENTIAL))
+        return shoal_fail(context, status, "precision %d, softening %d, threads %d, devices %d, wants %d: one is out of range",
+                          (int)options->precision, (int)options->softening, options->threads, options->n_devices, options->wants);
+    if (options->softening == SHOAL_TILED_SPLINE && options->eps == 0)
+        return shoal_fail(context, status, "a spline with softening length 0: expected more");
+    const tiled_backend_type *type = engine_for(context, options->engine, &status);
+    if (!type)
+        return status;
+    const char *kernel = options->kernel ? options->kernel : "auto";
+    if ((status = check_kernel(context, type, kernel, options)))
+        return status;
+
+    shoal_tiled *new = calloc(1, sizeof *new);
+    if (!new)
+        return shoal_fail(context, SHOAL_E_MEMORY, "no memory for the forces of %ld bodies", n_max);
+    new->context = context;
+    new->type = type;
+    new->n_max = n_max;
+    new->options = *options;
+    snprintf(new->engine, sizeof new->engine, "%s", type->name);
+    snprintf(new->kernel, sizeof new->kernel, "%s", kernel);
+    new->options.engine = new->engine;
+    new->options.kernel = new->kernel;
+    new->slab = shoal_allocate((size_t)n_max, 7 * sizeof(double));
+    if (!new->slab)
+        status = shoal_fail(context, SHOAL_E_MEMORY, "no memory for the forces of %ld bodies", n_max);
+    if (!status)
+        status = type->create(context, &new->options, n_max, &new->backend);
+    if (status) {
+        shoal_tiled_destroy(&new);
+        return status;
+    }
+    *tiled = new;
+    return SHOAL_OK;
+}
+
+void shoal_tiled_destroy(shoal_tiled **tiled)
+{
+    shoal_tiled *old = *tiled;
+    *tiled = NULL;
+    if (!old)
+        return;
+    if (old->backend)
+        old->type->destroy(&old->backend);
+    free(old->slab);
+    free(old->targets);
+    free(old);
+}
+
+const char *shoal_tiled_line(const shoal_tiled *tiled)
+{
+    return tiled->line;
+}
+
+/* ---- sources ----------------------------------------------------------------------------------------------------- */
+
+/* The power of two below value; 1 for 0. */
+static double power_of_two(double value)
+{
+    return value > 0 && isfinite(value) ? ldexp(1, ilogb(value)) : 1;
+}
+
+/* The first body whose value is not finite, or (least = 0) negative; -1 if there is none. */
+static long first_bad(long n, const double *values, double least)
+{
+    for (long i = 0; i < n; i++)
+        if (!(values[i] >= least) || isinf(values[i]))
+            return i;
+    return -1;
+}
+
+static shoal_status check_vectors(shoal_tiled *tiled, const char *what, long n, const double *x)
+{
+    for (int c = 0; c < 3; c++) {
+        const long bad = first_bad(n, x + c * n, -INFINITY);
+        if (bad >= 0)
+            return shoal_fail(tiled->context, SHOAL_E_USAGE, "body %ld: %s along %c is %g: expected a finite number", bad, what,
+                              "xyz"[c], x[c * n + bad]);
+    }
+    return SHOAL_OK;
+}
+
+/* rms length of n vectors about an origin. */
+static double rms(long n, const double *x, const double *origin)
+{
+    double sum = 0, largest = 0;
+    for (long i = 0; i < 3 * n; i++)
+        largest = fmax(largest, fabs(x[i] - origin[i / n]));
+    if (largest == 0)
+        return 0;
+    for (long i = 0; i < 3 * n; i++) {
+        const double d = (x[i] - origin[i / n]) / largest;
+        sum += d * d;
+    }
+    return largest * sqrt(sum / (double)n);
+}
+
+static void to_inner(long n, const double *x, const double *origin, double unit, double *out)
+{
+    for (int c = 0; c < 3; c++)
+        for (long i = 0; i < n; i++)
+            out[c * n + i] = (x[c * n + i] - origin[c]) / unit;
+}
+
+shoal_status shoal_tiled_sources(shoal_tiled *tiled, long n, const double *m, const double *x, const double *v)
+{
+    static const double zero[3];
+    if (n < 1 || n > tiled->n_max)
+        return shoal_fail(tiled->context, SHOAL_E_USAGE, "%ld sources of forces made for 1 to %ld", n, tiled->n_max);
+    const long bad = first_bad(n, m, 0);
+    if (bad >= 0)
+        return shoal_fail(tiled->context, SHOAL_E_USAGE, "body %ld: mass %g: expected a finite number >= 0", bad, m[bad]);
+    const bool jerk = tiled->options.wants & SHOAL_TILED_JERK;
+    if (jerk && !v)
+        return shoal_fail(tiled->context, SHOAL_E_USAGE, "no velocities of the sources, though the jerk was asked for");
+    shoal_status status = check_vectors(tiled, "the position", n, x);
+    if (!status && jerk)
+        status = check_vectors(tiled, "the velocity", n, v);
+    if (status)
+        return status;
+
+    double total = 0, mean[3] = {0};
+    bool equal = m[0] > 0;
+    for (long i = 0; i < n; i++) {
+        total += m[i];
+        equal = equal && m[i] == m[0];
+        for (int c = 0; c < 3; c++)
+            mean[c] += x[c * n + i] / (double)n;
+    }
+    memcpy(tiled->origin, tiled->options.precision == SHOAL_TILED_FP64 ? zero : mean, sizeof mean);
+    tiled->n = n;
+    tiled->length = power_of_two(fmax(rms(n, x, mean), tiled->options.eps));
+    tiled->mass = power_of_two(total);
+    tiled->speed = jerk ? power_of_two(rms(n, v, zero)) : 1;
+
+    double *im = tiled->slab, *ix = im + n, *iv = ix + 3 * n;
+    for (long i = 0; i < n; i++)
+        im[i] = m[i] / tiled->mass;
+    to_inner(n, x, tiled->origin, tiled->length, ix);
+    if (jerk)
+        to_inner(n, v, zero, tiled->speed, iv);
+    tiled->sources = (tiled_bodies){.n = n, .m = im, .equal = equal};
+    for (int c = 0; c < 3; c++) {
+        tiled->sources.x[c] = ix + c * n;
+        tiled->sources.v[c] = jerk ? iv + c * n : NULL;
+    }
+    status = tiled->type->sources(tiled->backend, &tiled->sources, tiled->options.eps / tiled->length);
+    tiled->type->line(tiled->backend, tiled->line, sizeof tiled->line);
+    return status;
+}
+
+/* ---- forces ------------------------------------------------------------------------------------------------------ */
+
+static shoal_status check_targets(shoal_tiled *tiled, bool jerk, const shoal_tiled_targets *targets)
+{
+    if (targets->n < 0 || (targets->n > 0 && !targets->index && (!targets->x || (jerk && !targets->v))))
+        return shoal_fail(tiled->context, SHOAL_E_USAGE, "%ld targets: expected >= 0, with indices or positions%s", targets->n,
+                          jerk ? " and velocities" : "");
+    for (long i = 0; targets->index && i < targets->n; i++)
+        if (targets->index[i] < 0 || targets->index[i] >= tiled->n)
+            return shoal_fail(tiled->context, SHOAL_E_USAGE, "target %ld is body %ld: expected 0 to %ld", i, targets->index[i],
+                              tiled->n - 1);
+    shoal_status status = SHOAL_OK;
+    if (!targets->index && targets->n)
+        status = check_vectors(tiled, "the target's position", targets->n, targets->x);
+    if (!status && !targets->index && targets->n && jerk)
+        status = check_vectors(tiled, "the target's velocity", targets->n, targets->v);
+    return status;
+}
+
+/* Targets in inner units, in tiled->targets; out: what the backend is given. */
+static void place_targets(shoal_tiled *tiled, bool jerk, const shoal_tiled_targets *targets, tiled_bodies *out)
+{
+    static const double zero[3];
+    const long n = targets->n;
+    double *x = tiled->targets, *v = x + 3 * n;
+    *out = (tiled_bodies){.n = n};
+    for (int c = 0; c < 3; c++) {
+        for (long i = 0; targets->index && i < n; i++) {
+            x[c * n + i] = tiled->sources.x[c][targets->index[i]];
+            if (jerk)
+                v[c * n + i] = tiled->sources.v[c][targets->index[i]];
+        }
+        out->x[c] = x + c * n;
+        out->v[c] = jerk ? v + c * n : NULL;
+    }
+    if (!targets->index) {
+        to_inner(n, targets->x, tiled->origin, tiled->length, x);
+        if (jerk)
+            to_inner(n, targets->v, zero, tiled->speed, v);
+    }
+}
+
+shoal_status shoal_tiled_forces(shoal_tiled *tiled, int wants, const shoal_tiled_targets *targets, double *a, double *jerk,
+                                double *phi)
+{
+    const bool want_jerk = wants & SHOAL_TILED_JERK, want_phi = wants & SHOAL_TILED_POTENTIAL;
+    if (!tiled->n)
+        return shoal_fail(tiled->context, SHOAL_E_USAGE, "forces without sources");
+    if (wants & ~tiled->options.wants)
+        return shoal_fail(tiled->context, SHOAL_E_USAGE, "forces with wants = %d, made for %d", wants, tiled->options.wants);
+    if (!a || (want_jerk && !jerk) || (want_phi && !phi))
+        return shoal_fail(tiled->context, SHOAL_E_USAGE, "no room for the results that are wanted");
+    shoal_status status = targets ? check_targets(tiled, want_jerk, targets) : SHOAL_OK;
+    const long n = targets ? targets->n : tiled->n;
+    if (status || n == 0)
+        return status;
+    if (n > tiled->n_results) {
+        free(tiled->targets);
+        tiled->n_results = 0;
+        tiled->targets = shoal_allocate((size_t)n, 13 * sizeof(double));
+        if (!tiled->targets)
+            return shoal_fail(tiled->context, SHOAL_E_MEMORY, "no memory for the forces on %ld targets", n);
+        tiled->n_results = n;
+    }
+
+    double *out = tiled->targets + 6 * n;
+    tiled_bodies places;
+    tiled_results results = {.phi = want_phi ? out + 6 * n : NULL};
+    for (int c = 0; c < 3; c++) {
+        results.a[c] = out + c * n;
+        results.jerk[c] = want_jerk ? out + (3 + c) * n : NULL;
+    }
+    if (targets)
+        place_targets(tiled, want_jerk, targets, &places);
+    status = tiled->type->forces(tiled->backend, wants, targets ? &places : NULL, &results);
+    tiled->type->line(tiled->backend, tiled->line, sizeof tiled->line);
+    if (status)
+        return status;
+
+    const double L = tiled->length, unit_a = tiled->mass / L / L;
+    for (long i = 0; i < 3 * n; i++)
+        a[i] = out[i] * unit_a;
+    for (long i = 0; want_jerk && i < 3 * n; i++)
+        jerk[i] = out[3 * n + i] * (unit_a / L * tiled->speed);
+    const bool itself = !targets || targets->index;
+    const double depth = itself ? shoal_tiled_depth(tiled->options.eps / L, tiled_floor2(tiled->options.precision)) : 0;
+    for (long i = 0; want_phi && i < n; i++) {
+        const long body = targets && targets->index ? targets->index[i] : i;
+        phi[i] = (results.phi[i] + (itself ? tiled->sources.m[body] * depth : 0)) * (tiled->mass / L);
+    }
+    return SHOAL_OK;
+}
+
+shoal_status shoal_tiled_measure(shoal_tiled *tiled, int wants, int n_repeats, double *seconds)
+{
+    if (!tiled->n || wants & ~tiled->options.wants || n_repeats < 1)
+        return shoal_fail(tiled->context, SHOAL_E_USAGE, "timing without sources, or of what was not asked for");
+    return tiled->type->measure(tiled->backend, wants, n_repeats, seconds);
+}

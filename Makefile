@@ -42,7 +42,7 @@ CC_MAJOR := $(firstword $(subst ., ,$(shell $(CC) -dumpversion 2>/dev/null)))
 WERROR ?= $(if $(filter 12,$(CC_MAJOR)),1,0)
 
 HDF5_MODULE := $(shell $(PKG_CONFIG) --exists hdf5 2>/dev/null && echo hdf5 || echo hdf5-serial)
-MODULES := gsl libconfig $(HDF5_MODULE)
+MODULES := gsl libconfig $(HDF5_MODULE) zlib
 MODULE_CFLAGS := $(shell $(PKG_CONFIG) --cflags $(MODULES) 2>/dev/null)
 MODULE_LIBS := $(shell $(PKG_CONFIG) --libs $(MODULES) 2>/dev/null)
 CMOCKA_CFLAGS := $(shell $(PKG_CONFIG) --cflags cmocka 2>/dev/null)

@@ -128,20 +128,29 @@ static shoal_status commit(big_run *run, bool complete)
 
 /* ---- begin ------------------------------------------------------------------------------------------------------- */
 
-/* Whether two configs, as they are written out, differ at most in the line of run.t_end. */
-static bool same_but_end(const char *a, const char *b)
+/* The text from the next line that does not say run.t_end. */
+static const char *past_end(const char *text)
 {
     static const char end[] = "    t_end = ";
-    for (;;) {
-        const size_t n = strcspn(a, "\n"), m = strcspn(b, "\n");
-        const bool ends = strncmp(a, end, sizeof end - 1) == 0 && strncmp(b, end, sizeof end - 1) == 0;
-        if (!ends && (n != m || strncmp(a, b, n) != 0))
-            return false;
-        if (!a[n] || !b[m])
-            return !a[n] && !b[m];
-        a += n + 1;
-        b += m + 1;
+    while (strncmp(text, end, sizeof end - 1) == 0) {
+        text += strcspn(text, "\n");
+        text += *text == '\n';
     }
+    return text;
+}
+
+/* Whether two configs, as they are written out, differ at most in run.t_end (which moves to the end of its group when the command
+ * line gives it). */
+static bool same_but_end(const char *a, const char *b)
+{
+    for (a = past_end(a), b = past_end(b); *a && *b; a = past_end(a), b = past_end(b)) {
+        const size_t n = strcspn(a, "\n"), m = strcspn(b, "\n");
+        if (n != m || strncmp(a, b, n) != 0)
+            return false;
+        a += n + (a[n] == '\n');
+        b += m + (b[m] == '\n');
+    }
+    return !*a && !*b;
 }
 
 /* Whether a run can go on from its record: it did not end; or it did, and t_end is now later by whole rows. */

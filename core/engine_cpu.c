@@ -168,6 +168,7 @@ const shoal_engine_type shoal_engine_cpu = {
     .destroy = cpu_destroy,
     .upload = cpu_copy,
     .download = cpu_copy,
+    .send = cpu_copy,
     .launch = cpu_launch,
     .fetch = cpu_copy,
     .fetched = cpu_fetched,

@@ -248,6 +248,8 @@ typedef struct shoal_engine_type {
     /* Copy whole arrays between host and device, bits of SHOAL_ARRAY_*, after all launches so far. */
     shoal_status (*upload)(shoal_engine *engine, int arrays);
     shoal_status (*download)(shoal_engine *engine, int arrays);
+    /* Upload without waiting for it: the host leaves the arrays as they are until the next wait, download or fetched. */
+    shoal_status (*send)(shoal_engine *engine, int arrays);
     /* Run one kernel over an index list (host pointer, copied), after all launches so far. It may still be running on return; what it
      * writes is the host's after `wait` or `download`, and its errors are told there. slice_steps: for SHOAL_INTEGRATE. */
     shoal_status (*launch)(shoal_engine *engine, shoal_kernel_entry entry, const int *list, long n_list, double slice_steps);
@@ -275,6 +277,12 @@ extern const shoal_engine_type shoal_engine_cpu, shoal_engine_cuda;
 void shoal_engine_cpu_info(FILE *out);
 void shoal_engine_cuda_info(FILE *out);
 
+<<<<<<< HEAD
+=======
+/* The instruction set that kernels are picked for: "v4", "v3", "any" (engine_cpu.c). */
+const char *shoal_cpu_arch(void);
+
+>>>>>>> slices
 /* ---- work.c: work models of a GPU ------------------------------------------------------------------------------------- */
 
 #define SHOAL_MODEL_CHOICES "auto|system|body|component|pair"
@@ -290,8 +298,11 @@ int shoal_team_systems(const shoal_kernel_choice *choice, int block);
 size_t shoal_team_shared(const shoal_kernel_choice *choice, int block);
 /* Whether a block can be as large as the model makes it. */
 bool shoal_team_fits(const shoal_kernel_choice *choice);
+<<<<<<< HEAD
 /* The instruction set that kernels are picked for: "v4", "v3", "any" (engine_cpu.c). */
 const char *shoal_cpu_arch(void);
+=======
+>>>>>>> slices
 
 /* ---- cores.c: how many threads this process should use -------------------------------------------------------------- */
 

@@ -25,7 +25,6 @@
 #include <unistd.h>
 
 #include "big/study.h"
-#include "internal.h"
 #include "result.h"
 
 #define COMMIT_S 0.5 /* wall time between flushes to the disk, which are slow */

@@ -142,7 +142,7 @@ static shoal_status answer(shoal_plan *plan)
     const bool watch = plan->asked_ended && plan->args.n_watch > 0;
     shoal_status status = SHOAL_OK;
     if (plan->records_changed)
-        status = type->upload(plan->engine, SHOAL_ARRAY_SYSTEMS);
+        status = type->send(plan->engine, SHOAL_ARRAY_SYSTEMS);
     plan->records_changed = plan->records_changed && status;
     if (status || plan->n_asked == 0)
         return status;

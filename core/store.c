@@ -23,6 +23,8 @@
 #include "big/study.h"
 #include "result.h"
 
+#include "chunks.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <hdf5.h>
@@ -195,7 +197,7 @@ static hid_t creation_list(extent sizes)
         return list;
     bool good = H5Pset_chunk(list, sizes.rank, chunk) >= 0;
     if (good && items >= DEFLATE_ITEMS && H5Zfilter_avail(H5Z_FILTER_DEFLATE) > 0)
-        good = H5Pset_shuffle(list) >= 0 && H5Pset_deflate(list, 4) >= 0;
+        good = H5Pset_shuffle(list) >= 0 && H5Pset_deflate(list, SHOAL_DEFLATE) >= 0;
     if (good)
         good = H5Pset_fletcher32(list) >= 0;
     if (!good) {
@@ -203,6 +205,21 @@ static hid_t creation_list(extent sizes)
         return H5I_INVALID_HID;
     }
     return list;
+}
+
+/* All rows of a dataset; those of a deflated one that has several chunks, each of whole rows, by all threads. */
+static bool write_rows(hid_t dataset, hid_t type, hid_t list, extent sizes, const void *data)
+{
+    hsize_t chunk[3] = {0};
+    size_t row_items = 1;
+    bool whole = sizes.of[0] > 0 && H5Pget_nfilters(list) == 3 && H5Pget_chunk(list, 3, chunk) == sizes.rank && sizes.of[0] > chunk[0];
+    for (int d = 1; d < sizes.rank; d++) {
+        whole = whole && chunk[d] == sizes.of[d];
+        row_items *= sizes.of[d];
+    }
+    if (whole)
+        return shoal_chunks_write(dataset, sizes.rank, H5Tget_size(type), row_items, sizes.of[0], chunk[0], data);
+    return !sizes.of[0] || H5Dwrite(dataset, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, data) >= 0;
 }
 
 /* One dataset with its unit and doc. */
@@ -214,7 +231,7 @@ static shoal_status write_data(const store *at, const char *path, hid_t type, ex
     hid_t list = creation_list(sizes);
     hid_t dataset = space >= 0 && list >= 0 ? H5Dcreate2(at->file, path, type, space, H5P_DEFAULT, list, H5P_DEFAULT)
                                             : H5I_INVALID_HID;
-    if (dataset < 0 || (sizes.of[0] && H5Dwrite(dataset, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, data) < 0))
+    if (dataset < 0 || !write_rows(dataset, type, list, sizes, data))
         status = store_error(at, SHOAL_E_FILE, "cannot write the dataset ", path);
     if (!status)
         status = write_text(at, dataset, "unit", unit);

@@ -381,11 +381,10 @@ static void test_refusals(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_result),        cmocka_unit_test(test_going_on),   cmocka_unit_test(test_another_study),
-        cmocka_unit_test(test_later_end),
-        cmocka_unit_test(test_units),         cmocka_unit_test(test_formats),    cmocka_unit_test(test_components),
-        cmocka_unit_test(test_gadget_units),  cmocka_unit_test(test_density),    cmocka_unit_test(test_from_file),
-        cmocka_unit_test(test_refusals),
+        cmocka_unit_test(test_result),    cmocka_unit_test(test_going_on), cmocka_unit_test(test_another_study),
+        cmocka_unit_test(test_later_end), cmocka_unit_test(test_units),    cmocka_unit_test(test_formats),
+        cmocka_unit_test(test_components), cmocka_unit_test(test_gadget_units), cmocka_unit_test(test_density),
+        cmocka_unit_test(test_from_file), cmocka_unit_test(test_refusals),
     };
     return cmocka_run_group_tests(tests, begin, finish);
 }

@@ -51,10 +51,7 @@ typedef struct bench_options {
 /* The cases of command_bench_slices.c; NULL after the last. */
 extern const char *const bench_slices_names[];
 shoal_status bench_slices(shoal_context *context, const char *name, const bench_options *options);
-<<<<<<< HEAD
-=======
 
->>>>>>> slices
 /* command_big.c: what `run`, `query` and `plot` print of one big system. */
 void print_big_study(const shoal_study *study);
 void draw_big_progress(const shoal_progress *progress);

@@ -17,8 +17,6 @@ typedef struct cuda_event *cuda_event;
 
 /* CUdevice_attribute */
 enum { ATTRIBUTE_CLOCK_KHZ = 13, ATTRIBUTE_MULTIPROCESSORS = 16, ATTRIBUTE_MAJOR = 75, ATTRIBUTE_MINOR = 76 };
-/* CUstream_flags */
-enum { STREAM_NON_BLOCKING = 1 };
 /* CU_MEMHOSTREGISTER_PORTABLE */
 enum { HOST_PORTABLE = 1 };
 /* CUfunction_attribute */
@@ -50,24 +48,12 @@ struct driver {
     int (*clear)(device_pointer pointer, unsigned char value, size_t size);
     int (*to_device)(device_pointer to, const void *from, size_t size);
     int (*to_host)(void *to, device_pointer from, size_t size);
-<<<<<<< HEAD
     int (*to_device_later)(device_pointer to, const void *from, size_t size, cuda_stream stream);
     int (*to_host_later)(void *to, device_pointer from, size_t size, cuda_stream stream);
-=======
-    int (*send)(device_pointer to, const void *from, size_t size, cuda_stream stream); /* the two above, queued in a stream */
-    int (*receive)(void *to, device_pointer from, size_t size, cuda_stream stream);
->>>>>>> slices
     int (*host_register)(void *pointer, size_t size, unsigned flags);
     int (*host_unregister)(void *pointer);
     int (*host_allocate)(void **pointer, size_t size, unsigned flags);
     int (*host_release)(void *pointer);
-<<<<<<< HEAD
-=======
-    int (*stream_create)(cuda_stream *stream, unsigned flags);
-    int (*stream_destroy)(cuda_stream stream);
-    int (*stream_synchronize)(cuda_stream stream);
-    int (*stream_wait)(cuda_stream stream, cuda_event event, unsigned flags);
->>>>>>> slices
     int (*function_attribute)(int *value, int attribute, cuda_function function);
     int (*function_set)(cuda_function function, int attribute, int value);
     int (*occupancy)(int *n_blocks, cuda_function function, int block, size_t shared);

@@ -21,11 +21,6 @@
 #include "cuda.h"
 #include "internal.h"
 
-<<<<<<< HEAD
-enum { DEFAULT_SHARED = 48 << 10 }; /* bytes that a block may have without being allowed more */
-
-=======
->>>>>>> slices
 /* ---- the driver ---------------------------------------------------------------------------------------------------- */
 
 /* The names carry the version of the interface that the declarations above are of. */
@@ -56,18 +51,12 @@ static const struct {
     {"cuMemsetD8_v2", offsetof(struct driver, clear)},
     {"cuMemcpyHtoD_v2", offsetof(struct driver, to_device)},
     {"cuMemcpyDtoH_v2", offsetof(struct driver, to_host)},
-<<<<<<< HEAD
     {"cuMemcpyHtoDAsync_v2", offsetof(struct driver, to_device_later)},
     {"cuMemcpyDtoHAsync_v2", offsetof(struct driver, to_host_later)},
-=======
-    {"cuMemcpyHtoDAsync_v2", offsetof(struct driver, send)},
-    {"cuMemcpyDtoHAsync_v2", offsetof(struct driver, receive)},
->>>>>>> slices
     {"cuMemHostRegister_v2", offsetof(struct driver, host_register)},
     {"cuMemHostUnregister", offsetof(struct driver, host_unregister)},
     {"cuMemHostAlloc", offsetof(struct driver, host_allocate)},
     {"cuMemFreeHost", offsetof(struct driver, host_release)},
-<<<<<<< HEAD
     {"cuFuncGetAttribute", offsetof(struct driver, function_attribute)},
     {"cuFuncSetAttribute", offsetof(struct driver, function_set)},
     {"cuOccupancyMaxActiveBlocksPerMultiprocessor", offsetof(struct driver, occupancy)},
@@ -75,15 +64,6 @@ static const struct {
     {"cuStreamDestroy_v2", offsetof(struct driver, stream_destroy)},
     {"cuStreamSynchronize", offsetof(struct driver, stream_synchronize)},
     {"cuStreamWaitEvent", offsetof(struct driver, stream_wait)},
-=======
-    {"cuStreamCreate", offsetof(struct driver, stream_create)},
-    {"cuStreamDestroy_v2", offsetof(struct driver, stream_destroy)},
-    {"cuStreamSynchronize", offsetof(struct driver, stream_synchronize)},
-    {"cuStreamWaitEvent", offsetof(struct driver, stream_wait)},
-    {"cuFuncGetAttribute", offsetof(struct driver, function_attribute)},
-    {"cuFuncSetAttribute", offsetof(struct driver, function_set)},
-    {"cuOccupancyMaxActiveBlocksPerMultiprocessor", offsetof(struct driver, occupancy)},
->>>>>>> slices
     {"cuEventCreate", offsetof(struct driver, event_create)},
     {"cuEventDestroy_v2", offsetof(struct driver, event_destroy)},
     {"cuEventRecord", offsetof(struct driver, event_record)},
@@ -444,13 +424,8 @@ static shoal_status copies_queue(shoal_engine *engine, int arrays, bool to_devic
         struct array *array = &engine->array[i];
         if (!(arrays >> i & 1) || !array->size)
             continue;
-<<<<<<< HEAD
         int result = to_device ? engine->driver.to_device_later(array->device, array->host, array->size, stream)
                                : engine->driver.to_host_later(array->host, array->device, array->size, stream);
-=======
-        int result = to_device ? engine->driver.send(array->device, array->host, array->size, stream)
-                               : engine->driver.receive(array->host, array->device, array->size, stream);
->>>>>>> slices
         if (result) {
             char what[128];
             snprintf(what, sizeof what, "copying the array '%s' (%zu bytes) %s the GPU", array->name, array->size,
@@ -552,11 +527,7 @@ static int launch_queue(shoal_engine *engine, shoal_kernel_entry entry, const in
     engine->args.n_list = n_list;
     engine->args.slice_steps = slice_steps;
     engine->last = shoal_kernel_entry_name(entry);
-<<<<<<< HEAD
     int result = driver->to_device_later(engine->list[which], engine->list_host[which], size, engine->work);
-=======
-    int result = driver->send(engine->list[which], engine->list_host[which], size, engine->work);
->>>>>>> slices
     if (result == 0 && entry == SHOAL_INTEGRATE)
         result = driver->event_record(engine->began, engine->work);
     if (result == 0)

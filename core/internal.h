@@ -277,12 +277,9 @@ extern const shoal_engine_type shoal_engine_cpu, shoal_engine_cuda;
 void shoal_engine_cpu_info(FILE *out);
 void shoal_engine_cuda_info(FILE *out);
 
-<<<<<<< HEAD
-=======
 /* The instruction set that kernels are picked for: "v4", "v3", "any" (engine_cpu.c). */
 const char *shoal_cpu_arch(void);
 
->>>>>>> slices
 /* ---- work.c: work models of a GPU ------------------------------------------------------------------------------------- */
 
 #define SHOAL_MODEL_CHOICES "auto|system|body|component|pair"
@@ -298,11 +295,6 @@ int shoal_team_systems(const shoal_kernel_choice *choice, int block);
 size_t shoal_team_shared(const shoal_kernel_choice *choice, int block);
 /* Whether a block can be as large as the model makes it. */
 bool shoal_team_fits(const shoal_kernel_choice *choice);
-<<<<<<< HEAD
-/* The instruction set that kernels are picked for: "v4", "v3", "any" (engine_cpu.c). */
-const char *shoal_cpu_arch(void);
-=======
->>>>>>> slices
 
 /* ---- cores.c: how many threads this process should use -------------------------------------------------------------- */
 

@@ -633,8 +633,7 @@ LANE_FN void kernel_snapshot(const shoal_kernel_args *k, const lane_id *id, cons
 LANE_FN void kernel_bare(const shoal_kernel_args *k, const lane_id *id, const mask *there)
 {
     const int n = BODIES(k), compensated = COMPENSATED(k);
-    real m[LANE_GROUPS][n];
-    STATES(s, n);
+    real m[LANE_GROUPS][n], s[LANE_GROUPS][STATE_SIZE(n)];
     lane_clock clock[LANE_GROUPS];
     LANE_UNROLL
     for (int g = 0; g < LANE_GROUPS; g++) {

@@ -16,6 +16,7 @@ int query_main(int argc, char **argv);
 int plot_main(int argc, char **argv);
 int verify_main(int argc, char **argv);
 int generate_main(int argc, char **argv);
+int tune_main(int argc, char **argv);
 int convert_main(int argc, char **argv);
 int list_main(int argc, char **argv);
 int explain_main(int argc, char **argv);

@@ -134,6 +134,8 @@ struct shoal_engine {
     int *list_host[N_LISTS]; /* the same, page-locked */
     int n_queued;           /* launches since the last wait that have a list, at most N_LISTS */
     const char *last;       /* the last kernel launched */
+    char name[128];         /* of the device */
+    char kernel_file[600];  /* of SHOAL_INTEGRATE in the cache */
     long n_systems;
     int n_multiprocessors;
     int block[SHOAL_KERNEL_ENTRIES];     /* threads of a block */
@@ -321,8 +323,10 @@ static shoal_status kernels_load(shoal_engine *engine, int entries, shoal_kernel
         if (result)
             status = cuda_fail(engine, result, "finding a kernel in the compiled module");
     }
-    if (usage)
+    if (usage) {
         *usage = cubin.usage[SHOAL_INTEGRATE];
+        snprintf(engine->kernel_file, sizeof engine->kernel_file, "%s", cubin.file);
+    }
     shoal_cubin_release(&cubin);
     return status;
 }
@@ -347,7 +351,6 @@ static shoal_status cuda_create(shoal_context *context, const shoal_kernel_choic
     bool entered = false;
     int major = 0, minor = 0, result;
     shoal_kernel_usage usage;
-    char name[128] = "";
     shoal_status status = SHOAL_E_UNSUPPORTED;
 
     missing = shoal_driver_open(driver);
@@ -356,7 +359,7 @@ static shoal_status cuda_create(shoal_context *context, const shoal_kernel_choic
         goto fail;
     }
     if ((result = driver->version(&new->version)) != 0 || (result = driver->device(&new->device, 0)) != 0 ||
-        (result = driver->device_name(name, sizeof name, new->device)) != 0 ||
+        (result = driver->device_name(new->name, sizeof new->name, new->device)) != 0 ||
         (result = driver->device_attribute(&major, ATTRIBUTE_MAJOR, new->device)) != 0 ||
         (result = driver->device_attribute(&minor, ATTRIBUTE_MINOR, new->device)) != 0 ||
         (result = driver->device_attribute(&new->n_multiprocessors, ATTRIBUTE_MULTIPROCESSORS, new->device)) != 0) {
@@ -389,7 +392,7 @@ static shoal_status cuda_create(shoal_context *context, const shoal_kernel_choic
 
     snprintf(line, line_size,
              "cuda: %s (sm_%d%d, %d multiprocessors), work model %s, %d systems a block of %d, %d registers, %d bytes spilled",
-             name, major, minor, new->n_multiprocessors, shoal_model_name(choice),
+             new->name, major, minor, new->n_multiprocessors, shoal_model_name(choice),
              shoal_team_systems(choice, new->block[SHOAL_INTEGRATE]), new->block[SHOAL_INTEGRATE], usage.registers, usage.spill_bytes);
     cuda_leave(new);
     *engine = new;
@@ -573,6 +576,29 @@ static long cuda_width(const shoal_engine *engine, int *group)
     return (long)engine->n_multiprocessors * LANES_A_MULTIPROCESSOR / threads;
 }
 
+static const char *cuda_device(const shoal_engine *engine)
+{
+    return engine->name;
+}
+
+static const char *cuda_kernel_file(const shoal_engine *engine)
+{
+    return engine->kernel_file;
+}
+
+/* Side by side, into the cache; one that fails is told of when it is used. */
+static void cuda_compile(shoal_engine *engine, const shoal_kernel_choice *choices, int n)
+{
+#pragma omp parallel for schedule(dynamic) num_threads(n)
+    for (int i = 0; i < n; i++) {
+        shoal_context own = *engine->context; /* messages are not shared */
+        shoal_cubin cubin;
+        if (*engine->kernel_file &&
+            shoal_jit_compile(&own, &choices[i], 1 << SHOAL_INTEGRATE, engine->arch, engine->version, &cubin) == SHOAL_OK)
+            shoal_cubin_release(&cubin);
+    }
+}
+
 const shoal_engine_type shoal_engine_cuda = {
     .name = "cuda",
     .missing = cuda_missing,
@@ -586,6 +612,9 @@ const shoal_engine_type shoal_engine_cuda = {
     .fetched = cuda_fetched,
     .wait = cuda_wait,
     .width = cuda_width,
+    .device = cuda_device,
+    .kernel_file = cuda_kernel_file,
+    .compile = cuda_compile,
 };
 
 /* ---- information ------------------------------------------------------------------------------------------------- */

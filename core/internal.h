@@ -261,6 +261,10 @@ typedef struct shoal_engine_type {
     shoal_status (*wait)(shoal_engine *engine, double *seconds);
     /* How many systems it needs to keep all of its lanes busy. group: how many of them go step by step together. */
     long (*width)(const shoal_engine *engine, int *group);
+    /* Of a GPU alone, for tune.c: its name; the file of the kernel that integrates, "" = there is no cache; compile some choices ahead. */
+    const char *(*device)(const shoal_engine *engine);
+    const char *(*kernel_file)(const shoal_engine *engine);
+    void (*compile)(shoal_engine *engine, const shoal_kernel_choice *choices, int n);
 } shoal_engine_type;
 
 enum {
@@ -318,6 +322,9 @@ void shoal_hash_string(shoal_hash *hash, const char *text);
 
 /* The folder of compiled kernels; false if there is none that only this user can write to. make: make it if need be. */
 bool shoal_cache_folder(char *path, size_t size, bool make);
+/* A small text there: false if it is not there, or longer. Written whole or not at all; failing is allowed. */
+bool shoal_cache_read(const char *path, char *text, size_t size);
+void shoal_cache_write(const char *path, const char *text);
 /* Write all of it to an open file, whatever interrupts. */
 bool shoal_write_all(int file, const void *data, size_t size);
 
@@ -388,7 +395,13 @@ void shoal_jit_info(FILE *out);
 
 /* ---- plan.c ------------------------------------------------------------------------------------------------------- */
 
-enum { SHOAL_PLAN_LISTS = 8 };
+enum { SHOAL_PLAN_LISTS = 8, SHOAL_MOST_TUNED = 16 };
+
+/* A choice that was measured, in system-steps/s; 0 = it did not run. */
+typedef struct shoal_tuned {
+    shoal_kernel_choice choice;
+    double rate;
+} shoal_tuned;
 
 struct shoal_plan {
     shoal_context *context;
@@ -397,6 +410,10 @@ struct shoal_plan {
     const shoal_engine_type *engine_type;
     shoal_engine *engine;
     shoal_kernel_choice choice;
+    bool any_model;           /* of a GPU; else it is the user's */
+    shoal_tuning forced;      /* by the user */
+    shoal_tuned tuned[SHOAL_MOST_TUNED]; /* [n_tuned] */
+    int n_tuned;
     shoal_kernel_args args;   /* host pointers */
     double t_end;
     double *period;           /* [n_systems] with options.orbits: the unit of t_end and all times given to the plan; else NULL */
@@ -428,7 +445,7 @@ struct shoal_plan {
     void *lists[SHOAL_PLAN_LISTS]; /* all those of one for each system */
     shoal_event *events;      /* [n_events] */
     long n_events;
-    char line[768];
+    char engine_line[256], line[768];
 };
 
 /* The shortest period among a system's initial Jacobi orbits, +inf if none is bound. bodies, orbits: room for [n_bodies]. */
@@ -437,11 +454,21 @@ double shoal_shortest_period(const shoal_ensemble *ensemble, long system, shoal_
 /* The value of a monitor's column, of its part `part` if it is one of each, for a system. */
 double shoal_plan_monitored(shoal_plan *plan, int monitor, int column, int part, long system);
 
+/* Another engine of the same type in the place of the plan's, at the start of the run. */
+shoal_status shoal_plan_engine(shoal_plan *plan, const shoal_kernel_choice *choice);
 /* Tell the monitors of the bodies that a system begins or goes on with. */
 void shoal_plan_watch_bodies(shoal_plan *plan, long system);
 
 /* The time that t stands for: t itself, or with options.orbits t of the system's periods after its start. */
 double shoal_plan_when(const shoal_plan *plan, long system, double t);
+
+/* ---- tune.c ------------------------------------------------------------------------------------------------------------- */
+
+/* Complete a choice by rule: model, block. */
+void shoal_tune_rule(const shoal_plan *plan, shoal_kernel_choice *choice);
+/* Change a plan's engine, made by rule, to the fastest: when = "auto" (what was measured before; measured if the run is long), "always",
+ * "never". why: what to say of it. */
+shoal_status shoal_tune(shoal_plan *plan, const char *when, char *why, size_t why_size);
 
 /* ---- slice.c: one slice after the other -------------------------------------------------------------------------------- */
 
@@ -743,7 +770,8 @@ struct shoal_study {
     long n_unresolved;       /* systems with an initial orbit whose pericentre the steps do not resolve */
     long first, stride;      /* of the config's systems it makes each stride-th from `first` on: run.shard */
     double system;           /* run.system: the id of the only one, NaN = all */
-    char engine[16], work_model[16];
+    char engine[16], work_model[16], tune[8];
+    int gpu_block, gpu_registers;
     int threads, lanes;
     long slice_steps;        /* 0 = auto; results do not depend on it */
     int64_t seed;
@@ -774,6 +802,8 @@ shoal_status shoal_study_open(shoal_context *context, const char *path, const ch
                               const char *const *overrides, struct shoal_table *given, shoal_study **study);
 /* run.c: the result of a study before its first step: final states are the initial ones. */
 shoal_status shoal_study_initial(shoal_study *study, shoal_result **result);
+/* Measure what is fastest for it on a GPU, and keep it: rows[*n_rows], room for SHOAL_MOST_TUNED; line: the plan's. The study is used up. */
+shoal_status shoal_study_tune(shoal_study *study, shoal_tuned *rows, int *n_rows, char *line, size_t line_size);
 
 /* ---- help.c: what `shoal list` and `shoal explain NAME` print ------------------------------------ */
 

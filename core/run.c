@@ -169,6 +169,9 @@ static shoal_status create_plan(study_run *run)
         .n_forces = study->n_forces,
         .engine = study->engine[0] ? study->engine : NULL,
         .work_model = study->work_model[0] ? study->work_model : NULL,
+        .gpu_block = study->gpu_block,
+        .gpu_registers = study->gpu_registers,
+        .tune = study->tune[0] ? study->tune : NULL,
         .form = study->form == SHOAL_FORM_PAIRS ? "pairs" : study->form == SHOAL_FORM_ROWS ? "rows" : "auto",
         .threads = study->threads,
         .lanes = study->lanes,
@@ -184,6 +187,22 @@ static shoal_status create_plan(study_run *run)
     char why[SHOAL_MESSAGE_SIZE];
     snprintf(why, sizeof why, "%s", shoal_context_message(run->context));
     return status == SHOAL_OK ? status : shoal_fail(run->context, status, "%s: %s", study->path, why);
+}
+
+shoal_status shoal_study_tune(shoal_study *study, shoal_tuned *rows, int *n_rows, char *line, size_t line_size)
+{
+    study_run run = { .study = study, .context = study->context };
+    *n_rows = 0;
+    snprintf(study->engine, sizeof study->engine, "cuda");
+    snprintf(study->tune, sizeof study->tune, "always");
+    const shoal_status status = create_plan(&run);
+    if (status == SHOAL_OK) {
+        *n_rows = run.plan->n_tuned;
+        memcpy(rows, run.plan->tuned, sizeof run.plan->tuned);
+        snprintf(line, line_size, "%s", shoal_plan_line(run.plan));
+    }
+    shoal_plan_destroy(&run.plan);
+    return status;
 }
 
 /* The output times: start + k interval and the list of times, merged; start and end become flags. Counted as the plan's times. */

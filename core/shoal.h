@@ -233,6 +233,9 @@ typedef struct shoal_options {
     int n_forces;
     const char *engine;      /* "auto" (default), "cpu", "cuda" */
     const char *work_model;  /* of a GPU: "auto" (default), "system", "body", "component", "pair" */
+    int gpu_block;           /* threads of a block, a multiple of 32; 0 = chosen */
+    int gpu_registers;       /* of a thread, at most; 0 = chosen */
+    const char *tune;        /* the choice of these by measurement: "auto" (default), "always", "never" */
     const char *form;        /* "auto" (default), "pairs", "rows" */
     int threads;             /* CPU threads, 0 = all available */
     int lanes;               /* CPU SIMD width, 0 = the machine's (1, 4 and 8 exist for tests) */

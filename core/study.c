@@ -49,6 +49,9 @@ static shoal_status read_run(const shoal_config *config, shoal_study *study)
     }
     snprintf(study->engine, sizeof study->engine, "%s", shoal_config_string(run, "engine", "auto"));
     snprintf(study->work_model, sizeof study->work_model, "%s", shoal_config_string(run, "work_model", "auto"));
+    snprintf(study->tune, sizeof study->tune, "%s", shoal_config_string(run, "tune", "auto"));
+    study->gpu_block = (int)shoal_config_number(config, run, "run", "gpu_block");
+    study->gpu_registers = (int)shoal_config_number(config, run, "run", "gpu_registers");
     study->threads = (int)shoal_config_number(config, run, "run", "threads");
     study->lanes = (int)shoal_config_number(config, run, "run", "lanes");
     study->slice_steps = (long)shoal_config_number(config, run, "run", "slice_steps");

@@ -52,6 +52,10 @@ static shoal_status read_run(const shoal_config *config, shoal_study *study)
     snprintf(study->tune, sizeof study->tune, "%s", shoal_config_string(run, "tune", "auto"));
     study->gpu_block = (int)shoal_config_number(config, run, "run", "gpu_block");
     study->gpu_registers = (int)shoal_config_number(config, run, "run", "gpu_registers");
+    if (study->gpu_block % 32 != 0)
+        return shoal_config_fail(config, config_setting_get_member(run, "gpu_block"), NULL, NULL, "a multiple of 32, at most 1024, or 0");
+    if (study->gpu_registers > 0 && study->gpu_registers < 16)
+        return shoal_config_fail(config, config_setting_get_member(run, "gpu_registers"), NULL, NULL, "16..255, or 0");
     study->threads = (int)shoal_config_number(config, run, "run", "threads");
     study->lanes = (int)shoal_config_number(config, run, "run", "lanes");
     study->slice_steps = (long)shoal_config_number(config, run, "run", "slice_steps");

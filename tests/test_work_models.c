@@ -90,10 +90,10 @@ struct outcome {
     char line[1024];
 };
 
-static struct outcome integrate(shoal_context *context, const struct setup *setup, const char *engine, const char *model)
+static struct outcome integrate(shoal_context *context, const struct setup *setup, const char *engine, const char *model, const char *tune)
 {
     const shoal_options options = {
-        .propagator = setup->propagator, .settings = setup->setting, .n_settings = setup->setting != NULL, .engine = engine, .work_model = model,
+        .propagator = setup->propagator, .settings = setup->setting, .n_settings = setup->setting != NULL, .engine = engine, .work_model = model, .tune = tune,
         .monitors = setup->monitors, .n_monitors = setup->n_monitors, .forces = setup->forces, .n_forces = setup->n_forces,
         .t_end = setup->orbits * TWO_PI, .dt = TWO_PI / 50};
     const int n = setup->n;
@@ -122,9 +122,9 @@ static void compare_models(void **state, const struct setup *setup)
     const char *only = getenv("SHOAL_TEST_PROPAGATOR");
     if (only && strcmp(only, setup->propagator) != 0)
         return;
-    struct outcome cpu = integrate(context_of(state), setup, "cpu", NULL);
+    struct outcome cpu = integrate(context_of(state), setup, "cpu", NULL, NULL);
     for (int i = 0; i < SHOAL_COUNT(models); i++) {
-        struct outcome gpu = integrate(context_of(state), setup, "cuda", models[i]);
+        struct outcome gpu = integrate(context_of(state), setup, "cuda", models[i], "never");
         long differ = 0, ended = 0;
         double largest = 0;
         for (long b = 0; b < SYSTEMS * setup->n; b++) {
@@ -258,6 +258,42 @@ static void encounters_are_the_same(void **state)
     }
 }
 
+/* Chosen by rule, measured, and as it was kept: the same bits. */
+static void tuning_is_kept_and_changes_nothing(void **state)
+{
+    static const char *const when[] = {"auto", "always", "auto", "never"};
+    static const char *const says[] = {"by rule", "measured)", "when measured here", "work model body"};
+    static const shoal_plug_options ejection = {"stop_on_ejection", NULL, 0};
+    const struct setup setup = {.propagator = "hermite4", .n = 3, .orbits = 3, .monitors = &ejection, .n_monitors = 1};
+    need_gpu();
+    char folder[] = "/tmp/shoal_tune_XXXXXX", command[64], *cache = getenv("XDG_CACHE_HOME");
+    assert_non_null(mkdtemp(folder));
+    cache = cache ? strdup(cache) : NULL;
+    setenv("XDG_CACHE_HOME", folder, 1);
+    struct outcome first = {0};
+    for (int i = 0; i < SHOAL_COUNT(when); i++) {
+        struct outcome outcome = integrate(context_of(state), &setup, "cuda", NULL, when[i]);
+        print_message("%s: %s\n", when[i], outcome.line);
+        assert_non_null(strstr(outcome.line, says[i]));
+        if (i == 0)
+            first = outcome;
+        else {
+            assert_memory_equal(outcome.bodies, first.bodies, sizeof *first.bodies * (size_t)(SYSTEMS * setup.n));
+            free(outcome.bodies);
+            free(outcome.systems);
+        }
+    }
+    free(first.bodies);
+    free(first.systems);
+    snprintf(command, sizeof command, "rm -rf %s", folder);
+    assert_int_equal(system(command), 0);
+    if (cache)
+        setenv("XDG_CACHE_HOME", cache, 1);
+    else
+        unsetenv("XDG_CACHE_HOME");
+    free(cache);
+}
+
 int main(void)
 {
     cmocka_set_test_filter(getenv("SHOAL_TEST_NAME"));
@@ -272,6 +308,7 @@ int main(void)
         cmocka_unit_test(massless_bodies_and_compensated_sums_are_the_same),
         cmocka_unit_test(settings_are_the_same),
         cmocka_unit_test(encounters_are_the_same),
+        cmocka_unit_test(tuning_is_kept_and_changes_nothing),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
 }

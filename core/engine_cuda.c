@@ -104,7 +104,7 @@ static const char *cuda_missing(void)
 
 /* ---- the engine -------------------------------------------------------------------------------------------------- */
 
-enum { N_ARRAYS = 5, N_LISTS = 2, LANES_A_MULTIPROCESSOR = 256 };
+enum { N_ARRAYS = 5, N_LISTS = 2, LANES_A_MULTIPROCESSOR = 256, FEW_BLOCKS = 4, SMALL_BLOCK = 32 };
 
 /* One of the arrays of shoal_kernel_args. */
 struct array {
@@ -515,11 +515,20 @@ static shoal_status cuda_wait(shoal_engine *engine, double *seconds)
     return status;
 }
 
+/* Threads of a block for a list of so many systems: of a few blocks for each multiprocessor some would have one more than the
+ * others, so that few systems are in small ones. */
+static int block_for(const shoal_engine *engine, shoal_kernel_entry entry, long n_list)
+{
+    const int block = engine->block[entry];
+    const bool alone = engine->shared[entry] == 0 && shoal_team_threads(&engine->choice) == 1;
+    return alone && n_list < (long)FEW_BLOCKS * block * engine->n_multiprocessors ? SMALL_BLOCK : block;
+}
+
 /* Queue a kernel and its list. The device's context is current. */
 static int launch_queue(shoal_engine *engine, shoal_kernel_entry entry, const int *list, long n_list, double slice_steps)
 {
     struct driver *driver = &engine->driver;
-    const int block = engine->block[entry];
+    const int block = block_for(engine, entry, n_list);
     const long systems = 1 << entry & SHOAL_ONCE_ENTRIES ? block : shoal_team_systems(&engine->choice, block); /* of a block */
     const unsigned n_blocks = (unsigned)((n_list + systems - 1) / systems);
     const size_t size = (size_t)n_list * sizeof *list;

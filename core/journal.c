@@ -280,6 +280,21 @@ static void put_rows(buffer *to, const shoal_result *result, const shoal_field *
     put_items(to, (const char *)shoal_field_data(result, field) + row * items * size, n_rows * items, size);
 }
 
+/* The listed rows, each of n_items of `size` bytes. */
+static void put_listed(buffer *to, const void *data, const int *list, long n_list, size_t n_items, size_t size)
+{
+    const size_t row = n_items * size;
+    const char *from = data;
+    unsigned char *at = __BYTE_ORDER == __LITTLE_ENDIAN ? buffer_grow(to, (size_t)n_list * row) : NULL;
+    for (long i = 0; at && i < n_list; i++, at += row)
+        if (row == sizeof(double)) /* most of them: no call */
+            memcpy(at, from + (size_t)list[i] * row, sizeof(double));
+        else
+            memcpy(at, from + (size_t)list[i] * row, row);
+    for (long i = 0; __BYTE_ORDER != __LITTLE_ENDIAN && i < n_list; i++)
+        put_items(to, from + (size_t)list[i] * row, n_items, size);
+}
+
 static void get_rows(cursor *from, const shoal_result *result, const shoal_field *field, size_t row, size_t n_rows)
 {
     size_t items = shoal_field_row_items(field, result), size = shoal_field_item_size(field);
@@ -708,13 +723,14 @@ shoal_status shoal_journal_systems(shoal_journal *journal, const shoal_result *r
     put_int(&payload, n_list);
     for (long i = 0; i < n_list; i++)
         put_int(&payload, list[i]);
-    for (int f = 0; f < shoal_result_n_fields; f++)
-        if (shoal_result_fields[f].when & SHOAL_FIELD_AFTER)
-            for (long i = 0; i < n_list; i++)
-                put_rows(&payload, result, &shoal_result_fields[f], (size_t)list[i], 1);
+    for (int f = 0; f < shoal_result_n_fields; f++) {
+        const shoal_field *field = &shoal_result_fields[f];
+        if (field->when & SHOAL_FIELD_AFTER)
+            put_listed(&payload, shoal_field_data(result, field), list, n_list, shoal_field_row_items(field, result),
+                       shoal_field_item_size(field));
+    }
     for (int c = 0; c < result->n_columns; c++)
-        for (long i = 0; i < n_list; i++)
-            put_items(&payload, &result->columns[c].value[list[i]], 1, sizeof(double));
+        put_listed(&payload, result->columns[c].value, list, n_list, 1, sizeof(double));
     return append_buffer(journal, RECORD_SYSTEMS, &payload);
 }
 

@@ -36,7 +36,7 @@ using namespace host;
 #define KERNEL_ENTRY team_number()
 #define KERNEL_SPARE &&!team_is_spare()
 #else
-#define KERNEL_ENTRY ((long long)blockIdx.x * SHOAL_BLOCK + threadIdx.x)
+#define KERNEL_ENTRY ((long long)blockIdx.x * blockDim.x + threadIdx.x)
 #define KERNEL_SPARE
 #endif
 

@@ -15,7 +15,7 @@
 #include "internal.h"
 
 #define GPU_WORTHWHILE 64 /* systems for each CPU thread from which a GPU is faster: 1 us a step against some 15 ns on a core */
-#define SYSTEMS_A_THREAD 16384 /* of a GPU's host, whose loops wait for memory: the cores left over are the journal's and the driver's */
+#define SYSTEMS_A_THREAD 8192 /* at least, of a GPU's host, which leaves two cores to the journal and the driver */
 
 static double *field(const shoal_plan *plan, int which, long system)
 {
@@ -559,9 +559,10 @@ shoal_status shoal_plan_create(shoal_context *context, shoal_ensemble *ensemble,
     list_running(plan);
     shoal_plan_lose_aim(plan);
     status = choose_engine(plan, options, why, sizeof why);
-    const long enough = 1 + ensemble->n_systems / SYSTEMS_A_THREAD;
-    if (plan->engine_type == &shoal_engine_cuda && plan->host_threads > enough)
-        plan->host_threads = (int)enough;
+    if (plan->engine_type == &shoal_engine_cuda) {
+        const long enough = 1 + ensemble->n_systems / SYSTEMS_A_THREAD, others = plan->host_threads > 3 ? plan->host_threads - 2 : 1;
+        plan->host_threads = (int)(enough < others ? enough : others);
+    }
     if (!status)
         status = choose_steps(plan, options, true); /* last: a refused plan leaves the ensemble as it was */
     if (status)

@@ -24,7 +24,7 @@
 
 #include "internal.h"
 
-#define LONGEST_SECONDS 0.3   /* of a slice: often enough for progress and Ctrl-C, seldom enough to cost nothing */
+#define LONGEST_SECONDS 0.5   /* of a slice: often enough for progress and Ctrl-C, seldom enough to cost nothing */
 #define LARGEST_GAP 0.02      /* seconds between slices that are believed: more is no cost of slices */
 #define LEAST_STEPS 16
 #define MOST_STEPS 1e8
@@ -83,14 +83,20 @@ static bool waits(const shoal_plan *plan, long system)
     return shoal_plan_progress(plan, system) + step > *field(plan, SHOAL_SYS_TARGET, system);
 }
 
+/* The engine must hear of a record. Many threads say so: only the first one writes, or they would wait for each other. */
+static void tell_engine(shoal_plan *plan)
+{
+    if (!__atomic_load_n(&plan->records_changed, __ATOMIC_RELAXED))
+        __atomic_store_n(&plan->records_changed, true, __ATOMIC_RELAXED);
+}
+
 void shoal_plan_aim(shoal_plan *plan, long system, double t)
 {
     if (t == plan->goal[system])
         return;
     plan->goal[system] = t;
     *field(plan, SHOAL_SYS_TARGET, system) = target_for(plan, system, shoal_plan_when(plan, system, t));
-#pragma omp atomic write
-    plan->records_changed = true;
+    tell_engine(plan);
 }
 
 void shoal_plan_lose_aim(shoal_plan *plan)
@@ -341,8 +347,7 @@ static bool survives(shoal_plan *plan, int system)
         return false;
     *field(plan, SHOAL_SYS_OUTCOME, system) = SHOAL_SURVIVED;
     *field(plan, SHOAL_SYS_T_STOP, system) = shoal_plan_when(plan, system, plan->t_end);
-#pragma omp atomic write
-    plan->records_changed = true; /* the engine must hear of it before it hands the records back */
+    tell_engine(plan); /* before it hands the records back */
     return true;
 }
 

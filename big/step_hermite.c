@@ -17,11 +17,14 @@
  * eta^(1/2)/8 times the lesser of |a|/|j| and (|x|/|a|)^(1/2), both as powers of two of the longest step.
  *
  * Slots: a[3], jerk[3], the level of a body's last step (-1 = none yet). Work: x_p[3], v_p[3], a_1[3], j_1[3], the tick that a
- * body is at.
+ * body is at, the one at which its step ends.
  */
 #include <string.h>
 
 #include "big.h"
+
+/* Bodies whose correction is worth the start of threads. */
+enum { PARALLEL_CORRECT = 1024 };
 
 static double norm2(const double u[3])
 {
@@ -75,34 +78,34 @@ static void share_levels(shoal_big_stepper *s)
 }
 
 /* The next time at which steps end, and whose; returns how many. */
-static long next_block(const shoal_big_stepper *s, const double *at, int64_t *tick)
+static long next_block(const shoal_big_stepper *s, const double *end, int64_t *tick)
 {
     const long n = s->bodies.n;
-    const double *level = s->slots + 6 * n;
+    double first = INFINITY;
     long n_active = 0;
-    *tick = INT64_MAX;
-    for (long i = 0; i < n; i++) {
-        const int64_t end = (int64_t)at[i] + shoal_big_ticks((int)level[i]);
-        if (end < *tick) {
-            *tick = end;
-            n_active = 0;
-        }
-        if (end == *tick)
+#pragma omp parallel for simd num_threads(s->steps.threads) if (parallel : n > SHOAL_BIG_PARALLEL) schedule(static) \
+    reduction(min : first)
+    for (long i = 0; i < n; i++)
+        first = end[i] < first ? end[i] : first;
+    for (long i = 0; i < n; i++)
+        if (end[i] == first)
             s->active[n_active++] = i;
-    }
+    *tick = (int64_t)first;
     return n_active;
 }
 
 static void predict(const shoal_big_stepper *s, const double *at, int64_t tick, double per_tick, double *x_p, double *v_p)
 {
-    const long n = s->bodies.n;
-    const double *x = s->bodies.x, *v = s->bodies.v, *a = s->slots, *j = s->slots + 3 * n;
-#pragma omp parallel for num_threads(s->steps.threads) if (n > SHOAL_BIG_PARALLEL) schedule(static)
-    for (long i = 0; i < n; i++) {
-        const double h = ((double)tick - at[i]) * per_tick;
-        for (long k = i; k < 3 * n; k += n) {
-            x_p[k] = x[k] + h * (v[k] + h / 2 * (a[k] + h / 3 * j[k]));
-            v_p[k] = v[k] + h * (a[k] + h / 2 * j[k]);
+    const long n = s->bodies.n, parts = n > SHOAL_BIG_PARALLEL ? 64 : 1;
+    const double *x = s->bodies.x, *v = s->bodies.v, *a = s->slots, *j = s->slots + 3 * n, now = (double)tick;
+#pragma omp parallel for num_threads(s->steps.threads) if (parts > 1) schedule(static)
+    for (long part = 0; part < 3 * parts; part++) {
+        const long k = part / parts * n, first = n * (part % parts) / parts, last = n * (part % parts + 1) / parts;
+#pragma omp simd
+        for (long i = first; i < last; i++) {
+            const double h = (now - at[i]) * per_tick;
+            x_p[k + i] = x[k + i] + h * (v[k + i] + h * 0.5 * (a[k + i] + h * (1. / 3) * j[k + i]));
+            v_p[k + i] = v[k + i] + h * (a[k + i] + h * 0.5 * j[k + i]);
         }
     }
 }
@@ -125,6 +128,8 @@ static double correct(const shoal_big_stepper *s, long i, long k, long n_active,
         a[to] = a1[c];
         j[to] = j1[c];
     }
+    if (s->steps.eta == 0)
+        return INFINITY;
     const double sn = norm2(s1), jn = norm2(j1);
     const double step2 = s->steps.eta * (sqrt(norm2(a1) * sn) + jn) / (sqrt(jn * norm2(c1)) + sn);
     return step2 >= 0 ? sqrt(step2) : INFINITY;
@@ -135,15 +140,18 @@ static shoal_status advance(shoal_big_stepper *s, double span, bool shared)
     const shoal_big_bodies *b = &s->bodies;
     const long n = b->n;
     const double per_tick = ldexp(span, -SHOAL_BIG_LEVELS);
-    double *x_p = s->work, *v_p = x_p + 3 * n, *a_1 = x_p + 6 * n, *j_1 = x_p + 9 * n, *at = x_p + 12 * n;
-    double *level = s->slots + 6 * n;
-    memset(at, 0, (size_t)n * sizeof *at);
+    double *x_p = s->work, *v_p = x_p + 3 * n, *a_1 = x_p + 6 * n, *j_1 = x_p + 9 * n;
+    double *at = x_p + 12 * n, *end = x_p + 13 * n, *level = s->slots + 6 * n;
     first_levels(s, span);
     if (shared)
         share_levels(s);
+    for (long i = 0; i < n; i++) {
+        at[i] = 0;
+        end[i] = (double)shoal_big_ticks((int)level[i]);
+    }
     const double start = s->now;
     for (int64_t tick = 0; tick < shoal_big_ticks(0);) {
-        const long n_active = next_block(s, at, &tick);
+        const long n_active = next_block(s, end, &tick);
         predict(s, at, tick, per_tick, x_p, v_p);
         shoal_status status = shoal_tiled_sources(s->tiled, n, b->m, x_p, v_p);
         if (!status)
@@ -155,7 +163,7 @@ static shoal_status advance(shoal_big_stepper *s, double span, bool shared)
         s->interactions += (double)n * (double)n_active;
         s->n_steps += (double)n_active / (double)n;
         int wanted_by_all = 0;
-#pragma omp parallel for num_threads(s->steps.threads) if (n_active > SHOAL_BIG_PARALLEL) schedule(static) \
+#pragma omp parallel for num_threads(s->steps.threads) if (n_active > PARALLEL_CORRECT) schedule(static) \
     reduction(max : wanted_by_all)
         for (long k = 0; k < n_active; k++) {
             const long i = s->active[k];
@@ -163,11 +171,16 @@ static shoal_status advance(shoal_big_stepper *s, double span, bool shared)
             const int wanted = s->steps.eta > 0 ? shoal_big_level(span, next) : 0;
             at[i] = (double)tick;
             wanted_by_all = wanted > wanted_by_all ? wanted : wanted_by_all;
-            if (!shared)
+            if (!shared) {
                 level[i] = shoal_big_next_level((int)level[i], wanted, tick);
+                end[i] = (double)(tick + shoal_big_ticks((int)level[i]));
+            }
         }
-        for (long i = 0; i < n && shared; i++)
-            level[i] = shoal_big_next_level((int)level[i], wanted_by_all, tick);
+        const int next = shared ? shoal_big_next_level((int)level[0], wanted_by_all, tick) : 0;
+        for (long i = 0; i < n && shared; i++) {
+            level[i] = next;
+            end[i] = (double)(tick + shoal_big_ticks(next));
+        }
         s->now = start + (double)tick * per_tick;
         if (shoal_big_stops(s))
             return shoal_fail(s->context, SHOAL_E_INTERRUPTED, "interrupted");
@@ -185,12 +198,13 @@ static shoal_status advance_blocks(shoal_big_stepper *s, double span)
     return advance(s, span, false);
 }
 
-#define HERMITE .order = 4, .wants = SHOAL_TILED_JERK, .n_slots = 7, .n_work = 13, .adapts = true, .prepare = prepare
+#define HERMITE .order = 4, .wants = SHOAL_TILED_JERK, .n_slots = 7, .n_work = 14, .adapts = true, .prepare = prepare
 
 const shoal_big_method shoal_big_hermite4 = {
     HERMITE,
     .name = "hermite4",
     .doc = "Hermite of fourth order, one step for all bodies",
+    .gpu_from = 1024,
     .fixed = true,
     .advance = advance_shared,
 };
@@ -199,5 +213,6 @@ const shoal_big_method shoal_big_hermite4_block = {
     HERMITE,
     .name = "hermite4_block",
     .doc = "Hermite of fourth order, a step for each body, in blocks of powers of two",
+    .gpu_from = 8192,
     .advance = advance_blocks,
 };

@@ -67,6 +67,7 @@ const shoal_big_method shoal_big_leapfrog = {
     .name = "leapfrog",
     .doc = "leapfrog, kick-drift-kick, one step for all bodies",
     .order = 2,
+    .gpu_from = 2048,
     .n_slots = 3,
     .adapts = true,
     .fixed = true,

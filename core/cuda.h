@@ -16,6 +16,8 @@ typedef struct cuda_event *cuda_event;
 
 /* CUdevice_attribute */
 enum { ATTRIBUTE_CLOCK_KHZ = 13, ATTRIBUTE_MULTIPROCESSORS = 16, ATTRIBUTE_MAJOR = 75, ATTRIBUTE_MINOR = 76 };
+/* CU_MEMHOSTREGISTER_PORTABLE */
+enum { HOST_PORTABLE = 1 };
 /* CUfunction_attribute */
 enum { FUNCTION_REGISTERS = 4, FUNCTION_DYNAMIC_SHARED = 8 };
 
@@ -43,6 +45,8 @@ struct driver {
     int (*clear)(device_pointer pointer, unsigned char value, size_t size);
     int (*to_device)(device_pointer to, const void *from, size_t size);
     int (*to_host)(void *to, device_pointer from, size_t size);
+    int (*to_device_later)(device_pointer to, const void *from, size_t size, void *stream);
+    int (*to_host_later)(void *to, device_pointer from, size_t size, void *stream);
     int (*host_register)(void *pointer, size_t size, unsigned flags);
     int (*host_unregister)(void *pointer);
     int (*function_attribute)(int *value, int attribute, cuda_function function);

@@ -48,6 +48,8 @@ static const struct {
     {"cuMemsetD8_v2", offsetof(struct driver, clear)},
     {"cuMemcpyHtoD_v2", offsetof(struct driver, to_device)},
     {"cuMemcpyDtoH_v2", offsetof(struct driver, to_host)},
+    {"cuMemcpyHtoDAsync_v2", offsetof(struct driver, to_device_later)},
+    {"cuMemcpyDtoHAsync_v2", offsetof(struct driver, to_host_later)},
     {"cuMemHostRegister_v2", offsetof(struct driver, host_register)},
     {"cuMemHostUnregister", offsetof(struct driver, host_unregister)},
     {"cuFuncGetAttribute", offsetof(struct driver, function_attribute)},

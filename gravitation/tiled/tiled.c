@@ -189,10 +189,10 @@ const char *shoal_tiled_line(shoal_tiled *tiled)
 
 /* ---- sources ----------------------------------------------------------------------------------------------------- */
 
-/* The power of two below value; 1 for 0. */
+/* The power of two below value, whose inverse is a number too; 1 for 0. */
 static double power_of_two(double value)
 {
-    return value > 0 && isfinite(value) ? ldexp(1, ilogb(value)) : 1;
+    return value > 0 && isfinite(value) ? ldexp(1, ilogb(fmax(value, 1e-300))) : 1;
 }
 
 /* The first body whose value is not finite, or (least = 0) negative; -1 if there is none. */
@@ -469,4 +469,11 @@ shoal_status shoal_tiled_measure(shoal_tiled *tiled, int wants, int n_repeats, d
     if (!tiled->n || wants & ~tiled->options.wants || n_repeats < 1)
         return shoal_fail(tiled->context, SHOAL_E_USAGE, "timing without sources, or of what was not asked for");
     return tiled->type->measure(tiled->backend, wants, n_repeats, seconds);
+}
+
+shoal_status shoal_tiled_tune(shoal_tiled *tiled, int wants)
+{
+    if (!tiled->n || wants & ~tiled->options.wants)
+        return shoal_fail(tiled->context, SHOAL_E_USAGE, "tuning without sources, or for what was not asked for");
+    return tiled->type->tune ? tiled->type->tune(tiled->backend, wants) : SHOAL_OK;
 }

@@ -49,7 +49,7 @@ typedef struct shoal_tiled_options {
     double eps;         /* softening length, >= 0 */
     int wants;          /* everything that will ever be asked of it: SHOAL_TILED_... */
     int threads;        /* of the CPU; 0 = as many as it may use */
-    int n_devices;      /* GPUs; 0 = 1. More: each has all sources and a share of the targets */
+    int n_devices;      /* GPUs; 0 = 1. More: each has all sources and a share of the work; results are the same */
 } shoal_tiled_options;
 
 /* The kernels that can be named, by engine: NULL after the last. *doc (may be NULL) says what it does in a line. */
@@ -96,6 +96,14 @@ shoal_status shoal_tiled_forces(shoal_tiled *tiled, int wants, const shoal_tiled
 
 /* Seconds that one evaluation of all forces takes where the sources lie, without copies: the least of n_repeats. */
 shoal_status shoal_tiled_measure(shoal_tiled *tiled, int wants, int n_repeats, double *seconds);
+
+/*
+ * For kernel = "auto" and all sources as targets: measure the kernels that are in question on the sources as they are, and keep the fastest,
+ * from now on and beside the compiled kernels for later runs with as many bodies (within a factor of two) on such a device. Without it a
+ * table measured on one H200 decides. Kernels differ by rounding, so that it is for who has long to run: some seconds, and nothing where
+ * there is no choice or one was kept before.
+ */
+shoal_status shoal_tiled_tune(shoal_tiled *tiled, int wants);
 
 /* What computes the forces, and why that was picked: one line, valid as long as tiled and until the next call with it. */
 const char *shoal_tiled_line(shoal_tiled *tiled);

@@ -3,71 +3,22 @@
  * tiled_cuda.c: forces of one big system on one or more GPUs of a host. The kernels are in tiled_cuda.kern.h; what each form of them
  * is compiled with is in a table here.
  *
- * Every device has all bodies. With edge sharing it does a share of the rows of tiles and has partial sums of all bodies, which the
- * host adds in the order of the devices; otherwise it has a share of the targets.
+ * Every device has all bodies. With edge sharing it does some of the parts into which the rows of tiles are cut and has sums of all bodies for
+ * each, which the host adds in the order of the parts; otherwise it has a share of the targets. Results do not depend on the number of
+ * devices.
  */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "gravitation/tiled/tiled_cublas.h"
-#include "gravitation/tiled/tiled_internal.h"
+#include "gravitation/tiled/tiled_forms.h"
 
-enum { MAX_DEVICES = 16 };
-
-/* How a kernel is compiled: targets a thread, warps a block, threads a target, unrolling, blocks on a multiprocessor. */
-struct shape {
-    int i, warps, lanes, unroll, min_blocks;
-};
-
-enum { RSQRT_EXACT, RSQRT_FAST, RSQRT_FLUSH };     /* TILED_RSQRT */
-enum { STORE_GLOBAL, STORE_TILES, STORE_HALF };    /* TILED_STORAGE */
-enum { SPLIT_AUTO, SPLIT_NOT, SPLIT_2D, SPLIT_CUBLAS }; /* of the sources among blocks: as many as fill the device; 32 */
-
-/* A shape without targets: the form cannot do that. */
-struct form {
-    const char *name, *doc;
-    bool edges;
-    struct shape shape[SHOAL_TILED_PRECISIONS][2]; /* without and with the jerk */
-    int rsqrt, storage, split;
-};
-
-/* A step of the ladder: single precision, acceleration and potential only. */
-#define STEP(name_, warps_, lanes_, unroll_, rsqrt_, storage_, split_, doc_)                                                         \
-    {.name = name_, .doc = doc_, .shape = {[SHOAL_TILED_FP32] = {{1, warps_, lanes_, unroll_, 1}}}, .rsqrt = rsqrt_, \
-     .storage = storage_, .split = split_}
-
-enum { FORM_EDGES, FORM_EDGES_SMALL, FORM_ROWS, FORM_LANES, FORMS_MAIN };
-
-static const struct form forms[] = {
-    [FORM_EDGES] = {"edges", "every pair once; 3 to 12 bodies a thread, 128 or 256 threads a block", true,
-                    {{{4, 8, 1, 1, 2}, {3, 4, 1, 1, 3}}, {{8, 4, 1, 1, 3}, {4, 4, 1, 1, 3}}, {{10, 4, 1, 2, 3}, {6, 4, 1, 1, 3}}},
-                    RSQRT_FLUSH, STORE_TILES, SPLIT_AUTO},
-    [FORM_EDGES_SMALL] = {"edges_small", "every pair once; smaller blocks, for fewer bodies", true,
-                          {{{3, 2, 1, 2, 8}, {2, 2, 1, 1, 6}}, {{4, 2, 1, 1, 8}, {4, 2, 1, 1, 6}}, {{8, 2, 1, 2, 8}, {4, 2, 1, 1, 8}}},
-                          RSQRT_FLUSH, STORE_TILES, SPLIT_AUTO},
-    [FORM_ROWS] = {"rows", "tiles of sources in shared memory, 2 or 4 targets in a thread's registers", false,
-                   {{{2, 4, 1, 4, 4}, {2, 4, 1, 2, 3}}, {{4, 4, 1, 4, 4}, {2, 4, 1, 4, 4}}, {{4, 4, 1, 8, 4}, {4, 4, 1, 4, 4}}},
-                   RSQRT_FLUSH, STORE_TILES, SPLIT_AUTO},
-    [FORM_LANES] = {"lanes", "tiles of sources in shared memory, 32 threads for 1 or 2 targets", false,
-                    {{{2, 8, 32, 4, 2}, {1, 8, 32, 2, 2}}, {{2, 8, 32, 4, 2}, {2, 8, 32, 2, 2}}, {{2, 8, 32, 4, 4}, {2, 8, 32, 4, 2}}},
-                    RSQRT_FLUSH, STORE_TILES, SPLIT_AUTO},
-    STEP("simple", 8, 1, 1, RSQRT_EXACT, STORE_GLOBAL, SPLIT_NOT, "one target a thread, sources from global memory, 1/sqrt(x)"),
-    STEP("tiled", 8, 1, 1, RSQRT_EXACT, STORE_TILES, SPLIT_NOT, "+ tiles of sources in shared memory, blocks of 256"),
-    STEP("tiled_rsqrt", 8, 1, 1, RSQRT_FAST, STORE_TILES, SPLIT_NOT, "+ the instruction for 1/sqrt(x)"),
-    STEP("tiled_ftz", 8, 1, 1, RSQRT_FLUSH, STORE_TILES, SPLIT_NOT, "+ subnormal numbers flushed to zero"),
-    STEP("unrolled_4", 8, 1, 4, RSQRT_FLUSH, STORE_TILES, SPLIT_NOT, "+ 4 sources a turn of the loop"),
-    STEP("unrolled_16", 8, 1, 16, RSQRT_FLUSH, STORE_TILES, SPLIT_NOT, "+ 16 sources a turn"),
-    STEP("block_64", 2, 1, 16, RSQRT_FLUSH, STORE_TILES, SPLIT_NOT, "the same, blocks of 64"),
-    STEP("block_128", 4, 1, 16, RSQRT_FLUSH, STORE_TILES, SPLIT_NOT, "the same, blocks of 128"),
-    STEP("block_512", 16, 1, 16, RSQRT_FLUSH, STORE_TILES, SPLIT_NOT, "the same, blocks of 512"),
-    STEP("half", 8, 1, 16, RSQRT_FLUSH, STORE_HALF, SPLIT_NOT, "blocks of 256, tiles with positions in half precision"),
-    STEP("threads_4", 8, 4, 16, RSQRT_FLUSH, STORE_TILES, SPLIT_NOT, "4 threads a target, sums by shuffles without barriers"),
-    STEP("threads_16", 8, 16, 8, RSQRT_FLUSH, STORE_TILES, SPLIT_NOT, "16 threads a target"),
-    STEP("tiled_2d", 8, 1, 16, RSQRT_FLUSH, STORE_TILES, SPLIT_2D, "sources in 32 parts, added up by a second kernel"),
-    STEP("tiled_2d_cublas", 8, 1, 16, RSQRT_FLUSH, STORE_TILES, SPLIT_CUBLAS, "the same, added up by cuBLAS' matrix times vector"),
-};
-enum { FORMS = SHOAL_COUNT(forms) };
+/*
+ * With edge sharing the pairs of MANY bodies or more are cut into PARTS, whose sums are added in their order, whatever device they come
+ * from; fewer are not worth more than one device.
+ */
+enum { MAX_DEVICES = 8, PARTS = 8, MANY = 1 << 17 };
 
 /* As the kernels take them. */
 struct constants_float {
@@ -97,16 +48,21 @@ struct rows {
     } c;
 };
 
-/* Memory of a device that grows. */
+/* Memory of a device, and of the host for copies from and to it, that grows. */
 struct buffer {
     device_pointer at;
     size_t size;
+};
+struct staging {
+    void *at;
+    size_t size;
+    bool locked;
 };
 
 /* A compiled form. */
 struct program {
     cuda_module module;
-    cuda_function main, sum;
+    cuda_function main, sum, parts;
     int resident, registers; /* blocks on a multiprocessor, registers a thread */
 };
 
@@ -115,10 +71,18 @@ struct gpu {
     size_t memory;
     cuda_context cuda;
     char name[128];
-    struct buffer bodies[FORMS][2], targets, results, part_j, part_i; /* bodies: as padded for a form, without and with the jerk */
-    bool current[FORMS][2];              /* those are the sources */
+    struct buffer bodies, targets, results, part_j, part_i;
+    struct staging staged_targets, staged_results;
+    bool current; /* bodies: what is staged */
     struct program program[FORMS][4][2]; /* by form, wants, equal masses */
     struct tiled_cublas cublas;
+};
+
+/* Which form computes the forces on n sources, and whether that was measured here. */
+struct choice {
+    long n;
+    int form;
+    bool kept;
 };
 
 struct tiled_backend {
@@ -129,8 +93,9 @@ struct tiled_backend {
     struct gpu gpu[MAX_DEVICES];
     tiled_bodies sources;
     double eps;
-    void *host; /* packed bodies or results */
-    size_t host_size;
+    struct staging staged; /* the sources as they are on all devices: packed for a form, without or with the jerk */
+    int staged_form, staged_jerk;
+    struct choice choice[4][2]; /* by wants and equal masses */
     char line[400];
 };
 
@@ -138,9 +103,12 @@ struct tiled_backend {
 struct work {
     int form, wants;
     bool equal;
-    const struct shape *shape;
+    const tiled_shape *shape;
     long n, n_targets;      /* padded */
     int n_sums, n_words;
+    long first, n_own;      /* targets of this device; with edge sharing first is that of the parts, and targets are all */
+    long n_parts, n_blocks; /* parts of the pairs; blocks of targets on all devices */
+    bool own_places;        /* targets are the sources where they lie */
 };
 
 static shoal_status cuda_fail(tiled_backend *b, int result, const char *what)
@@ -158,24 +126,16 @@ static long round_up(long n, long multiple)
     return (n + multiple - 1) / multiple * multiple;
 }
 
-static int form_named(const char *name)
-{
-    for (int i = 0; i < FORMS; i++)
-        if (strcmp(forms[i].name, name) == 0)
-            return i;
-    return -1;
-}
-
 static const char *cuda_kernel(int i, const char **doc)
 {
-    *doc = i < FORMS ? forms[i].doc : NULL;
-    return i < FORMS ? forms[i].name : NULL;
+    *doc = i < FORMS ? shoal_tiled_forms[i].doc : NULL;
+    return i < FORMS ? shoal_tiled_forms[i].name : NULL;
 }
 
 static bool cuda_can(const char *kernel, shoal_tiled_precision precision, int wants)
 {
-    const int form = form_named(kernel);
-    return form >= 0 && forms[form].shape[precision][!!(wants & SHOAL_TILED_JERK)].i > 0;
+    const int form = shoal_tiled_form_named(kernel);
+    return form >= 0 && shoal_tiled_forms[form].shape[precision][!!(wants & SHOAL_TILED_JERK)].i > 0;
 }
 
 static const char *cuda_missing(void)
@@ -186,6 +146,14 @@ static const char *cuda_missing(void)
 }
 
 /* ---- create, destroy --------------------------------------------------------------------------------------------- */
+
+static void staging_free(tiled_backend *b, struct staging *staging)
+{
+    if (staging->locked)
+        (void)b->driver.host_unregister(staging->at);
+    free(staging->at);
+    *staging = (struct staging){0};
+}
 
 static void cuda_destroy(tiled_backend **backend)
 {
@@ -200,23 +168,22 @@ static void cuda_destroy(tiled_backend **backend)
         if (!gpu->cuda)
             continue;
         (void)driver->context_push(gpu->cuda);
-        struct buffer *const others[] = {&gpu->targets, &gpu->results, &gpu->part_j, &gpu->part_i};
-        for (int i = 0; i < SHOAL_COUNT(others); i++)
-            if (others[i]->at)
-                (void)driver->release(others[i]->at);
-        for (int f = 0; f < FORMS; f++) {
-            for (int k = 0; k < 2; k++)
-                if (gpu->bodies[f][k].at)
-                    (void)driver->release(gpu->bodies[f][k].at);
-            for (int p = 0; p < 8; p++)
-                if (gpu->program[f][p / 2][p % 2].module)
-                    (void)driver->module_unload(gpu->program[f][p / 2][p % 2].module);
-        }
+        (void)driver->synchronize();
+        struct buffer *const buffers[] = {&gpu->bodies, &gpu->targets, &gpu->results, &gpu->part_j, &gpu->part_i};
+        for (int i = 0; i < SHOAL_COUNT(buffers); i++)
+            if (buffers[i]->at)
+                (void)driver->release(buffers[i]->at);
+        for (int p = 0; p < FORMS * 8; p++)
+            if (gpu->program[p / 8][p / 2 % 4][p % 2].module)
+                (void)driver->module_unload(gpu->program[p / 8][p / 2 % 4][p % 2].module);
+        staging_free(old, &gpu->staged_targets);
+        staging_free(old, &gpu->staged_results);
+        if (g == 0)
+            staging_free(old, &old->staged);
         shoal_tiled_cublas_close(&gpu->cublas, driver);
         (void)driver->context_pop(&ours);
         (void)driver->context_release(gpu->device);
     }
-    free(old->host);
     free(old);
 }
 
@@ -270,16 +237,17 @@ static shoal_status cuda_create(shoal_context *context, const shoal_tiled_option
 
 static size_t totals_size(const struct work *w)
 {
-    return forms[w->form].edges ? (size_t)w->n_sums * w->shape->i * w->shape->warps * 32 * sizeof(double) : 0;
+    return shoal_tiled_forms[w->form].edges ? (size_t)w->n_sums * w->shape->i * w->shape->warps * 32 * sizeof(double) : 0;
 }
 
 static shoal_status program_load(tiled_backend *b, struct gpu *gpu, const struct work *w, struct program *program)
 {
-    const struct shape *s = w->shape;
+    const tiled_shape *s = w->shape;
     const struct {
         const char *name;
         int value;
     } values[] = {
+        {"TILED_EDGES", shoal_tiled_forms[w->form].edges},
         {"TILED_PRECISION", b->options.precision},
         {"TILED_SPLINE", b->options.softening == SHOAL_TILED_SPLINE},
         {"TILED_JERK", !!(w->wants & SHOAL_TILED_JERK)},
@@ -291,8 +259,8 @@ static shoal_status program_load(tiled_backend *b, struct gpu *gpu, const struct
         {"TILED_LANES", s->lanes},
         {"UNROLL", s->unroll},
         {"MIN_BLOCKS", s->min_blocks},
-        {"TILED_RSQRT", forms[w->form].rsqrt},
-        {"TILED_STORAGE", forms[w->form].storage},
+        {"TILED_RSQRT", shoal_tiled_forms[w->form].rsqrt},
+        {"TILED_STORAGE", shoal_tiled_forms[w->form].storage},
     };
     char text[SHOAL_COUNT(values)][48];
     const char *constants[SHOAL_COUNT(values) + 1] = {0};
@@ -306,7 +274,7 @@ static shoal_status program_load(tiled_backend *b, struct gpu *gpu, const struct
     if (status)
         return status;
     struct driver *driver = &b->driver;
-    const bool edges = forms[w->form].edges;
+    const bool edges = shoal_tiled_forms[w->form].edges;
     int result = driver->module_load(&program->module, cubin.image);
     shoal_cubin_release(&cubin);
     if (result) {
@@ -315,7 +283,8 @@ static shoal_status program_load(tiled_backend *b, struct gpu *gpu, const struct
     }
     const size_t shared = totals_size(w);
     if ((result = driver->module_function(&program->main, program->module, edges ? "tiled_edges" : "tiled_rows")) != 0 ||
-        (result = driver->module_function(&program->sum, program->module, edges ? "tiled_edges_sum" : "tiled_rows_sum")) != 0 ||
+        (result = driver->module_function(&program->sum, program->module, edges ? "tiled_edges_sum" : "tiled_parts_sum")) != 0 ||
+        (result = driver->module_function(&program->parts, program->module, "tiled_parts_sum")) != 0 ||
         (result = driver->function_set(program->main, FUNCTION_DYNAMIC_SHARED, (int)shared)) != 0 ||
         (result = driver->function_attribute(&program->registers, FUNCTION_REGISTERS, program->main)) != 0 ||
         (result = driver->occupancy(&program->resident, program->main, 32 * s->warps, shared)) != 0)
@@ -325,33 +294,62 @@ static shoal_status program_load(tiled_backend *b, struct gpu *gpu, const struct
 
 /* ---- choice ------------------------------------------------------------------------------------------------------ */
 
-/*
- * Measured on one H200 (docs/performance.md): edge sharing wins as soon as its tiles fill the device. Below, 32 threads a target do; for
- * other targets those, or with enough of them tiles with a thread a target.
- */
-static int choose_form(const tiled_backend *b, bool all, long n_targets)
+static bool picks(const tiled_backend *b)
 {
-    static const long n_edges[SHOAL_TILED_PRECISIONS] = {49152, 32768, 32768}, n_small[SHOAL_TILED_PRECISIONS] = {8192, 8192, 8192};
-    const int named = form_named(b->options.kernel);
-    if (named >= 0 && (all || !forms[named].edges))
-        return named;
-    if (all && n_targets >= n_small[b->options.precision])
-        return n_targets >= n_edges[b->options.precision] ? FORM_EDGES : FORM_EDGES_SMALL;
-    return n_targets >= 32768 ? FORM_ROWS : FORM_LANES;
+    return strcmp(b->options.kernel, "auto") == 0;
 }
 
-static void work_set(const tiled_backend *b, int form, int wants, long n_targets, struct work *w)
+/* The form of the forces on all sources, or on n_targets others. What was kept is looked up once for a number of bodies. */
+static int choose_form(tiled_backend *b, int wants, bool all, long n_targets)
+{
+    const bool jerk = wants & SHOAL_TILED_JERK;
+    const int named = shoal_tiled_form_named(b->options.kernel);
+    if (named >= 0 && (all || !shoal_tiled_forms[named].edges))
+        return named;
+    if (!all || named >= 0)
+        return shoal_tiled_form_for(b->options.precision, jerk, all, n_targets);
+    struct choice *choice = &b->choice[wants & 3][b->sources.equal];
+    if (choice->n != n_targets) {
+        const int kept = shoal_tiled_form_kept(b->gpu[0].name, &b->options, wants, b->sources.equal, n_targets);
+        *choice = (struct choice){n_targets, kept, kept >= 0};
+        if (kept < 0)
+            choice->form = shoal_tiled_form_for(b->options.precision, jerk, true, n_targets);
+    }
+    return choice->form;
+}
+
+/* The share of n that device g of n_gpus has, of one for a single n: first, and how many. */
+static long share(long n, int g, int n_gpus, long *first)
+{
+    *first = (n * g + n_gpus - 1) / n_gpus;
+    return (n * (g + 1) + n_gpus - 1) / n_gpus - *first;
+}
+
+/* The work of device g; targets: NULL = all sources. */
+static void work_set(const tiled_backend *b, int form, int wants, int g, const tiled_bodies *targets, struct work *w)
 {
     *w = (struct work){.form = form, .wants = wants};
-    const bool jerk = wants & SHOAL_TILED_JERK, fp64 = b->options.precision == SHOAL_TILED_FP64;
-    w->shape = &forms[form].shape[b->options.precision][jerk];
-    w->equal = forms[form].edges && b->sources.equal;
+    const bool jerk = wants & SHOAL_TILED_JERK, fp64 = b->options.precision == SHOAL_TILED_FP64, edges = shoal_tiled_forms[form].edges;
+    w->shape = &shoal_tiled_forms[form].shape[b->options.precision][jerk];
+    w->equal = edges && b->sources.equal;
     w->n_sums = 3 + 3 * jerk + !!(wants & SHOAL_TILED_POTENTIAL);
     const bool velocities = b->options.wants & SHOAL_TILED_JERK; /* the same bodies serve other wants too */
     w->n_words = fp64 ? 2 + 2 * velocities : 1 + (b->options.precision == SHOAL_TILED_MIXED) + velocities;
-    const long tile = 32 * w->shape->warps, block = tile * w->shape->i / w->shape->lanes;
+    const long tile = 32 * w->shape->warps, block = tile * w->shape->i / w->shape->lanes, n_all = targets ? targets->n : b->sources.n;
     w->n = round_up(b->sources.n, block > tile ? block : tile);
-    w->n_targets = n_targets < 0 ? w->n : round_up(n_targets, block);
+    if (edges) {
+        w->n_parts = share(n_all >= MANY ? PARTS : 1, g, b->n_gpus, &w->first);
+        w->n_own = w->n_parts ? n_all : 0;
+        w->n_targets = w->n_parts ? w->n : 0;
+    } else {
+        w->n_own = share(n_all, g, b->n_gpus, &w->first);
+        w->own_places = !targets && b->n_gpus == 1;
+        w->n_targets = w->own_places ? w->n : round_up(w->n_own, block);
+        w->n_parts = 1;
+        /* the split must not depend on the number of devices */
+        const long n_blocks = round_up(n_all, block) / block;
+        w->n_blocks = n_blocks;
+    }
 }
 
 /* ---- bodies on a device ------------------------------------------------------------------------------------------ */
@@ -374,25 +372,27 @@ static shoal_status buffer_grow(tiled_backend *b, struct buffer *buffer, size_t 
     return SHOAL_OK;
 }
 
-static shoal_status host_grow(tiled_backend *b, size_t size)
+/* Page-locked memory, which is copied at the bus' speed and without waiting; where it cannot be had, other memory does. */
+static shoal_status staging_grow(tiled_backend *b, struct staging *staging, size_t size)
 {
-    if (size <= b->host_size)
+    if (size <= staging->size)
         return SHOAL_OK;
-    free(b->host);
-    b->host_size = 0;
-    b->host = shoal_allocate(size, 1);
-    if (!b->host)
+    staging_free(b, staging);
+    size += size / 4; /* numbers of targets vary */
+    staging->at = shoal_allocate(size, 1);
+    if (!staging->at)
         return shoal_fail(b->context, SHOAL_E_MEMORY, "no memory for %zu bytes of bodies for the GPU", size);
-    b->host_size = size;
+    staging->size = size;
+    staging->locked = b->driver.host_register(staging->at, size, HOST_PORTABLE) == 0;
     return SHOAL_OK;
 }
 
 /*
- * Bodies first .. first + n - 1 as the kernels' words, n_padded of them; those that fill up are far away. In mixed precision the upper part
- * of a coordinate is a multiple of 2^-18, so that differences of upper parts are exact up to 2^6 (the size of the system is 1): rounded,
- * they would all be off to the same side for one body i, and so would be its acceleration.
+ * Bodies first .. first + n - 1 as the kernels' words, n_padded of them; those that fill up are far away. In mixed precision x is a double, and
+ * y and z are two floats: the upper part is a multiple of 2^-18, so that differences of upper parts are exact up to 2^6 (the size of the
+ * system is 1): rounded, they would all be off to the same side for one body i, and so would be its acceleration.
  */
-static void pack(const tiled_backend *b, const tiled_bodies *bodies, long first, long n, long n_padded, int n_words)
+static void pack(const tiled_backend *b, const tiled_bodies *bodies, long first, long n, long n_padded, int n_words, void *to)
 {
     const shoal_tiled_precision precision = b->options.precision;
     #pragma omp parallel for schedule(static) if (n_padded > 16384)
@@ -404,37 +404,41 @@ static void pack(const tiled_backend *b, const tiled_bodies *bodies, long first,
             v[c] = i < n && bodies->v[c] ? bodies->v[c][first + i] : 0;
         }
         if (precision == SHOAL_TILED_FP64) {
-            double *w = b->host;
+            double *w = to;
             const double words[4][2] = {{x[0], x[1]}, {x[2], m}, {v[0], v[1]}, {v[2], 0}};
             for (int k = 0; k < n_words; k++)
                 memcpy(w + 2 * (k * n_padded + i), words[k], sizeof words[k]);
             continue;
         }
-        float *w = b->host, words[3][4] = {{0}};
-        const int last = precision == SHOAL_TILED_MIXED ? 2 : 1; /* velocities */
-        words[0][3] = (float)m;
-        for (int c = 0; c < 3; c++) {
-            words[0][c] = (float)(precision == SHOAL_TILED_MIXED ? rint(x[c] * 0x1p18) * 0x1p-18 : x[c]);
-            words[1][c] = precision == SHOAL_TILED_MIXED ? (float)(x[c] - (double)words[0][c]) : 0;
-        }
+        float *w = to, words[3][4] = {{0}};
+        const bool mixed = precision == SHOAL_TILED_MIXED;
+        float upper[3];
         for (int c = 0; c < 3; c++)
-            words[last][c] = (float)v[c];
+            upper[c] = (float)(mixed ? rint(x[c] * 0x1p18) * 0x1p-18 : x[c]);
+        if (mixed) {
+            memcpy(words[0], x, sizeof x[0]);
+            words[0][2] = upper[1];
+            words[0][3] = upper[2];
+            words[1][1] = i < n ? (float)(x[1] - (double)upper[1]) : 0;
+            words[1][2] = i < n ? (float)(x[2] - (double)upper[2]) : 0;
+        } else {
+            memcpy(words[0], upper, sizeof upper);
+        }
+        words[mixed][3] = (float)m;
+        for (int c = 0; c < 3; c++)
+            words[1 + mixed][c] = (float)v[c];
         for (int k = 0; k < n_words; k++)
             memcpy(w + 4 * (k * n_padded + i), words[k], sizeof words[k]);
     }
 }
 
-static shoal_status upload(tiled_backend *b, struct buffer *to, const tiled_bodies *bodies, long first, long n, long n_padded,
-                           int n_words)
+/* Start the copy of what is staged. */
+static shoal_status send(tiled_backend *b, struct buffer *to, const struct staging *from, size_t size)
 {
-    const size_t size = (size_t)n_padded * (size_t)n_words * 16;
-    shoal_status status = host_grow(b, size);
-    if (!status)
-        status = buffer_grow(b, to, size);
+    shoal_status status = buffer_grow(b, to, size);
     if (status)
         return status;
-    pack(b, bodies, first, n, n_padded, n_words);
-    int result = b->driver.to_device(to->at, b->host, size);
+    int result = b->driver.to_device_later(to->at, from->at, size, NULL);
     return result ? cuda_fail(b, result, "copying bodies to the GPU") : SHOAL_OK;
 }
 
@@ -442,8 +446,7 @@ static shoal_status cuda_sources(tiled_backend *b, const tiled_bodies *sources, 
 {
     b->sources = *sources;
     b->eps = eps;
-    for (int g = 0; g < b->n_gpus; g++)
-        memset(b->gpu[g].current, 0, sizeof b->gpu[g].current);
+    b->staged_form = -1;
     if (!b->line[0])
         snprintf(b->line, sizeof b->line, "cuda: %s, %d device%s", b->gpu[0].name, b->n_gpus, b->n_gpus > 1 ? "s" : "");
     return SHOAL_OK;
@@ -473,12 +476,12 @@ static long tiles_before(const struct work *w, long first, long row)
     return (row - first) * all - w->shape->i * ((row - first) * (row - 1 + first) / 2);
 }
 
-/* The row at which share g of n begins: rows get shorter. */
-static int share_start(const struct work *w, int g, int n)
+/* The row at which part k of n begins: rows get shorter. */
+static int part_start(const struct work *w, long k, long n)
 {
     const long n_rows = w->n / (32L * w->shape->warps * w->shape->i), all = tiles_before(w, 0, n_rows);
     long row = 0;
-    while (row < n_rows && tiles_before(w, 0, row) * n < all * g)
+    while (row < n_rows && tiles_before(w, 0, row) * n < all * k)
         row++;
     return (int)row;
 }
@@ -496,17 +499,29 @@ static int window_end(const tiled_backend *b, const struct gpu *gpu, const struc
     return end;
 }
 
+static size_t bytes_of(const struct work *w, long n)
+{
+    return (size_t)n * (size_t)w->n_words * 16;
+}
+
 static shoal_status launch(tiled_backend *b, cuda_function function, long x, long y, int block, size_t shared, void **arguments)
 {
     int result = b->driver.launch(function, (unsigned)x, (unsigned)y, 1, (unsigned)block, 1, 1, (unsigned)shared, NULL, arguments, NULL);
     return result ? cuda_fail(b, result, "starting the forces on the GPU") : SHOAL_OK;
 }
 
-/* Every pair of this device's share of rows. */
-static shoal_status run_edges(tiled_backend *b, struct gpu *gpu, const struct work *w, const struct program *program,
-                              device_pointer bodies)
+static shoal_status add_parts(tiled_backend *b, const struct program *program, device_pointer parts, int n_parts, long long n,
+                              device_pointer to)
 {
-    const int index = (int)(gpu - b->gpu), start = share_start(w, index, b->n_gpus), last = share_start(w, index + 1, b->n_gpus);
+    int lanes = n_parts < 32 ? 1 : 32;
+    void *arguments[] = {&parts, &n_parts, &n, &lanes, &to};
+    return launch(b, program->parts, (n * lanes + 127) / 128, 1, 128, 0, arguments);
+}
+
+/* Rows first .. last - 1 to a part's results. */
+static shoal_status run_part(tiled_backend *b, struct gpu *gpu, const struct work *w, const struct program *program, int start, int last,
+                             device_pointer results)
+{
     const int tile = 32 * w->shape->warps;
     const long block_i = (long)tile * w->shape->i;
     double scale = w->equal ? b->sources.m[0] : 1;
@@ -521,9 +536,11 @@ static shoal_status run_edges(tiled_backend *b, struct gpu *gpu, const struct wo
         if ((status = buffer_grow(b, &gpu->part_j, size)) != SHOAL_OK ||
             (status = buffer_grow(b, &gpu->part_i, (size_t)(n_blocks + end - first) * (size_t)(w->n_sums * block_i) * sizeof(double))))
             return status;
-        struct edges e = {.bodies = bodies, .n = w->n, .first_row = first, .last_row = end, .part_j = gpu->part_j.at, .part_i = gpu->part_i.at};
+        struct edges e = {.bodies = gpu->bodies.at, .n = w->n, .first_row = first, .last_row = end};
+        e.part_j = gpu->part_j.at;
+        e.part_i = gpu->part_i.at;
         set_constants(b, &e.c.f, &e.c.d);
-        void *main[] = {&e}, *sum[] = {&e, &n_blocks, &scale, &add, &gpu->results.at};
+        void *main[] = {&e}, *sum[] = {&e, &n_blocks, &scale, &add, &results};
         if (n_tiles)
             status = launch(b, program->main, n_blocks, 1, tile, totals_size(w), main);
         if (!status)
@@ -532,70 +549,45 @@ static shoal_status run_edges(tiled_backend *b, struct gpu *gpu, const struct wo
     return status;
 }
 
-/* Targets one by one; bodies of which: NULL = the sources, of this device's share. */
-static shoal_status run_rows(tiled_backend *b, struct gpu *gpu, const struct work *w, const struct program *program,
-                             device_pointer bodies, device_pointer targets)
+/* The pairs of this device's parts; the first device adds up its own. */
+static shoal_status run_edges(tiled_backend *b, struct gpu *gpu, const struct work *w, const struct program *program)
 {
-    const int tile = 32 * w->shape->warps;
-    const long blocks = w->n_targets / (tile * w->shape->i / w->shape->lanes), n_tiles = w->n / tile;
-    const int split = forms[w->form].split;
-    long splits = (2L * gpu->n_multiprocessors * program->resident) / blocks;
+    const long n_all = b->sources.n >= MANY ? PARTS : 1, size = w->n_sums * w->n_targets;
+    shoal_status status = SHOAL_OK;
+    for (long k = 0; !status && k < w->n_parts; k++)
+        status = run_part(b, gpu, w, program, part_start(w, w->first + k, n_all), part_start(w, w->first + k + 1, n_all),
+                          gpu->results.at + (size_t)(k * size) * sizeof(double));
+    if (!status && w->first == 0 && w->n_parts > 1)
+        status = add_parts(b, program, gpu->results.at, (int)w->n_parts, size, gpu->results.at);
+    return status;
+}
+
+/* Targets one by one. */
+static shoal_status run_rows(tiled_backend *b, struct gpu *gpu, const struct work *w, const struct program *program)
+{
+    const int tile = 32 * w->shape->warps, split = shoal_tiled_forms[w->form].split;
+    const long block = tile * w->shape->i / w->shape->lanes, n_tiles = w->n / tile;
+    long splits = (2L * gpu->n_multiprocessors * program->resident) / w->n_blocks;
     if (split != SPLIT_AUTO)
         splits = split == SPLIT_NOT ? 1 : 32;
-    else if (blocks >= gpu->n_multiprocessors / 2 && w->shape->lanes > 1)
+    else if (w->n_blocks >= gpu->n_multiprocessors / 2 && w->shape->lanes > 1)
         splits = 1; /* a second kernel costs more */
     splits = splits < 1 ? 1 : splits > n_tiles ? n_tiles : splits > 65535 ? 65535 : splits;
-    long long n_results = w->n_sums * w->n_targets;
+    const long n_results = w->n_sums * w->n_targets;
     shoal_status status = splits > 1 ? buffer_grow(b, &gpu->part_i, (size_t)(splits * n_results) * sizeof(double)) : SHOAL_OK;
     if (status)
         return status;
-    struct rows r = {.sources = bodies, .targets = targets, .n = w->n, .n_targets = w->n_targets, .scale = 1};
+    struct rows r = {.sources = gpu->bodies.at, .n = w->n, .n_targets = w->n_targets, .scale = 1};
+    r.targets = w->own_places ? gpu->bodies.at : gpu->targets.at;
     r.part = splits > 1 ? gpu->part_i.at : gpu->results.at;
     set_constants(b, &r.c.f, &r.c.d);
-    int n_parts = (int)splits;
-    void *main[] = {&r}, *sum[] = {&gpu->part_i.at, &n_parts, &n_results, &gpu->results.at};
-    status = launch(b, program->main, blocks, splits, tile, 0, main);
-    if (!status && splits > 1 && split == SPLIT_CUBLAS)
-        status = shoal_tiled_add_columns(b->context, &gpu->cublas, r.part, n_results, splits, gpu->results.at);
-    else if (!status && splits > 1)
-        status = launch(b, program->sum, (n_results + 127) / 128, 1, 128, 0, sum);
-    return status;
-}
-
-/* The share of targets that device g of n has: first, and how many. */
-static long target_share(long n, int g, int n_gpus, long *first)
-{
-    *first = n * g / n_gpus;
-    return n * (g + 1) / n_gpus - *first;
-}
-
-/* All sources are targets, on one device: where the sources lie. */
-static bool own_targets(const tiled_backend *b, const tiled_bodies *targets)
-{
-    return !targets && b->n_gpus == 1;
-}
-
-/* Put on the device what is missing there; its context is current. */
-static shoal_status prepare(tiled_backend *b, struct gpu *gpu, const struct work *w, const tiled_bodies *targets, struct program **program)
-{
-    const bool jerk = w->wants & SHOAL_TILED_JERK;
-    shoal_status status = SHOAL_OK;
-    *program = &gpu->program[w->form][w->wants & 3][w->equal];
-    if (!(*program)->module)
-        status = program_load(b, gpu, w, *program);
-    if (!status && !gpu->current[w->form][jerk]) {
-        status = upload(b, &gpu->bodies[w->form][jerk], &b->sources, 0, b->sources.n, w->n, w->n_words);
-        gpu->current[w->form][jerk] = !status;
-    }
-    if (!status && !forms[w->form].edges && !own_targets(b, targets)) {
-        long first;
-        const tiled_bodies *which = targets ? targets : &b->sources;
-        const long n = target_share(which->n, (int)(gpu - b->gpu), b->n_gpus, &first);
-        status = upload(b, &gpu->targets, which, first, n, w->n_targets, w->n_words);
-    }
-    if (!status)
-        status = buffer_grow(b, &gpu->results, (size_t)(w->n_sums * w->n_targets) * sizeof(double));
-    return status;
+    void *main[] = {&r};
+    status = launch(b, program->main, w->n_targets / block, splits, tile, 0, main);
+    if (status || splits == 1)
+        return status;
+    if (split == SPLIT_CUBLAS)
+        return shoal_tiled_add_columns(b->context, &gpu->cublas, r.part, n_results, splits, gpu->results.at);
+    return add_parts(b, program, r.part, (int)splits, n_results, gpu->results.at);
 }
 
 static shoal_status enter(tiled_backend *b, struct gpu *gpu)
@@ -610,22 +602,78 @@ static void leave(tiled_backend *b)
     (void)b->driver.context_pop(&ours);
 }
 
-/* Start n_repeats evaluations on every device; prepared: everything is there. */
-static shoal_status start_all(tiled_backend *b, const struct work *works, const tiled_bodies *targets, bool prepared, int n_repeats)
+/* Put on the device what is missing there; its context is current. */
+static shoal_status prepare(tiled_backend *b, struct gpu *gpu, const struct work *w, const tiled_bodies *targets)
 {
-    shoal_status status = SHOAL_OK;
+    struct program *program = &gpu->program[w->form][w->wants & 3][w->equal];
+    shoal_status status = program->module ? SHOAL_OK : program_load(b, gpu, w, program);
+    if (!status && !gpu->current) {
+        status = send(b, &gpu->bodies, &b->staged, bytes_of(w, w->n));
+        gpu->current = !status;
+    }
+    const size_t size = bytes_of(w, w->n_targets);
+    if (!status && !shoal_tiled_forms[w->form].edges && !w->own_places && !(status = staging_grow(b, &gpu->staged_targets, size))) {
+        pack(b, targets ? targets : &b->sources, w->first, w->n_own, w->n_targets, w->n_words, gpu->staged_targets.at);
+        status = send(b, &gpu->targets, &gpu->staged_targets, size);
+    }
+    if (!status)
+        status = buffer_grow(b, &gpu->results, (size_t)(w->n_parts * w->n_sums * w->n_targets) * sizeof(double));
+    return status;
+}
+
+/* Pack the sources for a work, once for all devices, unless they are. */
+static shoal_status stage_sources(tiled_backend *b, const struct work *w)
+{
+    const int jerk = w->wants & SHOAL_TILED_JERK;
+    if (b->staged_form == w->form && b->staged_jerk == jerk)
+        return SHOAL_OK;
+    b->staged_form = -1;
+    for (int g = 0; g < b->n_gpus; g++)
+        b->gpu[g].current = false;
+    shoal_status status = enter(b, &b->gpu[0]);
+    if (status)
+        return status;
+    if (!(status = staging_grow(b, &b->staged, bytes_of(w, w->n)))) {
+        pack(b, &b->sources, 0, b->sources.n, w->n, w->n_words, b->staged.at);
+        b->staged_form = w->form;
+        b->staged_jerk = jerk;
+    }
+    leave(b);
+    return status;
+}
+
+/* How many of a device's arrays of results are wanted by the host: the first device has added up its own. */
+static long n_collected(const struct work *w)
+{
+    return w->n_own == 0 ? 0 : w->first == 0 ? 1 : shoal_tiled_forms[w->form].edges ? w->n_parts : 1;
+}
+
+/* Start the copy of a device's results. */
+static shoal_status fetch(tiled_backend *b, struct gpu *gpu, const struct work *w)
+{
+    const size_t size = (size_t)(n_collected(w) * w->n_sums * w->n_targets) * sizeof(double);
+    shoal_status status = staging_grow(b, &gpu->staged_results, size);
+    if (status)
+        return status;
+    int result = b->driver.to_host_later(gpu->staged_results.at, gpu->results.at, size, NULL);
+    return result ? cuda_fail(b, result, "copying the forces from the GPU") : SHOAL_OK;
+}
+
+/* Start n_repeats evaluations on every device, and the copies: from the host as far as needed, to it if wanted. */
+static shoal_status start_all(tiled_backend *b, const struct work *works, const tiled_bodies *targets, int n_repeats, bool copy)
+{
+    shoal_status status = stage_sources(b, &works[0]);
     for (int g = 0; !status && g < b->n_gpus; g++) {
         struct gpu *gpu = &b->gpu[g];
         const struct work *w = &works[g];
-        struct program *program = &gpu->program[w->form][w->wants & 3][w->equal];
-        const device_pointer *bodies = &gpu->bodies[w->form][!!(w->wants & SHOAL_TILED_JERK)].at;
+        const struct program *program = &gpu->program[w->form][w->wants & 3][w->equal];
         if (w->n_targets == 0 || (status = enter(b, gpu)) != SHOAL_OK)
             continue;
-        if (!prepared)
-            status = prepare(b, gpu, w, targets, &program);
+        status = prepare(b, gpu, w, targets);
         for (int i = 0; !status && i < n_repeats; i++)
-            status = forms[w->form].edges ? run_edges(b, gpu, w, program, *bodies)
-                                          : run_rows(b, gpu, w, program, *bodies, own_targets(b, targets) ? *bodies : gpu->targets.at);
+            status = shoal_tiled_forms[w->form].edges ? run_edges(b, gpu, w, program) : run_rows(b, gpu, w, program);
+        if (!status && copy)
+            status = fetch(b, gpu, w);
         leave(b);
     }
     return status;
@@ -644,78 +692,91 @@ static shoal_status wait_all(tiled_backend *b)
     return status;
 }
 
-/* Results of device g to where they belong: its targets', or (edge sharing) its part of all. */
-static shoal_status collect(tiled_backend *b, int g, const struct work *w, long n_all, const tiled_results *results)
+/* What a device sent to where it belongs: its targets', or (edge sharing) added to what those before it sent. */
+static void collect(const struct gpu *gpu, const struct work *w, const tiled_results *results)
 {
-    const bool edges = forms[w->form].edges, jerk = w->wants & SHOAL_TILED_JERK;
-    const size_t size = (size_t)(w->n_sums * w->n_targets) * sizeof(double);
-    long first = 0, n = edges ? n_all : target_share(n_all, g, b->n_gpus, &first);
-    shoal_status status = n ? host_grow(b, size) : SHOAL_OK;
-    if (status || !n)
-        return status;
-    if ((status = enter(b, &b->gpu[g])) != SHOAL_OK)
-        return status;
-    int result = b->driver.to_host(b->host, b->gpu[g].results.at, size);
-    leave(b);
-    if (result)
-        return cuda_fail(b, result, "copying the forces from the GPU");
-    for (int q = 0; q < w->n_sums; q++) {
-        const bool is_phi = results->phi && q == w->n_sums - 1;
-        double *to = (q < 3 ? results->a[q] : jerk && q < 6 ? results->jerk[q - 3] : results->phi) + first;
-        const double *from = (double *)b->host + q * w->n_targets, sign = is_phi ? -1 : 1;
-        for (long i = 0; i < n; i++)
-            to[i] = (edges && g > 0 ? to[i] : 0) + sign * from[i];
-    }
-    return SHOAL_OK;
+    const bool edges = shoal_tiled_forms[w->form].edges, jerk = w->wants & SHOAL_TILED_JERK;
+    for (long k = 0; k < n_collected(w); k++)
+        for (int q = 0; q < w->n_sums; q++) {
+            const bool is_phi = results->phi && q == w->n_sums - 1, first = !edges || w->first + k == 0;
+            double *to = (q < 3 ? results->a[q] : jerk && q < 6 ? results->jerk[q - 3] : results->phi) + (edges ? 0 : w->first);
+            const double *from = (double *)gpu->staged_results.at + (k * w->n_sums + q) * w->n_targets, sign = is_phi ? -1 : 1;
+            #pragma omp parallel for schedule(static) if (w->n_own > 65536)
+            for (long i = 0; i < w->n_own; i++)
+                to[i] = (first ? 0 : to[i]) + sign * from[i];
+        }
 }
 
-static void plan_all(tiled_backend *b, int wants, const tiled_bodies *targets, struct work *works)
+static void plan_all(tiled_backend *b, int form, int wants, const tiled_bodies *targets, struct work *works)
 {
-    const long n = targets ? targets->n : b->sources.n;
-    const int form = choose_form(b, !targets, n);
-    for (int g = 0; g < b->n_gpus; g++) {
-        long first;
-        work_set(b, form, wants, forms[form].edges || own_targets(b, targets) ? -1 : target_share(n, g, b->n_gpus, &first),
-                 &works[g]);
-    }
+    for (int g = 0; g < b->n_gpus; g++)
+        work_set(b, form, wants, g, targets, &works[g]);
 }
 
 static shoal_status cuda_forces(tiled_backend *b, int wants, const tiled_bodies *targets, const tiled_results *results)
 {
     struct work works[MAX_DEVICES];
-    plan_all(b, wants, targets, works);
-    shoal_status status = start_all(b, works, targets, false, 1);
+    plan_all(b, choose_form(b, wants, !targets, targets ? targets->n : b->sources.n), wants, targets, works);
+    shoal_status status = start_all(b, works, targets, 1, true);
+    if (!status)
+        status = wait_all(b);
     for (int g = 0; !status && g < b->n_gpus; g++)
-        status = collect(b, g, &works[g], targets ? targets->n : b->sources.n, results);
+        collect(&b->gpu[g], &works[g], results);
     if (!status && !targets) {
         const struct work *w = &works[0];
         const struct program *program = &b->gpu[0].program[w->form][w->wants & 3][w->equal];
+        const char *why = !picks(b) ? "" : b->choice[wants & 3][b->sources.equal].kept ? " (the fastest when measured here)"
+                                                                                       : " (by the number of bodies)";
         snprintf(b->line, sizeof b->line,
                  "cuda: %s, %d device%s; %s%s: %s; %d threads a block, %d blocks a multiprocessor, %d registers", b->gpu[0].name,
-                 b->n_gpus, b->n_gpus > 1 ? "s" : "", forms[w->form].name,
-                 form_named(b->options.kernel) == w->form ? "" : " (picked by the number of bodies)", forms[w->form].doc,
+                 b->n_gpus, b->n_gpus > 1 ? "s" : "", shoal_tiled_forms[w->form].name, why, shoal_tiled_forms[w->form].doc,
                  32 * w->shape->warps, program->resident, program->registers);
     }
     return status;
 }
 
-static shoal_status cuda_measure(tiled_backend *b, int wants, int n_repeats, double *seconds)
+static shoal_status measure_form(tiled_backend *b, int form, int wants, int n_repeats, double *seconds)
 {
     struct work works[MAX_DEVICES];
-    plan_all(b, wants, NULL, works);
-    shoal_status status = start_all(b, works, NULL, false, 1);
+    plan_all(b, form, wants, NULL, works);
+    shoal_status status = start_all(b, works, NULL, 1, false);
     if (!status)
         status = wait_all(b);
     *seconds = INFINITY;
     const int batch = b->sources.n < 100000 ? 20 : 1; /* the start of a kernel hides behind the one before */
     for (int i = 0; !status && i < n_repeats; i++) {
         const double start = shoal_seconds();
-        status = start_all(b, works, NULL, true, batch);
+        status = start_all(b, works, NULL, batch, false);
         if (!status)
             status = wait_all(b);
         *seconds = fmin(*seconds, (shoal_seconds() - start) / batch);
     }
     return status;
+}
+
+static shoal_status cuda_measure(tiled_backend *b, int wants, int n_repeats, double *seconds)
+{
+    return measure_form(b, choose_form(b, wants, true, b->sources.n), wants, n_repeats, seconds);
+}
+
+static shoal_status cuda_tune(tiled_backend *b, int wants)
+{
+    struct choice *choice = &b->choice[wants & 3][b->sources.equal];
+    if (!picks(b) || (choose_form(b, wants, true, b->sources.n), choice->kept))
+        return SHOAL_OK;
+    double least = INFINITY, seconds;
+    shoal_status status = SHOAL_OK;
+    int best = 0;
+    for (int form = 0; !status && form < FORMS_MAIN; form++) {
+        status = measure_form(b, form, wants, 2, &seconds);
+        best = seconds < least ? form : best;
+        least = fmin(least, seconds);
+    }
+    if (status)
+        return status;
+    shoal_tiled_form_keep(b->gpu[0].name, &b->options, wants, b->sources.equal, b->sources.n, best);
+    *choice = (struct choice){b->sources.n, best, true};
+    return SHOAL_OK;
 }
 
 static void cuda_line(const tiled_backend *b, char *line, size_t size)
@@ -733,5 +794,6 @@ const tiled_backend_type shoal_tiled_cuda = {
     .sources = cuda_sources,
     .forces = cuda_forces,
     .measure = cuda_measure,
+    .tune = cuda_tune,
     .line = cuda_line,
 };

@@ -2,6 +2,7 @@
  *
  * tiled_cuda.kern.h: all-pairs gravity of one big system on a GPU; compiled at run time, with constants:
  *
+ *   TILED_EDGES      1: every pair once, 0: every target by itself
  *   TILED_PRECISION  0 fp64, 1 mixed, 2 fp32     TILED_JERK, TILED_POTENTIAL, TILED_SPLINE   0 or 1
  *   TILED_CUT        1: no softening, so that coincident bodies need care where jerk or potential are wanted
  *   TILED_EQUAL      1: all masses are the same, and 1 here: sums are multiplied by the mass at the end
@@ -24,7 +25,7 @@
  *     atomically, and the order of all sums is fixed.
  * tiled_rows    every target by itself: targets in registers, sources in shared memory, TILED_LANES threads a target, sources
  *     split among blocks.
- * tiled_edges_sum, tiled_rows_sum   add the partial sums in a fixed order, in double precision.
+ * tiled_edges_sum, tiled_parts_sum   add the partial sums in a fixed order, in double precision.
  *
  * Single precision sums over at most FLUSH sources go on in double precision. Operations a pair, edge sharing, acceleration only:
  * 3 sub, 3 fma, 1 rsqrt, 2 mul, 6 fma and 2 mul for masses: 17 for two interactions (15 with equal masses); in double precision 20 and 18
@@ -58,6 +59,9 @@ typedef double partial;
 #ifndef TILED_STORAGE
 #define TILED_STORAGE 1
 #endif
+#ifndef TILED_DOUBLES
+#define TILED_DOUBLES 1
+#endif
 #ifndef FLUSH
 #define FLUSH (MIXED ? 16 : 1024)
 #endif
@@ -69,7 +73,17 @@ struct constants {
 };
 
 struct body {
-    real x, y, z, m;
+#if MIXED && TILED_DOUBLES > 0
+    double x;
+#else
+    real x;
+#endif
+#if MIXED && TILED_DOUBLES > 1
+    double y;
+#else
+    real y;
+#endif
+    real z, m;
 #if MIXED
     real lx, ly, lz;
 #endif
@@ -79,14 +93,29 @@ struct body {
 };
 
 struct sums {
-    real ax, ay, az;
-#if TILED_POTENTIAL
-    real p;
-#endif
+    real ax, ay, az, p; /* p: of what is loaded is stored as it is where no potential is wanted */
 #if TILED_JERK
     real jx, jy, jz;
 #endif
 };
+
+#if MIXED
+static __device__ __forceinline__ double as_double(float low, float high)
+{
+    return __hiloint2double(__float_as_int(high), __float_as_int(low));
+}
+#endif
+
+/* The difference of two places, each a double or two floats. */
+static __device__ __forceinline__ float apart(double j, double i, float, float)
+{
+    return __double2float_rn(j - i);
+}
+
+static __device__ __forceinline__ float apart(float j, float i, float lj, float li)
+{
+    return (j - i) + (lj - li);
+}
 
 static __device__ __forceinline__ body body_load(const word *from, long stride)
 {
@@ -100,10 +129,18 @@ static __device__ __forceinline__ body body_load(const word *from, long stride)
 #endif
 #else
     const word w0 = from[0];
-    b.x = w0.x, b.y = w0.y, b.z = w0.z, b.m = w0.w;
 #if MIXED
     const word w1 = from[stride];
-    b.lx = w1.x, b.ly = w1.y, b.lz = w1.z;
+    b.m = w1.w;
+#endif
+#if !MIXED
+    b.x = w0.x, b.y = w0.y, b.z = w0.z, b.m = w0.w;
+#elif TILED_DOUBLES == 0
+    b.x = w0.x, b.y = w0.y, b.z = w0.z, b.lx = w1.x, b.ly = w1.y, b.lz = w1.z;
+#elif TILED_DOUBLES == 1
+    b.x = as_double(w0.x, w0.y), b.y = w0.z, b.z = w0.w, b.ly = w1.y, b.lz = w1.z;
+#else
+    b.x = as_double(w0.x, w0.y), b.y = as_double(w0.z, w0.w), b.z = w1.x, b.lz = w1.z;
 #endif
 #if TILED_JERK
     const word w2 = from[(1 + MIXED) * stride];
@@ -116,10 +153,7 @@ static __device__ __forceinline__ body body_load(const word *from, long stride)
 static __device__ __forceinline__ sums sums_zero()
 {
     sums s;
-    s.ax = s.ay = s.az = 0;
-#if TILED_POTENTIAL
-    s.p = 0;
-#endif
+    s.ax = s.ay = s.az = s.p = 0;
 #if TILED_JERK
     s.jx = s.jy = s.jz = 0;
 #endif
@@ -131,20 +165,14 @@ static __device__ __forceinline__ sums sums_load(const word *from, int stride)
     sums s;
 #if FP64
     const word w0 = from[0], w1 = from[stride];
-    s.ax = w0.x, s.ay = w0.y, s.az = w1.x;
-#if TILED_POTENTIAL
-    s.p = w1.y;
-#endif
+    s.ax = w0.x, s.ay = w0.y, s.az = w1.x, s.p = w1.y;
 #if TILED_JERK
     const word w2 = from[2 * stride], w3 = from[3 * stride];
     s.jx = w2.x, s.jy = w2.y, s.jz = w3.x;
 #endif
 #else
     const word w0 = from[0];
-    s.ax = w0.x, s.ay = w0.y, s.az = w0.z;
-#if TILED_POTENTIAL
-    s.p = w0.w;
-#endif
+    s.ax = w0.x, s.ay = w0.y, s.az = w0.z, s.p = w0.w;
 #if TILED_JERK
     const word w1 = from[stride];
     s.jx = w1.x, s.jy = w1.y, s.jz = w1.z;
@@ -155,20 +183,15 @@ static __device__ __forceinline__ sums sums_load(const word *from, int stride)
 
 static __device__ __forceinline__ void sums_store(const sums &s, word *to, int stride)
 {
-#if TILED_POTENTIAL
-    const real p = s.p;
-#else
-    const real p = 0;
-#endif
 #if FP64
     to[0] = make_double2(s.ax, s.ay);
-    to[stride] = make_double2(s.az, p);
+    to[stride] = make_double2(s.az, s.p);
 #if TILED_JERK
     to[2 * stride] = make_double2(s.jx, s.jy);
     to[3 * stride] = make_double2(s.jz, 0);
 #endif
 #else
-    to[0] = make_float4(s.ax, s.ay, s.az, p);
+    to[0] = make_float4(s.ax, s.ay, s.az, s.p);
 #if TILED_JERK
     to[stride] = make_float4(s.jx, s.jy, s.jz, 0);
 #endif
@@ -189,13 +212,22 @@ struct law {
 };
 
 /*
+ * In mixed precision, for the acceleration alone, y^3 (5/3 - s2 y^2) is 2/3 of s^-3 but for O(e^2), and the factor is left to the end. SHORT_ONE
+ * is what single precision makes of 5/3.
+ */
+#define SHORT_LAW (MIXED && !TILED_JERK && !TILED_POTENTIAL && !TILED_SPLINE)
+#define SHORT_ONE 1.66666662693023681640625f
+#define SCALE (SHORT_LAW ? 1 / ((double)SHORT_ONE - 1) : 1.0)
+
+/*
  * s2 = r^2 + eps^2 to s^-3: with a seed y of 1/sqrt(s2) and e = 1 - s2 y^2, s^-3 = y^3 (1 - e)^(-3/2) = y^3 (1 + 3/2 e + 15/8 e^2 + O(e^3)).
  * The seed has 22 bits.
  */
 static __device__ __forceinline__ law law_of(real s2, const constants &c)
 {
     law f;
-    real y, p;
+    real y;
+    [[maybe_unused]] real p;
 #if FP64
     asm("rsqrt.approx.ftz.f64 %0, %1;" : "=d"(y) : "d"(s2));
     const real y2 = y * y, e = fma(-s2, y2, 1.0), y3 = y2 * y;
@@ -212,7 +244,9 @@ static __device__ __forceinline__ law law_of(real s2, const constants &c)
     const real y2 = y * y;
     p = y;
     f.g = y2 * y;
-#if MIXED && !defined(MIXED_SEED_ONLY)
+#if SHORT_LAW
+    f.g *= fmaf(-s2, y2, SHORT_ONE);
+#elif MIXED
     const real e = fmaf(-s2, y2, 1.0f);
     f.g = fmaf(f.g, 1.5f * e, f.g);
     p = fmaf(y, 0.5f * e, y);
@@ -223,7 +257,6 @@ static __device__ __forceinline__ law law_of(real s2, const constants &c)
 #elif TILED_JERK
     f.dg_g = -3.0f * y2;
 #endif
-    (void)p;
 #if TILED_CUT && TILED_JERK
     f.g = s2 > c.cut2 ? f.g : 0;
 #endif
@@ -262,7 +295,7 @@ template <bool SHARED>
 static __device__ __forceinline__ void interact(const body &i, const body &j, sums &si, sums &sj, const constants &c)
 {
 #if MIXED
-    const real dx = (j.x - i.x) + (j.lx - i.lx), dy = (j.y - i.y) + (j.ly - i.ly), dz = (j.z - i.z) + (j.lz - i.lz);
+    const real dx = apart(j.x, i.x, j.lx, i.lx), dy = apart(j.y, i.y, j.ly, i.ly), dz = apart(j.z, i.z, j.lz, i.lz);
 #else
     const real dx = j.x - i.x, dy = j.y - i.y, dz = j.z - i.z;
 #endif
@@ -317,6 +350,27 @@ static __device__ __forceinline__ void interact(const body &i, const body &j, su
 #endif
 }
 
+template <class T>
+static __device__ __forceinline__ void sums_spread(const sums &s, T *q)
+{
+    q[0] = s.ax, q[1] = s.ay, q[2] = s.az;
+#if TILED_JERK
+    q[3] = s.jx, q[4] = s.jy, q[5] = s.jz;
+#endif
+#if TILED_POTENTIAL
+    q[N_SUMS - 1] = s.p;
+#endif
+}
+
+#ifndef MIN_BLOCKS
+#define MIN_BLOCKS 1
+#endif
+#ifndef UNROLL
+#define UNROLL 8
+#endif
+constexpr int unroll = UNROLL; /* a pragma knows no macros */
+
+#if TILED_EDGES
 /* ---- every pair once --------------------------------------------------------------------------------------------- */
 
 /*
@@ -354,18 +408,6 @@ static __device__ __forceinline__ long tiles_before(long n, int first, int row)
     return n_rows * all - (long)TILED_I * (n_rows * (row - 1 + first) / 2);
 }
 
-template <class T>
-static __device__ __forceinline__ void sums_spread(const sums &s, T *q)
-{
-    q[0] = s.ax, q[1] = s.ay, q[2] = s.az;
-#if TILED_JERK
-    q[3] = s.jx, q[4] = s.jy, q[5] = s.jz;
-#endif
-#if TILED_POTENTIAL
-    q[N_SUMS - 1] = s.p;
-#endif
-}
-
 /* Add the sums of i to a thread's totals in double precision, and clear them. */
 static __device__ __forceinline__ void flush(sums *si, double (*totals)[THREADS])
 {
@@ -380,23 +422,56 @@ static __device__ __forceinline__ void flush(sums *si, double (*totals)[THREADS]
     }
 }
 
-#ifndef MIN_BLOCKS
-#define MIN_BLOCKS 1
+/*
+ * Sums of j in shared memory, TILE apart: words as in sums_load, or in mixed precision doubles, two a word, to which those of one rotation
+ * are added.
+ */
+#if MIXED
+#define SHARED_WORDS ((N_SUMS + 1) / 2)
+#else
+#define SHARED_WORDS SUM_WORDS
 #endif
-#ifndef UNROLL
-#define UNROLL 8
+
+static __device__ __forceinline__ sums shared_load(const word *from)
+{
+    return MIXED ? sums_zero() : sums_load(from, TILE);
+}
+
+static __device__ __forceinline__ void shared_store(const sums &s, word *to)
+{
+#if MIXED
+    double p[N_SUMS + 1] = {};
+    sums_spread(s, p);
+    #pragma unroll
+    for (int w = 0; w < SHARED_WORDS; w++) {
+        double2 *const pair = (double2 *)to + w * TILE, old = *pair;
+        *pair = make_double2(old.x + p[2 * w], 2 * w + 1 < N_SUMS ? old.y + p[2 * w + 1] : 0);
+    }
+#else
+    sums_store(s, to, TILE);
 #endif
-constexpr int unroll = UNROLL; /* a pragma knows no macros */
+}
+
+static __device__ __forceinline__ void shared_spread(const word *from, partial *q)
+{
+#if MIXED
+    #pragma unroll
+    for (int k = 0; k < N_SUMS; k++) {
+        const double2 pair = ((const double2 *)from)[k / 2 * TILE];
+        q[k] = k % 2 ? pair.y : pair.x;
+    }
+#else
+    sums_spread(sums_load(from, TILE), q);
+#endif
+}
+
+#define WORD ((unsigned)sizeof(word))
+#define ROTATIONS (MIXED ? FLUSH : 32) /* after which the sums of i are flushed, in mixed precision */
 
 extern "C" __global__ void __launch_bounds__(THREADS, MIN_BLOCKS) tiled_edges(edges e)
 {
-    __shared__ word tile[BODY_WORDS][TILE];
+    __shared__ __align__(512) word tile[BODY_WORDS + SHARED_WORDS][TILE]; /* 32 words lie at an address that ends in 9 zeros */
     extern __shared__ double totals[][THREADS]; /* of i, [N_SUMS * TILED_I]: each thread has its own */
-#if MIXED
-    __shared__ double tile_sums[N_SUMS][TILE];
-#else
-    __shared__ word tile_sums[SUM_WORDS][TILE];
-#endif
     const int thread = threadIdx.x, lane = thread & 31, warp = thread >> 5;
     const long n_tiles = tiles_before(e.n, e.first_row, e.last_row);
     long t = n_tiles * blockIdx.x / gridDim.x;
@@ -423,39 +498,27 @@ extern "C" __global__ void __launch_bounds__(THREADS, MIN_BLOCKS) tiled_edges(ed
             #pragma unroll
             for (int w = 0; w < BODY_WORDS; w++)
                 tile[w][thread] = from[w * e.n + t * TILE];
-#if MIXED
             #pragma unroll
-            for (int q = 0; q < N_SUMS; q++)
-                tile_sums[q][thread] = 0;
-#else
-            sums_store(sums_zero(), &tile_sums[0][thread], TILE);
-#endif
+            for (int w = 0; w < SHARED_WORDS; w++)
+                tile[BODY_WORDS + w][thread] = word();
             __syncthreads();
             for (int phase = 0; phase < TILED_WARPS; phase++) {
                 const int segment = ((warp + phase) % TILED_WARPS) * 32;
-                #pragma unroll unroll
-                for (int r = 0; r < 32; r++) {
-                    const int at = segment + (lane ^ r);
-                    const body bj = body_load(&tile[0][at], TILE);
-#if MIXED
-                    sums sj = sums_zero();
-#else
-                    sums sj = sums_load(&tile_sums[0][at], TILE);
-#endif
-                    #pragma unroll
-                    for (int k = 0; k < TILED_I; k++)
-                        interact<true>(bi[k], bj, si[k], sj, e.c);
-#if MIXED
-                    double p[N_SUMS];
-                    sums_spread(sj, p);
-                    #pragma unroll
-                    for (int q = 0; q < N_SUMS; q++)
-                        tile_sums[q][at] += p[q];
-#else
-                    sums_store(sj, &tile_sums[0][at], TILE);
-#endif
-                    __syncwarp();
-                    if (MIXED && (r + 1) % FLUSH == 0)
+                const unsigned place = (unsigned)__cvta_generic_to_shared(&tile[0][segment + lane]);
+                #pragma unroll 1
+                for (unsigned start = 0; start < 32 * WORD; start += ROTATIONS * WORD) {
+                    #pragma unroll unroll
+                    for (unsigned r = start; r < start + ROTATIONS * WORD; r += WORD) { /* r / WORD: the rotation */
+                        word *const at = (word *)__cvta_shared_to_generic(place ^ r);
+                        const body bj = body_load(at, TILE);
+                        sums sj = shared_load(at + BODY_WORDS * TILE);
+                        #pragma unroll
+                        for (int k = 0; k < TILED_I; k++)
+                            interact<true>(bi[k], bj, si[k], sj, e.c);
+                        shared_store(sj, at + BODY_WORDS * TILE);
+                        __syncwarp();
+                    }
+                    if (MIXED)
                         flush(si, totals);
                 }
                 since += 32;
@@ -467,13 +530,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, MIN_BLOCKS) tiled_edges(ed
             }
             const bool own = t - row_start < TILED_I;
             partial p[N_SUMS];
-#if MIXED
-            #pragma unroll
-            for (int q = 0; q < N_SUMS; q++)
-                p[q] = tile_sums[q][thread];
-#else
-            sums_spread(sums_load(&tile_sums[0][thread], TILE), p);
-#endif
+            shared_spread(&tile[BODY_WORDS][thread], p);
             #pragma unroll
             for (int q = 0; q < N_SUMS; q++)
                 e.part_j[(q * n_tiles + t) * TILE + thread] = own ? p[q] * (partial)0.5 : p[q];
@@ -517,9 +574,10 @@ extern "C" __global__ void tiled_edges_sum(edges e, int n_blocks, double scale, 
         for (long b = first_block; b <= last_block; b++)
             sum += e.part_i[((b + row - e.first_row) * N_SUMS + q) * BLOCK_I + body % BLOCK_I];
     }
-    result[q * e.n + body] = (add ? result[q * e.n + body] : 0) + scale * sum;
+    result[q * e.n + body] = (add ? result[q * e.n + body] : 0) + SCALE * scale * sum;
 }
 
+#else
 /* ---- every target by itself -------------------------------------------------------------------------------------- */
 
 #define GROUPS (THREADS / TILED_LANES)      /* of threads that share targets */
@@ -633,19 +691,24 @@ extern "C" __global__ void __launch_bounds__(THREADS, MIN_BLOCKS) tiled_rows(row
             for (int step = TILED_LANES / 2; step; step /= 2)
                 sum += __shfl_xor_sync(0xffffffffu, sum, step);
             if (lane == 0)
-                r.part[(blockIdx.y * N_SUMS + q) * r.n_targets + first + k * GROUPS] = r.scale * sum;
+                r.part[(blockIdx.y * N_SUMS + q) * r.n_targets + first + k * GROUPS] = SCALE * r.scale * sum;
         }
 }
 
-/* result [n]: the sum of n_parts arrays of n. */
-extern "C" __global__ void tiled_rows_sum(const double *part, int n_parts, long n, double *result)
+#endif
+/* ---- partial sums ------------------------------------------------------------------------------------------------ */
+
+/* result [n]: the sum of n_parts arrays of n, by one thread each, or by a warp where parts are many. */
+extern "C" __global__ void tiled_parts_sum(const double *part, int n_parts, long n, int lanes, double *result)
 {
-    const long at = (long)blockIdx.x * blockDim.x + threadIdx.x;
-    if (at >= n)
-        return;
+    const long thread = (long)blockIdx.x * blockDim.x + threadIdx.x, at = thread / lanes;
+    const int lane = (int)(thread % lanes);
     double sum = 0;
     #pragma unroll 8
-    for (int p = 0; p < n_parts; p++)
-        sum += part[p * n + at];
-    result[at] = sum;
+    for (int p = lane; p < n_parts; p += lanes)
+        sum += at < n ? part[p * n + at] : 0;
+    for (int step = lanes / 2; step; step /= 2)
+        sum += __shfl_xor_sync(0xffffffffu, sum, step);
+    if (at < n && lane == 0)
+        result[at] = sum;
 }

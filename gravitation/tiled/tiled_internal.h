@@ -38,6 +38,7 @@ typedef struct tiled_backend_type {
     /* targets: NULL = all sources */
     shoal_status (*forces)(tiled_backend *backend, int wants, const tiled_bodies *targets, const tiled_results *results);
     shoal_status (*measure)(tiled_backend *backend, int wants, int n_repeats, double *seconds);
+    shoal_status (*tune)(tiled_backend *backend, int wants); /* NULL: there is nothing to choose */
     void (*line)(const tiled_backend *backend, char *line, size_t size);
 } tiled_backend_type;
 

@@ -204,15 +204,25 @@ static long first_bad(long n, const double *values, double least)
     return -1;
 }
 
-/* The sum of n numbers (about), or of their squares, in as many chains as a processor adds at once. */
-static double sum_of(long n, const double *x, double about, bool squares)
+typedef double four __attribute__((vector_size(32), aligned(8)));
+
+/* The sum of n numbers (about a value), or of their squares: not finite if one of them is not. */
+static inline double sum_of(long n, const double *x, double about, bool squares)
 {
-    double sum[8] = {0};
-    for (long i = 0; i < n; i++) {
+    four sum[2] = {0};
+    double rest = 0;
+    long i = 0;
+    for (; i + 8 <= n; i += 8)
+        for (int k = 0; k < 2; k++) {
+            const four d = *(const four *)(x + i + 4 * k) - about;
+            sum[k] += squares ? d * d : d;
+        }
+    for (; i < n; i++) {
         const double d = x[i] - about;
-        sum[i % 8] += squares ? d * d : d;
+        rest += squares ? d * d : d;
     }
-    return ((sum[0] + sum[1]) + (sum[2] + sum[3])) + ((sum[4] + sum[5]) + (sum[6] + sum[7]));
+    sum[0] += sum[1];
+    return ((sum[0][0] + sum[0][1]) + (sum[0][2] + sum[0][3])) + rest;
 }
 
 static shoal_status check_vectors(shoal_tiled *tiled, const char *what, long n, const double *x)
@@ -265,18 +275,21 @@ shoal_status shoal_tiled_sources(shoal_tiled *tiled, long n, const double *m, co
     const bool jerk = tiled->options.wants & SHOAL_TILED_JERK;
     if (jerk && !v)
         return shoal_fail(tiled->context, SHOAL_E_USAGE, "no velocities of the sources, though the jerk was asked for");
-    shoal_status status = check_vectors(tiled, "the position", n, x);
-    if (!status && jerk)
-        status = check_vectors(tiled, "the velocity", n, v);
-    if (status)
-        return status;
-
-    double mean[3];
+    double mean[3], place_sum = 0, speed_sum = 0;
     bool equal = m[0] > 0;
     for (long i = 0; i < n; i++)
         equal &= m[i] == m[0];
-    for (int c = 0; c < 3; c++)
-        mean[c] = x[c * n] + sum_of(n, x + c * n, x[c * n], false) / (double)n;
+    for (int c = 0; c < 3; c++) {
+        const double sum = sum_of(n, x + c * n, x[c * n], false);
+        mean[c] = x[c * n] + (isfinite(sum) ? sum / (double)n : 0);
+        place_sum += sum;
+        speed_sum += jerk ? sum_of(n, v + c * n, 0, false) : 0;
+    }
+    shoal_status status = isfinite(place_sum) ? SHOAL_OK : check_vectors(tiled, "the position", n, x);
+    if (!status && !isfinite(speed_sum))
+        status = check_vectors(tiled, "the velocity", n, v);
+    if (status)
+        return status;
     memcpy(tiled->origin, tiled->options.precision == SHOAL_TILED_FP64 ? zero : mean, sizeof mean);
     tiled->n = n;
     tiled->length = power_of_two(fmax(rms(n, x, mean), tiled->options.eps));

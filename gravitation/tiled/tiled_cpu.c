@@ -197,16 +197,20 @@ static shoal_status pack(tiled_backend *b, int k, const tiled_bodies *from, long
     for (int f = 0; f < TILED_FIELDS; f++) {
         to->field[f] = (char *)b->slab[k] + (size_t)f * field;
         const double *values = f < 3 ? from->x[f] : f == 3 ? from->m : f < 7 ? from->v[f - 4] : from->x[f - 7];
-        const double far = f < 3 ? (fp64 ? 1e100 : 1e15) : 0;
-        #pragma omp parallel for num_threads(b->threads) schedule(static) if (n_padded > 16384)
+        if ((f > 3 && f < 7 && !values) || (f > 6 && !mixed))
+            continue; /* no kernel asks for those */
+        const double far = f < 3 ? (fp64 ? 1e100 : 1e15) : 0, to_2_18 = mixed && (f < 3 || f > 6) ? 0x1.8p34 : 0;
+        const long n = values ? from->n : 0;
+        double *wide = to->field[f];
+        float *narrow = to->field[f];
+        #pragma omp parallel for num_threads(b->threads) schedule(static) if (n_padded > 65536)
         for (long i = 0; i < n_padded; i++) {
-            double value = i < from->n && values ? values[i] : far;
-            const double upper = mixed && (f < 3 || f > 6) ? (float)(rint(value * 0x1p18) * 0x1p-18) : value;
-            value = f < 7 ? upper : mixed && i < from->n ? value - upper : 0;
+            const double value = i < n ? values[i] : far;
+            const double upper = (value + to_2_18) - to_2_18; /* a sum with it has no bits below 2^-18 */
             if (fp64)
-                ((double *)to->field[f])[i] = value;
+                wide[i] = value;
             else
-                ((float *)to->field[f])[i] = (float)value;
+                narrow[i] = (float)(f < 7 ? upper : value - (float)upper);
         }
     }
     return SHOAL_OK;

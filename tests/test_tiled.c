@@ -547,7 +547,7 @@ static void test_kept(void **state)
 {
     (void)state;
     const char *before = getenv("XDG_CACHE_HOME");
-    char folder[64], command[96], *old = before ? strdup(before) : NULL;
+    char folder[64], command[128], *old = before ? strdup(before) : NULL;
     shoal_tiled_options options = {.eps = 0.1};
     own_cache(folder);
     assert_int_equal(shoal_tiled_form_kept("a GPU", &options, 0, true, 1500), -1);

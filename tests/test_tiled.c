@@ -2,7 +2,8 @@
  *
  * test_tiled.c: forces of one big system: every kernel of every engine and precision against a plain sum in long double, for counts
  * that are multiples of nothing, with massless and coincident bodies; other targets; the spline's limits; momentum; the same bits in every
- * run, with any number of threads and in any units; what is refused.
+ * run, with any number of threads and in any units; what is refused;
+ * devices; what was measured and kept.
  *
  * Where there is no GPU its part skips; with SHOAL_TEST_GPU=1 that is a failure.
  */
@@ -10,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "gravitation/tiled/tiled.h"
+#include "gravitation/tiled/tiled_forms.h"
 #include "testing.h"
 
 enum { N_MAX = 4097, ALL = SHOAL_TILED_JERK | SHOAL_TILED_POTENTIAL };
@@ -127,13 +128,13 @@ static void compute(shoal_context *context, const shoal_tiled_options *options, 
     assert_null(tiled);
 }
 
+/* The first that there is on a GPU stays, because opening one anew takes long. */
 static bool have_gpu(shoal_context *context)
 {
+    static shoal_tiled *first;
     shoal_tiled_options options = options_of("cuda", NULL, SHOAL_TILED_FP64, 0);
-    shoal_tiled *tiled = NULL;
     const char *wanted = getenv("SHOAL_TEST_GPU");
-    const shoal_status status = shoal_tiled_create(context, &options, 10, &tiled);
-    shoal_tiled_destroy(&tiled);
+    const shoal_status status = first ? SHOAL_OK : shoal_tiled_create(context, &options, 10, &first);
     if (status && wanted && strcmp(wanted, "1") == 0)
         fail_msg("SHOAL_TEST_GPU=1, but %s", shoal_context_message(context));
     if (status)
@@ -445,6 +446,155 @@ static void test_cuda_bits(void **state)
     check_bits(context_of(state), "cuda");
 }
 
+/* ---- many bodies, many devices ----------------------------------------------------------------------------------- */
+
+typedef struct many {
+    long n;
+    double *m, *x, *v, *a, *jerk;
+} many;
+
+static void many_create(long n, many *b)
+{
+    double *room = calloc((size_t)n, 13 * sizeof *room);
+    uint64_t state = 5;
+    assert_non_null(room);
+    *b = (many){n, room, room + n, room + 4 * n, room + 7 * n, room + 10 * n};
+    for (long i = 0; i < n; i++)
+        b->m[i] = uniform(&state) / (double)n;
+    for (long i = 0; i < 6 * n; i++)
+        b->x[i] = uniform(&state) * uniform(&state);
+}
+
+static void many_forces(shoal_context *context, const shoal_tiled_options *options, many *b, const shoal_tiled_targets *targets)
+{
+    shoal_tiled *tiled = NULL;
+    assert_ok(context, shoal_tiled_create(context, options, b->n, &tiled));
+    assert_ok(context, shoal_tiled_sources(tiled, b->n, b->m, b->x, b->v));
+    assert_ok(context, shoal_tiled_forces(tiled, options->wants, targets, b->a, b->jerk, NULL));
+    shoal_tiled_destroy(&tiled);
+}
+
+/* The pairs of so many bodies are done in parts. */
+static void test_cuda_many(void **state)
+{
+    enum { N = 140001, T = 40 };
+    shoal_context *context = context_of(state);
+    need_gpu(context);
+    many b;
+    long index[T];
+    static double a[3 * T], jerk[3 * T], got_a[3 * T], got_jerk[3 * T];
+    many_create(N, &b);
+    for (int i = 0; i < T; i++)
+        index[i] = (long)i * (N - 1) / (T - 1);
+    shoal_tiled_options options = {.engine = "cpu", .kernel = "plain", .eps = 0.01, .wants = SHOAL_TILED_JERK};
+    many_forces(context, &options, &b, &(shoal_tiled_targets){.n = T, .index = index});
+    memcpy(a, b.a, sizeof a);
+    memcpy(jerk, b.jerk, sizeof jerk);
+    for (int precision = 0; precision < SHOAL_TILED_PRECISIONS; precision++) {
+        options = (shoal_tiled_options){.engine = "cuda", .precision = precision, .eps = 0.01, .wants = SHOAL_TILED_JERK};
+        many_forces(context, &options, &b, NULL);
+        for (int i = 0; i < 3 * T; i++) {
+            got_a[i] = b.a[i / T * N + index[i % T]];
+            got_jerk[i] = b.jerk[i / T * N + index[i % T]];
+        }
+        assert_true(error_of(3 * T, got_a, a) < bounds[precision]);
+        assert_true(error_of(3 * T, got_jerk, jerk) < bounds[precision]);
+    }
+    free(b.m);
+}
+
+/* With two devices the same bits as with one. */
+static void test_cuda_devices(void **state)
+{
+    static const long counts[] = {1, 3000, 140001};
+    shoal_context *context = context_of(state);
+    need_gpu(context);
+    shoal_tiled_options options = {.engine = "cuda", .eps = 0.01, .n_devices = 2};
+    shoal_tiled *tiled = NULL;
+    if (shoal_tiled_create(context, &options, 10, &tiled)) {
+        print_message("%s\n", shoal_context_message(context));
+        skip();
+    }
+    shoal_tiled_destroy(&tiled);
+    for (int k = 0; k < SHOAL_COUNT(counts); k++)
+        for (int precision = 0; precision < SHOAL_TILED_PRECISIONS; precision++)
+            for (int way = 0; way < 3; way++) { /* all, all with rows, some */
+                static double once[3 * 140001];
+                const long n = counts[k], n_targets = way < 2 ? n : n / 2 + 1;
+                many b;
+                many_create(n, &b);
+                options = (shoal_tiled_options){.engine = "cuda", .kernel = way == 1 ? "rows" : NULL, .precision = precision, .eps = 0.01};
+                const shoal_tiled_targets targets = {.n = n_targets, .x = b.x};
+                many_forces(context, &options, &b, way < 2 ? NULL : &targets);
+                memcpy(once, b.a, (size_t)(3 * n_targets) * sizeof *once);
+                memset(b.a, 0, (size_t)(3 * n_targets) * sizeof *once);
+                options.n_devices = 2;
+                many_forces(context, &options, &b, way < 2 ? NULL : &targets);
+                assert_memory_equal(once, b.a, (size_t)(3 * n_targets) * sizeof *once);
+                free(b.m);
+            }
+}
+
+/* An empty cache, until the program ends. */
+static void own_cache(char folder[64])
+{
+    snprintf(folder, 64, "/tmp/shoal-tiled-XXXXXX");
+    assert_non_null(mkdtemp(folder));
+    setenv("XDG_CACHE_HOME", folder, 1);
+}
+
+static void test_kept(void **state)
+{
+    (void)state;
+    const char *before = getenv("XDG_CACHE_HOME");
+    char folder[64], command[128], *old = before ? strdup(before) : NULL;
+    shoal_tiled_options options = {.eps = 0.1};
+    own_cache(folder);
+    assert_int_equal(shoal_tiled_form_kept("a GPU", &options, 0, true, 1500), -1);
+    shoal_tiled_form_keep("a GPU", &options, 0, true, 1500, FORM_EDGES_SMALL);
+    assert_int_equal(shoal_tiled_form_kept("a GPU", &options, 0, true, 1024), FORM_EDGES_SMALL);
+    assert_int_equal(shoal_tiled_form_kept("a GPU", &options, 0, true, 2048), -1);
+    assert_int_equal(shoal_tiled_form_kept("a GPU", &options, 0, false, 1500), -1);
+    assert_int_equal(shoal_tiled_form_kept("a GPU", &options, SHOAL_TILED_JERK, true, 1500), -1);
+    assert_int_equal(shoal_tiled_form_kept("another", &options, 0, true, 1500), -1);
+    options.precision = SHOAL_TILED_FP32;
+    assert_int_equal(shoal_tiled_form_kept("a GPU", &options, 0, true, 1500), -1);
+    options.precision = SHOAL_TILED_FP64;
+    snprintf(command, sizeof command, "for f in %s/shoal/*.choice; do echo nothing > $f; done", folder);
+    assert_int_equal(system(command), 0);
+    assert_int_equal(shoal_tiled_form_kept("a GPU", &options, 0, true, 1500), -1);
+    snprintf(command, sizeof command, "rm -r %s", folder);
+    assert_int_equal(system(command), 0);
+    if (old)
+        setenv("XDG_CACHE_HOME", old, 1);
+    else
+        unsetenv("XDG_CACHE_HOME");
+    free(old);
+}
+
+/* What is tuned is kept, and computes the same forces. */
+static void test_cuda_tune(void **state)
+{
+    shoal_context *context = context_of(state);
+    need_gpu(context);
+    char folder[64];
+    own_cache(folder);
+    make_bodies(1000, false, &here);
+    oracle(&here, 0.05, &want);
+    const shoal_tiled_options options = options_of("cuda", NULL, SHOAL_TILED_FP64, 0.05);
+    for (int k = 0; k < 2; k++) {
+        shoal_tiled *tiled = make(context, &options, &here);
+        assert_ok(context, shoal_tiled_tune(tiled, ALL));
+        assert_ok(context, shoal_tiled_forces(tiled, ALL, NULL, got.a, got.jerk, got.phi));
+        assert_true(error_of(3 * here.n, got.a, want.a) < bounds[0]);
+        assert_non_null(strstr(shoal_tiled_line(tiled), "measured here"));
+        shoal_tiled_destroy(&tiled);
+    }
+    char command[96];
+    snprintf(command, sizeof command, "rm -r %s", folder);
+    assert_int_equal(system(command), 0);
+}
+
 /* Units change by powers of two: so do the results, bit by bit, however large or small they are. */
 static void test_units(void **state)
 {
@@ -522,6 +672,8 @@ int main(void)
         cmocka_unit_test(test_units),       cmocka_unit_test(test_refusals),    cmocka_unit_test(test_cuda_oracle),
         cmocka_unit_test(test_cuda_wants),  cmocka_unit_test(test_cuda_targets), cmocka_unit_test(test_cuda_spline),
         cmocka_unit_test(test_cuda_bits),   cmocka_unit_test(test_cpu_steps),   cmocka_unit_test(test_cuda_steps),
+        cmocka_unit_test(test_cuda_many),   cmocka_unit_test(test_cuda_devices), cmocka_unit_test(test_kept),
+        cmocka_unit_test(test_cuda_tune), /* the last: it has a cache of its own */
     };
     return cmocka_run_group_tests(tests, setup, teardown);
 }

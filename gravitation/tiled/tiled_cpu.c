@@ -193,10 +193,10 @@ static void pack_field(const tiled_backend *b, int f, const double *values, long
         memcpy((double *)to + first, values + first, (size_t)(last - first) * sizeof(double));
         return;
     }
-    const bool split = precision == SHOAL_TILED_MIXED && (f < 3 || f > 6);
+    const double to_2_18 = precision == SHOAL_TILED_MIXED && (f < 3 || f > 6) ? 0x1.8p34 : 0;
     for (long i = first; i < last; i++) {
-        const double upper = split ? (float)(rint(values[i] * 0x1p18) * 0x1p-18) : values[i];
-        ((float *)to)[i] = (float)(f < 7 ? upper : values[i] - upper);
+        const double upper = (values[i] + to_2_18) - to_2_18; /* a sum with it has no bits below 2^-18 */
+        ((float *)to)[i] = (float)(f < 7 ? upper : values[i] - (float)upper);
     }
 }
 

@@ -387,48 +387,69 @@ static shoal_status staging_grow(tiled_backend *b, struct staging *staging, size
     return SHOAL_OK;
 }
 
+/* One body as the kernels' words, 16 bytes each and `stride` apart. */
+static inline void put_fp64(double *to, long stride, const double *x, double m, const double *v, bool velocities)
+{
+    to[0] = x[0], to[1] = x[1];
+    to += 2 * stride;
+    to[0] = x[2], to[1] = m;
+    if (velocities) {
+        to += 2 * stride;
+        to[0] = v[0], to[1] = v[1];
+        to += 2 * stride;
+        to[0] = v[2], to[1] = 0;
+    }
+}
+
+static inline void put_fp32(float *to, long stride, const double *x, double m, const double *v, bool velocities)
+{
+    to[0] = (float)x[0], to[1] = (float)x[1], to[2] = (float)x[2], to[3] = (float)m;
+    if (velocities) {
+        to += 4 * stride;
+        to[0] = (float)v[0], to[1] = (float)v[1], to[2] = (float)v[2], to[3] = 0;
+    }
+}
+
 /*
- * Bodies first .. first + n - 1 as the kernels' words, n_padded of them; those that fill up are far away. In mixed precision x is a double, and
- * y and z are two floats: the upper part is a multiple of 2^-18, so that differences of upper parts are exact up to 2^6 (the size of the
- * system is 1): rounded, they would all be off to the same side for one body i, and so would be its acceleration.
+ * x is a double, y and z are two floats: the upper part is a multiple of 2^-18, so that differences of upper parts are exact up to 2^6 (the
+ * size of the system is 1): rounded, they would all be off to the same side for one body i, and so would be its acceleration.
  */
+static inline void put_mixed(float *to, long stride, const double *x, double m, const double *v, bool velocities)
+{
+    const double to_2_18 = 0x1.8p34; /* a sum with it has no more bits */
+    const float y = (float)((x[1] + to_2_18) - to_2_18), z = (float)((x[2] + to_2_18) - to_2_18);
+    memcpy(to, x, sizeof x[0]);
+    to[2] = y, to[3] = z;
+    to += 4 * stride;
+    to[0] = 0, to[1] = (float)(x[1] - (double)y), to[2] = (float)(x[2] - (double)z), to[3] = (float)m;
+    if (velocities) {
+        to += 4 * stride;
+        to[0] = (float)v[0], to[1] = (float)v[1], to[2] = (float)v[2], to[3] = 0;
+    }
+}
+
+/* Bodies first .. first + n - 1 as the kernels' words, n_padded of them; those that fill up are far away. */
 static void pack(const tiled_backend *b, const tiled_bodies *bodies, long first, long n, long n_padded, int n_words, void *to)
 {
     const shoal_tiled_precision precision = b->options.precision;
-    #pragma omp parallel for schedule(static) if (n_padded > 16384)
+    const bool velocities = n_words > 2 || (n_words == 2 && precision == SHOAL_TILED_FP32);
+    const double far = precision == SHOAL_TILED_FP64 ? 1e100 : 1e15;
+    #pragma omp parallel for schedule(static) if (n_padded > 65536)
     for (long i = 0; i < n_padded; i++) {
-        double x[3], v[3] = {0};
-        const double m = i < n && bodies->m ? bodies->m[first + i] : 0;
-        for (int c = 0; c < 3; c++) {
-            x[c] = i < n ? bodies->x[c][first + i] : precision == SHOAL_TILED_FP64 ? 1e100 : 1e15;
-            v[c] = i < n && bodies->v[c] ? bodies->v[c][first + i] : 0;
+        double x[3] = {far, far, far}, v[3] = {0}, m = 0;
+        if (i < n) {
+            const long at = first + i;
+            m = bodies->m ? bodies->m[at] : 0;
+            x[0] = bodies->x[0][at], x[1] = bodies->x[1][at], x[2] = bodies->x[2][at];
+            if (bodies->v[0])
+                v[0] = bodies->v[0][at], v[1] = bodies->v[1][at], v[2] = bodies->v[2][at];
         }
-        if (precision == SHOAL_TILED_FP64) {
-            double *w = to;
-            const double words[4][2] = {{x[0], x[1]}, {x[2], m}, {v[0], v[1]}, {v[2], 0}};
-            for (int k = 0; k < n_words; k++)
-                memcpy(w + 2 * (k * n_padded + i), words[k], sizeof words[k]);
-            continue;
-        }
-        float *w = to, words[3][4] = {{0}};
-        const bool mixed = precision == SHOAL_TILED_MIXED;
-        float upper[3];
-        for (int c = 0; c < 3; c++)
-            upper[c] = (float)(mixed ? rint(x[c] * 0x1p18) * 0x1p-18 : x[c]);
-        if (mixed) {
-            memcpy(words[0], x, sizeof x[0]);
-            words[0][2] = upper[1];
-            words[0][3] = upper[2];
-            words[1][1] = i < n ? (float)(x[1] - (double)upper[1]) : 0;
-            words[1][2] = i < n ? (float)(x[2] - (double)upper[2]) : 0;
-        } else {
-            memcpy(words[0], upper, sizeof upper);
-        }
-        words[mixed][3] = (float)m;
-        for (int c = 0; c < 3; c++)
-            words[1 + mixed][c] = (float)v[c];
-        for (int k = 0; k < n_words; k++)
-            memcpy(w + 4 * (k * n_padded + i), words[k], sizeof words[k]);
+        if (precision == SHOAL_TILED_FP64)
+            put_fp64((double *)to + 2 * i, n_padded, x, m, v, velocities);
+        else if (precision == SHOAL_TILED_FP32)
+            put_fp32((float *)to + 4 * i, n_padded, x, m, v, velocities);
+        else
+            put_mixed((float *)to + 4 * i, n_padded, x, m, v, velocities);
     }
 }
 

@@ -375,8 +375,7 @@ constexpr int unroll = UNROLL; /* a pragma knows no macros */
 
 /*
  * Rows are blocks of BLOCK_I bodies i; a row's tiles are those from its own bodies to the end. The tiles of rows first_row ..
- * last_row - 1 in this order are cut into one share for each thread block. In the tiles with the row's own bodies every pair comes
- * twice, and both sums are halved.
+ * last_row - 1 in this order are cut into one share for each thread block. The first TILED_I tiles of a row are its own bodies.
  *
  *   part_j  [N_SUMS][TILE of all tiles in this order]
  *   part_i  [block + row - first_row][N_SUMS][BLOCK_I]: of a share's part of a row
@@ -389,17 +388,6 @@ struct edges {
     double *part_i;
     constants c;
 };
-
-static __device__ __forceinline__ void sums_halve(sums &s)
-{
-    s.ax *= (real)0.5, s.ay *= (real)0.5, s.az *= (real)0.5;
-#if TILED_JERK
-    s.jx *= (real)0.5, s.jy *= (real)0.5, s.jz *= (real)0.5;
-#endif
-#if TILED_POTENTIAL
-    s.p *= (real)0.5;
-#endif
-}
 
 /* Tiles in rows first .. row - 1 of n. */
 static __device__ __forceinline__ long tiles_before(long n, int first, int row)
@@ -468,6 +456,29 @@ static __device__ __forceinline__ void shared_spread(const word *from, partial *
 #define WORD ((unsigned)sizeof(word))
 #define ROTATIONS (MIXED ? FLUSH : 32) /* after which the sums of i are flushed, in mixed precision */
 
+/*
+ * 32 bodies j, at place and in its neighbourhood, and those i of a warp's registers. OWN: j are bodies number `own` of the row's threads
+ * themselves; those before it meet them with both sums, those after it another time, and with its own kind every pair comes twice.
+ */
+template <bool OWN>
+static __device__ __forceinline__ void rotate(unsigned place, unsigned start, int own, const body *bi, sums *si, const constants &c)
+{
+    #pragma unroll OWN ? 1 : unroll
+    for (unsigned r = start; r < start + ROTATIONS * WORD; r += WORD) { /* r / WORD: the rotation */
+        word *const at = (word *)__cvta_shared_to_generic(place ^ r);
+        const body bj = body_load(at, TILE);
+        sums sj = shared_load(at + BODY_WORDS * TILE), none;
+        #pragma unroll
+        for (int k = 0; k < TILED_I; k++)
+            if (!OWN || k < own)
+                interact<true>(bi[k], bj, si[k], sj, c);
+            else if (k == own)
+                interact<false>(bi[k], bj, si[k], none, c);
+        shared_store(sj, at + BODY_WORDS * TILE);
+        __syncwarp();
+    }
+}
+
 extern "C" __global__ void __launch_bounds__(THREADS, MIN_BLOCKS) tiled_edges(edges e)
 {
     __shared__ __align__(512) word tile[BODY_WORDS + SHARED_WORDS][TILE]; /* 32 words lie at an address that ends in 9 zeros */
@@ -502,22 +513,16 @@ extern "C" __global__ void __launch_bounds__(THREADS, MIN_BLOCKS) tiled_edges(ed
             for (int w = 0; w < SHARED_WORDS; w++)
                 tile[BODY_WORDS + w][thread] = word();
             __syncthreads();
+            const int own = t - row_start < TILED_I ? (int)(t - row_start) : TILED_I;
             for (int phase = 0; phase < TILED_WARPS; phase++) {
                 const int segment = ((warp + phase) % TILED_WARPS) * 32;
                 const unsigned place = (unsigned)__cvta_generic_to_shared(&tile[0][segment + lane]);
                 #pragma unroll 1
                 for (unsigned start = 0; start < 32 * WORD; start += ROTATIONS * WORD) {
-                    #pragma unroll unroll
-                    for (unsigned r = start; r < start + ROTATIONS * WORD; r += WORD) { /* r / WORD: the rotation */
-                        word *const at = (word *)__cvta_shared_to_generic(place ^ r);
-                        const body bj = body_load(at, TILE);
-                        sums sj = shared_load(at + BODY_WORDS * TILE);
-                        #pragma unroll
-                        for (int k = 0; k < TILED_I; k++)
-                            interact<true>(bi[k], bj, si[k], sj, e.c);
-                        shared_store(sj, at + BODY_WORDS * TILE);
-                        __syncwarp();
-                    }
+                    if (own < TILED_I)
+                        rotate<true>(place, start, own, bi, si, e.c);
+                    else
+                        rotate<false>(place, start, own, bi, si, e.c);
                     if (MIXED)
                         flush(si, totals);
                 }
@@ -528,20 +533,11 @@ extern "C" __global__ void __launch_bounds__(THREADS, MIN_BLOCKS) tiled_edges(ed
                 }
                 __syncthreads();
             }
-            const bool own = t - row_start < TILED_I;
             partial p[N_SUMS];
             shared_spread(&tile[BODY_WORDS][thread], p);
             #pragma unroll
             for (int q = 0; q < N_SUMS; q++)
-                e.part_j[(q * n_tiles + t) * TILE + thread] = own ? p[q] * (partial)0.5 : p[q];
-            if (t - row_start == TILED_I - 1 || (own && t == stop - 1)) {
-                #pragma unroll
-                for (int k = 0; k < TILED_I; k++)
-                    sums_halve(si[k]);
-                #pragma unroll
-                for (int q = 0; q < N_SUMS * TILED_I; q++)
-                    totals[q][thread] *= 0.5;
-            }
+                e.part_j[(q * n_tiles + t) * TILE + thread] = p[q];
         }
         double *const to = e.part_i + ((long)blockIdx.x + row - e.first_row) * N_SUMS * BLOCK_I + thread;
         #pragma unroll

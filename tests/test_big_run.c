@@ -92,6 +92,22 @@ static void test_result(void **state)
     assert_int_equal(run(context, study_text, "a.h5", NULL, NULL, NULL), SHOAL_E_USAGE); /* it is there */
 }
 
+/* Few bodies are for the CPU where the engine is free, which the line says. */
+static void test_choice(void **state)
+{
+    shoal_context *context = *state;
+    shoal_big_record r;
+    assert_ok(context, run(context, study_text, "auto.h5", "run={t_end=0.125; engine=\"auto\"; threads=1;}", NULL, NULL));
+    assert_ok(context, shoal_big_record_read(context, "auto.h5", &r));
+    if (!strstr(r.plan_line, "; cpu: ") || !strstr(r.plan_line, "auto: a GPU from "))
+        fail_msg("%s", r.plan_line);
+    shoal_big_record_release(&r);
+    assert_ok(context, run(context, study_text, "cpu.h5", "run={t_end=0.125; engine=\"cpu\"; threads=1;}", NULL, NULL));
+    assert_ok(context, shoal_big_record_read(context, "cpu.h5", &r));
+    assert_null(strstr(r.plan_line, "auto: "));
+    shoal_big_record_release(&r);
+}
+
 static int stop_after(const shoal_progress *progress, void *user)
 {
     return progress->fraction > *(double *)user;
@@ -429,7 +445,8 @@ static void test_bad_files(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_result),    cmocka_unit_test(test_going_on), cmocka_unit_test(test_another_study),
+        cmocka_unit_test(test_result),    cmocka_unit_test(test_choice),
+        cmocka_unit_test(test_going_on), cmocka_unit_test(test_another_study),
         cmocka_unit_test(test_later_end), cmocka_unit_test(test_units),    cmocka_unit_test(test_formats),
         cmocka_unit_test(test_components), cmocka_unit_test(test_gadget_units), cmocka_unit_test(test_density),
         cmocka_unit_test(test_from_file), cmocka_unit_test(test_refusals),

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * tiled.c: forces of one big system, the part that is common to all engines: options, checks, inner units, the choice of the engine.
+ * tiled.c: forces of one big system, the part that is common to all engines: options, checks, inner units, the choice of the
+ * engine.
  *
- * Inner units are powers of two near the rms distance from the centre of the bodies, the total mass and the rms speed, so that single
- * precision neither overflows nor underflows in any units. In single and mixed precision the origin is the mean place of the bodies.
+ * Inner units are powers of two near the rms distance from the centre of the bodies, the total mass and the rms speed, so that
+ * single precision neither overflows nor underflows in any units. In single and mixed precision the origin is the mean place of
+ * the bodies.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -112,8 +114,9 @@ static shoal_status check_kernel(shoal_context *context, const tiled_backend_typ
         return SHOAL_OK;
     while (n < SHOAL_COUNT(names) && (names[n] = type->kernel(n, &doc))) {
         if (strcmp(names[n], kernel) == 0)
-            return shoal_fail(context, SHOAL_E_USAGE, "kernel = \"%s\" computes no %s%s: a step of the ladder for bench only", kernel,
-                              options->wants & SHOAL_TILED_JERK ? "jerk in " : "", shoal_tiled_precision_name(options->precision));
+            return shoal_fail(context, SHOAL_E_USAGE, "kernel = \"%s\" computes no %s%s: a step of the ladder for bench only",
+                              kernel, options->wants & SHOAL_TILED_JERK ? "jerk in " : "",
+                              shoal_tiled_precision_name(options->precision));
         n++;
     }
     const char *near = shoal_nearest(kernel, names, n);

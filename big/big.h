@@ -173,8 +173,12 @@ static inline int64_t shoal_big_ticks(int level)
 int shoal_big_level(double span, double dt);
 /* The level for the next step: finer at once; coarser by one, where the coarser step divides the time so far. */
 int shoal_big_next_level(int level, int wanted, int64_t tick);
-/* Loops over fewer numbers are not worth the start of threads. */
-enum { SHOAL_BIG_PARALLEL = 8192 };
+/* Loops over bodies are cut into parts, the same for every number of threads, and so that a body stays with its thread. */
+enum { SHOAL_BIG_PARTS = 64, SHOAL_BIG_PARALLEL = 8192 };
+static inline long shoal_big_parts(long n)
+{
+    return n > SHOAL_BIG_PARALLEL ? SHOAL_BIG_PARTS : 1; /* fewer bodies are not worth the start of threads */
+}
 /* Whether somebody asked to stop. */
 bool shoal_big_stops(const shoal_big_stepper *stepper);
 

@@ -24,7 +24,7 @@
 #include "big.h"
 
 /* Bodies whose correction is worth the start of threads. */
-enum { PARALLEL_CORRECT = 1024 };
+enum { PARALLEL_CORRECT = 2048 };
 
 static double norm2(const double u[3])
 {
@@ -67,14 +67,14 @@ static void first_levels(shoal_big_stepper *s, double span)
 }
 
 /* Of a step that all share: the finest. */
-static void share_levels(shoal_big_stepper *s)
+static int shared_level(const shoal_big_stepper *s)
 {
     const long n = s->bodies.n;
-    double *level = s->slots + 6 * n, finest = 0;
+    const double *level = s->slots + 6 * n;
+    int finest = 0;
     for (long i = 0; i < n; i++)
-        finest = fmax(finest, level[i]);
-    for (long i = 0; i < n; i++)
-        level[i] = finest;
+        finest = level[i] > finest ? (int)level[i] : finest;
+    return finest;
 }
 
 /* The next time at which steps end, and whose; returns how many. */
@@ -96,17 +96,18 @@ static long next_block(const shoal_big_stepper *s, const double *end, int64_t *t
 
 static void predict(const shoal_big_stepper *s, const double *at, int64_t tick, double per_tick, double *x_p, double *v_p)
 {
-    const long n = s->bodies.n, parts = n > SHOAL_BIG_PARALLEL ? 64 : 1;
+    const long n = s->bodies.n, parts = shoal_big_parts(n);
     const double *x = s->bodies.x, *v = s->bodies.v, *a = s->slots, *j = s->slots + 3 * n, now = (double)tick;
 #pragma omp parallel for num_threads(s->steps.threads) if (parts > 1) schedule(static)
-    for (long part = 0; part < 3 * parts; part++) {
-        const long k = part / parts * n, first = n * (part % parts) / parts, last = n * (part % parts + 1) / parts;
+    for (long part = 0; part < parts; part++) {
+        const long first = n * part / parts, last = n * (part + 1) / parts;
+        for (long k = 0; k < 3 * n; k += n)
 #pragma omp simd
-        for (long i = first; i < last; i++) {
-            const double h = (now - at[i]) * per_tick;
-            x_p[k + i] = x[k + i] + h * (v[k + i] + h * 0.5 * (a[k + i] + h * (1. / 3) * j[k + i]));
-            v_p[k + i] = v[k + i] + h * (a[k + i] + h * 0.5 * j[k + i]);
-        }
+            for (long i = first; i < last; i++) {
+                const double h = (now - at[i]) * per_tick;
+                x_p[k + i] = x[k + i] + h * (v[k + i] + h * 0.5 * (a[k + i] + h * (1. / 3) * j[k + i]));
+                v_p[k + i] = v[k + i] + h * (a[k + i] + h * 0.5 * j[k + i]);
+            }
     }
 }
 
@@ -142,16 +143,20 @@ static shoal_status advance(shoal_big_stepper *s, double span, bool shared)
     const double per_tick = ldexp(span, -SHOAL_BIG_LEVELS);
     double *x_p = s->work, *v_p = x_p + 3 * n, *a_1 = x_p + 6 * n, *j_1 = x_p + 9 * n;
     double *at = x_p + 12 * n, *end = x_p + 13 * n, *level = s->slots + 6 * n;
-    first_levels(s, span);
-    if (shared)
-        share_levels(s);
-    for (long i = 0; i < n; i++) {
-        at[i] = 0;
+    memset(at, 0, (size_t)n * sizeof *at);
+    const bool begins = level[0] < 0;
+    if (begins)
+        first_levels(s, span);
+    int level_of_all = begins ? shared_level(s) : (int)level[0]; /* if it is shared */
+    for (long i = 0; i < n && !shared; i++)
         end[i] = (double)shoal_big_ticks((int)level[i]);
-    }
     const double start = s->now;
     for (int64_t tick = 0; tick < shoal_big_ticks(0);) {
-        const long n_active = next_block(s, end, &tick);
+        long n_active = n;
+        if (shared)
+            tick += shoal_big_ticks(level_of_all);
+        else
+            n_active = next_block(s, end, &tick);
         predict(s, at, tick, per_tick, x_p, v_p);
         shoal_status status = shoal_tiled_sources(s->tiled, n, b->m, x_p, v_p);
         if (!status)
@@ -166,7 +171,7 @@ static shoal_status advance(shoal_big_stepper *s, double span, bool shared)
 #pragma omp parallel for num_threads(s->steps.threads) if (n_active > PARALLEL_CORRECT) schedule(static) \
     reduction(max : wanted_by_all)
         for (long k = 0; k < n_active; k++) {
-            const long i = s->active[k];
+            const long i = shared ? k : s->active[k];
             const double next = correct(s, i, k, n_active, ((double)tick - at[i]) * per_tick, a_1, j_1);
             const int wanted = s->steps.eta > 0 ? shoal_big_level(span, next) : 0;
             at[i] = (double)tick;
@@ -176,15 +181,13 @@ static shoal_status advance(shoal_big_stepper *s, double span, bool shared)
                 end[i] = (double)(tick + shoal_big_ticks((int)level[i]));
             }
         }
-        const int next = shared ? shoal_big_next_level((int)level[0], wanted_by_all, tick) : 0;
-        for (long i = 0; i < n && shared; i++) {
-            level[i] = next;
-            end[i] = (double)(tick + shoal_big_ticks(next));
-        }
+        level_of_all = shoal_big_next_level(level_of_all, wanted_by_all, tick);
         s->now = start + (double)tick * per_tick;
         if (shoal_big_stops(s))
             return shoal_fail(s->context, SHOAL_E_INTERRUPTED, "interrupted");
     }
+    for (long i = 0; i < n && shared; i++)
+        level[i] = level_of_all;
     return SHOAL_OK;
 }
 
@@ -204,7 +207,7 @@ const shoal_big_method shoal_big_hermite4 = {
     HERMITE,
     .name = "hermite4",
     .doc = "Hermite of fourth order, one step for all bodies",
-    .gpu_from = 1024,
+    .gpu_from = 256,
     .fixed = true,
     .advance = advance_shared,
 };

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * command_bench_ladder.c: `shoal bench ladder [N ...]`: every kernel of the forces of one big system on this machine's engines, from the first
- * thing one writes to the fastest, each checked against double precision before its time is printed.
+ * command_bench_ladder.c: `shoal bench ladder [N ...]`: every kernel of the forces of one big system on this machine's engines,
+ * from the first thing one writes to the fastest, each checked against double precision before its time is printed.
  *
- * The bodies are a Plummer sphere of equal masses, or with --csv's column `masses` = unequal of masses between 0 and twice the mean; the softening
- * is 0.01 of its scale length. An interaction is what one body does to another: N^2 of them an evaluation, those of a body with itself
- * included.
+ * The bodies are a Plummer sphere of equal masses, or with --csv's column `masses` = unequal of masses between 0 and twice the
+ * mean; the softening is 0.01 of its scale length. An interaction is what one body does to another: N^2 of them an evaluation,
+ * those of a body with itself included.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -134,13 +134,15 @@ static shoal_status climb(shoal_context *context, const step *s, int threads, sp
             largest = fmax(largest, jerk_largest);
         }
         if (!(rms <= bound_of(s)))
-            status = shoal_fail(context, SHOAL_E_INTERNAL, "%s %s %s: rms error %.1e: expected at most %.1e", s->engine, s->kernel,
-                                shoal_tiled_precision_name(s->precision), rms, bound_of(s));
+            status = shoal_fail(context, SHOAL_E_INTERNAL, "%s %s %s: rms error %.1e: expected at most %.1e", s->engine,
+                                s->kernel, shoal_tiled_precision_name(s->precision), rms, bound_of(s));
     }
     if (!status)
-        printf(csv ? "%s,%s,%s,%s,%s,%ld,%.6g,%.6g,%.2e,%.2e,%s\n" : "%-5s %-16s %-6s %-4s %-8s %8ld %11.4g %11.4g %9.1e %9.1e  %s\n",
-               s->engine, s->kernel, shoal_tiled_precision_name(s->precision), s->wants & SHOAL_TILED_JERK ? "jerk" : "", equal ? "equal" : "unequal",
-               model->n, seconds * 1e3, interactions / seconds * 1e-9, rms, largest, csv ? "" : s->doc);
+        printf(csv ? "%s,%s,%s,%s,%s,%ld,%.6g,%.6g,%.2e,%.2e,%s\n"
+                   : "%-5s %-16s %-6s %-4s %-8s %8ld %11.4g %11.4g %9.1e %9.1e  %s\n",
+               s->engine, s->kernel, shoal_tiled_precision_name(s->precision), s->wants & SHOAL_TILED_JERK ? "jerk" : "",
+               equal ? "equal" : "unequal", model->n, seconds * 1e3, interactions / seconds * 1e-9, rms, largest,
+               csv ? "" : s->doc);
     shoal_tiled_destroy(&tiled);
     return status;
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * test_tiled.c: forces of one big system: every kernel of every engine and precision against a plain sum in long double, for counts
- * that are multiples of nothing, with massless and coincident bodies; other targets; the spline's limits; momentum; the same bits in every
- * run, with any number of threads and in any units; what is refused;
+ * test_tiled.c: forces of one big system: every kernel of every engine and precision against a plain sum in long double, for
+ * counts that are multiples of nothing, with massless and coincident bodies; other targets; the spline's limits; momentum; the
+ * same bits in every run, with any number of threads and in any units; what is refused;
  * devices; what was measured and kept.
  *
  * Where there is no GPU its part skips; with SHOAL_TEST_GPU=1 that is a failure.
@@ -37,7 +37,8 @@ static void make_bodies(long n, bool equal, bodies *b)
     uint64_t state = 1;
     b->n = n;
     for (long i = 0; i < n; i++) {
-        const double z = 2 * uniform(&state) - 1, f = 6.283185307179586 * uniform(&state), r = 2 * uniform(&state), q = sqrt(1 - z * z);
+        const double z = 2 * uniform(&state) - 1, f = 6.283185307179586 * uniform(&state), r = 2 * uniform(&state);
+        const double q = sqrt(1 - z * z);
         const double place[3] = {r * q * cos(f), r * q * sin(f), r * z};
         for (int c = 0; c < 3; c++) {
             b->x[c * n + i] = place[c] + 0.25;
@@ -187,8 +188,8 @@ static void check_engine(shoal_context *context, const char *engine)
                     const double a = error_of(3 * here.n, got.a, want.a), phi = error_of(here.n, got.phi, want.phi);
                     const double jerk = error_of(3 * here.n, got.jerk, want.jerk);
                     if (!(a <= bound && jerk <= bound && phi <= bound))
-                        fail_msg("%s %s %s, %ld bodies, eps %g: errors of a %.2e, jerk %.2e, phi %.2e: more than %.1e", engine, kernel,
-                                 shoal_tiled_precision_name(precision), here.n, eps, a, jerk, phi, bound);
+                        fail_msg("%s %s %s, %ld bodies, eps %g: errors of a %.2e, jerk %.2e, phi %.2e: more than %.1e", engine,
+                                 kernel, shoal_tiled_precision_name(precision), here.n, eps, a, jerk, phi, bound);
                 }
         }
 }
@@ -223,8 +224,8 @@ static void check_steps(shoal_context *context, const char *engine)
             if (status == SHOAL_E_UNSUPPORTED)
                 print_message("%s\n", shoal_context_message(context));
             else if (status || !(error_of(3 * here.n, got.a, want.a) < bound))
-                fail_msg("%s %s, %ld bodies: %s, error %.2e", engine, kernel, here.n, status ? shoal_context_message(context) : "",
-                         error_of(3 * here.n, got.a, want.a));
+                fail_msg("%s %s, %ld bodies: %s, error %.2e", engine, kernel, here.n,
+                         status ? shoal_context_message(context) : "", error_of(3 * here.n, got.a, want.a));
             shoal_tiled_destroy(&tiled);
         }
     }
@@ -253,8 +254,9 @@ static void check_wants(shoal_context *context, const char *engine)
             memset(&got, 0, sizeof got);
             assert_ok(context, shoal_tiled_forces(tiled, wants, NULL, got.a, got.jerk, got.phi));
             assert_true(error_of(3 * here.n, got.a, want.a) < bounds[precision]);
-            assert_true(wants & SHOAL_TILED_JERK ? error_of(3 * here.n, got.jerk, want.jerk) < bounds[precision] : got.jerk[0] == 0);
-            assert_true(wants & SHOAL_TILED_POTENTIAL ? error_of(here.n, got.phi, want.phi) < bounds[precision] : got.phi[0] == 0);
+            const double bound = bounds[precision];
+            assert_true(wants & SHOAL_TILED_JERK ? error_of(3 * here.n, got.jerk, want.jerk) < bound : got.jerk[0] == 0);
+            assert_true(wants & SHOAL_TILED_POTENTIAL ? error_of(here.n, got.phi, want.phi) < bound : got.phi[0] == 0);
             double seconds = -1;
             assert_ok(context, shoal_tiled_measure(tiled, wants, 1, &seconds));
             assert_true(seconds > 0 && seconds < 60);
@@ -360,7 +362,8 @@ static void check_spline(shoal_context *context, const char *engine)
         }
         pull(tiled, context, 1e-4 * h, 0, &a, jerk, &phi); /* a homogeneous ball in the middle */
         assert_true(fabs(a / (1e-4 * h) * h * h * h + 32. / 3) < 1e-5);
-        for (double r = 0.02; r < 1.2 * h; r += 0.0501) { /* the force is the slope of the potential, the jerk the rate of the force */
+        /* the force is the slope of the potential, the jerk the rate of the force */
+        for (double r = 0.02; r < 1.2 * h; r += 0.0501) {
             pull(tiled, context, r, 0.25, &a, jerk, &phi);
             pull(tiled, context, r - step, 0.25, &a_before, jerk, &before);
             pull(tiled, context, r + step, 0.25, &a_after, jerk, &after);
@@ -523,7 +526,8 @@ static void test_cuda_devices(void **state)
                 const long n = counts[k], n_targets = way < 2 ? n : n / 2 + 1;
                 many b;
                 many_create(n, &b);
-                options = (shoal_tiled_options){.engine = "cuda", .kernel = way == 1 ? "rows" : NULL, .precision = precision, .eps = 0.01};
+                options = (shoal_tiled_options){.engine = "cuda", .precision = precision, .eps = 0.01};
+                options.kernel = way == 1 ? "rows" : NULL;
                 const shoal_tiled_targets targets = {.n = n_targets, .x = b.x};
                 many_forces(context, &options, &b, way < 2 ? NULL : &targets);
                 memcpy(once, b.a, (size_t)(3 * n_targets) * sizeof *once);
@@ -658,7 +662,8 @@ static void test_refusals(void **state)
     assert_int_equal(shoal_tiled_sources(tiled, 10, here.m, here.x, here.v), SHOAL_E_USAGE);
     assert_non_null(strstr(shoal_context_message(context), "body 4: mass -1"));
     const long index[] = {0, 10};
-    assert_int_equal(shoal_tiled_forces(tiled, 0, &(shoal_tiled_targets){.n = 2, .index = index}, got.a, NULL, NULL), SHOAL_E_USAGE);
+    const shoal_tiled_targets targets = {.n = 2, .index = index};
+    assert_int_equal(shoal_tiled_forces(tiled, 0, &targets, got.a, NULL, NULL), SHOAL_E_USAGE);
     assert_non_null(strstr(shoal_context_message(context), "body 10: expected 0 to 9"));
     assert_ok(context, shoal_tiled_forces(tiled, 0, NULL, got.a, NULL, NULL)); /* a refusal changed nothing */
     shoal_tiled_destroy(&tiled);

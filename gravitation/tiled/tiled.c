@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * tiled.c: forces of one big system, the part that is common to all engines: options, checks, inner units, the choice of the engine.
+ * tiled.c: forces of one big system, the part that is common to all engines: options, checks, inner units, the choice of the
+ * engine.
  *
- * Inner units are powers of two near the rms distance from the centre of the bodies, the total mass and the rms speed, so that single
- * precision neither overflows nor underflows in any units. In single and mixed precision the origin is the mean place of the bodies.
+ * Inner units are powers of two near the rms distance from the centre of the bodies, the total mass and the rms speed, so that
+ * single precision neither overflows nor underflows in any units. In single and mixed precision the origin is the mean place of
+ * the bodies.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -113,8 +115,9 @@ static shoal_status check_kernel(shoal_context *context, const tiled_backend_typ
         return SHOAL_OK;
     while (n < SHOAL_COUNT(names) && (names[n] = type->kernel(n, &doc))) {
         if (strcmp(names[n], kernel) == 0)
-            return shoal_fail(context, SHOAL_E_USAGE, "kernel = \"%s\" computes no %s%s: a step of the ladder for bench only", kernel,
-                              options->wants & SHOAL_TILED_JERK ? "jerk in " : "", shoal_tiled_precision_name(options->precision));
+            return shoal_fail(context, SHOAL_E_USAGE, "kernel = \"%s\" computes no %s%s: a step of the ladder for bench only",
+                              kernel, options->wants & SHOAL_TILED_JERK ? "jerk in " : "",
+                              shoal_tiled_precision_name(options->precision));
         n++;
     }
     const char *near = shoal_nearest(kernel, names, n);
@@ -419,6 +422,14 @@ static shoal_status place_targets(shoal_tiled *tiled, bool jerk, const shoal_til
     return SHOAL_OK;
 }
 
+/* Vectors first .. last - 1 of n times a factor. */
+static void scale(long n, long first, long last, double factor, double *x)
+{
+    for (int c = 0; c < 3; c++)
+        for (long i = c * n + first; i < c * n + last; i++)
+            x[i] *= factor;
+}
+
 shoal_status shoal_tiled_forces(shoal_tiled *tiled, int wants, const shoal_tiled_targets *targets, double *a, double *jerk,
                                 double *phi)
 {
@@ -447,13 +458,12 @@ shoal_status shoal_tiled_forces(shoal_tiled *tiled, int wants, const shoal_tiled
         return status;
 
     const double L = tiled->length, unit_a = tiled->mass / L / L, unit_jerk = unit_a / L * tiled->speed;
-    #pragma omp parallel for simd num_threads(tiled->threads) if (parallel : n > PARALLEL) schedule(static)
-    for (long i = 0; i < 3 * n; i++)
-        a[i] *= unit_a;
-    if (want_jerk) {
-        #pragma omp parallel for simd num_threads(tiled->threads) if (parallel : n > PARALLEL) schedule(static)
-        for (long i = 0; i < 3 * n; i++)
-            jerk[i] *= unit_jerk;
+    const long parts = n_parts(n);
+    #pragma omp parallel for num_threads(tiled->threads) if (parts > 1) schedule(static)
+    for (long k = 0; k < parts; k++) {
+        scale(n, n * k / parts, n * (k + 1) / parts, unit_a, a);
+        if (want_jerk)
+            scale(n, n * k / parts, n * (k + 1) / parts, unit_jerk, jerk);
     }
     const bool itself = !targets || targets->index;
     const double depth = itself ? shoal_tiled_depth(tiled->options.eps / L, tiled_floor2(tiled->options.precision)) : 0;

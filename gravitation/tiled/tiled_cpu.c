@@ -2,14 +2,14 @@
  *
  * tiled_cpu.c: forces of one big system on the CPU: SIMD lanes (tiled_kernel.c) and OpenMP threads.
  *
- * edges: every pair once. Bodies are cut into tiles, and pairs of tiles are played like a tournament: in each of n - 1 rounds every tile
- * meets another one, so that the pairs of a round touch different sums, and threads need no sums of their own. A tile's sums grow in the
- * order of the rounds: it depends on the number of bodies alone, not on the number of threads.
+ * edges: every pair once. Bodies are cut into tiles, and pairs of tiles are played like a tournament: in each of n - 1 rounds
+ * every tile meets another one, so that the pairs of a round touch different sums, and threads need no sums of their own. A
+ * tile's sums grow in the order of the rounds: it depends on the number of bodies alone, not on the number of threads.
  *
  * rows: each target by itself, lanes over sources.
  *
- * naive, naive_edges: steps of the ladder, for comparison: the serial loops of students' codes, structures of single-precision numbers,
- * acceleration only.
+ * naive, naive_edges: steps of the ladder, for comparison: the serial loops of students' codes, structures of single-precision
+ * numbers, acceleration only.
  *
  * plain: row by row in double precision, as the equations of tiled.h stand. The reference of all others.
  */
@@ -34,7 +34,7 @@ static const struct {
 };
 
 /* So many interactions are not worth the start of threads. */
-enum { TILED_ALONE = 1 << 18 };
+enum { TILED_ALONE = 1 << 15 };
 
 struct tiled_backend {
     shoal_context *context;
@@ -182,9 +182,9 @@ static shoal_status grow(tiled_backend *b, void **memory, size_t *have, size_t s
 }
 
 /*
- * Numbers of one field of bodies first .. last - 1. In mixed precision the upper part of a coordinate is a multiple of 2^-18, so that
- * differences of upper parts are exact up to 2^6 (the size of the system is 1): rounded, they would all be off to the same side for one
- * body, and so would be its acceleration.
+ * Numbers of one field of bodies first .. last - 1. In mixed precision the upper part of a coordinate is a multiple of 2^-18, so
+ * that differences of upper parts are exact up to 2^6 (the size of the system is 1): rounded, they would all be off to the same
+ * side for one body, and so would be its acceleration.
  */
 static void pack_field(const tiled_backend *b, int f, const double *values, long first, long last, void *to)
 {
@@ -255,8 +255,8 @@ static void wait_for(atomic_long *played, long rounds)
 }
 
 /*
- * The matches in order of rounds, each taken by the next free thread, which waits until both tiles have played all rounds before. First each
- * tile meets itself, where every pair comes twice.
+ * The matches in order of rounds, each taken by the next free thread, which waits until both tiles have played all rounds
+ * before. First each tile meets itself, where every pair comes twice.
  */
 static shoal_status edges(tiled_backend *b, int what, const tiled_cpu_law *law)
 {
@@ -354,7 +354,8 @@ static shoal_status cpu_create(shoal_context *context, const shoal_tiled_options
             new->simd = simd;
     }
     if (!new->simd && strcmp(options->kernel, "plain") != 0)
-        return shoal_fail(context, SHOAL_E_UNSUPPORTED, "no CPU kernels for %s of the forces of one big system in this build", arch);
+        return shoal_fail(context, SHOAL_E_UNSUPPORTED, "no CPU kernels for %s of the forces of one big system in this build",
+                          arch);
     if (options->n_devices > 1)
         return shoal_fail(context, SHOAL_E_USAGE, "n_devices = %d on the CPU: expected 0 or 1", options->n_devices);
     return SHOAL_OK;

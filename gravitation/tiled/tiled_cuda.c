@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * tiled_cuda.c: forces of one big system on one or more GPUs of a host. The kernels are in tiled_cuda.kern.h; what each form of them
- * is compiled with is in a table here.
+ * tiled_cuda.c: forces of one big system on one or more GPUs of a host. The kernels are in tiled_cuda.kern.h; what each form of
+ * them is compiled with is in a table here.
  *
- * Every device has all bodies. With edge sharing it does some of the parts into which the rows of tiles are cut and has sums of all bodies for
- * each, which the host adds in the order of the parts; otherwise it has a share of the targets. Results do not depend on the number of
- * devices.
+ * Every device has all bodies. With edge sharing it does some of the parts into which the rows of tiles are cut and has sums of
+ * all bodies for each, which the host adds in the order of the parts; otherwise it has a share of the targets. Results do not
+ * depend on the number of devices.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -15,8 +15,8 @@
 #include "gravitation/tiled/tiled_forms.h"
 
 /*
- * With edge sharing the pairs of MANY bodies or more are cut into PARTS, whose sums are added in their order, whatever device they come
- * from; fewer are not worth more than one device.
+ * With edge sharing the pairs of MANY bodies or more are cut into PARTS, whose sums are added in their order, whatever device
+ * they come from; fewer are not worth more than one device.
  */
 enum { MAX_DEVICES = 8, PARTS = 8, MANY = 1 << 17 };
 
@@ -222,7 +222,8 @@ static shoal_status cuda_create(shoal_context *context, const shoal_tiled_option
         status = shoal_fail(context, SHOAL_E_DEVICE, "the CUDA driver does not answer");
     const int wanted = options->n_devices ? options->n_devices : 1;
     if (!status && (wanted > n || wanted > MAX_DEVICES))
-        status = shoal_fail(context, SHOAL_E_USAGE, "n_devices = %d: expected 1 to %d", wanted, n < MAX_DEVICES ? n : MAX_DEVICES);
+        status = shoal_fail(context, SHOAL_E_USAGE, "n_devices = %d: expected 1 to %d", wanted,
+                            n < MAX_DEVICES ? n : MAX_DEVICES);
     for (int g = 0; !status && g < wanted; g++) {
         new->n_gpus = g + 1;
         status = gpu_open(new, g);
@@ -329,13 +330,15 @@ static long share(long n, int g, int n_gpus, long *first)
 static void work_set(const tiled_backend *b, int form, int wants, int g, const tiled_bodies *targets, struct work *w)
 {
     *w = (struct work){.form = form, .wants = wants};
-    const bool jerk = wants & SHOAL_TILED_JERK, fp64 = b->options.precision == SHOAL_TILED_FP64, edges = shoal_tiled_forms[form].edges;
+    const bool jerk = wants & SHOAL_TILED_JERK, edges = shoal_tiled_forms[form].edges;
+    const bool fp64 = b->options.precision == SHOAL_TILED_FP64;
     w->shape = &shoal_tiled_forms[form].shape[b->options.precision][jerk];
     w->equal = edges && b->sources.equal;
     w->n_sums = 3 + 3 * jerk + !!(wants & SHOAL_TILED_POTENTIAL);
     const bool velocities = b->options.wants & SHOAL_TILED_JERK; /* the same bodies serve other wants too */
     w->n_words = fp64 ? 2 + 2 * velocities : 1 + (b->options.precision == SHOAL_TILED_MIXED) + velocities;
-    const long tile = 32 * w->shape->warps, block = tile * w->shape->i / w->shape->lanes, n_all = targets ? targets->n : b->sources.n;
+    const long tile = 32 * w->shape->warps, block = tile * w->shape->i / w->shape->lanes;
+    const long n_all = targets ? targets->n : b->sources.n;
     w->n = round_up(b->sources.n, block > tile ? block : tile);
     if (edges) {
         w->n_parts = share(n_all >= MANY ? PARTS : 1, g, b->n_gpus, &w->first);
@@ -346,9 +349,7 @@ static void work_set(const tiled_backend *b, int form, int wants, int g, const t
         w->own_places = !targets && b->n_gpus == 1;
         w->n_targets = w->own_places ? w->n : round_up(w->n_own, block);
         w->n_parts = 1;
-        /* the split must not depend on the number of devices */
-        const long n_blocks = round_up(n_all, block) / block;
-        w->n_blocks = n_blocks;
+        w->n_blocks = round_up(n_all, block) / block; /* the split must not depend on the number of devices */
     }
 }
 
@@ -411,8 +412,9 @@ static inline void put_fp32(float *to, long stride, const double *x, double m, c
 }
 
 /*
- * x is a double, y and z are two floats: the upper part is a multiple of 2^-18, so that differences of upper parts are exact up to 2^6 (the
- * size of the system is 1): rounded, they would all be off to the same side for one body i, and so would be its acceleration.
+ * x is a double, y and z are two floats: the upper part is a multiple of 2^-18, so that differences of upper parts are exact up
+ * to 2^6 (the size of the system is 1): rounded, they would all be off to the same side for one body i, and so would be its
+ * acceleration.
  */
 static inline void put_mixed(float *to, long stride, const double *x, double m, const double *v, bool velocities)
 {
@@ -527,7 +529,8 @@ static size_t bytes_of(const struct work *w, long n)
 
 static shoal_status launch(tiled_backend *b, cuda_function function, long x, long y, int block, size_t shared, void **arguments)
 {
-    int result = b->driver.launch(function, (unsigned)x, (unsigned)y, 1, (unsigned)block, 1, 1, (unsigned)shared, NULL, arguments, NULL);
+    int result = b->driver.launch(function, (unsigned)x, (unsigned)y, 1, (unsigned)block, 1, 1, (unsigned)shared, NULL,
+                                  arguments, NULL);
     return result ? cuda_fail(b, result, "starting the forces on the GPU") : SHOAL_OK;
 }
 
@@ -540,8 +543,8 @@ static shoal_status add_parts(tiled_backend *b, const struct program *program, d
 }
 
 /* Rows first .. last - 1 to a part's results. */
-static shoal_status run_part(tiled_backend *b, struct gpu *gpu, const struct work *w, const struct program *program, int start, int last,
-                             device_pointer results)
+static shoal_status run_part(tiled_backend *b, struct gpu *gpu, const struct work *w, const struct program *program, int start,
+                             int last, device_pointer results)
 {
     const int tile = 32 * w->shape->warps;
     const long block_i = (long)tile * w->shape->i;
@@ -554,8 +557,9 @@ static shoal_status run_part(tiled_backend *b, struct gpu *gpu, const struct wor
         const long n_tiles = tiles_before(w, first, end);
         int n_blocks = gpu->n_multiprocessors * program->resident;
         n_blocks = n_blocks < n_tiles ? n_blocks : (int)n_tiles;
+        const size_t size_i = (size_t)(n_blocks + end - first) * (size_t)(w->n_sums * block_i) * sizeof(double);
         if ((status = buffer_grow(b, &gpu->part_j, size)) != SHOAL_OK ||
-            (status = buffer_grow(b, &gpu->part_i, (size_t)(n_blocks + end - first) * (size_t)(w->n_sums * block_i) * sizeof(double))))
+            (status = buffer_grow(b, &gpu->part_i, size_i)) != SHOAL_OK)
             return status;
         struct edges e = {.bodies = gpu->bodies.at, .n = w->n, .first_row = first, .last_row = end};
         e.part_j = gpu->part_j.at;
@@ -633,7 +637,8 @@ static shoal_status prepare(tiled_backend *b, struct gpu *gpu, const struct work
         gpu->current = !status;
     }
     const size_t size = bytes_of(w, w->n_targets);
-    if (!status && !shoal_tiled_forms[w->form].edges && !w->own_places && !(status = staging_grow(b, &gpu->staged_targets, size))) {
+    const bool elsewhere = !shoal_tiled_forms[w->form].edges && !w->own_places;
+    if (!status && elsewhere && !(status = staging_grow(b, &gpu->staged_targets, size))) {
         pack(b, targets ? targets : &b->sources, w->first, w->n_own, w->n_targets, w->n_words, gpu->staged_targets.at);
         status = send(b, &gpu->targets, &gpu->staged_targets, size);
     }

@@ -12,24 +12,25 @@
  * and for steps of the ladder of single-precision kernels:
  *
  *   TILED_RSQRT      0: 1/sqrt(x), 1: the fast instruction with subnormal numbers, 2: without (default)
- *   TILED_STORAGE    where rows take sources from. 0: global memory, 1: tiles in shared memory (default), 2: tiles with positions in
+ *   TILED_STORAGE    where rows take sources from. 0: global memory, 1: tiles in shared memory (default), 2: tiles with
+ *   positions in
  *                    half precision and masses in bfloat16
  *
- * A body is a few 16-byte words, array of words by array of words: (x y z m) (vx vy vz -) in single precision, with (lx ly lz -), the
- * rest of the position, between them in mixed; (x y) (z m) (vx vy) (vz -) in double. Sums are (ax ay az p) (jx jy jz -) in the same
- * way. The length of arrays is a multiple of a tile; bodies that fill it up are far away and have no mass.
+ * A body is a few 16-byte words, array of words by array of words: (x y z m) (vx vy vz -) in single precision, with (lx ly lz
+ * -), the rest of the position, between them in mixed; (x y) (z m) (vx vy) (vz -) in double. Sums are (ax ay az p) (jx jy jz -)
+ * in the same way. The length of arrays is a multiple of a tile; bodies that fill it up are far away and have no mass.
  *
  * tiled_edges   every pair once (edge sharing). A warp keeps 32 TILED_I bodies i and their sums in registers. 32 bodies j lie in
- *     shared memory with their sums; in rotation r, lane l meets body l ^ r, so that no two lanes ever meet the same one, and adds
- *     to both sums. The warps of a block have different j at any time, and change them at barriers. Nothing is added
+ *     shared memory with their sums; in rotation r, lane l meets body l ^ r, so that no two lanes ever meet the same one, and
+ *     adds to both sums. The warps of a block have different j at any time, and change them at barriers. Nothing is added
  *     atomically, and the order of all sums is fixed.
  * tiled_rows    every target by itself: targets in registers, sources in shared memory, TILED_LANES threads a target, sources
  *     split among blocks.
  * tiled_edges_sum, tiled_parts_sum   add the partial sums in a fixed order, in double precision.
  *
  * Single precision sums over at most FLUSH sources go on in double precision. Operations a pair, edge sharing, acceleration only:
- * 3 sub, 3 fma, 1 rsqrt, 2 mul, 6 fma and 2 mul for masses: 17 for two interactions (15 with equal masses); in double precision 20 and 18
- * (the correction of the rsqrt takes 4 more), in mixed 26 and 24.
+ * 3 sub, 3 fma, 1 rsqrt, 2 mul, 6 fma and 2 mul for masses: 17 for two interactions (15 with equal masses); in double precision
+ * 20 and 18 (the correction of the rsqrt takes 4 more), in mixed 26 and 24.
  */
 #define FP64 (TILED_PRECISION == 0)
 #define MIXED (TILED_PRECISION == 1)
@@ -212,16 +213,16 @@ struct law {
 };
 
 /*
- * In mixed precision, for the acceleration alone, y^3 (5/3 - s2 y^2) is 2/3 of s^-3 but for O(e^2), and the factor is left to the end. SHORT_ONE
- * is what single precision makes of 5/3.
+ * In mixed precision, for the acceleration alone, y^3 (5/3 - s2 y^2) is 2/3 of s^-3 but for O(e^2), and the factor is left to
+ * the end. SHORT_ONE is what single precision makes of 5/3.
  */
 #define SHORT_LAW (MIXED && !TILED_JERK && !TILED_POTENTIAL && !TILED_SPLINE)
 #define SHORT_ONE 1.66666662693023681640625f
 #define SCALE (SHORT_LAW ? 1 / ((double)SHORT_ONE - 1) : 1.0)
 
 /*
- * s2 = r^2 + eps^2 to s^-3: with a seed y of 1/sqrt(s2) and e = 1 - s2 y^2, s^-3 = y^3 (1 - e)^(-3/2) = y^3 (1 + 3/2 e + 15/8 e^2 + O(e^3)).
- * The seed has 22 bits.
+ * s2 = r^2 + eps^2 to s^-3: with a seed y of 1/sqrt(s2) and e = 1 - s2 y^2, s^-3 = y^3 (1 - e)^(-3/2) = y^3 (1 + 3/2 e + 15/8
+ * e^2 + O(e^3)). The seed has 22 bits.
  */
 static __device__ __forceinline__ law law_of(real s2, const constants &c)
 {
@@ -411,8 +412,8 @@ static __device__ __forceinline__ void flush(sums *si, double (*totals)[THREADS]
 }
 
 /*
- * Sums of j in shared memory, TILE apart: words as in sums_load, or in mixed precision doubles, two a word, to which those of one rotation
- * are added.
+ * Sums of j in shared memory, TILE apart: words as in sums_load, or in mixed precision doubles, two a word, to which those of
+ * one rotation are added.
  */
 #if MIXED
 #define SHARED_WORDS ((N_SUMS + 1) / 2)
@@ -457,11 +458,13 @@ static __device__ __forceinline__ void shared_spread(const word *from, partial *
 #define ROTATIONS (MIXED ? FLUSH : 32) /* after which the sums of i are flushed, in mixed precision */
 
 /*
- * 32 bodies j, at place and in its neighbourhood, and those i of a warp's registers. OWN: j are bodies number `own` of the row's threads
- * themselves; those before it meet them with both sums, those after it another time, and with its own kind every pair comes twice.
+ * 32 bodies j, at place and in its neighbourhood, and those i of a warp's registers. OWN: j are bodies number `own` of the
+ * row's threads themselves; those before it meet them with both sums, those after it another time, and with its own kind every
+ * pair comes twice.
  */
 template <bool OWN>
-static __device__ __forceinline__ void rotate(unsigned place, unsigned start, int own, const body *bi, sums *si, const constants &c)
+static __device__ __forceinline__ void rotate(unsigned place, unsigned start, int own, const body *bi, sums *si,
+                                              const constants &c)
 {
     #pragma unroll OWN ? 1 : unroll
     for (unsigned r = start; r < start + ROTATIONS * WORD; r += WORD) { /* r / WORD: the rotation */

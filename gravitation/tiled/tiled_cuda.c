@@ -412,20 +412,19 @@ static inline void put_fp32(float *to, long stride, const double *x, double m, c
 }
 
 /*
- * x is a double, y and z are two floats: the upper part is a multiple of 2^-18, so that differences of upper parts are exact up
- * to 2^6 (the size of the system is 1): rounded, they would all be off to the same side for one body i, and so would be its
- * acceleration.
+ * A coordinate is two floats, of which the upper is a multiple of 2^-18, so that differences of upper parts are exact up to 2^6 (the size of
+ * the system is 1): rounded, they would all be off to the same side for one body i, and so would be its acceleration.
  */
 static inline void put_mixed(float *to, long stride, const double *x, double m, const double *v, bool velocities)
 {
-    const double to_2_18 = 0x1.8p34; /* a sum with it has no more bits */
-    const float y = (float)((x[1] + to_2_18) - to_2_18), z = (float)((x[2] + to_2_18) - to_2_18);
-    memcpy(to, x, sizeof x[0]);
-    to[2] = y, to[3] = z;
-    to += 4 * stride;
-    to[0] = 0, to[1] = (float)(x[1] - (double)y), to[2] = (float)(x[2] - (double)z), to[3] = (float)m;
+    float *const lower = to + 4 * stride;
+    for (int c = 0; c < 3; c++) {
+        to[c] = (float)((x[c] + 0x1.8p34) - 0x1.8p34); /* such a sum has no bits below 2^-18 */
+        lower[c] = (float)(x[c] - (double)to[c]);
+    }
+    to[3] = (float)m, lower[3] = 0;
     if (velocities) {
-        to += 4 * stride;
+        to += 8 * stride;
         to[0] = (float)v[0], to[1] = (float)v[1], to[2] = (float)v[2], to[3] = 0;
     }
 }

@@ -21,11 +21,28 @@ struct shoal_tiled {
     tiled_backend *backend;
     long n_max, n, n_results;    /* n_results: for which there is room */
     double *slab;                /* m, x, v of the sources, [7][n_max] */
+    struct survey *surveys;      /* of chunks of the sources */
+    int threads;
     double *targets;             /* x, v of targets, then results: [13][n_results] */
     tiled_bodies sources;
     double origin[3], length, mass, speed; /* inner units in the caller's */
     char line[512];
 };
+
+typedef double four __attribute__((vector_size(32), aligned(8)));
+
+/* Sums of n numbers about a value, and of their squares. */
+typedef struct moments {
+    double sum, squares;
+} moments;
+
+/* What is to be known of the sources: of CHUNK of them, added up in order, so that it does not depend on the number of
+ * threads. */
+struct survey {
+    moments m, x[3], v[3]; /* positions: about the first body */
+    bool good, equal;      /* masses */
+};
+enum { CHUNK = 4096, SERIAL = 32768 /* bodies are not worth the start of threads */ };
 
 static const char *const precision_names[SHOAL_TILED_PRECISIONS] = {"fp64", "mixed", "fp32"};
 static const char *const softening_names[SHOAL_TILED_SOFTENINGS] = {"plummer", "spline"};
@@ -157,7 +174,9 @@ shoal_status shoal_tiled_create(shoal_context *context, const shoal_tiled_option
     new->options.engine = new->engine;
     new->options.kernel = new->kernel;
     new->slab = shoal_allocate((size_t)n_max, 7 * sizeof(double));
-    if (!new->slab)
+    new->surveys = calloc((size_t)n_max / CHUNK + 1, sizeof *new->surveys);
+    new->threads = options->threads ? options->threads : shoal_default_threads(NULL);
+    if (!new->slab || !new->surveys)
         status = shoal_fail(context, SHOAL_E_MEMORY, "no memory for the forces of %ld bodies", n_max);
     if (!status)
         status = type->create(context, &new->options, n_max, &new->backend);
@@ -178,6 +197,7 @@ void shoal_tiled_destroy(shoal_tiled **tiled)
     if (old->backend)
         old->type->destroy(&old->backend);
     free(old->slab);
+    free(old->surveys);
     free(old->targets);
     free(old);
 }
@@ -207,25 +227,58 @@ static long first_bad(long n, const double *values, double least)
     return -1;
 }
 
-typedef double four __attribute__((vector_size(32), aligned(8)));
-
-/* The sum of n numbers (about a value), or of their squares: not finite if one of them is not. */
-static inline double sum_of(long n, const double *x, double about, bool squares)
+static inline moments moments_of(long n, const double *x, double about)
 {
-    four sum[2] = {0};
-    double rest = 0;
+    four sum = {0}, squares = {0};
+    moments rest = {0, 0};
     long i = 0;
-    for (; i + 8 <= n; i += 8)
-        for (int k = 0; k < 2; k++) {
-            const four d = *(const four *)(x + i + 4 * k) - about;
-            sum[k] += squares ? d * d : d;
-        }
-    for (; i < n; i++) {
-        const double d = x[i] - about;
-        rest += squares ? d * d : d;
+    for (; i + 4 <= n; i += 4) {
+        const four d = *(const four *)(x + i) - about;
+        sum += d;
+        squares += d * d;
     }
-    sum[0] += sum[1];
-    return ((sum[0][0] + sum[0][1]) + (sum[0][2] + sum[0][3])) + rest;
+    for (; i < n; i++) {
+        rest.sum += x[i] - about;
+        rest.squares += (x[i] - about) * (x[i] - about);
+    }
+    return (moments){rest.sum + ((sum[0] + sum[1]) + (sum[2] + sum[3])),
+                     rest.squares + ((squares[0] + squares[1]) + (squares[2] + squares[3]))};
+}
+
+static void survey_chunk(long n, long first, const double *m, const double *x, const double *v, struct survey *s)
+{
+    const long some = n - first < CHUNK ? n - first : CHUNK;
+    s->m = moments_of(some, m + first, 0);
+    s->good = isfinite(s->m.sum);
+    s->equal = true;
+    for (long i = first; i < first + some; i++) {
+        s->good &= m[i] >= 0;
+        s->equal &= m[i] == m[0];
+    }
+    for (int c = 0; c < 3; c++) {
+        s->x[c] = moments_of(some, x + c * n + first, x[c * n]);
+        s->v[c] = v ? moments_of(some, v + c * n + first, 0) : (moments){0, 0};
+    }
+}
+
+static struct survey survey_all(shoal_tiled *tiled, long n, const double *m, const double *x, const double *v)
+{
+    const long n_chunks = (n + CHUNK - 1) / CHUNK;
+    struct survey *s = tiled->surveys, all = {.good = true, .equal = m[0] > 0};
+    #pragma omp parallel for num_threads(tiled->threads) schedule(static) if (n > SERIAL)
+    for (long k = 0; k < n_chunks; k++)
+        survey_chunk(n, k * CHUNK, m, x, v, &s[k]);
+    for (long k = 0; k < n_chunks; k++) {
+        all.good &= s[k].good;
+        all.equal &= s[k].equal;
+        all.m.sum += s[k].m.sum;
+        for (int c = 0; c < 3; c++) {
+            all.x[c].sum += s[k].x[c].sum;
+            all.x[c].squares += s[k].x[c].squares;
+            all.v[c].squares += s[k].v[c].squares;
+        }
+    }
+    return all;
 }
 
 static shoal_status check_vectors(shoal_tiled *tiled, const char *what, long n, const double *x)
@@ -239,19 +292,14 @@ static shoal_status check_vectors(shoal_tiled *tiled, const char *what, long n, 
     return SHOAL_OK;
 }
 
-/* rms length of n vectors about an origin. */
-static double rms(long n, const double *x, const double *origin)
+/* rms length of n vectors about an origin, where squares have left the range of numbers. */
+static double careful_rms(long n, const double *x, const double *origin)
 {
     double sum = 0, largest = 0;
-    for (int c = 0; c < 3; c++)
-        sum += sum_of(n, x + c * n, origin[c], true);
-    if (sum > 1e-200 && sum < 1e200)
-        return sqrt(sum / (double)n);
-    for (long i = 0; i < 3 * n; i++) /* squares may have left the range of numbers */
+    for (long i = 0; i < 3 * n; i++)
         largest = fmax(largest, fabs(x[i] - origin[i / n]));
     if (largest == 0)
         return 0;
-    sum = 0;
     for (long i = 0; i < 3 * n; i++) {
         const double d = (x[i] - origin[i / n]) / largest;
         sum += d * d;
@@ -259,12 +307,23 @@ static double rms(long n, const double *x, const double *origin)
     return largest * sqrt(sum / (double)n);
 }
 
-static void to_inner(long n, const double *x, const double *origin, double unit, double *out)
+/* The same by the sums of squares about somewhere, with the mean from there. */
+static double rms(long n, const double *x, const double *origin, const moments *about, const double *mean)
+{
+    double sum = 0;
+    for (int c = 0; c < 3; c++)
+        sum += about[c].squares / (double)n - mean[c] * mean[c];
+    return sum > 1e-200 && sum < 1e200 ? sqrt(sum) : careful_rms(n, x, origin);
+}
+
+static void to_inner(const shoal_tiled *tiled, long n, const double *x, const double *origin, double unit, double *out)
 {
     const double inverse = 1 / unit; /* exact: a power of two */
-    for (int c = 0; c < 3; c++)
-        for (long i = 0; i < n; i++)
-            out[c * n + i] = (x[c * n + i] - origin[c]) * inverse;
+    #pragma omp parallel for num_threads(tiled->threads) schedule(static) if (n > SERIAL)
+    for (long k = 0; k < (n + CHUNK - 1) / CHUNK; k++)
+        for (int c = 0; c < 3; c++)
+            for (long i = k * CHUNK; i < n && i < (k + 1) * CHUNK; i++)
+                out[c * n + i] = (x[c * n + i] - origin[c]) * inverse;
 }
 
 shoal_status shoal_tiled_sources(shoal_tiled *tiled, long n, const double *m, const double *x, const double *v)
@@ -272,40 +331,37 @@ shoal_status shoal_tiled_sources(shoal_tiled *tiled, long n, const double *m, co
     static const double zero[3];
     if (n < 1 || n > tiled->n_max)
         return shoal_fail(tiled->context, SHOAL_E_USAGE, "%ld sources of forces made for 1 to %ld", n, tiled->n_max);
-    const long bad = first_bad(n, m, 0);
-    if (bad >= 0)
-        return shoal_fail(tiled->context, SHOAL_E_USAGE, "body %ld: mass %g: expected a finite number >= 0", bad, m[bad]);
     const bool jerk = tiled->options.wants & SHOAL_TILED_JERK;
     if (jerk && !v)
         return shoal_fail(tiled->context, SHOAL_E_USAGE, "no velocities of the sources, though the jerk was asked for");
-    double mean[3], place_sum = 0, speed_sum = 0;
-    bool equal = m[0] > 0;
-    for (long i = 0; i < n; i++)
-        equal &= m[i] == m[0];
+    const struct survey all = survey_all(tiled, n, m, x, jerk ? v : NULL);
+    const long bad = all.good ? -1 : first_bad(n, m, 0);
+    if (bad >= 0)
+        return shoal_fail(tiled->context, SHOAL_E_USAGE, "body %ld: mass %g: expected a finite number >= 0", bad, m[bad]);
+    double mean[3], from_first[3], squares = 0;
     for (int c = 0; c < 3; c++) {
-        const double sum = sum_of(n, x + c * n, x[c * n], false);
-        mean[c] = x[c * n] + (isfinite(sum) ? sum / (double)n : 0);
-        place_sum += sum;
-        speed_sum += jerk ? sum_of(n, v + c * n, 0, false) : 0;
+        from_first[c] = isfinite(all.x[c].sum) ? all.x[c].sum / (double)n : 0;
+        mean[c] = x[c * n] + from_first[c];
+        squares += all.x[c].squares + all.v[c].squares;
     }
-    shoal_status status = isfinite(place_sum) ? SHOAL_OK : check_vectors(tiled, "the position", n, x);
-    if (!status && !isfinite(speed_sum))
+    shoal_status status = isfinite(squares) ? SHOAL_OK : check_vectors(tiled, "the position", n, x);
+    if (!status && !isfinite(squares) && jerk)
         status = check_vectors(tiled, "the velocity", n, v);
     if (status)
         return status;
     memcpy(tiled->origin, tiled->options.precision == SHOAL_TILED_FP64 ? zero : mean, sizeof mean);
     tiled->n = n;
-    tiled->length = power_of_two(fmax(rms(n, x, mean), tiled->options.eps));
-    tiled->mass = power_of_two(sum_of(n, m, 0, false));
-    tiled->speed = jerk ? power_of_two(rms(n, v, zero)) : 1;
+    tiled->length = power_of_two(fmax(rms(n, x, mean, all.x, from_first), tiled->options.eps));
+    tiled->mass = power_of_two(all.m.sum);
+    tiled->speed = jerk ? power_of_two(rms(n, v, zero, all.v, zero)) : 1;
 
     double *im = tiled->slab, *ix = im + n, *iv = ix + 3 * n;
     for (long i = 0; i < n; i++)
         im[i] = m[i] * (1 / tiled->mass);
-    to_inner(n, x, tiled->origin, tiled->length, ix);
+    to_inner(tiled, n, x, tiled->origin, tiled->length, ix);
     if (jerk)
-        to_inner(n, v, zero, tiled->speed, iv);
-    tiled->sources = (tiled_bodies){.n = n, .m = im, .equal = equal};
+        to_inner(tiled, n, v, zero, tiled->speed, iv);
+    tiled->sources = (tiled_bodies){.n = n, .m = im, .equal = all.equal};
     for (int c = 0; c < 3; c++) {
         tiled->sources.x[c] = ix + c * n;
         tiled->sources.v[c] = jerk ? iv + c * n : NULL;
@@ -351,9 +407,9 @@ static void place_targets(shoal_tiled *tiled, bool jerk, const shoal_tiled_targe
         out->v[c] = jerk ? v + c * n : NULL;
     }
     if (!targets->index) {
-        to_inner(n, targets->x, tiled->origin, tiled->length, x);
+        to_inner(tiled, n, targets->x, tiled->origin, tiled->length, x);
         if (jerk)
-            to_inner(n, targets->v, zero, tiled->speed, v);
+            to_inner(tiled, n, targets->v, zero, tiled->speed, v);
     }
 }
 
@@ -395,10 +451,12 @@ shoal_status shoal_tiled_forces(shoal_tiled *tiled, int wants, const shoal_tiled
         return status;
 
     const double L = tiled->length, unit_a = tiled->mass / L / L;
-    for (long i = 0; i < 3 * n; i++)
+    #pragma omp parallel for num_threads(tiled->threads) schedule(static) if (n > SERIAL)
+    for (long i = 0; i < 3 * n; i++) {
         a[i] = out[i] * unit_a;
-    for (long i = 0; want_jerk && i < 3 * n; i++)
-        jerk[i] = out[3 * n + i] * (unit_a / L * tiled->speed);
+        if (want_jerk)
+            jerk[i] = out[3 * n + i] * (unit_a / L * tiled->speed);
+    }
     const bool itself = !targets || targets->index;
     const double depth = itself ? shoal_tiled_depth(tiled->options.eps / L, tiled_floor2(tiled->options.precision)) : 0;
     for (long i = 0; want_phi && i < n; i++) {

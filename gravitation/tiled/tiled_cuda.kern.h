@@ -409,8 +409,8 @@ static __device__ __forceinline__ void shared_spread(const word *from, partial *
 #define ROTATIONS (MIXED ? FLUSH : 32) /* after which the sums of i are flushed, in mixed precision */
 
 /*
- * 32 bodies j, at place and in its neighbourhood, with those i of a warp's registers. In a row's own bodies every pair comes twice, and i's
- * sums are enough (not SHARED).
+ * 32 bodies j, at place and in its neighbourhood, with those i of a warp's registers. In a row's own bodies every pair comes
+ * twice, and i's sums are enough (not SHARED).
  */
 template <bool SHARED>
 static __device__ __forceinline__ void rotate(unsigned place, unsigned start, const body *bi, sums *si, const constants &c)

@@ -89,7 +89,7 @@ struct tiled_backend {
     shoal_context *context;
     shoal_tiled_options options;
     struct driver driver;
-    int version, n_gpus;
+    int version, n_gpus, threads;
     struct gpu gpu[MAX_DEVICES];
     tiled_bodies sources;
     double eps;
@@ -216,6 +216,7 @@ static shoal_status cuda_create(shoal_context *context, const shoal_tiled_option
         return shoal_fail(context, SHOAL_E_MEMORY, "no memory for the forces on a GPU");
     new->context = context;
     new->options = *options;
+    new->threads = options->threads ? options->threads : shoal_default_threads(NULL);
     const char *missing = shoal_driver_open(&new->driver);
     shoal_status status = missing ? shoal_fail(context, SHOAL_E_UNSUPPORTED, "%s", missing) : SHOAL_OK;
     if (!status && (new->driver.version(&new->version) != 0 || new->driver.device_count(&n) != 0))
@@ -412,20 +413,20 @@ static inline void put_fp32(float *to, long stride, const double *x, double m, c
 }
 
 /*
- * x is a double, y and z are two floats: the upper part is a multiple of 2^-18, so that differences of upper parts are exact up
- * to 2^6 (the size of the system is 1): rounded, they would all be off to the same side for one body i, and so would be its
+ * A coordinate is two floats, of which the upper is a multiple of 2^-18, so that differences of upper parts are exact up to 2^6
+ * (the size of the system is 1): rounded, they would all be off to the same side for one body i, and so would be its
  * acceleration.
  */
 static inline void put_mixed(float *to, long stride, const double *x, double m, const double *v, bool velocities)
 {
-    const double to_2_18 = 0x1.8p34; /* a sum with it has no more bits */
-    const float y = (float)((x[1] + to_2_18) - to_2_18), z = (float)((x[2] + to_2_18) - to_2_18);
-    memcpy(to, x, sizeof x[0]);
-    to[2] = y, to[3] = z;
-    to += 4 * stride;
-    to[0] = 0, to[1] = (float)(x[1] - (double)y), to[2] = (float)(x[2] - (double)z), to[3] = (float)m;
+    float *const lower = to + 4 * stride;
+    for (int c = 0; c < 3; c++) {
+        to[c] = (float)((x[c] + 0x1.8p34) - 0x1.8p34); /* such a sum has no bits below 2^-18 */
+        lower[c] = (float)(x[c] - (double)to[c]);
+    }
+    to[3] = (float)m, lower[3] = 0;
     if (velocities) {
-        to += 4 * stride;
+        to += 8 * stride;
         to[0] = (float)v[0], to[1] = (float)v[1], to[2] = (float)v[2], to[3] = 0;
     }
 }
@@ -436,7 +437,7 @@ static void pack(const tiled_backend *b, const tiled_bodies *bodies, long first,
     const shoal_tiled_precision precision = b->options.precision;
     const bool velocities = n_words > 2 || (n_words == 2 && precision == SHOAL_TILED_FP32);
     const double far = precision == SHOAL_TILED_FP64 ? 1e100 : 1e15;
-    #pragma omp parallel for schedule(static) if (n_padded > 65536)
+    #pragma omp parallel for num_threads(b->threads) schedule(static) if (n_padded > 32768)
     for (long i = 0; i < n_padded; i++) {
         double x[3] = {far, far, far}, v[3] = {0}, m = 0;
         if (i < n) {
@@ -719,7 +720,7 @@ static shoal_status wait_all(tiled_backend *b)
 }
 
 /* What a device sent to where it belongs: its targets', or (edge sharing) added to what those before it sent. */
-static void collect(const struct gpu *gpu, const struct work *w, const tiled_results *results)
+static void collect(const tiled_backend *b, const struct gpu *gpu, const struct work *w, const tiled_results *results)
 {
     const bool edges = shoal_tiled_forms[w->form].edges, jerk = w->wants & SHOAL_TILED_JERK;
     for (long k = 0; k < n_collected(w); k++)
@@ -727,7 +728,7 @@ static void collect(const struct gpu *gpu, const struct work *w, const tiled_res
             const bool is_phi = results->phi && q == w->n_sums - 1, first = !edges || w->first + k == 0;
             double *to = (q < 3 ? results->a[q] : jerk && q < 6 ? results->jerk[q - 3] : results->phi) + (edges ? 0 : w->first);
             const double *from = (double *)gpu->staged_results.at + (k * w->n_sums + q) * w->n_targets, sign = is_phi ? -1 : 1;
-            #pragma omp parallel for schedule(static) if (w->n_own > 65536)
+            #pragma omp parallel for num_threads(b->threads) schedule(static) if (w->n_own > 32768)
             for (long i = 0; i < w->n_own; i++)
                 to[i] = (first ? 0 : to[i]) + sign * from[i];
         }
@@ -747,7 +748,7 @@ static shoal_status cuda_forces(tiled_backend *b, int wants, const tiled_bodies 
     if (!status)
         status = wait_all(b);
     for (int g = 0; !status && g < b->n_gpus; g++)
-        collect(&b->gpu[g], &works[g], results);
+        collect(b, &b->gpu[g], &works[g], results);
     if (!status && !targets) {
         const struct work *w = &works[0];
         const struct program *program = &b->gpu[0].program[w->form][w->wants & 3][w->equal];

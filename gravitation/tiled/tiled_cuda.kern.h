@@ -60,9 +60,6 @@ typedef double partial;
 #ifndef TILED_STORAGE
 #define TILED_STORAGE 1
 #endif
-#ifndef TILED_DOUBLES
-#define TILED_DOUBLES 1
-#endif
 #ifndef FLUSH
 #define FLUSH (MIXED ? 16 : 1024)
 #endif
@@ -74,17 +71,7 @@ struct constants {
 };
 
 struct body {
-#if MIXED && TILED_DOUBLES > 0
-    double x;
-#else
-    real x;
-#endif
-#if MIXED && TILED_DOUBLES > 1
-    double y;
-#else
-    real y;
-#endif
-    real z, m;
+    real x, y, z, m;
 #if MIXED
     real lx, ly, lz;
 #endif
@@ -100,24 +87,6 @@ struct sums {
 #endif
 };
 
-#if MIXED
-static __device__ __forceinline__ double as_double(float low, float high)
-{
-    return __hiloint2double(__float_as_int(high), __float_as_int(low));
-}
-#endif
-
-/* The difference of two places, each a double or two floats. */
-static __device__ __forceinline__ float apart(double j, double i, float, float)
-{
-    return __double2float_rn(j - i);
-}
-
-static __device__ __forceinline__ float apart(float j, float i, float lj, float li)
-{
-    return (j - i) + (lj - li);
-}
-
 static __device__ __forceinline__ body body_load(const word *from, long stride)
 {
     body b;
@@ -130,18 +99,10 @@ static __device__ __forceinline__ body body_load(const word *from, long stride)
 #endif
 #else
     const word w0 = from[0];
+    b.x = w0.x, b.y = w0.y, b.z = w0.z, b.m = w0.w;
 #if MIXED
     const word w1 = from[stride];
-    b.m = w1.w;
-#endif
-#if !MIXED
-    b.x = w0.x, b.y = w0.y, b.z = w0.z, b.m = w0.w;
-#elif TILED_DOUBLES == 0
-    b.x = w0.x, b.y = w0.y, b.z = w0.z, b.lx = w1.x, b.ly = w1.y, b.lz = w1.z;
-#elif TILED_DOUBLES == 1
-    b.x = as_double(w0.x, w0.y), b.y = w0.z, b.z = w0.w, b.ly = w1.y, b.lz = w1.z;
-#else
-    b.x = as_double(w0.x, w0.y), b.y = as_double(w0.z, w0.w), b.z = w1.x, b.lz = w1.z;
+    b.lx = w1.x, b.ly = w1.y, b.lz = w1.z;
 #endif
 #if TILED_JERK
     const word w2 = from[(1 + MIXED) * stride];
@@ -213,14 +174,6 @@ struct law {
 };
 
 /*
- * In mixed precision, for the acceleration alone, y^3 (5/3 - s2 y^2) is 2/3 of s^-3 but for O(e^2), and the factor is left to
- * the end. SHORT_ONE is what single precision makes of 5/3.
- */
-#define SHORT_LAW (MIXED && !TILED_JERK && !TILED_POTENTIAL && !TILED_SPLINE)
-#define SHORT_ONE 1.66666662693023681640625f
-#define SCALE (SHORT_LAW ? 1 / ((double)SHORT_ONE - 1) : 1.0)
-
-/*
  * s2 = r^2 + eps^2 to s^-3: with a seed y of 1/sqrt(s2) and e = 1 - s2 y^2, s^-3 = y^3 (1 - e)^(-3/2) = y^3 (1 + 3/2 e + 15/8
  * e^2 + O(e^3)). The seed has 22 bits.
  */
@@ -245,9 +198,7 @@ static __device__ __forceinline__ law law_of(real s2, const constants &c)
     const real y2 = y * y;
     p = y;
     f.g = y2 * y;
-#if SHORT_LAW
-    f.g *= fmaf(-s2, y2, SHORT_ONE);
-#elif MIXED
+#if MIXED
     const real e = fmaf(-s2, y2, 1.0f);
     f.g = fmaf(f.g, 1.5f * e, f.g);
     p = fmaf(y, 0.5f * e, y);
@@ -296,7 +247,7 @@ template <bool SHARED>
 static __device__ __forceinline__ void interact(const body &i, const body &j, sums &si, sums &sj, const constants &c)
 {
 #if MIXED
-    const real dx = apart(j.x, i.x, j.lx, i.lx), dy = apart(j.y, i.y, j.ly, i.ly), dz = apart(j.z, i.z, j.lz, i.lz);
+    const real dx = (j.x - i.x) + (j.lx - i.lx), dy = (j.y - i.y) + (j.ly - i.ly), dz = (j.z - i.z) + (j.lz - i.lz);
 #else
     const real dx = j.x - i.x, dy = j.y - i.y, dz = j.z - i.z;
 #endif
@@ -458,27 +409,24 @@ static __device__ __forceinline__ void shared_spread(const word *from, partial *
 #define ROTATIONS (MIXED ? FLUSH : 32) /* after which the sums of i are flushed, in mixed precision */
 
 /*
- * 32 bodies j, at place and in its neighbourhood, and those i of a warp's registers. OWN: j are bodies number `own` of the
- * row's threads themselves; those before it meet them with both sums, those after it another time, and with its own kind every
- * pair comes twice.
+ * 32 bodies j, at place and in its neighbourhood, with those i of a warp's registers. In a row's own bodies every pair comes
+ * twice, and i's sums are enough (not SHARED).
  */
-template <bool OWN>
-static __device__ __forceinline__ void rotate(unsigned place, unsigned start, int own, const body *bi, sums *si,
-                                              const constants &c)
+template <bool SHARED>
+static __device__ __forceinline__ void rotate(unsigned place, unsigned start, const body *bi, sums *si, const constants &c)
 {
-    #pragma unroll OWN ? 1 : unroll
+    #pragma unroll unroll
     for (unsigned r = start; r < start + ROTATIONS * WORD; r += WORD) { /* r / WORD: the rotation */
         word *const at = (word *)__cvta_shared_to_generic(place ^ r);
         const body bj = body_load(at, TILE);
-        sums sj = shared_load(at + BODY_WORDS * TILE), none;
+        sums sj = SHARED ? shared_load(at + BODY_WORDS * TILE) : sums_zero();
         #pragma unroll
         for (int k = 0; k < TILED_I; k++)
-            if (!OWN || k < own)
-                interact<true>(bi[k], bj, si[k], sj, c);
-            else if (k == own)
-                interact<false>(bi[k], bj, si[k], none, c);
-        shared_store(sj, at + BODY_WORDS * TILE);
-        __syncwarp();
+            interact<SHARED>(bi[k], bj, si[k], sj, c);
+        if (SHARED) {
+            shared_store(sj, at + BODY_WORDS * TILE);
+            __syncwarp();
+        }
     }
 }
 
@@ -516,16 +464,16 @@ extern "C" __global__ void __launch_bounds__(THREADS, MIN_BLOCKS) tiled_edges(ed
             for (int w = 0; w < SHARED_WORDS; w++)
                 tile[BODY_WORDS + w][thread] = word();
             __syncthreads();
-            const int own = t - row_start < TILED_I ? (int)(t - row_start) : TILED_I;
+            const bool own = t - row_start < TILED_I;
             for (int phase = 0; phase < TILED_WARPS; phase++) {
                 const int segment = ((warp + phase) % TILED_WARPS) * 32;
                 const unsigned place = (unsigned)__cvta_generic_to_shared(&tile[0][segment + lane]);
                 #pragma unroll 1
                 for (unsigned start = 0; start < 32 * WORD; start += ROTATIONS * WORD) {
-                    if (own < TILED_I)
-                        rotate<true>(place, start, own, bi, si, e.c);
+                    if (own)
+                        rotate<false>(place, start, bi, si, e.c);
                     else
-                        rotate<false>(place, start, own, bi, si, e.c);
+                        rotate<true>(place, start, bi, si, e.c);
                     if (MIXED)
                         flush(si, totals);
                 }
@@ -573,7 +521,7 @@ extern "C" __global__ void tiled_edges_sum(edges e, int n_blocks, double scale, 
         for (long b = first_block; b <= last_block; b++)
             sum += e.part_i[((b + row - e.first_row) * N_SUMS + q) * BLOCK_I + body % BLOCK_I];
     }
-    result[q * e.n + body] = (add ? result[q * e.n + body] : 0) + SCALE * scale * sum;
+    result[q * e.n + body] = (add ? result[q * e.n + body] : 0) + scale * sum;
 }
 
 #else
@@ -690,7 +638,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, MIN_BLOCKS) tiled_rows(row
             for (int step = TILED_LANES / 2; step; step /= 2)
                 sum += __shfl_xor_sync(0xffffffffu, sum, step);
             if (lane == 0)
-                r.part[(blockIdx.y * N_SUMS + q) * r.n_targets + first + k * GROUPS] = SCALE * r.scale * sum;
+                r.part[(blockIdx.y * N_SUMS + q) * r.n_targets + first + k * GROUPS] = r.scale * sum;
         }
 }
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * command_bench_ladder.c: `shoal bench ladder [N ...]`: every kernel of the forces of one big system on this machine's engines, from the first
- * thing one writes to the fastest, each checked against double precision before its time is printed.
+ * command_bench_ladder.c: `shoal bench ladder [N ...]`: every kernel of the forces of one big system on this machine's engines,
+ * from the first thing one writes to the fastest, each checked against double precision before its time is printed.
  *
- * The bodies are a Plummer sphere of equal masses, or with --csv's column `masses` = unequal of masses between 0 and twice the mean; the softening
- * is 0.01 of its scale length. An interaction is what one body does to another: N^2 of them an evaluation, those of a body with itself
- * included.
+ * The bodies are a Plummer sphere of equal masses, or with --csv's column `masses` = unequal of masses between 0 and twice the
+ * mean; the softening is 0.01 of its scale length. An interaction is what one body does to another: N^2 of them an evaluation,
+ * those of a body with itself included.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -119,6 +119,8 @@ static shoal_status climb(shoal_context *context, const step *s, int threads, sp
     shoal_status status = shoal_tiled_create(context, &options, model->n, &tiled);
     if (!status)
         status = shoal_tiled_sources(tiled, model->n, model->m, model->x, model->v);
+    if (!status && strcmp(s->kernel, "auto") == 0)
+        status = shoal_tiled_tune(tiled, s->wants);
     if (!status)
         status = shoal_tiled_forces(tiled, s->wants, NULL, model->a, model->jerk, model->phi);
     if (!status)
@@ -132,13 +134,15 @@ static shoal_status climb(shoal_context *context, const step *s, int threads, sp
             largest = fmax(largest, jerk_largest);
         }
         if (!(rms <= bound_of(s)))
-            status = shoal_fail(context, SHOAL_E_INTERNAL, "%s %s %s: rms error %.1e: expected at most %.1e", s->engine, s->kernel,
-                                shoal_tiled_precision_name(s->precision), rms, bound_of(s));
+            status = shoal_fail(context, SHOAL_E_INTERNAL, "%s %s %s: rms error %.1e: expected at most %.1e", s->engine,
+                                s->kernel, shoal_tiled_precision_name(s->precision), rms, bound_of(s));
     }
     if (!status)
-        printf(csv ? "%s,%s,%s,%s,%s,%ld,%.6g,%.6g,%.2e,%.2e,%s\n" : "%-5s %-16s %-6s %-4s %-8s %8ld %11.4g %11.4g %9.1e %9.1e  %s\n",
-               s->engine, s->kernel, shoal_tiled_precision_name(s->precision), s->wants & SHOAL_TILED_JERK ? "jerk" : "", equal ? "equal" : "unequal",
-               model->n, seconds * 1e3, interactions / seconds * 1e-9, rms, largest, csv ? "" : s->doc);
+        printf(csv ? "%s,%s,%s,%s,%s,%ld,%.6g,%.6g,%.2e,%.2e,%s\n"
+                   : "%-5s %-16s %-6s %-4s %-8s %8ld %11.4g %11.4g %9.1e %9.1e  %s\n",
+               s->engine, s->kernel, shoal_tiled_precision_name(s->precision), s->wants & SHOAL_TILED_JERK ? "jerk" : "",
+               equal ? "equal" : "unequal", model->n, seconds * 1e3, interactions / seconds * 1e-9, rms, largest,
+               csv ? "" : s->doc);
     shoal_tiled_destroy(&tiled);
     return status;
 }
@@ -150,26 +154,35 @@ static bool too_long(const step *s, long n)
     return strcmp(s->engine, "cpu") == 0 && (double)n * (double)n > (slow ? 2e9 : 5e10);
 }
 
-/* All steps of an engine in a model; the number that failed. */
+/* Climb, and say what went wrong; true if something did. */
+static bool failed_step(shoal_context *context, const step *s, int threads, sphere *model, bool equal, bool csv)
+{
+    const shoal_status status = climb(context, s, threads, model, equal, csv);
+    fflush(stdout);
+    if (status)
+        fprintf(stderr, "shoal: bench ladder: without %s: %s\n", s->kernel, shoal_context_message(context));
+    return status && status != SHOAL_E_UNSUPPORTED;
+}
+
+/* All steps of an engine in a model; the number that failed. Those that are only steps come first, auto is the last. */
 static int climb_engine(shoal_context *context, const char *engine, int threads, sphere *model, bool equal, bool csv)
 {
     int n_failed = 0;
     for (int jerk = 0; jerk < 2; jerk++)
-        for (int precision = SHOAL_TILED_PRECISIONS - 1; precision >= 0; precision--)
-            for (int steps = 1; steps >= 0; steps--) { /* those that are only steps come first */
-                step s = {.engine = engine, .precision = precision, .wants = jerk};
+        for (int precision = SHOAL_TILED_PRECISIONS - 1; precision >= 0; precision--) {
+            step s = {.engine = engine, .precision = precision, .wants = jerk};
+            for (int steps = 1; steps >= 0; steps--)
                 for (int k = 0; (s.kernel = shoal_tiled_kernel(engine, k, &s.doc)); k++) {
                     const bool only_step = !shoal_tiled_can(engine, s.kernel, SHOAL_TILED_FP64, SHOAL_TILED_JERK);
-                    if (only_step != steps || !shoal_tiled_can(engine, s.kernel, precision, jerk) || too_long(&s, model->n) ||
-                        (strcmp(s.kernel, "plain") == 0 && precision != SHOAL_TILED_FP64))
-                        continue;
-                    const shoal_status status = climb(context, &s, threads, model, equal, csv);
-                    fflush(stdout);
-                    if (status)
-                        fprintf(stderr, "shoal: bench ladder: %s: %s\n", s.kernel, shoal_context_message(context));
-                    n_failed += status && status != SHOAL_E_UNSUPPORTED;
+                    if (only_step == steps && shoal_tiled_can(engine, s.kernel, precision, jerk) && !too_long(&s, model->n) &&
+                        (strcmp(s.kernel, "plain") != 0 || precision == SHOAL_TILED_FP64))
+                        n_failed += failed_step(context, &s, threads, model, equal, csv);
                 }
-            }
+            s.kernel = "auto";
+            s.doc = "the fastest of those that compute everything, from now on on this machine";
+            if (strcmp(engine, "cuda") == 0)
+                n_failed += failed_step(context, &s, threads, model, equal, csv);
+        }
     return n_failed;
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * cuda.h: the CUDA driver library as far as it is used here: own declarations, opened at run time (engine_cuda.c), so that one binary
- * runs with and without a GPU. All functions return 0 on success.
+ * cuda.h: the CUDA driver library as far as it is used here: own declarations, opened at run time (engine_cuda.c), so that one
+ * binary runs with and without a GPU. All functions return 0 on success.
  */
 #ifndef SHOAL_CUDA_H
 #define SHOAL_CUDA_H
@@ -70,8 +70,8 @@ struct driver {
                   unsigned block_y, unsigned block_z, unsigned shared, cuda_stream stream, void **arguments, void **extra);
 };
 
-/* Open the driver and initialise it; NULL, or what is missing. The library stays loaded (NODELETE), so this is cheap a second time and
- * keeps no state. */
+/* Open the driver and initialise it; NULL, or what is missing. The library stays loaded (NODELETE), so this is cheap a second
+ * time and keeps no state. */
 const char *shoal_driver_open(struct driver *driver);
 
 #endif

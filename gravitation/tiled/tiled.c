@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * tiled.c: forces of one big system, the part that is common to all engines: options, checks, inner units, the choice of the engine.
+ * tiled.c: forces of one big system, the part that is common to all engines: options, checks, inner units, the choice of the
+ * engine.
  *
- * Inner units are powers of two near the rms distance from the centre of the bodies, the total mass and the rms speed, so that single
- * precision neither overflows nor underflows in any units. In single and mixed precision the origin is the mean place of the bodies.
+ * Inner units are powers of two near the rms distance from the centre of the bodies, the total mass and the rms speed, so that
+ * single precision neither overflows nor underflows in any units. In single and mixed precision the origin is the mean place of
+ * the bodies.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -17,9 +19,10 @@ struct shoal_tiled {
     char engine[16], kernel[32]; /* what options point to */
     const tiled_backend_type *type;
     tiled_backend *backend;
-    long n_max, n, n_results;    /* n_results: for which there is room */
+    int threads;
+    long n_max, n, n_targets;    /* n_targets: for which there is room */
     double *slab;                /* m, x, v of the sources, [7][n_max] */
-    double *targets;             /* x, v of targets, then results: [13][n_results] */
+    double *targets;             /* x, v of targets: [6][n_targets] */
     tiled_bodies sources;
     double origin[3], length, mass, speed; /* inner units in the caller's */
     char line[512];
@@ -112,8 +115,9 @@ static shoal_status check_kernel(shoal_context *context, const tiled_backend_typ
         return SHOAL_OK;
     while (n < SHOAL_COUNT(names) && (names[n] = type->kernel(n, &doc))) {
         if (strcmp(names[n], kernel) == 0)
-            return shoal_fail(context, SHOAL_E_USAGE, "kernel = \"%s\" computes no %s%s: a step of the ladder for bench only", kernel,
-                              options->wants & SHOAL_TILED_JERK ? "jerk in " : "", shoal_tiled_precision_name(options->precision));
+            return shoal_fail(context, SHOAL_E_USAGE, "kernel = \"%s\" computes no %s%s: a step of the ladder for bench only",
+                              kernel, options->wants & SHOAL_TILED_JERK ? "jerk in " : "",
+                              shoal_tiled_precision_name(options->precision));
         n++;
     }
     const char *near = shoal_nearest(kernel, names, n);
@@ -153,6 +157,7 @@ shoal_status shoal_tiled_create(shoal_context *context, const shoal_tiled_option
     snprintf(new->kernel, sizeof new->kernel, "%s", kernel);
     new->options.engine = new->engine;
     new->options.kernel = new->kernel;
+    new->threads = options->threads ? options->threads : shoal_default_threads(NULL);
     new->slab = shoal_allocate((size_t)n_max, 7 * sizeof(double));
     if (!new->slab)
         status = shoal_fail(context, SHOAL_E_MEMORY, "no memory for the forces of %ld bodies", n_max);
@@ -179,8 +184,9 @@ void shoal_tiled_destroy(shoal_tiled **tiled)
     free(old);
 }
 
-const char *shoal_tiled_line(const shoal_tiled *tiled)
+const char *shoal_tiled_line(shoal_tiled *tiled)
 {
+    tiled->type->line(tiled->backend, tiled->line, sizeof tiled->line);
     return tiled->line;
 }
 
@@ -195,24 +201,10 @@ static double power_of_two(double value)
 /* The first body whose value is not finite, or (least = 0) negative; -1 if there is none. */
 static long first_bad(long n, const double *values, double least)
 {
-    bool good = true;
     for (long i = 0; i < n; i++)
-        good &= (values[i] >= least) & (values[i] < INFINITY) & (values[i] > -INFINITY);
-    for (long i = 0; !good && i < n; i++)
         if (!(values[i] >= least) || isinf(values[i]))
             return i;
     return -1;
-}
-
-/* The sum of n numbers (about), or of their squares, in as many chains as a processor adds at once. */
-static double sum_of(long n, const double *x, double about, bool squares)
-{
-    double sum[8] = {0};
-    for (long i = 0; i < n; i++) {
-        const double d = x[i] - about;
-        sum[i % 8] += squares ? d * d : d;
-    }
-    return ((sum[0] + sum[1]) + (sum[2] + sum[3])) + ((sum[4] + sum[5]) + (sum[6] + sum[7]));
 }
 
 static shoal_status check_vectors(shoal_tiled *tiled, const char *what, long n, const double *x)
@@ -226,32 +218,124 @@ static shoal_status check_vectors(shoal_tiled *tiled, const char *what, long n, 
     return SHOAL_OK;
 }
 
-/* rms length of n vectors about an origin. */
+/* rms length of n vectors about an origin, whatever their size. */
 static double rms(long n, const double *x, const double *origin)
 {
     double sum = 0, largest = 0;
     for (int c = 0; c < 3; c++)
-        sum += sum_of(n, x + c * n, origin[c], true);
-    if (sum > 1e-200 && sum < 1e200)
-        return sqrt(sum / (double)n);
-    for (long i = 0; i < 3 * n; i++) /* squares may have left the range of numbers */
-        largest = fmax(largest, fabs(x[i] - origin[i / n]));
-    if (largest == 0)
-        return 0;
-    sum = 0;
-    for (long i = 0; i < 3 * n; i++) {
-        const double d = (x[i] - origin[i / n]) / largest;
-        sum += d * d;
-    }
+        for (long i = c * n; i < (c + 1) * n; i++)
+            largest = fmax(largest, fabs(x[i] - origin[c]));
+    for (int c = 0; c < 3 && largest > 0; c++)
+        for (long i = c * n; i < (c + 1) * n; i++) {
+            const double d = (x[i] - origin[c]) / largest;
+            sum += d * d;
+        }
     return largest * sqrt(sum / (double)n);
 }
 
-static void to_inner(long n, const double *x, const double *origin, double unit, double *out)
+/* Loops over many bodies are cut into parts for the threads: the same parts for every number of threads. */
+enum { PARTS = 64, PARALLEL = 8192 };
+
+static long n_parts(long n)
 {
-    const double inverse = 1 / unit; /* exact: a power of two */
-    for (int c = 0; c < 3; c++)
-        for (long i = 0; i < n; i++)
-            out[c * n + i] = (x[c * n + i] - origin[c]) * inverse;
+    return n > PARALLEL ? PARTS : 1;
+}
+
+/* Sums over bodies first .. last - 1; places are counted from the first body of all, lest their squares cancel. */
+typedef struct sums {
+    double least, most, m, x, y, z, d2, v2;
+} sums;
+
+static sums add_up(long n, long first, long last, const double *m, const double *x, const double *v)
+{
+    double least = INFINITY, most = 0, mass = 0, sx = 0, sy = 0, sz = 0, d2 = 0, v2 = 0;
+    #pragma omp simd reduction(+ : mass, sx, sy, sz, d2) reduction(min : least) reduction(max : most)
+    for (long i = first; i < last; i++) {
+        const double dx = x[i] - x[0], dy = x[n + i] - x[n], dz = x[2 * n + i] - x[2 * n];
+        least = m[i] < least ? m[i] : least;
+        most = m[i] > most ? m[i] : most;
+        mass += m[i];
+        sx += dx;
+        sy += dy;
+        sz += dz;
+        d2 += dx * dx + dy * dy + dz * dz;
+    }
+    if (v) {
+        #pragma omp simd reduction(+ : v2)
+        for (long i = first; i < last; i++)
+            v2 += v[i] * v[i] + v[n + i] * v[n + i] + v[2 * n + i] * v[2 * n + i];
+    }
+    return (sums){least, most, mass, sx, sy, sz, d2, v2};
+}
+
+static sums add_up_all(const shoal_tiled *tiled, long n, const double *m, const double *x, const double *v)
+{
+    const long parts = n_parts(n);
+    sums part[PARTS], all = {.least = INFINITY};
+    #pragma omp parallel for num_threads(tiled->threads) if (parts > 1) schedule(static)
+    for (long k = 0; k < parts; k++)
+        part[k] = add_up(n, n * k / parts, n * (k + 1) / parts, m, x, v);
+    for (long k = 0; k < parts; k++) {
+        all.least = fmin(all.least, part[k].least);
+        all.most = fmax(all.most, part[k].most);
+        all.m += part[k].m;
+        all.x += part[k].x;
+        all.y += part[k].y;
+        all.z += part[k].z;
+        all.d2 += part[k].d2;
+        all.v2 += part[k].v2;
+    }
+    return all;
+}
+
+/* A sum of squares that nothing was lost of; it is finite only if all numbers are. */
+static bool is_sound(double squares)
+{
+    return squares > 1e-250 && squares < 1e250;
+}
+
+/* Check the sources; the inner units and the origin of their places. */
+static shoal_status find_units(shoal_tiled *tiled, long n, const double *m, const double *x, const double *v, bool *equal)
+{
+    static const double zero[3];
+    const sums s = add_up_all(tiled, n, m, x, v);
+    shoal_status status = SHOAL_OK;
+    const long bad = s.least >= 0 && isfinite(s.m) ? -1 : first_bad(n, m, 0);
+    if (bad >= 0)
+        return shoal_fail(tiled->context, SHOAL_E_USAGE, "body %ld: mass %g: expected a finite number >= 0", bad, m[bad]);
+    if (!is_sound(s.d2))
+        status = check_vectors(tiled, "the position", n, x);
+    if (!status && v && !is_sound(s.v2))
+        status = check_vectors(tiled, "the velocity", n, v);
+    if (status)
+        return status;
+
+    const double from_first[3] = {s.x / (double)n, s.y / (double)n, s.z / (double)n};
+    double mean[3], off2 = 0;
+    for (int c = 0; c < 3; c++) {
+        mean[c] = x[c * n] + from_first[c];
+        off2 += from_first[c] * from_first[c];
+    }
+    const double size = is_sound(s.d2) ? sqrt(fmax(s.d2 / (double)n - off2, 0)) : rms(n, x, mean);
+    const double speed = !v ? 1 : is_sound(s.v2) ? sqrt(s.v2 / (double)n) : rms(n, v, zero);
+    *equal = s.least == s.most && s.least > 0;
+    memcpy(tiled->origin, tiled->options.precision == SHOAL_TILED_FP64 ? zero : mean, sizeof mean);
+    tiled->length = power_of_two(fmax(size, tiled->options.eps));
+    tiled->mass = power_of_two(s.m);
+    tiled->speed = power_of_two(speed);
+    return SHOAL_OK;
+}
+
+/* Vectors first .. last - 1 of n in inner units. */
+static void to_inner(long n, long first, long last, const double *x, const double *origin, double unit, double *out)
+{
+    const double inverse = 1 / unit;
+    for (int c = 0; c < 3; c++) {
+        const double at = origin[c];
+        #pragma omp simd
+        for (long i = c * n + first; i < c * n + last; i++)
+            out[i] = (x[i] - at) * inverse;
+    }
 }
 
 shoal_status shoal_tiled_sources(shoal_tiled *tiled, long n, const double *m, const double *x, const double *v)
@@ -259,44 +343,32 @@ shoal_status shoal_tiled_sources(shoal_tiled *tiled, long n, const double *m, co
     static const double zero[3];
     if (n < 1 || n > tiled->n_max)
         return shoal_fail(tiled->context, SHOAL_E_USAGE, "%ld sources of forces made for 1 to %ld", n, tiled->n_max);
-    const long bad = first_bad(n, m, 0);
-    if (bad >= 0)
-        return shoal_fail(tiled->context, SHOAL_E_USAGE, "body %ld: mass %g: expected a finite number >= 0", bad, m[bad]);
     const bool jerk = tiled->options.wants & SHOAL_TILED_JERK;
     if (jerk && !v)
         return shoal_fail(tiled->context, SHOAL_E_USAGE, "no velocities of the sources, though the jerk was asked for");
-    shoal_status status = check_vectors(tiled, "the position", n, x);
-    if (!status && jerk)
-        status = check_vectors(tiled, "the velocity", n, v);
+    bool equal = false;
+    shoal_status status = find_units(tiled, n, m, x, jerk ? v : NULL, &equal);
     if (status)
         return status;
-
-    double mean[3];
-    bool equal = m[0] > 0;
-    for (long i = 0; i < n; i++)
-        equal &= m[i] == m[0];
-    for (int c = 0; c < 3; c++)
-        mean[c] = x[c * n] + sum_of(n, x + c * n, x[c * n], false) / (double)n;
-    memcpy(tiled->origin, tiled->options.precision == SHOAL_TILED_FP64 ? zero : mean, sizeof mean);
     tiled->n = n;
-    tiled->length = power_of_two(fmax(rms(n, x, mean), tiled->options.eps));
-    tiled->mass = power_of_two(sum_of(n, m, 0, false));
-    tiled->speed = jerk ? power_of_two(rms(n, v, zero)) : 1;
-
     double *im = tiled->slab, *ix = im + n, *iv = ix + 3 * n;
-    for (long i = 0; i < n; i++)
-        im[i] = m[i] * (1 / tiled->mass);
-    to_inner(n, x, tiled->origin, tiled->length, ix);
-    if (jerk)
-        to_inner(n, v, zero, tiled->speed, iv);
+    const double inverse_mass = 1 / tiled->mass;
+    const long parts = n_parts(n);
+    #pragma omp parallel for num_threads(tiled->threads) if (parts > 1) schedule(static)
+    for (long k = 0; k < parts; k++) {
+        const long first = n * k / parts, last = n * (k + 1) / parts;
+        for (long i = first; i < last; i++)
+            im[i] = m[i] * inverse_mass;
+        to_inner(n, first, last, x, tiled->origin, tiled->length, ix);
+        if (jerk)
+            to_inner(n, first, last, v, zero, tiled->speed, iv);
+    }
     tiled->sources = (tiled_bodies){.n = n, .m = im, .equal = equal};
     for (int c = 0; c < 3; c++) {
         tiled->sources.x[c] = ix + c * n;
         tiled->sources.v[c] = jerk ? iv + c * n : NULL;
     }
-    status = tiled->type->sources(tiled->backend, &tiled->sources, tiled->options.eps / tiled->length);
-    tiled->type->line(tiled->backend, tiled->line, sizeof tiled->line);
-    return status;
+    return tiled->type->sources(tiled->backend, &tiled->sources, tiled->options.eps / tiled->length);
 }
 
 /* ---- forces ------------------------------------------------------------------------------------------------------ */
@@ -319,10 +391,18 @@ static shoal_status check_targets(shoal_tiled *tiled, bool jerk, const shoal_til
 }
 
 /* Targets in inner units, in tiled->targets; out: what the backend is given. */
-static void place_targets(shoal_tiled *tiled, bool jerk, const shoal_tiled_targets *targets, tiled_bodies *out)
+static shoal_status place_targets(shoal_tiled *tiled, bool jerk, const shoal_tiled_targets *targets, tiled_bodies *out)
 {
     static const double zero[3];
     const long n = targets->n;
+    if (n > tiled->n_targets) {
+        free(tiled->targets);
+        tiled->n_targets = 0;
+        tiled->targets = shoal_allocate((size_t)n, 6 * sizeof(double));
+        if (!tiled->targets)
+            return shoal_fail(tiled->context, SHOAL_E_MEMORY, "no memory for the forces on %ld targets", n);
+        tiled->n_targets = n;
+    }
     double *x = tiled->targets, *v = x + 3 * n;
     *out = (tiled_bodies){.n = n};
     for (int c = 0; c < 3; c++) {
@@ -335,10 +415,19 @@ static void place_targets(shoal_tiled *tiled, bool jerk, const shoal_tiled_targe
         out->v[c] = jerk ? v + c * n : NULL;
     }
     if (!targets->index) {
-        to_inner(n, targets->x, tiled->origin, tiled->length, x);
+        to_inner(n, 0, n, targets->x, tiled->origin, tiled->length, x);
         if (jerk)
-            to_inner(n, targets->v, zero, tiled->speed, v);
+            to_inner(n, 0, n, targets->v, zero, tiled->speed, v);
     }
+    return SHOAL_OK;
+}
+
+/* Vectors first .. last - 1 of n times a factor. */
+static void scale(long n, long first, long last, double factor, double *x)
+{
+    for (int c = 0; c < 3; c++)
+        for (long i = c * n + first; i < c * n + last; i++)
+            x[i] *= factor;
 }
 
 shoal_status shoal_tiled_forces(shoal_tiled *tiled, int wants, const shoal_tiled_targets *targets, double *a, double *jerk,
@@ -355,39 +444,32 @@ shoal_status shoal_tiled_forces(shoal_tiled *tiled, int wants, const shoal_tiled
     const long n = targets ? targets->n : tiled->n;
     if (status || n == 0)
         return status;
-    if (n > tiled->n_results) {
-        free(tiled->targets);
-        tiled->n_results = 0;
-        tiled->targets = shoal_allocate((size_t)n, 13 * sizeof(double));
-        if (!tiled->targets)
-            return shoal_fail(tiled->context, SHOAL_E_MEMORY, "no memory for the forces on %ld targets", n);
-        tiled->n_results = n;
-    }
-
-    double *out = tiled->targets + 6 * n;
     tiled_bodies places;
-    tiled_results results = {.phi = want_phi ? out + 6 * n : NULL};
+    tiled_results results = {.phi = want_phi ? phi : NULL};
     for (int c = 0; c < 3; c++) {
-        results.a[c] = out + c * n;
-        results.jerk[c] = want_jerk ? out + (3 + c) * n : NULL;
+        results.a[c] = a + c * n;
+        results.jerk[c] = want_jerk ? jerk + c * n : NULL;
     }
     if (targets)
-        place_targets(tiled, want_jerk, targets, &places);
-    status = tiled->type->forces(tiled->backend, wants, targets ? &places : NULL, &results);
-    tiled->type->line(tiled->backend, tiled->line, sizeof tiled->line);
+        status = place_targets(tiled, want_jerk, targets, &places);
+    if (!status)
+        status = tiled->type->forces(tiled->backend, wants, targets ? &places : NULL, &results);
     if (status)
         return status;
 
-    const double L = tiled->length, unit_a = tiled->mass / L / L;
-    for (long i = 0; i < 3 * n; i++)
-        a[i] = out[i] * unit_a;
-    for (long i = 0; want_jerk && i < 3 * n; i++)
-        jerk[i] = out[3 * n + i] * (unit_a / L * tiled->speed);
+    const double L = tiled->length, unit_a = tiled->mass / L / L, unit_jerk = unit_a / L * tiled->speed;
+    const long parts = n_parts(n);
+    #pragma omp parallel for num_threads(tiled->threads) if (parts > 1) schedule(static)
+    for (long k = 0; k < parts; k++) {
+        scale(n, n * k / parts, n * (k + 1) / parts, unit_a, a);
+        if (want_jerk)
+            scale(n, n * k / parts, n * (k + 1) / parts, unit_jerk, jerk);
+    }
     const bool itself = !targets || targets->index;
     const double depth = itself ? shoal_tiled_depth(tiled->options.eps / L, tiled_floor2(tiled->options.precision)) : 0;
     for (long i = 0; want_phi && i < n; i++) {
         const long body = targets && targets->index ? targets->index[i] : i;
-        phi[i] = (results.phi[i] + (itself ? tiled->sources.m[body] * depth : 0)) * (tiled->mass / L);
+        phi[i] = (phi[i] + (itself ? tiled->sources.m[body] * depth : 0)) * (tiled->mass / L);
     }
     return SHOAL_OK;
 }

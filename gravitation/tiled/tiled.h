@@ -81,7 +81,7 @@ shoal_status shoal_tiled_sources(shoal_tiled *tiled, long n, const double *m, co
 typedef struct shoal_tiled_targets {
     long n;
     const long *index;  /* [n] among the sources; NULL: x and v */
-    const double *x;    /* [3][n] other places; a source at the same place counts as a coincident body, not as the target itself */
+    const double *x;    /* [3][n] other places; a source in the same place is a coincident body, not the target itself */
     const double *v;    /* [3][n], for the jerk */
 } shoal_tiled_targets;
 
@@ -98,14 +98,14 @@ shoal_status shoal_tiled_forces(shoal_tiled *tiled, int wants, const shoal_tiled
 shoal_status shoal_tiled_measure(shoal_tiled *tiled, int wants, int n_repeats, double *seconds);
 
 /*
- * For kernel = "auto" and all sources as targets: measure the kernels that are in question on the sources as they are, and keep the fastest,
- * from now on and beside the compiled kernels for later runs with as many bodies (within a factor of two) on such a device. Without it a
- * table measured on one H200 decides. Kernels differ by rounding, so that it is for who has long to run: some seconds, and nothing where
- * there is no choice or one was kept before.
+ * For kernel = "auto" and all sources as targets: measure the kernels that are in question on the sources as they are, and keep
+ * the fastest, from now on and beside the compiled kernels for later runs with as many bodies (within a factor of two) on such
+ * a device. Without it a table measured on one H200 decides. Kernels differ by rounding, so that it is for who has long to run:
+ * some seconds, and nothing where there is no choice or one was kept before.
  */
 shoal_status shoal_tiled_tune(shoal_tiled *tiled, int wants);
 
 /* What computes the forces, and why that was picked: one line, valid as long as tiled and until the next call with it. */
-const char *shoal_tiled_line(const shoal_tiled *tiled);
+const char *shoal_tiled_line(shoal_tiled *tiled);
 
 #endif

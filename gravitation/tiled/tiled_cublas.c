@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * tiled_cublas.c: adding up partial sums by a matrix-vector product of cuBLAS, as seen in students' codes; slower than a kernel of three
- * lines, which is what the ladder shows. The library is opened at run time.
+ * tiled_cublas.c: adding up partial sums by a matrix-vector product of cuBLAS, as seen in students' codes; slower than a kernel
+ * of three lines, which is what the ladder shows. The library is opened at run time.
  */
 #include <dlfcn.h>
 #include <stdlib.h>
@@ -11,8 +11,8 @@
 struct library {
     int (*create)(void **handle);
     int (*destroy)(void *handle);
-    int (*dgemv)(void *handle, int transposed, int m, int n, const double *alpha, device_pointer a, int lda, device_pointer x, int step_x,
-                 const double *beta, device_pointer y, int step_y);
+    int (*dgemv)(void *handle, int transposed, int m, int n, const double *alpha, device_pointer a, int lda, device_pointer x,
+                 int step_x, const double *beta, device_pointer y, int step_y);
 };
 
 static bool library_open(struct library *library)

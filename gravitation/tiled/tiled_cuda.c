@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * tiled_cuda.c: forces of one big system on one or more GPUs of a host. The kernels are in tiled_cuda.kern.h; what each form of them
- * is compiled with is in a table here.
+ * tiled_cuda.c: forces of one big system on one or more GPUs of a host. The kernels are in tiled_cuda.kern.h; what each form of
+ * them is compiled with is in a table here.
  *
- * Every device has all bodies. With edge sharing it does some of the parts into which the rows of tiles are cut and has sums of all bodies for
- * each, which the host adds in the order of the parts; otherwise it has a share of the targets. Results do not depend on the number of
- * devices.
+ * Every device has all bodies. With edge sharing it does some of the parts into which the rows of tiles are cut and has sums of
+ * all bodies for each, which the host adds in the order of the parts; otherwise it has a share of the targets. Results do not
+ * depend on the number of devices.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -15,8 +15,8 @@
 #include "gravitation/tiled/tiled_forms.h"
 
 /*
- * With edge sharing the pairs of MANY bodies or more are cut into PARTS, whose sums are added in their order, whatever device they come
- * from; fewer are not worth more than one device.
+ * With edge sharing the pairs of MANY bodies or more are cut into PARTS, whose sums are added in their order, whatever device
+ * they come from; fewer are not worth more than one device.
  */
 enum { MAX_DEVICES = 8, PARTS = 8, MANY = 1 << 17 };
 
@@ -89,7 +89,7 @@ struct tiled_backend {
     shoal_context *context;
     shoal_tiled_options options;
     struct driver driver;
-    int version, n_gpus;
+    int version, n_gpus, threads;
     struct gpu gpu[MAX_DEVICES];
     tiled_bodies sources;
     double eps;
@@ -216,13 +216,15 @@ static shoal_status cuda_create(shoal_context *context, const shoal_tiled_option
         return shoal_fail(context, SHOAL_E_MEMORY, "no memory for the forces on a GPU");
     new->context = context;
     new->options = *options;
+    new->threads = options->threads ? options->threads : shoal_default_threads(NULL);
     const char *missing = shoal_driver_open(&new->driver);
     shoal_status status = missing ? shoal_fail(context, SHOAL_E_UNSUPPORTED, "%s", missing) : SHOAL_OK;
     if (!status && (new->driver.version(&new->version) != 0 || new->driver.device_count(&n) != 0))
         status = shoal_fail(context, SHOAL_E_DEVICE, "the CUDA driver does not answer");
     const int wanted = options->n_devices ? options->n_devices : 1;
     if (!status && (wanted > n || wanted > MAX_DEVICES))
-        status = shoal_fail(context, SHOAL_E_USAGE, "n_devices = %d: expected 1 to %d", wanted, n < MAX_DEVICES ? n : MAX_DEVICES);
+        status = shoal_fail(context, SHOAL_E_USAGE, "n_devices = %d: expected 1 to %d", wanted,
+                            n < MAX_DEVICES ? n : MAX_DEVICES);
     for (int g = 0; !status && g < wanted; g++) {
         new->n_gpus = g + 1;
         status = gpu_open(new, g);
@@ -329,13 +331,15 @@ static long share(long n, int g, int n_gpus, long *first)
 static void work_set(const tiled_backend *b, int form, int wants, int g, const tiled_bodies *targets, struct work *w)
 {
     *w = (struct work){.form = form, .wants = wants};
-    const bool jerk = wants & SHOAL_TILED_JERK, fp64 = b->options.precision == SHOAL_TILED_FP64, edges = shoal_tiled_forms[form].edges;
+    const bool jerk = wants & SHOAL_TILED_JERK, edges = shoal_tiled_forms[form].edges;
+    const bool fp64 = b->options.precision == SHOAL_TILED_FP64;
     w->shape = &shoal_tiled_forms[form].shape[b->options.precision][jerk];
     w->equal = edges && b->sources.equal;
     w->n_sums = 3 + 3 * jerk + !!(wants & SHOAL_TILED_POTENTIAL);
     const bool velocities = b->options.wants & SHOAL_TILED_JERK; /* the same bodies serve other wants too */
     w->n_words = fp64 ? 2 + 2 * velocities : 1 + (b->options.precision == SHOAL_TILED_MIXED) + velocities;
-    const long tile = 32 * w->shape->warps, block = tile * w->shape->i / w->shape->lanes, n_all = targets ? targets->n : b->sources.n;
+    const long tile = 32 * w->shape->warps, block = tile * w->shape->i / w->shape->lanes;
+    const long n_all = targets ? targets->n : b->sources.n;
     w->n = round_up(b->sources.n, block > tile ? block : tile);
     if (edges) {
         w->n_parts = share(n_all >= MANY ? PARTS : 1, g, b->n_gpus, &w->first);
@@ -346,9 +350,7 @@ static void work_set(const tiled_backend *b, int form, int wants, int g, const t
         w->own_places = !targets && b->n_gpus == 1;
         w->n_targets = w->own_places ? w->n : round_up(w->n_own, block);
         w->n_parts = 1;
-        /* the split must not depend on the number of devices */
-        const long n_blocks = round_up(n_all, block) / block;
-        w->n_blocks = n_blocks;
+        w->n_blocks = round_up(n_all, block) / block; /* the split must not depend on the number of devices */
     }
 }
 
@@ -387,48 +389,70 @@ static shoal_status staging_grow(tiled_backend *b, struct staging *staging, size
     return SHOAL_OK;
 }
 
+/* One body as the kernels' words, 16 bytes each and `stride` apart. */
+static inline void put_fp64(double *to, long stride, const double *x, double m, const double *v, bool velocities)
+{
+    to[0] = x[0], to[1] = x[1];
+    to += 2 * stride;
+    to[0] = x[2], to[1] = m;
+    if (velocities) {
+        to += 2 * stride;
+        to[0] = v[0], to[1] = v[1];
+        to += 2 * stride;
+        to[0] = v[2], to[1] = 0;
+    }
+}
+
+static inline void put_fp32(float *to, long stride, const double *x, double m, const double *v, bool velocities)
+{
+    to[0] = (float)x[0], to[1] = (float)x[1], to[2] = (float)x[2], to[3] = (float)m;
+    if (velocities) {
+        to += 4 * stride;
+        to[0] = (float)v[0], to[1] = (float)v[1], to[2] = (float)v[2], to[3] = 0;
+    }
+}
+
 /*
- * Bodies first .. first + n - 1 as the kernels' words, n_padded of them; those that fill up are far away. In mixed precision x is a double, and
- * y and z are two floats: the upper part is a multiple of 2^-18, so that differences of upper parts are exact up to 2^6 (the size of the
- * system is 1): rounded, they would all be off to the same side for one body i, and so would be its acceleration.
+ * A coordinate is two floats, of which the upper is a multiple of 2^-18, so that differences of upper parts are exact up to 2^6
+ * (the size of the system is 1): rounded, they would all be off to the same side for one body i, and so would be its
+ * acceleration.
  */
+static inline void put_mixed(float *to, long stride, const double *x, double m, const double *v, bool velocities)
+{
+    float *const lower = to + 4 * stride;
+    for (int c = 0; c < 3; c++) {
+        to[c] = (float)((x[c] + 0x1.8p34) - 0x1.8p34); /* such a sum has no bits below 2^-18 */
+        lower[c] = (float)(x[c] - (double)to[c]);
+    }
+    to[3] = (float)m, lower[3] = 0;
+    if (velocities) {
+        to += 8 * stride;
+        to[0] = (float)v[0], to[1] = (float)v[1], to[2] = (float)v[2], to[3] = 0;
+    }
+}
+
+/* Bodies first .. first + n - 1 as the kernels' words, n_padded of them; those that fill up are far away. */
 static void pack(const tiled_backend *b, const tiled_bodies *bodies, long first, long n, long n_padded, int n_words, void *to)
 {
     const shoal_tiled_precision precision = b->options.precision;
-    #pragma omp parallel for schedule(static) if (n_padded > 16384)
+    const bool velocities = n_words > 2 || (n_words == 2 && precision == SHOAL_TILED_FP32);
+    const double far = precision == SHOAL_TILED_FP64 ? 1e100 : 1e15;
+    #pragma omp parallel for num_threads(b->threads) schedule(static) if (n_padded > 32768)
     for (long i = 0; i < n_padded; i++) {
-        double x[3], v[3] = {0};
-        const double m = i < n && bodies->m ? bodies->m[first + i] : 0;
-        for (int c = 0; c < 3; c++) {
-            x[c] = i < n ? bodies->x[c][first + i] : precision == SHOAL_TILED_FP64 ? 1e100 : 1e15;
-            v[c] = i < n && bodies->v[c] ? bodies->v[c][first + i] : 0;
+        double x[3] = {far, far, far}, v[3] = {0}, m = 0;
+        if (i < n) {
+            const long at = first + i;
+            m = bodies->m ? bodies->m[at] : 0;
+            x[0] = bodies->x[0][at], x[1] = bodies->x[1][at], x[2] = bodies->x[2][at];
+            if (bodies->v[0])
+                v[0] = bodies->v[0][at], v[1] = bodies->v[1][at], v[2] = bodies->v[2][at];
         }
-        if (precision == SHOAL_TILED_FP64) {
-            double *w = to;
-            const double words[4][2] = {{x[0], x[1]}, {x[2], m}, {v[0], v[1]}, {v[2], 0}};
-            for (int k = 0; k < n_words; k++)
-                memcpy(w + 2 * (k * n_padded + i), words[k], sizeof words[k]);
-            continue;
-        }
-        float *w = to, words[3][4] = {{0}};
-        const bool mixed = precision == SHOAL_TILED_MIXED;
-        float upper[3];
-        for (int c = 0; c < 3; c++)
-            upper[c] = (float)(mixed ? rint(x[c] * 0x1p18) * 0x1p-18 : x[c]);
-        if (mixed) {
-            memcpy(words[0], x, sizeof x[0]);
-            words[0][2] = upper[1];
-            words[0][3] = upper[2];
-            words[1][1] = i < n ? (float)(x[1] - (double)upper[1]) : 0;
-            words[1][2] = i < n ? (float)(x[2] - (double)upper[2]) : 0;
-        } else {
-            memcpy(words[0], upper, sizeof upper);
-        }
-        words[mixed][3] = (float)m;
-        for (int c = 0; c < 3; c++)
-            words[1 + mixed][c] = (float)v[c];
-        for (int k = 0; k < n_words; k++)
-            memcpy(w + 4 * (k * n_padded + i), words[k], sizeof words[k]);
+        if (precision == SHOAL_TILED_FP64)
+            put_fp64((double *)to + 2 * i, n_padded, x, m, v, velocities);
+        else if (precision == SHOAL_TILED_FP32)
+            put_fp32((float *)to + 4 * i, n_padded, x, m, v, velocities);
+        else
+            put_mixed((float *)to + 4 * i, n_padded, x, m, v, velocities);
     }
 }
 
@@ -506,7 +530,8 @@ static size_t bytes_of(const struct work *w, long n)
 
 static shoal_status launch(tiled_backend *b, cuda_function function, long x, long y, int block, size_t shared, void **arguments)
 {
-    int result = b->driver.launch(function, (unsigned)x, (unsigned)y, 1, (unsigned)block, 1, 1, (unsigned)shared, NULL, arguments, NULL);
+    int result = b->driver.launch(function, (unsigned)x, (unsigned)y, 1, (unsigned)block, 1, 1, (unsigned)shared, NULL,
+                                  arguments, NULL);
     return result ? cuda_fail(b, result, "starting the forces on the GPU") : SHOAL_OK;
 }
 
@@ -519,8 +544,8 @@ static shoal_status add_parts(tiled_backend *b, const struct program *program, d
 }
 
 /* Rows first .. last - 1 to a part's results. */
-static shoal_status run_part(tiled_backend *b, struct gpu *gpu, const struct work *w, const struct program *program, int start, int last,
-                             device_pointer results)
+static shoal_status run_part(tiled_backend *b, struct gpu *gpu, const struct work *w, const struct program *program, int start,
+                             int last, device_pointer results)
 {
     const int tile = 32 * w->shape->warps;
     const long block_i = (long)tile * w->shape->i;
@@ -533,8 +558,9 @@ static shoal_status run_part(tiled_backend *b, struct gpu *gpu, const struct wor
         const long n_tiles = tiles_before(w, first, end);
         int n_blocks = gpu->n_multiprocessors * program->resident;
         n_blocks = n_blocks < n_tiles ? n_blocks : (int)n_tiles;
+        const size_t size_i = (size_t)(n_blocks + end - first) * (size_t)(w->n_sums * block_i) * sizeof(double);
         if ((status = buffer_grow(b, &gpu->part_j, size)) != SHOAL_OK ||
-            (status = buffer_grow(b, &gpu->part_i, (size_t)(n_blocks + end - first) * (size_t)(w->n_sums * block_i) * sizeof(double))))
+            (status = buffer_grow(b, &gpu->part_i, size_i)) != SHOAL_OK)
             return status;
         struct edges e = {.bodies = gpu->bodies.at, .n = w->n, .first_row = first, .last_row = end};
         e.part_j = gpu->part_j.at;
@@ -612,7 +638,8 @@ static shoal_status prepare(tiled_backend *b, struct gpu *gpu, const struct work
         gpu->current = !status;
     }
     const size_t size = bytes_of(w, w->n_targets);
-    if (!status && !shoal_tiled_forms[w->form].edges && !w->own_places && !(status = staging_grow(b, &gpu->staged_targets, size))) {
+    const bool elsewhere = !shoal_tiled_forms[w->form].edges && !w->own_places;
+    if (!status && elsewhere && !(status = staging_grow(b, &gpu->staged_targets, size))) {
         pack(b, targets ? targets : &b->sources, w->first, w->n_own, w->n_targets, w->n_words, gpu->staged_targets.at);
         status = send(b, &gpu->targets, &gpu->staged_targets, size);
     }
@@ -693,7 +720,7 @@ static shoal_status wait_all(tiled_backend *b)
 }
 
 /* What a device sent to where it belongs: its targets', or (edge sharing) added to what those before it sent. */
-static void collect(const struct gpu *gpu, const struct work *w, const tiled_results *results)
+static void collect(const tiled_backend *b, const struct gpu *gpu, const struct work *w, const tiled_results *results)
 {
     const bool edges = shoal_tiled_forms[w->form].edges, jerk = w->wants & SHOAL_TILED_JERK;
     for (long k = 0; k < n_collected(w); k++)
@@ -701,7 +728,7 @@ static void collect(const struct gpu *gpu, const struct work *w, const tiled_res
             const bool is_phi = results->phi && q == w->n_sums - 1, first = !edges || w->first + k == 0;
             double *to = (q < 3 ? results->a[q] : jerk && q < 6 ? results->jerk[q - 3] : results->phi) + (edges ? 0 : w->first);
             const double *from = (double *)gpu->staged_results.at + (k * w->n_sums + q) * w->n_targets, sign = is_phi ? -1 : 1;
-            #pragma omp parallel for schedule(static) if (w->n_own > 65536)
+            #pragma omp parallel for num_threads(b->threads) schedule(static) if (w->n_own > 32768)
             for (long i = 0; i < w->n_own; i++)
                 to[i] = (first ? 0 : to[i]) + sign * from[i];
         }
@@ -721,7 +748,7 @@ static shoal_status cuda_forces(tiled_backend *b, int wants, const tiled_bodies 
     if (!status)
         status = wait_all(b);
     for (int g = 0; !status && g < b->n_gpus; g++)
-        collect(&b->gpu[g], &works[g], results);
+        collect(b, &b->gpu[g], &works[g], results);
     if (!status && !targets) {
         const struct work *w = &works[0];
         const struct program *program = &b->gpu[0].program[w->form][w->wants & 3][w->equal];

@@ -12,24 +12,25 @@
  * and for steps of the ladder of single-precision kernels:
  *
  *   TILED_RSQRT      0: 1/sqrt(x), 1: the fast instruction with subnormal numbers, 2: without (default)
- *   TILED_STORAGE    where rows take sources from. 0: global memory, 1: tiles in shared memory (default), 2: tiles with positions in
+ *   TILED_STORAGE    where rows take sources from. 0: global memory, 1: tiles in shared memory (default), 2: tiles with
+ *   positions in
  *                    half precision and masses in bfloat16
  *
- * A body is a few 16-byte words, array of words by array of words: (x y z m) (vx vy vz -) in single precision, with (lx ly lz -), the
- * rest of the position, between them in mixed; (x y) (z m) (vx vy) (vz -) in double. Sums are (ax ay az p) (jx jy jz -) in the same
- * way. The length of arrays is a multiple of a tile; bodies that fill it up are far away and have no mass.
+ * A body is a few 16-byte words, array of words by array of words: (x y z m) (vx vy vz -) in single precision, with (lx ly lz
+ * -), the rest of the position, between them in mixed; (x y) (z m) (vx vy) (vz -) in double. Sums are (ax ay az p) (jx jy jz -)
+ * in the same way. The length of arrays is a multiple of a tile; bodies that fill it up are far away and have no mass.
  *
  * tiled_edges   every pair once (edge sharing). A warp keeps 32 TILED_I bodies i and their sums in registers. 32 bodies j lie in
- *     shared memory with their sums; in rotation r, lane l meets body l ^ r, so that no two lanes ever meet the same one, and adds
- *     to both sums. The warps of a block have different j at any time, and change them at barriers. Nothing is added
+ *     shared memory with their sums; in rotation r, lane l meets body l ^ r, so that no two lanes ever meet the same one, and
+ *     adds to both sums. The warps of a block have different j at any time, and change them at barriers. Nothing is added
  *     atomically, and the order of all sums is fixed.
  * tiled_rows    every target by itself: targets in registers, sources in shared memory, TILED_LANES threads a target, sources
  *     split among blocks.
  * tiled_edges_sum, tiled_parts_sum   add the partial sums in a fixed order, in double precision.
  *
  * Single precision sums over at most FLUSH sources go on in double precision. Operations a pair, edge sharing, acceleration only:
- * 3 sub, 3 fma, 1 rsqrt, 2 mul, 6 fma and 2 mul for masses: 17 for two interactions (15 with equal masses); in double precision 20 and 18
- * (the correction of the rsqrt takes 4 more), in mixed 26 and 24.
+ * 3 sub, 3 fma, 1 rsqrt, 2 mul, 6 fma and 2 mul for masses: 17 for two interactions (15 with equal masses); in double precision
+ * 20 and 18 (the correction of the rsqrt takes 4 more), in mixed 26 and 24.
  */
 #define FP64 (TILED_PRECISION == 0)
 #define MIXED (TILED_PRECISION == 1)
@@ -59,9 +60,6 @@ typedef double partial;
 #ifndef TILED_STORAGE
 #define TILED_STORAGE 1
 #endif
-#ifndef TILED_DOUBLES
-#define TILED_DOUBLES 1
-#endif
 #ifndef FLUSH
 #define FLUSH (MIXED ? 16 : 1024)
 #endif
@@ -73,17 +71,7 @@ struct constants {
 };
 
 struct body {
-#if MIXED && TILED_DOUBLES > 0
-    double x;
-#else
-    real x;
-#endif
-#if MIXED && TILED_DOUBLES > 1
-    double y;
-#else
-    real y;
-#endif
-    real z, m;
+    real x, y, z, m;
 #if MIXED
     real lx, ly, lz;
 #endif
@@ -99,24 +87,6 @@ struct sums {
 #endif
 };
 
-#if MIXED
-static __device__ __forceinline__ double as_double(float low, float high)
-{
-    return __hiloint2double(__float_as_int(high), __float_as_int(low));
-}
-#endif
-
-/* The difference of two places, each a double or two floats. */
-static __device__ __forceinline__ float apart(double j, double i, float, float)
-{
-    return __double2float_rn(j - i);
-}
-
-static __device__ __forceinline__ float apart(float j, float i, float lj, float li)
-{
-    return (j - i) + (lj - li);
-}
-
 static __device__ __forceinline__ body body_load(const word *from, long stride)
 {
     body b;
@@ -129,18 +99,10 @@ static __device__ __forceinline__ body body_load(const word *from, long stride)
 #endif
 #else
     const word w0 = from[0];
+    b.x = w0.x, b.y = w0.y, b.z = w0.z, b.m = w0.w;
 #if MIXED
     const word w1 = from[stride];
-    b.m = w1.w;
-#endif
-#if !MIXED
-    b.x = w0.x, b.y = w0.y, b.z = w0.z, b.m = w0.w;
-#elif TILED_DOUBLES == 0
-    b.x = w0.x, b.y = w0.y, b.z = w0.z, b.lx = w1.x, b.ly = w1.y, b.lz = w1.z;
-#elif TILED_DOUBLES == 1
-    b.x = as_double(w0.x, w0.y), b.y = w0.z, b.z = w0.w, b.ly = w1.y, b.lz = w1.z;
-#else
-    b.x = as_double(w0.x, w0.y), b.y = as_double(w0.z, w0.w), b.z = w1.x, b.lz = w1.z;
+    b.lx = w1.x, b.ly = w1.y, b.lz = w1.z;
 #endif
 #if TILED_JERK
     const word w2 = from[(1 + MIXED) * stride];
@@ -212,16 +174,8 @@ struct law {
 };
 
 /*
- * In mixed precision, for the acceleration alone, y^3 (5/3 - s2 y^2) is 2/3 of s^-3 but for O(e^2), and the factor is left to the end. SHORT_ONE
- * is what single precision makes of 5/3.
- */
-#define SHORT_LAW (MIXED && !TILED_JERK && !TILED_POTENTIAL && !TILED_SPLINE)
-#define SHORT_ONE 1.66666662693023681640625f
-#define SCALE (SHORT_LAW ? 1 / ((double)SHORT_ONE - 1) : 1.0)
-
-/*
- * s2 = r^2 + eps^2 to s^-3: with a seed y of 1/sqrt(s2) and e = 1 - s2 y^2, s^-3 = y^3 (1 - e)^(-3/2) = y^3 (1 + 3/2 e + 15/8 e^2 + O(e^3)).
- * The seed has 22 bits.
+ * s2 = r^2 + eps^2 to s^-3: with a seed y of 1/sqrt(s2) and e = 1 - s2 y^2, s^-3 = y^3 (1 - e)^(-3/2) = y^3 (1 + 3/2 e + 15/8
+ * e^2 + O(e^3)). The seed has 22 bits.
  */
 static __device__ __forceinline__ law law_of(real s2, const constants &c)
 {
@@ -244,9 +198,7 @@ static __device__ __forceinline__ law law_of(real s2, const constants &c)
     const real y2 = y * y;
     p = y;
     f.g = y2 * y;
-#if SHORT_LAW
-    f.g *= fmaf(-s2, y2, SHORT_ONE);
-#elif MIXED
+#if MIXED
     const real e = fmaf(-s2, y2, 1.0f);
     f.g = fmaf(f.g, 1.5f * e, f.g);
     p = fmaf(y, 0.5f * e, y);
@@ -295,7 +247,7 @@ template <bool SHARED>
 static __device__ __forceinline__ void interact(const body &i, const body &j, sums &si, sums &sj, const constants &c)
 {
 #if MIXED
-    const real dx = apart(j.x, i.x, j.lx, i.lx), dy = apart(j.y, i.y, j.ly, i.ly), dz = apart(j.z, i.z, j.lz, i.lz);
+    const real dx = (j.x - i.x) + (j.lx - i.lx), dy = (j.y - i.y) + (j.ly - i.ly), dz = (j.z - i.z) + (j.lz - i.lz);
 #else
     const real dx = j.x - i.x, dy = j.y - i.y, dz = j.z - i.z;
 #endif
@@ -375,8 +327,7 @@ constexpr int unroll = UNROLL; /* a pragma knows no macros */
 
 /*
  * Rows are blocks of BLOCK_I bodies i; a row's tiles are those from its own bodies to the end. The tiles of rows first_row ..
- * last_row - 1 in this order are cut into one share for each thread block. In the tiles with the row's own bodies every pair comes
- * twice, and both sums are halved.
+ * last_row - 1 in this order are cut into one share for each thread block. The first TILED_I tiles of a row are its own bodies.
  *
  *   part_j  [N_SUMS][TILE of all tiles in this order]
  *   part_i  [block + row - first_row][N_SUMS][BLOCK_I]: of a share's part of a row
@@ -389,17 +340,6 @@ struct edges {
     double *part_i;
     constants c;
 };
-
-static __device__ __forceinline__ void sums_halve(sums &s)
-{
-    s.ax *= (real)0.5, s.ay *= (real)0.5, s.az *= (real)0.5;
-#if TILED_JERK
-    s.jx *= (real)0.5, s.jy *= (real)0.5, s.jz *= (real)0.5;
-#endif
-#if TILED_POTENTIAL
-    s.p *= (real)0.5;
-#endif
-}
 
 /* Tiles in rows first .. row - 1 of n. */
 static __device__ __forceinline__ long tiles_before(long n, int first, int row)
@@ -423,8 +363,8 @@ static __device__ __forceinline__ void flush(sums *si, double (*totals)[THREADS]
 }
 
 /*
- * Sums of j in shared memory, TILE apart: words as in sums_load, or in mixed precision doubles, two a word, to which those of one rotation
- * are added.
+ * Sums of j in shared memory, TILE apart: words as in sums_load, or in mixed precision doubles, two a word, to which those of
+ * one rotation are added.
  */
 #if MIXED
 #define SHARED_WORDS ((N_SUMS + 1) / 2)
@@ -468,6 +408,28 @@ static __device__ __forceinline__ void shared_spread(const word *from, partial *
 #define WORD ((unsigned)sizeof(word))
 #define ROTATIONS (MIXED ? FLUSH : 32) /* after which the sums of i are flushed, in mixed precision */
 
+/*
+ * 32 bodies j, at place and in its neighbourhood, with those i of a warp's registers. In a row's own bodies every pair comes
+ * twice, and i's sums are enough (not SHARED).
+ */
+template <bool SHARED>
+static __device__ __forceinline__ void rotate(unsigned place, unsigned start, const body *bi, sums *si, const constants &c)
+{
+    #pragma unroll unroll
+    for (unsigned r = start; r < start + ROTATIONS * WORD; r += WORD) { /* r / WORD: the rotation */
+        word *const at = (word *)__cvta_shared_to_generic(place ^ r);
+        const body bj = body_load(at, TILE);
+        sums sj = SHARED ? shared_load(at + BODY_WORDS * TILE) : sums_zero();
+        #pragma unroll
+        for (int k = 0; k < TILED_I; k++)
+            interact<SHARED>(bi[k], bj, si[k], sj, c);
+        if (SHARED) {
+            shared_store(sj, at + BODY_WORDS * TILE);
+            __syncwarp();
+        }
+    }
+}
+
 extern "C" __global__ void __launch_bounds__(THREADS, MIN_BLOCKS) tiled_edges(edges e)
 {
     __shared__ __align__(512) word tile[BODY_WORDS + SHARED_WORDS][TILE]; /* 32 words lie at an address that ends in 9 zeros */
@@ -502,22 +464,16 @@ extern "C" __global__ void __launch_bounds__(THREADS, MIN_BLOCKS) tiled_edges(ed
             for (int w = 0; w < SHARED_WORDS; w++)
                 tile[BODY_WORDS + w][thread] = word();
             __syncthreads();
+            const bool own = t - row_start < TILED_I;
             for (int phase = 0; phase < TILED_WARPS; phase++) {
                 const int segment = ((warp + phase) % TILED_WARPS) * 32;
                 const unsigned place = (unsigned)__cvta_generic_to_shared(&tile[0][segment + lane]);
                 #pragma unroll 1
                 for (unsigned start = 0; start < 32 * WORD; start += ROTATIONS * WORD) {
-                    #pragma unroll unroll
-                    for (unsigned r = start; r < start + ROTATIONS * WORD; r += WORD) { /* r / WORD: the rotation */
-                        word *const at = (word *)__cvta_shared_to_generic(place ^ r);
-                        const body bj = body_load(at, TILE);
-                        sums sj = shared_load(at + BODY_WORDS * TILE);
-                        #pragma unroll
-                        for (int k = 0; k < TILED_I; k++)
-                            interact<true>(bi[k], bj, si[k], sj, e.c);
-                        shared_store(sj, at + BODY_WORDS * TILE);
-                        __syncwarp();
-                    }
+                    if (own)
+                        rotate<false>(place, start, bi, si, e.c);
+                    else
+                        rotate<true>(place, start, bi, si, e.c);
                     if (MIXED)
                         flush(si, totals);
                 }
@@ -528,20 +484,11 @@ extern "C" __global__ void __launch_bounds__(THREADS, MIN_BLOCKS) tiled_edges(ed
                 }
                 __syncthreads();
             }
-            const bool own = t - row_start < TILED_I;
             partial p[N_SUMS];
             shared_spread(&tile[BODY_WORDS][thread], p);
             #pragma unroll
             for (int q = 0; q < N_SUMS; q++)
-                e.part_j[(q * n_tiles + t) * TILE + thread] = own ? p[q] * (partial)0.5 : p[q];
-            if (t - row_start == TILED_I - 1 || (own && t == stop - 1)) {
-                #pragma unroll
-                for (int k = 0; k < TILED_I; k++)
-                    sums_halve(si[k]);
-                #pragma unroll
-                for (int q = 0; q < N_SUMS * TILED_I; q++)
-                    totals[q][thread] *= 0.5;
-            }
+                e.part_j[(q * n_tiles + t) * TILE + thread] = p[q];
         }
         double *const to = e.part_i + ((long)blockIdx.x + row - e.first_row) * N_SUMS * BLOCK_I + thread;
         #pragma unroll
@@ -574,7 +521,7 @@ extern "C" __global__ void tiled_edges_sum(edges e, int n_blocks, double scale, 
         for (long b = first_block; b <= last_block; b++)
             sum += e.part_i[((b + row - e.first_row) * N_SUMS + q) * BLOCK_I + body % BLOCK_I];
     }
-    result[q * e.n + body] = (add ? result[q * e.n + body] : 0) + SCALE * scale * sum;
+    result[q * e.n + body] = (add ? result[q * e.n + body] : 0) + scale * sum;
 }
 
 #else
@@ -691,7 +638,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, MIN_BLOCKS) tiled_rows(row
             for (int step = TILED_LANES / 2; step; step /= 2)
                 sum += __shfl_xor_sync(0xffffffffu, sum, step);
             if (lane == 0)
-                r.part[(blockIdx.y * N_SUMS + q) * r.n_targets + first + k * GROUPS] = SCALE * r.scale * sum;
+                r.part[(blockIdx.y * N_SUMS + q) * r.n_targets + first + k * GROUPS] = r.scale * sum;
         }
 }
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * tiled_forms.c: the table of the GPU kernels' forms, and the choice among them: by a table measured on one H200, or by what was measured
- * on the device at hand (shoal_tiled_tune) and kept beside the compiled kernels, a file of one word for each device, precision, law, wants and
- * power of two of the number of bodies.
+ * tiled_forms.c: the table of the GPU kernels' forms, and the choice among them: by a table measured on one H200, or by what
+ * was measured on the device at hand (shoal_tiled_tune) and kept beside the compiled kernels, a file of one word for each
+ * device, precision, law, wants and power of two of the number of bodies.
  */
 #include <fcntl.h>
 #include <stdlib.h>
@@ -12,8 +12,8 @@
 #include "gravitation/tiled/tiled_forms.h"
 
 /* A step of the ladder: single precision, acceleration and potential only. */
-#define STEP(name_, warps_, lanes_, unroll_, rsqrt_, storage_, split_, doc_)                                                          \
-    {.name = name_, .doc = doc_, .shape = {[SHOAL_TILED_FP32] = {{1, warps_, lanes_, unroll_, 1}}}, .rsqrt = rsqrt_,                  \
+#define STEP(name_, warps_, lanes_, unroll_, rsqrt_, storage_, split_, doc_)                                          \
+    {.name = name_, .doc = doc_, .shape = {[SHOAL_TILED_FP32] = {{1, warps_, lanes_, unroll_, 1}}}, .rsqrt = rsqrt_,  \
      .storage = storage_, .split = split_}
 
 const tiled_form shoal_tiled_forms[FORMS] = {
@@ -21,7 +21,9 @@ const tiled_form shoal_tiled_forms[FORMS] = {
                     {{{6, 8, 1, 1, 1}, {4, 8, 1, 1, 1}}, {{8, 4, 1, 1, 3}, {6, 4, 1, 1, 2}}, {{11, 4, 1, 1, 3}, {6, 4, 1, 1, 3}}},
                     RSQRT_FLUSH, STORE_TILES, SPLIT_AUTO},
     [FORM_EDGES_SMALL] = {"edges_small", "every pair once; smaller blocks, for fewer bodies", true,
-                          {{{4, 2, 1, 1, 8}, {2, 2, 1, 1, 8}}, {{4, 2, 1, 1, 8}, {4, 2, 1, 1, 6}}, {{8, 2, 1, 1, 8}, {4, 2, 1, 1, 8}}},
+                          {{{4, 2, 1, 1, 8}, {2, 2, 1, 1, 8}},
+                           {{4, 2, 1, 1, 8}, {4, 2, 1, 1, 6}},
+                           {{8, 2, 1, 1, 8}, {4, 2, 1, 1, 8}}},
                           RSQRT_FLUSH, STORE_TILES, SPLIT_AUTO},
     [FORM_ROWS] = {"rows", "tiles of sources in shared memory, 2 or 4 targets in a thread's registers", false,
                    {{{2, 4, 1, 4, 4}, {2, 4, 1, 2, 3}}, {{4, 4, 1, 4, 4}, {2, 4, 1, 4, 4}}, {{4, 4, 1, 8, 4}, {4, 4, 1, 4, 4}}},
@@ -42,7 +44,7 @@ const tiled_form shoal_tiled_forms[FORMS] = {
     STEP("threads_4", 8, 4, 16, RSQRT_FLUSH, STORE_TILES, SPLIT_NOT, "4 threads a target, sums by shuffles without barriers"),
     STEP("threads_16", 8, 16, 8, RSQRT_FLUSH, STORE_TILES, SPLIT_NOT, "16 threads a target"),
     STEP("tiled_2d", 8, 1, 16, RSQRT_FLUSH, STORE_TILES, SPLIT_2D, "sources in 32 parts, added up by a second kernel"),
-    STEP("tiled_2d_cublas", 8, 1, 16, RSQRT_FLUSH, STORE_TILES, SPLIT_CUBLAS, "the same, added up by cuBLAS' matrix times vector"),
+    STEP("tiled_2d_cublas", 8, 1, 16, RSQRT_FLUSH, STORE_TILES, SPLIT_CUBLAS, "added up by cuBLAS: matrix times vector"),
 };
 
 int shoal_tiled_form_named(const char *name)
@@ -54,8 +56,8 @@ int shoal_tiled_form_named(const char *name)
 }
 
 /*
- * Edge sharing wins as soon as its tiles fill the device; below, 32 threads a target do. For other targets those, or with enough of them
- * tiles with a thread a target.
+ * Edge sharing wins as soon as its tiles fill the device; below, 32 threads a target do. For other targets those, or with
+ * enough of them tiles with a thread a target.
  */
 int shoal_tiled_form_for(shoal_tiled_precision precision, bool jerk, bool all, long n_targets)
 {
@@ -76,7 +78,8 @@ int shoal_tiled_form_for(shoal_tiled_precision precision, bool jerk, bool all, l
 /* ---- measured and kept ------------------------------------------------------------------------------------------- */
 
 /* The file of a choice; false if there is no private folder. */
-static bool kept_path(const char *device, const shoal_tiled_options *options, int wants, bool equal, long n, bool make, char *path, size_t size)
+static bool kept_path(const char *device, const shoal_tiled_options *options, int wants, bool equal, long n, bool make,
+                      char *path, size_t size)
 {
     char folder[512], what[160];
     int class = 0;
@@ -91,7 +94,8 @@ static bool kept_path(const char *device, const shoal_tiled_options *options, in
     shoal_hash_bytes(&key, shape, sizeof shape);
     for (int i = 0; i < FORMS_MAIN; i++)
         shoal_hash_bytes(&key, shoal_tiled_forms[i].shape, sizeof shoal_tiled_forms[i].shape);
-    return snprintf(path, size, "%s/%016llx%016llx.choice", folder, (unsigned long long)key.a, (unsigned long long)key.b) < (int)size;
+    const unsigned long long a = key.a, b = key.b;
+    return snprintf(path, size, "%s/%016llx%016llx.choice", folder, a, b) < (int)size;
 }
 
 int shoal_tiled_form_kept(const char *device, const shoal_tiled_options *options, int wants, bool equal, long n)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * tiled_forms.h: the forms of the GPU kernels (tiled_cuda.kern.h): what each is compiled with, and which is the fastest for a number of
- * bodies.
+ * tiled_forms.h: the forms of the GPU kernels (tiled_cuda.kern.h): what each is compiled with, and which is the fastest for a
+ * number of bodies.
  */
 #ifndef SHOAL_TILED_FORMS_H
 #define SHOAL_TILED_FORMS_H

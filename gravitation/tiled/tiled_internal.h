@@ -2,8 +2,9 @@
  *
  * tiled_internal.h: what the files of gravitation/tiled/ know of each other.
  *
- * tiled.c checks what it is given and brings it to units in which the system's size and mass are near 1 (by powers of two, so that
- * nothing is rounded), the backends compute. A backend's problem is always "these sources, all of them or some other targets".
+ * tiled.c checks what it is given and brings it to units in which the system's size and mass are near 1 (by powers of two, so
+ * that nothing is rounded), the backends compute. A backend's problem is always "these sources, all of them or some other
+ * targets".
  */
 #ifndef SHOAL_TILED_INTERNAL_H
 #define SHOAL_TILED_INTERNAL_H

@@ -9,8 +9,8 @@
  *
  * row: one target, lanes over sources.
  *
- * mixed: positions are two floats; the rest is float, sums over at most TILED_STEP bodies j (or a tile's bodies i in one lane) are
- * carried on in double.
+ * mixed: positions are two floats; the rest is float, sums over at most TILED_STEP bodies j (or a tile's bodies i in one lane)
+ * are carried on in double.
  */
 #include <math.h>
 #if defined(__x86_64__)
@@ -193,7 +193,8 @@ struct constants {
     real eps2, inverse_h, cut2;
 };
 
-/* In single precision a 14-bit seed needs the first power only: 1.5 y^3 (5/3 - s2 y^2) is within 2e-8, and 1.5 is left to the end. */
+/* In single precision a 14-bit seed needs the first power only: 1.5 y^3 (5/3 - s2 y^2) is within 2e-8, and 1.5 is left to the
+ * end. */
 #if TILED_PRECISION == 2 && defined(__AVX512F__)
 #define SHORT(what) (((what) & ~TILED_EQUAL) == 0)
 #else
@@ -238,7 +239,8 @@ INLINE struct law law_of(int what, real s2, const struct constants *c)
             const real g_outer = set(64. / 3) - u * (48 - u * (set(38.4) - set(32. / 3) * u)) - set(1. / 15) * v3;
             f.g = select_(within, h3 * select_(inner, g_inner, g_outer), f.g);
             const real p_inner = set(2.8) - u2 * (set(16. / 3) - u2 * (set(9.6) - set(6.4) * u));
-            const real p_outer = set(3.2) - set(1. / 15) * v - u2 * (set(32. / 3) - u * (16 - u * (set(9.6) - set(32. / 15) * u)));
+            const real p_outer =
+                set(3.2) - set(1. / 15) * v - u2 * (set(32. / 3) - u * (16 - u * (set(9.6) - set(32. / 15) * u)));
             f.p = select_(within, c->inverse_h * select_(inner, p_inner, p_outer), f.p);
             const real d_inner = 96 * u - set(76.8), d_outer = set(76.8) - 48 * v - 32 * u + set(0.2) * (v3 * v * v);
             f.dg = select_(within, h3 * c->inverse_h * c->inverse_h * select_(inner, d_inner, d_outer), f.dg);

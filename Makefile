@@ -95,6 +95,9 @@ KERNEL_N ?= 2 3 4 5 6 7 8 9
 # Propagators with a short step, where a fixed body count pays most, have all of these; the others have a few, and any.
 KERNEL_FULL := hermite4 leapfrog mvs
 KERNEL_SOME ?= 2 3 4 5
+# And those that have some for a few systems, which a core advances one group of four lanes at a time.
+KERNEL_FEW ?= 2 3 4 5 9
+kernel_few = $(filter $(KERNEL_FEW),$(if $(filter $1,$(KERNEL_FULL)),$(KERNEL_N)))
 # The sanitizers' build, whose kernels take long, has the widths that only tests use for those alone.
 test_lanes = $(if $(or $(filter $1,$(KERNEL_FULL)),$(if $(SAN_FLAGS),,yes)),$(KERNEL_TEST_LANES))
 kernel_n = $(if $(filter $1,$(KERNEL_FULL)),$(KERNEL_N),$(filter $(KERNEL_SOME),$(KERNEL_N)))
@@ -108,6 +111,7 @@ arch_lanes_any := 1
 # The native width for each body count and for any; the other widths for any count only: they are there for tests.
 KERNELS := $(foreach p,$(PROPAGATORS),$(foreach a,$(KERNEL_ARCHS),\
     $(foreach n,$(call kernel_n,$p) any,$a_l$(arch_lanes_$a)_n$n_$p) \
+    $(foreach n,$(if $(arch_flags_$a),$(call kernel_few,$p)),$a_few_n$n_$p) \
     $(foreach l,$(filter-out $(arch_lanes_$a),$(call test_lanes,$p)),$a_l$l_nany_$p)))
 KERNEL_OBJECTS := $(KERNELS:%=$B/kernel/%.o)
 
@@ -182,15 +186,17 @@ $B/%.o: %.c $B/flags | $B/.complete
 $B/core/plugin.o: CPPFLAGS += -DSHOAL_KERNEL_FLAGS='"$(KERNEL_ARITHMETIC)"' -DSHOAL_FLAGS_V3='"$(arch_flags_v3)"' \
     -DSHOAL_FLAGS_V4='"$(arch_flags_v4)"'
 
+# ARCH, width, n, PROPAGATOR, flags
 define kernel_rule
-$B/kernel/$1_l$2_n$3_$4.o: core/kernel_cpu.c integrators/$4.kern.h $B/kernel/flags | $B/.complete
-	$$(call say,KERNEL)$$(CC) $$(KERNEL_FLAGS) $(if $(filter-out $(arch_lanes_$1),$2),-O1) $$(arch_flags_$1) -DLANES=$2 $$(if $$(filter-out any,$3),-DN_BODIES=$3) \
-	    -DPROPAGATOR=$4 -DSHOAL_KERNELS=shoal_kernels_$1_l$2_n$3_$4 -DSHOAL_ARCH=$1 \
+$B/kernel/$1_$2_n$3_$4.o: core/kernel_cpu.c integrators/$4.kern.h $B/kernel/flags | $B/.complete
+	$$(call say,KERNEL)$$(CC) $$(KERNEL_FLAGS) $$(arch_flags_$1) $5 $$(if $$(filter-out any,$3),-DN_BODIES=$3) \
+	    -DPROPAGATOR=$4 -DSHOAL_KERNELS=shoal_kernels_$1_$2_n$3_$4 -DSHOAL_ARCH=$1 \
 	    $$(CPPFLAGS) $$(CFLAGS) $$(DEP_FLAGS) -c -o $$@ $$<
 endef
 $(foreach p,$(PROPAGATORS),$(foreach a,$(KERNEL_ARCHS),\
-  $(foreach n,$(call kernel_n,$p) any,$(eval $(call kernel_rule,$a,$(arch_lanes_$a),$n,$p)))\
-  $(foreach l,$(filter-out $(arch_lanes_$a),$(call test_lanes,$p)),$(eval $(call kernel_rule,$a,$l,any,$p)))))
+  $(foreach n,$(call kernel_n,$p) any,$(eval $(call kernel_rule,$a,l$(arch_lanes_$a),$n,$p,-DLANES=$(arch_lanes_$a))))\
+  $(foreach n,$(call kernel_few,$p),$(eval $(call kernel_rule,$a,few,$n,$p,-DLANES=4 -DLANE_GROUPS=1)))\
+  $(foreach l,$(filter-out $(arch_lanes_$a),$(call test_lanes,$p)),$(eval $(call kernel_rule,$a,l$l,any,$p,-O1 -DLANES=$l)))))
 
 define tiled_rule
 $B/kernel/tiled_$1_$2.o: gravitation/tiled/tiled_kernel.c $B/kernel/flags | $B/.complete

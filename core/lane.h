@@ -131,7 +131,9 @@ LANE_FN void lane_store(double *base, lane_id id, int slot, int n_slots, mask wh
 
 /* Groups of lanes that a core advances in turns: while the last operations of one group's step wait for each other, those of
  * the next already run. */
+#ifndef LANE_GROUPS
 #define LANE_GROUPS 2
+#endif
 
 /* A uniform fact that holds here, so that what it excludes is not compiled. */
 #define LANE_KNOWN(fact) ((fact) ? (void)0 : __builtin_unreachable())

@@ -703,7 +703,8 @@ int main(void)
         cmocka_unit_test(test_units),       cmocka_unit_test(test_refusals),    cmocka_unit_test(test_cuda_oracle),
         cmocka_unit_test(test_cuda_wants),  cmocka_unit_test(test_cuda_targets), cmocka_unit_test(test_cuda_spline),
         cmocka_unit_test(test_cuda_bits),   cmocka_unit_test(test_cpu_steps),   cmocka_unit_test(test_cuda_steps),
-        cmocka_unit_test(test_cpu_many),    cmocka_unit_test(test_cuda_many),   cmocka_unit_test(test_cuda_devices), cmocka_unit_test(test_kept),
+        cmocka_unit_test(test_cpu_many),    cmocka_unit_test(test_cuda_many),   cmocka_unit_test(test_cuda_devices),
+        cmocka_unit_test(test_kept),
         cmocka_unit_test(test_cuda_tune), /* the last: it has a cache of its own */
     };
     return cmocka_run_group_tests(tests, setup, teardown);

@@ -216,6 +216,6 @@ const shoal_big_method shoal_big_hermite4_block = {
     HERMITE,
     .name = "hermite4_block",
     .doc = "Hermite of fourth order, a step for each body, in blocks of powers of two",
-    .gpu_from = 8192,
+    .gpu_from = 4096,
     .advance = advance_blocks,
 };

@@ -130,7 +130,7 @@ TEST_PROGRAMS := $(TESTS:%.c=$B/%)
 BENCH_PROGRAMS := $(BENCHES:%.c=$B/%)
 EXAMPLE_PROGRAMS := $(EXAMPLES:%.c=$B/%)
 
-.PHONY: all parts lib program examples tests check check-gpu bench bench-precision demo install uninstall bundle \
+.PHONY: all parts lib program examples tests check check-gpu bench bench-gpu bench-precision demo install uninstall bundle \
     reference clean info deps help FORCE
 
 all:
@@ -253,6 +253,11 @@ bench:
 	@+$(submake) parts $(BENCH_PROGRAMS)
 	@$(if $(REBOUND),tests/bench/peers.sh '$(REBOUND)' $(PROGRAM),$(PROGRAM) bench $(BENCH))
 
+# The work models of this machine's GPU.
+bench-gpu:
+	@+$(submake) parts
+	@tests/bench/gpu.sh $(PROGRAM)
+
 # Energy error against cost, every propagator, and with REBOUND=DIR REBOUND's: build/work_precision.csv and .png.
 bench-precision:
 	@+$(submake) parts $(BENCH_PROGRAMS)
@@ -319,6 +324,7 @@ help:
 	@echo 'make check-gpu    the same; tests that need a GPU fail where there is none'
 	@echo 'make demo         install what is missing, build, map where Saturn could live'
 	@echo 'make bench        timings with checked answers (BENCH="CASE ... --csv"); REBOUND=DIR: beside REBOUND'
+	@echo 'make bench-gpu    the work models of the GPU, tuned, as a table'
 	@echo 'make bench-precision   energy error against cost of every propagator; REBOUND=DIR: and of REBOUND'
 	@echo 'make install      into prefix=$(prefix) (DESTDIR=); uninstall takes it out again'
 	@echo 'make bundle       a tarball with its libraries for machines that have none (WITH_TESTS=1: and the tests)'

@@ -40,7 +40,7 @@ shoal_status run_study(shoal_study *study, bool force, bool quiet, shoal_progres
 typedef struct bench_options {
     const char *engine, *model;
     long systems;
-    int threads, lanes, csv, list;
+    int threads, lanes, csv, list, tune;
     long steps;
     int compensated;
     const char *range;

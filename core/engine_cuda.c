@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * engine_cuda.c: the engine that runs the kernels on an NVIDIA GPU, one thread a system.
+ * engine_cuda.c: the engine that runs the kernels on an NVIDIA GPU, a thread or a team of threads (work.c) a system.
  *
  * Plain C11: the CUDA driver library is opened at run time, declared in cuda.h as far as it is used, so that one binary
  * runs with and without a GPU. Kernels come from jit.c. The five arrays of shoal_kernel_args and the index lists live

@@ -143,6 +143,7 @@ struct shoal_big_method {
     int order;
     int wants;           /* SHOAL_TILED_... */
     int n_slots, n_work;
+    long gpu_from;       /* bodies; below, a CPU of 16 cores is faster than a GPU: measured */
     bool adapts, fixed;  /* it can adapt steps, it can have fixed ones */
     /* Forces at the start and what else the slots hold. */
     shoal_status (*prepare)(shoal_big_stepper *stepper);
@@ -172,8 +173,12 @@ static inline int64_t shoal_big_ticks(int level)
 int shoal_big_level(double span, double dt);
 /* The level for the next step: finer at once; coarser by one, where the coarser step divides the time so far. */
 int shoal_big_next_level(int level, int wanted, int64_t tick);
-/* Loops over fewer numbers are not worth the start of threads. */
-enum { SHOAL_BIG_PARALLEL = 16384 };
+/* Loops over bodies are cut into parts, the same for every number of threads, and so that a body stays with its thread. */
+enum { SHOAL_BIG_PARTS = 64, SHOAL_BIG_PARALLEL = 8192 };
+static inline long shoal_big_parts(long n)
+{
+    return n > SHOAL_BIG_PARALLEL ? SHOAL_BIG_PARTS : 1; /* fewer bodies are not worth the start of threads */
+}
 /* Whether somebody asked to stop. */
 bool shoal_big_stops(const shoal_big_stepper *stepper);
 
@@ -229,10 +234,10 @@ typedef struct shoal_big_distance {
     long body;
 } shoal_big_distance;
 
-/* All bodies, the nearest first: [n]. */
+/* All bodies, the nearest first: sorted[0 .. n - 1]; the same room again behind them is used. */
 void shoal_big_sort(const shoal_big_bodies *bodies, const double centre[3], shoal_big_distance *sorted);
 /* The centre of the densest part: of the half of the mass nearest to the barycentre, of the quarter nearest to that, of the
- * tenth nearest to that. sorted: [n], about the centre in the end. */
+ * tenth nearest to that. sorted: as above, about the centre in the end. */
 void shoal_big_find_centre(const shoal_big_bodies *bodies, double centre[3], shoal_big_distance *sorted);
 
 #endif

@@ -26,23 +26,42 @@ double shoal_big_factor(const shoal_units *units, const char *dimension)
                                                         : shoal_units_factor(units, dimension);
 }
 
-/* By distance; equal ones by number, so that the order is always the same. */
-static int nearer(const void *a, const void *b)
+/* Digit `at` of a distance: those that are not negative stand in the order of their bits. */
+static int digit(double r, int at)
 {
-    const shoal_big_distance *p = a, *q = b;
-    return p->r != q->r ? (p->r > q->r) - (p->r < q->r) : (p->body > q->body) - (p->body < q->body);
+    uint64_t bits;
+    memcpy(&bits, &r, sizeof bits);
+    return bits >> 8 * at & 255;
 }
 
+/* By radix, from the last digit to the first: equal distances stay in the order of the bodies. */
 void shoal_big_sort(const shoal_big_bodies *bodies, const double centre[3], shoal_big_distance *sorted)
 {
+    enum { DIGITS = sizeof(double) };
     const long n = bodies->n;
+    shoal_big_distance *from = sorted, *to = sorted + n;
+    long count[DIGITS][256] = { { 0 } };
     for (long i = 0; i < n; i++) {
         double sum = 0;
         for (int c = 0; c < 3; c++)
             sum += (bodies->x[c * n + i] - centre[c]) * (bodies->x[c * n + i] - centre[c]);
         sorted[i] = (shoal_big_distance){ sqrt(sum), i };
+        for (int at = 0; at < DIGITS; at++)
+            count[at][digit(sorted[i].r, at)]++;
     }
-    qsort(sorted, (size_t)n, sizeof *sorted, nearer);
+    for (int at = 0; at < DIGITS; at++) { /* an even number of times */
+        long start = 0;
+        for (int d = 0; d < 256; d++) {
+            const long here = count[at][d];
+            count[at][d] = start;
+            start += here;
+        }
+        for (long i = 0; i < n; i++)
+            to[count[at][digit(from[i].r, at)]++] = from[i];
+        shoal_big_distance *last = to;
+        to = from;
+        from = last;
+    }
 }
 
 void shoal_big_find_centre(const shoal_big_bodies *bodies, double centre[3], shoal_big_distance *sorted)
@@ -96,7 +115,7 @@ shoal_status shoal_big_measure(shoal_context *context, const shoal_big_bodies *b
     static const double fraction[] = { 0.01, 0.05, 0.1, 0.25, 0.5, 0.75, 0.9 };
     const long n = bodies->n;
     double x[3], v[3], within = 0;
-    shoal_big_distance *sorted = malloc((size_t)n * sizeof *sorted);
+    shoal_big_distance *sorted = malloc(2 * (size_t)n * sizeof *sorted);
     if (!sorted)
         return shoal_fail(context, SHOAL_E_MEMORY, "out of memory for %ld bodies", n);
     const double total = shoal_big_barycentre(bodies, x, v);

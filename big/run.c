@@ -128,20 +128,29 @@ static shoal_status commit(big_run *run, bool complete)
 
 /* ---- begin ------------------------------------------------------------------------------------------------------- */
 
-/* Whether two configs, as they are written out, differ at most in the line of run.t_end. */
-static bool same_but_end(const char *a, const char *b)
+/* The text from the next line that does not say run.t_end. */
+static const char *past_end(const char *text)
 {
     static const char end[] = "    t_end = ";
-    for (;;) {
-        const size_t n = strcspn(a, "\n"), m = strcspn(b, "\n");
-        const bool ends = strncmp(a, end, sizeof end - 1) == 0 && strncmp(b, end, sizeof end - 1) == 0;
-        if (!ends && (n != m || strncmp(a, b, n) != 0))
-            return false;
-        if (!a[n] || !b[m])
-            return !a[n] && !b[m];
-        a += n + 1;
-        b += m + 1;
+    while (strncmp(text, end, sizeof end - 1) == 0) {
+        text += strcspn(text, "\n");
+        text += *text == '\n';
     }
+    return text;
+}
+
+/* Whether two configs, as they are written out, differ at most in run.t_end (which moves to the end of its group when the command
+ * line gives it). */
+static bool same_but_end(const char *a, const char *b)
+{
+    for (a = past_end(a), b = past_end(b); *a && *b; a = past_end(a), b = past_end(b)) {
+        const size_t n = strcspn(a, "\n"), m = strcspn(b, "\n");
+        if (n != m || strncmp(a, b, n) != 0)
+            return false;
+        a += n + (a[n] == '\n');
+        b += m + (b[m] == '\n');
+    }
+    return !*a && !*b;
 }
 
 /* Whether a run can go on from its record: it did not end; or it did, and t_end is now later by whole rows. */
@@ -181,6 +190,20 @@ static shoal_status look(big_run *run, bool overwrite)
                                    "%s is of a run of another study that did not end (--force discards it)", file);
 }
 
+/* The config and a few words before the last message, which comes from the forces: they know nothing of files. */
+static shoal_status blame(big_run *run, const char *words)
+{
+    char why[SHOAL_MESSAGE_SIZE];
+    snprintf(why, sizeof why, "%s", shoal_context_message(run->context));
+    return shoal_fail(run->context, SHOAL_E_INPUT, "%s: %s: %.700s", run->study->path, words, why);
+}
+
+/* Whether the choice of the engine is free and a GPU not worth it. */
+static bool too_few(const big_run *run, long n)
+{
+    return strcmp(run->study->engine, "auto") == 0 && n < run->big->integrator->gpu_from;
+}
+
 static shoal_status describe(big_run *run)
 {
     shoal_big_record *record = &run->record;
@@ -188,7 +211,10 @@ static shoal_status describe(big_run *run)
     free(record->plan_line);
     free(record->config_text);
     record->config_text = strdup(run->study->config_text);
-    if (asprintf(&record->plan_line, "%s, %ld bodies; %s", s->method->name, s->bodies.n, shoal_tiled_line(run->tiled)) < 0)
+    char why[64] = "";
+    if (too_few(run, s->bodies.n))
+        snprintf(why, sizeof why, "; auto: a GPU from %ld bodies on", s->method->gpu_from);
+    if (asprintf(&record->plan_line, "%s, %ld bodies; %s%s", s->method->name, s->bodies.n, shoal_tiled_line(run->tiled), why) < 0)
         record->plan_line = NULL;
     record->units = run->study->units;
     record->has_units = run->big->has_units;
@@ -220,7 +246,12 @@ static shoal_status begin(big_run *run, bool overwrite)
         run->row = run->record.n_rows - 1;
     }
     const long n = bodies.n;
-    status = shoal_tiled_create(run->context, &run->big->forces, n, &run->tiled);
+    shoal_tiled_options forces = run->big->forces;
+    if (too_few(run, n))
+        forces.engine = "cpu";
+    status = shoal_tiled_create(run->context, &forces, n, &run->tiled);
+    if (status == SHOAL_E_USAGE)
+        status = blame(run, "its forces");
     if (!status)
         status = shoal_big_stepper_create(run->context, run->big->integrator, &steps, run->tiled, &bodies, !goes_on,
                                           &run->stepper);
@@ -258,12 +289,11 @@ static shoal_status begin(big_run *run, bool overwrite)
 /* What went wrong on the way, and when. */
 static shoal_status explain(big_run *run, shoal_status status)
 {
-    char why[SHOAL_MESSAGE_SIZE];
+    char when[64];
     if (status != SHOAL_E_USAGE)
         return status;
-    snprintf(why, sizeof why, "%s", shoal_context_message(run->context));
-    return shoal_fail(run->context, SHOAL_E_INPUT, "%s: after time %g the bodies are lost: %.700s", run->study->path,
-                      run->stepper->now / run->study->units.time, why);
+    snprintf(when, sizeof when, "after time %g the bodies are lost", run->stepper->now / run->study->units.time);
+    return blame(run, when);
 }
 
 static shoal_status integrate(big_run *run)

@@ -17,11 +17,14 @@
  * eta^(1/2)/8 times the lesser of |a|/|j| and (|x|/|a|)^(1/2), both as powers of two of the longest step.
  *
  * Slots: a[3], jerk[3], the level of a body's last step (-1 = none yet). Work: x_p[3], v_p[3], a_1[3], j_1[3], the tick that a
- * body is at.
+ * body is at, the one at which its step ends.
  */
 #include <string.h>
 
 #include "big.h"
+
+/* Bodies whose correction is worth the start of threads. */
+enum { PARALLEL_CORRECT = 2048 };
 
 static double norm2(const double u[3])
 {
@@ -64,46 +67,47 @@ static void first_levels(shoal_big_stepper *s, double span)
 }
 
 /* Of a step that all share: the finest. */
-static void share_levels(shoal_big_stepper *s)
-{
-    const long n = s->bodies.n;
-    double *level = s->slots + 6 * n, finest = 0;
-    for (long i = 0; i < n; i++)
-        finest = fmax(finest, level[i]);
-    for (long i = 0; i < n; i++)
-        level[i] = finest;
-}
-
-/* The next time at which steps end, and whose; returns how many. */
-static long next_block(const shoal_big_stepper *s, const double *at, int64_t *tick)
+static int shared_level(const shoal_big_stepper *s)
 {
     const long n = s->bodies.n;
     const double *level = s->slots + 6 * n;
+    int finest = 0;
+    for (long i = 0; i < n; i++)
+        finest = level[i] > finest ? (int)level[i] : finest;
+    return finest;
+}
+
+/* The next time at which steps end, and whose; returns how many. */
+static long next_block(const shoal_big_stepper *s, const double *end, int64_t *tick)
+{
+    const long n = s->bodies.n;
+    double first = INFINITY;
     long n_active = 0;
-    *tick = INT64_MAX;
-    for (long i = 0; i < n; i++) {
-        const int64_t end = (int64_t)at[i] + shoal_big_ticks((int)level[i]);
-        if (end < *tick) {
-            *tick = end;
-            n_active = 0;
-        }
-        if (end == *tick)
+#pragma omp parallel for simd num_threads(s->steps.threads) if (parallel : n > SHOAL_BIG_PARALLEL) schedule(static) \
+    reduction(min : first)
+    for (long i = 0; i < n; i++)
+        first = end[i] < first ? end[i] : first;
+    for (long i = 0; i < n; i++)
+        if (end[i] == first)
             s->active[n_active++] = i;
-    }
+    *tick = (int64_t)first;
     return n_active;
 }
 
 static void predict(const shoal_big_stepper *s, const double *at, int64_t tick, double per_tick, double *x_p, double *v_p)
 {
-    const long n = s->bodies.n;
-    const double *x = s->bodies.x, *v = s->bodies.v, *a = s->slots, *j = s->slots + 3 * n;
-#pragma omp parallel for num_threads(s->steps.threads) if (n > SHOAL_BIG_PARALLEL) schedule(static)
-    for (long i = 0; i < n; i++) {
-        const double h = ((double)tick - at[i]) * per_tick;
-        for (long k = i; k < 3 * n; k += n) {
-            x_p[k] = x[k] + h * (v[k] + h / 2 * (a[k] + h / 3 * j[k]));
-            v_p[k] = v[k] + h * (a[k] + h / 2 * j[k]);
-        }
+    const long n = s->bodies.n, parts = shoal_big_parts(n);
+    const double *x = s->bodies.x, *v = s->bodies.v, *a = s->slots, *j = s->slots + 3 * n, now = (double)tick;
+#pragma omp parallel for num_threads(s->steps.threads) if (parts > 1) schedule(static)
+    for (long part = 0; part < parts; part++) {
+        const long first = n * part / parts, last = n * (part + 1) / parts;
+        for (long k = 0; k < 3 * n; k += n)
+#pragma omp simd
+            for (long i = first; i < last; i++) {
+                const double h = (now - at[i]) * per_tick;
+                x_p[k + i] = x[k + i] + h * (v[k + i] + h * 0.5 * (a[k + i] + h * (1. / 3) * j[k + i]));
+                v_p[k + i] = v[k + i] + h * (a[k + i] + h * 0.5 * j[k + i]);
+            }
     }
 }
 
@@ -125,6 +129,8 @@ static double correct(const shoal_big_stepper *s, long i, long k, long n_active,
         a[to] = a1[c];
         j[to] = j1[c];
     }
+    if (s->steps.eta == 0)
+        return INFINITY;
     const double sn = norm2(s1), jn = norm2(j1);
     const double step2 = s->steps.eta * (sqrt(norm2(a1) * sn) + jn) / (sqrt(jn * norm2(c1)) + sn);
     return step2 >= 0 ? sqrt(step2) : INFINITY;
@@ -135,15 +141,22 @@ static shoal_status advance(shoal_big_stepper *s, double span, bool shared)
     const shoal_big_bodies *b = &s->bodies;
     const long n = b->n;
     const double per_tick = ldexp(span, -SHOAL_BIG_LEVELS);
-    double *x_p = s->work, *v_p = x_p + 3 * n, *a_1 = x_p + 6 * n, *j_1 = x_p + 9 * n, *at = x_p + 12 * n;
-    double *level = s->slots + 6 * n;
+    double *x_p = s->work, *v_p = x_p + 3 * n, *a_1 = x_p + 6 * n, *j_1 = x_p + 9 * n;
+    double *at = x_p + 12 * n, *end = x_p + 13 * n, *level = s->slots + 6 * n;
     memset(at, 0, (size_t)n * sizeof *at);
-    first_levels(s, span);
-    if (shared)
-        share_levels(s);
+    const bool begins = level[0] < 0;
+    if (begins)
+        first_levels(s, span);
+    int level_of_all = begins ? shared_level(s) : (int)level[0]; /* if it is shared */
+    for (long i = 0; i < n && !shared; i++)
+        end[i] = (double)shoal_big_ticks((int)level[i]);
     const double start = s->now;
     for (int64_t tick = 0; tick < shoal_big_ticks(0);) {
-        const long n_active = next_block(s, at, &tick);
+        long n_active = n;
+        if (shared)
+            tick += shoal_big_ticks(level_of_all);
+        else
+            n_active = next_block(s, end, &tick);
         predict(s, at, tick, per_tick, x_p, v_p);
         shoal_status status = shoal_tiled_sources(s->tiled, n, b->m, x_p, v_p);
         if (!status)
@@ -155,23 +168,26 @@ static shoal_status advance(shoal_big_stepper *s, double span, bool shared)
         s->interactions += (double)n * (double)n_active;
         s->n_steps += (double)n_active / (double)n;
         int wanted_by_all = 0;
-#pragma omp parallel for num_threads(s->steps.threads) if (n_active > SHOAL_BIG_PARALLEL) schedule(static) \
+#pragma omp parallel for num_threads(s->steps.threads) if (n_active > PARALLEL_CORRECT) schedule(static) \
     reduction(max : wanted_by_all)
         for (long k = 0; k < n_active; k++) {
-            const long i = s->active[k];
+            const long i = shared ? k : s->active[k];
             const double next = correct(s, i, k, n_active, ((double)tick - at[i]) * per_tick, a_1, j_1);
             const int wanted = s->steps.eta > 0 ? shoal_big_level(span, next) : 0;
             at[i] = (double)tick;
             wanted_by_all = wanted > wanted_by_all ? wanted : wanted_by_all;
-            if (!shared)
+            if (!shared) {
                 level[i] = shoal_big_next_level((int)level[i], wanted, tick);
+                end[i] = (double)(tick + shoal_big_ticks((int)level[i]));
+            }
         }
-        for (long i = 0; i < n && shared; i++)
-            level[i] = shoal_big_next_level((int)level[i], wanted_by_all, tick);
+        level_of_all = shoal_big_next_level(level_of_all, wanted_by_all, tick);
         s->now = start + (double)tick * per_tick;
         if (shoal_big_stops(s))
             return shoal_fail(s->context, SHOAL_E_INTERRUPTED, "interrupted");
     }
+    for (long i = 0; i < n && shared; i++)
+        level[i] = level_of_all;
     return SHOAL_OK;
 }
 
@@ -185,12 +201,13 @@ static shoal_status advance_blocks(shoal_big_stepper *s, double span)
     return advance(s, span, false);
 }
 
-#define HERMITE .order = 4, .wants = SHOAL_TILED_JERK, .n_slots = 7, .n_work = 13, .adapts = true, .prepare = prepare
+#define HERMITE .order = 4, .wants = SHOAL_TILED_JERK, .n_slots = 7, .n_work = 14, .adapts = true, .prepare = prepare
 
 const shoal_big_method shoal_big_hermite4 = {
     HERMITE,
     .name = "hermite4",
     .doc = "Hermite of fourth order, one step for all bodies",
+    .gpu_from = 256,
     .fixed = true,
     .advance = advance_shared,
 };
@@ -199,5 +216,6 @@ const shoal_big_method shoal_big_hermite4_block = {
     HERMITE,
     .name = "hermite4_block",
     .doc = "Hermite of fourth order, a step for each body, in blocks of powers of two",
+    .gpu_from = 4096,
     .advance = advance_blocks,
 };

@@ -107,6 +107,7 @@ const shoal_big_method shoal_big_hermite6 = {
     .doc = "Hermite of sixth order from two steps, one fixed step for all bodies",
     .order = 6,
     .wants = SHOAL_TILED_JERK,
+    .gpu_from = 256,
     .n_slots = 12,
     .n_work = 12,
     .fixed = true,

@@ -29,22 +29,34 @@ static double longest(const shoal_big_stepper *s)
     return s->steps.eta * sqrt(s->steps.eps / sqrt(most));
 }
 
+/* Of bodies first .. last - 1: kick over h / 2, and before forces drift over h. */
+static void kick(const shoal_big_stepper *s, long first, long last, double h, bool drift)
+{
+    const long n = s->bodies.n;
+    const double *a = s->slots;
+    double *x = s->bodies.x, *v = s->bodies.v;
+    for (int c = 0; c < 3; c++)
+        for (long i = c * n + first; i < c * n + last; i++) {
+            v[i] += 0.5 * h * a[i];
+            x[i] += drift ? h * v[i] : 0;
+        }
+}
+
+static void kick_all(const shoal_big_stepper *s, double h, bool drift)
+{
+    const long n = s->bodies.n, parts = shoal_big_parts(n);
+#pragma omp parallel for num_threads(s->steps.threads) if (parts > 1) schedule(static)
+    for (long k = 0; k < parts; k++)
+        kick(s, n * k / parts, n * (k + 1) / parts, h, drift);
+}
+
 static shoal_status step(shoal_big_stepper *s, double h)
 {
-    const shoal_big_bodies *b = &s->bodies;
-    const long n = 3 * b->n;
-    const double *a = s->slots;
-#pragma omp parallel for num_threads(s->steps.threads) if (n > SHOAL_BIG_PARALLEL) schedule(static)
-    for (long i = 0; i < n; i++) {
-        b->v[i] += 0.5 * h * a[i];
-        b->x[i] += h * b->v[i];
-    }
+    kick_all(s, h, true);
     const shoal_status status = forces(s);
     if (status)
         return status;
-#pragma omp parallel for num_threads(s->steps.threads) if (n > SHOAL_BIG_PARALLEL) schedule(static)
-    for (long i = 0; i < n; i++)
-        b->v[i] += 0.5 * h * a[i];
+    kick_all(s, h, false);
     s->n_steps++;
     s->now += h;
     return shoal_big_stops(s) ? shoal_fail(s->context, SHOAL_E_INTERRUPTED, "interrupted") : SHOAL_OK;
@@ -67,6 +79,7 @@ const shoal_big_method shoal_big_leapfrog = {
     .name = "leapfrog",
     .doc = "leapfrog, kick-drift-kick, one step for all bodies",
     .order = 2,
+    .gpu_from = 256,
     .n_slots = 3,
     .adapts = true,
     .fixed = true,

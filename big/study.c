@@ -106,11 +106,34 @@ static shoal_status read_run(const shoal_config *config, shoal_study *study)
     study->stride = 1;
     study->system = NAN;
     big->forces.n_devices = (int)shoal_config_number(config, run, "big.run", "devices");
+    if (big->forces.n_devices > 1 && strcmp(study->engine, "cpu") == 0)
+        return shoal_config_fail(config, config_setting_get_member(run, "devices"), NULL, NULL, "run.engine = cuda");
     big->interval = number_or(config, output, "big.output", "interval", NAN);
     big->snapshots = (long)shoal_config_number(config, output, "big.output", "snapshots");
     const char *format = shoal_config_string(output, "format", "gadget");
     study->output = shoal_output_name(study, shoal_config_string(output, "file", NULL));
     return study->output ? shoal_format_named(config->context, format, &big->format) : no_memory(config);
+}
+
+/* The force method that is asked for, if it is one of the engine's; of any engine's where that is free. */
+static shoal_status check_method(const shoal_config *config, const config_setting_t *group, const char *engine, const char *method)
+{
+    static const char *const engines[] = { "cpu", "cuda" };
+    const char *names[64];
+    int n = 0;
+    for (int e = 0; e < SHOAL_COUNT(engines); e++)
+        for (int i = 0; strcmp(engine, "auto") == 0 || strcmp(engine, engines[e]) == 0; i++) {
+            const char *name = shoal_tiled_kernel(engines[e], i, NULL);
+            if (!name || n == SHOAL_COUNT(names))
+                break;
+            if (strcmp(name, method) == 0)
+                return SHOAL_OK;
+            names[n++] = name;
+        }
+    return strcmp(method, "auto") == 0 ? SHOAL_OK
+                                       : shoal_config_fail(config, config_setting_get_member(group, "method"), NULL,
+                                                           shoal_nearest(method, names, n),
+                                                           "auto or a force method of one big system (`shoal list`)");
 }
 
 static shoal_status read_steps(const shoal_config *config, shoal_study *study)
@@ -129,6 +152,11 @@ static shoal_status read_steps(const shoal_config *config, shoal_study *study)
     big->forces.threads = study->threads;
     big->forces.engine = study->engine;
     big->forces.wants = big->integrator->wants | SHOAL_TILED_POTENTIAL;
+    if (big->forces.softening == SHOAL_TILED_SPLINE && big->steps.eps == 0)
+        return shoal_config_fail(config, config_setting_get_member(forces, "kernel"), NULL, NULL,
+                                 "a gravitation.softening > 0, which gives the spline its size");
+    if (method && check_method(config, forces, study->engine, method))
+        return SHOAL_E_INPUT;
     if (method && !(big->method = strdup(method)))
         return no_memory(config);
     big->forces.kernel = big->method;

@@ -176,7 +176,8 @@ const shoal_key shoal_keys[] = {
 
     REAL("big.run", "t_start", "time", NAN, ANY, "0, or what the file says", "time of the initial state"),
     REAL("big.run", "t_end", "time", NAN, ANY, NULL, "time to integrate to; before t_start: backwards"),
-    VALUE("big.run", CHOICE, "engine", "", 0, 0, 2, "auto|cpu|cuda", NULL, "what computes the forces"),
+    VALUE("big.run", CHOICE, "engine", "", 0, 0, 2, "auto|cpu|cuda", NULL,
+          "what computes the forces; auto: a GPU where it is faster, by the number of bodies"),
     VALUE("big.run", INTEGER, "threads", "", 0, 0, 65536, NULL, NULL,
           "CPU threads; 0 = OMP_NUM_THREADS, or as many as this process may use"),
     VALUE("big.run", INTEGER, "devices", "", 1, 1, 64, NULL, NULL, "GPUs that share the forces"),

@@ -100,7 +100,7 @@ static shoal_status choose_width(const shoal_big_view *view, shoal_big_frame *fr
 {
     const shoal_big_bodies *b = &view->bodies;
     double centre[3], v[3], within = 0;
-    shoal_big_distance *sorted = malloc((size_t)b->n * sizeof *sorted);
+    shoal_big_distance *sorted = malloc(2 * (size_t)b->n * sizeof *sorted);
     if (!sorted)
         return no_memory(view);
     const double total = shoal_big_barycentre(b, centre, v);
@@ -200,7 +200,7 @@ static shoal_status write_profile(const shoal_big_view *view, const shoal_plot_o
     const shoal_big_bodies *b = &view->bodies;
     const long shell = b->n / 40 > 10 ? b->n / 40 : 10;
     double centre[3];
-    shoal_big_distance *sorted = malloc((size_t)b->n * sizeof *sorted);
+    shoal_big_distance *sorted = malloc(2 * (size_t)b->n * sizeof *sorted);
     char unit[64] = "";
     (void)frame;
     if (!sorted)

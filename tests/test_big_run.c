@@ -92,6 +92,22 @@ static void test_result(void **state)
     assert_int_equal(run(context, study_text, "a.h5", NULL, NULL, NULL), SHOAL_E_USAGE); /* it is there */
 }
 
+/* Few bodies are for the CPU where the engine is free, which the line says. */
+static void test_choice(void **state)
+{
+    shoal_context *context = *state;
+    shoal_big_record r;
+    assert_ok(context, run(context, study_text, "auto.h5", "run={t_end=0.125; engine=\"auto\"; threads=1;}", NULL, NULL));
+    assert_ok(context, shoal_big_record_read(context, "auto.h5", &r));
+    if (!strstr(r.plan_line, "; cpu: ") || !strstr(r.plan_line, "auto: a GPU from "))
+        fail_msg("%s", r.plan_line);
+    shoal_big_record_release(&r);
+    assert_ok(context, run(context, study_text, "cpu.h5", "run={t_end=0.125; engine=\"cpu\"; threads=1;}", NULL, NULL));
+    assert_ok(context, shoal_big_record_read(context, "cpu.h5", &r));
+    assert_null(strstr(r.plan_line, "auto: "));
+    shoal_big_record_release(&r);
+}
+
 static int stop_after(const shoal_progress *progress, void *user)
 {
     return progress->fraction > *(double *)user;
@@ -367,6 +383,19 @@ static void test_refusals(void **state)
         { "model = { name = \"plummer\"; n = 10; }; sweep = ();", "sweep" },
         { "model = { file = \"none\"; seed = 3; };", "no model.seed with model.file" },
     };
+    static const struct {
+        const char *more, *message;
+    } words[] = {
+        { "integrator={name=\"hermite6\"; eta=0.1;}", "expected no eta" },
+        { "integrator={name=\"leapfrog\"; eta=0.1;}", "expected a gravitation.softening > 0" },
+        { "integrator={name=\"leapfrog\";}", "expected dt" },
+        { "gravitation.kernel=spline", "expected a gravitation.softening > 0" },
+        { "gravitation.softening=-1.0", "expected a number >= 0" },
+        { "gravitation.method=row", "did you mean 'rows'" },
+        { "run={t_end=1.0; engine=\"cpu\"; devices=2;}", "expected run.engine = cuda" },
+        { "run.t_end=0.0", "a time other than run.t_start" },
+        { "output.interval=0.0", "expected a number > 0" },
+    };
     shoal_context *context = *state;
     for (int k = 0; k < SHOAL_COUNT(cases); k++) {
         char text[512];
@@ -376,16 +405,52 @@ static void test_refusals(void **state)
         if (!strstr(shoal_context_message(context), cases[k].message) || !strstr(shoal_context_message(context), "no.cfg:1: "))
             fail_msg("%s", shoal_context_message(context));
     }
+    for (int k = 0; k < SHOAL_COUNT(words); k++) {
+        shoal_study *study = NULL;
+        assert_int_equal(shoal_study_open(context, "no.cfg", "model = { name = \"plummer\"; n = 10; }; integrator = { dt = 0.1; };\n"
+                                                             "run = { t_end = 1.0; };\n", 1, &words[k].more, NULL, &study),
+                         SHOAL_E_INPUT);
+        if (!strstr(shoal_context_message(context), words[k].message))
+            fail_msg("%s", shoal_context_message(context));
+    }
+}
+
+/* Files that hold no bodies that could move; the message names the file. */
+static void test_bad_files(void **state)
+{
+    static const struct {
+        const char *file, *text, *message;
+    } cases[] = {
+        { "no.phigrape", "0\n3\n0.0\n0 0.5 0 0 0 0 0 0\n1 0.5 1 0 0 0 0 0\n", "no.phigrape" },
+        { "no.phigrape", "0\n2\n0.0\n0 0.5 0 0 0 0 0 0\n1 0.5 1 0 nan 0 0 0\n", "no.phigrape" },
+        { "no.phigrape", "0\n2\n0.0\n0 0.5 0 0 0 0 0 0\n1 -0.5 1 0 0 0 0 0\n", "no.phigrape" },
+        { "no.tipsy", "not one", "no.tipsy" },
+        { "no.hdf5", "not one", "no.hdf5" },
+    };
+    shoal_context *context = *state;
+    for (int k = 0; k < SHOAL_COUNT(cases); k++) {
+        char text[256];
+        FILE *out = fopen(cases[k].file, "w");
+        assert_non_null(out);
+        fputs(cases[k].text, out);
+        assert_int_equal(fclose(out), 0);
+        snprintf(text, sizeof text, "model = { file = \"%s\"; };\nintegrator = { dt = 0.1; };\nrun = { t_end = 1.0; };\n",
+                 cases[k].file);
+        assert_int_equal(run(context, text, "no.h5", NULL, NULL, NULL), SHOAL_E_INPUT);
+        if (!strstr(shoal_context_message(context), cases[k].message))
+            fail_msg("%s", shoal_context_message(context));
+    }
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_result),        cmocka_unit_test(test_going_on),   cmocka_unit_test(test_another_study),
-        cmocka_unit_test(test_later_end),
-        cmocka_unit_test(test_units),         cmocka_unit_test(test_formats),    cmocka_unit_test(test_components),
-        cmocka_unit_test(test_gadget_units),  cmocka_unit_test(test_density),    cmocka_unit_test(test_from_file),
-        cmocka_unit_test(test_refusals),
+        cmocka_unit_test(test_result),    cmocka_unit_test(test_choice),
+        cmocka_unit_test(test_going_on), cmocka_unit_test(test_another_study),
+        cmocka_unit_test(test_later_end), cmocka_unit_test(test_units),    cmocka_unit_test(test_formats),
+        cmocka_unit_test(test_components), cmocka_unit_test(test_gadget_units), cmocka_unit_test(test_density),
+        cmocka_unit_test(test_from_file), cmocka_unit_test(test_refusals),
+        cmocka_unit_test(test_bad_files),
     };
     return cmocka_run_group_tests(tests, begin, finish);
 }

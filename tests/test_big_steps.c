@@ -16,17 +16,23 @@ typedef struct run {
     shoal_big_stepper *stepper;
 } run;
 
-static run begin(shoal_context *context, const char *method, double dt, double eta, double softening, shoal_big_bodies *bodies)
+static run begin_threads(shoal_context *context, const char *method, double dt, double eta, double softening, int threads,
+                         shoal_big_bodies *bodies)
 {
     run r = { 0 };
     const shoal_big_method *found = shoal_big_method_find(method);
     const shoal_tiled_options options = {
-        .engine = "cpu", .eps = softening, .threads = 1, .wants = found->wants | SHOAL_TILED_POTENTIAL
+        .engine = "cpu", .eps = softening, .threads = threads, .wants = found->wants | SHOAL_TILED_POTENTIAL
     };
-    const shoal_big_steps steps = { .dt = dt, .eta = eta, .eps = softening, .threads = 1 };
+    const shoal_big_steps steps = { .dt = dt, .eta = eta, .eps = softening, .threads = threads };
     assert_ok(context, shoal_tiled_create(context, &options, bodies->n, &r.tiled));
     assert_ok(context, shoal_big_stepper_create(context, found, &steps, r.tiled, bodies, true, &r.stepper));
     return r;
+}
+
+static run begin(shoal_context *context, const char *method, double dt, double eta, double softening, shoal_big_bodies *bodies)
+{
+    return begin_threads(context, method, dt, eta, softening, 1, bodies);
 }
 
 static void end(run *r)
@@ -216,12 +222,31 @@ static void test_going_on(void **state)
     }
 }
 
+/* So many bodies are stepped by all threads: the same bits for any number of them. */
+static void test_threads(void **state)
+{
+    enum { N = SHOAL_BIG_PARALLEL + 101 };
+    static const char *const methods[] = { "leapfrog", "hermite4", "hermite4_block", "hermite6" };
+    shoal_context *context = *state;
+    for (int k = 0; k < SHOAL_COUNT(methods); k++) {
+        run r[2];
+        for (int i = 0; i < 2; i++) {
+            shoal_big_bodies bodies = plummer(context, N);
+            r[i] = begin_threads(context, methods[k], 1.0 / 512, k == 2 ? 0.1 : 0, eps, 1 + 2 * i, &bodies);
+            assert_ok(context, shoal_big_advance(r[i].stepper, 1.0 / 512));
+        }
+        assert_memory_equal(r[0].stepper->bodies.m, r[1].stepper->bodies.m, 7 * N * sizeof(double));
+        end(&r[0]);
+        end(&r[1]);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_order),    cmocka_unit_test(test_energy_order), cmocka_unit_test(test_binary),
-        cmocka_unit_test(test_reversal),
-        cmocka_unit_test(test_blocks), cmocka_unit_test(test_going_on),
+        cmocka_unit_test(test_reversal), cmocka_unit_test(test_blocks),       cmocka_unit_test(test_going_on),
+        cmocka_unit_test(test_threads),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
 }

@@ -19,30 +19,14 @@ struct shoal_tiled {
     char engine[16], kernel[32]; /* what options point to */
     const tiled_backend_type *type;
     tiled_backend *backend;
-    long n_max, n, n_results;    /* n_results: for which there is room */
-    double *slab;                /* m, x, v of the sources, [7][n_max] */
-    struct survey *surveys;      /* of chunks of the sources */
     int threads;
-    double *targets;             /* x, v of targets, then results: [13][n_results] */
+    long n_max, n, n_targets;    /* n_targets: for which there is room */
+    double *slab;                /* m, x, v of the sources, [7][n_max] */
+    double *targets;             /* x, v of targets: [6][n_targets] */
     tiled_bodies sources;
     double origin[3], length, mass, speed; /* inner units in the caller's */
     char line[512];
 };
-
-typedef double four __attribute__((vector_size(32), aligned(8)));
-
-/* Sums of n numbers about a value, and of their squares. */
-typedef struct moments {
-    double sum, squares;
-} moments;
-
-/* What is to be known of the sources: of CHUNK of them, added up in order, so that it does not depend on the number of
- * threads. */
-struct survey {
-    moments m, x[3], v[3]; /* positions: about the first body */
-    bool good, equal;      /* masses */
-};
-enum { CHUNK = 4096, SERIAL = 32768 /* bodies are not worth the start of threads */ };
 
 static const char *const precision_names[SHOAL_TILED_PRECISIONS] = {"fp64", "mixed", "fp32"};
 static const char *const softening_names[SHOAL_TILED_SOFTENINGS] = {"plummer", "spline"};
@@ -173,10 +157,9 @@ shoal_status shoal_tiled_create(shoal_context *context, const shoal_tiled_option
     snprintf(new->kernel, sizeof new->kernel, "%s", kernel);
     new->options.engine = new->engine;
     new->options.kernel = new->kernel;
-    new->slab = shoal_allocate((size_t)n_max, 7 * sizeof(double));
-    new->surveys = calloc((size_t)n_max / CHUNK + 1, sizeof *new->surveys);
     new->threads = options->threads ? options->threads : shoal_default_threads(NULL);
-    if (!new->slab || !new->surveys)
+    new->slab = shoal_allocate((size_t)n_max, 7 * sizeof(double));
+    if (!new->slab)
         status = shoal_fail(context, SHOAL_E_MEMORY, "no memory for the forces of %ld bodies", n_max);
     if (!status)
         status = type->create(context, &new->options, n_max, &new->backend);
@@ -197,13 +180,13 @@ void shoal_tiled_destroy(shoal_tiled **tiled)
     if (old->backend)
         old->type->destroy(&old->backend);
     free(old->slab);
-    free(old->surveys);
     free(old->targets);
     free(old);
 }
 
-const char *shoal_tiled_line(const shoal_tiled *tiled)
+const char *shoal_tiled_line(shoal_tiled *tiled)
 {
+    tiled->type->line(tiled->backend, tiled->line, sizeof tiled->line);
     return tiled->line;
 }
 
@@ -218,67 +201,10 @@ static double power_of_two(double value)
 /* The first body whose value is not finite, or (least = 0) negative; -1 if there is none. */
 static long first_bad(long n, const double *values, double least)
 {
-    bool good = true;
     for (long i = 0; i < n; i++)
-        good &= (values[i] >= least) & (values[i] < INFINITY) & (values[i] > -INFINITY);
-    for (long i = 0; !good && i < n; i++)
         if (!(values[i] >= least) || isinf(values[i]))
             return i;
     return -1;
-}
-
-static inline moments moments_of(long n, const double *x, double about)
-{
-    four sum = {0}, squares = {0};
-    moments rest = {0, 0};
-    long i = 0;
-    for (; i + 4 <= n; i += 4) {
-        const four d = *(const four *)(x + i) - about;
-        sum += d;
-        squares += d * d;
-    }
-    for (; i < n; i++) {
-        rest.sum += x[i] - about;
-        rest.squares += (x[i] - about) * (x[i] - about);
-    }
-    return (moments){rest.sum + ((sum[0] + sum[1]) + (sum[2] + sum[3])),
-                     rest.squares + ((squares[0] + squares[1]) + (squares[2] + squares[3]))};
-}
-
-static void survey_chunk(long n, long first, const double *m, const double *x, const double *v, struct survey *s)
-{
-    const long some = n - first < CHUNK ? n - first : CHUNK;
-    s->m = moments_of(some, m + first, 0);
-    s->good = isfinite(s->m.sum);
-    s->equal = true;
-    for (long i = first; i < first + some; i++) {
-        s->good &= m[i] >= 0;
-        s->equal &= m[i] == m[0];
-    }
-    for (int c = 0; c < 3; c++) {
-        s->x[c] = moments_of(some, x + c * n + first, x[c * n]);
-        s->v[c] = v ? moments_of(some, v + c * n + first, 0) : (moments){0, 0};
-    }
-}
-
-static struct survey survey_all(shoal_tiled *tiled, long n, const double *m, const double *x, const double *v)
-{
-    const long n_chunks = (n + CHUNK - 1) / CHUNK;
-    struct survey *s = tiled->surveys, all = {.good = true, .equal = m[0] > 0};
-    #pragma omp parallel for num_threads(tiled->threads) schedule(static) if (n > SERIAL)
-    for (long k = 0; k < n_chunks; k++)
-        survey_chunk(n, k * CHUNK, m, x, v, &s[k]);
-    for (long k = 0; k < n_chunks; k++) {
-        all.good &= s[k].good;
-        all.equal &= s[k].equal;
-        all.m.sum += s[k].m.sum;
-        for (int c = 0; c < 3; c++) {
-            all.x[c].sum += s[k].x[c].sum;
-            all.x[c].squares += s[k].x[c].squares;
-            all.v[c].squares += s[k].v[c].squares;
-        }
-    }
-    return all;
 }
 
 static shoal_status check_vectors(shoal_tiled *tiled, const char *what, long n, const double *x)
@@ -292,38 +218,124 @@ static shoal_status check_vectors(shoal_tiled *tiled, const char *what, long n, 
     return SHOAL_OK;
 }
 
-/* rms length of n vectors about an origin, where squares have left the range of numbers. */
-static double careful_rms(long n, const double *x, const double *origin)
+/* rms length of n vectors about an origin, whatever their size. */
+static double rms(long n, const double *x, const double *origin)
 {
     double sum = 0, largest = 0;
-    for (long i = 0; i < 3 * n; i++)
-        largest = fmax(largest, fabs(x[i] - origin[i / n]));
-    if (largest == 0)
-        return 0;
-    for (long i = 0; i < 3 * n; i++) {
-        const double d = (x[i] - origin[i / n]) / largest;
-        sum += d * d;
-    }
+    for (int c = 0; c < 3; c++)
+        for (long i = c * n; i < (c + 1) * n; i++)
+            largest = fmax(largest, fabs(x[i] - origin[c]));
+    for (int c = 0; c < 3 && largest > 0; c++)
+        for (long i = c * n; i < (c + 1) * n; i++) {
+            const double d = (x[i] - origin[c]) / largest;
+            sum += d * d;
+        }
     return largest * sqrt(sum / (double)n);
 }
 
-/* The same by the sums of squares about somewhere, with the mean from there. */
-static double rms(long n, const double *x, const double *origin, const moments *about, const double *mean)
+/* Loops over many bodies are cut into parts for the threads: the same parts for every number of threads. */
+enum { PARTS = 64, PARALLEL = 8192 };
+
+static long n_parts(long n)
 {
-    double sum = 0;
-    for (int c = 0; c < 3; c++)
-        sum += about[c].squares / (double)n - mean[c] * mean[c];
-    return sum > 1e-200 && sum < 1e200 ? sqrt(sum) : careful_rms(n, x, origin);
+    return n > PARALLEL ? PARTS : 1;
 }
 
-static void to_inner(const shoal_tiled *tiled, long n, const double *x, const double *origin, double unit, double *out)
+/* Sums over bodies first .. last - 1; places are counted from the first body of all, lest their squares cancel. */
+typedef struct sums {
+    double least, most, m, x, y, z, d2, v2;
+} sums;
+
+static sums add_up(long n, long first, long last, const double *m, const double *x, const double *v)
 {
-    const double inverse = 1 / unit; /* exact: a power of two */
-    #pragma omp parallel for num_threads(tiled->threads) schedule(static) if (n > SERIAL)
-    for (long k = 0; k < (n + CHUNK - 1) / CHUNK; k++)
-        for (int c = 0; c < 3; c++)
-            for (long i = k * CHUNK; i < n && i < (k + 1) * CHUNK; i++)
-                out[c * n + i] = (x[c * n + i] - origin[c]) * inverse;
+    double least = INFINITY, most = 0, mass = 0, sx = 0, sy = 0, sz = 0, d2 = 0, v2 = 0;
+    #pragma omp simd reduction(+ : mass, sx, sy, sz, d2) reduction(min : least) reduction(max : most)
+    for (long i = first; i < last; i++) {
+        const double dx = x[i] - x[0], dy = x[n + i] - x[n], dz = x[2 * n + i] - x[2 * n];
+        least = m[i] < least ? m[i] : least;
+        most = m[i] > most ? m[i] : most;
+        mass += m[i];
+        sx += dx;
+        sy += dy;
+        sz += dz;
+        d2 += dx * dx + dy * dy + dz * dz;
+    }
+    if (v) {
+        #pragma omp simd reduction(+ : v2)
+        for (long i = first; i < last; i++)
+            v2 += v[i] * v[i] + v[n + i] * v[n + i] + v[2 * n + i] * v[2 * n + i];
+    }
+    return (sums){least, most, mass, sx, sy, sz, d2, v2};
+}
+
+static sums add_up_all(const shoal_tiled *tiled, long n, const double *m, const double *x, const double *v)
+{
+    const long parts = n_parts(n);
+    sums part[PARTS], all = {.least = INFINITY};
+    #pragma omp parallel for num_threads(tiled->threads) if (parts > 1) schedule(static)
+    for (long k = 0; k < parts; k++)
+        part[k] = add_up(n, n * k / parts, n * (k + 1) / parts, m, x, v);
+    for (long k = 0; k < parts; k++) {
+        all.least = fmin(all.least, part[k].least);
+        all.most = fmax(all.most, part[k].most);
+        all.m += part[k].m;
+        all.x += part[k].x;
+        all.y += part[k].y;
+        all.z += part[k].z;
+        all.d2 += part[k].d2;
+        all.v2 += part[k].v2;
+    }
+    return all;
+}
+
+/* A sum of squares that nothing was lost of; it is finite only if all numbers are. */
+static bool is_sound(double squares)
+{
+    return squares > 1e-250 && squares < 1e250;
+}
+
+/* Check the sources; the inner units and the origin of their places. */
+static shoal_status find_units(shoal_tiled *tiled, long n, const double *m, const double *x, const double *v, bool *equal)
+{
+    static const double zero[3];
+    const sums s = add_up_all(tiled, n, m, x, v);
+    shoal_status status = SHOAL_OK;
+    const long bad = s.least >= 0 && isfinite(s.m) ? -1 : first_bad(n, m, 0);
+    if (bad >= 0)
+        return shoal_fail(tiled->context, SHOAL_E_USAGE, "body %ld: mass %g: expected a finite number >= 0", bad, m[bad]);
+    if (!is_sound(s.d2))
+        status = check_vectors(tiled, "the position", n, x);
+    if (!status && v && !is_sound(s.v2))
+        status = check_vectors(tiled, "the velocity", n, v);
+    if (status)
+        return status;
+
+    const double from_first[3] = {s.x / (double)n, s.y / (double)n, s.z / (double)n};
+    double mean[3], off2 = 0;
+    for (int c = 0; c < 3; c++) {
+        mean[c] = x[c * n] + from_first[c];
+        off2 += from_first[c] * from_first[c];
+    }
+    const double size = is_sound(s.d2) ? sqrt(fmax(s.d2 / (double)n - off2, 0)) : rms(n, x, mean);
+    const double speed = !v ? 1 : is_sound(s.v2) ? sqrt(s.v2 / (double)n) : rms(n, v, zero);
+    *equal = s.least == s.most && s.least > 0;
+    memcpy(tiled->origin, tiled->options.precision == SHOAL_TILED_FP64 ? zero : mean, sizeof mean);
+    tiled->length = power_of_two(fmax(size, tiled->options.eps));
+    tiled->mass = power_of_two(s.m);
+    tiled->speed = power_of_two(speed);
+    return SHOAL_OK;
+}
+
+/* Vectors first .. last - 1 of n in inner units. */
+static void to_inner(long n, long first, long last, const double *x, const double *origin, double unit, double *out)
+{
+    const double inverse = 1 / unit;
+    for (int c = 0; c < 3; c++) {
+        const double at = origin[c];
+        #pragma omp simd
+        for (long i = c * n + first; i < c * n + last; i++)
+            out[i] = (x[i] - at) * inverse;
+    }
 }
 
 shoal_status shoal_tiled_sources(shoal_tiled *tiled, long n, const double *m, const double *x, const double *v)
@@ -334,41 +346,29 @@ shoal_status shoal_tiled_sources(shoal_tiled *tiled, long n, const double *m, co
     const bool jerk = tiled->options.wants & SHOAL_TILED_JERK;
     if (jerk && !v)
         return shoal_fail(tiled->context, SHOAL_E_USAGE, "no velocities of the sources, though the jerk was asked for");
-    const struct survey all = survey_all(tiled, n, m, x, jerk ? v : NULL);
-    const long bad = all.good ? -1 : first_bad(n, m, 0);
-    if (bad >= 0)
-        return shoal_fail(tiled->context, SHOAL_E_USAGE, "body %ld: mass %g: expected a finite number >= 0", bad, m[bad]);
-    double mean[3], from_first[3], squares = 0;
-    for (int c = 0; c < 3; c++) {
-        from_first[c] = isfinite(all.x[c].sum) ? all.x[c].sum / (double)n : 0;
-        mean[c] = x[c * n] + from_first[c];
-        squares += all.x[c].squares + all.v[c].squares;
-    }
-    shoal_status status = isfinite(squares) ? SHOAL_OK : check_vectors(tiled, "the position", n, x);
-    if (!status && !isfinite(squares) && jerk)
-        status = check_vectors(tiled, "the velocity", n, v);
+    bool equal = false;
+    shoal_status status = find_units(tiled, n, m, x, jerk ? v : NULL, &equal);
     if (status)
         return status;
-    memcpy(tiled->origin, tiled->options.precision == SHOAL_TILED_FP64 ? zero : mean, sizeof mean);
     tiled->n = n;
-    tiled->length = power_of_two(fmax(rms(n, x, mean, all.x, from_first), tiled->options.eps));
-    tiled->mass = power_of_two(all.m.sum);
-    tiled->speed = jerk ? power_of_two(rms(n, v, zero, all.v, zero)) : 1;
-
     double *im = tiled->slab, *ix = im + n, *iv = ix + 3 * n;
-    for (long i = 0; i < n; i++)
-        im[i] = m[i] * (1 / tiled->mass);
-    to_inner(tiled, n, x, tiled->origin, tiled->length, ix);
-    if (jerk)
-        to_inner(tiled, n, v, zero, tiled->speed, iv);
-    tiled->sources = (tiled_bodies){.n = n, .m = im, .equal = all.equal};
+    const double inverse_mass = 1 / tiled->mass;
+    const long parts = n_parts(n);
+    #pragma omp parallel for num_threads(tiled->threads) if (parts > 1) schedule(static)
+    for (long k = 0; k < parts; k++) {
+        const long first = n * k / parts, last = n * (k + 1) / parts;
+        for (long i = first; i < last; i++)
+            im[i] = m[i] * inverse_mass;
+        to_inner(n, first, last, x, tiled->origin, tiled->length, ix);
+        if (jerk)
+            to_inner(n, first, last, v, zero, tiled->speed, iv);
+    }
+    tiled->sources = (tiled_bodies){.n = n, .m = im, .equal = equal};
     for (int c = 0; c < 3; c++) {
         tiled->sources.x[c] = ix + c * n;
         tiled->sources.v[c] = jerk ? iv + c * n : NULL;
     }
-    status = tiled->type->sources(tiled->backend, &tiled->sources, tiled->options.eps / tiled->length);
-    tiled->type->line(tiled->backend, tiled->line, sizeof tiled->line);
-    return status;
+    return tiled->type->sources(tiled->backend, &tiled->sources, tiled->options.eps / tiled->length);
 }
 
 /* ---- forces ------------------------------------------------------------------------------------------------------ */
@@ -391,10 +391,18 @@ static shoal_status check_targets(shoal_tiled *tiled, bool jerk, const shoal_til
 }
 
 /* Targets in inner units, in tiled->targets; out: what the backend is given. */
-static void place_targets(shoal_tiled *tiled, bool jerk, const shoal_tiled_targets *targets, tiled_bodies *out)
+static shoal_status place_targets(shoal_tiled *tiled, bool jerk, const shoal_tiled_targets *targets, tiled_bodies *out)
 {
     static const double zero[3];
     const long n = targets->n;
+    if (n > tiled->n_targets) {
+        free(tiled->targets);
+        tiled->n_targets = 0;
+        tiled->targets = shoal_allocate((size_t)n, 6 * sizeof(double));
+        if (!tiled->targets)
+            return shoal_fail(tiled->context, SHOAL_E_MEMORY, "no memory for the forces on %ld targets", n);
+        tiled->n_targets = n;
+    }
     double *x = tiled->targets, *v = x + 3 * n;
     *out = (tiled_bodies){.n = n};
     for (int c = 0; c < 3; c++) {
@@ -407,10 +415,19 @@ static void place_targets(shoal_tiled *tiled, bool jerk, const shoal_tiled_targe
         out->v[c] = jerk ? v + c * n : NULL;
     }
     if (!targets->index) {
-        to_inner(tiled, n, targets->x, tiled->origin, tiled->length, x);
+        to_inner(n, 0, n, targets->x, tiled->origin, tiled->length, x);
         if (jerk)
-            to_inner(tiled, n, targets->v, zero, tiled->speed, v);
+            to_inner(n, 0, n, targets->v, zero, tiled->speed, v);
     }
+    return SHOAL_OK;
+}
+
+/* Vectors first .. last - 1 of n times a factor. */
+static void scale(long n, long first, long last, double factor, double *x)
+{
+    for (int c = 0; c < 3; c++)
+        for (long i = c * n + first; i < c * n + last; i++)
+            x[i] *= factor;
 }
 
 shoal_status shoal_tiled_forces(shoal_tiled *tiled, int wants, const shoal_tiled_targets *targets, double *a, double *jerk,
@@ -427,41 +444,32 @@ shoal_status shoal_tiled_forces(shoal_tiled *tiled, int wants, const shoal_tiled
     const long n = targets ? targets->n : tiled->n;
     if (status || n == 0)
         return status;
-    if (n > tiled->n_results) {
-        free(tiled->targets);
-        tiled->n_results = 0;
-        tiled->targets = shoal_allocate((size_t)n, 13 * sizeof(double));
-        if (!tiled->targets)
-            return shoal_fail(tiled->context, SHOAL_E_MEMORY, "no memory for the forces on %ld targets", n);
-        tiled->n_results = n;
-    }
-
-    double *out = tiled->targets + 6 * n;
     tiled_bodies places;
-    tiled_results results = {.phi = want_phi ? out + 6 * n : NULL};
+    tiled_results results = {.phi = want_phi ? phi : NULL};
     for (int c = 0; c < 3; c++) {
-        results.a[c] = out + c * n;
-        results.jerk[c] = want_jerk ? out + (3 + c) * n : NULL;
+        results.a[c] = a + c * n;
+        results.jerk[c] = want_jerk ? jerk + c * n : NULL;
     }
     if (targets)
-        place_targets(tiled, want_jerk, targets, &places);
-    status = tiled->type->forces(tiled->backend, wants, targets ? &places : NULL, &results);
-    tiled->type->line(tiled->backend, tiled->line, sizeof tiled->line);
+        status = place_targets(tiled, want_jerk, targets, &places);
+    if (!status)
+        status = tiled->type->forces(tiled->backend, wants, targets ? &places : NULL, &results);
     if (status)
         return status;
 
-    const double L = tiled->length, unit_a = tiled->mass / L / L;
-    #pragma omp parallel for num_threads(tiled->threads) schedule(static) if (n > SERIAL)
-    for (long i = 0; i < 3 * n; i++) {
-        a[i] = out[i] * unit_a;
+    const double L = tiled->length, unit_a = tiled->mass / L / L, unit_jerk = unit_a / L * tiled->speed;
+    const long parts = n_parts(n);
+    #pragma omp parallel for num_threads(tiled->threads) if (parts > 1) schedule(static)
+    for (long k = 0; k < parts; k++) {
+        scale(n, n * k / parts, n * (k + 1) / parts, unit_a, a);
         if (want_jerk)
-            jerk[i] = out[3 * n + i] * (unit_a / L * tiled->speed);
+            scale(n, n * k / parts, n * (k + 1) / parts, unit_jerk, jerk);
     }
     const bool itself = !targets || targets->index;
     const double depth = itself ? shoal_tiled_depth(tiled->options.eps / L, tiled_floor2(tiled->options.precision)) : 0;
     for (long i = 0; want_phi && i < n; i++) {
         const long body = targets && targets->index ? targets->index[i] : i;
-        phi[i] = (results.phi[i] + (itself ? tiled->sources.m[body] * depth : 0)) * (tiled->mass / L);
+        phi[i] = (phi[i] + (itself ? tiled->sources.m[body] * depth : 0)) * (tiled->mass / L);
     }
     return SHOAL_OK;
 }

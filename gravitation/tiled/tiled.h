@@ -106,6 +106,6 @@ shoal_status shoal_tiled_measure(shoal_tiled *tiled, int wants, int n_repeats, d
 shoal_status shoal_tiled_tune(shoal_tiled *tiled, int wants);
 
 /* What computes the forces, and why that was picked: one line, valid as long as tiled and until the next call with it. */
-const char *shoal_tiled_line(const shoal_tiled *tiled);
+const char *shoal_tiled_line(shoal_tiled *tiled);
 
 #endif

@@ -34,7 +34,7 @@ static const struct {
 };
 
 /* So many interactions are not worth the start of threads. */
-enum { TILED_ALONE = 1 << 18 };
+enum { TILED_ALONE = 1 << 15 };
 
 struct tiled_backend {
     shoal_context *context;
@@ -182,37 +182,50 @@ static shoal_status grow(tiled_backend *b, void **memory, size_t *have, size_t s
 }
 
 /*
- * Bodies of slab k, n_padded of them; those that fill up are far away and have no mass. In mixed precision the upper part of a
- * coordinate is a multiple of 2^-18, so that differences of upper parts are exact up to 2^6 (the size of the system is 1):
- * rounded, they would all be off to the same side for one body, and so would be its acceleration.
+ * Numbers of one field of bodies first .. last - 1. In mixed precision the upper part of a coordinate is a multiple of 2^-18, so
+ * that differences of upper parts are exact up to 2^6 (the size of the system is 1): rounded, they would all be off to the same
+ * side for one body, and so would be its acceleration.
  */
+static void pack_field(const tiled_backend *b, int f, const double *values, long first, long last, void *to)
+{
+    const shoal_tiled_precision precision = b->options.precision;
+    if (precision == SHOAL_TILED_FP64) {
+        memcpy((double *)to + first, values + first, (size_t)(last - first) * sizeof(double));
+        return;
+    }
+    const double to_2_18 = precision == SHOAL_TILED_MIXED && (f < 3 || f > 6) ? 0x1.8p34 : 0;
+    for (long i = first; i < last; i++) {
+        const double upper = (values[i] + to_2_18) - to_2_18; /* a sum with it has no bits below 2^-18 */
+        ((float *)to)[i] = (float)(f < 7 ? upper : values[i] - (float)upper);
+    }
+}
+
+/* Bodies of slab k, n_padded of them; those that fill up are far away and have no mass. */
 static shoal_status pack(tiled_backend *b, int k, const tiled_bodies *from, long n_padded, tiled_cpu_bodies *to)
 {
-    const bool fp64 = b->options.precision == SHOAL_TILED_FP64, mixed = b->options.precision == SHOAL_TILED_MIXED;
+    const bool fp64 = b->options.precision == SHOAL_TILED_FP64;
+    const int n_fields = b->options.precision == SHOAL_TILED_MIXED ? TILED_FIELDS : TILED_FIELDS - 3;
     const size_t field = (size_t)n_padded * (fp64 ? sizeof(double) : sizeof(float));
+    const double *values[TILED_FIELDS] = {from->x[0], from->x[1], from->x[2], from->m,   from->v[0],
+                                          from->v[1], from->v[2], from->x[0], from->x[1], from->x[2]};
     shoal_status status = grow(b, &b->slab[k], &b->slab_size[k], TILED_FIELDS * field);
     if (status)
         return status;
     to->n = n_padded;
-    for (int f = 0; f < TILED_FIELDS; f++) {
+    for (int f = 0; f < TILED_FIELDS; f++)
         to->field[f] = (char *)b->slab[k] + (size_t)f * field;
-        const double *values = f < 3 ? from->x[f] : f == 3 ? from->m : f < 7 ? from->v[f - 4] : from->x[f - 7];
-        if ((f > 3 && f < 7 && !values) || (f > 6 && !mixed))
-            continue; /* no kernel asks for those */
-        const double far = f < 3 ? (fp64 ? 1e100 : 1e15) : 0, to_2_18 = mixed && (f < 3 || f > 6) ? 0x1.8p34 : 0;
-        const long n = values ? from->n : 0;
-        double *wide = to->field[f];
-        float *narrow = to->field[f];
-        #pragma omp parallel for num_threads(b->threads) schedule(static) if (n_padded > 65536)
-        for (long i = 0; i < n_padded; i++) {
-            const double value = i < n ? values[i] : far;
-            const double upper = (value + to_2_18) - to_2_18; /* a sum with it has no bits below 2^-18 */
+    const long n = from->n, parts = n > 8192 ? 64 : 1;
+    #pragma omp parallel for num_threads(b->threads) schedule(static) if (parts > 1)
+    for (long part = 0; part < parts; part++)
+        for (int f = 0; f < n_fields; f++)
+            if (values[f])
+                pack_field(b, f, values[f], n * part / parts, n * (part + 1) / parts, to->field[f]);
+    for (int f = 0; f < n_fields; f++)
+        for (long i = values[f] ? n : 0; i < n_padded; i++)
             if (fp64)
-                wide[i] = value;
+                ((double *)to->field[f])[i] = f < 3 ? 1e100 : 0;
             else
-                narrow[i] = (float)(f < 7 ? upper : value - (float)upper);
-        }
-    }
+                ((float *)to->field[f])[i] = f < 3 ? 1e15f : 0;
     return SHOAL_OK;
 }
 

@@ -19,6 +19,8 @@
  * they come from; fewer are not worth more than one device.
  */
 enum { MAX_DEVICES = 8, PARTS = 8, MANY = 1 << 17 };
+/* Bodies; loops over fewer are not worth the start of threads. */
+enum { PARALLEL = 8192 };
 
 /* As the kernels take them. */
 struct constants_float {
@@ -437,7 +439,7 @@ static void pack(const tiled_backend *b, const tiled_bodies *bodies, long first,
     const shoal_tiled_precision precision = b->options.precision;
     const bool velocities = n_words > 2 || (n_words == 2 && precision == SHOAL_TILED_FP32);
     const double far = precision == SHOAL_TILED_FP64 ? 1e100 : 1e15;
-    #pragma omp parallel for num_threads(b->threads) schedule(static) if (n_padded > 32768)
+    #pragma omp parallel for num_threads(b->threads) schedule(static) if (n_padded > PARALLEL)
     for (long i = 0; i < n_padded; i++) {
         double x[3] = {far, far, far}, v[3] = {0}, m = 0;
         if (i < n) {
@@ -723,15 +725,18 @@ static shoal_status wait_all(tiled_backend *b)
 static void collect(const tiled_backend *b, const struct gpu *gpu, const struct work *w, const tiled_results *results)
 {
     const bool edges = shoal_tiled_forms[w->form].edges, jerk = w->wants & SHOAL_TILED_JERK;
-    for (long k = 0; k < n_collected(w); k++)
-        for (int q = 0; q < w->n_sums; q++) {
-            const bool is_phi = results->phi && q == w->n_sums - 1, first = !edges || w->first + k == 0;
-            double *to = (q < 3 ? results->a[q] : jerk && q < 6 ? results->jerk[q - 3] : results->phi) + (edges ? 0 : w->first);
-            const double *from = (double *)gpu->staged_results.at + (k * w->n_sums + q) * w->n_targets, sign = is_phi ? -1 : 1;
-            #pragma omp parallel for num_threads(b->threads) schedule(static) if (w->n_own > 32768)
-            for (long i = 0; i < w->n_own; i++)
-                to[i] = (first ? 0 : to[i]) + sign * from[i];
-        }
+    const long parts = w->n_own > PARALLEL ? 64 : 1;
+    #pragma omp parallel for num_threads(b->threads) schedule(static) if (parts > 1)
+    for (long part = 0; part < parts; part++)
+        for (long k = 0; k < n_collected(w); k++)
+            for (int q = 0; q < w->n_sums; q++) {
+                const bool is_phi = results->phi && q == w->n_sums - 1, first = !edges || w->first + k == 0;
+                const double *from = (double *)gpu->staged_results.at + (k * w->n_sums + q) * w->n_targets;
+                double *to = q < 3 ? results->a[q] : jerk && q < 6 ? results->jerk[q - 3] : results->phi;
+                to += edges ? 0 : w->first;
+                for (long i = w->n_own * part / parts; i < w->n_own * (part + 1) / parts; i++)
+                    to[i] = (first ? 0 : to[i]) + (is_phi ? -from[i] : from[i]);
+            }
 }
 
 static void plan_all(tiled_backend *b, int form, int wants, const tiled_bodies *targets, struct work *works)

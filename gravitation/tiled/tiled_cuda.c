@@ -311,13 +311,13 @@ static int choose_form(tiled_backend *b, int wants, bool all, long n_targets)
     if (named >= 0 && (all || !shoal_tiled_forms[named].edges))
         return named;
     if (!all || named >= 0)
-        return shoal_tiled_form_for(b->options.precision, jerk, all, n_targets);
+        return shoal_tiled_form_for(b->options.precision, jerk, b->sources.equal, all, n_targets);
     struct choice *choice = &b->choice[wants & 3][b->sources.equal];
     if (choice->n != n_targets) {
         const int kept = shoal_tiled_form_kept(b->gpu[0].name, &b->options, wants, b->sources.equal, n_targets);
         *choice = (struct choice){n_targets, kept, kept >= 0};
         if (kept < 0)
-            choice->form = shoal_tiled_form_for(b->options.precision, jerk, true, n_targets);
+            choice->form = shoal_tiled_form_for(b->options.precision, jerk, b->sources.equal, true, n_targets);
     }
     return choice->form;
 }
@@ -800,6 +800,8 @@ static shoal_status cuda_tune(tiled_backend *b, int wants)
     shoal_status status = SHOAL_OK;
     int best = 0;
     for (int form = 0; !status && form < FORMS_MAIN; form++) {
+        if (!cuda_can(shoal_tiled_forms[form].name, b->options.precision, wants))
+            continue;
         status = measure_form(b, form, wants, 2, &seconds);
         best = seconds < least ? form : best;
         least = fmin(least, seconds);

@@ -61,7 +61,7 @@ typedef double partial;
 #define TILED_STORAGE 1
 #endif
 #ifndef FLUSH
-#define FLUSH (MIXED ? 16 : 1024)
+#define FLUSH (MIXED ? 32 : 1024)
 #endif
 
 struct constants {
@@ -406,17 +406,16 @@ static __device__ __forceinline__ void shared_spread(const word *from, partial *
 }
 
 #define WORD ((unsigned)sizeof(word))
-#define ROTATIONS (MIXED ? FLUSH : 32) /* after which the sums of i are flushed, in mixed precision */
 
 /*
  * 32 bodies j, at place and in its neighbourhood, with those i of a warp's registers. In a row's own bodies every pair comes
  * twice, and i's sums are enough (not SHARED).
  */
 template <bool SHARED>
-static __device__ __forceinline__ void rotate(unsigned place, unsigned start, const body *bi, sums *si, const constants &c)
+static __device__ __forceinline__ void rotate(unsigned place, const body *bi, sums *si, const constants &c)
 {
     #pragma unroll unroll
-    for (unsigned r = start; r < start + ROTATIONS * WORD; r += WORD) { /* r / WORD: the rotation */
+    for (unsigned r = 0; r < 32 * WORD; r += WORD) { /* r / WORD: the rotation */
         word *const at = (word *)__cvta_shared_to_generic(place ^ r);
         const body bj = body_load(at, TILE);
         sums sj = SHARED ? shared_load(at + BODY_WORDS * TILE) : sums_zero();
@@ -468,17 +467,12 @@ extern "C" __global__ void __launch_bounds__(THREADS, MIN_BLOCKS) tiled_edges(ed
             for (int phase = 0; phase < TILED_WARPS; phase++) {
                 const int segment = ((warp + phase) % TILED_WARPS) * 32;
                 const unsigned place = (unsigned)__cvta_generic_to_shared(&tile[0][segment + lane]);
-                #pragma unroll 1
-                for (unsigned start = 0; start < 32 * WORD; start += ROTATIONS * WORD) {
-                    if (own)
-                        rotate<false>(place, start, bi, si, e.c);
-                    else
-                        rotate<true>(place, start, bi, si, e.c);
-                    if (MIXED)
-                        flush(si, totals);
-                }
+                if (own)
+                    rotate<false>(place, bi, si, e.c);
+                else
+                    rotate<true>(place, bi, si, e.c);
                 since += 32;
-                if (!MIXED && since >= FLUSH) {
+                if (since >= FLUSH) {
                     since = 0;
                     flush(si, totals);
                 }

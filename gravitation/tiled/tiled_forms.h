@@ -25,15 +25,15 @@ typedef struct tiled_form {
     int rsqrt, storage, split;
 } tiled_form;
 
-enum { FORM_EDGES, FORM_EDGES_SMALL, FORM_ROWS, FORM_LANES, FORMS_MAIN, FORMS = FORMS_MAIN + 14 };
+enum { FORM_EDGES, FORM_EDGES_SMALL, FORM_EDGES_LARGE, FORM_ROWS, FORM_LANES, FORMS_MAIN, FORMS = FORMS_MAIN + 14 };
 
 extern const tiled_form shoal_tiled_forms[FORMS];
 
 /* The form of that name; -1 if there is none. */
 int shoal_tiled_form_named(const char *name);
 
-/* The fastest on an H200; all: all sources are targets. */
-int shoal_tiled_form_for(shoal_tiled_precision precision, bool jerk, bool all, long n_targets);
+/* The fastest on an H200. equal: masses; all: all sources are targets. */
+int shoal_tiled_form_for(shoal_tiled_precision precision, bool jerk, bool equal, bool all, long n_targets);
 
 /* What was measured to be the fastest on a device, among its main forms, and kept in the cache; -1 if nothing was. n: bodies. */
 int shoal_tiled_form_kept(const char *device, const shoal_tiled_options *options, int wants, bool equal, long n);

@@ -204,6 +204,7 @@ typedef struct shoal_tuning {
     int block;         /* threads of a block, a multiple of 32; a large team's block is its own */
     int max_registers; /* of a thread */
     int shared_state;  /* 1: states in shared memory, where a thread has the whole system */
+    int bodies;        /* of a thread of the model `body`, at most: 2 or 4 */
 } shoal_tuning;
 
 /* What is composed into one set of kernels. */
@@ -280,8 +281,12 @@ void shoal_engine_cuda_info(FILE *out);
 
 #define SHOAL_MODEL_CHOICES "auto|system|body|component|pair|system_shared"
 const char *shoal_model_name(const shoal_kernel_choice *choice);
+/* A number that an environment variable gives, or `value`. */
+int shoal_environment_number(const char *name, int value, int least, int most);
 /* Set the model of that name; false if there is none, or it is auto. */
 bool shoal_model_choose(shoal_kernel_choice *choice, const char *name);
+/* Bodies of a thread of the model `body`: as many as the tuning asks for, or fewer, so that all have as many. */
+int shoal_team_each(const shoal_kernel_choice *choice);
 /* Threads that advance a system: 1, or a team. */
 int shoal_team_threads(const shoal_kernel_choice *choice);
 /* Threads of a block: `block`, a multiple of 32, where several teams share a warp, else the team's. Systems of a block; bytes of shared

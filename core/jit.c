@@ -241,21 +241,11 @@ static void cache_save(const char *path, shoal_hash key, const shoal_cubin *cubi
 
 enum { BLOCK = 128 }; /* threads, by default */
 
-static int from_environment(const char *name, int value, int least, int most)
-{
-    const char *text = getenv(name);
-    if (!text || !*text)
-        return value;
-    char *end;
-    long number = strtol(text, &end, 10);
-    return *end || number < least || number > most ? value : (int)number;
-}
-
 static shoal_tuning tuning_of(const shoal_kernel_choice *choice)
 {
     shoal_tuning tuning = choice->tuning;
-    tuning.block = from_environment("SHOAL_CUDA_BLOCK", tuning.block ? tuning.block : BLOCK, 32, 1024) / 32 * 32;
-    tuning.max_registers = from_environment("SHOAL_CUDA_MAX_REGISTERS", tuning.max_registers, 16, 255);
+    tuning.block = shoal_environment_number("SHOAL_CUDA_BLOCK", tuning.block ? tuning.block : BLOCK, 32, 1024) / 32 * 32;
+    tuning.max_registers = shoal_environment_number("SHOAL_CUDA_MAX_REGISTERS", tuning.max_registers, 16, 255);
     return tuning;
 }
 
@@ -495,10 +485,11 @@ shoal_status shoal_jit_compile(shoal_context *context, const shoal_kernel_choice
     if (rare) /* small code beats fast code, a thread a system will do, and the bits are the same */
         option_add(&options, "-DLANE_ROLLED");
     const int team = rare ? 1 : shoal_team_threads(choice), first = choice->propagator->first_body;
-    option_add(&options, "-DN_BODIES=%d", team > 1 ? (first + 1) << choice->variational : shoal_choice_moved(choice));
+    option_add(&options, "-DN_BODIES=%d", team > 1 ? (first + shoal_team_each(choice)) << choice->variational : shoal_choice_moved(choice));
     if (team > 1) {
         option_add(&options, "-DSHOAL_MODEL=%d", choice->model);
-        option_add(&options, "-DTEAM=%d", team);
+        option_add(&options, "-DSHOAL_TEAM=%d", team);
+        option_add(&options, "-DTEAM_EACH=%d", shoal_team_each(choice));
         option_add(&options, "-DTEAM_BODIES=%d", choice->n_bodies);
         option_add(&options, "-DTEAM_FIRST=%d", first);
     }

@@ -22,18 +22,32 @@
 #ifndef SHOAL_TEAM_H
 #define SHOAL_TEAM_H
 
-#ifndef TEAM
-#define TEAM 1 /* threads */
+/* SHOAL_TEAM from jit.c: a GPU's threads of a system, TEAM of them but in the text of a leader alone (alone.kern.h). SYSTEM_ROOM(n): for
+ * what all of them have together. */
+#ifdef SHOAL_TEAM
+#define XYZ (TEAM == 1 || SHOAL_MODEL == 1 ? 3 : 1)
+#define SYSTEM_ROOM(n) (TEAM_BODIES * (1 + SHOAL_VARIATIONAL))
+#if TEAM_BODIES <= 10
+#define LANE_UNROLL_TEAM _Pragma("unroll")
+#elif TEAM_EACH == 1
+#define LANE_UNROLL_TEAM _Pragma("unroll 4")
+#else
+#define LANE_UNROLL_TEAM _Pragma("unroll 1")
+#endif
+#else
+#define TEAM 1
+#define XYZ 3
+#define SYSTEM_ROOM(n) LANE_ROOM(n)
+#define LANE_UNROLL_TEAM LANE_UNROLL
 #endif
 
 #if TEAM == 1
 
-#define XYZ 3
-#define SYSTEM_ROOM(n) LANE_ROOM(n)
-
 LANE_FN int team_leads(void) { return 1; }
 LANE_FN mask team_any(mask m) { return m; }
 LANE_FN bool team_any_beside(mask m) { return lane_any_beside(m); }
+LANE_FN int team_count_beside(mask m) { return lane_count_beside(m); }
+enum { SYSTEMS_BESIDE = LANES_BESIDE };
 LANE_FN bool team_goes_on(mask m) { return lane_any(m); }
 LANE_FN real team_max(real x) { return x; }
 LANE_FN real team_min(real x) { return x; }
@@ -62,37 +76,32 @@ LANE_FN void team_vector(int n, int i, const real *x, real *whole)
 }
 LANE_FN real team_component(const real *whole, int c) { return whole[c]; }
 
+/* For what runs over all bodies in their order: each thread shows what it has of its own body (of an array of `components` numbers a body,
+ * as slot q; after a team_sync, and before another one), sees all bodies b < team_bodies(n), and keeps what it finds for those that it
+ * has, its own bodies team_local(b). */
+LANE_FN int team_bodies(int n) { return n; }
+LANE_FN int team_body(int i) { return i; }
+LANE_FN int team_has(int b) { return (void)b, 1; }
+LANE_FN int team_local(int b) { return b; }
+LANE_FN real team_mass(const real *m, int b) { return m[b]; }
+LANE_FN void team_show(int q, int components, int n, const real *x) { (void)q, (void)components, (void)n, (void)x; }
+LANE_FN real team_seen(int q, int n, int c, int b, const real *x) { return (void)q, x[c * n + b]; }
+LANE_FN real team_seen_of(int q, int n, int c, int b, const real *x) { return (void)q, x[c * n + b]; } /* component c, whosever it is */
+
 #else /* a GPU's teams */
 
-/* From jit.c: SHOAL_MODEL as TEAM_OF_*, TEAM, TEAM_BODIES (of the system), TEAM_FIRST (its propagator's PROPAGATOR_FIRST_BODY), TEAM_EACH (bodies
- * of a thread; one in the models `component` and `pair`). */
-#ifndef TEAM_EACH
-#define TEAM_EACH 1
-#endif
+/* From jit.c, too: SHOAL_MODEL as TEAM_OF_*, TEAM_BODIES (of the system), TEAM_FIRST (its propagator's PROPAGATOR_FIRST_BODY), TEAM_EACH
+ * (bodies of a thread; one in the models `component` and `pair`). */
 #define TEAM_OF_BODIES (SHOAL_MODEL == 1)
 #define TEAM_OF_PAIRS (SHOAL_MODEL == 3)
 #define TEAM_PARTS (TEAM_BODIES - TEAM_FIRST) /* bodies with slots */
 #define TEAM_BLOCKS (TEAM_PARTS / TEAM_EACH)  /* those of a thread together */
-#define SYSTEM_ROOM(n) (TEAM_BODIES * (1 + SHOAL_VARIATIONAL))
-#if TEAM_OF_BODIES
-#define XYZ 3
-#else
-#define XYZ 1
-#endif
 #define TEAM_OWNERS (TEAM_BLOCKS * (XYZ == 3 ? 1 : 3))
 #define TEAM_EXCHANGED SHOAL_TEAM_EXCHANGED(SHOAL_MODEL, TEAM_BODIES, SYSTEM_ROOM(0))
 #define TEAM_DOUBLES SHOAL_TEAM_DOUBLES(SHOAL_MODEL, TEAM_BODIES, SYSTEM_ROOM(0), SHOAL_MONITORS)
 #define TEAM_PAIRS_FROM SHOAL_TEAM_VECTORS(SYSTEM_ROOM(0))
 #define TEAM_WARP (TEAM <= 32)              /* a team lies within a warp */
 #define TEAM_BESIDE (TEAM_WARP ? 32 / TEAM : 1) /* teams of a warp, or of a block */
-
-#if TEAM_BODIES <= 10
-#define LANE_UNROLL_TEAM _Pragma("unroll")
-#elif TEAM_EACH == 1
-#define LANE_UNROLL_TEAM _Pragma("unroll 4")
-#else
-#define LANE_UNROLL_TEAM _Pragma("unroll 1")
-#endif
 
 extern __shared__ double team_memory[];
 
@@ -149,24 +158,68 @@ LANE_FN mask team_any(mask m)
     return (__ballot_sync(0xffffffffu, m) & own) != 0;
 }
 
-/* Any thread of those that run side by side, as lane_any_beside; and as lane_any, for a loop that they leave together. */
+/* Any team of those that run side by side, as lane_any_beside; and as lane_any, for a loop that they leave together. */
 LANE_FN bool team_any_beside(mask m)
 {
-    return TEAM_WARP ? __any_sync(0xffffffffu, m) != 0 : __syncthreads_or(m) != 0;
+    return TEAM_WARP ? __any_sync(0xffffffffu, m && !team_is_spare()) != 0 : __syncthreads_or(m) != 0;
 }
 LANE_FN bool team_goes_on(mask m) { return team_any_beside(m); }
+
+/* How many of them, SYSTEMS_BESIDE at most; m is the same in all threads of a team. */
+LANE_FN int team_count_beside(mask m) { return TEAM_WARP ? __popc(__ballot_sync(0xffffffffu, m && team_leads())) : m; }
+enum { SYSTEMS_BESIDE = TEAM_BESIDE };
 
 /* What the leader knows, to all. */
 LANE_FN mask team_told(mask m) { return team_any(m && team_leads()); }
 
-/* A number of every thread's own body b to shared memory: slot q, component c; and that of another block. */
+/* A number of the thread's own body b of TEAM_EACH to shared memory: slot q, component c. And what came there from body b of another block, or
+ * from body b of those with slots. */
 LANE_FN void team_put(int q, int c, int b, real x)
 {
     if (team_owns())
         team_numbers()[(3 * q + c + team_axis()) * TEAM_PARTS + b * TEAM_BLOCKS + team_own()] = x;
 }
-LANE_FN real team_get(int q, int c, int block, int b) { return team_numbers()[(3 * q + c) * TEAM_PARTS + b * TEAM_BLOCKS + block]; }
-LANE_FN real team_mass(int block, int b) { return team_masses()[TEAM_FIRST + block * TEAM_EACH + b]; }
+LANE_FN real team_of_block(int q, int c, int block, int b) { return team_numbers()[(3 * q + c) * TEAM_PARTS + b * TEAM_BLOCKS + block]; }
+LANE_FN real team_get(int q, int c, int b) { return team_of_block(q, c, b / TEAM_EACH, b % TEAM_EACH); }
+
+LANE_FN int team_bodies(int n) { return (void)n, TEAM_BODIES; }
+LANE_FN int team_has(int b) { return b >= TEAM_FIRST && (b - TEAM_FIRST) / TEAM_EACH == team_own(); }
+LANE_FN int team_local(int b) { return TEAM_FIRST + (b - TEAM_FIRST) % TEAM_EACH; }
+LANE_FN real team_mass(const real *m, int b) { return (void)m, team_masses()[b]; }
+LANE_FN void team_show(int q, int components, int n, const real *x)
+{
+    LANE_UNROLL_XYZ
+    for (int c = 0; c < components; c++) {
+        LANE_UNROLL_FULLY
+        for (int b = 0; b < TEAM_EACH; b++)
+            team_put(q, c, b, x[c * n + TEAM_FIRST + b]);
+    }
+}
+LANE_FN real team_seen(int q, int n, int c, int b, const real *x) { return (void)n, (void)x, team_get(q, c + team_axis(), b - TEAM_FIRST); }
+LANE_FN real team_seen_of(int q, int n, int c, int b, const real *x) { return (void)n, (void)x, team_get(q, c, b - TEAM_FIRST); }
+
+/* A vector of all bodies and tangent vectors for the leader, who alone sees whole systems, [3 * SYSTEM_ROOM]; and back to who has them. Of
+ * q = 0, 1, 2, with a team_sync before and after. */
+LANE_FN double *team_whole(int q) { return team_numbers() + 3 * q * SYSTEM_ROOM(0); }
+LANE_FN void team_hand_in(const shoal_kernel_args *k, int q, int n, const real *x)
+{
+    LANE_UNROLL_XYZ
+    for (int c = 0; c < XYZ; c++) {
+        LANE_UNROLL_XYZ
+        for (int i = 0; i < n; i++)
+            if (i % real_bodies(k, n) < TEAM_FIRST ? team_owns() && team_own() == 0 : team_owns())
+                team_whole(q)[(c + team_axis()) * SYSTEM_ROOM(n) + team_body(i)] = x[c * n + i];
+    }
+}
+LANE_FN void team_hand_out(int q, int n, real *x)
+{
+    LANE_UNROLL_XYZ
+    for (int c = 0; c < XYZ; c++) {
+        LANE_UNROLL_XYZ
+        for (int i = 0; i < n; i++)
+            x[c * n + i] = team_whole(q)[(c + team_axis()) * SYSTEM_ROOM(n) + team_body(i)];
+    }
+}
 
 /* A number of all threads combined in a tree, neighbours first and the lower one first; the same in every thread. */
 #define TEAM_TREE(name, own, count, COMBINE, of_shared)                                       \
@@ -249,10 +302,10 @@ LANE_FN real team_sum(int n, const real *t)
         team_put(0, 0, b, t[n - TEAM_EACH + b]);
     team_sync();
     if (TEAM_FIRST == 0)
-        sum = team_get(0, team_axis(), 0, 0);
+        sum = team_get(0, team_axis(), 0);
     _Pragma("unroll 8")
     for (int i = 1 - TEAM_FIRST; i < TEAM_PARTS; i++)
-        sum = sum + team_get(0, team_axis(), i / TEAM_EACH, i % TEAM_EACH);
+        sum = sum + team_get(0, team_axis(), i);
     return sum;
 }
 
@@ -267,7 +320,7 @@ LANE_FN void team_vector(int n, int i, const real *x, real *whole)
     team_put(0, 0, 0, x[i]);
     team_sync();
     for (int c = 0; c < 3; c++)
-        whole[c] = team_get(0, c, team_own(), 0);
+        whole[c] = team_get(0, c, team_own());
 }
 
 LANE_FN real team_component(const real *whole, int c)

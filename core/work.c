@@ -8,6 +8,16 @@
 
 #include "internal.h"
 
+int shoal_environment_number(const char *name, int value, int least, int most)
+{
+    const char *text = getenv(name);
+    if (!text || !*text)
+        return value;
+    char *end;
+    long number = strtol(text, &end, 10);
+    return *end || number < least || number > most ? value : (int)number;
+}
+
 const char *shoal_model_name(const shoal_kernel_choice *choice)
 {
     static const char *const names[SHOAL_MODELS] = {"system", "body", "component", "pair"};
@@ -19,18 +29,30 @@ bool shoal_model_choose(shoal_kernel_choice *choice, const char *name)
     const int index = shoal_choice_index(SHOAL_MODEL_CHOICES, name) - 1;
     choice->model = index < SHOAL_MODELS ? index : SHOAL_MODEL_SYSTEM;
     choice->tuning.shared_state = index == SHOAL_MODELS;
+    choice->tuning.bodies = shoal_environment_number("SHOAL_CUDA_BODIES", 1, 1, 4) & ~1;
     return index >= 0;
 }
 
 enum { MOST_THREADS = 1024, WARP = 32 }; /* of a block */
 #define MOST_SHARED 232448 /* bytes of shared memory that a block may ask for: compute capability 9.0 */
 
+static int team_parts(const shoal_kernel_choice *choice) { return choice->n_bodies - choice->propagator->first_body; }
+
+int shoal_team_each(const shoal_kernel_choice *choice)
+{
+    const int parts = team_parts(choice);
+    int each = choice->model == SHOAL_MODEL_BODY && choice->propagator->several_bodies ? choice->tuning.bodies : 1;
+    while (each > 1 && (parts % each || parts == each))
+        each /= 2;
+    return each > 1 ? each : 1;
+}
+
 int shoal_team_threads(const shoal_kernel_choice *choice)
 {
-    const int parts = choice->n_bodies - choice->propagator->first_body, pairs = parts * (parts - 1) / 2;
+    const int parts = team_parts(choice), pairs = parts * (parts - 1) / 2;
     switch (choice->model) {
     case SHOAL_MODEL_BODY:
-        return parts;
+        return parts / shoal_team_each(choice);
     case SHOAL_MODEL_COMPONENT:
         return 3 * parts;
     case SHOAL_MODEL_PAIR:

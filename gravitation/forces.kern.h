@@ -147,31 +147,16 @@ LANE_BIG_FN void forces_add_whole(const shoal_kernel_args *k, int n, const real 
 LANE_FN void forces_add(const shoal_kernel_args *k, int n, const real *m, const real *x, const real *v, real *a)
 {
 #if TEAM > 1
-    const real *vectors[] = {x, v, a};
-    const int moved = SYSTEM_ROOM(n), bodies = real_bodies(k, n);
-    double *all = team_numbers();
     (void)m;
     team_sync();
-    LANE_UNROLL_FULLY
-    for (int q = 0; q < 3; q++) {
-        LANE_UNROLL_XYZ
-        for (int c = 0; c < XYZ; c++) {
-            LANE_UNROLL_XYZ
-            for (int i = 0; i < n; i++)
-                if (i % bodies < TEAM_FIRST ? team_owns() && team_own() == 0 : team_owns())
-                    all[(3 * q + c + team_axis()) * moved + team_body(i)] = vectors[q][c * n + i];
-        }
-    }
+    team_hand_in(k, 0, n, x);
+    team_hand_in(k, 1, n, v);
+    team_hand_in(k, 2, n, a);
     team_sync();
     if (team_leads())
-        forces_add_whole(k, moved, team_masses(), all, all + 3 * moved, all + 6 * moved);
+        forces_add_whole(k, SYSTEM_ROOM(n), team_masses(), team_whole(0), team_whole(1), team_whole(2));
     team_sync();
-    LANE_UNROLL_XYZ
-    for (int c = 0; c < XYZ; c++) {
-        LANE_UNROLL_XYZ
-        for (int i = 0; i < n; i++)
-            a[c * n + i] = all[(6 + c + team_axis()) * moved + team_body(i)];
-    }
+    team_hand_out(2, n, a);
 #else
     forces_add_whole(k, n, m, x, v, a);
 #endif

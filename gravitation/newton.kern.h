@@ -220,8 +220,8 @@ LANE_FN void newton_four(int kind, int n, int first, int count, const real *m, c
 LANE_FN int newton_near(int l, int s) { return s == 1 ? l ^ 1 : s == 2 ? (l ^ 2) | 1 : (l ^ 2) & ~1; }
 
 /* A GPU's registers do not hold the sums of all pairs of more bodies, and its compiler gives up; the bits are the same. */
-#if defined(__CUDACC__) && N_BODIES > 5
-#define NEWTON_FORM(k, kind) ((kind) >= NEWTON_SNAP ? SHOAL_FORM_ROWS : FORM(k))
+#ifdef __CUDACC__
+#define NEWTON_FORM(k, kind) (N_BODIES > 5 && (kind) >= NEWTON_SNAP ? SHOAL_FORM_ROWS : FORM(k))
 #else
 #define NEWTON_FORM(k, kind) FORM(k)
 #endif
@@ -280,7 +280,7 @@ LANE_FN int newton_pair_of(int b, int step) { return (step - 1) * TEAM_PARTS + b
 /* Body q of a block, as its thread put it there. */
 LANE_FN vec newton_shared_vec(int v, int block, int q)
 {
-    const vec a = {team_get(v, 0, block, q), team_get(v, 1, block, q), team_get(v, 2, block, q)};
+    const vec a = {team_of_block(v, 0, block, q), team_of_block(v, 1, block, q), team_of_block(v, 2, block, q)};
     return a;
 }
 LANE_FN newton_vectors newton_shared(int kind, int block, int q)
@@ -374,12 +374,12 @@ LANE_FN void newton_team(int kind, int n, int local, const real *m, const real *
         if (NEWTON_ACTING < TEAM_BLOCKS && block < 0)
             continue;
 #if TEAM_OF_PAIRS
-        newton_push_pair(kind, local, block, team_mass(block, 0), out);
+        newton_push_pair(kind, local, block, team_mass(m, TEAM_FIRST + block), out);
 #else
         LANE_UNROLL_FULLY
         for (int q = TEAM_EACH - 1; q >= 0; q--) {
             const newton_vectors other = newton_shared(kind, block, q);
-            const real mass = team_mass(block, q);
+            const real mass = team_mass(m, TEAM_FIRST + TEAM_EACH * block + q);
             LANE_UNROLL_FULLY
             for (int b = 0; b < TEAM_EACH; b++) {
                 const newton_vectors own = XYZ == 3 ? newton_at(kind, n, local + b, in) : newton_shared(kind, team_own(), b);

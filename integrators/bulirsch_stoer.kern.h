@@ -27,21 +27,21 @@
  *
  * Operations an attempt: k (k + 1) / 2 (15 n (n - 1) + 15 n) + 21 k n.
  */
-enum { BS_COLUMNS = 0, BS_TOLERANCE = 1, BS_LEAST = 3, BS_MOST = 8, BS_X = 0, BS_V = 3, BS_EX = 6, BS_EV = 9 };
+enum { BS_COLUMNS = 0, BS_TOLERANCE = 1, BS_LEAST = 3, BS_MOST = 8, BS_X = 0, BS_V = XYZ, BS_EX = 2 * XYZ, BS_EV = 3 * XYZ };
 
 #define PROPAGATOR_ADAPTIVE 1
 #define PROPAGATOR_FIRST_BODY 0
 #define PROPAGATOR_BARYCENTRIC
-#define PROPAGATOR_SLOTS(compensated) ((compensated) ? 12 : 6)
+#define PROPAGATOR_SLOTS(compensated) (XYZ * ((compensated) ? 4 : 2))
 #define PROPAGATOR_OWN 2 /* of the last accepted step: its length and its error over the bound */
 
 LANE_FN void propagator_prepare(const shoal_kernel_args *k, int n, const real *m, const real *w, real *s)
 {
     (void)k;
     (void)m;
-    for (int c = 0; c < 6 * n; c++)
+    for (int c = 0; c < 2 * XYZ * n; c++)
         s[c] = w[c];
-    for (int c = BS_EX * n; c < 12 * n + PROPAGATOR_OWN; c++)
+    for (int c = BS_EX * n; c < PROPAGATOR_SLOTS(1) * n + PROPAGATOR_OWN; c++)
         s[c] = lane_set(0.0);
 }
 
@@ -57,21 +57,23 @@ LANE_FN int bs_columns(const shoal_kernel_args *k)
     return columns < BS_LEAST ? BS_LEAST : columns;
 }
 
-/* One column: t = [6 * n] distances from uniform motion and changes of the velocity after a time `span` in so many steps. */
+/* One column: t = [2 * XYZ * n] distances from uniform motion and changes of the velocity after a time `span` in so many
+ * steps. */
 LANE_FN void bs_column(const shoal_kernel_args *k, int n, const real *m, const real *x, const real *v, real span, int steps,
                        real *t)
 {
-    real at[3 * LANE_ROOM(n)], a[3 * LANE_ROOM(n)], auxiliary[3 * LANE_ROOM(n)], speed[3 * LANE_ROOM(n)], extra[3 * LANE_ROOM(n)];
+    real at[XYZ * LANE_ROOM(n)], a[XYZ * LANE_ROOM(n)], extra[XYZ * LANE_ROOM(n)];
+    real auxiliary[XYZ * LANE_ROOM(n)], speed[XYZ * LANE_ROOM(n)];
     const real h = span / lane_set(steps), half = 0.5 * h;
-    real *dx = t, *dv = t + 3 * n;
+    real *dx = t, *dv = t + XYZ * n;
     LANE_UNROLL
-    for (int c = 0; c < 3 * n; c++)
+    for (int c = 0; c < XYZ * n; c++)
         dx[c] = dv[c] = auxiliary[c] = lane_set(0.0);
     LANE_KEEP_ROLLED
     for (int i = 0; i < steps; i++) {
         const real now = (i + 0.5) * h, drift = i + 1 < steps ? h : half;
         LANE_UNROLL
-        for (int c = 0; c < 3 * n; c++)
+        for (int c = 0; c < XYZ * n; c++)
             at[c] = x[c] + lane_fma(now, v[c], dx[c]);
         newton_acceleration(k, n, 0, m, at, a);
         if (FORCES(k)) {
@@ -79,28 +81,28 @@ LANE_FN void bs_column(const shoal_kernel_args *k, int n, const real *m, const r
             for (int turn = 0; turn < 3; turn++) {
                 real *kicked = turn == 1 ? dv : auxiliary;
                 const real *kicking = turn == 1 ? auxiliary : dv;
-                for (int c = 0; c < 3 * n; c++) {
+                for (int c = 0; c < XYZ * n; c++) {
                     speed[c] = v[c] + kicking[c];
                     extra[c] = a[c];
                 }
                 forces_add(k, n, m, at, speed, extra);
-                for (int c = 0; c < 3 * n; c++)
+                for (int c = 0; c < XYZ * n; c++)
                     kicked[c] = lane_fma(turn == 1 ? h : half, extra[c], kicked[c]);
             }
         } else {
             LANE_UNROLL
-            for (int c = 0; c < 3 * n; c++)
+            for (int c = 0; c < XYZ * n; c++)
                 dv[c] = lane_fma(h, a[c], dv[c]);
         }
         LANE_UNROLL
-        for (int c = 0; c < 3 * n; c++)
+        for (int c = 0; c < XYZ * n; c++)
             dx[c] = lane_fma(drift, dv[c], dx[c]);
     }
 }
 
 LANE_FN real bs_length(int n, const real *d, int i)
 {
-    return lane_sqrt(lane_fma(d[2 * n + i], d[2 * n + i], lane_fma(d[n + i], d[n + i], d[i] * d[i])));
+    return lane_sqrt(team_square(n, i, d));
 }
 
 /* x^exponent, x > 0, 0 < exponent < 1 as a sum of ten binary places: for the length of a step. */
@@ -120,14 +122,14 @@ LANE_FN real bs_power(real x, double exponent)
 
 LANE_FN real propagator_step(const shoal_kernel_args *k, int n, int compensated, const real *m, real *s, real *h)
 {
-    real *x = s + BS_X * n, *v = s + BS_V * n, *ex = s + BS_EX * n, *ev = s + BS_EV * n, *own = s + 12 * n;
+    real *x = s + BS_X * n, *v = s + BS_V * n, *ex = s + BS_EX * n, *ev = s + BS_EV * n, *own = s + PROPAGATOR_SLOTS(1) * n;
     const int columns = bs_columns(k), bodies = real_bodies(k, n);
     const real zero = lane_set(0.0), span = *h, size = lane_abs(span);
-    real finest[6 * LANE_ROOM(n)], more[6 * LANE_ROOM(n)], error[6 * LANE_ROOM(n)], t[6 * LANE_ROOM(n)];
+    real finest[2 * XYZ * LANE_ROOM(n)], more[2 * XYZ * LANE_ROOM(n)], error[2 * XYZ * LANE_ROOM(n)], t[2 * XYZ * LANE_ROOM(n)];
 
     bs_column(k, n, m, x, v, span, columns, finest);
     LANE_UNROLL
-    for (int c = 0; c < 6 * n; c++)
+    for (int c = 0; c < 2 * XYZ * n; c++)
         more[c] = error[c] = zero;
     LANE_KEEP_ROLLED
     for (int j = columns - 1; j > 0; j--) {
@@ -141,7 +143,7 @@ LANE_FN real propagator_step(const shoal_kernel_args *k, int n, int compensated,
         const real in_result = lane_set(weight), in_error = lane_set(weight * ratio * ratio);
         bs_column(k, n, m, x, v, span, j, t);
         LANE_UNROLL
-        for (int c = 0; c < 6 * n; c++) {
+        for (int c = 0; c < 2 * XYZ * n; c++) {
             const real difference = t[c] - finest[c];
             more[c] = lane_fma(in_result, difference, more[c]);
             error[c] = lane_fma(in_error, difference, error[c]);
@@ -150,25 +152,27 @@ LANE_FN real propagator_step(const shoal_kernel_args *k, int n, int compensated,
 
     const real tiny = lane_set(1e-12), huge = lane_set(1e40);
     real kick = zero, worst = zero;
-    for (int c = 0; c < 6 * n; c++)
+    for (int c = 0; c < 2 * XYZ * n; c++)
         finest[c] = finest[c] + more[c];
     for (int i = 0; i < bodies; i++)
-        kick = lane_max(kick, bs_length(n, finest + 3 * n, i));
+        kick = lane_max(kick, bs_length(n, finest + XYZ * n, i));
+    kick = team_max(kick);
     const real allowed = k->propagator[BS_TOLERANCE] * size * kick;
     mask broken = zero != zero; /* a state that is no number goes on, so that it is seen */
     for (int i = 0; i < bodies; i++) {
-        const real wrong = lane_fma(size, bs_length(n, error + 3 * n, i), bs_length(n, error, i));
+        const real wrong = lane_fma(size, bs_length(n, error + XYZ * n, i), bs_length(n, error, i));
         const real state = lane_fma(size, bs_length(n, v, i), bs_length(n, x, i));
         const real bound = lane_fma(lane_set(0x1p-46), state, allowed);
         const real excess = wrong / lane_select(bound > zero, bound, lane_set(1.0));
         worst = lane_max(worst, lane_select(excess < huge, excess, huge)); /* no number: the worst */
         broken = broken | lane_not(state < lane_set(1e300));
     }
-    const mask good = (worst <= lane_set(1.0)) | broken;
-    for (int c = 0; c < 3 * n; c++) {
+    worst = team_max(worst);
+    const mask good = (worst <= lane_set(1.0)) | team_any(broken);
+    for (int c = 0; c < XYZ * n; c++) {
         real moved = x[c], velocity = v[c], moved_error = compensated ? ex[c] : zero, velocity_error = compensated ? ev[c] : zero;
         lane_add(compensated, &moved, &moved_error, lane_fma(span, v[c] - velocity_error, finest[c]));
-        lane_add(compensated, &velocity, &velocity_error, finest[3 * n + c]);
+        lane_add(compensated, &velocity, &velocity_error, finest[XYZ * n + c]);
         x[c] = lane_select(good, moved, x[c]);
         v[c] = lane_select(good, velocity, v[c]);
         if (compensated) {

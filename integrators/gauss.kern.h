@@ -21,24 +21,27 @@
  */
 #include "integrators/gauss_tables.kern.h"
 
-enum { GAUSS_STAGES = 6, GAUSS_X = 0, GAUSS_V = 3, GAUSS_F = 6, GAUSS_EX = 24, GAUSS_EV = 27, GAUSS_ITERATIONS = 50 };
+enum {
+    GAUSS_STAGES = 6, GAUSS_ITERATIONS = 50,
+    GAUSS_X = 0, GAUSS_V = XYZ, GAUSS_F = 2 * XYZ, GAUSS_EX = (2 + GAUSS_STAGES) * XYZ, GAUSS_EV = GAUSS_EX + XYZ
+};
 
 #define PROPAGATOR_FIRST_BODY 0
 #define PROPAGATOR_BARYCENTRIC
-#define PROPAGATOR_SLOTS(compensated) ((compensated) ? 30 : 24)
+#define PROPAGATOR_SLOTS(compensated) (GAUSS_EX + ((compensated) ? 2 * XYZ : 0))
 #define GAUSS_AT_ROUNDING 0x1p-36 /* relative change of the forces from which on it matters whether it falls */
 
-/* Slots GAUSS_F + 3 j: the accelerations at stage j of the last step. */
+/* Slots GAUSS_F + XYZ j: the accelerations at stage j of the last step. */
 LANE_FN void propagator_prepare(const shoal_kernel_args *k, int n, const real *m, const real *w, real *s)
 {
     LANE_UNROLL
-    for (int c = 0; c < 6 * n; c++)
+    for (int c = 0; c < 2 * XYZ * n; c++)
         s[c] = w[c];
     gravity_acceleration(k, n, m, s + GAUSS_X * n, s + GAUSS_V * n, s + GAUSS_F * n);
     for (int j = 1; j < GAUSS_STAGES; j++)
-        for (int c = 0; c < 3 * n; c++)
-            s[(GAUSS_F + 3 * j) * n + c] = s[GAUSS_F * n + c];
-    for (int c = GAUSS_EX * n; c < 30 * n; c++)
+        for (int c = 0; c < XYZ * n; c++)
+            s[(GAUSS_F + XYZ * j) * n + c] = s[GAUSS_F * n + c];
+    for (int c = GAUSS_EX * n; c < PROPAGATOR_SLOTS(1) * n; c++)
         s[c] = lane_set(0.0);
 }
 
@@ -47,22 +50,22 @@ LANE_FN void propagator_step(const shoal_kernel_args *k, int n, int compensated,
     const int stages = 2 * chosen(k, 0) + 2; /* order 4 | 8 | 12 */
     const int first = stages == 2 ? 0 : stages == 4 ? 2 : 6, square = stages == 2 ? 0 : stages == 4 ? 4 : 20; /* in the tables */
     real *x = s + GAUSS_X * n, *v = s + GAUSS_V * n, *f = s + GAUSS_F * n, *ex = s + GAUSS_EX * n, *ev = s + GAUSS_EV * n;
-    real g[GAUSS_STAGES * 3 * LANE_ROOM(n)]; /* h b_j f_j */
-    real at[3 * LANE_ROOM(n)], speed[3 * LANE_ROOM(n)], a[3 * LANE_ROOM(n)];
+    real g[GAUSS_STAGES * XYZ * LANE_ROOM(n)]; /* h b_j f_j */
+    real at[XYZ * LANE_ROOM(n)], speed[XYZ * LANE_ROOM(n)], a[XYZ * LANE_ROOM(n)];
     const real zero = lane_set(0.0);
 
     LANE_KEEP_ROLLED
     for (int i = 0; i < stages; i++) {
-        real *guess = g + 3 * n * i;
+        real *guess = g + XYZ * n * i;
         LANE_UNROLL
-        for (int c = 0; c < 3 * n; c++)
+        for (int c = 0; c < XYZ * n; c++)
             guess[c] = zero;
         LANE_KEEP_ROLLED
         for (int j = 0; j < stages; j++) {
             const real weight = (gauss_b[first + i] * gauss_next[square + i * stages + j]) * h;
             LANE_UNROLL
-            for (int c = 0; c < 3 * n; c++)
-                guess[c] = lane_fma(weight, f[3 * n * j + c], guess[c]);
+            for (int c = 0; c < XYZ * n; c++)
+                guess[c] = lane_fma(weight, f[XYZ * n * j + c], guess[c]);
         }
     }
 
@@ -70,36 +73,36 @@ LANE_FN void propagator_step(const shoal_kernel_args *k, int n, int compensated,
     mask moving = h == h;
     real least = lane_set(1e300);
     LANE_KEEP_ROLLED
-    for (int iteration = 0; iteration < GAUSS_ITERATIONS && lane_any(moving); iteration++) {
+    for (int iteration = 0; iteration < GAUSS_ITERATIONS && team_goes_on(moving); iteration++) {
         real change = zero, size = zero;
         LANE_KEEP_ROLLED
         for (int i = 0; i < stages; i++) {
             const real weight = gauss_b[first + i] * h, c_i = lane_set(gauss_c[first + i]);
-            real *g_i = g + 3 * n * i;
+            real *g_i = g + XYZ * n * i;
             LANE_UNROLL
-            for (int c = 0; c < 3 * n; c++)
+            for (int c = 0; c < XYZ * n; c++)
                 at[c] = c_i * v[c];
             LANE_KEEP_ROLLED
             for (int j = 0; j < stages; j++) {
                 const real nu = lane_set(gauss_nu[square + i * stages + j]);
                 LANE_UNROLL
-                for (int c = 0; c < 3 * n; c++)
-                    at[c] = lane_fma(nu, g[3 * n * j + c], at[c]);
+                for (int c = 0; c < XYZ * n; c++)
+                    at[c] = lane_fma(nu, g[XYZ * n * j + c], at[c]);
             }
             LANE_UNROLL
-            for (int c = 0; c < 3 * n; c++)
+            for (int c = 0; c < XYZ * n; c++)
                 at[c] = lane_fma(h, at[c], x[c]);
             newton_acceleration(k, n, 0, m, at, a);
             if (FORCES(k)) {
-                for (int c = 0; c < 3 * n; c++)
+                for (int c = 0; c < XYZ * n; c++)
                     speed[c] = v[c];
                 for (int j = 0; j < stages; j++)
-                    for (int c = 0; c < 3 * n; c++)
-                        speed[c] = lane_fma(lane_set(gauss_mu[square + i * stages + j]), g[3 * n * j + c], speed[c]);
+                    for (int c = 0; c < XYZ * n; c++)
+                        speed[c] = lane_fma(lane_set(gauss_mu[square + i * stages + j]), g[XYZ * n * j + c], speed[c]);
                 forces_add(k, n, m, at, speed, a);
             }
             LANE_UNROLL
-            for (int q = 0; q < 3 * n; q += n) {
+            for (int q = 0; q < XYZ * n; q += n) {
                 LANE_UNROLL
                 for (int c = q; c < q + n; c++) {
                     const real now = weight * a[c];
@@ -111,12 +114,14 @@ LANE_FN void propagator_step(const shoal_kernel_args *k, int n, int compensated,
                 }
             }
         }
+        change = team_max(change);
+        size = team_max(size);
         moving = moving & (change > zero) & ((change < least) | (change > GAUSS_AT_ROUNDING * size));
         least = change;
     }
 
     LANE_UNROLL
-    for (int c = 0; c < 3 * n; c++) {
+    for (int c = 0; c < XYZ * n; c++) {
         at[c] = compensated ? -ev[c] : zero;
         speed[c] = zero;
     }
@@ -124,15 +129,15 @@ LANE_FN void propagator_step(const shoal_kernel_args *k, int n, int compensated,
     for (int j = 0; j < stages; j++) {
         const real rest = lane_set(1.0 - gauss_c[first + j]), per_force = 1.0 / (gauss_b[first + j] * h);
         LANE_UNROLL
-        for (int c = 0; c < 3 * n; c++) {
-            const real kick = g[3 * n * j + c];
+        for (int c = 0; c < XYZ * n; c++) {
+            const real kick = g[XYZ * n * j + c];
             at[c] = lane_fma(rest, kick, at[c]);
             speed[c] = speed[c] + kick;
-            f[3 * n * j + c] = per_force * kick;
+            f[XYZ * n * j + c] = per_force * kick;
         }
     }
     LANE_UNROLL
-    for (int c = 0; c < 3 * n; c++) {
+    for (int c = 0; c < XYZ * n; c++) {
         lane_add(compensated, &x[c], &ex[c], lane_fma(h, v[c], h * at[c]));
         lane_add(compensated, &v[c], &ev[c], speed[c]);
     }

@@ -36,24 +36,26 @@ LANE_FN real radau_by_timescale(int bodies, int n, const real *a, const real *b,
     const real zero = lane_set(0.0);
     real fastest = zero; /* 1 / tau^2 */
     for (int i = 0; i < bodies; i++) {
-        real y2 = zero, y3 = zero, y4 = zero;
-        for (int c = i; c < 3 * n; c += n) {
-            real p = b[6 * 3 * n + c], d1 = 7.0 * p, d2 = 42.0 * p;
+        real end[XYZ], d1[XYZ], d2[XYZ]; /* a at the end and its derivatives */
+        LANE_UNROLL_XYZ
+        for (int c = 0; c < XYZ; c++) {
+            end[c] = b[6 * XYZ * n + c * n + i];
+            d1[c] = 7.0 * end[c];
+            d2[c] = 42.0 * end[c];
             LANE_UNROLL
             for (int k = RADAU_NODES - 2; k >= 0; k--) {
-                const real bk = b[k * 3 * n + c];
-                p = p + bk;
-                d1 = lane_fma(lane_set(k + 1), bk, d1);
-                d2 = lane_fma(lane_set(k * (k + 1)), bk, d2);
+                const real bk = b[k * XYZ * n + c * n + i];
+                end[c] = end[c] + bk;
+                d1[c] = lane_fma(lane_set(k + 1), bk, d1[c]);
+                d2[c] = lane_fma(lane_set(k * (k + 1)), bk, d2[c]);
             }
-            p = p + a[c];
-            y2 = lane_fma(p, p, y2);
-            y3 = lane_fma(d1, d1, y3);
-            y4 = lane_fma(d2, d2, y4);
+            end[c] = end[c] + a[c * n + i];
         }
+        const real y2 = team_square(1, 0, end), y3 = team_square(1, 0, d1), y4 = team_square(1, 0, d2);
         const real rate = lane_min(4.0 * y4 / y3, (y3 + lane_sqrt(y2 * y4)) / (2.0 * y2));
         fastest = lane_max(rate, fastest); /* not a number, of a body that nothing pulls: not greater */
     }
+    fastest = team_max(fastest);
     return (5040.0 * epsilon) / (fastest * fastest * fastest * lane_sqrt(fastest));
 }
 
@@ -62,17 +64,17 @@ LANE_FN real radau_by_last_term(int bodies, int n, const real *a, const real *b,
 {
     real most = lane_set(0.0), last = most;
     for (int i = 0; i < bodies; i++)
-        for (int c = i; c < 3 * n; c += n) {
+        for (int c = i; c < XYZ * n; c += n) {
             most = lane_max(most, lane_abs(a[c]));
-            last = lane_max(last, lane_abs(b[6 * 3 * n + c]));
+            last = lane_max(last, lane_abs(b[6 * XYZ * n + c]));
         }
-    return epsilon * most / last;
+    return epsilon * team_max(most) / team_max(last);
 }
 
 LANE_BIG_FN real radau_step(const shoal_kernel_args *k, int n, int compensated, const real *m, real *s, real *h)
 {
     const real tried = *h;
-    real a[3 * LANE_ROOM(n)], once[3 * LANE_ROOM(n)], twice[3 * LANE_ROOM(n)];
+    real a[XYZ * LANE_ROOM(n)], once[XYZ * LANE_ROOM(n)], twice[XYZ * LANE_ROOM(n)];
     real f[RADAU_VECTORS(n)], b[RADAU_VECTORS(n)];
     radau_solve(k, n, m, s, tried, a, f);
     radau_polynomial(n, f, b, once, twice);

@@ -6,7 +6,7 @@
 
 LANE_BIG_FN void radau_step(const shoal_kernel_args *k, int n, int compensated, const real *m, real *s, real h)
 {
-    real a[3 * LANE_ROOM(n)], once[3 * LANE_ROOM(n)], twice[3 * LANE_ROOM(n)];
+    real a[XYZ * LANE_ROOM(n)], once[XYZ * LANE_ROOM(n)], twice[XYZ * LANE_ROOM(n)];
     real f[RADAU_VECTORS(n)], b[RADAU_VECTORS(n)];
     radau_solve(k, n, m, s, h, a, f);
     radau_polynomial(n, f, b, once, twice);

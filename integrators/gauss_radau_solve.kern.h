@@ -32,37 +32,37 @@
 
 enum {
     RADAU_X = 0,
-    RADAU_V = 3,
-    RADAU_B = 6,   /* b_0, ..., b_6 of the last step */
-    RADAU_EX = 27, /* rounding errors: the position is x - ex; 0 without compensation */
-    RADAU_EV = 30,
+    RADAU_V = XYZ,
+    RADAU_B = 2 * XYZ,  /* b_0, ..., b_6 of the last step */
+    RADAU_EX = 9 * XYZ, /* rounding errors: the position is x - ex; 0 without compensation */
+    RADAU_EV = 10 * XYZ,
     RADAU_ITERATIONS = 12
 };
 
 #define PROPAGATOR_FIRST_BODY 0
 #define PROPAGATOR_BARYCENTRIC
-#define PROPAGATOR_SLOTS(compensated) (33 + 0 * (compensated))
+#define PROPAGATOR_SLOTS(compensated) (11 * XYZ + 0 * (compensated))
 #define PROPAGATOR_OWN 1 /* length of the last step, 0 before the first */
 #define RADAU_LAST(n) (PROPAGATOR_SLOTS(1) * (n))
 
-/* What a step works with. Vectors are [3 * n], component * n + body; f and b are seven of them. */
-#define RADAU_VECTORS(n) (RADAU_NODES * 3 * LANE_ROOM(n))
+/* What a step works with. Vectors are [XYZ * n], component * n + body; f and b are seven of them. */
+#define RADAU_VECTORS(n) (RADAU_NODES * XYZ * LANE_ROOM(n))
 
 LANE_FN void propagator_prepare(const shoal_kernel_args *k, int n, const real *m, const real *w, real *s)
 {
     (void)k;
     (void)m;
     LANE_UNROLL_FEW
-    for (int c = 0; c < 6 * n; c++)
+    for (int c = 0; c < 2 * XYZ * n; c++)
         s[c] = w[c];
-    for (int c = 6 * n; c <= RADAU_LAST(n); c++)
+    for (int c = 2 * XYZ * n; c <= RADAU_LAST(n); c++)
         s[c] = lane_set(0.0);
 }
 
 /* f as the last step's polynomial makes it expected for a step h. */
 LANE_FN void radau_predict(int n, const real *s, real h, real *f)
 {
-    const int size = 3 * n;
+    const int size = XYZ * n;
     const real zero = lane_set(0.0), last = s[RADAU_LAST(n)], q = lane_select(last == zero, zero, h / last);
     LANE_UNROLL_FEW
     for (int c = 0; c < size; c++) {
@@ -97,7 +97,7 @@ LANE_FN void radau_predict(int n, const real *s, real h, real *f)
 LANE_FN void radau_at_node(const shoal_kernel_args *k, int n, const real *s, real h, const real *a, const real *f, int node, real *x,
                            real *v)
 {
-    const int size = 3 * n;
+    const int size = XYZ * n;
     const double place = radau_node[node];
     LANE_UNROLL_FEW
     for (int c = 0; c < size; c++) {
@@ -125,11 +125,11 @@ LANE_BIG_FN void radau_acceleration(const shoal_kernel_args *k, int n, const rea
 {
     gravity_acceleration(k, n, m, x, v, a);
     const int bodies = real_bodies(k, n);
-    for (int i = 1; i < bodies; i++) {
+    for (int i = 0; i < bodies; i++) {
         const mask absent = lane_negative(m[i]);
-        if (!lane_any(absent))
+        if (team_body(i) == 0 || !lane_any(absent))
             continue;
-        for (int c = i; c < 3 * n; c += bodies) /* of tangent vectors, too */
+        for (int c = i; c < XYZ * n; c += bodies) /* of tangent vectors, too */
             a[c] = lane_select(absent, 0.0 * a[c], a[c]); /* what is no number stays none */
     }
 }
@@ -137,9 +137,9 @@ LANE_BIG_FN void radau_acceleration(const shoal_kernel_args *k, int n, const rea
 /* The accelerations a at the start and f at the nodes, of a step h from s. */
 LANE_FN void radau_solve(const shoal_kernel_args *k, int n, const real *m, const real *s, real h, real *a, real *f)
 {
-    const int size = 3 * n, bodies = real_bodies(k, n);
+    const int size = XYZ * n, bodies = real_bodies(k, n);
     const real zero = lane_set(0.0);
-    real x[3 * LANE_ROOM(n)], v[3 * LANE_ROOM(n)], at[3 * LANE_ROOM(n)], scale = zero, before = zero;
+    real x[XYZ * LANE_ROOM(n)], v[XYZ * LANE_ROOM(n)], at[XYZ * LANE_ROOM(n)], scale = zero, before = zero;
     mask open = h == h;
     radau_predict(n, s, h, f);
     LANE_UNROLL_FEW
@@ -154,8 +154,9 @@ LANE_FN void radau_solve(const shoal_kernel_args *k, int n, const real *m, const
         for (int c = q; c < q + bodies; c++)
             scale = lane_max(scale, lane_abs(a[c]));
     }
+    scale = team_max(scale);
     LANE_KEEP_ROLLED
-    for (int i = 0; i < RADAU_ITERATIONS && lane_any(open); i++) {
+    for (int i = 0; i < RADAU_ITERATIONS && team_goes_on(open); i++) {
         real change = zero;
         LANE_KEEP_ROLLED
         for (int node = 0; node < RADAU_NODES; node++) {
@@ -174,6 +175,7 @@ LANE_FN void radau_solve(const shoal_kernel_args *k, int n, const real *m, const
                 }
             }
         }
+        change = team_max(change);
         /* Go on while the change of the last node is above rounding and falls, and the next one, if it falls by as much again,
          * would still matter. */
         if (i > 0)
@@ -186,7 +188,7 @@ LANE_FN void radau_solve(const shoal_kernel_args *k, int n, const real *m, const
 /* From accelerations f: the b, and once = I, twice = II of a(s) - a_0 over the whole step. */
 LANE_FN void radau_polynomial(int n, const real *f, real *b, real *once, real *twice)
 {
-    const int size = 3 * n;
+    const int size = XYZ * n;
     const double end = radau_node[RADAU_NODES - 1];
     LANE_UNROLL_FEW
     for (int c = 0; c < size; c++) {
@@ -236,7 +238,7 @@ LANE_FN void radau_add(int compensated, mask where, real *value, real *error, re
 LANE_FN void radau_move(int n, int compensated, mask where, real *s, real h, const real *a, const real *b, const real *once,
                         const real *twice)
 {
-    const int size = 3 * n;
+    const int size = XYZ * n;
     LANE_UNROLL_FEW
     for (int c = 0; c < size; c++) {
         real *x = s + RADAU_X * n + c, *v = s + RADAU_V * n + c, *ex = s + RADAU_EX * n + c, *ev = s + RADAU_EV * n + c;

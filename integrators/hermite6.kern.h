@@ -15,7 +15,8 @@
  */
 enum { HERMITE_COMPENSATED, HERMITE_ITERATIONS }; /* parameters */
 enum {
-    HERMITE_X = 0, HERMITE_V = 3, HERMITE_A = 6, HERMITE_J = 9, HERMITE_S = 12, HERMITE_C = 15, HERMITE_EX = 18, HERMITE_EV = 21
+    HERMITE_X = 0, HERMITE_V = XYZ, HERMITE_A = 2 * XYZ, HERMITE_J = 3 * XYZ, HERMITE_S = 4 * XYZ, HERMITE_C = 5 * XYZ,
+    HERMITE_EX = 6 * XYZ, HERMITE_EV = 7 * XYZ
 };
 
 #define HERMITE_ORDER 6
@@ -24,12 +25,12 @@ enum {
 #endif
 #define PROPAGATOR_FIRST_BODY 0
 #define PROPAGATOR_BARYCENTRIC
-#define PROPAGATOR_SLOTS(compensated) ((compensated) ? 24 : 18)
+#define PROPAGATOR_SLOTS(compensated) (XYZ * ((compensated) ? 8 : 6))
 
 LANE_FN void hermite_prepare(const shoal_kernel_args *k, int n, const real *m, const real *w, real *s)
 {
     LANE_UNROLL
-    for (int c = 0; c < 6 * n; c++)
+    for (int c = 0; c < 2 * XYZ * n; c++)
         s[c] = w[c];
     gravity_snap(k, n, m, s + HERMITE_X * n, s + HERMITE_V * n, s + HERMITE_A * n, s + HERMITE_J * n, s + HERMITE_S * n);
     LANE_UNROLL
@@ -45,10 +46,10 @@ LANE_FN void hermite_advance(const shoal_kernel_args *k, int n, int compensated,
     const real h2 = 0.5 * h, h3 = h * lane_set(1.0 / 3.0), h4 = 0.25 * h, h5 = h * lane_set(1.0 / 5.0);
     const real h10 = h * h * lane_set(1.0 / 10.0), h120 = h * h * h * lane_set(1.0 / 120.0);
     const real h_inverse = 1.0 / h;
-    real x1[3 * LANE_ROOM(n)], v1[3 * LANE_ROOM(n)], a1[3 * LANE_ROOM(n)], j1[3 * LANE_ROOM(n)], snap1[3 * LANE_ROOM(n)];
+    real x1[XYZ * LANE_ROOM(n)], v1[XYZ * LANE_ROOM(n)], a1[XYZ * LANE_ROOM(n)], j1[XYZ * LANE_ROOM(n)], snap1[XYZ * LANE_ROOM(n)];
 
     LANE_UNROLL
-    for (int c = 0; c < 3 * n; c++) {
+    for (int c = 0; c < XYZ * n; c++) {
         real higher = lane_fma(h4, crackle[c], snap[c]);
         v1[c] = lane_fma(h, lane_fma(h2, lane_fma(h3, higher, j[c]), a[c]), v[c]);
         higher = lane_fma(h5, crackle[c], snap[c]);
@@ -58,7 +59,7 @@ LANE_FN void hermite_advance(const shoal_kernel_args *k, int n, int compensated,
     for (int left = iterations - 1;; left--) {
         gravity_snap(k, n, m, x1, v1, a1, j1, snap1);
         LANE_UNROLL
-        for (int c = 0; c < 3 * n; c++) { /* changes of v and x, which take their places */
+        for (int c = 0; c < XYZ * n; c++) { /* changes of v and x, which take their places */
             real dv = lane_fma(h120, snap[c] + snap1[c], lane_fma(h10, j[c] - j1[c], h2 * (a[c] + a1[c])));
             real dx = lane_fma(h2, dv, lane_fma(h120, j[c] + j1[c], lane_fma(h10, a[c] - a1[c], h * v[c])));
             v1[c] = dv;
@@ -67,13 +68,13 @@ LANE_FN void hermite_advance(const shoal_kernel_args *k, int n, int compensated,
         if (left <= 0)
             break;
         LANE_UNROLL
-        for (int c = 0; c < 3 * n; c++) {
+        for (int c = 0; c < XYZ * n; c++) {
             v1[c] = v[c] + v1[c];
             x1[c] = x[c] + x1[c];
         }
     }
     LANE_UNROLL
-    for (int c = 0; c < 3 * n; c++) {
+    for (int c = 0; c < XYZ * n; c++) {
         lane_add(compensated, &v[c], &s[HERMITE_EV * n + c], v1[c]);
         lane_add(compensated, &x[c], &s[HERMITE_EX * n + c], x1[c]);
         real of_j = lane_fma(lane_set(-36.0), j1[c], -24.0 * j[c]), of_s = lane_fma(lane_set(9.0), snap1[c], -3.0 * snap[c]);

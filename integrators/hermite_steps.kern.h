@@ -27,19 +27,14 @@ enum { HERMITE_SWARM, HERMITE_AARSETH, HERMITE_SYMMETRIC };
 /* The system's own slots: the step proposed last, or minus a bound of the first one; time on the grid of symmetric steps. */
 enum { HERMITE_NEXT, HERMITE_TIME };
 
-LANE_FN real body_square(int n, int i, const real *f)
-{
-    return lane_fma(f[2 * n + i], f[2 * n + i], lane_fma(f[n + i], f[n + i], f[i] * f[i]));
-}
-
 /* Where body accelerations begin to count. */
 LANE_FN real least_square(const shoal_kernel_args *k, int n, const real *a)
 {
     real most = lane_set(0.0);
     LANE_UNROLL_GPU
     for (int i = 0; i < real_bodies(k, n); i++)
-        most = lane_max(most, body_square(n, i, a));
-    return lane_set(0x1p-90) * most;
+        most = lane_max(most, team_square(n, i, a));
+    return lane_set(0x1p-90) * team_max(most);
 }
 
 /* The largest power of two not above x: Rump, Ogita & Oishi 2008, SIAM J. Sci. Comput. 31, 189, algorithm 3.5. 0 < x. */
@@ -55,26 +50,27 @@ LANE_BIG_FN real step_here(const shoal_kernel_args *k, int n, int with_snap, con
     const real *a = s + HERMITE_A * n, *j = s + HERMITE_J * n;
     const int criterion = chosen(k, HERMITE_CRITERION);
     const real zero = lane_set(0.0), least = least_square(k, n, a);
-    real sum = zero, most = zero;
+    real most = zero, felt[LANE_ROOM(n)]; /* by bodies with a mass */
 #if HERMITE_ORDER >= 6
     const real *snap = s + HERMITE_S * n;
 #else
-    real snap[3 * LANE_ROOM(n)], unused[3 * LANE_ROOM(n)];
+    real snap[XYZ * LANE_ROOM(n)], unused[XYZ * LANE_ROOM(n)];
     if (with_snap)
         newton_snap(k, n, m, s + HERMITE_X * n, s + HERMITE_V * n, a, unused, snap);
 #endif
     LANE_UNROLL_GPU
     for (int i = 0; i < real_bodies(k, n); i++) {
-        const real a2 = body_square(n, i, a);
-        real rate = body_square(n, i, j);
+        const real a2 = team_square(n, i, a);
+        real rate = team_square(n, i, j);
         if (with_snap)
-            rate = rate + lane_sqrt(a2 * body_square(n, i, snap));
+            rate = rate + lane_sqrt(a2 * team_square(n, i, snap));
         rate = lane_select(a2 > least, rate / a2, zero);
-        sum = sum + lane_select(m[i] > zero, rate, zero);
+        felt[i] = lane_select(m[i] > zero, rate, zero);
         most = lane_max(most, rate);
     }
+    most = team_max(most);
     if (criterion == HERMITE_SWARM)
-        most = lane_max(sum, most);
+        most = lane_max(team_sum(real_bodies(k, n), felt), most);
     return lane_set(k->propagator[criterion == HERMITE_AARSETH ? HERMITE_ETA : HERMITE_TAU]) / lane_sqrt(most);
 }
 
@@ -95,20 +91,18 @@ LANE_BIG_FN real step_by_polynomial(const shoal_kernel_args *k, int n, const rea
     real most = zero;
     LANE_UNROLL_GPU
     for (int i = 0; i < real_bodies(k, n); i++) {
-        real square[HERMITE_ORDER];
+        real derivative[HERMITE_ORDER * XYZ], square[HERMITE_ORDER];
         LANE_UNROLL_GPU
-        for (int d = 0; d < HERMITE_ORDER; d++)
-            square[d] = zero;
-        LANE_UNROLL_GPU
-        for (int c = i; c < 3 * n; c += n) {
+        for (int c = 0; c < XYZ; c++) {
+            const real *now = a + c * n + i, *then = a0 + c * n + i;
             real column[HERMITE_COLUMNS], power = h;
-            column[0] = a[c] - a0[c];
-            square[0] = lane_fma(a[c], a[c], square[0]);
+            column[0] = now[0] - then[0];
+            derivative[c] = now[0];
             LANE_UNROLL_GPU
             for (int d = 1; d < known; d++) {
-                column[2 * d - 1] = power * a[3 * d * n + c];
-                column[2 * d] = power * a0[3 * d * n + c];
-                square[d] = lane_fma(column[2 * d - 1], column[2 * d - 1], square[d]);
+                column[2 * d - 1] = power * now[XYZ * d * n];
+                column[2 * d] = power * then[XYZ * d * n];
+                derivative[XYZ * d + c] = column[2 * d - 1];
                 power = power * h;
             }
             LANE_UNROLL_GPU
@@ -117,13 +111,17 @@ LANE_BIG_FN real step_by_polynomial(const shoal_kernel_args *k, int n, const rea
                 LANE_UNROLL_GPU
                 for (int q = 0; q < HERMITE_COLUMNS; q++)
                     sum = lane_fma(lane_set(hermite_polynomial[row][q]), column[q], sum);
-                square[known + row] = lane_fma(sum, sum, square[known + row]);
+                derivative[XYZ * (known + row) + c] = sum;
             }
         }
+        LANE_UNROLL_GPU
+        for (int d = 0; d < HERMITE_ORDER; d++)
+            square[d] = team_square(1, 0, derivative + XYZ * d);
         const real low = lane_sqrt(square[0] * square[2]) + square[1];
         const real high = lane_sqrt(square[HERMITE_ORDER - 3] * square[HERMITE_ORDER - 1]) + square[HERMITE_ORDER - 2];
         most = lane_max(most, lane_select((square[0] > least) & (low > zero), high / low, zero));
     }
+    most = team_max(most);
     /* most = 0: nobody asks; what comes of that is no number in reach of step_bounded */
     const real eta = lane_set(k->propagator[HERMITE_ETA]);
 #if HERMITE_ORDER >= 6

@@ -42,13 +42,12 @@
 #include "integrators/mvs.kern.h"
 #undef propagator_prepare
 #undef propagator_step
-#include "integrators/hybrid_drift.kern.h"
 
 enum { HYBRID_HILL = 1, HYBRID_SPEED, HYBRID_PERICENTRE, HYBRID_STAR, HYBRID_TOLERANCE }; /* parameters; 0 is `compensated` */
 enum { HYBRID_PASSAGE = 0, HYBRID_ORBIT = 1 };
 enum { HYBRID_NEAR = 0, HYBRID_SUBSTEP, HYBRID_REACH, HYBRID_WAITS, HYBRID_ROUNDS = 3 }; /* own slots; trials of a step at most */
 #ifndef HYBRID_TOGETHER
-#define HYBRID_TOGETHER (LANES_BESIDE < 32 ? 1 : 8) /* a SIMD unit does not gain by it */
+#define HYBRID_TOGETHER (LANES_BESIDE < 32 ? 1 : (SYSTEMS_BESIDE + 3) / 4) /* a SIMD unit does not gain by it */
 #endif
 
 #define PROPAGATOR_OWN 4
@@ -58,25 +57,6 @@ enum { HYBRID_NEAR = 0, HYBRID_SUBSTEP, HYBRID_REACH, HYBRID_WAITS, HYBRID_ROUND
 #define PROPAGATOR_REST(n, s, lanes) (HYBRID_OWN(n, s)[HYBRID_NEAR] = lane_select(lanes, lane_set(-1.0), HYBRID_OWN(n, s)[HYBRID_NEAR]))
 #define PROPAGATOR_MADE(n, s) (HYBRID_OWN(n, s)[HYBRID_WAITS] <= lane_set(0.0))
 #define PROPAGATOR_HURRY(n, s) (HYBRID_OWN(n, s)[HYBRID_WAITS] = lane_set(-1.0))
-
-/* What the conditions need of the step and of a planet. */
-typedef struct hybrid_measure {
-    real h, hill6, speed6; /* |h|; k^6, 9 m_0^2 (w h)^6 */
-    real bottom;           /* 9 m_0^2 */
-} hybrid_measure;
-
-LANE_FN hybrid_measure hybrid_measures(const shoal_kernel_args *k, const real *m, real h)
-{
-    const double *p = k->propagator;
-    const double hill2 = p[HYBRID_HILL] * p[HYBRID_HILL], speed2 = p[HYBRID_SPEED] * p[HYBRID_SPEED];
-    const real h2 = h * h;
-    hybrid_measure measure;
-    measure.h = lane_abs(h);
-    measure.bottom = 9.0 * m[0] * m[0];
-    measure.hill6 = lane_set(hill2 * hill2 * hill2);
-    measure.speed6 = (speed2 * speed2 * speed2) * measure.bottom * h2 * h2 * h2;
-    return measure;
-}
 
 LANE_FN real hybrid_r2(int n, const real *s, int i)
 {
@@ -108,23 +88,21 @@ LANE_FN mask hybrid_near_star(const shoal_kernel_args *k, int n, const real *m, 
     return (r6 < star6) & ((16.0 * r6 < star6) | (way * way > (eta2 * eta2) * (m[0] * m[0]) * r2));
 }
 
-/* hill6_i, hill6_j: (k |x|)^6 9 m^2 / 9 */
-LANE_FN mask hybrid_near(int n, const real *m, const real *s, hybrid_measure measure, real hill6_i, real hill6_j, int i, int j)
+#if TEAM > 1
+/* Position and velocity that body b of those with slots has shown. */
+LANE_FN void hybrid_seen(int b, real *at)
 {
-    const real *x = s, *v = s + 3 * n;
-    const real dx = x[j] - x[i], dy = x[n + j] - x[n + i], dz = x[2 * n + j] - x[2 * n + i];
-    const real ux = v[j] - v[i], uy = v[n + j] - v[n + i], uz = v[2 * n + j] - v[2 * n + i];
-    const real d2 = lane_fma(dz, dz, lane_fma(dy, dy, dx * dx));
-    const real u2 = lane_fma(uz, uz, lane_fma(uy, uy, ux * ux));
-    const real q = lane_abs(lane_fma(dz, uz, lane_fma(dy, uy, dx * ux)));
-    /* least distance squared = top / bottom: within the half step, d^2 - q^2 / u^2; or at its end */
-    const real half = 0.5 * measure.h, way = half * u2;
-    const mask within = q < way;
-    const real top = lane_select(within, lane_fma(d2, u2, -(q * q)), lane_fma(half, way - 2.0 * q, d2));
-    const real bottom = lane_select(within, u2, lane_set(1.0));
-    const real speed6 = lane_select(m[i] + m[j] > lane_set(0.0), measure.speed6 * (u2 * u2 * u2), lane_set(0.0));
-    const real reach6 = lane_max(lane_max(hill6_i, hill6_j), speed6);
-    return top * top * top * measure.bottom < reach6 * (bottom * bottom * bottom);
+    LANE_UNROLL_FULLY
+    for (int c = 0; c < 6; c++)
+        at[c] = team_get(c / 3, c % 3, b);
+}
+#endif
+
+LANE_FN mask hybrid_may_be_close(const real *d, const real *u, real way2, real reach2, real larger2)
+{
+    const real d2 = lane_fma(d[2], d[2], lane_fma(d[1], d[1], d[0] * d[0]));
+    const real u2 = lane_fma(u[2], u[2], lane_fma(u[1], u[1], u[0] * u[0]));
+    return d2 < lane_fma(way2, u2, reach2 * larger2);
 }
 
 /*
@@ -133,9 +111,33 @@ LANE_FN mask hybrid_near(int n, const real *m, const real *s, hybrid_measure mea
  */
 LANE_FN mask hybrid_may_be_near(const shoal_kernel_args *k, int n, const real *m, const real *s, real h)
 {
-    const double *p = k->propagator;
+    const double w = k->propagator[HYBRID_SPEED];
+    const real reach2 = HYBRID_OWN(n, s)[HYBRID_REACH], way2 = (2 * w * w + 0.5) * h * h;
+#if TEAM > 1 /* its own body, and a share of the pairs, numbered as in newton.kern.h */
+    real at[6], d[6];
+    team_sync();
+    team_show(0, XYZ, n, s);
+    team_show(1, XYZ, n, s + MVS_V * n);
+    team_sync();
+    hybrid_seen(team_own(), at);
+    const real r2 = hybrid_r2(1, at, 0);
+    mask near = r2 * r2 * r2 < hybrid_star6(k, m, h);
+    if (chosen(k, HYBRID_STAR) == HYBRID_ORBIT)
+        near = near | hybrid_near_star(k, 1, m, at, h, r2, 0);
+    LANE_UNROLL_TEAM
+    for (int pair = team_place(); pair < NEWTON_PAIRS; pair += TEAM) {
+        const int b = pair % TEAM_PARTS, other = (b + pair / TEAM_PARTS + 1) % TEAM_PARTS;
+        hybrid_seen(b, at);
+        hybrid_seen(other, d);
+        const real larger2 = lane_max(hybrid_r2(1, at, 0), hybrid_r2(1, d, 0));
+        LANE_UNROLL_FULLY
+        for (int c = 0; c < 6; c++)
+            d[c] = d[c] - at[c];
+        near = near | hybrid_may_be_close(d, d + 3, way2, reach2, larger2);
+    }
+    return team_any(near);
+#else
     const int bodies = real_bodies(k, n);
-    const real reach2 = HYBRID_OWN(n, s)[HYBRID_REACH], way2 = (2 * p[HYBRID_SPEED] * p[HYBRID_SPEED] + 0.5) * h * h;
     real r2[LANE_ROOM(n)], least = lane_set(1e100);
     LANE_UNROLL
     for (int i = 1; i < bodies; i++) {
@@ -153,238 +155,20 @@ LANE_FN mask hybrid_may_be_near(const shoal_kernel_args *k, int n, const real *m
             if (j <= i)
                 continue;
             const real *x = s, *v = s + 3 * n;
-            const real dx = x[j] - x[i], dy = x[n + j] - x[n + i], dz = x[2 * n + j] - x[2 * n + i];
-            const real ux = v[j] - v[i], uy = v[n + j] - v[n + i], uz = v[2 * n + j] - v[2 * n + i];
-            const real d2 = lane_fma(dz, dz, lane_fma(dy, dy, dx * dx));
-            const real u2 = lane_fma(uz, uz, lane_fma(uy, uy, ux * ux));
-            near = near | (d2 < lane_fma(way2, u2, reach2 * lane_max(r2[i], r2[j])));
+            const real d[3] = {x[j] - x[i], x[n + j] - x[n + i], x[2 * n + j] - x[2 * n + i]};
+            const real u[3] = {v[j] - v[i], v[n + j] - v[n + i], v[2 * n + j] - v[2 * n + i]};
+            near = near | hybrid_may_be_close(d, u, way2, reach2, lane_max(r2[i], r2[j]));
         }
     }
     return near;
+#endif
 }
 
-/* Adds what is near in state s to the flags of the lanes `where`; returns the lanes that got something new, *any: those that have something. */
-LANE_FN mask hybrid_flag(const shoal_kernel_args *k, int n, const real *m, const real *s, real h, mask where, mask *near, mask *drifts,
-                         mask *all, mask *any)
-{
-    const int bodies = real_bodies(k, n);
-    const hybrid_measure measure = hybrid_measures(k, m, h);
-    const mask none = lane_set(0.0) != lane_set(0.0);
-    real hill6[LANE_ROOM(n)];
-    mask fresh = none, star = none, seen = none;
-    LANE_KEEP_ROLLED
-    for (int i = 1; i < bodies; i++) {
-        const real r2 = hybrid_r2(n, s, i);
-        star = star | (where & hybrid_near_star(k, n, m, s, h, r2, i));
-        hill6[i] = measure.hill6 * (r2 * r2 * r2) * (m[i] * m[i]);
-    }
-    fresh = star & lane_not(*all);
-    *all = *all | star;
-    LANE_KEEP_ROLLED
-    for (int i = 1; i < bodies; i++) {
-        LANE_KEEP_ROLLED
-        for (int j = i + 1; j < bodies; j++) {
-            const mask close = where & hybrid_near(n, m, s, measure, hill6[i], hill6[j], i, j), now = close | *all;
-            seen = seen | close;
-            fresh = fresh | (now & lane_not(near[i * n + j]));
-            near[i * n + j] = near[i * n + j] | now;
-            drifts[i] = drifts[i] | now;
-            drifts[j] = drifts[j] | now;
-        }
-        drifts[i] = drifts[i] | *all; /* a planet alone */
-    }
-    if (VARIATIONAL(k))
-        for (int i = 1; i < bodies; i++)
-            drifts[bodies + i] = drifts[i];
-    *any = seen | star;
-    return fresh;
-}
-
-/* Kick by the pairs that are not near. */
-LANE_FN void hybrid_kick(const shoal_kernel_args *k, int n, int compensated, const real *m, real *s, hybrid_flags flags, real h)
-{
-    const int bodies = real_bodies(k, n);
-    real a[3 * LANE_ROOM(n)];
-    for (int c = 0; c < 3 * n; c++)
-        a[c] = lane_set(0.0);
-    LANE_KEEP_ROLLED
-    for (int i = 1; i < bodies; i++) {
-        LANE_KEEP_ROLLED
-        for (int j = i + 1; j < bodies; j++) {
-            const mask near = flags.near[i * n + j];
-            if (!lane_any(lane_not(near)))
-                continue;
-            const real d[3] = {s[j] - s[i], s[n + j] - s[n + i], s[2 * n + j] - s[2 * n + i]};
-            const real y = lane_rsqrt(lane_fma(d[2], d[2], lane_fma(d[1], d[1], d[0] * d[0])));
-            const real y3 = y * y * y;
-            for (int c = 0; c < 3; c++) {
-                a[c * n + i] = lane_select(near, a[c * n + i], lane_fma(m[j] * y3, d[c], a[c * n + i]));
-                a[c * n + j] = lane_select(near, a[c * n + j], lane_fnma(m[i] * y3, d[c], a[c * n + j]));
-            }
-            if (VARIATIONAL(k))
-                pair_tangent(n, bodies, i, j, m, s, lane_not(near), y, a);
-        }
-    }
-    for (int c = 0; c < 3; c++)
-        for (int i = 1; i < n; i++)
-            lane_add(compensated, &s[(3 + c) * n + i], &s[(12 + c) * n + i], h * a[c * n + i]);
-}
-
-/* Velocities that drift, of n bodies: relative to the star where everybody does (sign = 1), and back to the barycentre (-1). */
-LANE_FN void hybrid_velocities(int stride, int n, const real *m, hybrid_flags flags, real *v, int sign)
-{
-    real bottom = m[0];
-    if (sign < 0)
-        for (int i = 1; i < n; i++)
-            bottom = bottom + m[i];
-    for (int c = 0; c < 3 * stride; c += stride) {
-        real sum = lane_set(0.0);
-        for (int i = 1; i < n; i++)
-            sum = lane_fma(m[i], v[c + i], sum);
-        sum = lane_select(flags.all, (double)sign * sum / bottom, lane_set(0.0));
-        for (int i = 1; i < n; i++)
-            v[c + i] = v[c + i] + sum;
-    }
-}
-
-/* The barycentric view of the bodies after a part of the drift; planets that are near nobody by Kepler's solution. */
-LANE_FN void hybrid_inside_view(const shoal_kernel_args *k, int n, const real *m, hybrid_flags flags, const real *x,
-                                const real *v, const real *dx, const real *dv, real time, real *w)
-{
-    const int bodies = real_bodies(k, n);
-    real s[6 * LANE_ROOM(n)], d[6];
-    LANE_KEEP_ROLLED
-    for (int i = 1; i < bodies; i++) {
-        const mask drifts = flags.drifts[i];
-        if (lane_any(lane_not(drifts)))
-            kepler_change(m[0], time, x[i], x[n + i], x[2 * n + i], v[i], v[n + i], v[2 * n + i], &d[0], &d[1], &d[2], &d[3],
-                          &d[4], &d[5]);
-        for (int c = 0; c < 3; c++) {
-            s[c * bodies + i] = x[c * n + i] + lane_select(drifts, dx[c * n + i], d[c]);
-            s[(3 + c) * bodies + i] = v[c * n + i] + lane_select(drifts, dv[c * n + i], d[3 + c]);
-        }
-    }
-    hybrid_velocities(bodies, bodies, m, flags, s + 3 * bodies, -1);
-    propagator_view(k, bodies, m, s, w);
-}
-
-/* The drift of the lanes `where`: returns the changes of positions x and velocities v, [3 * n]; NaN if there is no end to it. */
-LANE_FN void hybrid_drift(const shoal_kernel_args *k, int n, const real *m, hybrid_flags flags, mask where, const real *x, const real *v, real h,
-                          real *substep, real *dx, real *dv, lane_inside *inside)
-{
-    real f[NYSTROM_STAGES * 3 * LANE_ROOM(n)], nx[3 * LANE_ROOM(n)], nv[3 * LANE_ROOM(n)], before[6 * LANE_ROOM(n)], after[6 * LANE_ROOM(n)];
-    const drift_work work = {x, v, dx, dv, f, nx, nv};
-    real done = lane_set(0.0), sub = *substep;
-    mask active = where;
-    for (int c = 0; c < 3 * n; c++)
-        dx[c] = dv[c] = lane_set(0.0);
-    drift_acceleration(k, n, m, flags, x, v, f);
-    if (inside)
-        hybrid_inside_view(k, n, m, flags, x, v, dx, dv, done, before);
-    LANE_KEEP_ROLLED
-    for (int attempt = 0; attempt < NYSTROM_ATTEMPTS && lane_any(active); attempt++) {
-        const real left = h - done;
-        const mask last = lane_abs(sub) >= lane_abs(left);
-        const real step = lane_select(last, left, lane_select(2.0 * lane_abs(sub) > lane_abs(left), 0.5 * left, sub));
-        const real error2 = drift_try(k, n, m, flags, work, step, k->propagator[HYBRID_TOLERANCE]);
-        const mask accepted = active & (error2 <= lane_set(1.0));
-        /* 0.85 error^(-1/8), within 0.2 and 4; roots from seeds are good enough for a guess */
-        real change = lane_sqrt(lane_rsqrt_seed(lane_rsqrt_seed(lane_rsqrt_seed(error2))));
-        change = lane_select(error2 < lane_set(1e9), lane_min(lane_max(0.85 * change, lane_set(0.2)), lane_set(4.0)), lane_set(0.2)) * step;
-        const mask cut = accepted & (lane_abs(step) < lane_abs(sub)) & (lane_abs(change) < lane_abs(sub));
-        sub = lane_select(active & lane_not(cut), change, sub);
-        done = lane_select(accepted, lane_select(last, h, done + step), done);
-        LANE_KEEP_ROLLED
-        for (int i = 1; i < n; i++) {
-            if (!lane_any(flags.drifts[i]))
-                continue;
-            for (int c = i; c < 3 * n; c += n) {
-                dx[c] = lane_select(accepted, nx[c], dx[c]);
-                dv[c] = lane_select(accepted, nv[c], dv[c]);
-                f[c] = lane_select(accepted, f[(NYSTROM_STAGES - 1) * 3 * n + c], f[c]);
-            }
-        }
-        if (inside && lane_any(accepted)) {
-            hybrid_inside_view(k, n, m, flags, x, v, dx, dv, done, after);
-            inside_observe(k, real_bodies(k, n), m, before, after, accepted, accepted & flags.all, step, (done - step) / h,
-                           step / h, inside);
-            for (int c = 0; c < 6 * real_bodies(k, n); c++)
-                before[c] = lane_select(accepted, after[c], before[c]);
-        }
-        active = active & lane_not(accepted & last);
-    }
-    *substep = lane_select(where, sub, *substep);
-    for (int c = 0; c < 3 * n; c++)
-        dx[c] = lane_select(active, lane_set(0.0) / lane_set(0.0), dx[c]);
-}
-
-/* The step of the lanes `where` once more from `start`, with what is near in the drift; s holds the end of the trial and gets the result. */
-LANE_CALLED_FN void hybrid_again(const shoal_kernel_args *k, int n, int compensated, const real *m, const real *start, real *s, real h,
-                                 mask where, lane_inside *inside)
-{
-    const int bodies = real_bodies(k, n);
-    const mask none = lane_set(0.0) != lane_set(0.0);
-    real *own = HYBRID_OWN(n, s), t[PROPAGATOR_SLOTS(1) * LANE_ROOM(n)], dx[3 * LANE_ROOM(n)], dv[3 * LANE_ROOM(n)], d[6], e[6];
-    mask near[LANE_ROOM(n) * LANE_ROOM(n)], drifts[LANE_ROOM(n)], all = none, any, ends_near = none;
-    for (int i = 0; i < n * n; i++)
-        near[i] = none;
-    for (int i = 0; i < n; i++)
-        drifts[i] = none;
-    real substep = lane_min(own[HYBRID_SUBSTEP], lane_abs(h));
-    substep = lane_select(h < lane_set(0.0), -substep, substep);
-    mask again = hybrid_flag(k, n, m, start, h, where, near, drifts, &all, &any);
-    again = again | hybrid_flag(k, n, m, s, h, where & lane_not(again), near, drifts, &all, &any);
-    LANE_KEEP_ROLLED
-    for (int round = 0; round < HYBRID_ROUNDS && lane_any(again); round++) {
-        const hybrid_flags flags = {near, drifts, all};
-        const real half = lane_select(all, lane_set(0.0), 0.5 * h), jump = half / m[0];
-        if (inside) {
-            inside->planets = inside->planets | again;
-            inside->star = (inside->star & lane_not(again)) | (all & again);
-            inside_forget(k, n, again, inside);
-        }
-        for (int c = 0; c < PROPAGATOR_SLOTS(1) * n; c++)
-            t[c] = start[c];
-        if (FORCES(k))
-            mvs_forces(k, n, compensated, m, t, half);
-        hybrid_kick(k, n, compensated, m, t, flags, 0.5 * h);
-        mvs_jumps(k, n, compensated, m, t, jump);
-        for (int first = 0; first < n; first += bodies)
-            hybrid_velocities(n, bodies, m, flags, t + 3 * n + first, 1);
-        hybrid_drift(k, n, m, flags, again, t, t + 3 * n, h, &substep, dx, dv, inside);
-        LANE_KEEP_ROLLED
-        for (int i = 1; i < bodies; i++) {
-            if (lane_any(again & lane_not(drifts[i]))) {
-                kepler_change(m[0], h, t[i], t[n + i], t[2 * n + i], t[3 * n + i], t[4 * n + i], t[5 * n + i], &d[0], &d[1],
-                              &d[2], &d[3], &d[4], &d[5]);
-                if (VARIATIONAL(k))
-                    kepler_tangent(m[0], h, n, t + i, d, t + bodies + i, e);
-            }
-            for (int at = i; at < n; at += bodies)
-                for (int c = 0; c < 3; c++) {
-                    const real *kepler = at == i ? d : e;
-                    lane_add(compensated, &t[c * n + at], &t[(9 + c) * n + at],
-                             lane_select(drifts[i], dx[c * n + at], kepler[c]));
-                    lane_add(compensated, &t[(3 + c) * n + at], &t[(12 + c) * n + at],
-                             lane_select(drifts[i], dv[c * n + at], kepler[3 + c]));
-                }
-        }
-        for (int first = 0; first < n; first += bodies)
-            hybrid_velocities(n, bodies, m, flags, t + 3 * n + first, -1);
-        mvs_jumps(k, n, compensated, m, t, jump);
-        newton_acceleration(k, n, 1, m, t, t + 6 * n);
-        hybrid_kick(k, n, compensated, m, t, flags, 0.5 * h);
-        if (FORCES(k))
-            mvs_forces(k, n, compensated, m, t, half);
-        for (int c = 0; c < PROPAGATOR_SLOTS(compensated) * n; c++)
-            s[c] = lane_select(again, t[c], s[c]);
-        const mask fresh = hybrid_flag(k, n, m, t, h, again, near, drifts, &all, &any);
-        ends_near = any | (ends_near & lane_not(again));
-        again = again & fresh;
-    }
-    own[HYBRID_NEAR] = lane_select(where, lane_select(ends_near, lane_set(1.0), lane_set(0.0)), own[HYBRID_NEAR]);
-    own[HYBRID_SUBSTEP] = lane_select(where, lane_abs(substep), own[HYBRID_SUBSTEP]);
-}
+#if TEAM == 1
+#include "integrators/hybrid_again.kern.h"
+#else
+#include "core/alone.kern.h"
+#endif
 
 LANE_FN void propagator_prepare(const shoal_kernel_args *k, int n, const real *m, const real *w, real *s)
 {
@@ -403,10 +187,85 @@ LANE_FN void propagator_prepare(const shoal_kernel_args *k, int n, const real *m
 LANE_FN bool hybrid_waits(int n, const real *s, mask care)
 {
     const real *own = HYBRID_OWN(n, s);
-    const int together = lane_count_beside(care);
-    return together < HYBRID_TOGETHER && together < lane_count_beside(own[HYBRID_NEAR] >= lane_set(0.0)) &&
-           !lane_any_beside(care & (own[HYBRID_WAITS] < lane_set(0.0)));
+    const int together = team_count_beside(care);
+    return together < HYBRID_TOGETHER && together < team_count_beside(own[HYBRID_NEAR] >= lane_set(0.0)) &&
+           !team_any_beside(care & (own[HYBRID_WAITS] < lane_set(0.0)));
 }
+
+#if TEAM > 1
+/* The step of whole systems once more, by their leaders, who are handed copies. */
+LANE_FN void hybrid_careful(const shoal_kernel_args *k, int n, int compensated, const real *m, const real *start, real *s, real h,
+                            mask care, lane_inside *inside)
+{
+    enum { WHOLE = SYSTEM_ROOM(0), VECTOR = 3 * WHOLE, ALL = 5 };
+    const int vectors = PROPAGATOR_SLOTS(compensated) / XYZ, leads = team_leads() && care;
+    real first[ALL * VECTOR], last[ALL * VECTOR + PROPAGATOR_OWN], *own = HYBRID_OWN(n, s);
+    (void)m;
+    LANE_UNROLL_FULLY
+    for (int v = 0; v < vectors; v++) {
+        team_sync();
+        if (v != MVS_A / XYZ)
+            team_hand_in(k, 0, n, start + v * XYZ * n);
+        team_hand_in(k, 1, n, s + v * XYZ * n);
+        team_sync();
+        LANE_KEEP_ROLLED
+        for (int c = 0; leads && c < VECTOR; c++) {
+            first[v * VECTOR + c] = c % WHOLE ? team_whole(0)[c] : 0.0;
+            last[v * VECTOR + c] = c % WHOLE ? team_whole(1)[c] : 0.0;
+        }
+    }
+    for (int c = 0; c < PROPAGATOR_OWN; c++)
+        last[ALL * VECTOR + c] = own[c];
+    if (leads)
+        alone::hybrid_again(k, WHOLE, compensated, team_masses(), first, last, h, care, (alone::lane_inside *)inside);
+    LANE_UNROLL_FULLY
+    for (int v = 0; v < vectors; v++) {
+        team_sync();
+        LANE_KEEP_ROLLED
+        for (int c = 0; leads && c < VECTOR; c++)
+            team_whole(0)[c] = last[v * VECTOR + c];
+        team_sync();
+        if (care)
+            team_hand_out(0, n, s + v * XYZ * n);
+    }
+    team_sync();
+    for (int c = 0; leads && c < PROPAGATOR_OWN; c++)
+        team_whole(0)[c] = last[ALL * VECTOR + c];
+    team_sync();
+    for (int c = 0; care && c < PROPAGATOR_OWN; c++)
+        own[c] = team_whole(0)[c];
+}
+#else
+/* The same on copies, for what is pointed at leaves a GPU's registers. */
+LANE_FN void hybrid_careful(const shoal_kernel_args *k, int n, int compensated, const real *m, const real *start, real *s, real h,
+                            mask care, lane_inside *inside)
+{
+    real mass[LANE_ROOM(n)], first[PROPAGATOR_SLOTS(1) * LANE_ROOM(n)], last[PROPAGATOR_SLOTS(1) * LANE_ROOM(n) + PROPAGATOR_OWN];
+    real *own = HYBRID_OWN(n, s);
+    LANE_UNROLL
+    for (int i = 0; i < n; i++)
+        mass[i] = m[i];
+    LANE_UNROLL_GPU
+    for (int q = 0; q < PROPAGATOR_SLOTS(compensated); q++) {
+        LANE_UNROLL
+        for (int i = 0; i < n; i++) {
+            first[q * n + i] = i > 0 && (q < MVS_A || q >= MVS_EX) ? start[q * n + i] : lane_set(0.0);
+            last[q * n + i] = i > 0 ? s[q * n + i] : lane_set(0.0);
+        }
+    }
+    for (int c = 0; c < PROPAGATOR_OWN; c++)
+        HYBRID_OWN(n, last)[c] = own[c];
+    hybrid_again(k, n, compensated, mass, first, last, h, care, inside);
+    LANE_UNROLL_GPU
+    for (int q = 0; q < PROPAGATOR_SLOTS(compensated); q++) {
+        LANE_UNROLL
+        for (int i = 1; i < n; i++)
+            s[q * n + i] = last[q * n + i];
+    }
+    for (int c = 0; c < PROPAGATOR_OWN; c++)
+        own[c] = HYBRID_OWN(n, last)[c];
+}
+#endif
 
 LANE_FN void propagator_step(const shoal_kernel_args *k, int n, int compensated, const real *m, real *s, real h, lane_inside *inside)
 {
@@ -415,53 +274,31 @@ LANE_FN void propagator_step(const shoal_kernel_args *k, int n, int compensated,
     for (int q = 0; q < PROPAGATOR_SLOTS(compensated); q++) {
         LANE_UNROLL
         for (int i = 1; i < n; i++)
-            if (q < 6 || q >= 9)
+            if (q < MVS_A || q >= MVS_EX)
                 start[q * n + i] = s[q * n + i];
     }
     mvs_step(k, n, compensated, m, s, h);
     const mask care = (own[HYBRID_NEAR] >= lane_set(0.0)) & (hybrid_may_be_near(k, n, m, s, h) | (own[HYBRID_NEAR] > lane_set(0.0)));
-    const bool waits = lane_any_beside(care) && hybrid_waits(n, s, care);
+    const bool waits = team_any_beside(care) && hybrid_waits(n, s, care);
     own[HYBRID_WAITS] = lane_select(own[HYBRID_WAITS] < lane_set(0.0), own[HYBRID_WAITS], lane_set(0.0));
-    if (waits && lane_any(care)) { /* as if the step had not been tried */
+    if (waits && team_goes_on(care)) { /* as if the step had not been tried */
         LANE_UNROLL_GPU
         for (int q = 0; q < PROPAGATOR_SLOTS(compensated); q++) {
             LANE_UNROLL
             for (int i = 1; i < n; i++)
-                if (q < 6 || q >= 9)
+                if (q < MVS_A || q >= MVS_EX)
                     s[q * n + i] = lane_select(care, start[q * n + i], s[q * n + i]);
         }
-        real a[3 * LANE_ROOM(n)];
+        real a[XYZ * LANE_ROOM(n)];
         newton_acceleration(k, n, 1, m, s, a);
         LANE_UNROLL
-        for (int c = 0; c < 3; c++) {
+        for (int c = 0; c < XYZ; c++) {
             LANE_UNROLL
             for (int i = 1; i < n; i++)
-                s[(6 + c) * n + i] = lane_select(care, a[c * n + i], s[(6 + c) * n + i]);
+                s[(MVS_A + c) * n + i] = lane_select(care, a[c * n + i], s[(MVS_A + c) * n + i]);
         }
         own[HYBRID_WAITS] = lane_select(care, lane_set(1.0), own[HYBRID_WAITS]);
-    } else if (lane_any(care)) { /* on copies, for what is pointed at leaves a GPU's registers */
-        real mass[LANE_ROOM(n)], first[PROPAGATOR_SLOTS(1) * LANE_ROOM(n)], last[PROPAGATOR_SLOTS(1) * LANE_ROOM(n) + PROPAGATOR_OWN];
-        LANE_UNROLL
-        for (int i = 0; i < n; i++)
-            mass[i] = m[i];
-        LANE_UNROLL_GPU
-        for (int q = 0; q < PROPAGATOR_SLOTS(compensated); q++) {
-            LANE_UNROLL
-            for (int i = 0; i < n; i++) {
-                first[q * n + i] = i > 0 && (q < 6 || q >= 9) ? start[q * n + i] : lane_set(0.0);
-                last[q * n + i] = i > 0 ? s[q * n + i] : lane_set(0.0);
-            }
-        }
-        for (int c = 0; c < PROPAGATOR_OWN; c++)
-            HYBRID_OWN(n, last)[c] = own[c];
-        hybrid_again(k, n, compensated, mass, first, last, h, care, inside);
-        LANE_UNROLL_GPU
-        for (int q = 0; q < PROPAGATOR_SLOTS(compensated); q++) {
-            LANE_UNROLL
-            for (int i = 1; i < n; i++)
-                s[q * n + i] = last[q * n + i];
-        }
-        for (int c = 0; c < PROPAGATOR_OWN; c++)
-            own[c] = HYBRID_OWN(n, last)[c];
+    } else if (team_goes_on(care)) {
+        hybrid_careful(k, n, compensated, m, start, s, h, care, inside);
     }
 }

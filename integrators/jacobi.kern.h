@@ -45,10 +45,10 @@
 #include "integrators/kepler.kern.h"
 #include "integrators/kepler_tangent.kern.h"
 
-enum { JACOBI_X = 0, JACOBI_V = 3, JACOBI_EX = 6, JACOBI_EV = 9 };
+enum { JACOBI_V = XYZ, JACOBI_EX = 2 * XYZ, JACOBI_EV = 3 * XYZ };
 
 #define PROPAGATOR_FIRST_BODY 1
-#define PROPAGATOR_SLOTS(compensated) ((compensated) ? 12 : 6)
+#define PROPAGATOR_SLOTS(compensated) (XYZ * ((compensated) ? 4 : 2))
 #define PROPAGATOR_OWN 1
 #define JACOBI_LAST(n) (PROPAGATOR_SLOTS(1) * (n)) /* length of the step that something is owed of */
 
@@ -64,31 +64,41 @@ LANE_TABLE double corrector_b[CORRECTOR_ORDERS][CORRECTOR_MOST] = {
     {0.09305610377142595859154, -0.06519286357637789365829, 0.03242219886471358029368, -0.01207176082234229106245,
      0.003313257706938065565549, -0.0006359998307581765898317, 0.00007643635522793573836324, -0.000004334741547337358019065}};
 
-/* eta_i = m_0 + ... + m_i, and 1 / eta_i */
+/* eta_i = m_0 + ... + m_i, and 1 / eta_i; of a thread's own body i = 1, and of the one before it. */
 LANE_FN void jacobi_masses(int n, const real *m, real *eta, real *inverse)
 {
     real sum = m[0];
-    eta[0] = sum;
-    inverse[0] = 1.0 / sum;
-    LANE_UNROLL
-    for (int i = 1; i < n; i++) {
-        sum = sum + m[i];
-        eta[i] = sum;
-        inverse[i] = 1.0 / sum;
+    LANE_UNROLL_TEAM
+    for (int b = 1; b < team_bodies(n); b++) {
+        const real before = sum;
+        sum = sum + team_mass(m, b);
+        if (team_has(b)) {
+            eta[team_local(b) - 1] = before;
+            eta[team_local(b)] = sum;
+        }
     }
+    LANE_UNROLL
+    for (int i = 0; i < n; i++)
+        inverse[i] = 1.0 / eta[i];
 }
 
 /* Jacobi vectors from those of n bodies: X_i = x_i - R_{i-1}, R_i = R_{i-1} + (m_i / eta_i) X_i. */
 LANE_FN void jacobi_from_bodies(int stride, int n, const real *m, const real *inverse, const real *x, real *X)
 {
+    team_sync();
+    team_show(0, XYZ, stride, x);
+    team_show(1, 1, stride, inverse);
+    team_sync();
     LANE_UNROLL
-    for (int c = 0; c < 3 * stride; c += stride) {
-        real centre = x[c];
-        X[c] = lane_set(0.0);
-        LANE_UNROLL
-        for (int i = 1; i < n; i++) {
-            X[c + i] = x[c + i] - centre;
-            centre = lane_fma(m[i] * inverse[i], X[c + i], centre);
+    for (int c = 0; c < XYZ; c++) {
+        real centre = x[c * stride];
+        X[c * stride] = lane_set(0.0);
+        LANE_UNROLL_TEAM
+        for (int b = 1; b < team_bodies(n); b++) {
+            const real from_centre = team_seen(0, stride, c, b, x) - centre;
+            if (team_has(b))
+                X[c * stride + team_local(b)] = from_centre;
+            centre = lane_fma(team_mass(m, b) * team_seen(1, stride, 0, b, inverse), from_centre, centre);
         }
     }
 }
@@ -96,15 +106,21 @@ LANE_FN void jacobi_from_bodies(int stride, int n, const real *m, const real *in
 /* The inverse, with the barycentre in the origin: R_{n-1} = 0. */
 LANE_FN void jacobi_to_bodies(int stride, int n, const real *m, const real *inverse, const real *X, real *x)
 {
+    team_sync();
+    team_show(0, XYZ, stride, X);
+    team_show(1, 1, stride, inverse);
+    team_sync();
     LANE_UNROLL
-    for (int c = 0; c < 3 * stride; c += stride) {
+    for (int c = 0; c < XYZ; c++) {
         real centre = lane_set(0.0);
-        LANE_UNROLL
-        for (int i = n - 1; i > 0; i--) {
-            centre = lane_fnma(m[i] * inverse[i], X[c + i], centre);
-            x[c + i] = X[c + i] + centre;
+        LANE_UNROLL_TEAM
+        for (int b = team_bodies(n) - 1; b > 0; b--) {
+            const real from_centre = team_seen(0, stride, c, b, X);
+            centre = lane_fnma(team_mass(m, b) * team_seen(1, stride, 0, b, inverse), from_centre, centre);
+            if (team_has(b))
+                x[c * stride + team_local(b)] = from_centre + centre;
         }
-        x[c] = centre;
+        x[c * stride] = centre;
     }
 }
 
@@ -114,34 +130,45 @@ LANE_FN void jacobi_drift(const shoal_kernel_args *k, int n, int compensated, co
     const int bodies = real_bodies(k, n);
     LANE_UNROLL
     for (int i = 1; i < bodies; i++) {
-        real d[6];
-        kepler_change(eta[i], h, s[i], s[n + i], s[2 * n + i], s[3 * n + i], s[4 * n + i], s[5 * n + i], &d[0], &d[1], &d[2],
-                      &d[3], &d[4], &d[5]);
+        real at[12], d[12]; /* planet and tangent vector in turns */
+        team_vector(n, i, s, at);
+        team_vector(n, i, s + JACOBI_V * n, at + 3);
+        kepler_change(eta[i], h, at[0], at[1], at[2], at[3], at[4], at[5], &d[0], &d[1], &d[2], &d[3], &d[4], &d[5]);
         if (VARIATIONAL(k)) {
-            real e[6];
-            kepler_tangent(eta[i], h, n, s + i, d, s + bodies + i, e);
-            for (int c = 0; c < 6; c++)
-                lane_add(compensated, &s[c * n + bodies + i], &s[(6 + c) * n + bodies + i], e[c]);
+            team_vector(n, bodies + i, s, at + 6);
+            team_vector(n, bodies + i, s + JACOBI_V * n, at + 9);
+            kepler_tangent(eta[i], h, 1, at, d, at + 6, d + 6);
         }
         LANE_UNROLL
-        for (int c = 0; c < 6; c++)
-            lane_add(compensated, &s[c * n + i], &s[(6 + c) * n + i], d[c]);
+        for (int c = 0; c < 2 * XYZ; c++) {
+            const real *half = d + c / XYZ * 3;
+            lane_add(compensated, &s[c * n + i], &s[(JACOBI_EX + c) * n + i], team_component(half, c % XYZ));
+            if (VARIATIONAL(k))
+                lane_add(compensated, &s[c * n + bodies + i], &s[(JACOBI_EX + c) * n + bodies + i], team_component(half + 6, c % XYZ));
+        }
     }
 }
 
-/* p = -x / |x|^3 for body i of x = [3 * n]; along its tangent vector e, p[3..5] = -(e - 3 (x.e) x / |x|^2) / |x|^3. */
+/* p = -x / |x|^3 for body i of x = [3 * n]; along its tangent vector e, p[XYZ...] = -(e - 3 (x.e) x / |x|^2) / |x|^3. */
 LANE_FN void jacobi_pull(const shoal_kernel_args *k, int n, int i, const real *x, real *p)
 {
-    const int change = n / 2 + i;
-    const real d[3] = {x[i], x[n + i], x[2 * n + i]};
+    real d[3], whole[3];
+    team_vector(n, i, x, d);
     const real y = lane_rsqrt(dot(d, d)), y3 = -(y * y * y);
     (void)k;
     LANE_UNROLL
-    for (int c = 0; c < 3; c++)
-        p[c] = y3 * d[c];
+    for (int c = 0; c < XYZ; c++)
+        p[c] = y3 * team_component(d, c);
     if (VARIATIONAL(k)) {
-        const real e[3] = {-x[change], -x[n + change], -x[2 * n + change]};
-        pull_tangent(d, e, y, p + 3);
+        real e[3];
+        team_vector(n, n / 2 + i, x, e);
+        LANE_UNROLL_XYZ
+        for (int c = 0; c < 3; c++)
+            e[c] = -e[c];
+        pull_tangent(d, e, y, whole);
+        LANE_UNROLL
+        for (int c = 0; c < XYZ; c++)
+            p[XYZ + c] = team_component(whole, c);
     }
 }
 
@@ -150,8 +177,8 @@ LANE_BIG_FN void jacobi_forces(const shoal_kernel_args *k, int n, const real *m,
                                real *a)
 {
     const int bodies = real_bodies(k, n);
-    real x[3 * LANE_ROOM(n)], v[3 * LANE_ROOM(n)], f[3 * LANE_ROOM(n)];
-    for (int c = 0; c < 3; c++)
+    real x[XYZ * LANE_ROOM(n)], v[XYZ * LANE_ROOM(n)], f[XYZ * LANE_ROOM(n)];
+    for (int c = 0; c < XYZ; c++)
         for (int i = 1; i < n; i++)
             f[c * n + i] = lane_fma(0.5 * h, a[c * n + i], s[(JACOBI_V + c) * n + i]);
     for (int first = 0; first < n; first += bodies) {
@@ -161,7 +188,7 @@ LANE_BIG_FN void jacobi_forces(const shoal_kernel_args *k, int n, const real *m,
     forces_mean(k, n, m, x, v, h, f);
     for (int first = 0; first < n; first += bodies)
         jacobi_from_bodies(n, bodies, m, inverse, f + first, v + first);
-    for (int c = 0; c < 3 * n; c++)
+    for (int c = 0; c < XYZ * n; c++)
         a[c] = a[c] + v[c];
 }
 
@@ -169,45 +196,74 @@ LANE_BIG_FN void jacobi_forces(const shoal_kernel_args *k, int n, const real *m,
 LANE_FN void jacobi_acceleration(const shoal_kernel_args *k, int n, const real *m, const real *eta, const real *inverse,
                                  const real *s, real h, real *a)
 {
-    const int bodies = real_bodies(k, n), vectors = VARIATIONAL(k) ? 6 : 3; /* components of the bodies, then of their changes */
-    real q[3 * LANE_ROOM(n)], p[6], star[6], sum[6], centre[6]; /* positions relative to body 0 */
-    LANE_UNROLL
-    for (int c = 0; c < vectors; c++) {
-        const int at = c % 3 * n + c / 3 * bodies;
-        q[at] = centre[c] = star[c] = lane_set(0.0);
+    const int bodies = real_bodies(k, n), halves = 1 + VARIATIONAL(k); /* the bodies, their changes */
+    real q[XYZ * LANE_ROOM(n)], sum[XYZ * LANE_ROOM(n)], p[2 * XYZ], pull[XYZ * LANE_ROOM(n)]; /* q: positions relative to body 0 */
+    team_sync();
+    for (int half = 0; half < halves; half++)
+        team_show(half, XYZ, n, s + half * bodies);
+    team_show(2, 1, n, inverse);
+    team_sync();
+    for (int half = 0; half < halves; half++) {
         LANE_UNROLL
-        for (int i = 1; i < bodies; i++) {
-            q[at + i] = s[at + i] + centre[c];
-            centre[c] = lane_fma(m[i] * inverse[i], s[at + i], centre[c]);
+        for (int c = 0; c < XYZ; c++) {
+            const real *from = s + half * bodies;
+            real centre = lane_set(0.0);
+            q[c * n + half * bodies] = centre;
+            LANE_UNROLL_TEAM
+            for (int b = 1; b < team_bodies(bodies); b++) {
+                const real x = team_seen(half, n, c, b, from);
+                if (team_has(b))
+                    q[c * n + half * bodies + team_local(b)] = x + centre;
+                centre = lane_fma(team_mass(m, b) * team_seen(2, n, 0, b, inverse), x, centre);
+            }
         }
     }
     newton_acceleration(k, n, 1, m, q, a);
     LANE_UNROLL
-    for (int i = 2; i < bodies; i++) {
+    for (int i = TEAM > 1 ? 1 : 2; i < bodies; i++) {
         jacobi_pull(k, n, i, q, p);
         LANE_UNROLL
-        for (int c = 0; c < vectors; c++) {
-            const int at = c % 3 * n + c / 3 * bodies + i;
-            a[at] = lane_fma(m[0], p[c], a[at]);
-            star[c] = lane_fnma(m[i], p[c], star[c]);
+        for (int c = 0; c < XYZ * halves; c++) {
+            const int at = c % XYZ * n + c / XYZ * bodies + i;
+            pull[at] = p[c];
+            if (team_body(i) > 1)
+                a[at] = lane_fma(m[0], p[c], a[at]);
         }
     }
     /* relative to the barycentre of the bodies before, whose acceleration is sum / eta */
-    LANE_UNROLL
-    for (int c = 0; c < vectors; c++)
-        sum[c] = m[0] * star[c];
+    team_sync();
+    for (int half = 0; half < halves; half++) {
+        team_show(2 * half, XYZ, n, pull + half * bodies);
+        team_show(2 * half + 1, XYZ, n, a + half * bodies);
+    }
+    team_sync();
+    for (int half = 0; half < halves; half++) {
+        LANE_UNROLL
+        for (int c = 0; c < XYZ; c++) {
+            const int first = half * bodies;
+            real star = lane_set(0.0);
+            LANE_UNROLL_TEAM
+            for (int b = 2; b < team_bodies(bodies); b++)
+                star = lane_fnma(team_mass(m, b), team_seen(2 * half, n, c, b, pull + first), star);
+            real before = m[0] * star;
+            LANE_UNROLL_TEAM
+            for (int b = 1; b < team_bodies(bodies); b++) {
+                if (team_has(b))
+                    sum[c * n + first + team_local(b)] = before;
+                before = lane_fma(team_mass(m, b), team_seen(2 * half + 1, n, c, b, a + first), before);
+            }
+        }
+    }
     LANE_UNROLL
     for (int i = 1; i < bodies; i++) {
-        if (i > 1)
+        if (TEAM > 1 || i > 1)
             jacobi_pull(k, n, i, s, p);
         LANE_UNROLL
-        for (int c = 0; c < vectors; c++) {
-            const int at = c % 3 * n + c / 3 * bodies + i;
-            const real own = a[at];
-            a[at] = lane_fnma(inverse[i - 1], sum[c], own);
-            if (i > 1)
+        for (int c = 0; c < XYZ * halves; c++) {
+            const int at = c % XYZ * n + c / XYZ * bodies + i;
+            a[at] = lane_fnma(inverse[i - 1], sum[at], a[at]);
+            if (team_body(i) > 1)
                 a[at] = lane_fnma(eta[i], p[c], a[at]);
-            sum[c] = lane_fma(m[i], own, sum[c]);
         }
     }
     if (FORCES(k))
@@ -219,9 +275,9 @@ LANE_FN void jacobi_displaced(const shoal_kernel_args *k, int n, const real *m, 
                               const real *s, const real *a, real length, real h, real *displaced)
 {
     const real shift = lane_set(1.0 / 12.0) * length * length;
-    real at[6 * LANE_ROOM(n)];
+    real at[2 * XYZ * LANE_ROOM(n)];
     LANE_UNROLL
-    for (int c = 0; c < 3; c++) {
+    for (int c = 0; c < XYZ; c++) {
         LANE_UNROLL
         for (int i = 1; i < n; i++) {
             at[c * n + i] = lane_fma(shift, a[c * n + i], s[c * n + i]);
@@ -235,7 +291,7 @@ LANE_FN void jacobi_displaced(const shoal_kernel_args *k, int n, const real *m, 
 LANE_FN void jacobi_push(int n, int compensated, real *s, const real *a, real h)
 {
     LANE_UNROLL
-    for (int c = 0; c < 3; c++) {
+    for (int c = 0; c < XYZ; c++) {
         LANE_UNROLL
         for (int i = 1; i < n; i++)
             if (compensated)
@@ -249,7 +305,7 @@ LANE_FN void jacobi_push(int n, int compensated, real *s, const real *a, real h)
 LANE_FN void jacobi_kick(const shoal_kernel_args *k, int n, int compensated, int lazy, const real *m, const real *eta,
                          const real *inverse, real *s, real h)
 {
-    real a[3 * LANE_ROOM(n)], displaced[3 * LANE_ROOM(n)];
+    real a[XYZ * LANE_ROOM(n)], displaced[XYZ * LANE_ROOM(n)];
     jacobi_acceleration(k, n, m, eta, inverse, s, h, a);
     if (lazy)
         jacobi_displaced(k, n, m, eta, inverse, s, a, h, h, displaced);
@@ -260,11 +316,11 @@ LANE_FN void jacobi_kick(const shoal_kernel_args *k, int n, int compensated, int
 LANE_FN void jacobi_commutator_kick(const shoal_kernel_args *k, int n, int compensated, const real *m, const real *eta,
                                     const real *inverse, real *s, real h, real times)
 {
-    real a[3 * LANE_ROOM(n)], displaced[3 * LANE_ROOM(n)];
+    real a[XYZ * LANE_ROOM(n)], displaced[XYZ * LANE_ROOM(n)];
     jacobi_acceleration(k, n, m, eta, inverse, s, lane_set(0.0), a);
     jacobi_displaced(k, n, m, eta, inverse, s, a, h, lane_set(0.0), displaced);
     LANE_UNROLL
-    for (int c = 0; c < 3; c++) {
+    for (int c = 0; c < XYZ; c++) {
         LANE_UNROLL
         for (int i = 1; i < n; i++)
             displaced[c * n + i] = displaced[c * n + i] - a[c * n + i];
@@ -327,7 +383,7 @@ LANE_FN void propagator_prepare(const shoal_kernel_args *k, int n, const real *m
     jacobi_masses(bodies, m, eta, inverse);
     for (int first = 0; first < n; first += bodies) {
         jacobi_from_bodies(n, bodies, m, inverse, w + first, s + first);
-        jacobi_from_bodies(n, bodies, m, inverse, w + 3 * n + first, s + JACOBI_V * n + first);
+        jacobi_from_bodies(n, bodies, m, inverse, w + XYZ * n + first, s + JACOBI_V * n + first);
     }
     LANE_UNROLL
     for (int c = JACOBI_EX * n; c <= JACOBI_LAST(n); c++)
@@ -342,8 +398,8 @@ LANE_FN void propagator_step(const shoal_kernel_args *k, int n, int compensated,
     jacobi_masses(real_bodies(k, n), m, eta, inverse);
     if (commutator || SPLITTING_CORRECTOR(k)) {
         const mask changes = last != h;
-        if (lane_any(changes)) {
-            real copy[12 * LANE_ROOM(n) + 1];
+        if (team_goes_on(changes)) {
+            real copy[4 * XYZ * LANE_ROOM(n) + 1];
             LANE_UNROLL
             for (int c = 0; c <= JACOBI_LAST(n); c++)
                 copy[c] = s[c];
@@ -374,25 +430,25 @@ LANE_FN void propagator_view(const shoal_kernel_args *k, int n, const real *m, c
     (void)k;
     jacobi_masses(n, m, eta, inverse);
     jacobi_to_bodies(n, n, m, inverse, s, w);
-    jacobi_to_bodies(n, n, m, inverse, s + JACOBI_V * n, w + 3 * n);
+    jacobi_to_bodies(n, n, m, inverse, s + JACOBI_V * n, w + XYZ * n);
 }
 
-/* The distance of every body from the barycentre is at most |X_i| + sum (m_j / eta_j)
- * |X_j|, with the largest |X| at most eta / m_0 of it; the drift that is owed takes time t and leads no farther than |X| + |V| t
- * from the centre of a Kepler orbit; (a + b)^2 <= 5/4 a^2 + 5 b^2. What a corrector moves is far below the quarter. */
+/* The distance of every body from the barycentre is at most |X_i| + sum (m_j / eta_j) |X_j|, with the largest |X| at most eta / m_0 of it;
+ * the drift that is owed takes time t and leads no farther than |X| + |V| t from the centre of a Kepler orbit; (a + b)^2 <= 5/4 a^2 + 5 b^2.
+ * What a corrector moves is far below the quarter. A thread asks of the components that it has. */
 LANE_FN mask propagator_beyond(const shoal_kernel_args *k, int n, const real *m, const real *s, double limit)
 {
     const real t = lane_set(2.0 * splitting_drift(k, 0)) * s[JACOBI_LAST(n)], t2 = t * t;
     real total = m[0], sum = lane_set(0.0);
+    LANE_UNROLL_TEAM
+    for (int b = 1; b < team_bodies(n); b++)
+        total = total + team_mass(m, b);
     LANE_UNROLL
-    for (int i = 1; i < n; i++)
-        total = total + m[i];
-    LANE_UNROLL
-    for (int c = 0; c < 3; c++) {
+    for (int c = 0; c < XYZ; c++) {
         LANE_UNROLL
         for (int i = 1; i < n; i++)
-            sum = lane_fma(s[c * n + i], s[c * n + i], lane_fma(t2 * s[(3 + c) * n + i], s[(3 + c) * n + i], sum));
+            sum = lane_fma(s[c * n + i], s[c * n + i], lane_fma(t2 * s[(JACOBI_V + c) * n + i], s[(JACOBI_V + c) * n + i], sum));
     }
     total = total / m[0];
-    return lane_not(1.25 * total * total * sum <= lane_set(limit * limit));
+    return lane_not((3.0 / XYZ * 1.25) * total * total * sum <= lane_set(limit * limit));
 }

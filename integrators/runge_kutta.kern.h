@@ -26,17 +26,17 @@
 
 enum {
     RK_METHOD, RK_TOLERANCE, /* parameters */
-    RK_X = 0, RK_V = 3, RK_A = 6, RK_EX = PROPAGATOR_ADAPTIVE ? 9 : 6, RK_EV = RK_EX + 3
+    RK_X = 0, RK_V = XYZ, RK_A = 2 * XYZ, RK_EX = (PROPAGATOR_ADAPTIVE ? 3 : 2) * XYZ, RK_EV = RK_EX + XYZ
 };
 
 #define PROPAGATOR_FIRST_BODY 0
 #define PROPAGATOR_BARYCENTRIC
-#define PROPAGATOR_SLOTS(compensated) (RK_EX + ((compensated) ? 6 : 0))
+#define PROPAGATOR_SLOTS(compensated) (RK_EX + ((compensated) ? 2 * XYZ : 0))
 
 LANE_FN void propagator_prepare(const shoal_kernel_args *k, int n, const real *m, const real *w, real *s)
 {
     LANE_UNROLL
-    for (int c = 0; c < 6 * n; c++)
+    for (int c = 0; c < 2 * XYZ * n; c++)
         s[c] = w[c];
     LANE_UNROLL
     for (int c = RK_EX * n; c < PROPAGATOR_SLOTS(1) * n; c++)
@@ -47,19 +47,19 @@ LANE_FN void propagator_prepare(const shoal_kernel_args *k, int n, const real *m
         (void)k, (void)m;
 }
 
-/* sum = sum_j weight[j] a[j], j < stages; a = [stages][3 * n]. */
+/* sum = sum_j weight[j] a[j], j < stages; a = [stages][XYZ * n]. */
 LANE_FN void rk_sum(const double *weight, int stages, int n, const real *a, real *sum)
 {
     LANE_UNROLL
-    for (int c = 0; c < 3 * n; c++)
+    for (int c = 0; c < XYZ * n; c++)
         sum[c] = lane_set(0.0);
     LANE_UNROLL_FEW
     for (int j = 0; j < stages; j++)
         if (weight[j] != 0) {
             const real w = lane_set(weight[j]);
             LANE_UNROLL
-            for (int c = 0; c < 3 * n; c++)
-                sum[c] = lane_fma(w, a[j * 3 * n + c], sum[c]);
+            for (int c = 0; c < XYZ * n; c++)
+                sum[c] = lane_fma(w, a[j * XYZ * n + c], sum[c]);
         }
 }
 
@@ -70,85 +70,97 @@ LANE_FN void rk_stages(const shoal_kernel_args *k, const rk_tableau *t, int n, c
     const real *x = s + RK_X * n, *v = s + RK_V * n;
     LANE_UNROLL_FEW
     for (int i = first; i < t->stages; i++) {
-        real xi[3 * LANE_ROOM(n)], vi[3 * LANE_ROOM(n)];
+        real xi[XYZ * LANE_ROOM(n)], vi[XYZ * LANE_ROOM(n)];
         const real ch = t->c[i] * h;
         rk_sum(t->AA[i], i - 1, n, a, xi);
         LANE_UNROLL
-        for (int c = 0; c < 3 * n; c++)
+        for (int c = 0; c < XYZ * n; c++)
             xi[c] = x[c] + lane_fma(h * h, xi[c], ch * v[c]);
         if (FORCES(k)) {
             rk_sum(t->A[i], i, n, a, vi);
             LANE_UNROLL
-            for (int c = 0; c < 3 * n; c++)
+            for (int c = 0; c < XYZ * n; c++)
                 vi[c] = lane_fma(h, vi[c], v[c]);
         }
-        gravity_acceleration(k, n, m, xi, FORCES(k) ? vi : v, a + i * 3 * n);
+        gravity_acceleration(k, n, m, xi, FORCES(k) ? vi : v, a + i * XYZ * n);
     }
 }
 
 /* The step from its stages. */
 LANE_FN void rk_add(const rk_tableau *t, int n, int compensated, real *s, real h, const real *a)
 {
-    real sum[3 * LANE_ROOM(n)];
+    real sum[XYZ * LANE_ROOM(n)];
     rk_sum(t->bA, t->stages - 1, n, a, sum);
     LANE_UNROLL
-    for (int c = 0; c < 3 * n; c++)
+    for (int c = 0; c < XYZ * n; c++)
         lane_add(compensated, &s[RK_X * n + c], &s[RK_EX * n + c], h * lane_fma(h, sum[c], s[RK_V * n + c]));
     rk_sum(t->b, t->stages, n, a, sum);
     LANE_UNROLL
-    for (int c = 0; c < 3 * n; c++)
+    for (int c = 0; c < XYZ * n; c++)
         lane_add(compensated, &s[RK_V * n + c], &s[RK_EV * n + c], h * sum[c]);
 }
 
 #if PROPAGATOR_ADAPTIVE
 
-LANE_FN real rk_square(int n, int i, const real *u)
-{
-    return lane_fma(u[2 * n + i], u[2 * n + i], lane_fma(u[n + i], u[n + i], u[i] * u[i]));
-}
-
-/* The square of the error of a step from s; a = [stages + 1][3 * n] with that of the new state last. Not finite if any of them
+/* The square of the error of a step from s; a = [stages + 1][XYZ * n] with that of the new state last. Not finite if any of them
  * is not. */
 LANE_FN real rk_error2(const shoal_kernel_args *k, const rk_tableau *t, int n, const real *m, const real *s, real h,
                        const real *a)
 {
-    const int bodies = real_bodies(k, n);
+    const int bodies = real_bodies(k, n), all = team_bodies(bodies);
     const real zero = lane_set(0.0), one = lane_set(1.0);
-    real dx[3 * LANE_ROOM(n)], dv[3 * LANE_ROOM(n)];
-    real all = zero, most = zero, scale = one;
+    real dx[XYZ * LANE_ROOM(n)], dv[XYZ * LANE_ROOM(n)];
     rk_sum(t->eA, t->stages, n, a, dx);
     rk_sum(t->e, t->stages + 1, n, a, dv);
+    team_sync();
+    team_show(0, XYZ, n, s + RK_X * n);
+    team_sync();
     LANE_UNROLL_FEW
     for (int i = 0; i < bodies; i++) {
         real nearness = zero, potential = zero;
         LANE_UNROLL_FEW
-        for (int j = 0; j < bodies; j++) {
-            if (j == i)
+        for (int j = 0; j < all; j++) {
+            real d[3];
+            if (j == team_body(i))
                 continue;
-            const real x = s[j] - s[i], y = s[n + j] - s[n + i], z = s[2 * n + j] - s[2 * n + i];
-            const real inverse = lane_rsqrt(lane_fma(z, z, lane_fma(y, y, x * x)));
-            nearness = lane_select((m[j] > zero) & (inverse > nearness), inverse, nearness);
-            potential = lane_fma(m[j], inverse, potential);
+            LANE_UNROLL_XYZ
+            for (int c = 0; c < 3; c++)
+                d[c] = team_seen_of(0, n, c, j, s + RK_X * n) - team_seen_of(0, n, c, team_body(i), s + RK_X * n);
+            const real inverse = lane_rsqrt(dot(d, d)), mass = team_mass(m, j);
+            nearness = lane_select((mass > zero) & (inverse > nearness), inverse, nearness);
+            potential = lane_fma(mass, inverse, potential);
         }
-        const real error_x = h * h * rk_square(n, i, dx) * nearness * nearness, error_v = rk_square(n, i, dv);
-        all = all + error_x + error_v;
-        const mask nearer = error_x * scale > most; /* the largest fraction is most / scale */
+        const real error[] = {h * h * team_square(n, i, dx) * nearness * nearness, team_square(n, i, dv), potential};
+        LANE_UNROLL_XYZ
+        for (int c = 0; c < XYZ; c++) /* three numbers of a body, in the place of its vector dx */
+            dx[c * n + i] = team_component(error, c);
+    }
+    team_sync();
+    team_show(0, XYZ, n, dx);
+    team_sync();
+    real sum = zero, most = zero, scale = one; /* the largest fraction is most / scale */
+    LANE_UNROLL_FEW
+    for (int i = 0; i < all; i++) {
+        const real error_x = team_seen_of(0, n, 0, i, dx), error_v = team_seen_of(0, n, 1, i, dx);
+        const real pull = team_seen_of(0, n, 2, i, dx);
+        sum = sum + error_x + error_v;
+        const mask nearer = error_x * scale > most;
         most = lane_select(nearer, error_x, most);
         scale = lane_select(nearer, one, scale);
-        const mask faster = error_v * scale > most * potential;
+        const mask faster = error_v * scale > most * pull;
         most = lane_select(faster, error_v, most);
-        scale = lane_select(faster, potential, scale);
+        scale = lane_select(faster, pull, scale);
     }
-    return h * h * (most / scale + 0.0 * all);
+    return h * h * (most / scale + 0.0 * sum);
 }
 
 LANE_FN real propagator_step(const shoal_kernel_args *k, int n, int compensated, const real *m, real *s, real *h)
 {
     const rk_tableau *t = &rk_tableaux[RK_EMBEDDED + chosen(k, RK_METHOD)];
     const real least = lane_set(0x1p-40), most = lane_set(0x1p40), tried = *h;
-    real a[(RK_MOST_STAGES + 1) * 3 * LANE_ROOM(n)], next[PROPAGATOR_SLOTS(1) * LANE_ROOM(n)];
+    real a[(RK_MOST_STAGES + 1) * XYZ * LANE_ROOM(n)], next[PROPAGATOR_SLOTS(1) * LANE_ROOM(n)];
     LANE_UNROLL_FEW
-    for (int c = 0; c < 3 * n; c++)
+    for (int c = 0; c < XYZ * n; c++)
         a[c] = s[RK_A * n + c];
     LANE_UNROLL_FEW
     for (int c = 0; c < PROPAGATOR_SLOTS(compensated) * n; c++)
@@ -157,8 +169,8 @@ LANE_FN real propagator_step(const shoal_kernel_args *k, int n, int compensated,
     rk_add(t, n, compensated, next, tried, a);
     gravity_acceleration(k, n, m, next + RK_X * n, next + RK_V * n, next + RK_A * n);
     LANE_UNROLL_FEW
-    for (int c = 0; c < 3 * n; c++)
-        a[t->stages * 3 * n + c] = next[RK_A * n + c];
+    for (int c = 0; c < XYZ * n; c++)
+        a[t->stages * XYZ * n + c] = next[RK_A * n + c];
 
     const real unit = lane_set(1.0 / k->propagator[RK_TOLERANCE]);
     const real error2 = unit * unit * rk_error2(k, t, n, m, s, tried, a);
@@ -169,7 +181,7 @@ LANE_FN real propagator_step(const shoal_kernel_args *k, int n, int compensated,
         for (int i = 0; i < real_bodies(k, n); i++)
             lost = lane_fma(lane_set(0.0), s[q + i], lost);
     }
-    const mask good = (error2 <= lane_set(1.0)) | (lost != lane_set(0.0));
+    const mask good = (error2 <= lane_set(1.0)) | team_any(lost != lane_set(0.0));
     LANE_UNROLL_FEW
     for (int c = 0; c < PROPAGATOR_SLOTS(compensated) * n; c++)
         s[c] = lane_select(good, next[c], s[c]);
@@ -186,7 +198,7 @@ LANE_FN real propagator_step(const shoal_kernel_args *k, int n, int compensated,
 LANE_FN void propagator_step(const shoal_kernel_args *k, int n, int compensated, const real *m, real *s, real h)
 {
     const rk_tableau *t = &rk_tableaux[chosen(k, RK_METHOD)];
-    real a[RK_MOST_STAGES * 3 * LANE_ROOM(n)];
+    real a[RK_MOST_STAGES * XYZ * LANE_ROOM(n)];
     rk_stages(k, t, n, m, s, h, 0, a);
     rk_add(t, n, compensated, s, h, a);
 }

@@ -3,7 +3,8 @@
  * test_work_models.c: a system by one GPU thread, or by a team: a thread a body, a component, a pair (core/team.h).
  *
  * With NVRTC alone: every propagator compiles in every model. With a GPU: every model against the CPU, to the bit, with monitors, extra
- * forces, tangent vectors, massless bodies, compensated sums, systems that fill a warp, share it, and are larger; twice the same.
+ * forces, tangent vectors, massless bodies, compensated sums, every choice a propagator has, systems that fill a warp, share it, and are
+ * larger; twice the same. SHOAL_TEST_PROPAGATOR=NAME: of that one alone; SHOAL_TEST_NAME=PATTERN: those tests alone.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -78,7 +79,8 @@ struct setup {
     int n, massless;  /* bodies, and those of them without mass */
     const shoal_plug_options *monitors, *forces;
     int n_monitors, n_forces;
-    bool compensated, tight; /* encounters and ejections come */
+    const shoal_setting *setting; /* of the propagator */
+    bool tight;                   /* encounters and ejections come */
     double orbits;
 };
 
@@ -90,9 +92,8 @@ struct outcome {
 
 static struct outcome integrate(shoal_context *context, const struct setup *setup, const char *engine, const char *model)
 {
-    const shoal_setting compensated = {"compensated", 1, NULL};
     const shoal_options options = {
-        .propagator = setup->propagator, .settings = &compensated, .n_settings = setup->compensated, .engine = engine, .work_model = model,
+        .propagator = setup->propagator, .settings = setup->setting, .n_settings = setup->setting != NULL, .engine = engine, .work_model = model,
         .monitors = setup->monitors, .n_monitors = setup->n_monitors, .forces = setup->forces, .n_forces = setup->n_forces,
         .t_end = setup->orbits * TWO_PI, .dt = TWO_PI / 50};
     const int n = setup->n;
@@ -135,8 +136,9 @@ static void compare_models(void **state, const struct setup *setup)
                 largest = fmax(largest, fabs(x[c] - y[c]));
             }
         }
-        print_message("%-22s n %2d %-9s: %ld of %d doubles differ, largest difference %.2g\n", setup->propagator, setup->n, models[i],
-                      differ, SYSTEMS * setup->n * 6, largest);
+        print_message("%-22s n %2d %-13s%s%s: %ld of %d doubles differ, largest difference %.2g\n", setup->propagator, setup->n, models[i],
+                      setup->setting ? " " : "", setup->setting && setup->setting->choice ? setup->setting->choice : "", differ,
+                      SYSTEMS * setup->n * 6, largest);
         assert_non_null(strstr(gpu.line, models[i]));
         for (long s = 0; s < SYSTEMS; s++) {
             const shoal_system *a = &cpu.systems[s], *b = &gpu.systems[s];
@@ -145,7 +147,7 @@ static void compare_models(void **state, const struct setup *setup)
                 fail_msg("%s, %s: system %ld: outcome %d at %.17g of %d, %d instead of %d at %.17g of %d, %d", setup->propagator, models[i], s,
                          b->outcome, b->t_stop, b->body_a, b->body_b, a->outcome, a->t_stop, a->body_a, a->body_b);
         }
-        if (setup->tight && setup->n_monitors)
+        if (setup->tight && setup->n_monitors > 1)
             assert_true(ended > 5);
         assert_int_equal(differ, 0);
         free(gpu.bodies);
@@ -211,18 +213,56 @@ static void forces_are_the_same(void **state)
 
 static void massless_bodies_and_compensated_sums_are_the_same(void **state)
 {
+    static const shoal_setting compensated = {"compensated", 1, NULL};
     need_gpu();
     for (int p = 0; shoal_plugs_of(NULL)->propagators[p]; p++) {
         const shoal_propagator *propagator = shoal_plugs_of(NULL)->propagators[p];
         compare_models(state, &(struct setup){.propagator = propagator->name, .n = 12, .massless = 9, .orbits = 0.7});
         for (int i = 0; i < propagator->n_parameters; i++)
             if (strcmp(propagator->parameters[i].name, "compensated") == 0)
-                compare_models(state, &(struct setup){.propagator = propagator->name, .n = 4, .orbits = 1.01, .compensated = true});
+                compare_models(state, &(struct setup){.propagator = propagator->name, .n = 4, .orbits = 1.01, .setting = &compensated});
+    }
+}
+
+static void settings_are_the_same(void **state)
+{
+    static const shoal_setting corrector = {"corrector", 11, NULL};
+    need_gpu();
+    compare_models(state, &(struct setup){.propagator = "mvs_jacobi", .n = 4, .orbits = 1.01, .setting = &corrector});
+    for (int p = 0; shoal_plugs_of(NULL)->propagators[p]; p++) {
+        const shoal_propagator *propagator = shoal_plugs_of(NULL)->propagators[p];
+        for (int i = 0; i < propagator->n_parameters; i++) {
+            const shoal_parameter *parameter = &propagator->parameters[i];
+            char words[256] = "", *rest = words;
+            if (parameter->type == SHOAL_CHOICE)
+                snprintf(words, sizeof words, "%s", parameter->choices);
+            for (char *word; (word = strtok_r(rest, "|", &rest));)
+                compare_models(state, &(struct setup){.propagator = propagator->name, .n = 4, .orbits = 1.01,
+                                                      .setting = &(shoal_setting){parameter->name, 0, word}});
+        }
+    }
+}
+
+/* What hybrid's leaders do alone. */
+static void encounters_are_the_same(void **state)
+{
+    static const shoal_setting orbit = {"pericentre", 0, "orbit"}, compensated = {"compensated", 1, NULL}, light = {"c", 300.0, NULL};
+    static const shoal_plug_options gr = {"gr", &light, 1}, megno = {"megno", NULL, 0};
+    const struct setup setups[] = {{.n = 3, .setting = &orbit}, {.n = 5, .setting = &compensated}, {.n = 4, .forces = &gr, .n_forces = 1},
+                                   {.n = 4, .monitors = &megno, .n_monitors = 1}, {.n = 12, .massless = 6}};
+    need_gpu();
+    for (int i = 0; i < SHOAL_COUNT(setups); i++) {
+        struct setup setup = setups[i];
+        setup.propagator = "hybrid";
+        setup.tight = true;
+        setup.orbits = 20;
+        compare_models(state, &setup);
     }
 }
 
 int main(void)
 {
+    cmocka_set_test_filter(getenv("SHOAL_TEST_NAME"));
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(teams_have_their_sizes),
         cmocka_unit_test(every_model_compiles),
@@ -232,6 +272,8 @@ int main(void)
         cmocka_unit_test(tangent_vectors_are_the_same),
         cmocka_unit_test(forces_are_the_same),
         cmocka_unit_test(massless_bodies_and_compensated_sums_are_the_same),
+        cmocka_unit_test(settings_are_the_same),
+        cmocka_unit_test(encounters_are_the_same),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
 }

@@ -13,7 +13,7 @@
  *
  * Canonical arithmetic: + - * / fma are IEEE on both engines; lane_rsqrt is a seed, a cubic step and a residual-corrected step,
  * so that it is the correctly rounded 1/sqrt(x) but for cases of about 2^-28 (v4 seed), independent of the seed otherwise.
- * Sums have a stated order: ascending body index, the central body last; sums over bodies by lane_tree_sum.
+ * Sums have a stated order: of pair forces that of newton.kern.h, of a number of all bodies that of lane_tree_sum.
  */
 #ifndef SHOAL_LANE_H
 #define SHOAL_LANE_H

@@ -7,13 +7,13 @@
  *     component   a thread has a coordinate of a body
  *     pair        as component, but pair forces are computed a thread a pair
  *
- * What the text of a propagator sees are the bodies of its own thread: arrays are [XYZ * n], component * n + body, where n bodies are
- * all of them (system) or the thread's own ones, after body 0 if the propagator's state is relative to that (PROPAGATOR_FIRST_BODY = 1:
- * body 0 has no slots, but every thread knows its mass), and after these their tangent vectors. XYZ is 3, or 1 where a thread has but one
- * component. What it needs of other threads it gets by the words below, and gets the same bits as the one thread of the model `system`
- * would. All threads of a warp say them together: what is around them may not branch on lane data, and a loop around them goes on
- * while team_goes_on(live), finished systems kept by lane_select. Numbers that belong to the system (lengths of steps, own slots)
- * every thread has.
+ * What the text of a propagator sees are the bodies of its own thread: arrays are [XYZ * n], component * n + body, where n
+ * bodies are all of them (system) or the thread's own ones, after body 0 if the propagator's state is relative to that
+ * (PROPAGATOR_FIRST_BODY = 1: body 0 has no slots, but every thread knows its mass), and after these their tangent vectors. XYZ
+ * is 3, or 1 where a thread has but one component. What it needs of other threads it gets by the words below, and gets the same
+ * bits as the one thread of the model `system` would. All threads of a warp say them together: what is around them may not
+ * branch on lane data, and a loop around them goes on while team_goes_on(live), finished systems kept by lane_select. Numbers
+ * that belong to the system (lengths of steps, own slots) every thread has.
  *
  * A team of at most 32 threads lies within a warp, as many beside each other as fit; threads that are left over mirror others and
  * say nothing. A larger team is a block. Teams exchange through shared memory of their own (kernel.h: SHOAL_TEAM_DOUBLES); a barrier is
@@ -90,8 +90,8 @@ LANE_FN real team_seen_of(int q, int n, int c, int b, const real *x) { return (v
 
 #else /* a GPU's teams */
 
-/* From jit.c, too: SHOAL_MODEL as TEAM_OF_*, TEAM_BODIES (of the system), TEAM_FIRST (its propagator's PROPAGATOR_FIRST_BODY), TEAM_EACH
- * (bodies of a thread; one in the models `component` and `pair`). */
+/* From jit.c, too: SHOAL_MODEL as TEAM_OF_*, TEAM_BODIES (of the system), TEAM_FIRST (its propagator's
+ * PROPAGATOR_FIRST_BODY), TEAM_EACH (bodies of a thread; one in the models `component` and `pair`). */
 #define TEAM_OF_BODIES (SHOAL_MODEL == 1)
 #define TEAM_OF_PAIRS (SHOAL_MODEL == 3)
 #define TEAM_PARTS (TEAM_BODIES - TEAM_FIRST) /* bodies with slots */
@@ -172,14 +172,17 @@ enum { SYSTEMS_BESIDE = TEAM_BESIDE };
 /* What the leader knows, to all. */
 LANE_FN mask team_told(mask m) { return team_any(m && team_leads()); }
 
-/* A number of the thread's own body b of TEAM_EACH to shared memory: slot q, component c. And what came there from body b of another block, or
- * from body b of those with slots. */
+/* A number of the thread's own body b of TEAM_EACH to shared memory: slot q, component c. And what came there from body b of
+ * a block, or from body b of those with slots. */
 LANE_FN void team_put(int q, int c, int b, real x)
 {
     if (team_owns())
         team_numbers()[(3 * q + c + team_axis()) * TEAM_PARTS + b * TEAM_BLOCKS + team_own()] = x;
 }
-LANE_FN real team_of_block(int q, int c, int block, int b) { return team_numbers()[(3 * q + c) * TEAM_PARTS + b * TEAM_BLOCKS + block]; }
+LANE_FN real team_of_block(int q, int c, int block, int b)
+{
+    return team_numbers()[(3 * q + c) * TEAM_PARTS + b * TEAM_BLOCKS + block];
+}
 LANE_FN real team_get(int q, int c, int b) { return team_of_block(q, c, b / TEAM_EACH, b % TEAM_EACH); }
 
 LANE_FN int team_bodies(int n) { return (void)n, TEAM_BODIES; }

@@ -6,11 +6,13 @@
  *
  * (Makino & Aarseth 1992, PASJ 44, 141, equations 2 and 3.) Vectors are [3 * n], component * n + body.
  *
- * The order of a sum. Bodies are numbered from the first that takes part. To body l come first its partner l ^ 1, then the other pair of its four (those
- * of the same l >> 2), then all beyond it; each of these from the last body to the first, so that the central one comes late. It does not
- * depend on how many bodies there are, since one without mass adds zeros, which change no sum, and it lets a thread of a GPU have one, two or four bodies.
- * Two forms, same bits: `pairs` evaluates each pair once; `rows` evaluates for each body its pairs with those that have mass, with fewer
- * sums alive.
+ * The order of a sum. Bodies are numbered from the first that takes part. To body l its partner l ^ 1 comes first, then
+ * the other pair of its four (those of the same l >> 2), then all beyond the four; each of these from the last body to the
+ * first, so that the central one comes late. The order does not depend on how many bodies there are (one without mass adds
+ * zeros, which change no sum), and lets a thread of a GPU have one, two or four of them.
+ *
+ * Two forms, same bits: `pairs` evaluates each pair once; `rows` evaluates for each body its pairs with those that have
+ * mass, with fewer sums alive.
  *
  * Tangent vectors (bodies n/2 .. n-1 where there are some) get the derivatives of these along (e, f) = (delta d, delta dv): the
  * acceleration's is the jerk with e for dv, and with q = (d.e) / |d|^2, alpha = -3 (d.dv) / |d|^2, w = dv + alpha d
@@ -256,8 +258,8 @@ LANE_FN void newton_whole(const shoal_kernel_args *k, int kind, int n, int bodie
 }
 
 #if TEAM > 1
-/* The same for the thread's own bodies: pairs with those that have mass, in the same order; what a pair adds is odd in d, so that the bits
- * are the same. Blocks are the bodies of a thread: */
+/* The same for the thread's own bodies: pairs with those that have mass, in the same order; what a pair adds is odd in d,
+ * so that the bits are the same. The bodies of a thread are a block. */
 enum { NEWTON_ACTING = (SHOAL_MASSIVE - TEAM_FIRST + TEAM_EACH - 1) / TEAM_EACH,
        NEWTON_OTHERS = NEWTON_ACTING < TEAM_BLOCKS ? NEWTON_ACTING : TEAM_BLOCKS - 1,
        NEWTON_FOUR = 4 / TEAM_EACH };
@@ -266,7 +268,7 @@ enum { NEWTON_ACTING = (SHOAL_MASSIVE - TEAM_FIRST + TEAM_EACH - 1) / TEAM_EACH,
 LANE_FN int newton_other(int s)
 {
     const int own = team_own(), l = own & (NEWTON_FOUR - 1), four = own - l, acts = own < NEWTON_ACTING;
-    const int acting = max(0, min(NEWTON_FOUR, NEWTON_ACTING - four)), near = acting - acts; /* of the own four; without the own one */
+    const int acting = max(0, min(NEWTON_FOUR, NEWTON_ACTING - four)), near = acting - acts; /* of its four; without it */
     const int last = acting - 1 - s, beyond = NEWTON_ACTING - 1 - (s - near);
     if (s < near)
         return four + (l >= 2 ? last - (acts && last <= l) : s == 0 ? l ^ 1 : acting - s);
@@ -329,7 +331,8 @@ LANE_FN void newton_keep_pairs(int kind)
     LANE_UNROLL_TEAM
     for (int p = team_place(); p < NEWTON_PAIRS; p += TEAM) {
         const int b = p % TEAM_PARTS, other = (b + p / TEAM_PARTS + 1) % TEAM_PARTS;
-        const newton_terms t = newton_terms_of(kind, newton_difference(kind, newton_shared(kind, other, 0), newton_shared(kind, b, 0)));
+        const newton_vectors to = newton_shared(kind, other, 0), from = newton_shared(kind, b, 0);
+        const newton_terms t = newton_terms_of(kind, newton_difference(kind, to, from));
         const real kept[] = {t.scale, t.first.x, t.first.y, t.first.z, t.second.x, t.second.y, t.second.z};
         LANE_UNROLL_FULLY
         for (int c = 0; c < 1 + 3 * newton_makes(kind); c++)

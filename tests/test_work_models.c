@@ -22,7 +22,8 @@ static bool choose_model(shoal_kernel_choice *choice, int model)
     char bodies[8];
     snprintf(bodies, sizeof bodies, "%d", models[model].bodies);
     setenv("SHOAL_CUDA_BODIES", bodies, 1);
-    return shoal_model_choose(choice, models[model].name) && (models[model].bodies == 1 || shoal_team_each(choice) == models[model].bodies);
+    return shoal_model_choose(choice, models[model].name) &&
+           (models[model].bodies == 1 || shoal_team_each(choice) == models[model].bodies);
 }
 
 static void need_gpu(void)
@@ -152,8 +153,9 @@ static void compare_models(void **state, const struct setup *setup)
                 largest = fmax(largest, fabs(x[c] - y[c]));
             }
         }
-        print_message("%-22s n %2d %-13s %d%s%s: %ld of %d doubles differ, largest difference %.2g\n", setup->propagator, setup->n, model, models[i].bodies,
-                      setup->setting ? " " : "", setup->setting && setup->setting->choice ? setup->setting->choice : "", differ,
+        print_message("%-22s n %2d %-13s %d%s%s: %ld of %d doubles differ, largest difference %.2g\n", setup->propagator,
+                      setup->n, model, models[i].bodies, setup->setting ? " " : "",
+                      setup->setting && setup->setting->choice ? setup->setting->choice : "", differ,
                       SYSTEMS * setup->n * 6, largest);
         assert_non_null(strstr(gpu.line, model));
         assert_int_equal(strstr(gpu.line, "bodies a thread") != NULL, models[i].bodies > 1);
@@ -161,8 +163,8 @@ static void compare_models(void **state, const struct setup *setup)
             const shoal_system *a = &cpu.systems[s], *b = &gpu.systems[s];
             ended += a->outcome != SHOAL_RUNNING && a->outcome != SHOAL_SURVIVED;
             if (a->outcome != b->outcome || a->body_a != b->body_a || a->body_b != b->body_b || a->t_stop != b->t_stop)
-                fail_msg("%s, %s: system %ld: outcome %d at %.17g of %d, %d instead of %d at %.17g of %d, %d", setup->propagator, model, s,
-                         b->outcome, b->t_stop, b->body_a, b->body_b, a->outcome, a->t_stop, a->body_a, a->body_b);
+                fail_msg("%s, %s: system %ld: outcome %d at %.17g of %d, %d instead of %d at %.17g of %d, %d",
+                         setup->propagator, model, s, b->outcome, b->t_stop, b->body_a, b->body_b, a->outcome, a->t_stop, a->body_a, a->body_b);
         }
         if (setup->tight && setup->n_monitors > 1)
             assert_true(ended > 5);
@@ -205,8 +207,9 @@ static void monitors_see_the_same(void **state)
         for (int more = 0; more <= 36; more += 36) {
             if (more && p % 4)
                 continue;
-            compare_models(state, &(struct setup){.propagator = shoal_plugs_of(NULL)->propagators[p]->name, .n = four_moving(p) + more,
-                                                  .orbits = more ? 0.5 : 20, .monitors = all, .n_monitors = SHOAL_COUNT(all), .tight = true});
+            compare_models(state, &(struct setup){.propagator = shoal_plugs_of(NULL)->propagators[p]->name,
+                                                  .n = four_moving(p) + more, .orbits = more ? 0.5 : 20,
+                                                  .monitors = all, .n_monitors = SHOAL_COUNT(all), .tight = true});
         }
 }
 
@@ -216,8 +219,8 @@ static void tangent_vectors_are_the_same(void **state)
     need_gpu();
     for (int p = 0; shoal_plugs_of(NULL)->propagators[p]; p++)
         if (shoal_plugs_of(NULL)->propagators[p]->tangent)
-            compare_models(state, &(struct setup){.propagator = shoal_plugs_of(NULL)->propagators[p]->name, .n = four_moving(p), .orbits = 5,
-                                                  .monitors = megno, .n_monitors = 1});
+            compare_models(state, &(struct setup){.propagator = shoal_plugs_of(NULL)->propagators[p]->name, .n = four_moving(p),
+                                                  .orbits = 5, .monitors = megno, .n_monitors = 1});
 }
 
 static void forces_are_the_same(void **state)
@@ -227,8 +230,8 @@ static void forces_are_the_same(void **state)
     need_gpu();
     for (int p = 0; shoal_plugs_of(NULL)->propagators[p]; p++)
         if (!shoal_plugs_of(NULL)->propagators[p]->newton_only)
-            compare_models(state, &(struct setup){.propagator = shoal_plugs_of(NULL)->propagators[p]->name, .n = four_moving(p), .orbits = 2,
-                                                  .forces = gr, .n_forces = SHOAL_COUNT(gr)});
+            compare_models(state, &(struct setup){.propagator = shoal_plugs_of(NULL)->propagators[p]->name, .n = four_moving(p),
+                                                  .orbits = 2, .forces = gr, .n_forces = SHOAL_COUNT(gr)});
 }
 
 static void massless_bodies_and_compensated_sums_are_the_same(void **state)
@@ -237,10 +240,12 @@ static void massless_bodies_and_compensated_sums_are_the_same(void **state)
     need_gpu();
     for (int p = 0; shoal_plugs_of(NULL)->propagators[p]; p++) {
         const shoal_propagator *propagator = shoal_plugs_of(NULL)->propagators[p];
-        compare_models(state, &(struct setup){.propagator = propagator->name, .n = four_moving(p) + 8, .massless = 9, .orbits = 0.7});
+        compare_models(state, &(struct setup){.propagator = propagator->name, .n = four_moving(p) + 8, .massless = 9,
+                                                  .orbits = 0.7});
         for (int i = 0; i < propagator->n_parameters; i++)
             if (strcmp(propagator->parameters[i].name, "compensated") == 0)
-                compare_models(state, &(struct setup){.propagator = propagator->name, .n = four_moving(p), .orbits = 1.01, .setting = &compensated});
+                compare_models(state, &(struct setup){.propagator = propagator->name, .n = four_moving(p), .orbits = 1.01,
+                                                      .setting = &compensated});
     }
 }
 

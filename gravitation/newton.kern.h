@@ -246,7 +246,7 @@ LANE_FN void newton_whole(const shoal_kernel_args *k, int kind, int n, int bodie
         }
         return;
     }
-    const int massive = MASSIVE(k) - first;
+    const int massive = (MASSIVE(k) < bodies ? MASSIVE(k) : bodies) - first;
     for (int l = 0; l < bodies - first; l++) {
         for (int s = 1; s < 4; s++)
             if (newton_near(l, s) < massive)

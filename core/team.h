@@ -98,7 +98,7 @@ LANE_FN real team_seen_of(int q, int n, int c, int b, const real *x) { return (v
 #define TEAM_BLOCKS (TEAM_PARTS / TEAM_EACH)  /* those of a thread together */
 #define TEAM_OWNERS (TEAM_BLOCKS * (XYZ == 3 ? 1 : 3))
 #define TEAM_EXCHANGED SHOAL_TEAM_EXCHANGED(SHOAL_MODEL, TEAM_BODIES, SYSTEM_ROOM(0))
-#define TEAM_DOUBLES SHOAL_TEAM_DOUBLES(SHOAL_MODEL, TEAM_BODIES, SYSTEM_ROOM(0), SHOAL_MONITORS)
+#define TEAM_DOUBLES SHOAL_TEAM_DOUBLES(SHOAL_MODEL, TEAM_BODIES, SYSTEM_ROOM(0), SHOAL_MONITORS, TEAM_BLOCKS)
 #define TEAM_PAIRS_FROM SHOAL_TEAM_VECTORS(SYSTEM_ROOM(0))
 #define TEAM_WARP (TEAM <= 32)              /* a team lies within a warp */
 #define TEAM_BESIDE (TEAM_WARP ? 32 / TEAM : 1) /* teams of a warp, or of a block */

@@ -91,7 +91,8 @@ size_t shoal_team_shared(const shoal_kernel_choice *choice, int block)
     if (shoal_team_threads(choice) == 1)
         return sizeof(double) * (size_t)block * (size_t)shoal_state_shared(choice);
     return sizeof(double) * (size_t)shoal_team_systems(choice, block) *
-           (size_t)SHOAL_TEAM_DOUBLES(choice->model, choice->n_bodies, shoal_choice_moved(choice), choice->monitors);
+           (size_t)SHOAL_TEAM_DOUBLES(choice->model, choice->n_bodies, shoal_choice_moved(choice), choice->monitors,
+                                      team_parts(choice) / shoal_team_each(choice));
 }
 
 bool shoal_team_fits(const shoal_kernel_choice *choice)

@@ -203,7 +203,7 @@ extern const shoal_text shoal_texts[]; /* ends in {0, 0} */
 typedef struct shoal_tuning {
     int block;         /* threads of a block, a multiple of 32; a large team's block is its own */
     int max_registers; /* of a thread */
-    int shared_state;  /* 1: states in shared memory, where a thread has the whole system */
+    int shared_state;  /* 1: states in shared memory, where a thread has whole bodies */
     int bodies;        /* of a thread of the model `body`, at most: 2 or 4 */
 } shoal_tuning;
 
@@ -295,6 +295,7 @@ int shoal_team_block(const shoal_kernel_choice *choice, int block);
 int shoal_team_systems(const shoal_kernel_choice *choice, int block);
 /* Doubles of shared memory that hold a thread's state; 0 = it is in registers. */
 int shoal_state_shared(const shoal_kernel_choice *choice);
+int shoal_team_doubles(const shoal_kernel_choice *choice); /* of these, a team's */
 size_t shoal_team_shared(const shoal_kernel_choice *choice, int block);
 /* Whether a block can be as large as the model makes it. */
 bool shoal_team_fits(const shoal_kernel_choice *choice);

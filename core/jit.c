@@ -491,6 +491,7 @@ shoal_status shoal_jit_compile(shoal_context *context, const shoal_kernel_choice
         option_add(&options, "-DSHOAL_MODEL=%d", choice->model);
         option_add(&options, "-DSHOAL_TEAM=%d", team);
         option_add(&options, "-DTEAM_EACH=%d", shoal_team_each(choice));
+        option_add(&options, "-DTEAM_DOUBLES=%d", shoal_team_doubles(choice));
         option_add(&options, "-DTEAM_BODIES=%d", choice->n_bodies);
         option_add(&options, "-DTEAM_FIRST=%d", first);
     }

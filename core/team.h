@@ -16,7 +16,7 @@
  * that belong to the system (lengths of steps, own slots) every thread has.
  *
  * A team of at most 32 threads lies within a warp, as many beside each other as fit; threads that are left over mirror others and
- * say nothing. A larger team is a block. Teams exchange through shared memory of their own (kernel.h: SHOAL_TEAM_DOUBLES); a barrier is
+ * say nothing. A larger team is a block. Teams exchange through shared memory of their own (work.c: shoal_team_doubles); a barrier is
  * no wider than a warp where teams are not.
  */
 #ifndef SHOAL_TEAM_H
@@ -27,7 +27,7 @@
 #ifdef SHOAL_TEAM
 #define XYZ (TEAM == 1 || SHOAL_MODEL == 1 ? 3 : 1)
 #define SYSTEM_ROOM(n) (TEAM_BODIES * (1 + SHOAL_VARIATIONAL))
-#if TEAM_BODIES <= 10
+#if TEAM_BODIES <= 10 || (TEAM_EACH == 2 && TEAM_BODIES <= 16)
 #define LANE_UNROLL_TEAM _Pragma("unroll")
 #elif TEAM_EACH == 1
 #define LANE_UNROLL_TEAM _Pragma("unroll 4")
@@ -91,14 +91,14 @@ LANE_FN real team_seen_of(int q, int n, int c, int b, const real *x) { return (v
 #else /* a GPU's teams */
 
 /* From jit.c, too: SHOAL_MODEL as TEAM_OF_*, TEAM_BODIES (of the system), TEAM_FIRST (its propagator's
- * PROPAGATOR_FIRST_BODY), TEAM_EACH (bodies of a thread; one in the models `component` and `pair`). */
+ * PROPAGATOR_FIRST_BODY), TEAM_EACH (bodies of a thread; one in the models `component` and `pair`), TEAM_DOUBLES of shared
+ * memory. */
 #define TEAM_OF_BODIES (SHOAL_MODEL == 1)
 #define TEAM_OF_PAIRS (SHOAL_MODEL == 3)
 #define TEAM_PARTS (TEAM_BODIES - TEAM_FIRST) /* bodies with slots */
 #define TEAM_BLOCKS (TEAM_PARTS / TEAM_EACH)  /* those of a thread together */
 #define TEAM_OWNERS (TEAM_BLOCKS * (XYZ == 3 ? 1 : 3))
 #define TEAM_EXCHANGED SHOAL_TEAM_EXCHANGED(SHOAL_MODEL, TEAM_BODIES, SYSTEM_ROOM(0))
-#define TEAM_DOUBLES SHOAL_TEAM_DOUBLES(SHOAL_MODEL, TEAM_BODIES, SYSTEM_ROOM(0), SHOAL_MONITORS, TEAM_BLOCKS)
 #define TEAM_PAIRS_FROM SHOAL_TEAM_VECTORS(SYSTEM_ROOM(0))
 #define TEAM_WARP (TEAM <= 32)              /* a team lies within a warp */
 #define TEAM_BESIDE (TEAM_WARP ? 32 / TEAM : 1) /* teams of a warp, or of a block */
@@ -136,8 +136,8 @@ LANE_FN double *team_share(void)
 }
 LANE_FN double *team_masses(void) { return team_share(); }                  /* [TEAM_BODIES], a tangent vector's are its body's */
 LANE_FN double *team_numbers(void) { return team_share() + 2 * TEAM_BODIES; } /* exchanged */
-LANE_FN double *team_view(void) { return team_numbers() + TEAM_EXCHANGED; }   /* [6 * TEAM_BODIES] after the last step, for monitors */
-LANE_FN double *team_before(void) { return team_view() + 6 * TEAM_BODIES; }   /* the same before it */
+LANE_FN double *team_view(void) { return team_numbers(); } /* [6 * TEAM_BODIES] after the last step, for monitors */
+LANE_FN double *team_before(void) { return team_numbers() + TEAM_EXCHANGED; } /* the same before it, for those of pairs */
 
 LANE_FN void team_sync(void)
 {

@@ -29,6 +29,8 @@ bool shoal_model_choose(shoal_kernel_choice *choice, const char *name)
     const int index = shoal_choice_index(SHOAL_MODEL_CHOICES, name) - 1;
     choice->model = index < SHOAL_MODELS ? index : SHOAL_MODEL_SYSTEM;
     choice->tuning.shared_state = index == SHOAL_MODELS;
+    if (choice->model == SHOAL_MODEL_BODY)
+        choice->tuning.shared_state = shoal_environment_number("SHOAL_CUDA_SHARED_STATE", 0, 0, 1);
     choice->tuning.bodies = shoal_environment_number("SHOAL_CUDA_BODIES", 1, 1, 4) & ~1;
     return index >= 0;
 }
@@ -78,21 +80,34 @@ int shoal_state_shared(const shoal_kernel_choice *choice)
 {
     const shoal_propagator *propagator = choice->propagator;
     int slots = propagator->n_slots;
-    if (!choice->tuning.shared_state || shoal_team_threads(choice) > 1)
+    if (!choice->tuning.shared_state)
         return 0;
     if (!choice->compensated && !propagator->n_own) /* the last slots are then not used */
         for (; slots > 6 && propagator->slots[slots - 1][0] == 'e'; slots--)
             ;
-    return (slots * shoal_choice_moved(choice) + propagator->n_own) | 1; /* odd, against bank conflicts */
+    const int moved = shoal_team_threads(choice) == 1 ? shoal_choice_moved(choice)
+                                                      : (propagator->first_body + shoal_team_each(choice)) << choice->variational;
+    return (slots * moved + propagator->n_own) | 1; /* odd, against bank conflicts */
+}
+
+/* Masses of bodies and of their tangent vectors, what is exchanged, and for the monitors of pairs the view before a step. Against
+ * bank conflicts it is the threads that have bodies, modulo the 16 banks: what the teams of a warp read together then lies
+ * side by side. */
+int shoal_team_doubles(const shoal_kernel_choice *choice)
+{
+    const int n = choice->n_bodies, no_pairs = 1 << shoal_monitor_find(NULL, "stop_on_ejection");
+    const int used = 2 * n + SHOAL_TEAM_EXCHANGED(choice->model, n, shoal_choice_moved(choice)) +
+                     (choice->monitors & ~no_pairs ? 6 * n : 0);
+    return used + ((team_parts(choice) / shoal_team_each(choice) - used) & 15);
 }
 
 size_t shoal_team_shared(const shoal_kernel_choice *choice, int block)
 {
-    if (shoal_team_threads(choice) == 1)
-        return sizeof(double) * (size_t)block * (size_t)shoal_state_shared(choice);
-    return sizeof(double) * (size_t)shoal_team_systems(choice, block) *
-           (size_t)SHOAL_TEAM_DOUBLES(choice->model, choice->n_bodies, shoal_choice_moved(choice), choice->monitors,
-                                      team_parts(choice) / shoal_team_each(choice));
+    const size_t states = (size_t)block * (size_t)shoal_state_shared(choice);
+    size_t teams = 0;
+    if (shoal_team_threads(choice) > 1)
+        teams = (size_t)shoal_team_systems(choice, block) * (size_t)shoal_team_doubles(choice);
+    return sizeof(double) * (teams + states);
 }
 
 bool shoal_team_fits(const shoal_kernel_choice *choice)

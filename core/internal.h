@@ -203,7 +203,7 @@ extern const shoal_text shoal_texts[]; /* ends in {0, 0} */
 typedef struct shoal_tuning {
     int block;         /* threads of a block, a multiple of 32; a large team's block is its own */
     int max_registers; /* of a thread */
-    int shared_state;  /* 1: states in shared memory, where a thread has whole bodies */
+    int shared_state;  /* 1: states in shared memory, where a thread has the whole system */
     int bodies;        /* of a thread of the model `body`, at most: 2 or 4 */
 } shoal_tuning;
 
@@ -285,6 +285,8 @@ const char *shoal_model_name(const shoal_kernel_choice *choice);
 int shoal_environment_number(const char *name, int value, int least, int most);
 /* Set the model of that name; false if there is none, or it is auto. */
 bool shoal_model_choose(shoal_kernel_choice *choice, const char *name);
+/* Bodies of a thread for so many systems, from SHOAL_CUDA_BODIES or as it is fastest. */
+void shoal_team_tune(shoal_kernel_choice *choice, long systems);
 /* Bodies of a thread of the model `body`: as many as the tuning asks for, or fewer, so that all have as many. */
 int shoal_team_each(const shoal_kernel_choice *choice);
 /* Threads that advance a system: 1, or a team. */

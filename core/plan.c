@@ -359,6 +359,7 @@ static shoal_status choose_engine(shoal_plan *plan, const shoal_options *options
     const char *missing = shoal_engine_cuda.missing();
     if (!shoal_model_choose(&plan->choice, strcmp(model, "auto") == 0 ? "system" : model))
         return shoal_fail(plan->context, SHOAL_E_USAGE, "work_model = '%s': expected one of %s", model, SHOAL_MODEL_CHOICES);
+    shoal_team_tune(&plan->choice, plan->n_list);
     if (!shoal_team_fits(&plan->choice))
         return shoal_fail(plan->context, SHOAL_E_USAGE, "work_model = '%s': systems of %d bodies are too large for a block of a GPU",
                           model, plan->ensemble->n_bodies);

@@ -29,21 +29,27 @@ bool shoal_model_choose(shoal_kernel_choice *choice, const char *name)
     const int index = shoal_choice_index(SHOAL_MODEL_CHOICES, name) - 1;
     choice->model = index < SHOAL_MODELS ? index : SHOAL_MODEL_SYSTEM;
     choice->tuning.shared_state = index == SHOAL_MODELS;
-    if (choice->model == SHOAL_MODEL_BODY)
-        choice->tuning.shared_state = shoal_environment_number("SHOAL_CUDA_SHARED_STATE", 0, 0, 1);
-    choice->tuning.bodies = shoal_environment_number("SHOAL_CUDA_BODIES", 1, 1, 4) & ~1;
     return index >= 0;
 }
 
 enum { MOST_THREADS = 1024, WARP = 32 }; /* of a block */
+/* So many bodies keep a GPU busy with two of them a thread: twice the 132 multiprocessors' 8 warps of such threads (H200). With fewer a
+ * thread a body is faster, since a step takes less long. */
+enum { MANY_BODIES = 65536 };
 #define MOST_SHARED 232448 /* bytes of shared memory that a block may ask for: compute capability 9.0 */
 
 static int team_parts(const shoal_kernel_choice *choice) { return choice->n_bodies - choice->propagator->first_body; }
 
+void shoal_team_tune(shoal_kernel_choice *choice, long systems)
+{
+    const bool fills = (double)systems * team_parts(choice) >= MANY_BODIES;
+    choice->tuning.bodies = shoal_environment_number("SHOAL_CUDA_BODIES", fills ? 2 : 1, 1, 4);
+}
+
 int shoal_team_each(const shoal_kernel_choice *choice)
 {
     const int parts = team_parts(choice);
-    int each = choice->model == SHOAL_MODEL_BODY && choice->propagator->several_bodies ? choice->tuning.bodies : 1;
+    int each = choice->model == SHOAL_MODEL_BODY && choice->propagator->several_bodies ? choice->tuning.bodies & ~1 : 1;
     while (each > 1 && (parts % each || parts == each))
         each /= 2;
     return each > 1 ? each : 1;
@@ -80,14 +86,12 @@ int shoal_state_shared(const shoal_kernel_choice *choice)
 {
     const shoal_propagator *propagator = choice->propagator;
     int slots = propagator->n_slots;
-    if (!choice->tuning.shared_state)
+    if (!choice->tuning.shared_state || shoal_team_threads(choice) > 1)
         return 0;
     if (!choice->compensated && !propagator->n_own) /* the last slots are then not used */
         for (; slots > 6 && propagator->slots[slots - 1][0] == 'e'; slots--)
             ;
-    const int moved = shoal_team_threads(choice) == 1 ? shoal_choice_moved(choice)
-                                                      : (propagator->first_body + shoal_team_each(choice)) << choice->variational;
-    return (slots * moved + propagator->n_own) | 1; /* odd, against bank conflicts */
+    return (slots * shoal_choice_moved(choice) + propagator->n_own) | 1; /* odd, against bank conflicts */
 }
 
 /* Masses of bodies and of their tangent vectors, what is exchanged, and for the monitors of pairs the view before a step. Against
@@ -103,11 +107,9 @@ int shoal_team_doubles(const shoal_kernel_choice *choice)
 
 size_t shoal_team_shared(const shoal_kernel_choice *choice, int block)
 {
-    const size_t states = (size_t)block * (size_t)shoal_state_shared(choice);
-    size_t teams = 0;
-    if (shoal_team_threads(choice) > 1)
-        teams = (size_t)shoal_team_systems(choice, block) * (size_t)shoal_team_doubles(choice);
-    return sizeof(double) * (teams + states);
+    if (shoal_team_threads(choice) == 1)
+        return sizeof(double) * (size_t)block * (size_t)shoal_state_shared(choice);
+    return sizeof(double) * (size_t)shoal_team_systems(choice, block) * (size_t)shoal_team_doubles(choice);
 }
 
 bool shoal_team_fits(const shoal_kernel_choice *choice)

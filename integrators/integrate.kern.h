@@ -531,15 +531,10 @@ LANE_FN void check_step(const shoal_kernel_args *k, int compensated, lane_id id,
 /* The states of groups of lanes: in registers, or where these do not hold it, in SHOAL_STATE_SHARED doubles of shared memory for each
  * thread. */
 #ifdef SHOAL_STATE_SHARED
-#if TEAM > 1
-#define STATE_MEMORY (team_memory + (TEAM_WARP ? SHOAL_BLOCK / 32 * TEAM_BESIDE : 1) * TEAM_DOUBLES)
-#else
 extern __shared__ double state_memory[];
-#define STATE_MEMORY state_memory
-#endif
 #define STATES(s, n)                                                                              \
     static_assert((PROPAGATOR_OWN ? STATE_SIZE(n) : PROPAGATOR_SLOTS(SHOAL_COMPENSATED) * (n)) <= SHOAL_STATE_SHARED, "as work.c counts"); \
-    real *s[LANE_GROUPS] = {STATE_MEMORY + threadIdx.x * SHOAL_STATE_SHARED}
+    real *s[LANE_GROUPS] = {state_memory + threadIdx.x * SHOAL_STATE_SHARED}
 #else
 #define STATES(s, n) real s[LANE_GROUPS][STATE_SIZE(n)]
 #endif

@@ -22,8 +22,9 @@ static bool choose_model(shoal_kernel_choice *choice, int model)
     char bodies[8];
     snprintf(bodies, sizeof bodies, "%d", models[model].bodies);
     setenv("SHOAL_CUDA_BODIES", bodies, 1);
-    return shoal_model_choose(choice, models[model].name) &&
-           (models[model].bodies == 1 || shoal_team_each(choice) == models[model].bodies);
+    assert_true(shoal_model_choose(choice, models[model].name));
+    shoal_team_tune(choice, 1);
+    return shoal_team_each(choice) == models[model].bodies;
 }
 
 static void need_gpu(void)

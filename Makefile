@@ -42,7 +42,7 @@ CC_MAJOR := $(firstword $(subst ., ,$(shell $(CC) -dumpversion 2>/dev/null)))
 WERROR ?= $(if $(filter 12,$(CC_MAJOR)),1,0)
 
 HDF5_MODULE := $(shell $(PKG_CONFIG) --exists hdf5 2>/dev/null && echo hdf5 || echo hdf5-serial)
-MODULES := gsl libconfig $(HDF5_MODULE)
+MODULES := gsl libconfig $(HDF5_MODULE) zlib
 MODULE_CFLAGS := $(shell $(PKG_CONFIG) --cflags $(MODULES) 2>/dev/null)
 MODULE_LIBS := $(shell $(PKG_CONFIG) --libs $(MODULES) 2>/dev/null)
 CMOCKA_CFLAGS := $(shell $(PKG_CONFIG) --cflags cmocka 2>/dev/null)
@@ -70,8 +70,8 @@ submake = $(MAKE) --no-print-directory $(if $(findstring jobserver,$(MAKEFLAGS))
 
 PROPAGATORS := $(shell sed -n 's/^PROPAGATOR(\([A-Za-z0-9_]*\)).*/\1/p' integrators/list.h 2>/dev/null)
 COMMANDS := core/main.c core/command.c $(wildcard core/command_*.c)
-SOURCES := $(filter-out $(COMMANDS) core/kernel_cpu.c,$(wildcard core/*.c)) \
-    $(wildcard integrators/*.c gravitation/*.c gravitation/*/*.c monitors/*.c)
+SOURCES := $(filter-out $(COMMANDS) core/kernel_cpu.c gravitation/tiled/tiled_kernel.c,\
+    $(wildcard core/*.c integrators/*.c gravitation/*.c gravitation/*/*.c monitors/*.c big/*.c))
 TEXTS := core/lane.h core/team.h core/kernel.h core/shoal.h core/plug.h core/kernel_cpu.h core/kernel_cpu.c \
     $(wildcard $(foreach d,core integrators gravitation gravitation/* monitors,$d/*.kern.h $d/list.h))
 TESTS := $(filter-out $(SKIP:%=tests/test_%.c),$(wildcard tests/test_*.c)) # SKIP: see tests/run
@@ -95,6 +95,9 @@ KERNEL_N ?= 2 3 4 5 6 7 8 9
 # Propagators with a short step, where a fixed body count pays most, have all of these; the others have a few, and any.
 KERNEL_FULL := hermite4 leapfrog mvs
 KERNEL_SOME ?= 2 3 4 5
+# And those that have some for a few systems, which a core advances one group of four lanes at a time.
+KERNEL_FEW ?= 2 3 4 5 9
+kernel_few = $(filter $(KERNEL_FEW),$(if $(filter $1,$(KERNEL_FULL)),$(KERNEL_N)))
 # The sanitizers' build, whose kernels take long, has the widths that only tests use for those alone.
 test_lanes = $(if $(or $(filter $1,$(KERNEL_FULL)),$(if $(SAN_FLAGS),,yes)),$(KERNEL_TEST_LANES))
 kernel_n = $(if $(filter $1,$(KERNEL_FULL)),$(KERNEL_N),$(filter $(KERNEL_SOME),$(KERNEL_N)))
@@ -108,12 +111,17 @@ arch_lanes_any := 1
 # The native width for each body count and for any; the other widths for any count only: they are there for tests.
 KERNELS := $(foreach p,$(PROPAGATORS),$(foreach a,$(KERNEL_ARCHS),\
     $(foreach n,$(call kernel_n,$p) any,$a_l$(arch_lanes_$a)_n$n_$p) \
+    $(foreach n,$(if $(arch_flags_$a),$(call kernel_few,$p)),$a_few_n$n_$p) \
     $(foreach l,$(filter-out $(arch_lanes_$a),$(call test_lanes,$p)),$a_l$l_nany_$p)))
 KERNEL_OBJECTS := $(KERNELS:%=$B/kernel/%.o)
 
+# Those of one big system: by instruction set and precision (shoal_tiled_precision).
+TILED_KERNELS := $(foreach a,$(KERNEL_ARCHS),$(foreach p,0 1 2,$a_$p))
+TILED_OBJECTS := $(TILED_KERNELS:%=$B/kernel/tiled_%.o)
+
 # ---- targets -------------------------------------------------------------------------------------------------------
 
-OBJECTS := $(SOURCES:%.c=$B/%.o) $B/kernel_table.o $B/kernel_text.o $(KERNEL_OBJECTS)
+OBJECTS := $(SOURCES:%.c=$B/%.o) $B/kernel_table.o $B/kernel_text.o $(KERNEL_OBJECTS) $(TILED_OBJECTS)
 LIB := $B/libshoal.a
 SONAME := libshoal.so.$(SOVERSION)
 SO := $B/libshoal.so.$(VERSION)
@@ -122,7 +130,7 @@ TEST_PROGRAMS := $(TESTS:%.c=$B/%)
 BENCH_PROGRAMS := $(BENCHES:%.c=$B/%)
 EXAMPLE_PROGRAMS := $(EXAMPLES:%.c=$B/%)
 
-.PHONY: all parts lib program examples tests check check-gpu bench bench-precision demo install uninstall bundle \
+.PHONY: all parts lib program examples tests check check-gpu bench bench-gpu bench-precision demo install uninstall bundle \
     reference clean info deps help FORCE
 
 all:
@@ -178,22 +186,34 @@ $B/%.o: %.c $B/flags | $B/.complete
 $B/core/plugin.o: CPPFLAGS += -DSHOAL_KERNEL_FLAGS='"$(KERNEL_ARITHMETIC)"' -DSHOAL_FLAGS_V3='"$(arch_flags_v3)"' \
     -DSHOAL_FLAGS_V4='"$(arch_flags_v4)"'
 
+# ARCH, width, n, PROPAGATOR, flags
 define kernel_rule
-$B/kernel/$1_l$2_n$3_$4.o: core/kernel_cpu.c integrators/$4.kern.h $B/kernel/flags | $B/.complete
-	$$(call say,KERNEL)$$(CC) $$(KERNEL_FLAGS) $(if $(filter-out $(arch_lanes_$1),$2),-O1) $$(arch_flags_$1) -DLANES=$2 $$(if $$(filter-out any,$3),-DN_BODIES=$3) \
-	    -DPROPAGATOR=$4 -DSHOAL_KERNELS=shoal_kernels_$1_l$2_n$3_$4 -DSHOAL_ARCH=$1 \
+$B/kernel/$1_$2_n$3_$4.o: core/kernel_cpu.c integrators/$4.kern.h $B/kernel/flags | $B/.complete
+	$$(call say,KERNEL)$$(CC) $$(KERNEL_FLAGS) $$(arch_flags_$1) $5 $$(if $$(filter-out any,$3),-DN_BODIES=$3) \
+	    -DPROPAGATOR=$4 -DSHOAL_KERNELS=shoal_kernels_$1_$2_n$3_$4 -DSHOAL_ARCH=$1 \
 	    $$(CPPFLAGS) $$(CFLAGS) $$(DEP_FLAGS) -c -o $$@ $$<
 endef
 $(foreach p,$(PROPAGATORS),$(foreach a,$(KERNEL_ARCHS),\
-  $(foreach n,$(call kernel_n,$p) any,$(eval $(call kernel_rule,$a,$(arch_lanes_$a),$n,$p)))\
-  $(foreach l,$(filter-out $(arch_lanes_$a),$(call test_lanes,$p)),$(eval $(call kernel_rule,$a,$l,any,$p)))))
+  $(foreach n,$(call kernel_n,$p) any,$(eval $(call kernel_rule,$a,l$(arch_lanes_$a),$n,$p,-DLANES=$(arch_lanes_$a))))\
+  $(foreach n,$(call kernel_few,$p),$(eval $(call kernel_rule,$a,few,$n,$p,-DLANES=4 -DLANE_GROUPS=1)))\
+  $(foreach l,$(filter-out $(arch_lanes_$a),$(call test_lanes,$p)),$(eval $(call kernel_rule,$a,l$l,any,$p,-O1 -DLANES=$l)))))
+
+define tiled_rule
+$B/kernel/tiled_$1_$2.o: gravitation/tiled/tiled_kernel.c $B/kernel/flags | $B/.complete
+	$$(call say,KERNEL)$$(CC) $$(KERNEL_FLAGS) $$(arch_flags_$1) -DTILED_PRECISION=$2 \
+	    -DTILED_KERNELS=shoal_tiled_$1_$2 -DSHOAL_ARCH=$1 $$(CPPFLAGS) $$(CFLAGS) $$(DEP_FLAGS) -c -o $$@ $$<
+endef
+$(foreach a,$(KERNEL_ARCHS),$(foreach p,0 1 2,$(eval $(call tiled_rule,$a,$p))))
 
 $B/kernel_table.c: $B/kernel/list
 	$(Q){ echo '/* Made by the Makefile: every kernel set in this build. */'; \
-	  echo '#include "internal.h"'; echo '#include "kernel_cpu.h"'; echo; \
+	  echo '#include "gravitation/tiled/tiled_cpu.h"'; echo '#include "kernel_cpu.h"'; echo; \
 	  printf 'extern const shoal_cpu_kernels shoal_kernels_%s;\n' $(KERNELS); echo; \
 	  echo 'const shoal_cpu_kernels *const shoal_cpu_kernel_table[] = {'; \
-	  printf '    &shoal_kernels_%s,\n' $(KERNELS); echo '    0,'; echo '};'; } > $@
+	  printf '    &shoal_kernels_%s,\n' $(KERNELS); echo '    0,'; echo '};'; echo; \
+	  printf 'extern const tiled_cpu_kernels shoal_tiled_%s;\n' $(TILED_KERNELS); echo; \
+	  echo 'const tiled_cpu_kernels *const shoal_tiled_cpu_table[] = {'; \
+	  printf '    &shoal_tiled_%s,\n' $(TILED_KERNELS); echo '    0,'; echo '};'; } > $@
 
 # The kernel text as data, for the compiler that runs on the user's machine.
 $B/kernel_text.c: $(TEXTS) $B/kernel/list
@@ -232,6 +252,11 @@ check check-gpu:
 bench:
 	@+$(submake) parts $(BENCH_PROGRAMS)
 	@$(if $(REBOUND),tests/bench/peers.sh '$(REBOUND)' $(PROGRAM),$(PROGRAM) bench $(BENCH))
+
+# The work models of this machine's GPU.
+bench-gpu:
+	@+$(submake) parts
+	@tests/bench/gpu.sh $(PROGRAM)
 
 # Energy error against cost, every propagator, and with REBOUND=DIR REBOUND's: build/work_precision.csv and .png.
 bench-precision:
@@ -299,6 +324,7 @@ help:
 	@echo 'make check-gpu    the same; tests that need a GPU fail where there is none'
 	@echo 'make demo         install what is missing, build, map where Saturn could live'
 	@echo 'make bench        timings with checked answers (BENCH="CASE ... --csv"); REBOUND=DIR: beside REBOUND'
+	@echo 'make bench-gpu    the work models of the GPU, tuned, as a table'
 	@echo 'make bench-precision   energy error against cost of every propagator; REBOUND=DIR: and of REBOUND'
 	@echo 'make install      into prefix=$(prefix) (DESTDIR=); uninstall takes it out again'
 	@echo 'make bundle       a tarball with its libraries for machines that have none (WITH_TESTS=1: and the tests)'

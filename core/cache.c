@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * cache.c: the user's folder of compiled kernels, and the hashes that name what is in it.
+ * cache.c: the user's folder of compiled kernels and of what was measured with them, and the hashes that name what is in it.
  */
+#define _GNU_SOURCE /* mkostemp */
 #include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -73,4 +76,29 @@ bool shoal_write_all(int file, const void *data, size_t size)
         size -= (size_t)n;
     }
     return true;
+}
+
+bool shoal_cache_read(const char *path, char *text, size_t size)
+{
+    const int file = open(path, O_RDONLY | O_CLOEXEC);
+    const ssize_t n = file < 0 ? -1 : read(file, text, size);
+    if (file >= 0)
+        close(file);
+    if (n < 0 || (size_t)n >= size)
+        return false;
+    text[n] = '\0';
+    return true;
+}
+
+void shoal_cache_write(const char *path, const char *text)
+{
+    char temporary[1024];
+    if (snprintf(temporary, sizeof temporary, "%s.XXXXXX", path) >= (int)sizeof temporary)
+        return;
+    const int file = mkostemp(temporary, O_CLOEXEC);
+    if (file < 0)
+        return;
+    const bool good = shoal_write_all(file, text, strlen(text));
+    if (close(file) != 0 || !good || rename(temporary, path) != 0)
+        (void)unlink(temporary);
 }

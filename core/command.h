@@ -16,6 +16,7 @@ int query_main(int argc, char **argv);
 int plot_main(int argc, char **argv);
 int verify_main(int argc, char **argv);
 int generate_main(int argc, char **argv);
+int tune_main(int argc, char **argv);
 int convert_main(int argc, char **argv);
 int list_main(int argc, char **argv);
 int explain_main(int argc, char **argv);
@@ -39,7 +40,7 @@ shoal_status run_study(shoal_study *study, bool force, bool quiet, shoal_progres
 typedef struct bench_options {
     const char *engine, *model;
     long systems;
-    int threads, lanes, csv, list;
+    int threads, lanes, csv, list, tune;
     long steps;
     int compensated;
     const char *range;
@@ -52,8 +53,21 @@ typedef struct bench_options {
 extern const char *const bench_slices_names[];
 shoal_status bench_slices(shoal_context *context, const char *name, const bench_options *options);
 
+/* command_big.c: what `run`, `query` and `plot` print of one big system. */
+void print_big_study(const shoal_study *study);
+void draw_big_progress(const shoal_progress *progress);
+int print_big_summary(shoal_study *study, const shoal_progress *progress, double seconds);
+/* The diagnostics of a result file as CSV. */
+int query_big(shoal_context *context, const char *file);
+
+/* Seconds as 1:23 or 2:01:23. */
+void put_duration(char *text, size_t size, double seconds);
+
 /* `shoal bench --range`: words are the study and overrides; limit: of an energy error. */
 int bench_range(const char *text, double limit, int n_words, char **words);
+
+/* `shoal bench ladder`: words are numbers of bodies (command_bench_ladder.c). engine: NULL or "auto" = all. */
+int bench_ladder(const char *engine, int threads, bool csv, int n_words, char **words);
 
 /* What was printed has arrived: a full disk or a closed pipe is a failure. */
 int flush_output(void);

@@ -157,6 +157,7 @@ static shoal_status run_case(shoal_context *context, const bench_case *c, const 
                                   .n_monitors = bare ? 0 : 1,
                                   .engine = options->engine,
                                   .work_model = options->model,
+                                  .tune = options->tune ? "always" : "auto",
                                   .threads = options->threads,
                                   .lanes = options->lanes,
                                   .dt = is_adaptive(c) ? 0 : c->dt,
@@ -284,7 +285,8 @@ static const struct argp_option argp_options[] = {
     {"csv", 'c', 0, 0, "print case,engine,work_model,bodies,systems,steps,seconds,ns_per_system_step,error,plan", 0},
     {"list", 'l', 0, 0, "list the cases", 0},
     {"engine", 'e', "ENGINE", 0, "auto, cpu or cuda", 0},
-    {"model", 'W', "MODEL", 0, "a GPU's work model: auto, system, body, component, pair or system_shared", 0},
+    {"model", 'W', "MODEL", 0, "a GPU's work model: auto, system, body, component or pair", 0},
+    {"tune", 'T', 0, 0, "measure which model, block and registers are the GPU's fastest, and keep it, first", 0},
     {"systems", 's', "N", 0, "systems in the ensemble (default 4096)", 0},
     {"threads", 't', "N", 0, "CPU threads (default: all)", 0},
     {"steps", 'n', "N", 0, "steps a system (default: about half a second); of a case of unlike systems: per cent of its length", 0},
@@ -308,6 +310,7 @@ static error_t parse(int key, char *argument, struct argp_state *state)
     case 'l': options->list = 1; break;
     case 'e': options->engine = argument; break;
     case 'W': options->model = argument; break;
+    case 'T': options->tune = 1; break;
     case 's': options->systems = number; break;
     case 't': options->threads = (int)number; break;
     case 'n': options->steps = number; break;
@@ -335,12 +338,14 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 
 int bench_main(int argc, char **argv)
 {
-    const struct argp argp = {argp_options, parse, "[CASE ...]\n--range KEY=A..B STUDY.cfg [KEY=VALUE ...]",
-                              "Time the step loops, or a study, each answer checked.", 0, 0, 0};
+    const struct argp argp = {argp_options, parse, "[CASE ...]\nladder [N ...]\n--range KEY=A..B STUDY.cfg [KEY=VALUE ...]",
+                              "Time the step loops, the forces of one big system of N bodies (ladder), or a study, each answer checked.", 0, 0, 0};
     bench_options options = {.systems = 4096, .limit = 0.01};
     char name[64];
     shoal_status status;
     argp_parse(&argp, argc, argv, 0, 0, &options);
+    if (options.n_names && strcmp(options.names[0], "ladder") == 0)
+        return bench_ladder(options.engine, options.threads, options.csv, options.n_names - 1, options.names + 1);
     if (options.range)
         return bench_range(options.range, options.limit, options.n_names, options.names);
     for (int i = 0; i < options.n_names; i++) {

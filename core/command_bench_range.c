@@ -82,8 +82,12 @@ static shoal_status bench_value(shoal_context *context, const char *path, const 
     double steps = 0, worst = NAN;
     long survived = 0;
     shoal_status status = shoal_study_load(context, path, n_overrides, overrides, &study);
-    if (status)
+    if (!status && study->big)
+        status = shoal_fail(context, SHOAL_E_USAGE, "%s: expected a study of an ensemble, not of one big system", path);
+    if (status) {
+        shoal_study_destroy(&study);
         return status;
+    }
     free(study->output);
     study->output = strdup(output);
     status = shoal_study_run(study, 1, watch, &time);

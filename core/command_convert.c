@@ -20,7 +20,7 @@ typedef struct convert_options {
     bool force, quiet;
 } convert_options;
 
-enum { FROM = 1000, TO, UNITS, FROM_UNITS, CENTRAL_MASS, EPOCH, HOST, SYSTEM };
+enum { FROM = 1000, TO, UNITS, FROM_UNITS, COMPONENTS, CENTRAL_MASS, EPOCH, HOST, SYSTEM };
 
 static double number(const char *option, const char *text, bool positive)
 {
@@ -44,6 +44,15 @@ static error_t convert_parse(int key, char *argument, struct argp_state *state)
     case TO: options->to = argument; return 0;
     case UNITS: options->units = argument; return 0;
     case FROM_UNITS: options->from_units = argument; return 0;
+    case COMPONENTS:
+        for (char *rest = argument, *word; (word = strsep(&rest, ","));) {
+            const int found = shoal_choice_index(SHOAL_COMPONENTS, word);
+            if (found < 0) {
+                exit(usage_error("convert: --components: \"%s\": expected some of gas,dark,stars", word));
+            }
+            options->read.components |= 1 << found;
+        }
+        return 0;
     case 'f': options->read.which = SHOAL_QUERY_FINAL; return 0;
     case 'i': options->read.which = SHOAL_QUERY_INITIAL; return 0;
     case 't':
@@ -113,6 +122,7 @@ static const struct argp convert_argp = {
         { "time", 't', "T", 0, "Of a result file: the snapshots at T; of Horizons: the vectors of Julian date T", 0 },
         { "system", SYSTEM, "ID", 0, "Only this system", 0 },
         { "mass", 'm', "NAME=M", 0, "Mass of a body in Msun, by its name or number (Horizons)", 0 },
+        { "components", COMPONENTS, "LIST", 0, "tipsy, gadget: only these of gas,dark,stars", 0 },
         { "central-mass", CENTRAL_MASS, "M", 0, "Mass of the central body in Msun (MERCURY, Horizons)", 0 },
         { "host", HOST, "NAME", 0, "Only the planets of this star (exoplanets)", 0 },
         { "epoch", EPOCH, "BJD", 0, "What time 0 is (exoplanets; default 2451545)", 0 },
@@ -140,6 +150,10 @@ static shoal_status read_input(shoal_context *context, convert_options *options,
     }
     if (status == SHOAL_OK) {
         status = format->read(table, n, files, &options->read);
+    }
+    if (status == SHOAL_OK && table->units.length == 0) { /* snapshots of one big system do not say */
+        fprintf(options->read.notes, "%s does not state its units: taken for G = 1 with AU and Msun (--from-units)\n", files[0]);
+        status = shoal_units_parse(context, "AU, Msun, G = 1", &table->units);
     }
     return status == SHOAL_OK ? shoal_table_check(table) : status;
 }

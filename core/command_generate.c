@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "big/study.h"
 #include "command.h"
 #include "table.h"
 
@@ -60,6 +61,9 @@ static const struct argp generate_argp = {
            "it has impossible systems, which such a file cannot hold). Its numbers are in AU, Msun, yr/2pi, as its first line "
            "says, for others would have to be rounded; `shoal convert` makes a table in other units.\n"
            "\n"
+           "The bodies of one big system are written in the format that FILE's end says: .csv, .tipsy, .phigrape, else "
+           "GADGET's HDF5.\n"
+           "\n"
            "Any other FILE is a result file in which no step was made: query, plot, verify and convert read it, swept and random "
            "parameters are in its systems table.",
 };
@@ -71,6 +75,35 @@ static char *default_output(const char *output)
     const char *slash = strrchr(output, '/'), *dot = strrchr(output, '.');
     const size_t stem = dot && dot > (slash ? slash + 1 : output) ? (size_t)(dot - output) : strlen(output);
     return asprintf(&name, "%.*s_initial%s", (int)stem, output, output + stem) < 0 ? NULL : name;
+}
+
+/* The bodies of one big system, in the format that the file's name says, else GADGET's. */
+static shoal_status generate_big(const shoal_study *study, const char *file)
+{
+    const shoal_format *format = shoal_format_by_end(file);
+    shoal_units units = study->units;
+    shoal_big_bodies bodies = { 0 };
+    shoal_table table = { 0 };
+
+    if (!format || !format->write) {
+        format = &shoal_format_gadget;
+    }
+    shoal_status status = shoal_big_study_bodies(study, &bodies);
+    if (status == SHOAL_OK && !study->big->has_units) { /* by their names, which are 1 as well */
+        status = shoal_units_init(study->context, NULL, NULL, NULL, NAN, &units);
+    }
+    if (status == SHOAL_OK) {
+        status = shoal_big_to_table(study->context, &bodies, &units, &table);
+    }
+    if (status == SHOAL_OK) {
+        status = shoal_table_write(&table, file, format->write);
+    }
+    if (status == SHOAL_OK) {
+        printf("%ld bodies, %s: %s\n", bodies.n, format->name, file);
+    }
+    shoal_table_release(&table);
+    shoal_big_bodies_release(&bodies);
+    return status;
 }
 
 int generate_main(int argc, char **argv)
@@ -101,6 +134,11 @@ int generate_main(int argc, char **argv)
         goto fail;
     }
     if ((code = check_output("generate", file, options.force)) != EXIT_OK) {
+        goto fail;
+    }
+    if (study->big) {
+        status = generate_big(study, file);
+        code = status == SHOAL_OK ? flush_output() : failed(context, status);
         goto fail;
     }
     const size_t length = strlen(file);

@@ -4,14 +4,17 @@
  */
 #define _GNU_SOURCE
 #include <argp.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "command.h"
+#include "plot_big.h"
 
 typedef struct plot_options {
     file_list files;
+    shoal_big_frame frame; /* of one big system: of the first file, if it is not given */
     shoal_plot_options plot;
     bool no_terminal;
 } plot_options;
@@ -41,6 +44,18 @@ static error_t plot_parse(int key, char *argument, struct argp_state *state)
     case 'l': options->plot.linear = true; return 0;
     case 'L': options->plot.logarithmic = true; return 0;
     case 'n': options->no_terminal = true; return 0;
+    case 'w':
+        options->frame.half_width = strtod(argument, &end) / 2;
+        if (end == argument || *end || !(options->frame.half_width > 0)) {
+            exit(usage_error("plot: --width: \"%s\": expected a length > 0", argument));
+        }
+        return 0;
+    case 'x':
+        options->frame.plane = shoal_choice_index("xy|xz|yz", argument);
+        if (options->frame.plane < 0) {
+            exit(usage_error("plot: --plane: \"%s\": expected xy, xz or yz", argument));
+        }
+        return 0;
     case ARGP_KEY_ARGS:
         options->files = (file_list){ state->argv + state->next, state->argc - state->next };
         return 0;
@@ -69,6 +84,10 @@ static char *plot_help(int key, const char *text, void *input)
     for (const shoal_plot_kind *kind = shoal_plot_kinds; kind->name; ++kind) {
         fprintf(out, "  %-9s %s\n", kind->name, kind->doc);
     }
+    fputs("Kinds of one big system, of its result file or a snapshot (GADGET, tipsy, phiGRAPE):\n", out);
+    for (const shoal_big_kind *kind = shoal_big_kinds; kind->name; ++kind) {
+        fprintf(out, "  %-9s %s\n", kind->name, kind->doc);
+    }
     return fclose(out) == 0 ? kinds : (char *)text;
 }
 
@@ -83,6 +102,8 @@ static const struct argp plot_argp = {
         { "script", 'S', 0, 0, "Print the gnuplot script instead: it writes the picture to its standard output", 0 },
         { "linear", 'l', 0, 0, "Map: the value itself, not its log10", 0 },
         { "log", 'L', 0, 0, "Map: log10 of any value", 0 },
+        { "width", 'w', "LENGTH", 0, "Density: the width of the picture (default: from the first file, for all)", 0 },
+        { "plane", 'x', "xy|xz|yz", 0, "Density: what it is projected onto", 0 },
         { "no-terminal", 'n', 0, 0, "No preview in the terminal", 0 },
         { 0 } },
     .parser = plot_parse,
@@ -100,6 +121,39 @@ static char *default_name(const char *file, const shoal_plot_kind *kind)
         return picture_name(file);
     }
     return asprintf(&name, "%.*s_%s.png", shoal_name_stem(file), file, kind->name) < 0 ? NULL : name;
+}
+
+/* One picture of one big system. */
+static int plot_big(shoal_context *context, const char *file, plot_options *given)
+{
+    const char *missing = given->plot.script ? NULL : shoal_plot_missing();
+    shoal_plot_options options = given->plot;
+    const shoal_big_kind *kind = NULL;
+    shoal_big_view view;
+    char *name = NULL;
+
+    shoal_status status = shoal_big_view_open(context, file, &view);
+    if (status != SHOAL_OK) {
+        return failed_input(context, status);
+    }
+    status = shoal_big_kind_find(&view, options.kind, &kind);
+    if (status == SHOAL_OK && missing) {
+        status = shoal_fail(context, SHOAL_E_UNSUPPORTED, "no picture: %s", missing);
+    }
+    if (status == SHOAL_OK && !options.picture &&
+        asprintf(&name, "%.*s_%s.png", shoal_name_stem(file), file, kind->name) >= 0) {
+        options.picture = name;
+    }
+    if (status == SHOAL_OK) {
+        status = shoal_big_plot(&view, kind, &options, &given->frame, stdout);
+    }
+    const int code = status == SHOAL_OK ? EXIT_OK : failed_file(context, status, file);
+    if (status == SHOAL_OK && !options.script) {
+        printf("%s\n", options.picture);
+    }
+    free(name);
+    shoal_big_view_close(&view);
+    return code;
 }
 
 static int plot_file(shoal_context *context, const char *file, const plot_options *given)
@@ -141,7 +195,7 @@ static int plot_file(shoal_context *context, const char *file, const plot_option
 
 int plot_main(int argc, char **argv)
 {
-    plot_options options = { .plot.system = -1 };
+    plot_options options = { .plot.system = -1, .frame = { .low = NAN, .high = NAN } };
     shoal_context *context = NULL;
     int code = EXIT_OK;
 
@@ -150,7 +204,8 @@ int plot_main(int argc, char **argv)
         return failed(NULL, SHOAL_E_MEMORY);
     }
     for (int i = 0; i < options.files.n && code == EXIT_OK; ++i) {
-        code = plot_file(context, options.files.name[i], &options);
+        const char *file = options.files.name[i];
+        code = shoal_big_view_is(file) ? plot_big(context, file, &options) : plot_file(context, file, &options);
     }
     shoal_context_destroy(&context);
     return code == EXIT_OK ? flush_output() : code;

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "big/study.h"
 #include "command.h"
 
 typedef struct query_options {
@@ -195,6 +196,9 @@ static int query_file(shoal_context *context, const char *name, query_options *o
     size_t size = 0;
     FILE *out = stdout;
 
+    if (shoal_big_record_is(name)) {
+        return query_big(context, name);
+    }
     shoal_status status = shoal_store_read(context, name, &result);
     if (status != SHOAL_OK) {
         return failed_input(context, status);

@@ -83,8 +83,7 @@ typedef struct progress_state {
     shoal_progress last;
 } progress_state;
 
-/* Seconds as 1:23 or 2:01:23. */
-static void put_duration(char *text, size_t size, double seconds)
+void put_duration(char *text, size_t size, double seconds)
 {
     const long s = lround(fmin(fmax(seconds, 0), 1e9));
     if (s >= 3600) {
@@ -93,6 +92,8 @@ static void put_duration(char *text, size_t size, double seconds)
         snprintf(text, size, "%ld:%02ld", s / 60, s % 60);
     }
 }
+
+enum { FEW = 20 }; /* one of so many systems: they are stragglers */
 
 static void draw_progress(const shoal_progress *progress)
 {
@@ -110,6 +111,11 @@ static void draw_progress(const shoal_progress *progress)
             used += (size_t)snprintf(line + used, sizeof line - used, " %s %ld", shoal_outcome_name(o),
                                      progress->n_by_outcome[o]);
         }
+    }
+    const long n_left = progress->n_by_outcome[SHOAL_RUNNING];
+    if (n_left > 0 && n_left * FEW <= progress->n_systems && used < sizeof line) {
+        snprintf(line + used, sizeof line - used, ", the slowest (%ld) at %.1f %%", progress->slowest_id,
+                 100 * progress->slowest_fraction);
     }
     fprintf(stderr, "\r\033[K%.*s", terminal_width(STDERR_FILENO) - 1, line);
     fflush(stderr);
@@ -167,7 +173,14 @@ static int show_progress(const shoal_progress *progress, void *user)
 
     if (!state->begun) {
         state->begun = true;
-        if (!state->quiet) {
+        if (!state->quiet && state->study->big) {
+            print_big_study(state->study);
+            printf("%s\n", progress->plan_line);
+            if (progress->fraction > 0) {
+                printf("going on from %.1f %%\n", 100 * progress->fraction);
+            }
+            fflush(stdout);
+        } else if (!state->quiet) {
             print_unresolved(state->study, stderr, "shoal: warning: ");
             print_study(state->study);
             printf("%s\n", progress->plan_line);
@@ -178,7 +191,7 @@ static int show_progress(const shoal_progress *progress, void *user)
         }
     }
     if (state->live && t - state->drawn >= 0.2) {
-        draw_progress(progress);
+        (state->study->big ? draw_big_progress : draw_progress)(progress);
         state->drawn = t;
     }
     state->last = *progress;
@@ -293,7 +306,9 @@ int run_main(int argc, char **argv)
         goto fail;
     }
     code = EXIT_OK;
-    if (!options.quiet) {
+    if (!options.quiet && study->big) {
+        code = print_big_summary(study, &last, shoal_seconds() - began);
+    } else if (!options.quiet) {
         status = shoal_store_read(context, study->output, &result);
         if (status != SHOAL_OK) {
             code = failed(context, status);

@@ -503,7 +503,8 @@ static shoal_status check_group(const shoal_config *config, const config_setting
         status = check_value(config, setting, kind, row);
 
         char inner[64];
-        snprintf(inner, sizeof inner, "%s%s%s", section, *section ? "." : "", name);
+        const bool at_top = !*section || strcmp(name, "units") == 0; /* units are the same in configs of both kinds */
+        snprintf(inner, sizeof inner, "%s%s%s", at_top ? "" : section, at_top ? "" : ".", name);
         if (!status && kind == SHOAL_KEY_GROUP)
             status = check_group(config, setting, inner);
         for (int k = 0; !status && kind == SHOAL_KEY_LIST && k < config_setting_length(setting); k++) {
@@ -544,6 +545,11 @@ static shoal_status read_units(shoal_config *config)
     if (group && ((status = check_value(config, group, group_key->kind, &group_key->row)) ||
                   (status = check_group(config, group, "units"))))
         return status;
+    if (config->big && !group) { /* numbers without units: G = 1 */
+        status = shoal_units_init(config->context, NULL, NULL, NULL, NAN, &config->units);
+        config->units.length_name[0] = config->units.mass_name[0] = config->units.time_name[0] = '\0';
+        return status;
+    }
     const char *dimensions[] = { "length", "mass", "time" }, *words[3];
     const double G = shoal_config_number(config, group, "units", "G");
     for (int i = 0; i < 3; i++) {
@@ -865,7 +871,8 @@ shoal_status shoal_config_open(shoal_context *context, const char *path, const c
     for (int i = 0; i < n_overrides; i++)
         if ((status = apply_override(config, overrides[i])))
             goto fail;
-    if ((status = load_plugins(config, folder)) || (status = read_units(config)) || (status = check_group(config, config_root_setting(&config->tree), "")))
+    config->big = shoal_config_lookup(config, "model") != NULL;
+    if ((status = load_plugins(config, folder)) || (status = read_units(config)) || (status = check_group(config, config_root_setting(&config->tree), config->big ? "big" : "")))
         goto fail;
     free(copy);
     return SHOAL_OK;

@@ -92,6 +92,7 @@ const shoal_key *shoal_body_key(int key);
 typedef struct shoal_config {
     shoal_context *context;
     const char *path;   /* borrowed */
+    bool big;           /* of one big system: its top level is the section "big" of the table */
     config_t tree;      /* a setting's hook: the override that made it, or NULL */
     shoal_units units;
     double angle;       /* one of the user's units of angle in radians */
@@ -218,6 +219,11 @@ shoal_status shoal_sample_init(const shoal_config *config, const config_setting_
                                shoal_sample *sample);
 /* One value, the same whenever and in whatever order it is asked for. */
 double shoal_sample_draw(const shoal_sample *sample, int64_t seed, int64_t id, int index);
+
+/* ---- study.c ----------------------------------------------------------------------------------------------------- */
+
+/* The result file: `file` as the config has it, or NULL; malloc'd. */
+char *shoal_output_name(const shoal_study *study, const char *file);
 
 /* ---- csv.c, systems.c: fill study->ensemble, body_name, axes and swept columns ----------------------------------- */
 

@@ -4,6 +4,7 @@
  * (CSV: csv.c), and which one a file is in. A new one is a descriptor in a format_NAME.c and a line in the table.
  */
 #define _GNU_SOURCE 1
+#include "big/study.h"
 #include "table.h"
 
 #include <errno.h>
@@ -41,9 +42,30 @@ static const shoal_format csv = {
     .write = shoal_csv_write,
 };
 
+shoal_status shoal_units_natural(shoal_context *context, const shoal_units *units, shoal_units *natural)
+{
+    return shoal_units_init(context, units->length_name, units->mass_name, NULL, 1, natural);
+}
+
 static bool hdf5_is(const char *begin)
 {
     return memcmp(begin, "\x89HDF\r\n\x1a\n", 8) == 0;
+}
+
+/* The last state of one big system. */
+static shoal_status read_big(shoal_table *table, const char *path)
+{
+    shoal_big_record record;
+    shoal_status status = shoal_big_record_read(table->context, path, &record);
+    if (status)
+        return status;
+    if (!record.has_units) /* by their names, which are 1 as well */
+        status = shoal_units_init(table->context, NULL, NULL, NULL, NAN, &record.units);
+    if (!status)
+        status = shoal_big_to_table(table->context, &record.bodies, &record.units, table);
+    table->path = path;
+    shoal_big_record_release(&record);
+    return status;
 }
 
 static shoal_status hdf5_read(shoal_table *table, int n_files, char *const *files, const shoal_convert_options *options)
@@ -51,6 +73,10 @@ static shoal_status hdf5_read(shoal_table *table, int n_files, char *const *file
     (void)n_files;
     shoal_result *result = NULL;
     table->path = files[0];
+    if (shoal_gadget_is(files[0]))
+        return shoal_format_gadget.read(table, 1, files, options);
+    if (shoal_big_record_is(files[0]))
+        return read_big(table, files[0]);
     shoal_status status = shoal_store_read(table->context, files[0], &result);
     if (!status)
         status = shoal_table_from_result(result, options->which, options->time, table);
@@ -78,7 +104,17 @@ static const shoal_format hdf5 = {
 };
 
 const shoal_format *const shoal_formats[] = {
-    &csv, &hdf5, &shoal_format_swarm, &shoal_format_mercury, &shoal_format_exoplanets, &shoal_format_horizons, NULL
+    &csv,
+    &hdf5,
+    &shoal_format_swarm,
+    &shoal_format_mercury,
+    &shoal_format_exoplanets,
+    &shoal_format_horizons,
+    &shoal_format_gadget,
+    &shoal_format_tipsy,
+    &shoal_format_tipsy_little,
+    &shoal_format_phigrape,
+    NULL
 };
 
 static int all_names(const char *names[])

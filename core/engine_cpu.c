@@ -15,6 +15,7 @@ struct shoal_engine {
     shoal_context *context;
     shoal_kernel_args args;
     const shoal_cpu_kernels *kernels;
+    const shoal_cpu_kernels *few; /* for a few systems, NULL = there are none */
     int threads;
     double seconds; /* of the last slice */
 };
@@ -40,24 +41,24 @@ static bool arch_runs(const char *arch)
 }
 
 /* SHOAL_CPU_ARCH=v3 asks for less than the machine has (to compare the two). */
-static const char *wanted_arch(void)
+const char *shoal_cpu_arch(void)
 {
     const char *wanted = getenv("SHOAL_CPU_ARCH");
     return wanted && arch_runs(wanted) ? wanted : cpu_arch();
 }
 
 /* The kernels for a choice: a fixed body count beats any, the widest lanes beat narrower ones. Those for any number of bodies alone
- * move tangent vectors. */
-static const shoal_cpu_kernels *find_kernels(const shoal_kernel_choice *choice)
+ * move tangent vectors. few: those that advance one group of lanes, which is sooner done with it than with two. */
+static const shoal_cpu_kernels *find_kernels(const shoal_kernel_choice *choice, bool few)
 {
     const shoal_cpu_kernels *best = NULL;
-    const char *arch = wanted_arch();
+    const char *arch = shoal_cpu_arch();
     for (int i = 0; shoal_cpu_kernel_table[i]; i++) {
         const shoal_cpu_kernels *c = shoal_cpu_kernel_table[i];
         bool fits = strcmp(c->arch, arch) == 0 && strcmp(c->propagator, choice->propagator->name) == 0 &&
                     (c->n_bodies == 0 || (c->n_bodies == choice->n_bodies && choice->form == SHOAL_FORM_PAIRS &&
                                           !choice->variational)) &&
-                    (choice->lanes == 0 || c->lanes == choice->lanes);
+                    (choice->lanes == 0 || c->lanes == choice->lanes) && few == (c->systems == c->lanes);
         if (fits && (!best || c->lanes > best->lanes || (c->lanes == best->lanes && c->n_bodies > best->n_bodies)))
             best = c;
     }
@@ -66,7 +67,7 @@ static const shoal_cpu_kernels *find_kernels(const shoal_kernel_choice *choice)
 
 static int native_lanes(void)
 {
-    const char *arch = wanted_arch();
+    const char *arch = shoal_cpu_arch();
     return strcmp(arch, "v4") == 0 ? 8 : strcmp(arch, "v3") == 0 ? 4 : 1;
 }
 
@@ -75,37 +76,46 @@ static const char *cpu_missing(void)
     return NULL;
 }
 
+/* Those for so many systems. */
+static const shoal_cpu_kernels *kernels_for(const shoal_engine *engine, long n_systems)
+{
+    return engine->few && n_systems <= (long)engine->threads * engine->few->systems ? engine->few : engine->kernels;
+}
+
 static shoal_status cpu_create(shoal_context *context, const shoal_kernel_choice *choice, const shoal_kernel_args *args,
                                long n_systems, shoal_engine **engine, char *line, size_t line_size)
 {
-    (void)n_systems;
     *engine = NULL;
     shoal_kernel_choice wanted = *choice;
     if (wanted.lanes == 0)
         wanted.lanes = native_lanes();
-    const shoal_cpu_kernels *kernels = NULL;
+    const shoal_cpu_kernels *kernels = NULL, *few = NULL;
     if (choice->plugins) {
-        shoal_status status = shoal_plugin_kernels(context, choice, wanted_arch(), wanted.lanes, &kernels);
+        shoal_status status = shoal_plugin_kernels(context, choice, shoal_cpu_arch(), wanted.lanes, &kernels);
         if (status)
             return status;
     } else {
-        kernels = find_kernels(&wanted);
+        kernels = find_kernels(&wanted, false);
+        wanted.lanes = 0;
+        few = choice->lanes == 0 ? find_kernels(&wanted, true) : NULL;
     }
     if (!kernels)
         return shoal_fail(context, SHOAL_E_UNSUPPORTED, "no CPU kernels of %s with %d lanes for %s in this build",
-                          choice->propagator->name, wanted.lanes, wanted_arch());
+                          choice->propagator->name, wanted.lanes, shoal_cpu_arch());
     shoal_engine *e = calloc(1, sizeof *e);
     if (!e)
         return shoal_fail(context, SHOAL_E_MEMORY, "out of memory");
     e->context = context;
     e->args = *args;
     e->kernels = kernels;
+    e->few = few;
     e->threads = choice->threads > 0 ? choice->threads : shoal_default_threads(NULL);
     char bodies[16] = "any";
     if (kernels->n_bodies)
         snprintf(bodies, sizeof bodies, "%d", kernels->n_bodies);
-    snprintf(line, line_size, "cpu: %s, %d lanes, %d thread%s, kernels for n = %s", kernels->arch, kernels->lanes, e->threads,
-             e->threads == 1 ? "" : "s", bodies);
+    const shoal_cpu_kernels *used = kernels_for(e, n_systems);
+    snprintf(line, line_size, "cpu: %s, %d lanes%s, %d thread%s, kernels for n = %s", used->arch, used->lanes,
+             used == few ? " for so few systems" : "", e->threads, e->threads == 1 ? "" : "s", bodies);
     *engine = e;
     return SHOAL_OK;
 }
@@ -129,8 +139,9 @@ static shoal_status cpu_launch(shoal_engine *engine, shoal_kernel_entry entry, c
     args.list = list;
     args.n_list = n_list;
     args.slice_steps = slice_steps;
-    shoal_cpu_kernel *kernel = engine->kernels->entry[entry];
-    const long at_once = engine->kernels->systems, n_calls = (n_list + at_once - 1) / at_once;
+    const shoal_cpu_kernels *kernels = kernels_for(engine, n_list);
+    shoal_cpu_kernel *kernel = kernels->entry[entry];
+    const long at_once = kernels->systems, n_calls = (n_list + at_once - 1) / at_once;
     const double began = shoal_seconds();
 #pragma omp parallel for schedule(dynamic, 1) num_threads(engine->threads)
     for (long call = 0; call < n_calls; call++) {
@@ -155,8 +166,9 @@ static shoal_status cpu_wait(shoal_engine *engine, double *seconds)
     return SHOAL_OK;
 }
 
-static long cpu_width(const shoal_engine *engine)
+static long cpu_width(const shoal_engine *engine, int *group)
 {
+    *group = engine->kernels->systems;
     return (long)engine->threads * engine->kernels->systems;
 }
 
@@ -167,6 +179,7 @@ const shoal_engine_type shoal_engine_cpu = {
     .destroy = cpu_destroy,
     .upload = cpu_copy,
     .download = cpu_copy,
+    .send = cpu_copy,
     .launch = cpu_launch,
     .fetch = cpu_copy,
     .fetched = cpu_fetched,
@@ -182,5 +195,5 @@ void shoal_engine_cpu_info(FILE *out)
     const char *from;
     const int threads = shoal_default_threads(&from);
     fprintf(out, "cpu     %ld processors online, %d threads by default (%s); instruction set %s (%d doubles a lane group); "
-            "%d kernel sets\n", sysconf(_SC_NPROCESSORS_ONLN), threads, from, wanted_arch(), native_lanes(), n_kernels);
+            "%d kernel sets\n", sysconf(_SC_NPROCESSORS_ONLN), threads, from, shoal_cpu_arch(), native_lanes(), n_kernels);
 }

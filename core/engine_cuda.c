@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * engine_cuda.c: the engine that runs the kernels on an NVIDIA GPU, one thread a system.
+ * engine_cuda.c: the engine that runs the kernels on an NVIDIA GPU, a thread or a team of threads (work.c) a system.
  *
- * Plain C11: the CUDA driver library is opened at run time and declared here as far as it is used, so that one binary
+ * Plain C11: the CUDA driver library is opened at run time, declared in cuda.h as far as it is used, so that one binary
  * runs with and without a GPU. Kernels come from jit.c. The five arrays of shoal_kernel_args and the index lists live
  * on the device; the plan says when an array moves. Large host arrays are page-locked where that succeeds: copies are
  * faster then, and run beside kernels.
@@ -18,63 +18,10 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "cuda.h"
 #include "internal.h"
 
-/* ---- the driver, own declarations -------------------------------------------------------------------------------- */
-
-typedef unsigned long long device_pointer;
-typedef struct cuda_context *cuda_context;
-typedef struct cuda_module *cuda_module;
-typedef struct cuda_function *cuda_function;
-typedef struct cuda_stream *cuda_stream;
-typedef struct cuda_event *cuda_event;
-
-/* CUdevice_attribute */
-enum { ATTRIBUTE_DYNAMIC_SHARED = 8 }; /* CUfunction_attribute */
-enum { DEFAULT_SHARED = 48 << 10 };    /* bytes that a block may have without that */
-
-enum { ATTRIBUTE_MULTIPROCESSORS = 16, ATTRIBUTE_MAJOR = 75, ATTRIBUTE_MINOR = 76 };
-enum { STREAM_NON_BLOCKING = 1 }; /* CUstream_flags */
-
-struct driver {
-    int (*init)(unsigned flags);
-    int (*version)(int *version);
-    int (*error_name)(int result, const char **name);
-    int (*error_string)(int result, const char **text);
-    int (*device_count)(int *n);
-    int (*device)(int *device, int index);
-    int (*device_name)(char *name, int size, int device);
-    int (*device_memory)(size_t *size, int device);
-    int (*device_attribute)(int *value, int attribute, int device);
-    int (*context_retain)(cuda_context *context, int device);
-    int (*context_release)(int device);
-    int (*context_push)(cuda_context context);
-    int (*context_pop)(cuda_context *context);
-    int (*memory_free)(size_t *available, size_t *total);
-    int (*module_load)(cuda_module *module, const void *image);
-    int (*module_unload)(cuda_module module);
-    int (*module_function)(cuda_function *function, cuda_module module, const char *name);
-    int (*function_attribute)(cuda_function function, int attribute, int value);
-    int (*allocate)(device_pointer *pointer, size_t size);
-    int (*release)(device_pointer pointer);
-    int (*clear)(device_pointer pointer, unsigned char value, size_t size);
-    int (*to_device)(device_pointer to, const void *from, size_t size, cuda_stream stream);
-    int (*to_host)(void *to, device_pointer from, size_t size, cuda_stream stream);
-    int (*host_register)(void *pointer, size_t size, unsigned flags);
-    int (*host_unregister)(void *pointer);
-    int (*host_allocate)(void **pointer, size_t size, unsigned flags);
-    int (*host_release)(void *pointer);
-    int (*stream_create)(cuda_stream *stream, unsigned flags);
-    int (*stream_destroy)(cuda_stream stream);
-    int (*stream_synchronize)(cuda_stream stream);
-    int (*stream_wait)(cuda_stream stream, cuda_event event, unsigned flags);
-    int (*event_create)(cuda_event *event, unsigned flags);
-    int (*event_destroy)(cuda_event event);
-    int (*event_record)(cuda_event event, cuda_stream stream);
-    int (*event_elapsed)(float *milliseconds, cuda_event from, cuda_event to);
-    int (*launch)(cuda_function function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x, unsigned block_y,
-                  unsigned block_z, unsigned shared, cuda_stream stream, void **arguments, void **extra);
-};
+/* ---- the driver ---------------------------------------------------------------------------------------------------- */
 
 /* The names carry the version of the interface that the declarations above are of. */
 static const struct {
@@ -94,20 +41,25 @@ static const struct {
     {"cuDevicePrimaryCtxRelease_v2", offsetof(struct driver, context_release)},
     {"cuCtxPushCurrent_v2", offsetof(struct driver, context_push)},
     {"cuCtxPopCurrent_v2", offsetof(struct driver, context_pop)},
+    {"cuCtxSynchronize", offsetof(struct driver, synchronize)},
     {"cuMemGetInfo_v2", offsetof(struct driver, memory_free)},
     {"cuModuleLoadData", offsetof(struct driver, module_load)},
     {"cuModuleUnload", offsetof(struct driver, module_unload)},
     {"cuModuleGetFunction", offsetof(struct driver, module_function)},
-    {"cuFuncSetAttribute", offsetof(struct driver, function_attribute)},
     {"cuMemAlloc_v2", offsetof(struct driver, allocate)},
     {"cuMemFree_v2", offsetof(struct driver, release)},
     {"cuMemsetD8_v2", offsetof(struct driver, clear)},
-    {"cuMemcpyHtoDAsync_v2", offsetof(struct driver, to_device)},
-    {"cuMemcpyDtoHAsync_v2", offsetof(struct driver, to_host)},
+    {"cuMemcpyHtoD_v2", offsetof(struct driver, to_device)},
+    {"cuMemcpyDtoH_v2", offsetof(struct driver, to_host)},
+    {"cuMemcpyHtoDAsync_v2", offsetof(struct driver, to_device_later)},
+    {"cuMemcpyDtoHAsync_v2", offsetof(struct driver, to_host_later)},
     {"cuMemHostRegister_v2", offsetof(struct driver, host_register)},
     {"cuMemHostUnregister", offsetof(struct driver, host_unregister)},
     {"cuMemHostAlloc", offsetof(struct driver, host_allocate)},
     {"cuMemFreeHost", offsetof(struct driver, host_release)},
+    {"cuFuncGetAttribute", offsetof(struct driver, function_attribute)},
+    {"cuFuncSetAttribute", offsetof(struct driver, function_set)},
+    {"cuOccupancyMaxActiveBlocksPerMultiprocessor", offsetof(struct driver, occupancy)},
     {"cuStreamCreate", offsetof(struct driver, stream_create)},
     {"cuStreamDestroy_v2", offsetof(struct driver, stream_destroy)},
     {"cuStreamSynchronize", offsetof(struct driver, stream_synchronize)},
@@ -115,13 +67,12 @@ static const struct {
     {"cuEventCreate", offsetof(struct driver, event_create)},
     {"cuEventDestroy_v2", offsetof(struct driver, event_destroy)},
     {"cuEventRecord", offsetof(struct driver, event_record)},
+    {"cuEventSynchronize", offsetof(struct driver, event_synchronize)},
     {"cuEventElapsedTime", offsetof(struct driver, event_elapsed)},
     {"cuLaunchKernel", offsetof(struct driver, launch)},
 };
 
-/* Open the driver and initialise it; NULL, or what is missing. The library stays loaded (NODELETE), so this is cheap
- * a second time and keeps no state here. */
-static const char *driver_open(struct driver *driver)
+const char *shoal_driver_open(struct driver *driver)
 {
     static const char *const names[] = {"libcuda.so.1", "libcuda.so"};
     void *library = NULL;
@@ -147,13 +98,13 @@ static const char *driver_open(struct driver *driver)
 static const char *cuda_missing(void)
 {
     struct driver driver;
-    const char *missing = driver_open(&driver);
+    const char *missing = shoal_driver_open(&driver);
     return missing ? missing : shoal_jit_missing();
 }
 
 /* ---- the engine -------------------------------------------------------------------------------------------------- */
 
-enum { N_ARRAYS = 5, N_LISTS = 2, LANES_A_MULTIPROCESSOR = 256 };
+enum { N_ARRAYS = 5, N_LISTS = 2, LANES_A_MULTIPROCESSOR = 256, FEW_BLOCKS = 4, SMALL_BLOCK = 32 };
 
 /* One of the arrays of shoal_kernel_args. */
 struct array {
@@ -183,6 +134,8 @@ struct shoal_engine {
     int *list_host[N_LISTS]; /* the same, page-locked */
     int n_queued;           /* launches since the last wait that have a list, at most N_LISTS */
     const char *last;       /* the last kernel launched */
+    char name[128];         /* of the device */
+    char kernel_file[600];  /* of SHOAL_INTEGRATE in the cache */
     long n_systems;
     int n_multiprocessors;
     int block[SHOAL_KERNEL_ENTRIES];     /* threads of a block */
@@ -366,12 +319,14 @@ static shoal_status kernels_load(shoal_engine *engine, int entries, shoal_kernel
         engine->block[i] = cubin.block;
         engine->shared[i] = 1 << i & SHOAL_ONCE_ENTRIES ? 0 : shoal_team_shared(&engine->choice, cubin.block);
         if (result == 0 && engine->shared[i] > DEFAULT_SHARED)
-            result = driver->function_attribute(engine->function[i], ATTRIBUTE_DYNAMIC_SHARED, (int)engine->shared[i]);
+            result = driver->function_set(engine->function[i], FUNCTION_DYNAMIC_SHARED, (int)engine->shared[i]);
         if (result)
             status = cuda_fail(engine, result, "finding a kernel in the compiled module");
     }
-    if (usage)
+    if (usage) {
         *usage = cubin.usage[SHOAL_INTEGRATE];
+        snprintf(engine->kernel_file, sizeof engine->kernel_file, "%s", cubin.file);
+    }
     shoal_cubin_release(&cubin);
     return status;
 }
@@ -396,16 +351,15 @@ static shoal_status cuda_create(shoal_context *context, const shoal_kernel_choic
     bool entered = false;
     int major = 0, minor = 0, result;
     shoal_kernel_usage usage;
-    char name[128] = "";
     shoal_status status = SHOAL_E_UNSUPPORTED;
 
-    missing = driver_open(driver);
+    missing = shoal_driver_open(driver);
     if (missing) {
         shoal_fail(context, status, "%s", missing);
         goto fail;
     }
     if ((result = driver->version(&new->version)) != 0 || (result = driver->device(&new->device, 0)) != 0 ||
-        (result = driver->device_name(name, sizeof name, new->device)) != 0 ||
+        (result = driver->device_name(new->name, sizeof new->name, new->device)) != 0 ||
         (result = driver->device_attribute(&major, ATTRIBUTE_MAJOR, new->device)) != 0 ||
         (result = driver->device_attribute(&minor, ATTRIBUTE_MINOR, new->device)) != 0 ||
         (result = driver->device_attribute(&new->n_multiprocessors, ATTRIBUTE_MULTIPROCESSORS, new->device)) != 0) {
@@ -438,7 +392,7 @@ static shoal_status cuda_create(shoal_context *context, const shoal_kernel_choic
 
     snprintf(line, line_size,
              "cuda: %s (sm_%d%d, %d multiprocessors), work model %s, %s%d systems a block of %d, %d registers, %d bytes spilled",
-             name, major, minor, new->n_multiprocessors, shoal_model_name(choice),
+             new->name, major, minor, new->n_multiprocessors, shoal_model_name(choice),
              shoal_team_each(choice) == 4 ? "4 bodies a thread, " : shoal_team_each(choice) == 2 ? "2 bodies a thread, " : "",
              shoal_team_systems(choice, new->block[SHOAL_INTEGRATE]), new->block[SHOAL_INTEGRATE], usage.registers, usage.spill_bytes);
     cuda_leave(new);
@@ -474,8 +428,8 @@ static shoal_status copies_queue(shoal_engine *engine, int arrays, bool to_devic
         struct array *array = &engine->array[i];
         if (!(arrays >> i & 1) || !array->size)
             continue;
-        int result = to_device ? engine->driver.to_device(array->device, array->host, array->size, stream)
-                               : engine->driver.to_host(array->host, array->device, array->size, stream);
+        int result = to_device ? engine->driver.to_device_later(array->device, array->host, array->size, stream)
+                               : engine->driver.to_host_later(array->host, array->device, array->size, stream);
         if (result) {
             char what[128];
             snprintf(what, sizeof what, "copying the array '%s' (%zu bytes) %s the GPU", array->name, array->size,
@@ -508,6 +462,16 @@ static shoal_status cuda_upload(shoal_engine *engine, int arrays)
 static shoal_status cuda_download(shoal_engine *engine, int arrays)
 {
     return cuda_copy(engine, arrays, false);
+}
+
+static shoal_status cuda_send(shoal_engine *engine, int arrays)
+{
+    shoal_status status = cuda_enter(engine);
+    if (status != SHOAL_OK)
+        return status;
+    status = copies_queue(engine, arrays, true, engine->work);
+    cuda_leave(engine);
+    return status;
 }
 
 static shoal_status cuda_fetch(shoal_engine *engine, int arrays)
@@ -552,11 +516,20 @@ static shoal_status cuda_wait(shoal_engine *engine, double *seconds)
     return status;
 }
 
+/* Threads of a block for a list of so many systems: of a few blocks for each multiprocessor some would have one more than the
+ * others, so that few systems are in small ones. */
+static int block_for(const shoal_engine *engine, shoal_kernel_entry entry, long n_list)
+{
+    const int block = engine->block[entry];
+    const bool alone = engine->shared[entry] == 0 && shoal_team_threads(&engine->choice) == 1;
+    return alone && n_list < (long)FEW_BLOCKS * block * engine->n_multiprocessors ? SMALL_BLOCK : block;
+}
+
 /* Queue a kernel and its list. The device's context is current. */
 static int launch_queue(shoal_engine *engine, shoal_kernel_entry entry, const int *list, long n_list, double slice_steps)
 {
     struct driver *driver = &engine->driver;
-    const int block = engine->block[entry];
+    const int block = block_for(engine, entry, n_list);
     const long systems = 1 << entry & SHOAL_ONCE_ENTRIES ? block : shoal_team_systems(&engine->choice, block); /* of a block */
     const unsigned n_blocks = (unsigned)((n_list + systems - 1) / systems);
     const size_t size = (size_t)n_list * sizeof *list;
@@ -567,7 +540,7 @@ static int launch_queue(shoal_engine *engine, shoal_kernel_entry entry, const in
     engine->args.n_list = n_list;
     engine->args.slice_steps = slice_steps;
     engine->last = shoal_kernel_entry_name(entry);
-    int result = driver->to_device(engine->list[which], engine->list_host[which], size, engine->work);
+    int result = driver->to_device_later(engine->list[which], engine->list_host[which], size, engine->work);
     if (result == 0 && entry == SHOAL_INTEGRATE)
         result = driver->event_record(engine->began, engine->work);
     if (result == 0)
@@ -606,9 +579,34 @@ static shoal_status cuda_launch(shoal_engine *engine, shoal_kernel_entry entry, 
 }
 
 /* With as many threads on a multiprocessor, one more hardly makes it faster. */
-static long cuda_width(const shoal_engine *engine)
+static long cuda_width(const shoal_engine *engine, int *group)
 {
-    return (long)engine->n_multiprocessors * LANES_A_MULTIPROCESSOR;
+    const int threads = shoal_team_threads(&engine->choice); /* of a system */
+    *group = threads < 32 ? 32 / threads : 1;
+    return (long)engine->n_multiprocessors * LANES_A_MULTIPROCESSOR / threads;
+}
+
+static const char *cuda_device(const shoal_engine *engine)
+{
+    return engine->name;
+}
+
+static const char *cuda_kernel_file(const shoal_engine *engine)
+{
+    return engine->kernel_file;
+}
+
+/* Side by side, into the cache; one that fails is told of when it is used. */
+static void cuda_compile(shoal_engine *engine, const shoal_kernel_choice *choices, int n)
+{
+#pragma omp parallel for schedule(dynamic) num_threads(n)
+    for (int i = 0; i < n; i++) {
+        shoal_context own = *engine->context; /* messages are not shared */
+        shoal_cubin cubin;
+        if (*engine->kernel_file &&
+            shoal_jit_compile(&own, &choices[i], 1 << SHOAL_INTEGRATE, engine->arch, engine->version, &cubin) == SHOAL_OK)
+            shoal_cubin_release(&cubin);
+    }
 }
 
 const shoal_engine_type shoal_engine_cuda = {
@@ -618,11 +616,15 @@ const shoal_engine_type shoal_engine_cuda = {
     .destroy = cuda_destroy,
     .upload = cuda_upload,
     .download = cuda_download,
+    .send = cuda_send,
     .launch = cuda_launch,
     .fetch = cuda_fetch,
     .fetched = cuda_fetched,
     .wait = cuda_wait,
     .width = cuda_width,
+    .device = cuda_device,
+    .kernel_file = cuda_kernel_file,
+    .compile = cuda_compile,
 };
 
 /* ---- information ------------------------------------------------------------------------------------------------- */
@@ -630,7 +632,7 @@ const shoal_engine_type shoal_engine_cuda = {
 void shoal_engine_cuda_info(FILE *out)
 {
     struct driver driver;
-    const char *missing = driver_open(&driver);
+    const char *missing = shoal_driver_open(&driver);
     if (missing) {
         fprintf(out, "cuda: not available: %s\n", missing);
     } else {

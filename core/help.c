@@ -6,6 +6,7 @@
 #define _GNU_SOURCE 1
 #include <string.h>
 
+#include "big/big.h"
 #include "config.h"
 
 #define MAX_NAMES 256
@@ -113,21 +114,83 @@ static void explain_section(const shoal_config *config, const char *section, FIL
     }
 }
 
+/* The section as a config has it: that of one big system is the table's without "big". */
+static const char *section_name(const char *section, bool *big)
+{
+    *big = strncmp(section, "big", 3) == 0;
+    return section + (!*big ? 0 : section[3] ? 4 : 3);
+}
+
 static const char *full_name(const shoal_key *key, char name[64])
 {
-    snprintf(name, 64, "%s%s%s", key->section, *key->section ? "." : "", key->row.name);
+    bool big;
+    const char *section = section_name(key->section, &big);
+    snprintf(name, 64, "%s%s%s", section, *section ? "." : "", key->row.name);
     return name;
 }
 
 static void explain_key(const shoal_config *config, const shoal_key *key, FILE *out)
 {
     char name[64];
-    fprintf(out, "%s, a key of the config file\n", full_name(key, name));
+    bool big;
+    section_name(key->section, &big);
+    fprintf(out, "%s, a key of the config file%s\n", full_name(key, name), big ? " of one big system" : "");
     print_row(config, key->kind, key->otherwise, &key->row, out);
     if (key->kind == SHOAL_KEY_GROUP || key->kind == SHOAL_KEY_LIST) {
+        const bool units = strcmp(key->row.name, "units") == 0;
         fputs("keys:\n", out);
+        snprintf(name, sizeof name, "%s%s%s", units ? "" : key->section, units || !*key->section ? "" : ".", key->row.name);
         explain_section(config, name, out);
     }
+}
+
+/* ---- one big system ---------------------------------------------------------------------------------------------- */
+
+/* A word of its configs that has a doc. */
+typedef struct big_word {
+    const char *kind, *name, *doc, *engine;
+} big_word;
+
+/* The i-th of them; false after the last. */
+static bool big_word_at(int i, big_word *word)
+{
+    static const big_word models[] = {
+#define X(name, r_max, doc) { "model", #name, doc, "" },
+        SHOAL_BIG_MODEL_LIST(X)
+#undef X
+    };
+    static const char *const engines[] = { "cpu", "cuda" };
+    if (i < SHOAL_COUNT(models)) {
+        *word = models[i];
+        return true;
+    }
+    i -= SHOAL_COUNT(models);
+    const int n_methods = shoal_count((const void *const *)shoal_big_methods);
+    if (i < n_methods) {
+        *word = (big_word){ "integrator", shoal_big_methods[i]->name, shoal_big_methods[i]->doc, "" };
+        return true;
+    }
+    i -= n_methods;
+    for (int e = 0; e < SHOAL_COUNT(engines); e++)
+        for (int k = 0; shoal_tiled_kernel(engines[e], k, NULL); k++, i--)
+            if (i == 0) {
+                *word = (big_word){ .kind = "force method", .engine = engines[e] };
+                word->name = shoal_tiled_kernel(engines[e], k, &word->doc);
+                return true;
+            }
+    return false;
+}
+
+/* All that bear the name. */
+static bool explain_big(const char *name, FILE *out)
+{
+    big_word word;
+    bool found = false;
+    for (int i = 0; big_word_at(i, &word); i++)
+        if (strcmp(word.name, name) == 0)
+            found = fprintf(out, "%s, %s %s of one big system%s%s: %s\n", word.name, *word.kind == 'i' ? "an" : "a", word.kind,
+                            *word.engine ? " on " : "", word.engine, word.doc) > 0;
+    return found;
 }
 
 /* ---- the whole reference, as Markdown ----------------------------------------------------------------------------- */
@@ -183,7 +246,9 @@ shoal_status shoal_help_reference(shoal_context *context, FILE *out)
     for (int i = 0; i < shoal_n_keys; i++) {
         if (!section || strcmp(section, shoal_keys[i].section) != 0) {
             section = shoal_keys[i].section;
-            fprintf(out, *section ? "\n### `%s`\n" : "\n### top level\n", section);
+            bool big;
+            const char *name = section_name(section, &big);
+            fprintf(out, *name ? "\n### `%s`%s\n" : "\n### top level%s%s\n", name, big ? " of one big system" : "");
             table_head(out);
         }
         table_row(&config, shoal_keys[i].kind, shoal_keys[i].otherwise, &shoal_keys[i].row, out);
@@ -210,6 +275,10 @@ shoal_status shoal_help_reference(shoal_context *context, FILE *out)
             fprintf(out, "%s`%s%s`: %s.\n", c ? "" : "\nColumns: ", plug->columns[c].name, column_ends(plug, c),
                     plug->columns[c].doc);
     }
+    fputs("\n## One big system\n\n| word | kind | meaning |\n|---|---|---|\n", out);
+    big_word word;
+    for (int i = 0; big_word_at(i, &word); i++)
+        fprintf(out, "| `%s` | %s%s%s | %s |\n", word.name, word.kind, *word.engine ? ", " : "", word.engine, word.doc);
     fputs("\n## Outcomes\n\n| outcome | code | meaning |\n|---|---|---|\n", out);
 #define X(NAME, code, name, doc) fprintf(out, "| `%s` | %d | %s |\n", name, code, doc);
     SHOAL_OUTCOME_LIST(X)
@@ -229,6 +298,13 @@ void shoal_help_list(const shoal_context *context, FILE *out)
     fputs("monitors\n", out);
     for (int i = 0; plugs->monitors[i]; i++)
         fprintf(out, "  %-20s %s\n", plugs->monitors[i]->name, plugs->monitors[i]->doc);
+    const char *kind = NULL;
+    big_word word;
+    for (int i = 0; big_word_at(i, &word); i++) {
+        if (!kind || strcmp(kind, word.kind) != 0)
+            fprintf(out, "%ss of one big system\n", kind = word.kind);
+        fprintf(out, "  %-20s %s%s%s\n", word.name, word.engine, *word.engine ? ": " : "", word.doc);
+    }
 }
 
 shoal_status shoal_help_explain(shoal_context *context, const char *name, FILE *out)
@@ -242,6 +318,7 @@ shoal_status shoal_help_explain(shoal_context *context, const char *name, FILE *
     const int monitor = shoal_monitor_find(context, name);
     if (propagator) {
         explain_propagator(&config, propagator, out);
+        explain_big(name, out);
         return SHOAL_OK;
     }
     if (monitor >= 0) {
@@ -260,15 +337,20 @@ shoal_status shoal_help_explain(shoal_context *context, const char *name, FILE *
     n_known += shoal_monitor_names(context, known + n_known, MAX_NAMES - n_known);
     n_known += shoal_force_names(context, known + n_known, MAX_NAMES - n_known);
     char full[MAX_NAMES][64];
+    bool found = explain_big(name, out);
+    big_word word;
+    for (int i = 0; big_word_at(i, &word) && n_known < MAX_NAMES; i++)
+        known[n_known++] = word.name;
     for (int i = 0; i < shoal_n_keys && n_known < MAX_NAMES; i++) {
         known[n_known++] = full_name(&shoal_keys[i], full[i]);
-        if (strcmp(full[i], name) == 0) {
+        if (strcmp(full[i], name) == 0) { /* of both kinds of configs */
             explain_key(&config, &shoal_keys[i], out);
-            return SHOAL_OK;
+            found = true;
         }
     }
-    bool found = false; /* the last word of a key, or an outcome */
-    for (int i = 0; i < shoal_n_keys; i++)
+    if (found)
+        return SHOAL_OK;
+    for (int i = 0; i < shoal_n_keys; i++) /* the last word of a key, or an outcome */
         if (strcmp(shoal_keys[i].row.name, name) == 0) {
             explain_key(&config, &shoal_keys[i], out);
             found = true;

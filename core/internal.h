@@ -203,7 +203,6 @@ extern const shoal_text shoal_texts[]; /* ends in {0, 0} */
 typedef struct shoal_tuning {
     int block;         /* threads of a block, a multiple of 32; a large team's block is its own */
     int max_registers; /* of a thread */
-    int shared_state;  /* 1: states in shared memory, where a thread has the whole system */
     int bodies;        /* of a thread of the model `body`, at most: 2 or 4 */
 } shoal_tuning;
 
@@ -250,6 +249,8 @@ typedef struct shoal_engine_type {
     /* Copy whole arrays between host and device, bits of SHOAL_ARRAY_*, after all launches so far. */
     shoal_status (*upload)(shoal_engine *engine, int arrays);
     shoal_status (*download)(shoal_engine *engine, int arrays);
+    /* Upload without waiting for it: the host leaves the arrays as they are until the next wait, download or fetched. */
+    shoal_status (*send)(shoal_engine *engine, int arrays);
     /* Run one kernel over an index list (host pointer, copied), after all launches so far. It may still be running on return; what it
      * writes is the host's after `wait` or `download`, and its errors are told there. slice_steps: for SHOAL_INTEGRATE. */
     shoal_status (*launch)(shoal_engine *engine, shoal_kernel_entry entry, const int *list, long n_list, double slice_steps);
@@ -259,8 +260,12 @@ typedef struct shoal_engine_type {
     shoal_status (*fetched)(shoal_engine *engine);
     /* Until all launches are done. seconds: what the last SHOAL_INTEGRATE took, may be NULL. */
     shoal_status (*wait)(shoal_engine *engine, double *seconds);
-    /* How many systems it needs to keep all of its lanes busy. */
-    long (*width)(const shoal_engine *engine);
+    /* How many systems it needs to keep all of its lanes busy. group: how many of them go step by step together. */
+    long (*width)(const shoal_engine *engine, int *group);
+    /* Of a GPU alone, for tune.c: its name; the file of the kernel that integrates, "" = there is no cache; compile some choices ahead. */
+    const char *(*device)(const shoal_engine *engine);
+    const char *(*kernel_file)(const shoal_engine *engine);
+    void (*compile)(shoal_engine *engine, const shoal_kernel_choice *choices, int n);
 } shoal_engine_type;
 
 enum {
@@ -277,16 +282,17 @@ extern const shoal_engine_type shoal_engine_cpu, shoal_engine_cuda;
 void shoal_engine_cpu_info(FILE *out);
 void shoal_engine_cuda_info(FILE *out);
 
+/* The instruction set that kernels are picked for: "v4", "v3", "any" (engine_cpu.c). */
+const char *shoal_cpu_arch(void);
+
 /* ---- work.c: work models of a GPU ------------------------------------------------------------------------------------- */
 
-#define SHOAL_MODEL_CHOICES "auto|system|body|component|pair|system_shared"
+#define SHOAL_MODEL_CHOICES "auto|system|body|component|pair"
 const char *shoal_model_name(const shoal_kernel_choice *choice);
 /* A number that an environment variable gives, or `value`. */
 int shoal_environment_number(const char *name, int value, int least, int most);
 /* Set the model of that name; false if there is none, or it is auto. */
 bool shoal_model_choose(shoal_kernel_choice *choice, const char *name);
-/* Bodies of a thread for so many systems, from SHOAL_CUDA_BODIES or as it is fastest. */
-void shoal_team_tune(shoal_kernel_choice *choice, long systems);
 /* Bodies of a thread of the model `body`: as many as the tuning asks for, or fewer, so that all have as many. */
 int shoal_team_each(const shoal_kernel_choice *choice);
 /* Threads that advance a system: 1, or a team. */
@@ -295,8 +301,6 @@ int shoal_team_threads(const shoal_kernel_choice *choice);
  * memory that it needs. */
 int shoal_team_block(const shoal_kernel_choice *choice, int block);
 int shoal_team_systems(const shoal_kernel_choice *choice, int block);
-/* Doubles of shared memory that hold a thread's state; 0 = it is in registers. */
-int shoal_state_shared(const shoal_kernel_choice *choice);
 int shoal_team_doubles(const shoal_kernel_choice *choice); /* of these, a team's */
 size_t shoal_team_shared(const shoal_kernel_choice *choice, int block);
 /* Whether a block can be as large as the model makes it. */
@@ -324,6 +328,9 @@ void shoal_hash_string(shoal_hash *hash, const char *text);
 
 /* The folder of compiled kernels; false if there is none that only this user can write to. make: make it if need be. */
 bool shoal_cache_folder(char *path, size_t size, bool make);
+/* A small text there: false if it is not there, or longer. Written whole or not at all; failing is allowed. */
+bool shoal_cache_read(const char *path, char *text, size_t size);
+void shoal_cache_write(const char *path, const char *text);
 /* Write all of it to an open file, whatever interrupts. */
 bool shoal_write_all(int file, const void *data, size_t size);
 
@@ -382,6 +389,9 @@ const char *shoal_jit_missing(void);
 shoal_status shoal_jit_compile(shoal_context *context, const shoal_kernel_choice *choice, int entries, int arch,
                                int driver_version, shoal_cubin *cubin);
 void shoal_cubin_release(shoal_cubin *cubin);
+/* The same for a text of its own: its path in this source, and constants "NAME=VALUE", NULL after the last. */
+shoal_status shoal_jit_text(shoal_context *context, const char *name, const char *const *constants, int arch, int driver_version,
+                            shoal_cubin *cubin);
 
 /* The name of a kernel in the compiled module. */
 const char *shoal_kernel_entry_name(shoal_kernel_entry entry);
@@ -391,7 +401,13 @@ void shoal_jit_info(FILE *out);
 
 /* ---- plan.c ------------------------------------------------------------------------------------------------------- */
 
-enum { SHOAL_PLAN_LISTS = 8 };
+enum { SHOAL_PLAN_LISTS = 8, SHOAL_MOST_TUNED = 16 };
+
+/* A choice that was measured, in system-steps/s; 0 = it did not run. */
+typedef struct shoal_tuned {
+    shoal_kernel_choice choice;
+    double rate;
+} shoal_tuned;
 
 struct shoal_plan {
     shoal_context *context;
@@ -400,6 +416,10 @@ struct shoal_plan {
     const shoal_engine_type *engine_type;
     shoal_engine *engine;
     shoal_kernel_choice choice;
+    bool any_model;           /* of a GPU; else it is the user's */
+    shoal_tuning forced;      /* by the user */
+    shoal_tuned tuned[SHOAL_MOST_TUNED]; /* [n_tuned] */
+    int n_tuned;
     shoal_kernel_args args;   /* host pointers */
     double t_end;
     double *period;           /* [n_systems] with options.orbits: the unit of t_end and all times given to the plan; else NULL */
@@ -431,7 +451,7 @@ struct shoal_plan {
     void *lists[SHOAL_PLAN_LISTS]; /* all those of one for each system */
     shoal_event *events;      /* [n_events] */
     long n_events;
-    char line[768];
+    char engine_line[256], line[768];
 };
 
 /* The shortest period among a system's initial Jacobi orbits, +inf if none is bound. bodies, orbits: room for [n_bodies]. */
@@ -440,11 +460,21 @@ double shoal_shortest_period(const shoal_ensemble *ensemble, long system, shoal_
 /* The value of a monitor's column, of its part `part` if it is one of each, for a system. */
 double shoal_plan_monitored(shoal_plan *plan, int monitor, int column, int part, long system);
 
+/* Another engine of the same type in the place of the plan's, at the start of the run. */
+shoal_status shoal_plan_engine(shoal_plan *plan, const shoal_kernel_choice *choice);
 /* Tell the monitors of the bodies that a system begins or goes on with. */
 void shoal_plan_watch_bodies(shoal_plan *plan, long system);
 
 /* The time that t stands for: t itself, or with options.orbits t of the system's periods after its start. */
 double shoal_plan_when(const shoal_plan *plan, long system, double t);
+
+/* ---- tune.c ------------------------------------------------------------------------------------------------------------- */
+
+/* Complete a choice by rule: model, block. */
+void shoal_tune_rule(const shoal_plan *plan, shoal_kernel_choice *choice);
+/* Change a plan's engine, made by rule, to the fastest: when = "auto" (what was measured before; measured if the run is long), "always",
+ * "never". why: what to say of it. */
+shoal_status shoal_tune(shoal_plan *plan, const char *when, char *why, size_t why_size);
 
 /* ---- slice.c: one slice after the other -------------------------------------------------------------------------------- */
 
@@ -456,19 +486,25 @@ double shoal_plan_time(const shoal_plan *plan, long system);
 double shoal_plan_progress(const shoal_plan *plan, long system);
 
 /* Send a system towards time t: it moves until its next step would pass it, and has arrived. One that arrives at t_end has
- * survived. Not between begin and end, like the two below. lose_aim: they must all be sent anew. */
+ * survived. Not between begin and end, like those below. lose_aim: they must all be sent anew. */
 void shoal_plan_aim(shoal_plan *plan, long system, double t);
 void shoal_plan_lose_aim(shoal_plan *plan);
 bool shoal_plan_arrived(const shoal_plan *plan, long system);
-/* Ask for the states of the listed systems at t[i], within their next step (NaN: where they are; one that has ended: as it ended):
- * begin has them copied to args.snapshot, and what the monitors saw if one of them has ended. list stays until then. */
-shoal_status shoal_plan_ask(shoal_plan *plan, const double *t, const int *list, long n_list);
+/* The state of a system that is asked for is that at t, within its next step (NaN: where it is; one that has ended: as it
+ * ended); false if it is not, and the error. */
+bool shoal_plan_stand_at(shoal_plan *plan, long system, double t);
+shoal_status shoal_plan_cannot_stand(const shoal_plan *plan, long system, double t);
+/* Ask for the states of the listed systems: begin has them copied to args.snapshot, and what the monitors saw if some have ended.
+ * list stays until then. */
+void shoal_plan_ask(shoal_plan *plan, const int *list, long n_list, bool ended);
 /* The states asked for are made, and with `move` the next slice of those that have not arrived begins: their records are nobody's
  * until it ends. answered: the states are there. */
 shoal_status shoal_plan_begin(shoal_plan *plan, bool move);
 shoal_status shoal_plan_answered(shoal_plan *plan);
 /* The slice ends: records are up to date, systems that have ended leave the list. *n_moved: how many have moved. */
 shoal_status shoal_plan_end(shoal_plan *plan, long *n_moved);
+/* Count what is left of the running systems. */
+void shoal_plan_count(shoal_plan *plan);
 /* All three for one time t of all systems. */
 shoal_status shoal_plan_slice(shoal_plan *plan, double t, long *n_moved);
 
@@ -529,7 +565,7 @@ typedef struct shoal_result {
     int n_columns;
     shoal_column *columns;    /* swept parameters first, then what monitors computed */
     int n_swept;
-    /* snapshots in order of commit */
+    /* snapshots: the first of all systems, by system, then the second ones; while a run goes on in the order of commit */
     long n_snapshots;         /* rows */
     int64_t *snapshot_system; /* [n_snapshots] index of the system */
     double *snapshot_time;    /* [n_snapshots] */
@@ -562,6 +598,8 @@ int shoal_result_column(const shoal_result *result, const char *name);
 shoal_status shoal_result_append_event(shoal_context *context, shoal_result *result, const shoal_event *event);
 /* Put the events in order: by system, those of a system as they came. */
 shoal_status shoal_result_sort_events(shoal_context *context, shoal_result *result);
+/* Put the snapshots in order: the first ones of all systems, by system, then the second ones. */
+shoal_status shoal_result_sort_snapshots(shoal_context *context, shoal_result *result);
 /* Append n snapshot rows (grows the arrays). */
 shoal_status shoal_result_append(shoal_context *context, shoal_result *result, long n, const int64_t *system,
                                  const double *time, const double *state);
@@ -595,8 +633,11 @@ shoal_status shoal_journal_snapshots(shoal_journal *journal, const shoal_result 
 shoal_status shoal_journal_events(shoal_journal *journal, const shoal_result *result, long first);
 /* Append a checkpoint: an opaque state from which the run can go on. */
 shoal_status shoal_journal_checkpoint(shoal_journal *journal, const void *state, size_t size);
-/* Flush to the disk: what was appended so far survives a kill. */
+/* Flush to the disk: what was appended so far survives a kill; in the background: as soon as may be. */
 shoal_status shoal_journal_commit(shoal_journal *journal);
+/* From now on a thread writes what is appended; its errors are those of the next call, and of `finish`, which waits for it. */
+shoal_status shoal_journal_background(shoal_journal *journal);
+shoal_status shoal_journal_finish(shoal_journal *journal);
 /* Read all committed records. *state: the last checkpoint (malloc'd, NULL if none); results appended after the last checkpoint
  * are dropped when state is asked for (state != NULL), kept when not, so that a restart from the checkpoint repeats nothing. */
 shoal_status shoal_journal_read(shoal_context *context, const char *path, shoal_result **result, void **state, size_t *size);
@@ -735,7 +776,8 @@ struct shoal_study {
     long n_unresolved;       /* systems with an initial orbit whose pericentre the steps do not resolve */
     long first, stride;      /* of the config's systems it makes each stride-th from `first` on: run.shard */
     double system;           /* run.system: the id of the only one, NaN = all */
-    char engine[16], work_model[16];
+    char engine[16], work_model[16], tune[8];
+    int gpu_block, gpu_registers;
     int threads, lanes;
     long slice_steps;        /* 0 = auto; results do not depend on it */
     int64_t seed;
@@ -745,6 +787,7 @@ struct shoal_study {
     double interval;         /* 0 = none; inner units or orbits */
     double *times;           /* [n_times] ascending along the direction of integration, likewise */
     int n_times;
+    struct shoal_big_study *big; /* NULL = an ensemble; else one big system, and only what comes before this is filled in */
     /* the systems */
     shoal_ensemble *ensemble;
     struct shoal_table *given; /* borrowed, NULL = none: is filled with the systems that are possible, before the
@@ -765,6 +808,8 @@ shoal_status shoal_study_open(shoal_context *context, const char *path, const ch
                               const char *const *overrides, struct shoal_table *given, shoal_study **study);
 /* run.c: the result of a study before its first step: final states are the initial ones. */
 shoal_status shoal_study_initial(shoal_study *study, shoal_result **result);
+/* Measure what is fastest for it on a GPU, and keep it: rows[*n_rows], room for SHOAL_MOST_TUNED; line: the plan's. The study is used up. */
+shoal_status shoal_study_tune(shoal_study *study, shoal_tuned *rows, int *n_rows, char *line, size_t line_size);
 
 /* ---- help.c: what `shoal list` and `shoal explain NAME` print ------------------------------------ */
 

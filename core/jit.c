@@ -399,8 +399,8 @@ static void log_in_one_line(const char *log, char *line, size_t size)
 #define MAX_TEXTS 128
 
 /* Compile for real. */
-static shoal_status compile(shoal_context *context, const struct nvrtc *nvrtc, const char *text, bool plugins,
-                            const struct options *options, bool ptx, const char *what, shoal_cubin *cubin)
+static shoal_status compile(shoal_context *context, const struct nvrtc *nvrtc, const char *text, const char *name,
+                            bool plugins, const struct options *options, bool ptx, const char *what, shoal_cubin *cubin)
 {
     /* As with -I. and -Icore: every text is known by its path, those of core/ by their bare names too. */
     const char *names[2 * MAX_TEXTS], *texts[2 * MAX_TEXTS];
@@ -419,7 +419,7 @@ static shoal_status compile(shoal_context *context, const struct nvrtc *nvrtc, c
     nvrtc_handle program = NULL;
     char *log = NULL;
     size_t size = 0;
-    int result = nvrtc->create(&program, text, "kernel_cuda.kern.h", n, texts, names);
+    int result = nvrtc->create(&program, text, strrchr(name, '/') + 1, n, texts, names);
     if (result == 0) {
         result = nvrtc->compile(program, options->n, options->pointer);
         if (nvrtc->log_size(program, &size) == 0 && size > 0)
@@ -448,6 +448,89 @@ static shoal_status compile(shoal_context *context, const struct nvrtc *nvrtc, c
     return status;
 }
 
+/* The text of this build with a name; NULL if it is not in it. */
+static const char *text_named(const char *name)
+{
+    for (int i = 0; shoal_texts[i].name; i++)
+        if (strcmp(shoal_texts[i].name, name) == 0)
+            return shoal_texts[i].text;
+    return NULL;
+}
+
+/* From the cache, or compile and keep. what: of the message. */
+static shoal_status compile_or_load(shoal_context *context, const struct nvrtc *nvrtc, const char *name, bool plugins,
+                                    const struct options *options, bool ptx, const char *what, shoal_cubin *cubin)
+{
+    const char *text = text_named(name);
+    if (!text)
+        return shoal_fail(context, SHOAL_E_INTERNAL, "the kernel text is not in this build");
+
+    shoal_hash key = shoal_hash_start();
+    uint64_t version[2] = {(uint64_t)nvrtc->major, (uint64_t)nvrtc->minor};
+    shoal_hash_bytes(&key, version, sizeof version);
+    shoal_text known;
+    for (int i = 0; (known = shoal_plugin_text(plugins ? context : NULL, i)).name; i++) {
+        shoal_hash_string(&key, known.name);
+        shoal_hash_string(&key, known.text);
+    }
+    shoal_hash_string(&key, name);
+    for (int i = 0; i < options->n; i++)
+        shoal_hash_string(&key, options->text[i]);
+
+    char folder[512];
+    bool cache = shoal_cache_folder(folder, sizeof folder, true);
+    if (cache)
+        snprintf(cubin->file, sizeof cubin->file, "%s/%016llx%016llx.cubin", folder, (unsigned long long)key.a,
+                 (unsigned long long)key.b);
+    if (cache && cache_load(cubin->file, key, cubin))
+        return SHOAL_OK;
+    shoal_status status = compile(context, nvrtc, text, name, plugins, options, ptx, what, cubin);
+    if (status != SHOAL_OK) {
+        free(cubin->image);
+        cubin->image = NULL;
+        cubin->size = 0;
+        return status;
+    }
+    if (cache)
+        cache_save(cubin->file, key, cubin);
+    return SHOAL_OK;
+}
+
+/* Options that all texts are compiled with; *arch becomes the one that it is compiled for. */
+static void options_common(struct options *options, const struct nvrtc *nvrtc, int *arch, bool *ptx)
+{
+    *arch = arch_for(nvrtc, *arch, ptx);
+    option_add(options, "--gpu-architecture=%s_%d", *ptx ? "compute" : "sm", *arch);
+    option_add(options, "--fmad=false");
+    option_add(options, "--std=c++17");
+    option_add(options, "--device-as-default-execution-space");
+    option_add(options, "--diag-suppress=177"); /* what unused monitors leave behind; gcc looks at the same text */
+    if (!*ptx)
+        option_add(options, "--ptxas-options=-v");
+    if (nvrtc->major >= 13) /* its own cache answers without the report on registers */
+        option_add(options, "--no-cache");
+}
+
+shoal_status shoal_jit_text(shoal_context *context, const char *name, const char *const *constants, int arch, int driver_version,
+                            shoal_cubin *cubin)
+{
+    struct nvrtc nvrtc;
+    struct options options = {.n = 0};
+    bool ptx;
+    double start = shoal_seconds();
+    memset(cubin, 0, sizeof *cubin);
+    if (!nvrtc_open(driver_version, &nvrtc))
+        return shoal_fail(context, SHOAL_E_UNSUPPORTED, "%s", shoal_jit_missing());
+    options_common(&options, &nvrtc, &arch, &ptx);
+    for (int i = 0; constants[i]; i++)
+        option_add(&options, "-D%s", constants[i]);
+    char what[128];
+    snprintf(what, sizeof what, "%s, sm_%d", name, arch);
+    shoal_status status = compile_or_load(context, &nvrtc, name, false, &options, ptx, what, cubin);
+    cubin->seconds = shoal_seconds() - start;
+    return status;
+}
+
 shoal_status shoal_jit_compile(shoal_context *context, const shoal_kernel_choice *choice, int entries, int arch,
                                int driver_version, shoal_cubin *cubin)
 {
@@ -458,28 +541,12 @@ shoal_status shoal_jit_compile(shoal_context *context, const shoal_kernel_choice
 
     if (!nvrtc_open(driver_version, &nvrtc))
         return shoal_fail(context, SHOAL_E_UNSUPPORTED, "%s", shoal_jit_missing());
-    const char *text = NULL;
-    for (int i = 0; shoal_texts[i].name && !text; i++)
-        if (strcmp(shoal_texts[i].name, "core/kernel_cuda.kern.h") == 0)
-            text = shoal_texts[i].text;
-    if (!text)
-        return shoal_fail(context, SHOAL_E_INTERNAL, "the kernel text is not in this build");
-
     shoal_tuning tuning = tuning_of(choice);
     if (entries & ~SHOAL_ONCE_ENTRIES)
         tuning.block = shoal_team_block(choice, tuning.block);
     struct options options = {.n = 0};
-    int real_arch = arch_for(&nvrtc, arch, &ptx);
-    option_add(&options, "--gpu-architecture=%s_%d", ptx ? "compute" : "sm", real_arch);
-    option_add(&options, "--fmad=false");
-    option_add(&options, "--std=c++17");
-    option_add(&options, "--device-as-default-execution-space");
-    option_add(&options, "--diag-suppress=177"); /* what unused monitors leave behind; gcc looks at the same text */
+    options_common(&options, &nvrtc, &arch, &ptx);
     option_add(&options, "--diag-suppress=128"); /* a team's loops that are empty for its size */
-    if (!ptx)
-        option_add(&options, "--ptxas-options=-v");
-    if (nvrtc.major >= 13) /* its own cache answers without the report on registers */
-        option_add(&options, "--no-cache");
     option_add(&options, "-DSHOAL_ENTRIES=0x%x", (unsigned)entries);
     const bool rare = !(entries & ~SHOAL_ONCE_ENTRIES);
     if (rare) /* small code beats fast code, a thread a system will do, and the bits are the same */
@@ -510,45 +577,14 @@ shoal_status shoal_jit_compile(shoal_context *context, const shoal_kernel_choice
     option_add(&options, "-DSHOAL_BLOCK=%d", tuning.block);
     if (tuning.max_registers && !rare)
         option_add(&options, "-DSHOAL_MIN_BLOCKS=%d", blocks_at_once(tuning.block, tuning.max_registers));
-    if (!rare && shoal_state_shared(choice))
-        option_add(&options, "-DSHOAL_STATE_SHARED=%d", shoal_state_shared(choice));
 
-    shoal_hash key = shoal_hash_start();
-    uint64_t version[2] = {(uint64_t)nvrtc.major, (uint64_t)nvrtc.minor};
-    shoal_hash_bytes(&key, version, sizeof version);
-    shoal_text known;
-    for (int i = 0; (known = shoal_plugin_text(choice->plugins ? context : NULL, i)).name; i++) {
-        shoal_hash_string(&key, known.name);
-        shoal_hash_string(&key, known.text);
-    }
-    for (int i = 0; i < options.n; i++)
-        shoal_hash_string(&key, options.text[i]);
-
-    char folder[512];
-    bool cache = shoal_cache_folder(folder, sizeof folder, true);
-    if (cache)
-        snprintf(cubin->file, sizeof cubin->file, "%s/%016llx%016llx.cubin", folder, (unsigned long long)key.a,
-                 (unsigned long long)key.b);
     cubin->block = tuning.block;
-    if (cache && cache_load(cubin->file, key, cubin)) {
-        cubin->seconds = shoal_seconds() - start;
-        return SHOAL_OK;
-    }
-
     char what[128];
-    snprintf(what, sizeof what, "the kernel of %s for %d bodies, sm_%d", choice->propagator->name, choice->n_bodies,
-             real_arch);
-    shoal_status status = compile(context, &nvrtc, text, choice->plugins, &options, ptx, what, cubin);
-    if (status != SHOAL_OK) {
-        free(cubin->image);
-        cubin->image = NULL;
-        cubin->size = 0;
-        return status;
-    }
-    if (cache)
-        cache_save(cubin->file, key, cubin);
+    snprintf(what, sizeof what, "the kernel of %s for %d bodies, sm_%d", choice->propagator->name, choice->n_bodies, arch);
+    shoal_status status =
+        compile_or_load(context, &nvrtc, "core/kernel_cuda.kern.h", choice->plugins, &options, ptx, what, cubin);
     cubin->seconds = shoal_seconds() - start;
-    return SHOAL_OK;
+    return status;
 }
 
 void shoal_cubin_release(shoal_cubin *cubin)

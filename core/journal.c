@@ -26,12 +26,16 @@
  *
  * Records are written with write(2), without a buffer in between: an append that failed is cut off at once, and the
  * journal is as it was before. One process writes: the file is locked (flock) while it is open for writing.
+ *
+ * In the background a thread writes the records, in order, and the disk may be slow: who appends waits only while MOST_QUEUED
+ * bytes are not written yet. Nothing is dropped; what failed is said by the next call, and nothing is written after it.
  */
 #include "result.h"
 
 #include <endian.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <sys/file.h>
 #include <sys/stat.h>
@@ -41,7 +45,17 @@
 #define MAGIC "ShJr"
 #define HEAD_SIZE 20
 
+#define MOST_QUEUED ((size_t)2 << 30)
+
 enum { RECORD_HEADER = 1, RECORD_SYSTEMS, RECORD_SNAPSHOTS, RECORD_CHECKPOINT, RECORD_EVENTS };
+
+/* A record that is to be written, or (type 0) that all before it are to reach the disk. */
+typedef struct queued {
+    struct queued *next;
+    uint32_t type;
+    size_t size;
+    void *payload; /* its own */
+} queued;
 
 struct shoal_journal {
     shoal_context *context;
@@ -50,6 +64,16 @@ struct shoal_journal {
     int64_t length; /* of the good records */
     int64_t n_systems;
     int32_t n_bodies, n_columns;
+    /* in the background; the lock is for all below */
+    bool background;
+    pthread_t thread;
+    pthread_mutex_t lock;
+    pthread_cond_t more, less; /* the queue has grown, or is to end; it has become shorter */
+    queued *first, *last;
+    size_t n_queued;           /* bytes */
+    bool busy, stop;           /* the thread is at work; it is to end */
+    const char *failed;        /* what, NULL = nothing */
+    int error;                 /* errno of that */
 };
 
 /* ---- checksum: eight tables, so that eight bytes are taken at a time ------------------------------------------- */
@@ -71,10 +95,29 @@ static void crc_init(crc_tables *tables)
             tables->of[k][i] = (tables->of[k - 1][i] >> 8) ^ tables->of[0][tables->of[k - 1][i] & 0xff];
 }
 
+#ifdef __x86_64__
+/* The same by the processor's own instruction, some five times as fast. */
+__attribute__((target("sse4.2"))) static uint32_t crc_add_fast(uint32_t crc, const unsigned char *byte, size_t n)
+{
+    uint64_t word, sum = ~crc;
+    for (; n >= 8; n -= 8, byte += 8) {
+        memcpy(&word, byte, 8);
+        sum = __builtin_ia32_crc32di(sum, word);
+    }
+    for (; n; n--, byte++)
+        sum = __builtin_ia32_crc32qi((uint32_t)sum, *byte);
+    return ~(uint32_t)sum;
+}
+#endif
+
 /* crc: 0 to begin with, or what came out for the bytes before. */
 static uint32_t crc_add(const crc_tables *tables, uint32_t crc, const void *bytes, size_t n)
 {
     const unsigned char *byte = bytes;
+#ifdef __x86_64__
+    if (__builtin_cpu_supports("sse4.2"))
+        return crc_add_fast(crc, byte, n);
+#endif
     crc = ~crc;
     for (; n >= 8; n -= 8, byte += 8) {
         uint64_t word;
@@ -235,6 +278,21 @@ static void put_rows(buffer *to, const shoal_result *result, const shoal_field *
 {
     size_t items = shoal_field_row_items(field, result), size = shoal_field_item_size(field);
     put_items(to, (const char *)shoal_field_data(result, field) + row * items * size, n_rows * items, size);
+}
+
+/* The listed rows, each of n_items of `size` bytes. */
+static void put_listed(buffer *to, const void *data, const int *list, long n_list, size_t n_items, size_t size)
+{
+    const size_t row = n_items * size;
+    const char *from = data;
+    unsigned char *at = __BYTE_ORDER == __LITTLE_ENDIAN ? buffer_grow(to, (size_t)n_list * row) : NULL;
+    for (long i = 0; at && i < n_list; i++, at += row)
+        if (row == sizeof(double)) /* most of them: no call */
+            memcpy(at, from + (size_t)list[i] * row, sizeof(double));
+        else
+            memcpy(at, from + (size_t)list[i] * row, row);
+    for (long i = 0; __BYTE_ORDER != __LITTLE_ENDIAN && i < n_list; i++)
+        put_items(to, from + (size_t)list[i] * row, n_items, size);
 }
 
 static void get_rows(cursor *from, const shoal_result *result, const shoal_field *field, size_t row, size_t n_rows)
@@ -400,8 +458,10 @@ static bool write_all(int fd, const void *bytes, size_t n, int64_t at)
     return true;
 }
 
-/* Append a record. On failure the file ends where it did before. */
-static shoal_status append(shoal_journal *journal, uint32_t type, const void *payload, size_t size)
+static const char cannot_append[] = "cannot append to the journal", cannot_sync[] = "cannot write the journal to the disk";
+
+/* Write a record. On failure (false, errno) the file ends where it did before. */
+static bool write_record(shoal_journal *journal, uint32_t type, const void *payload, size_t size)
 {
     crc_tables tables;
     crc_init(&tables);
@@ -415,23 +475,132 @@ static shoal_status append(shoal_journal *journal, uint32_t type, const void *pa
     memcpy(head + 16, &crc, 4);
     if (!write_all(journal->fd, head, sizeof head, journal->length) ||
         !write_all(journal->fd, payload, size, journal->length + HEAD_SIZE)) {
-        shoal_status status = journal_error(journal, "cannot append to the journal");
+        const int error = errno;
         /* Best effort: if even this fails, readers stop at the torn record and the next append overwrites it. */
         int cut = ftruncate(journal->fd, journal->length);
         (void)cut;
-        return status;
+        errno = error;
+        return false;
     }
     journal->length += HEAD_SIZE + (int64_t)size;
+    return true;
+}
+
+/* ---- in the background ----------------------------------------------------------------------------------------- */
+
+/* Do the first of the queue. Called and left with the lock held, which is open on the way. */
+static void work_once(shoal_journal *journal)
+{
+    queued *record = journal->first;
+    const bool skip = journal->failed != NULL;
+    bool done = true;
+    journal->first = record->next;
+    journal->last = record->next ? journal->last : NULL;
+    journal->busy = true;
+    pthread_mutex_unlock(&journal->lock);
+    if (!skip)
+        done = record->type ? write_record(journal, record->type, record->payload, record->size) : !fdatasync(journal->fd);
+    const int error = errno;
+    free(record->payload);
+    pthread_mutex_lock(&journal->lock);
+    journal->busy = false;
+    journal->n_queued -= record->size;
+    if (!done) {
+        journal->failed = record->type ? cannot_append : cannot_sync;
+        journal->error = error;
+    }
+    free(record);
+    pthread_cond_broadcast(&journal->less);
+}
+
+static void *write_behind(void *of)
+{
+    shoal_journal *journal = of;
+    pthread_mutex_lock(&journal->lock);
+    for (;;) {
+        if (journal->first)
+            work_once(journal);
+        else if (journal->stop)
+            break;
+        else
+            pthread_cond_wait(&journal->more, &journal->lock);
+    }
+    pthread_mutex_unlock(&journal->lock);
+    return NULL;
+}
+
+shoal_status shoal_journal_background(shoal_journal *journal)
+{
+    pthread_mutex_init(&journal->lock, NULL);
+    pthread_cond_init(&journal->more, NULL);
+    pthread_cond_init(&journal->less, NULL);
+    errno = pthread_create(&journal->thread, NULL, write_behind, journal);
+    if (errno)
+        return journal_error(journal, "cannot start the thread that writes the journal");
+    journal->background = true;
     return SHOAL_OK;
+}
+
+/* What the thread has to say. The lock is held. */
+static shoal_status said(const shoal_journal *journal)
+{
+    if (!journal->failed)
+        return SHOAL_OK;
+    errno = journal->error;
+    return journal_error(journal, journal->failed);
+}
+
+shoal_status shoal_journal_finish(shoal_journal *journal)
+{
+    if (!journal->background)
+        return SHOAL_OK;
+    pthread_mutex_lock(&journal->lock);
+    while (journal->first || journal->busy)
+        pthread_cond_wait(&journal->less, &journal->lock);
+    const shoal_status status = said(journal);
+    pthread_mutex_unlock(&journal->lock);
+    return status;
+}
+
+/* Queue a record. payload: the journal's from now on. */
+static shoal_status enqueue(shoal_journal *journal, uint32_t type, void *payload, size_t size)
+{
+    queued *record = malloc(sizeof *record);
+    if (!record) {
+        free(payload);
+        return shoal_fail(journal->context, SHOAL_E_MEMORY, "%s: out of memory", journal->path);
+    }
+    *record = (queued){.type = type, .size = size, .payload = payload};
+    pthread_mutex_lock(&journal->lock);
+    while (journal->n_queued > 0 && journal->n_queued + size > MOST_QUEUED)
+        pthread_cond_wait(&journal->less, &journal->lock);
+    const shoal_status status = said(journal);
+    *(journal->last ? &journal->last->next : &journal->first) = record;
+    journal->last = record;
+    journal->n_queued += size;
+    pthread_cond_signal(&journal->more);
+    pthread_mutex_unlock(&journal->lock);
+    return status;
+}
+
+/* ---- records --------------------------------------------------------------------------------------------------- */
+
+/* Append a record. payload: the journal's from now on. */
+static shoal_status append(shoal_journal *journal, uint32_t type, void *payload, size_t size)
+{
+    if (journal->background)
+        return enqueue(journal, type, payload, size);
+    const shoal_status status = write_record(journal, type, payload, size) ? SHOAL_OK : journal_error(journal, cannot_append);
+    free(payload);
+    return status;
 }
 
 static shoal_status append_buffer(shoal_journal *journal, uint32_t type, buffer *payload)
 {
-    shoal_status status = payload->failed
-                              ? shoal_fail(journal->context, SHOAL_E_MEMORY, "%s: out of memory", journal->path)
-                              : append(journal, type, payload->data, payload->n);
+    if (!payload->failed)
+        return append(journal, type, payload->data, payload->n);
     free(payload->data);
-    return status;
+    return shoal_fail(journal->context, SHOAL_E_MEMORY, "%s: out of memory", journal->path);
 }
 
 /* The entry in the folder has to reach the disk too. */
@@ -515,6 +684,16 @@ void shoal_journal_close(shoal_journal **journal)
     *journal = NULL;
     if (!old)
         return;
+    if (old->background) {
+        pthread_mutex_lock(&old->lock);
+        old->stop = true;
+        pthread_cond_signal(&old->more);
+        pthread_mutex_unlock(&old->lock);
+        pthread_join(old->thread, NULL);
+        pthread_mutex_destroy(&old->lock);
+        pthread_cond_destroy(&old->more);
+        pthread_cond_destroy(&old->less);
+    }
     if (old->fd >= 0)
         close(old->fd);
     free(old->path);
@@ -544,13 +723,14 @@ shoal_status shoal_journal_systems(shoal_journal *journal, const shoal_result *r
     put_int(&payload, n_list);
     for (long i = 0; i < n_list; i++)
         put_int(&payload, list[i]);
-    for (int f = 0; f < shoal_result_n_fields; f++)
-        if (shoal_result_fields[f].when & SHOAL_FIELD_AFTER)
-            for (long i = 0; i < n_list; i++)
-                put_rows(&payload, result, &shoal_result_fields[f], (size_t)list[i], 1);
+    for (int f = 0; f < shoal_result_n_fields; f++) {
+        const shoal_field *field = &shoal_result_fields[f];
+        if (field->when & SHOAL_FIELD_AFTER)
+            put_listed(&payload, shoal_field_data(result, field), list, n_list, shoal_field_row_items(field, result),
+                       shoal_field_item_size(field));
+    }
     for (int c = 0; c < result->n_columns; c++)
-        for (long i = 0; i < n_list; i++)
-            put_items(&payload, &result->columns[c].value[list[i]], 1, sizeof(double));
+        put_listed(&payload, result->columns[c].value, list, n_list, 1, sizeof(double));
     return append_buffer(journal, RECORD_SYSTEMS, &payload);
 }
 
@@ -581,14 +761,16 @@ shoal_status shoal_journal_events(shoal_journal *journal, const shoal_result *re
 
 shoal_status shoal_journal_checkpoint(shoal_journal *journal, const void *state, size_t size)
 {
-    return append(journal, RECORD_CHECKPOINT, state, size);
+    buffer payload = {0};
+    put_items(&payload, state, size, 1);
+    return append_buffer(journal, RECORD_CHECKPOINT, &payload);
 }
 
 shoal_status shoal_journal_commit(shoal_journal *journal)
 {
-    if (fdatasync(journal->fd))
-        return journal_error(journal, "cannot write the journal to the disk");
-    return SHOAL_OK;
+    if (journal->background)
+        return enqueue(journal, 0, NULL, 0);
+    return fdatasync(journal->fd) ? journal_error(journal, cannot_sync) : SHOAL_OK;
 }
 
 /* ---- reading --------------------------------------------------------------------------------------------------- */

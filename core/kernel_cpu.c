@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * kernel_cpu.c: the kernel text compiled for the CPU, once for each of: instruction set (SHOAL_ARCH), SIMD width (LANES), body count
- * (N_BODIES, or any), PROPAGATOR. The result is one table named SHOAL_KERNELS.
+ * kernel_cpu.c: the kernel text compiled for the CPU, once for each of: instruction set (SHOAL_ARCH), SIMD width (LANES), groups of lanes in
+ * turns (LANE_GROUPS), body count (N_BODIES, or any), PROPAGATOR. The result is one table named SHOAL_KERNELS.
  */
 #include <stdbool.h>
 

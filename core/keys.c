@@ -7,7 +7,11 @@
 #define _GNU_SOURCE 1
 #include <string.h>
 
+#include "big/big.h"
 #include "config.h"
+
+#define MODEL_WORD(name, r_max, doc) "|" #name
+#define MODEL_WORDS (SHOAL_BIG_MODEL_LIST(MODEL_WORD) + 1)
 
 #define VALUE(section, type, name, dimension, initial, least, most, choices, otherwise, doc) \
     { section, SHOAL_KEY_VALUE, otherwise, { name, SHOAL_##type, dimension, initial, least, most, choices, doc } }
@@ -124,7 +128,11 @@ const shoal_key shoal_keys[] = {
           "CPU threads; 0 = OMP_NUM_THREADS, or as many as this process may use"),
     VALUE("run", INTEGER, "lanes", "", 0, 0, 8, "0|1|4|8", NULL, "CPU SIMD width; 0 = the machine's"),
     VALUE("run", CHOICE, "work_model", "", 0, 0, 1, SHOAL_MODEL_CHOICES, NULL,
-          "what a GPU thread has: a system (its state in registers or shared memory), or of one a body, a component, a pair"),
+          "what a GPU thread has: a system, or of one a body, a component, a pair"),
+    VALUE("run", INTEGER, "gpu_block", "", 0, 0, 1024, NULL, NULL, "threads of a GPU's block, a multiple of 32; 0 = chosen"),
+    VALUE("run", INTEGER, "gpu_registers", "", 0, 0, 255, NULL, NULL, "registers of a GPU's thread, at most; 0 = chosen"),
+    VALUE("run", CHOICE, "tune", "", 0, 0, 1, "auto|always|never", NULL,
+          "whether a GPU's work model, block and registers are measured: auto = once for a combination, if the run is long"),
     VALUE("run", INTEGER, "slice_steps", "", 0, 0, MOST_EXACT, NULL, NULL,
           "steps between two looks at the run; 0 = adapted; results do not depend on it"),
     REAL("run", "checkpoint_s", "", 30, 0, NULL, "least seconds of wall time between checkpoints"),
@@ -134,6 +142,57 @@ const shoal_key shoal_keys[] = {
          "time between snapshots; with run.orbits in shortest periods of each system"),
     NUMBERS("output", "times", "time", "none",
             "times of further snapshots; with run.orbits in shortest periods of each system since run.t_start"),
+
+    /* one big system (big/): another kind of config, whose top level is the section "big" */
+    OTHER("big", GROUP, "model", NULL, "the bodies of one big system; a config with this group is no ensemble"),
+    OTHER("big", GROUP, "units", "N-body units: G = 1, times and lengths without names", "units of the file and of its results"),
+    OTHER("big", GROUP, "gravitation", "no softening, fp64", "how forces are computed"),
+    OTHER("big", GROUP, "integrator", NULL, "the integrator and its steps"),
+    OTHER("big", GROUP, "run", NULL, "when to integrate to, and on what"),
+    OTHER("big", GROUP, "output", "a row at each hundredth of the run", "the result file and the snapshots"),
+
+    VALUE("big.model", CHOICE, "name", "", NAN, 0, SHOAL_BIG_MODELS - 1, MODEL_WORDS, "file", "a model to draw bodies from"),
+    OTHER("big.model", TEXT, "file", "name",
+          "bodies in any format that `shoal convert` reads, relative to the config's folder; its numbers are in the config's "
+          "units unless it states its own"),
+    TEXTS("big.model", "components", "all", "of a file that has them: \"gas\", \"dark\", \"stars\""),
+    VALUE("big.model", INTEGER, "n", "", NAN, 2, MOST_INT, NULL, "model.file", "number of bodies, all of the same mass"),
+    VALUE("big.model", INTEGER, "seed", "", 1, 0, MOST_EXACT, NULL, NULL, "the same bodies for the same seed"),
+    REAL("big.model", "mass", "mass", NAN, POSITIVE, "1", "total mass"),
+    REAL("big.model", "virial_radius", "length", NAN, POSITIVE, "1", "G mass^2 / 2 |W|, W the potential energy of the model"),
+    REAL("big.model", "r_max", "", NAN, POSITIVE, "100; no bound where the model has an edge",
+         "bodies farther out than so many scale radii are drawn again"),
+    VALUE("big.model", REAL, "virial_ratio", "", 0.5, 0, 10, NULL, NULL, "K / |W| of the models uniform and henon"),
+    VALUE("big.model", REAL, "W0", "", 6, 0.1, 16, NULL, NULL, "central potential over sigma^2 of the model king"),
+    VALUE("big.model", REAL, "toomre_q", "", 1.5, 0, 100, NULL, NULL, "Toomre's Q of the model kuzmin; 0 = circular orbits"),
+
+    REAL("big.gravitation", "softening", "length", 0, 0, NULL, "softening length epsilon"),
+    VALUE("big.gravitation", CHOICE, "kernel", "", 0, 0, 1, "plummer|spline", NULL,
+          "1/sqrt(r^2 + epsilon^2), or the spline that is Newton's law beyond 2.8 epsilon"),
+    VALUE("big.gravitation", CHOICE, "precision", "", 0, 0, 2, "fp64|mixed|fp32", NULL, "of the forces; states are double"),
+    OTHER("big.gravitation", TEXT, "method", "auto", "the force method (`shoal list`)"),
+
+    VALUE("big.integrator", CHOICE, "name", "", 0, 0, 3, "leapfrog|hermite4|hermite4_block|hermite6", NULL,
+          "of second, fourth or sixth order with one step for all bodies; _block: a step for each body"),
+    REAL("big.integrator", "dt", "time", NAN, POSITIVE, "output.interval; not of fixed steps",
+         "the longest step; without eta, and of hermite6, the step; shortened to divide output.interval"),
+    REAL("big.integrator", "eta", "", NAN, POSITIVE, "fixed steps; hermite4_block: 0.01",
+         "steps that adapt: eta (epsilon / |a|)^(1/2) of leapfrog; of Hermite Aarseth's, with eta^(1/2)"),
+
+    REAL("big.run", "t_start", "time", NAN, ANY, "0, or what the file says", "time of the initial state"),
+    REAL("big.run", "t_end", "time", NAN, ANY, NULL, "time to integrate to; before t_start: backwards"),
+    VALUE("big.run", CHOICE, "engine", "", 0, 0, 2, "auto|cpu|cuda", NULL,
+          "what computes the forces; auto: a GPU where it is faster, by the number of bodies"),
+    VALUE("big.run", INTEGER, "threads", "", 0, 0, 65536, NULL, NULL,
+          "CPU threads; 0 = OMP_NUM_THREADS, or as many as this process may use"),
+    VALUE("big.run", INTEGER, "devices", "", 1, 1, 64, NULL, NULL, "GPUs that share the forces"),
+    REAL("big.run", "checkpoint_s", "", 30, 0, NULL, "least seconds of wall time between checkpoints"),
+
+    OTHER("big.output", TEXT, "file", "the config's base name and .h5", "the result file; snapshots are named after it"),
+    REAL("big.output", "interval", "time", NAN, POSITIVE, "a hundredth of the run", "time between rows of the diagnostics"),
+    VALUE("big.output", INTEGER, "snapshots", "", 10, 0, MOST_INT, NULL, NULL,
+          "every so many rows a snapshot, and of the start; 0 = none (the last state is in the result file)"),
+    VALUE("big.output", CHOICE, "format", "", 0, 0, 3, "gadget|tipsy|phigrape|csv", NULL, "of the snapshots"),
 };
 
 const int shoal_n_keys = SHOAL_COUNT(shoal_keys);

@@ -26,7 +26,7 @@
 #define LANE_BIG_FN LANE_FN
 #define LANE_RARE_FN static __device__ __noinline__
 #define LANE_CALLED_FN static __device__ __noinline__
-#if (N_BODIES <= 10 || (N_BODIES <= 16 && defined(SHOAL_STATE_SHARED))) && !defined(LANE_ROLLED)
+#if N_BODIES <= 10 && !defined(LANE_ROLLED)
 #define LANE_UNROLL _Pragma("unroll")
 #else /* the state does not fit into registers anyhow, and unrolled it compiles for minutes */
 #define LANE_UNROLL _Pragma("unroll 1")
@@ -133,7 +133,9 @@ LANE_FN void lane_store(double *base, lane_id id, int slot, int n_slots, mask wh
 
 /* Groups of lanes that a core advances in turns: while the last operations of one group's step wait for each other, those of
  * the next already run. */
+#ifndef LANE_GROUPS
 #define LANE_GROUPS 2
+#endif
 
 /* A uniform fact that holds here, so that what it excludes is not compiled. */
 #define LANE_KNOWN(fact) ((fact) ? (void)0 : __builtin_unreachable())

@@ -36,6 +36,7 @@ static const command commands[] = {
     { "convert", "Convert initial conditions and states between formats", convert_main },
     { "list", "Name every propagator, force and monitor", list_main },
     { "explain", "Tell all about one of them, or about a config key", explain_main },
+    { "tune", "Measure what is fastest for a study on this machine's GPU", tune_main },
     { "info", "What this build and this machine can do", info_main },
     { "bench", "Time the engines, with checked answers", bench_main },
 };

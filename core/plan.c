@@ -14,7 +14,8 @@
 
 #include "internal.h"
 
-#define GPU_WORTHWHILE 4096 /* systems from which a GPU beats the CPU's lanes */
+#define GPU_WORTHWHILE 64 /* systems for each CPU thread from which a GPU is faster: 1 us a step against some 15 ns on a core */
+#define SYSTEMS_A_THREAD 8192 /* at least, of a GPU's host, which leaves two cores to the journal and the driver */
 
 static double *field(const shoal_plan *plan, int which, long system)
 {
@@ -350,19 +351,34 @@ static shoal_status choose_form(shoal_plan *plan, const shoal_options *options)
     return SHOAL_OK;
 }
 
-/* Choose and make the engine; `why` says why auto picked it. */
-static shoal_status choose_engine(shoal_plan *plan, const shoal_options *options, char *engine_line, size_t line_size, char *why,
-                                  size_t why_size)
+/* A GPU's work model, the user's or by rule, and the rest of what he leaves open. */
+static shoal_status choose_model(shoal_plan *plan, const shoal_options *options)
 {
-    const char *name = options->engine ? options->engine : "auto";
     const char *model = options->work_model ? options->work_model : "auto";
-    const char *missing = shoal_engine_cuda.missing();
-    if (!shoal_model_choose(&plan->choice, strcmp(model, "auto") == 0 ? "system" : model))
+    const char *tune = options->tune ? options->tune : "auto";
+    plan->any_model = strcmp(model, "auto") == 0;
+    plan->forced = (shoal_tuning){.block = options->gpu_block, .max_registers = options->gpu_registers};
+    if (!plan->any_model && !shoal_model_choose(&plan->choice, model))
         return shoal_fail(plan->context, SHOAL_E_USAGE, "work_model = '%s': expected one of %s", model, SHOAL_MODEL_CHOICES);
-    shoal_team_tune(&plan->choice, plan->n_list);
-    if (!shoal_team_fits(&plan->choice))
+    if (shoal_choice_index("auto|always|never", tune) < 0)
+        return shoal_fail(plan->context, SHOAL_E_USAGE, "tune = '%s': expected auto, always or never", tune);
+    if (plan->forced.block < 0 || plan->forced.block > 1024 || plan->forced.block % 32 != 0)
+        return shoal_fail(plan->context, SHOAL_E_USAGE, "gpu_block = %d: expected a multiple of 32, at most 1024", plan->forced.block);
+    if (plan->forced.max_registers != 0 && (plan->forced.max_registers < 16 || plan->forced.max_registers > 255))
+        return shoal_fail(plan->context, SHOAL_E_USAGE, "gpu_registers = %d: expected 16..255", plan->forced.max_registers);
+    if (!plan->any_model && !shoal_team_fits(&plan->choice))
         return shoal_fail(plan->context, SHOAL_E_USAGE, "work_model = '%s': systems of %d bodies are too large for a block of a GPU",
                           model, plan->ensemble->n_bodies);
+    if (plan->engine_type == &shoal_engine_cuda)
+        shoal_tune_rule(plan, &plan->choice);
+    return SHOAL_OK;
+}
+
+/* Choose and make the engine; `why` says why auto picked it. */
+static shoal_status choose_engine(shoal_plan *plan, const shoal_options *options, char *why, size_t why_size)
+{
+    const char *name = options->engine ? options->engine : "auto";
+    const char *missing = shoal_engine_cuda.missing();
     if (strcmp(name, "cpu") == 0) {
         plan->engine_type = &shoal_engine_cpu;
     } else if (strcmp(name, "cuda") == 0) {
@@ -370,20 +386,22 @@ static shoal_status choose_engine(shoal_plan *plan, const shoal_options *options
             return shoal_fail(plan->context, SHOAL_E_UNSUPPORTED, "engine = 'cuda': %s", missing);
         plan->engine_type = &shoal_engine_cuda;
     } else if (strcmp(name, "auto") == 0) {
-        bool many = plan->n_list >= GPU_WORTHWHILE;
-        plan->engine_type = !missing && many ? &shoal_engine_cuda : &shoal_engine_cpu;
+        const long worthwhile = (long)GPU_WORTHWHILE * plan->host_threads;
+        plan->engine_type = !missing && plan->n_list >= worthwhile ? &shoal_engine_cuda : &shoal_engine_cpu;
         if (missing)
             snprintf(why, why_size, " (auto: %s)", missing);
         else
-            snprintf(why, why_size, " (auto: %ld systems, a GPU pays from %d)", plan->n_list, GPU_WORTHWHILE);
+            snprintf(why, why_size, " (auto: %ld system%s, a GPU pays from %ld)", plan->n_list, plan->n_list == 1 ? "" : "s", worthwhile);
     } else {
         return shoal_fail(plan->context, SHOAL_E_USAGE, "engine = '%s': expected auto, cpu or cuda", name);
     }
     shoal_status status = choose_form(plan, options);
+    if (!status)
+        status = choose_model(plan, options);
     if (status)
         return status;
     return plan->engine_type->create(plan->context, &plan->choice, &plan->args, plan->ensemble->n_systems, &plan->engine,
-                                     engine_line, line_size);
+                                     plan->engine_line, sizeof plan->engine_line);
 }
 
 /* ---- the plan ----------------------------------------------------------------------------------------------------- */
@@ -460,7 +478,7 @@ static void marks_begin(shoal_plan *plan)
 }
 
 /* What was chosen: "mvs (compensated) with gr and j2, n = 63, rows (3 bodies attract), ..." */
-static void write_line(shoal_plan *plan, const char *engine_line, const char *why)
+static void write_line(shoal_plan *plan, const char *tuned, const char *why)
 {
     const int n = plan->ensemble->n_bodies, n_massive = plan->args.n_massive;
     char forces[200] = "", form[40] = "pairs";
@@ -469,15 +487,33 @@ static void write_line(shoal_plan *plan, const char *engine_line, const char *wh
                          shoal_plugs_of(plan->context)->forces[plan->args.force_kind[i]]->name);
     if (plan->choice.form == SHOAL_FORM_ROWS)
         snprintf(form, sizeof form, n_massive < n ? "rows (%d bodies attract)" : "rows", n_massive);
-    snprintf(plan->line, sizeof plan->line, "%s%s%s, n = %d, %s, %s%s", plan->propagator->name,
-             plan->choice.compensated ? " (compensated)" : "", forces, n, form, engine_line, why);
+    snprintf(plan->line, sizeof plan->line, "%s%s%s, n = %d, %s, %s%s%s", plan->propagator->name,
+             plan->choice.compensated ? " (compensated)" : "", forces, n, form, plan->engine_line, tuned, why);
+}
+
+/* Give the engine the systems as they begin. */
+static shoal_status start_engine(shoal_plan *plan)
+{
+    shoal_status status = plan->engine_type->upload(plan->engine, SHOAL_ARRAY_BODIES | SHOAL_ARRAY_SYSTEMS | SHOAL_ARRAY_WATCH);
+    if (!status && plan->n_list > 0)
+        status = plan->engine_type->launch(plan->engine, SHOAL_PREPARE, plan->list, plan->n_list, 0);
+    return status;
+}
+
+shoal_status shoal_plan_engine(shoal_plan *plan, const shoal_kernel_choice *choice)
+{
+    plan->engine_type->destroy(&plan->engine);
+    plan->choice = *choice;
+    shoal_status status = plan->engine_type->create(plan->context, choice, &plan->args, plan->ensemble->n_systems, &plan->engine,
+                                                    plan->engine_line, sizeof plan->engine_line);
+    return status ? status : start_engine(plan);
 }
 
 shoal_status shoal_plan_create(shoal_context *context, shoal_ensemble *ensemble, const shoal_options *options,
                                shoal_plan **result)
 {
     *result = NULL;
-    char engine_line[256] = "", why[160] = "";
+    char tuned[96] = "", why[160] = "";
     shoal_plan *plan = calloc(1, sizeof *plan);
     if (!plan)
         return shoal_fail(context, SHOAL_E_MEMORY, "out of memory");
@@ -522,22 +558,25 @@ shoal_status shoal_plan_create(shoal_context *context, shoal_ensemble *ensemble,
     }
     list_running(plan);
     shoal_plan_lose_aim(plan);
-    status = choose_engine(plan, options, engine_line, sizeof engine_line, why, sizeof why);
+    status = choose_engine(plan, options, why, sizeof why);
+    if (plan->engine_type == &shoal_engine_cuda) {
+        const long enough = 1 + ensemble->n_systems / SYSTEMS_A_THREAD, others = plan->host_threads > 3 ? plan->host_threads - 2 : 1;
+        plan->host_threads = (int)(enough < others ? enough : others);
+    }
     if (!status)
         status = choose_steps(plan, options, true); /* last: a refused plan leaves the ensemble as it was */
-    if (!status)
-        status = plan->engine_type->upload(plan->engine, SHOAL_ARRAY_BODIES | SHOAL_ARRAY_SYSTEMS);
-    if (!status && plan->n_list > 0)
-        status = plan->engine_type->launch(plan->engine, SHOAL_PREPARE, plan->list, plan->n_list, 0);
     if (status)
         goto fail;
     count_forces(plan);
     watch_begin(plan);
     marks_begin(plan);
-    status = plan->engine_type->upload(plan->engine, SHOAL_ARRAY_WATCH);
+    status = start_engine(plan);
+    if (!status && plan->engine_type == &shoal_engine_cuda)
+        status = shoal_tune(plan, options->tune ? options->tune : "auto", tuned, sizeof tuned);
     if (status)
         goto fail;
-    write_line(plan, engine_line, why);
+    shoal_plan_count(plan);
+    write_line(plan, tuned, why);
     *result = plan;
     return SHOAL_OK;
 fail:
@@ -704,6 +743,7 @@ shoal_status shoal_plan_state_load(shoal_plan *plan, const void *state)
         memcpy(part[i], at, size[i]);
     list_running(plan);
     shoal_plan_lose_aim(plan);
+    shoal_plan_count(plan);
     plan->records_changed = false;
     return plan->engine_type->upload(plan->engine,
                                      SHOAL_ARRAY_BODIES | SHOAL_ARRAY_SYSTEMS | SHOAL_ARRAY_NATIVE | SHOAL_ARRAY_WATCH);

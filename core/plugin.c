@@ -224,8 +224,7 @@ static shoal_status begin_work(shoal_context *context, shoal_hash key, char *wor
 static bool write_text(const char *folder, const char *name, const char *text)
 {
     char path[PATH_SIZE + 128];
-    const char *slash = strchr(name, '/');
-    if (slash) {
+    for (const char *slash = strchr(name, '/'); slash; slash = strchr(slash + 1, '/')) {
         snprintf(path, sizeof path, "%s/%.*s", folder, (int)(slash - name), name);
         (void)mkdir(path, 0700);
     }

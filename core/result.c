@@ -325,6 +325,82 @@ done:
     return status;
 }
 
+/* Exchange two snapshot rows. */
+static void swap_snapshots(shoal_result *result, size_t a, size_t b)
+{
+    const size_t row = (size_t)result->n_bodies * SHOAL_STATE;
+    const int64_t system = result->snapshot_system[a];
+    const double time = result->snapshot_time[a];
+    result->snapshot_system[a] = result->snapshot_system[b];
+    result->snapshot_system[b] = system;
+    result->snapshot_time[a] = result->snapshot_time[b];
+    result->snapshot_time[b] = time;
+    for (size_t q = 0; q < row; q++) {
+        const double value = result->snapshot[a * row + q];
+        result->snapshot[a * row + q] = result->snapshot[b * row + q];
+        result->snapshot[b * row + q] = value;
+    }
+}
+
+/* Whether every row has a higher rank (how many of its system's are before it) than the row before it, or that of a later system. */
+static bool snapshots_in_order(const shoal_result *result, size_t *seen)
+{
+    bool sorted = true;
+    for (size_t i = 0, last = 0; i < (size_t)result->n_snapshots; i++) {
+        const int64_t system = result->snapshot_system[i];
+        const size_t rank = seen[system]++;
+        sorted = sorted && (i == 0 || rank > last || (rank == last && system > result->snapshot_system[i - 1]));
+        last = rank;
+    }
+    return sorted;
+}
+
+shoal_status shoal_result_sort_snapshots(shoal_context *context, shoal_result *result)
+{
+    const size_t n = (size_t)result->n_snapshots, n_systems = (size_t)result->n_systems;
+    size_t *seen = calloc(n_systems, sizeof *seen); /* rows of a system; then the next one's index in `place` */
+    size_t *place = NULL, *to = NULL, *next = NULL;
+    shoal_status status = SHOAL_OK;
+    if (!seen)
+        goto fail;
+    if (snapshots_in_order(result, seen))
+        goto done;
+    place = malloc(n * sizeof *place); /* of the rows of system 0, of system 1, ... */
+    to = malloc(n * sizeof *to);
+    next = calloc(n + 1, sizeof *next); /* of each rank: the place of its next row */
+    if (!place || !to || !next)
+        goto fail;
+    for (size_t s = 0; s < n_systems; s++)
+        for (size_t rank = 0; rank < seen[s]; rank++)
+            next[rank + 1]++;
+    for (size_t rank = 0; rank < n; rank++)
+        next[rank + 1] += next[rank];
+    for (size_t s = 0, at = 0; s < n_systems; s++) {
+        const size_t n_rows = seen[s];
+        seen[s] = at;
+        for (size_t rank = 0; rank < n_rows; rank++)
+            place[at++] = next[rank]++;
+    }
+    for (size_t i = 0; i < n; i++)
+        to[i] = place[seen[result->snapshot_system[i]]++];
+    for (size_t i = 0; i < n; i++)
+        while (to[i] != i) {
+            const size_t there = to[i];
+            swap_snapshots(result, i, there);
+            to[i] = to[there];
+            to[there] = there;
+        }
+    goto done;
+fail:
+    status = shoal_fail(context, SHOAL_E_MEMORY, "out of memory for %ld snapshots", result->n_snapshots);
+done:
+    free(seen);
+    free(place);
+    free(to);
+    free(next);
+    return status;
+}
+
 shoal_status shoal_result_check(shoal_context *context, const shoal_result *result, const char *path)
 {
     for (long s = 0; s < result->n_systems; s++) {

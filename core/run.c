@@ -2,13 +2,13 @@
  *
  * run.c: runs a study from its systems to its result file, and goes on where a killed run left off.
  *
- *     plan -> result (header, initial states) -> journal -> [ slice -> rows -> commit -> checkpoint ]* -> HDF5
+ *     plan -> result (header, initial states) -> journal -> [ slice | rows of the slice before -> journal ]* -> HDF5
  *
- * A row is final once it is in the result: systems that end in a slice get theirs after that slice, snapshots are
- * taken when every running system stands one step or less before the output time. The journal beside the output holds
- * all rows and, now and then, a checkpoint: the plan's state and the number of output times passed. A restart loads the
- * last checkpoint; since a step does not know in which slice, or in which process, it is done, the result has the same
- * bits as that of a run in one piece.
+ * Every system has its own next output time and goes on from there at once: none waits for another. A row is final once it is in the
+ * result; those of a slice, of systems that ended in it or came to an output time, are made while the next slice runs. The
+ * journal beside the output holds all rows in the order in which they came and, now and then, a checkpoint: the plan's state
+ * after a slice and the number of output times that each system has passed. A restart loads the last checkpoint; since a step
+ * does not know in which slice, or in which process, it is done, the result has the same bits as that of a run in one piece.
  *
  * Inside, everything is barycentric and in inner units; rows are in the user's units and in the inertial frame of the
  * input, the barycentre's motion added back.
@@ -24,13 +24,15 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "internal.h"
+#include "big/study.h"
+#include "result.h"
 
 #define COMMIT_S 0.5 /* wall time between flushes to the disk, which are slow */
 
-/* What a checkpoint in the journal begins with; the plan's state follows. */
+#define WORTH_THREADS 4096 /* systems from which loops over them are shared among threads */
+
+/* What a checkpoint in the journal begins with; the output times that each system has passed and the plan's state follow. */
 typedef struct checkpoint_head {
-    int64_t cursor;       /* output times passed */
     int64_t n_snapshots;  /* rows there were */
 } checkpoint_head;
 
@@ -44,24 +46,26 @@ typedef struct study_run {
     bool overwrite;
 
     double *schedule; /* [n_schedule] output times strictly between start and end, in the order in which they are met */
-    long n_schedule, cursor;
+    long n_schedule;
+    int64_t *cursor; /* [n_systems] of them that a system has passed */
     bool at_start, at_end; /* snapshots of the initial and of the surviving states are wanted */
 
     struct source {
         int monitor, column, part;
     } *source;        /* [n_columns - n_swept] of the monitors' columns */
-    int *list;        /* [n_systems] those running before the slice */
-    int *ended;       /* [n_systems] those that ended in it */
-    double *state;    /* [n_bodies][SHOAL_STATE] one row */
-    shoal_body *bodies; /* [n_bodies] one state */
+    int *asked;       /* [n_ended + n_due] those whose states the last slice calls for: they have ended in it, or are to be seen */
+    double *asked_time; /* when, in the plan's times */
+    long n_ended, n_due;
+    int *ended;       /* [n_systems] for writing the journal anew */
+    bool *due;        /* [n_systems] */
     char *checkpoint; /* [checkpoint_size] */
     size_t checkpoint_size;
+    bool checkpoint_due; /* it is of the last slice and not in the journal yet */
 
     long n_by_outcome[SHOAL_OUTCOMES];
     double progress_total; /* of all systems over the whole run, as shoal_plan_progress */
     double steps_before; /* system-steps of earlier processes */
     double began, committed, checkpointed; /* wall clock, s */
-    long n_journalled;  /* snapshot rows in the journal */
     long n_taken;       /* of the plan's events, in the result and the journal */
     size_t stale;       /* bytes of superseded checkpoints in the journal */
     shoal_progress_callback callback;
@@ -165,6 +169,9 @@ static shoal_status create_plan(study_run *run)
         .n_forces = study->n_forces,
         .engine = study->engine[0] ? study->engine : NULL,
         .work_model = study->work_model[0] ? study->work_model : NULL,
+        .gpu_block = study->gpu_block,
+        .gpu_registers = study->gpu_registers,
+        .tune = study->tune[0] ? study->tune : NULL,
         .form = study->form == SHOAL_FORM_PAIRS ? "pairs" : study->form == SHOAL_FORM_ROWS ? "rows" : "auto",
         .threads = study->threads,
         .lanes = study->lanes,
@@ -180,6 +187,22 @@ static shoal_status create_plan(study_run *run)
     char why[SHOAL_MESSAGE_SIZE];
     snprintf(why, sizeof why, "%s", shoal_context_message(run->context));
     return status == SHOAL_OK ? status : shoal_fail(run->context, status, "%s: %s", study->path, why);
+}
+
+shoal_status shoal_study_tune(shoal_study *study, shoal_tuned *rows, int *n_rows, char *line, size_t line_size)
+{
+    study_run run = { .study = study, .context = study->context };
+    *n_rows = 0;
+    snprintf(study->engine, sizeof study->engine, "cuda");
+    snprintf(study->tune, sizeof study->tune, "always");
+    const shoal_status status = create_plan(&run);
+    if (status == SHOAL_OK) {
+        *n_rows = run.plan->n_tuned;
+        memcpy(rows, run.plan->tuned, sizeof run.plan->tuned);
+        snprintf(line, line_size, "%s", shoal_plan_line(run.plan));
+    }
+    shoal_plan_destroy(&run.plan);
+    return status;
 }
 
 /* The output times: start + k interval and the list of times, merged; start and end become flags. Counted as the plan's times. */
@@ -237,7 +260,7 @@ static double snapshot_at(const shoal_plan *plan, long system, int body, int q)
 /* One body in the user's units. */
 static void put_body(const shoal_units *units, double m, const double coordinate[6], double row[SHOAL_STATE])
 {
-    const double velocity = shoal_units_factor(units, "velocity");
+    const double velocity = units->length / units->time;
     row[0] = m / units->mass;
     for (int q = 0; q < 3; ++q) {
         row[1 + q] = coordinate[q] / units->length;
@@ -273,7 +296,7 @@ static void put_snapshot(const study_run *run, long system, double t, double *ro
 static double snapshot_energy(const study_run *run, long system)
 {
     const shoal_ensemble *ensemble = run->study->ensemble;
-    shoal_body *bodies = run->bodies;
+    shoal_body bodies[ensemble->n_bodies];
 
     for (int i = 0; i < run->result->n_live[system]; ++i) {
         bodies[i].m = *shoal_ensemble_body(ensemble, i, SHOAL_M, system);
@@ -324,8 +347,6 @@ static void record_end(study_run *run, long system)
         result->columns[c].value[system] = shoal_plan_monitored(run->plan, from->monitor, from->column, from->part, system) /
                                            unit_size(study, dimension);
     }
-    run->n_by_outcome[SHOAL_RUNNING]--;
-    run->n_by_outcome[outcome]++;
 }
 
 /* The row of a system that cannot be integrated at all. */
@@ -348,18 +369,47 @@ static shoal_status record_running(study_run *run)
     return status;
 }
 
-/* Snapshot rows of the systems still running, at time t, which all of them have reached. */
-static shoal_status take_snapshots(study_run *run, double t)
+/* The rows of systems that have ended: asked[0..n_ended-1]. */
+static void put_ends(study_run *run)
 {
-    shoal_status status = shoal_plan_snapshot(run->plan, t, run->plan->list, run->plan->n_list);
-
-    for (long k = 0; k < run->plan->n_list && status == SHOAL_OK; ++k) {
-        const int64_t system = run->plan->list[k];
-        const double when = shoal_plan_when(run->plan, system, t), time = user_time(run, when);
-        put_snapshot(run, system, when, run->state);
-        status = shoal_result_append(run->context, run->result, 1, &system, &time, run->state);
+#pragma omp parallel for num_threads(run->plan->host_threads) if (run->n_ended >= WORTH_THREADS)
+    for (long k = 0; k < run->n_ended; ++k) {
+        record_end(run, run->asked[k]);
     }
-    return status;
+    for (long k = 0; k < run->n_ended; ++k) {
+        run->n_by_outcome[SHOAL_RUNNING]--;
+        run->n_by_outcome[system_outcome(run, run->asked[k])]++;
+    }
+}
+
+/* Snapshot rows of those that came to an output time: asked[n_ended..n_ended+n_due-1]. */
+static shoal_status put_snapshots(study_run *run)
+{
+    shoal_result *result = run->result;
+    const long first = result->n_snapshots;
+    const int *system = run->asked + run->n_ended;
+    const double *t = run->asked_time + run->n_ended;
+    shoal_status status = shoal_result_reserve(run->context, result, SHOAL_FIELD_SNAPSHOT, first + run->n_due);
+    if (status != SHOAL_OK) {
+        return status;
+    }
+#pragma omp parallel num_threads(run->plan->host_threads) if (run->n_due >= WORTH_THREADS)
+    {
+        double last = NAN, time = NAN; /* most have the same */
+#pragma omp for
+        for (long k = 0; k < run->n_due; ++k) {
+            const double when = shoal_plan_when(run->plan, system[k], t[k]);
+            if (!(when == last)) {
+                time = user_time(run, when);
+                last = when;
+            }
+            result->snapshot_system[first + k] = system[k];
+            result->snapshot_time[first + k] = time;
+            put_snapshot(run, system[k], when, result->snapshot + (size_t)(first + k) * (size_t)result->n_bodies * SHOAL_STATE);
+        }
+    }
+    result->n_snapshots += run->n_due;
+    return SHOAL_OK;
 }
 
 /* Snapshot rows copied from rows that are there: the initial states, or the final states of the survivors. */
@@ -519,10 +569,9 @@ static shoal_status rewrite_journal(study_run *run, bool with_checkpoint)
     }
     shoal_journal_close(&run->journal);
     run->journal = journal;
-    run->n_journalled = result->n_snapshots;
     run->stale = 0;
     run->committed = shoal_seconds();
-    return SHOAL_OK;
+    return shoal_journal_background(journal);
 }
 
 /* Bytes of a result's states, about what its journal needs beside checkpoints. */
@@ -532,30 +581,43 @@ static size_t result_bytes(const shoal_result *result)
     return (size_t)(2 * result->n_systems + result->n_snapshots) * row;
 }
 
-/* Flush what is in the journal, with a checkpoint when one is due (or force is set). */
-static shoal_status commit(study_run *run, bool force)
+/* Between two slices: keep a checkpoint of the last one, whose rows the result does not have yet, when one is due or asked for. */
+static shoal_status take_checkpoint(study_run *run, bool asked_for)
 {
     const double t = shoal_seconds();
+    const checkpoint_head head = { .n_snapshots = run->result->n_snapshots + run->n_due };
+    const size_t cursors = (size_t)run->result->n_systems * sizeof *run->cursor;
+
+    if (!asked_for && t - run->checkpointed < run->study->checkpoint_s) {
+        return SHOAL_OK;
+    }
+    run->checkpointed = t;
+    run->checkpoint_due = true;
+    memcpy(run->checkpoint, &head, sizeof head);
+    memcpy(run->checkpoint + sizeof head, run->cursor, cursors);
+    return shoal_plan_state_save(run->plan, run->checkpoint + sizeof head + cursors);
+}
+
+/* Flush what is in the journal, now and then, with the checkpoint if there is one. */
+static shoal_status commit(study_run *run)
+{
     shoal_status status = SHOAL_OK;
 
-    if (force || t - run->checkpointed >= run->study->checkpoint_s) {
-        const checkpoint_head head = { .cursor = run->cursor, .n_snapshots = run->result->n_snapshots };
-        memcpy(run->checkpoint, &head, sizeof head);
-        status = shoal_plan_state_save(run->plan, run->checkpoint + sizeof head);
-        if (status != SHOAL_OK) {
-            return status;
-        }
-        run->checkpointed = t;
+    if (run->checkpoint_due) {
+        run->checkpoint_due = false;
         if (run->stale > 8 * run->checkpoint_size + result_bytes(run->result)) {
             return rewrite_journal(run, true);
         }
         run->stale += run->checkpoint_size;
         status = shoal_journal_checkpoint(run->journal, run->checkpoint, run->checkpoint_size);
-    } else if (t - run->committed < COMMIT_S) {
+    } else if (shoal_seconds() - run->committed < COMMIT_S) {
         return SHOAL_OK;
     }
     if (status == SHOAL_OK) {
         status = shoal_journal_commit(run->journal);
+    }
+    if (status == SHOAL_OK && run->study->checkpoint_s == 0) { /* nothing is to be done twice after a kill */
+        status = shoal_journal_finish(run->journal);
     }
     run->committed = shoal_seconds();
     return status;
@@ -596,6 +658,7 @@ static shoal_status resume(study_run *run, bool *resumed)
     void *state = NULL;
     size_t size = 0;
     checkpoint_head head = { 0 };
+    const size_t cursors = (size_t)run->result->n_systems * sizeof *run->cursor;
 
     *resumed = false;
     if (access(run->journal_path, F_OK) != 0) {
@@ -616,23 +679,29 @@ static shoal_status resume(study_run *run, bool *resumed)
         goto fail;
     }
     status = shoal_journal_open(run->context, run->journal_path, &run->journal);
+    if (status == SHOAL_OK && state) {
+        status = shoal_journal_background(run->journal);
+    }
     if (status != SHOAL_OK || !state) {
         goto fail; /* or: killed before its first checkpoint, from the beginning */
     }
     memcpy(run->checkpoint, state, size);
     memcpy(&head, run->checkpoint, sizeof head);
-    if (head.cursor < 0 || head.cursor > run->n_schedule || head.n_snapshots != old->n_snapshots) {
+    memcpy(run->cursor, run->checkpoint + sizeof head, cursors);
+    bool good = head.n_snapshots == old->n_snapshots;
+    for (long system = 0; system < old->n_systems; ++system) {
+        good = good && run->cursor[system] >= 0 && run->cursor[system] <= run->n_schedule;
+    }
+    if (!good) {
         status = shoal_fail(run->context, SHOAL_E_FILE, "%s: its checkpoint disagrees with its rows",
                             run->journal_path);
         goto fail;
     }
-    status = shoal_plan_state_load(run->plan, run->checkpoint + sizeof head);
+    status = shoal_plan_state_load(run->plan, run->checkpoint + sizeof head + cursors);
     if (status == SHOAL_OK) {
         shoal_result *fresh = run->result;
         run->result = old;
         old = fresh;
-        run->cursor = head.cursor;
-        run->n_journalled = run->result->n_snapshots;
         *resumed = true;
     }
 fail:
@@ -656,10 +725,10 @@ static int report(const study_run *run)
         .seconds = shoal_seconds() - run->began,
         .plan_line = shoal_plan_line(run->plan),
     };
-    double left = 0;
-    for (long k = 0; k < run->plan->n_list; ++k) {
-        const long system = run->plan->list[k];
-        left += *shoal_ensemble_field(ensemble, SHOAL_SYS_END, system) - shoal_plan_progress(run->plan, system);
+    const double left = run->plan->left;
+    if (run->plan->n_list > 0) {
+        progress.slowest_id = ensemble->id[run->plan->slowest];
+        progress.slowest_fraction = 1 - run->plan->slowest_left;
     }
     progress.fraction = run->progress_total > 0 ? 1 - left / run->progress_total : 1;
     progress.system_steps_left = !run->study->propagator->adaptive ? left
@@ -690,67 +759,128 @@ static shoal_status take_events(study_run *run)
     return status == SHOAL_OK ? shoal_journal_events(run->journal, run->result, first) : status;
 }
 
-/* One slice towards t, and the rows of the systems that ended in it. *n_moved as in shoal_plan_slice. */
-static shoal_status slice(study_run *run, double t, long *n_moved)
+/* Where a system is headed: its next output time, or the end. */
+static void aim(const study_run *run, long system)
+{
+    const int64_t next = run->cursor[system];
+    shoal_plan_aim(run->plan, system, next < run->n_schedule ? run->schedule[next] : run->plan->t_end);
+}
+
+/* Whom the slice that has just ended calls for, and where they go from there. */
+static shoal_status find_asked(study_run *run)
 {
     shoal_plan *plan = run->plan;
-    const long n_list = plan->n_list;
-    long n_ended = 0;
+    const long n_ended = plan->n_ended, n = plan->n_list;
+    int *asked = run->asked + n_ended;
+    double *asked_time = run->asked_time + n_ended;
+    long n_due = 0, bad = -1;
 
-    memcpy(run->list, plan->list, (size_t)n_list * sizeof *run->list);
-    if (run->study->slice_steps > 0) {
-        plan->slice_steps = run->study->slice_steps;
+#pragma omp parallel num_threads(plan->host_threads) if (n_ended + n >= WORTH_THREADS) reduction(+ : n_due) reduction(max : bad)
+    {
+#pragma omp for nowait
+        for (long k = 0; k < n_ended; ++k) {
+            run->asked[k] = plan->ended[k];
+            run->asked_time[k] = plan->t_end;
+            if (!shoal_plan_stand_at(plan, plan->ended[k], plan->t_end)) {
+                bad = plan->ended[k];
+            }
+        }
+#pragma omp for
+        for (long k = 0; k < n; ++k) {
+            const int system = plan->list[k];
+            run->due[k] = shoal_plan_arrived(plan, system);
+            if (run->due[k]) {
+                asked[k] = system;
+                asked_time[k] = run->schedule[run->cursor[system]++];
+                if (!shoal_plan_stand_at(plan, system, asked_time[k])) {
+                    bad = system;
+                }
+                aim(run, system);
+                n_due++;
+            }
+        }
     }
-    shoal_status status = shoal_plan_slice(plan, t, n_moved);
+    if (bad >= 0) {
+        const bool runs = system_outcome(run, bad) == SHOAL_RUNNING;
+        return shoal_plan_cannot_stand(plan, bad, runs ? run->schedule[run->cursor[bad] - 1] : plan->t_end);
+    }
+    for (long k = 0, at = 0; at < n_due && n_due < n; ++k) {
+        if (run->due[k]) {
+            asked[at] = asked[k];
+            asked_time[at++] = asked_time[k];
+        }
+    }
+    run->n_ended = n_ended;
+    run->n_due = n_due;
+    shoal_plan_ask(plan, run->asked, n_ended + n_due, n_ended > 0);
+    return SHOAL_OK;
+}
+
+/* The rows of the last slice, to the result and the journal; the next one may be running. */
+static shoal_status take_rows(study_run *run)
+{
+    const long first = run->result->n_snapshots;
+    shoal_status status = shoal_plan_answered(run->plan);
+
     if (status == SHOAL_OK) {
         status = take_events(run);
     }
-    if (status != SHOAL_OK) {
-        return status;
+    if (status == SHOAL_OK) {
+        put_ends(run);
+        status = put_snapshots(run);
     }
-    for (long k = 0; k < n_list; ++k) {
-        if (system_outcome(run, run->list[k]) != SHOAL_RUNNING) {
-            run->ended[n_ended++] = run->list[k];
-        }
+    if (status == SHOAL_OK && run->n_ended > 0) {
+        status = shoal_journal_systems(run->journal, run->result, run->asked, run->n_ended);
     }
-    if (n_ended > 0) {
-        status = shoal_plan_snapshot(plan, plan->t_end, run->ended, n_ended);
-        for (long k = 0; k < n_ended && status == SHOAL_OK; ++k) {
-            record_end(run, run->ended[k]);
-        }
-        if (status == SHOAL_OK) {
-            status = shoal_journal_systems(run->journal, run->result, run->ended, n_ended);
-        }
+    if (status == SHOAL_OK) {
+        status = shoal_journal_snapshots(run->journal, run->result, first);
     }
+    run->n_ended = run->n_due = 0;
     return status;
 }
 
-/* Slices until no system runs, or the caller asks for the end. */
+static shoal_status begin_slice(study_run *run, bool move)
+{
+    if (run->study->slice_steps > 0) {
+        run->plan->slice_steps = run->study->slice_steps;
+    }
+    return shoal_plan_begin(run->plan, move);
+}
+
+/* Slices until no system runs, or the caller asks for the end: then a last checkpoint is in the journal. */
 static shoal_status integrate(study_run *run, bool *interrupted)
 {
-    shoal_status status = SHOAL_OK;
+    shoal_plan *plan = run->plan;
 
-    *interrupted = report(run) != 0;
-    while (run->plan->n_list > 0 && !*interrupted && status == SHOAL_OK) {
-        const bool scheduled = run->cursor < run->n_schedule;
+    for (long k = 0; k < plan->n_list; ++k) {
+        aim(run, plan->list[k]);
+    }
+    *interrupted = report(run) != 0 && plan->n_list > 0;
+    shoal_status status = begin_slice(run, !*interrupted);
+    for (bool last = false; status == SHOAL_OK && !last;) {
         long n_moved = 0;
-        status = slice(run, scheduled ? run->schedule[run->cursor] : run->plan->t_end, &n_moved);
-        if (status == SHOAL_OK && n_moved == 0 && run->plan->n_list > 0) {
-            if (!scheduled) {
-                return shoal_fail(run->context, SHOAL_E_INTERNAL, "%ld systems never reach the end",
-                                  run->plan->n_list);
-            }
-            status = take_snapshots(run, run->schedule[run->cursor++]);
-            if (status == SHOAL_OK) {
-                status = shoal_journal_snapshots(run->journal, run->result, run->n_journalled);
-                run->n_journalled = run->result->n_snapshots;
-            }
+        status = shoal_plan_end(plan, &n_moved);
+        if (status == SHOAL_OK) {
+            status = find_asked(run);
+        }
+        if (status == SHOAL_OK && plan->n_list > 0 && !*interrupted && n_moved + run->n_ended + run->n_due == 0) {
+            return shoal_fail(run->context, SHOAL_E_INTERNAL, "%ld systems never reach the end", plan->n_list);
+        }
+        last = *interrupted || plan->n_list == 0;
+        if (status == SHOAL_OK && plan->n_list > 0) {
+            status = take_checkpoint(run, *interrupted);
         }
         if (status == SHOAL_OK) {
-            status = commit(run, false);
+            status = begin_slice(run, !last);
         }
         if (status == SHOAL_OK) {
-            *interrupted = report(run) != 0 && run->plan->n_list > 0;
+            status = take_rows(run);
+        }
+        if (status == SHOAL_OK) {
+            status = commit(run);
+        }
+        if (status == SHOAL_OK && !*interrupted) {
+            *interrupted = report(run) != 0 && plan->n_list > 0;
         }
     }
     return status;
@@ -820,13 +950,14 @@ static shoal_status begin(study_run *run)
     if (status != SHOAL_OK) {
         return status;
     }
-    run->checkpoint_size = sizeof(checkpoint_head) + shoal_plan_state_size(run->plan);
+    run->checkpoint_size = sizeof(checkpoint_head) + n_systems * sizeof *run->cursor + shoal_plan_state_size(run->plan);
     run->checkpoint = calloc(1, run->checkpoint_size);
-    run->list = malloc(n_systems * sizeof *run->list);
+    run->cursor = calloc(n_systems, sizeof *run->cursor);
+    run->asked = malloc(n_systems * sizeof *run->asked);
+    run->asked_time = malloc(n_systems * sizeof *run->asked_time);
     run->ended = malloc(n_systems * sizeof *run->ended);
-    run->state = malloc((size_t)ensemble->n_bodies * SHOAL_STATE * sizeof *run->state);
-    run->bodies = calloc((size_t)ensemble->n_bodies, sizeof *run->bodies);
-    if (!run->checkpoint || !run->list || !run->ended || !run->state || !run->bodies) {
+    run->due = malloc(n_systems * sizeof *run->due);
+    if (!run->checkpoint || !run->cursor || !run->asked || !run->asked_time || !run->ended || !run->due) {
         return shoal_fail(run->context, SHOAL_E_MEMORY, "out of memory for %zu systems", n_systems);
     }
     for (size_t system = 0; system < n_systems; ++system) {
@@ -851,6 +982,9 @@ static shoal_status begin(study_run *run)
 
 shoal_status shoal_study_run(shoal_study *study, int overwrite, shoal_progress_callback callback, void *user)
 {
+    if (study->big) {
+        return shoal_big_run(study, overwrite != 0, callback, user);
+    }
     study_run run = {
         .study = study,
         .context = study->context,
@@ -867,10 +1001,7 @@ shoal_status shoal_study_run(shoal_study *study, int overwrite, shoal_progress_c
     }
     status = integrate(&run, &interrupted);
     if (status == SHOAL_OK && interrupted) {
-        status = commit(&run, true);
-        if (status == SHOAL_OK) {
-            status = record_running(&run);
-        }
+        status = record_running(&run);
     } else if (status == SHOAL_OK && run.at_end) {
         /* in order of the systems, whichever slice they ended in */
         status = copy_snapshots(&run, run.result->t_final, run.result->final, SHOAL_SURVIVED);
@@ -879,7 +1010,13 @@ shoal_status shoal_study_run(shoal_study *study, int overwrite, shoal_progress_c
         goto fail;
     }
     run.result->complete = !interrupted;
-    status = shoal_result_sort_events(run.context, run.result);
+    status = shoal_journal_finish(run.journal);
+    if (status == SHOAL_OK) {
+        status = shoal_result_sort_events(run.context, run.result);
+    }
+    if (status == SHOAL_OK) {
+        status = shoal_result_sort_snapshots(run.context, run.result);
+    }
     if (status == SHOAL_OK) {
         status = shoal_store_write(run.context, study->output, run.result);
     }
@@ -895,10 +1032,11 @@ fail:
     shoal_plan_destroy(&run.plan);
     free(run.schedule);
     free(run.source);
-    free(run.list);
+    free(run.cursor);
+    free(run.asked);
+    free(run.asked_time);
     free(run.ended);
-    free(run.state);
-    free(run.bodies);
+    free(run.due);
     free(run.checkpoint);
     return status;
 }

@@ -232,7 +232,10 @@ typedef struct shoal_options {
     const shoal_plug_options *forces; /* beside Newton's; one may be there more than once */
     int n_forces;
     const char *engine;      /* "auto" (default), "cpu", "cuda" */
-    const char *work_model;  /* of a GPU: "auto" (default), "system", "body", "component", "pair", "system_shared" */
+    const char *work_model;  /* of a GPU: "auto" (default), "system", "body", "component", "pair" */
+    int gpu_block;           /* threads of a block, a multiple of 32; 0 = chosen */
+    int gpu_registers;       /* of a thread, at most; 0 = chosen */
+    const char *tune;        /* the choice of these by measurement: "auto" (default), "always", "never" */
     const char *form;        /* "auto" (default), "pairs", "rows" */
     int threads;             /* CPU threads, 0 = all available */
     int lanes;               /* CPU SIMD width, 0 = the machine's (1, 4 and 8 exist for tests) */
@@ -286,7 +289,7 @@ void shoal_plan_event(const shoal_plan *plan, long i, shoal_event *event);
 
 /* ---- study -------------------------------------------------------------------------------------------------------- */
 
-/* A config file, read and checked: systems, propagator, monitors, run and output. */
+/* A config file, read and checked: systems, propagator, monitors, run and output; or one big system (docs/big_systems.md). */
 typedef struct shoal_study shoal_study;
 
 /*
@@ -305,7 +308,10 @@ typedef struct shoal_progress {
     double fraction;                  /* of all steps to be done, 0..1 */
     double system_steps;              /* done so far in this run */
     double system_steps_left;         /* at most */
+    double interactions;              /* of one big system: forces of one body on another, computed so far in this run */
     double seconds;                   /* since the run began */
+    long slowest_id;                  /* of the systems still going, the one that has come least far */
+    double slowest_fraction;          /* and how far, 0..1 */
     const char *plan_line;
 } shoal_progress;
 

@@ -12,10 +12,10 @@
  * the last ones to be started are short. Those that have ended, or have arrived where they are headed, are left out.
  *
  * Length. A slice of at most L steps a system makes G(L) = sum of min(expected, L) of them, in a time of about
- * T(L) = max(L, G(L) / W) of the time of a step, W lanes being what keeps the engine busy. L is where G / (o + T) is largest, o the
- * time lost between two slices: nobody waits long for the few that need many steps. Nobody foresees who dies: if in a slice
- * of s seconds a fraction u of the expected steps was not made, a slice of S seconds loses u S / s for that and o / S for being
- * one, and the sum is least for S = sqrt(o s / u).
+ * T(L) = max(L, H(L) / W) steps, H being the same sum over whole groups of lanes and W the lanes that keep the engine busy. L is
+ * where G / (o + T) is largest, o the time lost between two slices: nobody waits long for the few that need many steps. Nobody
+ * foresees who dies: if in a slice of s seconds a fraction u of the expected steps was not made, a slice of S seconds loses
+ * u S / s for that and o / S for being one, and the sum is least for S = sqrt(o s / u).
  */
 #include <float.h>
 #include <math.h>
@@ -24,7 +24,7 @@
 
 #include "internal.h"
 
-#define LONGEST_SECONDS 0.3   /* of a slice: often enough for progress and Ctrl-C, seldom enough to cost nothing */
+#define LONGEST_SECONDS 0.5   /* of a slice: often enough for progress and Ctrl-C, seldom enough to cost nothing */
 #define LARGEST_GAP 0.02      /* seconds between slices that are believed: more is no cost of slices */
 #define LEAST_STEPS 16
 #define MOST_STEPS 1e8
@@ -83,13 +83,20 @@ static bool waits(const shoal_plan *plan, long system)
     return shoal_plan_progress(plan, system) + step > *field(plan, SHOAL_SYS_TARGET, system);
 }
 
+/* The engine must hear of a record. Many threads say so: only the first one writes, or they would wait for each other. */
+static void tell_engine(shoal_plan *plan)
+{
+    if (!__atomic_load_n(&plan->records_changed, __ATOMIC_RELAXED))
+        __atomic_store_n(&plan->records_changed, true, __ATOMIC_RELAXED);
+}
+
 void shoal_plan_aim(shoal_plan *plan, long system, double t)
 {
     if (t == plan->goal[system])
         return;
     plan->goal[system] = t;
     *field(plan, SHOAL_SYS_TARGET, system) = target_for(plan, system, shoal_plan_when(plan, system, t));
-    plan->records_changed = true;
+    tell_engine(plan);
 }
 
 void shoal_plan_lose_aim(shoal_plan *plan)
@@ -105,39 +112,33 @@ bool shoal_plan_arrived(const shoal_plan *plan, long system)
 
 /* ---- states at given times ---------------------------------------------------------------------------------------- */
 
-/* The length of the partial step to t; false if t is not within the next step. */
-static bool partial_step(const shoal_plan *plan, long system, double t, double *partial)
+bool shoal_plan_stand_at(shoal_plan *plan, long system, double t)
 {
     const int outcome = (int)*field(plan, SHOAL_SYS_OUTCOME, system);
     const double dt = *field(plan, SHOAL_SYS_DT, system);
-    const double tolerance = shoal_whole_step(*field(plan, SHOAL_SYS_T_START, system), t, dt);
     const bool alive = outcome == SHOAL_RUNNING || outcome == SHOAL_SURVIVED;
     const double when = shoal_plan_when(plan, system, outcome == SHOAL_SURVIVED ? plan->t_end : t);
-    *partial = alive && !isnan(t) ? time_left(plan, system, when) : 0;
+    const double tolerance = shoal_whole_step(*field(plan, SHOAL_SYS_T_START, system), when, dt);
+    double partial = alive && !isnan(t) ? time_left(plan, system, when) : 0;
     /* fixed steps: rounding either way; adaptive ones are exact, but their sum may pass the target by what it was rounded */
-    if (*partial / dt >= -tolerance && *partial / dt <= (plan->propagator->adaptive ? 0 : tolerance))
-        *partial = 0;
-    return !(*partial / dt < 0 || *partial / dt > 1 + tolerance);
+    if (partial / dt >= -tolerance && partial / dt <= (plan->propagator->adaptive ? 0 : tolerance))
+        partial = 0;
+    *field(plan, SHOAL_SYS_PARTIAL, system) = partial;
+    return !(partial / dt < 0 || partial / dt > 1 + tolerance);
 }
 
-shoal_status shoal_plan_ask(shoal_plan *plan, const double *t, const int *list, long n_list)
+shoal_status shoal_plan_cannot_stand(const shoal_plan *plan, long system, double t)
 {
-    long bad = -1;
-    bool ended = false;
-#pragma omp parallel for num_threads(plan->host_threads) if (n_list >= WORTH_THREADS) reduction(max : bad) reduction(|| : ended)
-    for (long i = 0; i < n_list; i++) {
-        if (!partial_step(plan, list[i], t[i], field(plan, SHOAL_SYS_PARTIAL, list[i])))
-            bad = i;
-        ended = ended || *field(plan, SHOAL_SYS_OUTCOME, list[i]) != SHOAL_RUNNING;
-    }
-    if (bad >= 0)
-        return shoal_fail(plan->context, SHOAL_E_USAGE, "system %ld: a snapshot at %.17g is not within the step after %.17g",
-                          plan->ensemble->id[list[bad]], t[bad], shoal_plan_time(plan, list[bad]));
+    return shoal_fail(plan->context, SHOAL_E_USAGE, "system %ld: a snapshot at %.17g is not within the step after %.17g",
+                      plan->ensemble->id[system], t, shoal_plan_time(plan, system));
+}
+
+void shoal_plan_ask(shoal_plan *plan, const int *list, long n_list, bool ended)
+{
     plan->asked = list;
     plan->n_asked = n_list;
     plan->asked_ended = ended;
     plan->records_changed = plan->records_changed || n_list > 0;
-    return SHOAL_OK;
 }
 
 /* Tell the engine of changed records and let it make the states asked for. */
@@ -147,7 +148,7 @@ static shoal_status answer(shoal_plan *plan)
     const bool watch = plan->asked_ended && plan->args.n_watch > 0;
     shoal_status status = SHOAL_OK;
     if (plan->records_changed)
-        status = type->upload(plan->engine, SHOAL_ARRAY_SYSTEMS);
+        status = type->send(plan->engine, SHOAL_ARRAY_SYSTEMS);
     plan->records_changed = plan->records_changed && status;
     if (status || plan->n_asked == 0)
         return status;
@@ -169,15 +170,11 @@ shoal_status shoal_plan_answered(shoal_plan *plan)
 
 shoal_status shoal_plan_snapshot(shoal_plan *plan, double t, const int *list, long n_list)
 {
-    double *times = malloc((size_t)(n_list > 0 ? n_list : 1) * sizeof *times);
-    if (!times)
-        return shoal_fail(plan->context, SHOAL_E_MEMORY, "out of memory");
     for (long i = 0; i < n_list; i++)
-        times[i] = t;
-    shoal_status status = shoal_plan_ask(plan, times, list, n_list);
-    free(times);
-    if (!status)
-        status = answer(plan);
+        if (!shoal_plan_stand_at(plan, list[i], t))
+            return shoal_plan_cannot_stand(plan, list[i], t);
+    shoal_plan_ask(plan, list, n_list, true);
+    const shoal_status status = answer(plan);
     return status ? status : shoal_plan_answered(plan);
 }
 
@@ -190,8 +187,7 @@ static double expected_steps(const shoal_plan *plan, long system)
     if (!plan->propagator->adaptive)
         return left;
     const double tried = *field(plan, SHOAL_SYS_ATTEMPT, system), elapsed = *field(plan, SHOAL_SYS_ELAPSED, system);
-    const double steps = tried >= HISTORY && elapsed > 0 ? left * (tried / elapsed) : left / fabs(*field(plan, SHOAL_SYS_DT, system));
-    return fmax(1, ceil(steps));
+    return fmax(1, tried >= HISTORY && elapsed > 0 ? left * (tried / elapsed) : left / fabs(*field(plan, SHOAL_SYS_DT, system)));
 }
 
 static double tried_steps(const shoal_plan *plan, long system)
@@ -199,14 +195,13 @@ static double tried_steps(const shoal_plan *plan, long system)
     return *field(plan, plan->propagator->adaptive ? SHOAL_SYS_ATTEMPT : SHOAL_SYS_STEP, system);
 }
 
-/* The class of a number of steps >= 1, and the least number beyond a class: eight of them an octave. */
+/* The class of a number of steps >= 1, eight an octave, and the least number beyond a class: exponent and first bits of a double. */
 static int class_of(double steps)
 {
-    int exponent;
-    if (steps < 1)
-        return 0;
-    const double fraction = frexp(fmin(steps, 0x1p62), &exponent); /* 0.5 <= fraction < 1 */
-    return 8 * (exponent - 1) + (int)(16 * fraction) - 8;
+    uint64_t bits;
+    steps = fmin(steps, 0x1p62);
+    memcpy(&bits, &steps, sizeof bits);
+    return (int)(bits >> 49) - (1023 << 3);
 }
 
 static double class_end(int class)
@@ -218,44 +213,64 @@ static double class_end(int class)
 static void find_moving(shoal_plan *plan, long count[CLASSES], double sum[CLASSES])
 {
     const long n = plan->n_list;
-#pragma omp parallel for num_threads(plan->host_threads) if (n >= WORTH_THREADS)
+    double steps = 0, all = 0;
+    int least = CLASSES, most = -1;
+#pragma omp parallel for num_threads(plan->host_threads) if (n >= WORTH_THREADS) reduction(+ : steps, all) reduction(min : least) \
+    reduction(max : most)
     for (long i = 0; i < n; i++) {
         const int system = plan->list[i];
-        plan->expected[system] = waits(plan, system) ? 0 : expected_steps(plan, system);
+        const bool moves = !waits(plan, system);
+        const double expected = moves ? expected_steps(plan, system) : 0;
+        const int class = moves ? class_of(expected) : -1;
+        plan->expected[system] = expected;
         plan->tried[system] = tried_steps(plan, system);
-        plan->class[system] = (short)class_of(plan->expected[system]);
+        plan->class[system] = (short)class;
+        least = class < least ? class : least;
+        most = class > most ? class : most;
+        all += expected;
+        steps += *field(plan, SHOAL_SYS_STEP, system);
     }
+    plan->steps_before = steps;
     memset(count, 0, CLASSES * sizeof *count);
     memset(sum, 0, CLASSES * sizeof *sum);
     plan->n_moving = 0;
-    for (long i = 0; i < n; i++) {
-        const int system = plan->list[i];
-        if (plan->expected[system] == 0)
+    if (least == most && least >= 0) { /* all alike */
+        memcpy(plan->moving, plan->list, (size_t)n * sizeof *plan->list);
+        plan->n_moving = count[least] = n;
+        sum[least] = all;
+    }
+    for (long i = plan->n_moving; i < n; i++) {
+        const int system = plan->list[i], class = plan->class[system];
+        if (class < 0)
             continue;
         plan->moving[plan->n_moving++] = system;
-        count[plan->class[system]]++;
-        sum[plan->class[system]] += plan->expected[system];
+        count[class]++;
+        sum[class] += plan->expected[system];
     }
 }
 
 /* The number of steps, at most `most`, after which the slice should end. */
 static double choose_length(const shoal_plan *plan, const long count[CLASSES], const double sum[CLASSES], double most)
 {
-    const double width = (double)plan->engine_type->width(plan->engine), gap = plan->gap * plan->pace;
-    double above = (double)plan->n_moving, below = 0, best = most, most_useful = 0;
+    int group;
+    const double width = (double)plan->engine_type->width(plan->engine, &group), gap = plan->gap * plan->pace;
+    double below = 0, taken = 0, best = most, most_useful = 0, last = 0;
+    long above = plan->n_moving;
     for (int class = 0; class < CLASSES && above > 0; class++) {
-        below += sum[class];
-        above -= (double)count[class];
         if (count[class] == 0)
             continue;
-        const double length = fmin(class_end(class), most), made = below + length * above;
-        const double useful = made / (gap + fmax(length, made / width));
+        const double length = fmin(class_end(class), most);
+        taken += (length - last) * (double)((above + group - 1) / group * group);
+        below += fmin(sum[class], length * (double)count[class]);
+        above -= count[class];
+        const double useful = (below + length * (double)above) / (gap + fmax(length, taken / width));
         if (useful >= most_useful * (1 - 1e-9)) {
             most_useful = useful;
             best = length;
         }
         if (length == most)
             break;
+        last = length;
     }
     return fmax(1, best);
 }
@@ -267,6 +282,8 @@ static void sort_moving(shoal_plan *plan, const long count[CLASSES], double leng
     long first[CLASSES], at = 0; /* the place of the next one of each class */
     for (int class = CLASSES - 1; class >= last; class--)
         at += count[class];
+    if (at == plan->n_moving || count[last] == plan->n_moving)
+        return;
     first[last] = 0;
     for (int class = last - 1; class >= 0; class--) {
         first[class] = at;
@@ -277,15 +294,6 @@ static void sort_moving(shoal_plan *plan, const long count[CLASSES], double leng
         const int system = plan->unsorted[i], class = plan->class[system];
         plan->moving[first[class < last ? class : last]++] = system;
     }
-}
-
-/* Steps made by the moving systems so far. */
-static double steps_made(const shoal_plan *plan)
-{
-    double sum = 0;
-    for (long i = 0; i < plan->n_moving; i++)
-        sum += *field(plan, SHOAL_SYS_STEP, plan->moving[i]);
-    return sum;
 }
 
 shoal_status shoal_plan_begin(shoal_plan *plan, bool move)
@@ -301,24 +309,15 @@ shoal_status shoal_plan_begin(shoal_plan *plan, bool move)
     plan->length = choose_length(plan, count, sum, (double)plan->slice_steps);
     sort_moving(plan, count, plan->length);
     plan->watch_fresh = false;
-    plan->steps_before = steps_made(plan);
     return plan->engine_type->launch(plan->engine, SHOAL_INTEGRATE, plan->moving, plan->n_moving, plan->length);
 }
 
-/* The length of the next slice from what came of this one, which took `seconds`. */
-static void adapt_length(shoal_plan *plan, double seconds)
+/* The length of the next slice from what came of this one, which took `seconds`: steps made, expected but not made, of the
+ * longest. */
+static void adapt_length(shoal_plan *plan, double seconds, double made, double missed, double longest)
 {
-    const double now = shoal_seconds(), width = (double)plan->engine_type->width(plan->engine);
-    double made = 0, missed = 0, longest = 1;
-    for (long i = 0; i < plan->n_moving; i++) {
-        const int system = plan->moving[i];
-        const double steps = tried_steps(plan, system) - plan->tried[system];
-        const double expected = fmin(plan->expected[system], plan->length);
-        made += steps;
-        missed += fmax(0, expected - steps);
-        longest = fmax(longest, steps);
-    }
-    seconds = fmax(seconds, 1e-7);
+    int group;
+    const double now = shoal_seconds(), width = (double)plan->engine_type->width(plan->engine, &group);
     plan->gap = fmin(fmax(now - plan->ended_at - seconds, 1e-5), LARGEST_GAP);
     plan->ended_at = now;
     plan->pace = fmax(longest, made / width) / seconds;
@@ -328,34 +327,77 @@ static void adapt_length(shoal_plan *plan, double seconds)
     plan->slice_steps = (long)fmin(fmax(steps, fmax(LEAST_STEPS, 0.25 * plan->length)), fmin(8 * plan->length, MOST_STEPS));
 }
 
-/* Systems that are done leave the list. */
-static void sift(shoal_plan *plan)
+/* What is left of a system's run, 0..1, and whose it is. */
+typedef struct distance {
+    double left;
+    int system;
+} distance;
+
+static distance farther(distance a, distance b)
 {
-    long kept = 0;
-    plan->n_ended = 0;
-    plan->left = 0;
-    plan->slowest_left = 0;
-    for (long i = 0; i < plan->n_list; i++) {
+    return a.left > b.left || (a.left == b.left && a.system < b.system) ? a : b;
+}
+
+#pragma omp declare reduction(farther : distance : omp_out = farther(omp_out, omp_in)) initializer(omp_priv = (distance){-1, 0})
+
+/* Whether a running system has survived; it is written down. */
+static bool survives(shoal_plan *plan, int system)
+{
+    if (plan->goal[system] != plan->t_end || !waits(plan, system))
+        return false;
+    *field(plan, SHOAL_SYS_OUTCOME, system) = SHOAL_SURVIVED;
+    *field(plan, SHOAL_SYS_T_STOP, system) = shoal_plan_when(plan, system, plan->t_end);
+    tell_engine(plan); /* before it hands the records back */
+    return true;
+}
+
+/* Systems that are done leave the list; what is left of the others is counted. seconds: that the slice took, 0 = there was none. */
+static void sift(shoal_plan *plan, double seconds)
+{
+    const long n = plan->n_list;
+    double made = 0, missed = 0, longest = 1, steps = 0, left = 0;
+    distance slowest = {-1, 0};
+    long n_ended = 0, kept = 0;
+#pragma omp parallel for num_threads(plan->host_threads) if (n >= WORTH_THREADS) reduction(+ : made, missed, steps, left, n_ended) \
+    reduction(max : longest) reduction(farther : slowest)
+    for (long i = 0; i < n; i++) {
         const int system = plan->list[i];
-        double *outcome = field(plan, SHOAL_SYS_OUTCOME, system);
-        if (plan->goal[system] == plan->t_end && *outcome == SHOAL_RUNNING && waits(plan, system)) {
-            *outcome = SHOAL_SURVIVED;
-            *field(plan, SHOAL_SYS_T_STOP, system) = shoal_plan_when(plan, system, plan->t_end);
-            plan->records_changed = true; /* the engine must hear of it before it hands the records back */
+        const double new = tried_steps(plan, system) - plan->tried[system];
+        const double end = *field(plan, SHOAL_SYS_END, system), to_go = end - shoal_plan_progress(plan, system);
+        const bool runs = *field(plan, SHOAL_SYS_OUTCOME, system) == SHOAL_RUNNING && !survives(plan, system);
+        steps += *field(plan, SHOAL_SYS_STEP, system);
+        made += new;
+        missed += fmax(0, fmin(plan->expected[system], plan->length) - new);
+        longest = fmax(longest, new);
+        plan->class[system] = runs;
+        n_ended += !runs;
+        if (runs) {
+            left += to_go;
+            slowest = farther(slowest, (distance){to_go / end, system});
         }
-        if (*outcome != SHOAL_RUNNING) {
-            plan->ended[plan->n_ended++] = system;
-            continue;
-        }
-        const double end = *field(plan, SHOAL_SYS_END, system), left = end - shoal_plan_progress(plan, system);
-        plan->left += left;
-        if (left > plan->slowest_left * end) {
-            plan->slowest_left = left / end;
-            plan->slowest = system;
-        }
-        plan->list[kept++] = system;
     }
-    plan->n_list = kept;
+    plan->n_ended = 0;
+    for (long i = 0; i < n && n_ended > 0; i++) {
+        const int system = plan->list[i];
+        if (plan->class[system])
+            plan->list[kept++] = system;
+        else
+            plan->ended[plan->n_ended++] = system;
+    }
+    plan->n_list = n - n_ended;
+    plan->left = left;
+    plan->slowest = slowest.system;
+    plan->slowest_left = fmax(0, slowest.left);
+    if (seconds > 0) {
+        plan->system_steps += steps - plan->steps_before;
+        adapt_length(plan, seconds, made, missed, longest);
+    }
+}
+
+void shoal_plan_count(shoal_plan *plan)
+{
+    sift(plan, 0);
+    plan->n_ended = 0;
 }
 
 shoal_status shoal_plan_end(shoal_plan *plan, long *n_moved)
@@ -369,12 +411,10 @@ shoal_status shoal_plan_end(shoal_plan *plan, long *n_moved)
             status = plan->engine_type->download(plan->engine, SHOAL_ARRAY_SYSTEMS);
         if (!status && plan->args.marks >= 0)
             status = shoal_plan_act(plan, plan->moving, plan->n_moving);
-        if (status)
-            return status;
-        adapt_length(plan, seconds);
-        plan->system_steps += steps_made(plan) - plan->steps_before;
+        seconds = fmax(seconds, 1e-7);
     }
-    sift(plan);
+    if (!status)
+        sift(plan, seconds);
     return status;
 }
 

@@ -20,7 +20,10 @@
  * there. In memory, because HDF5 does not survive a full disk: a file that it cannot close brings the process down at
  * exit (1.10.8).
  */
+#include "big/study.h"
 #include "result.h"
+
+#include "chunks.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -194,7 +197,7 @@ static hid_t creation_list(extent sizes)
         return list;
     bool good = H5Pset_chunk(list, sizes.rank, chunk) >= 0;
     if (good && items >= DEFLATE_ITEMS && H5Zfilter_avail(H5Z_FILTER_DEFLATE) > 0)
-        good = H5Pset_shuffle(list) >= 0 && H5Pset_deflate(list, 4) >= 0;
+        good = H5Pset_shuffle(list) >= 0 && H5Pset_deflate(list, SHOAL_DEFLATE) >= 0;
     if (good)
         good = H5Pset_fletcher32(list) >= 0;
     if (!good) {
@@ -202,6 +205,21 @@ static hid_t creation_list(extent sizes)
         return H5I_INVALID_HID;
     }
     return list;
+}
+
+/* All rows of a dataset; those of a deflated one that has several chunks, each of whole rows, by all threads. */
+static bool write_rows(hid_t dataset, hid_t type, hid_t list, extent sizes, const void *data)
+{
+    hsize_t chunk[3] = {0};
+    size_t row_items = 1;
+    bool whole = sizes.of[0] > 0 && H5Pget_nfilters(list) == 3 && H5Pget_chunk(list, 3, chunk) == sizes.rank && sizes.of[0] > chunk[0];
+    for (int d = 1; d < sizes.rank; d++) {
+        whole = whole && chunk[d] == sizes.of[d];
+        row_items *= sizes.of[d];
+    }
+    if (whole)
+        return shoal_chunks_write(dataset, sizes.rank, H5Tget_size(type), row_items, sizes.of[0], chunk[0], data);
+    return !sizes.of[0] || H5Dwrite(dataset, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, data) >= 0;
 }
 
 /* One dataset with its unit and doc. */
@@ -213,7 +231,7 @@ static shoal_status write_data(const store *at, const char *path, hid_t type, ex
     hid_t list = creation_list(sizes);
     hid_t dataset = space >= 0 && list >= 0 ? H5Dcreate2(at->file, path, type, space, H5P_DEFAULT, list, H5P_DEFAULT)
                                             : H5I_INVALID_HID;
-    if (dataset < 0 || (sizes.of[0] && H5Dwrite(dataset, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, data) < 0))
+    if (dataset < 0 || !write_rows(dataset, type, list, sizes, data))
         status = store_error(at, SHOAL_E_FILE, "cannot write the dataset ", path);
     if (!status)
         status = write_text(at, dataset, "unit", unit);
@@ -681,7 +699,10 @@ static shoal_status read_format(const store *at)
     char format[32] = "";
     int version = 0;
     if (read_word(at, at->file, "format", format, sizeof format) || strcmp(format, FORMAT))
-        return shoal_fail(at->context, SHOAL_E_INPUT, "%s: an HDF5 file, but not a shoal result", at->path);
+        return shoal_fail(at->context, SHOAL_E_INPUT, "%s: %s", at->path,
+                          shoal_big_record_is(at->path) || shoal_gadget_is(at->path)
+                              ? "of one big system, which only query, plot and convert read"
+                              : "an HDF5 file, but not a shoal result");
     shoal_status status = read_attribute(at, at->file, "format_version", H5T_NATIVE_INT, &version, NULL);
     if (!status && version != FORMAT_VERSION)
         status = shoal_fail(at->context, SHOAL_E_INPUT, "%s: result format %d; this program reads %d", at->path,
@@ -944,6 +965,8 @@ shoal_status shoal_store_read(shoal_context *context, const char *path, shoal_re
                 ? shoal_fail(context, SHOAL_E_FILE, "%s: there is no such result file, and no journal of it", path)
                 : shoal_journal_read(context, journal, result, NULL, NULL);
         free(journal);
+        if (!status && (status = shoal_result_sort_snapshots(context, *result)))
+            shoal_result_destroy(result);
         return status;
     }
     error_printer printer = errors_off();

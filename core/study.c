@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "big/study.h"
 #include "config.h"
 
 static shoal_status out_of_memory(const shoal_config *config)
@@ -48,6 +49,13 @@ static shoal_status read_run(const shoal_config *config, shoal_study *study)
     }
     snprintf(study->engine, sizeof study->engine, "%s", shoal_config_string(run, "engine", "auto"));
     snprintf(study->work_model, sizeof study->work_model, "%s", shoal_config_string(run, "work_model", "auto"));
+    snprintf(study->tune, sizeof study->tune, "%s", shoal_config_string(run, "tune", "auto"));
+    study->gpu_block = (int)shoal_config_number(config, run, "run", "gpu_block");
+    study->gpu_registers = (int)shoal_config_number(config, run, "run", "gpu_registers");
+    if (study->gpu_block % 32 != 0)
+        return shoal_config_fail(config, config_setting_get_member(run, "gpu_block"), NULL, NULL, "a multiple of 32, at most 1024, or 0");
+    if (study->gpu_registers > 0 && study->gpu_registers < 16)
+        return shoal_config_fail(config, config_setting_get_member(run, "gpu_registers"), NULL, NULL, "16..255, or 0");
     study->threads = (int)shoal_config_number(config, run, "run", "threads");
     study->lanes = (int)shoal_config_number(config, run, "run", "lanes");
     study->slice_steps = (long)shoal_config_number(config, run, "run", "slice_steps");
@@ -67,7 +75,7 @@ int shoal_name_stem(const char *file)
 
 /* The result file: as named, or else "folder/name.cfg" gives "name.h5", in the folder where the run is; that of a shard is
  * "name.2-of-8.h5", that of one system "name.system-7.h5". */
-static char *output_name(const shoal_study *study, const char *file)
+char *shoal_output_name(const shoal_study *study, const char *file)
 {
     const char *slash = strrchr(study->path, '/'), *name = file ? file : slash ? slash + 1 : study->path;
     const int stem = shoal_name_stem(name);
@@ -94,7 +102,7 @@ static shoal_status read_output(const shoal_config *config, shoal_study *study)
 {
     const config_setting_t *output = shoal_config_lookup(config, "output");
     const config_setting_t *times = output ? config_setting_get_member(output, "times") : NULL;
-    study->output = output_name(study, shoal_config_string(output, "file", NULL));
+    study->output = shoal_output_name(study, shoal_config_string(output, "file", NULL));
     const bool in_orbits = study->orbits != 0;
     const double unit = in_orbits ? 1 : study->units.time;
     study->interval = shoal_config_number(config, output, "output", "interval") / (in_orbits ? study->units.time : 1);
@@ -344,7 +352,10 @@ shoal_status shoal_study_open(shoal_context *context, const char *path, const ch
         status = out_of_memory(&config);
         goto fail;
     }
-    if ((status = read_run(&config, made)) || (status = read_output(&config, made)) ||
+    if (config.big) {
+        if ((status = shoal_big_study_read(&config, made)))
+            goto fail;
+    } else if ((status = read_run(&config, made)) || (status = read_output(&config, made)) ||
         (status = read_systems(&config, made)) || (status = read_integrator(&config, made)) ||
         (status = read_forces(&config, made)) || (status = read_monitors(&config, made)))
         goto fail;
@@ -368,6 +379,7 @@ void shoal_study_destroy(shoal_study **study)
         free(old->swept[i].value);
     free(old->swept);
     shoal_ensemble_destroy(&old->ensemble);
+    shoal_big_study_destroy(&old->big);
     free(old->body_name);
     free(old->times);
     free(old->output);

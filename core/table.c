@@ -54,6 +54,52 @@ shoal_status shoal_table_add_system(shoal_table *table, int64_t id, double time)
     return SHOAL_OK;
 }
 
+/* Where a name is in the hash table, or the free place where it belongs. */
+static int *name_place(const shoal_table *table, const char *name)
+{
+    shoal_hash hash = shoal_hash_start();
+    shoal_hash_string(&hash, name);
+    long i = (long)(hash.a % (uint64_t)table->n_name_at);
+    while (table->name_at[i] && strcmp(table->names[table->name_at[i] - 1], name) != 0)
+        i = (i + 1) % table->n_name_at;
+    return &table->name_at[i];
+}
+
+/* At most half of the hash table is full. */
+static bool make_room_for_names(shoal_table *table)
+{
+    if (2 * (table->n_names + 1) <= table->n_name_at)
+        return true;
+    const long size = 4 * (table->n_names + 16);
+    int *made = calloc((size_t)size, sizeof *made);
+    if (!made)
+        return false;
+    free(table->name_at);
+    table->name_at = made;
+    table->n_name_at = size;
+    for (long i = 0; i < table->n_names; i++)
+        *name_place(table, table->names[i]) = (int)i + 1;
+    return true;
+}
+
+shoal_status shoal_table_end_system(shoal_table *table)
+{
+    shoal_table_system *system = &table->systems[table->n_systems - 1];
+    const long n = table->n_bodies - system->first;
+    if (n < 2 || n > INT_MAX)
+        return shoal_fail(table->context, SHOAL_E_INPUT, "%s: %ld bodies: expected at least 2 and less than 2^31", table->path, n);
+    system->n_bodies = (int)n;
+    char (*names)[SHOAL_NAME_SIZE] = calloc((size_t)n, sizeof *names);
+    if (!names)
+        return shoal_table_no_memory(table);
+    for (long i = 0; i < n; i++)
+        snprintf(names[i], SHOAL_NAME_SIZE, "body%ld", i);
+    free(table->names);
+    table->names = names;
+    table->n_names = table->room_names = n;
+    return SHOAL_OK;
+}
+
 shoal_status shoal_table_add_body(shoal_table *table, const char *name, const shoal_body *body)
 {
     shoal_table_system *system = &table->systems[table->n_systems - 1];
@@ -63,10 +109,13 @@ shoal_status shoal_table_add_body(shoal_table *table, const char *name, const sh
         !reserve((void **)&table->names, table->n_names, &table->room_names, sizeof *table->names))
         return shoal_table_no_memory(table);
     if (system->n_bodies == table->n_names) {
-        for (long i = 0; i < table->n_names; i++)
-            if (strcmp(table->names[i], name) == 0)
-                return shoal_table_fail(table, "name", name, "a name that no other body has");
-        strcpy(table->names[table->n_names++], name); /* its length was checked */
+        int *at;
+        if (!make_room_for_names(table))
+            return shoal_table_no_memory(table);
+        if (*(at = name_place(table, name)))
+            return shoal_table_fail(table, "name", name, "a name that no other body has");
+        strcpy(table->names[table->n_names], name); /* its length was checked */
+        *at = (int)++table->n_names;
     }
     table->bodies[table->n_bodies++] = *body;
     system->n_bodies++;
@@ -108,6 +157,7 @@ void shoal_table_release(shoal_table *table)
     free(table->bodies);
     free(table->systems);
     free(table->names);
+    free(table->name_at);
     *table = (shoal_table){ 0 };
 }
 

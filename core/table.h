@@ -31,6 +31,8 @@ typedef struct shoal_table {
     long n_systems, room_systems;
     char (*names)[SHOAL_NAME_SIZE]; /* of body i of a system: the first one there was */
     long n_names, room_names;
+    int *name_at;                   /* [n_name_at] hash table of them, 0 = free, else a body's number + 1 */
+    long n_name_at;
 } shoal_table;
 
 /* Refuse what stands in the current line: "FILE:LINE: WHAT = VALUE: expected FORMAT...". */
@@ -42,6 +44,8 @@ shoal_status shoal_table_no_memory(const shoal_table *table);
  * it counts only for the first system that has so many bodies. */
 shoal_status shoal_table_add_system(shoal_table *table, int64_t id, double time);
 shoal_status shoal_table_add_body(shoal_table *table, const char *name, const shoal_body *body);
+/* End the last system, to which bodies were added without names: "body0", "body1", ... Refused if there are fewer than two. */
+shoal_status shoal_table_end_system(shoal_table *table);
 /* Every system has two bodies at least and an id of its own. */
 shoal_status shoal_table_check(const shoal_table *table);
 void shoal_table_release(shoal_table *table);
@@ -94,6 +98,9 @@ typedef struct shoal_given_mass {
     double mass;   /* Msun */
 } shoal_given_mass;
 
+/* What bodies of a file may be. */
+#define SHOAL_COMPONENTS "gas|dark|stars"
+
 typedef struct shoal_convert_options {
     shoal_query_state which; /* of a result file */
     double time;             /* for SHOAL_QUERY_TIME: of a snapshot, or the Julian date of a vector */
@@ -102,6 +109,7 @@ typedef struct shoal_convert_options {
     const char *host;        /* one star of a catalogue, NULL = all */
     const shoal_given_mass *masses;
     int n_masses;
+    int components;          /* bits of SHOAL_COMPONENTS, of formats that have them; 0 = all */
     FILE *notes;             /* what a reader assumed or left out, a line each */
 } shoal_convert_options;
 
@@ -116,9 +124,16 @@ typedef struct shoal_format {
     /* a table that is in its units already; NULL = is only read */
     shoal_status (*write)(const shoal_table *table, FILE *out);
     const char *units; /* of what is written, NULL = any */
+    bool natural;      /* its units are such that G = 1, whatever they are; it does not say them */
 } shoal_format;
 
-extern const shoal_format shoal_format_swarm, shoal_format_mercury, shoal_format_exoplanets, shoal_format_horizons;
+extern const shoal_format shoal_format_swarm, shoal_format_mercury, shoal_format_exoplanets, shoal_format_horizons,
+    shoal_format_gadget, shoal_format_tipsy, shoal_format_tipsy_little, shoal_format_phigrape;
+
+/* Whether an HDF5 file is a snapshot of GADGET's. */
+bool shoal_gadget_is(const char *path);
+/* Units of the same length and mass in which G = 1. */
+shoal_status shoal_units_natural(shoal_context *context, const shoal_units *units, shoal_units *natural);
 
 extern const shoal_format *const shoal_formats[]; /* NULL after the last */
 

@@ -86,7 +86,8 @@ LANE_FN int team_local(int b) { return b; }
 LANE_FN real team_mass(const real *m, int b) { return m[b]; }
 LANE_FN void team_show(int q, int components, int n, const real *x) { (void)q, (void)components, (void)n, (void)x; }
 LANE_FN real team_seen(int q, int n, int c, int b, const real *x) { return (void)q, x[c * n + b]; }
-LANE_FN real team_seen_of(int q, int n, int c, int b, const real *x) { return (void)q, x[c * n + b]; } /* component c, whosever it is */
+/* The same of component c, whichever the thread's own is. */
+LANE_FN real team_seen_of(int q, int n, int c, int b, const real *x) { return (void)q, x[c * n + b]; }
 
 #else /* a GPU's teams */
 

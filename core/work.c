@@ -21,30 +21,21 @@ int shoal_environment_number(const char *name, int value, int least, int most)
 const char *shoal_model_name(const shoal_kernel_choice *choice)
 {
     static const char *const names[SHOAL_MODELS] = {"system", "body", "component", "pair"};
-    return choice->model == SHOAL_MODEL_SYSTEM && choice->tuning.shared_state ? "system_shared" : names[choice->model];
+    return names[choice->model];
 }
 
 bool shoal_model_choose(shoal_kernel_choice *choice, const char *name)
 {
     const int index = shoal_choice_index(SHOAL_MODEL_CHOICES, name) - 1;
-    choice->model = index < SHOAL_MODELS ? index : SHOAL_MODEL_SYSTEM;
-    choice->tuning.shared_state = index == SHOAL_MODELS;
+    if (index >= 0)
+        choice->model = index;
     return index >= 0;
 }
 
 enum { MOST_THREADS = 1024, WARP = 32 }; /* of a block */
-/* So many bodies keep a GPU busy with two of them a thread: twice the 132 multiprocessors' 8 warps of such threads (H200). With fewer a
- * thread a body is faster, since a step takes less long. */
-enum { MANY_BODIES = 65536 };
 #define MOST_SHARED 232448 /* bytes of shared memory that a block may ask for: compute capability 9.0 */
 
 static int team_parts(const shoal_kernel_choice *choice) { return choice->n_bodies - choice->propagator->first_body; }
-
-void shoal_team_tune(shoal_kernel_choice *choice, long systems)
-{
-    const bool fills = (double)systems * team_parts(choice) >= MANY_BODIES;
-    choice->tuning.bodies = shoal_environment_number("SHOAL_CUDA_BODIES", fills ? 2 : 1, 1, 4);
-}
 
 int shoal_team_each(const shoal_kernel_choice *choice)
 {
@@ -82,18 +73,6 @@ int shoal_team_systems(const shoal_kernel_choice *choice, int block)
     return team > WARP ? 1 : block / WARP * (WARP / team);
 }
 
-int shoal_state_shared(const shoal_kernel_choice *choice)
-{
-    const shoal_propagator *propagator = choice->propagator;
-    int slots = propagator->n_slots;
-    if (!choice->tuning.shared_state || shoal_team_threads(choice) > 1)
-        return 0;
-    if (!choice->compensated && !propagator->n_own) /* the last slots are then not used */
-        for (; slots > 6 && propagator->slots[slots - 1][0] == 'e'; slots--)
-            ;
-    return (slots * shoal_choice_moved(choice) + propagator->n_own) | 1; /* odd, against bank conflicts */
-}
-
 /* Masses of bodies and of their tangent vectors, what is exchanged, and for the monitors of pairs the view before a step. Against
  * bank conflicts it is the threads that have bodies, modulo the 16 banks: what the teams of a warp read together then lies
  * side by side. */
@@ -108,7 +87,7 @@ int shoal_team_doubles(const shoal_kernel_choice *choice)
 size_t shoal_team_shared(const shoal_kernel_choice *choice, int block)
 {
     if (shoal_team_threads(choice) == 1)
-        return sizeof(double) * (size_t)block * (size_t)shoal_state_shared(choice);
+        return 0;
     return sizeof(double) * (size_t)shoal_team_systems(choice, block) * (size_t)shoal_team_doubles(choice);
 }
 

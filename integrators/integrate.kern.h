@@ -528,23 +528,11 @@ LANE_FN void check_step(const shoal_kernel_args *k, int compensated, lane_id id,
     }
 }
 
-/* The states of groups of lanes: in registers, or where these do not hold it, in SHOAL_STATE_SHARED doubles of shared memory for each
- * thread. */
-#ifdef SHOAL_STATE_SHARED
-extern __shared__ double state_memory[];
-#define STATES(s, n)                                                                              \
-    static_assert((PROPAGATOR_OWN ? STATE_SIZE(n) : PROPAGATOR_SLOTS(SHOAL_COMPENSATED) * (n)) <= SHOAL_STATE_SHARED, "as work.c counts"); \
-    real *s[LANE_GROUPS] = {state_memory + threadIdx.x * SHOAL_STATE_SHARED}
-#else
-#define STATES(s, n) real s[LANE_GROUPS][STATE_SIZE(n)]
-#endif
-
 /* LANE_GROUPS groups of lanes, step by step in turns. */
 LANE_FN void kernel_integrate(const shoal_kernel_args *k, const lane_id *id, const mask *there)
 {
     const int n = BODIES(k), compensated = COMPENSATED(k), watched = MONITORS(k);
-    real m[LANE_GROUPS][n], before[LANE_GROUPS][6 * n], *start[LANE_GROUPS];
-    STATES(s, n);
+    real m[LANE_GROUPS][n], s[LANE_GROUPS][STATE_SIZE(n)], before[LANE_GROUPS][6 * n], *start[LANE_GROUPS];
     lane_clock clock[LANE_GROUPS];
     mask live[LANE_GROUPS];
     monitor_state watch[LANE_GROUPS];
@@ -645,8 +633,7 @@ LANE_FN void kernel_snapshot(const shoal_kernel_args *k, const lane_id *id, cons
 LANE_FN void kernel_bare(const shoal_kernel_args *k, const lane_id *id, const mask *there)
 {
     const int n = BODIES(k), compensated = COMPENSATED(k);
-    real m[LANE_GROUPS][n];
-    STATES(s, n);
+    real m[LANE_GROUPS][n], s[LANE_GROUPS][STATE_SIZE(n)];
     lane_clock clock[LANE_GROUPS];
     LANE_UNROLL
     for (int g = 0; g < LANE_GROUPS; g++) {

@@ -126,6 +126,9 @@ config unknown_unit 2 'units = { length = "parsec"; };' 'units.length = "parsec"
 config unknown_angle 3 'angles = "degree";' "angles = *did you mean 'degrees'?)"
 config unknown_distribution 8 'sample = { parameters = ( { body = "c"; parameter = "e"; distribution = "uniforn"; } ); };' \
     "sample.parameters?0?.distribution = \"uniforn\": expected one of *'uniform'?)"
+config odd_block 12 'run = { t_end = 2.0; gpu_block = 100; };' 'run.gpu_block = 100: expected a multiple of 32*'
+config few_registers 12 'run = { t_end = 2.0; gpu_registers = 8; };' 'run.gpu_registers = 8: expected 16..255*'
+config unknown_model 12 'run = { t_end = 2.0; work_model = "planet"; };' 'run.work_model = "planet": expected one of auto, system, body*'
 config unknown_engine 12 'run = { t_end = 2.0; engine = "gpu"; };' 'run.engine = "gpu": expected one of auto, cpu, cuda*'
 config unknown_body 8 'sweep = ( { body = "d"; parameter = "a"; values = [1.0]; } );' \
     "sweep?0?.body = \"d\": expected a body's name or index*"
@@ -219,6 +222,7 @@ row no_plugin 2 'command line: plugins=*: expected a plugin that can be loaded: 
     run study.cfg 'plugins=( "nowhere.c" )' --allow-plugins
 if "$shoal" info | grep -qi '^ *cuda.*\(no\|not\|missing\|cannot\)'; then
     row no_gpu 3 "study.cfg: engine = 'cuda': *" run study.cfg run.engine=cuda
+    row nothing_to_tune 3 "study.cfg: engine = 'cuda': *" tune study.cfg
 else
     skip no_gpu "there is a GPU here"
 fi

@@ -50,6 +50,10 @@ for config in "$configs"/*.cfg; do
     head -n 1 "$configs/$config.cfg" | grep -q '^# .' || wrong "the first line does not say what it is"
     short=$(sed -n 's/^# short: //p' "$configs/$config.cfg")
     if [ -z "$short" ]; then wrong "no line \"# short: key=value ...\""
+    elif grep -q '^model = ' "$configs/$config.cfg"; then
+        # shellcheck disable=SC2086
+        table "$config" $short output.snapshots=0
+        each '$at["dE"] ^ 2 > 1e-4 || !($at["r50"] > 0) { exit 1 } END { exit NR < 3 }' || wrong "no rows, or energy is lost: $out"
     else
         # shellcheck disable=SC2086
         table "$config" $short

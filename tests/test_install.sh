@@ -31,7 +31,7 @@ fi
 # A machine that has next to nothing: what tools/deps says is missing, with no apt-get, and with one whose `update` fails.
 begin missing_packages_are_named
 mkdir "$scratch/bare"
-packages="gcc libc6-dev make pkg-config libgsl-dev libconfig-dev libhdf5-dev libcmocka-dev gnuplot-nox"
+packages="gcc libc6-dev make pkg-config libgsl-dev libconfig-dev libhdf5-dev zlib1g-dev libcmocka-dev gnuplot-nox"
 bare() { env -i PATH="$scratch/bare" /bin/sh tools/deps "$@" 2>&1; }
 if out=$(bare install check) || [[ $out != *"missing packages: $packages"$'\n'*"no apt-get"* ]]; then fail "$out"
 else

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
  * test_journal.c: whatever happens to a journal (cut at any byte, any byte flipped, disk full), a reader gets exactly
- * the records before the damage, and a run that goes on leaves the same bytes as one that was never killed.
+ * the records before the damage, and a run that goes on, or a thread in the background, leaves the same bytes.
  */
 #include "result_fixture.h"
 
@@ -282,6 +282,48 @@ static void full_disk(void **state)
     shoal_journal_close(&journal);
 }
 
+/* A thread writes the same bytes; what it could not write is said later, and what is there stays good. */
+static void in_the_background(void **state)
+{
+    const fixture *at = *state;
+    size_t length[STEPS + 1], size;
+    shoal_result *stage[STEPS + 1], *read = NULL;
+    shoal_journal *journal = NULL;
+    struct stat about;
+    unsigned char *bytes = write_story(at, length, stage);
+    unlink(at->path);
+    shoal_result *result = fixture_before(at->context, SYSTEMS, BODIES);
+    assert_int_equal(shoal_journal_create(at->context, at->path, result, &journal), SHOAL_OK);
+    assert_int_equal(shoal_journal_background(journal), SHOAL_OK);
+    for (int k = 0; k < STEPS; k++) {
+        assert_int_equal(tell(at, &story[k], result, journal), SHOAL_OK);
+        assert_int_equal(shoal_journal_commit(journal), SHOAL_OK);
+    }
+    assert_int_equal(shoal_journal_finish(journal), SHOAL_OK);
+    unsigned char *written = slurp(at->path, &size);
+    assert_int_equal(size, length[STEPS]);
+    assert_memory_equal(written, bytes, size);
+
+    assert_int_equal(stat(at->path, &about), 0);
+    limit_files((rlim_t)about.st_size + 10);
+    shoal_status status = shoal_journal_systems(journal, result, (int[]){1}, 1);
+    assert_true(status == SHOAL_OK || status == SHOAL_E_FILE);
+    assert_int_equal(shoal_journal_finish(journal), SHOAL_E_FILE);
+    limit_files(RLIM_INFINITY);
+    assert_message(at, at->path);
+    assert_message(at, "File too large");
+    assert_int_equal(shoal_journal_systems(journal, result, (int[]){1}, 1), SHOAL_E_FILE); /* it stays failed: no gap */
+    assert_int_equal(shoal_journal_commit(journal), SHOAL_E_FILE);
+    shoal_journal_close(&journal); /* waits for the thread */
+    assert_int_equal(shoal_journal_read(at->context, at->path, &read, NULL, NULL), SHOAL_OK);
+    assert_same(read, stage[STEPS]);
+    shoal_result_destroy(&read);
+    shoal_result_destroy(&result);
+    free(written);
+    free(bytes);
+    free_stages(stage);
+}
+
 static void refusals(void **state)
 {
     fixture *at = *state;
@@ -336,7 +378,8 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, fixture_setup, fixture_teardown)
     const struct CMUnitTest tests[] = {
-        TEST(cut_anywhere), TEST(flip_anywhere), TEST(restart_anywhere), TEST(sense), TEST(full_disk), TEST(refusals),
+        TEST(cut_anywhere), TEST(flip_anywhere), TEST(restart_anywhere), TEST(sense), TEST(full_disk), TEST(in_the_background),
+        TEST(refusals),
     };
     return cmocka_run_group_tests_name("journal", tests, NULL, NULL);
 }

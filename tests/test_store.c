@@ -7,6 +7,7 @@
 
 #include <hdf5.h>
 #include <limits.h>
+#include <omp.h>
 #include <sys/wait.h>
 
 static void write_and_compare(const fixture *at, const shoal_result *result)
@@ -42,6 +43,30 @@ static void round_trip(void **state)
     memset(result->config_text, 'x', 300000);
     result->config_text[300000] = '\0';
     write_and_compare(at, result);
+    shoal_result_destroy(&result);
+}
+
+/* Chunks that deflate makes smaller and chunks that it does not, the last one not full: as they were, whatever the number of
+ * threads. */
+static void many_threads(void **state)
+{
+    const fixture *at = *state;
+    shoal_result *result = fixture_result(at->context, 8000, 3);
+    uint64_t noise = 1;
+    for (long i = 0; i < 8000 * 3 * SHOAL_STATE; i++) { /* bits that nobody foresees, in all places */
+        noise = noise * 6364136223846793005u + 1442695040888963407u;
+        const uint64_t word = noise ^ noise >> 29 ^ noise << 31;
+        memcpy(&result->snapshot[i], &word, sizeof word);
+    }
+    struct stat about[2];
+    setenv("OMP_NUM_THREADS", "1", 1); /* shoal_default_threads asks OpenMP then */
+    for (int i = 0; i < 2; i++) {
+        omp_set_num_threads(1 + 2 * i);
+        write_and_compare(at, result);
+        assert_int_equal(stat(at->path, &about[i]), 0);
+    }
+    unsetenv("OMP_NUM_THREADS");
+    assert_int_equal(about[0].st_size, about[1].st_size);
     shoal_result_destroy(&result);
 }
 
@@ -504,7 +529,7 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, fixture_setup, fixture_teardown)
     const struct CMUnitTest tests[] = {
-        TEST(round_trip),   TEST(describes_itself), TEST(journal_instead), TEST(damage),
+        TEST(round_trip),   TEST(many_threads),     TEST(describes_itself), TEST(journal_instead), TEST(damage),
         TEST(not_a_result), TEST(wrong_datasets),   TEST(failed_writes),   TEST(query_states),
         TEST(query_times),  TEST(query_systems),    TEST(query_events),
         TEST(query_refusals),

@@ -15,15 +15,15 @@
 static const struct {
     const char *name;
     int bodies; /* of a thread, where their number divides those of the system: fewer are the model before */
-} models[] = {{"system_shared", 1}, {"body", 1}, {"body", 2}, {"body", 4}, {"component", 1}, {"pair", 1}};
+} models[] = {{"body", 1}, {"body", 2}, {"body", 4}, {"component", 1}, {"pair", 1}};
 
 static bool choose_model(shoal_kernel_choice *choice, int model)
 {
     char bodies[8];
     snprintf(bodies, sizeof bodies, "%d", models[model].bodies);
-    setenv("SHOAL_CUDA_BODIES", bodies, 1);
+    setenv("SHOAL_CUDA_BODIES", bodies, 1); /* for a plan */
+    choice->tuning.bodies = models[model].bodies;
     assert_true(shoal_model_choose(choice, models[model].name));
-    shoal_team_tune(choice, 1);
     return shoal_team_each(choice) == models[model].bodies;
 }
 
@@ -106,10 +106,10 @@ struct outcome {
     char line[1024];
 };
 
-static struct outcome integrate(shoal_context *context, const struct setup *setup, const char *engine, const char *model)
+static struct outcome integrate(shoal_context *context, const struct setup *setup, const char *engine, const char *model, const char *tune)
 {
     const shoal_options options = {
-        .propagator = setup->propagator, .settings = setup->setting, .n_settings = setup->setting != NULL, .engine = engine, .work_model = model,
+        .propagator = setup->propagator, .settings = setup->setting, .n_settings = setup->setting != NULL, .engine = engine, .work_model = model, .tune = tune,
         .monitors = setup->monitors, .n_monitors = setup->n_monitors, .forces = setup->forces, .n_forces = setup->n_forces,
         .t_end = setup->orbits * TWO_PI, .dt = TWO_PI / 50};
     const int n = setup->n;
@@ -138,13 +138,13 @@ static void compare_models(void **state, const struct setup *setup)
     const char *only = getenv("SHOAL_TEST_PROPAGATOR");
     if (only && strcmp(only, setup->propagator) != 0)
         return;
-    struct outcome cpu = integrate(context_of(state), setup, "cpu", NULL);
+    struct outcome cpu = integrate(context_of(state), setup, "cpu", NULL, NULL);
     for (int i = 0; i < SHOAL_COUNT(models); i++) {
         shoal_kernel_choice choice = {.propagator = shoal_propagator_find(NULL, setup->propagator), .n_bodies = setup->n};
         const char *model = models[i].name;
-        if (!choose_model(&choice, i) || (setup->n > 16 && strcmp(model, "system_shared") == 0))
-            continue; /* too few bodies; a state that registers cannot hold even a part of */
-        struct outcome gpu = integrate(context_of(state), setup, "cuda", model);
+        if (!choose_model(&choice, i))
+            continue; /* too few bodies */
+        struct outcome gpu = integrate(context_of(state), setup, "cuda", model, "never");
         long differ = 0, ended = 0;
         double largest = 0;
         for (long b = 0; b < SYSTEMS * setup->n; b++) {
@@ -286,6 +286,42 @@ static void encounters_are_the_same(void **state)
     }
 }
 
+/* Chosen by rule, measured, and as it was kept: the same bits. */
+static void tuning_is_kept_and_changes_nothing(void **state)
+{
+    static const char *const when[] = {"auto", "always", "auto", "never"};
+    static const char *const says[] = {"by rule", "measured)", "when measured here", "work model body"};
+    static const shoal_plug_options ejection = {"stop_on_ejection", NULL, 0};
+    const struct setup setup = {.propagator = "hermite4", .n = 3, .orbits = 3, .monitors = &ejection, .n_monitors = 1};
+    need_gpu();
+    char folder[] = "/tmp/shoal_tune_XXXXXX", command[64], *cache = getenv("XDG_CACHE_HOME");
+    assert_non_null(mkdtemp(folder));
+    cache = cache ? strdup(cache) : NULL;
+    setenv("XDG_CACHE_HOME", folder, 1);
+    struct outcome first = {0};
+    for (int i = 0; i < SHOAL_COUNT(when); i++) {
+        struct outcome outcome = integrate(context_of(state), &setup, "cuda", NULL, when[i]);
+        print_message("%s: %s\n", when[i], outcome.line);
+        assert_non_null(strstr(outcome.line, says[i]));
+        if (i == 0)
+            first = outcome;
+        else {
+            assert_memory_equal(outcome.bodies, first.bodies, sizeof *first.bodies * (size_t)(SYSTEMS * setup.n));
+            free(outcome.bodies);
+            free(outcome.systems);
+        }
+    }
+    free(first.bodies);
+    free(first.systems);
+    snprintf(command, sizeof command, "rm -rf %s", folder);
+    assert_int_equal(system(command), 0);
+    if (cache)
+        setenv("XDG_CACHE_HOME", cache, 1);
+    else
+        unsetenv("XDG_CACHE_HOME");
+    free(cache);
+}
+
 int main(void)
 {
     cmocka_set_test_filter(getenv("SHOAL_TEST_NAME"));
@@ -300,6 +336,7 @@ int main(void)
         cmocka_unit_test(massless_bodies_and_compensated_sums_are_the_same),
         cmocka_unit_test(settings_are_the_same),
         cmocka_unit_test(encounters_are_the_same),
+        cmocka_unit_test(tuning_is_kept_and_changes_nothing),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
 }

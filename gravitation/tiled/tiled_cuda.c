@@ -1,0 +1,831 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * tiled_cuda.c: forces of one big system on one or more GPUs of a host. The kernels are in tiled_cuda.kern.h; what each form of
+ * them is compiled with is in a table here.
+ *
+ * Every device has all bodies. With edge sharing it does some of the parts into which the rows of tiles are cut and has sums of
+ * all bodies for each, which the host adds in the order of the parts; otherwise it has a share of the targets. Results do not
+ * depend on the number of devices.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "gravitation/tiled/tiled_cublas.h"
+#include "gravitation/tiled/tiled_forms.h"
+
+/*
+ * With edge sharing the pairs of MANY bodies or more are cut into PARTS, whose sums are added in their order, whatever device
+ * they come from; fewer are not worth more than one device.
+ */
+enum { MAX_DEVICES = 8, PARTS = 8, MANY = 1 << 17 };
+/* Bodies; loops over fewer are not worth the start of threads. */
+enum { PARALLEL = 8192 };
+
+/* As the kernels take them. */
+struct constants_float {
+    float eps2, inverse_h, cut2;
+};
+struct constants_double {
+    double eps2, inverse_h, cut2;
+};
+struct edges {
+    device_pointer bodies;
+    long long n;
+    int first_row, last_row;
+    device_pointer part_j, part_i;
+    union {
+        struct constants_float f;
+        struct constants_double d;
+    } c;
+};
+struct rows {
+    device_pointer sources, targets;
+    long long n, n_targets;
+    double scale;
+    device_pointer part;
+    union {
+        struct constants_float f;
+        struct constants_double d;
+    } c;
+};
+
+/* Memory of a device, and of the host for copies from and to it, that grows. */
+struct buffer {
+    device_pointer at;
+    size_t size;
+};
+struct staging {
+    void *at;
+    size_t size;
+    bool locked;
+};
+
+/* A compiled form. */
+struct program {
+    cuda_module module;
+    cuda_function main, sum, parts;
+    int resident, registers; /* blocks on a multiprocessor, registers a thread */
+};
+
+struct gpu {
+    int device, arch, n_multiprocessors;
+    size_t memory;
+    cuda_context cuda;
+    char name[128];
+    struct buffer bodies, targets, results, part_j, part_i;
+    struct staging staged_targets, staged_results;
+    bool current; /* bodies: what is staged */
+    struct program program[FORMS][4][2]; /* by form, wants, equal masses */
+    struct tiled_cublas cublas;
+};
+
+/* Which form computes the forces on n sources, and whether that was measured here. */
+struct choice {
+    long n;
+    int form;
+    bool kept;
+};
+
+struct tiled_backend {
+    shoal_context *context;
+    shoal_tiled_options options;
+    struct driver driver;
+    int version, n_gpus, threads;
+    struct gpu gpu[MAX_DEVICES];
+    tiled_bodies sources;
+    double eps;
+    struct staging staged; /* the sources as they are on all devices: packed for a form, without or with the jerk */
+    int staged_form, staged_jerk;
+    struct choice choice[4][2]; /* by wants and equal masses */
+    char line[400];
+};
+
+/* One evaluation: what runs where. */
+struct work {
+    int form, wants;
+    bool equal;
+    const tiled_shape *shape;
+    long n, n_targets;      /* padded */
+    int n_sums, n_words;
+    long first, n_own;      /* targets of this device; with edge sharing first is that of the parts, and targets are all */
+    long n_parts, n_blocks; /* parts of the pairs; blocks of targets on all devices */
+    bool own_places;        /* targets are the sources where they lie */
+};
+
+static shoal_status cuda_fail(tiled_backend *b, int result, const char *what)
+{
+    const char *name = NULL, *text = NULL;
+    if (b->driver.error_name(result, &name) != 0 || !name)
+        name = "an unknown CUDA error";
+    if (b->driver.error_string(result, &text) != 0 || !text)
+        text = "no description";
+    return shoal_fail(b->context, SHOAL_E_DEVICE, "%s failed: %s (%d): %s", what, name, result, text);
+}
+
+static long round_up(long n, long multiple)
+{
+    return (n + multiple - 1) / multiple * multiple;
+}
+
+static const char *cuda_kernel(int i, const char **doc)
+{
+    *doc = i < FORMS ? shoal_tiled_forms[i].doc : NULL;
+    return i < FORMS ? shoal_tiled_forms[i].name : NULL;
+}
+
+static bool cuda_can(const char *kernel, shoal_tiled_precision precision, int wants)
+{
+    const int form = shoal_tiled_form_named(kernel);
+    return form >= 0 && shoal_tiled_forms[form].shape[precision][!!(wants & SHOAL_TILED_JERK)].i > 0;
+}
+
+static const char *cuda_missing(void)
+{
+    struct driver driver;
+    const char *missing = shoal_driver_open(&driver);
+    return missing ? missing : shoal_jit_missing();
+}
+
+/* ---- create, destroy --------------------------------------------------------------------------------------------- */
+
+static void staging_free(tiled_backend *b, struct staging *staging)
+{
+    if (staging->locked)
+        (void)b->driver.host_unregister(staging->at);
+    free(staging->at);
+    *staging = (struct staging){0};
+}
+
+static void cuda_destroy(tiled_backend **backend)
+{
+    tiled_backend *old = *backend;
+    *backend = NULL;
+    if (!old)
+        return;
+    struct driver *driver = &old->driver;
+    for (int g = 0; g < old->n_gpus; g++) {
+        struct gpu *gpu = &old->gpu[g];
+        cuda_context ours;
+        if (!gpu->cuda)
+            continue;
+        (void)driver->context_push(gpu->cuda);
+        (void)driver->synchronize();
+        struct buffer *const buffers[] = {&gpu->bodies, &gpu->targets, &gpu->results, &gpu->part_j, &gpu->part_i};
+        for (int i = 0; i < SHOAL_COUNT(buffers); i++)
+            if (buffers[i]->at)
+                (void)driver->release(buffers[i]->at);
+        for (int p = 0; p < FORMS * 8; p++)
+            if (gpu->program[p / 8][p / 2 % 4][p % 2].module)
+                (void)driver->module_unload(gpu->program[p / 8][p / 2 % 4][p % 2].module);
+        staging_free(old, &gpu->staged_targets);
+        staging_free(old, &gpu->staged_results);
+        if (g == 0)
+            staging_free(old, &old->staged);
+        shoal_tiled_cublas_close(&gpu->cublas, driver);
+        (void)driver->context_pop(&ours);
+        (void)driver->context_release(gpu->device);
+    }
+    free(old);
+}
+
+static shoal_status gpu_open(tiled_backend *b, int index)
+{
+    struct driver *driver = &b->driver;
+    struct gpu *gpu = &b->gpu[index];
+    int major = 0, minor = 0, result;
+    if ((result = driver->device(&gpu->device, index)) != 0 ||
+        (result = driver->device_name(gpu->name, sizeof gpu->name, gpu->device)) != 0 ||
+        (result = driver->device_memory(&gpu->memory, gpu->device)) != 0 ||
+        (result = driver->device_attribute(&major, ATTRIBUTE_MAJOR, gpu->device)) != 0 ||
+        (result = driver->device_attribute(&minor, ATTRIBUTE_MINOR, gpu->device)) != 0 ||
+        (result = driver->device_attribute(&gpu->n_multiprocessors, ATTRIBUTE_MULTIPROCESSORS, gpu->device)) != 0)
+        return cuda_fail(b, result, "asking the driver about the GPU");
+    gpu->arch = 10 * major + minor;
+    if ((result = driver->context_retain(&gpu->cuda, gpu->device)) != 0) {
+        gpu->cuda = NULL;
+        return cuda_fail(b, result, "opening the GPU");
+    }
+    return SHOAL_OK;
+}
+
+static shoal_status cuda_create(shoal_context *context, const shoal_tiled_options *options, long n_max, tiled_backend **backend)
+{
+    (void)n_max;
+    tiled_backend *new = calloc(1, sizeof *new);
+    int n = 0;
+    if (!new)
+        return shoal_fail(context, SHOAL_E_MEMORY, "no memory for the forces on a GPU");
+    new->context = context;
+    new->options = *options;
+    new->threads = options->threads ? options->threads : shoal_default_threads(NULL);
+    const char *missing = shoal_driver_open(&new->driver);
+    shoal_status status = missing ? shoal_fail(context, SHOAL_E_UNSUPPORTED, "%s", missing) : SHOAL_OK;
+    if (!status && (new->driver.version(&new->version) != 0 || new->driver.device_count(&n) != 0))
+        status = shoal_fail(context, SHOAL_E_DEVICE, "the CUDA driver does not answer");
+    const int wanted = options->n_devices ? options->n_devices : 1;
+    if (!status && (wanted > n || wanted > MAX_DEVICES))
+        status = shoal_fail(context, SHOAL_E_USAGE, "n_devices = %d: expected 1 to %d", wanted,
+                            n < MAX_DEVICES ? n : MAX_DEVICES);
+    for (int g = 0; !status && g < wanted; g++) {
+        new->n_gpus = g + 1;
+        status = gpu_open(new, g);
+    }
+    if (status)
+        cuda_destroy(&new);
+    *backend = new;
+    return status;
+}
+
+/* ---- programs ---------------------------------------------------------------------------------------------------- */
+
+static size_t totals_size(const struct work *w)
+{
+    return shoal_tiled_forms[w->form].edges ? (size_t)w->n_sums * w->shape->i * w->shape->warps * 32 * sizeof(double) : 0;
+}
+
+static shoal_status program_load(tiled_backend *b, struct gpu *gpu, const struct work *w, struct program *program)
+{
+    const tiled_shape *s = w->shape;
+    const struct {
+        const char *name;
+        int value;
+    } values[] = {
+        {"TILED_EDGES", shoal_tiled_forms[w->form].edges},
+        {"TILED_PRECISION", b->options.precision},
+        {"TILED_SPLINE", b->options.softening == SHOAL_TILED_SPLINE},
+        {"TILED_JERK", !!(w->wants & SHOAL_TILED_JERK)},
+        {"TILED_POTENTIAL", !!(w->wants & SHOAL_TILED_POTENTIAL)},
+        {"TILED_CUT", b->options.eps == 0},
+        {"TILED_EQUAL", w->equal},
+        {"TILED_I", s->i},
+        {"TILED_WARPS", s->warps},
+        {"TILED_LANES", s->lanes},
+        {"UNROLL", s->unroll},
+        {"MIN_BLOCKS", s->min_blocks},
+        {"TILED_RSQRT", shoal_tiled_forms[w->form].rsqrt},
+        {"TILED_STORAGE", shoal_tiled_forms[w->form].storage},
+    };
+    char text[SHOAL_COUNT(values)][48];
+    const char *constants[SHOAL_COUNT(values) + 1] = {0};
+    for (int i = 0; i < SHOAL_COUNT(values); i++) {
+        snprintf(text[i], sizeof text[i], "%s=%d", values[i].name, values[i].value);
+        constants[i] = text[i];
+    }
+    shoal_cubin cubin;
+    shoal_status status =
+        shoal_jit_text(b->context, "gravitation/tiled/tiled_cuda.kern.h", constants, gpu->arch, b->version, &cubin);
+    if (status)
+        return status;
+    struct driver *driver = &b->driver;
+    const bool edges = shoal_tiled_forms[w->form].edges;
+    int result = driver->module_load(&program->module, cubin.image);
+    shoal_cubin_release(&cubin);
+    if (result) {
+        program->module = NULL;
+        return cuda_fail(b, result, "loading the compiled kernel (is NVRTC newer than the driver?)");
+    }
+    const size_t shared = totals_size(w);
+    if ((result = driver->module_function(&program->main, program->module, edges ? "tiled_edges" : "tiled_rows")) != 0 ||
+        (result = driver->module_function(&program->sum, program->module, edges ? "tiled_edges_sum" : "tiled_parts_sum")) != 0 ||
+        (result = driver->module_function(&program->parts, program->module, "tiled_parts_sum")) != 0 ||
+        (result = driver->function_set(program->main, FUNCTION_DYNAMIC_SHARED, (int)shared)) != 0 ||
+        (result = driver->function_attribute(&program->registers, FUNCTION_REGISTERS, program->main)) != 0 ||
+        (result = driver->occupancy(&program->resident, program->main, 32 * s->warps, shared)) != 0)
+        return cuda_fail(b, result, "preparing a compiled kernel");
+    return SHOAL_OK;
+}
+
+/* ---- choice ------------------------------------------------------------------------------------------------------ */
+
+static bool picks(const tiled_backend *b)
+{
+    return strcmp(b->options.kernel, "auto") == 0;
+}
+
+/* The form of the forces on all sources, or on n_targets others. What was kept is looked up once for a number of bodies. */
+static int choose_form(tiled_backend *b, int wants, bool all, long n_targets)
+{
+    const bool jerk = wants & SHOAL_TILED_JERK;
+    const int named = shoal_tiled_form_named(b->options.kernel);
+    if (named >= 0 && (all || !shoal_tiled_forms[named].edges))
+        return named;
+    if (!all || named >= 0)
+        return shoal_tiled_form_for(b->options.precision, jerk, all, n_targets);
+    struct choice *choice = &b->choice[wants & 3][b->sources.equal];
+    if (choice->n != n_targets) {
+        const int kept = shoal_tiled_form_kept(b->gpu[0].name, &b->options, wants, b->sources.equal, n_targets);
+        *choice = (struct choice){n_targets, kept, kept >= 0};
+        if (kept < 0)
+            choice->form = shoal_tiled_form_for(b->options.precision, jerk, true, n_targets);
+    }
+    return choice->form;
+}
+
+/* The share of n that device g of n_gpus has, of one for a single n: first, and how many. */
+static long share(long n, int g, int n_gpus, long *first)
+{
+    *first = (n * g + n_gpus - 1) / n_gpus;
+    return (n * (g + 1) + n_gpus - 1) / n_gpus - *first;
+}
+
+/* The work of device g; targets: NULL = all sources. */
+static void work_set(const tiled_backend *b, int form, int wants, int g, const tiled_bodies *targets, struct work *w)
+{
+    *w = (struct work){.form = form, .wants = wants};
+    const bool jerk = wants & SHOAL_TILED_JERK, edges = shoal_tiled_forms[form].edges;
+    const bool fp64 = b->options.precision == SHOAL_TILED_FP64;
+    w->shape = &shoal_tiled_forms[form].shape[b->options.precision][jerk];
+    w->equal = edges && b->sources.equal;
+    w->n_sums = 3 + 3 * jerk + !!(wants & SHOAL_TILED_POTENTIAL);
+    const bool velocities = b->options.wants & SHOAL_TILED_JERK; /* the same bodies serve other wants too */
+    w->n_words = fp64 ? 2 + 2 * velocities : 1 + (b->options.precision == SHOAL_TILED_MIXED) + velocities;
+    const long tile = 32 * w->shape->warps, block = tile * w->shape->i / w->shape->lanes;
+    const long n_all = targets ? targets->n : b->sources.n;
+    w->n = round_up(b->sources.n, block > tile ? block : tile);
+    if (edges) {
+        w->n_parts = share(n_all >= MANY ? PARTS : 1, g, b->n_gpus, &w->first);
+        w->n_own = w->n_parts ? n_all : 0;
+        w->n_targets = w->n_parts ? w->n : 0;
+    } else {
+        w->n_own = share(n_all, g, b->n_gpus, &w->first);
+        w->own_places = !targets && b->n_gpus == 1;
+        w->n_targets = w->own_places ? w->n : round_up(w->n_own, block);
+        w->n_parts = 1;
+        w->n_blocks = round_up(n_all, block) / block; /* the split must not depend on the number of devices */
+    }
+}
+
+/* ---- bodies on a device ------------------------------------------------------------------------------------------ */
+
+static shoal_status buffer_grow(tiled_backend *b, struct buffer *buffer, size_t size)
+{
+    if (size <= buffer->size)
+        return SHOAL_OK;
+    if (buffer->at)
+        (void)b->driver.release(buffer->at);
+    *buffer = (struct buffer){0};
+    int result = b->driver.allocate(&buffer->at, size);
+    if (result) {
+        char what[96];
+        buffer->at = 0;
+        snprintf(what, sizeof what, "allocating %.0f MiB of GPU memory for the forces", (double)size / 1048576);
+        return cuda_fail(b, result, what);
+    }
+    buffer->size = size;
+    return SHOAL_OK;
+}
+
+/* Page-locked memory, which is copied at the bus' speed and without waiting; where it cannot be had, other memory does. */
+static shoal_status staging_grow(tiled_backend *b, struct staging *staging, size_t size)
+{
+    if (size <= staging->size)
+        return SHOAL_OK;
+    staging_free(b, staging);
+    size += size / 4; /* numbers of targets vary */
+    staging->at = shoal_allocate(size, 1);
+    if (!staging->at)
+        return shoal_fail(b->context, SHOAL_E_MEMORY, "no memory for %zu bytes of bodies for the GPU", size);
+    staging->size = size;
+    staging->locked = b->driver.host_register(staging->at, size, HOST_PORTABLE) == 0;
+    return SHOAL_OK;
+}
+
+/* One body as the kernels' words, 16 bytes each and `stride` apart. */
+static inline void put_fp64(double *to, long stride, const double *x, double m, const double *v, bool velocities)
+{
+    to[0] = x[0], to[1] = x[1];
+    to += 2 * stride;
+    to[0] = x[2], to[1] = m;
+    if (velocities) {
+        to += 2 * stride;
+        to[0] = v[0], to[1] = v[1];
+        to += 2 * stride;
+        to[0] = v[2], to[1] = 0;
+    }
+}
+
+static inline void put_fp32(float *to, long stride, const double *x, double m, const double *v, bool velocities)
+{
+    to[0] = (float)x[0], to[1] = (float)x[1], to[2] = (float)x[2], to[3] = (float)m;
+    if (velocities) {
+        to += 4 * stride;
+        to[0] = (float)v[0], to[1] = (float)v[1], to[2] = (float)v[2], to[3] = 0;
+    }
+}
+
+/*
+ * A coordinate is two floats, of which the upper is a multiple of 2^-18, so that differences of upper parts are exact up to 2^6
+ * (the size of the system is 1): rounded, they would all be off to the same side for one body i, and so would be its
+ * acceleration.
+ */
+static inline void put_mixed(float *to, long stride, const double *x, double m, const double *v, bool velocities)
+{
+    float *const lower = to + 4 * stride;
+    for (int c = 0; c < 3; c++) {
+        to[c] = (float)((x[c] + 0x1.8p34) - 0x1.8p34); /* such a sum has no bits below 2^-18 */
+        lower[c] = (float)(x[c] - (double)to[c]);
+    }
+    to[3] = (float)m, lower[3] = 0;
+    if (velocities) {
+        to += 8 * stride;
+        to[0] = (float)v[0], to[1] = (float)v[1], to[2] = (float)v[2], to[3] = 0;
+    }
+}
+
+/* Bodies first .. first + n - 1 as the kernels' words, n_padded of them; those that fill up are far away. */
+static void pack(const tiled_backend *b, const tiled_bodies *bodies, long first, long n, long n_padded, int n_words, void *to)
+{
+    const shoal_tiled_precision precision = b->options.precision;
+    const bool velocities = n_words > 2 || (n_words == 2 && precision == SHOAL_TILED_FP32);
+    const double far = precision == SHOAL_TILED_FP64 ? 1e100 : 1e15;
+    #pragma omp parallel for num_threads(b->threads) schedule(static) if (n_padded > PARALLEL)
+    for (long i = 0; i < n_padded; i++) {
+        double x[3] = {far, far, far}, v[3] = {0}, m = 0;
+        if (i < n) {
+            const long at = first + i;
+            m = bodies->m ? bodies->m[at] : 0;
+            x[0] = bodies->x[0][at], x[1] = bodies->x[1][at], x[2] = bodies->x[2][at];
+            if (bodies->v[0])
+                v[0] = bodies->v[0][at], v[1] = bodies->v[1][at], v[2] = bodies->v[2][at];
+        }
+        if (precision == SHOAL_TILED_FP64)
+            put_fp64((double *)to + 2 * i, n_padded, x, m, v, velocities);
+        else if (precision == SHOAL_TILED_FP32)
+            put_fp32((float *)to + 4 * i, n_padded, x, m, v, velocities);
+        else
+            put_mixed((float *)to + 4 * i, n_padded, x, m, v, velocities);
+    }
+}
+
+/* Start the copy of what is staged. */
+static shoal_status send(tiled_backend *b, struct buffer *to, const struct staging *from, size_t size)
+{
+    shoal_status status = buffer_grow(b, to, size);
+    if (status)
+        return status;
+    int result = b->driver.to_device_later(to->at, from->at, size, NULL);
+    return result ? cuda_fail(b, result, "copying bodies to the GPU") : SHOAL_OK;
+}
+
+static shoal_status cuda_sources(tiled_backend *b, const tiled_bodies *sources, double eps)
+{
+    b->sources = *sources;
+    b->eps = eps;
+    b->staged_form = -1;
+    if (!b->line[0])
+        snprintf(b->line, sizeof b->line, "cuda: %s, %d device%s", b->gpu[0].name, b->n_gpus, b->n_gpus > 1 ? "s" : "");
+    return SHOAL_OK;
+}
+
+/* ---- forces ------------------------------------------------------------------------------------------------------ */
+
+/* Law's constants; the kernels of double precision read another type. */
+static void set_constants(const tiled_backend *b, struct constants_float *f, struct constants_double *d)
+{
+    const double floor2 = tiled_floor2(b->options.precision), plummer = b->options.softening == SHOAL_TILED_PLUMMER;
+    const struct constants_double c = {
+        .eps2 = floor2 + plummer * b->eps * b->eps,
+        .inverse_h = b->eps > 0 ? 1 / (2.8 * b->eps) : 0,
+        .cut2 = 1.5 * floor2,
+    };
+    if (b->options.precision == SHOAL_TILED_FP64)
+        *d = c;
+    else
+        *f = (struct constants_float){(float)c.eps2, (float)c.inverse_h, (float)c.cut2};
+}
+
+/* Tiles in rows first .. row - 1, as in the kernel. */
+static long tiles_before(const struct work *w, long first, long row)
+{
+    const long all = w->n / (32 * w->shape->warps);
+    return (row - first) * all - w->shape->i * ((row - first) * (row - 1 + first) / 2);
+}
+
+/* The row at which part k of n begins: rows get shorter. */
+static int part_start(const struct work *w, long k, long n)
+{
+    const long n_rows = w->n / (32L * w->shape->warps * w->shape->i), all = tiles_before(w, 0, n_rows);
+    long row = 0;
+    while (row < n_rows && tiles_before(w, 0, row) * n < all * k)
+        row++;
+    return (int)row;
+}
+
+/* The rows from first on whose partial sums fit into a quarter of the device's memory, at least one; not what is free, lest the
+ * order of sums depend on it. */
+static int window_end(const tiled_backend *b, const struct gpu *gpu, const struct work *w, int first, int last, size_t *size)
+{
+    const size_t tile_size =
+        (size_t)(32 * w->shape->warps * w->n_sums) * (b->options.precision == SHOAL_TILED_FP32 ? sizeof(float) : sizeof(double));
+    int end = first + 1;
+    while (end < last && (size_t)tiles_before(w, first, end + 1) * tile_size < gpu->memory / 4)
+        end++;
+    *size = (size_t)tiles_before(w, first, end) * tile_size;
+    return end;
+}
+
+static size_t bytes_of(const struct work *w, long n)
+{
+    return (size_t)n * (size_t)w->n_words * 16;
+}
+
+static shoal_status launch(tiled_backend *b, cuda_function function, long x, long y, int block, size_t shared, void **arguments)
+{
+    int result = b->driver.launch(function, (unsigned)x, (unsigned)y, 1, (unsigned)block, 1, 1, (unsigned)shared, NULL,
+                                  arguments, NULL);
+    return result ? cuda_fail(b, result, "starting the forces on the GPU") : SHOAL_OK;
+}
+
+static shoal_status add_parts(tiled_backend *b, const struct program *program, device_pointer parts, int n_parts, long long n,
+                              device_pointer to)
+{
+    int lanes = n_parts < 32 ? 1 : 32;
+    void *arguments[] = {&parts, &n_parts, &n, &lanes, &to};
+    return launch(b, program->parts, (n * lanes + 127) / 128, 1, 128, 0, arguments);
+}
+
+/* Rows first .. last - 1 to a part's results. */
+static shoal_status run_part(tiled_backend *b, struct gpu *gpu, const struct work *w, const struct program *program, int start,
+                             int last, device_pointer results)
+{
+    const int tile = 32 * w->shape->warps;
+    const long block_i = (long)tile * w->shape->i;
+    double scale = w->equal ? b->sources.m[0] : 1;
+    shoal_status status = SHOAL_OK;
+    int add = 0;
+    for (int first = start, end; !status && (first < last || !add); first = end, add = 1) {
+        size_t size = 0;
+        end = first < last ? window_end(b, gpu, w, first, last, &size) : first;
+        const long n_tiles = tiles_before(w, first, end);
+        int n_blocks = gpu->n_multiprocessors * program->resident;
+        n_blocks = n_blocks < n_tiles ? n_blocks : (int)n_tiles;
+        const size_t size_i = (size_t)(n_blocks + end - first) * (size_t)(w->n_sums * block_i) * sizeof(double);
+        if ((status = buffer_grow(b, &gpu->part_j, size)) != SHOAL_OK ||
+            (status = buffer_grow(b, &gpu->part_i, size_i)) != SHOAL_OK)
+            return status;
+        struct edges e = {.bodies = gpu->bodies.at, .n = w->n, .first_row = first, .last_row = end};
+        e.part_j = gpu->part_j.at;
+        e.part_i = gpu->part_i.at;
+        set_constants(b, &e.c.f, &e.c.d);
+        void *main[] = {&e}, *sum[] = {&e, &n_blocks, &scale, &add, &results};
+        if (n_tiles)
+            status = launch(b, program->main, n_blocks, 1, tile, totals_size(w), main);
+        if (!status)
+            status = launch(b, program->sum, (w->n + 127) / 128, w->n_sums, 128, 0, sum);
+    }
+    return status;
+}
+
+/* The pairs of this device's parts; the first device adds up its own. */
+static shoal_status run_edges(tiled_backend *b, struct gpu *gpu, const struct work *w, const struct program *program)
+{
+    const long n_all = b->sources.n >= MANY ? PARTS : 1, size = w->n_sums * w->n_targets;
+    shoal_status status = SHOAL_OK;
+    for (long k = 0; !status && k < w->n_parts; k++)
+        status = run_part(b, gpu, w, program, part_start(w, w->first + k, n_all), part_start(w, w->first + k + 1, n_all),
+                          gpu->results.at + (size_t)(k * size) * sizeof(double));
+    if (!status && w->first == 0 && w->n_parts > 1)
+        status = add_parts(b, program, gpu->results.at, (int)w->n_parts, size, gpu->results.at);
+    return status;
+}
+
+/* Targets one by one. */
+static shoal_status run_rows(tiled_backend *b, struct gpu *gpu, const struct work *w, const struct program *program)
+{
+    const int tile = 32 * w->shape->warps, split = shoal_tiled_forms[w->form].split;
+    const long block = tile * w->shape->i / w->shape->lanes, n_tiles = w->n / tile;
+    long splits = (2L * gpu->n_multiprocessors * program->resident) / w->n_blocks;
+    if (split != SPLIT_AUTO)
+        splits = split == SPLIT_NOT ? 1 : 32;
+    else if (w->n_blocks >= gpu->n_multiprocessors / 2 && w->shape->lanes > 1)
+        splits = 1; /* a second kernel costs more */
+    splits = splits < 1 ? 1 : splits > n_tiles ? n_tiles : splits > 65535 ? 65535 : splits;
+    const long n_results = w->n_sums * w->n_targets;
+    shoal_status status = splits > 1 ? buffer_grow(b, &gpu->part_i, (size_t)(splits * n_results) * sizeof(double)) : SHOAL_OK;
+    if (status)
+        return status;
+    struct rows r = {.sources = gpu->bodies.at, .n = w->n, .n_targets = w->n_targets, .scale = 1};
+    r.targets = w->own_places ? gpu->bodies.at : gpu->targets.at;
+    r.part = splits > 1 ? gpu->part_i.at : gpu->results.at;
+    set_constants(b, &r.c.f, &r.c.d);
+    void *main[] = {&r};
+    status = launch(b, program->main, w->n_targets / block, splits, tile, 0, main);
+    if (status || splits == 1)
+        return status;
+    if (split == SPLIT_CUBLAS)
+        return shoal_tiled_add_columns(b->context, &gpu->cublas, r.part, n_results, splits, gpu->results.at);
+    return add_parts(b, program, r.part, (int)splits, n_results, gpu->results.at);
+}
+
+static shoal_status enter(tiled_backend *b, struct gpu *gpu)
+{
+    int result = b->driver.context_push(gpu->cuda);
+    return result ? cuda_fail(b, result, "switching to the GPU") : SHOAL_OK;
+}
+
+static void leave(tiled_backend *b)
+{
+    cuda_context ours;
+    (void)b->driver.context_pop(&ours);
+}
+
+/* Put on the device what is missing there; its context is current. */
+static shoal_status prepare(tiled_backend *b, struct gpu *gpu, const struct work *w, const tiled_bodies *targets)
+{
+    struct program *program = &gpu->program[w->form][w->wants & 3][w->equal];
+    shoal_status status = program->module ? SHOAL_OK : program_load(b, gpu, w, program);
+    if (!status && !gpu->current) {
+        status = send(b, &gpu->bodies, &b->staged, bytes_of(w, w->n));
+        gpu->current = !status;
+    }
+    const size_t size = bytes_of(w, w->n_targets);
+    const bool elsewhere = !shoal_tiled_forms[w->form].edges && !w->own_places;
+    if (!status && elsewhere && !(status = staging_grow(b, &gpu->staged_targets, size))) {
+        pack(b, targets ? targets : &b->sources, w->first, w->n_own, w->n_targets, w->n_words, gpu->staged_targets.at);
+        status = send(b, &gpu->targets, &gpu->staged_targets, size);
+    }
+    if (!status)
+        status = buffer_grow(b, &gpu->results, (size_t)(w->n_parts * w->n_sums * w->n_targets) * sizeof(double));
+    return status;
+}
+
+/* Pack the sources for a work, once for all devices, unless they are. */
+static shoal_status stage_sources(tiled_backend *b, const struct work *w)
+{
+    const int jerk = w->wants & SHOAL_TILED_JERK;
+    if (b->staged_form == w->form && b->staged_jerk == jerk)
+        return SHOAL_OK;
+    b->staged_form = -1;
+    for (int g = 0; g < b->n_gpus; g++)
+        b->gpu[g].current = false;
+    shoal_status status = enter(b, &b->gpu[0]);
+    if (status)
+        return status;
+    if (!(status = staging_grow(b, &b->staged, bytes_of(w, w->n)))) {
+        pack(b, &b->sources, 0, b->sources.n, w->n, w->n_words, b->staged.at);
+        b->staged_form = w->form;
+        b->staged_jerk = jerk;
+    }
+    leave(b);
+    return status;
+}
+
+/* How many of a device's arrays of results are wanted by the host: the first device has added up its own. */
+static long n_collected(const struct work *w)
+{
+    return w->n_own == 0 ? 0 : w->first == 0 ? 1 : shoal_tiled_forms[w->form].edges ? w->n_parts : 1;
+}
+
+/* Start the copy of a device's results. */
+static shoal_status fetch(tiled_backend *b, struct gpu *gpu, const struct work *w)
+{
+    const size_t size = (size_t)(n_collected(w) * w->n_sums * w->n_targets) * sizeof(double);
+    shoal_status status = staging_grow(b, &gpu->staged_results, size);
+    if (status)
+        return status;
+    int result = b->driver.to_host_later(gpu->staged_results.at, gpu->results.at, size, NULL);
+    return result ? cuda_fail(b, result, "copying the forces from the GPU") : SHOAL_OK;
+}
+
+/* Start n_repeats evaluations on every device, and the copies: from the host as far as needed, to it if wanted. */
+static shoal_status start_all(tiled_backend *b, const struct work *works, const tiled_bodies *targets, int n_repeats, bool copy)
+{
+    shoal_status status = stage_sources(b, &works[0]);
+    for (int g = 0; !status && g < b->n_gpus; g++) {
+        struct gpu *gpu = &b->gpu[g];
+        const struct work *w = &works[g];
+        const struct program *program = &gpu->program[w->form][w->wants & 3][w->equal];
+        if (w->n_targets == 0 || (status = enter(b, gpu)) != SHOAL_OK)
+            continue;
+        status = prepare(b, gpu, w, targets);
+        for (int i = 0; !status && i < n_repeats; i++)
+            status = shoal_tiled_forms[w->form].edges ? run_edges(b, gpu, w, program) : run_rows(b, gpu, w, program);
+        if (!status && copy)
+            status = fetch(b, gpu, w);
+        leave(b);
+    }
+    return status;
+}
+
+static shoal_status wait_all(tiled_backend *b)
+{
+    shoal_status status = SHOAL_OK;
+    for (int g = 0; !status && g < b->n_gpus; g++)
+        if (!(status = enter(b, &b->gpu[g]))) {
+            int result = b->driver.synchronize();
+            if (result)
+                status = cuda_fail(b, result, "computing the forces on the GPU");
+            leave(b);
+        }
+    return status;
+}
+
+/* What a device sent to where it belongs: its targets', or (edge sharing) added to what those before it sent. */
+static void collect(const tiled_backend *b, const struct gpu *gpu, const struct work *w, const tiled_results *results)
+{
+    const bool edges = shoal_tiled_forms[w->form].edges, jerk = w->wants & SHOAL_TILED_JERK;
+    const long parts = w->n_own > PARALLEL ? 64 : 1;
+    #pragma omp parallel for num_threads(b->threads) schedule(static) if (parts > 1)
+    for (long part = 0; part < parts; part++)
+        for (long k = 0; k < n_collected(w); k++)
+            for (int q = 0; q < w->n_sums; q++) {
+                const bool is_phi = results->phi && q == w->n_sums - 1, first = !edges || w->first + k == 0;
+                const double *from = (double *)gpu->staged_results.at + (k * w->n_sums + q) * w->n_targets;
+                double *to = q < 3 ? results->a[q] : jerk && q < 6 ? results->jerk[q - 3] : results->phi;
+                to += edges ? 0 : w->first;
+                for (long i = w->n_own * part / parts; i < w->n_own * (part + 1) / parts; i++)
+                    to[i] = (first ? 0 : to[i]) + (is_phi ? -from[i] : from[i]);
+            }
+}
+
+static void plan_all(tiled_backend *b, int form, int wants, const tiled_bodies *targets, struct work *works)
+{
+    for (int g = 0; g < b->n_gpus; g++)
+        work_set(b, form, wants, g, targets, &works[g]);
+}
+
+static shoal_status cuda_forces(tiled_backend *b, int wants, const tiled_bodies *targets, const tiled_results *results)
+{
+    struct work works[MAX_DEVICES];
+    plan_all(b, choose_form(b, wants, !targets, targets ? targets->n : b->sources.n), wants, targets, works);
+    shoal_status status = start_all(b, works, targets, 1, true);
+    if (!status)
+        status = wait_all(b);
+    for (int g = 0; !status && g < b->n_gpus; g++)
+        collect(b, &b->gpu[g], &works[g], results);
+    if (!status && !targets) {
+        const struct work *w = &works[0];
+        const struct program *program = &b->gpu[0].program[w->form][w->wants & 3][w->equal];
+        const char *why = !picks(b) ? "" : b->choice[wants & 3][b->sources.equal].kept ? " (the fastest when measured here)"
+                                                                                       : " (by the number of bodies)";
+        snprintf(b->line, sizeof b->line,
+                 "cuda: %s, %d device%s; %s%s: %s; %d threads a block, %d blocks a multiprocessor, %d registers", b->gpu[0].name,
+                 b->n_gpus, b->n_gpus > 1 ? "s" : "", shoal_tiled_forms[w->form].name, why, shoal_tiled_forms[w->form].doc,
+                 32 * w->shape->warps, program->resident, program->registers);
+    }
+    return status;
+}
+
+static shoal_status measure_form(tiled_backend *b, int form, int wants, int n_repeats, double *seconds)
+{
+    struct work works[MAX_DEVICES];
+    plan_all(b, form, wants, NULL, works);
+    shoal_status status = start_all(b, works, NULL, 1, false);
+    if (!status)
+        status = wait_all(b);
+    *seconds = INFINITY;
+    const int batch = b->sources.n < 100000 ? 20 : 1; /* the start of a kernel hides behind the one before */
+    for (int i = 0; !status && i < n_repeats; i++) {
+        const double start = shoal_seconds();
+        status = start_all(b, works, NULL, batch, false);
+        if (!status)
+            status = wait_all(b);
+        *seconds = fmin(*seconds, (shoal_seconds() - start) / batch);
+    }
+    return status;
+}
+
+static shoal_status cuda_measure(tiled_backend *b, int wants, int n_repeats, double *seconds)
+{
+    return measure_form(b, choose_form(b, wants, true, b->sources.n), wants, n_repeats, seconds);
+}
+
+static shoal_status cuda_tune(tiled_backend *b, int wants)
+{
+    struct choice *choice = &b->choice[wants & 3][b->sources.equal];
+    if (!picks(b) || (choose_form(b, wants, true, b->sources.n), choice->kept))
+        return SHOAL_OK;
+    double least = INFINITY, seconds;
+    shoal_status status = SHOAL_OK;
+    int best = 0;
+    for (int form = 0; !status && form < FORMS_MAIN; form++) {
+        status = measure_form(b, form, wants, 2, &seconds);
+        best = seconds < least ? form : best;
+        least = fmin(least, seconds);
+    }
+    if (status)
+        return status;
+    shoal_tiled_form_keep(b->gpu[0].name, &b->options, wants, b->sources.equal, b->sources.n, best);
+    *choice = (struct choice){b->sources.n, best, true};
+    return SHOAL_OK;
+}
+
+static void cuda_line(const tiled_backend *b, char *line, size_t size)
+{
+    snprintf(line, size, "%s", b->line);
+}
+
+const tiled_backend_type shoal_tiled_cuda = {
+    .name = "cuda",
+    .missing = cuda_missing,
+    .kernel = cuda_kernel,
+    .can = cuda_can,
+    .create = cuda_create,
+    .destroy = cuda_destroy,
+    .sources = cuda_sources,
+    .forces = cuda_forces,
+    .measure = cuda_measure,
+    .tune = cuda_tune,
+    .line = cuda_line,
+};

@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * tiled_forms.c: the table of the GPU kernels' forms, and the choice among them: by a table measured on one H200, or by what
+ * was measured on the device at hand (shoal_tiled_tune) and kept beside the compiled kernels, a file of one word for each
+ * device, precision, law, wants and power of two of the number of bodies.
+ */
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "gravitation/tiled/tiled_forms.h"
+
+/* A step of the ladder: single precision, acceleration and potential only. */
+#define STEP(name_, warps_, lanes_, unroll_, rsqrt_, storage_, split_, doc_)                                          \
+    {.name = name_, .doc = doc_, .shape = {[SHOAL_TILED_FP32] = {{1, warps_, lanes_, unroll_, 1}}}, .rsqrt = rsqrt_,  \
+     .storage = storage_, .split = split_}
+
+const tiled_form shoal_tiled_forms[FORMS] = {
+    [FORM_EDGES] = {"edges", "every pair once; 4 to 11 bodies a thread, 128 or 256 threads a block", true,
+                    {{{6, 8, 1, 1, 1}, {4, 8, 1, 1, 1}}, {{8, 4, 1, 1, 3}, {6, 4, 1, 1, 2}}, {{11, 4, 1, 1, 3}, {6, 4, 1, 1, 3}}},
+                    RSQRT_FLUSH, STORE_TILES, SPLIT_AUTO},
+    [FORM_EDGES_SMALL] = {"edges_small", "every pair once; smaller blocks, for fewer bodies", true,
+                          {{{4, 2, 1, 1, 8}, {2, 2, 1, 1, 8}},
+                           {{4, 2, 1, 1, 8}, {4, 2, 1, 1, 6}},
+                           {{8, 2, 1, 1, 8}, {4, 2, 1, 1, 8}}},
+                          RSQRT_FLUSH, STORE_TILES, SPLIT_AUTO},
+    [FORM_ROWS] = {"rows", "tiles of sources in shared memory, 2 or 4 targets in a thread's registers", false,
+                   {{{2, 4, 1, 4, 4}, {2, 4, 1, 2, 3}}, {{4, 4, 1, 4, 4}, {2, 4, 1, 4, 4}}, {{4, 4, 1, 8, 4}, {4, 4, 1, 4, 4}}},
+                   RSQRT_FLUSH, STORE_TILES, SPLIT_AUTO},
+    [FORM_LANES] = {"lanes", "tiles of sources in shared memory, 32 threads for 1 or 2 targets", false,
+                    {{{2, 8, 32, 4, 2}, {1, 8, 32, 2, 2}},
+                     {{2, 8, 32, 4, 2}, {2, 8, 32, 2, 2}},
+                     {{2, 8, 32, 4, 4}, {2, 8, 32, 4, 2}}},
+                    RSQRT_FLUSH, STORE_TILES, SPLIT_AUTO},
+    STEP("simple", 8, 1, 1, RSQRT_EXACT, STORE_GLOBAL, SPLIT_NOT, "one target a thread, sources from global memory, 1/sqrt(x)"),
+    STEP("tiled", 8, 1, 1, RSQRT_EXACT, STORE_TILES, SPLIT_NOT, "+ tiles of sources in shared memory, blocks of 256"),
+    STEP("tiled_rsqrt", 8, 1, 1, RSQRT_FAST, STORE_TILES, SPLIT_NOT, "+ the instruction for 1/sqrt(x)"),
+    STEP("tiled_ftz", 8, 1, 1, RSQRT_FLUSH, STORE_TILES, SPLIT_NOT, "+ subnormal numbers flushed to zero"),
+    STEP("unrolled_4", 8, 1, 4, RSQRT_FLUSH, STORE_TILES, SPLIT_NOT, "+ 4 sources a turn of the loop"),
+    STEP("unrolled_16", 8, 1, 16, RSQRT_FLUSH, STORE_TILES, SPLIT_NOT, "+ 16 sources a turn"),
+    STEP("block_64", 2, 1, 16, RSQRT_FLUSH, STORE_TILES, SPLIT_NOT, "the same, blocks of 64"),
+    STEP("block_128", 4, 1, 16, RSQRT_FLUSH, STORE_TILES, SPLIT_NOT, "the same, blocks of 128"),
+    STEP("block_512", 16, 1, 16, RSQRT_FLUSH, STORE_TILES, SPLIT_NOT, "the same, blocks of 512"),
+    STEP("half", 8, 1, 16, RSQRT_FLUSH, STORE_HALF, SPLIT_NOT, "blocks of 256, tiles with positions in half precision"),
+    STEP("threads_4", 8, 4, 16, RSQRT_FLUSH, STORE_TILES, SPLIT_NOT, "4 threads a target, sums by shuffles without barriers"),
+    STEP("threads_16", 8, 16, 8, RSQRT_FLUSH, STORE_TILES, SPLIT_NOT, "16 threads a target"),
+    STEP("tiled_2d", 8, 1, 16, RSQRT_FLUSH, STORE_TILES, SPLIT_2D, "sources in 32 parts, added up by a second kernel"),
+    STEP("tiled_2d_cublas", 8, 1, 16, RSQRT_FLUSH, STORE_TILES, SPLIT_CUBLAS, "added up by cuBLAS: matrix times vector"),
+};
+
+int shoal_tiled_form_named(const char *name)
+{
+    for (int i = 0; i < FORMS; i++)
+        if (strcmp(shoal_tiled_forms[i].name, name) == 0)
+            return i;
+    return -1;
+}
+
+/*
+ * Edge sharing wins as soon as its tiles fill the device; below, 32 threads a target do. For other targets those, or with
+ * enough of them tiles with a thread a target.
+ */
+int shoal_tiled_form_for(shoal_tiled_precision precision, bool jerk, bool all, long n_targets)
+{
+    static const struct {
+        long small, large; /* from so many bodies on edges_small, edges */
+    } least[SHOAL_TILED_PRECISIONS][2] = {
+        [SHOAL_TILED_FP64] = {{6144, 24576}, {2048, 98304}},
+        [SHOAL_TILED_MIXED] = {{4096, 49152}, {4096, 49152}},
+        [SHOAL_TILED_FP32] = {{8192, 49152}, {4096, 49152}},
+    };
+    if (all && n_targets >= least[precision][jerk].large)
+        return FORM_EDGES;
+    if (all && n_targets >= least[precision][jerk].small)
+        return FORM_EDGES_SMALL;
+    return n_targets >= 32768 ? FORM_ROWS : FORM_LANES;
+}
+
+/* ---- measured and kept ------------------------------------------------------------------------------------------- */
+
+/* The file of a choice; false if there is no private folder. */
+static bool kept_path(const char *device, const shoal_tiled_options *options, int wants, bool equal, long n, bool make,
+                      char *path, size_t size)
+{
+    char folder[512], what[160];
+    int class = 0;
+    while (2L << class <= n)
+        class++;
+    if (!shoal_cache_folder(folder, sizeof folder, make))
+        return false;
+    const int shape[] = {options->precision, options->softening, options->eps == 0, wants, equal, class};
+    snprintf(what, sizeof what, "tiled 1 %s", device);
+    shoal_hash key = shoal_hash_start();
+    shoal_hash_string(&key, what);
+    shoal_hash_bytes(&key, shape, sizeof shape);
+    for (int i = 0; i < FORMS_MAIN; i++)
+        shoal_hash_bytes(&key, shoal_tiled_forms[i].shape, sizeof shoal_tiled_forms[i].shape);
+    const unsigned long long a = key.a, b = key.b;
+    return snprintf(path, size, "%s/%016llx%016llx.choice", folder, a, b) < (int)size;
+}
+
+int shoal_tiled_form_kept(const char *device, const shoal_tiled_options *options, int wants, bool equal, long n)
+{
+    char path[600], word[32] = "";
+    if (!kept_path(device, options, wants, equal, n, false, path, sizeof path))
+        return -1;
+    const int file = open(path, O_RDONLY | O_CLOEXEC);
+    const ssize_t got = file < 0 ? -1 : read(file, word, sizeof word - 1);
+    if (file >= 0)
+        close(file);
+    if (got <= 0)
+        return -1;
+    word[strcspn(word, "\n")] = '\0';
+    const int form = shoal_tiled_form_named(word);
+    return form < FORMS_MAIN ? form : -1;
+}
+
+void shoal_tiled_form_keep(const char *device, const shoal_tiled_options *options, int wants, bool equal, long n, int form)
+{
+    char path[600], temporary[608];
+    if (!kept_path(device, options, wants, equal, n, true, path, sizeof path))
+        return;
+    snprintf(temporary, sizeof temporary, "%s.XXXXXX", path);
+    const int file = mkstemp(temporary);
+    if (file < 0)
+        return;
+    const char *name = shoal_tiled_forms[form].name;
+    const bool good = shoal_write_all(file, name, strlen(name)) && shoal_write_all(file, "\n", 1);
+    if (close(file) != 0 || !good || rename(temporary, path) != 0)
+        (void)unlink(temporary);
+}

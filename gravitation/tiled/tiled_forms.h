@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * tiled_forms.h: the forms of the GPU kernels (tiled_cuda.kern.h): what each is compiled with, and which is the fastest for a
+ * number of bodies.
+ */
+#ifndef SHOAL_TILED_FORMS_H
+#define SHOAL_TILED_FORMS_H
+
+#include "gravitation/tiled/tiled_internal.h"
+
+/* How a kernel is compiled: targets a thread, warps a block, threads a target, unrolling, blocks on a multiprocessor. */
+typedef struct tiled_shape {
+    int i, warps, lanes, unroll, min_blocks;
+} tiled_shape;
+
+enum { RSQRT_EXACT, RSQRT_FAST, RSQRT_FLUSH };     /* TILED_RSQRT */
+enum { STORE_GLOBAL, STORE_TILES, STORE_HALF };    /* TILED_STORAGE */
+enum { SPLIT_AUTO, SPLIT_NOT, SPLIT_2D, SPLIT_CUBLAS }; /* of the sources among blocks: as many as fill the device; 32 */
+
+/* A shape without targets: the form cannot do that. */
+typedef struct tiled_form {
+    const char *name, *doc;
+    bool edges;
+    tiled_shape shape[SHOAL_TILED_PRECISIONS][2]; /* without and with the jerk */
+    int rsqrt, storage, split;
+} tiled_form;
+
+enum { FORM_EDGES, FORM_EDGES_SMALL, FORM_ROWS, FORM_LANES, FORMS_MAIN, FORMS = FORMS_MAIN + 14 };
+
+extern const tiled_form shoal_tiled_forms[FORMS];
+
+/* The form of that name; -1 if there is none. */
+int shoal_tiled_form_named(const char *name);
+
+/* The fastest on an H200; all: all sources are targets. */
+int shoal_tiled_form_for(shoal_tiled_precision precision, bool jerk, bool all, long n_targets);
+
+/* What was measured to be the fastest on a device, among its main forms, and kept in the cache; -1 if nothing was. n: bodies. */
+int shoal_tiled_form_kept(const char *device, const shoal_tiled_options *options, int wants, bool equal, long n);
+void shoal_tiled_form_keep(const char *device, const shoal_tiled_options *options, int wants, bool equal, long n, int form);
+
+#endif

@@ -1,0 +1,711 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * test_tiled.c: forces of one big system: every kernel of every engine and precision against a plain sum in long double, for
+ * counts that are multiples of nothing, with massless and coincident bodies; other targets; the spline's limits; momentum; the
+ * same bits in every run, with any number of threads and in any units; what is refused;
+ * devices; what was measured and kept.
+ *
+ * Where there is no GPU its part skips; with SHOAL_TEST_GPU=1 that is a failure.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "gravitation/tiled/tiled_forms.h"
+#include "testing.h"
+
+enum { N_MAX = 4097, ALL = SHOAL_TILED_JERK | SHOAL_TILED_POTENTIAL };
+
+typedef struct bodies {
+    long n;
+    double m[N_MAX], x[3 * N_MAX], v[3 * N_MAX];
+} bodies;
+
+typedef struct forces {
+    double a[3 * N_MAX], jerk[3 * N_MAX], phi[N_MAX];
+} forces;
+
+static double uniform(uint64_t *state)
+{
+    *state = *state * 6364136223846793005u + 1442695040888963407u;
+    return ((double)(*state >> 11) + 0.5) * 0x1p-53;
+}
+
+/* A ball of bodies, denser inside; equal: all masses the same, else every seventh has none. */
+static void make_bodies(long n, bool equal, bodies *b)
+{
+    uint64_t state = 1;
+    b->n = n;
+    for (long i = 0; i < n; i++) {
+        const double z = 2 * uniform(&state) - 1, f = 6.283185307179586 * uniform(&state), r = 2 * uniform(&state);
+        const double q = sqrt(1 - z * z);
+        const double place[3] = {r * q * cos(f), r * q * sin(f), r * z};
+        for (int c = 0; c < 3; c++) {
+            b->x[c * n + i] = place[c] + 0.25;
+            b->v[c * n + i] = uniform(&state) - 0.5;
+        }
+        b->m[i] = equal ? 1. / 1024 : i % 7 == 6 ? 0 : (0.5 + uniform(&state)) / (double)n;
+    }
+    for (int c = 0; c < 3 && n > 40; c++) /* 40 is where 3 is, and moves otherwise */
+        b->x[c * n + 40] = b->x[c * n + 3];
+}
+
+/* Target i of the sources, or (i < 0) a place; softened as Plummer. */
+static void oracle_at(const bodies *b, double eps, long i, const double *x, const double *v, double *a, double *jerk, double *phi)
+{
+    long double sum[7] = {0};
+    for (long j = 0; j < b->n; j++) {
+        long double d[3], w[3], r2 = 0, dw = 0;
+        for (int c = 0; c < 3; c++) {
+            d[c] = (long double)b->x[c * b->n + j] - x[c];
+            w[c] = (long double)b->v[c * b->n + j] - v[c];
+            r2 += d[c] * d[c];
+            dw += d[c] * w[c];
+        }
+        if (j == i || (r2 == 0 && eps == 0))
+            continue;
+        const long double s2 = r2 + (long double)eps * eps, p = 1 / sqrtl(s2), g = b->m[j] * p / s2;
+        sum[6] -= b->m[j] * p;
+        for (int c = 0; c < 3; c++) {
+            sum[c] += g * d[c];
+            sum[3 + c] += g * (w[c] - 3 * dw / s2 * d[c]);
+        }
+    }
+    for (int c = 0; c < 3; c++) {
+        a[c] = (double)sum[c];
+        jerk[c] = (double)sum[3 + c];
+    }
+    *phi = (double)sum[6];
+}
+
+static void oracle(const bodies *b, double eps, forces *f)
+{
+    const long n = b->n;
+    for (long i = 0; i < n; i++) {
+        double a[3], jerk[3], x[3], v[3];
+        for (int c = 0; c < 3; c++) {
+            x[c] = b->x[c * n + i];
+            v[c] = b->v[c * n + i];
+        }
+        oracle_at(b, eps, i, x, v, a, jerk, &f->phi[i]);
+        for (int c = 0; c < 3; c++) {
+            f->a[c * n + i] = a[c];
+            f->jerk[c * n + i] = jerk[c];
+        }
+    }
+}
+
+/* Largest difference relative to the rms of what it should be. */
+static double error_of(long n, const double *got, const double *want)
+{
+    double largest = 0, sum = 0;
+    for (long i = 0; i < n; i++) {
+        largest = fmax(largest, fabs(got[i] - want[i]));
+        sum += want[i] * want[i];
+        if (!isfinite(got[i]))
+            return INFINITY;
+    }
+    return sum > 0 ? largest / sqrt(sum / (double)n) : largest;
+}
+
+static shoal_tiled_options options_of(const char *engine, const char *kernel, int precision, double eps)
+{
+    return (shoal_tiled_options){.engine = engine, .kernel = kernel, .precision = precision, .eps = eps, .wants = ALL};
+}
+
+static shoal_tiled *make(shoal_context *context, const shoal_tiled_options *options, const bodies *b)
+{
+    shoal_tiled *tiled = NULL;
+    assert_ok(context, shoal_tiled_create(context, options, N_MAX, &tiled));
+    assert_ok(context, shoal_tiled_sources(tiled, b->n, b->m, b->x, b->v));
+    return tiled;
+}
+
+static void compute(shoal_context *context, const shoal_tiled_options *options, const bodies *b, forces *f)
+{
+    shoal_tiled *tiled = make(context, options, b);
+    assert_ok(context, shoal_tiled_forces(tiled, ALL, NULL, f->a, f->jerk, f->phi));
+    shoal_tiled_destroy(&tiled);
+    assert_null(tiled);
+}
+
+/* The first that there is on a GPU stays, because opening one anew takes long. */
+static bool have_gpu(shoal_context *context)
+{
+    static shoal_tiled *first;
+    shoal_tiled_options options = options_of("cuda", NULL, SHOAL_TILED_FP64, 0);
+    const char *wanted = getenv("SHOAL_TEST_GPU");
+    const shoal_status status = first ? SHOAL_OK : shoal_tiled_create(context, &options, 10, &first);
+    if (status && wanted && strcmp(wanted, "1") == 0)
+        fail_msg("SHOAL_TEST_GPU=1, but %s", shoal_context_message(context));
+    if (status)
+        print_message("%s\n", shoal_context_message(context));
+    return !status;
+}
+
+static void need_gpu(shoal_context *context)
+{
+    if (!have_gpu(context))
+        skip();
+}
+
+/* Kernel i of an engine that computes everything; NULL after the last. */
+static const char *full_kernel(const char *engine, int i)
+{
+    const char *kernel;
+    for (int k = 0; (kernel = shoal_tiled_kernel(engine, k, NULL)); k++)
+        if (shoal_tiled_can(engine, kernel, SHOAL_TILED_FP64, ALL) && i-- == 0)
+            break;
+    return kernel;
+}
+
+static bodies here;
+static forces want, got, other;
+
+/* ---- against the oracle ------------------------------------------------------------------------------------------ */
+
+/* Of a, jerk and phi by precision: the largest error relative to the rms, which without softening is that of the closest pair. */
+static const double bounds[SHOAL_TILED_PRECISIONS] = {
+    [SHOAL_TILED_FP64] = 2e-13,
+    [SHOAL_TILED_MIXED] = 5e-5,
+    [SHOAL_TILED_FP32] = 2e-4,
+};
+
+static void check_engine(shoal_context *context, const char *engine)
+{
+    static const long counts[] = {1, 2, 3, 31, 33, 100, 1000, 4097};
+    for (int k = 0; k < SHOAL_COUNT(counts); k++)
+        for (int equal = 0; equal < 2; equal++) {
+            const double eps = equal ? 0.05 : 0;
+            make_bodies(counts[k], equal, &here);
+            oracle(&here, eps, &want);
+            const char *kernel;
+            for (int i = 0; (kernel = full_kernel(engine, i)); i++)
+                for (int precision = 0; precision < SHOAL_TILED_PRECISIONS; precision++) {
+                    const shoal_tiled_options options = options_of(engine, kernel, precision, eps);
+                    compute(context, &options, &here, &got);
+                    const double bound = strcmp(kernel, "plain") == 0 ? bounds[0] : bounds[precision];
+                    const double a = error_of(3 * here.n, got.a, want.a), phi = error_of(here.n, got.phi, want.phi);
+                    const double jerk = error_of(3 * here.n, got.jerk, want.jerk);
+                    if (!(a <= bound && jerk <= bound && phi <= bound))
+                        fail_msg("%s %s %s, %ld bodies, eps %g: errors of a %.2e, jerk %.2e, phi %.2e: more than %.1e", engine,
+                                 kernel, shoal_tiled_precision_name(precision), here.n, eps, a, jerk, phi, bound);
+                }
+        }
+}
+
+static void test_cpu_oracle(void **state)
+{
+    check_engine(context_of(state), "cpu");
+}
+
+static void test_cuda_oracle(void **state)
+{
+    need_gpu(context_of(state));
+    check_engine(context_of(state), "cuda");
+}
+
+/* Those that compute the acceleration only, or in single precision only: steps of the ladder. */
+static void check_steps(shoal_context *context, const char *engine)
+{
+    static const long counts[] = {1, 100, 4097};
+    const char *kernel;
+    for (int k = 0; k < SHOAL_COUNT(counts); k++) {
+        make_bodies(counts[k], false, &here);
+        oracle(&here, 0.05, &want);
+        for (int i = 0; (kernel = shoal_tiled_kernel(engine, i, NULL)); i++) {
+            if (shoal_tiled_can(engine, kernel, SHOAL_TILED_FP64, ALL))
+                continue;
+            shoal_tiled_options options = options_of(engine, kernel, SHOAL_TILED_FP32, 0.05);
+            options.wants = 0;
+            const double bound = strcmp(kernel, "half") == 0 ? 0.3 : 5e-5; /* half precision: close pairs */
+            shoal_tiled *tiled = make(context, &options, &here);
+            const shoal_status status = shoal_tiled_forces(tiled, 0, NULL, got.a, NULL, NULL);
+            if (status == SHOAL_E_UNSUPPORTED)
+                print_message("%s\n", shoal_context_message(context));
+            else if (status || !(error_of(3 * here.n, got.a, want.a) < bound))
+                fail_msg("%s %s, %ld bodies: %s, error %.2e", engine, kernel, here.n,
+                         status ? shoal_context_message(context) : "", error_of(3 * here.n, got.a, want.a));
+            shoal_tiled_destroy(&tiled);
+        }
+    }
+}
+
+static void test_cpu_steps(void **state)
+{
+    check_steps(context_of(state), "cpu");
+}
+
+static void test_cuda_steps(void **state)
+{
+    need_gpu(context_of(state));
+    check_steps(context_of(state), "cuda");
+}
+
+/* Acceleration alone takes other kernels than all that can be wanted. */
+static void check_wants(shoal_context *context, const char *engine)
+{
+    make_bodies(1000, false, &here);
+    oracle(&here, 0.01, &want);
+    for (int precision = 0; precision < SHOAL_TILED_PRECISIONS; precision++)
+        for (int wants = 0; wants <= ALL; wants++) {
+            const shoal_tiled_options options = options_of(engine, NULL, precision, 0.01);
+            shoal_tiled *tiled = make(context, &options, &here);
+            memset(&got, 0, sizeof got);
+            assert_ok(context, shoal_tiled_forces(tiled, wants, NULL, got.a, got.jerk, got.phi));
+            assert_true(error_of(3 * here.n, got.a, want.a) < bounds[precision]);
+            const double bound = bounds[precision];
+            assert_true(wants & SHOAL_TILED_JERK ? error_of(3 * here.n, got.jerk, want.jerk) < bound : got.jerk[0] == 0);
+            assert_true(wants & SHOAL_TILED_POTENTIAL ? error_of(here.n, got.phi, want.phi) < bound : got.phi[0] == 0);
+            double seconds = -1;
+            assert_ok(context, shoal_tiled_measure(tiled, wants, 1, &seconds));
+            assert_true(seconds > 0 && seconds < 60);
+            shoal_tiled_destroy(&tiled);
+        }
+}
+
+static void test_cpu_wants(void **state)
+{
+    check_wants(context_of(state), "cpu");
+}
+
+static void test_cuda_wants(void **state)
+{
+    need_gpu(context_of(state));
+    check_wants(context_of(state), "cuda");
+}
+
+/* ---- other targets ----------------------------------------------------------------------------------------------- */
+
+static void check_targets(shoal_context *context, const char *engine)
+{
+    enum { N = 777, T = 53 };
+    long index[T];
+    double x[3 * T], v[3 * T], a[3 * T], jerk[3 * T], phi[T];
+    static forces all;
+    make_bodies(N, false, &here);
+    oracle(&here, 0.02, &all);
+    uint64_t state = 7;
+    for (int i = 0; i < T; i++) {
+        index[i] = (i * 97) % N;
+        double at[3], w[3], one_a[3], one_jerk[3];
+        for (int c = 0; c < 3; c++) {
+            x[c * T + i] = at[c] = 6 * uniform(&state) - 3;
+            v[c * T + i] = w[c] = uniform(&state);
+        }
+        oracle_at(&here, 0.02, -1, at, w, one_a, one_jerk, &want.phi[i]);
+        for (int c = 0; c < 3; c++) {
+            want.a[c * T + i] = one_a[c];
+            want.jerk[c * T + i] = one_jerk[c];
+            other.a[c * T + i] = all.a[c * N + index[i]];
+            other.jerk[c * T + i] = all.jerk[c * N + index[i]];
+        }
+        other.phi[i] = all.phi[index[i]];
+    }
+    const char *kernel;
+    for (int k = 0; (kernel = full_kernel(engine, k)); k++)
+        for (int precision = 0; precision < SHOAL_TILED_PRECISIONS; precision++) {
+            const shoal_tiled_options options = options_of(engine, kernel, precision, 0.02);
+            const double bound = bounds[precision];
+            shoal_tiled *tiled = make(context, &options, &here);
+            assert_ok(context, shoal_tiled_forces(tiled, ALL, &(shoal_tiled_targets){.n = T, .x = x, .v = v}, a, jerk, phi));
+            assert_true(error_of(3 * T, a, want.a) < bound && error_of(3 * T, jerk, want.jerk) < bound);
+            assert_true(error_of(T, phi, want.phi) < bound);
+            assert_ok(context, shoal_tiled_forces(tiled, ALL, &(shoal_tiled_targets){.n = T, .index = index}, a, jerk, phi));
+            assert_true(error_of(3 * T, a, other.a) < bound && error_of(3 * T, jerk, other.jerk) < bound);
+            assert_true(error_of(T, phi, other.phi) < bound);
+            assert_ok(context, shoal_tiled_forces(tiled, 0, &(shoal_tiled_targets){.n = 0}, a, NULL, NULL));
+            shoal_tiled_destroy(&tiled);
+        }
+}
+
+static void test_cpu_targets(void **state)
+{
+    check_targets(context_of(state), "cpu");
+}
+
+static void test_cuda_targets(void **state)
+{
+    need_gpu(context_of(state));
+    check_targets(context_of(state), "cuda");
+}
+
+/* ---- the spline -------------------------------------------------------------------------------------------------- */
+
+/* The force of a unit mass at the origin on a target at (r, 0, 0), and what it has been given. */
+static void pull(shoal_tiled *tiled, shoal_context *context, double r, double w, double *a, double *jerk, double *phi)
+{
+    double x[3] = {r, 0, 0}, v[3] = {w, 0.5, 0}, a3[3], jerk3[3];
+    assert_ok(context, shoal_tiled_forces(tiled, ALL, &(shoal_tiled_targets){.n = 1, .x = x, .v = v}, a3, jerk3, phi));
+    assert_true(a3[1] == 0 && a3[2] == 0);
+    *a = a3[0];
+    jerk[0] = jerk3[0];
+    jerk[1] = jerk3[1];
+}
+
+static void check_spline(shoal_context *context, const char *engine)
+{
+    const double eps = 0.5, h = 2.8 * eps, step = 1e-5;
+    const bodies one = {.n = 1, .m = {1}};
+    for (int k = 0; k < 2; k++) {
+        const char *kernel = k ? NULL : full_kernel(engine, 0);
+        shoal_tiled_options options = options_of(engine, kernel, SHOAL_TILED_FP64, eps);
+        options.softening = SHOAL_TILED_SPLINE;
+        here = one;
+        shoal_tiled *tiled = make(context, &options, &here);
+        double a, jerk[2], phi, before, after, a_before, a_after;
+        pull(tiled, context, 0, 0, &a, jerk, &phi);
+        assert_true(a == 0 && fabs(phi * eps + 1) < 1e-14);
+        for (double r = 1.001 * h; r < 20; r *= 1.3) { /* Newton's law outside */
+            pull(tiled, context, r, 0, &a, jerk, &phi);
+            assert_true(fabs(a * r * r + 1) < 1e-13 && fabs(phi * r + 1) < 1e-13);
+        }
+        pull(tiled, context, 1e-4 * h, 0, &a, jerk, &phi); /* a homogeneous ball in the middle */
+        assert_true(fabs(a / (1e-4 * h) * h * h * h + 32. / 3) < 1e-5);
+        /* the force is the slope of the potential, the jerk the rate of the force */
+        for (double r = 0.02; r < 1.2 * h; r += 0.0501) {
+            pull(tiled, context, r, 0.25, &a, jerk, &phi);
+            pull(tiled, context, r - step, 0.25, &a_before, jerk, &before);
+            pull(tiled, context, r + step, 0.25, &a_after, jerk, &after);
+            assert_true(fabs(a + (after - before) / (2 * step)) < 1e-7);
+            pull(tiled, context, r, 0.25, &a, jerk, &phi);
+            assert_true(fabs(jerk[0] - 0.25 * (a_after - a_before) / (2 * step)) < 1e-6);
+            assert_true(fabs(jerk[1] - 0.5 * a / r) < 1e-12); /* the direction turns */
+        }
+        shoal_tiled_destroy(&tiled);
+    }
+    /* all kernels and precisions agree with the first */
+    make_bodies(500, true, &here);
+    shoal_tiled_options options = options_of("cpu", "plain", SHOAL_TILED_FP64, 0.2);
+    options.softening = SHOAL_TILED_SPLINE;
+    compute(context, &options, &here, &want);
+    for (int i = 0; (options.kernel = full_kernel(engine, i)); i++)
+        for (int precision = 0; precision < SHOAL_TILED_PRECISIONS; precision++) {
+            options.engine = engine;
+            options.precision = precision;
+            compute(context, &options, &here, &got);
+            assert_true(error_of(3 * here.n, got.a, want.a) < bounds[precision]);
+            assert_true(error_of(3 * here.n, got.jerk, want.jerk) < 10 * bounds[precision]);
+            assert_true(error_of(here.n, got.phi, want.phi) < bounds[precision]);
+        }
+}
+
+static void test_cpu_spline(void **state)
+{
+    check_spline(context_of(state), "cpu");
+}
+
+static void test_cuda_spline(void **state)
+{
+    need_gpu(context_of(state));
+    check_spline(context_of(state), "cuda");
+}
+
+/* ---- bits and sums ----------------------------------------------------------------------------------------------- */
+
+/* Every pair once: what one body gains the other loses, to rounding of the sums alone. */
+static void test_momentum(void **state)
+{
+    shoal_context *context = context_of(state);
+    make_bodies(2000, false, &here);
+    for (int precision = 0; precision < SHOAL_TILED_PRECISIONS; precision++) {
+        const shoal_tiled_options options = options_of("cpu", "edges", precision, 0.01);
+        compute(context, &options, &here, &got);
+        for (int c = 0; c < 3; c++) {
+            double sum = 0, size = 0;
+            for (long i = 0; i < here.n; i++) {
+                sum += here.m[i] * got.a[c * here.n + i];
+                size += here.m[i] * fabs(got.a[c * here.n + i]);
+            }
+            assert_true(fabs(sum) < (precision == SHOAL_TILED_FP64 ? 1e-15 : 1e-7) * size);
+        }
+    }
+}
+
+static void check_bits(shoal_context *context, const char *engine)
+{
+    make_bodies(3001, false, &here);
+    for (int precision = 0; precision < SHOAL_TILED_PRECISIONS; precision++)
+        for (int threads = 1; threads <= 4; threads++) {
+            shoal_tiled_options options = options_of(engine, NULL, precision, 0.01);
+            options.threads = threads;
+            compute(context, &options, &here, threads == 1 ? &want : &got);
+            if (threads > 1) {
+                assert_memory_equal(want.a, got.a, (size_t)here.n * 3 * sizeof(double));
+                assert_memory_equal(want.jerk, got.jerk, (size_t)here.n * 3 * sizeof(double));
+                assert_memory_equal(want.phi, got.phi, (size_t)here.n * sizeof(double));
+            }
+        }
+}
+
+static void test_cpu_bits(void **state)
+{
+    check_bits(context_of(state), "cpu");
+}
+
+static void test_cuda_bits(void **state)
+{
+    need_gpu(context_of(state));
+    check_bits(context_of(state), "cuda");
+}
+
+/* ---- many bodies, many devices ----------------------------------------------------------------------------------- */
+
+typedef struct many {
+    long n;
+    double *m, *x, *v, *a, *jerk;
+} many;
+
+static void many_create(long n, many *b)
+{
+    double *room = calloc((size_t)n, 13 * sizeof *room);
+    uint64_t state = 5;
+    assert_non_null(room);
+    *b = (many){n, room, room + n, room + 4 * n, room + 7 * n, room + 10 * n};
+    for (long i = 0; i < n; i++)
+        b->m[i] = uniform(&state) / (double)n;
+    for (long i = 0; i < 6 * n; i++)
+        b->x[i] = uniform(&state) * uniform(&state);
+}
+
+static void many_forces(shoal_context *context, const shoal_tiled_options *options, many *b, const shoal_tiled_targets *targets)
+{
+    shoal_tiled *tiled = NULL;
+    assert_ok(context, shoal_tiled_create(context, options, b->n, &tiled));
+    assert_ok(context, shoal_tiled_sources(tiled, b->n, b->m, b->x, b->v));
+    assert_ok(context, shoal_tiled_forces(tiled, options->wants, targets, b->a, b->jerk, NULL));
+    shoal_tiled_destroy(&tiled);
+}
+
+/* So many sources are looked through by all threads. */
+static void test_cpu_many(void **state)
+{
+    enum { N = 40001, T = 20 };
+    shoal_context *context = context_of(state);
+    many b;
+    long index[T];
+    double a[3 * T], once[3 * T];
+    many_create(N, &b);
+    for (int i = 0; i < T; i++)
+        index[i] = (long)i * (N - 1) / (T - 1);
+    const shoal_tiled_targets targets = {.n = T, .index = index};
+    shoal_tiled_options options = {.engine = "cpu", .kernel = "plain", .eps = 0.01};
+    many_forces(context, &options, &b, &targets);
+    memcpy(a, b.a, sizeof a);
+    options = (shoal_tiled_options){.engine = "cpu", .precision = SHOAL_TILED_FP32, .eps = 0.01};
+    for (options.threads = 1; options.threads <= 3; options.threads++) {
+        many_forces(context, &options, &b, &targets);
+        assert_true(error_of(3 * T, b.a, a) < bounds[SHOAL_TILED_FP32]);
+        if (options.threads > 1)
+            assert_memory_equal(b.a, once, sizeof once);
+        memcpy(once, b.a, sizeof once);
+    }
+    free(b.m);
+}
+
+/* The pairs of so many bodies are done in parts. */
+static void test_cuda_many(void **state)
+{
+    enum { N = 140001, T = 40 };
+    shoal_context *context = context_of(state);
+    need_gpu(context);
+    many b;
+    long index[T];
+    static double a[3 * T], jerk[3 * T], got_a[3 * T], got_jerk[3 * T];
+    many_create(N, &b);
+    for (int i = 0; i < T; i++)
+        index[i] = (long)i * (N - 1) / (T - 1);
+    shoal_tiled_options options = {.engine = "cpu", .kernel = "plain", .eps = 0.01, .wants = SHOAL_TILED_JERK};
+    many_forces(context, &options, &b, &(shoal_tiled_targets){.n = T, .index = index});
+    memcpy(a, b.a, sizeof a);
+    memcpy(jerk, b.jerk, sizeof jerk);
+    for (int precision = 0; precision < SHOAL_TILED_PRECISIONS; precision++) {
+        options = (shoal_tiled_options){.engine = "cuda", .precision = precision, .eps = 0.01, .wants = SHOAL_TILED_JERK};
+        many_forces(context, &options, &b, NULL);
+        for (int i = 0; i < 3 * T; i++) {
+            got_a[i] = b.a[i / T * N + index[i % T]];
+            got_jerk[i] = b.jerk[i / T * N + index[i % T]];
+        }
+        assert_true(error_of(3 * T, got_a, a) < bounds[precision]);
+        assert_true(error_of(3 * T, got_jerk, jerk) < bounds[precision]);
+    }
+    free(b.m);
+}
+
+/* With two devices the same bits as with one. */
+static void test_cuda_devices(void **state)
+{
+    static const long counts[] = {1, 3000, 140001};
+    shoal_context *context = context_of(state);
+    need_gpu(context);
+    shoal_tiled_options options = {.engine = "cuda", .eps = 0.01, .n_devices = 2};
+    shoal_tiled *tiled = NULL;
+    if (shoal_tiled_create(context, &options, 10, &tiled)) {
+        print_message("%s\n", shoal_context_message(context));
+        skip();
+    }
+    shoal_tiled_destroy(&tiled);
+    for (int k = 0; k < SHOAL_COUNT(counts); k++)
+        for (int precision = 0; precision < SHOAL_TILED_PRECISIONS; precision++)
+            for (int way = 0; way < 3; way++) { /* all, all with rows, some */
+                static double once[3 * 140001];
+                const long n = counts[k], n_targets = way < 2 ? n : n / 2 + 1;
+                many b;
+                many_create(n, &b);
+                options = (shoal_tiled_options){.engine = "cuda", .precision = precision, .eps = 0.01};
+                options.kernel = way == 1 ? "rows" : NULL;
+                const shoal_tiled_targets targets = {.n = n_targets, .x = b.x};
+                many_forces(context, &options, &b, way < 2 ? NULL : &targets);
+                memcpy(once, b.a, (size_t)(3 * n_targets) * sizeof *once);
+                memset(b.a, 0, (size_t)(3 * n_targets) * sizeof *once);
+                options.n_devices = 2;
+                many_forces(context, &options, &b, way < 2 ? NULL : &targets);
+                assert_memory_equal(once, b.a, (size_t)(3 * n_targets) * sizeof *once);
+                free(b.m);
+            }
+}
+
+/* An empty cache, until the program ends. */
+static void own_cache(char folder[64])
+{
+    snprintf(folder, 64, "/tmp/shoal-tiled-XXXXXX");
+    assert_non_null(mkdtemp(folder));
+    setenv("XDG_CACHE_HOME", folder, 1);
+}
+
+static void test_kept(void **state)
+{
+    (void)state;
+    const char *before = getenv("XDG_CACHE_HOME");
+    char folder[64], command[128], *old = before ? strdup(before) : NULL;
+    shoal_tiled_options options = {.eps = 0.1};
+    own_cache(folder);
+    assert_int_equal(shoal_tiled_form_kept("a GPU", &options, 0, true, 1500), -1);
+    shoal_tiled_form_keep("a GPU", &options, 0, true, 1500, FORM_EDGES_SMALL);
+    assert_int_equal(shoal_tiled_form_kept("a GPU", &options, 0, true, 1024), FORM_EDGES_SMALL);
+    assert_int_equal(shoal_tiled_form_kept("a GPU", &options, 0, true, 2048), -1);
+    assert_int_equal(shoal_tiled_form_kept("a GPU", &options, 0, false, 1500), -1);
+    assert_int_equal(shoal_tiled_form_kept("a GPU", &options, SHOAL_TILED_JERK, true, 1500), -1);
+    assert_int_equal(shoal_tiled_form_kept("another", &options, 0, true, 1500), -1);
+    options.precision = SHOAL_TILED_FP32;
+    assert_int_equal(shoal_tiled_form_kept("a GPU", &options, 0, true, 1500), -1);
+    options.precision = SHOAL_TILED_FP64;
+    snprintf(command, sizeof command, "for f in %s/shoal/*.choice; do echo nothing > $f; done", folder);
+    assert_int_equal(system(command), 0);
+    assert_int_equal(shoal_tiled_form_kept("a GPU", &options, 0, true, 1500), -1);
+    snprintf(command, sizeof command, "rm -r %s", folder);
+    assert_int_equal(system(command), 0);
+    if (old)
+        setenv("XDG_CACHE_HOME", old, 1);
+    else
+        unsetenv("XDG_CACHE_HOME");
+    free(old);
+}
+
+/* What is tuned is kept, and computes the same forces. */
+static void test_cuda_tune(void **state)
+{
+    shoal_context *context = context_of(state);
+    need_gpu(context);
+    char folder[64];
+    own_cache(folder);
+    make_bodies(1000, false, &here);
+    oracle(&here, 0.05, &want);
+    const shoal_tiled_options options = options_of("cuda", NULL, SHOAL_TILED_FP64, 0.05);
+    for (int k = 0; k < 2; k++) {
+        shoal_tiled *tiled = make(context, &options, &here);
+        assert_ok(context, shoal_tiled_tune(tiled, ALL));
+        assert_ok(context, shoal_tiled_forces(tiled, ALL, NULL, got.a, got.jerk, got.phi));
+        assert_true(error_of(3 * here.n, got.a, want.a) < bounds[0]);
+        assert_non_null(strstr(shoal_tiled_line(tiled), "measured here"));
+        shoal_tiled_destroy(&tiled);
+    }
+    char command[96];
+    snprintf(command, sizeof command, "rm -r %s", folder);
+    assert_int_equal(system(command), 0);
+}
+
+/* Units change by powers of two: so do the results, bit by bit, however large or small they are. */
+static void test_units(void **state)
+{
+    shoal_context *context = context_of(state);
+    const double length = 0x1p150, mass = 0x1p-90, speed = 0x1p40;
+    make_bodies(300, false, &here);
+    for (int precision = 0; precision < SHOAL_TILED_PRECISIONS; precision++) {
+        make_bodies(300, false, &here);
+        shoal_tiled_options options = options_of("cpu", NULL, precision, 0.01);
+        compute(context, &options, &here, &want);
+        for (long i = 0; i < 3 * here.n; i++) {
+            here.x[i] *= length;
+            here.v[i] *= speed;
+            here.m[i % here.n] *= i < here.n ? mass : 1;
+            want.a[i] *= mass / length / length;
+            want.jerk[i] *= mass / length / length / length * speed;
+            want.phi[i % here.n] *= i < here.n ? mass / length : 1;
+        }
+        options.eps *= length;
+        compute(context, &options, &here, &got);
+        assert_memory_equal(want.a, got.a, (size_t)here.n * 3 * sizeof(double));
+        assert_memory_equal(want.jerk, got.jerk, (size_t)here.n * 3 * sizeof(double));
+        assert_memory_equal(want.phi, got.phi, (size_t)here.n * sizeof(double));
+    }
+}
+
+/* ---- refusals ---------------------------------------------------------------------------------------------------- */
+
+static void refuse(shoal_context *context, shoal_tiled_options options, const char *word)
+{
+    shoal_tiled *tiled = (shoal_tiled *)1;
+    assert_int_equal(shoal_tiled_create(context, &options, 100, &tiled), SHOAL_E_USAGE);
+    assert_null(tiled);
+    if (!strstr(shoal_context_message(context), word))
+        fail_msg("'%s' says nothing of '%s'", shoal_context_message(context), word);
+}
+
+static void test_refusals(void **state)
+{
+    shoal_context *context = context_of(state);
+    const shoal_tiled_options good = options_of("cpu", NULL, SHOAL_TILED_FP64, 0.1);
+    shoal_tiled_options bad = good;
+    bad.engine = "tpu";
+    refuse(context, bad, "cpu or cuda");
+    bad = good, bad.kernel = "edgse";
+    refuse(context, bad, "did you mean \"edges\"");
+    bad = good, bad.eps = -1;
+    refuse(context, bad, "softening length -1");
+    bad = good, bad.eps = 0, bad.softening = SHOAL_TILED_SPLINE;
+    refuse(context, bad, "spline");
+    bad = good, bad.n_devices = 2;
+    refuse(context, bad, "n_devices = 2");
+
+    make_bodies(10, true, &here);
+    shoal_tiled *tiled = make(context, &good, &here);
+    here.x[13] = NAN;
+    assert_int_equal(shoal_tiled_sources(tiled, 10, here.m, here.x, here.v), SHOAL_E_USAGE);
+    assert_non_null(strstr(shoal_context_message(context), "body 3: the position along y"));
+    here.x[13] = 0;
+    here.m[4] = -1;
+    assert_int_equal(shoal_tiled_sources(tiled, 10, here.m, here.x, here.v), SHOAL_E_USAGE);
+    assert_non_null(strstr(shoal_context_message(context), "body 4: mass -1"));
+    const long index[] = {0, 10};
+    const shoal_tiled_targets targets = {.n = 2, .index = index};
+    assert_int_equal(shoal_tiled_forces(tiled, 0, &targets, got.a, NULL, NULL), SHOAL_E_USAGE);
+    assert_non_null(strstr(shoal_context_message(context), "body 10: expected 0 to 9"));
+    assert_ok(context, shoal_tiled_forces(tiled, 0, NULL, got.a, NULL, NULL)); /* a refusal changed nothing */
+    shoal_tiled_destroy(&tiled);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_cpu_oracle),  cmocka_unit_test(test_cpu_wants),   cmocka_unit_test(test_cpu_targets),
+        cmocka_unit_test(test_cpu_spline),  cmocka_unit_test(test_momentum),    cmocka_unit_test(test_cpu_bits),
+        cmocka_unit_test(test_units),       cmocka_unit_test(test_refusals),    cmocka_unit_test(test_cuda_oracle),
+        cmocka_unit_test(test_cuda_wants),  cmocka_unit_test(test_cuda_targets), cmocka_unit_test(test_cuda_spline),
+        cmocka_unit_test(test_cuda_bits),   cmocka_unit_test(test_cpu_steps),   cmocka_unit_test(test_cuda_steps),
+        cmocka_unit_test(test_cpu_many),    cmocka_unit_test(test_cuda_many),   cmocka_unit_test(test_cuda_devices),
+        cmocka_unit_test(test_kept),
+        cmocka_unit_test(test_cuda_tune), /* the last: it has a cache of its own */
+    };
+    return cmocka_run_group_tests(tests, setup, teardown);
+}

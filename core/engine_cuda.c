@@ -391,8 +391,9 @@ static shoal_status cuda_create(shoal_context *context, const shoal_kernel_choic
     new->args.snapshot = as_argument(new->array[4].device);
 
     snprintf(line, line_size,
-             "cuda: %s (sm_%d%d, %d multiprocessors), work model %s, %d systems a block of %d, %d registers, %d bytes spilled",
+             "cuda: %s (sm_%d%d, %d multiprocessors), work model %s, %s%d systems a block of %d, %d registers, %d bytes spilled",
              new->name, major, minor, new->n_multiprocessors, shoal_model_name(choice),
+             shoal_team_each(choice) == 4 ? "4 bodies a thread, " : shoal_team_each(choice) == 2 ? "2 bodies a thread, " : "",
              shoal_team_systems(choice, new->block[SHOAL_INTEGRATE]), new->block[SHOAL_INTEGRATE], usage.registers, usage.spill_bytes);
     cuda_leave(new);
     *engine = new;

@@ -203,6 +203,7 @@ extern const shoal_text shoal_texts[]; /* ends in {0, 0} */
 typedef struct shoal_tuning {
     int block;         /* threads of a block, a multiple of 32; a large team's block is its own */
     int max_registers; /* of a thread */
+    int bodies;        /* of a thread of the model `body`, at most: 2 or 4 */
 } shoal_tuning;
 
 /* What is composed into one set of kernels. */
@@ -288,14 +289,19 @@ const char *shoal_cpu_arch(void);
 
 #define SHOAL_MODEL_CHOICES "auto|system|body|component|pair"
 const char *shoal_model_name(const shoal_kernel_choice *choice);
+/* A number that an environment variable gives, or `value`. */
+int shoal_environment_number(const char *name, int value, int least, int most);
 /* Set the model of that name; false if there is none, or it is auto. */
 bool shoal_model_choose(shoal_kernel_choice *choice, const char *name);
+/* Bodies of a thread of the model `body`: as many as the tuning asks for, or fewer, so that all have as many. */
+int shoal_team_each(const shoal_kernel_choice *choice);
 /* Threads that advance a system: 1, or a team. */
 int shoal_team_threads(const shoal_kernel_choice *choice);
 /* Threads of a block: `block`, a multiple of 32, where several teams share a warp, else the team's. Systems of a block; bytes of shared
  * memory that it needs. */
 int shoal_team_block(const shoal_kernel_choice *choice, int block);
 int shoal_team_systems(const shoal_kernel_choice *choice, int block);
+int shoal_team_doubles(const shoal_kernel_choice *choice); /* of these, a team's */
 size_t shoal_team_shared(const shoal_kernel_choice *choice, int block);
 /* Whether a block can be as large as the model makes it. */
 bool shoal_team_fits(const shoal_kernel_choice *choice);

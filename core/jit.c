@@ -11,8 +11,8 @@
  * compiler's version; its head repeats the name and bears a checksum, so that a damaged or foreign file is compiled
  * anew. Files are written to a temporary name and renamed. A cache that cannot be used is no error.
  *
- * Environment: SHOAL_NVRTC (path of the library, the only one tried); and before what was tuned SHOAL_CUDA_BLOCK (threads a block),
- * SHOAL_CUDA_MAX_REGISTERS (a thread).
+ * Environment: SHOAL_NVRTC (path of the library, the only one tried); and before what was tuned SHOAL_CUDA_BLOCK
+ * (threads a block), SHOAL_CUDA_MAX_REGISTERS (a thread), SHOAL_CUDA_BODIES (of a thread in the model `body`).
  */
 #define _GNU_SOURCE /* dladdr, mkostemp */
 #include <ctype.h>
@@ -241,21 +241,11 @@ static void cache_save(const char *path, shoal_hash key, const shoal_cubin *cubi
 
 enum { BLOCK = 128 }; /* threads, by default */
 
-static int from_environment(const char *name, int value, int least, int most)
-{
-    const char *text = getenv(name);
-    if (!text || !*text)
-        return value;
-    char *end;
-    long number = strtol(text, &end, 10);
-    return *end || number < least || number > most ? value : (int)number;
-}
-
 static shoal_tuning tuning_of(const shoal_kernel_choice *choice)
 {
     shoal_tuning tuning = choice->tuning;
-    tuning.block = from_environment("SHOAL_CUDA_BLOCK", tuning.block ? tuning.block : BLOCK, 32, 1024) / 32 * 32;
-    tuning.max_registers = from_environment("SHOAL_CUDA_MAX_REGISTERS", tuning.max_registers, 16, 255);
+    tuning.block = shoal_environment_number("SHOAL_CUDA_BLOCK", tuning.block ? tuning.block : BLOCK, 32, 1024) / 32 * 32;
+    tuning.max_registers = shoal_environment_number("SHOAL_CUDA_MAX_REGISTERS", tuning.max_registers, 16, 255);
     return tuning;
 }
 
@@ -562,10 +552,13 @@ shoal_status shoal_jit_compile(shoal_context *context, const shoal_kernel_choice
     if (rare) /* small code beats fast code, a thread a system will do, and the bits are the same */
         option_add(&options, "-DLANE_ROLLED");
     const int team = rare ? 1 : shoal_team_threads(choice), first = choice->propagator->first_body;
-    option_add(&options, "-DN_BODIES=%d", team > 1 ? (first + 1) << choice->variational : shoal_choice_moved(choice));
+    const int own = first + shoal_team_each(choice); /* bodies that a team's thread sees */
+    option_add(&options, "-DN_BODIES=%d", team > 1 ? own << choice->variational : shoal_choice_moved(choice));
     if (team > 1) {
         option_add(&options, "-DSHOAL_MODEL=%d", choice->model);
         option_add(&options, "-DSHOAL_TEAM=%d", team);
+        option_add(&options, "-DTEAM_EACH=%d", shoal_team_each(choice));
+        option_add(&options, "-DTEAM_DOUBLES=%d", shoal_team_doubles(choice));
         option_add(&options, "-DTEAM_BODIES=%d", choice->n_bodies);
         option_add(&options, "-DTEAM_FIRST=%d", first);
     }

@@ -76,13 +76,11 @@ enum { SHOAL_FORM_PAIRS, SHOAL_FORM_ROWS };
 /* Who advances a system on a GPU (team.h). */
 enum { SHOAL_MODEL_SYSTEM, SHOAL_MODEL_BODY, SHOAL_MODEL_COMPONENT, SHOAL_MODEL_PAIR, SHOAL_MODELS };
 
-/* Doubles of shared memory that a team has: masses of bodies and of their tangent vectors, what it exchanges (nine vectors of each of these; for
- * the model `pair` seven numbers a pair), and with monitors two views. Odd, against bank conflicts. */
+/* Doubles of shared memory in which a team exchanges numbers: nine vectors of bodies and tangent vectors, and for the model `pair`
+ * seven numbers a pair. */
 #define SHOAL_TEAM_VECTORS(n_moved) (9 * (n_moved))
 #define SHOAL_TEAM_EXCHANGED(model, n_bodies, n_moved) \
     (SHOAL_TEAM_VECTORS(n_moved) + ((model) == SHOAL_MODEL_PAIR ? 7 * ((n_bodies) * ((n_bodies) - 1) / 2) : 0))
-#define SHOAL_TEAM_DOUBLES(model, n_bodies, n_moved, monitors) \
-    ((2 * (n_bodies) + SHOAL_TEAM_EXCHANGED(model, n_bodies, n_moved) + ((monitors) ? 12 * (n_bodies) : 0)) | 1)
 
 /* Everything a kernel is told. Passed by value on the GPU. */
 typedef struct shoal_kernel_args {

@@ -13,7 +13,7 @@
  *
  * Canonical arithmetic: + - * / fma are IEEE on both engines; lane_rsqrt is a seed, a cubic step and a residual-corrected step,
  * so that it is the correctly rounded 1/sqrt(x) but for cases of about 2^-28 (v4 seed), independent of the seed otherwise.
- * Sums have a stated order: ascending body index, the central body last; sums over bodies by lane_tree_sum.
+ * Sums have a stated order: of pair forces that of newton.kern.h, of a number of all bodies that of lane_tree_sum.
  */
 #ifndef SHOAL_LANE_H
 #define SHOAL_LANE_H
@@ -77,6 +77,8 @@ LANE_FN real lane_rsqrt_seed(real x)
     asm("rsqrt.approx.ftz.f64 %0, %1;" : "=d"(y) : "d"(x));
     return y;
 }
+/* a/2 of a number that is neither 0 nor subnormal nor makes one: without the units that compute */
+LANE_FN real lane_half(real a) { return __hiloint2double(__double2hiint(a) - 0x00100000, __double2loint(a)); }
 /* a seed for the cube root, within 5 % */
 LANE_FN real lane_cbrt_seed(real x)
 {
@@ -204,6 +206,7 @@ LANE_FN int lane_count_beside(mask m)
 LANE_FN mask lane_not(mask m) { return ~m; }
 LANE_FN real lane_select(mask m, real a, real b) { return (real)(((mask)a & m) | ((mask)b & ~m)); }
 LANE_FN real lane_abs(real a) { return (real)((mask)a & 0x7fffffffffffffffLL); }
+LANE_FN real lane_half(real a) { return 0.5 * a; }
 LANE_FN mask lane_negative(real a) { return (mask)a < 0; }
 
 /* The same seed at every width of one machine: the 14-bit instruction with AVX-512, else an integer estimate (Lomont's
@@ -304,15 +307,15 @@ LANE_FN mask lane_beyond(int components, int n, const real *x, double limit)
 /* 1/sqrt(x), x > 0. */
 LANE_FN real lane_rsqrt(real x)
 {
-    const real one = lane_set(1.0), half = lane_set(0.5);
+    const real one = lane_set(1.0);
     real y = lane_rsqrt_seed(x);
     real e = lane_fnma(x * y, y, one);
-    y = lane_fma(y * e, lane_fma(e, lane_set(0.375), half), y);
+    y = lane_fma(y * e, lane_fma(e, lane_set(0.375), lane_set(0.5)), y);
     real s = x * y;
     real residual = lane_fma(x, y, -s); /* x y = s + residual exactly */
     e = lane_fnma(s, y, one);
     e = lane_fnma(residual, y, e);
-    return lane_fma(half * y, e, y);
+    return lane_fma(lane_half(y), e, y);
 }
 
 /* Cube root of x > 0, about 1 ulp; for rare paths. Halley's iteration from a 5 % seed: 1e-4, 1e-12, done. */

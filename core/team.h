@@ -3,20 +3,20 @@
  * team.h: work models. A team is the threads that advance one system together; propagators do not see which model it is.
  *
  *     system      a thread has the whole system: CPU lanes, and one of the models of a GPU
- *     body        a thread has a body
+ *     body        a thread has a body, or two or four that follow each other
  *     component   a thread has a coordinate of a body
  *     pair        as component, but pair forces are computed a thread a pair
  *
- * What the text of a propagator sees are the bodies of its own thread: arrays are [XYZ * n], component * n + body, where n bodies are
- * all of them (system) or the thread's own one, after body 0 if the propagator's state is relative to that (PROPAGATOR_FIRST_BODY = 1:
- * body 0 has no slots, but every thread knows its mass), and after these their tangent vectors. XYZ is 3, or 1 where a thread has but one
- * component. What it needs of other threads it gets by the words below, and gets the same bits as the one thread of the model `system`
- * would. All threads of a warp say them together: what is around them may not branch on lane data, and a loop around them goes on
- * while team_goes_on(live), finished systems kept by lane_select. Numbers that belong to the system (lengths of steps, own slots)
- * every thread has.
+ * What the text of a propagator sees are the bodies of its own thread: arrays are [XYZ * n], component * n + body, where n
+ * bodies are all of them (system) or the thread's own ones, after body 0 if the propagator's state is relative to that
+ * (PROPAGATOR_FIRST_BODY = 1: body 0 has no slots, but every thread knows its mass), and after these their tangent vectors. XYZ
+ * is 3, or 1 where a thread has but one component. What it needs of other threads it gets by the words below, and gets the same
+ * bits as the one thread of the model `system` would. All threads of a warp say them together: what is around them may not
+ * branch on lane data, and a loop around them goes on while team_goes_on(live), finished systems kept by lane_select. Numbers
+ * that belong to the system (lengths of steps, own slots) every thread has.
  *
  * A team of at most 32 threads lies within a warp, as many beside each other as fit; threads that are left over mirror others and
- * say nothing. A larger team is a block. Teams exchange through shared memory of their own (kernel.h: SHOAL_TEAM_DOUBLES); a barrier is
+ * say nothing. A larger team is a block. Teams exchange through shared memory of their own (work.c: shoal_team_doubles); a barrier is
  * no wider than a warp where teams are not.
  */
 #ifndef SHOAL_TEAM_H
@@ -27,10 +27,12 @@
 #ifdef SHOAL_TEAM
 #define XYZ (TEAM == 1 || SHOAL_MODEL == 1 ? 3 : 1)
 #define SYSTEM_ROOM(n) (TEAM_BODIES * (1 + SHOAL_VARIATIONAL))
-#if TEAM_BODIES <= 10
+#if TEAM_BODIES <= 10 || (TEAM_EACH == 2 && TEAM_BODIES <= 16)
 #define LANE_UNROLL_TEAM _Pragma("unroll")
-#else
+#elif TEAM_EACH == 1
 #define LANE_UNROLL_TEAM _Pragma("unroll 4")
+#else
+#define LANE_UNROLL_TEAM _Pragma("unroll 1")
 #endif
 #else
 #define TEAM 1
@@ -89,13 +91,15 @@ LANE_FN real team_seen_of(int q, int n, int c, int b, const real *x) { return (v
 
 #else /* a GPU's teams */
 
-/* From jit.c, too: SHOAL_MODEL as TEAM_OF_*, TEAM_BODIES (of the system), TEAM_FIRST (its propagator's PROPAGATOR_FIRST_BODY). */
+/* From jit.c, too: SHOAL_MODEL as TEAM_OF_*, TEAM_BODIES (of the system), TEAM_FIRST (its propagator's
+ * PROPAGATOR_FIRST_BODY), TEAM_EACH (bodies of a thread; one in the models `component` and `pair`), TEAM_DOUBLES of shared
+ * memory. */
 #define TEAM_OF_BODIES (SHOAL_MODEL == 1)
 #define TEAM_OF_PAIRS (SHOAL_MODEL == 3)
 #define TEAM_PARTS (TEAM_BODIES - TEAM_FIRST) /* bodies with slots */
-#define TEAM_OWNERS (TEAM_PARTS * (XYZ == 3 ? 1 : 3))
+#define TEAM_BLOCKS (TEAM_PARTS / TEAM_EACH)  /* those of a thread together */
+#define TEAM_OWNERS (TEAM_BLOCKS * (XYZ == 3 ? 1 : 3))
 #define TEAM_EXCHANGED SHOAL_TEAM_EXCHANGED(SHOAL_MODEL, TEAM_BODIES, SYSTEM_ROOM(0))
-#define TEAM_DOUBLES SHOAL_TEAM_DOUBLES(SHOAL_MODEL, TEAM_BODIES, SYSTEM_ROOM(0), SHOAL_MONITORS)
 #define TEAM_PAIRS_FROM SHOAL_TEAM_VECTORS(SYSTEM_ROOM(0))
 #define TEAM_WARP (TEAM <= 32)              /* a team lies within a warp */
 #define TEAM_BESIDE (TEAM_WARP ? 32 / TEAM : 1) /* teams of a warp, or of a block */
@@ -109,13 +113,13 @@ LANE_FN int team_place(void) { return team_lane() - team_seat() * TEAM; } /* of 
 LANE_FN int team_part(void) { return team_place() % TEAM_OWNERS; }
 LANE_FN int team_owns(void) { return !team_is_spare() && team_place() < TEAM_OWNERS; }
 LANE_FN int team_leads(void) { return !team_is_spare() && team_place() == 0; }
-LANE_FN int team_own(void) { return team_part() % TEAM_PARTS; }     /* its body, counted from TEAM_FIRST */
-LANE_FN int team_axis(void) { return XYZ == 3 ? 0 : team_part() / TEAM_PARTS; } /* its first component */
+LANE_FN int team_own(void) { return team_part() % TEAM_BLOCKS; }    /* its block, TEAM_EACH bodies each from TEAM_FIRST on */
+LANE_FN int team_axis(void) { return XYZ == 3 ? 0 : team_part() / TEAM_BLOCKS; } /* its first component */
 /* The body of the system that local body i is, or whose tangent vector (beyond TEAM_BODIES). */
 LANE_FN int team_body(int i)
 {
-    const int local = TEAM_FIRST + 1;
-    return (i >= local ? TEAM_BODIES : 0) + (i % local == TEAM_FIRST ? TEAM_FIRST + team_own() : 0);
+    const int local = TEAM_FIRST + TEAM_EACH, b = i % local;
+    return (i >= local ? TEAM_BODIES : 0) + (b >= TEAM_FIRST ? team_own() * TEAM_EACH + b : 0);
 }
 
 /* The system's place in the list. */
@@ -133,8 +137,8 @@ LANE_FN double *team_share(void)
 }
 LANE_FN double *team_masses(void) { return team_share(); }                  /* [TEAM_BODIES], a tangent vector's are its body's */
 LANE_FN double *team_numbers(void) { return team_share() + 2 * TEAM_BODIES; } /* exchanged */
-LANE_FN double *team_view(void) { return team_numbers() + TEAM_EXCHANGED; }   /* [6 * TEAM_BODIES] after the last step, for monitors */
-LANE_FN double *team_before(void) { return team_view() + 6 * TEAM_BODIES; }   /* the same before it */
+LANE_FN double *team_view(void) { return team_numbers(); } /* [6 * TEAM_BODIES] after the last step, for monitors */
+LANE_FN double *team_before(void) { return team_numbers() + TEAM_EXCHANGED; } /* the same before it, for those of pairs */
 
 LANE_FN void team_sync(void)
 {
@@ -169,23 +173,31 @@ enum { SYSTEMS_BESIDE = TEAM_BESIDE };
 /* What the leader knows, to all. */
 LANE_FN mask team_told(mask m) { return team_any(m && team_leads()); }
 
-/* Every thread's number to shared memory: slot q of body b of component c. */
-LANE_FN void team_put(int q, int c, real x)
+/* A number of the thread's own body b of TEAM_EACH to shared memory: slot q, component c. And what came there from body b of
+ * a block, or from body b of those with slots. */
+LANE_FN void team_put(int q, int c, int b, real x)
 {
     if (team_owns())
-        team_numbers()[(3 * q + c + team_axis()) * TEAM_PARTS + team_own()] = x;
+        team_numbers()[(3 * q + c + team_axis()) * TEAM_PARTS + b * TEAM_BLOCKS + team_own()] = x;
 }
-LANE_FN real team_get(int q, int c, int b) { return team_numbers()[(3 * q + c) * TEAM_PARTS + b]; }
+LANE_FN real team_of_block(int q, int c, int block, int b)
+{
+    return team_numbers()[(3 * q + c) * TEAM_PARTS + b * TEAM_BLOCKS + block];
+}
+LANE_FN real team_get(int q, int c, int b) { return team_of_block(q, c, b / TEAM_EACH, b % TEAM_EACH); }
 
 LANE_FN int team_bodies(int n) { return (void)n, TEAM_BODIES; }
-LANE_FN int team_has(int b) { return b == TEAM_FIRST + team_own(); }
-LANE_FN int team_local(int b) { return (void)b, TEAM_FIRST; }
+LANE_FN int team_has(int b) { return b >= TEAM_FIRST && (b - TEAM_FIRST) / TEAM_EACH == team_own(); }
+LANE_FN int team_local(int b) { return TEAM_FIRST + (b - TEAM_FIRST) % TEAM_EACH; }
 LANE_FN real team_mass(const real *m, int b) { return (void)m, team_masses()[b]; }
 LANE_FN void team_show(int q, int components, int n, const real *x)
 {
     LANE_UNROLL_XYZ
-    for (int c = 0; c < components; c++)
-        team_put(q, c, x[c * n + TEAM_FIRST]);
+    for (int c = 0; c < components; c++) {
+        LANE_UNROLL_FULLY
+        for (int b = 0; b < TEAM_EACH; b++)
+            team_put(q, c, b, x[c * n + TEAM_FIRST + b]);
+    }
 }
 LANE_FN real team_seen(int q, int n, int c, int b, const real *x) { return (void)n, (void)x, team_get(q, c + team_axis(), b - TEAM_FIRST); }
 LANE_FN real team_seen_of(int q, int n, int c, int b, const real *x) { return (void)n, (void)x, team_get(q, c, b - TEAM_FIRST); }
@@ -220,7 +232,7 @@ LANE_FN void team_hand_out(int q, int n, real *x)
         const int first = team_part() - (own);                                                \
         if (!TEAM_WARP) {                                                                     \
             team_sync();                                                                      \
-            team_put(0, 0, x);                                                                \
+            team_put(0, 0, 0, x);                                                              \
             team_sync();                                                                      \
             return of_shared(team_numbers() + first, count);                                  \
         }                                                                                     \
@@ -275,28 +287,29 @@ LANE_FN real team_min_shared(const double *t, int count)
     return least;
 }
 
-TEAM_TREE(team_tree, team_own(), TEAM_PARTS, TEAM_ADD, team_tree_shared)
+TEAM_TREE(team_tree, team_own(), TEAM_BLOCKS, TEAM_ADD, team_tree_shared)
 TEAM_TREE(team_max, team_part(), TEAM_OWNERS, lane_max, team_max_shared)
 TEAM_TREE(team_min, team_part(), TEAM_OWNERS, lane_min, team_min_shared)
 
 LANE_FN real team_tree_sum(int n, real *t)
 {
     (void)n;
-    return team_tree(t[1]);
+    return team_tree(lane_tree_sum(TEAM_EACH, t + TEAM_FIRST));
 }
 
 LANE_FN real team_sum(int n, const real *t)
 {
     real sum = t[0];
     team_sync();
-    team_put(0, 0, t[n - 1]);
+    LANE_UNROLL_FULLY
+    for (int b = 0; b < TEAM_EACH; b++)
+        team_put(0, 0, b, t[n - TEAM_EACH + b]);
     team_sync();
-    const double *numbers = team_numbers() + team_axis() * TEAM_PARTS;
     if (TEAM_FIRST == 0)
-        sum = numbers[0];
+        sum = team_get(0, team_axis(), 0);
     _Pragma("unroll 8")
-    for (int b = 1 - TEAM_FIRST; b < TEAM_PARTS; b++)
-        sum = sum + numbers[b];
+    for (int i = 1 - TEAM_FIRST; i < TEAM_PARTS; i++)
+        sum = sum + team_get(0, team_axis(), i);
     return sum;
 }
 
@@ -308,7 +321,7 @@ LANE_FN void team_vector(int n, int i, const real *x, real *whole)
         return;
     }
     team_sync();
-    team_put(0, 0, x[i]);
+    team_put(0, 0, 0, x[i]);
     team_sync();
     for (int c = 0; c < 3; c++)
         whole[c] = team_get(0, c, team_own());

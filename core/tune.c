@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * tune.c: which work model, block and number of registers are the fastest for a plan on the GPU at hand.
+ * tune.c: which work model, bodies of a thread, block and number of registers are the fastest for a plan on the GPU at hand.
  *
  * Every candidate advances the plan's own systems by the same steps; what it writes stays on the device, so that the run begins as if
  * nothing had been, and results do not depend on the choice (team.h). It is kept beside the compiled kernels: in a line of text for the
@@ -22,13 +22,15 @@ enum { WARM_STEPS = 16, MOST_STEPS = 1 << 20 };
 #define PAIR_S 5e-12       /* a pair of bodies in it, where there are enough systems; both roughly */
 #define REGISTER_DOUBLES 72 /* of a state that a thread's registers hold */
 #define MANY_SYSTEMS 16384 /* a thread for each of them keeps a large GPU busy */
+#define MANY_BODIES 65536  /* two of them a thread do: the 132 multiprocessors' 8 warps of such threads (H200) */
 
 /* ---- candidates ---------------------------------------------------------------------------------------------------------- */
 
 /* A choice with a model and a tuning, as far as the user leaves them open; false if it is not one. */
-static bool candidate(const shoal_plan *plan, int model, int block, int registers, shoal_kernel_choice *choice)
+static bool candidate(const shoal_plan *plan, int model, int bodies, int block, int registers, shoal_kernel_choice *choice)
 {
     choice->model = plan->any_model ? model : plan->choice.model;
+    choice->tuning.bodies = shoal_environment_number("SHOAL_CUDA_BODIES", bodies, 1, 4);
     choice->tuning.block = plan->forced.block ? plan->forced.block : block;
     choice->tuning.max_registers = plan->forced.max_registers ? plan->forced.max_registers : registers;
     return choice->model == model && shoal_team_fits(choice);
@@ -39,24 +41,27 @@ void shoal_tune_rule(const shoal_plan *plan, shoal_kernel_choice *choice)
     const shoal_propagator *propagator = choice->propagator;
     const int doubles = propagator->n_slots * (shoal_choice_moved(choice) - propagator->first_body) + propagator->n_own;
     const bool many = plan->n_list >= MANY_SYSTEMS;
+    const bool busy = (double)plan->n_list * (choice->n_bodies - propagator->first_body) >= MANY_BODIES;
     const int block = many ? 128 : 32;
-    if ((many && doubles <= REGISTER_DOUBLES) || !candidate(plan, SHOAL_MODEL_BODY, block, 0, choice))
-        (void)candidate(plan, SHOAL_MODEL_SYSTEM, block, 0, choice);
+    if ((many && doubles <= REGISTER_DOUBLES) || !candidate(plan, SHOAL_MODEL_BODY, busy ? 2 : 1, block, 0, choice))
+        (void)candidate(plan, SHOAL_MODEL_SYSTEM, 1, block, 0, choice);
 }
 
 static bool same(const shoal_kernel_choice *a, const shoal_kernel_choice *b)
 {
-    return a->model == b->model && a->tuning.block == b->tuning.block && a->tuning.max_registers == b->tuning.max_registers;
+    return a->model == b->model && shoal_team_each(a) == shoal_team_each(b) && a->tuning.block == b->tuning.block &&
+           a->tuning.max_registers == b->tuning.max_registers;
 }
 
 /* What is worth a measurement, the rule's choice first. */
 static int candidates(const shoal_plan *plan, shoal_kernel_choice list[SHOAL_MOST_TUNED])
 {
-    static const struct { bool many; int model, block, registers; } known[] = {
-        {true, SHOAL_MODEL_SYSTEM, 128, 0},   {true, SHOAL_MODEL_SYSTEM, 256, 0},  {true, SHOAL_MODEL_SYSTEM, 128, 168},
-        {true, SHOAL_MODEL_SYSTEM, 256, 128}, {true, SHOAL_MODEL_BODY, 64, 0},     {true, SHOAL_MODEL_BODY, 128, 96},
-        {false, SHOAL_MODEL_SYSTEM, 32, 0},   {false, SHOAL_MODEL_BODY, 32, 0},    {false, SHOAL_MODEL_BODY, 32, 255},
-        {false, SHOAL_MODEL_BODY, 64, 0},     {false, SHOAL_MODEL_COMPONENT, 32, 0}, {false, SHOAL_MODEL_PAIR, 32, 0},
+    static const struct { bool many; int model, bodies, block, registers; } known[] = {
+        {true, SHOAL_MODEL_SYSTEM, 1, 128, 0}, {true, SHOAL_MODEL_SYSTEM, 1, 256, 0}, {true, SHOAL_MODEL_SYSTEM, 1, 128, 168},
+        {true, SHOAL_MODEL_SYSTEM, 1, 256, 128}, {true, SHOAL_MODEL_BODY, 1, 64, 0}, {true, SHOAL_MODEL_BODY, 2, 64, 0},
+        {true, SHOAL_MODEL_BODY, 4, 64, 0}, {true, SHOAL_MODEL_BODY, 1, 128, 96}, {false, SHOAL_MODEL_SYSTEM, 1, 32, 0},
+        {false, SHOAL_MODEL_BODY, 1, 32, 0}, {false, SHOAL_MODEL_BODY, 1, 32, 255}, {false, SHOAL_MODEL_BODY, 1, 64, 0},
+        {false, SHOAL_MODEL_COMPONENT, 1, 32, 0}, {false, SHOAL_MODEL_PAIR, 1, 32, 0},
     };
     int n = 1;
     list[0] = plan->choice;
@@ -64,7 +69,7 @@ static int candidates(const shoal_plan *plan, shoal_kernel_choice list[SHOAL_MOS
     for (int i = 0; i < SHOAL_COUNT(known); i++) {
         bool new = known[i].many == (plan->n_list >= MANY_SYSTEMS);
         list[n] = plan->choice;
-        new = new && candidate(plan, known[i].model, known[i].block, known[i].registers, &list[n]);
+        new = new && candidate(plan, known[i].model, known[i].bodies, known[i].block, known[i].registers, &list[n]);
         for (int k = 0; k < n && new; k++)
             new = !same(&list[k], &list[n]);
         n += new;
@@ -85,19 +90,19 @@ static bool kept(const shoal_plan *plan, shoal_kernel_choice *choice)
 {
     char path[640], text[256], device[128], model[16];
     shoal_kernel_choice found = *choice;
-    int block, registers;
+    int bodies, block, registers;
     return kept_file(plan, path, sizeof path) && shoal_cache_read(path, text, sizeof text) &&
-           sscanf(text, "%15s block %d registers %d on %127[^\n]", model, &block, &registers, device) == 4 &&
+           sscanf(text, "%15s bodies %d block %d registers %d on %127[^\n]", model, &bodies, &block, &registers, device) == 5 &&
            strcmp(device, plan->engine_type->device(plan->engine)) == 0 && shoal_model_choose(&found, model) && block >= 32 &&
-           block <= 1024 && block % 32 == 0 && registers >= 0 && registers <= 255 &&
-           candidate(plan, found.model, block, registers, &found) && (*choice = found, true);
+           block <= 1024 && block % 32 == 0 && bodies >= 1 && bodies <= 4 && registers >= 0 && registers <= 255 &&
+           candidate(plan, found.model, bodies, block, registers, &found) && (*choice = found, true);
 }
 
 static void keep(const char *path, const shoal_plan *plan, const shoal_kernel_choice *choice)
 {
     char text[256];
-    snprintf(text, sizeof text, "%s block %d registers %d on %s\n", shoal_model_name(choice), choice->tuning.block,
-             choice->tuning.max_registers, plan->engine_type->device(plan->engine));
+    snprintf(text, sizeof text, "%s bodies %d block %d registers %d on %s\n", shoal_model_name(choice), shoal_team_each(choice),
+             choice->tuning.block, choice->tuning.max_registers, plan->engine_type->device(plan->engine));
     shoal_cache_write(path, text);
 }
 

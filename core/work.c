@@ -8,6 +8,16 @@
 
 #include "internal.h"
 
+int shoal_environment_number(const char *name, int value, int least, int most)
+{
+    const char *text = getenv(name);
+    if (!text || !*text)
+        return value;
+    char *end;
+    long number = strtol(text, &end, 10);
+    return *end || number < least || number > most ? value : (int)number;
+}
+
 const char *shoal_model_name(const shoal_kernel_choice *choice)
 {
     static const char *const names[SHOAL_MODELS] = {"system", "body", "component", "pair"};
@@ -25,12 +35,23 @@ bool shoal_model_choose(shoal_kernel_choice *choice, const char *name)
 enum { MOST_THREADS = 1024, WARP = 32 }; /* of a block */
 #define MOST_SHARED 232448 /* bytes of shared memory that a block may ask for: compute capability 9.0 */
 
+static int team_parts(const shoal_kernel_choice *choice) { return choice->n_bodies - choice->propagator->first_body; }
+
+int shoal_team_each(const shoal_kernel_choice *choice)
+{
+    const int parts = team_parts(choice);
+    int each = choice->model == SHOAL_MODEL_BODY && choice->propagator->several_bodies ? choice->tuning.bodies & ~1 : 1;
+    while (each > 1 && (parts % each || parts == each))
+        each /= 2;
+    return each > 1 ? each : 1;
+}
+
 int shoal_team_threads(const shoal_kernel_choice *choice)
 {
-    const int parts = choice->n_bodies - choice->propagator->first_body, pairs = parts * (parts - 1) / 2;
+    const int parts = team_parts(choice), pairs = parts * (parts - 1) / 2;
     switch (choice->model) {
     case SHOAL_MODEL_BODY:
-        return parts;
+        return parts / shoal_team_each(choice);
     case SHOAL_MODEL_COMPONENT:
         return 3 * parts;
     case SHOAL_MODEL_PAIR:
@@ -52,12 +73,22 @@ int shoal_team_systems(const shoal_kernel_choice *choice, int block)
     return team > WARP ? 1 : block / WARP * (WARP / team);
 }
 
+/* Masses of bodies and of their tangent vectors, what is exchanged, and for the monitors of pairs the view before a step. Against
+ * bank conflicts it is the threads that have bodies, modulo the 16 banks: what the teams of a warp read together then lies
+ * side by side. */
+int shoal_team_doubles(const shoal_kernel_choice *choice)
+{
+    const int n = choice->n_bodies, no_pairs = 1 << shoal_monitor_find(NULL, "stop_on_ejection");
+    const int used = 2 * n + SHOAL_TEAM_EXCHANGED(choice->model, n, shoal_choice_moved(choice)) +
+                     (choice->monitors & ~no_pairs ? 6 * n : 0);
+    return used + ((team_parts(choice) / shoal_team_each(choice) - used) & 15);
+}
+
 size_t shoal_team_shared(const shoal_kernel_choice *choice, int block)
 {
     if (shoal_team_threads(choice) == 1)
         return 0;
-    return sizeof(double) * (size_t)shoal_team_systems(choice, block) *
-           (size_t)SHOAL_TEAM_DOUBLES(choice->model, choice->n_bodies, shoal_choice_moved(choice), choice->monitors);
+    return sizeof(double) * (size_t)shoal_team_systems(choice, block) * (size_t)shoal_team_doubles(choice);
 }
 
 bool shoal_team_fits(const shoal_kernel_choice *choice)

@@ -4,9 +4,15 @@
  *
  *     a_i = sum_j m_j d / |d|^3,   jerk_i = sum_j m_j (dv / |d|^3 - 3 (d.dv) d / |d|^5),   d = x_j - x_i, dv = v_j - v_i
  *
- * (Makino & Aarseth 1992, PASJ 44, 141, equations 2 and 3.) Sums run over ascending body index with body 0 last. Two forms, same bits: `pairs` evaluates each
- * pair once; `rows` evaluates for each body its pairs with those that have mass, with fewer sums alive. (A body without mass adds zeros, which
- * change no sum.) Vectors are [3 * n], component * n + body.
+ * (Makino & Aarseth 1992, PASJ 44, 141, equations 2 and 3.) Vectors are [3 * n], component * n + body.
+ *
+ * The order of a sum. Bodies are numbered from the first that takes part. To body l its partner l ^ 1 comes first, then
+ * the other pair of its four (those of the same l >> 2), then all beyond the four; each of these from the last body to the
+ * first, so that the central one comes late. The order does not depend on how many bodies there are (one without mass adds
+ * zeros, which change no sum), and lets a thread of a GPU have one, two or four of them.
+ *
+ * Two forms, same bits: `pairs` evaluates each pair once; `rows` evaluates for each body its pairs with those that have
+ * mass, with fewer sums alive.
  *
  * Tangent vectors (bodies n/2 .. n-1 where there are some) get the derivatives of these along (e, f) = (delta d, delta dv): the
  * acceleration's is the jerk with e for dv, and with q = (d.e) / |d|^2, alpha = -3 (d.dv) / |d|^2, w = dv + alpha d
@@ -32,115 +38,188 @@
 
 LANE_FN real dot(const real *a, const real *b) { return lane_fma(a[2], b[2], lane_fma(a[1], b[1], a[0] * b[0])); }
 
+typedef struct vec {
+    real x, y, z;
+} vec;
+
+LANE_FN vec vec_at(int n, int i, const real *x)
+{
+    const vec a = {x[i], x[n + i], x[2 * n + i]};
+    return a;
+}
+LANE_FN vec vec_difference(vec a, vec b)
+{
+    const vec c = {a.x - b.x, a.y - b.y, a.z - b.z};
+    return c;
+}
+/* scale a, and scale a + b */
+LANE_FN vec vec_scale(real scale, vec a)
+{
+    const vec c = {scale * a.x, scale * a.y, scale * a.z};
+    return c;
+}
+LANE_FN vec vec_add(real scale, vec a, vec b)
+{
+    const vec c = {lane_fma(scale, a.x, b.x), lane_fma(scale, a.y, b.y), lane_fma(scale, a.z, b.z)};
+    return c;
+}
+/* a.b, and a.b + c */
+LANE_FN real vec_dot(vec a, vec b) { return lane_fma(a.z, b.z, lane_fma(a.y, b.y, a.x * b.x)); }
+LANE_FN real vec_dot_add(vec a, vec b, real c) { return lane_fma(a.z, b.z, lane_fma(a.y, b.y, lane_fma(a.x, b.x, c))); }
+
 /* ---- a pair ------------------------------------------------------------------------------------------------------------- */
 
 /* What pairs add to: accelerations; these and jerks; jerks and snaps; or the derivatives of the last two along tangent vectors. */
 enum { NEWTON_PULL, NEWTON_JERK, NEWTON_JERK_TANGENT, NEWTON_SNAP, NEWTON_SNAP_TANGENT };
-enum { NEWTON_MOST_IN = 6, NEWTON_MOST_OUT = 2 };
 
-/* Vectors whose differences d it takes: x, v of the bodies; a for snaps; then the same of the tangent vectors. And that it makes. */
-LANE_FN int newton_takes(int kind) { return kind == NEWTON_PULL ? 1 : kind == NEWTON_JERK ? 2 : kind == NEWTON_JERK_TANGENT ? 4 : kind == NEWTON_SNAP ? 3 : 6; }
+/* Vectors that it takes: x, v of the bodies; a for snaps; then the same of the tangent vectors. And that it makes. */
+LANE_FN int newton_takes(int kind)
+{
+    return kind == NEWTON_PULL ? 1 : kind == NEWTON_JERK ? 2 : kind == NEWTON_JERK_TANGENT ? 4 : kind == NEWTON_SNAP ? 3 : 6;
+}
 LANE_FN int newton_makes(int kind) { return kind == NEWTON_PULL ? 1 : 2; }
 
-/* The vectors t and the scale s (returned): m_j s t is what body j adds to i. */
-LANE_FN real newton_terms(int kind, const real *d, real *t)
+/* Of a body, or their differences of two. */
+typedef struct newton_vectors {
+    vec d, u, b, e, f, g;
+} newton_vectors;
+
+/* scale * these is what a body of mass 1 adds. */
+typedef struct newton_terms {
+    real scale;
+    vec first, second;
+} newton_terms;
+
+LANE_FN newton_vectors newton_at(int kind, int n, int i, const real *const *in)
 {
-    const real *u = d + 3;
-    const real y = lane_rsqrt(dot(d, d));
-    if (kind == NEWTON_PULL) {
-        LANE_UNROLL_XYZ
-        for (int c = 0; c < 3; c++)
-            t[c] = d[c];
-        return y * y * y;
-    }
-    const real y2 = y * y;
-    if (kind == NEWTON_JERK) {
-        const real alpha = -3.0 * dot(d, u) * y2;
-        LANE_UNROLL_XYZ
-        for (int c = 0; c < 3; c++) {
-            t[c] = d[c];
-            t[3 + c] = lane_fma(alpha, d[c], u[c]);
-        }
-        return y2 * y;
-    }
-    const real y3 = y2 * y;
+    newton_vectors at;
+    at.d = vec_at(n, i, in[0]);
+    if (newton_takes(kind) >= 2)
+        at.u = vec_at(n, i, in[1]);
     if (kind == NEWTON_JERK_TANGENT) {
-        const real *e = d + 6, *f = d + 9;
-        const real q = y2 * dot(d, e), q3 = -3.0 * q;
-        const real alpha = -3.0 * y2 * dot(d, u);
-        const real turn = lane_fma(d[2], f[2], lane_fma(d[1], f[1], lane_fma(d[0], f[0], dot(e, u))));
-        const real change = lane_fma(-3.0 * y2, turn, -2.0 * q * alpha);
-        LANE_UNROLL_XYZ
-        for (int c = 0; c < 3; c++) {
-            const real w = lane_fma(alpha, d[c], u[c]);
-            t[c] = y3 * lane_fma(q3, d[c], e[c]);
-            t[3 + c] = y3 * lane_fma(q3, w, lane_fma(change, d[c], lane_fma(alpha, e[c], f[c])));
-        }
-        return lane_set(1.0);
+        at.e = vec_at(n, i, in[2]);
+        at.f = vec_at(n, i, in[3]);
     }
-    const real *b = d + 6;
-    const real alpha = y2 * dot(d, u);
+    if (kind >= NEWTON_SNAP)
+        at.b = vec_at(n, i, in[2]);
+    if (kind == NEWTON_SNAP_TANGENT) {
+        at.e = vec_at(n, i, in[3]);
+        at.f = vec_at(n, i, in[4]);
+        at.g = vec_at(n, i, in[5]);
+    }
+    return at;
+}
+
+LANE_FN newton_vectors newton_difference(int kind, newton_vectors to, newton_vectors from)
+{
+    newton_vectors d;
+    d.d = vec_difference(to.d, from.d);
+    if (newton_takes(kind) >= 2)
+        d.u = vec_difference(to.u, from.u);
+    if (kind >= NEWTON_SNAP)
+        d.b = vec_difference(to.b, from.b);
+    if (kind == NEWTON_JERK_TANGENT || kind == NEWTON_SNAP_TANGENT) {
+        d.e = vec_difference(to.e, from.e);
+        d.f = vec_difference(to.f, from.f);
+    }
+    if (kind == NEWTON_SNAP_TANGENT)
+        d.g = vec_difference(to.g, from.g);
+    return d;
+}
+
+LANE_FN newton_terms newton_terms_of(int kind, newton_vectors at)
+{
+    const vec d = at.d, u = at.u, b = at.b, e = at.e, f = at.f, g = at.g;
+    newton_terms t;
+    const real y = lane_rsqrt(vec_dot(d, d));
+    if (kind == NEWTON_PULL) {
+        t.first = d;
+        t.scale = y * y * y;
+        return t;
+    }
+    const real y2 = y * y, y3 = y2 * y;
+    t.scale = y3;
+    if (kind == NEWTON_JERK) {
+        t.first = d;
+        t.second = vec_add(-3.0 * vec_dot(d, u) * y2, d, u);
+        return t;
+    }
+    if (kind == NEWTON_JERK_TANGENT) {
+        const real q = y2 * vec_dot(d, e), q3 = -3.0 * q;
+        const real alpha = -3.0 * y2 * vec_dot(d, u);
+        const real change = lane_fma(-3.0 * y2, vec_dot_add(d, f, vec_dot(e, u)), -2.0 * q * alpha);
+        t.first = vec_scale(y3, vec_add(q3, d, e));
+        t.second = vec_scale(y3, vec_add(q3, vec_add(alpha, d, u), vec_add(change, d, vec_add(alpha, e, f))));
+        t.scale = lane_set(1.0);
+        return t;
+    }
+    const real alpha = y2 * vec_dot(d, u);
+    const vec w = vec_add(-3.0 * alpha, d, u);
     if (kind == NEWTON_SNAP) {
-        const real turn = lane_fma(d[2], b[2], lane_fma(d[1], b[1], lane_fma(d[0], b[0], dot(u, u))));
-        const real beta = lane_fma(turn, y2, alpha * alpha);
-        LANE_UNROLL_XYZ
-        for (int c = 0; c < 3; c++) {
-            t[c] = lane_fma(-3.0 * alpha, d[c], u[c]);
-            t[3 + c] = lane_fma(-3.0 * beta, d[c], lane_fma(-6.0 * alpha, t[c], b[c]));
-        }
-        return y3;
+        const real beta = lane_fma(vec_dot_add(d, b, vec_dot(u, u)), y2, alpha * alpha);
+        t.first = w;
+        t.second = vec_add(-3.0 * beta, d, vec_add(-6.0 * alpha, w, b));
+        return t;
     }
-    const real *e = d + 9, *f = d + 12, *g = d + 15;
-    const real q = y2 * dot(d, e), q3 = -3.0 * q;
-    const real gamma = y2 * (dot(u, u) + dot(d, b));
+    const real q = y2 * vec_dot(d, e), q3 = -3.0 * q;
+    const real gamma = y2 * (vec_dot(u, u) + vec_dot(d, b));
     const real beta = lane_fma(alpha, alpha, gamma);
-    const real to_alpha = lane_fma(y2, dot(e, u) + dot(d, f), -2.0 * q * alpha);
-    real to_beta = lane_fma(lane_set(2.0), dot(u, f), dot(e, b) + dot(d, g));
+    const real to_alpha = lane_fma(y2, vec_dot(e, u) + vec_dot(d, f), -2.0 * q * alpha);
+    real to_beta = lane_fma(lane_set(2.0), vec_dot(u, f), vec_dot(e, b) + vec_dot(d, g));
     to_beta = lane_fma(y2, to_beta, 2.0 * lane_fma(alpha, to_alpha, -q * gamma));
-    LANE_UNROLL_XYZ
-    for (int c = 0; c < 3; c++) {
-        const real w = lane_fma(-3.0 * alpha, d[c], u[c]);
-        const real z = lane_fma(-3.0 * beta, d[c], lane_fma(-6.0 * alpha, w, b[c]));
-        const real to_w = lane_fma(-3.0 * to_alpha, d[c], lane_fma(-3.0 * alpha, e[c], f[c]));
-        const real to_z = lane_fma(-6.0 * to_alpha, w, lane_fma(-6.0 * alpha, to_w, g[c]));
-        t[c] = lane_fma(q3, w, to_w);
-        t[3 + c] = lane_fma(q3, z, lane_fma(-3.0 * to_beta, d[c], lane_fma(-3.0 * beta, e[c], to_z)));
-    }
-    return y3;
+    const vec z = vec_add(-3.0 * beta, d, vec_add(-6.0 * alpha, w, b));
+    const vec to_w = vec_add(-3.0 * to_alpha, d, vec_add(-3.0 * alpha, e, f));
+    const vec to_z = vec_add(-6.0 * to_alpha, w, vec_add(-6.0 * alpha, to_w, g));
+    t.first = vec_add(q3, w, to_w);
+    t.second = vec_add(q3, z, vec_add(-3.0 * to_beta, d, vec_add(-3.0 * beta, e, to_z)));
+    return t;
+}
+
+/* f_i += or -= factor t */
+LANE_FN void newton_push(int n, int i, int add, real factor, vec t, real *f)
+{
+    f[i] = add ? lane_fma(factor, t.x, f[i]) : lane_fnma(factor, t.x, f[i]);
+    f[n + i] = add ? lane_fma(factor, t.y, f[n + i]) : lane_fnma(factor, t.y, f[n + i]);
+    f[2 * n + i] = add ? lane_fma(factor, t.z, f[2 * n + i]) : lane_fnma(factor, t.z, f[2 * n + i]);
+}
+
+LANE_FN void newton_push_terms(int kind, int n, int i, int add, real m, const newton_terms *t, real *const *out)
+{
+    const real factor = m * t->scale;
+    newton_push(n, i, add, factor, t->first, out[0]);
+    if (newton_makes(kind) > 1)
+        newton_push(n, i, add, factor, t->second, out[1]);
 }
 
 /* ---- all pairs of a system ---------------------------------------------------------------------------------------------- */
 
-/* Bodies i < j, to either or both. in, out: the vectors of newton_takes, newton_makes. */
-LANE_FN void newton_pair(int kind, int n, int i, int j, const real *m, const real *const *in, real *const *out, int to_i, int to_j)
+/* What body j adds to i; with both, what i adds to j, too. */
+LANE_FN void newton_pair(int kind, int n, int i, int j, int both, const real *m, const real *const *in, real *const *out)
 {
-    real d[3 * NEWTON_MOST_IN], t[3 * NEWTON_MOST_OUT];
-    LANE_UNROLL_FULLY
-    for (int v = 0; v < newton_takes(kind); v++) {
-        LANE_UNROLL_XYZ
-        for (int c = 0; c < 3; c++)
-            d[3 * v + c] = in[v][c * n + j] - in[v][c * n + i];
+    const newton_terms t = newton_terms_of(kind, newton_difference(kind, newton_at(kind, n, j, in), newton_at(kind, n, i, in)));
+    newton_push_terms(kind, n, i, 1, m[j], &t, out);
+    if (both)
+        newton_push_terms(kind, n, j, 0, m[i], &t, out);
+}
+
+/* The pairs among bodies first, first + 1, ... of a four, of which `count` are there. */
+LANE_FN void newton_four(int kind, int n, int first, int count, const real *m, const real *const *in, real *const *out)
+{
+    if (count > 1)
+        newton_pair(kind, n, first, first + 1, 1, m, in, out);
+    if (count > 3) {
+        newton_pair(kind, n, first + 2, first + 3, 1, m, in, out);
+        newton_pair(kind, n, first + 1, first + 3, 1, m, in, out);
+        newton_pair(kind, n, first, first + 3, 1, m, in, out);
     }
-    const real scale = newton_terms(kind, d, t);
-    if (to_i) {
-        const real factor = m[j] * scale;
-        LANE_UNROLL_FULLY
-        for (int v = 0; v < newton_makes(kind); v++) {
-            LANE_UNROLL_XYZ
-            for (int c = 0; c < 3; c++)
-                out[v][c * n + i] = lane_fma(factor, t[3 * v + c], out[v][c * n + i]);
-        }
-    }
-    if (to_j) {
-        const real factor = m[i] * scale;
-        LANE_UNROLL_FULLY
-        for (int v = 0; v < newton_makes(kind); v++) {
-            LANE_UNROLL_XYZ
-            for (int c = 0; c < 3; c++)
-                out[v][c * n + j] = lane_fnma(factor, t[3 * v + c], out[v][c * n + j]);
-        }
+    if (count > 2) {
+        newton_pair(kind, n, first + 1, first + 2, 1, m, in, out);
+        newton_pair(kind, n, first, first + 2, 1, m, in, out);
     }
 }
+
+/* Partner s = 1, 2, 3 of number l in its four. */
+LANE_FN int newton_near(int l, int s) { return s == 1 ? l ^ 1 : s == 2 ? (l ^ 2) | 1 : (l ^ 2) & ~1; }
 
 /* A GPU's registers do not hold the sums of all pairs of more bodies, and its compiler gives up; the bits are the same. */
 #ifdef __CUDACC__
@@ -156,109 +235,160 @@ LANE_FN void newton_whole(const shoal_kernel_args *k, int kind, int n, int bodie
 {
     if (NEWTON_FORM(k, kind) == SHOAL_FORM_PAIRS) {
         LANE_UNROLL
-        for (int i = 1; i < bodies; i++) {
+        for (int four = first; four < bodies; four += 4)
+            newton_four(kind, n, four, bodies - four, m, in, out);
+        LANE_UNROLL
+        for (int j = bodies - 1; j > first; j--) {
             LANE_UNROLL
-            for (int j = 1; j < bodies; j++)
-                if (j > i)
-                    newton_pair(kind, n, i, j, m, in, out, 1, 1);
-        }
-        if (first == 0) {
-            LANE_UNROLL
-            for (int j = 1; j < bodies; j++)
-                newton_pair(kind, n, 0, j, m, in, out, 1, 1);
+            for (int i = bodies - 1; i >= first; i--)
+                if (i < j - ((j - first) & 3))
+                    newton_pair(kind, n, i, j, 1, m, in, out);
         }
         return;
     }
-    for (int i = 1; i < bodies; i++) { /* one-sided pairs in the same direction of d */
-        for (int j = 1; j < MASSIVE(k); j++)
-            if (j < i)
-                newton_pair(kind, n, j, i, m, in, out, 0, 1);
-            else if (j > i)
-                newton_pair(kind, n, i, j, m, in, out, 1, 0);
-        if (first == 0)
-            newton_pair(kind, n, 0, i, m, in, out, 0, 1);
+    const int massive = (MASSIVE(k) < bodies ? MASSIVE(k) : bodies) - first;
+    for (int l = 0; l < bodies - first; l++) {
+        for (int s = 1; s < 4; s++)
+            if (newton_near(l, s) < massive)
+                newton_pair(kind, n, first + l, first + newton_near(l, s), 0, m, in, out);
+        for (int other = massive - 1; other >= 0; other--)
+            if ((other ^ l) >= 4)
+                newton_pair(kind, n, first + l, first + other, 0, m, in, out);
     }
-    if (first == 0)
-        for (int j = 1; j < MASSIVE(k); j++)
-            newton_pair(kind, n, 0, j, m, in, out, 1, 0);
 }
 
 #if TEAM > 1
-/* The same for the thread's own body: pairs with those that have mass, in the same order; what a pair adds is odd in d, so that the bits
- * are the same. */
-enum { NEWTON_ACTING = SHOAL_MASSIVE - TEAM_FIRST, NEWTON_OTHERS = NEWTON_ACTING < TEAM_PARTS ? NEWTON_ACTING : TEAM_PARTS - 1 };
+/* The same for the thread's own bodies: pairs with those that have mass, in the same order; what a pair adds is odd in d,
+ * so that the bits are the same. The bodies of a thread are a block. */
+enum { NEWTON_ACTING = (SHOAL_MASSIVE - TEAM_FIRST + TEAM_EACH - 1) / TEAM_EACH,
+       NEWTON_OTHERS = NEWTON_ACTING < TEAM_BLOCKS ? NEWTON_ACTING : TEAM_BLOCKS - 1,
+       NEWTON_FOUR = 4 / TEAM_EACH };
 
-/* Of the acting bodies 1, 2, ..., 0 (or 1, 2, ...) without the own one that of number s, counted from TEAM_FIRST; -1: there are not so many. */
+/* The acting block whose turn with the own one is number s; -1: there are not so many. */
 LANE_FN int newton_other(int s)
 {
-    const int own = team_own(), number = TEAM_FIRST ? own : own == 0 ? NEWTON_ACTING - 1 : own - 1; /* its own in that order */
-    s += own < NEWTON_ACTING && s >= number;
-    return s >= NEWTON_ACTING ? -1 : TEAM_FIRST ? s : s == NEWTON_ACTING - 1 ? 0 : s + 1;
+    const int own = team_own(), l = own & (NEWTON_FOUR - 1), four = own - l, acts = own < NEWTON_ACTING;
+    const int acting = max(0, min(NEWTON_FOUR, NEWTON_ACTING - four)), near = acting - acts; /* of its four; without it */
+    const int last = acting - 1 - s, beyond = NEWTON_ACTING - 1 - (s - near);
+    if (s < near)
+        return four + (l >= 2 ? last - (acts && last <= l) : s == 0 ? l ^ 1 : acting - s);
+    return beyond >= four + NEWTON_FOUR ? beyond : beyond - acting;
 }
 
-enum { NEWTON_PAIRS = TEAM_PARTS * (TEAM_PARTS - 1) / 2, NEWTON_VALUES = 1 + 3 * NEWTON_MOST_OUT };
+enum { NEWTON_PAIRS = TEAM_PARTS * (TEAM_PARTS - 1) / 2 };
 /* Pair p: of bodies b and b + step, modulo their number. */
 LANE_FN int newton_pair_of(int b, int step) { return (step - 1) * TEAM_PARTS + b; }
 
-LANE_FN void newton_difference(int kind, int from, int to, real *d)
+/* Body q of a block, as its thread put it there. */
+LANE_FN vec newton_shared_vec(int v, int block, int q)
 {
-    LANE_UNROLL_FULLY
-    for (int v = 0; v < newton_takes(kind); v++) {
-        LANE_UNROLL_XYZ
-        for (int c = 0; c < 3; c++)
-            d[3 * v + c] = team_get(v, c, to) - team_get(v, c, from);
+    const vec a = {team_of_block(v, 0, block, q), team_of_block(v, 1, block, q), team_of_block(v, 2, block, q)};
+    return a;
+}
+LANE_FN newton_vectors newton_shared(int kind, int block, int q)
+{
+    newton_vectors at;
+    at.d = newton_shared_vec(0, block, q);
+    if (newton_takes(kind) >= 2)
+        at.u = newton_shared_vec(1, block, q);
+    if (kind == NEWTON_JERK_TANGENT) {
+        at.e = newton_shared_vec(2, block, q);
+        at.f = newton_shared_vec(3, block, q);
     }
+    if (kind >= NEWTON_SNAP)
+        at.b = newton_shared_vec(2, block, q);
+    if (kind == NEWTON_SNAP_TANGENT) {
+        at.e = newton_shared_vec(3, block, q);
+        at.f = newton_shared_vec(4, block, q);
+        at.g = newton_shared_vec(5, block, q);
+    }
+    return at;
 }
 
-LANE_FN void newton_team(int kind, int n, int own, const real *const *in, real *const *out)
+/* Bodies of a component model's thread are seen by their components: */
+LANE_FN real newton_component(vec a)
 {
-    real d[3 * NEWTON_MOST_IN], t[3 * NEWTON_MOST_OUT];
-    team_sync();
-    LANE_UNROLL_FULLY
-    for (int v = 0; v < newton_takes(kind); v++) {
-        LANE_UNROLL_XYZ
-        for (int c = 0; c < XYZ; c++)
-            team_put(v, c, in[v][c * n + own]);
+    const int axis = team_axis();
+    return axis == 0 ? a.x : axis == 1 ? a.y : a.z;
+}
+LANE_FN void newton_push_own(int kind, int n, int i, real m, const newton_terms *t, real *const *out)
+{
+    const real factor = m * t->scale;
+    if (XYZ == 3) {
+        newton_push_terms(kind, n, i, 1, m, t, out);
+        return;
     }
-    team_sync();
+    out[0][i] = lane_fma(factor, newton_component(t->first), out[0][i]);
+    if (newton_makes(kind) > 1)
+        out[1][i] = lane_fma(factor, newton_component(t->second), out[1][i]);
+}
+
 #if TEAM_OF_PAIRS
+/* All pairs, each by a thread, and what thread `own` gets from there. */
+LANE_FN void newton_keep_pairs(int kind)
+{
     double *pairs = team_numbers() + TEAM_PAIRS_FROM;
     LANE_UNROLL_TEAM
     for (int p = team_place(); p < NEWTON_PAIRS; p += TEAM) {
-        const int b = p % TEAM_PARTS, step = p / TEAM_PARTS + 1;
-        newton_difference(kind, b, (b + step) % TEAM_PARTS, d);
-        pairs[p] = newton_terms(kind, d, t);
+        const int b = p % TEAM_PARTS, other = (b + p / TEAM_PARTS + 1) % TEAM_PARTS;
+        const newton_vectors to = newton_shared(kind, other, 0), from = newton_shared(kind, b, 0);
+        const newton_terms t = newton_terms_of(kind, newton_difference(kind, to, from));
+        const real kept[] = {t.scale, t.first.x, t.first.y, t.first.z, t.second.x, t.second.y, t.second.z};
         LANE_UNROLL_FULLY
-        for (int c = 0; c < 3 * newton_makes(kind); c++)
-            pairs[(1 + c) * NEWTON_PAIRS + p] = t[c];
+        for (int c = 0; c < 1 + 3 * newton_makes(kind); c++)
+            pairs[c * NEWTON_PAIRS + p] = kept[c];
     }
     team_sync();
+}
+LANE_FN void newton_push_pair(int kind, int i, int other, real m, real *const *out)
+{
+    const double *pairs = team_numbers() + TEAM_PAIRS_FROM;
+    const int ahead = (other - team_own() + TEAM_PARTS) % TEAM_PARTS, back = TEAM_PARTS - ahead;
+    const int to = ahead < back || (ahead == back && team_own() < ahead); /* the pair is from the own body to the other */
+    const int p = to ? newton_pair_of(team_own(), ahead) : newton_pair_of(other, back);
+    const real factor = m * (to ? pairs[p] : -pairs[p]);
+    LANE_UNROLL_FULLY
+    for (int v = 0; v < newton_makes(kind); v++)
+        out[v][i] = lane_fma(factor, pairs[(1 + 3 * v + team_axis()) * NEWTON_PAIRS + p], out[v][i]);
+}
 #endif
+
+/* local: of the thread's first own body. */
+LANE_FN void newton_team(int kind, int n, int local, const real *m, const real *const *in, real *const *out)
+{
+    team_sync();
+    LANE_UNROLL_FULLY
+    for (int v = 0; v < newton_takes(kind); v++) {
+        LANE_UNROLL_XYZ
+        for (int c = 0; c < XYZ; c++) {
+            LANE_UNROLL_FULLY
+            for (int b = 0; b < TEAM_EACH; b++)
+                team_put(v, c, b, in[v][c * n + local + b]);
+        }
+    }
+    team_sync();
+#if TEAM_OF_PAIRS
+    newton_keep_pairs(kind);
+#endif
+    newton_four(kind, n, local, TEAM_EACH, m, in, out);
     LANE_UNROLL_TEAM
     for (int s = 0; s < NEWTON_OTHERS; s++) {
-        const int other = newton_other(s);
-        if (NEWTON_ACTING < TEAM_PARTS && other < 0)
+        const int block = newton_other(s);
+        if (NEWTON_ACTING < TEAM_BLOCKS && block < 0)
             continue;
 #if TEAM_OF_PAIRS
-        const int ahead = (other - team_own() + TEAM_PARTS) % TEAM_PARTS, back = TEAM_PARTS - ahead;
-        const int to = ahead < back || (ahead == back && team_own() < ahead); /* the pair is from the own body to the other */
-        const int p = to ? newton_pair_of(team_own(), ahead) : newton_pair_of(other, back);
-        const real scale = to ? pairs[p] : -pairs[p];
-        LANE_UNROLL_FULLY
-        for (int v = 0; v < newton_makes(kind); v++)
-            t[3 * v + 0] = pairs[(1 + 3 * v + team_axis()) * NEWTON_PAIRS + p];
-        const real factor = team_masses()[TEAM_FIRST + other] * scale;
-        LANE_UNROLL_FULLY
-        for (int v = 0; v < newton_makes(kind); v++)
-            out[v][own] = lane_fma(factor, t[3 * v], out[v][own]);
+        newton_push_pair(kind, local, block, team_mass(m, TEAM_FIRST + block), out);
 #else
-        newton_difference(kind, team_own(), other, d);
-        const real factor = team_masses()[TEAM_FIRST + other] * newton_terms(kind, d, t);
         LANE_UNROLL_FULLY
-        for (int v = 0; v < newton_makes(kind); v++) {
-            LANE_UNROLL_XYZ
-            for (int c = 0; c < XYZ; c++)
-                out[v][c * n + own] = lane_fma(factor, team_component(t + 3 * v, c), out[v][c * n + own]);
+        for (int q = TEAM_EACH - 1; q >= 0; q--) {
+            const newton_vectors other = newton_shared(kind, block, q);
+            const real mass = team_mass(m, TEAM_FIRST + TEAM_EACH * block + q);
+            LANE_UNROLL_FULLY
+            for (int b = 0; b < TEAM_EACH; b++) {
+                const newton_vectors own = XYZ == 3 ? newton_at(kind, n, local + b, in) : newton_shared(kind, team_own(), b);
+                const newton_terms t = newton_terms_of(kind, newton_difference(kind, other, own));
+                newton_push_own(kind, n, local + b, mass, &t, out);
+            }
         }
 #endif
     }
@@ -269,8 +399,8 @@ LANE_FN void newton_pairs(const shoal_kernel_args *k, int kind, int n, int first
 {
     const int bodies = real_bodies(k, n);
 #if TEAM > 1
-    if (bodies == TEAM_FIRST + 1) {
-        newton_team(kind, n, bodies - 1, in, out);
+    if (bodies == TEAM_FIRST + TEAM_EACH) {
+        newton_team(kind, n, TEAM_FIRST, m, in, out);
         return;
     }
 #endif

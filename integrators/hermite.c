@@ -37,6 +37,7 @@ const shoal_propagator shoal_propagator_hermite4 = {
     .order = 4,
     .slots = slots4,
     .n_slots = SHOAL_COUNT(slots4),
+    .several_bodies = true,
     .tangent = true,
     .parameters = fixed,
     .n_parameters = SHOAL_COUNT(fixed),

@@ -412,7 +412,7 @@ LANE_FN mask is_broken(const shoal_kernel_args *k, const real *s)
 {
     const mask broken = lane_not(lane_abs(s[real_bodies(k, BODIES(k)) - 1]) < lane_set(1e300));
 #if TEAM > 1 /* the same coordinate of the same body as in the other models */
-    return broken & (team_part() == TEAM_PARTS - 1);
+    return broken & (team_part() == TEAM_BLOCKS - 1);
 #else
     return broken;
 #endif
@@ -435,9 +435,9 @@ LANE_FN void view_share(int n, const real *own, double *w)
     LANE_UNROLL_FULLY
     for (int c = 0; c < 2 * XYZ; c++) {
         LANE_UNROLL_FULLY
-        for (int i = 0; i <= TEAM_FIRST; i++)
+        for (int i = 0; i < TEAM_FIRST + TEAM_EACH; i++)
             if (i < TEAM_FIRST ? team_owns() && team_own() == 0 : team_owns())
-                w[(c / XYZ * 3 + c % XYZ + team_axis()) * TEAM_BODIES + team_body(i)] = own[c * (TEAM_FIRST + 1) + i];
+                w[(c / XYZ * 3 + c % XYZ + team_axis()) * TEAM_BODIES + team_body(i)] = own[c * (TEAM_FIRST + TEAM_EACH) + i];
     }
     (void)n;
 }

@@ -139,11 +139,12 @@ LANE_FN void kepler_change(real mu, real h, real x, real y, real z, real vx, rea
 
     /* F = r0 (X + b2 X^2 + b3 X^3 + b4 X^4 + ...) - h, inverted: X = s (1 - b2 s + (2 b2^2 - b3) s^2 + ...), s = h / r0 */
     real s = h * r0_inverse;
-    real t2 = 0.5 * eta * r0_inverse * s, t3 = lane_set(1.0 / 6.0) * zeta * r0_inverse * s * s;
-    real t4 = lane_set(-1.0 / 12.0) * beta * t2 * s * s;
-    real u = lane_fma(2.0 * t2, t2, -t3);
-    u = lane_fma(t2, lane_fma(lane_set(-5.0) * t2, t2, 5.0 * t3), u) - t4;
-    real X = s * (one - t2 + u);
+    const real ratio = s * r0_inverse;
+    real t2 = 0.5 * eta * ratio, t3 = lane_set(1.0 / 6.0) * zeta * (ratio * s);
+    real t4 = lane_set(-1.0 / 12.0) * beta * (s * s);
+    real u = lane_fma(t2, t2, -t3);
+    u = lane_fma(lane_fma(lane_set(-5.0), u, -t4), t2, lane_fma(t2, t2, u));
+    real X = lane_fma(s, u - t2, s);
 
     real g0, g1, g2, g3, r, change = lane_set(0.0);
     mask moving = h != lane_set(0.0);
@@ -158,9 +159,9 @@ LANE_FN void kepler_change(real mu, real h, real x, real y, real z, real vx, rea
         real r2nd = lane_fma(zeta, g0, -(beta * eta) * g1);    /* F''' */
         real q = one / r;
         real d = -(F * q);                                     /* Newton's correction */
-        real a2 = -0.5 * r1 * q * d;
-        real a3 = -0.5 * third * r2nd * q * d * d;
-        change = d * (one + a2 + lane_fma(2.0 * a2, a2, a3));
+        const real dq = d * q, a2 = -r1 * dq;                  /* twice a_2 */
+        const real a3 = lane_set(-1.0 / 6.0) * r2nd * (d * dq);
+        change = lane_fma(d, lane_fma(a2, lane_fma(a2, lane_set(0.5), lane_set(0.5)), a3), d);
         /* far from the root the G_k lose all digits and d may look small: F itself must be small too */
         unsettled = moving & lane_not((lane_abs(d) <= lane_set(1e-6) * lane_abs(X)) & (lane_abs(F) <= lane_set(1e-3) * lane_abs(h)));
         if (!lane_any(unsettled))

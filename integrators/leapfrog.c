@@ -21,6 +21,7 @@ const shoal_propagator shoal_propagator_leapfrog = {
     .order = 2,
     .slots = slots,
     .n_slots = SHOAL_COUNT(slots),
+    .several_bodies = true,
     .tangent = true,
     .parameters = parameters,
     .n_parameters = SHOAL_COUNT(parameters),

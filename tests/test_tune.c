@@ -173,8 +173,10 @@ static void never_and_always_are_obeyed(void **state)
 
 static void another_device_or_a_damaged_file_is_not_believed(void **state)
 {
-    static const char *const texts[] = {"", "component", "component block 33 registers 0 on one\n", "component block 32 registers 999 on one\n",
-                                        "planet block 32 registers 0 on one\n", "component block 64 registers 0 on other\n"};
+    static const char *const texts[] = {
+        "", "component", "component bodies 1 block 33 registers 0 on one\n", "component bodies 1 block 32 registers 999 on one\n",
+        "component bodies 9 block 32 registers 0 on one\n", "planet bodies 1 block 32 registers 0 on one\n",
+        "component bodies 1 block 64 registers 0 on other\n"};
     struct motion motion = begin(state, 10);
     char path[300];
     snprintf(path, sizeof path, "%s.tuned%d", gpu.file, ilogb(SYSTEMS));
@@ -182,7 +184,7 @@ static void another_device_or_a_damaged_file_is_not_believed(void **state)
         shoal_cache_write(path, texts[i]);
         assert_non_null(strstr(tune(&motion, "auto"), "by rule"));
     }
-    shoal_cache_write(path, "component block 64 registers 0 on one\n");
+    shoal_cache_write(path, "component bodies 1 block 64 registers 0 on one\n");
     assert_non_null(strstr(tune(&motion, "auto"), "when measured here"));
     assert_int_equal(gpu.choice.tuning.block, 64);
     end(&motion);

@@ -12,7 +12,20 @@
 
 #include "systems.h"
 
-static const char *const models[] = {"body", "component", "pair"};
+static const struct {
+    const char *name;
+    int bodies; /* of a thread, where their number divides those of the system: fewer are the model before */
+} models[] = {{"body", 1}, {"body", 2}, {"body", 4}, {"component", 1}, {"pair", 1}};
+
+static bool choose_model(shoal_kernel_choice *choice, int model)
+{
+    char bodies[8];
+    snprintf(bodies, sizeof bodies, "%d", models[model].bodies);
+    setenv("SHOAL_CUDA_BODIES", bodies, 1); /* for a plan */
+    choice->tuning.bodies = models[model].bodies;
+    assert_true(shoal_model_choose(choice, models[model].name));
+    return shoal_team_each(choice) == models[model].bodies;
+}
 
 static void need_gpu(void)
 {
@@ -34,10 +47,13 @@ static void every_model_compiles(void **state)
     }
     for (int p = 0; shoal_plugs_of(NULL)->propagators[p]; p++)
         for (int i = 0; i < SHOAL_COUNT(models); i++) {
-            shoal_kernel_choice choice = {.propagator = shoal_plugs_of(NULL)->propagators[p], .n_bodies = 4, .n_massive = 4,
+            const shoal_propagator *propagator = shoal_plugs_of(NULL)->propagators[p];
+            const int n = (models[i].bodies == 1 ? 4 : 2 * models[i].bodies) + propagator->first_body;
+            shoal_kernel_choice choice = {.propagator = propagator, .n_bodies = n, .n_massive = n,
                                           .monitors = 1 << shoal_monitor_find(NULL, "stop_on_ejection")};
             shoal_cubin cubin;
-            assert_true(shoal_model_choose(&choice, models[i]));
+            if (!choose_model(&choice, i))
+                continue;
             assert_ok(context_of(state), shoal_jit_compile(context_of(state), &choice, 1 << SHOAL_INTEGRATE, 90, 0, &cubin));
             if (cubin.log[0])
                 fail_msg("%s, work model %s: the compiler says: %s", choice.propagator->name, shoal_model_name(&choice), cubin.log);
@@ -124,7 +140,11 @@ static void compare_models(void **state, const struct setup *setup)
         return;
     struct outcome cpu = integrate(context_of(state), setup, "cpu", NULL, NULL);
     for (int i = 0; i < SHOAL_COUNT(models); i++) {
-        struct outcome gpu = integrate(context_of(state), setup, "cuda", models[i], "never");
+        shoal_kernel_choice choice = {.propagator = shoal_propagator_find(NULL, setup->propagator), .n_bodies = setup->n};
+        const char *model = models[i].name;
+        if (!choose_model(&choice, i))
+            continue; /* too few bodies */
+        struct outcome gpu = integrate(context_of(state), setup, "cuda", model, "never");
         long differ = 0, ended = 0;
         double largest = 0;
         for (long b = 0; b < SYSTEMS * setup->n; b++) {
@@ -134,16 +154,18 @@ static void compare_models(void **state, const struct setup *setup)
                 largest = fmax(largest, fabs(x[c] - y[c]));
             }
         }
-        print_message("%-22s n %2d %-13s%s%s: %ld of %d doubles differ, largest difference %.2g\n", setup->propagator, setup->n, models[i],
-                      setup->setting ? " " : "", setup->setting && setup->setting->choice ? setup->setting->choice : "", differ,
+        print_message("%-22s n %2d %-13s %d%s%s: %ld of %d doubles differ, largest difference %.2g\n", setup->propagator,
+                      setup->n, model, models[i].bodies, setup->setting ? " " : "",
+                      setup->setting && setup->setting->choice ? setup->setting->choice : "", differ,
                       SYSTEMS * setup->n * 6, largest);
-        assert_non_null(strstr(gpu.line, models[i]));
+        assert_non_null(strstr(gpu.line, model));
+        assert_int_equal(strstr(gpu.line, "bodies a thread") != NULL, models[i].bodies > 1);
         for (long s = 0; s < SYSTEMS; s++) {
             const shoal_system *a = &cpu.systems[s], *b = &gpu.systems[s];
             ended += a->outcome != SHOAL_RUNNING && a->outcome != SHOAL_SURVIVED;
             if (a->outcome != b->outcome || a->body_a != b->body_a || a->body_b != b->body_b || a->t_stop != b->t_stop)
-                fail_msg("%s, %s: system %ld: outcome %d at %.17g of %d, %d instead of %d at %.17g of %d, %d", setup->propagator, models[i], s,
-                         b->outcome, b->t_stop, b->body_a, b->body_b, a->outcome, a->t_stop, a->body_a, a->body_b);
+                fail_msg("%s, %s: system %ld: outcome %d at %.17g of %d, %d instead of %d at %.17g of %d, %d",
+                         setup->propagator, model, s, b->outcome, b->t_stop, b->body_a, b->body_b, a->outcome, a->t_stop, a->body_a, a->body_b);
         }
         if (setup->tight && setup->n_monitors > 1)
             assert_true(ended > 5);
@@ -155,6 +177,9 @@ static void compare_models(void **state, const struct setup *setup)
     free(cpu.systems);
 }
 
+/* A size that two and four bodies a thread divide. */
+static int four_moving(int p) { return 4 + shoal_plugs_of(NULL)->propagators[p]->first_body; }
+
 static void every_propagator_is_the_same(void **state)
 {
     need_gpu();
@@ -165,7 +190,7 @@ static void every_propagator_is_the_same(void **state)
 
 static void large_systems_are_the_same(void **state)
 {
-    static const int sizes[] = {8, 12, 33, 64};
+    static const int sizes[] = {8, 9, 12, 33, 64};
     need_gpu();
     for (int p = 0; shoal_plugs_of(NULL)->propagators[p]; p++)
         for (int i = 0; i < SHOAL_COUNT(sizes); i++)
@@ -180,10 +205,11 @@ static void monitors_see_the_same(void **state)
         {"energy_error", NULL, 0}, {"mean_motion_drift", NULL, 0}};
     need_gpu();
     for (int p = 0; shoal_plugs_of(NULL)->propagators[p]; p++)
-        for (int n = 4; n <= 40; n += 36) {
-            if (n == 40 && p % 4)
+        for (int more = 0; more <= 36; more += 36) {
+            if (more && p % 4)
                 continue;
-            compare_models(state, &(struct setup){.propagator = shoal_plugs_of(NULL)->propagators[p]->name, .n = n, .orbits = n == 4 ? 20 : 0.5,
+            compare_models(state, &(struct setup){.propagator = shoal_plugs_of(NULL)->propagators[p]->name,
+                                                  .n = four_moving(p) + more, .orbits = more ? 0.5 : 20,
                                                   .monitors = all, .n_monitors = SHOAL_COUNT(all), .tight = true});
         }
 }
@@ -194,8 +220,8 @@ static void tangent_vectors_are_the_same(void **state)
     need_gpu();
     for (int p = 0; shoal_plugs_of(NULL)->propagators[p]; p++)
         if (shoal_plugs_of(NULL)->propagators[p]->tangent)
-            compare_models(state, &(struct setup){.propagator = shoal_plugs_of(NULL)->propagators[p]->name, .n = 4, .orbits = 5,
-                                                  .monitors = megno, .n_monitors = 1});
+            compare_models(state, &(struct setup){.propagator = shoal_plugs_of(NULL)->propagators[p]->name, .n = four_moving(p),
+                                                  .orbits = 5, .monitors = megno, .n_monitors = 1});
 }
 
 static void forces_are_the_same(void **state)
@@ -205,8 +231,8 @@ static void forces_are_the_same(void **state)
     need_gpu();
     for (int p = 0; shoal_plugs_of(NULL)->propagators[p]; p++)
         if (!shoal_plugs_of(NULL)->propagators[p]->newton_only)
-            compare_models(state, &(struct setup){.propagator = shoal_plugs_of(NULL)->propagators[p]->name, .n = 4, .orbits = 2,
-                                                  .forces = gr, .n_forces = SHOAL_COUNT(gr)});
+            compare_models(state, &(struct setup){.propagator = shoal_plugs_of(NULL)->propagators[p]->name, .n = four_moving(p),
+                                                  .orbits = 2, .forces = gr, .n_forces = SHOAL_COUNT(gr)});
 }
 
 static void massless_bodies_and_compensated_sums_are_the_same(void **state)
@@ -215,10 +241,12 @@ static void massless_bodies_and_compensated_sums_are_the_same(void **state)
     need_gpu();
     for (int p = 0; shoal_plugs_of(NULL)->propagators[p]; p++) {
         const shoal_propagator *propagator = shoal_plugs_of(NULL)->propagators[p];
-        compare_models(state, &(struct setup){.propagator = propagator->name, .n = 12, .massless = 9, .orbits = 0.7});
+        compare_models(state, &(struct setup){.propagator = propagator->name, .n = four_moving(p) + 8, .massless = 9,
+                                                  .orbits = 0.7});
         for (int i = 0; i < propagator->n_parameters; i++)
             if (strcmp(propagator->parameters[i].name, "compensated") == 0)
-                compare_models(state, &(struct setup){.propagator = propagator->name, .n = 4, .orbits = 1.01, .setting = &compensated});
+                compare_models(state, &(struct setup){.propagator = propagator->name, .n = four_moving(p), .orbits = 1.01,
+                                                      .setting = &compensated});
     }
 }
 

@@ -85,6 +85,7 @@ static const shoal_cpu_kernels *kernels_for(const shoal_engine *engine, long n_s
 static shoal_status cpu_create(shoal_context *context, const shoal_kernel_choice *choice, const shoal_kernel_args *args,
                                long n_systems, shoal_engine **engine, char *line, size_t line_size)
 {
+    (void)n_systems;
     *engine = NULL;
     shoal_kernel_choice wanted = *choice;
     if (wanted.lanes == 0)
@@ -113,9 +114,8 @@ static shoal_status cpu_create(shoal_context *context, const shoal_kernel_choice
     char bodies[16] = "any";
     if (kernels->n_bodies)
         snprintf(bodies, sizeof bodies, "%d", kernels->n_bodies);
-    const shoal_cpu_kernels *used = kernels_for(e, n_systems);
-    snprintf(line, line_size, "cpu: %s, %d lanes%s, %d thread%s, kernels for n = %s", used->arch, used->lanes,
-             used == few ? " for so few systems" : "", e->threads, e->threads == 1 ? "" : "s", bodies);
+    snprintf(line, line_size, "cpu: %s, %d lanes%s, %d thread%s, kernels for n = %s", kernels->arch, kernels->lanes,
+             few ? " (4 for a few systems)" : "", e->threads, e->threads == 1 ? "" : "s", bodies);
     *engine = e;
     return SHOAL_OK;
 }

@@ -49,7 +49,7 @@ static const struct argp tune_argp = {
         { 0 } },
     .parser = tune_parse,
     .args_doc = "STUDY.cfg [KEY=VALUE ...]",
-    .doc = "Measure which work model, block and number of registers are fastest for a study on this machine's GPU."
+    .doc = "Measure which work model, bodies a thread, block and number of registers are fastest for a study on this machine's GPU."
            "\vThe study's own systems make some steps in each way; no file is written. What is fastest is kept beside the compiled "
            "kernels (`shoal info` says where) and taken by every run of the same propagator, forces, monitors and number of bodies with "
            "about as many systems. Results do not depend on it. run.work_model, run.gpu_block and run.gpu_registers force them.",
@@ -77,13 +77,18 @@ int tune_main(int argc, char **argv)
         status = shoal_study_tune(study, row, &n_rows, line, sizeof line);
     }
     if (status == SHOAL_OK) {
-        puts("work model   block   registers at most   system-steps/s");
+        puts("work model   bodies a thread   block   registers at most   system-steps/s");
         for (int i = 0; i < n_rows; ++i) {
             char registers[16] = "-";
             if (row[i].choice.tuning.max_registers) {
                 snprintf(registers, sizeof registers, "%d", row[i].choice.tuning.max_registers);
             }
-            printf("%-10s   %5d   %17s   %14.4g\n", shoal_model_name(&row[i].choice), row[i].choice.tuning.block, registers, row[i].rate);
+            char each[16] = "all";
+            if (shoal_team_threads(&row[i].choice) > 1) {
+                snprintf(each, sizeof each, "%d", shoal_team_each(&row[i].choice));
+            }
+            printf("%-10s   %15s   %5d   %17s   %14.4g\n", shoal_model_name(&row[i].choice), each, row[i].choice.tuning.block, registers,
+                   row[i].rate);
         }
         puts(line);
     }

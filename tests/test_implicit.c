@@ -448,7 +448,8 @@ static void the_figure_eight_closes(void **state)
  * another one at 1e-24 has the same 13 digits). By t = 10 roundings have grown to some 1e-10, more or less with the order of the
  * sums. In doubles an error EPS of the positions is one of 20 EPS / (4e-4)^2 = 3e-8
  * in the energy at that approach, and from t = 20 to 60 errors grow 3e5-fold (the same integration with x_3 shifted by
- * 1e-18): the limits.
+ * 1e-18): the limits. What is left of an error at t = 60 when mass 3 leaves is 1.7 times as much in its speed and 0.4 times as much
+ * in the binary's axis (0.064, 0.109 and 0.025 here), so that an error of 0.1 there allows 0.2 and 0.05.
  */
 static void the_pythagorean_problem_ends_as_published(void **state)
 {
@@ -480,8 +481,8 @@ static void the_pythagorean_problem_ends_as_published(void **state)
     const double u = hypot(bodies[2].vx - bodies[1].vx, bodies[2].vy - bodies[1].vy);
     const double D = hypot(bodies[0].x, bodies[0].y), U = hypot(bodies[0].vx, bodies[0].vy), a = 1 / (2 / d - u * u / 9);
     print_message("at t = 70: binary of semi-major axis %.4f, mass 3 at %.3f with a speed of %.4f\n", a, D, U);
-    assert_below(fabs(a - 0.553), 0.03, "binary");
-    assert_below(fabs(U - 1.765), 0.1, "escape");
+    assert_below(fabs(a - 0.553), 0.05, "binary");
+    assert_below(fabs(U - 1.765), 0.2, "escape");
     assert_true(0.5 * U * U * 16 / 9 > 12 / (D * 4 / 3)); /* relative to the binary: faster than the speed of escape */
 }
 

@@ -137,8 +137,8 @@ LANE_FN double *team_share(void)
 }
 LANE_FN double *team_masses(void) { return team_share(); }                  /* [TEAM_BODIES], a tangent vector's are its body's */
 LANE_FN double *team_numbers(void) { return team_share() + 2 * TEAM_BODIES; } /* exchanged */
-LANE_FN double *team_view(void) { return team_numbers(); } /* [6 * TEAM_BODIES] after the last step, for monitors */
-LANE_FN double *team_before(void) { return team_numbers() + TEAM_EXCHANGED; } /* the same before it, for those of pairs */
+LANE_FN double *team_view(void) { return team_numbers() + TEAM_EXCHANGED; } /* [6 * TEAM_BODIES] after the last step, for monitors */
+LANE_FN double *team_before(void) { return team_view() + 6 * TEAM_BODIES; }   /* the same before it */
 
 LANE_FN void team_sync(void)
 {

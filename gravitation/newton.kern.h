@@ -202,19 +202,14 @@ LANE_FN void newton_pair(int kind, int n, int i, int j, int both, const real *m,
         newton_push_terms(kind, n, j, 0, m[i], &t, out);
 }
 
-/* The pairs among bodies first, first + 1, ... of a four, of which `count` are there. */
+/* The pairs among bodies first, first + 1, ... of a four, of which `count` are there: 01, 23, 13, 03, 12, 02. */
 LANE_FN void newton_four(int kind, int n, int first, int count, const real *m, const real *const *in, real *const *out)
 {
-    if (count > 1)
-        newton_pair(kind, n, first, first + 1, 1, m, in, out);
-    if (count > 3) {
-        newton_pair(kind, n, first + 2, first + 3, 1, m, in, out);
-        newton_pair(kind, n, first + 1, first + 3, 1, m, in, out);
-        newton_pair(kind, n, first, first + 3, 1, m, in, out);
-    }
-    if (count > 2) {
-        newton_pair(kind, n, first + 1, first + 2, 1, m, in, out);
-        newton_pair(kind, n, first, first + 2, 1, m, in, out);
+    LANE_UNROLL
+    for (int pair = 0; pair < 6; pair++) {
+        const int i = 0x118 >> 2 * pair & 3, j = 0xafd >> 2 * pair & 3;
+        if (j < count)
+            newton_pair(kind, n, first + i, first + j, 1, m, in, out);
     }
 }
 

@@ -366,6 +366,8 @@ static shoal_status choose_model(shoal_plan *plan, const shoal_options *options)
         return shoal_fail(plan->context, SHOAL_E_USAGE, "gpu_block = %d: expected a multiple of 32, at most 1024", plan->forced.block);
     if (plan->forced.max_registers != 0 && (plan->forced.max_registers < 16 || plan->forced.max_registers > 255))
         return shoal_fail(plan->context, SHOAL_E_USAGE, "gpu_registers = %d: expected 16..255", plan->forced.max_registers);
+    if (!plan->any_model && plan->choice.model != SHOAL_MODEL_SYSTEM && shoal_plugin_is(plan->context, plan->propagator))
+        return shoal_fail(plan->context, SHOAL_E_USAGE, "work_model = '%s': a plugin's propagator has a thread a system", model);
     if (!plan->any_model && !shoal_team_fits(&plan->choice))
         return shoal_fail(plan->context, SHOAL_E_USAGE, "work_model = '%s': systems of %d bodies are too large for a block of a GPU",
                           model, plan->ensemble->n_bodies);

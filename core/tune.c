@@ -26,14 +26,16 @@ enum { WARM_STEPS = 16, MOST_STEPS = 1 << 20 };
 
 /* ---- candidates ---------------------------------------------------------------------------------------------------------- */
 
-/* A choice with a model and a tuning, as far as the user leaves them open; false if it is not one. */
+/* A choice with a model and a tuning, as far as the user leaves them open; false if it is not one. A plugin's propagator need not know
+ * of teams. */
 static bool candidate(const shoal_plan *plan, int model, int bodies, int block, int registers, shoal_kernel_choice *choice)
 {
     choice->model = plan->any_model ? model : plan->choice.model;
     choice->tuning.bodies = shoal_environment_number("SHOAL_CUDA_BODIES", bodies, 1, 4);
     choice->tuning.block = plan->forced.block ? plan->forced.block : block;
     choice->tuning.max_registers = plan->forced.max_registers ? plan->forced.max_registers : registers;
-    return choice->model == model && shoal_team_fits(choice);
+    return choice->model == model && shoal_team_fits(choice) &&
+           (model == SHOAL_MODEL_SYSTEM || !shoal_plugin_is(plan->context, choice->propagator));
 }
 
 void shoal_tune_rule(const shoal_plan *plan, shoal_kernel_choice *choice)

@@ -4,6 +4,7 @@
  */
 #define _GNU_SOURCE
 #include <argp.h>
+#include <errno.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -47,6 +48,30 @@ int failed_file(const shoal_context *context, shoal_status status, const char *f
 int failed_input(const shoal_context *context, shoal_status status)
 {
     return failed(context, status == SHOAL_E_FILE ? SHOAL_E_INPUT : status);
+}
+
+int parse_study(const char *command, study_words *words, int key, char *argument, const struct argp_state *state)
+{
+    switch (key) {
+    case ARGP_KEY_INIT:
+        words->override = calloc((size_t)state->argc, sizeof *words->override);
+        return words->override ? 0 : ENOMEM;
+    case ARGP_KEY_ARG:
+        if (!words->study) {
+            words->study = argument;
+        } else if (strchr(argument, '=')) {
+            words->override[words->n_overrides++] = argument;
+        } else {
+            exit(usage_error("%s: \"%s\": expected key=value (one study at a time)", command, argument));
+        }
+        return 0;
+    case ARGP_KEY_END:
+        if (!words->study) {
+            exit(usage_error("%s: expected a study: shoal %s STUDY.cfg [key=value ...]", command, command));
+        }
+        return 0;
+    default: return ARGP_ERR_UNKNOWN;
+    }
 }
 
 int flush_output(void)

@@ -33,6 +33,16 @@ int failed(const shoal_context *context, shoal_status status);
 int failed_input(const shoal_context *context, shoal_status status);
 /* The same for what a file does not have, or is not good for: the message is about that file. */
 int failed_file(const shoal_context *context, shoal_status status, const char *file);
+/* What a command line says of a study: STUDY.cfg [KEY=VALUE ...]. */
+typedef struct study_words {
+    const char *study;
+    const char **override; /* [n_overrides], the caller's to free */
+    int n_overrides;
+} study_words;
+
+struct argp_state;
+/* What an argp parser of such a command does with the keys that are not its options. */
+int parse_study(const char *command, study_words *words, int key, char *argument, const struct argp_state *state);
 /* Run a study in sight of the user, who may interrupt it (command_run.c). last: the last progress reported. */
 shoal_status run_study(shoal_study *study, bool force, bool quiet, shoal_progress *last);
 

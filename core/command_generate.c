@@ -13,9 +13,8 @@
 #include "table.h"
 
 typedef struct generate_options {
-    const char *study, *output;
-    const char **override;
-    int n_overrides;
+    study_words words;
+    const char *output;
     bool force, allow_plugins;
 } generate_options;
 
@@ -24,27 +23,10 @@ static error_t generate_parse(int key, char *argument, struct argp_state *state)
     generate_options *options = state->input;
 
     switch (key) {
-    case ARGP_KEY_INIT:
-        options->override = calloc((size_t)state->argc, sizeof *options->override);
-        return options->override ? 0 : ENOMEM;
     case 'o': options->output = argument; return 0;
     case 'f': options->force = true; return 0;
     case 'P': options->allow_plugins = true; return 0;
-    case ARGP_KEY_ARG:
-        if (!options->study) {
-            options->study = argument;
-        } else if (strchr(argument, '=')) {
-            options->override[options->n_overrides++] = argument;
-        } else {
-            exit(usage_error("generate: \"%s\": expected key=value (one study at a time)", argument));
-        }
-        return 0;
-    case ARGP_KEY_END:
-        if (!options->study) {
-            exit(usage_error("generate: expected a study: shoal generate STUDY.cfg [key=value ...]"));
-        }
-        return 0;
-    default: return ARGP_ERR_UNKNOWN;
+    default: return parse_study("generate", &options->words, key, argument, state);
     }
 }
 
@@ -119,10 +101,10 @@ int generate_main(int argc, char **argv)
     argp_parse(&generate_argp, argc, argv, 0, NULL, &options);
     shoal_status status = shoal_context_create(&context);
     table.context = context;
-    table.path = options.study;
+    table.path = options.words.study;
     if (status == SHOAL_OK) {
         shoal_context_allow_plugins(context, options.allow_plugins);
-        status = shoal_study_open(context, options.study, NULL, options.n_overrides, options.override, &table, &study);
+        status = shoal_study_open(context, options.words.study, NULL, options.words.n_overrides, options.words.override, &table, &study);
     }
     if (status != SHOAL_OK) {
         code = failed_input(context, status);
@@ -166,6 +148,6 @@ fail:
     shoal_result_destroy(&result);
     shoal_study_destroy(&study);
     shoal_context_destroy(&context);
-    free(options.override);
+    free(options.words.override);
     return code;
 }

@@ -13,9 +13,7 @@
 #include "command.h"
 
 typedef struct run_options {
-    const char *study;
-    const char **override;
-    int n_overrides;
+    study_words words;
     bool force, quiet, no_plot, allow_plugins;
 } run_options;
 
@@ -24,28 +22,11 @@ static error_t run_parse(int key, char *argument, struct argp_state *state)
     run_options *options = state->input;
 
     switch (key) {
-    case ARGP_KEY_INIT:
-        options->override = calloc((size_t)state->argc, sizeof *options->override);
-        return options->override ? 0 : ENOMEM;
     case 'f': options->force = true; return 0;
     case 'q': options->quiet = true; return 0;
     case 'n': options->no_plot = true; return 0;
     case 'P': options->allow_plugins = true; return 0;
-    case ARGP_KEY_ARG:
-        if (!options->study) {
-            options->study = argument;
-        } else if (strchr(argument, '=')) {
-            options->override[options->n_overrides++] = argument;
-        } else {
-            exit(usage_error("run: \"%s\": expected key=value (one study at a time)", argument));
-        }
-        return 0;
-    case ARGP_KEY_END:
-        if (!options->study) {
-            exit(usage_error("run: expected a study: shoal run STUDY.cfg [key=value ...]"));
-        }
-        return 0;
-    default: return ARGP_ERR_UNKNOWN;
+    default: return parse_study("run", &options->words, key, argument, state);
     }
 }
 
@@ -294,7 +275,7 @@ int run_main(int argc, char **argv)
     shoal_status status = shoal_context_create(&context);
     if (status == SHOAL_OK) {
         shoal_context_allow_plugins(context, options.allow_plugins);
-        status = shoal_study_load(context, options.study, options.n_overrides, options.override, &study);
+        status = shoal_study_load(context, options.words.study, options.words.n_overrides, options.words.override, &study);
     }
     if (status != SHOAL_OK) {
         code = failed_input(context, status);
@@ -325,6 +306,6 @@ fail:
     shoal_result_destroy(&result);
     shoal_study_destroy(&study);
     shoal_context_destroy(&context);
-    free(options.override);
+    free(options.words.override);
     return code;
 }

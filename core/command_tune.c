@@ -10,9 +10,7 @@
 #include "command.h"
 
 typedef struct tune_options {
-    const char *study;
-    const char **override;
-    int n_overrides;
+    study_words words;
     bool allow_plugins;
 } tune_options;
 
@@ -21,25 +19,8 @@ static error_t tune_parse(int key, char *argument, struct argp_state *state)
     tune_options *options = state->input;
 
     switch (key) {
-    case ARGP_KEY_INIT:
-        options->override = calloc((size_t)state->argc, sizeof *options->override);
-        return options->override ? 0 : ENOMEM;
     case 'P': options->allow_plugins = true; return 0;
-    case ARGP_KEY_ARG:
-        if (!options->study) {
-            options->study = argument;
-        } else if (strchr(argument, '=')) {
-            options->override[options->n_overrides++] = argument;
-        } else {
-            exit(usage_error("tune: \"%s\": expected key=value (one study at a time)", argument));
-        }
-        return 0;
-    case ARGP_KEY_END:
-        if (!options->study) {
-            exit(usage_error("tune: expected a study: shoal tune STUDY.cfg [key=value ...]"));
-        }
-        return 0;
-    default: return ARGP_ERR_UNKNOWN;
+    default: return parse_study("tune", &options->words, key, argument, state);
     }
 }
 
@@ -68,10 +49,10 @@ int tune_main(int argc, char **argv)
     shoal_status status = shoal_context_create(&context);
     if (status == SHOAL_OK) {
         shoal_context_allow_plugins(context, options.allow_plugins);
-        status = shoal_study_open(context, options.study, NULL, options.n_overrides, options.override, NULL, &study);
+        status = shoal_study_open(context, options.words.study, NULL, options.words.n_overrides, options.words.override, NULL, &study);
     }
     if (status == SHOAL_OK && study->big) {
-        status = shoal_fail(context, SHOAL_E_INPUT, "%s: one big system: `shoal bench ladder` measures its force methods", options.study);
+        status = shoal_fail(context, SHOAL_E_INPUT, "%s: one big system: `shoal bench ladder` measures its force methods", options.words.study);
     }
     if (status == SHOAL_OK) {
         status = shoal_study_tune(study, row, &n_rows, line, sizeof line);
@@ -92,9 +73,9 @@ int tune_main(int argc, char **argv)
         }
         puts(line);
     }
-    const int code = status == SHOAL_OK ? 0 : failed_input(context, status);
+    const int code = status == SHOAL_OK ? flush_output() : failed_input(context, status);
     shoal_study_destroy(&study);
     shoal_context_destroy(&context);
-    free(options.override);
+    free(options.words.override);
     return code;
 }

@@ -28,17 +28,6 @@ static void need_compiler(void)
     }
 }
 
-static void need_gpu(void)
-{
-    const char *missing = shoal_engine_cuda.missing(), *wanted = getenv("SHOAL_TEST_GPU");
-    if (!missing)
-        return;
-    if (wanted && strcmp(wanted, "1") == 0)
-        fail_msg("SHOAL_TEST_GPU=1, but %s", missing);
-    print_message("%s\n", missing);
-    skip();
-}
-
 /* The folder of this program. */
 static void program_folder(char *path, size_t size)
 {

@@ -885,13 +885,7 @@ static void cuda_agrees(void **state)
     enum { MANY = 300 };
     static const char *const names[] = {"hermite4", "leapfrog", "mvs", "mvs_whds", "mvs_jacobi", "saba", "hybrid"};
     shoal_context *context = context_of(state);
-    const char *missing = shoal_engine_cuda.missing(), *wanted = getenv("SHOAL_TEST_GPU");
-    if (missing && wanted && strcmp(wanted, "1") == 0)
-        fail_msg("SHOAL_TEST_GPU=1, but %s", missing);
-    if (missing) {
-        print_message("%s\n", missing);
-        skip();
-    }
+    need_gpu();
     for (int which = 0; which < SHOAL_COUNT(names); which++)
         for (int n = 3; n <= 13; n += 10) {
             shoal_body *bodies[2];

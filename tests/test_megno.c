@@ -878,13 +878,7 @@ static void rebound_finds_the_same(void **state)
 static void both_engines_see_the_same(void **state)
 {
     shoal_context *context = context_of(state);
-    const char *missing = shoal_engine_cuda.missing(), *wanted = getenv("SHOAL_TEST_GPU");
-    if (missing && wanted && strcmp(wanted, "1") == 0)
-        fail_msg("SHOAL_TEST_GPU=1, but %s", missing);
-    if (missing) {
-        print_message("%s\n", missing);
-        skip();
-    }
+    need_gpu();
     for (int p = 0; shoal_plugs_of(NULL)->propagators[p]; p++) {
         const shoal_propagator *propagator = shoal_plugs_of(NULL)->propagators[p];
         if (!propagator->tangent)

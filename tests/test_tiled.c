@@ -143,7 +143,7 @@ static bool have_gpu(shoal_context *context)
     return !status;
 }
 
-static void need_gpu(shoal_context *context)
+static void need_tiled_gpu(shoal_context *context)
 {
     if (!have_gpu(context))
         skip();
@@ -201,7 +201,7 @@ static void test_cpu_oracle(void **state)
 
 static void test_cuda_oracle(void **state)
 {
-    need_gpu(context_of(state));
+    need_tiled_gpu(context_of(state));
     check_engine(context_of(state), "cuda");
 }
 
@@ -238,7 +238,7 @@ static void test_cpu_steps(void **state)
 
 static void test_cuda_steps(void **state)
 {
-    need_gpu(context_of(state));
+    need_tiled_gpu(context_of(state));
     check_steps(context_of(state), "cuda");
 }
 
@@ -271,7 +271,7 @@ static void test_cpu_wants(void **state)
 
 static void test_cuda_wants(void **state)
 {
-    need_gpu(context_of(state));
+    need_tiled_gpu(context_of(state));
     check_wants(context_of(state), "cuda");
 }
 
@@ -326,7 +326,7 @@ static void test_cpu_targets(void **state)
 
 static void test_cuda_targets(void **state)
 {
-    need_gpu(context_of(state));
+    need_tiled_gpu(context_of(state));
     check_targets(context_of(state), "cuda");
 }
 
@@ -397,7 +397,7 @@ static void test_cpu_spline(void **state)
 
 static void test_cuda_spline(void **state)
 {
-    need_gpu(context_of(state));
+    need_tiled_gpu(context_of(state));
     check_spline(context_of(state), "cuda");
 }
 
@@ -445,7 +445,7 @@ static void test_cpu_bits(void **state)
 
 static void test_cuda_bits(void **state)
 {
-    need_gpu(context_of(state));
+    need_tiled_gpu(context_of(state));
     check_bits(context_of(state), "cuda");
 }
 
@@ -508,7 +508,7 @@ static void test_cuda_many(void **state)
 {
     enum { N = 140001, T = 40 };
     shoal_context *context = context_of(state);
-    need_gpu(context);
+    need_tiled_gpu(context);
     many b;
     long index[T];
     static double a[3 * T], jerk[3 * T], got_a[3 * T], got_jerk[3 * T];
@@ -537,7 +537,7 @@ static void test_cuda_devices(void **state)
 {
     static const long counts[] = {1, 3000, 140001};
     shoal_context *context = context_of(state);
-    need_gpu(context);
+    need_tiled_gpu(context);
     shoal_tiled_options options = {.engine = "cuda", .eps = 0.01, .n_devices = 2};
     shoal_tiled *tiled = NULL;
     if (shoal_tiled_create(context, &options, 10, &tiled)) {
@@ -606,7 +606,7 @@ static void test_kept(void **state)
 static void test_cuda_tune(void **state)
 {
     shoal_context *context = context_of(state);
-    need_gpu(context);
+    need_tiled_gpu(context);
     char folder[64];
     own_cache(folder);
     make_bodies(1000, false, &here);

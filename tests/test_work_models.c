@@ -27,17 +27,6 @@ static bool choose_model(shoal_kernel_choice *choice, int model)
     return shoal_team_each(choice) == models[model].bodies;
 }
 
-static void need_gpu(void)
-{
-    const char *missing = shoal_engine_cuda.missing(), *wanted = getenv("SHOAL_TEST_GPU");
-    if (!missing)
-        return;
-    if (wanted && strcmp(wanted, "1") == 0)
-        fail_msg("SHOAL_TEST_GPU=1, but %s", missing);
-    print_message("%s\n", missing);
-    skip();
-}
-
 static void every_model_compiles(void **state)
 {
     const char *missing = shoal_jit_missing();

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * testing.h: what tests of plans share: a context for each program, and calls that must succeed.
+ * testing.h: what tests of plans share: a context for each program, calls that must succeed, the need of a GPU.
  */
 #ifndef SHOAL_TESTING_H
 #define SHOAL_TESTING_H
@@ -9,6 +9,8 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include <cmocka.h>
 
@@ -25,6 +27,18 @@ static inline shoal_context *context_of(void **state)
         if (got_ != SHOAL_OK)                                                       \
             fail_msg("%s: %s: %s", #call, shoal_status_text(got_), shoal_context_message(context)); \
     } while (0)
+
+/* Without a GPU the test ends here, skipped with the reason; with SHOAL_TEST_GPU=1 that is a failure. */
+static inline void need_gpu(void)
+{
+    const char *missing = shoal_engine_cuda.missing(), *wanted = getenv("SHOAL_TEST_GPU");
+    if (!missing)
+        return;
+    if (wanted && strcmp(wanted, "1") == 0)
+        fail_msg("SHOAL_TEST_GPU=1, but %s", missing);
+    print_message("%s\n", missing);
+    skip();
+}
 
 /* Set-up and tear-down of a group: *state is a context. */
 static inline int setup(void **state)

@@ -4,10 +4,7 @@
  * was measured on the device at hand (shoal_tiled_tune) and kept beside the compiled kernels, a file of one word for each
  * device, precision, law, wants and power of two of the number of bodies.
  */
-#include <fcntl.h>
-#include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "gravitation/tiled/tiled_forms.h"
 
@@ -109,11 +106,7 @@ int shoal_tiled_form_kept(const char *device, const shoal_tiled_options *options
     char path[600], word[32] = "";
     if (!kept_path(device, options, wants, equal, n, false, path, sizeof path))
         return -1;
-    const int file = open(path, O_RDONLY | O_CLOEXEC);
-    const ssize_t got = file < 0 ? -1 : read(file, word, sizeof word - 1);
-    if (file >= 0)
-        close(file);
-    if (got <= 0)
+    if (!shoal_cache_read(path, word, sizeof word))
         return -1;
     word[strcspn(word, "\n")] = '\0';
     const int form = shoal_tiled_form_named(word);
@@ -122,15 +115,8 @@ int shoal_tiled_form_kept(const char *device, const shoal_tiled_options *options
 
 void shoal_tiled_form_keep(const char *device, const shoal_tiled_options *options, int wants, bool equal, long n, int form)
 {
-    char path[600], temporary[608];
-    if (!kept_path(device, options, wants, equal, n, true, path, sizeof path))
-        return;
-    snprintf(temporary, sizeof temporary, "%s.XXXXXX", path);
-    const int file = mkstemp(temporary);
-    if (file < 0)
-        return;
-    const char *name = shoal_tiled_forms[form].name;
-    const bool good = shoal_write_all(file, name, strlen(name)) && shoal_write_all(file, "\n", 1);
-    if (close(file) != 0 || !good || rename(temporary, path) != 0)
-        (void)unlink(temporary);
+    char path[600], word[40];
+    snprintf(word, sizeof word, "%s\n", shoal_tiled_forms[form].name);
+    if (kept_path(device, options, wants, equal, n, true, path, sizeof path))
+        shoal_cache_write(path, word);
 }

@@ -58,7 +58,7 @@ static const shoal_cpu_kernels *find_kernels(const shoal_kernel_choice *choice, 
         bool fits = strcmp(c->arch, arch) == 0 && strcmp(c->propagator, choice->propagator->name) == 0 &&
                     (c->n_bodies == 0 || (c->n_bodies == choice->n_bodies && choice->form == SHOAL_FORM_PAIRS &&
                                           !choice->variational)) &&
-                    (choice->lanes == 0 || c->lanes == choice->lanes) && few == (c->systems == c->lanes);
+                    (few || choice->lanes == 0 || c->lanes == choice->lanes) && few == (c->systems == c->lanes);
         if (fits && (!best || c->lanes > best->lanes || (c->lanes == best->lanes && c->n_bodies > best->n_bodies)))
             best = c;
     }
@@ -97,7 +97,6 @@ static shoal_status cpu_create(shoal_context *context, const shoal_kernel_choice
             return status;
     } else {
         kernels = find_kernels(&wanted, false);
-        wanted.lanes = 0;
         few = choice->lanes == 0 ? find_kernels(&wanted, true) : NULL;
     }
     if (!kernels)

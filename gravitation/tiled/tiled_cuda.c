@@ -164,13 +164,17 @@ static void cuda_destroy(tiled_backend **backend)
     if (!old)
         return;
     struct driver *driver = &old->driver;
+    cuda_context ours;
+    for (int g = 0; g < old->n_gpus; g++) /* all of them: what is staged is copied from by all */
+        if (old->gpu[g].cuda && driver->context_push(old->gpu[g].cuda) == 0) {
+            (void)driver->synchronize();
+            (void)driver->context_pop(&ours);
+        }
     for (int g = 0; g < old->n_gpus; g++) {
         struct gpu *gpu = &old->gpu[g];
-        cuda_context ours;
         if (!gpu->cuda)
             continue;
         (void)driver->context_push(gpu->cuda);
-        (void)driver->synchronize();
         struct buffer *const buffers[] = {&gpu->bodies, &gpu->targets, &gpu->results, &gpu->part_j, &gpu->part_i};
         for (int i = 0; i < SHOAL_COUNT(buffers); i++)
             if (buffers[i]->at)
@@ -202,6 +206,11 @@ static shoal_status gpu_open(tiled_backend *b, int index)
         (result = driver->device_attribute(&gpu->n_multiprocessors, ATTRIBUTE_MULTIPROCESSORS, gpu->device)) != 0)
         return cuda_fail(b, result, "asking the driver about the GPU");
     gpu->arch = 10 * major + minor;
+    const struct gpu *first = &b->gpu[0];
+    if (gpu->arch != first->arch || gpu->n_multiprocessors != first->n_multiprocessors)
+        return shoal_fail(b->context, SHOAL_E_UNSUPPORTED,
+                          "GPU %d is a %s, GPU 0 a %s: those that share the forces must be of one kind, lest results depend on who does what",
+                          index, gpu->name, first->name);
     if ((result = driver->context_retain(&gpu->cuda, gpu->device)) != 0) {
         gpu->cuda = NULL;
         return cuda_fail(b, result, "opening the GPU");
@@ -512,14 +521,14 @@ static int part_start(const struct work *w, long k, long n)
     return (int)row;
 }
 
-/* The rows from first on whose partial sums fit into a quarter of the device's memory, at least one; not what is free, lest the
- * order of sums depend on it. */
-static int window_end(const tiled_backend *b, const struct gpu *gpu, const struct work *w, int first, int last, size_t *size)
+/* The rows from first on whose partial sums fit into a quarter of the first device's memory, at least one; not what is free, lest
+ * the order of sums depend on it. */
+static int window_end(const tiled_backend *b, const struct work *w, int first, int last, size_t *size)
 {
     const size_t tile_size =
         (size_t)(32 * w->shape->warps * w->n_sums) * (b->options.precision == SHOAL_TILED_FP32 ? sizeof(float) : sizeof(double));
     int end = first + 1;
-    while (end < last && (size_t)tiles_before(w, first, end + 1) * tile_size < gpu->memory / 4)
+    while (end < last && (size_t)tiles_before(w, first, end + 1) * tile_size < b->gpu[0].memory / 4)
         end++;
     *size = (size_t)tiles_before(w, first, end) * tile_size;
     return end;
@@ -556,7 +565,7 @@ static shoal_status run_part(tiled_backend *b, struct gpu *gpu, const struct wor
     int add = 0;
     for (int first = start, end; !status && (first < last || !add); first = end, add = 1) {
         size_t size = 0;
-        end = first < last ? window_end(b, gpu, w, first, last, &size) : first;
+        end = first < last ? window_end(b, w, first, last, &size) : first;
         const long n_tiles = tiles_before(w, first, end);
         int n_blocks = gpu->n_multiprocessors * program->resident;
         n_blocks = n_blocks < n_tiles ? n_blocks : (int)n_tiles;

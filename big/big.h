@@ -149,6 +149,8 @@ struct shoal_big_method {
     shoal_status (*prepare)(shoal_big_stepper *stepper);
     /* Over a time `span` (signed), the longest step: every body arrives there exactly. */
     shoal_status (*advance)(shoal_big_stepper *stepper, double span);
+    /* Where all bodies share steps that adapt: how long they are at the start, roughly. NULL: they do not. */
+    double (*step)(const shoal_big_stepper *stepper);
 };
 
 extern const shoal_big_method shoal_big_leapfrog, shoal_big_hermite4, shoal_big_hermite4_block, shoal_big_hermite6;
@@ -162,6 +164,9 @@ shoal_status shoal_big_stepper_create(shoal_context *context, const shoal_big_me
 void shoal_big_stepper_destroy(shoal_big_stepper **stepper);
 /* To the time t; SHOAL_E_INTERRUPTED if it was asked to stop, after which it can only be destroyed. */
 shoal_status shoal_big_advance(shoal_big_stepper *stepper, double t);
+
+/* How many times forces on all bodies are computed until the time t, at least and roughly. */
+double shoal_big_evaluations(const shoal_big_stepper *stepper, double t);
 
 /* The longest step is cut into 2^SHOAL_BIG_LEVELS ticks; a step of level k is 2^-k of it. */
 enum { SHOAL_BIG_LEVELS = 40 };

@@ -5,7 +5,8 @@
  *     /                    attributes: format, format_version, complete, version, config, plan, units, seed, energy_start
  *     /diagnostics/NAME    [row], the columns of big.h in the units of the config
  *     /checkpoint          the state after the last row, in inner units (G = 1): mass [n], position [3][n], velocity [3][n],
- *                          slots [k][n] of the integrator; attributes time, level, last_step, steps, interactions
+ *                          slots [k][n] of the integrator; attributes time, level, last_step, steps, interactions, kernel,
+ *                          row_kernel
  *
  * It is written anew each time, to a temporary name that is renamed: it is complete or as it was. Snapshots are other files.
  */
@@ -92,6 +93,8 @@ static shoal_status write_state(const shoal_big_record *record, shoal_h5 *h5)
     STEP(shoal_h5_put_doubles(h5, "/checkpoint", "interactions", 0, &record->interactions));
     STEP(shoal_h5_put_integers(h5, "/checkpoint", "level", 0, &level));
     STEP(shoal_h5_put_doubles(h5, "/checkpoint", "last_step", 0, &record->last_step));
+    STEP(shoal_h5_put_text(h5, "/checkpoint", "kernel", record->kernel));
+    STEP(shoal_h5_put_text(h5, "/checkpoint", "row_kernel", record->row_kernel));
     STEP(shoal_h5_write(h5, "/checkpoint/mass", H5T_NATIVE_DOUBLE, b->n, 0, b->m, "inner", "masses"));
     STEP(shoal_h5_write(h5, "/checkpoint/position", H5T_NATIVE_DOUBLE, 3, b->n, b->x, "inner", "x, y, z of the bodies"));
     STEP(shoal_h5_write(h5, "/checkpoint/velocity", H5T_NATIVE_DOUBLE, 3, b->n, b->v, "inner", "vx, vy, vz of the bodies"));
@@ -184,6 +187,18 @@ static shoal_status read_rows(shoal_big_record *record, shoal_h5 *h5)
     return status;
 }
 
+/* Files of earlier versions do not say. */
+static shoal_status read_kernel(shoal_h5 *h5, const char *name, char kernel[32])
+{
+    char *text = NULL;
+    const shoal_status status =
+        shoal_h5_has_attribute(h5, "/checkpoint", name) ? shoal_h5_get_text(h5, "/checkpoint", name, &text) : SHOAL_OK;
+    if (text)
+        snprintf(kernel, 32, "%s", text);
+    free(text);
+    return status;
+}
+
 static shoal_status read_state(shoal_big_record *record, shoal_h5 *h5)
 {
     long n = 0, n_slots = 0;
@@ -200,6 +215,8 @@ static shoal_status read_state(shoal_big_record *record, shoal_h5 *h5)
     STEP(shoal_h5_get_doubles(h5, "/checkpoint", "interactions", 1, &record->interactions));
     STEP(shoal_h5_get_doubles(h5, "/checkpoint", "level", 1, &level));
     STEP(shoal_h5_get_doubles(h5, "/checkpoint", "last_step", 1, &record->last_step));
+    STEP(read_kernel(h5, "kernel", record->kernel));
+    STEP(read_kernel(h5, "row_kernel", record->row_kernel));
     STEP(shoal_h5_read(h5, "/checkpoint/mass", H5T_NATIVE_DOUBLE, n, record->bodies.m));
     STEP(shoal_h5_read(h5, "/checkpoint/position", H5T_NATIVE_DOUBLE, 3 * n, record->bodies.x));
     STEP(shoal_h5_read(h5, "/checkpoint/velocity", H5T_NATIVE_DOUBLE, 3 * n, record->bodies.v));

@@ -122,6 +122,8 @@ static shoal_status commit(big_run *run, bool complete)
     record.last_step = s->last_step;
     record.n_steps = s->n_steps;
     record.interactions = s->interactions;
+    snprintf(record.kernel, sizeof record.kernel, "%s", shoal_tiled_picked(run->tiled, s->method->wants));
+    snprintf(record.row_kernel, sizeof record.row_kernel, "%s", shoal_tiled_picked(run->tiled, SHOAL_TILED_POTENTIAL));
     run->committed = shoal_seconds();
     return shoal_big_record_write(&record, run->study->output);
 }
@@ -222,6 +224,19 @@ static shoal_status describe(big_run *run)
     return record->config_text && record->plan_line ? SHOAL_OK : shoal_fail(run->context, SHOAL_E_MEMORY, "out of memory");
 }
 
+/* Measure which kernel is the fastest, where that pays; all forces are then of the one that is picked, those at the start, too. */
+static shoal_status tune(big_run *run)
+{
+    shoal_big_stepper *s = run->stepper;
+    const int wants = s->method->wants;
+    const char *before = shoal_tiled_picked(run->tiled, wants);
+    const shoal_status status = shoal_tiled_tune(run->tiled, wants, shoal_big_evaluations(s, run->study->t_end));
+    if (status || strcmp(before, shoal_tiled_picked(run->tiled, wants)) == 0)
+        return status;
+    s->interactions = 0;
+    return s->method->prepare(s);
+}
+
 static shoal_status begin(big_run *run, bool overwrite)
 {
     shoal_study *study = run->study;
@@ -247,8 +262,10 @@ static shoal_status begin(big_run *run, bool overwrite)
     }
     const long n = bodies.n;
     shoal_tiled_options forces = run->big->forces;
-    if (too_few(run, n))
+    if (too_few(run, n)) {
         forces.engine = "cpu";
+        forces.n_devices = 0;
+    }
     status = shoal_tiled_create(run->context, &forces, n, &run->tiled);
     if (status == SHOAL_E_USAGE)
         status = blame(run, "its forces");
@@ -256,6 +273,12 @@ static shoal_status begin(big_run *run, bool overwrite)
         status = shoal_big_stepper_create(run->context, run->big->integrator, &steps, run->tiled, &bodies, !goes_on,
                                           &run->stepper);
     shoal_big_bodies_release(&bodies);
+    if (!status && goes_on) { /* with the same kernels, whatever was measured since */
+        shoal_tiled_pick(run->tiled, SHOAL_TILED_POTENTIAL, run->record.row_kernel);
+        shoal_tiled_pick(run->tiled, run->big->integrator->wants, run->record.kernel);
+    } else if (!status) {
+        status = tune(run);
+    }
     if (!status && !(run->phi = shoal_allocate(4 * (size_t)n, sizeof(double))))
         status = shoal_fail(run->context, SHOAL_E_MEMORY, "out of memory for %ld bodies", n);
     if (!status && goes_on && run->record.n_slots != run->big->integrator->n_slots)

@@ -73,6 +73,13 @@ shoal_status shoal_big_advance(shoal_big_stepper *stepper, double t)
     return status;
 }
 
+double shoal_big_evaluations(const shoal_big_stepper *stepper, double t)
+{
+    const shoal_big_steps *steps = &stepper->steps;
+    const double step = steps->eta > 0 && stepper->method->step ? stepper->method->step(stepper) : INFINITY;
+    return fabs(t - stepper->bodies.time) / fmin(steps->dt, step);
+}
+
 int shoal_big_level(double span, double dt)
 {
     int level = 0;

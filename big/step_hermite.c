@@ -66,6 +66,15 @@ static void first_levels(shoal_big_stepper *s, double span)
             level[i] = s->steps.eta > 0 ? shoal_big_level(span, first_step(s, i)) : 0;
 }
 
+/* The first one is an eighth, since nothing is known yet of how forces change, and all are rounded down to powers of two. */
+static double step(const shoal_big_stepper *s)
+{
+    double least = INFINITY;
+    for (long i = 0; i < s->bodies.n; i++)
+        least = fmin(least, first_step(s, i));
+    return 4 * least;
+}
+
 /* Of a step that all share: the finest. */
 static int shared_level(const shoal_big_stepper *s)
 {
@@ -210,6 +219,7 @@ const shoal_big_method shoal_big_hermite4 = {
     .gpu_from = 256,
     .fixed = true,
     .advance = advance_shared,
+    .step = step,
 };
 
 const shoal_big_method shoal_big_hermite4_block = {

@@ -85,4 +85,5 @@ const shoal_big_method shoal_big_leapfrog = {
     .fixed = true,
     .prepare = forces,
     .advance = advance,
+    .step = longest,
 };

@@ -106,6 +106,7 @@ static shoal_status read_run(const shoal_config *config, shoal_study *study)
     study->stride = 1;
     study->system = NAN;
     big->forces.n_devices = (int)shoal_config_number(config, run, "big.run", "devices");
+    big->forces.tune = (shoal_tiled_tuning)shoal_config_number(config, run, "big.run", "tune");
     if (big->forces.n_devices > 1 && strcmp(study->engine, "cpu") == 0)
         return shoal_config_fail(config, config_setting_get_member(run, "devices"), NULL, NULL, "run.engine = cuda");
     big->interval = number_or(config, output, "big.output", "interval", NAN);

@@ -48,6 +48,7 @@ typedef struct shoal_big_record {
     double last_step;
     double *slots;           /* [n_slots][n] */
     double n_steps, interactions;
+    char kernel[32], row_kernel[32]; /* of the forces on all bodies, in steps and in rows; "" = not known */
 } shoal_big_record;
 
 /* Whether a file is a result of one big system. */

@@ -120,7 +120,7 @@ static shoal_status climb(shoal_context *context, const step *s, int threads, sp
     if (!status)
         status = shoal_tiled_sources(tiled, model->n, model->m, model->x, model->v);
     if (!status && strcmp(s->kernel, "auto") == 0)
-        status = shoal_tiled_tune(tiled, s->wants);
+        status = shoal_tiled_tune(tiled, s->wants, INFINITY);
     if (!status)
         status = shoal_tiled_forces(tiled, s->wants, NULL, model->a, model->jerk, model->phi);
     if (!status)

@@ -186,6 +186,8 @@ const shoal_key shoal_keys[] = {
     VALUE("big.run", INTEGER, "threads", "", 0, 0, 65536, NULL, NULL,
           "CPU threads; 0 = OMP_NUM_THREADS, or as many as this process may use"),
     VALUE("big.run", INTEGER, "devices", "", 1, 1, 64, NULL, NULL, "GPUs that share the forces"),
+    VALUE("big.run", CHOICE, "tune", "", 0, 0, 2, "auto|always|never", NULL,
+          "whether a GPU's force methods are measured where that is free: auto = once for a combination, if the run is long"),
     REAL("big.run", "checkpoint_s", "", 30, 0, NULL, "least seconds of wall time between checkpoints"),
 
     OTHER("big.output", TEXT, "file", "the config's base name and .h5", "the result file; snapshots are named after it"),

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "big/study.h"
+#include "gravitation/tiled/tiled_forms.h"
 #include "h5.h"
 #include "plot_big.h"
 #include "testing.h"
@@ -137,6 +138,147 @@ static void test_going_on(void **state)
         shoal_big_record_release(&a);
         shoal_big_record_release(&b);
     }
+}
+
+/* A GPU, and a cache that is empty; n_devices of them, or the test is skipped. */
+static void need_gpus(shoal_context *context, int n_devices)
+{
+    const shoal_tiled_options options = { .engine = "cuda", .n_devices = n_devices };
+    shoal_tiled *tiled = NULL;
+    need_gpu();
+    if (n_devices > 1 && shoal_tiled_create(context, &options, 10, &tiled)) {
+        print_message("%s\n", shoal_context_message(context));
+        skip();
+    }
+    shoal_tiled_destroy(&tiled);
+    assert_int_equal(system("rm -rf cache"), 0);
+    char path[64];
+    snprintf(path, sizeof path, "%s/cache", folder);
+    setenv("XDG_CACHE_HOME", path, 1);
+}
+
+/* The line of a result's run, which ends here. */
+static void line_of(shoal_context *context, const char *file, char *line, size_t size)
+{
+    shoal_big_record r;
+    assert_ok(context, shoal_big_record_read(context, file, &r));
+    snprintf(line, size, "%s", r.plan_line);
+    shoal_big_record_release(&r);
+}
+
+static void compare(shoal_context *context, const char *one, const char *other, bool same)
+{
+    shoal_big_record a, b;
+    assert_ok(context, shoal_big_record_read(context, one, &a));
+    assert_ok(context, shoal_big_record_read(context, other, &b));
+    const size_t n = (size_t)a.bodies.n;
+    assert_true(a.bodies.n == b.bodies.n && a.n_rows == b.n_rows);
+    assert_int_equal(memcmp(a.bodies.x, b.bodies.x, 3 * n * sizeof(double)) == 0, same);
+    assert_int_equal(memcmp(a.rows, b.rows, (size_t)a.n_rows * sizeof *a.rows) == 0, same);
+    shoal_big_record_release(&a);
+    shoal_big_record_release(&b);
+}
+
+static const char gpu_text[] = "model = { name = \"plummer\"; n = 3000; seed = 4; };\n"
+                               "gravitation = { softening = 0.05; };\n"
+                               "integrator = { name = \"hermite4\"; dt = 0.03125; };\n"
+                               "run = { t_end = 1.0; engine = \"cuda\"; };\n"
+                               "output = { interval = 0.125; };\n";
+
+/* A run goes on with the kernels that it began with, whatever is measured and kept in the meantime; a new one takes those. Which they
+ * are the line says. */
+static void test_cuda_going_on(void **state)
+{
+    shoal_context *context = *state;
+    char line[1024], device[128];
+    double at = 0.3;
+    need_gpus(context, 1);
+    assert_ok(context, run(context, gpu_text, "g1.h5", NULL, NULL, NULL));
+    line_of(context, "g1.h5", line, sizeof line);
+    assert_int_equal(sscanf(line, "hermite4, 3000 bodies; cuda: %127[^,]", device), 1);
+    assert_non_null(strstr(line, "too short a run to measure"));
+    assert_int_equal(run(context, gpu_text, "g2.h5", NULL, stop_after, &at), SHOAL_E_INTERRUPTED);
+    const shoal_tiled_options options = { .eps = 0.05 };
+    const char *slow = strstr(line, "; lanes") ? "edges_small" : "lanes";
+    shoal_tiled_form_keep(device, &options, SHOAL_TILED_JERK, true, 3000, shoal_tiled_form_named(slow));
+    shoal_tiled_form_keep(device, &options, SHOAL_TILED_POTENTIAL, true, 3000, shoal_tiled_form_named(slow));
+    assert_ok(context, run(context, gpu_text, "g2.h5", NULL, NULL, NULL));
+    compare(context, "g1.h5", "g2.h5", true);
+    line_of(context, "g2.h5", line, sizeof line);
+    assert_non_null(strstr(line, "(as it began)"));
+    assert_ok(context, run(context, gpu_text, "g3.h5", NULL, NULL, NULL));
+    line_of(context, "g3.h5", line, sizeof line);
+    assert_non_null(strstr(line, slow));
+    assert_non_null(strstr(line, "(the fastest when measured here)"));
+    compare(context, "g1.h5", "g3.h5", false);
+    assert_ok(context, run(context, gpu_text, "g4.h5", "run.tune=\"never\"", NULL, NULL));
+    compare(context, "g1.h5", "g4.h5", true);
+}
+
+/* Asked to measure, a run does so first, and is then what it is with the kernel that was picked: steps do, rows have their own. */
+static void test_cuda_tune(void **state)
+{
+    shoal_context *context = *state;
+    shoal_big_record a, b;
+    char line[1024], method[64], name[32];
+    need_gpus(context, 1);
+    assert_ok(context, run(context, gpu_text, "t1.h5", "run.tune=\"always\"", NULL, NULL));
+    line_of(context, "t1.h5", line, sizeof line);
+    assert_int_equal(sscanf(line, "hermite4, 3000 bodies; cuda: %*[^;]; %31s (the fastest of", name), 1);
+    assert_non_null(strstr(line, "(the fastest of 4 measured)"));
+    snprintf(method, sizeof method, "gravitation.method=\"%s\"", name);
+    assert_ok(context, run(context, gpu_text, "t2.h5", method, NULL, NULL));
+    assert_ok(context, shoal_big_record_read(context, "t1.h5", &a));
+    assert_ok(context, shoal_big_record_read(context, "t2.h5", &b));
+    assert_memory_equal(a.bodies.x, b.bodies.x, 9000 * sizeof(double));
+    assert_memory_equal(a.bodies.v, b.bodies.v, 9000 * sizeof(double));
+    assert_true(a.interactions == b.interactions);
+    shoal_big_record_release(&a);
+    shoal_big_record_release(&b);
+}
+
+/* On two GPUs a run has the same bits as on one. */
+static void test_cuda_devices(void **state)
+{
+    static const char *const texts[] = { /* pairs in parts; blocks of a few */
+        "model = { name = \"plummer\"; n = 140001; seed = 4; };\ngravitation = { softening = 0.05; };\n"
+        "integrator = { name = \"leapfrog\"; dt = 0.03125; };\nrun = { t_end = 0.125; engine = \"cuda\"; };\n"
+        "output = { interval = 0.0625; };\n",
+        "model = { name = \"king\"; n = 5000; seed = 4; };\ngravitation = { softening = 0.01; };\n"
+        "integrator = { name = \"hermite4_block\"; eta = 0.02; };\nrun = { t_end = 0.125; engine = \"auto\"; };\n"
+        "output = { interval = 0.0625; };\n"
+    };
+    shoal_context *context = *state;
+    char line[1024];
+    need_gpus(context, 2);
+    for (int k = 0; k < SHOAL_COUNT(texts); k++) {
+        unlink("m1.h5");
+        unlink("m2.h5");
+        assert_ok(context, run(context, texts[k], "m1.h5", NULL, NULL, NULL));
+        assert_ok(context, run(context, texts[k], "m2.h5", "run.devices=2", NULL, NULL));
+        compare(context, "m1.h5", "m2.h5", true);
+        line_of(context, "m2.h5", line, sizeof line);
+        assert_non_null(strstr(line, ", 2 devices; "));
+    }
+}
+
+/* A result of an earlier version says nothing of kernels; a run goes on from it all the same. */
+static void test_no_kernels(void **state)
+{
+    shoal_context *context = *state;
+    double at = 0.3;
+    assert_int_equal(run(context, study_text, "v.h5", NULL, stop_after, &at), SHOAL_E_INTERRUPTED);
+    shoal_big_record r;
+    assert_ok(context, shoal_big_record_read(context, "v.h5", &r));
+    assert_string_equal(r.kernel, "auto");
+    assert_string_equal(r.row_kernel, "auto");
+    shoal_big_record_release(&r);
+    const hid_t file = H5Fopen("v.h5", H5F_ACC_RDWR, H5P_DEFAULT);
+    assert_true(H5Adelete_by_name(file, "/checkpoint", "kernel", H5P_DEFAULT) >= 0);
+    assert_true(H5Adelete_by_name(file, "/checkpoint", "row_kernel", H5P_DEFAULT) >= 0);
+    assert_true(H5Fclose(file) >= 0);
+    assert_ok(context, run(context, study_text, "v.h5", NULL, NULL, NULL));
+    compare(context, "a.h5", "v.h5", true);
 }
 
 /* A run that ended goes on to a later end as if that had been meant from the start, but not to an earlier one. */
@@ -447,6 +589,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_result),    cmocka_unit_test(test_choice),
         cmocka_unit_test(test_going_on), cmocka_unit_test(test_another_study),
+        cmocka_unit_test(test_no_kernels), cmocka_unit_test(test_cuda_going_on), cmocka_unit_test(test_cuda_tune),
+        cmocka_unit_test(test_cuda_devices),
         cmocka_unit_test(test_later_end), cmocka_unit_test(test_units),    cmocka_unit_test(test_formats),
         cmocka_unit_test(test_components), cmocka_unit_test(test_gadget_units), cmocka_unit_test(test_density),
         cmocka_unit_test(test_from_file), cmocka_unit_test(test_refusals),

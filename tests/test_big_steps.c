@@ -223,6 +223,30 @@ static void test_going_on(void **state)
 }
 
 /* So many bodies are stepped by all threads: the same bits for any number of them. */
+/* What is said beforehand of how often forces are computed: exact of fixed steps, good to a factor of 3 of shared ones that adapt,
+ * of blocks those of all bodies alone. */
+static void test_evaluations(void **state)
+{
+    static const struct {
+        const char *method;
+        double dt, eta, least, most; /* of said over computed */
+    } cases[] = { { "leapfrog", 1. / 64, 0, 1, 1 },       { "hermite4", 1. / 64, 0, 1, 1 },   { "hermite6", 1. / 64, 0, 0.97, 1 },
+                  { "leapfrog", 1, 0.1, 1. / 3, 3 },      { "hermite4", 1, 0.02, 1. / 3, 3 }, { "leapfrog", 1. / 512, 0.5, 0.99, 1.01 },
+                  { "hermite4_block", 0.125, 0.02, 0, 0.1 } };
+    shoal_context *context = *state;
+    for (int k = 0; k < SHOAL_COUNT(cases); k++) {
+        shoal_big_bodies bodies = plummer(context, 100);
+        run r = begin(context, cases[k].method, cases[k].dt, cases[k].eta, eps, &bodies);
+        const double said = shoal_big_evaluations(r.stepper, -2), before = r.stepper->interactions;
+        assert_ok(context, shoal_big_advance(r.stepper, -2));
+        const double ratio = said / ((r.stepper->interactions - before) / 1e4);
+        if (!(ratio >= cases[k].least && ratio <= cases[k].most && said >= 16))
+            fail_msg("%s, dt %g, eta %g: %g evaluations said beforehand, %g times as many as there were", cases[k].method, cases[k].dt,
+                     cases[k].eta, said, ratio);
+        end(&r);
+    }
+}
+
 static void test_threads(void **state)
 {
     enum { N = SHOAL_BIG_PARALLEL + 101 };
@@ -246,7 +270,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_order),    cmocka_unit_test(test_energy_order), cmocka_unit_test(test_binary),
         cmocka_unit_test(test_reversal), cmocka_unit_test(test_blocks),       cmocka_unit_test(test_going_on),
-        cmocka_unit_test(test_threads),
+        cmocka_unit_test(test_threads), cmocka_unit_test(test_evaluations),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
 }

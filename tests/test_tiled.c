@@ -2,8 +2,8 @@
  *
  * test_tiled.c: forces of one big system: every kernel of every engine and precision against a plain sum in long double, for
  * counts that are multiples of nothing, with massless and coincident bodies; other targets; the spline's limits; momentum; the
- * same bits in every run, with any number of threads and in any units; what is refused;
- * devices; what was measured and kept.
+ * same bits in every run, with any number of threads or devices and in any units; what is refused; which kernel auto takes, and
+ * what was measured and kept.
  *
  * Where there is no GPU its part skips; with SHOAL_TEST_GPU=1 that is a failure.
  */
@@ -130,23 +130,13 @@ static void compute(shoal_context *context, const shoal_tiled_options *options, 
 }
 
 /* The first that there is on a GPU stays, because opening one anew takes long. */
-static bool have_gpu(shoal_context *context)
-{
-    static shoal_tiled *first;
-    shoal_tiled_options options = options_of("cuda", NULL, SHOAL_TILED_FP64, 0);
-    const char *wanted = getenv("SHOAL_TEST_GPU");
-    const shoal_status status = first ? SHOAL_OK : shoal_tiled_create(context, &options, 10, &first);
-    if (status && wanted && strcmp(wanted, "1") == 0)
-        fail_msg("SHOAL_TEST_GPU=1, but %s", shoal_context_message(context));
-    if (status)
-        print_message("%s\n", shoal_context_message(context));
-    return !status;
-}
-
 static void need_tiled_gpu(shoal_context *context)
 {
-    if (!have_gpu(context))
-        skip();
+    static shoal_tiled *first;
+    const shoal_tiled_options options = options_of("cuda", NULL, SHOAL_TILED_FP64, 0);
+    need_gpu();
+    if (!first)
+        assert_ok(context, shoal_tiled_create(context, &options, 10, &first));
 }
 
 /* Kernel i of an engine that computes everything; NULL after the last. */
@@ -532,37 +522,77 @@ static void test_cuda_many(void **state)
     free(b.m);
 }
 
+/* All that can be asked for, of all sources, some of them, and other places; again after others were measured in between. Returns
+ * how many numbers that is. */
+static size_t all_ways(shoal_context *context, const shoal_tiled_options *options, const many *b, const long *index, double *out)
+{
+    const shoal_tiled_targets some = {.n = b->n / 2 + 1, .index = index}, places = {.n = b->n / 3 + 1, .x = b->v, .v = b->x};
+    const shoal_tiled_targets *const targets[] = {NULL, &some, &places, NULL};
+    double *to = out;
+    shoal_tiled *tiled = NULL;
+    assert_ok(context, shoal_tiled_create(context, options, b->n, &tiled));
+    assert_ok(context, shoal_tiled_sources(tiled, b->n, b->m, b->x, b->v));
+    for (int wants = 0; wants <= ALL; wants++)
+        for (int k = 0; k < SHOAL_COUNT(targets); k++) {
+            const long n = targets[k] ? targets[k]->n : b->n;
+            if (k == 3) {
+                char before[32];
+                snprintf(before, sizeof before, "%s", shoal_tiled_picked(tiled, wants));
+                assert_ok(context, shoal_tiled_tune(tiled, wants, INFINITY));
+                shoal_tiled_pick(tiled, wants, before);
+            }
+            assert_ok(context, shoal_tiled_forces(tiled, wants, targets[k], to, to + 3 * n, to + 6 * n));
+            for (int q = 3; q < 7; q++) /* nothing is written there */
+                if (!(wants & (q < 6 ? SHOAL_TILED_JERK : SHOAL_TILED_POTENTIAL)))
+                    memset(to + q * n, 0, (size_t)n * sizeof *to);
+            to += 7 * n;
+        }
+    shoal_tiled_destroy(&tiled);
+    return (size_t)(to - out);
+}
+
 /* With two devices the same bits as with one. */
 static void test_cuda_devices(void **state)
 {
-    static const long counts[] = {1, 3000, 140001};
+    static const long counts[] = {1, 2, 3000, 140001};
+    static const char *const kernels[] = {NULL, "rows", "lanes"};
     shoal_context *context = context_of(state);
     need_tiled_gpu(context);
-    shoal_tiled_options options = {.engine = "cuda", .eps = 0.01, .n_devices = 2};
-    shoal_tiled *tiled = NULL;
-    if (shoal_tiled_create(context, &options, 10, &tiled)) {
+    shoal_tiled_options options = {.engine = "cuda", .n_devices = 2};
+    shoal_tiled *two = NULL;
+    if (shoal_tiled_create(context, &options, 10, &two)) {
         print_message("%s\n", shoal_context_message(context));
         skip();
     }
-    shoal_tiled_destroy(&tiled);
-    for (int k = 0; k < SHOAL_COUNT(counts); k++)
+    for (int k = 0; k < SHOAL_COUNT(counts); k++) {
+        const long n = counts[k];
+        const size_t room = (size_t)(7 * 4 * (3 * n + n / 2 + n / 3 + 2));
+        double *once = calloc(room, sizeof *once), *twice = calloc(room, sizeof *twice);
+        long *index = calloc((size_t)n, sizeof *index);
+        many b;
+        assert_true(once && twice && index);
+        many_create(n, &b);
+        for (long i = 0; i < n; i++)
+            index[i] = (i * 7919) % n;
         for (int precision = 0; precision < SHOAL_TILED_PRECISIONS; precision++)
-            for (int way = 0; way < 3; way++) { /* all, all with rows, some */
-                static double once[3 * 140001];
-                const long n = counts[k], n_targets = way < 2 ? n : n / 2 + 1;
-                many b;
-                many_create(n, &b);
-                options = (shoal_tiled_options){.engine = "cuda", .precision = precision, .eps = 0.01};
-                options.kernel = way == 1 ? "rows" : NULL;
-                const shoal_tiled_targets targets = {.n = n_targets, .x = b.x};
-                many_forces(context, &options, &b, way < 2 ? NULL : &targets);
-                memcpy(once, b.a, (size_t)(3 * n_targets) * sizeof *once);
-                memset(b.a, 0, (size_t)(3 * n_targets) * sizeof *once);
+            for (int kernel = 0; kernel < SHOAL_COUNT(kernels); kernel++) {
+                options = (shoal_tiled_options){.engine = "cuda", .kernel = kernels[kernel], .precision = precision, .eps = 0.01,
+                                                .wants = ALL, .n_devices = 1, .tune = SHOAL_TILED_TUNE_ALWAYS};
+                const size_t size = all_ways(context, &options, &b, index, once);
                 options.n_devices = 2;
-                many_forces(context, &options, &b, way < 2 ? NULL : &targets);
-                assert_memory_equal(once, b.a, (size_t)(3 * n_targets) * sizeof *once);
-                free(b.m);
+                assert_int_equal(all_ways(context, &options, &b, index, twice), size);
+                for (size_t i = 0; i < size; i++)
+                    if (memcmp(&once[i], &twice[i], sizeof *once) != 0)
+                        fail_msg("%ld bodies, %s, %s: number %zu of %zu is %.17g on one device, %.17g on two", n,
+                                 shoal_tiled_precision_name(precision), kernels[kernel] ? kernels[kernel] : "auto", i, size,
+                                 once[i], twice[i]);
             }
+        free(once);
+        free(twice);
+        free(index);
+        free(b.m);
+    }
+    shoal_tiled_destroy(&two);
 }
 
 /* An empty cache, until the program ends. */
@@ -602,27 +632,78 @@ static void test_kept(void **state)
     free(old);
 }
 
-/* What is tuned is kept, and computes the same forces. */
+/* What auto takes on a GPU, which its line says: what was measured if there is something, and if it is wanted. What was measured is
+ * kept, and computes the same forces; a run that is too short for it is not held up. */
 static void test_cuda_tune(void **state)
 {
+    static const struct {
+        shoal_tiled_tuning tune;
+        double n_evaluations; /* 0: nobody asks to measure */
+        const char *pick, *why;
+    } cases[] = {
+        {SHOAL_TILED_TUNE_AUTO, 0, NULL, "(by the number of bodies)"},
+        {SHOAL_TILED_TUNE_AUTO, 1e3, NULL, "too short a run"},      /* by their number alone */
+        {SHOAL_TILED_TUNE_AUTO, 1e4, NULL, "too short a run"},      /* 0.03 ms each */
+        {SHOAL_TILED_TUNE_NEVER, INFINITY, NULL, "(by the number of bodies)"},
+        {SHOAL_TILED_TUNE_AUTO, 1e12, NULL, "(the fastest of 4 measured)"},
+        {SHOAL_TILED_TUNE_AUTO, 0, NULL, "(the fastest when measured here)"},
+        {SHOAL_TILED_TUNE_AUTO, 1e12, NULL, "(the fastest when measured here)"},
+        {SHOAL_TILED_TUNE_NEVER, 1e12, NULL, "(by the number of bodies)"},
+        {SHOAL_TILED_TUNE_ALWAYS, 0, NULL, "(by the number of bodies)"},
+        {SHOAL_TILED_TUNE_ALWAYS, 1, NULL, "(the fastest of 4 measured)"},
+        {SHOAL_TILED_TUNE_AUTO, 1e12, "edges", "; edges (as it began)"},
+        {SHOAL_TILED_TUNE_ALWAYS, 1e12, "rows", "; rows (as it began)"},
+    };
     shoal_context *context = context_of(state);
     need_tiled_gpu(context);
     char folder[64];
     own_cache(folder);
     make_bodies(1000, false, &here);
     oracle(&here, 0.05, &want);
-    const shoal_tiled_options options = options_of("cuda", NULL, SHOAL_TILED_FP64, 0.05);
-    for (int k = 0; k < 2; k++) {
+    for (int k = 0; k < SHOAL_COUNT(cases); k++) {
+        shoal_tiled_options options = options_of("cuda", NULL, SHOAL_TILED_FP64, 0.05);
+        options.tune = cases[k].tune;
         shoal_tiled *tiled = make(context, &options, &here);
-        assert_ok(context, shoal_tiled_tune(tiled, ALL));
+        if (cases[k].pick)
+            shoal_tiled_pick(tiled, ALL, cases[k].pick);
+        if (cases[k].n_evaluations > 0)
+            assert_ok(context, shoal_tiled_tune(tiled, ALL, cases[k].n_evaluations));
         assert_ok(context, shoal_tiled_forces(tiled, ALL, NULL, got.a, got.jerk, got.phi));
         assert_true(error_of(3 * here.n, got.a, want.a) < bounds[0]);
-        assert_non_null(strstr(shoal_tiled_line(tiled), "measured here"));
+        if (!strstr(shoal_tiled_line(tiled), cases[k].why))
+            fail_msg("case %d: '%s' does not say '%s'", k, shoal_tiled_line(tiled), cases[k].why);
+        if (cases[k].pick) {
+            assert_string_equal(shoal_tiled_picked(tiled, ALL), cases[k].pick);
+            options.kernel = cases[k].pick;
+            compute(context, &options, &here, &other);
+            assert_memory_equal(got.a, other.a, (size_t)here.n * 3 * sizeof(double));
+        }
         shoal_tiled_destroy(&tiled);
     }
     char command[96];
     snprintf(command, sizeof command, "rm -r %s", folder);
     assert_int_equal(system(command), 0);
+}
+
+/* There is nothing to choose on a CPU, and what a GPU had is no name of its. */
+static void test_cpu_tune(void **state)
+{
+    shoal_context *context = context_of(state);
+    make_bodies(100, true, &here);
+    shoal_tiled_options options = options_of("cpu", NULL, SHOAL_TILED_FP64, 0.05);
+    options.tune = SHOAL_TILED_TUNE_ALWAYS;
+    compute(context, &options, &here, &want);
+    shoal_tiled *tiled = make(context, &options, &here);
+    assert_ok(context, shoal_tiled_tune(tiled, ALL, INFINITY));
+    assert_string_equal(shoal_tiled_picked(tiled, ALL), "auto");
+    shoal_tiled_pick(tiled, ALL, "edges_small");
+    assert_ok(context, shoal_tiled_forces(tiled, ALL, NULL, got.a, got.jerk, got.phi));
+    assert_memory_equal(want.a, got.a, (size_t)here.n * 3 * sizeof(double));
+    shoal_tiled_destroy(&tiled);
+    options.kernel = "rows";
+    tiled = make(context, &options, &here);
+    assert_string_equal(shoal_tiled_picked(tiled, ALL), "rows");
+    shoal_tiled_destroy(&tiled);
 }
 
 /* Units change by powers of two: so do the results, bit by bit, however large or small they are. */
@@ -675,6 +756,8 @@ static void test_refusals(void **state)
     refuse(context, bad, "softening length -1");
     bad = good, bad.eps = 0, bad.softening = SHOAL_TILED_SPLINE;
     refuse(context, bad, "spline");
+    bad = good, bad.tune = (shoal_tiled_tuning)3;
+    refuse(context, bad, "tune 3");
     bad = good, bad.n_devices = 2;
     refuse(context, bad, "n_devices = 2");
 
@@ -704,7 +787,7 @@ int main(void)
         cmocka_unit_test(test_cuda_wants),  cmocka_unit_test(test_cuda_targets), cmocka_unit_test(test_cuda_spline),
         cmocka_unit_test(test_cuda_bits),   cmocka_unit_test(test_cpu_steps),   cmocka_unit_test(test_cuda_steps),
         cmocka_unit_test(test_cpu_many),    cmocka_unit_test(test_cuda_many),   cmocka_unit_test(test_cuda_devices),
-        cmocka_unit_test(test_kept),
+        cmocka_unit_test(test_kept),        cmocka_unit_test(test_cpu_tune),
         cmocka_unit_test(test_cuda_tune), /* the last: it has a cache of its own */
     };
     return cmocka_run_group_tests(tests, setup, teardown);

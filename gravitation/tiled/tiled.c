@@ -134,9 +134,11 @@ shoal_status shoal_tiled_create(shoal_context *context, const shoal_tiled_option
     if (!(options->eps >= 0) || isinf(options->eps))
         return shoal_fail(context, status, "softening length %g: expected a finite number >= 0", options->eps);
     if ((unsigned)options->precision >= SHOAL_TILED_PRECISIONS || (unsigned)options->softening >= SHOAL_TILED_SOFTENINGS ||
-        options->threads < 0 || options->n_devices < 0 || options->wants & ~(SHOAL_TILED_JERK | SHOAL_TILED_POTENTIAL))
-        return shoal_fail(context, status, "precision %d, softening %d, threads %d, devices %d, wants %d: one is out of range",
-                          (int)options->precision, (int)options->softening, options->threads, options->n_devices, options->wants);
+        (unsigned)options->tune > SHOAL_TILED_TUNE_NEVER || options->threads < 0 || options->n_devices < 0 ||
+        options->wants & ~(SHOAL_TILED_JERK | SHOAL_TILED_POTENTIAL))
+        return shoal_fail(context, status, "precision %d, softening %d, tune %d, threads %d, devices %d, wants %d: one is out of range",
+                          (int)options->precision, (int)options->softening, (int)options->tune, options->threads,
+                          options->n_devices, options->wants);
     if (options->softening == SHOAL_TILED_SPLINE && options->eps == 0)
         return shoal_fail(context, status, "a spline with softening length 0: expected more");
     const tiled_backend_type *type = engine_for(context, options->engine, &status);
@@ -481,9 +483,20 @@ shoal_status shoal_tiled_measure(shoal_tiled *tiled, int wants, int n_repeats, d
     return tiled->type->measure(tiled->backend, wants, n_repeats, seconds);
 }
 
-shoal_status shoal_tiled_tune(shoal_tiled *tiled, int wants)
+shoal_status shoal_tiled_tune(shoal_tiled *tiled, int wants, double n_evaluations)
 {
     if (!tiled->n || wants & ~tiled->options.wants)
         return shoal_fail(tiled->context, SHOAL_E_USAGE, "tuning without sources, or for what was not asked for");
-    return tiled->type->tune ? tiled->type->tune(tiled->backend, wants) : SHOAL_OK;
+    return tiled->type->tune ? tiled->type->tune(tiled->backend, wants, n_evaluations) : SHOAL_OK;
+}
+
+const char *shoal_tiled_picked(shoal_tiled *tiled, int wants)
+{
+    return tiled->type->picked && tiled->n ? tiled->type->picked(tiled->backend, wants) : tiled->kernel;
+}
+
+void shoal_tiled_pick(shoal_tiled *tiled, int wants, const char *kernel)
+{
+    if (tiled->type->pick && strcmp(tiled->kernel, "auto") == 0 && tiled->type->can(kernel, tiled->options.precision, wants))
+        tiled->type->pick(tiled->backend, wants, kernel);
 }

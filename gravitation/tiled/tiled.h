@@ -38,6 +38,10 @@ int shoal_tiled_precision_from_name(const char *name);
 const char *shoal_tiled_softening_name(int softening); /* "plummer", "spline" */
 int shoal_tiled_softening_from_name(const char *name);
 
+/* What kernel = "auto" takes for all sources as targets: what was measured and kept on such a device, else what a table says that
+ * was measured on one H200; what shoal_tiled_tune finds, whatever was kept; the table. */
+typedef enum shoal_tiled_tuning { SHOAL_TILED_TUNE_AUTO, SHOAL_TILED_TUNE_ALWAYS, SHOAL_TILED_TUNE_NEVER } shoal_tiled_tuning;
+
 /* What is wanted beside the acceleration. */
 enum { SHOAL_TILED_JERK = 1, SHOAL_TILED_POTENTIAL = 2 };
 
@@ -49,7 +53,8 @@ typedef struct shoal_tiled_options {
     double eps;         /* softening length, >= 0 */
     int wants;          /* everything that will ever be asked of it: SHOAL_TILED_... */
     int threads;        /* of the CPU; 0 = as many as it may use */
-    int n_devices;      /* GPUs; 0 = 1. More: each has all sources and a share of the work; results are the same */
+    int n_devices;      /* GPUs, all of one kind; 0 = 1. More: each has all sources and a share of the work; results are the same */
+    shoal_tiled_tuning tune;
 } shoal_tiled_options;
 
 /* The kernels that can be named, by engine: NULL after the last. *doc (may be NULL) says what it does in a line. */
@@ -100,10 +105,18 @@ shoal_status shoal_tiled_measure(shoal_tiled *tiled, int wants, int n_repeats, d
 /*
  * For kernel = "auto" and all sources as targets: measure the kernels that are in question on the sources as they are, and keep
  * the fastest, from now on and beside the compiled kernels for later runs with as many bodies (within a factor of two) on such
- * a device. Without it a table measured on one H200 decides. Kernels differ by rounding, so that it is for who has long to run:
- * some seconds, and nothing where there is no choice or one was kept before.
+ * a device. That takes some seconds, and nothing where there is no choice, one was kept before, or it does not pay.
+ *   n_evaluations  in  how many times these forces are going to be asked for; measuring takes a fortieth of their time at most.
+ *                      INFINITY, and options.tune = ALWAYS: it pays in any case
+ * Kernels differ by rounding, and so does what follows from it: who goes on with something says which kernel it had.
  */
-shoal_status shoal_tiled_tune(shoal_tiled *tiled, int wants);
+shoal_status shoal_tiled_tune(shoal_tiled *tiled, int wants, double n_evaluations);
+
+/* The kernel for all sources, which must be set, as targets: its name, "auto" where an engine has no choice. */
+const char *shoal_tiled_picked(shoal_tiled *tiled, int wants);
+
+/* From now on "auto" is this kernel for all sources as targets, as it was for who now goes on. Another engine's is ignored. */
+void shoal_tiled_pick(shoal_tiled *tiled, int wants, const char *kernel);
 
 /* What computes the forces, and why that was picked: one line, valid as long as tiled and until the next call with it. */
 const char *shoal_tiled_line(shoal_tiled *tiled);

@@ -21,6 +21,10 @@
 enum { MAX_DEVICES = 8, PARTS = 8, MANY = 1 << 17 };
 /* Bodies; loops over fewer are not worth the start of threads. */
 enum { PARALLEL = 8192 };
+/* Measuring is worth it if the forces to come take so many times as long. */
+enum { TUNE_PAYS = 40, TUNE_REPEATS = 2 };
+#define COMPILE_S 0.5       /* a form's compilation, roughly */
+#define CLEARLY_FASTER 0.97 /* times differ by a percent from one run to the next; so would results, to rounding */
 
 /* As the kernels take them. */
 struct constants_float {
@@ -80,11 +84,12 @@ struct gpu {
     struct tiled_cublas cublas;
 };
 
-/* Which form computes the forces on n sources, and whether that was measured here. */
+/* Which form computes the forces on n sources, and why. */
+enum why { BY_TABLE, TOO_SHORT, KEPT, MEASURED, GIVEN };
 struct choice {
     long n;
-    int form;
-    bool kept;
+    int form, n_measured;
+    enum why why;
 };
 
 struct tiled_backend {
@@ -98,7 +103,8 @@ struct tiled_backend {
     struct staging staged; /* the sources as they are on all devices: packed for a form, without or with the jerk */
     int staged_form, staged_jerk;
     struct choice choice[4][2]; /* by wants and equal masses */
-    char line[400];
+    int given[4];               /* by wants: 1 + the form that somebody goes on with, else 0 */
+    int shown;                  /* the wants that the line is about: those of the last forces on all sources */
 };
 
 /* One evaluation: what runs where. */
@@ -312,7 +318,8 @@ static bool picks(const tiled_backend *b)
     return strcmp(b->options.kernel, "auto") == 0;
 }
 
-/* The form of the forces on all sources, or on n_targets others. What was kept is looked up once for a number of bodies. */
+/* The form of the forces on all sources, or on n_targets others. What was kept is looked up once for a number of bodies. (For
+ * others the table alone counts: their number changes all the time.) */
 static int choose_form(tiled_backend *b, int wants, bool all, long n_targets)
 {
     const bool jerk = wants & SHOAL_TILED_JERK;
@@ -323,12 +330,29 @@ static int choose_form(tiled_backend *b, int wants, bool all, long n_targets)
         return shoal_tiled_form_for(b->options.precision, jerk, b->sources.equal, all, n_targets);
     struct choice *choice = &b->choice[wants & 3][b->sources.equal];
     if (choice->n != n_targets) {
-        const int kept = shoal_tiled_form_kept(b->gpu[0].name, &b->options, wants, b->sources.equal, n_targets);
-        *choice = (struct choice){n_targets, kept, kept >= 0};
-        if (kept < 0)
+        *choice = (struct choice){.n = n_targets, .form = b->given[wants & 3] - 1, .why = GIVEN};
+        if (choice->form < 0 && b->options.tune == SHOAL_TILED_TUNE_AUTO) {
+            choice->form = shoal_tiled_form_kept(b->gpu[0].name, &b->options, wants, b->sources.equal, n_targets);
+            choice->why = KEPT;
+        }
+        if (choice->form < 0) {
             choice->form = shoal_tiled_form_for(b->options.precision, jerk, b->sources.equal, true, n_targets);
+            choice->why = BY_TABLE;
+        }
     }
     return choice->form;
+}
+
+static const char *cuda_picked(tiled_backend *b, int wants)
+{
+    return shoal_tiled_forms[choose_form(b, wants, true, b->sources.n)].name;
+}
+
+static void cuda_pick(tiled_backend *b, int wants, const char *kernel)
+{
+    b->given[wants & 3] = 1 + shoal_tiled_form_named(kernel);
+    memset(b->choice[wants & 3], 0, sizeof b->choice[wants & 3]);
+    b->shown = wants;
 }
 
 /* The share of n that device g of n_gpus has, of one for a single n: first, and how many. */
@@ -482,8 +506,6 @@ static shoal_status cuda_sources(tiled_backend *b, const tiled_bodies *sources, 
     b->sources = *sources;
     b->eps = eps;
     b->staged_form = -1;
-    if (!b->line[0])
-        snprintf(b->line, sizeof b->line, "cuda: %s, %d device%s", b->gpu[0].name, b->n_gpus, b->n_gpus > 1 ? "s" : "");
     return SHOAL_OK;
 }
 
@@ -763,17 +785,14 @@ static shoal_status cuda_forces(tiled_backend *b, int wants, const tiled_bodies 
         status = wait_all(b);
     for (int g = 0; !status && g < b->n_gpus; g++)
         collect(b, &b->gpu[g], &works[g], results);
-    if (!status && !targets) {
-        const struct work *w = &works[0];
-        const struct program *program = &b->gpu[0].program[w->form][w->wants & 3][w->equal];
-        const char *why = !picks(b) ? "" : b->choice[wants & 3][b->sources.equal].kept ? " (the fastest when measured here)"
-                                                                                       : " (by the number of bodies)";
-        snprintf(b->line, sizeof b->line,
-                 "cuda: %s, %d device%s; %s%s: %s; %d threads a block, %d blocks a multiprocessor, %d registers", b->gpu[0].name,
-                 b->n_gpus, b->n_gpus > 1 ? "s" : "", shoal_tiled_forms[w->form].name, why, shoal_tiled_forms[w->form].doc,
-                 32 * w->shape->warps, program->resident, program->registers);
-    }
+    b->shown = targets ? b->shown : wants;
     return status;
+}
+
+/* Evaluations that are timed together: where they are short, the start of a kernel hides behind the one before. */
+static int batch_of(const tiled_backend *b)
+{
+    return b->sources.n < 100000 ? 20 : 1;
 }
 
 static shoal_status measure_form(tiled_backend *b, int form, int wants, int n_repeats, double *seconds)
@@ -784,7 +803,7 @@ static shoal_status measure_form(tiled_backend *b, int form, int wants, int n_re
     if (!status)
         status = wait_all(b);
     *seconds = INFINITY;
-    const int batch = b->sources.n < 100000 ? 20 : 1; /* the start of a kernel hides behind the one before */
+    const int batch = batch_of(b);
     for (int i = 0; !status && i < n_repeats; i++) {
         const double start = shoal_seconds();
         status = start_all(b, works, NULL, batch, false);
@@ -800,31 +819,77 @@ static shoal_status cuda_measure(tiled_backend *b, int wants, int n_repeats, dou
     return measure_form(b, choose_form(b, wants, true, b->sources.n), wants, n_repeats, seconds);
 }
 
-static shoal_status cuda_tune(tiled_backend *b, int wants)
+/* Which of the n_forms is the fastest on the first device, if that pays; a form that does not run here is left out. */
+static shoal_status tune_forms(tiled_backend *b, int wants, double n_evaluations, const int *forms, int n_forms,
+                               struct choice *choice)
 {
-    struct choice *choice = &b->choice[wants & 3][b->sources.equal];
-    if (!picks(b) || (choose_form(b, wants, true, b->sources.n), choice->kept))
+    const bool always = b->options.tune == SHOAL_TILED_TUNE_ALWAYS;
+    const double n_measured = n_forms * (1. + TUNE_REPEATS * batch_of(b));
+    double least, seconds;
+    choice->why = TOO_SHORT;
+    if (!always && n_evaluations < TUNE_PAYS * n_measured)
         return SHOAL_OK;
-    double least = INFINITY, seconds;
-    shoal_status status = SHOAL_OK;
-    int best = 0;
-    for (int form = 0; !status && form < FORMS_MAIN; form++) {
-        if (!cuda_can(shoal_tiled_forms[form].name, b->options.precision, wants))
-            continue;
-        status = measure_form(b, form, wants, 2, &seconds);
-        best = seconds < least ? form : best;
-        least = fmin(least, seconds);
-    }
-    if (status)
+    shoal_status status = measure_form(b, choice->form, wants, TUNE_REPEATS, &least);
+    if (status || (!always && n_evaluations * least < TUNE_PAYS * (n_measured * least + n_forms * COMPILE_S)))
         return status;
+    least *= CLEARLY_FASTER;
+    int best = choice->form;
+    for (int k = 0; k < n_forms; k++)
+        if (forms[k] != choice->form && measure_form(b, forms[k], wants, TUNE_REPEATS, &seconds) == SHOAL_OK && seconds < least) {
+            least = seconds;
+            best = forms[k];
+        }
     shoal_tiled_form_keep(b->gpu[0].name, &b->options, wants, b->sources.equal, b->sources.n, best);
-    *choice = (struct choice){b->sources.n, best, true};
+    *choice = (struct choice){b->sources.n, best, n_forms, MEASURED};
     return SHOAL_OK;
+}
+
+static shoal_status cuda_tune(tiled_backend *b, int wants, double n_evaluations)
+{
+    int forms[FORMS_MAIN], n_forms = 0;
+    if (!picks(b) || b->options.tune == SHOAL_TILED_TUNE_NEVER)
+        return SHOAL_OK;
+    (void)choose_form(b, wants, true, b->sources.n);
+    struct choice *choice = &b->choice[wants & 3][b->sources.equal];
+    if (choice->why >= KEPT)
+        return SHOAL_OK;
+    for (int form = 0; form < FORMS_MAIN; form++)
+        if (cuda_can(shoal_tiled_forms[form].name, b->options.precision, wants))
+            forms[n_forms++] = form;
+    const int n_gpus = b->n_gpus;
+    b->n_gpus = 1; /* what is picked, and so the results, must not depend on how many there are */
+    const shoal_status status = tune_forms(b, wants, n_evaluations, forms, n_forms, choice);
+    b->n_gpus = n_gpus;
+    b->staged_form = -1; /* the other devices missed what was staged */
+    return status;
 }
 
 static void cuda_line(const tiled_backend *b, char *line, size_t size)
 {
-    snprintf(line, size, "%s", b->line);
+    static const char *const reasons[] = {
+        [BY_TABLE] = " (by the number of bodies)",
+        [TOO_SHORT] = " (by the number of bodies; too short a run to measure, `shoal bench ladder` does)",
+        [KEPT] = " (the fastest when measured here)",
+        [GIVEN] = " (as it began)",
+    };
+    const bool equal = b->sources.equal, jerk = b->shown & SHOAL_TILED_JERK;
+    const struct choice *choice = &b->choice[b->shown & 3][equal];
+    const int form = !picks(b) ? shoal_tiled_form_named(b->options.kernel) : choice->n ? choice->form : b->given[b->shown & 3] - 1;
+    char why[96] = "";
+    int used = snprintf(line, size, "cuda: %s, %d device%s", b->gpu[0].name, b->n_gpus, b->n_gpus > 1 ? "s" : "");
+    if (form < 0 || used >= (int)size)
+        return;
+    if (picks(b) && choice->why == MEASURED)
+        snprintf(why, sizeof why, " (the fastest of %d measured)", choice->n_measured);
+    else if (picks(b))
+        snprintf(why, sizeof why, "%s", reasons[choice->n ? choice->why : GIVEN]);
+    const tiled_form *f = &shoal_tiled_forms[form];
+    used += snprintf(line + used, size - (size_t)used, "; %s%s: %s; %d threads a block", f->name, why, f->doc,
+                     32 * f->shape[b->options.precision][jerk].warps);
+    const struct program *program = &b->gpu[0].program[form][b->shown & 3][f->edges && equal];
+    if (program->module && used < (int)size)
+        snprintf(line + used, size - (size_t)used, ", %d blocks a multiprocessor, %d registers", program->resident,
+                 program->registers);
 }
 
 const tiled_backend_type shoal_tiled_cuda = {
@@ -838,5 +903,7 @@ const tiled_backend_type shoal_tiled_cuda = {
     .forces = cuda_forces,
     .measure = cuda_measure,
     .tune = cuda_tune,
+    .picked = cuda_picked,
+    .pick = cuda_pick,
     .line = cuda_line,
 };

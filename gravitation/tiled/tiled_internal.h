@@ -39,7 +39,10 @@ typedef struct tiled_backend_type {
     /* targets: NULL = all sources */
     shoal_status (*forces)(tiled_backend *backend, int wants, const tiled_bodies *targets, const tiled_results *results);
     shoal_status (*measure)(tiled_backend *backend, int wants, int n_repeats, double *seconds);
-    shoal_status (*tune)(tiled_backend *backend, int wants); /* NULL: there is nothing to choose */
+    /* NULL, all three: there is nothing to choose. The kernel that is given to pick can compute this. */
+    shoal_status (*tune)(tiled_backend *backend, int wants, double n_evaluations);
+    const char *(*picked)(tiled_backend *backend, int wants);
+    void (*pick)(tiled_backend *backend, int wants, const char *kernel);
     void (*line)(const tiled_backend *backend, char *line, size_t size);
 } tiled_backend_type;
 

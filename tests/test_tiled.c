@@ -439,6 +439,32 @@ static void test_cuda_bits(void **state)
     check_bits(context_of(state), "cuda");
 }
 
+/* ---- a cache for a test ------------------------------------------------------------------------------------------ */
+
+static char cache[64], *users_cache;
+
+/* An empty cache until end_cache: what a test measures is nobody else's choice. */
+static void begin_cache(void)
+{
+    const char *before = getenv("XDG_CACHE_HOME");
+    users_cache = before ? strdup(before) : NULL;
+    snprintf(cache, sizeof cache, "/tmp/shoal-tiled-XXXXXX");
+    assert_non_null(mkdtemp(cache));
+    setenv("XDG_CACHE_HOME", cache, 1);
+}
+
+static void end_cache(void)
+{
+    char command[96];
+    if (users_cache)
+        setenv("XDG_CACHE_HOME", users_cache, 1);
+    else
+        unsetenv("XDG_CACHE_HOME");
+    free(users_cache);
+    snprintf(command, sizeof command, "rm -r %s", cache);
+    assert_int_equal(system(command), 0);
+}
+
 /* ---- many bodies, many devices ----------------------------------------------------------------------------------- */
 
 typedef struct many {
@@ -564,6 +590,7 @@ static void test_cuda_devices(void **state)
         print_message("%s\n", shoal_context_message(context));
         skip();
     }
+    begin_cache();
     for (int k = 0; k < SHOAL_COUNT(counts); k++) {
         const long n = counts[k];
         const size_t room = (size_t)(7 * 4 * (3 * n + n / 2 + n / 3 + 2));
@@ -593,23 +620,17 @@ static void test_cuda_devices(void **state)
         free(b.m);
     }
     shoal_tiled_destroy(&two);
+    end_cache();
 }
 
-/* An empty cache, until the program ends. */
-static void own_cache(char folder[64])
-{
-    snprintf(folder, 64, "/tmp/shoal-tiled-XXXXXX");
-    assert_non_null(mkdtemp(folder));
-    setenv("XDG_CACHE_HOME", folder, 1);
-}
+/* ---- what is measured and kept ----------------------------------------------------------------------------------- */
 
 static void test_kept(void **state)
 {
     (void)state;
-    const char *before = getenv("XDG_CACHE_HOME");
-    char folder[64], command[128], *old = before ? strdup(before) : NULL;
+    char command[128];
     shoal_tiled_options options = {.eps = 0.1};
-    own_cache(folder);
+    begin_cache();
     assert_int_equal(shoal_tiled_form_kept("a GPU", &options, 0, true, 1500), -1);
     shoal_tiled_form_keep("a GPU", &options, 0, true, 1500, FORM_EDGES_SMALL);
     assert_int_equal(shoal_tiled_form_kept("a GPU", &options, 0, true, 1024), FORM_EDGES_SMALL);
@@ -620,16 +641,10 @@ static void test_kept(void **state)
     options.precision = SHOAL_TILED_FP32;
     assert_int_equal(shoal_tiled_form_kept("a GPU", &options, 0, true, 1500), -1);
     options.precision = SHOAL_TILED_FP64;
-    snprintf(command, sizeof command, "for f in %s/shoal/*.choice; do echo nothing > $f; done", folder);
+    snprintf(command, sizeof command, "for f in %s/shoal/*.choice; do echo nothing > $f; done", cache);
     assert_int_equal(system(command), 0);
     assert_int_equal(shoal_tiled_form_kept("a GPU", &options, 0, true, 1500), -1);
-    snprintf(command, sizeof command, "rm -r %s", folder);
-    assert_int_equal(system(command), 0);
-    if (old)
-        setenv("XDG_CACHE_HOME", old, 1);
-    else
-        unsetenv("XDG_CACHE_HOME");
-    free(old);
+    end_cache();
 }
 
 /* What auto takes on a GPU, which its line says: what was measured if there is something, and if it is wanted. What was measured is
@@ -656,8 +671,7 @@ static void test_cuda_tune(void **state)
     };
     shoal_context *context = context_of(state);
     need_tiled_gpu(context);
-    char folder[64];
-    own_cache(folder);
+    begin_cache();
     make_bodies(1000, false, &here);
     oracle(&here, 0.05, &want);
     for (int k = 0; k < SHOAL_COUNT(cases); k++) {
@@ -680,9 +694,7 @@ static void test_cuda_tune(void **state)
         }
         shoal_tiled_destroy(&tiled);
     }
-    char command[96];
-    snprintf(command, sizeof command, "rm -r %s", folder);
-    assert_int_equal(system(command), 0);
+    end_cache();
 }
 
 /* There is nothing to choose on a CPU, and what a GPU had is no name of its. */
@@ -705,6 +717,8 @@ static void test_cpu_tune(void **state)
     assert_string_equal(shoal_tiled_picked(tiled, ALL), "rows");
     shoal_tiled_destroy(&tiled);
 }
+
+/* ---- units ------------------------------------------------------------------------------------------------------- */
 
 /* Units change by powers of two: so do the results, bit by bit, however large or small they are. */
 static void test_units(void **state)
@@ -788,7 +802,7 @@ int main(void)
         cmocka_unit_test(test_cuda_bits),   cmocka_unit_test(test_cpu_steps),   cmocka_unit_test(test_cuda_steps),
         cmocka_unit_test(test_cpu_many),    cmocka_unit_test(test_cuda_many),   cmocka_unit_test(test_cuda_devices),
         cmocka_unit_test(test_kept),        cmocka_unit_test(test_cpu_tune),
-        cmocka_unit_test(test_cuda_tune), /* the last: it has a cache of its own */
+        cmocka_unit_test(test_cuda_tune),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
 }

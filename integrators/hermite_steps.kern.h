@@ -54,9 +54,9 @@ LANE_BIG_FN real step_here(const shoal_kernel_args *k, int n, int with_snap, con
 #if HERMITE_ORDER >= 6
     const real *snap = s + HERMITE_S * n;
 #else
-    real snap[XYZ * LANE_ROOM(n)], unused[XYZ * LANE_ROOM(n)];
+    real found[2 * XYZ * LANE_ROOM(n)], *snap = found + XYZ * n; /* jerks, too, in one array: NVRTC 13.0 put one of two over s */
     if (with_snap)
-        newton_snap(k, n, m, s + HERMITE_X * n, s + HERMITE_V * n, a, unused, snap);
+        newton_snap(k, n, m, s + HERMITE_X * n, s + HERMITE_V * n, a, found, snap);
 #endif
     LANE_UNROLL_GPU
     for (int i = 0; i < real_bodies(k, n); i++) {

@@ -30,7 +30,8 @@
 #define MOST_STEPS 1e8
 #define WORTH_THREADS 8192    /* systems from which loops over them are shared among threads */
 
-enum { CLASSES = 8 * 64, HISTORY = 64 /* attempts that an adaptive system's mean step is believed after */ };
+enum { OCTAVE_BITS = 5, OCTAVE = 1 << OCTAVE_BITS, CLASSES = 64 * OCTAVE }; /* of numbers of steps */
+enum { HISTORY = 64 }; /* attempts that an adaptive system's mean step is believed after */
 
 static double *field(const shoal_plan *plan, int which, long system)
 {
@@ -195,18 +196,18 @@ static double tried_steps(const shoal_plan *plan, long system)
     return *field(plan, plan->propagator->adaptive ? SHOAL_SYS_ATTEMPT : SHOAL_SYS_STEP, system);
 }
 
-/* The class of a number of steps >= 1, eight an octave, and the least number beyond a class: exponent and first bits of a double. */
+/* The class of a number of steps >= 1, OCTAVE of them in one, and the least number beyond a class: exponent and first bits of a double. */
 static int class_of(double steps)
 {
     uint64_t bits;
     steps = fmin(steps, 0x1p62);
     memcpy(&bits, &steps, sizeof bits);
-    return (int)(bits >> 49) - (1023 << 3);
+    return (int)(bits >> (52 - OCTAVE_BITS)) - (1023 << OCTAVE_BITS);
 }
 
 static double class_end(int class)
 {
-    return ldexp(9 + class % 8, class / 8 - 3);
+    return ldexp(OCTAVE + 1 + class % OCTAVE, class / OCTAVE - OCTAVE_BITS);
 }
 
 /* The systems of this slice, ascending, and how many of each class there are; what is expected of them. */

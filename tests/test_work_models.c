@@ -280,7 +280,8 @@ static void tuning_is_kept_and_changes_nothing(void **state)
 {
     static const char *const when[] = {"auto", "always", "auto", "never"};
     static const char *const says[] = {"by rule", "measured)", "when measured here", "work model body"};
-    static const shoal_plug_options ejection = {"stop_on_ejection", NULL, 0};
+    static const shoal_setting far = {"r_max", 1000, NULL};
+    static const shoal_plug_options ejection = {"stop_on_ejection", &far, 1};
     const struct setup setup = {.propagator = "hermite4", .n = 3, .orbits = 3, .monitors = &ejection, .n_monitors = 1};
     need_gpu();
     char folder[] = "/tmp/shoal_tune_XXXXXX", command[64], *cache = getenv("XDG_CACHE_HOME");

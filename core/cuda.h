@@ -46,6 +46,7 @@ struct driver {
     int (*allocate)(device_pointer *pointer, size_t size);
     int (*release)(device_pointer pointer);
     int (*clear)(device_pointer pointer, unsigned char value, size_t size);
+    int (*clear_later)(device_pointer pointer, unsigned char value, size_t size, cuda_stream stream);
     int (*to_device)(device_pointer to, const void *from, size_t size);
     int (*to_host)(void *to, device_pointer from, size_t size);
     int (*to_device_later)(device_pointer to, const void *from, size_t size, cuda_stream stream);

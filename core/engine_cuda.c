@@ -10,9 +10,16 @@
  * Kernels and the copies they need go through one stream, in order; what is fetched, through another one, beside the
  * kernels that follow.
  *
+ * Propagators that park systems (integrate.kern.h) make a slice in rounds of some steps: in each, one kernel goes on with all systems until
+ * they are parked, a second one with those that were. A round's end is a loss for it loads and stores all systems, its middle for lanes of
+ * parked systems idle, so that with P parked in N steps its length is best near (2 c N / P)^(1/2), c the cost of a round in steps; but not so long that
+ * the few that are parked more often than others come to be late. The systems are in parts, each with a stream of its own, so that one's few careful
+ * warps run beside others' many.
+ *
  * The device is the first one that the driver shows; CUDA_VISIBLE_DEVICES chooses another.
  */
 #include <dlfcn.h>
+#include <math.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
@@ -49,6 +56,7 @@ static const struct {
     {"cuMemAlloc_v2", offsetof(struct driver, allocate)},
     {"cuMemFree_v2", offsetof(struct driver, release)},
     {"cuMemsetD8_v2", offsetof(struct driver, clear)},
+    {"cuMemsetD8Async", offsetof(struct driver, clear_later)},
     {"cuMemcpyHtoD_v2", offsetof(struct driver, to_device)},
     {"cuMemcpyDtoH_v2", offsetof(struct driver, to_host)},
     {"cuMemcpyHtoDAsync_v2", offsetof(struct driver, to_device_later)},
@@ -104,7 +112,10 @@ static const char *cuda_missing(void)
 
 /* ---- the engine -------------------------------------------------------------------------------------------------- */
 
+enum { MOST_ROUNDS = 1024, PARTS = 8, LEAST_PART = 8192, FIRST_ROUND = 64, LEAST_ROUND = 16, MOST_ROUND = 64, ROUND_COST = 4, LEAST_CARE = 8 };
 enum { N_ARRAYS = 5, N_LISTS = 2, LANES_A_MULTIPROCESSOR = 256, FEW_BLOCKS = 4, SMALL_BLOCK = 32 };
+
+#define PARKED_SIZE (MOST_ROUNDS * PARTS * sizeof(int))
 
 /* One of the arrays of shoal_kernel_args. */
 struct array {
@@ -129,6 +140,11 @@ struct shoal_engine {
     cuda_stream work, fetches;
     cuda_event done;        /* what a fetch is of */
     cuda_event began, ended; /* of the last slice */
+    cuda_stream part[PARTS]; /* of a propagator that parks */
+    cuda_event parted, joined[PARTS];
+    device_pointer parked, n_parked; /* [n_systems][2]; [MOST_ROUNDS][PARTS] */
+    int *n_parked_host;     /* the same, page-locked */
+    double tried, round;    /* steps of all systems in the last slice at most; of a system in a round */
     bool timed, fetching;   /* there was one; fetches are on their way */
     device_pointer list[N_LISTS]; /* of the launches under way, in turns */
     int *list_host[N_LISTS]; /* the same, page-locked */
@@ -204,7 +220,7 @@ static shoal_status arrays_allocate(shoal_engine *engine)
 {
     struct driver *driver = &engine->driver;
     const size_t list_size = (size_t)engine->n_systems * sizeof(int);
-    size_t total = N_LISTS * list_size;
+    size_t total = (N_LISTS + (engine->choice.propagator->parks ? 2 : 0)) * list_size;
     int result = 0;
     for (int i = 0; i < N_ARRAYS; i++)
         total += engine->array[i].size;
@@ -212,6 +228,13 @@ static shoal_status arrays_allocate(shoal_engine *engine)
         result = driver->allocate(&engine->list[i], list_size);
         if (result == 0)
             result = driver->host_allocate((void **)&engine->list_host[i], list_size, 0);
+    }
+    if (result == 0 && engine->choice.propagator->parks) {
+        result = driver->allocate(&engine->parked, 2 * list_size);
+        if (result == 0)
+            result = driver->allocate(&engine->n_parked, PARKED_SIZE);
+        if (result == 0)
+            result = driver->host_allocate((void **)&engine->n_parked_host, PARKED_SIZE, 0);
     }
     for (int i = 0; i < N_ARRAYS && result == 0; i++) {
         struct array *array = &engine->array[i];
@@ -246,6 +269,13 @@ static shoal_status streams_create(shoal_engine *engine)
         result = driver->event_create(&engine->began, 0);
     if (result == 0)
         result = driver->event_create(&engine->ended, 0);
+    if (result == 0 && engine->choice.propagator->parks)
+        result = driver->event_create(&engine->parted, 0);
+    for (int i = 0; i < PARTS && result == 0 && engine->choice.propagator->parks; i++) {
+        result = driver->stream_create(&engine->part[i], STREAM_NON_BLOCKING);
+        if (result == 0)
+            result = driver->event_create(&engine->joined[i], 0);
+    }
     return result ? cuda_fail(engine, result, "making streams on the GPU") : SHOAL_OK;
 }
 
@@ -264,15 +294,15 @@ static void cuda_destroy(shoal_engine **engine)
     if (old->cuda) {
         struct driver *driver = &old->driver;
         (void)driver->context_push(old->cuda);
-        for (int i = 0; i < 2; i++) {
-            const cuda_stream stream = i ? old->fetches : old->work;
+        for (int i = 0; i < 2 + PARTS; i++) {
+            const cuda_stream stream = i < PARTS ? old->part[i] : i == PARTS ? old->work : old->fetches;
             if (stream) {
                 (void)driver->stream_synchronize(stream);
                 (void)driver->stream_destroy(stream);
             }
         }
-        for (int i = 0; i < 3; i++) {
-            const cuda_event event = i == 0 ? old->done : i == 1 ? old->began : old->ended;
+        for (int i = 0; i < 4 + PARTS; i++) {
+            const cuda_event event = i < PARTS ? old->joined[i] : (cuda_event[]){old->done, old->began, old->ended, old->parted}[i - PARTS];
             if (event)
                 (void)driver->event_destroy(event);
         }
@@ -282,6 +312,12 @@ static void cuda_destroy(shoal_engine **engine)
             if (old->array[i].device)
                 (void)driver->release(old->array[i].device);
         }
+        if (old->parked)
+            (void)driver->release(old->parked);
+        if (old->n_parked)
+            (void)driver->release(old->n_parked);
+        if (old->n_parked_host)
+            (void)driver->host_release(old->n_parked_host);
         for (int i = 0; i < N_LISTS; i++) {
             if (old->list[i])
                 (void)driver->release(old->list[i]);
@@ -317,7 +353,7 @@ static shoal_status kernels_load(shoal_engine *engine, int entries, shoal_kernel
             continue;
         result = driver->module_function(&engine->function[i], *module, shoal_kernel_entry_name(i));
         engine->block[i] = cubin.block;
-        engine->shared[i] = 1 << i & SHOAL_ONCE_ENTRIES ? 0 : shoal_team_shared(&engine->choice, cubin.block);
+        engine->shared[i] = shoal_team_is_one(&engine->choice, 1 << i) ? 0 : shoal_team_shared(&engine->choice, cubin.block);
         if (result == 0 && engine->shared[i] > DEFAULT_SHARED)
             result = driver->function_set(engine->function[i], FUNCTION_DYNAMIC_SHARED, (int)engine->shared[i]);
         if (result)
@@ -347,6 +383,7 @@ static shoal_status cuda_create(shoal_context *context, const shoal_kernel_choic
     new->n_systems = n_systems;
     new->args = *args;
     new->choice = *choice;
+    new->round = FIRST_ROUND;
     struct driver *driver = &new->driver;
     bool entered = false;
     int major = 0, minor = 0, result;
@@ -376,7 +413,8 @@ static shoal_status cuda_create(shoal_context *context, const shoal_kernel_choic
         goto fail;
     entered = true;
     if ((status = kernels_load(new, SHOAL_ONCE_ENTRIES, NULL)) != SHOAL_OK ||
-        (status = kernels_load(new, 1 << SHOAL_INTEGRATE, &usage)) != SHOAL_OK)
+        (status = kernels_load(new, 1 << SHOAL_INTEGRATE, &usage)) != SHOAL_OK ||
+        (choice->propagator->parks && (status = kernels_load(new, 1 << SHOAL_CAREFUL, NULL)) != SHOAL_OK))
         goto fail;
     arrays_describe(new, choice, args);
     if ((status = arrays_allocate(new)) != SHOAL_OK)
@@ -406,11 +444,23 @@ fail:
     return status;
 }
 
+/* The length of the rounds to come, from what the last slice parked. */
+static void rounds_adapt(shoal_engine *engine)
+{
+    double parked = 0;
+    for (int i = 0; i < MOST_ROUNDS * PARTS; i++)
+        parked += engine->n_parked_host[i];
+    engine->round = parked > 0 ? floor(fmax(LEAST_ROUND, fmin(MOST_ROUND, sqrt(2 * ROUND_COST * engine->tried / parked)))) : INFINITY;
+    engine->tried = 0;
+}
+
 /* Until all launches are done. The device's context is current. */
 static shoal_status work_finish(shoal_engine *engine)
 {
     const int result = engine->driver.stream_synchronize(engine->work);
     engine->n_queued = 0;
+    if (!result && engine->tried > 0)
+        rounds_adapt(engine);
     return result ? cuda_fail(engine, result, engine->last ? engine->last : "copying to the GPU") : SHOAL_OK;
 }
 
@@ -525,28 +575,84 @@ static int block_for(const shoal_engine *engine, shoal_kernel_entry entry, long 
     return alone && n_list < (long)FEW_BLOCKS * block * engine->n_multiprocessors ? SMALL_BLOCK : block;
 }
 
+/* Queue a kernel over n_list systems of the list at `list` of the device's, for steps of args. */
+static int kernel_queue(shoal_engine *engine, shoal_kernel_entry entry, device_pointer list, long n_list, int block, long n_blocks,
+                        cuda_stream stream)
+{
+    void *arguments[] = {&engine->args};
+    engine->args.list = (const int *)(uintptr_t)list;
+    engine->args.n_list = n_list;
+    return engine->driver.launch(engine->function[entry], (unsigned)n_blocks, 1, 1, (unsigned)block, 1, 1, (unsigned)engine->shared[entry],
+                                 stream, arguments, NULL);
+}
+
+static long blocks_for(const shoal_engine *engine, shoal_kernel_entry entry, int block, long n_list)
+{
+    const long systems = shoal_team_is_one(&engine->choice, 1 << entry) ? block : shoal_team_systems(&engine->choice, block);
+    return (n_list + systems - 1) / systems;
+}
+
+/* A round of a part of the list, `steps` at most. */
+static int round_queue(shoal_engine *engine, device_pointer list, long first, long n, int block, int n_parked, double steps, cuda_stream stream)
+{
+    const int careful = engine->block[SHOAL_CAREFUL];
+    const long n_careful = blocks_for(engine, SHOAL_CAREFUL, careful, n), most = 8L * engine->n_multiprocessors;
+    engine->args.parked = (int *)(uintptr_t)engine->parked + 2 * first;
+    engine->args.n_parked = (int *)(uintptr_t)engine->n_parked + n_parked;
+    engine->args.slice_steps = steps;
+    const int result = kernel_queue(engine, SHOAL_INTEGRATE, list + (size_t)first * sizeof(int), n, block,
+                                    blocks_for(engine, SHOAL_INTEGRATE, block, n), stream);
+    engine->args.slice_steps = fmax(LEAST_CARE, fmin(engine->round / 8, 1000));
+    return result ? result
+                  : kernel_queue(engine, SHOAL_CAREFUL, list, n, careful, n_careful < most ? n_careful : most, stream);
+}
+
+/* A slice in rounds. */
+static int rounds_queue(shoal_engine *engine, device_pointer list, long n_list, double slice_steps, int block)
+{
+    struct driver *driver = &engine->driver;
+    const int parts = n_list >= PARTS * (long)LEAST_PART ? PARTS : (int)(n_list / LEAST_PART) + (n_list < LEAST_PART);
+    const long each = (n_list + parts - 1) / parts + 31, part = each - each % 32;
+    int result = driver->clear_later(engine->n_parked, 0, PARKED_SIZE, engine->work);
+    if (result == 0)
+        result = driver->event_record(engine->parted, engine->work);
+    for (int p = 0; p < parts && result == 0; p++)
+        result = driver->stream_wait(engine->part[p], engine->parted, 0);
+    engine->tried = 0;
+    for (int r = 0; r < MOST_ROUNDS && slice_steps > 0 && result == 0; r++) {
+        const double steps = fmin(engine->round, slice_steps);
+        slice_steps -= steps;
+        engine->tried += steps * (double)n_list;
+        for (int p = 0; p < parts && result == 0; p++)
+            if (p * part < n_list)
+                result = round_queue(engine, list, p * part, n_list - p * part < part ? n_list - p * part : part, block, r * PARTS + p, steps,
+                                     engine->part[p]);
+    }
+    for (int p = 0; p < parts && result == 0; p++) {
+        result = driver->event_record(engine->joined[p], engine->part[p]);
+        if (result == 0)
+            result = driver->stream_wait(engine->work, engine->joined[p], 0);
+    }
+    return result ? result : driver->to_host_later(engine->n_parked_host, engine->n_parked, PARKED_SIZE, engine->work);
+}
+
 /* Queue a kernel and its list. The device's context is current. */
 static int launch_queue(shoal_engine *engine, shoal_kernel_entry entry, const int *list, long n_list, double slice_steps)
 {
     struct driver *driver = &engine->driver;
     const int block = block_for(engine, entry, n_list);
-    const long systems = 1 << entry & SHOAL_ONCE_ENTRIES ? block : shoal_team_systems(&engine->choice, block); /* of a block */
-    const unsigned n_blocks = (unsigned)((n_list + systems - 1) / systems);
     const size_t size = (size_t)n_list * sizeof *list;
     const int which = engine->n_queued++;
-    void *arguments[] = {&engine->args};
     memcpy(engine->list_host[which], list, size);
-    engine->args.list = (const int *)(uintptr_t)engine->list[which];
-    engine->args.n_list = n_list;
     engine->args.slice_steps = slice_steps;
     engine->last = shoal_kernel_entry_name(entry);
     int result = driver->to_device_later(engine->list[which], engine->list_host[which], size, engine->work);
     if (result == 0 && entry == SHOAL_INTEGRATE)
         result = driver->event_record(engine->began, engine->work);
-    if (result == 0)
-        result = driver->launch(engine->function[entry], n_blocks, 1, 1, (unsigned)block, 1, 1,
-                                (unsigned)engine->shared[entry], engine->work,
-                                arguments, NULL);
+    if (result == 0 && entry == SHOAL_INTEGRATE && engine->choice.propagator->parks)
+        result = rounds_queue(engine, engine->list[which], n_list, slice_steps, block);
+    else if (result == 0)
+        result = kernel_queue(engine, entry, engine->list[which], n_list, block, blocks_for(engine, entry, block, n_list), engine->work);
     if (result == 0 && entry == SHOAL_INTEGRATE)
         result = driver->event_record(engine->ended, engine->work);
     engine->timed = engine->timed || entry == SHOAL_INTEGRATE;

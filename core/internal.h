@@ -229,7 +229,8 @@ static inline int shoal_choice_moved(const shoal_kernel_choice *choice)
     return choice->n_bodies << choice->variational;
 }
 
-typedef enum shoal_kernel_entry { SHOAL_PREPARE, SHOAL_INTEGRATE, SHOAL_SNAPSHOT, SHOAL_BARE } shoal_kernel_entry;
+/* SHOAL_CAREFUL is a GPU engine's own, of propagators that park systems. */
+typedef enum shoal_kernel_entry { SHOAL_PREPARE, SHOAL_INTEGRATE, SHOAL_SNAPSHOT, SHOAL_BARE, SHOAL_CAREFUL } shoal_kernel_entry;
 
 typedef struct shoal_engine shoal_engine;
 
@@ -301,6 +302,8 @@ int shoal_team_threads(const shoal_kernel_choice *choice);
  * memory that it needs. */
 int shoal_team_block(const shoal_kernel_choice *choice, int block);
 int shoal_team_systems(const shoal_kernel_choice *choice, int block);
+/* Whether a thread has a whole system in the kernels of these entries, whatever the model: they are rare, or what they do is not shared. */
+bool shoal_team_is_one(const shoal_kernel_choice *choice, int entries);
 int shoal_team_doubles(const shoal_kernel_choice *choice); /* of these, a team's */
 size_t shoal_team_shared(const shoal_kernel_choice *choice, int block);
 /* Whether a block can be as large as the model makes it. */
@@ -352,7 +355,7 @@ shoal_status shoal_plugin_kernels(shoal_context *context, const shoal_kernel_cho
 /* ---- jit.c: kernels for a GPU architecture, by NVRTC; needs no GPU ----------------------------------------------------- */
 
 enum {
-    SHOAL_KERNEL_ENTRIES = SHOAL_BARE + 1,
+    SHOAL_KERNEL_ENTRIES = SHOAL_CAREFUL + 1,
     SHOAL_ONCE_ENTRIES = 1 << SHOAL_PREPARE | 1 << SHOAL_SNAPSHOT /* run once in a while: compiled small */
 };
 

@@ -239,7 +239,7 @@ static void cache_save(const char *path, shoal_hash key, const shoal_cubin *cubi
 
 /* ---- compiling --------------------------------------------------------------------------------------------------- */
 
-enum { BLOCK = 128 }; /* threads, by default */
+enum { BLOCK = 128, CAREFUL_BLOCK = 64 }; /* threads, by default */
 
 static shoal_tuning tuning_of(const shoal_kernel_choice *choice)
 {
@@ -322,6 +322,7 @@ static const char *const entry_names[SHOAL_KERNEL_ENTRIES] = {
     [SHOAL_INTEGRATE] = "shoal_integrate",
     [SHOAL_SNAPSHOT] = "shoal_snapshot",
     [SHOAL_BARE] = "shoal_bare",
+    [SHOAL_CAREFUL] = "shoal_careful",
 };
 
 const char *shoal_kernel_entry_name(shoal_kernel_entry entry)
@@ -542,8 +543,13 @@ shoal_status shoal_jit_compile(shoal_context *context, const shoal_kernel_choice
     if (!nvrtc_open(driver_version, &nvrtc))
         return shoal_fail(context, SHOAL_E_UNSUPPORTED, "%s", shoal_jit_missing());
     shoal_tuning tuning = tuning_of(choice);
-    if (entries & ~SHOAL_ONCE_ENTRIES)
+    const bool alone = shoal_team_is_one(choice, entries);
+    if (entries == 1 << SHOAL_CAREFUL) {
+        tuning.block = CAREFUL_BLOCK;
+        tuning.max_registers = 255;
+    } else if (!alone) {
         tuning.block = shoal_team_block(choice, tuning.block);
+    }
     struct options options = {.n = 0};
     options_common(&options, &nvrtc, &arch, &ptx);
     option_add(&options, "--diag-suppress=128"); /* a team's loops that are empty for its size */
@@ -551,7 +557,7 @@ shoal_status shoal_jit_compile(shoal_context *context, const shoal_kernel_choice
     const bool rare = !(entries & ~SHOAL_ONCE_ENTRIES);
     if (rare) /* small code beats fast code, a thread a system will do, and the bits are the same */
         option_add(&options, "-DLANE_ROLLED");
-    const int team = rare ? 1 : shoal_team_threads(choice), first = choice->propagator->first_body;
+    const int team = alone ? 1 : shoal_team_threads(choice), first = choice->propagator->first_body;
     const int own = first + shoal_team_each(choice); /* bodies that a team's thread sees */
     option_add(&options, "-DN_BODIES=%d", team > 1 ? own << choice->variational : shoal_choice_moved(choice));
     if (team > 1) {

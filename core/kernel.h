@@ -90,6 +90,8 @@ typedef struct shoal_kernel_args {
     double *systems;        /* [chunk][SHOAL_SYS_FIELDS][lane] */
     double *native;         /* [chunk][propagator slots * n_moved + own slots][lane] */
     double *watch;          /* [chunk][n_watch][lane] */
+    int *parked;            /* [n_list][2] of a propagator that parks: systems that need care, and the steps left to each */
+    int *n_parked;          /* how many of them, so far */
     double *snapshot;       /* [chunk][6 * n_bodies][lane]: x y z vx vy vz of body 0, then of body 1, ... */
     int n_moved;            /* n_bodies, or 2 n_bodies with tangent vectors */
     int variational;        /* there are tangent vectors */

@@ -13,10 +13,7 @@
 #ifdef SHOAL_TEAM
 #define TEAM SHOAL_TEAM
 #endif
-namespace host { /* so that its types bring no functions along where alone.kern.h has others of the same names */
 #include "core/kernel.h"
-}
-using namespace host;
 #include "core/lane.h"
 #include "integrators/integrate.kern.h"
 
@@ -60,4 +57,11 @@ CUDA_ENTRY(snapshot)
 #endif
 #if SHOAL_ENTRIES & 8
 CUDA_ENTRY(bare)
+#endif
+#if SHOAL_ENTRIES & 16
+/* Those that were parked; the host does not know how many. */
+extern "C" __global__ void CUDA_BOUNDS shoal_careful(CUDA_ARGUMENTS)
+{
+    kernel_careful(&args, (int)(blockIdx.x * blockDim.x + threadIdx.x), (int)(gridDim.x * blockDim.x), *args.n_parked);
+}
 #endif

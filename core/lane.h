@@ -66,9 +66,8 @@ LANE_FN mask lane_negative(real a) { return __double_as_longlong(a) < 0; } /* -0
 LANE_FN bool lane_any(mask m) { return m; }
 /* Any lane of those that run side by side: keeps them together, and so may only choose between ways to the same result. */
 LANE_FN bool lane_any_beside(mask m) { return __any_sync(__activemask(), m); }
-/* How many of them, with the same restriction; LANES_BESIDE at most. */
-LANE_FN int lane_count_beside(mask m) { return __popc(__ballot_sync(__activemask(), m)); }
-#define LANES_BESIDE 32
+/* How many of a warp's lanes, all of which say it and are together then. */
+LANE_FN int lane_count_together(mask m) { return __popc(__ballot_sync(0xffffffffu, m)); }
 LANE_FN mask lane_not(mask m) { return !m; }
 LANE_FN real lane_select(mask m, real a, real b) { return m ? a : b; }
 LANE_FN real lane_rsqrt_seed(real x)
@@ -105,6 +104,15 @@ LANE_FN void lane_store(double *base, lane_id id, int slot, int n_slots, mask wh
 {
     if (where)
         base[SHOAL_AT(id, slot, n_slots)] = value;
+}
+/* To the end of a list of systems, with an integer each. */
+LANE_FN void lane_append(int *list, int *count, lane_id id, mask where, real value)
+{
+    if (where) {
+        const int at = atomicAdd(count, 1);
+        list[2 * at] = id;
+        list[2 * at + 1] = (int)value;
+    }
 }
 
 #else /* CPU */
@@ -195,14 +203,6 @@ LANE_FN int lane_any(mask m)
 #endif
 
 LANE_FN int lane_any_beside(mask m) { return lane_any(m); }
-LANE_FN int lane_count_beside(mask m)
-{
-    int count = 0;
-    for (int l = 0; l < LANES; l++)
-        count -= (int)m[l];
-    return count;
-}
-#define LANES_BESIDE LANES
 LANE_FN mask lane_not(mask m) { return ~m; }
 LANE_FN real lane_select(mask m, real a, real b) { return (real)(((mask)a & m) | ((mask)b & ~m)); }
 LANE_FN real lane_abs(real a) { return (real)((mask)a & 0x7fffffffffffffffLL); }

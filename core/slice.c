@@ -368,7 +368,8 @@ static void sift(shoal_plan *plan, double seconds)
         const bool runs = *field(plan, SHOAL_SYS_OUTCOME, system) == SHOAL_RUNNING && !survives(plan, system);
         steps += *field(plan, SHOAL_SYS_STEP, system);
         made += new;
-        missed += fmax(0, fmin(plan->expected[system], plan->length) - new);
+        if (!runs || plan->class[system] < 0 || !plan->propagator->parks) /* parked ones are late, no more */
+            missed += fmax(0, fmin(plan->expected[system], plan->length) - new);
         longest = fmax(longest, new);
         plan->class[system] = runs;
         n_ended += !runs;

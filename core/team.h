@@ -22,7 +22,7 @@
 #ifndef SHOAL_TEAM_H
 #define SHOAL_TEAM_H
 
-/* SHOAL_TEAM from jit.c: a GPU's threads of a system, TEAM of them but in the text of a leader alone (alone.kern.h). SYSTEM_ROOM(n): for
+/* SHOAL_TEAM from jit.c: a GPU's threads of a system, TEAM of them. SYSTEM_ROOM(n): for
  * what all of them have together. */
 #ifdef SHOAL_TEAM
 #define XYZ (TEAM == 1 || SHOAL_MODEL == 1 ? 3 : 1)
@@ -46,8 +46,6 @@
 LANE_FN int team_leads(void) { return 1; }
 LANE_FN mask team_any(mask m) { return m; }
 LANE_FN bool team_any_beside(mask m) { return lane_any_beside(m); }
-LANE_FN int team_count_beside(mask m) { return lane_count_beside(m); }
-enum { SYSTEMS_BESIDE = LANES_BESIDE };
 LANE_FN bool team_goes_on(mask m) { return lane_any(m); }
 LANE_FN real team_max(real x) { return x; }
 LANE_FN real team_min(real x) { return x; }
@@ -165,10 +163,6 @@ LANE_FN bool team_any_beside(mask m)
     return TEAM_WARP ? __any_sync(0xffffffffu, m && !team_is_spare()) != 0 : __syncthreads_or(m) != 0;
 }
 LANE_FN bool team_goes_on(mask m) { return team_any_beside(m); }
-
-/* How many of them, SYSTEMS_BESIDE at most; m is the same in all threads of a team. */
-LANE_FN int team_count_beside(mask m) { return TEAM_WARP ? __popc(__ballot_sync(0xffffffffu, m && team_leads())) : m; }
-enum { SYSTEMS_BESIDE = TEAM_BESIDE };
 
 /* What the leader knows, to all. */
 LANE_FN mask team_told(mask m) { return team_any(m && team_leads()); }

@@ -90,6 +90,12 @@ size_t shoal_team_shared(const shoal_kernel_choice *choice, int block)
     return sizeof(double) * (size_t)shoal_team_systems(choice, block) * (size_t)shoal_team_doubles(choice);
 }
 
+bool shoal_team_is_one(const shoal_kernel_choice *choice, int entries)
+{
+    const int parking = choice->propagator->parks ? 1 << SHOAL_BARE | 1 << SHOAL_CAREFUL : 0;
+    return shoal_team_threads(choice) == 1 || !(entries & ~(SHOAL_ONCE_ENTRIES | parking));
+}
+
 bool shoal_team_fits(const shoal_kernel_choice *choice)
 {
     const int block = shoal_team_block(choice, WARP);

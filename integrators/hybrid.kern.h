@@ -29,11 +29,10 @@
  *
  * Tangent vectors take the derivative of every part, for the pairs that are near and the substeps that the bodies ask for.
  *
- * The drift takes some hundred times as long as a step on a GPU, however few lanes of a warp need it. So a lane that does waits, its step
- * undone, until HYBRID_TOGETHER of the lanes beside it do as well, or all that are left.
+ * The drift takes some hundred times as long as a step on a GPU, however few lanes of a warp need it. So systems that do are parked there, the
+ * step undone, and go on beside others of their kind (integrate.kern.h: PROPAGATOR_PARKS).
  *
- * Own slots: whether the next step begins near; the last substep, as the first guess of the next; 2 k^2 max (m_i / 3 m_0)^(2/3); whether the
- * step waits.
+ * Own slots: whether the next step begins near; the last substep, as the first guess of the next; 2 k^2 max (m_i / 3 m_0)^(2/3).
  *
  * Operations a step without encounters: those of mvs, 10 p, and 18 p (p - 1) / 2 for p planets.
  */
@@ -45,18 +44,17 @@
 
 enum { HYBRID_HILL = 1, HYBRID_SPEED, HYBRID_PERICENTRE, HYBRID_STAR, HYBRID_TOLERANCE }; /* parameters; 0 is `compensated` */
 enum { HYBRID_PASSAGE = 0, HYBRID_ORBIT = 1 };
-enum { HYBRID_NEAR = 0, HYBRID_SUBSTEP, HYBRID_REACH, HYBRID_WAITS, HYBRID_ROUNDS = 3 }; /* own slots; trials of a step at most */
-#ifndef HYBRID_TOGETHER
-#define HYBRID_TOGETHER (LANES_BESIDE < 32 ? 1 : (SYSTEMS_BESIDE + 3) / 4) /* a SIMD unit does not gain by it */
-#endif
+enum { HYBRID_NEAR = 0, HYBRID_SUBSTEP, HYBRID_REACH, HYBRID_TRIALS = 3 }; /* own slots; trials of a step at most */
+enum { HYBRID_TO_TRY, HYBRID_TO_SET_OUT, HYBRID_TO_DRIFT, HYBRID_SHARE = 32 }; /* parts of a step; substeps of a system while others wait */
 
-#define PROPAGATOR_OWN 4
+#define PROPAGATOR_OWN 3
 #define PROPAGATOR_INSIDE 1
+#ifdef __CUDACC__ /* a SIMD unit does not gain by it */
+#define PROPAGATOR_PARKS 1
+#endif
 #define HYBRID_OWN(n, s) ((s) + PROPAGATOR_SLOTS(1) * (n))
 /* Lanes whose end has come go on without care. */
 #define PROPAGATOR_REST(n, s, lanes) (HYBRID_OWN(n, s)[HYBRID_NEAR] = lane_select(lanes, lane_set(-1.0), HYBRID_OWN(n, s)[HYBRID_NEAR]))
-#define PROPAGATOR_MADE(n, s) (HYBRID_OWN(n, s)[HYBRID_WAITS] <= lane_set(0.0))
-#define PROPAGATOR_HURRY(n, s) (HYBRID_OWN(n, s)[HYBRID_WAITS] = lane_set(-1.0))
 
 LANE_FN real hybrid_r2(int n, const real *s, int i)
 {
@@ -166,8 +164,6 @@ LANE_FN mask hybrid_may_be_near(const shoal_kernel_args *k, int n, const real *m
 
 #if TEAM == 1
 #include "integrators/hybrid_again.kern.h"
-#else
-#include "core/alone.kern.h"
 #endif
 
 LANE_FN void propagator_prepare(const shoal_kernel_args *k, int n, const real *m, const real *w, real *s)
@@ -180,63 +176,10 @@ LANE_FN void propagator_prepare(const shoal_kernel_args *k, int n, const real *m
     HYBRID_OWN(n, s)[HYBRID_REACH] = (2.0 * k->propagator[HYBRID_HILL] * k->propagator[HYBRID_HILL]) * hill * hill;
     HYBRID_OWN(n, s)[HYBRID_NEAR] = lane_set(1.0); /* not known yet: the first step is made as if it were */
     HYBRID_OWN(n, s)[HYBRID_SUBSTEP] = lane_set(1e300);
-    HYBRID_OWN(n, s)[HYBRID_WAITS] = lane_set(0.0);
 }
 
-/* Whether those lanes had better wait for more of their kind: not if one of them is in a hurry, or nobody else is left. */
-LANE_FN bool hybrid_waits(int n, const real *s, mask care)
-{
-    const real *own = HYBRID_OWN(n, s);
-    const int together = team_count_beside(care);
-    return together < HYBRID_TOGETHER && together < team_count_beside(own[HYBRID_NEAR] >= lane_set(0.0)) &&
-           !team_any_beside(care & (own[HYBRID_WAITS] < lane_set(0.0)));
-}
-
-#if TEAM > 1
-/* The step of whole systems once more, by their leaders, who are handed copies. */
-LANE_FN void hybrid_careful(const shoal_kernel_args *k, int n, int compensated, const real *m, const real *start, real *s, real h,
-                            mask care, lane_inside *inside)
-{
-    enum { WHOLE = SYSTEM_ROOM(0), VECTOR = 3 * WHOLE, ALL = 5 };
-    const int vectors = PROPAGATOR_SLOTS(compensated) / XYZ, leads = team_leads() && care;
-    real first[ALL * VECTOR], last[ALL * VECTOR + PROPAGATOR_OWN], *own = HYBRID_OWN(n, s);
-    (void)m;
-    LANE_UNROLL_FULLY
-    for (int v = 0; v < vectors; v++) {
-        team_sync();
-        if (v != MVS_A / XYZ)
-            team_hand_in(k, 0, n, start + v * XYZ * n);
-        team_hand_in(k, 1, n, s + v * XYZ * n);
-        team_sync();
-        LANE_KEEP_ROLLED
-        for (int c = 0; leads && c < VECTOR; c++) {
-            first[v * VECTOR + c] = c % WHOLE ? team_whole(0)[c] : 0.0;
-            last[v * VECTOR + c] = c % WHOLE ? team_whole(1)[c] : 0.0;
-        }
-    }
-    for (int c = 0; c < PROPAGATOR_OWN; c++)
-        last[ALL * VECTOR + c] = own[c];
-    if (leads)
-        alone::hybrid_again(k, WHOLE, compensated, team_masses(), first, last, h, care, (alone::lane_inside *)inside);
-    LANE_UNROLL_FULLY
-    for (int v = 0; v < vectors; v++) {
-        team_sync();
-        LANE_KEEP_ROLLED
-        for (int c = 0; leads && c < VECTOR; c++)
-            team_whole(0)[c] = last[v * VECTOR + c];
-        team_sync();
-        if (care)
-            team_hand_out(0, n, s + v * XYZ * n);
-    }
-    team_sync();
-    for (int c = 0; leads && c < PROPAGATOR_OWN; c++)
-        team_whole(0)[c] = last[ALL * VECTOR + c];
-    team_sync();
-    for (int c = 0; care && c < PROPAGATOR_OWN; c++)
-        own[c] = team_whole(0)[c];
-}
-#else
-/* The same on copies, for what is pointed at leaves a GPU's registers. */
+#if TEAM == 1
+/* The step of the lanes `care` once more, on copies, for what is pointed at leaves a GPU's registers. */
 LANE_FN void hybrid_careful(const shoal_kernel_args *k, int n, int compensated, const real *m, const real *start, real *s, real h,
                             mask care, lane_inside *inside)
 {
@@ -267,8 +210,174 @@ LANE_FN void hybrid_careful(const shoal_kernel_args *k, int n, int compensated, 
 }
 #endif
 
-LANE_FN void propagator_step(const shoal_kernel_args *k, int n, int compensated, const real *m, real *s, real h, lane_inside *inside)
+#ifdef PROPAGATOR_PARKS
+
+/* Of a step that is made with care, in as many calls as the lanes beside it take. */
+struct lane_care {
+    bool given;  /* else such a step is left undone */
+    mask wanted; /* systems that go on */
+    mask needed;
+    mask made;   /* in this call */
+#if TEAM == 1
+    int part, trials, attempts, substeps; /* HYBRID_TO_TRY, ...; of the step; of the trial; in all */
+    real t[PROPAGATOR_SLOTS(1) * N_BODIES], dx[3 * N_BODIES], dv[3 * N_BODIES], before[6 * N_BODIES];
+    real f[DRIFT_IN_REGISTERS ? 3 * N_BODIES : NYSTROM_STAGES * 3 * N_BODIES]; /* the accelerations of the first stage; room for all */
+    mask near[N_BODIES * N_BODIES], drifts[N_BODIES], all, again, active, ends_near;
+    real substep, done;
+#endif
+};
+
+/* The accelerations, which start the next step, are not undone with a step. */
+LANE_FN void propagator_resume(const shoal_kernel_args *k, int n, const real *m, real *s, lane_care *care)
 {
+    newton_acceleration(k, n, 1, m, s, s + MVS_A * n);
+#if TEAM == 1
+    care->part = HYBRID_TO_TRY;
+    care->substeps = 0;
+#endif
+}
+
+/* As if the step had not been tried, but for the accelerations. */
+LANE_FN void hybrid_undo(int n, int compensated, const real *start, mask where, real *s)
+{
+    LANE_UNROLL_GPU
+    for (int q = 0; q < PROPAGATOR_SLOTS(compensated); q++) {
+        LANE_UNROLL
+        for (int i = 1; i < n; i++)
+            if (q < MVS_A || q >= MVS_EX)
+                s[q * n + i] = lane_select(where, start[q * n + i], s[q * n + i]);
+    }
+}
+
+#if TEAM == 1
+/* A step in work, from call to call. The arrays only where they are copies, in registers; of f, the accelerations of the first stage. */
+LANE_FN void hybrid_take_up(int n, const lane_care *care, hybrid_work *w)
+{
+    w->all = care->all, w->again = care->again, w->active = care->active, w->ends_near = care->ends_near;
+    w->substep = care->substep, w->done = care->done;
+#if DRIFT_IN_REGISTERS
+    DRIFT_UNROLL
+    for (int c = 0; c < PROPAGATOR_SLOTS(1) * n; c++)
+        w->t[c] = care->t[c];
+    DRIFT_UNROLL
+    for (int c = 0; c < 3 * n; c++)
+        w->dx[c] = care->dx[c], w->dv[c] = care->dv[c], w->f[c] = care->f[c];
+    DRIFT_UNROLL
+    for (int c = 0; c < 6 * n; c++)
+        w->before[c] = care->before[c];
+    DRIFT_UNROLL
+    for (int i = 0; i < n * n; i++)
+        w->near[i] = care->near[i];
+    DRIFT_UNROLL
+    for (int i = 0; i < n; i++)
+        w->drifts[i] = care->drifts[i];
+#endif
+}
+
+LANE_FN void hybrid_put_down(int n, const hybrid_work *w, lane_care *care)
+{
+    care->all = w->all, care->again = w->again, care->active = w->active, care->ends_near = w->ends_near;
+    care->substep = w->substep, care->done = w->done;
+#if DRIFT_IN_REGISTERS
+    DRIFT_UNROLL
+    for (int c = 0; c < PROPAGATOR_SLOTS(1) * n; c++)
+        care->t[c] = w->t[c];
+    DRIFT_UNROLL
+    for (int c = 0; c < 3 * n; c++)
+        care->dx[c] = w->dx[c], care->dv[c] = w->dv[c], care->f[c] = w->f[c];
+    DRIFT_UNROLL
+    for (int c = 0; c < 6 * n; c++)
+        care->before[c] = w->before[c];
+    DRIFT_UNROLL
+    for (int i = 0; i < n * n; i++)
+        care->near[i] = w->near[i];
+    DRIFT_UNROLL
+    for (int i = 0; i < n; i++)
+        care->drifts[i] = w->drifts[i];
+#endif
+}
+
+/*
+ * A part of the step, until half of the lanes beside that make substeps have made their last: so they are about as many all the time, however
+ * different their encounters are. All lanes of a warp say it together. s is the step's start until it is made.
+ */
+LANE_FN void hybrid_go_on(const shoal_kernel_args *k, int n, int compensated, const real *m, real *s, real h, lane_inside *inside, lane_care *care)
+{
+    real *own = HYBRID_OWN(n, s);
+#if DRIFT_IN_REGISTERS
+    real t[PROPAGATOR_SLOTS(1) * N_BODIES], dx[3 * N_BODIES], dv[3 * N_BODIES], f[NYSTROM_STAGES * 3 * N_BODIES], before[6 * N_BODIES];
+    mask near[N_BODIES * N_BODIES], drifts[N_BODIES];
+    hybrid_work w = hybrid_work_in(t, dx, dv, f, before, near, drifts);
+#else
+    hybrid_work w = hybrid_work_in(care->t, care->dx, care->dv, care->f, care->before, care->near, care->drifts);
+#endif
+    hybrid_take_up(n, care, &w);
+    care->made = false;
+    if (care->wanted && care->part == HYBRID_TO_TRY) {
+        real end[PROPAGATOR_SLOTS(1) * N_BODIES + PROPAGATOR_OWN];
+        LANE_UNROLL
+        for (int c = 0; c < PROPAGATOR_SLOTS(1) * n + PROPAGATOR_OWN; c++)
+            end[c] = s[c];
+        mvs_step(k, n, compensated, m, end, h);
+        care->needed = hybrid_may_be_near(k, n, m, end, h) | (own[HYBRID_NEAR] > 0.0);
+        hybrid_begin(k, n, m, s, end, own, h, care->needed, &w);
+        care->trials = 0;
+        if (w.again) {
+            care->part = HYBRID_TO_SET_OUT;
+        } else {
+            LANE_UNROLL
+            for (int c = 0; c < PROPAGATOR_SLOTS(compensated) * n; c++)
+                s[c] = end[c];
+            hybrid_settle(&w, care->needed, own);
+            care->made = true;
+        }
+    }
+    if (care->wanted && care->part == HYBRID_TO_SET_OUT) {
+        hybrid_set_out(k, n, compensated, m, s, h, &w, inside);
+        care->attempts = 0;
+        care->part = HYBRID_TO_DRIFT;
+    }
+    const mask drifting = care->wanted && care->part == HYBRID_TO_DRIFT;
+    mask under_way = drifting;
+    const int most = lane_count_together(under_way);
+    LANE_KEEP_ROLLED
+    do {
+        if (under_way) {
+            hybrid_substep(k, n, m, h, &w, inside);
+            care->substeps++;
+            under_way = w.active && ++care->attempts < NYSTROM_ATTEMPTS;
+        }
+    } while (2 * lane_count_together(under_way) > most);
+    if (drifting && !under_way) {
+        hybrid_arrive(k, n, compensated, m, h, &w);
+        if (w.again && ++care->trials < HYBRID_TRIALS) {
+            care->part = HYBRID_TO_SET_OUT;
+        } else {
+            LANE_UNROLL
+            for (int c = 0; c < PROPAGATOR_SLOTS(compensated) * n; c++)
+                s[c] = w.t[c];
+            hybrid_settle(&w, true, own);
+            care->part = HYBRID_TO_TRY;
+            care->made = true;
+            care->needed = care->substeps < HYBRID_SHARE; /* else it has had its share: the others shall not wait for it */
+        }
+    }
+    hybrid_put_down(n, &w, care);
+}
+#endif
+
+LANE_FN void propagator_step(const shoal_kernel_args *k, int n, int compensated, const real *m, real *s, real h, lane_inside *inside,
+                             lane_care *care)
+#else
+LANE_FN void propagator_step(const shoal_kernel_args *k, int n, int compensated, const real *m, real *s, real h, lane_inside *inside)
+#endif
+{
+#if defined(PROPAGATOR_PARKS) && TEAM == 1
+    if (care && care->given) {
+        hybrid_go_on(k, n, compensated, m, s, h, inside, care);
+        return;
+    }
+#endif
     real start[PROPAGATOR_SLOTS(1) * LANE_ROOM(n)], *own = HYBRID_OWN(n, s);
     LANE_UNROLL_GPU
     for (int q = 0; q < PROPAGATOR_SLOTS(compensated); q++) {
@@ -278,27 +387,18 @@ LANE_FN void propagator_step(const shoal_kernel_args *k, int n, int compensated,
                 start[q * n + i] = s[q * n + i];
     }
     mvs_step(k, n, compensated, m, s, h);
-    const mask care = (own[HYBRID_NEAR] >= lane_set(0.0)) & (hybrid_may_be_near(k, n, m, s, h) | (own[HYBRID_NEAR] > lane_set(0.0)));
-    const bool waits = team_any_beside(care) && hybrid_waits(n, s, care);
-    own[HYBRID_WAITS] = lane_select(own[HYBRID_WAITS] < lane_set(0.0), own[HYBRID_WAITS], lane_set(0.0));
-    if (waits && team_goes_on(care)) { /* as if the step had not been tried */
-        LANE_UNROLL_GPU
-        for (int q = 0; q < PROPAGATOR_SLOTS(compensated); q++) {
-            LANE_UNROLL
-            for (int i = 1; i < n; i++)
-                if (q < MVS_A || q >= MVS_EX)
-                    s[q * n + i] = lane_select(care, start[q * n + i], s[q * n + i]);
-        }
-        real a[XYZ * LANE_ROOM(n)];
-        newton_acceleration(k, n, 1, m, s, a);
-        LANE_UNROLL
-        for (int c = 0; c < XYZ; c++) {
-            LANE_UNROLL
-            for (int i = 1; i < n; i++)
-                s[(MVS_A + c) * n + i] = lane_select(care, a[c * n + i], s[(MVS_A + c) * n + i]);
-        }
-        own[HYBRID_WAITS] = lane_select(care, lane_set(1.0), own[HYBRID_WAITS]);
-    } else if (team_goes_on(care)) {
-        hybrid_careful(k, n, compensated, m, start, s, h, care, inside);
+    const mask needed = (own[HYBRID_NEAR] >= lane_set(0.0)) & (hybrid_may_be_near(k, n, m, s, h) | (own[HYBRID_NEAR] > lane_set(0.0)));
+#ifdef PROPAGATOR_PARKS
+    if (care) {
+        care->needed = needed;
+        care->made = !needed;
+        if (team_goes_on(needed))
+            hybrid_undo(n, compensated, start, needed, s);
+        return;
     }
+#endif
+#if TEAM == 1 /* in the other models whoever needs it is parked */
+    if (lane_any(needed))
+        hybrid_careful(k, n, compensated, m, start, s, h, needed, inside);
+#endif
 }

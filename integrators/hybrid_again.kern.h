@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * hybrid_again.kern.h: a step of hybrid.kern.h made again, with what is near taken out of the kick and put into the drift. Of whole systems:
- * on a GPU's teams it is the leader's text alone.
+ * hybrid_again.kern.h: a step of hybrid.kern.h made again, with what is near taken out of the kick and put into the drift. Of whole systems. In
+ * four parts, since a GPU's lanes come to their ends at different times (hybrid_go_on).
  */
 #include "integrators/hybrid_drift.kern.h"
 
@@ -52,7 +52,7 @@ LANE_FN mask hybrid_flag(const shoal_kernel_args *k, int n, const real *m, const
     const mask none = lane_set(0.0) != lane_set(0.0);
     real hill6[LANE_ROOM(n)];
     mask fresh = none, star = none, seen = none;
-    LANE_KEEP_ROLLED
+    DRIFT_UNROLL
     for (int i = 1; i < bodies; i++) {
         const real r2 = hybrid_r2(n, s, i);
         star = star | (where & hybrid_near_star(k, n, m, s, h, r2, i));
@@ -60,9 +60,9 @@ LANE_FN mask hybrid_flag(const shoal_kernel_args *k, int n, const real *m, const
     }
     fresh = star & lane_not(*all);
     *all = *all | star;
-    LANE_KEEP_ROLLED
+    DRIFT_UNROLL
     for (int i = 1; i < bodies; i++) {
-        LANE_KEEP_ROLLED
+        DRIFT_UNROLL
         for (int j = i + 1; j < bodies; j++) {
             const mask close = where & hybrid_near(n, m, s, measure, hill6[i], hill6[j], i, j), now = close | *all;
             seen = seen | close;
@@ -74,6 +74,7 @@ LANE_FN mask hybrid_flag(const shoal_kernel_args *k, int n, const real *m, const
         drifts[i] = drifts[i] | *all; /* a planet alone */
     }
     if (VARIATIONAL(k))
+        DRIFT_UNROLL
         for (int i = 1; i < bodies; i++)
             drifts[bodies + i] = drifts[i];
     *any = seen | star;
@@ -85,18 +86,20 @@ LANE_FN void hybrid_kick(const shoal_kernel_args *k, int n, int compensated, con
 {
     const int bodies = real_bodies(k, n);
     real a[3 * LANE_ROOM(n)];
+    DRIFT_UNROLL
     for (int c = 0; c < 3 * n; c++)
         a[c] = lane_set(0.0);
-    LANE_KEEP_ROLLED
+    DRIFT_UNROLL
     for (int i = 1; i < bodies; i++) {
-        LANE_KEEP_ROLLED
+        DRIFT_UNROLL
         for (int j = i + 1; j < bodies; j++) {
             const mask near = flags.near[i * n + j];
-            if (!lane_any(lane_not(near)))
+            if (DRIFT_SKIPS(lane_not(near)))
                 continue;
             const real d[3] = {s[j] - s[i], s[n + j] - s[n + i], s[2 * n + j] - s[2 * n + i]};
             const real y = lane_rsqrt(lane_fma(d[2], d[2], lane_fma(d[1], d[1], d[0] * d[0])));
             const real y3 = y * y * y;
+            DRIFT_UNROLL
             for (int c = 0; c < 3; c++) {
                 a[c * n + i] = lane_select(near, a[c * n + i], lane_fma(m[j] * y3, d[c], a[c * n + i]));
                 a[c * n + j] = lane_select(near, a[c * n + j], lane_fnma(m[i] * y3, d[c], a[c * n + j]));
@@ -105,7 +108,9 @@ LANE_FN void hybrid_kick(const shoal_kernel_args *k, int n, int compensated, con
                 pair_tangent(n, bodies, i, j, m, s, lane_not(near), y, a);
         }
     }
+    DRIFT_UNROLL
     for (int c = 0; c < 3; c++)
+        DRIFT_UNROLL
         for (int i = 1; i < n; i++)
             lane_add(compensated, &s[(3 + c) * n + i], &s[(12 + c) * n + i], h * a[c * n + i]);
 }
@@ -115,13 +120,17 @@ LANE_FN void hybrid_velocities(int stride, int n, const real *m, hybrid_flags fl
 {
     real bottom = m[0];
     if (sign < 0)
+        DRIFT_UNROLL
         for (int i = 1; i < n; i++)
             bottom = bottom + m[i];
+    DRIFT_UNROLL
     for (int c = 0; c < 3 * stride; c += stride) {
         real sum = lane_set(0.0);
+        DRIFT_UNROLL
         for (int i = 1; i < n; i++)
             sum = lane_fma(m[i], v[c + i], sum);
         sum = lane_select(flags.all, (double)sign * sum / bottom, lane_set(0.0));
+        DRIFT_UNROLL
         for (int i = 1; i < n; i++)
             v[c + i] = v[c + i] + sum;
     }
@@ -133,12 +142,13 @@ LANE_FN void hybrid_inside_view(const shoal_kernel_args *k, int n, const real *m
 {
     const int bodies = real_bodies(k, n);
     real s[6 * LANE_ROOM(n)], d[6];
-    LANE_KEEP_ROLLED
+    DRIFT_UNROLL
     for (int i = 1; i < bodies; i++) {
         const mask drifts = flags.drifts[i];
         if (lane_any(lane_not(drifts)))
             kepler_change(m[0], time, x[i], x[n + i], x[2 * n + i], v[i], v[n + i], v[2 * n + i], &d[0], &d[1], &d[2], &d[3],
                           &d[4], &d[5]);
+        DRIFT_UNROLL
         for (int c = 0; c < 3; c++) {
             s[c * bodies + i] = x[c * n + i] + lane_select(drifts, dx[c * n + i], d[c]);
             s[(3 + c) * bodies + i] = v[c * n + i] + lane_select(drifts, dv[c * n + i], d[3 + c]);
@@ -148,120 +158,194 @@ LANE_FN void hybrid_inside_view(const shoal_kernel_args *k, int n, const real *m
     propagator_view(k, bodies, m, s, w);
 }
 
-/* The drift of the lanes `where`: returns the changes of positions x and velocities v, [3 * n]; NaN if there is no end to it. */
-LANE_FN void hybrid_drift(const shoal_kernel_args *k, int n, const real *m, hybrid_flags flags, mask where, const real *x, const real *v, real h,
-                          real *substep, real *dx, real *dv, lane_inside *inside)
+/* A step in work: arrays of n bodies, and where its lanes are. */
+typedef struct hybrid_work {
+    real *t;             /* [PROPAGATOR_SLOTS(1) * n] the state on its way */
+    real *dx, *dv;       /* [3 * n] its changes in the drift */
+    real *f;             /* [NYSTROM_STAGES][3 * n] accelerations there, the first stage being known */
+    real *before;        /* [6 * n] the view of what was shown last */
+    mask *near, *drifts; /* [n * n], [n] */
+    mask all, again;     /* everything drifts; lanes that need this trial */
+    mask active;         /* whose drift is not over */
+    mask ends_near;
+    real substep, done;  /* the next one; of the drift */
+} hybrid_work;
+
+LANE_FN hybrid_work hybrid_work_in(real *t, real *dx, real *dv, real *f, real *before, mask *near, mask *drifts)
 {
-    real f[NYSTROM_STAGES * 3 * LANE_ROOM(n)], nx[3 * LANE_ROOM(n)], nv[3 * LANE_ROOM(n)], before[6 * LANE_ROOM(n)], after[6 * LANE_ROOM(n)];
-    const drift_work work = {x, v, dx, dv, f, nx, nv};
-    real done = lane_set(0.0), sub = *substep;
-    mask active = where;
-    for (int c = 0; c < 3 * n; c++)
-        dx[c] = dv[c] = lane_set(0.0);
-    drift_acceleration(k, n, m, flags, x, v, f);
-    if (inside)
-        hybrid_inside_view(k, n, m, flags, x, v, dx, dv, done, before);
-    LANE_KEEP_ROLLED
-    for (int attempt = 0; attempt < NYSTROM_ATTEMPTS && lane_any(active); attempt++) {
-        const real left = h - done;
-        const mask last = lane_abs(sub) >= lane_abs(left);
-        const real step = lane_select(last, left, lane_select(2.0 * lane_abs(sub) > lane_abs(left), 0.5 * left, sub));
-        const real error2 = drift_try(k, n, m, flags, work, step, k->propagator[HYBRID_TOLERANCE]);
-        const mask accepted = active & (error2 <= lane_set(1.0));
-        /* 0.85 error^(-1/8) within 6 %, between 0.2 and 4 */
-        real change = lane_power_seed(error2, -1.0 / 16);
-        change = lane_select(error2 < lane_set(1e9), lane_min(lane_max(0.85 * change, lane_set(0.2)), lane_set(4.0)), lane_set(0.2)) * step;
-        const mask cut = accepted & (lane_abs(step) < lane_abs(sub)) & (lane_abs(change) < lane_abs(sub));
-        sub = lane_select(active & lane_not(cut), change, sub);
-        done = lane_select(accepted, lane_select(last, h, done + step), done);
-        LANE_KEEP_ROLLED
-        for (int i = 1; i < n; i++) {
-            if (!lane_any(flags.drifts[i]))
-                continue;
-            for (int c = i; c < 3 * n; c += n) {
-                dx[c] = lane_select(accepted, nx[c], dx[c]);
-                dv[c] = lane_select(accepted, nv[c], dv[c]);
-                f[c] = lane_select(accepted, f[(NYSTROM_STAGES - 1) * 3 * n + c], f[c]);
-            }
-        }
-        if (inside && lane_any(accepted)) {
-            hybrid_inside_view(k, n, m, flags, x, v, dx, dv, done, after);
-            inside_observe(k, real_bodies(k, n), m, before, after, accepted, accepted & flags.all, step, (done - step) / h,
-                           step / h, inside);
-            for (int c = 0; c < 6 * real_bodies(k, n); c++)
-                before[c] = lane_select(accepted, after[c], before[c]);
-        }
-        active = active & lane_not(accepted & last);
+    const mask none = lane_set(0.0) != lane_set(0.0);
+    const hybrid_work w = {t, dx, dv, f, before, near, drifts, none, none, none, none, lane_set(0.0), lane_set(0.0)};
+    return w;
+}
+
+LANE_FN hybrid_flags hybrid_flags_of(const hybrid_work *w)
+{
+    const hybrid_flags flags = {w->near, w->drifts, w->all};
+    return flags;
+}
+
+/* Finds the lanes of `where` in which something is near at the step's start or at its end as mvs makes it: w->again. */
+LANE_FN void hybrid_begin(const shoal_kernel_args *k, int n, const real *m, const real *start, const real *end, const real *own, real h,
+                          mask where, hybrid_work *w)
+{
+    const mask none = lane_set(0.0) != lane_set(0.0);
+    mask any;
+    DRIFT_UNROLL
+    for (int i = 0; i < n * n; i++)
+        w->near[i] = none;
+    DRIFT_UNROLL
+    for (int i = 0; i < n; i++)
+        w->drifts[i] = none;
+    w->all = w->ends_near = none;
+    w->substep = lane_min(own[HYBRID_SUBSTEP], lane_abs(h));
+    w->substep = lane_select(h < lane_set(0.0), -w->substep, w->substep);
+    w->again = hybrid_flag(k, n, m, start, h, where, w->near, w->drifts, &w->all, &any);
+    w->again = w->again | hybrid_flag(k, n, m, end, h, where & lane_not(w->again), w->near, w->drifts, &w->all, &any);
+}
+
+/* From the step's start to that of the drift, in the lanes w->again. */
+LANE_FN void hybrid_set_out(const shoal_kernel_args *k, int n, int compensated, const real *m, const real *start, real h, hybrid_work *w,
+                            lane_inside *inside)
+{
+    const int bodies = real_bodies(k, n);
+    const hybrid_flags flags = hybrid_flags_of(w);
+    const real half = lane_select(w->all, lane_set(0.0), 0.5 * h), jump = half / m[0];
+    real *t = w->t;
+    if (inside) {
+        inside->planets = inside->planets | w->again;
+        inside->star = (inside->star & lane_not(w->again)) | (w->all & w->again);
+        inside_forget(k, n, w->again, inside);
     }
-    *substep = lane_select(where, sub, *substep);
+    DRIFT_UNROLL
+    for (int c = 0; c < PROPAGATOR_SLOTS(1) * n; c++)
+        t[c] = start[c];
+    if (FORCES(k))
+        mvs_forces(k, n, compensated, m, t, half);
+    hybrid_kick(k, n, compensated, m, t, flags, 0.5 * h);
+    mvs_jumps(k, n, compensated, m, t, jump);
+    DRIFT_UNROLL
+    for (int first = 0; first < n; first += bodies)
+        hybrid_velocities(n, bodies, m, flags, t + 3 * n + first, 1);
+    DRIFT_UNROLL
     for (int c = 0; c < 3 * n; c++)
-        dx[c] = lane_select(active, lane_set(0.0) / lane_set(0.0), dx[c]);
+        w->dx[c] = w->dv[c] = lane_set(0.0);
+    w->done = lane_set(0.0);
+    w->active = w->again;
+    drift_acceleration(k, n, m, flags, t, t + 3 * n, w->f);
+    if (inside)
+        hybrid_inside_view(k, n, m, flags, t, t + 3 * n, w->dx, w->dv, w->done, w->before);
+}
+
+/* A substep of the lanes w->active. */
+LANE_FN void hybrid_substep(const shoal_kernel_args *k, int n, const real *m, real h, hybrid_work *w, lane_inside *inside)
+{
+    const hybrid_flags flags = hybrid_flags_of(w);
+    const real *x = w->t, *v = w->t + 3 * n, sub = w->substep;
+    real *f = w->f, *dx = w->dx, *dv = w->dv, nx[3 * LANE_ROOM(n)], nv[3 * LANE_ROOM(n)], after[6 * LANE_ROOM(n)];
+    const drift_work work = {x, v, dx, dv, f, nx, nv};
+    const real left = h - w->done;
+    const mask last = lane_abs(sub) >= lane_abs(left);
+    const real step = lane_select(last, left, lane_select(2.0 * lane_abs(sub) > lane_abs(left), 0.5 * left, sub));
+    const real error2 = drift_try(k, n, m, flags, work, step, k->propagator[HYBRID_TOLERANCE]);
+    const mask accepted = w->active & (error2 <= lane_set(1.0));
+    /* 0.85 error^(-1/8) within 6 %, between 0.2 and 4 */
+    real change = lane_power_seed(error2, -1.0 / 16);
+    change = lane_select(error2 < lane_set(1e9), lane_min(lane_max(0.85 * change, lane_set(0.2)), lane_set(4.0)), lane_set(0.2)) * step;
+    const mask cut = accepted & (lane_abs(step) < lane_abs(sub)) & (lane_abs(change) < lane_abs(sub));
+    w->substep = lane_select(w->active & lane_not(cut), change, sub);
+    w->done = lane_select(accepted, lane_select(last, h, w->done + step), w->done);
+    DRIFT_UNROLL
+    for (int i = 1; i < n; i++) {
+        if (DRIFT_SKIPS(flags.drifts[i]))
+            continue;
+        DRIFT_UNROLL
+        for (int c = i; c < 3 * n; c += n) {
+            dx[c] = lane_select(accepted, nx[c], dx[c]);
+            dv[c] = lane_select(accepted, nv[c], dv[c]);
+            f[c] = lane_select(accepted, f[(NYSTROM_STAGES - 1) * 3 * n + c], f[c]);
+        }
+    }
+    if (inside && lane_any(accepted)) {
+        hybrid_inside_view(k, n, m, flags, x, v, dx, dv, w->done, after);
+        inside_observe(k, real_bodies(k, n), m, w->before, after, accepted, accepted & flags.all, step, (w->done - step) / h, step / h,
+                       inside);
+        DRIFT_UNROLL
+        for (int c = 0; c < 6 * real_bodies(k, n); c++)
+            w->before[c] = lane_select(accepted, after[c], w->before[c]);
+    }
+    w->active = w->active & lane_not(accepted & last);
+}
+
+/* From the end of the drift to that of the step, w->t; w->again: the lanes that need another trial, for something new is near there. What is not a number
+ * has a drift without an end. */
+LANE_FN void hybrid_arrive(const shoal_kernel_args *k, int n, int compensated, const real *m, real h, hybrid_work *w)
+{
+    const int bodies = real_bodies(k, n);
+    const hybrid_flags flags = hybrid_flags_of(w);
+    const real half = lane_select(w->all, lane_set(0.0), 0.5 * h), jump = half / m[0];
+    real *t = w->t, d[6], e[6];
+    mask any;
+    DRIFT_UNROLL
+    for (int c = 0; c < 3 * n; c++)
+        w->dx[c] = lane_select(w->active, lane_set(0.0) / lane_set(0.0), w->dx[c]);
+    DRIFT_UNROLL
+    for (int i = 1; i < bodies; i++) {
+        if (lane_any(w->again & lane_not(w->drifts[i]))) {
+            kepler_change(m[0], h, t[i], t[n + i], t[2 * n + i], t[3 * n + i], t[4 * n + i], t[5 * n + i], &d[0], &d[1], &d[2],
+                          &d[3], &d[4], &d[5]);
+            if (VARIATIONAL(k))
+                kepler_tangent(m[0], h, n, t + i, d, t + bodies + i, e);
+        }
+        DRIFT_UNROLL
+        for (int at = i; at < n; at += bodies)
+            DRIFT_UNROLL
+            for (int c = 0; c < 3; c++) {
+                const real *kepler = at == i ? d : e;
+                lane_add(compensated, &t[c * n + at], &t[(9 + c) * n + at], lane_select(w->drifts[i], w->dx[c * n + at], kepler[c]));
+                lane_add(compensated, &t[(3 + c) * n + at], &t[(12 + c) * n + at],
+                         lane_select(w->drifts[i], w->dv[c * n + at], kepler[3 + c]));
+            }
+    }
+    DRIFT_UNROLL
+    for (int first = 0; first < n; first += bodies)
+        hybrid_velocities(n, bodies, m, flags, t + 3 * n + first, -1);
+    mvs_jumps(k, n, compensated, m, t, jump);
+    newton_acceleration(k, n, 1, m, t, t + 6 * n);
+    hybrid_kick(k, n, compensated, m, t, flags, 0.5 * h);
+    if (FORCES(k))
+        mvs_forces(k, n, compensated, m, t, half);
+    const mask fresh = hybrid_flag(k, n, m, t, h, w->again, w->near, w->drifts, &w->all, &any);
+    w->ends_near = any | (w->ends_near & lane_not(w->again));
+    w->again = w->again & fresh;
+}
+
+/* What the next step of the lanes `where` is told. */
+LANE_FN void hybrid_settle(const hybrid_work *w, mask where, real *own)
+{
+    own[HYBRID_NEAR] = lane_select(where, lane_select(w->ends_near, lane_set(1.0), lane_set(0.0)), own[HYBRID_NEAR]);
+    own[HYBRID_SUBSTEP] = lane_select(where, lane_abs(w->substep), own[HYBRID_SUBSTEP]);
 }
 
 /* The step of the lanes `where` once more from `start`, with what is near in the drift; s holds the end of the trial and gets the result. */
-LANE_CALLED_FN void hybrid_again(const shoal_kernel_args *k, int n, int compensated, const real *m, const real *start, real *s, real h,
-                                 mask where, lane_inside *inside)
+LANE_BIG_FN void hybrid_again(const shoal_kernel_args *k, int n, int compensated, const real *m, const real *start, real *s, real h,
+                              mask where, lane_inside *inside)
 {
-    const int bodies = real_bodies(k, n);
-    const mask none = lane_set(0.0) != lane_set(0.0);
-    real *own = HYBRID_OWN(n, s), t[PROPAGATOR_SLOTS(1) * LANE_ROOM(n)], dx[3 * LANE_ROOM(n)], dv[3 * LANE_ROOM(n)], d[6], e[6];
-    mask near[LANE_ROOM(n) * LANE_ROOM(n)], drifts[LANE_ROOM(n)], all = none, any, ends_near = none;
-    for (int i = 0; i < n * n; i++)
-        near[i] = none;
-    for (int i = 0; i < n; i++)
-        drifts[i] = none;
-    real substep = lane_min(own[HYBRID_SUBSTEP], lane_abs(h));
-    substep = lane_select(h < lane_set(0.0), -substep, substep);
-    mask again = hybrid_flag(k, n, m, start, h, where, near, drifts, &all, &any);
-    again = again | hybrid_flag(k, n, m, s, h, where & lane_not(again), near, drifts, &all, &any);
+    real t[PROPAGATOR_SLOTS(1) * LANE_ROOM(n)], dx[3 * LANE_ROOM(n)], dv[3 * LANE_ROOM(n)], before[6 * LANE_ROOM(n)];
+    real f[NYSTROM_STAGES * 3 * LANE_ROOM(n)];
+    mask near[LANE_ROOM(n) * LANE_ROOM(n)], drifts[LANE_ROOM(n)];
+    hybrid_work w = hybrid_work_in(t, dx, dv, f, before, near, drifts);
+    hybrid_begin(k, n, m, start, s, HYBRID_OWN(n, s), h, where, &w);
     LANE_KEEP_ROLLED
-    for (int round = 0; round < HYBRID_ROUNDS && lane_any(again); round++) {
-        const hybrid_flags flags = {near, drifts, all};
-        const real half = lane_select(all, lane_set(0.0), 0.5 * h), jump = half / m[0];
-        if (inside) {
-            inside->planets = inside->planets | again;
-            inside->star = (inside->star & lane_not(again)) | (all & again);
-            inside_forget(k, n, again, inside);
-        }
-        for (int c = 0; c < PROPAGATOR_SLOTS(1) * n; c++)
-            t[c] = start[c];
-        if (FORCES(k))
-            mvs_forces(k, n, compensated, m, t, half);
-        hybrid_kick(k, n, compensated, m, t, flags, 0.5 * h);
-        mvs_jumps(k, n, compensated, m, t, jump);
-        for (int first = 0; first < n; first += bodies)
-            hybrid_velocities(n, bodies, m, flags, t + 3 * n + first, 1);
-        hybrid_drift(k, n, m, flags, again, t, t + 3 * n, h, &substep, dx, dv, inside);
+    for (int trial = 0; trial < HYBRID_TRIALS && lane_any(w.again); trial++) {
+        const mask again = w.again;
+        hybrid_set_out(k, n, compensated, m, start, h, &w, inside);
         LANE_KEEP_ROLLED
-        for (int i = 1; i < bodies; i++) {
-            if (lane_any(again & lane_not(drifts[i]))) {
-                kepler_change(m[0], h, t[i], t[n + i], t[2 * n + i], t[3 * n + i], t[4 * n + i], t[5 * n + i], &d[0], &d[1],
-                              &d[2], &d[3], &d[4], &d[5]);
-                if (VARIATIONAL(k))
-                    kepler_tangent(m[0], h, n, t + i, d, t + bodies + i, e);
-            }
-            for (int at = i; at < n; at += bodies)
-                for (int c = 0; c < 3; c++) {
-                    const real *kepler = at == i ? d : e;
-                    lane_add(compensated, &t[c * n + at], &t[(9 + c) * n + at],
-                             lane_select(drifts[i], dx[c * n + at], kepler[c]));
-                    lane_add(compensated, &t[(3 + c) * n + at], &t[(12 + c) * n + at],
-                             lane_select(drifts[i], dv[c * n + at], kepler[3 + c]));
-                }
-        }
-        for (int first = 0; first < n; first += bodies)
-            hybrid_velocities(n, bodies, m, flags, t + 3 * n + first, -1);
-        mvs_jumps(k, n, compensated, m, t, jump);
-        newton_acceleration(k, n, 1, m, t, t + 6 * n);
-        hybrid_kick(k, n, compensated, m, t, flags, 0.5 * h);
-        if (FORCES(k))
-            mvs_forces(k, n, compensated, m, t, half);
+        for (int attempt = 0; attempt < NYSTROM_ATTEMPTS && lane_any(w.active); attempt++)
+            hybrid_substep(k, n, m, h, &w, inside);
+        hybrid_arrive(k, n, compensated, m, h, &w);
+        DRIFT_UNROLL
         for (int c = 0; c < PROPAGATOR_SLOTS(compensated) * n; c++)
             s[c] = lane_select(again, t[c], s[c]);
-        const mask fresh = hybrid_flag(k, n, m, t, h, again, near, drifts, &all, &any);
-        ends_near = any | (ends_near & lane_not(again));
-        again = again & fresh;
     }
-    own[HYBRID_NEAR] = lane_select(where, lane_select(ends_near, lane_set(1.0), lane_set(0.0)), own[HYBRID_NEAR]);
-    own[HYBRID_SUBSTEP] = lane_select(where, lane_abs(substep), own[HYBRID_SUBSTEP]);
+    hybrid_settle(&w, where, HYBRID_OWN(n, s));
 }

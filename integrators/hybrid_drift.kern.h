@@ -16,6 +16,30 @@
  *
  * Operations a substep with p planets near in q pairs: 176 p + 240 q + 360 p for the sums.
  */
+/* On a GPU few planets' numbers are in registers and the loops over planets unrolled, of the fewest those over stages, too; and there it takes longer
+ * to ask what no lane needs than to make it. */
+#if !defined(__CUDACC__)
+#define DRIFT_IN_REGISTERS 0
+#define DRIFT_UNROLL
+#define DRIFT_UNROLL_STAGES
+#elif N_BODIES <= 6
+#define DRIFT_IN_REGISTERS 1
+#define DRIFT_UNROLL LANE_UNROLL
+#else
+#define DRIFT_IN_REGISTERS 0
+#define DRIFT_UNROLL LANE_KEEP_ROLLED
+#endif
+#if defined(__CUDACC__) && N_BODIES <= 4 && !SHOAL_FORCES
+#define DRIFT_UNROLL_STAGES LANE_UNROLL
+#elif defined(__CUDACC__)
+#define DRIFT_UNROLL_STAGES LANE_KEEP_ROLLED
+#endif
+#if defined(__CUDACC__) && N_BODIES <= 4
+#define DRIFT_SKIPS(lanes) false
+#else
+#define DRIFT_SKIPS(lanes) (!lane_any(lanes))
+#endif
+
 enum { NYSTROM_STAGES = 9, NYSTROM_ATTEMPTS = 10000 };
 
 LANE_TABLE double nystrom_c[NYSTROM_STAGES] = {0, 1.0 / 20, 1.0 / 10, 3.0 / 10, 1.0 / 2, 7.0 / 10, 9.0 / 10, 1, 1};
@@ -74,23 +98,32 @@ LANE_BIG_FN void drift_forces(const shoal_kernel_args *k, int n, const real *m, 
 {
     const int bodies = real_bodies(k, n);
     real w[6 * LANE_ROOM(n)], f[3 * LANE_ROOM(n)], mass = m[0];
+    DRIFT_UNROLL
     for (int i = 1; i < bodies; i++)
         mass = mass + m[i];
+    DRIFT_UNROLL
     for (int first = 0; first < n; first += bodies)
+        DRIFT_UNROLL
         for (int c = 0; c < 6; c++) {
             const real *from = (c < 3 ? x + c * n : v + (c - 3) * n) + first;
             real *to = w + c * n + first, sum = lane_set(0.0);
+            DRIFT_UNROLL
             for (int i = 1; i < bodies; i++)
                 sum = lane_fma(m[i], from[i], sum);
             to[0] = -sum / mass;
+            DRIFT_UNROLL
             for (int i = 1; i < bodies; i++)
                 to[i] = from[i] + to[0];
         }
+    DRIFT_UNROLL
     for (int c = 0; c < 3 * n; c++)
         f[c] = lane_set(0.0);
     forces_add(k, n, m, w, w + 3 * n, f);
+    DRIFT_UNROLL
     for (int first = 0; first < n; first += bodies)
+        DRIFT_UNROLL
         for (int c = first; c < 3 * n; c += n)
+            DRIFT_UNROLL
             for (int i = 1; i < bodies; i++)
                 a[c + i] = lane_select(all, a[c + i] + (f[c + i] - f[c]), a[c + i]);
 }
@@ -99,11 +132,13 @@ LANE_BIG_FN void drift_forces(const shoal_kernel_args *k, int n, const real *m, 
 LANE_FN void pair_tangent(int n, int bodies, int i, int j, const real *m, const real *x, mask where, real y, real *a)
 {
     real d[3], e[3], change[3];
+    DRIFT_UNROLL
     for (int c = 0; c < 3; c++) {
         d[c] = x[c * n + j] - x[c * n + i];
         e[c] = x[c * n + bodies + j] - x[c * n + bodies + i];
     }
     pull_tangent(d, e, y, change);
+    DRIFT_UNROLL
     for (int c = 0; c < 3; c++) {
         real *to_i = &a[c * n + bodies + i], *to_j = &a[c * n + bodies + j];
         *to_i = lane_select(where, lane_fma(m[j], change[c], *to_i), *to_i);
@@ -117,9 +152,9 @@ LANE_FN void drift_acceleration(const shoal_kernel_args *k, int n, const real *m
 {
     const int bodies = real_bodies(k, n);
     real sum[3] = {lane_set(0.0), lane_set(0.0), lane_set(0.0)}, sum_tangent[3] = {sum[0], sum[0], sum[0]}, change[3];
-    LANE_KEEP_ROLLED
+    DRIFT_UNROLL
     for (int i = 1; i < bodies; i++) {
-        if (!lane_any(flags.drifts[i]))
+        if (DRIFT_SKIPS(flags.drifts[i]))
             continue;
         const real *p = x + i;
         const real y = lane_rsqrt(lane_fma(p[2 * n], p[2 * n], lane_fma(p[n], p[n], p[0] * p[0])));
@@ -132,18 +167,19 @@ LANE_FN void drift_acceleration(const shoal_kernel_args *k, int n, const real *m
         if (VARIATIONAL(k)) {
             const real d[3] = {p[0], p[n], p[2 * n]}, e[3] = {p[bodies], p[n + bodies], p[2 * n + bodies]};
             pull_tangent(d, e, y, change);
+            DRIFT_UNROLL
             for (int c = 0; c < 3; c++) {
                 a[c * n + bodies + i] = -m[0] * change[c];
                 sum_tangent[c] = lane_fma(m[i], change[c], sum_tangent[c]);
             }
         }
     }
-    LANE_KEEP_ROLLED
+    DRIFT_UNROLL
     for (int i = 1; i < bodies; i++) {
-        LANE_KEEP_ROLLED
+        DRIFT_UNROLL
         for (int j = i + 1; j < bodies; j++) {
             const mask near = flags.near[i * n + j];
-            if (!lane_any(near))
+            if (DRIFT_SKIPS(near))
                 continue;
             const real d[3] = {x[j] - x[i], x[n + j] - x[n + i], x[2 * n + j] - x[2 * n + i]};
             const real y = lane_rsqrt(lane_fma(d[2], d[2], lane_fma(d[1], d[1], d[0] * d[0])));
@@ -158,7 +194,9 @@ LANE_FN void drift_acceleration(const shoal_kernel_args *k, int n, const real *m
         }
     }
     if (lane_any(flags.all))
+        DRIFT_UNROLL
         for (int i = 1; i < bodies; i++)
+            DRIFT_UNROLL
             for (int c = 0; c < 3; c++) {
                 a[c * n + i] = lane_select(flags.all, a[c * n + i] - sum[c], a[c * n + i]);
                 if (VARIATIONAL(k))
@@ -184,18 +222,18 @@ LANE_FN real drift_try(const shoal_kernel_args *k, int n, const real *m, hybrid_
     real *at = w.nv; /* place for the stages until the velocities are known */
     real worst = lane_set(0.0), velocity[3 * LANE_ROOM(n)];
     const double *row = nystrom_a, *velocity_row = nystrom_w;
-    LANE_KEEP_ROLLED
+    DRIFT_UNROLL_STAGES
     for (int stage = 1; stage < NYSTROM_STAGES; stage++) {
-        LANE_KEEP_ROLLED
+        DRIFT_UNROLL
         for (int i = 1; i < n; i++) {
-            if (!lane_any(flags.drifts[i]))
+            if (DRIFT_SKIPS(flags.drifts[i]))
                 continue;
             const real way = nystrom_c[stage] * step;
             real sum[3];
             LANE_UNROLL_XYZ
             for (int c = 0; c < 3; c++)
                 sum[c] = row[0] * w.f[c * n + i];
-            LANE_KEEP_ROLLED
+            DRIFT_UNROLL_STAGES
             for (int l = 1; l < stage; l++) {
                 const real weight = lane_set(row[l]), *f = w.f + l * 3 * n + i;
                 LANE_UNROLL_XYZ
@@ -209,6 +247,7 @@ LANE_FN real drift_try(const shoal_kernel_args *k, int n, const real *m, hybrid_
                 at[at_c] = w.x[at_c] + w.nx[at_c];
                 if (FORCES(k)) {
                     real change = lane_set(0.0);
+                    DRIFT_UNROLL_STAGES
                     for (int l = 0; l < stage; l++)
                         change = lane_fma(lane_set(velocity_row[l]), w.f[l * 3 * n + at_c], change);
                     velocity[at_c] = lane_fma(step, change, w.v[at_c] + w.dv[at_c]);
@@ -219,15 +258,15 @@ LANE_FN real drift_try(const shoal_kernel_args *k, int n, const real *m, hybrid_
         row += stage;
         velocity_row += stage;
     }
-    LANE_KEEP_ROLLED
+    DRIFT_UNROLL
     for (int i = 1; i < n; i++) {
-        if (!lane_any(flags.drifts[i]))
+        if (DRIFT_SKIPS(flags.drifts[i]))
             continue;
         real r2 = lane_set(0.0), ex2 = lane_set(0.0), ev2 = lane_set(0.0), v[3], ex[3], ev[3];
         LANE_UNROLL_XYZ
         for (int c = 0; c < 3; c++)
             v[c] = ex[c] = ev[c] = lane_set(0.0);
-        LANE_KEEP_ROLLED
+        DRIFT_UNROLL_STAGES
         for (int l = 0; l < NYSTROM_STAGES; l++) {
             const real *f = w.f + l * 3 * n + i;
             LANE_UNROLL_XYZ

@@ -27,9 +27,13 @@
  *     PROPAGATOR_INSIDE 1               its step has a further argument, lane_inside *inside (NULL: nobody looks), through which it shows the
  *                                       monitors of pairs the motion within the step (observe.kern.h)
  *     PROPAGATOR_REST(n, s, lanes)      told of lanes whose systems have stopped: no care need be spent on them
- *     PROPAGATOR_MADE(n, s)             the lanes whose last step was made; the others wait, as they were, until more lanes need the same long
- *                                       way, for the lanes beside would have to wait for each of them
- *     PROPAGATOR_HURRY(n, s)            from now on no lane waits
+ *     PROPAGATOR_PARKS 1                its step has a further argument, lane_care *care (NULL: every step is made), by which steps that need
+ *                                       long care are left to another kernel: kernel_integrate parks such systems in a list, from which
+ *                                       kernel_careful goes on with them until a step needs none. For a GPU, where the lanes beside would
+ *                                       have to wait for each of them; the engine launches the two in turns.
+ *     struct lane_care                  among what is the propagator's own: bool given, steps are made with care where they need it, of the lanes
+ *                                       mask wanted, in as many calls as that takes, else they are left undone; mask needed, made, of the step
+ *     propagator_resume(k, n, m, s, care) of parked systems: what a step left undone does not restore
  *
  * With PROPAGATOR_ADAPTIVE its step is `real propagator_step(k, n, compensated, m, s, real *h)`: it tries a step of *h, returns the length
  * done (*h, or something shorter, or 0 for lanes whose step was rejected: their bodies have not moved), and leaves in *h what to try
@@ -107,6 +111,8 @@ LANE_FN int real_bodies(const shoal_kernel_args *k, int n)
 /* Whether a body of this mass is there. */
 LANE_FN mask is_there(real m) { return lane_not(lane_negative(m)); }
 
+typedef struct lane_care lane_care;
+
 #include "gravitation/newton.kern.h"
 #include "gravitation/forces.kern.h"
 #include "monitors/observe.kern.h"
@@ -130,12 +136,14 @@ LANE_FN mask is_there(real m) { return lane_not(lane_negative(m)); }
 #ifndef PROPAGATOR_REST
 #define PROPAGATOR_REST(n, s, lanes) ((void)0)
 #endif
-#ifdef PROPAGATOR_MADE
-#define PROPAGATOR_WAITS 1
+#ifdef PROPAGATOR_PARKS
+#define CARE(care) , care
 #else
-#define PROPAGATOR_WAITS 0
-#define PROPAGATOR_MADE(n, s) (lane_set(0.0) == lane_set(0.0))
-#define PROPAGATOR_HURRY(n, s) ((void)0)
+#define PROPAGATOR_PARKS 0
+#define CARE(care)
+struct lane_care {
+    bool given;
+};
 #endif
 
 #ifdef PROPAGATOR_BARYCENTRIC
@@ -255,7 +263,8 @@ typedef struct lane_clock {
     real limit;           /* of attempts in this call */
 } lane_clock;
 
-LANE_FN void clock_load(const shoal_kernel_args *k, lane_id id, lane_clock *clock)
+/* most: attempts in this call. */
+LANE_FN void clock_load(const shoal_kernel_args *k, lane_id id, real most, lane_clock *clock)
 {
     clock->h = record_load(k, id, SHOAL_SYS_DT);
     clock->done = lane_set(0.0);
@@ -265,7 +274,7 @@ LANE_FN void clock_load(const shoal_kernel_args *k, lane_id id, lane_clock *cloc
     clock->end = record_load(k, id, SHOAL_SYS_END);
     clock->steps = record_load(k, id, SHOAL_SYS_STEP);
     clock->attempts = record_load(k, id, SHOAL_SYS_ATTEMPT);
-    clock->limit = lane_min(clock->attempts + k->slice_steps, lane_set(k->max_steps));
+    clock->limit = lane_min(clock->attempts + most, lane_set(k->max_steps));
 }
 
 LANE_FN void clock_store(const shoal_kernel_args *k, lane_id id, mask where, const lane_clock *clock)
@@ -277,9 +286,10 @@ LANE_FN void clock_store(const shoal_kernel_args *k, lane_id id, mask where, con
     record_store(k, id, SHOAL_SYS_ATTEMPT, where, clock->attempts);
 }
 
-LANE_FN void clock_step(const shoal_kernel_args *k, int compensated, const real *m, real *s, lane_clock *clock, lane_inside *inside)
+LANE_FN void clock_step(const shoal_kernel_args *k, int compensated, const real *m, real *s, lane_clock *clock, lane_inside *inside,
+                        lane_care *care)
 {
-    (void)inside;
+    (void)inside, (void)care;
     clock->done = step(k, compensated, m, s, &clock->h);
     lane_add(1, &clock->elapsed, &clock->error, lane_abs(clock->done));
     clock->steps = clock->steps + lane_select(clock->done != lane_set(0.0), lane_set(1.0), lane_set(0.0));
@@ -318,46 +328,50 @@ LANE_FN real clock_time(const lane_clock *clock, real fraction)
 #else /* steps of one length: time is their count */
 
 /* On the CPU, where forces and compensation are uniform flags, the two common cases are compiled by themselves. */
-LANE_BIG_FN void step_plain(const shoal_kernel_args *k, const real *m, real *s, real h INSIDE(lane_inside *inside))
+LANE_BIG_FN void step_plain(const shoal_kernel_args *k, const real *m, real *s, real h INSIDE(lane_inside *inside) CARE(lane_care *care))
 {
     LANE_KNOWN(FORCES(k) == 0);
-    propagator_step(k, BODIES(k), 0, m, s, h INSIDE(inside));
+    propagator_step(k, BODIES(k), 0, m, s, h INSIDE(inside) CARE(care));
 }
 
-LANE_BIG_FN void step_compensated(const shoal_kernel_args *k, const real *m, real *s, real h INSIDE(lane_inside *inside))
+LANE_BIG_FN void step_compensated(const shoal_kernel_args *k, const real *m, real *s, real h INSIDE(lane_inside *inside)
+                                  CARE(lane_care *care))
 {
     LANE_KNOWN(FORCES(k) == 0);
-    propagator_step(k, BODIES(k), 1, m, s, h INSIDE(inside));
+    propagator_step(k, BODIES(k), 1, m, s, h INSIDE(inside) CARE(care));
 }
 
-LANE_BIG_FN void step_forced(const shoal_kernel_args *k, int compensated, const real *m, real *s, real h INSIDE(lane_inside *inside))
+LANE_BIG_FN void step_forced(const shoal_kernel_args *k, int compensated, const real *m, real *s, real h INSIDE(lane_inside *inside)
+                             CARE(lane_care *care))
 {
-    propagator_step(k, BODIES(k), compensated, m, s, h INSIDE(inside));
+    propagator_step(k, BODIES(k), compensated, m, s, h INSIDE(inside) CARE(care));
 }
 
-LANE_FN void step(const shoal_kernel_args *k, int compensated, const real *m, real *s, real h INSIDE(lane_inside *inside))
+LANE_FN void step(const shoal_kernel_args *k, int compensated, const real *m, real *s, real h INSIDE(lane_inside *inside)
+                  CARE(lane_care *care))
 {
     if (FORCES(k))
-        step_forced(k, compensated, m, s, h INSIDE(inside));
+        step_forced(k, compensated, m, s, h INSIDE(inside) CARE(care));
     else if (compensated)
-        step_compensated(k, m, s, h INSIDE(inside));
+        step_compensated(k, m, s, h INSIDE(inside) CARE(care));
     else
-        step_plain(k, m, s, h INSIDE(inside));
+        step_plain(k, m, s, h INSIDE(inside) CARE(care));
 }
 
 typedef struct lane_clock {
     real h, steps, limit, end; /* length; counts: done, to stop at, of the whole run */
-    mask made;                 /* the last step */
+    mask made, leaves;         /* the last step; the system is the other kernel's */
 } lane_clock;
 
-LANE_FN void clock_load(const shoal_kernel_args *k, lane_id id, lane_clock *clock)
+/* most: steps in this call. */
+LANE_FN void clock_load(const shoal_kernel_args *k, lane_id id, real most, lane_clock *clock)
 {
     clock->h = record_load(k, id, SHOAL_SYS_DT);
     clock->steps = record_load(k, id, SHOAL_SYS_STEP);
-    clock->limit = lane_min(record_load(k, id, SHOAL_SYS_TARGET), clock->steps + k->slice_steps);
+    clock->limit = lane_min(record_load(k, id, SHOAL_SYS_TARGET), clock->steps + most);
     clock->limit = lane_min(clock->limit, lane_set(k->max_steps));
     clock->end = record_load(k, id, SHOAL_SYS_END);
-    clock->made = clock->h != clock->h;
+    clock->made = clock->leaves = clock->h != clock->h;
 }
 
 LANE_FN void clock_store(const shoal_kernel_args *k, lane_id id, mask where, const lane_clock *clock)
@@ -365,15 +379,30 @@ LANE_FN void clock_store(const shoal_kernel_args *k, lane_id id, mask where, con
     record_store(k, id, SHOAL_SYS_STEP, where, clock->steps);
 }
 
-LANE_FN void clock_step(const shoal_kernel_args *k, int compensated, const real *m, real *s, lane_clock *clock, lane_inside *inside)
+LANE_FN void clock_step(const shoal_kernel_args *k, int compensated, const real *m, real *s, lane_clock *clock, lane_inside *inside,
+                        lane_care *care)
 {
+    const mask all = lane_set(0.0) == lane_set(0.0);
     (void)inside;
-    step(k, compensated, m, s, clock->h INSIDE(inside));
-    clock->made = PROPAGATOR_MADE(BODIES(k), s);
-    clock->steps = PROPAGATOR_WAITS ? lane_select(clock->made, clock->steps + 1.0, clock->steps) : clock->steps + 1.0;
+    step(k, compensated, m, s, clock->h INSIDE(inside) CARE(care));
+    clock->made = all;
+    clock->leaves = lane_not(all);
+#if PROPAGATOR_PARKS
+    if (care) {
+        clock->made = care->made;
+        clock->leaves = care->given ? care->made & lane_not(care->needed) : care->needed;
+    }
+    clock->steps = lane_select(clock->made, clock->steps + 1.0, clock->steps);
+#else
+    (void)care;
+    clock->steps = clock->steps + 1.0;
+#endif
 }
 
-LANE_FN mask clock_due(const lane_clock *clock) { return clock->steps >= clock->limit; }
+LANE_FN mask clock_due(const lane_clock *clock)
+{
+    return PROPAGATOR_PARKS ? (clock->steps >= clock->limit) | clock->leaves : clock->steps >= clock->limit;
+}
 LANE_FN mask clock_stuck(const shoal_kernel_args *k, const lane_clock *clock)
 {
     (void)k, (void)clock;
@@ -472,14 +501,19 @@ LANE_FN void watch_step(const shoal_kernel_args *k, lane_id id, mask live, const
 #endif
     {
         const monitor_state was = *watch;
+        lane_inside shown;
+        if (PROPAGATOR_PARKS && inside)
+            shown = *inside;
         lane_event seen;
         event_none(&seen);
         monitors_observe(k, id, live & moved, bodies, m, before, w, clock_length(clock), clock_phase(clock),
                          clock_time(clock, lane_set(1.0)), tangent2, watch, inside, &seen);
         event_offer(event, seen.hit & moved, seen.fraction, seen.outcome, seen.body_a, seen.body_b);
-        if (PROPAGATOR_ADAPTIVE || PROPAGATOR_WAITS)
+        if (PROPAGATOR_ADAPTIVE || PROPAGATOR_PARKS)
             for (int i = 0; i < (int)(sizeof was / sizeof(real)); i++)
                 ((real *)watch)[i] = lane_select(moved, ((real *)watch)[i], ((const real *)&was)[i]);
+        if (PROPAGATOR_PARKS && inside && lane_any(lane_not(moved))) /* of a step that goes on */
+            *inside = shown;
     }
     event->hit = event->hit | team_told(event->hit);
     if (MONITORS(k) & MONITORS_OF_PAIRS) {
@@ -506,7 +540,7 @@ LANE_FN void check_step(const shoal_kernel_args *k, int compensated, lane_id id,
     lane_event event;
     event_none(&event);
     event_offer(&event, team_any(is_broken(k, s)), one, lane_set(SHOAL_NONFINITE), none, none);
-    if (watched)
+    if (watched && (!PROPAGATOR_PARKS || monitors_awake(k) || team_any_beside(*live & clock_moved(clock) & wants_a_look(k, m, s, clock))))
         watch_step(k, id, *live, m, s, clock, before, watch, inside, &event);
     event_offer(&event, clock_stuck(k, clock), one, lane_set(SHOAL_STEP_UNDERFLOW), none, none);
     event_offer(&event, clock_spent(k, clock), one, lane_set(SHOAL_BUDGET), none, none);
@@ -516,6 +550,9 @@ LANE_FN void check_step(const shoal_kernel_args *k, int compensated, lane_id id,
         clock_store(k, id, stops, clock);
         if (watched)
             monitors_store(k, id, team_speaks(stops, 1), watch);
+#if PROPAGATOR_PARKS
+        lane_append(k->parked, k->n_parked, id, team_speaks(stops & clock->leaves & lane_not(clock->made), 1), clock->limit - clock->steps);
+#endif
         if (lane_any(ended)) {
             real t = record_load(k, id, SHOAL_SYS_T_START) + clock_time(clock, event.fraction);
             record_store(k, id, SHOAL_SYS_OUTCOME, ended, event.outcome);
@@ -537,11 +574,13 @@ LANE_FN void kernel_integrate(const shoal_kernel_args *k, const lane_id *id, con
     mask live[LANE_GROUPS];
     monitor_state watch[LANE_GROUPS];
     lane_inside within[LANE_GROUPS], *inside[LANE_GROUPS];
+    lane_care care[LANE_GROUPS];
     bool go_on = false;
     LANE_UNROLL
     for (int g = 0; g < LANE_GROUPS; g++) {
         system_load(k, n, compensated, id[g], m[g], s[g]);
-        clock_load(k, id[g], &clock[g]);
+        clock_load(k, id[g], lane_set(k->slice_steps), &clock[g]);
+        care[g].given = false;
         live[g] = there[g] & (record_load(k, id[g], SHOAL_SYS_OUTCOME) == lane_set(SHOAL_RUNNING)) & lane_not(clock_due(&clock[g]));
         go_on = team_goes_on(live[g]) || go_on;
         if (watched)
@@ -561,7 +600,7 @@ LANE_FN void kernel_integrate(const shoal_kernel_args *k, const lane_id *id, con
         while (quiet) {
             LANE_UNROLL
             for (int g = 0; g < LANE_GROUPS; g++)
-                clock_step(k, compensated, m[g], s[g], &clock[g], inside[g]);
+                clock_step(k, compensated, m[g], s[g], &clock[g], inside[g], &care[g]);
             LANE_UNROLL
             for (int g = 0; g < LANE_GROUPS; g++)
                 quiet = quiet && !team_any_beside(live[g] & wants_a_look(k, m[g], s[g], &clock[g]));
@@ -573,6 +612,48 @@ LANE_FN void kernel_integrate(const shoal_kernel_args *k, const lane_id *id, con
         }
     }
 }
+
+#if PROPAGATOR_PARKS
+/* Parked systems: entries at, at + stride, ... of the list, one after the other, a lane the next one when a few beside are ready for it. */
+LANE_FN void kernel_careful(const shoal_kernel_args *k, int at, int stride, int n_parked)
+{
+    enum { FEW = 4 };
+    const int n = BODIES(k), compensated = COMPENSATED(k), watched = MONITORS(k);
+    real m[n], s[STATE_SIZE(n)], before[6 * n], *start = before;
+    lane_id id = 0;
+    lane_clock clock;
+    monitor_state watch;
+    lane_inside within, *inside = PROPAGATOR_INSIDE && (watched & MONITORS_OF_PAIRS) ? &within : 0;
+    lane_care care;
+    mask live = false;
+    care.given = true;
+    LANE_KEEP_ROLLED
+    for (;;) {
+        const mask ready = lane_not(live) & (at < n_parked);
+        const int n_ready = lane_count_together(ready), n_live = lane_count_together(live);
+        if (n_ready + n_live == 0)
+            break;
+        if (ready && (n_ready >= FEW || n_live == 0)) {
+            id = k->parked[2 * at];
+            system_load(k, n, compensated, id, m, s);
+            clock_load(k, id, lane_min(lane_set(k->parked[2 * at + 1]), lane_set(k->slice_steps)), &clock);
+            live = (record_load(k, id, SHOAL_SYS_OUTCOME) == lane_set(SHOAL_RUNNING)) & lane_not(clock_due(&clock));
+            if (watched)
+                monitors_load(k, id, &watch);
+            if (watched & MONITORS_OF_PAIRS)
+                view_before(k, m, s, before, &start);
+            if (inside)
+                inside_load(id, inside);
+            propagator_resume(k, n, m, s, &care);
+            at += stride;
+        }
+        care.wanted = live;
+        clock_step(k, compensated, m, s, &clock, inside, &care);
+        if (live && wants_a_look(k, m, s, &clock))
+            check_step(k, compensated, id, m, s, &clock, start, &watch, inside, &live);
+    }
+}
+#endif
 
 /* The state after a time `left`, from a copy: one step of that length, or as many as an adaptive propagator needs. */
 LANE_FN void advance_copy(const shoal_kernel_args *k, lane_id id, const real *m, real *s, real left)
@@ -596,9 +677,8 @@ LANE_FN void advance_copy(const shoal_kernel_args *k, lane_id id, const real *m,
     }
 #else
     (void)id;
-    PROPAGATOR_HURRY(n, copy);
     if (lane_any(moves))
-        step(k, 1, m, copy, left INSIDE(0));
+        step(k, 1, m, copy, left INSIDE(0) CARE(0));
     for (int c = 0; c < STATE_SIZE(n); c++)
         s[c] = lane_select(moves, copy[c], s[c]);
 #endif
@@ -638,14 +718,13 @@ LANE_FN void kernel_bare(const shoal_kernel_args *k, const lane_id *id, const ma
     LANE_UNROLL
     for (int g = 0; g < LANE_GROUPS; g++) {
         system_load(k, n, compensated, id[g], m[g], s[g]);
-        clock_load(k, id[g], &clock[g]);
-        PROPAGATOR_HURRY(n, s[g]);
+        clock_load(k, id[g], lane_set(k->slice_steps), &clock[g]);
     }
     LANE_KEEP_ROLLED
     for (long long i = (long long)k->slice_steps; i > 0; i--) {
         LANE_UNROLL
         for (int g = 0; g < LANE_GROUPS; g++)
-            clock_step(k, compensated, m[g], s[g], &clock[g], 0);
+            clock_step(k, compensated, m[g], s[g], &clock[g], 0, 0);
     }
     LANE_UNROLL
     for (int g = 0; g < LANE_GROUPS; g++) {

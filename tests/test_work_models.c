@@ -258,7 +258,7 @@ static void settings_are_the_same(void **state)
     }
 }
 
-/* What hybrid's leaders do alone. */
+/* hybrid's careful steps, whatever the model made by a thread a system. */
 static void encounters_are_the_same(void **state)
 {
     static const shoal_setting orbit = {"pericentre", 0, "orbit"}, compensated = {"compensated", 1, NULL}, light = {"c", 300.0, NULL};

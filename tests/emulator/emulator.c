@@ -52,6 +52,8 @@ uint32_t warp_vote(thread *t, const char *how, int p, uint32_t mask)
     coroutine *c = (coroutine *)t;
     c->p = p != 0;
     c->mask = mask;
+    if (mask == 1u << t->tid % WARP) /* alone */
+        return *how == 'b' ? (p ? mask : 0) : *how == 'u' || p;
     wait_for_others(c, AT_WARP, how);
     return c->result;
 }

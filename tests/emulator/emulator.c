@@ -87,6 +87,14 @@ static void start(unsigned lower, unsigned upper)
     swapcontext(&c->context, &scheduler);
 }
 
+static void begin(coroutine *c)
+{
+    getcontext(&c->context);
+    c->context.uc_stack.ss_sp = c->stack;
+    c->context.uc_stack.ss_size = STACK;
+    makecontext(&c->context, (void (*)(void))start, 2, (unsigned)(uintptr_t)c, (unsigned)((uintptr_t)c >> 32));
+}
+
 static void give_up(const char *why)
 {
     fprintf(stderr, "emulator: %s;", why);
@@ -195,10 +203,7 @@ int cuLaunchKernel(void *function, unsigned grid_x, unsigned grid_y, unsigned gr
         for (unsigned i = 0; i < block_x; i++) {
             coroutine *c = &threads[i];
             *c = (coroutine){.t = {i, block, block_x, grid_x, shared, arguments[0]}, .stack = c->stack};
-            getcontext(&c->context);
-            c->context.uc_stack.ss_sp = c->stack;
-            c->context.uc_stack.ss_size = STACK;
-            makecontext(&c->context, (void (*)(void))start, 2, (unsigned)(uintptr_t)c, (unsigned)((uintptr_t)c >> 32));
+            begin(c);
         }
         run_block();
     }

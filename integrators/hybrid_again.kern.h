@@ -343,7 +343,7 @@ LANE_BIG_FN void hybrid_again(const shoal_kernel_args *k, int n, int compensated
         for (int attempt = 0; attempt < NYSTROM_ATTEMPTS && lane_any(w.active); attempt++)
             hybrid_substep(k, n, m, h, &w, inside);
         hybrid_arrive(k, n, compensated, m, h, &w);
-        DRIFT_UNROLL
+        LANE_UNROLL_GPU
         for (int c = 0; c < PROPAGATOR_SLOTS(compensated) * n; c++)
             s[c] = lane_select(again, t[c], s[c]);
     }

@@ -16,11 +16,15 @@
  *
  * Operations a substep with p planets near in q pairs: 176 p + 240 q + 360 p for the sums.
  */
-/* On a GPU few planets' numbers are in registers and the loops over planets unrolled, of the fewest those over stages, too; and there it takes longer
- * to ask what no lane needs than to make it. */
+/* Of few planets the loops over them are unrolled; on a GPU their numbers are in registers then, of the fewest loops over stages unrolled, too. Of
+ * two planets, on a GPU of three, it takes longer to ask what no lane needs than to make it. */
 #if !defined(__CUDACC__)
 #define DRIFT_IN_REGISTERS 0
+#if defined(N_BODIES) && N_BODIES <= 4
+#define DRIFT_UNROLL LANE_UNROLL
+#else
 #define DRIFT_UNROLL
+#endif
 #define DRIFT_UNROLL_STAGES
 #elif N_BODIES <= 6
 #define DRIFT_IN_REGISTERS 1
@@ -34,7 +38,7 @@
 #elif defined(__CUDACC__)
 #define DRIFT_UNROLL_STAGES LANE_KEEP_ROLLED
 #endif
-#if defined(__CUDACC__) && N_BODIES <= 4
+#if defined(N_BODIES) && (N_BODIES <= 3 || (defined(__CUDACC__) && N_BODIES <= 4))
 #define DRIFT_SKIPS(lanes) false
 #else
 #define DRIFT_SKIPS(lanes) (!lane_any(lanes))

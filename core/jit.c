@@ -562,7 +562,7 @@ shoal_status shoal_jit_compile(shoal_context *context, const shoal_kernel_choice
     option_add(&options, "-DN_BODIES=%d", team > 1 ? own << choice->variational : shoal_choice_moved(choice));
     if (team > 1) {
         option_add(&options, "-DSHOAL_MODEL=%d", choice->model);
-        option_add(&options, "-DSHOAL_TEAM=%d", team);
+        option_add(&options, "-DTEAM=%d", team);
         option_add(&options, "-DTEAM_EACH=%d", shoal_team_each(choice));
         option_add(&options, "-DTEAM_DOUBLES=%d", shoal_team_doubles(choice));
         option_add(&options, "-DTEAM_BODIES=%d", choice->n_bodies);

@@ -4,15 +4,12 @@
  * list. This is what jit.c compiles; CUDA C, with team.h the only kernel text that is not in the common dialect.
  *
  * Constants from jit.c: SHOAL_ENTRIES (bits of shoal_kernel_entry: the entries wanted), N_BODIES, PROPAGATOR,
- * SHOAL_VARIATIONAL, SHOAL_MODEL with SHOAL_TEAM, TEAM_EACH, TEAM_DOUBLES, TEAM_BODIES and TEAM_FIRST, SHOAL_MONITORS, SHOAL_FORM,
+ * SHOAL_VARIATIONAL, SHOAL_MODEL with TEAM, TEAM_EACH, TEAM_DOUBLES, TEAM_BODIES and TEAM_FIRST, SHOAL_MONITORS, SHOAL_FORM,
  * SHOAL_COMPENSATED, SHOAL_BLOCK (threads a block), SHOAL_MIN_BLOCKS (at once on a multiprocessor).
  *
  * The arguments stay in constant memory (__grid_constant__): a plain parameter whose address is taken may be copied
  * to every thread's stack. Threads beyond the list go along as lanes that are not live.
  */
-#ifdef SHOAL_TEAM
-#define TEAM SHOAL_TEAM
-#endif
 #include "core/kernel.h"
 #include "core/lane.h"
 #include "integrators/integrate.kern.h"

@@ -22,10 +22,9 @@
 #ifndef SHOAL_TEAM_H
 #define SHOAL_TEAM_H
 
-/* SHOAL_TEAM from jit.c: a GPU's threads of a system, TEAM of them. SYSTEM_ROOM(n): for
- * what all of them have together. */
-#ifdef SHOAL_TEAM
-#define XYZ (TEAM == 1 || SHOAL_MODEL == 1 ? 3 : 1)
+/* TEAM from jit.c: a GPU's threads of a system. SYSTEM_ROOM(n): for what all of them have together. */
+#ifdef TEAM
+#define XYZ (SHOAL_MODEL == 1 ? 3 : 1)
 #define SYSTEM_ROOM(n) (TEAM_BODIES * (1 + SHOAL_VARIATIONAL))
 #if TEAM_BODIES <= 10 || (TEAM_EACH == 2 && TEAM_BODIES <= 16)
 #define LANE_UNROLL_TEAM _Pragma("unroll")

@@ -250,50 +250,29 @@ LANE_FN void hybrid_undo(int n, int compensated, const real *start, mask where, 
 }
 
 #if TEAM == 1
-/* A step in work, from call to call. The arrays only where they are copies, in registers; of f, the accelerations of the first stage. */
-LANE_FN void hybrid_take_up(int n, const lane_care *care, hybrid_work *w)
+/* A step in work handed over, from call to call: of lane_care and hybrid_work each to the other. The arrays only where they are copies, in registers;
+ * of f, the accelerations of the first stage. */
+template <class from_type, class to_type>
+LANE_FN void hybrid_hand_over(int n, const from_type *from, to_type *to)
 {
-    w->all = care->all, w->again = care->again, w->active = care->active, w->ends_near = care->ends_near;
-    w->substep = care->substep, w->done = care->done;
+    to->all = from->all, to->again = from->again, to->active = from->active, to->ends_near = from->ends_near;
+    to->substep = from->substep, to->done = from->done;
 #if DRIFT_IN_REGISTERS
     DRIFT_UNROLL
     for (int c = 0; c < PROPAGATOR_SLOTS(1) * n; c++)
-        w->t[c] = care->t[c];
+        to->t[c] = from->t[c];
     DRIFT_UNROLL
     for (int c = 0; c < 3 * n; c++)
-        w->dx[c] = care->dx[c], w->dv[c] = care->dv[c], w->f[c] = care->f[c];
+        to->dx[c] = from->dx[c], to->dv[c] = from->dv[c], to->f[c] = from->f[c];
     DRIFT_UNROLL
     for (int c = 0; c < 6 * n; c++)
-        w->before[c] = care->before[c];
+        to->before[c] = from->before[c];
     DRIFT_UNROLL
     for (int i = 0; i < n * n; i++)
-        w->near[i] = care->near[i];
+        to->near[i] = from->near[i];
     DRIFT_UNROLL
     for (int i = 0; i < n; i++)
-        w->drifts[i] = care->drifts[i];
-#endif
-}
-
-LANE_FN void hybrid_put_down(int n, const hybrid_work *w, lane_care *care)
-{
-    care->all = w->all, care->again = w->again, care->active = w->active, care->ends_near = w->ends_near;
-    care->substep = w->substep, care->done = w->done;
-#if DRIFT_IN_REGISTERS
-    DRIFT_UNROLL
-    for (int c = 0; c < PROPAGATOR_SLOTS(1) * n; c++)
-        care->t[c] = w->t[c];
-    DRIFT_UNROLL
-    for (int c = 0; c < 3 * n; c++)
-        care->dx[c] = w->dx[c], care->dv[c] = w->dv[c], care->f[c] = w->f[c];
-    DRIFT_UNROLL
-    for (int c = 0; c < 6 * n; c++)
-        care->before[c] = w->before[c];
-    DRIFT_UNROLL
-    for (int i = 0; i < n * n; i++)
-        care->near[i] = w->near[i];
-    DRIFT_UNROLL
-    for (int i = 0; i < n; i++)
-        care->drifts[i] = w->drifts[i];
+        to->drifts[i] = from->drifts[i];
 #endif
 }
 
@@ -311,7 +290,7 @@ LANE_FN void hybrid_go_on(const shoal_kernel_args *k, int n, int compensated, co
 #else
     hybrid_work w = hybrid_work_in(care->t, care->dx, care->dv, care->f, care->before, care->near, care->drifts);
 #endif
-    hybrid_take_up(n, care, &w);
+    hybrid_hand_over(n, care, &w);
     care->made = false;
     if (care->wanted && care->part == HYBRID_TO_TRY) {
         real end[PROPAGATOR_SLOTS(1) * N_BODIES + PROPAGATOR_OWN];
@@ -362,7 +341,7 @@ LANE_FN void hybrid_go_on(const shoal_kernel_args *k, int n, int compensated, co
             care->needed = care->substeps < HYBRID_SHARE; /* else it has had its share: the others shall not wait for it */
         }
     }
-    hybrid_put_down(n, &w, care);
+    hybrid_hand_over(n, &w, care);
 }
 #endif
 

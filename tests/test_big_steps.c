@@ -222,7 +222,6 @@ static void test_going_on(void **state)
     }
 }
 
-/* So many bodies are stepped by all threads: the same bits for any number of them. */
 /* What is said beforehand of how often forces are computed: exact of fixed steps, good to a factor of 3 of shared ones that adapt,
  * of blocks those of all bodies alone. */
 static void test_evaluations(void **state)
@@ -247,6 +246,7 @@ static void test_evaluations(void **state)
     }
 }
 
+/* So many bodies are stepped by all threads: the same bits for any number of them. */
 static void test_threads(void **state)
 {
     enum { N = SHOAL_BIG_PARALLEL + 101 };

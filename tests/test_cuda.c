@@ -206,32 +206,15 @@ static void a_missing_compiler_is_named(void **state)
 
 /* ---- the cache --------------------------------------------------------------------------------------------------- */
 
-struct cache {
-    char folder[256];
-    char *before; /* XDG_CACHE_HOME as it was */
-};
-
-static void cache_begin(struct cache *cache)
-{
-    const char *temporary = getenv("TMPDIR"), *before = getenv("XDG_CACHE_HOME");
-    snprintf(cache->folder, sizeof cache->folder, "%s/shoal-cache-XXXXXX", temporary ? temporary : "/tmp");
-    assert_non_null(mkdtemp(cache->folder));
-    cache->before = before ? strdup(before) : NULL;
-    setenv("XDG_CACHE_HOME", cache->folder, 1);
-}
-
-static void cache_end(struct cache *cache, const char *file)
+/* It holds this file, or "" for none, and nothing else: no temporary file is left. */
+static void cache_end_with(struct cache *cache, const char *file)
 {
     char path[300];
-    if (cache->before)
-        setenv("XDG_CACHE_HOME", cache->before, 1);
-    else
-        unsetenv("XDG_CACHE_HOME");
-    free(cache->before);
+    cache_leave(cache);
     snprintf(path, sizeof path, "%s/shoal", cache->folder);
     if (*file)
         assert_int_equal(unlink(file), 0);
-    assert_int_equal(rmdir(path), 0); /* no temporary file is left */
+    assert_int_equal(rmdir(path), 0);
     assert_int_equal(rmdir(cache->folder), 0);
 }
 
@@ -272,7 +255,7 @@ static void second_compile_comes_from_the_cache(void **state)
     assert_int_equal(other.block, 64);
     assert_string_not_equal(other.file, first.file);
     assert_int_equal(unlink(other.file), 0);
-    cache_end(&cache, first.file);
+    cache_end_with(&cache, first.file);
     shoal_cubin_release(&first);
     shoal_cubin_release(&second);
     shoal_cubin_release(&other);
@@ -305,7 +288,7 @@ static void a_damaged_file_is_compiled_anew(void **state)
         shoal_cubin_release(&again);
         shoal_cubin_release(&last);
     }
-    cache_end(&cache, first.file);
+    cache_end_with(&cache, first.file);
     shoal_cubin_release(&first);
 }
 
@@ -328,7 +311,7 @@ static void an_unusable_cache_is_no_error(void **state)
     shoal_cubin unwritable = compile_small(context_of(state));
     assert_string_equal(unwritable.file, "");
     shoal_cubin_release(&unwritable);
-    cache_end(&cache, "");
+    cache_end_with(&cache, "");
 }
 
 static void info_says_what_is_there(void **state)

@@ -7,14 +7,7 @@
 build=${SHOAL_BUILD:-build}
 shoal=${SHOAL_PROGRAM:-$build/shoal}
 root=${SHOAL_ROOT:-.}
-failures=0
-scratch=$(mktemp -d) || exit 1
-trap 'rm -rf "$scratch"' EXIT
-
-begin() { name=$1; printf '[ RUN      ] %s\n' "$name"; }
-pass() { printf '[       OK ] %s\n' "$name"; }
-fail() { printf '%s\n' "$@"; printf '[  FAILED  ] %s\n' "$name"; failures=$((failures + 1)); }
-skip() { printf '%s\n' "$1"; printf '[  SKIPPED ] %s\n' "$name"; }
+. "$(dirname "$0")/testing.sh"
 
 missing=
 [ -x "$build/tests/test_work_models" ] && [ -x "$root/tests/emulator/run" ] || missing="no sources here"

@@ -588,14 +588,8 @@ static void nothing_changes_a_bit(void **state)
 /* On a GPU: the events of the CPU, and the same bits whatever the slices. */
 static void a_gpu_does_the_same(void **state)
 {
-    const char *missing = shoal_engine_cuda.missing(), *wanted = getenv("SHOAL_TEST_GPU");
     shoal_context *context = context_of(state);
-    if (missing) {
-        if (wanted && strcmp(wanted, "1") == 0)
-            fail_msg("SHOAL_TEST_GPU=1, but %s", missing);
-        print_message("skipped: %s\n", missing);
-        skip();
-    }
+    need_gpu();
     for (int p = 0; shoal_plugs_of(NULL)->propagators[p]; p++) {
         shoal_body start[N];
         shoal_event events[2];

@@ -7,15 +7,8 @@
 build=${SHOAL_BUILD:-build}
 make=${MAKE:-make}
 cc=${CC:-gcc}
-failures=0
-scratch=$(mktemp -d) || exit 1
-trap 'rm -rf "$scratch"' EXIT
+. "$(dirname "$0")/testing.sh"
 prefix=$scratch/prefix
-
-begin() { name=$1; printf '[ RUN      ] %s\n' "$name"; }
-pass() { printf '[       OK ] %s\n' "$name"; }
-fail() { printf '%s\n' "$@"; printf '[  FAILED  ] %s\n' "$name"; failures=$((failures + 1)); }
-skip() { printf '%s\n' "$1"; printf '[  SKIPPED ] %s\n' "$name"; }
 
 if [ ! -f Makefile ]; then
     begin install

@@ -439,32 +439,6 @@ static void test_cuda_bits(void **state)
     check_bits(context_of(state), "cuda");
 }
 
-/* ---- a cache for a test ------------------------------------------------------------------------------------------ */
-
-static char cache[64], *users_cache;
-
-/* An empty cache until end_cache: what a test measures is nobody else's choice. */
-static void begin_cache(void)
-{
-    const char *before = getenv("XDG_CACHE_HOME");
-    users_cache = before ? strdup(before) : NULL;
-    snprintf(cache, sizeof cache, "/tmp/shoal-tiled-XXXXXX");
-    assert_non_null(mkdtemp(cache));
-    setenv("XDG_CACHE_HOME", cache, 1);
-}
-
-static void end_cache(void)
-{
-    char command[96];
-    if (users_cache)
-        setenv("XDG_CACHE_HOME", users_cache, 1);
-    else
-        unsetenv("XDG_CACHE_HOME");
-    free(users_cache);
-    snprintf(command, sizeof command, "rm -r %s", cache);
-    assert_int_equal(system(command), 0);
-}
-
 /* ---- many bodies, many devices ----------------------------------------------------------------------------------- */
 
 typedef struct many {
@@ -586,11 +560,12 @@ static void test_cuda_devices(void **state)
     need_tiled_gpu(context);
     shoal_tiled_options options = {.engine = "cuda", .n_devices = 2};
     shoal_tiled *two = NULL;
+    struct cache cache;
     if (shoal_tiled_create(context, &options, 10, &two)) {
         print_message("%s\n", shoal_context_message(context));
         skip();
     }
-    begin_cache();
+    cache_begin(&cache);
     for (int k = 0; k < SHOAL_COUNT(counts); k++) {
         const long n = counts[k];
         const size_t room = (size_t)(7 * 4 * (3 * n + n / 2 + n / 3 + 2));
@@ -620,7 +595,7 @@ static void test_cuda_devices(void **state)
         free(b.m);
     }
     shoal_tiled_destroy(&two);
-    end_cache();
+    cache_end(&cache);
 }
 
 /* ---- what is measured and kept ----------------------------------------------------------------------------------- */
@@ -628,9 +603,10 @@ static void test_cuda_devices(void **state)
 static void test_kept(void **state)
 {
     (void)state;
-    char command[128];
+    struct cache cache;
+    char command[512];
     shoal_tiled_options options = {.eps = 0.1};
-    begin_cache();
+    cache_begin(&cache);
     assert_int_equal(shoal_tiled_form_kept("a GPU", &options, 0, true, 1500), -1);
     shoal_tiled_form_keep("a GPU", &options, 0, true, 1500, FORM_EDGES_SMALL);
     assert_int_equal(shoal_tiled_form_kept("a GPU", &options, 0, true, 1024), FORM_EDGES_SMALL);
@@ -641,10 +617,10 @@ static void test_kept(void **state)
     options.precision = SHOAL_TILED_FP32;
     assert_int_equal(shoal_tiled_form_kept("a GPU", &options, 0, true, 1500), -1);
     options.precision = SHOAL_TILED_FP64;
-    snprintf(command, sizeof command, "for f in %s/shoal/*.choice; do echo nothing > $f; done", cache);
+    snprintf(command, sizeof command, "for f in %s/shoal/*.choice; do echo nothing > $f; done", cache.folder);
     assert_int_equal(system(command), 0);
     assert_int_equal(shoal_tiled_form_kept("a GPU", &options, 0, true, 1500), -1);
-    end_cache();
+    cache_end(&cache);
 }
 
 /* What auto takes on a GPU, which its line says: what was measured if there is something, and if it is wanted. What was measured is
@@ -670,8 +646,9 @@ static void test_cuda_tune(void **state)
         {SHOAL_TILED_TUNE_ALWAYS, 1e12, "rows", "; rows (as it began)"},
     };
     shoal_context *context = context_of(state);
+    struct cache cache;
     need_tiled_gpu(context);
-    begin_cache();
+    cache_begin(&cache);
     make_bodies(1000, false, &here);
     oracle(&here, 0.05, &want);
     for (int k = 0; k < SHOAL_COUNT(cases); k++) {
@@ -694,7 +671,7 @@ static void test_cuda_tune(void **state)
         }
         shoal_tiled_destroy(&tiled);
     }
-    end_cache();
+    cache_end(&cache);
 }
 
 /* There is nothing to choose on a CPU, and what a GPU had is no name of its. */

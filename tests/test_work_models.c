@@ -284,10 +284,8 @@ static void tuning_is_kept_and_changes_nothing(void **state)
     static const shoal_plug_options ejection = {"stop_on_ejection", &far, 1};
     const struct setup setup = {.propagator = "hermite4", .n = 3, .orbits = 3, .monitors = &ejection, .n_monitors = 1};
     need_gpu();
-    char folder[] = "/tmp/shoal_tune_XXXXXX", command[64], *cache = getenv("XDG_CACHE_HOME");
-    assert_non_null(mkdtemp(folder));
-    cache = cache ? strdup(cache) : NULL;
-    setenv("XDG_CACHE_HOME", folder, 1);
+    struct cache cache;
+    cache_begin(&cache);
     struct outcome first = {0};
     for (int i = 0; i < SHOAL_COUNT(when); i++) {
         struct outcome outcome = integrate(context_of(state), &setup, "cuda", NULL, when[i]);
@@ -303,13 +301,7 @@ static void tuning_is_kept_and_changes_nothing(void **state)
     }
     free(first.bodies);
     free(first.systems);
-    snprintf(command, sizeof command, "rm -rf %s", folder);
-    assert_int_equal(system(command), 0);
-    if (cache)
-        setenv("XDG_CACHE_HOME", cache, 1);
-    else
-        unsetenv("XDG_CACHE_HOME");
-    free(cache);
+    cache_end(&cache);
 }
 
 int main(void)

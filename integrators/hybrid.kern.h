@@ -166,6 +166,24 @@ LANE_FN mask hybrid_may_be_near(const shoal_kernel_args *k, int n, const real *m
 #include "integrators/hybrid_again.kern.h"
 #endif
 
+/* Lanes in which somebody is near, or, in teams, may be: what they park for nothing comes back as it was. */
+LANE_FN mask hybrid_is_near(const shoal_kernel_args *k, int n, const real *m, const real *s, real h)
+{
+    mask any = hybrid_may_be_near(k, n, m, s, h);
+#if TEAM == 1
+    if (lane_any(any)) {
+        const mask none = any & lane_not(any);
+        mask near[LANE_ROOM(n) * LANE_ROOM(n)], drifts[LANE_ROOM(n)], all = none;
+        for (int i = 0; i < n * n; i++)
+            near[i] = none;
+        for (int i = 0; i < n; i++)
+            drifts[i] = none;
+        hybrid_flag(k, n, m, s, h, any, near, drifts, &all, &any);
+    }
+#endif
+    return any;
+}
+
 LANE_FN void propagator_prepare(const shoal_kernel_args *k, int n, const real *m, const real *w, real *s)
 {
     mvs_prepare(k, n, m, w, s);
@@ -298,7 +316,7 @@ LANE_FN void hybrid_go_on(const shoal_kernel_args *k, int n, int compensated, co
         for (int c = 0; c < PROPAGATOR_SLOTS(1) * n + PROPAGATOR_OWN; c++)
             end[c] = s[c];
         mvs_step(k, n, compensated, m, end, h);
-        care->needed = hybrid_may_be_near(k, n, m, end, h) | (own[HYBRID_NEAR] > 0.0);
+        care->needed = hybrid_is_near(k, n, m, end, h) | (own[HYBRID_NEAR] > 0.0);
         hybrid_begin(k, n, m, s, end, own, h, care->needed, &w);
         care->trials = 0;
         if (w.again) {
@@ -366,7 +384,7 @@ LANE_FN void propagator_step(const shoal_kernel_args *k, int n, int compensated,
                 start[q * n + i] = s[q * n + i];
     }
     mvs_step(k, n, compensated, m, s, h);
-    const mask needed = (own[HYBRID_NEAR] >= lane_set(0.0)) & (hybrid_may_be_near(k, n, m, s, h) | (own[HYBRID_NEAR] > lane_set(0.0)));
+    const mask needed = (own[HYBRID_NEAR] >= lane_set(0.0)) & (hybrid_is_near(k, n, m, s, h) | (own[HYBRID_NEAR] > lane_set(0.0)));
 #ifdef PROPAGATOR_PARKS
     if (care) {
         care->needed = needed;

@@ -23,6 +23,7 @@ enum { HOST_PORTABLE = 1 };
 enum { FUNCTION_REGISTERS = 4, FUNCTION_DYNAMIC_SHARED = 8 };
 enum { DEFAULT_SHARED = 48 << 10 };    /* bytes that a block may have without the latter */
 enum { STREAM_NON_BLOCKING = 1 };      /* CUstream_flags */
+enum { STREAM_FIRST = -100 };          /* a priority; the driver takes the nearest that it has */
 
 struct driver {
     int (*init)(unsigned flags);
@@ -58,7 +59,7 @@ struct driver {
     int (*function_attribute)(int *value, int attribute, cuda_function function);
     int (*function_set)(cuda_function function, int attribute, int value);
     int (*occupancy)(int *n_blocks, cuda_function function, int block, size_t shared);
-    int (*stream_create)(cuda_stream *stream, unsigned flags);
+    int (*stream_create)(cuda_stream *stream, unsigned flags, int priority);
     int (*stream_destroy)(cuda_stream stream);
     int (*stream_synchronize)(cuda_stream stream);
     int (*stream_wait)(cuda_stream stream, cuda_event event, unsigned flags);

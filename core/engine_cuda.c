@@ -10,11 +10,10 @@
  * Kernels and the copies they need go through one stream, in order; what is fetched, through another one, beside the
  * kernels that follow.
  *
- * Propagators that park systems (integrate.kern.h) make a slice in rounds of some steps: in each, one kernel goes on with all systems until
- * they are parked, a second one with those that were. A round's end is a loss for it loads and stores all systems, its middle for lanes of
- * parked systems idle, so that with P parked in N steps its length is best near (2 c N / P)^(1/2), c the cost of a round in steps; but not so long that
- * the few that are parked more often than others come to be late. The systems are in parts, each with a stream of its own, so that one's few careful
- * warps run beside others' many.
+ * Propagators that park systems (integrate.kern.h) make a slice in rounds of some steps, one after the other. Beside the rounds that follow, in a
+ * stream of its own and before them where there is room for one only, a second kernel goes on with the systems that a round parked, until they join the
+ * next round: nobody waits for an encounter. A round's end is a loss for it loads and stores all systems, its middle for lanes of parked systems
+ * idle, so that with P parked in N steps its length is best near (2 c N / P)^(1/2), c the cost of a round in steps.
  *
  * The device is the first one that the driver shows; CUDA_VISIBLE_DEVICES chooses another.
  */
@@ -68,7 +67,7 @@ static const struct {
     {"cuFuncGetAttribute", offsetof(struct driver, function_attribute)},
     {"cuFuncSetAttribute", offsetof(struct driver, function_set)},
     {"cuOccupancyMaxActiveBlocksPerMultiprocessor", offsetof(struct driver, occupancy)},
-    {"cuStreamCreate", offsetof(struct driver, stream_create)},
+    {"cuStreamCreateWithPriority", offsetof(struct driver, stream_create)},
     {"cuStreamDestroy_v2", offsetof(struct driver, stream_destroy)},
     {"cuStreamSynchronize", offsetof(struct driver, stream_synchronize)},
     {"cuStreamWaitEvent", offsetof(struct driver, stream_wait)},
@@ -112,10 +111,10 @@ static const char *cuda_missing(void)
 
 /* ---- the engine -------------------------------------------------------------------------------------------------- */
 
-enum { MOST_ROUNDS = 1024, PARTS = 8, LEAST_PART = 8192, FIRST_ROUND = 64, LEAST_ROUND = 16, MOST_ROUND = 64, ROUND_COST = 4, LEAST_CARE = 8 };
+enum { MOST_ROUNDS = 4096, UNDER_WAY = 4, FIRST_ROUND = 64, LEAST_ROUND = 16, MOST_ROUND = 1024, ROUND_COST = 4 };
 enum { N_ARRAYS = 5, N_LISTS = 2, LANES_A_MULTIPROCESSOR = 256, FEW_BLOCKS = 4, SMALL_BLOCK = 32 };
 
-#define PARKED_SIZE (MOST_ROUNDS * PARTS * sizeof(int))
+#define COUNTS_SIZE (MOST_ROUNDS * sizeof(int))
 
 /* One of the arrays of shoal_kernel_args. */
 struct array {
@@ -140,10 +139,11 @@ struct shoal_engine {
     cuda_stream work, fetches;
     cuda_event done;        /* what a fetch is of */
     cuda_event began, ended; /* of the last slice */
-    cuda_stream part[PARTS]; /* of a propagator that parks */
-    cuda_event parted, joined[PARTS];
-    device_pointer parked, n_parked; /* [n_systems][2]; [MOST_ROUNDS][PARTS] */
-    int *n_parked_host;     /* the same, page-locked */
+    /* of a propagator that parks: of the last rounds, what goes on with their parked systems, and whether that has ended */
+    cuda_stream care[UNDER_WAY];
+    cuda_event parted[UNDER_WAY], joined[UNDER_WAY];
+    device_pointer parked[UNDER_WAY], counts; /* [n_systems]; those parked in each round */
+    int *counts_host;       /* the same, page-locked */
     double tried, round;    /* steps of all systems in the last slice at most; of a system in a round */
     bool timed, fetching;   /* there was one; fetches are on their way */
     device_pointer list[N_LISTS]; /* of the launches under way, in turns */
@@ -220,7 +220,8 @@ static shoal_status arrays_allocate(shoal_engine *engine)
 {
     struct driver *driver = &engine->driver;
     const size_t list_size = (size_t)engine->n_systems * sizeof(int);
-    size_t total = (N_LISTS + (engine->choice.propagator->parks ? 2 : 0)) * list_size;
+    const bool parks = engine->choice.propagator->parks;
+    size_t total = (N_LISTS + (parks ? UNDER_WAY : 0)) * list_size;
     int result = 0;
     for (int i = 0; i < N_ARRAYS; i++)
         total += engine->array[i].size;
@@ -229,13 +230,12 @@ static shoal_status arrays_allocate(shoal_engine *engine)
         if (result == 0)
             result = driver->host_allocate((void **)&engine->list_host[i], list_size, 0);
     }
-    if (result == 0 && engine->choice.propagator->parks) {
-        result = driver->allocate(&engine->parked, 2 * list_size);
-        if (result == 0)
-            result = driver->allocate(&engine->n_parked, PARKED_SIZE);
-        if (result == 0)
-            result = driver->host_allocate((void **)&engine->n_parked_host, PARKED_SIZE, 0);
-    }
+    for (int i = 0; i < UNDER_WAY && result == 0 && parks; i++)
+        result = driver->allocate(&engine->parked[i], list_size);
+    if (result == 0 && parks)
+        result = driver->allocate(&engine->counts, COUNTS_SIZE);
+    if (result == 0 && parks)
+        result = driver->host_allocate((void **)&engine->counts_host, COUNTS_SIZE, 0);
     for (int i = 0; i < N_ARRAYS && result == 0; i++) {
         struct array *array = &engine->array[i];
         if (!array->size)
@@ -260,19 +260,19 @@ static shoal_status arrays_allocate(shoal_engine *engine)
 static shoal_status streams_create(shoal_engine *engine)
 {
     struct driver *driver = &engine->driver;
-    int result = driver->stream_create(&engine->work, STREAM_NON_BLOCKING);
+    int result = driver->stream_create(&engine->work, STREAM_NON_BLOCKING, 0);
     if (result == 0)
-        result = driver->stream_create(&engine->fetches, STREAM_NON_BLOCKING);
+        result = driver->stream_create(&engine->fetches, STREAM_NON_BLOCKING, 0);
     if (result == 0)
         result = driver->event_create(&engine->done, 0);
     if (result == 0)
         result = driver->event_create(&engine->began, 0);
     if (result == 0)
         result = driver->event_create(&engine->ended, 0);
-    if (result == 0 && engine->choice.propagator->parks)
-        result = driver->event_create(&engine->parted, 0);
-    for (int i = 0; i < PARTS && result == 0 && engine->choice.propagator->parks; i++) {
-        result = driver->stream_create(&engine->part[i], STREAM_NON_BLOCKING);
+    for (int i = 0; i < UNDER_WAY && result == 0 && engine->choice.propagator->parks; i++) {
+        result = driver->stream_create(&engine->care[i], STREAM_NON_BLOCKING, STREAM_FIRST);
+        if (result == 0)
+            result = driver->event_create(&engine->parted[i], 0);
         if (result == 0)
             result = driver->event_create(&engine->joined[i], 0);
     }
@@ -285,6 +285,20 @@ static double *as_argument(device_pointer pointer)
     return (double *)(uintptr_t)pointer;
 }
 
+static void stream_release(const struct driver *driver, cuda_stream stream)
+{
+    if (stream) {
+        (void)driver->stream_synchronize(stream);
+        (void)driver->stream_destroy(stream);
+    }
+}
+
+static void event_release(const struct driver *driver, cuda_event event)
+{
+    if (event)
+        (void)driver->event_destroy(event);
+}
+
 static void cuda_destroy(shoal_engine **engine)
 {
     shoal_engine *old = *engine;
@@ -294,17 +308,17 @@ static void cuda_destroy(shoal_engine **engine)
     if (old->cuda) {
         struct driver *driver = &old->driver;
         (void)driver->context_push(old->cuda);
-        for (int i = 0; i < 2 + PARTS; i++) {
-            const cuda_stream stream = i < PARTS ? old->part[i] : i == PARTS ? old->work : old->fetches;
-            if (stream) {
-                (void)driver->stream_synchronize(stream);
-                (void)driver->stream_destroy(stream);
-            }
-        }
-        for (int i = 0; i < 4 + PARTS; i++) {
-            const cuda_event event = i < PARTS ? old->joined[i] : (cuda_event[]){old->done, old->began, old->ended, old->parted}[i - PARTS];
-            if (event)
-                (void)driver->event_destroy(event);
+        stream_release(driver, old->work);
+        stream_release(driver, old->fetches);
+        event_release(driver, old->done);
+        event_release(driver, old->began);
+        event_release(driver, old->ended);
+        for (int i = 0; i < UNDER_WAY; i++) {
+            stream_release(driver, old->care[i]);
+            event_release(driver, old->parted[i]);
+            event_release(driver, old->joined[i]);
+            if (old->parked[i])
+                (void)driver->release(old->parked[i]);
         }
         for (int i = 0; i < N_ARRAYS; i++) {
             if (old->array[i].locked)
@@ -312,12 +326,10 @@ static void cuda_destroy(shoal_engine **engine)
             if (old->array[i].device)
                 (void)driver->release(old->array[i].device);
         }
-        if (old->parked)
-            (void)driver->release(old->parked);
-        if (old->n_parked)
-            (void)driver->release(old->n_parked);
-        if (old->n_parked_host)
-            (void)driver->host_release(old->n_parked_host);
+        if (old->counts)
+            (void)driver->release(old->counts);
+        if (old->counts_host)
+            (void)driver->host_release(old->counts_host);
         for (int i = 0; i < N_LISTS; i++) {
             if (old->list[i])
                 (void)driver->release(old->list[i]);
@@ -448,8 +460,8 @@ fail:
 static void rounds_adapt(shoal_engine *engine)
 {
     double parked = 0;
-    for (int i = 0; i < MOST_ROUNDS * PARTS; i++)
-        parked += engine->n_parked_host[i];
+    for (int i = 0; i < MOST_ROUNDS; i++)
+        parked += engine->counts_host[i];
     engine->round = parked > 0 ? floor(fmax(LEAST_ROUND, fmin(MOST_ROUND, sqrt(2 * ROUND_COST * engine->tried / parked)))) : INFINITY;
     engine->tried = 0;
 }
@@ -592,48 +604,41 @@ static long blocks_for(const shoal_engine *engine, shoal_kernel_entry entry, int
     return (n_list + systems - 1) / systems;
 }
 
-/* A round of a part of the list, `steps` at most. */
-static int round_queue(shoal_engine *engine, device_pointer list, long first, long n, int block, int n_parked, double steps, cuda_stream stream)
+/* Round r of the list, `steps` at most, and what goes on with those that it parks. */
+static int round_queue(shoal_engine *engine, device_pointer list, long n_list, int block, int r, double steps, double slice_steps)
 {
-    const int careful = engine->block[SHOAL_CAREFUL];
-    const long n_careful = blocks_for(engine, SHOAL_CAREFUL, careful, n), most = 8L * engine->n_multiprocessors;
-    engine->args.parked = (int *)(uintptr_t)engine->parked + 2 * first;
-    engine->args.n_parked = (int *)(uintptr_t)engine->n_parked + n_parked;
+    struct driver *driver = &engine->driver;
+    const int own = r % UNDER_WAY, careful = engine->block[SHOAL_CAREFUL];
+    const long n_careful = blocks_for(engine, SHOAL_CAREFUL, careful, n_list), most = engine->n_multiprocessors / 2;
+    engine->args.parked = (int *)(uintptr_t)engine->parked[own];
+    engine->args.n_parked = (int *)(uintptr_t)engine->counts + r;
     engine->args.slice_steps = steps;
-    const int result = kernel_queue(engine, SHOAL_INTEGRATE, list + (size_t)first * sizeof(int), n, block,
-                                    blocks_for(engine, SHOAL_INTEGRATE, block, n), stream);
-    engine->args.slice_steps = fmax(LEAST_CARE, fmin(engine->round / 8, 1000));
-    return result ? result
-                  : kernel_queue(engine, SHOAL_CAREFUL, list, n, careful, n_careful < most ? n_careful : most, stream);
+    int result = r < UNDER_WAY ? 0 : driver->stream_wait(engine->work, engine->joined[own], 0);
+    if (result == 0)
+        result = kernel_queue(engine, SHOAL_INTEGRATE, list, n_list, block, blocks_for(engine, SHOAL_INTEGRATE, block, n_list), engine->work);
+    if (result == 0)
+        result = driver->event_record(engine->parted[own], engine->work);
+    if (result == 0)
+        result = driver->stream_wait(engine->care[own], engine->parted[own], 0);
+    engine->args.slice_steps = slice_steps;
+    if (result == 0)
+        result = kernel_queue(engine, SHOAL_CAREFUL, list, n_list, careful, n_careful < most ? n_careful : most, engine->care[own]);
+    return result ? result : driver->event_record(engine->joined[own], engine->care[own]);
 }
 
 /* A slice in rounds. */
 static int rounds_queue(shoal_engine *engine, device_pointer list, long n_list, double slice_steps, int block)
 {
     struct driver *driver = &engine->driver;
-    const int parts = n_list >= PARTS * (long)LEAST_PART ? PARTS : (int)(n_list / LEAST_PART) + (n_list < LEAST_PART);
-    const long each = (n_list + parts - 1) / parts + 31, part = each - each % 32;
-    int result = driver->clear_later(engine->n_parked, 0, PARKED_SIZE, engine->work);
-    if (result == 0)
-        result = driver->event_record(engine->parted, engine->work);
-    for (int p = 0; p < parts && result == 0; p++)
-        result = driver->stream_wait(engine->part[p], engine->parted, 0);
-    engine->tried = 0;
-    for (int r = 0; r < MOST_ROUNDS && slice_steps > 0 && result == 0; r++) {
-        const double steps = fmin(engine->round, slice_steps);
-        slice_steps -= steps;
-        engine->tried += steps * (double)n_list;
-        for (int p = 0; p < parts && result == 0; p++)
-            if (p * part < n_list)
-                result = round_queue(engine, list, p * part, n_list - p * part < part ? n_list - p * part : part, block, r * PARTS + p, steps,
-                                     engine->part[p]);
-    }
-    for (int p = 0; p < parts && result == 0; p++) {
-        result = driver->event_record(engine->joined[p], engine->part[p]);
-        if (result == 0)
-            result = driver->stream_wait(engine->work, engine->joined[p], 0);
-    }
-    return result ? result : driver->to_host_later(engine->n_parked_host, engine->n_parked, PARKED_SIZE, engine->work);
+    const double round = fmin(engine->round, slice_steps);
+    const int n_rounds = (int)fmin(MOST_ROUNDS, ceil(slice_steps / round));
+    engine->tried = (double)n_list * fmin(slice_steps, n_rounds * round);
+    int result = driver->clear_later(engine->counts, 0, COUNTS_SIZE, engine->work);
+    for (int r = 0; r < n_rounds && result == 0; r++)
+        result = round_queue(engine, list, n_list, block, r, fmin(round, slice_steps - r * round), slice_steps);
+    for (int i = 0; i < UNDER_WAY && i < n_rounds && result == 0; i++)
+        result = driver->stream_wait(engine->work, engine->joined[i], 0);
+    return result ? result : driver->to_host_later(engine->counts_host, engine->counts, COUNTS_SIZE, engine->work);
 }
 
 /* Queue a kernel and its list. The device's context is current. */

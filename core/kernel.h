@@ -69,6 +69,8 @@ enum {
 
 /* Outcome of a system that pauses until the host has acted on its marks (core/events.c); nobody else sees it. */
 enum { SHOAL_MARKED = -1 };
+/* Of one that is parked (integrate.kern.h: PROPAGATOR_PARKS), within a launch. */
+enum { SHOAL_PARKED = -2 };
 
 /* How the pair forces are summed (the bits are the same): each pair once, or for each body a row of those that attract it. */
 enum { SHOAL_FORM_PAIRS, SHOAL_FORM_ROWS };
@@ -90,7 +92,7 @@ typedef struct shoal_kernel_args {
     double *systems;        /* [chunk][SHOAL_SYS_FIELDS][lane] */
     double *native;         /* [chunk][propagator slots * n_moved + own slots][lane] */
     double *watch;          /* [chunk][n_watch][lane] */
-    int *parked;            /* [n_list][2] of a propagator that parks: systems that need care, and the steps left to each */
+    int *parked;            /* [n_list] of a propagator that parks: systems that need care */
     int *n_parked;          /* how many of them, so far */
     double *snapshot;       /* [chunk][6 * n_bodies][lane]: x y z vx vy vz of body 0, then of body 1, ... */
     int n_moved;            /* n_bodies, or 2 n_bodies with tangent vectors */

@@ -105,15 +105,14 @@ LANE_FN void lane_store(double *base, lane_id id, int slot, int n_slots, mask wh
     if (where)
         base[SHOAL_AT(id, slot, n_slots)] = value;
 }
-/* To the end of a list of systems, with an integer each. */
-LANE_FN void lane_append(int *list, int *count, lane_id id, mask where, real value)
+/* To the end of a list of systems. */
+LANE_FN void lane_append(int *list, int *count, lane_id id, mask where)
 {
-    if (where) {
-        const int at = atomicAdd(count, 1);
-        list[2 * at] = id;
-        list[2 * at + 1] = (int)value;
-    }
+    if (where)
+        list[atomicAdd(count, 1)] = id;
 }
+/* Between a kernel's loads and stores and those of another one beside it: what was stored before a number that is seen is seen, too. */
+LANE_FN void lane_fence(void) { __threadfence(); }
 
 #else /* CPU */
 

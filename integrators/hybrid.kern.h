@@ -45,7 +45,7 @@
 enum { HYBRID_HILL = 1, HYBRID_SPEED, HYBRID_PERICENTRE, HYBRID_STAR, HYBRID_TOLERANCE }; /* parameters; 0 is `compensated` */
 enum { HYBRID_PASSAGE = 0, HYBRID_ORBIT = 1 };
 enum { HYBRID_NEAR = 0, HYBRID_SUBSTEP, HYBRID_REACH, HYBRID_TRIALS = 3 }; /* own slots; trials of a step at most */
-enum { HYBRID_TO_TRY, HYBRID_TO_SET_OUT, HYBRID_TO_DRIFT, HYBRID_SHARE = 32 }; /* parts of a step; substeps of a system while others wait */
+enum { HYBRID_TO_TRY, HYBRID_TO_SET_OUT, HYBRID_TO_DRIFT, HYBRID_SHARE = 128 }; /* parts of a step; substeps of a system at a time */
 
 #define PROPAGATOR_OWN 3
 #define PROPAGATOR_INSIDE 1
@@ -356,7 +356,7 @@ LANE_FN void hybrid_go_on(const shoal_kernel_args *k, int n, int compensated, co
             hybrid_settle(&w, true, own);
             care->part = HYBRID_TO_TRY;
             care->made = true;
-            care->needed = care->substeps < HYBRID_SHARE; /* else it has had its share: the others shall not wait for it */
+            care->needed = care->substeps < HYBRID_SHARE; /* else it has had its share: it joins the next round, and is parked again */
         }
     }
     hybrid_hand_over(n, &w, care);

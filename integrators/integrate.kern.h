@@ -30,7 +30,8 @@
  *     PROPAGATOR_PARKS 1                its step has a further argument, lane_care *care (NULL: every step is made), by which steps that need
  *                                       long care are left to another kernel: kernel_integrate parks such systems in a list, from which
  *                                       kernel_careful goes on with them until a step needs none. For a GPU, where the lanes beside would
- *                                       have to wait for each of them; the engine launches the two in turns.
+ *                                       have to wait for each of them. The two run beside each other: whose a system is, its outcome says
+ *                                       (SHOAL_RUNNING, SHOAL_PARKED), stored after all else and loaded before.
  *     struct lane_care                  among what is the propagator's own: bool given, steps are made with care where they need it, of the lanes
  *                                       mask wanted, in as many calls as that takes, else they are left undone; mask needed, made, of the step
  *     propagator_resume(k, n, m, s, care) of parked systems: what a step left undone does not restore
@@ -551,7 +552,9 @@ LANE_FN void check_step(const shoal_kernel_args *k, int compensated, lane_id id,
         if (watched)
             monitors_store(k, id, team_speaks(stops, 1), watch);
 #if PROPAGATOR_PARKS
-        lane_append(k->parked, k->n_parked, id, team_speaks(stops & clock->leaves & lane_not(clock->made), 1), clock->limit - clock->steps);
+        const mask parks = stops & clock->leaves & lane_not(clock->made);
+        record_store(k, id, SHOAL_SYS_OUTCOME, parks, lane_set(SHOAL_PARKED));
+        lane_append(k->parked, k->n_parked, id, team_speaks(parks, 1));
 #endif
         if (lane_any(ended)) {
             real t = record_load(k, id, SHOAL_SYS_T_START) + clock_time(clock, event.fraction);
@@ -578,10 +581,15 @@ LANE_FN void kernel_integrate(const shoal_kernel_args *k, const lane_id *id, con
     bool go_on = false;
     LANE_UNROLL
     for (int g = 0; g < LANE_GROUPS; g++) {
+        live[g] = there[g] & (record_load(k, id[g], SHOAL_SYS_OUTCOME) == lane_set(SHOAL_RUNNING));
+#if PROPAGATOR_PARKS
+        live[g] = team_told(live[g]);
+        lane_fence();
+#endif
         system_load(k, n, compensated, id[g], m[g], s[g]);
         clock_load(k, id[g], lane_set(k->slice_steps), &clock[g]);
         care[g].given = false;
-        live[g] = there[g] & (record_load(k, id[g], SHOAL_SYS_OUTCOME) == lane_set(SHOAL_RUNNING)) & lane_not(clock_due(&clock[g]));
+        live[g] = live[g] & lane_not(clock_due(&clock[g]));
         go_on = team_goes_on(live[g]) || go_on;
         if (watched)
             monitors_load(k, id[g], &watch[g]);
@@ -634,10 +642,10 @@ LANE_FN void kernel_careful(const shoal_kernel_args *k, int at, int stride, int 
         if (n_ready + n_live == 0)
             break;
         if (ready && (n_ready >= FEW || n_live == 0)) {
-            id = k->parked[2 * at];
+            id = k->parked[at];
             system_load(k, n, compensated, id, m, s);
-            clock_load(k, id, lane_min(lane_set(k->parked[2 * at + 1]), lane_set(k->slice_steps)), &clock);
-            live = (record_load(k, id, SHOAL_SYS_OUTCOME) == lane_set(SHOAL_RUNNING)) & lane_not(clock_due(&clock));
+            clock_load(k, id, k->slice_steps, &clock);
+            live = true;
             if (watched)
                 monitors_load(k, id, &watch);
             if (watched & MONITORS_OF_PAIRS)
@@ -649,8 +657,11 @@ LANE_FN void kernel_careful(const shoal_kernel_args *k, int at, int stride, int 
         }
         care.wanted = live;
         clock_step(k, compensated, m, s, &clock, inside, &care);
-        if (live && wants_a_look(k, m, s, &clock))
+        if (live && wants_a_look(k, m, s, &clock)) {
             check_step(k, compensated, id, m, s, &clock, start, &watch, inside, &live);
+            lane_fence();
+            record_store(k, id, SHOAL_SYS_OUTCOME, !live & (record_load(k, id, SHOAL_SYS_OUTCOME) == SHOAL_PARKED), SHOAL_RUNNING);
+        }
     }
 }
 #endif

@@ -317,7 +317,7 @@ int cuOccupancyMaxActiveBlocksPerMultiprocessor(int *n, void *function, int bloc
 {
     return (void)function, (void)block, (void)shared, *n = 2, 0;
 }
-int cuStreamCreate(void **stream, unsigned flags) { return (void)flags, *stream = stream, 0; }
+int cuStreamCreateWithPriority(void **stream, unsigned flags, int priority) { return (void)flags, (void)priority, *stream = stream, 0; }
 int cuStreamDestroy_v2(void *stream) { return (void)stream, 0; }
 int cuStreamSynchronize(void *stream) { return (void)stream, 0; }
 int cuStreamWaitEvent(void *stream, void *event, unsigned flags) { return (void)stream, (void)event, (void)flags, 0; }

@@ -133,7 +133,13 @@ LANE_FN double *team_share(void)
     return team_memory + (TEAM_WARP ? (int)(threadIdx.x >> 5) * TEAM_BESIDE + seat : 0) * TEAM_DOUBLES;
 }
 LANE_FN double *team_masses(void) { return team_share(); }                  /* [TEAM_BODIES], a tangent vector's are its body's */
-LANE_FN double *team_numbers(void) { return team_share() + 2 * TEAM_BODIES; } /* exchanged */
+/* Exchanged. Of a warp's second half one double further on: partners that neighbours both read are every other block's, and where all
+ * neighbours read the same a warp makes one access of it, if its halves meet in no bank. (Where a half ends within a team, they never do.) */
+LANE_FN double *team_numbers(void)
+{
+    const int skew = TEAM_WARP && TEAM % 2 == 0 && !team_is_spare() ? 2 * team_seat() / TEAM_BESIDE : 0;
+    return team_share() + 2 * TEAM_BODIES + skew;
+}
 LANE_FN double *team_view(void) { return team_numbers() + TEAM_EXCHANGED; } /* [6 * TEAM_BODIES] after the last step, for monitors */
 LANE_FN double *team_before(void) { return team_view() + 6 * TEAM_BODIES; }   /* the same before it */
 

@@ -140,8 +140,8 @@ LANE_FN double *team_numbers(void)
     const int skew = TEAM_WARP && TEAM % 2 == 0 && !team_is_spare() ? 2 * team_seat() / TEAM_BESIDE : 0;
     return team_share() + 2 * TEAM_BODIES + skew;
 }
-LANE_FN double *team_view(void) { return team_numbers() + TEAM_EXCHANGED; } /* [6 * TEAM_BODIES] after the last step, for monitors */
-LANE_FN double *team_before(void) { return team_view() + 6 * TEAM_BODIES; }   /* the same before it */
+LANE_FN double *team_view(void) { return team_numbers(); } /* [6 * TEAM_BODIES] after the last step, for monitors: no step is made then */
+LANE_FN double *team_before(void) { return team_numbers() + TEAM_EXCHANGED; } /* the same before it; it stays */
 
 LANE_FN void team_sync(void)
 {

@@ -73,13 +73,13 @@ int shoal_team_systems(const shoal_kernel_choice *choice, int block)
     return team > WARP ? 1 : block / WARP * (WARP / team);
 }
 
-/* Masses of bodies and of their tangent vectors, what is exchanged and one for its skew (team.h), and for monitors the views after and
- * before a step. Against bank conflicts it is the threads that have bodies, modulo the 16 banks: what the teams of a warp read together
+/* Masses of bodies and of their tangent vectors, what is exchanged and one for its skew (team.h), and for monitors the view before
+ * a step. Against bank conflicts it is the threads that have bodies, modulo the 16 banks: what the teams of a warp read together
  * then lies side by side. */
 int shoal_team_doubles(const shoal_kernel_choice *choice)
 {
     const int n = choice->n_bodies;
-    const int used = 2 * n + SHOAL_TEAM_EXCHANGED(choice->model, n, shoal_choice_moved(choice)) + (choice->monitors ? 12 * n : 0) + 1;
+    const int used = 2 * n + SHOAL_TEAM_EXCHANGED(choice->model, n, shoal_choice_moved(choice)) + (choice->monitors ? 6 * n : 0) + 1;
     return used + ((team_parts(choice) / shoal_team_each(choice) - used) & 15);
 }
 

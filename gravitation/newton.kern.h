@@ -127,23 +127,39 @@ LANE_FN newton_vectors newton_difference(int kind, newton_vectors to, newton_vec
     return d;
 }
 
+/* What both bodies of a pair have in common, of a pull or a jerk; and their terms from that. */
+typedef struct newton_factors {
+    real scale, alpha;
+} newton_factors;
+
+LANE_FN newton_factors newton_factors_of(int kind, newton_vectors at)
+{
+    const real y = lane_rsqrt(vec_dot(at.d, at.d)), y2 = y * y;
+    newton_factors f = {kind == NEWTON_PULL ? y * y * y : y2 * y, y2};
+    if (kind == NEWTON_JERK)
+        f.alpha = -3.0 * vec_dot(at.d, at.u) * y2;
+    return f;
+}
+
+LANE_FN newton_terms newton_terms_from(int kind, newton_vectors at, newton_factors f)
+{
+    newton_terms t;
+    t.scale = f.scale;
+    t.first = at.d;
+    if (kind == NEWTON_JERK)
+        t.second = vec_add(f.alpha, at.d, at.u);
+    return t;
+}
+
 LANE_FN newton_terms newton_terms_of(int kind, newton_vectors at)
 {
+    if (kind <= NEWTON_JERK)
+        return newton_terms_from(kind, at, newton_factors_of(kind, at));
     const vec d = at.d, u = at.u, b = at.b, e = at.e, f = at.f, g = at.g;
     newton_terms t;
     const real y = lane_rsqrt(vec_dot(d, d));
-    if (kind == NEWTON_PULL) {
-        t.first = d;
-        t.scale = y * y * y;
-        return t;
-    }
     const real y2 = y * y, y3 = y2 * y;
     t.scale = y3;
-    if (kind == NEWTON_JERK) {
-        t.first = d;
-        t.second = vec_add(-3.0 * vec_dot(d, u) * y2, d, u);
-        return t;
-    }
     if (kind == NEWTON_JERK_TANGENT) {
         const real q = y2 * vec_dot(d, e), q3 = -3.0 * q;
         const real alpha = -3.0 * y2 * vec_dot(d, u);
@@ -348,6 +364,48 @@ LANE_FN void newton_push_pair(int kind, int i, int other, real m, real *const *o
 }
 #endif
 
+/* In turn 0 two threads meet, each the other's partner: every second pair's factors are made by one of them for both. Of those that
+ * cross, (own b, other q) is to the other thread (own q, other b): b < q makes them, the sums of b > q come later. Of the pairs (b, b) the
+ * lower thread makes the first half. Only two threads with four bodies each: with two bodies each, and more threads, it is no gain. */
+enum { NEWTON_MEET = XYZ == 3 && TEAM_WARP && SHOAL_MASSIVE == TEAM_BODIES && TEAM_BLOCKS == 2 && TEAM_EACH == 4 };
+
+LANE_FN newton_factors newton_told(int kind, newton_factors f, int block)
+{
+    f.scale = team_of(f.scale, block);
+    if (kind == NEWTON_JERK)
+        f.alpha = team_of(f.alpha, block);
+    return f;
+}
+
+LANE_FN void newton_meet(int kind, int n, int local, int block, const real *m, const real *const *in, real *const *out)
+{
+    const int lower = team_own() < block, half = TEAM_EACH / 2;
+    newton_factors known[TEAM_EACH][TEAM_EACH];
+    LANE_UNROLL_FULLY
+    for (int q = TEAM_EACH - 1; q >= 0; q--) {
+        const newton_vectors other = newton_shared(kind, block, q);
+        const real mass = team_mass(m, TEAM_FIRST + TEAM_EACH * block + q);
+        if (q >= half) {
+            const int b = lower ? q - half : q;
+            const newton_factors made = newton_factors_of(
+                kind, newton_difference(kind, newton_shared(kind, block, b), newton_shared(kind, team_own(), b)));
+            const newton_factors told = newton_told(kind, made, block);
+            known[q][q] = lower ? told : made;
+            known[q - half][q - half] = lower ? made : told;
+        }
+        LANE_UNROLL_FULLY
+        for (int b = 0; b < TEAM_EACH; b++) {
+            const newton_vectors to = newton_difference(kind, other, newton_at(kind, n, local + b, in));
+            if (b < q) {
+                known[b][q] = newton_factors_of(kind, to);
+                known[q][b] = newton_told(kind, known[b][q], block);
+            }
+            const newton_terms t = newton_terms_from(kind, to, known[b][q]);
+            newton_push_own(kind, n, local + b, mass, &t, out);
+        }
+    }
+}
+
 /* local: of the thread's first own body. */
 LANE_FN void newton_team(int kind, int n, int local, const real *m, const real *const *in, real *const *out)
 {
@@ -366,8 +424,11 @@ LANE_FN void newton_team(int kind, int n, int local, const real *m, const real *
     newton_keep_pairs(kind);
 #endif
     newton_four(kind, n, local, TEAM_EACH, m, in, out);
+    const int met = NEWTON_MEET && kind <= NEWTON_JERK;
+    if (met)
+        newton_meet(kind, n, local, newton_other(0), m, in, out);
     LANE_UNROLL_TEAM
-    for (int s = 0; s < NEWTON_OTHERS; s++) {
+    for (int s = met; s < NEWTON_OTHERS; s++) {
         const int block = newton_other(s);
         if (NEWTON_ACTING < TEAM_BLOCKS && block < 0)
             continue;

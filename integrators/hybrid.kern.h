@@ -174,8 +174,10 @@ LANE_FN mask hybrid_is_near(const shoal_kernel_args *k, int n, const real *m, co
     if (lane_any(any)) {
         const mask none = any & lane_not(any);
         mask near[LANE_ROOM(n) * LANE_ROOM(n)], drifts[LANE_ROOM(n)], all = none;
+        DRIFT_UNROLL
         for (int i = 0; i < n * n; i++)
             near[i] = none;
+        DRIFT_UNROLL
         for (int i = 0; i < n; i++)
             drifts[i] = none;
         hybrid_flag(k, n, m, s, h, any, near, drifts, &all, &any);

@@ -33,6 +33,13 @@ LANE_FN void hermite_prepare(const shoal_kernel_args *k, int n, const real *m, c
         s[c] = lane_set(0.0);
 }
 
+/* Evaluations are unrolled on a GPU, but where a thread has one body: theirs are short, and addresses stay in registers only if they are rolled. */
+#if TEAM > 1 && TEAM_EACH == 1
+#define HERMITE_UNROLL LANE_KEEP_ROLLED
+#else
+#define HERMITE_UNROLL LANE_UNROLL_GPU
+#endif
+
 /* The step itself; the parameter `iterations` counts evaluations of the forces. */
 LANE_FN void hermite_advance(const shoal_kernel_args *k, int n, int compensated, int iterations, const real *m, real *s, real h)
 {
@@ -54,7 +61,7 @@ LANE_FN void hermite_advance(const shoal_kernel_args *k, int n, int compensated,
         j[c] = dv;
         a[c] = dx;
     }
-    LANE_KEEP_ROLLED
+    HERMITE_UNROLL
     for (int left = iterations - 1;; left--) {
         gravity_jerk(k, n, m, x1, v1, a1, j1);
         if (left <= 0)

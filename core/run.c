@@ -77,14 +77,14 @@ typedef struct study_run {
 /* A time in the user's units; within two rounding errors of a number that people write, it is that number. */
 static double user_time(const study_run *run, double t)
 {
-    const double exact = t / run->study->units.time;
-    if (!isfinite(exact)) {
+    const double exact = t / run->study->units.time, size = fabs(exact);
+    if (!(size >= 1e-8 && size < 1e36)) {
         return exact;
     }
-    char text[32];
-    snprintf(text, sizeof text, "%.15g", exact);
-    const double written = strtod(text, NULL);
-    return fabs(written - exact) <= 4 * DBL_EPSILON * fabs(exact) ? written : exact;
+    /* to 15 digits: an integer and a power of ten below 10^22 are exact, so that their quotient or product is the double that one reads */
+    const double digits = 14 - floor(log10(size)), power = pow(10, fabs(digits));
+    const double written = digits < 0 ? nearbyint(exact / power) * power : nearbyint(exact * power) / power;
+    return fabs(written - exact) <= 4 * DBL_EPSILON * size ? written : exact;
 }
 
 /* A dimension's unit, in inner units. */

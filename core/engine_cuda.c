@@ -10,10 +10,10 @@
  * Kernels and the copies they need go through one stream, in order; what is fetched, through another one, beside the
  * kernels that follow.
  *
- * Propagators that park systems (integrate.kern.h) make a slice in rounds of some steps, one after the other. Beside the rounds that follow, in a
- * stream of its own and before them where there is room for one only, a second kernel goes on with the systems that a round parked, until they join the
- * next round: nobody waits for an encounter. A round's end is a loss for it loads and stores all systems, its middle for lanes of parked systems
- * idle, so that with P parked in N steps its length is best near (2 c N / P)^(1/2), c the cost of a round in steps.
+ * Propagators that park systems (integrate.kern.h) make a slice in rounds of some steps, one after the other. Who is parked in one joins a later one:
+ * beside them, in streams of their own, launches of a second kernel go on with what is in the queue of parked systems, and end where it is empty, so
+ * that no kernel waits for another. A round's end is a loss for it loads and stores all systems, its middle for lanes of parked systems idle, so
+ * that with P parked in N steps its length is best near (2 c N / P)^(1/2), c the cost of a round in steps.
  *
  * The device is the first one that the driver shows; CUDA_VISIBLE_DEVICES chooses another.
  */
@@ -111,10 +111,12 @@ static const char *cuda_missing(void)
 
 /* ---- the engine -------------------------------------------------------------------------------------------------- */
 
-enum { MOST_ROUNDS = 4096, UNDER_WAY = 4, FIRST_ROUND = 64, LEAST_ROUND = 16, MOST_ROUND = 1024, ROUND_COST = 4 };
+enum { MOST_ROUNDS = 4096, FIRST_ROUND = 64, LEAST_ROUND = 16, MOST_ROUND = 1024, ROUND_COST = 4 };
+/* Of parked systems: launches under way; the part of the schedulers, of which a multiprocessor has four, that a launch has a warp for. */
+enum { UNDER_WAY = 2, SCHEDULERS = 4, CARE_SHARE = 8 };
 enum { N_ARRAYS = 5, N_LISTS = 2, LANES_A_MULTIPROCESSOR = 256, FEW_BLOCKS = 4, SMALL_BLOCK = 32 };
 
-#define COUNTS_SIZE (MOST_ROUNDS * sizeof(int))
+#define COUNTS_SIZE (SHOAL_QUEUE_COUNTS * sizeof(int))
 
 /* One of the arrays of shoal_kernel_args. */
 struct array {
@@ -141,8 +143,8 @@ struct shoal_engine {
     cuda_event began, ended; /* of the last slice */
     /* of a propagator that parks: of the last rounds, what goes on with their parked systems, and whether that has ended */
     cuda_stream care[UNDER_WAY];
-    cuda_event parted[UNDER_WAY], joined[UNDER_WAY];
-    device_pointer parked[UNDER_WAY], counts; /* [n_systems]; those parked in each round */
+    cuda_event passed;      /* one after the other, what a stream waits for */
+    device_pointer places, counts; /* of their queue */
     int *counts_host;       /* the same, page-locked */
     double tried, round;    /* steps of all systems in the last slice at most; of a system in a round */
     bool timed, fetching;   /* there was one; fetches are on their way */
@@ -221,7 +223,7 @@ static shoal_status arrays_allocate(shoal_engine *engine)
     struct driver *driver = &engine->driver;
     const size_t list_size = (size_t)engine->n_systems * sizeof(int);
     const bool parks = engine->choice.propagator->parks;
-    size_t total = (N_LISTS + (parks ? UNDER_WAY : 0)) * list_size;
+    size_t total = (N_LISTS + parks) * list_size;
     int result = 0;
     for (int i = 0; i < N_ARRAYS; i++)
         total += engine->array[i].size;
@@ -230,8 +232,10 @@ static shoal_status arrays_allocate(shoal_engine *engine)
         if (result == 0)
             result = driver->host_allocate((void **)&engine->list_host[i], list_size, 0);
     }
-    for (int i = 0; i < UNDER_WAY && result == 0 && parks; i++)
-        result = driver->allocate(&engine->parked[i], list_size);
+    if (result == 0 && parks)
+        result = driver->allocate(&engine->places, list_size);
+    if (result == 0 && parks)
+        result = driver->clear(engine->places, 0xff, list_size);
     if (result == 0 && parks)
         result = driver->allocate(&engine->counts, COUNTS_SIZE);
     if (result == 0 && parks)
@@ -269,13 +273,10 @@ static shoal_status streams_create(shoal_engine *engine)
         result = driver->event_create(&engine->began, 0);
     if (result == 0)
         result = driver->event_create(&engine->ended, 0);
-    for (int i = 0; i < UNDER_WAY && result == 0 && engine->choice.propagator->parks; i++) {
+    if (result == 0)
+        result = driver->event_create(&engine->passed, 0);
+    for (int i = 0; i < UNDER_WAY && result == 0 && engine->choice.propagator->parks; i++)
         result = driver->stream_create(&engine->care[i], STREAM_NON_BLOCKING, STREAM_FIRST);
-        if (result == 0)
-            result = driver->event_create(&engine->parted[i], 0);
-        if (result == 0)
-            result = driver->event_create(&engine->joined[i], 0);
-    }
     return result ? cuda_fail(engine, result, "making streams on the GPU") : SHOAL_OK;
 }
 
@@ -313,19 +314,17 @@ static void cuda_destroy(shoal_engine **engine)
         event_release(driver, old->done);
         event_release(driver, old->began);
         event_release(driver, old->ended);
-        for (int i = 0; i < UNDER_WAY; i++) {
+        event_release(driver, old->passed);
+        for (int i = 0; i < UNDER_WAY; i++)
             stream_release(driver, old->care[i]);
-            event_release(driver, old->parted[i]);
-            event_release(driver, old->joined[i]);
-            if (old->parked[i])
-                (void)driver->release(old->parked[i]);
-        }
         for (int i = 0; i < N_ARRAYS; i++) {
             if (old->array[i].locked)
                 (void)driver->host_unregister(old->array[i].host);
             if (old->array[i].device)
                 (void)driver->release(old->array[i].device);
         }
+        if (old->places)
+            (void)driver->release(old->places);
         if (old->counts)
             (void)driver->release(old->counts);
         if (old->counts_host)
@@ -439,6 +438,7 @@ static shoal_status cuda_create(shoal_context *context, const shoal_kernel_choic
     new->args.native = as_argument(new->array[2].device);
     new->args.watch = as_argument(new->array[3].device);
     new->args.snapshot = as_argument(new->array[4].device);
+    new->args.parked = (shoal_queue){(int *)(uintptr_t)new->places, (int *)(uintptr_t)new->counts, (int)n_systems};
 
     snprintf(line, line_size,
              "cuda: %s (sm_%d%d, %d multiprocessors), work model %s, %s%d systems a block of %d, %d registers, %d bytes spilled",
@@ -459,9 +459,7 @@ fail:
 /* The length of the rounds to come, from what the last slice parked. */
 static void rounds_adapt(shoal_engine *engine)
 {
-    double parked = 0;
-    for (int i = 0; i < MOST_ROUNDS; i++)
-        parked += engine->counts_host[i];
+    const double parked = engine->counts_host[SHOAL_QUEUE_CAME];
     engine->round = parked > 0 ? floor(fmax(LEAST_ROUND, fmin(MOST_ROUND, sqrt(2 * ROUND_COST * engine->tried / parked)))) : INFINITY;
     engine->tried = 0;
 }
@@ -604,40 +602,50 @@ static long blocks_for(const shoal_engine *engine, shoal_kernel_entry entry, int
     return (n_list + systems - 1) / systems;
 }
 
-/* Round r of the list, `steps` at most, and what goes on with those that it parks. */
-static int round_queue(shoal_engine *engine, device_pointer list, long n_list, int block, int r, double steps, double slice_steps)
+/* What goes on with parked systems, in as many warps as may be, but for few systems. */
+static int careful_queue(shoal_engine *engine, device_pointer list, long n_list, long n_warps, cuda_stream stream)
 {
-    struct driver *driver = &engine->driver;
-    const int own = r % UNDER_WAY, careful = engine->block[SHOAL_CAREFUL];
-    const long n_careful = blocks_for(engine, SHOAL_CAREFUL, careful, n_list), most = engine->n_multiprocessors / 2;
-    engine->args.parked = (int *)(uintptr_t)engine->parked[own];
-    engine->args.n_parked = (int *)(uintptr_t)engine->counts + r;
-    engine->args.slice_steps = steps;
-    int result = r < UNDER_WAY ? 0 : driver->stream_wait(engine->work, engine->joined[own], 0);
-    if (result == 0)
-        result = kernel_queue(engine, SHOAL_INTEGRATE, list, n_list, block, blocks_for(engine, SHOAL_INTEGRATE, block, n_list), engine->work);
-    if (result == 0)
-        result = driver->event_record(engine->parted[own], engine->work);
-    if (result == 0)
-        result = driver->stream_wait(engine->care[own], engine->parted[own], 0);
-    engine->args.slice_steps = slice_steps;
-    if (result == 0)
-        result = kernel_queue(engine, SHOAL_CAREFUL, list, n_list, careful, n_careful < most ? n_careful : most, engine->care[own]);
-    return result ? result : driver->event_record(engine->joined[own], engine->care[own]);
+    const int block = engine->args.n_beside < 32 ? SMALL_BLOCK : engine->block[SHOAL_CAREFUL], room = engine->args.n_beside * block / 32;
+    const long n_blocks = (n_list + room - 1) / room, most = (32 * n_warps + block - 1) / block;
+    return kernel_queue(engine, SHOAL_CAREFUL, list, n_list, block, n_blocks < most ? n_blocks : most, stream);
 }
 
-/* A slice in rounds. */
+/* A slice in rounds, each with what goes on with its parked systems from its end on, beside the next ones; at last that with the whole device. */
 static int rounds_queue(shoal_engine *engine, device_pointer list, long n_list, double slice_steps, int block)
 {
     struct driver *driver = &engine->driver;
     const double round = fmin(engine->round, slice_steps);
     const int n_rounds = (int)fmin(MOST_ROUNDS, ceil(slice_steps / round));
+    const long n_blocks = blocks_for(engine, SHOAL_INTEGRATE, block, n_list);
+    const long schedulers = SCHEDULERS * (long)engine->n_multiprocessors, beside = (n_list + schedulers - 1) / schedulers;
     engine->tried = (double)n_list * fmin(slice_steps, n_rounds * round);
+    engine->args.n_beside = beside < 32 ? (int)beside : 32;
+    engine->args.drains = 0;
+    const bool fills = engine->args.n_beside == 32;
     int result = driver->clear_later(engine->counts, 0, COUNTS_SIZE, engine->work);
-    for (int r = 0; r < n_rounds && result == 0; r++)
-        result = round_queue(engine, list, n_list, block, r, fmin(round, slice_steps - r * round), slice_steps);
-    for (int i = 0; i < UNDER_WAY && i < n_rounds && result == 0; i++)
-        result = driver->stream_wait(engine->work, engine->joined[i], 0);
+    for (int r = 0; r < n_rounds && result == 0; r++) {
+        const cuda_stream care = engine->care[r % UNDER_WAY];
+        engine->args.slice_steps = fmin(round, slice_steps - r * round);
+        result = kernel_queue(engine, SHOAL_INTEGRATE, list, n_list, block, n_blocks, engine->work);
+        engine->args.slice_steps = slice_steps;
+        if (result == 0)
+            result = driver->event_record(engine->passed, engine->work);
+        if (result == 0)
+            result = driver->stream_wait(care, engine->passed, 0);
+        if (result == 0)
+            result = careful_queue(engine, list, n_list, fills ? schedulers / CARE_SHARE : schedulers, care);
+    }
+    if (fills && result == 0) {
+        engine->args.drains = 1;
+        result = driver->clear_later(engine->counts + SHOAL_QUEUE_CLOSED * sizeof(int), 1, sizeof(int), engine->work);
+        if (result == 0)
+            result = careful_queue(engine, list, n_list, 2 * schedulers, engine->work);
+    }
+    for (int i = 0; i < UNDER_WAY && result == 0; i++) {
+        result = driver->event_record(engine->passed, engine->care[i]);
+        if (result == 0)
+            result = driver->stream_wait(engine->work, engine->passed, 0);
+    }
     return result ? result : driver->to_host_later(engine->counts_host, engine->counts, COUNTS_SIZE, engine->work);
 }
 

@@ -239,7 +239,7 @@ static void cache_save(const char *path, shoal_hash key, const shoal_cubin *cubi
 
 /* ---- compiling --------------------------------------------------------------------------------------------------- */
 
-enum { BLOCK = 128, CAREFUL_BLOCK = 64 }; /* threads, by default */
+enum { BLOCK = 128, CAREFUL_BLOCK = 256 }; /* threads, by default */
 
 static shoal_tuning tuning_of(const shoal_kernel_choice *choice)
 {

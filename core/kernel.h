@@ -84,6 +84,14 @@ enum { SHOAL_MODEL_SYSTEM, SHOAL_MODEL_BODY, SHOAL_MODEL_COMPONENT, SHOAL_MODEL_
 #define SHOAL_TEAM_EXCHANGED(model, n_bodies, n_moved) \
     (SHOAL_TEAM_VECTORS(n_moved) + ((model) == SHOAL_MODEL_PAIR ? 7 * ((n_bodies) * ((n_bodies) - 1) / 2) : 0))
 
+/* A queue of systems between a GPU's kernels (lane.h). */
+enum { SHOAL_QUEUE_CAME, SHOAL_QUEUE_WENT, SHOAL_QUEUE_CLOSED, SHOAL_QUEUE_COUNTS };
+typedef struct shoal_queue {
+    int *places; /* [room] -1: free */
+    int *counts; /* [SHOAL_QUEUE_COUNTS] how many came and went; not 0: soon nobody comes any more */
+    int room;
+} shoal_queue;
+
 /* Everything a kernel is told. Passed by value on the GPU. */
 typedef struct shoal_kernel_args {
     const int *list;        /* [n_list] systems to work on */
@@ -92,8 +100,9 @@ typedef struct shoal_kernel_args {
     double *systems;        /* [chunk][SHOAL_SYS_FIELDS][lane] */
     double *native;         /* [chunk][propagator slots * n_moved + own slots][lane] */
     double *watch;          /* [chunk][n_watch][lane] */
-    int *parked;            /* [n_list] of a propagator that parks: systems that need care */
-    int *n_parked;          /* how many of them, so far */
+    shoal_queue parked;     /* of a propagator that parks: systems that need care */
+    int n_beside;           /* of them beside each other in a warp, at most */
+    int drains;             /* every warp takes what there is of them */
     double *snapshot;       /* [chunk][6 * n_bodies][lane]: x y z vx vy vz of body 0, then of body 1, ... */
     int n_moved;            /* n_bodies, or 2 n_bodies with tangent vectors */
     int variational;        /* there are tangent vectors */

@@ -56,9 +56,8 @@ CUDA_ENTRY(snapshot)
 CUDA_ENTRY(bare)
 #endif
 #if SHOAL_ENTRIES & 16
-/* Those that were parked; the host does not know how many. */
 extern "C" __global__ void CUDA_BOUNDS shoal_careful(CUDA_ARGUMENTS)
 {
-    kernel_careful(&args, (int)(blockIdx.x * blockDim.x + threadIdx.x), (int)(gridDim.x * blockDim.x), *args.n_parked);
+    kernel_careful(&args, (int)(threadIdx.x % 32), blockIdx.x == 0 && threadIdx.x < 32);
 }
 #endif

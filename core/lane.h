@@ -105,11 +105,43 @@ LANE_FN void lane_store(double *base, lane_id id, int slot, int n_slots, mask wh
     if (where)
         base[SHOAL_AT(id, slot, n_slots)] = value;
 }
-/* To the end of a list of systems. */
-LANE_FN void lane_append(int *list, int *count, lane_id id, mask where)
+/* A queue between kernels that run beside each other is a ring with room for all systems: a place is free when its turn comes, or just being
+ * emptied. */
+LANE_FN void lane_push(const shoal_queue *queue, lane_id id, mask where)
 {
-    if (where)
-        list[atomicAdd(count, 1)] = id;
+    if (where) {
+        int *place = &queue->places[(unsigned)atomicAdd(&queue->counts[SHOAL_QUEUE_CAME], 1) % (unsigned)queue->room];
+        while (atomicCAS(place, -1, id) != -1)
+            ;
+    }
+}
+/* For each lane that wants one a system or -1; none at all if there are not `least`. All lanes of a warp say it together. */
+LANE_FN lane_id lane_pop(const shoal_queue *queue, mask wants, int least)
+{
+    const unsigned all = 0xffffffffu, asked = __ballot_sync(all, wants);
+    const int lane = (int)(threadIdx.x & 31), rank = __popc(asked & ((1u << lane) - 1));
+    volatile int *counts = queue->counts;
+    int first = 0, taken = 0;
+    if (lane == 0) {
+        int seen;
+        do {
+            first = counts[SHOAL_QUEUE_WENT];
+            taken = min(counts[SHOAL_QUEUE_CAME] - first, __popc(asked));
+            taken = taken >= least ? taken : 0;
+            seen = taken > 0 ? atomicCAS(&queue->counts[SHOAL_QUEUE_WENT], first, first + taken) : first;
+        } while (seen != first);
+    }
+    first = __shfl_sync(all, first, 0);
+    taken = __shfl_sync(all, taken, 0);
+    lane_id id = -1;
+    if (wants && rank < taken) {
+        int *place = &queue->places[(unsigned)(first + rank) % (unsigned)queue->room];
+        do
+            id = atomicExch(place, -1);
+        while (id < 0);
+    }
+    __syncwarp();
+    return id;
 }
 /* Between a kernel's loads and stores and those of another one beside it: what was stored before a number that is seen is seen, too. */
 LANE_FN void lane_fence(void) { __threadfence(); }

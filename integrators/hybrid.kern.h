@@ -45,7 +45,7 @@
 enum { HYBRID_HILL = 1, HYBRID_SPEED, HYBRID_PERICENTRE, HYBRID_STAR, HYBRID_TOLERANCE }; /* parameters; 0 is `compensated` */
 enum { HYBRID_PASSAGE = 0, HYBRID_ORBIT = 1 };
 enum { HYBRID_NEAR = 0, HYBRID_SUBSTEP, HYBRID_REACH, HYBRID_TRIALS = 3 }; /* own slots; trials of a step at most */
-enum { HYBRID_TO_TRY, HYBRID_TO_SET_OUT, HYBRID_TO_DRIFT, HYBRID_SHARE = 128 }; /* parts of a step; substeps of a system at a time */
+enum { HYBRID_TO_TRY, HYBRID_TO_SET_OUT, HYBRID_TO_DRIFT }; /* parts of a step */
 
 #define PROPAGATOR_OWN 3
 #define PROPAGATOR_INSIDE 1
@@ -235,11 +235,12 @@ LANE_FN void hybrid_careful(const shoal_kernel_args *k, int n, int compensated, 
 /* Of a step that is made with care, in as many calls as the lanes beside it take. */
 struct lane_care {
     bool given;  /* else such a step is left undone */
+    bool stays, hurries; /* after the step, whether the next one needs care or not */
     mask wanted; /* systems that go on */
     mask needed;
     mask made;   /* in this call */
 #if TEAM == 1
-    int part, trials, attempts, substeps; /* HYBRID_TO_TRY, ...; of the step; of the trial; in all */
+    int part, trials, attempts; /* HYBRID_TO_TRY, ...; of the step; of the trial */
     real t[PROPAGATOR_SLOTS(1) * N_BODIES], dx[3 * N_BODIES], dv[3 * N_BODIES], before[6 * N_BODIES];
     real f[DRIFT_IN_REGISTERS ? 3 * N_BODIES : NYSTROM_STAGES * 3 * N_BODIES]; /* the accelerations of the first stage; room for all */
     mask near[N_BODIES * N_BODIES], drifts[N_BODIES], all, again, active, ends_near;
@@ -253,7 +254,6 @@ LANE_FN void propagator_resume(const shoal_kernel_args *k, int n, const real *m,
     newton_acceleration(k, n, 1, m, s, s + MVS_A * n);
 #if TEAM == 1
     care->part = HYBRID_TO_TRY;
-    care->substeps = 0;
 #endif
 }
 
@@ -313,22 +313,27 @@ LANE_FN void hybrid_go_on(const shoal_kernel_args *k, int n, int compensated, co
     hybrid_hand_over(n, care, &w);
     care->made = false;
     if (care->wanted && care->part == HYBRID_TO_TRY) {
-        real end[PROPAGATOR_SLOTS(1) * N_BODIES + PROPAGATOR_OWN];
-        LANE_UNROLL
-        for (int c = 0; c < PROPAGATOR_SLOTS(1) * n + PROPAGATOR_OWN; c++)
-            end[c] = s[c];
-        mvs_step(k, n, compensated, m, end, h);
-        care->needed = hybrid_is_near(k, n, m, end, h) | (own[HYBRID_NEAR] > 0.0);
-        hybrid_begin(k, n, m, s, end, own, h, care->needed, &w);
+        const mask begins_near = own[HYBRID_NEAR] > 0.0;
         care->trials = 0;
-        if (w.again) {
-            care->part = HYBRID_TO_SET_OUT;
-        } else {
+        care->part = HYBRID_TO_SET_OUT;
+        care->needed = true;
+        hybrid_begin(k, n, m, s, 0, own, h, begins_near, &w);
+        if (!w.again) {
+            real end[PROPAGATOR_SLOTS(1) * N_BODIES + PROPAGATOR_OWN];
             LANE_UNROLL
-            for (int c = 0; c < PROPAGATOR_SLOTS(compensated) * n; c++)
-                s[c] = end[c];
-            hybrid_settle(&w, care->needed, own);
-            care->made = true;
+            for (int c = 0; c < PROPAGATOR_SLOTS(1) * n + PROPAGATOR_OWN; c++)
+                end[c] = s[c];
+            mvs_step(k, n, compensated, m, end, h);
+            care->needed = hybrid_is_near(k, n, m, end, h) | begins_near;
+            hybrid_begin(k, n, m, s, end, own, h, care->needed, &w);
+            if (!w.again) {
+                LANE_UNROLL
+                for (int c = 0; c < PROPAGATOR_SLOTS(compensated) * n; c++)
+                    s[c] = end[c];
+                hybrid_settle(&w, care->needed, own);
+                care->part = HYBRID_TO_TRY;
+                care->made = true;
+            }
         }
     }
     if (care->wanted && care->part == HYBRID_TO_SET_OUT) {
@@ -343,7 +348,6 @@ LANE_FN void hybrid_go_on(const shoal_kernel_args *k, int n, int compensated, co
     do {
         if (under_way) {
             hybrid_substep(k, n, m, h, &w, inside);
-            care->substeps++;
             under_way = w.active && ++care->attempts < NYSTROM_ATTEMPTS;
         }
     } while (2 * lane_count_together(under_way) > most);
@@ -358,7 +362,7 @@ LANE_FN void hybrid_go_on(const shoal_kernel_args *k, int n, int compensated, co
             hybrid_settle(&w, true, own);
             care->part = HYBRID_TO_TRY;
             care->made = true;
-            care->needed = care->substeps < HYBRID_SHARE; /* else it has had its share: it joins the next round, and is parked again */
+            care->needed = w.ends_near;
         }
     }
     hybrid_hand_over(n, &w, care);

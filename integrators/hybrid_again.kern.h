@@ -184,7 +184,7 @@ LANE_FN hybrid_flags hybrid_flags_of(const hybrid_work *w)
     return flags;
 }
 
-/* Finds the lanes of `where` in which something is near at the step's start or at its end as mvs makes it: w->again. */
+/* Finds the lanes of `where` in which something is near at the step's start or else at its end as mvs makes it, if that is known: w->again. */
 LANE_FN void hybrid_begin(const shoal_kernel_args *k, int n, const real *m, const real *start, const real *end, const real *own, real h,
                           mask where, hybrid_work *w)
 {
@@ -200,7 +200,8 @@ LANE_FN void hybrid_begin(const shoal_kernel_args *k, int n, const real *m, cons
     w->substep = lane_min(own[HYBRID_SUBSTEP], lane_abs(h));
     w->substep = lane_select(h < lane_set(0.0), -w->substep, w->substep);
     w->again = hybrid_flag(k, n, m, start, h, where, w->near, w->drifts, &w->all, &any);
-    w->again = w->again | hybrid_flag(k, n, m, end, h, where & lane_not(w->again), w->near, w->drifts, &w->all, &any);
+    if (end)
+        w->again = w->again | hybrid_flag(k, n, m, end, h, where & lane_not(w->again), w->near, w->drifts, &w->all, &any);
 }
 
 /* From the step's start to that of the drift, in the lanes w->again. */

@@ -28,12 +28,13 @@
  *                                       monitors of pairs the motion within the step (observe.kern.h)
  *     PROPAGATOR_REST(n, s, lanes)      told of lanes whose systems have stopped: no care need be spent on them
  *     PROPAGATOR_PARKS 1                its step has a further argument, lane_care *care (NULL: every step is made), by which steps that need
- *                                       long care are left to another kernel: kernel_integrate parks such systems in a list, from which
+ *                                       long care are left to another kernel: kernel_integrate parks such systems in a queue, from which
  *                                       kernel_careful goes on with them until a step needs none. For a GPU, where the lanes beside would
  *                                       have to wait for each of them. The two run beside each other: whose a system is, its outcome says
  *                                       (SHOAL_RUNNING, SHOAL_PARKED), stored after all else and loaded before.
  *     struct lane_care                  among what is the propagator's own: bool given, steps are made with care where they need it, of the lanes
- *                                       mask wanted, in as many calls as that takes, else they are left undone; mask needed, made, of the step
+ *                                       mask wanted, in as many calls as that takes, else they are left undone; mask made, of the step, and
+ *                                       needed: left undone for want of care, or the next one needs it; bool stays, hurries, for the kernel
  *     propagator_resume(k, n, m, s, care) of parked systems: what a step left undone does not restore
  *
  * With PROPAGATOR_ADAPTIVE its step is `real propagator_step(k, n, compensated, m, s, real *h)`: it tries a step of *h, returns the length
@@ -391,7 +392,7 @@ LANE_FN void clock_step(const shoal_kernel_args *k, int compensated, const real 
 #if PROPAGATOR_PARKS
     if (care) {
         clock->made = care->made;
-        clock->leaves = care->given ? care->made & lane_not(care->needed) : care->needed;
+        clock->leaves = care->given ? care->made & (lane_not(care->needed | care->stays) | care->hurries) : care->needed;
     }
     clock->steps = lane_select(clock->made, clock->steps + 1.0, clock->steps);
 #else
@@ -546,15 +547,16 @@ LANE_FN void check_step(const shoal_kernel_args *k, int compensated, lane_id id,
     event_offer(&event, clock_stuck(k, clock), one, lane_set(SHOAL_STEP_UNDERFLOW), none, none);
     event_offer(&event, clock_spent(k, clock), one, lane_set(SHOAL_BUDGET), none, none);
     const mask ended = *live & event.hit, stops = *live & (event.hit | clock_due(clock));
+#if PROPAGATOR_PARKS
+    const mask parks = stops & clock->leaves & lane_not(clock->made | ended);
+#endif
     if (lane_any(stops)) { /* leave these lanes' state as it is now; what they do later is not looked at */
         system_store(k, n, compensated, id, stops, s);
         clock_store(k, id, stops, clock);
         if (watched)
             monitors_store(k, id, team_speaks(stops, 1), watch);
 #if PROPAGATOR_PARKS
-        const mask parks = stops & clock->leaves & lane_not(clock->made);
         record_store(k, id, SHOAL_SYS_OUTCOME, parks, lane_set(SHOAL_PARKED));
-        lane_append(k->parked, k->n_parked, id, team_speaks(parks, 1));
 #endif
         if (lane_any(ended)) {
             real t = record_load(k, id, SHOAL_SYS_T_START) + clock_time(clock, event.fraction);
@@ -566,6 +568,13 @@ LANE_FN void check_step(const shoal_kernel_args *k, int compensated, lane_id id,
         *live = *live & lane_not(stops);
         PROPAGATOR_REST(n, s, stops);
     }
+#if PROPAGATOR_PARKS
+    if (team_any_beside(parks)) {
+        team_sync();
+        lane_fence();
+        lane_push(&k->parked, id, team_speaks(parks, 1));
+    }
+#endif
 }
 
 /* LANE_GROUPS groups of lanes, step by step in turns. */
@@ -622,11 +631,15 @@ LANE_FN void kernel_integrate(const shoal_kernel_args *k, const lane_id *id, con
 }
 
 #if PROPAGATOR_PARKS
-/* Parked systems: entries at, at + stride, ... of the list, one after the other, a lane the next one when a few beside are ready for it. */
-LANE_FN void kernel_careful(const shoal_kernel_args *k, int at, int stride, int n_parked)
+/*
+ * Parked systems, until none is left and those beside are through; a lane that is takes the next one. Systems beside each other wait for each
+ * other, so that a warp takes as many as it has room for or none: those that are full go on, the others come to their ends. One that takes
+ * all leaves nobody behind.
+ */
+LANE_FN void kernel_careful(const shoal_kernel_args *k, int lane, int takes_all)
 {
-    enum { FEW = 4 };
-    const int n = BODIES(k), compensated = COMPENSATED(k), watched = MONITORS(k);
+    enum { FEW = 8, VISIT = 64 }; /* lanes that wait; steps at least of a system that leaves because no rounds follow */
+    const int n = BODIES(k), compensated = COMPENSATED(k), watched = MONITORS(k), few = min(FEW, k->n_beside);
     real m[n], s[STATE_SIZE(n)], before[6 * n], *start = before;
     lane_id id = 0;
     lane_clock clock;
@@ -634,29 +647,36 @@ LANE_FN void kernel_careful(const shoal_kernel_args *k, int at, int stride, int 
     lane_inside within, *inside = PROPAGATOR_INSIDE && (watched & MONITORS_OF_PAIRS) ? &within : 0;
     lane_care care;
     mask live = false;
+    int steps = 0;
     care.given = true;
+    care.stays = k->n_beside == 1;
     LANE_KEEP_ROLLED
     for (;;) {
-        const mask ready = lane_not(live) & (at < n_parked);
-        const int n_ready = lane_count_together(ready), n_live = lane_count_together(live);
-        if (n_ready + n_live == 0)
-            break;
-        if (ready && (n_ready >= FEW || n_live == 0)) {
-            id = k->parked[at];
-            system_load(k, n, compensated, id, m, s);
-            clock_load(k, id, k->slice_steps, &clock);
-            live = true;
-            if (watched)
-                monitors_load(k, id, &watch);
-            if (watched & MONITORS_OF_PAIRS)
-                view_before(k, m, s, before, &start);
-            if (inside)
-                inside_load(id, inside);
-            propagator_resume(k, n, m, s, &care);
-            at += stride;
+        const int n_free = k->n_beside - lane_count_together(live);
+        if (n_free >= few) {
+            const lane_id next = lane_pop(&k->parked, lane_not(live) & (lane < k->n_beside), takes_all || k->drains ? 1 : n_free);
+            if (next >= 0) {
+                id = next;
+                live = true;
+                steps = 0;
+                lane_fence();
+                system_load(k, n, compensated, id, m, s);
+                clock_load(k, id, k->slice_steps, &clock);
+                if (watched)
+                    monitors_load(k, id, &watch);
+                if (watched & MONITORS_OF_PAIRS)
+                    view_before(k, m, s, before, &start);
+                if (inside)
+                    inside_load(id, inside);
+                propagator_resume(k, n, m, s, &care);
+            }
+            if (lane_count_together(live) == 0)
+                break;
         }
         care.wanted = live;
+        care.hurries = steps >= VISIT && ((const volatile int *)k->parked.counts)[SHOAL_QUEUE_CLOSED];
         clock_step(k, compensated, m, s, &clock, inside, &care);
+        steps += clock.made;
         if (live && wants_a_look(k, m, s, &clock)) {
             check_step(k, compensated, id, m, s, &clock, start, &watch, inside, &live);
             lane_fence();

@@ -141,7 +141,7 @@ struct shoal_engine {
     cuda_stream work, fetches;
     cuda_event done;        /* what a fetch is of */
     cuda_event began, ended; /* of the last slice */
-    /* of a propagator that parks: of the last rounds, what goes on with their parked systems, and whether that has ended */
+    /* of a propagator that parks: what goes on with parked systems */
     cuda_stream care[UNDER_WAY];
     cuda_event passed;      /* one after the other, what a stream waits for */
     device_pointer places, counts; /* of their queue */

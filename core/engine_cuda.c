@@ -11,8 +11,8 @@
  * kernels that follow.
  *
  * Propagators that park systems (integrate.kern.h) make a slice in rounds of some steps, one after the other. Who is parked in one joins a later one:
- * beside them, in streams of their own, launches of a second kernel go on with what is in the queue of parked systems, and end where it is empty, so
- * that no kernel waits for another. A round's end is a loss for it loads and stores all systems, its middle for lanes of parked systems idle, so
+ * beside them, in streams of their own, launches of a second kernel go on with what is in the queue of parked systems, and end where there is no
+ * more of it, so that no kernel waits for another. A round's end is a loss for it loads and stores all systems, its middle for lanes of parked systems idle, so
  * that with P parked in N steps its length is best near (2 c N / P)^(1/2), c the cost of a round in steps.
  *
  * The device is the first one that the driver shows; CUDA_VISIBLE_DEVICES chooses another.
@@ -438,6 +438,7 @@ static shoal_status cuda_create(shoal_context *context, const shoal_kernel_choic
     new->args.native = as_argument(new->array[2].device);
     new->args.watch = as_argument(new->array[3].device);
     new->args.snapshot = as_argument(new->array[4].device);
+    new->args.of_teams = shoal_team_threads(choice) > 1;
     new->args.parked = (shoal_queue){(int *)(uintptr_t)new->places, (int *)(uintptr_t)new->counts, (int)n_systems};
 
     snprintf(line, line_size,
@@ -602,7 +603,7 @@ static long blocks_for(const shoal_engine *engine, shoal_kernel_entry entry, int
     return (n_list + systems - 1) / systems;
 }
 
-/* What goes on with parked systems, in as many warps as may be, but for few systems. */
+/* What goes on with parked systems, in at most n_warps warps. A few systems have small blocks, which are spread over the device. */
 static int careful_queue(shoal_engine *engine, device_pointer list, long n_list, long n_warps, cuda_stream stream)
 {
     const int block = engine->args.n_beside < 32 ? SMALL_BLOCK : engine->block[SHOAL_CAREFUL], room = engine->args.n_beside * block / 32;
@@ -610,7 +611,8 @@ static int careful_queue(shoal_engine *engine, device_pointer list, long n_list,
     return kernel_queue(engine, SHOAL_CAREFUL, list, n_list, block, n_blocks < most ? n_blocks : most, stream);
 }
 
-/* A slice in rounds, each with what goes on with its parked systems from its end on, beside the next ones; at last that with the whole device. */
+/* A slice in rounds, each with what goes on with its parked systems from its end on, beside the next ones; at last, where systems fill the device, that
+ * with all of it. */
 static int rounds_queue(shoal_engine *engine, device_pointer list, long n_list, double slice_steps, int block)
 {
     struct driver *driver = &engine->driver;

@@ -103,6 +103,7 @@ typedef struct shoal_kernel_args {
     shoal_queue parked;     /* of a propagator that parks: systems that need care */
     int n_beside;           /* of them beside each other in a warp, at most */
     int drains;             /* every warp takes what there is of them */
+    int of_teams;           /* they were parked by teams */
     double *snapshot;       /* [chunk][6 * n_bodies][lane]: x y z vx vy vz of body 0, then of body 1, ... */
     int n_moved;            /* n_bodies, or 2 n_bodies with tangent vectors */
     int variational;        /* there are tangent vectors */
@@ -114,7 +115,7 @@ typedef struct shoal_kernel_args {
     int compensated;        /* compensated summation of positions and velocities */
     int n_forces;           /* extra forces, in the order of the config */
     int forces;             /* bit SHOAL_FORCE_name set: there is one of them */
-    double slice_steps;     /* at most so many steps (adaptive: attempts) in this call */
+    double slice_steps;     /* at most so many steps (adaptive: attempts) in this call; of a system that is parked, again from there */
     double max_steps;       /* budget of a system's steps (adaptive: attempts) */
     double dt_min, dt_max;  /* bounds of an adaptive step, positive */
     double propagator[SHOAL_MAX_PARAMETERS];                       /* the propagator's parameters, table order */

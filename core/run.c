@@ -74,16 +74,19 @@ typedef struct study_run {
 
 /* ---- units ------------------------------------------------------------------------------------------------------- */
 
-/* A time in the user's units; within two rounding errors of a number that people write, it is that number. */
+/* A time in the user's units; within two rounding errors of a number of 15 digits, as people write it, it is that number. */
 static double user_time(const study_run *run, double t)
 {
     const double exact = t / run->study->units.time, size = fabs(exact);
-    if (!(size >= 1e-8 && size < 1e36)) {
-        return exact;
+    double written = exact;
+    if (size >= 1e-8 && size < 1e36) { /* an integer and a power of ten up to 10^22 are exact: their quotient or product is what one reads */
+        const double digits = 14 - floor(log10(size)), power = pow(10, fabs(digits));
+        written = digits < 0 ? nearbyint(exact / power) * power : nearbyint(exact * power) / power;
+    } else if (isfinite(exact)) {
+        char text[32];
+        snprintf(text, sizeof text, "%.15g", exact);
+        written = strtod(text, NULL);
     }
-    /* to 15 digits: an integer and a power of ten below 10^22 are exact, so that their quotient or product is the double that one reads */
-    const double digits = 14 - floor(log10(size)), power = pow(10, fabs(digits));
-    const double written = digits < 0 ? nearbyint(exact / power) * power : nearbyint(exact * power) / power;
     return fabs(written - exact) <= 4 * DBL_EPSILON * size ? written : exact;
 }
 

@@ -166,10 +166,10 @@ LANE_FN mask hybrid_may_be_near(const shoal_kernel_args *k, int n, const real *m
 #include "integrators/hybrid_again.kern.h"
 #endif
 
-/* Lanes in which somebody is near, or, in teams, may be: what they park for nothing comes back as it was. */
+/* Lanes in which somebody is near at the end of a step, or, in teams, may be; asked of those alone whose step did not begin so. */
 LANE_FN mask hybrid_is_near(const shoal_kernel_args *k, int n, const real *m, const real *s, real h)
 {
-    mask any = hybrid_may_be_near(k, n, m, s, h);
+    mask any = (HYBRID_OWN(n, s)[HYBRID_NEAR] == lane_set(0.0)) & hybrid_may_be_near(k, n, m, s, h);
 #if TEAM == 1
     if (lane_any(any)) {
         const mask none = any & lane_not(any);
@@ -316,7 +316,6 @@ LANE_FN void hybrid_go_on(const shoal_kernel_args *k, int n, int compensated, co
         const mask begins_near = own[HYBRID_NEAR] > 0.0;
         care->trials = 0;
         care->part = HYBRID_TO_SET_OUT;
-        care->needed = true;
         hybrid_begin(k, n, m, s, 0, own, h, begins_near, &w);
         if (!w.again) {
             real end[PROPAGATOR_SLOTS(1) * N_BODIES + PROPAGATOR_OWN];
@@ -324,15 +323,16 @@ LANE_FN void hybrid_go_on(const shoal_kernel_args *k, int n, int compensated, co
             for (int c = 0; c < PROPAGATOR_SLOTS(1) * n + PROPAGATOR_OWN; c++)
                 end[c] = s[c];
             mvs_step(k, n, compensated, m, end, h);
-            care->needed = hybrid_is_near(k, n, m, end, h) | begins_near;
-            hybrid_begin(k, n, m, s, end, own, h, care->needed, &w);
+            const mask may_be_near = hybrid_may_be_near(k, n, m, end, h);
+            hybrid_begin(k, n, m, s, end, own, h, may_be_near | begins_near, &w);
             if (!w.again) {
                 LANE_UNROLL
                 for (int c = 0; c < PROPAGATOR_SLOTS(compensated) * n; c++)
                     s[c] = end[c];
-                hybrid_settle(&w, care->needed, own);
+                hybrid_settle(&w, begins_near, own);
                 care->part = HYBRID_TO_TRY;
                 care->made = true;
+                care->needed = k->of_teams & may_be_near;
             }
         }
     }
@@ -362,7 +362,7 @@ LANE_FN void hybrid_go_on(const shoal_kernel_args *k, int n, int compensated, co
             hybrid_settle(&w, true, own);
             care->part = HYBRID_TO_TRY;
             care->made = true;
-            care->needed = w.ends_near;
+            care->needed = w.ends_near | (k->of_teams && hybrid_may_be_near(k, n, m, s, h)); /* what teams ask: they would park it at once */
         }
     }
     hybrid_hand_over(n, &w, care);

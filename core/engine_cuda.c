@@ -12,8 +12,8 @@
  *
  * Propagators that park systems (integrate.kern.h) make a slice in rounds of some steps, one after the other. Who is parked in one joins a later one:
  * beside them, in streams of their own, launches of a second kernel go on with what is in the queue of parked systems, and end where there is no
- * more of it, so that no kernel waits for another. A round's end is a loss for it loads and stores all systems, its middle for lanes of parked systems idle, so
- * that with P parked in N steps its length is best near (2 c N / P)^(1/2), c the cost of a round in steps.
+ * more of it, so that no kernel waits for another. A round's end is a loss for it loads and stores all systems, its middle for lanes of parked
+ * systems idle, so that with P parked in N steps its length is best near (2 c N / P)^(1/2), c the cost of a round in steps.
  *
  * The device is the first one that the driver shows; CUDA_VISIBLE_DEVICES chooses another.
  */

@@ -135,7 +135,7 @@ typedef struct newton_factors {
 LANE_FN newton_factors newton_factors_of(int kind, newton_vectors at)
 {
     const real y = lane_rsqrt(vec_dot(at.d, at.d)), y2 = y * y;
-    newton_factors f = {kind == NEWTON_PULL ? y * y * y : y2 * y, y2};
+    newton_factors f = {y2 * y, y2};
     if (kind == NEWTON_JERK)
         f.alpha = -3.0 * vec_dot(at.d, at.u) * y2;
     return f;

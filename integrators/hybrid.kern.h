@@ -172,14 +172,7 @@ LANE_FN mask hybrid_is_near(const shoal_kernel_args *k, int n, const real *m, co
     mask any = (HYBRID_OWN(n, s)[HYBRID_NEAR] == lane_set(0.0)) & hybrid_may_be_near(k, n, m, s, h);
 #if TEAM == 1
     if (lane_any(any)) {
-        const mask none = any & lane_not(any);
-        mask near[LANE_ROOM(n) * LANE_ROOM(n)], drifts[LANE_ROOM(n)], all = none;
-        DRIFT_UNROLL
-        for (int i = 0; i < n * n; i++)
-            near[i] = none;
-        DRIFT_UNROLL
-        for (int i = 0; i < n; i++)
-            drifts[i] = none;
+        mask near[LANE_ROOM(n) * LANE_ROOM(n)], drifts[LANE_ROOM(n)], all = hybrid_clear(n, near, drifts);
         hybrid_flag(k, n, m, s, h, any, near, drifts, &all, &any);
     }
 #endif
@@ -316,7 +309,7 @@ LANE_FN void hybrid_go_on(const shoal_kernel_args *k, int n, int compensated, co
         const mask begins_near = own[HYBRID_NEAR] > 0.0;
         care->trials = 0;
         care->part = HYBRID_TO_SET_OUT;
-        hybrid_begin(k, n, m, s, 0, own, h, begins_near, &w);
+        hybrid_begin(k, n, m, s, own, h, begins_near, &w);
         if (!w.again) {
             real end[PROPAGATOR_SLOTS(1) * N_BODIES + PROPAGATOR_OWN];
             LANE_UNROLL
@@ -324,7 +317,7 @@ LANE_FN void hybrid_go_on(const shoal_kernel_args *k, int n, int compensated, co
                 end[c] = s[c];
             mvs_step(k, n, compensated, m, end, h);
             const mask may_be_near = hybrid_may_be_near(k, n, m, end, h);
-            hybrid_begin(k, n, m, s, end, own, h, may_be_near | begins_near, &w);
+            hybrid_foresee(k, n, m, end, h, may_be_near | begins_near, &w);
             if (!w.again) {
                 LANE_UNROLL
                 for (int c = 0; c < PROPAGATOR_SLOTS(compensated) * n; c++)

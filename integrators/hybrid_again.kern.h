@@ -43,6 +43,19 @@ LANE_FN mask hybrid_near(int n, const real *m, const real *s, hybrid_measure mea
     return top * top * top * measure.bottom < reach6 * (bottom * bottom * bottom);
 }
 
+/* No flags; returns no lanes. */
+LANE_FN mask hybrid_clear(int n, mask *near, mask *drifts)
+{
+    const mask none = lane_set(0.0) != lane_set(0.0);
+    DRIFT_UNROLL
+    for (int i = 0; i < n * n; i++)
+        near[i] = none;
+    DRIFT_UNROLL
+    for (int i = 0; i < n; i++)
+        drifts[i] = none;
+    return none;
+}
+
 /* Adds what is near in state s to the flags of the lanes `where`; returns the lanes that got something new, *any: those that have something. */
 LANE_FN mask hybrid_flag(const shoal_kernel_args *k, int n, const real *m, const real *s, real h, mask where, mask *near, mask *drifts,
                          mask *all, mask *any)
@@ -184,24 +197,22 @@ LANE_FN hybrid_flags hybrid_flags_of(const hybrid_work *w)
     return flags;
 }
 
-/* Finds the lanes of `where` in which something is near at the step's start or else at its end as mvs makes it, if that is known: w->again. */
-LANE_FN void hybrid_begin(const shoal_kernel_args *k, int n, const real *m, const real *start, const real *end, const real *own, real h,
-                          mask where, hybrid_work *w)
+/* w->again: the lanes of `where` in which something is near at the step's start. */
+LANE_FN void hybrid_begin(const shoal_kernel_args *k, int n, const real *m, const real *start, const real *own, real h, mask where,
+                          hybrid_work *w)
 {
-    const mask none = lane_set(0.0) != lane_set(0.0);
     mask any;
-    DRIFT_UNROLL
-    for (int i = 0; i < n * n; i++)
-        w->near[i] = none;
-    DRIFT_UNROLL
-    for (int i = 0; i < n; i++)
-        w->drifts[i] = none;
-    w->all = w->ends_near = none;
+    w->all = w->ends_near = hybrid_clear(n, w->near, w->drifts);
     w->substep = lane_min(own[HYBRID_SUBSTEP], lane_abs(h));
     w->substep = lane_select(h < lane_set(0.0), -w->substep, w->substep);
     w->again = hybrid_flag(k, n, m, start, h, where, w->near, w->drifts, &w->all, &any);
-    if (end)
-        w->again = w->again | hybrid_flag(k, n, m, end, h, where & lane_not(w->again), w->near, w->drifts, &w->all, &any);
+}
+
+/* And those of the others in which something is at its end as mvs makes it. */
+LANE_FN void hybrid_foresee(const shoal_kernel_args *k, int n, const real *m, const real *end, real h, mask where, hybrid_work *w)
+{
+    mask any;
+    w->again = w->again | hybrid_flag(k, n, m, end, h, where & lane_not(w->again), w->near, w->drifts, &w->all, &any);
 }
 
 /* From the step's start to that of the drift, in the lanes w->again. */
@@ -335,7 +346,8 @@ LANE_BIG_FN void hybrid_again(const shoal_kernel_args *k, int n, int compensated
     real f[NYSTROM_STAGES * 3 * LANE_ROOM(n)];
     mask near[LANE_ROOM(n) * LANE_ROOM(n)], drifts[LANE_ROOM(n)];
     hybrid_work w = hybrid_work_in(t, dx, dv, f, before, near, drifts);
-    hybrid_begin(k, n, m, start, s, HYBRID_OWN(n, s), h, where, &w);
+    hybrid_begin(k, n, m, start, HYBRID_OWN(n, s), h, where, &w);
+    hybrid_foresee(k, n, m, s, h, where, &w);
     LANE_KEEP_ROLLED
     for (int trial = 0; trial < HYBRID_TRIALS && lane_any(w.again); trial++) {
         const mask again = w.again;

@@ -111,12 +111,15 @@ static const char *cuda_missing(void)
 
 /* ---- the engine -------------------------------------------------------------------------------------------------- */
 
-enum { MOST_ROUNDS = 4096, FIRST_ROUND = 64, LEAST_ROUND = 16, MOST_ROUND = 1024, ROUND_COST = 4 };
-/* Of parked systems: launches under way; the part of the schedulers, of which a multiprocessor has four, that a launch has a warp for. */
-enum { UNDER_WAY = 2, SCHEDULERS = 4, CARE_SHARE = 8 };
+/* A slice has a part of its rounds more than its steps ask for: for systems that come late. */
+enum { MOST_ROUNDS = 4096, MORE_ROUNDS = 4, FIRST_ROUND = 64, LEAST_ROUND = 16, MOST_ROUND = 1024, ROUND_COST = 4 };
+/* Parts of the systems whose rounds are beside each other, so that the last blocks of one leave no multiprocessor idle; launches beside them of what goes
+ * on with parked systems, and the share of the schedulers, of which a multiprocessor has four, that each has a warp for. Streams beyond eight would share
+ * the device's queues. */
+enum { PARTS = 2, CARES = 3, SCHEDULERS = 4, CARE_SHARE = 16 };
 enum { N_ARRAYS = 5, N_LISTS = 2, LANES_A_MULTIPROCESSOR = 256, FEW_BLOCKS = 4, SMALL_BLOCK = 32 };
 
-#define COUNTS_SIZE (SHOAL_QUEUE_COUNTS * sizeof(int))
+#define COUNTS_SIZE ((SHOAL_QUEUE_COUNTS + PARTS * MOST_ROUNDS) * sizeof(int)) /* of the queue; the systems in each round of each part */
 
 /* One of the arrays of shoal_kernel_args. */
 struct array {
@@ -142,11 +145,13 @@ struct shoal_engine {
     cuda_event done;        /* what a fetch is of */
     cuda_event began, ended; /* of the last slice */
     /* of a propagator that parks: what goes on with parked systems */
-    cuda_stream care[UNDER_WAY];
+    cuda_stream part[PARTS], care[CARES]; /* the first part's is `work` */
     cuda_event passed;      /* one after the other, what a stream waits for */
-    device_pointer places, counts; /* of their queue */
+    device_pointer places, counts; /* of their queue, and how many systems each round of the last slice had */
     int *counts_host;       /* the same, page-locked */
-    double tried, round;    /* steps of all systems in the last slice at most; of a system in a round */
+    device_pointer ready;   /* the systems of a round */
+    int n_lists;            /* of rounds in the last slice, of all parts */
+    double round;           /* steps of a system in one */
     bool timed, fetching;   /* there was one; fetches are on their way */
     device_pointer list[N_LISTS]; /* of the launches under way, in turns */
     int *list_host[N_LISTS]; /* the same, page-locked */
@@ -223,7 +228,7 @@ static shoal_status arrays_allocate(shoal_engine *engine)
     struct driver *driver = &engine->driver;
     const size_t list_size = (size_t)engine->n_systems * sizeof(int);
     const bool parks = engine->choice.propagator->parks;
-    size_t total = (N_LISTS + parks) * list_size;
+    size_t total = (N_LISTS + (parks ? 2 : 0)) * list_size;
     int result = 0;
     for (int i = 0; i < N_ARRAYS; i++)
         total += engine->array[i].size;
@@ -236,6 +241,8 @@ static shoal_status arrays_allocate(shoal_engine *engine)
         result = driver->allocate(&engine->places, list_size);
     if (result == 0 && parks)
         result = driver->clear(engine->places, 0xff, list_size);
+    if (result == 0 && parks)
+        result = driver->allocate(&engine->ready, list_size);
     if (result == 0 && parks)
         result = driver->allocate(&engine->counts, COUNTS_SIZE);
     if (result == 0 && parks)
@@ -275,8 +282,12 @@ static shoal_status streams_create(shoal_engine *engine)
         result = driver->event_create(&engine->ended, 0);
     if (result == 0)
         result = driver->event_create(&engine->passed, 0);
-    for (int i = 0; i < UNDER_WAY && result == 0 && engine->choice.propagator->parks; i++)
-        result = driver->stream_create(&engine->care[i], STREAM_NON_BLOCKING, STREAM_FIRST);
+    const bool parks = engine->choice.propagator->parks;
+    engine->part[0] = engine->work;
+    for (int p = 1; p < PARTS && result == 0 && parks; p++)
+        result = driver->stream_create(&engine->part[p], STREAM_NON_BLOCKING, 0);
+    for (int c = 0; c < CARES && result == 0 && parks; c++)
+        result = driver->stream_create(&engine->care[c], STREAM_NON_BLOCKING, STREAM_FIRST);
     return result ? cuda_fail(engine, result, "making streams on the GPU") : SHOAL_OK;
 }
 
@@ -315,8 +326,10 @@ static void cuda_destroy(shoal_engine **engine)
         event_release(driver, old->began);
         event_release(driver, old->ended);
         event_release(driver, old->passed);
-        for (int i = 0; i < UNDER_WAY; i++)
-            stream_release(driver, old->care[i]);
+        for (int p = 1; p < PARTS; p++)
+            stream_release(driver, old->part[p]);
+        for (int c = 0; c < CARES; c++)
+            stream_release(driver, old->care[c]);
         for (int i = 0; i < N_ARRAYS; i++) {
             if (old->array[i].locked)
                 (void)driver->host_unregister(old->array[i].host);
@@ -325,6 +338,8 @@ static void cuda_destroy(shoal_engine **engine)
         }
         if (old->places)
             (void)driver->release(old->places);
+        if (old->ready)
+            (void)driver->release(old->ready);
         if (old->counts)
             (void)driver->release(old->counts);
         if (old->counts_host)
@@ -425,7 +440,7 @@ static shoal_status cuda_create(shoal_context *context, const shoal_kernel_choic
     entered = true;
     if ((status = kernels_load(new, SHOAL_ONCE_ENTRIES, NULL)) != SHOAL_OK ||
         (status = kernels_load(new, 1 << SHOAL_INTEGRATE, &usage)) != SHOAL_OK ||
-        (choice->propagator->parks && (status = kernels_load(new, 1 << SHOAL_CAREFUL, NULL)) != SHOAL_OK))
+        (choice->propagator->parks && (status = kernels_load(new, SHOAL_PARKING_ENTRIES, NULL)) != SHOAL_OK))
         goto fail;
     arrays_describe(new, choice, args);
     if ((status = arrays_allocate(new)) != SHOAL_OK)
@@ -440,6 +455,7 @@ static shoal_status cuda_create(shoal_context *context, const shoal_kernel_choic
     new->args.snapshot = as_argument(new->array[4].device);
     new->args.of_teams = shoal_team_threads(choice) > 1;
     new->args.parked = (shoal_queue){(int *)(uintptr_t)new->places, (int *)(uintptr_t)new->counts, (int)n_systems};
+    new->args.ready = (int *)(uintptr_t)new->ready;
 
     snprintf(line, line_size,
              "cuda: %s (sm_%d%d, %d multiprocessors), work model %s, %s%d systems a block of %d, %d registers, %d bytes spilled",
@@ -461,8 +477,11 @@ fail:
 static void rounds_adapt(shoal_engine *engine)
 {
     const double parked = engine->counts_host[SHOAL_QUEUE_CAME];
-    engine->round = parked > 0 ? floor(fmax(LEAST_ROUND, fmin(MOST_ROUND, sqrt(2 * ROUND_COST * engine->tried / parked)))) : INFINITY;
-    engine->tried = 0;
+    double tried = 0;
+    for (int l = 0; l < engine->n_lists; l++)
+        tried += engine->round * engine->counts_host[SHOAL_QUEUE_COUNTS + l];
+    engine->round = parked > 0 ? floor(fmax(LEAST_ROUND, fmin(MOST_ROUND, sqrt(2 * ROUND_COST * tried / parked)))) : INFINITY;
+    engine->n_lists = 0;
 }
 
 /* Until all launches are done. The device's context is current. */
@@ -470,7 +489,7 @@ static shoal_status work_finish(shoal_engine *engine)
 {
     const int result = engine->driver.stream_synchronize(engine->work);
     engine->n_queued = 0;
-    if (!result && engine->tried > 0)
+    if (!result && engine->n_lists > 0)
         rounds_adapt(engine);
     return result ? cuda_fail(engine, result, engine->last ? engine->last : "copying to the GPU") : SHOAL_OK;
 }
@@ -611,43 +630,61 @@ static int careful_queue(shoal_engine *engine, device_pointer list, long n_list,
     return kernel_queue(engine, SHOAL_CAREFUL, list, n_list, block, n_blocks < most ? n_blocks : most, stream);
 }
 
-/* A slice in rounds, each with what goes on with its parked systems from its end on, beside the next ones; at last, where systems fill the device, that
- * with all of it. */
+/* What is queued in one stream from now on waits for what is in another one. */
+static int streams_join(shoal_engine *engine, cuda_stream after, cuda_stream before)
+{
+    const int result = engine->driver.event_record(engine->passed, before);
+    return result ? result : engine->driver.stream_wait(after, engine->passed, 0);
+}
+
+/* A round of a part of the systems, and what goes on with those that are parked then. */
+static int round_queue(shoal_engine *engine, device_pointer list, long n_list, int block, long n_care, cuda_stream stream, cuda_stream care)
+{
+    const int gather_block = engine->block[SHOAL_GATHER];
+    const double slice_steps = engine->args.slice_steps;
+    engine->args.slice_steps = engine->round;
+    int result = kernel_queue(engine, SHOAL_GATHER, list, n_list, gather_block, blocks_for(engine, SHOAL_GATHER, gather_block, n_list), stream);
+    if (result == 0)
+        result = kernel_queue(engine, SHOAL_INTEGRATE, list, n_list, block, blocks_for(engine, SHOAL_INTEGRATE, block, n_list), stream);
+    engine->args.slice_steps = slice_steps;
+    if (result == 0)
+        result = streams_join(engine, care, stream);
+    return result ? result : careful_queue(engine, list, n_list, n_care, care);
+}
+
+/* A slice in rounds; where systems fill the device, of parts of them beside each other, and at last what goes on with parked ones has all of it. */
 static int rounds_queue(shoal_engine *engine, device_pointer list, long n_list, double slice_steps, int block)
 {
     struct driver *driver = &engine->driver;
-    const double round = fmin(engine->round, slice_steps);
-    const int n_rounds = (int)fmin(MOST_ROUNDS, ceil(slice_steps / round));
-    const long n_blocks = blocks_for(engine, SHOAL_INTEGRATE, block, n_list);
     const long schedulers = SCHEDULERS * (long)engine->n_multiprocessors, beside = (n_list + schedulers - 1) / schedulers;
-    engine->tried = (double)n_list * fmin(slice_steps, n_rounds * round);
-    engine->args.n_beside = beside < 32 ? (int)beside : 32;
+    const bool fills = beside >= 32;
+    const int n_parts = fills ? PARTS : 1;
+    const double round = engine->round = fmin(engine->round, slice_steps), rounds = ceil(slice_steps / round);
+    engine->n_lists = n_parts * (int)fmin(MOST_ROUNDS, rounds > 1 ? rounds + ceil(rounds / MORE_ROUNDS) : rounds);
+    engine->args.slice_steps = slice_steps;
+    engine->args.n_beside = fills ? 32 : (int)beside;
     engine->args.drains = 0;
-    const bool fills = engine->args.n_beside == 32;
     int result = driver->clear_later(engine->counts, 0, COUNTS_SIZE, engine->work);
-    for (int r = 0; r < n_rounds && result == 0; r++) {
-        const cuda_stream care = engine->care[r % UNDER_WAY];
-        engine->args.slice_steps = fmin(round, slice_steps - r * round);
-        result = kernel_queue(engine, SHOAL_INTEGRATE, list, n_list, block, n_blocks, engine->work);
-        engine->args.slice_steps = slice_steps;
-        if (result == 0)
-            result = driver->event_record(engine->passed, engine->work);
-        if (result == 0)
-            result = driver->stream_wait(care, engine->passed, 0);
-        if (result == 0)
-            result = careful_queue(engine, list, n_list, fills ? schedulers / CARE_SHARE : schedulers, care);
+    for (int p = 1; p < n_parts && result == 0; p++)
+        result = streams_join(engine, engine->part[p], engine->work);
+    for (int l = 0; l < engine->n_lists && result == 0; l++) {
+        const int p = l % n_parts;
+        const long first = n_list * p / n_parts, n = n_list * (p + 1) / n_parts - first;
+        engine->args.ready = (int *)(uintptr_t)engine->ready + first;
+        engine->args.n_ready = engine->args.parked.counts + SHOAL_QUEUE_COUNTS + l;
+        result = round_queue(engine, list + (size_t)first * sizeof(int), n, block, fills ? schedulers / CARE_SHARE : schedulers, engine->part[p],
+                             engine->care[l % CARES]);
     }
+    for (int p = 1; p < n_parts && result == 0; p++)
+        result = streams_join(engine, engine->work, engine->part[p]);
     if (fills && result == 0) {
         engine->args.drains = 1;
         result = driver->clear_later(engine->counts + SHOAL_QUEUE_CLOSED * sizeof(int), 1, sizeof(int), engine->work);
         if (result == 0)
             result = careful_queue(engine, list, n_list, 2 * schedulers, engine->work);
     }
-    for (int i = 0; i < UNDER_WAY && result == 0; i++) {
-        result = driver->event_record(engine->passed, engine->care[i]);
-        if (result == 0)
-            result = driver->stream_wait(engine->work, engine->passed, 0);
-    }
+    for (int c = 0; c < CARES && result == 0; c++)
+        result = streams_join(engine, engine->work, engine->care[c]);
     return result ? result : driver->to_host_later(engine->counts_host, engine->counts, COUNTS_SIZE, engine->work);
 }
 
@@ -703,7 +740,7 @@ static shoal_status cuda_launch(shoal_engine *engine, shoal_kernel_entry entry, 
 static long cuda_width(const shoal_engine *engine, int *group)
 {
     const int threads = shoal_team_threads(&engine->choice); /* of a system */
-    *group = threads < 32 ? 32 / threads : 1;
+    *group = threads < 32 && !engine->choice.propagator->parks ? 32 / threads : 1; /* parking, they are gathered all the time */
     return (long)engine->n_multiprocessors * LANES_A_MULTIPROCESSOR / threads;
 }
 

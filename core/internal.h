@@ -229,8 +229,15 @@ static inline int shoal_choice_moved(const shoal_kernel_choice *choice)
     return choice->n_bodies << choice->variational;
 }
 
-/* SHOAL_CAREFUL is a GPU engine's own, of propagators that park systems. */
-typedef enum shoal_kernel_entry { SHOAL_PREPARE, SHOAL_INTEGRATE, SHOAL_SNAPSHOT, SHOAL_BARE, SHOAL_CAREFUL } shoal_kernel_entry;
+/* The last two are a GPU engine's own, of propagators that park systems. */
+typedef enum shoal_kernel_entry {
+    SHOAL_PREPARE,
+    SHOAL_INTEGRATE,
+    SHOAL_SNAPSHOT,
+    SHOAL_BARE,
+    SHOAL_CAREFUL,
+    SHOAL_GATHER
+} shoal_kernel_entry;
 
 typedef struct shoal_engine shoal_engine;
 
@@ -355,8 +362,9 @@ shoal_status shoal_plugin_kernels(shoal_context *context, const shoal_kernel_cho
 /* ---- jit.c: kernels for a GPU architecture, by NVRTC; needs no GPU ----------------------------------------------------- */
 
 enum {
-    SHOAL_KERNEL_ENTRIES = SHOAL_CAREFUL + 1,
-    SHOAL_ONCE_ENTRIES = 1 << SHOAL_PREPARE | 1 << SHOAL_SNAPSHOT /* run once in a while: compiled small */
+    SHOAL_KERNEL_ENTRIES = SHOAL_GATHER + 1,
+    SHOAL_ONCE_ENTRIES = 1 << SHOAL_PREPARE | 1 << SHOAL_SNAPSHOT, /* run once in a while: compiled small */
+    SHOAL_PARKING_ENTRIES = 1 << SHOAL_CAREFUL | 1 << SHOAL_GATHER
 };
 
 /* What a thread of a kernel uses. */

@@ -323,6 +323,7 @@ static const char *const entry_names[SHOAL_KERNEL_ENTRIES] = {
     [SHOAL_SNAPSHOT] = "shoal_snapshot",
     [SHOAL_BARE] = "shoal_bare",
     [SHOAL_CAREFUL] = "shoal_careful",
+    [SHOAL_GATHER] = "shoal_gather",
 };
 
 const char *shoal_kernel_entry_name(shoal_kernel_entry entry)
@@ -544,7 +545,7 @@ shoal_status shoal_jit_compile(shoal_context *context, const shoal_kernel_choice
         return shoal_fail(context, SHOAL_E_UNSUPPORTED, "%s", shoal_jit_missing());
     shoal_tuning tuning = tuning_of(choice);
     const bool alone = shoal_team_is_one(choice, entries);
-    if (entries == 1 << SHOAL_CAREFUL) {
+    if (entries == SHOAL_PARKING_ENTRIES) {
         tuning.block = CAREFUL_BLOCK;
         tuning.max_registers = 255;
     } else if (!alone) {

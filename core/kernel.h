@@ -101,6 +101,8 @@ typedef struct shoal_kernel_args {
     double *native;         /* [chunk][propagator slots * n_moved + own slots][lane] */
     double *watch;          /* [chunk][n_watch][lane] */
     shoal_queue parked;     /* of a propagator that parks: systems that need care */
+    int *ready;             /* [*n_ready] the others of the list that are on their way */
+    int *n_ready;
     int n_beside;           /* of them beside each other in a warp, at most */
     int drains;             /* every warp takes what there is of them */
     int of_teams;           /* they were parked by teams */

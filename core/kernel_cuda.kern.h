@@ -34,19 +34,24 @@
 #define KERNEL_SPARE
 #endif
 
-#define CUDA_ENTRY(name)                                                               \
-    extern "C" __global__ void CUDA_BOUNDS shoal_##name(CUDA_ARGUMENTS)                \
-    {                                                                                  \
-        const long long entry = KERNEL_ENTRY;                                          \
-        const mask there = entry < args.n_list KERNEL_SPARE;                           \
-        const lane_id id = args.list[there ? entry : 0];                               \
-        kernel_##name(&args, &id, &there);                                             \
+#define CUDA_ENTRY_OF(name, list, n_list)                               \
+    extern "C" __global__ void CUDA_BOUNDS shoal_##name(CUDA_ARGUMENTS) \
+    {                                                                   \
+        const long long entry = KERNEL_ENTRY;                           \
+        const mask there = entry < n_list KERNEL_SPARE;                 \
+        if (PROPAGATOR_PARKS && !__syncthreads_or(there))               \
+            return;                                                     \
+        const lane_id id = list[there ? entry : 0];                     \
+        kernel_##name(&args, &id, &there);                              \
     }
+#define CUDA_ENTRY(name) CUDA_ENTRY_OF(name, args.list, args.n_list)
 
 #if SHOAL_ENTRIES & 1
 CUDA_ENTRY(prepare)
 #endif
-#if SHOAL_ENTRIES & 2
+#if SHOAL_ENTRIES & 2 && PROPAGATOR_PARKS
+CUDA_ENTRY_OF(integrate, args.ready, *args.n_ready)
+#elif SHOAL_ENTRIES & 2
 CUDA_ENTRY(integrate)
 #endif
 #if SHOAL_ENTRIES & 4
@@ -60,4 +65,7 @@ extern "C" __global__ void CUDA_BOUNDS shoal_careful(CUDA_ARGUMENTS)
 {
     kernel_careful(&args, (int)(threadIdx.x % 32), blockIdx.x == 0 && threadIdx.x < 32);
 }
+#endif
+#if SHOAL_ENTRIES & 32
+CUDA_ENTRY(gather)
 #endif

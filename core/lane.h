@@ -76,6 +76,14 @@ LANE_FN real lane_rsqrt_seed(real x)
     asm("rsqrt.approx.ftz.f64 %0, %1;" : "=d"(y) : "d"(x));
     return y;
 }
+/* A number of few digits, of which questions are asked that may err to one side: with units that are idle else. */
+typedef float rough;
+LANE_FN rough lane_rough(real a) { return (float)a; }
+LANE_FN real lane_of_rough(rough a) { return a; }
+LANE_FN rough rough_fma(rough a, rough b, rough c) { return __fmaf_rn(a, b, c); }
+LANE_FN rough rough_abs(rough a) { return fabsf(a); }
+LANE_FN rough rough_max(rough a, rough b) { return fmaxf(a, b); }
+LANE_FN rough rough_min(rough a, rough b) { return fminf(a, b); }
 /* a/2 of a number that is neither 0 nor subnormal nor makes one: without the units that compute */
 LANE_FN real lane_half(real a) { return __hiloint2double(__double2hiint(a) - 0x00100000, __double2loint(a)); }
 /* a seed for the cube root, within 5 % */
@@ -142,6 +150,15 @@ LANE_FN lane_id lane_pop(const shoal_queue *queue, mask wants, int least)
     }
     __syncwarp();
     return id;
+}
+/* Appends systems to a list, those of a warp, whose lanes all say it together, in their order. */
+LANE_FN void lane_append(int *list, int *n, lane_id id, mask where)
+{
+    const unsigned all = 0xffffffffu, which = __ballot_sync(all, where);
+    const int lane = (int)(threadIdx.x & 31);
+    const int first = __shfl_sync(all, lane == 0 ? atomicAdd(n, __popc(which)) : 0, 0);
+    if (where)
+        list[first + __popc(which & ((1u << lane) - 1))] = id;
 }
 /* Between a kernel's loads and stores and those of another one beside it: what was stored before a number that is seen is seen, too. */
 LANE_FN void lane_fence(void) { __threadfence(); }
@@ -315,6 +332,15 @@ LANE_FN void lane_store(double *base, lane_id id, int slot, int n_slots, mask wh
 
 LANE_FN real lane_min(real a, real b) { return lane_select(a < b, a, b); }
 LANE_FN real lane_max(real a, real b) { return lane_select(a > b, a, b); }
+#ifndef __CUDACC__
+typedef real rough;
+LANE_FN rough lane_rough(real a) { return a; }
+LANE_FN real lane_of_rough(rough a) { return a; }
+LANE_FN rough rough_fma(rough a, rough b, rough c) { return lane_fma(a, b, c); }
+LANE_FN rough rough_abs(rough a) { return lane_abs(a); }
+LANE_FN rough rough_max(rough a, rough b) { return lane_max(a, b); }
+LANE_FN rough rough_min(rough a, rough b) { return lane_min(a, b); }
+#endif
 
 /* Whether one of n vectors in x = [components * n] may be longer than limit, or is none of numbers; it may say so from limit / 2 on, and on the
  * CPU of all vectors together. Asked after every step: without the units that compute, where there are others. */

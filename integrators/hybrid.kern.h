@@ -32,7 +32,7 @@
  * The drift takes some hundred times as long as a step on a GPU, however few lanes of a warp need it. So systems that do are parked there, the
  * step undone, and go on beside others of their kind (integrate.kern.h: PROPAGATOR_PARKS).
  *
- * Own slots: whether the next step begins near; the last substep, as the first guess of the next; 2 k^2 max (m_i / 3 m_0)^(2/3).
+ * Own slots: whether the next step begins near; the last substep, as the first guess of the next; k^2 max (m_i / 3 m_0)^(2/3).
  *
  * Operations a step without encounters: those of mvs, 10 p, and 18 p (p - 1) / 2 for p planets.
  */
@@ -53,8 +53,6 @@ enum { HYBRID_TO_TRY, HYBRID_TO_SET_OUT, HYBRID_TO_DRIFT }; /* parts of a step *
 #define PROPAGATOR_PARKS 1
 #endif
 #define HYBRID_OWN(n, s) ((s) + PROPAGATOR_SLOTS(1) * (n))
-/* Lanes whose end has come go on without care. */
-#define PROPAGATOR_REST(n, s, lanes) (HYBRID_OWN(n, s)[HYBRID_NEAR] = lane_select(lanes, lane_set(-1.0), HYBRID_OWN(n, s)[HYBRID_NEAR]))
 
 LANE_FN real hybrid_r2(int n, const real *s, int i)
 {
@@ -96,21 +94,50 @@ LANE_FN void hybrid_seen(int b, real *at)
 }
 #endif
 
-LANE_FN mask hybrid_may_be_close(const real *d, const real *u, real way2, real reach2, real larger2)
+typedef struct hybrid_rough {
+    rough x, y, z;
+} hybrid_rough;
+
+/* At the steps of the vectors of n bodies at p and q: q - p. */
+LANE_FN hybrid_rough hybrid_between(int n, const real *p, const real *q)
 {
-    const real d2 = lane_fma(d[2], d[2], lane_fma(d[1], d[1], d[0] * d[0]));
-    const real u2 = lane_fma(u[2], u[2], lane_fma(u[1], u[1], u[0] * u[0]));
-    return d2 < lane_fma(way2, u2, reach2 * larger2);
+    const hybrid_rough d = {lane_rough(q[0] - p[0]), lane_rough(q[n] - p[n]), lane_rough(q[2 * n] - p[2 * n])};
+    return d;
 }
 
+LANE_FN rough hybrid_dot(hybrid_rough a, hybrid_rough b)
+{
+    return rough_fma(a.z, b.z, rough_fma(a.y, b.y, a.x * b.x));
+}
+
+LANE_FN rough hybrid_rough2(int n, const real *x)
+{
+    const hybrid_rough r = {lane_rough(x[0]), lane_rough(x[n]), lane_rough(x[2 * n])};
+    return hybrid_dot(r, r);
+}
+
+/* |h|, (w h)^2, HYBRID_REACH */
+typedef struct hybrid_reach {
+    rough h, way2, reach2;
+} hybrid_reach;
+
 /*
- * Lanes in which somebody may be near, asked after every step and so with few operations: if the least distance (below) is less than R, then
- * d < R + u h/2 and d^2 < 2 R^2 + u^2 h^2 / 2, where R^2 <= HYBRID_REACH |x|^2 / 2 + (w h u)^2.
+ * Whether two planets may be near, asked after every step and so with few operations and digits. At a time t within -+h/2 their distance is
+ * |d + u t|, its square at least d^2 - |h d.u|. So if the least distance is below R, d^2 < R^2 + |h d.u|, where
+ * R^2 <= HYBRID_REACH larger2 + (w h u)^2. larger2: the larger one of |x_i|^2 and |x_j|^2.
  */
+LANE_FN mask hybrid_may_be_close(int n, const real *xi, const real *vi, const real *xj, const real *vj, hybrid_reach reach, rough larger2)
+{
+    const hybrid_rough d = hybrid_between(n, xi, xj), u = hybrid_between(n, vi, vj);
+    return hybrid_dot(d, d) < rough_fma(reach.h, rough_abs(hybrid_dot(d, u)), rough_fma(reach.way2, hybrid_dot(u, u), reach.reach2 * larger2));
+}
+
+/* Lanes in which somebody may be near. */
 LANE_FN mask hybrid_may_be_near(const shoal_kernel_args *k, int n, const real *m, const real *s, real h)
 {
-    const double w = k->propagator[HYBRID_SPEED];
-    const real reach2 = HYBRID_OWN(n, s)[HYBRID_REACH], way2 = (2 * w * w + 0.5) * h * h;
+    const double w = k->propagator[HYBRID_SPEED], more = 1.0001; /* than roundings of rough numbers */
+    const hybrid_reach reach = {lane_rough(more * lane_abs(h)), lane_rough((more * w * w) * h * h),
+                                lane_rough(more * HYBRID_OWN(n, s)[HYBRID_REACH])};
 #if TEAM > 1 /* its own body, and a share of the pairs, numbered as in newton.kern.h */
     real at[6], d[6];
     team_sync();
@@ -127,35 +154,30 @@ LANE_FN mask hybrid_may_be_near(const shoal_kernel_args *k, int n, const real *m
         const int b = pair % TEAM_PARTS, other = (b + pair / TEAM_PARTS + 1) % TEAM_PARTS;
         hybrid_seen(b, at);
         hybrid_seen(other, d);
-        const real larger2 = lane_max(hybrid_r2(1, at, 0), hybrid_r2(1, d, 0));
-        LANE_UNROLL_FULLY
-        for (int c = 0; c < 6; c++)
-            d[c] = d[c] - at[c];
-        near = near | hybrid_may_be_close(d, d + 3, way2, reach2, larger2);
+        near = near | hybrid_may_be_close(1, at, at + 3, d, d + 3, reach, rough_max(hybrid_rough2(1, at), hybrid_rough2(1, d)));
     }
     return team_any(near);
 #else
     const int bodies = real_bodies(k, n);
-    real r2[LANE_ROOM(n)], least = lane_set(1e100);
+    const real *x = s, *v = s + 3 * n;
+    rough r2[LANE_ROOM(n)], least = lane_rough(lane_set(1e30));
     LANE_UNROLL
     for (int i = 1; i < bodies; i++) {
-        r2[i] = hybrid_r2(n, s, i);
-        least = lane_min(least, r2[i]);
+        r2[i] = hybrid_rough2(n, x + i);
+        least = rough_min(least, r2[i]);
     }
-    mask near = least * least * least < hybrid_star6(k, m, h);
+    const real least2 = lane_of_rough(least);
+    mask near = least2 * least2 * least2 < more * hybrid_star6(k, m, h);
     if (chosen(k, HYBRID_STAR) == HYBRID_ORBIT)
         for (int i = 1; i < bodies; i++)
-            near = near | hybrid_near_star(k, n, m, s, h, r2[i], i);
+            near = near | hybrid_near_star(k, n, m, s, h, hybrid_r2(n, s, i), i);
     LANE_UNROLL
     for (int i = 1; i < bodies; i++) {
         LANE_UNROLL
         for (int j = 1; j < bodies; j++) {
             if (j <= i)
                 continue;
-            const real *x = s, *v = s + 3 * n;
-            const real d[3] = {x[j] - x[i], x[n + j] - x[n + i], x[2 * n + j] - x[2 * n + i]};
-            const real u[3] = {v[j] - v[i], v[n + j] - v[n + i], v[2 * n + j] - v[2 * n + i]};
-            near = near | hybrid_may_be_close(d, u, way2, reach2, lane_max(r2[i], r2[j]));
+            near = near | hybrid_may_be_close(n, x + i, v + i, x + j, v + j, reach, rough_max(r2[i], r2[j]));
         }
     }
     return near;
@@ -169,7 +191,7 @@ LANE_FN mask hybrid_may_be_near(const shoal_kernel_args *k, int n, const real *m
 /* Lanes in which somebody is near at the end of a step, or, in teams, may be; asked of those alone whose step did not begin so. */
 LANE_FN mask hybrid_is_near(const shoal_kernel_args *k, int n, const real *m, const real *s, real h)
 {
-    mask any = (HYBRID_OWN(n, s)[HYBRID_NEAR] == lane_set(0.0)) & hybrid_may_be_near(k, n, m, s, h);
+    mask any = (h != lane_set(0.0)) & lane_not(HYBRID_OWN(n, s)[HYBRID_NEAR] > lane_set(0.0)) & hybrid_may_be_near(k, n, m, s, h);
 #if TEAM == 1
     if (lane_any(any)) {
         mask near[LANE_ROOM(n) * LANE_ROOM(n)], drifts[LANE_ROOM(n)], all = hybrid_clear(n, near, drifts);
@@ -186,7 +208,7 @@ LANE_FN void propagator_prepare(const shoal_kernel_args *k, int n, const real *m
     for (int i = 1; i < real_bodies(k, n); i++)
         largest = lane_max(largest, m[i]);
     const real hill = lane_cbrt(lane_max(largest / (3.0 * m[0]), lane_set(1e-60)));
-    HYBRID_OWN(n, s)[HYBRID_REACH] = (2.0 * k->propagator[HYBRID_HILL] * k->propagator[HYBRID_HILL]) * hill * hill;
+    HYBRID_OWN(n, s)[HYBRID_REACH] = (k->propagator[HYBRID_HILL] * k->propagator[HYBRID_HILL]) * hill * hill;
     HYBRID_OWN(n, s)[HYBRID_NEAR] = lane_set(1.0); /* not known yet: the first step is made as if it were */
     HYBRID_OWN(n, s)[HYBRID_SUBSTEP] = lane_set(1e300);
 }
@@ -383,7 +405,7 @@ LANE_FN void propagator_step(const shoal_kernel_args *k, int n, int compensated,
                 start[q * n + i] = s[q * n + i];
     }
     mvs_step(k, n, compensated, m, s, h);
-    const mask needed = (own[HYBRID_NEAR] >= lane_set(0.0)) & (hybrid_is_near(k, n, m, s, h) | (own[HYBRID_NEAR] > lane_set(0.0)));
+    const mask needed = hybrid_is_near(k, n, m, s, h) | ((h != lane_set(0.0)) & (own[HYBRID_NEAR] > lane_set(0.0)));
 #ifdef PROPAGATOR_PARKS
     if (care) {
         care->needed = needed;

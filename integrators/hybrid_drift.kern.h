@@ -150,32 +150,59 @@ LANE_FN void pair_tangent(int n, int bodies, int i, int j, const real *m, const 
     }
 }
 
+/* What the planets' pulls on the star take from their accelerations in the lanes `all`, y = 1 / their distances from it. */
+LANE_FN void drift_indirect(const shoal_kernel_args *k, int n, const real *m, mask all, const real *x, const real *y, real *a)
+{
+    const int bodies = real_bodies(k, n);
+    real sum[6] = {lane_set(0.0), lane_set(0.0), lane_set(0.0), lane_set(0.0), lane_set(0.0), lane_set(0.0)}, change[3];
+    DRIFT_UNROLL
+    for (int i = 1; i < bodies; i++) {
+        const real pull = m[i] * (y[i] * y[i] * y[i]);
+        LANE_UNROLL_XYZ
+        for (int c = 0; c < 3; c++)
+            sum[c] = lane_fma(pull, x[c * n + i], sum[c]);
+        if (VARIATIONAL(k)) {
+            const real d[3] = {x[i], x[n + i], x[2 * n + i]}, e[3] = {x[bodies + i], x[n + bodies + i], x[2 * n + bodies + i]};
+            pull_tangent(d, e, y[i], change);
+            DRIFT_UNROLL
+            for (int c = 0; c < 3; c++)
+                sum[3 + c] = lane_fma(m[i], change[c], sum[3 + c]);
+        }
+    }
+    DRIFT_UNROLL
+    for (int first = 0; first < n; first += bodies)
+        DRIFT_UNROLL
+        for (int i = 1; i < bodies; i++)
+            DRIFT_UNROLL
+            for (int c = 0; c < 3; c++) {
+                real *to = &a[c * n + first + i];
+                *to = lane_select(all, *to - sum[first > 0 ? 3 + c : c], *to);
+            }
+}
+
 /* v: velocities relative to the star, for the forces. */
 LANE_FN void drift_acceleration(const shoal_kernel_args *k, int n, const real *m, hybrid_flags flags, const real *x,
                                 const real *v, real *a)
 {
     const int bodies = real_bodies(k, n);
-    real sum[3] = {lane_set(0.0), lane_set(0.0), lane_set(0.0)}, sum_tangent[3] = {sum[0], sum[0], sum[0]}, change[3];
+    real y0[LANE_ROOM(n)], change[3]; /* 1 / the distance from the star */
     DRIFT_UNROLL
     for (int i = 1; i < bodies; i++) {
         if (DRIFT_SKIPS(flags.drifts[i]))
             continue;
         const real *p = x + i;
         const real y = lane_rsqrt(lane_fma(p[2 * n], p[2 * n], lane_fma(p[n], p[n], p[0] * p[0])));
-        const real y3 = y * y * y;
+        const real pull = -(m[0] * (y * y * y));
+        y0[i] = y;
         LANE_UNROLL_XYZ
-        for (int c = 0; c < 3; c++) {
-            a[c * n + i] = -(m[0] * y3) * p[c * n];
-            sum[c] = lane_fma(m[i] * y3, p[c * n], sum[c]);
-        }
+        for (int c = 0; c < 3; c++)
+            a[c * n + i] = pull * p[c * n];
         if (VARIATIONAL(k)) {
             const real d[3] = {p[0], p[n], p[2 * n]}, e[3] = {p[bodies], p[n + bodies], p[2 * n + bodies]};
             pull_tangent(d, e, y, change);
             DRIFT_UNROLL
-            for (int c = 0; c < 3; c++) {
+            for (int c = 0; c < 3; c++)
                 a[c * n + bodies + i] = -m[0] * change[c];
-                sum_tangent[c] = lane_fma(m[i], change[c], sum_tangent[c]);
-            }
         }
     }
     DRIFT_UNROLL
@@ -197,17 +224,11 @@ LANE_FN void drift_acceleration(const shoal_kernel_args *k, int n, const real *m
                 pair_tangent(n, bodies, i, j, m, x, near, y, a);
         }
     }
-    if (lane_any(flags.all))
-        DRIFT_UNROLL
-        for (int i = 1; i < bodies; i++)
-            DRIFT_UNROLL
-            for (int c = 0; c < 3; c++) {
-                a[c * n + i] = lane_select(flags.all, a[c * n + i] - sum[c], a[c * n + i]);
-                if (VARIATIONAL(k))
-                    a[c * n + bodies + i] = lane_select(flags.all, a[c * n + bodies + i] - sum_tangent[c], a[c * n + bodies + i]);
-            }
-    if (FORCES(k) && lane_any(flags.all))
-        drift_forces(k, n, m, flags.all, x, v, a);
+    if (lane_any(flags.all)) {
+        drift_indirect(k, n, m, flags.all, x, y0, a);
+        if (FORCES(k))
+            drift_forces(k, n, m, flags.all, x, v, a);
+    }
 }
 
 /* A substep of every lane in work. */
@@ -228,6 +249,7 @@ LANE_FN real drift_try(const shoal_kernel_args *k, int n, const real *m, hybrid_
     const double *row = nystrom_a, *velocity_row = nystrom_w;
     DRIFT_UNROLL_STAGES
     for (int stage = 1; stage < NYSTROM_STAGES; stage++) {
+        const bool last = stage == NYSTROM_STAGES - 1; /* which is the substep's end: as a change */
         DRIFT_UNROLL
         for (int i = 1; i < n; i++) {
             if (DRIFT_SKIPS(flags.drifts[i]))
@@ -239,6 +261,8 @@ LANE_FN real drift_try(const shoal_kernel_args *k, int n, const real *m, hybrid_
                 sum[c] = row[0] * w.f[c * n + i];
             DRIFT_UNROLL_STAGES
             for (int l = 1; l < stage; l++) {
+                if (row[l] == 0)
+                    continue;
                 const real weight = lane_set(row[l]), *f = w.f + l * 3 * n + i;
                 LANE_UNROLL_XYZ
                 for (int c = 0; c < 3; c++)
@@ -247,14 +271,15 @@ LANE_FN real drift_try(const shoal_kernel_args *k, int n, const real *m, hybrid_
             LANE_UNROLL_XYZ
             for (int c = 0; c < 3; c++) {
                 const int at_c = c * n + i;
-                w.nx[at_c] = lane_fma(step2, sum[c], lane_fma(way, w.v[at_c] + w.dv[at_c], w.dx[at_c]));
-                at[at_c] = w.x[at_c] + w.nx[at_c];
+                const real v = w.v[at_c] + w.dv[at_c], from = last ? w.dx[at_c] : w.x[at_c] + w.dx[at_c];
+                w.nx[at_c] = lane_fma(step2, sum[c], lane_fma(way, v, from));
+                at[at_c] = last ? w.x[at_c] + w.nx[at_c] : w.nx[at_c];
                 if (FORCES(k)) {
                     real change = lane_set(0.0);
                     DRIFT_UNROLL_STAGES
                     for (int l = 0; l < stage; l++)
                         change = lane_fma(lane_set(velocity_row[l]), w.f[l * 3 * n + at_c], change);
-                    velocity[at_c] = lane_fma(step, change, w.v[at_c] + w.dv[at_c]);
+                    velocity[at_c] = lane_fma(step, change, v);
                 }
             }
         }
@@ -275,9 +300,12 @@ LANE_FN real drift_try(const shoal_kernel_args *k, int n, const real *m, hybrid_
             const real *f = w.f + l * 3 * n + i;
             LANE_UNROLL_XYZ
             for (int c = 0; c < 3; c++) {
-                v[c] = lane_fma(lane_set(nystrom_bv[l]), f[c * n], v[c]);
-                ex[c] = lane_fma(lane_set(nystrom_ex[l]), f[c * n], ex[c]);
-                ev[c] = lane_fma(lane_set(nystrom_ev[l]), f[c * n], ev[c]);
+                if (nystrom_bv[l] != 0)
+                    v[c] = lane_fma(lane_set(nystrom_bv[l]), f[c * n], v[c]);
+                if (nystrom_ex[l] != 0)
+                    ex[c] = lane_fma(lane_set(nystrom_ex[l]), f[c * n], ex[c]);
+                if (nystrom_ev[l] != 0)
+                    ev[c] = lane_fma(lane_set(nystrom_ev[l]), f[c * n], ev[c]);
             }
         }
         LANE_UNROLL_XYZ

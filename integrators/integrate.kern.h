@@ -21,12 +21,12 @@
  *     propagator_beyond(k, n, m, s, limit)  whether a body may be farther than limit from the barycentre, or a state is no number; cheap
  *     propagator_view(k, n, m, s, w)    barycentric view w = [6 * n]: x of all bodies, y, z, vx, vy, vz
  * With PROPAGATOR_BARYCENTRIC defined the first six slots are that view, and the last two functions are not needed.
+ * With PROPAGATOR_RESTS 1 a step of length 0 is cheap for every state, and lanes whose systems have stopped make such ones: else they go on.
  * With PROPAGATOR_OWES 1 its steps leave something undone, which propagator_synchronise(k, m, s) makes on a copy before a view.
  *
  * A propagator that resolves encounters within its steps may define
  *     PROPAGATOR_INSIDE 1               its step has a further argument, lane_inside *inside (NULL: nobody looks), through which it shows the
  *                                       monitors of pairs the motion within the step (observe.kern.h)
- *     PROPAGATOR_REST(n, s, lanes)      told of lanes whose systems have stopped: no care need be spent on them
  *     PROPAGATOR_PARKS 1                its step has a further argument, lane_care *care (NULL: every step is made), by which steps that need
  *                                       long care are left to another kernel: kernel_integrate parks such systems in a queue, from which
  *                                       kernel_careful goes on with them until a step needs none. For a GPU, where the lanes beside would
@@ -135,8 +135,8 @@ typedef struct lane_care lane_care;
 #define PROPAGATOR_INSIDE 0
 #define INSIDE(inside)
 #endif
-#ifndef PROPAGATOR_REST
-#define PROPAGATOR_REST(n, s, lanes) ((void)0)
+#ifndef PROPAGATOR_RESTS
+#define PROPAGATOR_RESTS 0
 #endif
 #ifdef PROPAGATOR_PARKS
 #define CARE(care) , care
@@ -421,6 +421,13 @@ LANE_FN real clock_time(const lane_clock *clock, real fraction) { return (clock-
 
 #endif
 
+/* Of lanes whose systems have stopped. */
+LANE_FN void clock_rest(lane_clock *clock, mask lanes)
+{
+    if (PROPAGATOR_RESTS)
+        clock->h = lane_select(lanes, lane_set(0.0), clock->h);
+}
+
 LANE_FN void prepare_lanes(const shoal_kernel_args *k, lane_id id, mask there)
 {
     const int n = BODIES(k), bodies = real_bodies(k, n);
@@ -534,8 +541,8 @@ LANE_FN void watch_step(const shoal_kernel_args *k, lane_id id, mask live, const
 }
 
 /* The consequences of a step for a group of lanes. */
-LANE_FN void check_step(const shoal_kernel_args *k, int compensated, lane_id id, const real *m, real *s, const lane_clock *clock,
-                        real *before, monitor_state *watch, lane_inside *inside, mask *live)
+LANE_FN void check_step(const shoal_kernel_args *k, int compensated, lane_id id, const real *m, real *s, lane_clock *clock, real *before,
+                        monitor_state *watch, lane_inside *inside, mask *live)
 {
     const int n = BODIES(k), watched = MONITORS(k);
     const real none = lane_set(-1.0), one = lane_set(1.0);
@@ -566,7 +573,7 @@ LANE_FN void check_step(const shoal_kernel_args *k, int compensated, lane_id id,
             record_store(k, id, SHOAL_SYS_BODY_B, ended, event.body_b);
         }
         *live = *live & lane_not(stops);
-        PROPAGATOR_REST(n, s, stops);
+        clock_rest(clock, stops);
     }
 #if PROPAGATOR_PARKS
     if (team_any_beside(parks)) {
@@ -607,7 +614,7 @@ LANE_FN void kernel_integrate(const shoal_kernel_args *k, const lane_id *id, con
         inside[g] = PROPAGATOR_INSIDE && (watched & MONITORS_OF_PAIRS) ? &within[g] : 0;
         if (inside[g])
             inside_load(id[g], inside[g]);
-        PROPAGATOR_REST(n, s[g], lane_not(live[g]));
+        clock_rest(&clock[g], lane_not(live[g]));
     }
     LANE_KEEP_ROLLED
     while (go_on) {
@@ -631,6 +638,15 @@ LANE_FN void kernel_integrate(const shoal_kernel_args *k, const lane_id *id, con
 }
 
 #if PROPAGATOR_PARKS
+/* The systems that go on in the next round, side by side: no lane is for one that is parked or has arrived. */
+LANE_FN void kernel_gather(const shoal_kernel_args *k, const lane_id *id, const mask *there)
+{
+    lane_clock clock;
+    const mask runs = *there & (record_load(k, *id, SHOAL_SYS_OUTCOME) == lane_set(SHOAL_RUNNING));
+    clock_load(k, *id, lane_set(k->slice_steps), &clock);
+    lane_append(k->ready, k->n_ready, *id, runs & lane_not(clock_due(&clock)));
+}
+
 /*
  * Parked systems, until none is left and those beside are through; a lane that is takes the next one. Systems beside each other wait for each
  * other, so that a warp takes as many as it has room for or none: those that are full go on, the others come to their ends. One that takes

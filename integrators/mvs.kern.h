@@ -27,6 +27,7 @@
 
 #define PROPAGATOR_FIRST_BODY 1
 #define PROPAGATOR_SLOTS(compensated) (XYZ * ((compensated) ? 5 : 3))
+#define PROPAGATOR_RESTS 1
 
 enum { MVS_V = XYZ, MVS_A = 2 * XYZ, MVS_EX = 3 * XYZ, MVS_EV = 4 * XYZ };
 

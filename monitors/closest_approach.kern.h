@@ -52,8 +52,8 @@ LANE_FN void closest_approach_accept(const shoal_kernel_args *k, const lane_view
     closest_approach_forget(k, view->id, view->n, lanes);
 }
 
-/* Squared distance and moment of the closest approach of bodies i, j in this step; they end it like `now`. */
-LANE_FN pair_closest closest_find(const lane_view *view, int i, int j, lane_pair now, real d2, mask search)
+/* Squared distance and moment of the closest approach of bodies i, j in this step, if it is nearer than the least one before; they end it like `now`. */
+LANE_FN pair_closest closest_find(const lane_view *view, int i, int j, lane_pair now, real d2, real least, mask search)
 {
     const lane_pair then = pair_relative(view->n, view->before, i, j);
     const real zero = lane_set(0.0), end = lane_set(1.0);
@@ -61,7 +61,8 @@ LANE_FN pair_closest closest_find(const lane_view *view, int i, int j, lane_pair
     const real rising = pair_dot(now.x, now.y, now.z, now.vx, now.vy, now.vz) * view->h;
     const mask apart = search & (rising > zero);
     pair_closest closest = {d2, end};
-    if (lane_any(apart)) {
+    const pair_bound bound = pair_outside(then, now, view->h);
+    if (lane_any(apart & lane_not(bound.top > bound.bottom * least))) {
         const pair_closest found = pair_nearest(then, now, view->h);
         closest.d2 = lane_select(apart, found.d2, closest.d2);
         closest.fraction = lane_select(apart, found.fraction, closest.fraction);
@@ -103,7 +104,7 @@ LANE_FN void closest_approach_observe(const shoal_kernel_args *k, const lane_vie
             const mask search = there & pair_suspect(now, view->h, d2, d2 < least, d2 < 8.0 * least);
             if (!lane_any(search))
                 continue;
-            const pair_closest closest = closest_find(view, i, j, now, d2, search);
+            const pair_closest closest = closest_find(view, i, j, now, d2, least, search);
             const mask nearer = search & (closest.d2 < least);
             if (!lane_any(nearer))
                 continue;

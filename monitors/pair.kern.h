@@ -5,7 +5,7 @@
  * The relative position is interpolated by the cubic through positions and velocities at both ends of the step (error h^4/384 times its
  * fourth derivative); its least length, and the moment at which it first falls below a given distance, are sought on that
  * cubic. A pair is looked at closely only if it ends the step inside the distance, or moves apart at the end of the step after
- * an approach that may have been deep enough.
+ * an approach that may have been deep enough; and then only if a bound of the cubic allows it.
  */
 enum { PAIR_SAMPLES = 16, PAIR_BISECTIONS = 50 };
 
@@ -38,6 +38,23 @@ LANE_FN mask pair_suspect(lane_pair p, real h, real d2, mask within, mask near)
     real dv2 = pair_dot(p.vx, p.vy, p.vz, p.vx, p.vy, p.vz);
     real receding = pair_dot(p.x, p.y, p.z, p.vx, p.vy, p.vz) * h;
     return within | ((receding > lane_set(0.0)) & (near | (d2 < 8.0 * (dv2 * h * h))));
+}
+
+/* top / bottom, which the squared distance on the cubic is never below (but for roundings: less than 1e-4 of it). */
+typedef struct pair_bound {
+    real top, bottom;
+} pair_bound;
+
+/* The cubic from a to b stays within the hull of a, a + h/3 a', b - h/3 b', b (Bernstein's form); seen along a + b, it is no nearer than they. */
+LANE_FN pair_bound pair_outside(lane_pair a, lane_pair b, real h)
+{
+    const real x = a.x + b.x, y = a.y + b.y, z = a.z + b.z, third = lane_set(1.0 / 3.0) * h;
+    const real first = pair_dot(a.x, a.y, a.z, x, y, z), last = pair_dot(b.x, b.y, b.z, x, y, z);
+    const real second = lane_fma(third, pair_dot(a.vx, a.vy, a.vz, x, y, z), first);
+    const real third_one = lane_fnma(third, pair_dot(b.vx, b.vy, b.vz, x, y, z), last);
+    const real least = lane_max(lane_min(lane_min(first, second), lane_min(third_one, last)), lane_set(0.0));
+    const pair_bound bound = {0.9999 * least * least, first + last};
+    return bound;
 }
 
 /* Squared distance at fraction t of the step from a to b. */

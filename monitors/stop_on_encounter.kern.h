@@ -67,8 +67,14 @@ LANE_FN void stop_on_encounter_observe(const shoal_kernel_args *k, const lane_vi
             const mask both = is_there(m[i]) & is_there(m[j]);
             const real since = logs ? event_marked(k, view, j, i) : lane_set(0.0);
             mask suspect = both & view->planets & pair_suspect(now, view->h, d2, d6 < reach6, d6 < 512.0 * reach6);
+            const lane_pair then = pair_relative(n, view->before, i, j);
             if (lane_any(suspect)) {
-                pair_approach near = pair_reached(pair_relative(n, view->before, i, j), now, view->h, lane_cbrt(reach6 / bottom));
+                const pair_bound bound = pair_outside(then, now, view->h);
+                const real top3 = bound.top * bound.top * bound.top, bottom3 = bound.bottom * bound.bottom * bound.bottom;
+                suspect = suspect & lane_not(top3 * bottom > bottom3 * reach6);
+            }
+            if (lane_any(suspect)) {
+                pair_approach near = pair_reached(then, now, view->h, lane_cbrt(reach6 / bottom));
                 const mask hit = suspect & near.reached;
                 if (logs)
                     event_mark(k, view, hit & (since != since), near.fraction, j, i, event);

@@ -50,7 +50,7 @@ static int monitor_bits(void)
 static void compile_and_record(shoal_context *context, FILE *table, const shoal_propagator *propagator, int n_bodies,
                                int monitors, int arch)
 {
-    static const int sets[] = {1 << SHOAL_INTEGRATE, SHOAL_ONCE_ENTRIES, 1 << SHOAL_CAREFUL};
+    static const int sets[] = {1 << SHOAL_INTEGRATE, SHOAL_ONCE_ENTRIES, SHOAL_PARKING_ENTRIES};
     shoal_kernel_choice choice = {.propagator = propagator, .n_bodies = n_bodies, .monitors = monitors};
     for (int set = 0; set < SHOAL_COUNT(sets) - !propagator->parks; set++) {
         const int entry = (int[]){SHOAL_INTEGRATE, SHOAL_SNAPSHOT, SHOAL_CAREFUL}[set];
@@ -133,7 +133,7 @@ static void other_choices_compile(void **state)
         choice.variational = 1;
         choice.monitors = 1 << shoal_monitor_find(NULL, "megno");
         choice.forces = 1 << shoal_force_find(NULL, "gr_potential");
-        const int sets[] = {SHOAL_ONCE_ENTRIES | 1 << SHOAL_INTEGRATE, 1 << SHOAL_CAREFUL};
+        const int sets[] = {SHOAL_ONCE_ENTRIES | 1 << SHOAL_INTEGRATE, SHOAL_PARKING_ENTRIES};
         for (int set = 0; set < SHOAL_COUNT(sets) - !choice.propagator->parks; set++) {
             assert_ok(context, shoal_jit_compile(context, &choice, sets[set], 90, 0, &cubin));
             assert_string_equal(cubin.log, "");

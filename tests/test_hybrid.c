@@ -197,6 +197,59 @@ static void the_table_has_its_orders(void **state)
     }
 }
 
+/* Two planets anywhere near each other: who is near, by the exact question, may be near by the cheap one, which asks little more. */
+static void the_cheap_question_misses_nobody(void **state)
+{
+    enum { n = 3, TRIALS = 200000 };
+    shoal_kernel_args k = {.n_moved = n, .propagator = {0, 3, 0.4, 1, HYBRID_PASSAGE, 1e-7}};
+    long n_near = 0, n_maybe = 0;
+    (void)state;
+    for (long trial = 0; trial < TRIALS; trial++) {
+        const double mass = pow(10, -6 + 3 * uniform(trial, 0)), h = (uniform(trial, 1) - 0.5) * pow(10, -2 * uniform(trial, 2));
+        const double size[2] = {pow(10, -2 * uniform(trial, 3)), uniform(trial, 4)};
+        const real m[n] = {lane_set(1.0), lane_set(mass), lane_set(mass * uniform(trial, 5))};
+        real w[6 * n] = {0}, s[PROPAGATOR_SLOTS(1) * n + PROPAGATOR_OWN];
+        w[1] = lane_set(0.5 + uniform(trial, 6)), w[2] = lane_set(3.0);
+        propagator_prepare(&k, n, m, w, s);
+        for (int c = 0; c < 6; c++) {
+            s[c * n + 1] = lane_set(c == 0 ? 0.5 + uniform(trial, 6) : c == 4 ? 1.0 : 0.0);
+            s[c * n + 2] = s[c * n + 1] + lane_set(size[c / 3] * (2 * uniform(trial, 7 + c) - 1));
+        }
+        mask near[n * n], drifts[n], all = hybrid_clear(n, near, drifts), any;
+        hybrid_flag(&k, n, m, s, lane_set(h), m[0] == m[0], near, drifts, &all, &any);
+        const mask maybe = hybrid_may_be_near(&k, n, m, s, lane_set(h));
+        assert_true(!lane_any(any) || lane_any(maybe));
+        n_near += lane_any(any);
+        n_maybe += lane_any(maybe);
+    }
+    print_message("%ld of %d are near, %ld may be\n", n_near, TRIALS, n_maybe);
+    assert_in_range(n_near, TRIALS / 10, TRIALS - TRIALS / 10);
+    assert_in_range(n_maybe, n_near, n_near + n_near / 2);
+}
+
+/* No cubic through two states comes nearer than its bound, and of one that turns little the bound is close. */
+static void a_cubic_stays_outside_its_bound(void **state)
+{
+    enum { TRIALS = 100000 };
+    long n_close = 0;
+    (void)state;
+    for (long trial = 0; trial < TRIALS; trial++) {
+        real a[6], b[6];
+        const double h = uniform(trial, 12) - 0.5;
+        for (int c = 0; c < 6; c++) {
+            a[c] = lane_set(uniform(trial, c) - 0.5);
+            b[c] = lane_set(uniform(trial, 6 + c) - 0.5) + (trial % 2 ? a[c] * 9.0 : lane_set(0.0)); /* every other one is slow */
+        }
+        const lane_pair from = {a[0], a[1], a[2], a[3], a[4], a[5]}, to = {b[0], b[1], b[2], b[3], b[4], b[5]};
+        const pair_bound bound = pair_outside(from, to, lane_set(h));
+        const double least2 = pair_nearest(from, to, lane_set(h)).d2[0], bound2 = bound.top[0] / bound.bottom[0];
+        assert_true(bound2 <= least2 * (1 + 1e-12));
+        n_close += bound2 > 0.5 * least2;
+    }
+    print_message("the bound is above half of the least squared distance in %ld of %d\n", n_close, TRIALS);
+    assert_true(n_close > TRIALS / 10);
+}
+
 static void without_encounters_it_is_mvs(void **state)
 {
     enum { SYSTEMS = 37, N = 4 };
@@ -441,6 +494,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_table_has_its_orders),
+        cmocka_unit_test(the_cheap_question_misses_nobody),
+        cmocka_unit_test(a_cubic_stays_outside_its_bound),
         cmocka_unit_test(without_encounters_it_is_mvs),
         cmocka_unit_test(an_encounter_is_followed),
         cmocka_unit_test(scattering_keeps_the_energy),

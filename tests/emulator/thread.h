@@ -43,6 +43,13 @@ static inline uint64_t bits_of(double x)
     return bits;
 }
 
+static inline uint32_t bits_of_float(float x)
+{
+    uint32_t bits;
+    memcpy(&bits, &x, sizeof bits);
+    return bits;
+}
+
 /* rsqrt.approx.ftz.f64: its lower word is zero; no device's own, but as good. */
 static inline double rsqrt_seed(double x)
 {

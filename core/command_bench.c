@@ -7,7 +7,7 @@
  * outcomes, the ejection monitor. PROPAGATOR-N-bare is the same without outcomes and monitors. PROPAGATOR may be an alias with
  * a preset (whckl: mvs_jacobi with corrector = 17 and kernel = lazy). The step is in the table below. In PROPAGATOR-Np-encounters
  * the orbits cross: one system-step in a hundred is inside an encounter. mvs, which would be lost in them, has the same orbits with
- * planets of next to no mass: what the encounters cost is the ratio. They have a second line, without the last systems: without radii a pair of
+ * planets of next to no mass: what the encounters cost is the ratio. Such cases have a second line, without the last systems: without radii a pair of
  * planets now and then stays bound for good, whose substeps no other system's steps hide. In PROPAGATOR-Np-collisions the same planets have
  * radii, and stop_on_collision ends the systems in which two touch.
  *
@@ -32,6 +32,8 @@ typedef struct bench_case {
     double spacing, e; /* a_i = spacing^(i-1), 0: 1.4; eccentricity, the pericentres anywhere */
     double radius;     /* of the planets */
 } bench_case;
+
+#define NEARLY_ALL 0.999 /* of the steps of those that are left */
 
 #define CASE(name, planets, mass, step, bound, ...) \
     {.propagator = name, .n_planets = planets, .planet_mass = mass, .dt = step, .error_bound = bound __VA_OPT__(,) __VA_ARGS__}
@@ -110,11 +112,9 @@ static shoal_status make_ensemble(shoal_context *context, const bench_case *c, l
     return status;
 }
 
-#define MOST 0.999
-
 typedef struct bench_row {
     double steps, seconds, error;
-    double most, most_seconds; /* steps when MOST of them were made, and the time they took */
+    double most, most_seconds; /* steps when NEARLY_ALL of them were made, and the time they took */
     uint64_t bits; /* of all final states */
     const char *model;
     char engine[16], plan[768];
@@ -203,7 +203,7 @@ static shoal_status run_case(shoal_context *context, const bench_case *c, const 
         do {
             status = shoal_plan_slice(plan, t_end, &n_moved);
             row->steps = is_adaptive(c) ? n_steps * (double)plan->n_list : plan->system_steps - before;
-            if (row->most_seconds == 0 && row->steps >= MOST * (n_steps - 1) * (double)plan->n_list) {
+            if (row->most_seconds == 0 && row->steps >= NEARLY_ALL * (n_steps - 1) * (double)plan->n_list) {
                 row->most = row->steps;
                 row->most_seconds = shoal_seconds() - began;
             }
@@ -259,7 +259,7 @@ static void print_row(const bench_options *options, const bench_case *c, const c
     else
         printf("%-16s %-5s %8ld systems  %9.4g ns a system-%s  %9.4g system-%ss/s  error %.1e\n", name, row->engine,
                options->systems, ns, unit, 1e9 / ns, unit, row->error);
-    if (!options->csv && c->e > 0 && row->most < row->steps)
+    if (!options->csv && c->e > 0 && row->most > 0 && row->most < row->steps)
         printf("%-16s %-5s %8ld systems  %9.4g ns a system-step  %9.4g system-steps/s  until %.1f %% of the steps were made\n", name, row->engine,
                options->systems, 1e9 * row->most_seconds / row->most, row->most / row->most_seconds, 100 * row->most / row->steps);
     fflush(stdout);

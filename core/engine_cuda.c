@@ -10,8 +10,8 @@
  * Kernels and the copies they need go through one stream, in order; what is fetched, through another one, beside the
  * kernels that follow.
  *
- * Propagators that park systems (integrate.kern.h) make a slice in rounds of some steps, one after the other. Who is parked in one joins a later one:
- * beside them, in streams of their own, launches of a second kernel go on with what is in the queue of parked systems, and end where there is no
+ * Propagators that park systems (integrate.kern.h) make a slice in rounds of some steps, one after the other, each of those systems that are ready for it.
+ * Beside them, in streams of their own, launches of a second kernel go on with what is in the queue of parked systems, and end where there is no
  * more of it, so that no kernel waits for another. A round's end is a loss for it loads and stores all systems, its middle for lanes of parked
  * systems idle, so that with P parked in N steps its length is best near (2 c N / P)^(1/2), c the cost of a round in steps.
  *
@@ -111,7 +111,7 @@ static const char *cuda_missing(void)
 
 /* ---- the engine -------------------------------------------------------------------------------------------------- */
 
-/* A slice has a part of its rounds more than its steps ask for: for systems that come late. */
+/* A slice has a fourth more rounds than its steps ask for: systems that come late get as far as the others have to go. */
 enum { MOST_ROUNDS = 4096, MORE_ROUNDS = 4, FIRST_ROUND = 64, LEAST_ROUND = 16, MOST_ROUND = 1024, ROUND_COST = 4 };
 /* Parts of the systems whose rounds are beside each other, so that the last blocks of one leave no multiprocessor idle; launches beside them of what goes
  * on with parked systems, and the share of the schedulers, of which a multiprocessor has four, that each has a warp for. Streams beyond eight would share
@@ -455,7 +455,6 @@ static shoal_status cuda_create(shoal_context *context, const shoal_kernel_choic
     new->args.snapshot = as_argument(new->array[4].device);
     new->args.of_teams = shoal_team_threads(choice) > 1;
     new->args.parked = (shoal_queue){(int *)(uintptr_t)new->places, (int *)(uintptr_t)new->counts, (int)n_systems};
-    new->args.ready = (int *)(uintptr_t)new->ready;
 
     snprintf(line, line_size,
              "cuda: %s (sm_%d%d, %d multiprocessors), work model %s, %s%d systems a block of %d, %d registers, %d bytes spilled",
@@ -659,8 +658,9 @@ static int rounds_queue(shoal_engine *engine, device_pointer list, long n_list, 
     const long schedulers = SCHEDULERS * (long)engine->n_multiprocessors, beside = (n_list + schedulers - 1) / schedulers;
     const bool fills = beside >= 32;
     const int n_parts = fills ? PARTS : 1;
-    const double round = engine->round = fmin(engine->round, slice_steps), rounds = ceil(slice_steps / round);
-    engine->n_lists = n_parts * (int)fmin(MOST_ROUNDS, rounds > 1 ? rounds + ceil(rounds / MORE_ROUNDS) : rounds);
+    const double rounds = ceil(slice_steps / fmin(engine->round, slice_steps));
+    engine->round = ceil(slice_steps / rounds);
+    engine->n_lists = n_parts * (int)fmin(MOST_ROUNDS, rounds + floor(rounds / MORE_ROUNDS));
     engine->args.slice_steps = slice_steps;
     engine->args.n_beside = fills ? 32 : (int)beside;
     engine->args.drains = 0;
@@ -672,7 +672,7 @@ static int rounds_queue(shoal_engine *engine, device_pointer list, long n_list, 
         const long first = n_list * p / n_parts, n = n_list * (p + 1) / n_parts - first;
         engine->args.ready = (int *)(uintptr_t)engine->ready + first;
         engine->args.n_ready = engine->args.parked.counts + SHOAL_QUEUE_COUNTS + l;
-        result = round_queue(engine, list + (size_t)first * sizeof(int), n, block, fills ? schedulers / CARE_SHARE : schedulers, engine->part[p],
+        result = round_queue(engine, list + (size_t)first * sizeof(int), n, block, fills ? (schedulers + CARE_SHARE - 1) / CARE_SHARE : schedulers, engine->part[p],
                              engine->care[l % CARES]);
     }
     for (int p = 1; p < n_parts && result == 0; p++)

@@ -545,7 +545,7 @@ shoal_status shoal_jit_compile(shoal_context *context, const shoal_kernel_choice
         return shoal_fail(context, SHOAL_E_UNSUPPORTED, "%s", shoal_jit_missing());
     shoal_tuning tuning = tuning_of(choice);
     const bool alone = shoal_team_is_one(choice, entries);
-    if (entries == SHOAL_PARKING_ENTRIES) {
+    if (!(entries & ~SHOAL_PARKING_ENTRIES)) {
         tuning.block = CAREFUL_BLOCK;
         tuning.max_registers = 255;
     } else if (!alone) {

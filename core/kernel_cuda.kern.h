@@ -34,6 +34,7 @@
 #define KERNEL_SPARE
 #endif
 
+/* A block of a propagator that parks, whose host does not know how many systems are ready, may have none. */
 #define CUDA_ENTRY_OF(name, list, n_list)                               \
     extern "C" __global__ void CUDA_BOUNDS shoal_##name(CUDA_ARGUMENTS) \
     {                                                                   \

@@ -76,7 +76,8 @@ LANE_FN real lane_rsqrt_seed(real x)
     asm("rsqrt.approx.ftz.f64 %0, %1;" : "=d"(y) : "d"(x));
     return y;
 }
-/* A number of few digits, of which questions are asked that may err to one side: with units that are idle else. */
+/* A number of few digits and between 1e-18 and 1e18 (its square is one, too), of which questions are asked that may err to one side: with units that
+ * are idle else. */
 typedef float rough;
 LANE_FN rough lane_rough(real a) { return (float)a; }
 LANE_FN real lane_of_rough(rough a) { return a; }

@@ -34,7 +34,7 @@
  *
  * Own slots: whether the next step begins near; the last substep, as the first guess of the next; k^2 max (m_i / 3 m_0)^(2/3).
  *
- * Operations a step without encounters: those of mvs, 10 p, and 18 p (p - 1) / 2 for p planets.
+ * Operations a step without encounters: those of mvs, 10 p, and 26 p (p - 1) / 2 for p planets, on a GPU most of them in single precision.
  */
 #define propagator_prepare mvs_prepare
 #define propagator_step mvs_step
@@ -98,7 +98,7 @@ typedef struct hybrid_rough {
     rough x, y, z;
 } hybrid_rough;
 
-/* At the steps of the vectors of n bodies at p and q: q - p. */
+/* q - p of vectors whose components are n apart. */
 LANE_FN hybrid_rough hybrid_between(int n, const real *p, const real *q)
 {
     const hybrid_rough d = {lane_rough(q[0] - p[0]), lane_rough(q[n] - p[n]), lane_rough(q[2 * n] - p[2 * n])};
@@ -191,7 +191,7 @@ LANE_FN mask hybrid_may_be_near(const shoal_kernel_args *k, int n, const real *m
 /* Lanes in which somebody is near at the end of a step, or, in teams, may be; asked of those alone whose step did not begin so. */
 LANE_FN mask hybrid_is_near(const shoal_kernel_args *k, int n, const real *m, const real *s, real h)
 {
-    mask any = (h != lane_set(0.0)) & lane_not(HYBRID_OWN(n, s)[HYBRID_NEAR] > lane_set(0.0)) & hybrid_may_be_near(k, n, m, s, h);
+    mask any = (h != lane_set(0.0)) & (HYBRID_OWN(n, s)[HYBRID_NEAR] == lane_set(0.0)) & hybrid_may_be_near(k, n, m, s, h);
 #if TEAM == 1
     if (lane_any(any)) {
         mask near[LANE_ROOM(n) * LANE_ROOM(n)], drifts[LANE_ROOM(n)], all = hybrid_clear(n, near, drifts);

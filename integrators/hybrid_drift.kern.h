@@ -14,7 +14,8 @@
  * and velocities in units of (m_0 / |x|)^(1/2), is kept below the tolerance for every planet that drifts; the result of order 8 goes on. Sums
  * are of the changes since the step's start, so that its rounding does not grow with the substeps.
  *
- * Operations a substep with p planets near in q pairs: 176 p + 240 q + 360 p for the sums.
+ * Operations a substep with p planets near in q pairs: 120 p + 240 q + 290 p for the sums; where
+ * everything drifts 100 p more.
  */
 /* Of few planets the loops over them are unrolled; on a GPU their numbers are in registers then, of the fewest loops over stages unrolled, too. Of
  * two planets, on a GPU of three, it takes longer to ask what no lane needs than to make it. */

@@ -21,7 +21,7 @@
  *     propagator_beyond(k, n, m, s, limit)  whether a body may be farther than limit from the barycentre, or a state is no number; cheap
  *     propagator_view(k, n, m, s, w)    barycentric view w = [6 * n]: x of all bodies, y, z, vx, vy, vz
  * With PROPAGATOR_BARYCENTRIC defined the first six slots are that view, and the last two functions are not needed.
- * With PROPAGATOR_RESTS 1 a step of length 0 is cheap for every state, and lanes whose systems have stopped make such ones: else they go on.
+ * With PROPAGATOR_RESTS 1 its steps of length 0 are cheap for every state: lanes whose systems have stopped make such ones. Without, they make steps as before.
  * With PROPAGATOR_OWES 1 its steps leave something undone, which propagator_synchronise(k, m, s) makes on a copy before a view.
  *
  * A propagator that resolves encounters within its steps may define

@@ -40,7 +40,7 @@ LANE_FN mask pair_suspect(lane_pair p, real h, real d2, mask within, mask near)
     return within | ((receding > lane_set(0.0)) & (near | (d2 < 8.0 * (dv2 * h * h))));
 }
 
-/* top / bottom, which the squared distance on the cubic is never below (but for roundings: less than 1e-4 of it). */
+/* top / bottom, which the squared distance on the cubic is never below, but for roundings of the ends' distances. */
 typedef struct pair_bound {
     real top, bottom;
 } pair_bound;
@@ -48,11 +48,11 @@ typedef struct pair_bound {
 /* The cubic from a to b stays within the hull of a, a + h/3 a', b - h/3 b', b (Bernstein's form); seen along a + b, it is no nearer than they. */
 LANE_FN pair_bound pair_outside(lane_pair a, lane_pair b, real h)
 {
-    const real x = a.x + b.x, y = a.y + b.y, z = a.z + b.z, third = lane_set(1.0 / 3.0) * h;
+    const real x = a.x + b.x, y = a.y + b.y, z = a.z + b.z, part = lane_set(1.0 / 3.0) * h;
     const real first = pair_dot(a.x, a.y, a.z, x, y, z), last = pair_dot(b.x, b.y, b.z, x, y, z);
-    const real second = lane_fma(third, pair_dot(a.vx, a.vy, a.vz, x, y, z), first);
-    const real third_one = lane_fnma(third, pair_dot(b.vx, b.vy, b.vz, x, y, z), last);
-    const real least = lane_max(lane_min(lane_min(first, second), lane_min(third_one, last)), lane_set(0.0));
+    const real second = lane_fma(part, pair_dot(a.vx, a.vy, a.vz, x, y, z), first);
+    const real third = lane_fnma(part, pair_dot(b.vx, b.vy, b.vz, x, y, z), last);
+    const real least = lane_max(lane_min(lane_min(first, second), lane_min(third, last)), lane_set(0.0));
     const pair_bound bound = {0.9999 * least * least, first + last};
     return bound;
 }

@@ -49,10 +49,11 @@ LANE_FN void stop_on_collision_observe(const shoal_kernel_args *k, const lane_vi
             if (j <= i)
                 continue;
             real reach = radius[i] + radius[j];
-            const lane_pair then = pair_relative(n, view->before, i, j), now = pair_relative(n, view->after, i, j);
+            const lane_pair now = pair_relative(n, view->after, i, j);
             mask there = is_there(view->m[i]) & is_there(view->m[j]) & (reach > lane_set(0.0)) &
                          (i == 0 ? view->star : view->planets);
             if (i == 0) {
+                const lane_pair then = pair_relative(n, view->before, i, j);
                 real falling = pair_dot(then.x, then.y, then.z, then.vx, then.vy, then.vz) * view->h;
                 real rising = pair_dot(now.x, now.y, now.z, now.vx, now.vy, now.vz) * view->h;
                 mask passed = there & (falling < lane_set(0.0)) & (rising > lane_set(0.0));
@@ -63,12 +64,13 @@ LANE_FN void stop_on_collision_observe(const shoal_kernel_args *k, const lane_vi
             real reach2 = reach * reach, d2 = pair_dot(now.x, now.y, now.z, now.x, now.y, now.z);
             mask suspect = there & pair_suspect(now, view->h, d2, d2 < reach2, d2 < 8.0 * reach2);
             if (lane_any(suspect)) {
+                const lane_pair then = pair_relative(n, view->before, i, j);
                 const pair_bound bound = pair_outside(then, now, view->h);
                 suspect = suspect & lane_not(bound.top > bound.bottom * reach2);
-            }
-            if (lane_any(suspect)) {
-                pair_approach near = pair_reached(then, now, view->h, reach2);
-                collision_offer(k, view, suspect & near.reached, near.fraction, i, j, event);
+                if (lane_any(suspect)) {
+                    pair_approach near = pair_reached(then, now, view->h, reach2);
+                    collision_offer(k, view, suspect & near.reached, near.fraction, i, j, event);
+                }
             }
         }
     }

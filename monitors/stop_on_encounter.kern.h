@@ -67,19 +67,19 @@ LANE_FN void stop_on_encounter_observe(const shoal_kernel_args *k, const lane_vi
             const mask both = is_there(m[i]) & is_there(m[j]);
             const real since = logs ? event_marked(k, view, j, i) : lane_set(0.0);
             mask suspect = both & view->planets & pair_suspect(now, view->h, d2, d6 < reach6, d6 < 512.0 * reach6);
-            const lane_pair then = pair_relative(n, view->before, i, j);
             if (lane_any(suspect)) {
+                const lane_pair then = pair_relative(n, view->before, i, j);
                 const pair_bound bound = pair_outside(then, now, view->h);
                 const real top3 = bound.top * bound.top * bound.top, bottom3 = bound.bottom * bound.bottom * bound.bottom;
                 suspect = suspect & lane_not(top3 * bottom > bottom3 * reach6);
-            }
-            if (lane_any(suspect)) {
-                pair_approach near = pair_reached(then, now, view->h, lane_cbrt(reach6 / bottom));
-                const mask hit = suspect & near.reached;
-                if (logs)
-                    event_mark(k, view, hit & (since != since), near.fraction, j, i, event);
-                else
-                    event_offer(event, hit, near.fraction, lane_set(SHOAL_ENCOUNTER), lane_set((double)i), lane_set((double)j));
+                if (lane_any(suspect)) {
+                    pair_approach near = pair_reached(then, now, view->h, lane_cbrt(reach6 / bottom));
+                    const mask hit = suspect & near.reached;
+                    if (logs)
+                        event_mark(k, view, hit & (since != since), near.fraction, j, i, event);
+                    else
+                        event_offer(event, hit, near.fraction, lane_set(SHOAL_ENCOUNTER), lane_set((double)i), lane_set((double)j));
+                }
             }
             if (logs) {
                 const mask parted = both & view->whole & (since > lane_set(1e300)) & (d6 > 1.771561 * reach6);

@@ -658,6 +658,7 @@ static int rounds_queue(shoal_engine *engine, device_pointer list, long n_list, 
     const long schedulers = SCHEDULERS * (long)engine->n_multiprocessors, beside = (n_list + schedulers - 1) / schedulers;
     const bool fills = beside >= 32;
     const int n_parts = fills ? PARTS : 1;
+    const long n_care = fills ? (schedulers + CARE_SHARE - 1) / CARE_SHARE : schedulers; /* warps */
     const double rounds = ceil(slice_steps / fmin(engine->round, slice_steps));
     engine->round = ceil(slice_steps / rounds);
     engine->n_lists = n_parts * (int)fmin(MOST_ROUNDS, rounds + floor(rounds / MORE_ROUNDS));
@@ -672,8 +673,7 @@ static int rounds_queue(shoal_engine *engine, device_pointer list, long n_list, 
         const long first = n_list * p / n_parts, n = n_list * (p + 1) / n_parts - first;
         engine->args.ready = (int *)(uintptr_t)engine->ready + first;
         engine->args.n_ready = engine->args.parked.counts + SHOAL_QUEUE_COUNTS + l;
-        result = round_queue(engine, list + (size_t)first * sizeof(int), n, block, fills ? (schedulers + CARE_SHARE - 1) / CARE_SHARE : schedulers, engine->part[p],
-                             engine->care[l % CARES]);
+        result = round_queue(engine, list + (size_t)first * sizeof(int), n, block, n_care, engine->part[p], engine->care[l % CARES]);
     }
     for (int p = 1; p < n_parts && result == 0; p++)
         result = streams_join(engine, engine->work, engine->part[p]);

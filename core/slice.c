@@ -11,9 +11,9 @@
  * expected to make in it (of equal ones, in classes of an eighth of an octave, the index decides), the longest first, so that
  * the last ones to be started are short. Those that have ended, or have arrived where they are headed, are left out.
  *
- * Length. A slice of at most L steps a system (of one that may be parked on a GPU, a fourth more) makes G(L) = sum of min(expected, L) of them, in a time of about
- * T(L) = max(L, H(L) / W) steps, H being the same sum over whole groups of lanes and W the lanes that keep the engine busy. L is
- * where G / (o + T) is largest, o the time lost between two slices: nobody waits long for the few that need many steps. Nobody
+ * Length. A slice of at most L steps a system (of one that may be parked on a GPU, a fourth more) makes G(L) = sum of min(expected, L)
+ * of them, in a time of about T(L) = max(L, H(L) / W) steps, H being the same sum over whole groups of lanes and W the lanes that keep the
+ * engine busy. L is where G / (o + T) is largest, o the time lost between two slices: nobody waits long for the few that need many steps. Nobody
  * foresees who dies: if in a slice of s seconds a fraction u of the expected steps was not made, a slice of S seconds loses
  * u S / s for that and o / S for being one, and the sum is least for S = sqrt(o s / u).
  */

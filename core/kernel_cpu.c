@@ -14,12 +14,15 @@
 static inline __attribute__((always_inline)) void gather(const shoal_kernel_args *args, long long first, long long last,
                                                          lane_id *id, mask *there)
 {
-    for (int g = 0; g < LANE_GROUPS; g++)
+    for (int g = 0; g < LANE_GROUPS; g++) {
+        id[g].in_row = 1;
         for (int l = 0; l < LANES; l++) {
             const long long at = first + g * LANES + l;
             id[g].system[l] = args->list[at < last ? at : last - 1];
+            id[g].in_row = id[g].in_row && id[g].system[l] == id[g].system[0] + l && id[g].system[0] % LANES == 0;
             there[g][l] = at < last ? -1 : 0;
         }
+    }
 }
 
 #define ENTRY(name)                                                                       \

@@ -205,6 +205,7 @@ typedef long long mask __attribute__((vector_size(8 * LANES))); /* a lane is 0 o
 typedef unsigned long long lane_bits __attribute__((vector_size(8 * LANES)));
 typedef struct lane_id {
     int system[LANES];
+    int in_row; /* they are neighbours, whose values are one vector */
 } lane_id;
 
 #if LANES == 8 && defined(__AVX512F__)
@@ -308,11 +309,19 @@ LANE_FN real lane_split(real x, real *fraction)
     return (real)((bits >> 52) | 0x4330000000000000ULL) - (0x1p52 + 1023);
 }
 
-LANE_FN real lane_load(const double *base, lane_id id, int slot, int n_slots)
+LANE_RARE_FN real lane_load_each(const double *base, const lane_id *id, int slot, int n_slots)
 {
     real r = {0};
     for (int l = 0; l < LANES; l++)
-        r[l] = base[SHOAL_AT(id.system[l], slot, n_slots)];
+        r[l] = base[SHOAL_AT(id->system[l], slot, n_slots)];
+    return r;
+}
+LANE_FN real lane_load(const double *base, lane_id id, int slot, int n_slots)
+{
+    real r;
+    if (!id.in_row)
+        return lane_load_each(base, &id, slot, n_slots);
+    __builtin_memcpy(&r, base + SHOAL_AT(id.system[0], slot, n_slots), sizeof r);
     return r;
 }
 LANE_FN void lane_store(double *base, lane_id id, int slot, int n_slots, mask where, real value)

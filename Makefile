@@ -97,6 +97,9 @@ KERNEL_FULL := hermite4 leapfrog mvs
 KERNEL_SOME ?= 2 3 4 5
 # And those that have some for a few systems, which a core advances one group of four lanes at a time.
 KERNEL_FEW ?= 2 3 4 5 9
+# Those that park systems on a GPU, for which the CPU's threads go on with some of them (core/laggards.c).
+KERNEL_BESIDE := hybrid
+kernel_beside = $(if $(filter $1,$(KERNEL_BESIDE)),$(call kernel_n,$1) any)
 kernel_few = $(filter $(KERNEL_FEW),$(if $(filter $1,$(KERNEL_FULL)),$(KERNEL_N)))
 # The sanitizers' build, whose kernels take long, has the widths that only tests use for those alone.
 test_lanes = $(if $(or $(filter $1,$(KERNEL_FULL)),$(if $(SAN_FLAGS),,yes)),$(KERNEL_TEST_LANES))
@@ -112,6 +115,7 @@ arch_lanes_any := 1
 KERNELS := $(foreach p,$(PROPAGATORS),$(foreach a,$(KERNEL_ARCHS),\
     $(foreach n,$(call kernel_n,$p) any,$a_l$(arch_lanes_$a)_n$n_$p) \
     $(foreach n,$(if $(arch_flags_$a),$(call kernel_few,$p)),$a_few_n$n_$p) \
+    $(foreach n,$(call kernel_beside,$p),$a_beside_n$n_$p) \
     $(foreach l,$(filter-out $(arch_lanes_$a),$(call test_lanes,$p)),$a_l$l_nany_$p)))
 KERNEL_OBJECTS := $(KERNELS:%=$B/kernel/%.o)
 
@@ -186,6 +190,8 @@ $B/%.o: %.c $B/flags | $B/.complete
 $B/core/plugin.o: CPPFLAGS += -DSHOAL_KERNEL_FLAGS='"$(KERNEL_ARITHMETIC)"' -DSHOAL_FLAGS_V3='"$(arch_flags_v3)"' \
     -DSHOAL_FLAGS_V4='"$(arch_flags_v4)"'
 
+beside_flags := -DLANE_GROUPS=1 -DKERNEL_USE=SHOAL_CPU_BESIDE_GPU -DLANE_BESIDE_GPU
+
 # ARCH, width, n, PROPAGATOR, flags
 define kernel_rule
 $B/kernel/$1_$2_n$3_$4.o: core/kernel_cpu.c integrators/$4.kern.h $B/kernel/flags | $B/.complete
@@ -195,7 +201,8 @@ $B/kernel/$1_$2_n$3_$4.o: core/kernel_cpu.c integrators/$4.kern.h $B/kernel/flag
 endef
 $(foreach p,$(PROPAGATORS),$(foreach a,$(KERNEL_ARCHS),\
   $(foreach n,$(call kernel_n,$p) any,$(eval $(call kernel_rule,$a,l$(arch_lanes_$a),$n,$p,-DLANES=$(arch_lanes_$a))))\
-  $(foreach n,$(call kernel_few,$p),$(eval $(call kernel_rule,$a,few,$n,$p,-DLANES=4 -DLANE_GROUPS=1)))\
+  $(foreach n,$(call kernel_few,$p),$(eval $(call kernel_rule,$a,few,$n,$p,-DLANES=4 -DLANE_GROUPS=1 -DKERNEL_USE=SHOAL_CPU_FEW)))\
+  $(foreach n,$(call kernel_beside,$p),$(eval $(call kernel_rule,$a,beside,$n,$p,$(beside_flags) -DLANES=$(arch_lanes_$a))))\
   $(foreach l,$(filter-out $(arch_lanes_$a),$(call test_lanes,$p)),$(eval $(call kernel_rule,$a,l$l,any,$p,-O1 -DLANES=$l)))))
 
 define tiled_rule

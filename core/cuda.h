@@ -23,6 +23,7 @@ enum { HOST_PORTABLE = 1 };
 enum { FUNCTION_REGISTERS = 4, FUNCTION_DYNAMIC_SHARED = 8 };
 enum { DEFAULT_SHARED = 48 << 10 };    /* bytes that a block may have without the latter */
 enum { STREAM_NON_BLOCKING = 1 };      /* CUstream_flags */
+enum { NOT_READY = 600 };               /* CUresult of what goes on */
 enum { STREAM_FIRST = -100 };          /* a priority; the driver takes the nearest that it has */
 
 struct driver {
@@ -67,6 +68,7 @@ struct driver {
     int (*event_destroy)(cuda_event event);
     int (*event_record)(cuda_event event, cuda_stream stream);
     int (*event_synchronize)(cuda_event event);
+    int (*event_query)(cuda_event event); /* 0: it is over */
     int (*event_elapsed)(float *milliseconds, cuda_event from, cuda_event to);
     int (*launch)(cuda_function function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x,
                   unsigned block_y, unsigned block_z, unsigned shared, cuda_stream stream, void **arguments, void **extra);

@@ -48,8 +48,8 @@ const char *shoal_cpu_arch(void)
 }
 
 /* The kernels for a choice: a fixed body count beats any, the widest lanes beat narrower ones. Those for any number of bodies alone
- * move tangent vectors. few: those that advance one group of lanes, which is sooner done with it than with two. */
-static const shoal_cpu_kernels *find_kernels(const shoal_kernel_choice *choice, bool few)
+ * move tangent vectors. Those for a few systems advance one group of lanes, which is sooner done with it than with two. */
+static const shoal_cpu_kernels *find_kernels(const shoal_kernel_choice *choice, int use)
 {
     const shoal_cpu_kernels *best = NULL;
     const char *arch = shoal_cpu_arch();
@@ -58,7 +58,7 @@ static const shoal_cpu_kernels *find_kernels(const shoal_kernel_choice *choice, 
         bool fits = strcmp(c->arch, arch) == 0 && strcmp(c->propagator, choice->propagator->name) == 0 &&
                     (c->n_bodies == 0 || (c->n_bodies == choice->n_bodies && choice->form == SHOAL_FORM_PAIRS &&
                                           !choice->variational)) &&
-                    (few || choice->lanes == 0 || c->lanes == choice->lanes) && few == (c->systems == c->lanes);
+                    (use == SHOAL_CPU_FEW || choice->lanes == 0 || c->lanes == choice->lanes) && c->use == use;
         if (fits && (!best || c->lanes > best->lanes || (c->lanes == best->lanes && c->n_bodies > best->n_bodies)))
             best = c;
     }
@@ -96,8 +96,8 @@ static shoal_status cpu_create(shoal_context *context, const shoal_kernel_choice
         if (status)
             return status;
     } else {
-        kernels = find_kernels(&wanted, false);
-        few = choice->lanes == 0 ? find_kernels(&wanted, true) : NULL;
+        kernels = find_kernels(&wanted, choice->beside_gpu ? SHOAL_CPU_BESIDE_GPU : SHOAL_CPU_MANY);
+        few = choice->lanes == 0 && !choice->beside_gpu ? find_kernels(&wanted, SHOAL_CPU_FEW) : NULL;
     }
     if (!kernels)
         return shoal_fail(context, SHOAL_E_UNSUPPORTED, "no CPU kernels of %s with %d lanes for %s in this build",
@@ -150,6 +150,15 @@ static shoal_status cpu_launch(shoal_engine *engine, shoal_kernel_entry entry, c
     if (entry == SHOAL_INTEGRATE)
         engine->seconds = shoal_seconds() - began;
     return SHOAL_OK;
+}
+
+void shoal_engine_cpu_group(const shoal_engine *engine, const int *list, long n_list, double slice_steps)
+{
+    shoal_kernel_args args = engine->args;
+    args.list = list;
+    args.n_list = n_list;
+    args.slice_steps = slice_steps;
+    engine->kernels->entry[SHOAL_INTEGRATE](&args, 0, n_list);
 }
 
 static shoal_status cpu_fetched(shoal_engine *engine)

@@ -13,11 +13,13 @@
  * Propagators that park systems (integrate.kern.h) make a slice in rounds of some steps, one after the other, each of those systems that are ready for it.
  * Beside them, in streams of their own, launches of a second kernel go on with what is in the queue of parked systems, and end where there is no
  * more of it, so that no kernel waits for another. A round's end is a loss for it loads and stores all systems, its middle for lanes of parked
- * systems idle, so that with P parked in N steps its length is best near (2 c N / P)^(1/2), c the cost of a round in steps.
+ * systems idle, so that with P parked in N steps its length is best near (2 c N / P)^(1/2), c the cost of a round in steps. Who is parked for long is handed to
+ * the host, which goes on with it beside (laggards.c).
  *
  * The device is the first one that the driver shows; CUDA_VISIBLE_DEVICES chooses another.
  */
 #include <dlfcn.h>
+#include <limits.h>
 #include <math.h>
 #include <stddef.h>
 #include <stdlib.h>
@@ -75,6 +77,7 @@ static const struct {
     {"cuEventDestroy_v2", offsetof(struct driver, event_destroy)},
     {"cuEventRecord", offsetof(struct driver, event_record)},
     {"cuEventSynchronize", offsetof(struct driver, event_synchronize)},
+    {"cuEventQuery", offsetof(struct driver, event_query)},
     {"cuEventElapsedTime", offsetof(struct driver, event_elapsed)},
     {"cuLaunchKernel", offsetof(struct driver, launch)},
 };
@@ -112,14 +115,17 @@ static const char *cuda_missing(void)
 /* ---- the engine -------------------------------------------------------------------------------------------------- */
 
 /* A slice has a fourth more rounds than its steps ask for: systems that come late get as far as the others have to go. */
-enum { MOST_ROUNDS = 4096, MORE_ROUNDS = 4, FIRST_ROUND = 64, LEAST_ROUND = 16, MOST_ROUND = 1024, ROUND_COST = 4 };
+enum { MOST_ROUNDS = 128, MORE_ROUNDS = 4, FIRST_ROUND = 64, LEAST_ROUND = 16, MOST_ROUND = 1024, ROUND_COST = 4 };
 /* Parts of the systems whose rounds are beside each other, so that the last blocks of one leave no multiprocessor idle; launches beside them of what goes
  * on with parked systems, and the share of the schedulers, of which a multiprocessor has four, that each has a warp for. Streams beyond eight would share
  * the device's queues. */
 enum { PARTS = 2, CARES = 3, SCHEDULERS = 4, CARE_SHARE = 16 };
+/* Steps at least of a system that is parked, where the host takes over nobody; turns of one until it does. */
+enum { LEAST_VISIT = 64, LONG_TURNS = 1024 };
 enum { N_ARRAYS = 5, N_LISTS = 2, LANES_A_MULTIPROCESSOR = 256, FEW_BLOCKS = 4, SMALL_BLOCK = 32 };
 
-#define COUNTS_SIZE ((SHOAL_QUEUE_COUNTS + PARTS * MOST_ROUNDS) * sizeof(int)) /* of the queue; the systems in each round of each part */
+/* Of the queue; the systems in each round of each part. */
+#define COUNTS_SIZE ((SHOAL_QUEUE_COUNTS + PARTS * (MOST_ROUNDS + MOST_ROUNDS / MORE_ROUNDS)) * sizeof(int))
 
 /* One of the arrays of shoal_kernel_args. */
 struct array {
@@ -142,7 +148,6 @@ struct shoal_engine {
     struct array array[N_ARRAYS]; /* in the order of the SHOAL_ARRAY_ bits */
     /* kernels and what they need; what is fetched beside them */
     cuda_stream work, fetches;
-    cuda_event done;        /* what a fetch is of */
     cuda_event began, ended; /* of the last slice */
     /* of a propagator that parks: what goes on with parked systems */
     cuda_stream part[PARTS], care[CARES]; /* the first part's is `work` */
@@ -152,6 +157,14 @@ struct shoal_engine {
     device_pointer ready;   /* the systems of a round */
     int n_lists;            /* of rounds in the last slice, of all parts */
     double round;           /* steps of a system in one */
+    shoal_laggards *laggards; /* systems of the host's, NULL = there are none */
+    double *table;          /* of their states, page-locked, as all that follows */
+    int *handed;            /* as shoal_laggards_table has them */
+    int *column_ids;        /* [room] whose the columns are */
+    cuda_event brought;     /* those that it has from the beginning are there */
+    bool sharing, waits;    /* a slice goes on; at its end the GPU waits for the host */
+    bool returning;         /* states are on their way back */
+    double host_seconds;    /* of the host in the last slice */
     bool timed, fetching;   /* there was one; fetches are on their way */
     device_pointer list[N_LISTS]; /* of the launches under way, in turns */
     int *list_host[N_LISTS]; /* the same, page-locked */
@@ -222,6 +235,21 @@ static void arrays_lock(shoal_engine *engine)
     }
 }
 
+/* Page-locked memory for what the host and the GPU tell each other of the host's systems. */
+static int table_allocate(shoal_engine *engine)
+{
+    struct driver *driver = &engine->driver;
+    const size_t room = (size_t)shoal_laggards_room(engine->laggards), rows = (size_t)shoal_laggards_rows(engine->laggards);
+    int result = driver->host_allocate((void **)&engine->table, rows * room * sizeof *engine->table, 0);
+    if (result == 0)
+        result = driver->host_allocate((void **)&engine->handed, room * sizeof *engine->handed, 0);
+    if (result == 0)
+        result = driver->host_allocate((void **)&engine->column_ids, room * sizeof *engine->column_ids, 0);
+    if (result == 0)
+        shoal_laggards_table(engine->laggards, engine->table, engine->handed);
+    return result;
+}
+
 /* Device memory for the arrays and the list, zeroed: padding lanes are read by nobody, but a tool would complain. */
 static shoal_status arrays_allocate(shoal_engine *engine)
 {
@@ -247,6 +275,8 @@ static shoal_status arrays_allocate(shoal_engine *engine)
         result = driver->allocate(&engine->counts, COUNTS_SIZE);
     if (result == 0 && parks)
         result = driver->host_allocate((void **)&engine->counts_host, COUNTS_SIZE, 0);
+    if (result == 0 && engine->laggards)
+        result = table_allocate(engine);
     for (int i = 0; i < N_ARRAYS && result == 0; i++) {
         struct array *array = &engine->array[i];
         if (!array->size)
@@ -275,13 +305,13 @@ static shoal_status streams_create(shoal_engine *engine)
     if (result == 0)
         result = driver->stream_create(&engine->fetches, STREAM_NON_BLOCKING, 0);
     if (result == 0)
-        result = driver->event_create(&engine->done, 0);
-    if (result == 0)
         result = driver->event_create(&engine->began, 0);
     if (result == 0)
         result = driver->event_create(&engine->ended, 0);
     if (result == 0)
         result = driver->event_create(&engine->passed, 0);
+    if (result == 0)
+        result = driver->event_create(&engine->brought, 0);
     const bool parks = engine->choice.propagator->parks;
     engine->part[0] = engine->work;
     for (int p = 1; p < PARTS && result == 0 && parks; p++)
@@ -322,10 +352,10 @@ static void cuda_destroy(shoal_engine **engine)
         (void)driver->context_push(old->cuda);
         stream_release(driver, old->work);
         stream_release(driver, old->fetches);
-        event_release(driver, old->done);
         event_release(driver, old->began);
         event_release(driver, old->ended);
         event_release(driver, old->passed);
+        event_release(driver, old->brought);
         for (int p = 1; p < PARTS; p++)
             stream_release(driver, old->part[p]);
         for (int c = 0; c < CARES; c++)
@@ -344,6 +374,12 @@ static void cuda_destroy(shoal_engine **engine)
             (void)driver->release(old->counts);
         if (old->counts_host)
             (void)driver->host_release(old->counts_host);
+        if (old->table)
+            (void)driver->host_release(old->table);
+        if (old->handed)
+            (void)driver->host_release(old->handed);
+        if (old->column_ids)
+            (void)driver->host_release(old->column_ids);
         for (int i = 0; i < N_LISTS; i++) {
             if (old->list[i])
                 (void)driver->release(old->list[i]);
@@ -356,6 +392,7 @@ static void cuda_destroy(shoal_engine **engine)
         cuda_leave(old);
         (void)driver->context_release(old->device);
     }
+    shoal_laggards_destroy(&old->laggards);
     free(old);
 }
 
@@ -443,6 +480,8 @@ static shoal_status cuda_create(shoal_context *context, const shoal_kernel_choic
         (choice->propagator->parks && (status = kernels_load(new, SHOAL_PARKING_ENTRIES, NULL)) != SHOAL_OK))
         goto fail;
     arrays_describe(new, choice, args);
+    if (choice->propagator->parks && !choice->alone)
+        new->laggards = shoal_laggards_create(context, choice, args, n_systems);
     if ((status = arrays_allocate(new)) != SHOAL_OK)
         goto fail;
     arrays_lock(new);
@@ -454,6 +493,11 @@ static shoal_status cuda_create(shoal_context *context, const shoal_kernel_choic
     new->args.watch = as_argument(new->array[3].device);
     new->args.snapshot = as_argument(new->array[4].device);
     new->args.of_teams = shoal_team_threads(choice) > 1;
+    new->args.least_visit = new->laggards ? 0 : LEAST_VISIT;
+    new->args.carried = new->table;
+    new->args.handed = new->handed;
+    new->args.n_columns = new->laggards ? shoal_laggards_room(new->laggards) : 0;
+    new->args.long_turns = shoal_environment_number("SHOAL_LONG_TURNS", LONG_TURNS, 1, INT_MAX);
     new->args.parked = (shoal_queue){(int *)(uintptr_t)new->places, (int *)(uintptr_t)new->counts, (int)n_systems};
 
     snprintf(line, line_size,
@@ -461,6 +505,9 @@ static shoal_status cuda_create(shoal_context *context, const shoal_kernel_choic
              new->name, major, minor, new->n_multiprocessors, shoal_model_name(choice),
              shoal_team_each(choice) == 4 ? "4 bodies a thread, " : shoal_team_each(choice) == 2 ? "2 bodies a thread, " : "",
              shoal_team_systems(choice, new->block[SHOAL_INTEGRATE]), new->block[SHOAL_INTEGRATE], usage.registers, usage.spill_bytes);
+    if (new->laggards)
+        snprintf(line + strlen(line), line_size - strlen(line), ", long encounters on %d CPU thread%s", shoal_laggards_threads(new->laggards),
+                 shoal_laggards_threads(new->laggards) == 1 ? "" : "s");
     cuda_leave(new);
     *engine = new;
     return SHOAL_OK;
@@ -469,129 +516,6 @@ fail:
     if (entered)
         cuda_leave(new);
     cuda_destroy(&new);
-    return status;
-}
-
-/* The length of the rounds to come, from what the last slice parked. */
-static void rounds_adapt(shoal_engine *engine)
-{
-    const double parked = engine->counts_host[SHOAL_QUEUE_CAME];
-    double tried = 0;
-    for (int l = 0; l < engine->n_lists; l++)
-        tried += engine->round * engine->counts_host[SHOAL_QUEUE_COUNTS + l];
-    engine->round = parked > 0 ? floor(fmax(LEAST_ROUND, fmin(MOST_ROUND, sqrt(2 * ROUND_COST * tried / parked)))) : INFINITY;
-    engine->n_lists = 0;
-}
-
-/* Until all launches are done. The device's context is current. */
-static shoal_status work_finish(shoal_engine *engine)
-{
-    const int result = engine->driver.stream_synchronize(engine->work);
-    engine->n_queued = 0;
-    if (!result && engine->n_lists > 0)
-        rounds_adapt(engine);
-    return result ? cuda_fail(engine, result, engine->last ? engine->last : "copying to the GPU") : SHOAL_OK;
-}
-
-static shoal_status fetches_finish(shoal_engine *engine)
-{
-    const int result = engine->fetching ? engine->driver.stream_synchronize(engine->fetches) : 0;
-    engine->fetching = false;
-    return result ? cuda_fail(engine, result, "copying from the GPU") : SHOAL_OK;
-}
-
-/* Queue copies of some arrays in a stream. */
-static shoal_status copies_queue(shoal_engine *engine, int arrays, bool to_device, cuda_stream stream)
-{
-    for (int i = 0; i < N_ARRAYS; i++) {
-        struct array *array = &engine->array[i];
-        if (!(arrays >> i & 1) || !array->size)
-            continue;
-        int result = to_device ? engine->driver.to_device_later(array->device, array->host, array->size, stream)
-                               : engine->driver.to_host_later(array->host, array->device, array->size, stream);
-        if (result) {
-            char what[128];
-            snprintf(what, sizeof what, "copying the array '%s' (%zu bytes) %s the GPU", array->name, array->size,
-                     to_device ? "to" : "from");
-            return cuda_fail(engine, result, what);
-        }
-    }
-    return SHOAL_OK;
-}
-
-static shoal_status cuda_copy(shoal_engine *engine, int arrays, bool to_device)
-{
-    shoal_status status = cuda_enter(engine);
-    if (status != SHOAL_OK)
-        return status;
-    status = fetches_finish(engine);
-    if (status == SHOAL_OK)
-        status = copies_queue(engine, arrays, to_device, engine->work);
-    if (status == SHOAL_OK)
-        status = work_finish(engine);
-    cuda_leave(engine);
-    return status;
-}
-
-static shoal_status cuda_upload(shoal_engine *engine, int arrays)
-{
-    return cuda_copy(engine, arrays, true);
-}
-
-static shoal_status cuda_download(shoal_engine *engine, int arrays)
-{
-    return cuda_copy(engine, arrays, false);
-}
-
-static shoal_status cuda_send(shoal_engine *engine, int arrays)
-{
-    shoal_status status = cuda_enter(engine);
-    if (status != SHOAL_OK)
-        return status;
-    status = copies_queue(engine, arrays, true, engine->work);
-    cuda_leave(engine);
-    return status;
-}
-
-static shoal_status cuda_fetch(shoal_engine *engine, int arrays)
-{
-    shoal_status status = cuda_enter(engine);
-    if (status != SHOAL_OK)
-        return status;
-    int result = engine->driver.event_record(engine->done, engine->work);
-    if (result == 0)
-        result = engine->driver.stream_wait(engine->fetches, engine->done, 0);
-    if (result)
-        status = cuda_fail(engine, result, "waiting for a kernel");
-    engine->fetching = true;
-    if (status == SHOAL_OK)
-        status = copies_queue(engine, arrays, false, engine->fetches);
-    cuda_leave(engine);
-    return status;
-}
-
-static shoal_status cuda_fetched(shoal_engine *engine)
-{
-    shoal_status status = cuda_enter(engine);
-    if (status != SHOAL_OK)
-        return status;
-    status = fetches_finish(engine);
-    cuda_leave(engine);
-    return status;
-}
-
-static shoal_status cuda_wait(shoal_engine *engine, double *seconds)
-{
-    shoal_status status = cuda_enter(engine);
-    if (status != SHOAL_OK)
-        return status;
-    float milliseconds = 0;
-    status = work_finish(engine);
-    if (status == SHOAL_OK && seconds && engine->timed)
-        (void)engine->driver.event_elapsed(&milliseconds, engine->began, engine->ended);
-    if (seconds)
-        *seconds = 1e-3 * milliseconds;
-    cuda_leave(engine);
     return status;
 }
 
@@ -621,12 +545,106 @@ static long blocks_for(const shoal_engine *engine, shoal_kernel_entry entry, int
     return (n_list + systems - 1) / systems;
 }
 
-/* What goes on with parked systems, in at most n_warps warps. A few systems have small blocks, which are spread over the device. */
-static int careful_queue(shoal_engine *engine, device_pointer list, long n_list, long n_warps, cuda_stream stream)
+static shoal_status fetches_finish(shoal_engine *engine)
 {
-    const int block = engine->args.n_beside < 32 ? SMALL_BLOCK : engine->block[SHOAL_CAREFUL], room = engine->args.n_beside * block / 32;
-    const long n_blocks = (n_list + room - 1) / room, most = (32 * n_warps + block - 1) / block;
-    return kernel_queue(engine, SHOAL_CAREFUL, list, n_list, block, n_blocks < most ? n_blocks : most, stream);
+    const int result = engine->fetching ? engine->driver.stream_synchronize(engine->fetches) : 0;
+    engine->fetching = false;
+    return result ? cuda_fail(engine, result, "copying from the GPU") : SHOAL_OK;
+}
+
+/* ---- the host's systems -------------------------------------------------------------------------------------------- */
+
+/* Queue the way of their states to the table, or back. */
+static int carry_queue(shoal_engine *engine, bool back)
+{
+    int n;
+    const int *list = shoal_laggards_list(engine->laggards, &n), block = engine->block[SHOAL_CARRY];
+    if (n == 0)
+        return 0;
+    memcpy(engine->column_ids, list, (size_t)n * sizeof *list);
+    engine->args.carries_back = back;
+    engine->returning = back;
+    return kernel_queue(engine, SHOAL_CARRY, (uintptr_t)engine->column_ids, n, block, blocks_for(engine, SHOAL_CARRY, block, n), engine->work);
+}
+
+/* The systems of a slice: to sorted the GPU's, and how many they are. Queues the way of the host's. */
+static int hosted_choose(shoal_engine *engine, const int *list, long *n_list, int *sorted)
+{
+    const int n = shoal_laggards_split(engine->laggards, list, *n_list, sorted);
+    *n_list -= n;
+    engine->args.first_column = n;
+    engine->waits = *n_list <= n;
+    engine->sharing = true;
+    const int result = carry_queue(engine, false);
+    return result ? result : engine->driver.event_record(engine->brought, engine->work);
+}
+
+static bool is_busy(shoal_engine *engine)
+{
+    return engine->driver.event_query(engine->ended) == NOT_READY;
+}
+
+/* The host does its part of the slice that goes on, if there is one. The device's context is current. */
+static shoal_status host_finish(shoal_engine *engine)
+{
+    if (!engine->sharing)
+        return SHOAL_OK;
+    engine->sharing = false;
+    const shoal_status status = fetches_finish(engine); /* they go to the same arrays */
+    if (status != SHOAL_OK)
+        return status;
+    int result = engine->driver.event_synchronize(engine->brought);
+    if (result == 0) {
+        engine->host_seconds = shoal_laggards_advance(engine->laggards, is_busy, engine, engine->waits);
+        result = carry_queue(engine, true);
+    }
+    return result ? cuda_fail(engine, result, "carrying systems between GPU and host") : SHOAL_OK;
+}
+
+/* ---- between the two ----------------------------------------------------------------------------------------------- */
+
+/* The length of the rounds to come, from what the last slice parked. */
+static void rounds_adapt(shoal_engine *engine)
+{
+    const double parked = engine->counts_host[SHOAL_QUEUE_CAME];
+    double tried = 0;
+    for (int l = 0; l < engine->n_lists; l++)
+        tried += engine->round * engine->counts_host[SHOAL_QUEUE_COUNTS + l];
+    engine->round = parked > 0 ? floor(fmax(LEAST_ROUND, fmin(MOST_ROUND, sqrt(2 * ROUND_COST * tried / parked)))) : INFINITY;
+    engine->n_lists = 0;
+}
+
+/* Until all launches are done. The device's context is current. */
+static shoal_status work_finish(shoal_engine *engine)
+{
+    const shoal_status status = host_finish(engine);
+    if (status != SHOAL_OK)
+        return status;
+    const int result = engine->driver.stream_synchronize(engine->work);
+    engine->n_queued = 0;
+    engine->returning = false;
+    if (!result && engine->n_lists > 0)
+        rounds_adapt(engine);
+    return result ? cuda_fail(engine, result, engine->last ? engine->last : "copying to the GPU") : SHOAL_OK;
+}
+
+/* Queue copies of some arrays in a stream. */
+static shoal_status copies_queue(shoal_engine *engine, int arrays, bool to_device, cuda_stream stream)
+{
+    for (int i = 0; i < N_ARRAYS; i++) {
+        struct array *array = &engine->array[i];
+        if (!(arrays >> i & 1) || !array->size)
+            continue;
+        int result = to_device ? engine->driver.to_device_later(array->device, array->host, array->size, stream)
+                               : engine->driver.to_host_later(array->host, array->device, array->size, stream);
+        if (result) {
+            char what[128];
+            snprintf(what, sizeof what, "copying the array '%s' (%zu bytes) %s the GPU", array->name, array->size,
+                     to_device ? "to" : "from");
+            return cuda_fail(engine, result, what);
+        }
+    }
+    return SHOAL_OK;
 }
 
 /* What is queued in one stream from now on waits for what is in another one. */
@@ -634,6 +652,93 @@ static int streams_join(shoal_engine *engine, cuda_stream after, cuda_stream bef
 {
     const int result = engine->driver.event_record(engine->passed, before);
     return result ? result : engine->driver.stream_wait(after, engine->passed, 0);
+}
+
+static shoal_status cuda_copy(shoal_engine *engine, int arrays, bool to_device)
+{
+    shoal_status status = cuda_enter(engine);
+    if (status != SHOAL_OK)
+        return status;
+    status = fetches_finish(engine);
+    if (status == SHOAL_OK)
+        status = host_finish(engine);
+    if (status == SHOAL_OK)
+        status = copies_queue(engine, arrays, to_device, engine->work);
+    if (status == SHOAL_OK)
+        status = work_finish(engine);
+    cuda_leave(engine);
+    return status;
+}
+
+static shoal_status cuda_upload(shoal_engine *engine, int arrays)
+{
+    return cuda_copy(engine, arrays, true);
+}
+
+static shoal_status cuda_download(shoal_engine *engine, int arrays)
+{
+    return cuda_copy(engine, arrays, false);
+}
+
+static shoal_status cuda_send(shoal_engine *engine, int arrays)
+{
+    shoal_status status = cuda_enter(engine);
+    if (status != SHOAL_OK)
+        return status;
+    status = host_finish(engine);
+    if (status == SHOAL_OK)
+        status = copies_queue(engine, arrays, true, engine->work);
+    cuda_leave(engine);
+    return status;
+}
+
+static shoal_status cuda_fetch(shoal_engine *engine, int arrays)
+{
+    shoal_status status = cuda_enter(engine);
+    if (status != SHOAL_OK)
+        return status;
+    status = host_finish(engine);
+    const int result = streams_join(engine, engine->fetches, engine->work);
+    if (result)
+        status = cuda_fail(engine, result, "waiting for a kernel");
+    engine->fetching = true;
+    if (status == SHOAL_OK)
+        status = copies_queue(engine, arrays, false, engine->fetches);
+    cuda_leave(engine);
+    return status;
+}
+
+static shoal_status cuda_fetched(shoal_engine *engine)
+{
+    shoal_status status = cuda_enter(engine);
+    if (status != SHOAL_OK)
+        return status;
+    status = fetches_finish(engine);
+    cuda_leave(engine);
+    return status;
+}
+
+static shoal_status cuda_wait(shoal_engine *engine, double *seconds)
+{
+    shoal_status status = cuda_enter(engine);
+    if (status != SHOAL_OK)
+        return status;
+    float milliseconds = 0;
+    status = work_finish(engine);
+    if (status == SHOAL_OK && seconds && engine->timed)
+        (void)engine->driver.event_elapsed(&milliseconds, engine->began, engine->ended);
+    if (seconds)
+        *seconds = fmax(1e-3 * milliseconds, engine->host_seconds);
+    cuda_leave(engine);
+    return status;
+}
+
+/* What goes on with parked systems, in at most n_warps warps. A few systems have small blocks, which are spread over the device. */
+static int careful_queue(shoal_engine *engine, device_pointer list, long n_list, long n_warps, cuda_stream stream)
+{
+    const int block = engine->args.n_beside < 32 ? SMALL_BLOCK : engine->block[SHOAL_CAREFUL], room = engine->args.n_beside * block / 32;
+    const long n_blocks = (n_list + room - 1) / room, most = (32 * n_warps + block - 1) / block;
+    return kernel_queue(engine, SHOAL_CAREFUL, list, n_list, block, n_blocks < most ? n_blocks : most, stream);
 }
 
 /* A round of a part of the systems, and what goes on with those that are parked then. */
@@ -659,9 +764,9 @@ static int rounds_queue(shoal_engine *engine, device_pointer list, long n_list, 
     const bool fills = beside >= 32;
     const int n_parts = fills ? PARTS : 1;
     const long n_care = fills ? (schedulers + CARE_SHARE - 1) / CARE_SHARE : schedulers; /* warps */
-    const double rounds = ceil(slice_steps / fmin(engine->round, slice_steps));
-    engine->round = ceil(slice_steps / rounds);
-    engine->n_lists = n_parts * (int)fmin(MOST_ROUNDS, rounds + floor(rounds / MORE_ROUNDS));
+    const double most = fmin(slice_steps, MOST_ROUNDS * engine->round), rounds = ceil(most / fmin(engine->round, most));
+    engine->round = ceil(most / rounds);
+    engine->n_lists = n_parts * (int)(rounds + floor(rounds / MORE_ROUNDS));
     engine->args.slice_steps = slice_steps;
     engine->args.n_beside = fills ? 32 : (int)beside;
     engine->args.drains = 0;
@@ -677,12 +782,11 @@ static int rounds_queue(shoal_engine *engine, device_pointer list, long n_list, 
     }
     for (int p = 1; p < n_parts && result == 0; p++)
         result = streams_join(engine, engine->work, engine->part[p]);
-    if (fills && result == 0) {
-        engine->args.drains = 1;
+    engine->args.drains = fills;
+    if (result == 0 && (fills || engine->laggards))
         result = driver->clear_later(engine->counts + SHOAL_QUEUE_CLOSED * sizeof(int), 1, sizeof(int), engine->work);
-        if (result == 0)
-            result = careful_queue(engine, list, n_list, 2 * schedulers, engine->work);
-    }
+    if (result == 0 && fills)
+        result = careful_queue(engine, list, n_list, 2 * schedulers, engine->work);
     for (int c = 0; c < CARES && result == 0; c++)
         result = streams_join(engine, engine->work, engine->care[c]);
     return result ? result : driver->to_host_later(engine->counts_host, engine->counts, COUNTS_SIZE, engine->work);
@@ -695,19 +799,25 @@ static int launch_queue(shoal_engine *engine, shoal_kernel_entry entry, const in
     const int block = block_for(engine, entry, n_list);
     const size_t size = (size_t)n_list * sizeof *list;
     const int which = engine->n_queued++;
-    memcpy(engine->list_host[which], list, size);
+    const bool moves = entry == SHOAL_INTEGRATE, parks = moves && engine->choice.propagator->parks;
+    int result = 0;
+    if (parks && engine->laggards)
+        result = hosted_choose(engine, list, &n_list, engine->list_host[which]);
+    else
+        memcpy(engine->list_host[which], list, size);
     engine->args.slice_steps = slice_steps;
     engine->last = shoal_kernel_entry_name(entry);
-    int result = driver->to_device_later(engine->list[which], engine->list_host[which], size, engine->work);
-    if (result == 0 && entry == SHOAL_INTEGRATE)
+    if (result == 0)
+        result = driver->to_device_later(engine->list[which], engine->list_host[which], size, engine->work);
+    if (result == 0 && moves)
         result = driver->event_record(engine->began, engine->work);
-    if (result == 0 && entry == SHOAL_INTEGRATE && engine->choice.propagator->parks)
+    if (result == 0 && parks && n_list > 0)
         result = rounds_queue(engine, engine->list[which], n_list, slice_steps, block);
-    else if (result == 0)
+    else if (result == 0 && !parks)
         result = kernel_queue(engine, entry, engine->list[which], n_list, block, blocks_for(engine, entry, block, n_list), engine->work);
-    if (result == 0 && entry == SHOAL_INTEGRATE)
+    if (result == 0 && moves)
         result = driver->event_record(engine->ended, engine->work);
-    engine->timed = engine->timed || entry == SHOAL_INTEGRATE;
+    engine->timed = engine->timed || moves;
     return result;
 }
 
@@ -721,9 +831,10 @@ static shoal_status cuda_launch(shoal_engine *engine, shoal_kernel_entry entry, 
     shoal_status status = cuda_enter(engine);
     if (status != SHOAL_OK)
         return status;
-    if (!engine->function[entry])
+    status = host_finish(engine);
+    if (status == SHOAL_OK && !engine->function[entry])
         status = kernels_load(engine, 1 << entry, NULL);
-    if (status == SHOAL_OK && engine->n_queued == N_LISTS)
+    if (status == SHOAL_OK && (engine->n_queued == N_LISTS || engine->returning))
         status = work_finish(engine);
     if (status == SHOAL_OK && entry == SHOAL_SNAPSHOT)
         status = fetches_finish(engine); /* of the snapshot before */

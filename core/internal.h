@@ -220,8 +220,10 @@ typedef struct shoal_kernel_choice {
     int compensated;
     int threads;     /* CPU */
     int lanes;       /* CPU, 0 = the machine's */
+    bool beside_gpu; /* CPU: with a GPU's arithmetic (lane.h) */
     int model;       /* GPU: SHOAL_MODEL_* */
     shoal_tuning tuning; /* GPU */
+    bool alone;      /* GPU: it hands no system to the host, whose arrays stay as they are */
 } shoal_kernel_choice;
 
 static inline int shoal_choice_moved(const shoal_kernel_choice *choice)
@@ -229,14 +231,15 @@ static inline int shoal_choice_moved(const shoal_kernel_choice *choice)
     return choice->n_bodies << choice->variational;
 }
 
-/* The last two are a GPU engine's own, of propagators that park systems. */
+/* The last three are a GPU engine's own, of propagators that park systems. */
 typedef enum shoal_kernel_entry {
     SHOAL_PREPARE,
     SHOAL_INTEGRATE,
     SHOAL_SNAPSHOT,
     SHOAL_BARE,
     SHOAL_CAREFUL,
-    SHOAL_GATHER
+    SHOAL_GATHER,
+    SHOAL_CARRY
 } shoal_kernel_entry;
 
 typedef struct shoal_engine shoal_engine;
@@ -285,6 +288,8 @@ enum {
 };
 
 extern const shoal_engine_type shoal_engine_cpu, shoal_engine_cuda;
+/* Systems of a CPU engine, at most as many as go step by step together (width), go on for some steps in the calling thread. */
+void shoal_engine_cpu_group(const shoal_engine *engine, const int *list, long n_list, double slice_steps);
 
 /* One line about an engine's devices for `shoal info`: CPU flags and cores, GPU names and memory, kernel cache. */
 void shoal_engine_cpu_info(FILE *out);
@@ -292,6 +297,27 @@ void shoal_engine_cuda_info(FILE *out);
 
 /* The instruction set that kernels are picked for: "v4", "v3", "any" (engine_cpu.c). */
 const char *shoal_cpu_arch(void);
+
+/* ---- laggards.c: systems that a GPU is slow with go on beside it -------------------------------------------------------- */
+
+typedef struct shoal_laggards shoal_laggards;
+
+/* NULL: none, the GPU makes all steps. */
+shoal_laggards *shoal_laggards_create(shoal_context *context, const shoal_kernel_choice *choice, const shoal_kernel_args *args, long n_systems);
+void shoal_laggards_destroy(shoal_laggards **laggards);
+int shoal_laggards_threads(const shoal_laggards *laggards);
+/* The table through which states go, [rows][room], a column a system, and the numbers from 1 of those whose columns came while a slice went on, [room]:
+ * page-locked, seen by both. They stay as long as the laggards. */
+int shoal_laggards_rows(const shoal_laggards *laggards);
+int shoal_laggards_room(const shoal_laggards *laggards);
+void shoal_laggards_table(shoal_laggards *laggards, double *table, int *handed);
+/* Of the systems that go on, the GPU's and after them the host's: to sorted. How many are the host's, whose columns are the first. */
+int shoal_laggards_split(shoal_laggards *laggards, const int *list, long n_list, int *sorted);
+/* The host's systems go on, and those that are handed over, until the GPU is no longer busy; waits: until they have arrived, for half a second at most.
+ * The seconds that it took. */
+double shoal_laggards_advance(shoal_laggards *laggards, bool (*busy)(shoal_engine *), shoal_engine *gpu, bool waits);
+/* The host's systems, in the order of their columns. */
+const int *shoal_laggards_list(const shoal_laggards *laggards, int *n_list);
 
 /* ---- work.c: work models of a GPU ------------------------------------------------------------------------------------- */
 
@@ -362,9 +388,9 @@ shoal_status shoal_plugin_kernels(shoal_context *context, const shoal_kernel_cho
 /* ---- jit.c: kernels for a GPU architecture, by NVRTC; needs no GPU ----------------------------------------------------- */
 
 enum {
-    SHOAL_KERNEL_ENTRIES = SHOAL_GATHER + 1,
+    SHOAL_KERNEL_ENTRIES = SHOAL_CARRY + 1,
     SHOAL_ONCE_ENTRIES = 1 << SHOAL_PREPARE | 1 << SHOAL_SNAPSHOT, /* run once in a while: compiled small */
-    SHOAL_PARKING_ENTRIES = 1 << SHOAL_CAREFUL | 1 << SHOAL_GATHER
+    SHOAL_PARKING_ENTRIES = 1 << SHOAL_CAREFUL | 1 << SHOAL_GATHER | 1 << SHOAL_CARRY
 };
 
 /* What a thread of a kernel uses. */

@@ -324,6 +324,7 @@ static const char *const entry_names[SHOAL_KERNEL_ENTRIES] = {
     [SHOAL_BARE] = "shoal_bare",
     [SHOAL_CAREFUL] = "shoal_careful",
     [SHOAL_GATHER] = "shoal_gather",
+    [SHOAL_CARRY] = "shoal_carry",
 };
 
 const char *shoal_kernel_entry_name(shoal_kernel_entry entry)

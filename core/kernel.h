@@ -71,6 +71,8 @@ enum {
 enum { SHOAL_MARKED = -1 };
 /* Of one that is parked (integrate.kern.h: PROPAGATOR_PARKS), within a launch. */
 enum { SHOAL_PARKED = -2 };
+/* Of one that was handed to the host, until the launch ends (laggards.c). */
+enum { SHOAL_HANDED = -3 };
 
 /* How the pair forces are summed (the bits are the same): each pair once, or for each body a row of those that attract it. */
 enum { SHOAL_FORM_PAIRS, SHOAL_FORM_ROWS };
@@ -85,10 +87,10 @@ enum { SHOAL_MODEL_SYSTEM, SHOAL_MODEL_BODY, SHOAL_MODEL_COMPONENT, SHOAL_MODEL_
     (SHOAL_TEAM_VECTORS(n_moved) + ((model) == SHOAL_MODEL_PAIR ? 7 * ((n_bodies) * ((n_bodies) - 1) / 2) : 0))
 
 /* A queue of systems between a GPU's kernels (lane.h). */
-enum { SHOAL_QUEUE_CAME, SHOAL_QUEUE_WENT, SHOAL_QUEUE_CLOSED, SHOAL_QUEUE_COUNTS };
+enum { SHOAL_QUEUE_CAME, SHOAL_QUEUE_WENT, SHOAL_QUEUE_CLOSED, SHOAL_QUEUE_HANDED, SHOAL_QUEUE_COUNTS };
 typedef struct shoal_queue {
     int *places; /* [room] -1: free */
-    int *counts; /* [SHOAL_QUEUE_COUNTS] how many came and went; not 0: soon nobody comes any more */
+    int *counts; /* [SHOAL_QUEUE_COUNTS] how many came and went; not 0: soon nobody comes any more; how many were handed to the host */
     int room;
 } shoal_queue;
 
@@ -106,6 +108,13 @@ typedef struct shoal_kernel_args {
     int n_beside;           /* of them beside each other in a warp, at most */
     int drains;             /* every warp takes what there is of them */
     int of_teams;           /* they were parked by teams */
+    int least_visit;        /* steps of one of them, at least, before it leaves because no rounds follow; 0: one or, late, none */
+    double *carried;        /* [slots of systems, native, watch][n_columns] states on their way between a GPU and its host (laggards.c) */
+    int *handed;            /* [n_columns] numbers, from 1, of systems handed to the host while it looks, whose column is there */
+    int n_columns;          /* 0: there is no host */
+    int first_column;       /* before it are systems that were the host's from the beginning */
+    int carries_back;       /* to the GPU */
+    int long_turns;         /* turns of a system in kernel_careful, after which it is handed over */
     double *snapshot;       /* [chunk][6 * n_bodies][lane]: x y z vx vy vz of body 0, then of body 1, ... */
     int n_moved;            /* n_bodies, or 2 n_bodies with tangent vectors */
     int variational;        /* there are tangent vectors */

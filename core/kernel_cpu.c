@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
  * kernel_cpu.c: the kernel text compiled for the CPU, once for each of: instruction set (SHOAL_ARCH), SIMD width (LANES), groups of lanes in
- * turns (LANE_GROUPS), body count (N_BODIES, or any), PROPAGATOR. The result is one table named SHOAL_KERNELS.
+ * turns (LANE_GROUPS), body count (N_BODIES, or any), PROPAGATOR, what for (KERNEL_USE). The result is one table named SHOAL_KERNELS.
  */
 #include <stdbool.h>
 
@@ -38,6 +38,9 @@ ENTRY(integrate)
 ENTRY(snapshot)
 ENTRY(bare)
 
+#ifndef KERNEL_USE
+#define KERNEL_USE SHOAL_CPU_MANY
+#endif
 #define QUOTE(x) #x
 #define QUOTED(x) QUOTE(x)
 
@@ -45,6 +48,7 @@ extern const shoal_cpu_kernels SHOAL_KERNELS;
 const shoal_cpu_kernels SHOAL_KERNELS = {
     .arch = QUOTED(SHOAL_ARCH),
     .propagator = QUOTED(PROPAGATOR),
+    .use = KERNEL_USE,
     .lanes = LANES,
     .systems = LANES * LANE_GROUPS,
 #ifdef N_BODIES

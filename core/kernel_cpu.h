@@ -7,12 +7,16 @@
 
 #include "kernel.h"
 
+/* What a set is for: many systems; a few, one group of lanes at a time; those that share an ensemble with a GPU, with its arithmetic. */
+enum { SHOAL_CPU_MANY, SHOAL_CPU_FEW, SHOAL_CPU_BESIDE_GPU };
+
 /* Work on list[first..last-1]; last - first <= systems. */
 typedef void shoal_cpu_kernel(const shoal_kernel_args *args, long long first, long long last);
 
 typedef struct shoal_cpu_kernels {
     const char *arch;       /* "v4", "v3", "any" */
     const char *propagator;
+    int use;                /* SHOAL_CPU_* */
     int lanes;
     int systems;            /* that one call works on */
     int n_bodies;           /* 0 = any */

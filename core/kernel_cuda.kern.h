@@ -70,3 +70,10 @@ extern "C" __global__ void CUDA_BOUNDS shoal_careful(CUDA_ARGUMENTS)
 #if SHOAL_ENTRIES & 32
 CUDA_ENTRY(gather)
 #endif
+#if SHOAL_ENTRIES & 64
+extern "C" __global__ void CUDA_BOUNDS shoal_carry(CUDA_ARGUMENTS)
+{
+    if (KERNEL_ENTRY < args.n_list)
+        kernel_carry(&args, args.list[KERNEL_ENTRY], KERNEL_ENTRY, args.carries_back);
+}
+#endif

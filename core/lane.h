@@ -12,7 +12,8 @@
  * LANE_CALLED_FN is called on both, for long texts that few steps need but those in earnest; what it points at is a copy.
  *
  * Canonical arithmetic: + - * / fma are IEEE on both engines; lane_rsqrt is a seed, a cubic step and a residual-corrected step,
- * so that it is the correctly rounded 1/sqrt(x) but for cases of about 2^-28 (v4 seed), independent of the seed otherwise.
+ * so that it is the correctly rounded 1/sqrt(x) but for cases of about 2^-28 (v4 seed), independent of the seed otherwise. With a GPU's seed of 22
+ * bits these are 2^-51 of all, and so they are for kernels of the CPU that share a GPU's systems (LANE_BESIDE_GPU), by a step of higher order.
  * Sums have a stated order: of pair forces that of newton.kern.h, of a number of all bodies that of lane_tree_sum.
  */
 #ifndef SHOAL_LANE_H
@@ -160,6 +161,14 @@ LANE_FN void lane_append(int *list, int *n, lane_id id, mask where)
     const int first = __shfl_sync(all, lane == 0 ? atomicAdd(n, __popc(which)) : 0, 0);
     if (where)
         list[first + __popc(which & ((1u << lane) - 1))] = id;
+}
+/* The next number. */
+LANE_FN int lane_count_up(int *n) { return atomicAdd(n, 1); }
+/* To the host, while it looks: what was stored before is seen before it. */
+LANE_FN void lane_tell_host(int *word, int value)
+{
+    __threadfence_system();
+    *(volatile int *)word = value;
 }
 /* Between a kernel's loads and stores and those of another one beside it: what was stored before a number that is seen is seen, too. */
 LANE_FN void lane_fence(void) { __threadfence(); }
@@ -371,13 +380,24 @@ LANE_FN mask lane_beyond(int components, int n, const real *x, double limit)
 #endif
 }
 
+/* 1/sqrt(x) but for its last bits: the seed's error cubed; beside a GPU to the fifth power, which is to rounding, as the GPU's is cubed. */
+LANE_FN real lane_rsqrt_near(real x)
+{
+    real y = lane_rsqrt_seed(x);
+    real e = lane_fnma(x * y, y, lane_set(1.0));
+#ifdef LANE_BESIDE_GPU
+    real p = lane_fma(e, lane_fma(e, lane_set(0.2734375), lane_set(0.3125)), lane_set(0.375));
+#else
+    real p = lane_set(0.375);
+#endif
+    return lane_fma(y * e, lane_fma(e, p, lane_set(0.5)), y);
+}
+
 /* 1/sqrt(x), x > 0. */
 LANE_FN real lane_rsqrt(real x)
 {
     const real one = lane_set(1.0);
-    real y = lane_rsqrt_seed(x);
-    real e = lane_fnma(x * y, y, one);
-    y = lane_fma(y * e, lane_fma(e, lane_set(0.375), lane_set(0.5)), y);
+    real e, y = lane_rsqrt_near(x);
     real s = x * y;
     real residual = lane_fma(x, y, -s); /* x y = s + residual exactly */
     e = lane_fnma(s, y, one);

@@ -423,6 +423,7 @@ shoal_status shoal_plan_end(shoal_plan *plan, long *n_moved)
 shoal_status shoal_plan_slice(shoal_plan *plan, double t, long *n_moved)
 {
     *n_moved = 0;
+#pragma omp parallel for num_threads(plan->host_threads) if (plan->n_list >= WORTH_THREADS)
     for (long i = 0; i < plan->n_list; i++)
         shoal_plan_aim(plan, plan->list[i], t);
     const shoal_status status = shoal_plan_begin(plan, true);

@@ -113,7 +113,9 @@ static void keep(const char *path, const shoal_plan *plan, const shoal_kernel_ch
 /* Seconds that a candidate takes for *steps steps of every system; 0: as many as take it about MEASURE_S. */
 static shoal_status measure(shoal_plan *plan, const shoal_kernel_choice *choice, double *steps, double *seconds)
 {
-    shoal_status status = shoal_plan_engine(plan, choice);
+    shoal_kernel_choice measured = *choice;
+    measured.alone = true; /* the run begins with the host's records as they are */
+    shoal_status status = shoal_plan_engine(plan, &measured);
     if (!status)
         status = plan->engine_type->launch(plan->engine, SHOAL_INTEGRATE, plan->list, plan->n_list, WARM_STEPS);
     if (!status)

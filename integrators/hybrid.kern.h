@@ -45,6 +45,7 @@
 enum { HYBRID_HILL = 1, HYBRID_SPEED, HYBRID_PERICENTRE, HYBRID_STAR, HYBRID_TOLERANCE }; /* parameters; 0 is `compensated` */
 enum { HYBRID_PASSAGE = 0, HYBRID_ORBIT = 1 };
 enum { HYBRID_NEAR = 0, HYBRID_SUBSTEP, HYBRID_REACH, HYBRID_TRIALS = 3 }; /* own slots; trials of a step at most */
+enum { HYBRID_TOGETHER = 32 }; /* substeps in a call, for a GPU */
 enum { HYBRID_TO_TRY, HYBRID_TO_SET_OUT, HYBRID_TO_DRIFT }; /* parts of a step */
 
 #define PROPAGATOR_OWN 3
@@ -312,8 +313,8 @@ LANE_FN void hybrid_hand_over(int n, const from_type *from, to_type *to)
 }
 
 /*
- * A part of the step, until half of the lanes beside that make substeps have made their last: so they are about as many all the time, however
- * different their encounters are. All lanes of a warp say it together. s is the step's start until it is made.
+ * A part of the step, until half of the lanes beside that make substeps have made their last, so that they are about as many all the time, however
+ * different their encounters are; or some substeps. All lanes of a warp say it together. s is the step's start until it is made.
  */
 LANE_FN void hybrid_go_on(const shoal_kernel_args *k, int n, int compensated, const real *m, real *s, real h, lane_inside *inside, lane_care *care)
 {
@@ -359,13 +360,14 @@ LANE_FN void hybrid_go_on(const shoal_kernel_args *k, int n, int compensated, co
     const mask drifting = care->wanted && care->part == HYBRID_TO_DRIFT;
     mask under_way = drifting;
     const int most = lane_count_together(under_way);
+    int substeps = 0;
     LANE_KEEP_ROLLED
     do {
         if (under_way) {
             hybrid_substep(k, n, m, h, &w, inside);
             under_way = w.active && ++care->attempts < NYSTROM_ATTEMPTS;
         }
-    } while (2 * lane_count_together(under_way) > most);
+    } while (2 * lane_count_together(under_way) > most && ++substeps < HYBRID_TOGETHER);
     if (drifting && !under_way) {
         hybrid_arrive(k, n, compensated, m, h, &w);
         if (w.again && ++care->trials < HYBRID_TRIALS) {

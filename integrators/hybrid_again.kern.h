@@ -226,7 +226,7 @@ LANE_FN void hybrid_set_out(const shoal_kernel_args *k, int n, int compensated, 
     if (inside) {
         inside->planets = inside->planets | w->again;
         inside->star = (inside->star & lane_not(w->again)) | (w->all & w->again);
-        inside_forget(k, n, w->again, inside);
+        inside_forget(k, bodies, w->again, inside);
     }
     DRIFT_UNROLL
     for (int c = 0; c < PROPAGATOR_SLOTS(1) * n; c++)

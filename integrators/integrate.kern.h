@@ -31,7 +31,9 @@
  *                                       long care are left to another kernel: kernel_integrate parks such systems in a queue, from which
  *                                       kernel_careful goes on with them until a step needs none. For a GPU, where the lanes beside would
  *                                       have to wait for each of them. The two run beside each other: whose a system is, its outcome says
- *                                       (SHOAL_RUNNING, SHOAL_PARKED), stored after all else and loaded before.
+ *                                       (SHOAL_RUNNING, SHOAL_PARKED), stored after all else and loaded before. Its first own slot is not 0
+ *                                       where a step begins in need of care. Systems that need it for long are the host's (laggards.c):
+ *                                       SHOAL_HANDED.
  *     struct lane_care                  among what is the propagator's own: bool given, steps are made with care where they need it, of the lanes
  *                                       mask wanted, in as many calls as that takes, else they are left undone; mask made, of the step, and
  *                                       needed: left undone for want of care, or the next one needs it; bool stays, hurries, for the kernel
@@ -647,6 +649,21 @@ LANE_FN void kernel_gather(const shoal_kernel_args *k, const lane_id *id, const 
     lane_append(k->ready, k->n_ready, *id, runs & lane_not(clock_due(&clock)));
 }
 
+/* A system's state to its column of k->carried, or back. */
+LANE_FN void kernel_carry(const shoal_kernel_args *k, lane_id id, long long place, int back)
+{
+    double *const arrays[] = {k->systems, k->native, k->watch}, *column = k->carried + place;
+    const int n_slots[] = {SHOAL_SYS_FIELDS, system_slots(BODIES(k)), k->n_watch};
+    LANE_KEEP_ROLLED
+    for (int a = 0; a < 3; a++) {
+        LANE_KEEP_ROLLED
+        for (int slot = 0; slot < n_slots[a]; slot++, column += k->n_columns) {
+            double *value = &arrays[a][SHOAL_AT(id, slot, n_slots[a])];
+            *(back ? value : column) = *(back ? column : value);
+        }
+    }
+}
+
 /*
  * Parked systems, until none is left and those beside are through; a lane that is takes the next one. Systems beside each other wait for each
  * other, so that a warp takes as many as it has room for or none: those that are full go on, the others come to their ends. One that takes
@@ -654,7 +671,7 @@ LANE_FN void kernel_gather(const shoal_kernel_args *k, const lane_id *id, const 
  */
 LANE_FN void kernel_careful(const shoal_kernel_args *k, int lane, int takes_all)
 {
-    enum { FEW = 8, VISIT = 64 }; /* lanes that wait; steps at least of a system that leaves because no rounds follow */
+    enum { FEW = 8, LATE = 8 }; /* lanes that wait; turns of a step that is too long to wait for */
     const int n = BODIES(k), compensated = COMPENSATED(k), watched = MONITORS(k), few = min(FEW, k->n_beside);
     real m[n], s[STATE_SIZE(n)], before[6 * n], *start = before;
     lane_id id = 0;
@@ -663,7 +680,7 @@ LANE_FN void kernel_careful(const shoal_kernel_args *k, int lane, int takes_all)
     lane_inside within, *inside = PROPAGATOR_INSIDE && (watched & MONITORS_OF_PAIRS) ? &within : 0;
     lane_care care;
     mask live = false;
-    int steps = 0;
+    int steps = 0, turns = 0;
     care.given = true;
     care.stays = k->n_beside == 1;
     LANE_KEEP_ROLLED
@@ -674,7 +691,7 @@ LANE_FN void kernel_careful(const shoal_kernel_args *k, int lane, int takes_all)
             if (next >= 0) {
                 id = next;
                 live = true;
-                steps = 0;
+                steps = turns = 0;
                 lane_fence();
                 system_load(k, n, compensated, id, m, s);
                 clock_load(k, id, k->slice_steps, &clock);
@@ -690,13 +707,33 @@ LANE_FN void kernel_careful(const shoal_kernel_args *k, int lane, int takes_all)
                 break;
         }
         care.wanted = live;
-        care.hurries = steps >= VISIT && ((const volatile int *)k->parked.counts)[SHOAL_QUEUE_CLOSED];
+        const int closed = ((const volatile int *)k->parked.counts)[SHOAL_QUEUE_CLOSED];
+        care.hurries = k->least_visit > 0 && steps >= k->least_visit && closed;
         clock_step(k, compensated, m, s, &clock, inside, &care);
         steps += clock.made;
         if (live && wants_a_look(k, m, s, &clock)) {
             check_step(k, compensated, id, m, s, &clock, start, &watch, inside, &live);
             lane_fence();
             record_store(k, id, SHOAL_SYS_OUTCOME, !live & (record_load(k, id, SHOAL_SYS_OUTCOME) == SHOAL_PARKED), SHOAL_RUNNING);
+        }
+        const bool leaves = closed && k->least_visit == 0;
+        const bool asks = live && (++turns == k->long_turns || (leaves && steps == 0 && turns >= LATE));
+        const int column = asks ? k->first_column + lane_count_up(&k->parked.counts[SHOAL_QUEUE_HANDED]) : k->n_columns;
+        const mask handed = column < k->n_columns;
+        if (handed | (live & (leaves && steps > 0))) { /* at the step's start, if one is under way */
+            if (inside)
+                inside_forget(k, real_bodies(k, n), live, inside);
+            system_store(k, n, compensated, id, live, s);
+            clock_store(k, id, live, &clock);
+            if (watched)
+                monitors_store(k, id, live, &watch);
+            if (handed) {
+                kernel_carry(k, id, column, 0);
+                lane_tell_host(&k->handed[column], id + 1);
+            }
+            lane_fence();
+            record_store(k, id, SHOAL_SYS_OUTCOME, live, handed ? SHOAL_HANDED : SHOAL_RUNNING);
+            live = false;
         }
     }
 }

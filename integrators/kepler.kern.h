@@ -20,7 +20,7 @@
 /* The careful way for cancelling terms. On the GPU its call, taken or not, costs mvs 36 registers a thread, so it is left out there: hyperbolas
  * from far to far in one step are then good to some 1000 times the conditioning, and steps of 100 revolutions lose digits. */
 #ifndef KEPLER_CANCELS
-#ifdef __CUDACC__
+#if defined(__CUDACC__) || defined(LANE_BESIDE_GPU)
 #define KEPLER_CANCELS 0
 #else
 #define KEPLER_CANCELS 1

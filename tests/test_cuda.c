@@ -385,6 +385,7 @@ struct setup {
     long broken;       /* id of a system with a velocity that is no number, -1 = none */
     bool watched;      /* ends by ejection and encounter */
     bool crowded;      /* has encounters, and goes on */
+    int threads;       /* of the host, 0 = as many as there are */
 };
 
 struct outcome {
@@ -410,6 +411,7 @@ static struct outcome integrate(shoal_context *context, struct setup setup)
     const shoal_options options = {
         .propagator = setup.propagator,
         .engine = setup.engine,
+        .threads = setup.threads,
         .monitors = setup.watched ? monitors : NULL,
         .n_monitors = setup.watched ? SHOAL_COUNT(monitors) : 0,
         .t_end = t_end,
@@ -484,7 +486,7 @@ static void cpu_and_cuda_agree(void **state)
     need_gpu();
     for (int p = 0; shoal_plugs_of(NULL)->propagators[p]; p++)
         for (int n = 3; n <= 5; n += 2) {
-            struct setup setup = {"cpu", shoal_plugs_of(NULL)->propagators[p]->name, n, 1000, false, 1, 0, -1, false, false};
+            struct setup setup = {"cpu", shoal_plugs_of(NULL)->propagators[p]->name, n, 1000, false, 1, 0, -1, false, false, 0};
             struct outcome cpu = integrate(context_of(state), setup);
             setup.engine = "cuda";
             struct outcome cuda = integrate(context_of(state), setup);
@@ -507,7 +509,7 @@ static void cuda_bits_depend_on_the_system_alone(void **state)
 {
     need_gpu();
     for (int p = 0; shoal_plugs_of(NULL)->propagators[p]; p++) {
-        const struct setup plain = {"cuda", shoal_plugs_of(NULL)->propagators[p]->name, 3, 1000, false, 1, 0, -1, false, false};
+        const struct setup plain = {"cuda", shoal_plugs_of(NULL)->propagators[p]->name, 3, 1000, false, 1, 0, -1, false, false, 0};
         struct setup variants[] = {plain, plain, plain, plain};
         variants[1].shuffled = true;
         variants[2].slice_steps = 7;
@@ -553,11 +555,41 @@ static void parked_systems_catch_up(void **state)
     outcome_release(&first);
 }
 
+/* Those that are in encounters for long, here for two turns or seven, go on beside the GPU, on one thread or several. */
+static void handed_systems_lose_nothing(void **state)
+{
+    need_gpu();
+    const struct setup plain = {.engine = "cuda", .propagator = "hybrid", .n = 3, .n_systems = 3000, .n_calls = 3, .broken = -1, .crowded = true};
+    static const char *const turns[] = {"1000000000", "2", "7", "2", "7", "2"};
+    struct setup setups[SHOAL_COUNT(turns)] = {plain, plain, plain, plain, plain, plain};
+    struct outcome first = {NULL, NULL};
+    setups[1].threads = setups[2].threads = 1;
+    setups[3].threads = setups[4].threads = 5;
+    setups[5].n_systems = 8;
+    for (int i = 0; i < SHOAL_COUNT(turns); i++) {
+        assert_int_equal(setenv("SHOAL_LONG_TURNS", turns[i], 1), 0);
+        struct outcome other = integrate(context_of(state), setups[i]);
+        long n_differ = 0;
+        if (i == 0) {
+            first = other;
+            continue;
+        }
+        difference(first.bodies, other.bodies, setups[i].n_systems, plain.n, &n_differ);
+        for (long s = 0; s < setups[i].n_systems; s++)
+            n_differ += other.systems[s].outcome != first.systems[s].outcome || other.systems[s].n_steps != first.systems[s].n_steps;
+        if (n_differ)
+            fail_msg("%ld numbers differ in variant %d", n_differ, i);
+        outcome_release(&other);
+    }
+    assert_int_equal(unsetenv("SHOAL_LONG_TURNS"), 0);
+    outcome_release(&first);
+}
+
 static void a_broken_system_disturbs_no_other(void **state)
 {
     need_gpu();
     for (int p = 0; shoal_plugs_of(NULL)->propagators[p]; p++) {
-        struct setup setup = {"cuda", shoal_plugs_of(NULL)->propagators[p]->name, 3, 200, false, 1, 0, -1, false, false};
+        struct setup setup = {"cuda", shoal_plugs_of(NULL)->propagators[p]->name, 3, 200, false, 1, 0, -1, false, false, 0};
         const long broken = 77;
         struct outcome whole = integrate(context_of(state), setup);
         setup.broken = broken;
@@ -578,7 +610,7 @@ static void outcomes_agree(void **state)
 {
     need_gpu();
     for (int p = 0; shoal_plugs_of(NULL)->propagators[p]; p++) {
-        struct setup setup = {"cpu", shoal_plugs_of(NULL)->propagators[p]->name, 3, 999, false, 1, 0, -1, true, false};
+        struct setup setup = {"cpu", shoal_plugs_of(NULL)->propagators[p]->name, 3, 999, false, 1, 0, -1, true, false, 0};
         struct outcome cpu = integrate(context_of(state), setup);
         setup.engine = "cuda";
         struct outcome cuda = integrate(context_of(state), setup);
@@ -655,6 +687,7 @@ int main(void)
         cmocka_unit_test(cpu_and_cuda_agree),
         cmocka_unit_test(cuda_bits_depend_on_the_system_alone),
         cmocka_unit_test(parked_systems_catch_up),
+        cmocka_unit_test(handed_systems_lose_nothing),
         cmocka_unit_test(a_broken_system_disturbs_no_other),
         cmocka_unit_test(outcomes_agree),
         cmocka_unit_test(survivors_of_early_slices_stay_survivors),

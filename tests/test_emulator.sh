@@ -20,7 +20,7 @@ elif out=$(SHOAL_TEST_PROPAGATOR=hermite4 SHOAL_TEST_NAME='tangent*' "$root/test
     [ "$(grep -c ' 0 of .* doubles differ' <<<"$out")" -ge 4 ]; then pass
 else fail "$out"; fi
 
-# Encounters put aside, mergers and removals, rows while it runs.
+# Encounters put aside, on the GPU for three turns and then beside it; mergers and removals, rows while it runs.
 begin a_study
 study() { # ENGINE RUNNER...
     local engine=$1
@@ -30,7 +30,7 @@ study() { # ENGINE RUNNER...
         "$shoal" query "$scratch/$engine.h5" --events >>"$scratch/$engine" && "$shoal" query "$scratch/$engine.h5" --final >>"$scratch/$engine"
 }
 if [ -n "$missing" ]; then skip "$missing"
-elif out=$(study cpu 2>&1 && study cuda "$root/tests/emulator/run" "$build" 2>&1) && grep -q 'emulator (sm_990' <<<"$out" &&
+elif out=$(study cpu 2>&1 && SHOAL_LONG_TURNS=3 study cuda "$root/tests/emulator/run" "$build" 2>&1) && grep -q 'emulator (sm_990' <<<"$out" &&
     grep -q encounter "$scratch/cpu" && cmp "$scratch/cpu" "$scratch/cuda"; then pass
 else fail "$out"; fi
 

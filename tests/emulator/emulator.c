@@ -324,3 +324,4 @@ int cuStreamDestroy_v2(void *stream) { return (void)stream, 0; }
 int cuStreamSynchronize(void *stream) { return (void)stream, 0; }
 int cuStreamWaitEvent(void *stream, void *event, unsigned flags) { return (void)stream, (void)event, (void)flags, 0; }
 int cuEventSynchronize(void *event) { return (void)event, 0; }
+int cuEventQuery(void *event) { return (void)event, 0; }

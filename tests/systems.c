@@ -112,7 +112,7 @@ void evolve_all(shoal_context *context, long n_systems, int n, const double *t_s
 
 double slope(int n, const double *x, const double *y)
 {
-    double log_x[32], log_y[32], c0, c1, cov00, cov01, cov11, sum;
+    double log_x[64], log_y[64], c0, c1, cov00, cov01, cov11, sum;
     for (int i = 0; i < n; i++) {
         log_x[i] = log(x[i]);
         log_y[i] = log(y[i]);

@@ -1,0 +1,331 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * test_battery.c: what every propagator must do, in each of its variants: converge with its order to the solution of Newton's equations (GSL's
+ * Runge-Kutta of order 8, and gauss_radau), follow Kepler orbits up to e = 0.99, keep the centre of mass and, where the method does, the angular
+ * momentum to rounding, and the giant planets where they are. What is particular to one is in the test of its own.
+ *
+ * The measured numbers are printed, so that a run shows how far from its limit a test is.
+ */
+#include <math.h>
+
+#include "outer_planets.h"
+#include "systems.h"
+
+enum { N = 3, VALUES = 5, MOST_SIZES = 64 };
+
+/* A propagator and a choice of its parameters. */
+struct variant {
+    const char *propagator;
+    shoal_setting setting[2];
+    int order;             /* at least, of fixed steps */
+    double momentum;       /* allowed relative change of the angular momentum in 100 orbits; 0 = that is its order's */
+    const char *parameter; /* adaptive: what says how exact it is, its first value, and by what the next ones differ */
+    double first, factor;
+    double power;          /* and the power of it that errors fall with, at least */
+};
+
+#define ROUNDING 2e-13
+#define CHOICE(parameter, text) {{parameter, 0, text}}
+#define NUMBER(parameter, number) {{parameter, number, NULL}}
+
+#define NONE {{NULL, 0, NULL}}
+#define LAZY {{"corrector", 17, NULL}, {"kernel", 0, "lazy"}}
+#define FIXED(name, set, least, kept) {.propagator = name, .setting = set, .order = least, .momentum = kept}
+#define ADAPTIVE(name, set, kept, what, begin, by, least) \
+    {.propagator = name, .setting = set, .momentum = kept, .parameter = what, .first = begin, .factor = by, .power = least}
+
+static const struct variant variants[] = {
+    FIXED("runge_kutta", CHOICE("method", "euler"), 1, 0),
+    FIXED("runge_kutta", CHOICE("method", "midpoint"), 2, 0),
+    FIXED("runge_kutta", CHOICE("method", "rk4"), 4, 0),
+    FIXED("runge_kutta", CHOICE("method", "cash_karp"), 5, 0),
+    FIXED("runge_kutta", CHOICE("method", "fehlberg"), 5, 0),
+    FIXED("runge_kutta", CHOICE("method", "dormand_prince"), 5, 0),
+    FIXED("runge_kutta", CHOICE("method", "prince_dormand8"), 8, 0),
+    FIXED("leapfrog", NUMBER("order", 2), 2, ROUNDING),
+    FIXED("leapfrog", NUMBER("order", 4), 4, ROUNDING),
+    FIXED("leapfrog", NUMBER("order", 6), 6, ROUNDING),
+    FIXED("leapfrog", NUMBER("order", 8), 8, ROUNDING),
+    FIXED("hermite4", NUMBER("iterations", 1), 4, 0),
+    FIXED("hermite4", NUMBER("iterations", 2), 4, 0),
+    FIXED("hermite4", NUMBER("iterations", 3), 4, 0),
+    FIXED("hermite6", NUMBER("iterations", 1), 6, 0),
+    FIXED("hermite6", NUMBER("iterations", 2), 6, 0),
+    FIXED("gauss", CHOICE("order", "4"), 4, ROUNDING),
+    FIXED("gauss", CHOICE("order", "8"), 8, ROUNDING),
+    FIXED("gauss", CHOICE("order", "12"), 12, ROUNDING),
+    FIXED("gauss_radau_fixed", NONE, 10, ROUNDING), /* 15 in test_gauss_radau.c; here steps are a third of an orbit before rounding comes */
+    FIXED("mvs", NONE, 2, ROUNDING),
+    FIXED("mvs_whds", NONE, 2, ROUNDING),
+    FIXED("mvs_jacobi", NUMBER("corrector", 0), 2, ROUNDING),
+    FIXED("mvs_jacobi", NUMBER("corrector", 3), 2, ROUNDING),
+    FIXED("mvs_jacobi", NUMBER("corrector", 5), 2, ROUNDING),
+    FIXED("mvs_jacobi", NUMBER("corrector", 7), 2, ROUNDING),
+    FIXED("mvs_jacobi", NUMBER("corrector", 11), 2, ROUNDING),
+    FIXED("mvs_jacobi", NUMBER("corrector", 17), 2, ROUNDING),
+    FIXED("mvs_jacobi", LAZY, 2, ROUNDING),
+    FIXED("saba", CHOICE("scheme", "1"), 2, ROUNDING),
+    FIXED("saba", CHOICE("scheme", "2"), 2, ROUNDING),
+    FIXED("saba", CHOICE("scheme", "3"), 2, ROUNDING),
+    FIXED("saba", CHOICE("scheme", "4"), 2, ROUNDING),
+    FIXED("saba", CHOICE("scheme", "cl1"), 2, ROUNDING),
+    FIXED("saba", CHOICE("scheme", "cl2"), 2, ROUNDING),
+    FIXED("saba", CHOICE("scheme", "cl3"), 2, ROUNDING),
+    FIXED("saba", CHOICE("scheme", "cl4"), 2, ROUNDING),
+    FIXED("saba", CHOICE("scheme", "10,4"), 4, ROUNDING),
+    FIXED("saba", CHOICE("scheme", "8,6,4"), 4, ROUNDING),
+    FIXED("saba", CHOICE("scheme", "10,6,4"), 4, ROUNDING),
+    FIXED("saba", CHOICE("scheme", "8,4,4"), 4, ROUNDING),
+    FIXED("hybrid", NONE, 2, ROUNDING),
+    ADAPTIVE("runge_kutta_adaptive", CHOICE("method", "cash_karp"), 1e-9, "tolerance", 1e-5, 0.1, 0.7),
+    ADAPTIVE("runge_kutta_adaptive", CHOICE("method", "fehlberg"), 1e-9, "tolerance", 1e-5, 0.1, 0.7),
+    ADAPTIVE("runge_kutta_adaptive", CHOICE("method", "dormand_prince"), 1e-9, "tolerance", 1e-5, 0.1, 0.7),
+    ADAPTIVE("runge_kutta_adaptive", CHOICE("method", "prince_dormand8"), 1e-9, "tolerance", 1e-5, 0.1, 0.7),
+    ADAPTIVE("hermite4_adaptive", CHOICE("criterion", "swarm"), 0, "tau", 0.04, 0.7, 3),
+    ADAPTIVE("hermite4_adaptive", CHOICE("criterion", "aarseth"), 0, "eta", 0.04, 0.5, 1.5),
+    ADAPTIVE("hermite4_adaptive", CHOICE("criterion", "symmetric"), 0, "tau", 0.08, 0.5, 3),
+    ADAPTIVE("hermite6_adaptive", CHOICE("criterion", "swarm"), 0, "tau", 0.1, 0.7, 4),
+    ADAPTIVE("hermite6_adaptive", CHOICE("criterion", "aarseth"), 0, "eta", 0.2, 0.5, 1.5),
+    ADAPTIVE("hermite6_adaptive", CHOICE("criterion", "symmetric"), 0, "tau", 0.2, 0.5, 4),
+    ADAPTIVE("bulirsch_stoer", NONE, 1e-9, "tolerance", 1e-4, 0.1, 0.6),
+    ADAPTIVE("gauss_radau", CHOICE("criterion", "timescale"), ROUNDING, "epsilon", 0.3, 0.4, 1.5),
+    ADAPTIVE("gauss_radau", CHOICE("criterion", "global"), ROUNDING, "epsilon", 0.3, 0.4, 1.5),
+};
+
+static void say(const struct variant *v, const char *format, ...) __attribute__((format(printf, 2, 3)));
+static void say(const struct variant *v, const char *format, ...)
+{
+    char text[200];
+    va_list list;
+    va_start(list, format);
+    (void)vsnprintf(text, sizeof text, format, list);
+    va_end(list);
+    char number[32] = "";
+    if (v->setting[0].name)
+        snprintf(number, sizeof number, "%g", v->setting[0].value);
+    print_message("%-20s %-15s %-5s %s\n", v->propagator, v->setting[0].choice ? v->setting[0].choice : number,
+                  v->setting[1].choice ? v->setting[1].choice : "", text);
+}
+
+/* Systems of n bodies to t_end: steps of dt, or with the accuracy `value`, NAN = as by default. */
+static void evolve(shoal_context *context, const struct variant *v, double dt, double value, double t_end, long n_systems, int n, shoal_body *bodies)
+{
+    shoal_setting settings[3];
+    int n_settings = 0;
+    for (int i = 0; i < SHOAL_COUNT(v->setting); i++)
+        if (v->setting[i].name)
+            settings[n_settings++] = v->setting[i];
+    if (v->parameter && !isnan(value))
+        settings[n_settings++] = (shoal_setting){v->parameter, value, NULL};
+    const shoal_options options = {.propagator = v->propagator, .settings = settings, .n_settings = n_settings,
+                                   .dt = v->parameter ? 0 : dt, .t_end = t_end, .threads = 1};
+    evolve_all(context, n_systems, n, NULL, NULL, &options, bodies, NULL);
+}
+
+static void nobody_is_left_out(void **state)
+{
+    (void)state;
+    const shoal_propagator *const *all = shoal_plugs_of(NULL)->propagators;
+    for (int p = 0; all[p]; p++) {
+        int n = 0;
+        for (int i = 0; i < SHOAL_COUNT(variants); i++)
+            n += strcmp(all[p]->name, variants[i].propagator) == 0;
+        if (n == 0)
+            fail_msg("%s is in no variant", all[p]->name);
+    }
+}
+
+/* ---- order ----------------------------------------------------------------------------------------------------------- */
+
+/* The error at t_end of the standard system, of which `exact` is the end. */
+static double error_of(shoal_context *context, const struct variant *v, double dt, double value, double t_end, const shoal_body *exact)
+{
+    shoal_body bodies[N];
+    planetary_system(context, 3, N, 1e-3, 1.7, 0.1, bodies);
+    evolve(context, v, dt, value, t_end, 1, N, bodies);
+    return distance_of_states(N, bodies, exact);
+}
+
+/* Step sizes with errors between those of no use and rounding: five of them or more. */
+static void errors_fall_with_the_order(void **state)
+{
+    shoal_context *context = context_of(state);
+    const double t_end = 3 * TWO_PI;
+    const struct variant radau = {.propagator = "gauss_radau"};
+    shoal_body exact[N];
+    planetary_system(context, 3, N, 1e-3, 1.7, 0.1, exact);
+    newton_reference(N, t_end, exact);
+    assert_below(error_of(context, &radau, 0, NAN, t_end, exact), 3e-13, "gauss_radau and GSL");
+    for (int i = 0; i < SHOAL_COUNT(variants); i++) {
+        const struct variant *v = &variants[i];
+        double size[MOST_SIZES], error[MOST_SIZES], least = INFINITY;
+        int n = 0;
+        const double most = INSTRUMENTED ? 500 : 1e6; /* steps an orbit */
+        for (double steps = fmin(6, 24.0 / v->order); !v->parameter && steps < most && n < MOST_SIZES && !(least < 1e-11); steps *= v->order < 4 ? sqrt(2) : 1.15) {
+            size[n] = t_end / ceil(steps * 3);
+            error[n] = error_of(context, v, size[n], NAN, t_end, exact);
+            least = fmin(least, error[n]);
+            n += error[n] < (v->order == 1 ? 0.1 : v->order < 10 ? 3e-3 : 1e-5) && error[n] > 5e-12;
+        }
+        double value = v->first;
+        for (int k = 0; v->parameter && k < VALUES; k++, value *= v->factor) {
+            size[n] = value;
+            error[n] = error_of(context, v, 0, value, t_end, exact);
+            least = fmin(least, error[n++]);
+        }
+        if (n < VALUES && INSTRUMENTED)
+            continue;
+        assert_true(n >= VALUES);
+        const double power = slope(n, size, error), allowed = v->parameter ? v->power : 0.9 * v->order;
+        say(v, "%d sizes, errors %.1e to %.1e, order %.2f", n, error[0], error[n - 1], power);
+        assert_below(allowed, power, "%s %s: order", v->propagator, v->setting[0].choice ? v->setting[0].choice : "");
+    }
+}
+
+/* ---- Kepler ---------------------------------------------------------------------------------------------------------- */
+
+/* A massless planet from its apocentre round to it. Steps of one length are halved until the error is small enough; Euler's method does not get
+ * there where e is large. */
+static void ellipses_are_followed(void **state)
+{
+    static const double e[] = {0.0, 0.5, 0.9, 0.99};
+    shoal_context *context = context_of(state);
+    for (int i = 0; i < SHOAL_COUNT(variants); i++) {
+        const struct variant *v = &variants[i];
+        const int most = v->order == 1 ? 2 : SHOAL_COUNT(e);
+        const double limit = v->order == 1 ? 0.02 : v->order == 2 ? 1e-3 : 1e-6;
+        double worst = INFINITY, steps = 64;
+        for (; worst > limit && steps <= (INSTRUMENTED ? 1 << 13 : 1 << 22); steps *= 4) {
+            shoal_body bodies[SHOAL_COUNT(e)][2];
+            memset(bodies, 0, sizeof bodies);
+            for (int s = 0; s < most; s++) {
+                const double r = 1 + e[s];
+                bodies[s][0].m = 1;
+                bodies[s][1].x = r;
+                bodies[s][1].vy = 0.8 * sqrt((1 - e[s]) / r);
+                bodies[s][1].vz = 0.6 * sqrt((1 - e[s]) / r);
+            }
+            evolve(context, v, TWO_PI / steps, v->momentum == 0 && v->parameter ? v->first * pow(v->factor, steps / 256) : NAN, TWO_PI, most, 2, bodies[0]);
+            worst = 0;
+            for (int s = 0; s < most; s++)
+                worst = fmax(worst, hypot(hypot(bodies[s][1].x - bodies[s][0].x - 1 - e[s], bodies[s][1].y - bodies[s][0].y),
+                                          bodies[s][1].z - bodies[s][0].z));
+        }
+        say(v, "e up to %g: error %.1e, %g steps an orbit", e[most - 1], worst, v->parameter ? NAN : steps / 4);
+        if (!INSTRUMENTED)
+            assert_below(worst, limit, "%s %s: ellipses", v->propagator, v->setting[0].choice ? v->setting[0].choice : "");
+    }
+}
+
+/* ---- conserved quantities ---------------------------------------------------------------------------------------------- */
+
+/* Momentum, first moment of the masses, angular momentum. */
+static void integrals(const shoal_body *b, double *sum)
+{
+    memset(sum, 0, 9 * sizeof *sum);
+    for (int i = 0; i < N; i++) {
+        const double x[3] = {b[i].x, b[i].y, b[i].z}, v[3] = {b[i].vx, b[i].vy, b[i].vz};
+        for (int c = 0; c < 3; c++) {
+            sum[c] += b[i].m * v[c];
+            sum[3 + c] += b[i].m * x[c];
+            sum[6 + c] += b[i].m * (x[(c + 1) % 3] * v[(c + 2) % 3] - x[(c + 2) % 3] * v[(c + 1) % 3]);
+        }
+    }
+}
+
+static void momenta_are_kept(void **state)
+{
+    enum { SYSTEMS = 8 };
+    shoal_context *context = context_of(state);
+    const double t_end = (INSTRUMENTED ? 10 : 100) * TWO_PI;
+    for (int i = 0; i < SHOAL_COUNT(variants); i++) {
+        const struct variant *v = &variants[i];
+        shoal_body bodies[SYSTEMS * N];
+        double before[SYSTEMS][9], after[9], centre = 0, spin = 0;
+        for (long s = 0; s < SYSTEMS; s++) {
+            planetary_system(context, s, N, 1e-3, 1.7, 0.1, bodies + s * N);
+            integrals(bodies + s * N, before[s]);
+        }
+        evolve(context, v, TWO_PI / 60, NAN, t_end, SYSTEMS, N, bodies);
+        for (long s = 0; s < SYSTEMS; s++) {
+            integrals(bodies + s * N, after);
+            double change = 0, whole = 0;
+            for (int c = 0; c < 3; c++) {
+                const double moved = before[s][3 + c] + before[s][c] * t_end;
+                centre = fmax(centre, fmax(fabs(after[c] - before[s][c]), fabs(after[3 + c] - moved)));
+                change = hypot(change, after[6 + c] - before[s][6 + c]);
+                whole = hypot(whole, before[s][6 + c]);
+            }
+            spin = fmax(spin, change / whole);
+        }
+        say(v, "centre of mass %.1e, angular momentum %.1e", centre, spin);
+        assert_below(centre, 1e-12, "%s: centre of mass", v->propagator);
+        if (v->momentum > 0)
+            assert_below(spin, v->momentum, "%s: angular momentum", v->propagator);
+    }
+}
+
+/* ---- the outer Solar System ---------------------------------------------------------------------------------------------- */
+
+/* Steps a year of Jupiter's, as many as a user would make. */
+static double usual_steps(const struct variant *v)
+{
+    static const double steps[] = {[2] = 100, [4] = 150, [5] = 100, [6] = 60, [8] = 40, [10] = 16, [12] = 12};
+    return strcmp(v->propagator, "leapfrog") == 0 || strcmp(v->propagator, "gauss") == 0 || v->parameter || v->momentum == 0 ? steps[v->order] : 24;
+}
+
+/* The Sun and the four giants with every one, for 3e4 years, with SHOAL_TEST_LONG=1 in the environment for a million (ten minutes): the energy is kept
+ * to what the method allows, and the axes only oscillate, by some 1e-3. Euler's method and the midpoint rule lose the planets. */
+static void giants_stay(void **state)
+{
+    enum { GIANTS = 5 };
+    shoal_context *context = context_of(state);
+    const char *longer = getenv("SHOAL_TEST_LONG");
+    const double years = INSTRUMENTED ? 100 : longer && strcmp(longer, "1") == 0 ? 1e6 : 3e4, t_end = years / 11.862 * OUTER_JUPITER_YEAR;
+    double numbers[GIANTS][7];
+    shoal_body begin[GIANTS];
+    outer_planets_system(0, GIANTS, numbers);
+    for (int i = 0; i < GIANTS; i++)
+        begin[i] = (shoal_body){.m = numbers[i][0], .x = numbers[i][1], .y = numbers[i][2], .z = numbers[i][3],
+                                .vx = numbers[i][4], .vy = numbers[i][5], .vz = numbers[i][6]};
+    for (int i = 0; i < SHOAL_COUNT(variants); i++) {
+        const struct variant *v = &variants[i];
+        if (!v->parameter && v->order <= 2 && v->momentum == 0)
+            continue;
+        shoal_setting settings[2];
+        int n_settings = 0;
+        for (int k = 0; k < SHOAL_COUNT(v->setting); k++)
+            if (v->setting[k].name)
+                settings[n_settings++] = v->setting[k];
+        const shoal_options options = {.propagator = v->propagator, .settings = settings, .n_settings = n_settings,
+                                       .dt = v->parameter ? 0 : OUTER_JUPITER_YEAR / usual_steps(v), .t_end = t_end, .threads = 1};
+        shoal_orbit orbit[GIANTS], first[GIANTS];
+        shoal_body end[GIANTS];
+        struct motion motion = motion_begin(context, 1, GIANTS, NULL, NULL, &options, begin);
+        assert_ok(context, shoal_plan_integrate(motion.plan, t_end));
+        const double error = fabs(motion_energy_error(&motion, 0));
+        shoal_ensemble_get_bodies(motion.ensemble, 0, end);
+        motion_end(&motion);
+        assert_ok(context, shoal_orbits_from_bodies(context, SHOAL_JACOBI, GIANTS, begin, first));
+        assert_ok(context, shoal_orbits_from_bodies(context, SHOAL_JACOBI, GIANTS, end, orbit));
+        double moved = 0;
+        for (int k = 1; k < GIANTS; k++)
+            moved = fmax(moved, fabs(orbit[k].a / first[k].a - 1));
+        say(v, "%g years: energy %.1e, axes %.1e", years, error, moved);
+        const double drift = v->momentum > 0 ? 3e-4 : 1e-3 * fmax(1, years / 3e4); /* of those that lose energy in proportion to the time */
+        assert_below(error, drift, "%s: energy", v->propagator);
+        assert_below(moved, 2e-3 + drift, "%s: semi-major axes", v->propagator);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(nobody_is_left_out),
+        cmocka_unit_test(errors_fall_with_the_order),
+        cmocka_unit_test(ellipses_are_followed),
+        cmocka_unit_test(momenta_are_kept),
+        cmocka_unit_test(giants_stay),
+    };
+    return cmocka_run_group_tests(tests, setup, teardown);
+}

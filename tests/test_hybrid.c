@@ -296,7 +296,7 @@ static void an_encounter_is_followed(void **state)
     assert_true(fabs(order - 2.0) < 0.3);
 }
 
-/* Three planets of 5e-5 stars, scattering for 1e4 orbits. TRACE and MERCURIUS of REBOUND 5.2.2 from the same states, 1000 orbits: medians 3.0e-6 and
+/* Three planets of 5e-5 stars, scattering for 1000 orbits. TRACE and MERCURIUS of REBOUND 5.2.2 from the same states, 1000 orbits: medians 3.0e-6 and
  * 2.5e-6, largest 7.6e-6 and 3.2e-5; the error is a random walk in the number of encounters. */
 static void scattering_keeps_the_energy(void **state)
 {

@@ -527,6 +527,19 @@ static void cuda_bits_depend_on_the_system_alone(void **state)
     }
 }
 
+/* A variant of a run, of its first systems, that must end in the same numbers as `first`. */
+static void integrate_the_same(shoal_context *context, const struct outcome *first, struct setup setup, int variant)
+{
+    struct outcome other = integrate(context, setup);
+    long n_differ;
+    difference(first->bodies, other.bodies, setup.n_systems, setup.n, &n_differ);
+    for (long s = 0; s < setup.n_systems; s++)
+        n_differ += other.systems[s].outcome != first->systems[s].outcome || other.systems[s].n_steps != first->systems[s].n_steps;
+    if (n_differ)
+        fail_msg("%ld numbers differ in variant %d", n_differ, variant);
+    outcome_release(&other);
+}
+
 /* So many that they are in parts, each of which goes on in rounds. Systems with encounters are late in a round, and lose nothing. */
 static void parked_systems_catch_up(void **state)
 {
@@ -543,14 +556,7 @@ static void parked_systems_catch_up(void **state)
         survived += first.systems[s].outcome == SHOAL_SURVIVED;
     assert_true(survived > plain.n_systems - 20); /* bodies are points: some meet too closely for numbers */
     for (int i = 0; i < SHOAL_COUNT(variants); i++) {
-        struct outcome other = integrate(context_of(state), variants[i]);
-        long n_differ;
-        difference(first.bodies, other.bodies, variants[i].n_systems, plain.n, &n_differ);
-        for (long s = 0; s < variants[i].n_systems; s++)
-            n_differ += other.systems[s].outcome != first.systems[s].outcome || other.systems[s].n_steps != first.systems[s].n_steps;
-        if (n_differ)
-            fail_msg("%ld numbers differ in variant %d", n_differ, i);
-        outcome_release(&other);
+        integrate_the_same(context_of(state), &first, variants[i], i);
     }
     outcome_release(&first);
 }
@@ -568,18 +574,10 @@ static void handed_systems_lose_nothing(void **state)
     setups[5].n_systems = 8;
     for (int i = 0; i < SHOAL_COUNT(turns); i++) {
         assert_int_equal(setenv("SHOAL_LONG_TURNS", turns[i], 1), 0);
-        struct outcome other = integrate(context_of(state), setups[i]);
-        long n_differ = 0;
-        if (i == 0) {
-            first = other;
-            continue;
-        }
-        difference(first.bodies, other.bodies, setups[i].n_systems, plain.n, &n_differ);
-        for (long s = 0; s < setups[i].n_systems; s++)
-            n_differ += other.systems[s].outcome != first.systems[s].outcome || other.systems[s].n_steps != first.systems[s].n_steps;
-        if (n_differ)
-            fail_msg("%ld numbers differ in variant %d", n_differ, i);
-        outcome_release(&other);
+        if (i == 0)
+            first = integrate(context_of(state), setups[i]);
+        else
+            integrate_the_same(context_of(state), &first, setups[i], i);
     }
     assert_int_equal(unsetenv("SHOAL_LONG_TURNS"), 0);
     outcome_release(&first);

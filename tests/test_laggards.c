@@ -13,7 +13,6 @@ enum { SYSTEMS = 64, N = 3, THREADS = 3, STEPS = 300 };
 static struct {
     const shoal_kernel_args *args;
     double *systems, *native, *table;
-    size_t systems_size, native_size;
     int n_native, room, n_handed, *handed;
     const int *order; /* [4] */
     long calls;
@@ -99,13 +98,12 @@ static void the_host_goes_on_with_them(void **state)
     shoal_laggards_table(laggards, played.table, played.handed);
     for (long s = 0; s < SYSTEMS; s++)
         *record(SHOAL_SYS_TARGET, s) = STEPS;
-    played.systems_size = SYSTEMS * SHOAL_SYS_FIELDS * sizeof(double);
-    played.native_size = SYSTEMS * (size_t)played.n_native * sizeof(double);
-    played.systems = malloc(played.systems_size);
-    played.native = malloc(played.native_size);
+    const size_t systems_size = SYSTEMS * SHOAL_SYS_FIELDS * sizeof(double), native_size = SYSTEMS * (size_t)played.n_native * sizeof(double);
+    played.systems = malloc(systems_size);
+    played.native = malloc(native_size);
     assert_true(played.table && played.handed && played.systems && played.native);
-    memcpy(played.systems, plan->args.systems, played.systems_size);
-    memcpy(played.native, plan->args.native, played.native_size);
+    memcpy(played.systems, plan->args.systems, systems_size);
+    memcpy(played.native, plan->args.native, native_size);
 
     /* at first all are the GPU's; the arrays have nothing of what will come in columns */
     int list[SYSTEMS], sorted[SYSTEMS], n_list;

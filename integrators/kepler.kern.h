@@ -11,23 +11,13 @@
  *
  * Way: a guess from the inverse series of F to fourth order; Householder's iteration of fourth order (three derivatives come
  * free) until the last correction is below 1e-6 of X, when the next would be below 1e-24; the last correction enters the G_k by
- * Taylor's series. F is monotonic, so any root is the root. Lanes that do not settle in KEPLER_FAST rounds (large steps, near
- * parabolas, plunging orbits) are bracketed and bisected with Newton's steps inside the bracket, at most KEPLER_SAFE rounds. Where the
- * terms of F cancel (hyperbolas from far to far), or those of the G_k (many revolutions), kepler_careful.kern.h takes over.
+ * Taylor's series. Where that guess is none (plunging orbits, large steps), Laguerre's iteration as Conway's from X = h / r0 after a few rounds
+ * (Conway 1986, Celest. Mech. 39, 199). F is monotonic, so any root is the root. For lanes that do not settle, and where the terms of F cancel (hyperbolas
+ * from far to far) or those of the G_k (many revolutions), kepler_careful.kern.h takes over.
  *
  * Operations a body in the common case (two rounds): about 215, four divisions.
  */
-/* The careful way for cancelling terms. On the GPU its call, taken or not, costs mvs 36 registers a thread, so it is left out there: hyperbolas
- * from far to far in one step are then good to some 1000 times the conditioning, and steps of 100 revolutions lose digits. */
-#ifndef KEPLER_CANCELS
-#if defined(__CUDACC__) || defined(LANE_BESIDE_GPU)
-#define KEPLER_CANCELS 0
-#else
-#define KEPLER_CANCELS 1
-#endif
-#endif
-
-enum { KEPLER_FAST = 8, KEPLER_SAFE = 200, KEPLER_CAREFUL = 1400, KEPLER_DOUBLINGS = 520 };
+enum { KEPLER_FAST = 3, KEPLER_ROUNDS = 16, KEPLER_CAREFUL = 1400, KEPLER_DOUBLINGS = 520 };
 
 /* c_2 and c_3 for |z| <= 1: Taylor's series economised to degree 7 on [-1, 1]; absolute errors 5e-18 and 1e-17. */
 LANE_FN void kepler_c23_reduced(real z, real *c2, real *c3)
@@ -82,46 +72,6 @@ LANE_FN void kepler_g(real beta, real X, real *g0, real *g1, real *g2, real *g3,
     *g0 = lane_fnma(beta, *g2, one);
 }
 
-/* The root of F by bracketing, for |h|: eta carries the sign of h. Rare. Writes X >= 0 of the lanes in `where`. */
-LANE_RARE_FN real kepler_bracketed(real r0, real eta, real zeta, real beta, real h, mask where, real X)
-{
-    const real zero = lane_set(0.0);
-    bool far;
-    real g0, g1, g2, g3, low = zero, high = h / r0;
-    mask search = where;
-    LANE_KEEP_ROLLED
-    for (int i = 0; i < 1100 && lane_any(search); i++) { /* F(high) > 0, or not a number when G overflows */
-        kepler_g(beta, high, &g0, &g1, &g2, &g3, &far);
-        real F = lane_fma(r0, high, lane_fma(eta, g2, lane_fma(zeta, g3, -h)));
-        search = search & (F <= zero);
-        low = lane_select(search, high, low);
-        high = lane_select(search, 2.0 * high, high);
-    }
-    real best = 0.5 * (low + high), last = high;
-    search = where;
-    LANE_KEEP_ROLLED
-    for (int i = 0; i < KEPLER_SAFE && lane_any(search); i++) {
-        kepler_g(beta, best, &g0, &g1, &g2, &g3, &far);
-        real F = lane_fma(r0, best, lane_fma(eta, g2, lane_fma(zeta, g3, -h)));
-        real r = lane_fma(eta, g1, lane_fma(zeta, g2, r0));
-        mask below = F <= zero;
-        low = lane_select(below, best, low);
-        high = lane_select(below, high, best);
-        real next = best - F / r;
-        /* Newton's step must stay inside and halve the last one: where F grows exponentially it creeps */
-        mask sane = lane_abs(r) < lane_set(1e300); /* a derivative that overflows would look like the end */
-        mask newton = sane & (next > low) & (next < high) & (lane_abs(next - best) <= 0.5 * last);
-        mask fine = sane & (lane_abs(next - best) <= lane_set(0x1p-51) * best);
-        next = lane_select(newton | fine, next, 0.5 * (low + high));
-        last = lane_abs(next - best);
-        /* converged: Newton's step no longer moves it, or the bracket is two neighbouring numbers */
-        mask settled = fine | (next <= low) | (next >= high);
-        best = lane_select(search, next, best);
-        search = search & lane_not(settled);
-    }
-    return lane_select(where, best, X);
-}
-
 #include "integrators/kepler_careful.kern.h"
 
 /* Advance by h: (x, y, z, vx, vy, vz) += (dx, dy, dz, dvx, dvy, dvz), the changes being returned. */
@@ -151,7 +101,7 @@ LANE_FN void kepler_change(real mu, real h, real x, real y, real z, real vx, rea
     mask unsettled = moving;
     bool far;
     LANE_KEEP_ROLLED
-    for (int round = 0; round <= KEPLER_FAST; round++) {
+    for (int round = 0; round <= KEPLER_ROUNDS; round++) {
         kepler_g(beta, X, &g0, &g1, &g2, &g3, &far);
         real F = lane_fma(r0, X, lane_fma(eta, g2, lane_fma(zeta, g3, -h)));
         r = lane_fma(eta, g1, lane_fma(zeta, g2, r0));
@@ -166,18 +116,16 @@ LANE_FN void kepler_change(real mu, real h, real x, real y, real z, real vx, rea
         unsettled = moving & lane_not((lane_abs(d) <= lane_set(1e-6) * lane_abs(X)) & (lane_abs(F) <= lane_set(1e-3) * lane_abs(h)));
         if (!lane_any(unsettled))
             break;
-        X = lane_select(unsettled, X + change, X); /* a settled lane repeats its last round: neighbours change no bits */
+        real next = X + change;
+        if (round >= KEPLER_FAST)
+            next = round == KEPLER_FAST ? s : X - 5.0 * F / (r + lane_sqrt(lane_abs(lane_fnma(20.0 * F, r1, 16.0 * r * r))));
+        X = lane_select(unsettled, next, X); /* a settled lane repeats its last round: neighbours change no bits */
     }
-    if (lane_any(unsettled)) {
-        real direction = lane_select(h < lane_set(0.0), lane_set(-1.0), one);
-        X = direction * kepler_bracketed(r0, direction * eta, zeta, beta, lane_abs(h), unsettled, direction * X);
-        kepler_g(beta, X, &g0, &g1, &g2, &g3, &far);
-        r = lane_fma(eta, g1, lane_fma(zeta, g2, r0));
-        change = lane_select(unsettled, lane_set(0.0), change);
+    mask poor = unsettled;
+    if (far) {
+        const real angle = beta * X * X;
+        poor = poor | (moving & (lane_abs(angle) > one) & ((lane_abs(eta * g2) > 8.0 * lane_abs(h)) | (angle > lane_set(40.0))));
     }
-    mask poor = h != h; /* none */
-    if (KEPLER_CANCELS && far)
-        poor = moving & ((lane_abs(eta * g2) > 8.0 * lane_abs(h)) | (beta * X * X > lane_set(40.0)) | (X != X));
 
     /* G_k(X + change) from G_k(X): G_k' = G_{k-1}, G_0' = -beta G_1 */
     real half = 0.5 * change;
@@ -201,7 +149,7 @@ LANE_FN void kepler_change(real mu, real h, real x, real y, real z, real vx, rea
     *dvx = lane_fma(gd, vx, fd * x);
     *dvy = lane_fma(gd, vy, fd * y);
     *dvz = lane_fma(gd, vz, fd * z);
-    if (KEPLER_CANCELS && lane_any(poor)) {
+    if (lane_any(poor)) {
         const kepler_step careful = kepler_careful(poor, mu, h, x, y, z, vx, vy, vz);
         *dx = lane_select(poor, careful.d[0], *dx);
         *dy = lane_select(poor, careful.d[1], *dy);

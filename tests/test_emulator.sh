@@ -20,6 +20,12 @@ elif out=$(SHOAL_TEST_PROPAGATOR=hermite4 SHOAL_TEST_NAME='tangent*' "$root/test
     [ "$(grep -c ' 0 of .* doubles differ' <<<"$out")" -ge 4 ]; then pass
 else fail "$out"; fi
 
+begin every_conic
+if [ -n "$missing" ]; then skip "$missing"
+elif out=$(SHOAL_TEST_NAME='*on_a_gpu' "$root/tests/emulator/run" "$build" "$build/tests/test_propagators" 2>&1) &&
+    grep -q '^every conic, cuda' <<<"$out"; then pass
+else fail "$out"; fi
+
 # Encounters put aside, on the GPU for three turns and then beside it; mergers and removals, rows while it runs.
 begin a_study
 study() { # ENGINE RUNNER...

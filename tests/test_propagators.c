@@ -4,7 +4,7 @@
  * conserved quantities, reversal of time, times and steps as they were asked for; against closed forms, against GSL's
  * Runge-Kutta of order 8, and against each other.
  *
- * The measured numbers are printed, so that a run shows how far from its limit a test is.
+ * The measured numbers are printed, so that a run shows how far from its limit a test is. SHOAL_TEST_NAME=PATTERN: those tests alone.
  */
 #include <float.h>
 #include <math.h>
@@ -135,10 +135,10 @@ struct flight {
     double state[6];
 };
 
-static void fly(shoal_context *context, long n, const struct flight *flights, double t, const shoal_setting *setting,
+static void fly(shoal_context *context, const char *engine, long n, const struct flight *flights, double t, const shoal_setting *setting,
                 double (*result)[6])
 {
-    shoal_options options = {.propagator = "mvs", .settings = setting, .n_settings = 1, .t_end = t, .threads = 1};
+    shoal_options options = {.propagator = "mvs", .engine = engine, .settings = setting, .n_settings = 1, .t_end = t, .threads = 1};
     shoal_body *bodies = calloc((size_t)(2 * n), sizeof *bodies);
     double *dt = calloc((size_t)n, sizeof *dt);
     assert_non_null(bodies);
@@ -217,7 +217,7 @@ static void massless_planets_keep_their_ellipse(void **state)
                 flights[s] = (struct flight){.mu = mu, .dt = TWO_PI / per_orbit[s % STEPS]};
                 assert_ok(context, shoal_orbit_to_state(context, mu, &orbit, flights[s].state));
             }
-            fly(context, MOST, flights, t_end, compensated ? &compensated_on : &compensated_off, result);
+            fly(context, "cpu", MOST, flights, t_end, compensated ? &compensated_on : &compensated_off, result);
             for (int s = 0; s < MOST; s++) {
                 long double exact[6];
                 exact_after(&flights[s], t_end, exact);
@@ -281,7 +281,7 @@ static void nearly_straight_ellipses_are_as_good_as_doubles_allow(void **state)
                 flights[s] = (struct flight){.mu = 1.0, .dt = TWO_PI / per_orbit[s % STEPS]};
                 assert_ok(context, shoal_orbit_to_state(context, 1.0, &orbit, flights[s].state));
             }
-            fly(context, MOST, flights, t, &compensated_off, result);
+            fly(context, "cpu", MOST, flights, t, &compensated_off, result);
             for (int s = 0; s < MOST; s++) {
                 const double ratio = error_over_conditioning(&flights[s], t, result[s]) / ceil(fabs(t) / TWO_PI);
                 worst = fmax(worst, ratio);
@@ -321,14 +321,13 @@ static double integrals_error(const struct flight *flight, const double *end)
 /* Hyperbolas, parabolas, straight lines; steps from 1e-10 on, forwards and backwards, alone and in threes: it always
  * ends, keeps the integrals, and is where the reference is. A step that overflows nothing may take any way, but no
  * endless one. */
-static void every_conic_and_every_step(void **state)
+static void conics_are_flown(shoal_context *context, const char *engine)
 {
     enum { MOST = 256 };
     static const double eccentricities[] = {0.0,        0.7,        0.999,     1.0 - 1e-8, 1.0 - 1e-14, 1.0 + 1e-14, 1.0 + 1e-8,
                                             1.0 + 1e-5, 1.0 + 1e-3, 1.0 + 1e-1, 1.5,       10.0,        1e3,         1e5};
     static const double phases[] = {-0.999999, -0.9, -0.45, 0.0, 0.45, 0.9, 0.999999}; /* of what the conic allows */
     static const double times[] = {1e-10, 1e-5, 1e-2, 0.3, 1.0, 5.0, 20.0, 100.0, 1e4, 1e6, 1e9};
-    shoal_context *context = context_of(state);
     struct flight flights[MOST];
     double result[MOST][6], worst = 0.0, worst_integrals = 0.0;
     alarm(60);
@@ -356,7 +355,7 @@ static void every_conic_and_every_step(void **state)
         flights[n++] = (struct flight){.mu = 0.5, .dt = fabs(t), .state = {1.0, 0.0, 0.0, 0.0, 1.0, 0.0}};
         flights[n++] = (struct flight){.mu = 0.5, .dt = fabs(t), .state = {0.0, 2.0, 0.0, -0.5, -0.5, 0.0}};
         assert_true(n <= MOST);
-        fly(context, n, flights, t, &compensated_off, result);
+        fly(context, engine, n, flights, t, &compensated_off, result);
         for (int s = 0; s < n; s++) {
             for (int c = 0; c < 6; c++)
                 assert_true(isfinite(result[s][c]));
@@ -369,8 +368,19 @@ static void every_conic_and_every_step(void **state)
         }
     }
     alarm(0);
-    print_message("every conic: error at most %.2f times the conditioning bound, integrals kept to %.1e\n", worst,
-                  worst_integrals);
+    print_message("every conic, %s: error at most %.2f times the conditioning bound, integrals kept to %.1e\n", engine,
+                  worst, worst_integrals);
+}
+
+static void every_conic_and_every_step(void **state)
+{
+    conics_are_flown(context_of(state), "cpu");
+}
+
+static void every_conic_and_every_step_on_a_gpu(void **state)
+{
+    need_gpu();
+    conics_are_flown(context_of(state), "cuda");
 }
 
 /* ---- conserved quantities ---------------------------------------------------------------------------------------- */
@@ -687,6 +697,7 @@ int main(void)
         cmocka_unit_test(massless_planets_keep_their_ellipse),
         cmocka_unit_test(nearly_straight_ellipses_are_as_good_as_doubles_allow),
         cmocka_unit_test(every_conic_and_every_step),
+        cmocka_unit_test(every_conic_and_every_step_on_a_gpu),
         cmocka_unit_test(hermite_keeps_the_energy_for_ten_thousand_orbits),
         cmocka_unit_test(momenta_are_kept_to_rounding),
         cmocka_unit_test(symmetric_propagators_come_back),
@@ -697,5 +708,6 @@ int main(void)
         cmocka_unit_test(every_body_count_is_right),
         cmocka_unit_test(methods_agree),
     };
+    cmocka_set_test_filter(getenv("SHOAL_TEST_NAME"));
     return cmocka_run_group_tests_name("propagators", tests, setup, teardown);
 }

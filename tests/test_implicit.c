@@ -335,6 +335,57 @@ static void gauss_comes_back(void **state)
     }
 }
 
+/* ---- bulirsch_stoer ---------------------------------------------------------------------------------------------- */
+
+/* n_steps steps with so many columns by Neville's scheme, all in doubles from the start to the end of a column. */
+static void by_neville(int columns, int n, double step, int n_steps, shoal_body *bodies)
+{
+    double start[6 * MOST_BODIES], dydt[6 * MOST_BODIES], t[10][6 * MOST_BODIES]; /* t[j]: from the columns up to j, as many as are done */
+    struct newton newton = {n, bodies};
+    newton_from_bodies(n, bodies, start);
+    for (; n_steps > 0; n_steps--) {
+        for (int j = 1; j <= columns; j++) {
+            memcpy(t[j], start, sizeof start);
+            for (int half = 0; half < 2 * j; half++) {
+                for (int c = 0; c < 3 * n; c++)
+                    t[j][c] += step / (2 * j) * t[j][3 * n + c];
+                newton_right_side(0.0, t[j], dydt, &newton);
+                for (int c = 3 * n; c < 6 * n && half % 2 == 0; c++)
+                    t[j][c] += step / j * dydt[c];
+            }
+        }
+        for (int level = 1; level < columns; level++)
+            for (int j = columns; j > level; j--)
+                for (int c = 0; c < 6 * n; c++)
+                    t[j][c] += (t[j][c] - t[j - 1][c]) / (pow((double)j / (j - level), 2) - 1);
+        memcpy(start, t[columns], sizeof start);
+    }
+    newton_to_bodies(n, start, bodies);
+}
+
+/* With every number of columns the extrapolation of leapfrog steps, though steps that are long enough to show which leave doubles too few digits for a
+ * fit of the orders from 14 on. */
+static void columns_are_those_of_neville(void **state)
+{
+    static const int n_steps[] = {[3] = 60, [4] = 43, [5] = 30, [6] = 20, [7] = 16, [8] = 10, [9] = 8};
+    const double t = 12.0;
+    shoal_context *context = context_of(state);
+    shoal_body start[3], exact[3], neville[3];
+    three_bodies(context, 0.0, start);
+    memcpy(exact, start, sizeof exact);
+    by_gsl(gsl_odeiv2_step_rk8pd, 3, t, 0, 1e-14, exact);
+    for (int columns = 3; columns <= 9; columns++) {
+        const struct method method = {.name = "bulirsch_stoer", .tolerance = 1e-1, .columns = columns};
+        const double step = t / n_steps[columns];
+        memcpy(neville, start, sizeof neville);
+        by_neville(columns, 3, step, n_steps[columns], neville);
+        const double apart = error_of_step(context, &method, t, step, start, neville), error = distance_of_states(3, neville, exact);
+        print_message("%d columns, %d steps: %.1e from Neville's scheme, both %.1e from the flow\n", columns, n_steps[columns], apart, error);
+        assert_below(apart, 5e-12, "%d columns", columns);
+        assert_true(error > 1e-9);
+    }
+}
+
 /* ---- both on known motions --------------------------------------------------------------------------------------- */
 
 /* Eccentric orbits over ten periods against Kepler's equation. A rounding EPS at pericentre is 6 pi sqrt((1 + e) / (1 - e))
@@ -515,6 +566,7 @@ int main(void)
         cmocka_unit_test(energy_errors_are_a_random_walk),
         cmocka_unit_test(energy_swings_and_does_not_drift),
         cmocka_unit_test(gauss_comes_back),
+        cmocka_unit_test(columns_are_those_of_neville),
         cmocka_unit_test(eccentric_orbits),
         cmocka_unit_test(agreement_with_gsl),
         cmocka_unit_test(extra_forces_act),

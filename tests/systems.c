@@ -58,6 +58,18 @@ double distance_of_states(int n, const shoal_body *a, const shoal_body *b)
     return largest;
 }
 
+double figure_eight_shift(const shoal_body *third)
+{
+    double nearest = INFINITY;
+    for (int shift = 1; shift < 3; shift++) {
+        shoal_body moved[3];
+        for (int i = 0; i < 3; i++)
+            moved[i] = figure_eight[(i + shift) % 3];
+        nearest = fmin(nearest, distance_of_states(3, third, moved));
+    }
+    return nearest;
+}
+
 /* ---- runs -------------------------------------------------------------------------------------------------------- */
 
 struct motion motion_begin(shoal_context *context, long n_systems, int n, const double *t_start, const double *dt,

@@ -45,6 +45,9 @@ extern const shoal_body pythagorean[3];
 extern const shoal_body figure_eight[3];
 #define FIGURE_EIGHT_PERIOD 6.32591398292621
 
+/* How far, a third of the period later, the bodies are from where others of them were. */
+double figure_eight_shift(const shoal_body *third);
+
 /* The largest distance between the same bodies of two states. */
 double distance_of_states(int n, const shoal_body *a, const shoal_body *b);
 

@@ -525,6 +525,38 @@ static void extra_forces_keep_order_six(void **state)
     assert_below(apart, 1e-11, "hermite4 and hermite6");
 }
 
+/* ---- the figure of eight ----------------------------------------------------------------------------------------- */
+
+/* It closes, and a third of the period later every body is where the next one was. After a sixth of it, and at the start, one is in the middle, where
+ * the others' pulls cancel: no step of the swarm criterion leads past that. */
+static void the_figure_eight_closes(void **state)
+{
+    static const double accuracy[][3] = {[4] = {2e-3, 2e-6, 2e-3}, [6] = {1.5e-2, 1e-2, 1e-2}};
+    shoal_context *context = context_of(state);
+    for (int order = 4; order <= 6; order += 2)
+        for (int criterion = SWARM; criterion <= SYMMETRIC; criterion++) {
+            const struct scheme scheme = {adaptive_of[order], .criterion = criterion, .accuracy = accuracy[order][criterion], .compensated = 1};
+            shoal_setting settings[MOST_SETTINGS];
+            shoal_system record;
+            shoal_body bodies[2][3];
+            for (int whole = 0; whole < 2; whole++) {
+                const shoal_options options = options_of(&scheme, FIGURE_EIGHT_PERIOD / (whole ? 1 : 3), settings);
+                memcpy(bodies[whole], figure_eight, sizeof figure_eight);
+                evolve_all(context, 1, 3, NULL, NULL, &options, bodies[whole], &record);
+            }
+            const double back = distance_of_states(3, bodies[1], figure_eight), shift = figure_eight_shift(bodies[0]);
+            print_message("figure eight, %s, %s: %s at %.5f after %.0f steps; closes to %.1e, shape kept to %.1e\n", scheme.name, criteria[criterion],
+                          shoal_outcome_name(record.outcome), record.t_stop, record.n_steps, back, shift);
+            assert_int_equal(record.outcome, criterion == SWARM ? SHOAL_STEP_UNDERFLOW : SHOAL_SURVIVED);
+            if (criterion == SWARM) {
+                assert_below(fabs(record.t_stop - FIGURE_EIGHT_PERIOD / 6), 1e-9, "%s", scheme.name);
+            } else { /* the initial values have 14 digits */
+                assert_below(back, 3e-13, "%s, %s", scheme.name, criteria[criterion]);
+                assert_below(shift, 3e-13, "%s, %s", scheme.name, criteria[criterion]);
+            }
+        }
+}
+
 /* ---- the Pythagorean problem ------------------------------------------------------------------------------------- */
 
 /* Masses 3, 4, 5 at rest at the corners of a triangle (Burrau 1913). Szebehely & Peters 1967, AJ 72, 876: after many close
@@ -602,6 +634,7 @@ int main(void)
         cmocka_unit_test(neither_company_nor_output_change_a_bit),
         cmocka_unit_test(all_schemes_agree),
         cmocka_unit_test(extra_forces_keep_order_six),
+        cmocka_unit_test(the_figure_eight_closes),
         cmocka_unit_test(pythagorean_bodies_part_as_published),
         cmocka_unit_test(the_closest_approach_is_where_it_was_published),
     };

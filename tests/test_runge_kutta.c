@@ -319,13 +319,7 @@ static void the_figure_eight_closes(void **state)
         options.t_end = FIGURE_EIGHT_PERIOD / 3;
         memcpy(third, figure_eight, sizeof third);
         evolve_all(context, 1, 3, NULL, NULL, &options, third, NULL);
-        double nearest = 9;
-        for (int shift = 1; shift < 3; shift++) {
-            shoal_body moved[3];
-            for (int i = 0; i < 3; i++)
-                moved[i] = figure_eight[(i + shift) % 3];
-            nearest = fmin(nearest, distance_of_states(3, third, moved));
-        }
+        const double nearest = figure_eight_shift(third);
         print_message("%-16s figure eight: closes to %.1e, choreography to %.1e\n", method_name[method], back, nearest);
         /* an error per step, carried along; the initial values have 14 digits */
         assert_below(back, 1e-13 * record.n_steps + 1e-12, "%s", method_name[method]);

@@ -315,9 +315,7 @@ static void pythagorean_bodies_part(void **state)
     const double gsl = distance_of_states(3, bodies, exact);
     const double energy = fabs(energy_of(3, bodies + 6) / energy_of(3, pythagorean) - 1);
     const shoal_body *one = &bodies[6], *two = &bodies[7], *five = &bodies[8];
-    const double pair[6] = {five->x - two->x, five->y - two->y, 0, five->vx - two->vx, five->vy - two->vy, 0};
-    shoal_orbit orbit;
-    assert_ok(context, shoal_orbit_from_state(context, 9, pair, &orbit));
+    const shoal_orbit orbit = pythagorean_binary(context, two, five);
     const double v2 = 16 / 9.0 * (one->vx * one->vx + one->vy * one->vy), r = 4 / 3.0 * hypot(one->x, one->y);
     print_message("Pythagorean: a %.5f e %.5f, escape at %.3f; energy %.1e, against GSL at t = 10: %.1e; %.0f steps\n", orbit.a,
                   orbit.e, sqrt(v2 - 2 * 12 / r), energy, gsl, three.n_steps);

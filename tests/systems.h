@@ -40,8 +40,8 @@ void planetary_system(shoal_context *context, long id, int n, double planet, dou
 /* Masses 3, 4, 5 at rest in the corners of a Pythagorean triangle (Burrau 1913, Astron. Nachr. 195, 113). */
 extern const shoal_body pythagorean[3];
 
-/* The orbit of the mass 5 about the mass 4; and at t = 70, when the mass 3 has left them, where that is seen from their barycentre: in 113 bits, by leapfrog
- * steps extrapolated to order 28, with tolerances of 1e-22 and 1e-25 the same. */
+/* The orbit of the mass 5 about the mass 4; and at t = 70, when the mass 3 has left them, where that is seen from their barycentre: in
+ * 113 bits, by leapfrog steps extrapolated to order 28, with tolerances of 1e-22 and 1e-25 the same. */
 shoal_orbit pythagorean_binary(shoal_context *context, const shoal_body *four, const shoal_body *five);
 #define PYTHAGOREAN_A 0.552496439
 #define PYTHAGOREAN_E 0.988699076

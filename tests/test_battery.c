@@ -2,7 +2,8 @@
  *
  * test_battery.c: what every propagator must do, in each of its variants: converge with its order to the solution of Newton's equations (GSL's
  * Runge-Kutta of order 8, and gauss_radau), follow Kepler orbits up to e = 0.99, keep the centre of mass and, where the method does, the angular
- * momentum to rounding, and the giant planets where they are; take no harm from a body at the origin. What is particular to one is in the test of its own.
+ * momentum to rounding, and the giant planets where they are; take no harm from a body at the origin. What is particular to one is in
+ * the test of its own.
  *
  * The measured numbers are printed, so that a run shows how far from its limit a test is.
  */
@@ -286,7 +287,8 @@ static void a_body_at_the_origin_is_harmless(void **state)
         double steps[2], error[2], star = 0;
         for (int planets = 1; planets <= 2 && v->parameter; planets++) {
             const double r = planets == 1 ? 1 / (1 + m) : 1, speed = sqrt(1 + (planets == 1 ? m : 0.25 * m));
-            shoal_body bodies[N] = {{.m = 1, .x = r - 1, .vy = (r - 1) * speed}, {.m = m, .x = r, .vy = r * speed}, {.m = m, .x = -r, .vy = -r * speed}};
+            shoal_body bodies[N] = {{.m = 1, .x = r - 1, .vy = (r - 1) * speed}, {.m = m, .x = r, .vy = r * speed},
+                                    {.m = m, .x = -r, .vy = -r * speed}};
             shoal_setting settings[MOST_SETTINGS];
             shoal_system record;
             const shoal_options options = options_of(v, 0, NAN, t_end, settings);

@@ -706,8 +706,8 @@ static double distance_from_star(const shoal_body *a, const shoal_body *b, int n
     return largest;
 }
 
-/* All forces on three bodies that pull at each other, some of which change the momentum: every propagator against GSL's Runge-Kutta of order 8, positions
- * taken from body 0 (mvs leaves out the barycentre's motion). With steps of one length: the slope of the error. What kicks with forces that depend on
+/* All forces on three bodies that pull at each other, some of which change the momentum: every propagator against GSL's Runge-Kutta of
+ * order 8, positions taken from body 0 (mvs leaves out the barycentre's motion). With steps of one length: the slope of the error. What kicks with forces that depend on
  * velocities is of order 2 in that, in compositions of leapfrog 3, which shows where their own order has left less. With chosen steps: the error is
  * about the same as without forces. */
 static void propagators_keep_their_order(void **state)

@@ -399,8 +399,8 @@ static void a_pericentre_passage_is_followed(void **state)
 }
 
 /* Extra forces in both branches, against gauss_radau: through pericentre passages, where they are part of the drift, to what its
- * tolerance allows; if they depend on velocities, the method is of order 3 and its estimate of order 4 in the substep (1e-4 in tolerance: 10^(-4 / 4 * 3)
- * in the result); through an encounter, where they kick at the steps' ends, of order 2. */
+ * tolerance allows; if they depend on velocities, the method is of order 3 and its estimate of order 4 in the substep (1e-4 in tolerance:
+ * 10^(-4 / 4 * 3) in the result); through an encounter, where they kick at the steps' ends, of order 2. */
 static void forces_act_in_both_branches(void **state)
 {
     enum { N = 3, STEPS = 5 };

@@ -363,8 +363,8 @@ static void by_neville(int columns, int n, double step, int n_steps, shoal_body 
     newton_to_bodies(n, start, bodies);
 }
 
-/* With every number of columns the extrapolation of leapfrog steps, though steps that are long enough to show which leave doubles too few digits for a
- * fit of the orders from 14 on. */
+/* With every number of columns the extrapolation of leapfrog steps; those that are long enough to show which leave doubles too few digits
+ * for a fit of the orders from 14 on. */
 static void columns_are_those_of_neville(void **state)
 {
     static const int n_steps[] = {[3] = 60, [4] = 43, [5] = 30, [6] = 20, [7] = 16, [8] = 10, [9] = 8};

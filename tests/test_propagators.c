@@ -603,9 +603,9 @@ static void steps_per_orbit_follows_the_period(void **state)
 
 /* ---- body counts and methods against each other ------------------------------------------------------------------ */
 
-/* Whatever the body count: planets at axes from 1 to 8, near enough to each other for every pull to show, against GSL. Halving the steps takes away
- * 3/4 of an error of order 2, or more, so that the change is no less; the error of chosen steps is a few times that with one planet at most. hybrid has
- * all planets near each other, else it were mvs. */
+/* Whatever the body count: planets at axes from 1 to 8, near enough to each other for every pull to show, against GSL. Halving the steps
+ * takes away 3/4 of an error of order 2, or more, so that the error is at most 4/3 of the change; that of chosen steps is a few times that
+ * with one planet at most. hybrid has all planets near each other, else it were mvs. */
 static void every_body_count_is_right(void **state)
 {
     static const int counts[] = {2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 33};
@@ -626,7 +626,8 @@ static void every_body_count_is_right(void **state)
                 const bool hybrid = strcmp(all[p]->name, "hybrid") == 0;
                 for (int half = 0; half < (all[p]->adaptive ? 1 : 2); half++) {
                     const shoal_options options = {.propagator = all[p]->name, .settings = &everybody_near, .n_settings = hybrid,
-                                                   .form = form ? "rows" : "pairs", .t_end = 3.0, .dt = (all[p]->order > 2 ? 0.06 : 4e-3) / (1 + half)};
+                                                   .form = form ? "rows" : "pairs", .t_end = 3.0,
+                                                   .dt = (all[p]->order > 2 ? 0.06 : 4e-3) / (1 + half)};
                     memcpy(bodies[half], start, size);
                     evolve_all(context, 1, n, NULL, NULL, &options, bodies[half], NULL);
                 }

@@ -2,8 +2,8 @@
  *
  * trees.c: order conditions from rooted trees.
  *
- * The Taylor series of f along the solution is a sum over sets of what its arguments are expanded in: f itself, integrated once (an argument of order 1
- * more than f's term has) or twice (2 more), and in equations of second order h y'. So a tree is a multiset of smaller trees, and a number of
+ * The Taylor series of f along the solution is a sum over sets of what its arguments are expanded in: f itself, integrated once (of order
+ * 1 more than f's term) or twice (2 more), and in equations of second order h y'. So a tree is a multiset of smaller trees, and a number of
  * integrals. Its density is the product of its children's times what integrating h^(order - integrals) divides by.
  */
 #include "trees.h"

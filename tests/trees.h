@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * trees.h: the order conditions of Runge-Kutta and Runge-Kutta-Nystroem methods, grown as rooted trees: Hairer, Norsett & Wanner 1993, Solving Ordinary
- * Differential Equations I, sections II.2 and II.14.
+ * trees.h: the order conditions of Runge-Kutta and Runge-Kutta-Nystroem methods, grown as rooted trees: Hairer, Norsett & Wanner 1993,
+ * Solving Ordinary Differential Equations I, sections II.2 and II.14.
  */
 #ifndef SHOAL_TEST_TREES_H
 #define SHOAL_TEST_TREES_H

@@ -5,7 +5,9 @@
  *     timescale  h' = h tau (5040 epsilon)^(1/7),  tau^2 = min_i 2 y2 / (y3 + sqrt(y2 y4)),
  *                y2 = |a|^2, y3 = |da/ds|^2, y4 = |d2a/ds2|^2 at the end of the step: Pham, Rein & Spiegel 2024, OJAp 7, 1;
  *                but a body's tau^2 is not below y3 / 4 y4: the published one is zero where a body passes a point without
- *                acceleration, as in the figure of eight (Kepler orbits never come to that bound)
+ *                acceleration, as in the figure of eight (Kepler orbits never come to that bound). One whose |a| is below 2^-45 of the
+ *                largest has none: what pulls at it cancels but for rounding, which no step is short enough for; and tau is
+ *                (length / |a|)^(1/2), so that only lengths that much shorter than others' would make it the shortest
  *     global     h' = h (epsilon max_i |a| / max_i |b_6|)^(1/7): Rein & Spiegel 2015, MNRAS 446, 1424, equations 8 to 11
  *
  * A step whose h' is below h/4 is rejected; h' is at most 4 h.
@@ -34,7 +36,10 @@ LANE_FN real radau_root7(real x)
 LANE_FN real radau_by_timescale(int bodies, int n, const real *a, const real *b, double epsilon)
 {
     const real zero = lane_set(0.0);
-    real fastest = zero; /* 1 / tau^2 */
+    real fastest = zero, most2 = zero; /* 1 / tau^2; |a|^2 */
+    for (int i = 0; i < bodies; i++)
+        most2 = lane_max(team_square(n, i, a), most2);
+    const real least2 = 0x1p-90 * team_max(most2);
     for (int i = 0; i < bodies; i++) {
         real end[XYZ], d1[XYZ], d2[XYZ]; /* a at the end and its derivatives */
         LANE_UNROLL_XYZ
@@ -53,7 +58,7 @@ LANE_FN real radau_by_timescale(int bodies, int n, const real *a, const real *b,
         }
         const real y2 = team_square(1, 0, end), y3 = team_square(1, 0, d1), y4 = team_square(1, 0, d2);
         const real rate = lane_min(4.0 * y4 / y3, (y3 + lane_sqrt(y2 * y4)) / (2.0 * y2));
-        fastest = lane_max(rate, fastest); /* not a number, of a body that nothing pulls: not greater */
+        fastest = lane_max(lane_select(y2 > least2, rate, zero), fastest); /* not a number, of a body that nothing pulls: not greater */
     }
     fastest = team_max(fastest);
     return (5040.0 * epsilon) / (fastest * fastest * fastest * lane_sqrt(fastest));

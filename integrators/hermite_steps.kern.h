@@ -6,7 +6,8 @@
  * With A_k = |d^k a / dt^k| of a body, and q = A_1^2 / A_0^2:
  *
  *     swarm      h = tau [sum of q over the bodies]^(-1/2) at the step's start: equation 5 of the Swarm-NG paper (Dindar et al. 2013,
- *                New Astronomy 23-24, 6). A body without mass counts as if it were alone.
+ *                New Astronomy 23-24, 6). A body without mass counts as if it were alone. There is no step, and the system ends with
+ *                step_underflow, where a body passes a point without acceleration, as in the figure of eight.
  *     aarseth    the least of all bodies, at the end of the last step, higher derivatives from its interpolation polynomial:
  *                order 4:  h = [eta (A_0 A_2 + A_1^2) / (A_1 A_3 + A_2^2)]^(1/2)   Makino & Aarseth 1992, PASJ 44, 141, equation 7
  *                order 6:  h = eta [(A_0 A_2 + A_1^2) / (A_3 A_5 + A_4^2)]^(1/6)   Nitadori & Makino 2008, New Astronomy 13, 498
@@ -14,7 +15,8 @@
  *                of any body at *either* end. A step that is too long for its end is tried again with half the length, so that a step
  *                and its reverse are the same: no drift of the energy, if the corrector is iterated (order 4 twice, order 6 three
  *                times). Kokubo, Yoshinaga & Makino 1998, MNRAS 297, 1067; on the grid: Makino, Hut, Kaplan & Saygin 2006, New
- *                Astronomy 12, 124. The snap, Newton's alone, keeps steps finite where the jerk is zero, as at rest.
+ *                Astronomy 12, 124. The snap, Newton's alone, keeps steps finite where the jerk is zero, as at rest; that a body asks for
+ *                no less than tau (8 A_2^2 / A_1^2)^(-1/2) does so where the acceleration is (Kepler orbits never come to that bound).
  *
  * The first step of a system is at most eta or tau times (q + A_2 / A_0)^(-1/2): bodies at rest have no jerk.
  *
@@ -61,10 +63,13 @@ LANE_BIG_FN real step_here(const shoal_kernel_args *k, int n, int with_snap, con
     LANE_UNROLL_GPU
     for (int i = 0; i < real_bodies(k, n); i++) {
         const real a2 = team_square(n, i, a);
-        real rate = team_square(n, i, j);
-        if (with_snap)
-            rate = rate + lane_sqrt(a2 * team_square(n, i, snap));
-        rate = lane_select(a2 > least, rate / a2, zero);
+        const real j2 = team_square(n, i, j);
+        real rate = j2 / a2;
+        if (with_snap) {
+            const real s2 = team_square(n, i, snap);
+            rate = lane_min(8.0 * s2 / j2, (j2 + lane_sqrt(a2 * s2)) / a2); /* which is taken, too, where the first is no number */
+        }
+        rate = lane_select(a2 > least, rate, zero);
         felt[i] = lane_select(m[i] > zero, rate, zero);
         most = lane_max(most, rate);
     }

@@ -7,7 +7,7 @@
  *
  * where the last term belongs to lanes in which everything drifts (a planet near the star) and nothing is kicked. Extra forces
  * are added there, at velocities that follow from the stages before by interpolation of their accelerations: of order 8, or, if
- * they depend on velocities, of order 6 as measured.
+ * they depend on velocities, of order 3 in what they do by them. The estimate sees that: it is of order 4 then, and errors go as tolerance^(3/4).
  *
  * The pair of Runge-Kutta-Nystroem formulae of orders 8 and 6, nine stages, the last one being the first of the next substep: Dormand,
  * El-Mikkawy & Prince 1987, IMA J. Numer. Anal. 7, 423. Each lane has its own substeps: the difference of the two orders, positions in units of |x|

@@ -42,6 +42,16 @@ void planetary_system(shoal_context *context, long id, int n, double planet, dou
 
 const shoal_body pythagorean[3] = {{.m = 3, .x = 1, .y = 3}, {.m = 4, .x = -2, .y = -1}, {.m = 5, .x = 1, .y = -1}};
 
+shoal_orbit pythagorean_binary(shoal_context *context, const shoal_body *four, const shoal_body *five)
+{
+    shoal_orbit orbit;
+    double state[6];
+    for (int c = 0; c < 6; c++)
+        state[c] = (&five->x)[c] - (&four->x)[c];
+    assert_ok(context, shoal_orbit_from_state(context, four->m + five->m, state, &orbit));
+    return orbit;
+}
+
 const shoal_body figure_eight[3] = {
     {.m = 1, .x = 0.97000435669734, .y = -0.24308753153583, .vx = 0.93240737144104 / 2, .vy = 0.86473146092102 / 2},
     {.m = 1, .x = -0.97000435669734, .y = 0.24308753153583, .vx = 0.93240737144104 / 2, .vy = 0.86473146092102 / 2},
@@ -56,6 +66,18 @@ double distance_of_states(int n, const shoal_body *a, const shoal_body *b)
             largest = d;
     }
     return largest;
+}
+
+double figure_eight_shift(const shoal_body *third)
+{
+    double nearest = INFINITY;
+    for (int shift = 1; shift < 3; shift++) {
+        shoal_body moved[3];
+        for (int i = 0; i < 3; i++)
+            moved[i] = figure_eight[(i + shift) % 3];
+        nearest = fmin(nearest, distance_of_states(3, third, moved));
+    }
+    return nearest;
 }
 
 /* ---- runs -------------------------------------------------------------------------------------------------------- */

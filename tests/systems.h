@@ -40,10 +40,20 @@ void planetary_system(shoal_context *context, long id, int n, double planet, dou
 /* Masses 3, 4, 5 at rest in the corners of a Pythagorean triangle (Burrau 1913, Astron. Nachr. 195, 113). */
 extern const shoal_body pythagorean[3];
 
+/* The orbit of the mass 5 about the mass 4; and at t = 70, when the mass 3 has left them, where that is seen from their barycentre: in
+ * 113 bits, by leapfrog steps extrapolated to order 28, with tolerances of 1e-22 and 1e-25 the same. */
+shoal_orbit pythagorean_binary(shoal_context *context, const shoal_body *four, const shoal_body *five);
+#define PYTHAGOREAN_A 0.552496439
+#define PYTHAGOREAN_E 0.988699076
+#define PYTHAGOREAN_FAR 28.55368842
+
 /* Three equal masses that follow one another along a figure of eight: Chenciner & Montgomery 2000, Ann. Math. 152, 881; Simo's
  * initial values and period, there. */
 extern const shoal_body figure_eight[3];
 #define FIGURE_EIGHT_PERIOD 6.32591398292621
+
+/* How far, a third of the period later, the bodies are from where others of them were. */
+double figure_eight_shift(const shoal_body *third);
 
 /* The largest distance between the same bodies of two states. */
 double distance_of_states(int n, const shoal_body *a, const shoal_body *b);

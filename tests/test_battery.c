@@ -2,7 +2,8 @@
  *
  * test_battery.c: what every propagator must do, in each of its variants: converge with its order to the solution of Newton's equations (GSL's
  * Runge-Kutta of order 8, and gauss_radau), follow Kepler orbits up to e = 0.99, keep the centre of mass and, where the method does, the angular
- * momentum to rounding, and the giant planets where they are. What is particular to one is in the test of its own.
+ * momentum to rounding, and the giant planets where they are; take no harm from a body at the origin. What is particular to one is in
+ * the test of its own.
  *
  * The measured numbers are printed, so that a run shows how far from its limit a test is.
  */
@@ -272,6 +273,40 @@ static void momenta_are_kept(void **state)
     }
 }
 
+/* ---- a body at the origin -------------------------------------------------------------------------------------------------- */
+
+/* Two planets opposite to each other on one circle, whose pulls at the star cancel but for rounding. It has no distance, no speed and no acceleration
+ * that its errors and its steps could be measured by: as many steps are made as for one of the planets alone, and its circle is as round. */
+static void a_body_at_the_origin_is_harmless(void **state)
+{
+    enum { ORBITS = 100 };
+    const double m = 1e-6, t_end = ORBITS * TWO_PI;
+    shoal_context *context = context_of(state);
+    for (int i = 0; i < SHOAL_COUNT(variants); i++) {
+        const struct variant *v = &variants[i];
+        double steps[2], error[2], star = 0;
+        for (int planets = 1; planets <= 2 && v->parameter; planets++) {
+            const double r = planets == 1 ? 1 / (1 + m) : 1, speed = sqrt(1 + (planets == 1 ? m : 0.25 * m));
+            shoal_body bodies[N] = {{.m = 1, .x = r - 1, .vy = (r - 1) * speed}, {.m = m, .x = r, .vy = r * speed},
+                                    {.m = m, .x = -r, .vy = -r * speed}};
+            shoal_setting settings[MOST_SETTINGS];
+            shoal_system record;
+            const shoal_options options = options_of(v, 0, NAN, t_end, settings);
+            evolve_all(context, 1, planets + 1, NULL, NULL, &options, bodies, &record);
+            assert_int_equal(record.outcome, SHOAL_SURVIVED);
+            steps[planets - 1] = record.n_steps / ORBITS;
+            error[planets - 1] = hypot(bodies[1].x - r * cos(speed * t_end), bodies[1].y - r * sin(speed * t_end));
+            star = hypot(bodies[0].x, bodies[0].y);
+        }
+        if (!v->parameter)
+            continue;
+        say(v, "%.1f steps an orbit, error %.1e; one planet %.1f, %.1e; star at %.1e", steps[1], error[1], steps[0], error[0], star);
+        assert_below(fabs(steps[1] / steps[0] - 1), 0.01, "%s: steps", v->propagator);
+        assert_below(error[1], 2 * error[0] + 5e-11, "%s: planets", v->propagator); /* 5e4 roundings of 2e-16, for a time of 628 */
+        assert_below(star, 1e-16, "%s: star", v->propagator);
+    }
+}
+
 /* ---- the outer Solar System ---------------------------------------------------------------------------------------------- */
 
 /* Steps a year of Jupiter's, as many as a user would make. */
@@ -328,6 +363,7 @@ int main(void)
         cmocka_unit_test(errors_fall_with_the_order),
         cmocka_unit_test(ellipses_are_followed),
         cmocka_unit_test(momenta_are_kept),
+        cmocka_unit_test(a_body_at_the_origin_is_harmless),
         cmocka_unit_test(giants_stay),
     };
     return cmocka_run_group_tests(tests, setup, teardown);

@@ -315,9 +315,7 @@ static void pythagorean_bodies_part(void **state)
     const double gsl = distance_of_states(3, bodies, exact);
     const double energy = fabs(energy_of(3, bodies + 6) / energy_of(3, pythagorean) - 1);
     const shoal_body *one = &bodies[6], *two = &bodies[7], *five = &bodies[8];
-    const double pair[6] = {five->x - two->x, five->y - two->y, 0, five->vx - two->vx, five->vy - two->vy, 0};
-    shoal_orbit orbit;
-    assert_ok(context, shoal_orbit_from_state(context, 9, pair, &orbit));
+    const shoal_orbit orbit = pythagorean_binary(context, two, five);
     const double v2 = 16 / 9.0 * (one->vx * one->vx + one->vy * one->vy), r = 4 / 3.0 * hypot(one->x, one->y);
     print_message("Pythagorean: a %.5f e %.5f, escape at %.3f; energy %.1e, against GSL at t = 10: %.1e; %.0f steps\n", orbit.a,
                   orbit.e, sqrt(v2 - 2 * 12 / r), energy, gsl, three.n_steps);
@@ -499,6 +497,39 @@ static void steps_follow_epsilon(void **state)
     assert_below(bounded.n_steps, t_end / 0.01 + 10, "dt_max");
 }
 
+/* Errors go as the step to the power of 15, steps as the seventh root of epsilon; those of a fifth to a tenth of an orbit, which leave errors above
+ * rounding, up to the power of 18. Geometric means over phases, for single errors wander with the places of the steps. */
+static void errors_follow_epsilon(void **state)
+{
+    enum { N = 2, PHASES = 64, VALUES = 7 };
+    const double e = 0.1, t_end = 4 * TWO_PI;
+    shoal_context *context = context_of(state);
+    for (int global = 0; global < 2; global++) {
+        double epsilon[VALUES], error[VALUES];
+        for (int k = 0; k < VALUES; k++) {
+            shoal_body bodies[PHASES * N] = {{0}}, start[PHASES * N];
+            for (int p = 0; p < PHASES; p++) {
+                const shoal_orbit orbit[N] = {{0}, {.a = 1, .e = e, .inc = 0.3, .f = shoal_true_anomaly(e, TWO_PI * p / PHASES)}};
+                bodies[p * N].m = 0.7;
+                bodies[p * N + 1].m = 0.3;
+                assert_ok(context, shoal_bodies_from_orbits(context, SHOAL_JACOBI, N, orbit, bodies + p * N));
+            }
+            memcpy(start, bodies, sizeof start);
+            epsilon[k] = ldexp(global ? 0.05 : 3e-3, -k);
+            struct run one = {.n_systems = PHASES, .n = N, .n_times = 1, .times = &t_end, .n_settings = 2,
+                              .settings = {{.name = "epsilon", .value = epsilon[k]}, {.name = "criterion", .value = global}}};
+            run(context, &one, bodies);
+            error[k] = 1;
+            for (int p = 0; p < PHASES; p++)
+                error[k] *= pow(distance_of_states(N, bodies + p * N, start + p * N), 1.0 / PHASES);
+        }
+        const double power = slope(VALUES, epsilon, error);
+        print_message("%s: errors %.1e..%.1e, power %.2f of epsilon\n", global ? "global" : "timescale", error[0], error[VALUES - 1], power);
+        assert_below(15 / 7.0, power, "%s", global ? "global" : "timescale");
+        assert_below(power, 19 / 7.0, "%s", global ? "global" : "timescale");
+    }
+}
+
 /* Bodies without mass move as those with little, and those that nobody put there set no step. */
 static void massless_bodies_are_followed(void **state)
 {
@@ -614,6 +645,7 @@ int main(void)
         cmocka_unit_test(time_runs_back),
         cmocka_unit_test(the_first_step_does_not_matter),
         cmocka_unit_test(steps_follow_epsilon),
+        cmocka_unit_test(errors_follow_epsilon),
         cmocka_unit_test(massless_bodies_are_followed),
         cmocka_unit_test(pericentre_precesses),
         cmocka_unit_test(other_codes_agree),

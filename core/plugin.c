@@ -488,6 +488,15 @@ int shoal_plugin_bits(const shoal_context *context, char kind)
     return (int)((1u << n) - (1u << n_builtin));
 }
 
+int shoal_plugin_bits_of_pairs(const shoal_context *context)
+{
+    const shoal_plugs *plugs = shoal_plugs_of(context);
+    int bits = 0;
+    for (int i = shoal_count((const void *const *)shoal_plugs_of(NULL)->monitors); plugs->monitors[i]; i++)
+        bits |= !plugs->monitors[i]->ends_only << i;
+    return bits;
+}
+
 bool shoal_plugin_is(const shoal_context *context, const shoal_propagator *propagator)
 {
     const shoal_plugs *plugs = shoal_plugs_of(context);
@@ -507,7 +516,7 @@ shoal_status shoal_plugin_kernels(shoal_context *context, const shoal_kernel_cho
     add_words(&command, SHOAL_KERNEL_FLAGS);
     add_words(&command, flags);
     add_words(&command, "-O2 -w -shared -DSHOAL_PLUGINS -DSHOAL_KERNELS=shoal_plugin_kernels");
-    add_word(&command, "-DSHOAL_PLUGIN_MONITORS=0x%x", (unsigned)shoal_plugin_bits(context, 'm'));
+    add_word(&command, "-DSHOAL_PLUGIN_MONITORS_OF_PAIRS=0x%x", (unsigned)shoal_plugin_bits_of_pairs(context));
     add_word(&command, "-DSHOAL_ARCH=%s", arch);
     add_word(&command, "-DLANES=%d", lanes);
     add_word(&command, "-DPROPAGATOR=%s", choice->propagator->name);

@@ -222,6 +222,25 @@ static void what_is_refused(void **state)
     shoal_ensemble_destroy(&ensemble);
 }
 
+/* What is kept of a plugin belongs to its text: another default at the same path is seen. */
+static void a_changed_descriptor_is_compiled_anew(void **state)
+{
+    struct cache cache;
+    cache_begin(&cache);
+    for (int value = 1; value <= 2; value++) {
+        shoal_context *context = NULL;
+        char host[256];
+        snprintf(host, sizeof host, "static const shoal_parameter parameters[] = {{\"strength\", SHOAL_REAL, \"\", %d, 0, 9, 0, \"\"}};\n"
+                 "const shoal_force shoal_force_changing = {.name = \"changing\", .doc = \"\", .parameters = parameters, .n_parameters = 1};", value);
+        assert_int_equal(setup((void **)&context), 0);
+        assert_ok(context, shoal_plugin_load(context, write_plugin("changing", host, "")));
+        assert_true(shoal_plugs_of(context)->forces[shoal_force_find(context, "changing")]->parameters[0].initial == value);
+        shoal_context_destroy(&context);
+    }
+    cache_end(&cache);
+    (void)state;
+}
+
 static void no_compiler_is_an_error(void **state)
 {
     shoal_context *context = context_of(state);
@@ -307,6 +326,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_monitor_sees_the_state_before_a_step_unless_it_needs_none, setup, teardown),
         cmocka_unit_test_setup_teardown(the_examples_run, setup, teardown),
         cmocka_unit_test_setup_teardown(what_is_refused, setup, teardown),
+        cmocka_unit_test(a_changed_descriptor_is_compiled_anew),
         cmocka_unit_test_setup_teardown(no_compiler_is_an_error, setup, teardown),
         cmocka_unit_test_setup_teardown(nvrtc_takes_them, setup, teardown),
         cmocka_unit_test_setup_teardown(cuda_runs_them_too, setup, teardown),

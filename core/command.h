@@ -55,6 +55,7 @@ typedef struct bench_options {
     int compensated;
     const char *range;
     double limit;
+    bool allow_plugins;
     char **names;
     int n_names;
 } bench_options;
@@ -73,8 +74,8 @@ int query_big(shoal_context *context, const char *file);
 /* Seconds as 1:23 or 2:01:23. */
 void put_duration(char *text, size_t size, double seconds);
 
-/* `shoal bench --range`: words are the study and overrides; limit: of an energy error. */
-int bench_range(const char *text, double limit, int n_words, char **words);
+/* `shoal bench --range`: names are the study and overrides; limit: of an energy error. */
+int bench_range(const bench_options *options);
 
 /* `shoal bench ladder`: words are numbers of bodies (command_bench_ladder.c). engine: NULL or "auto" = all. */
 int bench_ladder(const char *engine, int threads, bool csv, int n_words, char **words);

@@ -318,6 +318,7 @@ static const struct argp_option argp_options[] = {
     {"range", 'r', "KEY=A..B", 0, "time a study with a number of its config from A to B: A..B:N has N values, A..B:xF "
      "(default x2) goes by a factor", 0},
     {"limit", 'm', "E", 0, "with --range: an energy error above this is no answer (default 0.01)", 0},
+    {"allow-plugins", 'P', 0, 0, "with --range: compile and run the plugins that the study names", 0},
     {0},
 };
 
@@ -340,6 +341,7 @@ static error_t parse(int key, char *argument, struct argp_state *state)
     case 'w': options->lanes = (int)number; break;
     case 'k': options->compensated = 1; break;
     case 'r': options->range = argument; break;
+    case 'P': options->allow_plugins = true; break;
     case 'm':
         options->limit = strtod(argument, &end);
         if (end == argument || *end || !(options->limit > 0))
@@ -370,7 +372,7 @@ int bench_main(int argc, char **argv)
     if (options.n_names && strcmp(options.names[0], "ladder") == 0)
         return bench_ladder(options.engine, options.threads, options.csv, options.n_names - 1, options.names + 1);
     if (options.range)
-        return bench_range(options.range, options.limit, options.n_names, options.names);
+        return bench_range(&options);
     for (int i = 0; i < options.n_names; i++) {
         bool known = false;
         for (int c = 0; bench_slices_names[c]; c++)

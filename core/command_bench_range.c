@@ -117,8 +117,9 @@ static shoal_status bench_value(shoal_context *context, const char *path, const 
     return status;
 }
 
-int bench_range(const char *text, double limit, int n_words, char **words)
+int bench_range(const bench_options *options)
 {
+    const int n_words = options->n_names;
     const char *tmp = getenv("TMPDIR");
     const char **overrides = calloc((size_t)n_words + 1, sizeof *overrides);
     char folder[3072], output[4096], override[256];
@@ -126,27 +127,28 @@ int bench_range(const char *text, double limit, int n_words, char **words)
     range r = { 0 };
     int code = EXIT_OK;
 
-    if (!read_range(text, &r) || n_words < 1) {
+    if (!read_range(options->range, &r) || n_words < 1) {
         free(overrides);
         if (n_words < 1)
             return usage_error("bench: expected a study: shoal bench --range KEY=A..B STUDY.cfg");
-        return usage_error("bench: --range %s: expected KEY=A..B, KEY=A..B:N (values) or KEY=A..B:xF (factor)", text);
+        return usage_error("bench: --range %s: expected KEY=A..B, KEY=A..B:N (values) or KEY=A..B:xF (factor)", options->range);
     }
     snprintf(folder, sizeof folder, "%s/shoal-bench.XXXXXX", tmp && *tmp ? tmp : "/tmp");
     if (!overrides || shoal_context_create(&context) || !mkdtemp(folder)) {
         code = failed(context, shoal_fail(context, SHOAL_E_FILE, "bench: %s: cannot be made", folder));
         goto fail;
     }
+    shoal_context_allow_plugins(context, options->allow_plugins);
     snprintf(output, sizeof output, "%s/run.h5", folder);
     for (int i = 1; i < n_words; i++)
-        overrides[i - 1] = words[i];
+        overrides[i - 1] = options->names[i];
     overrides[n_words - 1] = override;
     for (long i = 0; i < r.n && code == EXIT_OK; i++) {
         char value[40];
         snprintf(value, sizeof value, "%.15g", value_of(&r, i));
         snprintf(override, sizeof override, "%s=%s%s", r.key, value, strpbrk(value, ".e") ? "" : ".0");
         const shoal_status status =
-            bench_value(context, words[0], overrides, n_words, i == 0 ? r.key : NULL, value, output, limit);
+            bench_value(context, options->names[0], overrides, n_words, i == 0 ? r.key : NULL, value, output, options->limit);
         if (status)
             code = failed_input(context, status);
         unlink(output);

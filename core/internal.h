@@ -374,6 +374,7 @@ bool shoal_write_all(int file, const void *data, size_t size);
 
 /* Bits of the monitors and forces that are plugins' (kind 'm', 'f'); whether a propagator is one. */
 int shoal_plugin_bits(const shoal_context *context, char kind);
+int shoal_plugin_bits_of_pairs(const shoal_context *context); /* of monitors that look at the state before a step, too */
 bool shoal_plugin_is(const shoal_context *context, const shoal_propagator *propagator);
 /* Text i for a compiler of kernels, in the order shoal_texts, then the plugins' own: {0, 0} after the last. */
 shoal_text shoal_plugin_text(const shoal_context *context, int i);

@@ -577,7 +577,7 @@ shoal_status shoal_jit_compile(shoal_context *context, const shoal_kernel_choice
     option_chosen(&options, choice);
     if (choice->plugins) {
         option_add(&options, "-DSHOAL_PLUGINS");
-        option_add(&options, "-DSHOAL_PLUGIN_MONITORS=0x%x", (unsigned)shoal_plugin_bits(context, 'm'));
+        option_add(&options, "-DSHOAL_PLUGIN_MONITORS_OF_PAIRS=0x%x", (unsigned)shoal_plugin_bits_of_pairs(context));
     }
     option_add(&options, "-DSHOAL_FORM=%d", choice->form);
     option_add(&options, "-DSHOAL_MASSIVE=%d", choice->n_massive);

@@ -343,9 +343,10 @@ static shoal_status choose_form(shoal_plan *plan, const shoal_options *options)
             if (*shoal_ensemble_body(plan->ensemble, body, SHOAL_M, plan->list[i]) != 0)
                 n_massive = body + 1;
     /* rows keep fewer sums alive, which pays where they would not fit into a GPU's registers, and leave out what attracts
-     * nobody */
+     * nobody; up to nine bodies a CPU's pairs are unrolled */
+    const bool on_gpu = plan->engine_type == &shoal_engine_cuda;
     if (index == 2)
-        index = n > 10 && (plan->engine_type == &shoal_engine_cuda || 2 * n_massive < n) ? SHOAL_FORM_ROWS : SHOAL_FORM_PAIRS;
+        index = n > (on_gpu ? 10 : 9) && (on_gpu || 2 * n_massive < n) ? SHOAL_FORM_ROWS : SHOAL_FORM_PAIRS;
     plan->choice.form = plan->args.form = index;
     plan->choice.n_massive = plan->args.n_massive = n_massive;
     return SHOAL_OK;

@@ -97,6 +97,7 @@ typedef struct shoal_monitor {
     const double *part_initial;
     bool tangent;          /* it watches a tangent vector: every system has to carry one */
     bool newton_only;      /* it knows no extra forces */
+    bool ends_only;        /* of a plugin: it looks at the ends of steps alone; view->before, which costs time, need not be there */
     const shoal_parameter *parameters;
     int n_parameters;
     const shoal_monitor_column *columns;

@@ -240,8 +240,9 @@ static bool write_text(const char *folder, const char *name, const char *text)
  * Compile a library, or take it from the cache, and open it for good (its code is used by objects of any lifetime).
  *   begin   in  the command up to its input and output files, released here
  *   input   in  the file to compile, relative to the folder of the texts, or from the root
+ *   own     in  its text, if it is none of the texts, else ""
  */
-static shoal_status library_open(shoal_context *context, words *begin, const char *input, const char *what, void **opened)
+static shoal_status library_open(shoal_context *context, words *begin, const char *input, const char *own, const char *what, void **opened)
 {
     char work[PATH_SIZE], library[PATH_SIZE + 48], made[PATH_SIZE + 16];
     shoal_text text;
@@ -253,6 +254,7 @@ static shoal_status library_open(shoal_context *context, words *begin, const cha
     for (int i = 0; i < begin->n; i++)
         shoal_hash_string(&key, begin->word[i]);
     shoal_hash_string(&key, input);
+    shoal_hash_string(&key, own);
     *opened = NULL;
     shoal_status status = begin_work(context, key, work, library);
     if (status)
@@ -411,7 +413,7 @@ shoal_status shoal_plugin_load(shoal_context *context, const char *path)
     }
     add_words(&command, compiler());
     add_words(&command, "-std=gnu11 -O2 -fPIC -shared");
-    status = library_open(context, &command, full, what, &library);
+    status = library_open(context, &command, full, plugin->text, what, &library);
     if (status)
         goto fail;
     grown = malloc(sizeof *grown);
@@ -488,6 +490,15 @@ int shoal_plugin_bits(const shoal_context *context, char kind)
     return (int)((1u << n) - (1u << n_builtin));
 }
 
+int shoal_plugin_bits_of_pairs(const shoal_context *context)
+{
+    const shoal_plugs *plugs = shoal_plugs_of(context);
+    int bits = 0;
+    for (int i = shoal_count((const void *const *)shoal_plugs_of(NULL)->monitors); plugs->monitors[i]; i++)
+        bits |= !plugs->monitors[i]->ends_only << i;
+    return bits;
+}
+
 bool shoal_plugin_is(const shoal_context *context, const shoal_propagator *propagator)
 {
     const shoal_plugs *plugs = shoal_plugs_of(context);
@@ -507,13 +518,13 @@ shoal_status shoal_plugin_kernels(shoal_context *context, const shoal_kernel_cho
     add_words(&command, SHOAL_KERNEL_FLAGS);
     add_words(&command, flags);
     add_words(&command, "-O2 -w -shared -DSHOAL_PLUGINS -DSHOAL_KERNELS=shoal_plugin_kernels");
-    add_word(&command, "-DSHOAL_PLUGIN_MONITORS=0x%x", (unsigned)shoal_plugin_bits(context, 'm'));
+    add_word(&command, "-DSHOAL_PLUGIN_MONITORS_OF_PAIRS=0x%x", (unsigned)shoal_plugin_bits_of_pairs(context));
     add_word(&command, "-DSHOAL_ARCH=%s", arch);
     add_word(&command, "-DLANES=%d", lanes);
     add_word(&command, "-DPROPAGATOR=%s", choice->propagator->name);
     if (choice->n_bodies <= 9 && choice->form == SHOAL_FORM_PAIRS)
         add_word(&command, "-DN_BODIES=%d", choice->n_bodies);
-    shoal_status status = library_open(context, &command, "core/kernel_cpu.c", "the kernel text with its plugins", &library);
+    shoal_status status = library_open(context, &command, "core/kernel_cpu.c", "", "the kernel text with its plugins", &library);
     if (status)
         return status;
     *kernels = dlsym(library, "shoal_plugin_kernels");

@@ -113,12 +113,12 @@ LANE_FN mask tangent_is_long(real length2) { return length2 > lane_set(TANGENT_L
 #ifdef SHOAL_PLUGINS
 #include "plugins/monitors.kern.h"
 #else
-#define SHOAL_PLUGIN_MONITORS 0
+#define SHOAL_PLUGIN_MONITORS_OF_PAIRS 0
 #endif
 
 #define MONITORS_OF_PAIRS \
     ((1 << SHOAL_MONITOR_stop_on_collision) | (1 << SHOAL_MONITOR_stop_on_encounter) | (1 << SHOAL_MONITOR_closest_approach) | \
-     SHOAL_PLUGIN_MONITORS)
+     SHOAL_PLUGIN_MONITORS_OF_PAIRS)
 
 /* Whether a monitor must see every step. stop_on_ejection alone sleeps while all bodies are near. */
 LANE_FN int monitors_awake(const shoal_kernel_args *k) { return (MONITORS(k) & ~(1 << SHOAL_MONITOR_stop_on_ejection)) != 0; }

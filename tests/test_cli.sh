@@ -309,6 +309,8 @@ run 0 bench --range run.threads=1..2:2 study.cfg run.t_end=5
 [ "$(printf '%s\n' "$out" | wc -l)" -eq 3 ] || wrong "two values: $out"
 run 1 bench --range integrator.dt=0.01..0.02 --limit 1e-12 study.cfg run.t_end=5
 case $err in "shoal: integrator.dt=0.01: "*"above 1e-12") ;; *) wrong "limit: $err" ;; esac
+refused 2 --allow-plugins bench --range run.threads=1..2 study.cfg 'plugins=["absent.c"]'
+refused 2 "No such file" bench --allow-plugins --range run.threads=1..2 study.cfg 'plugins=["absent.c"]'
 refused 2 "did you mean 'threads'" bench --range run.thread=1..2 study.cfg
 refused 2 "expected KEY=A..B" bench --range run.threads=2..1 study.cfg
 refused 2 "expected KEY=A..B" bench --range run.threads=0..2 study.cfg

@@ -115,6 +115,38 @@ static void a_copy_of_a_force_gives_the_same_bits(void **state)
     assert_true(fabs(own[0][6] - without[0][6]) > 1e-4);
 }
 
+/* The longest way of body 1 along x in a step, from both its ends; the example, which looks at the ends alone, asks for no more. */
+static void a_monitor_sees_the_state_before_a_step_unless_it_needs_none(void **state)
+{
+    static const char host[] =
+        "static double longest(const double *slots, const double *p) { (void)p; return slots[0]; }\n"
+        "static const double initial[] = {0};\n"
+        "static const shoal_monitor_column columns[] = {{\"stride\", \"length\", \"\", longest, SHOAL_OF_SYSTEM}};\n"
+        "const shoal_monitor shoal_monitor_stride = {.name = \"stride\", .doc = \"\", .n_slots = 1, .initial = initial,"
+        " .columns = columns, .n_columns = 1};";
+    static const char kernel[] =
+        "enum { stride_SLOTS = 1 };\n"
+        "LANE_FN void stride_observe(const shoal_kernel_args *k, const lane_view *view, real *slots, lane_event *event)\n"
+        "{ (void)k, (void)event; slots[0] = lane_max(slots[0], lane_abs(view->after[1] - view->before[1])); }";
+    shoal_context *context = context_of(state);
+    char path[600];
+    snprintf(path, sizeof path, "%s/examples/plugins/least_distance.c", root());
+    assert_ok(context, shoal_plugin_load(context, path));
+    assert_int_equal(shoal_plugin_bits_of_pairs(context), 0);
+    assert_ok(context, shoal_plugin_load(context, write_plugin("stride", host, kernel)));
+    assert_int_equal(shoal_plugin_bits_of_pairs(context), 1 << shoal_monitor_find(context, "stride"));
+    shoal_ensemble *ensemble = make_ensemble(context);
+    shoal_plan *plan = NULL;
+    const shoal_plug_options monitors[] = {{"stride", NULL, 0}, {"least_distance", NULL, 0}};
+    const shoal_options options = {.propagator = "leapfrog", .dt = 0.01, .t_end = 10, .engine = "cpu", .monitors = monitors, .n_monitors = 2};
+    assert_ok(context, shoal_plan_create(context, ensemble, &options, &plan));
+    assert_ok(context, shoal_plan_integrate(plan, options.t_end));
+    const double stride = shoal_plan_column(plan, "stride", 0); /* of a circle at speed 1 */
+    assert_true(stride > 0.0099 && stride < 0.0102);
+    shoal_plan_destroy(&plan);
+    shoal_ensemble_destroy(&ensemble);
+}
+
 /* All three examples in one config, checked against what they say. */
 static void the_examples_run(void **state)
 {
@@ -188,6 +220,25 @@ static void what_is_refused(void **state)
     assert_ok(context, shoal_plan_create(context, ensemble, &without, &plan)); /* built-in kernels need no compiler */
     shoal_plan_destroy(&plan);
     shoal_ensemble_destroy(&ensemble);
+}
+
+/* What is kept of a plugin belongs to its text: another default at the same path is seen. */
+static void a_changed_descriptor_is_compiled_anew(void **state)
+{
+    struct cache cache;
+    cache_begin(&cache);
+    for (int value = 1; value <= 2; value++) {
+        shoal_context *context = NULL;
+        char host[256];
+        snprintf(host, sizeof host, "static const shoal_parameter parameters[] = {{\"strength\", SHOAL_REAL, \"\", %d, 0, 9, 0, \"\"}};\n"
+                 "const shoal_force shoal_force_changing = {.name = \"changing\", .doc = \"\", .parameters = parameters, .n_parameters = 1};", value);
+        assert_int_equal(setup((void **)&context), 0);
+        assert_ok(context, shoal_plugin_load(context, write_plugin("changing", host, "")));
+        assert_true(shoal_plugs_of(context)->forces[shoal_force_find(context, "changing")]->parameters[0].initial == value);
+        shoal_context_destroy(&context);
+    }
+    cache_end(&cache);
+    (void)state;
 }
 
 static void no_compiler_is_an_error(void **state)
@@ -272,8 +323,10 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(a_copy_of_a_propagator_gives_the_same_bits, setup, teardown),
         cmocka_unit_test_setup_teardown(a_copy_of_a_force_gives_the_same_bits, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_monitor_sees_the_state_before_a_step_unless_it_needs_none, setup, teardown),
         cmocka_unit_test_setup_teardown(the_examples_run, setup, teardown),
         cmocka_unit_test_setup_teardown(what_is_refused, setup, teardown),
+        cmocka_unit_test(a_changed_descriptor_is_compiled_anew),
         cmocka_unit_test_setup_teardown(no_compiler_is_an_error, setup, teardown),
         cmocka_unit_test_setup_teardown(nvrtc_takes_them, setup, teardown),
         cmocka_unit_test_setup_teardown(cuda_runs_them_too, setup, teardown),

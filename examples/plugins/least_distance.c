@@ -34,6 +34,7 @@ const shoal_monitor shoal_monitor_least_distance = {
     .reference = "an example",
     .n_slots = SHOAL_COUNT(initial),
     .initial = initial,
+    .ends_only = true,
     .parameters = parameters,
     .n_parameters = SHOAL_COUNT(parameters),
     .columns = columns,

@@ -10,7 +10,8 @@
  *
  * us_per_orbit: microseconds of one CPU core, or of the whole GPU, for a system and Jupiter's year; error: the rms over the systems of
  * the relative energy error at the end, which averages over the phases of errors that oscillate. parameter: steps a year of
- * Jupiter's, or the tolerance named in the table. A method's row ends where its error no longer falls.
+ * Jupiter's, or the tolerance named in the table. A method's row ends where its error no longer falls. The exit status is 3 where the
+ * engine is not there.
  */
 #include <shoal.h>
 
@@ -211,5 +212,5 @@ int main(int argc, char **argv)
     if (status)
         fprintf(stderr, "precision: %s: %s\n", shoal_status_text(status), shoal_context_message(context));
     shoal_context_destroy(&context);
-    return known ? status != SHOAL_OK : usage("no method of that name");
+    return known ? status == SHOAL_E_UNSUPPORTED ? 3 : status != SHOAL_OK : usage("no method of that name");
 }

@@ -4,11 +4,12 @@
 # The work-precision diagram: what a relative energy error costs, Shoal's propagators and REBOUND's integrators on the four outer
 # planets, one core (or a GPU), each over a row of steps or tolerances (tests/bench/precision.c, peer/rebound_peer.c).
 #
-#   tests/bench/precision.sh run [OPTIONS] [REBOUND_DIR]   prints rows; OPTIONS of the program `precision`, for instance --engine cuda
-#                                                          --systems 131072; with REBOUND_DIR REBOUND's rows too
+#   tests/bench/precision.sh run [OPTIONS] [REBOUND_DIR]   prints rows, and where there is a GPU those of GPU_METHODS on it, too; with
+#                                                          REBOUND_DIR REBOUND's. OPTIONS of the program `precision`: only what they say
 #   tests/bench/precision.sh plot PICTURE.png ROWS.csv...  draws the rows of one or more runs (gnuplot)
 #
 # Environment: BUILD=build (where the program `precision` is, built by `make bench-precision`)
+#   GPU_METHODS="mvs whckl ..." (as many as a picture has room for)  GPU_SYSTEMS=131072
 
 set -u -o pipefail
 fail() { echo "precision.sh: $*" >&2; exit 2; }
@@ -23,7 +24,14 @@ run)
     options=()
     while [[ ${1:-} == --* ]]; do options+=("$1" "$2"); shift 2; done
     if [ -n "${1:-}" ]; then "$here/peer/build" "$1" "$work/rebound" || exit 2; fi
-    "${BUILD:-$here/../../build}/tests/bench/precision" "${options[@]}" || exit 1
+    precision=${BUILD:-$here/../../build}/tests/bench/precision
+    "$precision" "${options[@]}" || exit 1
+    if [ ${#options[@]} -eq 0 ]; then
+        # shellcheck disable=SC2086
+        "$precision" --engine cuda --systems "${GPU_SYSTEMS:-131072}" ${GPU_METHODS:-mvs whckl saba_10_6_4 leapfrog kahan_li8 hermite4 dopri8 \
+            gauss_radau} | sed 1d
+        case ${PIPESTATUS[0]} in 0 | 3) ;; *) exit 1 ;; esac # 3: there is no GPU, as it has said
+    fi
     if [ -n "${1:-}" ]; then "$work/rebound" --precision 1 | sed 1d; fi
     ;;
 plot)

@@ -65,6 +65,7 @@ static const bench_case cases[] = {
     CASE("hybrid", 2, 1e-4, M_PI / 20, 1e-5),
     CASE("hybrid", 4, 1e-5, M_PI / 20, 1e-5),
     CASE("gauss_radau", 2, 1e-5, 2 * M_PI, 1e-13),
+    CASE("gauss_radau", 3, 1e-5, 2 * M_PI, 1e-13),
     CASE("gauss_radau", 4, 1e-5, 2 * M_PI, 1e-13),
     CASE("gauss_radau", 8, 1e-5, 2 * M_PI, 1e-13),
     CASE("mvs", 2, 1e-9, M_PI / 10, 1e-3, .spacing = 1.1, .e = 0.1),

@@ -112,6 +112,22 @@ static void tableaux_without_velocities_are_products(void **state)
     }
 }
 
+/* The first defect of a step that rounded weights leave acts on the energy always in the same sense; that of order 8 has to be free of it, for its
+ * truncation soon leaves nothing else to see. */
+static void weights_have_no_bias(void **state)
+{
+    const rk_tableau *t = &rk_tableaux[RK_PRINCE_DORMAND8];
+    __float128 velocity = 0, position = 0;
+    (void)state;
+    for (int i = 0; i < t->stages; i++) {
+        velocity += t->b[i] * ((__float128)t->c[i] - 0.5);
+        position += (__float128)t->bA[i] - 0.5 * t->b[i];
+    }
+    print_message("sum b (c - 1/2) = %.1e, sum (bA - b/2) = %.1e\n", (double)velocity, (double)position);
+    assert_below(fabs((double)velocity), 1e-19, "velocity");
+    assert_below(fabs((double)position), 1e-19, "position");
+}
+
 /* ---- systems and runs -------------------------------------------------------------------------------------------- */
 
 static void two_bodies(shoal_context *context, double ratio, double e, double f, shoal_body *bodies)
@@ -738,6 +754,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(tableaux_meet_their_order_conditions),
         cmocka_unit_test(tableaux_without_velocities_are_products),
+        cmocka_unit_test(weights_have_no_bias),
         cmocka_unit_test(fixed_steps_are_those_of_gsl),
         cmocka_unit_test(errors_fall_with_the_order),
         cmocka_unit_test(adaptive_errors_fall_with_the_tolerance),

@@ -147,7 +147,8 @@ LANE_RARE_FN kepler_step kepler_careful(mask where, real mu, real h, real x, rea
     const twin zeta = twin_add(twin_of(mu), twin_minus(twin_mul(beta, r0)));
     twin X = twin_div(twin_of(h), r0), g1, g2, g3, r;
     real low = zero, high = zero, last = X.hi;
-    mask search = where, bounded = one < zero;
+    /* what is not a number has no root */
+    mask search = where & (lane_abs(X.hi + eta.hi + beta.hi + zeta.hi) < lane_set(0x1p1023)), bounded = one < zero;
     LANE_KEEP_ROLLED
     for (int i = 0; i < KEPLER_CAREFUL && lane_any(search); i++) {
         careful_g(beta, X, &g1, &g2, &g3);

@@ -80,6 +80,18 @@ double figure_eight_shift(const shoal_body *third)
     return nearest;
 }
 
+void nobody_is_missing(const void *rows, size_t size, int n)
+{
+    const shoal_propagator *const *all = shoal_plugs_of(NULL)->propagators;
+    for (int p = 0; all[p]; p++) {
+        int found = 0;
+        for (int i = 0; i < n; i++)
+            found += strcmp(all[p]->name, *(const char *const *)((const char *)rows + (size_t)i * size)) == 0;
+        if (found == 0)
+            fail_msg("%s is in no row", all[p]->name);
+    }
+}
+
 /* ---- runs -------------------------------------------------------------------------------------------------------- */
 
 struct motion motion_begin(shoal_context *context, long n_systems, int n, const double *t_start, const double *dt,

@@ -55,6 +55,9 @@ extern const shoal_body figure_eight[3];
 /* How far, a third of the period later, the bodies are from where others of them were. */
 double figure_eight_shift(const shoal_body *third);
 
+/* Fails if a propagator of the list is in none of n rows of that size, each of which begins with a name. */
+void nobody_is_missing(const void *rows, size_t size, int n);
+
 /* The largest distance between the same bodies of two states. */
 double distance_of_states(int n, const shoal_body *a, const shoal_body *b);
 

@@ -133,14 +133,7 @@ static void evolve(shoal_context *context, const struct variant *v, double dt, d
 static void nobody_is_left_out(void **state)
 {
     (void)state;
-    const shoal_propagator *const *all = shoal_plugs_of(NULL)->propagators;
-    for (int p = 0; all[p]; p++) {
-        int n = 0;
-        for (int i = 0; i < SHOAL_COUNT(variants); i++)
-            n += strcmp(all[p]->name, variants[i].propagator) == 0;
-        if (n == 0)
-            fail_msg("%s is in no variant", all[p]->name);
-    }
+    nobody_is_missing(variants, sizeof *variants, SHOAL_COUNT(variants));
 }
 
 /* ---- order ----------------------------------------------------------------------------------------------------------- */

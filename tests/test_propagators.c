@@ -428,6 +428,49 @@ static void hermite_keeps_the_energy_for_ten_thousand_orbits(void **state)
     assert_below(early, plain, "compensated is no better than plain");
 }
 
+/* Angular momentum and barycentre: test_battery.c has every propagator with the steps of a user; here more bodies and a longer time, and Hermite and
+ * Runge-Kutta methods with steps so small that they keep the angular momentum, too. Adaptive ones are as good as their tolerance. */
+static void momenta_are_kept_to_rounding(void **state)
+{
+    enum { N = 4, SYSTEMS = 5 };
+    shoal_context *context = context_of(state);
+    for (int p = 0; shoal_plugs_of(NULL)->propagators[p]; p++) {
+        const char *name = shoal_plugs_of(NULL)->propagators[p]->name;
+        const bool small_steps = strncmp(name, "hermite", 7) == 0 || strcmp(name, "runge_kutta") == 0;
+        if (shoal_plugs_of(NULL)->propagators[p]->adaptive)
+            continue;
+        shoal_body bodies[N * SYSTEMS];
+        double before[SYSTEMS][3], worst = 0.0, worst_centre = 0.0, worst_motion = 0.0;
+        for (long s = 0; s < SYSTEMS; s++)
+            planetary_system(context, s, N, 1e-3, 1.6, 0.1, bodies + N * s);
+        const shoal_options options = {.propagator = name, .t_end = 200 * TWO_PI, .dt = small_steps ? 2e-3 : 0.05};
+        struct motion motion = motion_begin(context, SYSTEMS, N, NULL, NULL, &options, bodies);
+        for (long s = 0; s < SYSTEMS; s++)
+            shoal_ensemble_angular_momentum(motion.ensemble, s, before[s]);
+        assert_ok(context, shoal_plan_integrate(motion.plan, options.t_end));
+        for (long s = 0; s < SYSTEMS; s++) {
+            double after[3], size = hypot(hypot(before[s][0], before[s][1]), before[s][2]), centre[6] = {0};
+            shoal_ensemble_angular_momentum(motion.ensemble, s, after);
+            shoal_ensemble_get_bodies(motion.ensemble, s, bodies + N * s);
+            for (int c = 0; c < 3; c++)
+                worst = fmax(worst, fabs(after[c] - before[s][c]) / size);
+            for (int i = 0; i < N; i++)
+                for (int c = 0; c < 6; c++)
+                    centre[c] += bodies[N * s + i].m * (&bodies[N * s + i].x)[c];
+            for (int c = 0; c < 3; c++) {
+                worst_centre = fmax(worst_centre, fabs(centre[c]));
+                worst_motion = fmax(worst_motion, fabs(centre[3 + c]));
+            }
+        }
+        motion_end(&motion);
+        print_message("%-9s angular momentum %.1e, barycentre %.1e, its velocity %.1e after 200 orbits\n",
+                      name, worst, worst_centre, worst_motion);
+        assert_below(worst, 1e-12, "%s", name);
+        assert_below(worst_centre, 1e-13, "%s", name);
+        assert_below(worst_motion, 1e-14, "%s", name);
+    }
+}
+
 /* ---- time -------------------------------------------------------------------------------------------------------- */
 
 static void symmetric_propagators_come_back(void **state)
@@ -663,6 +706,7 @@ int main(void)
         cmocka_unit_test(every_conic_and_every_step),
         cmocka_unit_test(every_conic_and_every_step_on_a_gpu),
         cmocka_unit_test(hermite_keeps_the_energy_for_ten_thousand_orbits),
+        cmocka_unit_test(momenta_are_kept_to_rounding),
         cmocka_unit_test(symmetric_propagators_come_back),
         cmocka_unit_test(hermite_comes_back_to_its_order),
         cmocka_unit_test(two_bodies_circle),

@@ -122,6 +122,8 @@ enum { MOST_ROUNDS = 128, MORE_ROUNDS = 4, FIRST_ROUND = 64, LEAST_ROUND = 16, M
 enum { PARTS = 2, CARES = 3, SCHEDULERS = 4, CARE_SHARE = 16 };
 /* Steps at least of a system that is parked, where the host takes over nobody; turns of one until it does. */
 enum { LEAST_VISIT = 64, LONG_TURNS = 1024 };
+/* Pieces of a slice of what does not park, and the steps of one: the last blocks of the last pieces alone leave multiprocessors idle. */
+enum { MOST_PIECES = 32, LEAST_PIECE = 64 };
 enum { N_ARRAYS = 5, N_LISTS = 2, LANES_A_MULTIPROCESSOR = 256, FEW_BLOCKS = 4, SMALL_BLOCK = 32 };
 
 /* Of the queue; the systems in each round of each part. */
@@ -314,7 +316,7 @@ static shoal_status streams_create(shoal_engine *engine)
         result = driver->event_create(&engine->brought, 0);
     const bool parks = engine->choice.propagator->parks;
     engine->part[0] = engine->work;
-    for (int p = 1; p < PARTS && result == 0 && parks; p++)
+    for (int p = 1; p < PARTS && result == 0; p++)
         result = driver->stream_create(&engine->part[p], STREAM_NON_BLOCKING, 0);
     for (int c = 0; c < CARES && result == 0 && parks; c++)
         result = driver->stream_create(&engine->care[c], STREAM_NON_BLOCKING, STREAM_FIRST);
@@ -792,6 +794,27 @@ static int rounds_queue(shoal_engine *engine, device_pointer list, long n_list, 
     return result ? result : driver->to_host_later(engine->counts_host, engine->counts, COUNTS_SIZE, engine->work);
 }
 
+/* A slice in pieces, one after the other, of parts of the systems that are beside each other. */
+static int pieces_queue(shoal_engine *engine, device_pointer list, long n_list, double slice_steps, int block)
+{
+    const int n_parts = blocks_for(engine, SHOAL_INTEGRATE, block, n_list) >= PARTS * engine->n_multiprocessors ? PARTS : 1;
+    const double n_pieces = n_parts > 1 ? fmax(1, fmin(MOST_PIECES, floor(slice_steps / LEAST_PIECE))) : 1, piece = ceil(slice_steps / n_pieces);
+    int result = 0;
+    for (int p = 1; p < n_parts && result == 0; p++)
+        result = streams_join(engine, engine->part[p], engine->work);
+    for (double done = 0; done < slice_steps && result == 0; done += piece) {
+        engine->args.slice_steps = fmin(piece, slice_steps - done);
+        for (int p = 0; p < n_parts && result == 0; p++) {
+            const long first = n_list * p / n_parts, n = n_list * (p + 1) / n_parts - first;
+            result = kernel_queue(engine, SHOAL_INTEGRATE, list + (size_t)first * sizeof(int), n, block, blocks_for(engine, SHOAL_INTEGRATE, block, n),
+                                  engine->part[p]);
+        }
+    }
+    for (int p = 1; p < n_parts && result == 0; p++)
+        result = streams_join(engine, engine->work, engine->part[p]);
+    return result;
+}
+
 /* Queue a kernel and its list. The device's context is current. */
 static int launch_queue(shoal_engine *engine, shoal_kernel_entry entry, const int *list, long n_list, double slice_steps)
 {
@@ -813,7 +836,9 @@ static int launch_queue(shoal_engine *engine, shoal_kernel_entry entry, const in
         result = driver->event_record(engine->began, engine->work);
     if (result == 0 && parks && n_list > 0)
         result = rounds_queue(engine, engine->list[which], n_list, slice_steps, block);
-    else if (result == 0 && !parks)
+    else if (result == 0 && moves && !parks)
+        result = pieces_queue(engine, engine->list[which], n_list, slice_steps, block);
+    else if (result == 0 && !moves)
         result = kernel_queue(engine, entry, engine->list[which], n_list, block, blocks_for(engine, entry, block, n_list), engine->work);
     if (result == 0 && moves)
         result = driver->event_record(engine->ended, engine->work);

@@ -343,4 +343,14 @@ LANE_FN real team_square(int n, int i, const real *x)
     team_vector(n, i, x, whole);
     return lane_fma(whole[2], whole[2], lane_fma(whole[1], whole[1], whole[0] * whole[0]));
 }
+
+/* Where squares of vectors of the bodies begin to count: what rounding leaves of one in balance is below 2^-45 of the longest. */
+LANE_FN real team_least_square(int bodies, int n, const real *x)
+{
+    real most = lane_set(0.0);
+    LANE_UNROLL_GPU
+    for (int i = 0; i < bodies; i++)
+        most = lane_max(team_square(n, i, x), most); /* not a number: not greater */
+    return lane_set(0x1p-90) * team_max(most);
+}
 #endif

@@ -35,11 +35,8 @@ LANE_FN real radau_root7(real x)
 /* (h' / h)^7 by the shortest timescale. */
 LANE_FN real radau_by_timescale(int bodies, int n, const real *a, const real *b, double epsilon)
 {
-    const real zero = lane_set(0.0);
-    real fastest = zero, most2 = zero; /* 1 / tau^2; |a|^2 */
-    for (int i = 0; i < bodies; i++)
-        most2 = lane_max(team_square(n, i, a), most2);
-    const real least2 = 0x1p-90 * team_max(most2);
+    const real zero = lane_set(0.0), least2 = team_least_square(bodies, n, a);
+    real fastest = zero; /* 1 / tau^2 */
     for (int i = 0; i < bodies; i++) {
         real end[XYZ], d1[XYZ], d2[XYZ]; /* a at the end and its derivatives */
         LANE_UNROLL_XYZ

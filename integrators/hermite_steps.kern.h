@@ -29,16 +29,6 @@ enum { HERMITE_SWARM, HERMITE_AARSETH, HERMITE_SYMMETRIC };
 /* The system's own slots: the step proposed last, or minus a bound of the first one; time on the grid of symmetric steps. */
 enum { HERMITE_NEXT, HERMITE_TIME };
 
-/* Where body accelerations begin to count. */
-LANE_FN real least_square(const shoal_kernel_args *k, int n, const real *a)
-{
-    real most = lane_set(0.0);
-    LANE_UNROLL_GPU
-    for (int i = 0; i < real_bodies(k, n); i++)
-        most = lane_max(most, team_square(n, i, a));
-    return lane_set(0x1p-90) * team_max(most);
-}
-
 /* The largest power of two not above x: Rump, Ogita & Oishi 2008, SIAM J. Sci. Comput. 31, 189, algorithm 3.5. 0 < x. */
 LANE_FN real power_of_two(real x)
 {
@@ -51,7 +41,7 @@ LANE_BIG_FN real step_here(const shoal_kernel_args *k, int n, int with_snap, con
 {
     const real *a = s + HERMITE_A * n, *j = s + HERMITE_J * n;
     const int criterion = chosen(k, HERMITE_CRITERION);
-    const real zero = lane_set(0.0), least = least_square(k, n, a);
+    const real zero = lane_set(0.0), least = team_least_square(real_bodies(k, n), n, a);
     real most = zero, felt[LANE_ROOM(n)]; /* by bodies with a mass */
 #if HERMITE_ORDER >= 6
     const real *snap = s + HERMITE_S * n;
@@ -92,7 +82,7 @@ LANE_BIG_FN real step_by_polynomial(const shoal_kernel_args *k, int n, const rea
 {
     const int known = HERMITE_ORDER / 2; /* derivatives, the zeroth included */
     const real *a = s + HERMITE_A * n, *a0 = before + HERMITE_A * n;
-    const real least = least_square(k, n, a), zero = lane_set(0.0);
+    const real least = team_least_square(real_bodies(k, n), n, a), zero = lane_set(0.0);
     real most = zero;
     LANE_UNROLL_GPU
     for (int i = 0; i < real_bodies(k, n); i++) {

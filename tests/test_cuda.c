@@ -540,6 +540,24 @@ static void integrate_the_same(shoal_context *context, const struct outcome *fir
     outcome_release(&other);
 }
 
+/* So many that they are in parts, whose slices are in pieces. */
+static void slices_in_pieces_lose_nothing(void **state)
+{
+    need_gpu();
+    static const char *const propagators[] = {"mvs", "hermite4_adaptive"};
+    for (int p = 0; p < SHOAL_COUNT(propagators); p++) {
+        const struct setup plain = {.engine = "cuda", .propagator = propagators[p], .n = 3, .n_systems = 10000, .n_calls = 1, .slice_steps = 1010, .broken = -1};
+        struct setup variants[] = {plain, plain, plain};
+        variants[0].slice_steps = 30; /* a piece each */
+        variants[1].shuffled = true;
+        variants[2].n_systems = 20; /* a part */
+        struct outcome first = integrate(context_of(state), plain);
+        for (int i = 0; i < SHOAL_COUNT(variants); i++)
+            integrate_the_same(context_of(state), &first, variants[i], i);
+        outcome_release(&first);
+    }
+}
+
 /* So many that they are in parts, each of which goes on in rounds. Systems with encounters are late in a round, and lose nothing. */
 static void parked_systems_catch_up(void **state)
 {
@@ -684,6 +702,7 @@ int main(void)
         cmocka_unit_test(an_unusable_cache_is_no_error),
         cmocka_unit_test(cpu_and_cuda_agree),
         cmocka_unit_test(cuda_bits_depend_on_the_system_alone),
+        cmocka_unit_test(slices_in_pieces_lose_nothing),
         cmocka_unit_test(parked_systems_catch_up),
         cmocka_unit_test(handed_systems_lose_nothing),
         cmocka_unit_test(a_broken_system_disturbs_no_other),

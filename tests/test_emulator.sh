@@ -26,18 +26,27 @@ elif out=$(SHOAL_TEST_NAME='*on_a_gpu' "$root/tests/emulator/run" "$build" "$bui
     grep -q '^every conic, cuda' <<<"$out"; then pass
 else fail "$out"; fi
 
+study() { # PROPAGATOR SYSTEMS YEARS ENGINE RUNNER...
+    local propagator=$1 systems=$2 years=$3 engine=$4
+    shift 4
+    "$@" "$shoal" run --force --no-plot "$root/configs/scattering.cfg" "integrator.name=\"$propagator\"" "sample.count=$systems" "run.t_end=$years" \
+        "run.engine=\"$engine\"" output.interval=100 "output.file=\"$scratch/$engine.h5\"" &&
+        "$shoal" query "$scratch/$engine.h5" >"$scratch/$engine" && "$shoal" query "$scratch/$engine.h5" --events >>"$scratch/$engine" &&
+        "$shoal" query "$scratch/$engine.h5" --final >>"$scratch/$engine"
+}
+studies_agree() { # PROPAGATOR SYSTEMS YEARS
+    if [ -n "$missing" ]; then skip "$missing"
+    elif out=$(study "$@" cpu 2>&1 && SHOAL_LONG_TURNS=3 study "$@" cuda "$root/tests/emulator/run" "$build" 2>&1) &&
+        grep -q 'emulator (sm_990' <<<"$out" && grep -q encounter "$scratch/cpu" && cmp "$scratch/cpu" "$scratch/cuda"; then pass
+    else fail "$out"; fi
+}
+
 # Encounters put aside, on the GPU for three turns and then beside it; mergers and removals, rows while it runs.
 begin a_study
-study() { # ENGINE RUNNER...
-    local engine=$1
-    shift
-    "$@" "$shoal" run --no-plot "$root/configs/scattering.cfg" sample.count=40 run.t_end=400 "run.engine=\"$engine\"" output.interval=100 \
-        "output.file=\"$scratch/$engine.h5\"" && "$shoal" query "$scratch/$engine.h5" >"$scratch/$engine" &&
-        "$shoal" query "$scratch/$engine.h5" --events >>"$scratch/$engine" && "$shoal" query "$scratch/$engine.h5" --final >>"$scratch/$engine"
-}
-if [ -n "$missing" ]; then skip "$missing"
-elif out=$(study cpu 2>&1 && SHOAL_LONG_TURNS=3 study cuda "$root/tests/emulator/run" "$build" 2>&1) && grep -q 'emulator (sm_990' <<<"$out" &&
-    grep -q encounter "$scratch/cpu" && cmp "$scratch/cpu" "$scratch/cuda"; then pass
-else fail "$out"; fi
+studies_agree hybrid 40 400
+
+# More systems than the emulated device has room for at once: slices in pieces, of two parts.
+begin a_study_in_pieces
+studies_agree mvs 200 150
 
 exit $((failures > 0))

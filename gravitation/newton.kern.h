@@ -218,13 +218,13 @@ LANE_FN void newton_pair(int kind, int n, int i, int j, int both, const real *m,
         newton_push_terms(kind, n, j, 0, m[i], &t, out);
 }
 
-/* The pairs among bodies first, first + 1, ... of a four, of which `count` are there: 01, 23, 13, 03, 12, 02. */
-LANE_FN void newton_four(int kind, int n, int first, int count, const real *m, const real *const *in, real *const *out)
+/* The pairs among bodies first, first + 1, ... of a four, of which `count` are there, and one at least is below `massive`: 01, 23, 13, 03, 12, 02. */
+LANE_FN void newton_four(int kind, int n, int first, int count, int massive, const real *m, const real *const *in, real *const *out)
 {
     LANE_UNROLL
     for (int pair = 0; pair < 6; pair++) {
         const int i = 0x118 >> 2 * pair & 3, j = 0xafd >> 2 * pair & 3;
-        if (j < count)
+        if (j < count && first + i < massive)
             newton_pair(kind, n, first + i, first + j, 1, m, in, out);
     }
 }
@@ -239,6 +239,13 @@ LANE_FN int newton_near(int l, int s) { return s == 1 ? l ^ 1 : s == 2 ? (l ^ 2)
 #define NEWTON_FORM(k, kind) FORM(k)
 #endif
 
+/* Bodies from here on have no mass, and no pairs among themselves; a CPU, where it is no constant, leaves those out in rows alone. */
+#ifdef SHOAL_MASSIVE
+#define NEWTON_MASSIVE(bodies) SHOAL_MASSIVE
+#else
+#define NEWTON_MASSIVE(bodies) (bodies)
+#endif
+
 /* first = 0: all of the bodies, whose vectors have stride n. first = 1: bodies 1, 2, ... among themselves; body 0 neither acts nor is
  * written. */
 LANE_FN void newton_whole(const shoal_kernel_args *k, int kind, int n, int bodies, int first, const real *m, const real *const *in,
@@ -247,12 +254,12 @@ LANE_FN void newton_whole(const shoal_kernel_args *k, int kind, int n, int bodie
     if (NEWTON_FORM(k, kind) == SHOAL_FORM_PAIRS) {
         LANE_UNROLL
         for (int four = first; four < bodies; four += 4)
-            newton_four(kind, n, four, bodies - four, m, in, out);
+            newton_four(kind, n, four, bodies - four, NEWTON_MASSIVE(bodies), m, in, out);
         LANE_UNROLL
         for (int j = bodies - 1; j > first; j--) {
             LANE_UNROLL
             for (int i = bodies - 1; i >= first; i--)
-                if (i < j - ((j - first) & 3))
+                if (i < j - ((j - first) & 3) && i < NEWTON_MASSIVE(bodies))
                     newton_pair(kind, n, i, j, 1, m, in, out);
         }
         return;
@@ -423,7 +430,7 @@ LANE_FN void newton_team(int kind, int n, int local, const real *m, const real *
 #if TEAM_OF_PAIRS
     newton_keep_pairs(kind);
 #endif
-    newton_four(kind, n, local, TEAM_EACH, m, in, out);
+    newton_four(kind, n, local, TEAM_EACH, n, m, in, out);
     const int met = NEWTON_MEET && kind <= NEWTON_JERK;
     if (met)
         newton_meet(kind, n, local, newton_other(0), m, in, out);

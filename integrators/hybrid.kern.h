@@ -55,6 +55,13 @@ enum { HYBRID_TO_TRY, HYBRID_TO_SET_OUT, HYBRID_TO_DRIFT }; /* parts of a step *
 #endif
 #define HYBRID_OWN(n, s) ((s) + PROPAGATOR_SLOTS(1) * (n))
 
+/* Planets without mass are near nobody like them: flags of pairs i < j, i below the first without. */
+#ifdef SHOAL_MASSIVE
+#define HYBRID_PAIRS(k, n) (SHOAL_MASSIVE * LANE_ROOM(n))
+#else
+#define HYBRID_PAIRS(k, n) (MASSIVE(k) * LANE_ROOM(n))
+#endif
+
 LANE_FN real hybrid_r2(int n, const real *s, int i)
 {
     return lane_fma(s[2 * n + i], s[2 * n + i], lane_fma(s[n + i], s[n + i], s[i] * s[i]));
@@ -153,6 +160,8 @@ LANE_FN mask hybrid_may_be_near(const shoal_kernel_args *k, int n, const real *m
     LANE_UNROLL_TEAM
     for (int pair = team_place(); pair < NEWTON_PAIRS; pair += TEAM) {
         const int b = pair % TEAM_PARTS, other = (b + pair / TEAM_PARTS + 1) % TEAM_PARTS;
+        if (min(b, other) + TEAM_FIRST >= SHOAL_MASSIVE)
+            continue;
         hybrid_seen(b, at);
         hybrid_seen(other, d);
         near = near | hybrid_may_be_close(1, at, at + 3, d, d + 3, reach, rough_max(hybrid_rough2(1, at), hybrid_rough2(1, d)));
@@ -174,6 +183,8 @@ LANE_FN mask hybrid_may_be_near(const shoal_kernel_args *k, int n, const real *m
             near = near | hybrid_near_star(k, n, m, s, h, hybrid_r2(n, s, i), i);
     LANE_UNROLL
     for (int i = 1; i < bodies; i++) {
+        if (i >= MASSIVE(k))
+            break;
         LANE_UNROLL
         for (int j = 1; j < bodies; j++) {
             if (j <= i)
@@ -195,7 +206,7 @@ LANE_FN mask hybrid_is_near(const shoal_kernel_args *k, int n, const real *m, co
     mask any = (h != lane_set(0.0)) & (HYBRID_OWN(n, s)[HYBRID_NEAR] == lane_set(0.0)) & hybrid_may_be_near(k, n, m, s, h);
 #if TEAM == 1
     if (lane_any(any)) {
-        mask near[LANE_ROOM(n) * LANE_ROOM(n)], drifts[LANE_ROOM(n)], all = hybrid_clear(n, near, drifts);
+        mask near[HYBRID_PAIRS(k, n)], drifts[LANE_ROOM(n)], all = hybrid_clear(k, n, near, drifts);
         hybrid_flag(k, n, m, s, h, any, near, drifts, &all, &any);
     }
 #endif
@@ -259,7 +270,7 @@ struct lane_care {
     int part, trials, attempts; /* HYBRID_TO_TRY, ...; of the step; of the trial */
     real t[PROPAGATOR_SLOTS(1) * N_BODIES], dx[3 * N_BODIES], dv[3 * N_BODIES], before[6 * N_BODIES];
     real f[DRIFT_IN_REGISTERS ? 3 * N_BODIES : NYSTROM_STAGES * 3 * N_BODIES]; /* the accelerations of the first stage; room for all */
-    mask near[N_BODIES * N_BODIES], drifts[N_BODIES], all, again, active, ends_near;
+    mask near[HYBRID_PAIRS(k, N_BODIES)], drifts[N_BODIES], all, again, active, ends_near;
     real substep, done;
 #endif
 };
@@ -304,7 +315,7 @@ LANE_FN void hybrid_hand_over(int n, const from_type *from, to_type *to)
     for (int c = 0; c < 6 * n; c++)
         to->before[c] = from->before[c];
     DRIFT_UNROLL
-    for (int i = 0; i < n * n; i++)
+    for (int i = 0; i < HYBRID_PAIRS(k, n); i++)
         to->near[i] = from->near[i];
     DRIFT_UNROLL
     for (int i = 0; i < n; i++)
@@ -321,7 +332,7 @@ LANE_FN void hybrid_go_on(const shoal_kernel_args *k, int n, int compensated, co
     real *own = HYBRID_OWN(n, s);
 #if DRIFT_IN_REGISTERS
     real t[PROPAGATOR_SLOTS(1) * N_BODIES], dx[3 * N_BODIES], dv[3 * N_BODIES], f[NYSTROM_STAGES * 3 * N_BODIES], before[6 * N_BODIES];
-    mask near[N_BODIES * N_BODIES], drifts[N_BODIES];
+    mask near[HYBRID_PAIRS(k, n)], drifts[N_BODIES];
     hybrid_work w = hybrid_work_in(t, dx, dv, f, before, near, drifts);
 #else
     hybrid_work w = hybrid_work_in(care->t, care->dx, care->dv, care->f, care->before, care->near, care->drifts);

@@ -44,11 +44,11 @@ LANE_FN mask hybrid_near(int n, const real *m, const real *s, hybrid_measure mea
 }
 
 /* No flags; returns no lanes. */
-LANE_FN mask hybrid_clear(int n, mask *near, mask *drifts)
+LANE_FN mask hybrid_clear(const shoal_kernel_args *k, int n, mask *near, mask *drifts)
 {
     const mask none = lane_set(0.0) != lane_set(0.0);
     DRIFT_UNROLL
-    for (int i = 0; i < n * n; i++)
+    for (int i = 0; i < HYBRID_PAIRS(k, n); i++)
         near[i] = none;
     DRIFT_UNROLL
     for (int i = 0; i < n; i++)
@@ -75,6 +75,9 @@ LANE_FN mask hybrid_flag(const shoal_kernel_args *k, int n, const real *m, const
     *all = *all | star;
     DRIFT_UNROLL
     for (int i = 1; i < bodies; i++) {
+        drifts[i] = drifts[i] | *all; /* a planet alone */
+        if (i >= MASSIVE(k))
+            continue;
         DRIFT_UNROLL
         for (int j = i + 1; j < bodies; j++) {
             const mask close = where & hybrid_near(n, m, s, measure, hill6[i], hill6[j], i, j), now = close | *all;
@@ -84,7 +87,6 @@ LANE_FN mask hybrid_flag(const shoal_kernel_args *k, int n, const real *m, const
             drifts[i] = drifts[i] | now;
             drifts[j] = drifts[j] | now;
         }
-        drifts[i] = drifts[i] | *all; /* a planet alone */
     }
     if (VARIATIONAL(k))
         DRIFT_UNROLL
@@ -104,6 +106,8 @@ LANE_FN void hybrid_kick(const shoal_kernel_args *k, int n, int compensated, con
         a[c] = lane_set(0.0);
     DRIFT_UNROLL
     for (int i = 1; i < bodies; i++) {
+        if (i >= MASSIVE(k))
+            break;
         DRIFT_UNROLL
         for (int j = i + 1; j < bodies; j++) {
             const mask near = flags.near[i * n + j];
@@ -202,7 +206,7 @@ LANE_FN void hybrid_begin(const shoal_kernel_args *k, int n, const real *m, cons
                           hybrid_work *w)
 {
     mask any;
-    w->all = w->ends_near = hybrid_clear(n, w->near, w->drifts);
+    w->all = w->ends_near = hybrid_clear(k, n, w->near, w->drifts);
     w->substep = lane_min(own[HYBRID_SUBSTEP], lane_abs(h));
     w->substep = lane_select(h < lane_set(0.0), -w->substep, w->substep);
     w->again = hybrid_flag(k, n, m, start, h, where, w->near, w->drifts, &w->all, &any);
@@ -344,7 +348,7 @@ LANE_BIG_FN void hybrid_again(const shoal_kernel_args *k, int n, int compensated
 {
     real t[PROPAGATOR_SLOTS(1) * LANE_ROOM(n)], dx[3 * LANE_ROOM(n)], dv[3 * LANE_ROOM(n)], before[6 * LANE_ROOM(n)];
     real f[NYSTROM_STAGES * 3 * LANE_ROOM(n)];
-    mask near[LANE_ROOM(n) * LANE_ROOM(n)], drifts[LANE_ROOM(n)];
+    mask near[HYBRID_PAIRS(k, n)], drifts[LANE_ROOM(n)];
     hybrid_work w = hybrid_work_in(t, dx, dv, f, before, near, drifts);
     hybrid_begin(k, n, m, start, HYBRID_OWN(n, s), h, where, &w);
     hybrid_foresee(k, n, m, s, h, where, &w);

@@ -91,7 +91,7 @@ LANE_TABLE double nystrom_ev[NYSTROM_STAGES] = {
     223.0 / 7938 + 4251941.0 / 54970650, -3.0 / 20,
 };
 
-/* Which planets drift together: near[i * n + j], i < j; drifts[i] for those in a near pair, and so for their tangent vectors; all
+/* Which planets drift together: near[i * n + j], i < j, of those with a mass (HYBRID_PAIRS); drifts[i] for those in a near pair, and so for their tangent vectors; all
  * for lanes in which everybody does. */
 typedef struct hybrid_flags {
     const mask *near, *drifts;
@@ -208,6 +208,8 @@ LANE_FN void drift_acceleration(const shoal_kernel_args *k, int n, const real *m
     }
     DRIFT_UNROLL
     for (int i = 1; i < bodies; i++) {
+        if (i >= MASSIVE(k))
+            break;
         DRIFT_UNROLL
         for (int j = i + 1; j < bodies; j++) {
             const mask near = flags.near[i * n + j];

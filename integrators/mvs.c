@@ -34,7 +34,7 @@ static const char *refuses(const shoal_ensemble *ensemble)
 
 static const char *hybrid_refuses(const shoal_ensemble *ensemble)
 {
-    return ensemble->n_bodies > 64 ? "it keeps a list of all pairs, for at most 64 bodies" : refuses(ensemble);
+    return ensemble->n_bodies > 256 ? "it keeps flags of pairs for at most 256 bodies" : refuses(ensemble);
 }
 
 const shoal_propagator shoal_propagator_mvs = {

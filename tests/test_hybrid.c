@@ -222,7 +222,7 @@ static void the_table_has_its_orders(void **state)
 static void the_cheap_question_misses_nobody(void **state)
 {
     enum { n = 3, TRIALS = 200000 };
-    shoal_kernel_args k = {.n_moved = n, .propagator = {0, 3, 0.4, 1, HYBRID_PASSAGE, 1e-7}};
+    shoal_kernel_args k = {.n_moved = n, .n_massive = n, .propagator = {0, 3, 0.4, 1, HYBRID_PASSAGE, 1e-7}};
     long n_near = 0, n_maybe = 0;
     (void)state;
     for (long trial = 0; trial < TRIALS; trial++) {
@@ -236,7 +236,7 @@ static void the_cheap_question_misses_nobody(void **state)
             s[c * n + 1] = lane_set(c == 0 ? 0.5 + uniform(trial, 6) : c == 4 ? 1.0 : 0.0);
             s[c * n + 2] = s[c * n + 1] + lane_set(size[c / 3] * (2 * uniform(trial, 7 + c) - 1));
         }
-        mask near[n * n], drifts[n], all = hybrid_clear(n, near, drifts), any;
+        mask near[n * n], drifts[n], all = hybrid_clear(&k, n, near, drifts), any;
         hybrid_flag(&k, n, m, s, lane_set(h), m[0] == m[0], near, drifts, &all, &any);
         const mask maybe = hybrid_may_be_near(&k, n, m, s, lane_set(h));
         assert_true(!lane_any(any) || lane_any(maybe));
@@ -512,6 +512,28 @@ static void monitors_see_what_happens_within_a_step(void **state)
     }
 }
 
+/* Bodies without mass change nothing for the others, however many they are. */
+static void test_particles_change_nothing(void **state)
+{
+    enum { N = 103 };
+    const shoal_options options = {.propagator = "hybrid", .t_end = 4.0, .dt = 0.05};
+    shoal_body alone[3], bodies[N], particle[2];
+    overtaking(context_of(state), 1.05, alone);
+    memcpy(bodies, alone, sizeof alone);
+    for (int i = 3; i < N; i++) {
+        const shoal_orbit orbit[2] = {{0}, {.a = 2.0 + 0.01 * i, .e = 0.1, .f = i}};
+        memset(particle, 0, sizeof particle);
+        particle[0].m = 1.0;
+        assert_ok(context_of(state), shoal_bodies_from_orbits(context_of(state), SHOAL_ASTROCENTRIC, 2, orbit, particle));
+        bodies[i] = particle[1];
+    }
+    evolve(context_of(state), 1, 3, &options, alone, NULL, NULL);
+    evolve(context_of(state), 1, N, &options, bodies, NULL, NULL);
+    assert_memory_equal(bodies, alone, sizeof alone);
+    for (int i = 3; i < N; i++)
+        assert_true(fabs(bodies[i].x) < 4.0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -521,6 +543,7 @@ int main(void)
         cmocka_unit_test(a_cubic_stays_outside_its_bound),
         cmocka_unit_test(without_encounters_it_is_mvs),
         cmocka_unit_test(an_encounter_is_followed),
+        cmocka_unit_test(test_particles_change_nothing),
         cmocka_unit_test(scattering_keeps_the_energy),
         cmocka_unit_test(time_can_be_reversed),
         cmocka_unit_test(a_pericentre_passage_is_followed),

@@ -331,6 +331,44 @@ static void test_units(void **state)
     shoal_table_release(&table);
 }
 
+/* A file that states no units is in the config's, whose G may be one of its own, and which are G = 1 where it has none. A run's
+ * snapshots are in them, too. */
+static void test_file_units(void **state)
+{
+    static const struct {
+        const char *units;
+        double inner; /* 1 km/s, 1 kpc/Myr, 1 */
+    } cases[] = { { "units = { length = \"kpc\"; mass = \"Msun\"; G = 4.30091e-6; };", 1 / 29.7846918 },
+                  { "units = { length = \"kpc\"; mass = \"Msun\"; time = \"Myr\"; };", 977.792222 / 29.7846918 },
+                  { "", 1 } };
+    static const char *const formats[] = { "phigrape", "tipsy" };
+    shoal_context *context = *state;
+    FILE *out = fopen("two.phigrape", "w");
+    fputs("0\n2\n0\n0 1e10 -8 0 0 0 -220 0\n1 1e10 8 0 0 0 220 0\n", out);
+    fclose(out);
+    shoal_table table = read_table(context, "two.phigrape", 0);
+    assert_ok(context, shoal_table_write(&table, "two.tipsy", shoal_format_tipsy.write));
+    shoal_table_release(&table);
+    for (int k = 0; k < SHOAL_COUNT(cases); k++)
+        for (int f = 0; f < SHOAL_COUNT(formats); f++) {
+            char text[512], snapshot[32];
+            shoal_big_bodies bodies;
+            snprintf(text, sizeof text,
+                     "%s model = { file = \"two.%s\"; }; integrator = { dt = 1.0; }; run = { t_end = 1e-6; engine = \"cpu\"; };"
+                     "output = { interval = 1e-6; snapshots = 1; format = \"%s\"; };", cases[k].units, formats[f], formats[f]);
+            shoal_study *study = load(context, text, "two.h5", NULL);
+            assert_ok(context, shoal_big_study_bodies(study, &bodies));
+            assert_float_equal(bodies.v[3] / cases[k].inner, 220, 1e-3); /* the digits of that G */
+            assert_ok(context, shoal_study_run(study, 1, NULL, NULL));
+            snprintf(snapshot, sizeof snapshot, "two_0000.%s", formats[f]);
+            table = read_table(context, snapshot, 0);
+            assert_float_equal(table.bodies[1].vy, 220, f ? 1e-4 : 1e-12); /* single precision */
+            shoal_table_release(&table);
+            shoal_big_bodies_release(&bodies);
+            shoal_study_destroy(&study);
+        }
+}
+
 /* Bodies that are there and back: GADGET, phiGRAPE and CSV to the last bit, tipsy to single precision, in both byte orders. */
 static void test_formats(void **state)
 {
@@ -591,8 +629,8 @@ int main(void)
         cmocka_unit_test(test_going_on), cmocka_unit_test(test_another_study),
         cmocka_unit_test(test_no_kernels), cmocka_unit_test(test_cuda_going_on), cmocka_unit_test(test_cuda_tune),
         cmocka_unit_test(test_cuda_devices),
-        cmocka_unit_test(test_later_end), cmocka_unit_test(test_units),    cmocka_unit_test(test_formats),
-        cmocka_unit_test(test_components), cmocka_unit_test(test_gadget_units), cmocka_unit_test(test_density),
+        cmocka_unit_test(test_later_end), cmocka_unit_test(test_units), cmocka_unit_test(test_file_units),
+        cmocka_unit_test(test_formats), cmocka_unit_test(test_components), cmocka_unit_test(test_gadget_units), cmocka_unit_test(test_density),
         cmocka_unit_test(test_from_file), cmocka_unit_test(test_refusals),
         cmocka_unit_test(test_bad_files),
     };

@@ -317,6 +317,28 @@ refused 2 "expected KEY=A..B" bench --range run.threads=0..2 study.cfg
 refused 2 "expected a study" bench --range run.threads=1..2
 end
 
+begin cli_bench_ladder
+# climbed ROWS: the heading and so many rows, whose time and errors are numbers, and errors no larger than half precision's
+climbed() {
+    printf '%s\n' "$out" | awk -F , -v n="$1" 'NR > 1 && !($1 == "cpu" && $7 > 0 && $8 > 0 && $9 >= 0 && $9 < 1e-3 && $10 < 0.1) {
+        exit 1 } $9 == "rms_error" { heading = 1 } END { exit !heading || NR != n + 1 }' || wrong "expected $1 rows: $out"
+}
+run 0 bench ladder 1000 --engine cpu --csv
+climbed 32
+run 0 bench ladder edges 300 naive 1000 --engine cpu --csv
+climbed 28
+[ "$(printf '%s\n' "$out" | cut -d , -f 2,6 | sort -u | tr '\n' ' ')" = \
+    "edges,1000 edges,300 kernel,bodies naive,1000 naive,300 " ] || wrong "two steps: $out"
+refused 2 "'1e9': expected a number of bodies from 1 to 1e8" bench ladder 1000 1e9
+refused 2 "did you mean 'edges'" bench ladder edgse 1000
+refused 2 "'lanes': expected" bench ladder lanes --engine cpu
+printf 'model = { name = "plummer"; n = 100; }; gravitation = { method = "naive"; precision = "fp32"; softening = 0.1; };
+        integrator = { dt = 0.1; }; run = { t_end = 1.0; engine = "cpu"; };' >naive.cfg
+refused 2 '"naive" computes no potential' run naive.cfg --quiet
+run 0 run naive.cfg gravitation.method=rows
+holds " interactions/s"
+end
+
 begin cli_plot
 run 0 plot study.h5 --column t_stop
 [ "$(printf '%s\n' "$out" | wc -l)" -gt 3 ] || wrong "no preview: $out"

@@ -743,6 +743,10 @@ static void test_refusals(void **state)
     refuse(context, bad, "cpu or cuda");
     bad = good, bad.kernel = "edgse";
     refuse(context, bad, "did you mean \"edges\"");
+    bad = good, bad.kernel = "naive";
+    refuse(context, bad, "\"naive\" computes no fp64");
+    bad.precision = SHOAL_TILED_FP32;
+    refuse(context, bad, "\"naive\" computes no potential");
     bad = good, bad.eps = -1;
     refuse(context, bad, "softening length -1");
     bad = good, bad.eps = 0, bad.softening = SHOAL_TILED_SPLINE;

@@ -486,23 +486,22 @@ static void many_forces(shoal_context *context, const shoal_tiled_options *optio
     shoal_tiled_destroy(&tiled);
 }
 
-/* So many sources are looked through by all threads. */
-static void test_cpu_many(void **state)
+/* Some targets of so many sources, which all threads look through. */
+static void check_many(shoal_context *context, long n, int max_threads)
 {
-    enum { N = 40001, T = 20 };
-    shoal_context *context = context_of(state);
+    enum { T = 10 };
     many b;
     long index[T];
     double a[3 * T], once[3 * T];
-    many_create(N, &b);
+    many_create(n, &b);
     for (int i = 0; i < T; i++)
-        index[i] = (long)i * (N - 1) / (T - 1);
+        index[i] = i * (n - 1) / (T - 1);
     const shoal_tiled_targets targets = {.n = T, .index = index};
     shoal_tiled_options options = {.engine = "cpu", .kernel = "plain", .eps = 0.01};
     many_forces(context, &options, &b, &targets);
     memcpy(a, b.a, sizeof a);
     options = (shoal_tiled_options){.engine = "cpu", .precision = SHOAL_TILED_FP32, .eps = 0.01};
-    for (options.threads = 1; options.threads <= 3; options.threads++) {
+    for (options.threads = 1; options.threads <= max_threads; options.threads++) {
         many_forces(context, &options, &b, &targets);
         assert_true(error_of(3 * T, b.a, a) < bounds[SHOAL_TILED_FP32]);
         if (options.threads > 1)
@@ -510,6 +509,12 @@ static void test_cpu_many(void **state)
         memcpy(once, b.a, sizeof once);
     }
     free(b.m);
+}
+
+static void test_cpu_many(void **state)
+{
+    check_many(context_of(state), 40001, 3);
+    check_many(context_of(state), 10000000, 1); /* 1.9 GB */
 }
 
 /* The pairs of so many bodies are done in parts. */

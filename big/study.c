@@ -221,9 +221,7 @@ shoal_status shoal_big_study_bodies(const shoal_study *study, shoal_big_bodies *
         status = format->read(&table, 1, &(char *){ big->file }, &options);
     fclose(options.notes);
     free(notes);
-    if (!status && table.units.length == 0 && format->natural)
-        status = shoal_units_natural(study->context, &study->units, &table.units);
-    else if (!status && table.units.length == 0)
+    if (!status && table.units.length == 0)
         table.units = study->units;
     if (!status)
         status = shoal_big_from_table(study->context, &table, &study->units, bodies);

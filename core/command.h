@@ -77,7 +77,7 @@ void put_duration(char *text, size_t size, double seconds);
 /* `shoal bench --range`: names are the study and overrides; limit: of an energy error. */
 int bench_range(const bench_options *options);
 
-/* `shoal bench ladder`: words are numbers of bodies (command_bench_ladder.c). engine: NULL or "auto" = all. */
+/* `shoal bench ladder`: words are numbers of bodies and names of steps (command_bench_ladder.c). engine: NULL or "auto" = all. */
 int bench_ladder(const char *engine, int threads, bool csv, int n_words, char **words);
 
 /* What was printed has arrived: a full disk or a closed pipe is a failure. */

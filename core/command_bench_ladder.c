@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * command_bench_ladder.c: `shoal bench ladder [N ...]`: every kernel of the forces of one big system on this machine's engines,
- * from the first thing one writes to the fastest, each checked against double precision before its time is printed.
+ * command_bench_ladder.c: `shoal bench ladder [STEP ...] [N ...]`: every kernel, or those named, of the forces of one big system on
+ * this machine's engines, from the first thing one writes to the fastest, each checked against double precision before its time is
+ * printed.
  *
  * The bodies are a Plummer sphere of equal masses, or with --csv's column `masses` = unequal of masses between 0 and twice the
  * mean; the softening is 0.01 of its scale length. An interaction is what one body does to another: N^2 of them an evaluation,
@@ -164,8 +165,18 @@ static bool failed_step(shoal_context *context, const step *s, int threads, sphe
     return status && status != SHOAL_E_UNSUPPORTED;
 }
 
-/* All steps of an engine in a model; the number that failed. Those that are only steps come first, auto is the last. */
-static int climb_engine(shoal_context *context, const char *engine, int threads, sphere *model, bool equal, bool csv)
+/* Whether a step is among the names; all are where there are none. */
+static bool is_among(int n_names, char **names, const char *kernel)
+{
+    for (int i = 0; i < n_names; i++)
+        if (strcmp(names[i], kernel) == 0)
+            return true;
+    return n_names == 0;
+}
+
+/* The steps of an engine in a model; the number that failed. Those that are only steps come first, auto is the last. */
+static int climb_engine(shoal_context *context, const char *engine, int n_names, char **names, int threads, sphere *model,
+                        bool equal, bool csv)
 {
     int n_failed = 0;
     for (int jerk = 0; jerk < 2; jerk++)
@@ -174,36 +185,59 @@ static int climb_engine(shoal_context *context, const char *engine, int threads,
             for (int steps = 1; steps >= 0; steps--)
                 for (int k = 0; (s.kernel = shoal_tiled_kernel(engine, k, &s.doc)); k++) {
                     const bool only_step = !shoal_tiled_can(engine, s.kernel, SHOAL_TILED_FP64, SHOAL_TILED_JERK);
-                    if (only_step == steps && shoal_tiled_can(engine, s.kernel, precision, jerk) && !too_long(&s, model->n) &&
+                    if (only_step == steps && is_among(n_names, names, s.kernel) &&
+                        shoal_tiled_can(engine, s.kernel, precision, jerk) && !too_long(&s, model->n) &&
                         (strcmp(s.kernel, "plain") != 0 || precision == SHOAL_TILED_FP64))
                         n_failed += failed_step(context, &s, threads, model, equal, csv);
                 }
             s.kernel = "auto";
             s.doc = "the fastest of those that compute everything, from now on on this machine";
-            if (strcmp(engine, "cuda") == 0)
+            if (strcmp(engine, "cuda") == 0 && is_among(n_names, names, s.kernel))
                 n_failed += failed_step(context, &s, threads, model, equal, csv);
         }
     return n_failed;
 }
 
+static const char *const all_engines[] = {"cpu", "cuda"};
+
+static bool is_asked(const char *asked, const char *engine)
+{
+    return !asked || strcmp(asked, "auto") == 0 || strcmp(asked, engine) == 0;
+}
+
 /* The engines that this machine has, of those asked for. */
 static int engines_of(shoal_context *context, const char *asked, const char *engines[2])
 {
-    static const char *const all[] = {"cpu", "cuda"};
-    const bool any = !asked || strcmp(asked, "auto") == 0;
     int n = 0;
-    for (int i = 0; i < SHOAL_COUNT(all); i++) {
-        const shoal_tiled_options options = {.engine = all[i]};
+    for (int i = 0; i < SHOAL_COUNT(all_engines); i++) {
+        const shoal_tiled_options options = {.engine = all_engines[i]};
         shoal_tiled *tiled = NULL;
-        if (!any && strcmp(asked, all[i]) != 0)
+        if (!is_asked(asked, all_engines[i]))
             continue;
         if (shoal_tiled_create(context, &options, 1, &tiled) == SHOAL_OK)
-            engines[n++] = all[i];
+            engines[n++] = all_engines[i];
         else
-            fprintf(stderr, "shoal: bench ladder: without %s: %s\n", all[i], shoal_context_message(context));
+            fprintf(stderr, "shoal: bench ladder: without %s: %s\n", all_engines[i], shoal_context_message(context));
         shoal_tiled_destroy(&tiled);
     }
     return n;
+}
+
+/* A word that is no number of bodies names a step of the engines asked for, or is refused. */
+static int check_step(const char *asked, const char *word)
+{
+    const char *names[64] = {"auto"}, *name;
+    int n = 1;
+    for (int e = 0; e < SHOAL_COUNT(all_engines); e++)
+        for (int k = 0; is_asked(asked, all_engines[e]) && n < SHOAL_COUNT(names) &&
+                        (name = shoal_tiled_kernel(all_engines[e], k, NULL)); k++)
+            names[n++] = name;
+    for (int i = 0; i < n; i++)
+        if (strcmp(names[i], word) == 0)
+            return EXIT_OK;
+    name = shoal_nearest(word, names, n);
+    return usage_error("bench ladder: '%s': expected a number of bodies from 1 to 1e8, or a force method (`shoal list`)%s%s%s", word,
+                       name ? "; did you mean '" : "", name ? name : "", name ? "'?" : "");
 }
 
 int bench_ladder(const char *engine, int threads, bool csv, int n_words, char **words)
@@ -211,18 +245,25 @@ int bench_ladder(const char *engine, int threads, bool csv, int n_words, char **
     static char *defaults[] = {"16384", "262144"};
     const char *engines[2];
     shoal_context *context;
+    int n_counts = 0; /* they come to the front, and steps behind them */
     for (int i = 0; i < n_words; i++) {
-        char *end;
-        const double n = strtod(words[i], &end);
-        if (*end || !(n >= 1 && n <= 1e8 && n == floor(n)))
-            return usage_error("bench ladder: '%s': expected a number of bodies from 1 to 1e8", words[i]);
+        char *word = words[i], *end;
+        const double n = strtod(word, &end);
+        if (!*end && n >= 1 && n <= 1e8 && n == floor(n)) {
+            words[i] = words[n_counts];
+            words[n_counts++] = word;
+        } else if (check_step(engine, word)) {
+            return EXIT_USAGE;
+        }
     }
+    char **names = words + n_counts;
+    const int n_names = n_words - n_counts;
     if (shoal_context_create(&context))
         return EXIT_FAILED;
     const int n_engines = engines_of(context, engine, engines);
-    if (n_words == 0) {
+    if (n_counts == 0) {
         words = defaults;
-        n_words = n_engines && strcmp(engines[n_engines - 1], "cuda") == 0 ? 2 : 1;
+        n_counts = n_engines && strcmp(engines[n_engines - 1], "cuda") == 0 ? 2 : 1;
     }
     if (csv)
         puts("engine,kernel,precision,jerk,masses,bodies,milliseconds,interactions_per_ns,rms_error,largest_error,doc");
@@ -230,12 +271,12 @@ int bench_ladder(const char *engine, int threads, bool csv, int n_words, char **
         printf("%-5s %-16s %-6s %-4s %-8s %8s %11s %11s %9s %9s  %s\n", "", "kernel", "", "jerk", "masses", "bodies", "ms",
                "10^9/s", "rms error", "largest", "");
     int n_failed = 0;
-    for (int i = 0; i < n_words; i++)
+    for (int i = 0; i < n_counts; i++)
         for (int equal = 0; equal < 2; equal++) {
             sphere model;
             shoal_status status = model_create(context, (long)strtod(words[i], NULL), equal, threads, &model);
             for (int e = 0; !status && e < n_engines; e++)
-                n_failed += climb_engine(context, engines[e], threads, &model, equal, csv);
+                n_failed += climb_engine(context, engines[e], n_names, names, threads, &model, equal, csv);
             if (status)
                 return failed(context, status);
             free(model.m);

@@ -115,8 +115,8 @@ static const struct argp convert_argp = {
     .options = (const struct argp_option[]){
         { "from", FROM, "FORMAT", 0, "Format of IN", 0 },
         { "to", TO, "FORMAT", 0, "Format of OUT", 0 },
-        { "units", UNITS, "L,M,T", 0, "Units of OUT, as AU,Msun,yr or AU,Msun,G=1 (default: those of IN)", 0 },
-        { "from-units", FROM_UNITS, "L,M,T", 0, "Units of a CSV that does not state them", 0 },
+        { "units", UNITS, "L,M,T", 0, "Units of OUT, as AU,Msun,yr or AU,Msun,G=1 (default: those of IN; tipsy, phigrape: G = 1)", 0 },
+        { "from-units", FROM_UNITS, "L,M,T", 0, "Units of IN where it does not state them", 0 },
         { "initial", 'i', 0, 0, "Of a result file: the initial states", 0 },
         { "final", 'f', 0, 0, "Of a result file: the last states (default)", 0 },
         { "time", 't', "T", 0, "Of a result file: the snapshots at T; of Horizons: the vectors of Julian date T", 0 },
@@ -178,8 +178,17 @@ static shoal_status write_output(shoal_context *context, const convert_options *
     const char *text = format->units ? format->units : options->units;
     shoal_result *result = NULL;
     shoal_units units = table->units;
-    shoal_status status = text ? shoal_units_parse(context, text, &units) : SHOAL_OK;
+    shoal_status status = SHOAL_OK;
 
+    if (text) {
+        status = shoal_units_parse(context, text, &units);
+    } else if (format->natural) {
+        status = shoal_units_init(context, units.length_name, units.mass_name, NULL, 1, &units);
+        if (units.time != table->units.time) {
+            fprintf(options->read.notes, "%s is in %s, %s, G = 1, which it does not state (--units)\n", file, units.length_name,
+                    units.mass_name);
+        }
+    }
     if (status == SHOAL_OK && options->system >= 0) {
         status = choose_system(table, options->system);
     }
@@ -245,8 +254,8 @@ int convert_main(int argc, char **argv)
         code = failed_input(context, status);
         goto fail;
     }
-    fflush(options.read.notes);
     status = write_output(context, &options, to, &table);
+    fflush(options.read.notes);
     if (status != SHOAL_OK) {
         code = failed(context, status);
         goto fail;

@@ -42,11 +42,6 @@ static const shoal_format csv = {
     .write = shoal_csv_write,
 };
 
-shoal_status shoal_units_natural(shoal_context *context, const shoal_units *units, shoal_units *natural)
-{
-    return shoal_units_init(context, units->length_name, units->mass_name, NULL, 1, natural);
-}
-
 static bool hdf5_is(const char *begin)
 {
     return memcmp(begin, "\x89HDF\r\n\x1a\n", 8) == 0;

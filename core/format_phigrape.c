@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * format_phigrape.c: the text snapshots of phiGRAPE (Harfst et al. 2007, doi:10.1016/j.newast.2006.11.003), G = 1:
+ * format_phigrape.c: the text snapshots of phiGRAPE (Harfst et al. 2007, doi:10.1016/j.newast.2006.11.003), by custom G = 1:
  *
  *     number of the snapshot
  *     number of bodies
@@ -67,19 +67,13 @@ static shoal_status phigrape_read(shoal_table *table, int n_files, char *const *
 
 static shoal_status phigrape_write(const shoal_table *table, FILE *out)
 {
-    shoal_units natural;
-    shoal_status status = shoal_units_natural(table->context, &table->units, &natural);
-    if (!status && table->n_systems != 1)
-        status = shoal_fail(table->context, SHOAL_E_INPUT, "%ld systems: expected one for this format", table->n_systems);
-    if (status)
-        return status;
-    const double velocity = shoal_units_factor(&table->units, "velocity") / shoal_units_factor(&natural, "velocity");
-    const double time = isnan(table->systems[0].time) ? 0 : table->systems[0].time * (table->units.time / natural.time);
+    if (table->n_systems != 1)
+        return shoal_fail(table->context, SHOAL_E_INPUT, "%ld systems: expected one for this format", table->n_systems);
+    const double time = isnan(table->systems[0].time) ? 0 : table->systems[0].time;
     fprintf(out, "0\n%ld\n%.17g\n", table->n_bodies, time);
     for (long i = 0; i < table->n_bodies; i++) {
         const shoal_body *b = &table->bodies[i];
-        fprintf(out, "%ld %.17g %.17g %.17g %.17g %.17g %.17g %.17g\n", i, b->m, b->x, b->y, b->z, b->vx * velocity,
-                b->vy * velocity, b->vz * velocity);
+        fprintf(out, "%ld %.17g %.17g %.17g %.17g %.17g %.17g %.17g\n", i, b->m, b->x, b->y, b->z, b->vx, b->vy, b->vz);
     }
     return SHOAL_OK;
 }
@@ -87,7 +81,7 @@ static shoal_status phigrape_write(const shoal_table *table, FILE *out)
 const shoal_format shoal_format_phigrape = {
     .name = "phigrape",
     .ends = ".phigrape",
-    .doc = "phiGRAPE's text snapshot of one big system; G = 1",
+    .doc = "phiGRAPE's text snapshot of one big system; G = 1 or --units",
     .is = phigrape_is,
     .read = phigrape_read,
     .write = phigrape_write,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * format_tipsy.c: TIPSY's binary snapshots (N. Katz & T. Quinn, University of Washington), single precision, G = 1:
+ * format_tipsy.c: TIPSY's binary snapshots (N. Katz & T. Quinn, University of Washington), single precision, by custom G = 1:
  *
  *     header   double time, int n, n_dimensions (3), n_gas, n_dark, n_stars; 28 bytes, or 32 with padding
  *     gas      12 floats: mass, position[3], velocity[3], density, temperature, smoothing length, metals, potential
@@ -135,14 +135,9 @@ static void put_float(FILE *out, double value, bool big)
 
 static shoal_status write_in_order(const shoal_table *table, FILE *out, bool big)
 {
-    shoal_units natural;
-    shoal_status status = shoal_units_natural(table->context, &table->units, &natural);
-    if (!status && table->n_systems != 1)
-        status = shoal_fail(table->context, SHOAL_E_INPUT, "%ld systems: expected one for this format", table->n_systems);
-    if (status)
-        return status;
-    const double velocity = shoal_units_factor(&table->units, "velocity") / shoal_units_factor(&natural, "velocity");
-    const double time = isnan(table->systems[0].time) ? 0 : table->systems[0].time * (table->units.time / natural.time);
+    if (table->n_systems != 1)
+        return shoal_fail(table->context, SHOAL_E_INPUT, "%ld systems: expected one for this format", table->n_systems);
+    const double time = isnan(table->systems[0].time) ? 0 : table->systems[0].time;
     const uint32_t n = (uint32_t)table->n_bodies, words[] = { n, 3, 0, n, 0, 0 };
     uint64_t bits;
     memcpy(&bits, &time, sizeof bits);
@@ -152,7 +147,7 @@ static shoal_status write_in_order(const shoal_table *table, FILE *out, bool big
         put_word(out, words[i], big);
     for (long i = 0; i < table->n_bodies; i++) {
         const shoal_body *b = &table->bodies[i];
-        const double item[9] = { b->m, b->x, b->y, b->z, b->vx * velocity, b->vy * velocity, b->vz * velocity, 0, 0 };
+        const double item[9] = { b->m, b->x, b->y, b->z, b->vx, b->vy, b->vz, 0, 0 };
         for (int q = 0; q < 9; q++)
             put_float(out, item[q], big);
     }
@@ -172,7 +167,7 @@ static shoal_status write_little(const shoal_table *table, FILE *out)
 const shoal_format shoal_format_tipsy = {
     .name = "tipsy",
     .ends = ".tipsy",
-    .doc = "TIPSY's binary snapshot of one big system, standard byte order; G = 1",
+    .doc = "TIPSY's binary snapshot of one big system, standard byte order; G = 1 or --units",
     .is = tipsy_is,
     .read = tipsy_read,
     .write = write_big,

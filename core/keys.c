@@ -154,7 +154,7 @@ const shoal_key shoal_keys[] = {
     VALUE("big.model", CHOICE, "name", "", NAN, 0, SHOAL_BIG_MODELS - 1, MODEL_WORDS, "file", "a model to draw bodies from"),
     OTHER("big.model", TEXT, "file", "name",
           "bodies in any format that `shoal convert` reads, relative to the config's folder; its numbers are in the config's "
-          "units unless it states its own"),
+          "units (without `units`, G = 1) unless it states its own"),
     TEXTS("big.model", "components", "all", "of a file that has them: \"gas\", \"dark\", \"stars\""),
     VALUE("big.model", INTEGER, "n", "", NAN, 2, MOST_INT, NULL, "model.file", "number of bodies, all of the same mass"),
     VALUE("big.model", INTEGER, "seed", "", 1, 0, MOST_EXACT, NULL, NULL, "the same bodies for the same seed"),

@@ -124,7 +124,7 @@ typedef struct shoal_format {
     /* a table that is in its units already; NULL = is only read */
     shoal_status (*write)(const shoal_table *table, FILE *out);
     const char *units; /* of what is written, NULL = any */
-    bool natural;      /* its units are such that G = 1, whatever they are; it does not say them */
+    bool natural;      /* it does not say its units; by custom G = 1 in them */
 } shoal_format;
 
 extern const shoal_format shoal_format_swarm, shoal_format_mercury, shoal_format_exoplanets, shoal_format_horizons,
@@ -132,8 +132,6 @@ extern const shoal_format shoal_format_swarm, shoal_format_mercury, shoal_format
 
 /* Whether an HDF5 file is a snapshot of GADGET's. */
 bool shoal_gadget_is(const char *path);
-/* Units of the same length and mass in which G = 1. */
-shoal_status shoal_units_natural(shoal_context *context, const shoal_units *units, shoal_units *natural);
 
 extern const shoal_format *const shoal_formats[]; /* NULL after the last */
 

@@ -331,6 +331,44 @@ static void test_units(void **state)
     shoal_table_release(&table);
 }
 
+/* A file that states no units is in the config's, whose G may be one of its own, and which are G = 1 where it has none. A run's
+ * snapshots are in them, too. */
+static void test_file_units(void **state)
+{
+    static const struct {
+        const char *units;
+        double inner; /* 1 km/s, 1 kpc/Myr, 1 */
+    } cases[] = { { "units = { length = \"kpc\"; mass = \"Msun\"; G = 4.30091e-6; };", 1 / 29.7846918 },
+                  { "units = { length = \"kpc\"; mass = \"Msun\"; time = \"Myr\"; };", 977.792222 / 29.7846918 },
+                  { "", 1 } };
+    static const char *const formats[] = { "phigrape", "tipsy" };
+    shoal_context *context = *state;
+    FILE *out = fopen("two.phigrape", "w");
+    fputs("0\n2\n0\n0 1e10 -8 0 0 0 -220 0\n1 1e10 8 0 0 0 220 0\n", out);
+    fclose(out);
+    shoal_table table = read_table(context, "two.phigrape", 0);
+    assert_ok(context, shoal_table_write(&table, "two.tipsy", shoal_format_tipsy.write));
+    shoal_table_release(&table);
+    for (int k = 0; k < SHOAL_COUNT(cases); k++)
+        for (int f = 0; f < SHOAL_COUNT(formats); f++) {
+            char text[512], snapshot[32];
+            shoal_big_bodies bodies;
+            snprintf(text, sizeof text,
+                     "%s model = { file = \"two.%s\"; }; integrator = { dt = 1.0; }; run = { t_end = 1e-6; engine = \"cpu\"; };"
+                     "output = { interval = 1e-6; snapshots = 1; format = \"%s\"; };", cases[k].units, formats[f], formats[f]);
+            shoal_study *study = load(context, text, "two.h5", NULL);
+            assert_ok(context, shoal_big_study_bodies(study, &bodies));
+            assert_float_equal(bodies.v[3] / cases[k].inner, 220, 1e-3); /* the digits of that G */
+            assert_ok(context, shoal_study_run(study, 1, NULL, NULL));
+            snprintf(snapshot, sizeof snapshot, "two_0000.%s", formats[f]);
+            table = read_table(context, snapshot, 0);
+            assert_float_equal(table.bodies[1].vy, 220, f ? 1e-4 : 1e-12); /* single precision */
+            shoal_table_release(&table);
+            shoal_big_bodies_release(&bodies);
+            shoal_study_destroy(&study);
+        }
+}
+
 /* Bodies that are there and back: GADGET, phiGRAPE and CSV to the last bit, tipsy to single precision, in both byte orders. */
 static void test_formats(void **state)
 {
@@ -496,6 +534,64 @@ static void test_density(void **state)
     }
 }
 
+/* The profile of Plummer's sphere, whose scale length is 3 pi / 16: 40 shells of 500 bodies, each good to 500^(-1/2), within four
+ * times that, and so is their mean. The last two are too thick. */
+static void test_profile(void **state)
+{
+    shoal_context *context = *state;
+    const double scale = 3 * M_PI / 16;
+    const shoal_big_model model = { .kind = SHOAL_BIG_plummer, .n = 20000, .seed = 1, .mass = 1, .virial_radius = 1 };
+    shoal_big_frame frame = { 0 };
+    shoal_big_bodies bodies;
+    shoal_units units;
+    shoal_table table;
+    double r, density, sum = 0;
+    int n = 0, used;
+    assert_ok(context, shoal_units_init(context, NULL, NULL, NULL, NAN, &units));
+    assert_ok(context, shoal_big_generate(context, &model, &bodies));
+    assert_ok(context, shoal_big_to_table(context, &bodies, &units, &table));
+    assert_ok(context, shoal_table_write(&table, "sphere.hdf5", shoal_format_gadget.write));
+    shoal_table_release(&table);
+    shoal_big_bodies_release(&bodies);
+    char *text = script_of(context, "sphere.hdf5", "profile", &frame);
+    for (const char *at = strstr(text, "$shells << EOD\n") + 15; sscanf(at, "%lf %lf%n", &r, &density, &used) == 2; at += used, n++) {
+        const double ratio = density * 4 * M_PI / 3 * pow(scale, 3) * pow(1 + r * r / (scale * scale), 2.5);
+        if (n < 38 && !(fabs(ratio - 1) < 4 / sqrt(500)))
+            fail_msg("shell %d, r = %g: density %g is %g times that of Plummer's sphere", n, r, density, ratio);
+        sum += n < 38 ? ratio / 38 : 0;
+    }
+    assert_int_equal(n, 40);
+    assert_true(fabs(sum - 1) < 4 / sqrt(500 * 38));
+    free(text);
+}
+
+static void test_every_kind_is_a_png(void **state)
+{
+    shoal_context *context = *state;
+    shoal_big_frame frame = { .low = NAN, .high = NAN };
+    const shoal_plot_options options = { .picture = "kind.png" };
+    shoal_big_view view;
+    if (shoal_plot_missing()) {
+        print_message("%s\n", shoal_plot_missing());
+        skip();
+    }
+    assert_ok(context, shoal_big_view_open(context, "a.h5", &view));
+    for (const shoal_big_kind *kind = shoal_big_kinds; kind->name; kind++) {
+        char head[5];
+        assert_ok(context, shoal_big_plot(&view, kind, &options, &frame, NULL));
+        FILE *file = fopen("kind.png", "rb");
+        assert_non_null(file);
+        assert_int_equal(fread(head, 1, sizeof head, file), sizeof head);
+        assert_memory_equal(head, "\x89PNG\r", sizeof head);
+        fseek(file, 0, SEEK_END);
+        if (ftell(file) < 3000)
+            fail_msg("%s: %ld bytes", kind->name, ftell(file));
+        fclose(file);
+        unlink("kind.png");
+    }
+    shoal_big_view_close(&view);
+}
+
 /* A run from a file goes on from the state in it. */
 static void test_from_file(void **state)
 {
@@ -591,8 +687,9 @@ int main(void)
         cmocka_unit_test(test_going_on), cmocka_unit_test(test_another_study),
         cmocka_unit_test(test_no_kernels), cmocka_unit_test(test_cuda_going_on), cmocka_unit_test(test_cuda_tune),
         cmocka_unit_test(test_cuda_devices),
-        cmocka_unit_test(test_later_end), cmocka_unit_test(test_units),    cmocka_unit_test(test_formats),
-        cmocka_unit_test(test_components), cmocka_unit_test(test_gadget_units), cmocka_unit_test(test_density),
+        cmocka_unit_test(test_later_end), cmocka_unit_test(test_units), cmocka_unit_test(test_file_units),
+        cmocka_unit_test(test_formats), cmocka_unit_test(test_components), cmocka_unit_test(test_gadget_units), cmocka_unit_test(test_density),
+        cmocka_unit_test(test_profile), cmocka_unit_test(test_every_kind_is_a_png),
         cmocka_unit_test(test_from_file), cmocka_unit_test(test_refusals),
         cmocka_unit_test(test_bad_files),
     };

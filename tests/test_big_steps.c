@@ -41,12 +41,17 @@ static void end(run *r)
     shoal_tiled_destroy(&r->tiled);
 }
 
-static shoal_big_bodies plummer(shoal_context *context, long n)
+static shoal_big_bodies draw(shoal_context *context, int kind, long n)
 {
     shoal_big_bodies bodies;
-    const shoal_big_model model = { .kind = SHOAL_BIG_plummer, .n = n, .seed = 2, .mass = 1, .virial_radius = 1 };
+    const shoal_big_model model = { .kind = kind, .n = n, .seed = 2, .mass = 1, .virial_radius = 1 };
     assert_ok(context, shoal_big_generate(context, &model, &bodies));
     return bodies;
+}
+
+static shoal_big_bodies plummer(shoal_context *context, long n)
+{
+    return draw(context, SHOAL_BIG_plummer, n);
 }
 
 /* Two bodies of masses 0.6 and 0.4 on a relative orbit of a = 1 and e, at pericentre. */
@@ -78,6 +83,17 @@ static double energy(run *r)
     }
     free(phi);
     return E;
+}
+
+static void angular_momentum(const run *r, double L[3])
+{
+    const shoal_big_bodies *b = &r->stepper->bodies;
+    for (int c = 0; c < 3; c++) {
+        const long j = (c + 1) % 3 * b->n, k = (c + 2) % 3 * b->n;
+        L[c] = 0;
+        for (long i = 0; i < b->n; i++)
+            L[c] += b->m[i] * (b->x[j + i] * b->v[k + i] - b->x[k + i] * b->v[j + i]);
+    }
 }
 
 /* The rms distance of the bodies of two runs. */
@@ -158,6 +174,54 @@ static void test_binary(void **state)
     }
 }
 
+/* Leapfrog's steps that adapt: a fourth near pericentre, half of each with half of eta, and then a fourth of the error. */
+static void test_adaptive(void **state)
+{
+    shoal_context *context = *state;
+    double most[2] = { 0 }, n_steps[2];
+    for (int i = 0; i < 2; i++) {
+        shoal_big_bodies bodies = binary(context, 0.6);
+        run r = begin(context, "leapfrog", 1, 0.02 / (1 << i), eps, &bodies);
+        const double E = energy(&r);
+        double fewest = INFINITY, largest = 0;
+        for (int t = 1; t <= 50; t++) {
+            const double before = r.stepper->n_steps;
+            assert_ok(context, shoal_big_advance(r.stepper, t / 8.0));
+            n_steps[i] = r.stepper->n_steps;
+            most[i] = fmax(most[i], fabs(energy(&r) / E - 1));
+            fewest = fmin(fewest, n_steps[i] - before);
+            largest = fmax(largest, n_steps[i] - before);
+        }
+        assert_true(largest == 4 * fewest);
+        end(&r);
+    }
+    if (!(most[0] < 5e-5 && fabs(log2(most[0] / most[1] / 4)) < 0.2 && fabs(n_steps[1] / n_steps[0] - 2) < 0.01))
+        fail_msg("errors %.3g and %.3g, steps %g and %g with half of eta", most[0], most[1], n_steps[0], n_steps[1]);
+}
+
+/* A sphere at rest falls together at t = 1.46 to a seventh of its size, and settles: configs/cold_collapse.cfg with fewer bodies.
+ * The bound is four times the error; those of 512 and 1024 bodies are 7e-5 and 4e-5. */
+static void test_collapse(void **state)
+{
+    shoal_context *context = *state;
+    shoal_big_bodies bodies = draw(context, SHOAL_BIG_cold, 256);
+    run r = begin(context, "leapfrog", 0.05, 0.05, 0.005, &bodies);
+    const shoal_big_bodies *b = &r.stepper->bodies;
+    const double E = energy(&r);
+    double most = 0, least = INFINITY;
+    for (int t = 1; t <= 60; t++) {
+        double r2 = 0;
+        assert_ok(context, shoal_big_advance(r.stepper, t / 20.0));
+        most = fmax(most, fabs(energy(&r) / E - 1));
+        for (long i = 0; i < 3 * b->n; i++)
+            r2 += b->x[i] * b->x[i] / (double)b->n;
+        least = fmin(least, sqrt(r2));
+    }
+    if (!(most < 2e-4 && least < 0.2))
+        fail_msg("error of the energy %.3g, least rms radius %.3g", most, least);
+    end(&r);
+}
+
 static void test_reversal(void **state)
 {
     shoal_context *context = *state;
@@ -171,7 +235,8 @@ static void test_reversal(void **state)
     shoal_big_bodies_release(&start);
 }
 
-/* Block steps keep the energy as shared steps of the same accuracy do, with fewer interactions; momentum drifts no further. */
+/* Block steps keep the energy as shared steps of the same accuracy do, with fewer interactions; momentum and angular
+ * momentum drift no further than the scheme's errors. */
 static void test_blocks(void **state)
 {
     shoal_context *context = *state;
@@ -181,13 +246,19 @@ static void test_blocks(void **state)
         shoal_big_bodies bodies = plummer(context, 256);
         r[k] = begin(context, k ? "hermite4_block" : "hermite4", 1.0 / 16, 0.003, 0.02, &bodies);
         const double E = energy(&r[k]);
+        double L[2][3];
+        angular_momentum(&r[k], L[0]);
         assert_ok(context, shoal_big_advance(r[k].stepper, 1));
+        angular_momentum(&r[k], L[1]);
         error[k] = fabs(energy(&r[k]) / E - 1);
         interactions[k] = r[k].stepper->interactions;
         double x[3], v[3];
         shoal_big_barycentre(&r[k].stepper->bodies, x, v);
-        for (int c = 0; c < 3; c++)
+        for (int c = 0; c < 3; c++) {
             assert_float_equal(v[c], 0, k ? 1e-7 : 1e-14);
+            if (!(fabs(L[1][c] - L[0][c]) < (k ? 1e-8 : 1e-11)))
+                fail_msg("%s: L[%d] = %.3g is off by %.3g", k ? "blocks" : "shared", c, L[0][c], L[1][c] - L[0][c]);
+        }
     }
     if (!(error[0] < 1e-7 && error[1] < 1e-6 && interactions[1] < 0.5 * interactions[0] && apart(&r[0], &r[1]) < 1e-5))
         fail_msg("errors %.3g (shared), %.3g (blocks); interactions %.3g, %.3g; %.3g apart", error[0], error[1],
@@ -270,7 +341,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_order),    cmocka_unit_test(test_energy_order), cmocka_unit_test(test_binary),
         cmocka_unit_test(test_reversal), cmocka_unit_test(test_blocks),       cmocka_unit_test(test_going_on),
-        cmocka_unit_test(test_threads), cmocka_unit_test(test_evaluations),
+        cmocka_unit_test(test_adaptive), cmocka_unit_test(test_collapse), cmocka_unit_test(test_threads), cmocka_unit_test(test_evaluations),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
 }

@@ -317,6 +317,28 @@ refused 2 "expected KEY=A..B" bench --range run.threads=0..2 study.cfg
 refused 2 "expected a study" bench --range run.threads=1..2
 end
 
+begin cli_bench_ladder
+# climbed ROWS: the heading and so many rows, whose time and errors are numbers, and errors no larger than half precision's
+climbed() {
+    printf '%s\n' "$out" | awk -F , -v n="$1" 'NR > 1 && !($1 == "cpu" && $7 > 0 && $8 > 0 && $9 >= 0 && $9 < 1e-3 && $10 < 0.1) {
+        exit 1 } $9 == "rms_error" { heading = 1 } END { exit !heading || NR != n + 1 }' || wrong "expected $1 rows: $out"
+}
+run 0 bench ladder 1000 --engine cpu --csv
+climbed 32
+run 0 bench ladder edges 300 naive 1000 --engine cpu --csv
+climbed 28
+[ "$(printf '%s\n' "$out" | cut -d , -f 2,6 | sort -u | tr '\n' ' ')" = \
+    "edges,1000 edges,300 kernel,bodies naive,1000 naive,300 " ] || wrong "two steps: $out"
+refused 2 "'1e9': expected a number of bodies from 1 to 1e8" bench ladder 1000 1e9
+refused 2 "did you mean 'edges'" bench ladder edgse 1000
+refused 2 "'lanes': expected" bench ladder lanes --engine cpu
+printf 'model = { name = "plummer"; n = 100; }; gravitation = { method = "naive"; precision = "fp32"; softening = 0.1; };
+        integrator = { dt = 0.1; }; run = { t_end = 1.0; engine = "cpu"; };' >naive.cfg
+refused 2 '"naive" computes no potential' run naive.cfg --quiet
+run 0 run naive.cfg gravitation.method=rows
+holds " interactions/s"
+end
+
 begin cli_plot
 run 0 plot study.h5 --column t_stop
 [ "$(printf '%s\n' "$out" | wc -l)" -gt 3 ] || wrong "no preview: $out"
@@ -454,6 +476,23 @@ run 0 convert ids.csv ids_out.csv
 case $err in "shoal: note: ids.csv does not state its units"*) ;; *) wrong "no note on units: $err" ;; esac
 run 0 convert "$data/exoplanets.csv" exo.h5 --quiet
 run 0 convert "$data/horizons_sun.txt" "$data/horizons_jupiter.txt" sky.csv -m 5=9.54e-4
+printf '%s\n' '# units: kpc, Msun, G=4.30091e-6' '# time: 2' system,body,name,m,x,y,z,vx,vy,vz 0,0,a,1e10,-8,0,0,0,-220,0 \
+    0,1,b,1e10,8,0,0,0,220,0 >disc.csv
+# body_of FILE: m x vy and the time of its last body; is A B: as numbers, to the digits of that G
+body_of() { awk -F '[, ]' '$2 == "time:" { t = $3 } END { print $4, $5, $9, t }' "$1"; }
+is() { echo "$1 $2" | awk '{ for (i = 1; i <= 4; i++) if (($i - $(i + 4)) ^ 2 > 1e-10 * $i ^ 2) exit 1 }' || wrong "$1 is not $2"; }
+for end in tipsy phigrape; do
+    run 0 convert disc.csv "one.$end"
+    [ "$err" = "shoal: note: one.$end is in kpc, Msun, G = 1, which it does not state (--units)" ] || wrong "notes: $err"
+    run 0 convert "one.$end" back.csv -F --from-units kpc,Msun,G=1
+    is "$(body_of back.csv)" "1e10 8 $(awk 'BEGIN { s = sqrt(4.30091e-6); print 220 / s, 2 * s }')"
+    run 0 convert disc.csv "km_s.$end" --units kpc,Msun,G=4.30091e-6
+    run 0 convert "km_s.$end" back.csv -F --from-units kpc,Msun,G=4.30091e-6
+    is "$(body_of back.csv)" "1e10 8 220 2"
+    run 0 convert "km_s.$end" back.csv -F --from-units kpc,Msun,G=4.30091e-6 --units pc,Msun,yr
+    is "$(body_of back.csv)" "1e10 8e3 2.2499676e-4 1.9555844e9"
+done
+[ "$(tail -n 1 km_s.phigrape)" = "1 10000000000 8 0 0 0 220 0" ] || wrong "km_s.phigrape: $(cat km_s.phigrape)"
 refused 2 "expected files" convert two.csv
 refused 2 'did you mean "swarm"' convert two.csv x.csv --from swram
 refused 2 'unknown format "fits"' convert two.csv x.csv --to fits

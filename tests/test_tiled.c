@@ -393,23 +393,42 @@ static void test_cuda_spline(void **state)
 
 /* ---- bits and sums ----------------------------------------------------------------------------------------------- */
 
-/* Every pair once: what one body gains the other loses, to rounding of the sums alone. */
-static void test_momentum(void **state)
+/* Every pair once, by each form that does so: what one body gains the other loses, to rounding of the sums alone. */
+static void check_momentum(shoal_context *context, const char *engine)
 {
-    shoal_context *context = context_of(state);
-    make_bodies(2000, false, &here);
-    for (int precision = 0; precision < SHOAL_TILED_PRECISIONS; precision++) {
-        const shoal_tiled_options options = options_of("cpu", "edges", precision, 0.01);
-        compute(context, &options, &here, &got);
-        for (int c = 0; c < 3; c++) {
-            double sum = 0, size = 0;
-            for (long i = 0; i < here.n; i++) {
-                sum += here.m[i] * got.a[c * here.n + i];
-                size += here.m[i] * fabs(got.a[c * here.n + i]);
+    const char *kernel;
+    make_bodies(4000, false, &here);
+    for (int i = 0; (kernel = shoal_tiled_kernel(engine, i, NULL)); i++)
+        for (int k = 0; k < 2 * SHOAL_TILED_PRECISIONS; k++) {
+            shoal_tiled_options options = options_of(engine, kernel, k / 2, 0.01);
+            options.wants = k % 2 ? ALL : 0;
+            if (strncmp(kernel, "edges", 5) != 0 || !shoal_tiled_can(engine, kernel, options.precision, options.wants))
+                continue;
+            shoal_tiled *tiled = make(context, &options, &here);
+            assert_ok(context, shoal_tiled_forces(tiled, options.wants, NULL, got.a, got.jerk, got.phi));
+            shoal_tiled_destroy(&tiled);
+            for (int c = 0; c < 3; c++) {
+                long double sum = 0, size = 0;
+                for (long b = 0; b < here.n; b++) {
+                    sum += (long double)here.m[b] * got.a[c * here.n + b];
+                    size += here.m[b] * fabs(got.a[c * here.n + b]);
+                }
+                if (!(fabsl(sum) < (options.precision == SHOAL_TILED_FP64 ? 1e-15L : 1e-7L) * size))
+                    fail_msg("%s %s %s: along %d the forces add up to %.1Le of their size", engine, kernel,
+                             shoal_tiled_precision_name(options.precision), c, sum / size);
             }
-            assert_true(fabs(sum) < (precision == SHOAL_TILED_FP64 ? 1e-15 : 1e-7) * size);
         }
-    }
+}
+
+static void test_cpu_momentum(void **state)
+{
+    check_momentum(context_of(state), "cpu");
+}
+
+static void test_cuda_momentum(void **state)
+{
+    need_tiled_gpu(context_of(state));
+    check_momentum(context_of(state), "cuda");
 }
 
 static void check_bits(shoal_context *context, const char *engine)
@@ -467,23 +486,22 @@ static void many_forces(shoal_context *context, const shoal_tiled_options *optio
     shoal_tiled_destroy(&tiled);
 }
 
-/* So many sources are looked through by all threads. */
-static void test_cpu_many(void **state)
+/* Some targets of so many sources, which all threads look through. */
+static void check_many(shoal_context *context, long n, int max_threads)
 {
-    enum { N = 40001, T = 20 };
-    shoal_context *context = context_of(state);
+    enum { T = 10 };
     many b;
     long index[T];
     double a[3 * T], once[3 * T];
-    many_create(N, &b);
+    many_create(n, &b);
     for (int i = 0; i < T; i++)
-        index[i] = (long)i * (N - 1) / (T - 1);
+        index[i] = i * (n - 1) / (T - 1);
     const shoal_tiled_targets targets = {.n = T, .index = index};
     shoal_tiled_options options = {.engine = "cpu", .kernel = "plain", .eps = 0.01};
     many_forces(context, &options, &b, &targets);
     memcpy(a, b.a, sizeof a);
     options = (shoal_tiled_options){.engine = "cpu", .precision = SHOAL_TILED_FP32, .eps = 0.01};
-    for (options.threads = 1; options.threads <= 3; options.threads++) {
+    for (options.threads = 1; options.threads <= max_threads; options.threads++) {
         many_forces(context, &options, &b, &targets);
         assert_true(error_of(3 * T, b.a, a) < bounds[SHOAL_TILED_FP32]);
         if (options.threads > 1)
@@ -491,6 +509,12 @@ static void test_cpu_many(void **state)
         memcpy(once, b.a, sizeof once);
     }
     free(b.m);
+}
+
+static void test_cpu_many(void **state)
+{
+    check_many(context_of(state), 40001, 3);
+    check_many(context_of(state), 10000000, 1); /* 1.9 GB */
 }
 
 /* The pairs of so many bodies are done in parts. */
@@ -743,6 +767,10 @@ static void test_refusals(void **state)
     refuse(context, bad, "cpu or cuda");
     bad = good, bad.kernel = "edgse";
     refuse(context, bad, "did you mean \"edges\"");
+    bad = good, bad.kernel = "naive";
+    refuse(context, bad, "\"naive\" computes no fp64");
+    bad.precision = SHOAL_TILED_FP32;
+    refuse(context, bad, "\"naive\" computes no potential");
     bad = good, bad.eps = -1;
     refuse(context, bad, "softening length -1");
     bad = good, bad.eps = 0, bad.softening = SHOAL_TILED_SPLINE;
@@ -773,9 +801,10 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_cpu_oracle),  cmocka_unit_test(test_cpu_wants),   cmocka_unit_test(test_cpu_targets),
-        cmocka_unit_test(test_cpu_spline),  cmocka_unit_test(test_momentum),    cmocka_unit_test(test_cpu_bits),
+        cmocka_unit_test(test_cpu_spline),  cmocka_unit_test(test_cpu_momentum), cmocka_unit_test(test_cpu_bits),
         cmocka_unit_test(test_units),       cmocka_unit_test(test_refusals),    cmocka_unit_test(test_cuda_oracle),
         cmocka_unit_test(test_cuda_wants),  cmocka_unit_test(test_cuda_targets), cmocka_unit_test(test_cuda_spline),
+        cmocka_unit_test(test_cuda_momentum),
         cmocka_unit_test(test_cuda_bits),   cmocka_unit_test(test_cpu_steps),   cmocka_unit_test(test_cuda_steps),
         cmocka_unit_test(test_cpu_many),    cmocka_unit_test(test_cuda_many),   cmocka_unit_test(test_cuda_devices),
         cmocka_unit_test(test_kept),        cmocka_unit_test(test_cpu_tune),

@@ -114,11 +114,11 @@ static shoal_status check_kernel(shoal_context *context, const tiled_backend_typ
     if (strcmp(kernel, "auto") == 0 || type->can(kernel, options->precision, options->wants))
         return SHOAL_OK;
     while (n < SHOAL_COUNT(names) && (names[n] = type->kernel(n, &doc))) {
-        if (strcmp(names[n], kernel) == 0)
-            return shoal_fail(context, SHOAL_E_USAGE, "kernel = \"%s\" computes no %s%s: a step of the ladder for bench only",
-                              kernel, options->wants & SHOAL_TILED_JERK ? "jerk in " : "",
-                              shoal_tiled_precision_name(options->precision));
-        n++;
+        if (strcmp(names[n++], kernel) != 0)
+            continue;
+        const char *lacks = !type->can(kernel, options->precision, 0) ? shoal_tiled_precision_name(options->precision)
+                            : type->can(kernel, options->precision, options->wants & ~SHOAL_TILED_JERK) ? "jerk" : "potential";
+        return shoal_fail(context, SHOAL_E_USAGE, "kernel = \"%s\" computes no %s: a step of the ladder for bench only", kernel, lacks);
     }
     const char *near = shoal_nearest(kernel, names, n);
     return shoal_fail(context, SHOAL_E_USAGE, "kernel = \"%s\": there is none of that name for the engine %s%s%s%s", kernel,

@@ -95,14 +95,15 @@ KERNEL_N ?= 2 3 4 5 6 7 8 9
 # Propagators with a short step, where a fixed body count pays most, have all of these; the others have a few, and any.
 KERNEL_FULL := hermite4 leapfrog mvs
 KERNEL_SOME ?= 2 3 4 5
-# And those that have some for a few systems, which a core advances one group of four lanes at a time.
+# For a few systems, which a core advances one group of four lanes at a time: these of them, and any.
 KERNEL_FEW ?= 2 3 4 5 9
 # Those that park systems on a GPU, for which the CPU's threads go on with some of them (core/laggards.c).
 KERNEL_BESIDE := hybrid
 kernel_beside = $(if $(filter $1,$(KERNEL_BESIDE)),$(call kernel_n,$1) any)
-kernel_few = $(filter $(KERNEL_FEW),$(if $(filter $1,$(KERNEL_FULL)),$(KERNEL_N)))
-# The sanitizers' build, whose kernels take long, has the widths that only tests use for those alone.
-test_lanes = $(if $(or $(filter $1,$(KERNEL_FULL)),$(if $(SAN_FLAGS),,yes)),$(KERNEL_TEST_LANES))
+kernel_few = $(if $(call spared,$1),,$(filter $(KERNEL_FEW),$(call kernel_n,$1)) any)
+# The sanitizers' build, whose kernels take long, has the widths that only tests use, and those for a few systems, for the short steps alone.
+spared = $(if $(filter $1,$(KERNEL_FULL)),,$(SAN_FLAGS))
+test_lanes = $(if $(call spared,$1),,$(KERNEL_TEST_LANES))
 kernel_n = $(if $(filter $1,$(KERNEL_FULL)),$(KERNEL_N),$(filter $(KERNEL_SOME),$(KERNEL_N)))
 arch_flags_v3 := -march=x86-64-v3
 arch_flags_v4 := -march=x86-64-v4 -mprefer-vector-width=512

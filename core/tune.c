@@ -61,9 +61,9 @@ static int candidates(const shoal_plan *plan, shoal_kernel_choice list[SHOAL_MOS
     static const struct { bool many; int model, bodies, block, registers; } known[] = {
         {true, SHOAL_MODEL_SYSTEM, 1, 128, 0}, {true, SHOAL_MODEL_SYSTEM, 1, 256, 0}, {true, SHOAL_MODEL_SYSTEM, 1, 128, 168},
         {true, SHOAL_MODEL_SYSTEM, 1, 256, 128}, {true, SHOAL_MODEL_BODY, 1, 64, 0}, {true, SHOAL_MODEL_BODY, 2, 64, 0},
-        {true, SHOAL_MODEL_BODY, 4, 64, 0}, {true, SHOAL_MODEL_BODY, 1, 128, 96}, {false, SHOAL_MODEL_SYSTEM, 1, 32, 0},
-        {false, SHOAL_MODEL_BODY, 1, 32, 0}, {false, SHOAL_MODEL_BODY, 1, 32, 255}, {false, SHOAL_MODEL_BODY, 1, 64, 0},
-        {false, SHOAL_MODEL_COMPONENT, 1, 32, 0}, {false, SHOAL_MODEL_PAIR, 1, 32, 0},
+        {true, SHOAL_MODEL_BODY, 2, 64, 168}, {true, SHOAL_MODEL_BODY, 4, 64, 0}, {true, SHOAL_MODEL_BODY, 1, 128, 96},
+        {false, SHOAL_MODEL_SYSTEM, 1, 32, 0}, {false, SHOAL_MODEL_BODY, 1, 32, 0}, {false, SHOAL_MODEL_BODY, 1, 32, 255},
+        {false, SHOAL_MODEL_BODY, 1, 64, 0}, {false, SHOAL_MODEL_COMPONENT, 1, 32, 0}, {false, SHOAL_MODEL_PAIR, 1, 32, 0},
     };
     int n = 1;
     list[0] = plan->choice;

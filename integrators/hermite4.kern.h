@@ -33,8 +33,9 @@ LANE_FN void hermite_prepare(const shoal_kernel_args *k, int n, const real *m, c
         s[c] = lane_set(0.0);
 }
 
-/* Evaluations are unrolled on a GPU, but where a thread has one body: theirs are short, and addresses stay in registers only if they are rolled. */
-#if TEAM > 1 && TEAM_EACH == 1
+/* Evaluations are unrolled on a GPU, but where a thread has one body or two: theirs are short, and addresses stay in registers only if they are
+ * rolled. */
+#if TEAM > 1 && TEAM_EACH <= 2
 #define HERMITE_UNROLL LANE_KEEP_ROLLED
 #else
 #define HERMITE_UNROLL LANE_UNROLL_GPU

@@ -5,8 +5,9 @@
 #
 #   tests/bench/gpu.sh SHOAL [SYSTEMS:CASE ...]
 #
-# Operations are FP64 instructions a system-step of the model `system` (integrators/hermite4.kern.h; mvs as counted by the profiler): what a model
-# spends beyond them is part of its loss. PEAK: FP64 instructions/s of the device; an H200 has 132 x 64 at 1.98 GHz.
+# Operations are those of a system-step of the model `system` as the kernels' heads count them (integrators/hermite4.kern.h, mvs.kern.h with one
+# round of Kepler's equation): what a model spends beyond them is part of its loss. PEAK: FP64 instructions/s of the device; an H200 has 132 x 64 at
+# 1.98 GHz.
 
 shoal=$1
 shift
@@ -22,7 +23,7 @@ for job; do
         NR > 1 {
             split($1, field, ",")
             n = field[4]; p = n - 1
-            operations = field[1] ~ /^hermite4/ ? 44 * n * (n - 1) + 63 * n : 15 * p * (p - 1) + 155 * p + 28
+            operations = field[1] ~ /^hermite4/ ? 44 * n * (n - 1) + 63 * n : 13.5 * p * (p - 1) + 156 * p
             rate = field[6] / field[7]
             sub(/.*work model /, "", $2)
             printf "| %s | %d | %.2f | %d | %.0f %% | %s |\n", field[1], field[5], rate / 1e9, operations, 100 * rate * operations / peak, $2

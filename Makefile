@@ -259,9 +259,9 @@ check check-gpu:
 
 bench:
 	@+$(submake) parts $(BENCH_PROGRAMS)
-	@$(if $(REBOUND),tests/bench/peers.sh '$(REBOUND)' $(PROGRAM),$(PROGRAM) bench $(BENCH))
+	@$(if $(BENCH),$(PROGRAM) bench $(BENCH),tests/bench/all.sh $(PROGRAM) '$(REBOUND)')
 
-# The work models of this machine's GPU.
+# The work models and slices of this machine's GPU.
 bench-gpu:
 	@+$(submake) parts
 	@tests/bench/gpu.sh $(PROGRAM)
@@ -331,8 +331,8 @@ help:
 	@echo 'make check        install what is missing, build, run every test'
 	@echo 'make check-gpu    the same; tests that need a GPU fail where there is none'
 	@echo 'make demo         install what is missing, build, map where Saturn could live'
-	@echo 'make bench        timings with checked answers (BENCH="CASE ... --csv"); REBOUND=DIR: beside REBOUND'
-	@echo 'make bench-gpu    the work models of the GPU, tuned, as a table'
+	@echo 'make bench        timings with checked answers, CPU and GPU (BENCH="CASE ... --csv": these only); REBOUND=DIR: and REBOUND'
+	@echo 'make bench-gpu    the work models of the GPU, tuned, as a table, and slices there'
 	@echo 'make bench-precision   energy error against cost of every propagator; REBOUND=DIR: and of REBOUND'
 	@echo 'make install      into prefix=$(prefix) (DESTDIR=); uninstall takes it out again'
 	@echo 'make bundle       a tarball with its libraries for machines that have none (WITH_TESTS=1: and the tests)'

@@ -15,7 +15,8 @@
  * (Conway 1986, Celest. Mech. 39, 199). F is monotonic, so any root is the root. For lanes that do not settle, and where the terms of F cancel (hyperbolas
  * from far to far) or those of the G_k (many revolutions), kepler_careful.kern.h takes over.
  *
- * Operations a body in the common case (two rounds): about 215, four divisions.
+ * Operations a body, a division as a GPU's five: 126 with one round, 51 more a further one. One does for 40 steps an orbit and e up to
+ * 0.05; at e = 0.2 half of the steps make two.
  */
 enum { KEPLER_FAST = 3, KEPLER_ROUNDS = 16, KEPLER_CAREFUL = 1400, KEPLER_DOUBLINGS = 520 };
 

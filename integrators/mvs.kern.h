@@ -20,7 +20,7 @@
  * Tangent vectors (dQ_i, dV_i), bodies n/2 .. n-1 where there are some, move by the tangent maps of these: kick and jump are linear in
  * what they change, Kepler's is in kepler_tangent.kern.h (Mikkola & Innanen 1999, Celest. Mech. Dyn. Astron. 74, 59).
  *
- * Operations a step for p planets: 15 p (p - 1) + 33 p + p Kepler solutions (kepler.kern.h).
+ * Operations a step for p planets: 13.5 p (p - 1) + 30 p + p Kepler solutions (kepler.kern.h); with one round each 13.5 p (p - 1) + 156 p.
  */
 #include "integrators/kepler.kern.h"
 #include "integrators/kepler_tangent.kern.h"

@@ -12,7 +12,8 @@
  * thinning loses by that alone, whoever regroups them: so a tenth of the systems, all staying, is timed too (`thinning-few`), and the loss
  * is also given with their time for the steps that they make. Time is that of the loop, from its first slice to the last rows; the
  * file is written after it. It is well below a second on a large GPU, where runs are of seconds to hours: --steps 1000 makes it
- * ten times as long, and what the first slices lose, which are short, is then seen for what it is.
+ * ten times as long, and what the first slices lose, which are short, is then seen for what it is. Of logging
+ * the cost is said, time / (time without) - 1.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -251,7 +252,9 @@ shoal_status bench_slices(shoal_context *context, const char *name, const bench_
     snprintf(other, sizeof other, "%s-%s", name, plain_name);
     print_outcome(options, other, &best_plain);
     print_outcome(options, name, &best);
-    if (!options->csv)
+    if (!options->csv && c.interval > 0)
+        printf("%-16s %-5s costs: %.1f %%\n", name, best.engine, 100 * (best.seconds / best_seconds - 1));
+    else if (!options->csv)
         printf("%-16s %-5s lost: %.1f %%\n", name, best.engine, 100 * (1 - best_seconds / best.seconds));
     if (c.dying && best_few.steps > 0) {
         snprintf(other, sizeof other, "%s-few", name);

@@ -62,6 +62,8 @@ typedef struct progress_state {
     bool begun, quiet, live; /* live: there is a line that is updated in place */
     double drawn;            /* when, wall clock */
     shoal_progress last;
+    long n_few, slowest;     /* stragglers, when they alone were left, and the last of them; 0 = none so far */
+    double few_since;
 } progress_state;
 
 void put_duration(char *text, size_t size, double seconds)
@@ -74,7 +76,14 @@ void put_duration(char *text, size_t size, double seconds)
     }
 }
 
-enum { FEW = 20 }; /* one of so many systems: they are stragglers */
+enum { FEW = 20 };        /* one of so many systems: they are stragglers */
+enum { NOTEWORTHY = 10 }; /* one of so many seconds */
+
+static bool few_left(const shoal_progress *progress)
+{
+    const long n_left = progress->n_by_outcome[SHOAL_RUNNING];
+    return n_left > 0 && n_left * FEW <= progress->n_systems;
+}
 
 static void draw_progress(const shoal_progress *progress)
 {
@@ -93,8 +102,7 @@ static void draw_progress(const shoal_progress *progress)
                                      progress->n_by_outcome[o]);
         }
     }
-    const long n_left = progress->n_by_outcome[SHOAL_RUNNING];
-    if (n_left > 0 && n_left * FEW <= progress->n_systems && used < sizeof line) {
+    if (few_left(progress) && used < sizeof line) {
         snprintf(line + used, sizeof line - used, ", the slowest (%ld) at %.1f %%", progress->slowest_id,
                  100 * progress->slowest_fraction);
     }
@@ -174,6 +182,11 @@ static int show_progress(const shoal_progress *progress, void *user)
     if (state->live && t - state->drawn >= 0.2) {
         (state->study->big ? draw_big_progress : draw_progress)(progress);
         state->drawn = t;
+    }
+    if (few_left(progress)) {
+        state->few_since = state->n_few ? state->few_since : progress->seconds;
+        state->n_few = state->n_few ? state->n_few : progress->n_by_outcome[SHOAL_RUNNING];
+        state->slowest = progress->slowest_id;
     }
     state->last = *progress;
     return stop_asked;
@@ -258,6 +271,11 @@ shoal_status run_study(shoal_study *study, bool force, bool quiet, shoal_progres
         fputs("\r\033[K", stderr);
     }
     *last = progress.last;
+    const double share = progress.n_few ? 1 - progress.few_since / last->seconds : 0;
+    if (status == SHOAL_OK && !quiet && share * NOTEWORTHY >= 1) {
+        printf("stragglers     the last %ld of %ld systems took %.0f %% of the time; the slowest: %ld\n", progress.n_few, last->n_systems,
+               100 * share, progress.slowest);
+    }
     return status;
 }
 

@@ -33,7 +33,7 @@ static const struct argp tune_argp = {
     .doc = "Measure which work model, bodies a thread, block and number of registers are fastest for a study on this machine's GPU."
            "\vThe study's own systems make some steps in each way; no file is written. What is fastest is kept beside the compiled "
            "kernels (`shoal info` says where) and taken by every run of the same propagator, forces, monitors and number of bodies with "
-           "about as many systems. Results do not depend on it. run.work_model, run.gpu_block and run.gpu_registers force them.",
+           "about as many systems. Results do not depend on it. run.work_model, run.gpu_block, run.gpu_registers and run.gpu_bodies force them.",
 };
 
 int tune_main(int argc, char **argv)

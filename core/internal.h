@@ -815,7 +815,7 @@ struct shoal_study {
     long first, stride;      /* of the config's systems it makes each stride-th from `first` on: run.shard */
     double system;           /* run.system: the id of the only one, NaN = all */
     char engine[16], work_model[16], tune[8];
-    int gpu_block, gpu_registers;
+    int gpu_block, gpu_registers, gpu_bodies;
     int threads, lanes;
     long slice_steps;        /* 0 = auto; results do not depend on it */
     int64_t seed;

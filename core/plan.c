@@ -358,8 +358,10 @@ static shoal_status choose_model(shoal_plan *plan, const shoal_options *options)
 {
     const char *model = options->work_model ? options->work_model : "auto";
     const char *tune = options->tune ? options->tune : "auto";
+    if (strcmp(model, "auto") == 0 && options->gpu_bodies)
+        model = "body";
     plan->any_model = strcmp(model, "auto") == 0;
-    plan->forced = (shoal_tuning){.block = options->gpu_block, .max_registers = options->gpu_registers};
+    plan->forced = plan->choice.tuning = (shoal_tuning){options->gpu_block, options->gpu_registers, options->gpu_bodies};
     if (!plan->any_model && !shoal_model_choose(&plan->choice, model))
         return shoal_fail(plan->context, SHOAL_E_USAGE, "work_model = '%s': expected one of %s", model, SHOAL_MODEL_CHOICES);
     if (shoal_choice_index("auto|always|never", tune) < 0)
@@ -368,6 +370,13 @@ static shoal_status choose_model(shoal_plan *plan, const shoal_options *options)
         return shoal_fail(plan->context, SHOAL_E_USAGE, "gpu_block = %d: expected a multiple of 32, at most 1024", plan->forced.block);
     if (plan->forced.max_registers != 0 && (plan->forced.max_registers < 16 || plan->forced.max_registers > 255))
         return shoal_fail(plan->context, SHOAL_E_USAGE, "gpu_registers = %d: expected 16..255", plan->forced.max_registers);
+    if (plan->forced.bodies < 0 || plan->forced.bodies > 4 || plan->forced.bodies == 3)
+        return shoal_fail(plan->context, SHOAL_E_USAGE, "gpu_bodies = %d: expected 1, 2 or 4", plan->forced.bodies);
+    if (plan->forced.bodies && plan->choice.model != SHOAL_MODEL_BODY)
+        return shoal_fail(plan->context, SHOAL_E_USAGE, "gpu_bodies = %d: expected the work model 'body', not '%s'", plan->forced.bodies, model);
+    if (plan->forced.bodies > 1 && shoal_team_each(&plan->choice) != plan->forced.bodies)
+        return shoal_fail(plan->context, SHOAL_E_USAGE, "gpu_bodies = %d: %s has no such threads for %d bodies; expected %d at most",
+                          plan->forced.bodies, plan->propagator->name, plan->ensemble->n_bodies, shoal_team_each(&plan->choice));
     if (!plan->any_model && plan->choice.model != SHOAL_MODEL_SYSTEM && shoal_plugin_is(plan->context, plan->propagator))
         return shoal_fail(plan->context, SHOAL_E_USAGE, "work_model = '%s': a plugin's propagator has a thread a system", model);
     if (!plan->any_model && !shoal_team_fits(&plan->choice))

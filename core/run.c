@@ -174,6 +174,7 @@ static shoal_status create_plan(study_run *run)
         .work_model = study->work_model[0] ? study->work_model : NULL,
         .gpu_block = study->gpu_block,
         .gpu_registers = study->gpu_registers,
+        .gpu_bodies = study->gpu_bodies,
         .tune = study->tune[0] ? study->tune : NULL,
         .form = study->form == SHOAL_FORM_PAIRS ? "pairs" : study->form == SHOAL_FORM_ROWS ? "rows" : "auto",
         .threads = study->threads,

@@ -52,6 +52,7 @@ static shoal_status read_run(const shoal_config *config, shoal_study *study)
     snprintf(study->tune, sizeof study->tune, "%s", shoal_config_string(run, "tune", "auto"));
     study->gpu_block = (int)shoal_config_number(config, run, "run", "gpu_block");
     study->gpu_registers = (int)shoal_config_number(config, run, "run", "gpu_registers");
+    study->gpu_bodies = (int)shoal_config_number(config, run, "run", "gpu_bodies");
     if (study->gpu_block % 32 != 0)
         return shoal_config_fail(config, config_setting_get_member(run, "gpu_block"), NULL, NULL, "a multiple of 32, at most 1024, or 0");
     if (study->gpu_registers > 0 && study->gpu_registers < 16)

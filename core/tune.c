@@ -31,7 +31,7 @@ enum { WARM_STEPS = 16, MOST_STEPS = 1 << 20 };
 static bool candidate(const shoal_plan *plan, int model, int bodies, int block, int registers, shoal_kernel_choice *choice)
 {
     choice->model = plan->any_model ? model : plan->choice.model;
-    choice->tuning.bodies = shoal_environment_number("SHOAL_CUDA_BODIES", bodies, 1, 4);
+    choice->tuning.bodies = shoal_environment_number("SHOAL_CUDA_BODIES", plan->forced.bodies ? plan->forced.bodies : bodies, 1, 4);
     choice->tuning.block = plan->forced.block ? plan->forced.block : block;
     choice->tuning.max_registers = plan->forced.max_registers ? plan->forced.max_registers : registers;
     return choice->model == model && shoal_team_fits(choice) &&

@@ -99,12 +99,20 @@ begin cli_run
 run 0 run study.cfg --no-plot
 [ -z "$err" ] || wrong "not a terminal, but on stderr: $err"
 for word in "12 systems" survived encounter "|dE/E|" study.h5; do holds "$word"; done
+[[ $out != *stragglers* ]] || wrong "nobody was late: $out"
 [ -f study.h5 ] || wrong "no study.h5"
 [ ! -e study.h5.journal ] || wrong "the journal is left"
 [ ! -e study.png ] || wrong "--no-plot, but there is a picture"
 refused 2 "--force" run study.cfg
 run 0 run study.cfg --force --quiet
 [ -z "$out$err" ] || wrong "--quiet, but it said: $out$err"
+end
+
+begin cli_stragglers
+run 0 run study.cfg output.file=late.h5 'integrator={ name = "leapfrog"; steps_per_orbit = 20.0; }' \
+    "sweep=( { body = \"b\"; parameter = \"a\"; values = [$(printf '1.0, %.0s' {1..39})0.001]; } )"
+holds "the last 1 of 40 systems took "
+holds "; the slowest: 39"
 end
 
 begin cli_run_overrides

@@ -4,7 +4,7 @@
  * steps differ by a factor of 100, and where one needs a thousand times the steps of the others; order of snapshots.
  *
  * Idle lanes are counted, not timed: the entries of a slice's list, taken a group of lanes at a time, each as long as its
- * longest system.
+ * longest system. At most 10 % of them may be idle.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -188,7 +188,7 @@ static void slices_shorten_while_systems_end(void **state)
     }
     print_message("%.0f steps, lanes idle %.1f %%; slices of %.0f steps at least while systems end, %.0f at the end\n", made,
                   100 * (1 - made / had), shortest, last);
-    assert_true(made > 0.8 * had);
+    assert_true(made > 0.9 * had);
     assert_true(made < 0.3 * SYSTEMS * t_end / 0.01);
     assert_true(last > 2 * shortest);
     motion_end(&motion);

@@ -206,6 +206,34 @@ static void what_is_forced_stays(void **state)
     end(&motion);
 }
 
+/* Bodies a thread of an option, and of the environment before it; a number that does not fit is refused. */
+static void bodies_of_a_thread_are_forced(void **state)
+{
+    static const int wrong[] = {-1, 3, 4, 8}; /* 4: all bodies in one thread would be the model `system` */
+    shoal_context *context = context_of(state);
+    shoal_options options = {.propagator = "hermite4", .t_end = 10, .dt = TWO_PI / 50, .gpu_bodies = 2};
+    shoal_body bodies[4];
+    shoal_plan *plan = NULL;
+    planetary_system(context, 0, 4, 1e-5, 1.4, 0.1, bodies);
+    struct motion motion = motion_begin(context, 1, 4, NULL, NULL, &options, bodies);
+    assert_int_equal(motion.plan->choice.model, SHOAL_MODEL_BODY);
+    motion.plan->engine_type->destroy(&motion.plan->engine);
+    motion.plan->engine_type = &fake;
+    (void)tune(&motion, "always");
+    for (int i = 0; i < motion.plan->n_tuned; i++)
+        assert_int_equal(shoal_team_each(&motion.plan->tuned[i].choice), 2);
+    setenv("SHOAL_CUDA_BODIES", "1", 1);
+    (void)tune(&motion, "always");
+    assert_int_equal(shoal_team_each(&gpu.choice), 1);
+    unsetenv("SHOAL_CUDA_BODIES");
+    for (int i = 0; i < SHOAL_COUNT(wrong); i++) {
+        options.gpu_bodies = wrong[i];
+        assert_int_equal(shoal_plan_create(context, motion.ensemble, &options, &plan), SHOAL_E_USAGE);
+        assert_non_null(strstr(shoal_context_message(context), "gpu_bodies"));
+    }
+    end(&motion);
+}
+
 static void a_candidate_that_cannot_run_is_passed_over(void **state)
 {
     struct motion motion = begin(state, 10);
@@ -227,6 +255,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(never_and_always_are_obeyed, new_cache, drop_cache),
         cmocka_unit_test_setup_teardown(another_device_or_a_damaged_file_is_not_believed, new_cache, drop_cache),
         cmocka_unit_test_setup_teardown(what_is_forced_stays, new_cache, drop_cache),
+        cmocka_unit_test_setup_teardown(bodies_of_a_thread_are_forced, new_cache, drop_cache),
         cmocka_unit_test_setup_teardown(a_candidate_that_cannot_run_is_passed_over, new_cache, drop_cache),
     };
     return cmocka_run_group_tests(tests, setup, teardown);

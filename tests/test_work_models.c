@@ -2,8 +2,8 @@
  *
  * test_work_models.c: a system by one GPU thread, or by a team: a thread a body, a component, a pair (core/team.h).
  *
- * With NVRTC alone: every propagator compiles in every model. With a GPU: every model against the CPU, to the bit, with monitors, extra
- * forces, tangent vectors, massless bodies, compensated sums, every choice a propagator has, systems that fill a warp, share it, and are
+ * With NVRTC alone: every propagator compiles in every model. With a GPU: every model against the CPU, to the bit, with monitors, their
+ * actions, extra forces, tangent vectors, massless bodies, compensated sums, every choice a propagator has, systems that fill a warp, share it, and are
  * larger; twice the same. SHOAL_TEST_PROPAGATOR=NAME: of that one alone; SHOAL_TEST_NAME=PATTERN: those tests alone.
  */
 #include <math.h>
@@ -19,9 +19,6 @@ static const struct {
 
 static bool choose_model(shoal_kernel_choice *choice, int model)
 {
-    char bodies[8];
-    snprintf(bodies, sizeof bodies, "%d", models[model].bodies);
-    setenv("SHOAL_CUDA_BODIES", bodies, 1); /* for a plan */
     choice->tuning.bodies = models[model].bodies;
     assert_true(shoal_model_choose(choice, models[model].name));
     return shoal_team_each(choice) == models[model].bodies;
@@ -85,30 +82,53 @@ struct setup {
     const shoal_plug_options *monitors, *forces;
     int n_monitors, n_forces;
     const shoal_setting *setting; /* of the propagator */
-    bool tight;                   /* encounters and ejections come */
+    bool tight;                   /* encounters, collisions and ejections come */
     double orbits;
 };
 
 struct outcome {
     shoal_body *bodies;
     shoal_system *systems;
+    double *watch; /* [n_watch][SYSTEMS] of the monitors */
+    long n_watch, n_events;
+    shoal_event *events;
     char line[1024];
 };
 
-static struct outcome integrate(shoal_context *context, const struct setup *setup, const char *engine, const char *model, const char *tune)
+static void outcome_free(struct outcome *outcome)
+{
+    free(outcome->bodies);
+    free(outcome->systems);
+    free(outcome->watch);
+    free(outcome->events);
+}
+
+/* By system, and of each in order of time; of several systems the order is that of the slices. */
+static int compare_events(const void *a, const void *b)
+{
+    const shoal_event *x = a, *y = b;
+    return x->system != y->system ? (x->system > y->system) - (x->system < y->system) : (x->time > y->time) - (x->time < y->time);
+}
+
+static struct outcome integrate(shoal_context *context, const struct setup *setup, const char *engine, const shoal_kernel_choice *choice,
+                                const char *tune)
 {
     const shoal_options options = {
-        .propagator = setup->propagator, .settings = setup->setting, .n_settings = setup->setting != NULL, .engine = engine, .work_model = model, .tune = tune,
+        .propagator = setup->propagator, .settings = setup->setting, .n_settings = setup->setting != NULL, .engine = engine,
+        .work_model = choice ? shoal_model_name(choice) : NULL, .tune = tune,
+        .gpu_bodies = choice && choice->model == SHOAL_MODEL_BODY ? choice->tuning.bodies : 0,
         .monitors = setup->monitors, .n_monitors = setup->n_monitors, .forces = setup->forces, .n_forces = setup->n_forces,
         .t_end = setup->orbits * TWO_PI, .dt = TWO_PI / 50};
     const int n = setup->n;
     shoal_body *bodies = calloc((size_t)(SYSTEMS * n), sizeof *bodies);
-    struct outcome outcome = {bodies, calloc(SYSTEMS, sizeof(shoal_system)), ""};
+    struct outcome outcome = {.bodies = bodies, .systems = calloc(SYSTEMS, sizeof(shoal_system))};
     assert_true(bodies && outcome.systems);
     for (long id = 0; id < SYSTEMS; id++) {
         planetary_system(context, id, n, setup->tight ? 1e-3 : 1e-5, setup->tight ? 1.15 : 1.4, 0.1, bodies + id * n);
         for (int b = n - setup->massless; b < n; b++)
             bodies[id * n + b].m = 0;
+        for (int b = 0; b < n && setup->tight; b++)
+            bodies[id * n + b].r = b ? 2e-3 : 1e-2;
     }
     struct motion motion = motion_begin(context, SYSTEMS, n, NULL, NULL, &options, bodies);
     snprintf(outcome.line, sizeof outcome.line, "%s", motion.plan->line);
@@ -118,6 +138,18 @@ static struct outcome integrate(shoal_context *context, const struct setup *setu
         shoal_ensemble_get_system(motion.ensemble, s, &outcome.systems[s]);
         shoal_ensemble_get_bodies(motion.ensemble, s, bodies + s * n);
     }
+    const shoal_plan *plan = motion.plan;
+    assert_ok(context, plan->engine_type->download(plan->engine, SHOAL_ARRAY_WATCH));
+    outcome.n_watch = plan->args.n_watch;
+    outcome.watch = calloc((size_t)(SYSTEMS * outcome.n_watch + 1), sizeof *outcome.watch);
+    outcome.n_events = shoal_plan_n_events(plan);
+    outcome.events = calloc((size_t)outcome.n_events + 1, sizeof *outcome.events);
+    assert_true(outcome.watch && outcome.events);
+    for (long w = 0; w < SYSTEMS * outcome.n_watch; w++)
+        outcome.watch[w] = plan->args.watch[SHOAL_AT(w % SYSTEMS, w / SYSTEMS, outcome.n_watch)];
+    for (long e = 0; e < outcome.n_events; e++)
+        shoal_plan_event(plan, e, &outcome.events[e]);
+    qsort(outcome.events, (size_t)outcome.n_events, sizeof *outcome.events, compare_events);
     motion_end(&motion);
     return outcome;
 }
@@ -133,7 +165,7 @@ static void compare_models(void **state, const struct setup *setup)
         const char *model = models[i].name;
         if (!choose_model(&choice, i))
             continue; /* too few bodies */
-        struct outcome gpu = integrate(context_of(state), setup, "cuda", model, "never");
+        struct outcome gpu = integrate(context_of(state), setup, "cuda", &choice, "never");
         long differ = 0, ended = 0;
         double largest = 0;
         for (long b = 0; b < SYSTEMS * setup->n; b++) {
@@ -143,10 +175,14 @@ static void compare_models(void **state, const struct setup *setup)
                 largest = fmax(largest, fabs(x[c] - y[c]));
             }
         }
-        print_message("%-22s n %2d %-13s %d%s%s: %ld of %d doubles differ, largest difference %.2g\n", setup->propagator,
+        for (long w = 0; w < SYSTEMS * cpu.n_watch; w++) {
+            const double *x = &cpu.watch[w], *y = &gpu.watch[w];
+            differ += memcmp(x, y, sizeof *x) != 0 && !(isnan(*x) && isnan(*y));
+        }
+        print_message("%-22s n %2d %-13s %d%s%s: %ld of %ld doubles differ, largest difference %.2g\n", setup->propagator,
                       setup->n, model, models[i].bodies, setup->setting ? " " : "",
                       setup->setting && setup->setting->choice ? setup->setting->choice : "", differ,
-                      SYSTEMS * setup->n * 6, largest);
+                      SYSTEMS * (setup->n * 6 + cpu.n_watch), largest);
         assert_non_null(strstr(gpu.line, model));
         assert_int_equal(strstr(gpu.line, "bodies a thread") != NULL, models[i].bodies > 1);
         for (long s = 0; s < SYSTEMS; s++) {
@@ -157,13 +193,14 @@ static void compare_models(void **state, const struct setup *setup)
                          setup->propagator, model, s, b->outcome, b->t_stop, b->body_a, b->body_b, a->outcome, a->t_stop, a->body_a, a->body_b);
         }
         if (setup->tight && setup->n_monitors > 1)
-            assert_true(ended > 5);
+            assert_true((cpu.n_events ? cpu.n_events : ended) > 5);
         assert_int_equal(differ, 0);
-        free(gpu.bodies);
-        free(gpu.systems);
+        assert_int_equal(gpu.n_events, cpu.n_events);
+        for (long e = 0; e < cpu.n_events; e++)
+            assert_memory_equal(&gpu.events[e], &cpu.events[e], sizeof *cpu.events);
+        outcome_free(&gpu);
     }
-    free(cpu.bodies);
-    free(cpu.systems);
+    outcome_free(&cpu);
 }
 
 /* A size that two and four bodies a thread divide. */
@@ -188,19 +225,38 @@ static void large_systems_are_the_same(void **state)
 
 static void monitors_see_the_same(void **state)
 {
-    static const shoal_setting near = {"r_max", 12.0, NULL};
+    static const shoal_setting near = {"r_max", 3.0, NULL}, close = {"factor", 0.22, NULL}, large = {"factor", 5, NULL};
+    static const shoal_setting angle[] = {{"p_1", -1, NULL}, {"p_2", 2, NULL}, {"q_1", -1, NULL}};
     static const shoal_plug_options all[] = {
-        {"stop_on_ejection", &near, 1}, {"stop_on_encounter", NULL, 0}, {"closest_approach", NULL, 0}, {"element_range", NULL, 0},
-        {"energy_error", NULL, 0}, {"mean_motion_drift", NULL, 0}};
+        {"stop_on_ejection", &near, 1}, {"stop_on_encounter", &close, 1}, {"stop_on_collision", &large, 1},
+        {"closest_approach", NULL, 0}, {"element_range", NULL, 0}, {"energy_error", NULL, 0}, {"mean_motion_drift", NULL, 0},
+        {"resonant_angle", angle, SHOAL_COUNT(angle)}, {"distance", NULL, 0}, {"amd", NULL, 0}};
+    static const shoal_plug_options crossing[] = {{"stop_on_crossing", NULL, 0}, {"amd", NULL, 0}}; /* most do at once */
     need_gpu();
-    for (int p = 0; shoal_plugs_of(NULL)->propagators[p]; p++)
+    for (int p = 0; shoal_plugs_of(NULL)->propagators[p]; p++) {
+        compare_models(state, &(struct setup){.propagator = shoal_plugs_of(NULL)->propagators[p]->name, .n = four_moving(p), .orbits = 2,
+                                              .monitors = crossing, .n_monitors = SHOAL_COUNT(crossing), .tight = true});
         for (int more = 0; more <= 36; more += 36) {
             if (more && p % 4)
                 continue;
             compare_models(state, &(struct setup){.propagator = shoal_plugs_of(NULL)->propagators[p]->name,
-                                                  .n = four_moving(p) + more, .orbits = more ? 0.5 : 20,
+                                                  .n = four_moving(p) + more, .orbits = more ? 0.9 : 20,
                                                   .monitors = all, .n_monitors = SHOAL_COUNT(all), .tight = true});
         }
+    }
+}
+
+/* Mergers, removals, encounters that are logged: events are the same, too. */
+static void actions_are_the_same(void **state)
+{
+    static const shoal_setting merge = {"action", 0, "merge"}, log = {"action", 0, "log"};
+    static const shoal_setting far[] = {{"r_max", 3.0, NULL}, {"action", 0, "remove"}};
+    static const shoal_plug_options all[] = {
+        {"stop_on_ejection", far, SHOAL_COUNT(far)}, {"stop_on_encounter", &log, 1}, {"stop_on_collision", &merge, 1}};
+    need_gpu();
+    for (int p = 0; shoal_plugs_of(NULL)->propagators[p]; p++)
+        compare_models(state, &(struct setup){.propagator = shoal_plugs_of(NULL)->propagators[p]->name, .n = four_moving(p), .orbits = 20,
+                                              .monitors = all, .n_monitors = SHOAL_COUNT(all), .tight = true});
 }
 
 static void tangent_vectors_are_the_same(void **state)
@@ -295,12 +351,10 @@ static void tuning_is_kept_and_changes_nothing(void **state)
             first = outcome;
         else {
             assert_memory_equal(outcome.bodies, first.bodies, sizeof *first.bodies * (size_t)(SYSTEMS * setup.n));
-            free(outcome.bodies);
-            free(outcome.systems);
+            outcome_free(&outcome);
         }
     }
-    free(first.bodies);
-    free(first.systems);
+    outcome_free(&first);
     cache_end(&cache);
 }
 
@@ -313,6 +367,7 @@ int main(void)
         cmocka_unit_test(every_propagator_is_the_same),
         cmocka_unit_test(large_systems_are_the_same),
         cmocka_unit_test(monitors_see_the_same),
+        cmocka_unit_test(actions_are_the_same),
         cmocka_unit_test(tangent_vectors_are_the_same),
         cmocka_unit_test(forces_are_the_same),
         cmocka_unit_test(massless_bodies_and_compensated_sums_are_the_same),

@@ -473,29 +473,6 @@ static void momenta_are_kept_to_rounding(void **state)
 
 /* ---- time -------------------------------------------------------------------------------------------------------- */
 
-static void symmetric_propagators_come_back(void **state)
-{
-    enum { N = 4 };
-    static const char *const names[] = {"leapfrog", "mvs"};
-    shoal_context *context = context_of(state);
-    for (int p = 0; p < SHOAL_COUNT(names); p++)
-        for (int sign = -1; sign <= 1; sign += 2) {
-            shoal_body start[N], bodies[N], middle[N];
-            const double t_start = -12.5 * sign, t_end = 37.5 * sign;
-            shoal_options options = {.propagator = names[p], .t_end = t_end, .dt = 0x1p-4}; /* 800 steps */
-            planetary_system(context, 1, N, 1e-3, 1.5, 0.1, start);
-            memcpy(bodies, start, sizeof start);
-            evolve_all(context, 1, N, &t_start, NULL, &options, bodies, NULL);
-            memcpy(middle, bodies, sizeof middle);
-            options.t_end = t_start;
-            evolve_all(context, 1, N, &t_end, NULL, &options, bodies, NULL);
-            const double back = distance_of_states(N, bodies, start);
-            print_message("%-9s there and back (%g to %g): %.1e\n", names[p], t_start, t_end, back);
-            assert_below(back, 1e-11, "%s", names[p]);
-            assert_true(distance_of_states(N, middle, start) > 0.1);
-        }
-}
-
 /* Hermite is not reversible, but the equations are: back to the start to the order of the step. */
 static void hermite_comes_back_to_its_order(void **state)
 {
@@ -707,7 +684,6 @@ int main(void)
         cmocka_unit_test(every_conic_and_every_step_on_a_gpu),
         cmocka_unit_test(hermite_keeps_the_energy_for_ten_thousand_orbits),
         cmocka_unit_test(momenta_are_kept_to_rounding),
-        cmocka_unit_test(symmetric_propagators_come_back),
         cmocka_unit_test(hermite_comes_back_to_its_order),
         cmocka_unit_test(two_bodies_circle),
         cmocka_unit_test(every_system_has_its_own_time),

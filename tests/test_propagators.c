@@ -327,7 +327,8 @@ static void conics_are_flown(shoal_context *context, const char *engine)
     static const double eccentricities[] = {0.0,        0.7,        0.999,     1.0 - 1e-8, 1.0 - 1e-14, 1.0 + 1e-14, 1.0 + 1e-8,
                                             1.0 + 1e-5, 1.0 + 1e-3, 1.0 + 1e-1, 1.5,       10.0,        1e3,         1e5};
     static const double phases[] = {-0.999999, -0.9, -0.45, 0.0, 0.45, 0.9, 0.999999}; /* of what the conic allows */
-    static const double times[] = {1e-10, 1e-5, 1e-2, 0.3, 1.0, 5.0, 20.0, 100.0, 1e4, 1e6, 1e9};
+    static const double one_minus_e[] = {1e-2, 1e-4, 1e-6, 1e-8, 1e-10, 1e-12, 1e-14};
+    static const double times[] = {1e-10, 1e-5, 1e-2, 0.3, 1.0, 0.37 * TWO_PI, PI, 5.0, TWO_PI, 20.0, 100.0, 20.2 * TWO_PI, 1e4, 1e6, 1e9};
     struct flight flights[MOST];
     double result[MOST][6], worst = 0.0, worst_integrals = 0.0;
     alarm(60);
@@ -354,6 +355,11 @@ static void conics_are_flown(shoal_context *context, const char *engine)
         /* a parabola from its pericentre and from elsewhere */
         flights[n++] = (struct flight){.mu = 0.5, .dt = fabs(t), .state = {1.0, 0.0, 0.0, 0.0, 1.0, 0.0}};
         flights[n++] = (struct flight){.mu = 0.5, .dt = fabs(t), .state = {0.0, 2.0, 0.0, -0.5, -0.5, 0.0}};
+        /* ellipses of a = 1 from the apocentre, many periods in a step */
+        for (int which = 0; which < SHOAL_COUNT(one_minus_e) && fabs(t) <= 20.2 * TWO_PI; which++) {
+            const double r = 2.0 - one_minus_e[which], v = sqrt(one_minus_e[which] / r);
+            flights[n++] = (struct flight){.mu = 1.0, .dt = fabs(t), .state = {0.6 * r, 0.8 * r, 0.0, -0.8 * v, 0.6 * v, 0.0}};
+        }
         assert_true(n <= MOST);
         fly(context, engine, n, flights, t, &compensated_off, result);
         for (int s = 0; s < n; s++) {

@@ -281,51 +281,6 @@ static void ellipses_are_followed_to_rounding(void **state)
             }
 }
 
-static void figure_of_eight_closes(void **state)
-{
-    const double t[] = {FIGURE_EIGHT_PERIOD, 10 * FIGURE_EIGHT_PERIOD};
-    shoal_context *context = context_of(state);
-    shoal_body bodies[6], exact[3];
-    memcpy(bodies, figure_eight, sizeof figure_eight);
-    memcpy(exact, figure_eight, sizeof exact);
-    struct run eight = {.n_systems = 1, .n = 3, .n_times = 2, .times = t};
-    run(context, &eight, bodies);
-    newton_reference(3, t[0], exact);
-    const double gap = distance_of_states(3, bodies, figure_eight), gsl = distance_of_states(3, bodies, exact);
-    const double energy = fabs(energy_of(3, bodies + 3) / energy_of(3, figure_eight) - 1);
-    print_message("figure of eight: gap %.1e, against GSL %.1e; ten periods: energy %.1e\n", gap, gsl, energy);
-    assert_below(gap, 1e-11, "the orbit does not close"); /* to the 14 digits given */
-    assert_below(gsl, 1e-12, "GSL");
-    assert_below(energy, 10 * EPS, "energy");
-}
-
-/* Masses 3, 4 and 5 at rest in the corners of a Pythagorean triangle (Burrau 1913), which after near-collisions down to a
- * distance of 4e-4 end as an escaping 3 and a close binary: Szebehely & Peters 1967, AJ 72, 876. The binary's elements at the end
- * are from REBOUND 5.2's IAS15: a = 0.55248, e = 0.98871. */
-static void pythagorean_bodies_part(void **state)
-{
-    const double t[] = {10, 70, 90};
-    shoal_context *context = context_of(state);
-    shoal_body bodies[9], exact[3];
-    memcpy(bodies, pythagorean, sizeof pythagorean);
-    memcpy(exact, pythagorean, sizeof exact);
-    struct run three = {.n_systems = 1, .n = 3, .n_times = 3, .times = t};
-    run(context, &three, bodies);
-    newton_reference(3, t[0], exact);
-    const double gsl = distance_of_states(3, bodies, exact);
-    const double energy = fabs(energy_of(3, bodies + 6) / energy_of(3, pythagorean) - 1);
-    const shoal_body *one = &bodies[6], *two = &bodies[7], *five = &bodies[8];
-    const shoal_orbit orbit = pythagorean_binary(context, two, five);
-    const double v2 = 16 / 9.0 * (one->vx * one->vx + one->vy * one->vy), r = 4 / 3.0 * hypot(one->x, one->y);
-    print_message("Pythagorean: a %.5f e %.5f, escape at %.3f; energy %.1e, against GSL at t = 10: %.1e; %.0f steps\n", orbit.a,
-                  orbit.e, sqrt(v2 - 2 * 12 / r), energy, gsl, three.n_steps);
-    assert_below(gsl, 1e-9, "GSL");
-    assert_below(energy, 1e-9, "energy"); /* a pericentre at r amplifies a rounding by 1/r^2 = 6e6 */
-    assert_below(fabs(orbit.a - 0.55248), 1e-3, "a");
-    assert_below(fabs(orbit.e - 0.98871), 1e-3, "e");
-    assert_true(v2 / 2 > 12 / r); /* of the escaper relative to the binary */
-}
-
 /* ---- the growth of errors ------------------------------------------------------------------------------------------ */
 
 /* The five outer planets over 4000 years: Applegate et al. 1986, AJ 92, 176; AU, days, k = 0.01720209895. */
@@ -638,8 +593,6 @@ int main(void)
         cmocka_unit_test(quadrature_is_exact_to_degree_14),
         cmocka_unit_test(error_falls_with_order_15),
         cmocka_unit_test(ellipses_are_followed_to_rounding),
-        cmocka_unit_test(figure_of_eight_closes),
-        cmocka_unit_test(pythagorean_bodies_part),
         cmocka_unit_test(outer_planets_keep_their_energy),
         cmocka_unit_test(energy_walks_at_random),
         cmocka_unit_test(time_runs_back),

@@ -271,6 +271,34 @@ static void a_cubic_stays_outside_its_bound(void **state)
     assert_true(n_close > TRIALS / 10);
 }
 
+/* The systems of `shoal bench hybrid-2p-encounters` (core/command_bench.c): one step in a hundred begins or ends near somebody. */
+static void the_bench_has_one_encounter_in_a_hundred_steps(void **state)
+{
+    enum { n = 3, SYSTEMS = 256, STEPS = 4000 };
+    const shoal_kernel_args k = {.n_moved = n, .n_massive = n, .propagator = {0, 3, 0.4, 1, HYBRID_PASSAGE, 1e-7}};
+    long n_near = 0;
+    (void)state;
+    for (int system = 0; system < SYSTEMS; system++) {
+        real m[n] = {lane_set(1.0), lane_set(2.3e-5), lane_set(2.3e-5)}, w[6 * n] = {0}, s[PROPAGATOR_SLOTS(1) * n + PROPAGATOR_OWN] = {0};
+        double a = 1;
+        for (int i = 1; i < n; i++, a *= 1.1) {
+            const double phase = fmod(0.1 * system, TWO_PI) * i + i, speed = sqrt(1.1 / (a * 0.9));
+            const double at[] = {a * 0.9 * cos(phase), a * 0.9 * sin(phase), 0.01 * i, -speed * sin(phase), speed * cos(phase), 0};
+            for (int c = 0; c < 6; c++)
+                w[c * n + i] = lane_set(at[c]);
+        }
+        propagator_prepare(&k, n, m, w, s);
+        for (int step = 0; step < STEPS; step++) {
+            const bool began = step > 0 && HYBRID_OWN(n, s)[HYBRID_NEAR][0] > 0;
+            propagator_step(&k, n, 0, m, s, lane_set(PI / 10), NULL);
+            n_near += began || HYBRID_OWN(n, s)[HYBRID_NEAR][0] > 0;
+        }
+    }
+    const double part = (double)n_near / (SYSTEMS * STEPS);
+    print_message("%.2f %% of the steps are inside an encounter\n", 100 * part);
+    assert_true(part > 0.008 && part < 0.015); /* 0.0088 to 0.0099 in each thousand of the steps */
+}
+
 static void without_encounters_it_is_mvs(void **state)
 {
     enum { SYSTEMS = 37, N = 4 };
@@ -541,6 +569,7 @@ int main(void)
         cmocka_unit_test(the_table_has_its_orders),
         cmocka_unit_test(the_cheap_question_misses_nobody),
         cmocka_unit_test(a_cubic_stays_outside_its_bound),
+        cmocka_unit_test(the_bench_has_one_encounter_in_a_hundred_steps),
         cmocka_unit_test(without_encounters_it_is_mvs),
         cmocka_unit_test(an_encounter_is_followed),
         cmocka_unit_test(test_particles_change_nothing),

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * test_leapfrog.c: the compositions of leapfrog: the order conditions of their weights, measured orders, reversal of time, and
+ * test_leapfrog.c: the compositions of leapfrog: the order conditions of their weights, measured orders, and
  * that they are symplectic.
  */
 #include <math.h>
@@ -158,22 +158,6 @@ static void errors_fall_with_the_order(void **state)
     }
 }
 
-static void every_order_comes_back(void **state)
-{
-    shoal_context *context = context_of(state);
-    for (int which = 0; which < SHOAL_COUNT(orders); which++) {
-        shoal_body start[N], bodies[N];
-        planets(context, 1e-3, start);
-        memcpy(bodies, start, sizeof start);
-        evolve(context, orders[which], false, 0x1p-4, 3, 43, bodies);
-        assert_true(distance_of_states(N, bodies, start) > 0.1);
-        evolve(context, orders[which], false, 0x1p-4, 43, 3, bodies);
-        const double back = distance_of_states(N, bodies, start);
-        print_message("order %.0f there and back: %.1e\n", orders[which], back);
-        assert_below(back, 1e-11, "order %g", orders[which]);
-    }
-}
-
 /* No drift: the energy error of 800 orbits is that of the first 24 and rounding. */
 static void the_energy_error_is_bounded(void **state)
 {
@@ -254,7 +238,6 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(weights_meet_their_order_conditions),
         cmocka_unit_test(errors_fall_with_the_order),
-        cmocka_unit_test(every_order_comes_back),
         cmocka_unit_test(the_energy_error_is_bounded),
         cmocka_unit_test(the_map_is_symplectic),
         cmocka_unit_test(other_orders_are_refused),

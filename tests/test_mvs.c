@@ -620,35 +620,6 @@ static void reading_changes_nothing(void **state)
     }
 }
 
-/* With all velocities turned round a system comes back by the same map. (A corrector's Z then stand in reverse order, which makes a difference
- * of their commutators only: (1e-4 b)^2.) */
-static void maps_are_reversible(void **state)
-{
-    enum { N = 4 };
-    shoal_context *context = context_of(state);
-    double worst = 0.0;
-    for (int k = 0; k < SHOAL_COUNT(variants); k++) {
-        shoal_body start[N], bodies[N];
-        make_system(context, N, 1.0, 1e-4, 1.6, 0.05, false, start);
-        memcpy(bodies, start, sizeof start);
-        run_one(context, &variants[k], N, 0.125, 25.0, bodies);
-        for (int i = 0; i < N; i++) {
-            bodies[i].vx = -bodies[i].vx;
-            bodies[i].vy = -bodies[i].vy;
-            bodies[i].vz = -bodies[i].vz;
-        }
-        run_one(context, &variants[k], N, 0.125, 25.0, bodies);
-        const double turned = distance_of_states(N, bodies, start);
-        memcpy(bodies, start, sizeof start);
-        run_one(context, &variants[k], N, 0.125, 25.0, bodies);
-        assert_true(distance_of_states(N, bodies, start) > 0.1);
-        if (!(turned < 1e-11))
-            fail_msg("%s: back to %.2e", variant_name(&variants[k]), turned);
-        worst = fmax(worst, turned);
-    }
-    print_message("there and back: %.1e\n", worst);
-}
-
 /* Stars and steps of their own in one ensemble: the bits of single runs. */
 static void every_system_is_alone(void **state)
 {
@@ -731,7 +702,6 @@ int main(void)
         cmocka_unit_test(the_kernel_improves_the_phase),
         cmocka_unit_test(fused_steps_are_single_steps),
         cmocka_unit_test(reading_changes_nothing),
-        cmocka_unit_test(maps_are_reversible),
         cmocka_unit_test(every_system_is_alone),
         cmocka_unit_test(reach_is_a_bound),
         cmocka_unit_test(what_cannot_be_is_refused),

@@ -17,7 +17,7 @@
 #include "kepler_reference.h"
 #include "systems.h"
 
-#define MOST_BODIES 40
+#define MOST_BODIES 65
 
 #define SLOW_DOWN (INSTRUMENTED ? 50 : 1)
 
@@ -327,7 +327,8 @@ static void conics_are_flown(shoal_context *context, const char *engine)
     static const double eccentricities[] = {0.0,        0.7,        0.999,     1.0 - 1e-8, 1.0 - 1e-14, 1.0 + 1e-14, 1.0 + 1e-8,
                                             1.0 + 1e-5, 1.0 + 1e-3, 1.0 + 1e-1, 1.5,       10.0,        1e3,         1e5};
     static const double phases[] = {-0.999999, -0.9, -0.45, 0.0, 0.45, 0.9, 0.999999}; /* of what the conic allows */
-    static const double times[] = {1e-10, 1e-5, 1e-2, 0.3, 1.0, 5.0, 20.0, 100.0, 1e4, 1e6, 1e9};
+    static const double one_minus_e[] = {1e-2, 1e-4, 1e-6, 1e-8, 1e-10, 1e-12, 1e-14};
+    static const double times[] = {1e-10, 1e-5, 1e-2, 0.3, 1.0, 0.37 * TWO_PI, PI, 5.0, TWO_PI, 20.0, 100.0, 20.2 * TWO_PI, 1e4, 1e6, 1e9};
     struct flight flights[MOST];
     double result[MOST][6], worst = 0.0, worst_integrals = 0.0;
     alarm(60);
@@ -354,6 +355,11 @@ static void conics_are_flown(shoal_context *context, const char *engine)
         /* a parabola from its pericentre and from elsewhere */
         flights[n++] = (struct flight){.mu = 0.5, .dt = fabs(t), .state = {1.0, 0.0, 0.0, 0.0, 1.0, 0.0}};
         flights[n++] = (struct flight){.mu = 0.5, .dt = fabs(t), .state = {0.0, 2.0, 0.0, -0.5, -0.5, 0.0}};
+        /* ellipses of a = 1 from the apocentre, many periods in a step */
+        for (int which = 0; which < SHOAL_COUNT(one_minus_e) && fabs(t) <= 20.2 * TWO_PI; which++) {
+            const double r = 2.0 - one_minus_e[which], v = sqrt(one_minus_e[which] / r);
+            flights[n++] = (struct flight){.mu = 1.0, .dt = fabs(t), .state = {0.6 * r, 0.8 * r, 0.0, -0.8 * v, 0.6 * v, 0.0}};
+        }
         assert_true(n <= MOST);
         fly(context, engine, n, flights, t, &compensated_off, result);
         for (int s = 0; s < n; s++) {
@@ -473,29 +479,6 @@ static void momenta_are_kept_to_rounding(void **state)
 
 /* ---- time -------------------------------------------------------------------------------------------------------- */
 
-static void symmetric_propagators_come_back(void **state)
-{
-    enum { N = 4 };
-    static const char *const names[] = {"leapfrog", "mvs"};
-    shoal_context *context = context_of(state);
-    for (int p = 0; p < SHOAL_COUNT(names); p++)
-        for (int sign = -1; sign <= 1; sign += 2) {
-            shoal_body start[N], bodies[N], middle[N];
-            const double t_start = -12.5 * sign, t_end = 37.5 * sign;
-            shoal_options options = {.propagator = names[p], .t_end = t_end, .dt = 0x1p-4}; /* 800 steps */
-            planetary_system(context, 1, N, 1e-3, 1.5, 0.1, start);
-            memcpy(bodies, start, sizeof start);
-            evolve_all(context, 1, N, &t_start, NULL, &options, bodies, NULL);
-            memcpy(middle, bodies, sizeof middle);
-            options.t_end = t_start;
-            evolve_all(context, 1, N, &t_end, NULL, &options, bodies, NULL);
-            const double back = distance_of_states(N, bodies, start);
-            print_message("%-9s there and back (%g to %g): %.1e\n", names[p], t_start, t_end, back);
-            assert_below(back, 1e-11, "%s", names[p]);
-            assert_true(distance_of_states(N, middle, start) > 0.1);
-        }
-}
-
 /* Hermite is not reversible, but the equations are: back to the start to the order of the step. */
 static void hermite_comes_back_to_its_order(void **state)
 {
@@ -614,7 +597,7 @@ static void steps_per_orbit_follows_the_period(void **state)
  * with one planet at most. hybrid has all planets near each other, else it were mvs. */
 static void every_body_count_is_right(void **state)
 {
-    static const int counts[] = {2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 33};
+    static const int counts[] = {2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 33, 65};
     enum { PROPAGATORS = 64 };
     const shoal_setting everybody_near = {.name = "hill_factor", .value = 100};
     const shoal_propagator *const *all = shoal_plugs_of(NULL)->propagators;
@@ -707,7 +690,6 @@ int main(void)
         cmocka_unit_test(every_conic_and_every_step_on_a_gpu),
         cmocka_unit_test(hermite_keeps_the_energy_for_ten_thousand_orbits),
         cmocka_unit_test(momenta_are_kept_to_rounding),
-        cmocka_unit_test(symmetric_propagators_come_back),
         cmocka_unit_test(hermite_comes_back_to_its_order),
         cmocka_unit_test(two_bodies_circle),
         cmocka_unit_test(every_system_has_its_own_time),

@@ -345,9 +345,9 @@ static shoal_status choose_form(shoal_plan *plan, const shoal_options *options)
     /* rows keep fewer sums alive, which pays where they would not fit into a GPU's registers, and on a CPU leave out what attracts nobody; up to nine
      * bodies its pairs are unrolled and cost less each, and are a small part of a map */
     const bool on_gpu = plan->engine_type == &shoal_engine_cuda;
+    const bool rows = on_gpu ? n > 10 : n > 9 ? 2 * n_massive < n : 3 * n_massive <= n && plan->propagator->first_body == 0;
     if (index == 2)
-        index = (on_gpu ? n > 10 : n > 9 ? 2 * n_massive < n : 3 * n_massive <= n && plan->propagator->first_body == 0) ? SHOAL_FORM_ROWS
-                                                                                                                        : SHOAL_FORM_PAIRS;
+        index = rows ? SHOAL_FORM_ROWS : SHOAL_FORM_PAIRS;
     plan->choice.form = plan->args.form = index;
     plan->choice.n_massive = plan->args.n_massive = n_massive;
     return SHOAL_OK;

@@ -4,12 +4,12 @@
 # The work-precision diagram: what a relative energy error costs, Shoal's propagators and REBOUND's integrators on the four outer
 # planets, one core (or a GPU), each over a row of steps or tolerances (tests/bench/precision.c, peer/rebound_peer.c).
 #
-#   tests/bench/precision.sh run [OPTIONS] [REBOUND_DIR]   prints rows, and where there is a GPU those of GPU_METHODS on it, too; with
+#   tests/bench/precision.sh run [OPTIONS] [REBOUND_DIR]   prints rows, and where there is a GPU those of its GPU_METHODS, too; with
 #                                                          REBOUND_DIR REBOUND's. OPTIONS of the program `precision`: only what they say
 #   tests/bench/precision.sh plot PICTURE.png ROWS.csv...  draws the rows of one or more runs (gnuplot)
 #
 # Environment: BUILD=build (where the program `precision` is, built by `make bench-precision`)
-#   GPU_METHODS="mvs whckl ..." (as many as a picture has room for)  GPU_SYSTEMS=131072
+#   GPU_METHODS="mvs whckl ..." (all)  GPU_SYSTEMS=131072
 
 set -u -o pipefail
 fail() { echo "precision.sh: $*" >&2; exit 2; }
@@ -28,8 +28,7 @@ run)
     "$precision" "${options[@]}" || exit 1
     if [ ${#options[@]} -eq 0 ]; then
         # shellcheck disable=SC2086
-        "$precision" --engine cuda --systems "${GPU_SYSTEMS:-131072}" ${GPU_METHODS:-mvs whckl saba_10_6_4 leapfrog kahan_li8 hermite4 dopri8 \
-            gauss_radau} | sed 1d
+        "$precision" --engine cuda --systems "${GPU_SYSTEMS:-131072}" ${GPU_METHODS:-} | sed 1d
         case ${PIPESTATUS[0]} in 0 | 3) ;; *) exit 1 ;; esac # 3: there is no GPU, as it has said
     fi
     if [ -n "${1:-}" ]; then "$work/rebound" --precision 1 | sed 1d; fi
@@ -38,7 +37,7 @@ plot)
     [ $# -ge 2 ] || fail "usage: tests/bench/precision.sh plot PICTURE.png ROWS.csv..."
     picture=$1
     shift
-    # Two panels; Shoal's lines are solid, REBOUND's dashed, other runs (a GPU) dotted; what is the same method has the same colour.
+    # A row of two panels for cores, where REBOUND's lines are dashed, and one for other runs (a GPU); what is the same method has the same colour and mark.
     awk -F, -v work="$work" -v picture="$picture" '
         BEGIN {
             same["whfast-dh"] = "mvs"; same["whfast-jacobi"] = "mvs_jacobi"; same["whfast-c17"] = "mvs_jacobi_c17"
@@ -53,20 +52,23 @@ plot)
         }
         END {
             script = work "/script"
-            print "set terminal pngcairo size 1500,700 font \",10\"; set output \"" picture "\"; set multiplot layout 1,2" > script
+            for (i = 1; i <= n; i++)
+                other[i] = code[order[i]] !~ /^(shoal|rebound.*)$/
+            for (i = 1; i <= n; i++)
+                n_rows = 1 + (n_rows == 2 || other[i])
+            printf "set terminal pngcairo size 1500,%d font \",10\"; set output \"%s\"; set multiplot layout %d,2\n", 650 * n_rows, picture, n_rows > script
             print "set logscale xy; set format \"10^{%T}\"; set grid; set key outside right noenhanced" > script
             print "set xlabel \"microseconds a system and orbit of Jupiter\"; set yrange [1e-16:1e-2]" > script
             print "set ylabel \"|{/Symbol D}E/E| after 100 orbits, rms over the systems\"" > script
-            for (panel = 0; panel < 2; panel++) {
-                printf "set title \"%s\"\nplot ", panel ? "any masses" : "planets around a star" > script
+            for (panel = 0; panel < 2 * n_rows; panel++) {
+                printf "set title \"%s%s\"\nplot ", panel % 2 ? "any masses" : "planets around a star", (panel > 1 ? ", a GPU" : "") > script
                 for (i = 1; i <= n; i++) {
                     key = order[i]
-                    if ((name[key] ~ /^(mvs|whckl|saba|hybrid|whfast)/) == panel) continue
+                    if ((name[key] ~ /^(mvs|whckl|saba|hybrid|whfast)/) == panel % 2 || other[i] != (panel > 1)) continue
                     as = name[key] in same ? same[name[key]] : name[key]
-                    if (!(as in colour)) colour[as] = shade[1 + n_colours[panel]++ % n_shades]
-                    peer = code[key] ~ /^rebound/
-                    printf "\"%s\" with linespoints lc rgb \"#%s\" lw 1.5 dt %d pt %d ps 0.5 title \"%s%s\", ", file[key], colour[as], \
-                        peer ? 2 : code[key] == "shoal" ? 1 : 3, peer ? 4 : 7, code[key] == "shoal" ? "" : code[key] " ", name[key] > script
+                    if (!(as in number)) number[as] = n_numbers[panel % 2]++
+                    printf "\"%s\" with linespoints lc rgb \"#%s\" lw 1.5 dt %d pt %d ps 0.7 title \"%s%s\", ", file[key], shade[1 + number[as] % n_shades], \
+                        code[key] ~ /^rebound/ ? 2 : 1, 5 + 2 * int(number[as] / n_shades), code[key] == "shoal" ? "" : code[key] " ", name[key] > script
                 }
                 print "" > script
             }

@@ -91,8 +91,8 @@ LANE_TABLE double nystrom_ev[NYSTROM_STAGES] = {
     223.0 / 7938 + 4251941.0 / 54970650, -3.0 / 20,
 };
 
-/* Which planets drift together: near[i * n + j], i < j, of those with a mass (HYBRID_PAIRS); drifts[i] for those in a near pair, and so for their tangent vectors; all
- * for lanes in which everybody does. */
+/* Which planets drift together: near[i * n + j], i < j, of those with a mass (HYBRID_PAIRS); drifts[i] for those in a near pair, and
+ * so for their tangent vectors; all for lanes in which everybody does. */
 typedef struct hybrid_flags {
     const mask *near, *drifts;
     mask all;

@@ -51,7 +51,7 @@ static void compile_and_record(shoal_context *context, FILE *table, const shoal_
                                int monitors, int arch)
 {
     static const int sets[] = {1 << SHOAL_INTEGRATE, SHOAL_ONCE_ENTRIES, SHOAL_PARKING_ENTRIES};
-    shoal_kernel_choice choice = {.propagator = propagator, .n_bodies = n_bodies, .monitors = monitors};
+    shoal_kernel_choice choice = {.propagator = propagator, .n_bodies = n_bodies, .n_massive = n_bodies, .monitors = monitors};
     for (int set = 0; set < SHOAL_COUNT(sets) - !propagator->parks; set++) {
         const int entry = (int[]){SHOAL_INTEGRATE, SHOAL_SNAPSHOT, SHOAL_CAREFUL}[set];
         shoal_cubin cubin;
@@ -179,7 +179,7 @@ static void compile_errors_say_what_and_where(void **state)
     need_compiler();
     shoal_propagator unknown = *shoal_plugs_of(NULL)->propagators[0];
     unknown.name = "no_such_propagator";
-    shoal_kernel_choice choice = {.propagator = &unknown, .n_bodies = 3};
+    shoal_kernel_choice choice = {.propagator = &unknown, .n_bodies = 3, .n_massive = 3};
     shoal_cubin cubin;
     assert_int_equal(shoal_jit_compile(context, &choice, 1 << SHOAL_INTEGRATE, 90, 0, &cubin), SHOAL_E_DEVICE);
     const char *message = shoal_context_message(context);
@@ -193,7 +193,7 @@ static void compile_errors_say_what_and_where(void **state)
 static void a_missing_compiler_is_named(void **state)
 {
     shoal_context *context = context_of(state);
-    shoal_kernel_choice choice = {.propagator = shoal_plugs_of(NULL)->propagators[0], .n_bodies = 2};
+    shoal_kernel_choice choice = {.propagator = shoal_plugs_of(NULL)->propagators[0], .n_bodies = 2, .n_massive = 2};
     shoal_cubin cubin;
     setenv("SHOAL_NVRTC", "/nonexistent/libnvrtc.so", 1);
     shoal_status status = shoal_jit_compile(context, &choice, 1 << SHOAL_INTEGRATE, 90, 0, &cubin);
@@ -221,7 +221,7 @@ static void cache_end_with(struct cache *cache, const char *file)
 /* Compile the smallest kernel. */
 static shoal_cubin compile_small(shoal_context *context)
 {
-    shoal_kernel_choice choice = {.propagator = shoal_propagator_find(NULL, "leapfrog"), .n_bodies = 2};
+    shoal_kernel_choice choice = {.propagator = shoal_propagator_find(NULL, "leapfrog"), .n_bodies = 2, .n_massive = 2};
     shoal_cubin cubin;
     assert_ok(context, shoal_jit_compile(context, &choice, 1 << SHOAL_INTEGRATE, 90, 0, &cubin));
     return cubin;
@@ -546,7 +546,8 @@ static void slices_in_pieces_lose_nothing(void **state)
     need_gpu();
     static const char *const propagators[] = {"mvs", "hermite4_adaptive"};
     for (int p = 0; p < SHOAL_COUNT(propagators); p++) {
-        const struct setup plain = {.engine = "cuda", .propagator = propagators[p], .n = 3, .n_systems = 10000, .n_calls = 1, .slice_steps = 1010, .broken = -1};
+        const struct setup plain = {.engine = "cuda", .propagator = propagators[p], .n = 3, .n_systems = 10000, .n_calls = 1,
+                                    .slice_steps = 1010, .broken = -1};
         struct setup variants[] = {plain, plain, plain};
         variants[0].slice_steps = 30; /* a piece each */
         variants[1].shuffled = true;

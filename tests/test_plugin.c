@@ -271,7 +271,7 @@ static void nvrtc_takes_them(void **state)
         snprintf(path, sizeof path, "%s/examples/plugins/%s.c", root(), names[i]);
         assert_ok(context, shoal_plugin_load(context, path));
     }
-    const shoal_kernel_choice choice = {.propagator = shoal_propagator_find(context, "symplectic_euler"), .n_bodies = 3,
+    const shoal_kernel_choice choice = {.propagator = shoal_propagator_find(context, "symplectic_euler"), .n_bodies = 3, .n_massive = 3,
                                         .plugins = true, .monitors = shoal_plugin_bits(context, 'm'),
                                         .forces = shoal_plugin_bits(context, 'f')};
     shoal_cubin cubin;

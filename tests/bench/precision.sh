@@ -53,9 +53,8 @@ plot)
         END {
             script = work "/script"
             for (i = 1; i <= n; i++)
-                other[i] = code[order[i]] !~ /^(shoal|rebound.*)$/
-            for (i = 1; i <= n; i++)
-                n_rows = 1 + (n_rows == 2 || other[i])
+                n_others += other[i] = code[order[i]] !~ /^(shoal|rebound.*)$/
+            n_rows = n_others ? 2 : 1
             printf "set terminal pngcairo size 1500,%d font \",10\"; set output \"%s\"; set multiplot layout %d,2\n", 650 * n_rows, picture, n_rows > script
             print "set logscale xy; set format \"10^{%T}\"; set grid; set key outside right noenhanced" > script
             print "set xlabel \"microseconds a system and orbit of Jupiter\"; set yrange [1e-16:1e-2]" > script

@@ -2,7 +2,7 @@
  *
  * command_bench_ladder.c: `shoal bench ladder [STEP ...] [N ...]`: every kernel, or those named, of the forces of one big system on
  * this machine's engines, from the first thing one writes to the fastest, each checked against double precision before its time is
- * printed.
+ * printed: the plain sum of 256 bodies on the CPU, and single precision and mixed, where there is a GPU, that GPU's fp64 of all of them.
  *
  * The bodies are a Plummer sphere of equal masses, or with --csv's column `masses` = unequal of masses between 0 and twice the
  * mean; the softening is 0.01 of its scale length. An interaction is what one body does to another: N^2 of them an evaluation,
@@ -15,7 +15,7 @@
 #include "command.h"
 #include "gravitation/tiled/tiled.h"
 
-enum { N_SAMPLES = 256 };
+enum { N_SAMPLES = 256, MOST_CHECKED = 1 << 21 };
 static const double eps = 0.01;
 
 typedef struct sphere {
@@ -25,6 +25,7 @@ typedef struct sphere {
     long sample[N_SAMPLES];
     int n_samples;
     double want[6 * N_SAMPLES]; /* acceleration and jerk of the samples, in double precision */
+    double *want_all;       /* [6][n], those of all bodies, NULL = there is no GPU for it */
 } sphere;
 
 static double uniform(uint64_t *state)
@@ -76,14 +77,35 @@ static shoal_status model_create(shoal_context *context, long n, bool equal, int
     return status;
 }
 
-/* rms and largest error of the samples' accelerations (or jerks), relative to their rms. */
-static void errors(const sphere *model, const double *got, const double *want, double *rms, double *largest)
+/* What all bodies should have, by a GPU in double precision. */
+static shoal_status want_all(shoal_context *context, sphere *model)
+{
+    const shoal_tiled_options options = {.engine = "cuda", .kernel = "edges", .eps = eps, .wants = SHOAL_TILED_JERK};
+    shoal_tiled *tiled = NULL;
+    if (model->n > MOST_CHECKED)
+        return SHOAL_OK;
+    model->want_all = shoal_allocate((size_t)model->n, 6 * sizeof(double));
+    if (!model->want_all)
+        return shoal_fail(context, SHOAL_E_MEMORY, "no memory for %ld bodies", model->n);
+    shoal_status status = shoal_tiled_create(context, &options, model->n, &tiled);
+    if (!status)
+        status = shoal_tiled_sources(tiled, model->n, model->m, model->x, model->v);
+    if (!status)
+        status = shoal_tiled_forces(tiled, SHOAL_TILED_JERK, NULL, model->want_all, model->want_all + 3 * model->n, NULL);
+    shoal_tiled_destroy(&tiled);
+    return status;
+}
+
+/* rms and largest error of accelerations (or jerks) relative to their rms: of all bodies, or of the samples. */
+static void errors(const sphere *model, const double *got, bool jerk, bool all, double *rms, double *largest)
 {
     double sum = 0, errors_sum = 0, worst = 0;
-    for (int i = 0; i < model->n_samples; i++) {
+    const long n = all ? model->n : model->n_samples;
+    const double *want = (all ? model->want_all : model->want) + (jerk ? 3 * n : 0);
+    for (long i = 0; i < n; i++) {
         double e2 = 0;
         for (int c = 0; c < 3; c++) {
-            const double w = want[c * model->n_samples + i], e = got[c * model->n + model->sample[i]] - w;
+            const double w = want[c * n + i], e = got[c * model->n + (all ? i : model->sample[i])] - w;
             e2 += e * e;
             sum += w * w;
         }
@@ -91,7 +113,7 @@ static void errors(const sphere *model, const double *got, const double *want, d
         worst = fmax(worst, e2);
     }
     *rms = sqrt(errors_sum / sum);
-    *largest = sqrt(worst / (sum / model->n_samples));
+    *largest = sqrt(worst / (sum / (double)n));
 }
 
 typedef struct step {
@@ -127,10 +149,11 @@ static shoal_status climb(shoal_context *context, const step *s, int threads, sp
     if (!status)
         status = shoal_tiled_measure(tiled, s->wants, interactions > 1e11 ? 1 : 3, &seconds);
     if (!status) {
-        errors(model, model->a, model->want, &rms, &largest);
+        const bool all = model->want_all && s->precision != SHOAL_TILED_FP64;
+        errors(model, model->a, false, all, &rms, &largest);
         if (s->wants & SHOAL_TILED_JERK) {
             double jerk_rms, jerk_largest;
-            errors(model, model->jerk, model->want + 3 * model->n_samples, &jerk_rms, &jerk_largest);
+            errors(model, model->jerk, true, all, &jerk_rms, &jerk_largest);
             rms = fmax(rms, jerk_rms);
             largest = fmax(largest, jerk_largest);
         }
@@ -273,13 +296,16 @@ int bench_ladder(const char *engine, int threads, bool csv, int n_words, char **
     int n_failed = 0;
     for (int i = 0; i < n_counts; i++)
         for (int equal = 0; equal < 2; equal++) {
-            sphere model;
+            sphere model = {0};
             shoal_status status = model_create(context, (long)strtod(words[i], NULL), equal, threads, &model);
+            if (!status && n_engines && strcmp(engines[n_engines - 1], "cuda") == 0)
+                status = want_all(context, &model);
             for (int e = 0; !status && e < n_engines; e++)
                 n_failed += climb_engine(context, engines[e], n_names, names, threads, &model, equal, csv);
             if (status)
                 return failed(context, status);
             free(model.m);
+            free(model.want_all);
         }
     shoal_context_destroy(&context);
     return n_engines == 0 ? EXIT_UNSUPPORTED : n_failed ? EXIT_FAILED : EXIT_OK;

@@ -61,6 +61,7 @@ typedef struct progress_state {
     const shoal_study *study;
     bool begun, quiet, live; /* live: there is a line that is updated in place */
     double drawn;            /* when, wall clock */
+    char plan_line[768];     /* the last one printed */
     shoal_progress last;
     long n_few, slowest;     /* stragglers, when they alone were left, and the last of them; 0 = none so far */
     double few_since;
@@ -160,6 +161,8 @@ static int show_progress(const shoal_progress *progress, void *user)
     progress_state *state = user;
     const double t = shoal_seconds();
 
+    const bool changed = strcmp(state->plan_line, progress->plan_line) != 0;
+    snprintf(state->plan_line, sizeof state->plan_line, "%s", progress->plan_line);
     if (!state->begun) {
         state->begun = true;
         if (!state->quiet && state->study->big) {
@@ -178,6 +181,10 @@ static int show_progress(const shoal_progress *progress, void *user)
             }
             fflush(stdout);
         }
+    } else if (changed && !state->quiet) {
+        fputs(state->live ? "\r\033[K" : "", stderr);
+        printf("%s\n", progress->plan_line);
+        fflush(stdout);
     }
     if (state->live && t - state->drawn >= 0.2) {
         (state->study->big ? draw_big_progress : draw_progress)(progress);

@@ -656,6 +656,35 @@ static int streams_join(shoal_engine *engine, cuda_stream after, cuda_stream bef
     return result ? result : engine->driver.stream_wait(after, engine->passed, 0);
 }
 
+/* A list in parts that are beside each other, each in a stream of its own. */
+typedef struct list_part {
+    device_pointer list;
+    long first, n;
+    cuda_stream stream;
+} list_part;
+
+static list_part part_of(const shoal_engine *engine, device_pointer list, long n_list, int n_parts, int p)
+{
+    const long first = n_list * p / n_parts;
+    return (list_part){list + (size_t)first * sizeof(int), first, n_list * (p + 1) / n_parts - first, engine->part[p]};
+}
+
+static int parts_begin(shoal_engine *engine, int n_parts)
+{
+    int result = 0;
+    for (int p = 1; p < n_parts && result == 0; p++)
+        result = streams_join(engine, engine->part[p], engine->work);
+    return result;
+}
+
+static int parts_end(shoal_engine *engine, int n_parts)
+{
+    int result = 0;
+    for (int p = 1; p < n_parts && result == 0; p++)
+        result = streams_join(engine, engine->work, engine->part[p]);
+    return result;
+}
+
 static shoal_status cuda_copy(shoal_engine *engine, int arrays, bool to_device)
 {
     shoal_status status = cuda_enter(engine);
@@ -744,18 +773,19 @@ static int careful_queue(shoal_engine *engine, device_pointer list, long n_list,
 }
 
 /* A round of a part of the systems, and what goes on with those that are parked then. */
-static int round_queue(shoal_engine *engine, device_pointer list, long n_list, int block, long n_care, cuda_stream stream, cuda_stream care)
+static int round_queue(shoal_engine *engine, list_part part, int block, long n_care, cuda_stream care)
 {
     const int gather_block = engine->block[SHOAL_GATHER];
     const double slice_steps = engine->args.slice_steps;
+    engine->args.ready = (int *)(uintptr_t)engine->ready + part.first;
     engine->args.slice_steps = engine->round;
-    int result = kernel_queue(engine, SHOAL_GATHER, list, n_list, gather_block, blocks_for(engine, SHOAL_GATHER, gather_block, n_list), stream);
+    int result = kernel_queue(engine, SHOAL_GATHER, part.list, part.n, gather_block, blocks_for(engine, SHOAL_GATHER, gather_block, part.n), part.stream);
     if (result == 0)
-        result = kernel_queue(engine, SHOAL_INTEGRATE, list, n_list, block, blocks_for(engine, SHOAL_INTEGRATE, block, n_list), stream);
+        result = kernel_queue(engine, SHOAL_INTEGRATE, part.list, part.n, block, blocks_for(engine, SHOAL_INTEGRATE, block, part.n), part.stream);
     engine->args.slice_steps = slice_steps;
     if (result == 0)
-        result = streams_join(engine, care, stream);
-    return result ? result : careful_queue(engine, list, n_list, n_care, care);
+        result = streams_join(engine, care, part.stream);
+    return result ? result : careful_queue(engine, part.list, part.n, n_care, care);
 }
 
 /* A slice in rounds; where systems fill the device, of parts of them beside each other, and at last what goes on with parked ones has all of it. */
@@ -773,17 +803,14 @@ static int rounds_queue(shoal_engine *engine, device_pointer list, long n_list, 
     engine->args.n_beside = fills ? 32 : (int)beside;
     engine->args.drains = 0;
     int result = driver->clear_later(engine->counts, 0, COUNTS_SIZE, engine->work);
-    for (int p = 1; p < n_parts && result == 0; p++)
-        result = streams_join(engine, engine->part[p], engine->work);
+    if (result == 0)
+        result = parts_begin(engine, n_parts);
     for (int l = 0; l < engine->n_lists && result == 0; l++) {
-        const int p = l % n_parts;
-        const long first = n_list * p / n_parts, n = n_list * (p + 1) / n_parts - first;
-        engine->args.ready = (int *)(uintptr_t)engine->ready + first;
         engine->args.n_ready = engine->args.parked.counts + SHOAL_QUEUE_COUNTS + l;
-        result = round_queue(engine, list + (size_t)first * sizeof(int), n, block, n_care, engine->part[p], engine->care[l % CARES]);
+        result = round_queue(engine, part_of(engine, list, n_list, n_parts, l % n_parts), block, n_care, engine->care[l % CARES]);
     }
-    for (int p = 1; p < n_parts && result == 0; p++)
-        result = streams_join(engine, engine->work, engine->part[p]);
+    if (result == 0)
+        result = parts_end(engine, n_parts);
     engine->args.drains = fills;
     if (result == 0 && (fills || engine->laggards))
         result = driver->clear_later(engine->counts + SHOAL_QUEUE_CLOSED * sizeof(int), 1, sizeof(int), engine->work);
@@ -799,20 +826,15 @@ static int pieces_queue(shoal_engine *engine, device_pointer list, long n_list, 
 {
     const int n_parts = blocks_for(engine, SHOAL_INTEGRATE, block, n_list) >= PARTS * engine->n_multiprocessors ? PARTS : 1;
     const double n_pieces = n_parts > 1 ? fmax(1, fmin(MOST_PIECES, floor(slice_steps / LEAST_PIECE))) : 1, piece = ceil(slice_steps / n_pieces);
-    int result = 0;
-    for (int p = 1; p < n_parts && result == 0; p++)
-        result = streams_join(engine, engine->part[p], engine->work);
+    int result = parts_begin(engine, n_parts);
     for (double done = 0; done < slice_steps && result == 0; done += piece) {
         engine->args.slice_steps = fmin(piece, slice_steps - done);
         for (int p = 0; p < n_parts && result == 0; p++) {
-            const long first = n_list * p / n_parts, n = n_list * (p + 1) / n_parts - first;
-            result = kernel_queue(engine, SHOAL_INTEGRATE, list + (size_t)first * sizeof(int), n, block, blocks_for(engine, SHOAL_INTEGRATE, block, n),
-                                  engine->part[p]);
+            const list_part part = part_of(engine, list, n_list, n_parts, p);
+            result = kernel_queue(engine, SHOAL_INTEGRATE, part.list, part.n, block, blocks_for(engine, SHOAL_INTEGRATE, block, part.n), part.stream);
         }
     }
-    for (int p = 1; p < n_parts && result == 0; p++)
-        result = streams_join(engine, engine->work, engine->part[p]);
-    return result;
+    return result ? result : parts_end(engine, n_parts);
 }
 
 /* Queue a kernel and its list. The device's context is current. */

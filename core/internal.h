@@ -456,6 +456,9 @@ struct shoal_plan {
     shoal_kernel_choice choice;
     bool any_model;           /* of a GPU; else it is the user's */
     shoal_tuning forced;      /* by the user */
+    char tune[8];             /* "auto", "always" or "never" */
+    long n_chosen_for;        /* systems that were running when the choice was made */
+    bool goes_on;             /* the engine begins with args.native, instead of preparing it */
     shoal_tuned tuned[SHOAL_MOST_TUNED]; /* [n_tuned] */
     int n_tuned;
     shoal_kernel_args args;   /* host pointers */
@@ -498,8 +501,10 @@ double shoal_shortest_period(const shoal_ensemble *ensemble, long system, shoal_
 /* The value of a monitor's column, of its part `part` if it is one of each, for a system. */
 double shoal_plan_monitored(shoal_plan *plan, int monitor, int column, int part, long system);
 
-/* Another engine of the same type in the place of the plan's, at the start of the run. */
+/* Another engine of the same type in the place of the plan's, which has the systems as the host has them. */
 shoal_status shoal_plan_engine(shoal_plan *plan, const shoal_kernel_choice *choice);
+/* Between slices: another one where too few systems for this one are left. */
+shoal_status shoal_plan_thinned(shoal_plan *plan);
 /* Tell the monitors of the bodies that a system begins or goes on with. */
 void shoal_plan_watch_bodies(shoal_plan *plan, long system);
 
@@ -509,10 +514,12 @@ double shoal_plan_when(const shoal_plan *plan, long system, double t);
 /* ---- tune.c ------------------------------------------------------------------------------------------------------------- */
 
 /* Complete a choice by rule: model, block. */
-void shoal_tune_rule(const shoal_plan *plan, shoal_kernel_choice *choice);
-/* Change a plan's engine, made by rule, to the fastest: when = "auto" (what was measured before; measured if the run is long), "always",
+void shoal_tune_rule(const shoal_plan *plan, long n_list, shoal_kernel_choice *choice);
+/* Change a plan's engine, made by rule, to the fastest: plan->tune = "auto" (what was measured before; measured if the run is long), "always",
  * "never". why: what to say of it. */
-shoal_status shoal_tune(shoal_plan *plan, const char *when, char *why, size_t why_size);
+shoal_status shoal_tune(shoal_plan *plan, char *why, size_t why_size);
+/* Whether the systems that are left need another choice than those that the plan's was made for, by rule, and what is left to do is worth it. */
+bool shoal_tune_is_due(const shoal_plan *plan, shoal_kernel_choice *choice);
 
 /* ---- slice.c: one slice after the other -------------------------------------------------------------------------------- */
 

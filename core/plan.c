@@ -366,6 +366,7 @@ static shoal_status choose_model(shoal_plan *plan, const shoal_options *options)
         return shoal_fail(plan->context, SHOAL_E_USAGE, "work_model = '%s': expected one of %s", model, SHOAL_MODEL_CHOICES);
     if (shoal_choice_index("auto|always|never", tune) < 0)
         return shoal_fail(plan->context, SHOAL_E_USAGE, "tune = '%s': expected auto, always or never", tune);
+    snprintf(plan->tune, sizeof plan->tune, "%s", tune);
     if (plan->forced.block < 0 || plan->forced.block > 1024 || plan->forced.block % 32 != 0)
         return shoal_fail(plan->context, SHOAL_E_USAGE, "gpu_block = %d: expected a multiple of 32, at most 1024", plan->forced.block);
     if (plan->forced.max_registers != 0 && (plan->forced.max_registers < 16 || plan->forced.max_registers > 255))
@@ -383,7 +384,7 @@ static shoal_status choose_model(shoal_plan *plan, const shoal_options *options)
         return shoal_fail(plan->context, SHOAL_E_USAGE, "work_model = '%s': systems of %d bodies are too large for a block of a GPU",
                           model, plan->ensemble->n_bodies);
     if (plan->engine_type == &shoal_engine_cuda)
-        shoal_tune_rule(plan, &plan->choice);
+        shoal_tune_rule(plan, plan->n_list, &plan->choice);
     return SHOAL_OK;
 }
 
@@ -504,11 +505,12 @@ static void write_line(shoal_plan *plan, const char *tuned, const char *why)
              plan->choice.compensated ? " (compensated)" : "", forces, n, form, plan->engine_line, tuned, why);
 }
 
-/* Give the engine the systems as they begin. */
+/* Give the engine the systems as they begin, or go on. */
 static shoal_status start_engine(shoal_plan *plan)
 {
-    shoal_status status = plan->engine_type->upload(plan->engine, SHOAL_ARRAY_BODIES | SHOAL_ARRAY_SYSTEMS | SHOAL_ARRAY_WATCH);
-    if (!status && plan->n_list > 0)
+    const int native = plan->goes_on ? SHOAL_ARRAY_NATIVE : 0;
+    shoal_status status = plan->engine_type->upload(plan->engine, SHOAL_ARRAY_BODIES | SHOAL_ARRAY_SYSTEMS | native | SHOAL_ARRAY_WATCH);
+    if (!status && plan->n_list > 0 && !plan->goes_on)
         status = plan->engine_type->launch(plan->engine, SHOAL_PREPARE, plan->list, plan->n_list, 0);
     return status;
 }
@@ -520,6 +522,24 @@ shoal_status shoal_plan_engine(shoal_plan *plan, const shoal_kernel_choice *choi
     shoal_status status = plan->engine_type->create(plan->context, choice, &plan->args, plan->ensemble->n_systems, &plan->engine,
                                                     plan->engine_line, sizeof plan->engine_line);
     return status ? status : start_engine(plan);
+}
+
+shoal_status shoal_plan_thinned(shoal_plan *plan)
+{
+    char tuned[160];
+    shoal_kernel_choice choice;
+    if (!shoal_tune_is_due(plan, &choice))
+        return SHOAL_OK;
+    const int used = snprintf(tuned, sizeof tuned, ", for the %ld systems that are left", plan->n_list);
+    shoal_status status = plan->engine_type->download(plan->engine, SHOAL_ARRAY_NATIVE | SHOAL_ARRAY_WATCH);
+    plan->goes_on = true;
+    if (!status)
+        status = shoal_plan_engine(plan, &choice);
+    if (!status)
+        status = shoal_tune(plan, tuned + used, sizeof tuned - (size_t)used);
+    if (!status)
+        write_line(plan, tuned, "");
+    return status;
 }
 
 shoal_status shoal_plan_create(shoal_context *context, shoal_ensemble *ensemble, const shoal_options *options,
@@ -585,7 +605,7 @@ shoal_status shoal_plan_create(shoal_context *context, shoal_ensemble *ensemble,
     marks_begin(plan);
     status = start_engine(plan);
     if (!status && plan->engine_type == &shoal_engine_cuda)
-        status = shoal_tune(plan, options->tune ? options->tune : "auto", tuned, sizeof tuned);
+        status = shoal_tune(plan, tuned, sizeof tuned);
     if (status)
         goto fail;
     shoal_plan_count(plan);
@@ -758,6 +778,6 @@ shoal_status shoal_plan_state_load(shoal_plan *plan, const void *state)
     shoal_plan_lose_aim(plan);
     shoal_plan_count(plan);
     plan->records_changed = false;
-    return plan->engine_type->upload(plan->engine,
-                                     SHOAL_ARRAY_BODIES | SHOAL_ARRAY_SYSTEMS | SHOAL_ARRAY_NATIVE | SHOAL_ARRAY_WATCH);
+    plan->goes_on = true;
+    return start_engine(plan);
 }

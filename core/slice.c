@@ -415,9 +415,10 @@ shoal_status shoal_plan_end(shoal_plan *plan, long *n_moved)
             status = shoal_plan_act(plan, plan->moving, plan->n_moving);
         seconds = fmax(seconds, 1e-7);
     }
-    if (!status)
-        sift(plan, seconds);
-    return status;
+    if (status)
+        return status;
+    sift(plan, seconds);
+    return shoal_plan_thinned(plan);
 }
 
 shoal_status shoal_plan_slice(shoal_plan *plan, double t, long *n_moved)

@@ -7,7 +7,7 @@
  * kernel that the rule below would take, the device and the number of systems to a factor of two.
  *
  * The rule, where nothing was measured: a thread a system where there are enough of them and their state fits into registers, else a
- * thread a body.
+ * thread a body. Where systems end until it says otherwise of those that are left, they go on with another choice.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -18,6 +18,7 @@
 enum { WARM_STEPS = 16, MOST_STEPS = 1 << 20 };
 #define MEASURE_S 0.03     /* wall time of the first candidate's measurement */
 #define LONG_RUN_S 20.0    /* a run that is expected to last as long is worth it */
+#define LONG_REST_S 2.0    /* and the rest of one, another choice by rule: a compiler's time and a few copies */
 #define STEP_S 1e-6        /* a step of a system on a GPU, however few there are */
 #define PAIR_S 5e-12       /* a pair of bodies in it, where there are enough systems; both roughly */
 #define REGISTER_DOUBLES 72 /* of a state that a thread's registers hold */
@@ -38,12 +39,12 @@ static bool candidate(const shoal_plan *plan, int model, int bodies, int block, 
            (model == SHOAL_MODEL_SYSTEM || !shoal_plugin_is(plan->context, choice->propagator));
 }
 
-void shoal_tune_rule(const shoal_plan *plan, shoal_kernel_choice *choice)
+void shoal_tune_rule(const shoal_plan *plan, long n_list, shoal_kernel_choice *choice)
 {
     const shoal_propagator *propagator = choice->propagator;
     const int doubles = propagator->n_slots * (shoal_choice_moved(choice) - propagator->first_body) + propagator->n_own;
-    const bool many = plan->n_list >= MANY_SYSTEMS;
-    const bool busy = (double)plan->n_list * (choice->n_bodies - propagator->first_body) >= MANY_BODIES;
+    const bool many = n_list >= MANY_SYSTEMS;
+    const bool busy = (double)n_list * (choice->n_bodies - propagator->first_body) >= MANY_BODIES;
     const int block = many ? 128 : 32;
     if ((many && doubles <= REGISTER_DOUBLES) || !candidate(plan, SHOAL_MODEL_BODY, busy ? 2 : 1, block, 0, choice))
         (void)candidate(plan, SHOAL_MODEL_SYSTEM, 1, block, 0, choice);
@@ -67,7 +68,7 @@ static int candidates(const shoal_plan *plan, shoal_kernel_choice list[SHOAL_MOS
     };
     int n = 1;
     list[0] = plan->choice;
-    shoal_tune_rule(plan, &list[0]);
+    shoal_tune_rule(plan, plan->n_list, &list[0]);
     for (int i = 0; i < SHOAL_COUNT(known); i++) {
         bool new = known[i].many == (plan->n_list >= MANY_SYSTEMS);
         list[n] = plan->choice;
@@ -129,27 +130,28 @@ static shoal_status measure(shoal_plan *plan, const shoal_kernel_choice *choice,
     return status;
 }
 
-/* How long the run lasts on a GPU, roughly. */
+/* How long the run, or what is left of it, lasts on a GPU, roughly. */
 static double expected_seconds(const shoal_plan *plan)
 {
     const double n = plan->ensemble->n_bodies;
     double steps = 0, most = 0;
     for (long i = 0; i < plan->n_list; i++) {
-        const double end = *shoal_ensemble_field(plan->ensemble, SHOAL_SYS_END, plan->list[i]);
+        const double left = *shoal_ensemble_field(plan->ensemble, SHOAL_SYS_END, plan->list[i]) - shoal_plan_progress(plan, plan->list[i]);
         const double dt = fabs(*shoal_ensemble_field(plan->ensemble, SHOAL_SYS_DT, plan->list[i]));
-        const double own = plan->propagator->adaptive ? end / dt : end;
+        const double own = plan->propagator->adaptive ? left / dt : left;
         steps += own;
         most = fmax(most, own);
     }
     return fmax(steps * n * n * PAIR_S, most * STEP_S);
 }
 
-shoal_status shoal_tune(shoal_plan *plan, const char *when, char *why, size_t why_size)
+shoal_status shoal_tune(shoal_plan *plan, char *why, size_t why_size)
 {
     char path[640];
     shoal_kernel_choice list[SHOAL_MOST_TUNED] = {plan->choice};
-    const bool always = strcmp(when, "always") == 0, cache = kept_file(plan, path, sizeof path);
-    if (strcmp(when, "never") == 0 || plan->n_list == 0)
+    const bool always = strcmp(plan->tune, "always") == 0, cache = kept_file(plan, path, sizeof path);
+    plan->n_chosen_for = plan->n_list;
+    if (strcmp(plan->tune, "never") == 0 || plan->n_list == 0)
         return SHOAL_OK;
     if (!always && kept(plan, &list[0])) {
         snprintf(why, why_size, " (the fastest when measured here)");
@@ -163,9 +165,12 @@ shoal_status shoal_tune(shoal_plan *plan, const char *when, char *why, size_t wh
     const int n = candidates(plan, list);
     double steps = 0, least = INFINITY;
     int best = 0;
-    for (long i = 0; i < plan->n_list; i++) /* they may go on to the end; the run itself aims anew */
-        *shoal_ensemble_field(plan->ensemble, SHOAL_SYS_TARGET, plan->list[i]) =
-            *shoal_ensemble_field(plan->ensemble, SHOAL_SYS_END, plan->list[i]);
+    for (long i = 0; i < plan->n_list; i++) { /* they may go on to the end */
+        double *target = shoal_ensemble_field(plan->ensemble, SHOAL_SYS_TARGET, plan->list[i]);
+        plan->expected[plan->list[i]] = *target; /* nobody needs it between slices */
+        *target = *shoal_ensemble_field(plan->ensemble, SHOAL_SYS_END, plan->list[i]);
+    }
+    plan->n_tuned = 0;
     plan->engine_type->compile(plan->engine, list, n);
     for (int i = 0; i < n; i++) {
         double seconds = INFINITY;
@@ -177,9 +182,22 @@ shoal_status shoal_tune(shoal_plan *plan, const char *when, char *why, size_t wh
             best = i;
         }
     }
+    for (long i = 0; i < plan->n_list; i++)
+        *shoal_ensemble_field(plan->ensemble, SHOAL_SYS_TARGET, plan->list[i]) = plan->expected[plan->list[i]];
     const shoal_status status = shoal_plan_engine(plan, &list[best]);
     if (!status && cache)
         keep(path, plan, &list[best]);
     snprintf(why, why_size, " (the fastest of %d measured)", n);
     return status;
+}
+
+bool shoal_tune_is_due(const shoal_plan *plan, shoal_kernel_choice *choice)
+{
+    shoal_kernel_choice before = *choice = plan->choice;
+    if (plan->engine_type == &shoal_engine_cpu || plan->n_list == 0)
+        return false;
+    shoal_tune_rule(plan, plan->n_chosen_for, &before);
+    shoal_tune_rule(plan, plan->n_list, choice);
+    const bool alike = before.model == choice->model && shoal_team_each(&before) == shoal_team_each(choice); /* blocks get smaller anyway */
+    return !alike && expected_seconds(plan) >= LONG_REST_S;
 }

@@ -56,11 +56,7 @@ enum { HYBRID_TO_TRY, HYBRID_TO_SET_OUT, HYBRID_TO_DRIFT }; /* parts of a step *
 #define HYBRID_OWN(n, s) ((s) + PROPAGATOR_SLOTS(1) * (n))
 
 /* Planets without mass are near nobody like them: flags of pairs i < j, i below the first without. */
-#ifdef SHOAL_MASSIVE
-#define HYBRID_PAIRS(k, n) (SHOAL_MASSIVE * LANE_ROOM(n))
-#else
 #define HYBRID_PAIRS(k, n) (MASSIVE(k) * LANE_ROOM(n))
-#endif
 
 LANE_FN real hybrid_r2(int n, const real *s, int i)
 {

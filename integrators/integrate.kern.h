@@ -77,7 +77,7 @@
 #endif
 /* Bodies from this one on attract nobody: the rows form leaves them out. */
 #ifdef SHOAL_MASSIVE
-#define MASSIVE(k) ((void)(k), SHOAL_MASSIVE)
+#define MASSIVE(k) SHOAL_MASSIVE
 #else
 #define MASSIVE(k) ((k)->n_massive)
 #endif

@@ -683,6 +683,59 @@ static void survivors_of_early_slices_stay_survivors(void **state)
     shoal_ensemble_destroy(&ensemble);
 }
 
+/* Nine in ten end at once; the others go on with another work model than all began with, to the same bits. */
+static void those_left_go_on_with_another_choice(void **state)
+{
+    need_gpu();
+    enum { SYSTEMS = 20000, CALLS = 3 };
+    static const char *const propagators[] = {"hermite4", "mvs", "hybrid"};
+    shoal_context *context = context_of(state);
+    const shoal_setting far = {.name = "r_max", .value = 50};
+    const shoal_plug_options monitors[] = {{.name = "stop_on_ejection", .settings = &far, .n_settings = 1}, {.name = "energy_error"}};
+    shoal_body *bodies = calloc(SYSTEMS * 3, sizeof *bodies);
+    assert_non_null(bodies);
+    for (long s = 0; s < SYSTEMS; s++) {
+        quiet_system(context, s, 3, bodies + 3 * s);
+        if (s % 10)
+            bodies[3 * s + 1].x = 100, bodies[3 * s + 1].vx = 1;
+    }
+    for (int p = 0; p < SHOAL_COUNT(propagators); p++) {
+        const char *const models[] = {"auto", "system"};
+        struct motion motion[2];
+        for (int i = 0; i < 2; i++) {
+            const shoal_options options = {.propagator = propagators[p], .engine = "cuda", .work_model = models[i], .tune = "never", .monitors = monitors,
+                                           .n_monitors = SHOAL_COUNT(monitors), .t_end = 1e6, .dt = TWO_PI / 100};
+            motion[i] = motion_begin(context, SYSTEMS, 3, NULL, NULL, &options, bodies);
+            assert_non_null(strstr(shoal_plan_line(motion[i].plan), "work model system"));
+            motion[i].plan->slice_steps = 10;
+            for (int call = 1; call <= CALLS; call++)
+                assert_ok(context, shoal_plan_integrate(motion[i].plan, call));
+            assert_true((strstr(shoal_plan_line(motion[i].plan), "work model body") != NULL) == (i == 0));
+            assert_true((strstr(shoal_plan_line(motion[i].plan), "for the 2000 systems that are left") != NULL) == (i == 0));
+            assert_ok(context, motion[i].plan->engine_type->download(motion[i].plan->engine, SHOAL_ARRAY_NATIVE | SHOAL_ARRAY_WATCH));
+        }
+        const shoal_kernel_args *a = &motion[0].plan->args, *b = &motion[1].plan->args;
+        const long n_native = (long)shoal_native_slots(motion[0].plan->propagator, a->n_moved);
+        for (long s = 0; s < SYSTEMS; s += 10) {
+            for (long i = 0; i < n_native; i++)
+                assert_true(a->native[SHOAL_AT(s, i, n_native)] == b->native[SHOAL_AT(s, i, n_native)]);
+            for (long i = 0; i < a->n_watch; i++)
+                assert_true(a->watch[SHOAL_AT(s, i, a->n_watch)] == b->watch[SHOAL_AT(s, i, a->n_watch)]);
+        }
+        for (long s = 0; s < SYSTEMS; s++) {
+            shoal_system one, other;
+            shoal_ensemble_get_system(motion[0].ensemble, s, &one);
+            shoal_ensemble_get_system(motion[1].ensemble, s, &other);
+            assert_int_equal(one.outcome, other.outcome);
+            assert_int_equal(one.outcome == SHOAL_RUNNING, s % 10 == 0);
+            assert_true(one.n_steps == other.n_steps);
+        }
+        motion_end(&motion[0]);
+        motion_end(&motion[1]);
+    }
+    free(bodies);
+}
+
 /* ---- main -------------------------------------------------------------------------------------------------------- */
 
 int main(void)
@@ -709,6 +762,7 @@ int main(void)
         cmocka_unit_test(a_broken_system_disturbs_no_other),
         cmocka_unit_test(outcomes_agree),
         cmocka_unit_test(survivors_of_early_slices_stay_survivors),
+        cmocka_unit_test(those_left_go_on_with_another_choice),
     };
     cmocka_set_test_filter(getenv("SHOAL_TEST_NAME"));
     return cmocka_run_group_tests(tests, setup, teardown);

@@ -71,7 +71,7 @@ static void compile(shoal_engine *engine, const shoal_kernel_choice *choices, in
     assert_true(engine && choices && n > 0);
 }
 
-static const shoal_engine_type fake = {.name = "fake", .create = create, .destroy = destroy, .upload = copy, .launch = launch, .wait = wait_for,
+static const shoal_engine_type fake = {.name = "fake", .create = create, .destroy = destroy, .upload = copy, .download = copy, .launch = launch, .wait = wait_for,
                                        .device = device, .kernel_file = kernel_file, .compile = compile};
 
 /* ---- plans on it ----------------------------------------------------------------------------------------------------------- */
@@ -97,9 +97,10 @@ static const char *tune(struct motion *motion, const char *when)
     static char why[96];
     why[0] = '\0';
     motion->plan->n_tuned = 0;
-    shoal_tune_rule(motion->plan, &motion->plan->choice);
+    snprintf(motion->plan->tune, sizeof motion->plan->tune, "%s", when);
+    shoal_tune_rule(motion->plan, motion->plan->n_list, &motion->plan->choice);
     assert_ok(motion->plan->context, shoal_plan_engine(motion->plan, &motion->plan->choice));
-    assert_ok(motion->plan->context, shoal_tune(motion->plan, when, why, sizeof why));
+    assert_ok(motion->plan->context, shoal_tune(motion->plan, why, sizeof why));
     assert_int_equal(gpu.n_alive, 1);
     assert_int_equal(gpu.choice.model, motion->plan->choice.model);
     return why;
@@ -234,6 +235,41 @@ static void bodies_of_a_thread_are_forced(void **state)
     end(&motion);
 }
 
+/* Of systems that thin out: another choice only where the rule has one for those that are left, and only if much is left to do. */
+static void few_that_are_left_are_chosen_for_again(void **state)
+{
+    struct motion motion = begin(state, 1e9);
+    shoal_plan *plan = motion.plan;
+    (void)tune(&motion, "never");
+    const int n_created = gpu.n_created;
+    assert_ok(plan->context, shoal_plan_thinned(plan));
+    plan->n_list = SYSTEMS / 2;
+    assert_ok(plan->context, shoal_plan_thinned(plan));
+    assert_int_equal(gpu.n_created, n_created);
+    plan->n_chosen_for = 1000000; /* a thread for each, then */
+    assert_ok(plan->context, shoal_plan_thinned(plan));
+    assert_int_equal(gpu.n_created, n_created + 1);
+    assert_int_equal(gpu.choice.model, SHOAL_MODEL_BODY);
+    assert_int_equal(plan->n_chosen_for, SYSTEMS / 2);
+    assert_non_null(strstr(shoal_plan_line(plan), "for the 20 systems that are left"));
+    snprintf(plan->tune, sizeof plan->tune, "auto"); /* and measured, from where they are and for where they are headed */
+    plan->n_chosen_for = 1000000;
+    for (long i = 0; i < plan->n_list; i++)
+        *shoal_ensemble_field(motion.ensemble, SHOAL_SYS_TARGET, plan->list[i]) = 7 + (double)i;
+    assert_ok(plan->context, shoal_plan_thinned(plan));
+    assert_int_equal(gpu.choice.model, SHOAL_MODEL_COMPONENT);
+    assert_non_null(strstr(shoal_plan_line(plan), "measured)"));
+    for (long i = 0; i < plan->n_list; i++) {
+        assert_true(*shoal_ensemble_field(motion.ensemble, SHOAL_SYS_TARGET, plan->list[i]) == 7 + (double)i);
+        *shoal_ensemble_field(motion.ensemble, SHOAL_SYS_STEP, plan->list[i]) = *shoal_ensemble_field(motion.ensemble, SHOAL_SYS_END, plan->list[i]) - 1;
+    }
+    plan->n_chosen_for = 1000000;
+    const int n_measured = gpu.n_created;
+    assert_ok(plan->context, shoal_plan_thinned(plan)); /* nearly there */
+    assert_int_equal(gpu.n_created, n_measured);
+    end(&motion);
+}
+
 static void a_candidate_that_cannot_run_is_passed_over(void **state)
 {
     struct motion motion = begin(state, 10);
@@ -256,6 +292,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(another_device_or_a_damaged_file_is_not_believed, new_cache, drop_cache),
         cmocka_unit_test_setup_teardown(what_is_forced_stays, new_cache, drop_cache),
         cmocka_unit_test_setup_teardown(bodies_of_a_thread_are_forced, new_cache, drop_cache),
+        cmocka_unit_test_setup_teardown(few_that_are_left_are_chosen_for_again, new_cache, drop_cache),
         cmocka_unit_test_setup_teardown(a_candidate_that_cannot_run_is_passed_over, new_cache, drop_cache),
     };
     return cmocka_run_group_tests(tests, setup, teardown);

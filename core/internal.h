@@ -223,6 +223,7 @@ typedef struct shoal_kernel_choice {
     bool beside_gpu; /* CPU: with a GPU's arithmetic (lane.h) */
     int model;       /* GPU: SHOAL_MODEL_* */
     shoal_tuning tuning; /* GPU */
+    bool unit_star;  /* GPU: body 0 of every system has mass 1, and keeps it */
     bool alone;      /* GPU: it hands no system to the host, whose arrays stay as they are */
 } shoal_kernel_choice;
 

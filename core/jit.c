@@ -581,6 +581,8 @@ shoal_status shoal_jit_compile(shoal_context *context, const shoal_kernel_choice
     }
     option_add(&options, "-DSHOAL_FORM=%d", choice->form);
     option_add(&options, "-DSHOAL_MASSIVE=%d", choice->n_massive);
+    if (choice->unit_star)
+        option_add(&options, "-DSHOAL_UNIT_STAR");
     option_add(&options, "-DSHOAL_COMPENSATED=%d", choice->compensated);
     option_add(&options, "-DSHOAL_BLOCK=%d", tuning.block);
     if (tuning.max_registers && !rare)

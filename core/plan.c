@@ -338,10 +338,13 @@ static shoal_status choose_form(shoal_plan *plan, const shoal_options *options)
         return shoal_fail(plan->context, SHOAL_E_USAGE, "form = '%s': expected auto, pairs or rows", form);
     const int n = plan->ensemble->n_bodies;
     int n_massive = 1;
-    for (long i = 0; i < plan->n_list; i++)
+    bool unit_star = plan->args.marks < 0; /* nobody merges with it */
+    for (long i = 0; i < plan->n_list; i++) {
+        unit_star = unit_star && *shoal_ensemble_body(plan->ensemble, 0, SHOAL_M, plan->list[i]) == 1;
         for (int body = n - 1; body >= n_massive; body--)
             if (*shoal_ensemble_body(plan->ensemble, body, SHOAL_M, plan->list[i]) != 0)
                 n_massive = body + 1;
+    }
     /* rows keep fewer sums alive, which pays where they would not fit into a GPU's registers, and on a CPU leave out what attracts nobody; up to nine
      * bodies its pairs are unrolled and cost less each, and are a small part of a map */
     const bool on_gpu = plan->engine_type == &shoal_engine_cuda;
@@ -350,6 +353,7 @@ static shoal_status choose_form(shoal_plan *plan, const shoal_options *options)
         index = rows ? SHOAL_FORM_ROWS : SHOAL_FORM_PAIRS;
     plan->choice.form = plan->args.form = index;
     plan->choice.n_massive = plan->args.n_massive = n_massive;
+    plan->choice.unit_star = unit_star && on_gpu && plan->propagator->first_body > 0;
     return SHOAL_OK;
 }
 

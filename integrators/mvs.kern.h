@@ -35,6 +35,13 @@ enum { MVS_V = XYZ, MVS_A = 2 * XYZ, MVS_EX = 3 * XYZ, MVS_EV = 4 * XYZ };
 #define MVS_WHDS 0
 #endif
 
+/* The mass of the star: a GPU's kernel has it as a constant where all stars have 1, which saves 4, 2 and 1 % of the operations with 2, 4 and 8 planets. */
+#ifdef SHOAL_UNIT_STAR
+#define MVS_STAR(m) lane_set(1.0)
+#else
+#define MVS_STAR(m) ((m)[0])
+#endif
+
 /* The velocity that is carried over the barycentric one. */
 LANE_FN real mvs_scale(const real *m, int i)
 {
@@ -176,14 +183,14 @@ LANE_FN void mvs_drift(const shoal_kernel_args *k, int n, int i, int compensated
 LANE_FN void propagator_step(const shoal_kernel_args *k, int n, int compensated, const real *m, real *s, real h)
 {
     const int bodies = real_bodies(k, n);
-    const real h2 = 0.5 * h, jump = h2 / m[0];
+    const real h2 = 0.5 * h, jump = h2 / MVS_STAR(m);
     if (FORCES(k))
         mvs_forces(k, n, compensated, m, s, h2);
     mvs_kick(n, compensated, m, s, h2);
     mvs_jumps(k, n, compensated, m, s, jump);
     LANE_UNROLL
     for (int i = 1; i < bodies; i++)
-        mvs_drift(k, n, i, compensated, MVS_WHDS ? m[0] + m[i] : m[0], s, h);
+        mvs_drift(k, n, i, compensated, MVS_WHDS ? m[0] + m[i] : MVS_STAR(m), s, h);
     mvs_jumps(k, n, compensated, m, s, jump);
     newton_acceleration(k, n, 1, m, s, s + MVS_A * n);
     mvs_kick(n, compensated, m, s, h2);

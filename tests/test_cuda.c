@@ -337,7 +337,7 @@ static void quiet_system(shoal_context *context, long id, int n, shoal_body *bod
     shoal_orbit orbit[16];
     memset(orbit, 0, sizeof orbit);
     memset(bodies, 0, (size_t)n * sizeof *bodies);
-    bodies[0].m = 1.0;
+    bodies[0].m = 1.0 + 0.2 * uniform(id, 0);
     for (int i = 1; i < n; i++) {
         bodies[i].m = 1e-5 + 3e-4 * uniform(id, 8 * i);
         orbit[i].a = pow(1.7, i - 1) * (1.0 + 0.02 * uniform(id, 8 * i + 1));

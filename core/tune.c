@@ -22,7 +22,7 @@ enum { WARM_STEPS = 16, MOST_STEPS = 1 << 20 };
 #define STEP_S 1e-6        /* a step of a system on a GPU, however few there are */
 #define PAIR_S 5e-12       /* a pair of bodies in it, where there are enough systems; both roughly */
 #define REGISTER_DOUBLES 72 /* of a state that a thread's registers hold */
-#define MANY_SYSTEMS 16384 /* a thread for each of them keeps a large GPU busy */
+#define MANY_SYSTEMS 16384 /* a thread for each of them keeps a large GPU busy: a warp for every scheduler (H200) */
 #define MANY_BODIES 65536  /* two of them a thread do: the 132 multiprocessors' 8 warps of such threads (H200) */
 
 /* ---- candidates ---------------------------------------------------------------------------------------------------------- */
@@ -43,7 +43,7 @@ void shoal_tune_rule(const shoal_plan *plan, long n_list, shoal_kernel_choice *c
 {
     const shoal_propagator *propagator = choice->propagator;
     const int doubles = propagator->n_slots * (shoal_choice_moved(choice) - propagator->first_body) + propagator->n_own;
-    const bool many = n_list >= MANY_SYSTEMS;
+    const bool many = n_list >= (propagator->first_body ? MANY_SYSTEMS : MANY_SYSTEMS / 2); /* in maps, bodies wait less for each other */
     const bool busy = (double)n_list * (choice->n_bodies - propagator->first_body) >= MANY_BODIES;
     const int block = many ? 128 : 32;
     if ((many && doubles <= REGISTER_DOUBLES) || !candidate(plan, SHOAL_MODEL_BODY, busy ? 2 : 1, block, 0, choice))

@@ -461,7 +461,7 @@ static double length3(double x, double y, double z)
     return sqrt(x * x + y * y + z * z);
 }
 
-/* The largest relative difference of a position or velocity vector, and how many doubles differ. */
+/* The largest relative difference of a position or velocity vector, and how many doubles differ; what is no number is so, whatever its bits. */
 static double difference(const shoal_body *a, const shoal_body *b, long n_systems, int n, long *n_differ)
 {
     double largest = 0.0;
@@ -469,7 +469,7 @@ static double difference(const shoal_body *a, const shoal_body *b, long n_system
     for (long i = 0; i < n_systems * n; i++) {
         const double *x = &a[i].x, *y = &b[i].x;
         for (int c = 0; c < 6; c++)
-            *n_differ += memcmp(&x[c], &y[c], sizeof *x) != 0;
+            *n_differ += memcmp(&x[c], &y[c], sizeof *x) != 0 && !(isnan(x[c]) && isnan(y[c]));
         for (int c = 0; c < 6; c += 3) {
             /* body 0 moves little: its error counts against the size of the system */
             double scale = fmax(length3(x[c], x[c + 1], x[c + 2]), i % n == 0 ? 1e-3 : 0.0);

@@ -267,7 +267,7 @@ static void nearly_straight_ellipses_are_as_good_as_doubles_allow(void **state)
     shoal_context *context = context_of(state);
     struct flight flights[MOST];
     double result[MOST][6];
-    alarm(60);
+    alarm(300);
     for (int k = 0; k < SHOAL_COUNT(one_minus_e); k++) {
         double worst = 0.0;
         for (int which = 0; which < 6; which++) {
@@ -331,7 +331,7 @@ static void conics_are_flown(shoal_context *context, const char *engine)
     static const double times[] = {1e-10, 1e-5, 1e-2, 0.3, 1.0, 0.37 * TWO_PI, PI, 5.0, TWO_PI, 20.0, 100.0, 20.2 * TWO_PI, 1e4, 1e6, 1e9};
     struct flight flights[MOST];
     double result[MOST][6], worst = 0.0, worst_integrals = 0.0;
-    alarm(60);
+    alarm(300);
     for (int k = 0; k < 2 * SHOAL_COUNT(times); k++) {
         const double t = (k % 2 ? -1.0 : 1.0) * times[k / 2];
         int n = 0;

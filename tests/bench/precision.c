@@ -3,14 +3,15 @@
  * precision.c: what precision costs: every propagator on the four outer planets (tests/outer_planets.h), each system with the orbits turned
  * by other angles, over a row of steps or tolerances. It prints rows for tests/bench/precision.sh, which draws them:
  *
- *     precision [--engine E] [--systems N] [--orbits N] [METHOD ...]     defaults: cpu, 64, 100, every method
+ *     precision [--engine E] [--systems N] [--orbits N] [--seconds S] [METHOD ...]     defaults: cpu, 64, 100, 5, every method
  *         code,method,parameter,systems,orbits,us_per_orbit,error
  *     precision --growth VALUE [--compensated 1] [--systems N] [--orbits N] METHOD
  *         method,orbits,median,rms                                       of |dE/E| in the course of one run with that parameter
  *
  * us_per_orbit: microseconds of one CPU core, or of the whole GPU, for a system and Jupiter's year; error: the rms over the systems of
  * the relative energy error at the end, which averages over the phases of errors that oscillate. parameter: steps a year of
- * Jupiter's, or the tolerance named in the table. A method's row ends where its error no longer falls. The exit status is 3 where the
+ * Jupiter's, or the tolerance named in the table. A method's row ends where its error no longer falls, or after a run
+ * of S seconds. The exit status is 3 where the
  * engine is not there.
  */
 #include <shoal.h>
@@ -163,11 +164,12 @@ static int usage(const char *what)
 int main(int argc, char **argv)
 {
     const char *engine = "cpu";
-    double systems = 64, orbits = 100, growth = 0, compensated = 0;
+    double systems = 64, orbits = 100, growth = 0, compensated = 0, seconds = 5;
     const struct {
         const char *name;
         double *value;
-    } numbers[] = {{"--systems", &systems}, {"--orbits", &orbits}, {"--growth", &growth}, {"--compensated", &compensated}};
+    } numbers[] = {{"--systems", &systems}, {"--orbits", &orbits}, {"--growth", &growth}, {"--compensated", &compensated},
+                 {"--seconds", &seconds}};
     char code[32] = "shoal";
     int first = 1, known = 0;
     for (; first < argc && argv[first][0] == '-'; first += 2) {
@@ -198,7 +200,7 @@ int main(int argc, char **argv)
             status = run(context, m, growth, compensated > 0, engine, (long)systems, orbits, 1, &us, &error);
         for (double value = m->first; chosen && !(growth > 0) && !status && value > 0.5e-16; value *= m->factor, before = error) {
             status = run(context, m, value, 0, engine, (long)systems, orbits, 0, &us, &error);
-            if (status || (error > 0.5 * before && error < 1e-11) || us * systems * orbits > 5e6)
+            if (status || (error > 0.5 * before && error < 1e-11) || us * systems * orbits > 1e6 * seconds)
                 break;
             if (error < 0.1)
                 printf("%s,%s,%.3g,%.0f,%.0f,%.4g,%.3e\n", code, m->name, value, systems, orbits, us, error);

@@ -9,7 +9,7 @@
 #   tests/bench/precision.sh plot PICTURE.png ROWS.csv...  draws the rows of one or more runs (gnuplot)
 #
 # Environment: BUILD=build (where the program `precision` is, built by `make bench-precision`)
-#   GPU_METHODS="mvs whckl ..." (all)  GPU_SYSTEMS=131072
+#   GPU_METHODS="mvs whckl ..." (all)  GPU_SYSTEMS=131072  GPU_SECONDS=2 (of the longest run in a row)
 
 set -u -o pipefail
 fail() { echo "precision.sh: $*" >&2; exit 2; }
@@ -28,7 +28,7 @@ run)
     "$precision" "${options[@]}" || exit 1
     if [ ${#options[@]} -eq 0 ]; then
         # shellcheck disable=SC2086
-        "$precision" --engine cuda --systems "${GPU_SYSTEMS:-131072}" ${GPU_METHODS:-} | sed 1d
+        "$precision" --engine cuda --systems "${GPU_SYSTEMS:-131072}" --seconds "${GPU_SECONDS:-2}" ${GPU_METHODS:-} | sed 1d
         case ${PIPESTATUS[0]} in 0 | 3) ;; *) exit 1 ;; esac # 3: there is no GPU, as it has said
     fi
     if [ -n "${1:-}" ]; then "$work/rebound" --precision 1 | sed 1d; fi

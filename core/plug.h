@@ -56,13 +56,12 @@ typedef struct shoal_monitor_column {
     shoal_monitor_of of;
 } shoal_monitor_column;
 
-/* The parameter `compensated` of every propagator, in its table. Off by default: on one core it was measured to cost 11 % (hermite4), 13 to
- * 24 % (mvs) and 84 % (leapfrog), see docs/performance.md. */
-#define SHOAL_COMPENSATED_PARAMETER                                                      \
-    {                                                                                    \
-        "compensated", SHOAL_BOOLEAN, "", 0, 0, 1, NULL,                                 \
-            "carry the rounding errors of positions and velocities (Kahan)"              \
-    }
+/* The parameter `compensated` of every propagator, in its table. Off by default where it was measured on one core to cost more than some 3 % (4 % hermite6,
+ * 12 % hermite4, 20 % mvs, 60 % leapfrog, see docs/performance.md). */
+#define SHOAL_COMPENSATED(by_default) \
+    {"compensated", SHOAL_BOOLEAN, "", by_default, 0, 1, NULL, "carry the rounding errors of positions and velocities (Kahan)"}
+#define SHOAL_COMPENSATED_PARAMETER SHOAL_COMPENSATED(0)
+#define SHOAL_COMPENSATED_BY_DEFAULT SHOAL_COMPENSATED(1)
 
 typedef struct shoal_propagator {
     const char *name;

@@ -11,7 +11,7 @@ static const shoal_parameter parameters[] = {
      "columns of the extrapolation, 3..9, for order 2 columns; 0 = as suits the tolerance"},
     {"tolerance", SHOAL_REAL, "", 1e-10, 1e-14, 1e-1, NULL,
      "error of a step relative to what the largest acceleration of the system does in it"},
-    SHOAL_COMPENSATED_PARAMETER,
+    SHOAL_COMPENSATED_BY_DEFAULT,
 };
 
 const shoal_propagator shoal_propagator_bulirsch_stoer = {

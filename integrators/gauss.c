@@ -10,7 +10,7 @@ static const char *const slots[] = {"x",   "y",   "z",   "vx",  "vy",  "vz",  "f
 
 static const shoal_parameter parameters[] = {
     {"order", SHOAL_CHOICE, "", 2, 0, 2, "4|8|12", "2, 4 or 6 stages"},
-    SHOAL_COMPENSATED_PARAMETER,
+    SHOAL_COMPENSATED_BY_DEFAULT,
 };
 
 const shoal_propagator shoal_propagator_gauss = {

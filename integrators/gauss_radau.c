@@ -11,18 +11,15 @@ static const char *const slots[] = {
     "ex",  "ey",  "ez",  "evx", "evy", "evz",
 };
 
-#define COMPENSATED \
-    {"compensated", SHOAL_BOOLEAN, "", 1, 0, 1, NULL, "carry the rounding errors of positions and velocities (Kahan); on by default"}
-
 static const shoal_parameter parameters[] = {
-    COMPENSATED,
+    SHOAL_COMPENSATED_BY_DEFAULT,
     {"epsilon", SHOAL_REAL, "", 1e-9, 1e-20, 1, NULL, "precision: a step is (5040 epsilon)^(1/7) of the shortest timescale"},
     {"criterion", SHOAL_CHOICE, "", 0, 0, 1, "timescale|global",
      "what sets the step: timescale (Pham, Rein & Spiegel 2024), or the last coefficient of all bodies (Rein & Spiegel 2015)"},
 };
 
 static const shoal_parameter parameters_fixed[] = {
-    COMPENSATED,
+    SHOAL_COMPENSATED_BY_DEFAULT,
 };
 
 const shoal_propagator shoal_propagator_gauss_radau = {

@@ -116,25 +116,31 @@ static shoal_status read_run(const shoal_config *config, shoal_study *study)
     return study->output ? shoal_format_named(config->context, format, &big->format) : no_memory(config);
 }
 
-/* The force method that is asked for, if it is one of the engine's; of any engine's where that is free. */
-static shoal_status check_method(const shoal_config *config, const config_setting_t *group, const char *engine, const char *method)
+/* The force method that is asked for, if it is one of the engine's, of any engine's where that is free, and makes the forces that are needed. */
+static shoal_status check_method(const shoal_config *config, const config_setting_t *group, const shoal_tiled_options *forces, const char *method)
 {
     static const char *const engines[] = { "cpu", "cuda" };
-    const char *names[64];
+    const char *engine = forces->engine, *names[64];
+    bool known = false;
     int n = 0;
     for (int e = 0; e < SHOAL_COUNT(engines); e++)
         for (int i = 0; strcmp(engine, "auto") == 0 || strcmp(engine, engines[e]) == 0; i++) {
             const char *name = shoal_tiled_kernel(engines[e], i, NULL);
             if (!name || n == SHOAL_COUNT(names))
                 break;
-            if (strcmp(name, method) == 0)
+            const bool is = strcmp(name, method) == 0;
+            if (is && shoal_tiled_can(engines[e], name, forces->precision, forces->wants))
                 return SHOAL_OK;
+            known = known || is;
             names[n++] = name;
         }
-    return strcmp(method, "auto") == 0 ? SHOAL_OK
-                                       : shoal_config_fail(config, config_setting_get_member(group, "method"), NULL,
-                                                           shoal_nearest(method, names, n),
-                                                           "auto or a force method of one big system (`shoal list`)");
+    if (strcmp(method, "auto") == 0)
+        return SHOAL_OK;
+    return known ? shoal_config_fail(config, config_setting_get_member(group, "method"), NULL, NULL,
+                                     "a force method that makes potentials%s in %s: this one is for `shoal bench ladder`",
+                                     forces->wants & SHOAL_TILED_JERK ? " and jerks" : "", shoal_tiled_precision_name(forces->precision))
+                 : shoal_config_fail(config, config_setting_get_member(group, "method"), NULL, shoal_nearest(method, names, n),
+                                     "auto or a force method of one big system (`shoal list`)");
 }
 
 static shoal_status read_steps(const shoal_config *config, shoal_study *study)
@@ -156,7 +162,7 @@ static shoal_status read_steps(const shoal_config *config, shoal_study *study)
     if (big->forces.softening == SHOAL_TILED_SPLINE && big->steps.eps == 0)
         return shoal_config_fail(config, config_setting_get_member(forces, "kernel"), NULL, NULL,
                                  "a gravitation.softening > 0, which gives the spline its size");
-    if (method && check_method(config, forces, study->engine, method))
+    if (method && check_method(config, forces, &big->forces, method))
         return SHOAL_E_INPUT;
     if (method && !(big->method = strdup(method)))
         return no_memory(config);

@@ -201,7 +201,7 @@ static shoal_status judge(shoal_context *context, const char *name, const bench_
     } else if (came->bits != plain->bits) {
         return shoal_fail(context, SHOAL_E_INTERNAL, "%s: other states than without", name);
     }
-    const long n_outputs = c->interval > 0 ? lround(c->t_end / c->interval) + 1 : 0;
+    const long n_outputs = c->interval > 0 ? lround(ceil(c->t_end / c->interval - 1e-6)) + 1 : 0; /* the end, too */
     if (came->n_snapshots != n_outputs * options->systems)
         return shoal_fail(context, SHOAL_E_INTERNAL, "%ld states, expected %ld of %ld systems", came->n_snapshots, n_outputs,
                           options->systems);

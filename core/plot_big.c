@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { LEAST_CELLS = 64, MOST_CELLS = 512, DECADES = 4 };
+enum { LEAST_CELLS = 64, MOST_CELLS = 512, DECADES = 4, FEWEST_IN_SHELL = 10 };
 
 /* ---- what there is to draw --------------------------------------------------------------------------------------- */
 
@@ -193,12 +193,13 @@ static shoal_status write_density(const shoal_big_view *view, const shoal_plot_o
     return SHOAL_OK;
 }
 
-/* Shells about the densest part, each with as many bodies. */
+/* Shells about the densest part, each with as many bodies, but for those of the last one: each has half of what is left, and the farthest few, whose
+ * shell would end at any distance, none. */
 static shoal_status write_profile(const shoal_big_view *view, const shoal_plot_options *options, shoal_big_frame *frame,
                                   FILE *script)
 {
     const shoal_big_bodies *b = &view->bodies;
-    const long shell = b->n / 40 > 10 ? b->n / 40 : 10;
+    const long shell = b->n / 40 > FEWEST_IN_SHELL ? b->n / 40 : FEWEST_IN_SHELL;
     double centre[3];
     shoal_big_distance *sorted = malloc(2 * (size_t)b->n * sizeof *sorted);
     char unit[64] = "";
@@ -209,8 +210,8 @@ static shoal_status write_profile(const shoal_big_view *view, const shoal_plot_o
     shoal_plot_begin(script, options, SHOAL_COLUMN_MM, 64);
     fputs("$shells << EOD\n", script);
     double inner = 0;
-    for (long i = 0; i < b->n; i += shell) {
-        const long end = i + shell < b->n ? i + shell : b->n;
+    for (long i = 0, end; i == 0 || i + 2 * FEWEST_IN_SHELL <= b->n; i = end) {
+        end = i + (b->n - i > shell ? shell : (b->n - i + 1) / 2);
         const double outer = sorted[end - 1].r;
         double mass = 0;
         for (long k = i; k < end; k++)

@@ -33,7 +33,7 @@
  *     delta w = f - 3 (delta alpha d + alpha e),   delta alpha = (e.dv + d.f) / |d|^2 - 2 q alpha
  *     delta beta = (2 dv.f + e.b + d.g) / |d|^2 - 2 q gamma + 2 alpha delta alpha
  *
- * Operations a pair: 30 (acceleration), 44 (with jerk), 66 (jerk and snap), of which 10 for lane_rsqrt after its seed.
+ * Operations a pair: 27 (acceleration), 44 (with jerk), 66 (jerk and snap), of which 10 for lane_rsqrt after its seed.
  */
 
 LANE_FN real dot(const real *a, const real *b) { return lane_fma(a[2], b[2], lane_fma(a[1], b[1], a[0] * b[0])); }

@@ -498,4 +498,13 @@ LANE_FN void lane_add(int compensated, real *value, real *error, real change)
     }
 }
 
+/* The same of factor x, which is rounded by itself for compensated sums alone. */
+LANE_FN void lane_add_times(int compensated, real *value, real *error, real factor, real x)
+{
+    if (compensated)
+        lane_add(1, value, error, factor * x);
+    else
+        *value = lane_fma(factor, x, *value);
+}
+
 #endif

@@ -129,7 +129,7 @@ LANE_FN void hybrid_kick(const shoal_kernel_args *k, int n, int compensated, con
     for (int c = 0; c < 3; c++)
         DRIFT_UNROLL
         for (int i = 1; i < n; i++)
-            lane_add(compensated, &s[(3 + c) * n + i], &s[(12 + c) * n + i], h * a[c * n + i]);
+            lane_add_times(compensated, &s[(3 + c) * n + i], &s[(12 + c) * n + i], h, a[c * n + i]);
 }
 
 /* Velocities that drift, of n bodies: relative to the star where everybody does (sign = 1), and back to the barycentre (-1). */

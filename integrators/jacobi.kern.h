@@ -294,10 +294,7 @@ LANE_FN void jacobi_push(int n, int compensated, real *s, const real *a, real h)
     for (int c = 0; c < XYZ; c++) {
         LANE_UNROLL
         for (int i = 1; i < n; i++)
-            if (compensated)
-                lane_add(1, &s[(JACOBI_V + c) * n + i], &s[(JACOBI_EV + c) * n + i], h * a[c * n + i]);
-            else
-                s[(JACOBI_V + c) * n + i] = lane_fma(h, a[c * n + i], s[(JACOBI_V + c) * n + i]);
+            lane_add_times(compensated, &s[(JACOBI_V + c) * n + i], &s[(JACOBI_EV + c) * n + i], h, a[c * n + i]);
     }
 }
 

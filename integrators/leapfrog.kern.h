@@ -44,12 +44,8 @@ LANE_FN void leapfrog_kick(int n, int compensated, real *s, real h)
 {
     real *v = s + LEAPFROG_V * n, *a = s + LEAPFROG_A * n, *ev = s + LEAPFROG_EV * n;
     LANE_UNROLL
-    for (int c = 0; c < XYZ * n; c++) {
-        if (compensated)
-            lane_add(1, &v[c], &ev[c], h * a[c]);
-        else
-            v[c] = lane_fma(h, a[c], v[c]);
-    }
+    for (int c = 0; c < XYZ * n; c++)
+        lane_add_times(compensated, &v[c], &ev[c], h, a[c]);
 }
 
 /* S(h) */
@@ -61,12 +57,8 @@ LANE_FN void leapfrog_stage(const shoal_kernel_args *k, int n, int compensated, 
         leapfrog_forces(k, n, compensated, m, s, half);
     leapfrog_kick(n, compensated, s, half);
     LANE_UNROLL
-    for (int c = 0; c < XYZ * n; c++) {
-        if (compensated)
-            lane_add(1, &x[c], &ex[c], h * v[c]);
-        else
-            x[c] = lane_fma(h, v[c], x[c]);
-    }
+    for (int c = 0; c < XYZ * n; c++)
+        lane_add_times(compensated, &x[c], &ex[c], h, v[c]);
     newton_acceleration(k, n, 0, m, x, s + LEAPFROG_A * n);
     leapfrog_kick(n, compensated, s, half);
     if (FORCES(k))

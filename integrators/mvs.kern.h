@@ -99,10 +99,7 @@ LANE_FN void mvs_kick(int n, int compensated, const real *m, real *s, real h)
         LANE_UNROLL
         for (int i = 1; i < n; i++) {
             const real length = MVS_WHDS ? h * mvs_scale(m, i) : h;
-            if (compensated)
-                lane_add(1, &v[i], &s[(MVS_EV + c) * n + i], length * a[i]);
-            else
-                v[i] = lane_fma(length, a[i], v[i]);
+            lane_add_times(compensated, &v[i], &s[(MVS_EV + c) * n + i], length, a[i]);
         }
     }
 }

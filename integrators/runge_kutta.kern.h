@@ -93,11 +93,11 @@ LANE_FN void rk_add(const rk_tableau *t, int n, int compensated, real *s, real h
     rk_sum(t->bA, t->stages - 1, n, a, sum);
     LANE_UNROLL
     for (int c = 0; c < XYZ * n; c++)
-        lane_add(compensated, &s[RK_X * n + c], &s[RK_EX * n + c], h * lane_fma(h, sum[c], s[RK_V * n + c]));
+        lane_add_times(compensated, &s[RK_X * n + c], &s[RK_EX * n + c], h, lane_fma(h, sum[c], s[RK_V * n + c]));
     rk_sum(t->b, t->stages, n, a, sum);
     LANE_UNROLL
     for (int c = 0; c < XYZ * n; c++)
-        lane_add(compensated, &s[RK_V * n + c], &s[RK_EV * n + c], h * sum[c]);
+        lane_add_times(compensated, &s[RK_V * n + c], &s[RK_EV * n + c], h, sum[c]);
 }
 
 #if PROPAGATOR_ADAPTIVE

@@ -28,7 +28,7 @@ for job; do
         NR > 1 {
             split($1, field, ",")
             n = field[4]; p = n - 1
-            operations = field[1] ~ /^hermite4/ ? 44 * n * (n - 1) + 63 * n : 13.5 * p * (p - 1) + 156 * p
+            operations = field[1] ~ /^hermite4/ ? 44 * n * (n - 1) + 57 * n : 13.5 * p * (p - 1) + 156 * p
             rate = field[6] / field[7]
             sub(/.*work model /, "", $2)
             printf "| %s | %d | %.2f | %d | %.0f %% | %s |\n", field[1], field[5], rate / 1e9, operations, 100 * rate * operations / peak, $2

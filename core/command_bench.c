@@ -329,7 +329,7 @@ static error_t parse(int key, char *argument, struct argp_state *state)
     char *end = argument;
     long number = argument && strchr("stnw", key) ? strtol(argument, &end, 10) : 0;
     if (argument && key && strchr("stnw", key) && (*end || number < (key == 's' ? 1 : 0)))
-        argp_error(state, "--%c %s: expected a count", key, argument);
+        argp_error(state, "-%c %s: expected a count%s", key, argument, key == 's' ? " from 1 on" : "");
     switch (key) {
     case 'c': options->csv = 1; break;
     case 'l': options->list = 1; break;

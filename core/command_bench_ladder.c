@@ -259,7 +259,7 @@ static int check_step(const char *asked, const char *word)
         if (strcmp(names[i], word) == 0)
             return EXIT_OK;
     name = shoal_nearest(word, names, n);
-    return usage_error("bench ladder: '%s': expected a number of bodies from 1 to 1e8, or a force method (`shoal list`)%s%s%s", word,
+    return usage_error("bench ladder: '%s': expected a number of bodies from 2 to 1e8, or a force method (`shoal list`)%s%s%s", word,
                        name ? "; did you mean '" : "", name ? name : "", name ? "'?" : "");
 }
 
@@ -272,7 +272,7 @@ int bench_ladder(const char *engine, int threads, bool csv, int n_words, char **
     for (int i = 0; i < n_words; i++) {
         char *word = words[i], *end;
         const double n = strtod(word, &end);
-        if (!*end && n >= 1 && n <= 1e8 && n == floor(n)) {
+        if (!*end && n >= 2 && n <= 1e8 && n == floor(n)) {
             words[i] = words[n_counts];
             words[n_counts++] = word;
         } else if (check_step(engine, word)) {

@@ -96,7 +96,7 @@ static const struct argp plot_argp = {
         { "kind", 'k', "KIND", 0,
           "What to draw (default: the map of a grid, the elements of a single system, else survival)", 0 },
         { "system", 's', "K", 0, "The system to draw (elements, orbits: default the first; energy: default all)", 0 },
-        { "column", 'c', "NAME", 0, "The column of the map (default: a chaos indicator if there is one, else t_stop)", 0 },
+        { "column", 'c', "NAME", 0, "The column of the map (default: a chaos indicator if there is one, else lifetime)", 0 },
         { "output", 'o', "FILE.png|.pdf", 0, "The picture's name (default: a PNG beside the result file)", 0 },
         { "png", 'p', 0, OPTION_ALIAS, 0, 0 },
         { "script", 'S', 0, 0, "Print the gnuplot script instead: it writes the picture to its standard output", 0 },

@@ -20,6 +20,7 @@ typedef struct query_options {
     shoal_query query;
     shoal_selection of;
     char *columns; /* of the first file */
+    shoal_units units; /* of the first file */
 } query_options;
 
 /* A..B, A.., ..B or A; both ends included. */
@@ -153,7 +154,21 @@ static const struct argp query_argp = {
            "The journal of a run that still goes on, or was killed, is read if there is no FILE yet.",
 };
 
-/* The systems table of several files has one heading: refuse a file whose columns are not those of the first.
+/* The rows of several files have one heading: refuse a file whose numbers are in other units than those of the first. */
+static shoal_status check_units(shoal_context *context, const shoal_units *units, shoal_units *first)
+{
+    if (!first->length_name[0]) {
+        *first = *units;
+    }
+    if (strcmp(units->length_name, first->length_name) == 0 && strcmp(units->mass_name, first->mass_name) == 0 &&
+        strcmp(units->time_name, first->time_name) == 0 && units->G == first->G) {
+        return SHOAL_OK;
+    }
+    return shoal_fail(context, SHOAL_E_USAGE, "its units (%s, %s, %s, G = %g) are not those of the first file (%s, %s, %s, G = %g)",
+                      units->length_name, units->mass_name, units->time_name, units->G, first->length_name, first->mass_name, first->time_name, first->G);
+}
+
+/* The systems table of several files has one heading, too: refuse a file whose columns are not those of the first.
  * *columns: what they are, NULL before the first file; malloc'd. */
 static shoal_status check_columns(shoal_context *context, const shoal_result *result, char **columns)
 {
@@ -203,7 +218,8 @@ static int query_file(shoal_context *context, const char *name, query_options *o
     if (status != SHOAL_OK) {
         return failed_input(context, status);
     }
-    if (options->table) {
+    status = check_units(context, &result->units, &options->units);
+    if (status == SHOAL_OK && options->table) {
         status = check_columns(context, result, &options->columns);
     }
     if (status == SHOAL_OK && !heading && !(out = open_memstream(&text, &size))) {

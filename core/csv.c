@@ -14,6 +14,7 @@
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "config.h"
 #include "table.h"
@@ -86,10 +87,27 @@ static shoal_status read_body(shoal_table *table, char *const cells[], int n, co
                                                .vx = value[VX], .vy = value[VY], .vz = value[VZ] });
 }
 
+/* How a comment should begin that looks as if it said what numbers are: "unit = AU" is none that may be passed over. NULL: another comment. */
+static const char *names_something(const char *text)
+{
+    static const struct { const char *word, *proper; bool alone; } words[] = {
+        { "units", "units:", true }, { "unit", "units:", true }, { "epoch", "epoch:", false }, { "time", "time:", false } };
+    const size_t length = strspn(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ");
+    const char next = text[length + strspn(text + length, " \t")];
+    for (int i = 0; i < SHOAL_COUNT(words); i++)
+        if (strlen(words[i].word) == length && strncasecmp(text, words[i].word, length) == 0 &&
+            (words[i].alone || next == ':' || next == '='))
+            return words[i].proper;
+    return NULL;
+}
+
 /* A comment that says something: units, epoch, time. */
 static shoal_status read_comment(shoal_table *table, const char *text, double *time)
 {
     text += strspn(text, "# \t");
+    const char *const word = names_something(text);
+    if (word && strncmp(text, word, strlen(word)) != 0)
+        return shoal_table_fail(table, "comment", text, "'# %s ...' if it shall be one", word);
     if (strncmp(text, "units:", 6) == 0 && shoal_units_parse(table->context, text + 6, &table->units)) {
         char message[256];
         snprintf(message, sizeof message, "%s", shoal_context_message(table->context));

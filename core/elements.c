@@ -213,7 +213,7 @@ static double positive_angle(long double angle)
 {
     long double reduced = remainderl(angle, 2.0L * PI);
     double folded = (double)(reduced < 0.0L ? reduced + 2.0L * PI : reduced);
-    return folded < 2.0L * PI ? folded : 0.0;
+    return folded < (double)(2.0L * PI) ? folded : 0.0;
 }
 
 /* An angle in [-pi, pi], where what is small stays sharp. */

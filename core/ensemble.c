@@ -124,8 +124,9 @@ shoal_status shoal_ensemble_create(shoal_context *context, long n_systems, int n
     made->energy_start = shoal_allocate((size_t)n_systems, sizeof *made->energy_start);
     made->energy_jump = shoal_allocate((size_t)n_systems, sizeof *made->energy_jump);
     made->centre = shoal_allocate((size_t)n_systems, sizeof *made->centre);
+    made->dt = shoal_allocate((size_t)n_systems, sizeof *made->dt);
     if (!made->bodies || !made->systems || !made->id || !made->time || !made->energy_start || !made->energy_jump ||
-        !made->centre)
+        !made->centre || !made->dt)
         goto fail;
 
     for (long system = 0; system < n_systems; system++) {
@@ -156,6 +157,7 @@ void shoal_ensemble_destroy(shoal_ensemble **ensemble)
     free((*ensemble)->energy_start);
     free((*ensemble)->energy_jump);
     free((*ensemble)->centre);
+    free((*ensemble)->dt);
     free(*ensemble);
     *ensemble = NULL;
 }
@@ -255,6 +257,7 @@ shoal_status shoal_ensemble_set_bodies(shoal_ensemble *ensemble, long system, in
     if (n_live < 2 || n_live > ensemble->n_bodies)
         return shoal_fail(context, SHOAL_E_USAGE, "system %ld: %d bodies; the ensemble holds systems of 2 to %d",
                           system, n_live, ensemble->n_bodies);
+    ensemble->changes++;
     shoal_status status = check_bodies(context, system, n_live, bodies);
     if (status) {
         invalidate(ensemble, system);
@@ -267,6 +270,7 @@ shoal_status shoal_ensemble_set_bodies(shoal_ensemble *ensemble, long system, in
         ensemble->centre[system][k] = (double)centre[k];
     write_start(ensemble, system, SHOAL_RUNNING);
     *shoal_ensemble_field(ensemble, SHOAL_SYS_N_LIVE, system) = n_live;
+    *shoal_ensemble_field(ensemble, SHOAL_SYS_DT, system) = ensemble->dt[system];
     ensemble->time[system] = *shoal_ensemble_field(ensemble, SHOAL_SYS_T_START, system);
     ensemble->energy_start[system] = shoal_ensemble_energy(ensemble, system);
     ensemble->energy_jump[system] = 0.0;
@@ -326,8 +330,9 @@ void shoal_ensemble_set_system(shoal_ensemble *ensemble, long system, const shoa
 {
     ensemble->id[system] = record->id;
     *shoal_ensemble_field(ensemble, SHOAL_SYS_T_START, system) = record->t_start;
-    *shoal_ensemble_field(ensemble, SHOAL_SYS_DT, system) = record->dt;
+    *shoal_ensemble_field(ensemble, SHOAL_SYS_DT, system) = ensemble->dt[system] = record->dt;
     ensemble->time[system] = record->t_start; /* no step was made yet */
+    ensemble->changes++;
 }
 
 void shoal_ensemble_get_system(const shoal_ensemble *ensemble, long system, shoal_system *record)

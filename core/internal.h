@@ -149,6 +149,8 @@ struct shoal_ensemble {
     double *energy_start; /* [n_systems] */
     double *energy_jump; /* [n_systems] by mergers and removals since then */
     double (*centre)[6]; /* [n_systems] barycentre at t_start */
+    double *dt;          /* [n_systems] that the caller set; that of the systems' records is a plan's */
+    long changes;        /* of systems and plans: a plan knows those before it */
     /* extra forces that count in its energies: those of the last plan */
     const shoal_force *force[SHOAL_MAX_FORCES];
     double force_parameter[SHOAL_MAX_FORCES][SHOAL_MAX_PARAMETERS];
@@ -458,6 +460,8 @@ struct shoal_plan {
     bool any_model;           /* of a GPU; else it is the user's */
     shoal_tuning forced;      /* by the user */
     char tune[8];             /* "auto", "always" or "never" */
+    double dt, steps_per_orbit; /* as in shoal_options */
+    long changes;             /* of the ensemble that it knows */
     long n_chosen_for;        /* systems that were running when the choice was made */
     bool goes_on;             /* the engine begins with args.native, instead of preparing it */
     shoal_tuned tuned[SHOAL_MOST_TUNED]; /* [n_tuned] */

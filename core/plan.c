@@ -80,11 +80,6 @@ static shoal_status choose_propagator(shoal_plan *plan, const shoal_options *opt
                           near ? " (did you mean '" : "", near ? near : "", near ? "'?)" : "");
     }
     plan->choice.propagator = plan->propagator;
-    if (plan->propagator->refuses) {
-        const char *why = plan->propagator->refuses(plan->ensemble);
-        if (why)
-            return shoal_fail(context, SHOAL_E_INPUT, "propagator %s: %s", plan->propagator->name, why);
-    }
     shoal_status status = read_settings(context, plan->propagator->name, plan->propagator->parameters,
                                         plan->propagator->n_parameters, options->settings, options->n_settings,
                                         plan->ensemble->n_bodies, plan->args.propagator);
@@ -191,14 +186,26 @@ static shoal_status choose_forces(shoal_plan *plan, const shoal_options *options
                                             plan->ensemble->n_bodies, plan->args.force[i]);
         if (status)
             return status;
-        const char *why = type->refuses ? type->refuses(plan->args.force[i], plan->ensemble) : NULL;
-        if (why)
-            return shoal_fail(context, SHOAL_E_INPUT, "force %s: %s", type->name, why);
         plan->args.force_kind[i] = index;
         plan->choice.forces |= 1 << index;
     }
     plan->args.forces = plan->choice.forces;
     plan->args.n_forces = options->n_forces;
+    return SHOAL_OK;
+}
+
+/* Refuse systems that the propagator or a force is not for. */
+static shoal_status check_systems(const shoal_plan *plan)
+{
+    const char *why = plan->propagator->refuses ? plan->propagator->refuses(plan->ensemble) : NULL;
+    if (why)
+        return shoal_fail(plan->context, SHOAL_E_INPUT, "propagator %s: %s", plan->propagator->name, why);
+    for (int i = 0; i < plan->args.n_forces; i++) {
+        const shoal_force *type = shoal_plugs_of(plan->context)->forces[plan->args.force_kind[i]];
+        why = type->refuses ? type->refuses(plan->args.force[i], plan->ensemble) : NULL;
+        if (why)
+            return shoal_fail(plan->context, SHOAL_E_INPUT, "force %s: %s", type->name, why);
+    }
     return SHOAL_OK;
 }
 
@@ -249,20 +256,28 @@ double shoal_plan_when(const shoal_plan *plan, long system, double t)
     return plan->period ? *field(plan, SHOAL_SYS_T_START, system) + t * plan->period[system] : t;
 }
 
-/* When the systems end. */
-static shoal_status choose_end(shoal_plan *plan, const shoal_options *options)
+/* A new plan is for systems that no plan has ended. */
+static shoal_status check_begun(const shoal_plan *plan)
+{
+    for (long system = 0; system < plan->ensemble->n_systems; system++) {
+        const int outcome = (int)*field(plan, SHOAL_SYS_OUTCOME, system);
+        if (outcome != SHOAL_RUNNING && outcome != SHOAL_INVALID)
+            return shoal_fail(plan->context, SHOAL_E_USAGE, "system %ld has ended (%s) by another plan: set its bodies anew",
+                              plan->ensemble->id[system], shoal_outcome_name(outcome));
+    }
+    return SHOAL_OK;
+}
+
+/* The periods in which times are counted, if they are. */
+static shoal_status find_periods(shoal_plan *plan)
 {
     shoal_ensemble *ensemble = plan->ensemble;
     shoal_status status = SHOAL_OK;
-    plan->t_end = options->orbits != 0 ? options->orbits : options->t_end;
-    if (!isfinite(plan->t_end))
-        return shoal_fail(plan->context, SHOAL_E_USAGE, "t_end = %g: expected a finite time", plan->t_end);
-    if (options->orbits == 0)
+    if (!plan->period)
         return SHOAL_OK;
     shoal_body *bodies = calloc((size_t)ensemble->n_bodies, sizeof *bodies);
     shoal_orbit *orbits = calloc((size_t)ensemble->n_bodies, sizeof *orbits);
-    plan->period = calloc((size_t)ensemble->n_systems, sizeof *plan->period);
-    if (!bodies || !orbits || !plan->period)
+    if (!bodies || !orbits)
         status = shoal_fail(plan->context, SHOAL_E_MEMORY, "out of memory");
     for (long system = 0; system < ensemble->n_systems && !status; system++) {
         if (*field(plan, SHOAL_SYS_OUTCOME, system) != SHOAL_RUNNING)
@@ -277,8 +292,19 @@ static shoal_status choose_end(shoal_plan *plan, const shoal_options *options)
     return status;
 }
 
-/* The signed step and the number of whole steps of every system; with `commit` they are written, else only checked. */
-static shoal_status choose_steps(shoal_plan *plan, const shoal_options *options, bool commit)
+/* When the systems end. */
+static shoal_status choose_end(shoal_plan *plan, const shoal_options *options)
+{
+    plan->t_end = options->orbits != 0 ? options->orbits : options->t_end;
+    if (!isfinite(plan->t_end))
+        return shoal_fail(plan->context, SHOAL_E_USAGE, "t_end = %g: expected a finite time", plan->t_end);
+    if (options->orbits != 0 && !(plan->period = calloc((size_t)plan->ensemble->n_systems, sizeof *plan->period)))
+        return shoal_fail(plan->context, SHOAL_E_MEMORY, "out of memory");
+    return find_periods(plan);
+}
+
+/* The signed step and the number of whole steps of every running system; with `commit` they are written, else only checked. */
+static shoal_status choose_steps(shoal_plan *plan, bool commit)
 {
     shoal_ensemble *ensemble = plan->ensemble;
     shoal_status status = SHOAL_E_MEMORY;
@@ -292,10 +318,10 @@ static shoal_status choose_steps(shoal_plan *plan, const shoal_options *options,
         if (*field(plan, SHOAL_SYS_OUTCOME, system) != SHOAL_RUNNING)
             continue;
         double t_start = *field(plan, SHOAL_SYS_T_START, system), dt = *field(plan, SHOAL_SYS_DT, system);
-        if (options->dt != 0)
-            dt = options->dt;
-        else if (options->steps_per_orbit > 0)
-            dt = shoal_shortest_period(ensemble, system, bodies, orbits) / options->steps_per_orbit;
+        if (plan->dt != 0)
+            dt = plan->dt;
+        else if (plan->steps_per_orbit > 0)
+            dt = shoal_shortest_period(ensemble, system, bodies, orbits) / plan->steps_per_orbit;
         else if (dt == 0 && plan->propagator->adaptive) {
             shoal_ensemble_get_bodies(ensemble, system, bodies);
             dt = first_step((int)*field(plan, SHOAL_SYS_N_LIVE, system), bodies);
@@ -330,6 +356,21 @@ done:
     return status;
 }
 
+/* How many bodies have mass in some system, and whether body 0 has 1 in all, and keeps it. */
+static int find_massive(const shoal_plan *plan, bool *unit_star)
+{
+    const int n = plan->ensemble->n_bodies;
+    int n_massive = 1;
+    *unit_star = plan->args.marks < 0; /* nobody merges with it */
+    for (long i = 0; i < plan->n_list; i++) {
+        *unit_star = *unit_star && *shoal_ensemble_body(plan->ensemble, 0, SHOAL_M, plan->list[i]) == 1;
+        for (int body = n - 1; body >= n_massive; body--)
+            if (*shoal_ensemble_body(plan->ensemble, body, SHOAL_M, plan->list[i]) != 0)
+                n_massive = body + 1;
+    }
+    return n_massive;
+}
+
 static shoal_status choose_form(shoal_plan *plan, const shoal_options *options)
 {
     const char *form = options->form ? options->form : "auto";
@@ -337,14 +378,8 @@ static shoal_status choose_form(shoal_plan *plan, const shoal_options *options)
     if (index < 0)
         return shoal_fail(plan->context, SHOAL_E_USAGE, "form = '%s': expected auto, pairs or rows", form);
     const int n = plan->ensemble->n_bodies;
-    int n_massive = 1;
-    bool unit_star = plan->args.marks < 0; /* nobody merges with it */
-    for (long i = 0; i < plan->n_list; i++) {
-        unit_star = unit_star && *shoal_ensemble_body(plan->ensemble, 0, SHOAL_M, plan->list[i]) == 1;
-        for (int body = n - 1; body >= n_massive; body--)
-            if (*shoal_ensemble_body(plan->ensemble, body, SHOAL_M, plan->list[i]) != 0)
-                n_massive = body + 1;
-    }
+    bool unit_star;
+    const int n_massive = find_massive(plan, &unit_star);
     /* rows keep fewer sums alive, which pays where they would not fit into a GPU's registers, and on a CPU leave out what attracts nobody; up to nine
      * bodies its pairs are unrolled and cost less each, and are a small part of a map */
     const bool on_gpu = plan->engine_type == &shoal_engine_cuda;
@@ -546,6 +581,15 @@ shoal_status shoal_plan_thinned(shoal_plan *plan)
     return status;
 }
 
+/* What the host knows of the systems at their start. */
+static void begin_systems(shoal_plan *plan)
+{
+    count_forces(plan);
+    watch_begin(plan);
+    marks_begin(plan);
+    plan->changes = ++plan->ensemble->changes;
+}
+
 shoal_status shoal_plan_create(shoal_context *context, shoal_ensemble *ensemble, const shoal_options *options,
                                shoal_plan **result)
 {
@@ -568,17 +612,22 @@ shoal_status shoal_plan_create(shoal_context *context, shoal_ensemble *ensemble,
     plan->args.dt_min = options->dt_min;
     plan->args.dt_max = options->dt_max > 0 ? options->dt_max : INFINITY;
     plan->args.max_steps = options->max_steps > 0 ? options->max_steps : INFINITY;
+    plan->dt = options->dt;
+    plan->steps_per_orbit = options->steps_per_orbit;
 
-    shoal_status status = SHOAL_OK;
-    status = choose_end(plan, options);
+    shoal_status status = check_begun(plan);
+    if (!status)
+        status = choose_end(plan, options);
     if (!status)
         status = choose_propagator(plan, options);
     if (!status)
         status = choose_forces(plan, options);
     if (!status)
+        status = check_systems(plan);
+    if (!status)
         status = choose_monitors(plan, options);
     if (!status)
-        status = choose_steps(plan, options, false);
+        status = choose_steps(plan, false);
     if (status)
         goto fail;
     plan->choice.plugins = (plan->choice.monitors & shoal_plugin_bits(context, 'm')) ||
@@ -601,12 +650,10 @@ shoal_status shoal_plan_create(shoal_context *context, shoal_ensemble *ensemble,
         plan->host_threads = (int)(enough < others ? enough : others);
     }
     if (!status)
-        status = choose_steps(plan, options, true); /* last: a refused plan leaves the ensemble as it was */
+        status = choose_steps(plan, true); /* last: a refused plan leaves the ensemble as it was */
     if (status)
         goto fail;
-    count_forces(plan);
-    watch_begin(plan);
-    marks_begin(plan);
+    begin_systems(plan);
     status = start_engine(plan);
     if (!status && plan->engine_type == &shoal_engine_cuda)
         status = shoal_tune(plan, tuned, sizeof tuned);
@@ -618,6 +665,37 @@ shoal_status shoal_plan_create(shoal_context *context, shoal_ensemble *ensemble,
     return SHOAL_OK;
 fail:
     shoal_plan_destroy(&plan);
+    return status;
+}
+
+shoal_status shoal_plan_restart(shoal_plan *plan)
+{
+    shoal_status status = check_systems(plan);
+    if (!status)
+        status = find_periods(plan);
+    if (!status)
+        status = choose_steps(plan, false);
+    if (!status)
+        status = choose_steps(plan, true);
+    if (status)
+        return status;
+    list_running(plan);
+    shoal_plan_lose_aim(plan);
+    plan->n_ended = plan->n_moving = plan->n_asked = plan->n_events = 0;
+    plan->goes_on = plan->records_changed = plan->watch_fetched = plan->watch_fresh = false;
+    begin_systems(plan);
+
+    /* kernels that leave out what has mass now; systems that a GPU has put aside */
+    shoal_kernel_choice choice = plan->choice;
+    const int n_massive = find_massive(plan, &choice.unit_star);
+    choice.unit_star = choice.unit_star && plan->choice.unit_star;
+    choice.n_massive = n_massive > choice.n_massive ? n_massive : choice.n_massive;
+    const bool others = choice.unit_star != plan->choice.unit_star || choice.n_massive != plan->choice.n_massive ||
+                        (plan->propagator->parks && plan->engine_type == &shoal_engine_cuda);
+    plan->args.n_massive = choice.n_massive;
+    status = others ? shoal_plan_engine(plan, &choice) : start_engine(plan);
+    if (!status)
+        shoal_plan_count(plan);
     return status;
 }
 
@@ -650,6 +728,8 @@ shoal_status shoal_plan_integrate(shoal_plan *plan, double t)
     shoal_ensemble *ensemble = plan->ensemble;
     if (!isfinite(t))
         return shoal_fail(plan->context, SHOAL_E_USAGE, "time %g: expected a finite number", t);
+    if (plan->changes != ensemble->changes)
+        return shoal_fail(plan->context, SHOAL_E_USAGE, "systems were set, or another plan was made, after this plan was: expected shoal_plan_restart first");
     for (long i = 0; i < plan->n_list; i++) {
         const int system = plan->list[i];
         const double dt = *field(plan, SHOAL_SYS_DT, system), when = shoal_plan_when(plan, system, t);

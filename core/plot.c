@@ -29,6 +29,7 @@
 #define PICTURE_WIDTH 1600  /* pixels; at 300 to the inch just over 5 inches */
 #define PICTURE_HEIGHT 1200
 #define PICTURE_CELLS 1400  /* most cells along one axis */
+#define MOST_LISTED 12      /* most labels of values that are not evenly spaced */
 #define PREVIEW_LINES 24
 #define PREVIEW_MARGIN 10   /* characters left of the map */
 #define VALUE (-1)          /* kind of a cell that shows a value; else the outcome */
@@ -62,6 +63,8 @@ static const struct style {
     { SHOAL_STEP_UNDERFLOW, 'u', { 128, 64, 64 } },
     { SHOAL_NONFINITE, '?', { 255, 0, 255 } },
     { SHOAL_INVALID, '!', { 255, 255, 255 } },
+    { SHOAL_INACCURATE, 'i', { 0, 0, 128 } },
+    { SHOAL_BUDGET, 'b', { 128, 128, 0 } },
 };
 
 /* One of the two axes of the map. */
@@ -69,14 +72,17 @@ typedef struct map_axis {
     const shoal_axis *axis;
     const char *unit;
     long stride;     /* of the system index */
-    double low, high; /* values of its two ends, log10 if the axis is logarithmic; low <= high */
+    double low, high; /* values of its two ends, log10 if they go up by a factor, their places if by nothing; low <= high */
     bool reversed;   /* the sweep runs downwards */
+    bool logarithmic;
+    const double *listed; /* [count * stride] values that are not evenly spaced, each stride one: cells stand side by side; else NULL */
 } map_axis;
 
 typedef struct plot_map {
     const shoal_result *result;
     const char *name, *unit;      /* of the column */
     const double *column;
+    const double *start;          /* [n_systems] that its values are counted from, NULL = from zero */
     bool logarithm;
     bool all_values;              /* the column means something for systems that ended early as well */
     map_axis x, y;
@@ -143,6 +149,7 @@ static const struct field {
     size_t offset;
     bool time;
 } fields[] = {
+    { "lifetime", offsetof(shoal_result, t_stop), true }, /* from the start */
     { "t_stop", offsetof(shoal_result, t_stop), true },
     { "dE_final", offsetof(shoal_result, dE_final), false },
     { "steps", offsetof(shoal_result, n_steps), false },
@@ -153,7 +160,7 @@ static shoal_status choose_column(shoal_context *context, plot_map *map, const c
     const shoal_result *result = map->result;
 
     if (!wanted) {
-        wanted = "t_stop";
+        wanted = "lifetime";
         for (int c = result->n_swept; c < result->n_columns; ++c) {
             if (is_chaos_indicator(result->columns[c].name)) {
                 wanted = result->columns[c].name;
@@ -174,6 +181,7 @@ static shoal_status choose_column(shoal_context *context, plot_map *map, const c
             map->name = fields[i].name;
             map->unit = fields[i].time ? result->units.time_name : "";
             memcpy(&map->column, (const char *)result + fields[i].offset, sizeof map->column);
+            map->start = i == 0 ? result->t_initial : NULL;
             map->all_values = true;
             return SHOAL_OK;
         }
@@ -215,13 +223,25 @@ static shoal_status set_axis(shoal_context *context, plot_map *map, int k, map_a
         axis->stride *= result->axes[other].count;
     }
     const double *value = result->columns[c].value;
-    double first = value[0], last = value[(axis->axis->count - 1) * axis->stride];
-    if (axis->axis->logarithmic) {
+    const long count = axis->axis->count;
+    double first = value[0], last = value[(count - 1) * axis->stride];
+    axis->logarithmic = axis->axis->logarithmic;
+    if (axis->logarithmic) {
         first = log10(first);
         last = log10(last);
     }
     if (!isfinite(first) || !isfinite(last)) {
         return shoal_fail(context, SHOAL_E_INPUT, "the values of axis '%s' are not finite numbers", axis->axis->column);
+    }
+    for (long i = 1; i + 1 < count; ++i) {
+        const double there = value[i * axis->stride], even = first + (last - first) * (double)i / (double)(count - 1);
+        if (!(fabs((axis->logarithmic ? log10(there) : there) - even) <= 1e-6 * fabs(last - first))) {
+            axis->listed = value;
+            axis->logarithmic = false;
+            first = 0;
+            last = (double)(count - 1);
+            break;
+        }
     }
     axis->reversed = last < first;
     axis->low = fmin(first, last);
@@ -264,7 +284,7 @@ static shoal_status choose_axes(shoal_context *context, plot_map *map)
 /* The value to colour a system by, NaN = none. */
 static double value_of(const plot_map *map, long system)
 {
-    const double value = map->column[system];
+    const double value = map->start ? fabs(map->column[system] - map->start[system]) : map->column[system];
 
     return map->logarithm ? log10(fabs(value)) : value;
 }
@@ -415,8 +435,12 @@ static void title(const plot_map *map, char *text, size_t size)
         longest = lived > longest ? lived : longest;
     }
     if (used < size) {
-        snprintf(text + used, size - used, ": %ld systems over %g %s%s", result->n_systems, longest,
-                 result->units.time_name, result->complete ? "" : " (unfinished)");
+        used += (size_t)snprintf(text + used, size - used, ": %ld systems over %g %s%s", result->n_systems, longest,
+                                 result->units.time_name, result->complete ? "" : " (unfinished)");
+    }
+    const long per_cell = result->n_systems / (map->x.axis->count * map->y.axis->count);
+    if (used < size && per_cell > 1) {
+        snprintf(text + used, size - used, ", medians of %ld", per_cell);
     }
 }
 
@@ -454,8 +478,15 @@ static bool axis_place(const config_t *config, const map_axis *axis, double *pla
     if (!unswept_value(config, axis->axis->column, place)) {
         return false;
     }
-    if (axis->axis->logarithmic) {
+    if (axis->logarithmic) {
         *place = log10(*place);
+    }
+    if (axis->listed) {
+        long i = 0;
+        while (i < axis->axis->count && axis->listed[i * axis->stride] != *place) {
+            i++;
+        }
+        *place = (double)i;
     }
     return *place >= axis->low && *place <= axis->high;
 }
@@ -509,7 +540,14 @@ static void script_axis(FILE *script, char which, const map_axis *axis, double f
     fprintf(script, "set %clabel ", which);
     shoal_plot_quote(script, text);
     fprintf(script, "%s\nset %crange [%.17g:%.17g]\n", which == 'x' ? " offset 0,0.4" : "", which, from, to);
-    if (axis->axis->logarithmic) { /* gnuplot cannot put an image on a logarithmic axis: it is drawn in log10 */
+    if (axis->listed) {
+        const long count = axis->axis->count, every = (count + MOST_LISTED - 1) / MOST_LISTED;
+        fprintf(script, "set %ctics (", which);
+        for (long i = 0; i < count; i += every) {
+            fprintf(script, "%s'%.6g' %ld", i ? ", " : "", axis->listed[i * axis->stride], i);
+        }
+        fputs(")\n", script);
+    } else if (axis->logarithmic) { /* gnuplot cannot put an image on a logarithmic axis: it is drawn in log10 */
         const bool dense = to - from < 3;
         const char *comma = "";
         fprintf(script, "set %ctics (", which);
@@ -567,7 +605,7 @@ static void write_script(const plot_map *map, bool pdf, FILE *script)
     }
     fputs(")\nset tics out nomirror\nset border back\n"
           "set key outside below center horizontal reverse Left samplen 1 width 2\n"
-          "set bmargin 5.8\n"
+          "set bmargin 5.8\nset rmargin 8\n"
           "set style textbox opaque fillcolor rgb '#ffffff' noborder margins 0.4,0.4\n",
           script);
     if (real_place(map, &x, &y)) {
@@ -654,6 +692,7 @@ static void complaint(FILE *errors, char *text, size_t size)
 static shoal_status draw_picture(shoal_context *context, FILE *script, const char *path)
 {
     const char *const signature = shoal_plot_is_pdf(path) ? "%PDF-" : "\x89PNG\r\n\x1a\n";
+    const char *const last = shoal_plot_is_pdf(path) ? "%%EOF\n" : "IEND\xae\x42\x60\x82";
     shoal_status status = SHOAL_OK;
     FILE *errors = tmpfile();
     const size_t size = strlen(path) + 32;
@@ -678,6 +717,13 @@ static shoal_status draw_picture(shoal_context *context, FILE *script, const cha
         complaint(errors, why, sizeof why);
         status = shoal_fail(context, SHOAL_E_UNSUPPORTED, "gnuplot %s: %s", exit_code < 0 ? "could not be started" : "failed",
                             why[0] ? why : "no picture");
+        goto done;
+    }
+    char tail[8];
+    const off_t end = lseek(picture, 0, SEEK_END);
+    const size_t length = strlen(last);
+    if (pread(picture, tail, length, end - (off_t)length) != (ssize_t)length || memcmp(tail, last, length) != 0) {
+        status = shoal_fail(context, SHOAL_E_FILE, "%s: only a part of the picture (%ld bytes) could be written: is the disk full?", path, (long)end);
         goto done;
     }
     if (rename(temporary, path) != 0) {
@@ -759,7 +805,7 @@ static double axis_value(const map_axis *axis, double t)
 {
     const double value = axis->low + t * (axis->high - axis->low);
 
-    return axis->axis->logarithmic ? pow(10, value) : value;
+    return axis->listed ? axis->listed[lround(value) * axis->stride] : axis->logarithmic ? pow(10, value) : value;
 }
 
 static void draw_preview(plot_map *map, const shoal_plot_options *options, FILE *out)

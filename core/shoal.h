@@ -196,7 +196,7 @@ shoal_status shoal_ensemble_set_bodies(shoal_ensemble *ensemble, long system, in
 /* The bodies of a system now, the barycentre's motion added back: writes n_live bodies, those that are gone all NaN. */
 void shoal_ensemble_get_bodies(const shoal_ensemble *ensemble, long system, shoal_body *bodies);
 
-/* Set id, t_start and dt of a system (other fields are not read). Before a plan is made. */
+/* Set id, t_start and dt of a system (other fields are not read). Before a plan is made, or made to begin again. */
 void shoal_ensemble_set_system(shoal_ensemble *ensemble, long system, const shoal_system *record);
 void shoal_ensemble_get_system(const shoal_ensemble *ensemble, long system, shoal_system *record);
 
@@ -255,6 +255,14 @@ typedef struct shoal_plan shoal_plan;
 /* Choose engine and kernels and prepare every system. Options are checked here, never while stepping. */
 shoal_status shoal_plan_create(shoal_context *context, shoal_ensemble *ensemble, const shoal_options *options, shoal_plan **plan);
 void shoal_plan_destroy(shoal_plan **plan);
+
+/*
+ * Begin again, with the same options, from systems whose bodies (and t_start, dt) were set anew, as a new plan would, to the same bits: the walkers' next
+ * proposals. Nothing is chosen, compiled or allocated again, unless bodies have mass now that had none. Systems that were not set anew stay as they ended.
+ * Refused, as a new plan: systems that the propagator is not for, or that run but have been integrated. Until it is called, a plan whose systems were
+ * set anew is refused by shoal_plan_integrate.
+ */
+shoal_status shoal_plan_restart(shoal_plan *plan);
 
 /* One line that says what was chosen and why. Valid as long as the plan. */
 const char *shoal_plan_line(const shoal_plan *plan);

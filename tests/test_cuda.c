@@ -736,6 +736,42 @@ static void those_left_go_on_with_another_choice(void **state)
     free(bodies);
 }
 
+/* A plan that has been on its way with stars of mass 1 and outer planets without begins again with systems of all masses, as a new one would. */
+static void a_plan_begins_again(void **state)
+{
+    need_gpu();
+    enum { SYSTEMS = 100 };
+    static const char *const propagators[] = {"hermite4", "mvs", "hybrid"};
+    shoal_context *context = context_of(state);
+    shoal_body bodies[2][SYSTEMS * 3], ends[2][SYSTEMS * 3];
+    for (int p = 0; p < SHOAL_COUNT(propagators); p++) {
+        const shoal_options options = {.propagator = propagators[p], .engine = "cuda", .t_end = 2.003 * TWO_PI, .dt = TWO_PI / 100};
+        for (long s = 0; s < SYSTEMS; s++) {
+            doomed_system(context, s + SYSTEMS, 3, bodies[0] + 3 * s);
+            bodies[0][3 * s].m = 1;
+            bodies[0][3 * s + 2].m = 0;
+            doomed_system(context, s, 3, bodies[1] + 3 * s);
+        }
+        for (int again = 0; again < 2; again++) {
+            struct motion motion = motion_begin(context, SYSTEMS, 3, NULL, NULL, &options, bodies[!again]);
+            if (again) {
+                assert_ok(context, shoal_plan_integrate(motion.plan, 5));
+                for (long s = 0; s < SYSTEMS; s++)
+                    assert_ok(context, shoal_ensemble_set_bodies(motion.ensemble, s, 3, bodies[1] + 3 * s));
+                assert_ok(context, shoal_plan_restart(motion.plan));
+            }
+            assert_ok(context, shoal_plan_integrate(motion.plan, options.t_end));
+            for (long s = 0; s < SYSTEMS; s++)
+                shoal_ensemble_get_bodies(motion.ensemble, s, ends[again] + 3 * s);
+            motion_end(&motion);
+        }
+        long n_differ;
+        difference(ends[0], ends[1], SYSTEMS, 3, &n_differ);
+        if (n_differ)
+            fail_msg("%s: %ld doubles differ", propagators[p], n_differ);
+    }
+}
+
 /* ---- main -------------------------------------------------------------------------------------------------------- */
 
 int main(void)
@@ -763,6 +799,7 @@ int main(void)
         cmocka_unit_test(outcomes_agree),
         cmocka_unit_test(survivors_of_early_slices_stay_survivors),
         cmocka_unit_test(those_left_go_on_with_another_choice),
+        cmocka_unit_test(a_plan_begins_again),
     };
     cmocka_set_test_filter(getenv("SHOAL_TEST_NAME"));
     return cmocka_run_group_tests(tests, setup, teardown);

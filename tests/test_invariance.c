@@ -62,6 +62,8 @@ struct way {
     long slice_steps;   /* > 0: all slices are as long as that */
     int n_calls;        /* > 0: stops on the way */
     int restart;        /* 1: from a saved state in a new plan; 2: the same plan goes back to it */
+    bool again;         /* the plan has been on its way with other systems */
+    bool light;         /* outer planets without mass */
     bool watched;       /* monitors that end systems */
     bool idle;          /* monitors that have nothing to do */
     bool reversed;      /* monitors in another order */
@@ -84,21 +86,28 @@ static long id_at(const struct way *way, long s)
     return id;
 }
 
-static shoal_ensemble *make_ensemble(shoal_context *context, const struct way *way)
+static void fill(shoal_context *context, const struct way *way, shoal_ensemble *ensemble)
 {
-    shoal_ensemble *ensemble = NULL;
-    assert_ok(context, shoal_ensemble_create(context, SYSTEMS, way->n_room ? way->n_room : way->n, &ensemble));
     for (long s = 0; s < SYSTEMS; s++) {
         const long id = id_at(way, s);
         shoal_body bodies[MOST_BODIES];
         shoal_system record = {.id = id, .t_start = 0.1 * uniform(id, 300),
                                .dt = TWO_PI / (30.0 + 40.0 * uniform(id, 301))};
         make_system(context, id, way->n, bodies);
+        for (int i = 2; i < way->n && way->light; i++)
+            bodies[i].m = 0;
         shoal_ensemble_set_system(ensemble, s, &record);
         assert_ok(context, shoal_ensemble_set_bodies(ensemble, s, way->n, bodies));
         if (id + 1 == way->broken)
             *shoal_ensemble_body(ensemble, 1, SHOAL_Y, s) = NAN;
     }
+}
+
+static shoal_ensemble *make_ensemble(shoal_context *context, const struct way *way)
+{
+    shoal_ensemble *ensemble = NULL;
+    assert_ok(context, shoal_ensemble_create(context, SYSTEMS, way->n_room ? way->n_room : way->n, &ensemble));
+    fill(context, way, ensemble);
     return ensemble;
 }
 
@@ -163,13 +172,23 @@ static void plan_of(shoal_context *context, const struct way *way, shoal_ensembl
 static struct result *run(shoal_context *context, struct way way)
 {
     struct result *result = calloc(1, sizeof *result);
-    shoal_ensemble *ensemble = make_ensemble(context, &way);
+    struct way before = way;
+    before.multiplier = way.again ? 31 : way.multiplier;
+    before.light = way.again;
+    shoal_ensemble *ensemble = make_ensemble(context, &before);
     shoal_plan *plan = NULL;
     assert_non_null(result);
     plan_of(context, &way, ensemble, &plan, result);
     if (result->unsupported) { /* this build has no kernels of that width */
         print_message("%s\n", shoal_context_message(context));
         goto done;
+    }
+    if (way.again) {
+        assert_ok(context, shoal_plan_integrate(plan, 0.6 * T_END));
+        fill(context, &way, ensemble);
+        assert_int_equal(shoal_plan_integrate(plan, T_END), SHOAL_E_USAGE);
+        assert_non_null(strstr(shoal_context_message(context), "shoal_plan_restart"));
+        assert_ok(context, shoal_plan_restart(plan));
     }
     for (int i = 1; i <= way.n_calls; i++)
         assert_ok(context, shoal_plan_integrate(plan, (way.restart ? 0.4 : 1.0) * T_END * (i - 0.37) / way.n_calls));
@@ -409,6 +428,42 @@ static void a_restart_changes_nothing(void **state)
         }
 }
 
+static void a_plan_begins_again(void **state)
+{
+    FOR_EVERY_PLAIN_WAY(plain) {
+        struct way other = plain;
+        other.again = true;
+        compare(context_of(state), plain, other, ALL_FIELDS, 0, "a plan that has begun again");
+    }
+}
+
+/* Systems that a plan has ended, or has on its way, are none to begin with; a second plan takes them over. */
+static void stale_systems_and_plans_are_refused(void **state)
+{
+    shoal_context *context = context_of(state);
+    struct way way = {.propagator = "mvs", .n = 3};
+    struct result result;
+    shoal_plan *plan = NULL, *other = NULL;
+    const shoal_options options = {.propagator = "mvs", .engine = "cpu", .t_end = T_END};
+    shoal_ensemble *ensemble = make_ensemble(context, &way);
+    plan_of(context, &way, ensemble, &plan, &result);
+    assert_ok(context, shoal_plan_create(context, ensemble, &options, &other));
+    assert_int_equal(shoal_plan_integrate(plan, T_END), SHOAL_E_USAGE);
+    assert_non_null(strstr(shoal_context_message(context), "another plan"));
+    assert_ok(context, shoal_plan_integrate(other, 0.5 * T_END));
+    assert_int_equal(shoal_plan_restart(plan), SHOAL_E_USAGE);
+    assert_non_null(strstr(shoal_context_message(context), "set its bodies anew"));
+    assert_ok(context, shoal_plan_integrate(other, T_END));
+    shoal_plan_destroy(&other);
+    assert_int_equal(shoal_plan_create(context, ensemble, &options, &other), SHOAL_E_USAGE);
+    assert_non_null(strstr(shoal_context_message(context), "has ended (survived)"));
+    fill(context, &way, ensemble);
+    assert_ok(context, shoal_plan_restart(plan));
+    assert_ok(context, shoal_plan_integrate(plan, T_END));
+    shoal_plan_destroy(&plan);
+    shoal_ensemble_destroy(&ensemble);
+}
+
 /* All at once, every way other than the plainest. */
 static void everything_at_once_changes_nothing(void **state)
 {
@@ -443,6 +498,8 @@ int main(void)
         cmocka_unit_test(absent_bodies_change_nothing),
         cmocka_unit_test(stops_on_the_way_change_nothing),
         cmocka_unit_test(a_restart_changes_nothing),
+        cmocka_unit_test(a_plan_begins_again),
+        cmocka_unit_test(stale_systems_and_plans_are_refused),
         cmocka_unit_test(everything_at_once_changes_nothing),
     };
     return cmocka_run_group_tests_name("invariance", tests, setup, teardown);

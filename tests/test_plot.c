@@ -249,6 +249,45 @@ static void the_end_time_is_a_value_not_an_outcome(void **state)
     free(text);
 }
 
+/* Cells of values that are not evenly spaced stand side by side, in their order, and are labelled; those of even ones are where they are. */
+static void values_stand_where_they_are_said_to(void **state)
+{
+    static const struct {
+        double values[3];
+        const char *tics;
+    } cases[] = { { { 1, 2, 4 }, "set xtics ('1' 0, '2' 1, '4' 2)" }, { { 7, 5, 6 }, "set xtics ('7' 0, '5' 1, '6' 2)" }, { { 1, 2, 3 }, NULL } };
+    (void)state;
+    for (int k = 0; k < SHOAL_COUNT(cases); ++k) {
+        shoal_result *small = NULL;
+        char *text = NULL;
+        size_t size = 0;
+        assert_int_equal(shoal_result_create(context, 6, 2, 2, &small), SHOAL_OK);
+        strcpy(small->columns[0].name, "b.e");
+        strcpy(small->columns[1].name, "b.P");
+        small->n_swept = small->n_axes = 2;
+        small->axes[0] = (shoal_axis){ "b.e", 2, false };
+        small->axes[1] = (shoal_axis){ "b.P", 3, false };
+        for (long s = 0; s < 6; ++s) {
+            small->outcome[s] = SHOAL_SURVIVED;
+            small->t_initial[s] = 1000;
+            small->t_stop[s] = 1001 + 9 * (double)(s % 3);
+            small->columns[0].value[s] = (double)(s / 3);
+            small->columns[1].value[s] = cases[k].values[s % 3];
+        }
+        FILE *out = open_memstream(&text, &size);
+        assert_non_null(out);
+        assert_int_equal(shoal_plot_map(context, small, &(shoal_plot_options){ .picture = "map.png", .script = true }, out), SHOAL_OK);
+        assert_int_equal(fclose(out), 0);
+        assert_true((strstr(text, "set xtics (") != NULL) == (cases[k].tics != NULL));
+        assert_true(!cases[k].tics || strstr(text, cases[k].tics));
+        assert_non_null(strstr(text, cases[k].tics ? "set xrange [-0.5:2.5]" : "set xrange [0.5:3.5]"));
+        assert_non_null(strstr(text, "lifetime"));
+        assert_non_null(strstr(text, "set cbrange [0:")); /* log10 of 1, not of 1001 */
+        free(text);
+        shoal_result_destroy(&small);
+    }
+}
+
 static void what_cannot_be_drawn_is_refused(void **state)
 {
     shoal_plot_options options = { .terminal = true, .column = "mean_motion_drifft" };
@@ -679,6 +718,7 @@ int main(void)
         MAP_TEST(the_preview_fits_the_width),
         MAP_TEST(axes_and_legend_are_named),
         MAP_TEST(the_end_time_is_a_value_not_an_outcome),
+        MAP_TEST(values_stand_where_they_are_said_to),
         MAP_TEST(what_cannot_be_drawn_is_refused),
         MAP_TEST(a_result_without_any_value_is_drawn),
         MAP_TEST(the_picture_is_a_png),

@@ -260,6 +260,9 @@ shoal_status shoal_config_bounds(const shoal_config *config, const config_settin
                                  const shoal_parameter *row)
 {
     const double inner = value * shoal_config_factor(config, row->dimension);
+    /* more than once around in a unit that nobody named is degrees, or at least worth a word */
+    if (strcmp(row->dimension, "angle") == 0 && !config->names_angle && fabs(value) > 2 * M_PI + 1e-9)
+        return shoal_config_fail(config, setting, NULL, NULL, "at most 2 pi radians, or angles = \"degrees\" (\"radians\" if it shall be so many)");
     if (isfinite(value) && inner >= row->least && inner <= row->most)
         return SHOAL_OK;
     char words[SHOAL_MESSAGE_SIZE];
@@ -540,6 +543,7 @@ static shoal_status read_units(shoal_config *config)
     if (status)
         return status;
     const bool degrees = shoal_config_row(config, root, &angles->row) == 1;
+    config->names_angle = setting != NULL;
 
     const config_setting_t *group = config_setting_get_member(root, "units");
     if (group && ((status = check_value(config, group, group_key->kind, &group_key->row)) ||

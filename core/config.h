@@ -97,6 +97,7 @@ typedef struct shoal_config {
     shoal_units units;
     double angle;       /* one of the user's units of angle in radians */
     const char *angle_name; /* "rad" or "deg" */
+    bool names_angle;   /* the file says which */
 } shoal_config;
 
 /* Read a file (or text that stands for it, if not NULL), apply the overrides ("path.to.key=value"), check every key, type and

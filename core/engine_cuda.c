@@ -669,19 +669,12 @@ static list_part part_of(const shoal_engine *engine, device_pointer list, long n
     return (list_part){list + (size_t)first * sizeof(int), first, n_list * (p + 1) / n_parts - first, engine->part[p]};
 }
 
-static int parts_begin(shoal_engine *engine, int n_parts)
+/* At their begin the other streams wait for the first one, at their end it for them. */
+static int parts_join(shoal_engine *engine, int n_parts, bool begin)
 {
     int result = 0;
     for (int p = 1; p < n_parts && result == 0; p++)
-        result = streams_join(engine, engine->part[p], engine->work);
-    return result;
-}
-
-static int parts_end(shoal_engine *engine, int n_parts)
-{
-    int result = 0;
-    for (int p = 1; p < n_parts && result == 0; p++)
-        result = streams_join(engine, engine->work, engine->part[p]);
+        result = begin ? streams_join(engine, engine->part[p], engine->work) : streams_join(engine, engine->work, engine->part[p]);
     return result;
 }
 
@@ -804,13 +797,13 @@ static int rounds_queue(shoal_engine *engine, device_pointer list, long n_list, 
     engine->args.drains = 0;
     int result = driver->clear_later(engine->counts, 0, COUNTS_SIZE, engine->work);
     if (result == 0)
-        result = parts_begin(engine, n_parts);
+        result = parts_join(engine, n_parts, true);
     for (int l = 0; l < engine->n_lists && result == 0; l++) {
         engine->args.n_ready = engine->args.parked.counts + SHOAL_QUEUE_COUNTS + l;
         result = round_queue(engine, part_of(engine, list, n_list, n_parts, l % n_parts), block, n_care, engine->care[l % CARES]);
     }
     if (result == 0)
-        result = parts_end(engine, n_parts);
+        result = parts_join(engine, n_parts, false);
     engine->args.drains = fills;
     if (result == 0 && (fills || engine->laggards))
         result = driver->clear_later(engine->counts + SHOAL_QUEUE_CLOSED * sizeof(int), 1, sizeof(int), engine->work);
@@ -826,7 +819,7 @@ static int pieces_queue(shoal_engine *engine, device_pointer list, long n_list, 
 {
     const int n_parts = blocks_for(engine, SHOAL_INTEGRATE, block, n_list) >= PARTS * engine->n_multiprocessors ? PARTS : 1;
     const double n_pieces = n_parts > 1 ? fmax(1, fmin(MOST_PIECES, floor(slice_steps / LEAST_PIECE))) : 1, piece = ceil(slice_steps / n_pieces);
-    int result = parts_begin(engine, n_parts);
+    int result = parts_join(engine, n_parts, true);
     for (double done = 0; done < slice_steps && result == 0; done += piece) {
         engine->args.slice_steps = fmin(piece, slice_steps - done);
         for (int p = 0; p < n_parts && result == 0; p++) {
@@ -834,7 +827,7 @@ static int pieces_queue(shoal_engine *engine, device_pointer list, long n_list, 
             result = kernel_queue(engine, SHOAL_INTEGRATE, part.list, part.n, block, blocks_for(engine, SHOAL_INTEGRATE, block, part.n), part.stream);
         }
     }
-    return result ? result : parts_end(engine, n_parts);
+    return result ? result : parts_join(engine, n_parts, false);
 }
 
 /* Queue a kernel and its list. The device's context is current. */

@@ -45,7 +45,7 @@ const shoal_key shoal_keys[] = {
           "the body, listed before it, that period_ratio, hill_spacing, delta_pomega and delta_l refer to"),
 
     OTHER("", TEXT, "epoch", "empty", "what time zero is, for instance \"J2000.0\""),
-    VALUE("", CHOICE, "angles", "", 0, 0, 1, "radians|degrees", NULL, "unit of every angle in the file"),
+    VALUE("", CHOICE, "angles", "", 0, 0, 1, "radians|degrees", NULL, "unit of every angle in the file; without it none may be more than 2 pi"),
     TEXTS("", "plugins", "none",
           "C files of propagators, forces and monitors, relative to the config's folder; `shoal run` needs --allow-plugins"),
     OTHER("", GROUP, "units", "AU, Msun, yr", "units of the file and of its results"),

@@ -121,6 +121,7 @@ static const struct {
     { 2, "units = { G = -1; };", ":2: units.G = -1: expected a number > 0" },
     { 3, "angles = \"degree\";",
       ":3: angles = \"degree\": expected one of radians, degrees (did you mean 'degrees'?)" },
+    { 3, "# angles", ":6: system.bodies[1].l = 34: expected at most 2 pi radians, or angles = \"degrees\"" },
     { 4, "system = { elements = \"jakobi\"; bodies = (",
       ":4: system.elements = \"jakobi\": expected one of jacobi, astrocentric, barycentric, cartesian (did you mean "
       "'jacobi'?)" },

@@ -365,7 +365,8 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 int bench_main(int argc, char **argv)
 {
     const struct argp argp = {argp_options, parse, "[CASE ...]\nladder [STEP ...] [N ...]\n--range KEY=A..B STUDY.cfg [KEY=VALUE ...]",
-                              "Time the step loops, the forces of one big system of N bodies (ladder), or a study, each answer checked.", 0, 0, 0};
+                              "Time the step loops, the forces of one big system of N bodies (ladder; 16384, and 262144 where there is a GPU: minutes on a few cores), or a "
+                              "study, each answer checked.", 0, 0, 0};
     bench_options options = {.systems = 4096, .limit = 0.01};
     char name[64];
     shoal_status status;

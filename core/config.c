@@ -261,7 +261,7 @@ shoal_status shoal_config_bounds(const shoal_config *config, const config_settin
 {
     const double inner = value * shoal_config_factor(config, row->dimension);
     /* more than once around in a unit that nobody named is degrees, or at least worth a word */
-    if (strcmp(row->dimension, "angle") == 0 && !config->names_angle && fabs(value) > 2 * M_PI + 1e-9)
+    if (strcmp(row->dimension, "angle") == 0 && !config->names_angle && fabs(value) > 6.3) /* 2 pi, however it is written */
         return shoal_config_fail(config, setting, NULL, NULL, "at most 2 pi radians, or angles = \"degrees\" (\"radians\" if it shall be so many)");
     if (isfinite(value) && inner >= row->least && inner <= row->most)
         return SHOAL_OK;

@@ -178,9 +178,9 @@ printf '%s\n' "$out" | head -n 1 | grep -q 'c\.a.*c\.e\|c\.e.*c\.a' || wrong "ta
 run 0 query study.h5 short.h5 --systems-table --systems 2
 [ "$(printf '%s\n' "$out" | wc -l)" -eq 3 ] || wrong "two tables: $out"
 run 0 run study.cfg output.file=other.h5 'sweep=()' run.t_end=1 --quiet
-run 0 run study.cfg output.file=days.h5 'sweep=()' 'units={time="d";}' run.t_end=1 output.interval=1 --quiet
-run 2 query study.h5 days.h5
-case $err in *"days.h5: its units (AU, Msun, d, "*") are not those of the first file (AU, Msun, yr"*) ;; *) wrong "two units: $err" ;; esac
+run 0 run study.cfg output.file=in_days.h5 'sweep=()' 'units={time="d";}' run.t_end=1 output.interval=1 --quiet
+run 2 query study.h5 in_days.h5
+case $err in *"in_days.h5: its units (AU, Msun, d, "*") are not those of the first file (AU, Msun, yr"*) ;; *) wrong "two units: $err" ;; esac
 run 2 query study.h5 other.h5 --systems-table
 case $err in "shoal: "*other.h5*c.a,c.e*) ;; *) wrong "tables of different columns: $err" ;; esac
 cat >ids.csv <<'END'

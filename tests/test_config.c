@@ -619,7 +619,7 @@ static void every_distribution_stays_within_its_range(void **state)
     for (int i = 0; i < SHOAL_COUNT(cases); i++) {
         char text[1024];
         snprintf(text, sizeof text,
-                 "system = { bodies = ( { name = \"s\"; m = 1; }, { name = \"p\"; m = 0; a = 1; } ); };\n"
+                 "angles = \"radians\"; system = { bodies = ( { name = \"s\"; m = 1; }, { name = \"p\"; m = 0; a = 1; } ); };\n"
                  "sample = { count = 4000; parameters = ( { body = 1; parameter = \"M\"; distribution = %s } ); };\n"
                  "integrator = { dt = 0.1; }; run = { t_end = 5; };", cases[i].text);
         shoal_study *study = load_text(text);

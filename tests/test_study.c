@@ -623,7 +623,7 @@ static void values_have_their_distributions(void **state)
     for (int k = 0; k < SHOAL_COUNT(cases); k++) {
         char text[512];
         snprintf(text, sizeof text,
-                 "system = { bodies = ( { name = \"s\"; m = 1; }, { name = \"p\"; m = 0; a = 1; } ); };\n"
+                 "angles = \"radians\"; system = { bodies = ( { name = \"s\"; m = 1; }, { name = \"p\"; m = 0; a = 1; } ); };\n"
                  "sample = { count = %d; parameters = ( { body = 1; parameter = \"l\"; distribution = \"%s } ); };\n"
                  "integrator = { dt = 0.1; }; run = { t_end = 5; };\n", N, cases[k].text);
         shoal_study *study = load_good(text, "");

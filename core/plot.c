@@ -605,7 +605,7 @@ static void write_script(const plot_map *map, bool pdf, FILE *script)
     }
     fputs(")\nset tics out nomirror\nset border back\n"
           "set key outside below center horizontal reverse Left samplen 1 width 2\n"
-          "set bmargin 5.8\nset rmargin 8\n"
+          "set bmargin 5.8\nset rmargin 6.5\n"
           "set style textbox opaque fillcolor rgb '#ffffff' noborder margins 0.4,0.4\n",
           script);
     if (real_place(map, &x, &y)) {

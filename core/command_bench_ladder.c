@@ -34,6 +34,22 @@ static double uniform(uint64_t *state)
     return ((double)(*state >> 11) + 0.5) * 0x1p-53;
 }
 
+/* Accelerations and jerks of some bodies, NULL = of all, in double precision. */
+static shoal_status find_wanted(shoal_context *context, const char *engine, const char *kernel, int threads, const sphere *model,
+                                const shoal_tiled_targets *targets, double *want)
+{
+    const shoal_tiled_options options = {.engine = engine, .kernel = kernel, .eps = eps, .wants = SHOAL_TILED_JERK, .threads = threads};
+    const long n = targets ? targets->n : model->n;
+    shoal_tiled *tiled = NULL;
+    shoal_status status = shoal_tiled_create(context, &options, model->n, &tiled);
+    if (!status)
+        status = shoal_tiled_sources(tiled, model->n, model->m, model->x, model->v);
+    if (!status)
+        status = shoal_tiled_forces(tiled, SHOAL_TILED_JERK, targets, want, want + 3 * n, NULL);
+    shoal_tiled_destroy(&tiled);
+    return status;
+}
+
 /* A Plummer sphere of total mass 1 and scale length 1 (Aarseth, Henon & Wielen 1974) out to 20; velocities are any. */
 static shoal_status model_create(shoal_context *context, long n, bool equal, int threads, sphere *model)
 {
@@ -64,36 +80,19 @@ static shoal_status model_create(shoal_context *context, long n, bool equal, int
     model->n_samples = n < N_SAMPLES ? (int)n : N_SAMPLES;
     for (int i = 0; i < model->n_samples; i++)
         model->sample[i] = i * (n / model->n_samples);
-    const shoal_tiled_options options = {
-        .engine = "cpu", .kernel = "plain", .eps = eps, .wants = SHOAL_TILED_JERK, .threads = threads};
     const shoal_tiled_targets targets = {.n = model->n_samples, .index = model->sample};
-    shoal_tiled *tiled = NULL;
-    shoal_status status = shoal_tiled_create(context, &options, n, &tiled);
-    if (!status)
-        status = shoal_tiled_sources(tiled, n, model->m, model->x, model->v);
-    if (!status)
-        status = shoal_tiled_forces(tiled, SHOAL_TILED_JERK, &targets, model->want, model->want + 3 * model->n_samples, NULL);
-    shoal_tiled_destroy(&tiled);
-    return status;
+    return find_wanted(context, "cpu", "plain", threads, model, &targets, model->want);
 }
 
 /* What all bodies should have, by a GPU in double precision. */
 static shoal_status want_all(shoal_context *context, sphere *model)
 {
-    const shoal_tiled_options options = {.engine = "cuda", .kernel = "edges", .eps = eps, .wants = SHOAL_TILED_JERK};
-    shoal_tiled *tiled = NULL;
     if (model->n > MOST_CHECKED)
         return SHOAL_OK;
     model->want_all = shoal_allocate((size_t)model->n, 6 * sizeof(double));
     if (!model->want_all)
         return shoal_fail(context, SHOAL_E_MEMORY, "no memory for %ld bodies", model->n);
-    shoal_status status = shoal_tiled_create(context, &options, model->n, &tiled);
-    if (!status)
-        status = shoal_tiled_sources(tiled, model->n, model->m, model->x, model->v);
-    if (!status)
-        status = shoal_tiled_forces(tiled, SHOAL_TILED_JERK, NULL, model->want_all, model->want_all + 3 * model->n, NULL);
-    shoal_tiled_destroy(&tiled);
-    return status;
+    return find_wanted(context, "cuda", "edges", 0, model, NULL, model->want_all);
 }
 
 /* rms and largest error of accelerations (or jerks) relative to their rms: of all bodies, or of the samples. */

@@ -256,12 +256,15 @@ double shoal_plan_when(const shoal_plan *plan, long system, double t)
     return plan->period ? *field(plan, SHOAL_SYS_T_START, system) + t * plan->period[system] : t;
 }
 
-/* A new plan is for systems that no plan has ended. */
-static shoal_status check_begun(const shoal_plan *plan)
+/* A plan begins with systems that no plan has moved; a new one, with none that a plan has ended, too. */
+static shoal_status check_begun(const shoal_plan *plan, bool new)
 {
     for (long system = 0; system < plan->ensemble->n_systems; system++) {
         const int outcome = (int)*field(plan, SHOAL_SYS_OUTCOME, system);
-        if (outcome != SHOAL_RUNNING && outcome != SHOAL_INVALID)
+        if (outcome == SHOAL_RUNNING && *field(plan, SHOAL_SYS_STEP, system) != 0)
+            return shoal_fail(plan->context, SHOAL_E_USAGE, "system %ld has been integrated by another plan: set its bodies anew",
+                              plan->ensemble->id[system]);
+        if (new && outcome != SHOAL_RUNNING && outcome != SHOAL_INVALID)
             return shoal_fail(plan->context, SHOAL_E_USAGE, "system %ld has ended (%s) by another plan: set its bodies anew",
                               plan->ensemble->id[system], shoal_outcome_name(outcome));
     }
@@ -328,11 +331,6 @@ static shoal_status choose_steps(shoal_plan *plan, bool commit)
         }
         dt = fmin(fabs(dt), plan->args.dt_max);
         const double t_end = shoal_plan_when(plan, system, plan->t_end), span = t_end - t_start;
-        if (*field(plan, SHOAL_SYS_STEP, system) != 0) {
-            status = shoal_fail(plan->context, SHOAL_E_USAGE,
-                                "system %ld has been integrated by another plan: set its bodies anew", ensemble->id[system]);
-            goto done;
-        }
         if (!(dt > 0 && isfinite(dt))) {
             status = shoal_fail(plan->context, SHOAL_E_INPUT, "system %ld: step %g: expected a finite number > 0",
                                 ensemble->id[system], dt);
@@ -615,7 +613,7 @@ shoal_status shoal_plan_create(shoal_context *context, shoal_ensemble *ensemble,
     plan->dt = options->dt;
     plan->steps_per_orbit = options->steps_per_orbit;
 
-    shoal_status status = check_begun(plan);
+    shoal_status status = check_begun(plan, true);
     if (!status)
         status = choose_end(plan, options);
     if (!status)
@@ -670,11 +668,11 @@ fail:
 
 shoal_status shoal_plan_restart(shoal_plan *plan)
 {
-    shoal_status status = check_systems(plan);
+    shoal_status status = check_begun(plan, false);
+    if (!status)
+        status = check_systems(plan);
     if (!status)
         status = find_periods(plan);
-    if (!status)
-        status = choose_steps(plan, false);
     if (!status)
         status = choose_steps(plan, true);
     if (status)

@@ -147,12 +147,12 @@ static bool is_chaos_indicator(const char *name)
 static const struct field {
     const char *name;
     size_t offset;
-    bool time;
+    bool time, from_start; /* counted from the system's start */
 } fields[] = {
-    { "lifetime", offsetof(shoal_result, t_stop), true }, /* from the start */
-    { "t_stop", offsetof(shoal_result, t_stop), true },
-    { "dE_final", offsetof(shoal_result, dE_final), false },
-    { "steps", offsetof(shoal_result, n_steps), false },
+    { "lifetime", offsetof(shoal_result, t_stop), true, true },
+    { "t_stop", offsetof(shoal_result, t_stop), true, false },
+    { "dE_final", offsetof(shoal_result, dE_final), false, false },
+    { "steps", offsetof(shoal_result, n_steps), false, false },
 };
 
 static shoal_status choose_column(shoal_context *context, plot_map *map, const char *wanted)
@@ -181,7 +181,7 @@ static shoal_status choose_column(shoal_context *context, plot_map *map, const c
             map->name = fields[i].name;
             map->unit = fields[i].time ? result->units.time_name : "";
             memcpy(&map->column, (const char *)result + fields[i].offset, sizeof map->column);
-            map->start = i == 0 ? result->t_initial : NULL;
+            map->start = fields[i].from_start ? result->t_initial : NULL;
             map->all_values = true;
             return SHOAL_OK;
         }
@@ -330,11 +330,17 @@ static void span(const map_axis *axis, long n, long i, long *first, long *last)
     }
 }
 
+/* Over the axes beyond the first two. */
+static long systems_a_cell(const plot_map *map)
+{
+    return map->result->n_systems / (map->x.axis->count * map->y.axis->count);
+}
+
 /* Reduce the systems to width x height cells; kind and value have room for them. */
 static void fill_cells(plot_map *map, long width, long height)
 {
     const shoal_result *result = map->result;
-    const long per_cell = result->n_systems / (map->x.axis->count * map->y.axis->count);
+    const long per_cell = systems_a_cell(map);
 
     map->width = width;
     map->height = height;
@@ -438,9 +444,8 @@ static void title(const plot_map *map, char *text, size_t size)
         used += (size_t)snprintf(text + used, size - used, ": %ld systems over %g %s%s", result->n_systems, longest,
                                  result->units.time_name, result->complete ? "" : " (unfinished)");
     }
-    const long per_cell = result->n_systems / (map->x.axis->count * map->y.axis->count);
-    if (used < size && per_cell > 1) {
-        snprintf(text + used, size - used, ", medians of %ld", per_cell);
+    if (used < size && systems_a_cell(map) > 1) {
+        snprintf(text + used, size - used, ", medians of %ld", systems_a_cell(map));
     }
 }
 
@@ -691,8 +696,9 @@ static void complaint(FILE *errors, char *text, size_t size)
 /* The picture goes to a temporary name beside its own and is renamed when it is complete. */
 static shoal_status draw_picture(shoal_context *context, FILE *script, const char *path)
 {
-    const char *const signature = shoal_plot_is_pdf(path) ? "%PDF-" : "\x89PNG\r\n\x1a\n";
-    const char *const last = shoal_plot_is_pdf(path) ? "%%EOF\n" : "IEND\xae\x42\x60\x82";
+    const bool pdf = shoal_plot_is_pdf(path);
+    const char *const signature = pdf ? "%PDF-" : "\x89PNG\r\n\x1a\n";
+    const char *const last = pdf ? "%%EOF\n" : "IEND\xae\x42\x60\x82";
     shoal_status status = SHOAL_OK;
     FILE *errors = tmpfile();
     const size_t size = strlen(path) + 32;

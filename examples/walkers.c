@@ -23,7 +23,7 @@ enum { N_PARAMETERS = 4, N_WALKERS = 64, HALF = N_WALKERS / 2, N_OBSERVATIONS = 
 static const double PI = 3.14159265358979323846;
 static const double SPEED = 29784.69; /* m/s */
 static const double SIGMA = 2.0;      /* m/s, of each velocity */
-static const char *const names[N_PARAMETERS] = { "m_b [1e-3]", "m_c [1e-3]", "P_c [yr]", "l_c [rad]" };
+static const char *const names[N_PARAMETERS] = { "m_b [1e-3]", "m_c [1e-3]", "P_c [yr]", "f_c [rad]" };
 static const double truth[N_PARAMETERS] = { 1.0, 0.6, 0.355, 2.0 };
 static const double spread[N_PARAMETERS] = { 0.02, 0.02, 3e-4, 0.02 }; /* of the walkers at the start */
 

@@ -70,7 +70,7 @@ submake = $(MAKE) --no-print-directory $(if $(findstring jobserver,$(MAKEFLAGS))
 
 PROPAGATORS := $(shell sed -n 's/^PROPAGATOR(\([A-Za-z0-9_]*\)).*/\1/p' integrators/list.h 2>/dev/null)
 COMMANDS := core/main.c core/command.c $(wildcard core/command_*.c)
-SOURCES := $(filter-out $(COMMANDS) core/kernel_cpu.c gravitation/tiled/tiled_kernel.c,\
+SOURCES := $(filter-out $(COMMANDS) core/kernel_cpu.c core/kernel_monitors.c gravitation/tiled/tiled_kernel.c,\
     $(wildcard core/*.c integrators/*.c gravitation/*.c gravitation/*/*.c monitors/*.c big/*.c))
 TEXTS := core/lane.h core/team.h core/kernel.h core/shoal.h core/plug.h core/kernel_cpu.h core/kernel_cpu.c \
     $(wildcard $(foreach d,core integrators gravitation gravitation/* monitors,$d/*.kern.h $d/list.h))
@@ -120,13 +120,19 @@ KERNELS := $(foreach p,$(PROPAGATORS),$(foreach a,$(KERNEL_ARCHS),\
     $(foreach l,$(filter-out $(arch_lanes_$a),$(call test_lanes,$p)),$a_l$l_nany_$p)))
 KERNEL_OBJECTS := $(KERNELS:%=$B/kernel/%.o)
 
+# The monitors of a width and a body count, which the kernels of all propagators but those beside a GPU call: ARCH_lLANES_nN.
+part = $(word $1,$(subst _, ,$2))
+monitors = $(subst few,l4,$(call part,1,$1)_$(call part,2,$1)_$(call part,3,$1))
+MONITORS := $(sort $(filter-out $(foreach a,$(KERNEL_ARCHS),$a_beside_%),$(foreach k,$(KERNELS),$(call monitors,$k))))
+MONITOR_OBJECTS := $(MONITORS:%=$B/kernel/monitors_%.o)
+
 # Those of one big system: by instruction set and precision (shoal_tiled_precision).
 TILED_KERNELS := $(foreach a,$(KERNEL_ARCHS),$(foreach p,0 1 2,$a_$p))
 TILED_OBJECTS := $(TILED_KERNELS:%=$B/kernel/tiled_%.o)
 
 # ---- targets -------------------------------------------------------------------------------------------------------
 
-OBJECTS := $(SOURCES:%.c=$B/%.o) $B/kernel_table.o $B/kernel_text.o $(KERNEL_OBJECTS) $(TILED_OBJECTS)
+OBJECTS := $(SOURCES:%.c=$B/%.o) $B/kernel_table.o $B/kernel_text.o $(KERNEL_OBJECTS) $(MONITOR_OBJECTS) $(TILED_OBJECTS)
 LIB := $B/libshoal.a
 SONAME := libshoal.so.$(SOVERSION)
 SO := $B/libshoal.so.$(VERSION)
@@ -197,6 +203,7 @@ beside_flags := -DLANE_GROUPS=1 -DKERNEL_USE=SHOAL_CPU_BESIDE_GPU -DLANE_BESIDE_
 define kernel_rule
 $B/kernel/$1_$2_n$3_$4.o: core/kernel_cpu.c integrators/$4.kern.h $B/kernel/flags | $B/.complete
 	$$(call say,KERNEL)$$(CC) $$(KERNEL_FLAGS) $$(arch_flags_$1) $5 $$(if $$(filter-out any,$3),-DN_BODIES=$3) \
+	    $(if $(filter beside,$2),,-DKERNEL_MONITORS=shoal_monitors_$(call monitors,$1_$2_n$3)) \
 	    -DPROPAGATOR=$4 -DSHOAL_KERNELS=shoal_kernels_$1_$2_n$3_$4 -DSHOAL_ARCH=$1 \
 	    $$(CPPFLAGS) $$(CFLAGS) $$(DEP_FLAGS) -c -o $$@ $$<
 endef
@@ -205,6 +212,14 @@ $(foreach p,$(PROPAGATORS),$(foreach a,$(KERNEL_ARCHS),\
   $(foreach n,$(call kernel_few,$p),$(eval $(call kernel_rule,$a,few,$n,$p,-DLANES=4 -DLANE_GROUPS=1 -DKERNEL_USE=SHOAL_CPU_FEW)))\
   $(foreach n,$(call kernel_beside,$p),$(eval $(call kernel_rule,$a,beside,$n,$p,$(beside_flags) -DLANES=$(arch_lanes_$a))))\
   $(foreach l,$(filter-out $(arch_lanes_$a),$(call test_lanes,$p)),$(eval $(call kernel_rule,$a,l$l,any,$p,-O1 -DLANES=$l)))))
+
+# NAME, ARCH, lLANES, nN
+define monitors_rule
+$B/kernel/monitors_$1.o: core/kernel_monitors.c $B/kernel/flags | $B/.complete
+	$$(call say,KERNEL)$$(CC) $$(KERNEL_FLAGS) $$(arch_flags_$2) $(patsubst l%,-DLANES=%,$3) $(patsubst n%,-DN_BODIES=%,$(filter-out nany,$4)) \
+	    -DKERNEL_MONITORS=shoal_monitors_$1 $$(CPPFLAGS) $$(CFLAGS) $$(DEP_FLAGS) -c -o $$@ $$<
+endef
+$(foreach m,$(MONITORS),$(eval $(call monitors_rule,$m,$(call part,1,$m),$(call part,2,$m),$(call part,3,$m))))
 
 define tiled_rule
 $B/kernel/tiled_$1_$2.o: gravitation/tiled/tiled_kernel.c $B/kernel/flags | $B/.complete

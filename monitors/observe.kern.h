@@ -199,10 +199,25 @@ LANE_CALLED_FN void inside_observe(const shoal_kernel_args *k, int n, const real
     event_offer(&inside->event, event.hit, lane_fma(event.fraction, part, fraction), event.outcome, event.body_a, event.body_b);
 }
 
-LANE_BIG_FN void monitors_observe(const shoal_kernel_args *k, lane_id id, mask live, int n, const real *m, const real *before,
+/* On a CPU it is compiled once for the propagators of a width and a body count, as KERNEL_MONITORS (core/kernel_monitors.c). */
+#ifdef KERNEL_MONITORS
+#define monitors_observe KERNEL_MONITORS
+#define MONITORS_FN __attribute__((visibility("hidden")))
+#else
+#define MONITORS_FN LANE_BIG_FN
+#endif
+MONITORS_FN void monitors_observe(const shoal_kernel_args *k, lane_id id, mask live, int n, const real *m, const real *before,
+                                  const real *after, real h, real phase, real time, real tangent2, monitor_state *watch,
+                                  lane_inside *inside, lane_event *event);
+
+#if !defined(KERNEL_MONITORS) || defined(KERNEL_MONITORS_HERE)
+MONITORS_FN void monitors_observe(const shoal_kernel_args *k, lane_id id, mask live, int n, const real *m, const real *before,
                                   const real *after, real h, real phase, real time, real tangent2, monitor_state *watch,
                                   lane_inside *inside, lane_event *event)
 {
+#ifdef N_BODIES
+    LANE_KNOWN(n == N_BODIES);
+#endif
     lane_view view;
     view.star = view.planets = view.whole = live;
     if (inside) {
@@ -228,3 +243,4 @@ LANE_BIG_FN void monitors_observe(const shoal_kernel_args *k, lane_id id, mask l
 #include "monitors/list.h"
 #undef MONITOR
 }
+#endif

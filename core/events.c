@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * events.c: systems whose monitors let them go on: bodies merge, a body is removed, an encounter is logged.
+ * events.c: systems whose monitors let them go on: bodies merge, a body is removed, an encounter or a transit is logged.
  *
- * It is rare, so it is done on the host. A monitor with such an action marks all that happens in a step in the watch slots
+ * What monitors record (record_add in observe.kern.h) is taken after every slice. The rest is rare, so it is done on the host. A monitor with such an action marks all that happens in a step in the watch slots
  * (event_mark in observe.kern.h), and the system pauses after that step, whichever slice it is in. Here its bodies are changed
  * as they stand then, at one moment, in the order of the events' times; its native state is prepared anew; and it goes on with
  * the next step of its clock.
@@ -20,11 +20,20 @@
 
 #include "internal.h"
 
-/* What a mark says: a < b touched, a > b came close, a = b left. */
+/* What a mark says: a < b touched, a > b came close, a = b left. Or what a record says. */
 typedef struct happening {
-    double late; /* time from then to the end of the step */
+    double late; /* time from then to where the system is */
+    double time;
     int a, b;
+    enum shoal_outcome what; /* of a record; else RUNNING */
+    double distance, speed;
 } happening;
+
+/* Slot i of the records, how many there are being the first. */
+static double *record(const shoal_plan *plan, long system, int i)
+{
+    return &plan->args.watch[SHOAL_AT(system, plan->args.records + i, plan->args.n_watch)];
+}
 
 static double *mark(const shoal_plan *plan, long system, int a, int b)
 {
@@ -38,16 +47,33 @@ static int earlier_first(const void *a, const void *b)
     return order != 0 ? (order > 0) - (order < 0) : x->a != y->a ? x->a - y->a : x->b - y->b;
 }
 
-/* Take the marks of a system off, in order of time; encounters that were logged before stay marked as such. */
+static bool has_records(const shoal_plan *plan, long system)
+{
+    return plan->args.records >= 0 && *record(plan, system, 0) > 0;
+}
+
+/* Take the records and the marks of a system off, in order of time; encounters that were logged before stay marked as such. */
 static int take_marks(const shoal_plan *plan, long system, happening *list)
 {
+    const double now = shoal_plan_time(plan, system);
     int n = 0;
-    for (int a = 0; a < plan->ensemble->n_bodies; a++)
+    if (has_records(plan, system)) {
+        for (; n < (int)*record(plan, system, 0); n++) {
+            double field[SHOAL_RECORD_FIELDS];
+            for (int q = 0; q < SHOAL_RECORD_FIELDS; q++)
+                field[q] = *record(plan, system, 1 + n * SHOAL_RECORD_FIELDS + q);
+            const int bodies = (int)field[SHOAL_RECORD_BODIES];
+            list[n] = (happening){now - field[SHOAL_RECORD_TIME], field[SHOAL_RECORD_TIME], bodies / 1000, bodies % 1000,
+                                  (enum shoal_outcome)(int)field[SHOAL_RECORD_WHAT], field[SHOAL_RECORD_DISTANCE], field[SHOAL_RECORD_SPEED]};
+        }
+        *record(plan, system, 0) = 0;
+    }
+    for (int a = 0; plan->args.marks >= 0 && a < plan->ensemble->n_bodies; a++)
         for (int b = 0; b < plan->ensemble->n_bodies; b++) {
             double *late = mark(plan, system, a, b);
             if (!isfinite(*late))
                 continue;
-            list[n++] = (happening){*late, a, b};
+            list[n++] = (happening){.late = *late, .time = now - *late, .a = a, .b = b};
             *late = NAN;
         }
     qsort(list, (size_t)n, sizeof *list, earlier_first);
@@ -141,7 +167,7 @@ static bool ends(const shoal_plan *plan, const shoal_event *event)
 typedef struct workspace {
     shoal_body *bodies; /* [n_bodies] */
     int *became;        /* [n_bodies] the body that each is part of by now, -1 = it left */
-    happening *list;    /* [n_bodies^2] */
+    happening *list;    /* [n_bodies^2 and the room for records] */
 } workspace;
 
 /* What a mark says of the bodies as they are by now; false if there is nothing to say any more. */
@@ -173,7 +199,7 @@ static bool read_mark(const shoal_plan *plan, const happening *h, const int *bec
     return true;
 }
 
-/* One system. *changed: its bodies are no longer those of its native state. */
+/* One system that stopped, or pauses, or goes on and has records alone. *changed: its bodies are no longer those of its native state. */
 static shoal_status act(shoal_plan *plan, long system, const workspace *work, bool *changed)
 {
     shoal_ensemble *ensemble = plan->ensemble;
@@ -181,23 +207,30 @@ static shoal_status act(shoal_plan *plan, long system, const workspace *work, bo
     double *t_stop = shoal_ensemble_field(ensemble, SHOAL_SYS_T_STOP, system);
     double *body_a = shoal_ensemble_field(ensemble, SHOAL_SYS_BODY_A, system);
     double *body_b = shoal_ensemble_field(ensemble, SHOAL_SYS_BODY_B, system);
-    const double now = shoal_plan_time(plan, system), elapsed = now - *shoal_ensemble_field(ensemble, SHOAL_SYS_T_START, system);
+    const double elapsed = shoal_plan_time(plan, system) - *shoal_ensemble_field(ensemble, SHOAL_SYS_T_START, system);
+    const bool goes_on = *outcome == SHOAL_RUNNING;
     const double direction = copysign(1, *shoal_ensemble_field(ensemble, SHOAL_SYS_DT, system));
     const int n = take_marks(plan, system, work->list);
     shoal_status status = SHOAL_OK;
     bool left = false;
 
-    for (int i = 0; i < ensemble->n_bodies; i++) {
+    for (int i = 0; i < ensemble->n_bodies && !goes_on; i++) {
         work->became[i] = i;
         for (int q = 0; q < 6; q++)
             *shoal_ensemble_body(ensemble, i, q, system) =
                 plan->args.snapshot[SHOAL_AT(system, 6 * i + q, 6 * ensemble->n_bodies)];
     }
     for (int i = 0; i < n && status == SHOAL_OK; i++) {
-        shoal_event event = {.system = system, .time = now - work->list[i].late};
-        if (*outcome != SHOAL_MARKED && direction * (event.time - *t_stop) > 0)
+        const happening *h = &work->list[i];
+        shoal_event event = {.system = system, .time = h->time, .what = h->what, .body_a = h->a, .body_b = h->b, .m_a = NAN, .m_b = NAN,
+                             .distance = h->distance, .speed = h->speed};
+        if (!goes_on && *outcome != SHOAL_MARKED && direction * (event.time - *t_stop) > 0)
             break; /* after its end */
-        if (!read_mark(plan, &work->list[i], work->became, &event))
+        if (h->what != SHOAL_RUNNING) {
+            status = append(plan, &event);
+            continue;
+        }
+        if (!read_mark(plan, h, work->became, &event))
             continue;
         if (event.what == SHOAL_EJECTED && left)
             continue; /* it may be bound without the other that left: the next step shows */
@@ -225,7 +258,7 @@ static shoal_status act(shoal_plan *plan, long system, const workspace *work, bo
         plan->class[system] = -1; /* it paused */
         *t_stop = NAN;
         *body_a = *body_b = -1;
-    } else if (status == SHOAL_OK) {
+    } else if (!goes_on && status == SHOAL_OK) {
         shoal_event event = {.system = system, .time = *t_stop, .what = (enum shoal_outcome)(int)*outcome, .body_a = (int)*body_a,
                              .body_b = (int)*body_b, .ended = 1};
         measure(ensemble, &event);
@@ -237,9 +270,10 @@ static shoal_status act(shoal_plan *plan, long system, const workspace *work, bo
 shoal_status shoal_plan_act(shoal_plan *plan, const int *list, long n_list)
 {
     const size_t n = (size_t)plan->ensemble->n_bodies;
-    const workspace work = {malloc(n * sizeof *work.bodies), malloc(n * sizeof *work.became), malloc(n * n * sizeof *work.list)};
+    const workspace work = {malloc(n * sizeof *work.bodies), malloc(n * sizeof *work.became),
+                            malloc((n * n + SHOAL_RECORD_ROOM(n)) * sizeof *work.list)};
     int *stopped = malloc((size_t)n_list * sizeof *stopped);
-    long n_stopped = 0, n_changed = 0;
+    long n_stopped = 0, n_busy = 0, n_changed = 0;
     shoal_status status = SHOAL_OK;
     if (!work.bodies || !work.became || !work.list || !stopped) {
         status = shoal_fail(plan->context, SHOAL_E_MEMORY, "out of memory for %ld systems", n_list);
@@ -248,18 +282,20 @@ shoal_status shoal_plan_act(shoal_plan *plan, const int *list, long n_list)
     for (long i = 0; i < n_list; i++)
         if (*shoal_ensemble_field(plan->ensemble, SHOAL_SYS_OUTCOME, list[i]) != SHOAL_RUNNING)
             stopped[n_stopped++] = list[i];
-    if (n_stopped == 0)
-        goto done;
-    status = shoal_plan_snapshot(plan, NAN, stopped, n_stopped);
-    if (!status)
+    if (n_stopped > 0)
+        status = shoal_plan_snapshot(plan, NAN, stopped, n_stopped);
+    if (!status && (n_stopped > 0 || plan->args.records >= 0))
         status = plan->engine_type->download(plan->engine, SHOAL_ARRAY_WATCH);
-    for (long i = 0; i < n_stopped && !status; i++) {
+    for (long i = 0; i < n_list && !status; i++) {
         bool changed = false;
-        status = act(plan, stopped[i], &work, &changed);
+        if (*shoal_ensemble_field(plan->ensemble, SHOAL_SYS_OUTCOME, list[i]) == SHOAL_RUNNING && !has_records(plan, list[i]))
+            continue;
+        n_busy++;
+        status = act(plan, list[i], &work, &changed);
         if (changed)
-            stopped[n_changed++] = stopped[i];
+            stopped[n_changed++] = list[i];
     }
-    if (!status)
+    if (!status && n_busy > 0)
         status = plan->engine_type->upload(plan->engine, SHOAL_ARRAY_BODIES | SHOAL_ARRAY_SYSTEMS | SHOAL_ARRAY_WATCH);
     if (!status && n_changed > 0)
         status = plan->engine_type->launch(plan->engine, SHOAL_PREPARE, stopped, n_changed, 0);

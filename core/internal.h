@@ -558,7 +558,7 @@ void shoal_plan_count(shoal_plan *plan);
 /* All three for one time t of all systems. */
 shoal_status shoal_plan_slice(shoal_plan *plan, double t, long *n_moved);
 
-/* events.c: act on what a slice has marked in those systems, log it, and let them go on. Their records are on the host. */
+/* events.c: act on what a slice has marked or recorded in those systems, log it, and let them go on. SHOAL_ARRAY_SYSTEMS is on the host. */
 shoal_status shoal_plan_act(shoal_plan *plan, const int *list, long n_list);
 
 /* Fill args.snapshot with the states at exactly t (or, for systems that have ended, at their last step) of the listed systems:

@@ -9,7 +9,7 @@
  *   systems  slot = SHOAL_SYS_*                          one record a system
  *   native   slot = quantity * n_moved + body            what the propagator carries from step to step, its own slots last
  *   watch    slot = offset of the monitor + its own      what the monitors carry from step to step, of each its own
- *                                                        slots, then those of every body or pair; then the marks
+ *                                                        slots, then those of every body or pair; then the marks, the records
  *
  * Where a monitor asks for it, every system carries a tangent vector: n_moved = 2 n_bodies, body n_bodies + i is the tangent vector
  * (delta x_i, delta v_i) of body i. Else n_moved = n_bodies.
@@ -20,6 +20,8 @@
  * Marks are what happened in the last step and does not end the system: the time from then to the end of the step, NaN for
  * nothing, in slot a * n_bodies + b of a matrix of bodies: for a < b they touched, for a > b they came close (+inf: this was
  * logged, and they have not parted since), for a = b it left.
+ *
+ * Records are what monitors log and the host has not taken yet: how many there are, then SHOAL_RECORD_ROOM of them, SHOAL_RECORD_FIELDS each.
  *
  * The same bytes serve a SIMD load on the CPU and a coalesced warp load on the GPU. This header is read by gcc and by
  * NVRTC, so nothing it includes may include a system header.
@@ -35,6 +37,17 @@
 #define SHOAL_MAX_MONITORS 16      /* monitors the kernel text knows */
 #define SHOAL_MAX_PAIRED 8         /* bodies of systems whose pairs monitors follow one by one */
 #define SHOAL_MAX_FORCES 16        /* extra forces on a system */
+
+/* Records of a system of n bodies: it pauses when fewer than n more would find room (one of each body a step). */
+#define SHOAL_RECORD_ROOM(n) (16 + (n))
+enum {
+    SHOAL_RECORD_WHAT, /* enum shoal_outcome */
+    SHOAL_RECORD_TIME,
+    SHOAL_RECORD_BODIES, /* 1000 a + b */
+    SHOAL_RECORD_DISTANCE,
+    SHOAL_RECORD_SPEED,
+    SHOAL_RECORD_FIELDS
+};
 
 /* Position of one value in an array of n_slots slots a chunk. */
 #define SHOAL_AT(system, slot, n_slots) \
@@ -120,6 +133,7 @@ typedef struct shoal_kernel_args {
     int variational;        /* there are tangent vectors */
     int n_watch;
     int marks;              /* the first of the marks among them, -1 = there are none */
+    int records;            /* likewise */
     int monitors;           /* bit SHOAL_MONITOR_name set: the monitor is active */
     int form;               /* SHOAL_FORM_* */
     int n_massive;          /* bodies from this one on have no mass in any system */

@@ -110,14 +110,15 @@ static shoal_status choose_monitors(shoal_plan *plan, const shoal_options *optio
     shoal_context *context = plan->context;
     const shoal_plug_options *chosen[SHOAL_MAX_MONITORS] = {0};
     const char *changes = NULL;
-    bool marks = false;
+    const int n = plan->ensemble->n_bodies;
+    bool marks = false, records = false;
     for (int i = 0; i < options->n_monitors; i++) {
         const char *name = options->monitors[i].name;
         int index = shoal_monitor_find(context, name);
         if (index < 0) {
             const char *names[SHOAL_MAX_MONITORS];
-            int n = shoal_monitor_names(context, names, SHOAL_MAX_MONITORS);
-            const char *near = shoal_nearest(name, names, n);
+            const int n_names = shoal_monitor_names(context, names, SHOAL_MAX_MONITORS);
+            const char *near = shoal_nearest(name, names, n_names);
             return shoal_fail(context, SHOAL_E_USAGE, "monitor '%s': no such monitor%s%s%s", name, near ? " (did you mean '" : "",
                               near ? near : "", near ? "'?)" : "");
         }
@@ -130,12 +131,12 @@ static shoal_status choose_monitors(shoal_plan *plan, const shoal_options *optio
             continue;
         const shoal_monitor *type = shoal_plugs_of(plan->context)->monitors[index];
         shoal_status status = read_settings(context, type->name, type->parameters, type->n_parameters, chosen[index]->settings,
-                                            chosen[index]->n_settings, plan->ensemble->n_bodies, plan->args.monitor[index]);
+                                            chosen[index]->n_settings, n, plan->args.monitor[index]);
         if (status)
             return status;
         plan->choice.monitors |= 1 << index;
         plan->args.watch_offset[index] = plan->args.n_watch;
-        plan->args.n_watch += type->n_slots + type->n_part_slots * shoal_monitor_n_parts(type, plan->ensemble->n_bodies);
+        plan->args.n_watch += type->n_slots + type->n_part_slots * shoal_monitor_n_parts(type, n);
         const char *why = type->refuses ? type->refuses(plan->args.monitor[index], NULL) : NULL;
         if (why)
             return shoal_fail(context, SHOAL_E_INPUT, "monitor %s: %s", type->name, why);
@@ -146,13 +147,16 @@ static shoal_status choose_monitors(shoal_plan *plan, const shoal_options *optio
                               type->name, plan->propagator->name, "mvs, hermite4 or gauss_radau");
         plan->choice.variational |= type->tangent;
         marks = marks || goes_on(type, plan->args.monitor[index]);
+        records = records || type->records;
         changes = goes_on(type, plan->args.monitor[index]) && strcmp(type->name, "stop_on_encounter") != 0 ? type->name : changes;
     }
     if (plan->choice.variational && changes)
         return shoal_fail(context, SHOAL_E_USAGE,
                           "monitor %s: a tangent vector does not outlive a change of bodies; use action = stop", changes);
     plan->args.marks = marks ? plan->args.n_watch : -1;
-    plan->args.n_watch += marks ? plan->ensemble->n_bodies * plan->ensemble->n_bodies : 0;
+    plan->args.n_watch += marks ? n * n : 0;
+    plan->args.records = records ? plan->args.n_watch : -1;
+    plan->args.n_watch += records ? 1 + SHOAL_RECORD_ROOM(n) * SHOAL_RECORD_FIELDS : 0;
     plan->args.monitors = plan->choice.monitors;
     plan->args.variational = plan->choice.variational;
     plan->args.n_moved = shoal_choice_moved(&plan->choice);
@@ -520,12 +524,17 @@ static void watch_begin(shoal_plan *plan)
         shoal_plan_watch_bodies(plan, plan->list[i]);
 }
 
-/* No marks yet. */
+/* No marks and no records yet. */
 static void marks_begin(shoal_plan *plan)
 {
-    for (long system = 0; plan->args.marks >= 0 && system < plan->ensemble->n_chunks * SHOAL_CHUNK; system++)
-        for (int slot = plan->args.marks; slot < plan->args.n_watch; slot++)
-            plan->args.watch[SHOAL_AT(system, slot, plan->args.n_watch)] = NAN;
+    const shoal_kernel_args *args = &plan->args;
+    const int n_marks = args->marks < 0 ? 0 : plan->ensemble->n_bodies * plan->ensemble->n_bodies;
+    for (long system = 0; system < plan->ensemble->n_chunks * SHOAL_CHUNK; system++) {
+        for (int i = 0; i < n_marks; i++)
+            args->watch[SHOAL_AT(system, args->marks + i, args->n_watch)] = NAN;
+        if (args->records >= 0)
+            args->watch[SHOAL_AT(system, args->records, args->n_watch)] = 0;
+    }
 }
 
 /* What was chosen: "mvs (compensated) with gr and j2, n = 63, rows (3 bodies attract), ..." */

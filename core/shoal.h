@@ -150,7 +150,8 @@ typedef struct shoal_ensemble shoal_ensemble;
     X(INVALID, 9, "invalid", "its initial conditions are impossible")                                     \
     X(BUDGET, 10, "budget", "it used up its budget of steps")                                             \
     X(CHAOTIC, 11, "chaotic", "its chaos indicator passed the chosen limit")                              \
-    X(INACCURATE, 12, "inaccurate", "its energy error passed the chosen limit")
+    X(INACCURATE, 12, "inaccurate", "its energy error passed the chosen limit")                           \
+    X(TRANSIT, 13, "transit", "an event, never an end: a body passed before its star")
 
 enum shoal_outcome {
 #define X(NAME, code, name, doc) SHOAL_##NAME = code,

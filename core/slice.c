@@ -411,7 +411,7 @@ shoal_status shoal_plan_end(shoal_plan *plan, long *n_moved)
         status = plan->engine_type->wait(plan->engine, &seconds);
         if (!status)
             status = plan->engine_type->download(plan->engine, SHOAL_ARRAY_SYSTEMS);
-        if (!status && plan->args.marks >= 0)
+        if (!status && (plan->args.marks >= 0 || plan->args.records >= 0))
             status = shoal_plan_act(plan, plan->moving, plan->n_moving);
         seconds = fmax(seconds, 1e-7);
     }

@@ -18,6 +18,9 @@
  * Operations a body, a division as a GPU's five: 126 with one round, 51 more a further one. One does for 40 steps an orbit and e up to
  * 0.05; at e = 0.2 half of the steps make two.
  */
+#ifndef SHOAL_KEPLER_H
+#define SHOAL_KEPLER_H
+
 enum { KEPLER_FAST = 3, KEPLER_ROUNDS = 16, KEPLER_CAREFUL = 1400, KEPLER_DOUBLINGS = 520 };
 
 /* c_2 and c_3 for |z| <= 1: Taylor's series economised to degree 7 on [-1, 1]; absolute errors 5e-18 and 1e-17. */
@@ -160,3 +163,5 @@ LANE_FN void kepler_change(real mu, real h, real x, real y, real z, real vx, rea
         *dvz = lane_select(poor, careful.d[5], *dvz);
     }
 }
+
+#endif

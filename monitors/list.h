@@ -12,6 +12,7 @@ MONITOR(energy_error)
 MONITOR(resonant_angle)
 MONITOR(distance)
 MONITOR(amd)
+MONITOR(transits)
 #ifdef SHOAL_PLUGINS
 #include "plugins/monitors.h"
 #endif

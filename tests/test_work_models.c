@@ -89,7 +89,7 @@ struct setup {
 struct outcome {
     shoal_body *bodies;
     shoal_system *systems;
-    double *watch; /* [n_watch][SYSTEMS] of the monitors */
+    double *watch; /* [n_watch][SYSTEMS] of the monitors, and the marks */
     long n_watch, n_events;
     shoal_event *events;
     char line[1024];
@@ -140,13 +140,14 @@ static struct outcome integrate(shoal_context *context, const struct setup *setu
     }
     const shoal_plan *plan = motion.plan;
     assert_ok(context, plan->engine_type->download(plan->engine, SHOAL_ARRAY_WATCH));
-    outcome.n_watch = plan->args.n_watch;
+    const long n_watch = plan->args.n_watch;
+    outcome.n_watch = plan->args.records < 0 ? n_watch : plan->args.records; /* records that were taken are nobody's */
     outcome.watch = calloc((size_t)(SYSTEMS * outcome.n_watch + 1), sizeof *outcome.watch);
     outcome.n_events = shoal_plan_n_events(plan);
     outcome.events = calloc((size_t)outcome.n_events + 1, sizeof *outcome.events);
     assert_true(outcome.watch && outcome.events);
     for (long w = 0; w < SYSTEMS * outcome.n_watch; w++)
-        outcome.watch[w] = plan->args.watch[SHOAL_AT(w % SYSTEMS, w / SYSTEMS, outcome.n_watch)];
+        outcome.watch[w] = plan->args.watch[SHOAL_AT(w % SYSTEMS, w / SYSTEMS, n_watch)];
     for (long e = 0; e < outcome.n_events; e++)
         shoal_plan_event(plan, e, &outcome.events[e]);
     qsort(outcome.events, (size_t)outcome.n_events, sizeof *outcome.events, compare_events);
@@ -230,7 +231,7 @@ static void monitors_see_the_same(void **state)
     static const shoal_plug_options all[] = {
         {"stop_on_ejection", &near, 1}, {"stop_on_encounter", &close, 1}, {"stop_on_collision", &large, 1},
         {"closest_approach", NULL, 0}, {"element_range", NULL, 0}, {"energy_error", NULL, 0}, {"mean_motion_drift", NULL, 0},
-        {"resonant_angle", angle, SHOAL_COUNT(angle)}, {"distance", NULL, 0}, {"amd", NULL, 0}};
+        {"resonant_angle", angle, SHOAL_COUNT(angle)}, {"distance", NULL, 0}, {"amd", NULL, 0}, {"transits", NULL, 0}};
     static const shoal_plug_options crossing[] = {{"stop_on_crossing", NULL, 0}, {"amd", NULL, 0}}; /* most do at once */
     need_gpu();
     for (int p = 0; shoal_plugs_of(NULL)->propagators[p]; p++) {

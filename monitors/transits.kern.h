@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * transits.kern.h: when a body passes before its star: the least distance in the sky plane, with +z towards the observer and the body
+ * nearer to him than the star. Such moments are zeros of g = x vx + y vy of the motion about the star (Fabrycky 2010,
+ * arXiv:1006.3834), where g passes from - to + in time's direction.
+ *
+ * Within a step the body moves on the Kepler orbit that it begins with, and away from that on the polynomial of fifth degree which has the
+ * difference from it at the step's end, of position, velocity and acceleration, and at its beginning, where it is the other bodies' pull alone. (Forces
+ * beside Newton's are in the differences of position and velocity, not of acceleration.) Newton's iteration for g = 0, inside a bracket. A sign of g
+ * that changes twice within a step is not seen.
+ *
+ * Slots of a body: how many, of the times t_i = first + i period + d_i of which the first and the period (the first difference) are kept, and the
+ * sums of d_i, i d_i and d_i^2: what a line through them needs.
+ */
+#include "integrators/kepler.kern.h"
+
+enum { transits_SLOTS = 0, TRANSITS_STAR = 0, TRANSITS_ROUNDS = 30 };
+enum { TRANSITS_COUNT, TRANSITS_FIRST, TRANSITS_PERIOD, TRANSITS_SUM, TRANSITS_SUM_I, TRANSITS_SUM_2, TRANSITS_PART };
+
+typedef struct lane_transit {
+    real left;  /* of the step's time, after it */
+    real z;     /* towards the observer */
+    real distance, speed; /* in the sky plane */
+} lane_transit;
+
+/* Motion on a Kepler orbit, a time t after a. */
+LANE_CALLED_FN lane_pair transit_arc(real mu, real t, lane_pair a)
+{
+    lane_pair d;
+    kepler_change(mu, t, a.x, a.y, a.z, a.vx, a.vy, a.vz, &d.x, &d.y, &d.z, &d.vx, &d.vy, &d.vz);
+    d.x = a.x + d.x;
+    d.y = a.y + d.y;
+    d.z = a.z + d.z;
+    d.vx = a.vx + d.vx;
+    d.vy = a.vy + d.vy;
+    d.vz = a.vz + d.vz;
+    return d;
+}
+
+/* What the other bodies, of masses m and at w, pull i from the star. */
+LANE_CALLED_FN void transit_pull(int n, const real *m, const real *w, int star, int i, real *pull)
+{
+    pull[0] = pull[1] = pull[2] = lane_set(0.0);
+    LANE_KEEP_ROLLED
+    for (int j = 0; j < n; j++) {
+        if (j == star || j == i)
+            continue;
+        const mask there = is_there(m[j]);
+        const lane_pair near = pair_relative(n, w, i, j), far = pair_relative(n, w, star, j);
+        const real near_inverse = lane_rsqrt(pair_dot(near.x, near.y, near.z, near.x, near.y, near.z));
+        const real far_inverse = lane_rsqrt(pair_dot(far.x, far.y, far.z, far.x, far.y, far.z));
+        const real of_near = m[j] * (near_inverse * near_inverse * near_inverse), of_far = m[j] * (far_inverse * far_inverse * far_inverse);
+        pull[0] = lane_select(there, pull[0] + (of_near * near.x - of_far * far.x), pull[0]);
+        pull[1] = lane_select(there, pull[1] + (of_near * near.y - of_far * far.y), pull[1]);
+        pull[2] = lane_select(there, pull[2] + (of_near * near.z - of_far * far.z), pull[2]);
+    }
+}
+
+LANE_FN real transit_g(lane_pair p) { return lane_fma(p.y, p.vy, p.x * p.vx); }
+
+/* mu / r^3 */
+LANE_FN real transit_rate2(real mu, lane_pair p)
+{
+    const real inverse = lane_rsqrt(pair_dot(p.x, p.y, p.z, p.x, p.y, p.z));
+    return mu * (inverse * inverse * inverse);
+}
+
+/* Body i, in a step from a to b; where it is wanted g has opposite signs there. */
+LANE_CALLED_FN lane_transit transit_find(const lane_view *view, int star, int i, lane_pair a, lane_pair b, mask wanted)
+{
+    const real zero = lane_set(0.0), one = lane_set(1.0), h = view->h, step = lane_select(wanted, h, zero);
+    const real mu = view->m[star] + view->m[i];
+    const lane_pair end = transit_arc(mu, step, a);
+    const real rate_b = transit_rate2(mu, b), rate_end = transit_rate2(mu, end);
+    const real X[3] = {b.x - end.x, b.y - end.y, b.z - end.z}, V[3] = {(b.vx - end.vx) * h, (b.vy - end.vy) * h, (b.vz - end.vz) * h};
+    real A[3], B[3];
+    transit_pull(view->n, view->m, view->before, star, i, A);
+    transit_pull(view->n, view->m, view->after, star, i, B);
+    B[0] = B[0] - (rate_b * b.x - rate_end * end.x);
+    B[1] = B[1] - (rate_b * b.y - rate_end * end.y);
+    B[2] = B[2] - (rate_b * b.z - rate_end * end.z);
+    LANE_UNROLL_XYZ
+    for (int c = 0; c < 3; c++) {
+        A[c] = 0.5 * h * h * A[c];
+        B[c] = 0.5 * h * h * B[c];
+    }
+    const real ga = transit_g(a), gb = transit_g(b);
+    real s = ga / (ga - gb), low = zero, high = one;
+    mask open = wanted;
+    lane_transit found = {zero, zero, zero, zero};
+    LANE_KEEP_ROLLED
+    for (int round = 0; round < TRANSITS_ROUNDS && lane_any(open); round++) {
+        const lane_pair p = transit_arc(mu, s * step, a);
+        const real u = one - s, s2 = s * s, s3 = s2 * s, u2 = u * u;
+        const real of_x = s3 * (10.0 - s * (15.0 - 6.0 * s)), of_v = -s3 * (4.0 - s * (7.0 - 3.0 * s)), of_a = s2 * u2 * u, of_b = s3 * u2;
+        const real rate_x = 30.0 * s2 * u2, rate_v = -s2 * (12.0 - s * (28.0 - 15.0 * s)), rate_a = s * u2 * (2.0 - 5.0 * s),
+                   rate_bb = s2 * u * (3.0 - 5.0 * s);
+        real r[3] = {p.x, p.y, p.z}, v[2] = {p.vx, p.vy};
+        LANE_UNROLL_XYZ
+        for (int c = 0; c < 3; c++)
+            r[c] = r[c] + (of_x * X[c] + of_v * V[c] + (of_a * A[c] + of_b * B[c]));
+        LANE_UNROLL_XYZ
+        for (int c = 0; c < 2; c++)
+            v[c] = v[c] + (rate_x * X[c] + rate_v * V[c] + (rate_a * A[c] + rate_bb * B[c])) / h;
+        const lane_pair at = {r[0], r[1], r[2], v[0], v[1], zero};
+        const real rate2 = transit_rate2(mu, at), g = transit_g(at);
+        const mask before = g * h < zero;
+        low = lane_select(open & before, s, low);
+        high = lane_select(open & lane_not(before), s, high);
+        const real newton = s - g / (lane_fnma(rate2, lane_fma(at.y, at.y, at.x * at.x), lane_fma(at.vy, at.vy, at.vx * at.vx)) * h);
+        const mask inside = (newton >= low) & (newton <= high);
+        const real next = lane_select(inside, newton, 0.5 * (low + high)), t = (next - s) * h;
+        const mask done = open & ((inside & (lane_abs(next - s) < lane_set(1e-7))) | (high - low < lane_set(1e-14)));
+        const real x = lane_fma(at.vx, t, at.x), y = lane_fma(at.vy, t, at.y);
+        const real vx = lane_fnma(rate2 * at.x, t, at.vx), vy = lane_fnma(rate2 * at.y, t, at.vy);
+        found.left = lane_select(done, (one - next) * h, found.left);
+        found.z = lane_select(done, at.z, found.z);
+        found.distance = lane_select(done, lane_sqrt(lane_fma(y, y, x * x)), found.distance);
+        found.speed = lane_select(done, lane_sqrt(lane_fma(vy, vy, vx * vx)), found.speed);
+        s = lane_select(open, next, s);
+        open = open & lane_not(done);
+    }
+    return found;
+}
+
+/* One more transit of the part at `at`. */
+LANE_FN void transit_count(const shoal_kernel_args *k, lane_id id, int at, mask where, real time)
+{
+    const real zero = lane_set(0.0), one = lane_set(1.0);
+    real s[TRANSITS_PART];
+    for (int q = 0; q < TRANSITS_PART; q++)
+        s[q] = lane_load(k->watch, id, at + q, k->n_watch);
+    const real i = s[TRANSITS_COUNT];
+    s[TRANSITS_FIRST] = lane_select(i == zero, time, s[TRANSITS_FIRST]);
+    const real since = time - s[TRANSITS_FIRST];
+    s[TRANSITS_PERIOD] = lane_select(i == one, since, s[TRANSITS_PERIOD]);
+    const real d = lane_fnma(i, s[TRANSITS_PERIOD], since);
+    s[TRANSITS_COUNT] = i + one;
+    s[TRANSITS_SUM] = s[TRANSITS_SUM] + d;
+    s[TRANSITS_SUM_I] = lane_fma(i, d, s[TRANSITS_SUM_I]);
+    s[TRANSITS_SUM_2] = lane_fma(d, d, s[TRANSITS_SUM_2]);
+    for (int q = 0; q < TRANSITS_PART; q++)
+        lane_store(k->watch, id, at + q, k->n_watch, where, s[q]);
+}
+
+LANE_FN void transits_observe(const shoal_kernel_args *k, const lane_view *view, real *slots, lane_event *event)
+{
+    const int n = view->n, star = (int)k->monitor[SHOAL_MONITOR_transits][TRANSITS_STAR];
+    const real *m = view->m, zero = lane_set(0.0);
+    (void)slots;
+    LANE_UNROLL_PAIRS
+    for (int i = 1; i < n; i++) {
+        if (i == star)
+            continue;
+        const lane_pair then = pair_relative(n, view->before, star, i), now = pair_relative(n, view->after, star, i);
+        const mask passes = (transit_g(then) * view->h < zero) & (transit_g(now) * view->h >= zero);
+        const mask wanted = view->whole & is_there(m[i]) & is_there(m[star]) & passes & ((then.z > zero) | (now.z > zero));
+        if (!lane_any(wanted))
+            continue;
+        const lane_transit found = transit_find(view, star, i, then, now, wanted);
+        const mask seen = wanted & (found.z > zero);
+        const real start = lane_load(k->systems, view->id, SHOAL_SYS_T_START, SHOAL_SYS_FIELDS), time = start + (view->time - found.left);
+        transit_count(k, view->id, part_slot(k, SHOAL_MONITOR_transits, transits_SLOTS, TRANSITS_PART, i - 1), seen, time);
+        record_add(k, view, seen, SHOAL_TRANSIT, time, 1000.0 * i + star, found.distance, found.speed, event);
+    }
+}

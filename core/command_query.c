@@ -141,7 +141,7 @@ static const struct argp query_argp = {
         { "where", 'w', "CONDITIONS", 0, "Only systems of which this is true: 'COLUMN OP VALUE && ...'", 0 },
         { "systems-table", 'T', 0, 0, "One row a system: its end, the swept parameters, what monitors computed", 0 },
         { "events", 'e', "OUTCOME", OPTION_ARG_OPTIONAL,
-          "One row an event: mergers, removals, logged encounters; or only one kind", 0 },
+          "One row an event: mergers, removals, logged encounters, transits; or only one kind", 0 },
         { 0 } },
     .parser = query_parse,
     .args_doc = "FILE...",

@@ -36,11 +36,12 @@ static shoal_status read_settings(shoal_context *context, const char *plug, cons
         if (i == n_parameters)
             return shoal_fail(context, SHOAL_E_USAGE, "%s has no parameter '%s'", plug, settings[s].name);
         values[i] = settings[s].value;
-        if (parameters[i].type == SHOAL_CHOICE && settings[s].choice) {
-            values[i] = shoal_choice_index(parameters[i].choices, settings[s].choice);
-            if (values[i] < 0)
-                return shoal_fail(context, SHOAL_E_USAGE, "%s.%s = '%s': expected one of %s", plug, parameters[i].name,
-                                  settings[s].choice, parameters[i].choices);
+        if (settings[s].choice) {
+            const int choice = parameters[i].choices ? shoal_choice_index(parameters[i].choices, settings[s].choice) : -1;
+            if (choice < 0)
+                return shoal_fail(context, SHOAL_E_USAGE, "%s.%s = '%s': expected %s%s", plug, parameters[i].name, settings[s].choice,
+                                  parameters[i].choices ? "one of " : "a number", parameters[i].choices ? parameters[i].choices : "");
+            values[i] = parameters[i].type == SHOAL_CHOICE ? choice : strtod(settings[s].choice, NULL);
         }
     }
     for (int i = 0; i < n_parameters; i++) {

@@ -19,6 +19,7 @@ const shoal_plot_kind shoal_plot_kinds[] = {
     { "energy", "error of the Newtonian energy against time, from snapshots", shoal_plot_energy },
     { "elements", "a, e and inc of one system against time, from its snapshots", shoal_plot_elements },
     { "orbits", "osculating orbits of one system from above, at start and end", shoal_plot_orbits },
+    { "transits", "transit timing variations (O - C) of one system's bodies", shoal_plot_transits },
     { 0 }
 };
 
@@ -30,7 +31,8 @@ const shoal_plot_kind *shoal_plot_find(shoal_context *context, const shoal_resul
     if (!name) {
         name = result->n_axes >= 2                                ? "map"
                : result->n_systems == 1 && result->n_snapshots > 0 ? "elements"
-                                                                   : "survival";
+               : result->n_systems == 1 && result->n_events > 0 && result->event[0] == SHOAL_TRANSIT ? "transits"
+                                                                                                     : "survival";
     }
     for (const shoal_plot_kind *kind = shoal_plot_kinds; kind->name; ++kind) {
         if (strcmp(kind->name, name) == 0) {

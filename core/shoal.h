@@ -213,7 +213,7 @@ void shoal_ensemble_angular_momentum(const shoal_ensemble *ensemble, long system
 typedef struct shoal_setting {
     const char *name;  /* as in the plug's table (`shoal explain NAME`) */
     double value;      /* inner units, radians; a body by its index */
-    const char *choice; /* for parameters that are one of a list of words; else NULL */
+    const char *choice; /* instead, for parameters that are one of a list of words; else NULL */
 } shoal_setting;
 
 /* A monitor or a force and its settings. */
@@ -279,16 +279,16 @@ shoal_status shoal_plan_integrate(shoal_plan *plan, double t);
 /* A monitor's column for a system (for instance "min_separation"), NaN if it is empty or there is none of that name. */
 double shoal_plan_column(shoal_plan *plan, const char *column, long system);
 
-/* What happened to a system that its monitors let go on (`action` of stop_on_collision, stop_on_ejection, stop_on_encounter). */
+/* What happened to a system that its monitors let go on (`action` of stop_on_collision, stop_on_ejection, stop_on_encounter), or log (transits). */
 typedef struct shoal_event {
     long system;       /* index in the ensemble */
     double time;       /* of the event, inside its step */
-    enum shoal_outcome what; /* COLLIDED, HIT_STAR: body_b is now part of body_a; EJECTED: body_a was removed; ENCOUNTER */
+    enum shoal_outcome what; /* COLLIDED, HIT_STAR: body_b is now part of body_a; EJECTED: body_a was removed; ENCOUNTER; TRANSIT: of body_a before body_b */
     int body_a, body_b; /* -1 = none */
     int ended;         /* 1: the system ended with it, and its bodies stayed as they are */
     /* at the end of that step, where bodies merge and are removed; NaN where there is no such body */
     double m_a, m_b;
-    double distance, speed; /* between the two, or of the ejected one from the barycentre of the rest */
+    double distance, speed; /* between the two, or of the ejected one from the barycentre of the rest; of a transit: then, in the sky plane */
     double energy_jump; /* energy of the system after it less that before it */
 } shoal_event;
 

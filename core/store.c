@@ -10,7 +10,7 @@
  *     /bodies/name
  *     /initial/{time,state}, /final/{time,state}     [system][body][m x y z vx vy vz]
  *     /snapshots/{system,time,state}                 [row]..., system = row in /systems
- *     /events/NAME                                   [row], likewise: mergers, removals, logged encounters, ends
+ *     /events/NAME                                   [row], likewise: mergers, removals, logged encounters, transits, ends
  *
  * Every dataset bears `unit` and `doc`. Texts are of fixed length, zero-terminated, UTF-8. Every dataset with rows is
  * chunked and checksummed (fletcher32); large ones are shuffled and deflated too, where the library can. With the file

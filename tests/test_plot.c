@@ -619,6 +619,42 @@ static void the_error_of_the_energy_leaves_out_jumps(void **state)
     free(script);
 }
 
+/* Transits of body 1 that come early and late in turns, 10 time units apart. */
+static double transit_at(int i)
+{
+    return 10 * i + (i == 0 || i == 3 ? 0.25 : -0.25);
+}
+
+static void add_transits(int64_t system)
+{
+    for (int i = 0; i < 4; ++i) {
+        const shoal_event event = { .system = system, .time = transit_at(i), .what = SHOAL_TRANSIT, .body_a = 1, .body_b = 0 };
+        assert_int_equal(shoal_result_append_event(context, result, &event), SHOAL_OK);
+    }
+}
+
+/* O - C in minutes; of other systems' transits nothing is seen, and of two no line is made. */
+static void transits_are_compared_with_a_line(void **state)
+{
+    double at[64];
+
+    (void)state;
+    add_transits(1);
+    for (int i = 0; i < 4; ++i) {
+        const shoal_event other = { .system = i < 2 ? 1 : 2, .time = 10 * i, .what = SHOAL_TRANSIT, .body_a = 2, .body_b = 0 };
+        assert_int_equal(shoal_result_append_event(context, result, &other), SHOAL_OK);
+    }
+    char *script = script_of("transits", 1);
+    assert_int_equal(block_of(script, "b1", 2, at, SHOAL_COUNT(at)), 4);
+    assert_null(strstr(script, "$b2"));
+    const double minutes = result->units.time * 525960 / (2 * M_PI) * 365.2568983263281 / 365.25;
+    for (int i = 0; i < 4; ++i) {
+        assert_float_equal(at[2 * i], transit_at(i), 0);
+        assert_float_equal(at[2 * i + 1], (transit_at(i) - 10 * i) * minutes, 1e-6 * minutes);
+    }
+    free(script);
+}
+
 static void ends_are_stacked_and_pairs_are_complete(void **state)
 {
     double at[3000], total = 0;
@@ -650,6 +686,7 @@ static void every_kind_is_a_png_and_a_pdf(void **state)
         print_message("%s\n", shoal_plot_missing());
         skip();
     }
+    add_transits(0);
     for (const shoal_plot_kind *kind = shoal_plot_kinds; kind->name; ++kind) {
         for (int pdf = 0; pdf < 2; ++pdf) {
             scratch_name(name, sizeof name, pdf ? "kind.pdf" : "kind.png");
@@ -688,6 +725,7 @@ static void a_kind_without_its_data_is_refused(void **state)
     refused("survivall", -1, SHOAL_E_USAGE, "did you mean: survival");
     refused("elements", 5000, SHOAL_E_USAGE, "no system 5000");
     refused("elements", 2, SHOAL_E_INPUT, "output.interval");
+    refused("transits", 2, SHOAL_E_INPUT, "add the monitor");
     refused("energy", 2, SHOAL_E_INPUT, "output.interval");
     result->n_swept = 1;
     refused("pairs", -1, SHOAL_E_INPUT, "two swept");
@@ -727,6 +765,7 @@ int main(void)
         STATES_TEST(survival_counts_who_ended_at_once),
         STATES_TEST(survival_counts_systems_while_they_are_followed),
         STATES_TEST(elements_and_orbits_are_those_of_the_states),
+        STATES_TEST(transits_are_compared_with_a_line),
         STATES_TEST(the_error_of_the_energy_leaves_out_jumps),
         STATES_TEST(ends_are_stacked_and_pairs_are_complete),
         STATES_TEST(every_kind_is_a_png_and_a_pdf),

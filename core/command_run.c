@@ -33,7 +33,7 @@ static error_t run_parse(int key, char *argument, struct argp_state *state)
 static const struct argp run_argp = {
     .options = (const struct argp_option[]){
         { "force", 'f', 0, 0, "Replace an output file that exists, discard the journal of another study", 0 },
-        { "quiet", 'q', 0, 0, "Print nothing but errors, draw nothing", 0 },
+        { "quiet", 'q', 0, 0, "Print nothing but warnings and errors, draw nothing", 0 },
         { "no-plot", 'n', 0, 0, "Draw no map of a grid", 0 },
         { "allow-plugins", 'P', 0, 0, "Compile and run the plugins that the study names", 0 },
         { 0 } },
@@ -147,9 +147,13 @@ static void print_study(const shoal_study *study)
     putchar('\n');
 }
 
-/* What the steps do not resolve; the run goes on. */
-static void print_unresolved(const shoal_study *study, FILE *out, const char *before)
+/* Systems that are impossible, and what the steps do not resolve; the run goes on. */
+static void print_warnings(const shoal_study *study, FILE *out, const char *before)
 {
+    if (study->n_invalid > 0) {
+        fprintf(out, "%s%ld of %ld systems are invalid; the first of them, system %ld: %s\n", before, study->n_invalid,
+                study->ensemble->n_systems, study->first_invalid, study->why_invalid);
+    }
     if (study->n_unresolved > 0) {
         fprintf(out, "%s%ld of %ld systems have steps longer than P sqrt((1 - e)^3 / (1 + e)) / 16 of an initial orbit: "
                 "pericentre is not resolved\n", before, study->n_unresolved, study->ensemble->n_systems);
@@ -165,6 +169,9 @@ static int show_progress(const shoal_progress *progress, void *user)
     snprintf(state->plan_line, sizeof state->plan_line, "%s", progress->plan_line);
     if (!state->begun) {
         state->begun = true;
+        if (!state->study->big) {
+            print_warnings(state->study, stderr, "shoal: warning: ");
+        }
         if (!state->quiet && state->study->big) {
             print_big_study(state->study);
             printf("%s\n", progress->plan_line);
@@ -173,7 +180,6 @@ static int show_progress(const shoal_progress *progress, void *user)
             }
             fflush(stdout);
         } else if (!state->quiet) {
-            print_unresolved(state->study, stderr, "shoal: warning: ");
             print_study(state->study);
             printf("%s\n", progress->plan_line);
             if (progress->system_steps == 0 && progress->fraction > 0 && progress->n_by_outcome[SHOAL_RUNNING] > 0) {
@@ -320,7 +326,7 @@ int run_main(int argc, char **argv)
             code = failed(context, status);
             goto fail;
         }
-        print_unresolved(study, stdout, "warning        ");
+        print_warnings(study, stdout, "warning        ");
         print_summary(result, study->output, &last, shoal_seconds() - began);
         if (!options.no_plot && study->n_axes >= 2 && study->stride == 1) {
             plot_run(context, result, study->output);

@@ -136,6 +136,63 @@ static void write_path(FILE *out, const config_setting_t *setting)
         fprintf(out, "[%d]", config_setting_index(setting));
 }
 
+/* Writes "PATH = VALUE and VALUE" of the first setting that is not the same in both; false if there is none. */
+static bool write_difference(FILE *out, const config_setting_t *a, const config_setting_t *b)
+{
+    const bool group = config_setting_is_group(a);
+    char *text[2] = { NULL, NULL };
+    size_t size;
+    bool differ = config_setting_type(a) != config_setting_type(b);
+    if (!differ && config_setting_is_aggregate(a)) {
+        for (int side = 0; side < 2; side++) { /* what a has; then what b has alone */
+            const config_setting_t *of = side ? b : a, *to = side ? a : b;
+            for (int i = 0; i < config_setting_length(of); i++) {
+                const config_setting_t *item = config_setting_get_elem(of, (unsigned)i);
+                const config_setting_t *other = group ? config_setting_get_member(to, config_setting_name(item)) : config_setting_get_elem(to, (unsigned)i);
+                if (!other) {
+                    write_path(out, item);
+                    fputs(side ? " is in the second alone" : " is in the first alone", out);
+                    return true;
+                }
+                if (!side && write_difference(out, item, other))
+                    return true;
+            }
+        }
+        return false;
+    }
+    for (int side = 0; side < 2; side++) {
+        FILE *value = open_memstream(&text[side], &size);
+        if (value) {
+            write_setting(value, side ? b : a, 0);
+            fclose(value);
+        }
+    }
+    differ = differ || !text[0] || !text[1] || strcmp(text[0], text[1]) != 0;
+    if (differ) {
+        write_path(out, a);
+        fprintf(out, " = %s and %s", text[0] ? text[0] : "", text[1] ? text[1] : "");
+    }
+    free(text[0]);
+    free(text[1]);
+    return differ;
+}
+
+void shoal_config_difference(const char *first, const char *second, char *text, size_t size)
+{
+    config_t a, b;
+    FILE *out = fmemopen(text, size, "w");
+    memset(text, 0, size);
+    config_init(&a);
+    config_init(&b);
+    if (out && config_read_string(&a, first) && config_read_string(&b, second))
+        write_difference(out, config_root_setting(&a), config_root_setting(&b));
+    if (out)
+        fclose(out);
+    text[size - 1] = '\0';
+    config_destroy(&a);
+    config_destroy(&b);
+}
+
 shoal_status shoal_config_fail(const shoal_config *config, const config_setting_t *setting, const char *member,
                                const char *nearest, const char *format, ...)
 {

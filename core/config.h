@@ -109,6 +109,8 @@ void shoal_config_close(shoal_config *config);
 /* The whole config as text, malloc'd, NULL when memory is out; reading it again gives the same numbers to the last bit.
  */
 char *shoal_config_text(const shoal_config *config);
+/* The first key in which two such texts differ, with both values: "run.t_end = 10 and 20"; "" if there is none. text: [size] */
+void shoal_config_difference(const char *first, const char *second, char *text, size_t size);
 
 /*
  * Refuse a value: store "FILE:LINE: KEY = VALUE: expected WHAT (did you mean 'NEAREST'?)", return SHOAL_E_INPUT.

@@ -307,6 +307,36 @@ void shoal_help_list(const shoal_context *context, FILE *out)
     }
 }
 
+/* The row of a parameter, "mvs.compensated". */
+static bool explain_parameter(const shoal_config *config, const char *kind, const char *plug, const shoal_parameter *parameters, int n,
+                              const char *name, FILE *out)
+{
+    const size_t length = strlen(plug);
+    for (int i = 0; i < n && strncmp(name, plug, length) == 0 && name[length] == '.'; i++)
+        if (strcmp(name + length + 1, parameters[i].name) == 0) {
+            fprintf(out, "%s, a parameter of the %s %s\n", name, kind, plug);
+            print_rows(config, &parameters[i], 1, out);
+            return true;
+        }
+    return false;
+}
+
+static bool explain_parameters(const shoal_config *config, const char *name, FILE *out)
+{
+    const shoal_plugs *plugs = shoal_plugs_of(config->context);
+    bool found = false;
+    for (int i = 0; plugs->propagators[i]; i++)
+        found |= explain_parameter(config, "propagator", plugs->propagators[i]->name, plugs->propagators[i]->parameters,
+                                   plugs->propagators[i]->n_parameters, name, out);
+    for (int i = 0; plugs->monitors[i]; i++)
+        found |= explain_parameter(config, "monitor", plugs->monitors[i]->name, plugs->monitors[i]->parameters,
+                                   plugs->monitors[i]->n_parameters, name, out);
+    for (int i = 0; plugs->forces[i]; i++)
+        found |= explain_parameter(config, "force", plugs->forces[i]->name, plugs->forces[i]->parameters, plugs->forces[i]->n_parameters,
+                                   name, out);
+    return found;
+}
+
 shoal_status shoal_help_explain(shoal_context *context, const char *name, FILE *out)
 {
     shoal_config config;
@@ -337,7 +367,7 @@ shoal_status shoal_help_explain(shoal_context *context, const char *name, FILE *
     n_known += shoal_monitor_names(context, known + n_known, MAX_NAMES - n_known);
     n_known += shoal_force_names(context, known + n_known, MAX_NAMES - n_known);
     char full[MAX_NAMES][64];
-    bool found = explain_big(name, out);
+    bool found = explain_big(name, out) || explain_parameters(&config, name, out);
     big_word word;
     for (int i = 0; big_word_at(i, &word) && n_known < MAX_NAMES; i++)
         known[n_known++] = word.name;
@@ -350,11 +380,17 @@ shoal_status shoal_help_explain(shoal_context *context, const char *name, FILE *
     }
     if (found)
         return SHOAL_OK;
-    for (int i = 0; i < shoal_n_keys; i++) /* the last word of a key, or an outcome */
+    for (int i = 0; i < shoal_n_keys; i++) /* the last word of a key, a column, or an outcome */
         if (strcmp(shoal_keys[i].row.name, name) == 0) {
             explain_key(&config, &shoal_keys[i], out);
             found = true;
         }
+    const shoal_monitor *const *monitors = shoal_plugs_of(context)->monitors;
+    for (int i = 0; monitors[i]; i++)
+        for (int c = 0; c < monitors[i]->n_columns; c++)
+            if (strcmp(monitors[i]->columns[c].name, name) == 0)
+                found = fprintf(out, "%s%s, a column of the monitor %s: %s\n", name, column_ends(monitors[i], c), monitors[i]->name,
+                                monitors[i]->columns[c].doc) > 0;
 #define X(NAME, code, word, doc) \
     if (strcmp(name, word) == 0) \
         found = fprintf(out, "%s, an outcome of a system: %s\n", word, doc) > 0;

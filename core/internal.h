@@ -824,6 +824,8 @@ struct shoal_study {
     double t_start, t_end;   /* inner units */
     double orbits;           /* if not 0: instead of t_end; output times are counted in each system's shortest period, too */
     long n_unresolved;       /* systems with an initial orbit whose pericentre the steps do not resolve */
+    long n_invalid, first_invalid; /* systems that are impossible, and the id of the first of them */
+    char why_invalid[200];   /* it is */
     long first, stride;      /* of the config's systems it makes each stride-th from `first` on: run.shard */
     double system;           /* run.system: the id of the only one, NaN = all */
     char engine[16], work_model[16], tune[8];

@@ -10,6 +10,7 @@
 #define _GNU_SOURCE
 #include <stdlib.h>
 
+#include "config.h"
 #include "result.h"
 
 static const char shard_line[] = "\n    shard = \"%9ld/%9ld\";%n"; /* as config.c writes it */
@@ -57,9 +58,13 @@ static shoal_status check_shards(shoal_context *context, const shard *shards, in
     for (int k = 0; k < n_given; k++) {
         const shard *given = &shards[k];
         const char *what = difference(shards, given);
-        if (what)
-            return shoal_fail(context, SHOAL_E_INPUT, "%s and %s: expected shards of one run; their %s differs", shards->name,
-                              given->name, what);
+        if (what) {
+            char keys[200] = "";
+            if (strcmp(what, "config") == 0)
+                shoal_config_difference(shards->config, given->config, keys, sizeof keys);
+            return shoal_fail(context, SHOAL_E_INPUT, "%s and %s: expected shards of one run; their %s differs%s%s", shards->name,
+                              given->name, what, *keys ? ": " : "", keys);
+        }
         if (place[given->i - 1])
             return shoal_fail(context, SHOAL_E_INPUT, "%s and %s: both are shard %ld/%ld", place[given->i - 1]->name,
                               given->name, given->i, n);

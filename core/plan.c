@@ -97,13 +97,19 @@ static shoal_status choose_propagator(shoal_plan *plan, const shoal_options *opt
     return status;
 }
 
-/* Whether a monitor lets systems go on. */
-static bool goes_on(const shoal_monitor *type, const double *parameters)
+/* Whether a monitor has a parameter of this name that is not 0. */
+static bool says(const shoal_monitor *type, const double *parameters, const char *name)
 {
     for (int i = 0; i < type->n_parameters; i++)
-        if (strcmp(type->parameters[i].name, "action") == 0)
+        if (strcmp(type->parameters[i].name, name) == 0)
             return parameters[i] != 0;
     return false;
+}
+
+/* Whether it lets systems go on. */
+static bool goes_on(const shoal_monitor *type, const double *parameters)
+{
+    return says(type, parameters, "action");
 }
 
 static shoal_status choose_monitors(shoal_plan *plan, const shoal_options *options)
@@ -148,7 +154,7 @@ static shoal_status choose_monitors(shoal_plan *plan, const shoal_options *optio
                               type->name, plan->propagator->name, "mvs, hermite4 or gauss_radau");
         plan->choice.variational |= type->tangent;
         marks = marks || goes_on(type, plan->args.monitor[index]);
-        records = records || type->records;
+        records = records || (type->records && says(type, plan->args.monitor[index], "log"));
         changes = goes_on(type, plan->args.monitor[index]) && strcmp(type->name, "stop_on_encounter") != 0 ? type->name : changes;
     }
     if (plan->choice.variational && changes)

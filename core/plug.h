@@ -95,7 +95,7 @@ typedef struct shoal_monitor {
     int n_part_slots;      /* of each part */
     const double *part_initial;
     bool tangent;          /* it watches a tangent vector: every system has to carry one */
-    bool records;          /* it logs what happens (record_add in monitors/observe.kern.h) */
+    bool records;          /* with its parameter `log` not 0 it logs what happens (record_add in monitors/observe.kern.h) */
     bool newton_only;      /* it knows no extra forces */
     bool ends_only;        /* of a plugin: it looks at the ends of steps alone; view->before, which costs time, need not be there */
     const shoal_parameter *parameters;

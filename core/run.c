@@ -25,6 +25,7 @@
 #include <unistd.h>
 
 #include "big/study.h"
+#include "config.h"
 #include "result.h"
 
 #define COMMIT_S 0.5 /* wall time between flushes to the disk, which are slow */
@@ -674,9 +675,13 @@ static shoal_status resume(study_run *run, bool *resumed)
         what = "checkpoint";
     }
     if (what) {
+        char keys[200] = "";
+        if (strcmp(what, "config") == 0) {
+            shoal_config_difference(old->config_text, run->result->config_text, keys, sizeof keys);
+        }
         status = shoal_fail(run->context, SHOAL_E_INPUT,
-                            "%s: the journal of another run that has not ended (its %s differs); --force discards it",
-                            run->journal_path, what);
+                            "%s: the journal of another run that has not ended (its %s differs%s%s); --force discards it",
+                            run->journal_path, what, *keys ? ": " : "", keys);
     }
     if (status != SHOAL_OK) {
         status = run->overwrite && status == SHOAL_E_INPUT ? discard_journal(run) : status;

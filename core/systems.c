@@ -409,12 +409,14 @@ static shoal_status make_systems(builder *b)
         if (made)
             status = shoal_ensemble_set_bodies(b->study->ensemble, s, b->n_bodies, b->bodies);
         any = any || !status;
+        if (status && b->study->n_invalid++ == 0) {
+            b->study->first_invalid = record.id;
+            snprintf(b->study->why_invalid, sizeof b->study->why_invalid, "%s", made ? shoal_context_message(b->config->context) : reason);
+        }
         if (status && (b->n_variations == 0 || (whole && !any && s == b->n_systems - 1))) {
-            char message[SHOAL_MESSAGE_SIZE];
-            snprintf(message, sizeof message, "%s", made ? shoal_context_message(b->config->context) : reason);
             const config_setting_t *varies = shoal_config_lookup(b->config, b->n_axes ? "sweep" : "sample");
-            return shoal_config_fail(b->config, varies ? varies : b->list, NULL, NULL, "possible initial conditions%s: %.700s",
-                                     b->n_variations ? " of one system at least; the last one" : "", message);
+            return shoal_config_fail(b->config, varies ? varies : b->list, NULL, NULL, "possible initial conditions%s: %s",
+                                     b->n_variations ? " of one system at least; the first one" : "", b->study->why_invalid);
         }
         shoal_ensemble_set_system(b->study->ensemble, s, &record);
         if (!status && b->study->given && (status = give_system(b, record.id)))

@@ -8,6 +8,7 @@
 
 static const shoal_parameter parameters[] = {
     {"star", SHOAL_BODY, "", 0, -1, SHOAL_MAX_BODIES - 1, NULL, "whose transits"},
+    {"log", SHOAL_BOOLEAN, "", 1, 0, 1, NULL, "each is an event of the result; else they are counted alone"},
 };
 
 /* how many; the first, the first difference; sums of d, i d, d^2 */

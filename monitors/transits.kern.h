@@ -14,7 +14,7 @@
  */
 #include "integrators/kepler.kern.h"
 
-enum { transits_SLOTS = 0, TRANSITS_STAR = 0, TRANSITS_ROUNDS = 30 };
+enum { transits_SLOTS = 0, TRANSITS_STAR = 0, TRANSITS_LOG = 1, TRANSITS_ROUNDS = 60 };
 enum { TRANSITS_COUNT, TRANSITS_FIRST, TRANSITS_PERIOD, TRANSITS_SUM, TRANSITS_SUM_I, TRANSITS_SUM_2, TRANSITS_PART };
 
 typedef struct lane_transit {
@@ -71,19 +71,18 @@ LANE_CALLED_FN lane_transit transit_find(const lane_view *view, int star, int i,
     const real zero = lane_set(0.0), one = lane_set(1.0), h = view->h, step = lane_select(wanted, h, zero);
     const real mu = view->m[star] + view->m[i];
     const lane_pair end = transit_arc(mu, step, a);
-    const real rate_b = transit_rate2(mu, b), rate_end = transit_rate2(mu, end);
-    const real X[3] = {b.x - end.x, b.y - end.y, b.z - end.z}, V[3] = {(b.vx - end.vx) * h, (b.vy - end.vy) * h, (b.vz - end.vz) * h};
-    real A[3], B[3];
-    transit_pull(view->n, view->m, view->before, star, i, A);
-    transit_pull(view->n, view->m, view->after, star, i, B);
-    B[0] = B[0] - (rate_b * b.x - rate_end * end.x);
-    B[1] = B[1] - (rate_b * b.y - rate_end * end.y);
-    B[2] = B[2] - (rate_b * b.z - rate_end * end.z);
+    const real rate2_b = transit_rate2(mu, b), rate2_end = transit_rate2(mu, end), half = 0.5 * h * h;
+    /* the differences at the end, of position, velocity and acceleration, and that of acceleration at the beginning, in units of the step */
+    const real dx[3] = {b.x - end.x, b.y - end.y, b.z - end.z}, dv[3] = {(b.vx - end.vx) * h, (b.vy - end.vy) * h, (b.vz - end.vz) * h};
+    real da[3], da_first[3];
+    transit_pull(view->n, view->m, view->before, star, i, da_first);
+    transit_pull(view->n, view->m, view->after, star, i, da);
+    da[0] = half * (da[0] - (rate2_b * b.x - rate2_end * end.x));
+    da[1] = half * (da[1] - (rate2_b * b.y - rate2_end * end.y));
+    da[2] = half * (da[2] - (rate2_b * b.z - rate2_end * end.z));
     LANE_UNROLL_XYZ
-    for (int c = 0; c < 3; c++) {
-        A[c] = 0.5 * h * h * A[c];
-        B[c] = 0.5 * h * h * B[c];
-    }
+    for (int c = 0; c < 3; c++)
+        da_first[c] = half * da_first[c];
     const real ga = transit_g(a), gb = transit_g(b);
     real s = ga / (ga - gb), low = zero, high = one;
     mask open = wanted;
@@ -92,17 +91,15 @@ LANE_CALLED_FN lane_transit transit_find(const lane_view *view, int star, int i,
     for (int round = 0; round < TRANSITS_ROUNDS && lane_any(open); round++) {
         const lane_pair p = transit_arc(mu, s * step, a);
         const real u = one - s, s2 = s * s, s3 = s2 * s, u2 = u * u;
-        const real of_x = s3 * (10.0 - s * (15.0 - 6.0 * s)), of_v = -s3 * (4.0 - s * (7.0 - 3.0 * s)), of_a = s2 * u2 * u, of_b = s3 * u2;
-        const real rate_x = 30.0 * s2 * u2, rate_v = -s2 * (12.0 - s * (28.0 - 15.0 * s)), rate_a = s * u2 * (2.0 - 5.0 * s),
-                   rate_bb = s2 * u * (3.0 - 5.0 * s);
-        real r[3] = {p.x, p.y, p.z}, v[2] = {p.vx, p.vy};
+        const real of[4] = {s3 * (10.0 - s * (15.0 - 6.0 * s)), -s3 * (4.0 - s * (7.0 - 3.0 * s)), s3 * u2, s2 * u2 * u};
+        const real rate[4] = {30.0 * s2 * u2, -s2 * (12.0 - s * (28.0 - 15.0 * s)), s2 * u * (3.0 - 5.0 * s), s * u2 * (2.0 - 5.0 * s)};
+        real r[3] = {p.x, p.y, p.z}, v[3] = {p.vx, p.vy, p.vz};
         LANE_UNROLL_XYZ
-        for (int c = 0; c < 3; c++)
-            r[c] = r[c] + (of_x * X[c] + of_v * V[c] + (of_a * A[c] + of_b * B[c]));
-        LANE_UNROLL_XYZ
-        for (int c = 0; c < 2; c++)
-            v[c] = v[c] + (rate_x * X[c] + rate_v * V[c] + (rate_a * A[c] + rate_bb * B[c])) / h;
-        const lane_pair at = {r[0], r[1], r[2], v[0], v[1], zero};
+        for (int c = 0; c < 3; c++) {
+            r[c] = r[c] + (of[0] * dx[c] + of[1] * dv[c] + (of[2] * da[c] + of[3] * da_first[c]));
+            v[c] = v[c] + (rate[0] * dx[c] + rate[1] * dv[c] + (rate[2] * da[c] + rate[3] * da_first[c])) / h;
+        }
+        const lane_pair at = {r[0], r[1], r[2], v[0], v[1], v[2]};
         const real rate2 = transit_rate2(mu, at), g = transit_g(at);
         const mask before = g * h < zero;
         low = lane_select(open & before, s, low);
@@ -145,7 +142,8 @@ LANE_FN void transit_count(const shoal_kernel_args *k, lane_id id, int at, mask 
 
 LANE_FN void transits_observe(const shoal_kernel_args *k, const lane_view *view, real *slots, lane_event *event)
 {
-    const int n = view->n, star = (int)k->monitor[SHOAL_MONITOR_transits][TRANSITS_STAR];
+    const double *parameters = k->monitor[SHOAL_MONITOR_transits];
+    const int n = view->n, star = (int)parameters[TRANSITS_STAR];
     const real *m = view->m, zero = lane_set(0.0);
     (void)slots;
     LANE_UNROLL_PAIRS
@@ -161,6 +159,7 @@ LANE_FN void transits_observe(const shoal_kernel_args *k, const lane_view *view,
         const mask seen = wanted & (found.z > zero);
         const real start = lane_load(k->systems, view->id, SHOAL_SYS_T_START, SHOAL_SYS_FIELDS), time = start + (view->time - found.left);
         transit_count(k, view->id, part_slot(k, SHOAL_MONITOR_transits, transits_SLOTS, TRANSITS_PART, i - 1), seen, time);
-        record_add(k, view, seen, SHOAL_TRANSIT, time, 1000.0 * i + star, found.distance, found.speed, event);
+        if (parameters[TRANSITS_LOG] != 0.0)
+            record_add(k, view, seen, SHOAL_TRANSIT, time, 1000.0 * i + star, found.distance, found.speed, event);
     }
 }

@@ -142,7 +142,8 @@ run 0 run study.cfg output.file=steep.h5 integrator.dt=0.05
 [ "$err" = "$(printf '%s\n' "$err" | grep '^shoal: warning: [1-9].* of 12 systems.*pericentre')" ] || wrong "no warning: $err"
 holds "warning  "
 run 0 run study.cfg --force output.file=steep.h5 integrator.dt=0.05 --quiet
-[ -z "$out$err" ] || wrong "--quiet, but it said: $out$err"
+[ -z "$out" ] || wrong "--quiet, but it said: $out"
+[ "$(printf '%s\n' "$err" | grep -c '^shoal: warning: ')" = "$(printf '%s\n' "$err" | wc -l)" ] || wrong "no warning: $err"
 end
 
 begin cli_events
@@ -532,7 +533,12 @@ run 0 explain mvs
 holds mvs
 run 0 explain stop_on_ejection
 holds r_max
+run 0 explain stop_on_ejection.r_max
+holds "a parameter of the monitor stop_on_ejection"
+run 0 explain min_separation
+holds "a column of the monitor closest_approach"
 refused 2 hermite4 explain hermit4
+refused 2 "" explain stop_on_ejection.r_mix
 run 0 info
 for word in GSL HDF5 libconfig cpu cuda gnuplot compiler "threads by default"; do
     printf '%s' "$out" | grep -qi "$word" || wrong "info does not tell of $word"

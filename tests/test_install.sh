@@ -111,6 +111,12 @@ for example in examples/*.c; do
     fi
 done
 
+begin example_likelihood_python
+if [ -n "$sanitizer" ]; then skip "python loads no library of a sanitizer build"
+elif ! python3 --version >/dev/null 2>&1; then skip "python3 is not on this machine"
+elif out=$(timeout 120 python3 examples/likelihood.py 2>&1) && [[ $out == *"the best mass is 5" ]]; then pass
+else fail "$out"; fi
+
 # The program and the config that the README shows are what they are said to be.
 block() { awk -v word="$1" -v n="$2" '/^```/ { open = !open; take = open && $0 == "```" word && ++k == n; next } take' README.md; }
 begin readme_program

@@ -1,0 +1,155 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Log likelihoods of transit times for a batch of walkers, from Python, with ctypes and the shared library alone.
+
+Likelihood(...)(batch) takes a list (or array) of parameter vectors, one a walker, and gives a list of ln L: what `emcee` calls with
+`vectorize=True`, and other samplers with a function of one's own. All walkers are one ensemble, integrated in one call; the plan is made once and
+begins again with each batch. Here two planets near 2:1 are observed for three years, with errors of a minute, and the likelihood is asked along
+the inner one's mass.
+
+    python3 likelihood.py [libshoal.so]
+
+Units of the library: G = 1, AU, solar masses; a day is 2 pi / 365.2569. The observer is at +z.
+"""
+import ctypes
+import math
+import sys
+from ctypes import POINTER, byref, c_char_p, c_double, c_int, c_long, c_void_p
+
+DAY = 2 * math.pi / 365.2568983263281
+EARTH = 3.0034896e-6  # Msun
+
+
+# ---- shoal.h: the structures that are used here, member by member ----------------------------------------------------------
+
+def structure(title, /, **members):
+    return type(title, (ctypes.Structure,), {"_fields_": list(members.items())})
+
+
+Body = structure("Body", m=c_double, r=c_double, x=c_double, y=c_double, z=c_double, vx=c_double, vy=c_double, vz=c_double)
+Orbit = structure("Orbit", a=c_double, e=c_double, inc=c_double, Omega=c_double, omega=c_double, f=c_double, M=c_double, P=c_double)
+System = structure("System", id=c_long, n_live=c_int, t_start=c_double, dt=c_double, time=c_double, n_steps=c_double, outcome=c_int,
+                   t_stop=c_double, body_a=c_int, body_b=c_int, energy_start=c_double, centre=c_double * 6, n_left=c_int,
+                   energy_jump=c_double)
+Setting = structure("Setting", name=c_char_p, value=c_double, choice=c_char_p)
+Plug = structure("Plug", name=c_char_p, settings=POINTER(Setting), n_settings=c_int)
+Options = structure("Options", propagator=c_char_p, settings=POINTER(Setting), n_settings=c_int, monitors=POINTER(Plug), n_monitors=c_int,
+                    forces=POINTER(Plug), n_forces=c_int, engine=c_char_p, work_model=c_char_p, gpu_block=c_int, gpu_registers=c_int,
+                    gpu_bodies=c_int, tune=c_char_p, form=c_char_p, threads=c_int, lanes=c_int, t_end=c_double, orbits=c_double,
+                    dt=c_double, steps_per_orbit=c_double, dt_min=c_double, dt_max=c_double, max_steps=c_double)
+Event = structure("Event", system=c_long, time=c_double, what=c_int, body_a=c_int, body_b=c_int, ended=c_int, m_a=c_double, m_b=c_double,
+                  distance=c_double, speed=c_double, energy_jump=c_double)
+SURVIVED, TRANSIT, JACOBI = 1, 13, 0
+
+
+def load(path):
+    shoal = ctypes.CDLL(path)
+    shoal.shoal_context_message.restype = c_char_p
+    shoal.shoal_plan_n_events.restype = c_long
+    shoal.shoal_mean_anomaly.restype = shoal.shoal_true_anomaly.restype = c_double
+    return shoal
+
+
+# ---- the likelihood ---------------------------------------------------------------------------------------------------------
+
+class Likelihood:
+    """observed: a list of (planet from 1, number of the transit from 0, time [d], error [d]); n_planets, days: from t = 0 on; dt [d].
+
+    A walker's parameters are, planet by planet: mass [Earths], period [d], time of the first transit [d], e cos omega, e sin omega."""
+
+    def __init__(self, shoal, observed, n_planets, n_walkers, days, dt):
+        self.shoal, self.observed, self.n, self.n_walkers, self.days, self.dt = shoal, observed, n_planets, n_walkers, days, dt
+        self.context, self.ensemble, self.plan = c_void_p(), c_void_p(), c_void_p()
+        if shoal.shoal_context_create(byref(self.context)):
+            raise MemoryError
+        self.check(shoal.shoal_ensemble_create(self.context, c_long(n_walkers), n_planets + 1, byref(self.ensemble)))
+
+    def check(self, status):
+        if status:
+            raise ValueError(self.shoal.shoal_context_message(self.context).decode())
+
+    def set(self, walker, p):
+        """Bodies from parameters. What cannot be is left `invalid` and disturbs nobody."""
+        bodies, orbits, inside = (Body * (self.n + 1))(Body(m=1)), (Orbit * (self.n + 1))(), 1.0
+        for i in range(1, self.n + 1):
+            mass, period, first, k, h = p[5 * (i - 1):5 * i]
+            e, omega = math.hypot(k, h), math.atan2(h, k)
+            bodies[i].m = mass * EARTH
+            inside += bodies[i].m
+            M = self.shoal.shoal_mean_anomaly(c_double(e), c_double(math.pi / 2 - omega)) - 2 * math.pi * first / period
+            f = self.shoal.shoal_true_anomaly(c_double(e), c_double(M))
+            orbits[i] = Orbit(a=(inside * (period * DAY / (2 * math.pi)) ** 2) ** (1 / 3), e=e, inc=math.pi / 2, omega=omega, f=f)
+        if self.shoal.shoal_bodies_from_orbits(self.context, JACOBI, self.n + 1, orbits, bodies):
+            bodies[1].m = math.nan
+        self.shoal.shoal_ensemble_set_bodies(self.ensemble, c_long(walker), self.n + 1, bodies)
+
+    def transit_times(self, batch):
+        """{(walker, planet): [times in days]} and the walkers that reached the end."""
+        for walker in range(self.n_walkers):
+            self.set(walker, batch[min(walker, len(batch) - 1)])
+        if self.plan:
+            self.check(self.shoal.shoal_plan_restart(self.plan))
+        else:
+            scheme, watch = Setting(b"scheme", 0, b"8,4,4"), Plug(b"transits", None, 0)
+            options = Options(propagator=b"saba", settings=ctypes.pointer(scheme), n_settings=1, monitors=ctypes.pointer(watch), n_monitors=1,
+                              t_end=self.days * DAY, dt=self.dt * DAY)
+            self.check(self.shoal.shoal_plan_create(self.context, self.ensemble, byref(options), byref(self.plan)))
+        self.check(self.shoal.shoal_plan_integrate(self.plan, c_double(self.days * DAY)))
+        times, event, system = {}, Event(), System()
+        for i in range(self.shoal.shoal_plan_n_events(self.plan)):
+            self.shoal.shoal_plan_event(self.plan, c_long(i), byref(event))
+            if event.what == TRANSIT:
+                times.setdefault((event.system, event.body_a), []).append(event.time / DAY)
+        lives = set()
+        for walker in range(len(batch)):
+            self.shoal.shoal_ensemble_get_system(self.ensemble, c_long(walker), byref(system))
+            if system.outcome == SURVIVED:
+                lives.add(walker)
+        return times, lives
+
+    def __call__(self, batch):
+        times, lives = self.transit_times(batch)
+        result = []
+        for walker in range(len(batch)):
+            value = 0.0 if walker in lives else -math.inf
+            for planet, number, time, error in self.observed:
+                model = times.get((walker, planet), [])
+                off = (model[number] - time) / error if number < len(model) else math.inf
+                value -= 0.5 * off * off + math.log(math.sqrt(2 * math.pi) * error)
+            result.append(value)
+        return result
+
+    def close(self):
+        self.shoal.shoal_plan_destroy(byref(self.plan))
+        self.shoal.shoal_ensemble_destroy(byref(self.ensemble))
+        self.shoal.shoal_context_destroy(byref(self.context))
+
+
+def main():
+    shoal = load(sys.argv[1] if len(sys.argv) > 1 else "libshoal.so")
+    truth = [5.0, 10.0, 3.0, 0.02, 0.01, 8.0, 20.3, 7.0, -0.01, 0.02]
+    error = 1 / 1440
+
+    # what is observed: every other transit of the truth
+    first = Likelihood(shoal, [], 2, 1, days=1095, dt=0.5)
+    times, _ = first.transit_times([truth])
+    first.close()
+    observed = [(planet, i, t, error) for (_, planet), all_of in times.items() for i, t in enumerate(all_of) if i % 2 == 0]
+
+    likelihood = Likelihood(shoal, observed, 2, n_walkers=9, days=1095, dt=0.5)
+    masses = [1, 3, 4, 4.5, 5, 5.5, 6, 7, 9]
+    batch = [[mass] + truth[1:] for mass in masses]
+    values = likelihood(batch)
+    for mass, value in zip(masses, values):
+        print(f"m_b = {mass:3} Earths: ln L = {value:12.2f}")
+    again = likelihood(batch[::-1])[::-1]  # in other places of the ensemble: the same bits
+    impossible = likelihood([truth[:3] + [1.5, 0] + truth[5:], truth])  # e > 1: no likelihood, and no harm to its neighbour
+    likelihood.close()
+    best = masses[max(range(len(values)), key=values.__getitem__)]
+    print(f"{len(observed)} transits; the best mass is {best}")
+    if best != 5 or again != values or impossible != [-math.inf, values[4]]:
+        sys.exit("likelihood.py: this is not what was put in")
+
+
+if __name__ == "__main__":
+    main()

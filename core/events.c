@@ -2,7 +2,9 @@
  *
  * events.c: systems whose monitors let them go on: bodies merge, a body is removed, an encounter or a transit is logged.
  *
- * What monitors record (record_add in observe.kern.h) is taken after every slice. The rest is rare, so it is done on the host. A monitor with such an action marks all that happens in a step in the watch slots
+ * What monitors record (record_add in observe.kern.h) is taken after every slice.
+ *
+ * The rest is rare, so it is done on the host. A monitor with such an action marks all that happens in a step in the watch slots
  * (event_mark in observe.kern.h), and the system pauses after that step, whichever slice it is in. Here its bodies are changed
  * as they stand then, at one moment, in the order of the events' times; its native state is prepared anew; and it goes on with
  * the next step of its clock.
@@ -53,7 +55,7 @@ static bool has_records(const shoal_plan *plan, long system)
 }
 
 /* Take the records and the marks of a system off, in order of time; encounters that were logged before stay marked as such. */
-static int take_marks(const shoal_plan *plan, long system, happening *list)
+static int take_marks(const shoal_plan *plan, long system, bool goes_on, happening *list)
 {
     const double now = shoal_plan_time(plan, system);
     int n = 0;
@@ -68,7 +70,7 @@ static int take_marks(const shoal_plan *plan, long system, happening *list)
         }
         *record(plan, system, 0) = 0;
     }
-    for (int a = 0; plan->args.marks >= 0 && a < plan->ensemble->n_bodies; a++)
+    for (int a = 0; !goes_on && plan->args.marks >= 0 && a < plan->ensemble->n_bodies; a++)
         for (int b = 0; b < plan->ensemble->n_bodies; b++) {
             double *late = mark(plan, system, a, b);
             if (!isfinite(*late))
@@ -210,24 +212,27 @@ static shoal_status act(shoal_plan *plan, long system, const workspace *work, bo
     const double elapsed = shoal_plan_time(plan, system) - *shoal_ensemble_field(ensemble, SHOAL_SYS_T_START, system);
     const bool goes_on = *outcome == SHOAL_RUNNING;
     const double direction = copysign(1, *shoal_ensemble_field(ensemble, SHOAL_SYS_DT, system));
-    const int n = take_marks(plan, system, work->list);
+    const int n = take_marks(plan, system, goes_on, work->list);
     shoal_status status = SHOAL_OK;
     bool left = false;
 
-    for (int i = 0; i < ensemble->n_bodies && !goes_on; i++) {
+    for (int i = 0; i < ensemble->n_bodies; i++) {
         work->became[i] = i;
-        for (int q = 0; q < 6; q++)
+        for (int q = 0; q < 6 && !goes_on; q++)
             *shoal_ensemble_body(ensemble, i, q, system) =
                 plan->args.snapshot[SHOAL_AT(system, 6 * i + q, 6 * ensemble->n_bodies)];
     }
     for (int i = 0; i < n && status == SHOAL_OK; i++) {
         const happening *h = &work->list[i];
-        shoal_event event = {.system = system, .time = h->time, .what = h->what, .body_a = h->a, .body_b = h->b, .m_a = NAN, .m_b = NAN,
-                             .distance = h->distance, .speed = h->speed};
+        shoal_event event = {.system = system, .time = h->time, .what = h->what, .body_a = h->a, .body_b = h->b, .distance = h->distance,
+                             .speed = h->speed};
         if (!goes_on && *outcome != SHOAL_MARKED && direction * (event.time - *t_stop) > 0)
             break; /* after its end */
-        if (h->what != SHOAL_RUNNING) {
-            status = append(plan, &event);
+        if (h->what != SHOAL_RUNNING) { /* unless one of them is no more */
+            event.m_a = *shoal_ensemble_body(ensemble, h->a, SHOAL_M, system);
+            event.m_b = *shoal_ensemble_body(ensemble, h->b, SHOAL_M, system);
+            if (work->became[h->a] == h->a && work->became[h->b] == h->b)
+                status = append(plan, &event);
             continue;
         }
         if (!read_mark(plan, h, work->became, &event))
@@ -271,7 +276,7 @@ shoal_status shoal_plan_act(shoal_plan *plan, const int *list, long n_list)
 {
     const size_t n = (size_t)plan->ensemble->n_bodies;
     const workspace work = {malloc(n * sizeof *work.bodies), malloc(n * sizeof *work.became),
-                            malloc((n * n + SHOAL_RECORD_ROOM(n)) * sizeof *work.list)};
+                            malloc((n * n + (size_t)plan->args.record_room) * sizeof *work.list)};
     int *stopped = malloc((size_t)n_list * sizeof *stopped);
     long n_stopped = 0, n_busy = 0, n_changed = 0;
     shoal_status status = SHOAL_OK;
@@ -296,7 +301,8 @@ shoal_status shoal_plan_act(shoal_plan *plan, const int *list, long n_list)
             stopped[n_changed++] = list[i];
     }
     if (!status && n_busy > 0)
-        status = plan->engine_type->upload(plan->engine, SHOAL_ARRAY_BODIES | SHOAL_ARRAY_SYSTEMS | SHOAL_ARRAY_WATCH);
+        status = plan->engine_type->upload(plan->engine, (n_changed > 0 ? SHOAL_ARRAY_BODIES : 0) | (n_stopped > 0 ? SHOAL_ARRAY_SYSTEMS : 0) |
+                                                             SHOAL_ARRAY_WATCH);
     if (!status && n_changed > 0)
         status = plan->engine_type->launch(plan->engine, SHOAL_PREPARE, stopped, n_changed, 0);
 done:

@@ -21,7 +21,7 @@
  * nothing, in slot a * n_bodies + b of a matrix of bodies: for a < b they touched, for a > b they came close (+inf: this was
  * logged, and they have not parted since), for a = b it left.
  *
- * Records are what monitors log and the host has not taken yet: how many there are, then SHOAL_RECORD_ROOM of them, SHOAL_RECORD_FIELDS each.
+ * Records are what monitors log and the host has not taken yet: how many there are, then room for record_room of them, SHOAL_RECORD_FIELDS each.
  *
  * The same bytes serve a SIMD load on the CPU and a coalesced warp load on the GPU. This header is read by gcc and by
  * NVRTC, so nothing it includes may include a system header.
@@ -38,8 +38,8 @@
 #define SHOAL_MAX_PAIRED 8         /* bodies of systems whose pairs monitors follow one by one */
 #define SHOAL_MAX_FORCES 16        /* extra forces on a system */
 
-/* Records of a system of n bodies: it pauses when fewer than n more would find room (one of each body a step). */
-#define SHOAL_RECORD_ROOM(n) (16 + (n))
+/* A system pauses when it has so many records; there is room for those of one more step. */
+#define SHOAL_RECORDS_PAUSE 16
 enum {
     SHOAL_RECORD_WHAT, /* enum shoal_outcome */
     SHOAL_RECORD_TIME,
@@ -134,6 +134,7 @@ typedef struct shoal_kernel_args {
     int n_watch;
     int marks;              /* the first of the marks among them, -1 = there are none */
     int records;            /* likewise */
+    int record_room;
     int monitors;           /* bit SHOAL_MONITOR_name set: the monitor is active */
     int form;               /* SHOAL_FORM_* */
     int n_massive;          /* bodies from this one on have no mass in any system */

@@ -178,7 +178,7 @@ LANE_FN void lane_fence(void) { __threadfence(); }
 #if defined(__x86_64__)
 #include <immintrin.h>
 #endif
-#pragma GCC diagnostic ignored "-Wpsabi" /* nothing here is called across files */
+#pragma GCC diagnostic ignored "-Wpsabi" /* what is called across files was compiled for the same width */
 
 #define LANE_FN static inline __attribute__((always_inline, unused))
 #define LANE_BIG_FN static __attribute__((noinline, unused))

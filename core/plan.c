@@ -118,7 +118,8 @@ static shoal_status choose_monitors(shoal_plan *plan, const shoal_options *optio
     const shoal_plug_options *chosen[SHOAL_MAX_MONITORS] = {0};
     const char *changes = NULL;
     const int n = plan->ensemble->n_bodies;
-    bool marks = false, records = false;
+    bool marks = false;
+    int n_logs = 0;
     for (int i = 0; i < options->n_monitors; i++) {
         const char *name = options->monitors[i].name;
         int index = shoal_monitor_find(context, name);
@@ -154,7 +155,7 @@ static shoal_status choose_monitors(shoal_plan *plan, const shoal_options *optio
                               type->name, plan->propagator->name, "mvs, hermite4 or gauss_radau");
         plan->choice.variational |= type->tangent;
         marks = marks || goes_on(type, plan->args.monitor[index]);
-        records = records || (type->records && says(type, plan->args.monitor[index], "log"));
+        n_logs += type->records && says(type, plan->args.monitor[index], "log");
         changes = goes_on(type, plan->args.monitor[index]) && strcmp(type->name, "stop_on_encounter") != 0 ? type->name : changes;
     }
     if (plan->choice.variational && changes)
@@ -162,8 +163,9 @@ static shoal_status choose_monitors(shoal_plan *plan, const shoal_options *optio
                           "monitor %s: a tangent vector does not outlive a change of bodies; use action = stop", changes);
     plan->args.marks = marks ? plan->args.n_watch : -1;
     plan->args.n_watch += marks ? n * n : 0;
-    plan->args.records = records ? plan->args.n_watch : -1;
-    plan->args.n_watch += records ? 1 + SHOAL_RECORD_ROOM(n) * SHOAL_RECORD_FIELDS : 0;
+    plan->args.records = n_logs > 0 ? plan->args.n_watch : -1;
+    plan->args.record_room = SHOAL_RECORDS_PAUSE + n_logs * n;
+    plan->args.n_watch += n_logs > 0 ? 1 + plan->args.record_room * SHOAL_RECORD_FIELDS : 0;
     plan->args.monitors = plan->choice.monitors;
     plan->args.variational = plan->choice.variational;
     plan->args.n_moved = shoal_choice_moved(&plan->choice);

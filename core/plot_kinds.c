@@ -23,6 +23,21 @@ const shoal_plot_kind shoal_plot_kinds[] = {
     { 0 }
 };
 
+/* Whether the picture `transits` of the first system can be drawn. */
+static bool has_transits(const shoal_result *result)
+{
+    for (int b = 1; b < result->n_bodies; ++b) {
+        int n = 0;
+        for (long i = 0; i < result->n_events; ++i) {
+            n += result->event[i] == SHOAL_TRANSIT && result->event_system[i] == 0 && result->event_a[i] == b;
+            if (n > 2) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
 const shoal_plot_kind *shoal_plot_find(shoal_context *context, const shoal_result *result, const char *name)
 {
     const char *names[SHOAL_COUNT(shoal_plot_kinds)];
@@ -31,8 +46,8 @@ const shoal_plot_kind *shoal_plot_find(shoal_context *context, const shoal_resul
     if (!name) {
         name = result->n_axes >= 2                                ? "map"
                : result->n_systems == 1 && result->n_snapshots > 0 ? "elements"
-               : result->n_systems == 1 && result->n_events > 0 && result->event[0] == SHOAL_TRANSIT ? "transits"
-                                                                                                     : "survival";
+               : result->n_systems == 1 && has_transits(result)      ? "transits"
+                                                                   : "survival";
     }
     for (const shoal_plot_kind *kind = shoal_plot_kinds; kind->name; ++kind) {
         if (strcmp(kind->name, name) == 0) {

@@ -53,7 +53,7 @@ shoal_status shoal_plot_transits(shoal_context *context, const shoal_result *res
         }
     }
     if (status == SHOAL_OK && n_panels == 0) {
-        status = shoal_fail(context, SHOAL_E_INPUT, "transits: system %lld has no body with three logged transits; add the monitor \"transits\"",
+        status = shoal_fail(context, SHOAL_E_INPUT, "transits: system %lld has no body of which the monitor \"transits\" logged three",
                             (long long)result->id[system]);
     }
     if (status == SHOAL_OK) {

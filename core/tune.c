@@ -162,7 +162,7 @@ shoal_status shoal_tune(shoal_plan *plan, char *why, size_t why_size)
         return SHOAL_OK;
     }
 
-    const int n = candidates(plan, list);
+    const int n = candidates(plan, list), records = plan->args.records;
     double steps = 0, least = INFINITY;
     int best = 0;
     for (long i = 0; i < plan->n_list; i++) { /* they may go on to the end */
@@ -170,6 +170,7 @@ shoal_status shoal_tune(shoal_plan *plan, char *why, size_t why_size)
         plan->expected[plan->list[i]] = *target; /* nobody needs it between slices */
         *target = *shoal_ensemble_field(plan->ensemble, SHOAL_SYS_END, plan->list[i]);
     }
+    plan->args.records = -1; /* nobody pauses while it is measured */
     plan->n_tuned = 0;
     plan->engine_type->compile(plan->engine, list, n);
     for (int i = 0; i < n; i++) {
@@ -184,6 +185,7 @@ shoal_status shoal_tune(shoal_plan *plan, char *why, size_t why_size)
     }
     for (long i = 0; i < plan->n_list; i++)
         *shoal_ensemble_field(plan->ensemble, SHOAL_SYS_TARGET, plan->list[i]) = plan->expected[plan->list[i]];
+    plan->args.records = records;
     const shoal_status status = shoal_plan_engine(plan, &list[best]);
     if (!status && cache)
         keep(path, plan, &list[best]);

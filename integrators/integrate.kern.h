@@ -552,7 +552,7 @@ LANE_FN void kernel_integrate(const shoal_kernel_args *k, const lane_id *id, con
             monitors_load(k, id[g], &watch[g]);
         if (watched & MONITORS_OF_PAIRS)
             view_before(k, m[g], s[g], before[g], &start[g]);
-        inside[g] = PROPAGATOR_INSIDE && (watched & MONITORS_OF_PAIRS) ? &within[g] : 0;
+        inside[g] = PROPAGATOR_INSIDE && (watched & MONITORS_INSIDE) ? &within[g] : 0;
         if (inside[g])
             inside_load(id[g], inside[g]);
         clock_rest(&clock[g], lane_not(live[g]));
@@ -616,7 +616,7 @@ LANE_FN void kernel_careful(const shoal_kernel_args *k, int lane, int takes_all)
     lane_id id = 0;
     lane_clock clock;
     monitor_state watch;
-    lane_inside within, *inside = PROPAGATOR_INSIDE && (watched & MONITORS_OF_PAIRS) ? &within : 0;
+    lane_inside within, *inside = PROPAGATOR_INSIDE && (watched & MONITORS_INSIDE) ? &within : 0;
     lane_care care;
     mask live = false;
     int steps = 0, turns = 0;

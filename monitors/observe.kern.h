@@ -77,22 +77,25 @@ LANE_FN real event_marked(const shoal_kernel_args *k, const lane_view *view, int
     return lane_load(k->watch, view->id, k->marks + a * view->n + b, k->n_watch);
 }
 
-/* A record, and its numbers, in the lanes `where`; they pause when the room for records runs short. */
+/* A record, and its numbers, in the lanes `where`, where records are kept: one of each body a step and monitor, at most. The lanes pause when the
+ * room runs short. */
 LANE_FN void record_add(const shoal_kernel_args *k, const lane_view *view, mask where, double what, real time, double bodies, real distance,
                         real speed, lane_event *event)
 {
     const real none = lane_set(-1.0), values[SHOAL_RECORD_FIELDS] = {lane_set(what), time, lane_set(bodies), distance, speed};
+    if (k->records < 0)
+        return;
     const real count = lane_load(k->watch, view->id, k->records, k->n_watch);
     LANE_KEEP_ROLLED
-    for (int i = 0; i < SHOAL_RECORD_ROOM(view->n); i++) {
+    for (int i = 0; i < k->record_room; i++) {
         const mask here = where & (count == lane_set((double)i));
         if (!lane_any(here))
             continue;
         for (int q = 0; q < SHOAL_RECORD_FIELDS; q++)
             lane_store(k->watch, view->id, k->records + 1 + i * SHOAL_RECORD_FIELDS + q, k->n_watch, here, values[q]);
+        lane_store(k->watch, view->id, k->records, k->n_watch, here, count + 1.0);
     }
-    lane_store(k->watch, view->id, k->records, k->n_watch, where, count + 1.0);
-    event_offer(event, where & (count >= lane_set(SHOAL_RECORD_ROOM(0) - 1.0)), lane_set(EVENT_LAST), lane_set(SHOAL_MARKED), none, none);
+    event_offer(event, where & (count >= lane_set(SHOAL_RECORDS_PAUSE - 1.0)), lane_set(EVENT_LAST), lane_set(SHOAL_MARKED), none, none);
 }
 
 /* The first slot, in k->watch, of a part of a system; n_slots, n_part_slots: of the monitor. */
@@ -135,9 +138,11 @@ LANE_FN mask tangent_is_long(real length2) { return length2 > lane_set(TANGENT_L
 #define SHOAL_PLUGIN_MONITORS_OF_PAIRS 0
 #endif
 
-#define MONITORS_OF_PAIRS \
-    ((1 << SHOAL_MONITOR_stop_on_collision) | (1 << SHOAL_MONITOR_stop_on_encounter) | (1 << SHOAL_MONITOR_closest_approach) | \
-     (1 << SHOAL_MONITOR_transits) | SHOAL_PLUGIN_MONITORS_OF_PAIRS)
+/* Those that look at the state before a step, too; of them those that inside_observe asks. */
+#define MONITORS_OF_PAIRS (MONITORS_INSIDE | (1 << SHOAL_MONITOR_transits) | SHOAL_PLUGIN_MONITORS_OF_PAIRS)
+
+#define MONITORS_INSIDE \
+    ((1 << SHOAL_MONITOR_stop_on_collision) | (1 << SHOAL_MONITOR_stop_on_encounter) | (1 << SHOAL_MONITOR_closest_approach))
 
 /* Whether a monitor must see every step. stop_on_ejection alone sleeps while all bodies are near. */
 LANE_FN int monitors_awake(const shoal_kernel_args *k) { return (MONITORS(k) & ~(1 << SHOAL_MONITOR_stop_on_ejection)) != 0; }

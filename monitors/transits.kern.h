@@ -6,15 +6,15 @@
  *
  * Within a step the body moves on the Kepler orbit that it begins with, and away from that on the polynomial of fifth degree which has the
  * difference from it at the step's end, of position, velocity and acceleration, and at its beginning, where it is the other bodies' pull alone. (Forces
- * beside Newton's are in the differences of position and velocity, not of acceleration.) Newton's iteration for g = 0, inside a bracket. A sign of g
- * that changes twice within a step is not seen.
+ * beside Newton's are in the differences of position and velocity, not of acceleration.) Newton's iteration for g = 0, with the pull between its
+ * ends, inside a bracket, which is halved where that does not halve its last change. A sign of g that changes twice within a step is not seen.
  *
  * Slots of a body: how many, of the times t_i = first + i period + d_i of which the first and the period (the first difference) are kept, and the
  * sums of d_i, i d_i and d_i^2: what a line through them needs.
  */
 #include "integrators/kepler.kern.h"
 
-enum { transits_SLOTS = 0, TRANSITS_STAR = 0, TRANSITS_LOG = 1, TRANSITS_ROUNDS = 60 };
+enum { transits_SLOTS = 0, TRANSITS_STAR = 0, TRANSITS_ROUNDS = 100 };
 enum { TRANSITS_COUNT, TRANSITS_FIRST, TRANSITS_PERIOD, TRANSITS_SUM, TRANSITS_SUM_I, TRANSITS_SUM_2, TRANSITS_PART };
 
 typedef struct lane_transit {
@@ -37,11 +37,15 @@ LANE_CALLED_FN lane_pair transit_arc(real mu, real t, lane_pair a)
     return d;
 }
 
-/* What the other bodies, of masses m and at w, pull i from the star. */
-LANE_CALLED_FN void transit_pull(int n, const real *m, const real *w, int star, int i, real *pull)
+typedef struct lane_pull {
+    real x, y, z;
+} lane_pull;
+
+/* How the other bodies, of masses m and at w, pull i from the star. */
+LANE_FN lane_pull transit_pull(int n, const real *m, const real *w, int star, int i)
 {
-    pull[0] = pull[1] = pull[2] = lane_set(0.0);
-    LANE_KEEP_ROLLED
+    lane_pull pull = {lane_set(0.0), lane_set(0.0), lane_set(0.0)};
+    LANE_UNROLL_PAIRS
     for (int j = 0; j < n; j++) {
         if (j == star || j == i)
             continue;
@@ -50,10 +54,11 @@ LANE_CALLED_FN void transit_pull(int n, const real *m, const real *w, int star, 
         const real near_inverse = lane_rsqrt(pair_dot(near.x, near.y, near.z, near.x, near.y, near.z));
         const real far_inverse = lane_rsqrt(pair_dot(far.x, far.y, far.z, far.x, far.y, far.z));
         const real of_near = m[j] * (near_inverse * near_inverse * near_inverse), of_far = m[j] * (far_inverse * far_inverse * far_inverse);
-        pull[0] = lane_select(there, pull[0] + (of_near * near.x - of_far * far.x), pull[0]);
-        pull[1] = lane_select(there, pull[1] + (of_near * near.y - of_far * far.y), pull[1]);
-        pull[2] = lane_select(there, pull[2] + (of_near * near.z - of_far * far.z), pull[2]);
+        pull.x = lane_select(there, pull.x + (of_near * near.x - of_far * far.x), pull.x);
+        pull.y = lane_select(there, pull.y + (of_near * near.y - of_far * far.y), pull.y);
+        pull.z = lane_select(there, pull.z + (of_near * near.z - of_far * far.z), pull.z);
     }
+    return pull;
 }
 
 LANE_FN real transit_g(lane_pair p) { return lane_fma(p.y, p.vy, p.x * p.vx); }
@@ -65,26 +70,19 @@ LANE_FN real transit_rate2(real mu, lane_pair p)
     return mu * (inverse * inverse * inverse);
 }
 
-/* Body i, in a step from a to b; where it is wanted g has opposite signs there. */
-LANE_CALLED_FN lane_transit transit_find(const lane_view *view, int star, int i, lane_pair a, lane_pair b, mask wanted)
+/* In a step h from a to b, at whose ends the others pull as first and last; where it is wanted g has opposite signs there. */
+LANE_CALLED_FN lane_transit transit_find(real mu, real h, lane_pair a, lane_pair b, lane_pull first, lane_pull last, mask wanted)
 {
-    const real zero = lane_set(0.0), one = lane_set(1.0), h = view->h, step = lane_select(wanted, h, zero);
-    const real mu = view->m[star] + view->m[i];
+    const real zero = lane_set(0.0), one = lane_set(1.0), step = lane_select(wanted, h, zero), half = 0.5 * h * h;
     const lane_pair end = transit_arc(mu, step, a);
-    const real rate2_b = transit_rate2(mu, b), rate2_end = transit_rate2(mu, end), half = 0.5 * h * h;
+    const real rate2_b = transit_rate2(mu, b), rate2_end = transit_rate2(mu, end);
     /* the differences at the end, of position, velocity and acceleration, and that of acceleration at the beginning, in units of the step */
     const real dx[3] = {b.x - end.x, b.y - end.y, b.z - end.z}, dv[3] = {(b.vx - end.vx) * h, (b.vy - end.vy) * h, (b.vz - end.vz) * h};
-    real da[3], da_first[3];
-    transit_pull(view->n, view->m, view->before, star, i, da_first);
-    transit_pull(view->n, view->m, view->after, star, i, da);
-    da[0] = half * (da[0] - (rate2_b * b.x - rate2_end * end.x));
-    da[1] = half * (da[1] - (rate2_b * b.y - rate2_end * end.y));
-    da[2] = half * (da[2] - (rate2_b * b.z - rate2_end * end.z));
-    LANE_UNROLL_XYZ
-    for (int c = 0; c < 3; c++)
-        da_first[c] = half * da_first[c];
+    const real da[3] = {half * (last.x - (rate2_b * b.x - rate2_end * end.x)), half * (last.y - (rate2_b * b.y - rate2_end * end.y)),
+                        half * (last.z - (rate2_b * b.z - rate2_end * end.z))};
+    const real da_first[3] = {half * first.x, half * first.y, half * first.z};
     const real ga = transit_g(a), gb = transit_g(b);
-    real s = ga / (ga - gb), low = zero, high = one;
+    real s = lane_select(wanted, ga / (ga - gb), lane_set(0.5)), low = zero, high = one, change = one;
     mask open = wanted;
     lane_transit found = {zero, zero, zero, zero};
     LANE_KEEP_ROLLED
@@ -101,21 +99,21 @@ LANE_CALLED_FN lane_transit transit_find(const lane_view *view, int star, int i,
         }
         const lane_pair at = {r[0], r[1], r[2], v[0], v[1], v[2]};
         const real rate2 = transit_rate2(mu, at), g = transit_g(at);
+        const real ax = (u * first.x + s * last.x) - rate2 * at.x, ay = (u * first.y + s * last.y) - rate2 * at.y;
         const mask before = g * h < zero;
         low = lane_select(open & before, s, low);
         high = lane_select(open & lane_not(before), s, high);
-        const real newton = s - g / (lane_fnma(rate2, lane_fma(at.y, at.y, at.x * at.x), lane_fma(at.vy, at.vy, at.vx * at.vx)) * h);
-        const mask inside = (newton >= low) & (newton <= high);
-        const real next = lane_select(inside, newton, 0.5 * (low + high)), t = (next - s) * h;
-        const mask done = open & ((inside & (lane_abs(next - s) < lane_set(1e-7))) | (high - low < lane_set(1e-14)));
-        const real x = lane_fma(at.vx, t, at.x), y = lane_fma(at.vy, t, at.y);
-        const real vx = lane_fnma(rate2 * at.x, t, at.vx), vy = lane_fnma(rate2 * at.y, t, at.vy);
-        found.left = lane_select(done, (one - next) * h, found.left);
-        found.z = lane_select(done, at.z, found.z);
-        found.distance = lane_select(done, lane_sqrt(lane_fma(y, y, x * x)), found.distance);
-        found.speed = lane_select(done, lane_sqrt(lane_fma(vy, vy, vx * vx)), found.speed);
+        const real newton = s - g / (h * (lane_fma(at.vy, at.vy, at.vx * at.vx) + lane_fma(at.y, ay, at.x * ax)));
+        const mask good = (newton >= low) & (newton <= high) & (lane_abs(newton - s) <= 0.5 * change);
+        const real next = lane_select(good, newton, 0.5 * (low + high)), t = (next - s) * h;
+        const real x = lane_fma(at.vx, t, at.x), y = lane_fma(at.vy, t, at.y), vx = lane_fma(ax, t, at.vx), vy = lane_fma(ay, t, at.vy);
+        found.left = lane_select(open, (one - next) * h, found.left);
+        found.z = lane_select(open, lane_fma(at.vz, t, at.z), found.z);
+        found.distance = lane_select(open, lane_sqrt(lane_fma(y, y, x * x)), found.distance);
+        found.speed = lane_select(open, lane_sqrt(lane_fma(vy, vy, vx * vx)), found.speed);
+        change = lane_select(open, lane_abs(next - s), change);
         s = lane_select(open, next, s);
-        open = open & lane_not(done);
+        open = open & lane_not((good & (change < lane_set(1e-7))) | (high - low < lane_set(1e-14)));
     }
     return found;
 }
@@ -142,12 +140,11 @@ LANE_FN void transit_count(const shoal_kernel_args *k, lane_id id, int at, mask 
 
 LANE_FN void transits_observe(const shoal_kernel_args *k, const lane_view *view, real *slots, lane_event *event)
 {
-    const double *parameters = k->monitor[SHOAL_MONITOR_transits];
-    const int n = view->n, star = (int)parameters[TRANSITS_STAR];
+    const int n = view->n, star = (int)k->monitor[SHOAL_MONITOR_transits][TRANSITS_STAR];
     const real *m = view->m, zero = lane_set(0.0);
     (void)slots;
     LANE_UNROLL_PAIRS
-    for (int i = 1; i < n; i++) {
+    for (int i = 0; i < n; i++) {
         if (i == star)
             continue;
         const lane_pair then = pair_relative(n, view->before, star, i), now = pair_relative(n, view->after, star, i);
@@ -155,11 +152,13 @@ LANE_FN void transits_observe(const shoal_kernel_args *k, const lane_view *view,
         const mask wanted = view->whole & is_there(m[i]) & is_there(m[star]) & passes & ((then.z > zero) | (now.z > zero));
         if (!lane_any(wanted))
             continue;
-        const lane_transit found = transit_find(view, star, i, then, now, wanted);
-        const mask seen = wanted & (found.z > zero);
+        const lane_transit found = transit_find(m[star] + m[i], view->h, then, now, transit_pull(n, m, view->before, star, i),
+                                                transit_pull(n, m, view->after, star, i), wanted);
+        const mask lives = lane_set(1.0) - found.left / view->h <= event->fraction; /* the monitors that end systems come first */
+        const mask seen = wanted & lives & (found.z > zero);
         const real start = lane_load(k->systems, view->id, SHOAL_SYS_T_START, SHOAL_SYS_FIELDS), time = start + (view->time - found.left);
-        transit_count(k, view->id, part_slot(k, SHOAL_MONITOR_transits, transits_SLOTS, TRANSITS_PART, i - 1), seen, time);
-        if (parameters[TRANSITS_LOG] != 0.0)
-            record_add(k, view, seen, SHOAL_TRANSIT, time, 1000.0 * i + star, found.distance, found.speed, event);
+        if (i > 0)
+            transit_count(k, view->id, part_slot(k, SHOAL_MONITOR_transits, transits_SLOTS, TRANSITS_PART, i - 1), seen, time);
+        record_add(k, view, seen, SHOAL_TRANSIT, time, 1000.0 * i + star, found.distance, found.speed, event);
     }
 }

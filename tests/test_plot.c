@@ -725,7 +725,7 @@ static void a_kind_without_its_data_is_refused(void **state)
     refused("survivall", -1, SHOAL_E_USAGE, "did you mean: survival");
     refused("elements", 5000, SHOAL_E_USAGE, "no system 5000");
     refused("elements", 2, SHOAL_E_INPUT, "output.interval");
-    refused("transits", 2, SHOAL_E_INPUT, "add the monitor");
+    refused("transits", 2, SHOAL_E_INPUT, "logged three");
     refused("energy", 2, SHOAL_E_INPUT, "output.interval");
     result->n_swept = 1;
     refused("pairs", -1, SHOAL_E_INPUT, "two swept");

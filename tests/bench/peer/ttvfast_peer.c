@@ -141,7 +141,7 @@ static double by_shoal(shoal_context *context, const problem *p, const char *met
     for (long i = 0; i < shoal_plan_n_events(plan); i++) {
         shoal_event event;
         shoal_plan_event(plan, i, &event);
-        if (event.system == 0 && event.what == SHOAL_TRANSIT)
+        if (event.system == 0 && event.what == SHOAL_TRANSIT && found->n[event.body_a] < MOST_TRANSITS)
             found->t[event.body_a][found->n[event.body_a]++] = event.time / sqrt(G);
     }
     shoal_plan_destroy(&plan);

@@ -138,11 +138,10 @@ LANE_FN mask tangent_is_long(real length2) { return length2 > lane_set(TANGENT_L
 #define SHOAL_PLUGIN_MONITORS_OF_PAIRS 0
 #endif
 
-/* Those that look at the state before a step, too; of them those that inside_observe asks. */
-#define MONITORS_OF_PAIRS (MONITORS_INSIDE | (1 << SHOAL_MONITOR_transits) | SHOAL_PLUGIN_MONITORS_OF_PAIRS)
-
+/* Those that inside_observe asks, and all that look at the state before a step, too. */
 #define MONITORS_INSIDE \
     ((1 << SHOAL_MONITOR_stop_on_collision) | (1 << SHOAL_MONITOR_stop_on_encounter) | (1 << SHOAL_MONITOR_closest_approach))
+#define MONITORS_OF_PAIRS (MONITORS_INSIDE | (1 << SHOAL_MONITOR_transits) | SHOAL_PLUGIN_MONITORS_OF_PAIRS)
 
 /* Whether a monitor must see every step. stop_on_ejection alone sleeps while all bodies are near. */
 LANE_FN int monitors_awake(const shoal_kernel_args *k) { return (MONITORS(k) & ~(1 << SHOAL_MONITOR_stop_on_ejection)) != 0; }

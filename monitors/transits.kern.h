@@ -14,7 +14,7 @@
  */
 #include "integrators/kepler.kern.h"
 
-enum { transits_SLOTS = 0, TRANSITS_STAR = 0, TRANSITS_ROUNDS = 100 };
+enum { transits_SLOTS = 0, TRANSITS_STAR = 0, TRANSITS_LOG = 1, TRANSITS_ROUNDS = 100 };
 enum { TRANSITS_COUNT, TRANSITS_FIRST, TRANSITS_PERIOD, TRANSITS_SUM, TRANSITS_SUM_I, TRANSITS_SUM_2, TRANSITS_PART };
 
 typedef struct lane_transit {
@@ -140,7 +140,8 @@ LANE_FN void transit_count(const shoal_kernel_args *k, lane_id id, int at, mask 
 
 LANE_FN void transits_observe(const shoal_kernel_args *k, const lane_view *view, real *slots, lane_event *event)
 {
-    const int n = view->n, star = (int)k->monitor[SHOAL_MONITOR_transits][TRANSITS_STAR];
+    const double *parameters = k->monitor[SHOAL_MONITOR_transits];
+    const int n = view->n, star = (int)parameters[TRANSITS_STAR];
     const real *m = view->m, zero = lane_set(0.0);
     (void)slots;
     LANE_UNROLL_PAIRS
@@ -159,6 +160,7 @@ LANE_FN void transits_observe(const shoal_kernel_args *k, const lane_view *view,
         const real start = lane_load(k->systems, view->id, SHOAL_SYS_T_START, SHOAL_SYS_FIELDS), time = start + (view->time - found.left);
         if (i > 0)
             transit_count(k, view->id, part_slot(k, SHOAL_MONITOR_transits, transits_SLOTS, TRANSITS_PART, i - 1), seen, time);
-        record_add(k, view, seen, SHOAL_TRANSIT, time, 1000.0 * i + star, found.distance, found.speed, event);
+        if (parameters[TRANSITS_LOG] != 0.0)
+            record_add(k, view, seen, SHOAL_TRANSIT, time, 1000.0 * i + star, found.distance, found.speed, event);
     }
 }

@@ -697,6 +697,31 @@ static void plans_are_refused_before_they_change_anything(void **state)
     shoal_ensemble_destroy(&ensemble);
 }
 
+/* A word chooses where there is a choice, of numbers, too; elsewhere it is refused. */
+static void words_are_for_choices(void **state)
+{
+    static const struct { const char *name, *word, *message; double value; } rows[] = {
+        {"corrector", "3", NULL, 3}, {"kernel", "lazy", NULL, 1}, {"corrector", "4", "corrector = '4': expected one of 0|3|5|7|11|17", 0},
+        {"compensated", "yes", "compensated = 'yes': expected a number", 0}, {"kernel", "lzay", "expected one of standard|lazy", 0}};
+    shoal_context *context = context_of(state);
+    for (int i = 0; i < SHOAL_COUNT(rows); i++) {
+        const shoal_setting word = {rows[i].name, 17, rows[i].word};
+        const shoal_options options = {.propagator = "mvs_jacobi", .settings = &word, .n_settings = 1, .t_end = 1, .dt = 0.1, .engine = "cpu"};
+        const shoal_system begin = {.dt = 0.1};
+        shoal_ensemble *ensemble = NULL;
+        shoal_plan *plan = NULL;
+        const shoal_status status = plan_pair(context, &begin, 2, &options, &ensemble, &plan);
+        assert_int_equal(status, rows[i].message ? SHOAL_E_USAGE : SHOAL_OK);
+        if (rows[i].message && !strstr(shoal_context_message(context), rows[i].message))
+            fail_msg("%s", shoal_context_message(context));
+        for (int p = 0; !rows[i].message && p < plan->propagator->n_parameters; p++)
+            if (strcmp(plan->propagator->parameters[p].name, rows[i].name) == 0)
+                assert_true(plan->args.propagator[p] == rows[i].value);
+        shoal_plan_destroy(&plan);
+        shoal_ensemble_destroy(&ensemble);
+    }
+}
+
 /* mean_motion_drift of a body that is not there is an empty column. */
 static void an_absent_body_has_no_mean_motion(void **state)
 {
@@ -735,6 +760,7 @@ int main(void)
         cmocka_unit_test(a_planet_of_two_stars_hits_none),
         cmocka_unit_test(large_times_are_reached),
         cmocka_unit_test(plans_are_refused_before_they_change_anything),
+        cmocka_unit_test(words_are_for_choices),
         cmocka_unit_test(an_absent_body_has_no_mean_motion),
     };
     return cmocka_run_group_tests_name("monitors", tests, setup, teardown);

@@ -42,7 +42,7 @@ static long double g_at(long double mu, long double t, const long double *start,
 /* All transits of a Kepler orbit between 0 and t_end, by bisection where g passes from - to + in time's direction. */
 static int kepler_transits(long double mu, double t_end, const long double *start, long double *time)
 {
-    enum { SAMPLES = 20000 };
+    enum { SAMPLES = 3000 };
     long double before = g_at(mu, 0, start, (long double[6]){0});
     int n = 0;
     for (int i = 1; i <= SAMPLES; i++) {
@@ -271,7 +271,8 @@ static void no_transit_is_lost_or_doubled(void **state)
         shoal_event *expected = run_cut(context_of(state), names[p], 0, 0, 0, &n);
         assert_true(n > SYSTEMS * (SHOAL_RECORDS_PAUSE + N + 10));
         for (int row = 0; row < SHOAL_COUNT(rows); row++) {
-            shoal_event *events = run_cut(context_of(state), names[p], rows[row].lanes, rows[row].threads, rows[row].cut, &m);
+            const int lanes = INSTRUMENTED && p > 0 ? 0 : rows[row].lanes; /* that build has few kernels */
+            shoal_event *events = run_cut(context_of(state), names[p], lanes, rows[row].threads, rows[row].cut, &m);
             if (m != n)
                 fail_msg("%s, row %d: %ld events, expected %ld", names[p], row, m, n);
             for (long i = 0; i < n; i++)

@@ -160,6 +160,11 @@ static bool write_difference(FILE *out, const config_setting_t *a, const config_
         }
         return false;
     }
+    if (differ && (config_setting_is_aggregate(a) || config_setting_is_aggregate(b))) { /* a message is one line */
+        write_path(out, a);
+        fputs(" is of two kinds", out);
+        return true;
+    }
     for (int side = 0; side < 2; side++) {
         FILE *value = open_memstream(&text[side], &size);
         if (value) {

@@ -37,6 +37,13 @@ LANE_CALLED_FN lane_pair transit_arc(real mu, real t, lane_pair a)
     return d;
 }
 
+/* mu / r^3 */
+LANE_FN real transit_rate2(real mu, lane_pair p)
+{
+    const real inverse = lane_rsqrt(pair_dot(p.x, p.y, p.z, p.x, p.y, p.z));
+    return mu * (inverse * inverse * inverse);
+}
+
 typedef struct lane_pull {
     real x, y, z;
 } lane_pull;
@@ -51,9 +58,7 @@ LANE_FN lane_pull transit_pull(int n, const real *m, const real *w, int star, in
             continue;
         const mask there = is_there(m[j]);
         const lane_pair near = pair_relative(n, w, i, j), far = pair_relative(n, w, star, j);
-        const real near_inverse = lane_rsqrt(pair_dot(near.x, near.y, near.z, near.x, near.y, near.z));
-        const real far_inverse = lane_rsqrt(pair_dot(far.x, far.y, far.z, far.x, far.y, far.z));
-        const real of_near = m[j] * (near_inverse * near_inverse * near_inverse), of_far = m[j] * (far_inverse * far_inverse * far_inverse);
+        const real of_near = transit_rate2(m[j], near), of_far = transit_rate2(m[j], far);
         pull.x = lane_select(there, pull.x + (of_near * near.x - of_far * far.x), pull.x);
         pull.y = lane_select(there, pull.y + (of_near * near.y - of_far * far.y), pull.y);
         pull.z = lane_select(there, pull.z + (of_near * near.z - of_far * far.z), pull.z);
@@ -62,13 +67,6 @@ LANE_FN lane_pull transit_pull(int n, const real *m, const real *w, int star, in
 }
 
 LANE_FN real transit_g(lane_pair p) { return lane_fma(p.y, p.vy, p.x * p.vx); }
-
-/* mu / r^3 */
-LANE_FN real transit_rate2(real mu, lane_pair p)
-{
-    const real inverse = lane_rsqrt(pair_dot(p.x, p.y, p.z, p.x, p.y, p.z));
-    return mu * (inverse * inverse * inverse);
-}
 
 /* In a step h from a to b, at whose ends the others pull as first and last; where it is wanted g has opposite signs there. */
 LANE_CALLED_FN lane_transit transit_find(real mu, real h, lane_pair a, lane_pair b, lane_pull first, lane_pull last, mask wanted)

@@ -502,10 +502,12 @@ static shoal_status cuda_create(shoal_context *context, const shoal_kernel_choic
     new->args.long_turns = shoal_environment_number("SHOAL_LONG_TURNS", LONG_TURNS, 1, INT_MAX);
     new->args.parked = (shoal_queue){(int *)(uintptr_t)new->places, (int *)(uintptr_t)new->counts, (int)n_systems};
 
+    char each[32] = "";
+    if (shoal_team_each(choice) > 1)
+        snprintf(each, sizeof each, "%d bodies a thread, ", shoal_team_each(choice));
     snprintf(line, line_size,
              "cuda: %s (sm_%d%d, %d multiprocessors), work model %s, %s%d systems a block of %d, %d registers, %d bytes spilled",
-             new->name, major, minor, new->n_multiprocessors, shoal_model_name(choice),
-             shoal_team_each(choice) == 4 ? "4 bodies a thread, " : shoal_team_each(choice) == 2 ? "2 bodies a thread, " : "",
+             new->name, major, minor, new->n_multiprocessors, shoal_model_name(choice), each,
              shoal_team_systems(choice, new->block[SHOAL_INTEGRATE]), new->block[SHOAL_INTEGRATE], usage.registers, usage.spill_bytes);
     if (new->laggards)
         snprintf(line + strlen(line), line_size - strlen(line), ", long encounters on %d CPU thread%s", shoal_laggards_threads(new->laggards),

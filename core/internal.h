@@ -205,7 +205,7 @@ extern const shoal_text shoal_texts[]; /* ends in {0, 0} */
 typedef struct shoal_tuning {
     int block;         /* threads of a block, a multiple of 32; a large team's block is its own */
     int max_registers; /* of a thread */
-    int bodies;        /* of a thread of the model `body`, at most: 2 or 4 */
+    int bodies;        /* of a thread of the model `body`, at most: 2, 4 or 5 */
 } shoal_tuning;
 
 /* What is composed into one set of kernels. */

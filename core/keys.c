@@ -131,7 +131,7 @@ const shoal_key shoal_keys[] = {
           "what a GPU thread has: a system, or of one a body, a component, a pair"),
     VALUE("run", INTEGER, "gpu_block", "", 0, 0, 1024, NULL, NULL, "threads of a GPU's block, a multiple of 32; 0 = chosen"),
     VALUE("run", INTEGER, "gpu_registers", "", 0, 0, 255, NULL, NULL, "registers of a GPU's thread, at most; 0 = chosen"),
-    VALUE("run", INTEGER, "gpu_bodies", "", 0, 0, 4, "0|1|2|4", NULL,
+    VALUE("run", INTEGER, "gpu_bodies", "", 0, 0, 5, "0|1|2|4|5", NULL,
           "bodies of a GPU's thread, of the work model body, which it chooses; 0 = chosen"),
     VALUE("run", CHOICE, "tune", "", 0, 0, 1, "auto|always|never", NULL,
           "whether a GPU's work model, block and registers are measured: auto = once for a combination, if the run is long"),

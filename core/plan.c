@@ -421,8 +421,8 @@ static shoal_status choose_model(shoal_plan *plan, const shoal_options *options)
         return shoal_fail(plan->context, SHOAL_E_USAGE, "gpu_block = %d: expected a multiple of 32, at most 1024", plan->forced.block);
     if (plan->forced.max_registers != 0 && (plan->forced.max_registers < 16 || plan->forced.max_registers > 255))
         return shoal_fail(plan->context, SHOAL_E_USAGE, "gpu_registers = %d: expected 16..255", plan->forced.max_registers);
-    if (plan->forced.bodies < 0 || plan->forced.bodies > 4 || plan->forced.bodies == 3)
-        return shoal_fail(plan->context, SHOAL_E_USAGE, "gpu_bodies = %d: expected 1, 2 or 4", plan->forced.bodies);
+    if (plan->forced.bodies < 0 || plan->forced.bodies > 5 || plan->forced.bodies == 3)
+        return shoal_fail(plan->context, SHOAL_E_USAGE, "gpu_bodies = %d: expected 1, 2, 4 or 5", plan->forced.bodies);
     if (plan->forced.bodies && plan->choice.model != SHOAL_MODEL_BODY)
         return shoal_fail(plan->context, SHOAL_E_USAGE, "gpu_bodies = %d: expected the work model 'body', not '%s'", plan->forced.bodies, model);
     if (plan->forced.bodies > 1 && shoal_team_each(&plan->choice) != plan->forced.bodies)

@@ -236,7 +236,7 @@ typedef struct shoal_options {
     const char *work_model;  /* of a GPU: "auto" (default), "system", "body", "component", "pair" */
     int gpu_block;           /* threads of a block, a multiple of 32; 0 = chosen */
     int gpu_registers;       /* of a thread, at most; 0 = chosen */
-    int gpu_bodies;          /* of a thread of the model "body", which it chooses: 1, 2 or 4; 0 = chosen */
+    int gpu_bodies;          /* of a thread of the model "body", which it chooses: 1, 2, 4 or 5; 0 = chosen */
     const char *tune;        /* the choice of these by measurement: "auto" (default), "always", "never" */
     const char *form;        /* "auto" (default), "pairs", "rows" */
     int threads;             /* CPU threads, 0 = all available */

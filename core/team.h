@@ -3,7 +3,7 @@
  * team.h: work models. A team is the threads that advance one system together; propagators do not see which model it is.
  *
  *     system      a thread has the whole system: CPU lanes, and one of the models of a GPU
- *     body        a thread has a body, or two or four that follow each other
+ *     body        a thread has a body, or two or four that follow each other; of ten a four and one of the last two
  *     component   a thread has a coordinate of a body
  *     pair        as component, but pair forces are computed a thread a pair
  *
@@ -95,6 +95,7 @@ LANE_FN real team_seen_of(int q, int n, int c, int b, const real *x) { return (v
 #define TEAM_OF_PAIRS (SHOAL_MODEL == 3)
 #define TEAM_PARTS (TEAM_BODIES - TEAM_FIRST) /* bodies with slots */
 #define TEAM_BLOCKS (TEAM_PARTS / TEAM_EACH)  /* those of a thread together */
+#define TEAM_RUN (TEAM_EACH == 5 ? 4 : TEAM_EACH) /* of these, that follow each other */
 #define TEAM_OWNERS (TEAM_BLOCKS * (XYZ == 3 ? 1 : 3))
 #define TEAM_EXCHANGED SHOAL_TEAM_EXCHANGED(SHOAL_MODEL, TEAM_BODIES, SYSTEM_ROOM(0))
 #define TEAM_PAIRS_FROM SHOAL_TEAM_VECTORS(SYSTEM_ROOM(0))
@@ -110,13 +111,19 @@ LANE_FN int team_place(void) { return team_lane() - team_seat() * TEAM; } /* of 
 LANE_FN int team_part(void) { return team_place() % TEAM_OWNERS; }
 LANE_FN int team_owns(void) { return !team_is_spare() && team_place() < TEAM_OWNERS; }
 LANE_FN int team_leads(void) { return !team_is_spare() && team_place() == 0; }
-LANE_FN int team_own(void) { return team_part() % TEAM_BLOCKS; }    /* its block, TEAM_EACH bodies each from TEAM_FIRST on */
+LANE_FN int team_own(void) { return team_part() % TEAM_BLOCKS; }    /* its block, TEAM_EACH bodies each */
 LANE_FN int team_axis(void) { return XYZ == 3 ? 0 : team_part() / TEAM_BLOCKS; } /* its first component */
+/* Bodies with slots, from TEAM_FIRST on: body q of a block; and of body p its block and its place there. */
+LANE_FN int team_of_run(int p) { return TEAM_RUN == TEAM_EACH || p < TEAM_RUN * TEAM_BLOCKS; }
+LANE_FN int team_number_of(int block, int q) { return q < TEAM_RUN ? TEAM_RUN * block + q : TEAM_RUN * TEAM_BLOCKS + block; }
+LANE_FN int team_block(int p) { return team_of_run(p) ? p / TEAM_RUN : p - TEAM_RUN * TEAM_BLOCKS; }
+LANE_FN int team_within(int p) { return team_of_run(p) ? p % TEAM_RUN : TEAM_RUN; }
+
 /* The body of the system that local body i is, or whose tangent vector (beyond TEAM_BODIES). */
 LANE_FN int team_body(int i)
 {
     const int local = TEAM_FIRST + TEAM_EACH, b = i % local;
-    return (i >= local ? TEAM_BODIES : 0) + (b >= TEAM_FIRST ? team_own() * TEAM_EACH + b : 0);
+    return (i >= local ? TEAM_BODIES : 0) + (b >= TEAM_FIRST ? TEAM_FIRST + team_number_of(team_own(), b - TEAM_FIRST) : 0);
 }
 
 /* The system's place in the list. */
@@ -183,11 +190,11 @@ LANE_FN real team_of_block(int q, int c, int block, int b)
 {
     return team_numbers()[(3 * q + c) * TEAM_PARTS + b * TEAM_BLOCKS + block];
 }
-LANE_FN real team_get(int q, int c, int b) { return team_of_block(q, c, b / TEAM_EACH, b % TEAM_EACH); }
+LANE_FN real team_get(int q, int c, int b) { return team_of_block(q, c, team_block(b), team_within(b)); }
 
 LANE_FN int team_bodies(int n) { return (void)n, TEAM_BODIES; }
-LANE_FN int team_has(int b) { return b >= TEAM_FIRST && (b - TEAM_FIRST) / TEAM_EACH == team_own(); }
-LANE_FN int team_local(int b) { return TEAM_FIRST + (b - TEAM_FIRST) % TEAM_EACH; }
+LANE_FN int team_has(int b) { return b >= TEAM_FIRST && team_block(b - TEAM_FIRST) == team_own(); }
+LANE_FN int team_local(int b) { return TEAM_FIRST + team_within(b - TEAM_FIRST); }
 LANE_FN real team_mass(const real *m, int b) { return (void)m, team_masses()[b]; }
 LANE_FN void team_show(int q, int components, int n, const real *x)
 {
@@ -293,7 +300,8 @@ TEAM_TREE(team_min, team_part(), TEAM_OWNERS, lane_min, team_min_shared)
 LANE_FN real team_tree_sum(int n, real *t)
 {
     (void)n;
-    return team_tree(lane_tree_sum(TEAM_EACH, t + TEAM_FIRST));
+    const real run = team_tree(lane_tree_sum(TEAM_RUN, t + TEAM_FIRST));
+    return TEAM_EACH == TEAM_RUN ? run : run + team_tree(t[TEAM_FIRST + TEAM_RUN]);
 }
 
 LANE_FN real team_sum(int n, const real *t)

@@ -23,7 +23,7 @@ enum { WARM_STEPS = 16, MOST_STEPS = 1 << 20 };
 #define PAIR_S 5e-12       /* a pair of bodies in it, where there are enough systems; both roughly */
 #define REGISTER_DOUBLES 72 /* of a state that a thread's registers hold */
 #define MANY_SYSTEMS 16384 /* a thread for each of them keeps a large GPU busy: a warp for every scheduler (H200) */
-#define MANY_BODIES 65536  /* two of them a thread do: the 132 multiprocessors' 8 warps of such threads (H200) */
+#define MANY_TEAMMATES 32768 /* of these, with two bodies or more each, keep it busy: the 132 multiprocessors' 8 warps of such threads (H200) */
 
 /* ---- candidates ---------------------------------------------------------------------------------------------------------- */
 
@@ -32,7 +32,7 @@ enum { WARM_STEPS = 16, MOST_STEPS = 1 << 20 };
 static bool candidate(const shoal_plan *plan, int model, int bodies, int block, int registers, shoal_kernel_choice *choice)
 {
     choice->model = plan->any_model ? model : plan->choice.model;
-    choice->tuning.bodies = shoal_environment_number("SHOAL_CUDA_BODIES", plan->forced.bodies ? plan->forced.bodies : bodies, 1, 4);
+    choice->tuning.bodies = shoal_environment_number("SHOAL_CUDA_BODIES", plan->forced.bodies ? plan->forced.bodies : bodies, 1, 5);
     choice->tuning.block = plan->forced.block ? plan->forced.block : block;
     choice->tuning.max_registers = plan->forced.max_registers ? plan->forced.max_registers : registers;
     return choice->model == model && shoal_team_fits(choice) &&
@@ -44,10 +44,11 @@ void shoal_tune_rule(const shoal_plan *plan, long n_list, shoal_kernel_choice *c
     const shoal_propagator *propagator = choice->propagator;
     const int doubles = propagator->n_slots * (shoal_choice_moved(choice) - propagator->first_body) + propagator->n_own;
     const bool many = n_list >= (propagator->first_body ? MANY_SYSTEMS : MANY_SYSTEMS / 2); /* in maps, bodies wait less for each other */
-    const bool busy = (double)n_list * (choice->n_bodies - propagator->first_body) >= MANY_BODIES;
     const int block = many ? 128 : 32;
-    if ((many && doubles <= REGISTER_DOUBLES) || !candidate(plan, SHOAL_MODEL_BODY, busy ? 2 : 1, block, 0, choice))
+    if ((many && doubles <= REGISTER_DOUBLES) || !candidate(plan, SHOAL_MODEL_BODY, 2, block, 0, choice))
         (void)candidate(plan, SHOAL_MODEL_SYSTEM, 1, block, 0, choice);
+    else if ((double)n_list * shoal_team_threads(choice) < MANY_TEAMMATES)
+        (void)candidate(plan, SHOAL_MODEL_BODY, 1, block, 0, choice);
 }
 
 static bool same(const shoal_kernel_choice *a, const shoal_kernel_choice *b)
@@ -62,7 +63,7 @@ static int candidates(const shoal_plan *plan, shoal_kernel_choice list[SHOAL_MOS
     static const struct { bool many; int model, bodies, block, registers; } known[] = {
         {true, SHOAL_MODEL_SYSTEM, 1, 128, 0}, {true, SHOAL_MODEL_SYSTEM, 1, 256, 0}, {true, SHOAL_MODEL_SYSTEM, 1, 128, 168},
         {true, SHOAL_MODEL_SYSTEM, 1, 256, 128}, {true, SHOAL_MODEL_BODY, 1, 64, 0}, {true, SHOAL_MODEL_BODY, 2, 64, 0},
-        {true, SHOAL_MODEL_BODY, 2, 64, 168}, {true, SHOAL_MODEL_BODY, 4, 64, 0}, {true, SHOAL_MODEL_BODY, 1, 128, 96},
+        {true, SHOAL_MODEL_BODY, 2, 64, 168}, {true, SHOAL_MODEL_BODY, 4, 64, 0}, {true, SHOAL_MODEL_BODY, 5, 64, 0}, {true, SHOAL_MODEL_BODY, 1, 128, 96},
         {false, SHOAL_MODEL_SYSTEM, 1, 32, 0}, {false, SHOAL_MODEL_BODY, 1, 32, 0}, {false, SHOAL_MODEL_BODY, 1, 32, 255},
         {false, SHOAL_MODEL_BODY, 1, 64, 0}, {false, SHOAL_MODEL_COMPONENT, 1, 32, 0}, {false, SHOAL_MODEL_PAIR, 1, 32, 0},
     };
@@ -97,7 +98,7 @@ static bool kept(const shoal_plan *plan, shoal_kernel_choice *choice)
     return kept_file(plan, path, sizeof path) && shoal_cache_read(path, text, sizeof text) &&
            sscanf(text, "%15s bodies %d block %d registers %d on %127[^\n]", model, &bodies, &block, &registers, device) == 5 &&
            strcmp(device, plan->engine_type->device(plan->engine)) == 0 && shoal_model_choose(&found, model) && block >= 32 &&
-           block <= 1024 && block % 32 == 0 && bodies >= 1 && bodies <= 4 && registers >= 0 && registers <= 255 &&
+           block <= 1024 && block % 32 == 0 && bodies >= 1 && bodies <= 5 && registers >= 0 && registers <= 255 &&
            candidate(plan, found.model, bodies, block, registers, &found) && (*choice = found, true);
 }
 

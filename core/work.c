@@ -40,8 +40,10 @@ static int team_parts(const shoal_kernel_choice *choice) { return choice->n_bodi
 int shoal_team_each(const shoal_kernel_choice *choice)
 {
     const int parts = team_parts(choice);
-    int each = choice->model == SHOAL_MODEL_BODY && choice->propagator->several_bodies ? choice->tuning.bodies & ~1 : 1;
-    while (each > 1 && (parts % each || parts == each))
+    int each = choice->model == SHOAL_MODEL_BODY && choice->propagator->several_bodies ? choice->tuning.bodies : 1;
+    if (each == 5 && parts == 10 && choice->n_massive == choice->n_bodies && !choice->variational)
+        return 5; /* newton_five of newton.kern.h */
+    for (each &= ~1; each > 1 && (parts % each || parts == each);)
         each /= 2;
     return each > 1 ? each : 1;
 }

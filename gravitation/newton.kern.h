@@ -9,7 +9,7 @@
  * The order of a sum. Bodies are numbered from the first that takes part. To body l its partner l ^ 1 comes first, then
  * the other pair of its four (those of the same l >> 2), then all beyond the four; each of these from the last body to the
  * first, so that the central one comes late. The order does not depend on how many bodies there are (one without mass adds
- * zeros, which change no sum), and lets a thread of a GPU have one, two or four of them.
+ * zeros, which change no sum), and lets a thread of a GPU have one, two or four of them, and two threads five of ten.
  *
  * Two forms, same bits: `pairs` evaluates each pair once; `rows` evaluates for each body its pairs with those that have
  * mass, with fewer sums alive.
@@ -280,7 +280,7 @@ LANE_FN void newton_whole(const shoal_kernel_args *k, int kind, int n, int bodie
  * so that the bits are the same. The bodies of a thread are a block. */
 enum { NEWTON_ACTING = (SHOAL_MASSIVE - TEAM_FIRST + TEAM_EACH - 1) / TEAM_EACH,
        NEWTON_OTHERS = NEWTON_ACTING < TEAM_BLOCKS ? NEWTON_ACTING : TEAM_BLOCKS - 1,
-       NEWTON_FOUR = 4 / TEAM_EACH };
+       NEWTON_FOUR = 4 / TEAM_RUN };
 
 /* The acting block whose turn with the own one is number s; -1: there are not so many. */
 LANE_FN int newton_other(int s)
@@ -373,8 +373,9 @@ LANE_FN void newton_push_pair(int kind, int i, int other, real m, real *const *o
 
 /* In turn 0 two threads meet, each the other's partner: every second pair's factors are made by one of them for both. Of those that
  * cross, (own b, other q) is to the other thread (own q, other b): b < q makes them, the sums of b > q come later. Of the pairs (b, b) the
- * lower thread makes the first half. Only two threads with four bodies each: with two bodies each, and more threads, it is no gain. */
-enum { NEWTON_MEET = XYZ == 3 && TEAM_WARP && SHOAL_MASSIVE == TEAM_BODIES && TEAM_BLOCKS == 2 && TEAM_EACH == 4 };
+ * lower thread makes the first half. Only two threads with four bodies each (or five, of which four): with two bodies each, and more threads, it
+ * is no gain. */
+enum { NEWTON_MEET = XYZ == 3 && TEAM_WARP && SHOAL_MASSIVE == TEAM_BODIES && TEAM_BLOCKS == 2 && TEAM_RUN == 4 };
 
 LANE_FN newton_factors newton_told(int kind, newton_factors f, int block)
 {
@@ -386,12 +387,12 @@ LANE_FN newton_factors newton_told(int kind, newton_factors f, int block)
 
 LANE_FN void newton_meet(int kind, int n, int local, int block, const real *m, const real *const *in, real *const *out)
 {
-    const int lower = team_own() < block, half = TEAM_EACH / 2;
-    newton_factors known[TEAM_EACH][TEAM_EACH];
+    const int lower = team_own() < block, half = TEAM_RUN / 2;
+    newton_factors known[TEAM_RUN][TEAM_RUN];
     LANE_UNROLL_FULLY
-    for (int q = TEAM_EACH - 1; q >= 0; q--) {
+    for (int q = TEAM_RUN - 1; q >= 0; q--) {
         const newton_vectors other = newton_shared(kind, block, q);
-        const real mass = team_mass(m, TEAM_FIRST + TEAM_EACH * block + q);
+        const real mass = team_mass(m, TEAM_FIRST + team_number_of(block, q));
         if (q >= half) {
             const int b = lower ? q - half : q;
             const newton_factors made = newton_factors_of(
@@ -401,7 +402,7 @@ LANE_FN void newton_meet(int kind, int n, int local, int block, const real *m, c
             known[q - half][q - half] = lower ? made : told;
         }
         LANE_UNROLL_FULLY
-        for (int b = 0; b < TEAM_EACH; b++) {
+        for (int b = 0; b < TEAM_RUN; b++) {
             const newton_vectors to = newton_difference(kind, other, newton_at(kind, n, local + b, in));
             if (b < q) {
                 known[b][q] = newton_factors_of(kind, to);
@@ -412,6 +413,39 @@ LANE_FN void newton_meet(int kind, int n, int local, int block, const real *m, c
         }
     }
 }
+
+#if TEAM_EACH == 5
+/* Two threads with a four and one of bodies 8 and 9 each, before their fours meet: of each four the pairs with both of these, whose factors its thread
+ * makes for the others, and the sums of these two. */
+LANE_FN void newton_five(int kind, int n, int local, int block, const real *m, const real *const *in, real *const *out)
+{
+    const int lower = team_own() < block, last = local + TEAM_RUN;
+    const newton_vectors own = newton_at(kind, n, last, in), beside = newton_shared(kind, block, TEAM_RUN);
+    newton_factors first_four[TEAM_RUN];
+    newton_terms t = newton_terms_of(kind, newton_difference(kind, beside, own));
+    newton_push_own(kind, n, last, team_mass(m, TEAM_FIRST + team_number_of(block, TEAM_RUN)), &t, out);
+    LANE_UNROLL_FULLY
+    for (int q = TEAM_RUN - 1; q >= 0; q--) {
+        newton_factors made[2]; /* of the four's body q with bodies 8 and 9 */
+        LANE_UNROLL_FULLY
+        for (int b = 1; b >= 0; b--) {
+            const newton_vectors to = newton_difference(kind, newton_shared(kind, b, TEAM_RUN), newton_at(kind, n, local + q, in));
+            made[b] = newton_factors_of(kind, to);
+            t = newton_terms_from(kind, to, made[b]);
+            newton_push_own(kind, n, local + q, team_mass(m, TEAM_FIRST + team_number_of(b, TEAM_RUN)), &t, out);
+        }
+        const newton_factors mine = lower ? made[0] : made[1], told = newton_told(kind, lower ? made[1] : made[0], block);
+        first_four[q] = lower ? mine : told;
+        t = newton_terms_from(kind, newton_difference(kind, newton_shared(kind, 1, q), own), lower ? told : mine);
+        newton_push_own(kind, n, last, team_mass(m, TEAM_FIRST + team_number_of(1, q)), &t, out);
+    }
+    LANE_UNROLL_FULLY
+    for (int q = TEAM_RUN - 1; q >= 0; q--) {
+        t = newton_terms_from(kind, newton_difference(kind, newton_shared(kind, 0, q), own), first_four[q]);
+        newton_push_own(kind, n, last, team_mass(m, TEAM_FIRST + team_number_of(0, q)), &t, out);
+    }
+}
+#endif
 
 /* local: of the thread's first own body. */
 LANE_FN void newton_team(int kind, int n, int local, const real *m, const real *const *in, real *const *out)
@@ -430,7 +464,10 @@ LANE_FN void newton_team(int kind, int n, int local, const real *m, const real *
 #if TEAM_OF_PAIRS
     newton_keep_pairs(kind);
 #endif
-    newton_four(kind, n, local, TEAM_EACH, n, m, in, out);
+    newton_four(kind, n, local, TEAM_RUN, n, m, in, out);
+#if TEAM_EACH == 5
+    newton_five(kind, n, local, newton_other(0), m, in, out);
+#endif
     const int met = NEWTON_MEET && kind <= NEWTON_JERK;
     if (met)
         newton_meet(kind, n, local, newton_other(0), m, in, out);
@@ -445,7 +482,7 @@ LANE_FN void newton_team(int kind, int n, int local, const real *m, const real *
         LANE_UNROLL_FULLY
         for (int q = TEAM_EACH - 1; q >= 0; q--) {
             const newton_vectors other = newton_shared(kind, block, q);
-            const real mass = team_mass(m, TEAM_FIRST + TEAM_EACH * block + q);
+            const real mass = team_mass(m, TEAM_FIRST + team_number_of(block, q));
             LANE_UNROLL_FULLY
             for (int b = 0; b < TEAM_EACH; b++) {
                 const newton_vectors own = XYZ == 3 ? newton_at(kind, n, local + b, in) : newton_shared(kind, team_own(), b);

@@ -128,7 +128,7 @@ config unknown_distribution 8 'sample = { parameters = ( { body = "c"; parameter
     "sample.parameters?0?.distribution = \"uniforn\": expected one of *'uniform'?)"
 config odd_block 12 'run = { t_end = 2.0; gpu_block = 100; };' 'run.gpu_block = 100: expected a multiple of 32*'
 config few_registers 12 'run = { t_end = 2.0; gpu_registers = 8; };' 'run.gpu_registers = 8: expected 16..255*'
-config three_bodies_a_thread 12 'run = { t_end = 2.0; gpu_bodies = 3; };' 'run.gpu_bodies = 3: expected one of 0, 1, 2, 4*'
+config three_bodies_a_thread 12 'run = { t_end = 2.0; gpu_bodies = 3; };' 'run.gpu_bodies = 3: expected one of 0, 1, 2, 4, 5*'
 row bodies_of_no_thread 2 'study.cfg: gpu_bodies = 2: mvs has no such threads for 3 bodies; expected 1 at most' run study.cfg run.gpu_bodies=2
 row bodies_of_another_model 2 "study.cfg: gpu_bodies = 1: expected the work model 'body', not 'pair'" \
     run study.cfg run.gpu_bodies=1 'run.work_model="pair"'

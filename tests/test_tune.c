@@ -210,7 +210,7 @@ static void what_is_forced_stays(void **state)
 /* Bodies a thread of an option, and of the environment before it; a number that does not fit is refused. */
 static void bodies_of_a_thread_are_forced(void **state)
 {
-    static const int wrong[] = {-1, 3, 4, 8}; /* 4: all bodies in one thread would be the model `system` */
+    static const int wrong[] = {-1, 3, 4, 5, 8}; /* 4: all bodies in one thread would be the model `system` */
     shoal_context *context = context_of(state);
     shoal_options options = {.propagator = "hermite4", .t_end = 10, .dt = TWO_PI / 50, .gpu_bodies = 2};
     shoal_body bodies[4];

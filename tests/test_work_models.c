@@ -15,7 +15,7 @@
 static const struct {
     const char *name;
     int bodies; /* of a thread, where their number divides those of the system: fewer are the model before */
-} models[] = {{"body", 1}, {"body", 2}, {"body", 4}, {"component", 1}, {"pair", 1}};
+} models[] = {{"body", 1}, {"body", 2}, {"body", 4}, {"body", 5}, {"component", 1}, {"pair", 1}};
 
 static bool choose_model(shoal_kernel_choice *choice, int model)
 {
@@ -162,7 +162,8 @@ static void compare_models(void **state, const struct setup *setup)
         return;
     struct outcome cpu = integrate(context_of(state), setup, "cpu", NULL, NULL);
     for (int i = 0; i < SHOAL_COUNT(models); i++) {
-        shoal_kernel_choice choice = {.propagator = shoal_propagator_find(NULL, setup->propagator), .n_bodies = setup->n};
+        shoal_kernel_choice choice = {.propagator = shoal_propagator_find(NULL, setup->propagator), .n_bodies = setup->n,
+                                      .n_massive = setup->n - setup->massless};
         const char *model = models[i].name;
         if (!choose_model(&choice, i))
             continue; /* too few bodies */
@@ -217,7 +218,7 @@ static void every_propagator_is_the_same(void **state)
 
 static void large_systems_are_the_same(void **state)
 {
-    static const int sizes[] = {8, 9, 12, 33, 64};
+    static const int sizes[] = {8, 9, 10, 11, 12, 33, 64};
     need_gpu();
     for (int p = 0; shoal_plugs_of(NULL)->propagators[p]; p++)
         for (int i = 0; i < SHOAL_COUNT(sizes); i++)
@@ -237,8 +238,10 @@ static void monitors_see_the_same(void **state)
     for (int p = 0; shoal_plugs_of(NULL)->propagators[p]; p++) {
         compare_models(state, &(struct setup){.propagator = shoal_plugs_of(NULL)->propagators[p]->name, .n = four_moving(p), .orbits = 2,
                                               .monitors = crossing, .n_monitors = SHOAL_COUNT(crossing), .tight = true});
-        for (int more = 0; more <= 36; more += 36) {
-            if (more && p % 4)
+        static const int sizes[] = {0, 6, 36};
+        for (int i = 0; i < SHOAL_COUNT(sizes); i++) {
+            const int more = sizes[i];
+            if ((more == 6 && !shoal_plugs_of(NULL)->propagators[p]->several_bodies) || (more == 36 && p % 4))
                 continue;
             compare_models(state, &(struct setup){.propagator = shoal_plugs_of(NULL)->propagators[p]->name,
                                                   .n = four_moving(p) + more, .orbits = more ? 0.9 : 20,

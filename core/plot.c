@@ -3,7 +3,7 @@
  * plot.c: the map of a grid sweep, as a picture (through gnuplot) and as text for the terminal.
  *
  * Both are drawn from one list of cells: a cell shows the column's value where its system lived to the end, and the
- * colour of the outcome where it did not. Several systems in a cell (a grid finer than the picture, further swept
+ * colour of the outcome where it did not; with lifetimes the other way round. Several systems in a cell (a grid finer than the picture, further swept
  * axes): the outcome that more than half of them ended by, else the median of their values.
  *
  * Orientation: the horizontal axis is the one whose column ends in ".a" or ".P" if exactly one of the two does, else
@@ -49,7 +49,8 @@ static const colour viridis[] = {
 
 static const char ramp[] = ".:-=+*#%@";
 
-/* How an outcome is shown; those not listed show their value. */
+/* How an outcome is shown; those not listed show their value. Survivors have a colour where values are lifetimes, which for them is no more than the
+ * run's length. */
 static const struct style {
     int outcome;
     char letter;
@@ -65,6 +66,7 @@ static const struct style {
     { SHOAL_INVALID, '!', { 255, 255, 255 } },
     { SHOAL_INACCURATE, 'i', { 0, 0, 128 } },
     { SHOAL_BUDGET, 'b', { 128, 128, 0 } },
+    { SHOAL_SURVIVED, 's', { 204, 226, 245 } },
 };
 
 /* One of the two axes of the map. */
@@ -114,10 +116,10 @@ static const struct style *style_of(int outcome)
 unsigned shoal_plot_outcome_colour(int outcome)
 {
     const struct style *style = style_of(outcome);
-    const colour c = style                         ? style->colour
-                     : outcome == SHOAL_SURVIVED   ? (colour){ 0, 114, 178 }
-                     : outcome == SHOAL_CHAOTIC    ? (colour){ 0, 158, 115 }
-                                                   : (colour){ 153, 153, 153 };
+    const colour c = outcome == SHOAL_SURVIVED   ? (colour){ 0, 114, 178 }
+                     : style                     ? style->colour
+                     : outcome == SHOAL_CHAOTIC  ? (colour){ 0, 158, 115 }
+                                                 : (colour){ 153, 153, 153 };
 
     return (unsigned)c.r << 16 | (unsigned)c.g << 8 | c.b;
 }
@@ -281,6 +283,12 @@ static shoal_status choose_axes(shoal_context *context, plot_map *map)
     return status;
 }
 
+/* Is a system with this outcome shown by its outcome's colour? */
+static bool shows_outcome(const plot_map *map, int outcome)
+{
+    return outcome == SHOAL_SURVIVED ? map->start != NULL : !map->all_values && style_of(outcome);
+}
+
 /* The value to colour a system by, NaN = none. */
 static double value_of(const plot_map *map, long system)
 {
@@ -296,7 +304,7 @@ static void set_range(plot_map *map)
 
     for (long system = 0; system < map->result->n_systems; ++system) {
         const double value = value_of(map, system);
-        if (isfinite(value) && (map->all_values || !style_of(map->result->outcome[system]))) {
+        if (isfinite(value) && !shows_outcome(map, map->result->outcome[system])) {
             map->scratch[n++] = value;
         }
     }
@@ -356,7 +364,7 @@ static void fill_cells(plot_map *map, long width, long height)
                         const long system = x * map->x.stride + y * map->y.stride + k;
                         const int outcome = result->outcome[system];
                         n_all++;
-                        if (!map->all_values && style_of(outcome)) {
+                        if (shows_outcome(map, outcome)) {
                             n_outcome[outcome]++;
                         } else if (!isnan(value_of(map, system))) {
                             map->scratch[n++] = value_of(map, system);
@@ -412,7 +420,7 @@ static bool has_kind(const plot_map *map, int kind)
 {
     for (long system = 0; system < map->result->n_systems; ++system) {
         const int outcome = map->result->outcome[system];
-        const bool shown = !map->all_values && style_of(outcome);
+        const bool shown = shows_outcome(map, outcome);
         if (kind == VALUE ? !shown && isnan(value_of(map, system)) : shown && outcome == kind) {
             return true;
         }

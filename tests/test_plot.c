@@ -268,9 +268,9 @@ static void values_stand_where_they_are_said_to(void **state)
         small->axes[0] = (shoal_axis){ "b.e", 2, false };
         small->axes[1] = (shoal_axis){ "b.P", 3, false };
         for (long s = 0; s < 6; ++s) {
-            small->outcome[s] = SHOAL_SURVIVED;
+            small->outcome[s] = s == 5 ? SHOAL_SURVIVED : SHOAL_EJECTED;
             small->t_initial[s] = 1000;
-            small->t_stop[s] = 1001 + 9 * (double)(s % 3);
+            small->t_stop[s] = s == 5 ? 2000 : 1001 + 9 * (double)(s % 3);
             small->columns[0].value[s] = (double)(s / 3);
             small->columns[1].value[s] = cases[k].values[s % 3];
         }
@@ -282,7 +282,9 @@ static void values_stand_where_they_are_said_to(void **state)
         assert_true(!cases[k].tics || strstr(text, cases[k].tics));
         assert_non_null(strstr(text, cases[k].tics ? "set xrange [-0.5:2.5]" : "set xrange [0.5:3.5]"));
         assert_non_null(strstr(text, "lifetime"));
-        assert_non_null(strstr(text, "set cbrange [0:")); /* log10 of 1, not of 1001 */
+        assert_non_null(strstr(text, "set cbrange [0:1.278")); /* log10 of 1 and 19, not of 1001; a survivor's is no lifetime */
+        assert_non_null(strstr(text, "title 'survived'"));
+        assert_null(strstr(text, "title 'ejected'"));
         free(text);
         shoal_result_destroy(&small);
     }

@@ -165,31 +165,24 @@ static int show_progress(const shoal_progress *progress, void *user)
     progress_state *state = user;
     const double t = shoal_seconds();
 
-    const bool changed = strcmp(state->plan_line, progress->plan_line) != 0;
+    const bool first = !state->begun, big = state->study->big != NULL;
+    const bool changed = first || strcmp(state->plan_line, progress->plan_line) != 0;
     snprintf(state->plan_line, sizeof state->plan_line, "%s", progress->plan_line);
-    if (!state->begun) {
-        state->begun = true;
-        if (!state->study->big) {
-            print_warnings(state->study, stderr, "shoal: warning: ");
+    state->begun = true;
+    if (first && !big) {
+        print_warnings(state->study, stderr, "shoal: warning: ");
+    }
+    if (changed && !state->quiet) {
+        if (first) {
+            (big ? print_big_study : print_study)(state->study);
+        } else if (state->live) {
+            fputs("\r\033[K", stderr);
         }
-        if (!state->quiet && state->study->big) {
-            print_big_study(state->study);
-            printf("%s\n", progress->plan_line);
-            if (progress->fraction > 0) {
-                printf("going on from %.1f %%\n", 100 * progress->fraction);
-            }
-            fflush(stdout);
-        } else if (!state->quiet) {
-            print_study(state->study);
-            printf("%s\n", progress->plan_line);
-            if (progress->system_steps == 0 && progress->fraction > 0 && progress->n_by_outcome[SHOAL_RUNNING] > 0) {
-                printf("going on from %.1f %%\n", 100 * progress->fraction);
-            }
-            fflush(stdout);
-        }
-    } else if (changed && !state->quiet) {
-        fputs(state->live ? "\r\033[K" : "", stderr);
         printf("%s\n", progress->plan_line);
+        const bool goes_on = big || (progress->system_steps == 0 && progress->n_by_outcome[SHOAL_RUNNING] > 0);
+        if (first && goes_on && progress->fraction > 0) {
+            printf("going on from %.1f %%\n", 100 * progress->fraction);
+        }
         fflush(stdout);
     }
     if (state->live && t - state->drawn >= 0.2) {

@@ -106,17 +106,21 @@ static shoal_status read_comment(shoal_table *table, const char *text, double *t
 {
     text += strspn(text, "# \t");
     const char *const word = names_something(text);
-    if (word && strncmp(text, word, strlen(word)) != 0)
+    if (!word)
+        return SHOAL_OK;
+    if (strncmp(text, word, strlen(word)) != 0)
         return shoal_table_fail(table, "comment", text, "'# %s ...' if it shall be one", word);
-    if (strncmp(text, "units:", 6) == 0 && shoal_units_parse(table->context, text + 6, &table->units)) {
+    text += strlen(word);
+    text += strspn(text, " ");
+    if (strcmp(word, "units:") == 0 && shoal_units_parse(table->context, text, &table->units)) {
         char message[256];
         snprintf(message, sizeof message, "%s", shoal_context_message(table->context));
         return shoal_fail(table->context, SHOAL_E_INPUT, "%s:%ld: %s", table->path, table->line, message);
     }
-    if (strncmp(text, "epoch:", 6) == 0)
-        snprintf(table->epoch, sizeof table->epoch, "%s", text + 6 + strspn(text + 6, " "));
-    if (strncmp(text, "time:", 5) == 0 && !shoal_number(text + 5 + strspn(text + 5, " "), time))
-        return shoal_table_fail(table, "time", text + 5, "%s", columns[TIME].wants);
+    if (strcmp(word, "epoch:") == 0)
+        snprintf(table->epoch, sizeof table->epoch, "%s", text);
+    if (strcmp(word, "time:") == 0 && !shoal_number(text, time))
+        return shoal_table_fail(table, "time", text, "%s", columns[TIME].wants);
     return SHOAL_OK;
 }
 

@@ -394,7 +394,7 @@ static const struct {
     { "# Time = 3\n" TABLE, ":1: comment = Time = 3: expected '# time: ...'" },
     { "# units: AU, Msun, yr, 3\n" TABLE, ":1: units: AU, Msun, yr, 3: expected LENGTH, MASS, TIME" },
     { "# units: AU, Msun, G = x\n" TABLE, ":1: units: G = x: expected a number" },
-    { "# time: now\n" TABLE, ":1: time =  now: expected a finite number" },
+    { "# time: now\n" TABLE, ":1: time = now: expected a finite number" },
     { "#\n" TABLE "0,0,a,1,0,0,0,0,0,\n", ":3: vz = : expected a finite number" },
     { STATES "0,0,a,1,2,0,0,0,0,0,0\n0,1,b,1,1,2,0,0,0,0,0\n5,0,a,1,2,0,0,0,0,0,0\n5,1,b,1,1,,0,0,0,0,0\n",
       ":4: system = 5: expected no empty mass or coordinate" },

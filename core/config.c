@@ -136,7 +136,42 @@ static void write_path(FILE *out, const config_setting_t *setting)
         fprintf(out, "[%d]", config_setting_index(setting));
 }
 
-/* Writes "PATH = VALUE and VALUE" of the first setting that is not the same in both; false if there is none. */
+/* Keys of `run` on which no result depends. */
+static bool is_of_machine(const char *key, size_t length)
+{
+    static const char *const keys[] = { "threads", "lanes", "work_model", "gpu_block", "gpu_registers", "gpu_bodies", "tune", "slice_steps", "checkpoint_s" };
+    for (int i = 0; i < SHOAL_COUNT(keys); i++)
+        if (strlen(keys[i]) == length && memcmp(keys[i], key, length) == 0)
+            return true;
+    return false;
+}
+
+/* The first line from here on, or the end, that is none of these: `run` alone has keys of such names. */
+static const char *line_that_counts(const char *text)
+{
+    while (strncmp(text, "    ", 4) == 0 && is_of_machine(text + 4, strcspn(text + 4, " \n"))) {
+        text += strcspn(text, "\n");
+        text += *text == '\n';
+    }
+    return text;
+}
+
+bool shoal_config_same(const char *first, const char *second)
+{
+    for (;;) {
+        first = line_that_counts(first);
+        second = line_that_counts(second);
+        const size_t length = strcspn(first, "\n");
+        if (length != strcspn(second, "\n") || memcmp(first, second, length) != 0)
+            return false;
+        if (!first[length] || !second[length])
+            return first[length] == second[length];
+        first += length + 1;
+        second += length + 1;
+    }
+}
+
+/* Writes "PATH = VALUE and VALUE" of the first setting that counts and is not the same in both; false if there is none. */
 static bool write_difference(FILE *out, const config_setting_t *a, const config_setting_t *b)
 {
     const bool group = config_setting_is_group(a);
@@ -148,6 +183,8 @@ static bool write_difference(FILE *out, const config_setting_t *a, const config_
             const config_setting_t *of = side ? b : a, *to = side ? a : b;
             for (int i = 0; i < config_setting_length(of); i++) {
                 const config_setting_t *item = config_setting_get_elem(of, (unsigned)i);
+                if (group && is_of_machine(config_setting_name(item), strlen(config_setting_name(item))))
+                    continue;
                 const config_setting_t *other = group ? config_setting_get_member(to, config_setting_name(item)) : config_setting_get_elem(to, (unsigned)i);
                 if (!other) {
                     write_path(out, item);
@@ -416,7 +453,8 @@ static shoal_status check_choice(const shoal_config *config, const config_settin
     snprintf(choices, sizeof choices, "%s", row->choices);
     for (char *next; n_known < MAX_WORDS && (next = strsep(&rest, "|"));)
         known[n_known++] = next;
-    return shoal_config_fail(config, setting, NULL, word ? shoal_nearest(word, known, n_known) : NULL, "%s", wants);
+    const bool bare = row->type == SHOAL_CHOICE && config_setting_is_number(setting);
+    return shoal_config_fail(config, setting, NULL, word ? shoal_nearest(word, known, n_known) : NULL, "%s%s", wants, bare ? ", in quotes" : "");
 }
 
 /* A scalar, an array, a group or a list: its type, and the bounds of numbers; check_group checks what is in groups. */
@@ -720,6 +758,10 @@ static shoal_status check_file(shoal_context *context, const char *folder, const
         return shoal_fail(context, SHOAL_E_FILE, "%s: cannot be read: %s", path,
                           strerror(errno));
     char *text = read_text(path);
+    if (text && strncmp(text, "\xef\xbb\xbf", 3) == 0) {
+        free(text);
+        return shoal_fail(context, SHOAL_E_INPUT, "%s:1: it begins with a byte order mark; expected plain UTF-8 (an editor's \"UTF-8 without BOM\")", path);
+    }
     if (!text)
         return shoal_fail(context, SHOAL_E_FILE, "%s: cannot be read: %s", path, strerror(errno));
     char number[40];
@@ -901,6 +943,15 @@ static shoal_status load_plugins(const shoal_config *config, const char *folder)
         }
     }
     return status;
+}
+
+char *shoal_config_path(const shoal_config *config, const char *name)
+{
+    char *copy = strdup(config->path), *path = NULL;
+    if (copy && asprintf(&path, "%s%s%s", *name == '/' ? "" : dirname(copy), *name == '/' ? "" : "/", name) < 0)
+        path = NULL;
+    free(copy);
+    return path;
 }
 
 shoal_status shoal_config_open(shoal_context *context, const char *path, const char *text, int n_overrides,

@@ -105,11 +105,15 @@ typedef struct shoal_config {
 shoal_status shoal_config_open(shoal_context *context, const char *path, const char *text, int n_overrides,
                                const char *const *overrides, shoal_config *config);
 void shoal_config_close(shoal_config *config);
+/* The path of a file that a config names, which may be relative to the config's folder; malloc'd, NULL when memory is out. */
+char *shoal_config_path(const shoal_config *config, const char *name);
 
 /* The whole config as text, malloc'd, NULL when memory is out; reading it again gives the same numbers to the last bit.
  */
 char *shoal_config_text(const shoal_config *config);
-/* The first key in which two such texts differ, with both values: "run.t_end = 10 and 20"; "" if there is none. text: [size] */
+/* Whether two such texts are of the same results: they may differ in how they are computed (run.threads and the like). */
+bool shoal_config_same(const char *first, const char *second);
+/* The first other key in which two such texts differ, with both values: "run.t_end = 10 and 20"; "" if there is none. text: [size] */
 void shoal_config_difference(const char *first, const char *second, char *text, size_t size);
 
 /*
@@ -235,6 +239,8 @@ shoal_status shoal_study_share(const shoal_config *config, const shoal_study *st
                                long *share);
 /* Systems from a table of Cartesian bodies: system,body,name,m,x,y,z,vx,vy,vz[,r]. */
 shoal_status shoal_csv_read(const shoal_config *config, const char *path, shoal_study *study);
+/* Columns of a CSV with a heading: names of those wanted, [n]; values: [*n_rows][n], malloc'd. */
+shoal_status shoal_csv_columns(shoal_context *context, const char *path, int n, const char *const names[], double **values, long *n_rows);
 /* Systems from `system`, `sweep` and `sample`. */
 shoal_status shoal_systems_build(const shoal_config *config, shoal_study *study);
 

@@ -154,8 +154,9 @@ shoal_status shoal_format_of(shoal_context *context, const char *file, const sho
         return shoal_fail(context, SHOAL_E_FILE, "%s: cannot be read: %s", file, strerror(errno));
     begin[fread(begin, 1, SIZE, in)] = '\0';
     fclose(in);
+    const int mark = strncmp(begin, "\xef\xbb\xbf", 3) == 0 ? 3 : 0; /* of byte order */
     for (int i = 0; shoal_formats[i]; i++)
-        if (shoal_formats[i]->is(begin)) {
+        if (shoal_formats[i]->is(begin + mark)) {
             *format = shoal_formats[i];
             return SHOAL_OK;
         }

@@ -6,7 +6,7 @@
  *     system,body,name,m,x,y,z,vx,vy,vz[,r]
  *
  * `system` is the id of the system, whose lines stand together; `body` counts from 0. Systems may differ in their
- * number of bodies. A body's name is that in the first system that has a body of its index. Lines that are empty or
+ * number of bodies; bodies of an index have one name, body1 if they do not agree. Lines that are empty or
  * begin with # are skipped, but for those that say `units` (else: the config's), `epoch` and `time` of all the states.
  * States that `shoal query` prints have a column `time` after the name, and empty numbers where nothing is known.
  */
@@ -151,6 +151,54 @@ shoal_status shoal_csv_table(shoal_table *table, const char *path, bool times)
         table->systems[s].time = time;
     status = shoal_lines_close(&lines, status);
     return status ? status : shoal_table_check(table);
+}
+
+shoal_status shoal_csv_columns(shoal_context *context, const char *path, int n, const char *const names[], double **values, long *n_rows)
+{
+    enum { MOST = 1024 };
+    shoal_table table = { .context = context };
+    shoal_lines lines;
+    char *cells[MOST];
+    int n_columns = 0, column[n];
+    long room = 0;
+    *values = NULL;
+    *n_rows = 0;
+    shoal_status status = shoal_lines_open(&lines, &table, path);
+    while (!status && shoal_lines_next(&lines)) {
+        if (lines.text[0] == '#' || lines.text[strspn(lines.text, " \t")] == '\0')
+            continue;
+        const int n_cells = shoal_cut(lines.text, cells, MOST);
+        if (n_cells > MOST || (n_columns > 0 && n_cells != n_columns))
+            status = shoal_fail(context, SHOAL_E_INPUT, "%s:%ld: expected %s%d cells, found %d", path, table.line, n_columns ? "" : "at most ",
+                                n_columns ? n_columns : MOST, n_cells);
+        for (int i = 0; i < n && n_columns == 0 && !status; i++) { /* the heading */
+            for (column[i] = 0; column[i] < n_cells && strcmp(cells[column[i]], names[i]) != 0;)
+                column[i]++;
+            const char *nearest = shoal_nearest(names[i], (const char *const *)cells, n_cells);
+            if (column[i] == n_cells)
+                status = shoal_fail(context, SHOAL_E_INPUT, "%s:%ld: expected a column '%s'%s%s%s", path, table.line, names[i],
+                                    nearest ? " (is it '" : "", nearest ? nearest : "", nearest ? "'?)" : "");
+        }
+        if (status || n_columns == 0) {
+            n_columns = n_cells;
+            continue;
+        }
+        if (*n_rows == room) {
+            double *more = realloc(*values, sizeof *more * (size_t)n * (size_t)(room = 2 * room + 1024));
+            if (!more) {
+                status = shoal_table_no_memory(&table);
+                continue;
+            }
+            *values = more;
+        }
+        for (int i = 0; i < n && !status; i++)
+            if (!shoal_number(cells[column[i]], &(*values)[*n_rows * n + i]))
+                status = shoal_table_fail(&table, names[i], cells[column[i]], "a finite number");
+        ++*n_rows;
+    }
+    if (!status && *n_rows == 0 && !ferror(lines.in))
+        status = shoal_fail(context, SHOAL_E_INPUT, "%s:1: expected a heading and at least one row of numbers", path);
+    return shoal_lines_close(&lines, status);
 }
 
 static void write_name(FILE *out, const char *name)

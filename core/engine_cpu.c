@@ -3,6 +3,7 @@
  * engine_cpu.c: runs the kernels compiled ahead of time (kernel_cpu.c) on SIMD lanes and OpenMP threads. The arrays stay where the plan
  * has them; a call takes its systems from the index list, so that stopped systems cost nothing.
  */
+#include <math.h>
 #include <omp.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,6 +18,7 @@ struct shoal_engine {
     const shoal_cpu_kernels *kernels;
     const shoal_cpu_kernels *few; /* for a few systems, NULL = there are none */
     int threads;
+    bool adaptive;  /* its propagator */
     double seconds; /* of the last slice */
 };
 
@@ -112,6 +114,7 @@ static shoal_status cpu_create(shoal_context *context, const shoal_kernel_choice
     e->args = *args;
     e->kernels = kernels;
     e->few = few;
+    e->adaptive = choice->propagator->adaptive;
     e->threads = choice->threads > 0 ? choice->threads : shoal_default_threads(NULL);
     char bodies[16] = "any";
     if (kernels->n_bodies)
@@ -135,6 +138,26 @@ static shoal_status cpu_copy(shoal_engine *engine, int arrays)
     return SHOAL_OK;
 }
 
+/* Steps that a launch makes of a system, roughly. */
+static double steps_of(const shoal_engine *engine, shoal_kernel_entry entry, long long system, double slice_steps)
+{
+    enum { COPY = 4 }; /* what loading and storing a state costs beside a step */
+    if (entry != SHOAL_INTEGRATE)
+        return entry == SHOAL_BARE ? slice_steps : COPY;
+#define FIELD(field) engine->args.systems[SHOAL_AT(system, field, SHOAL_SYS_FIELDS)]
+    const double left = engine->adaptive ? (FIELD(SHOAL_SYS_TARGET) - FIELD(SHOAL_SYS_ELAPSED)) / fabs(FIELD(SHOAL_SYS_DT))
+                                         : FIELD(SHOAL_SYS_TARGET) - FIELD(SHOAL_SYS_STEP);
+#undef FIELD
+    return fmin(fmax(left, 0) + COPY, slice_steps);
+}
+
+/* Whether so many steps of all systems are worth waking other threads: who waits for them spins, and may spin on the processor that they need. */
+static bool worth_threads(const shoal_engine *engine, double steps)
+{
+    const double n = engine->args.n_moved, step_s = (engine->adaptive ? 10e-9 : 1e-9) * n * n;
+    return engine->threads > 1 && step_s * steps >= 50e-6;
+}
+
 static shoal_status cpu_launch(shoal_engine *engine, shoal_kernel_entry entry, const int *list, long n_list, double slice_steps)
 {
     shoal_kernel_args args = engine->args;
@@ -145,10 +168,15 @@ static shoal_status cpu_launch(shoal_engine *engine, shoal_kernel_entry entry, c
     shoal_cpu_kernel *kernel = kernels->entry[entry];
     const long at_once = kernels->systems, n_calls = (n_list + at_once - 1) / at_once;
     const double began = shoal_seconds();
+    if (n_list > 0 && n_calls > 1 && worth_threads(engine, (double)n_list * steps_of(engine, entry, list[0], slice_steps))) {
 #pragma omp parallel for schedule(dynamic, 1) num_threads(engine->threads)
-    for (long call = 0; call < n_calls; call++) {
-        long first = call * at_once, last = first + at_once < n_list ? first + at_once : n_list;
-        kernel(&args, first, last);
+        for (long call = 0; call < n_calls; call++) {
+            long first = call * at_once, last = first + at_once < n_list ? first + at_once : n_list;
+            kernel(&args, first, last);
+        }
+    } else {
+        for (long first = 0; first < n_list; first += at_once)
+            kernel(&args, first, first + at_once < n_list ? first + at_once : n_list);
     }
     if (entry == SHOAL_INTEGRATE)
         engine->seconds = shoal_seconds() - began;
@@ -162,6 +190,36 @@ void shoal_engine_cpu_group(const shoal_engine *engine, const int *list, long n_
     args.n_list = n_list;
     args.slice_steps = slice_steps;
     engine->kernels->entry[SHOAL_INTEGRATE](&args, 0, n_list);
+}
+
+/* A group through all stops; entry[] of its kernels, args of the whole list. */
+static void visit_group(const shoal_cpu_kernels *kernels, const shoal_kernel_args *args, long first, const shoal_visitor *visitor)
+{
+    const int *list = args->list + first;
+    const long n = first + kernels->systems < args->n_list ? kernels->systems : args->n_list - first;
+    for (long stop = 0; stop < visitor->n_stops; stop++) {
+        while (visitor->aim(visitor->user, stop, list, n))
+            kernels->entry[SHOAL_INTEGRATE](args, first, first + n);
+        kernels->entry[SHOAL_SNAPSHOT](args, first, first + n);
+        visitor->take(visitor->user, stop, list, n);
+    }
+}
+
+static void cpu_visit(shoal_engine *engine, const int *list, long n_list, const shoal_visitor *visitor)
+{
+    shoal_kernel_args args = engine->args;
+    args.list = list;
+    args.n_list = n_list;
+    args.slice_steps = 1e15;
+    const shoal_cpu_kernels *kernels = kernels_for(engine, n_list);
+    if (n_list > kernels->systems && worth_threads(engine, (double)n_list * (visitor->steps + (double)visitor->n_stops))) {
+#pragma omp parallel for schedule(dynamic, 1) num_threads(engine->threads)
+        for (long first = 0; first < n_list; first += kernels->systems)
+            visit_group(kernels, &args, first, visitor);
+    } else {
+        for (long first = 0; first < n_list; first += kernels->systems)
+            visit_group(kernels, &args, first, visitor);
+    }
 }
 
 static shoal_status cpu_fetched(shoal_engine *engine)
@@ -192,6 +250,7 @@ const shoal_engine_type shoal_engine_cpu = {
     .download = cpu_copy,
     .send = cpu_copy,
     .launch = cpu_launch,
+    .visit = cpu_visit,
     .fetch = cpu_copy,
     .fetched = cpu_fetched,
     .wait = cpu_wait,

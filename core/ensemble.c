@@ -305,14 +305,21 @@ int shoal_ensemble_n_left(const shoal_ensemble *ensemble, long system)
     return n;
 }
 
+/* Nobody has set it: what stands in its place is no result. */
+static bool is_invalid(const shoal_ensemble *ensemble, long system)
+{
+    return *shoal_ensemble_field(ensemble, SHOAL_SYS_OUTCOME, system) == SHOAL_INVALID;
+}
+
 void shoal_ensemble_get_bodies(const shoal_ensemble *ensemble, long system, shoal_body *bodies)
 {
     const double *centre = ensemble->centre[system];
     double elapsed = ensemble->time[system] - *shoal_ensemble_field(ensemble, SHOAL_SYS_T_START, system);
     int n_live = n_live_of(ensemble, system);
+    const bool invalid = is_invalid(ensemble, system);
     for (int i = 0; i < n_live; i++) {
         shoal_body b = shoal_ensemble_read_body(ensemble, system, i);
-        if (!shoal_ensemble_is_there(ensemble, i, system))
+        if (invalid || !shoal_ensemble_is_there(ensemble, i, system))
             b = (shoal_body){NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN};
         b.x += centre[0] + centre[3] * elapsed;
         b.y += centre[1] + centre[4] * elapsed;
@@ -397,7 +404,7 @@ double shoal_ensemble_energy(const shoal_ensemble *ensemble, long system)
     shoal_body *bodies = malloc((size_t)n_live * sizeof *bodies);
     for (int i = 0; bodies && i < n_live; i++)
         bodies[i] = shoal_ensemble_read_body(ensemble, system, i);
-    const double energy = bodies ? shoal_bodies_energy(ensemble, n_live, bodies) : NAN;
+    const double energy = bodies && !is_invalid(ensemble, system) ? shoal_bodies_energy(ensemble, n_live, bodies) : NAN;
     free(bodies);
     return energy;
 }

@@ -320,5 +320,5 @@ long shoal_plan_n_events(const shoal_plan *plan)
 
 void shoal_plan_event(const shoal_plan *plan, long i, shoal_event *event)
 {
-    *event = plan->events[i];
+    *event = i >= 0 && i < plan->n_events ? plan->events[i] : (shoal_event){.system = -1, .time = NAN};
 }

@@ -113,8 +113,8 @@ static inline size_t shoal_native_slots(const shoal_propagator *propagator, int 
 
 /* By name or alias; NULL if there is none. */
 const shoal_propagator *shoal_propagator_find(const shoal_context *context, const char *name);
-/* The parameter that an alias sets, and its value; -1 if the name sets none. */
-int shoal_propagator_preset(const shoal_propagator *propagator, const char *name, double *value);
+/* Parameter number `which` = 0, 1, ... that an alias sets, and its value; -1 if the name sets no more. */
+int shoal_propagator_preset(const shoal_propagator *propagator, const char *name, int which, double *value);
 /* The index, -1 if there is none. */
 int shoal_monitor_find(const shoal_context *context, const char *name);
 int shoal_force_find(const shoal_context *context, const char *name);
@@ -251,6 +251,16 @@ typedef struct shoal_engine shoal_engine;
  * An engine holds the five arrays of shoal_kernel_args where its kernels can reach them. Host copies are those that the plan
  * owns (args.bodies, ... as host pointers); the engine moves them.
  */
+/* At each stop aim() says where some systems go next, and whether any has to: then they integrate, and it is asked again. When they have arrived
+ * the states that their records ask for (SHOAL_SYS_PARTIAL) are made, and take() has them. Called by several threads, for different systems. */
+typedef struct shoal_visitor {
+    void *user;
+    long n_stops;
+    double steps; /* that a system makes from the first stop to the last, roughly */
+    bool (*aim)(void *user, long stop, const int *list, long n_list);
+    void (*take)(void *user, long stop, const int *list, long n_list);
+} shoal_visitor;
+
 typedef struct shoal_engine_type {
     const char *name; /* "cpu", "cuda" */
     /* NULL if this machine has the engine, else a sentence that says what is missing. */
@@ -272,6 +282,8 @@ typedef struct shoal_engine_type {
      * read of them. They are there after fetched(). */
     shoal_status (*fetch)(shoal_engine *engine, int arrays);
     shoal_status (*fetched)(shoal_engine *engine);
+    /* Each group of systems that go step by step together by itself, through all of a visitor's stops. NULL: it cannot. */
+    void (*visit)(shoal_engine *engine, const int *list, long n_list, const shoal_visitor *visitor);
     /* Until all launches are done. seconds: what the last SHOAL_INTEGRATE took, may be NULL. */
     shoal_status (*wait)(shoal_engine *engine, double *seconds);
     /* How many systems it needs to keep all of its lanes busy. group: how many of them go step by step together. */
@@ -475,6 +487,7 @@ struct shoal_plan {
     long n_ended;
     long slice_steps;         /* most steps of the next slice, adapted */
     double system_steps;      /* done so far */
+    double reached;           /* the last time that somebody asked for, NAN: none */
     double left;              /* progress that the running systems are short of, all together */
     double slowest_left;      /* and the one that is shortest of it, 0..1 of its run */
     int slowest;

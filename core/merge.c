@@ -44,7 +44,7 @@ static const char *difference(const shard *a, const shard *b)
     return strcmp(one->version, other->version) != 0                                 ? "version of shoal"
            : memcmp(&one->units.length, &other->units.length, 4 * sizeof(double)) != 0 ? "units"
            : a->n != b->n                                                            ? "number of shards"
-           : strcmp(a->config, b->config) != 0                                       ? "config"
+           : !shoal_config_same(a->config, b->config)                                ? "config"
            : one->n_bodies != other->n_bodies                                        ? "number of bodies"
            : one->n_columns != other->n_columns                                      ? "number of columns"
                                                                                      : NULL;

@@ -57,6 +57,8 @@ static shoal_status read_settings(shoal_context *context, const char *plug, cons
                 return shoal_fail(context, SHOAL_E_USAGE, "%s.%s = %s: expected one of %s", plug, parameters[i].name, word,
                                   parameters[i].choices);
         }
+        if ((parameters[i].type == SHOAL_INTEGER || parameters[i].type == SHOAL_BODY) && values[i] != trunc(values[i]))
+            return shoal_fail(context, SHOAL_E_USAGE, "%s.%s = %g: expected an integer", plug, parameters[i].name, values[i]);
         if (parameters[i].type == SHOAL_BODY) {
             if (values[i] >= n_bodies)
                 return shoal_fail(context, SHOAL_E_USAGE, "%s.%s = %g: expected a body, 0..%d", plug, parameters[i].name,
@@ -85,12 +87,13 @@ static shoal_status choose_propagator(shoal_plan *plan, const shoal_options *opt
                                         plan->propagator->n_parameters, options->settings, options->n_settings,
                                         plan->ensemble->n_bodies, plan->args.propagator);
     double value;
-    const int preset = shoal_propagator_preset(plan->propagator, name, &value);
-    bool given = false;
-    for (int s = 0; preset >= 0 && s < options->n_settings; s++)
-        given = given || strcmp(options->settings[s].name, plan->propagator->parameters[preset].name) == 0;
-    if (preset >= 0 && !given)
-        plan->args.propagator[preset] = value;
+    for (int k = 0, preset; (preset = shoal_propagator_preset(plan->propagator, name, k, &value)) >= 0; k++) {
+        bool given = false;
+        for (int s = 0; s < options->n_settings; s++)
+            given = given || strcmp(options->settings[s].name, plan->propagator->parameters[preset].name) == 0;
+        if (!given)
+            plan->args.propagator[preset] = value;
+    }
     for (int i = 0; i < plan->propagator->n_parameters; i++)
         if (strcmp(plan->propagator->parameters[i].name, "compensated") == 0)
             plan->choice.compensated = plan->args.compensated = plan->args.propagator[i] != 0;
@@ -207,6 +210,29 @@ static shoal_status choose_forces(shoal_plan *plan, const shoal_options *options
     return SHOAL_OK;
 }
 
+enum { MOST_THREADS = 4096 };
+
+/* Refuse options that no plan can have. */
+static shoal_status check_options(shoal_context *context, const shoal_options *options)
+{
+    const struct {
+        const char *name;
+        double value;
+    } numbers[] = {{"steps_per_orbit", options->steps_per_orbit}, {"dt_min", options->dt_min}, {"dt_max", options->dt_max},
+                   {"max_steps", (double)options->max_steps}, {"threads", options->threads}, {"n_settings", options->n_settings},
+                   {"n_monitors", options->n_monitors}, {"n_forces", options->n_forces}};
+    for (int i = 0; i < SHOAL_COUNT(numbers); i++)
+        if (!(numbers[i].value >= 0))
+            return shoal_fail(context, SHOAL_E_USAGE, "%s = %g: expected a number >= 0", numbers[i].name, numbers[i].value);
+    if (options->threads > MOST_THREADS)
+        return shoal_fail(context, SHOAL_E_USAGE, "threads = %d: expected at most %d", options->threads, MOST_THREADS);
+    if (options->dt_max > 0 && options->dt_min > options->dt_max)
+        return shoal_fail(context, SHOAL_E_USAGE, "dt_min = %g: expected at most dt_max = %g", options->dt_min, options->dt_max);
+    if (options->dt != 0 && options->steps_per_orbit > 0)
+        return shoal_fail(context, SHOAL_E_USAGE, "dt = %g and steps_per_orbit = %g: expected one of them", options->dt, options->steps_per_orbit);
+    return SHOAL_OK;
+}
+
 /* Refuse systems that the propagator or a force is not for. */
 static shoal_status check_systems(const shoal_plan *plan)
 {
@@ -275,7 +301,7 @@ static shoal_status check_begun(const shoal_plan *plan, bool new)
     for (long system = 0; system < plan->ensemble->n_systems; system++) {
         const int outcome = (int)*field(plan, SHOAL_SYS_OUTCOME, system);
         if (outcome == SHOAL_RUNNING && *field(plan, SHOAL_SYS_STEP, system) != 0)
-            return shoal_fail(plan->context, SHOAL_E_USAGE, "system %ld has been integrated by another plan: set its bodies anew",
+            return shoal_fail(plan->context, SHOAL_E_USAGE, "system %ld runs and has been integrated: set its bodies anew",
                               plan->ensemble->id[system]);
         if (new && outcome != SHOAL_RUNNING && outcome != SHOAL_INVALID)
             return shoal_fail(plan->context, SHOAL_E_USAGE, "system %ld has ended (%s) by another plan: set its bodies anew",
@@ -344,6 +370,15 @@ static shoal_status choose_steps(shoal_plan *plan, bool commit)
         }
         dt = fmin(fabs(dt), plan->args.dt_max);
         const double t_end = shoal_plan_when(plan, system, plan->t_end), span = t_end - t_start;
+        if (!isfinite(t_start)) {
+            status = shoal_fail(plan->context, SHOAL_E_INPUT, "system %ld: t_start = %g: expected a finite time", ensemble->id[system], t_start);
+            goto done;
+        }
+        if (plan->dt == 0 && plan->steps_per_orbit > 0 && !isfinite(dt)) { /* no orbit is bound: no result of this system alone */
+            if (commit)
+                *field(plan, SHOAL_SYS_OUTCOME, system) = SHOAL_INVALID;
+            continue;
+        }
         if (!(dt > 0 && isfinite(dt))) {
             status = shoal_fail(plan->context, SHOAL_E_INPUT, "system %ld: step %g: expected a finite number > 0",
                                 ensemble->id[system], dt);
@@ -631,7 +666,10 @@ shoal_status shoal_plan_create(shoal_context *context, shoal_ensemble *ensemble,
     plan->dt = options->dt;
     plan->steps_per_orbit = options->steps_per_orbit;
 
-    shoal_status status = check_begun(plan, true);
+    plan->reached = NAN;
+    shoal_status status = check_options(context, options);
+    if (!status)
+        status = check_begun(plan, true);
     if (!status)
         status = choose_end(plan, options);
     if (!status)
@@ -698,6 +736,7 @@ shoal_status shoal_plan_restart(shoal_plan *plan)
     list_running(plan);
     shoal_plan_lose_aim(plan);
     plan->n_ended = plan->n_moving = plan->n_asked = plan->n_events = 0;
+    plan->reached = NAN;
     plan->goes_on = plan->records_changed = plan->watch_fetched = plan->watch_fresh = false;
     begin_systems(plan);
 
@@ -738,46 +777,6 @@ const char *shoal_plan_line(const shoal_plan *plan)
 }
 
 /* ---- going on ----------------------------------------------------------------------------------------------------- */
-
-shoal_status shoal_plan_integrate(shoal_plan *plan, double t)
-{
-    shoal_ensemble *ensemble = plan->ensemble;
-    if (!isfinite(t))
-        return shoal_fail(plan->context, SHOAL_E_USAGE, "time %g: expected a finite number", t);
-    if (plan->changes != ensemble->changes)
-        return shoal_fail(plan->context, SHOAL_E_USAGE, "systems were set, or another plan was made, after this plan was: expected shoal_plan_restart first");
-    for (long i = 0; i < plan->n_list; i++) {
-        const int system = plan->list[i];
-        const double dt = *field(plan, SHOAL_SYS_DT, system), when = shoal_plan_when(plan, system, t);
-        const double rounding = shoal_whole_step(*field(plan, SHOAL_SYS_T_START, system), when, dt);
-        const double t_end = shoal_plan_when(plan, system, plan->t_end);
-        if ((when - ensemble->time[system]) / dt < -rounding || (t_end - when) / dt < -rounding)
-            return shoal_fail(plan->context, SHOAL_E_USAGE, "time %.17g: expected a time from %.17g to t_end = %.17g", when,
-                              ensemble->time[system], t_end);
-    }
-    int *list = malloc((size_t)ensemble->n_systems * sizeof *list);
-    if (!list)
-        return shoal_fail(plan->context, SHOAL_E_MEMORY, "out of memory");
-    const long n_list = plan->n_list; /* those that move now; the others have their last state already */
-    memcpy(list, plan->list, (size_t)n_list * sizeof *list);
-    shoal_status status = SHOAL_OK;
-    for (long n_moved = 1; !status && n_moved > 0;)
-        status = shoal_plan_slice(plan, t, &n_moved);
-    if (!status)
-        status = shoal_plan_snapshot(plan, t, list, n_list);
-    for (long i = 0; !status && i < n_list; i++) {
-        const int system = list[i];
-        for (int body = 0; body < ensemble->n_bodies; body++)
-            for (int q = 0; q < 6; q++)
-                *shoal_ensemble_body(ensemble, body, q, system) =
-                    plan->args.snapshot[SHOAL_AT(system, 6 * body + q, 6 * ensemble->n_bodies)];
-        ensemble->time[system] = shoal_plan_time(plan, system);
-        if (*field(plan, SHOAL_SYS_OUTCOME, system) == SHOAL_RUNNING || *field(plan, SHOAL_SYS_OUTCOME, system) == SHOAL_SURVIVED)
-            ensemble->time[system] = shoal_plan_when(plan, system, t);
-    }
-    free(list);
-    return status;
-}
 
 double shoal_plan_monitored(shoal_plan *plan, int monitor, int column, int part, long system)
 {

@@ -97,11 +97,15 @@ const shoal_propagator *shoal_propagator_find(const shoal_context *context, cons
     return NULL;
 }
 
-int shoal_propagator_preset(const shoal_propagator *propagator, const char *name, double *value)
+int shoal_propagator_preset(const shoal_propagator *propagator, const char *name, int which, double *value)
 {
     char parameter[32], word[32];
     const char *sets = propagator->aliases ? alias_find(propagator->aliases, name) : NULL;
-    if (!sets || sscanf(sets, " (%31[^=]=%31[^)])", parameter, word) != 2)
+    if (!sets || strncmp(sets, " (", 2) != 0)
+        return -1;
+    for (sets += 2; which > 0 && *sets && *sets != ')'; sets++)
+        which -= *sets == ';';
+    if (which > 0 || sscanf(sets, "%31[^=]=%31[^;)]", parameter, word) != 2)
         return -1;
     int i = 0;
     while (i < propagator->n_parameters && strcmp(propagator->parameters[i].name, parameter) != 0)

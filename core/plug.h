@@ -65,7 +65,7 @@ typedef struct shoal_monitor_column {
 
 typedef struct shoal_propagator {
     const char *name;
-    const char *aliases;   /* "wh,wisdom_holman"; "rk4 (method=rk4)" sets a parameter, unless that is given, too */
+    const char *aliases;   /* "wh,wisdom_holman"; "rk4 (method=rk4)" sets a parameter, "(a=1;b=2)" two, unless they are given, too */
     const char *doc;       /* one line */
     const char *reference;
     int order;             /* of convergence in dt */

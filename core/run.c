@@ -632,7 +632,7 @@ static shoal_status commit(study_run *run)
 static const char *difference(const shoal_result *a, const shoal_result *b)
 {
     return strcmp(a->version, b->version) != 0           ? "version of shoal"
-           : strcmp(a->config_text, b->config_text) != 0 ? "config"
+           : !shoal_config_same(a->config_text, b->config_text) ? "config"
            : a->n_systems != b->n_systems                ? "number of systems"
            : a->n_bodies != b->n_bodies                  ? "number of bodies"
            : a->n_columns != b->n_columns                ? "columns"

@@ -194,7 +194,8 @@ int shoal_ensemble_n_bodies(const shoal_ensemble *ensemble);
  */
 shoal_status shoal_ensemble_set_bodies(shoal_ensemble *ensemble, long system, int n_live, const shoal_body *bodies);
 
-/* The bodies of a system now, the barycentre's motion added back: writes n_live bodies, those that are gone all NaN. */
+/* The bodies of a system now, the barycentre's motion added back: writes n_live bodies, those that are gone all NaN,
+ * and all of an `invalid` system. */
 void shoal_ensemble_get_bodies(const shoal_ensemble *ensemble, long system, shoal_body *bodies);
 
 /* Set id, t_start and dt of a system (other fields are not read). Before a plan is made, or made to begin again. */
@@ -253,13 +254,15 @@ typedef struct shoal_options {
 
 typedef struct shoal_plan shoal_plan;
 
-/* Choose engine and kernels and prepare every system. Options are checked here, never while stepping. */
+/* Choose engine and kernels and prepare every system. Options are checked here, never while stepping, and copied; the ensemble has to stay until the plan
+ * is destroyed. A system that cannot have steps_per_orbit, since no orbit is bound, becomes `invalid`. */
 shoal_status shoal_plan_create(shoal_context *context, shoal_ensemble *ensemble, const shoal_options *options, shoal_plan **plan);
 void shoal_plan_destroy(shoal_plan **plan);
 
 /*
  * Begin again, with the same options, from systems whose bodies (and t_start, dt) were set anew, as a new plan would, to the same bits: the walkers' next
- * proposals. Nothing is chosen, compiled or allocated again, unless bodies have mass now that had none. Systems that were not set anew stay as they ended.
+ * proposals. Nothing is chosen, compiled or allocated again, unless bodies have mass now that had none. Systems that were not set anew stay as they ended,
+ * with their states and outcomes; events and columns begin anew for all.
  * Refused, as a new plan: systems that the propagator is not for, or that run but have been integrated. Until it is called, a plan whose systems were
  * set anew is refused by shoal_plan_integrate.
  */
@@ -275,6 +278,21 @@ const char *shoal_plan_line(const shoal_plan *plan);
  * (where t_end is no multiple of dt) is not seen.
  */
 shoal_status shoal_plan_integrate(shoal_plan *plan, double t);
+
+/* Something to observe of each system. */
+typedef struct shoal_observable {
+    int body;
+    int component; /* 0..5: its x, y, z, vx, vy, vz, as shoal_ensemble_get_bodies has them */
+} shoal_observable;
+
+/*
+ * What is to be seen at a list of times, velocities and places for a likelihood: shoal_plan_integrate to each of them, to the same bits, in one call,
+ * which on a CPU costs less than n_times of them.
+ *   times   in   [n_times] in the direction of time, from where the plan is on
+ *   what    in   [n_what]
+ *   values  out  [n_times][n_what][n_systems]: NaN from a system's end on, and of bodies that are not there
+ */
+shoal_status shoal_plan_observe(shoal_plan *plan, long n_times, const double *times, int n_what, const shoal_observable *what, double *values);
 
 /* A monitor's column for a system (for instance "min_separation"), NaN if it is empty or there is none of that name. */
 double shoal_plan_column(shoal_plan *plan, const char *column, long system);
@@ -292,7 +310,8 @@ typedef struct shoal_event {
     double energy_jump; /* energy of the system after it less that before it */
 } shoal_event;
 
-/* How many there were, and one of them; those of a system are in order of time, and its end is the last, unless it survived.
+/* How many there were, and one of them; those of a system are in order of time, and its end is the last, unless it survived;
+ * which system comes first may differ from run to run. Of an i that there is not: system = -1.
  * There are none in a plan whose monitors all stop: see the systems' outcomes. */
 long shoal_plan_n_events(const shoal_plan *plan);
 void shoal_plan_event(const shoal_plan *plan, long i, shoal_event *event);

@@ -5,7 +5,6 @@
  * other.
  */
 #define _GNU_SOURCE 1
-#include <libgen.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -142,14 +141,8 @@ static shoal_status read_systems(const shoal_config *config, shoal_study *study)
             return shoal_config_fail(config, other, NULL, NULL, "no %s with system.file: the file holds all systems",
                                      others[i]);
     }
-    char *copy = strdup(config->path), *path = NULL;
-    const char *name = config_setting_get_string(file);
-    if (!copy || asprintf(&path, "%s%s%s", *name == '/' ? "" : dirname(copy), *name == '/' ? "" : "/", name) < 0) {
-        free(copy);
-        return out_of_memory(config);
-    }
-    shoal_status status = shoal_csv_read(config, path, study);
-    free(copy);
+    char *path = shoal_config_path(config, config_setting_get_string(file));
+    shoal_status status = path ? shoal_csv_read(config, path, study) : out_of_memory(config);
     free(path);
     return status;
 }
@@ -257,9 +250,9 @@ static shoal_status read_integrator(const shoal_config *config, shoal_study *stu
     if (status)
         return status;
     double value;
-    const int preset = shoal_propagator_preset(study->propagator, word, &value);
-    if (preset >= 0 && !config_setting_get_member(integrator, study->propagator->parameters[preset].name))
-        study->parameter[preset] = value;
+    for (int k = 0, preset; (preset = shoal_propagator_preset(study->propagator, word, k, &value)) >= 0; k++)
+        if (!config_setting_get_member(integrator, study->propagator->parameters[preset].name))
+            study->parameter[preset] = value;
     const char *refusal = study->propagator->refuses ? study->propagator->refuses(study->ensemble) : NULL;
     if (refusal)
         return shoal_config_fail(config, name ? name : integrator, NULL, NULL, "a propagator that applies: %s",

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * systems.c: the ensemble of a config: its bodies, with a grid over some of their numbers (`sweep`), random values at
- * each point of the grid (`sample`), or plain copies.
+ * systems.c: the ensemble of a config: its bodies, with a grid over some of their numbers (`sweep`), random values or draws from a
+ * file at each point of the grid (`sample`), or plain copies.
  *
  * System s is point s / n_copies of the grid and copy s % n_copies at it; the first axis of the grid is the slowest. A shard
  * makes only some of them, with the ids that they have in the whole.
@@ -30,6 +30,8 @@ typedef struct variation {
     /* random */
     shoal_sample sample;
     int index;
+    bool drawn;   /* from the file of draws, in this column of those that are taken */
+    int column;
 } variation;
 
 typedef struct builder {
@@ -46,6 +48,9 @@ typedef struct builder {
     bool *moves; /* of all of them */
     int n_variations, n_axes;
     long n_copies, n_systems;
+    double *draws; /* [n_draws][n_drawn] of the file, copy by copy */
+    long n_draws;
+    int n_drawn;
 } builder;
 
 static shoal_status out_of_memory(const builder *b)
@@ -188,6 +193,43 @@ static shoal_status read_axis(builder *b, const config_setting_t *group, variati
     return status;
 }
 
+/* Whether a random value comes from the file of draws. */
+static shoal_status read_source(const builder *b, const config_setting_t *group, const config_setting_t *file, variation *v)
+{
+    const config_setting_t *distribution = config_setting_get_member(group, "distribution"), *column = config_setting_get_member(group, "column");
+    v->drawn = !distribution;
+    if (column && (distribution || !file))
+        return shoal_config_fail(b->config, column, NULL, NULL, distribution ? "either a column or a distribution" : "no column without sample.file");
+    if (!distribution && !file)
+        return shoal_config_fail(b->config, group, "distribution", NULL, "a distribution, or a column of sample.file");
+    return v->drawn ? SHOAL_OK : shoal_sample_init(b->config, group, v->key, &v->sample);
+}
+
+/* The columns of sample.file that parameters take. */
+static shoal_status read_draws(builder *b, const config_setting_t *file, const config_setting_t *random, const config_setting_t *count)
+{
+    char name[b->n_variations + 1][2 * SHOAL_NAME_SIZE];
+    const char *names[b->n_variations + 1];
+    for (int i = b->n_axes; i < b->n_variations; i++) {
+        variation *v = &b->variations[i];
+        if (!v->drawn)
+            continue;
+        snprintf(name[b->n_drawn], sizeof name[0], "%s.%s", b->study->body_name[v->body], shoal_body_key(v->key)->row.name);
+        names[b->n_drawn] = shoal_config_string(config_setting_get_elem(random, (unsigned)v->index), "column", name[b->n_drawn]);
+        v->column = b->n_drawn++;
+    }
+    if (b->n_drawn == 0)
+        return shoal_config_fail(b->config, file, NULL, NULL, "a parameter without a distribution, that takes a column");
+    char *path = shoal_config_path(b->config, config_setting_get_string(file));
+    shoal_status status = path ? shoal_csv_columns(b->config->context, path, b->n_drawn, names, &b->draws, &b->n_draws) : out_of_memory(b);
+    free(path);
+    if (!status && !count)
+        b->n_copies = b->n_draws;
+    if (!status && b->n_copies > b->n_draws)
+        status = shoal_config_fail(b->config, count, NULL, NULL, "at most %ld, the rows of the file", b->n_draws);
+    return status;
+}
+
 static shoal_status read_variations(builder *b)
 {
     const shoal_config *config = b->config;
@@ -206,15 +248,13 @@ static shoal_status read_variations(builder *b)
                                : shoal_config_number(config, shoal_config_lookup(config, "system"), "system", "count"));
     b->study->seed = (int64_t)shoal_config_number(config, sample, "sample", "seed");
     b->n_axes = list_length(sweep);
-    if (b->n_axes + (b->n_copies > 1) > SHOAL_MAX_AXES)
-        return shoal_config_fail(config, sweep, NULL, NULL, "at most %d axes", SHOAL_MAX_AXES - (b->n_copies > 1));
-
     b->n_variations = b->n_axes + list_length(random);
     b->variations = calloc((size_t)b->n_variations + 1, sizeof *b->variations);
     b->moves = calloc((size_t)(b->n_variations * b->n_bodies) + 1, sizeof *b->moves);
     if (!b->variations || !b->moves)
         return out_of_memory(b);
-    double n_systems = (double)b->n_copies;
+    const config_setting_t *file = sample ? config_setting_get_member(sample, "file") : NULL;
+    double n_systems = 1;
     for (int i = 0; i < b->n_variations && !status; i++) {
         variation *v = &b->variations[i];
         v->random = i >= b->n_axes;
@@ -222,10 +262,15 @@ static shoal_status read_variations(builder *b)
         const config_setting_t *group = v->random ? config_setting_get_elem(random, (unsigned)v->index)
                                                   : config_setting_get_elem(sweep, (unsigned)i);
         if ((status = read_target(b, group, v)) ||
-            (status = v->random ? shoal_sample_init(config, group, v->key, &v->sample) : read_axis(b, group, v)))
+            (status = v->random ? read_source(b, group, file, v) : read_axis(b, group, v)))
             return status;
         n_systems *= v->random ? 1 : (double)v->count;
     }
+    if (file && (status = read_draws(b, file, random, count ? count : copies)))
+        return status;
+    n_systems *= (double)b->n_copies;
+    if (b->n_axes + (b->n_copies > 1) > SHOAL_MAX_AXES)
+        return shoal_config_fail(config, sweep, NULL, NULL, "at most %d axes", SHOAL_MAX_AXES - (b->n_copies > 1));
     if (!isnan(b->study->system))
         b->study->first = (long)b->study->system;
     return shoal_study_share(config, b->study, count ? count : copies ? copies : sweep, n_systems, &b->n_systems);
@@ -371,7 +416,9 @@ static void apply_variations(builder *b, long s, long id)
     for (int i = b->n_variations - 1; i >= 0; i--) { /* the last axis is the fastest */
         const variation *v = &b->variations[i];
         double value;
-        if (v->random)
+        if (v->random && v->drawn)
+            value = b->draws[id % b->n_copies * b->n_drawn + v->column];
+        else if (v->random)
             value = shoal_sample_draw(&v->sample, b->study->seed, id, v->index);
         else {
             value = value_of(v, point % v->count);
@@ -453,5 +500,6 @@ fail:
     free(b.bodies);
     free(b.variations);
     free(b.moves);
+    free(b.draws);
     return status;
 }

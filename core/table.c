@@ -116,6 +116,8 @@ shoal_status shoal_table_add_body(shoal_table *table, const char *name, const sh
             return shoal_table_fail(table, "name", name, "a name that no other body has");
         strcpy(table->names[table->n_names], name); /* its length was checked */
         *at = (int)++table->n_names;
+    } else if (strcmp(table->names[system->n_bodies], name) != 0) { /* a place has one name in all systems */
+        snprintf(table->names[system->n_bodies], SHOAL_NAME_SIZE, "body%d", system->n_bodies);
     }
     table->bodies[table->n_bodies++] = *body;
     system->n_bodies++;
@@ -295,7 +297,8 @@ bool shoal_lines_next(shoal_lines *lines)
         errno = 0;
         if (getline(&lines->text, &lines->size, lines->in) < 0)
             return false;
-        lines->table->line++;
+        if (lines->table->line++ == 0 && strncmp(lines->text, "\xef\xbb\xbf", 3) == 0) /* a byte order mark */
+            memmove(lines->text, lines->text + 3, strlen(lines->text + 3) + 1);
     } while (lines->comment && lines->text[0] == lines->comment);
     lines->text[strcspn(lines->text, "\r\n")] = '\0';
     lines->at = lines->text;

@@ -206,7 +206,9 @@ shoal_status shoal_units_parse(shoal_context *context, const char *text, shoal_u
             return shoal_fail(context, SHOAL_E_INPUT, "units:%s%s: expected LENGTH, MASS, TIME", *text == ' ' ? "" : " ", text);
         }
     }
-    return shoal_units_init(context, words[0], words[1], n < 3 && isnan(G) ? "yr" : words[2], G, units);
+    if (n > 0 && n < 3 && isnan(G))
+        return shoal_fail(context, SHOAL_E_INPUT, "units:%s%s: expected LENGTH, MASS, TIME", *text == ' ' ? "" : " ", text);
+    return shoal_units_init(context, words[0], words[1], n == 0 && isnan(G) ? "yr" : words[2], G, units);
 }
 
 void shoal_units_print(const shoal_units *units, char text[SHOAL_UNITS_TEXT])

@@ -66,27 +66,26 @@ static void propose(fit *f, long system, const double *p)
 /* Their log likelihoods, from the plan's beginning on: [HALF]. velocity: NULL, or out: the first one's instead. */
 static shoal_status log_likelihood(fit *f, double *result, double *velocity)
 {
+    static const shoal_observable star_z = { .body = 0, .component = 5 };
+    static double seen[N_OBSERVATIONS][HALF]; /* the star's velocity along the line of sight; NaN of a system that has ended */
     const shoal_plug_options near = { .name = "stop_on_encounter" };
     const shoal_options options = { .propagator = "mvs_jacobi", .monitors = &near, .n_monitors = 1, .steps_per_orbit = 30,
                                     .t_end = f->time[N_OBSERVATIONS - 1] };
     shoal_status status = f->plan ? shoal_plan_restart(f->plan) : shoal_plan_create(f->context, f->ensemble, &options, &f->plan);
 
-    for (int w = 0; w < HALF; ++w) {
-        result[w] = -N_OBSERVATIONS * log(sqrt(2 * PI) * SIGMA);
+    if (status == SHOAL_OK) {
+        status = shoal_plan_observe(f->plan, N_OBSERVATIONS, f->time, 1, &star_z, seen[0]);
     }
-    for (int i = 0; i < N_OBSERVATIONS && status == SHOAL_OK; ++i) {
-        status = shoal_plan_integrate(f->plan, f->time[i]);
-        for (long w = 0; w < HALF; ++w) {
-            shoal_body bodies[3];
-            shoal_system record;
-            shoal_ensemble_get_bodies(f->ensemble, w, bodies);
-            shoal_ensemble_get_system(f->ensemble, w, &record);
-            const double model = -SPEED * bodies[0].vz, off = (model - f->velocity[i]) / SIGMA;
+    for (int w = 0; w < HALF && status == SHOAL_OK; ++w) {
+        double chi2 = 0;
+        for (int i = 0; i < N_OBSERVATIONS; ++i) {
+            const double model = -SPEED * seen[i][w], off = (model - f->velocity[i]) / SIGMA;
+            chi2 += off * off;
             if (velocity && w == 0) {
                 velocity[i] = model;
             }
-            result[w] = record.outcome == SHOAL_RUNNING || record.outcome == SHOAL_SURVIVED ? result[w] - 0.5 * off * off : -INFINITY;
         }
+        result[w] = isnan(chi2) ? -INFINITY : -0.5 * chi2 - N_OBSERVATIONS * log(sqrt(2 * PI) * SIGMA);
     }
     return status;
 }

@@ -77,8 +77,9 @@ LANE_BIG_FN real step_here(const shoal_kernel_args *k, int n, int with_snap, con
 #endif
 enum { HERMITE_ROWS = HERMITE_ORDER / 2, HERMITE_COLUMNS = HERMITE_ORDER - 1 };
 
-/* Aarseth's step at the end of one of length h from the state `before` to s. The k-th derivative times h^k everywhere. */
-LANE_BIG_FN real step_by_polynomial(const shoal_kernel_args *k, int n, const real *before, const real *s, real h)
+/* Aarseth's step at the end of one of length h from the state `before` to s. The k-th derivative times h^k everywhere. Bodies that are not there, whose higher
+ * derivatives are roundings, ask for none. */
+LANE_BIG_FN real step_by_polynomial(const shoal_kernel_args *k, int n, const real *m, const real *before, const real *s, real h)
 {
     const int known = HERMITE_ORDER / 2; /* derivatives, the zeroth included */
     const real *a = s + HERMITE_A * n, *a0 = before + HERMITE_A * n;
@@ -114,7 +115,7 @@ LANE_BIG_FN real step_by_polynomial(const shoal_kernel_args *k, int n, const rea
             square[d] = team_square(1, 0, derivative + XYZ * d);
         const real low = lane_sqrt(square[0] * square[2]) + square[1];
         const real high = lane_sqrt(square[HERMITE_ORDER - 3] * square[HERMITE_ORDER - 1]) + square[HERMITE_ORDER - 2];
-        most = lane_max(most, lane_select((square[0] > least) & (low > zero), high / low, zero));
+        most = lane_max(most, lane_select((square[0] > least) & (low > zero) & is_there(m[i]), high / low, zero));
     }
     most = team_max(most);
     /* most = 0: nobody asks; what comes of that is no number in reach of step_bounded */
@@ -170,7 +171,7 @@ LANE_FN real propagator_step(const shoal_kernel_args *k, int n, int compensated,
     hermite_advance(k, n, compensated, chosen(k, HERMITE_ITERATIONS), m, s, sign * size);
 
     if (criterion == HERMITE_AARSETH)
-        proposed = step_bounded(k, step_by_polynomial(k, n, before, s, sign * size), size);
+        proposed = step_bounded(k, step_by_polynomial(k, n, m, before, s, sign * size), size);
     else if (criterion == HERMITE_SWARM)
         proposed = step_bounded(k, step_here(k, n, 0, m, s), size);
     else

@@ -34,7 +34,7 @@ static const char *refuses(const shoal_ensemble *ensemble)
 
 const shoal_propagator shoal_propagator_mvs_jacobi = {
     .name = "mvs_jacobi",
-    .aliases = "whfast,whckl",
+    .aliases = "whfast,whckl (corrector=17;kernel=lazy)",
     .doc = "mixed-variable symplectic map of order 2, Jacobi coordinates; symplectic correctors, lazy implementer's kernel",
     .reference = "Wisdom & Holman 1991, AJ 102, 1528; Wisdom 2006, AJ 131, 2294; Rein, Tamayo & Brown 2019, MNRAS 489, 4632",
     .order = 2,

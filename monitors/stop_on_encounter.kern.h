@@ -6,7 +6,8 @@
  *     hill          factor times the larger of a_i (m_i / 3 m_0)^(1/3)
  *     absolute      factor * distance
  *
- * a: osculating astrocentric semi-major axis at the end of the step (the distance from body 0 for an unbound planet). Distances are
+ * a: osculating astrocentric semi-major axis at the end of the step, or twice the distance from body 0 if that is less: of a nearly parabolic
+ * or unbound orbit the axis says nothing about where the body is. (Up to e = 1/2 it never is less.) Distances are
  * compared by their sixth powers, which spares the cube root: d^6 (24 m_0)^2 < factor^6 (m1 + m2)^2 (a1 + a2)^6.
  *
  * With action = log the pair is marked instead, once: it has to be a tenth farther apart than that, at the end of a step, before
@@ -22,7 +23,7 @@ LANE_FN real encounter_axis(int n, const real *m, const real *w, int i)
     real r2 = pair_dot(p.x, p.y, p.z, p.x, p.y, p.z), v2 = pair_dot(p.vx, p.vy, p.vz, p.vx, p.vy, p.vz);
     real r = r2 * lane_rsqrt(r2);
     real q = lane_fma(-r, v2, 2.0 * mu); /* r mu / a */
-    return lane_select(q > lane_set(0.0), r * mu / q, r);
+    return lane_select(q > 0.5 * mu, r * mu / q, 2.0 * r);
 }
 
 LANE_FN void stop_on_encounter_observe(const shoal_kernel_args *k, const lane_view *view, real *slots, lane_event *event)

@@ -126,6 +126,43 @@ config unknown_unit 2 'units = { length = "parsec"; };' 'units.length = "parsec"
 config unknown_angle 3 'angles = "degree";' "angles = *did you mean 'degrees'?)"
 config unknown_distribution 8 'sample = { parameters = ( { body = "c"; parameter = "e"; distribution = "uniforn"; } ); };' \
     "sample.parameters?0?.distribution = \"uniforn\": expected one of *'uniform'?)"
+config draws_nowhere 8 'sample = { parameters = ( { body = "c"; parameter = "e"; column = "ec"; } ); };' \
+    'sample.parameters?0?.column = "ec": expected no column without sample.file'
+config draws_and_distribution 8 'sample = { file = "draws.csv"; parameters = ( { body = "c"; parameter = "e"; column = "ec"; distribution = "uniform"; } ); };' \
+    'sample.parameters?0?.column = "ec": expected either a column or a distribution'
+config neither_draws_nor_distribution 8 'sample = { parameters = ( { body = "c"; parameter = "e"; } ); };' \
+    'sample.parameters?0?.distribution: expected a distribution, or a column of sample.file'
+config draws_for_nobody 8 'sample = { file = "draws.csv"; parameters = ( { body = "c"; parameter = "e"; distribution = "uniform"; from = 0.0; to = 0.1; } ); };' \
+    'sample.file = "draws.csv": expected a parameter without a distribution, that takes a column'
+draws='sample = { file = "draws.csv"; count = 2; parameters = ( { body = "c"; parameter = "e"; } ); };'
+# draws NAME PATTERN LINE...: a study of draws
+draws() {
+    local name=$1 pattern=$2
+    shift 2
+    printf '%s\n' "${lines[@]:0:7}" "$draws" "${lines[@]:8}" >bad.cfg
+    printf '%s\n' "$@" >draws.csv
+    row "$name" 2 "$pattern" run bad.cfg
+}
+draws draws_of_others "./draws.csv:2: expected a column 'c.e' (is it 'c.ee'?)" '# a posterior' 'c.ee,lnL' 0.1,3 0.2,4
+draws draws_too_few 'bad.cfg:8: sample.count = 2: expected at most 1, the rows of the file' 'c.e' 0.1
+draws draws_none './draws.csv:1: expected a heading and at least one row of numbers' 'c.e'
+draws draws_cell_missing './draws.csv:3: expected 2 cells, found 1' 'lnL,c.e' 3,0.1 3
+draws draws_no_number './draws.csv:3: c.e = x: expected a finite number' 'lnL,c.e' 3,0.1 3,x
+rm -f draws.csv
+row draws_no_file 2 './draws.csv: cannot be read: No such file or directory' run bad.cfg
+config word_without_quotes 10 'integrator = { name = "saba"; dt = 0.02; scheme = 4; };' 'integrator.scheme = 4: expected one of *, in quotes*'
+config distance_of_no_use 11 'monitors = ( { name = "stop_on_encounter"; distance = 0.2; } );' \
+    'monitors?0?.name = "stop_on_encounter": expected a monitor that applies: `distance` is for radius = "absolute"'
+config force_on_nobody 9 'forces = ( { name = "radiation"; beta = 0.1; } );' \
+    'forces?0?.name = "radiation": expected a force that applies: no body is without mass; `body` names one that it acts on'
+begin byte_order_marks
+{ printf '\xef\xbb\xbf'; cat study.cfg; } >bad.cfg
+err=$("$shoal" run bad.cfg 2>&1) && wrong "it ran"
+[ "$err" = 'shoal: bad.cfg:1: it begins with a byte order mark; expected plain UTF-8 (an editor'"'"'s "UTF-8 without BOM")' ] || wrong "$err"
+{ printf '\xef\xbb\xbf'; cat study.csv; } >marked.csv
+"$shoal" convert marked.csv whole.h5 --quiet && "$shoal" convert study.csv plain.h5 --quiet && "$shoal" verify marked.csv study.csv >/dev/null || wrong "not the same table"
+rm -f marked.csv whole.h5 plain.h5
+end
 config odd_block 12 'run = { t_end = 2.0; gpu_block = 100; };' 'run.gpu_block = 100: expected a multiple of 32*'
 config few_registers 12 'run = { t_end = 2.0; gpu_registers = 8; };' 'run.gpu_registers = 8: expected 16..255*'
 config three_bodies_a_thread 12 'run = { t_end = 2.0; gpu_bodies = 3; };' 'run.gpu_bodies = 3: expected one of 0, 1, 2, 4, 5*'
@@ -325,7 +362,7 @@ row journal_of_another_study 2 'full.h5.journal: the journal of another run *(it
 row journal_of_another_list 2 'full.h5.journal: *(its config differs: monitors?1? is in the second alone); --force*' \
     run study.cfg output.file=full.h5 'monitors=({name="stop_on_encounter";}, {name="amd";})'
 begin full_disk_goes_on
-"$shoal" run study.cfg output.file=full.h5 --quiet || wrong "the same command does not go on"
+"$shoal" run study.cfg output.file=full.h5 run.threads=1 run.lanes=4 run.checkpoint_s=7 --quiet || wrong "the same study does not go on"
 "$shoal" query full.h5 | cmp - study.csv || wrong "not the same end"
 [ "$(ls full.h5*)" = full.h5 ] || wrong "there are: $(ls full.h5*)"
 end

@@ -275,6 +275,25 @@ run 0 merge --partial part.h5 study.1-of-3.h5 study.2-of-3.h5
 holds "8 systems of 2 shards, not complete"
 end
 
+begin cli_draws
+cat >draws.cfg <<'END'
+system = { bodies = ( { name = "s"; m = 1.0; }, { name = "p"; m = 1e-3; P = 30.0; }, { name = "q"; m = 1e-3; P = 80.0; } ); };
+units = { length = "AU"; mass = "Msun"; time = "d"; };
+sample = { file = "draws.csv"; parameters = ( { body = "p"; parameter = "P"; column = "per [d]"; }, { body = "q"; parameter = "e"; },
+    { body = "q"; parameter = "M"; distribution = "uniform"; from = 0.0; to = 6.28; } ); };
+integrator = { name = "mvs"; dt = 1.0; };
+run = { t_end = 10.0; engine = "cpu"; };
+END
+printf '%s\n' '# a posterior' '"per [d]",lnL,q.e' 30.5,-1,0.01 31.25,-2,0.02 '29,-3,0.03' >draws.csv
+run 0 run draws.cfg --quiet
+run 0 query draws.h5 --systems-table
+[ "$(printf '%s\n' "$out" | cut -d , -f 1-3 | tail -n 3 | tr '\n' ' ')" = "0,30.5,0.01 1,31.25,0.02 2,29,0.03 " ] ||
+    [ "$(printf '%s\n' "$out" | grep -c '30.5\|31.25')" = 2 ] || wrong "draws: $out"
+run 0 run draws.cfg sample.count=2 'sweep=({body="q";parameter="P";values=[70.0,80.0];})' output.file=grid.h5 --quiet
+run 0 query grid.h5 --systems-table
+[ "$(printf '%s\n' "$out" | grep -c ',31.25,')" = 2 ] || wrong "draws at the points of a grid: $out"
+end
+
 begin cli_rerun
 cat >sample.cfg <<'END'
 system = { bodies = ( { name = "s"; m = 1.0; }, { name = "p"; m = 1e-3; a = 1.0; },

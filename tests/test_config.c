@@ -146,7 +146,7 @@ static const struct {
       ":9: integrator.compensated = 1: expected true or false" },
     { 10, "monitors = { name = \"stop_on_ejection\"; };", ":10: monitors = {...}: expected a list of groups" },
     { 10, "monitors = ( \"stop_on_ejection\" );", ":10: monitors[0] = \"stop_on_ejection\": expected a group { ... }" },
-    { 11, "run = { t_end = 1000; threads = 1.5; };", ":11: run.threads = 1.5: expected an integer from 0 to 65536" },
+    { 11, "run = { t_end = 1000; threads = 1.5; };", ":11: run.threads = 1.5: expected an integer from 0 to 4096" },
     { 11, "run = { t_end = 1000; lanes = 3; };", ":11: run.lanes = 3: expected one of 0, 1, 4, 8" },
     { 12, "output = { times = 5; };", ":12: output.times = 5: expected an array of numbers [ ... ]" },
     { 12, "output = { times = (1, \"2\"); };", ":12: output.times[1] = \"2\": expected a number in yr" },

@@ -392,6 +392,7 @@ static const struct {
     { "# units AU, Msun, d\n" TABLE, ":1: comment = units AU, Msun, d: expected '# units: ...'" },
     { "# Unit = AU\n" TABLE, ":1: comment = Unit = AU: expected '# units: ...'" },
     { "# Time = 3\n" TABLE, ":1: comment = Time = 3: expected '# time: ...'" },
+    { "# units: AU, Msun\n" TABLE, ":1: units: AU, Msun: expected LENGTH, MASS, TIME" },
     { "# units: AU, Msun, yr, 3\n" TABLE, ":1: units: AU, Msun, yr, 3: expected LENGTH, MASS, TIME" },
     { "# units: AU, Msun, G = x\n" TABLE, ":1: units: G = x: expected a number" },
     { "# time: now\n" TABLE, ":1: time = now: expected a finite number" },

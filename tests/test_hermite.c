@@ -460,6 +460,34 @@ static void neither_company_nor_output_change_a_bit(void **state)
     }
 }
 
+/* Bodies that are not there are far out, where derivatives of high order are roundings. */
+static void absent_bodies_ask_for_no_step(void **state)
+{
+    static const char *const names[] = {"hermite4_adaptive", "hermite6_adaptive"}, *const words[] = {"swarm", "aarseth", "symmetric"};
+    static const int rooms[] = {3, 4, 6, 20};
+    shoal_context *context = context_of(state);
+    for (int i = 0; i < SHOAL_COUNT(names) * SHOAL_COUNT(words); i++) {
+        const shoal_body wide[3] = {{.m = 1}, {.m = 1e-6, .x = 0.05, .vy = sqrt(1 / 0.05)}, {.m = 1e-6, .x = 30, .vy = sqrt(1.0 / 30)}};
+        const shoal_setting criterion = {"criterion", 0, words[i % 3]};
+        const shoal_options options = {.propagator = names[i / 3], .settings = &criterion, .n_settings = 1, .engine = "cpu", .t_end = 1};
+        shoal_body first[3], seen[3];
+        for (int r = 0; r < SHOAL_COUNT(rooms); r++) {
+            struct motion motion = {NULL, NULL};
+            shoal_system record;
+            assert_ok(context, shoal_ensemble_create(context, 1, rooms[r], &motion.ensemble));
+            assert_ok(context, shoal_ensemble_set_bodies(motion.ensemble, 0, 3, wide));
+            assert_ok(context, shoal_plan_create(context, motion.ensemble, &options, &motion.plan));
+            assert_ok(context, shoal_plan_integrate(motion.plan, options.t_end));
+            shoal_ensemble_get_system(motion.ensemble, 0, &record);
+            shoal_ensemble_get_bodies(motion.ensemble, 0, r ? seen : first);
+            assert_int_equal(record.outcome, SHOAL_SURVIVED);
+            if (r && memcmp(first, seen, sizeof first) != 0)
+                fail_msg("%s, %s: other bits with room for %d bodies", options.propagator, words[i % 3], rooms[r]);
+            motion_end(&motion);
+        }
+    }
+}
+
 /* ---- agreement --------------------------------------------------------------------------------------------------- */
 
 static void all_schemes_agree(void **state)
@@ -561,6 +589,7 @@ int main(void)
         cmocka_unit_test(symmetric_steps_do_not_drift),
         cmocka_unit_test(symmetric_steps_come_back),
         cmocka_unit_test(neither_company_nor_output_change_a_bit),
+        cmocka_unit_test(absent_bodies_ask_for_no_step),
         cmocka_unit_test(all_schemes_agree),
         cmocka_unit_test(extra_forces_keep_order_six),
         cmocka_unit_test(the_closest_approach_is_where_it_was_published),

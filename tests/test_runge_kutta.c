@@ -680,16 +680,20 @@ static void presets_are_sound(void **state)
         assert_true(strlen(type->aliases) < sizeof words);
         strcpy(words, type->aliases);
         for (char *rest = NULL, *alias = strtok_r(words, ",", &rest); alias; alias = strtok_r(NULL, ",", &rest)) {
-            const bool sets = strchr(alias, '(') != NULL;
+            int n_set = strchr(alias, '(') != NULL;
             double value = NAN;
+            for (const char *at = alias; (at = strchr(at, ';')); at++)
+                n_set++;
             alias[strcspn(alias, " ")] = 0;
             assert_ptr_equal(shoal_propagator_find(NULL, alias), type);
-            const int i = shoal_propagator_preset(type, alias, &value);
-            assert_int_equal(i >= 0, sets);
-            if (sets)
+            for (int k = 0; k < n_set; k++) {
+                const int i = shoal_propagator_preset(type, alias, k, &value);
+                assert_in_range(i, 0, type->n_parameters - 1);
                 assert_true(value >= type->parameters[i].least && value <= type->parameters[i].most);
+            }
+            assert_int_equal(shoal_propagator_preset(type, alias, n_set, &value), -1);
         }
-        assert_int_equal(shoal_propagator_preset(type, type->name, &(double){0}), -1);
+        assert_int_equal(shoal_propagator_preset(type, type->name, 0, &(double){0}), -1);
     }
 }
 

@@ -106,6 +106,25 @@ static void write_setting(FILE *out, const config_setting_t *setting, int indent
     }
 }
 
+static char *read_text(const char *path);
+
+/* What is in the files of numbers that a config names: "# file NAME HASH". */
+static void describe_files(const shoal_config *config, FILE *out)
+{
+    static const char *const keys[] = { "system.file", "sample.file" };
+    for (int i = 0; i < SHOAL_COUNT(keys); i++) {
+        const config_setting_t *setting = shoal_config_lookup(config, keys[i]);
+        char *path = setting ? shoal_config_path(config, config_setting_get_string(setting)) : NULL, *text = path ? read_text(path) : NULL;
+        if (text) {
+            shoal_hash hash = shoal_hash_start();
+            shoal_hash_string(&hash, text);
+            fprintf(out, "# file %s %016llx%016llx\n", config_setting_get_string(setting), (unsigned long long)hash.a, (unsigned long long)hash.b);
+        }
+        free(path);
+        free(text);
+    }
+}
+
 char *shoal_config_text(const shoal_config *config)
 {
     char *text = NULL;
@@ -115,6 +134,7 @@ char *shoal_config_text(const shoal_config *config)
         return NULL;
     write_members(out, config_root_setting(&config->tree), 0);
     shoal_plugins_describe(config->context, out);
+    describe_files(config, out);
     const bool failed = ferror(out) != 0;
     if (fclose(out) != 0 || failed) {
         free(text);
@@ -226,8 +246,9 @@ void shoal_config_difference(const char *first, const char *second, char *text, 
     memset(text, 0, size);
     config_init(&a);
     config_init(&b);
-    if (out && config_read_string(&a, first) && config_read_string(&b, second))
-        write_difference(out, config_root_setting(&a), config_root_setting(&b));
+    if (out && config_read_string(&a, first) && config_read_string(&b, second) &&
+        !write_difference(out, config_root_setting(&a), config_root_setting(&b)) && !shoal_config_same(first, second))
+        fputs("what is in a file that it names", out);
     if (out)
         fclose(out);
     text[size - 1] = '\0';

@@ -108,8 +108,8 @@ void shoal_config_close(shoal_config *config);
 /* The path of a file that a config names, which may be relative to the config's folder; malloc'd, NULL when memory is out. */
 char *shoal_config_path(const shoal_config *config, const char *name);
 
-/* The whole config as text, malloc'd, NULL when memory is out; reading it again gives the same numbers to the last bit.
- */
+/* The whole config as text, malloc'd, NULL when memory is out; reading it again gives the same numbers to the last bit. Comments at its end
+ * tell plugins and files that it names from others of their names. */
 char *shoal_config_text(const shoal_config *config);
 /* Whether two such texts are of the same results: they may differ in how they are computed (run.threads and the like). */
 bool shoal_config_same(const char *first, const char *second);

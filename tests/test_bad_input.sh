@@ -359,6 +359,15 @@ begin full_disk
 end
 row journal_of_another_study 2 'full.h5.journal: the journal of another run *(its config differs: run.t_end = *[0-9] and 3); --force discards it' \
     run study.cfg output.file=full.h5 run.t_end=3
+begin shards_of_other_tables
+printf '%s\n' system,body,name,m,x,y,z,vx,vy,vz 0,0,s,1,0,0,0,0,0,0 0,1,p,0.001,1,0,0,0,6,0 1,0,s,1,0,0,0,0,0,0 1,1,p,0.001,1,0,0,0,6,0 >bodies.csv
+"$shoal" run table.cfg run.shard=1/2 output.file=t.h5 --quiet || wrong "first shard"
+sed -i s/0.001/0.002/ bodies.csv
+"$shoal" run table.cfg run.shard=2/2 output.file=t.h5 --quiet || wrong "second shard"
+err=$("$shoal" merge both.h5 t.1-of-2.h5 t.2-of-2.h5 2>&1) && wrong "merged"
+[ "$err" = "shoal: t.1-of-2.h5 and t.2-of-2.h5: expected shards of one run; their config differs: what is in a file that it names" ] || wrong "$err"
+rm -f t.?-of-2.h5 bodies.csv
+end
 row journal_of_another_list 2 'full.h5.journal: *(its config differs: monitors?1? is in the second alone); --force*' \
     run study.cfg output.file=full.h5 'monitors=({name="stop_on_encounter";}, {name="amd";})'
 begin full_disk_goes_on

@@ -166,21 +166,22 @@ static bool is_of_machine(const char *key, size_t length)
     return false;
 }
 
-/* The first line from here on, or the end, that is none of these: `run` alone has keys of such names. */
-static const char *line_that_counts(const char *text)
+/* The first line from here on, or the end, that is none of these. in_run: within that group. */
+static const char *line_that_counts(const char *text, bool *in_run)
 {
-    while (strncmp(text, "    ", 4) == 0 && is_of_machine(text + 4, strcspn(text + 4, " \n"))) {
+    while (*in_run && strncmp(text, "    ", 4) == 0 && is_of_machine(text + 4, strcspn(text + 4, " \n"))) {
         text += strcspn(text, "\n");
         text += *text == '\n';
     }
+    *in_run = strncmp(text, "run = {", 7) == 0 || (*in_run && *text != '}');
     return text;
 }
 
 bool shoal_config_same(const char *first, const char *second)
 {
-    for (;;) {
-        first = line_that_counts(first);
-        second = line_that_counts(second);
+    for (bool run[2] = { false, false };;) {
+        first = line_that_counts(first, &run[0]);
+        second = line_that_counts(second, &run[1]);
         const size_t length = strcspn(first, "\n");
         if (length != strcspn(second, "\n") || memcmp(first, second, length) != 0)
             return false;
@@ -203,7 +204,8 @@ static bool write_difference(FILE *out, const config_setting_t *a, const config_
             const config_setting_t *of = side ? b : a, *to = side ? a : b;
             for (int i = 0; i < config_setting_length(of); i++) {
                 const config_setting_t *item = config_setting_get_elem(of, (unsigned)i);
-                if (group && is_of_machine(config_setting_name(item), strlen(config_setting_name(item))))
+                if (group && config_setting_name(a) && strcmp(config_setting_name(a), "run") == 0 &&
+                    is_of_machine(config_setting_name(item), strlen(config_setting_name(item))))
                     continue;
                 const config_setting_t *other = group ? config_setting_get_member(to, config_setting_name(item)) : config_setting_get_elem(to, (unsigned)i);
                 if (!other) {

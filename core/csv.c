@@ -175,6 +175,9 @@ shoal_status shoal_csv_columns(shoal_context *context, const char *path, int n, 
             for (column[i] = 0; column[i] < n_cells && strcmp(cells[column[i]], names[i]) != 0;)
                 column[i]++;
             const char *nearest = shoal_nearest(names[i], (const char *const *)cells, n_cells);
+            for (int other = column[i] + 1; other < n_cells && !status; other++)
+                if (strcmp(cells[other], names[i]) == 0)
+                    status = shoal_fail(context, SHOAL_E_INPUT, "%s:%ld: expected one column '%s'", path, table.line, names[i]);
             if (column[i] == n_cells)
                 status = shoal_fail(context, SHOAL_E_INPUT, "%s:%ld: expected a column '%s'%s%s%s", path, table.line, names[i],
                                     nearest ? " (is it '" : "", nearest ? nearest : "", nearest ? "'?)" : "");

@@ -105,7 +105,7 @@ typedef struct observation {
     const shoal_observable *what;
     double *values;
     int n_what;
-    int lost; /* a system that did not arrive, else -1 */
+    long lost; /* a stop, times the systems, and a system that did not arrive at it; else -1 */
 } observation;
 
 static bool observation_aim(void *user, long k, const int *list, long n_list)
@@ -118,7 +118,7 @@ static bool observation_aim(void *user, long k, const int *list, long n_list)
     }
     for (long i = 0; i < n_list && !moves; i++)
         if (!shoal_plan_stand_at(o->plan, list[i], o->times[k]))
-            __atomic_store_n(&o->lost, list[i], __ATOMIC_RELAXED);
+            __atomic_store_n(&o->lost, k * o->plan->ensemble->n_systems + list[i], __ATOMIC_RELAXED);
     return moves;
 }
 
@@ -156,17 +156,32 @@ shoal_status shoal_plan_observe(shoal_plan *plan, long n_times, const double *ti
         return status;
     for (long i = 0; i < n_times * n_what * ensemble->n_systems; i++)
         values[i] = NAN;
+    shoal_body *bodies = malloc((size_t)ensemble->n_bodies * sizeof *bodies);
     const long n_list = plan->n_list;
     int *list = copy_list(plan);
-    if (!list)
-        return SHOAL_E_MEMORY;
+    if (!list || !bodies) {
+        free(bodies);
+        free(list);
+        return shoal_fail(plan->context, SHOAL_E_MEMORY, "out of memory");
+    }
+    for (long s = 0; s < ensemble->n_systems; s++) { /* those that have arrived, at times that can be no other than the end */
+        shoal_system record;
+        shoal_ensemble_get_system(ensemble, s, &record);
+        if (record.outcome != SHOAL_SURVIVED)
+            continue;
+        shoal_ensemble_get_bodies(ensemble, s, bodies);
+        for (long k = 0; k < n_times * n_what; k++)
+            if (what[k % n_what].body < record.n_live)
+                values[k * ensemble->n_systems + s] = (&bodies[what[k % n_what].body].x)[what[k % n_what].component];
+    }
+    free(bodies);
     /* systems that the host has to act on go from time to time */
     const bool visits = plan->engine_type->visit && plan->args.marks < 0 && plan->args.records < 0;
     if (visits) {
         const double dt = n_list > 0 ? *field(plan, SHOAL_SYS_DT, list[0]) : 1, span = n_list > 0 ? shoal_plan_when(plan, list[0], times[n_times - 1]) - ensemble->time[list[0]] : 0;
         const shoal_visitor visitor = {&o, n_times, fabs(span / dt), observation_aim, observation_take};
         plan->engine_type->visit(plan->engine, list, n_list, &visitor);
-        status = o.lost >= 0 ? shoal_plan_cannot_stand(plan, o.lost, times[n_times - 1]) : go_to(plan, times[n_times - 1], list, n_list);
+        status = o.lost >= 0 ? shoal_plan_cannot_stand(plan, o.lost % ensemble->n_systems, times[o.lost / ensemble->n_systems]) : go_to(plan, times[n_times - 1], list, n_list);
     }
     for (long k = 0; k < n_times && !visits && !status; k++) {
         status = go_to(plan, times[k], list, n_list);

@@ -730,6 +730,8 @@ shoal_status shoal_plan_restart(shoal_plan *plan)
     if (!status)
         status = find_periods(plan);
     if (!status)
+        status = choose_steps(plan, false);
+    if (!status)
         status = choose_steps(plan, true);
     if (status)
         return status;

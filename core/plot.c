@@ -366,7 +366,8 @@ static void fill_cells(plot_map *map, long width, long height)
                         n_all++;
                         if (shows_outcome(map, outcome)) {
                             n_outcome[outcome]++;
-                        } else if (!isnan(value_of(map, system))) {
+                        }
+                        if ((outcome == SHOAL_SURVIVED || !shows_outcome(map, outcome)) && !isnan(value_of(map, system))) {
                             map->scratch[n++] = value_of(map, system);
                         }
                     }

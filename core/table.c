@@ -117,7 +117,16 @@ shoal_status shoal_table_add_body(shoal_table *table, const char *name, const sh
         strcpy(table->names[table->n_names], name); /* its length was checked */
         *at = (int)++table->n_names;
     } else if (strcmp(table->names[system->n_bodies], name) != 0) { /* a place has one name in all systems */
-        snprintf(table->names[system->n_bodies], SHOAL_NAME_SIZE, "body%d", system->n_bodies);
+        char *const old = table->names[system->n_bodies], neutral[SHOAL_NAME_SIZE];
+        size_t length = (size_t)snprintf(neutral, sizeof neutral, "body%d", system->n_bodies);
+        if (strncmp(old, neutral, length) != 0 || old[length + strspn(old + length, "_")]) {
+            while (*name_place(table, neutral) && length + 1 < sizeof neutral) { /* others may be called so */
+                neutral[length++] = '_';
+                neutral[length] = '\0';
+            }
+            *name_place(table, neutral) = system->n_bodies + 1;
+            strcpy(old, neutral);
+        }
     }
     table->bodies[table->n_bodies++] = *body;
     system->n_bodies++;

@@ -33,16 +33,6 @@ static inline const char *no_axis(const double *axis)
     return length2 > 0 && isfinite(length2) ? NULL : "an axis needs a length greater than 0 to have a direction";
 }
 
-/* For shoal_force.refuses: nobody for it to act on. */
-static inline const char *acts_on_nobody(int body, const shoal_ensemble *ensemble)
-{
-    for (long s = 0; s < ensemble->n_systems && body == 0; s++)
-        for (int i = 1; i < ensemble->n_bodies; i++)
-            if (*shoal_ensemble_body(ensemble, i, SHOAL_M, s) == 0 && shoal_ensemble_is_there(ensemble, i, s))
-                return NULL;
-    return body == 0 ? "no body is without mass; `body` names one that it acts on" : NULL;
-}
-
 /* For shoal_force.refuses. */
 static inline const char *not_dominated(const double *parameters, const shoal_ensemble *ensemble)
 {

@@ -22,8 +22,6 @@ static double energy(const double *p, int n, const shoal_body *bodies)
     return p[DRAG] != 0 ? NAN : p[BETA] * bodies[0].m * bodies[body].m / relative_to(&bodies[body], &bodies[0]).r;
 }
 
-static const char *refuses(const double *p, const shoal_ensemble *ensemble) { return acts_on_nobody((int)p[BODY], ensemble); }
-
 const shoal_force shoal_force_radiation = {
     .name = "radiation",
     .doc = "radiation pressure of body 0 with Poynting-Robertson drag, on one body or on all without mass; no reaction on body 0",
@@ -31,6 +29,5 @@ const shoal_force shoal_force_radiation = {
     .parameters = parameters,
     .n_parameters = SHOAL_COUNT(parameters),
     .depends_on_velocity = true,
-    .refuses = refuses,
     .energy = energy,
 };

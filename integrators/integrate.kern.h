@@ -254,7 +254,7 @@ LANE_FN mask clock_stuck(const shoal_kernel_args *k, const lane_clock *clock)
 
 LANE_FN mask clock_spent(const shoal_kernel_args *k, const lane_clock *clock)
 {
-    return (clock->attempts >= lane_set(k->max_steps)) & lane_not(clock->elapsed + lane_abs(clock->h) > clock->target);
+    return (clock->attempts >= lane_set(k->max_steps)) & lane_not(clock->elapsed + lane_abs(clock->h) > clock->end);
 }
 
 LANE_FN mask clock_moved(const lane_clock *clock) { return clock->done != lane_set(0.0); }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
  * closest_approach.kern.h: the closest approach of every pair, within the step, with its time and the pair's mutual Hill
- * radius then, ((m1 + m2) / 3 m_0)^(1/3) (a1 + a2) / 2 with astrocentric a (stop_on_encounter.kern.h). In larger systems
+ * radius then, ((m1 + m2) / 3 m_0)^(1/3) (a1 + a2) / 2 with astrocentric a or twice the distance (stop_on_encounter.kern.h). In larger systems
  * (SHOAL_PAIR) only that of all pairs.
  *
  * A pair that comes nearer still at the end of a step is nearest there; one that moves apart was so on the cubic of

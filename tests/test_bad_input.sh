@@ -144,6 +144,7 @@ draws() {
     row "$name" 2 "$pattern" run bad.cfg
 }
 draws draws_of_others "./draws.csv:2: expected a column 'c.e' (is it 'c.ee'?)" '# a posterior' 'c.ee,lnL' 0.1,3 0.2,4
+draws draws_column_twice "./draws.csv:1: expected one column 'c.e'" 'c.e,lnL,c.e' 0.1,3,0.2 0.2,4,0.3
 draws draws_too_few 'bad.cfg:8: sample.count = 2: expected at most 1, the rows of the file' 'c.e' 0.1
 draws draws_none './draws.csv:1: expected a heading and at least one row of numbers' 'c.e'
 draws draws_cell_missing './draws.csv:3: expected 2 cells, found 1' 'lnL,c.e' 3,0.1 3
@@ -153,8 +154,6 @@ row draws_no_file 2 './draws.csv: cannot be read: No such file or directory' run
 config word_without_quotes 10 'integrator = { name = "saba"; dt = 0.02; scheme = 4; };' 'integrator.scheme = 4: expected one of *, in quotes*'
 config distance_of_no_use 11 'monitors = ( { name = "stop_on_encounter"; distance = 0.2; } );' \
     'monitors?0?.name = "stop_on_encounter": expected a monitor that applies: `distance` is for radius = "absolute"'
-config force_on_nobody 9 'forces = ( { name = "radiation"; beta = 0.1; } );' \
-    'forces?0?.name = "radiation": expected a force that applies: no body is without mass; `body` names one that it acts on'
 begin byte_order_marks
 { printf '\xef\xbb\xbf'; cat study.cfg; } >bad.cfg
 err=$("$shoal" run bad.cfg 2>&1) && wrong "it ran"
@@ -163,6 +162,8 @@ err=$("$shoal" run bad.cfg 2>&1) && wrong "it ran"
 "$shoal" convert marked.csv whole.h5 --quiet && "$shoal" convert study.csv plain.h5 --quiet && "$shoal" verify marked.csv study.csv >/dev/null || wrong "not the same table"
 rm -f marked.csv whole.h5 plain.h5
 end
+config column_with_a_mean 8 'sample = { file = "draws.csv"; parameters = ( { body = "c"; parameter = "e"; mean = 0.1; } ); };' \
+    "sample.parameters?0?.mean = 0.1: expected no 'mean' without a distribution"
 config odd_block 12 'run = { t_end = 2.0; gpu_block = 100; };' 'run.gpu_block = 100: expected a multiple of 32*'
 config few_registers 12 'run = { t_end = 2.0; gpu_registers = 8; };' 'run.gpu_registers = 8: expected 16..255*'
 config three_bodies_a_thread 12 'run = { t_end = 2.0; gpu_bodies = 3; };' 'run.gpu_bodies = 3: expected one of 0, 1, 2, 4, 5*'

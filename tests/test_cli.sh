@@ -287,8 +287,7 @@ END
 printf '%s\n' '# a posterior' '"per [d]",lnL,q.e' 30.5,-1,0.01 31.25,-2,0.02 '29,-3,0.03' >draws.csv
 run 0 run draws.cfg --quiet
 run 0 query draws.h5 --systems-table
-[ "$(printf '%s\n' "$out" | cut -d , -f 1-3 | tail -n 3 | tr '\n' ' ')" = "0,30.5,0.01 1,31.25,0.02 2,29,0.03 " ] ||
-    [ "$(printf '%s\n' "$out" | grep -c '30.5\|31.25')" = 2 ] || wrong "draws: $out"
+[ "$(printf '%s\n' "$out" | cut -d , -f 1,8,9 | tail -n 3 | tr '\n' ' ')" = "0,30.5,0.01 1,31.25,0.02 2,29,0.03 " ] || wrong "draws: $out"
 run 0 run draws.cfg sample.count=2 'sweep=({body="q";parameter="P";values=[70.0,80.0];})' output.file=grid.h5 --quiet
 run 0 query grid.h5 --systems-table
 [ "$(printf '%s\n' "$out" | grep -c ',31.25,')" = 2 ] || wrong "draws at the points of a grid: $out"

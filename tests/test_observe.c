@@ -163,6 +163,47 @@ static void a_plan_does_not_go_back_from_its_end(void **state)
     motion_end(&motion);
 }
 
+/* What has arrived is seen once more; and attempts that are used up where somebody stops end the system there, as they do elsewhere. */
+static void ends_are_ends_at_a_stop_too(void **state)
+{
+    static const char *const names[] = {"hermite4_adaptive", "runge_kutta_adaptive", "gauss_radau", "bulirsch_stoer"};
+    static const double stops[] = {5, 6};
+    shoal_context *context = context_of(state);
+    double values[2][SYSTEMS], again[SYSTEMS];
+    struct motion motion = begin(context, &(shoal_options){.propagator = "mvs", .t_end = 6, .dt = 0.1});
+    assert_ok(context, shoal_plan_observe(motion.plan, 2, stops, 1, what, values[0]));
+    assert_ok(context, shoal_plan_observe(motion.plan, 1, stops + 1, 1, what, again));
+    assert_int_equal(differing(again, values[1], SYSTEMS), 0);
+    assert_false(isnan(again[1]));
+    motion_end(&motion);
+    for (int i = 0; i < SHOAL_COUNT(names); i++) {
+        const shoal_body pair[2] = {{.m = 1}, {.m = 1e-3, .x = 1, .vy = 1}};
+        shoal_options options = {.propagator = names[i], .t_end = 100};
+        shoal_system record;
+        motion = motion_begin(context, 1, 2, NULL, NULL, &options, pair);
+        assert_ok(context, shoal_plan_integrate(motion.plan, stops[0]));
+        const double attempts = *shoal_ensemble_field(motion.ensemble, SHOAL_SYS_ATTEMPT, 0);
+        motion_end(&motion);
+        for (int more = -1; more <= 1; more++) {
+            double n_steps[2];
+            options.max_steps = attempts + more;
+            for (int way = 0; way < 2; way++) {
+                motion = motion_begin(context, 1, 2, NULL, NULL, &options, pair);
+                if (way)
+                    assert_ok(context, shoal_plan_observe(motion.plan, 2, stops, 1, &(shoal_observable){1, 0}, again));
+                for (int k = 0; k < 2 && !way; k++)
+                    assert_ok(context, shoal_plan_integrate(motion.plan, stops[k]));
+                assert_ok(context, shoal_plan_integrate(motion.plan, options.t_end));
+                shoal_ensemble_get_system(motion.ensemble, 0, &record);
+                assert_int_equal(record.outcome, SHOAL_BUDGET);
+                n_steps[way] = record.n_steps;
+                motion_end(&motion);
+            }
+            assert_true(n_steps[0] == n_steps[1]);
+        }
+    }
+}
+
 static void a_system_that_cannot_be_disturbs_no_other(void **state)
 {
     shoal_context *context = context_of(state);
@@ -223,6 +264,7 @@ int main(void)
         cmocka_unit_test(same_as_integrating),
         cmocka_unit_test(wrong_calls_are_refused),
         cmocka_unit_test(a_plan_does_not_go_back_from_its_end),
+        cmocka_unit_test(ends_are_ends_at_a_stop_too),
         cmocka_unit_test(a_system_that_cannot_be_disturbs_no_other),
         cmocka_unit_test(options_of_no_plan_are_refused),
     };

@@ -81,7 +81,7 @@ const shoal_key shoal_keys[] = {
     VALUE("sweep", CHOICE, "scale", "", 0, 0, 1, "linear|log", NULL, "how the values are spaced"),
     NUMBERS("sweep", "values", "", "from, to, count", "the values one by one"),
 
-    VALUE("sample", INTEGER, "count", "", NAN, 1, MOST_INT, NULL, "system.count", "systems at each point of the grid"),
+    VALUE("sample", INTEGER, "count", "", NAN, 1, MOST_INT, NULL, "system.count, or the rows of sample.file", "systems at each point of the grid"),
     VALUE("sample", INTEGER, "seed", "", 1, 0, MOST_EXACT, NULL, NULL,
           "a value depends on the seed and the system's id alone"),
     OTHER("sample", TEXT, "file", "no draws", "CSV with a heading and a row for each system, for instance draws from a posterior, in the units of this file"),

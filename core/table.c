@@ -116,7 +116,8 @@ shoal_status shoal_table_add_body(shoal_table *table, const char *name, const sh
             return shoal_table_fail(table, "name", name, "a name that no other body has");
         strcpy(table->names[table->n_names], name); /* its length was checked */
         *at = (int)++table->n_names;
-    } else if (strcmp(table->names[system->n_bodies], name) != 0) { /* a place has one name in all systems */
+    } else if (table->n_name_at > 0 && strcmp(table->names[system->n_bodies], name) != 0) {
+        /* a place has one name in all systems; that of a result's stays though others move up */
         char *const old = table->names[system->n_bodies], neutral[SHOAL_NAME_SIZE];
         size_t length = (size_t)snprintf(neutral, sizeof neutral, "body%d", system->n_bodies);
         if (strncmp(old, neutral, length) != 0 || old[length + strspn(old + length, "_")]) {

@@ -759,7 +759,7 @@ static char *read_text(const char *path)
     size_t size = 0;
     if (!in)
         return NULL;
-    if (getdelim(&text, &size, '\0', in) < 0 && (ferror(in) || !text)) {
+    if (getdelim(&text, &size, '\0', in) < 0) { /* of an empty file it may have room, and nothing in it */
         free(text);
         text = ferror(in) ? NULL : strdup("");
     }

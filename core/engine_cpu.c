@@ -168,16 +168,10 @@ static shoal_status cpu_launch(shoal_engine *engine, shoal_kernel_entry entry, c
     shoal_cpu_kernel *kernel = kernels->entry[entry];
     const long at_once = kernels->systems, n_calls = (n_list + at_once - 1) / at_once;
     const double began = shoal_seconds();
-    if (n_list > 0 && n_calls > 1 && worth_threads(engine, (double)n_list * steps_of(engine, entry, list[0], slice_steps))) {
-#pragma omp parallel for schedule(dynamic, 1) num_threads(engine->threads)
-        for (long call = 0; call < n_calls; call++) {
-            long first = call * at_once, last = first + at_once < n_list ? first + at_once : n_list;
-            kernel(&args, first, last);
-        }
-    } else {
-        for (long first = 0; first < n_list; first += at_once)
-            kernel(&args, first, first + at_once < n_list ? first + at_once : n_list);
-    }
+    const bool shared = n_calls > 1 && worth_threads(engine, (double)n_list * steps_of(engine, entry, list[0], slice_steps));
+#pragma omp parallel for schedule(dynamic, 1) num_threads(engine->threads) if (shared)
+    for (long first = 0; first < n_list; first += at_once)
+        kernel(&args, first, first + at_once < n_list ? first + at_once : n_list);
     if (entry == SHOAL_INTEGRATE)
         engine->seconds = shoal_seconds() - began;
     return SHOAL_OK;
@@ -212,14 +206,10 @@ static void cpu_visit(shoal_engine *engine, const int *list, long n_list, const 
     args.n_list = n_list;
     args.slice_steps = 1e15;
     const shoal_cpu_kernels *kernels = kernels_for(engine, n_list);
-    if (n_list > kernels->systems && worth_threads(engine, (double)n_list * (visitor->steps + (double)visitor->n_stops))) {
-#pragma omp parallel for schedule(dynamic, 1) num_threads(engine->threads)
-        for (long first = 0; first < n_list; first += kernels->systems)
-            visit_group(kernels, &args, first, visitor);
-    } else {
-        for (long first = 0; first < n_list; first += kernels->systems)
-            visit_group(kernels, &args, first, visitor);
-    }
+    const bool shared = n_list > kernels->systems && worth_threads(engine, (double)n_list * (visitor->steps + (double)visitor->n_stops));
+#pragma omp parallel for schedule(dynamic, 1) num_threads(engine->threads) if (shared)
+    for (long first = 0; first < n_list; first += kernels->systems)
+        visit_group(kernels, &args, first, visitor);
 }
 
 static shoal_status cpu_fetched(shoal_engine *engine)

@@ -27,6 +27,8 @@ static shoal_status check_time(const shoal_plan *plan, double t, double from)
 {
     if (!isfinite(t))
         return shoal_fail(plan->context, SHOAL_E_USAGE, "time %g: expected a finite number", t);
+    if ((t - from) * (plan->t_end - t) >= 0) /* between one that is good and the end */
+        return SHOAL_OK;
     const double reached = isnan(from) ? plan->reached : from, near = 1e-12 * fabs(plan->t_end), sign = plan->t_end < reached ? -1 : 1;
     if (plan->n_list == 0 && (sign * (t - reached) < -near || (!isnan(reached) && sign * (plan->t_end - t) < -near))) /* where all have ended */
         return shoal_fail(plan->context, SHOAL_E_USAGE, "time %.17g: expected a time from %.17g to t_end = %.17g", t, reached, plan->t_end);
@@ -165,13 +167,11 @@ shoal_status shoal_plan_observe(shoal_plan *plan, long n_times, const double *ti
         return shoal_fail(plan->context, SHOAL_E_MEMORY, "out of memory");
     }
     for (long s = 0; s < ensemble->n_systems; s++) { /* those that have arrived, at times that can be no other than the end */
-        shoal_system record;
-        shoal_ensemble_get_system(ensemble, s, &record);
-        if (record.outcome != SHOAL_SURVIVED)
+        if (*field(plan, SHOAL_SYS_OUTCOME, s) != SHOAL_SURVIVED)
             continue;
         shoal_ensemble_get_bodies(ensemble, s, bodies);
         for (long k = 0; k < n_times * n_what; k++)
-            if (what[k % n_what].body < record.n_live)
+            if (what[k % n_what].body < *field(plan, SHOAL_SYS_N_LIVE, s))
                 values[k * ensemble->n_systems + s] = (&bodies[what[k % n_what].body].x)[what[k % n_what].component];
     }
     free(bodies);

@@ -202,7 +202,9 @@ static shoal_status read_source(const builder *b, const config_setting_t *group,
         return shoal_config_fail(b->config, column, NULL, NULL, distribution ? "either a column or a distribution" : "no column without sample.file");
     if (!distribution && !file)
         return shoal_config_fail(b->config, group, "distribution", NULL, "a distribution, or a column of sample.file");
-    static const char *const of_distributions[] = { "from", "to", "mean", "sigma", "exponent", "alpha", "beta" };
+#define X(name) #name,
+    static const char *const of_distributions[] = { SHOAL_DISTRIBUTION_KEY_LIST(X) };
+#undef X
     for (int i = 0; i < SHOAL_COUNT(of_distributions) && v->drawn; i++) {
         const config_setting_t *useless = config_setting_get_member(group, of_distributions[i]);
         if (useless)

@@ -385,17 +385,30 @@ double shoal_bodies_energy(const shoal_ensemble *ensemble, int n, const shoal_bo
     return (double)sum;
 }
 
-bool shoal_ensemble_dominated(const shoal_ensemble *ensemble)
+bool shoal_ensemble_dominated(const shoal_ensemble *ensemble, long system)
 {
-    for (long system = 0; system < ensemble->n_systems; system++) {
-        if (*shoal_ensemble_field(ensemble, SHOAL_SYS_OUTCOME, system) == SHOAL_INVALID)
+    bool dominated = true;
+    for (int body = 1; body < ensemble->n_bodies; body++)
+        dominated &= *shoal_ensemble_body(ensemble, body, SHOAL_M, system) < *shoal_ensemble_body(ensemble, 0, SHOAL_M, system);
+    return dominated;
+}
+
+shoal_refused shoal_ensemble_refuse(shoal_ensemble *ensemble, shoal_refusal *refuses, const double *parameters, bool commit)
+{
+    shoal_refused refused = {0};
+    for (long system = 0; system < ensemble->n_systems && refuses; system++) {
+        if (is_invalid(ensemble, system))
             continue;
-        const double central = *shoal_ensemble_body(ensemble, 0, SHOAL_M, system);
-        for (int body = 1; body < ensemble->n_bodies; body++)
-            if (!(*shoal_ensemble_body(ensemble, body, SHOAL_M, system) < central))
-                return false;
+        const char *why = refuses(parameters, ensemble, system);
+        if (why && refused.n++ == 0) {
+            refused.first = system;
+            refused.why = why;
+        }
+        refused.n_fit += !why;
+        if (why && commit)
+            *shoal_ensemble_field(ensemble, SHOAL_SYS_OUTCOME, system) = SHOAL_INVALID;
     }
-    return true;
+    return refused;
 }
 
 double shoal_ensemble_energy(const shoal_ensemble *ensemble, long system)

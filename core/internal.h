@@ -181,8 +181,18 @@ void shoal_ensemble_change(shoal_ensemble *ensemble, long system, double elapsed
 /* Energy of n bodies seen from their barycentre, each pair counted once, with that of the ensemble's extra forces (NaN: it has none). */
 double shoal_bodies_energy(const shoal_ensemble *ensemble, int n, const shoal_body *bodies);
 
-/* Body 0 is heavier than any other, in all systems that are not `invalid`. */
-bool shoal_ensemble_dominated(const shoal_ensemble *ensemble);
+/* Whether body 0 of a system is heavier than any other. */
+bool shoal_ensemble_dominated(const shoal_ensemble *ensemble, long system);
+
+/* What a propagator or a force refuses. */
+typedef struct shoal_refused {
+    long n_fit, n; /* systems that are not `invalid`: that it applies to, and not */
+    long first;    /* of the latter */
+    const char *why;
+} shoal_refused;
+
+/* Look for systems that it refuses; with `commit` they become `invalid`. */
+shoal_refused shoal_ensemble_refuse(shoal_ensemble *ensemble, shoal_refusal *refuses, const double *parameters, bool commit);
 
 enum { SHOAL_PAGE = 4096, SHOAL_PAGE_LOCKED = 1 << 20 };
 
@@ -802,6 +812,11 @@ shoal_status shoal_plot_map(shoal_context *context, const shoal_result *result, 
 const char *shoal_plot_missing(void);
 
 /* ---- study.c: a checked config, its systems ------------------------------------------------------------------------------ */
+
+/* Count n more systems that are impossible, the first of them `id`, for this reason. */
+void shoal_study_invalid(shoal_study *study, long n, long id, const char *why);
+/* Whether it has all systems of its config, in which at least one has to be possible. */
+bool shoal_study_is_whole(const shoal_study *study);
 
 /* Characters of a file's name without its extension. */
 int shoal_name_stem(const char *file);

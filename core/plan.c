@@ -233,17 +233,16 @@ static shoal_status check_options(shoal_context *context, const shoal_options *o
     return SHOAL_OK;
 }
 
-/* Refuse systems that the propagator or a force is not for. */
-static shoal_status check_systems(const shoal_plan *plan)
+/* Refuse a propagator or a force that is for none of the systems; with `commit`, systems that one is not for become `invalid`. */
+static shoal_status check_systems(const shoal_plan *plan, bool commit)
 {
-    const char *why = plan->propagator->refuses ? plan->propagator->refuses(plan->ensemble) : NULL;
-    if (why)
-        return shoal_fail(plan->context, SHOAL_E_INPUT, "propagator %s: %s", plan->propagator->name, why);
-    for (int i = 0; i < plan->args.n_forces; i++) {
-        const shoal_force *type = shoal_plugs_of(plan->context)->forces[plan->args.force_kind[i]];
-        why = type->refuses ? type->refuses(plan->args.force[i], plan->ensemble) : NULL;
-        if (why)
-            return shoal_fail(plan->context, SHOAL_E_INPUT, "force %s: %s", type->name, why);
+    for (int i = -1; i < plan->args.n_forces; i++) {
+        const shoal_force *force = i < 0 ? NULL : shoal_plugs_of(plan->context)->forces[plan->args.force_kind[i]];
+        const shoal_refused refused = shoal_ensemble_refuse(plan->ensemble, force ? force->refuses : plan->propagator->refuses,
+                                                            force ? plan->args.force[i] : plan->args.propagator, commit);
+        if (!commit && refused.n > 0 && refused.n_fit == 0)
+            return shoal_fail(plan->context, SHOAL_E_INPUT, "%s %s: %s", force ? "force" : "propagator",
+                              force ? force->name : plan->propagator->name, refused.why);
     }
     return SHOAL_OK;
 }
@@ -321,14 +320,9 @@ static shoal_status find_periods(shoal_plan *plan)
     shoal_orbit *orbits = calloc((size_t)ensemble->n_bodies, sizeof *orbits);
     if (!bodies || !orbits)
         status = shoal_fail(plan->context, SHOAL_E_MEMORY, "out of memory");
-    for (long system = 0; system < ensemble->n_systems && !status; system++) {
-        if (*field(plan, SHOAL_SYS_OUTCOME, system) != SHOAL_RUNNING)
-            continue;
-        plan->period[system] = shoal_shortest_period(ensemble, system, bodies, orbits);
-        if (!isfinite(plan->period[system]))
-            status = shoal_fail(plan->context, SHOAL_E_INPUT, "system %ld: no orbit is bound: its periods cannot be counted",
-                                ensemble->id[system]);
-    }
+    for (long system = 0; system < ensemble->n_systems && !status; system++)
+        if (*field(plan, SHOAL_SYS_OUTCOME, system) == SHOAL_RUNNING)
+            plan->period[system] = shoal_shortest_period(ensemble, system, bodies, orbits);
     free(bodies);
     free(orbits);
     return status;
@@ -374,7 +368,7 @@ static shoal_status choose_steps(shoal_plan *plan, bool commit)
             status = shoal_fail(plan->context, SHOAL_E_INPUT, "system %ld: t_start = %g: expected a finite time", ensemble->id[system], t_start);
             goto done;
         }
-        if (plan->dt == 0 && plan->steps_per_orbit > 0 && !isfinite(dt)) { /* no orbit is bound: no result of this system alone */
+        if ((plan->dt == 0 && plan->steps_per_orbit > 0 && !isfinite(dt)) || !isfinite(t_end)) { /* no orbit is bound */
             if (commit)
                 *field(plan, SHOAL_SYS_OUTCOME, system) = SHOAL_INVALID;
             continue;
@@ -511,6 +505,15 @@ static void list_running(shoal_plan *plan)
     for (long system = 0; system < plan->ensemble->n_systems; system++)
         if (*field(plan, SHOAL_SYS_OUTCOME, system) == SHOAL_RUNNING)
             plan->list[plan->n_list++] = (int)system;
+}
+
+/* Write the systems' steps, and list those that have them. */
+static shoal_status begin_list(shoal_plan *plan)
+{
+    check_systems(plan, true);
+    const shoal_status status = choose_steps(plan, true);
+    list_running(plan);
+    return status;
 }
 
 /* Room for what there is one of for each system. */
@@ -677,7 +680,7 @@ shoal_status shoal_plan_create(shoal_context *context, shoal_ensemble *ensemble,
     if (!status)
         status = choose_forces(plan, options);
     if (!status)
-        status = check_systems(plan);
+        status = check_systems(plan, false);
     if (!status)
         status = choose_monitors(plan, options);
     if (!status)
@@ -704,7 +707,7 @@ shoal_status shoal_plan_create(shoal_context *context, shoal_ensemble *ensemble,
         plan->host_threads = (int)(enough < others ? enough : others);
     }
     if (!status)
-        status = choose_steps(plan, true); /* last: a refused plan leaves the ensemble as it was */
+        status = begin_list(plan); /* last: a refused plan leaves the ensemble as it was */
     if (status)
         goto fail;
     begin_systems(plan);
@@ -726,16 +729,13 @@ shoal_status shoal_plan_restart(shoal_plan *plan)
 {
     shoal_status status = check_begun(plan, false);
     if (!status)
-        status = check_systems(plan);
-    if (!status)
         status = find_periods(plan);
     if (!status)
         status = choose_steps(plan, false);
     if (!status)
-        status = choose_steps(plan, true);
+        status = begin_list(plan);
     if (status)
         return status;
-    list_running(plan);
     shoal_plan_lose_aim(plan);
     plan->n_ended = plan->n_moving = plan->n_asked = plan->n_events = 0;
     plan->reached = NAN;

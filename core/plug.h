@@ -63,6 +63,9 @@ typedef struct shoal_monitor_column {
 #define SHOAL_COMPENSATED_PARAMETER SHOAL_COMPENSATED(0)
 #define SHOAL_COMPENSATED_BY_DEFAULT SHOAL_COMPENSATED(1)
 
+/* NULL if a propagator or a force with these parameters applies to a system, else a sentence that says why not. */
+typedef const char *shoal_refusal(const double *parameters, const shoal_ensemble *ensemble, long system);
+
 typedef struct shoal_propagator {
     const char *name;
     const char *aliases;   /* "wh,wisdom_holman"; "rk4 (method=rk4)" sets a parameter, "(a=1;b=2)" two, unless they are given, too */
@@ -81,8 +84,7 @@ typedef struct shoal_propagator {
     bool resolves_pericentre; /* though its steps are fixed */
     const shoal_parameter *parameters;
     int n_parameters;
-    /* NULL if the propagator applies to this ensemble, else a sentence that says why not. */
-    const char *(*refuses)(const shoal_ensemble *ensemble);
+    shoal_refusal *refuses; /* the systems that it is not for; NULL: none */
 } shoal_propagator;
 
 typedef struct shoal_monitor {
@@ -117,8 +119,7 @@ typedef struct shoal_force {
     const shoal_parameter *parameters;
     int n_parameters;
     bool depends_on_velocity;
-    /* NULL if it can act with these parameters on this ensemble, else a sentence that says why not. The function may be NULL. */
-    const char *(*refuses)(const double *parameters, const shoal_ensemble *ensemble);
+    shoal_refusal *refuses; /* parameters that contradict each other, systems that it cannot act on; NULL: none */
     /* What it adds to the energy, bodies = [n] in inner units; NaN, or no function: it conserves none, and energy errors are empty. */
     double (*energy)(const double *parameters, int n, const shoal_body *bodies);
 } shoal_force;

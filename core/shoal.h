@@ -147,7 +147,7 @@ typedef struct shoal_ensemble shoal_ensemble;
     X(CROSSED, 6, "crossed", "two orbits crossed")                                                        \
     X(STEP_UNDERFLOW, 7, "step_underflow", "the adaptive step fell below its least value")                \
     X(NONFINITE, 8, "nonfinite", "a coordinate is not a finite number")                                   \
-    X(INVALID, 9, "invalid", "its initial conditions are impossible")                                     \
+    X(INVALID, 9, "invalid", "its initial conditions are impossible, or not for the propagator or a force") \
     X(BUDGET, 10, "budget", "it used up its budget of steps")                                             \
     X(CHAOTIC, 11, "chaotic", "its chaos indicator passed the chosen limit")                              \
     X(INACCURATE, 12, "inaccurate", "its energy error passed the chosen limit")                           \
@@ -255,7 +255,8 @@ typedef struct shoal_options {
 typedef struct shoal_plan shoal_plan;
 
 /* Choose engine and kernels and prepare every system. Options are checked here, never while stepping, and copied; the ensemble has to stay until the plan
- * is destroyed. A system that cannot have steps_per_orbit, since no orbit is bound, becomes `invalid`. */
+ * is destroyed. Systems become `invalid` that the propagator or a force is not for (refused is one that is for none of them: mvs, where no body 0 has
+ * the largest mass), or that cannot have steps_per_orbit or `orbits`, since no orbit is bound. */
 shoal_status shoal_plan_create(shoal_context *context, shoal_ensemble *ensemble, const shoal_options *options, shoal_plan **plan);
 void shoal_plan_destroy(shoal_plan **plan);
 
@@ -263,7 +264,7 @@ void shoal_plan_destroy(shoal_plan **plan);
  * Begin again, with the same options, from systems whose bodies (and t_start, dt) were set anew, as a new plan would, to the same bits: the walkers' next
  * proposals. Nothing is chosen, compiled or allocated again, unless bodies have mass now that had none. Systems that were not set anew stay as they ended,
  * with their states and outcomes; events and columns begin anew for all.
- * Refused, as a new plan: systems that the propagator is not for, or that run but have been integrated. Until it is called, a plan whose systems were
+ * Refused, as a new plan: systems that run but have been integrated. Those that the propagator is not for become `invalid`, be it all. Until it is called, a plan whose systems were
  * set anew is refused by shoal_plan_integrate.
  */
 shoal_status shoal_plan_restart(shoal_plan *plan);

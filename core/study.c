@@ -165,6 +165,31 @@ static shoal_status read_parameters(const shoal_config *config, const config_set
     return status;
 }
 
+void shoal_study_invalid(shoal_study *study, long n, long id, const char *why)
+{
+    if (n > 0 && (study->n_invalid == 0 || id < study->first_invalid)) {
+        study->first_invalid = id;
+        snprintf(study->why_invalid, sizeof study->why_invalid, "%s", why);
+    }
+    study->n_invalid += n;
+}
+
+bool shoal_study_is_whole(const shoal_study *study)
+{
+    return study->stride == 1 && isnan(study->system);
+}
+
+/* The systems that a plug is not for are invalid; that it is for none is an error of the config. */
+static shoal_status refuse(const shoal_config *config, shoal_study *study, shoal_refusal *refuses, const double *parameters,
+                           const config_setting_t *place, const char *plug)
+{
+    const shoal_refused refused = shoal_ensemble_refuse(study->ensemble, refuses, parameters, true);
+    if (refused.n > 0 && refused.n_fit == 0 && shoal_study_is_whole(study))
+        return shoal_config_fail(config, place, NULL, NULL, "%s that applies: %s", plug, refused.why);
+    shoal_study_invalid(study, refused.n, study->ensemble->id[refused.first], refused.why);
+    return SHOAL_OK;
+}
+
 /*
  * Whether a step is longer than a sixteenth of the effective period at the pericentre of one of n Jacobi orbits,
  * T_f = 2 pi / (df/dt) = P sqrt((1 - e)^3 / (1 + e)): a map whose steps do not resolve the passage is chaotic by itself
@@ -199,13 +224,15 @@ static shoal_status set_steps(const shoal_config *config, const config_setting_t
         const double period = *outcome != SHOAL_INVALID ? shoal_shortest_period(ensemble, s, bodies, orbits) : 0;
         const bool unbound = !isfinite(period) && (study->steps_per_orbit > 0 || study->orbits != 0);
         const double dt = study->steps_per_orbit > 0 ? period / study->steps_per_orbit : study->dt;
-        if (unbound && ensemble->n_systems == 1 && study->stride == 1 && isnan(study->system)) {
+        if (unbound && ensemble->n_systems == 1 && shoal_study_is_whole(study)) {
             status = shoal_config_fail(config, place, NULL, NULL, "%s instead: no orbit of system %ld is bound",
                                        study->steps_per_orbit > 0 ? "dt" : "t_end", ensemble->id[s]);
             goto fail;
         }
-        if (unbound)
+        if (unbound) {
             *outcome = SHOAL_INVALID;
+            shoal_study_invalid(study, 1, ensemble->id[s], "no orbit is bound");
+        }
         if (*outcome != SHOAL_INVALID && check_pericentre && isfinite(period)) {
             const int n_live = (int)*shoal_ensemble_field(ensemble, SHOAL_SYS_N_LIVE, s);
             study->n_unresolved += misses_pericentre(n_live, orbits, dt);
@@ -253,11 +280,8 @@ static shoal_status read_integrator(const shoal_config *config, shoal_study *stu
     for (int k = 0, preset; (preset = shoal_propagator_preset(study->propagator, word, k, &value)) >= 0; k++)
         if (!config_setting_get_member(integrator, study->propagator->parameters[preset].name))
             study->parameter[preset] = value;
-    const char *refusal = study->propagator->refuses ? study->propagator->refuses(study->ensemble) : NULL;
-    if (refusal)
-        return shoal_config_fail(config, name ? name : integrator, NULL, NULL, "a propagator that applies: %s",
-                                 refusal);
-    return set_steps(config, steps ? steps : shoal_config_lookup(config, "run.orbits"), study);
+    status = refuse(config, study, study->propagator->refuses, study->parameter, name ? name : integrator, "a propagator");
+    return status ? status : set_steps(config, steps ? steps : shoal_config_lookup(config, "run.orbits"), study);
 }
 
 /* The monitors, sorted into the order of the list. */
@@ -284,8 +308,7 @@ static shoal_status read_monitors(const shoal_config *config, shoal_study *study
                                               monitor->parameter);
         if (status)
             return status;
-        const bool whole = study->stride == 1 && isnan(study->system); /* a part may have less to see */
-        const char *why = whole && type->refuses ? type->refuses(monitor->parameter, study->ensemble) : NULL;
+        const char *why = shoal_study_is_whole(study) && type->refuses /* a part may have less to see */ ? type->refuses(monitor->parameter, study->ensemble) : NULL;
         if (why)
             return shoal_config_fail(config, config_setting_get_member(group_of[index], "name"), NULL, NULL,
                                      "a monitor that applies: %s", why);
@@ -306,9 +329,8 @@ static shoal_status read_forces(const shoal_config *config, shoal_study *study)
         force->index = shoal_force_find(config->context, shoal_config_string(group, "name", ""));
         const shoal_force *type = shoal_plugs_of(config->context)->forces[force->index];
         status = read_parameters(config, group, study, type->parameters, type->n_parameters, force->parameter);
-        const char *why = !status && type->refuses ? type->refuses(force->parameter, study->ensemble) : NULL;
-        if (why)
-            status = shoal_config_fail(config, config_setting_get_member(group, "name"), NULL, NULL, "a force that applies: %s", why);
+        if (!status)
+            status = refuse(config, study, type->refuses, force->parameter, config_setting_get_member(group, "name"), "a force");
     }
     return status;
 }

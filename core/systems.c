@@ -452,7 +452,6 @@ static shoal_status give_system(const builder *b, long id)
 
 static shoal_status make_systems(builder *b)
 {
-    const bool whole = b->study->stride == 1 && isnan(b->study->system);
     bool any = false;
     for (long s = 0; s < b->n_systems; s++) {
         const shoal_system record = { .id = b->study->first + s * b->study->stride, .t_start = b->study->t_start };
@@ -464,11 +463,9 @@ static shoal_status make_systems(builder *b)
         if (made)
             status = shoal_ensemble_set_bodies(b->study->ensemble, s, b->n_bodies, b->bodies);
         any = any || !status;
-        if (status && b->study->n_invalid++ == 0) {
-            b->study->first_invalid = record.id;
-            snprintf(b->study->why_invalid, sizeof b->study->why_invalid, "%s", made ? shoal_context_message(b->config->context) : reason);
-        }
-        if (status && (b->n_variations == 0 || (whole && !any && s == b->n_systems - 1))) {
+        if (status)
+            shoal_study_invalid(b->study, 1, record.id, made ? shoal_context_message(b->config->context) : reason);
+        if (status && (b->n_variations == 0 || (shoal_study_is_whole(b->study) && !any && s == b->n_systems - 1))) {
             const config_setting_t *varies = shoal_config_lookup(b->config, b->n_axes ? "sweep" : "sample");
             return shoal_config_fail(b->config, varies ? varies : b->list, NULL, NULL, "possible initial conditions%s: %s",
                                      b->n_variations ? " of one system at least; the first one" : "", b->study->why_invalid);

@@ -34,10 +34,10 @@ static inline const char *no_axis(const double *axis)
 }
 
 /* For shoal_force.refuses. */
-static inline const char *not_dominated(const double *parameters, const shoal_ensemble *ensemble)
+static inline const char *not_dominated(const double *parameters, const shoal_ensemble *ensemble, long system)
 {
     (void)parameters;
-    return shoal_ensemble_dominated(ensemble) ? NULL : "its equations hold about one dominant mass: body 0 must have the largest";
+    return shoal_ensemble_dominated(ensemble, system) ? NULL : "its equations hold about one dominant mass: body 0 must have the largest";
 }
 
 /* One body seen from another. */

@@ -17,9 +17,10 @@ static const shoal_parameter parameters[] = {
     {"flaring", SHOAL_REAL, "", 1.25, -10, 10, NULL, "scale height grows as R^flaring, a multiple of 1/4"},
 };
 
-static const char *refuses(const double *p, const shoal_ensemble *ensemble)
+static const char *refuses(const double *p, const shoal_ensemble *ensemble, long system)
 {
     (void)ensemble;
+    (void)system;
     if (4 * p[ALPHA] != floor(4 * p[ALPHA]) || 4 * p[F] != floor(4 * p[F]))
         return "alpha and flaring are multiples of 1/4";
     if ((p[ALPHA] + 3 - 2 * p[F]) * p[H0] * p[H0] >= 1)

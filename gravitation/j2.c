@@ -14,9 +14,10 @@ static const shoal_parameter parameters[] = {
     SHOAL_AXIS_PARAMETERS("its axis"),
 };
 
-static const char *refuses(const double *p, const shoal_ensemble *ensemble)
+static const char *refuses(const double *p, const shoal_ensemble *ensemble, long system)
 {
     (void)ensemble;
+    (void)system;
     return no_axis(p + AXIS);
 }
 

@@ -15,9 +15,10 @@ static const shoal_parameter parameters[] = {
     {"K", SHOAL_REAL, "", 0, 0, 1e200, NULL, "in place of tau_e: tau_e = |tau_a| / K"},
 };
 
-static const char *refuses(const double *p, const shoal_ensemble *ensemble)
+static const char *refuses(const double *p, const shoal_ensemble *ensemble, long system)
 {
     (void)ensemble;
+    (void)system;
     if (p[BODY] == 0)
         return "bodies migrate about body 0, which cannot do so itself";
     if (p[TAU_A] == 0 || p[TAU_E] == 0 || p[TAU_INC] == 0)

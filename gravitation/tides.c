@@ -16,14 +16,12 @@ static const shoal_parameter parameters[] = {
     SHOAL_AXIS_PARAMETERS("its axis of rotation"),
 };
 
-static const char *refuses(const double *p, const shoal_ensemble *ensemble)
+static const char *refuses(const double *p, const shoal_ensemble *ensemble, long system)
 {
     if (p[BODY] == p[BY])
         return "a body raises no tide on itself: `body` and `by` must differ";
-    for (long system = 0; system < ensemble->n_systems; system++)
-        if (*shoal_ensemble_field(ensemble, SHOAL_SYS_OUTCOME, system) != SHOAL_INVALID &&
-            !(*shoal_ensemble_body(ensemble, (int)p[BODY], SHOAL_M, system) > 0))
-            return "a tide needs a mass to act on: in some system `body` has none";
+    if (!(*shoal_ensemble_body(ensemble, (int)p[BODY], SHOAL_M, system) > 0))
+        return "a tide needs a mass to act on: `body` has none";
     return no_axis(p + AXIS);
 }
 

@@ -23,13 +23,12 @@ static const shoal_parameter saba_parameters[] = {
      "eps = planets' masses"},
 };
 
-static const char *refuses(const shoal_ensemble *ensemble)
+static const char *refuses(const double *p, const shoal_ensemble *ensemble, long system)
 {
-    for (long system = 0; system < ensemble->n_systems; system++)
-        if (*shoal_ensemble_field(ensemble, SHOAL_SYS_OUTCOME, system) != SHOAL_INVALID &&
-            !(*shoal_ensemble_body(ensemble, 0, SHOAL_M, system) > 0))
-            return "Jacobi coordinates start from body 0, which must have a mass";
-    return NULL;
+    (void)p;
+    return *shoal_ensemble_body(ensemble, 0, SHOAL_M, system) > 0
+               ? NULL
+               : "Jacobi coordinates start from body 0, which must have a mass";
 }
 
 const shoal_propagator shoal_propagator_mvs_jacobi = {

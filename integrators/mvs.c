@@ -25,16 +25,17 @@ static const shoal_parameter hybrid_parameters[] = {
      "of the substeps' error estimate, relative to the distance from the star"},
 };
 
-static const char *refuses(const shoal_ensemble *ensemble)
+static const char *refuses(const double *p, const shoal_ensemble *ensemble, long system)
 {
-    return shoal_ensemble_dominated(ensemble)
+    (void)p;
+    return shoal_ensemble_dominated(ensemble, system)
                ? NULL
                : "it moves bodies around body 0, which must have the largest mass; use hermite4 for other systems";
 }
 
-static const char *hybrid_refuses(const shoal_ensemble *ensemble)
+static const char *hybrid_refuses(const double *p, const shoal_ensemble *ensemble, long system)
 {
-    return ensemble->n_bodies > 256 ? "it keeps flags of pairs for at most 256 bodies" : refuses(ensemble);
+    return ensemble->n_bodies > 256 ? "it keeps flags of pairs for at most 256 bodies" : refuses(p, ensemble, system);
 }
 
 const shoal_propagator shoal_propagator_mvs = {

@@ -385,4 +385,13 @@ begin impossible_systems_are_results
     wrong "$("$shoal" query e.h5 --systems-table)"
 end
 
+begin systems_that_a_propagator_is_not_for_are_results
+"$shoal" run study.cfg 'sweep=( { body = "c"; parameter = "m"; values = [1e-5, 2.0]; } )' output.file=heavy.h5 --quiet 2>../err ||
+    wrong "exit code"
+case $(cat ../err) in *"1 of 2 systems are invalid; the first of them, system 1: it moves bodies around body 0, which must have the largest mass"*) ;;
+    *) wrong "$(cat ../err)" ;; esac
+[ "$("$shoal" query heavy.h5 --systems-table | cut -d , -f 1,2 | tr '\n' ' ')" = "system,outcome 0,survived 1,invalid " ] ||
+    wrong "$("$shoal" query heavy.h5 --systems-table)"
+end
+
 [ "$failures" -eq 0 ]

@@ -215,7 +215,8 @@ static void a_system_that_cannot_be_disturbs_no_other(void **state)
     memcpy(fast, bodies, sizeof fast);
     for (int b = 1; b < N; b++)
         fast[b].vy += 100; /* nobody is bound: no period to take a step of */
-    memcpy(bodies + 3 * N, fast, sizeof fast);
+    memcpy(bodies + 3 * N, fast, N * sizeof *fast);
+    bodies[6 * N + 1].m = 2; /* the map is not for a planet heavier than its star */
     struct motion motion = motion_begin(context, SYSTEMS, N, NULL, NULL, &options, bodies);
     bodies[0].m = -1;
     assert_int_equal(shoal_ensemble_set_bodies(motion.ensemble, 5, N, bodies), SHOAL_E_INPUT);
@@ -224,14 +225,22 @@ static void a_system_that_cannot_be_disturbs_no_other(void **state)
     for (long s = 0; s < SYSTEMS; s++) {
         shoal_system record;
         shoal_ensemble_get_system(motion.ensemble, s, &record);
-        assert_int_equal(record.outcome, s == 3 || s == 5 ? SHOAL_INVALID : SHOAL_SURVIVED);
-        assert_int_equal(isnan(values[0][s]) && isnan(values[1][s]), s == 3 || s == 5);
+        const bool impossible = s == 3 || s == 5 || s == 6;
+        assert_int_equal(record.outcome, impossible ? SHOAL_INVALID : SHOAL_SURVIVED);
+        assert_int_equal(isnan(values[0][s]) && isnan(values[1][s]), impossible);
     }
     shoal_ensemble_get_bodies(motion.ensemble, 5, seen);
     assert_true(isnan(seen[0].vz) && isnan(seen[1].x) && isnan(shoal_ensemble_energy(motion.ensemble, 5)));
     shoal_event event;
     shoal_plan_event(motion.plan, 0, &event);
     assert_int_equal(event.system, -1);
+
+    for (long s = 0; s < SYSTEMS; s++) /* a batch of nothing else is a batch */
+        assert_ok(context, shoal_ensemble_set_bodies(motion.ensemble, s, N, bodies + 6 * N));
+    assert_ok(context, shoal_plan_restart(motion.plan));
+    assert_ok(context, shoal_plan_observe(motion.plan, 2, (const double[]){5, 10}, 1, what, values[0]));
+    for (long s = 0; s < SYSTEMS; s++)
+        assert_true(isnan(values[1][s]));
     motion_end(&motion);
 }
 

@@ -352,13 +352,15 @@ LANE_FN real team_square(int n, int i, const real *x)
     return lane_fma(whole[2], whole[2], lane_fma(whole[1], whole[1], whole[0] * whole[0]));
 }
 
-/* Where squares of vectors of the bodies begin to count: what rounding leaves of one in balance is below 2^-45 of the longest. */
+/* Where squares of vectors of the bodies begin to count. Roundings of pulls that nearly cancel are no smaller in shorter steps, while their differences
+ * divided by powers of the step grow: a step chosen by these would fall to nothing. Between a binary's stars and at Euler's and Lagrange's points that
+ * was seen below 2^-36 of the longest (Gauss-Radau, Hermite of order 4) and 2^-24 (order 6). */
 LANE_FN real team_least_square(int bodies, int n, const real *x)
 {
     real most = lane_set(0.0);
     LANE_UNROLL_GPU
     for (int i = 0; i < bodies; i++)
         most = lane_max(team_square(n, i, x), most); /* not a number: not greater */
-    return lane_set(0x1p-90) * team_max(most);
+    return lane_set(0x1p-48) * team_max(most);
 }
 #endif

@@ -20,7 +20,7 @@
  *
  * The first step of a system is at most eta or tau times (q + A_2 / A_0)^(-1/2): bodies at rest have no jerk.
  *
- * A body without acceleration (below 2^-45 of the largest, which is what rounding leaves of one in balance) is skipped. A step of the
+ * A body without acceleration (below 2^-24 of the largest: see team_least_square) is skipped. A step of the
  * first two is at most twice the last one, which it also is where no body asks for less; none is above dt_max.
  */
 enum { HERMITE_CRITERION = 2, HERMITE_TAU, HERMITE_ETA }; /* further parameters */

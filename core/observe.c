@@ -166,12 +166,14 @@ shoal_status shoal_plan_observe(shoal_plan *plan, long n_times, const double *ti
         free(list);
         return shoal_fail(plan->context, SHOAL_E_MEMORY, "out of memory");
     }
-    for (long s = 0; s < ensemble->n_systems; s++) { /* those that have arrived, at times that can be no other than the end */
+    for (long s = 0; s < ensemble->n_systems; s++) { /* those that have arrived have the end to show, and no time before it */
         if (*field(plan, SHOAL_SYS_OUTCOME, s) != SHOAL_SURVIVED)
             continue;
+        const double near = 1e-12 * fabs(ensemble->time[s]);
         shoal_ensemble_get_bodies(ensemble, s, bodies);
         for (long k = 0; k < n_times * n_what; k++)
-            if (what[k % n_what].body < *field(plan, SHOAL_SYS_N_LIVE, s))
+            if (what[k % n_what].body < *field(plan, SHOAL_SYS_N_LIVE, s) &&
+                fabs(shoal_plan_when(plan, s, times[k / n_what]) - ensemble->time[s]) <= near)
                 values[k * ensemble->n_systems + s] = (&bodies[what[k % n_what].body].x)[what[k % n_what].component];
     }
     free(bodies);

@@ -291,7 +291,8 @@ typedef struct shoal_observable {
  * which on a CPU costs less than n_times of them.
  *   times   in   [n_times] in the direction of time, from where the plan is on
  *   what    in   [n_what]
- *   values  out  [n_times][n_what][n_systems]: NaN from a system's end on, and of bodies that are not there
+ *   values  out  [n_times][n_what][n_systems]: NaN from a system's end on, and of bodies that are not there; a system that had arrived at the plan's
+ *                end before the call has that alone to show
  */
 shoal_status shoal_plan_observe(shoal_plan *plan, long n_times, const double *times, int n_what, const shoal_observable *what, double *values);
 

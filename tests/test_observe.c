@@ -161,6 +161,22 @@ static void a_plan_does_not_go_back_from_its_end(void **state)
     begin_again(context, &motion);
     assert_ok(context, shoal_plan_integrate(motion.plan, 7));
     motion_end(&motion);
+
+    /* half of the walkers move, the others stay where they ended: that is no state of an earlier time */
+    double first[2][SYSTEMS], then[2][SYSTEMS];
+    shoal_body bodies[N];
+    motion = begin(context, &options);
+    assert_ok(context, shoal_plan_observe(motion.plan, 2, (const double[]){3, 10}, 1, what, first[0]));
+    make(context, 0, bodies);
+    assert_ok(context, shoal_ensemble_set_bodies(motion.ensemble, 0, N - 1, bodies));
+    assert_ok(context, shoal_plan_restart(motion.plan));
+    assert_ok(context, shoal_plan_observe(motion.plan, 2, (const double[]){3, 10}, 1, what, then[0]));
+    assert_true(then[0][0] == first[0][0]);
+    for (long s = 0; s < SYSTEMS; s++) {
+        assert_true(s == 0 || isnan(then[0][s]));
+        assert_true(then[1][s] == first[1][s]);
+    }
+    motion_end(&motion);
 }
 
 /* What has arrived is seen once more; and attempts that are used up where somebody stops end the system there, as they do elsewhere. */

@@ -286,7 +286,7 @@ static shoal_status choose_axes(shoal_context *context, plot_map *map)
 /* Is a system with this outcome shown by its outcome's colour? */
 static bool shows_outcome(const plot_map *map, int outcome)
 {
-    return outcome == SHOAL_SURVIVED ? map->start != NULL : !map->all_values && style_of(outcome);
+    return outcome == SHOAL_SURVIVED ? map->start != NULL : (!map->all_values || outcome == SHOAL_INVALID) && style_of(outcome);
 }
 
 /* The value to colour a system by, NaN = none. */
@@ -295,6 +295,14 @@ static double value_of(const plot_map *map, long system)
     const double value = map->start ? fabs(map->column[system] - map->start[system]) : map->column[system];
 
     return map->logarithm ? log10(fabs(value)) : value;
+}
+
+/* The median of n > 0 of map->scratch, which is sorted. */
+static double median(const plot_map *map, long n)
+{
+    qsort(map->scratch, (size_t)n, sizeof *map->scratch, compare_doubles);
+    const double low = map->scratch[(n - 1) / 2], high = map->scratch[n / 2];
+    return low == high ? low : map->logarithm ? log10((pow(10, low) + pow(10, high)) / 2) : (low + high) / 2;
 }
 
 /* The colours span all but the outermost 0.5 % of the values at each end: one system alone does not bleach the map. */
@@ -383,8 +391,7 @@ static void fill_cells(plot_map *map, long width, long height)
             map->kind[cell] = (signed char)(2 * n_ended > n_all ? most : VALUE);
             map->value[cell] = NAN;
             if (n > 0) {
-                qsort(map->scratch, (size_t)n, sizeof *map->scratch, compare_doubles);
-                map->value[cell] = map->scratch[(n - 1) / 2];
+                map->value[cell] = median(map, n);
             }
         }
     }

@@ -236,6 +236,51 @@ static void axes_and_legend_are_named(void **state)
     free(text);
 }
 
+/* What a map of 3 x 2 cells of four systems is drawn with: the same values in both rows. */
+static void draw_cells(const double values[3][4], unsigned char pixels[18])
+{
+    shoal_result *cells;
+    char *text = NULL;
+    size_t size = 0;
+    FILE *out = open_memstream(&text, &size);
+    assert_int_equal(shoal_result_create(context, 24, 2, 3, &cells), SHOAL_OK);
+    strcpy(cells->columns[0].name, "b.e");
+    strcpy(cells->columns[1].name, "b.a");
+    strcpy(cells->columns[2].name, "sample");
+    cells->n_swept = cells->n_axes = 3;
+    cells->axes[0] = (shoal_axis){ "b.e", 2, false };
+    cells->axes[1] = (shoal_axis){ "b.a", 3, false };
+    cells->axes[2] = (shoal_axis){ "sample", 4, false };
+    for (long s = 0; s < 24; ++s) {
+        cells->t_initial[s] = 0;
+        cells->t_stop[s] = values[s / 4 % 3][s % 4];
+        cells->outcome[s] = cells->t_stop[s] > 0 ? SHOAL_EJECTED : SHOAL_INVALID;
+        cells->columns[0].value[s] = (double)(s / 12);
+        cells->columns[1].value[s] = (double)(s / 4 % 3);
+        cells->columns[2].value[s] = (double)(s % 4);
+    }
+    const shoal_plot_options options = { .picture = "map.png", .script = true, .linear = true, .column = "t_stop" };
+    assert_int_equal(shoal_plot_map(context, cells, &options, out), SHOAL_OK);
+    assert_int_equal(fclose(out), 0);
+    assert_true(size > 18);
+    memcpy(pixels, text + size - 18, 18);
+    free(text);
+    shoal_result_destroy(&cells);
+}
+
+/* Of an even number of systems in a cell the median lies between the middle two; and those that are invalid have no value, not even 0. */
+static void cells_of_several_systems_are_medians(void **state)
+{
+    (void)state;
+    const double given[3][4] = { { 1000, 100, 5000, 3000 }, { 200, 0, 600, 900 }, { 100, 5000, 100, 5000 } };
+    const double medians[3][4] = { { 2000, 2000, 2000, 2000 }, { 600, 600, 600, 600 }, { 100, 5000, 100, 5000 } };
+    unsigned char pixels[2][18];
+    draw_cells(given, pixels[0]);
+    draw_cells(medians, pixels[1]);
+    assert_memory_equal(pixels[0], pixels[1], 18);
+    assert_memory_not_equal(pixels[0], pixels[0] + 3, 3);
+}
+
 static void the_end_time_is_a_value_not_an_outcome(void **state)
 {
     char *lines[64], *rows[64];
@@ -758,6 +803,7 @@ int main(void)
         MAP_TEST(the_preview_fits_the_width),
         MAP_TEST(axes_and_legend_are_named),
         MAP_TEST(the_end_time_is_a_value_not_an_outcome),
+        MAP_TEST(cells_of_several_systems_are_medians),
         MAP_TEST(values_stand_where_they_are_said_to),
         MAP_TEST(what_cannot_be_drawn_is_refused),
         MAP_TEST(a_result_without_any_value_is_drawn),

@@ -81,6 +81,12 @@ static shoal_status add_row(big_run *run)
     return shoal_big_record_add_row(&run->record, row);
 }
 
+/* Rows after the first. */
+static double whole_rows(const big_run *run)
+{
+    return ceil((run->study->t_end - run->study->t_start) / run->interval * (1 - 1e-12));
+}
+
 /* "galaxy.h5" gives "galaxy_0003.hdf5", "galaxy_0003.tipsy", ... */
 static char *snapshot_name(const big_run *run, long number)
 {
@@ -155,13 +161,16 @@ static bool same_but_end(const char *a, const char *b)
     return !*a && !*b;
 }
 
-/* Whether a run can go on from its record: it did not end; or it did, and t_end is now later by whole rows. */
-static bool can_go_on(const big_run *run)
+/* Whether a run of n bodies can go on from its record: it did not end; or it did, and t_end is now later by whole rows. */
+static bool can_go_on(const big_run *run, long n)
 {
     const shoal_study *study = run->study;
     const shoal_big_record *record = &run->record;
+    const double began = record->n_rows > 0 ? record->rows[0][SHOAL_BIG_COLUMN_time] * study->units.time : study->t_start;
+    if (record->bodies.n != n || fabs(began - study->t_start) > 1e-12 * fabs(study->t_start)) /* of another model.file */
+        return false;
     if (!record->complete)
-        return strcmp(record->config_text, study->config_text) == 0;
+        return shoal_config_same(record->config_text, study->config_text);
     if (isnan(run->big->interval) || !same_but_end(record->config_text, study->config_text))
         return false;
     const double rows = (double)(record->n_rows - 1), done = fabs(record->bodies.time - study->t_start) / run->big->interval;
@@ -169,7 +178,7 @@ static bool can_go_on(const big_run *run)
 }
 
 /* What is there already: nothing, a run to go on with (which is read), or something that is in the way. */
-static shoal_status look(big_run *run, bool overwrite)
+static shoal_status look(big_run *run, long n, bool overwrite)
 {
     const shoal_study *study = run->study;
     const char *file = study->output;
@@ -180,16 +189,36 @@ static shoal_status look(big_run *run, bool overwrite)
     if (!shoal_big_record_is(file))
         return overwrite ? SHOAL_OK : shoal_fail(run->context, SHOAL_E_USAGE, "%s is there already (--force replaces it)", file);
     status = shoal_big_record_read(run->context, file, &run->record);
-    if (!status && can_go_on(run))
+    if (!status && can_go_on(run, n))
         return SHOAL_OK;
     const bool complete = run->record.complete;
+    char differs[200] = "";
+    if (!status && !complete)
+        shoal_config_difference(run->record.config_text, study->config_text, differs, sizeof differs);
     shoal_big_record_release(&run->record);
     run->record = (shoal_big_record){ .context = run->context };
     return overwrite  ? SHOAL_OK
            : status   ? status
            : complete ? shoal_fail(run->context, SHOAL_E_USAGE, "%s is there already (--force replaces it)", file)
                       : shoal_fail(run->context, SHOAL_E_USAGE,
-                                   "%s is of a run of another study that did not end (--force discards it)", file);
+                                   "%s is of a run of another study that did not end (%s; --force discards it)", file,
+                                   *differs ? differs : "with other bodies at its start");
+}
+
+/* Refuse to write over files that this run has not written: one of them may be its own model.file. */
+static shoal_status check_snapshots(const big_run *run, bool overwrite)
+{
+    const double n_rows = run->big->snapshots > 0 && !overwrite && run->record.n_rows == 0 ? whole_rows(run) : -1;
+    for (long row = 0; (double)row <= n_rows; row += run->big->snapshots) {
+        char *name = snapshot_name(run, row / run->big->snapshots);
+        const bool there = name && access(name, F_OK) == 0;
+        const shoal_status status = there ? shoal_fail(run->context, SHOAL_E_USAGE, "%s is there already (--force replaces it)", name)
+                                    : name ? SHOAL_OK : shoal_fail(run->context, SHOAL_E_MEMORY, "out of memory");
+        free(name);
+        if (status)
+            return status;
+    }
+    return SHOAL_OK;
 }
 
 /* The config and a few words before the last message, which comes from the forces: they know nothing of files. */
@@ -246,13 +275,13 @@ static shoal_status begin(big_run *run, bool overwrite)
     if (status)
         return status;
     study->t_start = bodies.time;
-    if ((status = look(run, overwrite))) {
+    run->interval = isnan(run->big->interval) ? (study->t_end - study->t_start) / 100
+                                              : copysign(run->big->interval, study->t_end - study->t_start);
+    if ((status = look(run, bodies.n, overwrite)) || (status = check_snapshots(run, overwrite))) {
         shoal_big_bodies_release(&bodies);
         return status;
     }
     const bool goes_on = run->record.n_rows > 0;
-    run->interval = isnan(run->big->interval) ? (study->t_end - study->t_start) / 100
-                                              : copysign(run->big->interval, study->t_end - study->t_start);
     steps.dt = fmin(steps.dt, fabs(run->interval));
     if (goes_on) {
         shoal_big_bodies_release(&bodies);
@@ -322,7 +351,7 @@ static shoal_status explain(big_run *run, shoal_status status)
 static shoal_status integrate(big_run *run)
 {
     const shoal_study *study = run->study;
-    const double n_rows = ceil((study->t_end - study->t_start) / run->interval * (1 - 1e-12));
+    const double n_rows = whole_rows(run);
     shoal_status status = SHOAL_OK;
     while (!status && (double)run->row < n_rows) {
         run->row++;

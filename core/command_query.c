@@ -212,6 +212,10 @@ static int query_file(shoal_context *context, const char *name, query_options *o
     FILE *out = stdout;
 
     if (shoal_big_record_is(name)) {
+        if ((options->what && !options->table) || options->query.orbits || options->of.where || options->of.first > 0 || options->of.last < LONG_MAX) {
+            return failed_file(context, shoal_fail(context, SHOAL_E_USAGE, "of one big system there are its rows alone, no options; "
+                                                   "shoal convert %s FILE has its last state", name), name);
+        }
         return query_big(context, name);
     }
     shoal_status status = shoal_store_read(context, name, &result);

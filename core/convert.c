@@ -48,9 +48,11 @@ static bool hdf5_is(const char *begin)
 }
 
 /* The last state of one big system. */
-static shoal_status read_big(shoal_table *table, const char *path)
+static shoal_status read_big(shoal_table *table, const char *path, const shoal_convert_options *options)
 {
     shoal_big_record record;
+    if (options->which != SHOAL_QUERY_FINAL)
+        return shoal_fail(table->context, SHOAL_E_USAGE, "%s: a big system's file has its last state alone; others are its snapshots (output.snapshots)", path);
     shoal_status status = shoal_big_record_read(table->context, path, &record);
     if (status)
         return status;
@@ -71,7 +73,7 @@ static shoal_status hdf5_read(shoal_table *table, int n_files, char *const *file
     if (shoal_gadget_is(files[0]))
         return shoal_format_gadget.read(table, 1, files, options);
     if (shoal_big_record_is(files[0]))
-        return read_big(table, files[0]);
+        return read_big(table, files[0], options);
     shoal_status status = shoal_store_read(table->context, files[0], &result);
     if (!status)
         status = shoal_table_from_result(result, options->which, options->time, table);

@@ -259,6 +259,11 @@ shoal_status shoal_csv_read(const shoal_config *config, const char *path, shoal_
            (double)table.systems[study->first].id != study->system)
         study->first++;
     const config_setting_t *file = shoal_config_lookup(config, "system.file");
+    const double time = table.n_systems > 0 ? table.systems[0].time / config->units.time : NAN; /* all the same, or none */
+    if (!isnan(time) && time != 0 && !shoal_config_lookup(config, "run.t_start")) {
+        status = shoal_config_fail(config, file, NULL, NULL, "run.t_start with states of time %.15g: as much to go on from there, 0 to count anew", time);
+        goto fail;
+    }
     long n_systems = 0;
     if ((status = shoal_study_share(config, study, file, (double)table.n_systems, &n_systems)))
         goto fail;

@@ -95,8 +95,8 @@ static shoal_status no_memory(const shoal_big_view *view)
 
 /* ---- density ----------------------------------------------------------------------------------------------------- */
 
-/* Half the width of the picture: 1.2 times the radius that holds 90 % of the mass, rounded up. */
-static shoal_status choose_width(const shoal_big_view *view, shoal_big_frame *frame)
+/* The middle of the picture, and if it is not given half its width: 1.2 times the radius that holds 90 % of the mass, rounded up. */
+static shoal_status choose_place(const shoal_big_view *view, shoal_big_frame *frame)
 {
     const shoal_big_bodies *b = &view->bodies;
     double centre[3], v[3], within = 0;
@@ -105,11 +105,16 @@ static shoal_status choose_width(const shoal_big_view *view, shoal_big_frame *fr
         return no_memory(view);
     const double total = shoal_big_barycentre(b, centre, v);
     shoal_big_sort(b, centre, sorted);
+    double width = 0;
     for (long i = 0; i < b->n && within < 0.9 * total; i++) {
         within += b->m[sorted[i].body];
-        frame->half_width = 1.2 * sorted[i].r;
+        width = 1.2 * sorted[i].r;
     }
-    frame->half_width = shoal_plot_step(frame->half_width);
+    if (!(frame->half_width > 0))
+        frame->half_width = shoal_plot_step(width);
+    for (int c = 0; c < 3; c++) /* the origin, where it is near */
+        frame->centre[c] = fabs(centre[c]) < 0.1 * frame->half_width ? 0 : centre[c];
+    frame->chosen = true;
     free(sorted);
     return SHOAL_OK;
 }
@@ -128,15 +133,18 @@ static void smooth(const double *from, double *to, int n, int along, int across)
         }
 }
 
+/* The coordinates of each plane. */
+static const int axes[][2] = { { 0, 1 }, { 0, 2 }, { 1, 2 } };
+
 static void project(const shoal_big_bodies *b, const shoal_big_frame *frame, int n, double *cells, double *scratch)
 {
-    static const int axes[][2] = { { 0, 1 }, { 0, 2 }, { 1, 2 } };
     const double *x = b->x + axes[frame->plane][0] * b->n, *y = b->x + axes[frame->plane][1] * b->n;
     const double scale = n / (2 * frame->half_width), w = frame->half_width;
+    const double left = frame->centre[axes[frame->plane][0]] - w, low = frame->centre[axes[frame->plane][1]] - w;
     memset(cells, 0, (size_t)n * (size_t)n * sizeof *cells);
     for (long i = 0; i < b->n; i++)
-        if (fabs(x[i]) < w && fabs(y[i]) < w) {
-            const int column = (int)((x[i] + w) * scale), row = (int)((y[i] + w) * scale);
+        if (x[i] > left && x[i] < left + 2 * w && y[i] > low && y[i] < low + 2 * w) {
+            const int column = (int)((x[i] - left) * scale), row = (int)((y[i] - low) * scale);
             cells[(row < n ? row : n - 1) * n + (column < n ? column : n - 1)] += b->m[i] * scale * scale;
         }
     smooth(cells, scratch, n, 1, n);
@@ -151,8 +159,8 @@ static shoal_status write_density(const shoal_big_view *view, const shoal_plot_o
     double *cells = malloc(2 * (size_t)n * (size_t)n * sizeof *cells), most = 0;
     shoal_status status = cells ? SHOAL_OK : no_memory(view);
     char unit[64] = "";
-    if (!status && !(frame->half_width > 0))
-        status = choose_width(view, frame);
+    if (!status && !frame->chosen)
+        status = choose_place(view, frame);
     if (status) {
         free(cells);
         return status;
@@ -177,18 +185,19 @@ static shoal_status write_density(const shoal_big_view *view, const shoal_plot_o
     if (*view->mass)
         snprintf(unit, sizeof unit, " [%s/%s^2]", view->mass, view->length);
     char label[128];
+    const double left = frame->centre[axes[frame->plane][0]] - frame->half_width, low = frame->centre[axes[frame->plane][1]] - frame->half_width;
     snprintf(label, sizeof label, "log10 surface density%s", unit);
     fputs("set cblabel ", script);
     shoal_plot_quote(script, label);
     fprintf(script, " noenhanced\nset cbrange [%.6g:%.6g]\nset xrange [%.6g:%.6g]\nset yrange [%.6g:%.6g]\n", frame->low,
-            frame->high, -frame->half_width, frame->half_width, -frame->half_width, frame->half_width);
+            frame->high, left, left + 2 * frame->half_width, low, low + 2 * frame->half_width);
     char title[96];
     snprintf(title, sizeof title, "t = %.6g%s%s", view->bodies.time, *view->time ? " " : "", view->time);
     fputs("set title ", script);
     shoal_plot_quote(script, title);
     const double cell = 2 * frame->half_width / n;
     fprintf(script, " noenhanced\nplot $cells matrix using (($1+0.5)*%.9g-%.9g):(($2+0.5)*%.9g-%.9g):3 with image\n", cell,
-            frame->half_width, cell, frame->half_width);
+            -left, cell, -low);
     free(cells);
     return SHOAL_OK;
 }

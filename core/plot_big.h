@@ -19,7 +19,8 @@ typedef struct shoal_big_view {
 
 /* Pictures of a series are to be drawn alike: what the first one fixes. 0 and NaN = from the file. */
 typedef struct shoal_big_frame {
-    double half_width;
+    double half_width, centre[3]; /* of densities */
+    bool chosen;      /* the centre */
     double low, high; /* of the colours: log10 of the surface density */
     int plane;        /* 0 = xy, 1 = xz, 2 = yz */
 } shoal_big_frame;

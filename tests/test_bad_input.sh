@@ -302,6 +302,12 @@ table system_in_two_parts '6: system = 0: expected the lines of a system togethe
 row table_cut_short 2 'cut.csv:*: expected 11 cells, found *' verify cut.csv study.csv
 row table_is_none 2 'study.cfg:1: column 1 *' verify study.csv study.cfg
 
+printf '# time: 20\nsystem,body,name,m,x,y,z,vx,vy,vz\n0,0,s,1,0,0,0,0,0,0\n0,1,p,0,1,0,0,0,6,0\n' >later.csv
+echo 'system = { file = "later.csv"; }; integrator = { dt = 0.01; }; run = { t_end = 40.0; engine = "cpu"; }; output = { file = "later.h5"; };' >later.cfg
+printf 'model = { name = "plummer"; n = 20; }; integrator = { dt = 0.1; }; gravitation = { softening = 0.1; };
+run = { t_end = 1.0; engine = "cpu"; }; output = { file = "one.h5"; snapshots = 0; };' >one.cfg
+"$shoal" run --quiet one.cfg
+
 # ---- results ---------------------------------------------------------------------------------------------------------
 
 while read -r file pattern; do
@@ -321,6 +327,9 @@ END
 row query_no_time 2 'study.h5: there is no snapshot at 0.3 yr; the nearest are at 0 and 1' query study.h5 --time 0.3
 row query_no_system 2 'study.h5: *0..3*' query study.h5 --systems 2..9
 row query_two_things 2 'query: expected one of --final, --initial, *' query study.h5 --final --events
+row table_of_a_later_time 2 'later.cfg:1: *: expected run.t_start with states of time 20: *' run later.cfg
+row query_big_has_rows 2 'one.h5: of one big system there are its rows alone, *' query one.h5 --initial
+row convert_big_has_its_end 2 "one.h5: a big system's file has its last state alone; *" convert one.h5 new.csv --initial
 row plot_no_grid 2 'study.h5: a map needs a grid over two swept parameters; here is one' plot --kind map study.h5
 row rerun_no_system 2 'study.h5: *no system 7*' rerun study.h5 --system 7
 row merge_no_shards 2 '*study.h5*no run.shard*' merge new.h5 study.h5 part.1-of-2.h5

@@ -46,9 +46,14 @@ static shoal_study *load(shoal_context *context, const char *text, const char *o
     return study;
 }
 
+/* Without the file of an earlier run its snapshots are gone, too. */
 static shoal_status run(shoal_context *context, const char *text, const char *output, const char *more,
                         shoal_progress_callback callback, void *user)
 {
+    char command[64];
+    snprintf(command, sizeof command, "rm -f %.*s_0*", shoal_name_stem(output), output);
+    if (access(output, F_OK) != 0 && system(command) != 0)
+        fail_msg("%s", command);
     shoal_study *study = load(context, text, output, more);
     const shoal_status status = shoal_study_run(study, 0, callback, user);
     shoal_study_destroy(&study);
@@ -304,6 +309,53 @@ static void test_another_study(void **state)
     double at = 0.1;
     assert_int_equal(run(context, study_text, "d.h5", NULL, stop_after, &at), SHOAL_E_INTERRUPTED);
     assert_int_equal(run(context, study_text, "d.h5", "model.seed=5", NULL, NULL), SHOAL_E_USAGE);
+    assert_non_null(strstr(shoal_context_message(context), "model.seed = 4 and 5"));
+    assert_ok(context, run(context, study_text, "d.h5", "run.threads=2", NULL, NULL)); /* on which nothing depends */
+}
+
+static void write_bodies(const char *file, double time, int n)
+{
+    FILE *out = fopen(file, "w");
+    assert_non_null(out);
+    fprintf(out, "# time: %g\nsystem,body,name,m,x,y,z,vx,vy,vz\n", time);
+    for (int i = 0; i < n; i++)
+        fprintf(out, "0,%d,b%d,0.25,%d,%d,0,0,0,%g\n", i, i, i % 2, i / 2, 0.1 * i);
+    fclose(out);
+}
+
+/* A run goes on with the bodies that it began with, or not at all. */
+static void test_another_file(void **state)
+{
+    static const char text[] = "model = { file = \"in.csv\"; };\nintegrator = { dt = 0.05; };\nrun = { t_end = 4.0; engine = \"cpu\"; };\n"
+                               "output = { interval = 0.5; snapshots = 0; };\ngravitation = { softening = 0.1; };\n";
+    shoal_context *context = *state;
+    double at = 0.1;
+    write_bodies("in.csv", 0, 4);
+    assert_int_equal(run(context, text, "in.h5", NULL, stop_after, &at), SHOAL_E_INTERRUPTED);
+    for (int other = 0; other < 2; other++) {
+        write_bodies("in.csv", other ? 2 : 0, other ? 4 : 3);
+        assert_int_equal(run(context, text, "in.h5", NULL, NULL, NULL), SHOAL_E_USAGE);
+        assert_non_null(strstr(shoal_context_message(context), "with other bodies at its start"));
+    }
+    write_bodies("in.csv", 0, 4);
+    assert_ok(context, run(context, text, "in.h5", NULL, NULL, NULL));
+}
+
+/* Nothing that is there is written over, least of all what the run begins from. */
+static void test_snapshots_spare_files(void **state)
+{
+    static const char text[] = "model = { file = \"s_0002.csv\"; };\nintegrator = { dt = 0.05; };\nrun = { t_end = 1.0; engine = \"cpu\"; };\n"
+                               "output = { file = \"s.h5\"; interval = 0.25; snapshots = 1; format = \"csv\"; };\ngravitation = { softening = 0.1; };\n";
+    shoal_context *context = *state;
+    shoal_study *study = NULL;
+    write_bodies("s_0002.csv", 0, 4);
+    for (int force = 0; force < 2; force++) {
+        assert_ok(context, shoal_study_open(context, "s.cfg", text, 0, NULL, NULL, &study));
+        assert_int_equal(shoal_study_run(study, force, NULL, NULL), force ? SHOAL_OK : SHOAL_E_USAGE);
+        assert_true(force || strstr(shoal_context_message(context), "s_0002.csv is there already"));
+        assert_int_equal(access("s_0001.csv", F_OK) == 0, force);
+        shoal_study_destroy(&study);
+    }
 }
 
 /* A cluster of 1000 Msun and 2 pc: G = 0.00449850 pc^3 / (Msun Myr^2). */
@@ -525,6 +577,17 @@ static void test_density(void **state)
     const shoal_big_frame first = frame;
     free(script_of(context, "a_0002.hdf5", "density", &frame));
     assert_memory_equal(&frame, &first, sizeof frame);
+    for (long i = 0; i < table.n_bodies; i++)
+        table.bodies[i].x += 50;
+    assert_ok(context, shoal_table_write(&table, "away.hdf5", shoal_format_gadget.write)); /* far from the origin: about its barycentre */
+    shoal_big_frame away = { .low = NAN, .high = NAN };
+    at = strstr(text = script_of(context, "away.hdf5", "density", &away), "$cells << EOD\n") + 14;
+    mass = 0;
+    for (char *end; strncmp(at, "EOD", 3) != 0; at = end + 1)
+        mass += pow(10, strtod(at, &end));
+    assert_float_equal(away.centre[0], 50, 0.1 * w);
+    assert_float_equal(mass * 4 * w * w / n, expected, 0.05);
+    free(text);
     shoal_table_release(&table);
     static const char *const kinds[] = { "radii", "energy", "profile", "density" };
     for (int k = 0; k < SHOAL_COUNT(kinds); k++) {
@@ -686,7 +749,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_result),    cmocka_unit_test(test_choice),
-        cmocka_unit_test(test_going_on), cmocka_unit_test(test_another_study),
+        cmocka_unit_test(test_going_on), cmocka_unit_test(test_another_study), cmocka_unit_test(test_another_file),
+        cmocka_unit_test(test_snapshots_spare_files),
         cmocka_unit_test(test_no_kernels), cmocka_unit_test(test_cuda_going_on), cmocka_unit_test(test_cuda_tune),
         cmocka_unit_test(test_cuda_devices),
         cmocka_unit_test(test_later_end), cmocka_unit_test(test_units), cmocka_unit_test(test_file_units),

@@ -308,7 +308,8 @@ static shoal_status read_monitors(const shoal_config *config, shoal_study *study
                                               monitor->parameter);
         if (status)
             return status;
-        const char *why = shoal_study_is_whole(study) && type->refuses /* a part may have less to see */ ? type->refuses(monitor->parameter, study->ensemble) : NULL;
+        const bool whole = shoal_study_is_whole(study); /* a part may have less to see */
+        const char *why = whole && type->refuses ? type->refuses(monitor->parameter, study->ensemble) : NULL;
         if (why)
             return shoal_config_fail(config, config_setting_get_member(group_of[index], "name"), NULL, NULL,
                                      "a monitor that applies: %s", why);

@@ -147,7 +147,7 @@ static const struct argp query_argp = {
     .args_doc = "FILE...",
     .doc = "Print states, the systems table or the events of result files as CSV."
            "\vStates: system,body,name,time,m,x,y,z,vx,vy,vz; elements: system,body,name,time,m,a,e,inc,Omega,omega,f,M,P.\n"
-           "Table: system,outcome,t_stop,body_a,body_b,dE_final,steps, then the columns of the file.\n"
+           "Table: system,outcome,t_stop,body_a,body_b,dE_final,steps,n_final, then the columns of the file.\n"
            "Events: system,time,event,body_a,body_b,m_a,m_b,distance,speed,dE,ended.\n"
            "--where compares columns of the table with numbers, outcomes or bodies by < <= > >= == !=, for instance "
            "'outcome == survived && megno < 2.2'.\n"

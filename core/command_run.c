@@ -207,11 +207,12 @@ static int compare_doubles(const void *a, const void *b)
 /* Outcomes with counts, energy errors, time and rate. */
 static void print_summary(const shoal_result *result, const char *file, const shoal_progress *progress, double seconds)
 {
-    long n_by_outcome[SHOAL_OUTCOMES] = { 0 }, n = 0;
+    long n_by_outcome[SHOAL_OUTCOMES] = { 0 }, n = 0, n_fewer = 0;
     double *error = malloc((size_t)result->n_systems * sizeof *error);
 
     for (long system = 0; system < result->n_systems; ++system) {
         n_by_outcome[result->outcome[system]]++;
+        n_fewer += result->n_final[system] < result->n_live[system];
         if (error && isfinite(result->dE_final[system])) {
             error[n++] = fabs(result->dE_final[system]);
         }
@@ -221,6 +222,10 @@ static void print_summary(const shoal_result *result, const char *file, const sh
             printf("%-14s %10ld  %5.1f %%\n", shoal_outcome_name(o), n_by_outcome[o],
                    100.0 * (double)n_by_outcome[o] / (double)result->n_systems);
         }
+    }
+    if (n_fewer > 0) {
+        printf("fewer bodies   %10ld  %5.1f %% of the systems: some merged or were removed on the way\n", n_fewer,
+               100.0 * (double)n_fewer / (double)result->n_systems);
     }
     if (n > 0) {
         qsort(error, (size_t)n, sizeof *error, compare_doubles);

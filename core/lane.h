@@ -23,6 +23,7 @@
 
 #ifdef __CUDACC__
 
+#define LANE_ASSERT static_assert
 #define LANE_FN static __device__ __forceinline__
 #define LANE_BIG_FN LANE_FN
 #define LANE_RARE_FN static __device__ __noinline__
@@ -180,6 +181,7 @@ LANE_FN void lane_fence(void) { __threadfence(); }
 #endif
 #pragma GCC diagnostic ignored "-Wpsabi" /* what is called across files was compiled for the same width */
 
+#define LANE_ASSERT _Static_assert
 #define LANE_FN static inline __attribute__((always_inline, unused))
 #define LANE_BIG_FN static __attribute__((noinline, unused))
 #define LANE_RARE_FN static __attribute__((noinline, cold, unused))

@@ -70,6 +70,31 @@ static bool text_add(shoal_plugs *plugs, int *n, char *name, char *text)
     return name && text;
 }
 
+/* Kernel text that compares what a plugin's descriptor says with what its text does; malloc'd. */
+static char *said_by(const shoal_plugs *plugs, const shoal_plugin *plugin)
+{
+    char *text = NULL;
+    size_t size;
+    FILE *out = open_memstream(&text, &size);
+    if (!out)
+        return NULL;
+    fputs("#ifdef SHOAL_KERNEL\n", out);
+    for (int i = 0; plugin->kind == 'p' && plugs->propagators[i]; i++) {
+        const shoal_propagator *p = plugs->propagators[i];
+        if (strcmp(p->name, plugin->name) == 0)
+            fprintf(out, "#define DESCRIPTOR_SLOTS %d\n#define DESCRIPTOR_OWN %d\n#define DESCRIPTOR_FIRST_BODY %d\n"
+                         "#define DESCRIPTOR_ADAPTIVE %d\n#define DESCRIPTOR_PARKS %d\n",
+                    p->n_slots, p->n_own, p->first_body, p->adaptive, p->parks);
+    }
+    for (int i = 0; plugin->kind == 'm' && plugs->monitors[i]; i++)
+        if (strcmp(plugs->monitors[i]->name, plugin->name) == 0)
+            fprintf(out, "LANE_ASSERT(%s_SLOTS == %d, \"%s_SLOTS is n_slots of the descriptor\");\n", plugin->name,
+                    plugs->monitors[i]->n_slots, plugin->name);
+    fputs("#endif\n", out);
+    fclose(out);
+    return text;
+}
+
 /* The lists, and the plugins' own texts. */
 static bool texts_make(shoal_plugs *plugs)
 {
@@ -91,10 +116,13 @@ static bool texts_make(shoal_plugs *plugs)
         good = text_add(plugs, &n, strdup(lists[i].name), lines_of(plugs, lists[i].kind, lists[i].format));
     for (int i = 0; good && plugs->plugins[i]; i++) {
         const shoal_plugin *plugin = plugs->plugins[i];
-        char *name = NULL, *text = NULL;
-        if (asprintf(&name, "plugins/%s.c", plugin->name) < 0 ||
-            asprintf(&text, "#line 1 \"%s\"\n%s", plugin->path, plugin->text) < 0)
+        char *name = NULL, *text = NULL, *said = said_by(plugs, plugin);
+        if (!said || asprintf(&name, "plugins/%s.c", plugin->name) < 0 ||
+            asprintf(&text, "#line 1 \"%s\"\n%s\n%s", plugin->path, plugin->text, said) < 0) {
+            free(said);
             return false;
+        }
+        free(said);
         good = text_add(plugs, &n, name, text);
         if (!good || plugin->kind != 'p')
             continue;
@@ -314,14 +342,6 @@ static char *read_text(const char *path)
     return NULL;
 }
 
-static bool is_identifier(const char *name)
-{
-    size_t length = 0;
-    for (; isalnum((unsigned char)name[length]) || name[length] == '_'; length++)
-        ;
-    return length > 0 && !name[length] && !isdigit((unsigned char)name[0]);
-}
-
 /* Put a descriptor behind the last of its list; false if the list is full. */
 static bool list_add(const void **list, int most, const void *descriptor)
 {
@@ -334,8 +354,8 @@ static bool list_add(const void **list, int most, const void *descriptor)
     return true;
 }
 
-/* The descriptor of a plugin in its library, and what is wrong with it: NULL if nothing. */
-static const char *take_descriptor(shoal_plugs *plugs, shoal_plugin *plugin, void *library)
+/* The descriptor of a plugin in its library joins its list; false, and why = [SHOAL_MESSAGE_SIZE] what was expected. */
+static bool take_descriptor(shoal_plugs *plugs, shoal_plugin *plugin, void *library, char *why)
 {
     char symbol[96];
     snprintf(symbol, sizeof symbol, "shoal_propagator_%s", plugin->name);
@@ -344,29 +364,20 @@ static const char *take_descriptor(shoal_plugs *plugs, shoal_plugin *plugin, voi
     const shoal_force *force = dlsym(library, symbol);
     snprintf(symbol, sizeof symbol, "shoal_monitor_%s", plugin->name);
     const shoal_monitor *monitor = dlsym(library, symbol);
+    snprintf(why, SHOAL_MESSAGE_SIZE, "one descriptor, shoal_propagator_NAME, shoal_force_NAME or shoal_monitor_NAME, NAME being the file's");
     if (!!propagator + !!force + !!monitor != 1)
-        return "one descriptor, shoal_propagator_NAME, shoal_force_NAME or shoal_monitor_NAME, NAME being the file's";
-#define CHECK(plug)                                                                                    \
-    if (!plug->name || strcmp(plug->name, plugin->name) != 0 || !plug->doc ||                          \
-        plug->n_parameters < 0 || plug->n_parameters > SHOAL_MAX_PARAMETERS)                           \
-        return "a descriptor with the file's name, a doc and at most 12 parameters"
-    if (propagator) {
-        CHECK(propagator);
-        plugin->kind = 'p';
-        return list_add((const void **)plugs->propagators, SHOAL_MAX_PROPAGATORS, propagator) ? NULL : "fewer propagators";
-    }
-    if (force) {
-        CHECK(force);
-        plugin->kind = 'f';
-        return list_add((const void **)plugs->forces, SHOAL_MAX_FORCE_KINDS, force) ? NULL : "fewer forces";
-    }
-    CHECK(monitor);
-#undef CHECK
-    if (monitor->n_slots < 0 || monitor->n_slots > SHOAL_MAX_SLOTS || monitor->n_part_slots < 0 ||
-        monitor->n_part_slots > SHOAL_MAX_SLOTS)
-        return "a monitor with at most 64 slots";
-    plugin->kind = 'm';
-    return list_add((const void **)plugs->monitors, SHOAL_MAX_MONITORS, monitor) ? NULL : "fewer monitors";
+        return false;
+    const char *name = propagator ? propagator->name : force ? force->name : monitor->name;
+    snprintf(why, SHOAL_MESSAGE_SIZE, "a descriptor with the file's name");
+    if (!name || strcmp(name, plugin->name) != 0)
+        return false;
+    plugin->kind = propagator ? 'p' : force ? 'f' : 'm';
+    if (!(propagator ? shoal_propagator_is_sound(propagator, why) : force ? shoal_force_is_sound(force, why) : shoal_monitor_is_sound(monitor, why)))
+        return false;
+    snprintf(why, SHOAL_MESSAGE_SIZE, "fewer plugs of this kind");
+    return propagator ? list_add((const void **)plugs->propagators, SHOAL_MAX_PROPAGATORS, propagator)
+           : force    ? list_add((const void **)plugs->forces, SHOAL_MAX_FORCE_KINDS, force)
+                      : list_add((const void **)plugs->monitors, SHOAL_MAX_MONITORS, monitor);
 }
 
 shoal_status shoal_plugin_load(shoal_context *context, const char *path)
@@ -378,7 +389,7 @@ shoal_status shoal_plugin_load(shoal_context *context, const char *path)
     base = base ? base + 1 : path;
     const size_t length = strlen(base);
     snprintf(name, sizeof name, "%.*s", length > 2 ? (int)length - 2 : 0, base);
-    if (length < 3 || length > 40 || strcmp(base + length - 2, ".c") != 0 || !is_identifier(name))
+    if (length < 3 || length > 40 || strcmp(base + length - 2, ".c") != 0 || !shoal_is_identifier(name))
         return shoal_fail(context, SHOAL_E_INPUT, "plugin '%s': expected a C file whose name is an identifier: NAME.c", path);
     if (!realpath(path, full))
         return shoal_fail(context, SHOAL_E_FILE, "plugin '%s': %s", path, strerror(errno));
@@ -423,10 +434,11 @@ shoal_status shoal_plugin_load(shoal_context *context, const char *path)
     }
     *grown = *shoal_plugs_of(context);
     grown->text = NULL;
-    const char *wrong = take_descriptor(grown, plugin, library);
+    char why[SHOAL_MESSAGE_SIZE];
+    const bool taken = take_descriptor(grown, plugin, library, why);
     dlclose(library);
-    if (wrong) {
-        status = shoal_fail(context, SHOAL_E_INPUT, "plugin '%s': expected %s", path, wrong);
+    if (!taken) {
+        status = shoal_fail(context, SHOAL_E_INPUT, "plugin '%s': expected %s", path, why);
         goto fail;
     }
     grown->plugins[n] = plugin;

@@ -29,7 +29,7 @@ const shoal_field shoal_result_fields[] = {
      "relative energy error at the end, without the jumps of events; empty where a force has no energy"},
     {"/systems/steps", "steps", SHOAL_FIELD_DOUBLE, AFTER, "", AT(n_steps), "steps done"},
     {"/systems/n_live", NULL, SHOAL_FIELD_INT, BEFORE | AFTER, "", AT(n_live), "bodies that it began with"},
-    {"/systems/n_final", NULL, SHOAL_FIELD_INT, AFTER, "", AT(n_final), "bodies left at the end"},
+    {"/systems/n_final", "n_final", SHOAL_FIELD_INT, AFTER, "", AT(n_final), "bodies left at the end"},
     {"/initial/time", NULL, SHOAL_FIELD_DOUBLE, BEFORE, "time", AT(t_initial), "time of the initial state"},
     {"/initial/state", NULL, SHOAL_FIELD_STATES, BEFORE, "state", AT(initial),
      "initial state, [system][body][quantity]"},

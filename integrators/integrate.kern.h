@@ -108,6 +108,13 @@ LANE_FN mask propagator_beyond(const shoal_kernel_args *k, int n, const real *m,
 #if TEAM > 1 && TEAM_FIRST != PROPAGATOR_FIRST_BODY
 #error "the propagator's descriptor has another first body"
 #endif
+#ifdef DESCRIPTOR_SLOTS /* a plugin (core/plugin.c), whose threads have a system each */
+LANE_ASSERT(PROPAGATOR_SLOTS(1) == DESCRIPTOR_SLOTS, "PROPAGATOR_SLOTS(1) is n_slots of the descriptor");
+LANE_ASSERT(PROPAGATOR_OWN == DESCRIPTOR_OWN, "PROPAGATOR_OWN is n_own of the descriptor");
+LANE_ASSERT(PROPAGATOR_FIRST_BODY == DESCRIPTOR_FIRST_BODY, "PROPAGATOR_FIRST_BODY is first_body of the descriptor");
+LANE_ASSERT(PROPAGATOR_ADAPTIVE == DESCRIPTOR_ADAPTIVE, "PROPAGATOR_ADAPTIVE is adaptive of the descriptor");
+LANE_ASSERT(PROPAGATOR_PARKS == DESCRIPTOR_PARKS, "PROPAGATOR_PARKS is parks of the descriptor");
+#endif
 #define STATE_SIZE(n) (PROPAGATOR_SLOTS(1) * (n) + PROPAGATOR_OWN) /* of a thread */
 
 #include "integrators/tangent.kern.h"

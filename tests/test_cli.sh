@@ -159,7 +159,7 @@ end
 
 begin cli_query
 state_head=system,body,name,time,m,x,y,z,vx,vy,vz
-table_head=system,outcome,t_stop,body_a,body_b,dE_final,steps
+table_head=system,outcome,t_stop,body_a,body_b,dE_final,steps,n_final
 for which in --initial --final "--time 10" ""; do
     run 0 query study.h5 $which
     heading=$(printf '%s\n' "$out" | head -n 1)
@@ -225,9 +225,9 @@ near "$(printf '%s\n' "$out" | grep '^0,1,' | cut -d, -f6)" 1 "astrocentric a of
 [ "$(printf '%s\n' "$out" | grep '^0,2,')" != "$orbit_c" ] || wrong "c's orbit is the same in both frames"
 # what the table says picks the systems of every other query, too
 run 0 query study.h5 --systems-table
-wanted=$(printf '%s\n' "$out" | awk -F, 'NR > 1 && $2 == "survived" && $8 >= 0.1 { print $1 }' | sort -u)
+wanted=$(printf '%s\n' "$out" | awk -F, 'NR > 1 && $2 == "survived" && $9 >= 0.1 { print $1 }' | sort -u)
 few='outcome == survived && c.a>=0.1'
-[ "$(printf '%s\n' "$out" | head -n 1 | cut -d, -f8)" = c.a ] || wrong "column 8 is not c.a"
+[ "$(printf '%s\n' "$out" | head -n 1 | cut -d, -f9)" = c.a ] || wrong "column 9 is not c.a"
 for which in --systems-table --initial --elements "--time 10"; do
     run 0 query study.h5 $which --where "$few"
     [ "$(printf '%s\n' "$out" | sed 1d | cut -d , -f 1 | sort -u)" = "$wanted" ] || wrong "$which --where: $out"
@@ -287,7 +287,7 @@ END
 printf '%s\n' '# a posterior' '"per [d]",lnL,q.e' 30.5,-1,0.01 31.25,-2,0.02 '29,-3,0.03' >draws.csv
 run 0 run draws.cfg --quiet
 run 0 query draws.h5 --systems-table
-[ "$(printf '%s\n' "$out" | cut -d , -f 1,8,9 | tail -n 3 | tr '\n' ' ')" = "0,30.5,0.01 1,31.25,0.02 2,29,0.03 " ] || wrong "draws: $out"
+[ "$(printf '%s\n' "$out" | cut -d , -f 1,9,10 | tail -n 3 | tr '\n' ' ')" = "0,30.5,0.01 1,31.25,0.02 2,29,0.03 " ] || wrong "draws: $out"
 run 0 run draws.cfg sample.count=2 'sweep=({body="q";parameter="P";values=[70.0,80.0];})' output.file=grid.h5 --quiet
 run 0 query grid.h5 --systems-table
 [ "$(printf '%s\n' "$out" | grep -c ',31.25,')" = 2 ] || wrong "draws at the points of a grid: $out"

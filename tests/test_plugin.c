@@ -222,6 +222,138 @@ static void what_is_refused(void **state)
     shoal_ensemble_destroy(&ensemble);
 }
 
+static void built_in_descriptors_are_sound(void **state)
+{
+    const shoal_plugs *plugs = shoal_plugs_of(NULL);
+    char why[SHOAL_MESSAGE_SIZE] = "";
+    (void)state;
+    for (int i = 0; plugs->propagators[i]; i++)
+        if (!shoal_propagator_is_sound(plugs->propagators[i], why))
+            fail_msg("%s: expected %s", plugs->propagators[i]->name, why);
+    for (int i = 0; plugs->monitors[i]; i++)
+        if (!shoal_monitor_is_sound(plugs->monitors[i], why))
+            fail_msg("%s: expected %s", plugs->monitors[i]->name, why);
+    for (int i = 0; plugs->forces[i]; i++)
+        if (!shoal_force_is_sound(plugs->forces[i], why))
+            fail_msg("%s: expected %s", plugs->forces[i]->name, why);
+}
+
+/* Tables that would be read where there is nothing, and what the host would never ask for. */
+static void unsound_descriptors_are_refused(void **state)
+{
+    shoal_context *context = context_of(state);
+    static const struct {
+        const char *parameter, *message; /* of a force */
+    } forces[] = {
+        {"{\"s\", SHOAL_REAL, 0, 1, 0, 9, 0, \"\"}", "dimension of parameter 's'"},
+        {"{\"s\", SHOAL_REAL, \"furlong\", 1, 0, 9, 0, \"\"}", "dimension of parameter 's'"},
+        {"{0, SHOAL_REAL, \"\", 1, 0, 9, 0, \"\"}", "parameter 0 to have a name"},
+        {"{\"name\", SHOAL_REAL, \"\", 1, 0, 9, 0, \"\"}", "parameter 0 to have a name"},
+        {"{\"s\", SHOAL_REAL, \"\", 1, 0, 9, 0, 0}", "a doc of parameter 's'"},
+        {"{\"s\", SHOAL_REAL, \"\", 10, 0, 9, 0, \"\"}", "parameter 's' to have its initial value"},
+        {"{\"s\", SHOAL_CHOICE, \"\", 0, 0, 1, 0, \"\"}", "choices of parameter 's'"},
+        {"{\"s\", SHOAL_CHOICE, \"\", 0, 0, 2, \"a|b\", \"\"}", "indices of choices"},
+    };
+    static const struct {
+        const char *fields, *message; /* of a monitor */
+    } monitors[] = {
+        {".n_slots = 1", "first values"},
+        {".n_columns = 1", "table of columns"},
+        {".columns = columns, .n_columns = 1", "finish"},
+        {".parts = SHOAL_BODIES", "part slots"},
+        {".n_parameters = 1", "parameters"},
+    };
+    static const char *const propagators[][2] = {
+        {".n_slots = 6", "names of n_slots"},
+        {".slots = slots, .n_slots = 6", "a name of slot 5 of 6"},
+        {".slots = slots, .n_slots = 5, .first_body = 2", "first_body"},
+    };
+    char host[512];
+    int n = 0;
+    for (int kind = 0; kind < 3; kind++) {
+        for (int i = 0; i < (kind == 0 ? SHOAL_COUNT(forces) : kind == 1 ? SHOAL_COUNT(monitors) : SHOAL_COUNT(propagators)); i++, n++) {
+            char name[32];
+            snprintf(name, sizeof name, "unsound%d", n);
+            if (kind == 0)
+                snprintf(host, sizeof host, "static const shoal_parameter parameters[] = {%s};\nconst shoal_force shoal_force_%s = {.name = \"%s\","
+                         " .doc = \"\", .parameters = parameters, .n_parameters = 1};", forces[i].parameter, name, name);
+            else if (kind == 1)
+                snprintf(host, sizeof host, "static const shoal_monitor_column columns[] = {{\"c\", \"\", \"\", 0, SHOAL_OF_SYSTEM}};\n"
+                         "const shoal_monitor shoal_monitor_%s = {.name = \"%s\", .doc = \"\", %s};", name, name, monitors[i].fields);
+            else
+                snprintf(host, sizeof host, "static const char *const slots[6] = {\"a\", \"b\", \"c\", \"d\", \"e\"};\n"
+                         "const shoal_propagator shoal_propagator_%s = {.name = \"%s\", .doc = \"\", .order = 1, %s};", name, name, propagators[i][0]);
+            const char *message = kind == 0 ? forces[i].message : kind == 1 ? monitors[i].message : propagators[i][1];
+            assert_int_equal(shoal_plugin_load(context, write_plugin(name, host, "")), SHOAL_E_INPUT);
+            if (!strstr(shoal_context_message(context), message))
+                fail_msg("%s: %s", host, shoal_context_message(context));
+        }
+    }
+}
+
+/* The example propagator and a monitor, their descriptors changed: what the host would keep for them is not what their texts use. */
+static void a_descriptor_that_its_text_contradicts_is_refused(void **state)
+{
+    static const struct {
+        const char *said, *message;
+    } cases[] = {
+        {".n_slots = 5", "n_slots of the descriptor"},
+        {".n_slots = 6, .n_own = 1", "n_own of the descriptor"},
+        {".n_slots = 6, .first_body = 1", "first_body of the descriptor"},
+        {".n_slots = 6, .adaptive = true", "adaptive of the descriptor"},
+        {".n_slots = 6, .parks = true", "parks of the descriptor"},
+        {NULL, "tally_SLOTS is n_slots of the descriptor"},
+    };
+    const char *example = NULL;
+    char path[600], *text = NULL;
+    size_t size = 0;
+    snprintf(path, sizeof path, "%s/examples/plugins/symplectic_euler.c", root());
+    FILE *in = fopen(path, "r");
+    assert_non_null(in);
+    assert_true(getdelim(&text, &size, '\0', in) > 0);
+    fclose(in);
+    example = strstr(text, "#define PROPAGATOR_FIRST_BODY");
+    char *end = strstr(text, "#endif");
+    assert_true(example && end > example);
+    *end = '\0';
+    for (int i = 0; i < SHOAL_COUNT(cases); i++) {
+        shoal_context *context = NULL;
+        char host[512];
+        assert_int_equal(setup((void **)&context), 0);
+        if (cases[i].said) {
+            snprintf(host, sizeof host, "static const char *const slots[] = {\"a\", \"b\", \"c\", \"d\", \"e\", \"f\"};\n"
+                     "const shoal_propagator shoal_propagator_wrong = {.name = \"wrong\", .doc = \"\", .order = 1, .slots = slots, %s};",
+                     cases[i].said);
+            assert_ok(context, shoal_plugin_load(context, write_plugin("wrong", host, example)));
+        } else {
+            assert_ok(context, shoal_plugin_load(context, write_plugin("tally",
+                "static const double initial[] = {0};\n"
+                "const shoal_monitor shoal_monitor_tally = {.name = \"tally\", .doc = \"\", .n_slots = 1, .initial = initial};",
+                "enum { tally_SLOTS = 2 };\n"
+                "LANE_FN void tally_observe(const shoal_kernel_args *k, const lane_view *view, real *slots, lane_event *event)\n"
+                "{ (void)k, (void)view, (void)event; slots[1] = slots[1] + 1.0; }")));
+        }
+        shoal_ensemble *ensemble = make_ensemble(context);
+        shoal_plan *plan = NULL;
+        const shoal_plug_options monitor = {"tally", NULL, 0};
+        const shoal_options options = {.propagator = cases[i].said ? "wrong" : "leapfrog", .dt = 0.01, .t_end = 1, .engine = "cpu",
+                                       .monitors = &monitor, .n_monitors = !cases[i].said};
+        shoal_status status = shoal_plan_create(context, ensemble, &options, &plan);
+        if (status == SHOAL_E_USAGE && strstr(cases[i].message, "adaptive")) { /* the host asks for a tolerance first */
+            const shoal_options adaptive = {.propagator = "wrong", .t_end = 1, .engine = "cpu"};
+            status = shoal_plan_create(context, ensemble, &adaptive, &plan);
+        }
+        assert_int_equal(status, SHOAL_E_INPUT);
+        assert_null(plan);
+        if (!strstr(shoal_context_message(context), cases[i].message))
+            fail_msg("%s", shoal_context_message(context));
+        shoal_ensemble_destroy(&ensemble);
+        shoal_context_destroy(&context);
+    }
+    free(text);
+    (void)state;
+}
+
 /* What is kept of a plugin belongs to its text: another default at the same path is seen. */
 static void a_changed_descriptor_is_compiled_anew(void **state)
 {
@@ -326,6 +458,9 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_monitor_sees_the_state_before_a_step_unless_it_needs_none, setup, teardown),
         cmocka_unit_test_setup_teardown(the_examples_run, setup, teardown),
         cmocka_unit_test_setup_teardown(what_is_refused, setup, teardown),
+        cmocka_unit_test(built_in_descriptors_are_sound),
+        cmocka_unit_test_setup_teardown(unsound_descriptors_are_refused, setup, teardown),
+        cmocka_unit_test(a_descriptor_that_its_text_contradicts_is_refused),
         cmocka_unit_test(a_changed_descriptor_is_compiled_anew),
         cmocka_unit_test_setup_teardown(no_compiler_is_an_error, setup, teardown),
         cmocka_unit_test_setup_teardown(nvrtc_takes_them, setup, teardown),

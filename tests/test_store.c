@@ -457,7 +457,7 @@ static void query_systems(void **state)
 {
     const fixture *at = *state;
     shoal_result *result = fixture_result(at->context, 5, 3);
-    const char heading[] = "system,outcome,t_stop,body_a,body_b,dE_final,steps,b.a,c.e,min_separation\n";
+    const char heading[] = "system,outcome,t_stop,body_a,body_b,dE_final,steps,n_final,b.a,c.e,min_separation\n";
     char *text = ask(at, result, -1, 0, 0, 4, SHOAL_OK);
     const char *left = text + strlen(heading);
     assert_memory_equal(text, heading, strlen(heading));
@@ -469,6 +469,7 @@ static void query_systems(void **state)
         left = expect_text(left, result->body_b[s] < 0 ? "" : result->body_name[result->body_b[s]]);
         left = expect_number(left, result->dE_final[s]);
         left = expect_number(left, result->n_steps[s]);
+        left = expect_integer(left, result->n_final[s]);
         for (int c = 0; c < FIXTURE_COLUMNS; c++)
             left = expect_number(left, result->columns[c].value[s]);
     }

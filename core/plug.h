@@ -99,7 +99,7 @@ typedef struct shoal_monitor {
     bool tangent;          /* it watches a tangent vector: every system has to carry one */
     bool records;          /* with its parameter `log` not 0 it logs what happens (record_add in monitors/observe.kern.h) */
     bool newton_only;      /* it knows no extra forces */
-    bool ends_only;        /* of a plugin: it looks at the ends of steps alone; view->before, which costs time, need not be there */
+    bool ends_only;        /* it looks at the ends of steps alone; view->before, which costs time, need not be there */
     const shoal_parameter *parameters;
     int n_parameters;
     const shoal_monitor_column *columns;

@@ -75,13 +75,24 @@ int shoal_team_systems(const shoal_kernel_choice *choice, int block)
     return team > WARP ? 1 : block / WARP * (WARP / team);
 }
 
-/* Masses of bodies and of their tangent vectors, what is exchanged and one for its skew (team.h), and for monitors the view before
- * a step. Against bank conflicts it is the threads that have bodies, modulo the 16 banks: what the teams of a warp read together
- * then lies side by side. */
+/* Whether a monitor looks at the state before a step, too; of a plugin's that is not asked. */
+static bool looks_back(int monitors)
+{
+    const shoal_monitor *const *builtin = shoal_plugs_of(NULL)->monitors;
+    int i = 0;
+    while (builtin[i] && !(monitors >> i & 1 && !builtin[i]->ends_only))
+        i++;
+    return monitors >> i != 0;
+}
+
+/* Masses of bodies and of their tangent vectors, what is exchanged and one for its skew (team.h), and for monitors that look at it the
+ * view before a step: what they do not take of a multiprocessor's cache is left for what threads spill. Against bank conflicts it is the
+ * threads that have bodies, modulo the 16 banks: what the teams of a warp read together then lies side by side. */
 int shoal_team_doubles(const shoal_kernel_choice *choice)
 {
     const int n = choice->n_bodies;
-    const int used = 2 * n + SHOAL_TEAM_EXCHANGED(choice->model, n, shoal_choice_moved(choice)) + (choice->monitors ? 6 * n : 0) + 1;
+    const int exchanged = SHOAL_TEAM_EXCHANGED(choice->model, n, shoal_choice_moved(choice)) + 1;
+    const int used = 2 * n + exchanged + (looks_back(choice->monitors) ? 6 * n : 0);
     return used + ((team_parts(choice) / shoal_team_each(choice) - used) & 15);
 }
 

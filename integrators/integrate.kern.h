@@ -435,6 +435,8 @@ LANE_FN void view_before(const shoal_kernel_args *k, const real *m, const real *
     system_view(k, m, s, before);
     *start = before;
 #if TEAM > 1
+    LANE_ASSERT(!(SHOAL_MONITORS & MONITORS_OF_PAIRS) || TEAM_DOUBLES > 2 * TEAM_BODIES + TEAM_EXCHANGED + 6 * TEAM_BODIES,
+                "monitors in MONITORS_OF_PAIRS do not say ends_only");
     view_share(BODIES(k), before, team_before());
     *start = team_before();
 #endif

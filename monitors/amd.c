@@ -33,6 +33,7 @@ const shoal_monitor shoal_monitor_amd = {
     .name = "amd",
     .doc = "the angular momentum deficit of the Jacobi orbits, and the largest change of it",
     .reference = "Laskar 1997, A&A 317, L75",
+    .ends_only = true,
     .n_slots = SHOAL_COUNT(initial),
     .initial = initial,
     .parameters = parameters,

@@ -34,6 +34,7 @@ const shoal_monitor shoal_monitor_distance = {
     .name = "distance",
     .doc = "least, largest and mean distance of two bodies, at the steps that it looks at (closest_approach: within steps)",
     .reference = "",
+    .ends_only = true,
     .n_slots = SHOAL_COUNT(initial),
     .initial = initial,
     .parameters = parameters,

@@ -55,6 +55,7 @@ const shoal_monitor shoal_monitor_element_range = {
     .name = "element_range",
     .doc = "the least and largest osculating a, e and inclination of every body, at the steps that it looks at",
     .reference = "elements: Murray & Dermott 1999, Solar System Dynamics, section 2.8",
+    .ends_only = true,
     .n_slots = SHOAL_COUNT(initial),
     .initial = initial,
     .parts = SHOAL_BODIES,

@@ -35,6 +35,7 @@ const shoal_monitor shoal_monitor_energy_error = {
     .name = "energy_error",
     .doc = "the largest energy error of the run, at the steps that it looks at; may end a system (inaccurate)",
     .reference = "Newton's energy, barycentric, each pair counted once",
+    .ends_only = true,
     .n_slots = SHOAL_COUNT(initial),
     .initial = initial,
     .newton_only = true,

@@ -44,6 +44,7 @@ const shoal_monitor shoal_monitor_mean_motion_drift = {
     .name = "mean_motion_drift",
     .doc = "chaos indicator: drift of a body's averaged Jacobi mean motion between the two halves of the run",
     .reference = "after Laskar 1990, Icarus 88, 266",
+    .ends_only = true,
     .n_slots = 5,
     .initial = initial,
     .parameters = parameters,

@@ -34,6 +34,7 @@ const shoal_monitor shoal_monitor_megno = {
     .name = "megno",
     .doc = "chaos indicators from a tangent vector that is moved with the system: MEGNO and the largest Lyapunov exponent",
     .reference = "Cincotta & Simo 2000, A&AS 147, 205; Mikkola & Innanen 1999, Celest. Mech. Dyn. Astron. 74, 59",
+    .ends_only = true,
     .n_slots = 5,
     .initial = initial,
     .tangent = true,

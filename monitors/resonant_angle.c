@@ -68,6 +68,7 @@ const shoal_monitor shoal_monitor_resonant_angle = {
     .name = "resonant_angle",
     .doc = "libration of a resonant angle p_1 lambda_1 + p_2 lambda_2 + p_3 lambda_3 + q_1 varpi_1 + q_2 varpi_2 + q_3 varpi_3",
     .reference = "Murray & Dermott 1999, Solar System Dynamics, chapter 8",
+    .ends_only = true,
     .n_slots = SHOAL_COUNT(initial),
     .initial = initial,
     .parameters = parameters,

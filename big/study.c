@@ -221,6 +221,9 @@ shoal_status shoal_big_study_bodies(const shoal_study *study, shoal_big_bodies *
     if (!options.notes)
         return shoal_fail(study->context, SHOAL_E_MEMORY, "%s: out of memory", study->path);
     status = shoal_format_of(study->context, big->file, &format);
+    if (!status && big->components && !format->components)
+        status = shoal_fail(study->context, SHOAL_E_INPUT, "%s: model.components: expected a file of tipsy's or gadget's format; %s is %s",
+                            study->path, big->file, format->name);
     if (!status && strcmp(format->name, "csv") == 0) /* without units of its own it is in the config's, here */
         status = shoal_csv_table(&table, big->file, true);
     else if (!status)

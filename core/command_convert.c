@@ -145,6 +145,10 @@ static shoal_status read_input(shoal_context *context, convert_options *options,
     if (status == SHOAL_OK && n > 1 && !format->many) {
         return shoal_fail(context, SHOAL_E_USAGE, "convert: %s: expected one file of the format %s", files[1], format->name);
     }
+    if (status == SHOAL_OK && options->read.components && !format->components) {
+        return shoal_fail(context, SHOAL_E_USAGE, "convert: --components: expected a file of tipsy's or gadget's format; %s is %s", files[0],
+                          format->name);
+    }
     if (status == SHOAL_OK && options->from_units) {
         status = shoal_units_parse(context, options->from_units, &table->units);
     }

@@ -207,4 +207,5 @@ const shoal_format shoal_format_gadget = {
     .is = gadget_is,
     .read = gadget_read,
     .write = gadget_write,
+    .components = true,
 };

@@ -172,6 +172,7 @@ const shoal_format shoal_format_tipsy = {
     .read = tipsy_read,
     .write = write_big,
     .natural = true,
+    .components = true,
 };
 
 const shoal_format shoal_format_tipsy_little = {
@@ -182,4 +183,5 @@ const shoal_format shoal_format_tipsy_little = {
     .read = tipsy_read,
     .write = write_little,
     .natural = true,
+    .components = true,
 };

@@ -161,10 +161,10 @@ const shoal_key shoal_keys[] = {
           "units (without `units`, G = 1) unless it states its own"),
     TEXTS("big.model", "components", "all", "of a file that has them: \"gas\", \"dark\", \"stars\""),
     VALUE("big.model", INTEGER, "n", "", NAN, 2, MOST_INT, NULL, "model.file", "number of bodies, all of the same mass"),
-    VALUE("big.model", INTEGER, "seed", "", 1, 0, MOST_EXACT, NULL, NULL, "the same bodies for the same seed"),
+    VALUE("big.model", INTEGER, "seed", "", 1, 0, 4294967295.0, NULL, NULL, "the same bodies for the same seed"), /* GSL's has 32 bits */
     REAL("big.model", "mass", "mass", NAN, POSITIVE, "1", "total mass"),
     REAL("big.model", "virial_radius", "length", NAN, POSITIVE, "1", "G mass^2 / 2 |W|, W the potential energy of the model"),
-    REAL("big.model", "r_max", "", NAN, POSITIVE, "100; no bound where the model has an edge",
+    REAL("big.model", "r_max", "", NAN, 0.1, "100; no bound where the model has an edge",
          "bodies farther out than so many scale radii are drawn again"),
     VALUE("big.model", REAL, "virial_ratio", "", 0.5, 0, 10, NULL, NULL, "K / |W| of the models uniform and henon"),
     VALUE("big.model", REAL, "W0", "", 6, 0.1, 16, NULL, NULL, "central potential over sigma^2 of the model king"),
@@ -192,7 +192,7 @@ const shoal_key shoal_keys[] = {
     VALUE("big.run", INTEGER, "devices", "", 1, 1, 64, NULL, NULL, "GPUs that share the forces"),
     VALUE("big.run", CHOICE, "tune", "", 0, 0, 2, "auto|always|never", NULL,
           "whether a GPU's force methods are measured where that is free: auto = once for a combination, if the run is long"),
-    REAL("big.run", "checkpoint_s", "", 30, 0, NULL, "least seconds of wall time between checkpoints"),
+    REAL("big.run", "checkpoint_s", "", 30, 0, NULL, "least seconds of wall time between checkpoints, which are made at rows of the diagnostics"),
 
     OTHER("big.output", TEXT, "file", "the config's base name and .h5", "the result file; snapshots are named after it"),
     REAL("big.output", "interval", "time", NAN, POSITIVE, "a hundredth of the run", "time between rows of the diagnostics"),

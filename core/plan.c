@@ -152,7 +152,7 @@ static shoal_status choose_monitors(shoal_plan *plan, const shoal_options *optio
         if (why)
             return shoal_fail(context, SHOAL_E_INPUT, "monitor %s: %s", type->name, why);
         if (type->newton_only && plan->args.n_forces > 0)
-            return shoal_fail(context, SHOAL_E_UNSUPPORTED, "monitor %s: it knows Newton's force alone", type->name);
+            return shoal_fail(context, SHOAL_E_UNSUPPORTED, "monitor %s: it knows Newton's force alone; dE_final of a result counts the energies of forces that have one", type->name);
         if (type->tangent && !plan->propagator->tangent)
             return shoal_fail(context, SHOAL_E_USAGE, "monitor %s: the propagator %s moves no tangent vectors; use %s",
                               type->name, plan->propagator->name, "mvs, hermite4 or gauss_radau");

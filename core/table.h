@@ -125,6 +125,7 @@ typedef struct shoal_format {
     shoal_status (*write)(const shoal_table *table, FILE *out);
     const char *units; /* of what is written, NULL = any */
     bool natural;      /* it does not say its units; by custom G = 1 in them */
+    bool components;   /* it says which bodies are gas, dark or stars */
 } shoal_format;
 
 extern const shoal_format shoal_format_swarm, shoal_format_mercury, shoal_format_exoplanets, shoal_format_horizons,

@@ -33,7 +33,7 @@ static const shoal_monitor_column columns[] = {
 
 const shoal_monitor shoal_monitor_energy_error = {
     .name = "energy_error",
-    .doc = "the largest energy error of the run, at the steps that it looks at; may end a system (inaccurate)",
+    .doc = "the largest error of Newton's energy, at the steps that it looks at; may end a system (inaccurate); not with extra forces",
     .reference = "Newton's energy, barycentric, each pair counted once",
     .ends_only = true,
     .n_slots = SHOAL_COUNT(initial),

@@ -684,6 +684,8 @@ static void test_refusals(void **state)
         { "model = { name = \"plummer\"; n = 10; W0 = 3.0; };", "it is of king" },
         { "model = { name = \"plummer\"; n = 10; }; sweep = ();", "sweep" },
         { "model = { file = \"none\"; seed = 3; };", "no model.seed with model.file" },
+        { "model = { name = \"plummer\"; n = 10; seed = 4294967296L; };", "model.seed = 4294967296L: expected an integer from 0 to 4294967295" },
+        { "model = { name = \"plummer\"; n = 10; r_max = 0.01; };", "model.r_max = 0.01: expected a number >= 0.1" },
     };
     static const struct {
         const char *more, *message;
@@ -743,6 +745,14 @@ static void test_bad_files(void **state)
         if (!strstr(shoal_context_message(context), cases[k].message))
             fail_msg("%s", shoal_context_message(context));
     }
+    /* bodies of this format are of no component */
+    FILE *out = fopen("two.phigrape", "w");
+    assert_non_null(out);
+    fputs("0\n2\n0.0\n0 0.5 0 0 0 0 0 0\n1 0.5 1 0 0 0 0 0\n", out);
+    assert_int_equal(fclose(out), 0);
+    assert_int_equal(run(context, "model = { file = \"two.phigrape\"; components = [ \"gas\" ]; };\nintegrator = { dt = 0.1; };\n"
+                                  "run = { t_end = 1.0; };\n", "no.h5", NULL, NULL, NULL), SHOAL_E_INPUT);
+    assert_non_null(strstr(shoal_context_message(context), "model.components: expected a file of tipsy's or gadget's format"));
 }
 
 int main(void)

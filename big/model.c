@@ -102,11 +102,14 @@ shoal_status shoal_big_generate(shoal_context *context, const shoal_big_model *m
     if (status)
         return status;
     gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937);
-    status = rng ? shoal_big_bodies_create(context, model->n, bodies) : shoal_fail(context, SHOAL_E_MEMORY, "out of memory");
+    const double r_max = model->r_max > 0 ? model->r_max : models[model->kind].r_max;
+    const double least = sphere.radius ? sphere.radius(sphere.own, 1e-3) : 0; /* or they would be drawn again for ever */
+    status = r_max < least ? shoal_fail(context, SHOAL_E_INPUT, "model.r_max = %g: expected at least %.2g, the radius of a thousandth of the mass",
+                                        r_max, least)
+             : rng ? shoal_big_bodies_create(context, model->n, bodies) : shoal_fail(context, SHOAL_E_MEMORY, "out of memory");
     if (status)
         goto done;
     gsl_rng_set(rng, (unsigned long)model->seed);
-    const double r_max = model->r_max > 0 ? model->r_max : models[model->kind].r_max;
     const double length = model->virial_radius / sphere.virial;
     const double velocity = sqrt(model->mass / sphere.mass / length);
     for (long i = 0; i < model->n; i++) {

@@ -81,7 +81,8 @@ static shoal_status read_model(const shoal_config *config, shoal_study *study)
         int kinds;
     } own[] = { { "virial_ratio", "uniform and henon", 1 << SHOAL_BIG_uniform | 1 << SHOAL_BIG_henon },
                 { "W0", "king", 1 << SHOAL_BIG_king },
-                { "toomre_q", "kuzmin", 1 << SHOAL_BIG_kuzmin } };
+                { "toomre_q", "kuzmin", 1 << SHOAL_BIG_kuzmin },
+                { "r_max", "plummer, hernquist, king and kuzmin", 1 << SHOAL_BIG_plummer | 1 << SHOAL_BIG_hernquist | 1 << SHOAL_BIG_king | 1 << SHOAL_BIG_kuzmin } };
     for (int i = 0; i < SHOAL_COUNT(own); i++) {
         const config_setting_t *setting = config_setting_get_member(group, own[i].key);
         if (setting && !(own[i].kinds & 1 << big->model.kind))

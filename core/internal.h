@@ -134,10 +134,10 @@ void shoal_monitor_column_name(const shoal_monitor *monitor, int column, int par
 int shoal_force_names(const shoal_context *context, const char **names, int limit);
 
 bool shoal_is_identifier(const char *name);
-/* Whether the tables of a descriptor can be used; why = [SHOAL_MESSAGE_SIZE]: what was expected of them if not. */
+/* Whether the tables of a descriptor can be used, beside the other plugs; why = [SHOAL_MESSAGE_SIZE]: what was expected of them if not. */
 bool shoal_propagator_is_sound(const shoal_propagator *propagator, char *why);
 bool shoal_force_is_sound(const shoal_force *force, char *why);
-bool shoal_monitor_is_sound(const shoal_monitor *monitor, char *why);
+bool shoal_monitor_is_sound(const shoal_plugs *plugs, const shoal_monitor *monitor, char *why);
 /* Index of a word in "a|b|c", -1 if it is not there. */
 int shoal_choice_index(const char *choices, const char *word);
 

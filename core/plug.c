@@ -10,7 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "internal.h"
+#include "config.h"
+#include "result.h"
 
 #define PROPAGATOR(name) extern const shoal_propagator shoal_propagator_##name;
 #include "../integrators/list.h"
@@ -201,13 +202,14 @@ static bool dimension_is_known(const char *dimension)
 }
 #define DIMENSIONS "\"\", length, mass, time, velocity, frequency or angle"
 
-static bool table_is_sound(const char *doc, const shoal_parameter *parameters, int n, char *why)
+/* section: of config.h, whose keys stand beside the parameters. */
+static bool table_is_sound(const char *section, const char *doc, const shoal_parameter *parameters, int n, char *why)
 {
     EXPECT(doc && n >= 0 && n <= SHOAL_MAX_PARAMETERS && (parameters || n == 0), "a doc and a table of at most %d parameters", SHOAL_MAX_PARAMETERS);
     for (int i = 0; i < n; i++) {
         const shoal_parameter *p = &parameters[i];
-        EXPECT(p->name && shoal_is_identifier(p->name) && strcmp(p->name, "name") != 0,
-               "parameter %d to have a name, an identifier other than 'name'", i);
+        EXPECT(p->name && shoal_is_identifier(p->name), "parameter %d to have a name, an identifier", i);
+        EXPECT(!shoal_key_find(section, p->name), "a parameter of another name than '%s', which is a key of '%s'", p->name, section);
         EXPECT(p->doc, "a doc of parameter '%s'", p->name);
         EXPECT(dimension_is_known(p->dimension), "the dimension of parameter '%s': " DIMENSIONS, p->name);
         EXPECT(p->type >= SHOAL_REAL && p->type <= SHOAL_BODY, "a type of parameter '%s'", p->name);
@@ -228,28 +230,43 @@ bool shoal_propagator_is_sound(const shoal_propagator *propagator, char *why)
     for (int i = 0; i < propagator->n_slots; i++)
         EXPECT(propagator->slots[i], "a name of slot %d of %d", i, propagator->n_slots);
     EXPECT(propagator->first_body == 0 || propagator->first_body == 1, "first_body 0 or 1");
-    return table_is_sound(propagator->doc, propagator->parameters, propagator->n_parameters, why);
+    return table_is_sound("integrator", propagator->doc, propagator->parameters, propagator->n_parameters, why);
 }
 
 bool shoal_force_is_sound(const shoal_force *force, char *why)
 {
-    return table_is_sound(force->doc, force->parameters, force->n_parameters, why);
+    return table_is_sound("forces", force->doc, force->parameters, force->n_parameters, why);
 }
 
-bool shoal_monitor_is_sound(const shoal_monitor *monitor, char *why)
+/* Whether the systems table has no such column yet, from the fields of every result or another monitor. */
+static bool column_is_new(const shoal_plugs *plugs, const shoal_monitor *monitor, const char *name)
+{
+    for (int f = 0; f < shoal_result_n_fields; f++)
+        if (strncmp(shoal_result_fields[f].path, "/systems/", 9) == 0 && strcmp(shoal_result_fields[f].path + 9, name) == 0)
+            return false;
+    for (int i = 0; plugs->monitors[i]; i++)
+        for (int k = 0; plugs->monitors[i] != monitor && k < plugs->monitors[i]->n_columns; k++)
+            if (strcmp(plugs->monitors[i]->columns[k].name, name) == 0)
+                return false;
+    return true;
+}
+
+bool shoal_monitor_is_sound(const shoal_plugs *plugs, const shoal_monitor *monitor, char *why)
 {
     EXPECT(monitor->n_slots >= 0 && monitor->n_slots <= SHOAL_MAX_SLOTS && (monitor->initial || monitor->n_slots == 0),
            "at most %d slots, and their first values", SHOAL_MAX_SLOTS);
     EXPECT(monitor->n_part_slots >= 0 && monitor->n_part_slots <= SHOAL_MAX_SLOTS && (monitor->part_initial || monitor->n_part_slots == 0) &&
-               (monitor->parts == SHOAL_NO_PARTS) == (monitor->n_part_slots == 0),
+               monitor->parts >= SHOAL_NO_PARTS && monitor->parts <= SHOAL_PAIRS && (monitor->parts == SHOAL_NO_PARTS) == (monitor->n_part_slots == 0),
            "part slots, at most %d, and their first values, if it has parts, and none if not", SHOAL_MAX_SLOTS);
     EXPECT(monitor->n_columns >= 0 && (monitor->columns || monitor->n_columns == 0), "a table of columns");
     for (int i = 0; i < monitor->n_columns; i++) {
         const shoal_monitor_column *column = &monitor->columns[i];
         EXPECT(column->name && shoal_is_identifier(column->name), "column %d to have a name, an identifier", i);
+        EXPECT(column_is_new(plugs, monitor, column->name), "a column of another name than '%s', which a result has already", column->name);
         EXPECT(column->doc && column->finish, "a doc and a function `finish` of column '%s'", column->name);
         EXPECT(dimension_is_known(column->dimension), "the dimension of column '%s': " DIMENSIONS, column->name);
-        EXPECT(column->of == SHOAL_OF_SYSTEM || monitor->n_part_slots > 0, "part slots for column '%s'", column->name);
+        EXPECT(column->of == SHOAL_OF_SYSTEM || (monitor->n_part_slots > 0 && column->of >= SHOAL_OF_SYSTEM && column->of <= SHOAL_OF_LEAST),
+               "part slots for column '%s', and one of SHOAL_OF_*", column->name);
     }
-    return table_is_sound(monitor->doc, monitor->parameters, monitor->n_parameters, why);
+    return table_is_sound("monitors", monitor->doc, monitor->parameters, monitor->n_parameters, why);
 }

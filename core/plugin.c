@@ -372,7 +372,7 @@ static bool take_descriptor(shoal_plugs *plugs, shoal_plugin *plugin, void *libr
     if (!name || strcmp(name, plugin->name) != 0)
         return false;
     plugin->kind = propagator ? 'p' : force ? 'f' : 'm';
-    if (!(propagator ? shoal_propagator_is_sound(propagator, why) : force ? shoal_force_is_sound(force, why) : shoal_monitor_is_sound(monitor, why)))
+    if (!(propagator ? shoal_propagator_is_sound(propagator, why) : force ? shoal_force_is_sound(force, why) : shoal_monitor_is_sound(plugs, monitor, why)))
         return false;
     snprintf(why, SHOAL_MESSAGE_SIZE, "fewer plugs of this kind");
     return propagator ? list_add((const void **)plugs->propagators, SHOAL_MAX_PROPAGATORS, propagator)

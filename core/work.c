@@ -75,13 +75,14 @@ int shoal_team_systems(const shoal_kernel_choice *choice, int block)
     return team > WARP ? 1 : block / WARP * (WARP / team);
 }
 
-/* Whether a monitor looks at the state before a step, too; of a plugin's that is not asked. */
+/* Whether a monitor looks at the state before a step, too; a plugin's is taken to. */
 static bool looks_back(int monitors)
 {
     const shoal_monitor *const *builtin = shoal_plugs_of(NULL)->monitors;
     int i = 0;
-    while (builtin[i] && !(monitors >> i & 1 && !builtin[i]->ends_only))
-        i++;
+    for (; builtin[i]; i++)
+        if (monitors >> i & 1 && !builtin[i]->ends_only)
+            return true;
     return monitors >> i != 0;
 }
 

@@ -205,6 +205,25 @@ static void test_seed(void **state)
     shoal_big_bodies_release(&c);
 }
 
+/* A bound within which next to no mass lies would have bodies drawn again for ever. */
+static void test_least_r_max(void **state)
+{
+    const struct {
+        int kind;
+        double r_max;
+        shoal_status status;
+    } cases[] = { { SHOAL_BIG_plummer, 0.11, SHOAL_OK }, { SHOAL_BIG_plummer, 0.1, SHOAL_E_INPUT },
+                  { SHOAL_BIG_hernquist, 0.1, SHOAL_OK }, { SHOAL_BIG_king, 0.1, SHOAL_E_INPUT } };
+    for (int k = 0; k < SHOAL_COUNT(cases); k++) {
+        const shoal_big_model model = { .kind = cases[k].kind, .n = 20, .seed = 1, .mass = 1, .virial_radius = 1, .W0 = 6, .r_max = cases[k].r_max };
+        shoal_big_bodies bodies = { 0 };
+        assert_int_equal(shoal_big_generate(*state, &model, &bodies), cases[k].status);
+        if (cases[k].status)
+            assert_non_null(strstr(shoal_context_message(*state), "expected at least"));
+        shoal_big_bodies_release(&bodies);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -214,6 +233,7 @@ int main(void)
         cmocka_unit_test(test_king_concentration),
         cmocka_unit_test(test_measure),
         cmocka_unit_test(test_seed),
+        cmocka_unit_test(test_least_r_max),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
 }

@@ -686,6 +686,7 @@ static void test_refusals(void **state)
         { "model = { file = \"none\"; seed = 3; };", "no model.seed with model.file" },
         { "model = { name = \"plummer\"; n = 10; seed = 4294967296L; };", "model.seed = 4294967296L: expected an integer from 0 to 4294967295" },
         { "model = { name = \"plummer\"; n = 10; r_max = 0.01; };", "model.r_max = 0.01: expected a number >= 0.1" },
+        { "model = { name = \"cold\"; n = 10; r_max = 1.0; };", "it is of plummer, hernquist, king and kuzmin" },
     };
     static const struct {
         const char *more, *message;

@@ -147,7 +147,10 @@ run 0 run study.cfg --force output.file=steep.h5 integrator.dt=0.05 --quiet
 end
 
 begin cli_events
-run 0 run "$configs/scattering.cfg" sample.count=24 run.t_end=3000 run.engine=cpu output.file=scattering.h5 --quiet --no-plot
+run 0 run "$configs/scattering.cfg" sample.count=24 run.t_end=3000 run.engine=cpu output.file=scattering.h5 --no-plot
+fewer=$(printf '%s\n' "$out" | awk '/^fewer bodies/ { print $3 }')
+run 0 query scattering.h5 --systems-table --where 'n_final < 4'
+[ "${fewer:-0}" -gt 0 ] && [ "$fewer" -eq $(($(printf '%s\n' "$out" | wc -l) - 1)) ] || wrong "fewer bodies: $fewer, but $out"
 run 0 query scattering.h5 --events
 event_head=system,time,event,body_a,body_b,m_a,m_b,distance,speed,dE,ended
 [ "$(printf '%s\n' "$out" | head -n 1)" = $event_head ] || wrong "events: $out"
@@ -524,6 +527,7 @@ for end in tipsy phigrape; do
 done
 [ "$(tail -n 1 km_s.phigrape)" = "1 10000000000 8 0 0 0 220 0" ] || wrong "km_s.phigrape: $(cat km_s.phigrape)"
 refused 2 "expected files" convert two.csv
+refused 2 "expected a file of tipsy's or gadget's format" convert two.csv x.csv --components gas
 refused 2 'did you mean "swarm"' convert two.csv x.csv --from swram
 refused 2 'unknown format "fits"' convert two.csv x.csv --to fits
 refused 2 "--to FORMAT" convert two.csv x.dat

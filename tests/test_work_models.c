@@ -72,6 +72,29 @@ static void teams_have_their_sizes(void **state)
     assert_false(shoal_team_fits(&large));
 }
 
+/* A team keeps the state before a step where a monitor looks at it, and there alone: the kernel's text checks that there is room. */
+static void states_before_a_step_have_room(void **state)
+{
+    const shoal_propagator *hermite = shoal_propagator_find(NULL, "hermite4");
+    for (int i = 0; i < SHOAL_COUNT(models); i++) {
+        shoal_kernel_choice choice = {.propagator = hermite, .n_bodies = 8, .n_massive = 8};
+        if (!choose_model(&choice, i) || shoal_team_threads(&choice) == 1)
+            continue;
+        const int without = shoal_team_doubles(&choice);
+        choice.monitors = 1 << shoal_monitor_find(NULL, "stop_on_ejection") | 1 << shoal_monitor_find(NULL, "megno");
+        assert_int_equal(shoal_team_doubles(&choice), without);
+        choice.monitors |= 1 << shoal_monitor_find(NULL, "stop_on_collision");
+        assert_in_range(shoal_team_doubles(&choice), without + 6 * 8 - 15, without + 6 * 8 + 15);
+        if (shoal_jit_missing()) {
+            print_message("not compiled: %s\n", shoal_jit_missing());
+            continue;
+        }
+        shoal_cubin cubin;
+        assert_ok(context_of(state), shoal_jit_compile(context_of(state), &choice, 1 << SHOAL_INTEGRATE, 90, 0, &cubin));
+        shoal_cubin_release(&cubin);
+    }
+}
+
 /* ---- against the CPU --------------------------------------------------------------------------------------------------------- */
 
 enum { SYSTEMS = 97 };
@@ -368,6 +391,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(teams_have_their_sizes),
         cmocka_unit_test(every_model_compiles),
+        cmocka_unit_test(states_before_a_step_have_room),
         cmocka_unit_test(every_propagator_is_the_same),
         cmocka_unit_test(large_systems_are_the_same),
         cmocka_unit_test(monitors_see_the_same),

@@ -26,7 +26,7 @@ copy() {
     {
         echo '#include "plug.h"'
         echo '#ifndef SHOAL_KERNEL'
-        sed "$rename; /\.refuses = /d; /\.aliases = /d; s/^    \.initial = /    .ends_only = true,\n&/" "$root/$1/$2.c"
+        sed "$rename; /\.refuses = /d; /\.aliases = /d" "$root/$1/$2.c"
         echo '#else'
         if [ "$1" = integrators ]; then cat "$root/$1/$2.kern.h"; else sed "$rename" "$root/$1/$2.kern.h"; fi
         echo '#endif'

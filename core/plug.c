@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * plug.c: the propagators, extra forces and monitors of this build, from the list.h of their folders.
+ * plug.c: the propagators, extra forces and monitors of this build, from the list.h of their folders; and whether a descriptor is sound.
  *
  * Each list is expanded to declare the descriptors, to count them, and to make the array of their addresses. The place of a
  * monitor or a force in its list is its bit in shoal_kernel_args.

@@ -43,8 +43,12 @@ typedef struct study_words {
 struct argp_state;
 /* What an argp parser of such a command does with the keys that are not its options. */
 int parse_study(const char *command, study_words *words, int key, char *argument, const struct argp_state *state);
-/* Run a study in sight of the user, who may interrupt it (command_run.c). last: the last progress reported. */
-shoal_status run_study(shoal_study *study, bool force, bool quiet, shoal_progress *last);
+/* Run a study in sight of the user, who may interrupt it (command_run.c). every: seconds between lines of progress where there is no
+ * terminal, 0 = none; last: the last progress reported. */
+enum { PROGRESS_SECONDS = 60 };
+shoal_status run_study(shoal_study *study, bool force, bool quiet, double every, shoal_progress *last);
+/* A line of progress: in the place of the last one in a terminal, else below it. */
+void draw_line(const char *line);
 
 /* What `shoal bench` is asked for. */
 typedef struct bench_options {

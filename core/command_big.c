@@ -42,8 +42,7 @@ void draw_big_progress(const shoal_progress *progress)
     }
     snprintf(line, sizeof line, "%5.1f %%  %s left  %.3g interactions/s  %.6g steps", 100 * progress->fraction, left,
              progress->seconds > 0 ? progress->interactions / progress->seconds : 0, progress->system_steps);
-    fprintf(stderr, "\r\033[K%.*s", terminal_width(STDERR_FILENO) - 1, line);
-    fflush(stderr);
+    draw_line(line);
 }
 
 int print_big_summary(shoal_study *study, const shoal_progress *progress, double seconds)

@@ -154,7 +154,7 @@ int rerun_main(int argc, char **argv)
         code = failed_input(context, status);
         goto fail;
     }
-    status = run_study(study, options.force, options.quiet, &last);
+    status = run_study(study, options.force, options.quiet, PROGRESS_SECONDS, &last);
     if (status == SHOAL_OK) {
         status = shoal_store_read(context, study->output, &again);
     }

@@ -15,17 +15,25 @@
 typedef struct run_options {
     study_words words;
     bool force, quiet, no_plot, allow_plugins;
+    double progress;
 } run_options;
 
 static error_t run_parse(int key, char *argument, struct argp_state *state)
 {
     run_options *options = state->input;
+    char *end;
 
     switch (key) {
     case 'f': options->force = true; return 0;
     case 'q': options->quiet = true; return 0;
     case 'n': options->no_plot = true; return 0;
     case 'P': options->allow_plugins = true; return 0;
+    case 'p':
+        options->progress = strtod(argument, &end);
+        if (end == argument || *end || !(options->progress >= 0)) {
+            exit(usage_error("run: --progress: \"%s\": expected a number of seconds >= 0", argument));
+        }
+        return 0;
     default: return parse_study("run", &options->words, key, argument, state);
     }
 }
@@ -36,6 +44,7 @@ static const struct argp run_argp = {
         { "quiet", 'q', 0, 0, "Print nothing but warnings and errors, draw nothing", 0 },
         { "no-plot", 'n', 0, 0, "Draw no map of a grid", 0 },
         { "allow-plugins", 'P', 0, 0, "Compile and run the plugins that the study names", 0 },
+        { "progress", 'p', "SECONDS", 0, "Where standard error is no terminal: a line on it each so many seconds (60; 0 = none)", 0 },
         { 0 } },
     .parser = run_parse,
     .args_doc = "STUDY.cfg [KEY=VALUE ...]",
@@ -60,7 +69,7 @@ static void ask_to_stop(int number)
 typedef struct progress_state {
     const shoal_study *study;
     bool begun, quiet, live; /* live: there is a line that is updated in place */
-    double drawn;            /* when, wall clock */
+    double drawn, every;     /* when, wall clock, and the seconds between; 0 = never */
     char plan_line[768];     /* the last one printed */
     shoal_progress last;
     long n_few, slowest;     /* stragglers, when they alone were left, and the last of them; 0 = none so far */
@@ -79,6 +88,16 @@ void put_duration(char *text, size_t size, double seconds)
 
 enum { FEW = 20 };        /* one of so many systems: they are stragglers */
 enum { NOTEWORTHY = 10 }; /* one of so many seconds */
+
+void draw_line(const char *line)
+{
+    if (isatty(STDERR_FILENO)) {
+        fprintf(stderr, "\r\033[K%.*s", terminal_width(STDERR_FILENO) - 1, line);
+    } else {
+        fprintf(stderr, "shoal: %s\n", line);
+    }
+    fflush(stderr);
+}
 
 static bool few_left(const shoal_progress *progress)
 {
@@ -107,8 +126,7 @@ static void draw_progress(const shoal_progress *progress)
         snprintf(line + used, sizeof line - used, ", the slowest (%ld) at %.1f %%", progress->slowest_id,
                  100 * progress->slowest_fraction);
     }
-    fprintf(stderr, "\r\033[K%.*s", terminal_width(STDERR_FILENO) - 1, line);
-    fflush(stderr);
+    draw_line(line);
 }
 
 /* The study in a paragraph. */
@@ -185,7 +203,7 @@ static int show_progress(const shoal_progress *progress, void *user)
         }
         fflush(stdout);
     }
-    if (state->live && t - state->drawn >= 0.2) {
+    if (state->every > 0 && t - state->drawn >= state->every) {
         (state->study->big ? draw_big_progress : draw_progress)(progress);
         state->drawn = t;
     }
@@ -269,9 +287,11 @@ static void plot_run(shoal_context *context, const shoal_result *result, const c
     free(png);
 }
 
-shoal_status run_study(shoal_study *study, bool force, bool quiet, shoal_progress *last)
+shoal_status run_study(shoal_study *study, bool force, bool quiet, double every, shoal_progress *last)
 {
     progress_state progress = { .study = study, .quiet = quiet, .live = !quiet && isatty(STDERR_FILENO) };
+    progress.every = quiet ? 0 : progress.live ? 0.2 : every;
+    progress.drawn = progress.live ? 0 : shoal_seconds();
 
     sigaction(SIGINT, &(struct sigaction){ .sa_handler = ask_to_stop }, NULL);
     sigaction(SIGTERM, &(struct sigaction){ .sa_handler = ask_to_stop }, NULL);
@@ -292,7 +312,7 @@ shoal_status run_study(shoal_study *study, bool force, bool quiet, shoal_progres
 
 int run_main(int argc, char **argv)
 {
-    run_options options = { 0 };
+    run_options options = { .progress = PROGRESS_SECONDS };
     shoal_context *context = NULL;
     shoal_study *study = NULL;
     shoal_result *result = NULL;
@@ -310,7 +330,7 @@ int run_main(int argc, char **argv)
         code = failed_input(context, status);
         goto fail;
     }
-    status = run_study(study, options.force, options.quiet, &last);
+    status = run_study(study, options.force, options.quiet, options.progress, &last);
     if (status != SHOAL_OK) {
         code = failed(context, status);
         goto fail;

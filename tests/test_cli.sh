@@ -115,6 +115,14 @@ holds "the last 1 of 40 systems took "
 holds "; the slowest: 39"
 end
 
+begin cli_run_progress
+run 0 run study.cfg output.file=lines.h5 run.t_end=3000 --progress 1e-9 --no-plot
+printf '%s\n' "$err" | grep -q '^shoal: *[0-9.]* %  .* left  .* system-steps/s ' || wrong "no line of progress: $err"
+run 0 run study.cfg output.file=lines.h5 run.t_end=3000 --no-plot --force
+if printf '%s\n' "$err" | grep -q system-steps; then wrong "a line of progress at once: $err"; fi
+refused 2 '--progress: "often"' run study.cfg --progress often
+end
+
 begin cli_run_overrides
 run 0 run study.cfg output.file=short.h5 run.t_end=1.5 integrator.dt=0.01 --quiet
 run 0 query short.h5 --systems-table

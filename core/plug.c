@@ -238,12 +238,11 @@ bool shoal_force_is_sound(const shoal_force *force, char *why)
     return table_is_sound("forces", force->doc, force->parameters, force->n_parameters, why);
 }
 
-/* Whether the systems table has no such column yet, from the fields of every result or another monitor. */
+/* Whether neither every result nor another monitor has such a column. */
 static bool column_is_new(const shoal_plugs *plugs, const shoal_monitor *monitor, const char *name)
 {
-    for (int f = 0; f < shoal_result_n_fields; f++)
-        if (strncmp(shoal_result_fields[f].path, "/systems/", 9) == 0 && strcmp(shoal_result_fields[f].path + 9, name) == 0)
-            return false;
+    if (shoal_result_has(name))
+        return false;
     for (int i = 0; plugs->monitors[i]; i++)
         for (int k = 0; plugs->monitors[i] != monitor && k < plugs->monitors[i]->n_columns; k++)
             if (strcmp(plugs->monitors[i]->columns[k].name, name) == 0)

@@ -31,6 +31,8 @@ enum { GENERATED_TEXTS = 4, MAX_TEXTS = GENERATED_TEXTS + 2 * SHOAL_MAX_PLUGINS,
 struct shoal_plugin {
     char name[64], path[PATH_SIZE];
     char kind; /* 'p', 'f', 'm' */
+    const shoal_propagator *propagator; /* its descriptor, if it is one */
+    const shoal_monitor *monitor;       /* or one of these */
     char *text;
 };
 
@@ -70,26 +72,23 @@ static bool text_add(shoal_plugs *plugs, int *n, char *name, char *text)
     return name && text;
 }
 
-/* Kernel text that compares what a plugin's descriptor says with what its text does; malloc'd. */
-static char *said_by(const shoal_plugs *plugs, const shoal_plugin *plugin)
+/* A plugin's text, and behind it what compares it with its descriptor; malloc'd. */
+static char *text_of(const shoal_plugin *plugin)
 {
     char *text = NULL;
     size_t size;
     FILE *out = open_memstream(&text, &size);
     if (!out)
         return NULL;
-    fputs("#ifdef SHOAL_KERNEL\n", out);
-    for (int i = 0; plugin->kind == 'p' && plugs->propagators[i]; i++) {
-        const shoal_propagator *p = plugs->propagators[i];
-        if (strcmp(p->name, plugin->name) == 0)
-            fprintf(out, "#define DESCRIPTOR_SLOTS %d\n#define DESCRIPTOR_OWN %d\n#define DESCRIPTOR_FIRST_BODY %d\n"
-                         "#define DESCRIPTOR_ADAPTIVE %d\n#define DESCRIPTOR_PARKS %d\n",
-                    p->n_slots, p->n_own, p->first_body, p->adaptive, p->parks);
-    }
-    for (int i = 0; plugin->kind == 'm' && plugs->monitors[i]; i++)
-        if (strcmp(plugs->monitors[i]->name, plugin->name) == 0)
-            fprintf(out, "LANE_ASSERT(%s_SLOTS == %d, \"%s_SLOTS is n_slots of the descriptor\");\n", plugin->name,
-                    plugs->monitors[i]->n_slots, plugin->name);
+    fprintf(out, "#line 1 \"%s\"\n%s\n#ifdef SHOAL_KERNEL\n", plugin->path, plugin->text);
+    const shoal_propagator *p = plugin->propagator;
+    if (p)
+        fprintf(out, "#define DESCRIPTOR_SLOTS %d\n#define DESCRIPTOR_OWN %d\n#define DESCRIPTOR_FIRST_BODY %d\n"
+                     "#define DESCRIPTOR_ADAPTIVE %d\n#define DESCRIPTOR_PARKS %d\n",
+                p->n_slots, p->n_own, p->first_body, p->adaptive, p->parks);
+    if (plugin->monitor)
+        fprintf(out, "LANE_ASSERT(%s_SLOTS == %d, \"%s_SLOTS is n_slots of the descriptor\");\n", plugin->name,
+                plugin->monitor->n_slots, plugin->name);
     fputs("#endif\n", out);
     fclose(out);
     return text;
@@ -116,14 +115,10 @@ static bool texts_make(shoal_plugs *plugs)
         good = text_add(plugs, &n, strdup(lists[i].name), lines_of(plugs, lists[i].kind, lists[i].format));
     for (int i = 0; good && plugs->plugins[i]; i++) {
         const shoal_plugin *plugin = plugs->plugins[i];
-        char *name = NULL, *text = NULL, *said = said_by(plugs, plugin);
-        if (!said || asprintf(&name, "plugins/%s.c", plugin->name) < 0 ||
-            asprintf(&text, "#line 1 \"%s\"\n%s\n%s", plugin->path, plugin->text, said) < 0) {
-            free(said);
+        char *name = NULL, *text = NULL;
+        if (asprintf(&name, "plugins/%s.c", plugin->name) < 0)
             return false;
-        }
-        free(said);
-        good = text_add(plugs, &n, name, text);
+        good = text_add(plugs, &n, name, text_of(plugin));
         if (!good || plugin->kind != 'p')
             continue;
         if (asprintf(&name, "integrators/%s.kern.h", plugin->name) < 0 ||
@@ -372,6 +367,8 @@ static bool take_descriptor(shoal_plugs *plugs, shoal_plugin *plugin, void *libr
     if (!name || strcmp(name, plugin->name) != 0)
         return false;
     plugin->kind = propagator ? 'p' : force ? 'f' : 'm';
+    plugin->propagator = propagator;
+    plugin->monitor = monitor;
     if (!(propagator ? shoal_propagator_is_sound(propagator, why) : force ? shoal_force_is_sound(force, why) : shoal_monitor_is_sound(plugs, monitor, why)))
         return false;
     snprintf(why, SHOAL_MESSAGE_SIZE, "fewer plugs of this kind");

@@ -56,6 +56,16 @@ const shoal_field shoal_result_fields[] = {
 };
 const int shoal_result_n_fields = SHOAL_COUNT(shoal_result_fields);
 
+bool shoal_result_has(const char *name)
+{
+    const char systems[] = "/systems/";
+    const size_t length = sizeof systems - 1;
+    for (int f = 0; f < shoal_result_n_fields; f++)
+        if (strncmp(shoal_result_fields[f].path, systems, length) == 0 && strcmp(shoal_result_fields[f].path + length, name) == 0)
+            return true;
+    return false;
+}
+
 #define MEMBER(name, type, member) \
     {name, SHOAL_ATTRIBUTE_##type, AT(member), sizeof(((shoal_result *)0)->member)}
 

@@ -54,6 +54,8 @@ typedef struct shoal_attribute {
 } shoal_attribute;
 
 extern const shoal_field shoal_result_fields[];
+/* Whether each result has a field /systems/NAME, so that no column may be called so. */
+bool shoal_result_has(const char *name);
 extern const int shoal_result_n_fields;
 extern const shoal_attribute shoal_result_attributes[];
 extern const int shoal_result_n_attributes;

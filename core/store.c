@@ -303,10 +303,8 @@ static shoal_status write_fields(const store *at, const shoal_result *result)
 /* The path of a column's dataset; refused if the name cannot be one. */
 static shoal_status column_path(const store *at, const shoal_column *column, char *path, size_t size)
 {
-    bool good = *column->name && !strchr(column->name, '/') && strcmp(column->name, ".");
+    const bool good = *column->name && !strchr(column->name, '/') && strcmp(column->name, ".") && !shoal_result_has(column->name);
     snprintf(path, size, "/systems/%s", column->name);
-    for (int f = 0; f < shoal_result_n_fields; f++)
-        good = good && strcmp(path, shoal_result_fields[f].path);
     return good ? SHOAL_OK
                 : shoal_fail(at->context, SHOAL_E_INPUT, "%s: a column cannot be named '%s'", at->path, column->name);
 }

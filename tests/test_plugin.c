@@ -241,62 +241,53 @@ static void built_in_descriptors_are_sound(void **state)
 /* Tables that would be read where there is nothing, and what the host would never ask for. */
 static void unsound_descriptors_are_refused(void **state)
 {
+    enum { FORCE, MONITOR, PROPAGATOR };
+    static const char *const hosts[] = { /* of one %s */
+        [FORCE] = "static const shoal_parameter parameters[] = {%s};\n"
+                  "const shoal_force shoal_force_unsound = {.name = \"unsound\", .doc = \"\", .parameters = parameters, .n_parameters = 1};",
+        [MONITOR] = "static double finish(const double *slots, const double *p) { (void)p; return slots[0]; }\n"
+                    "static const double initial[] = {0};\n"
+                    "static const shoal_monitor_column columns[] = {{\"c\", \"\", \"\", 0, SHOAL_OF_SYSTEM}}, taken[] = {\n"
+                    "    {\"steps\", \"\", \"\", finish, SHOAL_OF_SYSTEM}, {\"megno\", \"\", \"\", finish, SHOAL_OF_SYSTEM},\n"
+                    "    {\"c\", \"\", \"\", finish, SHOAL_OF_EACH}};\n"
+                    "const shoal_monitor shoal_monitor_unsound = {.name = \"unsound\", .doc = \"\", %s};",
+        [PROPAGATOR] = "static const char *const slots[6] = {\"a\", \"b\", \"c\", \"d\", \"e\"};\n"
+                       "static const shoal_parameter parameters[] = {{\"dt\", SHOAL_REAL, \"time\", 1, 0, 9, 0, \"\"}};\n"
+                       "const shoal_propagator shoal_propagator_unsound = {.name = \"unsound\", .doc = \"\", .order = 1, %s};",
+    };
+    static const struct {
+        int kind;
+        const char *text, *message;
+    } cases[] = {
+        {FORCE, "{\"s\", SHOAL_REAL, 0, 1, 0, 9, 0, \"\"}", "dimension of parameter 's'"},
+        {FORCE, "{\"s\", SHOAL_REAL, \"furlong\", 1, 0, 9, 0, \"\"}", "dimension of parameter 's'"},
+        {FORCE, "{0, SHOAL_REAL, \"\", 1, 0, 9, 0, \"\"}", "parameter 0 to have a name"},
+        {FORCE, "{\"name\", SHOAL_REAL, \"\", 1, 0, 9, 0, \"\"}", "other name than 'name', which is a key of 'forces'"},
+        {FORCE, "{\"s\", SHOAL_REAL, \"\", 1, 0, 9, 0, 0}", "a doc of parameter 's'"},
+        {FORCE, "{\"s\", SHOAL_REAL, \"\", 10, 0, 9, 0, \"\"}", "parameter 's' to have its initial value"},
+        {FORCE, "{\"s\", SHOAL_CHOICE, \"\", 0, 0, 1, 0, \"\"}", "choices of parameter 's'"},
+        {FORCE, "{\"s\", SHOAL_CHOICE, \"\", 0, 0, 2, \"a|b\", \"\"}", "indices of choices"},
+        {MONITOR, ".n_slots = 1", "first values"},
+        {MONITOR, ".n_columns = 1", "table of columns"},
+        {MONITOR, ".columns = columns, .n_columns = 1", "finish"},
+        {MONITOR, ".parts = SHOAL_BODIES", "part slots"},
+        {MONITOR, ".parts = 7, .n_part_slots = 1, .part_initial = initial", "part slots"},
+        {MONITOR, ".columns = taken, .n_columns = 1", "other name than 'steps'"},
+        {MONITOR, ".columns = taken + 1, .n_columns = 1", "other name than 'megno'"},
+        {MONITOR, ".columns = taken + 2, .n_columns = 1", "SHOAL_OF_"},
+        {MONITOR, ".n_parameters = 1", "parameters"},
+        {PROPAGATOR, ".n_slots = 6", "names of n_slots"},
+        {PROPAGATOR, ".slots = slots, .n_slots = 6", "a name of slot 5 of 6"},
+        {PROPAGATOR, ".slots = slots, .n_slots = 5, .first_body = 2", "first_body"},
+        {PROPAGATOR, ".slots = slots, .n_slots = 5, .parameters = parameters, .n_parameters = 1", "other name than 'dt', which is a key of 'integrator'"},
+    };
     shoal_context *context = context_of(state);
-    static const struct {
-        const char *parameter, *message; /* of a force */
-    } forces[] = {
-        {"{\"s\", SHOAL_REAL, 0, 1, 0, 9, 0, \"\"}", "dimension of parameter 's'"},
-        {"{\"s\", SHOAL_REAL, \"furlong\", 1, 0, 9, 0, \"\"}", "dimension of parameter 's'"},
-        {"{0, SHOAL_REAL, \"\", 1, 0, 9, 0, \"\"}", "parameter 0 to have a name"},
-        {"{\"name\", SHOAL_REAL, \"\", 1, 0, 9, 0, \"\"}", "other name than 'name', which is a key of 'forces'"},
-        {"{\"s\", SHOAL_REAL, \"\", 1, 0, 9, 0, 0}", "a doc of parameter 's'"},
-        {"{\"s\", SHOAL_REAL, \"\", 10, 0, 9, 0, \"\"}", "parameter 's' to have its initial value"},
-        {"{\"s\", SHOAL_CHOICE, \"\", 0, 0, 1, 0, \"\"}", "choices of parameter 's'"},
-        {"{\"s\", SHOAL_CHOICE, \"\", 0, 0, 2, \"a|b\", \"\"}", "indices of choices"},
-    };
-    static const struct {
-        const char *fields, *message; /* of a monitor */
-    } monitors[] = {
-        {".n_slots = 1", "first values"},
-        {".n_columns = 1", "table of columns"},
-        {".columns = columns, .n_columns = 1", "finish"},
-        {".parts = SHOAL_BODIES", "part slots"},
-        {".parts = 7, .n_part_slots = 1, .part_initial = initial", "part slots"},
-        {".columns = taken, .n_columns = 1", "other name than 'steps'"},
-        {".columns = taken + 1, .n_columns = 1", "other name than 'megno'"},
-        {".columns = taken + 2, .n_columns = 1", "SHOAL_OF_"},
-        {".n_parameters = 1", "parameters"},
-    };
-    static const char *const propagators[][2] = {
-        {".n_slots = 6", "names of n_slots"},
-        {".slots = slots, .n_slots = 6", "a name of slot 5 of 6"},
-        {".slots = slots, .n_slots = 5, .first_body = 2", "first_body"},
-        {".slots = slots, .n_slots = 5, .parameters = parameters, .n_parameters = 1", "other name than 'dt', which is a key of 'integrator'"},
-    };
-    char host[1024];
-    int n = 0;
-    for (int kind = 0; kind < 3; kind++) {
-        for (int i = 0; i < (kind == 0 ? SHOAL_COUNT(forces) : kind == 1 ? SHOAL_COUNT(monitors) : SHOAL_COUNT(propagators)); i++, n++) {
-            char name[32];
-            snprintf(name, sizeof name, "unsound%d", n);
-            if (kind == 0)
-                snprintf(host, sizeof host, "static const shoal_parameter parameters[] = {%s};\nconst shoal_force shoal_force_%s = {.name = \"%s\","
-                         " .doc = \"\", .parameters = parameters, .n_parameters = 1};", forces[i].parameter, name, name);
-            else if (kind == 1)
-                snprintf(host, sizeof host, "static double finish(const double *slots, const double *p) { (void)p; return slots[0]; }\n"
-                         "static const double initial[] = {0};\n"
-                         "static const shoal_monitor_column columns[] = {{\"c\", \"\", \"\", 0, SHOAL_OF_SYSTEM}}, taken[] = {{\"steps\", \"\", \"\", finish, SHOAL_OF_SYSTEM},\n"
-                         "    {\"megno\", \"\", \"\", finish, SHOAL_OF_SYSTEM}, {\"c\", \"\", \"\", finish, SHOAL_OF_EACH}};\n"
-                         "const shoal_monitor shoal_monitor_%s = {.name = \"%s\", .doc = \"\", %s};", name, name, monitors[i].fields);
-            else
-                snprintf(host, sizeof host, "static const char *const slots[6] = {\"a\", \"b\", \"c\", \"d\", \"e\"};\n"
-                         "static const shoal_parameter parameters[] = {{\"dt\", SHOAL_REAL, \"time\", 1, 0, 9, 0, \"\"}};\n"
-                         "const shoal_propagator shoal_propagator_%s = {.name = \"%s\", .doc = \"\", .order = 1, %s};", name, name, propagators[i][0]);
-            const char *message = kind == 0 ? forces[i].message : kind == 1 ? monitors[i].message : propagators[i][1];
-            assert_int_equal(shoal_plugin_load(context, write_plugin(name, host, "")), SHOAL_E_INPUT);
-            if (!strstr(shoal_context_message(context), message))
-                fail_msg("%s: %s", host, shoal_context_message(context));
-        }
+    for (int i = 0; i < SHOAL_COUNT(cases); i++) {
+        char host[1024];
+        snprintf(host, sizeof host, hosts[cases[i].kind], cases[i].text);
+        assert_int_equal(shoal_plugin_load(context, write_plugin("unsound", host, "")), SHOAL_E_INPUT);
+        if (!strstr(shoal_context_message(context), cases[i].message))
+            fail_msg("%s: %s", host, shoal_context_message(context));
     }
 }
 

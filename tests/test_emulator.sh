@@ -32,6 +32,12 @@ elif out=$(SHOAL_TEST_GPU=1 SHOAL_TEST_NAME='those_left*' "$root/tests/emulator/
     grep -q 'PASSED  . 1 test' <<<"$out"; then pass
 else fail "$out"; fi
 
+begin one_big_system
+if [ -n "$missing" ]; then skip "$missing"
+elif out=$(SHOAL_TEST_NAME=test_cuda_roots "$root/tests/emulator/run" "$build" "$build/tests/test_tiled" 2>&1) &&
+    grep -q 'PASSED  . 1 test' <<<"$out"; then pass
+else fail "$out"; fi
+
 study() { # PROPAGATOR SYSTEMS YEARS ENGINE RUNNER...
     local propagator=$1 systems=$2 years=$3 engine=$4
     shift 4

@@ -5,7 +5,7 @@
  * same bits in every run, with any number of threads or devices and in any units; what is refused; which kernel auto takes, and
  * what was measured and kept.
  *
- * Where there is no GPU its part skips; with SHOAL_TEST_GPU=1 that is a failure.
+ * Where there is no GPU its part skips; with SHOAL_TEST_GPU=1 that is a failure. SHOAL_TEST_NAME=PATTERN: those tests alone.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -265,6 +265,47 @@ static void test_cuda_wants(void **state)
     check_wants(context_of(state), "cuda");
 }
 
+/*
+ * Accelerations in single precision with masses that have roots take another kernel (tiled_cuda.c) than with a potential, or where a mass is next to
+ * none: as right, with a light body and a heavy one, and two at one place, each of a tile of its own.
+ */
+static void test_cuda_roots(void **state)
+{
+    static const long counts[] = {1, 2, 700, 4097};
+    const double eps = 0.05;
+    shoal_context *context = context_of(state);
+    need_tiled_gpu(context);
+    for (int k = 0; k < 2 * SHOAL_COUNT(counts); k++) {
+        const long n = counts[k / 2];
+        const bool without = k % 2; /* roots */
+        make_bodies(n, false, &here);
+        for (long i = 0; i < n; i++)
+            here.m[i] = fmax(here.m[i], 0.1 / (double)n);
+        here.m[n / 2] = 0.25;
+        here.m[n / 3] = (without ? 0x1p-34 : 0x1p-30) / (double)n;
+        for (int c = 0; c < 3; c++)
+            here.x[c * n + n - 1] = here.x[c * n];
+        oracle(&here, eps, &want);
+        const char *kernel;
+        for (int i = 0; (kernel = shoal_tiled_kernel("cuda", i, NULL)); i++) {
+            shoal_tiled_options options = options_of("cuda", kernel, SHOAL_TILED_FP32, eps);
+            options.wants = SHOAL_TILED_POTENTIAL;
+            if (strncmp(kernel, "edges", 5) != 0)
+                continue;
+            shoal_tiled *tiled = make(context, &options, &here);
+            assert_ok(context, shoal_tiled_forces(tiled, 0, NULL, got.a, NULL, NULL));
+            assert_ok(context, shoal_tiled_forces(tiled, SHOAL_TILED_POTENTIAL, NULL, other.a, NULL, other.phi));
+            const double error = error_of(3 * n, got.a, want.a), error_with = error_of(3 * n, other.a, want.a);
+            print_message("%s, %ld bodies%s: error %.1e, with the potential %.1e\n", kernel, n, without ? ", one without root" : "", error, error_with);
+            assert_true(error_with < 5e-5 && error < 2 * error_with + 1e-12);
+            const tiled_shape *shape = &shoal_tiled_forms[shoal_tiled_form_named(kernel)].shape[SHOAL_TILED_FP32][0];
+            if (n > 32 * shape->warps * shape->i) /* more than one row */
+                assert_int_equal(memcmp(got.a, other.a, (size_t)n * 3 * sizeof(double)) == 0, without);
+            shoal_tiled_destroy(&tiled);
+        }
+    }
+}
+
 /* ---- other targets ----------------------------------------------------------------------------------------------- */
 
 static void check_targets(shoal_context *context, const char *engine)
@@ -393,11 +434,13 @@ static void test_cuda_spline(void **state)
 
 /* ---- bits and sums ----------------------------------------------------------------------------------------------- */
 
-/* Every pair once, by each form that does so: what one body gains the other loses, to rounding of the sums alone. */
-static void check_momentum(shoal_context *context, const char *engine)
+/* Every pair once, by each form that does so: what one body gains the other loses, to rounding of the sums alone; roots: of all masses. */
+static void check_momentum(shoal_context *context, const char *engine, bool roots)
 {
     const char *kernel;
     make_bodies(4000, false, &here);
+    for (int b = 0; roots && b < here.n; b++)
+        here.m[b] = fmax(here.m[b], 1e-6);
     for (int i = 0; (kernel = shoal_tiled_kernel(engine, i, NULL)); i++)
         for (int k = 0; k < 2 * SHOAL_TILED_PRECISIONS; k++) {
             shoal_tiled_options options = options_of(engine, kernel, k / 2, 0.01);
@@ -422,13 +465,14 @@ static void check_momentum(shoal_context *context, const char *engine)
 
 static void test_cpu_momentum(void **state)
 {
-    check_momentum(context_of(state), "cpu");
+    check_momentum(context_of(state), "cpu", false);
 }
 
 static void test_cuda_momentum(void **state)
 {
     need_tiled_gpu(context_of(state));
-    check_momentum(context_of(state), "cuda");
+    check_momentum(context_of(state), "cuda", false);
+    check_momentum(context_of(state), "cuda", true);
 }
 
 static void check_bits(shoal_context *context, const char *engine)
@@ -803,12 +847,14 @@ int main(void)
         cmocka_unit_test(test_cpu_oracle),  cmocka_unit_test(test_cpu_wants),   cmocka_unit_test(test_cpu_targets),
         cmocka_unit_test(test_cpu_spline),  cmocka_unit_test(test_cpu_momentum), cmocka_unit_test(test_cpu_bits),
         cmocka_unit_test(test_units),       cmocka_unit_test(test_refusals),    cmocka_unit_test(test_cuda_oracle),
-        cmocka_unit_test(test_cuda_wants),  cmocka_unit_test(test_cuda_targets), cmocka_unit_test(test_cuda_spline),
+        cmocka_unit_test(test_cuda_wants),  cmocka_unit_test(test_cuda_roots),
+        cmocka_unit_test(test_cuda_targets), cmocka_unit_test(test_cuda_spline),
         cmocka_unit_test(test_cuda_momentum),
         cmocka_unit_test(test_cuda_bits),   cmocka_unit_test(test_cpu_steps),   cmocka_unit_test(test_cuda_steps),
         cmocka_unit_test(test_cpu_many),    cmocka_unit_test(test_cuda_many),   cmocka_unit_test(test_cuda_devices),
         cmocka_unit_test(test_kept),        cmocka_unit_test(test_cpu_tune),
         cmocka_unit_test(test_cuda_tune),
     };
+    cmocka_set_test_filter(getenv("SHOAL_TEST_NAME"));
     return cmocka_run_group_tests(tests, setup, teardown);
 }

@@ -297,7 +297,7 @@ static bool is_sound(double squares)
 }
 
 /* Check the sources; the inner units and the origin of their places. */
-static shoal_status find_units(shoal_tiled *tiled, long n, const double *m, const double *x, const double *v, bool *equal)
+static shoal_status find_units(shoal_tiled *tiled, long n, const double *m, const double *x, const double *v, tiled_bodies *sources)
 {
     static const double zero[3];
     const sums s = add_up_all(tiled, n, m, x, v);
@@ -320,7 +320,8 @@ static shoal_status find_units(shoal_tiled *tiled, long n, const double *m, cons
     }
     const double size = is_sound(s.d2) ? sqrt(fmax(s.d2 / (double)n - off2, 0)) : rms(n, x, mean);
     const double speed = !v ? 1 : is_sound(s.v2) ? sqrt(s.v2 / (double)n) : rms(n, v, zero);
-    *equal = s.least == s.most && s.least > 0;
+    sources->equal = s.least == s.most && s.least > 0;
+    sources->lightest = s.least > 0 ? s.least / (s.m / (double)n) : 0;
     memcpy(tiled->origin, tiled->options.precision == SHOAL_TILED_FP64 ? zero : mean, sizeof mean);
     tiled->length = power_of_two(fmax(size, tiled->options.eps));
     tiled->mass = power_of_two(s.m);
@@ -348,8 +349,8 @@ shoal_status shoal_tiled_sources(shoal_tiled *tiled, long n, const double *m, co
     const bool jerk = tiled->options.wants & SHOAL_TILED_JERK;
     if (jerk && !v)
         return shoal_fail(tiled->context, SHOAL_E_USAGE, "no velocities of the sources, though the jerk was asked for");
-    bool equal = false;
-    shoal_status status = find_units(tiled, n, m, x, jerk ? v : NULL, &equal);
+    tiled_bodies sources = {.n = n};
+    shoal_status status = find_units(tiled, n, m, x, jerk ? v : NULL, &sources);
     if (status)
         return status;
     tiled->n = n;
@@ -365,7 +366,8 @@ shoal_status shoal_tiled_sources(shoal_tiled *tiled, long n, const double *m, co
         if (jerk)
             to_inner(n, first, last, v, zero, tiled->speed, iv);
     }
-    tiled->sources = (tiled_bodies){.n = n, .m = im, .equal = equal};
+    tiled->sources = sources;
+    tiled->sources.m = im;
     for (int c = 0; c < 3; c++) {
         tiled->sources.x[c] = ix + c * n;
         tiled->sources.v[c] = jerk ? iv + c * n : NULL;

@@ -65,6 +65,9 @@ struct staging {
     bool locked;
 };
 
+/* What a form makes of masses: any; they are all the same; or none is very light, and pairs by their roots cost less (tiled_cuda.kern.h). */
+enum { MASSES_ANY, MASSES_EQUAL, MASSES_ROOTS, N_LAWS };
+
 /* A compiled form. */
 struct program {
     cuda_module module;
@@ -80,7 +83,7 @@ struct gpu {
     struct buffer bodies, targets, results, part_j, part_i;
     struct staging staged_targets, staged_results;
     bool current; /* bodies: what is staged */
-    struct program program[FORMS][4][2]; /* by form, wants, equal masses */
+    struct program program[FORMS][4][N_LAWS]; /* by form and wants */
     struct tiled_cublas cublas;
 };
 
@@ -109,8 +112,7 @@ struct tiled_backend {
 
 /* One evaluation: what runs where. */
 struct work {
-    int form, wants;
-    bool equal;
+    int form, wants, masses;
     const tiled_shape *shape;
     long n, n_targets;      /* padded */
     int n_sums, n_words;
@@ -185,9 +187,10 @@ static void cuda_destroy(tiled_backend **backend)
         for (int i = 0; i < SHOAL_COUNT(buffers); i++)
             if (buffers[i]->at)
                 (void)driver->release(buffers[i]->at);
-        for (int p = 0; p < FORMS * 8; p++)
-            if (gpu->program[p / 8][p / 2 % 4][p % 2].module)
-                (void)driver->module_unload(gpu->program[p / 8][p / 2 % 4][p % 2].module);
+        struct program *const programs = &gpu->program[0][0][0];
+        for (size_t p = 0; p < sizeof gpu->program / sizeof *programs; p++)
+            if (programs[p].module)
+                (void)driver->module_unload(programs[p].module);
         staging_free(old, &gpu->staged_targets);
         staging_free(old, &gpu->staged_results);
         if (g == 0)
@@ -272,7 +275,8 @@ static shoal_status program_load(tiled_backend *b, struct gpu *gpu, const struct
         {"TILED_JERK", !!(w->wants & SHOAL_TILED_JERK)},
         {"TILED_POTENTIAL", !!(w->wants & SHOAL_TILED_POTENTIAL)},
         {"TILED_CUT", b->options.eps == 0},
-        {"TILED_EQUAL", w->equal},
+        {"TILED_EQUAL", w->masses == MASSES_EQUAL},
+        {"TILED_ROOTS", w->masses == MASSES_ROOTS},
         {"TILED_I", s->i},
         {"TILED_WARPS", s->warps},
         {"TILED_LANES", s->lanes},
@@ -362,6 +366,18 @@ static long share(long n, int g, int n_gpus, long *first)
     return (n * (g + 1) + n_gpus - 1) / n_gpus - *first;
 }
 
+/*
+ * Roots of masses are for accelerations in single precision. No mass is so light that what a pair is made of leaves the range of numbers, and the
+ * softening is large beside a separation's rounding, which here bodies at one place have, too.
+ */
+static int masses_of(const tiled_backend *b, int wants)
+{
+    if (b->sources.equal)
+        return MASSES_EQUAL;
+    const bool single = b->options.precision == SHOAL_TILED_FP32 && b->options.softening == SHOAL_TILED_PLUMMER && wants == 0;
+    return single && b->sources.lightest >= 0x1p-32 && b->eps >= 0x1p-10 ? MASSES_ROOTS : MASSES_ANY;
+}
+
 /* The work of device g; targets: NULL = all sources. */
 static void work_set(const tiled_backend *b, int form, int wants, int g, const tiled_bodies *targets, struct work *w)
 {
@@ -369,7 +385,7 @@ static void work_set(const tiled_backend *b, int form, int wants, int g, const t
     const bool jerk = wants & SHOAL_TILED_JERK, edges = shoal_tiled_forms[form].edges;
     const bool fp64 = b->options.precision == SHOAL_TILED_FP64;
     w->shape = &shoal_tiled_forms[form].shape[b->options.precision][jerk];
-    w->equal = edges && b->sources.equal;
+    w->masses = edges ? masses_of(b, wants) : MASSES_ANY;
     w->n_sums = 3 + 3 * jerk + !!(wants & SHOAL_TILED_POTENTIAL);
     const bool velocities = b->options.wants & SHOAL_TILED_JERK; /* the same bodies serve other wants too */
     w->n_words = fp64 ? 2 + 2 * velocities : 1 + (b->options.precision == SHOAL_TILED_MIXED) + velocities;
@@ -466,18 +482,24 @@ static inline void put_mixed(float *to, long stride, const double *x, double m, 
     }
 }
 
+/* What the kernels' masses are in: a power of two near the number of bodies in single precision, so that they are near 1. */
+static double mass_unit(const tiled_backend *b)
+{
+    return b->options.precision == SHOAL_TILED_FP32 ? exp2(round(log2((double)b->sources.n))) : 1;
+}
+
 /* Bodies first .. first + n - 1 as the kernels' words, n_padded of them; those that fill up are far away. */
 static void pack(const tiled_backend *b, const tiled_bodies *bodies, long first, long n, long n_padded, int n_words, void *to)
 {
     const shoal_tiled_precision precision = b->options.precision;
     const bool velocities = n_words > 2 || (n_words == 2 && precision == SHOAL_TILED_FP32);
-    const double far = precision == SHOAL_TILED_FP64 ? 1e100 : 1e15;
+    const double far = precision == SHOAL_TILED_FP64 ? 1e100 : 1e15, unit = mass_unit(b);
     #pragma omp parallel for num_threads(b->threads) schedule(static) if (n_padded > PARALLEL)
     for (long i = 0; i < n_padded; i++) {
         double x[3] = {far, far, far}, v[3] = {0}, m = 0;
         if (i < n) {
             const long at = first + i;
-            m = bodies->m ? bodies->m[at] : 0;
+            m = bodies->m ? bodies->m[at] * unit : 0;
             x[0] = bodies->x[0][at], x[1] = bodies->x[1][at], x[2] = bodies->x[2][at];
             if (bodies->v[0])
                 v[0] = bodies->v[0][at], v[1] = bodies->v[1][at], v[2] = bodies->v[2][at];
@@ -582,7 +604,7 @@ static shoal_status run_part(tiled_backend *b, struct gpu *gpu, const struct wor
 {
     const int tile = 32 * w->shape->warps;
     const long block_i = (long)tile * w->shape->i;
-    double scale = w->equal ? b->sources.m[0] : 1;
+    double scale = w->masses == MASSES_EQUAL ? b->sources.m[0] : 1 / mass_unit(b);
     shoal_status status = SHOAL_OK;
     int add = 0;
     for (int first = start, end; !status && (first < last || !add); first = end, add = 1) {
@@ -636,7 +658,7 @@ static shoal_status run_rows(tiled_backend *b, struct gpu *gpu, const struct wor
     shoal_status status = splits > 1 ? buffer_grow(b, &gpu->part_i, (size_t)(splits * n_results) * sizeof(double)) : SHOAL_OK;
     if (status)
         return status;
-    struct rows r = {.sources = gpu->bodies.at, .n = w->n, .n_targets = w->n_targets, .scale = 1};
+    struct rows r = {.sources = gpu->bodies.at, .n = w->n, .n_targets = w->n_targets, .scale = 1 / mass_unit(b)};
     r.targets = w->own_places ? gpu->bodies.at : gpu->targets.at;
     r.part = splits > 1 ? gpu->part_i.at : gpu->results.at;
     set_constants(b, &r.c.f, &r.c.d);
@@ -664,7 +686,7 @@ static void leave(tiled_backend *b)
 /* Put on the device what is missing there; its context is current. */
 static shoal_status prepare(tiled_backend *b, struct gpu *gpu, const struct work *w, const tiled_bodies *targets)
 {
-    struct program *program = &gpu->program[w->form][w->wants & 3][w->equal];
+    struct program *program = &gpu->program[w->form][w->wants & 3][w->masses];
     shoal_status status = program->module ? SHOAL_OK : program_load(b, gpu, w, program);
     if (!status && !gpu->current) {
         status = send(b, &gpu->bodies, &b->staged, bytes_of(w, w->n));
@@ -726,7 +748,7 @@ static shoal_status start_all(tiled_backend *b, const struct work *works, const 
     for (int g = 0; !status && g < b->n_gpus; g++) {
         struct gpu *gpu = &b->gpu[g];
         const struct work *w = &works[g];
-        const struct program *program = &gpu->program[w->form][w->wants & 3][w->equal];
+        const struct program *program = &gpu->program[w->form][w->wants & 3][w->masses];
         if (w->n_targets == 0 || (status = enter(b, gpu)) != SHOAL_OK)
             continue;
         status = prepare(b, gpu, w, targets);
@@ -886,7 +908,7 @@ static void cuda_line(const tiled_backend *b, char *line, size_t size)
     const tiled_form *f = &shoal_tiled_forms[form];
     used += snprintf(line + used, size - (size_t)used, "; %s%s: %s; %d threads a block", f->name, why, f->doc,
                      32 * f->shape[b->options.precision][jerk].warps);
-    const struct program *program = &b->gpu[0].program[form][b->shown & 3][f->edges && equal];
+    const struct program *program = &b->gpu[0].program[form][b->shown & 3][f->edges ? masses_of(b, b->shown) : MASSES_ANY];
     if (program->module && used < (int)size)
         snprintf(line + used, size - (size_t)used, ", %d blocks a multiprocessor, %d registers", program->resident,
                  program->registers);

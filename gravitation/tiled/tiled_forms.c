@@ -14,16 +14,16 @@
      .storage = storage_, .split = split_}
 
 const tiled_form shoal_tiled_forms[FORMS] = {
-    [FORM_EDGES] = {"edges", "every pair once; 4 to 12 bodies a thread, 128 or 256 threads a block", true,
-                    {{{6, 8, 1, 1, 1}, {4, 8, 1, 1, 1}}, {{8, 4, 1, 1, 3}, {6, 4, 1, 1, 2}}, {{12, 4, 1, 1, 3}, {8, 4, 1, 1, 2}}},
+    [FORM_EDGES] = {"edges", "every pair once; 4 to 12 bodies a thread, 64 to 256 threads a block", true,
+                    {{{6, 8, 1, 1, 1}, {4, 8, 1, 1, 1}}, {{8, 4, 1, 1, 3}, {6, 4, 1, 1, 2}}, {{12, 2, 1, 1, 6}, {8, 4, 1, 1, 2}}},
                     RSQRT_FLUSH, STORE_TILES, SPLIT_AUTO},
     [FORM_EDGES_SMALL] = {"edges_small", "every pair once; smaller blocks, for fewer bodies", true,
                           {{{4, 2, 1, 1, 8}, {2, 2, 1, 1, 8}},
                            {{4, 2, 1, 1, 8}, {4, 2, 1, 1, 6}},
                            {{8, 2, 1, 2, 8}, {4, 2, 1, 1, 8}}},
                           RSQRT_FLUSH, STORE_TILES, SPLIT_AUTO},
-    [FORM_EDGES_LARGE] = {"edges_large", "every pair once; one block of 384 threads a multiprocessor, for a million unequal bodies",
-                          true, {[SHOAL_TILED_FP32] = {{11, 12, 1, 1, 1}}}, RSQRT_FLUSH, STORE_TILES, SPLIT_AUTO},
+    [FORM_EDGES_LARGE] = {"edges_large", "every pair once; one block of 384 threads a multiprocessor, for half a million bodies or more",
+                          true, {[SHOAL_TILED_FP32] = {{12, 12, 1, 1, 1}}}, RSQRT_FLUSH, STORE_TILES, SPLIT_AUTO},
     [FORM_ROWS] = {"rows", "tiles of sources in shared memory, 2 or 4 targets in a thread's registers", false,
                    {{{2, 4, 1, 4, 4}, {2, 4, 1, 2, 3}}, {{4, 4, 1, 4, 4}, {2, 4, 1, 4, 4}}, {{4, 4, 1, 8, 4}, {4, 4, 1, 4, 4}}},
                    RSQRT_FLUSH, STORE_TILES, SPLIT_AUTO},
@@ -69,7 +69,7 @@ int shoal_tiled_form_for(shoal_tiled_precision precision, bool jerk, bool equal,
         [SHOAL_TILED_MIXED] = {{6144, 49152}, {4096, 49152}},
         [SHOAL_TILED_FP32] = {{12288, 49152}, {4096, 49152}},
     };
-    if (all && precision == SHOAL_TILED_FP32 && !jerk && !equal && n_targets >= 524288)
+    if (all && precision == SHOAL_TILED_FP32 && !jerk && n_targets >= (equal ? 1 << 20 : 1 << 19))
         return FORM_EDGES_LARGE;
     if (all && n_targets >= least[precision][jerk].large)
         return FORM_EDGES;

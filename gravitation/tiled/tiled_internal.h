@@ -16,6 +16,7 @@ typedef struct tiled_bodies {
     long n;
     const double *m, *x[3], *v[3]; /* m: sources only; v: NULL without velocities */
     bool equal;                    /* all m are the same, and not zero */
+    double lightest;               /* the least mass / their mean */
 } tiled_bodies;
 
 /* Results in inner units: arrays of [n]; those not wanted are NULL. phi of a source includes its own -m p(0). */

@@ -21,7 +21,7 @@
 
 #include "thread.h"
 
-enum { WARP = 32, STACK = 1 << 20 };
+enum { WARP = 32, STACK = 1 << 20, STATIC = 48 << 10 }; /* the most shared memory that a kernel declares */
 enum { RUNS, AT_WARP, AT_BLOCK, ENDED };
 
 /* A thread as its scheduler sees it. */
@@ -189,10 +189,11 @@ enum { FAILED = 999 };
 int cuLaunchKernel(void *function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x, unsigned block_y, unsigned block_z,
                    unsigned n_shared, void *stream, void **arguments, void **extra)
 {
-    if (grid_x == 0)
+    if (grid_x == 0 || grid_y == 0)
         return 1;
-    unsigned char *shared = aligned_alloc(64, (n_shared + 127) / 64 * 64);
-    (void)grid_y, (void)grid_z, (void)block_y, (void)block_z, (void)stream, (void)extra;
+    n_shared = (n_shared + STATIC + 1023) / 512 * 512;
+    unsigned char *shared = aligned_alloc(512, n_shared);
+    (void)grid_z, (void)block_y, (void)block_z, (void)stream, (void)extra;
     if (room < (int)block_x) {
         threads = realloc(threads, block_x * sizeof *threads);
         for (; room < (int)block_x; room++)
@@ -200,11 +201,11 @@ int cuLaunchKernel(void *function, unsigned grid_x, unsigned grid_y, unsigned gr
     }
     n_threads = (int)block_x;
     memcpy(&kernel, &function, sizeof kernel);
-    for (unsigned block = 0; block < grid_x; block++) {
+    for (unsigned block = 0; block < grid_x * grid_y; block++) {
         memset(shared, 0xff, n_shared);
         for (unsigned i = 0; i < block_x; i++) {
             coroutine *c = &threads[i];
-            *c = (coroutine){.t = {i, block, block_x, grid_x, shared, arguments[0]}, .stack = c->stack};
+            *c = (coroutine){.t = {i, block_x, block % grid_x, block / grid_x, grid_x, grid_y, shared, arguments}, .stack = c->stack};
             begin(c);
         }
         run_block();

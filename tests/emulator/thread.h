@@ -12,8 +12,10 @@
 
 /* A thread of the GPU. */
 typedef struct thread {
-    unsigned tid, ctaid, ntid, nctaid; /* its place in its block, the block's in the grid, and how many there are */
-    unsigned char *shared, *arguments;
+    unsigned tid, ntid;                       /* its place in its block, and how many there are */
+    unsigned ctaid, ctaid_y, nctaid, nctaid_y; /* the block's in the grid */
+    unsigned char *shared;
+    void **arguments;
 } thread;
 
 /* What the threads of `mask` in a warp do together: "any", "all", "ballot", "uni" of p; the value of thread `from`. */
@@ -55,6 +57,9 @@ static inline double rsqrt_seed(double x)
 {
     return fabs(x) < 0x1p-1022 ? copysign(INFINITY, x) : double_of(bits_of(1 / sqrt(x)) & 0xffffffff00000000u);
 }
+
+/* rsqrt.approx.f32 */
+static inline float rsqrtf_seed(float x) { return (float)(1 / sqrt(fabs(x) < 0x1p-126 ? copysign(0, x) : x)); }
 
 /* Conversions that end at the bounds; of what is not a number, as the PTX ISA has it. */
 static inline int32_t to_s32(double x) { return x != x ? 0 : x >= 0x1p31 ? INT32_MAX : x < -0x1p31 ? INT32_MIN : (int32_t)x; }

@@ -76,6 +76,7 @@ static error_t convert_parse(int key, char *argument, struct argp_state *state)
             exit(usage_error("convert: --system: \"%s\": expected an id", argument));
         }
         return 0;
+    case 'w': options->read.where = argument; return 0;
     case 'F': options->force = true; return 0;
     case 'q': options->quiet = true; return 0;
     case ARGP_KEY_ARGS:
@@ -121,6 +122,7 @@ static const struct argp convert_argp = {
         { "final", 'f', 0, 0, "Of a result file: the last states (default)", 0 },
         { "time", 't', "T", 0, "Of a result file: the snapshots at T; of Horizons: the vectors of Julian date T", 0 },
         { "system", SYSTEM, "ID", 0, "Only this system", 0 },
+        { "where", 'w', "CONDITIONS", 0, "Of a result file: only systems of which this is true, as shoal query has it: 'outcome == survived'", 0 },
         { "mass", 'm', "NAME=M", 0, "Mass of a body in Msun, by its name or number (Horizons)", 0 },
         { "components", COMPONENTS, "LIST", 0, "tipsy, gadget: only these of gas,dark,stars", 0 },
         { "central-mass", CENTRAL_MASS, "M", 0, "Mass of the central body in Msun (MERCURY, Horizons)", 0 },
@@ -149,6 +151,9 @@ static shoal_status read_input(shoal_context *context, convert_options *options,
         return shoal_fail(context, SHOAL_E_USAGE, "convert: --components: expected a file of tipsy's or gadget's format; %s is %s", files[0],
                           format->name);
     }
+    if (status == SHOAL_OK && options->read.where && !format->outcomes) {
+        return shoal_fail(context, SHOAL_E_USAGE, "convert: --where: expected a result file of systems; %s is %s", files[0], format->name);
+    }
     if (status == SHOAL_OK && options->from_units) {
         status = shoal_units_parse(context, options->from_units, &table->units);
     }
@@ -175,6 +180,21 @@ static shoal_status choose_system(shoal_table *table, long id)
     return shoal_fail(table->context, SHOAL_E_USAGE, "convert: --system: there is no system %ld", id);
 }
 
+/* Few formats say a time for each system. */
+static void note_times(const shoal_table *table, FILE *notes)
+{
+    double first = INFINITY, last = -INFINITY;
+
+    for (long s = 0; s < table->n_systems; ++s) {
+        first = fmin(first, table->systems[s].time);
+        last = fmax(last, table->systems[s].time);
+    }
+    if (first < last) {
+        fprintf(notes, "the systems are at times from %g to %g (of a result file, those that did not end: --where 'outcome == survived')\n", first,
+                last);
+    }
+}
+
 static shoal_status write_output(shoal_context *context, const convert_options *options, const shoal_format *format,
                                  shoal_table *table)
 {
@@ -199,6 +219,7 @@ static shoal_status write_output(shoal_context *context, const convert_options *
     if (status != SHOAL_OK) {
         return status;
     }
+    note_times(table, options->read.notes);
     shoal_table_convert(table, &units);
     if (format->write) {
         return shoal_table_write(table, file, format->write);

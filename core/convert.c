@@ -8,6 +8,8 @@
 #include "table.h"
 
 #include <errno.h>
+#include <limits.h>
+#include <stdlib.h>
 #include <string.h>
 
 static bool csv_is(const char *begin)
@@ -65,21 +67,20 @@ static shoal_status read_big(shoal_table *table, const char *path, const shoal_c
     return status;
 }
 
-static shoal_status hdf5_read(shoal_table *table, int n_files, char *const *files, const shoal_convert_options *options)
+/* The systems that are wanted of a result file. */
+static shoal_status read_result(shoal_table *table, const shoal_result *result, const shoal_convert_options *options)
 {
-    (void)n_files;
-    shoal_result *result = NULL;
-    table->path = files[0];
-    if (shoal_gadget_is(files[0]))
-        return shoal_format_gadget.read(table, 1, files, options);
-    if (shoal_big_record_is(files[0]))
-        return read_big(table, files[0], options);
-    shoal_status status = shoal_store_read(table->context, files[0], &result);
+    const shoal_selection of = { .last = LONG_MAX, .where = options->where };
+    bool *chosen = malloc((size_t)result->n_systems * sizeof *chosen);
+    long n_chosen = 0, n_less = 0;
+    shoal_status status = chosen ? shoal_query_chosen(table->context, result, &of, chosen) : shoal_table_no_memory(table);
     if (!status)
-        status = shoal_table_from_result(result, options->which, options->time, table);
-    if (!status && table->n_systems < result->n_systems)
-        fprintf(options->notes, "%ld systems have no such state and were left out\n", result->n_systems - table->n_systems);
-    long n_less = 0;
+        status = shoal_table_from_result(result, chosen, options->which, options->time, table);
+    for (long s = 0; s < result->n_systems && !status; s++)
+        n_chosen += chosen[s];
+    free(chosen);
+    if (!status && table->n_systems < n_chosen)
+        fprintf(options->notes, "%ld systems have no such state and were left out\n", n_chosen - table->n_systems);
     for (long s = 0, r = 0; s < table->n_systems && !status; s++, r++) {
         while (result->id[r] != table->systems[s].id)
             r++;
@@ -88,6 +89,22 @@ static shoal_status hdf5_read(shoal_table *table, int n_files, char *const *file
     if (n_less)
         fprintf(options->notes, "%ld systems have lost bodies: those behind them move up and bear the names of their places\n",
                 n_less);
+    return status;
+}
+
+static shoal_status hdf5_read(shoal_table *table, int n_files, char *const *files, const shoal_convert_options *options)
+{
+    (void)n_files;
+    shoal_result *result = NULL;
+    table->path = files[0];
+    const bool gadget = shoal_gadget_is(files[0]), big = !gadget && shoal_big_record_is(files[0]);
+    if (options->where && (gadget || big))
+        return shoal_fail(table->context, SHOAL_E_USAGE, "convert: --where: expected a result file of systems; %s has one big system", files[0]);
+    if (gadget || big)
+        return gadget ? shoal_format_gadget.read(table, 1, files, options) : read_big(table, files[0], options);
+    shoal_status status = shoal_store_read(table->context, files[0], &result);
+    if (!status)
+        status = read_result(table, result, options);
     shoal_result_destroy(&result);
     return status;
 }
@@ -98,6 +115,7 @@ static const shoal_format hdf5 = {
     .doc = "result file, in the units of its study; without radii",
     .is = hdf5_is,
     .read = hdf5_read, /* written by shoal_store_write */
+    .outcomes = true,
 };
 
 const shoal_format *const shoal_formats[] = {

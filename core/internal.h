@@ -745,6 +745,8 @@ typedef struct shoal_selection {
     long first, last;
     const char *where;
 } shoal_selection;
+/* Which systems those are: chosen [n_systems]. Refused for what `where` does not mean. */
+shoal_status shoal_query_chosen(shoal_context *context, const shoal_result *result, const shoal_selection *of, bool *chosen);
 
 /* CSV of states: system,body,name,time,m,x,y,z,vx,vy,vz; of orbits: system,body,name,time,m,a,e,inc,Omega,omega,f,M,P, of bodies
  * but the central one, angles in degrees. 17 significant digits; NaN is an empty field. The column `system` is the id. */

@@ -101,9 +101,9 @@ static shoal_status unknown_column(shoal_context *context, const shoal_result *r
     const char *near = shoal_nearest(name, known, n);
     if (near)
         return shoal_fail(context, SHOAL_E_USAGE,
-                          "query: --where: \"%s\": expected a column of the systems table (did you mean '%s'?)", name, near);
+                          "--where: \"%s\": expected a column of the systems table (did you mean '%s'?)", name, near);
     return shoal_fail(context, SHOAL_E_USAGE,
-                      "query: --where: \"%s\": expected a column of the systems table (--systems-table shows them)", name);
+                      "--where: \"%s\": expected a column of the systems table (--systems-table shows them)", name);
 }
 
 /* The code of an outcome's name. */
@@ -115,9 +115,9 @@ static shoal_status read_outcome(shoal_context *context, const char *option, con
     *outcome = shoal_outcome_from_name(word);
     const char *near = *outcome < 0 ? shoal_nearest(word, known, SHOAL_OUTCOMES) : NULL;
     if (near)
-        return shoal_fail(context, SHOAL_E_USAGE, "query: %s: \"%s\": expected an outcome (did you mean '%s'?)", option, word, near);
+        return shoal_fail(context, SHOAL_E_USAGE, "%s: \"%s\": expected an outcome (did you mean '%s'?)", option, word, near);
     return *outcome >= 0 ? SHOAL_OK
-                         : shoal_fail(context, SHOAL_E_USAGE, "query: %s: \"%s\": expected an outcome such as ejected", option, word);
+                         : shoal_fail(context, SHOAL_E_USAGE, "%s: \"%s\": expected an outcome such as ejected", option, word);
 }
 
 /* What a condition compares with: a number, or the name of an outcome or a body where the column has these. */
@@ -137,7 +137,7 @@ static shoal_status read_value(shoal_context *context, const shoal_result *resul
         }
     c->value = strtod(word, &end);
     return end != word && !*end ? SHOAL_OK
-                                : shoal_fail(context, SHOAL_E_USAGE, "query: --where: \"%s\": expected a number", word);
+                                : shoal_fail(context, SHOAL_E_USAGE, "--where: \"%s\": expected a number", word);
 }
 
 /* COLUMN OP VALUE, up to && or the end, which *text is left at. */
@@ -147,7 +147,7 @@ static shoal_status read_condition(shoal_context *context, const shoal_result *r
     int used = 0;
     if (sscanf(*text, " %63[^ \t<>=!&] %2[<>=!] %63[^ \t&]%n", name, operator, value, &used) != 3 || !used)
         return shoal_fail(context, SHOAL_E_USAGE,
-                          "query: --where: \"%s\": expected COLUMN OP VALUE && ..., OP one of < <= > >= == !=", *text);
+                          "--where: \"%s\": expected COLUMN OP VALUE && ..., OP one of < <= > >= == !=", *text);
     *c = (condition){ .column = shoal_result_column(result, name), .operator = -1 };
     for (int f = 0; f < shoal_result_n_fields; f++)
         if (in_systems_table(&shoal_result_fields[f]) && strcmp(name, shoal_result_fields[f].csv) == 0)
@@ -158,7 +158,7 @@ static shoal_status read_condition(shoal_context *context, const shoal_result *r
         if (strcmp(operator, operators[i]) == 0)
             c->operator = i;
     if (c->operator < 0)
-        return shoal_fail(context, SHOAL_E_USAGE, "query: --where: \"%s\": expected one of < <= > >= == !=", operator);
+        return shoal_fail(context, SHOAL_E_USAGE, "--where: \"%s\": expected one of < <= > >= == !=", operator);
     *text += used;
     *text += strspn(*text, " \t");
     return read_value(context, result, c, value);
@@ -181,17 +181,26 @@ static shoal_status filter_init(shoal_context *context, const shoal_result *resu
                           (long long)highest);
     for (const char *at = of->where; at && (!chosen->n_conditions || *at);) {
         if (chosen->n_conditions == MOST_CONDITIONS)
-            return shoal_fail(context, SHOAL_E_USAGE, "query: --where: expected at most %d conditions", MOST_CONDITIONS);
+            return shoal_fail(context, SHOAL_E_USAGE, "--where: expected at most %d conditions", MOST_CONDITIONS);
         shoal_status status = read_condition(context, result, &at, &chosen->conditions[chosen->n_conditions++]);
         if (status)
             return status;
         if (*at && strncmp(at, "&&", 2) != 0)
-            return shoal_fail(context, SHOAL_E_USAGE, "query: --where: \"%s\": expected && or the end", at);
+            return shoal_fail(context, SHOAL_E_USAGE, "--where: \"%s\": expected && or the end", at);
         at += *at ? 2 : 0;
         if (!*at && at[-1] == '&')
-            return shoal_fail(context, SHOAL_E_USAGE, "query: --where: expected a condition after &&");
+            return shoal_fail(context, SHOAL_E_USAGE, "--where: expected a condition after &&");
     }
     return SHOAL_OK;
+}
+
+shoal_status shoal_query_chosen(shoal_context *context, const shoal_result *result, const shoal_selection *of, bool *chosen)
+{
+    filter wanted;
+    shoal_status status = filter_init(context, result, of, &wanted);
+    for (long s = 0; s < result->n_systems && !status; s++)
+        chosen[s] = selected(&wanted, s);
+    return status;
 }
 
 /* ---- states and orbits -------------------------------------------------------------------------------------------- */

@@ -232,7 +232,7 @@ static shoal_status add_row(const shoal_result *result, long s, double time, con
     return status;
 }
 
-shoal_status shoal_table_from_result(const shoal_result *result, shoal_query_state which, double time, shoal_table *table)
+shoal_status shoal_table_from_result(const shoal_result *result, const bool *chosen, shoal_query_state which, double time, shoal_table *table)
 {
     const size_t size = (size_t)result->n_bodies * SHOAL_STATE;
     shoal_status status = SHOAL_OK;
@@ -248,14 +248,15 @@ shoal_status shoal_table_from_result(const shoal_result *result, shoal_query_sta
         const shoal_selection all = { .last = LONG_MAX };
         status = row ? shoal_query_snapshots(table->context, result, &all, time, row) : shoal_table_no_memory(table);
         for (long s = 0; s < result->n_systems && !status; s++)
-            if (row[s] >= 0)
+            if (row[s] >= 0 && chosen[s])
                 status = add_row(result, s, result->snapshot_time[row[s]], result->snapshot + (size_t)row[s] * size, table);
         free(row);
     } else {
         const bool initial = which == SHOAL_QUERY_INITIAL;
         for (long s = 0; s < result->n_systems && !status; s++)
-            status = add_row(result, s, (initial ? result->t_initial : result->t_final)[s],
-                             (initial ? result->initial : result->final) + (size_t)s * size, table);
+            if (chosen[s])
+                status = add_row(result, s, (initial ? result->t_initial : result->t_final)[s],
+                                 (initial ? result->initial : result->final) + (size_t)s * size, table);
     }
     if (!status && table->n_systems == 0)
         status = shoal_fail(table->context, SHOAL_E_INPUT, "%s: expected at least one system with such a state", table->path);

@@ -55,9 +55,9 @@ void shoal_table_convert(shoal_table *table, const shoal_units *units);
 
 /* A result in which no step was made: initial and final states are the table's. */
 shoal_status shoal_table_to_result(const shoal_table *table, shoal_result **result);
-/* The initial or final states of a result, or its snapshots at a time. Systems that have none are left out (refused: all), bodies
- * that are gone too: those behind them move up, and bear the names of their places. */
-shoal_status shoal_table_from_result(const shoal_result *result, shoal_query_state which, double time, shoal_table *table);
+/* The initial or final states of a result, or its snapshots at a time, of those systems that are chosen [n_systems]. Systems that have none are left
+ * out (refused: all), bodies that are gone too: those behind them move up, and bear the names of their places. */
+shoal_status shoal_table_from_result(const shoal_result *result, const bool *chosen, shoal_query_state which, double time, shoal_table *table);
 
 /* A text file that is read line by line into table->line. */
 typedef struct shoal_lines {
@@ -107,6 +107,7 @@ typedef struct shoal_convert_options {
     double central_mass;     /* Msun, NaN = not given */
     double epoch;            /* BJD, NaN = not given */
     const char *host;        /* one star of a catalogue, NULL = all */
+    const char *where;       /* those systems of a result file (shoal_selection), NULL = all */
     const shoal_given_mass *masses;
     int n_masses;
     int components;          /* bits of SHOAL_COMPONENTS, of formats that have them; 0 = all */
@@ -126,6 +127,7 @@ typedef struct shoal_format {
     const char *units; /* of what is written, NULL = any */
     bool natural;      /* it does not say its units; by custom G = 1 in them */
     bool components;   /* it says which bodies are gas, dark or stars */
+    bool outcomes;     /* it has a table of systems and what became of them */
 } shoal_format;
 
 extern const shoal_format shoal_format_swarm, shoal_format_mercury, shoal_format_exoplanets, shoal_format_horizons,

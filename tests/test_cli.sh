@@ -511,6 +511,12 @@ run 0 convert one.in back.csv
 run 0 convert study.h5 snapshot.csv --time 10
 grep -q '^# time: 10$' snapshot.csv && grep -q '^# units: AU, Msun, yr$' snapshot.csv ||
     wrong "heading: $(head -n 3 snapshot.csv)"
+run 0 convert study.h5 lived.csv --where 'outcome == survived'
+[ -z "$err" ] && grep -q '^# time: ' lived.csv || wrong "survivors are at one time: $err $(head -n 3 lived.csv)"
+run 0 query study.h5 --where 'outcome == survived'
+[ "$(grep '^[0-9]' lived.csv | cut -d, -f1 | uniq)" = "$(printf '%s\n' "$out" | sed 1d | cut -d, -f1 | uniq)" ] || wrong "not the survivors: $(cat lived.csv)"
+run 0 convert study.h5 at_last.csv
+case $err in "shoal: note: the systems are at times from "*) ;; *) wrong "no note on times: $err" ;; esac
 run 0 convert study.h5 first.csv --initial
 run 0 verify first.csv study_initial.h5 -p 0 -v 0 -m 0
 run 0 convert ids.csv ids_out.csv
@@ -552,6 +558,9 @@ refused 2 "NAME=MSUN" convert two.csv x.csv --mass 5
 refused 2 "no GM of Jupiter" convert "$data/horizons_sun.txt" "$data/horizons_jupiter.txt" x.csv
 refused 2 "known format" convert study.cfg x.csv
 refused 2 "SwarmDataFile" convert study.cfg x.csv --from swarm
+refused 2 "expected a result file" convert two.csv x.csv --where 'outcome == survived'
+refused 2 "did you mean 'outcome'" convert study.h5 x.csv --where 'outcom == survived'
+refused 2 "at least one system" convert study.h5 x.csv --where 't_stop < 0'
 refused 2 "planet of Vega" convert "$data/exoplanets.csv" x.csv --host Vega
 [ -z "$(find . -name 'x.*')" ] || wrong "left behind: $(find . -name 'x.*')"
 end

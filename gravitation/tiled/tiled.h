@@ -12,9 +12,10 @@
  * or g and p of the spline of compact support h = 2.8 eps (Springel, Yoshida & White 2001, doi:10.1016/S1384-1076(01)00042-2,
  * equation 71): Newton's law beyond h, and the same depth as Plummer's at r = 0.
  *
- * A body exerts no force on itself or on one in the same place. Without softening the force grows up to a separation of 1e-12
- * (fp32, mixed) or 1e-60 (fp64) of the system's size and falls to zero within. Results are the same bits in every run and for
- * every number of threads; between engines, kernels and instruction sets they differ by rounding.
+ * A body exerts no force on itself or on one in the same place; but in single precision, with a softening of 2^-10 of the system's
+ * size or more, a GPU may round the place of either, as if they were some 1e-7 of the system's size apart. Without softening the
+ * force grows up to a separation of 1e-12 (fp32, mixed) or 1e-60 (fp64) of the system's size and falls to zero within. Results are
+ * the same bits in every run and for every number of threads; between engines, kernels and instruction sets they differ by rounding.
  */
 #ifndef SHOAL_TILED_H
 #define SHOAL_TILED_H

@@ -65,8 +65,8 @@ struct staging {
     bool locked;
 };
 
-/* What a form makes of masses: any; they are all the same; or none is very light, and pairs by their roots cost less (tiled_cuda.kern.h). */
-enum { MASSES_ANY, MASSES_EQUAL, MASSES_ROOTS, N_LAWS };
+/* What kernels that share edges make of masses: any, all the same, or by their roots, which costs less (tiled_cuda.kern.h). */
+enum { MASSES_ANY, MASSES_EQUAL, MASSES_ROOTS, N_MASSES };
 
 /* A compiled form. */
 struct program {
@@ -76,14 +76,14 @@ struct program {
 };
 
 struct gpu {
-    int device, arch, n_multiprocessors;
+    int device, arch, n_multiprocessors, shared; /* shared: most bytes of a block */
     size_t memory;
     cuda_context cuda;
     char name[128];
     struct buffer bodies, targets, results, part_j, part_i;
     struct staging staged_targets, staged_results;
     bool current; /* bodies: what is staged */
-    struct program program[FORMS][4][N_LAWS]; /* by form and wants */
+    struct program program[FORMS][4][N_MASSES]; /* by form, wants, masses */
     struct tiled_cublas cublas;
 };
 
@@ -105,7 +105,7 @@ struct tiled_backend {
     double eps;
     struct staging staged; /* the sources as they are on all devices: packed for a form, without or with the jerk */
     int staged_form, staged_jerk;
-    struct choice choice[4][2]; /* by wants and equal masses */
+    struct choice choice[4][N_MASSES]; /* by wants and masses */
     int given[4];               /* by wants: 1 + the form that somebody goes on with, else 0 */
     int shown;                  /* the wants that the line is about: those of the last forces on all sources */
 };
@@ -212,7 +212,8 @@ static shoal_status gpu_open(tiled_backend *b, int index)
         (result = driver->device_memory(&gpu->memory, gpu->device)) != 0 ||
         (result = driver->device_attribute(&major, ATTRIBUTE_MAJOR, gpu->device)) != 0 ||
         (result = driver->device_attribute(&minor, ATTRIBUTE_MINOR, gpu->device)) != 0 ||
-        (result = driver->device_attribute(&gpu->n_multiprocessors, ATTRIBUTE_MULTIPROCESSORS, gpu->device)) != 0)
+        (result = driver->device_attribute(&gpu->n_multiprocessors, ATTRIBUTE_MULTIPROCESSORS, gpu->device)) != 0 ||
+        (result = driver->device_attribute(&gpu->shared, ATTRIBUTE_SHARED, gpu->device)) != 0)
         return cuda_fail(b, result, "asking the driver about the GPU");
     gpu->arch = 10 * major + minor;
     const struct gpu *first = &b->gpu[0];
@@ -322,6 +323,30 @@ static bool picks(const tiled_backend *b)
     return strcmp(b->options.kernel, "auto") == 0;
 }
 
+/*
+ * Roots are for accelerations in single precision of masses so even that nothing a pair is made of leaves the range of floats, with
+ * a softening (Plummer's, of which the kernel makes use) that is large beside the rounding of positions: k x_j is rounded once
+ * more, and bodies at one place then attract each other a little.
+ */
+static int masses_of(const tiled_backend *b, int wants)
+{
+    if (b->sources.equal)
+        return MASSES_EQUAL;
+    const bool single = b->options.precision == SHOAL_TILED_FP32 && b->options.softening == SHOAL_TILED_PLUMMER && wants == 0;
+    return single && b->sources.lightest >= 0x1p-32 && b->eps >= 0x1p-10 ? MASSES_ROOTS : MASSES_ANY;
+}
+
+/* The table's form of the forces on all sources. Small devices have no room for the sums of the large one's blocks. */
+static int form_by_table(const tiled_backend *b, int wants, long n)
+{
+    const bool jerk = wants & SHOAL_TILED_JERK;
+    const int form = shoal_tiled_form_for(b->options.precision, jerk, b->sources.equal, true, n);
+    const tiled_shape *s = &shoal_tiled_forms[form].shape[b->options.precision][jerk];
+    const int n_sums = 3 + !!(wants & SHOAL_TILED_POTENTIAL), tile = 32 * s->warps;
+    const int needed = tile * (n_sums * s->i * (int)sizeof(double) + 2 * 16);
+    return form == FORM_EDGES_LARGE && needed > b->gpu[0].shared ? FORM_EDGES : form;
+}
+
 /* The form of the forces on all sources, or on n_targets others. What was kept is looked up once for a number of bodies. (For
  * others the table alone counts: their number changes all the time.) */
 static int choose_form(tiled_backend *b, int wants, bool all, long n_targets)
@@ -332,15 +357,16 @@ static int choose_form(tiled_backend *b, int wants, bool all, long n_targets)
         return named;
     if (!all || named >= 0)
         return shoal_tiled_form_for(b->options.precision, jerk, b->sources.equal, all, n_targets);
-    struct choice *choice = &b->choice[wants & 3][b->sources.equal];
+    const int masses = masses_of(b, wants);
+    struct choice *choice = &b->choice[wants & 3][masses];
     if (choice->n != n_targets) {
         *choice = (struct choice){.n = n_targets, .form = b->given[wants & 3] - 1, .why = GIVEN};
         if (choice->form < 0 && b->options.tune == SHOAL_TILED_TUNE_AUTO) {
-            choice->form = shoal_tiled_form_kept(b->gpu[0].name, &b->options, wants, b->sources.equal, n_targets);
+            choice->form = shoal_tiled_form_kept(b->gpu[0].name, &b->options, wants, masses, n_targets);
             choice->why = KEPT;
         }
         if (choice->form < 0) {
-            choice->form = shoal_tiled_form_for(b->options.precision, jerk, b->sources.equal, true, n_targets);
+            choice->form = form_by_table(b, wants, n_targets);
             choice->why = BY_TABLE;
         }
     }
@@ -364,18 +390,6 @@ static long share(long n, int g, int n_gpus, long *first)
 {
     *first = (n * g + n_gpus - 1) / n_gpus;
     return (n * (g + 1) + n_gpus - 1) / n_gpus - *first;
-}
-
-/*
- * Roots of masses are for accelerations in single precision. No mass is so light that what a pair is made of leaves the range of numbers, and the
- * softening is large beside a separation's rounding, which here bodies at one place have, too.
- */
-static int masses_of(const tiled_backend *b, int wants)
-{
-    if (b->sources.equal)
-        return MASSES_EQUAL;
-    const bool single = b->options.precision == SHOAL_TILED_FP32 && b->options.softening == SHOAL_TILED_PLUMMER && wants == 0;
-    return single && b->sources.lightest >= 0x1p-32 && b->eps >= 0x1p-10 ? MASSES_ROOTS : MASSES_ANY;
 }
 
 /* The work of device g; targets: NULL = all sources. */
@@ -482,10 +496,10 @@ static inline void put_mixed(float *to, long stride, const double *x, double m, 
     }
 }
 
-/* What the kernels' masses are in: a power of two near the number of bodies in single precision, so that they are near 1. */
+/* What the kernels' masses are in where some of them go by roots: a power of two near the number of bodies, so that they are near 1. */
 static double mass_unit(const tiled_backend *b)
 {
-    return b->options.precision == SHOAL_TILED_FP32 ? exp2(round(log2((double)b->sources.n))) : 1;
+    return masses_of(b, 0) == MASSES_ROOTS ? ldexp(1, ilogb((double)b->sources.n)) : 1;
 }
 
 /* Bodies first .. first + n - 1 as the kernels' words, n_padded of them; those that fill up are far away. */
@@ -861,7 +875,7 @@ static shoal_status tune_forms(tiled_backend *b, int wants, double n_evaluations
             least = seconds;
             best = forms[k];
         }
-    shoal_tiled_form_keep(b->gpu[0].name, &b->options, wants, b->sources.equal, b->sources.n, best);
+    shoal_tiled_form_keep(b->gpu[0].name, &b->options, wants, masses_of(b, wants), b->sources.n, best);
     *choice = (struct choice){b->sources.n, best, n_forms, MEASURED};
     return SHOAL_OK;
 }
@@ -872,7 +886,7 @@ static shoal_status cuda_tune(tiled_backend *b, int wants, double n_evaluations)
     if (!picks(b) || b->options.tune == SHOAL_TILED_TUNE_NEVER)
         return SHOAL_OK;
     (void)choose_form(b, wants, true, b->sources.n);
-    struct choice *choice = &b->choice[wants & 3][b->sources.equal];
+    struct choice *choice = &b->choice[wants & 3][masses_of(b, wants)];
     if (choice->why >= KEPT)
         return SHOAL_OK;
     for (int form = 0; form < FORMS_MAIN; form++)
@@ -894,8 +908,9 @@ static void cuda_line(const tiled_backend *b, char *line, size_t size)
         [KEPT] = " (the fastest when measured here)",
         [GIVEN] = " (as it began)",
     };
-    const bool equal = b->sources.equal, jerk = b->shown & SHOAL_TILED_JERK;
-    const struct choice *choice = &b->choice[b->shown & 3][equal];
+    const bool jerk = b->shown & SHOAL_TILED_JERK;
+    const int masses = masses_of(b, b->shown);
+    const struct choice *choice = &b->choice[b->shown & 3][masses];
     const int form = !picks(b) ? shoal_tiled_form_named(b->options.kernel) : choice->n ? choice->form : b->given[b->shown & 3] - 1;
     char why[96] = "";
     int used = snprintf(line, size, "cuda: %s, %d device%s", b->gpu[0].name, b->n_gpus, b->n_gpus > 1 ? "s" : "");
@@ -908,7 +923,7 @@ static void cuda_line(const tiled_backend *b, char *line, size_t size)
     const tiled_form *f = &shoal_tiled_forms[form];
     used += snprintf(line + used, size - (size_t)used, "; %s%s: %s; %d threads a block", f->name, why, f->doc,
                      32 * f->shape[b->options.precision][jerk].warps);
-    const struct program *program = &b->gpu[0].program[form][b->shown & 3][f->edges ? masses_of(b, b->shown) : MASSES_ANY];
+    const struct program *program = &b->gpu[0].program[form][b->shown & 3][f->edges ? masses : MASSES_ANY];
     if (program->module && used < (int)size)
         snprintf(line + used, size - (size_t)used, ", %d blocks a multiprocessor, %d registers", program->resident,
                  program->registers);

@@ -30,8 +30,8 @@
  * tiled_edges_sum, tiled_parts_sum   add the partial sums in a fixed order, in double precision.
  *
  * Single precision sums over at most FLUSH sources go on in double precision. Operations a pair, edge sharing, acceleration only:
- * 3 sub, 3 fma, 1 rsqrt, 2 mul, 6 fma and 2 mul for masses: 17 for two interactions (16 by roots, 15 with equal masses); in double precision
- * 20 and 18 (the correction of the rsqrt takes 4 more), in mixed 26 and 24.
+ * 3 sub, 3 fma, 1 rsqrt, 2 mul, 6 fma and 2 mul for masses: 17 for two interactions (16 by roots, 15 with equal masses); in
+ * double precision 20 and 18 (the correction of the rsqrt takes 4 more), in mixed 26 and 24.
  */
 #define FP64 (TILED_PRECISION == 0)
 #define MIXED (TILED_PRECISION == 1)
@@ -304,9 +304,10 @@ static __device__ __forceinline__ void interact(const body &i, const body &j, su
 }
 
 /*
- * One pair of single precision, both sums, with one multiplication less. In the place of j's body is (k, k x, k y, k z), k = m^(-1/2), and with its
- * sums, as p, (k eps)^2. Then, with d = k (x_i - x_j) and g = (d^2 + (k eps)^2)^(-3/2), g d is m_j (x_i - x_j) / s^3, and m_i g d as much for j times
- * its mass. (k comes first, so that the three registers of a fused operation never lie in one bank: 3 % faster.)
+ * One pair of single precision, both sums, with one multiplication less. In the place of j's body is (k, k x, k y, k z) with
+ * k = m^(-1/2), and with its sums, as p, (k eps)^2. Then, with d = k (x_i - x_j) and g = (d^2 + (k eps)^2)^(-3/2), g d is
+ * m_j (x_i - x_j) / s^3, and m_i g d as much for j times its mass. (k comes first, so that the three registers of a fused
+ * operation never lie in one bank: 4 % faster.)
  */
 static __device__ __forceinline__ void interact_roots(const body &i, const body &j, sums &si, sums &sj, const constants &c)
 {
@@ -424,8 +425,8 @@ static __device__ __forceinline__ void shared_spread(const word *from, partial *
 }
 
 /*
- * Make of a body j and its empty sums what interact_roots takes, unless it is one of a row's own; k, twice to be multiplied with its sums. Bodies
- * that fill up have no mass.
+ * Make of a body j and its empty sums what interact_roots takes, unless it is one of a row's own; k, twice to be multiplied with
+ * its sums. Bodies that fill up have no mass.
  */
 static __device__ __forceinline__ real take_root([[maybe_unused]] word *j, [[maybe_unused]] word *sj, [[maybe_unused]] bool own,
                                                  [[maybe_unused]] const constants &c)

@@ -81,7 +81,7 @@ int shoal_tiled_form_for(shoal_tiled_precision precision, bool jerk, bool equal,
 /* ---- measured and kept ------------------------------------------------------------------------------------------- */
 
 /* The file of a choice; false if there is no private folder. */
-static bool kept_path(const char *device, const shoal_tiled_options *options, int wants, bool equal, long n, bool make,
+static bool kept_path(const char *device, const shoal_tiled_options *options, int wants, int masses, long n, bool make,
                       char *path, size_t size)
 {
     char folder[512], what[160];
@@ -90,7 +90,7 @@ static bool kept_path(const char *device, const shoal_tiled_options *options, in
         class++;
     if (!shoal_cache_folder(folder, sizeof folder, make))
         return false;
-    const int shape[] = {options->precision, options->softening, options->eps == 0, wants, equal, class};
+    const int shape[] = {options->precision, options->softening, options->eps == 0, wants, masses, class};
     snprintf(what, sizeof what, "tiled 1 %s", device);
     shoal_hash key = shoal_hash_start();
     shoal_hash_string(&key, what);
@@ -101,10 +101,10 @@ static bool kept_path(const char *device, const shoal_tiled_options *options, in
     return snprintf(path, size, "%s/%016llx%016llx.choice", folder, a, b) < (int)size;
 }
 
-int shoal_tiled_form_kept(const char *device, const shoal_tiled_options *options, int wants, bool equal, long n)
+int shoal_tiled_form_kept(const char *device, const shoal_tiled_options *options, int wants, int masses, long n)
 {
     char path[600], word[32] = "";
-    if (!kept_path(device, options, wants, equal, n, false, path, sizeof path))
+    if (!kept_path(device, options, wants, masses, n, false, path, sizeof path))
         return -1;
     if (!shoal_cache_read(path, word, sizeof word))
         return -1;
@@ -113,10 +113,10 @@ int shoal_tiled_form_kept(const char *device, const shoal_tiled_options *options
     return form < FORMS_MAIN ? form : -1;
 }
 
-void shoal_tiled_form_keep(const char *device, const shoal_tiled_options *options, int wants, bool equal, long n, int form)
+void shoal_tiled_form_keep(const char *device, const shoal_tiled_options *options, int wants, int masses, long n, int form)
 {
     char path[600], word[40];
     snprintf(word, sizeof word, "%s\n", shoal_tiled_forms[form].name);
-    if (kept_path(device, options, wants, equal, n, true, path, sizeof path))
+    if (kept_path(device, options, wants, masses, n, true, path, sizeof path))
         shoal_cache_write(path, word);
 }

@@ -35,8 +35,9 @@ int shoal_tiled_form_named(const char *name);
 /* The fastest on an H200. equal: masses; all: all sources are targets. */
 int shoal_tiled_form_for(shoal_tiled_precision precision, bool jerk, bool equal, bool all, long n_targets);
 
-/* What was measured to be the fastest on a device, among its main forms, and kept in the cache; -1 if nothing was. n: bodies. */
-int shoal_tiled_form_kept(const char *device, const shoal_tiled_options *options, int wants, bool equal, long n);
-void shoal_tiled_form_keep(const char *device, const shoal_tiled_options *options, int wants, bool equal, long n, int form);
+/* What was measured to be the fastest on a device, among its main forms, and kept in the cache; -1 if nothing was. masses: a kind of
+ * them (tiled_cuda.c); n: bodies. */
+int shoal_tiled_form_kept(const char *device, const shoal_tiled_options *options, int wants, int masses, long n);
+void shoal_tiled_form_keep(const char *device, const shoal_tiled_options *options, int wants, int masses, long n, int form);
 
 #endif

@@ -58,7 +58,7 @@ static inline double rsqrt_seed(double x)
     return fabs(x) < 0x1p-1022 ? copysign(INFINITY, x) : double_of(bits_of(1 / sqrt(x)) & 0xffffffff00000000u);
 }
 
-/* rsqrt.approx.f32 */
+/* rsqrt.approx.ftz.f32 */
 static inline float rsqrtf_seed(float x) { return (float)(1 / sqrt(fabs(x) < 0x1p-126 ? copysign(0, x) : x)); }
 
 /* Conversions that end at the bounds; of what is not a number, as the PTX ISA has it. */

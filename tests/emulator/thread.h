@@ -12,7 +12,7 @@
 
 /* A thread of the GPU. */
 typedef struct thread {
-    unsigned tid, ntid;                       /* its place in its block, and how many there are */
+    unsigned tid, ntid;                        /* its place in its block, and how many there are */
     unsigned ctaid, ctaid_y, nctaid, nctaid_y; /* the block's in the grid */
     unsigned char *shared;
     void **arguments;

@@ -98,10 +98,12 @@ static shoal_status hdf5_read(shoal_table *table, int n_files, char *const *file
     shoal_result *result = NULL;
     table->path = files[0];
     const bool gadget = shoal_gadget_is(files[0]), big = !gadget && shoal_big_record_is(files[0]);
-    if (options->where && (gadget || big))
+    if ((gadget || big) && options->where)
         return shoal_fail(table->context, SHOAL_E_USAGE, "convert: --where: expected a result file of systems; %s has one big system", files[0]);
-    if (gadget || big)
-        return gadget ? shoal_format_gadget.read(table, 1, files, options) : read_big(table, files[0], options);
+    if (gadget)
+        return shoal_format_gadget.read(table, 1, files, options);
+    if (big)
+        return read_big(table, files[0], options);
     shoal_status status = shoal_store_read(table->context, files[0], &result);
     if (!status)
         status = read_result(table, result, options);

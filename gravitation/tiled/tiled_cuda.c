@@ -258,9 +258,15 @@ static shoal_status cuda_create(shoal_context *context, const shoal_tiled_option
 
 /* ---- programs ---------------------------------------------------------------------------------------------------- */
 
-static size_t totals_size(const struct work *w)
+static int n_sums_of(int wants)
 {
-    return shoal_tiled_forms[w->form].edges ? (size_t)w->n_sums * w->shape->i * w->shape->warps * 32 * sizeof(double) : 0;
+    return 3 + 3 * !!(wants & SHOAL_TILED_JERK) + !!(wants & SHOAL_TILED_POTENTIAL);
+}
+
+/* Bytes of shared memory that a launch adds, for the totals of a block. */
+static size_t totals_size(int form, const tiled_shape *s, int n_sums)
+{
+    return shoal_tiled_forms[form].edges ? (size_t)n_sums * s->i * s->warps * 32 * sizeof(double) : 0;
 }
 
 static shoal_status program_load(tiled_backend *b, struct gpu *gpu, const struct work *w, struct program *program)
@@ -305,7 +311,7 @@ static shoal_status program_load(tiled_backend *b, struct gpu *gpu, const struct
         program->module = NULL;
         return cuda_fail(b, result, "loading the compiled kernel (is NVRTC newer than the driver?)");
     }
-    const size_t shared = totals_size(w);
+    const size_t shared = totals_size(w->form, s, w->n_sums);
     if ((result = driver->module_function(&program->main, program->module, edges ? "tiled_edges" : "tiled_rows")) != 0 ||
         (result = driver->module_function(&program->sum, program->module, edges ? "tiled_edges_sum" : "tiled_parts_sum")) != 0 ||
         (result = driver->module_function(&program->parts, program->module, "tiled_parts_sum")) != 0 ||
@@ -342,9 +348,9 @@ static int form_by_table(const tiled_backend *b, int wants, long n)
     const bool jerk = wants & SHOAL_TILED_JERK;
     const int form = shoal_tiled_form_for(b->options.precision, jerk, b->sources.equal, true, n);
     const tiled_shape *s = &shoal_tiled_forms[form].shape[b->options.precision][jerk];
-    const int n_sums = 3 + !!(wants & SHOAL_TILED_POTENTIAL), tile = 32 * s->warps;
-    const int needed = tile * (n_sums * s->i * (int)sizeof(double) + 2 * 16);
-    return form == FORM_EDGES_LARGE && needed > b->gpu[0].shared ? FORM_EDGES : form;
+    const size_t tile = (size_t)s->warps * 32 * 2 * 16; /* bodies j and their sums */
+    const bool fits = totals_size(form, s, n_sums_of(wants)) + tile <= (size_t)b->gpu[0].shared;
+    return form == FORM_EDGES_LARGE && !fits ? FORM_EDGES : form;
 }
 
 /* The form of the forces on all sources, or on n_targets others. What was kept is looked up once for a number of bodies. (For
@@ -400,7 +406,7 @@ static void work_set(const tiled_backend *b, int form, int wants, int g, const t
     const bool fp64 = b->options.precision == SHOAL_TILED_FP64;
     w->shape = &shoal_tiled_forms[form].shape[b->options.precision][jerk];
     w->masses = edges ? masses_of(b, wants) : MASSES_ANY;
-    w->n_sums = 3 + 3 * jerk + !!(wants & SHOAL_TILED_POTENTIAL);
+    w->n_sums = n_sums_of(wants);
     const bool velocities = b->options.wants & SHOAL_TILED_JERK; /* the same bodies serve other wants too */
     w->n_words = fp64 ? 2 + 2 * velocities : 1 + (b->options.precision == SHOAL_TILED_MIXED) + velocities;
     const long tile = 32 * w->shape->warps, block = tile * w->shape->i / w->shape->lanes;
@@ -637,7 +643,7 @@ static shoal_status run_part(tiled_backend *b, struct gpu *gpu, const struct wor
         set_constants(b, &e.c.f, &e.c.d);
         void *main[] = {&e}, *sum[] = {&e, &n_blocks, &scale, &add, &results};
         if (n_tiles)
-            status = launch(b, program->main, n_blocks, 1, tile, totals_size(w), main);
+            status = launch(b, program->main, n_blocks, 1, tile, totals_size(w->form, w->shape, w->n_sums), main);
         if (!status)
             status = launch(b, program->sum, (w->n + 127) / 128, w->n_sums, 128, 0, sum);
     }

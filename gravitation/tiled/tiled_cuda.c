@@ -35,9 +35,9 @@ struct constants_double {
 };
 struct edges {
     device_pointer bodies;
-    long long n;
+    long long n, width;
     int first_row, last_row;
-    device_pointer part_j, part_i;
+    device_pointer part_j, part_i, warps, warp_balls, segment_balls, place, near;
     union {
         struct constants_float f;
         struct constants_double d;
@@ -72,6 +72,7 @@ enum { MASSES_ANY, MASSES_EQUAL, MASSES_ROOTS, N_MASSES };
 struct program {
     cuda_module module;
     cuda_function main, sum, parts;
+    cuda_function keys, sort_pairs, sort_blocks, gather, groups, near; /* of a form of sorted bodies */
     int resident, registers; /* blocks on a multiprocessor, registers a thread */
 };
 
@@ -80,7 +81,7 @@ struct gpu {
     size_t memory;
     cuda_context cuda;
     char name[128];
-    struct buffer bodies, targets, results, part_j, part_i;
+    struct buffer bodies, targets, results, part_j, part_i, sorted;
     struct staging staged_targets, staged_results;
     bool current; /* bodies: what is staged */
     struct program program[FORMS][4][N_MASSES]; /* by form, wants, masses */
@@ -115,6 +116,7 @@ struct work {
     int form, wants, masses;
     const tiled_shape *shape;
     long n, n_targets;      /* padded */
+    long width;             /* tiles of sources up to the last one */
     int n_sums, n_words;
     long first, n_own;      /* targets of this device; with edge sharing first is that of the parts, and targets are all */
     long n_parts, n_blocks; /* parts of the pairs; blocks of targets on all devices */
@@ -183,7 +185,7 @@ static void cuda_destroy(tiled_backend **backend)
         if (!gpu->cuda)
             continue;
         (void)driver->context_push(gpu->cuda);
-        struct buffer *const buffers[] = {&gpu->bodies, &gpu->targets, &gpu->results, &gpu->part_j, &gpu->part_i};
+        struct buffer *const buffers[] = {&gpu->bodies, &gpu->targets, &gpu->results, &gpu->part_j, &gpu->part_i, &gpu->sorted};
         for (int i = 0; i < SHOAL_COUNT(buffers); i++)
             if (buffers[i]->at)
                 (void)driver->release(buffers[i]->at);
@@ -266,7 +268,7 @@ static int n_sums_of(int wants)
 /* Bytes of shared memory that a launch adds, for the totals of a block. */
 static size_t totals_size(int form, const tiled_shape *s, int n_sums)
 {
-    return shoal_tiled_forms[form].edges ? (size_t)n_sums * s->i * s->warps * 32 * sizeof(double) : 0;
+    return shoal_tiled_forms[form].edges && !shoal_tiled_forms[form].sorted ? (size_t)n_sums * s->i * s->warps * 32 * sizeof(double) : 0;
 }
 
 static shoal_status program_load(tiled_backend *b, struct gpu *gpu, const struct work *w, struct program *program)
@@ -284,6 +286,7 @@ static shoal_status program_load(tiled_backend *b, struct gpu *gpu, const struct
         {"TILED_CUT", b->options.eps == 0},
         {"TILED_EQUAL", w->masses == MASSES_EQUAL},
         {"TILED_ROOTS", w->masses == MASSES_ROOTS},
+        {"TILED_SORTED", shoal_tiled_forms[w->form].sorted},
         {"TILED_I", s->i},
         {"TILED_WARPS", s->warps},
         {"TILED_LANES", s->lanes},
@@ -311,8 +314,18 @@ static shoal_status program_load(tiled_backend *b, struct gpu *gpu, const struct
         program->module = NULL;
         return cuda_fail(b, result, "loading the compiled kernel (is NVRTC newer than the driver?)");
     }
+    const struct {
+        cuda_function *function;
+        const char *name;
+    } sorting[] = {
+        {&program->keys, "tiled_keys"},     {&program->sort_pairs, "tiled_sort_pairs"}, {&program->sort_blocks, "tiled_sort_blocks"},
+        {&program->gather, "tiled_gather"}, {&program->groups, "tiled_groups"},
+        {&program->near, "tiled_near"},
+    };
+    for (int i = 0; !result && shoal_tiled_forms[w->form].sorted && i < SHOAL_COUNT(sorting); i++)
+        result = driver->module_function(sorting[i].function, program->module, sorting[i].name);
     const size_t shared = totals_size(w->form, s, w->n_sums);
-    if ((result = driver->module_function(&program->main, program->module, edges ? "tiled_edges" : "tiled_rows")) != 0 ||
+    if (result || (result = driver->module_function(&program->main, program->module, edges ? "tiled_edges" : "tiled_rows")) != 0 ||
         (result = driver->module_function(&program->sum, program->module, edges ? "tiled_edges_sum" : "tiled_parts_sum")) != 0 ||
         (result = driver->module_function(&program->parts, program->module, "tiled_parts_sum")) != 0 ||
         (result = driver->function_set(program->main, FUNCTION_DYNAMIC_SHARED, (int)shared)) != 0 ||
@@ -402,6 +415,8 @@ static long share(long n, int g, int n_gpus, long *first)
 static void work_set(const tiled_backend *b, int form, int wants, int g, const tiled_bodies *targets, struct work *w)
 {
     *w = (struct work){.form = form, .wants = wants};
+    if (shoal_tiled_forms[form].sorted && (wants || b->options.softening != SHOAL_TILED_PLUMMER))
+        w->form = form = FORM_EDGES; /* all else that is wanted of it */
     const bool jerk = wants & SHOAL_TILED_JERK, edges = shoal_tiled_forms[form].edges;
     const bool fp64 = b->options.precision == SHOAL_TILED_FP64;
     w->shape = &shoal_tiled_forms[form].shape[b->options.precision][jerk];
@@ -412,6 +427,7 @@ static void work_set(const tiled_backend *b, int form, int wants, int g, const t
     const long tile = 32 * w->shape->warps, block = tile * w->shape->i / w->shape->lanes;
     const long n_all = targets ? targets->n : b->sources.n;
     w->n = round_up(b->sources.n, block > tile ? block : tile);
+    w->width = round_up(b->sources.n, tile) / tile;
     if (edges) {
         w->n_parts = share(n_all >= MANY ? PARTS : 1, g, b->n_gpus, &w->first);
         w->n_own = w->n_parts ? n_all : 0;
@@ -495,7 +511,7 @@ static inline void put_mixed(float *to, long stride, const double *x, double m, 
         to[c] = (float)((x[c] + 0x1.8p34) - 0x1.8p34); /* such a sum has no bits below 2^-18 */
         lower[c] = (float)(x[c] - (double)to[c]);
     }
-    to[3] = (float)m, lower[3] = 0;
+    to[3] = (float)m, lower[3] = (float)(m - (double)to[3]);
     if (velocities) {
         to += 8 * stride;
         to[0] = (float)v[0], to[1] = (float)v[1], to[2] = (float)v[2], to[3] = 0;
@@ -571,8 +587,7 @@ static void set_constants(const tiled_backend *b, struct constants_float *f, str
 /* Tiles in rows first .. row - 1, as in the kernel. */
 static long tiles_before(const struct work *w, long first, long row)
 {
-    const long all = w->n / (32 * w->shape->warps);
-    return (row - first) * all - w->shape->i * ((row - first) * (row - 1 + first) / 2);
+    return (row - first) * w->width - w->shape->i * ((row - first) * (row - 1 + first) / 2);
 }
 
 /* The row at which part k of n begins: rows get shorter. */
@@ -618,6 +633,106 @@ static shoal_status add_parts(tiled_backend *b, const struct program *program, d
     return launch(b, program->parts, (n * lanes + 127) / 128, 1, 128, 0, arguments);
 }
 
+/* ---- the order of places: where what it takes lies in a device's buffer ------------------------------------------- */
+
+enum { GROUP_SIZE = 32, BALL_SIZE = 16, SORT_BLOCK = 512 }; /* of struct group, float4; threads, for twice as many bodies, as in the kernels */
+struct sorted {
+    long long n;          /* bodies, a power of two */
+    device_pointer keys, bodies, segments, warps, segment_balls, warp_balls, near, order, place;
+    size_t size;
+};
+
+static struct sorted sorted_layout(const struct work *w, device_pointer at)
+{
+    struct sorted s = {.n = 2 * SORT_BLOCK};
+    while (s.n < w->n)
+        s.n *= 2;
+    const size_t n = (size_t)w->n, n_segments = n / 32, n_warps = n_segments / (size_t)w->shape->i;
+    const struct {
+        device_pointer *at;
+        size_t size;
+    } arrays[] = {
+        {&s.keys, (size_t)s.n * 8},
+        {&s.bodies, bytes_of(w, w->n)},
+        {&s.segments, n_segments * GROUP_SIZE},
+        {&s.warps, n_warps * GROUP_SIZE},
+        {&s.segment_balls, n_segments * BALL_SIZE},
+        {&s.warp_balls, n_warps * BALL_SIZE},
+        {&s.near, n * (size_t)w->n_sums * sizeof(double)},
+        {&s.order, (size_t)s.n * 4},
+        {&s.place, n * 4},
+    };
+    for (int i = 0; i < SHOAL_COUNT(arrays); i++) {
+        *arrays[i].at = at + s.size;
+        s.size += arrays[i].size;
+    }
+    return s;
+}
+
+static long greatest_divisor(long a, long b)
+{
+    return b ? greatest_divisor(b, a % b) : a;
+}
+
+/* Sort a device's bodies by their places. */
+static shoal_status sort_bodies(tiled_backend *b, struct gpu *gpu, const struct work *w, const struct program *program)
+{
+    shoal_status status = buffer_grow(b, &gpu->sorted, sorted_layout(w, 0).size);
+    struct sorted s = sorted_layout(w, gpu->sorted.at);
+    long long n_bodies = b->sources.n, n = w->n, size = 2, n_block = 2 * SORT_BLOCK;
+    const long n_rows = n / (32L * w->shape->warps * w->shape->i) - 1; /* but the last */
+    int stride = (int)(n_rows * 0.618) + 1, n_own = w->shape->i, one = 1;
+    while (n_rows > 0 && greatest_divisor(n_rows, stride) != 1)
+        stride++;
+    void *keys[] = {&gpu->bodies.at, &n_bodies, &s.n, &s.keys, &s.order}, *pairs[] = {&s.keys, &s.order, &size, &n_block};
+    void *blocks[] = {&s.keys, &s.order, &size, &n_block}, *gather[] = {&gpu->bodies.at, &s.order, &n, &stride, &s.bodies, &s.place};
+    void *segments[] = {&s.bodies, &n, &one, &s.segments, &s.segment_balls};
+    void *warps[] = {&s.bodies, &n, &n_own, &s.warps, &s.warp_balls};
+    if (!status)
+        status = launch(b, program->keys, s.n / SORT_BLOCK, 1, SORT_BLOCK, 0, keys);
+    if (!status)
+        status = launch(b, program->sort_blocks, s.n / n_block, 1, SORT_BLOCK, 0, blocks);
+    for (size = 2 * n_block; !status && size <= s.n; size *= 2) {
+        long long apart = size / 2;
+        pairs[3] = &apart;
+        for (; !status && apart >= n_block; apart /= 2)
+            status = launch(b, program->sort_pairs, s.n / n_block, 1, SORT_BLOCK, 0, pairs);
+        blocks[3] = &size;
+        if (!status)
+            status = launch(b, program->sort_blocks, s.n / n_block, 1, SORT_BLOCK, 0, blocks);
+    }
+    if (!status)
+        status = launch(b, program->gather, (n + 127) / 128, 1, 128, 0, gather);
+    if (!status)
+        status = launch(b, program->groups, (n + 127) / 128, 1, 128, 0, segments);
+    if (!status)
+        status = launch(b, program->groups, (n / n_own + 127) / 128, 1, 128, 0, warps);
+    return status;
+}
+
+static struct edges edges_of(const tiled_backend *b, const struct gpu *gpu, const struct work *w, int first, int last)
+{
+    struct edges e = {.bodies = gpu->bodies.at, .n = w->n, .width = w->width, .first_row = first, .last_row = last};
+    e.part_j = gpu->part_j.at;
+    e.part_i = gpu->part_i.at;
+    if (shoal_tiled_forms[w->form].sorted) {
+        const struct sorted s = sorted_layout(w, gpu->sorted.at);
+        e.bodies = s.bodies, e.warps = s.warps, e.warp_balls = s.warp_balls, e.segment_balls = s.segment_balls;
+        e.place = s.place, e.near = s.near;
+    }
+    set_constants(b, &e.c.f, &e.c.d);
+    return e;
+}
+
+/* What near bodies do to those of rows first .. last - 1, which have been sorted. */
+static shoal_status run_near(tiled_backend *b, struct gpu *gpu, const struct work *w, const struct program *program, int first, int last)
+{
+    struct edges e = edges_of(b, gpu, w, first, last);
+    double eps2 = tiled_floor2(b->options.precision) + b->eps * b->eps;
+    void *near[] = {&e, &eps2, &e.near};
+    return launch(b, program->near, (long)(last - first) * w->shape->warps * w->shape->i, 1, 256, 0, near);
+}
+
 /* Rows first .. last - 1 to a part's results. */
 static shoal_status run_part(tiled_backend *b, struct gpu *gpu, const struct work *w, const struct program *program, int start,
                              int last, device_pointer results)
@@ -637,10 +752,7 @@ static shoal_status run_part(tiled_backend *b, struct gpu *gpu, const struct wor
         if ((status = buffer_grow(b, &gpu->part_j, size)) != SHOAL_OK ||
             (status = buffer_grow(b, &gpu->part_i, size_i)) != SHOAL_OK)
             return status;
-        struct edges e = {.bodies = gpu->bodies.at, .n = w->n, .first_row = first, .last_row = end};
-        e.part_j = gpu->part_j.at;
-        e.part_i = gpu->part_i.at;
-        set_constants(b, &e.c.f, &e.c.d);
+        struct edges e = edges_of(b, gpu, w, first, end);
         void *main[] = {&e}, *sum[] = {&e, &n_blocks, &scale, &add, &results};
         if (n_tiles)
             status = launch(b, program->main, n_blocks, 1, tile, totals_size(w->form, w->shape, w->n_sums), main);
@@ -654,7 +766,11 @@ static shoal_status run_part(tiled_backend *b, struct gpu *gpu, const struct wor
 static shoal_status run_edges(tiled_backend *b, struct gpu *gpu, const struct work *w, const struct program *program)
 {
     const long n_all = b->sources.n >= MANY ? PARTS : 1, size = w->n_sums * w->n_targets;
-    shoal_status status = SHOAL_OK;
+    const int first = part_start(w, w->first, n_all), last = part_start(w, w->first + w->n_parts, n_all);
+    const bool sorted = shoal_tiled_forms[w->form].sorted && first < last;
+    shoal_status status = sorted ? sort_bodies(b, gpu, w, program) : SHOAL_OK;
+    if (!status && sorted)
+        status = run_near(b, gpu, w, program, first, last);
     for (long k = 0; !status && k < w->n_parts; k++)
         status = run_part(b, gpu, w, program, part_start(w, w->first + k, n_all), part_start(w, w->first + k + 1, n_all),
                           gpu->results.at + (size_t)(k * size) * sizeof(double));

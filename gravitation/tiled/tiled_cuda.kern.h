@@ -7,6 +7,7 @@
  *   TILED_CUT        1: no softening, so that coincident bodies need care where jerk or potential are wanted
  *   TILED_EQUAL      1: all masses are the same, and 1 here: sums are multiplied by the mass at the end
  *   TILED_ROOTS      1: pairs by the roots of masses (interact_roots)
+ *   TILED_SORTED     1: bodies in the order of their places (tiled_sorted.kern.h)
  *   TILED_I          targets (i) in a thread's registers
  *   TILED_WARPS      warps a block                TILED_LANES  threads that share a target (row kernel)
  *
@@ -18,7 +19,7 @@
  *                    half precision and masses in bfloat16
  *
  * A body is a few 16-byte words, array of words by array of words: (x y z m) (vx vy vz -) in single precision, with (lx ly lz
- * -), the rest of the position, between them in mixed; (x y) (z m) (vx vy) (vz -) in double. Sums are (ax ay az p) (jx jy jz -)
+ * lm), the rest of position and mass, between them in mixed; (x y) (z m) (vx vy) (vz -) in double. Sums are (ax ay az p) (jx jy jz -)
  * in the same way. The length of arrays is a multiple of a tile; bodies that fill it up are far away and have no mass.
  *
  * tiled_edges   every pair once (edge sharing). A warp keeps 32 TILED_I bodies i and their sums in registers. 32 bodies j lie in
@@ -55,6 +56,9 @@ typedef double partial;
 #define THREADS (32 * TILED_WARPS)
 #define TILE THREADS                      /* sources in shared memory */
 #define BLOCK_I (THREADS * TILED_I)       /* targets of a block */
+#ifndef TILED_SORTED
+#define TILED_SORTED 0
+#endif
 #ifndef TILED_RSQRT
 #define TILED_RSQRT 2
 #endif
@@ -62,7 +66,7 @@ typedef double partial;
 #define TILED_STORAGE 1
 #endif
 #ifndef FLUSH
-#define FLUSH (MIXED ? 32 : 1024)
+#define FLUSH (TILED_SORTED ? 8 : MIXED ? 32 : 1024)
 #endif
 
 struct constants {
@@ -74,7 +78,7 @@ struct constants {
 struct body {
     real x, y, z, m;
 #if MIXED
-    real lx, ly, lz;
+    real lx, ly, lz, lm;
 #endif
 #if TILED_JERK
     real vx, vy, vz;
@@ -103,7 +107,7 @@ static __device__ __forceinline__ body body_load(const word *from, long stride)
     b.x = w0.x, b.y = w0.y, b.z = w0.z, b.m = w0.w;
 #if MIXED
     const word w1 = from[stride];
-    b.lx = w1.x, b.ly = w1.y, b.lz = w1.z;
+    b.lx = w1.x, b.ly = w1.y, b.lz = w1.z, b.lm = w1.w;
 #endif
 #if TILED_JERK
     const word w2 = from[(1 + MIXED) * stride];
@@ -345,7 +349,7 @@ constexpr int unroll = UNROLL; /* a pragma knows no macros */
 /* ---- every pair once --------------------------------------------------------------------------------------------- */
 
 /*
- * Rows are blocks of BLOCK_I bodies i; a row's tiles are those from its own bodies to the end. The tiles of rows first_row ..
+ * Rows are blocks of BLOCK_I bodies i; a row's tiles are those from its own bodies to the last body's. The tiles of rows first_row ..
  * last_row - 1 in this order are cut into one share for each thread block. The first TILED_I tiles of a row are its own bodies.
  *
  *   part_j  [N_SUMS][TILE of all tiles in this order]
@@ -353,30 +357,39 @@ constexpr int unroll = UNROLL; /* a pragma knows no macros */
  */
 struct edges {
     const word *bodies;
-    long n;              /* padded to a multiple of BLOCK_I */
+    long n, width;       /* padded to a multiple of BLOCK_I; tiles up to the last body, those of row 0 */
     int first_row, last_row;
     partial *part_j;
     double *part_i;
+    const struct group *warps; /* of sorted bodies: those i of each warp; theirs and those of 32 bodies each */
+    const float4 *warp_balls, *segment_balls;
+    const int *place;    /* [n] where sorted bodies came from */
+    const double *near;  /* [N_SUMS][n] what is near adds to their sums */
     constants c;
 };
 
-/* Tiles in rows first .. row - 1 of n. */
-static __device__ __forceinline__ long tiles_before(long n, int first, int row)
+/* The place in a row of a thread's body k: a warp's bodies are one behind the other. */
+#define PLACE_I(k) ((warp * TILED_I + (k)) * 32 + lane)
+
+/* Tiles in rows first .. row - 1. */
+static __device__ __forceinline__ long tiles_before(long width, int first, int row)
 {
-    const long n_rows = row - first, all = n / TILE;
-    return n_rows * all - (long)TILED_I * (n_rows * (row - 1 + first) / 2);
+    const long n_rows = row - first;
+    return n_rows * width - (long)TILED_I * (n_rows * (row - 1 + first) / 2);
 }
 
 /* Add the sums of i to a thread's totals in double precision, and clear them. */
-static __device__ __forceinline__ void flush(sums *si, double (*totals)[THREADS])
+#define COLUMNS (TILED_SORTED ? 1 : THREADS) /* of totals: for one thread or a block */
+static __device__ __forceinline__ void flush(sums *si, double (*totals)[COLUMNS])
 {
+    const int thread = TILED_SORTED ? 0 : threadIdx.x;
     #pragma unroll
     for (int k = 0; k < TILED_I; k++) {
         double p[N_SUMS];
         sums_spread(si[k], p);
         #pragma unroll
         for (int q = 0; q < N_SUMS; q++)
-            totals[k * N_SUMS + q][threadIdx.x] += p[q];
+            totals[k * N_SUMS + q][thread] += p[q];
         si[k] = sums_zero();
     }
 }
@@ -445,6 +458,11 @@ static __device__ __forceinline__ real take_root([[maybe_unused]] word *j, [[may
 
 #define WORD ((unsigned)sizeof(word))
 
+#if TILED_SORTED
+#include "gravitation/tiled/tiled_sorted.kern.h"
+#else
+#define FAR_WORDS 0
+
 /*
  * 32 bodies j, at place and in its neighbourhood, with those i of a warp's registers. In a row's own bodies every pair comes
  * twice, and i's sums are enough (not SHARED).
@@ -469,46 +487,68 @@ static __device__ __forceinline__ void rotate(unsigned place, const body *bi, su
         }
     }
 }
+#endif
 
 extern "C" __global__ void __launch_bounds__(THREADS, MIN_BLOCKS) tiled_edges(edges e)
 {
-    __shared__ __align__(512) word tile[BODY_WORDS + SHARED_WORDS][TILE]; /* 32 words lie at an address that ends in 9 zeros */
-    extern __shared__ double totals[][THREADS]; /* of i, [N_SUMS * TILED_I]: each thread has its own */
+    __shared__ __align__(512) word tile[BODY_WORDS + SHARED_WORDS + FAR_WORDS][TILE]; /* 32 words lie at an address that ends in 9 zeros */
     const int thread = threadIdx.x, lane = thread & 31, warp = thread >> 5;
-    const long n_tiles = tiles_before(e.n, e.first_row, e.last_row);
+#if TILED_SORTED
+    double totals[N_SUMS * TILED_I][COLUMNS]; /* of i */
+    const int column = 0;
+#else
+    extern __shared__ double totals[][COLUMNS]; /* of i, [N_SUMS * TILED_I]: each thread has its own */
+    const int column = thread;
+#endif
+    const long n_tiles = tiles_before(e.width, e.first_row, e.last_row);
     long t = n_tiles * blockIdx.x / gridDim.x;
     const long t_end = n_tiles * (blockIdx.x + 1) / gridDim.x;
     int row = e.first_row;
-    while (t >= tiles_before(e.n, e.first_row, row + 1))
+    while (t >= tiles_before(e.width, e.first_row, row + 1))
         row++;
 
     while (t < t_end) {
-        const long row_start = tiles_before(e.n, e.first_row, row), row_end = tiles_before(e.n, e.first_row, row + 1);
+        const long row_start = tiles_before(e.width, e.first_row, row), row_end = tiles_before(e.width, e.first_row, row + 1);
         const long stop = t_end < row_end ? t_end : row_end;
         const word *const from = e.bodies + ((long)row * BLOCK_I - row_start * TILE + thread); /* + t TILE: tile t */
+#if !TILED_SORTED
         body bi[TILED_I];
         sums si[TILED_I];
+        int since = 0;
         #pragma unroll
         for (int k = 0; k < TILED_I; k++) {
-            bi[k] = body_load(e.bodies + ((long)row * BLOCK_I + k * THREADS + thread), e.n);
+            bi[k] = body_load(e.bodies + ((long)row * BLOCK_I + PLACE_I(k)), e.n);
             si[k] = sums_zero();
         }
+#endif
         #pragma unroll
         for (int q = 0; q < N_SUMS * TILED_I; q++)
-            totals[q][thread] = 0;
-        for (int since = 0; t < stop; t++) {
+            totals[q][column] = 0;
+        for (; t < stop; t++) {
             #pragma unroll
             for (int w = 0; w < BODY_WORDS; w++)
                 tile[w][thread] = from[w * e.n + t * TILE];
+#if TILED_SORTED
+            double *const sums_j = (double *)tile[BODY_WORDS] + thread;
+            sums_j[0] = sums_j[TILE] = sums_j[2 * TILE] = 0;
+#else
             #pragma unroll
             for (int w = 0; w < SHARED_WORDS; w++)
                 tile[BODY_WORDS + w][thread] = word();
+#endif
             const bool own = t - row_start < TILED_I;
             const real root = take_root(&tile[0][thread], &tile[BODY_WORDS][thread], own, e.c);
             __syncthreads();
             for (int phase = 0; phase < TILED_WARPS; phase++) {
-                const int segment = ((warp + phase) % TILED_WARPS) * 32;
-                const unsigned place = (unsigned)__cvta_generic_to_shared(&tile[0][segment + lane]);
+                const int segment = (warp + phase) % TILED_WARPS;
+#if TILED_SORTED
+                const long w = (long)row * TILED_WARPS + warp, all = ((long)row * TILED_I + t - row_start) * TILED_WARPS + segment;
+                if (own)
+                    meet<false>(e, w, all, tile[0], segment * 32, totals);
+                else
+                    meet<true>(e, w, all, tile[0], segment * 32, totals);
+#else
+                const unsigned place = (unsigned)__cvta_generic_to_shared(&tile[0][segment * 32 + lane]);
                 if (own)
                     rotate<false>(place, bi, si, e.c);
                 else
@@ -518,23 +558,28 @@ extern "C" __global__ void __launch_bounds__(THREADS, MIN_BLOCKS) tiled_edges(ed
                     since = 0;
                     flush(si, totals);
                 }
+#endif
                 __syncthreads();
             }
             partial p[N_SUMS];
+#if TILED_SORTED
+            p[0] = sums_j[0], p[1] = sums_j[TILE], p[2] = sums_j[2 * TILE];
+#else
             shared_spread(&tile[BODY_WORDS][thread], p);
+#endif
             #pragma unroll
             for (int q = 0; q < N_SUMS; q++)
                 e.part_j[(q * n_tiles + t) * TILE + thread] = root * root * p[q];
         }
-        double *const to = e.part_i + ((long)blockIdx.x + row - e.first_row) * N_SUMS * BLOCK_I + thread;
+        double *const to = e.part_i + ((long)blockIdx.x + row - e.first_row) * N_SUMS * BLOCK_I;
+#if !TILED_SORTED
+        flush(si, totals);
+#endif
         #pragma unroll
-        for (int k = 0; k < TILED_I; k++) {
-            double p[N_SUMS];
-            sums_spread(si[k], p);
+        for (int k = 0; k < TILED_I; k++)
             #pragma unroll
             for (int q = 0; q < N_SUMS; q++)
-                to[(q * TILED_I + k) * THREADS] = p[q] + totals[k * N_SUMS + q][thread];
-        }
+                to[q * BLOCK_I + PLACE_I(k)] = totals[k * N_SUMS + q][column];
         row++;
     }
 }
@@ -543,21 +588,30 @@ extern "C" __global__ void __launch_bounds__(THREADS, MIN_BLOCKS) tiled_edges(ed
 extern "C" __global__ void tiled_edges_sum(edges e, int n_blocks, double scale, int add, double *result)
 {
     const long body = (long)blockIdx.x * blockDim.x + threadIdx.x, q = blockIdx.y;
-    if (body >= e.n)
+    if (body >= e.width * TILE)
         return;
-    const long n_tiles = tiles_before(e.n, e.first_row, e.last_row);
+    const long n_tiles = tiles_before(e.width, e.first_row, e.last_row);
     const int row = (int)(body / BLOCK_I), last = row < e.last_row ? row : e.last_row - 1;
     double sum = 0;
     #pragma unroll 8
     for (int r = e.first_row; r <= last; r++)
-        sum += e.part_j[(q * n_tiles + tiles_before(e.n, e.first_row, r)) * TILE + body - (long)r * BLOCK_I];
+        sum += e.part_j[(q * n_tiles + tiles_before(e.width, e.first_row, r)) * TILE + body - (long)r * BLOCK_I];
     if (row >= e.first_row && row < e.last_row) {
-        const long first = tiles_before(e.n, e.first_row, row), end = tiles_before(e.n, e.first_row, row + 1);
+        const long first = tiles_before(e.width, e.first_row, row), end = tiles_before(e.width, e.first_row, row + 1);
         const long first_block = ((first + 1) * n_blocks - 1) / n_tiles, last_block = (end * n_blocks - 1) / n_tiles;
         for (long b = first_block; b <= last_block; b++)
             sum += e.part_i[((b + row - e.first_row) * N_SUMS + q) * BLOCK_I + body % BLOCK_I];
+#if TILED_SORTED
+        sum += e.near[q * e.n + body];
+#endif
     }
-    result[q * e.n + body] = (add ? result[q * e.n + body] : 0) + scale * sum;
+#if TILED_SORTED
+    double *const to = result + q * e.n + e.place[body];
+    scale /= UNIT;
+#else
+    double *const to = result + q * e.n + body;
+#endif
+    *to = (add ? *to : 0) + scale * sum;
 }
 
 #else

@@ -14,20 +14,22 @@
      .storage = storage_, .split = split_}
 
 const tiled_form shoal_tiled_forms[FORMS] = {
-    [FORM_EDGES] = {"edges", "every pair once; 4 to 12 bodies a thread, 64 to 256 threads a block", true,
-                    {{{6, 8, 1, 1, 1}, {4, 8, 1, 1, 1}}, {{8, 4, 1, 1, 3}, {6, 4, 1, 1, 2}}, {{12, 2, 1, 1, 6}, {8, 4, 1, 1, 2}}},
+    [FORM_EDGES] = {"edges", "every pair once; 5 to 12 bodies a thread, 64 to 256 threads a block", true, false,
+                    {{{8, 8, 1, 1, 1}, {5, 8, 1, 1, 1}}, {{9, 4, 1, 1, 3}, {7, 4, 1, 1, 2}}, {{12, 2, 1, 1, 6}, {6, 4, 1, 1, 3}}},
                     RSQRT_FLUSH, STORE_TILES, SPLIT_AUTO},
-    [FORM_EDGES_SMALL] = {"edges_small", "every pair once; smaller blocks, for fewer bodies", true,
-                          {{{4, 2, 1, 1, 8}, {2, 2, 1, 1, 8}},
-                           {{4, 2, 1, 1, 8}, {4, 2, 1, 1, 6}},
-                           {{8, 2, 1, 2, 8}, {4, 2, 1, 1, 8}}},
+    [FORM_EDGES_SMALL] = {"edges_small", "every pair once; smaller blocks, for fewer bodies", true, false,
+                          {{{6, 2, 1, 1, 4}, {3, 2, 1, 1, 5}},
+                           {{7, 2, 1, 1, 6}, {6, 2, 1, 1, 4}},
+                           {{8, 2, 1, 2, 8}, {6, 2, 1, 1, 6}}},
                           RSQRT_FLUSH, STORE_TILES, SPLIT_AUTO},
-    [FORM_EDGES_LARGE] = {"edges_large", "every pair once; one block of 384 threads a multiprocessor, for half a million bodies or more",
-                          true, {[SHOAL_TILED_FP32] = {{12, 12, 1, 1, 1}}}, RSQRT_FLUSH, STORE_TILES, SPLIT_AUTO},
-    [FORM_ROWS] = {"rows", "tiles of sources in shared memory, 2 or 4 targets in a thread's registers", false,
+    [FORM_EDGES_LARGE] = {"edges_large", "every pair once; one block of 384 threads a multiprocessor, for a quarter of a million bodies or more",
+                          true, false, {[SHOAL_TILED_FP32] = {{12, 12, 1, 1, 1}}}, RSQRT_FLUSH, STORE_TILES, SPLIT_AUTO},
+    [FORM_EDGES_SORTED] = {"edges_sorted", "every pair once, in the order of places: near pairs in double, far ones in single precision", true, true,
+                           {[SHOAL_TILED_MIXED] = {{9, 4, 1, 1, 3}}}, RSQRT_FLUSH, STORE_TILES, SPLIT_AUTO},
+    [FORM_ROWS] = {"rows", "tiles of sources in shared memory, 2 or 4 targets in a thread's registers", false, false,
                    {{{2, 4, 1, 4, 4}, {2, 4, 1, 2, 3}}, {{4, 4, 1, 4, 4}, {2, 4, 1, 4, 4}}, {{4, 4, 1, 8, 4}, {4, 4, 1, 4, 4}}},
                    RSQRT_FLUSH, STORE_TILES, SPLIT_AUTO},
-    [FORM_LANES] = {"lanes", "tiles of sources in shared memory, 32 threads for 1 or 2 targets", false,
+    [FORM_LANES] = {"lanes", "tiles of sources in shared memory, 32 threads for 1 or 2 targets", false, false,
                     {{{2, 8, 32, 4, 2}, {1, 8, 32, 2, 2}},
                      {{2, 8, 32, 4, 2}, {2, 8, 32, 2, 2}},
                      {{2, 8, 32, 4, 4}, {2, 8, 32, 4, 2}}},
@@ -65,11 +67,13 @@ int shoal_tiled_form_for(shoal_tiled_precision precision, bool jerk, bool equal,
     static const struct {
         long small, large; /* from so many bodies on edges_small, edges */
     } least[SHOAL_TILED_PRECISIONS][2] = {
-        [SHOAL_TILED_FP64] = {{6144, 16384}, {2048, 24576}},
+        [SHOAL_TILED_FP64] = {{6144, 49152}, {2048, 24576}},
         [SHOAL_TILED_MIXED] = {{6144, 49152}, {4096, 49152}},
         [SHOAL_TILED_FP32] = {{12288, 49152}, {4096, 49152}},
     };
-    if (all && precision == SHOAL_TILED_FP32 && !jerk && n_targets >= (equal ? 1 << 20 : 1 << 19))
+    if (all && precision == SHOAL_TILED_MIXED && !jerk && n_targets >= 1 << 19)
+        return FORM_EDGES_SORTED;
+    if (all && precision == SHOAL_TILED_FP32 && !jerk && n_targets >= (equal ? 1 << 19 : 1 << 18))
         return FORM_EDGES_LARGE;
     if (all && n_targets >= least[precision][jerk].large)
         return FORM_EDGES;

@@ -20,12 +20,12 @@ enum { SPLIT_AUTO, SPLIT_NOT, SPLIT_2D, SPLIT_CUBLAS }; /* of the sources among 
 /* A shape without targets: the form cannot do that. */
 typedef struct tiled_form {
     const char *name, *doc;
-    bool edges;
+    bool edges, sorted; /* sorted: accelerations with Plummer's softening only, all else is that of FORM_EDGES */
     tiled_shape shape[SHOAL_TILED_PRECISIONS][2]; /* without and with the jerk */
     int rsqrt, storage, split;
 } tiled_form;
 
-enum { FORM_EDGES, FORM_EDGES_SMALL, FORM_EDGES_LARGE, FORM_ROWS, FORM_LANES, FORMS_MAIN, FORMS = FORMS_MAIN + 14 };
+enum { FORM_EDGES, FORM_EDGES_SMALL, FORM_EDGES_LARGE, FORM_EDGES_SORTED, FORM_ROWS, FORM_LANES, FORMS_MAIN, FORMS = FORMS_MAIN + 14 };
 
 extern const tiled_form shoal_tiled_forms[FORMS];
 

@@ -38,6 +38,12 @@ elif out=$(SHOAL_TEST_NAME='test_cuda_masses*' "$root/tests/emulator/run" "$buil
     grep -q 'PASSED  . 2 test' <<<"$out"; then pass
 else fail "$out"; fi
 
+begin one_big_sorted_system
+if [ -n "$missing" ]; then skip "$missing"
+elif out=$(SHOAL_TEST_NAME='test_cuda_sorted' "$root/tests/emulator/run" "$build" "$build/tests/test_tiled" 2>&1) &&
+    grep -q 'PASSED  . 1 test' <<<"$out"; then pass
+else fail "$out"; fi
+
 study() { # PROPAGATOR SYSTEMS YEARS ENGINE RUNNER...
     local propagator=$1 systems=$2 years=$3 engine=$4
     shift 4

@@ -26,7 +26,7 @@ typedef struct shoal_tiled shoal_tiled;
 
 typedef enum shoal_tiled_precision {
     SHOAL_TILED_FP64,  /* error near 1e-15 of the rms acceleration */
-    SHOAL_TILED_MIXED, /* differences of positions and sums in double, the rest in single precision: a few 1e-9 rms */
+    SHOAL_TILED_MIXED, /* differences of positions, sums and from half a million bodies on near pairs in double, the rest in single precision: some 1e-9 rms */
     SHOAL_TILED_FP32,  /* below 1e-6 rms */
     SHOAL_TILED_PRECISIONS
 } shoal_tiled_precision;

@@ -319,8 +319,7 @@ static shoal_status program_load(tiled_backend *b, struct gpu *gpu, const struct
         const char *name;
     } sorting[] = {
         {&program->keys, "tiled_keys"},     {&program->sort_pairs, "tiled_sort_pairs"}, {&program->sort_blocks, "tiled_sort_blocks"},
-        {&program->gather, "tiled_gather"}, {&program->groups, "tiled_groups"},
-        {&program->near, "tiled_near"},
+        {&program->gather, "tiled_gather"}, {&program->groups, "tiled_groups"}, {&program->near, "tiled_near"},
     };
     for (int i = 0; !result && shoal_tiled_forms[w->form].sorted && i < SHOAL_COUNT(sorting); i++)
         result = driver->module_function(sorting[i].function, program->module, sorting[i].name);
@@ -635,7 +634,8 @@ static shoal_status add_parts(tiled_backend *b, const struct program *program, d
 
 /* ---- the order of places: where what it takes lies in a device's buffer ------------------------------------------- */
 
-enum { GROUP_SIZE = 32, BALL_SIZE = 16, SORT_BLOCK = 512 }; /* of struct group, float4; threads, for twice as many bodies, as in the kernels */
+/* Bytes of struct group and float4, threads of a block that sorts twice as many bodies and of one for near pairs, as in the kernels. */
+enum { GROUP_SIZE = 32, BALL_SIZE = 16, SORT_BLOCK = 512, NEAR_BLOCK = 256 };
 struct sorted {
     long long n;          /* bodies, a power of two */
     device_pointer keys, bodies, segments, warps, segment_balls, warp_balls, near, order, place;
@@ -730,7 +730,7 @@ static shoal_status run_near(tiled_backend *b, struct gpu *gpu, const struct wor
     struct edges e = edges_of(b, gpu, w, first, last);
     double eps2 = tiled_floor2(b->options.precision) + b->eps * b->eps;
     void *near[] = {&e, &eps2, &e.near};
-    return launch(b, program->near, (long)(last - first) * w->shape->warps * w->shape->i, 1, 256, 0, near);
+    return launch(b, program->near, (long)(last - first) * w->shape->warps * w->shape->i, 1, NEAR_BLOCK, 0, near);
 }
 
 /* Rows first .. last - 1 to a part's results. */

@@ -37,7 +37,7 @@ struct edges {
     device_pointer bodies;
     long long n, width;
     int first_row, last_row;
-    device_pointer part_j, part_i, warps, warp_balls, segment_balls, place, near;
+    device_pointer part_j, part_i, warps, warp_balls, segment_balls, place, near, seed;
     union {
         struct constants_float f;
         struct constants_double d;
@@ -72,7 +72,7 @@ enum { MASSES_ANY, MASSES_EQUAL, MASSES_ROOTS, N_MASSES };
 struct program {
     cuda_module module;
     cuda_function main, sum, parts;
-    cuda_function keys, sort_pairs, sort_blocks, gather, groups, near; /* of a form of sorted bodies */
+    cuda_function keys, sort_pairs, sort_blocks, gather, groups, seed, near; /* of a form of sorted bodies */
     int resident, registers; /* blocks on a multiprocessor, registers a thread */
 };
 
@@ -319,7 +319,8 @@ static shoal_status program_load(tiled_backend *b, struct gpu *gpu, const struct
         const char *name;
     } sorting[] = {
         {&program->keys, "tiled_keys"},     {&program->sort_pairs, "tiled_sort_pairs"}, {&program->sort_blocks, "tiled_sort_blocks"},
-        {&program->gather, "tiled_gather"}, {&program->groups, "tiled_groups"}, {&program->near, "tiled_near"},
+        {&program->gather, "tiled_gather"}, {&program->groups, "tiled_groups"},
+        {&program->seed, "tiled_seed"},     {&program->near, "tiled_near"},
     };
     for (int i = 0; !result && shoal_tiled_forms[w->form].sorted && i < SHOAL_COUNT(sorting); i++)
         result = driver->module_function(sorting[i].function, program->module, sorting[i].name);
@@ -634,11 +635,11 @@ static shoal_status add_parts(tiled_backend *b, const struct program *program, d
 
 /* ---- the order of places: where what it takes lies in a device's buffer ------------------------------------------- */
 
-/* Bytes of struct group and float4, threads of a block that sorts twice as many bodies and of one for near pairs, as in the kernels. */
-enum { GROUP_SIZE = 32, BALL_SIZE = 16, SORT_BLOCK = 512, NEAR_BLOCK = 256 };
+/* Bytes of struct group and float4, threads of a block that sorts twice as many bodies, of one for near pairs, of one for each bin, as in the kernels. */
+enum { GROUP_SIZE = 32, BALL_SIZE = 16, SORT_BLOCK = 512, NEAR_BLOCK = 256, SEED_BINS = 1024 };
 struct sorted {
     long long n;          /* bodies, a power of two */
-    device_pointer keys, bodies, segments, warps, segment_balls, warp_balls, near, order, place;
+    device_pointer keys, bodies, warps, segment_balls, warp_balls, near, order, place, seed;
     size_t size;
 };
 
@@ -654,13 +655,13 @@ static struct sorted sorted_layout(const struct work *w, device_pointer at)
     } arrays[] = {
         {&s.keys, (size_t)s.n * 8},
         {&s.bodies, bytes_of(w, w->n)},
-        {&s.segments, n_segments * GROUP_SIZE},
         {&s.warps, n_warps * GROUP_SIZE},
         {&s.segment_balls, n_segments * BALL_SIZE},
         {&s.warp_balls, n_warps * BALL_SIZE},
         {&s.near, n * (size_t)w->n_sums * sizeof(double)},
         {&s.order, (size_t)s.n * 4},
         {&s.place, n * 4},
+        {&s.seed, (SEED_BINS + 1) * 8},
     };
     for (int i = 0; i < SHOAL_COUNT(arrays); i++) {
         *arrays[i].at = at + s.size;
@@ -682,11 +683,12 @@ static shoal_status sort_bodies(tiled_backend *b, struct gpu *gpu, const struct 
     long long n_bodies = b->sources.n, n = w->n, size = 2, n_block = 2 * SORT_BLOCK;
     const long n_rows = n / (32L * w->shape->warps * w->shape->i) - 1; /* but the last */
     int stride = (int)(n_rows * 0.618) + 1, n_own = w->shape->i, one = 1;
+    device_pointer none = 0;
     while (n_rows > 0 && greatest_divisor(n_rows, stride) != 1)
         stride++;
     void *keys[] = {&gpu->bodies.at, &n_bodies, &s.n, &s.keys, &s.order}, *pairs[] = {&s.keys, &s.order, &size, &n_block};
     void *blocks[] = {&s.keys, &s.order, &size, &n_block}, *gather[] = {&gpu->bodies.at, &s.order, &n, &stride, &s.bodies, &s.place};
-    void *segments[] = {&s.bodies, &n, &one, &s.segments, &s.segment_balls};
+    void *segments[] = {&s.bodies, &n, &one, &none, &s.segment_balls}, *seed[] = {&s.seed};
     void *warps[] = {&s.bodies, &n, &n_own, &s.warps, &s.warp_balls};
     if (!status)
         status = launch(b, program->keys, s.n / SORT_BLOCK, 1, SORT_BLOCK, 0, keys);
@@ -707,6 +709,8 @@ static shoal_status sort_bodies(tiled_backend *b, struct gpu *gpu, const struct 
         status = launch(b, program->groups, (n + 127) / 128, 1, 128, 0, segments);
     if (!status)
         status = launch(b, program->groups, (n / n_own + 127) / 128, 1, 128, 0, warps);
+    if (!status)
+        status = launch(b, program->seed, 1, 1, SEED_BINS, 0, seed);
     return status;
 }
 
@@ -718,7 +722,7 @@ static struct edges edges_of(const tiled_backend *b, const struct gpu *gpu, cons
     if (shoal_tiled_forms[w->form].sorted) {
         const struct sorted s = sorted_layout(w, gpu->sorted.at);
         e.bodies = s.bodies, e.warps = s.warps, e.warp_balls = s.warp_balls, e.segment_balls = s.segment_balls;
-        e.place = s.place, e.near = s.near;
+        e.place = s.place, e.near = s.near, e.seed = s.seed;
     }
     set_constants(b, &e.c.f, &e.c.d);
     return e;

@@ -365,6 +365,7 @@ struct edges {
     const float4 *warp_balls, *segment_balls;
     const int *place;    /* [n] where sorted bodies came from */
     const double *near;  /* [N_SUMS][n] what is near adds to their sums */
+    const float2 *seed;  /* what the instruction for 1/sqrt(x) is off */
     constants c;
 };
 
@@ -382,7 +383,7 @@ static __device__ __forceinline__ long tiles_before(long width, int first, int r
 #define COLUMNS (TILED_SORTED ? 1 : THREADS) /* of totals: for one thread or a block */
 static __device__ __forceinline__ void flush(sums *si, double (*totals)[COLUMNS])
 {
-    const int thread = TILED_SORTED ? 0 : threadIdx.x;
+    const int thread = threadIdx.x;
     #pragma unroll
     for (int k = 0; k < TILED_I; k++) {
         double p[N_SUMS];
@@ -528,14 +529,9 @@ extern "C" __global__ void __launch_bounds__(THREADS, MIN_BLOCKS) tiled_edges(ed
             #pragma unroll
             for (int w = 0; w < BODY_WORDS; w++)
                 tile[w][thread] = from[w * e.n + t * TILE];
-#if TILED_SORTED
-            double *const sums_j = (double *)tile[BODY_WORDS] + thread;
-            sums_j[0] = sums_j[TILE] = sums_j[2 * TILE] = 0;
-#else
             #pragma unroll
             for (int w = 0; w < SHARED_WORDS; w++)
                 tile[BODY_WORDS + w][thread] = word();
-#endif
             const bool own = t - row_start < TILED_I;
             const real root = take_root(&tile[0][thread], &tile[BODY_WORDS][thread], own, e.c);
             __syncthreads();
@@ -562,11 +558,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, MIN_BLOCKS) tiled_edges(ed
                 __syncthreads();
             }
             partial p[N_SUMS];
-#if TILED_SORTED
-            p[0] = sums_j[0], p[1] = sums_j[TILE], p[2] = sums_j[2 * TILE];
-#else
             shared_spread(&tile[BODY_WORDS][thread], p);
-#endif
             #pragma unroll
             for (int q = 0; q < N_SUMS; q++)
                 e.part_j[(q * n_tiles + t) * TILE + thread] = root * root * p[q];
@@ -607,7 +599,6 @@ extern "C" __global__ void tiled_edges_sum(edges e, int n_blocks, double scale, 
     }
 #if TILED_SORTED
     double *const to = result + q * e.n + e.place[body];
-    scale /= UNIT;
 #else
     double *const to = result + q * e.n + body;
 #endif

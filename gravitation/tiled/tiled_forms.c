@@ -25,7 +25,7 @@ const tiled_form shoal_tiled_forms[FORMS] = {
     [FORM_EDGES_LARGE] = {"edges_large", "every pair once; one block of 384 threads a multiprocessor, for a quarter of a million bodies or more",
                           true, false, {[SHOAL_TILED_FP32] = {{12, 12, 1, 1, 1}}}, RSQRT_FLUSH, STORE_TILES, SPLIT_AUTO},
     [FORM_EDGES_SORTED] = {"edges_sorted", "every pair once, in the order of places: near pairs in double, far ones in single precision", true, true,
-                           {[SHOAL_TILED_MIXED] = {{9, 4, 1, 4, 3}}}, RSQRT_FLUSH, STORE_TILES, SPLIT_AUTO},
+                           {[SHOAL_TILED_MIXED] = {{8, 4, 1, 1, 3}}}, RSQRT_FLUSH, STORE_TILES, SPLIT_AUTO},
     [FORM_ROWS] = {"rows", "tiles of sources in shared memory, 2 or 4 targets in a thread's registers", false, false,
                    {{{2, 4, 1, 4, 4}, {2, 4, 1, 2, 3}}, {{4, 4, 1, 4, 4}, {2, 4, 1, 4, 4}}, {{4, 4, 1, 8, 4}, {4, 4, 1, 4, 4}}},
                    RSQRT_FLUSH, STORE_TILES, SPLIT_AUTO},

@@ -4,32 +4,23 @@
  * accelerations with Plummer's softening only (TILED_SORTED).
  *
  * Along Hilbert's curve the 32 TILED_I bodies i of a warp and 32 bodies j (a segment) fill small balls. Where those are near each
- * other, for a percent of the pairs, each pair is made in double precision, once for either side (tiled_near). Elsewhere single precision
- * is enough for what a pair adds, but not for places: what a place loses is the same for all pairs of a body and does not average
- * out. So both are taken about an origin near the barycentre of the warp's bodies, and
+ * other, for a percent or two of the pairs, each pair is made in double precision, once for either side (tiled_near). Elsewhere single
+ * precision is enough for what a pair adds, since that averages out, but not for what is the same for many pairs of a body:
  *
- *   - a separation x_j - x_i is rounded to the last place of the larger, x_j, which would round an x_i to the same side for all j: so the
- *     origin moves by a fraction of such places from segment to segment, and what is lost averages out;
- *   - what x_j loses, e, is known, and the same for all bodies of the warp: the tide of their mass M at the origin, M (3 (x.e) x / x^2 - e)
- *     / x^3, puts it right.
+ *   - what a place loses in rounding. So both are taken about an origin near the barycentre of the warp's bodies. A separation x_j - x_i is
+ *     rounded to the last place of the larger, x_j, which would round an x_i to the same side for all j: so the origin moves by a fraction
+ *     of such places from segment to segment, and what is lost averages out. What x_j loses, e, is known, and the same for all bodies of
+ *     the warp: the tide of their mass M at the origin, M (3 (x.e) x / x^2 - e) / x^3, puts it right;
+ *   - what the instruction for 1/sqrt(x) is off in the mean, some 1e-8: it is known for each range of distances (tiled_seed), and sums are
+ *     multiplied by what puts it right. That saves correcting each pair.
  *
- * Sums over FLUSH bodies j, or the TILED_I bodies i of a thread, go on in double precision. Operations a pair: 3 sub, 3 fma, 1 rsqrt, 2 mul,
- * 1 fma, 1 mul, 2 mul for masses, 6 fma: 19 for two interactions, 17 with equal masses.
+ * Sums over the TILED_I bodies i of a thread, or over FLUSH bodies j, go on in double precision. Operations a pair: 3 sub, 3 fma, 1 rsqrt,
+ * 2 mul, 2 mul for masses, 6 fma: 17 for two interactions, 15 with equal masses.
  */
 
-#define NEAR 1.2f /* balls that are so many times the sum of their radii apart, or less, are near */
-
-/*
- * s^-3 = y^3 (1 + 3/2 e), e = 1 - s^2 y^2, is y^3 (2/3 + e) 3/2, one operation less. 2/3 itself, in 24 bits, has so regular a pattern that
- * products with it are rounded down more often than up, by 1.4e-9 in the mean; 0.6663 is as good (5e-4 of e are lost), and products with
- * it are not (1e-11).
- */
-#define TWO_THIRDS 0.6663f
-#define LAW (1 + TWO_THIRDS)
-#define UNIT ((double)LAW - 1) /* of the sums: what is added in double precision is multiplied by it */
+#define NEAR 1.4f /* balls that are so many times the sum of their radii apart, or less, are near */
 
 #define FAR_WORDS 1 /* of bodies j in shared memory, about an origin */
-#define FAR_WORD (BODY_WORDS + SHARED_WORDS)
 
 typedef unsigned long long key;
 
@@ -141,7 +132,7 @@ static __device__ __forceinline__ double warp_sum(double x)
     return x;
 }
 
-/* Groups of 32 n_own bodies, a warp each. Without mass the middle is that of the first body. */
+/* Groups (or 0) of 32 n_own bodies, a warp each. Without mass the middle is that of the first body. */
 extern "C" __global__ void tiled_groups(const word *bodies, long n, int n_own, group *groups, float4 *balls)
 {
     const long g = ((long)blockIdx.x * blockDim.x + threadIdx.x) / 32;
@@ -168,7 +159,8 @@ extern "C" __global__ void tiled_groups(const word *bodies, long n, int n_own, g
     for (int step = 16; step; step /= 2)
         r2 = fmaxf(r2, __shfl_xor_sync(0xffffffffu, r2, step));
     if (threadIdx.x % 32 == 0) {
-        groups[g] = all;
+        if (groups)
+            groups[g] = all;
         balls[g] = make_float4((float)all.x, (float)all.y, (float)all.z, sqrtf(r2));
     }
 }
@@ -182,6 +174,52 @@ static __device__ __forceinline__ bool is_near(const float4 &a, const float4 &b,
 }
 
 /* ---- far pairs --------------------------------------------------------------------------------------------------- */
+
+#define SEED_BINS 1024 /* of s^2 in two octaves, after which the instruction repeats itself */
+#define SEED_BITS 14   /* of a float, its last, that differ within a bin */
+
+/*
+ * y^3 s^3 - 1, y being the instruction's 1/s, in the mean over the s^2 of a bin, times the bin's width in log s^2; and that width: both added
+ * up from bin 0 to the start of each, seed [SEED_BINS + 1]. A thread a bin.
+ */
+extern "C" __global__ void __launch_bounds__(SEED_BINS) tiled_seed(float2 *seed)
+{
+    __shared__ double2 sums[SEED_BINS];
+    const unsigned bin = threadIdx.x, first = 0x3f000000u + (bin << SEED_BITS); /* of the floats from 0.5 */
+    const unsigned step = 63, samples = (1u << SEED_BITS) / step;               /* odd: the instruction does not take all bits alike */
+    double sum = 0;
+    for (unsigned k = 0; k < samples; k++) {
+        const float s2 = __uint_as_float(first + k * step);
+        float y;
+        asm("rsqrt.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(s2));
+        const float y2 = y * y, y3 = y2 * y;
+        const double e = (double)y3 * y3 * s2 * s2 * s2 - 1; /* sqrt(1 + e) = 1 + e/2 - e^2/8 */
+        sum += e * (0.5 - 0.125 * e);
+    }
+    const double width = (bin < SEED_BINS / 2 ? 1.0 : 2.0) / __uint_as_float(first);
+    sums[bin] = make_double2(sum / samples * width, width);
+    __syncthreads();
+    for (unsigned stride = 1; stride < SEED_BINS; stride *= 2) {
+        const double2 own = sums[bin], other = bin < stride ? make_double2(0, 0) : sums[bin - stride];
+        __syncthreads();
+        sums[bin] = make_double2(own.x + other.x, own.y + other.y);
+        __syncthreads();
+    }
+    if (bin == 0)
+        seed[0] = make_float2(0, 0);
+    seed[bin + 1] = make_float2((float)sums[bin].x, (float)sums[bin].y);
+}
+
+/* What sums over pairs of two balls are multiplied by, since y^3 is off in the mean over their distances. */
+static __device__ __forceinline__ double seed_scale(const float2 *seed, float distance, float radii, float eps2)
+{
+    const float least = distance - radii, most = distance + radii;
+    const int from = (int)(__float_as_uint(fmaf(least, least, eps2)) >> SEED_BITS);
+    const int to = (int)(__float_as_uint(fmaf(most, most, eps2)) >> SEED_BITS) + 1;
+    const float2 a = seed[from % SEED_BINS], b = seed[to % SEED_BINS], all = seed[SEED_BINS];
+    const float times = (float)(to / SEED_BINS - from / SEED_BINS);
+    return 1 - (double)((b.x - a.x + times * all.x) / (b.y - a.y + times * all.y));
+}
 
 /* A coordinate about an origin, both in two floats, and what it lost in rounding. */
 static __device__ __forceinline__ float about(float upper, float lower, float origin_upper, float origin_lower, float *lost)
@@ -219,8 +257,7 @@ static __device__ __forceinline__ void interact_far(const body &i, const word &j
     const float dx = j.x - i.x, dy = j.y - i.y, dz = j.z - i.z, s2 = fmaf(dz, dz, fmaf(dy, dy, fmaf(dx, dx, c.eps2)));
     float y;
     asm("rsqrt.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(s2));
-    const float y2 = y * y, g = y2 * y * fmaf(-s2, y2, LAW);
-    const float gi = TILED_EQUAL ? g : g * j.w, gj = TILED_EQUAL ? g : g * i.m;
+    const float y2 = y * y, g = y2 * y, gi = TILED_EQUAL ? g : g * j.w, gj = TILED_EQUAL ? g : g * i.m;
     si.ax = fmaf(gi, dx, si.ax);
     si.ay = fmaf(gi, dy, si.ay);
     si.az = fmaf(gi, dz, si.az);
@@ -229,13 +266,20 @@ static __device__ __forceinline__ void interact_far(const body &i, const word &j
     sj.az = fmaf(-gj, dz, sj.az);
 }
 
-/* Add to sums of j in shared memory: doubles, TILE apart. */
-static __device__ __forceinline__ void shared_add(double *to, double x, double y, double z)
+/* Add sums in single precision to those in double precision: of i in registers, of j in shared memory, as shared_store does. */
+static __device__ __forceinline__ void add(const sums &s, double scale, double (*totals)[COLUMNS])
 {
-    const double ax = to[0], ay = to[TILE], az = to[2 * TILE];
-    to[0] = ax + x;
-    to[TILE] = ay + y;
-    to[2 * TILE] = az + z;
+    totals[0][0] = fma(scale, (double)s.ax, totals[0][0]);
+    totals[1][0] = fma(scale, (double)s.ay, totals[1][0]);
+    totals[2][0] = fma(scale, (double)s.az, totals[2][0]);
+}
+
+static __device__ __forceinline__ void shared_add(const sums &s, double scale, word *to)
+{
+    const double2 xy = *(double2 *)to;
+    const double z = *(double *)(to + TILE);
+    *(double2 *)to = make_double2(fma(scale, (double)s.ax, xy.x), fma(scale, (double)s.ay, xy.y));
+    *(double *)(to + TILE) = fma(scale, (double)s.az, z);
 }
 
 /*
@@ -246,9 +290,11 @@ template <bool SHARED>
 static __device__ __forceinline__ void meet(const edges &e, long warp, long segment, word *tile, int first, double (*totals)[COLUMNS])
 {
     float distance;
-    if (is_near(e.warp_balls[warp], e.segment_balls[segment], &distance))
+    const float4 ball_i = e.warp_balls[warp], ball_j = e.segment_balls[segment];
+    if (is_near(ball_i, ball_j, &distance))
         return;
     const int lane = threadIdx.x & 31;
+    const double scale = seed_scale(e.seed, distance, ball_i.w + ball_j.w, e.c.eps2);
     const group all = e.warps[warp];
     const origin o = origin_of(all, distance, (unsigned)segment);
     const word *const from = e.bodies + warp * 32 * TILED_I + lane;
@@ -264,40 +310,45 @@ static __device__ __forceinline__ void meet(const edges &e, long warp, long segm
         bi[k].m = b.m;
         si[k] = sums_zero();
     }
-    word *const own = tile + first + lane;
-    double *const sum = (double *)(tile + BODY_WORDS * TILE) + first + lane;
-    const body j = body_load(own, TILE);
+    const body j = body_load(tile + first + lane, TILE);
     const float x = about(j.x, j.lx, o.x, o.lx, &ex), y = about(j.y, j.ly, o.y, o.ly, &ey), z = about(j.z, j.lz, o.z, o.lz, &ez);
-    const float u = 1 / (x * x + y * y + z * z), tide = (float)(UNIT * all.m) * u * sqrtf(u), along = 3 * u * (x * ex + y * ey + z * ez);
-    own[FAR_WORD * TILE] = make_float4(x, y, z, j.m);
+    const float u = 1 / (x * x + y * y + z * z), tide = (float)all.m * u * sqrtf(u), along = 3 * u * (x * ex + y * ey + z * ez);
+    word *const sum = tile + BODY_WORDS * TILE + first + lane, *const own = sum + SHARED_WORDS * TILE;
+    *own = make_float4(x, y, z, j.m);
     sums before = sums_zero(); /* of j, those of the last rotation: they wait for half of the next one's pairs, which hide their way to memory */
     before.ax = tide * (along * x - ex);
     before.ay = tide * (along * y - ey);
     before.az = tide * (along * z - ez);
-    unsigned place_before = (unsigned)__cvta_generic_to_shared(sum);
+    const unsigned place = (unsigned)__cvta_generic_to_shared(sum);
+    unsigned place_before = place;
     __syncwarp();
-    const unsigned place = (unsigned)__cvta_generic_to_shared(own + FAR_WORD * TILE), place_sum = (unsigned)__cvta_generic_to_shared(sum);
     #pragma unroll 1
-    for (unsigned turn = 0; turn < 32; turn += FLUSH) {
-        #pragma unroll unroll
-        for (unsigned r = turn; r < turn + FLUSH; r++) {
-            const word bj = *(const word *)__cvta_shared_to_generic(place ^ (r * WORD));
+    for (unsigned turn = 0; turn < 32 * WORD; turn += FLUSH * WORD)
+        #pragma unroll
+        for (unsigned r = 0; r < FLUSH; r++) {
+            const unsigned place_now = place ^ (turn | r * WORD);
+            const word bj = ((const word *)__cvta_shared_to_generic(place_now))[SHARED_WORDS * TILE];
             sums sj = sums_zero();
             #pragma unroll
             for (int k = 0; k < TILED_I; k++) {
                 if (SHARED && k == TILED_I / 2) {
-                    shared_add((double *)__cvta_shared_to_generic(place_before), before.ax, before.ay, before.az);
+                    shared_add(before, scale, (word *)__cvta_shared_to_generic(place_before));
                     __syncwarp();
                 }
                 interact_far(bi[k], bj, si[k], sj, e.c);
+                if (k % FLUSH == r) { /* one body's after the other, since the unit for 1/sqrt(x) converts them, too */
+                    add(si[k], scale, totals + k * N_SUMS);
+                    si[k] = sums_zero();
+                }
             }
             before = sj;
-            place_before = place_sum ^ (r * 8);
+            place_before = place_now;
         }
-        flush(si, totals);
-    }
+    #pragma unroll
+    for (int k = 0; k < TILED_I; k++)
+        add(si[k], scale, totals + k * N_SUMS);
     if (SHARED)
-        shared_add((double *)__cvta_shared_to_generic(place_before), before.ax, before.ay, before.az);
+        shared_add(before, scale, (word *)__cvta_shared_to_generic(place_before));
 }
 
 /* ---- near pairs -------------------------------------------------------------------------------------------------- */
@@ -348,5 +399,5 @@ extern "C" __global__ void __launch_bounds__(32 * NEAR_WARPS) tiled_near(edges e
     double sum = 0;
     for (int w = 0; w < NEAR_WARPS; w++)
         sum += (&tile[w][lane].x)[warp];
-    near[warp * e.n + a * 32 + lane] = UNIT * sum;
+    near[warp * e.n + a * 32 + lane] = sum;
 }

@@ -58,8 +58,13 @@ static inline double rsqrt_seed(double x)
     return fabs(x) < 0x1p-1022 ? copysign(INFINITY, x) : double_of(bits_of(1 / sqrt(x)) & 0xffffffff00000000u);
 }
 
-/* rsqrt.approx.ftz.f32 */
-static inline float rsqrtf_seed(float x) { return (float)(1 / sqrt(fabs(x) < 0x1p-126 ? copysign(0, x) : x)); }
+/* rsqrt.approx.ftz.f32, rounded to zero: too small in the mean, as a device's is, if by more. */
+static inline float rsqrtf_seed(float x)
+{
+    const double y = 1 / sqrt(fabs(x) < 0x1p-126 ? copysign(0, x) : x);
+    const float rounded = (float)y;
+    return fabs(rounded) > fabs(y) ? nextafterf(rounded, 0) : rounded;
+}
 
 /* Conversions that end at the bounds; of what is not a number, as the PTX ISA has it. */
 static inline int32_t to_s32(double x) { return x != x ? 0 : x >= 0x1p31 ? INT32_MAX : x < -0x1p31 ? INT32_MIN : (int32_t)x; }

@@ -144,8 +144,13 @@ EXAMPLE_PROGRAMS := $(EXAMPLES:%.c=$B/%)
 .PHONY: all parts lib program examples tests check check-gpu bench bench-gpu bench-precision demo install uninstall bundle \
     reference clean info deps help FORCE
 
+# One make at a time writes the folder: beside other goals `all` leaves the number of jobs to the caller.
+ifeq ($(filter-out all,$(MAKECMDGOALS)),)
 all:
 	@+$(submake) parts
+else
+all: parts
+endif
 parts: lib program
 lib: $(LIB) $B/libshoal.so
 program: $(PROGRAM)

@@ -144,8 +144,8 @@ EXAMPLE_PROGRAMS := $(EXAMPLES:%.c=$B/%)
 .PHONY: all parts lib program examples tests check check-gpu bench bench-gpu bench-precision demo install uninstall bundle \
     reference clean info deps help FORCE
 
-# One make at a time writes the folder: beside other goals `all` leaves the number of jobs to the caller.
-ifeq ($(filter-out all,$(MAKECMDGOALS)),)
+# Beside goals that build by themselves `all` does, too, lest two makes write the same files.
+ifeq ($(filter-out all install bundle,$(MAKECMDGOALS)),)
 all:
 	@+$(submake) parts
 else

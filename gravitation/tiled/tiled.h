@@ -40,7 +40,7 @@ const char *shoal_tiled_softening_name(int softening); /* "plummer", "spline" */
 int shoal_tiled_softening_from_name(const char *name);
 
 /* What kernel = "auto" takes for all sources as targets: what was measured and kept on such a device, else what a table says that
- * was measured on one H200; what shoal_tiled_tune finds, whatever was kept; the table. */
+ * was measured on one H200 and one H100; what shoal_tiled_tune finds, whatever was kept; the table. */
 typedef enum shoal_tiled_tuning { SHOAL_TILED_TUNE_AUTO, SHOAL_TILED_TUNE_ALWAYS, SHOAL_TILED_TUNE_NEVER } shoal_tiled_tuning;
 
 /* What is wanted beside the acceleration. */

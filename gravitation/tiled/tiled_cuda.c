@@ -675,7 +675,7 @@ static long greatest_divisor(long a, long b)
     return b ? greatest_divisor(b, a % b) : a;
 }
 
-/* Sort a device's bodies by their places. */
+/* Sort a device's bodies by their places, and measure its instruction for 1/sqrt(x). */
 static shoal_status sort_bodies(tiled_backend *b, struct gpu *gpu, const struct work *w, const struct program *program)
 {
     shoal_status status = buffer_grow(b, &gpu->sorted, sorted_layout(w, 0).size);

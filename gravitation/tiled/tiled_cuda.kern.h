@@ -379,22 +379,6 @@ static __device__ __forceinline__ long tiles_before(long width, int first, int r
     return n_rows * width - (long)TILED_I * (n_rows * (row - 1 + first) / 2);
 }
 
-/* Add the sums of i to a thread's totals in double precision, and clear them. */
-#define COLUMNS (TILED_SORTED ? 1 : THREADS) /* of totals: for one thread or a block */
-static __device__ __forceinline__ void flush(sums *si, double (*totals)[COLUMNS])
-{
-    const int thread = threadIdx.x;
-    #pragma unroll
-    for (int k = 0; k < TILED_I; k++) {
-        double p[N_SUMS];
-        sums_spread(si[k], p);
-        #pragma unroll
-        for (int q = 0; q < N_SUMS; q++)
-            totals[k * N_SUMS + q][thread] += p[q];
-        si[k] = sums_zero();
-    }
-}
-
 /*
  * Sums of j in shared memory, TILE apart: words as in sums_load, or in mixed precision doubles, two a word, to which those of
  * one rotation are added.
@@ -404,26 +388,6 @@ static __device__ __forceinline__ void flush(sums *si, double (*totals)[COLUMNS]
 #else
 #define SHARED_WORDS SUM_WORDS
 #endif
-
-static __device__ __forceinline__ sums shared_load(const word *from)
-{
-    return MIXED ? sums_zero() : sums_load(from, TILE);
-}
-
-static __device__ __forceinline__ void shared_store(const sums &s, word *to)
-{
-#if MIXED
-    double p[N_SUMS + 1] = {};
-    sums_spread(s, p);
-    #pragma unroll
-    for (int w = 0; w < SHARED_WORDS; w++) {
-        double2 *const pair = (double2 *)to + w * TILE, old = *pair;
-        *pair = make_double2(old.x + p[2 * w], 2 * w + 1 < N_SUMS ? old.y + p[2 * w + 1] : 0);
-    }
-#else
-    sums_store(s, to, TILE);
-#endif
-}
 
 static __device__ __forceinline__ void shared_spread(const word *from, partial *q)
 {
@@ -458,11 +422,47 @@ static __device__ __forceinline__ real take_root([[maybe_unused]] word *j, [[may
 }
 
 #define WORD ((unsigned)sizeof(word))
+#define COLUMNS (TILED_SORTED ? 1 : THREADS) /* of the totals of i: for one thread or a block */
 
 #if TILED_SORTED
 #include "gravitation/tiled/tiled_sorted.kern.h"
 #else
 #define FAR_WORDS 0
+
+/* Add the sums of i to a thread's totals in double precision, and clear them. */
+static __device__ __forceinline__ void flush(sums *si, double (*totals)[COLUMNS])
+{
+    const int thread = threadIdx.x;
+    #pragma unroll
+    for (int k = 0; k < TILED_I; k++) {
+        double p[N_SUMS];
+        sums_spread(si[k], p);
+        #pragma unroll
+        for (int q = 0; q < N_SUMS; q++)
+            totals[k * N_SUMS + q][thread] += p[q];
+        si[k] = sums_zero();
+    }
+}
+
+static __device__ __forceinline__ sums shared_load(const word *from)
+{
+    return MIXED ? sums_zero() : sums_load(from, TILE);
+}
+
+static __device__ __forceinline__ void shared_store(const sums &s, word *to)
+{
+#if MIXED
+    double p[N_SUMS + 1] = {};
+    sums_spread(s, p);
+    #pragma unroll
+    for (int w = 0; w < SHARED_WORDS; w++) {
+        double2 *const pair = (double2 *)to + w * TILE, old = *pair;
+        *pair = make_double2(old.x + p[2 * w], 2 * w + 1 < N_SUMS ? old.y + p[2 * w + 1] : 0);
+    }
+#else
+    sums_store(s, to, TILE);
+#endif
+}
 
 /*
  * 32 bodies j, at place and in its neighbourhood, with those i of a warp's registers. In a row's own bodies every pair comes

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * tiled_forms.c: the table of the GPU kernels' forms, and the choice among them: by a table measured on one H200, or by what
+ * tiled_forms.c: the table of the GPU kernels' forms, and the choice among them: by a table measured on one H200 and one H100, or by what
  * was measured on the device at hand (shoal_tiled_tune) and kept beside the compiled kernels, a file of one word for each
  * device, precision, law, wants and power of two of the number of bodies.
  */

@@ -32,7 +32,7 @@ extern const tiled_form shoal_tiled_forms[FORMS];
 /* The form of that name; -1 if there is none. */
 int shoal_tiled_form_named(const char *name);
 
-/* The fastest on an H200. equal: masses; all: all sources are targets. */
+/* The fastest on an H200 or H100. equal: masses; all: all sources are targets. */
 int shoal_tiled_form_for(shoal_tiled_precision precision, bool jerk, bool equal, bool all, long n_targets);
 
 /* What was measured to be the fastest on a device, among its main forms, and kept in the cache; -1 if nothing was. masses: a kind of

@@ -10,9 +10,9 @@
  *   - what a place loses in rounding. So both are taken about an origin near the barycentre of the warp's bodies. A separation x_j - x_i is
  *     rounded to the last place of the larger, x_j, which would round an x_i to the same side for all j: so the origin moves by a fraction
  *     of such places from segment to segment, and what is lost averages out. What x_j loses, e, is known, and the same for all bodies of
- *     the warp: the tide of their mass M at the origin, M (3 (x.e) x / x^2 - e) / x^3, puts it right;
- *   - what the instruction for 1/sqrt(x) is off in the mean, some 1e-8: it is known for each range of distances (tiled_seed), and sums are
- *     multiplied by what puts it right. That saves correcting each pair.
+ *     the warp: the tide of their mass M at the origin, M (3 (x.e) x / s^2 - e) / s^3, puts it right;
+ *   - what the cube of the instruction for 1/sqrt(x) is off in the mean, some 1e-8: it is known for each range of distances (tiled_seed), and
+ *     sums are multiplied by what puts it right. That saves correcting each pair.
  *
  * Sums over the TILED_I bodies i of a thread, or over FLUSH bodies j, go on in double precision. Operations a pair: 3 sub, 3 fma, 1 rsqrt,
  * 2 mul, 2 mul for masses, 6 fma: 17 for two interactions, 15 with equal masses.
@@ -214,8 +214,7 @@ extern "C" __global__ void __launch_bounds__(SEED_BINS) tiled_seed(float2 *seed)
 static __device__ __forceinline__ double seed_scale(const float2 *seed, float distance, float radii, float eps2)
 {
     const float least = distance - radii, most = distance + radii;
-    const int from = (int)(__float_as_uint(fmaf(least, least, eps2)) >> SEED_BITS);
-    const int to = (int)(__float_as_uint(fmaf(most, most, eps2)) >> SEED_BITS) + 1;
+    const unsigned from = __float_as_uint(fmaf(least, least, eps2)) >> SEED_BITS, to = (__float_as_uint(fmaf(most, most, eps2)) >> SEED_BITS) + 1;
     const float2 a = seed[from % SEED_BINS], b = seed[to % SEED_BINS], all = seed[SEED_BINS];
     const float times = (float)(to / SEED_BINS - from / SEED_BINS);
     return 1 - (double)((b.x - a.x + times * all.x) / (b.y - a.y + times * all.y));
@@ -312,7 +311,7 @@ static __device__ __forceinline__ void meet(const edges &e, long warp, long segm
     }
     const body j = body_load(tile + first + lane, TILE);
     const float x = about(j.x, j.lx, o.x, o.lx, &ex), y = about(j.y, j.ly, o.y, o.ly, &ey), z = about(j.z, j.lz, o.z, o.lz, &ez);
-    const float u = 1 / (x * x + y * y + z * z), tide = (float)all.m * u * sqrtf(u), along = 3 * u * (x * ex + y * ey + z * ez);
+    const float u = 1 / (x * x + y * y + z * z + e.c.eps2), tide = (float)all.m * u * sqrtf(u), along = 3 * u * (x * ex + y * ey + z * ez);
     word *const sum = tile + BODY_WORDS * TILE + first + lane, *const own = sum + SHARED_WORDS * TILE;
     *own = make_float4(x, y, z, j.m);
     sums before = sums_zero(); /* of j, those of the last rotation: they wait for half of the next one's pairs, which hide their way to memory */

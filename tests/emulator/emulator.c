@@ -21,7 +21,7 @@
 
 #include "thread.h"
 
-enum { WARP = 32, STACK = 1 << 20, STATIC = 48 << 10 }; /* the most shared memory that a kernel declares */
+enum { WARP = 32, STACK = 1 << 20, STATIC = 64 << 10 }; /* the most shared memory that a module's kernels declare together */
 enum { RUNS, AT_WARP, AT_BLOCK, ENDED };
 
 /* A thread as its scheduler sees it. */

@@ -6,7 +6,8 @@
  * there (E. L. Kaplan and P. Meier, 1958, J. Am. Stat. Assoc. 53, 457, DOI 10.1080/01621459.1958.10501452), and for each
  * outcome k the fraction ended by it, F_k(t) = sum of S(t_i-) d_ki / n_i (O. O. Aalen and S. Johansen, 1978, Scand. J. Stat.
  * 5, 141). S + sum F_k = 1. Systems that were only followed for a while (survived, running, out of budget) count until then;
- * if all were followed to one end, these are plain fractions. Systems that could not start are left out.
+ * if all were followed to one end, these are plain fractions. Systems that could not start are left out. The same for bodies,
+ * which are followed until they are gone or their system is not followed any more.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -16,7 +17,7 @@
 #define BINS 24
 #define RESOLUTION 5e-4 /* of a curve; smaller steps are drawn together */
 
-/* When a system ended or was last seen, since its start, and how. */
+/* When a system or a body ended or was last seen, since its start, and how. */
 typedef struct end {
     double time;
     int outcome;
@@ -34,21 +35,52 @@ static int compare_ends(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* The systems that ran, in order of time; malloc'd, NULL with a message if there are none. */
-static end *read_ends(shoal_context *context, const shoal_result *result, long *n)
+/* The body that is gone with such an event, -1 if none is. */
+static int body_gone(int what, int a, int b)
 {
-    end *ends = malloc((size_t)result->n_systems * sizeof *ends);
+    return what == SHOAL_EJECTED ? a : what == SHOAL_COLLIDED || what == SHOAL_HIT_STAR ? b : -1;
+}
+
+/* Into the ends of bodies 1, 2, ... of each system: those that are gone before it ends, or with it. */
+static void lose_bodies(const shoal_result *result, end *ends)
+{
+    for (long e = 0; e < result->n_events + result->n_systems; ++e) {
+        const bool event = e < result->n_events; /* and then the systems' own ends */
+        const long s = event ? (long)result->event_system[e] : e - result->n_events;
+        const int what = event ? result->event[e] : result->outcome[s];
+        const int body = event ? body_gone(what, result->event_a[e], result->event_b[e])
+                               : body_gone(what, result->body_a[s], result->body_b[s]);
+        if (body > 0 && !(event && result->event_ended[e])) {
+            const double time = event ? result->event_time[e] : result->t_stop[s];
+            ends[s * (result->n_bodies - 1) + body - 1] = (end){ fabs(time - result->t_initial[s]), what };
+        }
+    }
+}
+
+/* The systems that ran, or their bodies but the first, in order of time; malloc'd, NULL with a message if there are none. */
+static end *read_ends(shoal_context *context, const shoal_result *result, bool bodies, long *n)
+{
+    const int n_each = bodies ? result->n_bodies - 1 : 1;
+    const long n_all = result->n_systems * n_each;
+    end *ends = malloc((size_t)n_all * sizeof *ends);
 
     if (!ends) {
         shoal_fail(context, SHOAL_E_MEMORY, "out of memory for the ends of %ld systems", result->n_systems);
         return NULL;
     }
+    for (long i = 0; i < n_all; ++i) {
+        const long s = i / n_each;
+        ends[i] = (end){ fabs(result->t_stop[s] - result->t_initial[s]), bodies ? SHOAL_SURVIVED : result->outcome[s] };
+    }
+    if (bodies) {
+        lose_bodies(result, ends);
+    }
     *n = 0;
-    for (long s = 0; s < result->n_systems; ++s) {
-        const int outcome = result->outcome[s];
-        const double time = fabs(result->t_stop[s] - result->t_initial[s]);
-        if (isfinite(time) && outcome != SHOAL_INVALID && (time > 0 || has_ended(outcome))) {
-            ends[(*n)++] = (end){ time, outcome };
+    for (long i = 0; i < n_all; ++i) {
+        const long s = i / n_each;
+        const bool there = result->outcome[s] != SHOAL_INVALID && (!bodies || i % n_each + 1 < result->n_live[s]);
+        if (there && isfinite(ends[i].time) && (ends[i].time > 0 || has_ended(ends[i].outcome))) {
+            ends[(*n)++] = ends[i];
         }
     }
     if (*n == 0) {
@@ -115,11 +147,11 @@ static void write_curve(FILE *script, const end *ends, long n, int k, double sta
     fputs("EOD\n", script);
 }
 
-shoal_status shoal_plot_survival(shoal_context *context, const shoal_result *result, const shoal_plot_options *options,
-                                 FILE *script)
+static shoal_status plot_curves(shoal_context *context, const shoal_result *result, const shoal_plot_options *options, bool bodies,
+                                FILE *script)
 {
     long n, n_outcome[SHOAL_OUTCOMES] = { 0 };
-    end *ends = read_ends(context, result, &n);
+    end *ends = read_ends(context, result, bodies, &n);
 
     if (!ends) {
         return SHOAL_E_INPUT;
@@ -131,7 +163,7 @@ shoal_status shoal_plot_survival(shoal_context *context, const shoal_result *res
     shoal_plot_begin(script, options, SHOAL_COLUMN_MM, 64);
     const double first = first_end(ends, n), last = last_time(ends, n);
     time_axis(script, result, first, last);
-    shoal_plot_label(script, 'y', "fraction of systems", "");
+    shoal_plot_label(script, 'y', bodies ? "fraction of bodies" : "fraction of systems", "");
     fputs("set yrange [0:1.02]\nset key above horizontal\n", script);
     for (int k = 0; k < SHOAL_OUTCOMES; ++k) {
         if (n_outcome[k] && (k == SHOAL_SURVIVED || has_ended(k))) {
@@ -142,7 +174,7 @@ shoal_status shoal_plot_survival(shoal_context *context, const shoal_result *res
     for (int k = 0; k < SHOAL_OUTCOMES; ++k) {
         if (n_outcome[k] && (k == SHOAL_SURVIVED || has_ended(k))) {
             fprintf(script, "%s$%s with steps lw 2 lc rgb '#%06x' title '%s'", separator, shoal_outcome_name(k),
-                    shoal_plot_outcome_colour(k), k == SHOAL_SURVIVED ? "still running" : shoal_outcome_name(k));
+                    shoal_plot_outcome_colour(k), k != SHOAL_SURVIVED ? shoal_outcome_name(k) : bodies ? "still there" : "still running");
             separator = ", \\\n  ";
         }
     }
@@ -151,12 +183,23 @@ shoal_status shoal_plot_survival(shoal_context *context, const shoal_result *res
     return SHOAL_OK;
 }
 
+shoal_status shoal_plot_survival(shoal_context *context, const shoal_result *result, const shoal_plot_options *options,
+                                 FILE *script)
+{
+    return plot_curves(context, result, options, false, script);
+}
+
+shoal_status shoal_plot_bodies(shoal_context *context, const shoal_result *result, const shoal_plot_options *options, FILE *script)
+{
+    return plot_curves(context, result, options, true, script);
+}
+
 shoal_status shoal_plot_ends(shoal_context *context, const shoal_result *result, const shoal_plot_options *options, FILE *script)
 {
     long n, n_ended = 0, count[BINS][SHOAL_OUTCOMES] = { { 0 } };
     int n_kinds = 0, kind[SHOAL_OUTCOMES];
     double highest = 0;
-    end *ends = read_ends(context, result, &n);
+    end *ends = read_ends(context, result, false, &n);
 
     if (!ends) {
         return SHOAL_E_INPUT;

@@ -14,6 +14,7 @@
 const shoal_plot_kind shoal_plot_kinds[] = {
     { "map", "a column over the first two axes of a grid sweep", NULL },
     { "survival", "fraction of systems still running, and ended how, against time", shoal_plot_survival },
+    { "bodies", "fraction of bodies, but the first, still there, and gone how, against time", shoal_plot_bodies },
     { "ends", "histogram of the times at which systems ended, by outcome", shoal_plot_ends },
     { "pairs", "swept or sampled columns against each other, outcomes in colour", shoal_plot_pairs },
     { "energy", "error of the Newtonian energy against time, from snapshots", shoal_plot_energy },

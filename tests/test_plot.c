@@ -618,6 +618,50 @@ static void survival_counts_systems_while_they_are_followed(void **state)
     free(script);
 }
 
+/*
+ * Seven bodies of four systems, one of which began with one body about the first: one is removed at 1, one merges at 2; an encounter takes
+ * none; a system ends at 3, when its body 1 is ejected, and its body 2 is followed until then; the others are there at 4. By hand: S falls by
+ * 1/7, by 1/6, and by 1/5 of it.
+ */
+static void bodies_count_until_they_are_gone(void **state)
+{
+    static const double stop[] = { 4, 4, 3, 4 }, left[] = { 1, 6. / 7, 5. / 7, 4. / 7, 4. / 7 };
+    static const int outcome[] = { SHOAL_SURVIVED, SHOAL_SURVIVED, SHOAL_EJECTED, SHOAL_SURVIVED }, body[] = { -1, -1, 1, -1 };
+    static const shoal_event events[] = {
+        { .system = 0, .time = 1, .what = SHOAL_EJECTED, .body_a = 2, .body_b = -1 },
+        { .system = 1, .time = 1, .what = SHOAL_ENCOUNTER, .body_a = 1, .body_b = 2 },
+        { .system = 1, .time = 2, .what = SHOAL_COLLIDED, .body_a = 1, .body_b = 2 },
+        { .system = 2, .time = 3, .what = SHOAL_EJECTED, .body_a = 1, .body_b = -1, .ended = 1 },
+    };
+    const long n_systems = result->n_systems;
+    double at[16];
+
+    (void)state;
+    result->n_systems = 4;
+    result->n_live[3] = 2;
+    memcpy(result->t_stop, stop, sizeof stop);
+    memcpy(result->outcome, outcome, sizeof outcome);
+    memcpy(result->body_a, body, sizeof body);
+    for (int e = 0; e < SHOAL_COUNT(events); ++e) {
+        assert_int_equal(shoal_result_append_event(context, result, &events[e]), SHOAL_OK);
+    }
+    char *script = script_of("bodies", -1);
+    result->n_systems = n_systems;
+    result->n_live[3] = 3;
+    result->n_events = 0;
+    assert_int_equal(block_of(script, "survived", 2, at, SHOAL_COUNT(at)), SHOAL_COUNT(left));
+    for (int i = 1; i < SHOAL_COUNT(left); ++i) {
+        assert_float_equal(at[2 * i], i, 0);
+        assert_float_equal(at[2 * i + 1], left[i], 1e-15);
+    }
+    int n = block_of(script, "ejected", 2, at, SHOAL_COUNT(at));
+    assert_float_equal(at[2 * n - 1], 2. / 7, 1e-15);
+    n = block_of(script, "collided", 2, at, SHOAL_COUNT(at));
+    assert_float_equal(at[2 * n - 1], 1. / 7, 1e-15);
+    assert_null(strstr(script, "$encounter"));
+    free(script);
+}
+
 static void elements_and_orbits_are_those_of_the_states(void **state)
 {
     double at[2000];
@@ -812,6 +856,7 @@ int main(void)
         STATES_TEST(survival_counts_the_ends),
         STATES_TEST(survival_counts_who_ended_at_once),
         STATES_TEST(survival_counts_systems_while_they_are_followed),
+        STATES_TEST(bodies_count_until_they_are_gone),
         STATES_TEST(elements_and_orbits_are_those_of_the_states),
         STATES_TEST(transits_are_compared_with_a_line),
         STATES_TEST(the_error_of_the_energy_leaves_out_jumps),

@@ -35,25 +35,13 @@ static int compare_ends(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* The body that is gone with such an event, -1 if none is. */
-static int body_gone(int what, int a, int b)
+/* Into the ends of bodies 1, 2, ... of each system: the one of a and b that is gone, if one is, with what happened to a system. */
+static void lose_body(const shoal_result *result, end *ends, long system, double time, int what, int a, int b)
 {
-    return what == SHOAL_EJECTED ? a : what == SHOAL_COLLIDED || what == SHOAL_HIT_STAR ? b : -1;
-}
+    const int body = what == SHOAL_EJECTED ? a : what == SHOAL_COLLIDED || what == SHOAL_HIT_STAR ? b : -1;
 
-/* Into the ends of bodies 1, 2, ... of each system: those that are gone before it ends, or with it. */
-static void lose_bodies(const shoal_result *result, end *ends)
-{
-    for (long e = 0; e < result->n_events + result->n_systems; ++e) {
-        const bool event = e < result->n_events; /* and then the systems' own ends */
-        const long s = event ? (long)result->event_system[e] : e - result->n_events;
-        const int what = event ? result->event[e] : result->outcome[s];
-        const int body = event ? body_gone(what, result->event_a[e], result->event_b[e])
-                               : body_gone(what, result->body_a[s], result->body_b[s]);
-        if (body > 0 && !(event && result->event_ended[e])) {
-            const double time = event ? result->event_time[e] : result->t_stop[s];
-            ends[s * (result->n_bodies - 1) + body - 1] = (end){ fabs(time - result->t_initial[s]), what };
-        }
+    if (body > 0) {
+        ends[system * (result->n_bodies - 1) + body - 1] = (end){ fabs(time - result->t_initial[system]), what };
     }
 }
 
@@ -72,8 +60,11 @@ static end *read_ends(shoal_context *context, const shoal_result *result, bool b
         const long s = i / n_each;
         ends[i] = (end){ fabs(result->t_stop[s] - result->t_initial[s]), bodies ? SHOAL_SURVIVED : result->outcome[s] };
     }
-    if (bodies) {
-        lose_bodies(result, ends);
+    for (long e = 0; bodies && e < result->n_events; ++e) {
+        lose_body(result, ends, result->event_system[e], result->event_time[e], result->event[e], result->event_a[e], result->event_b[e]);
+    }
+    for (long s = 0; bodies && s < result->n_systems; ++s) {
+        lose_body(result, ends, s, result->t_stop[s], result->outcome[s], result->body_a[s], result->body_b[s]);
     }
     *n = 0;
     for (long i = 0; i < n_all; ++i) {

@@ -719,8 +719,9 @@ static void test_cuda_devices(void **state)
             for (int kernel = 0; kernel < SHOAL_COUNT(kernels); kernel++) {
                 if (kernels[kernel] && !shoal_tiled_can("cuda", kernels[kernel], precision, 0))
                     continue;
+                const bool all = !kernels[kernel] || shoal_tiled_can("cuda", kernels[kernel], precision, ALL);
                 options = (shoal_tiled_options){.engine = "cuda", .kernel = kernels[kernel], .precision = precision, .eps = 0.01,
-                                                .wants = kernel == 3 ? SHOAL_TILED_POTENTIAL : ALL, .n_devices = 1,
+                                                .wants = all ? ALL : SHOAL_TILED_POTENTIAL, .n_devices = 1,
                                                 .tune = SHOAL_TILED_TUNE_ALWAYS};
                 const size_t size = all_ways(context, &options, &b, index, once);
                 options.n_devices = 2;

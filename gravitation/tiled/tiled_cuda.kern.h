@@ -182,15 +182,24 @@ struct law {
  * s2 = r^2 + eps^2 to s^-3: with a seed y of 1/sqrt(s2) and e = 1 - s2 y^2, s^-3 = y^3 (1 - e)^(-3/2) = y^3 (1 + 3/2 e + 15/8
  * e^2 + O(e^3)). The seed has 22 bits.
  */
+[[maybe_unused]] static __device__ __forceinline__ double inverse_cube(double s2, double *y, double *e)
+{
+    double seed;
+    asm("rsqrt.approx.ftz.f64 %0, %1;" : "=d"(seed) : "d"(s2));
+    const double y2 = seed * seed, d = fma(-s2, y2, 1.0), y3 = y2 * seed;
+    *y = seed, *e = d;
+    return fma(y3, d * fma(d, 1.875, 1.5), y3);
+}
+
 static __device__ __forceinline__ law law_of(real s2, const constants &c)
 {
     law f;
     real y;
     [[maybe_unused]] real p;
 #if FP64
-    asm("rsqrt.approx.ftz.f64 %0, %1;" : "=d"(y) : "d"(s2));
-    const real y2 = y * y, e = fma(-s2, y2, 1.0), y3 = y2 * y;
-    f.g = fma(y3, e * fma(e, 1.875, 1.5), y3);
+    real e;
+    f.g = inverse_cube(s2, &y, &e);
+    [[maybe_unused]] const real y2 = y * y;
     p = fma(y, e * fma(e, 0.375, 0.5), y);
 #else
 #if TILED_RSQRT == 0

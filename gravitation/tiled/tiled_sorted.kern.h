@@ -383,9 +383,8 @@ extern "C" __global__ void __launch_bounds__(32 * NEAR_WARPS) tiled_near(edges e
             for (int k = 0; k < 32; k++) {
                 const group s = tile[warp][k];
                 const double dx = s.x - xi, dy = s.y - yi, dz = s.z - zi, s2 = fma(dz, dz, fma(dy, dy, fma(dx, dx, eps2)));
-                double y;
-                asm("rsqrt.approx.ftz.f64 %0, %1;" : "=d"(y) : "d"(s2));
-                const double y2 = y * y, d = fma(-s2, y2, 1.0), y3 = y2 * y, g = s.m * fma(y3, d * fma(d, 1.875, 1.5), y3);
+                double y, e_y;
+                const double g = s.m * inverse_cube(s2, &y, &e_y);
                 ax = fma(g, dx, ax), ay = fma(g, dy, ay), az = fma(g, dz, az);
             }
         }

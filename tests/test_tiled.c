@@ -299,7 +299,7 @@ static void test_cuda_masses_by_roots(void **state)
             print_message("%s, %ld bodies%s: error %.1e, with the potential %.1e\n", kernel, n,
                           without ? ", one without root" : "", error, error_with);
             assert_true(error_with < 5e-5 && error < 2 * error_with + 1e-12);
-            const tiled_shape *shape = &shoal_tiled_forms[shoal_tiled_form_named(kernel)].shape[SHOAL_TILED_FP32][0];
+            const tiled_shape *shape = shoal_tiled_shape(shoal_tiled_form_named(kernel), &options, 0);
             assert_true(n < N_MAX || n > 32 * shape->warps * shape->i); /* more than one row */
             if (n == N_MAX && !without)
                 assert_memory_not_equal(got.a, other.a, (size_t)n * 3 * sizeof(double));

@@ -77,7 +77,7 @@ struct program {
 };
 
 struct gpu {
-    int device, arch, n_multiprocessors, shared; /* shared: most bytes of a block */
+    int device, arch, n_multiprocessors;
     size_t memory;
     cuda_context cuda;
     char name[128];
@@ -104,8 +104,8 @@ struct tiled_backend {
     struct gpu gpu[MAX_DEVICES];
     tiled_bodies sources;
     double eps;
-    struct staging staged; /* the sources as they are on all devices: packed for a form, without or with the jerk */
-    int staged_form, staged_jerk;
+    struct staging staged; /* the sources as they are on all devices */
+    const tiled_shape *staged_shape; /* packed for it; NULL = not */
     struct choice choice[4][N_MASSES]; /* by wants and masses */
     int given[4];               /* by wants: 1 + the form that somebody goes on with, else 0 */
     int shown;                  /* the wants that the line is about: those of the last forces on all sources */
@@ -214,8 +214,7 @@ static shoal_status gpu_open(tiled_backend *b, int index)
         (result = driver->device_memory(&gpu->memory, gpu->device)) != 0 ||
         (result = driver->device_attribute(&major, ATTRIBUTE_MAJOR, gpu->device)) != 0 ||
         (result = driver->device_attribute(&minor, ATTRIBUTE_MINOR, gpu->device)) != 0 ||
-        (result = driver->device_attribute(&gpu->n_multiprocessors, ATTRIBUTE_MULTIPROCESSORS, gpu->device)) != 0 ||
-        (result = driver->device_attribute(&gpu->shared, ATTRIBUTE_SHARED, gpu->device)) != 0)
+        (result = driver->device_attribute(&gpu->n_multiprocessors, ATTRIBUTE_MULTIPROCESSORS, gpu->device)) != 0)
         return cuda_fail(b, result, "asking the driver about the GPU");
     gpu->arch = 10 * major + minor;
     const struct gpu *first = &b->gpu[0];
@@ -355,27 +354,15 @@ static int masses_of(const tiled_backend *b, int wants)
     return single && b->sources.lightest >= 0x1p-32 && b->eps >= 0x1p-10 ? MASSES_ROOTS : MASSES_ANY;
 }
 
-/* The table's form of the forces on all sources. Small devices have no room for the sums of the large one's blocks. */
-static int form_by_table(const tiled_backend *b, int wants, long n)
-{
-    const bool jerk = wants & SHOAL_TILED_JERK;
-    const int form = shoal_tiled_form_for(b->options.precision, jerk, b->sources.equal, true, n);
-    const tiled_shape *s = &shoal_tiled_forms[form].shape[b->options.precision][jerk];
-    const size_t tile = (size_t)s->warps * 32 * 2 * 16; /* bodies j and their sums */
-    const bool fits = totals_size(form, s, n_sums_of(wants)) + tile <= (size_t)b->gpu[0].shared;
-    return form == FORM_EDGES_LARGE && !fits ? FORM_EDGES : form;
-}
-
 /* The form of the forces on all sources, or on n_targets others. What was kept is looked up once for a number of bodies. (For
  * others the table alone counts: their number changes all the time.) */
 static int choose_form(tiled_backend *b, int wants, bool all, long n_targets)
 {
-    const bool jerk = wants & SHOAL_TILED_JERK;
     const int named = shoal_tiled_form_named(b->options.kernel);
     if (named >= 0 && (all || !shoal_tiled_forms[named].edges))
         return named;
     if (!all || named >= 0)
-        return shoal_tiled_form_for(b->options.precision, jerk, b->sources.equal, all, n_targets);
+        return shoal_tiled_form_for(&b->options, wants, all, n_targets);
     const int masses = masses_of(b, wants);
     struct choice *choice = &b->choice[wants & 3][masses];
     if (choice->n != n_targets) {
@@ -385,7 +372,7 @@ static int choose_form(tiled_backend *b, int wants, bool all, long n_targets)
             choice->why = KEPT;
         }
         if (choice->form < 0) {
-            choice->form = form_by_table(b, wants, n_targets);
+            choice->form = shoal_tiled_form_for(&b->options, wants, true, n_targets);
             choice->why = BY_TABLE;
         }
     }
@@ -417,9 +404,9 @@ static void work_set(const tiled_backend *b, int form, int wants, int g, const t
     *w = (struct work){.form = form, .wants = wants};
     if (shoal_tiled_forms[form].sorted && (wants || b->options.softening != SHOAL_TILED_PLUMMER))
         w->form = form = FORM_EDGES; /* all else that is wanted of it */
-    const bool jerk = wants & SHOAL_TILED_JERK, edges = shoal_tiled_forms[form].edges;
+    const bool edges = shoal_tiled_forms[form].edges;
     const bool fp64 = b->options.precision == SHOAL_TILED_FP64;
-    w->shape = &shoal_tiled_forms[form].shape[b->options.precision][jerk];
+    w->shape = shoal_tiled_shape(form, &b->options, wants);
     w->masses = edges ? masses_of(b, wants) : MASSES_ANY;
     w->n_sums = n_sums_of(wants);
     const bool velocities = b->options.wants & SHOAL_TILED_JERK; /* the same bodies serve other wants too */
@@ -563,7 +550,7 @@ static shoal_status cuda_sources(tiled_backend *b, const tiled_bodies *sources, 
 {
     b->sources = *sources;
     b->eps = eps;
-    b->staged_form = -1;
+    b->staged_shape = NULL;
     return SHOAL_OK;
 }
 
@@ -846,10 +833,9 @@ static shoal_status prepare(tiled_backend *b, struct gpu *gpu, const struct work
 /* Pack the sources for a work, once for all devices, unless they are. */
 static shoal_status stage_sources(tiled_backend *b, const struct work *w)
 {
-    const int jerk = w->wants & SHOAL_TILED_JERK;
-    if (b->staged_form == w->form && b->staged_jerk == jerk)
+    if (b->staged_shape == w->shape)
         return SHOAL_OK;
-    b->staged_form = -1;
+    b->staged_shape = NULL;
     for (int g = 0; g < b->n_gpus; g++)
         b->gpu[g].current = false;
     shoal_status status = enter(b, &b->gpu[0]);
@@ -857,8 +843,7 @@ static shoal_status stage_sources(tiled_backend *b, const struct work *w)
         return status;
     if (!(status = staging_grow(b, &b->staged, bytes_of(w, w->n)))) {
         pack(b, &b->sources, 0, b->sources.n, w->n, w->n_words, b->staged.at);
-        b->staged_form = w->form;
-        b->staged_jerk = jerk;
+        b->staged_shape = w->shape;
     }
     leave(b);
     return status;
@@ -1022,7 +1007,7 @@ static shoal_status cuda_tune(tiled_backend *b, int wants, double n_evaluations)
     b->n_gpus = 1; /* what is picked, and so the results, must not depend on how many there are */
     const shoal_status status = tune_forms(b, wants, n_evaluations, forms, n_forms, choice);
     b->n_gpus = n_gpus;
-    b->staged_form = -1; /* the other devices missed what was staged */
+    b->staged_shape = NULL; /* the other devices missed what was staged */
     return status;
 }
 
@@ -1034,7 +1019,6 @@ static void cuda_line(const tiled_backend *b, char *line, size_t size)
         [KEPT] = " (the fastest when measured here)",
         [GIVEN] = " (as it began)",
     };
-    const bool jerk = b->shown & SHOAL_TILED_JERK;
     const int masses = masses_of(b, b->shown);
     const struct choice *choice = &b->choice[b->shown & 3][masses];
     const int form = !picks(b) ? shoal_tiled_form_named(b->options.kernel) : choice->n ? choice->form : b->given[b->shown & 3] - 1;
@@ -1048,7 +1032,7 @@ static void cuda_line(const tiled_backend *b, char *line, size_t size)
         snprintf(why, sizeof why, "%s", reasons[choice->n ? choice->why : GIVEN]);
     const tiled_form *f = &shoal_tiled_forms[form];
     used += snprintf(line + used, size - (size_t)used, "; %s%s: %s; %d threads a block", f->name, why, f->doc,
-                     32 * f->shape[b->options.precision][jerk].warps);
+                     32 * shoal_tiled_shape(form, &b->options, b->shown)->warps);
     const struct program *program = &b->gpu[0].program[form][b->shown & 3][f->edges ? masses : MASSES_ANY];
     if (program->module && used < (int)size)
         snprintf(line + used, size - (size_t)used, ", %d blocks a multiprocessor, %d registers", program->resident,

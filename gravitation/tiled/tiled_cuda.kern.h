@@ -346,6 +346,20 @@ static __device__ __forceinline__ void sums_spread(const sums &s, T *q)
 #endif
 }
 
+/* Add the sums of a thread's bodies i to their totals [TILED_I N_SUMS], which lie `apart`, in double precision, and clear them. */
+static __device__ __forceinline__ void flush(sums *si, double *totals, int apart)
+{
+    #pragma unroll
+    for (int k = 0; k < TILED_I; k++) {
+        double p[N_SUMS];
+        sums_spread(si[k], p);
+        #pragma unroll
+        for (int q = 0; q < N_SUMS; q++)
+            totals[(k * N_SUMS + q) * apart] += p[q];
+        si[k] = sums_zero();
+    }
+}
+
 #ifndef MIN_BLOCKS
 #define MIN_BLOCKS 1
 #endif
@@ -431,27 +445,11 @@ static __device__ __forceinline__ real take_root([[maybe_unused]] word *j, [[may
 }
 
 #define WORD ((unsigned)sizeof(word))
-#define COLUMNS (TILED_SORTED ? 1 : THREADS) /* of the totals of i: for one thread or a block */
 
 #if TILED_SORTED
 #include "gravitation/tiled/tiled_sorted.kern.h"
 #else
 #define FAR_WORDS 0
-
-/* Add the sums of i to a thread's totals in double precision, and clear them. */
-static __device__ __forceinline__ void flush(sums *si, double (*totals)[COLUMNS])
-{
-    const int thread = threadIdx.x;
-    #pragma unroll
-    for (int k = 0; k < TILED_I; k++) {
-        double p[N_SUMS];
-        sums_spread(si[k], p);
-        #pragma unroll
-        for (int q = 0; q < N_SUMS; q++)
-            totals[k * N_SUMS + q][thread] += p[q];
-        si[k] = sums_zero();
-    }
-}
 
 static __device__ __forceinline__ sums shared_load(const word *from)
 {
@@ -504,11 +502,12 @@ extern "C" __global__ void __launch_bounds__(THREADS, MIN_BLOCKS) tiled_edges(ed
     __shared__ __align__(512) word tile[BODY_WORDS + SHARED_WORDS + FAR_WORDS][TILE]; /* 32 words lie at an address that ends in 9 zeros */
     const int thread = threadIdx.x, lane = thread & 31, warp = thread >> 5;
 #if TILED_SORTED
-    double totals[N_SUMS * TILED_I][COLUMNS]; /* of i */
-    const int column = 0;
+    double totals[TILED_I * N_SUMS]; /* of this thread's i */
+    const int apart = 1;
 #else
-    extern __shared__ double totals[][COLUMNS]; /* of i, [N_SUMS * TILED_I]: each thread has its own */
-    const int column = thread;
+    extern __shared__ double block_totals[]; /* [TILED_I * N_SUMS][THREADS] */
+    double *const totals = block_totals + thread;
+    const int apart = THREADS;
 #endif
     const long n_tiles = tiles_before(e.width, e.first_row, e.last_row);
     long t = n_tiles * blockIdx.x / gridDim.x;
@@ -533,7 +532,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, MIN_BLOCKS) tiled_edges(ed
 #endif
         #pragma unroll
         for (int q = 0; q < N_SUMS * TILED_I; q++)
-            totals[q][column] = 0;
+            totals[q * apart] = 0;
         for (; t < stop; t++) {
             #pragma unroll
             for (int w = 0; w < BODY_WORDS; w++)
@@ -561,7 +560,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, MIN_BLOCKS) tiled_edges(ed
                 since += 32;
                 if (since >= FLUSH) {
                     since = 0;
-                    flush(si, totals);
+                    flush(si, totals, apart);
                 }
 #endif
                 __syncthreads();
@@ -574,13 +573,13 @@ extern "C" __global__ void __launch_bounds__(THREADS, MIN_BLOCKS) tiled_edges(ed
         }
         double *const to = e.part_i + ((long)blockIdx.x + row - e.first_row) * N_SUMS * BLOCK_I;
 #if !TILED_SORTED
-        flush(si, totals);
+        flush(si, totals, apart);
 #endif
         #pragma unroll
         for (int k = 0; k < TILED_I; k++)
             #pragma unroll
             for (int q = 0; q < N_SUMS; q++)
-                to[q * BLOCK_I + PLACE_I(k)] = totals[k * N_SUMS + q][column];
+                to[q * BLOCK_I + PLACE_I(k)] = totals[(k * N_SUMS + q) * apart];
         row++;
     }
 }
@@ -681,7 +680,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, MIN_BLOCKS) tiled_rows(row
     const long end = n_tiles * (blockIdx.y + 1) / gridDim.y;
     body bi[TILED_I];
     sums si[TILED_I], none;
-    double total[TILED_I][N_SUMS] = {};
+    double totals[TILED_I * N_SUMS] = {};
     #pragma unroll
     for (int k = 0; k < TILED_I; k++) {
         bi[k] = body_load(r.targets + first + k * GROUPS, r.n_targets);
@@ -708,22 +707,14 @@ extern "C" __global__ void __launch_bounds__(THREADS, MIN_BLOCKS) tiled_rows(row
         since += TILE / TILED_LANES;
         if (since >= FLUSH || t == end - 1) {
             since = 0;
-            #pragma unroll
-            for (int k = 0; k < TILED_I; k++) {
-                double p[N_SUMS];
-                sums_spread(si[k], p);
-                #pragma unroll
-                for (int q = 0; q < N_SUMS; q++)
-                    total[k][q] += p[q];
-                si[k] = sums_zero();
-            }
+            flush(si, totals, 1);
         }
     }
     #pragma unroll
     for (int k = 0; k < TILED_I; k++)
         #pragma unroll
         for (int q = 0; q < N_SUMS; q++) {
-            double sum = total[k][q];
+            double sum = totals[k * N_SUMS + q];
             #pragma unroll
             for (int step = TILED_LANES / 2; step; step /= 2)
                 sum += __shfl_xor_sync(0xffffffffu, sum, step);

@@ -14,16 +14,16 @@
      .storage = storage_, .split = split_}
 
 const tiled_form shoal_tiled_forms[FORMS] = {
-    [FORM_EDGES] = {"edges", "every pair once; 5 to 12 bodies a thread, 64 to 256 threads a block", true, false,
-                    {{{8, 8, 1, 1, 1}, {5, 8, 1, 1, 1}}, {{9, 4, 1, 1, 3}, {7, 4, 1, 1, 2}}, {{12, 2, 1, 1, 6}, {6, 4, 1, 1, 3}}},
+    [FORM_EDGES] = {"edges", "every pair once; 5 to 21 bodies a thread, 64 to 256 threads a block", true, false,
+                    {{{8, 8, 1, 1, 1}, {5, 8, 1, 1, 1}},
+                     {{9, 4, 1, 1, 3}, {7, 4, 1, 1, 2}},
+                     {{21, 2, 1, 1, 4}, {6, 4, 1, 1, 3}, {12, 2, 1, 1, 6}}},
                     RSQRT_FLUSH, STORE_TILES, SPLIT_AUTO},
     [FORM_EDGES_SMALL] = {"edges_small", "every pair once; smaller blocks, for fewer bodies", true, false,
                           {{{6, 2, 1, 1, 4}, {3, 2, 1, 1, 5}},
                            {{7, 2, 1, 1, 6}, {6, 2, 1, 1, 4}},
                            {{8, 2, 1, 2, 8}, {6, 2, 1, 1, 6}}},
                           RSQRT_FLUSH, STORE_TILES, SPLIT_AUTO},
-    [FORM_EDGES_LARGE] = {"edges_large", "every pair once; one block of 384 threads a multiprocessor, for a quarter of a million bodies or more",
-                          true, false, {[SHOAL_TILED_FP32] = {{12, 12, 1, 1, 1}}}, RSQRT_FLUSH, STORE_TILES, SPLIT_AUTO},
     [FORM_EDGES_SORTED] = {"edges_sorted", "every pair once, in the order of places: near pairs in double, far ones in single precision", true, true,
                            {[SHOAL_TILED_MIXED] = {{8, 4, 1, 1, 3}}}, RSQRT_FLUSH, STORE_TILES, SPLIT_AUTO},
     [FORM_ROWS] = {"rows", "tiles of sources in shared memory, 2 or 4 targets in a thread's registers", false, false,
@@ -58,26 +58,35 @@ int shoal_tiled_form_named(const char *name)
     return -1;
 }
 
+const tiled_shape *shoal_tiled_shape(int form, const shoal_tiled_options *options, int wants)
+{
+    const tiled_shape *shape = shoal_tiled_forms[form].shape[options->precision];
+    if (wants & SHOAL_TILED_JERK)
+        return &shape[SHAPE_JERK];
+    const bool more = wants || options->softening == SHOAL_TILED_SPLINE;
+    return &shape[more && shape[SHAPE_MORE].i ? SHAPE_MORE : SHAPE_PLAIN];
+}
+
 /*
  * Edge sharing wins as soon as its tiles fill the device; below, 32 threads a target do. For other targets those, or with
- * enough of them tiles with a thread a target.
+ * enough of them tiles with a thread a target. A spline takes registers and instructions that large blocks lack.
  */
-int shoal_tiled_form_for(shoal_tiled_precision precision, bool jerk, bool equal, bool all, long n_targets)
+int shoal_tiled_form_for(const shoal_tiled_options *options, int wants, bool all, long n_targets)
 {
     static const struct {
         long small, large; /* from so many bodies on edges_small, edges */
     } least[SHOAL_TILED_PRECISIONS][2] = {
         [SHOAL_TILED_FP64] = {{6144, 49152}, {2048, 24576}},
         [SHOAL_TILED_MIXED] = {{6144, 49152}, {4096, 49152}},
-        [SHOAL_TILED_FP32] = {{12288, 49152}, {4096, 49152}},
+        [SHOAL_TILED_FP32] = {{12288, 32768}, {4096, 49152}},
     };
-    if (all && precision == SHOAL_TILED_MIXED && !jerk && n_targets >= 1 << 19)
+    const bool jerk = wants & SHOAL_TILED_JERK, mixed = options->precision == SHOAL_TILED_MIXED;
+    const bool heavy = options->softening == SHOAL_TILED_SPLINE && !jerk && !mixed;
+    if (all && mixed && !jerk && n_targets >= 1 << 19)
         return FORM_EDGES_SORTED;
-    if (all && precision == SHOAL_TILED_FP32 && !jerk && n_targets >= (equal ? 1 << 19 : 1 << 18))
-        return FORM_EDGES_LARGE;
-    if (all && n_targets >= least[precision][jerk].large)
+    if (all && !heavy && n_targets >= least[options->precision][jerk].large)
         return FORM_EDGES;
-    if (all && n_targets >= least[precision][jerk].small)
+    if (all && n_targets >= least[options->precision][jerk].small)
         return FORM_EDGES_SMALL;
     return n_targets >= 32768 ? FORM_ROWS : FORM_LANES;
 }

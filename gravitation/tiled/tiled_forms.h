@@ -17,23 +17,28 @@ enum { RSQRT_EXACT, RSQRT_FAST, RSQRT_FLUSH };     /* TILED_RSQRT */
 enum { STORE_GLOBAL, STORE_TILES, STORE_HALF };    /* TILED_STORAGE */
 enum { SPLIT_AUTO, SPLIT_NOT, SPLIT_2D, SPLIT_CUBLAS }; /* of the sources among blocks: as many as fill the device; 32 */
 
-/* A shape without targets: the form cannot do that. */
+enum { SHAPE_PLAIN, SHAPE_JERK, SHAPE_MORE, SHAPES }; /* Plummer's accelerations alone; any with the jerk; a spline or the potential */
+
+/* A shape without targets: the form cannot do that, or SHAPE_MORE is SHAPE_PLAIN. */
 typedef struct tiled_form {
     const char *name, *doc;
     bool edges, sorted; /* sorted: accelerations with Plummer's softening only, all else is that of FORM_EDGES */
-    tiled_shape shape[SHOAL_TILED_PRECISIONS][2]; /* without and with the jerk */
+    tiled_shape shape[SHOAL_TILED_PRECISIONS][SHAPES];
     int rsqrt, storage, split;
 } tiled_form;
 
-enum { FORM_EDGES, FORM_EDGES_SMALL, FORM_EDGES_LARGE, FORM_EDGES_SORTED, FORM_ROWS, FORM_LANES, FORMS_MAIN, FORMS = FORMS_MAIN + 14 };
+enum { FORM_EDGES, FORM_EDGES_SMALL, FORM_EDGES_SORTED, FORM_ROWS, FORM_LANES, FORMS_MAIN, FORMS = FORMS_MAIN + 14 };
 
 extern const tiled_form shoal_tiled_forms[FORMS];
 
 /* The form of that name; -1 if there is none. */
 int shoal_tiled_form_named(const char *name);
 
-/* The fastest on an H200 or H100. equal: masses; all: all sources are targets. */
-int shoal_tiled_form_for(shoal_tiled_precision precision, bool jerk, bool equal, bool all, long n_targets);
+/* How a form is compiled for these forces. */
+const tiled_shape *shoal_tiled_shape(int form, const shoal_tiled_options *options, int wants);
+
+/* The fastest on an H200 or H100. all: all sources are targets. */
+int shoal_tiled_form_for(const shoal_tiled_options *options, int wants, bool all, long n_targets);
 
 /* What was measured to be the fastest on a device, among its main forms, and kept in the cache; -1 if nothing was. masses: a kind of
  * them (tiled_cuda.c); n: bodies. */

@@ -266,11 +266,11 @@ static __device__ __forceinline__ void interact_far(const body &i, const word &j
 }
 
 /* Add sums in single precision to those in double precision: of i in registers, of j in shared memory, as shared_store does. */
-static __device__ __forceinline__ void add(const sums &s, double scale, double (*totals)[COLUMNS])
+static __device__ __forceinline__ void add(const sums &s, double scale, double *totals)
 {
-    totals[0][0] = fma(scale, (double)s.ax, totals[0][0]);
-    totals[1][0] = fma(scale, (double)s.ay, totals[1][0]);
-    totals[2][0] = fma(scale, (double)s.az, totals[2][0]);
+    totals[0] = fma(scale, (double)s.ax, totals[0]);
+    totals[1] = fma(scale, (double)s.ay, totals[1]);
+    totals[2] = fma(scale, (double)s.az, totals[2]);
 }
 
 static __device__ __forceinline__ void shared_add(const sums &s, double scale, word *to)
@@ -286,7 +286,7 @@ static __device__ __forceinline__ void shared_add(const sums &s, double scale, w
  * totals of i and, with SHARED, the sums of j.
  */
 template <bool SHARED>
-static __device__ __forceinline__ void meet(const edges &e, long warp, long segment, word *tile, int first, double (*totals)[COLUMNS])
+static __device__ __forceinline__ void meet(const edges &e, long warp, long segment, word *tile, int first, double *totals)
 {
     float distance;
     const float4 ball_i = e.warp_balls[warp], ball_j = e.segment_balls[segment];

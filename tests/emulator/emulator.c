@@ -283,8 +283,8 @@ int cuDeviceGetName(char *name, int size, int device) { return (void)device, snp
 int cuDeviceGetAttribute(int *value, int attribute, int device)
 {
     (void)device;
-    /* major version, multiprocessors, kHz, bytes of shared memory a block */
-    *value = attribute == 75 ? 99 : attribute == 16 ? 2 : attribute == 13 ? 1000000 : attribute == 97 ? 227 << 10 : 0;
+    /* major version, multiprocessors, kHz */
+    *value = attribute == 75 ? 99 : attribute == 16 ? 2 : attribute == 13 ? 1000000 : 0;
     return 0;
 }
 

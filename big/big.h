@@ -165,6 +165,14 @@ void shoal_big_stepper_destroy(shoal_big_stepper **stepper);
 /* To the time t; SHOAL_E_INTERRUPTED if it was asked to stop, after which it can only be destroyed. */
 shoal_status shoal_big_advance(shoal_big_stepper *stepper, double t);
 
+/* Differences of times up to t are rounded by so much. */
+static inline double shoal_big_rounding(double t)
+{
+    return 0x1p-50 * fabs(t);
+}
+/* The least number of equal parts from start to end that are no longer than that, but for rounding. */
+double shoal_big_stretches(double start, double end, double longest);
+
 /* How many times forces on all bodies are computed until the time t, at least and roughly. */
 double shoal_big_evaluations(const shoal_big_stepper *stepper, double t);
 

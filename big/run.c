@@ -75,7 +75,8 @@ static shoal_status add_row(big_run *run)
         return status;
     if (run->record.n_rows == 0)
         run->record.energy_start = row[SHOAL_BIG_COLUMN_E];
-    row[SHOAL_BIG_COLUMN_dE] = (row[SHOAL_BIG_COLUMN_E] - run->record.energy_start) / fabs(run->record.energy_start);
+    const double scale = run->record.energy_start != 0 ? fabs(run->record.energy_start) : 1;
+    row[SHOAL_BIG_COLUMN_dE] = (row[SHOAL_BIG_COLUMN_E] - run->record.energy_start) / scale;
     row[SHOAL_BIG_COLUMN_steps] = s->n_steps;
     row[SHOAL_BIG_COLUMN_interactions] = s->interactions;
     return shoal_big_record_add_row(&run->record, row);
@@ -84,7 +85,7 @@ static shoal_status add_row(big_run *run)
 /* Rows after the first. */
 static double whole_rows(const big_run *run)
 {
-    return ceil((run->study->t_end - run->study->t_start) / run->interval * (1 - 1e-12));
+    return shoal_big_stretches(run->study->t_start, run->study->t_end, fabs(run->interval));
 }
 
 /* "galaxy.h5" gives "galaxy_0003.hdf5", "galaxy_0003.tipsy", ... */
@@ -208,9 +209,11 @@ static shoal_status look(big_run *run, long n, bool overwrite)
 /* Refuse to write over files that this run has not written: one of them may be its own model.file. */
 static shoal_status check_snapshots(const big_run *run, bool overwrite)
 {
-    const double n_rows = run->big->snapshots > 0 && !overwrite && run->record.n_rows == 0 ? whole_rows(run) : -1;
-    for (long row = 0; (double)row <= n_rows; row += run->big->snapshots) {
-        char *name = snapshot_name(run, row / run->big->snapshots);
+    const long n_done = run->record.n_rows, every = run->big->snapshots;
+    const bool begins = n_done == 0 || run->record.complete; /* one that was killed may have written some */
+    const double n_rows = every > 0 && !overwrite && begins ? whole_rows(run) : -1;
+    for (long k = every > 0 ? (n_done + every - 1) / every : 0; (double)(k * every) <= n_rows; k++) {
+        char *name = snapshot_name(run, k);
         const bool there = name && access(name, F_OK) == 0;
         const shoal_status status = there ? shoal_fail(run->context, SHOAL_E_USAGE, "%s is there already (--force replaces it)", name)
                                     : name ? SHOAL_OK : shoal_fail(run->context, SHOAL_E_MEMORY, "out of memory");
@@ -328,12 +331,9 @@ static shoal_status begin(big_run *run, bool overwrite)
     }
     free(run->record.slots);
     run->record.slots = NULL;
-    if (goes_on)
-        return SHOAL_OK;
-    status = add_row(run);
-    if (!status && run->big->snapshots > 0)
-        status = write_snapshot(run);
-    return status ? status : commit(run, false);
+    if (!goes_on && !(status = add_row(run)))
+        status = commit(run, false);
+    return status || run->row > 0 || !run->big->snapshots ? status : write_snapshot(run); /* again, if a kill came between */
 }
 
 /* ---- the run ----------------------------------------------------------------------------------------------------- */

@@ -60,9 +60,14 @@ void shoal_big_stepper_destroy(shoal_big_stepper **stepper)
     *stepper = NULL;
 }
 
+double shoal_big_stretches(double start, double end, double longest)
+{
+    return ceil((fabs(end - start) - shoal_big_rounding(fmax(fabs(start), fabs(end)))) / longest * (1 - 1e-12));
+}
+
 shoal_status shoal_big_advance(shoal_big_stepper *stepper, double t)
 {
-    const double start = stepper->bodies.time, span = t - start, n_parts = ceil(fabs(span) / stepper->steps.dt * (1 - 1e-12));
+    const double start = stepper->bodies.time, span = t - start, n_parts = shoal_big_stretches(start, t, stepper->steps.dt);
     shoal_status status = SHOAL_OK;
     for (double k = 0; k < n_parts && !status; k++) {
         stepper->now = start + span * k / n_parts;

@@ -14,9 +14,9 @@
  *   h^2 s = 6 (a - a_1) + h (2 j + 4 j_1),  h^3 c = 12 (a - a_1) + 6 h (j + j_1)
  *
  * (signs for the end of the step), the next step is Aarseth's, [eta (|a||s| + |j|^2) / (|j||c| + |s|^2)]^(1/2), the first one
- * eta^(1/2)/8 times the lesser of |a|/|j| and (|x|/|a|)^(1/2), both as powers of two of the longest step.
+ * eta^(1/2)/8 times the lesser of |a|/|j| (|phi|^(1/4)/|j|^(1/2) without a) and |phi|^(1/2)/|a|, both as powers of two of the longest step.
  *
- * Slots: a[3], jerk[3], the level of a body's last step (-1 = none yet). Work: x_p[3], v_p[3], a_1[3], j_1[3], the tick that a
+ * Slots: a[3], jerk[3], the level of a body's last step, or before its first one minus the longest that this may be. Work: x_p[3], v_p[3], a_1[3], j_1[3], the tick that a
  * body is at, the one at which its step ends.
  */
 #include <string.h>
@@ -31,29 +31,33 @@ static double norm2(const double u[3])
     return u[0] * u[0] + u[1] * u[1] + u[2] * u[2];
 }
 
+/* The longest first step of body i with potential phi: it does not know where the origin is, or how fast all move. */
+static double first_step(const shoal_big_stepper *s, long i, double phi)
+{
+    const long n = s->bodies.n;
+    double a[3], j[3];
+    for (int c = 0; c < 3; c++) {
+        a[c] = s->slots[c * n + i];
+        j[c] = s->slots[(3 + c) * n + i];
+    }
+    const double bend = norm2(a) > 0 ? norm2(a) / norm2(j) : sqrt(fabs(phi) / norm2(j)), fall = fabs(phi) / norm2(a);
+    return sqrt(s->steps.eta * fmin(bend > 0 ? bend : INFINITY, fall > 0 ? fall : INFINITY)) / 8;
+}
+
 static shoal_status prepare(shoal_big_stepper *s)
 {
     const shoal_big_bodies *b = &s->bodies;
     const long n = b->n;
+    double *level = s->slots + 6 * n, *phi = s->work, *unused = phi + n;
     shoal_status status = shoal_tiled_sources(s->tiled, n, b->m, b->x, b->v);
     s->interactions += (double)n * (double)n;
-    for (long i = 0; i < n; i++)
-        s->slots[6 * n + i] = -1;
-    return status ? status : shoal_tiled_forces(s->tiled, SHOAL_TILED_JERK, NULL, s->slots, s->slots + 3 * n, NULL);
-}
-
-/* The longest first step of a body. */
-static double first_step(const shoal_big_stepper *s, long i)
-{
-    const long n = s->bodies.n;
-    double a[3], j[3], x[3];
-    for (int c = 0; c < 3; c++) {
-        a[c] = s->slots[c * n + i];
-        j[c] = s->slots[(3 + c) * n + i];
-        x[c] = s->bodies.x[c * n + i];
-    }
-    const double bend = norm2(a) / norm2(j), fall = sqrt(norm2(x) / norm2(a));
-    return sqrt(s->steps.eta * fmin(bend > 0 ? bend : INFINITY, fall > 0 ? fall : INFINITY)) / 8;
+    if (!status)
+        status = shoal_tiled_forces(s->tiled, SHOAL_TILED_JERK, NULL, s->slots, s->slots + 3 * n, NULL);
+    if (!status && s->steps.eta > 0)
+        status = shoal_tiled_forces(s->tiled, SHOAL_TILED_POTENTIAL, NULL, unused, NULL, phi);
+    for (long i = 0; i < n && !status; i++)
+        level[i] = s->steps.eta > 0 ? -first_step(s, i, phi[i]) : -INFINITY;
+    return status;
 }
 
 /* The levels of bodies that have none. */
@@ -63,7 +67,7 @@ static void first_levels(shoal_big_stepper *s, double span)
     double *level = s->slots + 6 * n;
     for (long i = 0; i < n; i++)
         if (level[i] < 0)
-            level[i] = s->steps.eta > 0 ? shoal_big_level(span, first_step(s, i)) : 0;
+            level[i] = shoal_big_level(span, -level[i]);
 }
 
 /* The first one is an eighth, since nothing is known yet of how forces change, and all are rounded down to powers of two. */
@@ -71,7 +75,7 @@ static double step(const shoal_big_stepper *s)
 {
     double least = INFINITY;
     for (long i = 0; i < s->bodies.n; i++)
-        least = fmin(least, first_step(s, i));
+        least = fmin(least, -s->slots[6 * s->bodies.n + i]);
     return 4 * least;
 }
 
@@ -177,13 +181,15 @@ static shoal_status advance(shoal_big_stepper *s, double span, bool shared)
         s->interactions += (double)n * (double)n_active;
         s->n_steps += (double)n_active / (double)n;
         int wanted_by_all = 0;
+        double least = INFINITY;
 #pragma omp parallel for num_threads(s->steps.threads) if (n_active > PARALLEL_CORRECT) schedule(static) \
-    reduction(max : wanted_by_all)
+    reduction(max : wanted_by_all) reduction(min : least)
         for (long k = 0; k < n_active; k++) {
             const long i = shared ? k : s->active[k];
             const double next = correct(s, i, k, n_active, ((double)tick - at[i]) * per_tick, a_1, j_1);
             const int wanted = s->steps.eta > 0 ? shoal_big_level(span, next) : 0;
             at[i] = (double)tick;
+            least = next < least ? next : least;
             wanted_by_all = wanted > wanted_by_all ? wanted : wanted_by_all;
             if (!shared) {
                 level[i] = shoal_big_next_level((int)level[i], wanted, tick);
@@ -192,6 +198,9 @@ static shoal_status advance(shoal_big_stepper *s, double span, bool shared)
         }
         level_of_all = shoal_big_next_level(level_of_all, wanted_by_all, tick);
         s->now = start + (double)tick * per_tick;
+        if (least < fabs(per_tick))
+            return shoal_fail(s->context, SHOAL_E_USAGE, "a body wants a step of %.2g, less than 2^-%d of the longest: expected bodies "
+                              "that do not meet, or more softening", least, SHOAL_BIG_LEVELS);
         if (shoal_big_stops(s))
             return shoal_fail(s->context, SHOAL_E_INTERRUPTED, "interrupted");
     }

@@ -86,7 +86,7 @@ static shoal_status advance(shoal_big_stepper *s, double h)
     const long n = 3 * s->bodies.n;
     double *x_p = s->work, *v_p = x_p + n, *a_1 = x_p + 2 * n, *j_1 = x_p + 3 * n;
     shoal_status status = SHOAL_OK;
-    if (!(fabs(h - s->last_step) <= 1e-12 * fabs(h))) /* the ends of stretches are rounded */
+    if (!(fabs(h - s->last_step) <= 1e-12 * fabs(h) + shoal_big_rounding(s->now))) /* the ends of stretches are rounded */
         status = go_back(s, h);
     s->last_step = h;
     integrate(s, &predictor, h, x_p, v_p);

@@ -11,6 +11,8 @@
  * of a run without cosmology.
  */
 #define _GNU_SOURCE 1
+#include <limits.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -123,7 +125,10 @@ static shoal_status gadget_read(shoal_table *table, int n_files, char *const *fi
     if (!status)
         status = shoal_table_add_system(table, 0, time);
     for (int type = 0; type < TYPES && !status; type++)
-        if (count[type] > 0 && (!options->components || options->components & 1 << component(type)))
+        if (!(count[type] >= 0 && count[type] <= INT_MAX && count[type] == floor(count[type])))
+            status = shoal_fail(table->context, SHOAL_E_INPUT, "%s: NumPart_ThisFile of type %d is %g: expected a number of bodies", files[0],
+                                type, count[type]);
+        else if (count[type] > 0 && (!options->components || options->components & 1 << component(type)))
             status = read_type(table, &h5, type, (long)count[type], mass[type]);
     if (!status)
         status = convert_units(table, &h5, "/Parameters");

@@ -12,6 +12,7 @@
  */
 #define _GNU_SOURCE 1
 #include <errno.h>
+#include <float.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -62,6 +63,8 @@ static bool tipsy_is(const char *begin)
 static shoal_status read_kind(shoal_table *table, FILE *in, long n, int n_items, bool big)
 {
     unsigned char item[48];
+    if (n == 0)
+        return SHOAL_OK;
     shoal_body *bodies = realloc(table->bodies, (size_t)(table->n_bodies + n) * sizeof *bodies);
     if (!bodies)
         return shoal_table_no_memory(table);
@@ -148,6 +151,10 @@ static shoal_status write_in_order(const shoal_table *table, FILE *out, bool big
     for (long i = 0; i < table->n_bodies; i++) {
         const shoal_body *b = &table->bodies[i];
         const double item[9] = { b->m, b->x, b->y, b->z, b->vx, b->vy, b->vz, 0, 0 };
+        for (int q = 0; q < 7; q++)
+            if (fabs(item[q]) > FLT_MAX || (q == 0 && b->m > 0 && (float)b->m == 0))
+                return shoal_fail(table->context, SHOAL_E_INPUT, "body %ld: %g: expected what single precision can hold for this format",
+                                  i, item[q]);
         for (int q = 0; q < 9; q++)
             put_float(out, item[q], big);
     }

@@ -219,17 +219,21 @@ static shoal_status write_profile(const shoal_big_view *view, const shoal_plot_o
     shoal_plot_begin(script, options, SHOAL_COLUMN_MM, 64);
     fputs("$shells << EOD\n", script);
     double inner = 0;
+    int n_shells = 0;
     for (long i = 0, end; i == 0 || i + 2 * FEWEST_IN_SHELL <= b->n; i = end) {
         end = i + (b->n - i > shell ? shell : (b->n - i + 1) / 2);
         const double outer = sorted[end - 1].r;
         double mass = 0;
         for (long k = i; k < end; k++)
             mass += b->m[sorted[k].body];
+        n_shells += outer > inner;
         if (outer > inner)
             fprintf(script, "%.9g %.9g\n", sorted[(i + end) / 2].r, mass / (4 * M_PI / 3 * (pow(outer, 3) - pow(inner, 3))));
         inner = outer;
     }
     free(sorted);
+    if (n_shells == 0)
+        return shoal_fail(view->context, SHOAL_E_USAGE, "profile: %ld bodies: expected more, at different places", b->n);
     fputs("EOD\n", script);
     if (*view->mass)
         snprintf(unit, sizeof unit, "%s/%s^3", view->mass, view->length);

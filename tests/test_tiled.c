@@ -376,6 +376,57 @@ static void test_cuda_masses_of_a_star(void **state)
     }
 }
 
+/*
+ * A star and bodies of a billionth of its mass, which all move by: its potential is theirs alone, and the jerk does not know how
+ * fast all move. Equal masses with next to no softening: a body's own potential would be a million times that of all others.
+ */
+static void check_star(shoal_context *context, const char *engine)
+{
+    static const double own_bounds[SHOAL_TILED_PRECISIONS] = {1e-12, 1e-5, 1e-5};
+    const long star[] = {7};
+    const char *kernel;
+    for (int equal = 0; equal < 2; equal++) {
+        const double eps = equal ? 1e-9 : 0.01;
+        make_bodies(1500, equal, &here);
+        for (long i = 0; i < here.n; i++)
+            here.m[i] *= equal ? 1 : 1e-9;
+        for (int c = 0; equal && c < 3; c++)
+            here.x[c * here.n + 40] += 0.5; /* nowhere else than 3 */
+        if (!equal)
+            here.m[*star] = 1;
+        oracle(&here, eps, &want);
+        for (int k = 0; k < 3 * here.n; k++)
+            here.v[k] += 3e4;
+        for (int i = 0; (kernel = full_kernel(engine, i)); i++)
+            for (int precision = 0; precision < SHOAL_TILED_PRECISIONS; precision++) {
+                const shoal_tiled_options options = options_of(engine, kernel, precision, eps);
+                const double all = want.phi[*star], bound = own_bounds[precision];
+                double a[3], jerk[3], phi;
+                compute(context, &options, &here, &got);
+                shoal_tiled *tiled = make(context, &options, &here);
+                assert_ok(context, shoal_tiled_forces(tiled, ALL, &(shoal_tiled_targets){.n = 1, .index = star}, a, jerk, &phi));
+                shoal_tiled_destroy(&tiled);
+                if (!(fabs(got.phi[*star] - all) <= -bound * all && fabs(phi - all) <= -bound * all))
+                    fail_msg("%s %s %s: potentials %.9g and %.9g: expected %.9g", engine, kernel,
+                             shoal_tiled_precision_name(precision), got.phi[*star], phi, all);
+                const double error = error_of(3 * here.n, got.jerk, want.jerk), most = precision ? bounds[precision] : 1e-10;
+                if (!(error < most))
+                    fail_msg("%s %s %s: error of jerk %.1e", engine, kernel, shoal_tiled_precision_name(precision), error);
+            }
+    }
+}
+
+static void test_cpu_star(void **state)
+{
+    check_star(context_of(state), "cpu");
+}
+
+static void test_cuda_star(void **state)
+{
+    need_tiled_gpu(context_of(state));
+    check_star(context_of(state), "cuda");
+}
+
 /* ---- other targets ----------------------------------------------------------------------------------------------- */
 
 static void check_targets(shoal_context *context, const char *engine)
@@ -923,7 +974,7 @@ int main(void)
         cmocka_unit_test(test_cpu_spline),  cmocka_unit_test(test_cpu_momentum), cmocka_unit_test(test_cpu_bits),
         cmocka_unit_test(test_units),       cmocka_unit_test(test_refusals),    cmocka_unit_test(test_cuda_oracle),
         cmocka_unit_test(test_cuda_wants),  cmocka_unit_test(test_cuda_masses_by_roots), cmocka_unit_test(test_cuda_sorted),
-        cmocka_unit_test(test_cuda_masses_of_a_star),
+        cmocka_unit_test(test_cuda_masses_of_a_star), cmocka_unit_test(test_cpu_star), cmocka_unit_test(test_cuda_star),
         cmocka_unit_test(test_cuda_targets), cmocka_unit_test(test_cuda_spline),
         cmocka_unit_test(test_cuda_momentum),
         cmocka_unit_test(test_cuda_bits),   cmocka_unit_test(test_cpu_steps),   cmocka_unit_test(test_cuda_steps),

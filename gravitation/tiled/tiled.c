@@ -4,8 +4,8 @@
  * engine.
  *
  * Inner units are powers of two near the rms distance from the centre of the bodies, the total mass and the rms speed, so that
- * single precision neither overflows nor underflows in any units. In single and mixed precision the origin is the mean place of
- * the bodies.
+ * single precision neither overflows nor underflows in any units. In single and mixed precision places and velocities are counted
+ * from their means.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -24,7 +24,8 @@ struct shoal_tiled {
     double *slab;                /* m, x, v of the sources, [7][n_max] */
     double *targets;             /* x, v of targets: [6][n_targets] */
     tiled_bodies sources;
-    double origin[3], length, mass, speed; /* inner units in the caller's */
+    double origin[3], drift[3];  /* the place and velocity that inner ones are counted from */
+    double length, mass, speed;  /* inner units in the caller's */
     char line[512];
 };
 
@@ -79,11 +80,6 @@ bool shoal_tiled_can(const char *engine, const char *kernel, shoal_tiled_precisi
 {
     const tiled_backend_type *type = type_named(engine);
     return type && type->can(kernel, precision, wants);
-}
-
-double shoal_tiled_depth(double eps, double floor2)
-{
-    return eps > 0 ? 1 / sqrt(eps * eps + floor2) : 0;
 }
 
 /* ---- create, destroy --------------------------------------------------------------------------------------------- */
@@ -243,14 +239,14 @@ static long n_parts(long n)
     return n > PARALLEL ? PARTS : 1;
 }
 
-/* Sums over bodies first .. last - 1; places are counted from the first body of all, lest their squares cancel. */
+/* Sums over bodies first .. last - 1; places and velocities are counted from the first body of all, lest their squares cancel. */
 typedef struct sums {
-    double least, most, m, x, y, z, d2, v2;
+    double least, most, m, x[3], d2, v[3], v2;
 } sums;
 
 static sums add_up(long n, long first, long last, const double *m, const double *x, const double *v)
 {
-    double least = INFINITY, most = 0, mass = 0, sx = 0, sy = 0, sz = 0, d2 = 0, v2 = 0;
+    double least = INFINITY, most = 0, mass = 0, sx = 0, sy = 0, sz = 0, d2 = 0, ux = 0, uy = 0, uz = 0, v2 = 0;
     #pragma omp simd reduction(+ : mass, sx, sy, sz, d2) reduction(min : least) reduction(max : most)
     for (long i = first; i < last; i++) {
         const double dx = x[i] - x[0], dy = x[n + i] - x[n], dz = x[2 * n + i] - x[2 * n];
@@ -263,11 +259,16 @@ static sums add_up(long n, long first, long last, const double *m, const double 
         d2 += dx * dx + dy * dy + dz * dz;
     }
     if (v) {
-        #pragma omp simd reduction(+ : v2)
-        for (long i = first; i < last; i++)
-            v2 += v[i] * v[i] + v[n + i] * v[n + i] + v[2 * n + i] * v[2 * n + i];
+        #pragma omp simd reduction(+ : ux, uy, uz, v2)
+        for (long i = first; i < last; i++) {
+            const double dx = v[i] - v[0], dy = v[n + i] - v[n], dz = v[2 * n + i] - v[2 * n];
+            ux += dx;
+            uy += dy;
+            uz += dz;
+            v2 += dx * dx + dy * dy + dz * dz;
+        }
     }
-    return (sums){least, most, mass, sx, sy, sz, d2, v2};
+    return (sums){least, most, mass, {sx, sy, sz}, d2, {ux, uy, uz}, v2};
 }
 
 static sums add_up_all(const shoal_tiled *tiled, long n, const double *m, const double *x, const double *v)
@@ -281,9 +282,10 @@ static sums add_up_all(const shoal_tiled *tiled, long n, const double *m, const 
         all.least = fmin(all.least, part[k].least);
         all.most = fmax(all.most, part[k].most);
         all.m += part[k].m;
-        all.x += part[k].x;
-        all.y += part[k].y;
-        all.z += part[k].z;
+        for (int c = 0; c < 3; c++) {
+            all.x[c] += part[k].x[c];
+            all.v[c] += part[k].v[c];
+        }
         all.d2 += part[k].d2;
         all.v2 += part[k].v2;
     }
@@ -296,10 +298,21 @@ static bool is_sound(double squares)
     return squares > 1e-250 && squares < 1e250;
 }
 
-/* Check the sources; the inner units and the origin of their places. */
+/* The mean of n vectors, and their rms distance from it; sum and squares are about the first one. */
+static double spread(long n, const double *x, const double *sum, double squares, double *mean)
+{
+    double off2 = 0;
+    for (int c = 0; c < 3; c++) {
+        const double from_first = sum[c] / (double)n;
+        mean[c] = x[c * n] + from_first;
+        off2 += from_first * from_first;
+    }
+    return is_sound(squares) ? sqrt(fmax(squares / (double)n - off2, 0)) : rms(n, x, mean);
+}
+
+/* Check the sources; the inner units, and the origins of their places and velocities: double precision needs none. */
 static shoal_status find_units(shoal_tiled *tiled, long n, const double *m, const double *x, const double *v, tiled_bodies *sources)
 {
-    static const double zero[3];
     const sums s = add_up_all(tiled, n, m, x, v);
     shoal_status status = SHOAL_OK;
     const long bad = s.least >= 0 && isfinite(s.m) ? -1 : first_bad(n, m, 0);
@@ -312,17 +325,13 @@ static shoal_status find_units(shoal_tiled *tiled, long n, const double *m, cons
     if (status)
         return status;
 
-    const double from_first[3] = {s.x / (double)n, s.y / (double)n, s.z / (double)n};
-    double mean[3], off2 = 0;
-    for (int c = 0; c < 3; c++) {
-        mean[c] = x[c * n] + from_first[c];
-        off2 += from_first[c] * from_first[c];
-    }
-    const double size = is_sound(s.d2) ? sqrt(fmax(s.d2 / (double)n - off2, 0)) : rms(n, x, mean);
-    const double speed = !v ? 1 : is_sound(s.v2) ? sqrt(s.v2 / (double)n) : rms(n, v, zero);
+    const double size = spread(n, x, s.x, s.d2, tiled->origin);
+    const double speed = v ? spread(n, v, s.v, s.v2, tiled->drift) : 1;
+    if (tiled->options.precision == SHOAL_TILED_FP64)
+        for (int c = 0; c < 3; c++)
+            tiled->origin[c] = tiled->drift[c] = 0;
     sources->equal = s.least == s.most && s.least > 0;
     sources->lightest = s.least > 0 ? s.least / (s.m / (double)n) : 0;
-    memcpy(tiled->origin, tiled->options.precision == SHOAL_TILED_FP64 ? zero : mean, sizeof mean);
     tiled->length = power_of_two(fmax(size, tiled->options.eps));
     tiled->mass = power_of_two(s.m);
     tiled->speed = power_of_two(speed);
@@ -343,7 +352,6 @@ static void to_inner(long n, long first, long last, const double *x, const doubl
 
 shoal_status shoal_tiled_sources(shoal_tiled *tiled, long n, const double *m, const double *x, const double *v)
 {
-    static const double zero[3];
     if (n < 1 || n > tiled->n_max)
         return shoal_fail(tiled->context, SHOAL_E_USAGE, "%ld sources of forces made for 1 to %ld", n, tiled->n_max);
     const bool jerk = tiled->options.wants & SHOAL_TILED_JERK;
@@ -353,7 +361,7 @@ shoal_status shoal_tiled_sources(shoal_tiled *tiled, long n, const double *m, co
     shoal_status status = find_units(tiled, n, m, x, jerk ? v : NULL, &sources);
     if (status)
         return status;
-    tiled->n = n;
+    tiled->n = 0; /* until they are there */
     double *im = tiled->slab, *ix = im + n, *iv = ix + 3 * n;
     const double inverse_mass = 1 / tiled->mass;
     const long parts = n_parts(n);
@@ -364,7 +372,7 @@ shoal_status shoal_tiled_sources(shoal_tiled *tiled, long n, const double *m, co
             im[i] = m[i] * inverse_mass;
         to_inner(n, first, last, x, tiled->origin, tiled->length, ix);
         if (jerk)
-            to_inner(n, first, last, v, zero, tiled->speed, iv);
+            to_inner(n, first, last, v, tiled->drift, tiled->speed, iv);
     }
     tiled->sources = sources;
     tiled->sources.m = im;
@@ -372,7 +380,9 @@ shoal_status shoal_tiled_sources(shoal_tiled *tiled, long n, const double *m, co
         tiled->sources.x[c] = ix + c * n;
         tiled->sources.v[c] = jerk ? iv + c * n : NULL;
     }
-    return tiled->type->sources(tiled->backend, &tiled->sources, tiled->options.eps / tiled->length);
+    status = tiled->type->sources(tiled->backend, &tiled->sources, tiled->options.eps / tiled->length);
+    tiled->n = status ? 0 : n;
+    return status;
 }
 
 /* ---- forces ------------------------------------------------------------------------------------------------------ */
@@ -397,7 +407,6 @@ static shoal_status check_targets(shoal_tiled *tiled, bool jerk, const shoal_til
 /* Targets in inner units, in tiled->targets; out: what the backend is given. */
 static shoal_status place_targets(shoal_tiled *tiled, bool jerk, const shoal_tiled_targets *targets, tiled_bodies *out)
 {
-    static const double zero[3];
     const long n = targets->n;
     if (n > tiled->n_targets) {
         free(tiled->targets);
@@ -408,7 +417,7 @@ static shoal_status place_targets(shoal_tiled *tiled, bool jerk, const shoal_til
         tiled->n_targets = n;
     }
     double *x = tiled->targets, *v = x + 3 * n;
-    *out = (tiled_bodies){.n = n};
+    *out = (tiled_bodies){.n = n, .index = targets->index};
     for (int c = 0; c < 3; c++) {
         for (long i = 0; targets->index && i < n; i++) {
             x[c * n + i] = tiled->sources.x[c][targets->index[i]];
@@ -421,7 +430,7 @@ static shoal_status place_targets(shoal_tiled *tiled, bool jerk, const shoal_til
     if (!targets->index) {
         to_inner(n, 0, n, targets->x, tiled->origin, tiled->length, x);
         if (jerk)
-            to_inner(n, 0, n, targets->v, zero, tiled->speed, v);
+            to_inner(n, 0, n, targets->v, tiled->drift, tiled->speed, v);
     }
     return SHOAL_OK;
 }
@@ -469,12 +478,8 @@ shoal_status shoal_tiled_forces(shoal_tiled *tiled, int wants, const shoal_tiled
         if (want_jerk)
             scale(n, n * k / parts, n * (k + 1) / parts, unit_jerk, jerk);
     }
-    const bool itself = !targets || targets->index;
-    const double depth = itself ? shoal_tiled_depth(tiled->options.eps / L, tiled_floor2(tiled->options.precision)) : 0;
-    for (long i = 0; want_phi && i < n; i++) {
-        const long body = targets && targets->index ? targets->index[i] : i;
-        phi[i] = (phi[i] + (itself ? tiled->sources.m[body] * depth : 0)) * (tiled->mass / L);
-    }
+    for (long i = 0; want_phi && i < n; i++)
+        phi[i] *= tiled->mass / L;
     return SHOAL_OK;
 }
 

@@ -77,21 +77,22 @@ static void law(shoal_tiled_softening softening, double eps, double floor2, doub
 
 static void plain(const tiled_backend *b, const tiled_bodies *targets, const tiled_results *results)
 {
-    const tiled_bodies *s = &b->sources;
+    const tiled_bodies *s = &b->sources, *t = targets ? targets : s;
     const double floor2 = tiled_floor2(SHOAL_TILED_FP64);
     #pragma omp parallel for num_threads(b->threads) schedule(dynamic, 16)
-    for (long i = 0; i < targets->n; i++) {
+    for (long i = 0; i < t->n; i++) {
+        const long own = tiled_source_of(targets, i);
         double a[3] = {0}, jerk[3] = {0}, phi = 0;
         for (long j = 0; j < s->n; j++) {
             double d[3], w[3] = {0}, r2 = 0, dw = 0, p, g, dg;
             for (int c = 0; c < 3; c++) {
-                d[c] = s->x[c][j] - targets->x[c][i];
-                w[c] = results->jerk[0] ? s->v[c][j] - targets->v[c][i] : 0;
+                d[c] = s->x[c][j] - t->x[c][i];
+                w[c] = results->jerk[0] ? s->v[c][j] - t->v[c][i] : 0;
                 r2 += d[c] * d[c];
                 dw += d[c] * w[c];
             }
             law(b->options.softening, b->eps, floor2, r2, &p, &g, &dg);
-            phi -= s->m[j] * p;
+            phi -= j == own ? 0 : s->m[j] * p;
             for (int c = 0; c < 3; c++) {
                 a[c] += s->m[j] * g * d[c];
                 jerk[c] += s->m[j] * (g * w[c] + dw * dg * d[c]);
@@ -312,7 +313,7 @@ static shoal_status rows(tiled_backend *b, int what, const tiled_cpu_law *law, c
         sum[q] = b->sums + q * places->n;
     #pragma omp parallel for num_threads(b->threads) schedule(dynamic, 4) if (n * b->sources.n > TILED_ALONE)
     for (long i = 0; i < n; i++)
-        b->simd->row(what, law, &b->packed, places, i, sum);
+        b->simd->row(what, law, &b->packed, places, i, tiled_source_of(targets, i), sum);
     return SHOAL_OK;
 }
 
@@ -337,15 +338,25 @@ static bool cpu_can(const char *kernel, shoal_tiled_precision precision, int wan
     return i < KERNEL_NAIVE || (i < KERNELS && precision == SHOAL_TILED_FP32 && !wants);
 }
 
+/* The kernel of forces on all sources, or on others. */
+static int kernel_for(const tiled_backend *b, bool all)
+{
+    int kernel = KERNEL_PLAIN;
+    while (kernel < KERNELS && strcmp(kernels[kernel].name, b->options.kernel) != 0)
+        kernel++;
+    return kernel < (all ? KERNELS : KERNEL_EDGES) ? kernel : all ? KERNEL_EDGES : KERNEL_ROWS;
+}
+
 static shoal_status cpu_create(shoal_context *context, const shoal_tiled_options *options, long n_max, tiled_backend **backend)
 {
-    (void)n_max;
     tiled_backend *new = *backend = calloc(1, sizeof *new);
     if (!new)
         return shoal_fail(context, SHOAL_E_MEMORY, "out of memory");
     new->context = context;
     new->options = *options;
     new->threads = options->threads ? options->threads : shoal_default_threads(NULL);
+    new->tile = tile_of(n_max);
+    new->last = kernel_for(new, true);
     const char *arch = shoal_cpu_arch();
     for (int i = 0; shoal_tiled_cpu_table[i]; i++) { /* v3 stands before v4, and runs there too */
         const tiled_cpu_kernels *simd = shoal_tiled_cpu_table[i];
@@ -389,18 +400,14 @@ static shoal_status compute(tiled_backend *b, int wants, const tiled_bodies *tar
         .inverse_h = b->eps > 0 ? 1 / (2.8 * b->eps) : 0,
         .cut2 = b->eps > 0 ? -1 : 1.5 * floor2,
     };
-    b->last = KERNEL_PLAIN;
-    while (b->last < KERNELS && strcmp(kernels[b->last].name, b->options.kernel) != 0)
-        b->last++;
-    if (b->last == KERNELS || (targets && b->last >= KERNEL_EDGES))
-        b->last = targets ? KERNEL_ROWS : KERNEL_EDGES;
+    b->last = kernel_for(b, !targets);
     if (b->last == KERNEL_EDGES)
         return edges(b, what, &law);
     if (b->last == KERNEL_ROWS)
         return rows(b, what, &law, targets);
     if (b->last >= KERNEL_NAIVE)
         return naive(b, b->last == KERNEL_NAIVE_EDGES, results);
-    plain(b, targets ? targets : &b->sources, results);
+    plain(b, targets, results);
     return SHOAL_OK;
 }
 

@@ -46,13 +46,13 @@ shoal_status shoal_tiled_add_columns(shoal_context *context, struct tiled_cublas
             ones[i] = 1;
         if (cublas->ones)
             (void)driver.release(cublas->ones);
-        cublas->ones = 0;
-        cublas->n_ones = n_columns;
+        cublas->ones = cublas->n_ones = 0;
         const bool there = ones && driver.allocate(&cublas->ones, (size_t)n_columns * sizeof *ones) == 0 &&
                            driver.to_device(cublas->ones, ones, (size_t)n_columns * sizeof *ones) == 0;
         free(ones);
         if (!there)
             return shoal_fail(context, SHOAL_E_MEMORY, "no memory for a vector of %ld numbers on the GPU", n_columns);
+        cublas->n_ones = n_columns;
     }
     const double one = 1, zero = 0;
     const int result =

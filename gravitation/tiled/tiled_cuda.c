@@ -106,7 +106,7 @@ struct tiled_backend {
     double eps;
     struct staging staged; /* the sources as they are on all devices */
     const tiled_shape *staged_shape; /* packed for it; NULL = not */
-    struct choice choice[4][N_MASSES]; /* by wants and masses */
+    struct choice choice[4];    /* by wants */
     int given[4];               /* by wants: 1 + the form that somebody goes on with, else 0 */
     int shown;                  /* the wants that the line is about: those of the last forces on all sources */
 };
@@ -329,8 +329,11 @@ static shoal_status program_load(tiled_backend *b, struct gpu *gpu, const struct
         (result = driver->module_function(&program->parts, program->module, "tiled_parts_sum")) != 0 ||
         (result = driver->function_set(program->main, FUNCTION_DYNAMIC_SHARED, (int)shared)) != 0 ||
         (result = driver->function_attribute(&program->registers, FUNCTION_REGISTERS, program->main)) != 0 ||
-        (result = driver->occupancy(&program->resident, program->main, 32 * s->warps, shared)) != 0)
+        (result = driver->occupancy(&program->resident, program->main, 32 * s->warps, shared)) != 0) {
+        (void)driver->module_unload(program->module);
+        program->module = NULL;
         return cuda_fail(b, result, "preparing a compiled kernel");
+    }
     return SHOAL_OK;
 }
 
@@ -355,7 +358,8 @@ static int masses_of(const tiled_backend *b, int wants)
 }
 
 /* The form of the forces on all sources, or on n_targets others. What was kept is looked up once for a number of bodies. (For
- * others the table alone counts: their number changes all the time.) */
+ * others the table alone counts: their number changes all the time.) It stays when the kind of masses changes, lest a run that goes on
+ * differ. */
 static int choose_form(tiled_backend *b, int wants, bool all, long n_targets)
 {
     const int named = shoal_tiled_form_named(b->options.kernel);
@@ -363,12 +367,11 @@ static int choose_form(tiled_backend *b, int wants, bool all, long n_targets)
         return named;
     if (!all || named >= 0)
         return shoal_tiled_form_for(&b->options, wants, all, n_targets);
-    const int masses = masses_of(b, wants);
-    struct choice *choice = &b->choice[wants & 3][masses];
+    struct choice *choice = &b->choice[wants & 3];
     if (choice->n != n_targets) {
         *choice = (struct choice){.n = n_targets, .form = b->given[wants & 3] - 1, .why = GIVEN};
         if (choice->form < 0 && b->options.tune == SHOAL_TILED_TUNE_AUTO) {
-            choice->form = shoal_tiled_form_kept(b->gpu[0].name, &b->options, wants, masses, n_targets);
+            choice->form = shoal_tiled_form_kept(b->gpu[0].name, &b->options, wants, masses_of(b, wants), n_targets);
             choice->why = KEPT;
         }
         if (choice->form < 0) {
@@ -387,7 +390,7 @@ static const char *cuda_picked(tiled_backend *b, int wants)
 static void cuda_pick(tiled_backend *b, int wants, const char *kernel)
 {
     b->given[wants & 3] = 1 + shoal_tiled_form_named(kernel);
-    memset(b->choice[wants & 3], 0, sizeof b->choice[wants & 3]);
+    b->choice[wants & 3] = (struct choice){0};
     b->shown = wants;
 }
 
@@ -511,9 +514,20 @@ static double mass_unit(const tiled_backend *b)
     return masses_of(b, 0) == MASSES_ROOTS ? ldexp(1, ilogb((double)b->sources.n)) : 1;
 }
 
-/* Bodies first .. first + n - 1 as the kernels' words, n_padded of them; those that fill up are far away. */
-static void pack(const tiled_backend *b, const tiled_bodies *bodies, long first, long n, long n_padded, int n_words, void *to)
+/* A target's mass is the number of the source that it is. */
+static void put_own(shoal_tiled_precision precision, void *to, long stride, long own)
 {
+    const int32_t bits = (int32_t)own;
+    if (precision == SHOAL_TILED_FP64)
+        ((double *)to)[2 * stride + 1] = (double)own;
+    else
+        memcpy((float *)to + 3, &bits, sizeof bits);
+}
+
+/* Sources (or targets) first .. first + n - 1 as the kernels' words, n_padded of them; those that fill up are far away. */
+static void pack(const tiled_backend *b, bool sources, const tiled_bodies *targets, long first, long n, long n_padded, int n_words, void *to)
+{
+    const tiled_bodies *bodies = targets ? targets : &b->sources;
     const shoal_tiled_precision precision = b->options.precision;
     const bool velocities = n_words > 2 || (n_words == 2 && precision == SHOAL_TILED_FP32);
     const double far = precision == SHOAL_TILED_FP64 ? 1e100 : 1e15, unit = mass_unit(b);
@@ -522,7 +536,7 @@ static void pack(const tiled_backend *b, const tiled_bodies *bodies, long first,
         double x[3] = {far, far, far}, v[3] = {0}, m = 0;
         if (i < n) {
             const long at = first + i;
-            m = bodies->m ? bodies->m[at] * unit : 0;
+            m = sources ? bodies->m[at] * unit : 0;
             x[0] = bodies->x[0][at], x[1] = bodies->x[1][at], x[2] = bodies->x[2][at];
             if (bodies->v[0])
                 v[0] = bodies->v[0][at], v[1] = bodies->v[1][at], v[2] = bodies->v[2][at];
@@ -533,6 +547,8 @@ static void pack(const tiled_backend *b, const tiled_bodies *bodies, long first,
             put_fp32((float *)to + 4 * i, n_padded, x, m, v, velocities);
         else
             put_mixed((float *)to + 4 * i, n_padded, x, m, v, velocities);
+        if (!sources)
+            put_own(precision, (char *)to + 16 * i, n_padded, i < n ? tiled_source_of(targets, first + i) : -1);
     }
 }
 
@@ -822,7 +838,7 @@ static shoal_status prepare(tiled_backend *b, struct gpu *gpu, const struct work
     const size_t size = bytes_of(w, w->n_targets);
     const bool elsewhere = !shoal_tiled_forms[w->form].edges && !w->own_places;
     if (!status && elsewhere && !(status = staging_grow(b, &gpu->staged_targets, size))) {
-        pack(b, targets ? targets : &b->sources, w->first, w->n_own, w->n_targets, w->n_words, gpu->staged_targets.at);
+        pack(b, false, targets, w->first, w->n_own, w->n_targets, w->n_words, gpu->staged_targets.at);
         status = send(b, &gpu->targets, &gpu->staged_targets, size);
     }
     if (!status)
@@ -842,7 +858,7 @@ static shoal_status stage_sources(tiled_backend *b, const struct work *w)
     if (status)
         return status;
     if (!(status = staging_grow(b, &b->staged, bytes_of(w, w->n)))) {
-        pack(b, &b->sources, 0, b->sources.n, w->n, w->n_words, b->staged.at);
+        pack(b, true, NULL, 0, b->sources.n, w->n, w->n_words, b->staged.at);
         b->staged_shape = w->shape;
     }
     leave(b);
@@ -899,6 +915,16 @@ static shoal_status wait_all(tiled_backend *b)
     return status;
 }
 
+/* Copies that began end before anybody changes what they copy, also if something failed. */
+static shoal_status run_all(tiled_backend *b, const struct work *works, const tiled_bodies *targets, int n_repeats, bool copy)
+{
+    const shoal_status started = start_all(b, works, targets, n_repeats, copy);
+    char why[SHOAL_MESSAGE_SIZE];
+    snprintf(why, sizeof why, "%s", started ? shoal_context_message(b->context) : "");
+    const shoal_status status = wait_all(b);
+    return started ? shoal_fail(b->context, started, "%s", why) : status;
+}
+
 /* What a device sent to where it belongs: its targets', or (edge sharing) added to what those before it sent. */
 static void collect(const tiled_backend *b, const struct gpu *gpu, const struct work *w, const tiled_results *results)
 {
@@ -927,9 +953,7 @@ static shoal_status cuda_forces(tiled_backend *b, int wants, const tiled_bodies 
 {
     struct work works[MAX_DEVICES];
     plan_all(b, choose_form(b, wants, !targets, targets ? targets->n : b->sources.n), wants, targets, works);
-    shoal_status status = start_all(b, works, targets, 1, true);
-    if (!status)
-        status = wait_all(b);
+    shoal_status status = run_all(b, works, targets, 1, true);
     for (int g = 0; !status && g < b->n_gpus; g++)
         collect(b, &b->gpu[g], &works[g], results);
     b->shown = targets ? b->shown : wants;
@@ -946,16 +970,12 @@ static shoal_status measure_form(tiled_backend *b, int form, int wants, int n_re
 {
     struct work works[MAX_DEVICES];
     plan_all(b, form, wants, NULL, works);
-    shoal_status status = start_all(b, works, NULL, 1, false);
-    if (!status)
-        status = wait_all(b);
+    shoal_status status = run_all(b, works, NULL, 1, false);
     *seconds = INFINITY;
     const int batch = batch_of(b);
     for (int i = 0; !status && i < n_repeats; i++) {
         const double start = shoal_seconds();
-        status = start_all(b, works, NULL, batch, false);
-        if (!status)
-            status = wait_all(b);
+        status = run_all(b, works, NULL, batch, false);
         *seconds = fmin(*seconds, (shoal_seconds() - start) / batch);
     }
     return status;
@@ -997,7 +1017,7 @@ static shoal_status cuda_tune(tiled_backend *b, int wants, double n_evaluations)
     if (!picks(b) || b->options.tune == SHOAL_TILED_TUNE_NEVER)
         return SHOAL_OK;
     (void)choose_form(b, wants, true, b->sources.n);
-    struct choice *choice = &b->choice[wants & 3][masses_of(b, wants)];
+    struct choice *choice = &b->choice[wants & 3];
     if (choice->why >= KEPT)
         return SHOAL_OK;
     for (int form = 0; form < FORMS_MAIN; form++)
@@ -1020,7 +1040,7 @@ static void cuda_line(const tiled_backend *b, char *line, size_t size)
         [GIVEN] = " (as it began)",
     };
     const int masses = masses_of(b, b->shown);
-    const struct choice *choice = &b->choice[b->shown & 3][masses];
+    const struct choice *choice = &b->choice[b->shown & 3];
     const int form = !picks(b) ? shoal_tiled_form_named(b->options.kernel) : choice->n ? choice->form : b->given[b->shown & 3] - 1;
     char why[96] = "";
     int used = snprintf(line, size, "cuda: %s, %d device%s", b->gpu[0].name, b->n_gpus, b->n_gpus > 1 ? "s" : "");

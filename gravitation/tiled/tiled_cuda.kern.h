@@ -20,7 +20,8 @@
  *
  * A body is a few 16-byte words, array of words by array of words: (x y z m) (vx vy vz -) in single precision, with (lx ly lz
  * lm), the rest of position and mass, between them in mixed; (x y) (z m) (vx vy) (vz -) in double. Sums are (ax ay az p) (jx jy jz -)
- * in the same way. The length of arrays is a multiple of a tile; bodies that fill it up are far away and have no mass.
+ * in the same way. The length of arrays is a multiple of a tile; bodies that fill it up are far away and have no mass. Of targets
+ * that are elsewhere than the sources, m is the number of the source that each is, -1 for none (of floats, their bits).
  *
  * tiled_edges   every pair once (edge sharing). A warp keeps 32 TILED_I bodies i and their sums in registers. 32 bodies j lie in
  *     shared memory with their sums; in rotation r, lane l meets body l ^ r, so that no two lanes ever meet the same one, and
@@ -316,6 +317,17 @@ static __device__ __forceinline__ void interact(const body &i, const body &j, su
 #endif
 }
 
+/* Of one pair i's sums, in which a body's own potential is not. */
+static __device__ __forceinline__ void interact_once([[maybe_unused]] bool itself, const body &i, const body &j, sums &si, sums &sj,
+                                                     const constants &c)
+{
+    [[maybe_unused]] const real p = si.p;
+    interact<false>(i, j, si, sj, c);
+#if TILED_POTENTIAL
+    si.p = itself ? p : si.p;
+#endif
+}
+
 /*
  * One pair of single precision, both sums, with one multiplication less. In the place of j's body is (k, k x, k y, k z) with
  * k = m^(-1/2), and with its sums, as p, (k eps)^2. Then, with d = k (x_i - x_j) and g = (d^2 + (k eps)^2)^(-3/2), g d is
@@ -473,10 +485,10 @@ static __device__ __forceinline__ void shared_store(const sums &s, word *to)
 
 /*
  * 32 bodies j, at place and in its neighbourhood, with those i of a warp's registers. In a row's own bodies every pair comes
- * twice, and i's sums are enough (not SHARED).
+ * twice, and i's sums are enough (not SHARED); of a thread's bodies i number `own` is its j without a rotation.
  */
 template <bool SHARED>
-static __device__ __forceinline__ void rotate(unsigned place, const body *bi, sums *si, const constants &c)
+static __device__ __forceinline__ void rotate(unsigned place, [[maybe_unused]] long own, const body *bi, sums *si, const constants &c)
 {
     #pragma unroll unroll
     for (unsigned r = 0; r < 32 * WORD; r += WORD) { /* r / WORD: the rotation */
@@ -485,10 +497,12 @@ static __device__ __forceinline__ void rotate(unsigned place, const body *bi, su
         sums sj = SHARED ? shared_load(at + BODY_WORDS * TILE) : sums_zero();
         #pragma unroll
         for (int k = 0; k < TILED_I; k++)
-            if constexpr (SHARED && TILED_ROOTS)
+            if constexpr (!SHARED)
+                interact_once(r == 0 && k == own, bi[k], bj, si[k], sj, c);
+            else if constexpr (TILED_ROOTS)
                 interact_roots(bi[k], bj, si[k], sj, c);
             else
-                interact<SHARED>(bi[k], bj, si[k], sj, c);
+                interact<true>(bi[k], bj, si[k], sj, c);
         if (SHARED) {
             shared_store(sj, at + BODY_WORDS * TILE);
             __syncwarp();
@@ -554,9 +568,9 @@ extern "C" __global__ void __launch_bounds__(THREADS, MIN_BLOCKS) tiled_edges(ed
 #else
                 const unsigned place = (unsigned)__cvta_generic_to_shared(&tile[0][segment * 32 + lane]);
                 if (own)
-                    rotate<false>(place, bi, si, e.c);
+                    rotate<false>(place, (t - row_start) * TILED_WARPS + segment - warp * TILED_I, bi, si, e.c);
                 else
-                    rotate<true>(place, bi, si, e.c);
+                    rotate<true>(place, -1, bi, si, e.c);
                 since += 32;
                 if (since >= FLUSH) {
                     since = 0;
@@ -670,6 +684,15 @@ static __device__ __forceinline__ body load_source(const stored *from, int strid
 }
 #endif
 
+static __device__ __forceinline__ long own_of(const body &target)
+{
+#if FP64
+    return (long)target.m;
+#else
+    return __float_as_int(target.m);
+#endif
+}
+
 extern "C" __global__ void __launch_bounds__(THREADS, MIN_BLOCKS) tiled_rows(rows r)
 {
 #if TILED_STORAGE
@@ -680,11 +703,13 @@ extern "C" __global__ void __launch_bounds__(THREADS, MIN_BLOCKS) tiled_rows(row
     const long end = n_tiles * (blockIdx.y + 1) / gridDim.y;
     body bi[TILED_I];
     sums si[TILED_I], none;
+    [[maybe_unused]] long own[TILED_I];
     double totals[TILED_I * N_SUMS] = {};
     #pragma unroll
     for (int k = 0; k < TILED_I; k++) {
         bi[k] = body_load(r.targets + first + k * GROUPS, r.n_targets);
         si[k] = sums_zero();
+        own[k] = r.targets == r.sources ? first + k * GROUPS : own_of(bi[k]);
     }
     int since = 0;
     for (long t = n_tiles * blockIdx.y / gridDim.y; t < end; t++) {
@@ -702,7 +727,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, MIN_BLOCKS) tiled_rows(row
 #endif
             #pragma unroll
             for (int k = 0; k < TILED_I; k++)
-                interact<false>(bi[k], bj, si[k], none, r.c);
+                interact_once(t * TILE + j * TILED_LANES + lane == own[k], bi[k], bj, si[k], none, r.c);
         }
         since += TILE / TILED_LANES;
         if (since >= FLUSH || t == end - 1) {

@@ -123,7 +123,7 @@ int shoal_tiled_form_kept(const char *device, const shoal_tiled_options *options
         return -1;
     word[strcspn(word, "\n")] = '\0';
     const int form = shoal_tiled_form_named(word);
-    return form < FORMS_MAIN ? form : -1;
+    return form >= 0 && form < FORMS_MAIN && shoal_tiled_shape(form, options, wants)->i > 0 ? form : -1;
 }
 
 void shoal_tiled_form_keep(const char *device, const shoal_tiled_options *options, int wants, int masses, long n, int form)

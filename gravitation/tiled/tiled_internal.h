@@ -17,9 +17,10 @@ typedef struct tiled_bodies {
     const double *m, *x[3], *v[3]; /* m: sources only; v: NULL without velocities */
     bool equal;                    /* all m are the same, and not zero */
     double lightest;               /* the least mass / their mean */
+    const long *index;             /* targets only: the source that each is; NULL: others */
 } tiled_bodies;
 
-/* Results in inner units: arrays of [n]; those not wanted are NULL. phi of a source includes its own -m p(0). */
+/* Results in inner units: arrays of [n]; those not wanted are NULL. */
 typedef struct tiled_results {
     double *a[3], *jerk[3], *phi;
 } tiled_results;
@@ -49,8 +50,11 @@ typedef struct tiled_backend_type {
 
 extern const tiled_backend_type shoal_tiled_cpu, shoal_tiled_cuda;
 
-/* p(0): the depth of a unit mass's potential at its own place; 0 without softening. */
-double shoal_tiled_depth(double eps, double floor2);
+/* The source that target i is, -1 = none of them; targets NULL = all sources. */
+static inline long tiled_source_of(const tiled_bodies *targets, long i)
+{
+    return !targets ? i : targets->index ? targets->index[i] : -1;
+}
 
 /* The least square of a separation, in inner units: below it a force falls off. */
 static inline double tiled_floor2(shoal_tiled_precision precision)

@@ -101,6 +101,15 @@ INLINE real select_(mask m, real a, real b)
     return (real)((m & (mask)a) | (~m & (mask)b));
 }
 
+/* The lane that is so far from the first, if there is one. */
+INLINE mask lane_is(long which)
+{
+    mask lane;
+    for (int l = 0; l < LANES; l++)
+        lane[l] = l;
+    return lane == (bits)which;
+}
+
 INLINE bool any(mask m)
 {
     bits all = 0;
@@ -359,8 +368,15 @@ INLINE void pairs(int what, const tiled_cpu_law *law, const tiled_cpu_bodies *bo
 #define LOAD(q, member) sj.member = at_j[q][j];
                 EACH_SUM(what, LOAD)
                 #pragma GCC unroll 8
-                for (int k = 0; k < TILED_I; k++)
+                for (int k = 0; k < TILED_I; k++) {
+                    const real pi = si[k].p, pj = sj.p;
                     interact(what, true, &bi[k], &bj, &si[k], &sj, &c);
+                    if (what & SHOAL_TILED_POTENTIAL && a == b) {
+                        const mask itself = lane_is(j0 + j - i - k * LANES);
+                        si[k].p = select_(itself, pi, si[k].p);
+                        sj.p = select_(itself, pj, sj.p);
+                    }
+                }
 #define STORE(q, member) at_j[q][j] = sj.member;
                 EACH_SUM(what, STORE)
             }
@@ -380,7 +396,7 @@ INLINE void pairs(int what, const tiled_cpu_law *law, const tiled_cpu_bodies *bo
 /* ---- rows -------------------------------------------------------------------------------------------------------- */
 
 INLINE void row(int what, const tiled_cpu_law *law, const tiled_cpu_bodies *sources, const tiled_cpu_bodies *targets, long i,
-                double *const *sum)
+                long own, double *const *sum)
 {
     const struct constants c = constants_of(law);
     const struct body bi = BODY(spread, targets, i);
@@ -390,7 +406,10 @@ INLINE void row(int what, const tiled_cpu_law *law, const tiled_cpu_bodies *sour
         struct sums si = {0};
         for (long j = j0; j < end; j += LANES) {
             const struct body bj = BODY(load, sources, j);
+            const real p = si.p;
             interact(what, false, &bi, &bj, &si, NULL, &c);
+            if (what & SHOAL_TILED_POTENTIAL)
+                si.p = select_(lane_is(own - j), p, si.p);
         }
 #define ADD_ROW(q, member) sums[q] += total(si.member);
         EACH_SUM(what, ADD_ROW)
@@ -411,9 +430,10 @@ INLINE void row(int what, const tiled_cpu_law *law, const tiled_cpu_bodies *sour
     }
 #define ROW(what)                                                                                                     \
     static __attribute__((noinline)) void row_##what(const tiled_cpu_law *law, const tiled_cpu_bodies *sources,       \
-                                                     const tiled_cpu_bodies *targets, long i, double *const *sum)     \
+                                                     const tiled_cpu_bodies *targets, long i, long own,               \
+                                                     double *const *sum)                                              \
     {                                                                                                                 \
-        row(what, law, sources, targets, i, sum);                                                                     \
+        row(what, law, sources, targets, i, own, sum);                                                                     \
     }
 ALL_CASES(PAIRS)
 CASES(ROW)
@@ -429,13 +449,13 @@ static void any_pairs(int what, const tiled_cpu_law *law, const tiled_cpu_bodies
 }
 
 static void any_row(int what, const tiled_cpu_law *law, const tiled_cpu_bodies *sources, const tiled_cpu_bodies *targets, long i,
-                    double *const *sum)
+                    long own, double *const *sum)
 {
 #define X(w) [w] = row_##w,
-    static void (*const cases[])(const tiled_cpu_law *, const tiled_cpu_bodies *, const tiled_cpu_bodies *, long,
+    static void (*const cases[])(const tiled_cpu_law *, const tiled_cpu_bodies *, const tiled_cpu_bodies *, long, long,
                                  double *const *) = {CASES(X)};
 #undef X
-    cases[what & ~TILED_EQUAL](law, sources, targets, i, sum);
+    cases[what & ~TILED_EQUAL](law, sources, targets, i, own, sum);
 }
 
 #define QUOTE(x) #x

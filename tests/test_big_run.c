@@ -294,6 +294,11 @@ static void test_later_end(void **state)
     assert_ok(context, run(context, study_text, "e.h5", "run.t_end=0.5", NULL, NULL));
     assert_int_equal(run(context, study_text, "e.h5", "run.t_end=0.25", NULL, NULL), SHOAL_E_USAGE);
     assert_int_equal(run(context, study_text, "e.h5", "model.seed=9", NULL, NULL), SHOAL_E_USAGE);
+    FILE *others = fopen("e_0002.hdf5", "w"); /* of which the run to 0.5 knows nothing */
+    fclose(others);
+    assert_int_equal(run(context, study_text, "e.h5", NULL, NULL, NULL), SHOAL_E_USAGE);
+    assert_non_null(strstr(shoal_context_message(context), "e_0002.hdf5 is there already"));
+    assert_int_equal(remove("e_0002.hdf5"), 0);
     assert_ok(context, run(context, study_text, "e.h5", NULL, NULL, NULL));
     assert_ok(context, shoal_big_record_read(context, "a.h5", &a));
     assert_ok(context, shoal_big_record_read(context, "e.h5", &b));
@@ -495,6 +500,30 @@ static void test_components(void **state)
         assert_float_equal(mass, cases[k].mass, 0);
         shoal_table_release(&table);
     }
+}
+
+/* A tipsy file may hold one kind alone. It cannot hold what is beyond single precision. */
+static void test_tipsy_of_stars(void **state)
+{
+    shoal_context *context = *state;
+    const double time = 0;
+    const int32_t counts[] = { 2, 3, 0, 0, 2, 0 };
+    const float stars[2][11] = { { 1, 0 }, { 2, 10 } };
+    FILE *out = fopen("stars.tipsy", "wb");
+    fwrite(&time, sizeof time, 1, out);
+    fwrite(counts, sizeof counts, 1, out);
+    fwrite(stars, sizeof stars, 1, out);
+    fclose(out);
+    shoal_table table = read_table(context, "stars.tipsy", 0);
+    assert_int_equal(table.n_bodies, 2);
+    assert_float_equal(table.bodies[1].x, 10, 0);
+    for (int tiny = 0; tiny < 2; tiny++) {
+        table.bodies[1].m = tiny ? 1e-60 : 4e38;
+        assert_int_equal(shoal_table_write(&table, "heavy.tipsy", shoal_format_tipsy.write), SHOAL_E_INPUT);
+        assert_non_null(strstr(shoal_context_message(context), "body 1: "));
+        assert_int_not_equal(access("heavy.tipsy", F_OK), 0);
+    }
+    shoal_table_release(&table);
 }
 
 /* GADGET's own units, 1 kpc, 10^10 Msun, 1 km/s = 1.0227 kpc/Gyr, of one type with masses and one without. */
@@ -765,7 +794,7 @@ int main(void)
         cmocka_unit_test(test_no_kernels), cmocka_unit_test(test_cuda_going_on), cmocka_unit_test(test_cuda_tune),
         cmocka_unit_test(test_cuda_devices),
         cmocka_unit_test(test_later_end), cmocka_unit_test(test_units), cmocka_unit_test(test_file_units),
-        cmocka_unit_test(test_formats), cmocka_unit_test(test_components), cmocka_unit_test(test_gadget_units), cmocka_unit_test(test_density),
+        cmocka_unit_test(test_formats), cmocka_unit_test(test_components), cmocka_unit_test(test_tipsy_of_stars), cmocka_unit_test(test_gadget_units), cmocka_unit_test(test_density),
         cmocka_unit_test(test_profile), cmocka_unit_test(test_every_kind_is_a_png),
         cmocka_unit_test(test_from_file), cmocka_unit_test(test_refusals),
         cmocka_unit_test(test_bad_files),

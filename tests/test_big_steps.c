@@ -317,6 +317,79 @@ static void test_evaluations(void **state)
     }
 }
 
+/* First steps do not know where the origin is, or that all move; cold bodies have no jerk yet to tell. */
+static void test_first_steps_elsewhere(void **state)
+{
+    static const char *const methods[] = { "hermite4", "hermite4_block" };
+    shoal_context *context = *state;
+    for (int k = 0; k < SHOAL_COUNT(methods); k++)
+        for (int far = 0; far < 2; far++) {
+            shoal_big_bodies bodies = draw(context, SHOAL_BIG_cold, 64);
+            for (long i = 0; i < 3 * bodies.n; i++) {
+                bodies.x[i] += far * 1024;
+                bodies.v[i] += far * 16;
+            }
+            run r = begin(context, methods[k], 1, 0.02, eps, &bodies);
+            const double before = energy(&r);
+            assert_ok(context, shoal_big_advance(r.stepper, 1));
+            const double error = fabs(energy(&r) - before);
+            if (!(error < (far ? 1e-4 : 1e-5)))
+                fail_msg("%s, %s: error of the energy %.1e", methods[k], far ? "far away" : "at the origin", error);
+            end(&r);
+        }
+}
+
+/* At the place of another with another velocity a body has a jerk and no acceleration. */
+static void test_first_step_in_one_place(void **state)
+{
+    shoal_context *context = *state;
+    shoal_big_bodies b;
+    assert_ok(context, shoal_big_bodies_create(context, 2, &b));
+    b.m[0] = b.m[1] = 0.5;
+    b.v[0] = 0.5;
+    b.v[1] = -0.5;
+    run r = begin(context, "hermite4_block", 1, 0.01, eps, &b);
+    const double before = energy(&r);
+    assert_ok(context, shoal_big_advance(r.stepper, 1));
+    assert_float_equal(energy(&r) / before, 1, 1e-5);
+    end(&r);
+}
+
+/* Fixed steps are as many at any time, and hermite6 knows them for the same. */
+static void test_steps_at_any_time(void **state)
+{
+    static const char *const methods[] = { "leapfrog", "hermite6" };
+    static const double starts[] = { 0, 100, 1e4, 2451545 };
+    shoal_context *context = *state;
+    for (int k = 0; k < SHOAL_COUNT(methods); k++)
+        for (int i = 0; i < SHOAL_COUNT(starts); i++) {
+            shoal_big_bodies bodies = plummer(context, 16);
+            bodies.time = starts[i];
+            run r = begin(context, methods[k], 0.01, 0, eps, &bodies);
+            r.stepper->now = starts[i];
+            const double before = r.stepper->interactions;
+            for (int row = 1; row <= 100; row++)
+                assert_ok(context, shoal_big_advance(r.stepper, starts[i] + 0.01 * row));
+            assert_float_equal(r.stepper->n_steps, 100, 0);
+            assert_float_equal((r.stepper->interactions - before) / 256, 100 + 2 * k, 0); /* hermite6 goes back once */
+            end(&r);
+        }
+}
+
+/* Bodies that meet without softening are an error, not an energy. */
+static void test_meeting(void **state)
+{
+    shoal_context *context = *state;
+    shoal_big_bodies b;
+    assert_ok(context, shoal_big_bodies_create(context, 2, &b));
+    b.m[0] = b.m[1] = 0.5;
+    b.x[0] = 1;
+    run r = begin(context, "hermite4_block", 1, 0.01, 0, &b);
+    assert_int_equal(shoal_big_advance(r.stepper, 4), SHOAL_E_USAGE);
+    assert_non_null(strstr(shoal_context_message(context), "a body wants a step of"));
+    end(&r);
+}
+
 /* So many bodies are stepped by all threads: the same bits for any number of them. */
 static void test_threads(void **state)
 {
@@ -342,6 +415,8 @@ int main(void)
         cmocka_unit_test(test_order),    cmocka_unit_test(test_energy_order), cmocka_unit_test(test_binary),
         cmocka_unit_test(test_reversal), cmocka_unit_test(test_blocks),       cmocka_unit_test(test_going_on),
         cmocka_unit_test(test_adaptive), cmocka_unit_test(test_collapse), cmocka_unit_test(test_threads), cmocka_unit_test(test_evaluations),
+        cmocka_unit_test(test_first_steps_elsewhere), cmocka_unit_test(test_first_step_in_one_place), cmocka_unit_test(test_steps_at_any_time),
+        cmocka_unit_test(test_meeting),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
 }

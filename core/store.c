@@ -938,6 +938,8 @@ bool shoal_store_is(const char *path)
 shoal_status shoal_store_spare(shoal_context *context, const char *path)
 {
     struct stat about;
+    if (stat(path, &about) == 0 && !S_ISREG(about.st_mode)) /* a rename would replace a device by a file */
+        return shoal_fail(context, SHOAL_E_INPUT, "%s: is there and not a file", path);
     if (shoal_store_is(path) || (stat(path, &about) == 0 && about.st_size == 0))
         return SHOAL_OK;
     return shoal_fail(context, SHOAL_E_INPUT, "%s: is there and no result file: it is not replaced", path);

@@ -354,6 +354,10 @@ row output_nowhere 2 'nowhere/x.h5: cannot be written: folder nowhere: No such f
     run study.cfg output.file=nowhere/x.h5
 row output_in_a_file 2 'study.cfg/x.h5: cannot be written: folder study.cfg: *' run study.cfg output.file=study.cfg/x.h5
 row output_is_a_device 2 '/dev/full: is there and not a file' run study.cfg output.file=/dev/full
+mkdir there.h5 there.png
+row output_of_a_big_system_is_a_folder 2 'there.h5: is there and not a file' run one.cfg output.file=there.h5 --force
+row generated_is_a_folder 2 'there.h5: is there and not a file' generate study.cfg --output there.h5 --force
+! command -v gnuplot >/dev/null || row picture_is_a_folder 1 '*there.png: is there and not a file' plot study.h5 --output there.png
 printf garbage >broken.h5.journal
 row no_journal 2 'broken.h5.journal: not a journal' run study.cfg output.file=broken.h5
 

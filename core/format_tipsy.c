@@ -152,7 +152,7 @@ static shoal_status write_in_order(const shoal_table *table, FILE *out, bool big
         const shoal_body *b = &table->bodies[i];
         const double item[9] = { b->m, b->x, b->y, b->z, b->vx, b->vy, b->vz, 0, 0 };
         for (int q = 0; q < 7; q++)
-            if (fabs(item[q]) > FLT_MAX || (q == 0 && b->m > 0 && (float)b->m == 0))
+            if (!(fabs(item[q]) <= FLT_MAX) || (q == 0 && b->m > 0 && (float)b->m == 0))
                 return shoal_fail(table->context, SHOAL_E_INPUT, "body %ld: %g: expected what single precision can hold for this format",
                                   i, item[q]);
         for (int q = 0; q < 9; q++)

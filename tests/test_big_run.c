@@ -517,8 +517,9 @@ static void test_tipsy_of_stars(void **state)
     shoal_table table = read_table(context, "stars.tipsy", 0);
     assert_int_equal(table.n_bodies, 2);
     assert_float_equal(table.bodies[1].x, 10, 0);
-    for (int tiny = 0; tiny < 2; tiny++) {
-        table.bodies[1].m = tiny ? 1e-60 : 4e38;
+    static const double masses[] = { 4e38, 1e-60, NAN };
+    for (int k = 0; k < SHOAL_COUNT(masses); k++) {
+        table.bodies[1].m = masses[k];
         assert_int_equal(shoal_table_write(&table, "heavy.tipsy", shoal_format_tipsy.write), SHOAL_E_INPUT);
         assert_non_null(strstr(shoal_context_message(context), "body 1: "));
         assert_int_not_equal(access("heavy.tipsy", F_OK), 0);

@@ -91,7 +91,7 @@ shoal_status shoal_big_to_table(shoal_context *context, const shoal_big_bodies *
 {
     const long n = bodies->n;
     *table = (shoal_table){ .context = context, .path = "", .units = *units };
-    shoal_status status = shoal_table_add_system(table, 0, bodies->time / units->time);
+    shoal_status status = shoal_table_add_system(table, 0, shoal_units_time(units, bodies->time));
     if (!status && !(table->bodies = calloc((size_t)n, sizeof *table->bodies)))
         status = shoal_table_no_memory(table);
     if (status)

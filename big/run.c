@@ -344,7 +344,7 @@ static shoal_status explain(big_run *run, shoal_status status)
     char when[64];
     if (status != SHOAL_E_USAGE)
         return status;
-    snprintf(when, sizeof when, "after time %g the bodies are lost", run->stepper->now / run->study->units.time);
+    snprintf(when, sizeof when, "after time %g the bodies are lost", shoal_units_time(&run->study->units, run->stepper->now));
     return blame(run, when);
 }
 

@@ -72,6 +72,9 @@ int shoal_units_names(const char *dimension, const char *const **names);
 /* Factor of a quantity of the given dimension: "length", "mass", "time", "velocity", "frequency" (1/time), "angle" or "" (1). */
 double shoal_units_factor(const shoal_units *units, const char *dimension);
 
+/* A time in the user's units; within two rounding errors of a number of 15 digits, as people write it, it is that number. */
+double shoal_units_time(const shoal_units *units, double t);
+
 /* ---- plug.c: the propagators, forces and monitors that there are ------------------------------------------------------ */
 
 #define SHOAL_NAME_SIZE 32   /* a body's name */

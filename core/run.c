@@ -75,22 +75,6 @@ typedef struct study_run {
 
 /* ---- units ------------------------------------------------------------------------------------------------------- */
 
-/* A time in the user's units; within two rounding errors of a number of 15 digits, as people write it, it is that number. */
-static double user_time(const study_run *run, double t)
-{
-    const double exact = t / run->study->units.time, size = fabs(exact);
-    double written = exact;
-    if (size >= 1e-8 && size < 1e36) { /* an integer and a power of ten up to 10^22 are exact: their quotient or product is what one reads */
-        const double digits = 14 - floor(log10(size)), power = pow(10, fabs(digits));
-        written = digits < 0 ? nearbyint(exact / power) * power : nearbyint(exact * power) / power;
-    } else if (isfinite(exact)) {
-        char text[32];
-        snprintf(text, sizeof text, "%.15g", exact);
-        written = strtod(text, NULL);
-    }
-    return fabs(written - exact) <= 4 * DBL_EPSILON * size ? written : exact;
-}
-
 /* A dimension's unit, in inner units. */
 static double unit_size(const shoal_study *study, const char *dimension)
 {
@@ -235,7 +219,7 @@ static shoal_status create_schedule(study_run *run)
 
         if (since < -tolerance || since > span + tolerance) {
             return shoal_fail(run->context, SHOAL_E_INPUT, "%s: output.times: %.15g is outside run.t_start..run.t_end",
-                              study->path, user_time(run, t));
+                              study->path, shoal_units_time(&run->study->units, t));
         }
         if (since <= tolerance) {
             run->at_start = true;
@@ -325,7 +309,7 @@ static void record_state(study_run *run, long system)
 
     result->n_steps[system] = step;
     result->n_final[system] = shoal_ensemble_n_left(ensemble, system);
-    result->t_final[system] = user_time(run, t_last);
+    result->t_final[system] = shoal_units_time(&run->study->units, t_last);
     result->dE_final[system] = (snapshot_energy(run, system) - ensemble->energy_jump[system] - energy_start) / fabs(energy_start);
     put_snapshot(run, system, t_last, result->final + (size_t)system * (size_t)result->n_bodies * SHOAL_STATE);
 }
@@ -343,7 +327,7 @@ static void record_end(study_run *run, long system)
 
     record_state(run, system);
     result->outcome[system] = outcome;
-    result->t_stop[system] = user_time(run, t_stop);
+    result->t_stop[system] = shoal_units_time(&run->study->units, t_stop);
     result->body_a[system] = (int)*shoal_ensemble_field(ensemble, SHOAL_SYS_BODY_A, system);
     result->body_b[system] = (int)*shoal_ensemble_field(ensemble, SHOAL_SYS_BODY_B, system);
     for (int c = result->n_swept; c < result->n_columns; ++c) {
@@ -405,7 +389,7 @@ static shoal_status put_snapshots(study_run *run)
         for (long k = 0; k < run->n_due; ++k) {
             const double when = shoal_plan_when(run->plan, system[k], t[k]);
             if (!(when == last)) {
-                time = user_time(run, when);
+                time = shoal_units_time(&run->study->units, when);
                 last = when;
             }
             result->snapshot_system[first + k] = system[k];
@@ -493,7 +477,7 @@ static shoal_status create_result(study_run *run)
     for (long system = 0; system < result->n_systems; ++system) {
         double *row = result->initial + (size_t)system * n_bodies * SHOAL_STATE;
         result->id[system] = ensemble->id[system];
-        result->t_initial[system] = user_time(run, *shoal_ensemble_field(ensemble, SHOAL_SYS_T_START, system));
+        result->t_initial[system] = shoal_units_time(&run->study->units, *shoal_ensemble_field(ensemble, SHOAL_SYS_T_START, system));
         if (system_outcome(run, system) != SHOAL_RUNNING) {
             result->n_live[system] = result->n_final[system] = 0;
             record_invalid(run, system);
@@ -757,7 +741,7 @@ static shoal_status take_events(study_run *run)
     for (; run->n_taken < n_events && status == SHOAL_OK; ++run->n_taken) {
         shoal_event event;
         shoal_plan_event(run->plan, run->n_taken, &event);
-        event.time = user_time(run, event.time);
+        event.time = shoal_units_time(&run->study->units, event.time);
         event.m_a /= units->mass;
         event.m_b /= units->mass;
         event.distance /= units->length;

@@ -15,6 +15,7 @@
  * (doi:10.3847/1538-3881/abd414); G for the gram and kilogram, CODATA 2018 (doi:10.1103/RevModPhys.93.025010).
  */
 #define _GNU_SOURCE 1
+#include <float.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -237,4 +238,19 @@ double shoal_units_factor(const shoal_units *units, const char *dimension)
     if (strcmp(dimension, "angle") == 0 || strcmp(dimension, "") == 0)
         return 1.0;
     return NAN; /* a dimension misspelt in a plug's table shows in the first number that passes here */
+}
+
+double shoal_units_time(const shoal_units *units, double t)
+{
+    const double exact = t / units->time, size = fabs(exact);
+    double written = exact;
+    if (size >= 1e-8 && size < 1e36) { /* an integer and a power of ten up to 10^22 are exact: their quotient or product is what one reads */
+        const double digits = 14 - floor(log10(size)), power = pow(10, fabs(digits));
+        written = digits < 0 ? nearbyint(exact / power) * power : nearbyint(exact * power) / power;
+    } else if (isfinite(exact)) {
+        char text[32];
+        snprintf(text, sizeof text, "%.15g", exact);
+        written = strtod(text, NULL);
+    }
+    return fabs(written - exact) <= 4 * DBL_EPSILON * size ? written : exact;
 }

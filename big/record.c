@@ -39,10 +39,10 @@ shoal_status shoal_big_record_add_row(shoal_big_record *record, const double row
         record->rows = rows;
         record->room = room;
     }
+    double *to = record->rows[record->n_rows++];
     for (int c = 0; c < SHOAL_BIG_COLUMNS; c++)
-        record->rows[record->n_rows][c] = row[c] / shoal_big_factor(&record->units, shoal_big_columns[c].dimension);
-    record->rows[record->n_rows][SHOAL_BIG_COLUMN_time] = shoal_units_time(&record->units, row[SHOAL_BIG_COLUMN_time]);
-    record->n_rows++;
+        to[c] = row[c] / shoal_big_factor(&record->units, shoal_big_columns[c].dimension);
+    to[SHOAL_BIG_COLUMN_time] = shoal_units_time(&record->units, row[SHOAL_BIG_COLUMN_time]);
     return SHOAL_OK;
 }
 

@@ -211,8 +211,10 @@ static shoal_status check_snapshots(const big_run *run, bool overwrite)
 {
     const long n_done = run->record.n_rows, every = run->big->snapshots;
     const bool begins = n_done == 0 || run->record.complete; /* one that was killed may have written some */
-    const double n_rows = every > 0 && !overwrite && begins ? whole_rows(run) : -1;
-    for (long k = every > 0 ? (n_done + every - 1) / every : 0; (double)(k * every) <= n_rows; k++) {
+    if (every <= 0 || overwrite || !begins)
+        return SHOAL_OK;
+    const double n_rows = whole_rows(run);
+    for (long k = (n_done + every - 1) / every; (double)(k * every) <= n_rows; k++) {
         char *name = snapshot_name(run, k);
         const bool there = name && access(name, F_OK) == 0;
         const shoal_status status = there ? shoal_fail(run->context, SHOAL_E_USAGE, "%s is there already (--force replaces it)", name)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
  * context.c: the object that holds the last error's message, the texts of statuses and outcomes, the search for the
- * name that a user probably meant, aligned memory, and the clock.
+ * name that a user probably meant, aligned memory, the clock, and what is not to be replaced by a file.
  *
  * The distance between two words is Levenshtein's (Soviet Physics Doklady 10, 707, 1966) with the exchange of two
  * neighbouring letters, the commonest slip of the keyboard, counted as one (Damerau, doi:10.1145/363958.363994).
@@ -10,6 +10,7 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 
 #include "internal.h"
@@ -166,4 +167,10 @@ double shoal_seconds(void)
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);
     return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+bool shoal_not_a_file(const char *path)
+{
+    struct stat about;
+    return stat(path, &about) == 0 && !S_ISREG(about.st_mode);
 }

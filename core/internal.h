@@ -41,6 +41,9 @@ int shoal_outcome_from_name(const char *name);
 /* Wall time in seconds since some moment. */
 double shoal_seconds(void);
 
+/* Whether path is there and a device, a pipe or a folder: a rename would replace the former two by a file. */
+bool shoal_not_a_file(const char *path);
+
 /* ---- units.c ------------------------------------------------------------------------------------------------------ */
 
 /* Inner units: G = 1, AU, solar mass (GM = 1.3271244e20 m^3/s^2, IAU 2015 B3), yr/2pi = sqrt(AU^3/GM) = 58.1324 d.

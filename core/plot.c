@@ -21,7 +21,6 @@
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -721,9 +720,8 @@ static shoal_status draw_picture(shoal_context *context, FILE *script, const cha
     const size_t size = strlen(path) + 32;
     char *temporary = malloc(size);
     int picture = -1, exit_code;
-    struct stat about;
 
-    if (stat(path, &about) == 0 && !S_ISREG(about.st_mode)) { /* a rename would replace a device by a file */
+    if (shoal_not_a_file(path)) {
         status = shoal_fail(context, SHOAL_E_FILE, "%s: is there and not a file", path);
         goto done;
     }

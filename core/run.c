@@ -16,7 +16,6 @@
  * Memory: all snapshots of a run are kept until the file is written, 56 bytes a body and time.
  */
 #include <errno.h>
-#include <float.h>
 #include <limits.h>
 #include <math.h>
 #include <stdlib.h>
@@ -904,10 +903,10 @@ static shoal_status check_output(study_run *run)
         return shoal_fail(run->context, SHOAL_E_INPUT, "%s: cannot be written: %s is not a folder", study->output,
                           folder);
     }
-    if (stat(study->output, &info) != 0) {
+    if (access(study->output, F_OK) != 0) {
         return SHOAL_OK;
     }
-    if (!S_ISREG(info.st_mode)) {
+    if (shoal_not_a_file(study->output)) {
         return shoal_fail(run->context, SHOAL_E_INPUT, "%s: is there and not a file", study->output);
     }
     /* an interrupted run leaves both a file and a journal, and goes on from the latter */

@@ -529,7 +529,6 @@ static bool sync_folder(const char *path)
 shoal_status shoal_store_write(shoal_context *context, const char *path, const shoal_result *result)
 {
     store at = {.context = context, .path = path};
-    struct stat about;
     size_t size = strlen(path) + 32;
     image made = {0};
     char *temporary = malloc(size);
@@ -539,8 +538,7 @@ shoal_status shoal_store_write(shoal_context *context, const char *path, const s
         status = shoal_fail(context, SHOAL_E_MEMORY, "%s: out of memory", path);
         goto fail;
     }
-    /* A rename would replace a device or a pipe by a file. */
-    if (!stat(path, &about) && !S_ISREG(about.st_mode)) {
+    if (shoal_not_a_file(path)) {
         status = shoal_fail(context, SHOAL_E_FILE, "%s: cannot write a result file: not a regular file", path);
         goto fail;
     }
@@ -938,7 +936,7 @@ bool shoal_store_is(const char *path)
 shoal_status shoal_store_spare(shoal_context *context, const char *path)
 {
     struct stat about;
-    if (stat(path, &about) == 0 && !S_ISREG(about.st_mode)) /* a rename would replace a device by a file */
+    if (shoal_not_a_file(path))
         return shoal_fail(context, SHOAL_E_INPUT, "%s: is there and not a file", path);
     if (shoal_store_is(path) || (stat(path, &about) == 0 && about.st_size == 0))
         return SHOAL_OK;

@@ -10,7 +10,6 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 shoal_status shoal_table_fail(const shoal_table *table, const char *what, const char *value, const char *format, ...)
@@ -273,10 +272,9 @@ shoal_status shoal_table_write(const shoal_table *table, const char *path,
                                shoal_status (*write)(const shoal_table *table, FILE *out))
 {
     char temporary[PATH_MAX];
-    struct stat about;
     if (table->n_systems == 0)
         return shoal_fail(table->context, SHOAL_E_INPUT, "%s: expected at least one possible system", table->path);
-    const bool direct = stat(path, &about) == 0 && !S_ISREG(about.st_mode); /* a pipe, a terminal */
+    const bool direct = shoal_not_a_file(path); /* a pipe, a terminal */
     snprintf(temporary, sizeof temporary, direct ? "%s" : "%s.tmp.%ld", path, (long)getpid());
     FILE *out = fopen(temporary, "w");
     if (!out)

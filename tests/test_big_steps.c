@@ -339,13 +339,20 @@ static void test_first_steps_elsewhere(void **state)
         }
 }
 
+/* Two bodies at rest in one place. */
+static shoal_big_bodies pair(shoal_context *context)
+{
+    shoal_big_bodies b;
+    assert_ok(context, shoal_big_bodies_create(context, 2, &b));
+    b.m[0] = b.m[1] = 0.5;
+    return b;
+}
+
 /* At the place of another with another velocity a body has a jerk and no acceleration. */
 static void test_first_step_in_one_place(void **state)
 {
     shoal_context *context = *state;
-    shoal_big_bodies b;
-    assert_ok(context, shoal_big_bodies_create(context, 2, &b));
-    b.m[0] = b.m[1] = 0.5;
+    shoal_big_bodies b = pair(context);
     b.v[0] = 0.5;
     b.v[1] = -0.5;
     run r = begin(context, "hermite4_block", 1, 0.01, eps, &b);
@@ -380,9 +387,7 @@ static void test_steps_at_any_time(void **state)
 static void test_meeting(void **state)
 {
     shoal_context *context = *state;
-    shoal_big_bodies b;
-    assert_ok(context, shoal_big_bodies_create(context, 2, &b));
-    b.m[0] = b.m[1] = 0.5;
+    shoal_big_bodies b = pair(context);
     b.x[0] = 1;
     run r = begin(context, "hermite4_block", 1, 0.01, 0, &b);
     assert_int_equal(shoal_big_advance(r.stepper, 4), SHOAL_E_USAGE);

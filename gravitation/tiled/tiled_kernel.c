@@ -433,7 +433,7 @@ INLINE void row(int what, const tiled_cpu_law *law, const tiled_cpu_bodies *sour
                                                      const tiled_cpu_bodies *targets, long i, long own,               \
                                                      double *const *sum)                                              \
     {                                                                                                                 \
-        row(what, law, sources, targets, i, own, sum);                                                                     \
+        row(what, law, sources, targets, i, own, sum);                                                                \
     }
 ALL_CASES(PAIRS)
 CASES(ROW)

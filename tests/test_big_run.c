@@ -572,6 +572,29 @@ static void test_gadget_units(void **state)
     shoal_table_release(&table);
 }
 
+/* A count that is none is refused, and not taken for no bodies. */
+static void test_gadget_counts(void **state)
+{
+    static const double counts[] = { -1, 1e30, 1.5, NAN };
+    shoal_context *context = *state;
+    const double time = 0, mass[6] = { [1] = 1 };
+    for (int k = 0; k < SHOAL_COUNT(counts); k++) {
+        const double count[6] = { [3] = counts[k] };
+        shoal_h5 h5;
+        shoal_table table = { .context = context };
+        const shoal_convert_options options = { .central_mass = NAN, .epoch = NAN };
+        assert_ok(context, shoal_h5_create(context, "counts.hdf5", &h5));
+        const shoal_status status = shoal_h5_group(&h5, "/Header") |
+                                    shoal_h5_put_doubles(&h5, "/Header", "NumPart_ThisFile", 6, count) |
+                                    shoal_h5_put_doubles(&h5, "/Header", "MassTable", 6, mass) |
+                                    shoal_h5_put_doubles(&h5, "/Header", "Time", 0, &time);
+        assert_ok(context, shoal_h5_save(&h5, status));
+        assert_int_equal(shoal_format_gadget.read(&table, 1, &(char *){ "counts.hdf5" }, &options), SHOAL_E_INPUT);
+        assert_non_null(strstr(shoal_context_message(context), "NumPart_ThisFile of type 3 is "));
+        shoal_table_release(&table);
+    }
+}
+
 /* What a picture's script says, malloc'd. */
 static char *script_of(shoal_context *context, const char *file, const char *kind, shoal_big_frame *frame)
 {
@@ -798,7 +821,7 @@ int main(void)
         cmocka_unit_test(test_no_kernels), cmocka_unit_test(test_cuda_going_on), cmocka_unit_test(test_cuda_tune),
         cmocka_unit_test(test_cuda_devices),
         cmocka_unit_test(test_later_end), cmocka_unit_test(test_units), cmocka_unit_test(test_file_units),
-        cmocka_unit_test(test_formats), cmocka_unit_test(test_components), cmocka_unit_test(test_tipsy_of_stars), cmocka_unit_test(test_gadget_units), cmocka_unit_test(test_density),
+        cmocka_unit_test(test_formats), cmocka_unit_test(test_components), cmocka_unit_test(test_tipsy_of_stars), cmocka_unit_test(test_gadget_units), cmocka_unit_test(test_gadget_counts), cmocka_unit_test(test_density),
         cmocka_unit_test(test_profile), cmocka_unit_test(test_every_kind_is_a_png),
         cmocka_unit_test(test_from_file), cmocka_unit_test(test_refusals),
         cmocka_unit_test(test_bad_files),

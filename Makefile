@@ -6,7 +6,7 @@
 #   CFLAGS=...   appended to the project's own     WERROR=   warnings stay warnings
 #   prefix=DIR DESTDIR=DIR                         V=1       show the commands
 #
-# The interesting part is the kernels: core/kernel_cpu.c is one text that is compiled once for each combination of
+# The interesting part is the kernels: core/engine/kernel_cpu.c is one text that is compiled once for each combination of
 # instruction set, SIMD width, body count and propagator; build/kernel_table.c lists them for the engine.
 
 MAKEFLAGS += --no-builtin-rules
@@ -52,11 +52,11 @@ CMOCKA_LIBS := $(shell $(PKG_CONFIG) --libs cmocka 2>/dev/null || echo -lcmocka)
 SAN_FLAGS := $(if $(filter-out 0,$(SAN)),-fsanitize=address -fsanitize=undefined -fno-sanitize=object-size \
     -fno-sanitize-recover=all -fno-omit-frame-pointer)
 WARNINGS := -Wall -Wextra -Wshadow -Wstrict-prototypes $(if $(filter-out 0,$(WERROR)),-Werror)
-HOST_FLAGS := -std=gnu11 -O2 -g $(WARNINGS) -ffp-contract=off -fopenmp -fPIC -Icore -I. $(MODULE_CFLAGS) $(SAN_FLAGS)
+HOST_FLAGS := -std=gnu11 -O2 -g $(WARNINGS) -ffp-contract=off -fopenmp -fPIC -I. -I$B $(MODULE_CFLAGS) $(SAN_FLAGS)
 # -Wno-maybe-uninitialized: a vector whose lanes are set one by one is taken for uninitialised.
 KERNEL_ARITHMETIC := -std=gnu11 -fno-math-errno -fno-trapping-math -ffp-contract=off -fPIC
 KERNEL_FLAGS := $(KERNEL_ARITHMETIC) $(if $(SAN_FLAGS),-O1 -g1,-O2) $(WARNINGS) -Wno-psabi -Wno-maybe-uninitialized \
-    -Icore -I. $(SAN_FLAGS)
+    -I. -I$B $(SAN_FLAGS)
 LIBS := $(MODULE_LIBS) -fopenmp -ldl -lm
 DEP_FLAGS = -MMD -MP -MF $(@:.o=.d)
 
@@ -70,11 +70,13 @@ submake = $(MAKE) --no-print-directory $(if $(findstring jobserver,$(MAKEFLAGS))
 # ---- sources -------------------------------------------------------------------------------------------------------
 
 PROPAGATORS := $(shell sed -n 's/^PROPAGATOR(\([A-Za-z0-9_]*\)).*/\1/p' integrators/list.h 2>/dev/null)
-COMMANDS := core/main.c core/command.c $(wildcard core/command_*.c)
-SOURCES := $(filter-out $(COMMANDS) core/kernel_cpu.c core/kernel_monitors.c gravitation/tiled/tiled_kernel.c,\
-    $(wildcard core/*.c integrators/*.c gravitation/*.c gravitation/*/*.c monitors/*.c big/*.c))
-TEXTS := core/lane.h core/team.h core/kernel.h core/shoal.h core/plug.h core/kernel_cpu.h core/kernel_cpu.c \
-    $(wildcard $(foreach d,core integrators gravitation gravitation/* monitors,$d/*.kern.h $d/list.h))
+COMMANDS := $(wildcard core/command/*.c)
+SOURCES := $(filter-out $(COMMANDS) core/engine/kernel_cpu.c core/engine/kernel_monitors.c gravitation/tiled/tiled_kernel.c,\
+    $(wildcard core/*/*.c integrators/*.c gravitation/*.c gravitation/*/*.c monitors/*.c big/*.c))
+# Those of the monitors and forces are included by a file that is made of their lists.
+MADE_TEXTS := texts/monitors.kern.h texts/forces.kern.h
+TEXTS := core/shoal.h core/base/count.h core/plug/plug.h $(wildcard core/kernel/*.h) core/engine/kernel_cpu.c \
+    $(wildcard $(foreach d,core/kernel core/engine integrators gravitation gravitation/* monitors,$d/*.kern.h $d/list.h))
 TESTS := $(filter-out $(SKIP:%=tests/test_%.c),$(wildcard tests/test_*.c)) # SKIP: see tests/run
 TEST_SUPPORT := $(filter-out tests/test_%,$(wildcard tests/*.c))
 BENCHES := $(wildcard tests/bench/*.c)
@@ -98,7 +100,7 @@ KERNEL_FULL := hermite4 leapfrog mvs
 KERNEL_SOME ?= 2 3 4 5
 # For a few systems, which a core advances one group of four lanes at a time: these of them, and any.
 KERNEL_FEW ?= 2 3 4 5 9
-# Those that park systems on a GPU, for which the CPU's threads go on with some of them (core/laggards.c).
+# Those that park systems on a GPU, for which the CPU's threads go on with some of them (core/engine/laggards.c).
 KERNEL_BESIDE := hybrid
 kernel_beside = $(if $(filter $1,$(KERNEL_BESIDE)),$(call kernel_n,$1) any)
 kernel_few = $(if $(call spared,$1),,$(filter $(KERNEL_FEW),$(call kernel_n,$1)) any)
@@ -194,20 +196,20 @@ $B/objects: FORCE
 $B/.complete: tools/deps
 	$(Q)CC='$(CC)' PKG_CONFIG='$(PKG_CONFIG)' tools/deps require build && mkdir -p $(@D) && touch $@
 
-$B/%.o: %.c $B/flags | $B/.complete
+$B/%.o: %.c $B/flags | $B/.complete $(MADE_TEXTS:%=$B/%)
 	$(Q)mkdir -p $(@D)
 	$(call say,CC)$(CC) $(HOST_FLAGS) $(CMOCKA_CFLAGS) $(if $(filter tests/%,$<),-Itests) \
 	    $(CPPFLAGS) $(CFLAGS) $(DEP_FLAGS) -c -o $@ $<
 
 # What kernels that are compiled at run time need to give the same bits.
-$B/core/plugin.o: CPPFLAGS += -DSHOAL_KERNEL_FLAGS='"$(KERNEL_ARITHMETIC)"' -DSHOAL_FLAGS_V3='"$(arch_flags_v3)"' \
+$B/core/plug/plugin.o: CPPFLAGS += -DSHOAL_KERNEL_FLAGS='"$(KERNEL_ARITHMETIC)"' -DSHOAL_FLAGS_V3='"$(arch_flags_v3)"' \
     -DSHOAL_FLAGS_V4='"$(arch_flags_v4)"'
 
 beside_flags := -DLANE_GROUPS=1 -DKERNEL_USE=SHOAL_CPU_BESIDE_GPU -DLANE_BESIDE_GPU
 
 # ARCH, width, n, PROPAGATOR, flags
 define kernel_rule
-$B/kernel/$1_$2_n$3_$4.o: core/kernel_cpu.c integrators/$4.kern.h $B/kernel/flags | $B/.complete
+$B/kernel/$1_$2_n$3_$4.o: core/engine/kernel_cpu.c integrators/$4.kern.h $B/kernel/flags | $B/.complete $(MADE_TEXTS:%=$B/%)
 	$$(call say,KERNEL)$$(CC) $$(KERNEL_FLAGS) $$(arch_flags_$1) $5 $$(if $$(filter-out any,$3),-DN_BODIES=$3) \
 	    $(if $(filter beside,$2),,-DKERNEL_MONITORS=shoal_monitors_$(call monitors,$1_$2_n$3)) \
 	    -DPROPAGATOR=$4 -DSHOAL_KERNELS=shoal_kernels_$1_$2_n$3_$4 -DSHOAL_ARCH=$1 \
@@ -221,14 +223,14 @@ $(foreach p,$(PROPAGATORS),$(foreach a,$(KERNEL_ARCHS),\
 
 # NAME, ARCH, lLANES, nN
 define monitors_rule
-$B/kernel/monitors_$1.o: core/kernel_monitors.c $B/kernel/flags | $B/.complete
+$B/kernel/monitors_$1.o: core/engine/kernel_monitors.c $B/kernel/flags | $B/.complete $(MADE_TEXTS:%=$B/%)
 	$$(call say,KERNEL)$$(CC) $$(KERNEL_FLAGS) $$(arch_flags_$2) $(patsubst l%,-DLANES=%,$3) $(patsubst n%,-DN_BODIES=%,$(filter-out nany,$4)) \
 	    -DKERNEL_MONITORS=shoal_monitors_$1 $$(CPPFLAGS) $$(CFLAGS) $$(DEP_FLAGS) -c -o $$@ $$<
 endef
 $(foreach m,$(MONITORS),$(eval $(call monitors_rule,$m,$(call part,1,$m),$(call part,2,$m),$(call part,3,$m))))
 
 define tiled_rule
-$B/kernel/tiled_$1_$2.o: gravitation/tiled/tiled_kernel.c $B/kernel/flags | $B/.complete
+$B/kernel/tiled_$1_$2.o: gravitation/tiled/tiled_kernel.c $B/kernel/flags | $B/.complete $(MADE_TEXTS:%=$B/%)
 	$$(call say,KERNEL)$$(CC) $$(KERNEL_FLAGS) $$(arch_flags_$1) -DTILED_PRECISION=$2 \
 	    -DTILED_KERNELS=shoal_tiled_$1_$2 -DSHOAL_ARCH=$1 $$(CPPFLAGS) $$(CFLAGS) $$(DEP_FLAGS) -c -o $$@ $$<
 endef
@@ -236,7 +238,7 @@ $(foreach a,$(KERNEL_ARCHS),$(foreach p,0 1 2,$(eval $(call tiled_rule,$a,$p))))
 
 $B/kernel_table.c: $B/kernel/list
 	$(Q){ echo '/* Made by the Makefile: every kernel set in this build. */'; \
-	  echo '#include "gravitation/tiled/tiled_cpu.h"'; echo '#include "kernel_cpu.h"'; echo; \
+	  echo '#include "gravitation/tiled/tiled_cpu.h"'; echo '#include "core/kernel/compiled.h"'; echo; \
 	  printf 'extern const shoal_cpu_kernels shoal_kernels_%s;\n' $(KERNELS); echo; \
 	  echo 'const shoal_cpu_kernels *const shoal_cpu_kernel_table[] = {'; \
 	  printf '    &shoal_kernels_%s,\n' $(KERNELS); echo '    0,'; echo '};'; echo; \
@@ -244,16 +246,22 @@ $B/kernel_table.c: $B/kernel/list
 	  echo 'const tiled_cpu_kernels *const shoal_tiled_cpu_table[] = {'; \
 	  printf '    &shoal_tiled_%s,\n' $(TILED_KERNELS); echo '    0,'; echo '};'; } > $@
 
+list_texts = $(Q)mkdir -p $(@D) && sed -n 's/^$1(\([a-z0-9_]*\).*/\#include "$2\/\1.kern.h"/p' $< > $@
+$B/texts/monitors.kern.h: monitors/list.h
+	$(call list_texts,MONITOR,monitors)
+$B/texts/forces.kern.h: gravitation/list.h
+	$(call list_texts,FORCE,gravitation)
+
 # The kernel text as data, for the compiler that runs on the user's machine.
-$B/kernel_text.c: $(TEXTS) $B/kernel/list
-	$(Q){ echo '/* Made by the Makefile: the kernel text. */'; echo '#include "internal.h"'; \
-	  i=0; for f in $(TEXTS); do echo "static const unsigned char text_$$i[] = {"; \
+$B/kernel_text.c: $(TEXTS) $(MADE_TEXTS:%=$B/%) $B/kernel/list
+	$(Q){ echo '/* Made by the Makefile: the kernel text. */'; echo '#include "core/kernel/compiled.h"'; \
+	  i=0; for f in $(TEXTS) $(MADE_TEXTS:%=$B/%); do echo "static const unsigned char text_$$i[] = {"; \
 	    od -An -v -tu1 "$$f" | sed 's/^ *//; s/  */,/g; s/$$/,/'; echo '0};'; i=$$((i + 1)); done; \
 	  echo 'const shoal_text shoal_texts[] = {'; \
-	  i=0; for f in $(TEXTS); do echo "    {\"$$f\", (const char *)text_$$i},"; i=$$((i + 1)); done; \
+	  i=0; for f in $(TEXTS) $(MADE_TEXTS); do echo "    {\"$$f\", (const char *)text_$$i},"; i=$$((i + 1)); done; \
 	  echo '    {0, 0},'; echo '};'; } > $@
 
-$B/kernel_table.o $B/kernel_text.o: $B/%.o: $B/%.c $B/flags | $B/.complete
+$B/kernel_table.o $B/kernel_text.o: $B/%.o: $B/%.c $B/flags | $B/.complete $(MADE_TEXTS:%=$B/%)
 	$(call say,CC)$(CC) $(HOST_FLAGS) $(CPPFLAGS) $(CFLAGS) $(DEP_FLAGS) -c -o $@ $<
 
 $(TEST_PROGRAMS): $B/tests/%: $B/tests/%.o $(TEST_SUPPORT:%.c=$B/%.o) $(LIB)

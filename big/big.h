@@ -8,8 +8,7 @@
 
 #include <math.h>
 
-#include "core/internal.h"
-#include "core/table.h"
+#include "core/formats/table.h"
 #include "gravitation/tiled/tiled.h"
 
 /* ---- bodies.c ---------------------------------------------------------------------------------------------------- */
@@ -252,5 +251,34 @@ void shoal_big_sort(const shoal_big_bodies *bodies, const double centre[3], shoa
 /* The centre of the densest part: of the half of the mass nearest to the barycentre, of the quarter nearest to that, of the
  * tenth nearest to that. sorted: as above, about the centre in the end. */
 void shoal_big_find_centre(const shoal_big_bodies *bodies, double centre[3], shoal_big_distance *sorted);
+
+/* ---- record.c: the result file ----------------------------------------------------------------------------------- */
+
+typedef struct shoal_big_record {
+    shoal_context *context;
+    char *config_text, *plan_line;
+    shoal_units units;
+    bool has_units, complete;
+    int64_t seed;
+    double energy_start;     /* inner units */
+    long n_rows, room;
+    double (*rows)[SHOAL_BIG_COLUMNS]; /* [n_rows] user's units */
+    /* the state after the last row, inner units: bits that a run goes on from */
+    shoal_big_bodies bodies;
+    int n_slots, level;
+    double last_step;
+    double *slots;           /* [n_slots][n] */
+    double n_steps, interactions;
+    char kernel[32], row_kernel[32]; /* of the forces on all bodies, in steps and in rows; "" = not known */
+} shoal_big_record;
+
+/* Whether a file is a result of one big system. */
+bool shoal_big_record_is(const char *path);
+shoal_status shoal_big_record_read(shoal_context *context, const char *path, shoal_big_record *record);
+shoal_status shoal_big_record_write(const shoal_big_record *record, const char *path);
+void shoal_big_record_release(shoal_big_record *record);
+shoal_status shoal_big_record_add_row(shoal_big_record *record, const double row[SHOAL_BIG_COLUMNS]);
+/* The diagnostics as CSV. */
+void shoal_big_record_print(const shoal_big_record *record, FILE *out);
 
 #endif

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "big.h"
+#include "big/big.h"
 
 shoal_status shoal_big_bodies_create(shoal_context *context, long n, shoal_big_bodies *bodies)
 {

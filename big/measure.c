@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "big.h"
+#include "big/big.h"
 
 const shoal_big_column shoal_big_columns[SHOAL_BIG_COLUMNS] = {
 #define X(name, dimension, doc) { #name, dimension, doc },

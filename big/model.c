@@ -10,7 +10,7 @@
 #include <gsl/gsl_randist.h>
 #include <gsl/gsl_rng.h>
 
-#include "big.h"
+#include "big/big.h"
 
 static const struct {
     const char *name;

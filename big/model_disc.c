@@ -14,7 +14,7 @@
 #include <gsl/gsl_randist.h>
 #include <gsl/gsl_rng.h>
 
-#include "big.h"
+#include "big/big.h"
 
 void shoal_big_kuzmin(void *rng, double r_max, double toomre_q, double x[3], double v[3])
 {

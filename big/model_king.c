@@ -12,7 +12,7 @@
 #include <gsl/gsl_odeiv2.h>
 #include <stdlib.h>
 
-#include "big.h"
+#include "big/big.h"
 
 enum { POINTS = 2000 };
 

@@ -9,7 +9,7 @@
  */
 #include <stdlib.h>
 
-#include "big.h"
+#include "big/big.h"
 
 static double plummer_radius(const void *own, double fraction)
 {

@@ -13,8 +13,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/h5.h"
-#include "study.h"
+#include "core/result/h5.h"
+#include "big/big.h"
 
 #define FORMAT "shoal big system"
 #define FORMAT_VERSION 1

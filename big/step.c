@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "big.h"
+#include "big/big.h"
 
 const shoal_big_method *const shoal_big_methods[] = { &shoal_big_leapfrog, &shoal_big_hermite4, &shoal_big_hermite4_block,
                                                       &shoal_big_hermite6, NULL };

@@ -21,7 +21,7 @@
  */
 #include <string.h>
 
-#include "big.h"
+#include "big/big.h"
 
 /* Bodies whose correction is worth the start of threads. */
 enum { PARALLEL_CORRECT = 2048 };

@@ -17,7 +17,7 @@
  */
 #include <string.h>
 
-#include "big.h"
+#include "big/big.h"
 
 /* Weights of a_-1, j_-1, a_0, j_0, a_1, j_1 in the two integrals. */
 typedef struct weights {

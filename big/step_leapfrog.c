@@ -9,7 +9,7 @@
  *
  * Slots: a[3].
  */
-#include "big.h"
+#include "big/big.h"
 
 static shoal_status forces(shoal_big_stepper *s)
 {

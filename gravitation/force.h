@@ -8,7 +8,7 @@
 #include <math.h>
 #include <stddef.h>
 
-#include "internal.h"
+#include "core/ensemble/ensemble.h"
 
 #define SHOAL_LIGHT_PARAMETER                                                                                              \
     {                                                                                                                      \

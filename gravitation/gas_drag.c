@@ -2,7 +2,7 @@
  *
  * gas_drag.c: what the world knows of gas_drag.kern.h.
  */
-#include "force.h"
+#include "gravitation/force.h"
 
 enum { BODY, SIZE, DENSITY, CD, R0, ALPHA, H0, F };
 

@@ -10,6 +10,8 @@
  * z = 0. Adachi, Hayashi & Nakazawa 1976, Prog. Theor. Phys. 56, 1756. alpha and f are multiples of 1/4: powers are taken from a fourth
  * root. Body 0 feels no reaction.
  */
+#include "gravitation/force.kern.h"
+
 enum { GAS_BODY, GAS_SIZE, GAS_DENSITY, GAS_CD, GAS_R0, GAS_ALPHA, GAS_H0, GAS_F };
 
 /* base^exponent, the exponent being the same for all lanes */

@@ -2,7 +2,7 @@
  *
  * gr.c: what the world knows of gr.kern.h.
  */
-#include "force.h"
+#include "gravitation/force.h"
 
 static const shoal_parameter parameters[] = {
     SHOAL_LIGHT_PARAMETER,

@@ -7,6 +7,8 @@
  * Anderson, Esposito, Martin, Thornton & Muhleman 1975, ApJ 200, 221: what remains for m_i << m_0 of the full equations of motion
  * (Newhall, Standish & Williams 1983, A&A 125, 150, equation 1). Left out: terms smaller than these by m_i / m_0.
  */
+#include "gravitation/force.kern.h"
+
 enum { GR_C = 0 };
 
 LANE_FN void gr_add(const shoal_kernel_args *k, const double *p, int n, const real *m, const real *x, const real *v, real *a)

@@ -2,7 +2,7 @@
  *
  * gr_potential.c: what the world knows of gr_potential.kern.h.
  */
-#include "force.h"
+#include "gravitation/force.h"
 
 static const shoal_parameter parameters[] = {
     SHOAL_LIGHT_PARAMETER,

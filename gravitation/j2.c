@@ -2,7 +2,7 @@
  *
  * j2.c: what the world knows of j2.kern.h.
  */
-#include "force.h"
+#include "gravitation/force.h"
 
 enum { BODY, RADIUS, J2, J4, AXIS };
 

@@ -8,6 +8,8 @@
  * (Murray & Dermott 1999, Solar System Dynamics, section 6.11.) P'_2 = 3s, P'_3 = (15 s^2 - 3)/2, P'_4 = (35 s^3 - 15 s)/2,
  * P'_5 = (315 s^4 - 210 s^2 + 15)/8. The axis stands still.
  */
+#include "gravitation/force.kern.h"
+
 enum { J2_BODY, J2_RADIUS, J2_J2, J2_J4, J2_AXIS };
 
 LANE_FN void j2_add(const shoal_kernel_args *k, const double *p, int n, const real *m, const real *x, const real *v, real *a)

@@ -2,7 +2,7 @@
  *
  * migration.c: what the world knows of migration.kern.h.
  */
-#include "force.h"
+#include "gravitation/force.h"
 
 enum { BODY, TAU_A, TAU_E, TAU_INC, K };
 

@@ -12,6 +12,8 @@
  * K = tau_a / tau_e is that of Lee & Peale 2002, ApJ 567, 596: |de/dt| / e = K |da/dt| / a. The disc takes the momentum: body 0 feels no
  * reaction.
  */
+#include "gravitation/force.kern.h"
+
 enum { MIGRATION_BODY, MIGRATION_TAU_A, MIGRATION_TAU_E, MIGRATION_TAU_INC, MIGRATION_K };
 
 LANE_FN void migration_add(const shoal_kernel_args *k, const double *p, int n, const real *m, const real *x, const real *v, real *a)

@@ -2,7 +2,7 @@
  *
  * newton.c: what the world knows of newton.kern.h.
  */
-#include "internal.h"
+#include "core/ensemble/ensemble.h"
 
 const shoal_force shoal_newton = {
     .name = "newton",

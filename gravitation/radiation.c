@@ -2,7 +2,7 @@
  *
  * radiation.c: what the world knows of radiation.kern.h.
  */
-#include "force.h"
+#include "gravitation/force.h"
 
 enum { BETA, BODY, DRAG, C };
 

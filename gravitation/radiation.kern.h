@@ -6,6 +6,8 @@
  *
  * Burns, Lamy & Soter 1979, Icarus 40, 1, equation 5. The light takes the momentum along: body 0 feels no reaction.
  */
+#include "gravitation/force.kern.h"
+
 enum { RADIATION_BETA, RADIATION_BODY, RADIATION_DRAG, RADIATION_C };
 
 LANE_FN void radiation_add(const shoal_kernel_args *k, const double *p, int n, const real *m, const real *x, const real *v, real *a)

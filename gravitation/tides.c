@@ -2,7 +2,7 @@
  *
  * tides.c: what the world knows of tides.kern.h.
  */
-#include "force.h"
+#include "gravitation/force.h"
 
 enum { BODY, BY, RADIUS, K2, TAU, SPIN, AXIS };
 

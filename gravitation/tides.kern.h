@@ -7,6 +7,8 @@
  *
  * Mignard 1979, Moon and Planets 20, 301; Hut 1981, A&A 99, 126, equation 8, whose k is this k_2.
  */
+#include "gravitation/force.kern.h"
+
 enum { TIDES_BODY, TIDES_BY, TIDES_RADIUS, TIDES_K2, TIDES_TAU, TIDES_SPIN, TIDES_AXIS };
 
 LANE_FN void tides_add(const shoal_kernel_args *k, const double *p, int n, const real *m, const real *x, const real *v, real *a)

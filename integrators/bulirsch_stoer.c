@@ -2,7 +2,7 @@
  *
  * bulirsch_stoer.c: what the world knows of bulirsch_stoer.kern.h.
  */
-#include "internal.h"
+#include "core/ensemble/ensemble.h"
 
 static const char *const slots[] = {"x", "y", "z", "vx", "vy", "vz", "ex", "ey", "ez", "evx", "evy", "evz"};
 

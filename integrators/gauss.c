@@ -2,7 +2,7 @@
  *
  * gauss.c: what the world knows of gauss.kern.h.
  */
-#include "internal.h"
+#include "core/ensemble/ensemble.h"
 
 static const char *const slots[] = {"x",   "y",   "z",   "vx",  "vy",  "vz",  "fx1", "fy1", "fz1", "fx2",
                                     "fy2", "fz2", "fx3", "fy3", "fz3", "fx4", "fy4", "fz4", "fx5", "fy5",

@@ -2,7 +2,7 @@
  *
  * gauss_radau.c: what the world knows of gauss_radau.kern.h and gauss_radau_fixed.kern.h.
  */
-#include "internal.h"
+#include "core/ensemble/ensemble.h"
 
 static const char *const slots[] = {
     "x",   "y",   "z",   "vx",  "vy",  "vz",

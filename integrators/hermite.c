@@ -3,7 +3,7 @@
  * hermite.c: what the world knows of the Hermite schemes: hermite4.kern.h and hermite6.kern.h, with steps of one length or by the
  * criteria of hermite_steps.kern.h.
  */
-#include "internal.h"
+#include "core/ensemble/ensemble.h"
 
 #define SLOTS_4 "x", "y", "z", "vx", "vy", "vz", "ax", "ay", "az", "jx", "jy", "jz"
 #define SLOTS_ERRORS "ex", "ey", "ez", "evx", "evy", "evz"

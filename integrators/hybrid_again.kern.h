@@ -4,6 +4,7 @@
  * four parts, since a GPU's lanes come to their ends at different times (hybrid_go_on).
  */
 #include "integrators/hybrid_drift.kern.h"
+#include "integrators/hybrid_near.kern.h"
 
 /* What the conditions need of the step and of a planet. */
 typedef struct hybrid_measure {

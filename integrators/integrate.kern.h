@@ -49,7 +49,7 @@
 #ifndef SHOAL_INTEGRATE_KERN_H
 #define SHOAL_INTEGRATE_KERN_H
 
-#include "core/known.kern.h"
+#include "core/kernel/known.kern.h"
 
 #define KERNEL_QUOTE(text) #text
 #define KERNEL_TEXT(name) KERNEL_QUOTE(integrators/name.kern.h)
@@ -60,63 +60,18 @@ typedef struct lane_care lane_care;
 #include "gravitation/forces.kern.h"
 #include "monitors/observe.kern.h"
 #include KERNEL_TEXT(PROPAGATOR)
-
-#ifndef PROPAGATOR_OWN
-#define PROPAGATOR_OWN 0
-#endif
-#ifndef PROPAGATOR_OWES
-#define PROPAGATOR_OWES 0
-#endif
-#ifndef PROPAGATOR_ADAPTIVE
-#define PROPAGATOR_ADAPTIVE 0
-#endif
-#ifdef PROPAGATOR_INSIDE
-#define INSIDE(inside) , inside
-#else
-#define PROPAGATOR_INSIDE 0
-#define INSIDE(inside)
-#endif
-#ifndef PROPAGATOR_RESTS
-#define PROPAGATOR_RESTS 0
-#endif
-#ifdef PROPAGATOR_PARKS
-#define CARE(care) , care
-#else
-#define PROPAGATOR_PARKS 0
-#define CARE(care)
-struct lane_care {
-    bool given;
-};
-#endif
-
-#ifdef PROPAGATOR_BARYCENTRIC
-LANE_FN void propagator_view(const shoal_kernel_args *k, int n, const real *m, const real *s, real *w)
-{
-    (void)k, (void)m;
-    LANE_UNROLL
-    for (int c = 0; c < 2 * XYZ * n; c++)
-        w[c] = s[c];
-}
-
-LANE_FN mask propagator_beyond(const shoal_kernel_args *k, int n, const real *m, const real *s, double limit)
-{
-    (void)k, (void)m;
-    return lane_beyond(XYZ, n, s, limit);
-}
-#endif
+#include "integrators/propagator.kern.h"
 
 #if TEAM > 1 && TEAM_FIRST != PROPAGATOR_FIRST_BODY
 #error "the propagator's descriptor has another first body"
 #endif
-#ifdef DESCRIPTOR_SLOTS /* a plugin (core/plugin.c), whose threads have a system each */
+#ifdef DESCRIPTOR_SLOTS /* a plugin (core/plug/plugin.c), whose threads have a system each */
 LANE_ASSERT(PROPAGATOR_SLOTS(1) == DESCRIPTOR_SLOTS, "PROPAGATOR_SLOTS(1) is n_slots of the descriptor");
 LANE_ASSERT(PROPAGATOR_OWN == DESCRIPTOR_OWN, "PROPAGATOR_OWN is n_own of the descriptor");
 LANE_ASSERT(PROPAGATOR_FIRST_BODY == DESCRIPTOR_FIRST_BODY, "PROPAGATOR_FIRST_BODY is first_body of the descriptor");
 LANE_ASSERT(PROPAGATOR_ADAPTIVE == DESCRIPTOR_ADAPTIVE, "PROPAGATOR_ADAPTIVE is adaptive of the descriptor");
 LANE_ASSERT(PROPAGATOR_PARKS == DESCRIPTOR_PARKS, "PROPAGATOR_PARKS is parks of the descriptor");
 #endif
-#define STATE_SIZE(n) (PROPAGATOR_SLOTS(1) * (n) + PROPAGATOR_OWN) /* of a thread */
-
 #include "integrators/tangent.kern.h"
 
 enum { ADVANCE_STEPS = 100000 }; /* of an adaptive propagator, to a time within its next step */
@@ -411,7 +366,7 @@ LANE_FN mask wants_a_look(const shoal_kernel_args *k, const real *m, const real 
     const mask look = clock_due(clock) | clock_stuck(k, clock);
     if (monitors_awake(k))
         return look | is_broken(k, s) | clock_moved(clock);
-    return look | (MONITORS(k) ? propagator_beyond(k, n, m, s, stop_on_ejection_sleeps(k)) : is_broken(k, s));
+    return look | (MONITORS(k) ? propagator_beyond(k, n, m, s, monitors_sleep(k)) : is_broken(k, s));
 }
 
 #if TEAM > 1
@@ -435,8 +390,8 @@ LANE_FN void view_before(const shoal_kernel_args *k, const real *m, const real *
     system_view(k, m, s, before);
     *start = before;
 #if TEAM > 1
-    LANE_ASSERT(!(SHOAL_MONITORS & MONITORS_OF_PAIRS) || TEAM_DOUBLES > 2 * TEAM_BODIES + TEAM_EXCHANGED + 6 * TEAM_BODIES,
-                "monitors in MONITORS_OF_PAIRS do not say ends_only");
+    LANE_ASSERT(!(SHOAL_MONITORS & MONITORS_BEFORE) || TEAM_DOUBLES > 2 * TEAM_BODIES + TEAM_EXCHANGED + 6 * TEAM_BODIES,
+                "monitors in MONITORS_BEFORE do not say ends_only");
     view_share(BODIES(k), before, team_before());
     *start = team_before();
 #endif
@@ -475,7 +430,7 @@ LANE_FN void watch_step(const shoal_kernel_args *k, lane_id id, mask live, const
             *inside = shown;
     }
     event->hit = event->hit | team_told(event->hit);
-    if (MONITORS(k) & MONITORS_OF_PAIRS) {
+    if (MONITORS(k) & MONITORS_BEFORE) {
 #if TEAM > 1
         if (moved)
             view_share(n, own, team_before());
@@ -559,7 +514,7 @@ LANE_FN void kernel_integrate(const shoal_kernel_args *k, const lane_id *id, con
         go_on = team_goes_on(live[g]) || go_on;
         if (watched)
             monitors_load(k, id[g], &watch[g]);
-        if (watched & MONITORS_OF_PAIRS)
+        if (watched & MONITORS_BEFORE)
             view_before(k, m[g], s[g], before[g], &start[g]);
         inside[g] = PROPAGATOR_INSIDE && (watched & MONITORS_INSIDE) ? &within[g] : 0;
         if (inside[g])
@@ -645,7 +600,7 @@ LANE_FN void kernel_careful(const shoal_kernel_args *k, int lane, int takes_all)
                 clock_load(k, id, k->slice_steps, &clock);
                 if (watched)
                     monitors_load(k, id, &watch);
-                if (watched & MONITORS_OF_PAIRS)
+                if (watched & MONITORS_BEFORE)
                     view_before(k, m, s, before, &start);
                 if (inside)
                     inside_load(id, inside);

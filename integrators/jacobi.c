@@ -2,7 +2,7 @@
  *
  * jacobi.c: what the world knows of the maps in Jacobi coordinates: mvs_jacobi.kern.h and saba.kern.h.
  */
-#include "internal.h"
+#include "core/ensemble/ensemble.h"
 
 static const char *const slots[] = {"Xx", "Xy", "Xz", "Vx", "Vy", "Vz", "eXx", "eXy", "eXz", "eVx", "eVy", "eVz"};
 

@@ -2,7 +2,7 @@
  *
  * leapfrog.c: what the world knows of leapfrog.kern.h.
  */
-#include "internal.h"
+#include "core/ensemble/ensemble.h"
 
 static const char *const slots[] = {"x",  "y",  "z",  "vx", "vy", "vz",  "ax", "ay",
                                     "az", "ex", "ey", "ez", "evx", "evy", "evz"};

@@ -2,7 +2,7 @@
  *
  * mvs.c: what the world knows of the maps in democratic heliocentric coordinates: mvs.kern.h, mvs_whds.kern.h and hybrid.kern.h.
  */
-#include "internal.h"
+#include "core/ensemble/ensemble.h"
 
 static const char *const slots[] = {"qx",  "qy",  "qz",  "vx",  "vy",  "vz",  "ax", "ay",
                                     "az",  "eqx", "eqy", "eqz", "evx", "evy", "evz"};

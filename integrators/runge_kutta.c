@@ -2,7 +2,7 @@
  *
  * runge_kutta.c: what the world knows of runge_kutta.kern.h.
  */
-#include "internal.h"
+#include "core/ensemble/ensemble.h"
 
 static const char *const slots[] = {"x", "y", "z", "vx", "vy", "vz", "ex", "ey", "ez", "evx", "evy", "evz"};
 

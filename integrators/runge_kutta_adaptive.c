@@ -2,7 +2,7 @@
  *
  * runge_kutta_adaptive.c: what the world knows of runge_kutta_adaptive.kern.h.
  */
-#include "internal.h"
+#include "core/ensemble/ensemble.h"
 
 static const char *const slots[] = {"x",  "y",  "z",  "vx", "vy", "vz",  "ax", "ay",
                                     "az", "ex", "ey", "ez", "evx", "evy", "evz"};

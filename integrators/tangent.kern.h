@@ -14,6 +14,7 @@
  * 2^300 the vector is scaled by 2^-300, which changes no bit of its direction; monitors count how often. That is the only thing that watching
  * ever does to a state, and the bodies do not feel it.
  */
+#include "integrators/propagator.kern.h"
 
 /* The bodies (tangent = 0) or their changes (1), as the state of a system of n/2 bodies. */
 LANE_FN void tangent_split(int n, int tangent, const real *s, real *part)

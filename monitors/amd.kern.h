@@ -9,6 +9,9 @@
  * relative to |L|. A system with an unbound body has none. Slots: steps left until the next look, C / |L| at the first one,
  * the least and the largest.
  */
+#include "monitors/monitor.kern.h"
+#include "monitors/orbit.kern.h"
+
 enum { amd_SLOTS = 4, AMD_EVERY = 0 };
 
 LANE_FN void amd_observe(const shoal_kernel_args *k, const lane_view *view, real *slots, lane_event *event)

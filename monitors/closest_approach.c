@@ -4,7 +4,7 @@
  */
 #include <math.h>
 
-#include "internal.h"
+#include "core/ensemble/ensemble.h"
 
 static const shoal_parameter parameters[] = {
     {"central", SHOAL_BOOLEAN, "", 0, 0, 1, NULL, "pairs with the central body, too"},

@@ -13,6 +13,9 @@
  * Slots of a pair: squared distance, time, Hill radius, which pair, as 1000 i + j; and the same of the parts of a step that a
  * propagator showed and may make again, which count when the step is done.
  */
+#include "monitors/monitor.kern.h"
+#include "monitors/orbit.kern.h"
+
 enum { closest_approach_SLOTS = 0, CLOSEST_CENTRAL = 0 };
 enum { CLOSEST_D2, CLOSEST_TIME, CLOSEST_HILL, CLOSEST_PAIR, CLOSEST_PART, CLOSEST_SLOTS = 2 * CLOSEST_PART };
 
@@ -113,7 +116,7 @@ LANE_FN void closest_approach_observe(const shoal_kernel_args *k, const lane_vie
             if (!view->part)
                 when = closest_start(k, view->id) + when;
             if (i > 0)
-                hill = lane_select(mass > zero, 0.5 * (encounter_axis(n, m, w, i) + encounter_axis(n, m, w, j)) *
+                hill = lane_select(mass > zero, 0.5 * (orbit_axis(n, m, w, i) + orbit_axis(n, m, w, j)) *
                                                     lane_cbrt(mass / (3.0 * m[0])), zero);
             lane_store(k->watch, view->id, at + CLOSEST_D2, k->n_watch, nearer, closest.d2);
             lane_store(k->watch, view->id, at + CLOSEST_TIME, k->n_watch, nearer, when);

@@ -4,7 +4,7 @@
  */
 #include <math.h>
 
-#include "internal.h"
+#include "core/ensemble/ensemble.h"
 
 static const shoal_parameter parameters[] = {
     {"first", SHOAL_BODY, "", 0, -1, 1e6, NULL, "one body (default: the central one)"},

@@ -4,6 +4,9 @@
  * standing for the time since the last look. Slots: steps left until the next look, least, largest, integral, time of the last
  * look.
  */
+#include "monitors/monitor.kern.h"
+#include "monitors/pair.kern.h"
+
 enum { distance_SLOTS = 5, DISTANCE_FIRST = 0, DISTANCE_SECOND = 1, DISTANCE_EVERY = 2 };
 
 LANE_FN void distance_observe(const shoal_kernel_args *k, const lane_view *view, real *slots, lane_event *event)

@@ -4,7 +4,7 @@
  */
 #include <math.h>
 
-#include "internal.h"
+#include "core/ensemble/ensemble.h"
 
 static const shoal_parameter parameters[] = {
     {"elements", SHOAL_CHOICE, "", 0, 0, 1, "jacobi|astrocentric", "what the orbits refer to"},

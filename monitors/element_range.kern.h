@@ -3,6 +3,9 @@
  * element_range.kern.h: the least and largest osculating 1/a, e^2 and sin^2(i/2) of every body, which give those of a, e and
  * i. Slots: steps left until the next look; of a body the least and the largest of each.
  */
+#include "monitors/monitor.kern.h"
+#include "monitors/orbit.kern.h"
+
 enum { element_range_SLOTS = 1, ELEMENT_RANGE_PART = 6, ELEMENT_RANGE_ELEMENTS = 0, ELEMENT_RANGE_EVERY = 1 };
 
 LANE_FN void element_range_observe(const shoal_kernel_args *k, const lane_view *view, real *slots, lane_event *event)

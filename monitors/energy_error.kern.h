@@ -4,6 +4,9 @@
  * m_i m_j / r_ij in barycentric coordinates. The energy that mergers and removals take away is booked to E(0), by the host.
  * Slots: steps left until the next look, the energy that there should be, |E(0)|, the largest |error|.
  */
+#include "monitors/monitor.kern.h"
+#include "monitors/pair.kern.h"
+
 enum { energy_error_SLOTS = 4, ENERGY_ERROR_EVERY = 0, ENERGY_ERROR_STOP_ABOVE = 1 };
 
 LANE_FN void energy_error_observe(const shoal_kernel_args *k, const lane_view *view, real *slots, lane_event *event)

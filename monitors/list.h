@@ -1,18 +1,23 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
- * The monitors: MONITOR(name) stands for name.kern.h, name.c and shoal_monitor_name. Of two events at one time the earlier here wins. */
-MONITOR(stop_on_collision)
-MONITOR(stop_on_encounter)
-MONITOR(stop_on_ejection)
-MONITOR(stop_on_crossing)
-MONITOR(mean_motion_drift)
-MONITOR(megno)
-MONITOR(closest_approach)
-MONITOR(element_range)
-MONITOR(energy_error)
-MONITOR(resonant_angle)
-MONITOR(distance)
-MONITOR(amd)
-MONITOR(transits)
+ * The monitors: MONITOR(name, sees) stands for name.kern.h, name.c and shoal_monitor_name. Of two events at one time the earlier here wins.
+ *
+ * sees    INSIDE   the motion within a step, where a propagator resolves it, and both ends of each step
+ *         BEFORE   both ends of each step
+ *         ENDS     the ends of steps
+ *         FAR      the ends of steps at which a body is far from the barycentre */
+MONITOR(stop_on_collision, INSIDE)
+MONITOR(stop_on_encounter, INSIDE)
+MONITOR(stop_on_ejection, FAR)
+MONITOR(stop_on_crossing, ENDS)
+MONITOR(mean_motion_drift, ENDS)
+MONITOR(megno, ENDS)
+MONITOR(closest_approach, INSIDE)
+MONITOR(element_range, ENDS)
+MONITOR(energy_error, ENDS)
+MONITOR(resonant_angle, ENDS)
+MONITOR(distance, ENDS)
+MONITOR(amd, ENDS)
+MONITOR(transits, BEFORE)
 #ifdef SHOAL_PLUGINS
 #include "plugins/monitors.h"
 #endif

@@ -4,7 +4,7 @@
  */
 #include <math.h>
 
-#include "internal.h"
+#include "core/ensemble/ensemble.h"
 
 static const shoal_parameter parameters[] = {
     {"body", SHOAL_BODY, "", -1, -1, 1e6, NULL, "the body whose mean motion is watched (default: the last)"},

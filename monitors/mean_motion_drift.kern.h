@@ -6,6 +6,9 @@
  * (half / period), times the length of the step. Only every so-many-th step is looked at. Slots: sum of weights and of weighted mean motions of either half, steps left
  * until the next look.
  */
+#include "monitors/monitor.kern.h"
+#include "monitors/pair.kern.h"
+
 enum { mean_motion_drift_SLOTS = 5, DRIFT_BODY = 0, DRIFT_EVERY = 1 };
 
 LANE_FN void mean_motion_drift_observe(const shoal_kernel_args *k, const lane_view *view, real *slots, lane_event *event)

@@ -4,7 +4,7 @@
  */
 #include <math.h>
 
-#include "internal.h"
+#include "core/ensemble/ensemble.h"
 
 static const shoal_parameter parameters[] = {
     {"stop_above", SHOAL_REAL, "", 1e300, 1e-300, 1e300, NULL, "a system whose megno passes this ends as `chaotic`; by default none does"},

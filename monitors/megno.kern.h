@@ -14,6 +14,8 @@
  *
  * Slots: t, ln d, int (d'/d) s ds, int Y ds, times that the vector was shortened.
  */
+#include "monitors/monitor.kern.h"
+
 enum { megno_SLOTS = 5, MEGNO_STOP_ABOVE = 0 };
 
 LANE_FN void megno_observe(const shoal_kernel_args *k, const lane_view *view, real *slots, lane_event *event)

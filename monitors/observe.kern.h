@@ -1,161 +1,64 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * observe.kern.h: what monitors see and how their verdicts are merged.
- *
- * A monitor's text defines   NAME_SLOTS (doubles a system that it carries) and
- *     NAME_observe(const shoal_kernel_args *k, const lane_view *view, real *slots, lane_event *event)
- * which reads the synchronised state after a step, updates its slots and may offer an event. The earliest event of a step wins,
- * whatever the order of the monitors in the config; of simultaneous ones the first in list.h.
+ * observe.kern.h: shows a step to the monitors, and merges their verdicts
+ (monitor.kern.h has their words).
  */
 
-/* The step just made: barycentric states [6 * n] before (only for monitors with the pair hook) and after it. */
-typedef struct lane_view {
-    lane_id id;
-    int n;
-    const real *m, *before, *after;
-    real h;      /* length of the step */
-    real phase;  /* of the whole run, 0..1, after it */
-    real tangent2; /* squared length of the tangent vector, where a monitor asks for one */
-    mask star, planets; /* lanes whose pairs with body 0, or of other bodies, this view may be asked about */
-    mask whole;  /* lanes that made this step and run; none where it is a part of one */
-    real late;   /* time from the end of this view to that of the step */
-    real time;   /* since the start of the run, after it; 0 where it is a part of a step */
-    int part;    /* of a step, which may yet be made again: what a monitor keeps of it waits for the whole of it */
-} lane_view;
-
-typedef struct lane_event {
-    mask hit;
-    real fraction; /* of the step, 0..1 */
-    real outcome, body_a, body_b;
-} lane_event;
-
-enum {
-#define MONITOR(name) SHOAL_MONITOR_##name,
-#include "monitors/list.h"
-#undef MONITOR
-    SHOAL_N_MONITORS
-};
-
-#define EVENT_LAST 1e300 /* as a fraction of the step */
-
-LANE_FN void event_offer(lane_event *event, mask hit, real fraction, real outcome, real body_a, real body_b)
-{
-    mask wins = hit & (lane_not(event->hit) | (fraction < event->fraction));
-    event->hit = event->hit | hit;
-    event->fraction = lane_select(wins, fraction, event->fraction);
-    event->outcome = lane_select(wins, outcome, event->outcome);
-    event->body_a = lane_select(wins, body_a, event->body_a);
-    event->body_b = lane_select(wins, body_b, event->body_b);
-}
-
-LANE_FN void event_none(lane_event *event)
-{
-    event->hit = lane_set(0.0) != lane_set(0.0);
-    event->fraction = lane_set(1.0);
-    event->outcome = event->body_a = event->body_b = lane_set(-1.0);
-}
-
-/* The motion within a step, for the monitors of pairs, from a propagator that resolves it: in these lanes they have seen the pairs with body 0,
- * and those of other bodies, substep by substep, with this verdict, and need not look at the step's ends. */
-typedef struct lane_inside {
-    lane_id id;
-    mask star, planets;
-    lane_event event;
-} lane_inside;
-
-/* What happened to the bodies a, b is marked in the lanes `hit`, which pause; any event that ends a system goes first. */
-LANE_FN void event_mark(const shoal_kernel_args *k, const lane_view *view, mask hit, real fraction, int a, int b,
-                        lane_event *event)
-{
-    const real none = lane_set(-1.0);
-    lane_store(k->watch, view->id, k->marks + a * view->n + b, k->n_watch, hit, lane_fma(1.0 - fraction, view->h, view->late));
-    event_offer(event, hit, lane_set(EVENT_LAST), lane_set(SHOAL_MARKED), none, none);
-}
-
-LANE_FN real event_marked(const shoal_kernel_args *k, const lane_view *view, int a, int b)
-{
-    return lane_load(k->watch, view->id, k->marks + a * view->n + b, k->n_watch);
-}
-
-/* A record, and its numbers, in the lanes `where`, where records are kept: one of each body a step and monitor, at most. The lanes pause when the
- * room runs short. */
-LANE_FN void record_add(const shoal_kernel_args *k, const lane_view *view, mask where, double what, real time, double bodies, real distance,
-                        real speed, lane_event *event)
-{
-    const real none = lane_set(-1.0), values[SHOAL_RECORD_FIELDS] = {lane_set(what), time, lane_set(bodies), distance, speed};
-    if (k->records < 0)
-        return;
-    const real count = lane_load(k->watch, view->id, k->records, k->n_watch);
-    LANE_KEEP_ROLLED
-    for (int i = 0; i < k->record_room; i++) {
-        const mask here = where & (count == lane_set((double)i));
-        if (!lane_any(here))
-            continue;
-        for (int q = 0; q < SHOAL_RECORD_FIELDS; q++)
-            lane_store(k->watch, view->id, k->records + 1 + i * SHOAL_RECORD_FIELDS + q, k->n_watch, here, values[q]);
-        lane_store(k->watch, view->id, k->records, k->n_watch, here, count + 1.0);
-    }
-    event_offer(event, where & (count >= lane_set(SHOAL_RECORDS_PAUSE - 1.0)), lane_set(EVENT_LAST), lane_set(SHOAL_MARKED), none, none);
-}
-
-/* The first slot, in k->watch, of a part of a system; n_slots, n_part_slots: of the monitor. */
-LANE_FN int part_slot(const shoal_kernel_args *k, int monitor, int n_slots, int n_part_slots, int part)
-{
-    return k->watch_offset[monitor] + n_slots + part * n_part_slots;
-}
-
-/* The lanes that look at every so-many-th step and do so now; *left: a slot that begins at 0. */
-LANE_FN mask monitor_due(const lane_view *view, double every, real *left)
-{
-    *left = *left - 1.0;
-    const mask due = (*left <= lane_set(0.0)) & view->whole;
-    *left = lane_select(due, lane_set(every), *left);
-    return due;
-}
-
-/* A tangent vector as long as that is shortened by this (see tangent.kern.h). */
-#define TANGENT_LIMIT 0x1p300
-LANE_FN mask tangent_is_long(real length2) { return length2 > lane_set(TANGENT_LIMIT * TANGENT_LIMIT); }
-
-#include "monitors/pair.kern.h"
-#include "monitors/orbit.kern.h"
-#include "monitors/amd.kern.h"
-#include "monitors/distance.kern.h"
-#include "monitors/element_range.kern.h"
-#include "monitors/energy_error.kern.h"
-#include "monitors/mean_motion_drift.kern.h"
-#include "monitors/megno.kern.h"
-#include "monitors/resonant_angle.kern.h"
-#include "monitors/stop_on_collision.kern.h"
-#include "monitors/stop_on_crossing.kern.h"
-#include "monitors/stop_on_ejection.kern.h"
-#include "monitors/stop_on_encounter.kern.h"
-#include "monitors/closest_approach.kern.h"
-#include "monitors/transits.kern.h"
+#include "monitors/monitor.kern.h"
+#include "texts/monitors.kern.h"
 #ifdef SHOAL_PLUGINS
 #include "plugins/monitors.kern.h"
-#else
-#define SHOAL_PLUGIN_MONITORS_OF_PAIRS 0
 #endif
 
-/* Those that inside_observe asks, and all that look at the state before a step, too. */
-#define MONITORS_INSIDE \
-    ((1 << SHOAL_MONITOR_stop_on_collision) | (1 << SHOAL_MONITOR_stop_on_encounter) | (1 << SHOAL_MONITOR_closest_approach))
-#define MONITORS_OF_PAIRS (MONITORS_INSIDE | (1 << SHOAL_MONITOR_transits) | SHOAL_PLUGIN_MONITORS_OF_PAIRS)
+/* Bits of the monitors that watch within a step, of those that look at the state before it too, and of those that look at each end. */
+#define MONITOR(name, sees) | (SHOAL_SEES_##sees >= SHOAL_SEES_INSIDE ? 1 << SHOAL_MONITOR_##name : 0)
+enum {
+    MONITORS_INSIDE = 0
+#include "monitors/list.h"
+};
+#undef MONITOR
+#define MONITOR(name, sees) | (SHOAL_SEES_##sees >= SHOAL_SEES_BEFORE ? 1 << SHOAL_MONITOR_##name : 0)
+enum {
+    MONITORS_BEFORE = 0
+#include "monitors/list.h"
+};
+#undef MONITOR
+#define MONITOR(name, sees) | (SHOAL_SEES_##sees >= SHOAL_SEES_ENDS ? 1 << SHOAL_MONITOR_##name : 0)
+enum {
+    MONITORS_AWAKE = 0
+#include "monitors/list.h"
+};
+#undef MONITOR
 
-/* Whether a monitor must see every step. stop_on_ejection alone sleeps while all bodies are near. */
-LANE_FN int monitors_awake(const shoal_kernel_args *k) { return (MONITORS(k) & ~(1 << SHOAL_MONITOR_stop_on_ejection)) != 0; }
+/* Whether a monitor must see every step. */
+LANE_FN int monitors_awake(const shoal_kernel_args *k) { return (MONITORS(k) & MONITORS_AWAKE) != 0; }
+
+/* The distance within which all bodies have to be, for the others to sleep. */
+LANE_FN double monitors_sleep(const shoal_kernel_args *k)
+{
+    double reach = EVENT_LAST;
+#define SLEEPS_INSIDE(name)
+#define SLEEPS_BEFORE(name)
+#define SLEEPS_ENDS(name)
+#define SLEEPS_FAR(name)                              \
+    if (MONITORS(k) & (1 << SHOAL_MONITOR_##name)) \
+        reach = name##_sleeps(k) < reach ? name##_sleeps(k) : reach;
+#define MONITOR(name, sees) SLEEPS_##sees(name)
+#include "monitors/list.h"
+#undef MONITOR
+    return reach;
+}
 
 /* What the active monitors carry, one member each. */
 typedef struct monitor_state {
-#define MONITOR(name) real name[name##_SLOTS + 1];
+#define MONITOR(name, sees) real name[name##_SLOTS + 1];
 #include "monitors/list.h"
 #undef MONITOR
 } monitor_state;
 
 LANE_FN void monitors_load(const shoal_kernel_args *k, lane_id id, monitor_state *watch)
 {
-#define MONITOR(name)                                     \
+#define MONITOR(name, sees)                                     \
     if (MONITORS(k) & (1 << SHOAL_MONITOR_##name)) {      \
         LANE_UNROLL                                       \
         for (int slot = 0; slot < name##_SLOTS; slot++)   \
@@ -167,7 +70,7 @@ LANE_FN void monitors_load(const shoal_kernel_args *k, lane_id id, monitor_state
 
 LANE_FN void monitors_store(const shoal_kernel_args *k, lane_id id, mask where, const monitor_state *watch)
 {
-#define MONITOR(name)                                     \
+#define MONITOR(name, sees)                                     \
     if (MONITORS(k) & (1 << SHOAL_MONITOR_##name)) {      \
         LANE_UNROLL                                       \
         for (int slot = 0; slot < name##_SLOTS; slot++)   \
@@ -193,8 +96,15 @@ LANE_FN void inside_load(lane_id id, lane_inside *inside)
 LANE_FN void inside_forget(const shoal_kernel_args *k, int n, mask lanes, lane_inside *inside)
 {
     const mask marked = lanes & inside->event.hit;
-    if (MONITORS(k) & (1 << SHOAL_MONITOR_closest_approach))
-        closest_approach_forget(k, inside->id, n, lanes);
+#define FORGET_BEFORE(name)
+#define FORGET_ENDS(name)
+#define FORGET_FAR(name)
+#define FORGET_INSIDE(name)                        \
+    if (MONITORS(k) & (1 << SHOAL_MONITOR_##name)) \
+        name##_forget(k, inside->id, n, lanes);
+#define MONITOR(name, sees) FORGET_##sees(name)
+#include "monitors/list.h"
+#undef MONITOR
     inside->event.hit = inside->event.hit & lane_not(lanes);
     LANE_KEEP_ROLLED
     for (int slot = 0; k->marks >= 0 && slot < n * n && lane_any(marked); slot++) {
@@ -213,16 +123,19 @@ LANE_CALLED_FN void inside_observe(const shoal_kernel_args *k, int n, const real
     const real late = (1.0 - fraction - part) / part * h;
     lane_view view = {inside->id, n, m, before, after, h, fraction, lane_set(0.0), star, planets, none, late, lane_set(0.0), 1};
     event_none(&event);
-    if (MONITORS(k) & (1 << SHOAL_MONITOR_stop_on_collision))
-        stop_on_collision_observe(k, &view, 0, &event);
-    if (MONITORS(k) & (1 << SHOAL_MONITOR_stop_on_encounter))
-        stop_on_encounter_observe(k, &view, 0, &event);
-    if (MONITORS(k) & (1 << SHOAL_MONITOR_closest_approach))
-        closest_approach_observe(k, &view, 0, &event);
+#define SHOW_BEFORE(name)
+#define SHOW_ENDS(name)
+#define SHOW_FAR(name)
+#define SHOW_INSIDE(name)                          \
+    if (MONITORS(k) & (1 << SHOAL_MONITOR_##name)) \
+        name##_observe(k, &view, 0, &event);
+#define MONITOR(name, sees) SHOW_##sees(name)
+#include "monitors/list.h"
+#undef MONITOR
     event_offer(&inside->event, event.hit, lane_fma(event.fraction, part, fraction), event.outcome, event.body_a, event.body_b);
 }
 
-/* On a CPU it is compiled once for the propagators of a width and a body count, as KERNEL_MONITORS (core/kernel_monitors.c). */
+/* On a CPU it is compiled once for the propagators of a width and a body count, as KERNEL_MONITORS (core/engine/kernel_monitors.c). */
 #ifdef KERNEL_MONITORS
 #define monitors_observe KERNEL_MONITORS
 #define MONITORS_FN __attribute__((visibility("hidden")))
@@ -260,7 +173,7 @@ MONITORS_FN void monitors_observe(const shoal_kernel_args *k, lane_id id, mask l
     view.late = lane_set(0.0);
     view.time = time;
     view.part = 0;
-#define MONITOR(name)                              \
+#define MONITOR(name, sees)                              \
     if (MONITORS(k) & (1 << SHOAL_MONITOR_##name)) \
         name##_observe(k, &view, watch->name, event);
 #include "monitors/list.h"

@@ -9,6 +9,11 @@
  *
  * (Murray & Dermott 1999, section 2.8), in forms that lose no digits for small e and i.
  */
+#ifndef SHOAL_ORBIT_KERN_H
+#define SHOAL_ORBIT_KERN_H
+
+#include "monitors/pair.kern.h"
+
 enum { ORBIT_JACOBI = 0, ORBIT_ASTROCENTRIC = 1 }; /* the choices of `elements` */
 
 /* What the next body orbits: body 0, or the barycentre of those before it. */
@@ -77,3 +82,16 @@ LANE_FN lane_orbit orbit_elements(lane_pair p, real mu)
     o.half_tilt = lane_select(o.lz < lane_set(0.0), 1.0 - part, part);
     return o;
 }
+
+/* The astrocentric semi-major axis of body i, or twice its distance from body 0 if that is less. */
+LANE_FN real orbit_axis(int n, const real *m, const real *w, int i)
+{
+    lane_pair p = pair_relative(n, w, 0, i);
+    real mu = m[0] + m[i];
+    real r2 = pair_dot(p.x, p.y, p.z, p.x, p.y, p.z), v2 = pair_dot(p.vx, p.vy, p.vz, p.vx, p.vy, p.vz);
+    real r = r2 * lane_rsqrt(r2);
+    real q = lane_fma(-r, v2, 2.0 * mu); /* r mu / a */
+    return lane_select(q > 0.5 * mu, r * mu / q, 2.0 * r);
+}
+
+#endif

@@ -7,6 +7,11 @@
  * cubic. A pair is looked at closely only if it ends the step inside the distance, or moves apart at the end of the step after
  * an approach that may have been deep enough; and then only if a bound of the cubic allows it.
  */
+#ifndef SHOAL_PAIR_KERN_H
+#define SHOAL_PAIR_KERN_H
+
+#include "core/kernel/known.kern.h"
+
 enum { PAIR_SAMPLES = 16, PAIR_BISECTIONS = 50 };
 
 /* Relative motion of bodies i, j at one end of a step. */
@@ -124,3 +129,5 @@ LANE_RARE_FN pair_approach pair_reached(lane_pair a, lane_pair b, real h, real r
     approach.fraction = lane_select(inside, lane_set(0.0), high);
     return approach;
 }
+
+#endif

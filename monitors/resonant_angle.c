@@ -4,7 +4,7 @@
  */
 #include <math.h>
 
-#include "internal.h"
+#include "core/ensemble/ensemble.h"
 
 static const shoal_parameter parameters[] = {
     {"body_1", SHOAL_BODY, "", 1, -1, 1e6, NULL, "the first body"},

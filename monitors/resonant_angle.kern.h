@@ -18,6 +18,9 @@
  * period of phi. A look at which one of the bodies is unbound is left out. Slots: steps left until the next look, phi, the
  * least and the largest one, the integral of phi over time since the first look, the times of the first look and of the last.
  */
+#include "monitors/monitor.kern.h"
+#include "monitors/orbit.kern.h"
+
 enum { resonant_angle_SLOTS = 7, RESONANT_BODY = 0, RESONANT_P = 3, RESONANT_Q = 6, RESONANT_ELEMENTS = 9, RESONANT_EVERY = 10 };
 
 /* p lambda + q varpi. */

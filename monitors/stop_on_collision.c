@@ -2,7 +2,7 @@
  *
  * stop_on_collision.c: what the world knows of stop_on_collision.kern.h.
  */
-#include "internal.h"
+#include "core/ensemble/ensemble.h"
 
 static const shoal_parameter parameters[] = {
     {"factor", SHOAL_REAL, "", 1, 1e-12, 1e12, NULL, "scales the sum of the two radii"},

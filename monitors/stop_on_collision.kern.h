@@ -8,6 +8,9 @@
  * radial velocity, taken as linear in time, is zero. Only if the body is nearer than its osculating semi-major axis, v^2 r > mu: the
  * distance of a planet of two stars from one of them has minima near osculating apocentres, too.
  */
+#include "monitors/monitor.kern.h"
+#include "monitors/pair.kern.h"
+
 enum { stop_on_collision_SLOTS = 0, COLLISION_FACTOR = 0, COLLISION_ACTION = 1 };
 
 /* Pericentre distance of the orbit of relative motion p, infinity on its far half. */
@@ -31,6 +34,12 @@ LANE_FN void collision_offer(const shoal_kernel_args *k, const lane_view *view, 
     else
         event_offer(event, hit, fraction, lane_set(i == 0 ? SHOAL_HIT_STAR : SHOAL_COLLIDED), lane_set((double)i),
                     lane_set((double)j));
+}
+
+/* Whatever it has shown is in the marks alone. */
+LANE_FN void stop_on_collision_forget(const shoal_kernel_args *k, lane_id id, int n, mask lanes)
+{
+    (void)k, (void)id, (void)n, (void)lanes;
 }
 
 LANE_FN void stop_on_collision_observe(const shoal_kernel_args *k, const lane_view *view, real *slots, lane_event *event)

@@ -2,7 +2,7 @@
  *
  * stop_on_crossing.c: what the world knows of stop_on_crossing.kern.h.
  */
-#include "internal.h"
+#include "core/ensemble/ensemble.h"
 
 static const shoal_parameter parameters[] = {
     {"elements", SHOAL_CHOICE, "", 0, 0, 1, "jacobi|astrocentric", "what the orbits refer to"},

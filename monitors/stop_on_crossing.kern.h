@@ -4,6 +4,9 @@
  * a_2. If that holds for any two it holds for two neighbours in a, so that the order of the others does not matter. An unbound
  * body has no orbit here. Slot: steps left until the next look.
  */
+#include "monitors/monitor.kern.h"
+#include "monitors/orbit.kern.h"
+
 enum { stop_on_crossing_SLOTS = 1, CROSSING_ELEMENTS = 0, CROSSING_EVERY = 1 };
 
 LANE_FN void stop_on_crossing_observe(const shoal_kernel_args *k, const lane_view *view, real *slots, lane_event *event)

@@ -4,7 +4,7 @@
  */
 #include <math.h>
 
-#include "internal.h"
+#include "core/ensemble/ensemble.h"
 
 static const shoal_parameter parameters[] = {
     {"r_max", SHOAL_REAL, "length", NAN, 1e-300, 1e300, NULL, "distance from the barycentre of the other bodies"},

@@ -13,6 +13,9 @@
  *
  * With action = remove the body is marked instead.
  */
+#include "monitors/monitor.kern.h"
+#include "monitors/pair.kern.h"
+
 enum { stop_on_ejection_SLOTS = 0, EJECTION_R_MAX = 0, EJECTION_CRITERION = 1, EJECTION_ACTION = 2 };
 
 /* It has nothing to see while no body is farther than this from the barycentre. */

@@ -2,7 +2,7 @@
  *
  * stop_on_encounter.c: what the world knows of stop_on_encounter.kern.h.
  */
-#include "internal.h"
+#include "core/ensemble/ensemble.h"
 
 static const shoal_parameter parameters[] = {
     {"radius", SHOAL_CHOICE, "", 0, 0, 2, "mutual_hill|hill|absolute",

@@ -13,17 +13,16 @@
  * With action = log the pair is marked instead, once: it has to be a tenth farther apart than that, at the end of a step, before
  * it is marked again. That is seen with the whole step in view, which happens once; what is inside of it may be shown twice.
  */
+#include "monitors/monitor.kern.h"
+#include "monitors/orbit.kern.h"
+
 enum { stop_on_encounter_SLOTS = 0, ENCOUNTER_RADIUS = 0, ENCOUNTER_FACTOR = 1, ENCOUNTER_DISTANCE = 2, ENCOUNTER_ACTION = 3 };
 enum { ENCOUNTER_MUTUAL_HILL = 0, ENCOUNTER_HILL = 1, ENCOUNTER_ABSOLUTE = 2 };
 
-LANE_FN real encounter_axis(int n, const real *m, const real *w, int i)
+/* Whatever it has shown is in the marks alone. */
+LANE_FN void stop_on_encounter_forget(const shoal_kernel_args *k, lane_id id, int n, mask lanes)
 {
-    lane_pair p = pair_relative(n, w, 0, i);
-    real mu = m[0] + m[i];
-    real r2 = pair_dot(p.x, p.y, p.z, p.x, p.y, p.z), v2 = pair_dot(p.vx, p.vy, p.vz, p.vx, p.vy, p.vz);
-    real r = r2 * lane_rsqrt(r2);
-    real q = lane_fma(-r, v2, 2.0 * mu); /* r mu / a */
-    return lane_select(q > 0.5 * mu, r * mu / q, 2.0 * r);
+    (void)k, (void)id, (void)n, (void)lanes;
 }
 
 LANE_FN void stop_on_encounter_observe(const shoal_kernel_args *k, const lane_view *view, real *slots, lane_event *event)
@@ -39,7 +38,7 @@ LANE_FN void stop_on_encounter_observe(const shoal_kernel_args *k, const lane_vi
     if (kind != ENCOUNTER_ABSOLUTE) {
         LANE_UNROLL_PAIRS
         for (int i = 1; i < n; i++)
-            axis[i] = encounter_axis(n, m, w, i);
+            axis[i] = orbit_axis(n, m, w, i);
     }
     LANE_UNROLL_PAIRS
     for (int i = 1; i < n; i++) {

@@ -4,7 +4,7 @@
  */
 #include <math.h>
 
-#include "internal.h"
+#include "core/ensemble/ensemble.h"
 
 static const shoal_parameter parameters[] = {
     {"star", SHOAL_BODY, "", 0, -1, SHOAL_MAX_BODIES - 1, NULL, "whose transits"},

@@ -12,6 +12,8 @@
  * Slots of a body: how many, of the times t_i = first + i period + d_i of which the first and the period (the first difference) are kept, and the
  * sums of d_i, i d_i and d_i^2: what a line through them needs.
  */
+#include "monitors/monitor.kern.h"
+#include "monitors/pair.kern.h"
 #include "integrators/kepler.kern.h"
 
 enum { transits_SLOTS = 0, TRANSITS_STAR = 0, TRANSITS_LOG = 1, TRANSITS_ROUNDS = 100 };

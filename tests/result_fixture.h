@@ -19,7 +19,7 @@
 
 #include <cmocka.h>
 
-#include "result.h"
+#include "core/result/result.h"
 
 enum { FIXTURE_COLUMNS = 3, FIXTURE_SWEPT = 2 };
 

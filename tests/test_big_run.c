@@ -9,10 +9,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "big/study.h"
+#include "core/study/study.h"
 #include "gravitation/tiled/tiled_forms.h"
-#include "h5.h"
-#include "plot_big.h"
+#include "core/result/h5.h"
+#include "core/report/plot_big.h"
 #include "testing.h"
 
 static const char study_text[] = "model = { name = \"plummer\"; n = 100; seed = 4; };\n"

@@ -14,7 +14,9 @@
 
 #include <cmocka.h>
 
-#include "internal.h"
+#include "core/report/plot.h"
+#include "core/report/report.h"
+#include "core/study/study.h"
 
 static char folder[] = "/tmp/shoal-config-XXXXXX";
 static char config_path[64], csv_path[64];

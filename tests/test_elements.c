@@ -15,7 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "internal.h"
+#include "core/plan/plan.h"
 
 static const double PI = 3.141592653589793, EPS = DBL_EPSILON;
 

@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "internal.h"
+#include "core/plan/plan.h"
 
 static const double EPS = DBL_EPSILON;
 

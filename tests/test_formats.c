@@ -5,7 +5,7 @@
  */
 #define _GNU_SOURCE 1
 #include "result_fixture.h"
-#include "table.h"
+#include "core/formats/table.h"
 
 #include <limits.h>
 

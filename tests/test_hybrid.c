@@ -18,7 +18,7 @@
 #define LANES 1
 #define PROPAGATOR hybrid
 #define SHOAL_VARIATIONAL 0
-#include "lane.h"
+#include "core/kernel/lane.h"
 #include "integrators/integrate.kern.h"
 
 #define MOST_BODIES 6

@@ -17,8 +17,8 @@
 #endif
 #define LANES 1
 #define LANE_BESIDE_GPU
-#include "kernel.h"
-#include "lane.h"
+#include "core/kernel/kernel.h"
+#include "core/kernel/lane.h"
 
 static uint64_t random_bits(void)
 {

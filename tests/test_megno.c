@@ -15,7 +15,7 @@
 #include "testing.h"
 
 #define LANES 1
-#include "lane.h"
+#include "core/kernel/lane.h"
 #include "integrators/kepler.kern.h"
 #include "integrators/kepler_tangent.kern.h"
 

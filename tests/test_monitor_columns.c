@@ -14,7 +14,7 @@
 #include "systems.h"
 
 #define LANES 1
-#include "lane.h"
+#include "core/kernel/lane.h"
 
 #define MOST_BODIES 10
 

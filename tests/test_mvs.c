@@ -14,7 +14,7 @@
 #pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
 #define LANES 1
 #define PROPAGATOR saba
-#include "lane.h"
+#include "core/kernel/lane.h"
 #include "integrators/integrate.kern.h"
 
 #define MOST_BODIES 12

@@ -19,7 +19,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "internal.h"
+#include "core/report/plot.h"
+#include "core/report/report.h"
+#include "core/study/study.h"
 
 #define N_E 30
 #define N_A 40

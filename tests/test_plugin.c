@@ -132,9 +132,12 @@ static void a_monitor_sees_the_state_before_a_step_unless_it_needs_none(void **s
     char path[600];
     snprintf(path, sizeof path, "%s/examples/plugins/least_distance.c", root());
     assert_ok(context, shoal_plugin_load(context, path));
-    assert_int_equal(shoal_plugin_bits_of_pairs(context), 0);
     assert_ok(context, shoal_plugin_load(context, write_plugin("stride", host, kernel)));
-    assert_int_equal(shoal_plugin_bits_of_pairs(context), 1 << shoal_monitor_find(context, "stride"));
+    shoal_text text;
+    int i = 0;
+    while (strcmp((text = shoal_plugin_text(context, i)).name, "plugins/monitors.h") != 0)
+        i++;
+    assert_string_equal(text.text, "MONITOR(least_distance, ENDS)\nMONITOR(stride, BEFORE)\n");
     shoal_ensemble *ensemble = make_ensemble(context);
     shoal_plan *plan = NULL;
     const shoal_plug_options monitors[] = {{"stride", NULL, 0}, {"least_distance", NULL, 0}};
@@ -228,13 +231,13 @@ static void built_in_descriptors_are_sound(void **state)
     char why[SHOAL_MESSAGE_SIZE] = "";
     (void)state;
     for (int i = 0; plugs->propagators[i]; i++)
-        if (!shoal_propagator_is_sound(plugs->propagators[i], why))
+        if (!shoal_plug_is_sound(plugs, plugs->propagators[i], NULL, NULL, why))
             fail_msg("%s: expected %s", plugs->propagators[i]->name, why);
     for (int i = 0; plugs->monitors[i]; i++)
-        if (!shoal_monitor_is_sound(plugs, plugs->monitors[i], why))
+        if (!shoal_plug_is_sound(plugs, NULL, NULL, plugs->monitors[i], why))
             fail_msg("%s: expected %s", plugs->monitors[i]->name, why);
     for (int i = 0; plugs->forces[i]; i++)
-        if (!shoal_force_is_sound(plugs->forces[i], why))
+        if (!shoal_plug_is_sound(plugs, NULL, plugs->forces[i], NULL, why))
             fail_msg("%s: expected %s", plugs->forces[i]->name, why);
 }
 

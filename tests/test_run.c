@@ -19,7 +19,9 @@
 
 #include <cmocka.h>
 
-#include "internal.h"
+#include "core/report/plot.h"
+#include "core/report/report.h"
+#include "core/study/study.h"
 
 #define PATH_SIZE 512
 #define MOST_OVERRIDES 16

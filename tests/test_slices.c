@@ -126,7 +126,7 @@ static void nobody_waits_for_a_straggler(void **state)
     struct motion motion = begin(context, dt, &(shoal_options){.propagator = "leapfrog", .t_end = 30, .threads = 1});
     shoal_plan *plan = motion.plan;
     for (long s = 0; s < SYSTEMS; s++)
-        shoal_plan_aim(plan, s, 3);
+        shoal_plan_set_goal(plan, s, 3);
     for (; plan->n_list > 1; n_slices++) {
         long n_moved;
         const double steps = plan->system_steps;
@@ -139,7 +139,7 @@ static void nobody_waits_for_a_straggler(void **state)
         for (long i = 0; i < plan->n_list; i++) {
             const int system = plan->list[i];
             if (shoal_plan_arrived(plan, system))
-                shoal_plan_aim(plan, system, fmin(30, 3 * (++output[system] + 1)));
+                shoal_plan_set_goal(plan, system, fmin(30, 3 * (++output[system] + 1)));
         }
     }
     print_message("%d slices until all others are done; the slow one is at %.4f of its run, lanes idle %.1f %%\n", n_slices,

@@ -4,6 +4,7 @@
  * CSV printers' numbers read back to the same bits.
  */
 #include "result_fixture.h"
+#include "core/report/report.h"
 
 #include <hdf5.h>
 #include <limits.h>

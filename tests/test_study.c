@@ -9,6 +9,8 @@
 #include <sys/stat.h>
 
 #include "result_fixture.h"
+#include "core/report/report.h"
+#include "core/study/study.h"
 
 /* Twenty points, two samples at each: 40 systems, so that the second chunk is not full. Some meet early. */
 static const char grid_text[] =

@@ -99,7 +99,7 @@ static const char *tune(struct motion *motion, const char *when)
     motion->plan->n_tuned = 0;
     snprintf(motion->plan->tune, sizeof motion->plan->tune, "%s", when);
     shoal_tune_rule(motion->plan, motion->plan->n_list, &motion->plan->choice);
-    assert_ok(motion->plan->context, shoal_plan_engine(motion->plan, &motion->plan->choice));
+    assert_ok(motion->plan->context, shoal_plan_exchange_engine(motion->plan, &motion->plan->choice));
     assert_ok(motion->plan->context, shoal_tune(motion->plan, why, sizeof why));
     assert_int_equal(gpu.n_alive, 1);
     assert_int_equal(gpu.choice.model, motion->plan->choice.model);
@@ -242,12 +242,12 @@ static void few_that_are_left_are_chosen_for_again(void **state)
     shoal_plan *plan = motion.plan;
     (void)tune(&motion, "never");
     const int n_created = gpu.n_created;
-    assert_ok(plan->context, shoal_plan_thinned(plan));
+    assert_ok(plan->context, shoal_tune_again(plan));
     plan->n_list = SYSTEMS / 2;
-    assert_ok(plan->context, shoal_plan_thinned(plan));
+    assert_ok(plan->context, shoal_tune_again(plan));
     assert_int_equal(gpu.n_created, n_created);
     plan->n_chosen_for = 1000000; /* a thread for each, then */
-    assert_ok(plan->context, shoal_plan_thinned(plan));
+    assert_ok(plan->context, shoal_tune_again(plan));
     assert_int_equal(gpu.n_created, n_created + 1);
     assert_int_equal(gpu.choice.model, SHOAL_MODEL_BODY);
     assert_int_equal(plan->n_chosen_for, SYSTEMS / 2);
@@ -256,7 +256,7 @@ static void few_that_are_left_are_chosen_for_again(void **state)
     plan->n_chosen_for = 1000000;
     for (long i = 0; i < plan->n_list; i++)
         *shoal_ensemble_field(motion.ensemble, SHOAL_SYS_TARGET, plan->list[i]) = 7 + (double)i;
-    assert_ok(plan->context, shoal_plan_thinned(plan));
+    assert_ok(plan->context, shoal_tune_again(plan));
     assert_int_equal(gpu.choice.model, SHOAL_MODEL_COMPONENT);
     assert_non_null(strstr(shoal_plan_line(plan), "measured)"));
     for (long i = 0; i < plan->n_list; i++) {
@@ -265,7 +265,7 @@ static void few_that_are_left_are_chosen_for_again(void **state)
     }
     plan->n_chosen_for = 1000000;
     const int n_measured = gpu.n_created;
-    assert_ok(plan->context, shoal_plan_thinned(plan)); /* nearly there */
+    assert_ok(plan->context, shoal_tune_again(plan)); /* nearly there */
     assert_int_equal(gpu.n_created, n_measured);
     end(&motion);
 }

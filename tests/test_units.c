@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "internal.h"
+#include "core/plan/plan.h"
 
 static const double TWO_PI = 6.283185307179586;
 

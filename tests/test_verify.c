@@ -4,7 +4,8 @@
  */
 #define _GNU_SOURCE 1
 #include "result_fixture.h"
-#include "table.h"
+#include "core/formats/table.h"
+#include "core/report/report.h"
 
 /* Two systems of three bodies at t = 10 with a snapshot each at 5. */
 static shoal_result *make_result(const fixture *at, double length, double time)

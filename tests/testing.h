@@ -14,7 +14,9 @@
 
 #include <cmocka.h>
 
-#include "internal.h"
+#include "core/report/plot.h"
+#include "core/report/report.h"
+#include "core/study/study.h"
 
 static inline shoal_context *context_of(void **state)
 {

@@ -6,7 +6,7 @@
  *     plugins = [ "least_distance.c" ];
  *     monitors = ( { name = "least_distance"; first = "jupiter"; second = "saturn"; } );
  */
-#include "plug.h"
+#include "core/plug/plug.h"
 
 #ifndef SHOAL_KERNEL /* what the host knows */
 

@@ -5,7 +5,7 @@
  *     plugins = [ "symplectic_euler.c" ];
  *     integrator = { name = "symplectic_euler"; dt = 0.001; };
  */
-#include "plug.h"
+#include "core/plug/plug.h"
 
 #ifndef SHOAL_KERNEL /* what the host knows */
 

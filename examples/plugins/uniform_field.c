@@ -6,7 +6,7 @@
  *     plugins = [ "uniform_field.c" ];
  *     forces = ( { name = "uniform_field"; strength = 1e-6; } );
  */
-#include "plug.h"
+#include "core/plug/plug.h"
 
 #ifndef SHOAL_KERNEL /* what the host knows */
 

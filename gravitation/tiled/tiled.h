@@ -20,7 +20,7 @@
 #ifndef SHOAL_TILED_H
 #define SHOAL_TILED_H
 
-#include "core/internal.h"
+#include "core/engine/engine.h"
 
 typedef struct shoal_tiled shoal_tiled;
 

@@ -5,8 +5,8 @@
 #ifndef SHOAL_TILED_CUBLAS_H
 #define SHOAL_TILED_CUBLAS_H
 
-#include "core/cuda.h"
-#include "core/internal.h"
+#include "core/engine/cuda.h"
+#include "core/engine/engine.h"
 
 /* Of one device; zero before the first use. */
 struct tiled_cublas {

@@ -18,7 +18,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "shoal.h"
+#include "core/shoal.h"
 #include "transit.h" /* TTVFast's */
 
 enum { MOST_PLANETS = 9, MOST_TRANSITS = 20000, TURNS = 5 };

@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * command.c: what the commands share: errors, exit statuses, terminals, words of a command line.
+ */
+#define _GNU_SOURCE
+#include <argp.h>
+#include <errno.h>
+#include <stdarg.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "core/command/command.h"
+
+int usage_error(const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    fputs("shoal: ", stderr);
+    vfprintf(stderr, format, arguments);
+    fputc('\n', stderr);
+    va_end(arguments);
+    return EXIT_USAGE;
+}
+
+int failed(const shoal_context *context, shoal_status status)
+{
+    return failed_file(context, status, NULL);
+}
+
+int failed_file(const shoal_context *context, shoal_status status, const char *file)
+{
+    const char *message = context ? shoal_context_message(context) : "";
+    shoal_h5_quiet();
+    fprintf(stderr, "shoal: %s%s%s\n", file ? file : "", file ? ": " : "", message[0] ? message : shoal_status_text(status));
+    switch (status) {
+    case SHOAL_OK: return EXIT_OK;
+    case SHOAL_E_USAGE:
+    case SHOAL_E_INPUT: return EXIT_USAGE;
+    case SHOAL_E_UNSUPPORTED: return EXIT_UNSUPPORTED;
+    case SHOAL_E_INTERRUPTED: return EXIT_INTERRUPTED;
+    default: return EXIT_FAILED;
+    }
+}
+
+int failed_input(const shoal_context *context, shoal_status status)
+{
+    return failed(context, status == SHOAL_E_FILE ? SHOAL_E_INPUT : status);
+}
+
+int parse_study(const char *command, study_words *words, int key, char *argument, const struct argp_state *state)
+{
+    switch (key) {
+    case ARGP_KEY_INIT:
+        words->override = calloc((size_t)state->argc, sizeof *words->override);
+        return words->override ? 0 : ENOMEM;
+    case ARGP_KEY_ARG:
+        if (!words->study) {
+            words->study = argument;
+        } else if (strchr(argument, '=')) {
+            words->override[words->n_overrides++] = argument;
+        } else {
+            exit(usage_error("%s: \"%s\": expected key=value (one study at a time)", command, argument));
+        }
+        return 0;
+    case ARGP_KEY_END:
+        if (!words->study) {
+            exit(usage_error("%s: expected a study: shoal %s STUDY.cfg [key=value ...]", command, command));
+        }
+        return 0;
+    default: return ARGP_ERR_UNKNOWN;
+    }
+}
+
+int flush_output(void)
+{
+    if (fflush(stdout) != 0 || ferror(stdout)) {
+        fputs("shoal: the output could not be written\n", stderr);
+        return EXIT_FAILED;
+    }
+    return EXIT_OK;
+}
+
+int terminal_width(int descriptor)
+{
+    struct winsize size;
+    return ioctl(descriptor, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : 80;
+}
+
+bool terminal_colour(void)
+{
+    const char *term = getenv("TERM");
+    return isatty(STDOUT_FILENO) && !getenv("NO_COLOR") && term && strcmp(term, "dumb") != 0;
+}
+
+int check_output(const char *command, const char *file, bool force)
+{
+    struct stat about;
+    return !force && stat(file, &about) == 0 && S_ISREG(about.st_mode)
+               ? usage_error("%s: %s is there already (--force replaces it)", command, file)
+               : EXIT_OK;
+}
+
+char *picture_name(const char *file)
+{
+    char *name;
+    return asprintf(&name, "%.*s.png", shoal_name_stem(file), file) < 0 ? NULL : name;
+}
+
+static error_t words_parse(int key, char *argument, struct argp_state *state)
+{
+    file_list *words = state->input;
+    (void)argument;
+    if (key == ARGP_KEY_ARGS) {
+        *words = (file_list){ state->argv + state->next, state->argc - state->next };
+        return 0;
+    }
+    return key == ARGP_KEY_NO_ARGS ? 0 : ARGP_ERR_UNKNOWN;
+}
+
+file_list parse_words(int argc, char **argv, const char *args_doc, const char *doc)
+{
+    file_list words = { 0 };
+    const struct argp argp = { .parser = words_parse, .args_doc = args_doc, .doc = doc };
+    argp_parse(&argp, argc, argv, 0, NULL, &words);
+    return words;
+}
+
+void put_duration(char *text, size_t size, double seconds)
+{
+    const long s = lround(fmin(fmax(seconds, 0), 1e9));
+    if (s >= 3600) {
+        snprintf(text, size, "%ld:%02ld:%02ld", s / 3600, s / 60 % 60, s % 60);
+    } else {
+        snprintf(text, size, "%ld:%02ld", s / 60, s % 60);
+    }
+}
+
+void draw_line(const char *line)
+{
+    if (isatty(STDERR_FILENO)) {
+        fprintf(stderr, "\r\033[K%.*s", terminal_width(STDERR_FILENO) - 1, line);
+    } else {
+        fprintf(stderr, "shoal: %s\n", line);
+    }
+    fflush(stderr);
+}

@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * command.h: the commands of `shoal`, each in its own file command_NAME.c with an argp parser of its own, and what they share
+ * (command.c). Only these files and main.c talk to the terminal, install signal handlers or exit; they are no part of the library.
+ */
+#ifndef SHOAL_COMMAND_H
+#define SHOAL_COMMAND_H
+
+#include "core/report/report.h"
+#include "core/study/study.h"
+
+/* argv[0] is "shoal NAME"; each returns the exit status. */
+int run_main(int argc, char **argv);
+int merge_main(int argc, char **argv);
+int rerun_main(int argc, char **argv);
+int query_main(int argc, char **argv);
+int plot_main(int argc, char **argv);
+int verify_main(int argc, char **argv);
+int generate_main(int argc, char **argv);
+int tune_main(int argc, char **argv);
+int convert_main(int argc, char **argv);
+int list_main(int argc, char **argv);
+int explain_main(int argc, char **argv);
+int info_main(int argc, char **argv);
+int bench_main(int argc, char **argv);
+
+enum { EXIT_OK = 0, EXIT_FAILED = 1, EXIT_USAGE = 2, EXIT_UNSUPPORTED = 3, EXIT_INTERRUPTED = 130 };
+
+/* Print "shoal: ..." to stderr; returns EXIT_USAGE. */
+int usage_error(const char *format, ...) __attribute__((format(printf, 1, 2)));
+/* Print the context's message; returns the exit status that goes with a status. */
+int failed(const shoal_context *context, shoal_status status);
+/* The same for a file named on the command line that should have been read: one that is not there is a wrong input. */
+int failed_input(const shoal_context *context, shoal_status status);
+/* The same for what a file does not have, or is not good for: the message is about that file. */
+int failed_file(const shoal_context *context, shoal_status status, const char *file);
+/* What a command line says of a study: STUDY.cfg [KEY=VALUE ...]. */
+typedef struct study_words {
+    const char *study;
+    const char **override; /* [n_overrides], the caller's to free */
+    int n_overrides;
+} study_words;
+
+struct argp_state;
+/* What an argp parser of such a command does with the keys that are not its options. */
+int parse_study(const char *command, study_words *words, int key, char *argument, const struct argp_state *state);
+/* Run a study in sight of the user, who may interrupt it (command_run.c). every: seconds between lines of progress where there is no
+ * terminal, 0 = none; last: the last progress reported. */
+enum { PROGRESS_SECONDS = 60 };
+shoal_status run_study(shoal_study *study, bool force, bool quiet, double every, shoal_progress *last);
+/* A line of progress: in the place of the last one in a terminal, else below it. */
+void draw_line(const char *line);
+
+/* What `shoal bench` is asked for. */
+typedef struct bench_options {
+    const char *engine, *model;
+    long systems;
+    int threads, lanes, csv, list, tune;
+    long steps;
+    int compensated;
+    const char *range;
+    double limit;
+    bool allow_plugins;
+    char **names;
+    int n_names;
+} bench_options;
+
+/* The cases of command_bench_slices.c; NULL after the last. */
+extern const char *const bench_slices_names[];
+shoal_status bench_slices(shoal_context *context, const char *name, const bench_options *options);
+
+/* command_big.c: what `run`, `query` and `plot` print of one big system. */
+void print_big_study(const shoal_study *study);
+void draw_big_progress(const shoal_progress *progress);
+int print_big_summary(shoal_study *study, const shoal_progress *progress, double seconds);
+/* The diagnostics of a result file as CSV. */
+int query_big(shoal_context *context, const char *file);
+
+/* Seconds as 1:23 or 2:01:23. */
+void put_duration(char *text, size_t size, double seconds);
+
+/* `shoal bench --range`: names are the study and overrides; limit: of an energy error. */
+int bench_range(const bench_options *options);
+
+/* `shoal bench ladder`: words are numbers of bodies and names of steps (command_bench_ladder.c). engine: NULL or "auto" = all. */
+int bench_ladder(const char *engine, int threads, bool csv, int n_words, char **words);
+
+/* What was printed has arrived: a full disk or a closed pipe is a failure. */
+int flush_output(void);
+
+int terminal_width(int descriptor);
+bool terminal_colour(void);
+
+/* Refuse (usage_error) to replace a file, unless force is set; EXIT_OK if it may be written. */
+int check_output(const char *command, const char *file, bool force);
+
+/* The name of the picture beside a result file; malloc'd. */
+char *picture_name(const char *file);
+
+/* Words of a command line, such as the files that query and plot are given. */
+typedef struct file_list {
+    char **name;
+    int n;
+} file_list;
+
+/* Arguments of a command that has no options but --help. */
+file_list parse_words(int argc, char **argv, const char *args_doc, const char *doc);
+
+#endif

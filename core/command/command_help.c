@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * command_help.c: `shoal info`, `shoal list` and `shoal explain`.
+ */
+#define _GNU_SOURCE
+#include <argp.h>
+#include <gsl/gsl_version.h>
+#include <hdf5.h>
+#include <libconfig.h>
+#include <stdlib.h>
+
+#include "core/command/command.h"
+#include "core/report/plot.h"
+
+int info_main(int argc, char **argv)
+{
+    unsigned major = 0, minor = 0, release = 0;
+
+    if (parse_words(argc, argv, "", "What this build and this machine can do, and what is missing.").n > 0) {
+        return usage_error("info: expected no arguments");
+    }
+    const shoal_plugs *plugs = shoal_plugs_of(NULL);
+    H5get_libversion(&major, &minor, &release);
+    printf("shoal %s\n", shoal_version());
+    printf("build: compiler %s; GSL %s, HDF5 %u.%u.%u, libconfig %d.%d.%d\n", __VERSION__, gsl_version, major, minor,
+           release, LIBCONFIG_VER_MAJOR, LIBCONFIG_VER_MINOR, LIBCONFIG_VER_REVISION);
+    printf("plugs: propagators %d, extra forces %d, monitors %d (shoal list names them)\n",
+           shoal_count((const void *const *)plugs->propagators), shoal_count((const void *const *)plugs->forces),
+           shoal_count((const void *const *)plugs->monitors));
+    printf("gnuplot: %s\n", shoal_plot_missing() ? shoal_plot_missing() : "found");
+    printf("MPI: not part of this build, which runs on one machine at a time\n");
+    shoal_engine_cpu_info(stdout);
+    shoal_engine_cuda_info(stdout);
+    return flush_output();
+}
+
+int list_main(int argc, char **argv)
+{
+    if (parse_words(argc, argv, "", "Every propagator, force and monitor, a line each.").n > 0) {
+        return usage_error("list: expected no arguments (shoal explain NAME tells more about one)");
+    }
+    shoal_help_list(NULL, stdout);
+    return flush_output();
+}
+
+typedef struct explain_options {
+    file_list names;
+    bool all;
+} explain_options;
+
+static error_t explain_parse(int key, char *argument, struct argp_state *state)
+{
+    explain_options *options = state->input;
+    (void)argument;
+    switch (key) {
+    case 'a': options->all = true; return 0;
+    case ARGP_KEY_ARGS:
+        options->names = (file_list){ state->argv + state->next, state->argc - state->next };
+        return 0;
+    case ARGP_KEY_END:
+        if (!options->all && options->names.n == 0) {
+            exit(usage_error("explain: expected a name (shoal list has them)"));
+        }
+        return 0;
+    default: return key == ARGP_KEY_NO_ARGS ? 0 : ARGP_ERR_UNKNOWN;
+    }
+}
+
+static const struct argp explain_argp = {
+    .options = (const struct argp_option[]){
+        { "all", 'a', 0, 0, "The whole reference, as Markdown", 0 },
+        { 0 } },
+    .parser = explain_parse,
+    .args_doc = "NAME...",
+    .doc = "Tell all about a propagator, a force, a monitor, a config key or an outcome.",
+};
+
+int explain_main(int argc, char **argv)
+{
+    explain_options options = { 0 };
+    shoal_context *context = NULL;
+
+    argp_parse(&explain_argp, argc, argv, 0, NULL, &options);
+    shoal_status status = shoal_context_create(&context);
+    if (status == SHOAL_OK && options.all) {
+        status = shoal_help_reference(context, stdout);
+    }
+    for (int i = 0; i < options.names.n && status == SHOAL_OK; ++i) {
+        status = shoal_help_explain(context, options.names.name[i], stdout);
+    }
+    const int code = status == SHOAL_OK ? flush_output() : failed(context, status);
+    shoal_context_destroy(&context);
+    return code;
+}

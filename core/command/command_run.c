@@ -1,0 +1,341 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * command_run.c: `shoal run`: a study from its config to its result file, with progress and a summary.
+ */
+#define _GNU_SOURCE
+#include <argp.h>
+#include <math.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "core/command/command.h"
+#include "core/report/plot.h"
+
+typedef struct run_options {
+    study_words words;
+    bool force, quiet, no_plot, allow_plugins;
+    double progress;
+} run_options;
+
+static error_t run_parse(int key, char *argument, struct argp_state *state)
+{
+    run_options *options = state->input;
+    char *end;
+
+    switch (key) {
+    case 'f': options->force = true; return 0;
+    case 'q': options->quiet = true; return 0;
+    case 'n': options->no_plot = true; return 0;
+    case 'P': options->allow_plugins = true; return 0;
+    case 'p':
+        options->progress = strtod(argument, &end);
+        if (end == argument || *end || !(options->progress >= 0)) {
+            exit(usage_error("run: --progress: \"%s\": expected a number of seconds >= 0", argument));
+        }
+        return 0;
+    default: return parse_study("run", &options->words, key, argument, state);
+    }
+}
+
+static const struct argp run_argp = {
+    .options = (const struct argp_option[]){
+        { "force", 'f', 0, 0, "Replace an output file that exists, discard the journal of another study", 0 },
+        { "quiet", 'q', 0, 0, "Print nothing but warnings and errors, draw nothing", 0 },
+        { "no-plot", 'n', 0, 0, "Draw no map of a grid", 0 },
+        { "allow-plugins", 'P', 0, 0, "Compile and run the plugins that the study names", 0 },
+        { "progress", 'p', "SECONDS", 0, "Where standard error is no terminal: a line on it each so many seconds (60; 0 = none)", 0 },
+        { 0 } },
+    .parser = run_parse,
+    .args_doc = "STUDY.cfg [KEY=VALUE ...]",
+    .doc = "Run a study: integrate its systems and write one result file."
+           "\vAny value of the study can be given anew by its path: run.t_end=100 integrator.dt=0.01.\n"
+           "\n"
+           "A run that was killed leaves a journal beside its output; the same command goes on from its last "
+           "checkpoint. The first SIGINT or SIGTERM ends the run in order, the second kills it.",
+};
+
+static volatile sig_atomic_t stop_asked;
+
+static void ask_to_stop(int number)
+{
+    (void)number;
+    stop_asked = 1;
+    signal(SIGINT, SIG_DFL);
+    signal(SIGTERM, SIG_DFL);
+}
+
+/* What the progress callback keeps from call to call. */
+typedef struct progress_state {
+    const shoal_study *study;
+    bool begun, quiet, live; /* live: there is a line that is updated in place */
+    double drawn, every;     /* when, wall clock, and the seconds between; 0 = never */
+    char plan_line[768];     /* the last one printed */
+    shoal_progress last;
+    long n_few, slowest;     /* stragglers, when they alone were left, and the last of them; 0 = none so far */
+    double few_since;
+} progress_state;
+
+enum { FEW = 20 };        /* one of so many systems: they are stragglers */
+enum { NOTEWORTHY = 10 }; /* one of so many seconds */
+
+static bool few_left(const shoal_progress *progress)
+{
+    const long n_left = progress->n_by_outcome[SHOAL_RUNNING];
+    return n_left > 0 && n_left * FEW <= progress->n_systems;
+}
+
+static void draw_progress(const shoal_progress *progress)
+{
+    char line[512], left[32] = "?";
+    const double rate = progress->seconds > 0 ? progress->system_steps / progress->seconds : 0;
+    size_t used = 0;
+
+    if (rate > 0) {
+        put_duration(left, sizeof left, progress->system_steps_left / rate);
+    }
+    used += (size_t)snprintf(line, sizeof line, "%5.1f %%  %s left  %.2g system-steps/s ", 100 * progress->fraction,
+                             left, rate);
+    for (int o = 0; o < SHOAL_OUTCOMES && used < sizeof line; ++o) {
+        if (progress->n_by_outcome[o] > 0) {
+            used += (size_t)snprintf(line + used, sizeof line - used, " %s %ld", shoal_outcome_name(o),
+                                     progress->n_by_outcome[o]);
+        }
+    }
+    if (few_left(progress) && used < sizeof line) {
+        snprintf(line + used, sizeof line - used, ", the slowest (%ld) at %.1f %%", progress->slowest_id,
+                 100 * progress->slowest_fraction);
+    }
+    draw_line(line);
+}
+
+/* The study in a paragraph. */
+static void print_study(const shoal_study *study)
+{
+    const shoal_ensemble *ensemble = study->ensemble;
+    const double time = study->units.time;
+
+    printf("%ld system%s of %d bodies:", ensemble->n_systems, ensemble->n_systems == 1 ? "" : "s", ensemble->n_bodies);
+    for (int b = 0; b < ensemble->n_bodies && b < 12; ++b) {
+        printf("%s %s", b ? "," : "", study->body_name[b]);
+    }
+    fputs(ensemble->n_bodies > 12 ? ", ...\n" : "\n", stdout);
+    for (int k = 0; k < study->n_axes; ++k) {
+        printf("%s%s (%ld%s)", k ? " x " : "grid: ", study->axes[k].column, study->axes[k].count,
+               study->axes[k].logarithmic ? ", logarithmic" : "");
+    }
+    fputs(study->n_axes > 0 ? "\n" : "", stdout);
+    if (study->stride > 1) {
+        printf("shard %ld of %ld\n", study->first + 1, study->stride);
+    }
+    printf("%s, ", study->propagator->name);
+    if (study->steps_per_orbit > 0) {
+        printf("%g steps per shortest period", study->steps_per_orbit);
+    } else {
+        printf("dt = %.6g %s", study->dt / time, study->units.time_name);
+    }
+    if (study->orbits != 0) {
+        printf(", %.6g shortest periods of each system", study->orbits);
+    } else {
+        printf(", t = %.6g .. %.6g %s", study->t_start / time, study->t_end / time, study->units.time_name);
+    }
+    for (int i = 0; i < study->n_monitors; ++i) {
+        printf(", %s", shoal_plugs_of(study->context)->monitors[study->monitors[i].index]->name);
+    }
+    putchar('\n');
+}
+
+/* Systems that are impossible, and what the steps do not resolve; the run goes on. */
+static void print_warnings(const shoal_study *study, FILE *out, const char *before)
+{
+    if (study->n_invalid > 0) {
+        fprintf(out, "%s%ld of %ld systems are invalid; the first of them, system %ld: %s\n", before, study->n_invalid,
+                study->ensemble->n_systems, study->first_invalid, study->why_invalid);
+    }
+    if (study->n_unresolved > 0) {
+        fprintf(out, "%s%ld of %ld systems have steps longer than P sqrt((1 - e)^3 / (1 + e)) / 16 of an initial orbit: "
+                "pericentre is not resolved\n", before, study->n_unresolved, study->ensemble->n_systems);
+    }
+}
+
+static int show_progress(const shoal_progress *progress, void *user)
+{
+    progress_state *state = user;
+    const double t = shoal_seconds();
+
+    const bool first = !state->begun, big = state->study->big != NULL;
+    const bool changed = first || strcmp(state->plan_line, progress->plan_line) != 0;
+    snprintf(state->plan_line, sizeof state->plan_line, "%s", progress->plan_line);
+    state->begun = true;
+    if (first && !big) {
+        print_warnings(state->study, stderr, "shoal: warning: ");
+    }
+    if (changed && !state->quiet) {
+        if (first) {
+            (big ? print_big_study : print_study)(state->study);
+        } else if (state->live) {
+            fputs("\r\033[K", stderr);
+        }
+        printf("%s\n", progress->plan_line);
+        const bool goes_on = big || (progress->system_steps == 0 && progress->n_by_outcome[SHOAL_RUNNING] > 0);
+        if (first && goes_on && progress->fraction > 0) {
+            printf("going on from %.1f %%\n", 100 * progress->fraction);
+        }
+        fflush(stdout);
+    }
+    if (state->every > 0 && t - state->drawn >= state->every) {
+        (state->study->big ? draw_big_progress : draw_progress)(progress);
+        state->drawn = t;
+    }
+    if (few_left(progress)) {
+        state->few_since = state->n_few ? state->few_since : progress->seconds;
+        state->n_few = state->n_few ? state->n_few : progress->n_by_outcome[SHOAL_RUNNING];
+        state->slowest = progress->slowest_id;
+    }
+    state->last = *progress;
+    return stop_asked;
+}
+
+static int compare_doubles(const void *a, const void *b)
+{
+    const double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+/* Outcomes with counts, energy errors, time and rate. */
+static void print_summary(const shoal_result *result, const char *file, const shoal_progress *progress, double seconds)
+{
+    long n_by_outcome[SHOAL_OUTCOMES] = { 0 }, n = 0, n_fewer = 0;
+    double *error = malloc((size_t)result->n_systems * sizeof *error);
+
+    for (long system = 0; system < result->n_systems; ++system) {
+        n_by_outcome[result->outcome[system]]++;
+        n_fewer += result->n_final[system] < result->n_live[system];
+        if (error && isfinite(result->dE_final[system])) {
+            error[n++] = fabs(result->dE_final[system]);
+        }
+    }
+    for (int o = 0; o < SHOAL_OUTCOMES; ++o) {
+        if (n_by_outcome[o] > 0) {
+            printf("%-14s %10ld  %5.1f %%\n", shoal_outcome_name(o), n_by_outcome[o],
+                   100.0 * (double)n_by_outcome[o] / (double)result->n_systems);
+        }
+    }
+    if (n_fewer > 0) {
+        printf("fewer bodies   %10ld  %5.1f %% of the systems: some merged or were removed on the way\n", n_fewer,
+               100.0 * (double)n_fewer / (double)result->n_systems);
+    }
+    if (n > 0) {
+        qsort(error, (size_t)n, sizeof *error, compare_doubles);
+        printf("|dE/E|         median %.2g, largest %.2g", error[n / 2], error[n - 1]);
+        long n_large = 0;
+        while (n_large < n && error[n - 1 - n_large] > 1e-3) {
+            n_large++;
+        }
+        if (n_large > 0) {
+            printf(", above 1e-3 in %ld systems", n_large);
+        }
+        putchar('\n');
+    }
+    printf("wall time      %.1f s, %.3g system-steps/s\n", seconds,
+           progress->seconds > 0 ? progress->system_steps / progress->seconds : 0);
+    printf("result         %s\n", file);
+    free(error);
+}
+
+/* The map of a grid: in the terminal if there is one, and as a picture beside the result if gnuplot is there. A map
+ * that cannot be drawn is no failure of the run. */
+static void plot_run(shoal_context *context, const shoal_result *result, const char *file)
+{
+    char *png = shoal_plot_missing() ? NULL : picture_name(file);
+    const shoal_plot_options options = {
+        .picture = png,
+        .terminal = isatty(STDOUT_FILENO),
+        .colour = terminal_colour(),
+        .width = terminal_width(STDOUT_FILENO),
+    };
+    if (!options.terminal && !png) {
+        return;
+    }
+    if (shoal_plot_map(context, result, &options, stdout) != SHOAL_OK) {
+        printf("no map: %s\n", shoal_context_message(context));
+    } else if (png) {
+        printf("map            %s\n", png);
+    } else {
+        printf("no picture: %s\n", shoal_plot_missing());
+    }
+    free(png);
+}
+
+shoal_status run_study(shoal_study *study, bool force, bool quiet, double every, shoal_progress *last)
+{
+    progress_state progress = { .study = study, .quiet = quiet, .live = !quiet && isatty(STDERR_FILENO) };
+    progress.every = quiet ? 0 : progress.live ? 0.2 : every;
+    progress.drawn = progress.live ? 0 : shoal_seconds();
+
+    sigaction(SIGINT, &(struct sigaction){ .sa_handler = ask_to_stop }, NULL);
+    sigaction(SIGTERM, &(struct sigaction){ .sa_handler = ask_to_stop }, NULL);
+    const shoal_status status = shoal_study_run(study, force, show_progress, &progress);
+    signal(SIGINT, SIG_DFL);
+    signal(SIGTERM, SIG_DFL);
+    if (progress.live && progress.drawn > 0) {
+        fputs("\r\033[K", stderr);
+    }
+    *last = progress.last;
+    const double share = progress.n_few ? 1 - progress.few_since / last->seconds : 0;
+    if (status == SHOAL_OK && !quiet && share * NOTEWORTHY >= 1) {
+        printf("stragglers     the last %ld of %ld systems took %.0f %% of the time; the slowest: %ld\n", progress.n_few, last->n_systems,
+               100 * share, progress.slowest);
+    }
+    return status;
+}
+
+int run_main(int argc, char **argv)
+{
+    run_options options = { .progress = PROGRESS_SECONDS };
+    shoal_context *context = NULL;
+    shoal_study *study = NULL;
+    shoal_result *result = NULL;
+    shoal_progress last = { 0 };
+    const double began = shoal_seconds();
+    int code = EXIT_FAILED;
+
+    argp_parse(&run_argp, argc, argv, 0, NULL, &options);
+    shoal_status status = shoal_context_create(&context);
+    if (status == SHOAL_OK) {
+        shoal_context_allow_plugins(context, options.allow_plugins);
+        status = shoal_study_load(context, options.words.study, options.words.n_overrides, options.words.override, &study);
+    }
+    if (status != SHOAL_OK) {
+        code = failed_input(context, status);
+        goto fail;
+    }
+    status = run_study(study, options.force, options.quiet, options.progress, &last);
+    if (status != SHOAL_OK) {
+        code = failed(context, status);
+        goto fail;
+    }
+    code = EXIT_OK;
+    if (!options.quiet && study->big) {
+        code = print_big_summary(study, &last, shoal_seconds() - began);
+    } else if (!options.quiet) {
+        status = shoal_store_read(context, study->output, &result);
+        if (status != SHOAL_OK) {
+            code = failed(context, status);
+            goto fail;
+        }
+        print_warnings(study, stdout, "warning        ");
+        print_summary(result, study->output, &last, shoal_seconds() - began);
+        if (!options.no_plot && study->n_axes >= 2 && study->stride == 1) {
+            plot_run(context, result, study->output);
+        }
+        code = flush_output();
+    }
+fail:
+    shoal_result_destroy(&result);
+    shoal_study_destroy(&study);
+    shoal_context_destroy(&context);
+    free(options.words.override);
+    return code;
+}

@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * main.c: the command `shoal`: the table of its commands (command.h), help, and the choice among them.
+ */
+#define _GNU_SOURCE
+#include <argp.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/command/command.h"
+
+static const char exit_text[] =
+    "Exit status:\n"
+    "  0    done\n"
+    "  1    failed (a file could not be written, memory, the GPU)\n"
+    "  2    the command line or an input file is wrong; nothing was touched\n"
+    "  3    this machine or this build cannot do that (an engine, gnuplot)\n"
+    "  130  interrupted (SIGINT, SIGTERM); what was done is kept, and the same\n"
+    "       command goes on from there\n";
+
+typedef struct command {
+    const char *name;
+    const char *doc; /* one line */
+    int (*main)(int argc, char **argv);
+} command;
+
+static const command commands[] = {
+    { "run", "Run a study: integrate its systems, write one result file", run_main },
+    { "merge", "Put the results of the shards of a study together", merge_main },
+    { "rerun", "Integrate one system of a result file again, with more output", rerun_main },
+    { "query", "Print states, the systems table or the events of a result file as CSV", query_main },
+    { "plot", "Draw the map of a grid, survival, elements, energy, orbits, ...: PNG or PDF", plot_main },
+    { "verify", "Compare two results body by body", verify_main },
+    { "generate", "Make the systems of a study without integrating them", generate_main },
+    { "convert", "Convert initial conditions and states between formats", convert_main },
+    { "list", "Name every propagator, force and monitor", list_main },
+    { "explain", "Tell all about one of them, or about a config key", explain_main },
+    { "tune", "Measure what is fastest for a study on this machine's GPU", tune_main },
+    { "info", "What this build and this machine can do", info_main },
+    { "bench", "Time the engines, with checked answers", bench_main },
+};
+
+static char *help_text(int key, const char *text, void *input)
+{
+    char *filled = NULL;
+    size_t size = 0;
+    FILE *out;
+
+    (void)input;
+    if (key != ARGP_KEY_HELP_POST_DOC || !(out = open_memstream(&filled, &size))) {
+        return (char *)text;
+    }
+    fputs("Commands:\n", out);
+    for (int i = 0; i < SHOAL_COUNT(commands); ++i) {
+        fprintf(out, "  %-8s %s\n", commands[i].name, commands[i].doc);
+    }
+    fprintf(out, "\nshoal COMMAND --help tells more.\n\n%s", exit_text);
+    fclose(out);
+    return filled;
+}
+
+/* The top level reads options up to the command's name and leaves the rest to the command. */
+static error_t top_parse(int key, char *argument, struct argp_state *state)
+{
+    int *first = state->input;
+    (void)argument;
+    if (key == ARGP_KEY_ARG) {
+        *first = state->next - 1;
+        state->next = state->argc;
+        return 0;
+    }
+    if (key == ARGP_KEY_NO_ARGS) {
+        exit(usage_error("expected a command (shoal --help names them)"));
+    }
+    return ARGP_ERR_UNKNOWN;
+}
+
+static const struct argp top_argp = {
+    .parser = top_parse,
+    .args_doc = "COMMAND [ARGUMENT ...]",
+    .doc = "Shoal integrates ensembles of gravitational few-body systems, on CPU SIMD lanes and on GPUs."
+           "\v ", /* help_text */
+    .help_filter = help_text,
+};
+
+static void print_version(FILE *out, struct argp_state *state)
+{
+    (void)state;
+    fprintf(out, "shoal %s\n", shoal_version());
+}
+
+int main(int argc, char **argv)
+{
+    int first = argc;
+
+    signal(SIGXFSZ, SIG_IGN); /* a file that may not grow is a write that fails, as on a full disk */
+    argp_program_version_hook = print_version;
+    argp_err_exit_status = EXIT_USAGE;
+    if (argc > 0) {
+        argv[0] = "shoal";
+    }
+    argp_parse(&top_argp, argc, argv, ARGP_IN_ORDER, NULL, &first);
+    if (first >= argc) {
+        return usage_error("expected a command (shoal --help names them)");
+    }
+    const char *known[SHOAL_COUNT(commands)];
+    for (int i = 0; i < SHOAL_COUNT(commands); ++i) {
+        known[i] = commands[i].name;
+        if (strcmp(argv[first], commands[i].name) == 0) {
+            char name[32]; /* in help and in argp's errors */
+            snprintf(name, sizeof name, "shoal %s", commands[i].name);
+            argv[first] = name;
+            return commands[i].main(argc - first, argv + first);
+        }
+    }
+    const char *near = shoal_nearest(argv[first], known, SHOAL_COUNT(commands));
+    return near ? usage_error("unknown command \"%s\"; did you mean \"%s\"?", argv[first], near)
+                : usage_error("unknown command \"%s\" (shoal --help names them)", argv[first]);
+}

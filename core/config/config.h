@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * config.h: what the files that read a study know of each other: keys.c (the table of keys), config.c (a config file,
+ * checked against it), body.c (from a body's keys to its orbit), sample.c (distributions), csv.c (bodies from a table),
+ * systems.c (the ensemble of a config), study.c (all of it), help.c (the table as text).
+ */
+#ifndef SHOAL_CONFIG_H
+#define SHOAL_CONFIG_H
+
+#include <libconfig.h>
+#include <math.h>
+
+#include "core/plug/plugs.h"
+
+/* ---- keys.c: every key that a config file may hold --------------------------------------------------------------- */
+
+typedef enum shoal_key_kind {
+    SHOAL_KEY_VALUE,   /* a scalar; row.type says which */
+    SHOAL_KEY_TEXT,    /* a string */
+    SHOAL_KEY_NUMBERS, /* an array or a list of numbers */
+    SHOAL_KEY_TEXTS,   /* an array or a list of strings */
+    SHOAL_KEY_GROUP,   /* { ... }: its keys are the rows of section "section.name" */
+    SHOAL_KEY_LIST     /* ( { ... }, ... ): likewise */
+} shoal_key_kind;
+
+/* One key. Bounds and default are in inner units and radians. A positive least value below
+ * SHOAL_TINY stands for "greater than 0", bounds beyond 1 / SHOAL_TINY for none. */
+typedef struct shoal_key {
+    const char *section;   /* "" = top level, "run", "system.bodies", ... */
+    shoal_key_kind kind;
+    const char *otherwise; /* what holds without the key, if not row.initial; NULL and NaN: it must be given */
+    shoal_parameter row;
+} shoal_key;
+
+#define SHOAL_TINY 1e-200
+
+extern const shoal_key shoal_keys[];
+extern const int shoal_n_keys;
+
+/* The row of a key, NULL if there is none. */
+const shoal_key *shoal_key_find(const char *section, const char *name);
+
+/* The numbers that describe a body. X(name, dimension, default, least, most, otherwise, doc) */
+#define SHOAL_BODY_KEY_LIST(X)                                                                                         \
+    X(m, "mass", NAN, 0, INFINITY, NULL, "mass")                                                                       \
+    X(r, "length", 0, 0, INFINITY, NULL, "physical radius; 0 = a point")                                               \
+    X(a, "length", NAN, -INFINITY, INFINITY, "P", "semi-major axis; below 0 for a hyperbola")                          \
+    X(P, "time", NAN, SHOAL_TINY / 2, INFINITY, "a", "period")                                                         \
+    X(e, "", 0, 0, INFINITY, NULL, "eccentricity")                                                                     \
+    X(inc, "angle", 0, 0, M_PI, NULL, "inclination")                                                                   \
+    X(Omega, "angle", 0, -INFINITY, INFINITY, NULL, "longitude of the ascending node")                                 \
+    X(omega, "angle", 0, -INFINITY, INFINITY, NULL, "argument of pericentre")                                          \
+    X(pomega, "angle", NAN, -INFINITY, INFINITY, "omega", "longitude of pericentre")                                   \
+    X(f, "angle", 0, -INFINITY, INFINITY, NULL, "true anomaly at run.t_start")                                         \
+    X(M, "angle", NAN, -INFINITY, INFINITY, "f", "mean anomaly at run.t_start")                                        \
+    X(E, "angle", NAN, -INFINITY, INFINITY, "f", "eccentric anomaly at run.t_start")                                   \
+    X(l, "angle", NAN, -INFINITY, INFINITY, "f", "mean longitude at run.t_start")                                      \
+    X(theta, "angle", NAN, -INFINITY, INFINITY, "f", "true longitude at run.t_start")                                  \
+    X(T, "time", NAN, -INFINITY, INFINITY, "f", "a time of pericentre passage")                                        \
+    X(T0, "time", NAN, -INFINITY, INFINITY, "f", "a time of transit: f = pi/2 - omega")                                \
+    X(h, "", NAN, -INFINITY, INFINITY, "e, pomega", "e sin(pomega)")                                                   \
+    X(k, "", NAN, -INFINITY, INFINITY, "e, pomega", "e cos(pomega)")                                                   \
+    X(ix, "", NAN, -2, 2, "inc, Omega", "2 sin(inc/2) cos(Omega)")                                                     \
+    X(iy, "", NAN, -2, 2, "inc, Omega", "2 sin(inc/2) sin(Omega)")                                                     \
+    X(msini, "mass", NAN, 0, INFINITY, "m", "m sin(inc), as radial velocities tell it; inc is that to the sky's plane")  \
+    X(period_ratio, "", NAN, SHOAL_TINY / 2, INFINITY, "a", "period over that of the body relative_to")               \
+    X(hill_spacing, "", NAN, -INFINITY, INFINITY, "a",                                                                 \
+      "a less that of the body relative_to in mutual Hill radii: a - a' = hill_spacing ((m + m') / 3 m_0)^(1/3) (a + a') / 2") \
+    X(delta_pomega, "angle", NAN, -INFINITY, INFINITY, "omega", "pomega less that of the body relative_to")           \
+    X(delta_l, "angle", NAN, -INFINITY, INFINITY, "f", "l less that of the body relative_to, at run.t_start")         \
+    X(x, "length", NAN, -INFINITY, INFINITY, "elements", "position")                                                   \
+    X(y, "length", NAN, -INFINITY, INFINITY, "elements", "position")                                                   \
+    X(z, "length", NAN, -INFINITY, INFINITY, "elements", "position")                                                   \
+    X(vx, "velocity", NAN, -INFINITY, INFINITY, "elements", "velocity")                                                \
+    X(vy, "velocity", NAN, -INFINITY, INFINITY, "elements", "velocity")                                                \
+    X(vz, "velocity", NAN, -INFINITY, INFINITY, "elements", "velocity")
+
+enum {
+#define X(name, ...) SHOAL_BODY_##name,
+    SHOAL_BODY_KEY_LIST(X)
+#undef X
+    SHOAL_BODY_KEYS
+};
+
+/* The row of one of them. */
+const shoal_key *shoal_body_key(int key);
+
+/* X(name, keys it needs (with ?: may have), doc) */
+#define SHOAL_DISTRIBUTION_LIST(X)                                                                                     \
+    X(uniform, "from,to", "equal density between from and to")                                                         \
+    X(log_uniform, "from,to", "equal density of the logarithm between from and to")                                    \
+    X(normal, "mean,sigma", "Gaussian; of an angle: a wrapped Gaussian")                                               \
+    X(truncated_normal, "mean,sigma,from,to", "Gaussian within from..to")                                              \
+    X(log_normal, "mean,sigma", "the natural logarithm is Gaussian with this mean and sigma")                         \
+    X(rayleigh, "sigma,to?", "Rayleigh, below to; its mean is sigma sqrt(pi/2)")                                      \
+    X(exponential, "mean", "exponential")                                                                              \
+    X(isotropic, "from?,to?", "an inclination of random orientations, all or in a cone: equal density of its cosine") \
+    X(beta, "alpha?,beta?", "Beta distribution on 0..1; the default is Kipping's of eccentricities (doi:10.1093/mnrasl/slt075)") \
+    X(power_law, "from,to,exponent", "density as the value to the power of exponent, between from and to")
+
+enum {
+#define X(name, needs, doc) SHOAL_DISTRIBUTION_##name,
+    SHOAL_DISTRIBUTION_LIST(X)
+#undef X
+    SHOAL_DISTRIBUTIONS
+};
+
+/* Parameters of a distribution: those of section sample.parameters, in the user's units. */
+#define SHOAL_DISTRIBUTION_KEY_LIST(X) X(from) X(to) X(mean) X(sigma) X(exponent) X(alpha) X(beta)
+
+enum {
+#define X(name) SHOAL_SAMPLE_##name,
+    SHOAL_DISTRIBUTION_KEY_LIST(X)
+#undef X
+    SHOAL_SAMPLE_KEYS
+};
+
+/* ---- config.c: a config file that has passed the table ----------------------------------------------------------- */
+
+#define SHOAL_UNIT_SIZE 32
+
+typedef struct shoal_config {
+    shoal_context *context;
+    const char *path;   /* borrowed */
+    bool big;           /* of one big system: its top level is the section "big" of the table */
+    config_t tree;      /* a setting's hook: the override that made it, or NULL */
+    shoal_units units;
+    double angle;       /* one of the user's units of angle in radians */
+    const char *angle_name; /* "rad" or "deg" */
+    bool names_angle;   /* the file says which */
+} shoal_config;
+
+/* Read a file (or text that stands for it, if not NULL), apply the overrides ("path.to.key=value"), check every key, type and
+ * bound against the table. The strings of overrides are borrowed until close. On failure there is nothing to close. */
+shoal_status shoal_config_open(shoal_context *context, const char *path, const char *text, int n_overrides,
+                               const char *const *overrides, shoal_config *config);
+void shoal_config_close(shoal_config *config);
+/* The path of a file that a config names, which may be relative to the config's folder; malloc'd, NULL when memory is out. */
+char *shoal_config_path(const shoal_config *config, const char *name);
+
+/* The whole config as text, malloc'd, NULL when memory is out; reading it again gives the same numbers to the last bit. Comments at its end
+ * tell plugins and files that it names from others of their names. */
+char *shoal_config_text(const shoal_config *config);
+/* Whether two such texts are of the same results: they may differ in how they are computed (run.threads and the like). */
+bool shoal_config_same(const char *first, const char *second);
+/* The first other key in which two such texts differ, with both values: "run.t_end = 10 and 20"; "" if there is none. text: [size] */
+void shoal_config_difference(const char *first, const char *second, char *text, size_t size);
+
+/*
+ * Refuse a value: store "FILE:LINE: KEY = VALUE: expected WHAT (did you mean 'NEAREST'?)", return SHOAL_E_INPUT.
+ *   setting  in  the offending setting
+ *   member   in  NULL, or the name of the key that is missing in the group `setting`
+ *   nearest  in  NULL or the known word nearest to the value
+ *   format   in  printf format of WHAT
+ */
+shoal_status shoal_config_fail(const shoal_config *config, const config_setting_t *setting, const char *member,
+                               const char *nearest, const char *format, ...) __attribute__((format(printf, 5, 6)));
+
+/* A setting by its path from the top, NULL if absent. */
+config_setting_t *shoal_config_lookup(const shoal_config *config, const char *path);
+
+/* Factor of a dimension from the user's units (and angles) to inner units, and the unit's name: returns unit, "" if
+ * none. */
+double shoal_config_factor(const shoal_config *config, const char *dimension);
+const char *shoal_config_unit(const shoal_config *config, const char *dimension, char unit[SHOAL_UNIT_SIZE]);
+
+/* The value of a checked number in inner units: a member of a group (NULL is allowed), or the row's default. A choice
+ * gives its index, a boolean 0 or 1; a body is not resolved (see shoal_config_body). */
+double shoal_config_row(const shoal_config *config, const config_setting_t *group, const shoal_parameter *row);
+/* The same by the table's section and name. */
+double shoal_config_number(const shoal_config *config, const config_setting_t *group, const char *section,
+                           const char *name);
+/* Item i of a list of numbers, as written. */
+double shoal_config_item(const config_setting_t *list, long i);
+/* The index of the body that a setting names or numbers. */
+shoal_status shoal_config_body(const shoal_config *config, const config_setting_t *setting,
+                               char (*names)[SHOAL_NAME_SIZE], int n_bodies, int *body);
+/* A string member of a group (NULL is allowed), or `otherwise`. Valid until close. */
+const char *shoal_config_string(const config_setting_t *group, const char *name, const char *otherwise);
+/* Refuse the value (user's units) of a setting if it is out of a row's bounds. */
+shoal_status shoal_config_bounds(const shoal_config *config, const config_setting_t *setting, double value,
+                                 const shoal_parameter *row);
+/* What a key wants, in words: "a number from 0 to 1 in AU". */
+void shoal_config_wants(const shoal_config *config, shoal_key_kind kind, const shoal_parameter *row,
+                        char words[SHOAL_MESSAGE_SIZE]);
+
+/* ---- plug_check.c ------------------------------------------------------------------------------------------------ */
+
+shoal_plug_check shoal_plug_is_sound;
+
+#endif

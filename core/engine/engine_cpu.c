@@ -1,0 +1,259 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * engine_cpu.c: runs the kernels compiled ahead of time (kernel_cpu.c) on SIMD lanes and OpenMP threads. The arrays stay where the plan
+ * has them; a call takes its systems from the index list, so that stopped systems cost nothing.
+ */
+#include <math.h>
+#include <omp.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "core/engine/engine.h"
+#include "core/kernel/compiled.h"
+
+struct shoal_engine {
+    shoal_context *context;
+    shoal_kernel_args args;
+    const shoal_cpu_kernels *kernels;
+    const shoal_cpu_kernels *few; /* for a few systems, NULL = there are none */
+    int threads;
+    bool adaptive;  /* its propagator */
+    double seconds; /* of the last slice */
+};
+
+/* The best instruction set of this machine that kernels exist for. */
+static const char *cpu_arch(void)
+{
+#if defined(__x86_64__)
+    __builtin_cpu_init();
+    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq") &&
+        __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512cd"))
+        return "v4";
+    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("bmi2"))
+        return "v3";
+#endif
+    return "any";
+}
+
+static bool arch_runs(const char *arch)
+{
+    const char *best = cpu_arch();
+    return strcmp(arch, best) == 0 || strcmp(arch, "any") == 0 || (strcmp(best, "v4") == 0 && strcmp(arch, "v3") == 0);
+}
+
+/* SHOAL_CPU_ARCH=v3 asks for less than the machine has (to compare the two). */
+const char *shoal_cpu_arch(void)
+{
+    const char *wanted = getenv("SHOAL_CPU_ARCH");
+    return wanted && arch_runs(wanted) ? wanted : cpu_arch();
+}
+
+/* The kernels for a choice: a fixed body count beats any, the widest lanes beat narrower ones. Those for any number of bodies alone
+ * move tangent vectors. Those for a few systems advance one group of lanes, which is sooner done with it than with two. */
+static const shoal_cpu_kernels *find_kernels(const shoal_kernel_choice *choice, int use)
+{
+    const shoal_cpu_kernels *best = NULL;
+    const char *arch = shoal_cpu_arch();
+    for (int i = 0; shoal_cpu_kernel_table[i]; i++) {
+        const shoal_cpu_kernels *c = shoal_cpu_kernel_table[i];
+        bool fits = strcmp(c->arch, arch) == 0 && strcmp(c->propagator, choice->propagator->name) == 0 &&
+                    (c->n_bodies == 0 || (c->n_bodies == choice->n_bodies && choice->form == SHOAL_FORM_PAIRS &&
+                                          !choice->variational)) &&
+                    (use == SHOAL_CPU_FEW || choice->lanes == 0 || c->lanes == choice->lanes) && c->use == use;
+        if (fits && (!best || c->lanes > best->lanes || (c->lanes == best->lanes && c->n_bodies > best->n_bodies)))
+            best = c;
+    }
+    return best;
+}
+
+static int native_lanes(void)
+{
+    const char *arch = shoal_cpu_arch();
+    return strcmp(arch, "v4") == 0 ? 8 : strcmp(arch, "v3") == 0 ? 4 : 1;
+}
+
+static const char *cpu_missing(void)
+{
+    return NULL;
+}
+
+/* Those for so many systems: two calls of one group of four lanes are no slower than one of two groups of eight. */
+static const shoal_cpu_kernels *kernels_for(const shoal_engine *engine, long n_systems)
+{
+    if (!engine->few)
+        return engine->kernels;
+    const int half = engine->kernels->systems / 2, most = half > engine->few->systems ? half : engine->few->systems;
+    return n_systems <= (long)engine->threads * most ? engine->few : engine->kernels;
+}
+
+static shoal_status cpu_create(shoal_context *context, const shoal_kernel_choice *choice, const shoal_kernel_args *args,
+                               long n_systems, shoal_engine **engine, char *line, size_t line_size)
+{
+    (void)n_systems;
+    *engine = NULL;
+    shoal_kernel_choice wanted = *choice;
+    if (wanted.lanes == 0)
+        wanted.lanes = native_lanes();
+    const shoal_cpu_kernels *kernels = NULL, *few = NULL;
+    if (choice->plugins) {
+        shoal_status status = shoal_plugin_kernels(context, choice, shoal_cpu_arch(), wanted.lanes, &kernels);
+        if (status)
+            return status;
+    } else {
+        kernels = find_kernels(&wanted, choice->beside_gpu ? SHOAL_CPU_BESIDE_GPU : SHOAL_CPU_MANY);
+        few = choice->lanes == 0 && !choice->beside_gpu ? find_kernels(&wanted, SHOAL_CPU_FEW) : NULL;
+    }
+    if (!kernels)
+        return shoal_fail(context, SHOAL_E_UNSUPPORTED, "no CPU kernels of %s with %d lanes for %s in this build",
+                          choice->propagator->name, wanted.lanes, shoal_cpu_arch());
+    shoal_engine *e = calloc(1, sizeof *e);
+    if (!e)
+        return shoal_fail(context, SHOAL_E_MEMORY, "out of memory");
+    e->context = context;
+    e->args = *args;
+    e->kernels = kernels;
+    e->few = few;
+    e->adaptive = choice->propagator->adaptive;
+    e->threads = choice->threads > 0 ? choice->threads : shoal_default_threads(NULL);
+    char bodies[16] = "any";
+    if (kernels->n_bodies)
+        snprintf(bodies, sizeof bodies, "%d", kernels->n_bodies);
+    snprintf(line, line_size, "cpu: %s, %d lanes%s, %d thread%s, kernels for n = %s", kernels->arch, kernels->lanes,
+             few ? " (4 for a few systems)" : "", e->threads, e->threads == 1 ? "" : "s", bodies);
+    *engine = e;
+    return SHOAL_OK;
+}
+
+static void cpu_destroy(shoal_engine **engine)
+{
+    free(*engine);
+    *engine = NULL;
+}
+
+static shoal_status cpu_copy(shoal_engine *engine, int arrays)
+{
+    (void)engine;
+    (void)arrays; /* the kernels work on the plan's own arrays */
+    return SHOAL_OK;
+}
+
+/* Steps that a launch makes of a system, roughly. */
+static double steps_of(const shoal_engine *engine, shoal_kernel_entry entry, long long system, double slice_steps)
+{
+    enum { COPY = 4 }; /* what loading and storing a state costs beside a step */
+    if (entry != SHOAL_INTEGRATE)
+        return entry == SHOAL_BARE ? slice_steps : COPY;
+#define FIELD(field) engine->args.systems[SHOAL_AT(system, field, SHOAL_SYS_FIELDS)]
+    const double left = engine->adaptive ? (FIELD(SHOAL_SYS_TARGET) - FIELD(SHOAL_SYS_ELAPSED)) / fabs(FIELD(SHOAL_SYS_DT))
+                                         : FIELD(SHOAL_SYS_TARGET) - FIELD(SHOAL_SYS_STEP);
+#undef FIELD
+    return fmin(fmax(left, 0) + COPY, slice_steps);
+}
+
+/* Whether so many steps of all systems are worth waking other threads: who waits for them spins, and may spin on the processor that they need. */
+static bool worth_threads(const shoal_engine *engine, double steps)
+{
+    const double n = engine->args.n_moved, step_s = (engine->adaptive ? 10e-9 : 1e-9) * n * n;
+    return engine->threads > 1 && step_s * steps >= 50e-6;
+}
+
+static shoal_status cpu_launch(shoal_engine *engine, shoal_kernel_entry entry, const int *list, long n_list, double slice_steps)
+{
+    shoal_kernel_args args = engine->args;
+    args.list = list;
+    args.n_list = n_list;
+    args.slice_steps = slice_steps;
+    const shoal_cpu_kernels *kernels = kernels_for(engine, n_list);
+    shoal_cpu_kernel *kernel = kernels->entry[entry];
+    const long at_once = kernels->systems, n_calls = (n_list + at_once - 1) / at_once;
+    const double began = shoal_seconds();
+    const bool shared = n_calls > 1 && worth_threads(engine, (double)n_list * steps_of(engine, entry, list[0], slice_steps));
+#pragma omp parallel for schedule(dynamic, 1) num_threads(engine->threads) if (shared)
+    for (long first = 0; first < n_list; first += at_once)
+        kernel(&args, first, first + at_once < n_list ? first + at_once : n_list);
+    if (entry == SHOAL_INTEGRATE)
+        engine->seconds = shoal_seconds() - began;
+    return SHOAL_OK;
+}
+
+void shoal_engine_cpu_group(const shoal_engine *engine, const int *list, long n_list, double slice_steps)
+{
+    shoal_kernel_args args = engine->args;
+    args.list = list;
+    args.n_list = n_list;
+    args.slice_steps = slice_steps;
+    engine->kernels->entry[SHOAL_INTEGRATE](&args, 0, n_list);
+}
+
+/* A group through all stops; entry[] of its kernels, args of the whole list. */
+static void visit_group(const shoal_cpu_kernels *kernels, const shoal_kernel_args *args, long first, const shoal_visitor *visitor)
+{
+    const int *list = args->list + first;
+    const long n = first + kernels->systems < args->n_list ? kernels->systems : args->n_list - first;
+    for (long stop = 0; stop < visitor->n_stops; stop++) {
+        while (visitor->aim(visitor->user, stop, list, n))
+            kernels->entry[SHOAL_INTEGRATE](args, first, first + n);
+        kernels->entry[SHOAL_SNAPSHOT](args, first, first + n);
+        visitor->take(visitor->user, stop, list, n);
+    }
+}
+
+static void cpu_visit(shoal_engine *engine, const int *list, long n_list, const shoal_visitor *visitor)
+{
+    shoal_kernel_args args = engine->args;
+    args.list = list;
+    args.n_list = n_list;
+    args.slice_steps = 1e15;
+    const shoal_cpu_kernels *kernels = kernels_for(engine, n_list);
+    const bool shared = n_list > kernels->systems && worth_threads(engine, (double)n_list * (visitor->steps + (double)visitor->n_stops));
+#pragma omp parallel for schedule(dynamic, 1) num_threads(engine->threads) if (shared)
+    for (long first = 0; first < n_list; first += kernels->systems)
+        visit_group(kernels, &args, first, visitor);
+}
+
+static shoal_status cpu_fetched(shoal_engine *engine)
+{
+    (void)engine;
+    return SHOAL_OK;
+}
+
+static shoal_status cpu_wait(shoal_engine *engine, double *seconds)
+{
+    if (seconds)
+        *seconds = engine->seconds;
+    return SHOAL_OK;
+}
+
+static long cpu_width(const shoal_engine *engine, int *group)
+{
+    *group = engine->kernels->systems;
+    return (long)engine->threads * engine->kernels->systems;
+}
+
+const shoal_engine_type shoal_engine_cpu = {
+    .name = "cpu",
+    .missing = cpu_missing,
+    .create = cpu_create,
+    .destroy = cpu_destroy,
+    .upload = cpu_copy,
+    .download = cpu_copy,
+    .send = cpu_copy,
+    .launch = cpu_launch,
+    .visit = cpu_visit,
+    .fetch = cpu_copy,
+    .fetched = cpu_fetched,
+    .wait = cpu_wait,
+    .width = cpu_width,
+};
+
+void shoal_engine_cpu_info(FILE *out)
+{
+    int n_kernels = 0;
+    while (shoal_cpu_kernel_table[n_kernels])
+        n_kernels++;
+    const char *from;
+    const int threads = shoal_default_threads(&from);
+    fprintf(out, "cpu     %ld processors online, %d threads by default (%s); instruction set %s (%d doubles a lane group); "
+            "%d kernel sets\n", sysconf(_SC_NPROCESSORS_ONLN), threads, from, shoal_cpu_arch(), native_lanes(), n_kernels);
+}

@@ -1,0 +1,246 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * csv.c: systems as a table of Cartesian bodies, one line a body:
+ *
+ *     # units: AU, Msun, yr
+ *     system,body,name,m,x,y,z,vx,vy,vz[,r]
+ *
+ * `system` is the id of the system, whose lines stand together; `body` counts from 0. Systems may differ in their
+ * number of bodies; bodies of an index have one name, body1 if they do not agree. Lines that are empty or
+ * begin with # are skipped, but for those that say `units` (else: the config's), `epoch` and `time` of all the states.
+ * States that `shoal query` prints have a column `time` after the name, and empty numbers where nothing is known.
+ */
+#define _GNU_SOURCE 1
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "core/formats/table.h"
+
+enum { SYSTEM, BODY, NAME, TIME, M, X, Y, Z, VX, VY, VZ, R, COLUMNS };
+
+static const struct {
+    const char *name, *wants;
+} columns[COLUMNS] = {
+    [SYSTEM] = { "system", "an integer from 0 on" },
+    [BODY] = { "body", "an integer from 0 on" },
+    [NAME] = { "name", "a name" },
+    [TIME] = { "time", "a finite number" },
+    [M] = { "m", "a number >= 0" },
+    [X] = { "x", "a finite number" },
+    [Y] = { "y", "a finite number" },
+    [Z] = { "z", "a finite number" },
+    [VX] = { "vx", "a finite number" },
+    [VY] = { "vy", "a finite number" },
+    [VZ] = { "vz", "a finite number" },
+    [R] = { "r", "a number >= 0" },
+};
+
+/* Which columns there are, in order; returns how many. */
+static shoal_status read_heading(const shoal_table *table, char *const cells[], int n, bool times, int column[COLUMNS])
+{
+    const bool with_time = times && n > TIME && strcmp(cells[TIME], columns[TIME].name) == 0;
+    int n_columns = 0;
+    for (int c = 0; c < COLUMNS && n_columns < n; c++) {
+        if (c == TIME && !with_time)
+            continue;
+        if (strcmp(cells[n_columns], columns[c].name) != 0)
+            return shoal_fail(table->context, SHOAL_E_INPUT, "%s:%ld: column %d = %.60s: expected %s", table->path,
+                              table->line, n_columns + 1, cells[n_columns], columns[c].name);
+        column[n_columns++] = c;
+    }
+    if (n != n_columns || column[n - 1] < VZ)
+        return shoal_fail(table->context, SHOAL_E_INPUT,
+                          "%s:%ld: expected the columns system,body,name,m,x,y,z,vx,vy,vz and optionally r", table->path,
+                          table->line);
+    return SHOAL_OK;
+}
+
+static shoal_status read_body(shoal_table *table, char *const cells[], int n, const int column[COLUMNS])
+{
+    double value[COLUMNS] = { [TIME] = NAN };
+    for (int i = 0; i < n; i++) {
+        const int c = column[i];
+        const bool index = c == SYSTEM || c == BODY;
+        if (c == NAME)
+            continue;
+        if (!*cells[i] && !index && column[TIME] == TIME)
+            value[c] = NAN;
+        else if (!shoal_number(cells[i], &value[c]) || ((index || c == M || c == R) && value[c] < 0) ||
+                 (index && (value[c] != trunc(value[c]) || value[c] > (c == BODY ? INT_MAX : 0x1p53))))
+            return shoal_table_fail(table, columns[c].name, cells[i], "%s", columns[c].wants);
+    }
+    const shoal_table_system *last = table->n_systems ? &table->systems[table->n_systems - 1] : NULL;
+    shoal_status status = SHOAL_OK;
+    if (!last || (double)last->id != value[SYSTEM])
+        status = shoal_table_add_system(table, (int64_t)value[SYSTEM], value[TIME]);
+    if (status)
+        return status;
+    const int n_bodies = table->systems[table->n_systems - 1].n_bodies;
+    if (value[BODY] != n_bodies)
+        return shoal_table_fail(table, columns[BODY].name, cells[BODY], "%d: the bodies of a system in order", n_bodies);
+    return shoal_table_add_body(table, cells[NAME],
+                                &(shoal_body){ .m = value[M], .r = value[R],
+                                               .x = value[X], .y = value[Y], .z = value[Z],
+                                               .vx = value[VX], .vy = value[VY], .vz = value[VZ] });
+}
+
+/* How a comment should begin that looks as if it said what numbers are: "unit = AU" is none that may be passed over. NULL: another comment. */
+static const char *names_something(const char *text)
+{
+    static const struct { const char *word, *proper; bool alone; } words[] = {
+        { "units", "units:", true }, { "unit", "units:", true }, { "epoch", "epoch:", false }, { "time", "time:", false } };
+    const size_t length = strspn(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ");
+    const char next = text[length + strspn(text + length, " \t")];
+    for (int i = 0; i < SHOAL_COUNT(words); i++)
+        if (strlen(words[i].word) == length && strncasecmp(text, words[i].word, length) == 0 &&
+            (words[i].alone || next == ':' || next == '='))
+            return words[i].proper;
+    return NULL;
+}
+
+/* A comment that says something: units, epoch, time. */
+static shoal_status read_comment(shoal_table *table, const char *text, double *time)
+{
+    text += strspn(text, "# \t");
+    const char *const word = names_something(text);
+    if (!word)
+        return SHOAL_OK;
+    if (strncmp(text, word, strlen(word)) != 0)
+        return shoal_table_fail(table, "comment", text, "'# %s ...' if it shall be one", word);
+    text += strlen(word);
+    text += strspn(text, " ");
+    if (strcmp(word, "units:") == 0 && shoal_units_parse(table->context, text, &table->units)) {
+        char message[256];
+        snprintf(message, sizeof message, "%s", shoal_context_message(table->context));
+        return shoal_fail(table->context, SHOAL_E_INPUT, "%s:%ld: %s", table->path, table->line, message);
+    }
+    if (strcmp(word, "epoch:") == 0)
+        snprintf(table->epoch, sizeof table->epoch, "%s", text);
+    if (strcmp(word, "time:") == 0 && !shoal_number(text, time))
+        return shoal_table_fail(table, "time", text, "%s", columns[TIME].wants);
+    return SHOAL_OK;
+}
+
+shoal_status shoal_csv_table(shoal_table *table, const char *path, bool times)
+{
+    shoal_lines lines;
+    int n_columns = 0, column[COLUMNS] = { 0 };
+    double time = NAN;
+    shoal_status status = shoal_lines_open(&lines, table, path);
+    while (!status && shoal_lines_next(&lines)) {
+        char *cells[COLUMNS];
+        if (lines.text[0] == '#')
+            status = read_comment(table, lines.text, &time);
+        if (lines.text[0] == '#' || lines.text[strspn(lines.text, " \t")] == '\0')
+            continue;
+        const int n = shoal_cut(lines.text, cells, COLUMNS);
+        if (n_columns == 0)
+            status = read_heading(table, cells, n_columns = n, times, column);
+        else if (n != n_columns)
+            status = shoal_fail(table->context, SHOAL_E_INPUT, "%s:%ld: expected %d cells, found %d", path, table->line,
+                                n_columns, n);
+        else
+            status = read_body(table, cells, n, column);
+    }
+    if (!status && table->n_systems == 0 && !ferror(lines.in))
+        status = shoal_fail(table->context, SHOAL_E_INPUT, "%s:1: expected a header and at least one system", path);
+    for (long s = 0; s < table->n_systems && column[TIME] != TIME; s++)
+        table->systems[s].time = time;
+    status = shoal_lines_close(&lines, status);
+    return status ? status : shoal_table_check(table);
+}
+
+shoal_status shoal_csv_columns(shoal_context *context, const char *path, int n, const char *const names[], double **values, long *n_rows)
+{
+    enum { MOST = 1024 };
+    shoal_table table = { .context = context };
+    shoal_lines lines;
+    char *cells[MOST];
+    int n_columns = 0, column[n];
+    long room = 0;
+    *values = NULL;
+    *n_rows = 0;
+    shoal_status status = shoal_lines_open(&lines, &table, path);
+    while (!status && shoal_lines_next(&lines)) {
+        if (lines.text[0] == '#' || lines.text[strspn(lines.text, " \t")] == '\0')
+            continue;
+        const int n_cells = shoal_cut(lines.text, cells, MOST);
+        if (n_cells > MOST || (n_columns > 0 && n_cells != n_columns))
+            status = shoal_fail(context, SHOAL_E_INPUT, "%s:%ld: expected %s%d cells, found %d", path, table.line, n_columns ? "" : "at most ",
+                                n_columns ? n_columns : MOST, n_cells);
+        for (int i = 0; i < n && n_columns == 0 && !status; i++) { /* the heading */
+            for (column[i] = 0; column[i] < n_cells && strcmp(cells[column[i]], names[i]) != 0;)
+                column[i]++;
+            const char *nearest = shoal_nearest(names[i], (const char *const *)cells, n_cells);
+            for (int other = column[i] + 1; other < n_cells && !status; other++)
+                if (strcmp(cells[other], names[i]) == 0)
+                    status = shoal_fail(context, SHOAL_E_INPUT, "%s:%ld: expected one column '%s'", path, table.line, names[i]);
+            if (column[i] == n_cells)
+                status = shoal_fail(context, SHOAL_E_INPUT, "%s:%ld: expected a column '%s'%s%s%s", path, table.line, names[i],
+                                    nearest ? " (is it '" : "", nearest ? nearest : "", nearest ? "'?)" : "");
+        }
+        if (status || n_columns == 0) {
+            n_columns = n_cells;
+            continue;
+        }
+        if (*n_rows == room) {
+            double *more = realloc(*values, sizeof *more * (size_t)n * (size_t)(room = 2 * room + 1024));
+            if (!more) {
+                status = shoal_table_no_memory(&table);
+                continue;
+            }
+            *values = more;
+        }
+        for (int i = 0; i < n && !status; i++)
+            if (!shoal_number(cells[column[i]], &(*values)[*n_rows * n + i]))
+                status = shoal_table_fail(&table, names[i], cells[column[i]], "a finite number");
+        ++*n_rows;
+    }
+    if (!status && *n_rows == 0 && !ferror(lines.in))
+        status = shoal_fail(context, SHOAL_E_INPUT, "%s:1: expected a heading and at least one row of numbers", path);
+    return shoal_lines_close(&lines, status);
+}
+
+static void write_name(FILE *out, const char *name)
+{
+    const bool quoted = strpbrk(name, ",\"") || *name == ' ' || *name == '#';
+    if (quoted)
+        fputc('"', out);
+    for (; *name; name++)
+        fprintf(out, *name == '"' ? "\"\"" : "%c", *name);
+    if (quoted)
+        fputc('"', out);
+}
+
+shoal_status shoal_csv_write(const shoal_table *table, FILE *out)
+{
+    char units[SHOAL_UNITS_TEXT];
+    bool radii = false, one_time = !isnan(table->systems[0].time);
+    for (long i = 0; i < table->n_bodies; i++)
+        radii |= table->bodies[i].r > 0;
+    for (long s = 0; s < table->n_systems; s++)
+        one_time &= table->systems[s].time == table->systems[0].time;
+    shoal_units_print(&table->units, units);
+    fprintf(out, "# units: %s\n", units);
+    if (*table->epoch)
+        fprintf(out, "# epoch: %s\n", table->epoch);
+    if (one_time)
+        fprintf(out, "# time: %.17g\n", table->systems[0].time);
+    for (long s = 0; s < table->n_systems; s++)
+        if (*table->systems[s].label)
+            fprintf(out, "# system %lld is %s\n", (long long)table->systems[s].id, table->systems[s].label);
+    fprintf(out, "system,body,name,m,x,y,z,vx,vy,vz%s\n", radii ? ",r" : "");
+    for (long s = 0; s < table->n_systems; s++)
+        for (int i = 0; i < table->systems[s].n_bodies; i++) {
+            const shoal_body *b = &table->bodies[table->systems[s].first + i];
+            fprintf(out, "%lld,%d,", (long long)table->systems[s].id, i);
+            write_name(out, table->names[i]);
+            fprintf(out, ",%.17g,%.17g,%.17g,%.17g,%.17g,%.17g,%.17g", b->m, b->x, b->y, b->z, b->vx, b->vy, b->vz);
+            if (radii)
+                fprintf(out, ",%.17g", b->r);
+            fputc('\n', out);
+        }
+    return SHOAL_OK;
+}

@@ -1,0 +1,286 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * format_exoplanets.c: the NASA Exoplanet Archive's tables `pscomppars` and `ps` as CSV: one system a host star, its planets in
+ * the order of their periods, Jacobi elements. Columns are found by their names in the header, after comments with #:
+ *
+ *     hostname pl_letter            which body; default_flag: in `ps`, rows in which it is 0 are left out
+ *     st_mass st_rad                Msun, Rsun                      (1 Msun, 0)
+ *     pl_bmassj, else pl_bmasse     Mjup, Mearth                    (0)
+ *     pl_radj, else pl_rade         Rjup, Rearth                    (0)
+ *     pl_orbper, else pl_orbsmax    days, AU                        (one of them must be there)
+ *     pl_orbeccen                   eccentricity                    (0)
+ *     pl_orblper                    argument of pericentre, degrees (90)
+ *     pl_orbincl                    inclination to the sky, degrees (90)
+ *     pl_orbtper, else pl_tranmid   BJD of pericentre, of transit   (in pericentre at the epoch)
+ *
+ * In brackets: what is taken for an empty cell; what was taken is noted. Nodes are unknown and taken for 0: orbits are coplanar
+ * where the inclinations agree. x, y span the sky, +z points to the observer; the argument is that of radial velocities (a
+ * transit is at f = 90 degrees - omega). The epoch, time 0, is J2000 = BJD 2451545, or what is asked for.
+ * Source: the archive's page "Planetary Systems and Planetary Systems Composite Parameters Data Column Definitions".
+ */
+#define _GNU_SOURCE 1
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/formats/table.h"
+
+#define RADIANS (M_PI / 180)
+
+/* X(name, unit of length, unit of mass, otherwise) */
+#define COLUMN_LIST(X)                                                                                       \
+    X(hostname, 0, 0, NAN) X(pl_letter, 0, 0, NAN) X(default_flag, 0, 0, 1)                                  \
+    X(st_mass, 0, "Msun", 1) X(st_rad, "Rsun", 0, 0) X(pl_bmassj, 0, "Mjup", 0) X(pl_bmasse, 0, "Mearth", 0) \
+    X(pl_radj, "Rjup", 0, 0) X(pl_rade, "Rearth", 0, 0) X(pl_orbper, 0, 0, NAN) X(pl_orbsmax, "AU", 0, NAN)  \
+    X(pl_orbeccen, 0, 0, 0) X(pl_orblper, 0, 0, 90) X(pl_orbincl, 0, 0, 90) X(pl_orbtper, 0, 0, NAN)         \
+    X(pl_tranmid, 0, 0, NAN)
+enum {
+#define X(name, ...) name,
+    COLUMN_LIST(X)
+#undef X
+    COLUMNS
+};
+static const struct {
+    const char *name, *length, *mass;
+    double otherwise;
+} columns[COLUMNS] = {
+#define X(name, length, mass, otherwise) [name] = { #name, length, mass, otherwise },
+    COLUMN_LIST(X)
+#undef X
+};
+
+/* A row of the catalogue; empty cells are NaN. Lengths, masses and times in AU, Msun, days. */
+typedef struct planet {
+    char host[64], letter[SHOAL_NAME_SIZE];
+    double value[COLUMNS];
+    long line, order; /* order of its host in the file */
+    double P;         /* that its order goes by */
+} planet;
+
+typedef struct catalogue {
+    shoal_table *table;
+    const shoal_convert_options *options;
+    int n_cells, column[COLUMNS]; /* which cell, -1 = none */
+    double factor[COLUMNS];
+    planet *planets;
+    long n_planets, room;
+} catalogue;
+
+static bool exoplanets_is(const char *begin)
+{
+    const char *host = strstr(begin, "hostname"), *letter = strstr(begin, "pl_letter");
+    return host && letter;
+}
+
+enum { MAX_CELLS = 2048 };
+
+static shoal_status read_heading(catalogue *c, char *const cells[], int n)
+{
+    const shoal_table *table = c->table;
+    c->n_cells = n;
+    for (int k = 0; k < COLUMNS; k++) {
+        c->column[k] = -1;
+        for (int i = 0; i < n && i < MAX_CELLS; i++)
+            if (strcmp(cells[i], columns[k].name) == 0)
+                c->column[k] = i;
+    }
+    if (c->column[hostname] < 0 || c->column[pl_letter] < 0 || (c->column[pl_orbper] < 0 && c->column[pl_orbsmax] < 0))
+        return shoal_fail(table->context, SHOAL_E_INPUT, "%s:%ld: expected the columns hostname, pl_letter, and pl_orbper or "
+                          "pl_orbsmax", table->path, table->line);
+    return SHOAL_OK;
+}
+
+static shoal_status read_planet(catalogue *c, char *const cells[], int n)
+{
+    shoal_table *table = c->table;
+    planet p = { .line = table->line, .order = c->n_planets };
+    if (n != c->n_cells)
+        return shoal_fail(table->context, SHOAL_E_INPUT, "%s:%ld: expected %d cells, found %d", table->path, table->line,
+                          c->n_cells, n);
+    for (int k = 0; k < COLUMNS; k++) {
+        const char *cell = c->column[k] < 0 ? "" : cells[c->column[k]];
+        const bool positive = k == st_mass || k == pl_orbper || k == pl_orbsmax;
+        p.value[k] = NAN;
+        if (k <= pl_letter || !*cell)
+            continue;
+        const char *wants = positive ? "a number > 0" : k == pl_orbeccen ? "a number from 0 to below 1" :
+                            k < pl_orbeccen ? "a number >= 0" : "a number";
+        if (!shoal_number(cell, &p.value[k]) || (positive && p.value[k] <= 0) || (k <= pl_orbeccen && p.value[k] < 0) ||
+            (k == pl_orbeccen && p.value[k] >= 1))
+            return shoal_table_fail(table, columns[k].name, cell, "%s, or nothing", wants);
+        p.value[k] *= c->factor[k];
+    }
+    const char *host = cells[c->column[hostname]], *letter = cells[c->column[pl_letter]];
+    if ((c->options->host && strcasecmp(c->options->host, host) != 0) || p.value[default_flag] == 0)
+        return SHOAL_OK;
+    if (!*host || strlen(host) >= sizeof p.host || strlen(letter) >= sizeof p.letter)
+        return shoal_table_fail(table, "hostname", host, "a name");
+    if (isnan(p.value[pl_orbper]) && isnan(p.value[pl_orbsmax])) {
+        fprintf(c->options->notes, "%s %s: left out, for it has neither pl_orbper nor pl_orbsmax\n", host, letter);
+        return SHOAL_OK;
+    }
+    strcpy(p.host, host);
+    strcpy(p.letter, *letter ? letter : "?");
+    for (long i = c->n_planets - 1; i >= 0; i--) {
+        if (strcmp(c->planets[i].host, host) != 0)
+            continue;
+        p.order = c->planets[i].order;
+        if (strcmp(c->planets[i].letter, letter) == 0)
+            return shoal_table_fail(table, "pl_letter", letter, "each planet of %s once (it is in line %ld too)", host,
+                                    c->planets[i].line);
+    }
+    if (c->n_planets == c->room) {
+        c->room = c->room ? 2 * c->room : 256;
+        planet *grown = realloc(c->planets, (size_t)c->room * sizeof p);
+        if (!grown)
+            return shoal_table_no_memory(table);
+        c->planets = grown;
+    }
+    c->planets[c->n_planets++] = p;
+    return SHOAL_OK;
+}
+
+/* By host in the order of the file, then by period. */
+static int by_orbit(const void *first, const void *second)
+{
+    const planet *x = first, *y = second;
+    if (x->order != y->order)
+        return x->order < y->order ? -1 : 1;
+    return (x->P > y->P) - (x->P < y->P);
+}
+
+/* The value of a column, or what stands for it, which is noted. */
+static double assume(const planet *p, int k, FILE *notes)
+{
+    if (isnan(p->value[k]))
+        fprintf(notes, " %s = %g", columns[k].name, columns[k].otherwise);
+    return isnan(p->value[k]) ? columns[k].otherwise : p->value[k];
+}
+
+static double first_of(const planet *p, int k, int other)
+{
+    return isnan(p->value[k]) ? p->value[other] : p->value[k];
+}
+
+/* Elements at the epoch for mu = G times the mass within the orbit. */
+static shoal_orbit orbit_of(const planet *p, double mu, double epoch, FILE *notes)
+{
+    const double e = assume(p, pl_orbeccen, notes), omega = assume(p, pl_orblper, notes) * RADIANS;
+    const double inc = assume(p, pl_orbincl, notes) * RADIANS, P = p->value[pl_orbper] / (2 * M_PI);
+    const double a = isnan(P) ? p->value[pl_orbsmax] : cbrt(mu * P * P), n = sqrt(mu / a) / a;
+    double M = 0;
+    if (!isnan(p->value[pl_orbtper]))
+        M = n * (epoch - p->value[pl_orbtper]);
+    else if (!isnan(p->value[pl_tranmid]))
+        M = shoal_mean_anomaly(e, remainder(M_PI / 2 - omega, 2 * M_PI)) + n * (epoch - p->value[pl_tranmid]);
+    else
+        fputs(" M = 0", notes);
+    return (shoal_orbit){ .a = a, .e = e, .inc = inc, .omega = omega, .f = shoal_true_anomaly(e, remainder(M, 2 * M_PI)) };
+}
+
+/* Bodies (G times their masses) of a star and its n planets, which are brought into order. */
+static shoal_status make_bodies(catalogue *c, planet *planets, int n, shoal_body *bodies, shoal_orbit *orbits)
+{
+    FILE *notes = c->options->notes;
+    const double G = c->table->units.G, epoch = isnan(c->options->epoch) ? 2451545.0 : c->options->epoch;
+    double mass = NAN, radius = NAN;
+    for (int i = 0; i < n; i++) { /* in any row that has it */
+        mass = isnan(mass) ? planets[i].value[st_mass] : mass;
+        radius = isnan(radius) ? planets[i].value[st_rad] : radius;
+    }
+    if (isnan(mass))
+        fprintf(notes, "%s: assumed st_mass = 1 Msun\n", planets->host);
+    bodies[0] = (shoal_body){ .m = G * (isnan(mass) ? 1 : mass), .r = isnan(radius) ? 0 : radius };
+    double mu = bodies[0].m;
+    for (int i = 0; i < n; i++) {
+        const double P = planets[i].value[pl_orbper];
+        planets[i].P = isnan(P) ? 2 * M_PI * sqrt(pow(planets[i].value[pl_orbsmax], 3) / mu) : P;
+    }
+    qsort(planets, (size_t)n, sizeof *planets, by_orbit);
+    for (int i = 1; i <= n; i++) {
+        const planet *p = &planets[i - 1];
+        const double m = first_of(p, pl_bmassj, pl_bmasse), r = first_of(p, pl_radj, pl_rade);
+        char *text = NULL;
+        size_t size = 0;
+        FILE *assumed = open_memstream(&text, &size);
+        if (!assumed)
+            return shoal_table_no_memory(c->table);
+        if (isnan(m))
+            fputs(" mass = 0", assumed);
+        bodies[i] = (shoal_body){ .m = isnan(m) ? 0 : G * m, .r = isnan(r) ? 0 : r };
+        mu += bodies[i].m;
+        orbits[i] = orbit_of(p, mu, epoch, assumed);
+        fclose(assumed);
+        if (text && *text)
+            fprintf(notes, "%s %s: assumed%s\n", p->host, p->letter, text);
+        free(text);
+    }
+    return shoal_bodies_from_orbits(c->table->context, SHOAL_JACOBI, n + 1, orbits, bodies);
+}
+
+/* alone: the only host, whose planets can bear their own names. */
+static shoal_status add_system(catalogue *c, planet *planets, int n, bool alone)
+{
+    shoal_table *table = c->table;
+    shoal_body *bodies = calloc((size_t)n + 1, sizeof *bodies);
+    shoal_orbit *orbits = calloc((size_t)n + 1, sizeof *orbits);
+    shoal_status status = bodies && orbits ? make_bodies(c, planets, n, bodies, orbits) : shoal_table_no_memory(table);
+    table->line = planets->line;
+    if (!status && !(status = shoal_table_add_system(table, table->n_systems, 0)))
+        snprintf(table->systems[table->n_systems - 1].label, sizeof planets->host, "%s", planets->host);
+    for (int i = 0; i <= n && !status; i++) {
+        char name[SHOAL_NAME_SIZE];
+        shoal_table_name(i, name);
+        if (alone)
+            snprintf(name, sizeof name, "%.31s", i ? planets[i - 1].letter : planets->host);
+        bodies[i].m /= table->units.G;
+        status = shoal_table_add_body(table, name, &bodies[i]);
+    }
+    free(bodies);
+    free(orbits);
+    return status;
+}
+
+static shoal_status exoplanets_read(shoal_table *table, int n_files, char *const *files, const shoal_convert_options *options)
+{
+    (void)n_files;
+    catalogue c = { .table = table, .options = options };
+    shoal_lines lines;
+    shoal_status status = shoal_units_parse(table->context, "AU, Msun, day", &table->units);
+    for (int k = 0; k < COLUMNS && !status; k++) {
+        shoal_units units;
+        status = shoal_units_init(table->context, columns[k].length, columns[k].mass, NULL, NAN, &units);
+        c.factor[k] = columns[k].length ? units.length : columns[k].mass ? units.mass : 1;
+    }
+    if (status || (status = shoal_lines_open(&lines, table, files[0])))
+        return status;
+    lines.comment = '#';
+    while (!status && shoal_lines_next(&lines)) {
+        char *cells[MAX_CELLS];
+        if (!lines.text[strspn(lines.text, " \t")])
+            continue;
+        const int n = shoal_cut(lines.text, cells, MAX_CELLS);
+        status = c.n_cells ? read_planet(&c, cells, n) : read_heading(&c, cells, n);
+    }
+    status = shoal_lines_close(&lines, status);
+    if (!status && c.n_planets == 0)
+        status = shoal_fail(table->context, SHOAL_E_INPUT, "%s: expected at least one planet%s%s", files[0],
+                            options->host ? " of " : "", options->host ? options->host : "");
+    if (!status)
+        qsort(c.planets, (size_t)c.n_planets, sizeof *c.planets, by_orbit);
+    for (long i = 0, n; i < c.n_planets && !status; i += n) {
+        for (n = 1; i + n < c.n_planets && c.planets[i + n].order == c.planets[i].order; n++)
+            continue;
+        status = add_system(&c, &c.planets[i], (int)n, n == c.n_planets);
+    }
+    snprintf(table->epoch, sizeof table->epoch, "BJD %.17g", isnan(options->epoch) ? 2451545.0 : options->epoch);
+    free(c.planets);
+    return status;
+}
+
+const shoal_format shoal_format_exoplanets = {
+    .name = "exoplanets",
+    .ends = "",
+    .doc = "NASA Exoplanet Archive, pscomppars or ps as CSV; only read",
+    .is = exoplanets_is,
+    .read = exoplanets_read,
+};

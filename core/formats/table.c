@@ -1,0 +1,385 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * table.c: systems of bodies as files have them (table.h).
+ */
+#define _GNU_SOURCE 1
+#include "core/formats/table.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+shoal_status shoal_table_fail(const shoal_table *table, const char *what, const char *value, const char *format, ...)
+{
+    char wants[256];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(wants, sizeof wants, format, arguments);
+    va_end(arguments);
+    return shoal_fail(table->context, SHOAL_E_INPUT, "%s:%ld: %s = %.60s: expected %s", table->path, table->line, what, value,
+                      wants);
+}
+
+shoal_status shoal_table_no_memory(const shoal_table *table)
+{
+    return shoal_fail(table->context, SHOAL_E_MEMORY, "%s: out of memory", table->path);
+}
+
+/* ---- systems and bodies ------------------------------------------------------------------------------------------ */
+
+/* Room for one more item of an array that doubles. */
+static bool reserve(void **items, long n, long *room, size_t size)
+{
+    if (n < *room)
+        return true;
+    const long more = *room ? 2 * *room : 64;
+    void *grown = realloc(*items, (size_t)more * size);
+    if (!grown)
+        return false;
+    *items = grown;
+    *room = more;
+    return true;
+}
+
+shoal_status shoal_table_add_system(shoal_table *table, int64_t id, double time)
+{
+    if (!reserve((void **)&table->systems, table->n_systems, &table->room_systems, sizeof *table->systems))
+        return shoal_table_no_memory(table);
+    table->systems[table->n_systems++] =
+        (shoal_table_system){ .id = id, .line = table->line, .first = table->n_bodies, .time = time };
+    return SHOAL_OK;
+}
+
+/* Where a name is in the hash table, or the free place where it belongs. */
+static int *name_place(const shoal_table *table, const char *name)
+{
+    shoal_hash hash = shoal_hash_start();
+    shoal_hash_string(&hash, name);
+    long i = (long)(hash.a % (uint64_t)table->n_name_at);
+    while (table->name_at[i] && strcmp(table->names[table->name_at[i] - 1], name) != 0)
+        i = (i + 1) % table->n_name_at;
+    return &table->name_at[i];
+}
+
+/* At most half of the hash table is full. */
+static bool make_room_for_names(shoal_table *table)
+{
+    if (2 * (table->n_names + 1) <= table->n_name_at)
+        return true;
+    const long size = 4 * (table->n_names + 16);
+    int *made = calloc((size_t)size, sizeof *made);
+    if (!made)
+        return false;
+    free(table->name_at);
+    table->name_at = made;
+    table->n_name_at = size;
+    for (long i = 0; i < table->n_names; i++)
+        *name_place(table, table->names[i]) = (int)i + 1;
+    return true;
+}
+
+shoal_status shoal_table_end_system(shoal_table *table)
+{
+    shoal_table_system *system = &table->systems[table->n_systems - 1];
+    const long n = table->n_bodies - system->first;
+    if (n < 2 || n > INT_MAX)
+        return shoal_fail(table->context, SHOAL_E_INPUT, "%s: %ld bodies: expected at least 2 and less than 2^31", table->path, n);
+    system->n_bodies = (int)n;
+    char (*names)[SHOAL_NAME_SIZE] = calloc((size_t)n, sizeof *names);
+    if (!names)
+        return shoal_table_no_memory(table);
+    for (long i = 0; i < n; i++)
+        snprintf(names[i], SHOAL_NAME_SIZE, "body%ld", i);
+    free(table->names);
+    table->names = names;
+    table->n_names = table->room_names = n;
+    return SHOAL_OK;
+}
+
+shoal_status shoal_table_add_body(shoal_table *table, const char *name, const shoal_body *body)
+{
+    shoal_table_system *system = &table->systems[table->n_systems - 1];
+    if (!*name || strlen(name) >= SHOAL_NAME_SIZE)
+        return shoal_table_fail(table, "name", name, "a name of at most %d characters", SHOAL_NAME_SIZE - 1);
+    if (!reserve((void **)&table->bodies, table->n_bodies, &table->room_bodies, sizeof *table->bodies) ||
+        !reserve((void **)&table->names, table->n_names, &table->room_names, sizeof *table->names))
+        return shoal_table_no_memory(table);
+    if (system->n_bodies == table->n_names) {
+        int *at;
+        if (!make_room_for_names(table))
+            return shoal_table_no_memory(table);
+        if (*(at = name_place(table, name)))
+            return shoal_table_fail(table, "name", name, "a name that no other body has");
+        strcpy(table->names[table->n_names], name); /* its length was checked */
+        *at = (int)++table->n_names;
+    } else if (table->n_name_at > 0 && strcmp(table->names[system->n_bodies], name) != 0) {
+        /* a place has one name in all systems; that of a result's stays though others move up */
+        char *const old = table->names[system->n_bodies], neutral[SHOAL_NAME_SIZE];
+        size_t length = (size_t)snprintf(neutral, sizeof neutral, "body%d", system->n_bodies);
+        if (strncmp(old, neutral, length) != 0 || old[length + strspn(old + length, "_")]) {
+            while (*name_place(table, neutral) && length + 1 < sizeof neutral) { /* others may be called so */
+                neutral[length++] = '_';
+                neutral[length] = '\0';
+            }
+            *name_place(table, neutral) = system->n_bodies + 1;
+            strcpy(old, neutral);
+        }
+    }
+    table->bodies[table->n_bodies++] = *body;
+    system->n_bodies++;
+    return SHOAL_OK;
+}
+
+static int by_id(const void *a, const void *b)
+{
+    const shoal_table_system *first = *(const shoal_table_system *const *)a, *second = *(const shoal_table_system *const *)b;
+    return first->id != second->id ? (first->id > second->id) - (first->id < second->id)
+                                   : (first->first > second->first) - (first->first < second->first);
+}
+
+shoal_status shoal_table_check(const shoal_table *table)
+{
+    shoal_status status = SHOAL_OK;
+    const shoal_table_system **sorted = malloc(((size_t)table->n_systems + 1) * sizeof *sorted);
+    if (!sorted)
+        return shoal_table_no_memory(table);
+    for (long s = 0; s < table->n_systems; s++) {
+        sorted[s] = &table->systems[s];
+        if (!status && sorted[s]->n_bodies < 2)
+            status = shoal_fail(table->context, SHOAL_E_INPUT, "%s:%ld: system = %lld: expected at least 2 bodies",
+                                table->path, sorted[s]->line, (long long)sorted[s]->id);
+    }
+    qsort(sorted, (size_t)table->n_systems, sizeof *sorted, by_id);
+    for (long s = 1; s < table->n_systems && !status; s++)
+        if (sorted[s]->id == sorted[s - 1]->id)
+            status = shoal_fail(table->context, SHOAL_E_INPUT,
+                                "%s:%ld: system = %lld: expected the lines of a system together; "
+                                "its others begin in line %ld",
+                                table->path, sorted[s]->line, (long long)sorted[s]->id, sorted[s - 1]->line);
+    free(sorted);
+    return status;
+}
+
+void shoal_table_release(shoal_table *table)
+{
+    free(table->bodies);
+    free(table->systems);
+    free(table->names);
+    free(table->name_at);
+    *table = (shoal_table){ 0 };
+}
+
+void shoal_table_convert(shoal_table *table, const shoal_units *to)
+{
+    const shoal_units from = table->units;
+#define FACTOR(dimension) (shoal_units_factor(&from, dimension) / shoal_units_factor(to, dimension))
+    const double mass = FACTOR("mass"), length = FACTOR("length"), velocity = FACTOR("velocity"), time = FACTOR("time");
+#undef FACTOR
+    for (shoal_body *b = table->bodies; b < table->bodies + table->n_bodies; b++)
+        *b = (shoal_body){ b->m * mass,      b->r * length,    b->x * length,    b->y * length, b->z * length,
+                           b->vx * velocity, b->vy * velocity, b->vz * velocity };
+    for (long s = 0; s < table->n_systems; s++)
+        table->systems[s].time *= time;
+    table->units = *to;
+}
+
+/* ---- to and from results ----------------------------------------------------------------------------------------- */
+
+shoal_status shoal_table_to_result(const shoal_table *table, shoal_result **made)
+{
+    const size_t n_bodies = (size_t)table->n_names;
+    shoal_status status = shoal_result_create(table->context, table->n_systems, (int)n_bodies, 0, made);
+    if (status)
+        return status;
+    shoal_result *result = *made;
+    snprintf(result->version, sizeof result->version, "%s", shoal_version());
+    memcpy(result->epoch, table->epoch, sizeof result->epoch);
+    memcpy(result->body_name, table->names, n_bodies * sizeof *table->names);
+    result->units = table->units;
+    result->complete = true;
+    for (long s = 0; s < table->n_systems; s++) {
+        const shoal_table_system *system = &table->systems[s];
+        double *row = result->initial + (size_t)s * n_bodies * SHOAL_STATE;
+        result->id[s] = system->id;
+        result->n_live[s] = result->n_final[s] = system->n_bodies;
+        result->t_initial[s] = result->t_final[s] = isnan(system->time) ? 0 : system->time;
+        for (int i = 0; i < system->n_bodies; i++) {
+            const shoal_body *b = &table->bodies[system->first + i];
+            memcpy(row + i * SHOAL_STATE, (double[SHOAL_STATE]){ b->m, b->x, b->y, b->z, b->vx, b->vy, b->vz },
+                   SHOAL_STATE * sizeof *row);
+        }
+    }
+    memcpy(result->final, result->initial, (size_t)table->n_systems * n_bodies * SHOAL_STATE * sizeof(double));
+    return SHOAL_OK;
+}
+
+/* Those bodies of a system that are there, if they are two at least: others may be gone, or not known yet. */
+static shoal_status add_row(const shoal_result *result, long s, double time, const double *row, shoal_table *table)
+{
+    int n_there = 0;
+    for (int b = 0; b < result->n_live[s]; b++)
+        n_there += !isnan(row[b * SHOAL_STATE + 1]);
+    shoal_status status = n_there < 2 ? SHOAL_OK : shoal_table_add_system(table, result->id[s], time);
+    for (int b = 0; b < result->n_live[s] && n_there >= 2 && !status; b++, row += SHOAL_STATE)
+        if (!isnan(row[1]))
+            status = shoal_table_add_body(table, result->body_name[b],
+                                          &(shoal_body){ .m = row[0], .x = row[1], .y = row[2], .z = row[3],
+                                                         .vx = row[4], .vy = row[5], .vz = row[6] });
+    return status;
+}
+
+shoal_status shoal_table_from_result(const shoal_result *result, const bool *chosen, shoal_query_state which, double time, shoal_table *table)
+{
+    const size_t size = (size_t)result->n_bodies * SHOAL_STATE;
+    shoal_status status = SHOAL_OK;
+    table->units = result->units;
+    memcpy(table->epoch, result->epoch, sizeof table->epoch);
+    table->names = malloc((size_t)result->n_bodies * sizeof *table->names); /* by place, whoever is gone */
+    if (!table->names)
+        return shoal_table_no_memory(table);
+    memcpy(table->names, result->body_name, (size_t)result->n_bodies * sizeof *table->names);
+    table->n_names = table->room_names = result->n_bodies;
+    if (which == SHOAL_QUERY_TIME) {
+        long *row = malloc((size_t)result->n_systems * sizeof *row);
+        status = row ? shoal_select_snapshots(table->context, result, NULL, time, row) : shoal_table_no_memory(table);
+        for (long s = 0; s < result->n_systems && !status; s++)
+            if (row[s] >= 0 && chosen[s])
+                status = add_row(result, s, result->snapshot_time[row[s]], result->snapshot + (size_t)row[s] * size, table);
+        free(row);
+    } else {
+        const bool initial = which == SHOAL_QUERY_INITIAL;
+        for (long s = 0; s < result->n_systems && !status; s++)
+            if (chosen[s])
+                status = add_row(result, s, (initial ? result->t_initial : result->t_final)[s],
+                                 (initial ? result->initial : result->final) + (size_t)s * size, table);
+    }
+    if (!status && table->n_systems == 0)
+        status = shoal_fail(table->context, SHOAL_E_INPUT, "%s: expected at least one system with such a state", table->path);
+    return status;
+}
+
+const char *shoal_table_name(int body, char name[SHOAL_NAME_SIZE])
+{
+    snprintf(name, SHOAL_NAME_SIZE, body ? "planet%d" : "star", body);
+    return name;
+}
+
+shoal_status shoal_table_write(const shoal_table *table, const char *path,
+                               shoal_status (*write)(const shoal_table *table, FILE *out))
+{
+    char temporary[PATH_MAX];
+    if (table->n_systems == 0)
+        return shoal_fail(table->context, SHOAL_E_INPUT, "%s: expected at least one possible system", table->path);
+    const bool direct = shoal_not_a_file(path); /* a pipe, a terminal */
+    snprintf(temporary, sizeof temporary, direct ? "%s" : "%s.tmp.%ld", path, (long)getpid());
+    FILE *out = fopen(temporary, "w");
+    if (!out)
+        return shoal_fail(table->context, SHOAL_E_FILE, "%s: cannot be written: %s", path, strerror(errno));
+    shoal_status status = write(table, out);
+    errno = 0;
+    const bool failed = ferror(out);
+    if (((fclose(out) != 0) | failed || (!status && !direct && rename(temporary, path) != 0)) && !status)
+        status = shoal_fail(table->context, SHOAL_E_FILE, "%s: cannot be written: %s", path, strerror(errno));
+    if (status && !direct)
+        unlink(temporary);
+    return status;
+}
+
+/* ---- text -------------------------------------------------------------------------------------------------------- */
+
+shoal_status shoal_lines_open(shoal_lines *lines, shoal_table *table, const char *path)
+{
+    *lines = (shoal_lines){ .table = table, .in = fopen(path, "r") };
+    table->path = path;
+    table->line = 0;
+    return lines->in ? SHOAL_OK
+                     : shoal_fail(table->context, SHOAL_E_FILE, "%s: cannot be read: %s", path, strerror(errno));
+}
+
+bool shoal_lines_next(shoal_lines *lines)
+{
+    do {
+        errno = 0;
+        if (getline(&lines->text, &lines->size, lines->in) < 0)
+            return false;
+        if (lines->table->line++ == 0 && strncmp(lines->text, "\xef\xbb\xbf", 3) == 0) /* a byte order mark */
+            memmove(lines->text, lines->text + 3, strlen(lines->text + 3) + 1);
+    } while (lines->comment && lines->text[0] == lines->comment);
+    lines->text[strcspn(lines->text, "\r\n")] = '\0';
+    lines->at = lines->text;
+    return true;
+}
+
+char *shoal_lines_word(shoal_lines *lines)
+{
+    while (!lines->at || !lines->at[strspn(lines->at, " \t")])
+        if (!shoal_lines_next(lines))
+            return NULL;
+    char *word = lines->at + strspn(lines->at, " \t");
+    lines->at = word + strcspn(word, " \t");
+    if (*lines->at)
+        *lines->at++ = '\0';
+    return word;
+}
+
+shoal_status shoal_lines_number(shoal_lines *lines, const char *what, double *value)
+{
+    const shoal_table *table = lines->table;
+    const char *word = shoal_lines_word(lines);
+    if (!word)
+        return shoal_fail(table->context, SHOAL_E_INPUT, "%s:%ld: the file ends; expected %s", table->path, table->line, what);
+    return shoal_number(word, value) ? SHOAL_OK : shoal_table_fail(table, what, word, "a finite number");
+}
+
+shoal_status shoal_lines_close(shoal_lines *lines, shoal_status status)
+{
+    if (lines->in && !status && ferror(lines->in))
+        status = shoal_fail(lines->table->context, SHOAL_E_FILE, "%s: cannot be read: %s", lines->table->path, strerror(errno));
+    if (lines->in)
+        fclose(lines->in);
+    free(lines->text);
+    *lines = (shoal_lines){ 0 };
+    return status;
+}
+
+int shoal_cut(char *line, char *cells[], int limit)
+{
+    int n = 0;
+    for (char *at = line; at; n++) {
+        at += strspn(at, " \t");
+        char *cell = at, *end = at;
+        if (*at == '"') { /* a quote within is doubled */
+            cell = end = ++at;
+            for (; *at && (*at != '"' || *++at == '"'); at++)
+                *end++ = *at;
+            at = strchr(at, ',');
+        } else {
+            at = strchr(at, ',');
+            for (end = at ? at : cell + strlen(cell); end > cell && strchr(" \t\r\n", end[-1]); end--)
+                continue;
+        }
+        if (at)
+            at++;
+        *end = '\0';
+        if (n < limit)
+            cells[n] = cell;
+    }
+    return n;
+}
+
+bool shoal_number(const char *text, double *value)
+{
+    char copy[64], *end;
+    const size_t length = strlen(text);
+    if (length >= sizeof copy)
+        return false;
+    memcpy(copy, text, length + 1);
+    char *fortran = strpbrk(copy, "dD");
+    if (fortran)
+        *fortran = 'e';
+    *value = strtod(copy, &end);
+    return end != copy && !*end && isfinite(*value);
+}

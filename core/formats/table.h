@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * table.h: systems of Cartesian bodies as they stand in a file, in the file's own units: what every reader of initial
+ * conditions makes and every writer takes (csv.c, format_*.c, convert.c). A number that is not converted keeps its bits.
+ */
+#ifndef SHOAL_TABLE_H
+#define SHOAL_TABLE_H
+
+#include <math.h>
+
+#include "core/result/result.h"
+
+/* A system: bodies first..first+n_bodies-1 of the table. */
+typedef struct shoal_table_system {
+    int64_t id;
+    long line, first; /* line: where it begins, 0 = in no text */
+    int n_bodies;
+    double time;      /* NaN: the file does not say */
+    char label[64];   /* what the file calls it, "" = nothing */
+} shoal_table_system;
+
+typedef struct shoal_table {
+    shoal_context *context;
+    const char *path;  /* borrowed; in messages */
+    long line;         /* that is being read; in messages */
+    shoal_units units; /* length = 0: the file does not say */
+    char epoch[64];    /* what time zero is */
+    shoal_body *bodies;
+    long n_bodies, room_bodies;
+    shoal_table_system *systems;
+    long n_systems, room_systems;
+    char (*names)[SHOAL_NAME_SIZE]; /* of body i of a system: the first one there was */
+    long n_names, room_names;
+    int *name_at;                   /* [n_name_at] hash table of them, 0 = free, else a body's number + 1 */
+    long n_name_at;
+} shoal_table;
+
+/* Refuse what stands in the current line: "FILE:LINE: WHAT = VALUE: expected FORMAT...". */
+shoal_status shoal_table_fail(const shoal_table *table, const char *what, const char *value, const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
+shoal_status shoal_table_no_memory(const shoal_table *table);
+
+/* A system without bodies yet, then its bodies in order. A name that another body has, or that is empty or too long, is refused;
+ * it counts only for the first system that has so many bodies. */
+shoal_status shoal_table_add_system(shoal_table *table, int64_t id, double time);
+shoal_status shoal_table_add_body(shoal_table *table, const char *name, const shoal_body *body);
+/* End the last system, to which bodies were added without names: "body0", "body1", ... Refused if there are fewer than two. */
+shoal_status shoal_table_end_system(shoal_table *table);
+/* Every system has two bodies at least and an id of its own. */
+shoal_status shoal_table_check(const shoal_table *table);
+void shoal_table_release(shoal_table *table);
+
+/* The same in other units; numbers whose unit stays keep their bits. */
+void shoal_table_convert(shoal_table *table, const shoal_units *units);
+
+/* A result in which no step was made: initial and final states are the table's. */
+shoal_status shoal_table_to_result(const shoal_table *table, shoal_result **result);
+/* The initial or final states of a result, or its snapshots at a time, of those systems that are chosen [n_systems]. Systems that have none are left
+ * out (refused: all), bodies that are gone too: those behind them move up, and bear the names of their places. */
+shoal_status shoal_table_from_result(const shoal_result *result, const bool *chosen, shoal_query_state which, double time, shoal_table *table);
+
+/* A text file that is read line by line into table->line. */
+typedef struct shoal_lines {
+    shoal_table *table;
+    FILE *in;
+    char *text;   /* the current line, without its end */
+    size_t size;
+    char comment; /* lines that begin with it are skipped, 0 = none */
+    char *at;     /* the next word in the line */
+} shoal_lines;
+
+shoal_status shoal_lines_open(shoal_lines *lines, shoal_table *table, const char *path);
+/* False at the end. */
+bool shoal_lines_next(shoal_lines *lines);
+/* The next word, in this line or a later one, NULL at the end. */
+char *shoal_lines_word(shoal_lines *lines);
+/* It as a finite number, or refuse it as one that `what` should be. */
+shoal_status shoal_lines_number(shoal_lines *lines, const char *what, double *value);
+/* Closes the file; status, or what went wrong in reading. */
+shoal_status shoal_lines_close(shoal_lines *lines, shoal_status status);
+
+/* Cut a line at commas, outside of quotes (RFC 4180); spaces around cells go. Returns the number of cells, of which
+ * at most `limit` are kept. */
+int shoal_cut(char *line, char *cells[], int limit);
+/* A finite number that fills the text (Fortran's exponents too); false if it is none. */
+bool shoal_number(const char *text, double *value);
+
+/* csv.c: see there. times: a column `time` is allowed, and empty numbers are. */
+shoal_status shoal_csv_table(shoal_table *table, const char *path, bool times);
+shoal_status shoal_csv_write(const shoal_table *table, FILE *out);
+/* Columns of a CSV with a heading: names of those wanted, [n]; values: [*n_rows][n], malloc'd. */
+shoal_status shoal_csv_columns(shoal_context *context, const char *path, int n, const char *const names[], double **values, long *n_rows);
+
+/* ---- convert.c, format_*.c: formats of files --------------------------------------------------------------------- */
+
+/* A mass that the user gives for a body, by its name or number. */
+typedef struct shoal_given_mass {
+    const char *name;
+    size_t length; /* of the name */
+    double mass;   /* Msun */
+} shoal_given_mass;
+
+/* What bodies of a file may be. */
+#define SHOAL_COMPONENTS "gas|dark|stars"
+
+typedef struct shoal_convert_options {
+    shoal_query_state which; /* of a result file */
+    double time;             /* for SHOAL_QUERY_TIME: of a snapshot, or the Julian date of a vector */
+    double central_mass;     /* Msun, NaN = not given */
+    double epoch;            /* BJD, NaN = not given */
+    const char *host;        /* one star of a catalogue, NULL = all */
+    const char *where;       /* those systems of a result file (shoal_selection), NULL = all */
+    const shoal_given_mass *masses;
+    int n_masses;
+    int components;          /* bits of SHOAL_COMPONENTS, of formats that have them; 0 = all */
+    FILE *notes;             /* what a reader assumed or left out, a line each */
+} shoal_convert_options;
+
+typedef struct shoal_format {
+    const char *name;
+    const char *ends; /* of file names that mean it, "" = none */
+    const char *doc;  /* one line, with the units */
+    bool (*is)(const char *begin); /* the file begins like one of these; NULL: see is_file */
+    bool (*is_file)(const char *path); /* of those that are HDF5 files, which begin alike */
+    /* systems from one file, or from n_files that belong together if `many` */
+    shoal_status (*read)(shoal_table *table, int n_files, char *const *files, const shoal_convert_options *options);
+    bool many;
+    /* a table that is in its units already; NULL = is only read */
+    shoal_status (*write)(const shoal_table *table, FILE *out);
+    const char *units; /* of what is written, NULL = any */
+    bool natural;      /* it does not say its units; by custom G = 1 in them */
+    bool components;   /* it says which bodies are gas, dark or stars */
+    bool outcomes;     /* it has a table of systems and what became of them */
+} shoal_format;
+
+extern const shoal_format shoal_format_swarm, shoal_format_mercury, shoal_format_exoplanets, shoal_format_horizons,
+    shoal_format_gadget, shoal_format_big, shoal_format_tipsy, shoal_format_tipsy_little, shoal_format_phigrape;
+
+/* Whether an HDF5 file is a snapshot of GADGET's. */
+bool shoal_gadget_is(const char *path);
+
+extern const shoal_format *const shoal_formats[]; /* NULL after the last */
+
+/* By name (refused with the nearest one), by the end of a file's name (NULL if it says nothing), by content (refused). */
+shoal_status shoal_format_named(shoal_context *context, const char *name, const shoal_format **format);
+const shoal_format *shoal_format_by_end(const char *file);
+shoal_status shoal_format_of(shoal_context *context, const char *file, const shoal_format **format);
+
+/* Write through a temporary name beside path: the file is complete or not there. Refused for a table without systems. */
+shoal_status shoal_table_write(const shoal_table *table, const char *path,
+                               shoal_status (*write)(const shoal_table *table, FILE *out));
+
+/* "star", "planet1", ... where a file has no names. */
+const char *shoal_table_name(int body, char name[SHOAL_NAME_SIZE]);
+
+#endif

@@ -1,0 +1,286 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * slice.c: one slice of a plan after the other: who moves, in which order, how far.
+ *
+ *     aim, ask -> begin: states asked for are copied, the next slice starts -> the host's own work -> end: what came of it
+ *
+ * Between begin and end an engine with a memory of its own is at work while the host does something else; the records of
+ * systems that move are nobody's then. No result depends on anything that is chosen here.
+ *
+ * Order. Lanes that run side by side end together, or some idle. So the systems of a slice are sorted by the steps that they are
+ * expected to make in it (of equal ones, in classes of an eighth of an octave, the index decides), the longest first, so that
+ * the last ones to be started are short. Those that have ended, or have arrived where they are headed, are left out.
+ *
+ * Length. A slice of at most L steps a system (of one that may be parked on a GPU, a fourth more) makes G(L) = sum of min(expected, L)
+ * of them, in a time of about T(L) = max(L, H(L) / W) steps, H being the same sum over whole groups of lanes and W the lanes that keep the
+ * engine busy. L is where G / (o + T) is largest, o the time lost between two slices: nobody waits long for the few that need many steps. Nobody
+ * foresees who dies: if in a slice of s seconds a fraction u of the expected steps was not made, a slice of S seconds loses
+ * u S / s for that and o / S for being one, and the sum is least for S = sqrt(o s / u).
+ */
+#include <float.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/plan/plan.h"
+
+#define LONGEST_SECONDS 0.5   /* of a slice: often enough for progress and Ctrl-C, seldom enough to cost nothing */
+#define LARGEST_GAP 0.02      /* seconds between slices that are believed: more is no cost of slices */
+#define LEAST_STEPS 16
+#define MOST_STEPS 1e8
+#define WORTH_THREADS 8192    /* systems from which loops over them are shared among threads */
+
+enum { OCTAVE_BITS = 5, OCTAVE = 1 << OCTAVE_BITS, CLASSES = 64 * OCTAVE }; /* of numbers of steps */
+enum { HISTORY = 64 }; /* attempts that an adaptive system's mean step is believed after */
+
+/* ---- who moves, in which order, how far ---------------------------------------------------------------------------- */
+
+/* Steps (attempts) that a system needs to where it is headed, from the length of its steps so far. */
+static double expected_steps(const shoal_plan *plan, long system)
+{
+    const double left = *shoal_plan_field(plan, SHOAL_SYS_TARGET, system) - shoal_plan_progress(plan, system);
+    if (!plan->propagator->adaptive)
+        return left;
+    const double tried = *shoal_plan_field(plan, SHOAL_SYS_ATTEMPT, system), elapsed = *shoal_plan_field(plan, SHOAL_SYS_ELAPSED, system);
+    return fmax(1, tried >= HISTORY && elapsed > 0 ? left * (tried / elapsed) : left / fabs(*shoal_plan_field(plan, SHOAL_SYS_DT, system)));
+}
+
+static double tried_steps(const shoal_plan *plan, long system)
+{
+    return *shoal_plan_field(plan, plan->propagator->adaptive ? SHOAL_SYS_ATTEMPT : SHOAL_SYS_STEP, system);
+}
+
+/* The class of a number of steps >= 1, OCTAVE of them in one, and the least number beyond a class: exponent and first bits of a double. */
+static int class_of(double steps)
+{
+    uint64_t bits;
+    steps = fmin(steps, 0x1p62);
+    memcpy(&bits, &steps, sizeof bits);
+    return (int)(bits >> (52 - OCTAVE_BITS)) - (1023 << OCTAVE_BITS);
+}
+
+static double class_end(int class)
+{
+    return ldexp(OCTAVE + 1 + class % OCTAVE, class / OCTAVE - OCTAVE_BITS);
+}
+
+/* The systems of this slice, ascending, and how many of each class there are; what is expected of them. */
+static void find_moving(shoal_plan *plan, long count[CLASSES], double sum[CLASSES])
+{
+    const long n = plan->n_list;
+    double steps = 0, all = 0;
+    int least = CLASSES, most = -1;
+#pragma omp parallel for num_threads(plan->host_threads) if (n >= WORTH_THREADS) reduction(+ : steps, all) reduction(min : least) \
+    reduction(max : most)
+    for (long i = 0; i < n; i++) {
+        const int system = plan->list[i];
+        const bool moves = !shoal_plan_waits(plan, system);
+        const double expected = moves ? expected_steps(plan, system) : 0;
+        const int class = moves ? class_of(expected) : -1;
+        plan->expected[system] = expected;
+        plan->tried[system] = tried_steps(plan, system);
+        plan->class[system] = (short)class;
+        least = class < least ? class : least;
+        most = class > most ? class : most;
+        all += expected;
+        steps += *shoal_plan_field(plan, SHOAL_SYS_STEP, system);
+    }
+    plan->steps_before = steps;
+    memset(count, 0, CLASSES * sizeof *count);
+    memset(sum, 0, CLASSES * sizeof *sum);
+    plan->n_moving = 0;
+    if (least == most && least >= 0) { /* all alike */
+        memcpy(plan->moving, plan->list, (size_t)n * sizeof *plan->list);
+        plan->n_moving = count[least] = n;
+        sum[least] = all;
+    }
+    for (long i = plan->n_moving; i < n; i++) {
+        const int system = plan->list[i], class = plan->class[system];
+        if (class < 0)
+            continue;
+        plan->moving[plan->n_moving++] = system;
+        count[class]++;
+        sum[class] += plan->expected[system];
+    }
+}
+
+/* The number of steps, at most `most`, after which the slice should end. */
+static double choose_length(const shoal_plan *plan, const long count[CLASSES], const double sum[CLASSES], double most)
+{
+    int group;
+    const double width = (double)plan->engine_type->width(plan->engine, &group), gap = plan->gap * plan->pace;
+    double below = 0, taken = 0, best = most, most_useful = 0, last = 0;
+    long above = plan->n_moving;
+    for (int class = 0; class < CLASSES && above > 0; class++) {
+        if (count[class] == 0)
+            continue;
+        const double length = fmin(class_end(class), most);
+        taken += (length - last) * (double)((above + group - 1) / group * group);
+        below += fmin(sum[class], length * (double)count[class]);
+        above -= count[class];
+        const double useful = (below + length * (double)above) / (gap + fmax(length, taken / width));
+        if (useful >= most_useful * (1 - 1e-9)) {
+            most_useful = useful;
+            best = length;
+        }
+        if (length == most)
+            break;
+        last = length;
+    }
+    return fmax(1, best);
+}
+
+/* Sort the moving systems by class, the longest first; those that the slice cuts off are alike. */
+static void sort_moving(shoal_plan *plan, const long count[CLASSES], double length)
+{
+    const int last = class_of(length);
+    long first[CLASSES], at = 0; /* the place of the next one of each class */
+    for (int class = CLASSES - 1; class >= last; class--)
+        at += count[class];
+    if (at == plan->n_moving || count[last] == plan->n_moving)
+        return;
+    first[last] = 0;
+    for (int class = last - 1; class >= 0; class--) {
+        first[class] = at;
+        at += count[class];
+    }
+    memcpy(plan->unsorted, plan->moving, (size_t)plan->n_moving * sizeof *plan->moving);
+    for (long i = 0; i < plan->n_moving; i++) {
+        const int system = plan->unsorted[i], class = plan->class[system];
+        plan->moving[first[class < last ? class : last]++] = system;
+    }
+}
+
+shoal_status shoal_plan_begin(shoal_plan *plan, bool move)
+{
+    long count[CLASSES];
+    double sum[CLASSES];
+    plan->n_moving = 0;
+    shoal_status status = shoal_plan_make_states(plan);
+    if (!status && move)
+        find_moving(plan, count, sum);
+    if (status || plan->n_moving == 0)
+        return status;
+    plan->length = choose_length(plan, count, sum, (double)plan->slice_steps);
+    sort_moving(plan, count, plan->length);
+    plan->watch_fresh = false;
+    return plan->engine_type->launch(plan->engine, SHOAL_INTEGRATE, plan->moving, plan->n_moving, plan->length);
+}
+
+/* The length of the next slice from what came of this one, which took `seconds`: steps made, expected but not made, of the
+ * longest. */
+static void adapt_length(shoal_plan *plan, double seconds, double made, double missed, double longest)
+{
+    int group;
+    const double now = shoal_seconds(), width = (double)plan->engine_type->width(plan->engine, &group);
+    plan->gap = fmin(fmax(now - plan->ended_at - seconds, 1e-5), LARGEST_GAP);
+    plan->ended_at = now;
+    plan->pace = fmax(longest, made / width) / seconds;
+    const double unmade = missed / (made + missed);
+    const double best = fmin(LONGEST_SECONDS, sqrt(plan->gap * seconds / fmax(unmade, 1e-12)));
+    const double steps = best * plan->pace * fmin(1, width / (double)plan->n_moving);
+    plan->slice_steps = (long)fmin(fmax(steps, fmax(LEAST_STEPS, 0.25 * plan->length)), fmin(8 * plan->length, MOST_STEPS));
+}
+
+/* What is left of a system's run, 0..1, and whose it is. */
+typedef struct distance {
+    double left;
+    int system;
+} distance;
+
+static distance farther(distance a, distance b)
+{
+    return a.left > b.left || (a.left == b.left && a.system < b.system) ? a : b;
+}
+
+#pragma omp declare reduction(farther : distance : omp_out = farther(omp_out, omp_in)) initializer(omp_priv = (distance){-1, 0})
+
+/* Whether a running system has survived; it is written down. */
+static bool survives(shoal_plan *plan, int system)
+{
+    if (plan->goal[system] != plan->t_end || !shoal_plan_waits(plan, system))
+        return false;
+    *shoal_plan_field(plan, SHOAL_SYS_OUTCOME, system) = SHOAL_SURVIVED;
+    *shoal_plan_field(plan, SHOAL_SYS_T_STOP, system) = shoal_plan_absolute_time(plan, system, plan->t_end);
+    shoal_plan_record_changed(plan); /* before it hands the records back */
+    return true;
+}
+
+/* Systems that are done leave the list; what is left of the others is counted. seconds: that the slice took, 0 = there was none. */
+static void sift(shoal_plan *plan, double seconds)
+{
+    const long n = plan->n_list;
+    double made = 0, missed = 0, longest = 1, steps = 0, left = 0;
+    distance slowest = {-1, 0};
+    long n_ended = 0, kept = 0;
+#pragma omp parallel for num_threads(plan->host_threads) if (n >= WORTH_THREADS) reduction(+ : made, missed, steps, left, n_ended) \
+    reduction(max : longest) reduction(farther : slowest)
+    for (long i = 0; i < n; i++) {
+        const int system = plan->list[i];
+        const double new = tried_steps(plan, system) - plan->tried[system];
+        const double end = *shoal_plan_field(plan, SHOAL_SYS_END, system), to_go = end - shoal_plan_progress(plan, system);
+        const bool runs = *shoal_plan_field(plan, SHOAL_SYS_OUTCOME, system) == SHOAL_RUNNING && !survives(plan, system);
+        steps += *shoal_plan_field(plan, SHOAL_SYS_STEP, system);
+        made += new;
+        if (!runs || plan->class[system] < 0 || !plan->propagator->parks) /* parked ones are late, no more */
+            missed += fmax(0, fmin(plan->expected[system], plan->length) - new);
+        longest = fmax(longest, new);
+        plan->class[system] = runs;
+        n_ended += !runs;
+        if (runs) {
+            left += to_go;
+            slowest = farther(slowest, (distance){to_go / end, system});
+        }
+    }
+    plan->n_ended = 0;
+    for (long i = 0; i < n && n_ended > 0; i++) {
+        const int system = plan->list[i];
+        if (plan->class[system])
+            plan->list[kept++] = system;
+        else
+            plan->ended[plan->n_ended++] = system;
+    }
+    plan->n_list = n - n_ended;
+    plan->left = left;
+    plan->slowest = slowest.system;
+    plan->slowest_left = fmax(0, slowest.left);
+    if (seconds > 0) {
+        plan->system_steps += steps - plan->steps_before;
+        adapt_length(plan, seconds, made, missed, longest);
+    }
+}
+
+void shoal_plan_count(shoal_plan *plan)
+{
+    sift(plan, 0);
+    plan->n_ended = 0;
+}
+
+shoal_status shoal_plan_end(shoal_plan *plan, long *n_moved)
+{
+    shoal_status status = SHOAL_OK;
+    double seconds = 0;
+    *n_moved = plan->n_moving;
+    if (plan->n_moving > 0) {
+        status = plan->engine_type->wait(plan->engine, &seconds);
+        if (!status)
+            status = plan->engine_type->download(plan->engine, SHOAL_ARRAY_SYSTEMS);
+        if (!status && (plan->args.marks >= 0 || plan->args.records >= 0))
+            status = shoal_plan_take_events(plan, plan->moving, plan->n_moving);
+        seconds = fmax(seconds, 1e-7);
+    }
+    if (status)
+        return status;
+    sift(plan, seconds);
+    return shoal_tune_again(plan);
+}
+
+shoal_status shoal_plan_slice(shoal_plan *plan, double t, long *n_moved)
+{
+    *n_moved = 0;
+#pragma omp parallel for num_threads(plan->host_threads) if (plan->n_list >= WORTH_THREADS)
+    for (long i = 0; i < plan->n_list; i++)
+        shoal_plan_set_goal(plan, plan->list[i], t);
+    const shoal_status status = shoal_plan_begin(plan, true);
+    return status ? status : shoal_plan_end(plan, n_moved);
+}

@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * watch.c: what the monitors of a plan carry from step to step, and the columns that they make of it.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "core/plan/plan.h"
+
+static double *watch_slot(const shoal_plan *plan, int monitor, long system, int slot)
+{
+    return &plan->args.watch[SHOAL_AT(system, plan->args.watch_offset[monitor] + slot, plan->args.n_watch)];
+}
+
+void shoal_plan_watch_bodies(shoal_plan *plan, long system)
+{
+    const shoal_monitor *const *monitors = shoal_plugs_of(plan->context)->monitors;
+    for (int index = 0; monitors[index]; index++) {
+        double slots[SHOAL_MAX_SLOTS];
+        if (!(plan->choice.monitors & (1 << index)) || !monitors[index]->begin)
+            continue;
+        for (int slot = 0; slot < monitors[index]->n_slots; slot++)
+            slots[slot] = *watch_slot(plan, index, system, slot);
+        monitors[index]->begin(plan->ensemble, system, slots);
+        for (int slot = 0; slot < monitors[index]->n_slots; slot++)
+            *watch_slot(plan, index, system, slot) = slots[slot];
+    }
+}
+
+void shoal_plan_watch_begin(shoal_plan *plan)
+{
+    for (int index = 0; shoal_plugs_of(plan->context)->monitors[index]; index++) {
+        const shoal_monitor *type = shoal_plugs_of(plan->context)->monitors[index];
+        if (!(plan->choice.monitors & (1 << index)))
+            continue;
+        const int n_parts = shoal_monitor_n_parts(type, plan->ensemble->n_bodies);
+        for (long system = 0; system < plan->ensemble->n_chunks * SHOAL_CHUNK; system++) {
+            for (int slot = 0; slot < type->n_slots; slot++)
+                *watch_slot(plan, index, system, slot) = type->initial ? type->initial[slot] : 0;
+            for (int slot = 0; slot < n_parts * type->n_part_slots; slot++)
+                *watch_slot(plan, index, system, type->n_slots + slot) = type->part_initial[slot % type->n_part_slots];
+        }
+    }
+    for (long i = 0; i < plan->n_list; i++)
+        shoal_plan_watch_bodies(plan, plan->list[i]);
+}
+
+/* No marks and no records yet. */
+void shoal_plan_marks_begin(shoal_plan *plan)
+{
+    const shoal_kernel_args *args = &plan->args;
+    const int n_marks = args->marks < 0 ? 0 : plan->ensemble->n_bodies * plan->ensemble->n_bodies;
+    for (long system = 0; system < plan->ensemble->n_chunks * SHOAL_CHUNK; system++) {
+        for (int i = 0; i < n_marks; i++)
+            args->watch[SHOAL_AT(system, args->marks + i, args->n_watch)] = NAN;
+        if (args->records >= 0)
+            args->watch[SHOAL_AT(system, args->records, args->n_watch)] = 0;
+    }
+}
+
+double shoal_plan_column_value(shoal_plan *plan, int monitor, int column, int part, long system)
+{
+    const shoal_monitor *type = shoal_plugs_of(plan->context)->monitors[monitor];
+    const shoal_monitor_column *asked = &type->columns[column];
+    const int n = asked->of == SHOAL_OF_SYSTEM ? type->n_slots : type->n_part_slots;
+    if (!plan->watch_fresh && plan->engine_type->download(plan->engine, SHOAL_ARRAY_WATCH) != SHOAL_OK)
+        return NAN;
+    plan->watch_fresh = true;
+    if (asked->of == SHOAL_OF_LEAST) {
+        part = 0;
+        for (int i = 1; i < shoal_monitor_n_parts(type, plan->ensemble->n_bodies); i++) {
+            const double *least = watch_slot(plan, monitor, system, type->n_slots + part * n);
+            part = *watch_slot(plan, monitor, system, type->n_slots + i * n) < *least ? i : part;
+        }
+    }
+    double slots[SHOAL_MAX_SLOTS];
+    for (int slot = 0, first = asked->of == SHOAL_OF_SYSTEM ? 0 : type->n_slots + part * n; slot < n; slot++)
+        slots[slot] = *watch_slot(plan, monitor, system, first + slot);
+    return asked->finish(slots, plan->args.monitor[monitor]);
+}
+
+double shoal_plan_column(shoal_plan *plan, const char *column, long system)
+{
+    const shoal_monitor *const *monitors = shoal_plugs_of(plan->context)->monitors;
+    const int n_bodies = plan->ensemble->n_bodies;
+    for (int index = 0; monitors[index]; index++)
+        for (int c = 0; plan->choice.monitors & (1 << index) && c < monitors[index]->n_columns; c++) {
+            if (strncmp(monitors[index]->columns[c].name, column, strlen(monitors[index]->columns[c].name)) != 0)
+                continue;
+            for (int part = 0; part < shoal_monitor_n_of(monitors[index], c, n_bodies); part++) {
+                char name[SHOAL_COLUMN_SIZE];
+                shoal_monitor_column_name(monitors[index], c, part, n_bodies, NULL, name);
+                if (strcmp(name, column) == 0)
+                    return shoal_plan_column_value(plan, index, c, part, system);
+            }
+        }
+    return NAN;
+}

@@ -1,0 +1,407 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * help.c: `shoal list` and `shoal explain`, written from the tables that check the config: plugs and their parameters,
+ * keys of a config file. Defaults and bounds are shown in AU, Msun, yr and degrees.
+ */
+#define _GNU_SOURCE 1
+#include <string.h>
+
+#include "big/big.h"
+#include "core/config/config.h"
+
+#define MAX_NAMES 256
+
+/* The units in which the help speaks. */
+static shoal_status help_units(shoal_context *context, shoal_config *config)
+{
+    *config = (shoal_config){ .context = context, .path = "", .angle = M_PI / 180, .angle_name = "deg" };
+    return shoal_units_init(context, "AU", "Msun", "yr", NAN, &config->units);
+}
+
+/* The default of a row: a word, a number in the help's units, or that there is none. */
+static void print_default(const shoal_config *config, const char *otherwise, const shoal_parameter *row, FILE *out)
+{
+    if (otherwise)
+        fprintf(out, "without it: %s", otherwise);
+    else if (isnan(row->initial))
+        fputs("must be given", out);
+    else if (row->type == SHOAL_BODY)
+        fprintf(out, row->initial < 0 ? "default: the last body" : "default: body %.0f", row->initial);
+    else if (row->type == SHOAL_BOOLEAN)
+        fprintf(out, "default: %s", row->initial != 0 ? "true" : "false");
+    else if (row->type == SHOAL_CHOICE) {
+        const char *word = row->choices;
+        for (int i = 0; i < (int)row->initial; i++)
+            word += strcspn(word, "|") + 1;
+        fprintf(out, "default: %.*s", (int)strcspn(word, "|"), word);
+    } else
+        fprintf(out, "default: %.10g", row->initial / shoal_config_factor(config, row->dimension));
+}
+
+/* name   doc
+ *        what it takes; its default */
+static void print_row(const shoal_config *config, shoal_key_kind kind, const char *otherwise,
+                      const shoal_parameter *row, FILE *out)
+{
+    char words[SHOAL_MESSAGE_SIZE];
+    shoal_config_wants(config, kind, row, words);
+    fprintf(out, "  %-16s %s\n  %-16s %s; ", row->name, row->doc, "", words);
+    print_default(config, otherwise, row, out);
+    putc('\n', out);
+}
+
+static void print_rows(const shoal_config *config, const shoal_parameter *rows, int n_rows, FILE *out)
+{
+    fputs(n_rows ? "parameters:\n" : "parameters: none\n", out);
+    for (int i = 0; i < n_rows; i++)
+        print_row(config, SHOAL_KEY_VALUE, NULL, &rows[i], out);
+}
+
+static void print_head(const char *kind, const char *name, const char *doc, const char *reference, FILE *out)
+{
+    fprintf(out, "%s, a %s: %s\n", name, kind, doc);
+    if (reference && *reference)
+        fprintf(out, "reference: %s\n", reference);
+}
+
+static void explain_propagator(const shoal_config *config, const shoal_propagator *plug, FILE *out)
+{
+    print_head("propagator", plug->name, plug->doc, plug->reference, out);
+    if (plug->aliases && *plug->aliases)
+        fprintf(out, "also known as: %s\n", plug->aliases);
+    fprintf(out, "order: %d%s\n", plug->order, plug->adaptive ? ", adaptive steps" : "");
+    print_rows(config, plug->parameters, plug->n_parameters, out);
+}
+
+/* What follows a column's name in a result. */
+static const char *column_ends(const shoal_monitor *plug, int column)
+{
+    return plug->columns[column].of != SHOAL_OF_EACH ? "" : plug->parts == SHOAL_PAIRS ? "_BODY_BODY" : "_BODY";
+}
+
+static void explain_monitor(const shoal_config *config, const shoal_monitor *plug, FILE *out)
+{
+    char unit[SHOAL_UNIT_SIZE];
+    print_head("monitor", plug->name, plug->doc, plug->reference, out);
+    print_rows(config, plug->parameters, plug->n_parameters, out);
+    if (plug->n_columns)
+        fputs("columns:\n", out);
+    for (int i = 0; i < plug->n_columns; i++) {
+        shoal_config_unit(config, plug->columns[i].dimension, unit);
+        char name[SHOAL_COLUMN_SIZE];
+        snprintf(name, sizeof name, "%s%s", plug->columns[i].name, column_ends(plug, i));
+        fprintf(out, "  %-16s %s%s%s%s\n", name, plug->columns[i].doc, *unit ? " [" : "", unit, *unit ? "]" : "");
+    }
+}
+
+/* A section's keys. */
+static void explain_section(const shoal_config *config, const char *section, FILE *out)
+{
+    for (int i = 0; i < shoal_n_keys; i++)
+        if (strcmp(shoal_keys[i].section, section) == 0)
+            print_row(config, shoal_keys[i].kind, shoal_keys[i].otherwise, &shoal_keys[i].row, out);
+    if (strcmp(section, "integrator") == 0)
+        fputs("  and the parameters of the propagator\n", out);
+    if (strcmp(section, "monitors") == 0)
+        fputs("  and the parameters of the monitor\n", out);
+    if (strcmp(section, "forces") == 0)
+        fputs("  and the parameters of the force\n", out);
+    if (strcmp(section, "sample.parameters") == 0) {
+        fputs("distributions (a key with ? may be left out):\n", out);
+#define X(name, needs, doc) fprintf(out, "  %-16s %s%s%s\n", #name, doc, *needs ? "; takes " : "", needs);
+        SHOAL_DISTRIBUTION_LIST(X)
+#undef X
+    }
+}
+
+/* The section as a config has it: that of one big system is the table's without "big". */
+static const char *section_name(const char *section, bool *big)
+{
+    *big = strncmp(section, "big", 3) == 0;
+    return section + (!*big ? 0 : section[3] ? 4 : 3);
+}
+
+static const char *full_name(const shoal_key *key, char name[64])
+{
+    bool big;
+    const char *section = section_name(key->section, &big);
+    snprintf(name, 64, "%s%s%s", section, *section ? "." : "", key->row.name);
+    return name;
+}
+
+static void explain_key(const shoal_config *config, const shoal_key *key, FILE *out)
+{
+    char name[64];
+    bool big;
+    section_name(key->section, &big);
+    fprintf(out, "%s, a key of the config file%s\n", full_name(key, name), big ? " of one big system" : "");
+    print_row(config, key->kind, key->otherwise, &key->row, out);
+    if (key->kind == SHOAL_KEY_GROUP || key->kind == SHOAL_KEY_LIST) {
+        const bool units = strcmp(key->row.name, "units") == 0;
+        fputs("keys:\n", out);
+        snprintf(name, sizeof name, "%s%s%s", units ? "" : key->section, units || !*key->section ? "" : ".", key->row.name);
+        explain_section(config, name, out);
+    }
+}
+
+/* ---- one big system ---------------------------------------------------------------------------------------------- */
+
+/* A word of its configs that has a doc. */
+typedef struct big_word {
+    const char *kind, *name, *doc, *engine;
+} big_word;
+
+/* The i-th of them; false after the last. */
+static bool big_word_at(int i, big_word *word)
+{
+    static const big_word models[] = {
+#define X(name, r_max, doc) { "model", #name, doc, "" },
+        SHOAL_BIG_MODEL_LIST(X)
+#undef X
+    };
+    static const char *const engines[] = { "cpu", "cuda" };
+    if (i < SHOAL_COUNT(models)) {
+        *word = models[i];
+        return true;
+    }
+    i -= SHOAL_COUNT(models);
+    const int n_methods = shoal_count((const void *const *)shoal_big_methods);
+    if (i < n_methods) {
+        *word = (big_word){ "integrator", shoal_big_methods[i]->name, shoal_big_methods[i]->doc, "" };
+        return true;
+    }
+    i -= n_methods;
+    for (int e = 0; e < SHOAL_COUNT(engines); e++)
+        for (int k = 0; shoal_tiled_kernel(engines[e], k, NULL); k++, i--)
+            if (i == 0) {
+                *word = (big_word){ .kind = "force method", .engine = engines[e] };
+                word->name = shoal_tiled_kernel(engines[e], k, &word->doc);
+                return true;
+            }
+    return false;
+}
+
+/* All that bear the name. */
+static bool explain_big(const char *name, FILE *out)
+{
+    big_word word;
+    bool found = false;
+    for (int i = 0; big_word_at(i, &word); i++)
+        if (strcmp(word.name, name) == 0)
+            found = fprintf(out, "%s, %s %s of one big system%s%s: %s\n", word.name, *word.kind == 'i' ? "an" : "a", word.kind,
+                            *word.engine ? " on " : "", word.engine, word.doc) > 0;
+    return found;
+}
+
+/* ---- the whole reference, as Markdown ----------------------------------------------------------------------------- */
+
+static void table_cell(const char *text, FILE *out)
+{
+    for (; *text; text++) {
+        if (*text == '|' || *text == '<')
+            putc('\\', out);
+        putc(*text, out);
+    }
+}
+
+static void table_row(const shoal_config *config, shoal_key_kind kind, const char *otherwise, const shoal_parameter *row, FILE *out)
+{
+    char words[SHOAL_MESSAGE_SIZE];
+    shoal_config_wants(config, kind, row, words);
+    fprintf(out, "| `%s` | ", row->name);
+    table_cell(words, out);
+    fputs(" | ", out);
+    print_default(config, otherwise, row, out);
+    fputs(" | ", out);
+    table_cell(row->doc, out);
+    fputs(" |\n", out);
+}
+
+static void table_head(FILE *out) { fputs("\n| key | takes | default | meaning |\n|---|---|---|---|\n", out); }
+
+static void table_plug(const shoal_config *config, const char *name, const char *doc, const char *reference, const char *aliases,
+                       const shoal_parameter *rows, int n_rows, FILE *out)
+{
+    fprintf(out, "\n### `%s`\n\n%s.\n", name, doc);
+    if (reference && *reference)
+        fprintf(out, "Reference: %s.\n", reference);
+    if (aliases && *aliases)
+        fprintf(out, "Also known as: %s.\n", aliases);
+    if (n_rows)
+        table_head(out);
+    for (int i = 0; i < n_rows; i++)
+        table_row(config, SHOAL_KEY_VALUE, NULL, &rows[i], out);
+}
+
+shoal_status shoal_help_reference(shoal_context *context, FILE *out)
+{
+    const shoal_plugs *plugs = shoal_plugs_of(context);
+    shoal_config config;
+    shoal_status status = help_units(context, &config);
+    if (status)
+        return status;
+    fputs("# Reference\n\nEvery key of a config file, every propagator, force and monitor, as `shoal explain --all` prints them.\n"
+          "Defaults and bounds are in AU, Msun, yr and degrees.\n\n## Config keys\n", out);
+    const char *section = NULL;
+    for (int i = 0; i < shoal_n_keys; i++) {
+        if (!section || strcmp(section, shoal_keys[i].section) != 0) {
+            section = shoal_keys[i].section;
+            bool big;
+            const char *name = section_name(section, &big);
+            fprintf(out, *name ? "\n### `%s`%s\n" : "\n### top level%s%s\n", name, big ? " of one big system" : "");
+            table_head(out);
+        }
+        table_row(&config, shoal_keys[i].kind, shoal_keys[i].otherwise, &shoal_keys[i].row, out);
+    }
+    fputs("\n### distributions\n\n| name | meaning | takes |\n|---|---|---|\n", out);
+#define X(name, needs, doc) fprintf(out, "| `%s` | %s | %s |\n", #name, doc, needs);
+    SHOAL_DISTRIBUTION_LIST(X)
+#undef X
+    fputs("\n## Propagators\n", out);
+    for (int i = 0; plugs->propagators[i]; i++) {
+        const shoal_propagator *plug = plugs->propagators[i];
+        table_plug(&config, plug->name, plug->doc, plug->reference, plug->aliases, plug->parameters, plug->n_parameters, out);
+    }
+    fputs("\n## Forces\n", out);
+    for (int i = -1; i < 0 || plugs->forces[i]; i++) {
+        const shoal_force *plug = i < 0 ? &shoal_newton : plugs->forces[i];
+        table_plug(&config, plug->name, plug->doc, plug->reference, NULL, plug->parameters, plug->n_parameters, out);
+    }
+    fputs("\n## Monitors\n", out);
+    for (int i = 0; plugs->monitors[i]; i++) {
+        const shoal_monitor *plug = plugs->monitors[i];
+        table_plug(&config, plug->name, plug->doc, plug->reference, NULL, plug->parameters, plug->n_parameters, out);
+        for (int c = 0; c < plug->n_columns; c++)
+            fprintf(out, "%s`%s%s`: %s.\n", c ? "" : "\nColumns: ", plug->columns[c].name, column_ends(plug, c),
+                    plug->columns[c].doc);
+    }
+    fputs("\n## One big system\n\n| word | kind | meaning |\n|---|---|---|\n", out);
+    big_word word;
+    for (int i = 0; big_word_at(i, &word); i++)
+        fprintf(out, "| `%s` | %s%s%s | %s |\n", word.name, word.kind, *word.engine ? ", " : "", word.engine, word.doc);
+    fputs("\n## Outcomes\n\n| outcome | code | meaning |\n|---|---|---|\n", out);
+#define X(NAME, code, name, doc) fprintf(out, "| `%s` | %d | %s |\n", name, code, doc);
+    SHOAL_OUTCOME_LIST(X)
+#undef X
+    return SHOAL_OK;
+}
+
+void shoal_help_list(const shoal_context *context, FILE *out)
+{
+    const shoal_plugs *plugs = shoal_plugs_of(context);
+    fputs("propagators\n", out);
+    for (int i = 0; plugs->propagators[i]; i++)
+        fprintf(out, "  %-20s %s\n", plugs->propagators[i]->name, plugs->propagators[i]->doc);
+    fprintf(out, "forces\n  %-20s %s\n", shoal_newton.name, shoal_newton.doc);
+    for (int i = 0; plugs->forces[i]; i++)
+        fprintf(out, "  %-20s %s\n", plugs->forces[i]->name, plugs->forces[i]->doc);
+    fputs("monitors\n", out);
+    for (int i = 0; plugs->monitors[i]; i++)
+        fprintf(out, "  %-20s %s\n", plugs->monitors[i]->name, plugs->monitors[i]->doc);
+    const char *kind = NULL;
+    big_word word;
+    for (int i = 0; big_word_at(i, &word); i++) {
+        if (!kind || strcmp(kind, word.kind) != 0)
+            fprintf(out, "%ss of one big system\n", kind = word.kind);
+        fprintf(out, "  %-20s %s%s%s\n", word.name, word.engine, *word.engine ? ": " : "", word.doc);
+    }
+}
+
+/* The row of a parameter, "mvs.compensated". */
+static bool explain_parameter(const shoal_config *config, const char *kind, const char *plug, const shoal_parameter *parameters, int n,
+                              const char *name, FILE *out)
+{
+    const size_t length = strlen(plug);
+    for (int i = 0; i < n && strncmp(name, plug, length) == 0 && name[length] == '.'; i++)
+        if (strcmp(name + length + 1, parameters[i].name) == 0) {
+            fprintf(out, "%s, a parameter of the %s %s\n", name, kind, plug);
+            print_rows(config, &parameters[i], 1, out);
+            return true;
+        }
+    return false;
+}
+
+static bool explain_parameters(const shoal_config *config, const char *name, FILE *out)
+{
+    const shoal_plugs *plugs = shoal_plugs_of(config->context);
+    bool found = false;
+    for (int i = 0; plugs->propagators[i]; i++)
+        found |= explain_parameter(config, "propagator", plugs->propagators[i]->name, plugs->propagators[i]->parameters,
+                                   plugs->propagators[i]->n_parameters, name, out);
+    for (int i = 0; plugs->monitors[i]; i++)
+        found |= explain_parameter(config, "monitor", plugs->monitors[i]->name, plugs->monitors[i]->parameters,
+                                   plugs->monitors[i]->n_parameters, name, out);
+    for (int i = 0; plugs->forces[i]; i++)
+        found |= explain_parameter(config, "force", plugs->forces[i]->name, plugs->forces[i]->parameters, plugs->forces[i]->n_parameters,
+                                   name, out);
+    return found;
+}
+
+shoal_status shoal_help_explain(shoal_context *context, const char *name, FILE *out)
+{
+    shoal_config config;
+    shoal_status status = help_units(context, &config);
+    if (status)
+        return status;
+
+    const shoal_propagator *propagator = shoal_propagator_find(context, name);
+    const int monitor = shoal_monitor_find(context, name);
+    if (propagator) {
+        explain_propagator(&config, propagator, out);
+        explain_big(name, out);
+        return SHOAL_OK;
+    }
+    if (monitor >= 0) {
+        explain_monitor(&config, shoal_plugs_of(context)->monitors[monitor], out);
+        return SHOAL_OK;
+    }
+    const int force = shoal_force_find(context, name);
+    if (force >= 0 || strcmp(name, shoal_newton.name) == 0) {
+        const shoal_force *plug = force >= 0 ? shoal_plugs_of(context)->forces[force] : &shoal_newton;
+        print_head("force", plug->name, plug->doc, plug->reference, out);
+        print_rows(&config, plug->parameters, plug->n_parameters, out);
+        return SHOAL_OK;
+    }
+    const char *known[MAX_NAMES];
+    int n_known = shoal_propagator_names(context, known, MAX_NAMES);
+    n_known += shoal_monitor_names(context, known + n_known, MAX_NAMES - n_known);
+    n_known += shoal_force_names(context, known + n_known, MAX_NAMES - n_known);
+    char full[MAX_NAMES][64];
+    bool found = explain_big(name, out) || explain_parameters(&config, name, out);
+    big_word word;
+    for (int i = 0; big_word_at(i, &word) && n_known < MAX_NAMES; i++)
+        known[n_known++] = word.name;
+    for (int i = 0; i < shoal_n_keys && n_known < MAX_NAMES; i++) {
+        known[n_known++] = full_name(&shoal_keys[i], full[i]);
+        if (strcmp(full[i], name) == 0) { /* of both kinds of configs */
+            explain_key(&config, &shoal_keys[i], out);
+            found = true;
+        }
+    }
+    if (found)
+        return SHOAL_OK;
+    for (int i = 0; i < shoal_n_keys; i++) /* the last word of a key, a column, or an outcome */
+        if (strcmp(shoal_keys[i].row.name, name) == 0) {
+            explain_key(&config, &shoal_keys[i], out);
+            found = true;
+        }
+    const shoal_monitor *const *monitors = shoal_plugs_of(context)->monitors;
+    for (int i = 0; monitors[i]; i++)
+        for (int c = 0; c < monitors[i]->n_columns; c++)
+            if (strcmp(monitors[i]->columns[c].name, name) == 0)
+                found = fprintf(out, "%s%s, a column of the monitor %s: %s\n", name, column_ends(monitors[i], c), monitors[i]->name,
+                                monitors[i]->columns[c].doc) > 0;
+#define X(NAME, code, word, doc) \
+    if (strcmp(name, word) == 0) \
+        found = fprintf(out, "%s, an outcome of a system: %s\n", word, doc) > 0;
+    SHOAL_OUTCOME_LIST(X)
+#undef X
+    if (found)
+        return SHOAL_OK;
+    const char *nearest = shoal_nearest(name, known, n_known);
+    if (nearest)
+        return shoal_fail(context, SHOAL_E_USAGE, "explain: %s: expected a plug or a config key (did you mean '%s'?)",
+                          name, nearest);
+    return shoal_fail(context, SHOAL_E_USAGE,
+                      "explain: %s: expected a plug (`shoal list`) or a config key such as run.t_end", name);
+}

@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * plot_kinds.c: the kinds of pictures that there are, and what they share.
+ *
+ * All but the map are line drawings at the width of a journal's column (85 mm; the PNG at 300 to the inch), with text of
+ * 7 points and colours of M. Okabe and K. Ito's set.
+ */
+#include <errno.h>
+#include <math.h>
+#include <string.h>
+
+#include "core/report/plot.h"
+
+const shoal_plot_kind shoal_plot_kinds[] = {
+    { "map", "a column over the first two axes of a grid sweep", NULL },
+    { "survival", "fraction of systems still running, and ended how, against time", shoal_plot_survival },
+    { "bodies", "fraction of bodies, but the first, still there, and gone how, against time", shoal_plot_bodies },
+    { "ends", "histogram of the times at which systems ended, by outcome", shoal_plot_ends },
+    { "pairs", "swept or sampled columns against each other, outcomes in colour", shoal_plot_pairs },
+    { "energy", "error of the Newtonian energy against time, from snapshots", shoal_plot_energy },
+    { "elements", "a, e and inc of one system against time, from its snapshots", shoal_plot_elements },
+    { "orbits", "osculating orbits of one system from above, at start and end", shoal_plot_orbits },
+    { "transits", "transit timing variations (O - C) of one system's bodies", shoal_plot_transits },
+    { 0 }
+};
+
+/* Whether the picture `transits` of the first system can be drawn. */
+static bool has_transits(const shoal_result *result)
+{
+    for (int b = 1; b < result->n_bodies; ++b) {
+        int n = 0;
+        for (long i = 0; i < result->n_events; ++i) {
+            n += result->event[i] == SHOAL_TRANSIT && result->event_system[i] == 0 && result->event_a[i] == b;
+            if (n > 2) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+const shoal_plot_kind *shoal_plot_find(shoal_context *context, const shoal_result *result, const char *name)
+{
+    const char *names[SHOAL_COUNT(shoal_plot_kinds)];
+    int n = 0;
+
+    if (!name) {
+        name = result->n_axes >= 2                                ? "map"
+               : result->n_systems == 1 && result->n_snapshots > 0 ? "elements"
+               : result->n_systems == 1 && has_transits(result)      ? "transits"
+                                                                   : "survival";
+    }
+    for (const shoal_plot_kind *kind = shoal_plot_kinds; kind->name; ++kind) {
+        if (strcmp(kind->name, name) == 0) {
+            return kind;
+        }
+        names[n++] = kind->name;
+    }
+    const char *nearest = shoal_nearest(name, names, n);
+    char list[128] = "";
+    for (int i = 0; i < n && !nearest; ++i) {
+        const size_t used = strlen(list);
+        snprintf(list + used, sizeof list - used, "%s%s", i ? ", " : "", names[i]);
+    }
+    shoal_fail(context, SHOAL_E_USAGE, "no kind of picture '%s'; %s: %s", name, nearest ? "did you mean" : "there are",
+               nearest ? nearest : list);
+    return NULL;
+}
+
+shoal_status shoal_plot(shoal_context *context, const shoal_result *result, const shoal_plot_options *options, FILE *out)
+{
+    const shoal_plot_kind *kind = shoal_plot_find(context, result, options->kind);
+
+    if (!kind) {
+        return SHOAL_E_USAGE;
+    }
+    if (!kind->write) {
+        return shoal_plot_map(context, result, options, out);
+    }
+    FILE *script = tmpfile();
+    if (!script) {
+        return shoal_fail(context, SHOAL_E_FILE, "no temporary file for the picture: %s", strerror(errno));
+    }
+    const shoal_status status = kind->write(context, result, options, script);
+    if (status != SHOAL_OK || (!options->picture && !options->script)) {
+        fclose(script);
+        return status;
+    }
+    return shoal_plot_draw(context, script, options, out);
+}
+
+void shoal_plot_begin(FILE *script, const shoal_plot_options *options, double width_mm, double height_mm)
+{
+    const double pixel = 300 / 25.4;
+
+    if (options->picture && shoal_plot_is_pdf(options->picture)) {
+        fprintf(script,
+                "set terminal pdfcairo enhanced size %gcm,%gcm font 'Sans,6.5' fontscale 1 linewidth 0.7 pointscale 0.4\n",
+                width_mm / 10, height_mm / 10);
+    } else {
+        fprintf(script,
+                "if (strstrt(GPVAL_TERMINALS, 'pngcairo')) {\n"
+                "  set terminal pngcairo enhanced size %.0f,%.0f font 'Sans,25' linewidth 2 pointscale 1.5\n"
+                "} else {\n"
+                "  set terminal png enhanced size %.0f,%.0f large\n"
+                "}\n",
+                width_mm * pixel, height_mm * pixel, width_mm * pixel, height_mm * pixel);
+    }
+    fputs("set encoding utf8\nset tics out nomirror\nset border 31 back\nset rmargin 3\n"
+          "set key noenhanced reverse Left samplen 1\n",
+          script);
+}
+
+void shoal_plot_label(FILE *script, char axis, const char *name, const char *unit)
+{
+    char text[160];
+
+    shoal_plot_quantity(text, sizeof text, name, unit, false);
+    fprintf(script, "set %clabel ", axis);
+    shoal_plot_quote(script, text);
+    fputs(" noenhanced\n", script);
+}
+
+double shoal_plot_times(FILE *script, const shoal_result *result, double latest)
+{
+    static const char *const thousands[] = { "", "10\u00b3 ", "10\u2076 ", "10\u2079 " };
+    const int most = SHOAL_COUNT(thousands) - 1;
+    const int k = latest < 1e5 ? 0 : latest < pow(1000, most) ? (int)(log10(latest) / 3) : most;
+    char unit[32];
+
+    snprintf(unit, sizeof unit, "%s%s", thousands[k], result->units.time_name);
+    shoal_plot_label(script, 'x', "time", unit);
+    fprintf(script, "set format x '%%g'\nset xtics %.17g\n", shoal_plot_step(latest / pow(1000, k) / 5));
+    return pow(1000, k);
+}
+
+void shoal_plot_logarithmic(FILE *script, char axis)
+{
+    fprintf(script, "set logscale %c\nset format %c '10^{%%T}'\n", axis, axis);
+}
+
+double shoal_plot_step(double x)
+{
+    const double power = x > 0 ? pow(10, floor(log10(x))) : 1;
+
+    return power * (x <= power ? 1 : x <= 2 * power ? 2 : x <= 5 * power ? 5 : 10);
+}
+
+unsigned shoal_plot_colour(int i)
+{
+    static const unsigned colours[] = { 0x0072b2, 0xd55e00, 0x009e73, 0xcc79a7, 0xe69f00, 0x56b4e9, 0x000000 };
+
+    return colours[i % SHOAL_COUNT(colours)];
+}
+
+shoal_status shoal_plot_system(shoal_context *context, const shoal_result *result, const shoal_plot_options *options, long *row)
+{
+    for (*row = 0; *row < result->n_systems; ++*row) {
+        if (options->system < 0 || result->id[*row] == options->system) {
+            return SHOAL_OK;
+        }
+    }
+    return shoal_fail(context, SHOAL_E_USAGE, "--system: there is no system %lld in this result of %ld systems",
+                      (long long)options->system, result->n_systems);
+}

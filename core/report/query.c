@@ -1,0 +1,254 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * query.c: results as CSV for people and scripts: a table of states, that of the systems, and that of their events.
+ *
+ * Numbers have 17 significant digits, so that reading them back gives the same bits; NaN, which stands for "nothing
+ * computed it", is an empty field. Names are quoted where they would break a line apart (RFC 4180).
+ */
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+
+#include "core/report/report.h"
+
+static void print_text(FILE *out, const char *text)
+{
+    if (!strpbrk(text, ",\"\r\n")) {
+        fputs(text, out);
+        return;
+    }
+    fputc('"', out);
+    for (; *text; text++) {
+        if (*text == '"')
+            fputc('"', out);
+        fputc(*text, out);
+    }
+    fputc('"', out);
+}
+
+/* Digits that are read back as the same double: 0.1, not 0.10000000000000001. */
+static void print_number(FILE *out, double value)
+{
+    if (isnan(value))
+        return;
+    char text[32];
+    snprintf(text, sizeof text, "%.15g", value);
+    if (strtod(text, NULL) != value)
+        snprintf(text, sizeof text, "%.17g", value);
+    fputs(text, out);
+}
+
+/* ---- states and orbits -------------------------------------------------------------------------------------------- */
+
+static shoal_status check_written(shoal_context *context, FILE *out)
+{
+    errno = 0;
+    if (fflush(out) || ferror(out))
+        return shoal_fail(context, SHOAL_E_FILE, "cannot write the table: %s",
+                          errno ? strerror(errno) : "output error");
+    return SHOAL_OK;
+}
+
+static void print_body(FILE *out, const shoal_result *result, long system, int body, double time)
+{
+    fprintf(out, "%lld,%d,", (long long)result->id[system], body);
+    print_text(out, result->body_name[body]);
+    fputc(',', out);
+    print_number(out, time);
+}
+
+/* Bodies that are gone (their states are NaN) have no orbit and are no one's centre; a system without orbits has empty fields. */
+static void print_orbits(FILE *out, const shoal_result *result, shoal_frame frame, long system, double time, const double *state,
+                         shoal_body *bodies, shoal_orbit *orbits)
+{
+    const shoal_units *units = &result->units;
+    const double degree = M_PI / 180;
+    const int n = shoal_result_bodies(result, system, state, bodies, NULL);
+    const bool known = n > 1 && shoal_orbits_from_bodies(NULL, frame, n, bodies, orbits) == SHOAL_OK;
+    for (int b = 0, i = 0; b < result->n_live[system]; b++) {
+        const double *s = state + (size_t)b * SHOAL_STATE;
+        const bool there = !isnan(s[1]);
+        if (there && i++ == 0)
+            continue; /* the central body */
+        const shoal_orbit *o = &orbits[i - 1];
+        const double values[] = { s[0], o->a / units->length, o->e, o->inc / degree, o->Omega / degree, o->omega / degree,
+                                  o->f / degree, o->M / degree, o->P / units->time };
+        print_body(out, result, system, b, time);
+        for (int q = 0; q < SHOAL_COUNT(values); q++) {
+            fputc(',', out);
+            print_number(out, q == 0 || (there && known) ? values[q] : NAN);
+        }
+        fputc('\n', out);
+    }
+}
+
+static void print_states(FILE *out, const shoal_result *result, long system, double time, const double *state)
+{
+    for (int b = 0; b < result->n_live[system]; b++) {
+        print_body(out, result, system, b, time);
+        for (int q = 0; q < SHOAL_STATE; q++) {
+            fputc(',', out);
+            print_number(out, state[(size_t)b * SHOAL_STATE + (size_t)q]);
+        }
+        fputc('\n', out);
+    }
+}
+
+/* Which systems are wanted: [n_systems], malloc'd. */
+static shoal_status choose(shoal_context *context, const shoal_result *result, const shoal_selection *of, bool **chosen)
+{
+    *chosen = malloc((size_t)result->n_systems * sizeof **chosen);
+    shoal_status status = *chosen ? shoal_select_systems(context, result, of, *chosen)
+                                  : shoal_fail(context, SHOAL_E_MEMORY, "out of memory for %ld systems", result->n_systems);
+    if (status) {
+        free(*chosen);
+        *chosen = NULL;
+    }
+    return status;
+}
+
+shoal_status shoal_query_states(shoal_context *context, const shoal_result *result, const shoal_selection *of,
+                                const shoal_query *query, FILE *out)
+{
+    const size_t size = (size_t)result->n_bodies * SHOAL_STATE;
+    bool *chosen = NULL;
+    shoal_status status = choose(context, result, of, &chosen);
+    if (status)
+        return status;
+    long *row = malloc((size_t)result->n_systems * sizeof *row);
+    shoal_body *bodies = malloc((size_t)result->n_bodies * sizeof *bodies);
+    shoal_orbit *orbits = calloc((size_t)result->n_bodies, sizeof *orbits);
+    if (!row || !bodies || !orbits) {
+        status = shoal_fail(context, SHOAL_E_MEMORY, "out of memory for the states of %ld systems", result->n_systems);
+        goto fail;
+    }
+    if (query->which == SHOAL_QUERY_TIME && (status = shoal_select_snapshots(context, result, chosen, query->from, row)))
+        goto fail;
+    fprintf(out, "system,body,name,time,m,%s\n", query->orbits ? "a,e,inc,Omega,omega,f,M,P" : "x,y,z,vx,vy,vz");
+    const long n = query->which == SHOAL_QUERY_TIMES ? result->n_snapshots : result->n_systems;
+    for (long i = 0; i < n; i++) {
+        long s = i;
+        double time = result->t_initial[i < result->n_systems ? i : 0];
+        const double *state = result->initial + (size_t)s * size;
+        if (query->which == SHOAL_QUERY_FINAL) {
+            time = result->t_final[s];
+            state = result->final + (size_t)s * size;
+        } else if (query->which != SHOAL_QUERY_INITIAL) {
+            const long snapshot = query->which == SHOAL_QUERY_TIME ? row[i] : i;
+            if (snapshot < 0)
+                continue;
+            s = (long)result->snapshot_system[snapshot];
+            time = result->snapshot_time[snapshot];
+            state = result->snapshot + (size_t)snapshot * size;
+            if (query->which == SHOAL_QUERY_TIMES && !(time >= query->from && time <= query->to))
+                continue;
+        }
+        if (!chosen[s])
+            continue;
+        if (query->orbits)
+            print_orbits(out, result, query->frame, s, time, state, bodies, orbits);
+        else
+            print_states(out, result, s, time, state);
+    }
+    status = check_written(context, out);
+fail:
+    free(chosen);
+    free(row);
+    free(bodies);
+    free(orbits);
+    return status;
+}
+
+/* ---- tables of systems and events --------------------------------------------------------------------------------- */
+
+static void print_field(FILE *out, const shoal_result *result, const shoal_field *field, long row)
+{
+    const void *data = shoal_field_data(result, field);
+    int index;
+    switch (field->type) {
+    case SHOAL_FIELD_INT64:
+        fprintf(out, "%lld", (long long)((const int64_t *)data)[row]);
+        break;
+    case SHOAL_FIELD_ROW:
+        fprintf(out, "%lld", (long long)result->id[((const int64_t *)data)[row]]);
+        break;
+    case SHOAL_FIELD_INT:
+        fprintf(out, "%d", ((const int *)data)[row]);
+        break;
+    case SHOAL_FIELD_OUTCOME:
+        fputs(shoal_outcome_name(((const int *)data)[row]), out);
+        break;
+    case SHOAL_FIELD_INDEX:
+        index = ((const int *)data)[row];
+        if (index >= 0)
+            print_text(out, result->body_name[index]);
+        break;
+    case SHOAL_FIELD_DOUBLE:
+        print_number(out, ((const double *)data)[row]);
+        break;
+    case SHOAL_FIELD_STATES: /* has a table of its own */
+        break;
+    }
+}
+
+/* A line of the fixed columns of systems (when = SHOAL_FIELD_BEFORE | SHOAL_FIELD_AFTER) or of events; row -1 is the heading. */
+static void print_fields(FILE *out, const shoal_result *result, int when, long row)
+{
+    const char *comma = "";
+    for (int f = 0; f < shoal_result_n_fields; f++) {
+        const shoal_field *field = &shoal_result_fields[f];
+        if (!field->csv || !(field->when & when))
+            continue;
+        fputs(comma, out);
+        comma = ",";
+        if (row < 0)
+            fputs(field->csv, out);
+        else
+            print_field(out, result, field, row);
+    }
+}
+
+shoal_status shoal_query_systems(shoal_context *context, const shoal_result *result, const shoal_selection *of, FILE *out)
+{
+    bool *chosen = NULL;
+    shoal_status status = choose(context, result, of, &chosen);
+    if (status)
+        return status;
+    for (long s = -1; s < result->n_systems; s++) { /* the row before the first one is the heading */
+        if (s >= 0 && !chosen[s])
+            continue;
+        print_fields(out, result, SHOAL_FIELD_BEFORE | SHOAL_FIELD_AFTER, s);
+        for (int c = 0; c < result->n_columns; c++) {
+            fputc(',', out);
+            if (s < 0)
+                print_text(out, result->columns[c].name);
+            else
+                print_number(out, result->columns[c].value[s]);
+        }
+        fputc('\n', out);
+    }
+    free(chosen);
+    return check_written(context, out);
+}
+
+shoal_status shoal_query_events(shoal_context *context, const shoal_result *result, const shoal_selection *of,
+                                const char *only, FILE *out)
+{
+    bool *chosen = NULL;
+    int event = -1;
+    shoal_status status = choose(context, result, of, &chosen);
+    if (!status && only)
+        status = shoal_select_outcome(context, "--events", only, &event);
+    if (status) {
+        free(chosen);
+        return status;
+    }
+    for (long i = -1; i < result->n_events; i++) {
+        if (i >= 0 && ((only && result->event[i] != event) || !chosen[result->event_system[i]]))
+            continue;
+        print_fields(out, result, SHOAL_FIELD_EVENT, i);
+        fputc('\n', out);
+    }
+    free(chosen);
+    return check_written(context, out);
+}

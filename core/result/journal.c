@@ -1,0 +1,987 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * journal.c: the append-only, checksummed record file that stands beside the result file while a run goes on.
+ *
+ * The file is a row of records, all numbers little-endian:
+ *
+ *     4  magic "ShJr"
+ *     4  type: 1 header, 2 systems, 3 snapshots, 4 checkpoint, 5 events
+ *     8  bytes of payload
+ *     4  CRC-32C (Castagnoli, reflected polynomial 0x82f63b78) of the 16 bytes above and the payload
+ *     .  payload
+ *
+ * A reader stops at the first record that is cut short or whose checksum does not fit: everything before it is good. So
+ * a kill at any instant, a full disk or a lost tail cost the last record at most.
+ *
+ *     header      version, n_systems, n_bodies, n_columns, n_swept, n_axes; the attributes of result.h in order; axes;
+ *                 body names; columns (name, unit, doc; values of the swept ones); every field known before the
+ *                 first step
+ *     systems     n, n row numbers, n rows of every field known after the end, n values of every column
+ *     snapshots   n, n rows of every snapshot field
+ *     events      n, n rows of every event field
+ *     checkpoint  as it was given
+ *
+ * Texts are a count of bytes (8) and the bytes. The first record is the only header. What follows the last checkpoint
+ * is complete as data, but a run that goes on from the checkpoint makes it again: shoal_journal_open cuts it off.
+ *
+ * Records are written with write(2), without a buffer in between: an append that failed is cut off at once, and the
+ * journal is as it was before. One process writes: the file is locked (flock) while it is open for writing.
+ *
+ * In the background a thread writes the records, in order, and the disk may be slow: who appends waits only while MOST_QUEUED
+ * bytes are not written yet. Nothing is dropped; what failed is said by the next call, and nothing is written after it.
+ */
+#include "core/result/result.h"
+
+#include <endian.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define VERSION 2
+#define MAGIC "ShJr"
+#define HEAD_SIZE 20
+
+#define MOST_QUEUED ((size_t)2 << 30)
+
+enum { RECORD_HEADER = 1, RECORD_SYSTEMS, RECORD_SNAPSHOTS, RECORD_CHECKPOINT, RECORD_EVENTS };
+
+/* A record that is to be written, or (type 0) that all before it are to reach the disk. */
+typedef struct queued {
+    struct queued *next;
+    uint32_t type;
+    size_t size;
+    void *payload; /* its own */
+} queued;
+
+struct shoal_journal {
+    shoal_context *context;
+    char *path;
+    int fd;
+    int64_t length; /* of the good records */
+    int64_t n_systems;
+    int32_t n_bodies, n_columns;
+    /* in the background; the lock is for all below */
+    bool background;
+    pthread_t thread;
+    pthread_mutex_t lock;
+    pthread_cond_t more, less; /* the queue has grown, or is to end; it has become shorter */
+    queued *first, *last;
+    size_t n_queued;           /* bytes */
+    bool busy, stop;           /* the thread is at work; it is to end */
+    const char *failed;        /* what, NULL = nothing */
+    int error;                 /* errno of that */
+};
+
+/* ---- checksum: eight tables, so that eight bytes are taken at a time ------------------------------------------- */
+
+typedef struct crc_tables {
+    uint32_t of[8][256];
+} crc_tables;
+
+static void crc_init(crc_tables *tables)
+{
+    for (uint32_t i = 0; i < 256; i++) {
+        uint32_t crc = i;
+        for (int bit = 0; bit < 8; bit++)
+            crc = (crc >> 1) ^ (crc & 1 ? 0x82f63b78u : 0);
+        tables->of[0][i] = crc;
+    }
+    for (int k = 1; k < 8; k++)
+        for (int i = 0; i < 256; i++)
+            tables->of[k][i] = (tables->of[k - 1][i] >> 8) ^ tables->of[0][tables->of[k - 1][i] & 0xff];
+}
+
+#ifdef __x86_64__
+/* The same by the processor's own instruction, some five times as fast. */
+__attribute__((target("sse4.2"))) static uint32_t crc_add_fast(uint32_t crc, const unsigned char *byte, size_t n)
+{
+    uint64_t word, sum = ~crc;
+    for (; n >= 8; n -= 8, byte += 8) {
+        memcpy(&word, byte, 8);
+        sum = __builtin_ia32_crc32di(sum, word);
+    }
+    for (; n; n--, byte++)
+        sum = __builtin_ia32_crc32qi((uint32_t)sum, *byte);
+    return ~(uint32_t)sum;
+}
+#endif
+
+/* crc: 0 to begin with, or what came out for the bytes before. */
+static uint32_t crc_add(const crc_tables *tables, uint32_t crc, const void *bytes, size_t n)
+{
+    const unsigned char *byte = bytes;
+#ifdef __x86_64__
+    if (__builtin_cpu_supports("sse4.2"))
+        return crc_add_fast(crc, byte, n);
+#endif
+    crc = ~crc;
+    for (; n >= 8; n -= 8, byte += 8) {
+        uint64_t word;
+        memcpy(&word, byte, 8);
+        word = le64toh(word) ^ crc;
+        crc = 0;
+        for (int k = 0; k < 8; k++)
+            crc ^= tables->of[7 - k][(word >> (8 * k)) & 0xff];
+    }
+    for (; n; n--, byte++)
+        crc = (crc >> 8) ^ tables->of[0][(crc ^ *byte) & 0xff];
+    return ~crc;
+}
+
+/* ---- encoding -------------------------------------------------------------------------------------------------- */
+
+/* A payload in the making. Once memory is out it stays `failed` and further puts do nothing. */
+typedef struct buffer {
+    unsigned char *data;
+    size_t n, capacity;
+    bool failed;
+} buffer;
+
+static unsigned char *buffer_grow(buffer *to, size_t n)
+{
+    if (to->failed)
+        return NULL;
+    if (n > to->capacity - to->n) {
+        size_t capacity = to->capacity * 2 + n + 256;
+        unsigned char *data = capacity > to->n ? realloc(to->data, capacity) : NULL;
+        if (!data) {
+            to->failed = true;
+            return NULL;
+        }
+        to->data = data;
+        to->capacity = capacity;
+    }
+    to->n += n;
+    return to->data + to->n - n;
+}
+
+/* n numbers of 4 or 8 bytes each. */
+static void put_items(buffer *to, const void *items, size_t n, size_t size)
+{
+    unsigned char *data = buffer_grow(to, n * size);
+    if (!data)
+        return;
+    if (n)
+        memcpy(data, items, n * size);
+    for (size_t i = 0; __BYTE_ORDER != __LITTLE_ENDIAN && i < n; i++, data += size)
+        for (size_t k = 0; k < size / 2; k++) {
+            unsigned char byte = data[k];
+            data[k] = data[size - 1 - k];
+            data[size - 1 - k] = byte;
+        }
+}
+
+static void put_int(buffer *to, int64_t value)
+{
+    put_items(to, &value, 1, sizeof value);
+}
+
+static void put_text(buffer *to, const char *text)
+{
+    size_t n = text ? strlen(text) : 0;
+    put_int(to, (int64_t)n);
+    unsigned char *data = buffer_grow(to, n);
+    if (data && n)
+        memcpy(data, text, n);
+}
+
+/* A payload being read. Once it ran short it stays `bad` and further gets do nothing. */
+typedef struct cursor {
+    const unsigned char *data;
+    size_t left;
+    bool bad;
+} cursor;
+
+static void get_items(cursor *from, void *items, size_t n, size_t size)
+{
+    if (from->bad || n > from->left / size) {
+        from->bad = true;
+        return;
+    }
+    if (!n)
+        return;
+    memcpy(items, from->data, n * size);
+    for (size_t i = 0; __BYTE_ORDER != __LITTLE_ENDIAN && i < n; i++)
+        for (size_t k = 0; k < size; k++)
+            ((unsigned char *)items)[i * size + k] = from->data[i * size + size - 1 - k];
+    from->data += n * size;
+    from->left -= n * size;
+}
+
+static int64_t get_int(cursor *from)
+{
+    int64_t value = 0;
+    get_items(from, &value, 1, sizeof value);
+    return value;
+}
+
+/* A text into word[size], or, if word is NULL, into memory of its own. */
+static char *get_text(cursor *from, char *word, size_t size)
+{
+    uint64_t n = (uint64_t)get_int(from);
+    if (from->bad || n > from->left || (word && n >= size)) {
+        from->bad = true;
+        return NULL;
+    }
+    char *text = word ? word : malloc(n + 1);
+    if (!text) {
+        from->bad = true;
+        return NULL;
+    }
+    memcpy(text, from->data, n);
+    text[n] = '\0';
+    from->data += n;
+    from->left -= n;
+    return text;
+}
+
+static void put_attribute(buffer *to, const shoal_result *result, const shoal_attribute *attribute)
+{
+    const char *member = (const char *)result + attribute->offset;
+    char *text;
+    switch (attribute->type) {
+    case SHOAL_ATTRIBUTE_TEXT:
+        memcpy(&text, member, sizeof text);
+        put_text(to, text);
+        break;
+    case SHOAL_ATTRIBUTE_WORD:
+        put_text(to, member);
+        break;
+    default:
+        put_items(to, member, 1, attribute->size);
+    }
+}
+
+static void get_attribute(cursor *from, shoal_result *result, const shoal_attribute *attribute)
+{
+    char *member = (char *)result + attribute->offset;
+    char *text;
+    switch (attribute->type) {
+    case SHOAL_ATTRIBUTE_TEXT:
+        text = get_text(from, NULL, 0);
+        memcpy(member, &text, sizeof text);
+        break;
+    case SHOAL_ATTRIBUTE_WORD:
+        get_text(from, member, attribute->size);
+        break;
+    default:
+        get_items(from, member, 1, attribute->size);
+    }
+}
+
+/* Row `row` of a field, to or from. */
+static void put_rows(buffer *to, const shoal_result *result, const shoal_field *field, size_t row, size_t n_rows)
+{
+    size_t items = shoal_field_row_items(field, result), size = shoal_field_item_size(field);
+    put_items(to, (const char *)shoal_field_data(result, field) + row * items * size, n_rows * items, size);
+}
+
+/* The listed rows, each of n_items of `size` bytes. */
+static void put_listed(buffer *to, const void *data, const int *list, long n_list, size_t n_items, size_t size)
+{
+    const size_t row = n_items * size;
+    const char *from = data;
+    unsigned char *at = __BYTE_ORDER == __LITTLE_ENDIAN ? buffer_grow(to, (size_t)n_list * row) : NULL;
+    for (long i = 0; at && i < n_list; i++, at += row)
+        if (row == sizeof(double)) /* most of them: no call */
+            memcpy(at, from + (size_t)list[i] * row, sizeof(double));
+        else
+            memcpy(at, from + (size_t)list[i] * row, row);
+    for (long i = 0; __BYTE_ORDER != __LITTLE_ENDIAN && i < n_list; i++)
+        put_items(to, from + (size_t)list[i] * row, n_items, size);
+}
+
+static void get_rows(cursor *from, const shoal_result *result, const shoal_field *field, size_t row, size_t n_rows)
+{
+    size_t items = shoal_field_row_items(field, result), size = shoal_field_item_size(field);
+    get_items(from, (char *)shoal_field_data(result, field) + row * items * size, n_rows * items, size);
+}
+
+static void put_header(buffer *to, const shoal_result *result)
+{
+    const int64_t sizes[] = {VERSION,           result->n_systems, result->n_bodies,
+                             result->n_columns, result->n_swept,   result->n_axes};
+    put_items(to, sizes, SHOAL_COUNT(sizes), sizeof *sizes);
+    for (int a = 0; a < shoal_result_n_attributes; a++)
+        put_attribute(to, result, &shoal_result_attributes[a]);
+    for (int a = 0; a < result->n_axes; a++) {
+        put_text(to, result->axes[a].column);
+        put_int(to, result->axes[a].count);
+        put_int(to, result->axes[a].logarithmic);
+    }
+    for (int b = 0; b < result->n_bodies; b++)
+        put_text(to, result->body_name[b]);
+    for (int c = 0; c < result->n_columns; c++) {
+        const shoal_column *column = &result->columns[c];
+        put_text(to, column->name);
+        put_text(to, column->unit);
+        put_text(to, column->doc);
+        if (c < result->n_swept)
+            put_items(to, column->value, (size_t)result->n_systems, sizeof(double));
+    }
+    for (int f = 0; f < shoal_result_n_fields; f++)
+        if (shoal_result_fields[f].when & SHOAL_FIELD_BEFORE)
+            put_rows(to, result, &shoal_result_fields[f], 0, (size_t)result->n_systems);
+}
+
+typedef struct shape {
+    int64_t version, n_systems, n_bodies, n_columns, n_swept, n_axes;
+} shape;
+
+/* The sizes at the start of a header, refused if its payload cannot hold that much. */
+static bool get_shape(cursor *from, shape *sizes)
+{
+    get_items(from, sizes, sizeof *sizes / 8, 8);
+    return !from->bad && sizes->version == VERSION && sizes->n_systems >= 1 && sizes->n_bodies >= 1 &&
+           sizes->n_bodies <= INT32_MAX && sizes->n_columns >= 0 && sizes->n_columns <= INT32_MAX &&
+           sizes->n_swept >= 0 && sizes->n_swept <= sizes->n_columns && sizes->n_axes >= 0 &&
+           sizes->n_axes <= SHOAL_MAX_AXES &&
+           (uint64_t)sizes->n_systems <= from->left / 8 / SHOAL_STATE / (uint64_t)sizes->n_bodies &&
+           (uint64_t)sizes->n_columns <= from->left / 8;
+}
+
+static shoal_status get_header(shoal_context *context, cursor *from, const char *path, shoal_result **result)
+{
+    shape sizes = {0};
+    shoal_result *made = NULL;
+    shoal_status status = SHOAL_OK;
+    if (!get_shape(from, &sizes)) {
+        status =
+            shoal_fail(context, SHOAL_E_INPUT, "%s: the journal's header makes no sense (version %lld, expected %d)",
+                       path, (long long)sizes.version, VERSION);
+        goto fail;
+    }
+    status = shoal_result_create(context, sizes.n_systems, (int)sizes.n_bodies, (int)sizes.n_columns, &made);
+    if (status)
+        goto fail;
+    made->n_swept = (int)sizes.n_swept;
+    made->n_axes = (int)sizes.n_axes;
+    for (int a = 0; a < shoal_result_n_attributes; a++)
+        get_attribute(from, made, &shoal_result_attributes[a]);
+    for (int a = 0; a < made->n_axes; a++) {
+        get_text(from, made->axes[a].column, sizeof made->axes[a].column);
+        made->axes[a].count = get_int(from);
+        made->axes[a].logarithmic = get_int(from) != 0;
+    }
+    for (int b = 0; b < made->n_bodies; b++)
+        get_text(from, made->body_name[b], sizeof made->body_name[b]);
+    for (int c = 0; c < made->n_columns; c++) {
+        shoal_column *column = &made->columns[c];
+        get_text(from, column->name, sizeof column->name);
+        get_text(from, column->unit, sizeof column->unit);
+        get_text(from, column->doc, sizeof column->doc);
+        if (c < made->n_swept)
+            get_items(from, column->value, (size_t)made->n_systems, sizeof(double));
+    }
+    for (int f = 0; f < shoal_result_n_fields; f++)
+        if (shoal_result_fields[f].when & SHOAL_FIELD_BEFORE)
+            get_rows(from, made, &shoal_result_fields[f], 0, (size_t)made->n_systems);
+    if (from->bad || from->left) {
+        status = shoal_fail(context, SHOAL_E_INPUT, "%s: the journal's header has the wrong length", path);
+        goto fail;
+    }
+    *result = made;
+    return SHOAL_OK;
+fail:
+    shoal_result_destroy(&made);
+    return status;
+}
+
+static void get_systems(cursor *from, shoal_result *result)
+{
+    uint64_t n = (uint64_t)get_int(from);
+    const unsigned char *rows = from->data;
+    if (from->bad || n > from->left / 8) {
+        from->bad = true;
+        return;
+    }
+    from->data += 8 * n;
+    from->left -= 8 * n;
+    for (int f = 0; f < shoal_result_n_fields + result->n_columns; f++) {
+        cursor row_numbers = {rows, 8 * n, false};
+        for (uint64_t i = 0; i < n && !from->bad; i++) {
+            uint64_t row = (uint64_t)get_int(&row_numbers);
+            if (row >= (uint64_t)result->n_systems)
+                from->bad = true;
+            else if (f >= shoal_result_n_fields)
+                get_items(from, result->columns[f - shoal_result_n_fields].value + row, 1, sizeof(double));
+            else if (shoal_result_fields[f].when & SHOAL_FIELD_AFTER)
+                get_rows(from, result, &shoal_result_fields[f], row, 1);
+        }
+    }
+}
+
+/* Rows of snapshots or events. */
+static shoal_status get_more(shoal_context *context, cursor *from, shoal_result *result, int when)
+{
+    uint64_t n = (uint64_t)get_int(from);
+    long *rows = shoal_result_rows(result, when);
+    if (from->bad || n > from->left / 8) {
+        from->bad = true;
+        return SHOAL_OK;
+    }
+    shoal_status status = shoal_result_reserve(context, result, when, *rows + (long)n);
+    if (status)
+        return status;
+    for (int f = 0; f < shoal_result_n_fields; f++)
+        if (shoal_result_fields[f].when & when)
+            get_rows(from, result, &shoal_result_fields[f], (size_t)*rows, n);
+    if (!from->bad)
+        *rows += (long)n;
+    return SHOAL_OK;
+}
+
+/* ---- writing --------------------------------------------------------------------------------------------------- */
+
+static shoal_status journal_error(const shoal_journal *journal, const char *what)
+{
+    return shoal_fail(journal->context, SHOAL_E_FILE, "%s: %s: %s", journal->path, what, strerror(errno));
+}
+
+static bool write_all(int fd, const void *bytes, size_t n, int64_t at)
+{
+    const char *from = bytes;
+    while (n) {
+        ssize_t written = pwrite(fd, from, n, at);
+        if (written < 0 && errno == EINTR)
+            continue;
+        if (written <= 0)
+            return false;
+        from += written;
+        at += written;
+        n -= (size_t)written;
+    }
+    return true;
+}
+
+static const char cannot_append[] = "cannot append to the journal", cannot_sync[] = "cannot write the journal to the disk";
+
+/* Write a record. On failure (false, errno) the file ends where it did before. */
+static bool write_record(shoal_journal *journal, uint32_t type, const void *payload, size_t size)
+{
+    crc_tables tables;
+    crc_init(&tables);
+    unsigned char head[HEAD_SIZE];
+    uint64_t size_le = htole64((uint64_t)size);
+    type = htole32(type);
+    memcpy(head, MAGIC, 4);
+    memcpy(head + 4, &type, 4);
+    memcpy(head + 8, &size_le, 8);
+    uint32_t crc = htole32(crc_add(&tables, crc_add(&tables, 0, head, 16), payload, size));
+    memcpy(head + 16, &crc, 4);
+    if (!write_all(journal->fd, head, sizeof head, journal->length) ||
+        !write_all(journal->fd, payload, size, journal->length + HEAD_SIZE)) {
+        const int error = errno;
+        /* Best effort: if even this fails, readers stop at the torn record and the next append overwrites it. */
+        int cut = ftruncate(journal->fd, journal->length);
+        (void)cut;
+        errno = error;
+        return false;
+    }
+    journal->length += HEAD_SIZE + (int64_t)size;
+    return true;
+}
+
+/* ---- in the background ----------------------------------------------------------------------------------------- */
+
+/* Do the first of the queue. Called and left with the lock held, which is open on the way. */
+static void work_once(shoal_journal *journal)
+{
+    queued *record = journal->first;
+    const bool skip = journal->failed != NULL;
+    bool done = true;
+    journal->first = record->next;
+    journal->last = record->next ? journal->last : NULL;
+    journal->busy = true;
+    pthread_mutex_unlock(&journal->lock);
+    if (!skip)
+        done = record->type ? write_record(journal, record->type, record->payload, record->size) : !fdatasync(journal->fd);
+    const int error = errno;
+    free(record->payload);
+    pthread_mutex_lock(&journal->lock);
+    journal->busy = false;
+    journal->n_queued -= record->size;
+    if (!done) {
+        journal->failed = record->type ? cannot_append : cannot_sync;
+        journal->error = error;
+    }
+    free(record);
+    pthread_cond_broadcast(&journal->less);
+}
+
+static void *write_behind(void *of)
+{
+    shoal_journal *journal = of;
+    pthread_mutex_lock(&journal->lock);
+    for (;;) {
+        if (journal->first)
+            work_once(journal);
+        else if (journal->stop)
+            break;
+        else
+            pthread_cond_wait(&journal->more, &journal->lock);
+    }
+    pthread_mutex_unlock(&journal->lock);
+    return NULL;
+}
+
+shoal_status shoal_journal_background(shoal_journal *journal)
+{
+    pthread_mutex_init(&journal->lock, NULL);
+    pthread_cond_init(&journal->more, NULL);
+    pthread_cond_init(&journal->less, NULL);
+    errno = pthread_create(&journal->thread, NULL, write_behind, journal);
+    if (errno)
+        return journal_error(journal, "cannot start the thread that writes the journal");
+    journal->background = true;
+    return SHOAL_OK;
+}
+
+/* What the thread has to say. The lock is held. */
+static shoal_status said(const shoal_journal *journal)
+{
+    if (!journal->failed)
+        return SHOAL_OK;
+    errno = journal->error;
+    return journal_error(journal, journal->failed);
+}
+
+shoal_status shoal_journal_finish(shoal_journal *journal)
+{
+    if (!journal->background)
+        return SHOAL_OK;
+    pthread_mutex_lock(&journal->lock);
+    while (journal->first || journal->busy)
+        pthread_cond_wait(&journal->less, &journal->lock);
+    const shoal_status status = said(journal);
+    pthread_mutex_unlock(&journal->lock);
+    return status;
+}
+
+/* Queue a record. payload: the journal's from now on. */
+static shoal_status enqueue(shoal_journal *journal, uint32_t type, void *payload, size_t size)
+{
+    queued *record = malloc(sizeof *record);
+    if (!record) {
+        free(payload);
+        return shoal_fail(journal->context, SHOAL_E_MEMORY, "%s: out of memory", journal->path);
+    }
+    *record = (queued){.type = type, .size = size, .payload = payload};
+    pthread_mutex_lock(&journal->lock);
+    while (journal->n_queued > 0 && journal->n_queued + size > MOST_QUEUED)
+        pthread_cond_wait(&journal->less, &journal->lock);
+    const shoal_status status = said(journal);
+    *(journal->last ? &journal->last->next : &journal->first) = record;
+    journal->last = record;
+    journal->n_queued += size;
+    pthread_cond_signal(&journal->more);
+    pthread_mutex_unlock(&journal->lock);
+    return status;
+}
+
+/* ---- records --------------------------------------------------------------------------------------------------- */
+
+/* Append a record. payload: the journal's from now on. */
+static shoal_status append(shoal_journal *journal, uint32_t type, void *payload, size_t size)
+{
+    if (journal->background)
+        return enqueue(journal, type, payload, size);
+    const shoal_status status = write_record(journal, type, payload, size) ? SHOAL_OK : journal_error(journal, cannot_append);
+    free(payload);
+    return status;
+}
+
+static shoal_status append_buffer(shoal_journal *journal, uint32_t type, buffer *payload)
+{
+    if (!payload->failed)
+        return append(journal, type, payload->data, payload->n);
+    free(payload->data);
+    return shoal_fail(journal->context, SHOAL_E_MEMORY, "%s: out of memory", journal->path);
+}
+
+/* The entry in the folder has to reach the disk too. */
+static bool sync_folder(const char *path)
+{
+    char *folder = strdup(path);
+    if (!folder)
+        return false;
+    char *slash = strrchr(folder, '/');
+    if (slash)
+        slash[slash == folder] = '\0';
+    int fd = open(slash ? folder : ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    free(folder);
+    bool done = fd >= 0 && (!fsync(fd) || errno == EINVAL); /* some file systems cannot, and need not */
+    if (fd >= 0)
+        close(fd);
+    return done;
+}
+
+/* The object, its file opened and locked. */
+static shoal_status journal_start(shoal_context *context, const char *path, int flags, shoal_journal **journal)
+{
+    shoal_status status;
+    shoal_journal *made = calloc(1, sizeof *made);
+    if (made) {
+        made->context = context;
+        made->fd = -1;
+        made->path = strdup(path);
+    }
+    if (!made || !made->path) {
+        status = shoal_fail(context, SHOAL_E_MEMORY, "%s: out of memory", path);
+        goto fail;
+    }
+    made->fd = open(path, flags | O_RDWR | O_CLOEXEC, 0666);
+    if (made->fd < 0) {
+        status = errno == EEXIST ? shoal_fail(context, SHOAL_E_USAGE, "%s: there is a journal already", path)
+                                 : journal_error(made, "cannot open the journal");
+        goto fail;
+    }
+    if (flock(made->fd, LOCK_EX | LOCK_NB) && errno == EWOULDBLOCK) {
+        status = shoal_fail(context, SHOAL_E_USAGE, "%s: another run is writing this journal", path);
+        goto fail;
+    }
+    *journal = made;
+    return SHOAL_OK;
+fail:
+    shoal_journal_close(&made);
+    return status;
+}
+
+shoal_status shoal_journal_create(shoal_context *context, const char *path, const shoal_result *result,
+                                  shoal_journal **journal)
+{
+    *journal = NULL;
+    shoal_journal *made;
+    shoal_status status = journal_start(context, path, O_CREAT | O_EXCL, &made);
+    if (status)
+        return status;
+    made->n_systems = result->n_systems;
+    made->n_bodies = result->n_bodies;
+    made->n_columns = result->n_columns;
+    buffer payload = {0};
+    put_header(&payload, result);
+    status = append_buffer(made, RECORD_HEADER, &payload);
+    if (!status)
+        status = shoal_journal_commit(made);
+    if (!status && !sync_folder(path))
+        status = journal_error(made, "cannot sync the folder of the journal");
+    if (status) {
+        unlink(path);
+        shoal_journal_close(&made);
+        return status;
+    }
+    *journal = made;
+    return SHOAL_OK;
+}
+
+void shoal_journal_close(shoal_journal **journal)
+{
+    shoal_journal *old = *journal;
+    *journal = NULL;
+    if (!old)
+        return;
+    if (old->background) {
+        pthread_mutex_lock(&old->lock);
+        old->stop = true;
+        pthread_cond_signal(&old->more);
+        pthread_mutex_unlock(&old->lock);
+        pthread_join(old->thread, NULL);
+        pthread_mutex_destroy(&old->lock);
+        pthread_cond_destroy(&old->more);
+        pthread_cond_destroy(&old->less);
+    }
+    if (old->fd >= 0)
+        close(old->fd);
+    free(old->path);
+    free(old);
+}
+
+static shoal_status check_shape(const shoal_journal *journal, const shoal_result *result)
+{
+    if (journal->n_systems == result->n_systems && journal->n_bodies == result->n_bodies &&
+        journal->n_columns == result->n_columns)
+        return SHOAL_OK;
+    return shoal_fail(journal->context, SHOAL_E_USAGE,
+                      "%s: the journal is of %lld systems, %d bodies, %d columns; the result of %ld, %d, %d",
+                      journal->path, (long long)journal->n_systems, (int)journal->n_bodies, (int)journal->n_columns,
+                      result->n_systems, result->n_bodies, result->n_columns);
+}
+
+shoal_status shoal_journal_systems(shoal_journal *journal, const shoal_result *result, const int *list, long n_list)
+{
+    shoal_status status = check_shape(journal, result);
+    if (status || n_list <= 0)
+        return status;
+    for (long i = 0; i < n_list; i++)
+        if (list[i] < 0 || list[i] >= result->n_systems)
+            return shoal_fail(journal->context, SHOAL_E_USAGE, "%s: there is no row %d", journal->path, list[i]);
+    buffer payload = {0};
+    put_int(&payload, n_list);
+    for (long i = 0; i < n_list; i++)
+        put_int(&payload, list[i]);
+    for (int f = 0; f < shoal_result_n_fields; f++) {
+        const shoal_field *field = &shoal_result_fields[f];
+        if (field->when & SHOAL_FIELD_AFTER)
+            put_listed(&payload, shoal_field_data(result, field), list, n_list, shoal_field_row_items(field, result),
+                       shoal_field_item_size(field));
+    }
+    for (int c = 0; c < result->n_columns; c++)
+        put_listed(&payload, result->columns[c].value, list, n_list, 1, sizeof(double));
+    return append_buffer(journal, RECORD_SYSTEMS, &payload);
+}
+
+static shoal_status put_more(shoal_journal *journal, const shoal_result *result, int when, long n, long first, uint32_t type)
+{
+    shoal_status status = check_shape(journal, result);
+    if (status || first >= n)
+        return status;
+    if (first < 0)
+        return shoal_fail(journal->context, SHOAL_E_USAGE, "%s: there is no row %ld", journal->path, first);
+    buffer payload = {0};
+    put_int(&payload, n - first);
+    for (int f = 0; f < shoal_result_n_fields; f++)
+        if (shoal_result_fields[f].when & when)
+            put_rows(&payload, result, &shoal_result_fields[f], (size_t)first, (size_t)(n - first));
+    return append_buffer(journal, type, &payload);
+}
+
+shoal_status shoal_journal_snapshots(shoal_journal *journal, const shoal_result *result, long first)
+{
+    return put_more(journal, result, SHOAL_FIELD_SNAPSHOT, result->n_snapshots, first, RECORD_SNAPSHOTS);
+}
+
+shoal_status shoal_journal_events(shoal_journal *journal, const shoal_result *result, long first)
+{
+    return put_more(journal, result, SHOAL_FIELD_EVENT, result->n_events, first, RECORD_EVENTS);
+}
+
+shoal_status shoal_journal_checkpoint(shoal_journal *journal, const void *state, size_t size)
+{
+    buffer payload = {0};
+    put_items(&payload, state, size, 1);
+    return append_buffer(journal, RECORD_CHECKPOINT, &payload);
+}
+
+shoal_status shoal_journal_commit(shoal_journal *journal)
+{
+    if (journal->background)
+        return enqueue(journal, 0, NULL, 0);
+    return fdatasync(journal->fd) ? journal_error(journal, cannot_sync) : SHOAL_OK;
+}
+
+/* ---- reading --------------------------------------------------------------------------------------------------- */
+
+typedef struct reader {
+    shoal_context *context;
+    const char *path;
+    int fd;
+    int64_t at, size; /* of the next record; of the file */
+    crc_tables tables;
+    uint32_t type; /* of the record just read */
+    buffer payload;
+} reader;
+
+/* n bytes at an offset; false at the end of the file, and *status set if the disk failed. */
+static bool read_all(const reader *from, void *bytes, size_t n, int64_t at, shoal_status *status)
+{
+    char *to = bytes;
+    while (n) {
+        ssize_t got = pread(from->fd, to, n, at);
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got < 0)
+            *status =
+                shoal_fail(from->context, SHOAL_E_FILE, "%s: cannot read the journal: %s", from->path, strerror(errno));
+        if (got <= 0)
+            return false;
+        to += got;
+        at += got;
+        n -= (size_t)got;
+    }
+    return true;
+}
+
+/* Read the next record; false when there is no further good one, and *status set if the disk or memory failed. */
+static bool next_record(reader *from, shoal_status *status)
+{
+    unsigned char head[HEAD_SIZE];
+    uint64_t size;
+    uint32_t crc;
+    if (from->size - from->at < HEAD_SIZE || !read_all(from, head, sizeof head, from->at, status))
+        return false;
+    memcpy(&from->type, head + 4, 4);
+    memcpy(&size, head + 8, 8);
+    memcpy(&crc, head + 16, 4);
+    from->type = le32toh(from->type);
+    size = le64toh(size);
+    if (memcmp(head, MAGIC, 4) || size > (uint64_t)(from->size - from->at - HEAD_SIZE))
+        return false;
+    from->payload.n = 0;
+    if (!buffer_grow(&from->payload, size + 1)) { /* + 1: memory even for an empty payload */
+        *status = shoal_fail(from->context, SHOAL_E_MEMORY, "%s: out of memory for a record of %llu bytes", from->path,
+                             (unsigned long long)size);
+        return false;
+    }
+    from->payload.n = size;
+    if (!read_all(from, from->payload.data, size, from->at + HEAD_SIZE, status))
+        return false;
+    if (crc_add(&from->tables, crc_add(&from->tables, 0, head, 16), from->payload.data, size) != le32toh(crc))
+        return false;
+    from->at += HEAD_SIZE + (int64_t)size;
+    return true;
+}
+
+/* Start reading: the header record is in the payload afterwards. */
+static shoal_status reader_start(shoal_context *context, const char *path, int fd, reader *from)
+{
+    shoal_status status = SHOAL_OK;
+    struct stat about;
+    *from = (reader){.context = context, .path = path, .fd = fd};
+    crc_init(&from->tables);
+    if (fstat(fd, &about))
+        return shoal_fail(context, SHOAL_E_FILE, "%s: cannot read the journal: %s", path, strerror(errno));
+    if (!S_ISREG(about.st_mode))
+        return shoal_fail(context, SHOAL_E_INPUT, "%s: not a journal: not a regular file", path);
+    from->size = about.st_size;
+    if (next_record(from, &status) && from->type == RECORD_HEADER)
+        return SHOAL_OK;
+    char magic[4] = "";
+    if (!status && (!read_all(from, magic, sizeof magic, 0, &status) || memcmp(magic, MAGIC, sizeof magic)) && !status)
+        return shoal_fail(context, SHOAL_E_INPUT, "%s: not a journal", path);
+    return status ? status
+                  : shoal_fail(context, SHOAL_E_INPUT, "%s: the journal's header is cut short or damaged", path);
+}
+
+/* Where a restart goes on: after the last checkpoint, or after the header if there is none. To be called after
+ * reader_start; ends with the reader after the header again. */
+static shoal_status find_restart(reader *from, int64_t *restart)
+{
+    shoal_status status = SHOAL_OK;
+    const int64_t after_header = from->at;
+    *restart = after_header;
+    while (next_record(from, &status))
+        if (from->type == RECORD_CHECKPOINT)
+            *restart = from->at;
+    from->at = after_header;
+    return status;
+}
+
+shoal_status shoal_journal_open(shoal_context *context, const char *path, shoal_journal **journal)
+{
+    *journal = NULL;
+    reader from = {0};
+    shape sizes = {0};
+    shoal_journal *made = NULL;
+    shoal_status status = journal_start(context, path, 0, &made);
+    if (status)
+        goto fail;
+    status = reader_start(context, path, made->fd, &from);
+    if (status)
+        goto fail;
+    cursor header = {from.payload.data, from.payload.n, false};
+    if (!get_shape(&header, &sizes)) {
+        status = shoal_fail(context, SHOAL_E_INPUT, "%s: the journal's header makes no sense", path);
+        goto fail;
+    }
+    made->n_systems = sizes.n_systems;
+    made->n_bodies = (int32_t)sizes.n_bodies;
+    made->n_columns = (int32_t)sizes.n_columns;
+    status = find_restart(&from, &made->length);
+    if (status)
+        goto fail;
+    if (ftruncate(made->fd, made->length)) {
+        status = journal_error(made, "cannot cut the journal after its last checkpoint");
+        goto fail;
+    }
+    free(from.payload.data);
+    *journal = made;
+    return SHOAL_OK;
+fail:
+    free(from.payload.data);
+    shoal_journal_close(&made);
+    return status;
+}
+
+shoal_status shoal_journal_read(shoal_context *context, const char *path, shoal_result **result, void **state,
+                                size_t *size)
+{
+    reader from = {.fd = -1};
+    shoal_result *made = NULL;
+    void *checkpoint = NULL;
+    size_t checkpoint_size = 0;
+    shoal_status status = SHOAL_OK;
+    *result = NULL;
+    if (state) {
+        *state = NULL;
+        *size = 0;
+    }
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return shoal_fail(context, SHOAL_E_FILE, "%s: cannot open the journal: %s", path, strerror(errno));
+    status = reader_start(context, path, fd, &from);
+    if (status)
+        goto fail;
+    cursor header = {from.payload.data, from.payload.n, false};
+    status = get_header(context, &header, path, &made);
+    if (status)
+        goto fail;
+    int64_t end = from.size;
+    if (state)
+        status = find_restart(&from, &end);
+    if (status)
+        goto fail;
+    while (from.at < end && next_record(&from, &status)) {
+        cursor record = {from.payload.data, from.payload.n, false};
+        switch (from.type) {
+        case RECORD_SYSTEMS:
+            get_systems(&record, made);
+            break;
+        case RECORD_SNAPSHOTS:
+            status = get_more(context, &record, made, SHOAL_FIELD_SNAPSHOT);
+            break;
+        case RECORD_EVENTS:
+            status = get_more(context, &record, made, SHOAL_FIELD_EVENT);
+            break;
+        case RECORD_CHECKPOINT:
+            record.left = 0;
+            if (!state || from.at < end)
+                break;
+            checkpoint = from.payload.data; /* the last one: hand the memory over */
+            checkpoint_size = from.payload.n;
+            from.payload = (buffer){0};
+            break;
+        default:
+            record.bad = true;
+        }
+        if (status)
+            goto fail;
+        if (record.bad || record.left) {
+            status = shoal_fail(context, SHOAL_E_INPUT, "%s: the record of type %u before byte %lld makes no sense",
+                                path, (unsigned)from.type, (long long)from.at);
+            goto fail;
+        }
+    }
+    if (status)
+        goto fail;
+    status = shoal_result_check(context, made, path);
+    if (status)
+        goto fail;
+    free(from.payload.data);
+    close(fd);
+    if (state) {
+        *state = checkpoint;
+        *size = checkpoint_size;
+    }
+    *result = made;
+    return SHOAL_OK;
+fail:
+    free(from.payload.data);
+    free(checkpoint);
+    close(fd);
+    shoal_result_destroy(&made);
+    return status;
+}

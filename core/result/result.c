@@ -1,0 +1,440 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * result.c: what a run leaves, in memory: the tables of result.h, making, growing and checking a result.
+ *
+ * All arrays are plain malloc'd memory that shoal_result_destroy frees; texts may be NULL, which stands for "".
+ */
+#include "core/result/result.h"
+
+#include <math.h>
+#include <stddef.h>
+#include <stdlib.h>
+
+#define AT(member) offsetof(shoal_result, member)
+#define BEFORE SHOAL_FIELD_BEFORE
+#define AFTER SHOAL_FIELD_AFTER
+#define SNAPSHOT SHOAL_FIELD_SNAPSHOT
+#define EVENT SHOAL_FIELD_EVENT
+
+/* The order is that of the columns of the CSV tables and of the journal's records. */
+const shoal_field shoal_result_fields[] = {
+    {"/systems/id", "system", SHOAL_FIELD_INT64, BEFORE, "", AT(id),
+     "name of the system; random numbers are keyed by it"},
+    {"/systems/outcome", "outcome", SHOAL_FIELD_OUTCOME, BEFORE | AFTER, "", AT(outcome), "how the system ended"},
+    {"/systems/t_stop", "t_stop", SHOAL_FIELD_DOUBLE, AFTER, "time", AT(t_stop),
+     "time of the event that ended the system"},
+    {"/systems/body_a", "body_a", SHOAL_FIELD_INDEX, AFTER, "", AT(body_a), "first body of that event, -1 = none"},
+    {"/systems/body_b", "body_b", SHOAL_FIELD_INDEX, AFTER, "", AT(body_b), "second body of that event, -1 = none"},
+    {"/systems/dE_final", "dE_final", SHOAL_FIELD_DOUBLE, AFTER, "", AT(dE_final),
+     "relative energy error at the end, without the jumps of events; empty where a force has no energy"},
+    {"/systems/steps", "steps", SHOAL_FIELD_DOUBLE, AFTER, "", AT(n_steps), "steps done"},
+    {"/systems/n_live", NULL, SHOAL_FIELD_INT, BEFORE | AFTER, "", AT(n_live), "bodies that it began with"},
+    {"/systems/n_final", "n_final", SHOAL_FIELD_INT, AFTER, "", AT(n_final), "bodies left at the end"},
+    {"/initial/time", NULL, SHOAL_FIELD_DOUBLE, BEFORE, "time", AT(t_initial), "time of the initial state"},
+    {"/initial/state", NULL, SHOAL_FIELD_STATES, BEFORE, "state", AT(initial),
+     "initial state, [system][body][quantity]"},
+    {"/final/time", NULL, SHOAL_FIELD_DOUBLE, AFTER, "time", AT(t_final), "time of the final state"},
+    {"/final/state", NULL, SHOAL_FIELD_STATES, AFTER, "state", AT(final),
+     "final state, [system][body][quantity]; NaN for bodies that are gone"},
+    {"/snapshots/system", NULL, SHOAL_FIELD_ROW, SNAPSHOT, "", AT(snapshot_system), "row of the system in /systems"},
+    {"/snapshots/time", NULL, SHOAL_FIELD_DOUBLE, SNAPSHOT, "time", AT(snapshot_time), "time of the snapshot"},
+    {"/snapshots/state", NULL, SHOAL_FIELD_STATES, SNAPSHOT, "state", AT(snapshot), "state, [row][body][quantity]"},
+    {"/events/system", "system", SHOAL_FIELD_ROW, EVENT, "", AT(event_system), "row of the system in /systems"},
+    {"/events/time", "time", SHOAL_FIELD_DOUBLE, EVENT, "time", AT(event_time), "time of the event"},
+    {"/events/event", "event", SHOAL_FIELD_OUTCOME, EVENT, "", AT(event),
+     "what happened; collided, hit_star: body_b became a part of body_a; ejected: body_a was removed; transit: of body_a before body_b"},
+    {"/events/body_a", "body_a", SHOAL_FIELD_INDEX, EVENT, "", AT(event_a), "first body, -1 = none"},
+    {"/events/body_b", "body_b", SHOAL_FIELD_INDEX, EVENT, "", AT(event_b), "second body, -1 = none"},
+    {"/events/m_a", "m_a", SHOAL_FIELD_DOUBLE, EVENT, "mass", AT(event_m_a), "mass of the first body before it"},
+    {"/events/m_b", "m_b", SHOAL_FIELD_DOUBLE, EVENT, "mass", AT(event_m_b), "mass of the second body before it"},
+    {"/events/distance", "distance", SHOAL_FIELD_DOUBLE, EVENT, "length", AT(event_distance),
+     "of the two, or of one from the barycentre of the rest, at the end of the step; of a transit then, in the sky plane"},
+    {"/events/speed", "speed", SHOAL_FIELD_DOUBLE, EVENT, "velocity", AT(event_speed), "relative, likewise"},
+    {"/events/dE", "dE", SHOAL_FIELD_DOUBLE, EVENT, "", AT(event_dE), "jump of the energy over the initial |energy|"},
+    {"/events/ended", "ended", SHOAL_FIELD_INT, EVENT, "", AT(event_ended),
+     "1: the system ended with it, its bodies as they were"},
+};
+const int shoal_result_n_fields = SHOAL_COUNT(shoal_result_fields);
+
+bool shoal_result_has(const char *name)
+{
+    const char systems[] = "/systems/";
+    const size_t length = sizeof systems - 1;
+    for (int f = 0; f < shoal_result_n_fields; f++)
+        if (strncmp(shoal_result_fields[f].path, systems, length) == 0 && strcmp(shoal_result_fields[f].path + length, name) == 0)
+            return true;
+    return false;
+}
+
+#define MEMBER(name, type, member) \
+    {name, SHOAL_ATTRIBUTE_##type, AT(member), sizeof(((shoal_result *)0)->member)}
+
+const shoal_attribute shoal_result_attributes[] = {
+    MEMBER("version", WORD, version),
+    MEMBER("config", TEXT, config_text),
+    MEMBER("plan", TEXT, plan_line),
+    MEMBER("epoch", WORD, epoch),
+    MEMBER("unit_length", WORD, units.length_name),
+    MEMBER("unit_mass", WORD, units.mass_name),
+    MEMBER("unit_time", WORD, units.time_name),
+    MEMBER("unit_length_inner", DOUBLE, units.length),
+    MEMBER("unit_mass_inner", DOUBLE, units.mass),
+    MEMBER("unit_time_inner", DOUBLE, units.time),
+    MEMBER("G", DOUBLE, units.G),
+    MEMBER("seed", INT64, seed),
+};
+const int shoal_result_n_attributes = SHOAL_COUNT(shoal_result_attributes);
+
+size_t shoal_field_item_size(const shoal_field *field)
+{
+    switch (field->type) {
+    case SHOAL_FIELD_INT64:
+    case SHOAL_FIELD_ROW:
+        return sizeof(int64_t);
+    case SHOAL_FIELD_DOUBLE:
+    case SHOAL_FIELD_STATES:
+        return sizeof(double);
+    default:
+        return sizeof(int);
+    }
+}
+
+size_t shoal_field_row_items(const shoal_field *field, const shoal_result *result)
+{
+    return field->type == SHOAL_FIELD_STATES ? (size_t)result->n_bodies * SHOAL_STATE : 1;
+}
+
+static void field_set_data(shoal_result *result, const shoal_field *field, void *data)
+{
+    memcpy((char *)result + field->offset, &data, sizeof data);
+}
+
+/* An array of a field with every row "nothing known yet"; NULL when memory is out. */
+static void *field_allocate(const shoal_field *field, const shoal_result *result, size_t n_rows)
+{
+    size_t items, bytes;
+    if (__builtin_mul_overflow(n_rows, shoal_field_row_items(field, result), &items) ||
+        __builtin_mul_overflow(items, shoal_field_item_size(field), &bytes))
+        return NULL;
+    void *data = calloc(items, shoal_field_item_size(field));
+    if (!data)
+        return NULL;
+    if (field->type == SHOAL_FIELD_INDEX)
+        memset(data, 0xff, bytes); /* all -1 */
+    if (field->type == SHOAL_FIELD_DOUBLE || field->type == SHOAL_FIELD_STATES)
+        for (size_t i = 0; i < items; i++)
+            ((double *)data)[i] = NAN;
+    return data;
+}
+
+shoal_status shoal_result_create(shoal_context *context, long n_systems, int n_bodies, int n_columns,
+                                 shoal_result **result)
+{
+    *result = NULL;
+    if (n_systems < 1 || n_bodies < 1 || n_columns < 0)
+        return shoal_fail(context, SHOAL_E_USAGE, "a result of %ld systems, %d bodies and %d columns cannot be",
+                          n_systems, n_bodies, n_columns);
+    shoal_result *made = calloc(1, sizeof *made);
+    if (!made)
+        goto fail;
+    made->n_systems = n_systems;
+    made->n_bodies = n_bodies;
+    made->body_name = calloc((size_t)n_bodies, sizeof *made->body_name);
+    made->columns = calloc((size_t)n_columns + 1, sizeof *made->columns);
+    if (!made->body_name || !made->columns)
+        goto fail;
+    for (int f = 0; f < shoal_result_n_fields; f++) {
+        const shoal_field *field = &shoal_result_fields[f];
+        if (field->when & (SNAPSHOT | EVENT))
+            continue;
+        void *data = field_allocate(field, made, (size_t)n_systems);
+        if (!data)
+            goto fail;
+        field_set_data(made, field, data);
+    }
+    for (long s = 0; s < n_systems; s++) {
+        made->id[s] = s;
+        made->outcome[s] = SHOAL_RUNNING;
+        made->n_live[s] = made->n_final[s] = n_bodies;
+        made->n_steps[s] = 0.0;
+    }
+    for (int c = 0; c < n_columns; c++) {
+        made->n_columns = c + 1;
+        made->columns[c].value = calloc((size_t)n_systems, sizeof(double));
+        if (!made->columns[c].value)
+            goto fail;
+        for (long s = 0; s < n_systems; s++)
+            made->columns[c].value[s] = NAN;
+    }
+    *result = made;
+    return SHOAL_OK;
+fail:
+    shoal_result_destroy(&made);
+    return shoal_fail(context, SHOAL_E_MEMORY, "out of memory for the results of %ld systems of %d bodies", n_systems,
+                      n_bodies);
+}
+
+void shoal_result_destroy(shoal_result **result)
+{
+    shoal_result *old = *result;
+    *result = NULL;
+    if (!old)
+        return;
+    for (int f = 0; f < shoal_result_n_fields; f++)
+        free(shoal_field_data(old, &shoal_result_fields[f]));
+    for (int c = 0; c < old->n_columns; c++)
+        free(old->columns[c].value);
+    free(old->columns);
+    free(old->body_name);
+    free(old->config_text);
+    free(old->plan_line);
+    free(old);
+}
+
+int shoal_result_bodies(const shoal_result *result, long system, const double *state, shoal_body *bodies, int *which)
+{
+    const shoal_units *units = &result->units;
+    const double velocity = units->length / units->time;
+    int n = 0;
+    for (int b = 0; b < result->n_live[system]; b++) {
+        const double *s = state + (size_t)b * SHOAL_STATE;
+        if (isnan(s[1]))
+            continue;
+        if (which)
+            which[n] = b;
+        bodies[n++] = (shoal_body){ .m = s[0] * units->mass,
+                                    .x = s[1] * units->length, .y = s[2] * units->length, .z = s[3] * units->length,
+                                    .vx = s[4] * velocity, .vy = s[5] * velocity, .vz = s[6] * velocity };
+    }
+    return n;
+}
+
+int shoal_result_column(const shoal_result *result, const char *name)
+{
+    for (int c = 0; c < result->n_columns; c++)
+        if (!strcmp(result->columns[c].name, name))
+            return c;
+    return -1;
+}
+
+const char *shoal_result_difference(const shoal_result *a, long row_a, const shoal_result *b, long row_b)
+{
+    if (a->n_bodies != b->n_bodies || a->n_columns != b->n_columns)
+        return "the number of bodies or columns";
+    for (int f = 0; f < 2 * shoal_result_n_fields; f++) { /* what was given comes first */
+        const shoal_field *field = &shoal_result_fields[f % shoal_result_n_fields];
+        const size_t size = shoal_field_row_items(field, a) * shoal_field_item_size(field);
+        const char *one = shoal_field_data(a, field), *other = shoal_field_data(b, field);
+        if ((f < shoal_result_n_fields ? field->when == BEFORE : field->when & AFTER) &&
+            memcmp(one + (size_t)row_a * size, other + (size_t)row_b * size, size) != 0)
+            return field->path;
+    }
+    for (int c = 0; c < a->n_columns; c++)
+        if (memcmp(&a->columns[c].value[row_a], &b->columns[c].value[row_b], sizeof(double)) != 0)
+            return a->columns[c].name;
+    return NULL;
+}
+
+/* Rows that the arrays of snapshots and events hold when n are in use: the capacity is implied, so that it need not be kept. */
+static size_t capacity_of(size_t n)
+{
+    size_t capacity = n ? 16 : 0;
+    while (capacity < n)
+        capacity *= 2;
+    return capacity;
+}
+
+shoal_status shoal_result_reserve(shoal_context *context, shoal_result *result, int when, long n)
+{
+    const long have = *shoal_result_rows(result, when);
+    size_t capacity = capacity_of((size_t)n);
+    if (n <= have || capacity == capacity_of((size_t)have))
+        return SHOAL_OK;
+    for (int f = 0; f < shoal_result_n_fields; f++) {
+        const shoal_field *field = &shoal_result_fields[f];
+        if (!(field->when & when))
+            continue;
+        size_t bytes;
+        void *data = NULL;
+        if (!__builtin_mul_overflow(capacity, shoal_field_row_items(field, result) * shoal_field_item_size(field),
+                                    &bytes))
+            data = realloc(shoal_field_data(result, field), bytes);
+        if (!data)
+            return shoal_fail(context, SHOAL_E_MEMORY, "out of memory for %ld snapshots or events", n);
+        field_set_data(result, field, data);
+    }
+    return SHOAL_OK;
+}
+
+shoal_status shoal_result_append(shoal_context *context, shoal_result *result, long n, const int64_t *system,
+                                 const double *time, const double *state)
+{
+    if (n <= 0)
+        return SHOAL_OK;
+    shoal_status status = shoal_result_reserve(context, result, SNAPSHOT, result->n_snapshots + n);
+    if (status)
+        return status;
+    size_t row = (size_t)result->n_bodies * SHOAL_STATE;
+    memcpy(result->snapshot_system + result->n_snapshots, system, (size_t)n * sizeof *system);
+    memcpy(result->snapshot_time + result->n_snapshots, time, (size_t)n * sizeof *time);
+    memcpy(result->snapshot + (size_t)result->n_snapshots * row, state, (size_t)n * row * sizeof *state);
+    result->n_snapshots += n;
+    return SHOAL_OK;
+}
+
+shoal_status shoal_result_append_event(shoal_context *context, shoal_result *result, const shoal_event *event)
+{
+    const long row = result->n_events;
+    shoal_status status = shoal_result_reserve(context, result, EVENT, row + 1);
+    if (status)
+        return status;
+    result->event_system[row] = event->system;
+    result->event_time[row] = event->time;
+    result->event[row] = event->what;
+    result->event_a[row] = event->body_a;
+    result->event_b[row] = event->body_b;
+    result->event_ended[row] = event->ended;
+    result->event_m_a[row] = event->m_a;
+    result->event_m_b[row] = event->m_b;
+    result->event_distance[row] = event->distance;
+    result->event_speed[row] = event->speed;
+    result->event_dE[row] = event->energy_jump;
+    result->n_events++;
+    return SHOAL_OK;
+}
+
+shoal_status shoal_result_sort_events(shoal_context *context, shoal_result *result)
+{
+    const size_t n = (size_t)result->n_events;
+    size_t *first = calloc((size_t)result->n_systems + 1, sizeof *first), *to = malloc((n + 1) * sizeof *to);
+    char *sorted = malloc((n + 1) * sizeof(double));
+    shoal_status status = SHOAL_OK;
+    if (!first || !to || !sorted) {
+        status = shoal_fail(context, SHOAL_E_MEMORY, "out of memory for %ld events", result->n_events);
+        goto done;
+    }
+    for (size_t i = 0; i < n; i++)
+        first[result->event_system[i] + 1]++;
+    for (long s = 0; s < result->n_systems; s++)
+        first[s + 1] += first[s];
+    for (size_t i = 0; i < n; i++)
+        to[i] = first[result->event_system[i]]++;
+    for (int f = 0; f < shoal_result_n_fields; f++) {
+        const shoal_field *field = &shoal_result_fields[f];
+        const size_t size = shoal_field_item_size(field);
+        if (!(field->when & EVENT) || n == 0)
+            continue;
+        for (size_t i = 0; i < n; i++)
+            memcpy(sorted + to[i] * size, (char *)shoal_field_data(result, field) + i * size, size);
+        memcpy(shoal_field_data(result, field), sorted, n * size);
+    }
+done:
+    free(first);
+    free(to);
+    free(sorted);
+    return status;
+}
+
+/* Exchange two snapshot rows. */
+static void swap_snapshots(shoal_result *result, size_t a, size_t b)
+{
+    const size_t row = (size_t)result->n_bodies * SHOAL_STATE;
+    const int64_t system = result->snapshot_system[a];
+    const double time = result->snapshot_time[a];
+    result->snapshot_system[a] = result->snapshot_system[b];
+    result->snapshot_system[b] = system;
+    result->snapshot_time[a] = result->snapshot_time[b];
+    result->snapshot_time[b] = time;
+    for (size_t q = 0; q < row; q++) {
+        const double value = result->snapshot[a * row + q];
+        result->snapshot[a * row + q] = result->snapshot[b * row + q];
+        result->snapshot[b * row + q] = value;
+    }
+}
+
+/* Whether every row has a higher rank (how many of its system's are before it) than the row before it, or that of a later system. */
+static bool snapshots_in_order(const shoal_result *result, size_t *seen)
+{
+    bool sorted = true;
+    for (size_t i = 0, last = 0; i < (size_t)result->n_snapshots; i++) {
+        const int64_t system = result->snapshot_system[i];
+        const size_t rank = seen[system]++;
+        sorted = sorted && (i == 0 || rank > last || (rank == last && system > result->snapshot_system[i - 1]));
+        last = rank;
+    }
+    return sorted;
+}
+
+shoal_status shoal_result_sort_snapshots(shoal_context *context, shoal_result *result)
+{
+    const size_t n = (size_t)result->n_snapshots, n_systems = (size_t)result->n_systems;
+    size_t *seen = calloc(n_systems, sizeof *seen); /* rows of a system; then the next one's index in `place` */
+    size_t *place = NULL, *to = NULL, *next = NULL;
+    shoal_status status = SHOAL_OK;
+    if (!seen)
+        goto fail;
+    if (snapshots_in_order(result, seen))
+        goto done;
+    place = malloc(n * sizeof *place); /* of the rows of system 0, of system 1, ... */
+    to = malloc(n * sizeof *to);
+    next = calloc(n + 1, sizeof *next); /* of each rank: the place of its next row */
+    if (!place || !to || !next)
+        goto fail;
+    for (size_t s = 0; s < n_systems; s++)
+        for (size_t rank = 0; rank < seen[s]; rank++)
+            next[rank + 1]++;
+    for (size_t rank = 0; rank < n; rank++)
+        next[rank + 1] += next[rank];
+    for (size_t s = 0, at = 0; s < n_systems; s++) {
+        const size_t n_rows = seen[s];
+        seen[s] = at;
+        for (size_t rank = 0; rank < n_rows; rank++)
+            place[at++] = next[rank]++;
+    }
+    for (size_t i = 0; i < n; i++)
+        to[i] = place[seen[result->snapshot_system[i]]++];
+    for (size_t i = 0; i < n; i++)
+        while (to[i] != i) {
+            const size_t there = to[i];
+            swap_snapshots(result, i, there);
+            to[i] = to[there];
+            to[there] = there;
+        }
+    goto done;
+fail:
+    status = shoal_fail(context, SHOAL_E_MEMORY, "out of memory for %ld snapshots", result->n_snapshots);
+done:
+    free(seen);
+    free(place);
+    free(to);
+    free(next);
+    return status;
+}
+
+shoal_status shoal_result_check(shoal_context *context, const shoal_result *result, const char *path)
+{
+    for (long s = 0; s < result->n_systems; s++) {
+        if (result->outcome[s] < 0 || result->outcome[s] >= SHOAL_OUTCOMES)
+            return shoal_fail(context, SHOAL_E_INPUT, "%s: row %ld: there is no outcome %d", path, s,
+                              result->outcome[s]);
+        if (result->n_live[s] < 0 || result->n_live[s] > result->n_bodies || result->n_final[s] < 0 ||
+            result->n_final[s] > result->n_bodies)
+            return shoal_fail(context, SHOAL_E_INPUT, "%s: row %ld: %d live bodies, %d in the end, of %d", path, s,
+                              result->n_live[s], result->n_final[s], result->n_bodies);
+        if (result->body_a[s] < -1 || result->body_a[s] >= result->n_bodies || result->body_b[s] < -1 ||
+            result->body_b[s] >= result->n_bodies)
+            return shoal_fail(context, SHOAL_E_INPUT, "%s: row %ld: there is no body %d or %d", path, s,
+                              result->body_a[s], result->body_b[s]);
+    }
+    for (long i = 0; i < result->n_snapshots; i++)
+        if (result->snapshot_system[i] < 0 || result->snapshot_system[i] >= result->n_systems)
+            return shoal_fail(context, SHOAL_E_INPUT, "%s: snapshot %ld: there is no row %lld", path, i,
+                              (long long)result->snapshot_system[i]);
+    for (long i = 0; i < result->n_events; i++)
+        if (result->event_system[i] < 0 || result->event_system[i] >= result->n_systems || result->event[i] < 0 ||
+            result->event[i] >= SHOAL_OUTCOMES || result->event_a[i] < -1 || result->event_a[i] >= result->n_bodies ||
+            result->event_b[i] < -1 || result->event_b[i] >= result->n_bodies)
+            return shoal_fail(context, SHOAL_E_INPUT, "%s: event %ld: there is no row %lld, event %d, body %d or %d", path, i,
+                              (long long)result->event_system[i], result->event[i], result->event_a[i], result->event_b[i]);
+    return SHOAL_OK;
+}

@@ -1,0 +1,250 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * result.h: what a run leaves, in memory, in a journal and in an HDF5 file.
+ * 
+ * A field is an array with one row a system, a snapshot or an event; an attribute is a single value of the whole run. To
+ * add one: a member of struct shoal_result and a line in the table in result.c. A new journal or store version is needed
+ * for either (the journal writes the tables in order).
+ */
+#ifndef SHOAL_RESULT_H
+#define SHOAL_RESULT_H
+
+#include <string.h>
+
+#include "core/base/base.h"
+
+/* ---- result.c: what a run leaves, in memory and in the user's units -------------------------------------------------- */
+
+typedef struct shoal_column {
+    char name[SHOAL_COLUMN_SIZE];
+    char unit[32];
+    char doc[160];
+    double *value; /* [n_systems], NaN = empty */
+} shoal_column;
+
+typedef struct shoal_axis {
+    char column[SHOAL_COLUMN_SIZE]; /* the swept column */
+    long count;
+    bool logarithmic;
+} shoal_axis;
+
+#define SHOAL_MAX_AXES 8
+
+/* Everything of a result file. State arrays: [system][body][7] m x y z vx vy vz, in the inertial frame of the input. */
+typedef struct shoal_result {
+    char *config_text;        /* as it was run, overrides applied */
+    char *plan_line;
+    char version[32];
+    char epoch[64];           /* what time zero is, as the config says */
+    shoal_units units;
+    int64_t seed;
+    long n_systems;
+    int n_bodies;
+    char (*body_name)[SHOAL_NAME_SIZE]; /* [n_bodies] */
+    /* a grid sweep: system = sum over axes, the last axis fastest; n_axes = 0: no grid */
+    int n_axes;
+    shoal_axis axes[SHOAL_MAX_AXES];
+    /* per system */
+    int64_t *id;
+    int *outcome;
+    int *n_live;
+    int *n_final;             /* bodies left at the end */
+    int *body_a, *body_b;
+    double *t_stop;
+    double *dE_final;
+    double *n_steps;
+    double *t_initial, *t_final;
+    double *initial, *final;  /* [n_systems][n_bodies][7]; final is NaN until the system has ended */
+    int n_columns;
+    shoal_column *columns;    /* swept parameters first, then what monitors computed */
+    int n_swept;
+    /* snapshots: the first of all systems, by system, then the second ones; while a run goes on in the order of commit */
+    long n_snapshots;         /* rows */
+    int64_t *snapshot_system; /* [n_snapshots] index of the system */
+    double *snapshot_time;    /* [n_snapshots] */
+    double *snapshot;         /* [n_snapshots][n_bodies][7] */
+    /* events, by system and time; while a run goes on in the order of commit */
+    long n_events;            /* rows */
+    int64_t *event_system;    /* [n_events] index of the system */
+    double *event_time;
+    int *event;               /* enum shoal_outcome */
+    int *event_a, *event_b;
+    int *event_ended;         /* 1: the system ended with it */
+    double *event_m_a, *event_m_b, *event_distance, *event_speed, *event_dE;
+    bool complete;            /* false: read from the journal of a run that did not end */
+} shoal_result;
+
+#define SHOAL_STATE 7 /* m x y z vx vy vz */
+
+/* Allocate per-system arrays (outcome running, states NaN) and n_columns empty columns. */
+shoal_status shoal_result_create(shoal_context *context, long n_systems, int n_bodies, int n_columns, shoal_result **result);
+void shoal_result_destroy(shoal_result **result);
+/* The name of what differs in a bit between a row of one result and a row of another (its initial state, its end, a column), NULL
+ * if they are the same system. */
+const char *shoal_result_difference(const shoal_result *a, long row_a, const shoal_result *b, long row_b);
+/* The bodies of one state of a system that are still there, in inner units: fills bodies and, unless it is NULL, which (their
+ * indices); returns how many there are. */
+int shoal_result_bodies(const shoal_result *result, long system, const double *state, shoal_body *bodies, int *which);
+/* Index of a column, -1 if there is none. */
+int shoal_result_column(const shoal_result *result, const char *name);
+/* Append an event, its numbers in the user's units. */
+shoal_status shoal_result_append_event(shoal_context *context, shoal_result *result, const shoal_event *event);
+/* Put the events in order: by system, those of a system as they came. */
+shoal_status shoal_result_sort_events(shoal_context *context, shoal_result *result);
+/* Put the snapshots in order: the first ones of all systems, by system, then the second ones. */
+shoal_status shoal_result_sort_snapshots(shoal_context *context, shoal_result *result);
+/* Append n snapshot rows (grows the arrays). */
+shoal_status shoal_result_append(shoal_context *context, shoal_result *result, long n, const int64_t *system,
+                                 const double *time, const double *state);
+
+/* ---- what is in a result, as two tables that the file, the journal and the CSV printers share ------------------------- */
+
+typedef enum shoal_field_type {
+    SHOAL_FIELD_INT64,
+    SHOAL_FIELD_ROW,     /* int64, row of a system; its id in the CSV table */
+    SHOAL_FIELD_INT,
+    SHOAL_FIELD_OUTCOME, /* int, enum shoal_outcome */
+    SHOAL_FIELD_INDEX,   /* int, a body's index, -1 = none */
+    SHOAL_FIELD_DOUBLE,
+    SHOAL_FIELD_STATES /* double [n_bodies][SHOAL_STATE] */
+} shoal_field_type;
+
+enum {
+    SHOAL_FIELD_BEFORE = 1,  /* a row a system; known before the first step: in the journal's header */
+    SHOAL_FIELD_AFTER = 2,   /* a row a system; known when the system has ended: in the journal's system rows */
+    SHOAL_FIELD_SNAPSHOT = 4, /* a row a snapshot */
+    SHOAL_FIELD_EVENT = 8     /* a row an event */
+};
+
+typedef struct shoal_field {
+    const char *path; /* in the HDF5 file */
+    const char *csv;  /* heading in the table of systems or events, NULL = not in it */
+    shoal_field_type type;
+    int when;              /* SHOAL_FIELD_* bits */
+    const char *dimension; /* "time", "mass", "length", "velocity", "state" or "" */
+    size_t offset;         /* of the array's pointer in struct shoal_result */
+    const char *doc;
+} shoal_field;
+
+typedef enum shoal_attribute_type {
+    SHOAL_ATTRIBUTE_TEXT, /* char *, malloc'd */
+    SHOAL_ATTRIBUTE_WORD, /* char [size] */
+    SHOAL_ATTRIBUTE_DOUBLE,
+    SHOAL_ATTRIBUTE_INT64
+} shoal_attribute_type;
+
+typedef struct shoal_attribute {
+    const char *name; /* in the HDF5 file */
+    shoal_attribute_type type;
+    size_t offset, size; /* of the member of struct shoal_result */
+} shoal_attribute;
+
+extern const shoal_field shoal_result_fields[];
+/* Whether each result has a field /systems/NAME, so that no column may be called so. */
+bool shoal_result_has(const char *name);
+extern const int shoal_result_n_fields;
+extern const shoal_attribute shoal_result_attributes[];
+extern const int shoal_result_n_attributes;
+
+/* Bytes of one item (int, int64_t, double), and items of one row. */
+size_t shoal_field_item_size(const shoal_field *field);
+size_t shoal_field_row_items(const shoal_field *field, const shoal_result *result);
+
+/* The array of a field. */
+static inline void *shoal_field_data(const shoal_result *result, const shoal_field *field)
+{
+    void *data;
+    memcpy(&data, (const char *)result + field->offset, sizeof data);
+    return data;
+}
+
+/* How many rows there are of snapshots or events. */
+static inline long *shoal_result_rows(shoal_result *result, int when)
+{
+    return when & SHOAL_FIELD_EVENT ? &result->n_events : &result->n_snapshots;
+}
+
+/* Rows of a field. */
+static inline long shoal_field_rows(const shoal_field *field, const shoal_result *result)
+{
+    return field->when & SHOAL_FIELD_EVENT      ? result->n_events
+           : field->when & SHOAL_FIELD_SNAPSHOT ? result->n_snapshots
+                                                : result->n_systems;
+}
+
+/* Make room for n rows of snapshots or events in all, the new ones not yet counted; on failure nothing is lost. */
+shoal_status shoal_result_reserve(shoal_context *context, shoal_result *result, int when, long n);
+
+/* Refuse (E_INPUT) what no run can have left: indices and outcomes out of range. path: the file it was read from. */
+shoal_status shoal_result_check(shoal_context *context, const shoal_result *result, const char *path);
+
+
+/* ---- select.c: some systems of a result ------------------------------------------------------------------------------ */
+
+/* The systems that a query is of: their ids are first..last, both included (last = LONG_MAX: to the end), and what `where` says
+ * is true of their row of the systems table: "COLUMN OP VALUE && ...", OP one of < <= > >= == !=, VALUE a number, an outcome or
+ * a body; NULL = all. */
+typedef struct shoal_selection {
+    long first, last;
+    const char *where;
+} shoal_selection;
+/* Which systems those are: chosen [n_systems]. Refused for what `where` does not mean. */
+shoal_status shoal_select_systems(shoal_context *context, const shoal_result *result, const shoal_selection *of, bool *chosen);
+
+typedef enum shoal_query_state {
+    SHOAL_QUERY_INITIAL,
+    SHOAL_QUERY_FINAL,
+    SHOAL_QUERY_TIME, /* the snapshots at one time */
+    SHOAL_QUERY_TIMES /* all snapshots from..to */
+} shoal_query_state;
+
+/* The row of the snapshot nearest to the time, -1 for a system that has none near enough or is not chosen [n_systems] (NULL: all are);
+ * refused if none has. row: [n_systems] */
+shoal_status shoal_select_snapshots(shoal_context *context, const shoal_result *result, const bool *chosen, double time, long *row);
+/* The code of an outcome's name, which the option gives. */
+shoal_status shoal_select_outcome(shoal_context *context, const char *option, const char *word, int *outcome);
+
+/* ---- journal.c: append-only, checksummed, beside the result while a run goes on --------------------------------------- */
+
+typedef struct shoal_journal shoal_journal;
+
+/* Begin a journal at path (refused if it exists): writes the header records of the result (everything that is known before
+ * the first step: config, plan, units, names, axes, swept columns, initial states). */
+shoal_status shoal_journal_create(shoal_context *context, const char *path, const shoal_result *result, shoal_journal **journal);
+/* Open an existing journal to go on from its last checkpoint (or from its header if it has none): what follows is cut off, for
+ * a restart makes it again. Read it first, with state != NULL. Refused while another process has it open for writing. */
+shoal_status shoal_journal_open(shoal_context *context, const char *path, shoal_journal **journal);
+void shoal_journal_close(shoal_journal **journal);
+/* Append the rows of systems that have ended (index list into the result). */
+shoal_status shoal_journal_systems(shoal_journal *journal, const shoal_result *result, const int *list, long n_list);
+/* Append the snapshot rows first..n_snapshots-1 of the result. */
+shoal_status shoal_journal_snapshots(shoal_journal *journal, const shoal_result *result, long first);
+/* The same for event rows. */
+shoal_status shoal_journal_events(shoal_journal *journal, const shoal_result *result, long first);
+/* Append a checkpoint: an opaque state from which the run can go on. */
+shoal_status shoal_journal_checkpoint(shoal_journal *journal, const void *state, size_t size);
+/* Flush to the disk: what was appended so far survives a kill; in the background: as soon as may be. */
+shoal_status shoal_journal_commit(shoal_journal *journal);
+/* From now on a thread writes what is appended; its errors are those of the next call, and of `finish`, which waits for it. */
+shoal_status shoal_journal_background(shoal_journal *journal);
+shoal_status shoal_journal_finish(shoal_journal *journal);
+/* Read all committed records. *state: the last checkpoint (malloc'd, NULL if none); results appended after the last checkpoint
+ * are dropped when state is asked for (state != NULL), kept when not, so that a restart from the checkpoint repeats nothing. */
+shoal_status shoal_journal_read(shoal_context *context, const char *path, shoal_result **result, void **state, size_t *size);
+
+/* ---- store.c: the HDF5 result file ------------------------------------------------------------------------------------ */
+
+/* Write to a temporary name beside path and rename: the file is complete or not there. */
+shoal_status shoal_store_write(shoal_context *context, const char *path, const shoal_result *result);
+/* Read a result file. If there is none but its journal (path + ".journal") is, read that. */
+shoal_status shoal_store_read(shoal_context *context, const char *path, shoal_result **result);
+/* True unless a file is there that is no HDF5 file. */
+bool shoal_store_is(const char *path);
+/* Refuse to replace a file that is neither empty nor HDF5: somebody's study or table, named by mistake. */
+shoal_status shoal_store_spare(shoal_context *context, const char *path);
+/* Name of the journal beside a result file; writes at most size bytes. */
+void shoal_store_journal_path(const char *path, char *journal, size_t size);
+/* HDF5 says nothing from now on, not even at exit, where it complains of a damaged file that it could not close. */
+void shoal_h5_quiet(void);
+
+#endif

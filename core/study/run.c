@@ -1,0 +1,1034 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * run.c: runs a study from its systems to its result file, and goes on where a killed run left off.
+ *
+ *     plan -> result (header, initial states) -> journal -> [ slice | rows of the slice before -> journal ]* -> HDF5
+ *
+ * Every system has its own next output time and goes on from there at once: none waits for another. A row is final once it is in the
+ * result; those of a slice, of systems that ended in it or came to an output time, are made while the next slice runs. The
+ * journal beside the output holds all rows in the order in which they came and, now and then, a checkpoint: the plan's state
+ * after a slice and the number of output times that each system has passed. A restart loads the last checkpoint; since a step
+ * does not know in which slice, or in which process, it is done, the result has the same bits as that of a run in one piece.
+ *
+ * Inside, everything is barycentric and in inner units; rows are in the user's units and in the inertial frame of the
+ * input, the barycentre's motion added back.
+ *
+ * Memory: all snapshots of a run are kept until the file is written, 56 bytes a body and time.
+ */
+#include <errno.h>
+#include <limits.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "core/study/study.h"
+#include "core/config/config.h"
+#include "core/result/result.h"
+
+#define COMMIT_S 0.5 /* wall time between flushes to the disk, which are slow */
+
+#define WORTH_THREADS 4096 /* systems from which loops over them are shared among threads */
+
+/* What a checkpoint in the journal begins with; the output times that each system has passed and the plan's state follow. */
+typedef struct checkpoint_head {
+    int64_t n_snapshots;  /* rows there were */
+} checkpoint_head;
+
+typedef struct study_run {
+    shoal_study *study;
+    shoal_context *context;
+    shoal_plan *plan;
+    shoal_result *result;
+    shoal_journal *journal;
+    char journal_path[PATH_MAX];
+    bool overwrite;
+
+    double *schedule; /* [n_schedule] output times strictly between start and end, in the order in which they are met */
+    long n_schedule;
+    int64_t *cursor; /* [n_systems] of them that a system has passed */
+    bool at_start, at_end; /* snapshots of the initial and of the surviving states are wanted */
+
+    struct source {
+        int monitor, column, part;
+    } *source;        /* [n_columns - n_swept] of the monitors' columns */
+    int *asked;       /* [n_ended + n_due] those whose states the last slice calls for: they have ended in it, or are to be seen */
+    double *asked_time; /* when, in the plan's times */
+    long n_ended, n_due;
+    int *ended;       /* [n_systems] for writing the journal anew */
+    bool *due;        /* [n_systems] */
+    char *checkpoint; /* [checkpoint_size] */
+    size_t checkpoint_size;
+    bool checkpoint_due; /* it is of the last slice and not in the journal yet */
+
+    long n_by_outcome[SHOAL_OUTCOMES];
+    double progress_total; /* of all systems over the whole run, as shoal_plan_progress */
+    double steps_before; /* system-steps of earlier processes */
+    double began, committed, checkpointed; /* wall clock, s */
+    long n_taken;       /* of the plan's events, in the result and the journal */
+    size_t stale;       /* bytes of superseded checkpoints in the journal */
+    shoal_progress_callback callback;
+    void *user;
+} study_run;
+
+/* ---- units ------------------------------------------------------------------------------------------------------- */
+
+/* A dimension's unit, in inner units. */
+static double unit_size(const shoal_study *study, const char *dimension)
+{
+    return strcmp(dimension, "angle") == 0 ? study->angle : shoal_units_factor(&study->units, dimension);
+}
+
+/* The user's name of a dimension's unit. */
+static void unit_name(const shoal_study *study, const char *dimension, char *name, size_t size)
+{
+    const shoal_units *units = &study->units;
+    if (strcmp(dimension, "length") == 0) {
+        snprintf(name, size, "%s", units->length_name);
+    } else if (strcmp(dimension, "mass") == 0) {
+        snprintf(name, size, "%s", units->mass_name);
+    } else if (strcmp(dimension, "time") == 0) {
+        snprintf(name, size, "%s", units->time_name);
+    } else if (strcmp(dimension, "velocity") == 0) {
+        snprintf(name, size, "%s/%s", units->length_name, units->time_name);
+    } else if (strcmp(dimension, "frequency") == 0) {
+        snprintf(name, size, "1/%s", units->time_name);
+    } else {
+        snprintf(name, size, "%s", strcmp(dimension, "angle") == 0 ? study->angle_name : "");
+    }
+}
+
+/* ---- from the study to a plan ------------------------------------------------------------------------------------ */
+
+/* The settings of one plug, with room for the words of its choices. */
+typedef struct plug_settings {
+    shoal_setting setting[SHOAL_MAX_PARAMETERS];
+    char word[SHOAL_MAX_PARAMETERS][32];
+} plug_settings;
+
+/* Word number `index` of "a|b|c". */
+static void choice_word(const char *choices, int index, char *word, size_t size)
+{
+    for (; index > 0 && *choices; --index) {
+        choices += strcspn(choices, "|");
+        choices += *choices == '|';
+    }
+    snprintf(word, size, "%.*s", (int)strcspn(choices, "|"), choices);
+}
+
+static void fill_settings(const shoal_parameter *parameters, int n_parameters, const double *values,
+                          plug_settings *settings)
+{
+    for (int i = 0; i < n_parameters; ++i) {
+        settings->setting[i] = (shoal_setting){ .name = parameters[i].name, .value = values[i] };
+        if (parameters[i].type == SHOAL_CHOICE) {
+            choice_word(parameters[i].choices, (int)values[i], settings->word[i], sizeof settings->word[i]);
+            settings->setting[i].choice = settings->word[i];
+        }
+    }
+}
+
+static shoal_status create_plan(study_run *run)
+{
+    const shoal_study *study = run->study;
+    plug_settings propagator, monitor[SHOAL_MAX_MONITORS], force[SHOAL_MAX_FORCES];
+    shoal_plug_options monitors[SHOAL_MAX_MONITORS], forces[SHOAL_MAX_FORCES];
+
+    fill_settings(study->propagator->parameters, study->propagator->n_parameters, study->parameter, &propagator);
+    for (int i = 0; i < study->n_monitors; ++i) {
+        const shoal_monitor *type = shoal_plugs_of(study->context)->monitors[study->monitors[i].index];
+        fill_settings(type->parameters, type->n_parameters, study->monitors[i].parameter, &monitor[i]);
+        monitors[i] = (shoal_plug_options){ type->name, monitor[i].setting, type->n_parameters };
+    }
+    for (int i = 0; i < study->n_forces; ++i) {
+        const shoal_force *type = shoal_plugs_of(study->context)->forces[study->forces[i].index];
+        fill_settings(type->parameters, type->n_parameters, study->forces[i].parameter, &force[i]);
+        forces[i] = (shoal_plug_options){ type->name, force[i].setting, type->n_parameters };
+    }
+    const shoal_options options = {
+        .propagator = study->propagator->name,
+        .settings = propagator.setting,
+        .n_settings = study->propagator->n_parameters,
+        .monitors = monitors,
+        .n_monitors = study->n_monitors,
+        .forces = forces,
+        .n_forces = study->n_forces,
+        .engine = study->engine[0] ? study->engine : NULL,
+        .work_model = study->work_model[0] ? study->work_model : NULL,
+        .gpu_block = study->gpu_block,
+        .gpu_registers = study->gpu_registers,
+        .gpu_bodies = study->gpu_bodies,
+        .tune = study->tune[0] ? study->tune : NULL,
+        .form = study->form == SHOAL_FORM_PAIRS ? "pairs" : study->form == SHOAL_FORM_ROWS ? "rows" : "auto",
+        .threads = study->threads,
+        .lanes = study->lanes,
+        .t_end = study->t_end,
+        .orbits = study->orbits,
+        .dt = study->steps_per_orbit > 0 ? 0 : study->dt,
+        .steps_per_orbit = study->steps_per_orbit,
+        .dt_min = study->dt_min,
+        .dt_max = study->dt_max,
+        .max_steps = study->max_steps,
+    };
+    const shoal_status status = shoal_plan_create(run->context, study->ensemble, &options, &run->plan);
+    char why[SHOAL_MESSAGE_SIZE];
+    snprintf(why, sizeof why, "%s", shoal_context_message(run->context));
+    return status == SHOAL_OK ? status : shoal_fail(run->context, status, "%s: %s", study->path, why);
+}
+
+shoal_status shoal_study_tune(shoal_study *study, shoal_tuned *rows, int *n_rows, char *line, size_t line_size)
+{
+    study_run run = { .study = study, .context = study->context };
+    *n_rows = 0;
+    snprintf(study->engine, sizeof study->engine, "cuda");
+    snprintf(study->tune, sizeof study->tune, "always");
+    const shoal_status status = create_plan(&run);
+    if (status == SHOAL_OK) {
+        *n_rows = run.plan->n_tuned;
+        memcpy(rows, run.plan->tuned, sizeof run.plan->tuned);
+        snprintf(line, line_size, "%s", shoal_plan_line(run.plan));
+    }
+    shoal_plan_destroy(&run.plan);
+    return status;
+}
+
+/* The output times: start + k interval and the list of times, merged; start and end become flags. Counted as the plan's times. */
+static shoal_status create_schedule(study_run *run)
+{
+    const shoal_study *study = run->study;
+    const double start = study->orbits != 0 ? 0 : study->t_start, end = study->orbits != 0 ? study->orbits : study->t_end;
+    const double sign = end < start ? -1 : 1;
+    const double span = fabs(end - start);
+    const double tolerance = 1e-13 * fmax(fabs(start), fabs(end));
+    const double n_interval = study->interval > 0 ? floor(span / study->interval) : 0;
+
+    run->at_start = run->at_end = study->interval > 0;
+    run->schedule = malloc(((size_t)n_interval + (size_t)study->n_times + 1) * sizeof *run->schedule);
+    if (!run->schedule) {
+        return shoal_fail(run->context, SHOAL_E_MEMORY, "out of memory for the output times");
+    }
+    double last = 0;
+    for (long k = 1, i = 0; (double)k <= n_interval || i < study->n_times;) {
+        const double regular = (double)k <= n_interval ? (double)k * study->interval : INFINITY;
+        const double listed = i < study->n_times ? sign * (study->times[i] - start) : INFINITY;
+        const double since = fmin(regular, listed);
+        const double t = listed <= regular ? study->times[i++] : start + sign * regular;
+        k += regular < listed;
+
+        if (since < -tolerance || since > span + tolerance) {
+            return shoal_fail(run->context, SHOAL_E_INPUT, "%s: output.times: %.15g is outside run.t_start..run.t_end",
+                              study->path, shoal_units_time(&run->study->units, t));
+        }
+        if (since <= tolerance) {
+            run->at_start = true;
+        } else if (since >= span - tolerance) {
+            run->at_end = true;
+        } else if (since - last > tolerance) {
+            run->schedule[run->n_schedule++] = t;
+            last = since;
+        }
+    }
+    return SHOAL_OK;
+}
+
+/* ---- rows -------------------------------------------------------------------------------------------------------- */
+
+static int system_outcome(const study_run *run, long system)
+{
+    return (int)*shoal_ensemble_field(run->study->ensemble, SHOAL_SYS_OUTCOME, system);
+}
+
+/* Coordinate q (x y z vx vy vz) of a body in the plan's snapshot array. */
+static double snapshot_at(const shoal_plan *plan, long system, int body, int q)
+{
+    return plan->args.snapshot[SHOAL_AT(system, 6 * body + q, 6 * plan->ensemble->n_bodies)];
+}
+
+/* One body in the user's units. */
+static void put_body(const shoal_units *units, double m, const double coordinate[6], double row[SHOAL_STATE])
+{
+    const double velocity = units->length / units->time;
+    row[0] = m / units->mass;
+    for (int q = 0; q < 3; ++q) {
+        row[1 + q] = coordinate[q] / units->length;
+        row[4 + q] = coordinate[3 + q] / velocity;
+    }
+}
+
+/* The row of the state that the plan's snapshot array holds for time t; bodies that are not there are NaN. */
+static void put_snapshot(const study_run *run, long system, double t, double *row)
+{
+    const shoal_ensemble *ensemble = run->study->ensemble;
+    const double *centre = ensemble->centre[system];
+    const double elapsed = t - *shoal_ensemble_field(ensemble, SHOAL_SYS_T_START, system);
+
+    for (int b = 0; b < ensemble->n_bodies; ++b) {
+        double coordinate[6];
+        for (int q = 0; q < 3; ++q) {
+            coordinate[q] = snapshot_at(run->plan, system, b, q) + (centre[q] + centre[3 + q] * elapsed);
+            coordinate[3 + q] = snapshot_at(run->plan, system, b, 3 + q) + centre[3 + q];
+        }
+        if (shoal_ensemble_is_there(ensemble, b, system)) {
+            const double m = *shoal_ensemble_body(ensemble, b, SHOAL_M, system);
+            put_body(&run->study->units, m, coordinate, row + b * SHOAL_STATE);
+        } else {
+            for (int q = 0; q < SHOAL_STATE; ++q) {
+                row[b * SHOAL_STATE + q] = NAN;
+            }
+        }
+    }
+}
+
+/* Energy of the state in the plan's snapshot array. */
+static double snapshot_energy(const study_run *run, long system)
+{
+    const shoal_ensemble *ensemble = run->study->ensemble;
+    shoal_body bodies[ensemble->n_bodies];
+
+    for (int i = 0; i < run->result->n_live[system]; ++i) {
+        bodies[i].m = *shoal_ensemble_body(ensemble, i, SHOAL_M, system);
+        for (int q = 0; q < 6; ++q) {
+            (&bodies[i].x)[q] = snapshot_at(run->plan, system, i, q);
+        }
+    }
+    return shoal_bodies_energy(ensemble, run->result->n_live[system], bodies);
+}
+
+/* How far a system has come; its last state is in the plan's snapshot array. */
+static void record_state(study_run *run, long system)
+{
+    const shoal_ensemble *ensemble = run->study->ensemble;
+    shoal_result *result = run->result;
+    const double step = *shoal_ensemble_field(ensemble, SHOAL_SYS_STEP, system);
+    const double t_last = system_outcome(run, system) == SHOAL_SURVIVED
+                              ? shoal_plan_absolute_time(run->plan, system, run->plan->t_end)
+                              : shoal_plan_time(run->plan, system);
+    const double energy_start = ensemble->energy_start[system];
+
+    result->n_steps[system] = step;
+    result->n_final[system] = shoal_ensemble_n_left(ensemble, system);
+    result->t_final[system] = shoal_units_time(&run->study->units, t_last);
+    result->dE_final[system] = (snapshot_energy(run, system) - ensemble->energy_jump[system] - energy_start) / fabs(energy_start);
+    put_snapshot(run, system, t_last, result->final + (size_t)system * (size_t)result->n_bodies * SHOAL_STATE);
+}
+
+/* The row of a system that has ended; its last state is in the plan's snapshot array. */
+static void record_end(study_run *run, long system)
+{
+    const shoal_study *study = run->study;
+    const shoal_ensemble *ensemble = study->ensemble;
+    shoal_result *result = run->result;
+    const int outcome = system_outcome(run, system);
+    const double t_stop =
+        outcome == SHOAL_SURVIVED ? shoal_plan_absolute_time(run->plan, system, run->plan->t_end)
+                                  : *shoal_ensemble_field(ensemble, SHOAL_SYS_T_STOP, system);
+
+    record_state(run, system);
+    result->outcome[system] = outcome;
+    result->t_stop[system] = shoal_units_time(&run->study->units, t_stop);
+    result->body_a[system] = (int)*shoal_ensemble_field(ensemble, SHOAL_SYS_BODY_A, system);
+    result->body_b[system] = (int)*shoal_ensemble_field(ensemble, SHOAL_SYS_BODY_B, system);
+    for (int c = result->n_swept; c < result->n_columns; ++c) {
+        const struct source *from = &run->source[c - result->n_swept];
+        const char *dimension = shoal_plugs_of(study->context)->monitors[from->monitor]->columns[from->column].dimension;
+        result->columns[c].value[system] = shoal_plan_column_value(run->plan, from->monitor, from->column, from->part, system) /
+                                           unit_size(study, dimension);
+    }
+}
+
+/* The row of a system that cannot be integrated at all. */
+static void record_invalid(study_run *run, long system)
+{
+    run->result->outcome[system] = system_outcome(run, system);
+    run->result->t_stop[system] = run->result->t_initial[system];
+    run->result->n_steps[system] = 0;
+}
+
+/* Where the systems still running are, for the file that an interrupted run leaves; its journal does not need it. */
+static shoal_status record_running(study_run *run)
+{
+    const shoal_plan *plan = run->plan;
+    const shoal_status status = shoal_plan_snapshot(run->plan, NAN, plan->list, plan->n_list);
+
+    for (long k = 0; k < plan->n_list && status == SHOAL_OK; ++k) {
+        record_state(run, plan->list[k]);
+    }
+    return status;
+}
+
+/* The rows of systems that have ended: asked[0..n_ended-1]. */
+static void put_ends(study_run *run)
+{
+#pragma omp parallel for num_threads(run->plan->host_threads) if (run->n_ended >= WORTH_THREADS)
+    for (long k = 0; k < run->n_ended; ++k) {
+        record_end(run, run->asked[k]);
+    }
+    for (long k = 0; k < run->n_ended; ++k) {
+        run->n_by_outcome[SHOAL_RUNNING]--;
+        run->n_by_outcome[system_outcome(run, run->asked[k])]++;
+    }
+}
+
+/* Snapshot rows of those that came to an output time: asked[n_ended..n_ended+n_due-1]. */
+static shoal_status put_snapshots(study_run *run)
+{
+    shoal_result *result = run->result;
+    const long first = result->n_snapshots;
+    const int *system = run->asked + run->n_ended;
+    const double *t = run->asked_time + run->n_ended;
+    shoal_status status = shoal_result_reserve(run->context, result, SHOAL_FIELD_SNAPSHOT, first + run->n_due);
+    if (status != SHOAL_OK) {
+        return status;
+    }
+#pragma omp parallel num_threads(run->plan->host_threads) if (run->n_due >= WORTH_THREADS)
+    {
+        double last = NAN, time = NAN; /* most have the same */
+#pragma omp for
+        for (long k = 0; k < run->n_due; ++k) {
+            const double when = shoal_plan_absolute_time(run->plan, system[k], t[k]);
+            if (!(when == last)) {
+                time = shoal_units_time(&run->study->units, when);
+                last = when;
+            }
+            result->snapshot_system[first + k] = system[k];
+            result->snapshot_time[first + k] = time;
+            put_snapshot(run, system[k], when, result->snapshot + (size_t)(first + k) * (size_t)result->n_bodies * SHOAL_STATE);
+        }
+    }
+    result->n_snapshots += run->n_due;
+    return SHOAL_OK;
+}
+
+/* Snapshot rows copied from rows that are there: the initial states, or the final states of the survivors. */
+static shoal_status copy_snapshots(study_run *run, const double *times, const double *states, int outcome)
+{
+    shoal_result *result = run->result;
+    shoal_status status = SHOAL_OK;
+
+    for (int64_t system = 0; system < result->n_systems && status == SHOAL_OK; ++system) {
+        if (result->outcome[system] == outcome) {
+            status = shoal_result_append(run->context, result, 1, &system, &times[system],
+                                         states + (size_t)system * (size_t)result->n_bodies * SHOAL_STATE);
+        }
+    }
+    return status;
+}
+
+/* ---- the result's header ----------------------------------------------------------------------------------------- */
+
+static shoal_status create_result(study_run *run)
+{
+    const shoal_study *study = run->study;
+    const shoal_ensemble *ensemble = study->ensemble;
+    const size_t n_bodies = (size_t)ensemble->n_bodies;
+    shoal_body *bodies = NULL;
+    int n_columns = study->n_swept;
+
+    for (int i = 0; i < study->n_monitors; ++i) {
+        const shoal_monitor *monitor = shoal_plugs_of(study->context)->monitors[study->monitors[i].index];
+        for (int k = 0; k < monitor->n_columns; ++k) {
+            n_columns += shoal_monitor_n_of(monitor, k, ensemble->n_bodies);
+        }
+    }
+    shoal_status status =
+        shoal_result_create(run->context, ensemble->n_systems, ensemble->n_bodies, n_columns, &run->result);
+    if (status != SHOAL_OK) {
+        return status;
+    }
+    shoal_result *result = run->result;
+    result->config_text = strdup(study->config_text);
+    result->plan_line = strdup(run->plan ? shoal_plan_line(run->plan) : "");
+    run->source = calloc((size_t)(n_columns - study->n_swept) + 1, sizeof *run->source);
+    bodies = calloc(n_bodies, sizeof *bodies);
+    if (!result->config_text || !result->plan_line || !run->source || !bodies) {
+        status = shoal_fail(run->context, SHOAL_E_MEMORY, "out of memory for the result");
+        goto fail;
+    }
+    snprintf(result->version, sizeof result->version, "%s", shoal_version());
+    snprintf(result->epoch, sizeof result->epoch, "%s", study->epoch);
+    result->units = study->units;
+    result->seed = study->seed;
+    memcpy(result->body_name, study->body_name, n_bodies * sizeof *result->body_name);
+    result->n_axes = study->n_axes;
+    memcpy(result->axes, study->axes, sizeof result->axes);
+
+    result->n_swept = study->n_swept;
+    for (int c = 0; c < study->n_swept; ++c) {
+        double *value = result->columns[c].value;
+        memcpy(value, study->swept[c].value, (size_t)result->n_systems * sizeof *value);
+        result->columns[c] = study->swept[c];
+        result->columns[c].value = value;
+    }
+    int c = study->n_swept;
+    for (int i = 0; i < study->n_monitors; ++i) {
+        const shoal_monitor *monitor = shoal_plugs_of(study->context)->monitors[study->monitors[i].index];
+        for (int k = 0; k < monitor->n_columns; ++k) {
+            for (int part = 0; part < shoal_monitor_n_of(monitor, k, ensemble->n_bodies); ++part, ++c) {
+                shoal_column *column = &result->columns[c];
+                run->source[c - study->n_swept] = (struct source){ study->monitors[i].index, k, part };
+                shoal_monitor_column_name(monitor, k, part, ensemble->n_bodies, study->body_name, column->name);
+                snprintf(column->doc, sizeof column->doc, "%s", monitor->columns[k].doc);
+                unit_name(study, monitor->columns[k].dimension, column->unit, sizeof column->unit);
+            }
+        }
+    }
+    for (long system = 0; system < result->n_systems; ++system) {
+        double *row = result->initial + (size_t)system * n_bodies * SHOAL_STATE;
+        result->id[system] = ensemble->id[system];
+        result->t_initial[system] = shoal_units_time(&run->study->units, *shoal_ensemble_field(ensemble, SHOAL_SYS_T_START, system));
+        if (system_outcome(run, system) != SHOAL_RUNNING) {
+            result->n_live[system] = result->n_final[system] = 0;
+            record_invalid(run, system);
+            continue;
+        }
+        result->n_live[system] = result->n_final[system] = (int)*shoal_ensemble_field(ensemble, SHOAL_SYS_N_LIVE, system);
+        shoal_ensemble_get_bodies(ensemble, system, bodies);
+        for (int b = 0; b < result->n_live[system]; ++b) {
+            const shoal_body *body = &bodies[b];
+            const double coordinate[6] = { body->x, body->y, body->z, body->vx, body->vy, body->vz };
+            put_body(&study->units, body->m, coordinate, row + b * SHOAL_STATE);
+        }
+    }
+fail:
+    free(bodies);
+    return status;
+}
+
+shoal_status shoal_study_initial(shoal_study *study, shoal_result **result)
+{
+    study_run run = { .study = study, .context = study->context };
+    const shoal_status status = create_result(&run);
+
+    free(run.source);
+    if (status != SHOAL_OK) {
+        shoal_result_destroy(&run.result);
+        return status;
+    }
+    const size_t n = (size_t)run.result->n_systems, row = (size_t)run.result->n_bodies * SHOAL_STATE;
+    memcpy(run.result->t_final, run.result->t_initial, n * sizeof(double));
+    memcpy(run.result->final, run.result->initial, n * row * sizeof(double));
+    run.result->complete = true;
+    *result = run.result;
+    return SHOAL_OK;
+}
+
+/* ---- journal and checkpoints ------------------------------------------------------------------------------------- */
+
+/* Write the journal anew, whole: under another name, then renamed, so that a kill leaves the old one or the new one.
+ * with_checkpoint: run->checkpoint is part of it. */
+static shoal_status rewrite_journal(study_run *run, bool with_checkpoint)
+{
+    const shoal_result *result = run->result;
+    char path[PATH_MAX + 8];
+    shoal_journal *journal = NULL;
+    long n_ended = 0;
+
+    for (long system = 0; system < result->n_systems; ++system) {
+        if (result->outcome[system] != SHOAL_RUNNING) {
+            run->ended[n_ended++] = (int)system;
+        }
+    }
+    snprintf(path, sizeof path, "%s.new", run->journal_path);
+    unlink(path);
+    shoal_status status = shoal_journal_create(run->context, path, result, &journal);
+    if (status == SHOAL_OK) {
+        status = shoal_journal_systems(journal, result, run->ended, n_ended);
+    }
+    if (status == SHOAL_OK) {
+        status = shoal_journal_snapshots(journal, result, 0);
+    }
+    if (status == SHOAL_OK) {
+        status = shoal_journal_events(journal, result, 0);
+    }
+    if (status == SHOAL_OK && with_checkpoint) {
+        status = shoal_journal_checkpoint(journal, run->checkpoint, run->checkpoint_size);
+    }
+    if (status == SHOAL_OK) {
+        status = shoal_journal_commit(journal);
+    }
+    if (status == SHOAL_OK && rename(path, run->journal_path) != 0) {
+        status = shoal_fail(run->context, SHOAL_E_FILE, "%s: %s", run->journal_path, strerror(errno));
+    }
+    if (status != SHOAL_OK) {
+        shoal_journal_close(&journal);
+        unlink(path);
+        return status;
+    }
+    shoal_journal_close(&run->journal);
+    run->journal = journal;
+    run->stale = 0;
+    run->committed = shoal_seconds();
+    return shoal_journal_background(journal);
+}
+
+/* Bytes of a result's states, about what its journal needs beside checkpoints. */
+static size_t result_bytes(const shoal_result *result)
+{
+    const size_t row = (size_t)result->n_bodies * SHOAL_STATE * sizeof(double);
+    return (size_t)(2 * result->n_systems + result->n_snapshots) * row;
+}
+
+/* Between two slices: keep a checkpoint of the last one, whose rows the result does not have yet, when one is due or asked for. */
+static shoal_status take_checkpoint(study_run *run, bool asked_for)
+{
+    const double t = shoal_seconds();
+    const checkpoint_head head = { .n_snapshots = run->result->n_snapshots + run->n_due };
+    const size_t cursors = (size_t)run->result->n_systems * sizeof *run->cursor;
+
+    if (!asked_for && t - run->checkpointed < run->study->checkpoint_s) {
+        return SHOAL_OK;
+    }
+    run->checkpointed = t;
+    run->checkpoint_due = true;
+    memcpy(run->checkpoint, &head, sizeof head);
+    memcpy(run->checkpoint + sizeof head, run->cursor, cursors);
+    return shoal_plan_state_save(run->plan, run->checkpoint + sizeof head + cursors);
+}
+
+/* Flush what is in the journal, now and then, with the checkpoint if there is one. */
+static shoal_status commit(study_run *run)
+{
+    shoal_status status = SHOAL_OK;
+
+    if (run->checkpoint_due) {
+        run->checkpoint_due = false;
+        if (run->stale > 8 * run->checkpoint_size + result_bytes(run->result)) {
+            return rewrite_journal(run, true);
+        }
+        run->stale += run->checkpoint_size;
+        status = shoal_journal_checkpoint(run->journal, run->checkpoint, run->checkpoint_size);
+    } else if (shoal_seconds() - run->committed < COMMIT_S) {
+        return SHOAL_OK;
+    }
+    if (status == SHOAL_OK) {
+        status = shoal_journal_commit(run->journal);
+    }
+    if (status == SHOAL_OK && run->study->checkpoint_s == 0) { /* nothing is to be done twice after a kill */
+        status = shoal_journal_finish(run->journal);
+    }
+    run->committed = shoal_seconds();
+    return status;
+}
+
+/* What tells a journal's run from this one, NULL if they are the same. */
+static const char *difference(const shoal_result *a, const shoal_result *b)
+{
+    return strcmp(a->version, b->version) != 0           ? "version of shoal"
+           : !shoal_config_same(a->config_text, b->config_text) ? "config"
+           : a->n_systems != b->n_systems                ? "number of systems"
+           : a->n_bodies != b->n_bodies                  ? "number of bodies"
+           : a->n_columns != b->n_columns                ? "columns"
+           : a->seed != b->seed                          ? "seed"
+           : memcmp(a->t_initial, b->t_initial, (size_t)a->n_systems * sizeof *a->t_initial) != 0 ? "start times"
+           : memcmp(a->initial, b->initial, (size_t)(a->n_systems * a->n_bodies * SHOAL_STATE) * sizeof *a->initial) != 0
+               ? "initial states"
+               : NULL;
+}
+
+/* Discard a journal, unless another process is writing it. */
+static shoal_status discard_journal(study_run *run)
+{
+    shoal_journal *journal = NULL;
+    shoal_status status = shoal_journal_open(run->context, run->journal_path, &journal);
+
+    shoal_journal_close(&journal);
+    if (status != SHOAL_E_USAGE && unlink(run->journal_path) == 0) {
+        status = SHOAL_OK;
+    }
+    return status;
+}
+
+/* Go on from the journal of the same study, if there is one. *resumed: its last checkpoint is loaded. */
+static shoal_status resume(study_run *run, bool *resumed)
+{
+    shoal_result *old = NULL;
+    void *state = NULL;
+    size_t size = 0;
+    checkpoint_head head = { 0 };
+    const size_t cursors = (size_t)run->result->n_systems * sizeof *run->cursor;
+
+    *resumed = false;
+    if (access(run->journal_path, F_OK) != 0) {
+        return SHOAL_OK;
+    }
+    shoal_status status = shoal_journal_read(run->context, run->journal_path, &old, &state, &size);
+    const char *what = status == SHOAL_OK ? difference(old, run->result) : NULL;
+    if (!what && state && size != run->checkpoint_size) {
+        what = "checkpoint";
+    }
+    if (what) {
+        char keys[200] = "";
+        if (strcmp(what, "config") == 0) {
+            shoal_config_difference(old->config_text, run->result->config_text, keys, sizeof keys);
+        }
+        status = shoal_fail(run->context, SHOAL_E_INPUT,
+                            "%s: the journal of another run that has not ended (its %s differs%s%s); --force discards it",
+                            run->journal_path, what, *keys ? ": " : "", keys);
+    }
+    if (status != SHOAL_OK) {
+        status = run->overwrite && status == SHOAL_E_INPUT ? discard_journal(run) : status;
+        goto fail;
+    }
+    status = shoal_journal_open(run->context, run->journal_path, &run->journal);
+    if (status == SHOAL_OK && state) {
+        status = shoal_journal_background(run->journal);
+    }
+    if (status != SHOAL_OK || !state) {
+        goto fail; /* or: killed before its first checkpoint, from the beginning */
+    }
+    memcpy(run->checkpoint, state, size);
+    memcpy(&head, run->checkpoint, sizeof head);
+    memcpy(run->cursor, run->checkpoint + sizeof head, cursors);
+    bool good = head.n_snapshots == old->n_snapshots;
+    for (long system = 0; system < old->n_systems; ++system) {
+        good = good && run->cursor[system] >= 0 && run->cursor[system] <= run->n_schedule;
+    }
+    if (!good) {
+        status = shoal_fail(run->context, SHOAL_E_FILE, "%s: its checkpoint disagrees with its rows",
+                            run->journal_path);
+        goto fail;
+    }
+    status = shoal_plan_state_load(run->plan, run->checkpoint + sizeof head + cursors);
+    if (status == SHOAL_OK) {
+        shoal_result *fresh = run->result;
+        run->result = old;
+        old = fresh;
+        *resumed = true;
+    }
+fail:
+    free(state);
+    shoal_result_destroy(&old);
+    return status;
+}
+
+/* ---- the loop ---------------------------------------------------------------------------------------------------- */
+
+/* Tell the caller; nonzero if it asks for the end. */
+static int report(const study_run *run)
+{
+    if (!run->callback) {
+        return 0;
+    }
+    const shoal_ensemble *ensemble = run->study->ensemble;
+    shoal_progress progress = {
+        .n_systems = ensemble->n_systems,
+        .system_steps = run->plan->system_steps - run->steps_before,
+        .seconds = shoal_seconds() - run->began,
+        .plan_line = shoal_plan_line(run->plan),
+    };
+    const double left = run->plan->left;
+    if (run->plan->n_list > 0) {
+        progress.slowest_id = ensemble->id[run->plan->slowest];
+        progress.slowest_fraction = 1 - run->plan->slowest_left;
+    }
+    progress.fraction = run->progress_total > 0 ? 1 - left / run->progress_total : 1;
+    progress.system_steps_left = !run->study->propagator->adaptive ? left
+                                 : progress.fraction > 0 ? run->plan->system_steps * (1 / progress.fraction - 1)
+                                                         : INFINITY;
+    memcpy(progress.n_by_outcome, run->n_by_outcome, sizeof progress.n_by_outcome);
+    return run->callback(&progress, run->user);
+}
+
+/* The events of a slice, to the result and the journal. */
+static shoal_status take_events(study_run *run)
+{
+    const shoal_units *units = &run->study->units;
+    const long first = run->result->n_events, n_events = shoal_plan_n_events(run->plan);
+    shoal_status status = SHOAL_OK;
+
+    for (; run->n_taken < n_events && status == SHOAL_OK; ++run->n_taken) {
+        shoal_event event;
+        shoal_plan_event(run->plan, run->n_taken, &event);
+        event.time = shoal_units_time(&run->study->units, event.time);
+        event.m_a /= units->mass;
+        event.m_b /= units->mass;
+        event.distance /= units->length;
+        event.speed /= shoal_units_factor(units, "velocity");
+        event.energy_jump /= fabs(run->study->ensemble->energy_start[event.system]);
+        status = shoal_result_append_event(run->context, run->result, &event);
+    }
+    return status == SHOAL_OK ? shoal_journal_events(run->journal, run->result, first) : status;
+}
+
+/* Where a system is headed: its next output time, or the end. */
+static void aim(const study_run *run, long system)
+{
+    const int64_t next = run->cursor[system];
+    shoal_plan_set_goal(run->plan, system, next < run->n_schedule ? run->schedule[next] : run->plan->t_end);
+}
+
+/* Whom the slice that has just ended calls for, and where they go from there. */
+static shoal_status find_asked(study_run *run)
+{
+    shoal_plan *plan = run->plan;
+    const long n_ended = plan->n_ended, n = plan->n_list;
+    int *asked = run->asked + n_ended;
+    double *asked_time = run->asked_time + n_ended;
+    long n_due = 0, bad = -1;
+
+#pragma omp parallel num_threads(plan->host_threads) if (n_ended + n >= WORTH_THREADS) reduction(+ : n_due) reduction(max : bad)
+    {
+#pragma omp for nowait
+        for (long k = 0; k < n_ended; ++k) {
+            run->asked[k] = plan->ended[k];
+            run->asked_time[k] = plan->t_end;
+            if (!shoal_plan_set_state_time(plan, plan->ended[k], plan->t_end)) {
+                bad = plan->ended[k];
+            }
+        }
+#pragma omp for
+        for (long k = 0; k < n; ++k) {
+            const int system = plan->list[k];
+            run->due[k] = shoal_plan_arrived(plan, system);
+            if (run->due[k]) {
+                asked[k] = system;
+                asked_time[k] = run->schedule[run->cursor[system]++];
+                if (!shoal_plan_set_state_time(plan, system, asked_time[k])) {
+                    bad = system;
+                }
+                aim(run, system);
+                n_due++;
+            }
+        }
+    }
+    if (bad >= 0) {
+        const bool runs = system_outcome(run, bad) == SHOAL_RUNNING;
+        return shoal_plan_no_state_at(plan, bad, runs ? run->schedule[run->cursor[bad] - 1] : plan->t_end);
+    }
+    for (long k = 0, at = 0; at < n_due && n_due < n; ++k) {
+        if (run->due[k]) {
+            asked[at] = asked[k];
+            asked_time[at++] = asked_time[k];
+        }
+    }
+    run->n_ended = n_ended;
+    run->n_due = n_due;
+    shoal_plan_request_states(plan, run->asked, n_ended + n_due, n_ended > 0);
+    return SHOAL_OK;
+}
+
+/* The rows of the last slice, to the result and the journal; the next one may be running. */
+static shoal_status take_rows(study_run *run)
+{
+    const long first = run->result->n_snapshots;
+    shoal_status status = shoal_plan_receive_states(run->plan);
+
+    if (status == SHOAL_OK) {
+        status = take_events(run);
+    }
+    if (status == SHOAL_OK) {
+        put_ends(run);
+        status = put_snapshots(run);
+    }
+    if (status == SHOAL_OK && run->n_ended > 0) {
+        status = shoal_journal_systems(run->journal, run->result, run->asked, run->n_ended);
+    }
+    if (status == SHOAL_OK) {
+        status = shoal_journal_snapshots(run->journal, run->result, first);
+    }
+    run->n_ended = run->n_due = 0;
+    return status;
+}
+
+static shoal_status begin_slice(study_run *run, bool move)
+{
+    if (run->study->slice_steps > 0) {
+        run->plan->slice_steps = run->study->slice_steps;
+    }
+    return shoal_plan_begin(run->plan, move);
+}
+
+/* Slices until no system runs, or the caller asks for the end: then a last checkpoint is in the journal. */
+static shoal_status integrate(study_run *run, bool *interrupted)
+{
+    shoal_plan *plan = run->plan;
+
+    for (long k = 0; k < plan->n_list; ++k) {
+        aim(run, plan->list[k]);
+    }
+    *interrupted = report(run) != 0 && plan->n_list > 0;
+    shoal_status status = begin_slice(run, !*interrupted);
+    for (bool last = false; status == SHOAL_OK && !last;) {
+        long n_moved = 0;
+        status = shoal_plan_end(plan, &n_moved);
+        if (status == SHOAL_OK) {
+            status = find_asked(run);
+        }
+        if (status == SHOAL_OK && plan->n_list > 0 && !*interrupted && n_moved + run->n_ended + run->n_due == 0) {
+            return shoal_fail(run->context, SHOAL_E_INTERNAL, "%ld systems never reach the end", plan->n_list);
+        }
+        last = *interrupted || plan->n_list == 0;
+        if (status == SHOAL_OK && plan->n_list > 0) {
+            status = take_checkpoint(run, *interrupted);
+        }
+        if (status == SHOAL_OK) {
+            status = begin_slice(run, !last);
+        }
+        if (status == SHOAL_OK) {
+            status = take_rows(run);
+        }
+        if (status == SHOAL_OK) {
+            status = commit(run);
+        }
+        if (status == SHOAL_OK && !*interrupted) {
+            *interrupted = report(run) != 0 && plan->n_list > 0;
+        }
+    }
+    return status;
+}
+
+/* Refuse, before the first step, an output that is there already or cannot be written. */
+static shoal_status check_output(study_run *run)
+{
+    const shoal_study *study = run->study;
+    char folder[PATH_MAX];
+    struct stat info;
+
+    if (!study->output || !study->output[0]) {
+        return shoal_fail(run->context, SHOAL_E_INPUT, "%s: output.file is missing", study->path);
+    }
+    if (strlen(study->output) + 32 > sizeof folder) {
+        return shoal_fail(run->context, SHOAL_E_INPUT, "%s: output.file: the name is too long", study->path);
+    }
+    shoal_store_journal_path(study->output, run->journal_path, sizeof run->journal_path);
+    strcpy(folder, study->output);
+    char *slash = strrchr(folder, '/');
+    strcpy(slash ? slash + (slash == folder) : folder, slash ? "" : ".");
+    if (access(folder, W_OK | X_OK) != 0 || stat(folder, &info) != 0) {
+        return shoal_fail(run->context, SHOAL_E_INPUT, "%s: cannot be written: folder %s: %s", study->output, folder,
+                          strerror(errno));
+    }
+    if (!S_ISDIR(info.st_mode)) {
+        return shoal_fail(run->context, SHOAL_E_INPUT, "%s: cannot be written: %s is not a folder", study->output,
+                          folder);
+    }
+    if (access(study->output, F_OK) != 0) {
+        return SHOAL_OK;
+    }
+    if (shoal_not_a_file(study->output)) {
+        return shoal_fail(run->context, SHOAL_E_INPUT, "%s: is there and not a file", study->output);
+    }
+    /* an interrupted run leaves both a file and a journal, and goes on from the latter */
+    if (!run->overwrite && access(run->journal_path, F_OK) != 0) {
+        return shoal_fail(run->context, SHOAL_E_INPUT, "%s: exists; --force replaces it", study->output);
+    }
+    return shoal_store_spare(run->context, study->output);
+}
+
+/* Everything ahead of the first step. */
+static shoal_status begin(study_run *run)
+{
+    const shoal_ensemble *ensemble = run->study->ensemble;
+    const size_t n_systems = (size_t)ensemble->n_systems;
+    bool resumed = false;
+    shoal_status status = check_output(run);
+
+    if (status == SHOAL_OK) {
+        status = create_schedule(run);
+    }
+    for (long system = 0; system < ensemble->n_systems && status == SHOAL_OK; ++system) {
+        if (*shoal_ensemble_field(ensemble, SHOAL_SYS_STEP, system) > 0) {
+            status = shoal_fail(run->context, SHOAL_E_USAGE, "%s: this study has been run; load it again",
+                                run->study->path);
+        }
+    }
+    if (status == SHOAL_OK) {
+        status = create_plan(run);
+    }
+    if (status == SHOAL_OK) {
+        status = create_result(run);
+    }
+    if (status != SHOAL_OK) {
+        return status;
+    }
+    run->checkpoint_size = sizeof(checkpoint_head) + n_systems * sizeof *run->cursor + shoal_plan_state_size(run->plan);
+    run->checkpoint = calloc(1, run->checkpoint_size);
+    run->cursor = calloc(n_systems, sizeof *run->cursor);
+    run->asked = malloc(n_systems * sizeof *run->asked);
+    run->asked_time = malloc(n_systems * sizeof *run->asked_time);
+    run->ended = malloc(n_systems * sizeof *run->ended);
+    run->due = malloc(n_systems * sizeof *run->due);
+    if (!run->checkpoint || !run->cursor || !run->asked || !run->asked_time || !run->ended || !run->due) {
+        return shoal_fail(run->context, SHOAL_E_MEMORY, "out of memory for %zu systems", n_systems);
+    }
+    for (size_t system = 0; system < n_systems; ++system) {
+        if (run->result->outcome[system] == SHOAL_RUNNING) {
+            run->progress_total += *shoal_ensemble_field(ensemble, SHOAL_SYS_END, (long)system);
+        }
+    }
+    status = resume(run, &resumed);
+    if (status == SHOAL_OK && !resumed && run->at_start) {
+        status = copy_snapshots(run, run->result->t_initial, run->result->initial, SHOAL_RUNNING);
+    }
+    if (status == SHOAL_OK && !resumed) {
+        status = rewrite_journal(run, false);
+    }
+    for (size_t system = 0; system < n_systems; ++system) {
+        run->n_by_outcome[run->result->outcome[system]]++;
+    }
+    run->steps_before = run->plan->system_steps;
+    run->checkpointed = shoal_seconds();
+    return status;
+}
+
+shoal_status shoal_study_run(shoal_study *study, int overwrite, shoal_progress_callback callback, void *user)
+{
+    if (study->big) {
+        return shoal_big_run(study, overwrite != 0, callback, user);
+    }
+    study_run run = {
+        .study = study,
+        .context = study->context,
+        .overwrite = overwrite != 0,
+        .callback = callback,
+        .user = user,
+        .began = shoal_seconds(),
+    };
+    bool interrupted = false;
+
+    shoal_status status = begin(&run);
+    if (status != SHOAL_OK) {
+        goto fail;
+    }
+    status = integrate(&run, &interrupted);
+    if (status == SHOAL_OK && interrupted) {
+        status = record_running(&run);
+    } else if (status == SHOAL_OK && run.at_end) {
+        /* in order of the systems, whichever slice they ended in */
+        status = copy_snapshots(&run, run.result->t_final, run.result->final, SHOAL_SURVIVED);
+    }
+    if (status != SHOAL_OK) {
+        goto fail;
+    }
+    run.result->complete = !interrupted;
+    status = shoal_journal_finish(run.journal);
+    if (status == SHOAL_OK) {
+        status = shoal_result_sort_events(run.context, run.result);
+    }
+    if (status == SHOAL_OK) {
+        status = shoal_result_sort_snapshots(run.context, run.result);
+    }
+    if (status == SHOAL_OK) {
+        status = shoal_store_write(run.context, study->output, run.result);
+    }
+    if (status == SHOAL_OK && interrupted) {
+        status = shoal_fail(run.context, SHOAL_E_INTERRUPTED, "interrupted; %s holds what there is, run again to go on",
+                            study->output);
+    } else if (status == SHOAL_OK) {
+        unlink(run.journal_path);
+    }
+fail:
+    shoal_journal_close(&run.journal);
+    shoal_result_destroy(&run.result);
+    shoal_plan_destroy(&run.plan);
+    free(run.schedule);
+    free(run.source);
+    free(run.cursor);
+    free(run.asked);
+    free(run.asked_time);
+    free(run.ended);
+    free(run.due);
+    free(run.checkpoint);
+    return status;
+}

@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * sample.c: random parameters. The distributions are GSL's; the generator is SplitMix64 (Steele, Lea & Flood,
+ * doi:10.1145/2660193.2660195) behind GSL's interface, started anew for each value from a hash of (seed, system id,
+ * index of the parameter). So a value does not depend on what was drawn before, by whom and in which order.
+ */
+#define _GNU_SOURCE 1
+#include <gsl/gsl_cdf.h>
+#include <gsl/gsl_randist.h>
+#include <string.h>
+
+#include "core/config/config.h"
+#include "core/study/study.h"
+
+static uint64_t mix(uint64_t z)
+{
+    z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
+    z = (z ^ z >> 27) * 0x94d049bb133111ebu;
+    return z ^ z >> 31;
+}
+
+static uint64_t next(void *state)
+{
+    uint64_t *counter = state;
+    *counter += 0x9e3779b97f4a7c15u;
+    return mix(*counter);
+}
+
+static unsigned long generator_get(void *state)
+{
+    return (unsigned long)(next(state) >> 32);
+}
+
+/* All 53 bits of a double, in [0, 1). */
+static double generator_get_double(void *state)
+{
+    return (double)(next(state) >> 11) * 0x1p-53;
+}
+
+static void generator_set(void *state, unsigned long seed)
+{
+    *(uint64_t *)state = seed;
+}
+
+static const gsl_rng_type generator_type = {
+    "splitmix64", 0xffffffffu, 0, sizeof(uint64_t), generator_set, generator_get, generator_get_double
+};
+
+/* The quantile between the quantiles of two bounds, from the tail where it has its digits. */
+static double truncated_normal(gsl_rng *rng, double mean, double sigma, double from, double to)
+{
+    const double low = (from - mean) / sigma, high = (to - mean) / sigma;
+    const double u = gsl_rng_uniform_pos(rng);
+    double z;
+    if (low > 0) {
+        const double q_low = gsl_cdf_ugaussian_Q(low), q_high = gsl_cdf_ugaussian_Q(high);
+        z = gsl_cdf_ugaussian_Qinv(q_low + u * (q_high - q_low));
+    } else {
+        const double p_low = gsl_cdf_ugaussian_P(low), p_high = gsl_cdf_ugaussian_P(high);
+        z = gsl_cdf_ugaussian_Pinv(p_low + u * (p_high - p_low));
+    }
+    return fmin(fmax(mean + sigma * z, from), to);
+}
+
+static double power_law(gsl_rng *rng, double from, double to, double exponent)
+{
+    const double u = gsl_rng_uniform(rng), k = exponent + 1;
+    const double whole = log(to / from), part = k == 0 ? u * whole : log1p(u * expm1(k * whole)) / k;
+    return fmin(fmax(from * exp(part), from), to);
+}
+
+double shoal_sample_draw(const shoal_sample *sample, int64_t seed, int64_t id, int index)
+{
+    uint64_t state = mix(mix(mix((uint64_t)seed + 0x9e3779b97f4a7c15u) ^ (uint64_t)id) +
+                         0x9e3779b97f4a7c15u * (uint64_t)(index + 1));
+    gsl_rng rng = { &generator_type, &state };
+    const double *p = sample->parameter;
+    double u;
+#define P(name) p[SHOAL_SAMPLE_##name]
+    switch (sample->distribution) {
+    case SHOAL_DISTRIBUTION_uniform:
+        return gsl_ran_flat(&rng, P(from), P(to));
+    case SHOAL_DISTRIBUTION_log_uniform:
+        return exp(gsl_ran_flat(&rng, log(P(from)), log(P(to))));
+    case SHOAL_DISTRIBUTION_power_law:
+        return power_law(&rng, P(from), P(to), P(exponent));
+    case SHOAL_DISTRIBUTION_normal:
+        return P(mean) + gsl_ran_gaussian_ziggurat(&rng, P(sigma));
+    case SHOAL_DISTRIBUTION_truncated_normal:
+        return truncated_normal(&rng, P(mean), P(sigma), P(from), P(to));
+    case SHOAL_DISTRIBUTION_rayleigh:
+        u = isnan(P(to)) ? 0 : exp(-P(to) * P(to) / (2 * P(sigma) * P(sigma))); /* what is left above */
+        return P(sigma) * sqrt(-2 * log(u + (1 - u) * gsl_rng_uniform_pos(&rng)));
+    case SHOAL_DISTRIBUTION_log_normal:
+        return gsl_ran_lognormal(&rng, P(mean), P(sigma));
+    case SHOAL_DISTRIBUTION_exponential:
+        return gsl_ran_exponential(&rng, P(mean));
+    case SHOAL_DISTRIBUTION_isotropic:
+        return acos(gsl_ran_flat(&rng, isnan(P(to)) ? -1 : cos(P(to) * sample->angle),
+                                 isnan(P(from)) ? 1 : cos(P(from) * sample->angle))) / sample->angle;
+    case SHOAL_DISTRIBUTION_beta:
+        return gsl_ran_beta(&rng, P(alpha), P(beta));
+    }
+#undef P
+    return NAN;
+}
+
+static const char *const parameter_names[] = {
+#define X(name) #name,
+    SHOAL_DISTRIBUTION_KEY_LIST(X)
+#undef X
+};
+
+shoal_status shoal_sample_init(const shoal_config *config, const config_setting_t *group, int key, shoal_sample *sample)
+{
+    static const struct {
+        const char *name, *needs;
+    } distributions[] = {
+#define X(name, needs, doc) { #name, needs },
+        SHOAL_DISTRIBUTION_LIST(X)
+#undef X
+    };
+    static const char section[] = "sample.parameters";
+    sample->distribution = (int)shoal_config_number(config, group, section, "distribution");
+    sample->angle = config->angle;
+    const char *name = distributions[sample->distribution].name, *needs = distributions[sample->distribution].needs;
+    for (int i = 0; i < SHOAL_SAMPLE_KEYS; i++) {
+        const config_setting_t *setting = config_setting_get_member(group, parameter_names[i]);
+        const char *at = needs; /* its name there, or the end */
+        const size_t length = strlen(parameter_names[i]);
+        while (*at && (strcspn(at, ",?") != length || strncmp(at, parameter_names[i], length) != 0))
+            at += strcspn(at, ","), at += *at == ',';
+        if (*at && at[length] != '?' && !setting)
+            return shoal_config_fail(config, group, parameter_names[i], NULL, "a number: distribution '%s' needs %s",
+                                     name, needs);
+        if (!*at && setting)
+            return shoal_config_fail(config, setting, NULL, NULL, "no '%s' with distribution '%s': it takes %s",
+                                     parameter_names[i], name, needs);
+        sample->parameter[i] = shoal_config_number(config, group, section, parameter_names[i]);
+    }
+    const double *p = sample->parameter;
+    const config_setting_t *from = config_setting_get_member(group, "from"),
+                           *to = config_setting_get_member(group, "to");
+    if (from && to && !(p[SHOAL_SAMPLE_from] < p[SHOAL_SAMPLE_to]))
+        return shoal_config_fail(config, to, NULL, NULL, "more than from = %.10g", p[SHOAL_SAMPLE_from]);
+    const config_setting_t *mean = config_setting_get_member(group, "mean");
+    switch (sample->distribution) {
+    case SHOAL_DISTRIBUTION_log_uniform:
+    case SHOAL_DISTRIBUTION_power_law:
+        if (!(p[SHOAL_SAMPLE_from] > 0))
+            return shoal_config_fail(config, from, NULL, NULL, "a number > 0 with distribution '%s'", name);
+        break;
+    case SHOAL_DISTRIBUTION_rayleigh:
+        if (to && !(p[SHOAL_SAMPLE_to] > 0))
+            return shoal_config_fail(config, to, NULL, NULL, "a number > 0 with distribution '%s'", name);
+        break;
+    case SHOAL_DISTRIBUTION_exponential:
+        if (!(p[SHOAL_SAMPLE_mean] > 0))
+            return shoal_config_fail(config, mean, NULL, NULL, "a number > 0 with distribution '%s'", name);
+        break;
+    case SHOAL_DISTRIBUTION_truncated_normal: {
+        const double low = (p[SHOAL_SAMPLE_from] - p[SHOAL_SAMPLE_mean]) / p[SHOAL_SAMPLE_sigma];
+        const double high = (p[SHOAL_SAMPLE_to] - p[SHOAL_SAMPLE_mean]) / p[SHOAL_SAMPLE_sigma];
+        if (low > 30 || high < -30)
+            return shoal_config_fail(config, mean, NULL, NULL, "a mean within 30 sigma of from..to");
+        break;
+    }
+    case SHOAL_DISTRIBUTION_isotropic:
+        if (strcmp(shoal_body_key(key)->row.dimension, "angle") != 0)
+            return shoal_config_fail(config, config_setting_get_member(group, "distribution"), NULL, NULL,
+                                     "'isotropic' for an angle only, such as inc");
+        break;
+    }
+    /* bounds of what is drawn, where the distribution has any */
+    const bool isotropic = sample->distribution == SHOAL_DISTRIBUTION_isotropic;
+    const shoal_parameter *row = &shoal_body_key(isotropic ? SHOAL_BODY_inc : key)->row;
+    shoal_status status = from ? shoal_config_bounds(config, from, p[SHOAL_SAMPLE_from], row) : SHOAL_OK;
+    return status || !to ? status : shoal_config_bounds(config, to, p[SHOAL_SAMPLE_to], row);
+}

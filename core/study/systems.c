@@ -1,0 +1,493 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * systems.c: the ensemble of a config: its bodies, with a grid over some of their numbers (`sweep`), random values or draws from a
+ * file at each point of the grid (`sample`), or plain copies.
+ *
+ * System s is point s / n_copies of the grid and copy s % n_copies at it; the first axis of the grid is the slowest. A shard
+ * makes only some of them, with the ids that they have in the whole.
+ * What is not varied keeps the value that is written, in the terms in which it is written: if l is given, l is held,
+ * not M; if msini is, the mass follows inc; if period_ratio is, the period follows that of the other body.
+ */
+#define _GNU_SOURCE 1
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/config/config.h"
+#include "core/formats/table.h"
+#include "core/study/study.h"
+
+/* A number of a body that differs from system to system, in the user's units: an axis of the grid or a random value. */
+typedef struct variation {
+    int body, key;
+    bool *moves;   /* [n_bodies]: body, and those that get the same value */
+    double factor; /* to inner units */
+    bool random;
+    /* axis */
+    double from, to;
+    long count;
+    bool logarithmic;
+    const config_setting_t *values; /* NULL: count values from..to */
+    /* random */
+    shoal_sample sample;
+    int index;
+    bool drawn;   /* from the file of draws, in this column of those that are taken */
+    int column;
+} variation;
+
+typedef struct builder {
+    const shoal_config *config;
+    shoal_study *study;
+    const config_setting_t *list; /* system.bodies */
+    int n_bodies;
+    shoal_body_input *inputs;     /* [n_bodies] */
+    shoal_orbit *orbits;          /* [n_bodies] */
+    shoal_body *bodies;           /* [n_bodies] */
+    shoal_frame frame;
+    bool cartesian;
+    variation *variations;
+    bool *moves; /* of all of them */
+    int n_variations, n_axes;
+    long n_copies, n_systems;
+    double *draws; /* [n_draws][n_drawn] of the file, copy by copy */
+    long n_draws;
+    int n_drawn;
+} builder;
+
+static shoal_status out_of_memory(const builder *b)
+{
+    return shoal_fail(b->config->context, SHOAL_E_MEMORY, "%s: out of memory", b->config->path);
+}
+
+static int list_length(const config_setting_t *list)
+{
+    return list ? config_setting_length(list) : 0;
+}
+
+/* ---- what is written --------------------------------------------------------------------------------------------- */
+
+static shoal_status read_bodies(builder *b)
+{
+    const shoal_config *config = b->config;
+    shoal_status status;
+    b->n_bodies = config_setting_length(b->list);
+    if (b->n_bodies < 2)
+        return shoal_config_fail(config, b->list, NULL, NULL, "at least 2 bodies; found %d", b->n_bodies);
+    b->inputs = calloc((size_t)b->n_bodies, sizeof *b->inputs);
+    b->orbits = calloc((size_t)b->n_bodies, sizeof *b->orbits);
+    b->bodies = calloc((size_t)b->n_bodies, sizeof *b->bodies);
+    b->study->body_name = calloc((size_t)b->n_bodies, sizeof *b->study->body_name);
+    if (!b->inputs || !b->orbits || !b->bodies || !b->study->body_name)
+        return out_of_memory(b);
+
+    for (int i = 0; i < b->n_bodies; i++) {
+        const config_setting_t *group = config_setting_get_elem(b->list, (unsigned)i);
+        const char *name = shoal_config_string(group, "name", NULL);
+        if (!name)
+            return shoal_config_fail(config, group, "name", NULL, "the body's name: it must be given");
+        const config_setting_t *place = config_setting_get_member(group, "name");
+        if (strlen(name) >= SHOAL_NAME_SIZE)
+            return shoal_config_fail(config, place, NULL, NULL, "a name of at most %d characters", SHOAL_NAME_SIZE - 1);
+        for (int k = 0; k < i; k++)
+            if (strcmp(b->study->body_name[k], name) == 0)
+                return shoal_config_fail(config, place, NULL, NULL, "a name that no other body has");
+        strcpy(b->study->body_name[i], name); /* its length was checked */
+        for (int key = 0; key < SHOAL_BODY_KEYS; key++) {
+            const shoal_parameter *row = &shoal_body_key(key)->row;
+            b->inputs[i].source[key] = config_setting_get_member(group, row->name);
+            b->inputs[i].value[key] = shoal_config_row(config, group, row);
+        }
+        b->inputs[i].relative_to = i > 0 ? i - 1 : 0;
+        const config_setting_t *other = config_setting_get_member(group, "relative_to");
+        if (other && (status = shoal_config_body(config, other, b->study->body_name, i, &b->inputs[i].relative_to)))
+            return status;
+    }
+    return SHOAL_OK;
+}
+
+/* Which number of which body a group of sweep or sample.parameters varies. */
+static shoal_status read_target(builder *b, const config_setting_t *group, variation *v)
+{
+    const config_setting_t *place = config_setting_get_member(group, "parameter"),
+                           *also = config_setting_get_member(group, "also");
+    const char *word = config_setting_get_string(place), *known[SHOAL_BODY_KEYS];
+    v->key = -1;
+    for (int key = 0; key < SHOAL_BODY_KEYS; key++) {
+        known[key] = shoal_body_key(key)->row.name;
+        if (strcmp(known[key], word) == 0)
+            v->key = key;
+    }
+    if (v->key < 0)
+        return shoal_config_fail(b->config, place, NULL, shoal_nearest(word, known, SHOAL_BODY_KEYS),
+                                 "a number of a body (`shoal explain system.bodies`)");
+    v->moves = b->moves + (v - b->variations) * b->n_bodies;
+    for (int i = list_length(also); i >= 0; i--) { /* v->body comes last */
+        const config_setting_t *name = config_setting_get_member(group, "body");
+        if (i > 0)
+            name = config_setting_get_elem(also, (unsigned)i - 1);
+        shoal_status status = shoal_config_body(b->config, name, b->study->body_name, b->n_bodies, &v->body);
+        if (status)
+            return status;
+        for (const variation *other = b->variations; other <= v; other++)
+            if (other->moves[v->body] && other->key == v->key)
+                return shoal_config_fail(b->config, i ? name : place, NULL, NULL, "a parameter that is varied only once");
+        v->moves[v->body] = true;
+        b->inputs[v->body].source[v->key] = place;
+    }
+    v->factor = shoal_config_factor(b->config, shoal_body_key(v->key)->row.dimension);
+    return SHOAL_OK;
+}
+
+static shoal_status read_axis(builder *b, const config_setting_t *group, variation *v)
+{
+    const shoal_config *config = b->config;
+    const shoal_parameter *row = &shoal_body_key(v->key)->row;
+    static const char *const range[] = { "from", "to", "count", "scale" };
+    shoal_status status = SHOAL_OK;
+
+    v->values = config_setting_get_member(group, "values");
+    for (int i = 0; i < SHOAL_COUNT(range); i++) {
+        const config_setting_t *setting = config_setting_get_member(group, range[i]);
+        if (v->values && setting)
+            return shoal_config_fail(config, setting, NULL, NULL, "either values or from, to, count, scale");
+        if (!v->values && !setting && i < 3)
+            return shoal_config_fail(config, group, range[i], NULL, "from, to and count, or values");
+    }
+    if (v->values) {
+        v->count = config_setting_length(v->values);
+        if (v->count < 1)
+            return shoal_config_fail(config, v->values, NULL, NULL, "at least one value");
+        for (long i = 0; i < v->count && !status; i++)
+            status = shoal_config_bounds(config, config_setting_get_elem(v->values, (unsigned)i),
+                                         shoal_config_item(v->values, i), row);
+        return status;
+    }
+    v->from = shoal_config_number(config, group, "sweep", "from");
+    v->to = shoal_config_number(config, group, "sweep", "to");
+    v->count = (long)shoal_config_number(config, group, "sweep", "count");
+    v->logarithmic = shoal_config_number(config, group, "sweep", "scale") == 1;
+    for (int i = 0; i < 2 && !status; i++) {
+        const config_setting_t *setting = config_setting_get_member(group, range[i]);
+        const double value = i ? v->to : v->from;
+        status = v->logarithmic && !(value > 0)
+                     ? shoal_config_fail(config, setting, NULL, NULL, "a number > 0 with scale \"log\"")
+                     : shoal_config_bounds(config, setting, value, row);
+    }
+    return status;
+}
+
+/* Whether a random value comes from the file of draws. */
+static shoal_status read_source(const builder *b, const config_setting_t *group, const config_setting_t *file, variation *v)
+{
+    const config_setting_t *distribution = config_setting_get_member(group, "distribution"), *column = config_setting_get_member(group, "column");
+    v->drawn = !distribution;
+    if (column && (distribution || !file))
+        return shoal_config_fail(b->config, column, NULL, NULL, distribution ? "either a column or a distribution" : "no column without sample.file");
+    if (!distribution && !file)
+        return shoal_config_fail(b->config, group, "distribution", NULL, "a distribution, or a column of sample.file");
+#define X(name) #name,
+    static const char *const of_distributions[] = { SHOAL_DISTRIBUTION_KEY_LIST(X) };
+#undef X
+    for (int i = 0; i < SHOAL_COUNT(of_distributions) && v->drawn; i++) {
+        const config_setting_t *useless = config_setting_get_member(group, of_distributions[i]);
+        if (useless)
+            return shoal_config_fail(b->config, useless, NULL, NULL, "no '%s' without a distribution", of_distributions[i]);
+    }
+    return v->drawn ? SHOAL_OK : shoal_sample_init(b->config, group, v->key, &v->sample);
+}
+
+/* The columns of sample.file that parameters take. */
+static shoal_status read_draws(builder *b, const config_setting_t *file, const config_setting_t *random, const config_setting_t *count)
+{
+    char name[b->n_variations + 1][2 * SHOAL_NAME_SIZE];
+    const char *names[b->n_variations + 1];
+    for (int i = b->n_axes; i < b->n_variations; i++) {
+        variation *v = &b->variations[i];
+        if (!v->drawn)
+            continue;
+        snprintf(name[b->n_drawn], sizeof name[0], "%s.%s", b->study->body_name[v->body], shoal_body_key(v->key)->row.name);
+        names[b->n_drawn] = shoal_config_string(config_setting_get_elem(random, (unsigned)v->index), "column", name[b->n_drawn]);
+        v->column = b->n_drawn++;
+    }
+    if (b->n_drawn == 0)
+        return shoal_config_fail(b->config, file, NULL, NULL, "a parameter without a distribution, that takes a column");
+    char *path = shoal_config_path(b->config, config_setting_get_string(file));
+    shoal_status status = path ? shoal_csv_columns(b->config->context, path, b->n_drawn, names, &b->draws, &b->n_draws) : out_of_memory(b);
+    free(path);
+    if (!status && !count)
+        b->n_copies = b->n_draws;
+    if (!status && b->n_copies > b->n_draws)
+        status = shoal_config_fail(b->config, count, NULL, NULL, "at most %ld, the rows of the file", b->n_draws);
+    return status;
+}
+
+static shoal_status read_variations(builder *b)
+{
+    const shoal_config *config = b->config;
+    const config_setting_t *sweep = shoal_config_lookup(config, "sweep"),
+                           *sample = shoal_config_lookup(config, "sample");
+    const config_setting_t *random = sample ? config_setting_get_member(sample, "parameters") : NULL;
+    const config_setting_t *copies = shoal_config_lookup(config, "system.count");
+    shoal_status status = SHOAL_OK;
+
+    if (random && config_setting_length(random) == 0)
+        return shoal_config_fail(config, random, NULL, NULL, "at least one random parameter");
+    const config_setting_t *count = sample ? config_setting_get_member(sample, "count") : NULL;
+    if (count && copies)
+        return shoal_config_fail(config, count, NULL, NULL, "either system.count or sample.count");
+    b->n_copies = (long)(count ? shoal_config_number(config, sample, "sample", "count")
+                               : shoal_config_number(config, shoal_config_lookup(config, "system"), "system", "count"));
+    b->study->seed = (int64_t)shoal_config_number(config, sample, "sample", "seed");
+    b->n_axes = list_length(sweep);
+    b->n_variations = b->n_axes + list_length(random);
+    b->variations = calloc((size_t)b->n_variations + 1, sizeof *b->variations);
+    b->moves = calloc((size_t)(b->n_variations * b->n_bodies) + 1, sizeof *b->moves);
+    if (!b->variations || !b->moves)
+        return out_of_memory(b);
+    const config_setting_t *file = sample ? config_setting_get_member(sample, "file") : NULL;
+    double n_systems = 1;
+    for (int i = 0; i < b->n_variations && !status; i++) {
+        variation *v = &b->variations[i];
+        v->random = i >= b->n_axes;
+        v->index = i - b->n_axes;
+        const config_setting_t *group = v->random ? config_setting_get_elem(random, (unsigned)v->index)
+                                                  : config_setting_get_elem(sweep, (unsigned)i);
+        if ((status = read_target(b, group, v)) ||
+            (status = v->random ? read_source(b, group, file, v) : read_axis(b, group, v)))
+            return status;
+        n_systems *= v->random ? 1 : (double)v->count;
+    }
+    if (file && (status = read_draws(b, file, random, count ? count : copies)))
+        return status;
+    n_systems *= (double)b->n_copies;
+    if (b->n_axes + (b->n_copies > 1) > SHOAL_MAX_AXES)
+        return shoal_config_fail(config, sweep, NULL, NULL, "at most %d axes", SHOAL_MAX_AXES - (b->n_copies > 1));
+    if (!isnan(b->study->system))
+        b->study->first = (long)b->study->system;
+    return shoal_study_share(config, b->study, count ? count : copies ? copies : sweep, n_systems, &b->n_systems);
+}
+
+/* ---- what it means ----------------------------------------------------------------------------------------------- */
+
+static double value_of(const variation *v, long i)
+{
+    if (v->values)
+        return shoal_config_item(v->values, i);
+    if (i == 0 || v->count == 1)
+        return v->from;
+    if (i == v->count - 1)
+        return v->to;
+    const double part = (double)i / (double)(v->count - 1);
+    return v->logarithmic ? v->from * pow(v->to / v->from, part) : v->from + (v->to - v->from) * part;
+}
+
+/* G times the mass that body i's orbit refers to. */
+static double mu_of(const builder *b, int i)
+{
+    double mu = 0;
+    for (int k = 0; k < b->n_bodies; k++)
+        if (b->frame == SHOAL_BARYCENTRIC || (b->frame == SHOAL_JACOBI ? k <= i : k == 0 || k == i))
+            mu += b->bodies[k].m;
+    return mu;
+}
+
+/* The orbit of body i, those before it made; false if there is none (reason: a phrase). */
+static bool make_orbit(builder *b, int i, double mu, const char **reason)
+{
+    const shoal_body_input *input = &b->inputs[i];
+    const double hill = cbrt((b->bodies[i].m + b->bodies[input->relative_to].m) / (3 * b->bodies[0].m)) / 2;
+    return shoal_body_orbit(input, mu, b->study->t_start, &b->orbits[input->relative_to], hill, &b->orbits[i], reason);
+}
+
+/* Cartesian bodies of the inputs as they are now; false if there are none (reason: a phrase). */
+static bool make_bodies(builder *b, const char **reason)
+{
+    for (int i = 0; i < b->n_bodies; i++)
+        b->bodies[i] = (shoal_body){ .m = shoal_body_mass(&b->inputs[i]), .r = b->inputs[i].value[SHOAL_BODY_r] };
+    for (int i = 0; i < b->n_bodies; i++) {
+        const double *v = b->inputs[i].value;
+        if (b->cartesian) {
+            b->bodies[i].x = v[SHOAL_BODY_x];
+            b->bodies[i].y = v[SHOAL_BODY_y];
+            b->bodies[i].z = v[SHOAL_BODY_z];
+            b->bodies[i].vx = v[SHOAL_BODY_vx];
+            b->bodies[i].vy = v[SHOAL_BODY_vy];
+            b->bodies[i].vz = v[SHOAL_BODY_vz];
+        } else if (i > 0 && !make_orbit(b, i, mu_of(b, i), reason))
+            return false;
+    }
+    if (!b->cartesian && shoal_bodies_from_orbits(b->config->context, b->frame, b->n_bodies, b->orbits, b->bodies)) {
+        *reason = shoal_context_message(b->config->context);
+        return false;
+    }
+    return true;
+}
+
+/* What no variation touches must be possible: an orbit that is not would make every system invalid. */
+static shoal_status check_constants(builder *b)
+{
+    const shoal_config *config = b->config;
+    double mass = 0;
+    bool varied_mass = false;
+    for (const variation *v = b->variations; v < b->variations + b->n_variations; v++)
+        for (int i = 0; i < b->n_bodies; i++)
+            if (v->moves[i]) {
+                b->inputs[i].varied = true;
+                varied_mass |= v->key == SHOAL_BODY_m || b->inputs[i].source[SHOAL_BODY_msini];
+            }
+    for (int i = 0; i < b->n_bodies; i++) {
+        shoal_body_input *input = &b->inputs[i];
+        const config_setting_t *spacing = input->source[SHOAL_BODY_hill_spacing];
+        input->varied |= shoal_body_is_tied(input) && (b->inputs[input->relative_to].varied || (spacing && varied_mass));
+        b->bodies[i].m = shoal_body_mass(input);
+        mass += b->bodies[i].m;
+        if (input->varied || i == 0 || b->cartesian)
+            continue;
+        const config_setting_t *place = input->source[SHOAL_BODY_e] ? input->source[SHOAL_BODY_e]
+                                        : spacing                     ? spacing
+                                        : input->source[SHOAL_BODY_a] ? input->source[SHOAL_BODY_a]
+                                                                      : config_setting_get_elem(b->list, (unsigned)i);
+        const char *reason;
+        double state[6];
+        if (!isfinite(b->bodies[i].m))
+            return shoal_config_fail(config, input->source[SHOAL_BODY_msini], NULL, NULL,
+                                     "an inclination other than 0 with msini");
+        if (!make_orbit(b, i, 1, &reason))
+            return shoal_config_fail(config, place, NULL, NULL, "elements of a possible orbit, not %s", reason);
+        if (shoal_orbit_to_state(config->context, 1, &b->orbits[i], state)) {
+            char message[SHOAL_MESSAGE_SIZE];
+            snprintf(message, sizeof message, "%s", shoal_context_message(config->context));
+            return shoal_config_fail(config, place, NULL, NULL, "elements of a possible orbit: %.700s", message);
+        }
+    }
+    if (!varied_mass && !(mass > 0))
+        return shoal_config_fail(config, b->list, NULL, NULL, "masses whose sum is > 0");
+    return SHOAL_OK;
+}
+
+static shoal_status create_columns(builder *b)
+{
+    shoal_study *study = b->study;
+    const bool copy_axis = b->n_axes > 0 && b->n_copies > 1;
+    study->swept = calloc((size_t)b->n_variations + 1, sizeof *study->swept);
+    if (!study->swept)
+        return out_of_memory(b);
+    for (int i = 0; i < b->n_variations + copy_axis; i++) {
+        shoal_column *column = &study->swept[i];
+        study->n_swept = i + 1;
+        column->value = malloc((size_t)b->n_systems * sizeof *column->value);
+        if (!column->value)
+            return out_of_memory(b);
+        if (i == b->n_variations) { /* so that an index into the axes is a system, one to one */
+            snprintf(column->name, sizeof column->name, "sample");
+            snprintf(column->doc, sizeof column->doc, "which of the samples at its point of the grid");
+        } else {
+            const shoal_parameter *row = &shoal_body_key(b->variations[i].key)->row;
+            snprintf(column->name, sizeof column->name, "%s.%s", study->body_name[b->variations[i].body], row->name);
+            snprintf(column->doc, sizeof column->doc, "%s", row->doc);
+            shoal_config_unit(b->config, row->dimension, column->unit);
+        }
+        if (i >= b->n_axes && i < b->n_variations)
+            continue;
+        const bool copies = i == b->n_variations;
+        shoal_axis *axis = &study->axes[study->n_axes++];
+        *axis = (shoal_axis){ .count = copies ? b->n_copies : b->variations[i].count,
+                              .logarithmic = !copies && b->variations[i].logarithmic };
+        memcpy(axis->column, column->name, sizeof axis->column);
+    }
+    if (!isnan(study->system))
+        study->n_axes = 0; /* one system is no grid */
+    return SHOAL_OK;
+}
+
+/* Set the inputs and the columns to system s, which has this id. */
+static void apply_variations(builder *b, long s, long id)
+{
+    long point = id / b->n_copies;
+    for (int i = b->n_variations - 1; i >= 0; i--) { /* the last axis is the fastest */
+        const variation *v = &b->variations[i];
+        double value;
+        if (v->random && v->drawn)
+            value = b->draws[id % b->n_copies * b->n_drawn + v->column];
+        else if (v->random)
+            value = shoal_sample_draw(&v->sample, b->study->seed, id, v->index);
+        else {
+            value = value_of(v, point % v->count);
+            point /= v->count;
+        }
+        b->study->swept[i].value[s] = value;
+        for (int body = 0; body < b->n_bodies; body++)
+            if (v->moves[body])
+                b->inputs[body].value[v->key] = value * v->factor;
+    }
+    if (b->study->n_swept > b->n_variations)
+        b->study->swept[b->n_variations].value[s] = (double)(id % b->n_copies);
+}
+
+/* The bodies of a system, as they are now, for who wants them. */
+static shoal_status give_system(const builder *b, long id)
+{
+    shoal_status status = shoal_table_add_system(b->study->given, id, b->study->t_start);
+    for (int i = 0; i < b->n_bodies && !status; i++)
+        status = shoal_table_add_body(b->study->given, b->study->body_name[i], &b->bodies[i]);
+    return status;
+}
+
+static shoal_status make_systems(builder *b)
+{
+    bool any = false;
+    for (long s = 0; s < b->n_systems; s++) {
+        const shoal_system record = { .id = b->study->first + s * b->study->stride, .t_start = b->study->t_start };
+        const char *reason;
+        apply_variations(b, s, record.id);
+        /* an impossible system stays `invalid`, as it was made: it is a result of the sweep, not an error */
+        shoal_status status = SHOAL_E_INPUT;
+        const bool made = make_bodies(b, &reason);
+        if (made)
+            status = shoal_ensemble_set_bodies(b->study->ensemble, s, b->n_bodies, b->bodies);
+        any = any || !status;
+        if (status)
+            shoal_study_invalid(b->study, 1, record.id, made ? shoal_context_message(b->config->context) : reason);
+        if (status && (b->n_variations == 0 || (shoal_study_is_whole(b->study) && !any && s == b->n_systems - 1))) {
+            const config_setting_t *varies = shoal_config_lookup(b->config, b->n_axes ? "sweep" : "sample");
+            return shoal_config_fail(b->config, varies ? varies : b->list, NULL, NULL, "possible initial conditions%s: %s",
+                                     b->n_variations ? " of one system at least; the first one" : "", b->study->why_invalid);
+        }
+        shoal_ensemble_set_system(b->study->ensemble, s, &record);
+        if (!status && b->study->given && (status = give_system(b, record.id)))
+            return status;
+    }
+    return SHOAL_OK;
+}
+
+shoal_status shoal_systems_build(const shoal_config *config, shoal_study *study)
+{
+    builder b = { .config = config, .study = study, .list = shoal_config_lookup(config, "system.bodies") };
+    const config_setting_t *system = shoal_config_lookup(config, "system");
+    const config_setting_t *elements = config_setting_get_member(system, "elements");
+    shoal_status status;
+
+    if ((status = read_bodies(&b)) || (status = read_variations(&b)))
+        goto fail;
+    const int frame = (int)shoal_config_number(config, system, "system", "elements");
+    b.cartesian = elements ? frame > SHOAL_BARYCENTRIC : true;
+    b.frame = b.cartesian ? SHOAL_JACOBI : (shoal_frame)frame;
+    for (int i = 0; i < b.n_bodies && !elements; i++) /* nothing said: as the bodies are */
+        b.cartesian = b.cartesian && shoal_body_is_cartesian(&b.inputs[i]);
+    for (int i = 0; i < b.n_bodies; i++)
+        if ((status = shoal_body_check(config, config_setting_get_elem(b.list, (unsigned)i), &b.inputs[i], i == 0,
+                                       b.cartesian)))
+            goto fail;
+    if ((status = check_constants(&b)) ||
+        (status = shoal_ensemble_create(config->context, b.n_systems, b.n_bodies, &study->ensemble)) ||
+        (status = create_columns(&b)) || (status = make_systems(&b)))
+        goto fail;
+fail:
+    free(b.inputs);
+    free(b.orbits);
+    free(b.bodies);
+    free(b.variations);
+    free(b.moves);
+    free(b.draws);
+    return status;
+}

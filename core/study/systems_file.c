@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * systems_file.c: the systems of a config from a file of Cartesian bodies (system.file).
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/formats/table.h"
+#include "core/study/study.h"
+
+shoal_status shoal_systems_read(const shoal_config *config, const char *path, shoal_study *study)
+{
+    shoal_table table = { .context = config->context };
+    shoal_status status = shoal_csv_table(&table, path, false);
+    if (status)
+        goto fail;
+    if (table.units.length == 0)
+        table.units = config->units;
+    shoal_table_convert(&table, &(shoal_units){ .length = 1, .mass = 1, .time = 1 });
+    while (!isnan(study->system) && study->first < table.n_systems &&
+           (double)table.systems[study->first].id != study->system)
+        study->first++;
+    const config_setting_t *file = shoal_config_lookup(config, "system.file");
+    const double time = table.n_systems > 0 ? table.systems[0].time / config->units.time : NAN; /* all the same, or none */
+    if (!isnan(time) && time != 0 && !shoal_config_lookup(config, "run.t_start")) {
+        status = shoal_config_fail(config, file, NULL, NULL, "run.t_start with states of time %.15g: as much to go on from there, 0 to count anew", time);
+        goto fail;
+    }
+    long n_systems = 0;
+    if ((status = shoal_study_share(config, study, file, (double)table.n_systems, &n_systems)))
+        goto fail;
+    for (long s = 0; s < n_systems; s++)
+        table.systems[s] = table.systems[study->first + s * study->stride];
+    table.n_systems = n_systems;
+    status = shoal_ensemble_create(config->context, table.n_systems, (int)table.n_names, &study->ensemble);
+    for (long s = 0; s < table.n_systems && !status; s++) {
+        const shoal_table_system *system = &table.systems[s];
+        const shoal_system record = { .id = (long)system->id, .t_start = study->t_start };
+        if (shoal_ensemble_set_bodies(study->ensemble, s, system->n_bodies, table.bodies + system->first))
+            status = shoal_fail(config->context, SHOAL_E_INPUT,
+                                "%s:%ld: system = %ld: expected possible initial conditions: %s", path, system->line,
+                                record.id, shoal_context_message(config->context));
+        else
+            shoal_ensemble_set_system(study->ensemble, s, &record);
+    }
+    if (status)
+        goto fail;
+    study->body_name = malloc((size_t)table.n_names * sizeof *table.names);
+    if (!study->body_name) {
+        status = shoal_table_no_memory(&table);
+        goto fail;
+    }
+    memcpy(study->body_name, table.names, (size_t)table.n_names * sizeof *table.names);
+    if (study->given) {
+        table.path = config->path;
+        for (long s = 0; s < table.n_systems; s++)
+            table.systems[s].time = study->t_start;
+        *study->given = table;
+        return SHOAL_OK;
+    }
+fail:
+    shoal_table_release(&table);
+    return status;
+}

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * propagator.kern.h: what holds of a propagator whose text, included before, does not say otherwise (integrate.kern.h has the list).
+ */
+#ifndef SHOAL_PROPAGATOR_KERN_H
+#define SHOAL_PROPAGATOR_KERN_H
+
+#include "core/kernel/known.kern.h"
+
+#ifndef PROPAGATOR_OWN
+#define PROPAGATOR_OWN 0
+#endif
+#ifndef PROPAGATOR_OWES
+#define PROPAGATOR_OWES 0
+#endif
+#ifndef PROPAGATOR_ADAPTIVE
+#define PROPAGATOR_ADAPTIVE 0
+#endif
+#ifdef PROPAGATOR_INSIDE
+#define INSIDE(inside) , inside
+#else
+#define PROPAGATOR_INSIDE 0
+#define INSIDE(inside)
+#endif
+#ifndef PROPAGATOR_RESTS
+#define PROPAGATOR_RESTS 0
+#endif
+#ifdef PROPAGATOR_PARKS
+#define CARE(care) , care
+#else
+#define PROPAGATOR_PARKS 0
+#define CARE(care)
+struct lane_care {
+    bool given;
+};
+#endif
+
+#ifdef PROPAGATOR_BARYCENTRIC
+LANE_FN void propagator_view(const shoal_kernel_args *k, int n, const real *m, const real *s, real *w)
+{
+    (void)k, (void)m;
+    LANE_UNROLL
+    for (int c = 0; c < 2 * XYZ * n; c++)
+        w[c] = s[c];
+}
+
+LANE_FN mask propagator_beyond(const shoal_kernel_args *k, int n, const real *m, const real *s, double limit)
+{
+    (void)k, (void)m;
+    return lane_beyond(XYZ, n, s, limit);
+}
+#endif
+
+#define STATE_SIZE(n) (PROPAGATOR_SLOTS(1) * (n) + PROPAGATOR_OWN) /* of a thread */
+
+#endif

@@ -64,7 +64,7 @@ const char *shoal_context_message(const shoal_context *context);
 void shoal_context_allow_plugins(shoal_context *context, int allow);
 
 /*
- * Load a plugin: a C file NAME.c with one propagator, force or monitor called NAME (core/plug.h, docs/plugins.md), which then
+ * Load a plugin: a C file NAME.c with one propagator, force or monitor called NAME (core/plug/plug.h, docs/plugins.md), which then
  * exists for everything that is made with this context. It is compiled by the system's C compiler (CC, or cc) and kept in the
  * user's cache. Refused with the compiler's first error if it does not compile.
  */

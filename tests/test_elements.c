@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
  * test_elements.c: Kepler's equation against GSL's root finder, orbits against Newton's equation of motion, and round
- * trips held to the conditioning that core/elements.c states.
+ * trips held to the conditioning that core/base/elements.c states.
  */
 #include <float.h>
 #include <math.h>

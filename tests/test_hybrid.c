@@ -271,7 +271,7 @@ static void a_cubic_stays_outside_its_bound(void **state)
     assert_true(n_close > TRIALS / 10);
 }
 
-/* The systems of `shoal bench hybrid-2p-encounters` (core/command_bench.c): one step in a hundred begins or ends near somebody. */
+/* The systems of `shoal bench hybrid-2p-encounters` (core/command/command_bench.c): one step in a hundred begins or ends near somebody. */
 static void the_bench_has_one_encounter_in_a_hundred_steps(void **state)
 {
     enum { n = 3, SYSTEMS = 256, STEPS = 4000 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * test_tune.c: how a GPU's work model is chosen (core/tune.c), with an engine in the GPU's place that takes as long as the test says.
+ * test_tune.c: how a GPU's work model is chosen (core/plan/tune.c), with an engine in the GPU's place that takes as long as the test says.
  */
 #include <math.h>
 #include <stdlib.h>

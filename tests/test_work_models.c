@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * test_work_models.c: a system by one GPU thread, or by a team: a thread a body, a component, a pair (core/team.h).
+ * test_work_models.c: a system by one GPU thread, or by a team: a thread a body, a component, a pair (core/kernel/team.h).
  *
  * With NVRTC alone: every propagator compiles in every model. With a GPU: every model against the CPU, to the bit, with monitors, their
  * actions, extra forces, tangent vectors, massless bodies, compensated sums, every choice a propagator has, systems that fill a warp, share it, and are

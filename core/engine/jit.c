@@ -2,7 +2,7 @@
  *
  * jit.c: from a kernel choice to machine code for one GPU architecture.
  *
- * The text that is compiled is core/kernel_cuda.kern.h with everything it includes, all of it carried in this binary
+ * The text that is compiled is core/engine/kernel_cuda.kern.h with everything it includes, all of it carried in this binary
  * (build/kernel_text.c). A choice enters as -D constants only. NVRTC is opened at run time; this file needs no GPU
  * and no driver, so that a machine with the toolkit alone can compile and measure every kernel.
  *

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
  * table.h: systems of Cartesian bodies as they stand in a file, in the file's own units: what every reader of initial
- * conditions makes and every writer takes (csv.c, format_*.c, convert.c). A number that is not converted keeps its bits.
+ * conditions makes and every writer takes (csv.c, format_*.c, formats.c). A number that is not converted keeps its bits.
  */
 #ifndef SHOAL_TABLE_H
 #define SHOAL_TABLE_H
@@ -91,7 +91,7 @@ shoal_status shoal_csv_write(const shoal_table *table, FILE *out);
 /* Columns of a CSV with a heading: names of those wanted, [n]; values: [*n_rows][n], malloc'd. */
 shoal_status shoal_csv_columns(shoal_context *context, const char *path, int n, const char *const names[], double **values, long *n_rows);
 
-/* ---- convert.c, format_*.c: formats of files --------------------------------------------------------------------- */
+/* ---- formats.c, format_*.c: formats of files --------------------------------------------------------------------- */
 
 /* A mass that the user gives for a body, by its name or number. */
 typedef struct shoal_given_mass {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * kernel_cpu.h: one set of kernels compiled ahead of time for the CPU (kernel_cpu.c), and the table of all of them.
+ * compiled.h: one set of kernels compiled ahead of time for the CPU (kernel_cpu.c), and the table of all of them.
  */
 #ifndef SHOAL_KERNEL_CPU_H
 #define SHOAL_KERNEL_CPU_H

@@ -80,7 +80,7 @@ enum {
     SHOAL_SYS_FIELDS
 };
 
-/* Outcome of a system that pauses until the host has acted on its marks (core/events.c); nobody else sees it. */
+/* Outcome of a system that pauses until the host has acted on its marks (core/plan/events.c); nobody else sees it. */
 enum { SHOAL_MARKED = -1 };
 /* Of one that is parked (integrate.kern.h: PROPAGATOR_PARKS), within a launch. */
 enum { SHOAL_PARKED = -2 };

@@ -11,7 +11,7 @@
 #include "core/kernel/kernel.h"
 #include "core/plug/plug.h"
 
-/* ---- plug.c: the propagators, forces and monitors that there are ------------------------------------------------------ */
+/* ---- plugs.c: the propagators, forces and monitors that there are ------------------------------------------------------ */
 
 
 enum { SHOAL_MAX_PROPAGATORS = 62, SHOAL_MAX_FORCE_KINDS = 31, SHOAL_MAX_PLUGINS = 16 };

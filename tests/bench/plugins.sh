@@ -17,7 +17,7 @@ shoal=$1
 shift
 work=$(mktemp -d "${TMPDIR:-/tmp}/shoal-plugins.XXXXXX") || exit 2
 trap 'rm -rf "$work"' EXIT
-export CPATH=$root/core:$root/gravitation # built-in descriptors include internal.h and force.h
+export CPATH=$root # built-in descriptors include from the root of the sources
 
 # copy FOLDER NAME: the built-in plug as a plugin own_NAME.c. What checks an ensemble is left out, since it calls the library, and so are aliases. A
 # propagator's kernel text is there alone, and its names may stay.

@@ -39,7 +39,7 @@ struct body {
     double x, y, z, m;
 };
 
-/* As core/command_bench_ladder.c makes them. */
+/* As core/command/command_bench_ladder.c makes them. */
 static std::vector<body> plummer(long n)
 {
     std::vector<body> bodies(n);

@@ -7,7 +7,7 @@
  *     rebound --precision 1 [--systems N] [--orbits N]     defaults: 64 systems, 100 orbits; every method over a row of steps or
  *                                                          tolerances on the outer planets (tests/outer_planets.h)
  *
- * The problem of the cases, G = 1, is that of core/command_bench.c: a star of mass 1 and planets i = 1, 2, ... of mass 1e-4 (two planets, fixed
+ * The problem of the cases, G = 1, is that of core/command/command_bench.c: a star of mass 1 and planets i = 1, 2, ... of mass 1e-4 (two planets, fixed
  * step) or 1e-5. Planet i of system s is at (a cos l, a sin l, 0.01 i), a = 1.4^(i-1), l = (0.1 s mod 2 pi) i + i, with velocity
  * sqrt(1/a) (-sin l, cos l, 0), both relative to the star; then the system is moved to its barycentre. dt = 2 pi / 40: 40 steps
  * to an orbit of planet 1. An integrator that chooses its steps is timed by orbits of planet 1, N / 40 of them.

@@ -260,7 +260,7 @@ static shoal_status act(shoal_plan *plan, long system, const workspace *work, bo
     }
     if (*outcome == SHOAL_MARKED) {
         *outcome = SHOAL_RUNNING;
-        plan->class[system] = -1; /* it paused */
+        plan->bin[system] = -1; /* it paused */
         *t_stop = NAN;
         *body_a = *body_b = -1;
     } else if (!goes_on && status == SHOAL_OK) {

@@ -60,10 +60,10 @@ static bool lists_create(shoal_plan *plan)
 {
     const size_t n = (size_t)plan->ensemble->n_systems;
     void **const to[SHOAL_PLAN_LISTS] = {(void **)&plan->list, (void **)&plan->moving, (void **)&plan->unsorted,
-                                         (void **)&plan->ended, (void **)&plan->class, (void **)&plan->goal,
+                                         (void **)&plan->ended, (void **)&plan->bin, (void **)&plan->goal,
                                          (void **)&plan->expected, (void **)&plan->tried};
     const size_t size[SHOAL_PLAN_LISTS] = {sizeof *plan->list, sizeof *plan->moving, sizeof *plan->unsorted, sizeof *plan->ended,
-                                           sizeof *plan->class, sizeof *plan->goal, sizeof *plan->expected, sizeof *plan->tried};
+                                           sizeof *plan->bin, sizeof *plan->goal, sizeof *plan->expected, sizeof *plan->tried};
     for (int i = 0; i < SHOAL_PLAN_LISTS; i++) {
         *to[i] = plan->lists[i] = calloc(n, size[i]);
         if (!plan->lists[i])

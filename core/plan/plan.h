@@ -58,7 +58,7 @@ struct shoal_plan {
     bool watch_fetched;       /* args.watch is on its way */
     int *moving, *unsorted;   /* [n_moving] systems of this slice */
     long n_moving;
-    short *class;             /* [n_systems] of its expected steps */
+    short *bin;             /* [n_systems] of its expected steps */
     double *expected, *tried; /* [n_systems] steps to its goal, and made before this slice */
     double length;            /* steps of this slice */
     double steps_before;      /* of all that move */

@@ -50,7 +50,7 @@ static double tried_steps(const shoal_plan *plan, long system)
     return *shoal_plan_field(plan, plan->propagator->adaptive ? SHOAL_SYS_ATTEMPT : SHOAL_SYS_STEP, system);
 }
 
-/* The class of a number of steps >= 1, OCTAVE of them in one, and the least number beyond a class: exponent and first bits of a double. */
+/* The bin of a number of steps >= 1, OCTAVE of them in one, and the least number beyond a bin: exponent and first bits of a double. */
 static int class_of(double steps)
 {
     uint64_t bits;
@@ -59,12 +59,12 @@ static int class_of(double steps)
     return (int)(bits >> (52 - OCTAVE_BITS)) - (1023 << OCTAVE_BITS);
 }
 
-static double class_end(int class)
+static double class_end(int bin)
 {
-    return ldexp(OCTAVE + 1 + class % OCTAVE, class / OCTAVE - OCTAVE_BITS);
+    return ldexp(OCTAVE + 1 + bin % OCTAVE, bin / OCTAVE - OCTAVE_BITS);
 }
 
-/* The systems of this slice, ascending, and how many of each class there are; what is expected of them. */
+/* The systems of this slice, ascending, and how many of each bin there are; what is expected of them. */
 static void find_moving(shoal_plan *plan, long count[CLASSES], double sum[CLASSES])
 {
     const long n = plan->n_list;
@@ -76,12 +76,12 @@ static void find_moving(shoal_plan *plan, long count[CLASSES], double sum[CLASSE
         const int system = plan->list[i];
         const bool moves = !shoal_plan_waits(plan, system);
         const double expected = moves ? expected_steps(plan, system) : 0;
-        const int class = moves ? class_of(expected) : -1;
+        const int bin = moves ? class_of(expected) : -1;
         plan->expected[system] = expected;
         plan->tried[system] = tried_steps(plan, system);
-        plan->class[system] = (short)class;
-        least = class < least ? class : least;
-        most = class > most ? class : most;
+        plan->bin[system] = (short)bin;
+        least = bin < least ? bin : least;
+        most = bin > most ? bin : most;
         all += expected;
         steps += *shoal_plan_field(plan, SHOAL_SYS_STEP, system);
     }
@@ -95,12 +95,12 @@ static void find_moving(shoal_plan *plan, long count[CLASSES], double sum[CLASSE
         sum[least] = all;
     }
     for (long i = plan->n_moving; i < n; i++) {
-        const int system = plan->list[i], class = plan->class[system];
-        if (class < 0)
+        const int system = plan->list[i], bin = plan->bin[system];
+        if (bin < 0)
             continue;
         plan->moving[plan->n_moving++] = system;
-        count[class]++;
-        sum[class] += plan->expected[system];
+        count[bin]++;
+        sum[bin] += plan->expected[system];
     }
 }
 
@@ -111,13 +111,13 @@ static double choose_length(const shoal_plan *plan, const long count[CLASSES], c
     const double width = (double)plan->engine_type->width(plan->engine, &group), gap = plan->gap * plan->pace;
     double below = 0, taken = 0, best = most, most_useful = 0, last = 0;
     long above = plan->n_moving;
-    for (int class = 0; class < CLASSES && above > 0; class++) {
-        if (count[class] == 0)
+    for (int bin = 0; bin < CLASSES && above > 0; bin++) {
+        if (count[bin] == 0)
             continue;
-        const double length = fmin(class_end(class), most);
+        const double length = fmin(class_end(bin), most);
         taken += (length - last) * (double)((above + group - 1) / group * group);
-        below += fmin(sum[class], length * (double)count[class]);
-        above -= count[class];
+        below += fmin(sum[bin], length * (double)count[bin]);
+        above -= count[bin];
         const double useful = (below + length * (double)above) / (gap + fmax(length, taken / width));
         if (useful >= most_useful * (1 - 1e-9)) {
             most_useful = useful;
@@ -130,24 +130,24 @@ static double choose_length(const shoal_plan *plan, const long count[CLASSES], c
     return fmax(1, best);
 }
 
-/* Sort the moving systems by class, the longest first; those that the slice cuts off are alike. */
+/* Sort the moving systems by bin, the longest first; those that the slice cuts off are alike. */
 static void sort_moving(shoal_plan *plan, const long count[CLASSES], double length)
 {
     const int last = class_of(length);
-    long first[CLASSES], at = 0; /* the place of the next one of each class */
-    for (int class = CLASSES - 1; class >= last; class--)
-        at += count[class];
+    long first[CLASSES], at = 0; /* the place of the next one of each bin */
+    for (int bin = CLASSES - 1; bin >= last; bin--)
+        at += count[bin];
     if (at == plan->n_moving || count[last] == plan->n_moving)
         return;
     first[last] = 0;
-    for (int class = last - 1; class >= 0; class--) {
-        first[class] = at;
-        at += count[class];
+    for (int bin = last - 1; bin >= 0; bin--) {
+        first[bin] = at;
+        at += count[bin];
     }
     memcpy(plan->unsorted, plan->moving, (size_t)plan->n_moving * sizeof *plan->moving);
     for (long i = 0; i < plan->n_moving; i++) {
-        const int system = plan->unsorted[i], class = plan->class[system];
-        plan->moving[first[class < last ? class : last]++] = system;
+        const int system = plan->unsorted[i], bin = plan->bin[system];
+        plan->moving[first[bin < last ? bin : last]++] = system;
     }
 }
 
@@ -222,10 +222,10 @@ static void sift(shoal_plan *plan, double seconds)
         const bool runs = *shoal_plan_field(plan, SHOAL_SYS_OUTCOME, system) == SHOAL_RUNNING && !survives(plan, system);
         steps += *shoal_plan_field(plan, SHOAL_SYS_STEP, system);
         made += new;
-        if (!runs || plan->class[system] < 0 || !plan->propagator->parks) /* parked ones are late, no more */
+        if (!runs || plan->bin[system] < 0 || !plan->propagator->parks) /* parked ones are late, no more */
             missed += fmax(0, fmin(plan->expected[system], plan->length) - new);
         longest = fmax(longest, new);
-        plan->class[system] = runs;
+        plan->bin[system] = runs;
         n_ended += !runs;
         if (runs) {
             left += to_go;
@@ -235,7 +235,7 @@ static void sift(shoal_plan *plan, double seconds)
     plan->n_ended = 0;
     for (long i = 0; i < n && n_ended > 0; i++) {
         const int system = plan->list[i];
-        if (plan->class[system])
+        if (plan->bin[system])
             plan->list[kept++] = system;
         else
             plan->ended[plan->n_ended++] = system;

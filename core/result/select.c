@@ -17,7 +17,7 @@ static const char *const operators[OPERATORS] = { "<", "<=", ">", ">=", "==", "!
 
 typedef struct condition {
     const shoal_field *field; /* NULL: a column */
-    int column, operator;
+    int column, op;
     double value;
 } condition;
 
@@ -52,7 +52,7 @@ static bool selected(const filter *chosen, long s)
         const condition *c = &chosen->conditions[i];
         const double x = table_number(chosen->result, c->field, c->column, s);
         const bool holds[OPERATORS] = { x < c->value, x <= c->value, x > c->value, x >= c->value, x == c->value, x != c->value };
-        is = holds[c->operator];
+        is = holds[c->op];
     }
     return is;
 }
@@ -110,22 +110,22 @@ static shoal_status read_value(shoal_context *context, const shoal_result *resul
 /* COLUMN OP VALUE, up to && or the end, which *text is left at. */
 static shoal_status read_condition(shoal_context *context, const shoal_result *result, const char **text, condition *c)
 {
-    char name[64], operator[3], value[64];
+    char name[64], op[3], value[64];
     int used = 0;
-    if (sscanf(*text, " %63[^ \t<>=!&] %2[<>=!] %63[^ \t&]%n", name, operator, value, &used) != 3 || !used)
+    if (sscanf(*text, " %63[^ \t<>=!&] %2[<>=!] %63[^ \t&]%n", name, op, value, &used) != 3 || !used)
         return shoal_fail(context, SHOAL_E_USAGE,
                           "--where: \"%s\": expected COLUMN OP VALUE && ..., OP one of < <= > >= == !=", *text);
-    *c = (condition){ .column = shoal_result_column(result, name), .operator = -1 };
+    *c = (condition){ .column = shoal_result_column(result, name), .op = -1 };
     for (int f = 0; f < shoal_result_n_fields; f++)
         if (in_systems_table(&shoal_result_fields[f]) && strcmp(name, shoal_result_fields[f].csv) == 0)
             c->field = &shoal_result_fields[f];
     if (!c->field && c->column < 0)
         return unknown_column(context, result, name);
     for (int i = 0; i < OPERATORS; i++)
-        if (strcmp(operator, operators[i]) == 0)
-            c->operator = i;
-    if (c->operator < 0)
-        return shoal_fail(context, SHOAL_E_USAGE, "--where: \"%s\": expected one of < <= > >= == !=", operator);
+        if (strcmp(op, operators[i]) == 0)
+            c->op = i;
+    if (c->op < 0)
+        return shoal_fail(context, SHOAL_E_USAGE, "--where: \"%s\": expected one of < <= > >= == !=", op);
     *text += used;
     *text += strspn(*text, " \t");
     return read_value(context, result, c, value);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * big.h: what the files of this folder know of each other: one big system of 10^2 .. 10^7 bodies, from a model to pictures. The
- * forces are those of gravitation/tiled. G = 1 throughout; arrays of vectors are [3][n].
+ * big.h: what the files of this folder know of each other: one big system of 10^2 .. 10^7 bodies, from a model to
+ * pictures. The forces are those of gravitation/tiled. G = 1 throughout; arrays of vectors are [3][n].
  */
 #ifndef SHOAL_BIG_H
 #define SHOAL_BIG_H
@@ -28,7 +28,8 @@ double shoal_big_barycentre(const shoal_big_bodies *bodies, double x[3], double 
 /* Put the barycentre to the origin, at rest. */
 void shoal_big_centre(shoal_big_bodies *bodies);
 /* From and to a table of one system; the table's units become `units`. */
-shoal_status shoal_big_from_table(shoal_context *context, shoal_table *table, const shoal_units *units, shoal_big_bodies *bodies);
+shoal_status shoal_big_from_table(shoal_context *context, shoal_table *table, const shoal_units *units,
+                                  shoal_big_bodies *bodies);
 shoal_status shoal_big_to_table(shoal_context *context, const shoal_big_bodies *bodies, const shoal_units *units,
                                 shoal_table *table);
 
@@ -52,24 +53,24 @@ static inline double shoal_sum_value(shoal_sum s)
 /* ---- model.c, model_sphere.c, model_king.c, model_disc.c: initial conditions ------------------------------------- */
 
 /* X(name, r_max in scale radii, doc) */
-#define SHOAL_BIG_MODEL_LIST(X)                                                                                        \
-    X(plummer, 100, "Plummer's sphere")                                                                                \
-    X(hernquist, 100, "Hernquist's sphere, density 1/(r (r + a)^3)")                                                   \
-    X(king, 1e9, "King's sphere of central potential W0")                                                              \
-    X(uniform, 1e9, "sphere of uniform density, velocities uniform within a ball")                                     \
-    X(henon, 1e9, "sphere of uniform density, Gaussian velocities (Henon 1973)")                                       \
-    X(cold, 1e9, "sphere of uniform density at rest")                                                                  \
+#define SHOAL_BIG_MODEL_LIST(X)                                                    \
+    X(plummer, 100, "Plummer's sphere")                                            \
+    X(hernquist, 100, "Hernquist's sphere, density 1/(r (r + a)^3)")               \
+    X(king, 1e9, "King's sphere of central potential W0")                          \
+    X(uniform, 1e9, "sphere of uniform density, velocities uniform within a ball") \
+    X(henon, 1e9, "sphere of uniform density, Gaussian velocities (Henon 1973)")   \
+    X(cold, 1e9, "sphere of uniform density at rest")                              \
     X(kuzmin, 100, "Kuzmin's disc, in the plane z = 0, turning about z")
 
 enum {
 #define X(name, r_max, doc) SHOAL_BIG_##name,
     SHOAL_BIG_MODEL_LIST(X)
 #undef X
-    SHOAL_BIG_MODELS
+        SHOAL_BIG_MODELS
 };
 
 typedef struct shoal_big_model {
-    int kind;             /* SHOAL_BIG_... */
+    int kind; /* SHOAL_BIG_... */
     long n;
     int64_t seed;
     double mass;          /* total, > 0 */
@@ -88,11 +89,12 @@ shoal_status shoal_big_generate(shoal_context *context, const shoal_big_model *m
 
 /* A sphere with isotropic velocities in its own units (G = scale radius = 1). */
 typedef struct shoal_big_sphere {
-    double mass;        /* total */
-    double virial;      /* virial radius */
-    double (*radius)(const void *own, double fraction);       /* that holds a fraction of the mass */
-    double (*potential)(const void *own, double r);           /* relative potential, 0 at the edge */
-    double (*distribution)(const void *own, double energy);   /* phase space density at a relative energy > 0, any factor */
+    double mass;                                        /* total */
+    double virial;                                      /* virial radius */
+    double (*radius)(const void *own, double fraction); /* that holds a fraction of the mass */
+    double (*potential)(const void *own, double r);     /* relative potential, 0 at the edge */
+    /* phase space density at a relative energy > 0, any factor */
+    double (*distribution)(const void *own, double energy);
     void *own;
 } shoal_big_sphere;
 
@@ -105,34 +107,34 @@ void shoal_big_sphere_release(shoal_big_sphere *sphere);
 /* One body of the Kuzmin disc (G = M = a = 1). rng: a gsl_rng. */
 void shoal_big_kuzmin(void *rng, double r_max, double toomre_q, double x[3], double v[3]);
 
-/* ---- step.c, step_leapfrog.c, step_hermite.c: integrators --------------------------------------------------------- */
+/* ---- step.c, step_leapfrog.c, step_hermite.c: integrators -------------------------------------------------------- */
 
 /* How steps are chosen. */
 typedef struct shoal_big_steps {
-    double dt;     /* > 0: the longest step */
-    double eta;    /* > 0: accuracy parameter of steps that adapt; 0 = fixed steps */
-    double eps;    /* softening length */
+    double dt;  /* > 0: the longest step */
+    double eta; /* > 0: accuracy parameter of steps that adapt; 0 = fixed steps */
+    double eps; /* softening length */
     int threads;
 } shoal_big_steps;
 
 typedef struct shoal_big_method shoal_big_method;
 
-/* Bodies on their way. All arrays that a method carries from stretch to stretch are in `slots`: saved with the bodies, they make
- * a run go on with the same bits. */
+/* Bodies on their way. All arrays that a method carries from stretch to stretch are in `slots`: saved with the
+ * bodies, they make a run go on with the same bits. */
 typedef struct shoal_big_stepper {
     shoal_context *context;
     const shoal_big_method *method;
     shoal_big_steps steps;
     shoal_big_bodies bodies;
-    double *slots;       /* [method->n_slots][n] */
-    double *work;        /* [method->n_work][n] */
-    long *active;        /* [n] of block steps */
-    int level;           /* of the last step that all bodies shared, -1 = none yet; saved, too */
-    double last_step;    /* of methods that look back at it, 0 = none yet; saved, too */
-    shoal_tiled *tiled;  /* borrowed */
-    double now;          /* time reached within the stretch, for progress */
-    double n_steps;      /* steps of the system; of block steps: of all bodies over n */
-    double interactions; /* pairs whose force was computed, ordered */
+    double *slots;           /* [method->n_slots][n] */
+    double *work;            /* [method->n_work][n] */
+    long *active;            /* [n] of block steps */
+    int level;               /* of the last step that all bodies shared, -1 = none yet; saved, too */
+    double last_step;        /* of methods that look back at it, 0 = none yet; saved, too */
+    shoal_tiled *tiled;      /* borrowed */
+    double now;              /* time reached within the stretch, for progress */
+    double n_steps;          /* steps of the system; of block steps: of all bodies over n */
+    double interactions;     /* pairs whose force was computed, ordered */
     int (*stop)(void *user); /* asked now and then; nonzero: leave, with the bodies within the stretch. NULL = never */
     void *user;
 } shoal_big_stepper;
@@ -140,10 +142,10 @@ typedef struct shoal_big_stepper {
 struct shoal_big_method {
     const char *name, *doc;
     int order;
-    int wants;           /* SHOAL_TILED_... */
+    int wants; /* SHOAL_TILED_... */
     int n_slots, n_work;
-    long gpu_from;       /* bodies; below, a CPU of 16 cores is faster than a GPU: measured */
-    bool adapts, fixed;  /* it can adapt steps, it can have fixed ones */
+    long gpu_from;      /* bodies; below, a CPU of 16 cores is faster than a GPU: measured */
+    bool adapts, fixed; /* it can adapt steps, it can have fixed ones */
     /* Forces at the start and what else the slots hold. */
     shoal_status (*prepare)(shoal_big_stepper *stepper);
     /* Over a time `span` (signed), the longest step: every body arrives there exactly. */
@@ -158,8 +160,9 @@ extern const shoal_big_method *const shoal_big_methods[]; /* NULL after the last
 /* By name, NULL if there is none. */
 const shoal_big_method *shoal_big_method_find(const char *name);
 /* Takes the bodies over, on failure too. prepare: compute what the slots hold; else the caller fills them. */
-shoal_status shoal_big_stepper_create(shoal_context *context, const shoal_big_method *method, const shoal_big_steps *steps,
-                                      shoal_tiled *tiled, shoal_big_bodies *bodies, bool prepare, shoal_big_stepper **stepper);
+shoal_status shoal_big_stepper_create(shoal_context *context, const shoal_big_method *method,
+                                      const shoal_big_steps *steps, shoal_tiled *tiled, shoal_big_bodies *bodies,
+                                      bool prepare, shoal_big_stepper **stepper);
 void shoal_big_stepper_destroy(shoal_big_stepper **stepper);
 /* To the time t; SHOAL_E_INTERRUPTED if it was asked to stop, after which it can only be destroyed. */
 shoal_status shoal_big_advance(shoal_big_stepper *stepper, double t);
@@ -185,7 +188,8 @@ static inline int64_t shoal_big_ticks(int level)
 int shoal_big_level(double span, double dt);
 /* The level for the next step: finer at once; coarser by one, where the coarser step divides the time so far. */
 int shoal_big_next_level(int level, int wanted, int64_t tick);
-/* Loops over bodies are cut into parts, the same for every number of threads, and so that a body stays with its thread. */
+/* Loops over bodies are cut into parts, the same for every number of threads, and so that a body stays with its
+ * thread. */
 enum { SHOAL_BIG_PARTS = 64, SHOAL_BIG_PARALLEL = 8192 };
 static inline long shoal_big_parts(long n)
 {
@@ -197,36 +201,36 @@ bool shoal_big_stops(const shoal_big_stepper *stepper);
 /* ---- measure.c: what a row of the diagnostics holds -------------------------------------------------------------- */
 
 /* X(name, dimension, doc) */
-#define SHOAL_BIG_COLUMN_LIST(X)                                                                                       \
-    X(time, "time", "time")                                                                                            \
-    X(E, "energy", "total energy, each pair counted once")                                                             \
-    X(dE, "", "(E - E(0)) / |E(0)|")                                                                                   \
-    X(K, "energy", "kinetic energy")                                                                                   \
-    X(W, "energy", "potential energy, softened as the forces are")                                                     \
-    X(px, "momentum", "momentum")                                                                                      \
-    X(py, "momentum", "momentum")                                                                                      \
-    X(pz, "momentum", "momentum")                                                                                      \
-    X(Lx, "angular momentum", "angular momentum about the origin")                                                     \
-    X(Ly, "angular momentum", "angular momentum about the origin")                                                     \
-    X(Lz, "angular momentum", "angular momentum about the origin")                                                     \
-    X(x_centre, "length", "centre that the radii are counted from")                                                    \
-    X(y_centre, "length", "centre that the radii are counted from")                                                    \
-    X(z_centre, "length", "centre that the radii are counted from")                                                    \
-    X(r01, "length", "radius that holds 1 % of the mass")                                                              \
-    X(r05, "length", "radius that holds 5 % of the mass")                                                              \
-    X(r10, "length", "radius that holds 10 % of the mass")                                                             \
-    X(r25, "length", "radius that holds 25 % of the mass")                                                             \
-    X(r50, "length", "radius that holds 50 % of the mass")                                                             \
-    X(r75, "length", "radius that holds 75 % of the mass")                                                             \
-    X(r90, "length", "radius that holds 90 % of the mass")                                                             \
-    X(steps, "", "steps so far: of all bodies over their number")                                                      \
+#define SHOAL_BIG_COLUMN_LIST(X)                                    \
+    X(time, "time", "time")                                         \
+    X(E, "energy", "total energy, each pair counted once")          \
+    X(dE, "", "(E - E(0)) / |E(0)|")                                \
+    X(K, "energy", "kinetic energy")                                \
+    X(W, "energy", "potential energy, softened as the forces are")  \
+    X(px, "momentum", "momentum")                                   \
+    X(py, "momentum", "momentum")                                   \
+    X(pz, "momentum", "momentum")                                   \
+    X(Lx, "angular momentum", "angular momentum about the origin")  \
+    X(Ly, "angular momentum", "angular momentum about the origin")  \
+    X(Lz, "angular momentum", "angular momentum about the origin")  \
+    X(x_centre, "length", "centre that the radii are counted from") \
+    X(y_centre, "length", "centre that the radii are counted from") \
+    X(z_centre, "length", "centre that the radii are counted from") \
+    X(r01, "length", "radius that holds 1 % of the mass")           \
+    X(r05, "length", "radius that holds 5 % of the mass")           \
+    X(r10, "length", "radius that holds 10 % of the mass")          \
+    X(r25, "length", "radius that holds 25 % of the mass")          \
+    X(r50, "length", "radius that holds 50 % of the mass")          \
+    X(r75, "length", "radius that holds 75 % of the mass")          \
+    X(r90, "length", "radius that holds 90 % of the mass")          \
+    X(steps, "", "steps so far: of all bodies over their number")   \
     X(interactions, "", "forces of one body on another that were computed so far")
 
 enum {
 #define X(name, dimension, doc) SHOAL_BIG_COLUMN_##name,
     SHOAL_BIG_COLUMN_LIST(X)
 #undef X
-    SHOAL_BIG_COLUMNS
+        SHOAL_BIG_COLUMNS
 };
 
 typedef struct shoal_big_column {
@@ -248,8 +252,8 @@ typedef struct shoal_big_distance {
 
 /* All bodies, the nearest first: sorted[0 .. n - 1]; the same room again behind them is used. */
 void shoal_big_sort(const shoal_big_bodies *bodies, const double centre[3], shoal_big_distance *sorted);
-/* The centre of the densest part: of the half of the mass nearest to the barycentre, of the quarter nearest to that, of the
- * tenth nearest to that. sorted: as above, about the centre in the end. */
+/* The centre of the densest part: of the half of the mass nearest to the barycentre, of the quarter nearest to that,
+ * of the tenth nearest to that. sorted: as above, about the centre in the end. */
 void shoal_big_find_centre(const shoal_big_bodies *bodies, double centre[3], shoal_big_distance *sorted);
 
 /* ---- record.c: the result file ----------------------------------------------------------------------------------- */
@@ -260,14 +264,14 @@ typedef struct shoal_big_record {
     shoal_units units;
     bool has_units, complete;
     int64_t seed;
-    double energy_start;     /* inner units */
+    double energy_start; /* inner units */
     long n_rows, room;
     double (*rows)[SHOAL_BIG_COLUMNS]; /* [n_rows] user's units */
     /* the state after the last row, inner units: bits that a run goes on from */
     shoal_big_bodies bodies;
     int n_slots, level;
     double last_step;
-    double *slots;           /* [n_slots][n] */
+    double *slots; /* [n_slots][n] */
     double n_steps, interactions;
     char kernel[32], row_kernel[32]; /* of the forces on all bodies, in steps and in rows; "" = not known */
 } shoal_big_record;

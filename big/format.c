@@ -11,7 +11,9 @@ static shoal_status big_read(shoal_table *table, int n_files, char *const *files
     const char *path = files[0];
     shoal_big_record record;
     if (options->which != SHOAL_QUERY_FINAL)
-        return shoal_fail(table->context, SHOAL_E_USAGE, "%s: a big system's file has its last state alone; others are its snapshots (output.snapshots)", path);
+        return shoal_fail(
+            table->context, SHOAL_E_USAGE,
+            "%s: a big system's file has its last state alone; others are its snapshots (output.snapshots)", path);
     shoal_status status = shoal_big_record_read(table->context, path, &record);
     if (status)
         return status;

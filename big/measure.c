@@ -12,7 +12,9 @@
 #include "big/big.h"
 
 const shoal_big_column shoal_big_columns[SHOAL_BIG_COLUMNS] = {
+/* clang-format off */
 #define X(name, dimension, doc) { #name, dimension, doc },
+    /* clang-format on */
     SHOAL_BIG_COLUMN_LIST(X)
 #undef X
 };
@@ -40,12 +42,12 @@ void shoal_big_sort(const shoal_big_bodies *bodies, const double centre[3], shoa
     enum { DIGITS = sizeof(double) };
     const long n = bodies->n;
     shoal_big_distance *from = sorted, *to = sorted + n;
-    long count[DIGITS][256] = { { 0 } };
+    long count[DIGITS][256] = {{0}};
     for (long i = 0; i < n; i++) {
         double sum = 0;
         for (int c = 0; c < 3; c++)
             sum += (bodies->x[c * n + i] - centre[c]) * (bodies->x[c * n + i] - centre[c]);
-        sorted[i] = (shoal_big_distance){ sqrt(sum), i };
+        sorted[i] = (shoal_big_distance){sqrt(sum), i};
         for (int at = 0; at < DIGITS; at++)
             count[at][digit(sorted[i].r, at)]++;
     }
@@ -66,12 +68,12 @@ void shoal_big_sort(const shoal_big_bodies *bodies, const double centre[3], shoa
 
 void shoal_big_find_centre(const shoal_big_bodies *bodies, double centre[3], shoal_big_distance *sorted)
 {
-    static const double fraction[] = { 0.5, 0.25, 0.1 };
+    static const double fraction[] = {0.5, 0.25, 0.1};
     const long n = bodies->n;
     double v[3];
     const double total = shoal_big_barycentre(bodies, centre, v);
     for (int k = 0; k < SHOAL_COUNT(fraction); k++) {
-        double within = 0, sum[3] = { 0 };
+        double within = 0, sum[3] = {0};
         shoal_big_sort(bodies, centre, sorted);
         for (long i = 0; i < n && within < fraction[k] * total; i++) {
             const long b = sorted[i].body;
@@ -88,7 +90,7 @@ void shoal_big_find_centre(const shoal_big_bodies *bodies, double centre[3], sho
 static void measure_sums(const shoal_big_bodies *b, const double *phi, double row[SHOAL_BIG_COLUMNS])
 {
     const long n = b->n;
-    shoal_sum K = { 0 }, W = { 0 }, p[3] = { { 0 } }, L[3] = { { 0 } };
+    shoal_sum K = {0}, W = {0}, p[3] = {{0}}, L[3] = {{0}};
     for (long i = 0; i < n; i++) {
         double v2 = 0;
         for (int c = 0; c < 3; c++) {
@@ -112,7 +114,7 @@ static void measure_sums(const shoal_big_bodies *b, const double *phi, double ro
 shoal_status shoal_big_measure(shoal_context *context, const shoal_big_bodies *bodies, const double *phi,
                                double row[SHOAL_BIG_COLUMNS])
 {
-    static const double fraction[] = { 0.01, 0.05, 0.1, 0.25, 0.5, 0.75, 0.9 };
+    static const double fraction[] = {0.01, 0.05, 0.1, 0.25, 0.5, 0.75, 0.9};
     const long n = bodies->n;
     double x[3], v[3], within = 0;
     shoal_big_distance *sorted = malloc(2 * (size_t)n * sizeof *sorted);

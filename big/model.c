@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * model.c: bodies of a model, drawn with GSL's Mersenne twister from a seed. A model is made in its own units, then scaled to
- * its mass and virial radius: with both 1 these are Henon's units, E = -1/4 in equilibrium (Heggie & Mathieu 1986,
- * doi:10.1007/BFb0116419), but for the noise of the draw.
+ * model.c: bodies of a model, drawn with GSL's Mersenne twister from a seed. A model is made in its own units, then
+ * scaled to its mass and virial radius: with both 1 these are Henon's units, E = -1/4 in equilibrium (Heggie & Mathieu
+ * 1986, doi:10.1007/BFb0116419), but for the noise of the draw.
  *
- * A sphere with isotropic velocities and phase space density f: the radius from the cumulative mass, then the speed from
- * v^2 f(psi(r) - v^2/2) by rejection (as Aarseth, Henon & Wielen 1974, A&A 37, 183, for Plummer's).
+ * A sphere with isotropic velocities and phase space density f: the radius from the cumulative mass, then the speed
+ * from v^2 f(psi(r) - v^2/2) by rejection (as Aarseth, Henon & Wielen 1974, A&A 37, 183, for Plummer's).
  */
 #include <gsl/gsl_randist.h>
 #include <gsl/gsl_rng.h>
@@ -16,7 +16,9 @@ static const struct {
     const char *name;
     double r_max;
 } models[] = {
+/* clang-format off */
 #define X(name, r_max, doc) { #name, r_max },
+    /* clang-format on */
     SHOAL_BIG_MODEL_LIST(X)
 #undef X
 };
@@ -56,8 +58,8 @@ static void draw_sphere(gsl_rng *rng, const shoal_big_sphere *sphere, double r_m
     }
 }
 
-/* The sphere of uniform density and radius 1, W = -3/5: K = virial_ratio |W| is 3/2 sigma^2 of Gaussians of that sigma, and
- * 3/10 u^2 of velocities uniform within a ball of radius u. */
+/* The sphere of uniform density and radius 1, W = -3/5: K = virial_ratio |W| is 3/2 sigma^2 of Gaussians of that
+ * sigma, and 3/10 u^2 of velocities uniform within a ball of radius u. */
 static void draw_uniform(gsl_rng *rng, const shoal_big_model *model, double x[3], double v[3])
 {
     const double r = cbrt(gsl_rng_uniform(rng));
@@ -77,7 +79,7 @@ static void draw_uniform(gsl_rng *rng, const shoal_big_model *model, double x[3]
 
 static shoal_status make_sphere(shoal_context *context, const shoal_big_model *model, shoal_big_sphere *sphere)
 {
-    *sphere = (shoal_big_sphere){ .mass = 1, .virial = 5.0 / 6 }; /* of uniform density: W = -3/5 */
+    *sphere = (shoal_big_sphere){.mass = 1, .virial = 5.0 / 6}; /* of uniform density: W = -3/5 */
     switch (model->kind) {
     case SHOAL_BIG_plummer: return shoal_big_sphere_plummer(sphere);
     case SHOAL_BIG_hernquist: return shoal_big_sphere_hernquist(sphere);
@@ -103,17 +105,21 @@ shoal_status shoal_big_generate(shoal_context *context, const shoal_big_model *m
         return status;
     gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937);
     const double r_max = model->r_max > 0 ? model->r_max : models[model->kind].r_max;
-    const double least = sphere.radius ? sphere.radius(sphere.own, 1e-3) : 0; /* or they would be drawn again for ever */
-    status = r_max < least ? shoal_fail(context, SHOAL_E_INPUT, "model.r_max = %g: expected at least %.2g, the radius of a thousandth of the mass",
-                                        r_max, least)
-             : rng ? shoal_big_bodies_create(context, model->n, bodies) : shoal_fail(context, SHOAL_E_MEMORY, "out of memory");
+    /* or they would be drawn again for ever */
+    const double least = sphere.radius ? sphere.radius(sphere.own, 1e-3) : 0;
+    status = r_max < least
+                 ? shoal_fail(context, SHOAL_E_INPUT,
+                              "model.r_max = %g: expected at least %.2g, the radius of a thousandth of the mass", r_max,
+                              least)
+             : rng ? shoal_big_bodies_create(context, model->n, bodies)
+                   : shoal_fail(context, SHOAL_E_MEMORY, "out of memory");
     if (status)
         goto done;
     gsl_rng_set(rng, (unsigned long)model->seed);
     const double length = model->virial_radius / sphere.virial;
     const double velocity = sqrt(model->mass / sphere.mass / length);
     for (long i = 0; i < model->n; i++) {
-        double x[3] = { 0 }, v[3] = { 0 };
+        double x[3] = {0}, v[3] = {0};
         if (sphere.radius)
             draw_sphere(rng, &sphere, r_max, x, v);
         else if (model->kind == SHOAL_BIG_kuzmin)

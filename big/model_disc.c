@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * model_disc.c: Kuzmin's disc (1956; Toomre 1963, doi:10.1086/147653, model 1) of no thickness; G = M = a = 1, s^2 = 1 + R^2:
+ * model_disc.c: Kuzmin's disc (1956; Toomre 1963, doi:10.1086/147653, model 1) of no thickness; G = M = a = 1, s^2 = 1
+ * + R^2:
  *
  *   Sigma = 1 / (2 pi s^3),  M(R) = 1 - 1/s,  Omega^2 = 1/s^3,  kappa^2 = Omega^2 (R^2 + 4) / s^2
  *
- * Velocities: dispersions sigma_R = Q 3.36 Sigma / kappa (Toomre 1964, doi:10.1086/147861), sigma_phi = sigma_R kappa / 2 Omega,
- * about a mean rotation with the asymmetric drift of the Jeans equation
+ * Velocities: dispersions sigma_R = Q 3.36 Sigma / kappa (Toomre 1964, doi:10.1086/147861), sigma_phi = sigma_R kappa /
+ * 2 Omega, about a mean rotation with the asymmetric drift of the Jeans equation
  *
  *   v_phi^2 = R^2 Omega^2 + sigma_R^2 [1 - kappa^2 / 4 Omega^2 + d ln(Sigma sigma_R^2) / d ln R]
  *

@@ -5,8 +5,8 @@
  *
  *   d/dx (x^2 dW/dx) = -9 x^2 rho(W) / rho(W0),    rho(W) ~ exp(W) erf(sqrt W) - sqrt(4 W / pi) (1 + 2 W / 3)
  *
- * (Binney & Tremaine, Galactic Dynamics, equation 4.112). The mass within x is -x^2 dW/dx. W is taken for the independent
- * variable: it falls from W0 to 0, at the edge. The first step is the series W = W0 - 3/2 x^2 + ...
+ * (Binney & Tremaine, Galactic Dynamics, equation 4.112). The mass within x is -x^2 dW/dx. W is taken for the
+ * independent variable: it falls from W0 to 0, at the edge. The first step is the series W = W0 - 3/2 x^2 + ...
  */
 #include <gsl/gsl_errno.h>
 #include <gsl/gsl_odeiv2.h>
@@ -17,7 +17,7 @@
 enum { POINTS = 2000 };
 
 typedef struct king {
-    double edge_mass; /* total */
+    double edge_mass;                                      /* total */
     double x[POINTS + 1], mass[POINTS + 1], W[POINTS + 1]; /* outwards */
 } king;
 
@@ -76,13 +76,14 @@ static double king_distribution(const void *own, double energy)
 
 shoal_status shoal_big_sphere_king(shoal_context *context, double W0, shoal_big_sphere *sphere)
 {
-    *sphere = (shoal_big_sphere){ .radius = king_radius, .potential = king_potential, .distribution = king_distribution };
+    *sphere = (shoal_big_sphere){.radius = king_radius, .potential = king_potential, .distribution = king_distribution};
     king *k = calloc(1, sizeof *k);
     double rho0 = density(W0);
     const double first = W0 / POINTS / 100;
     double W = W0 - first, y[3];
-    gsl_odeiv2_system system = { right_hand_side, NULL, 3, &rho0 };
-    gsl_odeiv2_driver *driver = k ? gsl_odeiv2_driver_alloc_y_new(&system, gsl_odeiv2_step_rk8pd, -first, 1e-12, 1e-12) : NULL;
+    gsl_odeiv2_system system = {right_hand_side, NULL, 3, &rho0};
+    gsl_odeiv2_driver *driver = k ? gsl_odeiv2_driver_alloc_y_new(&system, gsl_odeiv2_step_rk8pd, -first, 1e-12, 1e-12)
+                                  : NULL;
     if (!driver) {
         free(k);
         return shoal_fail(context, SHOAL_E_MEMORY, "out of memory");

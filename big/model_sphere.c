@@ -2,7 +2,8 @@
  *
  * model_sphere.c: spheres whose mass, potential and phase space density are closed forms; G = M = a = 1.
  *
- *   Plummer (1911, doi:10.1093/mnras/71.5.460)       M(r) = r^3 (1 + r^2)^(-3/2), psi = (1 + r^2)^(-1/2), W = -3 pi / 32,
+ *   Plummer (1911, doi:10.1093/mnras/71.5.460)       M(r) = r^3 (1 + r^2)^(-3/2), psi = (1 + r^2)^(-1/2), W = -3 pi /
+ *       32,
  *       f ~ E^(7/2)
  *   Hernquist (1990, doi:10.1086/168845)             M(r) = r^2 / (1 + r)^2, psi = 1 / (1 + r), W = -1/6,
  *       f ~ (1 - q^2)^(-5/2) [3 asin q + q sqrt(1 - q^2) (1 - 2 q^2) (8 q^4 - 8 q^2 - 3)], q = sqrt(E): his equation 17
@@ -31,11 +32,11 @@ static double plummer_distribution(const void *own, double energy)
 
 shoal_status shoal_big_sphere_plummer(shoal_big_sphere *sphere)
 {
-    *sphere = (shoal_big_sphere){ .mass = 1,
-                                  .virial = 16 / (3 * M_PI),
-                                  .radius = plummer_radius,
-                                  .potential = plummer_potential,
-                                  .distribution = plummer_distribution };
+    *sphere = (shoal_big_sphere){.mass = 1,
+                                 .virial = 16 / (3 * M_PI),
+                                 .radius = plummer_radius,
+                                 .potential = plummer_potential,
+                                 .distribution = plummer_distribution};
     return SHOAL_OK;
 }
 
@@ -65,16 +66,16 @@ static double hernquist_distribution(const void *own, double energy)
 
 shoal_status shoal_big_sphere_hernquist(shoal_big_sphere *sphere)
 {
-    *sphere = (shoal_big_sphere){ .mass = 1,
-                                  .virial = 3,
-                                  .radius = hernquist_radius,
-                                  .potential = hernquist_potential,
-                                  .distribution = hernquist_distribution };
+    *sphere = (shoal_big_sphere){.mass = 1,
+                                 .virial = 3,
+                                 .radius = hernquist_radius,
+                                 .potential = hernquist_potential,
+                                 .distribution = hernquist_distribution};
     return SHOAL_OK;
 }
 
 void shoal_big_sphere_release(shoal_big_sphere *sphere)
 {
     free(sphere->own);
-    *sphere = (shoal_big_sphere){ 0 };
+    *sphere = (shoal_big_sphere){0};
 }

@@ -2,13 +2,17 @@
  *
  * record.c: the result file of one big system (HDF5), from which a run goes on, too:
  *
- *     /                    attributes: format, format_version, complete, version, config, plan, units, seed, energy_start
+ *     /                    attributes: format, format_version, complete, version, config, plan, units, seed,
+ *                          energy_start
  *     /diagnostics/NAME    [row], the columns of big.h in the units of the config
- *     /checkpoint          the state after the last row, in inner units (G = 1): mass [n], position [3][n], velocity [3][n],
- *                          slots [k][n] of the integrator; attributes time, level, last_step, steps, interactions, kernel,
+ *     /checkpoint          the state after the last row, in inner units (G = 1): mass [n], position [3][n], velocity
+ *                          [3][n],
+ *                          slots [k][n] of the integrator; attributes time, level, last_step, steps, interactions,
+ *                              kernel,
  *                          row_kernel
  *
- * It is written anew each time, to a temporary name that is renamed: it is complete or as it was. Snapshots are other files.
+ * It is written anew each time, to a temporary name that is renamed: it is complete or as it was. Snapshots are other
+ * files.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -16,7 +20,7 @@
 #include "core/result/h5.h"
 #include "big/big.h"
 
-#define FORMAT "shoal big system"
+#define FORMAT         "shoal big system"
 #define FORMAT_VERSION 1
 
 void shoal_big_record_release(shoal_big_record *record)
@@ -26,7 +30,7 @@ void shoal_big_record_release(shoal_big_record *record)
     free(record->rows);
     free(record->slots);
     shoal_big_bodies_release(&record->bodies);
-    *record = (shoal_big_record){ 0 };
+    *record = (shoal_big_record){0};
 }
 
 shoal_status shoal_big_record_add_row(shoal_big_record *record, const double row[SHOAL_BIG_COLUMNS])
@@ -86,9 +90,9 @@ static shoal_status write_state(const shoal_big_record *record, shoal_h5 *h5)
     const shoal_big_bodies *b = &record->bodies;
     const int64_t level = record->level;
     shoal_status status = shoal_h5_group(h5, "/checkpoint");
-#define STEP(call)    \
-    if (!status)      \
-        status = call
+#define STEP(call) \
+    if (!status)   \
+    status = call
     STEP(shoal_h5_put_doubles(h5, "/checkpoint", "time", 0, &b->time));
     STEP(shoal_h5_put_doubles(h5, "/checkpoint", "steps", 0, &record->n_steps));
     STEP(shoal_h5_put_doubles(h5, "/checkpoint", "interactions", 0, &record->interactions));
@@ -97,8 +101,10 @@ static shoal_status write_state(const shoal_big_record *record, shoal_h5 *h5)
     STEP(shoal_h5_put_text(h5, "/checkpoint", "kernel", record->kernel));
     STEP(shoal_h5_put_text(h5, "/checkpoint", "row_kernel", record->row_kernel));
     STEP(shoal_h5_write(h5, "/checkpoint/mass", H5T_NATIVE_DOUBLE, b->n, 0, b->m, "inner", "masses"));
-    STEP(shoal_h5_write(h5, "/checkpoint/position", H5T_NATIVE_DOUBLE, 3, b->n, b->x, "inner", "x, y, z of the bodies"));
-    STEP(shoal_h5_write(h5, "/checkpoint/velocity", H5T_NATIVE_DOUBLE, 3, b->n, b->v, "inner", "vx, vy, vz of the bodies"));
+    STEP(
+        shoal_h5_write(h5, "/checkpoint/position", H5T_NATIVE_DOUBLE, 3, b->n, b->x, "inner", "x, y, z of the bodies"));
+    STEP(shoal_h5_write(h5, "/checkpoint/velocity", H5T_NATIVE_DOUBLE, 3, b->n, b->v, "inner",
+                        "vx, vy, vz of the bodies"));
     STEP(shoal_h5_write(h5, "/checkpoint/slots", H5T_NATIVE_DOUBLE, record->n_slots, b->n, record->slots, "inner",
                         "what the integrator carries from step to step"));
     return status;
@@ -108,7 +114,7 @@ shoal_status shoal_big_record_write(const shoal_big_record *record, const char *
 {
     char units[SHOAL_UNITS_TEXT] = "";
     const int64_t version = FORMAT_VERSION, complete = record->complete;
-    const double factors[] = { record->units.length, record->units.mass, record->units.time, record->units.G };
+    const double factors[] = {record->units.length, record->units.mass, record->units.time, record->units.G};
     shoal_h5 h5;
     shoal_status status = shoal_h5_create(record->context, path, &h5);
     if (status)
@@ -135,8 +141,8 @@ shoal_status shoal_big_record_write(const shoal_big_record *record, const char *
 static bool is_record(shoal_h5 *h5)
 {
     char *format = NULL;
-    const bool is = shoal_h5_has_attribute(h5, "/", "format") && shoal_h5_get_text(h5, "/", "format", &format) == SHOAL_OK &&
-                    strcmp(format, FORMAT) == 0;
+    const bool is = shoal_h5_has_attribute(h5, "/", "format") &&
+                    shoal_h5_get_text(h5, "/", "format", &format) == SHOAL_OK && strcmp(format, FORMAT) == 0;
     free(format);
     return is;
 }
@@ -192,8 +198,9 @@ static shoal_status read_rows(shoal_big_record *record, shoal_h5 *h5)
 static shoal_status read_kernel(shoal_h5 *h5, const char *name, char kernel[32])
 {
     char *text = NULL;
-    const shoal_status status =
-        shoal_h5_has_attribute(h5, "/checkpoint", name) ? shoal_h5_get_text(h5, "/checkpoint", name, &text) : SHOAL_OK;
+    const shoal_status status = shoal_h5_has_attribute(h5, "/checkpoint", name)
+                                    ? shoal_h5_get_text(h5, "/checkpoint", name, &text)
+                                    : SHOAL_OK;
     if (text)
         snprintf(kernel, 32, "%s", text);
     free(text);
@@ -231,7 +238,7 @@ shoal_status shoal_big_record_read(shoal_context *context, const char *path, sho
 {
     double complete = 0, seed = 0;
     shoal_h5 h5;
-    *record = (shoal_big_record){ .context = context };
+    *record = (shoal_big_record){.context = context};
     shoal_status status = shoal_h5_open(context, path, &h5);
     if (status)
         return status;

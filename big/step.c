@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * step.c: what the integrators of one big system share. The way to the next output is cut into equal parts no longer than the
- * longest step, and these into powers of two: every body arrives at each output exactly, and nothing is interpolated.
+ * step.c: what the integrators of one big system share. The way to the next output is cut into equal parts no longer
+ * than the longest step, and these into powers of two: every body arrives at each output exactly, and nothing is
+ * interpolated.
  */
 #include <stdlib.h>
 #include <string.h>
 
 #include "big/big.h"
 
-const shoal_big_method *const shoal_big_methods[] = { &shoal_big_leapfrog, &shoal_big_hermite4, &shoal_big_hermite4_block,
-                                                      &shoal_big_hermite6, NULL };
+const shoal_big_method *const shoal_big_methods[] = {&shoal_big_leapfrog, &shoal_big_hermite4,
+                                                     &shoal_big_hermite4_block, &shoal_big_hermite6, NULL};
 
 const shoal_big_method *shoal_big_method_find(const char *name)
 {
@@ -19,8 +20,9 @@ const shoal_big_method *shoal_big_method_find(const char *name)
     return NULL;
 }
 
-shoal_status shoal_big_stepper_create(shoal_context *context, const shoal_big_method *method, const shoal_big_steps *steps,
-                                      shoal_tiled *tiled, shoal_big_bodies *bodies, bool prepare, shoal_big_stepper **stepper)
+shoal_status shoal_big_stepper_create(shoal_context *context, const shoal_big_method *method,
+                                      const shoal_big_steps *steps, shoal_tiled *tiled, shoal_big_bodies *bodies,
+                                      bool prepare, shoal_big_stepper **stepper)
 {
     const size_t n = (size_t)bodies->n;
     shoal_status status = SHOAL_OK;
@@ -31,9 +33,8 @@ shoal_status shoal_big_stepper_create(shoal_context *context, const shoal_big_me
         return shoal_fail(context, SHOAL_E_MEMORY, "out of memory");
     }
     *made = (shoal_big_stepper){
-        .context = context, .method = method, .steps = *steps, .bodies = *bodies, .level = -1, .tiled = tiled
-    };
-    *bodies = (shoal_big_bodies){ 0 };
+        .context = context, .method = method, .steps = *steps, .bodies = *bodies, .level = -1, .tiled = tiled};
+    *bodies = (shoal_big_bodies){0};
     if (made->steps.threads <= 0)
         made->steps.threads = shoal_default_threads(NULL);
     made->slots = shoal_allocate(n * (size_t)method->n_slots, sizeof(double));
@@ -67,7 +68,8 @@ double shoal_big_stretches(double start, double end, double longest)
 
 shoal_status shoal_big_advance(shoal_big_stepper *stepper, double t)
 {
-    const double start = stepper->bodies.time, span = t - start, n_parts = shoal_big_stretches(start, t, stepper->steps.dt);
+    const double start = stepper->bodies.time, span = t - start,
+                 n_parts = shoal_big_stretches(start, t, stepper->steps.dt);
     shoal_status status = SHOAL_OK;
     for (double k = 0; k < n_parts && !status; k++) {
         stepper->now = start + span * k / n_parts;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * step_hermite.c: Hermite's scheme of fourth order (Makino & Aarseth 1992, PASJ 44, 141), with a step shared by all bodies, or
- * with individual steps in blocks (McMillan 1986; Makino 1991, PASJ 43, 859). All bodies are predicted to the next time,
+ * step_hermite.c: Hermite's scheme of fourth order (Makino & Aarseth 1992, PASJ 44, 141), with a step shared by all
+ * bodies, or with individual steps in blocks (McMillan 1986; Makino 1991, PASJ 43, 859). All bodies are predicted to
+ * the next time,
  *
  *   x_p = x + v h + a h^2/2 + j h^3/6,  v_p = v + a h + j h^2/2
  *
@@ -9,15 +10,17 @@
  *
  *   v_1 = v + (a + a_1) h/2 + (j - j_1) h^2/12,  x_1 = x + (v + v_1) h/2 + (a - a_1) h^2/12
  *
- * With derivatives of the acceleration from its interpolation (Makino & Aarseth's equations 7, 8), at the end of the step,
+ * With derivatives of the acceleration from its interpolation (Makino & Aarseth's equations 7, 8), at the end of the
+ * step,
  *
  *   h^2 s = 6 (a - a_1) + h (2 j + 4 j_1),  h^3 c = 12 (a - a_1) + 6 h (j + j_1)
  *
- * (signs for the end of the step), the next step is Aarseth's, [eta (|a||s| + |j|^2) / (|j||c| + |s|^2)]^(1/2), the first one
- * eta^(1/2)/8 times the lesser of |a|/|j| (|phi|^(1/4)/|j|^(1/2) without a) and |phi|^(1/2)/|a|, both as powers of two of the longest step.
+ * (signs for the end of the step), the next step is Aarseth's, [eta (|a||s| + |j|^2) / (|j||c| + |s|^2)]^(1/2), the
+ * first one eta^(1/2)/8 times the lesser of |a|/|j| (|phi|^(1/4)/|j|^(1/2) without a) and |phi|^(1/2)/|a|, both as
+ * powers of two of the longest step.
  *
- * Slots: a[3], jerk[3], the level of a body's last step, or before its first one minus the longest that this may be. Work: x_p[3], v_p[3], a_1[3], j_1[3], the tick that a
- * body is at, the one at which its step ends.
+ * Slots: a[3], jerk[3], the level of a body's last step, or before its first one minus the longest that this may be.
+ * Work: x_p[3], v_p[3], a_1[3], j_1[3], the tick that a body is at, the one at which its step ends.
  */
 #include <string.h>
 
@@ -70,7 +73,8 @@ static void first_levels(shoal_big_stepper *s, double span)
             level[i] = shoal_big_level(span, -level[i]);
 }
 
-/* The first one is an eighth, since nothing is known yet of how forces change, and all are rounded down to powers of two. */
+/* The first one is an eighth, since nothing is known yet of how forces change, and all are rounded down to powers of
+ * two. */
 static double step(const shoal_big_stepper *s)
 {
     double least = INFINITY;
@@ -96,8 +100,10 @@ static long next_block(const shoal_big_stepper *s, const double *end, int64_t *t
     const long n = s->bodies.n;
     double first = INFINITY;
     long n_active = 0;
-#pragma omp parallel for simd num_threads(s->steps.threads) if (parallel : n > SHOAL_BIG_PARALLEL) schedule(static) \
-    reduction(min : first)
+#pragma omp parallel for simd num_threads(s->steps.threads) if (parallel                                   \
+                                                                : n > SHOAL_BIG_PARALLEL) schedule(static) \
+    reduction(min                                                                                          \
+              : first)
     for (long i = 0; i < n; i++)
         first = end[i] < first ? end[i] : first;
     for (long i = 0; i < n; i++)
@@ -107,7 +113,8 @@ static long next_block(const shoal_big_stepper *s, const double *end, int64_t *t
     return n_active;
 }
 
-static void predict(const shoal_big_stepper *s, const double *at, int64_t tick, double per_tick, double *x_p, double *v_p)
+static void predict(const shoal_big_stepper *s, const double *at, int64_t tick, double per_tick, double *x_p,
+                    double *v_p)
 {
     const long n = s->bodies.n, parts = shoal_big_parts(n);
     const double *x = s->bodies.x, *v = s->bodies.v, *a = s->slots, *j = s->slots + 3 * n, now = (double)tick;
@@ -125,7 +132,8 @@ static void predict(const shoal_big_stepper *s, const double *at, int64_t tick, 
 }
 
 /* Correct body i, whose new force is item k of n_active; returns the longest step that it may take next. */
-static double correct(const shoal_big_stepper *s, long i, long k, long n_active, double h, const double *a_1, const double *j_1)
+static double correct(const shoal_big_stepper *s, long i, long k, long n_active, double h, const double *a_1,
+                      const double *j_1)
 {
     const long n = s->bodies.n;
     double *x = s->bodies.x, *v = s->bodies.v, *a = s->slots, *j = s->slots + 3 * n;
@@ -174,8 +182,8 @@ static shoal_status advance(shoal_big_stepper *s, double span, bool shared)
         shoal_status status = shoal_tiled_sources(s->tiled, n, b->m, x_p, v_p);
         if (!status)
             status = shoal_tiled_forces(s->tiled, SHOAL_TILED_JERK,
-                                        n_active < n ? &(shoal_tiled_targets){ .n = n_active, .index = s->active } : NULL, a_1,
-                                        j_1, NULL);
+                                        n_active < n ? &(shoal_tiled_targets){.n = n_active, .index = s->active} : NULL,
+                                        a_1, j_1, NULL);
         if (status)
             return status;
         s->interactions += (double)n * (double)n_active;
@@ -183,7 +191,9 @@ static shoal_status advance(shoal_big_stepper *s, double span, bool shared)
         int wanted_by_all = 0;
         double least = INFINITY;
 #pragma omp parallel for num_threads(s->steps.threads) if (n_active > PARALLEL_CORRECT) schedule(static) \
-    reduction(max : wanted_by_all) reduction(min : least)
+    reduction(max                                                                                        \
+              : wanted_by_all) reduction(min                                                             \
+                                         : least)
         for (long k = 0; k < n_active; k++) {
             const long i = shared ? k : s->active[k];
             const double next = correct(s, i, k, n_active, ((double)tick - at[i]) * per_tick, a_1, j_1);
@@ -199,8 +209,10 @@ static shoal_status advance(shoal_big_stepper *s, double span, bool shared)
         level_of_all = shoal_big_next_level(level_of_all, wanted_by_all, tick);
         s->now = start + (double)tick * per_tick;
         if (least < fabs(per_tick))
-            return shoal_fail(s->context, SHOAL_E_USAGE, "a body wants a step of %.2g, less than 2^-%d of the longest: expected bodies "
-                              "that do not meet, or more softening", least, SHOAL_BIG_LEVELS);
+            return shoal_fail(s->context, SHOAL_E_USAGE,
+                              "a body wants a step of %.2g, less than 2^-%d of the longest: expected bodies "
+                              "that do not meet, or more softening",
+                              least, SHOAL_BIG_LEVELS);
         if (shoal_big_stops(s))
             return shoal_fail(s->context, SHOAL_E_INTERRUPTED, "interrupted");
     }
@@ -222,12 +234,8 @@ static shoal_status advance_blocks(shoal_big_stepper *s, double span)
 #define HERMITE .order = 4, .wants = SHOAL_TILED_JERK, .n_slots = 7, .n_work = 14, .adapts = true, .prepare = prepare
 
 const shoal_big_method shoal_big_hermite4 = {
-    HERMITE,
-    .name = "hermite4",
-    .doc = "Hermite of fourth order, one step for all bodies",
-    .gpu_from = 256,
-    .fixed = true,
-    .advance = advance_shared,
+    HERMITE,         .name = "hermite4", .doc = "Hermite of fourth order, one step for all bodies",
+    .gpu_from = 256, .fixed = true,      .advance = advance_shared,
     .step = step,
 };
 

@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * step_hermite6.c: a Hermite scheme of sixth order with fixed steps h shared by all bodies and one evaluation a step. It needs no
- * derivative of the force beyond the jerk (that of Nitadori & Makino 2008, doi:10.1016/j.newast.2008.01.010, needs the snap):
- * the third node of its interpolation is the step before, as in multi-step methods.
+ * step_hermite6.c: a Hermite scheme of sixth order with fixed steps h shared by all bodies and one evaluation a step.
+ * It needs no derivative of the force beyond the jerk (that of Nitadori & Makino 2008,
+ * doi:10.1016/j.newast.2008.01.010, needs the snap): the third node of its interpolation is the step before, as in
+ * multi-step methods.
  *
- * With a and j h at s = -1 and 0 (the step's start) and 1 (its end), the acceleration between 0 and 1 is the quintic p(s) through
- * all six, and
+ * With a and j h at s = -1 and 0 (the step's start) and 1 (its end), the acceleration between 0 and 1 is the quintic
+ * p(s) through all six, and
  *
  *   v_1 = v_0 + h int_0^1 p ds,  x_1 = x_0 + h v_0 + h^2 int_0^1 (1 - s) p ds
  *
- * The prediction is the same with the cubic through the four that are known: x_p is wrong by O(h^6), so v_1 by O(h^7). The step
- * before the first one, and before one of another size, is made by going back by h with Hermite's fourth order, P(EC)^2, whose
- * error of O(h^5) enters once.
+ * The prediction is the same with the cubic through the four that are known: x_p is wrong by O(h^6), so v_1 by O(h^7).
+ * The step before the first one, and before one of another size, is made by going back by h with Hermite's fourth
+ * order, P(EC)^2, whose error of O(h^5) enters once.
  *
  * Slots: a[3], j[3] at the start of the next step, a[3], j[3] one step earlier. Work: x_p[3], v_p[3], a_1[3], j_1[3].
  */
@@ -24,9 +25,10 @@ typedef struct weights {
     double v[6], x[6];
 } weights;
 
-static const weights predictor = { { 3. / 2, 7. / 12, -1. / 2, 17. / 12, 0, 0 }, { 7. / 20, 2. / 15, 3. / 20, 23. / 60, 0, 0 } };
-static const weights corrector = { { 11. / 240, 1. / 80, 8. / 15, 1. / 6, 101. / 240, -13. / 240 },
-                                   { 37. / 1680, 1. / 168, 11. / 30, 19. / 210, 187. / 1680, -2. / 105 } };
+static const weights predictor = {{3. / 2, 7. / 12, -1. / 2, 17. / 12, 0, 0},
+                                  {7. / 20, 2. / 15, 3. / 20, 23. / 60, 0, 0}};
+static const weights corrector = {{11. / 240, 1. / 80, 8. / 15, 1. / 6, 101. / 240, -13. / 240},
+                                  {37. / 1680, 1. / 168, 11. / 30, 19. / 210, 187. / 1680, -2. / 105}};
 
 static shoal_status forces(shoal_big_stepper *s, const double *x, const double *v, double *a, double *j)
 {
@@ -47,7 +49,8 @@ static void integrate(const shoal_big_stepper *s, const weights *w, double h, do
 {
     const long n = 3 * s->bodies.n;
     const double *x = s->bodies.x, *v = s->bodies.v;
-    const double *at[6] = { s->slots + 2 * n, s->slots + 3 * n, s->slots, s->slots + n, s->work + 2 * n, s->work + 3 * n };
+    const double *at[6] = {s->slots + 2 * n, s->slots + 3 * n, s->slots,
+                           s->slots + n,     s->work + 2 * n,  s->work + 3 * n};
 #pragma omp parallel for num_threads(s->steps.threads) if (n > SHOAL_BIG_PARALLEL) schedule(static)
     for (long i = 0; i < n; i++) {
         double dv = 0, dx = 0;
@@ -86,7 +89,8 @@ static shoal_status advance(shoal_big_stepper *s, double h)
     const long n = 3 * s->bodies.n;
     double *x_p = s->work, *v_p = x_p + n, *a_1 = x_p + 2 * n, *j_1 = x_p + 3 * n;
     shoal_status status = SHOAL_OK;
-    if (!(fabs(h - s->last_step) <= 1e-12 * fabs(h) + shoal_big_rounding(s->now))) /* the ends of stretches are rounded */
+    /* the ends of stretches are rounded */
+    if (!(fabs(h - s->last_step) <= 1e-12 * fabs(h) + shoal_big_rounding(s->now)))
         status = go_back(s, h);
     s->last_step = h;
     integrate(s, &predictor, h, x_p, v_p);

@@ -4,8 +4,9 @@
  *
  *   v' = v + a(x) h/2,  x <- x + v' h,  v <- v' + a(x) h/2
  *
- * Second order, symplectic with fixed steps. Steps that adapt are no longer than eta min (eps / |a|)^(1/2) over the bodies, eps the
- * softening length (as GADGET's, Springel 2005, doi:10.1111/j.1365-2966.2005.09655.x, equation 34, with eta^2 / 2 for its eta).
+ * Second order, symplectic with fixed steps. Steps that adapt are no longer than eta min (eps / |a|)^(1/2) over the
+ * bodies, eps the softening length (as GADGET's, Springel 2005, doi:10.1111/j.1365-2966.2005.09655.x, equation 34, with
+ * eta^2 / 2 for its eta).
  *
  * Slots: a[3].
  */

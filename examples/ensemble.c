@@ -21,7 +21,7 @@
 enum { N_SYSTEMS = 1000, N_BINS = 6 };
 
 static const double PI = 3.14159265358979323846;
-static const double MASS = 3.0e-5; /* of each planet */
+static const double MASS = 3.0e-5;               /* of each planet */
 static const double CLOSEST = 2.0, WIDEST = 5.0; /* spacings, in mutual Hill radii */
 static const double T_END = 1000 * 2 * 3.14159265358979323846;
 
@@ -45,8 +45,8 @@ static shoal_status fill(shoal_context *context, shoal_ensemble *ensemble)
 
     for (long system = 0; system < N_SYSTEMS; ++system) {
         const double reach = hill * spacing_of(system);
-        shoal_body bodies[3] = { { .m = 1.0 }, { .m = MASS }, { .m = MASS } };
-        shoal_orbit orbits[3] = { { 0 } };
+        shoal_body bodies[3] = {{.m = 1.0}, {.m = MASS}, {.m = MASS}};
+        shoal_orbit orbits[3] = {{0}};
         orbits[1].a = 1.0;
         orbits[1].f = 2 * PI * uniform(2ull * (unsigned long)system);
         orbits[2].a = (1 + reach) / (1 - reach);
@@ -65,7 +65,7 @@ static shoal_status fill(shoal_context *context, shoal_ensemble *ensemble)
 
 static void print_table(const shoal_ensemble *ensemble)
 {
-    int n_all[N_BINS] = { 0 }, n_survived[N_BINS] = { 0 };
+    int n_all[N_BINS] = {0}, n_survived[N_BINS] = {0};
     double first[N_BINS];
 
     for (long system = 0; system < N_SYSTEMS; ++system) {
@@ -84,8 +84,8 @@ static void print_table(const shoal_ensemble *ensemble)
     printf("spacing [Hill radii]   systems   survived   first encounter [orbits]\n");
     for (int bin = 0; bin < N_BINS; ++bin) {
         const double width = (WIDEST - CLOSEST) / N_BINS;
-        printf("    %4.2f .. %4.2f        %6d    %6.1f %%   ", CLOSEST + bin * width,
-               CLOSEST + (bin + 1) * width, n_all[bin], 100.0 * n_survived[bin] / n_all[bin]);
+        printf("    %4.2f .. %4.2f        %6d    %6.1f %%   ", CLOSEST + bin * width, CLOSEST + (bin + 1) * width,
+               n_all[bin], 100.0 * n_survived[bin] / n_all[bin]);
         if (isinf(first[bin])) {
             printf("      never\n");
         } else {
@@ -99,8 +99,8 @@ int main(void)
     shoal_context *context = NULL;
     shoal_ensemble *ensemble = NULL;
     shoal_plan *plan = NULL;
-    const shoal_setting closer[] = { { "radius", 0, "mutual_hill" }, { "factor", 1.0, NULL } };
-    const shoal_plug_options monitors[] = { { "stop_on_encounter", closer, 2 } };
+    const shoal_setting closer[] = {{"radius", 0, "mutual_hill"}, {"factor", 1.0, NULL}};
+    const shoal_plug_options monitors[] = {{"stop_on_encounter", closer, 2}};
     const shoal_options options = {
         .propagator = "mvs",
         .monitors = monitors,

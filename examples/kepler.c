@@ -21,9 +21,9 @@ static double error_of(const char *propagator, double steps_per_orbit, double n_
     shoal_context *context = NULL;
     shoal_ensemble *ensemble = NULL;
     shoal_plan *plan = NULL;
-    shoal_body start[2] = { { .m = 1.0 }, { .m = 0.0 } }, end[2];
-    const shoal_orbit orbits[2] = { { 0 }, { .a = 1.0, .e = 0.5 } };
-    const shoal_options options = { .propagator = propagator, .t_end = t_end, .steps_per_orbit = steps_per_orbit };
+    shoal_body start[2] = {{.m = 1.0}, {.m = 0.0}}, end[2];
+    const shoal_orbit orbits[2] = {{0}, {.a = 1.0, .e = 0.5}};
+    const shoal_options options = {.propagator = propagator, .t_end = t_end, .steps_per_orbit = steps_per_orbit};
     double error = NAN;
 
     if (shoal_context_create(&context) != SHOAL_OK) {
@@ -47,7 +47,7 @@ static double error_of(const char *propagator, double steps_per_orbit, double n_
 
 int main(void)
 {
-    static const char *const names[] = { "leapfrog", "hermite4", "mvs" };
+    static const char *const names[] = {"leapfrog", "hermite4", "mvs"};
 
     printf("steps an orbit    leapfrog    hermite4         mvs\n");
     for (int steps = 500; steps <= 4000; steps *= 2) {

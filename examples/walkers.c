@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * What do a star's radial velocities say of two planets that pull at each other? One plan, and as many likelihoods in a call as
- * there are walkers.
+ * What do a star's radial velocities say of two planets that pull at each other? One plan, and as many likelihoods in a
+ * call as there are walkers.
  *
- * Two planets near a 2:1 resonance are observed sixty times, with errors of 2 m/s. An affine-invariant ensemble sampler (Goodman & Weare
- * 2010, Comm. App. Math. Comp. Sci. 5, 65) moves 64 walkers through four parameters: both masses, the outer planet's period and place. Half of the
- * walkers make their proposals at a time; these are the systems of one ensemble, which are set anew for each, and the plan begins again with them.
- * A proposal that is no system, or that a monitor ends, has a likelihood of zero and disturbs no other one.
+ * Two planets near a 2:1 resonance are observed sixty times, with errors of 2 m/s. An affine-invariant ensemble sampler
+ * (Goodman & Weare 2010, Comm. App. Math. Comp. Sci. 5, 65) moves 64 walkers through four parameters: both masses, the
+ * outer planet's period and place. Half of the walkers make their proposals at a time; these are the systems of one
+ * ensemble, which are set anew for each, and the plan begins again with them. A proposal that is no system, or that a
+ * monitor ends, has a likelihood of zero and disturbs no other one.
  *
  *     cc walkers.c $(pkg-config --cflags --libs shoal) -lm && ./a.out
  *
- * Units: G = 1, AU, solar masses: a year is 2 pi, a speed of 1 is 29785 m/s. The observer is at +z, orbits are seen edge on.
+ * Units: G = 1, AU, solar masses: a year is 2 pi, a speed of 1 is 29785 m/s. The observer is at +z, orbits are seen
+ * edge on.
  */
 #include <math.h>
 #include <stdio.h>
@@ -23,9 +25,9 @@ enum { N_PARAMETERS = 4, N_WALKERS = 64, HALF = N_WALKERS / 2, N_OBSERVATIONS = 
 static const double PI = 3.14159265358979323846;
 static const double SPEED = 29784.69; /* m/s */
 static const double SIGMA = 2.0;      /* m/s, of each velocity */
-static const char *const names[N_PARAMETERS] = { "m_b [1e-3]", "m_c [1e-3]", "P_c [yr]", "f_c [rad]" };
-static const double truth[N_PARAMETERS] = { 1.0, 0.6, 0.355, 2.0 };
-static const double spread[N_PARAMETERS] = { 0.02, 0.02, 3e-4, 0.02 }; /* of the walkers at the start */
+static const char *const names[N_PARAMETERS] = {"m_b [1e-3]", "m_c [1e-3]", "P_c [yr]", "f_c [rad]"};
+static const double truth[N_PARAMETERS] = {1.0, 0.6, 0.355, 2.0};
+static const double spread[N_PARAMETERS] = {0.02, 0.02, 3e-4, 0.02}; /* of the walkers at the start */
 
 typedef struct fit {
     shoal_context *context;
@@ -49,11 +51,11 @@ static double normal(void)
 /* The system of some parameters; one that cannot be is left `invalid`. */
 static void propose(fit *f, long system, const double *p)
 {
-    shoal_body bodies[3] = { { .m = 1.0 }, { .m = 1e-3 * p[0] }, { .m = 1e-3 * p[1] } };
-    shoal_orbit orbits[3] = { { 0 } };
+    shoal_body bodies[3] = {{.m = 1.0}, {.m = 1e-3 * p[0]}, {.m = 1e-3 * p[1]}};
+    shoal_orbit orbits[3] = {{0}};
 
-    orbits[1] = (shoal_orbit){ .P = 2 * PI * 0.17, .inc = PI / 2, .omega = PI / 2 };
-    orbits[2] = (shoal_orbit){ .P = 2 * PI * p[2], .inc = PI / 2, .omega = PI / 2, .f = p[3] };
+    orbits[1] = (shoal_orbit){.P = 2 * PI * 0.17, .inc = PI / 2, .omega = PI / 2};
+    orbits[2] = (shoal_orbit){.P = 2 * PI * p[2], .inc = PI / 2, .omega = PI / 2, .f = p[3]};
     for (int i = 1; i < 3; ++i) {
         orbits[i].a = cbrt(pow(orbits[i].P / (2 * PI), 2) * (1.0 + bodies[1].m + (i > 1 ? bodies[2].m : 0)));
     }
@@ -66,12 +68,17 @@ static void propose(fit *f, long system, const double *p)
 /* Their log likelihoods, from the plan's beginning on: [HALF]. velocity: NULL, or out: the first one's instead. */
 static shoal_status log_likelihood(fit *f, double *result, double *velocity)
 {
-    static const shoal_observable star_z = { .body = 0, .component = 5 };
-    static double seen[N_OBSERVATIONS][HALF]; /* the star's velocity along the line of sight; NaN of a system that has ended */
-    const shoal_plug_options near = { .name = "stop_on_encounter" };
-    const shoal_options options = { .propagator = "mvs_jacobi", .monitors = &near, .n_monitors = 1, .steps_per_orbit = 30,
-                                    .t_end = f->time[N_OBSERVATIONS - 1] };
-    shoal_status status = f->plan ? shoal_plan_restart(f->plan) : shoal_plan_create(f->context, f->ensemble, &options, &f->plan);
+    static const shoal_observable star_z = {.body = 0, .component = 5};
+    /* the star's velocity along the line of sight; NaN of a system that has ended */
+    static double seen[N_OBSERVATIONS][HALF];
+    const shoal_plug_options near = {.name = "stop_on_encounter"};
+    const shoal_options options = {.propagator = "mvs_jacobi",
+                                   .monitors = &near,
+                                   .n_monitors = 1,
+                                   .steps_per_orbit = 30,
+                                   .t_end = f->time[N_OBSERVATIONS - 1]};
+    shoal_status status = f->plan ? shoal_plan_restart(f->plan)
+                                  : shoal_plan_create(f->context, f->ensemble, &options, &f->plan);
 
     if (status == SHOAL_OK) {
         status = shoal_plan_observe(f->plan, N_OBSERVATIONS, f->time, 1, &star_z, seen[0]);
@@ -138,8 +145,8 @@ static shoal_status move(fit *f, double walker[N_WALKERS][N_PARAMETERS], double 
 
 int main(void)
 {
-    fit f = { 0 };
-    double walker[N_WALKERS][N_PARAMETERS], likelihood[N_WALKERS], sum[N_PARAMETERS] = { 0 }, squares[N_PARAMETERS] = { 0 };
+    fit f = {0};
+    double walker[N_WALKERS][N_PARAMETERS], likelihood[N_WALKERS], sum[N_PARAMETERS] = {0}, squares[N_PARAMETERS] = {0};
     long n_accepted = 0;
     int n_off = 0;
 
@@ -169,11 +176,12 @@ int main(void)
         }
     }
     if (status != SHOAL_OK) {
-        fprintf(stderr, "walkers: %s: %s\n", shoal_status_text(status), f.context ? shoal_context_message(f.context) : "");
+        fprintf(stderr, "walkers: %s: %s\n", shoal_status_text(status),
+                f.context ? shoal_context_message(f.context) : "");
     } else {
         const double n = (double)N_WALKERS * (N_ROUNDS - BURN_IN);
-        printf("%s\n%ld of %d proposals accepted\n\n%-11s %10s %10s %10s\n", shoal_plan_line(f.plan), n_accepted, N_WALKERS * N_ROUNDS, "", "truth", "found",
-               "+-");
+        printf("%s\n%ld of %d proposals accepted\n\n%-11s %10s %10s %10s\n", shoal_plan_line(f.plan), n_accepted,
+               N_WALKERS * N_ROUNDS, "", "truth", "found", "+-");
         for (int k = 0; k < N_PARAMETERS; ++k) {
             const double mean = sum[k] / n, deviation = sqrt(squares[k] / n - mean * mean);
             printf("%-11s %10.5f %10.5f %10.5f\n", names[k], truth[k], truth[k] + mean, deviation);

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
  * force.kern.h: the words of a force's text. A force defines
- *     NAME_add(const shoal_kernel_args *k, const double *p, int n, const real *m, const real *x, const real *v, real *a)
- * which adds the accelerations of all bodies at barycentric positions x and velocities v, [3 * n], component * n + body; p are its
- * parameters, the same for all systems.
+ *     NAME_add(const shoal_kernel_args *k, const double *p, int n, const real *m, const real *x, const real *v, real
+ *         *a)
+ * which adds the accelerations of all bodies at barycentric positions x and velocities v, [3 * n], component * n +
+ * body; p are its parameters, the same for all systems.
  */
 #ifndef SHOAL_FORCE_KERN_H
 #define SHOAL_FORCE_KERN_H
@@ -29,7 +30,8 @@ LANE_FN void body_push(int n, int i, real scale, const real *f, real *a)
         a[c * n + i] = lane_fma(scale, f[c], a[c * n + i]);
 }
 
-/* The same of a body that a parameter names: found by running over all, which leaves a GPU's arrays in its registers. */
+/* The same of a body that a parameter names: found by running over all, which leaves a GPU's arrays in its
+ * registers. */
 LANE_FN lane_body body_named(int n, double body, const real *m, const real *x, const real *v)
 {
     lane_body at = body_at(n, 0, m, x, v);
@@ -59,7 +61,10 @@ LANE_FN lane_body body_from(lane_body at, const lane_body *origin)
 }
 
 /* A force on one body, or with 0 on all that have no mass: does it mean body i, and its strength there. */
-LANE_FN bool body_meant(double on, int i) { return on == 0.0 || on == i; }
+LANE_FN bool body_meant(double on, int i)
+{
+    return on == 0.0 || on == i;
+}
 LANE_FN real body_share(double on, real m, real strength)
 {
     return on == 0.0 ? lane_select(m == lane_set(0.0), strength, lane_set(0.0)) : strength;

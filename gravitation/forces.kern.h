@@ -2,7 +2,8 @@
  *
  * forces.kern.h: Newton's attraction and every extra force on a system, as propagators ask for them.
  *
- * Forces act in the order of the config, and one may stand there more than once. force.kern.h has the words of their texts.
+ * Forces act in the order of the config, and one may stand there more than once. force.kern.h has the words of their
+ * texts.
  */
 #include "gravitation/force.kern.h"
 #include "texts/forces.kern.h"
@@ -20,8 +21,8 @@ enum {
 LANE_FN void forces_add_bodies(const shoal_kernel_args *k, int n, const real *m, const real *x, const real *v, real *a)
 {
     for (int f = 0; f < k->n_forces; f++) {
-#define FORCE(name)                                                                             \
-    if ((FORCES(k) & (1 << SHOAL_FORCE_##name)) && k->force_kind[f] == SHOAL_FORCE_##name)      \
+#define FORCE(name)                                                                        \
+    if ((FORCES(k) & (1 << SHOAL_FORCE_##name)) && k->force_kind[f] == SHOAL_FORCE_##name) \
         name##_add(k, k->force[f], n, m, x, v, a);
 #include "gravitation/list.h"
 #undef FORCE
@@ -29,10 +30,12 @@ LANE_FN void forces_add_bodies(const shoal_kernel_args *k, int n, const real *m,
 }
 
 /*
- * a += the extra forces, and for tangent vectors their derivatives along them by a central difference: (f(+t) - f(-t)) / 2t at x +- t dx,
- * v +- t dv, with t |dx|/|x| and t |dv|/|v| about 2^-20 at most. Relative error about 1e-10 of the extra forces' own derivatives.
+ * a += the extra forces, and for tangent vectors their derivatives along them by a central difference: (f(+t) - f(-t))
+ * / 2t at x +- t dx, v +- t dv, with t |dx|/|x| and t |dv|/|v| about 2^-20 at most. Relative error about 1e-10 of the
+ * extra forces' own derivatives.
  */
-LANE_BIG_FN void forces_add_whole(const shoal_kernel_args *k, int n, const real *m, const real *x, const real *v, real *a)
+LANE_BIG_FN void forces_add_whole(const shoal_kernel_args *k, int n, const real *m, const real *x, const real *v,
+                                  real *a)
 {
     if (!VARIATIONAL(k)) {
         forces_add_bodies(k, n, m, x, v, a);
@@ -104,12 +107,12 @@ LANE_FN real forces_moment(const shoal_kernel_args *k, int n, const real *v, con
 }
 
 /*
- * Their jerks by a central difference along the motion, for forces that are small beside Newton's: jerk += (f(+t) - f(-t)) / 2t with
- * x +- v t + a t^2/2, v +- a t. t is forces_moment: relative error t^2/6 = 2.5e-9 of the extra force's own rate; of tangent
- * vectors 2^13 times that of forces_add = 1e-6.
- * a: all accelerations.
+ * Their jerks by a central difference along the motion, for forces that are small beside Newton's: jerk += (f(+t) -
+ * f(-t)) / 2t with x +- v t + a t^2/2, v +- a t. t is forces_moment: relative error t^2/6 = 2.5e-9 of the extra force's
+ * own rate; of tangent vectors 2^13 times that of forces_add = 1e-6. a: all accelerations.
  */
-LANE_BIG_FN void forces_add_jerk(const shoal_kernel_args *k, int n, const real *m, const real *x, const real *v, const real *a, real *jerk)
+LANE_BIG_FN void forces_add_jerk(const shoal_kernel_args *k, int n, const real *m, const real *x, const real *v,
+                                 const real *a, real *jerk)
 {
     const real zero = lane_set(0.0);
     real there[XYZ * LANE_ROOM(n)], speed[XYZ * LANE_ROOM(n)], f[XYZ * LANE_ROOM(n)];
@@ -128,11 +131,12 @@ LANE_BIG_FN void forces_add_jerk(const shoal_kernel_args *k, int n, const real *
 }
 
 /*
- * The mean of the extra forces over a time h at fixed positions: f(x, v + (h/2) f(x, v)), the explicit midpoint rule. Exact if
- * they do not depend on velocities; else right to O((h f_v)^2 f), f_v being their rate (a drag's 1/tau): a propagator of any
- * order that kicks with it is of order 2 in that small quantity.
+ * The mean of the extra forces over a time h at fixed positions: f(x, v + (h/2) f(x, v)), the explicit midpoint rule.
+ * Exact if they do not depend on velocities; else right to O((h f_v)^2 f), f_v being their rate (a drag's 1/tau): a
+ * propagator of any order that kicks with it is of order 2 in that small quantity.
  */
-LANE_BIG_FN void forces_mean(const shoal_kernel_args *k, int n, const real *m, const real *x, const real *v, real h, real *f)
+LANE_BIG_FN void forces_mean(const shoal_kernel_args *k, int n, const real *m, const real *x, const real *v, real h,
+                             real *f)
 {
     const real half = 0.5 * h;
     real there[XYZ * LANE_ROOM(n)];
@@ -148,7 +152,8 @@ LANE_BIG_FN void forces_mean(const shoal_kernel_args *k, int n, const real *m, c
 }
 
 /* What they add to the velocities in that time. */
-LANE_FN void forces_kick(const shoal_kernel_args *k, int n, const real *m, const real *x, const real *v, real h, real *dv)
+LANE_FN void forces_kick(const shoal_kernel_args *k, int n, const real *m, const real *x, const real *v, real h,
+                         real *dv)
 {
     forces_mean(k, n, m, x, v, h, dv);
     LANE_UNROLL_GPU
@@ -157,12 +162,12 @@ LANE_FN void forces_kick(const shoal_kernel_args *k, int n, const real *m, const
 }
 
 /*
- * Their snaps in the same way: snap += (f(+t) - 2 f(0) + f(-t)) / t^2 with x +- v t + a t^2/2 +- jerk t^3/6, v +- a t + jerk t^2/2.
- * Relative error of the extra force's own rate: 2^26 roundings = 1.5e-8, and t^2/12 = 1.2e-9; of tangent vectors 2^26 times that
- * of forces_add = 1e-2, which a step of order 6 takes times h^3/120. a, jerk: of all forces.
+ * Their snaps in the same way: snap += (f(+t) - 2 f(0) + f(-t)) / t^2 with x +- v t + a t^2/2 +- jerk t^3/6, v +- a t +
+ * jerk t^2/2. Relative error of the extra force's own rate: 2^26 roundings = 1.5e-8, and t^2/12 = 1.2e-9; of tangent
+ * vectors 2^26 times that of forces_add = 1e-2, which a step of order 6 takes times h^3/120. a, jerk: of all forces.
  */
-LANE_BIG_FN void forces_add_snap(const shoal_kernel_args *k, int n, const real *m, const real *x, const real *v, const real *a,
-                                 const real *jerk, real *snap)
+LANE_BIG_FN void forces_add_snap(const shoal_kernel_args *k, int n, const real *m, const real *x, const real *v,
+                                 const real *a, const real *jerk, real *snap)
 {
     real there[XYZ * LANE_ROOM(n)], speed[XYZ * LANE_ROOM(n)], f[XYZ * LANE_ROOM(n)];
     const real t = forces_moment(k, n, v, a), weight = 1.0 / (t * t), third = lane_set(1.0 / 3.0);
@@ -180,7 +185,8 @@ LANE_BIG_FN void forces_add_snap(const shoal_kernel_args *k, int n, const real *
 }
 
 /* Accelerations of all bodies, [3 * n]. */
-LANE_FN void gravity_acceleration(const shoal_kernel_args *k, int n, const real *m, const real *x, const real *v, real *a)
+LANE_FN void gravity_acceleration(const shoal_kernel_args *k, int n, const real *m, const real *x, const real *v,
+                                  real *a)
 {
     newton_acceleration(k, n, 0, m, x, a);
     if (FORCES(k))
@@ -188,7 +194,8 @@ LANE_FN void gravity_acceleration(const shoal_kernel_args *k, int n, const real 
 }
 
 /* Accelerations and jerks of all bodies. */
-LANE_FN void gravity_jerk(const shoal_kernel_args *k, int n, const real *m, const real *x, const real *v, real *a, real *jerk)
+LANE_FN void gravity_jerk(const shoal_kernel_args *k, int n, const real *m, const real *x, const real *v, real *a,
+                          real *jerk)
 {
     newton_jerk(k, n, m, x, v, a, jerk);
     if (FORCES(k)) {
@@ -198,7 +205,8 @@ LANE_FN void gravity_jerk(const shoal_kernel_args *k, int n, const real *m, cons
 }
 
 /* Accelerations, jerks and snaps of all bodies. */
-LANE_FN void gravity_snap(const shoal_kernel_args *k, int n, const real *m, const real *x, const real *v, real *a, real *jerk, real *snap)
+LANE_FN void gravity_snap(const shoal_kernel_args *k, int n, const real *m, const real *x, const real *v, real *a,
+                          real *jerk, real *snap)
 {
     newton_acceleration(k, n, 0, m, x, a);
     if (FORCES(k))

@@ -9,10 +9,13 @@ enum { BODY, SIZE, DENSITY, CD, R0, ALPHA, H0, F };
 static const shoal_parameter parameters[] = {
     SHOAL_ON_PARAMETER,
     {"size", SHOAL_REAL, "length", NAN, 1e-200, 1e200, NULL, "radius of the solid bodies"},
-    {"density", SHOAL_REAL, "", NAN, 0, 1e200, NULL, "density of the gas at r0 in the plane over that of the solid bodies"},
+    {"density", SHOAL_REAL, "", NAN, 0, 1e200, NULL,
+     "density of the gas at r0 in the plane over that of the solid bodies"},
     {"C_D", SHOAL_REAL, "", 0.5, 0, 1e200, NULL, "drag coefficient"},
-    {"r0", SHOAL_REAL, "length", 1, 1e-200, 1e200, NULL, "distance from body 0 that the disc's values are given for; default: 1 AU"},
-    {"alpha", SHOAL_REAL, "", 2.75, -10, 10, NULL, "density falls as R^-alpha, a multiple of 1/4; default: Hayashi's nebula"},
+    {"r0", SHOAL_REAL, "length", 1, 1e-200, 1e200, NULL,
+     "distance from body 0 that the disc's values are given for; default: 1 AU"},
+    {"alpha", SHOAL_REAL, "", 2.75, -10, 10, NULL,
+     "density falls as R^-alpha, a multiple of 1/4; default: Hayashi's nebula"},
     {"h0", SHOAL_REAL, "", 0.033, 1e-6, 1, NULL, "scale height over distance at r0"},
     {"flaring", SHOAL_REAL, "", 1.25, -10, 10, NULL, "scale height grows as R^flaring, a multiple of 1/4"},
 };
@@ -37,7 +40,8 @@ static double energy(const double *p, int n, const shoal_body *bodies)
 
 const shoal_force shoal_force_gas_drag = {
     .name = "gas_drag",
-    .doc = "aerodynamic drag in a power-law gas disc about body 0, on one body or on all without mass; no reaction on body 0",
+    .doc = "aerodynamic drag in a power-law gas disc about body 0, on one body or on all without mass; no reaction on "
+           "body 0",
     .reference = "Adachi, Hayashi & Nakazawa 1976, Prog. Theor. Phys. 56, 1756",
     .parameters = parameters,
     .n_parameters = SHOAL_COUNT(parameters),

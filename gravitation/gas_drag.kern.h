@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * gas_drag.kern.h: aerodynamic drag on solid spheres of radius s and density rho_s in a gas disc about body 0, in its reference plane,
+ * gas_drag.kern.h: aerodynamic drag on solid spheres of radius s and density rho_s in a gas disc about body 0, in its
+ * reference plane,
  *
  *     a = -(3 C_D / 8 s) (rho / rho_s) |u| u,   u = v - v_gas
  *     rho = rho_0 (R/R_0)^-alpha exp(-z^2 / 2h^2),   h = h_0 R_0 (R/R_0)^f,   v_gas^2 = (G m_0 / R) (1 - 2 eta),
  *     eta = (alpha + 3 - 2f) (h / R)^2 / 2
  *
- * R, z cylindrical coordinates about body 0; the gas turns from x to y, slower than Kepler by the gradient of its pressure in the plane
- * z = 0. Adachi, Hayashi & Nakazawa 1976, Prog. Theor. Phys. 56, 1756. alpha and f are multiples of 1/4: powers are taken from a fourth
- * root. Body 0 feels no reaction.
+ * R, z cylindrical coordinates about body 0; the gas turns from x to y, slower than Kepler by the gradient of its
+ * pressure in the plane z = 0. Adachi, Hayashi & Nakazawa 1976, Prog. Theor. Phys. 56, 1756. alpha and f are multiples
+ * of 1/4: powers are taken from a fourth root. Body 0 feels no reaction.
  */
 #include "gravitation/force.kern.h"
 
@@ -40,10 +41,12 @@ LANE_FN real gas_exp_minus(real x)
     return lane_max(series + 1.0, lane_set(0.0));
 }
 
-LANE_FN void gas_drag_add(const shoal_kernel_args *k, const double *p, int n, const real *m, const real *x, const real *v, real *a)
+LANE_FN void gas_drag_add(const shoal_kernel_args *k, const double *p, int n, const real *m, const real *x,
+                          const real *v, real *a)
 {
     const int alpha4 = (int)(4.0 * p[GAS_ALPHA]), f4 = (int)(4.0 * p[GAS_F]);
-    const double strength = -0.375 * p[GAS_CD] * p[GAS_DENSITY] / p[GAS_SIZE], gradient = p[GAS_ALPHA] + 3.0 - 2.0 * p[GAS_F];
+    const double strength = -0.375 * p[GAS_CD] * p[GAS_DENSITY] / p[GAS_SIZE],
+                 gradient = p[GAS_ALPHA] + 3.0 - 2.0 * p[GAS_F];
     const lane_body centre = body_at(n, 0, m, x, v);
     (void)k;
     LANE_UNROLL_BODIES

@@ -8,8 +8,8 @@ static const shoal_parameter parameters[] = {
     SHOAL_LIGHT_PARAMETER,
 };
 
-/* sum m_i / c^2 [3 v^4 / 8 + 3 G m_0 v^2 / 2r + (G m_0)^2 / 2r^2]: with Newton's, conserved but for what is smaller than it by m_i / m_0
- * or G m_0 / c^2 r. */
+/* sum m_i / c^2 [3 v^4 / 8 + 3 G m_0 v^2 / 2r + (G m_0)^2 / 2r^2]: with Newton's, conserved but for what is smaller
+ * than it by m_i / m_0 or G m_0 / c^2 r. */
 static double energy(const double *p, int n, const shoal_body *bodies)
 {
     double sum = 0;
@@ -23,7 +23,8 @@ static double energy(const double *p, int n, const shoal_body *bodies)
 
 const shoal_force shoal_force_gr = {
     .name = "gr",
-    .doc = "general relativity of one dominant mass, body 0, on all others to first post-Newtonian order, and its reaction",
+    .doc = "general relativity of one dominant mass, body 0, on all others to first post-Newtonian order, and its "
+           "reaction",
     .reference = "Anderson et al. 1975, ApJ 200, 221; Newhall, Standish & Williams 1983, A&A 125, 150",
     .parameters = parameters,
     .n_parameters = SHOAL_COUNT(parameters),

@@ -1,17 +1,21 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * gr.kern.h: general relativity to first post-Newtonian order for bodies around one dominant mass, body 0 (harmonic coordinates),
+ * gr.kern.h: general relativity to first post-Newtonian order for bodies around one dominant mass, body 0 (harmonic
+ * coordinates),
  *
- *     a_i = G m_0 / (c^2 r^3) [(4 G m_0 / r - v^2) r + 4 (r.v) v],   a_0 -= (m_i / m_0) a_i,   r = x_i - x_0, v = v_i - v_0
+ *     a_i = G m_0 / (c^2 r^3) [(4 G m_0 / r - v^2) r + 4 (r.v) v],   a_0 -= (m_i / m_0) a_i,   r = x_i - x_0, v = v_i -
+ *         v_0
  *
- * Anderson, Esposito, Martin, Thornton & Muhleman 1975, ApJ 200, 221: what remains for m_i << m_0 of the full equations of motion
- * (Newhall, Standish & Williams 1983, A&A 125, 150, equation 1). Left out: terms smaller than these by m_i / m_0.
+ * Anderson, Esposito, Martin, Thornton & Muhleman 1975, ApJ 200, 221: what remains for m_i << m_0 of the full equations
+ * of motion (Newhall, Standish & Williams 1983, A&A 125, 150, equation 1). Left out: terms smaller than these by m_i /
+ * m_0.
  */
 #include "gravitation/force.kern.h"
 
 enum { GR_C = 0 };
 
-LANE_FN void gr_add(const shoal_kernel_args *k, const double *p, int n, const real *m, const real *x, const real *v, real *a)
+LANE_FN void gr_add(const shoal_kernel_args *k, const double *p, int n, const real *m, const real *x, const real *v,
+                    real *a)
 {
     const real factor = lane_set(1.0 / (p[GR_C] * p[GR_C])), mu = m[0];
     const lane_body centre = body_at(n, 0, m, x, v);

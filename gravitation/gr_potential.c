@@ -20,7 +20,8 @@ static double energy(const double *p, int n, const shoal_body *bodies)
 
 const shoal_force shoal_force_gr_potential = {
     .name = "gr_potential",
-    .doc = "general relativity as a 1/r^2 potential about body 0: the right pericentre precession, a mean motion off by O(GM/ac^2)",
+    .doc = "general relativity as a 1/r^2 potential about body 0: the right pericentre precession, a mean motion off "
+           "by O(GM/ac^2)",
     .reference = "Nobili & Roxburgh 1986, IAU Symp. 114, 105",
     .parameters = parameters,
     .n_parameters = SHOAL_COUNT(parameters),

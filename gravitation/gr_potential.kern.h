@@ -10,7 +10,8 @@
 
 enum { GR_POTENTIAL_C = 0 };
 
-LANE_FN void gr_potential_add(const shoal_kernel_args *k, const double *p, int n, const real *m, const real *x, const real *v, real *a)
+LANE_FN void gr_potential_add(const shoal_kernel_args *k, const double *p, int n, const real *m, const real *x,
+                              const real *v, real *a)
 {
     const real factor = lane_set(6.0 / (p[GR_POTENTIAL_C] * p[GR_POTENTIAL_C])) * m[0];
     (void)k;

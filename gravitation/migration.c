@@ -8,8 +8,10 @@ enum { BODY, TAU_A, TAU_E, TAU_INC, K };
 
 static const shoal_parameter parameters[] = {
     {"body", SHOAL_BODY, "", NAN, -1, SHOAL_MAX_BODIES, NULL, "the body that migrates"},
-    {"tau_a", SHOAL_REAL, "time", INFINITY, -INFINITY, INFINITY, NULL, "a / |da/dt|, inwards; negative: outwards; inf: no migration"},
-    {"tau_e", SHOAL_REAL, "time", INFINITY, -INFINITY, INFINITY, NULL, "e / |de/dt| of a nearly circular orbit; inf: no damping"},
+    {"tau_a", SHOAL_REAL, "time", INFINITY, -INFINITY, INFINITY, NULL,
+     "a / |da/dt|, inwards; negative: outwards; inf: no migration"},
+    {"tau_e", SHOAL_REAL, "time", INFINITY, -INFINITY, INFINITY, NULL,
+     "e / |de/dt| of a nearly circular orbit; inf: no damping"},
     {"tau_inc", SHOAL_REAL, "time", INFINITY, -INFINITY, INFINITY, NULL,
      "inc / |dinc/dt| of a small inclination to the reference plane; inf: no damping"},
     {"K", SHOAL_REAL, "", 0, 0, 1e200, NULL, "in place of tau_e: tau_e = |tau_a| / K"},
@@ -32,7 +34,8 @@ static const char *refuses(const double *p, const shoal_ensemble *ensemble, long
 
 const shoal_force shoal_force_migration = {
     .name = "migration",
-    .doc = "exponential migration of one body about body 0, damping of its eccentricity and inclination; no reaction on body 0",
+    .doc = "exponential migration of one body about body 0, damping of its eccentricity and inclination; no reaction "
+           "on body 0",
     .reference = "Papaloizou & Larwood 2000, MNRAS 315, 823; K as in Lee & Peale 2002, ApJ 567, 596",
     .parameters = parameters,
     .n_parameters = SHOAL_COUNT(parameters),

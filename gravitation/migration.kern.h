@@ -2,21 +2,24 @@
  *
  * migration.kern.h: a disc that is not modelled moves one body and rounds its orbit about body 0,
  *
- *     a = -v / 2 tau_a - 2 (r.v) r / (r^2 tau_e) - 2 v_z z / tau_inc,   r = x_i - x_0, v = v_i - v_0, z the normal of the reference plane
+ *     a = -v / 2 tau_a - 2 (r.v) r / (r^2 tau_e) - 2 v_z z / tau_inc,   r = x_i - x_0, v = v_i - v_0, z the normal of
+ *         the reference plane
  *
  * Papaloizou & Larwood 2000, MNRAS 315, 823, with t_m = 2 tau_a, so that over an orbit
  *
  *     da/dt = -a / tau_a - 4 a [1 - sqrt(1 - e^2)] / tau_e,
- *     de/dt = -2 (1 - e^2) [1 - sqrt(1 - e^2)] / (e tau_e) = -e / tau_e + O(e^3),   dinc/dt = -inc / tau_inc for small inc
+ *     de/dt = -2 (1 - e^2) [1 - sqrt(1 - e^2)] / (e tau_e) = -e / tau_e + O(e^3),   dinc/dt = -inc / tau_inc for small
+ *         inc
  *
- * K = tau_a / tau_e is that of Lee & Peale 2002, ApJ 567, 596: |de/dt| / e = K |da/dt| / a. The disc takes the momentum: body 0 feels no
- * reaction.
+ * K = tau_a / tau_e is that of Lee & Peale 2002, ApJ 567, 596: |de/dt| / e = K |da/dt| / a. The disc takes the
+ * momentum: body 0 feels no reaction.
  */
 #include "gravitation/force.kern.h"
 
 enum { MIGRATION_BODY, MIGRATION_TAU_A, MIGRATION_TAU_E, MIGRATION_TAU_INC, MIGRATION_K };
 
-LANE_FN void migration_add(const shoal_kernel_args *k, const double *p, int n, const real *m, const real *x, const real *v, real *a)
+LANE_FN void migration_add(const shoal_kernel_args *k, const double *p, int n, const real *m, const real *x,
+                           const real *v, real *a)
 {
     const double rate_a = 1.0 / p[MIGRATION_TAU_A], rate_inc = 1.0 / p[MIGRATION_TAU_INC];
     const double fast = p[MIGRATION_K] * rate_a, rate_e = 1.0 / p[MIGRATION_TAU_E] + (fast < 0.0 ? -fast : fast);

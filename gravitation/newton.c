@@ -6,6 +6,7 @@
 
 const shoal_force shoal_newton = {
     .name = "newton",
-    .doc = "point masses, G m / r^2, always there: each pair once (form = pairs) or a row of those with mass for each (rows), the same bits",
+    .doc = "point masses, G m / r^2, always there: each pair once (form = pairs) or a row of those with mass for each "
+           "(rows), the same bits",
     .reference = "Makino & Aarseth 1992, PASJ 44, 141 (with jerk)",
 };

@@ -2,20 +2,23 @@
  *
  * newton.kern.h: Newtonian accelerations and jerks of all bodies of a system, G = 1.
  *
- *     a_i = sum_j m_j d / |d|^3,   jerk_i = sum_j m_j (dv / |d|^3 - 3 (d.dv) d / |d|^5),   d = x_j - x_i, dv = v_j - v_i
+ *     a_i = sum_j m_j d / |d|^3,   jerk_i = sum_j m_j (dv / |d|^3 - 3 (d.dv) d / |d|^5),   d = x_j - x_i, dv = v_j -
+ *                                  v_i
  *
  * (Makino & Aarseth 1992, PASJ 44, 141, equations 2 and 3.) Vectors are [3 * n], component * n + body.
  *
  * The order of a sum. Bodies are numbered from the first that takes part. To body l its partner l ^ 1 comes first, then
- * the other pair of its four (those of the same l >> 2), then all beyond the four; each of these from the last body to the
- * first, so that the central one comes late. The order does not depend on how many bodies there are (one without mass adds
- * zeros, which change no sum), and lets a thread of a GPU have one, two or four of them, and two threads five of ten.
+ * the other pair of its four (those of the same l >> 2), then all beyond the four; each of these from the last body to
+ * the first, so that the central one comes late. The order does not depend on how many bodies there are (one without
+ * mass adds zeros, which change no sum), and lets a thread of a GPU have one, two or four of them, and two threads five
+ * of ten.
  *
  * Two forms, same bits: `pairs` evaluates each pair once; `rows` evaluates for each body its pairs with those that have
  * mass, with fewer sums alive.
  *
- * Tangent vectors (bodies n/2 .. n-1 where there are some) get the derivatives of these along (e, f) = (delta d, delta dv): the
- * acceleration's is the jerk with e for dv, and with q = (d.e) / |d|^2, alpha = -3 (d.dv) / |d|^2, w = dv + alpha d
+ * Tangent vectors (bodies n/2 .. n-1 where there are some) get the derivatives of these along (e, f) = (delta d, delta
+ * dv): the acceleration's is the jerk with e for dv, and with q = (d.e) / |d|^2, alpha = -3 (d.dv) / |d|^2, w = dv +
+ * alpha d
  *
  *     delta jerk_i = sum_j m_j (delta w - 3 q w) / |d|^3,   delta w = f + alpha e + delta alpha d,
  *     delta alpha = -3 (e.dv + d.f) / |d|^2 - 2 q alpha
@@ -26,7 +29,8 @@
  *
  *     snap_i = sum_j m_j (b - 6 alpha w - 3 beta d) / |d|^3
  *
- * (Nitadori & Makino 2008, New Astronomy 13, 498, equations 6 to 11.) With z the bracket, g = delta b, gamma = beta - alpha^2
+ * (Nitadori & Makino 2008, New Astronomy 13, 498, equations 6 to 11.) With z the bracket, g = delta b, gamma = beta -
+ * alpha^2
  *
  *     delta snap_i = sum_j m_j (delta z - 3 q z) / |d|^3
  *     delta z = g - 6 (delta alpha w + alpha delta w) - 3 (delta beta d + beta e)
@@ -36,7 +40,10 @@
  * Operations a pair: 27 (acceleration), 44 (with jerk), 66 (jerk and snap), of which 10 for lane_rsqrt after its seed.
  */
 
-LANE_FN real dot(const real *a, const real *b) { return lane_fma(a[2], b[2], lane_fma(a[1], b[1], a[0] * b[0])); }
+LANE_FN real dot(const real *a, const real *b)
+{
+    return lane_fma(a[2], b[2], lane_fma(a[1], b[1], a[0] * b[0]));
+}
 
 typedef struct vec {
     real x, y, z;
@@ -64,20 +71,34 @@ LANE_FN vec vec_add(real scale, vec a, vec b)
     return c;
 }
 /* a.b, and a.b + c */
-LANE_FN real vec_dot(vec a, vec b) { return lane_fma(a.z, b.z, lane_fma(a.y, b.y, a.x * b.x)); }
-LANE_FN real vec_dot_add(vec a, vec b, real c) { return lane_fma(a.z, b.z, lane_fma(a.y, b.y, lane_fma(a.x, b.x, c))); }
+LANE_FN real vec_dot(vec a, vec b)
+{
+    return lane_fma(a.z, b.z, lane_fma(a.y, b.y, a.x * b.x));
+}
+LANE_FN real vec_dot_add(vec a, vec b, real c)
+{
+    return lane_fma(a.z, b.z, lane_fma(a.y, b.y, lane_fma(a.x, b.x, c)));
+}
 
-/* ---- a pair ------------------------------------------------------------------------------------------------------------- */
+/* ---- a pair ------------------------------------------------------------------------------------------------------ */
 
-/* What pairs add to: accelerations; these and jerks; jerks and snaps; or the derivatives of the last two along tangent vectors. */
+/* What pairs add to: accelerations; these and jerks; jerks and snaps; or the derivatives of the last two along
+ * tangent vectors. */
 enum { NEWTON_PULL, NEWTON_JERK, NEWTON_JERK_TANGENT, NEWTON_SNAP, NEWTON_SNAP_TANGENT };
 
 /* Vectors that it takes: x, v of the bodies; a for snaps; then the same of the tangent vectors. And that it makes. */
 LANE_FN int newton_takes(int kind)
 {
-    return kind == NEWTON_PULL ? 1 : kind == NEWTON_JERK ? 2 : kind == NEWTON_JERK_TANGENT ? 4 : kind == NEWTON_SNAP ? 3 : 6;
+    return kind == NEWTON_PULL           ? 1
+           : kind == NEWTON_JERK         ? 2
+           : kind == NEWTON_JERK_TANGENT ? 4
+           : kind == NEWTON_SNAP         ? 3
+                                         : 6;
 }
-LANE_FN int newton_makes(int kind) { return kind == NEWTON_PULL ? 1 : 2; }
+LANE_FN int newton_makes(int kind)
+{
+    return kind == NEWTON_PULL ? 1 : 2;
+}
 
 /* Of a body, or their differences of two. */
 typedef struct newton_vectors {
@@ -207,19 +228,23 @@ LANE_FN void newton_push_terms(int kind, int n, int i, int add, real m, const ne
         newton_push(n, i, add, factor, t->second, out[1]);
 }
 
-/* ---- all pairs of a system ---------------------------------------------------------------------------------------------- */
+/* ---- all pairs of a system --------------------------------------------------------------------------------------- */
 
 /* What body j adds to i; with both, what i adds to j, too. */
-LANE_FN void newton_pair(int kind, int n, int i, int j, int both, const real *m, const real *const *in, real *const *out)
+LANE_FN void newton_pair(int kind, int n, int i, int j, int both, const real *m, const real *const *in,
+                         real *const *out)
 {
-    const newton_terms t = newton_terms_of(kind, newton_difference(kind, newton_at(kind, n, j, in), newton_at(kind, n, i, in)));
+    const newton_terms t = newton_terms_of(
+        kind, newton_difference(kind, newton_at(kind, n, j, in), newton_at(kind, n, i, in)));
     newton_push_terms(kind, n, i, 1, m[j], &t, out);
     if (both)
         newton_push_terms(kind, n, j, 0, m[i], &t, out);
 }
 
-/* The pairs among bodies first, first + 1, ... of a four, of which `count` are there, and one at least is below `massive`: 01, 23, 13, 03, 12, 02. */
-LANE_FN void newton_four(int kind, int n, int first, int count, int massive, const real *m, const real *const *in, real *const *out)
+/* The pairs among bodies first, first + 1, ... of a four, of which `count` are there, and one at least is below
+ * `massive`: 01, 23, 13, 03, 12, 02. */
+LANE_FN void newton_four(int kind, int n, int first, int count, int massive, const real *m, const real *const *in,
+                         real *const *out)
 {
     LANE_UNROLL
     for (int pair = 0; pair < 6; pair++) {
@@ -230,26 +255,31 @@ LANE_FN void newton_four(int kind, int n, int first, int count, int massive, con
 }
 
 /* Partner s = 1, 2, 3 of number l in its four. */
-LANE_FN int newton_near(int l, int s) { return s == 1 ? l ^ 1 : s == 2 ? (l ^ 2) | 1 : (l ^ 2) & ~1; }
+LANE_FN int newton_near(int l, int s)
+{
+    return s == 1 ? l ^ 1 : s == 2 ? (l ^ 2) | 1 : (l ^ 2) & ~1;
+}
 
-/* A GPU's registers do not hold the sums of all pairs of more bodies, and its compiler gives up; the bits are the same. */
+/* A GPU's registers do not hold the sums of all pairs of more bodies, and its compiler gives up; the bits are the
+ * same. */
 #ifdef __CUDACC__
 #define NEWTON_FORM(k, kind) (N_BODIES > 5 && (kind) >= NEWTON_SNAP ? SHOAL_FORM_ROWS : FORM(k))
 #else
 #define NEWTON_FORM(k, kind) FORM(k)
 #endif
 
-/* Bodies from here on have no mass, and no pairs among themselves; a CPU, where it is no constant, leaves those out in rows alone. */
+/* Bodies from here on have no mass, and no pairs among themselves; a CPU, where it is no constant, leaves those out
+ * in rows alone. */
 #ifdef SHOAL_MASSIVE
 #define NEWTON_MASSIVE(bodies) SHOAL_MASSIVE
 #else
 #define NEWTON_MASSIVE(bodies) (bodies)
 #endif
 
-/* first = 0: all of the bodies, whose vectors have stride n. first = 1: bodies 1, 2, ... among themselves; body 0 neither acts nor is
- * written. */
-LANE_FN void newton_whole(const shoal_kernel_args *k, int kind, int n, int bodies, int first, const real *m, const real *const *in,
-                          real *const *out)
+/* first = 0: all of the bodies, whose vectors have stride n. first = 1: bodies 1, 2, ... among themselves; body 0
+ * neither acts nor is written. */
+LANE_FN void newton_whole(const shoal_kernel_args *k, int kind, int n, int bodies, int first, const real *m,
+                          const real *const *in, real *const *out)
 {
     if (NEWTON_FORM(k, kind) == SHOAL_FORM_PAIRS) {
         LANE_UNROLL
@@ -276,17 +306,20 @@ LANE_FN void newton_whole(const shoal_kernel_args *k, int kind, int n, int bodie
 }
 
 #if TEAM > 1
-/* The same for the thread's own bodies: pairs with those that have mass, in the same order; what a pair adds is odd in d,
- * so that the bits are the same. The bodies of a thread are a block. */
-enum { NEWTON_ACTING = (SHOAL_MASSIVE - TEAM_FIRST + TEAM_EACH - 1) / TEAM_EACH,
-       NEWTON_OTHERS = NEWTON_ACTING < TEAM_BLOCKS ? NEWTON_ACTING : TEAM_BLOCKS - 1,
-       NEWTON_FOUR = 4 / TEAM_RUN };
+/* The same for the thread's own bodies: pairs with those that have mass, in the same order; what a pair adds is odd
+ * in d, so that the bits are the same. The bodies of a thread are a block. */
+enum {
+    NEWTON_ACTING = (SHOAL_MASSIVE - TEAM_FIRST + TEAM_EACH - 1) / TEAM_EACH,
+    NEWTON_OTHERS = NEWTON_ACTING < TEAM_BLOCKS ? NEWTON_ACTING : TEAM_BLOCKS - 1,
+    NEWTON_FOUR = 4 / TEAM_RUN
+};
 
 /* The acting block whose turn with the own one is number s; -1: there are not so many. */
 LANE_FN int newton_other(int s)
 {
     const int own = team_own(), l = own & (NEWTON_FOUR - 1), four = own - l, acts = own < NEWTON_ACTING;
-    const int acting = max(0, min(NEWTON_FOUR, NEWTON_ACTING - four)), near = acting - acts; /* of its four; without it */
+    /* of its four; without it */
+    const int acting = max(0, min(NEWTON_FOUR, NEWTON_ACTING - four)), near = acting - acts;
     const int last = acting - 1 - s, beyond = NEWTON_ACTING - 1 - (s - near);
     if (s < near)
         return four + (l >= 2 ? last - (acts && last <= l) : s == 0 ? l ^ 1 : acting - s);
@@ -295,7 +328,10 @@ LANE_FN int newton_other(int s)
 
 enum { NEWTON_PAIRS = TEAM_PARTS * (TEAM_PARTS - 1) / 2 };
 /* Pair p: of bodies b and b + step, modulo their number. */
-LANE_FN int newton_pair_of(int b, int step) { return (step - 1) * TEAM_PARTS + b; }
+LANE_FN int newton_pair_of(int b, int step)
+{
+    return (step - 1) * TEAM_PARTS + b;
+}
 
 /* Body q of a block, as its thread put it there. */
 LANE_FN vec newton_shared_vec(int v, int block, int q)
@@ -362,7 +398,8 @@ LANE_FN void newton_push_pair(int kind, int i, int other, real m, real *const *o
 {
     const double *pairs = team_numbers() + TEAM_PAIRS_FROM;
     const int ahead = (other - team_own() + TEAM_PARTS) % TEAM_PARTS, back = TEAM_PARTS - ahead;
-    const int to = ahead < back || (ahead == back && team_own() < ahead); /* the pair is from the own body to the other */
+    /* the pair is from the own body to the other */
+    const int to = ahead < back || (ahead == back && team_own() < ahead);
     const int p = to ? newton_pair_of(team_own(), ahead) : newton_pair_of(other, back);
     const real factor = m * (to ? pairs[p] : -pairs[p]);
     LANE_UNROLL_FULLY
@@ -371,10 +408,10 @@ LANE_FN void newton_push_pair(int kind, int i, int other, real m, real *const *o
 }
 #endif
 
-/* In turn 0 two threads meet, each the other's partner: every second pair's factors are made by one of them for both. Of those that
- * cross, (own b, other q) is to the other thread (own q, other b): b < q makes them, the sums of b > q come later. Of the pairs (b, b) the
- * lower thread makes the first half. Only two threads with four bodies each (or five, of which four): with two bodies each, and more threads, it
- * is no gain. */
+/* In turn 0 two threads meet, each the other's partner: every second pair's factors are made by one of them for
+ * both. Of those that cross, (own b, other q) is to the other thread (own q, other b): b < q makes them, the sums of
+ * b > q come later. Of the pairs (b, b) the lower thread makes the first half. Only two threads with four bodies
+ * each (or five, of which four): with two bodies each, and more threads, it is no gain. */
 enum { NEWTON_MEET = XYZ == 3 && TEAM_WARP && SHOAL_MASSIVE == TEAM_BODIES && TEAM_BLOCKS == 2 && TEAM_RUN == 4 };
 
 LANE_FN newton_factors newton_told(int kind, newton_factors f, int block)
@@ -415,8 +452,8 @@ LANE_FN void newton_meet(int kind, int n, int local, int block, const real *m, c
 }
 
 #if TEAM_EACH == 5
-/* Two threads with a four and one of bodies 8 and 9 each, before their fours meet: of each four the pairs with both of these, whose factors its thread
- * makes for the others, and the sums of these two. */
+/* Two threads with a four and one of bodies 8 and 9 each, before their fours meet: of each four the pairs with both
+ * of these, whose factors its thread makes for the others, and the sums of these two. */
 LANE_FN void newton_five(int kind, int n, int local, int block, const real *m, const real *const *in, real *const *out)
 {
     const int lower = team_own() < block, last = local + TEAM_RUN;
@@ -429,12 +466,14 @@ LANE_FN void newton_five(int kind, int n, int local, int block, const real *m, c
         newton_factors made[2]; /* of the four's body q with bodies 8 and 9 */
         LANE_UNROLL_FULLY
         for (int b = 1; b >= 0; b--) {
-            const newton_vectors to = newton_difference(kind, newton_shared(kind, b, TEAM_RUN), newton_at(kind, n, local + q, in));
+            const newton_vectors to = newton_difference(kind, newton_shared(kind, b, TEAM_RUN),
+                                                        newton_at(kind, n, local + q, in));
             made[b] = newton_factors_of(kind, to);
             t = newton_terms_from(kind, to, made[b]);
             newton_push_own(kind, n, local + q, team_mass(m, TEAM_FIRST + team_number_of(b, TEAM_RUN)), &t, out);
         }
-        const newton_factors mine = lower ? made[0] : made[1], told = newton_told(kind, lower ? made[1] : made[0], block);
+        const newton_factors mine = lower ? made[0] : made[1],
+                             told = newton_told(kind, lower ? made[1] : made[0], block);
         first_four[q] = lower ? mine : told;
         t = newton_terms_from(kind, newton_difference(kind, newton_shared(kind, 1, q), own), lower ? told : mine);
         newton_push_own(kind, n, last, team_mass(m, TEAM_FIRST + team_number_of(1, q)), &t, out);
@@ -485,7 +524,8 @@ LANE_FN void newton_team(int kind, int n, int local, const real *m, const real *
             const real mass = team_mass(m, TEAM_FIRST + team_number_of(block, q));
             LANE_UNROLL_FULLY
             for (int b = 0; b < TEAM_EACH; b++) {
-                const newton_vectors own = XYZ == 3 ? newton_at(kind, n, local + b, in) : newton_shared(kind, team_own(), b);
+                const newton_vectors own = XYZ == 3 ? newton_at(kind, n, local + b, in)
+                                                    : newton_shared(kind, team_own(), b);
                 const newton_terms t = newton_terms_of(kind, newton_difference(kind, other, own));
                 newton_push_own(kind, n, local + b, mass, &t, out);
             }
@@ -495,7 +535,8 @@ LANE_FN void newton_team(int kind, int n, int local, const real *m, const real *
 }
 #endif
 
-LANE_FN void newton_pairs(const shoal_kernel_args *k, int kind, int n, int first, const real *m, const real *const *in, real *const *out)
+LANE_FN void newton_pairs(const shoal_kernel_args *k, int kind, int n, int first, const real *m, const real *const *in,
+                          real *const *out)
 {
     const int bodies = real_bodies(k, n);
 #if TEAM > 1
@@ -520,13 +561,15 @@ LANE_FN void newton_acceleration(const shoal_kernel_args *k, int n, int first, c
     const real *in[] = {x, x + bodies};
     real *out[] = {a, a + bodies};
     newton_zero(n, a);
-    if (VARIATIONAL(k)) /* what the velocities are to the jerk the tangent vectors are to the change of the acceleration */
+    /* what the velocities are to the jerk the tangent vectors are to the change of the acceleration */
+    if (VARIATIONAL(k))
         newton_pairs(k, NEWTON_JERK, n, first, m, in, out);
     else
         newton_pairs(k, NEWTON_PULL, n, first, m, in, out);
 }
 
-LANE_FN void newton_jerk(const shoal_kernel_args *k, int n, const real *m, const real *x, const real *v, real *a, real *jerk)
+LANE_FN void newton_jerk(const shoal_kernel_args *k, int n, const real *m, const real *x, const real *v, real *a,
+                         real *jerk)
 {
     const int bodies = real_bodies(k, n);
     const real *in[] = {x, v, x + bodies, v + bodies};
@@ -539,8 +582,8 @@ LANE_FN void newton_jerk(const shoal_kernel_args *k, int n, const real *m, const
 }
 
 /* Jerks and snaps of all bodies from their accelerations, whatever forces these are of. */
-LANE_FN void newton_snap(const shoal_kernel_args *k, int n, const real *m, const real *x, const real *v, const real *a, real *jerk,
-                         real *snap)
+LANE_FN void newton_snap(const shoal_kernel_args *k, int n, const real *m, const real *x, const real *v, const real *a,
+                         real *jerk, real *snap)
 {
     const int bodies = real_bodies(k, n);
     const real *in[] = {x, v, a, x + bodies, v + bodies, a + bodies};

@@ -13,7 +13,8 @@ static const shoal_parameter parameters[] = {
     SHOAL_LIGHT_PARAMETER,
 };
 
-/* Test particles have none. Of one body with mass: the potential, if there is no drag; conserved as far as its mass is small. */
+/* Test particles have none. Of one body with mass: the potential, if there is no drag; conserved as far as its mass
+ * is small. */
 static double energy(const double *p, int n, const shoal_body *bodies)
 {
     const int body = (int)p[BODY];
@@ -24,7 +25,8 @@ static double energy(const double *p, int n, const shoal_body *bodies)
 
 const shoal_force shoal_force_radiation = {
     .name = "radiation",
-    .doc = "radiation pressure of body 0 with Poynting-Robertson drag, on one body or on all without mass; no reaction on body 0",
+    .doc = "radiation pressure of body 0 with Poynting-Robertson drag, on one body or on all without mass; no reaction "
+           "on body 0",
     .reference = "Burns, Lamy & Soter 1979, Icarus 40, 1",
     .parameters = parameters,
     .n_parameters = SHOAL_COUNT(parameters),

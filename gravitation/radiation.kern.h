@@ -10,7 +10,8 @@
 
 enum { RADIATION_BETA, RADIATION_BODY, RADIATION_DRAG, RADIATION_C };
 
-LANE_FN void radiation_add(const shoal_kernel_args *k, const double *p, int n, const real *m, const real *x, const real *v, real *a)
+LANE_FN void radiation_add(const shoal_kernel_args *k, const double *p, int n, const real *m, const real *x,
+                           const real *v, real *a)
 {
     const double slowness = p[RADIATION_DRAG] != 0.0 ? 1.0 / p[RADIATION_C] : 0.0;
     const real mu = p[RADIATION_BETA] * m[0];

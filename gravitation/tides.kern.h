@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * tides.kern.h: the tide that one body p raises on another, b, of radius R and Love number k_2, with a constant time lag tau: b's bulge
- * points to where p was tau ago in the frame that turns with b. r = x_p - x_b, v = v_p - v_b, Omega b's spin (it is kept):
+ * tides.kern.h: the tide that one body p raises on another, b, of radius R and Love number k_2, with a constant time
+ * lag tau: b's bulge points to where p was tau ago in the frame that turns with b. r = x_p - x_b, v = v_p - v_b, Omega
+ * b's spin (it is kept):
  *
  *     F_p = -3 G k_2 m_p^2 R^5 / r^8 { r + tau [2 (r.v) r / r^2 + v - Omega x r] },   F_b = -F_p
  *
@@ -11,10 +12,12 @@
 
 enum { TIDES_BODY, TIDES_BY, TIDES_RADIUS, TIDES_K2, TIDES_TAU, TIDES_SPIN, TIDES_AXIS };
 
-LANE_FN void tides_add(const shoal_kernel_args *k, const double *p, int n, const real *m, const real *x, const real *v, real *a)
+LANE_FN void tides_add(const shoal_kernel_args *k, const double *p, int n, const real *m, const real *x, const real *v,
+                       real *a)
 {
     const double r2 = p[TIDES_RADIUS] * p[TIDES_RADIUS], size = -3.0 * p[TIDES_K2] * (r2 * r2 * p[TIDES_RADIUS]);
-    const lane_body raised = body_named(n, p[TIDES_BODY], m, x, v), at = body_from(body_named(n, p[TIDES_BY], m, x, v), &raised);
+    const lane_body raised = body_named(n, p[TIDES_BODY], m, x, v),
+                    at = body_from(body_named(n, p[TIDES_BY], m, x, v), &raised);
     const real y2 = 1.0 / dot(at.d, at.d);
     const real scale = size * (y2 * y2) * (y2 * y2), tau = lane_set(p[TIDES_TAU]);
     const real along = lane_fma(2.0 * tau, dot(at.d, at.u) * y2, lane_set(1.0));

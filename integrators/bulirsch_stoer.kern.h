@@ -2,38 +2,49 @@
  *
  * bulirsch_stoer.kern.h: extrapolation of leapfrog steps to length zero, adaptive steps.
  *
- *     column j = 1..k   a step H as j steps of drift h/2, kick h, drift h/2, h = H/j: T_j = y(H) + c_1 h^2 + c_2 h^4 + ...
+ *     column j = 1..k   a step H as j steps of drift h/2, kick h, drift h/2, h = H/j: T_j = y(H) + c_1 h^2 + c_2 h^4 +
+ *                       ...
  *     result            T = sum_j w_j T_j,  w_j = prod_{i != j} j^2 / (j^2 - i^2), of order 2 k
  *     error             T less the same without column k, which is sum_j (k/j)^2 w_j T_j: goes as H^(2k-1)
  *
- * Bulirsch & Stoer 1966, Numer. Math. 8, 1; Hairer, Norsett & Wanner 1993, Solving Ordinary Differential Equations I, II.9
- * and, for equations of second order as here, II.14. In half drifts the step numbers are 2, 4, 6, 8, ...; Gragg's midpoint
- * rule would need two forces for each of ours. All systems and steps have the same number of columns, so that all lanes do
- * the same work; only the length of the step is controlled. Forces that depend on the velocity act on a second, auxiliary
- * velocity in turns with the first, which keeps the step symmetric and its error even in h (Hellstrom & Mikkola 2010,
- * Celest. Mech. Dyn. Astron. 106, 143).
+ * Bulirsch & Stoer 1966, Numer. Math. 8, 1; Hairer, Norsett & Wanner 1993, Solving Ordinary Differential Equations I,
+ * II.9 and, for equations of second order as here, II.14. In half drifts the step numbers are 2, 4, 6, 8, ...; Gragg's
+ * midpoint rule would need two forces for each of ours. All systems and steps have the same number of columns, so that
+ * all lanes do the same work; only the length of the step is controlled. Forces that depend on the velocity act on a
+ * second, auxiliary velocity in turns with the first, which keeps the step symmetric and its error even in h (Hellstrom
+ * & Mikkola 2010, Celest. Mech. Dyn. Astron. 106, 143).
  *
- * Extrapolated are the changes of the velocity and the distances from uniform motion, which are as small as the forces make
- * them, and as differences from the finest column, so that the weights' own rounding does not matter.
+ * Extrapolated are the changes of the velocity and the distances from uniform motion, which are as small as the forces
+ * make them, and as differences from the finest column, so that the weights' own rounding does not matter.
  *
  * The step is accepted if for every body, dx and dv being the errors,
  *
  *     |dx_i| + H |dv_i| <= tolerance H max_j |v_j(H) - v_j(0)| + 2^-46 (|x_i| + H |v_i|)
  *
- * relative to what the largest acceleration does, wherever the origin is and however fast the system moves; the last term is
- * the rounding of the state. With q the largest ratio of the two sides the next step is 0.94 (0.65 / q)^(1/(2k-2)) H (Hairer,
- * Norsett & Wanner, equation II.9.22), or less if q would go on to change as it did since the last step (Gustafsson's
- * predictive controller: Hairer & Wanner 1996, Solving Ordinary Differential Equations II, equation IV.8.25), within 1/5..4 of H.
+ * relative to what the largest acceleration does, wherever the origin is and however fast the system moves; the last
+ * term is the rounding of the state. With q the largest ratio of the two sides the next step is 0.94 (0.65 /
+ * q)^(1/(2k-2)) H (Hairer, Norsett & Wanner, equation II.9.22), or less if q would go on to change as it did since the
+ * last step (Gustafsson's predictive controller: Hairer & Wanner 1996, Solving Ordinary Differential Equations II,
+ * equation IV.8.25), within 1/5..4 of H.
  *
  * Operations an attempt: k (k + 1) / 2 (15 n (n - 1) + 15 n) + 21 k n.
  */
-enum { BS_COLUMNS = 0, BS_TOLERANCE = 1, BS_LEAST = 3, BS_MOST = 8, BS_X = 0, BS_V = XYZ, BS_EX = 2 * XYZ, BS_EV = 3 * XYZ };
+enum {
+    BS_COLUMNS = 0,
+    BS_TOLERANCE = 1,
+    BS_LEAST = 3,
+    BS_MOST = 8,
+    BS_X = 0,
+    BS_V = XYZ,
+    BS_EX = 2 * XYZ,
+    BS_EV = 3 * XYZ
+};
 
-#define PROPAGATOR_ADAPTIVE 1
+#define PROPAGATOR_ADAPTIVE   1
 #define PROPAGATOR_FIRST_BODY 0
 #define PROPAGATOR_BARYCENTRIC
 #define PROPAGATOR_SLOTS(compensated) (XYZ * ((compensated) ? 4 : 2))
-#define PROPAGATOR_OWN 2 /* of the last accepted step: its length and its error over the bound */
+#define PROPAGATOR_OWN                2 /* of the last accepted step: its length and its error over the bound */
 
 LANE_FN void propagator_prepare(const shoal_kernel_args *k, int n, const real *m, const real *w, real *s)
 {
@@ -57,10 +68,10 @@ LANE_FN int bs_columns(const shoal_kernel_args *k)
     return columns < BS_LEAST ? BS_LEAST : columns;
 }
 
-/* One column: t = [2 * XYZ * n] distances from uniform motion and changes of the velocity after a time `span` in so many
- * steps. */
-LANE_FN void bs_column(const shoal_kernel_args *k, int n, const real *m, const real *x, const real *v, real span, int steps,
-                       real *t)
+/* One column: t = [2 * XYZ * n] distances from uniform motion and changes of the velocity after a time `span` in so
+ * many steps. */
+LANE_FN void bs_column(const shoal_kernel_args *k, int n, const real *m, const real *x, const real *v, real span,
+                       int steps, real *t)
 {
     real at[XYZ * LANE_ROOM(n)], a[XYZ * LANE_ROOM(n)], extra[XYZ * LANE_ROOM(n)];
     real auxiliary[XYZ * LANE_ROOM(n)], speed[XYZ * LANE_ROOM(n)];
@@ -122,10 +133,12 @@ LANE_FN real bs_power(real x, double exponent)
 
 LANE_FN real propagator_step(const shoal_kernel_args *k, int n, int compensated, const real *m, real *s, real *h)
 {
-    real *x = s + BS_X * n, *v = s + BS_V * n, *ex = s + BS_EX * n, *ev = s + BS_EV * n, *own = s + PROPAGATOR_SLOTS(1) * n;
+    real *x = s + BS_X * n, *v = s + BS_V * n, *ex = s + BS_EX * n, *ev = s + BS_EV * n,
+         *own = s + PROPAGATOR_SLOTS(1) * n;
     const int columns = bs_columns(k), bodies = real_bodies(k, n);
     const real zero = lane_set(0.0), span = *h, size = lane_abs(span);
-    real finest[2 * XYZ * LANE_ROOM(n)], more[2 * XYZ * LANE_ROOM(n)], error[2 * XYZ * LANE_ROOM(n)], t[2 * XYZ * LANE_ROOM(n)];
+    real finest[2 * XYZ * LANE_ROOM(n)], more[2 * XYZ * LANE_ROOM(n)], error[2 * XYZ * LANE_ROOM(n)],
+        t[2 * XYZ * LANE_ROOM(n)];
 
     bs_column(k, n, m, x, v, span, columns, finest);
     LANE_UNROLL
@@ -170,7 +183,8 @@ LANE_FN real propagator_step(const shoal_kernel_args *k, int n, int compensated,
     worst = team_max(worst);
     const mask good = (worst <= lane_set(1.0)) | team_any(broken);
     for (int c = 0; c < XYZ * n; c++) {
-        real moved = x[c], velocity = v[c], moved_error = compensated ? ex[c] : zero, velocity_error = compensated ? ev[c] : zero;
+        real moved = x[c], velocity = v[c], moved_error = compensated ? ex[c] : zero,
+             velocity_error = compensated ? ev[c] : zero;
         lane_add(compensated, &moved, &moved_error, lane_fma(span, v[c] - velocity_error, finest[c]));
         lane_add(compensated, &velocity, &velocity_error, finest[XYZ * n + c]);
         x[c] = lane_select(good, moved, x[c]);

@@ -16,8 +16,10 @@ static const shoal_parameter parameters[] = {
 const shoal_propagator shoal_propagator_gauss = {
     .name = "gauss",
     .aliases = "gauss_legendre,irk",
-    .doc = "implicit Runge-Kutta of Gauss, order 4, 8, 12, fixed step: symplectic, reversible, iterated to rounding; any masses",
-    .reference = "Hairer, Lubich & Wanner 2006, Geometric Numerical Integration, II.1.3; Hairer et al. 2008, BIT 48, 231",
+    .doc = "implicit Runge-Kutta of Gauss, order 4, 8, 12, fixed step: symplectic, reversible, iterated to rounding; "
+           "any masses",
+    .reference =
+        "Hairer, Lubich & Wanner 2006, Geometric Numerical Integration, II.1.3; Hairer et al. 2008, BIT 48, 231",
     .order = 12,
     .slots = slots,
     .n_slots = SHOAL_COUNT(slots),

@@ -5,31 +5,37 @@
  *     X_i = x + h c_i v + h^2 sum_j (A^2)_ij f_j,   f_i = a(X_i, V_i),   V_i = v + h sum_j a_ij f_j
  *     x += h v + h^2 sum_j b_j (1 - c_j) f_j,       v += h sum_j b_j f_j
  *
- * Hairer, Lubich & Wanner, Geometric Numerical Integration, II.1.3; coefficients in gauss_tables.kern.h. The stages are found by
- * fixed-point iteration, each as soon as it is known in the equations of the next (V_i only if there are extra forces), from the
- * polynomial through the last step's stages; it ends when the change falls no more, which is at rounding: any tolerance would
- * show as a drift of the energy (Hairer, McLachlan & Razakarivony 2008, BIT 48, 231; with compensated sums the energy error
- * grows as the square root of the number of steps). With a step too long to converge (h above about a third of the
- * shortest period) the last iterate is taken.
+ * Hairer, Lubich & Wanner, Geometric Numerical Integration, II.1.3; coefficients in gauss_tables.kern.h. The stages are
+ * found by fixed-point iteration, each as soon as it is known in the equations of the next (V_i only if there are extra
+ * forces), from the polynomial through the last step's stages; it ends when the change falls no more, which is at
+ * rounding: any tolerance would show as a drift of the energy (Hairer, McLachlan & Razakarivony 2008, BIT 48, 231; with
+ * compensated sums the energy error grows as the square root of the number of steps). With a step too long to converge
+ * (h above about a third of the shortest period) the last iterate is taken.
  *
- * Tangent vectors are iterated as often as their bodies, so that each iterate is the derivative of the bodies'. From one to the
- * next the bodies' error becomes r |e| or less, and the tangent vectors' r |e'| + C |e|: both fall at the same rate r, the latter
- * about an iteration later, and the last iteration, in which the bodies' change fell no more, is for it. Measured at 7 to 50 steps
- * an orbit: forth and back they return to rounding, and no nearer if iterated on until they have settled by a test of their own.
+ * Tangent vectors are iterated as often as their bodies, so that each iterate is the derivative of the bodies'. From
+ * one to the next the bodies' error becomes r |e| or less, and the tangent vectors' r |e'| + C |e|: both fall at the
+ * same rate r, the latter about an iteration later, and the last iteration, in which the bodies' change fell no more,
+ * is for it. Measured at 7 to 50 steps an orbit: forth and back they return to rounding, and no nearer if iterated on
+ * until they have settled by a test of their own.
  *
  * Operations a step with s stages and `iterations` of them: iterations s (15 n (n - 1) + (6 s + 21) n) + 6 s^2 n.
  */
 #include "integrators/gauss_tables.kern.h"
 
 enum {
-    GAUSS_STAGES = 6, GAUSS_ITERATIONS = 50,
-    GAUSS_X = 0, GAUSS_V = XYZ, GAUSS_F = 2 * XYZ, GAUSS_EX = (2 + GAUSS_STAGES) * XYZ, GAUSS_EV = GAUSS_EX + XYZ
+    GAUSS_STAGES = 6,
+    GAUSS_ITERATIONS = 50,
+    GAUSS_X = 0,
+    GAUSS_V = XYZ,
+    GAUSS_F = 2 * XYZ,
+    GAUSS_EX = (2 + GAUSS_STAGES) * XYZ,
+    GAUSS_EV = GAUSS_EX + XYZ
 };
 
 #define PROPAGATOR_FIRST_BODY 0
 #define PROPAGATOR_BARYCENTRIC
 #define PROPAGATOR_SLOTS(compensated) (GAUSS_EX + ((compensated) ? 2 * XYZ : 0))
-#define GAUSS_AT_ROUNDING 0x1p-36 /* relative change of the forces from which on it matters whether it falls */
+#define GAUSS_AT_ROUNDING             0x1p-36 /* relative change of the forces that matters */
 
 /* Slots GAUSS_F + XYZ j: the accelerations at stage j of the last step. */
 LANE_FN void propagator_prepare(const shoal_kernel_args *k, int n, const real *m, const real *w, real *s)
@@ -48,8 +54,10 @@ LANE_FN void propagator_prepare(const shoal_kernel_args *k, int n, const real *m
 LANE_FN void propagator_step(const shoal_kernel_args *k, int n, int compensated, const real *m, real *s, real h)
 {
     const int stages = 2 * chosen(k, 0) + 2; /* order 4 | 8 | 12 */
-    const int first = stages == 2 ? 0 : stages == 4 ? 2 : 6, square = stages == 2 ? 0 : stages == 4 ? 4 : 20; /* in the tables */
-    real *x = s + GAUSS_X * n, *v = s + GAUSS_V * n, *f = s + GAUSS_F * n, *ex = s + GAUSS_EX * n, *ev = s + GAUSS_EV * n;
+    /* in the tables */
+    const int first = stages == 2 ? 0 : stages == 4 ? 2 : 6, square = stages == 2 ? 0 : stages == 4 ? 4 : 20;
+    real *x = s + GAUSS_X * n, *v = s + GAUSS_V * n, *f = s + GAUSS_F * n, *ex = s + GAUSS_EX * n,
+         *ev = s + GAUSS_EV * n;
     real g[GAUSS_STAGES * XYZ * LANE_ROOM(n)]; /* h b_j f_j */
     real at[XYZ * LANE_ROOM(n)], speed[XYZ * LANE_ROOM(n)], a[XYZ * LANE_ROOM(n)];
     const real zero = lane_set(0.0);

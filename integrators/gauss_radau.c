@@ -5,17 +5,18 @@
 #include "core/ensemble/ensemble.h"
 
 static const char *const slots[] = {
-    "x",   "y",   "z",   "vx",  "vy",  "vz",
-    "b0x", "b0y", "b0z", "b1x", "b1y", "b1z", "b2x", "b2y", "b2z", "b3x", "b3y", "b3z",
-    "b4x", "b4y", "b4z", "b5x", "b5y", "b5z", "b6x", "b6y", "b6z",
-    "ex",  "ey",  "ez",  "evx", "evy", "evz",
+    "x",   "y",   "z",   "vx",  "vy",  "vz",  "b0x", "b0y", "b0z", "b1x", "b1y",
+    "b1z", "b2x", "b2y", "b2z", "b3x", "b3y", "b3z", "b4x", "b4y", "b4z", "b5x",
+    "b5y", "b5z", "b6x", "b6y", "b6z", "ex",  "ey",  "ez",  "evx", "evy", "evz",
 };
 
 static const shoal_parameter parameters[] = {
     SHOAL_COMPENSATED_BY_DEFAULT,
-    {"epsilon", SHOAL_REAL, "", 1e-9, 1e-20, 1, NULL, "precision: a step is (5040 epsilon)^(1/7) of the shortest timescale"},
+    {"epsilon", SHOAL_REAL, "", 1e-9, 1e-20, 1, NULL,
+     "precision: a step is (5040 epsilon)^(1/7) of the shortest timescale"},
     {"criterion", SHOAL_CHOICE, "", 0, 0, 1, "timescale|global",
-     "what sets the step: timescale (Pham, Rein & Spiegel 2024), or the last coefficient of all bodies (Rein & Spiegel 2015)"},
+     "what sets the step: timescale (Pham, Rein & Spiegel 2024), or the last coefficient of all bodies (Rein & Spiegel "
+     "2015)"},
 };
 
 static const shoal_parameter parameters_fixed[] = {

@@ -1,14 +1,20 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * gauss_radau.kern.h: Gauss-Radau integration of order 15 with adaptive steps (IAS15): gauss_radau_solve.kern.h and the choice of h.
+ * gauss_radau.kern.h: Gauss-Radau integration of order 15 with adaptive steps (IAS15): gauss_radau_solve.kern.h and the
+ * choice of h.
  *
  *     timescale  h' = h tau (5040 epsilon)^(1/7),  tau^2 = min_i 2 y2 / (y3 + sqrt(y2 y4)),
- *                y2 = |a|^2, y3 = |da/ds|^2, y4 = |d2a/ds2|^2 at the end of the step: Pham, Rein & Spiegel 2024, OJAp 7, 1;
- *                but a body's tau^2 is not below y3 / 4 y4: the published one is zero where a body passes a point without
- *                acceleration, as in the figure of eight (Kepler orbits never come to that bound). One whose |a| is below 2^-24 of the
- *                largest has none: what pulls at it may cancel but for rounding, which no step is short enough for; and tau is
+ *                y2 = |a|^2, y3 = |da/ds|^2, y4 = |d2a/ds2|^2 at the end of the step: Pham, Rein & Spiegel 2024, OJAp
+ *                    7, 1;
+ *                but a body's tau^2 is not below y3 / 4 y4: the published one is zero where a body passes a point
+ *                    without
+ *                acceleration, as in the figure of eight (Kepler orbits never come to that bound). One whose |a| is
+ *                    below 2^-24 of the
+ *                largest has none: what pulls at it may cancel but for rounding, which no step is short enough for; and
+ *                    tau is
  *                (length / |a|)^(1/2), so that only lengths that much shorter than others' would make it the shortest
- *     global     h' = h (epsilon max_i |a| / max_i |b_6|)^(1/7): Rein & Spiegel 2015, MNRAS 446, 1424, equations 8 to 11
+ *     global     h' = h (epsilon max_i |a| / max_i |b_6|)^(1/7): Rein & Spiegel 2015, MNRAS 446, 1424, equations 8 to
+ *                11
  *
  * A step whose h' is below h/4 is rejected; h' is at most 4 h.
  */
@@ -18,7 +24,7 @@
 enum { RADAU_COMPENSATED, RADAU_EPSILON, RADAU_CRITERION };
 enum { RADAU_TIMESCALE, RADAU_GLOBAL };
 
-#define RADAU_MOST 4.0 /* growth of a step; more than the inverse of it in shrinking is a rejection */
+#define RADAU_MOST   4.0 /* growth of a step; more than the inverse of it in shrinking is a rejection */
 #define RADAU_MOST_7 16384.0
 
 /* x^(1/7) of 1e-9 <= x <= 4^7, to 1e-6: Halley's iteration from x^(1/8), within a factor of 1.45. */
@@ -55,7 +61,8 @@ LANE_FN real radau_by_timescale(int bodies, int n, const real *a, const real *b,
         }
         const real y2 = team_square(1, 0, end), y3 = team_square(1, 0, d1), y4 = team_square(1, 0, d2);
         const real rate = lane_min(4.0 * y4 / y3, (y3 + lane_sqrt(y2 * y4)) / (2.0 * y2));
-        fastest = lane_max(lane_select(y2 > least2, rate, zero), fastest); /* not a number, of a body that nothing pulls: not greater */
+        /* not a number, of a body that nothing pulls: not greater */
+        fastest = lane_max(lane_select(y2 > least2, rate, zero), fastest);
     }
     fastest = team_max(fastest);
     return (5040.0 * epsilon) / (fastest * fastest * fastest * lane_sqrt(fastest));

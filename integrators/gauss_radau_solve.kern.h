@@ -1,22 +1,25 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * gauss_radau_solve.kern.h: a step of Gauss-Radau integration of order 15; what gauss_radau (adaptive) and gauss_radau_fixed share.
+ * gauss_radau_solve.kern.h: a step of Gauss-Radau integration of order 15; what gauss_radau (adaptive) and
+ * gauss_radau_fixed share.
  *
- * The acceleration along a step of length h is a polynomial through its values at eight nodes s = 0, c_1, ..., c_7 of [0, 1],
+ * The acceleration along a step of length h is a polynomial through its values at eight nodes s = 0, c_1, ..., c_7 of
+ * [0, 1],
  *
  *     a(s) = a_0 + sum_j f_j l_j(s) = a_0 + sum_k b_k s^(k+1),    f_j = a(c_j) - a_0,  b_k: k = 0..6
  *     x(s) = x_0 + h s (v_0 + h (a_0 s/2 + s^-1 sum_j f_j II l_j)),  v(s) = v_0 + h (a_0 s + sum_j f_j I l_j)
  *
- * with I, II integrals from 0 to s: the coefficients are tables. The f are found by iteration, node by node with the latest values of
- * the others, beginning with the last step's polynomial continued: b_k = q^(k+1) sum_j>=k C(j+1, k+1) b_j, q the ratio of the steps.
- * (To correct this by what it was wrong by the last time, equation 14 of Rein & Spiegel, was measured to save no iteration: each of
- * them gains five digits.)
+ * with I, II integrals from 0 to s: the coefficients are tables. The f are found by iteration, node by node with the
+ * latest values of the others, beginning with the last step's polynomial continued: b_k = q^(k+1) sum_j>=k C(j+1, k+1)
+ * b_j, q the ratio of the steps. (To correct this by what it was wrong by the last time, equation 14 of Rein & Spiegel,
+ * was measured to save no iteration: each of them gains five digits.)
  *
  * Tangent vectors are iterated as often as their bodies, and settle with them: see gauss.kern.h.
  *
- * Energy errors are to grow like a random walk (Brouwer's law), so that nothing may be rounded in a preferred sense: nodes are doubles
- * and the tables belong to these doubles; the linear part d s of a, d = f_7 / c_7, is taken out before anything is multiplied by
- * a rounded coefficient; h multiplies sums, not coefficients; and h a and h v are added with their rounding errors.
+ * Energy errors are to grow like a random walk (Brouwer's law), so that nothing may be rounded in a preferred sense:
+ * nodes are doubles and the tables belong to these doubles; the linear part d s of a, d = f_7 / c_7, is taken out
+ * before anything is multiplied by a rounded coefficient; h multiplies sums, not coefficients; and h a and h v are
+ * added with their rounding errors.
  *
  * Everhart 1985, in: Dynamics of Comets, IAU Coll. 83, 185; Rein & Spiegel 2015, MNRAS 446, 1424;
  * Hairer, McLachlan & Razakarivony 2008, BIT 48, 231 (rounding errors of implicit Runge-Kutta methods).
@@ -28,7 +31,8 @@
 
 #include "integrators/gauss_radau_table.kern.h"
 
-#define RADAU_NEGLIGIBLE 0x1p-66 /* error of the accelerations: of one sense, it is to stay below their rounding over 1e8 steps */
+#define RADAU_NEGLIGIBLE \
+    0x1p-66 /* error of the accelerations: of one sense, it is to stay below their rounding over 1e8 steps */
 
 enum {
     RADAU_X = 0,
@@ -42,8 +46,8 @@ enum {
 #define PROPAGATOR_FIRST_BODY 0
 #define PROPAGATOR_BARYCENTRIC
 #define PROPAGATOR_SLOTS(compensated) (11 * XYZ + 0 * (compensated))
-#define PROPAGATOR_OWN 1 /* length of the last step, 0 before the first */
-#define RADAU_LAST(n) (PROPAGATOR_SLOTS(1) * (n))
+#define PROPAGATOR_OWN                1 /* length of the last step, 0 before the first */
+#define RADAU_LAST(n)                 (PROPAGATOR_SLOTS(1) * (n))
 
 /* What a step works with. Vectors are [XYZ * n], component * n + body; f and b are seven of them. */
 #define RADAU_VECTORS(n) (RADAU_NODES * XYZ * LANE_ROOM(n))
@@ -94,8 +98,8 @@ LANE_FN void radau_predict(int n, const real *s, real h, real *f)
 }
 
 /* Positions and, if some force asks for them, velocities at a node. */
-LANE_FN void radau_at_node(const shoal_kernel_args *k, int n, const real *s, real h, const real *a, const real *f, int node, real *x,
-                           real *v)
+LANE_FN void radau_at_node(const shoal_kernel_args *k, int n, const real *s, real h, const real *a, const real *f,
+                           int node, real *x, real *v)
 {
     const int size = XYZ * n;
     const double place = radau_node[node];
@@ -120,8 +124,10 @@ LANE_FN void radau_at_node(const shoal_kernel_args *k, int n, const real *s, rea
     }
 }
 
-/* Accelerations; none of bodies that are not there (their mass is -0), which then have no say in iterations and steps. */
-LANE_BIG_FN void radau_acceleration(const shoal_kernel_args *k, int n, const real *m, const real *x, const real *v, real *a)
+/* Accelerations; none of bodies that are not there (their mass is -0), which then have no say in iterations and
+ * steps. */
+LANE_BIG_FN void radau_acceleration(const shoal_kernel_args *k, int n, const real *m, const real *x, const real *v,
+                                    real *a)
 {
     gravity_acceleration(k, n, m, x, v, a);
     const int bodies = real_bodies(k, n);
@@ -129,7 +135,7 @@ LANE_BIG_FN void radau_acceleration(const shoal_kernel_args *k, int n, const rea
         const mask absent = lane_negative(m[i]);
         if (team_body(i) == 0 || !lane_any(absent))
             continue;
-        for (int c = i; c < XYZ * n; c += bodies) /* of tangent vectors, too */
+        for (int c = i; c < XYZ * n; c += bodies)         /* of tangent vectors, too */
             a[c] = lane_select(absent, 0.0 * a[c], a[c]); /* what is no number stays none */
     }
 }
@@ -176,8 +182,8 @@ LANE_FN void radau_solve(const shoal_kernel_args *k, int n, const real *m, const
             }
         }
         change = team_max(change);
-        /* Go on while the change of the last node is above rounding and falls, and the next one, if it falls by as much again,
-         * would still matter. */
+        /* Go on while the change of the last node is above rounding and falls, and the next one, if it falls by as
+         * much again, would still matter. */
         if (i > 0)
             open = open & (change > scale * lane_set(0x1p-52)) & (change < before) &
                    (change * change > lane_set(RADAU_NEGLIGIBLE) * scale * before);
@@ -195,7 +201,8 @@ LANE_FN void radau_polynomial(int n, const real *f, real *b, real *once, real *t
         real rest[RADAU_NODES - 1];
         const real top = f[(RADAU_NODES - 1) * size + c];
         real slope = top * (1.0 / end);
-        slope = lane_fma(lane_fnma(lane_set(end), slope, top), lane_set(1.0 / end), slope); /* rounded as a quotient is */
+        /* rounded as a quotient is */
+        slope = lane_fma(lane_fnma(lane_set(end), slope, top), lane_set(1.0 / end), slope);
         real first, second;
         LANE_UNROLL
         for (int j = 0; j < RADAU_NODES - 1; j++)
@@ -220,7 +227,8 @@ LANE_FN void radau_polynomial(int n, const real *f, real *b, real *once, real *t
     }
 }
 
-/* value - error += change + small, |small| below |change|; error, not small, is kept to its last bit (Knuth's sum of two). */
+/* value - error += change + small, |small| below |change|; error, not small, is kept to its last bit (Knuth's sum of
+ * two). */
 LANE_FN void radau_add(int compensated, mask where, real *value, real *error, real change, real small)
 {
     real sum = *value + change, rest = small;
@@ -235,8 +243,8 @@ LANE_FN void radau_add(int compensated, mask where, real *value, real *error, re
 }
 
 /* The step itself, for the lanes `where`. */
-LANE_FN void radau_move(int n, int compensated, mask where, real *s, real h, const real *a, const real *b, const real *once,
-                        const real *twice)
+LANE_FN void radau_move(int n, int compensated, mask where, real *s, real h, const real *a, const real *b,
+                        const real *once, const real *twice)
 {
     const int size = XYZ * n;
     LANE_UNROLL_FEW

@@ -2,19 +2,25 @@
  *
  * gauss_radau_table.kern.h: the coefficients of Gauss-Radau integration with eight nodes on [0, 1], 0 among them.
  *
- * l_j is Lagrange's polynomial of node j: 1 there, 0 at the other seven. Computed with 80 digits from the definitions and rounded once,
- * but for the entries that take up the rounding of others, so that the first powers of s are integrated to 1e-19: what the roundings
- * of all others did to the energy of a circle was 3e-19 an orbit, more than its random walk after 1e5 orbits; now it is 2e-21.
- * tests/test_gauss_radau.c computes all of them again. Nodes: Everhart 1985, in: Dynamics of Comets, IAU Coll. 83, 185.
+ * l_j is Lagrange's polynomial of node j: 1 there, 0 at the other seven. Computed with 80 digits from the definitions
+ * and rounded once, but for the entries that take up the rounding of others, so that the first powers of s are
+ * integrated to 1e-19: what the roundings of all others did to the energy of a circle was 3e-19 an orbit, more than its
+ * random walk after 1e5 orbits; now it is 2e-21. tests/test_gauss_radau.c computes all of them again. Nodes: Everhart
+ * 1985, in: Dynamics of Comets, IAU Coll. 83, 185.
  */
 enum { RADAU_NODES = 7 };
 
-/* The nodes but 0: zeros of (P_7(u) + P_8(u)) / (1 + u), u = 2 c - 1, in doubles; everything below is exact for these doubles. */
+/* The nodes but 0: zeros of (P_7(u) + P_8(u)) / (1 + u), u = 2 c - 1, in doubles; everything below is exact for
+ * these doubles. */
+/* clang-format off */
 LANE_TABLE double radau_node[RADAU_NODES] = {
     0.05626256053692215, 0.18024069173689236, 0.3526247171131696, 0.5471536263305554,
     0.7342101772154105, 0.8853209468390958, 0.9775206135612875,
 };
-/* [node][j] integral from 0 to c_node of (c_node - s) l_j(s) ds, over c_node; the last entry of a row: what is right for a(s) = s */
+/* clang-format on */
+/* [node][j] integral from 0 to c_node of (c_node - s) l_j(s) ds, over c_node; the last entry of a row: what is right
+ * for a(s) = s */
+/* clang-format off */
 LANE_TABLE double radau_position[RADAU_NODES * RADAU_NODES] = {
     0.014979959356556792, -0.003436984313954495, 0.001627523128191241, -0.0008746746673035493,
     0.0004653610876400703, -0.00021394318254834788, 5.796799923389185e-05,
@@ -31,7 +37,9 @@ LANE_TABLE double radau_position[RADAU_NODES * RADAU_NODES] = {
     0.0873935198365657, 0.12395965082608251, 0.12043151994464056, 0.0860946877426958,
     0.04331442773878195, 0.011604110759923554, 0.00035681565775734156,
 };
+/* clang-format on */
 /* [node][j] integral from 0 to c_node of l_j(s) ds; the last entry of a row likewise */
+/* clang-format off */
 LANE_TABLE double radau_velocity[RADAU_NODES * RADAU_NODES] = {
     0.038966589954939526, -0.006555977150504077, 0.003047987997701841, -0.0016283524134904988,
     0.0008640846291827021, -0.0003967440731372719, 0.0001074358128945723,
@@ -48,7 +56,9 @@ LANE_TABLE double radau_velocity[RADAU_NODES * RADAU_NODES] = {
     0.08960966405234876, 0.15628861997340232, 0.18295873167726426, 0.20227915732278245,
     0.16543838761339927, 0.13564564871694815, 0.028451583479511846,
 };
+/* clang-format on */
 /* [k][j] coefficient of s^(k+1) in l_j, j = 1..6 */
+/* clang-format off */
 LANE_TABLE double radau_power[RADAU_NODES * (RADAU_NODES - 1)] = {
     42.052027226455564, -15.670952569588989, 7.9201408431608495, -4.353585339014779,
     2.3399024862198345, -1.081135824533534,
@@ -65,17 +75,22 @@ LANE_TABLE double radau_power[RADAU_NODES * (RADAU_NODES - 1)] = {
     1903.114833955942, -2271.9920421295196, 2246.488603184227, -1916.0856046504755,
     1381.9003387178452, -769.909294309446,
 };
+/* clang-format on */
 /* [j] integral from 0 to 1 of l_j(s) ds, j = 1..6 */
+/* clang-format off */
 LANE_TABLE double radau_once[RADAU_NODES - 1] = {
     0.09267907740148969, 0.1520653103233925, 0.18825877269455937, 0.19578608372624673,
     0.17350739781725066, 0.1248239506649325,
 };
+/* clang-format on */
 /* what the rounding of radau_once takes from the integral of s^3, added to its entry j = 4 */
 LANE_TABLE double radau_once_rest = -8.588736859652417e-18;
 /* [j] integral from 0 to 1 of (1 - s) l_j(s) ds, j = 1..6; the last takes up the rounding of the others for s^2 */
+/* clang-format off */
 LANE_TABLE double radau_twice[RADAU_NODES - 1] = {
     0.08746471519868225, 0.12465695360151906, 0.12187407622906785, 0.08866101803037311,
     0.04611650051766231, 0.014314692474057877,
 };
+/* clang-format on */
 /* 1/6 and what its rounding leaves */
 LANE_TABLE double radau_sixth[2] = {0.16666666666666666, 9.25185853854297e-18};

@@ -6,13 +6,21 @@
  *     n times   (a1, j1) = forces at the latest x, v;
  *               v1 = v + (a + a1) h/2 + (j - j1) h^2/12,  x1 = x + (v + v1) h/2 + (a - a1) h^2/12
  *
- * Makino & Aarseth 1992, PASJ 44, 141; the corrector in the form of Hut, Makino & McMillan 1995, ApJ 443, L93. (Equation 4 of
- * the Swarm-NG paper misprints it.) The forces of the last evaluation start the next step, so they are native state.
+ * Makino & Aarseth 1992, PASJ 44, 141; the corrector in the form of Hut, Makino & McMillan 1995, ApJ 443, L93.
+ * (Equation 4 of the Swarm-NG paper misprints it.) The forces of the last evaluation start the next step, so they are
+ * native state.
  *
  * Operations a step of two iterations: 44 n (n - 1) + 57 n, n bodies; with compensated sums 24 n more.
  */
 enum { HERMITE_COMPENSATED, HERMITE_ITERATIONS }; /* parameters */
-enum { HERMITE_X = 0, HERMITE_V = XYZ, HERMITE_A = 2 * XYZ, HERMITE_J = 3 * XYZ, HERMITE_EX = 4 * XYZ, HERMITE_EV = 5 * XYZ };
+enum {
+    HERMITE_X = 0,
+    HERMITE_V = XYZ,
+    HERMITE_A = 2 * XYZ,
+    HERMITE_J = 3 * XYZ,
+    HERMITE_EX = 4 * XYZ,
+    HERMITE_EV = 5 * XYZ
+};
 
 #define HERMITE_ORDER 4
 #ifndef PROPAGATOR_OWN
@@ -33,8 +41,8 @@ LANE_FN void hermite_prepare(const shoal_kernel_args *k, int n, const real *m, c
         s[c] = lane_set(0.0);
 }
 
-/* Evaluations are unrolled on a GPU, but where a thread has one body or two: theirs are short, and addresses stay in registers only if they are
- * rolled. */
+/* Evaluations are unrolled on a GPU, but where a thread has one body or two: theirs are short, and addresses stay in
+ * registers only if they are rolled. */
 #if TEAM > 1 && TEAM_EACH <= 2
 #define HERMITE_UNROLL LANE_KEEP_ROLLED
 #else
@@ -42,10 +50,12 @@ LANE_FN void hermite_prepare(const shoal_kernel_args *k, int n, const real *m, c
 #endif
 
 /* The step itself; the parameter `iterations` counts evaluations of the forces. */
-LANE_FN void hermite_advance(const shoal_kernel_args *k, int n, int compensated, int iterations, const real *m, real *s, real h)
+LANE_FN void hermite_advance(const shoal_kernel_args *k, int n, int compensated, int iterations, const real *m, real *s,
+                             real h)
 {
     real *x = s + HERMITE_X * n, *v = s + HERMITE_V * n, *a = s + HERMITE_A * n, *j = s + HERMITE_J * n;
-    const real h2 = 0.5 * h, h3 = h * lane_set(1.0 / 3.0), h4 = 0.25 * h, h6 = h * lane_set(1.0 / 6.0), h12 = h * lane_set(1.0 / 12.0);
+    const real h2 = 0.5 * h, h3 = h * lane_set(1.0 / 3.0), h4 = 0.25 * h, h6 = h * lane_set(1.0 / 6.0),
+               h12 = h * lane_set(1.0 / 12.0);
     real x1[XYZ * LANE_ROOM(n)], v1[XYZ * LANE_ROOM(n)], a1[XYZ * LANE_ROOM(n)], j1[XYZ * LANE_ROOM(n)];
 
     LANE_UNROLL
@@ -53,8 +63,9 @@ LANE_FN void hermite_advance(const shoal_kernel_args *k, int n, int compensated,
         x1[c] = lane_fma(h, lane_fma(h2, lane_fma(h3, j[c], a[c]), v[c]), x[c]);
         v1[c] = lane_fma(h, lane_fma(h2, j[c], a[c]), v[c]);
     }
-    /* The corrector as small changes, their part known before the forces first: v1 = v + b h/2 with b = a + a1 + (j - j1) h/6, and
-     * x1 = x + u h with u = v + b h/4 + (a - a1) h/12; from here on j and a have what they begin with. */
+    /* The corrector as small changes, their part known before the forces first: v1 = v + b h/2 with b = a + a1 + (j
+     * - j1) h/6, and x1 = x + u h with u = v + b h/4 + (a - a1) h/12; from here on j and a have what they begin
+     * with. */
     LANE_UNROLL
     for (int c = 0; c < XYZ * n; c++) {
         real b = lane_fma(h6, j[c], a[c]);

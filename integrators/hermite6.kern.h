@@ -6,17 +6,24 @@
  *     n times   (a1, j1, s1) = forces at the latest x, v;
  *               v1 = v + (a + a1) h/2 + (j - j1) h^2/10 + (s + s1) h^3/120,
  *               x1 = x + (v + v1) h/2 + (a - a1) h^2/10 + (j + j1) h^3/120
- *     crackle   c1 = 60 (a1 - a)/h^3 - (36 j1 + 24 j)/h^2 + (9 s1 - 3 s)/h, of the polynomial through all of these, at its end
+ *     crackle   c1 = 60 (a1 - a)/h^3 - (36 j1 + 24 j)/h^2 + (9 s1 - 3 s)/h, of the polynomial through all of these, at
+ *               its end
  *
- * Nitadori & Makino 2008, New Astronomy 13, 498, sections 2 and 3. The snap is taken from the accelerations at the same x, which
- * are evaluated before it (there they are predicted).
+ * Nitadori & Makino 2008, New Astronomy 13, 498, sections 2 and 3. The snap is taken from the accelerations at the same
+ * x, which are evaluated before it (there they are predicted).
  *
  * Operations a step of two iterations: 96 n (n - 1) + 140 n, n bodies; with compensated sums 18 n more.
  */
 enum { HERMITE_COMPENSATED, HERMITE_ITERATIONS }; /* parameters */
 enum {
-    HERMITE_X = 0, HERMITE_V = XYZ, HERMITE_A = 2 * XYZ, HERMITE_J = 3 * XYZ, HERMITE_S = 4 * XYZ, HERMITE_C = 5 * XYZ,
-    HERMITE_EX = 6 * XYZ, HERMITE_EV = 7 * XYZ
+    HERMITE_X = 0,
+    HERMITE_V = XYZ,
+    HERMITE_A = 2 * XYZ,
+    HERMITE_J = 3 * XYZ,
+    HERMITE_S = 4 * XYZ,
+    HERMITE_C = 5 * XYZ,
+    HERMITE_EX = 6 * XYZ,
+    HERMITE_EV = 7 * XYZ
 };
 
 #define HERMITE_ORDER 6
@@ -32,21 +39,24 @@ LANE_FN void hermite_prepare(const shoal_kernel_args *k, int n, const real *m, c
     LANE_UNROLL
     for (int c = 0; c < 2 * XYZ * n; c++)
         s[c] = w[c];
-    gravity_snap(k, n, m, s + HERMITE_X * n, s + HERMITE_V * n, s + HERMITE_A * n, s + HERMITE_J * n, s + HERMITE_S * n);
+    gravity_snap(k, n, m, s + HERMITE_X * n, s + HERMITE_V * n, s + HERMITE_A * n, s + HERMITE_J * n,
+                 s + HERMITE_S * n);
     LANE_UNROLL
     for (int c = HERMITE_C * n; c < PROPAGATOR_SLOTS(1) * n + PROPAGATOR_OWN; c++)
         s[c] = lane_set(0.0);
 }
 
 /* The step itself; the parameter `iterations` counts evaluations of the forces. */
-LANE_FN void hermite_advance(const shoal_kernel_args *k, int n, int compensated, int iterations, const real *m, real *s, real h)
+LANE_FN void hermite_advance(const shoal_kernel_args *k, int n, int compensated, int iterations, const real *m, real *s,
+                             real h)
 {
     real *x = s + HERMITE_X * n, *v = s + HERMITE_V * n, *a = s + HERMITE_A * n, *j = s + HERMITE_J * n;
     real *snap = s + HERMITE_S * n, *crackle = s + HERMITE_C * n;
     const real h2 = 0.5 * h, h3 = h * lane_set(1.0 / 3.0), h4 = 0.25 * h, h5 = h * lane_set(1.0 / 5.0);
     const real h10 = h * h * lane_set(1.0 / 10.0), h120 = h * h * h * lane_set(1.0 / 120.0);
     const real h_inverse = 1.0 / h;
-    real x1[XYZ * LANE_ROOM(n)], v1[XYZ * LANE_ROOM(n)], a1[XYZ * LANE_ROOM(n)], j1[XYZ * LANE_ROOM(n)], snap1[XYZ * LANE_ROOM(n)];
+    real x1[XYZ * LANE_ROOM(n)], v1[XYZ * LANE_ROOM(n)], a1[XYZ * LANE_ROOM(n)], j1[XYZ * LANE_ROOM(n)],
+        snap1[XYZ * LANE_ROOM(n)];
 
     LANE_UNROLL
     for (int c = 0; c < XYZ * n; c++) {
@@ -77,7 +87,8 @@ LANE_FN void hermite_advance(const shoal_kernel_args *k, int n, int compensated,
     for (int c = 0; c < XYZ * n; c++) {
         lane_add(compensated, &v[c], &s[HERMITE_EV * n + c], v1[c]);
         lane_add(compensated, &x[c], &s[HERMITE_EX * n + c], x1[c]);
-        real of_j = lane_fma(lane_set(-36.0), j1[c], -24.0 * j[c]), of_s = lane_fma(lane_set(9.0), snap1[c], -3.0 * snap[c]);
+        real of_j = lane_fma(lane_set(-36.0), j1[c], -24.0 * j[c]),
+             of_s = lane_fma(lane_set(9.0), snap1[c], -3.0 * snap[c]);
         crackle[c] = lane_fma(lane_fma(60.0 * h_inverse, a1[c] - a[c], of_j), h_inverse, of_s) * h_inverse;
         a[c] = a1[c];
         j[c] = j1[c];

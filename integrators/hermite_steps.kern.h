@@ -1,22 +1,33 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * hermite_steps.kern.h: Hermite schemes that choose their steps. hermite_advance (of order HERMITE_ORDER) makes a step; here is how
- * long it is.
+ * hermite_steps.kern.h: Hermite schemes that choose their steps. hermite_advance (of order HERMITE_ORDER) makes a step;
+ * here is how long it is.
  *
  * With A_k = |d^k a / dt^k| of a body, and q = A_1^2 / A_0^2:
  *
- *     swarm      h = tau [sum of q over the bodies]^(-1/2) at the step's start: equation 5 of the Swarm-NG paper (Dindar et al. 2013,
- *                New Astronomy 23-24, 6). A body without mass counts as if it were alone. There is no step, and the system ends with
+ *     swarm      h = tau [sum of q over the bodies]^(-1/2) at the step's start: equation 5 of the Swarm-NG paper
+ *                (Dindar et al. 2013,
+ *                New Astronomy 23-24, 6). A body without mass counts as if it were alone. There is no step, and the
+ *                    system ends with
  *                step_underflow, where a body passes a point without acceleration, as in the figure of eight.
- *     aarseth    the least of all bodies, at the end of the last step, higher derivatives from its interpolation polynomial:
- *                order 4:  h = [eta (A_0 A_2 + A_1^2) / (A_1 A_3 + A_2^2)]^(1/2)   Makino & Aarseth 1992, PASJ 44, 141, equation 7
- *                order 6:  h = eta [(A_0 A_2 + A_1^2) / (A_3 A_5 + A_4^2)]^(1/6)   Nitadori & Makino 2008, New Astronomy 13, 498
- *     symmetric  the largest power of two (of inner units of time) on whose grid the step starts, and not above tau (q + A_2 / A_0)^(-1/2)
- *                of any body at *either* end. A step that is too long for its end is tried again with half the length, so that a step
- *                and its reverse are the same: no drift of the energy, if the corrector is iterated (order 4 twice, order 6 three
- *                times). Kokubo, Yoshinaga & Makino 1998, MNRAS 297, 1067; on the grid: Makino, Hut, Kaplan & Saygin 2006, New
- *                Astronomy 12, 124. The snap, Newton's alone, keeps steps finite where the jerk is zero, as at rest; that a body asks for
- *                no less than tau (8 A_2^2 / A_1^2)^(-1/2) does so where the acceleration is (Kepler orbits never come to that bound).
+ *     aarseth    the least of all bodies, at the end of the last step, higher derivatives from its interpolation
+ *                polynomial:
+ *                order 4:  h = [eta (A_0 A_2 + A_1^2) / (A_1 A_3 + A_2^2)]^(1/2)   Makino & Aarseth 1992, PASJ 44, 141,
+ *                          equation 7
+ *                order 6:  h = eta [(A_0 A_2 + A_1^2) / (A_3 A_5 + A_4^2)]^(1/6)   Nitadori & Makino 2008, New
+ *                          Astronomy 13, 498
+ *     symmetric  the largest power of two (of inner units of time) on whose grid the step starts, and not above tau (q
+ *                + A_2 / A_0)^(-1/2)
+ *                of any body at *either* end. A step that is too long for its end is tried again with half the length,
+ *                    so that a step
+ *                and its reverse are the same: no drift of the energy, if the corrector is iterated (order 4 twice,
+ *                    order 6 three
+ *                times). Kokubo, Yoshinaga & Makino 1998, MNRAS 297, 1067; on the grid: Makino, Hut, Kaplan & Saygin
+ *                    2006, New
+ *                Astronomy 12, 124. The snap, Newton's alone, keeps steps finite where the jerk is zero, as at rest;
+ *                    that a body asks for
+ *                no less than tau (8 A_2^2 / A_1^2)^(-1/2) does so where the acceleration is (Kepler orbits never come
+ *                    to that bound).
  *
  * The first step of a system is at most eta or tau times (q + A_2 / A_0)^(-1/2): bodies at rest have no jerk.
  *
@@ -26,10 +37,12 @@
 enum { HERMITE_CRITERION = 2, HERMITE_TAU, HERMITE_ETA }; /* further parameters */
 enum { HERMITE_SWARM, HERMITE_AARSETH, HERMITE_SYMMETRIC };
 
-/* The system's own slots: the step proposed last, or minus a bound of the first one; time on the grid of symmetric steps. */
+/* The system's own slots: the step proposed last, or minus a bound of the first one; time on the grid of symmetric
+ * steps. */
 enum { HERMITE_NEXT, HERMITE_TIME };
 
-/* The largest power of two not above x: Rump, Ogita & Oishi 2008, SIAM J. Sci. Comput. 31, 189, algorithm 3.5. 0 < x. */
+/* The largest power of two not above x: Rump, Ogita & Oishi 2008, SIAM J. Sci. Comput. 31, 189, algorithm 3.5. 0 <
+ * x. */
 LANE_FN real power_of_two(real x)
 {
     const real q = lane_set(0x1p52 + 1.0) * lane_min(x, lane_set(0x1p900));
@@ -46,7 +59,8 @@ LANE_BIG_FN real step_here(const shoal_kernel_args *k, int n, int with_snap, con
 #if HERMITE_ORDER >= 6
     const real *snap = s + HERMITE_S * n;
 #else
-    real found[2 * XYZ * LANE_ROOM(n)], *snap = found + XYZ * n; /* jerks, too, in one array: NVRTC 13.0 put one of two over s */
+    /* jerks, too, in one array: NVRTC 13.0 put one of two over s */
+    real found[2 * XYZ * LANE_ROOM(n)], *snap = found + XYZ * n;
     if (with_snap)
         newton_snap(k, n, m, s + HERMITE_X * n, s + HERMITE_V * n, a, found, snap);
 #endif
@@ -57,7 +71,8 @@ LANE_BIG_FN real step_here(const shoal_kernel_args *k, int n, int with_snap, con
         real rate = j2 / a2;
         if (with_snap) {
             const real s2 = team_square(n, i, snap);
-            rate = lane_min(8.0 * s2 / j2, (j2 + lane_sqrt(a2 * s2)) / a2); /* which is taken, too, where the first is no number */
+            /* which is taken, too, where the first is no number */
+            rate = lane_min(8.0 * s2 / j2, (j2 + lane_sqrt(a2 * s2)) / a2);
         }
         rate = lane_select(a2 > least, rate, zero);
         felt[i] = lane_select(m[i] > zero, rate, zero);
@@ -77,9 +92,10 @@ LANE_BIG_FN real step_here(const shoal_kernel_args *k, int n, int with_snap, con
 #endif
 enum { HERMITE_ROWS = HERMITE_ORDER / 2, HERMITE_COLUMNS = HERMITE_ORDER - 1 };
 
-/* Aarseth's step at the end of one of length h from the state `before` to s. The k-th derivative times h^k everywhere. Bodies that are not there, whose higher
- * derivatives are roundings, ask for none. */
-LANE_BIG_FN real step_by_polynomial(const shoal_kernel_args *k, int n, const real *m, const real *before, const real *s, real h)
+/* Aarseth's step at the end of one of length h from the state `before` to s. The k-th derivative times h^k
+ * everywhere. Bodies that are not there, whose higher derivatives are roundings, ask for none. */
+LANE_BIG_FN real step_by_polynomial(const shoal_kernel_args *k, int n, const real *m, const real *before, const real *s,
+                                    real h)
 {
     const int known = HERMITE_ORDER / 2; /* derivatives, the zeroth included */
     const real *a = s + HERMITE_A * n, *a0 = before + HERMITE_A * n;

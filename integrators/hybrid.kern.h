@@ -1,50 +1,58 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * hybrid.kern.h: the democratic heliocentric map of mvs.kern.h, and close encounters made right: the step of a system in which planets
- * are near each other or the star is made again, with the near pairs taken out of the kick and put into the drift, which is integrated
- * with substeps (hybrid_drift.kern.h). Steps are of one length; one without a near pair is the step of mvs, bit for bit.
+ * hybrid.kern.h: the democratic heliocentric map of mvs.kern.h, and close encounters made right: the step of a system
+ * in which planets are near each other or the star is made again, with the near pairs taken out of the kick and put
+ * into the drift, which is integrated with substeps (hybrid_drift.kern.h). Steps are of one length; one without a near
+ * pair is the step of mvs, bit for bit.
  *
- * Which: TRACE of Lu, Hernandez & Rein 2024 (MNRAS 533, 3708), after Hernandez & Dehnen 2023 (MNRAS 522, 4639). Whether a pair is near is
- * asked of the state at both ends of a step, by a condition that does not know the direction of time. What is near at the end is known
- * after a trial, so that a step whose end shows a new pair is made again with it. A step there and back thus sees the same pairs but for
- * rare cases, and the map is as reversible as that.
+ * Which: TRACE of Lu, Hernandez & Rein 2024 (MNRAS 533, 3708), after Hernandez & Dehnen 2023 (MNRAS 522, 4639). Whether
+ * a pair is near is asked of the state at both ends of a step, by a condition that does not know the direction of time.
+ * What is near at the end is known after a trial, so that a step whose end shows a new pair is made again with it. A
+ * step there and back thus sees the same pairs but for rare cases, and the map is as reversible as that.
  *
  *     two planets     closest distance within -+h/2, their relative motion taken as straight, below the largest of
  *                     k |x_i| (m_i / 3 m_0)^(1/3),  k |x_j| (m_j / 3 m_0)^(1/3),  w h |v_j - v_i|
- *     planet and star `passage`: h > eta (|x|^3 / m_0)^(1/2), or h > eta/2 times it and h v^2 > eta (m_0 |x|)^(1/2), which tells e near 1;
+ *     planet and star `passage`: h > eta (|x|^3 / m_0)^(1/2), or h > eta/2 times it and h v^2 > eta (m_0 |x|)^(1/2),
+ *         which tells e near 1;
  *                     `orbit`: pericentre at less than (m_0 h^2 / eta^2)^(1/3).
  *                     Then everything drifts, with the jump, by the equations of motion themselves.
  *
- * w: after the 0.4 v h of Chambers 1999 (MNRAS 304, 793), which catches fast passages that a step does not resolve; massless pairs do
- * without. Planets that are in no near pair go on by Kepler's solution.
+ * w: after the 0.4 v h of Chambers 1999 (MNRAS 304, 793), which catches fast passages that a step does not resolve;
+ * massless pairs do without. Planets that are in no near pair go on by Kepler's solution.
  *
- * Errors: those of mvs while nobody is near; during an encounter those of the other pairs and of the jump, of the order of m h^2, plus the
- * drift's (tolerance 1e-7: 3e-13 of the energy a step, times 2 a / q near the star). A change of the near pairs changes the energy that
- * the map conserves by the difference of two such terms, so that the energy error of a system that scatters is a random walk with steps as
- * large as the oscillation of mvs. With `passage` the jump's error at the edge of the star's neighbourhood does not fall with h, for the
- * edge moves inwards (dE/E = 1e-4 to 1e-3 with a mass of 1e-3 at e = 0.98, as in TRACE); `orbit` has no edge.
+ * Errors: those of mvs while nobody is near; during an encounter those of the other pairs and of the jump, of the order
+ * of m h^2, plus the drift's (tolerance 1e-7: 3e-13 of the energy a step, times 2 a / q near the star). A change of the
+ * near pairs changes the energy that the map conserves by the difference of two such terms, so that the energy error of
+ * a system that scatters is a random walk with steps as large as the oscillation of mvs. With `passage` the jump's
+ * error at the edge of the star's neighbourhood does not fall with h, for the edge moves inwards (dE/E = 1e-4 to 1e-3
+ * with a mass of 1e-3 at e = 0.98, as in TRACE); `orbit` has no edge.
  *
- * Extra forces kick at both ends of a step, as in mvs, and as seldom: a force between two planets has to be weak in an encounter
- * of theirs. Where everything drifts they are part of the equations of motion.
+ * Extra forces kick at both ends of a step, as in mvs, and as seldom: a force between two planets has to be weak in an
+ * encounter of theirs. Where everything drifts they are part of the equations of motion.
  *
- * Tangent vectors take the derivative of every part, for the pairs that are near and the substeps that the bodies ask for.
+ * Tangent vectors take the derivative of every part, for the pairs that are near and the substeps that the bodies ask
+ * for.
  *
- * The drift takes some hundred times as long as a step on a GPU, however few lanes of a warp need it. So systems that do are parked there, the
- * step undone, and go on beside others of their kind (integrate.kern.h: PROPAGATOR_PARKS).
+ * The drift takes some hundred times as long as a step on a GPU, however few lanes of a warp need it. So systems that
+ * do are parked there, the step undone, and go on beside others of their kind (integrate.kern.h: PROPAGATOR_PARKS).
  *
- * Own slots: whether the next step begins near; the last substep, as the first guess of the next; k^2 max (m_i / 3 m_0)^(2/3).
+ * Own slots: whether the next step begins near; the last substep, as the first guess of the next; k^2 max (m_i / 3
+ * m_0)^(2/3).
  *
- * Operations a step without encounters: those of mvs, 10 p, and 26 p (p - 1) / 2 for p planets, on a GPU most of them in single precision.
+ * Operations a step without encounters: those of mvs, 10 p, and 26 p (p - 1) / 2 for p planets, on a GPU most of them
+ * in single precision.
  */
 #include "integrators/hybrid_near.kern.h"
 #if TEAM == 1
 #include "integrators/hybrid_again.kern.h"
 #endif
 
-/* Lanes in which somebody is near at the end of a step, or, in teams, may be; asked of those alone whose step did not begin so. */
+/* Lanes in which somebody is near at the end of a step, or, in teams, may be; asked of those alone whose step did
+ * not begin so. */
 LANE_FN mask hybrid_is_near(const shoal_kernel_args *k, int n, const real *m, const real *s, real h)
 {
-    mask any = (h != lane_set(0.0)) & (HYBRID_OWN(n, s)[HYBRID_NEAR] == lane_set(0.0)) & hybrid_may_be_near(k, n, m, s, h);
+    mask any = (h != lane_set(0.0)) & (HYBRID_OWN(n, s)[HYBRID_NEAR] == lane_set(0.0)) &
+               hybrid_may_be_near(k, n, m, s, h);
 #if TEAM == 1
     if (lane_any(any)) {
         mask near[HYBRID_PAIRS(k, n)], drifts[LANE_ROOM(n)], all = hybrid_clear(k, n, near, drifts);
@@ -68,10 +76,11 @@ LANE_FN void propagator_prepare(const shoal_kernel_args *k, int n, const real *m
 
 #if TEAM == 1
 /* The step of the lanes `care` once more, on copies, for what is pointed at leaves a GPU's registers. */
-LANE_FN void hybrid_careful(const shoal_kernel_args *k, int n, int compensated, const real *m, const real *start, real *s, real h,
-                            mask care, lane_inside *inside)
+LANE_FN void hybrid_careful(const shoal_kernel_args *k, int n, int compensated, const real *m, const real *start,
+                            real *s, real h, mask care, lane_inside *inside)
 {
-    real mass[LANE_ROOM(n)], first[PROPAGATOR_SLOTS(1) * LANE_ROOM(n)], last[PROPAGATOR_SLOTS(1) * LANE_ROOM(n) + PROPAGATOR_OWN];
+    real mass[LANE_ROOM(n)], first[PROPAGATOR_SLOTS(1) * LANE_ROOM(n)],
+        last[PROPAGATOR_SLOTS(1) * LANE_ROOM(n) + PROPAGATOR_OWN];
     real *own = HYBRID_OWN(n, s);
     LANE_UNROLL
     for (int i = 0; i < n; i++)
@@ -102,15 +111,16 @@ LANE_FN void hybrid_careful(const shoal_kernel_args *k, int n, int compensated, 
 
 /* Of a step that is made with care, in as many calls as the lanes beside it take. */
 struct lane_care {
-    bool given;  /* else such a step is left undone */
+    bool given;          /* else such a step is left undone */
     bool stays, hurries; /* after the step, whether the next one needs care or not */
-    mask wanted; /* systems that go on */
+    mask wanted;         /* systems that go on */
     mask needed;
-    mask made;   /* in this call */
+    mask made; /* in this call */
 #if TEAM == 1
     int part, trials, attempts; /* HYBRID_TO_TRY, ...; of the step; of the trial */
     real t[PROPAGATOR_SLOTS(1) * N_BODIES], dx[3 * N_BODIES], dv[3 * N_BODIES], before[6 * N_BODIES];
-    real f[DRIFT_IN_REGISTERS ? 3 * N_BODIES : NYSTROM_STAGES * 3 * N_BODIES]; /* the accelerations of the first stage; room for all */
+    /* the accelerations of the first stage; room for all */
+    real f[DRIFT_IN_REGISTERS ? 3 * N_BODIES : NYSTROM_STAGES * 3 * N_BODIES];
     mask near[HYBRID_PAIRS(k, N_BODIES)], drifts[N_BODIES], all, again, active, ends_near;
     real substep, done;
 #endif
@@ -138,10 +148,9 @@ LANE_FN void hybrid_undo(int n, int compensated, const real *start, mask where, 
 }
 
 #if TEAM == 1
-/* A step in work handed over, from call to call: of lane_care and hybrid_work each to the other. The arrays only where they are copies, in registers;
- * of f, the accelerations of the first stage. */
-template <class from_type, class to_type>
-LANE_FN void hybrid_hand_over(int n, const from_type *from, to_type *to)
+/* A step in work handed over, from call to call: of lane_care and hybrid_work each to the other. The arrays only
+ * where they are copies, in registers; of f, the accelerations of the first stage. */
+template <class from_type, class to_type> LANE_FN void hybrid_hand_over(int n, const from_type *from, to_type *to)
 {
     to->all = from->all, to->again = from->again, to->active = from->active, to->ends_near = from->ends_near;
     to->substep = from->substep, to->done = from->done;
@@ -165,14 +174,17 @@ LANE_FN void hybrid_hand_over(int n, const from_type *from, to_type *to)
 }
 
 /*
- * A part of the step, until half of the lanes beside that make substeps have made their last, so that they are about as many all the time, however
- * different their encounters are; or some substeps. All lanes of a warp say it together. s is the step's start until it is made.
+ * A part of the step, until half of the lanes beside that make substeps have made their last, so that they are about as
+ * many all the time, however different their encounters are; or some substeps. All lanes of a warp say it together. s
+ * is the step's start until it is made.
  */
-LANE_FN void hybrid_go_on(const shoal_kernel_args *k, int n, int compensated, const real *m, real *s, real h, lane_inside *inside, lane_care *care)
+LANE_FN void hybrid_go_on(const shoal_kernel_args *k, int n, int compensated, const real *m, real *s, real h,
+                          lane_inside *inside, lane_care *care)
 {
     real *own = HYBRID_OWN(n, s);
 #if DRIFT_IN_REGISTERS
-    real t[PROPAGATOR_SLOTS(1) * N_BODIES], dx[3 * N_BODIES], dv[3 * N_BODIES], f[NYSTROM_STAGES * 3 * N_BODIES], before[6 * N_BODIES];
+    real t[PROPAGATOR_SLOTS(1) * N_BODIES], dx[3 * N_BODIES], dv[3 * N_BODIES], f[NYSTROM_STAGES * 3 * N_BODIES],
+        before[6 * N_BODIES];
     mask near[HYBRID_PAIRS(k, n)], drifts[N_BODIES];
     hybrid_work w = hybrid_work_in(t, dx, dv, f, before, near, drifts);
 #else
@@ -231,17 +243,19 @@ LANE_FN void hybrid_go_on(const shoal_kernel_args *k, int n, int compensated, co
             hybrid_settle(&w, true, own);
             care->part = HYBRID_TO_TRY;
             care->made = true;
-            care->needed = w.ends_near | (k->of_teams && hybrid_may_be_near(k, n, m, s, h)); /* what teams ask: they would park it at once */
+            /* what teams ask: they would park it at once */
+            care->needed = w.ends_near | (k->of_teams && hybrid_may_be_near(k, n, m, s, h));
         }
     }
     hybrid_hand_over(n, &w, care);
 }
 #endif
 
-LANE_FN void propagator_step(const shoal_kernel_args *k, int n, int compensated, const real *m, real *s, real h, lane_inside *inside,
-                             lane_care *care)
+LANE_FN void propagator_step(const shoal_kernel_args *k, int n, int compensated, const real *m, real *s, real h,
+                             lane_inside *inside, lane_care *care)
 #else
-LANE_FN void propagator_step(const shoal_kernel_args *k, int n, int compensated, const real *m, real *s, real h, lane_inside *inside)
+LANE_FN void propagator_step(const shoal_kernel_args *k, int n, int compensated, const real *m, real *s, real h,
+                             lane_inside *inside)
 #endif
 {
 #if defined(PROPAGATOR_PARKS) && TEAM == 1

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * hybrid_again.kern.h: a step of hybrid.kern.h made again, with what is near taken out of the kick and put into the drift. Of whole systems. In
- * four parts, since a GPU's lanes come to their ends at different times (hybrid_go_on).
+ * hybrid_again.kern.h: a step of hybrid.kern.h made again, with what is near taken out of the kick and put into the
+ * drift. Of whole systems. In four parts, since a GPU's lanes come to their ends at different times (hybrid_go_on).
  */
 #include "integrators/hybrid_drift.kern.h"
 #include "integrators/hybrid_near.kern.h"
@@ -26,7 +26,8 @@ LANE_FN hybrid_measure hybrid_measures(const shoal_kernel_args *k, const real *m
 }
 
 /* hill6_i, hill6_j: (k |x|)^6 9 m^2 / 9 */
-LANE_FN mask hybrid_near(int n, const real *m, const real *s, hybrid_measure measure, real hill6_i, real hill6_j, int i, int j)
+LANE_FN mask hybrid_near(int n, const real *m, const real *s, hybrid_measure measure, real hill6_i, real hill6_j, int i,
+                         int j)
 {
     const real *x = s, *v = s + 3 * n;
     const real dx = x[j] - x[i], dy = x[n + j] - x[n + i], dz = x[2 * n + j] - x[2 * n + i];
@@ -57,9 +58,10 @@ LANE_FN mask hybrid_clear(const shoal_kernel_args *k, int n, mask *near, mask *d
     return none;
 }
 
-/* Adds what is near in state s to the flags of the lanes `where`; returns the lanes that got something new, *any: those that have something. */
-LANE_FN mask hybrid_flag(const shoal_kernel_args *k, int n, const real *m, const real *s, real h, mask where, mask *near, mask *drifts,
-                         mask *all, mask *any)
+/* Adds what is near in state s to the flags of the lanes `where`; returns the lanes that got something new, *any:
+ * those that have something. */
+LANE_FN mask hybrid_flag(const shoal_kernel_args *k, int n, const real *m, const real *s, real h, mask where,
+                         mask *near, mask *drifts, mask *all, mask *any)
 {
     const int bodies = real_bodies(k, n);
     const hybrid_measure measure = hybrid_measures(k, m, h);
@@ -91,14 +93,15 @@ LANE_FN mask hybrid_flag(const shoal_kernel_args *k, int n, const real *m, const
     }
     if (VARIATIONAL(k))
         DRIFT_UNROLL
-        for (int i = 1; i < bodies; i++)
-            drifts[bodies + i] = drifts[i];
+    for (int i = 1; i < bodies; i++)
+        drifts[bodies + i] = drifts[i];
     *any = seen | star;
     return fresh;
 }
 
 /* Kick by the pairs that are not near. */
-LANE_FN void hybrid_kick(const shoal_kernel_args *k, int n, int compensated, const real *m, real *s, hybrid_flags flags, real h)
+LANE_FN void hybrid_kick(const shoal_kernel_args *k, int n, int compensated, const real *m, real *s, hybrid_flags flags,
+                         real h)
 {
     const int bodies = real_bodies(k, n);
     real a[3 * LANE_ROOM(n)];
@@ -129,18 +132,19 @@ LANE_FN void hybrid_kick(const shoal_kernel_args *k, int n, int compensated, con
     DRIFT_UNROLL
     for (int c = 0; c < 3; c++)
         DRIFT_UNROLL
-        for (int i = 1; i < n; i++)
-            lane_add_times(compensated, &s[(3 + c) * n + i], &s[(12 + c) * n + i], h, a[c * n + i]);
+    for (int i = 1; i < n; i++)
+        lane_add_times(compensated, &s[(3 + c) * n + i], &s[(12 + c) * n + i], h, a[c * n + i]);
 }
 
-/* Velocities that drift, of n bodies: relative to the star where everybody does (sign = 1), and back to the barycentre (-1). */
+/* Velocities that drift, of n bodies: relative to the star where everybody does (sign = 1), and back to the
+ * barycentre (-1). */
 LANE_FN void hybrid_velocities(int stride, int n, const real *m, hybrid_flags flags, real *v, int sign)
 {
     real bottom = m[0];
     if (sign < 0)
         DRIFT_UNROLL
-        for (int i = 1; i < n; i++)
-            bottom = bottom + m[i];
+    for (int i = 1; i < n; i++)
+        bottom = bottom + m[i];
     DRIFT_UNROLL
     for (int c = 0; c < 3 * stride; c += stride) {
         real sum = lane_set(0.0);
@@ -164,8 +168,8 @@ LANE_FN void hybrid_inside_view(const shoal_kernel_args *k, int n, const real *m
     for (int i = 1; i < bodies; i++) {
         const mask drifts = flags.drifts[i];
         if (lane_any(lane_not(drifts)))
-            kepler_change(m[0], time, x[i], x[n + i], x[2 * n + i], v[i], v[n + i], v[2 * n + i], &d[0], &d[1], &d[2], &d[3],
-                          &d[4], &d[5]);
+            kepler_change(m[0], time, x[i], x[n + i], x[2 * n + i], v[i], v[n + i], v[2 * n + i], &d[0], &d[1], &d[2],
+                          &d[3], &d[4], &d[5]);
         DRIFT_UNROLL
         for (int c = 0; c < 3; c++) {
             s[c * bodies + i] = x[c * n + i] + lane_select(drifts, dx[c * n + i], d[c]);
@@ -186,7 +190,7 @@ typedef struct hybrid_work {
     mask all, again;     /* everything drifts; lanes that need this trial */
     mask active;         /* whose drift is not over */
     mask ends_near;
-    real substep, done;  /* the next one; of the drift */
+    real substep, done; /* the next one; of the drift */
 } hybrid_work;
 
 LANE_FN hybrid_work hybrid_work_in(real *t, real *dx, real *dv, real *f, real *before, mask *near, mask *drifts)
@@ -203,8 +207,8 @@ LANE_FN hybrid_flags hybrid_flags_of(const hybrid_work *w)
 }
 
 /* w->again: the lanes of `where` in which something is near at the step's start. */
-LANE_FN void hybrid_begin(const shoal_kernel_args *k, int n, const real *m, const real *start, const real *own, real h, mask where,
-                          hybrid_work *w)
+LANE_FN void hybrid_begin(const shoal_kernel_args *k, int n, const real *m, const real *start, const real *own, real h,
+                          mask where, hybrid_work *w)
 {
     mask any;
     w->all = w->ends_near = hybrid_clear(k, n, w->near, w->drifts);
@@ -214,15 +218,16 @@ LANE_FN void hybrid_begin(const shoal_kernel_args *k, int n, const real *m, cons
 }
 
 /* And those of the others in which something is at its end as mvs makes it. */
-LANE_FN void hybrid_foresee(const shoal_kernel_args *k, int n, const real *m, const real *end, real h, mask where, hybrid_work *w)
+LANE_FN void hybrid_foresee(const shoal_kernel_args *k, int n, const real *m, const real *end, real h, mask where,
+                            hybrid_work *w)
 {
     mask any;
     w->again = w->again | hybrid_flag(k, n, m, end, h, where & lane_not(w->again), w->near, w->drifts, &w->all, &any);
 }
 
 /* From the step's start to that of the drift, in the lanes w->again. */
-LANE_FN void hybrid_set_out(const shoal_kernel_args *k, int n, int compensated, const real *m, const real *start, real h, hybrid_work *w,
-                            lane_inside *inside)
+LANE_FN void hybrid_set_out(const shoal_kernel_args *k, int n, int compensated, const real *m, const real *start,
+                            real h, hybrid_work *w, lane_inside *inside)
 {
     const int bodies = real_bodies(k, n);
     const hybrid_flags flags = hybrid_flags_of(w);
@@ -254,7 +259,8 @@ LANE_FN void hybrid_set_out(const shoal_kernel_args *k, int n, int compensated, 
 }
 
 /* A substep of the lanes w->active. */
-LANE_FN void hybrid_substep(const shoal_kernel_args *k, int n, const real *m, real h, hybrid_work *w, lane_inside *inside)
+LANE_FN void hybrid_substep(const shoal_kernel_args *k, int n, const real *m, real h, hybrid_work *w,
+                            lane_inside *inside)
 {
     const hybrid_flags flags = hybrid_flags_of(w);
     const real *x = w->t, *v = w->t + 3 * n, sub = w->substep;
@@ -267,7 +273,9 @@ LANE_FN void hybrid_substep(const shoal_kernel_args *k, int n, const real *m, re
     const mask accepted = w->active & (error2 <= lane_set(1.0));
     /* 0.85 error^(-1/8) within 6 %, between 0.2 and 4 */
     real change = lane_power_seed(error2, -1.0 / 16);
-    change = lane_select(error2 < lane_set(1e9), lane_min(lane_max(0.85 * change, lane_set(0.2)), lane_set(4.0)), lane_set(0.2)) * step;
+    change = lane_select(error2 < lane_set(1e9), lane_min(lane_max(0.85 * change, lane_set(0.2)), lane_set(4.0)),
+                         lane_set(0.2)) *
+             step;
     const mask cut = accepted & (lane_abs(step) < lane_abs(sub)) & (lane_abs(change) < lane_abs(sub));
     w->substep = lane_select(w->active & lane_not(cut), change, sub);
     w->done = lane_select(accepted, lane_select(last, h, w->done + step), w->done);
@@ -284,8 +292,8 @@ LANE_FN void hybrid_substep(const shoal_kernel_args *k, int n, const real *m, re
     }
     if (inside && lane_any(accepted)) {
         hybrid_inside_view(k, n, m, flags, x, v, dx, dv, w->done, after);
-        inside_observe(k, real_bodies(k, n), m, w->before, after, accepted, accepted & flags.all, step, (w->done - step) / h, step / h,
-                       inside);
+        inside_observe(k, real_bodies(k, n), m, w->before, after, accepted, accepted & flags.all, step,
+                       (w->done - step) / h, step / h, inside);
         DRIFT_UNROLL
         for (int c = 0; c < 6 * real_bodies(k, n); c++)
             w->before[c] = lane_select(accepted, after[c], w->before[c]);
@@ -293,8 +301,8 @@ LANE_FN void hybrid_substep(const shoal_kernel_args *k, int n, const real *m, re
     w->active = w->active & lane_not(accepted & last);
 }
 
-/* From the end of the drift to that of the step, w->t; w->again: the lanes that need another trial, for something new is near there. What is not a number
- * has a drift without an end. */
+/* From the end of the drift to that of the step, w->t; w->again: the lanes that need another trial, for something
+ * new is near there. What is not a number has a drift without an end. */
 LANE_FN void hybrid_arrive(const shoal_kernel_args *k, int n, int compensated, const real *m, real h, hybrid_work *w)
 {
     const int bodies = real_bodies(k, n);
@@ -308,20 +316,21 @@ LANE_FN void hybrid_arrive(const shoal_kernel_args *k, int n, int compensated, c
     DRIFT_UNROLL
     for (int i = 1; i < bodies; i++) {
         if (lane_any(w->again & lane_not(w->drifts[i]))) {
-            kepler_change(m[0], h, t[i], t[n + i], t[2 * n + i], t[3 * n + i], t[4 * n + i], t[5 * n + i], &d[0], &d[1], &d[2],
-                          &d[3], &d[4], &d[5]);
+            kepler_change(m[0], h, t[i], t[n + i], t[2 * n + i], t[3 * n + i], t[4 * n + i], t[5 * n + i], &d[0], &d[1],
+                          &d[2], &d[3], &d[4], &d[5]);
             if (VARIATIONAL(k))
                 kepler_tangent(m[0], h, n, t + i, d, t + bodies + i, e);
         }
         DRIFT_UNROLL
         for (int at = i; at < n; at += bodies)
             DRIFT_UNROLL
-            for (int c = 0; c < 3; c++) {
-                const real *kepler = at == i ? d : e;
-                lane_add(compensated, &t[c * n + at], &t[(9 + c) * n + at], lane_select(w->drifts[i], w->dx[c * n + at], kepler[c]));
-                lane_add(compensated, &t[(3 + c) * n + at], &t[(12 + c) * n + at],
-                         lane_select(w->drifts[i], w->dv[c * n + at], kepler[3 + c]));
-            }
+        for (int c = 0; c < 3; c++) {
+            const real *kepler = at == i ? d : e;
+            lane_add(compensated, &t[c * n + at], &t[(9 + c) * n + at],
+                     lane_select(w->drifts[i], w->dx[c * n + at], kepler[c]));
+            lane_add(compensated, &t[(3 + c) * n + at], &t[(12 + c) * n + at],
+                     lane_select(w->drifts[i], w->dv[c * n + at], kepler[3 + c]));
+        }
     }
     DRIFT_UNROLL
     for (int first = 0; first < n; first += bodies)
@@ -343,9 +352,10 @@ LANE_FN void hybrid_settle(const hybrid_work *w, mask where, real *own)
     own[HYBRID_SUBSTEP] = lane_select(where, lane_abs(w->substep), own[HYBRID_SUBSTEP]);
 }
 
-/* The step of the lanes `where` once more from `start`, with what is near in the drift; s holds the end of the trial and gets the result. */
-LANE_BIG_FN void hybrid_again(const shoal_kernel_args *k, int n, int compensated, const real *m, const real *start, real *s, real h,
-                              mask where, lane_inside *inside)
+/* The step of the lanes `where` once more from `start`, with what is near in the drift; s holds the end of the trial
+ * and gets the result. */
+LANE_BIG_FN void hybrid_again(const shoal_kernel_args *k, int n, int compensated, const real *m, const real *start,
+                              real *s, real h, mask where, lane_inside *inside)
 {
     real t[PROPAGATOR_SLOTS(1) * LANE_ROOM(n)], dx[3 * LANE_ROOM(n)], dv[3 * LANE_ROOM(n)], before[6 * LANE_ROOM(n)];
     real f[NYSTROM_STAGES * 3 * LANE_ROOM(n)];

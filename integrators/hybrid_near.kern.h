@@ -6,18 +6,19 @@
 #define SHOAL_HYBRID_NEAR_KERN_H
 
 #define propagator_prepare mvs_prepare
-#define propagator_step mvs_step
+#define propagator_step    mvs_step
 #include "integrators/mvs.kern.h"
 #undef propagator_prepare
 #undef propagator_step
 
-enum { HYBRID_HILL = 1, HYBRID_SPEED, HYBRID_PERICENTRE, HYBRID_STAR, HYBRID_TOLERANCE }; /* parameters; 0 is `compensated` */
+/* parameters; 0 is `compensated` */
+enum { HYBRID_HILL = 1, HYBRID_SPEED, HYBRID_PERICENTRE, HYBRID_STAR, HYBRID_TOLERANCE };
 enum { HYBRID_PASSAGE = 0, HYBRID_ORBIT = 1 };
 enum { HYBRID_NEAR = 0, HYBRID_SUBSTEP, HYBRID_REACH, HYBRID_TRIALS = 3 }; /* own slots; trials of a step at most */
-enum { HYBRID_TOGETHER = 32 }; /* substeps in a call, for a GPU */
-enum { HYBRID_TO_TRY, HYBRID_TO_SET_OUT, HYBRID_TO_DRIFT }; /* parts of a step */
+enum { HYBRID_TOGETHER = 32 };                                             /* substeps in a call, for a GPU */
+enum { HYBRID_TO_TRY, HYBRID_TO_SET_OUT, HYBRID_TO_DRIFT };                /* parts of a step */
 
-#define PROPAGATOR_OWN 3
+#define PROPAGATOR_OWN    3
 #define PROPAGATOR_INSIDE 1
 #ifdef __CUDACC__ /* a SIMD unit does not gain by it */
 #define PROPAGATOR_PARKS 1
@@ -46,7 +47,7 @@ LANE_FN mask hybrid_near_star(const shoal_kernel_args *k, int n, const real *m, 
     const real *x = s + i, *v = s + 3 * n + i;
     const real h2 = h * h, v2 = lane_fma(v[2 * n], v[2 * n], lane_fma(v[n], v[n], v[0] * v[0]));
     if (eta2 == 0)
-        return r2 != r2; /* never */
+        return r2 != r2;                          /* never */
     if (chosen(k, HYBRID_STAR) == HYBRID_ORBIT) { /* (dr/dt)^2 > 0 at the distance R */
         const real R = lane_cbrt(m[0] * h2 * (1 / eta2)), R2 = R * R;
         const real xv = lane_fma(x[2 * n], v[2 * n], lane_fma(x[n], v[n], x[0] * v[0]));
@@ -95,14 +96,17 @@ typedef struct hybrid_reach {
 } hybrid_reach;
 
 /*
- * Whether two planets may be near, asked after every step and so with few operations and digits. At a time t within -+h/2 their distance is
+ * Whether two planets may be near, asked after every step and so with few operations and digits. At a time t within
+ * -+h/2 their distance is
  * |d + u t|, its square at least d^2 - |h d.u|. So if the least distance is below R, d^2 < R^2 + |h d.u|, where
  * R^2 <= HYBRID_REACH larger2 + (w h u)^2. larger2: the larger one of |x_i|^2 and |x_j|^2.
  */
-LANE_FN mask hybrid_may_be_close(int n, const real *xi, const real *vi, const real *xj, const real *vj, hybrid_reach reach, rough larger2)
+LANE_FN mask hybrid_may_be_close(int n, const real *xi, const real *vi, const real *xj, const real *vj,
+                                 hybrid_reach reach, rough larger2)
 {
     const hybrid_rough d = hybrid_between(n, xi, xj), u = hybrid_between(n, vi, vj);
-    return hybrid_dot(d, d) < rough_fma(reach.h, rough_abs(hybrid_dot(d, u)), rough_fma(reach.way2, hybrid_dot(u, u), reach.reach2 * larger2));
+    return hybrid_dot(d, d) < rough_fma(reach.h, rough_abs(hybrid_dot(d, u)),
+                                        rough_fma(reach.way2, hybrid_dot(u, u), reach.reach2 * larger2));
 }
 
 /* Lanes in which somebody may be near. */
@@ -129,7 +133,8 @@ LANE_FN mask hybrid_may_be_near(const shoal_kernel_args *k, int n, const real *m
             continue;
         hybrid_seen(b, at);
         hybrid_seen(other, d);
-        near = near | hybrid_may_be_close(1, at, at + 3, d, d + 3, reach, rough_max(hybrid_rough2(1, at), hybrid_rough2(1, d)));
+        near = near | hybrid_may_be_close(1, at, at + 3, d, d + 3, reach,
+                                          rough_max(hybrid_rough2(1, at), hybrid_rough2(1, d)));
     }
     return team_any(near);
 #else

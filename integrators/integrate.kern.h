@@ -8,41 +8,54 @@
  *     snapshot   the state at a time inside the next step, from a copy: observing changes nothing
  *     bare       the step loop alone, to measure what the rest costs
  *
- * Compile with PROPAGATOR (a name of integrators/list.h) and, for a fixed body count, N_BODIES. On the GPU SHOAL_MONITORS, SHOAL_FORM,
- * SHOAL_MASSIVE, SHOAL_FORCES, SHOAL_COMPENSATED and SHOAL_VARIATIONAL are constants too; on the CPU they are uniform flags of
- * shoal_kernel_args.
+ * Compile with PROPAGATOR (a name of integrators/list.h) and, for a fixed body count, N_BODIES. On the GPU
+ * SHOAL_MONITORS, SHOAL_FORM, SHOAL_MASSIVE, SHOAL_FORCES, SHOAL_COMPENSATED and SHOAL_VARIATIONAL are constants too;
+ * on the CPU they are uniform flags of shoal_kernel_args.
  *
  * A propagator's text defines
  *     PROPAGATOR_FIRST_BODY             bodies before it have no native slots
  *     PROPAGATOR_SLOTS(compensated)     native slots of a body; slot q of body i is s[q * n + i]
- *     PROPAGATOR_OWN                    native slots of the system itself, from s[PROPAGATOR_SLOTS(1) * n] on; none if not defined
+ *     PROPAGATOR_OWN                    native slots of the system itself, from s[PROPAGATOR_SLOTS(1) * n] on; none if
+ *                                       not defined
  *     propagator_prepare(k, n, m, w, s) native state s from the view w
  *     propagator_step(k, n, compensated, m, s, h)
- *     propagator_beyond(k, n, m, s, limit)  whether a body may be farther than limit from the barycentre, or a state is no number; cheap
+ *     propagator_beyond(k, n, m, s, limit)  whether a body may be farther than limit from the barycentre, or a state is
+ *                                           no number; cheap
  *     propagator_view(k, n, m, s, w)    barycentric view w = [6 * n]: x of all bodies, y, z, vx, vy, vz
  * With PROPAGATOR_BARYCENTRIC defined the first six slots are that view, and the last two functions are not needed.
- * With PROPAGATOR_RESTS 1 its steps of length 0 are cheap for every state: lanes whose systems have stopped make such ones. Without, they make steps as before.
- * With PROPAGATOR_OWES 1 its steps leave something undone, which propagator_synchronise(k, m, s) makes on a copy before a view.
+ * With PROPAGATOR_RESTS 1 its steps of length 0 are cheap for every state: lanes whose systems have stopped make such
+ * ones. Without, they make steps as before. With PROPAGATOR_OWES 1 its steps leave something undone, which
+ * propagator_synchronise(k, m, s) makes on a copy before a view.
  *
  * A propagator that resolves encounters within its steps may define
- *     PROPAGATOR_INSIDE 1               its step has a further argument, lane_inside *inside (NULL: nobody looks), through which it shows the
+ *     PROPAGATOR_INSIDE 1               its step has a further argument, lane_inside *inside (NULL: nobody looks),
+ *                                       through which it shows the
  *                                       monitors of pairs the motion within the step (observe.kern.h)
- *     PROPAGATOR_PARKS 1                its step has a further argument, lane_care *care (NULL: every step is made), by which steps that need
- *                                       long care are left to another kernel: kernel_integrate parks such systems in a queue, from which
- *                                       kernel_careful goes on with them until a step needs none. For a GPU, where the lanes beside would
- *                                       have to wait for each of them. The two run beside each other: whose a system is, its outcome says
- *                                       (SHOAL_RUNNING, SHOAL_PARKED), stored after all else and loaded before. Its first own slot is not 0
- *                                       where a step begins in need of care. Systems that need it for long are the host's (laggards.c):
+ *     PROPAGATOR_PARKS 1                its step has a further argument, lane_care *care (NULL: every step is made), by
+ *                                       which steps that need
+ *                                       long care are left to another kernel: kernel_integrate parks such systems in a
+ *                                           queue, from which
+ *                                       kernel_careful goes on with them until a step needs none. For a GPU, where the
+ *                                           lanes beside would
+ *                                       have to wait for each of them. The two run beside each other: whose a system
+ *                                           is, its outcome says
+ *                                       (SHOAL_RUNNING, SHOAL_PARKED), stored after all else and loaded before. Its
+ *                                           first own slot is not 0
+ *                                       where a step begins in need of care. Systems that need it for long are the
+ *                                           host's (laggards.c):
  *                                       SHOAL_HANDED.
- *     struct lane_care                  among what is the propagator's own: bool given, steps are made with care where they need it, of the lanes
- *                                       mask wanted, in as many calls as that takes, else they are left undone; mask made, of the step, and
- *                                       needed: left undone for want of care, or the next one needs it; bool stays, hurries, for the kernel
+ *     struct lane_care                  among what is the propagator's own: bool given, steps are made with care where
+ *                                       they need it, of the lanes
+ *                                       mask wanted, in as many calls as that takes, else they are left undone; mask
+ *                                           made, of the step, and
+ *                                       needed: left undone for want of care, or the next one needs it; bool stays,
+ *                                           hurries, for the kernel
  *     propagator_resume(k, n, m, s, care) of parked systems: what a step left undone does not restore
  *
- * With PROPAGATOR_ADAPTIVE its step is `real propagator_step(k, n, compensated, m, s, real *h)`: it tries a step of *h, returns the length
- * done (*h, or something shorter, or 0 for lanes whose step was rejected: their bodies have not moved), and leaves in *h what to try
- * next, of the same sign. Time is summed here; a system stops before the step that would pass its target, and what is left is made on
- * a copy, so that neither slices nor output change a trajectory.
+ * With PROPAGATOR_ADAPTIVE its step is `real propagator_step(k, n, compensated, m, s, real *h)`: it tries a step of *h,
+ * returns the length done (*h, or something shorter, or 0 for lanes whose step was rejected: their bodies have not
+ * moved), and leaves in *h what to try next, of the same sign. Time is summed here; a system stops before the step that
+ * would pass its target, and what is left is made on a copy, so that neither slices nor output change a trajectory.
  *
  * Where a monitor asks for it, half of the n bodies are the tangent vectors of the others: see tangent.kern.h.
  */
@@ -52,7 +65,9 @@
 #include "core/kernel/known.kern.h"
 
 #define KERNEL_QUOTE(text) #text
+/* clang-format off */
 #define KERNEL_TEXT(name) KERNEL_QUOTE(integrators/name.kern.h)
+/* clang-format on */
 
 typedef struct lane_care lane_care;
 
@@ -76,21 +91,43 @@ LANE_ASSERT(PROPAGATOR_PARKS == DESCRIPTOR_PARKS, "PROPAGATOR_PARKS is parks of 
 
 enum { ADVANCE_STEPS = 100000 }; /* of an adaptive propagator, to a time within its next step */
 
-/* Where a thread's slots, masses and views lie in the arrays of the system: slot q of its body i, of slots in all for `moved` bodies. */
+/* Where a thread's slots, masses and views lie in the arrays of the system: slot q of its body i, of slots in all
+ * for `moved` bodies. */
 #if TEAM > 1
-LANE_FN int system_body(int n, int i) { return (void)n, team_body(i); }
+LANE_FN int system_body(int n, int i)
+{
+    return (void)n, team_body(i);
+}
 LANE_FN int system_slot(int n, int q, int i)
 {
     (void)n;
     return (q / XYZ * 3 + q % XYZ + team_axis()) * SYSTEM_ROOM(n) + team_body(i);
 }
-LANE_FN int system_slots(int n) { return (void)n, PROPAGATOR_SLOTS(1) * (3 / XYZ) * SYSTEM_ROOM(n) + PROPAGATOR_OWN; }
-LANE_FN mask team_speaks(mask where, int own) { return where & (own ? team_leads() : team_owns()); }
+LANE_FN int system_slots(int n)
+{
+    return (void)n, PROPAGATOR_SLOTS(1) * (3 / XYZ) * SYSTEM_ROOM(n) + PROPAGATOR_OWN;
+}
+LANE_FN mask team_speaks(mask where, int own)
+{
+    return where & (own ? team_leads() : team_owns());
+}
 #else
-LANE_FN int system_body(int n, int i) { return (void)n, i; }
-LANE_FN int system_slot(int n, int q, int i) { return q * n + i; }
-LANE_FN int system_slots(int n) { return STATE_SIZE(n); }
-LANE_FN mask team_speaks(mask where, int own) { return (void)own, where; }
+LANE_FN int system_body(int n, int i)
+{
+    return (void)n, i;
+}
+LANE_FN int system_slot(int n, int q, int i)
+{
+    return q * n + i;
+}
+LANE_FN int system_slots(int n)
+{
+    return STATE_SIZE(n);
+}
+LANE_FN mask team_speaks(mask where, int own)
+{
+    return (void)own, where;
+}
 #endif
 LANE_FN int system_bodies(const shoal_kernel_args *k, int n)
 {
@@ -111,8 +148,7 @@ LANE_FN void system_load(const shoal_kernel_args *k, int n, int compensated, lan
 {
     const int n_slots = system_slots(n);
     LANE_UNROLL_XYZ /* rolled, NVRTC 13.0 once lost m[0]: gauss_radau_fixed, snapshot */
-    for (int i = 0; i < n; i++)
-        m[i] = mass_load(k, n, id, i);
+        for (int i = 0; i < n; i++) m[i] = mass_load(k, n, id, i);
     LANE_UNROLL_GPU
     for (int q = 0; q < PROPAGATOR_SLOTS(compensated); q++) {
         LANE_UNROLL_GPU
@@ -123,7 +159,8 @@ LANE_FN void system_load(const shoal_kernel_args *k, int n, int compensated, lan
         s[PROPAGATOR_SLOTS(1) * n + own] = lane_load(k->native, id, n_slots - PROPAGATOR_OWN + own, n_slots);
 #if TEAM > 1
     for (int i = team_place(); i < SYSTEM_ROOM(n) && !team_is_spare(); i += TEAM)
-        team_masses()[i] = lane_load(k->bodies, id, i % TEAM_BODIES * SHOAL_QUANTITIES + SHOAL_M, TEAM_BODIES * SHOAL_QUANTITIES);
+        team_masses()[i] = lane_load(k->bodies, id, i % TEAM_BODIES * SHOAL_QUANTITIES + SHOAL_M,
+                                     TEAM_BODIES * SHOAL_QUANTITIES);
     team_sync();
 #endif
 }
@@ -138,7 +175,8 @@ LANE_FN void system_store(const shoal_kernel_args *k, int n, int compensated, la
             lane_store(k->native, id, system_slot(n, q, i), n_slots, team_speaks(where, 0), s[q * n + i]);
     }
     for (int own = 0; own < PROPAGATOR_OWN; own++)
-        lane_store(k->native, id, n_slots - PROPAGATOR_OWN + own, n_slots, team_speaks(where, 1), s[PROPAGATOR_SLOTS(1) * n + own]);
+        lane_store(k->native, id, n_slots - PROPAGATOR_OWN + own, n_slots, team_speaks(where, 1),
+                   s[PROPAGATOR_SLOTS(1) * n + own]);
 }
 
 LANE_FN real record_load(const shoal_kernel_args *k, lane_id id, int field)
@@ -191,8 +229,8 @@ LANE_FN void clock_store(const shoal_kernel_args *k, lane_id id, mask where, con
     record_store(k, id, SHOAL_SYS_ATTEMPT, where, clock->attempts);
 }
 
-LANE_FN void clock_step(const shoal_kernel_args *k, int compensated, const real *m, real *s, lane_clock *clock, lane_inside *inside,
-                        lane_care *care)
+LANE_FN void clock_step(const shoal_kernel_args *k, int compensated, const real *m, real *s, lane_clock *clock,
+                        lane_inside *inside, lane_care *care)
 {
     (void)inside, (void)care;
     clock->done = step(k, compensated, m, s, &clock->h);
@@ -219,9 +257,18 @@ LANE_FN mask clock_spent(const shoal_kernel_args *k, const lane_clock *clock)
     return (clock->attempts >= lane_set(k->max_steps)) & lane_not(clock->elapsed + lane_abs(clock->h) > clock->end);
 }
 
-LANE_FN mask clock_moved(const lane_clock *clock) { return clock->done != lane_set(0.0); }
-LANE_FN real clock_length(const lane_clock *clock) { return clock->done; }
-LANE_FN real clock_phase(const lane_clock *clock) { return clock->elapsed / clock->end; }
+LANE_FN mask clock_moved(const lane_clock *clock)
+{
+    return clock->done != lane_set(0.0);
+}
+LANE_FN real clock_length(const lane_clock *clock)
+{
+    return clock->done;
+}
+LANE_FN real clock_phase(const lane_clock *clock)
+{
+    return clock->elapsed / clock->end;
+}
 
 /* Time since t_start at a fraction of the last step. */
 LANE_FN real clock_time(const lane_clock *clock, real fraction)
@@ -233,27 +280,28 @@ LANE_FN real clock_time(const lane_clock *clock, real fraction)
 #else /* steps of one length: time is their count */
 
 /* On the CPU, where forces and compensation are uniform flags, the two common cases are compiled by themselves. */
-LANE_BIG_FN void step_plain(const shoal_kernel_args *k, const real *m, real *s, real h INSIDE(lane_inside *inside) CARE(lane_care *care))
+LANE_BIG_FN void step_plain(const shoal_kernel_args *k, const real *m, real *s,
+                            real h INSIDE(lane_inside *inside) CARE(lane_care *care))
 {
     LANE_KNOWN(FORCES(k) == 0);
     propagator_step(k, BODIES(k), 0, m, s, h INSIDE(inside) CARE(care));
 }
 
-LANE_BIG_FN void step_compensated(const shoal_kernel_args *k, const real *m, real *s, real h INSIDE(lane_inside *inside)
-                                  CARE(lane_care *care))
+LANE_BIG_FN void step_compensated(const shoal_kernel_args *k, const real *m, real *s,
+                                  real h INSIDE(lane_inside *inside) CARE(lane_care *care))
 {
     LANE_KNOWN(FORCES(k) == 0);
     propagator_step(k, BODIES(k), 1, m, s, h INSIDE(inside) CARE(care));
 }
 
-LANE_BIG_FN void step_forced(const shoal_kernel_args *k, int compensated, const real *m, real *s, real h INSIDE(lane_inside *inside)
-                             CARE(lane_care *care))
+LANE_BIG_FN void step_forced(const shoal_kernel_args *k, int compensated, const real *m, real *s,
+                             real h INSIDE(lane_inside *inside) CARE(lane_care *care))
 {
     propagator_step(k, BODIES(k), compensated, m, s, h INSIDE(inside) CARE(care));
 }
 
-LANE_FN void step(const shoal_kernel_args *k, int compensated, const real *m, real *s, real h INSIDE(lane_inside *inside)
-                  CARE(lane_care *care))
+LANE_FN void step(const shoal_kernel_args *k, int compensated, const real *m, real *s,
+                  real h INSIDE(lane_inside *inside) CARE(lane_care *care))
 {
     if (FORCES(k))
         step_forced(k, compensated, m, s, h INSIDE(inside) CARE(care));
@@ -284,8 +332,8 @@ LANE_FN void clock_store(const shoal_kernel_args *k, lane_id id, mask where, con
     record_store(k, id, SHOAL_SYS_STEP, where, clock->steps);
 }
 
-LANE_FN void clock_step(const shoal_kernel_args *k, int compensated, const real *m, real *s, lane_clock *clock, lane_inside *inside,
-                        lane_care *care)
+LANE_FN void clock_step(const shoal_kernel_args *k, int compensated, const real *m, real *s, lane_clock *clock,
+                        lane_inside *inside, lane_care *care)
 {
     const mask all = lane_set(0.0) == lane_set(0.0);
     (void)inside;
@@ -295,7 +343,8 @@ LANE_FN void clock_step(const shoal_kernel_args *k, int compensated, const real 
 #if PROPAGATOR_PARKS
     if (care) {
         clock->made = care->made;
-        clock->leaves = care->given ? care->made & (lane_not(care->needed | care->stays) | care->hurries) : care->needed;
+        clock->leaves = care->given ? care->made & (lane_not(care->needed | care->stays) | care->hurries)
+                                    : care->needed;
     }
     clock->steps = lane_select(clock->made, clock->steps + 1.0, clock->steps);
 #else
@@ -317,10 +366,22 @@ LANE_FN mask clock_spent(const shoal_kernel_args *k, const lane_clock *clock)
 {
     return (clock->steps >= lane_set(k->max_steps)) & (clock->steps < clock->end);
 }
-LANE_FN mask clock_moved(const lane_clock *clock) { return clock->made; }
-LANE_FN real clock_length(const lane_clock *clock) { return clock->h; }
-LANE_FN real clock_phase(const lane_clock *clock) { return clock->steps / clock->end; }
-LANE_FN real clock_time(const lane_clock *clock, real fraction) { return (clock->steps - 1.0 + fraction) * clock->h; }
+LANE_FN mask clock_moved(const lane_clock *clock)
+{
+    return clock->made;
+}
+LANE_FN real clock_length(const lane_clock *clock)
+{
+    return clock->h;
+}
+LANE_FN real clock_phase(const lane_clock *clock)
+{
+    return clock->steps / clock->end;
+}
+LANE_FN real clock_time(const lane_clock *clock, real fraction)
+{
+    return (clock->steps - 1.0 + fraction) * clock->h;
+}
 
 #endif
 
@@ -378,7 +439,8 @@ LANE_FN void view_share(int n, const real *own, double *w)
         LANE_UNROLL_FULLY
         for (int i = 0; i < TEAM_FIRST + TEAM_EACH; i++)
             if (i < TEAM_FIRST ? team_owns() && team_own() == 0 : team_owns())
-                w[(c / XYZ * 3 + c % XYZ + team_axis()) * TEAM_BODIES + team_body(i)] = own[c * (TEAM_FIRST + TEAM_EACH) + i];
+                w[(c / XYZ * 3 + c % XYZ + team_axis()) * TEAM_BODIES + team_body(i)] =
+                    own[c * (TEAM_FIRST + TEAM_EACH) + i];
     }
     (void)n;
 }
@@ -390,7 +452,8 @@ LANE_FN void view_before(const shoal_kernel_args *k, const real *m, const real *
     system_view(k, m, s, before);
     *start = before;
 #if TEAM > 1
-    LANE_ASSERT(!(SHOAL_MONITORS & MONITORS_BEFORE) || TEAM_DOUBLES > 2 * TEAM_BODIES + TEAM_EXCHANGED + 6 * TEAM_BODIES,
+    LANE_ASSERT(!(SHOAL_MONITORS & MONITORS_BEFORE) ||
+                    TEAM_DOUBLES > 2 * TEAM_BODIES + TEAM_EXCHANGED + 6 * TEAM_BODIES,
                 "monitors in MONITORS_BEFORE do not say ends_only");
     view_share(BODIES(k), before, team_before());
     *start = team_before();
@@ -398,8 +461,9 @@ LANE_FN void view_before(const shoal_kernel_args *k, const real *m, const real *
 }
 
 /* What the monitors say to a step of those lanes that moved; a rejected step is nothing to look at. */
-LANE_FN void watch_step(const shoal_kernel_args *k, lane_id id, mask live, const real *m, real *s, const lane_clock *clock,
-                        real *before, monitor_state *watch, lane_inside *inside, lane_event *event)
+LANE_FN void watch_step(const shoal_kernel_args *k, lane_id id, mask live, const real *m, real *s,
+                        const lane_clock *clock, real *before, monitor_state *watch, lane_inside *inside,
+                        lane_event *event)
 {
     const int n = BODIES(k), bodies = system_bodies(k, n);
     const mask moved = clock_moved(clock);
@@ -446,15 +510,16 @@ LANE_FN void watch_step(const shoal_kernel_args *k, lane_id id, mask live, const
 }
 
 /* The consequences of a step for a group of lanes. */
-LANE_FN void check_step(const shoal_kernel_args *k, int compensated, lane_id id, const real *m, real *s, lane_clock *clock, real *before,
-                        monitor_state *watch, lane_inside *inside, mask *live)
+LANE_FN void check_step(const shoal_kernel_args *k, int compensated, lane_id id, const real *m, real *s,
+                        lane_clock *clock, real *before, monitor_state *watch, lane_inside *inside, mask *live)
 {
     const int n = BODIES(k), watched = MONITORS(k);
     const real none = lane_set(-1.0), one = lane_set(1.0);
     lane_event event;
     event_none(&event);
     event_offer(&event, team_any(is_broken(k, s)), one, lane_set(SHOAL_NONFINITE), none, none);
-    if (watched && (!PROPAGATOR_PARKS || monitors_awake(k) || team_any_beside(*live & clock_moved(clock) & wants_a_look(k, m, s, clock))))
+    if (watched && (!PROPAGATOR_PARKS || monitors_awake(k) ||
+                    team_any_beside(*live & clock_moved(clock) & wants_a_look(k, m, s, clock))))
         watch_step(k, id, *live, m, s, clock, before, watch, inside, &event);
     event_offer(&event, clock_stuck(k, clock), one, lane_set(SHOAL_STEP_UNDERFLOW), none, none);
     event_offer(&event, clock_spent(k, clock), one, lane_set(SHOAL_BUDGET), none, none);
@@ -568,9 +633,9 @@ LANE_FN void kernel_carry(const shoal_kernel_args *k, lane_id id, long long plac
 }
 
 /*
- * Parked systems, until none is left and those beside are through; a lane that is takes the next one. Systems beside each other wait for each
- * other, so that a warp takes as many as it has room for or none: those that are full go on, the others come to their ends. One that takes
- * all leaves nobody behind.
+ * Parked systems, until none is left and those beside are through; a lane that is takes the next one. Systems beside
+ * each other wait for each other, so that a warp takes as many as it has room for or none: those that are full go on,
+ * the others come to their ends. One that takes all leaves nobody behind.
  */
 LANE_FN void kernel_careful(const shoal_kernel_args *k, int lane, int takes_all)
 {
@@ -590,7 +655,8 @@ LANE_FN void kernel_careful(const shoal_kernel_args *k, int lane, int takes_all)
     for (;;) {
         const int n_free = k->n_beside - lane_count_together(live);
         if (n_free >= few) {
-            const lane_id next = lane_pop(&k->parked, lane_not(live) & (lane < k->n_beside), takes_all || k->drains ? 1 : n_free);
+            const lane_id next = lane_pop(&k->parked, lane_not(live) & (lane < k->n_beside),
+                                          takes_all || k->drains ? 1 : n_free);
             if (next >= 0) {
                 id = next;
                 live = true;
@@ -617,7 +683,8 @@ LANE_FN void kernel_careful(const shoal_kernel_args *k, int lane, int takes_all)
         if (live && wants_a_look(k, m, s, &clock)) {
             check_step(k, compensated, id, m, s, &clock, start, &watch, inside, &live);
             lane_fence();
-            record_store(k, id, SHOAL_SYS_OUTCOME, !live & (record_load(k, id, SHOAL_SYS_OUTCOME) == SHOAL_PARKED), SHOAL_RUNNING);
+            record_store(k, id, SHOAL_SYS_OUTCOME, !live & (record_load(k, id, SHOAL_SYS_OUTCOME) == SHOAL_PARKED),
+                         SHOAL_RUNNING);
         }
         const bool leaves = closed && k->least_visit == 0;
         const bool asks = live && (++turns == k->long_turns || (leaves && steps == 0 && turns >= LATE));

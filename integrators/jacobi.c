@@ -9,7 +9,8 @@ static const char *const slots[] = {"Xx", "Xy", "Xz", "Vx", "Vy", "Vz", "eXx", "
 static const shoal_parameter mvs_parameters[] = {
     SHOAL_COMPENSATED_PARAMETER,
     {"corrector", SHOAL_INTEGER, "", 0, 0, 17, "0|3|5|7|11|17",
-     "order of the symplectic corrector; worth it from about 17 with few reads: one read of the state costs as much as 4 to 32 "
+     "order of the symplectic corrector; worth it from about 17 with few reads: one read of the state costs as much as "
+     "4 to 32 "
      "steps"},
     {"kernel", SHOAL_CHOICE, "", 0, 0, 1, "standard|lazy",
      "standard kick, or the lazy implementer's, which with a corrector removes the error of second order in the masses "
@@ -34,8 +35,10 @@ static const char *refuses(const double *p, const shoal_ensemble *ensemble, long
 const shoal_propagator shoal_propagator_mvs_jacobi = {
     .name = "mvs_jacobi",
     .aliases = "whfast,whckl (corrector=17;kernel=lazy)",
-    .doc = "mixed-variable symplectic map of order 2, Jacobi coordinates; symplectic correctors, lazy implementer's kernel",
-    .reference = "Wisdom & Holman 1991, AJ 102, 1528; Wisdom 2006, AJ 131, 2294; Rein, Tamayo & Brown 2019, MNRAS 489, 4632",
+    .doc = "mixed-variable symplectic map of order 2, Jacobi coordinates; symplectic correctors, lazy implementer's "
+           "kernel",
+    .reference =
+        "Wisdom & Holman 1991, AJ 102, 1528; Wisdom 2006, AJ 131, 2294; Rein, Tamayo & Brown 2019, MNRAS 489, 4632",
     .order = 2,
     .slots = slots,
     .n_slots = SHOAL_COUNT(slots),

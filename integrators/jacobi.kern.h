@@ -1,37 +1,44 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * jacobi.kern.h: symplectic splittings of planetary motion in Jacobi coordinates; what mvs_jacobi and saba have in common.
+ * jacobi.kern.h: symplectic splittings of planetary motion in Jacobi coordinates; what mvs_jacobi and saba have in
+ * common.
  *
- *     H = A + B,   A = sum p_i^2 / 2 m'_i - m'_i eta_i / |X_i|   (a Kepler orbit about the mass eta_i = m_0 + ... + m_i each),
- *     B = the rest: attractions among the planets (direct), and what the true place of the star and of the inner planets differs
+ *     H = A + B,   A = sum p_i^2 / 2 m'_i - m'_i eta_i / |X_i|   (a Kepler orbit about the mass eta_i = m_0 + ... + m_i
+ *                  each),
+ *     B = the rest: attractions among the planets (direct), and what the true place of the star and of the inner
+ *         planets differs
  *         from their barycentre (indirect), so that
  *         dV_i/dt = [Jacobi transform of all Newtonian accelerations]_i + eta_i X_i / |X_i|^3;
  *         the attraction between bodies 0 and 1 is wholly in A.
  *
  *     step = A(c_1 h) B(d_1 h) A(c_2 h) ... B(d_s h) A(c_1 h),   X_i = x_i - (barycentre of the bodies before i)
  *
- * Wisdom & Holman 1991, AJ 102, 1528; Rein & Tamayo 2015, MNRAS 452, 376 (section 2.1). The barycentre itself is at rest and not
- * carried.
+ * Wisdom & Holman 1991, AJ 102, 1528; Rein & Tamayo 2015, MNRAS 452, 376 (section 2.1). The barycentre itself is at
+ * rest and not carried.
  *
  * Three things can be put around a step, all of them uniform over an ensemble:
  *   corrector   C(h) step^n C(h)^-1 with the symplectic corrector of Wisdom 2006, AJ 131, 2294:
  *               Z(-a_N h, -b_N h) ... Z(a_N h, b_N h), Z(a, b) = A(a) B(-b) A(-2a) B(b) A(a), a_j = j sqrt(7/40);
- *   lazy        kicks by the lazy implementer's kernel: B's accelerations at X + (h^2/12) (B's accelerations at X) (Wisdom,
+ *   lazy        kicks by the lazy implementer's kernel: B's accelerations at X + (h^2/12) (B's accelerations at X)
+ *               (Wisdom,
  *               Holman & Touma 1996, equation 10.6; Rein, Tamayo & Brown 2019, MNRAS 489, 4632, section 4);
  *   commutator  before and after a step a kick by 12 g h times the difference of the two accelerations just named:
- *               exp(-g h^3 {{A,B},B}) to h^5 eps^3 (Laskar & Robutel 2001, CeMDA 80, 39, equation 22; section 5 of Rein, Tamayo
+ *               exp(-g h^3 {{A,B},B}) to h^5 eps^3 (Laskar & Robutel 2001, CeMDA 80, 39, equation 22; section 5 of
+ *                   Rein, Tamayo
  *               & Brown for the lazy form).
  *
- * Extra forces f belong to B, in every kick named here, as f's Jacobi transform at the velocities in the middle of the kick
- * (forces_mean). If they depend on positions alone, all that is said of B holds for them: correctors, kernel and commutator need
- * no more of B than accelerations at positions, and the errors have eps + f in the place of eps. If they depend on velocities,
- * errors linear in f are of the order of the splitting, too, but what kernel and commutator take away is not the whole square of
- * B: eps f h^2 + f^2 h^2 remain. A force that keeps no momentum moves the barycentre; that is left out.
+ * Extra forces f belong to B, in every kick named here, as f's Jacobi transform at the velocities in the middle of the
+ * kick (forces_mean). If they depend on positions alone, all that is said of B holds for them: correctors, kernel and
+ * commutator need no more of B than accelerations at positions, and the errors have eps + f in the place of eps. If
+ * they depend on velocities, errors linear in f are of the order of the splitting, too, but what kernel and commutator
+ * take away is not the whole square of B: eps f h^2 + f^2 h^2 remain. A force that keeps no momentum moves the
+ * barycentre; that is left out.
  *
- * Steps are fused: of the last step the part that merges with the next one of the same length (its last drift, or its last
- * commutator kick) and the inverse corrector are owed, and done on a copy when a state is read. What is owed follows from the
- * length of the last step, which is the system's own native number; 0 = nothing owed. A step of another length (a snapshot's)
- * pays the debt first. Tangent vectors go the same way, kicks being linear in theirs (pull_tangent) and drifts kepler_tangent's.
+ * Steps are fused: of the last step the part that merges with the next one of the same length (its last drift, or its
+ * last commutator kick) and the inverse corrector are owed, and done on a copy when a state is read. What is owed
+ * follows from the length of the last step, which is the system's own native number; 0 = nothing owed. A step of
+ * another length (a snapshot's) pays the debt first. Tangent vectors go the same way, kicks being linear in theirs
+ * (pull_tangent) and drifts kepler_tangent's.
  *
  * The text that includes this one defines
  *     SPLITTING_STAGES(k)             kicks of a step
@@ -47,13 +54,13 @@
 
 enum { JACOBI_V = XYZ, JACOBI_EX = 2 * XYZ, JACOBI_EV = 3 * XYZ };
 
-#define PROPAGATOR_FIRST_BODY 1
+#define PROPAGATOR_FIRST_BODY         1
 #define PROPAGATOR_SLOTS(compensated) (XYZ * ((compensated) ? 4 : 2))
-#define PROPAGATOR_OWN 1
-#define JACOBI_LAST(n) (PROPAGATOR_SLOTS(1) * (n)) /* length of the step that something is owed of */
+#define PROPAGATOR_OWN                1
+#define JACOBI_LAST(n)                (PROPAGATOR_SLOTS(1) * (n)) /* length of the step that something is owed of */
 
-/* b_1 ... b_N of the corrector of each order: 4 sum_j b_j sinh(a_j x) = (1 - (x/2) / sinh(x/2)) / x up to x^(2N - 1). (Wisdom
- * 2006, table 1; solved anew in 60 digits.) */
+/* b_1 ... b_N of the corrector of each order: 4 sum_j b_j sinh(a_j x) = (1 - (x/2) / sinh(x/2)) / x up to x^(2N -
+ * 1). (Wisdom 2006, table 1; solved anew in 60 digits.) */
 enum { CORRECTOR_ORDERS = 5, CORRECTOR_MOST = 8 };
 LANE_TABLE double corrector_b[CORRECTOR_ORDERS][CORRECTOR_MOST] = {
     {0.02490059602779986749935},
@@ -62,7 +69,8 @@ LANE_TABLE double corrector_b[CORRECTOR_ORDERS][CORRECTOR_MOST] = {
     {0.07259339474884273867425, -0.03812161368128865050865, 0.01230907859201994631754, -0.002348721529229535418831,
      0.0002036157964785465130163},
     {0.09305610377142595859154, -0.06519286357637789365829, 0.03242219886471358029368, -0.01207176082234229106245,
-     0.003313257706938065565549, -0.0006359998307581765898317, 0.00007643635522793573836324, -0.000004334741547337358019065}};
+     0.003313257706938065565549, -0.0006359998307581765898317, 0.00007643635522793573836324,
+     -0.000004334741547337358019065}};
 
 /* eta_i = m_0 + ... + m_i, and 1 / eta_i; of a thread's own body i = 1, and of the one before it. */
 LANE_FN void jacobi_masses(int n, const real *m, real *eta, real *inverse)
@@ -144,12 +152,14 @@ LANE_FN void jacobi_drift(const shoal_kernel_args *k, int n, int compensated, co
             const real *half = d + c / XYZ * 3;
             lane_add(compensated, &s[c * n + i], &s[(JACOBI_EX + c) * n + i], team_component(half, c % XYZ));
             if (VARIATIONAL(k))
-                lane_add(compensated, &s[c * n + bodies + i], &s[(JACOBI_EX + c) * n + bodies + i], team_component(half + 6, c % XYZ));
+                lane_add(compensated, &s[c * n + bodies + i], &s[(JACOBI_EX + c) * n + bodies + i],
+                         team_component(half + 6, c % XYZ));
         }
     }
 }
 
-/* p = -x / |x|^3 for body i of x = [3 * n]; along its tangent vector e, p[XYZ...] = -(e - 3 (x.e) x / |x|^2) / |x|^3. */
+/* p = -x / |x|^3 for body i of x = [3 * n]; along its tangent vector e, p[XYZ...] = -(e - 3 (x.e) x / |x|^2) /
+ * |x|^3. */
 LANE_FN void jacobi_pull(const shoal_kernel_args *k, int n, int i, const real *x, real *p)
 {
     real d[3], whole[3];
@@ -172,9 +182,10 @@ LANE_FN void jacobi_pull(const shoal_kernel_args *k, int n, int i, const real *x
     }
 }
 
-/* Adds the extra forces to the accelerations a of a kick of length h: their mean over it, at the velocities in its middle. */
-LANE_BIG_FN void jacobi_forces(const shoal_kernel_args *k, int n, const real *m, const real *inverse, const real *s, real h,
-                               real *a)
+/* Adds the extra forces to the accelerations a of a kick of length h: their mean over it, at the velocities in its
+ * middle. */
+LANE_BIG_FN void jacobi_forces(const shoal_kernel_args *k, int n, const real *m, const real *inverse, const real *s,
+                               real h, real *a)
 {
     const int bodies = real_bodies(k, n);
     real x[XYZ * LANE_ROOM(n)], v[XYZ * LANE_ROOM(n)], f[XYZ * LANE_ROOM(n)];
@@ -192,12 +203,14 @@ LANE_BIG_FN void jacobi_forces(const shoal_kernel_args *k, int n, const real *m,
         a[c] = a[c] + v[c];
 }
 
-/* The accelerations of B in a kick of length h at the Jacobi positions s = [3 * n]; forces see the velocities behind them. */
+/* The accelerations of B in a kick of length h at the Jacobi positions s = [3 * n]; forces see the velocities behind
+ * them. */
 LANE_FN void jacobi_acceleration(const shoal_kernel_args *k, int n, const real *m, const real *eta, const real *inverse,
                                  const real *s, real h, real *a)
 {
     const int bodies = real_bodies(k, n), halves = 1 + VARIATIONAL(k); /* the bodies, their changes */
-    real q[XYZ * LANE_ROOM(n)], sum[XYZ * LANE_ROOM(n)], p[2 * XYZ], pull[XYZ * LANE_ROOM(n)]; /* q: positions relative to body 0 */
+    /* q: positions relative to body 0 */
+    real q[XYZ * LANE_ROOM(n)], sum[XYZ * LANE_ROOM(n)], p[2 * XYZ], pull[XYZ * LANE_ROOM(n)];
     team_sync();
     for (int half = 0; half < halves; half++)
         team_show(half, XYZ, n, s + half * bodies);
@@ -326,8 +339,8 @@ LANE_FN void jacobi_commutator_kick(const shoal_kernel_args *k, int n, int compe
 }
 
 /* C(h), or its inverse for sign = -1. */
-LANE_FN void jacobi_corrector(const shoal_kernel_args *k, int n, const real *m, const real *eta, const real *inverse, real *s,
-                              real h, double sign)
+LANE_FN void jacobi_corrector(const shoal_kernel_args *k, int n, const real *m, const real *eta, const real *inverse,
+                              real *s, real h, double sign)
 {
     const int order = SPLITTING_CORRECTOR(k), row = order < 5 ? 0 : order < 7 ? 1 : order < 11 ? 2 : order < 17 ? 3 : 4;
     const int half = row < 3 ? row + 1 : row == 3 ? 5 : 8;
@@ -408,7 +421,8 @@ LANE_FN void propagator_step(const shoal_kernel_args *k, int n, int compensated,
         }
     }
     if (commutator)
-        jacobi_commutator_kick(k, n, compensated, m, eta, inverse, s, h, lane_select(last == h, lane_set(2.0), lane_set(1.0)));
+        jacobi_commutator_kick(k, n, compensated, m, eta, inverse, s, h,
+                               lane_select(last == h, lane_set(2.0), lane_set(1.0)));
     LANE_KEEP_ROLLED
     for (int j = 0; j < stages; j++) {
         const int drift = j <= stages / 2 ? j : stages - j, kick = 2 * j < stages ? j : stages - 1 - j;
@@ -430,9 +444,10 @@ LANE_FN void propagator_view(const shoal_kernel_args *k, int n, const real *m, c
     jacobi_to_bodies(n, n, m, inverse, s + JACOBI_V * n, w + XYZ * n);
 }
 
-/* The distance of every body from the barycentre is at most |X_i| + sum (m_j / eta_j) |X_j|, with the largest |X| at most eta / m_0 of it;
- * the drift that is owed takes time t and leads no farther than |X| + |V| t from the centre of a Kepler orbit; (a + b)^2 <= 5/4 a^2 + 5 b^2.
- * What a corrector moves is far below the quarter. A thread asks of the components that it has. */
+/* The distance of every body from the barycentre is at most |X_i| + sum (m_j / eta_j) |X_j|, with the largest |X| at
+ * most eta / m_0 of it; the drift that is owed takes time t and leads no farther than |X| + |V| t from the centre of
+ * a Kepler orbit; (a + b)^2 <= 5/4 a^2 + 5 b^2. What a corrector moves is far below the quarter. A thread asks of
+ * the components that it has. */
 LANE_FN mask propagator_beyond(const shoal_kernel_args *k, int n, const real *m, const real *s, double limit)
 {
     const real t = lane_set(2.0 * splitting_drift(k, 0)) * s[JACOBI_LAST(n)], t2 = t * t;
@@ -444,7 +459,8 @@ LANE_FN mask propagator_beyond(const shoal_kernel_args *k, int n, const real *m,
     for (int c = 0; c < XYZ; c++) {
         LANE_UNROLL
         for (int i = 1; i < n; i++)
-            sum = lane_fma(s[c * n + i], s[c * n + i], lane_fma(t2 * s[(JACOBI_V + c) * n + i], s[(JACOBI_V + c) * n + i], sum));
+            sum = lane_fma(s[c * n + i], s[c * n + i],
+                           lane_fma(t2 * s[(JACOBI_V + c) * n + i], s[(JACOBI_V + c) * n + i], sum));
     }
     total = total / m[0];
     return lane_not((3.0 / XYZ * 1.25) * total * total * sum <= lane_set(limit * limit));

@@ -2,21 +2,23 @@
  *
  * kepler.kern.h: a body on its Kepler orbit, advanced by a time h: universal variables, every conic, always ends.
  *
- * With r0 = |x|, eta = x.v, beta = 2 mu / r0 - v^2, zeta = mu - beta r0, and G_k(X) = X^k c_k(beta X^2) (Stumpff's c_k), solve
+ * With r0 = |x|, eta = x.v, beta = 2 mu / r0 - v^2, zeta = mu - beta r0, and G_k(X) = X^k c_k(beta X^2) (Stumpff's
+ * c_k), solve
  *
  *     F(X) = r0 X + eta G_2 + zeta G_3 - h = 0,      F' = r = r0 + eta G_1 + zeta G_2 > 0
  *
- * and put   x += -(mu G_2 / r0) x + (h - mu G_3) v,   v += -(mu G_1 / (r0 r)) x - (mu G_2 / r) v
- * (Stiefel & Scheifele 1971; Wisdom & Hernandez 2015, MNRAS 453, 3015; Rein & Tamayo 2015, MNRAS 452, 376, equations 9 to 16).
+ * and put   x += -(mu G_2 / r0) x + (h - mu G_3) v,   v += -(mu G_1 / (r0 r)) x - (mu G_2 / r) v (Stiefel & Scheifele
+ * 1971; Wisdom & Hernandez 2015, MNRAS 453, 3015; Rein & Tamayo 2015, MNRAS 452, 376, equations 9 to 16).
  *
- * Way: a guess from the inverse series of F to fourth order; Householder's iteration of fourth order (three derivatives come
- * free) until the last correction is below 1e-6 of X, when the next would be below 1e-24; the last correction enters the G_k by
- * Taylor's series. Where that guess is none (plunging orbits, large steps), Laguerre's iteration as Conway's from X = h / r0 after a few rounds
- * (Conway 1986, Celest. Mech. 39, 199). F is monotonic, so any root is the root. For lanes that do not settle, and where the terms of F cancel (hyperbolas
- * from far to far) or those of the G_k (many revolutions), kepler_careful.kern.h takes over.
+ * Way: a guess from the inverse series of F to fourth order; Householder's iteration of fourth order (three derivatives
+ * come free) until the last correction is below 1e-6 of X, when the next would be below 1e-24; the last correction
+ * enters the G_k by Taylor's series. Where that guess is none (plunging orbits, large steps), Laguerre's iteration as
+ * Conway's from X = h / r0 after a few rounds (Conway 1986, Celest. Mech. 39, 199). F is monotonic, so any root is the
+ * root. For lanes that do not settle, and where the terms of F cancel (hyperbolas from far to far) or those of the G_k
+ * (many revolutions), kepler_careful.kern.h takes over.
  *
- * Operations a body, a division as a GPU's five: 126 with one round, 51 more a further one. One does for 40 steps an orbit and e up to
- * 0.05; at e = 0.2 half of the steps make two.
+ * Operations a body, a division as a GPU's five: 126 with one round, 51 more a further one. One does for 40 steps an
+ * orbit and e up to 0.05; at e = 0.2 half of the steps make two.
  */
 #ifndef SHOAL_KEPLER_H
 #define SHOAL_KEPLER_H
@@ -79,8 +81,8 @@ LANE_FN void kepler_g(real beta, real X, real *g0, real *g1, real *g2, real *g3,
 #include "integrators/kepler_careful.kern.h"
 
 /* Advance by h: (x, y, z, vx, vy, vz) += (dx, dy, dz, dvx, dvy, dvz), the changes being returned. */
-LANE_FN void kepler_change(real mu, real h, real x, real y, real z, real vx, real vy, real vz, real *dx, real *dy, real *dz,
-                           real *dvx, real *dvy, real *dvz)
+LANE_FN void kepler_change(real mu, real h, real x, real y, real z, real vx, real vy, real vz, real *dx, real *dy,
+                           real *dz, real *dvx, real *dvy, real *dvz)
 {
     const real one = lane_set(1.0), third = lane_set(1.0 / 3.0);
     real r2 = lane_fma(z, z, lane_fma(y, y, x * x));
@@ -91,7 +93,8 @@ LANE_FN void kepler_change(real mu, real h, real x, real y, real z, real vx, rea
     real beta = lane_fma(2.0 * mu, r0_inverse, -v2);
     real zeta = lane_fnma(beta, r0, mu);
 
-    /* F = r0 (X + b2 X^2 + b3 X^3 + b4 X^4 + ...) - h, inverted: X = s (1 - b2 s + (2 b2^2 - b3) s^2 + ...), s = h / r0 */
+    /* F = r0 (X + b2 X^2 + b3 X^3 + b4 X^4 + ...) - h, inverted: X = s (1 - b2 s + (2 b2^2 - b3) s^2 + ...), s = h /
+     * r0 */
     real s = h * r0_inverse;
     const real ratio = s * r0_inverse;
     real t2 = 0.5 * eta * ratio, t3 = lane_set(1.0 / 6.0) * zeta * (ratio * s);
@@ -109,26 +112,30 @@ LANE_FN void kepler_change(real mu, real h, real x, real y, real z, real vx, rea
         kepler_g(beta, X, &g0, &g1, &g2, &g3, &far);
         real F = lane_fma(r0, X, lane_fma(eta, g2, lane_fma(zeta, g3, -h)));
         r = lane_fma(eta, g1, lane_fma(zeta, g2, r0));
-        real r1 = lane_fma(eta, g0, zeta * g1);                /* F'' */
-        real r2nd = lane_fma(zeta, g0, -(beta * eta) * g1);    /* F''' */
+        real r1 = lane_fma(eta, g0, zeta * g1);             /* F'' */
+        real r2nd = lane_fma(zeta, g0, -(beta * eta) * g1); /* F''' */
         real q = one / r;
-        real d = -(F * q);                                     /* Newton's correction */
-        const real dq = d * q, a2 = -r1 * dq;                  /* twice a_2 */
+        real d = -(F * q);                    /* Newton's correction */
+        const real dq = d * q, a2 = -r1 * dq; /* twice a_2 */
         const real a3 = lane_set(-1.0 / 6.0) * r2nd * (d * dq);
         change = lane_fma(d, lane_fma(a2, lane_fma(a2, lane_set(0.5), lane_set(0.5)), a3), d);
         /* far from the root the G_k lose all digits and d may look small: F itself must be small too */
-        unsettled = moving & lane_not((lane_abs(d) <= lane_set(1e-6) * lane_abs(X)) & (lane_abs(F) <= lane_set(1e-3) * lane_abs(h)));
+        unsettled = moving & lane_not((lane_abs(d) <= lane_set(1e-6) * lane_abs(X)) &
+                                      (lane_abs(F) <= lane_set(1e-3) * lane_abs(h)));
         if (!lane_any(unsettled))
             break;
         real next = X + change;
         if (round >= KEPLER_FAST)
-            next = round == KEPLER_FAST ? s : X - 5.0 * F / (r + lane_sqrt(lane_abs(lane_fnma(20.0 * F, r1, 16.0 * r * r))));
+            next = round == KEPLER_FAST
+                       ? s
+                       : X - 5.0 * F / (r + lane_sqrt(lane_abs(lane_fnma(20.0 * F, r1, 16.0 * r * r))));
         X = lane_select(unsettled, next, X); /* a settled lane repeats its last round: neighbours change no bits */
     }
     mask poor = unsettled;
     if (far) {
         const real angle = beta * X * X;
-        poor = poor | (moving & (lane_abs(angle) > one) & ((lane_abs(eta * g2) > 8.0 * lane_abs(h)) | (angle > lane_set(40.0))));
+        poor = poor | (moving & (lane_abs(angle) > one) &
+                       ((lane_abs(eta * g2) > 8.0 * lane_abs(h)) | (angle > lane_set(40.0))));
     }
 
     /* G_k(X + change) from G_k(X): G_k' = G_{k-1}, G_0' = -beta G_1 */

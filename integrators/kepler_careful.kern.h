@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * kepler_careful.kern.h: the Kepler step of kepler.kern.h in double-double arithmetic, for the few lanes where terms of F or of the G_k cancel
- * (hyperbolas through the pericentre from far to far, steps of many revolutions) or where nothing else settles. Slow; called rarely.
+ * kepler_careful.kern.h: the Kepler step of kepler.kern.h in double-double arithmetic, for the few lanes where terms of
+ * F or of the G_k cancel (hyperbolas through the pericentre from far to far, steps of many revolutions) or where
+ * nothing else settles. Slow; called rarely.
  *
- * A number is hi + lo, |lo| <= ulp(hi) / 2, relative errors about 2^-104 (Dekker 1971, Numer. Math. 18, 224; sums and products with fused
- * multiply-adds as in Joldes, Muller & Popescu 2017, ACM TOMS 44, 15). F is monotonic: Newton's steps inside a bracket, else doubling or halving.
+ * A number is hi + lo, |lo| <= ulp(hi) / 2, relative errors about 2^-104 (Dekker 1971, Numer. Math. 18, 224; sums and
+ * products with fused multiply-adds as in Joldes, Muller & Popescu 2017, ACM TOMS 44, 15). F is monotonic: Newton's
+ * steps inside a bracket, else doubling or halving.
  */
 typedef struct twin {
     real hi, lo;
@@ -152,7 +154,8 @@ LANE_RARE_FN kepler_step kepler_careful(mask where, real mu, real h, real x, rea
     LANE_KEEP_ROLLED
     for (int i = 0; i < KEPLER_CAREFUL && lane_any(search); i++) {
         careful_g(beta, X, &g1, &g2, &g3);
-        const twin F = twin_add(twin_add(twin_mul(r0, X), twin_mul(eta, g2)), twin_add(twin_mul(zeta, g3), twin_of(-h)));
+        const twin F = twin_add(twin_add(twin_mul(r0, X), twin_mul(eta, g2)),
+                                twin_add(twin_mul(zeta, g3), twin_of(-h)));
         r = twin_add(r0, twin_add(twin_mul(eta, g1), twin_mul(zeta, g2)));
         const mask below = F.hi <= zero; /* F > 0, or not a number when it overflows: beyond the root */
         low = lane_select(search & below, X.hi, low);

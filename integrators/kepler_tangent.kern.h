@@ -6,12 +6,14 @@
  *
  *     F = -mu G_2 / r0,   G = h - mu G_3,   Fd = -mu G_1 / (r0 r),   Gd = -mu G_2 / r,   r = r0 + eta G_1 + zeta G_2
  *
- * a change (dx, dv) changes r0 by x.dx / r0, eta by v.dx + x.dv, beta by -2 (mu dr0 / r0^2 + v.dv), zeta by -(r0 dbeta + beta dr0), and
+ * a change (dx, dv) changes r0 by x.dx / r0, eta by v.dx + x.dv, beta by -2 (mu dr0 / r0^2 + v.dv), zeta by -(r0 dbeta
+ * + beta dr0), and
  *
- *     dG_k = G_{k-1} dX + (k G_{k+2} - X G_{k+1}) dbeta / 2,    r dX = -[X dr0 + G_2 deta + G_3 dzeta + (eta dG_2 + zeta dG_3 at dX = 0)]
+ *     dG_k = G_{k-1} dX + (k G_{k+2} - X G_{k+1}) dbeta / 2,    r dX = -[X dr0 + G_2 deta + G_3 dzeta + (eta dG_2 +
+ *         zeta dG_3 at dX = 0)]
  *
- * (Mikkola & Innanen 1999, Celest. Mech. Dyn. Astron. 74, 59; Rein & Tamayo 2015, MNRAS 452, 376). X itself follows from the end of the
- * step, mu X = eta_1 - eta_0 + beta h, sharpened by one step of Newton's.
+ * (Mikkola & Innanen 1999, Celest. Mech. Dyn. Astron. 74, 59; Rein & Tamayo 2015, MNRAS 452, 376). X itself follows
+ * from the end of the step, mu X = eta_1 - eta_0 + beta h, sharpened by one step of Newton's.
  *
  * Operations a body: about 330.
  */

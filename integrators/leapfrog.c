@@ -4,7 +4,7 @@
  */
 #include "core/ensemble/ensemble.h"
 
-static const char *const slots[] = {"x",  "y",  "z",  "vx", "vy", "vz",  "ax", "ay",
+static const char *const slots[] = {"x",  "y",  "z",  "vx", "vy",  "vz",  "ax", "ay",
                                     "az", "ex", "ey", "ez", "evx", "evy", "evz"};
 
 static const shoal_parameter parameters[] = {

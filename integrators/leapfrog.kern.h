@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * leapfrog.kern.h: leapfrog of order 2 (Stoermer-Verlet) as kick-drift-kick, and its symmetric compositions of order 4, 6 and 8:
- * symplectic, reversible, one force evaluation a stage.
+ * leapfrog.kern.h: leapfrog of order 2 (Stoermer-Verlet) as kick-drift-kick, and its symmetric compositions of order 4,
+ * 6 and 8: symplectic, reversible, one force evaluation a stage.
  *
  *     S(h):  v += a h/2;  x += v h;  a = a(x);  v += a h/2        a step: S(w_1 h), S(w_2 h), ..., S(w_2 h), S(w_1 h)
  *

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
- * The propagators: PROPAGATOR(name) stands for name.kern.h and shoal_propagator_name, in name.c or that of its relatives. */
+ * The propagators: PROPAGATOR(name) stands for name.kern.h and shoal_propagator_name, in name.c or that of its
+ * relatives. */
 PROPAGATOR(bulirsch_stoer)
 PROPAGATOR(gauss)
 PROPAGATOR(gauss_radau)

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * mvs.c: what the world knows of the maps in democratic heliocentric coordinates: mvs.kern.h, mvs_whds.kern.h and hybrid.kern.h.
+ * mvs.c: what the world knows of the maps in democratic heliocentric coordinates: mvs.kern.h, mvs_whds.kern.h and
+ * hybrid.kern.h.
  */
 #include "core/ensemble/ensemble.h"
 
-static const char *const slots[] = {"qx",  "qy",  "qz",  "vx",  "vy",  "vz",  "ax", "ay",
-                                    "az",  "eqx", "eqy", "eqz", "evx", "evy", "evz"};
+static const char *const slots[] = {"qx", "qy",  "qz",  "vx",  "vy",  "vz",  "ax", "ay",
+                                    "az", "eqx", "eqy", "eqz", "evx", "evy", "evz"};
 
 static const shoal_parameter parameters[] = {
     SHOAL_COMPENSATED_PARAMETER,
@@ -13,11 +14,13 @@ static const shoal_parameter parameters[] = {
 
 static const shoal_parameter hybrid_parameters[] = {
     SHOAL_COMPENSATED_PARAMETER,
-    {"hill_factor", SHOAL_REAL, "", 3, 0, 100, NULL, "two planets are near each other within so many Hill radii of either"},
+    {"hill_factor", SHOAL_REAL, "", 3, 0, 100, NULL,
+     "two planets are near each other within so many Hill radii of either"},
     {"speed_factor", SHOAL_REAL, "", 0.4, 0, 10, NULL,
      "or within so many times the way that their relative speed makes in a step"},
     {"pericentre_factor", SHOAL_REAL, "", 1, 0, 100, NULL,
-     "a planet is near the star where a step exceeds so many times (r^3 / G m_0)^(1/2), or (G m_0 r)^(1/2) / v^2; 0: never"},
+     "a planet is near the star where a step exceeds so many times (r^3 / G m_0)^(1/2), or (G m_0 r)^(1/2) / v^2; 0: "
+     "never"},
     {"pericentre", SHOAL_CHOICE, "", 0, 0, 1, "passage|orbit",
      "what is made by the equations of motion: the passage near the star, or (dearer, errors to the tolerance) "
      "all of an orbit that has one"},
@@ -41,7 +44,8 @@ static const char *hybrid_refuses(const double *p, const shoal_ensemble *ensembl
 const shoal_propagator shoal_propagator_mvs = {
     .name = "mvs",
     .aliases = "wh,wisdom_holman",
-    .doc = "mixed-variable symplectic map of order 2, democratic heliocentric coordinates: planets around one dominant body",
+    .doc = "mixed-variable symplectic map of order 2, democratic heliocentric coordinates: planets around one dominant "
+           "body",
     .reference = "Wisdom & Holman 1991, AJ 102, 1528; Duncan, Levison & Lee 1998, AJ 116, 2067",
     .order = 2,
     .slots = slots,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * mvs.kern.h: mixed-variable symplectic map of order 2 in democratic heliocentric coordinates: positions Q_i relative to body 0,
- * barycentric velocities V_i.
+ * mvs.kern.h: mixed-variable symplectic map of order 2 in democratic heliocentric coordinates: positions Q_i relative
+ * to body 0, barycentric velocities V_i.
  *
  *     H = [sum p^2/2m_i - m_0 m_i/|Q_i|]  +  [(sum p)^2 / 2 m_0]  +  [- sum m_i m_j / |Q_i - Q_j|]
  *            Kepler                            jump                      interaction
@@ -10,24 +10,29 @@
  *
  * With MVS_WHDS (mvs_whds.kern.h) the terms p_i^2 / 2 m_0 of the jump belong to the Kepler part: H splits into
  *
- *     [sum p^2/2mu_i - m_0 m_i/|Q_i|]  +  [sum_{i<j} p_i.p_j / m_0]  +  [the same interaction],   mu_i = m_0 m_i / (m_0 + m_i)
+ *     [sum p^2/2mu_i - m_0 m_i/|Q_i|]  +  [sum_{i<j} p_i.p_j / m_0]  +  [the same interaction],   mu_i = m_0 m_i / (m_0
+ *                                      + m_i)
  *
- * carried with the velocities p_i / mu_i, so that two bodies alone move exactly (Hernandez & Dehnen 2017, MNRAS 468, 2614).
+ * carried with the velocities p_i / mu_i, so that two bodies alone move exactly (Hernandez & Dehnen 2017, MNRAS 468,
+ * 2614).
  *
- * Wisdom & Holman 1991, AJ 102, 1528; Duncan, Levison & Lee 1998, AJ 116, 2067. The interaction accelerations at the end of a step
- * start the next one, so they are native state and every step ends synchronised. Body 0 has no slots of its own.
+ * Wisdom & Holman 1991, AJ 102, 1528; Duncan, Levison & Lee 1998, AJ 116, 2067. The interaction accelerations at the
+ * end of a step start the next one, so they are native state and every step ends synchronised. Body 0 has no slots of
+ * its own.
  *
- * Tangent vectors (dQ_i, dV_i), bodies n/2 .. n-1 where there are some, move by the tangent maps of these: kick and jump are linear in
- * what they change, Kepler's is in kepler_tangent.kern.h (Mikkola & Innanen 1999, Celest. Mech. Dyn. Astron. 74, 59).
+ * Tangent vectors (dQ_i, dV_i), bodies n/2 .. n-1 where there are some, move by the tangent maps of these: kick and
+ * jump are linear in what they change, Kepler's is in kepler_tangent.kern.h (Mikkola & Innanen 1999, Celest. Mech. Dyn.
+ * Astron. 74, 59).
  *
- * Operations a step for p planets: 13.5 p (p - 1) + 30 p + p Kepler solutions (kepler.kern.h); with one round each 13.5 p (p - 1) + 156 p.
+ * Operations a step for p planets: 13.5 p (p - 1) + 30 p + p Kepler solutions (kepler.kern.h); with one round each 13.5
+ * p (p - 1) + 156 p.
  */
 #include "integrators/kepler.kern.h"
 #include "integrators/kepler_tangent.kern.h"
 
-#define PROPAGATOR_FIRST_BODY 1
+#define PROPAGATOR_FIRST_BODY         1
 #define PROPAGATOR_SLOTS(compensated) (XYZ * ((compensated) ? 5 : 3))
-#define PROPAGATOR_RESTS 1
+#define PROPAGATOR_RESTS              1
 
 enum { MVS_V = XYZ, MVS_A = 2 * XYZ, MVS_EX = 3 * XYZ, MVS_EV = 4 * XYZ };
 
@@ -35,7 +40,8 @@ enum { MVS_V = XYZ, MVS_A = 2 * XYZ, MVS_EX = 3 * XYZ, MVS_EV = 4 * XYZ };
 #define MVS_WHDS 0
 #endif
 
-/* The mass of the star: a GPU's kernel has it as a constant where all stars have 1, which saves 4, 2 and 1 % of the operations with 2, 4 and 8 planets. */
+/* The mass of the star: a GPU's kernel has it as a constant where all stars have 1, which saves 4, 2 and 1 % of the
+ * operations with 2, 4 and 8 planets. */
 #ifdef SHOAL_UNIT_STAR
 #define MVS_STAR(m) lane_set(1.0)
 #else
@@ -57,7 +63,9 @@ LANE_FN void propagator_prepare(const shoal_kernel_args *k, int n, const real *m
         for (int i = 0; i < n; i++) {
             const int origin = i < bodies ? 0 : bodies;
             s[c * n + i] = w[c * n + i] - w[c * n + origin];
-            s[(MVS_V + c) * n + i] = i == origin ? lane_set(0.0) : MVS_WHDS ? mvs_scale(m, i) * w[(XYZ + c) * n + i] : w[(XYZ + c) * n + i];
+            s[(MVS_V + c) * n + i] = i == origin ? lane_set(0.0)
+                                     : MVS_WHDS  ? mvs_scale(m, i) * w[(XYZ + c) * n + i]
+                                                 : w[(XYZ + c) * n + i];
         }
     }
     newton_acceleration(k, n, 1, m, s, s + MVS_A * n);
@@ -104,8 +112,8 @@ LANE_FN void mvs_kick(int n, int compensated, const real *m, real *s, real h)
     }
 }
 
-
-/* Barycentric positions and velocities of n bodies: x_0 = -sum m_i Q_i / M, x_i = Q_i + x_0, v_0 = -sum m_i V_i / m_0. */
+/* Barycentric positions and velocities of n bodies: x_0 = -sum m_i Q_i / M, x_i = Q_i + x_0, v_0 = -sum m_i V_i /
+ * m_0. */
 LANE_FN void mvs_view(int stride, int n, const real *m, const real *s, real *w)
 {
     real term[LANE_ROOM(n)];
@@ -128,9 +136,9 @@ LANE_FN void mvs_view(int stride, int n, const real *m, const real *s, real *w)
     }
 }
 
-/* The extra forces kick beside the interaction, at barycentric positions and velocities. Momenta sum to zero here and body 0 has what
- * balances the others'; if a force does not conserve their sum, the barycentre's acceleration sum m_i f_i / M is taken from all and its
- * motion left out: what bodies do relative to each other is right. */
+/* The extra forces kick beside the interaction, at barycentric positions and velocities. Momenta sum to zero here
+ * and body 0 has what balances the others'; if a force does not conserve their sum, the barycentre's acceleration
+ * sum m_i f_i / M is taken from all and its motion left out: what bodies do relative to each other is right. */
 LANE_BIG_FN void mvs_forces(const shoal_kernel_args *k, int n, int compensated, const real *m, real *s, real h)
 {
     const int bodies = real_bodies(k, n);
@@ -172,7 +180,8 @@ LANE_FN void mvs_drift(const shoal_kernel_args *k, int n, int i, int compensated
         LANE_UNROLL_XYZ
         for (int c = 0; c < XYZ; c++) {
             lane_add(compensated, &s[c * n + to], &s[(MVS_EX + c) * n + to], team_component(d + 6 * body, c));
-            lane_add(compensated, &s[(MVS_V + c) * n + to], &s[(MVS_EV + c) * n + to], team_component(d + 6 * body + 3, c));
+            lane_add(compensated, &s[(MVS_V + c) * n + to], &s[(MVS_EV + c) * n + to],
+                     team_component(d + 6 * body + 3, c));
         }
     }
 }

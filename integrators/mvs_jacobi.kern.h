@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * mvs_jacobi.kern.h: mixed-variable symplectic map of order 2 in Jacobi coordinates, A(h/2) B(h) A(h/2), as WHFast's; with a
- * symplectic corrector and the lazy implementer's kernel (together: WHCKL) if asked for. jacobi.kern.h has the equations.
+ * mvs_jacobi.kern.h: mixed-variable symplectic map of order 2 in Jacobi coordinates, A(h/2) B(h) A(h/2), as WHFast's;
+ * with a symplectic corrector and the lazy implementer's kernel (together: WHCKL) if asked for. jacobi.kern.h has the
+ * equations.
  *
- * Errors of the energy, eps = planets' masses: eps h^2 + eps^2 h^2; corrected to order 2N: eps h^2N + eps^2 h^2; with the kernel,
- * too: eps h^2N + eps^2 h^4 + eps^3 h^2 + ...
+ * Errors of the energy, eps = planets' masses: eps h^2 + eps^2 h^2; corrected to order 2N: eps h^2N + eps^2 h^2; with
+ * the kernel, too: eps h^2N + eps^2 h^4 + eps^3 h^2 + ...
  */
-#define SPLITTING_STAGES(k) 1
-#define SPLITTING_CORRECTOR(k) chosen(k, 1)
-#define SPLITTING_LAZY(k) chosen(k, 2)
+#define SPLITTING_STAGES(k)     1
+#define SPLITTING_CORRECTOR(k)  chosen(k, 1)
+#define SPLITTING_LAZY(k)       chosen(k, 2)
 #define SPLITTING_COMMUTATOR(k) 0.0
-#define splitting_drift(k, j) ((void)(k), (void)(j), 0.5)
-#define splitting_kick(k, j) ((void)(k), (void)(j), 1.0)
+#define splitting_drift(k, j)   ((void)(k), (void)(j), 0.5)
+#define splitting_kick(k, j)    ((void)(k), (void)(j), 1.0)
 
 #include "integrators/jacobi.kern.h"

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * propagator.kern.h: what holds of a propagator whose text, included before, does not say otherwise (integrate.kern.h has the list).
+ * propagator.kern.h: what holds of a propagator whose text, included before, does not say otherwise (integrate.kern.h
+ * has the list).
  */
 #ifndef SHOAL_PROPAGATOR_KERN_H
 #define SHOAL_PROPAGATOR_KERN_H

@@ -17,7 +17,8 @@ const shoal_propagator shoal_propagator_runge_kutta = {
     .aliases = "rk4 (method=rk4),rkck (method=cash_karp),cash_karp (method=cash_karp),rk8pd (method=prince_dormand8),"
                "euler (method=euler),midpoint (method=midpoint)",
     .doc = "explicit Runge-Kutta methods, fixed step; any masses, close encounters resolved by a small step",
-    .reference = "Cash & Karp 1990, ACM Trans. Math. Software 16, 201; Prince & Dormand 1981, J. Comput. Appl. Math. 7, 67",
+    .reference =
+        "Cash & Karp 1990, ACM Trans. Math. Software 16, 201; Prince & Dormand 1981, J. Comput. Appl. Math. 7, 67",
     .order = 5,
     .slots = slots,
     .n_slots = SHOAL_COUNT(slots),

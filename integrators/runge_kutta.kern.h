@@ -1,22 +1,24 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * runge_kutta.kern.h: explicit Runge-Kutta methods, the tableaux of tableaux.kern.h, in steps of one length (runge_kutta) or of
- * lengths that keep the estimated error of every step at a tolerance (runge_kutta_adaptive).
+ * runge_kutta.kern.h: explicit Runge-Kutta methods, the tableaux of tableaux.kern.h, in steps of one length
+ * (runge_kutta) or of lengths that keep the estimated error of every step at a tolerance (runge_kutta_adaptive).
  *
  * The stages' velocities are eliminated, so that a step keeps one acceleration a stage (see tableaux.kern.h).
  *
- * Adaptive steps. With dx_i, dv_i the difference of the two embedded solutions for body i and d_ij the distances between bodies
- * at the start of the step, the error of a step is the largest over all bodies of
+ * Adaptive steps. With dx_i, dv_i the difference of the two embedded solutions for body i and d_ij the distances
+ * between bodies at the start of the step, the error of a step is the largest over all bodies of
  *
  *     |dx_i| / min_j d_ij (j with a mass)  and  |dv_i| / (sum_j m_j / d_ij)^(1/2)        (lengths of vectors)
  *
- * which depends on no origin and no direction, has a scale for a body at the barycentre or at rest, and sees a close pair as
- * what it is; massless bodies change no other's. A step is accepted if that is at most `tolerance`; the next one is 0.9
- * (tolerance / error)^(1/(q + 1)) times as long, at least 1/5 and at most 5 times, q the lower order of the pair (Hairer,
- * Norsett & Wanner 1993, section II.4). The higher order goes on. An error that is no number is rejected, unless the state was
- * none already: that goes on, and ends its system. Nothing but the state and h goes from step to step.
+ * which depends on no origin and no direction, has a scale for a body at the barycentre or at rest, and sees a close
+ * pair as what it is; massless bodies change no other's. A step is accepted if that is at most `tolerance`; the next
+ * one is 0.9 (tolerance / error)^(1/(q + 1)) times as long, at least 1/5 and at most 5 times, q the lower order of the
+ * pair (Hairer, Norsett & Wanner 1993, section II.4). The higher order goes on. An error that is no number is rejected,
+ * unless the state was none already: that goes on, and ends its system. Nothing but the state and h goes from step to
+ * step.
  *
- * Operations a step of s stages: 15 s n (n - 1) and about 3 n s^2 / 2; compensated 18 n more; adaptive 13 n (n - 1) more.
+ * Operations a step of s stages: 15 s n (n - 1) and about 3 n s^2 / 2; compensated 18 n more; adaptive 13 n (n - 1)
+ * more.
  */
 #ifndef PROPAGATOR_ADAPTIVE
 #define PROPAGATOR_ADAPTIVE 0
@@ -25,8 +27,13 @@
 #include "integrators/tableaux.kern.h"
 
 enum {
-    RK_METHOD, RK_TOLERANCE, /* parameters */
-    RK_X = 0, RK_V = XYZ, RK_A = 2 * XYZ, RK_EX = (PROPAGATOR_ADAPTIVE ? 3 : 2) * XYZ, RK_EV = RK_EX + XYZ
+    RK_METHOD,
+    RK_TOLERANCE, /* parameters */
+    RK_X = 0,
+    RK_V = XYZ,
+    RK_A = 2 * XYZ,
+    RK_EX = (PROPAGATOR_ADAPTIVE ? 3 : 2) * XYZ,
+    RK_EV = RK_EX + XYZ
 };
 
 #define PROPAGATOR_FIRST_BODY 0
@@ -64,8 +71,8 @@ LANE_FN void rk_sum(const double *weight, int stages, int n, const real *a, real
 }
 
 /* The accelerations of the stages from `first` on. */
-LANE_FN void rk_stages(const shoal_kernel_args *k, const rk_tableau *t, int n, const real *m, const real *s, real h, int first,
-                       real *a)
+LANE_FN void rk_stages(const shoal_kernel_args *k, const rk_tableau *t, int n, const real *m, const real *s, real h,
+                       int first, real *a)
 {
     const real *x = s + RK_X * n, *v = s + RK_V * n;
     LANE_UNROLL_FEW
@@ -102,8 +109,8 @@ LANE_FN void rk_add(const rk_tableau *t, int n, int compensated, real *s, real h
 
 #if PROPAGATOR_ADAPTIVE
 
-/* The square of the error of a step from s; a = [stages + 1][XYZ * n] with that of the new state last. Not finite if any of them
- * is not. */
+/* The square of the error of a step from s; a = [stages + 1][XYZ * n] with that of the new state last. Not finite if
+ * any of them is not. */
 LANE_FN real rk_error2(const shoal_kernel_args *k, const rk_tableau *t, int n, const real *m, const real *s, real h,
                        const real *a)
 {

@@ -4,7 +4,7 @@
  */
 #include "core/ensemble/ensemble.h"
 
-static const char *const slots[] = {"x",  "y",  "z",  "vx", "vy", "vz",  "ax", "ay",
+static const char *const slots[] = {"x",  "y",  "z",  "vx", "vy",  "vz",  "ax", "ay",
                                     "az", "ex", "ey", "ez", "evx", "evy", "evz"};
 
 static const shoal_parameter parameters[] = {
@@ -19,7 +19,8 @@ const shoal_propagator shoal_propagator_runge_kutta_adaptive = {
     .name = "runge_kutta_adaptive",
     .aliases = "rkf45 (method=fehlberg),dopri5 (method=dormand_prince),dopri8 (method=prince_dormand8)",
     .doc = "embedded Runge-Kutta pairs, adaptive step; any masses, close encounters resolved",
-    .reference = "Prince & Dormand 1981, J. Comput. Appl. Math. 7, 67; Hairer, Norsett & Wanner 1993, Solving ODEs I, II.4",
+    .reference =
+        "Prince & Dormand 1981, J. Comput. Appl. Math. 7, 67; Hairer, Norsett & Wanner 1993, Solving ODEs I, II.4",
     .order = 8,
     .slots = slots,
     .n_slots = SHOAL_COUNT(slots),

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * saba.kern.h: symplectic splittings of higher order for planetary motion, from a table. jacobi.kern.h has the equations.
+ * saba.kern.h: symplectic splittings of higher order for planetary motion, from a table. jacobi.kern.h has the
+ * equations.
  *
- * Errors of the energy, eps = planets' masses: SABAn: eps h^2n + eps^2 h^2; with the commutator (SABACLn): eps h^2n + eps^2 h^4;
- * (r, s, t): eps h^r + eps^2 h^s + eps^3 h^t.
+ * Errors of the energy, eps = planets' masses: SABAn: eps h^2n + eps^2 h^2; with the commutator (SABACLn): eps h^2n +
+ * eps^2 h^4; (r, s, t): eps h^r + eps^2 h^s + eps^3 h^t.
  *
- * SABAn: Laskar & Robutel 2001, CeMDA 80, 39, section 4 and table 1 (commutator). (10,4), (8,6,4), (10,6,4), (8,4,4): Blanes,
- * Casas, Farres, Laskar, Makazaga & Murua 2013, Applied Numerical Mathematics 68, 58, table 3 (8,4,4: solved anew from its
- * conditions).
+ * SABAn: Laskar & Robutel 2001, CeMDA 80, 39, section 4 and table 1 (commutator). (10,4), (8,6,4), (10,6,4), (8,4,4):
+ * Blanes, Casas, Farres, Laskar, Makazaga & Murua 2013, Applied Numerical Mathematics 68, 58, table 3 (8,4,4: solved
+ * anew from its conditions).
  */
 enum { SABA_LONGEST = 5 };
 
@@ -63,11 +64,11 @@ LANE_FN double saba_commutator_of(const shoal_kernel_args *k)
     return scheme >= 4 && scheme < 8 ? saba_commutator[scheme - 4] : 0.0;
 }
 
-#define SPLITTING_STAGES(k) saba_stages(k)
-#define SPLITTING_CORRECTOR(k) 0
-#define SPLITTING_LAZY(k) 0
+#define SPLITTING_STAGES(k)     saba_stages(k)
+#define SPLITTING_CORRECTOR(k)  0
+#define SPLITTING_LAZY(k)       0
 #define SPLITTING_COMMUTATOR(k) saba_commutator_of(k)
-#define splitting_drift(k, j) saba_drift[saba_row(k)][j]
-#define splitting_kick(k, j) saba_kick[saba_row(k)][j]
+#define splitting_drift(k, j)   saba_drift[saba_row(k)][j]
+#define splitting_kick(k, j)    saba_kick[saba_row(k)][j]
 
 #include "integrators/jacobi.kern.h"

@@ -1,18 +1,20 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * tangent.kern.h: the tangent vector of a system, for the monitors that ask for it: how a small change of its initial state grows.
+ * tangent.kern.h: the tangent vector of a system, for the monitors that ask for it: how a small change of its initial
+ * state grows.
  *
- * Of the n bodies that a propagator then moves, body n/2 + i is the change (delta x_i, delta v_i) of body i, in the same native slots and
- * with the same mass. A propagator that is linear in x, v and the forces (leapfrog, Hermite, Runge-Kutta, ...) moves them as it moves
- * bodies, since gravitation gives them the derivatives of the forces as theirs (the variational equations; Mikkola & Innanen 1999, Celest.
- * Mech. Dyn. Astron. 74, 59); where it judges errors, chooses steps or ends iterations it looks at the first real_bodies(k, n)
- * alone: what results is the derivative of the bodies' map at the steps it takes, and the bodies keep their bits. Any other one has
- * a tangent map of its own. Prepare and view have to be linear in the state; view and reach are called for half of the bodies at a time.
+ * Of the n bodies that a propagator then moves, body n/2 + i is the change (delta x_i, delta v_i) of body i, in the
+ * same native slots and with the same mass. A propagator that is linear in x, v and the forces (leapfrog, Hermite,
+ * Runge-Kutta, ...) moves them as it moves bodies, since gravitation gives them the derivatives of the forces as theirs
+ * (the variational equations; Mikkola & Innanen 1999, Celest. Mech. Dyn. Astron. 74, 59); where it judges errors,
+ * chooses steps or ends iterations it looks at the first real_bodies(k, n) alone: what results is the derivative of the
+ * bodies' map at the steps it takes, and the bodies keep their bits. Any other one has a tangent map of its own.
+ * Prepare and view have to be linear in the state; view and reach are called for half of the bodies at a time.
  *
- * The vector begins in a fixed direction, the same for all systems, with its barycentre at rest in the origin and length 1. The length is
- * sqrt(sum |delta x_i|^2 + |delta v_i|^2), barycentric, in inner units (AU, AU / (yr/2pi)), of the bodies really there. When it passes
- * 2^300 the vector is scaled by 2^-300, which changes no bit of its direction; monitors count how often. That is the only thing that watching
- * ever does to a state, and the bodies do not feel it.
+ * The vector begins in a fixed direction, the same for all systems, with its barycentre at rest in the origin and
+ * length 1. The length is sqrt(sum |delta x_i|^2 + |delta v_i|^2), barycentric, in inner units (AU, AU / (yr/2pi)), of
+ * the bodies really there. When it passes 2^300 the vector is scaled by 2^-300, which changes no bit of its direction;
+ * monitors count how often. That is the only thing that watching ever does to a state, and the bodies do not feel it.
  */
 #include "integrators/propagator.kern.h"
 
@@ -47,7 +49,8 @@ LANE_FN real tangent_length2(int stride, int first, int bodies, const real *m, c
     return team_sum(bodies, length2);
 }
 
-/* The barycentric view of the bodies, w = [6 * real_bodies]; returns the squared length of the tangent vector if there is one. */
+/* The barycentric view of the bodies, w = [6 * real_bodies]; returns the squared length of the tangent vector if
+ * there is one. */
 LANE_FN real system_view(const shoal_kernel_args *k, const real *m, const real *s, real *w)
 {
     const int n = BODIES(k), bodies = real_bodies(k, n);

@@ -25,8 +25,10 @@ static double change(const double *slots, const double *p)
 }
 
 static const shoal_monitor_column columns[] = {
-    {"amd", "", "angular momentum deficit at the first look, relative to the total angular momentum", first, SHOAL_OF_SYSTEM},
-    {"amd_change", "", "largest relative change of the angular momentum deficit since the first look", change, SHOAL_OF_SYSTEM},
+    {"amd", "", "angular momentum deficit at the first look, relative to the total angular momentum", first,
+     SHOAL_OF_SYSTEM},
+    {"amd_change", "", "largest relative change of the angular momentum deficit since the first look", change,
+     SHOAL_OF_SYSTEM},
 };
 
 const shoal_monitor shoal_monitor_amd = {

@@ -4,10 +4,10 @@
  *
  *     C = sum_k Lambda_k (1 - sqrt(1 - e_k^2) cos i_k) = sum_k Lambda_k - |L|,     Lambda_k = m'_k sqrt(mu_k a_k)
  *
- * with i_k from the invariable plane: how much angular momentum the orbits lack to circles in it. In Jacobi coordinates, which
- * sum up to the whole angular momentum: mu_k is the mass of bodies 0 to k and m'_k = m_k (mu_k - m_k) / mu_k. It is given
- * relative to |L|. A system with an unbound body has none. Slots: steps left until the next look, C / |L| at the first one,
- * the least and the largest.
+ * with i_k from the invariable plane: how much angular momentum the orbits lack to circles in it. In Jacobi
+ * coordinates, which sum up to the whole angular momentum: mu_k is the mass of bodies 0 to k and m'_k = m_k (mu_k -
+ * m_k) / mu_k. It is given relative to |L|. A system with an unbound body has none. Slots: steps left until the next
+ * look, C / |L| at the first one, the least and the largest.
  */
 #include "monitors/monitor.kern.h"
 #include "monitors/orbit.kern.h"
@@ -31,7 +31,8 @@ LANE_FN void amd_observe(const shoal_kernel_args *k, const lane_view *view, real
         const lane_pair motion = orbit_motion(n, m, w, i, ORBIT_JACOBI, &focus, &mu);
         const lane_orbit o = orbit_elements(motion, mu);
         const mask there = m[i] > zero;
-        const real mass = lane_select(there, m[i] * (mu - m[i]) / mu, zero), bound = lane_select(there, o.inverse_a, one);
+        const real mass = lane_select(there, m[i] * (mu - m[i]) / mu, zero),
+                   bound = lane_select(there, o.inverse_a, one);
         due = due & (bound > zero);
         lambda = lane_fma(mass, lane_sqrt(lane_max(mu / bound, zero)), lambda);
         lx = lane_fma(mass, lane_select(there, o.lx, zero), lx);

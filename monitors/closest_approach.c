@@ -13,11 +13,11 @@ static const shoal_parameter parameters[] = {
 /* squared distance, time, Hill radius, 1000 i + j; twice */
 static const double nothing[] = {INFINITY, NAN, NAN, NAN, INFINITY, NAN, NAN, NAN};
 
-#define COLUMN(name, value)                                       \
-    static double name(const double *s, const double *p)          \
-    {                                                             \
-        (void)p;                                                  \
-        return s[0] < INFINITY ? (value) : NAN;                   \
+#define COLUMN(name, value)                              \
+    static double name(const double *s, const double *p) \
+    {                                                    \
+        (void)p;                                         \
+        return s[0] < INFINITY ? (value) : NAN;          \
     }
 COLUMN(distance, sqrt(s[0]))
 COLUMN(hill, s[2] > 0 ? sqrt(s[0]) / s[2] : NAN)

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * closest_approach.kern.h: the closest approach of every pair, within the step, with its time and the pair's mutual Hill
- * radius then, ((m1 + m2) / 3 m_0)^(1/3) (a1 + a2) / 2 with astrocentric a or twice the distance (stop_on_encounter.kern.h). In larger systems
- * (SHOAL_PAIR) only that of all pairs.
+ * closest_approach.kern.h: the closest approach of every pair, within the step, with its time and the pair's mutual
+ * Hill radius then, ((m1 + m2) / 3 m_0)^(1/3) (a1 + a2) / 2 with astrocentric a or twice the distance
+ * (stop_on_encounter.kern.h). In larger systems (SHOAL_PAIR) only that of all pairs.
  *
  * A pair that comes nearer still at the end of a step is nearest there; one that moves apart was so on the cubic of
- * pair.kern.h. Of a pericentre passage about body 0 (`central`), which a step of mvs may contain, the osculating pericentre is
- * taken, with the moment at which the radial velocity, taken as linear in time, is zero. For a least distance to be a
- * pericentre the step has to end on the near half of the orbit, e cos f = L^2 / (mu r) - 1 > 0, or to turn position or
- * velocity by more than a right angle: a planet of a binary has others.
+ * pair.kern.h. Of a pericentre passage about body 0 (`central`), which a step of mvs may contain, the osculating
+ * pericentre is taken, with the moment at which the radial velocity, taken as linear in time, is zero. For a least
+ * distance to be a pericentre the step has to end on the near half of the orbit, e cos f = L^2 / (mu r) - 1 > 0, or to
+ * turn position or velocity by more than a right angle: a planet of a binary has others.
  *
- * Slots of a pair: squared distance, time, Hill radius, which pair, as 1000 i + j; and the same of the parts of a step that a
- * propagator showed and may make again, which count when the step is done.
+ * Slots of a pair: squared distance, time, Hill radius, which pair, as 1000 i + j; and the same of the parts of a step
+ * that a propagator showed and may make again, which count when the step is done.
  */
 #include "monitors/monitor.kern.h"
 #include "monitors/orbit.kern.h"
@@ -35,7 +35,8 @@ LANE_FN void closest_approach_forget(const shoal_kernel_args *k, lane_id id, int
     const real infinite = lane_set(1.0) / lane_set(0.0);
     LANE_KEEP_ROLLED
     for (int pair = 0; pair < SHOAL_N_PAIRS(n); pair++)
-        lane_store(k->watch, id, closest_slot(k, n, 0, 1) + pair * CLOSEST_SLOTS + CLOSEST_PART, k->n_watch, lanes, infinite);
+        lane_store(k->watch, id, closest_slot(k, n, 0, 1) + pair * CLOSEST_SLOTS + CLOSEST_PART, k->n_watch, lanes,
+                   infinite);
 }
 
 /* Those of a whole step did. Their times were counted from its end. */
@@ -55,7 +56,8 @@ LANE_FN void closest_approach_accept(const shoal_kernel_args *k, const lane_view
     closest_approach_forget(k, view->id, view->n, lanes);
 }
 
-/* Squared distance and moment of the closest approach of bodies i, j in this step, if it is nearer than the least one before; they end it like `now`. */
+/* Squared distance and moment of the closest approach of bodies i, j in this step, if it is nearer than the least
+ * one before; they end it like `now`. */
 LANE_FN pair_closest closest_find(const lane_view *view, int i, int j, lane_pair now, real d2, real least, mask search)
 {
     const lane_pair then = pair_relative(view->n, view->before, i, j);
@@ -111,13 +113,15 @@ LANE_FN void closest_approach_observe(const shoal_kernel_args *k, const lane_vie
             const mask nearer = search & (closest.d2 < least);
             if (!lane_any(nearer))
                 continue;
-            const real ago = lane_fma(1.0 - closest.fraction, view->h, view->late), mass = m[i] + m[j], zero = lane_set(0.0);
+            const real ago = lane_fma(1.0 - closest.fraction, view->h, view->late), mass = m[i] + m[j],
+                       zero = lane_set(0.0);
             real hill = zero, when = view->time - ago;
             if (!view->part)
                 when = closest_start(k, view->id) + when;
             if (i > 0)
-                hill = lane_select(mass > zero, 0.5 * (orbit_axis(n, m, w, i) + orbit_axis(n, m, w, j)) *
-                                                    lane_cbrt(mass / (3.0 * m[0])), zero);
+                hill = lane_select(
+                    mass > zero,
+                    0.5 * (orbit_axis(n, m, w, i) + orbit_axis(n, m, w, j)) * lane_cbrt(mass / (3.0 * m[0])), zero);
             lane_store(k->watch, view->id, at + CLOSEST_D2, k->n_watch, nearer, closest.d2);
             lane_store(k->watch, view->id, at + CLOSEST_TIME, k->n_watch, nearer, when);
             lane_store(k->watch, view->id, at + CLOSEST_HILL, k->n_watch, nearer, hill);

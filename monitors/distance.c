@@ -14,11 +14,11 @@ static const shoal_parameter parameters[] = {
 
 static const double initial[] = {0, INFINITY, -INFINITY, 0, 0};
 
-#define COLUMN(name, value)                                       \
-    static double name(const double *s, const double *p)          \
-    {                                                             \
-        (void)p;                                                  \
-        return s[4] != 0 ? (value) : NAN;                         \
+#define COLUMN(name, value)                              \
+    static double name(const double *s, const double *p) \
+    {                                                    \
+        (void)p;                                         \
+        return s[4] != 0 ? (value) : NAN;                \
     }
 COLUMN(least, s[1])
 COLUMN(largest, s[2])
@@ -32,7 +32,8 @@ static const shoal_monitor_column columns[] = {
 
 const shoal_monitor shoal_monitor_distance = {
     .name = "distance",
-    .doc = "least, largest and mean distance of two bodies, at the steps that it looks at (closest_approach: within steps)",
+    .doc = "least, largest and mean distance of two bodies, at the steps that it looks at (closest_approach: within "
+           "steps)",
     .reference = "",
     .ends_only = true,
     .n_slots = SHOAL_COUNT(initial),

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * distance.kern.h: least, largest and mean distance of two bodies, at the ends of steps; the mean is over time, each distance
- * standing for the time since the last look. Slots: steps left until the next look, least, largest, integral, time of the last
- * look.
+ * distance.kern.h: least, largest and mean distance of two bodies, at the ends of steps; the mean is over time, each
+ * distance standing for the time since the last look. Slots: steps left until the next look, least, largest, integral,
+ * time of the last look.
  */
 #include "monitors/monitor.kern.h"
 #include "monitors/pair.kern.h"

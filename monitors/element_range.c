@@ -29,11 +29,11 @@ static double inclination(double half_tilt)
     return 2 * asin(sqrt(fmin(fmax(half_tilt, 0), 1)));
 }
 
-#define COLUMN(name, value)                                       \
-    static double name(const double *s, const double *p)          \
-    {                                                             \
-        (void)p;                                                  \
-        return is_seen(s) ? (value) : NAN;                        \
+#define COLUMN(name, value)                              \
+    static double name(const double *s, const double *p) \
+    {                                                    \
+        (void)p;                                         \
+        return is_seen(s) ? (value) : NAN;               \
     }
 COLUMN(a_min, axis(s[1]))
 COLUMN(a_max, axis(s[0]))

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * element_range.kern.h: the least and largest osculating 1/a, e^2 and sin^2(i/2) of every body, which give those of a, e and
- * i. Slots: steps left until the next look; of a body the least and the largest of each.
+ * element_range.kern.h: the least and largest osculating 1/a, e^2 and sin^2(i/2) of every body, which give those of a,
+ * e and i. Slots: steps left until the next look; of a body the least and the largest of each.
  */
 #include "monitors/monitor.kern.h"
 #include "monitors/orbit.kern.h"

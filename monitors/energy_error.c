@@ -8,7 +8,8 @@
 
 static const shoal_parameter parameters[] = {
     {"every", SHOAL_INTEGER, "", 10, 1, 1e9, NULL, "look at every so-many-th step"},
-    {"stop_above", SHOAL_REAL, "", 1e300, 0, 1e300, NULL, "a system whose error passes this ends as `inaccurate`; default: none"},
+    {"stop_above", SHOAL_REAL, "", 1e300, 0, 1e300, NULL,
+     "a system whose error passes this ends as `inaccurate`; default: none"},
 };
 
 static const double initial[] = {0, NAN, NAN, -1};
@@ -33,7 +34,8 @@ static const shoal_monitor_column columns[] = {
 
 const shoal_monitor shoal_monitor_energy_error = {
     .name = "energy_error",
-    .doc = "the largest error of Newton's energy, at the steps that it looks at; may end a system (inaccurate); not with extra forces",
+    .doc = "the largest error of Newton's energy, at the steps that it looks at; may end a system (inaccurate); not "
+           "with extra forces",
     .reference = "Newton's energy, barycentric, each pair counted once",
     .ends_only = true,
     .n_slots = SHOAL_COUNT(initial),

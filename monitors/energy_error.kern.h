@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * energy_error.kern.h: the largest relative error of the energy, max |E - E(0)| / |E(0)|, with E = sum m v^2 / 2 - sum_{i<j}
- * m_i m_j / r_ij in barycentric coordinates. The energy that mergers and removals take away is booked to E(0), by the host.
- * Slots: steps left until the next look, the energy that there should be, |E(0)|, the largest |error|.
+ * energy_error.kern.h: the largest relative error of the energy, max |E - E(0)| / |E(0)|, with E = sum m v^2 / 2 -
+ * sum_{i<j} m_i m_j / r_ij in barycentric coordinates. The energy that mergers and removals take away is booked to
+ * E(0), by the host. Slots: steps left until the next look, the energy that there should be, |E(0)|, the largest
+ * |error|.
  */
 #include "monitors/monitor.kern.h"
 #include "monitors/pair.kern.h"

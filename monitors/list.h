@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
- * The monitors: MONITOR(name, sees) stands for name.kern.h, name.c and shoal_monitor_name. Of two events at one time the earlier here wins.
+ * The monitors: MONITOR(name, sees) stands for name.kern.h, name.c and shoal_monitor_name. Of two events at one time
+ * the earlier here wins.
  *
  * sees    INSIDE   the motion within a step, where a propagator resolves it, and both ends of each step
  *         BEFORE   both ends of each step

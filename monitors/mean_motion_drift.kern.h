@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * mean_motion_drift.kern.h: the drift of a body's mean motion between the two halves of the run, a chaos indicator (after Laskar 1990,
- * Icarus 88, 266, where the frequency itself is analysed): the osculating Jacobi mean motion sqrt(mu / a^3), averaged over each
- * half with the weight (u (1 - u))^2, u = 0..1 in the half, which suppresses periodic terms as the inverse cube of
- * (half / period), times the length of the step. Only every so-many-th step is looked at. Slots: sum of weights and of weighted mean motions of either half, steps left
- * until the next look.
+ * mean_motion_drift.kern.h: the drift of a body's mean motion between the two halves of the run, a chaos indicator
+ * (after Laskar 1990, Icarus 88, 266, where the frequency itself is analysed): the osculating Jacobi mean motion
+ * sqrt(mu / a^3), averaged over each half with the weight (u (1 - u))^2, u = 0..1 in the half, which suppresses
+ * periodic terms as the inverse cube of (half / period), times the length of the step. Only every so-many-th step is
+ * looked at. Slots: sum of weights and of weighted mean motions of either half, steps left until the next look.
  */
 #include "monitors/monitor.kern.h"
 #include "monitors/pair.kern.h"
 
 enum { mean_motion_drift_SLOTS = 5, DRIFT_BODY = 0, DRIFT_EVERY = 1 };
 
-LANE_FN void mean_motion_drift_observe(const shoal_kernel_args *k, const lane_view *view, real *slots, lane_event *event)
+LANE_FN void mean_motion_drift_observe(const shoal_kernel_args *k, const lane_view *view, real *slots,
+                                       lane_event *event)
 {
     const int n = view->n, body = (int)k->monitor[SHOAL_MONITOR_mean_motion_drift][DRIFT_BODY];
     const real *m = view->m, *w = view->after;

@@ -7,7 +7,8 @@
 #include "core/ensemble/ensemble.h"
 
 static const shoal_parameter parameters[] = {
-    {"stop_above", SHOAL_REAL, "", 1e300, 1e-300, 1e300, NULL, "a system whose megno passes this ends as `chaotic`; by default none does"},
+    {"stop_above", SHOAL_REAL, "", 1e300, 1e-300, 1e300, NULL,
+     "a system whose megno passes this ends as `chaotic`; by default none does"},
 };
 
 static const double initial[5] = {0};
@@ -25,14 +26,17 @@ static double lyapunov(const double *slots, const double *p)
 }
 
 static const shoal_monitor_column columns[] = {
-    {"megno", "", "mean exponential growth factor of nearby orbits <Y>: 2 for regular motion, lyapunov t / 2 for chaotic", megno,
+    {"megno", "",
+     "mean exponential growth factor of nearby orbits <Y>: 2 for regular motion, lyapunov t / 2 for chaotic", megno,
      SHOAL_OF_SYSTEM},
-    {"lyapunov", "frequency", "largest Lyapunov exponent up to the end of the run, ln(d / d_0) / t", lyapunov, SHOAL_OF_SYSTEM},
+    {"lyapunov", "frequency", "largest Lyapunov exponent up to the end of the run, ln(d / d_0) / t", lyapunov,
+     SHOAL_OF_SYSTEM},
 };
 
 const shoal_monitor shoal_monitor_megno = {
     .name = "megno",
-    .doc = "chaos indicators from a tangent vector that is moved with the system: MEGNO and the largest Lyapunov exponent",
+    .doc =
+        "chaos indicators from a tangent vector that is moved with the system: MEGNO and the largest Lyapunov exponent",
     .reference = "Cincotta & Simo 2000, A&AS 147, 205; Mikkola & Innanen 1999, Celest. Mech. Dyn. Astron. 74, 59",
     .ends_only = true,
     .n_slots = 5,

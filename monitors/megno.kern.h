@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * megno.kern.h: the mean exponential growth factor of nearby orbits, and the largest Lyapunov exponent, from the length d(t) of the tangent
- * vector (tangent.kern.h):
+ * megno.kern.h: the mean exponential growth factor of nearby orbits, and the largest Lyapunov exponent, from the length
+ * d(t) of the tangent vector (tangent.kern.h):
  *
  *     Y(t) = 2/t int_0^t (d'/d) s ds,    megno = <Y> = 1/t int_0^t Y ds,    lyapunov = ln(d(t) / d(0)) / t
  *
- * Regular motion has <Y> -> 2, chaotic motion <Y> -> lyapunov t / 2 (Cincotta & Simo 2000, A&AS 147, 205; Cincotta, Giordano & Simo 2003,
- * Physica D 182, 151). Both integrals by the trapezium rule from step to step, the first one in ln d, which is the form for maps
- * (Gozdziewski, Breiter & Borczyk 2008, MNRAS 383, 989) at any lengths of steps: sum (t_k + t_k-1)/2 ln(d_k / d_k-1).
+ * Regular motion has <Y> -> 2, chaotic motion <Y> -> lyapunov t / 2 (Cincotta & Simo 2000, A&AS 147, 205; Cincotta,
+ * Giordano & Simo 2003, Physica D 182, 151). Both integrals by the trapezium rule from step to step, the first one in
+ * ln d, which is the form for maps (Gozdziewski, Breiter & Borczyk 2008, MNRAS 383, 989) at any lengths of steps: sum
+ * (t_k + t_k-1)/2 ln(d_k / d_k-1).
  *
- * A propagator whose energy drifts makes d grow as t^2, as phases do: of Jupiter and Saturn megno is 2.015 after 5000 yr, but 2.2
- * by hermite4_adaptive with its default steps, whose energy is then wrong by 6e-5.
+ * A propagator whose energy drifts makes d grow as t^2, as phases do: of Jupiter and Saturn megno is 2.015 after 5000
+ * yr, but 2.2 by hermite4_adaptive with its default steps, whose energy is then wrong by 6e-5.
  *
  * Slots: t, ln d, int (d'/d) s ds, int Y ds, times that the vector was shortened.
  */
@@ -29,6 +30,6 @@ LANE_FN void megno_observe(const shoal_kernel_args *k, const lane_view *view, re
     slots[0] = after;
     slots[1] = log_d;
     slots[4] = lane_select(tangent_is_long(view->tangent2), slots[4] + 1.0, slots[4]);
-    event_offer(event, slots[3] > k->monitor[SHOAL_MONITOR_megno][MEGNO_STOP_ABOVE] * after, lane_set(1.0), lane_set(SHOAL_CHAOTIC), none,
-                none);
+    event_offer(event, slots[3] > k->monitor[SHOAL_MONITOR_megno][MEGNO_STOP_ABOVE] * after, lane_set(1.0),
+                lane_set(SHOAL_CHAOTIC), none, none);
 }

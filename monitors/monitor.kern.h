@@ -2,11 +2,12 @@
  *
  * monitor.kern.h: the words of a monitor's text. A monitor defines   NAME_SLOTS (doubles a system that it carries) and
  *     NAME_observe(const shoal_kernel_args *k, const lane_view *view, real *slots, lane_event *event)
- * which reads the synchronised state after a step, updates its slots and may offer an event. The earliest event of a step wins,
- * whatever the order of the monitors in the config; of simultaneous ones the first in list.h. Depending on what list.h says that it sees,
- * it also defines
+ * which reads the synchronised state after a step, updates its slots and may offer an event. The earliest event of a
+ * step wins, whatever the order of the monitors in the config; of simultaneous ones the first in list.h. Depending on
+ * what list.h says that it sees, it also defines
  *     NAME_forget(k, id, n, lanes)      INSIDE: the parts of a step that these lanes have shown did not happen
- *     double NAME_sleeps(k)             FAR: it sees nothing new while all bodies are nearer to the barycentre than this
+ *     double NAME_sleeps(k)             FAR: it sees nothing new while all bodies are nearer to the barycentre than
+ *                                       this
  */
 #ifndef SHOAL_MONITOR_KERN_H
 #define SHOAL_MONITOR_KERN_H
@@ -18,14 +19,14 @@ typedef struct lane_view {
     lane_id id;
     int n;
     const real *m, *before, *after;
-    real h;      /* length of the step */
-    real phase;  /* of the whole run, 0..1, after it */
-    real tangent2; /* squared length of the tangent vector, where a monitor asks for one */
+    real h;             /* length of the step */
+    real phase;         /* of the whole run, 0..1, after it */
+    real tangent2;      /* squared length of the tangent vector, where a monitor asks for one */
     mask star, planets; /* lanes whose pairs with body 0, or of other bodies, this view may be asked about */
-    mask whole;  /* lanes that made this step and run; none where it is a part of one */
-    real late;   /* time from the end of this view to that of the step */
-    real time;   /* since the start of the run, after it; 0 where it is a part of a step */
-    int part;    /* of a step, which may yet be made again: what a monitor keeps of it waits for the whole of it */
+    mask whole;         /* lanes that made this step and run; none where it is a part of one */
+    real late;          /* time from the end of this view to that of the step */
+    real time;          /* since the start of the run, after it; 0 where it is a part of a step */
+    int part; /* of a step, which may yet be made again: what a monitor keeps of it waits for the whole of it */
 } lane_view;
 
 typedef struct lane_event {
@@ -60,20 +61,23 @@ LANE_FN void event_none(lane_event *event)
     event->outcome = event->body_a = event->body_b = lane_set(-1.0);
 }
 
-/* The motion within a step, for the monitors of pairs, from a propagator that resolves it: in these lanes they have seen the pairs with body 0,
- * and those of other bodies, substep by substep, with this verdict, and need not look at the step's ends. */
+/* The motion within a step, for the monitors of pairs, from a propagator that resolves it: in these lanes they have
+ * seen the pairs with body 0, and those of other bodies, substep by substep, with this verdict, and need not look at
+ * the step's ends. */
 typedef struct lane_inside {
     lane_id id;
     mask star, planets;
     lane_event event;
 } lane_inside;
 
-/* What happened to the bodies a, b is marked in the lanes `hit`, which pause; any event that ends a system goes first. */
+/* What happened to the bodies a, b is marked in the lanes `hit`, which pause; any event that ends a system goes
+ * first. */
 LANE_FN void event_mark(const shoal_kernel_args *k, const lane_view *view, mask hit, real fraction, int a, int b,
                         lane_event *event)
 {
     const real none = lane_set(-1.0);
-    lane_store(k->watch, view->id, k->marks + a * view->n + b, k->n_watch, hit, lane_fma(1.0 - fraction, view->h, view->late));
+    lane_store(k->watch, view->id, k->marks + a * view->n + b, k->n_watch, hit,
+               lane_fma(1.0 - fraction, view->h, view->late));
     event_offer(event, hit, lane_set(EVENT_LAST), lane_set(SHOAL_MARKED), none, none);
 }
 
@@ -82,12 +86,13 @@ LANE_FN real event_marked(const shoal_kernel_args *k, const lane_view *view, int
     return lane_load(k->watch, view->id, k->marks + a * view->n + b, k->n_watch);
 }
 
-/* A record, and its numbers, in the lanes `where`, where records are kept: one of each body a step and monitor, at most. The lanes pause when the
- * room runs short. */
-LANE_FN void record_add(const shoal_kernel_args *k, const lane_view *view, mask where, double what, real time, double bodies, real distance,
-                        real speed, lane_event *event)
+/* A record, and its numbers, in the lanes `where`, where records are kept: one of each body a step and monitor, at
+ * most. The lanes pause when the room runs short. */
+LANE_FN void record_add(const shoal_kernel_args *k, const lane_view *view, mask where, double what, real time,
+                        double bodies, real distance, real speed, lane_event *event)
 {
-    const real none = lane_set(-1.0), values[SHOAL_RECORD_FIELDS] = {lane_set(what), time, lane_set(bodies), distance, speed};
+    const real none = lane_set(-1.0),
+               values[SHOAL_RECORD_FIELDS] = {lane_set(what), time, lane_set(bodies), distance, speed};
     if (k->records < 0)
         return;
     const real count = lane_load(k->watch, view->id, k->records, k->n_watch);
@@ -100,7 +105,8 @@ LANE_FN void record_add(const shoal_kernel_args *k, const lane_view *view, mask 
             lane_store(k->watch, view->id, k->records + 1 + i * SHOAL_RECORD_FIELDS + q, k->n_watch, here, values[q]);
         lane_store(k->watch, view->id, k->records, k->n_watch, here, count + 1.0);
     }
-    event_offer(event, where & (count >= lane_set(SHOAL_RECORDS_PAUSE - 1.0)), lane_set(EVENT_LAST), lane_set(SHOAL_MARKED), none, none);
+    event_offer(event, where & (count >= lane_set(SHOAL_RECORDS_PAUSE - 1.0)), lane_set(EVENT_LAST),
+                lane_set(SHOAL_MARKED), none, none);
 }
 
 /* The first slot, in k->watch, of a part of a system; n_slots, n_part_slots: of the monitor. */
@@ -120,6 +126,9 @@ LANE_FN mask monitor_due(const lane_view *view, double every, real *left)
 
 /* A tangent vector as long as that is shortened by this (see tangent.kern.h). */
 #define TANGENT_LIMIT 0x1p300
-LANE_FN mask tangent_is_long(real length2) { return length2 > lane_set(TANGENT_LIMIT * TANGENT_LIMIT); }
+LANE_FN mask tangent_is_long(real length2)
+{
+    return length2 > lane_set(TANGENT_LIMIT * TANGENT_LIMIT);
+}
 
 #endif

@@ -10,7 +10,8 @@
 #include "plugins/monitors.kern.h"
 #endif
 
-/* Bits of the monitors that watch within a step, of those that look at the state before it too, and of those that look at each end. */
+/* Bits of the monitors that watch within a step, of those that look at the state before it too, and of those that
+ * look at each end. */
 #define MONITOR(name, sees) | (SHOAL_SEES_##sees >= SHOAL_SEES_INSIDE ? 1 << SHOAL_MONITOR_##name : 0)
 enum {
     MONITORS_INSIDE = 0
@@ -31,7 +32,10 @@ enum {
 #undef MONITOR
 
 /* Whether a monitor must see every step. */
-LANE_FN int monitors_awake(const shoal_kernel_args *k) { return (MONITORS(k) & MONITORS_AWAKE) != 0; }
+LANE_FN int monitors_awake(const shoal_kernel_args *k)
+{
+    return (MONITORS(k) & MONITORS_AWAKE) != 0;
+}
 
 /* The distance within which all bodies have to be, for the others to sleep. */
 LANE_FN double monitors_sleep(const shoal_kernel_args *k)
@@ -40,7 +44,7 @@ LANE_FN double monitors_sleep(const shoal_kernel_args *k)
 #define SLEEPS_INSIDE(name)
 #define SLEEPS_BEFORE(name)
 #define SLEEPS_ENDS(name)
-#define SLEEPS_FAR(name)                              \
+#define SLEEPS_FAR(name)                           \
     if (MONITORS(k) & (1 << SHOAL_MONITOR_##name)) \
         reach = name##_sleeps(k) < reach ? name##_sleeps(k) : reach;
 #define MONITOR(name, sees) SLEEPS_##sees(name)
@@ -58,10 +62,10 @@ typedef struct monitor_state {
 
 LANE_FN void monitors_load(const shoal_kernel_args *k, lane_id id, monitor_state *watch)
 {
-#define MONITOR(name, sees)                                     \
-    if (MONITORS(k) & (1 << SHOAL_MONITOR_##name)) {      \
-        LANE_UNROLL                                       \
-        for (int slot = 0; slot < name##_SLOTS; slot++)   \
+#define MONITOR(name, sees)                                                                                        \
+    if (MONITORS(k) & (1 << SHOAL_MONITOR_##name)) {                                                               \
+        LANE_UNROLL                                                                                                \
+        for (int slot = 0; slot < name##_SLOTS; slot++)                                                            \
             watch->name[slot] = lane_load(k->watch, id, k->watch_offset[SHOAL_MONITOR_##name] + slot, k->n_watch); \
     }
 #include "monitors/list.h"
@@ -70,11 +74,12 @@ LANE_FN void monitors_load(const shoal_kernel_args *k, lane_id id, monitor_state
 
 LANE_FN void monitors_store(const shoal_kernel_args *k, lane_id id, mask where, const monitor_state *watch)
 {
-#define MONITOR(name, sees)                                     \
-    if (MONITORS(k) & (1 << SHOAL_MONITOR_##name)) {      \
-        LANE_UNROLL                                       \
-        for (int slot = 0; slot < name##_SLOTS; slot++)   \
-            lane_store(k->watch, id, k->watch_offset[SHOAL_MONITOR_##name] + slot, k->n_watch, where, watch->name[slot]); \
+#define MONITOR(name, sees)                                                                           \
+    if (MONITORS(k) & (1 << SHOAL_MONITOR_##name)) {                                                  \
+        LANE_UNROLL                                                                                   \
+        for (int slot = 0; slot < name##_SLOTS; slot++)                                               \
+            lane_store(k->watch, id, k->watch_offset[SHOAL_MONITOR_##name] + slot, k->n_watch, where, \
+                       watch->name[slot]);                                                            \
     }
 #include "monitors/list.h"
 #undef MONITOR
@@ -108,20 +113,23 @@ LANE_FN void inside_forget(const shoal_kernel_args *k, int n, mask lanes, lane_i
     inside->event.hit = inside->event.hit & lane_not(lanes);
     LANE_KEEP_ROLLED
     for (int slot = 0; k->marks >= 0 && slot < n * n && lane_any(marked); slot++) {
-        const real late = lane_load(k->watch, inside->id, k->marks + slot, k->n_watch), nan = lane_set(0.0) / lane_set(0.0);
+        const real late = lane_load(k->watch, inside->id, k->marks + slot, k->n_watch),
+                   nan = lane_set(0.0) / lane_set(0.0);
         lane_store(k->watch, inside->id, k->marks + slot, k->n_watch, marked & (late < lane_set(1e300)), nan);
     }
 }
 
-/* Shows the monitors of pairs a substep of length h, from `fraction` of the step on and `part` of it long: pairs of planets of the lanes
- * `planets`, pairs with body 0 of the lanes `star`. */
-LANE_CALLED_FN void inside_observe(const shoal_kernel_args *k, int n, const real *m, const real *before, const real *after, mask planets,
-                                   mask star, real h, real fraction, real part, lane_inside *inside)
+/* Shows the monitors of pairs a substep of length h, from `fraction` of the step on and `part` of it long: pairs of
+ * planets of the lanes `planets`, pairs with body 0 of the lanes `star`. */
+LANE_CALLED_FN void inside_observe(const shoal_kernel_args *k, int n, const real *m, const real *before,
+                                   const real *after, mask planets, mask star, real h, real fraction, real part,
+                                   lane_inside *inside)
 {
     lane_event event;
     const mask none = h != h;
     const real late = (1.0 - fraction - part) / part * h;
-    lane_view view = {inside->id, n, m, before, after, h, fraction, lane_set(0.0), star, planets, none, late, lane_set(0.0), 1};
+    lane_view view = {inside->id, n,       m,    before, after,         h, fraction, lane_set(0.0),
+                      star,       planets, none, late,   lane_set(0.0), 1};
     event_none(&event);
 #define SHOW_BEFORE(name)
 #define SHOW_ENDS(name)
@@ -132,24 +140,26 @@ LANE_CALLED_FN void inside_observe(const shoal_kernel_args *k, int n, const real
 #define MONITOR(name, sees) SHOW_##sees(name)
 #include "monitors/list.h"
 #undef MONITOR
-    event_offer(&inside->event, event.hit, lane_fma(event.fraction, part, fraction), event.outcome, event.body_a, event.body_b);
+    event_offer(&inside->event, event.hit, lane_fma(event.fraction, part, fraction), event.outcome, event.body_a,
+                event.body_b);
 }
 
-/* On a CPU it is compiled once for the propagators of a width and a body count, as KERNEL_MONITORS (core/engine/kernel_monitors.c). */
+/* On a CPU it is compiled once for the propagators of a width and a body count, as KERNEL_MONITORS
+ * (core/engine/kernel_monitors.c). */
 #ifdef KERNEL_MONITORS
 #define monitors_observe KERNEL_MONITORS
-#define MONITORS_FN __attribute__((visibility("hidden")))
+#define MONITORS_FN      __attribute__((visibility("hidden")))
 #else
 #define MONITORS_FN LANE_BIG_FN
 #endif
-MONITORS_FN void monitors_observe(const shoal_kernel_args *k, lane_id id, mask live, int n, const real *m, const real *before,
-                                  const real *after, real h, real phase, real time, real tangent2, monitor_state *watch,
-                                  lane_inside *inside, lane_event *event);
+MONITORS_FN void monitors_observe(const shoal_kernel_args *k, lane_id id, mask live, int n, const real *m,
+                                  const real *before, const real *after, real h, real phase, real time, real tangent2,
+                                  monitor_state *watch, lane_inside *inside, lane_event *event);
 
 #if !defined(KERNEL_MONITORS) || defined(KERNEL_MONITORS_HERE)
-MONITORS_FN void monitors_observe(const shoal_kernel_args *k, lane_id id, mask live, int n, const real *m, const real *before,
-                                  const real *after, real h, real phase, real time, real tangent2, monitor_state *watch,
-                                  lane_inside *inside, lane_event *event)
+MONITORS_FN void monitors_observe(const shoal_kernel_args *k, lane_id id, mask live, int n, const real *m,
+                                  const real *before, const real *after, real h, real phase, real time, real tangent2,
+                                  monitor_state *watch, lane_inside *inside, lane_event *event)
 {
 #ifdef N_BODIES
     LANE_KNOWN(n == N_BODIES);
@@ -159,7 +169,8 @@ MONITORS_FN void monitors_observe(const shoal_kernel_args *k, lane_id id, mask l
     if (inside) {
         view.star = live & lane_not(inside->star);
         view.planets = live & lane_not(inside->planets);
-        event_offer(event, inside->event.hit, inside->event.fraction, inside->event.outcome, inside->event.body_a, inside->event.body_b);
+        event_offer(event, inside->event.hit, inside->event.fraction, inside->event.outcome, inside->event.body_a,
+                    inside->event.body_b);
         inside_none(inside);
     }
     view.id = id;
@@ -173,7 +184,7 @@ MONITORS_FN void monitors_observe(const shoal_kernel_args *k, lane_id id, mask l
     view.late = lane_set(0.0);
     view.time = time;
     view.part = 0;
-#define MONITOR(name, sees)                              \
+#define MONITOR(name, sees)                        \
     if (MONITORS(k) & (1 << SHOAL_MONITOR_##name)) \
         name##_observe(k, &view, watch->name, event);
 #include "monitors/list.h"

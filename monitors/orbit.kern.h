@@ -58,7 +58,7 @@ LANE_FN lane_pair orbit_motion(int n, const real *m, const real *w, int i, int e
 typedef struct lane_orbit {
     real inverse_a; /* not above 0: unbound */
     real e2;
-    real half_tilt; /* sin^2(i/2) */
+    real half_tilt;                /* sin^2(i/2) */
     real r, v2, rv, lx, ly, lz, l; /* distance, v^2, x.v, angular momentum */
 } lane_orbit;
 

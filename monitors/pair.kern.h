@@ -2,10 +2,11 @@
  *
  * pair.kern.h: the pair hook: how near two bodies come within a step.
  *
- * The relative position is interpolated by the cubic through positions and velocities at both ends of the step (error h^4/384 times its
- * fourth derivative); its least length, and the moment at which it first falls below a given distance, are sought on that
- * cubic. A pair is looked at closely only if it ends the step inside the distance, or moves apart at the end of the step after
- * an approach that may have been deep enough; and then only if a bound of the cubic allows it.
+ * The relative position is interpolated by the cubic through positions and velocities at both ends of the step (error
+ * h^4/384 times its fourth derivative); its least length, and the moment at which it first falls below a given
+ * distance, are sought on that cubic. A pair is looked at closely only if it ends the step inside the distance, or
+ * moves apart at the end of the step after an approach that may have been deep enough; and then only if a bound of the
+ * cubic allows it.
  */
 #ifndef SHOAL_PAIR_KERN_H
 #define SHOAL_PAIR_KERN_H
@@ -36,8 +37,8 @@ LANE_FN real pair_dot(real ax, real ay, real az, real bx, real by, real bz)
     return lane_fma(az, bz, lane_fma(ay, by, ax * bx));
 }
 
-/* Worth a closer look, by the squared distance d2 at the end: d < reach (within), or moving apart and d^2 < 8 reach^2 (near) or
- * d^2 < 8 (|dv| h)^2. */
+/* Worth a closer look, by the squared distance d2 at the end: d < reach (within), or moving apart and d^2 < 8
+ * reach^2 (near) or d^2 < 8 (|dv| h)^2. */
 LANE_FN mask pair_suspect(lane_pair p, real h, real d2, mask within, mask near)
 {
     real dv2 = pair_dot(p.vx, p.vy, p.vz, p.vx, p.vy, p.vz);
@@ -50,7 +51,8 @@ typedef struct pair_bound {
     real top, bottom;
 } pair_bound;
 
-/* The cubic from a to b stays within the hull of a, a + h/3 a', b - h/3 b', b (Bernstein's form); seen along a + b, it is no nearer than they. */
+/* The cubic from a to b stays within the hull of a, a + h/3 a', b - h/3 b', b (Bernstein's form); seen along a + b,
+ * it is no nearer than they. */
 LANE_FN pair_bound pair_outside(lane_pair a, lane_pair b, real h)
 {
     const real x = a.x + b.x, y = a.y + b.y, z = a.z + b.z, part = lane_set(1.0 / 3.0) * h;
@@ -89,7 +91,8 @@ LANE_RARE_FN pair_closest pair_nearest(lane_pair a, lane_pair b, real h)
         best = lane_select(nearer, d2, best);
         best_t = lane_select(nearer, t, best_t);
     }
-    real low = lane_max(best_t - 1.0 / PAIR_SAMPLES, lane_set(0.0)), high = lane_min(best_t + 1.0 / PAIR_SAMPLES, lane_set(1.0));
+    real low = lane_max(best_t - 1.0 / PAIR_SAMPLES, lane_set(0.0)),
+         high = lane_min(best_t + 1.0 / PAIR_SAMPLES, lane_set(1.0));
     LANE_KEEP_ROLLED
     for (int i = 0; i < PAIR_BISECTIONS; i++) { /* ternary search: each round leaves two thirds */
         real t1 = low + (high - low) * lane_set(1.0 / 3.0), t2 = high - (high - low) * lane_set(1.0 / 3.0);

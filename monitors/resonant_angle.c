@@ -17,7 +17,8 @@ static const shoal_parameter parameters[] = {
     {"q_2", SHOAL_INTEGER, "", 0, -1000, 1000, NULL, "coefficient of the second body's"},
     {"q_3", SHOAL_INTEGER, "", 0, -1000, 1000, NULL, "coefficient of the third body's"},
     {"elements", SHOAL_CHOICE, "", 0, 0, 1, "jacobi|astrocentric", "what the orbits refer to"},
-    {"every", SHOAL_INTEGER, "", 1, 1, 1e9, NULL, "look at every so-many-th step, more than twice in a period of the angle"},
+    {"every", SHOAL_INTEGER, "", 1, 1, 1e9, NULL,
+     "look at every so-many-th step, more than twice in a period of the angle"},
 };
 
 /* D'Alembert's rule: turned as a whole, the orbits have the same angle. */
@@ -57,8 +58,8 @@ static double largest(const double *s, const double *p)
 }
 
 static const shoal_monitor_column columns[] = {
-    {"angle_amplitude", "angle", "half of the range that the angle went through; below pi (180 deg) it librates", amplitude,
-     SHOAL_OF_SYSTEM},
+    {"angle_amplitude", "angle", "half of the range that the angle went through; below pi (180 deg) it librates",
+     amplitude, SHOAL_OF_SYSTEM},
     {"angle_mean", "angle", "of an angle that librates: mean over time, 0 to 2 pi", mean, SHOAL_OF_SYSTEM},
     {"angle_min", "angle", "of an angle that librates: the least, about that mean", least, SHOAL_OF_SYSTEM},
     {"angle_max", "angle", "of an angle that librates: the largest", largest, SHOAL_OF_SYSTEM},
@@ -66,7 +67,8 @@ static const shoal_monitor_column columns[] = {
 
 const shoal_monitor shoal_monitor_resonant_angle = {
     .name = "resonant_angle",
-    .doc = "libration of a resonant angle p_1 lambda_1 + p_2 lambda_2 + p_3 lambda_3 + q_1 varpi_1 + q_2 varpi_2 + q_3 varpi_3",
+    .doc = "libration of a resonant angle p_1 lambda_1 + p_2 lambda_2 + p_3 lambda_3 + q_1 varpi_1 + q_2 varpi_2 + q_3 "
+           "varpi_3",
     .reference = "Murray & Dermott 1999, Solar System Dynamics, chapter 8",
     .ends_only = true,
     .n_slots = SHOAL_COUNT(initial),

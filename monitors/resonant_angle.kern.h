@@ -4,24 +4,33 @@
  *
  *     phi = sum_k p_k lambda_k + q_k varpi_k,    k = 1..3,    sum p_k + q_k = 0
  *
- * with the mean longitude lambda and the longitude of pericentre varpi = Omega + omega. Both come from equinoctial elements,
- * which are singular for i = pi alone (Broucke & Cefola 1972, Celest. Mech. 5, 303): in the frame
+ * with the mean longitude lambda and the longitude of pericentre varpi = Omega + omega. Both come from equinoctial
+ * elements, which are singular for i = pi alone (Broucke & Cefola 1972, Celest. Mech. 5, 303): in the frame
  *
- *     f = (1 - Wx^2 / (1 + Wz), -Wx Wy / (1 + Wz), -Wx),    g = (-Wx Wy / (1 + Wz), 1 - Wy^2 / (1 + Wz), -Wy),    W = L / |L|
+ *     f = (1 - Wx^2 / (1 + Wz), -Wx Wy / (1 + Wz), -Wx),    g = (-Wx Wy / (1 + Wz), 1 - Wy^2 / (1 + Wz), -Wy),    W = L
+ *         / |L|
  *
  * with k = e cos varpi, h = e sin varpi, eta = sqrt(1 - e^2), beta = 1 / (1 + eta), and F = varpi + eccentric anomaly,
  *
  *     cos F = k + ((1 - k^2 beta) X - h k beta Y) / (a eta),    sin F = h + ((1 - h^2 beta) Y - h k beta X) / (a eta)
  *     lambda = F + h cos F - k sin F
  *
- * phi is followed from look to look by the turn that is less than half of one: there have to be more than two looks in each
- * period of phi. A look at which one of the bodies is unbound is left out. Slots: steps left until the next look, phi, the
- * least and the largest one, the integral of phi over time since the first look, the times of the first look and of the last.
+ * phi is followed from look to look by the turn that is less than half of one: there have to be more than two looks in
+ * each period of phi. A look at which one of the bodies is unbound is left out. Slots: steps left until the next look,
+ * phi, the least and the largest one, the integral of phi over time since the first look, the times of the first look
+ * and of the last.
  */
 #include "monitors/monitor.kern.h"
 #include "monitors/orbit.kern.h"
 
-enum { resonant_angle_SLOTS = 7, RESONANT_BODY = 0, RESONANT_P = 3, RESONANT_Q = 6, RESONANT_ELEMENTS = 9, RESONANT_EVERY = 10 };
+enum {
+    resonant_angle_SLOTS = 7,
+    RESONANT_BODY = 0,
+    RESONANT_P = 3,
+    RESONANT_Q = 6,
+    RESONANT_ELEMENTS = 9,
+    RESONANT_EVERY = 10
+};
 
 /* p lambda + q varpi. */
 LANE_FN real resonant_term(lane_pair s, real mu, lane_orbit o, double p, double q)

@@ -7,7 +7,8 @@
 static const shoal_parameter parameters[] = {
     {"factor", SHOAL_REAL, "", 1, 1e-12, 1e12, NULL, "scales the sum of the two radii"},
     {"action", SHOAL_CHOICE, "", 0, 0, 1, "stop|merge",
-     "merge: the two become one, with their mass, momentum and volume, in the place of the heavier (of the central body)"},
+     "merge: the two become one, with their mass, momentum and volume, in the place of the heavier (of the central "
+     "body)"},
 };
 
 static const char *refuses(const double *p, const shoal_ensemble *ensemble)

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * stop_on_collision.kern.h: ends a system when two bodies touch within the step: distance below the sum of their radii. With
- * body 0 the outcome is hit_star. Pairs without a radius are not looked at. With action = merge the pair is marked instead.
+ * stop_on_collision.kern.h: ends a system when two bodies touch within the step: distance below the sum of their radii.
+ * With body 0 the outcome is hit_star. Pairs without a radius are not looked at. With action = merge the pair is marked
+ * instead.
  *
- * A pericentre passage about body 0 may lie wholly inside a step of mvs, where no cubic follows it: when the distance from body 0
- * turns from falling to rising, the osculating pericentre q = L^2 / (mu (1 + e)) decides as well, with the moment at which the
- * radial velocity, taken as linear in time, is zero. Only if the body is nearer than its osculating semi-major axis, v^2 r > mu: the
- * distance of a planet of two stars from one of them has minima near osculating apocentres, too.
+ * A pericentre passage about body 0 may lie wholly inside a step of mvs, where no cubic follows it: when the distance
+ * from body 0 turns from falling to rising, the osculating pericentre q = L^2 / (mu (1 + e)) decides as well, with the
+ * moment at which the radial velocity, taken as linear in time, is zero. Only if the body is nearer than its osculating
+ * semi-major axis, v^2 r > mu: the distance of a planet of two stars from one of them has minima near osculating
+ * apocentres, too.
  */
 #include "monitors/monitor.kern.h"
 #include "monitors/pair.kern.h"
@@ -42,7 +44,8 @@ LANE_FN void stop_on_collision_forget(const shoal_kernel_args *k, lane_id id, in
     (void)k, (void)id, (void)n, (void)lanes;
 }
 
-LANE_FN void stop_on_collision_observe(const shoal_kernel_args *k, const lane_view *view, real *slots, lane_event *event)
+LANE_FN void stop_on_collision_observe(const shoal_kernel_args *k, const lane_view *view, real *slots,
+                                       lane_event *event)
 {
     const double factor = k->monitor[SHOAL_MONITOR_stop_on_collision][COLLISION_FACTOR];
     const int n = view->n;

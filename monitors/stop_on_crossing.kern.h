@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * stop_on_crossing.kern.h: ends a system when osculating orbits cross: a_1 (1 + e_1) > a_2 (1 - e_2) for two bodies with a_1 <
- * a_2. If that holds for any two it holds for two neighbours in a, so that the order of the others does not matter. An unbound
- * body has no orbit here. Slot: steps left until the next look.
+ * stop_on_crossing.kern.h: ends a system when osculating orbits cross: a_1 (1 + e_1) > a_2 (1 - e_2) for two bodies
+ * with a_1 < a_2. If that holds for any two it holds for two neighbours in a, so that the order of the others does not
+ * matter. An unbound body has no orbit here. Slot: steps left until the next look.
  */
 #include "monitors/monitor.kern.h"
 #include "monitors/orbit.kern.h"

@@ -16,7 +16,8 @@ static const shoal_parameter parameters[] = {
 
 const shoal_monitor shoal_monitor_stop_on_ejection = {
     .name = "stop_on_ejection",
-    .doc = "ends a system (ejected), or removes a body, when it is beyond r_max, moves outwards and is unbound from the rest",
+    .doc = "ends a system (ejected), or removes a body, when it is beyond r_max, moves outwards and is unbound from "
+           "the rest",
     .reference = "energy relative to the barycentre and the total mass of the other bodies",
     .ends_only = true,
     .parameters = parameters,

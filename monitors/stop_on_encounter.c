@@ -6,12 +6,14 @@
 
 static const shoal_parameter parameters[] = {
     {"radius", SHOAL_CHOICE, "", 0, 0, 2, "mutual_hill|hill|absolute",
-     "the unit of factor: the pair's mutual Hill radius, the larger Hill radius of the two (with the osculating axis, or twice the distance from the star "
+     "the unit of factor: the pair's mutual Hill radius, the larger Hill radius of the two (with the osculating axis, "
+     "or twice the distance from the star "
      "where that is less), or `distance`"},
     {"factor", SHOAL_REAL, "", 1, 1e-12, 1e12, NULL, "how many radii"},
     {"distance", SHOAL_REAL, "length", 1, 1e-300, 1e300, NULL, "with radius = absolute"},
     {"action", SHOAL_CHOICE, "", 0, 0, 1, "stop|log",
-     "log: it is an event of the result and the system goes on; between two of a pair it parts to 1.1 times the distance"},
+     "log: it is an event of the result and the system goes on; between two of a pair it parts to 1.1 times the "
+     "distance"},
 };
 
 /* `distance` alone, of which nothing would come. */
@@ -23,7 +25,8 @@ static const char *refuses(const double *parameter, const shoal_ensemble *ensemb
 
 const shoal_monitor shoal_monitor_stop_on_encounter = {
     .name = "stop_on_encounter",
-    .doc = "ends a system (encounter), or logs it, when two planets come closer than factor radii, swept within the step",
+    .doc =
+        "ends a system (encounter), or logs it, when two planets come closer than factor radii, swept within the step",
     .reference = "mutual Hill radius: Chambers, Wetherill & Boss 1996, Icarus 119, 261",
     .parameters = parameters,
     .n_parameters = SHOAL_COUNT(parameters),

@@ -1,22 +1,31 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * stop_on_encounter.kern.h: ends a system when two planets (bodies 1 and up) come closer than a chosen distance, within the step:
+ * stop_on_encounter.kern.h: ends a system when two planets (bodies 1 and up) come closer than a chosen distance, within
+ * the step:
  *
  *     mutual_hill   factor ((m1 + m2) / 3 m_0)^(1/3) (a1 + a2) / 2     (Chambers, Wetherill & Boss 1996)
  *     hill          factor times the larger of a_i (m_i / 3 m_0)^(1/3)
  *     absolute      factor * distance
  *
- * a: osculating astrocentric semi-major axis at the end of the step, or twice the distance from body 0 if that is less: of a nearly parabolic
- * or unbound orbit the axis says nothing about where the body is. (Up to e = 1/2 it never is less.) Distances are
- * compared by their sixth powers, which spares the cube root: d^6 (24 m_0)^2 < factor^6 (m1 + m2)^2 (a1 + a2)^6.
+ * a: osculating astrocentric semi-major axis at the end of the step, or twice the distance from body 0 if that is less:
+ * of a nearly parabolic or unbound orbit the axis says nothing about where the body is. (Up to e = 1/2 it never is
+ * less.) Distances are compared by their sixth powers, which spares the cube root: d^6 (24 m_0)^2 < factor^6 (m1 +
+ * m2)^2 (a1 + a2)^6.
  *
- * With action = log the pair is marked instead, once: it has to be a tenth farther apart than that, at the end of a step, before
- * it is marked again. That is seen with the whole step in view, which happens once; what is inside of it may be shown twice.
+ * With action = log the pair is marked instead, once: it has to be a tenth farther apart than that, at the end of a
+ * step, before it is marked again. That is seen with the whole step in view, which happens once; what is inside of it
+ * may be shown twice.
  */
 #include "monitors/monitor.kern.h"
 #include "monitors/orbit.kern.h"
 
-enum { stop_on_encounter_SLOTS = 0, ENCOUNTER_RADIUS = 0, ENCOUNTER_FACTOR = 1, ENCOUNTER_DISTANCE = 2, ENCOUNTER_ACTION = 3 };
+enum {
+    stop_on_encounter_SLOTS = 0,
+    ENCOUNTER_RADIUS = 0,
+    ENCOUNTER_FACTOR = 1,
+    ENCOUNTER_DISTANCE = 2,
+    ENCOUNTER_ACTION = 3
+};
 enum { ENCOUNTER_MUTUAL_HILL = 0, ENCOUNTER_HILL = 1, ENCOUNTER_ABSOLUTE = 2 };
 
 /* Whatever it has shown is in the marks alone. */
@@ -25,7 +34,8 @@ LANE_FN void stop_on_encounter_forget(const shoal_kernel_args *k, lane_id id, in
     (void)k, (void)id, (void)n, (void)lanes;
 }
 
-LANE_FN void stop_on_encounter_observe(const shoal_kernel_args *k, const lane_view *view, real *slots, lane_event *event)
+LANE_FN void stop_on_encounter_observe(const shoal_kernel_args *k, const lane_view *view, real *slots,
+                                       lane_event *event)
 {
     const double *p = k->monitor[SHOAL_MONITOR_stop_on_encounter];
     const int n = view->n, kind = (int)p[ENCOUNTER_RADIUS];
@@ -53,7 +63,8 @@ LANE_FN void stop_on_encounter_observe(const shoal_kernel_args *k, const lane_vi
                 top = mass * mass * a2 * a2 * a2;
                 bottom = 576.0 * m[0] * m[0];
             } else if (kind == ENCOUNTER_HILL) {
-                real ai = axis[i] * axis[i] * axis[i] * m[i], aj = axis[j] * axis[j] * axis[j] * m[j], larger = lane_max(ai, aj);
+                real ai = axis[i] * axis[i] * axis[i] * m[i], aj = axis[j] * axis[j] * axis[j] * m[j],
+                     larger = lane_max(ai, aj);
                 top = larger * larger;
                 bottom = 9.0 * m[0] * m[0];
             } else {
@@ -70,7 +81,8 @@ LANE_FN void stop_on_encounter_observe(const shoal_kernel_args *k, const lane_vi
             if (lane_any(suspect)) {
                 const lane_pair then = pair_relative(n, view->before, i, j);
                 const pair_bound bound = pair_outside(then, now, view->h);
-                const real top3 = bound.top * bound.top * bound.top, bottom3 = bound.bottom * bound.bottom * bound.bottom;
+                const real top3 = bound.top * bound.top * bound.top,
+                           bottom3 = bound.bottom * bound.bottom * bound.bottom;
                 suspect = suspect & lane_not(top3 * bottom > bottom3 * reach6);
                 if (lane_any(suspect)) {
                     pair_approach near = pair_reached(then, now, view->h, lane_cbrt(reach6 / bottom));
@@ -78,13 +90,15 @@ LANE_FN void stop_on_encounter_observe(const shoal_kernel_args *k, const lane_vi
                     if (logs)
                         event_mark(k, view, hit & (since != since), near.fraction, j, i, event);
                     else
-                        event_offer(event, hit, near.fraction, lane_set(SHOAL_ENCOUNTER), lane_set((double)i), lane_set((double)j));
+                        event_offer(event, hit, near.fraction, lane_set(SHOAL_ENCOUNTER), lane_set((double)i),
+                                    lane_set((double)j));
                 }
             }
             if (logs) {
                 const mask parted = both & view->whole & (since > lane_set(1e300)) & (d6 > 1.771561 * reach6);
                 if (lane_any(parted))
-                    lane_store(k->watch, view->id, k->marks + j * n + i, k->n_watch, parted, since - since); /* inf - inf: NaN */
+                    /* inf - inf: NaN */
+                    lane_store(k->watch, view->id, k->marks + j * n + i, k->n_watch, parted, since - since);
             }
         }
     }

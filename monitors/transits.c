@@ -49,13 +49,16 @@ static double scatter(const double *s, const double *p)
 static const shoal_monitor_column columns[] = {
     {"transits", "", "how many transits of a body were seen", count, SHOAL_OF_EACH},
     {"transit_first", "time", "the first of them", first, SHOAL_OF_EACH},
-    {"transit_period", "time", "mean period: the slope of a straight line through the times of its transits", period, SHOAL_OF_EACH},
-    {"ttv_rms", "time", "root mean square of the differences from that line: transit timing variations", scatter, SHOAL_OF_EACH},
+    {"transit_period", "time", "mean period: the slope of a straight line through the times of its transits", period,
+     SHOAL_OF_EACH},
+    {"ttv_rms", "time", "root mean square of the differences from that line: transit timing variations", scatter,
+     SHOAL_OF_EACH},
 };
 
 const shoal_monitor shoal_monitor_transits = {
     .name = "transits",
-    .doc = "logs every transit of a body before its star: time, sky-plane distance and speed; and how much their times vary (TTV)",
+    .doc = "logs every transit of a body before its star: time, sky-plane distance and speed; and how much their times "
+           "vary (TTV)",
     .reference = "Fabrycky 2010, arXiv:1006.3834; Deck et al. 2014, ApJ 787, 132 (TTVFast)",
     .parts = SHOAL_BODIES,
     .n_part_slots = SHOAL_COUNT(nothing),

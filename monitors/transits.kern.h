@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * transits.kern.h: when a body passes before its star: the least distance in the sky plane, with +z towards the observer and the body
- * nearer to him than the star. Such moments are zeros of g = x vx + y vy of the motion about the star (Fabrycky 2010,
- * arXiv:1006.3834), where g passes from - to + in time's direction.
+ * transits.kern.h: when a body passes before its star: the least distance in the sky plane, with +z towards the
+ * observer and the body nearer to him than the star. Such moments are zeros of g = x vx + y vy of the motion about the
+ * star (Fabrycky 2010, arXiv:1006.3834), where g passes from - to + in time's direction.
  *
- * Within a step the body moves on the Kepler orbit that it begins with, and away from that on the polynomial of fifth degree which has the
- * difference from it at the step's end, of position, velocity and acceleration, and at its beginning, where it is the other bodies' pull alone. (Forces
- * beside Newton's are in the differences of position and velocity, not of acceleration.) Newton's iteration for g = 0, with the pull between its
- * ends, inside a bracket, which is halved where that does not halve its last change. A sign of g that changes twice within a step is not seen.
+ * Within a step the body moves on the Kepler orbit that it begins with, and away from that on the polynomial of fifth
+ * degree which has the difference from it at the step's end, of position, velocity and acceleration, and at its
+ * beginning, where it is the other bodies' pull alone. (Forces beside Newton's are in the differences of position and
+ * velocity, not of acceleration.) Newton's iteration for g = 0, with the pull between its ends, inside a bracket, which
+ * is halved where that does not halve its last change. A sign of g that changes twice within a step is not seen.
  *
- * Slots of a body: how many, of the times t_i = first + i period + d_i of which the first and the period (the first difference) are kept, and the
- * sums of d_i, i d_i and d_i^2: what a line through them needs.
+ * Slots of a body: how many, of the times t_i = first + i period + d_i of which the first and the period (the first
+ * difference) are kept, and the sums of d_i, i d_i and d_i^2: what a line through them needs.
  */
 #include "monitors/monitor.kern.h"
 #include "monitors/pair.kern.h"
@@ -20,8 +21,8 @@ enum { transits_SLOTS = 0, TRANSITS_STAR = 0, TRANSITS_LOG = 1, TRANSITS_ROUNDS 
 enum { TRANSITS_COUNT, TRANSITS_FIRST, TRANSITS_PERIOD, TRANSITS_SUM, TRANSITS_SUM_I, TRANSITS_SUM_2, TRANSITS_PART };
 
 typedef struct lane_transit {
-    real left;  /* of the step's time, after it */
-    real z;     /* towards the observer */
+    real left;            /* of the step's time, after it */
+    real z;               /* towards the observer */
     real distance, speed; /* in the sky plane */
 } lane_transit;
 
@@ -68,17 +69,25 @@ LANE_FN lane_pull transit_pull(int n, const real *m, const real *w, int star, in
     return pull;
 }
 
-LANE_FN real transit_g(lane_pair p) { return lane_fma(p.y, p.vy, p.x * p.vx); }
+LANE_FN real transit_g(lane_pair p)
+{
+    return lane_fma(p.y, p.vy, p.x * p.vx);
+}
 
-/* In a step h from a to b, at whose ends the others pull as first and last; where it is wanted g has opposite signs there. */
-LANE_CALLED_FN lane_transit transit_find(real mu, real h, lane_pair a, lane_pair b, lane_pull first, lane_pull last, mask wanted)
+/* In a step h from a to b, at whose ends the others pull as first and last; where it is wanted g has opposite signs
+ * there. */
+LANE_CALLED_FN lane_transit transit_find(real mu, real h, lane_pair a, lane_pair b, lane_pull first, lane_pull last,
+                                         mask wanted)
 {
     const real zero = lane_set(0.0), one = lane_set(1.0), step = lane_select(wanted, h, zero), half = 0.5 * h * h;
     const lane_pair end = transit_arc(mu, step, a);
     const real rate2_b = transit_rate2(mu, b), rate2_end = transit_rate2(mu, end);
-    /* the differences at the end, of position, velocity and acceleration, and that of acceleration at the beginning, in units of the step */
-    const real dx[3] = {b.x - end.x, b.y - end.y, b.z - end.z}, dv[3] = {(b.vx - end.vx) * h, (b.vy - end.vy) * h, (b.vz - end.vz) * h};
-    const real da[3] = {half * (last.x - (rate2_b * b.x - rate2_end * end.x)), half * (last.y - (rate2_b * b.y - rate2_end * end.y)),
+    /* the differences at the end, of position, velocity and acceleration, and that of acceleration at the beginning,
+     * in units of the step */
+    const real dx[3] = {b.x - end.x, b.y - end.y, b.z - end.z},
+               dv[3] = {(b.vx - end.vx) * h, (b.vy - end.vy) * h, (b.vz - end.vz) * h};
+    const real da[3] = {half * (last.x - (rate2_b * b.x - rate2_end * end.x)),
+                        half * (last.y - (rate2_b * b.y - rate2_end * end.y)),
                         half * (last.z - (rate2_b * b.z - rate2_end * end.z))};
     const real da_first[3] = {half * first.x, half * first.y, half * first.z};
     const real ga = transit_g(a), gb = transit_g(b);
@@ -89,8 +98,10 @@ LANE_CALLED_FN lane_transit transit_find(real mu, real h, lane_pair a, lane_pair
     for (int round = 0; round < TRANSITS_ROUNDS && lane_any(open); round++) {
         const lane_pair p = transit_arc(mu, s * step, a);
         const real u = one - s, s2 = s * s, s3 = s2 * s, u2 = u * u;
-        const real of[4] = {s3 * (10.0 - s * (15.0 - 6.0 * s)), -s3 * (4.0 - s * (7.0 - 3.0 * s)), s3 * u2, s2 * u2 * u};
-        const real rate[4] = {30.0 * s2 * u2, -s2 * (12.0 - s * (28.0 - 15.0 * s)), s2 * u * (3.0 - 5.0 * s), s * u2 * (2.0 - 5.0 * s)};
+        const real of[4] = {s3 * (10.0 - s * (15.0 - 6.0 * s)), -s3 * (4.0 - s * (7.0 - 3.0 * s)), s3 * u2,
+                            s2 * u2 * u};
+        const real rate[4] = {30.0 * s2 * u2, -s2 * (12.0 - s * (28.0 - 15.0 * s)), s2 * u * (3.0 - 5.0 * s),
+                              s * u2 * (2.0 - 5.0 * s)};
         real r[3] = {p.x, p.y, p.z}, v[3] = {p.vx, p.vy, p.vz};
         LANE_UNROLL_XYZ
         for (int c = 0; c < 3; c++) {
@@ -106,7 +117,8 @@ LANE_CALLED_FN lane_transit transit_find(real mu, real h, lane_pair a, lane_pair
         const real newton = s - g / (h * (lane_fma(at.vy, at.vy, at.vx * at.vx) + lane_fma(at.y, ay, at.x * ax)));
         const mask good = (newton >= low) & (newton <= high) & (lane_abs(newton - s) <= 0.5 * change);
         const real next = lane_select(good, newton, 0.5 * (low + high)), t = (next - s) * h;
-        const real x = lane_fma(at.vx, t, at.x), y = lane_fma(at.vy, t, at.y), vx = lane_fma(ax, t, at.vx), vy = lane_fma(ay, t, at.vy);
+        const real x = lane_fma(at.vx, t, at.x), y = lane_fma(at.vy, t, at.y), vx = lane_fma(ax, t, at.vx),
+                   vy = lane_fma(ay, t, at.vy);
         found.left = lane_select(open, (one - next) * h, found.left);
         found.z = lane_select(open, lane_fma(at.vz, t, at.z), found.z);
         found.distance = lane_select(open, lane_sqrt(lane_fma(y, y, x * x)), found.distance);
@@ -150,16 +162,21 @@ LANE_FN void transits_observe(const shoal_kernel_args *k, const lane_view *view,
             continue;
         const lane_pair then = pair_relative(n, view->before, star, i), now = pair_relative(n, view->after, star, i);
         const mask passes = (transit_g(then) * view->h < zero) & (transit_g(now) * view->h >= zero);
-        const mask wanted = view->whole & is_there(m[i]) & is_there(m[star]) & passes & ((then.z > zero) | (now.z > zero));
+        const mask wanted = view->whole & is_there(m[i]) & is_there(m[star]) & passes &
+                            ((then.z > zero) | (now.z > zero));
         if (!lane_any(wanted))
             continue;
-        const lane_transit found = transit_find(m[star] + m[i], view->h, then, now, transit_pull(n, m, view->before, star, i),
+        const lane_transit found = transit_find(m[star] + m[i], view->h, then, now,
+                                                transit_pull(n, m, view->before, star, i),
                                                 transit_pull(n, m, view->after, star, i), wanted);
-        const mask lives = lane_set(1.0) - found.left / view->h <= event->fraction; /* the monitors that end systems come first */
+        /* the monitors that end systems come first */
+        const mask lives = lane_set(1.0) - found.left / view->h <= event->fraction;
         const mask seen = wanted & lives & (found.z > zero);
-        const real start = lane_load(k->systems, view->id, SHOAL_SYS_T_START, SHOAL_SYS_FIELDS), time = start + (view->time - found.left);
+        const real start = lane_load(k->systems, view->id, SHOAL_SYS_T_START, SHOAL_SYS_FIELDS),
+                   time = start + (view->time - found.left);
         if (i > 0)
-            transit_count(k, view->id, part_slot(k, SHOAL_MONITOR_transits, transits_SLOTS, TRANSITS_PART, i - 1), seen, time);
+            transit_count(k, view->id, part_slot(k, SHOAL_MONITOR_transits, transits_SLOTS, TRANSITS_PART, i - 1), seen,
+                          time);
         if (parameters[TRANSITS_LOG] != 0.0)
             record_add(k, view, seen, SHOAL_TRANSIT, time, 1000.0 * i + star, found.distance, found.speed, event);
     }

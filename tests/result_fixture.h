@@ -147,10 +147,17 @@ static void fixture_snapshots(shoal_context *context, shoal_result *result, long
 static void fixture_events(shoal_context *context, shoal_result *result, long n)
 {
     for (long i = 0; i < n; i++) {
-        const shoal_event event = {.system = (3 * i + 1) % result->n_systems, .time = awkward(i),
-                                   .what = (enum shoal_outcome)(2 + i % 4), .body_a = (int)(i % result->n_bodies),
-                                   .body_b = -1 + (int)i % 2, .ended = i % 2, .m_a = awkward(i + 1), .m_b = NAN,
-                                   .distance = awkward(i + 2), .speed = awkward(i + 3), .energy_jump = awkward(i + 4)};
+        const shoal_event event = {.system = (3 * i + 1) % result->n_systems,
+                                   .time = awkward(i),
+                                   .what = (enum shoal_outcome)(2 + i % 4),
+                                   .body_a = (int)(i % result->n_bodies),
+                                   .body_b = -1 + (int)i % 2,
+                                   .ended = i % 2,
+                                   .m_a = awkward(i + 1),
+                                   .m_b = NAN,
+                                   .distance = awkward(i + 2),
+                                   .speed = awkward(i + 3),
+                                   .energy_jump = awkward(i + 4)};
         assert_int_equal(shoal_result_append_event(context, result, &event), SHOAL_OK);
     }
 }

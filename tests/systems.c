@@ -23,7 +23,8 @@ double uniform(long id, int which)
     return (double)((z ^ z >> 31) >> 11) * 0x1p-53;
 }
 
-void planetary_system(shoal_context *context, long id, int n, double planet, double spacing, double e, shoal_body *bodies)
+void planetary_system(shoal_context *context, long id, int n, double planet, double spacing, double e,
+                      shoal_body *bodies)
 {
     shoal_orbit orbit[MOST_BODIES] = {{0}};
     memset(bodies, 0, (size_t)n * sizeof *bodies);
@@ -195,8 +196,8 @@ void newton_reference(int n, double t, shoal_body *bodies)
     double y[6 * MOST_BODIES], now = 0.0;
     struct newton newton = {n, bodies};
     gsl_odeiv2_system system = {newton_right_side, NULL, (size_t)(6 * n), &newton};
-    gsl_odeiv2_driver *driver =
-        gsl_odeiv2_driver_alloc_y_new(&system, gsl_odeiv2_step_rk8pd, copysign(1e-3, t), 1e-14, 0.0);
+    gsl_odeiv2_driver *driver = gsl_odeiv2_driver_alloc_y_new(&system, gsl_odeiv2_step_rk8pd, copysign(1e-3, t), 1e-14,
+                                                              0.0);
     assert_non_null(driver);
     newton_from_bodies(n, bodies, y);
     assert_int_equal(gsl_odeiv2_driver_apply(driver, &now, t, y), GSL_SUCCESS);

@@ -7,9 +7,9 @@
 
 #include "testing.h"
 
-#define PI 3.14159265358979323846
+#define PI     3.14159265358979323846
 #define TWO_PI (2.0 * PI)
-#define EPS 0x1p-52
+#define EPS    0x1p-52
 
 /* Instrumented code takes ten to thirty times as long: long runs are cut there. */
 #ifdef __SANITIZE_ADDRESS__
@@ -19,13 +19,13 @@
 #endif
 
 /* A failure says the value, the limit, and what else is given as a format. */
-#define assert_below(value, limit, ...)                                             \
-    do {                                                                            \
-        const double value_ = (value), limit_ = (limit);                            \
-        if (!(value_ <= limit_)) {                                                  \
-            print_error("%s = %.3g, allowed %.3g\n", #value, value_, limit_);       \
-            fail_msg("above the limit: " __VA_ARGS__);                              \
-        }                                                                           \
+#define assert_below(value, limit, ...)                                       \
+    do {                                                                      \
+        const double value_ = (value), limit_ = (limit);                      \
+        if (!(value_ <= limit_)) {                                            \
+            print_error("%s = %.3g, allowed %.3g\n", #value, value_, limit_); \
+            fail_msg("above the limit: " __VA_ARGS__);                        \
+        }                                                                     \
     } while (0)
 
 /* ---- systems ----------------------------------------------------------------------------------------------------- */
@@ -35,20 +35,22 @@ double uniform(long id, int which);
 
 /* A star of mass 1 with n - 1 planets of half of `planet` to all of it on spaced orbits, the innermost at a = 1, with
  * eccentricities up to e. */
-void planetary_system(shoal_context *context, long id, int n, double planet, double spacing, double e, shoal_body *bodies);
+void planetary_system(shoal_context *context, long id, int n, double planet, double spacing, double e,
+                      shoal_body *bodies);
 
 /* Masses 3, 4, 5 at rest in the corners of a Pythagorean triangle (Burrau 1913, Astron. Nachr. 195, 113). */
 extern const shoal_body pythagorean[3];
 
-/* The orbit of the mass 5 about the mass 4; and at t = 70, when the mass 3 has left them, where that is seen from their barycentre: in
- * 113 bits, by leapfrog steps extrapolated to order 28, with tolerances of 1e-22 and 1e-25 the same. */
+/* The orbit of the mass 5 about the mass 4; and at t = 70, when the mass 3 has left them, where that is seen from
+ * their barycentre: in 113 bits, by leapfrog steps extrapolated to order 28, with tolerances of 1e-22 and 1e-25 the
+ * same. */
 shoal_orbit pythagorean_binary(shoal_context *context, const shoal_body *four, const shoal_body *five);
-#define PYTHAGOREAN_A 0.552496439
-#define PYTHAGOREAN_E 0.988699076
+#define PYTHAGOREAN_A   0.552496439
+#define PYTHAGOREAN_E   0.988699076
 #define PYTHAGOREAN_FAR 28.55368842
 
-/* Three equal masses that follow one another along a figure of eight: Chenciner & Montgomery 2000, Ann. Math. 152, 881; Simo's
- * initial values and period, there. */
+/* Three equal masses that follow one another along a figure of eight: Chenciner & Montgomery 2000, Ann. Math. 152,
+ * 881; Simo's initial values and period, there. */
 extern const shoal_body figure_eight[3];
 #define FIGURE_EIGHT_PERIOD 6.32591398292621
 

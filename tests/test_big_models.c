@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * test_big_models.c: initial conditions of one big system against closed forms: radii and speeds by the Kolmogorov-Smirnov
- * distance, energies by direct sums, and the same bodies for the same seed.
+ * test_big_models.c: initial conditions of one big system against closed forms: radii and speeds by the
+ * Kolmogorov-Smirnov distance, energies by direct sums, and the same bodies for the same seed.
  */
 #include <stdlib.h>
 
@@ -28,7 +28,8 @@ static int ascending(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* sqrt(n) times the largest distance of the radii's distribution from a cumulative one: above 1.63 in 1 % of all draws. */
+/* sqrt(n) times the largest distance of the radii's distribution from a cumulative one: above 1.63 in 1 % of all
+ * draws. */
 static double distance(const shoal_big_bodies *b, double (*cumulative)(double r))
 {
     double *r = malloc((size_t)b->n * sizeof *r), most = 0;
@@ -82,13 +83,14 @@ static void test_radii(void **state)
     static const struct {
         int kind;
         double (*cumulative)(double r);
-    } cases[] = { { SHOAL_BIG_plummer, plummer }, { SHOAL_BIG_hernquist, hernquist }, { SHOAL_BIG_uniform, sphere },
-                  { SHOAL_BIG_henon, sphere },    { SHOAL_BIG_cold, sphere },         { SHOAL_BIG_kuzmin, kuzmin },
-                  { SHOAL_BIG_king, king6 } };
+    } cases[] = {{SHOAL_BIG_plummer, plummer}, {SHOAL_BIG_hernquist, hernquist}, {SHOAL_BIG_uniform, sphere},
+                 {SHOAL_BIG_henon, sphere},    {SHOAL_BIG_cold, sphere},         {SHOAL_BIG_kuzmin, kuzmin},
+                 {SHOAL_BIG_king, king6}};
     assert_ok(context_of(state), shoal_big_sphere_king(*state, 6, &king));
     for (int k = 0; k < SHOAL_COUNT(cases); k++) {
-        shoal_big_bodies b = make(*state, (shoal_big_model){ .kind = cases[k].kind, .n = 3000, .seed = 7, .W0 = 6,
-                                                             .virial_ratio = 0.5, .toomre_q = 1 });
+        shoal_big_bodies b = make(
+            *state, (shoal_big_model){
+                        .kind = cases[k].kind, .n = 3000, .seed = 7, .W0 = 6, .virial_ratio = 0.5, .toomre_q = 1});
         const double far = distance(&b, cases[k].cumulative);
         if (!(far < 1.8)) /* the barycentre is set to zero, too */
             fail_msg("%s: the radii are %.2f from their distribution", shoal_big_model_name(cases[k].kind), far);
@@ -103,12 +105,14 @@ static void test_energies(void **state)
     static const struct {
         int kind;
         double ratio, within;
-    } cases[] = { { SHOAL_BIG_plummer, 0.5, 0.03 }, { SHOAL_BIG_hernquist, 0.5, 0.05 }, { SHOAL_BIG_king, 0.5, 0.03 },
-                  { SHOAL_BIG_uniform, 0.3, 0.02 }, { SHOAL_BIG_henon, 0.1, 0.01 },     { SHOAL_BIG_cold, 0, 1e-15 },
-                  { SHOAL_BIG_kuzmin, 0.5, 0.05 } };
+    } cases[] = {{SHOAL_BIG_plummer, 0.5, 0.03}, {SHOAL_BIG_hernquist, 0.5, 0.05}, {SHOAL_BIG_king, 0.5, 0.03},
+                 {SHOAL_BIG_uniform, 0.3, 0.02}, {SHOAL_BIG_henon, 0.1, 0.01},     {SHOAL_BIG_cold, 0, 1e-15},
+                 {SHOAL_BIG_kuzmin, 0.5, 0.05}};
     for (int k = 0; k < SHOAL_COUNT(cases); k++) {
-        shoal_big_bodies b = make(*state, (shoal_big_model){ .kind = cases[k].kind, .n = 4000, .seed = 3, .W0 = 7,
-                                                             .virial_ratio = cases[k].ratio, .toomre_q = 0.5 });
+        shoal_big_bodies b = make(
+            *state,
+            (shoal_big_model){
+                .kind = cases[k].kind, .n = 4000, .seed = 3, .W0 = 7, .virial_ratio = cases[k].ratio, .toomre_q = 0.5});
         double K = 0, W = 0;
         for (long i = 0; i < b.n; i++) {
             const double v = radius(&b, b.v, i);
@@ -129,9 +133,9 @@ static void test_energies(void **state)
 /* sigma^2 of Plummer's sphere is 1 / (2 sqrt(1 + r^2)) in its units, for speeds of three dimensions: in and out. */
 static void test_plummer_speeds(void **state)
 {
-    shoal_big_bodies b = make(*state, (shoal_big_model){ .kind = SHOAL_BIG_plummer, .n = 20000, .seed = 1 });
+    shoal_big_bodies b = make(*state, (shoal_big_model){.kind = SHOAL_BIG_plummer, .n = 20000, .seed = 1});
     const double a = 3 * M_PI / 16;
-    double measured[2] = { 0 }, expected[2] = { 0 };
+    double measured[2] = {0}, expected[2] = {0};
     for (long i = 0; i < b.n; i++) {
         const double r = radius(&b, b.x, i) / a, v = radius(&b, b.v, i) * sqrt(a);
         measured[r > 1] += v * v;
@@ -145,7 +149,7 @@ static void test_plummer_speeds(void **state)
 /* Published: log10(tidal over core radius) of King's models (Binney & Tremaine, figure 4.9; King 1966, table II). */
 static void test_king_concentration(void **state)
 {
-    static const double known[][2] = { { 3, 0.672 }, { 6, 1.255 }, { 9, 2.120 } };
+    static const double known[][2] = {{3, 0.672}, {6, 1.255}, {9, 2.120}};
     for (int k = 0; k < SHOAL_COUNT(known); k++) {
         shoal_big_sphere s;
         assert_ok(context_of(state), shoal_big_sphere_king(*state, known[k][0], &s));
@@ -160,10 +164,10 @@ static void test_measure(void **state)
     enum { PAIRS = 100 };
     shoal_big_bodies b;
     double phi[2 * PAIRS], row[SHOAL_BIG_COLUMNS];
-    const double centre[3] = { 5, -3, 2 }, v[3] = { 1, 2, 3 };
+    const double centre[3] = {5, -3, 2}, v[3] = {1, 2, 3};
     assert_ok(context_of(state), shoal_big_bodies_create(*state, 2 * PAIRS, &b));
     for (long i = 0; i < b.n; i++) {
-        const double k = (double)(i / 2 + 1), side = i % 2 ? 1 : -1, u[3] = { cos(k), sin(k) * 0.6, sin(k) * 0.8 };
+        const double k = (double)(i / 2 + 1), side = i % 2 ? 1 : -1, u[3] = {cos(k), sin(k) * 0.6, sin(k) * 0.8};
         b.m[i] = 0.5;
         phi[i] = -2;
         for (int c = 0; c < 3; c++) {
@@ -181,7 +185,7 @@ static void test_measure(void **state)
         assert_float_equal(row[SHOAL_BIG_COLUMN_Lx + c], 100 * (centre[j] * v[k] - centre[k] * v[j]), 1e-9);
         assert_float_equal(row[SHOAL_BIG_COLUMN_x_centre + c], centre[c], 1e-12);
     }
-    static const double radii[] = { 1, 5, 10, 25, 50, 75, 90 };
+    static const double radii[] = {1, 5, 10, 25, 50, 75, 90};
     for (int k = 0; k < SHOAL_COUNT(radii); k++)
         assert_float_equal(row[SHOAL_BIG_COLUMN_r01 + k], radii[k], 1e-10);
     shoal_big_bodies_release(&b);
@@ -189,9 +193,9 @@ static void test_measure(void **state)
 
 static void test_seed(void **state)
 {
-    shoal_big_bodies a = make(*state, (shoal_big_model){ .kind = SHOAL_BIG_plummer, .n = 50, .seed = 5 });
-    shoal_big_bodies b = make(*state, (shoal_big_model){ .kind = SHOAL_BIG_plummer, .n = 50, .seed = 5 });
-    shoal_big_bodies c = make(*state, (shoal_big_model){ .kind = SHOAL_BIG_plummer, .n = 50, .seed = 6 });
+    shoal_big_bodies a = make(*state, (shoal_big_model){.kind = SHOAL_BIG_plummer, .n = 50, .seed = 5});
+    shoal_big_bodies b = make(*state, (shoal_big_model){.kind = SHOAL_BIG_plummer, .n = 50, .seed = 5});
+    shoal_big_bodies c = make(*state, (shoal_big_model){.kind = SHOAL_BIG_plummer, .n = 50, .seed = 6});
     assert_memory_equal(a.m, b.m, 350 * sizeof(double));
     assert_memory_not_equal(a.m, c.m, 350 * sizeof(double));
     double x[3], v[3];
@@ -212,11 +216,14 @@ static void test_least_r_max(void **state)
         int kind;
         double r_max;
         shoal_status status;
-    } cases[] = { { SHOAL_BIG_plummer, 0.11, SHOAL_OK }, { SHOAL_BIG_plummer, 0.1, SHOAL_E_INPUT },
-                  { SHOAL_BIG_hernquist, 0.1, SHOAL_OK }, { SHOAL_BIG_king, 0.1, SHOAL_E_INPUT } };
+    } cases[] = {{SHOAL_BIG_plummer, 0.11, SHOAL_OK},
+                 {SHOAL_BIG_plummer, 0.1, SHOAL_E_INPUT},
+                 {SHOAL_BIG_hernquist, 0.1, SHOAL_OK},
+                 {SHOAL_BIG_king, 0.1, SHOAL_E_INPUT}};
     for (int k = 0; k < SHOAL_COUNT(cases); k++) {
-        const shoal_big_model model = { .kind = cases[k].kind, .n = 20, .seed = 1, .mass = 1, .virial_radius = 1, .W0 = 6, .r_max = cases[k].r_max };
-        shoal_big_bodies bodies = { 0 };
+        const shoal_big_model model = {
+            .kind = cases[k].kind, .n = 20, .seed = 1, .mass = 1, .virial_radius = 1, .W0 = 6, .r_max = cases[k].r_max};
+        shoal_big_bodies bodies = {0};
         assert_int_equal(shoal_big_generate(*state, &model, &bodies), cases[k].status);
         if (cases[k].status)
             assert_non_null(strstr(shoal_context_message(*state), "expected at least"));
@@ -227,12 +234,9 @@ static void test_least_r_max(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_radii),
-        cmocka_unit_test(test_energies),
-        cmocka_unit_test(test_plummer_speeds),
-        cmocka_unit_test(test_king_concentration),
-        cmocka_unit_test(test_measure),
-        cmocka_unit_test(test_seed),
+        cmocka_unit_test(test_radii),          cmocka_unit_test(test_energies),
+        cmocka_unit_test(test_plummer_speeds), cmocka_unit_test(test_king_concentration),
+        cmocka_unit_test(test_measure),        cmocka_unit_test(test_seed),
         cmocka_unit_test(test_least_r_max),
     };
     return cmocka_run_group_tests(tests, setup, teardown);

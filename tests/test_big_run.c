@@ -39,7 +39,7 @@ static int finish(void **state)
 static shoal_study *load(shoal_context *context, const char *text, const char *output, const char *more)
 {
     char word[128];
-    const char *overrides[] = { word, more };
+    const char *overrides[] = {word, more};
     shoal_study *study = NULL;
     snprintf(word, sizeof word, "output.file=\"%s\"", output);
     assert_ok(context, shoal_study_open(context, "big.cfg", text, more ? 2 : 1, overrides, NULL, &study));
@@ -63,10 +63,11 @@ static shoal_status run(shoal_context *context, const char *text, const char *ou
 static shoal_table read_table(shoal_context *context, const char *file, int components)
 {
     const shoal_format *format = NULL;
-    const shoal_convert_options options = { .central_mass = NAN, .epoch = NAN, .components = components, .notes = stderr };
-    shoal_table table = { .context = context };
+    const shoal_convert_options options = {
+        .central_mass = NAN, .epoch = NAN, .components = components, .notes = stderr};
+    shoal_table table = {.context = context};
     assert_ok(context, shoal_format_of(context, file, &format));
-    assert_ok(context, format->read(&table, 1, &(char *){ (char *)file }, &options));
+    assert_ok(context, format->read(&table, 1, &(char *){(char *)file}, &options));
     return table;
 }
 
@@ -103,7 +104,8 @@ static void test_choice(void **state)
 {
     shoal_context *context = *state;
     shoal_big_record r;
-    assert_ok(context, run(context, study_text, "auto.h5", "run={t_end=0.125; engine=\"auto\"; threads=1;}", NULL, NULL));
+    assert_ok(context,
+              run(context, study_text, "auto.h5", "run={t_end=0.125; engine=\"auto\"; threads=1;}", NULL, NULL));
     assert_ok(context, shoal_big_record_read(context, "auto.h5", &r));
     if (!strstr(r.plan_line, "; cpu: ") || !strstr(r.plan_line, "auto: a GPU from "))
         fail_msg("%s", r.plan_line);
@@ -122,8 +124,8 @@ static int stop_after(const shoal_progress *progress, void *user)
 /* A run that was interrupted, twice, and the straight one end with the same bits and rows. */
 static void test_going_on(void **state)
 {
-    static const char *const methods[] = { "integrator.name=hermite4_block", "integrator.name=hermite4",
-                                          "integrator.name=leapfrog", "integrator={name=\"hermite6\"; dt=0.0625;}" };
+    static const char *const methods[] = {"integrator.name=hermite4_block", "integrator.name=hermite4",
+                                          "integrator.name=leapfrog", "integrator={name=\"hermite6\"; dt=0.0625;}"};
     shoal_context *context = *state;
     for (int k = 0; k < SHOAL_COUNT(methods); k++) {
         shoal_big_record a, b;
@@ -148,7 +150,7 @@ static void test_going_on(void **state)
 /* A GPU, and a cache that is empty; n_devices of them, or the test is skipped. */
 static void need_gpus(shoal_context *context, int n_devices)
 {
-    const shoal_tiled_options options = { .engine = "cuda", .n_devices = n_devices };
+    const shoal_tiled_options options = {.engine = "cuda", .n_devices = n_devices};
     shoal_tiled *tiled = NULL;
     need_gpu();
     if (n_devices > 1 && shoal_tiled_create(context, &options, 10, &tiled)) {
@@ -190,8 +192,8 @@ static const char gpu_text[] = "model = { name = \"plummer\"; n = 3000; seed = 4
                                "run = { t_end = 1.0; engine = \"cuda\"; };\n"
                                "output = { interval = 0.125; };\n";
 
-/* A run goes on with the kernels that it began with, whatever is measured and kept in the meantime; a new one takes those. Which they
- * are the line says. */
+/* A run goes on with the kernels that it began with, whatever is measured and kept in the meantime; a new one takes
+ * those. Which they are the line says. */
 static void test_cuda_going_on(void **state)
 {
     shoal_context *context = *state;
@@ -203,7 +205,7 @@ static void test_cuda_going_on(void **state)
     assert_int_equal(sscanf(line, "hermite4, 3000 bodies; cuda: %127[^,]", device), 1);
     assert_non_null(strstr(line, "too short a run to measure"));
     assert_int_equal(run(context, gpu_text, "g2.h5", NULL, stop_after, &at), SHOAL_E_INTERRUPTED);
-    const shoal_tiled_options options = { .eps = 0.05 };
+    const shoal_tiled_options options = {.eps = 0.05};
     const char *slow = strstr(line, "; lanes") ? "edges_small" : "lanes";
     shoal_tiled_form_keep(device, &options, SHOAL_TILED_JERK, true, 3000, shoal_tiled_form_named(slow));
     shoal_tiled_form_keep(device, &options, SHOAL_TILED_POTENTIAL, true, 3000, shoal_tiled_form_named(slow));
@@ -220,7 +222,8 @@ static void test_cuda_going_on(void **state)
     compare(context, "g1.h5", "g4.h5", true);
 }
 
-/* Asked to measure, a run does so first, and is then what it is with the kernel that was picked: steps do, rows have their own. */
+/* Asked to measure, a run does so first, and is then what it is with the kernel that was picked: steps do, rows have
+ * their own. */
 static void test_cuda_tune(void **state)
 {
     shoal_context *context = *state;
@@ -245,14 +248,14 @@ static void test_cuda_tune(void **state)
 /* On two GPUs a run has the same bits as on one. */
 static void test_cuda_devices(void **state)
 {
-    static const char *const texts[] = { /* pairs in parts; blocks of a few */
+    static const char *const texts[] = {
+        /* pairs in parts; blocks of a few */
         "model = { name = \"plummer\"; n = 140001; seed = 4; };\ngravitation = { softening = 0.05; };\n"
         "integrator = { name = \"leapfrog\"; dt = 0.03125; };\nrun = { t_end = 0.125; engine = \"cuda\"; };\n"
         "output = { interval = 0.0625; };\n",
         "model = { name = \"king\"; n = 5000; seed = 4; };\ngravitation = { softening = 0.01; };\n"
         "integrator = { name = \"hermite4_block\"; eta = 0.02; };\nrun = { t_end = 0.125; engine = \"auto\"; };\n"
-        "output = { interval = 0.0625; };\n"
-    };
+        "output = { interval = 0.0625; };\n"};
     shoal_context *context = *state;
     char line[1024];
     need_gpus(context, 2);
@@ -331,8 +334,9 @@ static void write_bodies(const char *file, double time, int n)
 /* A run goes on with the bodies that it began with, or not at all. */
 static void test_another_file(void **state)
 {
-    static const char text[] = "model = { file = \"in.csv\"; };\nintegrator = { dt = 0.05; };\nrun = { t_end = 4.0; engine = \"cpu\"; };\n"
-                               "output = { interval = 0.5; snapshots = 0; };\ngravitation = { softening = 0.1; };\n";
+    static const char text[] =
+        "model = { file = \"in.csv\"; };\nintegrator = { dt = 0.05; };\nrun = { t_end = 4.0; engine = \"cpu\"; };\n"
+        "output = { interval = 0.5; snapshots = 0; };\ngravitation = { softening = 0.1; };\n";
     shoal_context *context = *state;
     double at = 0.1;
     write_bodies("in.csv", 0, 4);
@@ -349,8 +353,10 @@ static void test_another_file(void **state)
 /* Nothing that is there is written over, least of all what the run begins from. */
 static void test_snapshots_spare_files(void **state)
 {
-    static const char text[] = "model = { file = \"s_0002.csv\"; };\nintegrator = { dt = 0.05; };\nrun = { t_end = 1.0; engine = \"cpu\"; };\n"
-                               "output = { file = \"s.h5\"; interval = 0.25; snapshots = 1; format = \"csv\"; };\ngravitation = { softening = 0.1; };\n";
+    static const char text[] =
+        "model = { file = \"s_0002.csv\"; };\nintegrator = { dt = 0.05; };\nrun = { t_end = 1.0; engine = \"cpu\"; };\n"
+        "output = { file = \"s.h5\"; interval = 0.25; snapshots = 1; format = \"csv\"; };\ngravitation = { softening = "
+        "0.1; };\n";
     shoal_context *context = *state;
     shoal_study *study = NULL;
     write_bodies("s_0002.csv", 0, 4);
@@ -391,17 +397,17 @@ static void test_units(void **state)
     shoal_table_release(&table);
 }
 
-/* A file that states no units is in the config's, whose G may be one of its own, and which are G = 1 where it has none. A run's
- * snapshots are in them, too. */
+/* A file that states no units is in the config's, whose G may be one of its own, and which are G = 1 where it has
+ * none. A run's snapshots are in them, too. */
 static void test_file_units(void **state)
 {
     static const struct {
         const char *units;
         double inner; /* 1 km/s, 1 kpc/Myr, 1 */
-    } cases[] = { { "units = { length = \"kpc\"; mass = \"Msun\"; G = 4.30091e-6; };", 1 / 29.7846918 },
-                  { "units = { length = \"kpc\"; mass = \"Msun\"; time = \"Myr\"; };", 977.792222 / 29.7846918 },
-                  { "", 1 } };
-    static const char *const formats[] = { "phigrape", "tipsy" };
+    } cases[] = {{"units = { length = \"kpc\"; mass = \"Msun\"; G = 4.30091e-6; };", 1 / 29.7846918},
+                 {"units = { length = \"kpc\"; mass = \"Msun\"; time = \"Myr\"; };", 977.792222 / 29.7846918},
+                 {"", 1}};
+    static const char *const formats[] = {"phigrape", "tipsy"};
     shoal_context *context = *state;
     FILE *out = fopen("two.phigrape", "w");
     fputs("0\n2\n0\n0 1e10 -8 0 0 0 -220 0\n1 1e10 8 0 0 0 220 0\n", out);
@@ -414,8 +420,10 @@ static void test_file_units(void **state)
             char text[512], snapshot[32];
             shoal_big_bodies bodies;
             snprintf(text, sizeof text,
-                     "%s model = { file = \"two.%s\"; }; integrator = { dt = 1.0; }; run = { t_end = 1e-6; engine = \"cpu\"; };"
-                     "output = { interval = 1e-6; snapshots = 1; format = \"%s\"; };", cases[k].units, formats[f], formats[f]);
+                     "%s model = { file = \"two.%s\"; }; integrator = { dt = 1.0; }; run = { t_end = 1e-6; engine = "
+                     "\"cpu\"; };"
+                     "output = { interval = 1e-6; snapshots = 1; format = \"%s\"; };",
+                     cases[k].units, formats[f], formats[f]);
             shoal_study *study = load(context, text, "two.h5", NULL);
             assert_ok(context, shoal_big_study_bodies(study, &bodies));
             assert_float_equal(bodies.v[3] / cases[k].inner, 220, 1e-3); /* the digits of that G */
@@ -429,14 +437,18 @@ static void test_file_units(void **state)
         }
 }
 
-/* Bodies that are there and back: GADGET, phiGRAPE and CSV to the last bit, tipsy to single precision, in both byte orders. */
+/* Bodies that are there and back: GADGET, phiGRAPE and CSV to the last bit, tipsy to single precision, in both byte
+ * orders. */
 static void test_formats(void **state)
 {
     static const struct {
         const char *format, *file;
         double within;
-    } cases[] = { { "gadget", "f.hdf5", 0 }, { "phigrape", "f.phigrape", 0 }, { "csv", "f.csv", 0 },
-                  { "tipsy", "f.tipsy", 1e-7 }, { "tipsy_little", "g.tipsy", 1e-7 } };
+    } cases[] = {{"gadget", "f.hdf5", 0},
+                 {"phigrape", "f.phigrape", 0},
+                 {"csv", "f.csv", 0},
+                 {"tipsy", "f.tipsy", 1e-7},
+                 {"tipsy_little", "g.tipsy", 1e-7}};
     shoal_context *context = *state;
     shoal_study *study = load(context, study_text, "f.h5", NULL);
     shoal_big_bodies bodies;
@@ -465,9 +477,9 @@ static void test_formats(void **state)
     shoal_big_bodies_release(&bodies);
     shoal_study_destroy(&study);
     assert_int_equal(truncate("f.tipsy", 1000), 0);
-    const shoal_convert_options options = { .notes = stderr };
-    shoal_table cut = { .context = context };
-    assert_int_equal(shoal_format_tipsy.read(&cut, 1, &(char *){ (char *)"f.tipsy" }, &options), SHOAL_E_INPUT);
+    const shoal_convert_options options = {.notes = stderr};
+    shoal_table cut = {.context = context};
+    assert_int_equal(shoal_format_tipsy.read(&cut, 1, &(char *){(char *)"f.tipsy"}, &options), SHOAL_E_INPUT);
     assert_non_null(strstr(shoal_context_message(context), "f.tipsy: 1000 bytes: expected"));
     shoal_table_release(&cut);
 }
@@ -477,13 +489,13 @@ static void test_components(void **state)
 {
     shoal_context *context = *state;
     const double time = 2;
-    const int32_t counts[] = { 4, 3, 1, 2, 1, 0 };
-    static const int sizes[] = { 12, 9, 9, 11 };
+    const int32_t counts[] = {4, 3, 1, 2, 1, 0};
+    static const int sizes[] = {12, 9, 9, 11};
     FILE *out = fopen("k.tipsy", "wb");
     fwrite(&time, sizeof time, 1, out);
     fwrite(counts, sizeof counts, 1, out);
     for (int i = 0; i < 4; i++) {
-        float item[12] = { (float)(i + 1), (float)(10 * i) };
+        float item[12] = {(float)(i + 1), (float)(10 * i)};
         fwrite(item, sizeof *item, (size_t)sizes[i], out);
     }
     fclose(out);
@@ -491,7 +503,7 @@ static void test_components(void **state)
         int components;
         int n;
         double mass;
-    } cases[] = { { 0, 4, 10 }, { 2, 2, 5 }, { 1 | 4, 2, 5 }, { 2 | 4, 3, 9 } };
+    } cases[] = {{0, 4, 10}, {2, 2, 5}, {1 | 4, 2, 5}, {2 | 4, 3, 9}};
     for (int k = 0; k < SHOAL_COUNT(cases); k++) {
         shoal_table table = read_table(context, "k.tipsy", cases[k].components);
         double mass = 0;
@@ -510,8 +522,8 @@ static void test_tipsy_of_stars(void **state)
 {
     shoal_context *context = *state;
     const double time = 0;
-    const int32_t counts[] = { 2, 3, 0, 0, 2, 0 };
-    const float stars[2][11] = { { 1, 0 }, { 2, 10 } };
+    const int32_t counts[] = {2, 3, 0, 0, 2, 0};
+    const float stars[2][11] = {{1, 0}, {2, 10}};
     FILE *out = fopen("stars.tipsy", "wb");
     fwrite(&time, sizeof time, 1, out);
     fwrite(counts, sizeof counts, 1, out);
@@ -520,7 +532,7 @@ static void test_tipsy_of_stars(void **state)
     shoal_table table = read_table(context, "stars.tipsy", 0);
     assert_int_equal(table.n_bodies, 2);
     assert_float_equal(table.bodies[1].x, 10, 0);
-    static const double masses[] = { 4e38, 1e-60, NAN };
+    static const double masses[] = {4e38, 1e-60, NAN};
     for (int k = 0; k < SHOAL_COUNT(masses); k++) {
         table.bodies[1].m = masses[k];
         assert_int_equal(shoal_table_write(&table, "heavy.tipsy", shoal_format_tipsy.write), SHOAL_E_INPUT);
@@ -534,9 +546,9 @@ static void test_tipsy_of_stars(void **state)
 static void test_gadget_units(void **state)
 {
     shoal_context *context = *state;
-    const int64_t count[6] = { 0, 2, 0, 0, 2, 0 };
-    const double mass[6] = { [4] = 3 }, time = 0.5, length = 3.0856775814913673e21, grams = 1.98841e43, speed = 1e5;
-    const double x[] = { 1, 2, 3, 4, 5, 6 }, m[] = { 1, 2 };
+    const int64_t count[6] = {0, 2, 0, 0, 2, 0};
+    const double mass[6] = {[4] = 3}, time = 0.5, length = 3.0856775814913673e21, grams = 1.98841e43, speed = 1e5;
+    const double x[] = {1, 2, 3, 4, 5, 6}, m[] = {1, 2};
     shoal_h5 h5;
     assert_ok(context, shoal_h5_create(context, "gadget.hdf5", &h5));
     shoal_status status = shoal_h5_group(&h5, "/Header") | shoal_h5_group(&h5, "/Parameters") |
@@ -565,7 +577,8 @@ static void test_gadget_units(void **state)
     shoal_units units = table.units;
     table.bodies[2].vy = NAN;
     assert_int_equal(shoal_big_from_table(context, &table, &units, &bodies), SHOAL_E_INPUT);
-    assert_string_equal(shoal_context_message(context), "gadget.hdf5: body 2: expected finite coordinates and a mass >= 0");
+    assert_string_equal(shoal_context_message(context),
+                        "gadget.hdf5: body 2: expected finite coordinates and a mass >= 0");
     shoal_table_release(&table);
     table = read_table(context, "gadget.hdf5", 1 << 2);
     assert_int_equal(table.n_bodies, 2);
@@ -575,21 +588,21 @@ static void test_gadget_units(void **state)
 /* A count that is none is refused, and not taken for no bodies. */
 static void test_gadget_counts(void **state)
 {
-    static const double counts[] = { -1, 1e30, 1.5, NAN };
+    static const double counts[] = {-1, 1e30, 1.5, NAN};
     shoal_context *context = *state;
-    const double time = 0, mass[6] = { [1] = 1 };
+    const double time = 0, mass[6] = {[1] = 1};
     for (int k = 0; k < SHOAL_COUNT(counts); k++) {
-        const double count[6] = { [3] = counts[k] };
+        const double count[6] = {[3] = counts[k]};
         shoal_h5 h5;
-        shoal_table table = { .context = context };
-        const shoal_convert_options options = { .central_mass = NAN, .epoch = NAN };
+        shoal_table table = {.context = context};
+        const shoal_convert_options options = {.central_mass = NAN, .epoch = NAN};
         assert_ok(context, shoal_h5_create(context, "counts.hdf5", &h5));
         const shoal_status status = shoal_h5_group(&h5, "/Header") |
                                     shoal_h5_put_doubles(&h5, "/Header", "NumPart_ThisFile", 6, count) |
                                     shoal_h5_put_doubles(&h5, "/Header", "MassTable", 6, mass) |
                                     shoal_h5_put_doubles(&h5, "/Header", "Time", 0, &time);
         assert_ok(context, shoal_h5_save(&h5, status));
-        assert_int_equal(shoal_format_gadget.read(&table, 1, &(char *){ "counts.hdf5" }, &options), SHOAL_E_INPUT);
+        assert_int_equal(shoal_format_gadget.read(&table, 1, &(char *){"counts.hdf5"}, &options), SHOAL_E_INPUT);
         assert_non_null(strstr(shoal_context_message(context), "NumPart_ThisFile of type 3 is "));
         shoal_table_release(&table);
     }
@@ -598,7 +611,7 @@ static void test_gadget_counts(void **state)
 /* What a picture's script says, malloc'd. */
 static char *script_of(shoal_context *context, const char *file, const char *kind, shoal_big_frame *frame)
 {
-    const shoal_plot_options options = { .script = true };
+    const shoal_plot_options options = {.script = true};
     const shoal_big_kind *found = NULL;
     shoal_big_view view;
     char *text = NULL;
@@ -617,7 +630,7 @@ static char *script_of(shoal_context *context, const char *file, const char *kin
 static void test_density(void **state)
 {
     shoal_context *context = *state;
-    shoal_big_frame frame = { .low = NAN, .high = NAN };
+    shoal_big_frame frame = {.low = NAN, .high = NAN};
     char *text = script_of(context, "a_0001.hdf5", NULL, &frame), *at = strstr(text, "$cells << EOD\n") + 14;
     const double w = frame.half_width;
     double mass = 0, expected = 0;
@@ -635,8 +648,9 @@ static void test_density(void **state)
     assert_memory_equal(&frame, &first, sizeof frame);
     for (long i = 0; i < table.n_bodies; i++)
         table.bodies[i].x += 50;
-    assert_ok(context, shoal_table_write(&table, "away.hdf5", shoal_format_gadget.write)); /* far from the origin: about its barycentre */
-    shoal_big_frame away = { .low = NAN, .high = NAN };
+    /* far from the origin: about its barycentre */
+    assert_ok(context, shoal_table_write(&table, "away.hdf5", shoal_format_gadget.write));
+    shoal_big_frame away = {.low = NAN, .high = NAN};
     at = strstr(text = script_of(context, "away.hdf5", "density", &away), "$cells << EOD\n") + 14;
     mass = 0;
     for (char *end; strncmp(at, "EOD", 3) != 0; at = end + 1)
@@ -645,7 +659,7 @@ static void test_density(void **state)
     assert_float_equal(mass * 4 * w * w / n, expected, 0.05);
     free(text);
     shoal_table_release(&table);
-    static const char *const kinds[] = { "radii", "energy", "profile", "density" };
+    static const char *const kinds[] = {"radii", "energy", "profile", "density"};
     for (int k = 0; k < SHOAL_COUNT(kinds); k++) {
         text = script_of(context, "a.h5", kinds[k], &frame);
         assert_non_null(strstr(text, "\nplot $"));
@@ -653,14 +667,15 @@ static void test_density(void **state)
     }
 }
 
-/* The profile of Plummer's sphere, whose scale length is 3 pi / 16: 38 shells of 500 bodies, each good to 500^(-1/2), within four
- * times that, and so is their mean. One more, and those that have half of what is left each, are so thick that a fifth is added. */
+/* The profile of Plummer's sphere, whose scale length is 3 pi / 16: 38 shells of 500 bodies, each good to
+ * 500^(-1/2), within four times that, and so is their mean. One more, and those that have half of what is left each,
+ * are so thick that a fifth is added. */
 static void test_profile(void **state)
 {
     shoal_context *context = *state;
     const double scale = 3 * M_PI / 16;
-    const shoal_big_model model = { .kind = SHOAL_BIG_plummer, .n = 20000, .seed = 1, .mass = 1, .virial_radius = 1 };
-    shoal_big_frame frame = { 0 };
+    const shoal_big_model model = {.kind = SHOAL_BIG_plummer, .n = 20000, .seed = 1, .mass = 1, .virial_radius = 1};
+    shoal_big_frame frame = {0};
     shoal_big_bodies bodies;
     shoal_units units;
     shoal_table table;
@@ -673,7 +688,8 @@ static void test_profile(void **state)
     shoal_table_release(&table);
     shoal_big_bodies_release(&bodies);
     char *text = script_of(context, "sphere.hdf5", "profile", &frame);
-    for (const char *at = strstr(text, "$shells << EOD\n") + 15; sscanf(at, "%lf %lf%n", &r, &density, &used) == 2; at += used, n++) {
+    for (const char *at = strstr(text, "$shells << EOD\n") + 15; sscanf(at, "%lf %lf%n", &r, &density, &used) == 2;
+         at += used, n++) {
         const double ratio = density * 4 * M_PI / 3 * pow(scale, 3) * pow(1 + r * r / (scale * scale), 2.5);
         const double bodies_in = n < 39 ? 500 : ldexp(500, 38 - n);
         if (!(fabs(ratio - 1) < 4 / sqrt(bodies_in) + (n < 38 ? 0 : 0.2)))
@@ -688,8 +704,8 @@ static void test_profile(void **state)
 static void test_every_kind_is_a_png(void **state)
 {
     shoal_context *context = *state;
-    shoal_big_frame frame = { .low = NAN, .high = NAN };
-    const shoal_plot_options options = { .picture = "kind.png" };
+    shoal_big_frame frame = {.low = NAN, .high = NAN};
+    const shoal_plot_options options = {.picture = "kind.png"};
     shoal_big_view view;
     if (shoal_plot_missing()) {
         print_message("%s\n", shoal_plot_missing());
@@ -733,30 +749,31 @@ static void test_refusals(void **state)
     static const struct {
         const char *text, *message;
     } cases[] = {
-        { "model = { name = \"plummer\"; };", "model.n" },
-        { "model = { n = 10; };", "either model.name or model.file" },
-        { "model = { name = \"plumer\"; n = 10; };", "did you mean 'plummer'" },
-        { "model = { name = \"plummer\"; n = 1; };", "an integer from 2" },
-        { "model = { name = \"plummer\"; n = 10; W0 = 3.0; };", "it is of king" },
-        { "model = { name = \"plummer\"; n = 10; }; sweep = ();", "sweep" },
-        { "model = { file = \"none\"; seed = 3; };", "no model.seed with model.file" },
-        { "model = { name = \"plummer\"; n = 10; seed = 4294967296L; };", "model.seed = 4294967296L: expected an integer from 0 to 4294967295" },
-        { "model = { name = \"plummer\"; n = 10; r_max = 0.01; };", "model.r_max = 0.01: expected a number >= 0.1" },
-        { "model = { name = \"cold\"; n = 10; r_max = 1.0; };", "it is of plummer, hernquist, king and kuzmin" },
+        {"model = { name = \"plummer\"; };", "model.n"},
+        {"model = { n = 10; };", "either model.name or model.file"},
+        {"model = { name = \"plumer\"; n = 10; };", "did you mean 'plummer'"},
+        {"model = { name = \"plummer\"; n = 1; };", "an integer from 2"},
+        {"model = { name = \"plummer\"; n = 10; W0 = 3.0; };", "it is of king"},
+        {"model = { name = \"plummer\"; n = 10; }; sweep = ();", "sweep"},
+        {"model = { file = \"none\"; seed = 3; };", "no model.seed with model.file"},
+        {"model = { name = \"plummer\"; n = 10; seed = 4294967296L; };",
+         "model.seed = 4294967296L: expected an integer from 0 to 4294967295"},
+        {"model = { name = \"plummer\"; n = 10; r_max = 0.01; };", "model.r_max = 0.01: expected a number >= 0.1"},
+        {"model = { name = \"cold\"; n = 10; r_max = 1.0; };", "it is of plummer, hernquist, king and kuzmin"},
     };
     static const struct {
         const char *more, *message;
     } words[] = {
-        { "integrator={name=\"hermite6\"; eta=0.1;}", "expected no eta" },
-        { "integrator={name=\"leapfrog\"; eta=0.1;}", "expected a gravitation.softening > 0" },
-        { "integrator={name=\"leapfrog\";}", "expected dt" },
-        { "gravitation.kernel=spline", "expected a gravitation.softening > 0" },
-        { "gravitation.softening=-1.0", "expected a number >= 0" },
-        { "gravitation.method=row", "did you mean 'rows'" },
-        { "gravitation.method=naive", "expected a force method that makes potentials in fp64" },
-        { "run={t_end=1.0; engine=\"cpu\"; devices=2;}", "expected run.engine = cuda" },
-        { "run.t_end=0.0", "a time other than run.t_start" },
-        { "output.interval=0.0", "expected a number > 0" },
+        {"integrator={name=\"hermite6\"; eta=0.1;}", "expected no eta"},
+        {"integrator={name=\"leapfrog\"; eta=0.1;}", "expected a gravitation.softening > 0"},
+        {"integrator={name=\"leapfrog\";}", "expected dt"},
+        {"gravitation.kernel=spline", "expected a gravitation.softening > 0"},
+        {"gravitation.softening=-1.0", "expected a number >= 0"},
+        {"gravitation.method=row", "did you mean 'rows'"},
+        {"gravitation.method=naive", "expected a force method that makes potentials in fp64"},
+        {"run={t_end=1.0; engine=\"cpu\"; devices=2;}", "expected run.engine = cuda"},
+        {"run.t_end=0.0", "a time other than run.t_start"},
+        {"output.interval=0.0", "expected a number > 0"},
     };
     shoal_context *context = *state;
     for (int k = 0; k < SHOAL_COUNT(cases); k++) {
@@ -764,13 +781,16 @@ static void test_refusals(void **state)
         shoal_study *study = NULL;
         snprintf(text, sizeof text, "%s\nintegrator = { dt = 0.1; };\nrun = { t_end = 1.0; };\n", cases[k].text);
         assert_int_equal(shoal_study_open(context, "no.cfg", text, 0, NULL, NULL, &study), SHOAL_E_INPUT);
-        if (!strstr(shoal_context_message(context), cases[k].message) || !strstr(shoal_context_message(context), "no.cfg:1: "))
+        if (!strstr(shoal_context_message(context), cases[k].message) ||
+            !strstr(shoal_context_message(context), "no.cfg:1: "))
             fail_msg("%s", shoal_context_message(context));
     }
     for (int k = 0; k < SHOAL_COUNT(words); k++) {
         shoal_study *study = NULL;
-        assert_int_equal(shoal_study_open(context, "no.cfg", "model = { name = \"plummer\"; n = 10; }; integrator = { dt = 0.1; };\n"
-                                                             "run = { t_end = 1.0; };\n", 1, &words[k].more, NULL, &study),
+        assert_int_equal(shoal_study_open(context, "no.cfg",
+                                          "model = { name = \"plummer\"; n = 10; }; integrator = { dt = 0.1; };\n"
+                                          "run = { t_end = 1.0; };\n",
+                                          1, &words[k].more, NULL, &study),
                          SHOAL_E_INPUT);
         if (!strstr(shoal_context_message(context), words[k].message))
             fail_msg("%s", shoal_context_message(context));
@@ -783,11 +803,11 @@ static void test_bad_files(void **state)
     static const struct {
         const char *file, *text, *message;
     } cases[] = {
-        { "no.phigrape", "0\n3\n0.0\n0 0.5 0 0 0 0 0 0\n1 0.5 1 0 0 0 0 0\n", "no.phigrape" },
-        { "no.phigrape", "0\n2\n0.0\n0 0.5 0 0 0 0 0 0\n1 0.5 1 0 nan 0 0 0\n", "no.phigrape" },
-        { "no.phigrape", "0\n2\n0.0\n0 0.5 0 0 0 0 0 0\n1 -0.5 1 0 0 0 0 0\n", "no.phigrape" },
-        { "no.tipsy", "not one", "no.tipsy" },
-        { "no.hdf5", "not one", "no.hdf5" },
+        {"no.phigrape", "0\n3\n0.0\n0 0.5 0 0 0 0 0 0\n1 0.5 1 0 0 0 0 0\n", "no.phigrape"},
+        {"no.phigrape", "0\n2\n0.0\n0 0.5 0 0 0 0 0 0\n1 0.5 1 0 nan 0 0 0\n", "no.phigrape"},
+        {"no.phigrape", "0\n2\n0.0\n0 0.5 0 0 0 0 0 0\n1 -0.5 1 0 0 0 0 0\n", "no.phigrape"},
+        {"no.tipsy", "not one", "no.tipsy"},
+        {"no.hdf5", "not one", "no.hdf5"},
     };
     shoal_context *context = *state;
     for (int k = 0; k < SHOAL_COUNT(cases); k++) {
@@ -796,8 +816,8 @@ static void test_bad_files(void **state)
         assert_non_null(out);
         fputs(cases[k].text, out);
         assert_int_equal(fclose(out), 0);
-        snprintf(text, sizeof text, "model = { file = \"%s\"; };\nintegrator = { dt = 0.1; };\nrun = { t_end = 1.0; };\n",
-                 cases[k].file);
+        snprintf(text, sizeof text,
+                 "model = { file = \"%s\"; };\nintegrator = { dt = 0.1; };\nrun = { t_end = 1.0; };\n", cases[k].file);
         assert_int_equal(run(context, text, "no.h5", NULL, NULL, NULL), SHOAL_E_INPUT);
         if (!strstr(shoal_context_message(context), cases[k].message))
             fail_msg("%s", shoal_context_message(context));
@@ -807,23 +827,42 @@ static void test_bad_files(void **state)
     assert_non_null(out);
     fputs("0\n2\n0.0\n0 0.5 0 0 0 0 0 0\n1 0.5 1 0 0 0 0 0\n", out);
     assert_int_equal(fclose(out), 0);
-    assert_int_equal(run(context, "model = { file = \"two.phigrape\"; components = [ \"gas\" ]; };\nintegrator = { dt = 0.1; };\n"
-                                  "run = { t_end = 1.0; };\n", "no.h5", NULL, NULL, NULL), SHOAL_E_INPUT);
-    assert_non_null(strstr(shoal_context_message(context), "model.components: expected a file of tipsy's or gadget's format"));
+    assert_int_equal(
+        run(context,
+            "model = { file = \"two.phigrape\"; components = [ \"gas\" ]; };\nintegrator = { dt = 0.1; };\n"
+            "run = { t_end = 1.0; };\n",
+            "no.h5", NULL, NULL, NULL),
+        SHOAL_E_INPUT);
+    assert_non_null(
+        strstr(shoal_context_message(context), "model.components: expected a file of tipsy's or gadget's format"));
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_result),    cmocka_unit_test(test_choice),
-        cmocka_unit_test(test_going_on), cmocka_unit_test(test_another_study), cmocka_unit_test(test_another_file),
+        cmocka_unit_test(test_result),
+        cmocka_unit_test(test_choice),
+        cmocka_unit_test(test_going_on),
+        cmocka_unit_test(test_another_study),
+        cmocka_unit_test(test_another_file),
         cmocka_unit_test(test_snapshots_spare_files),
-        cmocka_unit_test(test_no_kernels), cmocka_unit_test(test_cuda_going_on), cmocka_unit_test(test_cuda_tune),
+        cmocka_unit_test(test_no_kernels),
+        cmocka_unit_test(test_cuda_going_on),
+        cmocka_unit_test(test_cuda_tune),
         cmocka_unit_test(test_cuda_devices),
-        cmocka_unit_test(test_later_end), cmocka_unit_test(test_units), cmocka_unit_test(test_file_units),
-        cmocka_unit_test(test_formats), cmocka_unit_test(test_components), cmocka_unit_test(test_tipsy_of_stars), cmocka_unit_test(test_gadget_units), cmocka_unit_test(test_gadget_counts), cmocka_unit_test(test_density),
-        cmocka_unit_test(test_profile), cmocka_unit_test(test_every_kind_is_a_png),
-        cmocka_unit_test(test_from_file), cmocka_unit_test(test_refusals),
+        cmocka_unit_test(test_later_end),
+        cmocka_unit_test(test_units),
+        cmocka_unit_test(test_file_units),
+        cmocka_unit_test(test_formats),
+        cmocka_unit_test(test_components),
+        cmocka_unit_test(test_tipsy_of_stars),
+        cmocka_unit_test(test_gadget_units),
+        cmocka_unit_test(test_gadget_counts),
+        cmocka_unit_test(test_density),
+        cmocka_unit_test(test_profile),
+        cmocka_unit_test(test_every_kind_is_a_png),
+        cmocka_unit_test(test_from_file),
+        cmocka_unit_test(test_refusals),
         cmocka_unit_test(test_bad_files),
     };
     return cmocka_run_group_tests(tests, begin, finish);

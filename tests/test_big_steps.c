@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * test_big_steps.c: integrators of one big system: measured order, conserved quantities, time reversal, block steps against
- * shared ones and against a binary's closed form.
+ * test_big_steps.c: integrators of one big system: measured order, conserved quantities, time reversal, block steps
+ * against shared ones and against a binary's closed form.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -16,21 +16,21 @@ typedef struct run {
     shoal_big_stepper *stepper;
 } run;
 
-static run begin_threads(shoal_context *context, const char *method, double dt, double eta, double softening, int threads,
-                         shoal_big_bodies *bodies)
+static run begin_threads(shoal_context *context, const char *method, double dt, double eta, double softening,
+                         int threads, shoal_big_bodies *bodies)
 {
-    run r = { 0 };
+    run r = {0};
     const shoal_big_method *found = shoal_big_method_find(method);
     const shoal_tiled_options options = {
-        .engine = "cpu", .eps = softening, .threads = threads, .wants = found->wants | SHOAL_TILED_POTENTIAL
-    };
-    const shoal_big_steps steps = { .dt = dt, .eta = eta, .eps = softening, .threads = threads };
+        .engine = "cpu", .eps = softening, .threads = threads, .wants = found->wants | SHOAL_TILED_POTENTIAL};
+    const shoal_big_steps steps = {.dt = dt, .eta = eta, .eps = softening, .threads = threads};
     assert_ok(context, shoal_tiled_create(context, &options, bodies->n, &r.tiled));
     assert_ok(context, shoal_big_stepper_create(context, found, &steps, r.tiled, bodies, true, &r.stepper));
     return r;
 }
 
-static run begin(shoal_context *context, const char *method, double dt, double eta, double softening, shoal_big_bodies *bodies)
+static run begin(shoal_context *context, const char *method, double dt, double eta, double softening,
+                 shoal_big_bodies *bodies)
 {
     return begin_threads(context, method, dt, eta, softening, 1, bodies);
 }
@@ -44,7 +44,7 @@ static void end(run *r)
 static shoal_big_bodies draw(shoal_context *context, int kind, long n)
 {
     shoal_big_bodies bodies;
-    const shoal_big_model model = { .kind = kind, .n = n, .seed = 2, .mass = 1, .virial_radius = 1 };
+    const shoal_big_model model = {.kind = kind, .n = n, .seed = 2, .mass = 1, .virial_radius = 1};
     assert_ok(context, shoal_big_generate(context, &model, &bodies));
     return bodies;
 }
@@ -112,7 +112,7 @@ static void test_order(void **state)
     static const struct {
         const char *method;
         double order, dt;
-    } cases[] = { { "leapfrog", 2, 1.0 / 64 }, { "hermite4", 4, 1.0 / 32 }, { "hermite6", 6, 1.0 / 64 } };
+    } cases[] = {{"leapfrog", 2, 1.0 / 64}, {"hermite4", 4, 1.0 / 32}, {"hermite6", 6, 1.0 / 64}};
     shoal_context *context = *state;
     for (int k = 0; k < SHOAL_COUNT(cases); k++) {
         run r[3];
@@ -135,10 +135,10 @@ static void test_energy_order(void **state)
     static const struct {
         const char *method;
         double dt, ratio;
-    } cases[] = { { "leapfrog", 1.0 / 64, 4 }, { "hermite4", 1.0 / 64, 16 } };
+    } cases[] = {{"leapfrog", 1.0 / 64, 4}, {"hermite4", 1.0 / 64, 16}};
     shoal_context *context = *state;
     for (int k = 0; k < SHOAL_COUNT(cases); k++) {
-        double most[2] = { 0 };
+        double most[2] = {0};
         for (int i = 0; i < 2; i++) {
             shoal_big_bodies bodies = plummer(context, 128);
             run r = begin(context, cases[k].method, cases[k].dt / (1 << i), 0, 0.2, &bodies);
@@ -160,7 +160,7 @@ static void test_binary(void **state)
     static const struct {
         const char *method;
         double eta, error;
-    } cases[] = { { "leapfrog", 0, 0.02 }, { "hermite4", 0.001, 3e-4 }, { "hermite4_block", 0.001, 3e-4 } };
+    } cases[] = {{"leapfrog", 0, 0.02}, {"hermite4", 0.001, 3e-4}, {"hermite4_block", 0.001, 3e-4}};
     shoal_context *context = *state;
     for (int k = 0; k < SHOAL_COUNT(cases); k++) {
         shoal_big_bodies bodies = binary(context, 0.6);
@@ -174,11 +174,12 @@ static void test_binary(void **state)
     }
 }
 
-/* Leapfrog's steps that adapt: a fourth near pericentre, half of each with half of eta, and then a fourth of the error. */
+/* Leapfrog's steps that adapt: a fourth near pericentre, half of each with half of eta, and then a fourth of the
+ * error. */
 static void test_adaptive(void **state)
 {
     shoal_context *context = *state;
-    double most[2] = { 0 }, n_steps[2];
+    double most[2] = {0}, n_steps[2];
     for (int i = 0; i < 2; i++) {
         shoal_big_bodies bodies = binary(context, 0.6);
         run r = begin(context, "leapfrog", 1, 0.02 / (1 << i), eps, &bodies);
@@ -199,8 +200,8 @@ static void test_adaptive(void **state)
         fail_msg("errors %.3g and %.3g, steps %g and %g with half of eta", most[0], most[1], n_steps[0], n_steps[1]);
 }
 
-/* A sphere at rest falls together at t = 1.46 to a seventh of its size, and settles: configs/cold_collapse.cfg with fewer bodies.
- * The bound is four times the error; those of 512 and 1024 bodies are 7e-5 and 4e-5. */
+/* A sphere at rest falls together at t = 1.46 to a seventh of its size, and settles: configs/cold_collapse.cfg with
+ * fewer bodies. The bound is four times the error; those of 512 and 1024 bodies are 7e-5 and 4e-5. */
 static void test_collapse(void **state)
 {
     shoal_context *context = *state;
@@ -270,7 +271,7 @@ static void test_blocks(void **state)
 /* A stepper made from the bodies and slots of another goes on with the same bits. */
 static void test_going_on(void **state)
 {
-    static const char *const methods[] = { "leapfrog", "hermite4", "hermite4_block", "hermite6" };
+    static const char *const methods[] = {"leapfrog", "hermite4", "hermite4_block", "hermite6"};
     shoal_context *context = *state;
     for (int k = 0; k < SHOAL_COUNT(methods); k++) {
         shoal_big_bodies bodies = plummer(context, 50), copy;
@@ -280,8 +281,9 @@ static void test_going_on(void **state)
         assert_ok(context, shoal_big_bodies_create(context, 50, &copy));
         memcpy(copy.m, s->bodies.m, 350 * sizeof(double));
         copy.time = s->bodies.time;
-        run again = { 0 };
-        assert_ok(context, shoal_big_stepper_create(context, s->method, &s->steps, straight.tiled, &copy, false, &again.stepper));
+        run again = {0};
+        assert_ok(context, shoal_big_stepper_create(context, s->method, &s->steps, straight.tiled, &copy, false,
+                                                    &again.stepper));
         memcpy(again.stepper->slots, s->slots, (size_t)(50 * s->method->n_slots) * sizeof(double));
         again.stepper->level = s->level;
         again.stepper->last_step = s->last_step;
@@ -293,16 +295,17 @@ static void test_going_on(void **state)
     }
 }
 
-/* What is said beforehand of how often forces are computed: exact of fixed steps, good to a factor of 3 of shared ones that adapt,
- * of blocks those of all bodies alone. */
+/* What is said beforehand of how often forces are computed: exact of fixed steps, good to a factor of 3 of shared
+ * ones that adapt, of blocks those of all bodies alone. */
 static void test_evaluations(void **state)
 {
     static const struct {
         const char *method;
         double dt, eta, least, most; /* of said over computed */
-    } cases[] = { { "leapfrog", 1. / 64, 0, 1, 1 },       { "hermite4", 1. / 64, 0, 1, 1 },   { "hermite6", 1. / 64, 0, 0.97, 1 },
-                  { "leapfrog", 1, 0.1, 1. / 3, 3 },      { "hermite4", 1, 0.02, 1. / 3, 3 }, { "leapfrog", 1. / 512, 0.5, 0.99, 1.01 },
-                  { "hermite4_block", 0.125, 0.02, 0, 0.1 } };
+    } cases[] = {{"leapfrog", 1. / 64, 0, 1, 1},         {"hermite4", 1. / 64, 0, 1, 1},
+                 {"hermite6", 1. / 64, 0, 0.97, 1},      {"leapfrog", 1, 0.1, 1. / 3, 3},
+                 {"hermite4", 1, 0.02, 1. / 3, 3},       {"leapfrog", 1. / 512, 0.5, 0.99, 1.01},
+                 {"hermite4_block", 0.125, 0.02, 0, 0.1}};
     shoal_context *context = *state;
     for (int k = 0; k < SHOAL_COUNT(cases); k++) {
         shoal_big_bodies bodies = plummer(context, 100);
@@ -311,8 +314,8 @@ static void test_evaluations(void **state)
         assert_ok(context, shoal_big_advance(r.stepper, -2));
         const double ratio = said / ((r.stepper->interactions - before) / 1e4);
         if (!(ratio >= cases[k].least && ratio <= cases[k].most && said >= 16))
-            fail_msg("%s, dt %g, eta %g: %g evaluations said beforehand, %g times as many as there were", cases[k].method, cases[k].dt,
-                     cases[k].eta, said, ratio);
+            fail_msg("%s, dt %g, eta %g: %g evaluations said beforehand, %g times as many as there were",
+                     cases[k].method, cases[k].dt, cases[k].eta, said, ratio);
         end(&r);
     }
 }
@@ -320,7 +323,7 @@ static void test_evaluations(void **state)
 /* First steps do not know where the origin is, or that all move; cold bodies have no jerk yet to tell. */
 static void test_first_steps_elsewhere(void **state)
 {
-    static const char *const methods[] = { "hermite4", "hermite4_block" };
+    static const char *const methods[] = {"hermite4", "hermite4_block"};
     shoal_context *context = *state;
     for (int k = 0; k < SHOAL_COUNT(methods); k++)
         for (int far = 0; far < 2; far++) {
@@ -365,8 +368,8 @@ static void test_first_step_in_one_place(void **state)
 /* Fixed steps are as many at any time, and hermite6 knows them for the same. */
 static void test_steps_at_any_time(void **state)
 {
-    static const char *const methods[] = { "leapfrog", "hermite6" };
-    static const double starts[] = { 0, 100, 1e4, 2451545 };
+    static const char *const methods[] = {"leapfrog", "hermite6"};
+    static const double starts[] = {0, 100, 1e4, 2451545};
     shoal_context *context = *state;
     for (int k = 0; k < SHOAL_COUNT(methods); k++)
         for (int i = 0; i < SHOAL_COUNT(starts); i++) {
@@ -399,7 +402,7 @@ static void test_meeting(void **state)
 static void test_threads(void **state)
 {
     enum { N = SHOAL_BIG_PARALLEL + 101 };
-    static const char *const methods[] = { "leapfrog", "hermite4", "hermite4_block", "hermite6" };
+    static const char *const methods[] = {"leapfrog", "hermite4", "hermite4_block", "hermite6"};
     shoal_context *context = *state;
     for (int k = 0; k < SHOAL_COUNT(methods); k++) {
         run r[2];
@@ -417,10 +420,19 @@ static void test_threads(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_order),    cmocka_unit_test(test_energy_order), cmocka_unit_test(test_binary),
-        cmocka_unit_test(test_reversal), cmocka_unit_test(test_blocks),       cmocka_unit_test(test_going_on),
-        cmocka_unit_test(test_adaptive), cmocka_unit_test(test_collapse), cmocka_unit_test(test_threads), cmocka_unit_test(test_evaluations),
-        cmocka_unit_test(test_first_steps_elsewhere), cmocka_unit_test(test_first_step_in_one_place), cmocka_unit_test(test_steps_at_any_time),
+        cmocka_unit_test(test_order),
+        cmocka_unit_test(test_energy_order),
+        cmocka_unit_test(test_binary),
+        cmocka_unit_test(test_reversal),
+        cmocka_unit_test(test_blocks),
+        cmocka_unit_test(test_going_on),
+        cmocka_unit_test(test_adaptive),
+        cmocka_unit_test(test_collapse),
+        cmocka_unit_test(test_threads),
+        cmocka_unit_test(test_evaluations),
+        cmocka_unit_test(test_first_steps_elsewhere),
+        cmocka_unit_test(test_first_step_in_one_place),
+        cmocka_unit_test(test_steps_at_any_time),
         cmocka_unit_test(test_meeting),
     };
     return cmocka_run_group_tests(tests, setup, teardown);

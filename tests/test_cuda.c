@@ -6,7 +6,8 @@
  * output and to cuda_registers.txt beside this program); the kernel cache. With a GPU: CPU against CUDA, and that a
  * system's result does not depend on where it is, on how the run is sliced, or on its neighbours.
  *
- * What is missing skips a test with its reason; with SHOAL_TEST_GPU=1 a missing GPU is a failure. SHOAL_TEST_NAME=PATTERN: those tests alone.
+ * What is missing skips a test with its reason; with SHOAL_TEST_GPU=1 a missing GPU is a failure.
+ * SHOAL_TEST_NAME=PATTERN: those tests alone.
  */
 #define _GNU_SOURCE
 #include <math.h>
@@ -51,7 +52,8 @@ static void compile_and_record(shoal_context *context, FILE *table, const shoal_
                                int monitors, int arch)
 {
     static const int sets[] = {1 << SHOAL_INTEGRATE, SHOAL_ONCE_ENTRIES, SHOAL_PARKING_ENTRIES};
-    shoal_kernel_choice choice = {.propagator = propagator, .n_bodies = n_bodies, .n_massive = n_bodies, .monitors = monitors};
+    shoal_kernel_choice choice = {
+        .propagator = propagator, .n_bodies = n_bodies, .n_massive = n_bodies, .monitors = monitors};
     for (int set = 0; set < SHOAL_COUNT(sets) - !propagator->parks; set++) {
         const int entry = (int[]){SHOAL_INTEGRATE, SHOAL_SNAPSHOT, SHOAL_CAREFUL}[set];
         shoal_cubin cubin;
@@ -64,20 +66,21 @@ static void compile_and_record(shoal_context *context, FILE *table, const shoal_
             if (!(sets[set] >> i & 1))
                 continue;
             assert_in_range(usage->registers, 1, 255);
-            fprintf(table, "%-10s %6d 0x%02x sm_%d %-16s %9d %11d %11d\n", propagator->name, n_bodies, (unsigned)monitors,
-                    arch, shoal_kernel_entry_name(i), usage->registers, usage->stack_bytes, usage->spill_bytes);
+            fprintf(table, "%-10s %6d 0x%02x sm_%d %-16s %9d %11d %11d\n", propagator->name, n_bodies,
+                    (unsigned)monitors, arch, shoal_kernel_entry_name(i), usage->registers, usage->stack_bytes,
+                    usage->spill_bytes);
         }
-        print_message("%-10s n %d monitors 0x%02x sm_%d %s: %3d registers, %5d bytes spilled, %.2f s%s\n", propagator->name,
-                      n_bodies, (unsigned)monitors, arch, set == 1 ? "prepare, snapshot" : shoal_kernel_entry_name(entry),
-                      cubin.usage[entry].registers, cubin.usage[entry].spill_bytes, cubin.seconds,
-                      cubin.cached ? " (cache)" : "");
+        print_message("%-10s n %d monitors 0x%02x sm_%d %s: %3d registers, %5d bytes spilled, %.2f s%s\n",
+                      propagator->name, n_bodies, (unsigned)monitors, arch,
+                      set == 1 ? "prepare, snapshot" : shoal_kernel_entry_name(entry), cubin.usage[entry].registers,
+                      cubin.usage[entry].spill_bytes, cubin.seconds, cubin.cached ? " (cache)" : "");
         shoal_cubin_release(&cubin);
     }
 }
 
-/* Every propagator with all monitors; those with a short step for more body counts: without monitors, with the one that every
- * stability study has, with all. The row of an architecture and a set of monitors says for which body counts; what takes longest
- * is looked at least. */
+/* Every propagator with all monitors; those with a short step for more body counts: without monitors, with the one
+ * that every stability study has, with all. The row of an architecture and a set of monitors says for which body
+ * counts; what takes longest is looked at least. */
 static void every_kernel_compiles(void **state)
 {
     const int ejection = 1 << shoal_monitor_find(NULL, "stop_on_ejection"), all = monitor_bits();
@@ -120,11 +123,15 @@ static void other_choices_compile(void **state)
     shoal_context *context = context_of(state);
     need_compiler();
     for (int p = 0; shoal_plugs_of(NULL)->propagators[p]; p++) {
-        shoal_kernel_choice choice = {.propagator = shoal_plugs_of(NULL)->propagators[p], .n_bodies = 3,
-                                      .form = SHOAL_FORM_ROWS, .n_massive = 2, .compensated = 1};
+        shoal_kernel_choice choice = {.propagator = shoal_plugs_of(NULL)->propagators[p],
+                                      .n_bodies = 3,
+                                      .form = SHOAL_FORM_ROWS,
+                                      .n_massive = 2,
+                                      .compensated = 1};
         shoal_cubin cubin;
-        assert_ok(context, shoal_jit_compile(context, &choice, SHOAL_ONCE_ENTRIES | 1 << SHOAL_INTEGRATE | 1 << SHOAL_BARE, 90, 0,
-                                             &cubin));
+        assert_ok(context,
+                  shoal_jit_compile(context, &choice, SHOAL_ONCE_ENTRIES | 1 << SHOAL_INTEGRATE | 1 << SHOAL_BARE, 90,
+                                    0, &cubin));
         assert_string_equal(cubin.log, "");
         assert_in_range(cubin.usage[SHOAL_BARE].registers, 1, 255);
         shoal_cubin_release(&cubin);
@@ -148,8 +155,11 @@ static void forces_compile(void **state)
     static const struct {
         const char *propagator;
         int n_bodies, form, n_massive;
-    } rows[] = {{"hermite4", 3, SHOAL_FORM_PAIRS, 3}, {"mvs", 3, SHOAL_FORM_PAIRS, 3},  {"leapfrog", 13, SHOAL_FORM_ROWS, 3},
-                {"saba", 3, SHOAL_FORM_PAIRS, 3},     {"hybrid", 3, SHOAL_FORM_PAIRS, 3}};
+    } rows[] = {{"hermite4", 3, SHOAL_FORM_PAIRS, 3},
+                {"mvs", 3, SHOAL_FORM_PAIRS, 3},
+                {"leapfrog", 13, SHOAL_FORM_ROWS, 3},
+                {"saba", 3, SHOAL_FORM_PAIRS, 3},
+                {"hybrid", 3, SHOAL_FORM_PAIRS, 3}};
     shoal_context *context = context_of(state);
     int all = 0;
     need_compiler();
@@ -158,13 +168,15 @@ static void forces_compile(void **state)
     for (int row = 0; row < SHOAL_COUNT(rows); row++)
         for (int set = 0; set < 2; set++) {
             const shoal_kernel_choice choice = {.propagator = shoal_propagator_find(NULL, rows[row].propagator),
-                                                .n_bodies = rows[row].n_bodies, .forces = all, .form = rows[row].form,
+                                                .n_bodies = rows[row].n_bodies,
+                                                .forces = all,
+                                                .form = rows[row].form,
                                                 .n_massive = rows[row].n_massive};
             shoal_cubin cubin;
             const int entries = set ? SHOAL_ONCE_ENTRIES : 1 << SHOAL_INTEGRATE;
             assert_ok(context, shoal_jit_compile(context, &choice, entries, 90, 0, &cubin));
-            print_message("%-10s n %2d all forces %s: %3d registers, %d bytes of stack, %.2f s%s\n", rows[row].propagator,
-                          rows[row].n_bodies, set ? "prepare, snapshot" : "integrate",
+            print_message("%-10s n %2d all forces %s: %3d registers, %d bytes of stack, %.2f s%s\n",
+                          rows[row].propagator, rows[row].n_bodies, set ? "prepare, snapshot" : "integrate",
                           cubin.usage[set ? SHOAL_SNAPSHOT : SHOAL_INTEGRATE].registers,
                           cubin.usage[set ? SHOAL_SNAPSHOT : SHOAL_INTEGRATE].stack_bytes, cubin.seconds,
                           cubin.cached ? " (cache)" : "");
@@ -379,17 +391,17 @@ struct setup {
     const char *engine, *propagator;
     int n;
     long n_systems;
-    bool shuffled;     /* systems in another order */
-    int n_calls;       /* t_end is reached in so many calls */
-    long slice_steps;  /* length of the first slice, 0 = as the plan likes */
-    long broken;       /* id of a system with a velocity that is no number, -1 = none */
-    bool watched;      /* ends by ejection and encounter */
-    bool crowded;      /* has encounters, and goes on */
-    int threads;       /* of the host, 0 = as many as there are */
+    bool shuffled;    /* systems in another order */
+    int n_calls;      /* t_end is reached in so many calls */
+    long slice_steps; /* length of the first slice, 0 = as the plan likes */
+    long broken;      /* id of a system with a velocity that is no number, -1 = none */
+    bool watched;     /* ends by ejection and encounter */
+    bool crowded;     /* has encounters, and goes on */
+    int threads;      /* of the host, 0 = as many as there are */
 };
 
 struct outcome {
-    shoal_body *bodies; /* [id][n] */
+    shoal_body *bodies;    /* [id][n] */
     shoal_system *systems; /* [id] */
 };
 
@@ -461,7 +473,8 @@ static double length3(double x, double y, double z)
     return sqrt(x * x + y * y + z * z);
 }
 
-/* The largest relative difference of a position or velocity vector, and how many doubles differ; what is no number is so, whatever its bits. */
+/* The largest relative difference of a position or velocity vector, and how many doubles differ; what is no number
+ * is so, whatever its bits. */
 static double difference(const shoal_body *a, const shoal_body *b, long n_systems, int n, long *n_differ)
 {
     double largest = 0.0;
@@ -486,14 +499,16 @@ static void cpu_and_cuda_agree(void **state)
     need_gpu();
     for (int p = 0; shoal_plugs_of(NULL)->propagators[p]; p++)
         for (int n = 3; n <= 5; n += 2) {
-            struct setup setup = {"cpu", shoal_plugs_of(NULL)->propagators[p]->name, n, 1000, false, 1, 0, -1, false, false, 0};
+            struct setup setup = {
+                "cpu", shoal_plugs_of(NULL)->propagators[p]->name, n, 1000, false, 1, 0, -1, false, false, 0};
             struct outcome cpu = integrate(context_of(state), setup);
             setup.engine = "cuda";
             struct outcome cuda = integrate(context_of(state), setup);
             long n_differ;
             double largest = difference(cpu.bodies, cuda.bodies, setup.n_systems, n, &n_differ);
             print_message("%-10s n %d: CPU and CUDA after 10 orbits: largest relative difference %.2g, %ld of %ld "
-                          "doubles differ\n", setup.propagator, n, largest, n_differ, setup.n_systems * n * 6);
+                          "doubles differ\n",
+                          setup.propagator, n, largest, n_differ, setup.n_systems * n * 6);
             assert_true(largest <= 1e-11);
             for (long s = 0; s < setup.n_systems; s++) {
                 assert_int_equal(cuda.systems[s].outcome, SHOAL_SURVIVED);
@@ -509,7 +524,8 @@ static void cuda_bits_depend_on_the_system_alone(void **state)
 {
     need_gpu();
     for (int p = 0; shoal_plugs_of(NULL)->propagators[p]; p++) {
-        const struct setup plain = {"cuda", shoal_plugs_of(NULL)->propagators[p]->name, 3, 1000, false, 1, 0, -1, false, false, 0};
+        const struct setup plain = {
+            "cuda", shoal_plugs_of(NULL)->propagators[p]->name, 3, 1000, false, 1, 0, -1, false, false, 0};
         struct setup variants[] = {plain, plain, plain, plain};
         variants[1].shuffled = true;
         variants[2].slice_steps = 7;
@@ -534,7 +550,8 @@ static void integrate_the_same(shoal_context *context, const struct outcome *fir
     long n_differ;
     difference(first->bodies, other.bodies, setup.n_systems, setup.n, &n_differ);
     for (long s = 0; s < setup.n_systems; s++)
-        n_differ += other.systems[s].outcome != first->systems[s].outcome || other.systems[s].n_steps != first->systems[s].n_steps;
+        n_differ += other.systems[s].outcome != first->systems[s].outcome ||
+                    other.systems[s].n_steps != first->systems[s].n_steps;
     if (n_differ)
         fail_msg("%ld numbers differ in variant %d", n_differ, variant);
     outcome_release(&other);
@@ -546,8 +563,13 @@ static void slices_in_pieces_lose_nothing(void **state)
     need_gpu();
     static const char *const propagators[] = {"mvs", "hermite4_adaptive"};
     for (int p = 0; p < SHOAL_COUNT(propagators); p++) {
-        const struct setup plain = {.engine = "cuda", .propagator = propagators[p], .n = 3, .n_systems = 10000, .n_calls = 1,
-                                    .slice_steps = 1010, .broken = -1};
+        const struct setup plain = {.engine = "cuda",
+                                    .propagator = propagators[p],
+                                    .n = 3,
+                                    .n_systems = 10000,
+                                    .n_calls = 1,
+                                    .slice_steps = 1010,
+                                    .broken = -1};
         struct setup variants[] = {plain, plain, plain};
         variants[0].slice_steps = 30; /* a piece each */
         variants[1].shuffled = true;
@@ -559,11 +581,18 @@ static void slices_in_pieces_lose_nothing(void **state)
     }
 }
 
-/* So many that they are in parts, each of which goes on in rounds. Systems with encounters are late in a round, and lose nothing. */
+/* So many that they are in parts, each of which goes on in rounds. Systems with encounters are late in a round, and
+ * lose nothing. */
 static void parked_systems_catch_up(void **state)
 {
     need_gpu();
-    const struct setup plain = {.engine = "cuda", .propagator = "hybrid", .n = 3, .n_systems = 50000, .n_calls = 1, .broken = -1, .crowded = true};
+    const struct setup plain = {.engine = "cuda",
+                                .propagator = "hybrid",
+                                .n = 3,
+                                .n_systems = 50000,
+                                .n_calls = 1,
+                                .broken = -1,
+                                .crowded = true};
     struct setup variants[] = {plain, plain, plain, plain};
     variants[0].n_calls = 7;
     variants[1].slice_steps = 3;
@@ -580,11 +609,18 @@ static void parked_systems_catch_up(void **state)
     outcome_release(&first);
 }
 
-/* Those that are in encounters for long, here for two turns or seven, go on beside the GPU, on one thread or several. */
+/* Those that are in encounters for long, here for two turns or seven, go on beside the GPU, on one thread or
+ * several. */
 static void handed_systems_lose_nothing(void **state)
 {
     need_gpu();
-    const struct setup plain = {.engine = "cuda", .propagator = "hybrid", .n = 3, .n_systems = 3000, .n_calls = 3, .broken = -1, .crowded = true};
+    const struct setup plain = {.engine = "cuda",
+                                .propagator = "hybrid",
+                                .n = 3,
+                                .n_systems = 3000,
+                                .n_calls = 3,
+                                .broken = -1,
+                                .crowded = true};
     static const char *const turns[] = {"1000000000", "2", "7", "2", "7", "2"};
     struct setup setups[SHOAL_COUNT(turns)] = {plain, plain, plain, plain, plain, plain};
     struct outcome first = {NULL, NULL};
@@ -606,7 +642,8 @@ static void a_broken_system_disturbs_no_other(void **state)
 {
     need_gpu();
     for (int p = 0; shoal_plugs_of(NULL)->propagators[p]; p++) {
-        struct setup setup = {"cuda", shoal_plugs_of(NULL)->propagators[p]->name, 3, 200, false, 1, 0, -1, false, false, 0};
+        struct setup setup = {"cuda", shoal_plugs_of(NULL)->propagators[p]->name, 3, 200, false, 1, 0, -1, false, false,
+                              0};
         const long broken = 77;
         struct outcome whole = integrate(context_of(state), setup);
         setup.broken = broken;
@@ -627,7 +664,8 @@ static void outcomes_agree(void **state)
 {
     need_gpu();
     for (int p = 0; shoal_plugs_of(NULL)->propagators[p]; p++) {
-        struct setup setup = {"cpu", shoal_plugs_of(NULL)->propagators[p]->name, 3, 999, false, 1, 0, -1, true, false, 0};
+        struct setup setup = {"cpu", shoal_plugs_of(NULL)->propagators[p]->name, 3, 999, false, 1, 0, -1, true, false,
+                              0};
         struct outcome cpu = integrate(context_of(state), setup);
         setup.engine = "cuda";
         struct outcome cuda = integrate(context_of(state), setup);
@@ -691,7 +729,8 @@ static void those_left_go_on_with_another_choice(void **state)
     static const char *const propagators[] = {"hermite4", "mvs", "hybrid"};
     shoal_context *context = context_of(state);
     const shoal_setting far = {.name = "r_max", .value = 50};
-    const shoal_plug_options monitors[] = {{.name = "stop_on_ejection", .settings = &far, .n_settings = 1}, {.name = "energy_error"}};
+    const shoal_plug_options monitors[] = {{.name = "stop_on_ejection", .settings = &far, .n_settings = 1},
+                                           {.name = "energy_error"}};
     shoal_body *bodies = calloc(SYSTEMS * 3, sizeof *bodies);
     assert_non_null(bodies);
     for (long s = 0; s < SYSTEMS; s++) {
@@ -703,16 +742,24 @@ static void those_left_go_on_with_another_choice(void **state)
         const char *const models[] = {"auto", "system"};
         struct motion motion[2];
         for (int i = 0; i < 2; i++) {
-            const shoal_options options = {.propagator = propagators[p], .engine = "cuda", .work_model = models[i], .tune = "never", .monitors = monitors,
-                                           .n_monitors = SHOAL_COUNT(monitors), .t_end = 1e6, .dt = TWO_PI / 100};
+            const shoal_options options = {.propagator = propagators[p],
+                                           .engine = "cuda",
+                                           .work_model = models[i],
+                                           .tune = "never",
+                                           .monitors = monitors,
+                                           .n_monitors = SHOAL_COUNT(monitors),
+                                           .t_end = 1e6,
+                                           .dt = TWO_PI / 100};
             motion[i] = motion_begin(context, SYSTEMS, 3, NULL, NULL, &options, bodies);
             assert_non_null(strstr(shoal_plan_line(motion[i].plan), "work model system"));
             motion[i].plan->slice_steps = 10;
             for (int call = 1; call <= CALLS; call++)
                 assert_ok(context, shoal_plan_integrate(motion[i].plan, call));
             assert_true((strstr(shoal_plan_line(motion[i].plan), "work model body") != NULL) == (i == 0));
-            assert_true((strstr(shoal_plan_line(motion[i].plan), "for the 2000 systems that are left") != NULL) == (i == 0));
-            assert_ok(context, motion[i].plan->engine_type->download(motion[i].plan->engine, SHOAL_ARRAY_NATIVE | SHOAL_ARRAY_WATCH));
+            assert_true((strstr(shoal_plan_line(motion[i].plan), "for the 2000 systems that are left") != NULL) ==
+                        (i == 0));
+            assert_ok(context, motion[i].plan->engine_type->download(motion[i].plan->engine,
+                                                                     SHOAL_ARRAY_NATIVE | SHOAL_ARRAY_WATCH));
         }
         const shoal_kernel_args *a = &motion[0].plan->args, *b = &motion[1].plan->args;
         const long n_native = (long)shoal_native_slots(motion[0].plan->propagator, a->n_moved);
@@ -736,7 +783,8 @@ static void those_left_go_on_with_another_choice(void **state)
     free(bodies);
 }
 
-/* A plan that has been on its way with stars of mass 1 and outer planets without begins again with systems of all masses, as a new one would. */
+/* A plan that has been on its way with stars of mass 1 and outer planets without begins again with systems of all
+ * masses, as a new one would. */
 static void a_plan_begins_again(void **state)
 {
     need_gpu();
@@ -745,7 +793,8 @@ static void a_plan_begins_again(void **state)
     shoal_context *context = context_of(state);
     shoal_body bodies[2][SYSTEMS * 3], ends[2][SYSTEMS * 3];
     for (int p = 0; p < SHOAL_COUNT(propagators); p++) {
-        const shoal_options options = {.propagator = propagators[p], .engine = "cuda", .t_end = 2.003 * TWO_PI, .dt = TWO_PI / 100};
+        const shoal_options options = {
+            .propagator = propagators[p], .engine = "cuda", .t_end = 2.003 * TWO_PI, .dt = TWO_PI / 100};
         for (long s = 0; s < SYSTEMS; s++) {
             doomed_system(context, s + SYSTEMS, 3, bodies[0] + 3 * s);
             bodies[0][3 * s].m = 1;

@@ -20,11 +20,11 @@
 static const double PI = 3.141592653589793, EPS = DBL_EPSILON;
 
 /* Fails with both numbers if value is off by more than bound. */
-#define assert_near(value, expected, bound)                                                                         \
-    do {                                                                                                            \
-        double v_ = (value), e_ = (expected), b_ = (bound);                                                         \
-        if (!(fabs(v_ - e_) <= b_))                                                                                 \
-            fail_msg("%s = %.17g, expected %.17g within %.3g; off by %.3g", #value, v_, e_, b_, v_ - e_);           \
+#define assert_near(value, expected, bound)                                                               \
+    do {                                                                                                  \
+        double v_ = (value), e_ = (expected), b_ = (bound);                                               \
+        if (!(fabs(v_ - e_) <= b_))                                                                       \
+            fail_msg("%s = %.17g, expected %.17g within %.3g; off by %.3g", #value, v_, e_, b_, v_ - e_); \
     } while (0)
 
 static shoal_context *context;
@@ -136,8 +136,8 @@ static void kepler_equation_agrees_with_gsl(void **state)
 static void kepler_equation_always_ends(void **state)
 {
     (void)state;
-    const double es[] = {0.0, 5e-324, 1e-300, 1e-16, 0.1, 0.5, 1 - 1e-3, 1 - 1e-8, 1 - 1e-14, 1 - EPS / 2,
-                         1 + EPS, 1 + 1e-14, 1 + 1e-8, 1 + 1e-3, 2.0, 100.0, 1e5, 1e100};
+    const double es[] = {0.0,         5e-324,  1e-300,    1e-16,    0.1,      0.5, 1 - 1e-3, 1 - 1e-8, 1 - 1e-14,
+                         1 - EPS / 2, 1 + EPS, 1 + 1e-14, 1 + 1e-8, 1 + 1e-3, 2.0, 100.0,    1e5,      1e100};
     int checked = 0;
     for (int i = 0; i < SHOAL_COUNT(es); i++) {
         double e = es[i];
@@ -184,8 +184,8 @@ static shoal_orbit random_orbit(double e)
                          .f = uniform(-reach, reach)};
 }
 
-static const double round_trip_es[] = {1e-10, 1e-6, 1e-3, 0.05, 0.3,  0.6,       0.9,      0.99,
-                                       0.999, 1 - 1e-5, 1 - 1e-9, 1 - 1e-12, 1 + 1e-9, 1 + 1e-4, 1.1, 2.0, 30.0, 1e4};
+static const double round_trip_es[] = {1e-10,    1e-6,     1e-3,      0.05,     0.3,      0.6, 0.9, 0.99, 0.999,
+                                       1 - 1e-5, 1 - 1e-9, 1 - 1e-12, 1 + 1e-9, 1 + 1e-4, 1.1, 2.0, 30.0, 1e4};
 
 static void round_trip_within_conditioning(void **state)
 {
@@ -351,13 +351,16 @@ static void refused_orbits(void **state)
     (void)state;
     double s[6] = {7, 7, 7, 7, 7, 7};
     const double untouched[6] = {7, 7, 7, 7, 7, 7};
-    const struct { shoal_orbit orbit; double mu; const char *word; } cases[] = {
-        {{.a = 1.0, .e = -0.1}, 1.0, "-0.1"},        {{.a = 1.0, .e = 1.0}, 1.0, "parabola"},
-        {{.a = -1.0, .e = 0.5}, 1.0, "positive"},    {{.a = 1.0, .e = 1.5}, 1.0, "negative"},
-        {{.a = 0.0, .e = 0.0}, 1.0, "a = 0"},        {{.a = -1.0, .e = 2.0, .f = 2.2}, 1.0, "asymptote"},
-        {{.a = 1.0, .e = 0.0}, 0.0, "mass"},         {{.a = 1.0, .e = 0.0}, -1.0, "mass"},
-        {{.a = NAN, .e = 0.0}, 1.0, "a = "},         {{.a = 1.0, .e = NAN}, 1.0, "e = "},
-        {{.a = 1.0, .Omega = NAN}, 1.0, "Omega"},    {{.a = 1.0, .f = INFINITY}, 1.0, "f = "}};
+    const struct {
+        shoal_orbit orbit;
+        double mu;
+        const char *word;
+    } cases[] = {{{.a = 1.0, .e = -0.1}, 1.0, "-0.1"},     {{.a = 1.0, .e = 1.0}, 1.0, "parabola"},
+                 {{.a = -1.0, .e = 0.5}, 1.0, "positive"}, {{.a = 1.0, .e = 1.5}, 1.0, "negative"},
+                 {{.a = 0.0, .e = 0.0}, 1.0, "a = 0"},     {{.a = -1.0, .e = 2.0, .f = 2.2}, 1.0, "asymptote"},
+                 {{.a = 1.0, .e = 0.0}, 0.0, "mass"},      {{.a = 1.0, .e = 0.0}, -1.0, "mass"},
+                 {{.a = NAN, .e = 0.0}, 1.0, "a = "},      {{.a = 1.0, .e = NAN}, 1.0, "e = "},
+                 {{.a = 1.0, .Omega = NAN}, 1.0, "Omega"}, {{.a = 1.0, .f = INFINITY}, 1.0, "f = "}};
     for (int i = 0; i < SHOAL_COUNT(cases); i++) {
         assert_int_equal(shoal_orbit_to_state(context, cases[i].mu, &cases[i].orbit, s), SHOAL_E_INPUT);
         if (!strstr(shoal_context_message(context), cases[i].word))
@@ -437,10 +440,13 @@ static void frames_mean_what_they_say(void **state)
     bodies[1].m = 0.2;
     bodies[2].m = 0.1;
     double m0 = bodies[0].m, m1 = 0.2, m2 = 0.1;
-    const struct { shoal_frame frame; double mu; double weight[N]; } cases[] = {
-        {SHOAL_JACOBI, m0 + m1 + m2, {m0 / (m0 + m1), m1 / (m0 + m1), 0.0}},
-        {SHOAL_ASTROCENTRIC, m0 + m2, {1.0, 0.0, 0.0}},
-        {SHOAL_BARYCENTRIC, m0 + m1 + m2, {0.0, 0.0, 0.0}}};
+    const struct {
+        shoal_frame frame;
+        double mu;
+        double weight[N];
+    } cases[] = {{SHOAL_JACOBI, m0 + m1 + m2, {m0 / (m0 + m1), m1 / (m0 + m1), 0.0}},
+                 {SHOAL_ASTROCENTRIC, m0 + m2, {1.0, 0.0, 0.0}},
+                 {SHOAL_BARYCENTRIC, m0 + m1 + m2, {0.0, 0.0, 0.0}}};
     for (int k = 0; k < SHOAL_COUNT(cases); k++) {
         require(shoal_bodies_from_orbits(context, cases[k].frame, N, orbits, bodies));
         double s[6], x = bodies[2].x, vy = bodies[2].vy;
@@ -490,17 +496,17 @@ static void refused_systems(void **state)
     shoal_body bodies[3];
     for (int k = 0; k < SHOAL_COUNT(frames); k++) {
         shoal_frame frame = frames[k];
-#define REFUSE(change, word)                                                                                        \
-    do {                                                                                                            \
-        memcpy(bodies, good, sizeof bodies);                                                                        \
-        change;                                                                                                     \
-        shoal_body before[3];                                                                                       \
-        memcpy(before, bodies, sizeof before);                                                                      \
-        assert_int_equal(shoal_bodies_from_orbits(context, frame, 3, orbits, bodies), SHOAL_E_INPUT);               \
-        assert_non_null(strstr(shoal_context_message(context), word));                                              \
-        assert_memory_equal(before, bodies, sizeof before);                                                         \
-        assert_int_equal(shoal_orbits_from_bodies(context, frame, 3, bodies, out), SHOAL_E_INPUT);                  \
-        assert_non_null(strstr(shoal_context_message(context), word));                                              \
+#define REFUSE(change, word)                                                                          \
+    do {                                                                                              \
+        memcpy(bodies, good, sizeof bodies);                                                          \
+        change;                                                                                       \
+        shoal_body before[3];                                                                         \
+        memcpy(before, bodies, sizeof before);                                                        \
+        assert_int_equal(shoal_bodies_from_orbits(context, frame, 3, orbits, bodies), SHOAL_E_INPUT); \
+        assert_non_null(strstr(shoal_context_message(context), word));                                \
+        assert_memory_equal(before, bodies, sizeof before);                                           \
+        assert_int_equal(shoal_orbits_from_bodies(context, frame, 3, bodies, out), SHOAL_E_INPUT);    \
+        assert_non_null(strstr(shoal_context_message(context), word));                                \
     } while (0)
         REFUSE(bodies[1].m = -1.0, "body 1: m = -1");
         REFUSE(bodies[2].m = NAN, "body 2: m = ");

@@ -17,11 +17,11 @@
 
 static const double EPS = DBL_EPSILON;
 
-#define assert_near(value, expected, bound)                                                                         \
-    do {                                                                                                            \
-        double v_ = (value), e_ = (expected), b_ = (bound);                                                         \
-        if (!(fabs(v_ - e_) <= b_))                                                                                 \
-            fail_msg("%s = %.17g, expected %.17g within %.3g; off by %.3g", #value, v_, e_, b_, v_ - e_);           \
+#define assert_near(value, expected, bound)                                                               \
+    do {                                                                                                  \
+        double v_ = (value), e_ = (expected), b_ = (bound);                                               \
+        if (!(fabs(v_ - e_) <= b_))                                                                       \
+            fail_msg("%s = %.17g, expected %.17g within %.3g; off by %.3g", #value, v_, e_, b_, v_ - e_); \
     } while (0)
 
 static shoal_context *context;
@@ -177,8 +177,8 @@ static void barycentre_is_split_off(void **state)
             double moment[6] = {0.0};
             for (int i = 0; i < N; i++)
                 for (int q = 0; q < 6; q++)
-                    moment[q] +=
-                        *shoal_ensemble_body(ensemble, i, SHOAL_M, 35) * *shoal_ensemble_body(ensemble, i, q, 35);
+                    moment[q] += *shoal_ensemble_body(ensemble, i, SHOAL_M, 35) *
+                                 *shoal_ensemble_body(ensemble, i, q, 35);
             for (int q = 0; q < 6; q++)
                 assert_near(moment[q], 0.0, 40 * EPS); /* also for the far origin */
             shoal_ensemble_get_bodies(ensemble, 35, out);
@@ -339,17 +339,17 @@ static void impossible_bodies(void **state)
     shoal_body bodies[N];
     shoal_system record;
     require(shoal_ensemble_set_bodies(ensemble, 0, N, good));
-#define REFUSE(change, word)                                                                                        \
-    do {                                                                                                            \
-        require(shoal_ensemble_set_bodies(ensemble, 1, N, good));                                                   \
-        memcpy(bodies, good, sizeof bodies);                                                                        \
-        change;                                                                                                     \
-        assert_int_equal(shoal_ensemble_set_bodies(ensemble, 1, N, bodies), SHOAL_E_INPUT);                         \
-        if (!strstr(shoal_context_message(context), word) || !strstr(shoal_context_message(context), "system 1"))   \
-            fail_msg("no \"%s\" in \"%s\"", word, shoal_context_message(context));                                  \
-        shoal_ensemble_get_system(ensemble, 1, &record);                                                            \
-        assert_int_equal(record.outcome, SHOAL_INVALID);                                                            \
-        assert_true(isnan(shoal_ensemble_energy(ensemble, 1)));                                                     \
+#define REFUSE(change, word)                                                                                      \
+    do {                                                                                                          \
+        require(shoal_ensemble_set_bodies(ensemble, 1, N, good));                                                 \
+        memcpy(bodies, good, sizeof bodies);                                                                      \
+        change;                                                                                                   \
+        assert_int_equal(shoal_ensemble_set_bodies(ensemble, 1, N, bodies), SHOAL_E_INPUT);                       \
+        if (!strstr(shoal_context_message(context), word) || !strstr(shoal_context_message(context), "system 1")) \
+            fail_msg("no \"%s\" in \"%s\"", word, shoal_context_message(context));                                \
+        shoal_ensemble_get_system(ensemble, 1, &record);                                                          \
+        assert_int_equal(record.outcome, SHOAL_INVALID);                                                          \
+        assert_true(isnan(shoal_ensemble_energy(ensemble, 1)));                                                   \
     } while (0)
     REFUSE(bodies[1].m = -1.0, "body 1: the mass, -1, is negative");
     REFUSE(bodies[1].r = -1.0, "radius");

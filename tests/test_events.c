@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * test_events.c: systems that go on after a collision, an ejection, an encounter. Mergers keep mass, momentum and the motion of
- * the barycentre, and book the jump of the energy; what is left after a removal moves as if it had always been alone; logged
- * encounters are those that the states themselves show; and nothing of it depends on slices, threads, lanes, the order of
- * monitors or a restart.
+ * test_events.c: systems that go on after a collision, an ejection, an encounter. Mergers keep mass, momentum and the
+ * motion of the barycentre, and book the jump of the energy; what is left after a removal moves as if it had always
+ * been alone; logged encounters are those that the states themselves show; and nothing of it depends on slices,
+ * threads, lanes, the order of monitors or a restart.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -11,24 +11,28 @@
 
 #include "systems.h"
 
-#define N 4
+#define N       4
 #define SYSTEMS 64 /* two chunks */
-#define MONITORS(...) .monitors = (const shoal_plug_options[]){__VA_ARGS__},                   \
+#define MONITORS(...)                                      \
+    .monitors = (const shoal_plug_options[]){__VA_ARGS__}, \
     .n_monitors = SHOAL_COUNT(((const shoal_plug_options[]){__VA_ARGS__}))
-#define SETTINGS(...) .settings = (const shoal_setting[]){__VA_ARGS__},                           \
-    .n_settings = SHOAL_COUNT(((const shoal_setting[]){__VA_ARGS__}))
+#define SETTINGS(...) \
+    .settings = (const shoal_setting[]){__VA_ARGS__}, .n_settings = SHOAL_COUNT(((const shoal_setting[]){__VA_ARGS__}))
+/* clang-format off */
 #define MERGE {"stop_on_collision", SETTINGS({.name = "action", .choice = "merge"})}
-#define REMOVE(far) {"stop_on_ejection", SETTINGS({.name = "r_max", .value = (far)}, {.name = "action", .choice = "remove"})}
+#define REMOVE(far) \
+    {"stop_on_ejection", SETTINGS({.name = "r_max", .value = (far)}, {.name = "action", .choice = "remove"})}
 #define LOG(within)                                                                                    \
     {"stop_on_encounter", SETTINGS({.name = "radius", .choice = "absolute"}, {.name = "distance", .value = (within)}, \
                                    {.name = "action", .choice = "log"})}
+/* clang-format on */
 
 #define SLOW_DOWN (INSTRUMENTED ? 10 : 1)
 
-#define assert_near(value, expected, tolerance)                                     \
-    do {                                                                            \
-        const double value_ = (value), expected_ = (expected), tolerance_ = (tolerance); \
-        if (!(fabs(value_ - expected_) <= tolerance_))                              \
+#define assert_near(value, expected, tolerance)                                                    \
+    do {                                                                                           \
+        const double value_ = (value), expected_ = (expected), tolerance_ = (tolerance);           \
+        if (!(fabs(value_ - expected_) <= tolerance_))                                             \
             fail_msg("%s = %.17g, expected %.17g +- %.2g", #value, value_, expected_, tolerance_); \
     } while (0)
 
@@ -41,8 +45,11 @@ static void giants(shoal_context *context, long id, shoal_body *bodies)
     for (int i = 1; i < N; i++) {
         bodies[i].m = 2e-3 * (1 + uniform(id, 8 * i));
         bodies[i].r = 0.005;
-        orbit[i] = (shoal_orbit){.a = pow(1.2, i - 1), .e = 0.05, .inc = 0.02 * uniform(id, 8 * i + 1),
-                                 .f = TWO_PI * uniform(id, 8 * i + 2), .omega = TWO_PI * uniform(id, 8 * i + 3),
+        orbit[i] = (shoal_orbit){.a = pow(1.2, i - 1),
+                                 .e = 0.05,
+                                 .inc = 0.02 * uniform(id, 8 * i + 1),
+                                 .f = TWO_PI * uniform(id, 8 * i + 2),
+                                 .omega = TWO_PI * uniform(id, 8 * i + 3),
                                  .Omega = TWO_PI * uniform(id, 8 * i + 4)};
     }
     assert_ok(context, shoal_bodies_from_orbits(context, SHOAL_JACOBI, N, orbit, bodies));
@@ -70,7 +77,7 @@ static void sums(int n, const shoal_body *bodies, double *mass, double moment[6]
         moment[c] = (double)sum[c];
 }
 
-/* ---- one event ----------------------------------------------------------------------------------------------------- */
+/* ---- one event --------------------------------------------------------------------------------------------------- */
 
 /* A run of one system to the end; the plan and its ensemble are the caller's. */
 typedef struct single {
@@ -100,7 +107,8 @@ static void release(single *run)
     shoal_ensemble_destroy(&run->ensemble);
 }
 
-/* Two planets on one circle, the second one with the opposite sense: they meet head on at t = 0.7, far from the third. */
+/* Two planets on one circle, the second one with the opposite sense: they meet head on at t = 0.7, far from the
+ * third. */
 static void head_on(shoal_body *bodies)
 {
     memset(bodies, 0, N * sizeof *bodies);
@@ -146,11 +154,14 @@ static void every_propagator_merges(void **state)
             assert_near(moment[1][3 + c], moment[0][3 + c], 2e-14);
             assert_near(moment[1][c], moment[0][c] + options.t_end * moment[0][3 + c], 5e-14);
         }
-        /* Head on at speed 2 the pair loses m_1 m_2 / (m_1 + m_2) * 2^2 / 2 = 1.5e-5 of the energy -2.5e-5; with the jump booked,
-         * what is left is the propagator's: where it does not resolve the approach a part of m_1 m_2 / 0.02, 6e-4 of that */
+        /* Head on at speed 2 the pair loses m_1 m_2 / (m_1 + m_2) * 2^2 / 2 = 1.5e-5 of the energy -2.5e-5; with the
+         * jump booked, what is left is the propagator's: where it does not resolve the approach a part of m_1 m_2 /
+         * 0.02, 6e-4 of that */
         assert_true(run.record.energy_jump == event.energy_jump);
         assert_near(event.energy_jump, -1.5e-5, 1e-7);
-        const double error = (shoal_ensemble_energy(run.ensemble, 0) - run.record.energy_jump) / run.record.energy_start - 1;
+        const double error = (shoal_ensemble_energy(run.ensemble, 0) - run.record.energy_jump) /
+                                 run.record.energy_start -
+                             1;
         if (!(fabs(error) < 2e-4))
             fail_msg("%s: energy error %.2g", name, error);
         release(&run);
@@ -167,7 +178,8 @@ static void the_rest_moves_as_if_alone(void **state)
         const shoal_orbit orbit[N] = {{0}, {.a = 1, .e = 0.1}, {.a = -1, .e = 3, .f = 1}, {.a = 2, .e = 0.1, .f = 2}};
         shoal_body bodies[N] = {{.m = 1}, {.m = 1e-3}, {.m = 2e-3}, {.m = 3e-3}};
         assert_ok(context, shoal_bodies_from_orbits(context, SHOAL_ASTROCENTRIC, N, orbit, bodies));
-        const shoal_options options = {.propagator = name, .engine = "cpu", .t_end = 1e3, .dt = 0.02, MONITORS(REMOVE(8.0))};
+        const shoal_options options = {
+            .propagator = name, .engine = "cpu", .t_end = 1e3, .dt = 0.02, MONITORS(REMOVE(8.0))};
         shoal_ensemble *ensemble, *alone;
         shoal_plan *plan, *plan_alone;
         shoal_event event;
@@ -229,7 +241,8 @@ static void the_rest_moves_as_if_alone(void **state)
     }
 }
 
-/* Into the star: body 0 survives, however heavy the other one; star and planet alone end as they do with action = stop. */
+/* Into the star: body 0 survives, however heavy the other one; star and planet alone end as they do with action =
+ * stop. */
 static void the_star_swallows_its_planets(void **state)
 {
     shoal_context *context = context_of(state);
@@ -261,7 +274,10 @@ static void the_star_swallows_its_planets(void **state)
 static void massless_bodies_merge(void **state)
 {
     shoal_context *context = context_of(state);
-    const struct { double m[2]; int stays; } rows[] = {{{0, 0}, 1}, {{0, 1e-3}, 2}, {{1e-3, 0}, 1}};
+    const struct {
+        double m[2];
+        int stays;
+    } rows[] = {{{0, 0}, 1}, {{0, 1e-3}, 2}, {{1e-3, 0}, 1}};
     for (int row = 0; row < SHOAL_COUNT(rows); row++) {
         shoal_body bodies[N];
         shoal_event event;
@@ -325,20 +341,27 @@ static void what_cannot_be_is_refused_or_ends(void **state)
     release(&run);
 }
 
-/* Three mergers in one step, one of them with what another one left. On a line 1 and 2 meet, and 3 comes behind 2; 4 and 5 pass
- * each other elsewhere, so fast that the ends of the step show nothing of it. */
+/* Three mergers in one step, one of them with what another one left. On a line 1 and 2 meet, and 3 comes behind 2; 4
+ * and 5 pass each other elsewhere, so fast that the ends of the step show nothing of it. */
 static void several_events_of_one_step_are_all_kept(void **state)
 {
     shoal_context *context = context_of(state);
     shoal_body bodies[6] = {{.m = 1e-12, .z = -1e3}};
     for (int i = 1; i < 6; i++)
-        bodies[i] = (shoal_body){.m = 1e-9 * i, .r = 0.1, .x = (const double[]){-0.5, 0.5, 0.75, -5, 5}[i - 1],
-                                 .y = i > 3 ? 50 : 0, .vx = (const double[]){0.5, -0.5, -0.5, 10, -10}[i - 1]};
+        bodies[i] = (shoal_body){.m = 1e-9 * i,
+                                 .r = 0.1,
+                                 .x = (const double[]){-0.5, 0.5, 0.75, -5, 5}[i - 1],
+                                 .y = i > 3 ? 50 : 0,
+                                 .vx = (const double[]){0.5, -0.5, -0.5, 10, -10}[i - 1]};
     const shoal_options options = {.propagator = "leapfrog", .t_end = 2, .dt = 2, MONITORS(MERGE, LOG(1.0))};
     single run = run_single(context, 6, bodies, &options);
-    static const struct { enum shoal_outcome what; int a, b; double time; } expected[] = {
-        {SHOAL_ENCOUNTER, 2, 3, 0}, {SHOAL_ENCOUNTER, 1, 2, 0}, {SHOAL_ENCOUNTER, 1, 3, 0.25}, {SHOAL_ENCOUNTER, 4, 5, 0.45},
-        {SHOAL_COLLIDED, 5, 4, 0.49}, {SHOAL_COLLIDED, 2, 1, 0.8}, {SHOAL_COLLIDED, 2, 3, 1.05}};
+    static const struct {
+        enum shoal_outcome what;
+        int a, b;
+        double time;
+    } expected[] = {{SHOAL_ENCOUNTER, 2, 3, 0},    {SHOAL_ENCOUNTER, 1, 2, 0},   {SHOAL_ENCOUNTER, 1, 3, 0.25},
+                    {SHOAL_ENCOUNTER, 4, 5, 0.45}, {SHOAL_COLLIDED, 5, 4, 0.49}, {SHOAL_COLLIDED, 2, 1, 0.8},
+                    {SHOAL_COLLIDED, 2, 3, 1.05}};
     assert_int_equal(shoal_plan_n_events(run.plan), SHOAL_COUNT(expected));
     for (int i = 0; i < SHOAL_COUNT(expected); i++) {
         shoal_event event;
@@ -352,17 +375,18 @@ static void several_events_of_one_step_are_all_kept(void **state)
     release(&run);
 }
 
-/* ---- logged encounters --------------------------------------------------------------------------------------------- */
+/* ---- logged encounters ------------------------------------------------------------------------------------------- */
 
-/* What the states at all steps show: how often each pair came within the distance, having been a tenth farther apart before. */
+/* What the states at all steps show: how often each pair came within the distance, having been a tenth farther apart
+ * before. */
 static void every_encounter_is_logged_once(void **state)
 {
     static const char *const names[] = {"mvs", "hybrid", "hermite4_adaptive", "gauss_radau"};
     const double within = 0.15;
     for (int p = 0; p < SHOAL_COUNT(names); p++) {
         shoal_context *context = context_of(state);
-        const shoal_options options = {.propagator = names[p], .engine = "cpu", .t_end = 60.0 / SLOW_DOWN, .dt = 0.01,
-                                       MONITORS(LOG(within))};
+        const shoal_options options = {
+            .propagator = names[p], .engine = "cpu", .t_end = 60.0 / SLOW_DOWN, .dt = 0.01, MONITORS(LOG(within))};
         shoal_options unwatched = options;
         unwatched.n_monitors = 0;
         long total = 0, n_moved = 1;
@@ -399,15 +423,18 @@ static void every_encounter_is_logged_once(void **state)
                         }
                         if (sqrt(d2) < within && !inside[s][i][j]) {
                             int seen = 0;
-                            for (long e = 0; e < shoal_plan_n_events(plan); e++) { /* one of the log's is in this step */
+                            /* one of the log's is in this step */
+                            for (long e = 0; e < shoal_plan_n_events(plan); e++) {
                                 shoal_event event;
                                 shoal_plan_event(plan, e, &event);
                                 seen += event.system == s && event.body_a == i && event.body_b == j &&
-                                        event.time >= before[s] - 1e-9 && event.time <= shoal_plan_time(steps, s) + 1e-9;
+                                        event.time >= before[s] - 1e-9 &&
+                                        event.time <= shoal_plan_time(steps, s) + 1e-9;
                             }
                             if (seen != 1)
-                                fail_msg("%s: system %ld, bodies %d, %d: %d encounters logged in the step from %.9g to %.9g",
-                                         names[p], s, i, j, seen, before[s], shoal_plan_time(steps, s));
+                                fail_msg(
+                                    "%s: system %ld, bodies %d, %d: %d encounters logged in the step from %.9g to %.9g",
+                                    names[p], s, i, j, seen, before[s], shoal_plan_time(steps, s));
                             inside[s][i][j] = 1;
                             total++;
                         } else if (sqrt(d2) > 1.1 * within) {
@@ -419,7 +446,8 @@ static void every_encounter_is_logged_once(void **state)
         }
         print_message("%s: %ld encounters\n", names[p], total);
         assert_true(total > 50 / SLOW_DOWN);
-        /* those that no step's end shows, since they began and ended within a step, are few with steps as short as these */
+        /* those that no step's end shows, since they began and ended within a step, are few with steps as short as
+         * these */
         assert_in_range(shoal_plan_n_events(plan), total, total + total / 50);
         assert_ok(context, shoal_plan_snapshot(plan, NAN, all, SYSTEMS));
         assert_memory_equal(plan->args.native, steps->args.native, /* and it changed nothing */
@@ -431,7 +459,7 @@ static void every_encounter_is_logged_once(void **state)
     }
 }
 
-/* ---- the same bits, however it is run ------------------------------------------------------------------------------- */
+/* ---- the same bits, however it is run ---------------------------------------------------------------------------- */
 
 struct way {
     const char *engine, *propagator;
@@ -460,12 +488,19 @@ static shoal_ensemble *make_giants(shoal_context *context)
     return ensemble;
 }
 
-static shoal_status make_plan(shoal_context *context, shoal_ensemble *ensemble, struct way way, double t_end, shoal_plan **plan)
+static shoal_status make_plan(shoal_context *context, shoal_ensemble *ensemble, struct way way, double t_end,
+                              shoal_plan **plan)
 {
-    const shoal_plug_options forwards[] = {MERGE, REMOVE(10.0), LOG(0.1)}, backwards[] = {LOG(0.1), REMOVE(10.0), MERGE};
-    const shoal_options options = {.propagator = way.propagator, .engine = way.engine ? way.engine : "cpu", .t_end = t_end,
-                                   .dt = 0.02, .lanes = way.lanes, .threads = way.threads ? way.threads : 1,
-                                   .monitors = way.reversed ? backwards : forwards, .n_monitors = 3};
+    const shoal_plug_options forwards[] = {MERGE, REMOVE(10.0), LOG(0.1)},
+                             backwards[] = {LOG(0.1), REMOVE(10.0), MERGE};
+    const shoal_options options = {.propagator = way.propagator,
+                                   .engine = way.engine ? way.engine : "cpu",
+                                   .t_end = t_end,
+                                   .dt = 0.02,
+                                   .lanes = way.lanes,
+                                   .threads = way.threads ? way.threads : 1,
+                                   .monitors = way.reversed ? backwards : forwards,
+                                   .n_monitors = 3};
     return shoal_plan_create(context, ensemble, &options, plan);
 }
 
@@ -570,16 +605,19 @@ static void nothing_changes_a_bit(void **state)
             n[plain->events[i].what]++;
         for (long s = 0; s < SYSTEMS; s++)
             n_left[plain->records[s].n_left]++;
-        print_message("%s: %ld collided, %ld hit_star, %ld ejected, %ld encounters; 2, 3, 4 bodies left: %ld, %ld, %ld\n",
-                      names[p], n[SHOAL_COLLIDED], n[SHOAL_HIT_STAR], n[SHOAL_EJECTED], n[SHOAL_ENCOUNTER], n_left[2], n_left[3],
-                      n_left[4]);
+        print_message(
+            "%s: %ld collided, %ld hit_star, %ld ejected, %ld encounters; 2, 3, 4 bodies left: %ld, %ld, %ld\n",
+            names[p], n[SHOAL_COLLIDED], n[SHOAL_HIT_STAR], n[SHOAL_EJECTED], n[SHOAL_ENCOUNTER], n_left[2], n_left[3],
+            n_left[4]);
         assert_true(n[SHOAL_COLLIDED] > 10 / SLOW_DOWN && n[SHOAL_ENCOUNTER] > 50 / SLOW_DOWN);
         for (int k = 0; k < 2; k++)
-            compare(context, plain, (struct way){.propagator = names[p], .slice_steps = (const long[]){3, 20}[k]}, "slices");
+            compare(context, plain, (struct way){.propagator = names[p], .slice_steps = (const long[]){3, 20}[k]},
+                    "slices");
         for (int k = 0; k < 3; k++)
             compare(context, plain, (struct way){.propagator = names[p], .lanes = (const int[]){1, 4, 8}[k]}, "lanes");
         compare(context, plain, (struct way){.propagator = names[p], .threads = 3, .slice_steps = 777}, "threads");
-        compare(context, plain, (struct way){.propagator = names[p], .reversed = true, .slice_steps = 1000000}, "order");
+        compare(context, plain, (struct way){.propagator = names[p], .reversed = true, .slice_steps = 1000000},
+                "order");
         compare(context, plain, (struct way){.propagator = names[p], .restart = true}, "restart");
         forget(plain);
     }
@@ -618,7 +656,8 @@ static void a_gpu_does_the_same(void **state)
         struct history *plain = run(context, (struct way){.propagator = names[p], .engine = "cuda"});
         assert_true(plain->n_events > 50 / SLOW_DOWN);
         compare(context, plain, (struct way){.propagator = names[p], .engine = "cuda", .slice_steps = 77}, "slices");
-        compare(context, plain, (struct way){.propagator = names[p], .engine = "cuda", .reversed = true}, "order of monitors");
+        compare(context, plain, (struct way){.propagator = names[p], .engine = "cuda", .reversed = true},
+                "order of monitors");
         compare(context, plain, (struct way){.propagator = names[p], .engine = "cuda", .restart = true}, "restart");
         forget(plain);
     }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * test_forces.c: the extra forces of gravitation/. Every kernel against its equations written down once more in long double, and
- * against the gradient of its energy; what they do to orbits against closed forms (precession, infall, decay, damping);
- * propagators keep their order with them; test particles cost no pair work and no bit.
+ * test_forces.c: the extra forces of gravitation/. Every kernel against its equations written down once more in long
+ * double, and against the gradient of its energy; what they do to orbits against closed forms (precession, infall,
+ * decay, damping); propagators keep their order with them; test particles cost no pair work and no bit.
  *
  * The measured numbers are printed, so that a run shows how far from its limit a test is.
  */
@@ -16,17 +16,20 @@
 
 #include "systems.h"
 
-#define YEAR (365.25 / 58.13244087623439) /* of 365.25 d in inner units */
-#define LIGHT 10065.320121972596
+#define YEAR        (365.25 / 58.13244087623439) /* of 365.25 d in inner units */
+#define LIGHT       10065.320121972596
 #define MOST_BODIES 16
 #define MOST_FORCES 8
 
-/* ---- forces and runs --------------------------------------------------------------------------------------------------- */
+/* ---- forces and runs --------------------------------------------------------------------------------------------- */
 
+/* clang-format off */
 #define FORCE(name, ...) \
     { \
-        name, (const shoal_setting[]){__VA_ARGS__}, (int)(sizeof((const shoal_setting[]){__VA_ARGS__}) / sizeof(shoal_setting)) \
+        name, (const shoal_setting[]){__VA_ARGS__}, \
+            (int)(sizeof((const shoal_setting[]){__VA_ARGS__}) / sizeof(shoal_setting)) \
     }
+/* clang-format on */
 
 /* The parameters in the order of the table. */
 static const shoal_force *resolve(const shoal_plug_options *plug, double *p)
@@ -42,8 +45,8 @@ static const shoal_force *resolve(const shoal_plug_options *plug, double *p)
 }
 
 /* n_systems systems of n bodies, in and out. Returns the ensemble at t_end; destroy it. */
-static shoal_ensemble *evolve(shoal_context *context, long n_systems, int n, const double *dt, const shoal_options *options,
-                              shoal_body *bodies)
+static shoal_ensemble *evolve(shoal_context *context, long n_systems, int n, const double *dt,
+                              const shoal_options *options, shoal_body *bodies)
 {
     shoal_ensemble *ensemble = NULL;
     shoal_plan *plan = NULL;
@@ -64,15 +67,16 @@ static shoal_ensemble *evolve(shoal_context *context, long n_systems, int n, con
     return ensemble;
 }
 
-/* One system of a star and a planet on an orbit, integrated to t_end with steps of dt; the astrocentric orbit then, for the mass
- * mu. */
-static shoal_orbit orbit_after(shoal_context *context, const char *propagator, double planet, const shoal_orbit *orbit, double mu,
-                               const shoal_plug_options *forces, int n_forces, double dt, double t_end)
+/* One system of a star and a planet on an orbit, integrated to t_end with steps of dt; the astrocentric orbit then,
+ * for the mass mu. */
+static shoal_orbit orbit_after(shoal_context *context, const char *propagator, double planet, const shoal_orbit *orbit,
+                               double mu, const shoal_plug_options *forces, int n_forces, double dt, double t_end)
 {
     shoal_body bodies[2] = {{.m = 1}, {.m = planet}};
     double state[6];
     shoal_orbit at;
-    const shoal_options options = {.propagator = propagator, .forces = forces, .n_forces = n_forces, .dt = dt, .t_end = t_end};
+    const shoal_options options = {
+        .propagator = propagator, .forces = forces, .n_forces = n_forces, .dt = dt, .t_end = t_end};
     assert_ok(context, shoal_orbit_to_state(context, mu, orbit, state));
     memcpy(&bodies[1].x, state, sizeof state);
     shoal_ensemble *ensemble = evolve(context, 1, 2, NULL, &options, bodies);
@@ -86,9 +90,12 @@ static shoal_orbit orbit_after(shoal_context *context, const char *propagator, d
 /* Those whose answers are held against closed forms. */
 static const char *const of_planets[] = {"hermite4", "mvs", "mvs_jacobi", "saba", "hybrid"};
 
-static double turn(double angle) { return remainder(angle, TWO_PI); }
+static double turn(double angle)
+{
+    return remainder(angle, TWO_PI);
+}
 
-/* ---- the equations once more ----------------------------------------------------------------------------------------- */
+/* ---- the equations once more ------------------------------------------------------------------------------------- */
 
 typedef long double quad;
 
@@ -100,9 +107,18 @@ static vector combine(quad a, vector u, quad b, vector v)
 {
     return (vector){a * u.x + b * v.x, a * u.y + b * v.y, a * u.z + b * v.z};
 }
-static quad dot(vector u, vector v) { return u.x * v.x + u.y * v.y + u.z * v.z; }
-static vector cross(vector u, vector v) { return (vector){u.y * v.z - u.z * v.y, u.z * v.x - u.x * v.z, u.x * v.y - u.y * v.x}; }
-static quad norm(vector u) { return sqrtl(dot(u, u)); }
+static quad dot(vector u, vector v)
+{
+    return u.x * v.x + u.y * v.y + u.z * v.z;
+}
+static vector cross(vector u, vector v)
+{
+    return (vector){u.y * v.z - u.z * v.y, u.z * v.x - u.x * v.z, u.x * v.y - u.y * v.x};
+}
+static quad norm(vector u)
+{
+    return sqrtl(dot(u, u));
+}
 
 /* Legendre's polynomials of degree 2 to 5 and their derivatives by recurrence. */
 static void legendre(quad s, quad *P, quad *dP)
@@ -114,10 +130,14 @@ static void legendre(quad s, quad *P, quad *dP)
     }
 }
 
-static void push(vector *a, quad scale, vector f) { *a = combine(1, *a, scale, f); }
+static void push(vector *a, quad scale, vector f)
+{
+    *a = combine(1, *a, scale, f);
+}
 
 /* One extra force on n bodies: a += f(x, v). */
-static void equations(const char *name, const double *p, int n, const quad *m, const vector *x, const vector *v, vector *a)
+static void equations(const char *name, const double *p, int n, const quad *m, const vector *x, const vector *v,
+                      vector *a)
 {
     const bool one = strcmp(name, "radiation") == 0 ? p[1] != 0 : strcmp(name, "gas_drag") == 0 && p[0] != 0;
     for (int i = 0; i < n; i++) {
@@ -148,7 +168,8 @@ static void equations(const char *name, const double *p, int n, const quad *m, c
             const vector w = combine(1, x[i], -1, x[b]), s = combine(1, v[i], -1, v[b]), along = {p[6], p[7], p[8]};
             const vector omega = combine(p[5] / norm(along), along, 0, along), unit = combine(1 / norm(w), w, 0, w);
             /* Hut's equation 8: radial and transverse parts */
-            const quad far = norm(w), rate = dot(w, s) / far, strength = 3 * m[i] * m[i] * p[3] * powl(p[2], 5) / powl(far, 7);
+            const quad far = norm(w), rate = dot(w, s) / far,
+                       strength = 3 * m[i] * m[i] * p[3] * powl(p[2], 5) / powl(far, 7);
             const vector across = combine(1, s, -rate, unit), slip = combine(1, cross(omega, w), -1, across);
             const vector f = combine(-strength * (1 + 3 * p[4] * rate / far), unit, strength * p[4] / far, slip);
             push(&a[i], 1 / m[i], f);
@@ -243,8 +264,8 @@ static const shoal_plug_options strong[] = {
     FORCE("migration", {"body", 1, NULL}, {"tau_a", 3, NULL}, {"tau_e", 0.5, NULL}, {"tau_inc", 0.8, NULL}),
     FORCE("migration", {"body", 2, NULL}, {"tau_a", -3, NULL}, {"K", 7, NULL}),
     FORCE("gas_drag", {"size", 0.1, NULL}, {"density", 2, NULL}, {"h0", 0.2, NULL}),
-    FORCE("gas_drag", {"body", 2, NULL}, {"size", 0.1, NULL}, {"density", 1, NULL}, {"C_D", 1.1, NULL}, {"r0", 0.7, NULL},
-          {"alpha", -0.5, NULL}, {"h0", 0.3, NULL}, {"flaring", 0.75, NULL}),
+    FORCE("gas_drag", {"body", 2, NULL}, {"size", 0.1, NULL}, {"density", 1, NULL}, {"C_D", 1.1, NULL},
+          {"r0", 0.7, NULL}, {"alpha", -0.5, NULL}, {"h0", 0.3, NULL}, {"flaring", 0.75, NULL}),
 };
 
 /* A star, a planet of a third of its mass, further ones, the last without mass, anywhere within a few units. */
@@ -260,11 +281,12 @@ static void random_system(long id, int n, shoal_body *bodies)
     }
 }
 
-/* ---- kernels ------------------------------------------------------------------------------------------------------------ */
+/* ---- kernels ----------------------------------------------------------------------------------------------------- */
 
 enum { SYSTEMS = 11 };
 
-/* Accelerations and jerks of all bodies as Hermite's first native state has them, [system][body][6]; bodies are made barycentric.
+/* Accelerations and jerks of all bodies as Hermite's first native state has them, [system][body][6]; bodies are made
+ * barycentric.
  */
 static void kernel_forces(shoal_context *context, int n, int lanes, const shoal_plug_options *forces, int n_forces,
                           shoal_body *bodies, double *result)
@@ -327,8 +349,8 @@ static void kernels_follow_their_equations(void **state)
                 for (int i = 0; i < n; i++)
                     for (int c = 0; c < 6; c++) {
                         const quad expected = c < 3 ? (&a[i].x)[c] : (&jerk[i].x)[c - 3];
-                        worst[c / 3] =
-                            fmax(worst[c / 3], fabs((double)((result[(s * n + i) * 6 + c] - expected) / scale[c / 3])));
+                        worst[c / 3] = fmax(worst[c / 3],
+                                            fabs((double)((result[(s * n + i) * 6 + c] - expected) / scale[c / 3])));
                     }
             }
             print_message("%-12s %d bodies: acceleration %.1e, jerk %.1e\n", strong[f].name, n, worst[0], worst[1]);
@@ -337,7 +359,8 @@ static void kernels_follow_their_equations(void **state)
         }
 }
 
-/* m_i a_i = -dE/dx_i for forces that only depend on positions; and the sum of all momenta is kept by those that have a reaction.
+/* m_i a_i = -dE/dx_i for forces that only depend on positions; and the sum of all momenta is kept by those that have a
+ * reaction.
  */
 static void energies_are_potentials(void **state)
 {
@@ -384,7 +407,7 @@ static void energies_are_potentials(void **state)
     }
 }
 
-/* ---- relativity ---------------------------------------------------------------------------------------------------------- */
+/* ---- relativity -------------------------------------------------------------------------------------------------- */
 
 /* Mercury: 42.98 arcsec per century; 6 pi G M / (c^2 a (1 - e^2)) a period. */
 static void mercury_precesses(void **state)
@@ -392,10 +415,18 @@ static void mercury_precesses(void **state)
     static const struct {
         const char *propagator, *force;
         double steps;
-    } rows[] = {{"hermite4", "gr", 1000},     {"hermite4", "gr_potential", 1000}, {"mvs", "gr", 500},
-                {"mvs", "gr_potential", 500}, {"leapfrog", "gr_potential", 2000}, {"leapfrog", "gr", 2000},
-                {"mvs_jacobi", "gr", 500},    {"mvs_jacobi", "gr_potential", 500}, {"saba", "gr", 100},
-                {"saba", "gr_potential", 100}, {"hybrid", "gr", 500},              {"hybrid", "gr_potential", 500}};
+    } rows[] = {{"hermite4", "gr", 1000},
+                {"hermite4", "gr_potential", 1000},
+                {"mvs", "gr", 500},
+                {"mvs", "gr_potential", 500},
+                {"leapfrog", "gr_potential", 2000},
+                {"leapfrog", "gr", 2000},
+                {"mvs_jacobi", "gr", 500},
+                {"mvs_jacobi", "gr_potential", 500},
+                {"saba", "gr", 100},
+                {"saba", "gr_potential", 100},
+                {"hybrid", "gr", 500},
+                {"hybrid", "gr_potential", 500}};
     shoal_context *context = context_of(state);
     const shoal_orbit orbit = {.a = 0.38709893, .e = 0.20563069, .f = 3.0, .omega = 1, .inc = 0.1};
     const double m = 1.6601e-7, mu = 1 + m, period = TWO_PI * sqrt(pow(orbit.a, 3) / mu), orbits = 40;
@@ -412,14 +443,14 @@ static void mercury_precesses(void **state)
         print_message("Mercury, %-10s %-12s %.4f arcsec per century, %.1e from the closed form\n", rows[row].propagator,
                       rows[row].force, century, rate / closed - 1);
         assert_below(fabs(century - 42.98), 0.01, "%s, %s", rows[row].propagator, rows[row].force);
-        /* relative corrections are of order G M / c^2 a = 3e-8 and, of the time in which it turns, m = 1.7e-7; the rest is the
-         * step's */
+        /* relative corrections are of order G M / c^2 a = 3e-8 and, of the time in which it turns, m = 1.7e-7; the
+         * rest is the step's */
         assert_below(fabs(rate / closed - 1), strcmp(rows[row].propagator, "leapfrog") == 0 ? 1e-4 : 3e-6, "%s, %s",
                      rows[row].propagator, rows[row].force);
     }
 }
 
-/* ---- flattening ---------------------------------------------------------------------------------------------------------- */
+/* ---- flattening -------------------------------------------------------------------------------------------------- */
 
 /* dOmega/dt = -3/2 n J2 (R/p)^2 cos i, and on a circle 15/32 n J4 (R/a)^4 cos i (8 - 14 sin^2 i); the pericentre by J2:
  * 3/4 n J2 (R/p)^2 (5 cos^2 i - 1) (Kozai 1959, AJ 64, 367). */
@@ -428,11 +459,12 @@ static void nodes_regress(void **state)
     shoal_context *context = context_of(state);
     const double radius = 0.1, orbits = 40;
     for (int degree = 2; degree <= 4; degree += 2) {
-        const shoal_orbit orbit = {.a = 1.0, .e = degree == 2 ? 0.2 : 0, .inc = 0.7, .Omega = 1, .omega = 0.5, .f = 0.3};
+        const shoal_orbit orbit = {
+            .a = 1.0, .e = degree == 2 ? 0.2 : 0, .inc = 0.7, .Omega = 1, .omega = 0.5, .f = 0.3};
         const double p = 1 - orbit.e * orbit.e, C = cos(orbit.inc), S2 = sin(orbit.inc) * sin(orbit.inc);
         const double J = degree == 2 ? 1e-4 : 1e-2, size = J * pow(radius / p, degree);
-        const shoal_plug_options force =
-            FORCE("j2", {"radius", radius, NULL}, {"J2", degree == 2 ? J : 0, NULL}, {"J4", degree == 4 ? J : 0, NULL});
+        const shoal_plug_options force = FORCE("j2", {"radius", radius, NULL}, {"J2", degree == 2 ? J : 0, NULL},
+                                               {"J4", degree == 4 ? J : 0, NULL});
         const double expected = degree == 2 ? -1.5 * size * C : 15.0 / 32 * size * C * (8 - 14 * S2);
         const double expected_omega = 0.75 * size * (5 * C * C - 1);
         for (int which = 0; which < SHOAL_COUNT(of_planets); which++) {
@@ -444,8 +476,9 @@ static void nodes_regress(void **state)
                          turned = turn(at[1].omega - at[0].omega) / (orbits * TWO_PI);
             print_message("J%d, %-9s node %.4e, %.1e from the closed form; pericentre %.1e\n", degree, propagator, rate,
                           rate / expected - 1, degree == 2 ? turned / expected_omega - 1 : 0);
-            /* osculating elements differ from those that the closed form means by about J (R/p)^k = 1e-6; at the end the orbit is
-             * found in a phase that has shifted by 40 turns of 1e-6, which changes what it oscillates by as much */
+            /* osculating elements differ from those that the closed form means by about J (R/p)^k = 1e-6; at the end
+             * the orbit is found in a phase that has shifted by 40 turns of 1e-6, which changes what it oscillates
+             * by as much */
             assert_below(fabs(rate / expected - 1), 2e-5, "J%d, %s", degree, propagator);
             if (degree == 2)
                 assert_below(fabs(turned / expected_omega - 1), 2e-5, "%s", propagator);
@@ -453,16 +486,18 @@ static void nodes_regress(void **state)
     }
 }
 
-/* ---- tides ---------------------------------------------------------------------------------------------------------------- */
+/* ---- tides ------------------------------------------------------------------------------------------------------- */
 
-/* Hut's equations 9 and 10: the decay of a and e under a tide in the planet, for spins below and above the orbital motion. */
+/* Hut's equations 9 and 10: the decay of a and e under a tide in the planet, for spins below and above the orbital
+ * motion. */
 static void tides_round_and_shrink(void **state)
 {
     static const struct {
         double e, spin;
     } rows[] = {{0.01, 0}, {0.01, 1}, {0.2, 0}, {0.2, 1.5}, {0.0, 0}};
     shoal_context *context = context_of(state);
-    const double m = 1e-3, k2 = 0.5, radius = 0.01, tau = 1.6, mu = 1 + m, n = sqrt(mu), orbits = 60, t = orbits * TWO_PI / n;
+    const double m = 1e-3, k2 = 0.5, radius = 0.01, tau = 1.6, mu = 1 + m, n = sqrt(mu), orbits = 60,
+                 t = orbits * TWO_PI / n;
     const double rate = k2 * tau * m / pow(radius, 3) / m * (1 + 1 / m) * pow(radius, 8);
     for (int row = 0; row < SHOAL_COUNT(rows); row++) {
         const double e = rows[row].e, e2 = e * e, w = rows[row].spin / n, root = sqrt(1 - e2);
@@ -480,8 +515,8 @@ static void tides_round_and_shrink(void **state)
             for (int with = 0; with < 2; with++)
                 at[with] = orbit_after(context, propagator, m, &orbit, mu, &force, with, TWO_PI / 1000, t);
             const double a_got = (at[1].a - at[0].a) / t, e_got = (at[1].e - at[0].e) / t;
-            print_message("tides, %-9s e = %.2f, spin %.1f: da/dt %.4e, %.1e off, de/dt %.3e, %.1e off\n", propagator, e,
-                          rows[row].spin, a_got, fabs(a_got - a_rate) / (6 * rate), e_got,
+            print_message("tides, %-9s e = %.2f, spin %.1f: da/dt %.4e, %.1e off, de/dt %.3e, %.1e off\n", propagator,
+                          e, rows[row].spin, a_got, fabs(a_got - a_rate) / (6 * rate), e_got,
                           e > 0 ? fabs(e_got - e_rate) / (27 * rate * e) : 0);
             /* in 60 orbits a changes by 2e-4 to 6e-4, the rates with a^-7 and a^-8 */
             assert_below(fabs(a_got - a_rate), 3e-3 * fmax(6 * rate, fabs(a_rate)), "da/dt, %s", propagator);
@@ -491,10 +526,10 @@ static void tides_round_and_shrink(void **state)
     }
 }
 
-/* ---- radiation ------------------------------------------------------------------------------------------------------------ */
+/* ---- radiation --------------------------------------------------------------------------------------------------- */
 
-/* The infall from a circle takes r^2 c / (4 beta G M): 400 yr r^2 / beta; r^2 falls linearly. From an ellipse, a (1 - e^2)
- * e^(-4/5) is kept (Wyatt & Whipple 1950, ApJ 111, 134). */
+/* The infall from a circle takes r^2 c / (4 beta G M): 400 yr r^2 / beta; r^2 falls linearly. From an ellipse, a (1
+ * - e^2) e^(-4/5) is kept (Wyatt & Whipple 1950, ApJ 111, 134). */
 static void dust_spirals_in(void **state)
 {
     shoal_context *context = context_of(state);
@@ -507,19 +542,21 @@ static void dust_spirals_in(void **state)
         const double a = 0.03, mu = 1 - beta, period = TWO_PI * sqrt(a * a * a / mu), t = 0.75 * infall * a * a;
         const shoal_orbit circle = {.a = a}, ellipse = {.a = a, .e = 0.4, .f = 1};
         shoal_orbit at = orbit_after(context, propagator, 0, &circle, mu, &force, 1, period / 400, t);
-        print_message("%-9s after 3/4 of the infall (%.0f orbits at first): a/a0 = %.6f, e = %.1e\n", propagator, t / period,
-                      at.a / a, at.e);
+        print_message("%-9s after 3/4 of the infall (%.0f orbits at first): a/a0 = %.6f, e = %.1e\n", propagator,
+                      t / period, at.a / a, at.e);
         /* the first orbit is a circle of the reduced mass without drag: v/c beside it */
         assert_below(fabs(at.a / a - 0.5), 1e-4, "%s", propagator);
         at = orbit_after(context, propagator, 0, &ellipse, mu, &force, 1, period / 1000, 0.3 * t);
-        const double before = ellipse.a * (1 - 0.16) * pow(0.4, -0.8), after = at.a * (1 - at.e * at.e) * pow(at.e, -0.8);
-        print_message("%-9s ellipse: e 0.4 -> %.4f, a (1 - e^2) e^-4/5 kept to %.1e\n", propagator, at.e, after / before - 1);
+        const double before = ellipse.a * (1 - 0.16) * pow(0.4, -0.8),
+                     after = at.a * (1 - at.e * at.e) * pow(at.e, -0.8);
+        print_message("%-9s ellipse: e 0.4 -> %.4f, a (1 - e^2) e^-4/5 kept to %.1e\n", propagator, at.e,
+                      after / before - 1);
         assert_below(fabs(after / before - 1), 1e-3, "%s", propagator);
         assert_below(at.e, 0.35, "%s", propagator);
     }
 }
 
-/* ---- migration ----------------------------------------------------------------------------------------------------------- */
+/* ---- migration --------------------------------------------------------------------------------------------------- */
 
 static int damping(double t, const double y[], double dydt[], void *user)
 {
@@ -530,8 +567,8 @@ static int damping(double t, const double y[], double dydt[], void *user)
     return GSL_SUCCESS;
 }
 
-/* a falls as exp(-t / tau_a), an eccentricity as the orbit averages at the head of migration.kern.h, a small inclination as
- * exp(-t / tau_inc). */
+/* a falls as exp(-t / tau_a), an eccentricity as the orbit averages at the head of migration.kern.h, a small
+ * inclination as exp(-t / tau_inc). */
 static void orbits_migrate(void **state)
 {
     shoal_context *context = context_of(state);
@@ -544,18 +581,19 @@ static void orbits_migrate(void **state)
             const char *propagator = leapfrog ? "leapfrog" : of_planets[which];
             const shoal_orbit orbit = {.a = 1, .e = rows[row].e, .inc = rows[row].inc, .f = 1};
             const shoal_plug_options force = FORCE("migration", {"body", 1, NULL}, {"tau_a", rows[row].tau_a, NULL},
-                                                   {"tau_e", rows[row].tau_e, NULL}, {"tau_inc", rows[row].tau_inc, NULL});
+                                                   {"tau_e", rows[row].tau_e, NULL},
+                                                   {"tau_inc", rows[row].tau_inc, NULL});
             const double t_end = 2000, m = 1e-3;
             double tau[2] = {rows[row].tau_a, rows[row].tau_e}, y[2] = {1, rows[row].e}, t = 0;
             gsl_odeiv2_system system = {damping, NULL, 2, tau};
             gsl_odeiv2_driver *driver = gsl_odeiv2_driver_alloc_y_new(&system, gsl_odeiv2_step_rk8pd, 1, 1e-12, 0);
             assert_int_equal(gsl_odeiv2_driver_apply(driver, &t, t_end, y), GSL_SUCCESS);
             gsl_odeiv2_driver_free(driver);
-            const shoal_orbit at =
-                orbit_after(context, propagator, m, &orbit, 1 + m, &force, 1, TWO_PI / (leapfrog ? 400 : 200), t_end);
+            const shoal_orbit at = orbit_after(context, propagator, m, &orbit, 1 + m, &force, 1,
+                                               TWO_PI / (leapfrog ? 400 : 200), t_end);
             const double inc = rows[row].inc * exp(-t_end / rows[row].tau_inc);
-            print_message("migration, %-9s a %.6f (%.1e off), e %.6f (%.1e), inc %.6f (%.1e)\n", propagator, at.a, at.a - y[0],
-                          at.e, at.e - y[1], at.inc, at.inc - inc);
+            print_message("migration, %-9s a %.6f (%.1e off), e %.6f (%.1e), inc %.6f (%.1e)\n", propagator, at.a,
+                          at.a - y[0], at.e, at.e - y[1], at.inc, at.inc - inc);
             /* within an orbit a and e move by 2 pi / tau of themselves, 1e-3 here, about these means */
             assert_below(fabs(at.a - y[0]), 1e-3, "a, %s", propagator);
             assert_below(fabs(at.e - y[1]), 1e-3 * fmax(rows[row].e, 0.1), "e, %s", propagator);
@@ -563,16 +601,22 @@ static void orbits_migrate(void **state)
         }
 }
 
-/* Lee & Peale 2002: the outer planet of GJ 876 migrates into the 2:1 resonance with K = 100; both resonant angles and the
- * difference of the pericentres librate about 0, and the eccentricities stay near those observed, 0.255 and 0.035. */
+/* Lee & Peale 2002: the outer planet of GJ 876 migrates into the 2:1 resonance with K = 100; both resonant angles
+ * and the difference of the pericentres librate about 0, and the eccentricities stay near those observed, 0.255 and
+ * 0.035. */
 static void gj876_is_caught(void **state)
 {
     enum { PHASES = 8, LOOKS = 200, N = 3 };
     shoal_context *context = context_of(state);
     const double t_end = 24000 * YEAR, tau = 20000 * YEAR;
     const shoal_plug_options force = FORCE("migration", {"body", 2, NULL}, {"tau_a", tau, NULL}, {"K", 100, NULL});
-    const shoal_options options = {
-        .propagator = "mvs", .forces = &force, .n_forces = 1, .engine = "cpu", .dt = 0.01 * YEAR, .t_end = t_end, .threads = 1};
+    const shoal_options options = {.propagator = "mvs",
+                                   .forces = &force,
+                                   .n_forces = 1,
+                                   .engine = "cpu",
+                                   .dt = 0.01 * YEAR,
+                                   .t_end = t_end,
+                                   .threads = 1};
     shoal_ensemble *ensemble = NULL;
     shoal_plan *plan = NULL;
     assert_ok(context, shoal_ensemble_create(context, PHASES, N, &ensemble));
@@ -602,8 +646,8 @@ static void gj876_is_caught(void **state)
             largest[2] = fmax(largest[2], fabs(turn(pomega[0] - pomega[1])));
         }
     }
-    print_message("GJ 876, K = 100: P2/P1 = %.3f, e1 = %.3f, e2 = %.3f; angles within %.0f, %.0f, %.0f degrees of 0\n", ratio,
-                  e[0], e[1], largest[0] * 180 / PI, largest[1] * 180 / PI, largest[2] * 180 / PI);
+    print_message("GJ 876, K = 100: P2/P1 = %.3f, e1 = %.3f, e2 = %.3f; angles within %.0f, %.0f, %.0f degrees of 0\n",
+                  ratio, e[0], e[1], largest[0] * 180 / PI, largest[1] * 180 / PI, largest[2] * 180 / PI);
     assert_below(fabs(ratio - 2), 0.02, "P2/P1");
     assert_below(fabs(e[0] - 0.255), 0.03, "e1");
     assert_below(fabs(e[1] - 0.035), 0.012, "e2");
@@ -614,15 +658,16 @@ static void gj876_is_caught(void **state)
     shoal_ensemble_destroy(&ensemble);
 }
 
-/* ---- gas drag ------------------------------------------------------------------------------------------------------------- */
+/* ---- gas drag ---------------------------------------------------------------------------------------------------- */
 
-/* A circle shrinks by da/dt = -2 a (v_K - v_gas)^2 / (l v_K), 1/l = 3 C_D rho / (8 s rho_s); an ellipse by Gauss's equations,
- * averaged over the orbit by a sum. */
+/* A circle shrinks by da/dt = -2 a (v_K - v_gas)^2 / (l v_K), 1/l = 3 C_D rho / (8 s rho_s); an ellipse by Gauss's
+ * equations, averaged over the orbit by a sum. */
 static void planetesimals_drift_in(void **state)
 {
     shoal_context *context = context_of(state);
     const double size = 1e-7, density = 1e-10, h0 = 0.05, alpha = 2.75, t_end = 60 * TWO_PI;
-    const shoal_plug_options force = FORCE("gas_drag", {"size", size, NULL}, {"density", density, NULL}, {"h0", h0, NULL});
+    const shoal_plug_options force = FORCE("gas_drag", {"size", size, NULL}, {"density", density, NULL},
+                                           {"h0", h0, NULL});
     double p[SHOAL_MAX_PARAMETERS];
     resolve(&force, p);
     const double l = 8 * size / (3 * 0.5 * density), eta = 0.5 * (alpha + 0.5) * h0 * h0, lag = 1 - sqrt(1 - 2 * eta);
@@ -637,7 +682,8 @@ static void planetesimals_drift_in(void **state)
             at.f = shoal_true_anomaly(orbit.e, TWO_PI * k / ANOMALIES);
             assert_ok(context, shoal_orbit_to_state(context, 1, &at, state6));
             const quad m[2] = {1, 0};
-            const vector x[2] = {{0}, {state6[0], state6[1], state6[2]}}, v[2] = {{0}, {state6[3], state6[4], state6[5]}};
+            const vector x[2] = {{0}, {state6[0], state6[1], state6[2]}},
+                         v[2] = {{0}, {state6[3], state6[4], state6[5]}};
             vector a[2] = {{0}};
             equations("gas_drag", p, 2, m, x, v, a);
             a_rate += (double)(2 * dot(v[1], a[1])) / ANOMALIES;
@@ -652,9 +698,9 @@ static void planetesimals_drift_in(void **state)
         for (int which = 0; which < SHOAL_COUNT(of_planets); which++) {
             const char *propagator = of_planets[which];
             const shoal_orbit at = orbit_after(context, propagator, 0, &orbit, 1, &force, 1, TWO_PI / 400, t_end);
-            print_message("%-9s e = %.1f, inc = %.2f: da/dt %.4e, %.1e off; de/dt %.3e, %.1e off\n", propagator, orbit.e,
-                          orbit.inc, (at.a - 1) / t_end, (at.a - 1) / t_end / a_rate - 1, (at.e - orbit.e) / t_end,
-                          orbit.e > 0 ? (at.e - orbit.e) / t_end / e_rate - 1 : 0);
+            print_message("%-9s e = %.1f, inc = %.2f: da/dt %.4e, %.1e off; de/dt %.3e, %.1e off\n", propagator,
+                          orbit.e, orbit.inc, (at.a - 1) / t_end, (at.a - 1) / t_end / a_rate - 1,
+                          (at.e - orbit.e) / t_end, orbit.e > 0 ? (at.e - orbit.e) / t_end / e_rate - 1 : 0);
             /* in 60 orbits the rates themselves change: by less than 1e-2 */
             assert_below(fabs((at.a - 1) / t_end / a_rate - 1), 1e-2, "%s", propagator);
             if (orbit.e > 0)
@@ -663,7 +709,7 @@ static void planetesimals_drift_in(void **state)
     }
 }
 
-/* ---- propagators ---------------------------------------------------------------------------------------------------------- */
+/* ---- propagators ------------------------------------------------------------------------------------------------- */
 
 static const shoal_plug_options mixture[] = {
     FORCE("gr", {"c", 20, NULL}),
@@ -706,10 +752,11 @@ static double distance_from_star(const shoal_body *a, const shoal_body *b, int n
     return largest;
 }
 
-/* All forces on three bodies that pull at each other, some of which change the momentum: every propagator against GSL's Runge-Kutta of
- * order 8, positions taken from body 0 (mvs leaves out the barycentre's motion). With steps of one length: the slope of the error. What kicks with forces that depend on
- * velocities is of order 2 in that, in compositions of leapfrog 3, which shows where their own order has left less. With chosen steps: the error is
- * about the same as without forces. */
+/* All forces on three bodies that pull at each other, some of which change the momentum: every propagator against
+ * GSL's Runge-Kutta of order 8, positions taken from body 0 (mvs leaves out the barycentre's motion). With steps of
+ * one length: the slope of the error. What kicks with forces that depend on velocities is of order 2 in that, in
+ * compositions of leapfrog 3, which shows where their own order has left less. With chosen steps: the error is about
+ * the same as without forces. */
 static void propagators_keep_their_order(void **state)
 {
     enum { STEPS = 6, N = 3 };
@@ -763,7 +810,8 @@ static void propagators_keep_their_order(void **state)
         {"gauss_radau", {"criterion", 0, "global"}, 0, 0},
     };
     shoal_context *context = context_of(state);
-    const shoal_orbit orbits[N] = {{0}, {.a = 1, .e = 0.1, .inc = 0.1}, {.a = 1.8, .e = 0.1, .f = 2, .inc = 0.05, .Omega = 1}};
+    const shoal_orbit orbits[N] = {
+        {0}, {.a = 1, .e = 0.1, .inc = 0.1}, {.a = 1.8, .e = 0.1, .f = 2, .inc = 0.05, .Omega = 1}};
     shoal_body start[N] = {{.m = 1}, {.m = 0.02}, {.m = 0.01}}, exact[2][N];
     assert_ok(context, shoal_bodies_from_orbits(context, SHOAL_JACOBI, N, orbits, start));
     const double t_end = 8;
@@ -785,13 +833,19 @@ static void propagators_keep_their_order(void **state)
 
     for (int row = 0; row < SHOAL_COUNT(rows); row++) {
         const bool fixed = rows[row].order > 0;
-        shoal_options options = {.propagator = rows[row].name, .settings = &rows[row].setting, .n_settings = 1, .forces = mixture,
-                                 .n_forces = SHOAL_COUNT(mixture), .t_end = t_end};
+        shoal_options options = {.propagator = rows[row].name,
+                                 .settings = &rows[row].setting,
+                                 .n_settings = 1,
+                                 .forces = mixture,
+                                 .n_forces = SHOAL_COUNT(mixture),
+                                 .t_end = t_end};
         char setting[40];
         double dt[STEPS], error[STEPS];
         for (int k = 0; k < (fixed ? STEPS : 2); k++) {
             shoal_body bodies[N];
-            options.dt = dt[k] = fixed ? t_end / round(t_end / (rows[row].coarsest * pow(rows[row].order > 4 ? 0.85 : 0.6, k))) : 0;
+            options.dt = dt[k] = fixed ? t_end / round(t_end /
+                                                       (rows[row].coarsest * pow(rows[row].order > 4 ? 0.85 : 0.6, k)))
+                                       : 0;
             if (!fixed)
                 options.n_forces = k * SHOAL_COUNT(mixture);
             memcpy(bodies, start, sizeof start);
@@ -823,8 +877,8 @@ static const shoal_plug_options dissipative[] = {
     FORCE("migration", {"body", 2, NULL}, {"tau_a", 300, NULL}, {"K", 5, NULL}),
 };
 
-/* Ten orbits of the inner planet with steps from P/16 to P/64, against gauss_radau: the order of the difference, and with
- * conservative forces that of the largest of the energy's errors at 20 moments. */
+/* Ten orbits of the inner planet with steps from P/16 to P/64, against gauss_radau: the order of the difference, and
+ * with conservative forces that of the largest of the energy's errors at 20 moments. */
 static void splittings_converge(void **state)
 {
     enum { N = 3, READS = 20, STEPS = 5 };
@@ -846,7 +900,8 @@ static void splittings_converge(void **state)
         {"saba", {{"scheme", 0, "8,4,4"}}, {4, 2}},
     };
     shoal_context *context = context_of(state);
-    const shoal_orbit orbits[N] = {{0}, {.a = 1, .e = 0.1, .inc = 0.1}, {.a = 1.8, .e = 0.1, .f = 2, .inc = 0.05, .Omega = 1}};
+    const shoal_orbit orbits[N] = {
+        {0}, {.a = 1, .e = 0.1, .inc = 0.1}, {.a = 1.8, .e = 0.1, .f = 2, .inc = 0.05, .Omega = 1}};
     for (int which = 0; which < 2; which++) {
         shoal_body start[N] = {{.m = 1}, {.m = 1e-3}, {.m = 5e-4}}, exact[N], bodies[N];
         shoal_options options = {.propagator = "gauss_radau",
@@ -877,8 +932,8 @@ static void splittings_converge(void **state)
             print_message("%-10s %-9s %-6s %s: order %.2f, %.1e -> %.1e; energy %.2f, %.1e -> %.1e\n", rows[row].name,
                           rows[row].settings[1].name ? "lazy" : rows[row].settings[0].name,
                           rows[row].settings[0].choice ? rows[row].settings[0].choice : "",
-                          which ? "dissipative" : "conservative", order, error[0], error[STEPS - 1], order_energy, energy[0],
-                          energy[STEPS - 1]);
+                          which ? "dissipative" : "conservative", order, error[0], error[STEPS - 1], order_energy,
+                          energy[0], energy[STEPS - 1]);
             assert_below(rows[row].order[which] - order, 0.4, "%s", rows[row].name);
             if (!which && energy[STEPS - 1] > 1e-13)
                 assert_below(rows[row].order[which] - order_energy, 0.4, "%s", rows[row].name);
@@ -964,18 +1019,20 @@ static void cuda_agrees(void **state)
             for (int i = 0; i < MANY * n; i++)
                 for (int c = 0; c < 6; c++)
                     largest = fmax(largest, fabs((&bodies[0][i].x)[c] - (&bodies[1][i].x)[c]));
-            print_message("%-9s n %d: CPU and CUDA with %d forces: %.1e apart\n", names[which], n, SHOAL_COUNT(mixture), largest);
+            print_message("%-9s n %d: CPU and CUDA with %d forces: %.1e apart\n", names[which], n, SHOAL_COUNT(mixture),
+                          largest);
             assert_below(largest, 1e-11, "%s", names[which]);
             free(bodies[0]);
             free(bodies[1]);
         }
 }
 
-/* ---- energy -----------------------------------------------------------------------------------------------------------------
+/* ---- energy
+ *     -----------------------------------------------------------------------------------------------------------------
  */
 
-/* A force's share is counted: energies stay to what the propagator and the equations conserve, and are not a number where none
- * is. */
+/* A force's share is counted: energies stay to what the propagator and the equations conserve, and are not a number
+ * where none is. */
 static void energies_count_the_forces(void **state)
 {
     const struct {
@@ -983,9 +1040,11 @@ static void energies_count_the_forces(void **state)
         double limit; /* of |dE/E|: three times what is measured */
     } rows[] = {
         {FORCE("gr_potential", {"c", 30, NULL}), 1e-12},
-        {FORCE("gr", {"c", 300, NULL}), 1e-8}, /* terms left out: (G M / c^2 a)^2 = 1e-10, and 1e-3 of G M / c^2 a = 1e-8 */
+        /* terms left out: (G M / c^2 a)^2 = 1e-10, and 1e-3 of G M / c^2 a = 1e-8 */
+        {FORCE("gr", {"c", 300, NULL}), 1e-8},
         {FORCE("j2", {"radius", 0.1, NULL}, {"J2", 0.1, NULL}, {"J4", -0.1, NULL}), 1e-12},
-        {FORCE("tides", {"body", 1, NULL}, {"by", 0, NULL}, {"radius", 0.1, NULL}, {"k2", 0.5, NULL}, {"tau", 0, NULL}), 1e-12},
+        {FORCE("tides", {"body", 1, NULL}, {"by", 0, NULL}, {"radius", 0.1, NULL}, {"k2", 0.5, NULL}, {"tau", 0, NULL}),
+         1e-12},
         {FORCE("radiation", {"beta", 0.01, NULL}, {"c", 100, NULL}), 1e-12}, /* on nobody */
         {FORCE("migration", {"body", 1, NULL}, {"tau_a", 1000, NULL}), NAN},
         {FORCE("gas_drag", {"body", 1, NULL}, {"size", 1, NULL}, {"density", 0.01, NULL}), NAN},
@@ -1013,7 +1072,8 @@ static void energies_count_the_forces(void **state)
     }
 }
 
-/* ---- test particles ----------------------------------------------------------------------------------------------------------
+/* ---- test particles
+ *     ----------------------------------------------------------------------------------------------------------
  */
 
 /* Bodies without mass attract nobody: leaving them out of the sums changes no bit. */
@@ -1055,7 +1115,8 @@ static void test_particles_cost_no_pairs(void **state)
         shoal_ensemble *ensemble = NULL;
         shoal_plan *plan = NULL;
         shoal_body bodies[N];
-        const shoal_options options = {.engine = "cpu", .form = form ? "auto" : "pairs", .threads = 1, .dt = 0.02, .t_end = 2};
+        const shoal_options options = {
+            .engine = "cpu", .form = form ? "auto" : "pairs", .threads = 1, .dt = 0.02, .t_end = 2};
         assert_ok(context, shoal_ensemble_create(context, 1, N, &ensemble));
         with_test_particles(context, 0, N, bodies);
         assert_ok(context, shoal_ensemble_set_bodies(ensemble, 0, N, bodies));
@@ -1066,16 +1127,18 @@ static void test_particles_cost_no_pairs(void **state)
     }
 }
 
-/* ---- configs -----------------------------------------------------------------------------------------------------------------
+/* ---- configs
+ *     -----------------------------------------------------------------------------------------------------------------
  */
 
-static const char study_text[] = "units = { length = \"AU\"; mass = \"Msun\"; time = \"yr\"; };\n"
-                                 "system = { bodies = ( { name = \"sun\"; m = 1; }, { name = \"b\"; m = 1e-3; a = 1; e = 0.1; }, "
-                                 "{ name = \"dust\"; m = 0; a = 2; } ); };\n"
-                                 "integrator = { name = \"hermite4\"; dt = 0.001; };\n"
-                                 "forces = ( %s );\n"
-                                 "run = { t_end = 1; engine = \"cpu\"; };\n"
-                                 "output = { file = \"%s.h5\"; };\n";
+static const char study_text[] =
+    "units = { length = \"AU\"; mass = \"Msun\"; time = \"yr\"; };\n"
+    "system = { bodies = ( { name = \"sun\"; m = 1; }, { name = \"b\"; m = 1e-3; a = 1; e = 0.1; }, "
+    "{ name = \"dust\"; m = 0; a = 2; } ); };\n"
+    "integrator = { name = \"hermite4\"; dt = 0.001; };\n"
+    "forces = ( %s );\n"
+    "run = { t_end = 1; engine = \"cpu\"; };\n"
+    "output = { file = \"%s.h5\"; };\n";
 
 static void write_study(const char *path, const char *forces)
 {
@@ -1108,7 +1171,8 @@ static void what_contradicts_is_refused(void **state)
         {"{ name = \"tides\"; body = \"b\"; by = \"b\"; radius = 1e-3; k2 = 0.3; tau = 1e-6; }", "must differ"},
         {"{ name = \"tides\"; body = \"dust\"; by = \"sun\"; radius = 1e-3; k2 = 0.3; tau = 1e-6; }", "has none"},
         {"{ name = \"tides\"; by = \"sun\"; radius = 1e-3; k2 = 0.3; tau = 1e-6; }", "body"},
-        {"{ name = \"tides\"; body = \"moon\"; by = \"sun\"; radius = 1e-3; k2 = 0.3; tau = 1e-6; }", "a body's name or index"},
+        {"{ name = \"tides\"; body = \"moon\"; by = \"sun\"; radius = 1e-3; k2 = 0.3; tau = 1e-6; }",
+         "a body's name or index"},
         {"{ name = \"migration\"; body = \"sun\"; tau_a = 1e5; }", "cannot do so itself"},
         {"{ name = \"migration\"; body = \"b\"; tau_a = 1e5; tau_e = 1e3; K = 100; }", "in place of tau_e"},
         {"{ name = \"migration\"; body = \"b\"; }", "does nothing"},
@@ -1164,7 +1228,8 @@ static void a_study_has_forces(void **state)
         shoal_study_destroy(&study);
         assert_ok(context, shoal_store_read(context, file, &result));
         print_message("%s\n  dE/E %.1e\n", result->plan_line, result->dE_final[0]);
-        assert_non_null(strstr(result->plan_line, row ? "hermite4 with migration, n = 3" : "hermite4 with gr, radiation, n = 3"));
+        assert_non_null(
+            strstr(result->plan_line, row ? "hermite4 with migration, n = 3" : "hermite4 with gr, radiation, n = 3"));
         if (row)
             assert_true(isnan(result->dE_final[0]));
         else

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * test_formats.c: files of other programs: known positions from them, round trips to the last bit, a line for each thing that
- * can be wrong in one.
+ * test_formats.c: files of other programs: known positions from them, round trips to the last bit, a line for each
+ * thing that can be wrong in one.
  */
 #define _GNU_SOURCE 1
 #include "result_fixture.h"
@@ -10,23 +10,23 @@
 #include <limits.h>
 
 #define DATA(name) "tests/data/" name
-#define RADIANS (M_PI / 180)
+#define RADIANS    (M_PI / 180)
 
-#define assert_near(value, expected, tolerance)                                                                \
-    do {                                                                                                       \
-        const double value_ = (value), expected_ = (expected);                                                 \
-        if (!(fabs(value_ - expected_) <= (tolerance)) && value_ != expected_)                                 \
-            fail_msg("%s:%d: %s = %.17g, expected %.17g", __FILE__, __LINE__, #value, value_, expected_);      \
+#define assert_near(value, expected, tolerance)                                                           \
+    do {                                                                                                  \
+        const double value_ = (value), expected_ = (expected);                                            \
+        if (!(fabs(value_ - expected_) <= (tolerance)) && value_ != expected_)                            \
+            fail_msg("%s:%d: %s = %.17g, expected %.17g", __FILE__, __LINE__, #value, value_, expected_); \
     } while (0)
 
 static shoal_convert_options defaults(FILE *notes)
 {
-    return (shoal_convert_options){ .which = SHOAL_QUERY_FINAL, .central_mass = NAN, .epoch = NAN, .notes = notes };
+    return (shoal_convert_options){.which = SHOAL_QUERY_FINAL, .central_mass = NAN, .epoch = NAN, .notes = notes};
 }
 
 /* Read files whose format is found from the first one; notes: what was noted, malloc'd, or NULL. */
-static shoal_status read_files(shoal_context *context, int n, const char *const *names, const shoal_convert_options *wanted,
-                               shoal_table *table, char **notes)
+static shoal_status read_files(shoal_context *context, int n, const char *const *names,
+                               const shoal_convert_options *wanted, shoal_table *table, char **notes)
 {
     char *text = NULL, *files[4], paths[4][PATH_MAX];
     size_t size = 0;
@@ -37,7 +37,7 @@ static shoal_status read_files(shoal_context *context, int n, const char *const 
         snprintf(files[i] = paths[i], sizeof paths[i], "%s/%s", *names[i] == '/' ? "" : root ? root : ".", names[i]);
     }
     options.notes = open_memstream(&text, &size);
-    *table = (shoal_table){ .context = context };
+    *table = (shoal_table){.context = context};
     shoal_status status = shoal_format_of(context, files[0], &format);
     if (!status)
         status = format->read(table, n, files, &options);
@@ -61,8 +61,8 @@ static void must_read(shoal_context *context, int n, const char *const *names, c
 
 /* ---- known positions --------------------------------------------------------------------------------------------- */
 
-/* Position on an ellipse by Kepler's equation (bisected) and the rotations written out: shares nothing with the library.
- * Angles in degrees but M. */
+/* Position on an ellipse by Kepler's equation (bisected) and the rotations written out: shares nothing with the
+ * library. Angles in degrees but M. */
 static void place(double a, double e, double inc, double peri, double node, double M, double at[3])
 {
     inc *= RADIANS;
@@ -95,7 +95,7 @@ static void mercury_elements(void **state)
     char *notes;
     double at[3];
     const double k = 0.01720209895;
-    must_read(context, 2, (const char *[]){ DATA("planets.big.in"), DATA("comet.small.in") }, NULL, &table, &notes);
+    must_read(context, 2, (const char *[]){DATA("planets.big.in"), DATA("comet.small.in")}, NULL, &table, &notes);
     assert_int_equal(table.n_systems, 1);
     assert_int_equal(table.n_bodies, 4);
     assert_string_equal(table.epoch, "JD 2451545");
@@ -120,13 +120,13 @@ static void mercury_elements(void **state)
 
     shoal_convert_options options = defaults(NULL);
     options.central_mass = 0.5;
-    must_read(context, 1, (const char *[]){ DATA("planets.big.in") }, &options, &table, NULL);
+    must_read(context, 1, (const char *[]){DATA("planets.big.in")}, &options, &table, NULL);
     assert_near(table.bodies[0].m, 0.5, 0);
     shoal_table_release(&table);
 }
 
-/* A planet that transits at the epoch stands between its star and the observer, and moves across; its partner is in pericentre
- * when it should be; what was assumed is told. */
+/* A planet that transits at the epoch stands between its star and the observer, and moves across; its partner is in
+ * pericentre when it should be; what was assumed is told. */
 static void exoplanets(void **state)
 {
     shoal_context *context = ((fixture *)*state)->context;
@@ -135,11 +135,12 @@ static void exoplanets(void **state)
     char *notes;
     options.host = "shoal-1";
     options.epoch = 2455000.25;
-    must_read(context, 1, (const char *[]){ DATA("exoplanets.csv") }, &options, &table, &notes);
+    must_read(context, 1, (const char *[]){DATA("exoplanets.csv")}, &options, &table, &notes);
     assert_int_equal(table.n_systems, 1);
     assert_int_equal(table.n_bodies, 3);
     assert_string_equal(table.names[0], "Shoal-1");
-    assert_string_equal(table.names[1], "b"); /* the shorter period comes first; its row with default_flag 0 does not count */
+    /* the shorter period comes first; its row with default_flag 0 does not count */
+    assert_string_equal(table.names[1], "b");
     const shoal_body *star = &table.bodies[0], *b = &table.bodies[1];
     const double k = 0.01720209895, a = cbrt(k * k * (0.5 + 1.2668653e17 / 1.3271244e20) * pow(8.0 / (2 * M_PI), 2));
     assert_near(b->x - star->x, 0, 1e-15);
@@ -153,7 +154,7 @@ static void exoplanets(void **state)
     shoal_table_release(&table);
 
     options.epoch = 2455010; /* c in pericentre, at e = 0.2 */
-    must_read(context, 1, (const char *[]){ DATA("exoplanets.csv") }, &options, &table, NULL);
+    must_read(context, 1, (const char *[]){DATA("exoplanets.csv")}, &options, &table, NULL);
     shoal_orbit orbits[3];
     shoal_body bodies[3];
     memcpy(bodies, table.bodies, sizeof bodies);
@@ -167,7 +168,7 @@ static void exoplanets(void **state)
     assert_near(bodies[2].m / table.units.G, 10 * 3.986004e14 / 1.3271244e20, 1e-18);
     shoal_table_release(&table);
 
-    must_read(context, 1, (const char *[]){ DATA("exoplanets.csv") }, NULL, &table, &notes);
+    must_read(context, 1, (const char *[]){DATA("exoplanets.csv")}, NULL, &table, &notes);
     assert_int_equal(table.n_systems, 2);
     assert_string_equal(table.systems[1].label, "Shoal-2, A");
     assert_non_null(strstr(notes, "Shoal-2, A: assumed st_mass = 1 Msun\n"));
@@ -179,12 +180,12 @@ static void exoplanets(void **state)
 static void horizons(void **state)
 {
     shoal_context *context = ((fixture *)*state)->context;
-    const shoal_given_mass masses[] = { { "jupiter BARYCENTER=", 18, 9.54e-4 }, { "5", 1, 1e-3 } };
+    const shoal_given_mass masses[] = {{"jupiter BARYCENTER=", 18, 9.54e-4}, {"5", 1, 1e-3}};
     shoal_convert_options options = defaults(NULL);
     shoal_table table;
     options.masses = masses;
     options.n_masses = 1;
-    const char *const files[] = { DATA("horizons_sun.txt"), DATA("horizons_jupiter.txt") };
+    const char *const files[] = {DATA("horizons_sun.txt"), DATA("horizons_jupiter.txt")};
     must_read(context, 2, files, &options, &table, NULL);
     assert_string_equal(table.epoch, "JD 2451545 TDB");
     assert_string_equal(table.names[1], "Jupiter Barycenter");
@@ -245,7 +246,7 @@ static void there_and_back(const fixture *at, const shoal_table *table, const ch
         assert_int_equal(shoal_store_write(at->context, at->path, result), SHOAL_OK);
         shoal_result_destroy(&result);
     }
-    must_read(at->context, 1, (const char *[]){ at->path }, NULL, &back, NULL);
+    must_read(at->context, 1, (const char *[]){at->path}, NULL, &back, NULL);
     assert_same_table(table, &back, radii, true);
     assert_memory_equal(&table->units.length, &back.units.length, 4 * sizeof(double));
     shoal_table_release(&back);
@@ -254,14 +255,15 @@ static void there_and_back(const fixture *at, const shoal_table *table, const ch
 /* Systems of numbers that a careless printer would change. */
 static void make_table(const fixture *at, const char *units, int n_systems, bool mercury, shoal_table *table)
 {
-    *table = (shoal_table){ .context = at->context, .path = "table" };
+    *table = (shoal_table){.context = at->context, .path = "table"};
     assert_int_equal(shoal_units_parse(at->context, units, &table->units), SHOAL_OK);
     for (int s = 0; s < n_systems; s++) {
         assert_int_equal(shoal_table_add_system(table, 3 * s + 2, mercury ? 0 : 1.0 / 3), SHOAL_OK);
         for (int i = 0; i < 4; i++) {
             const double u = mercury && i == 0 ? 0 : sin(1 + i + 10 * s);
             char name[SHOAL_NAME_SIZE];
-            shoal_body body = { fabs(cos(i + s)), i ? u * u / 3 : 0, u, u / 3, 1e-300 * u, u ? -u / 7 : 0, 1e300 * u, 3 * u };
+            shoal_body body = {fabs(cos(i + s)), i ? u * u / 3 : 0, u,         u / 3,
+                               1e-300 * u,       u ? -u / 7 : 0,    1e300 * u, 3 * u};
             assert_int_equal(shoal_table_add_body(table, shoal_table_name(i, name), &body), SHOAL_OK);
         }
     }
@@ -271,8 +273,9 @@ static void round_trips(void **state)
 {
     const fixture *at = *state;
     shoal_table table;
-    static const char *const units[] = { "AU, Msun, yr/2pi", "km, Mearth, s", "pc, Msun, Myr", "AU, Msun, G = 39.476926421373015",
-                                         "AU, Mjup, yr, G=.0377", "" };
+    static const char *const units[] = {"AU, Msun, yr/2pi",      "km, Mearth, s",
+                                        "pc, Msun, Myr",         "AU, Msun, G = 39.476926421373015",
+                                        "AU, Mjup, yr, G=.0377", ""};
     for (int u = 0; u < SHOAL_COUNT(units); u++) {
         make_table(at, units[u], 5, false, &table);
         there_and_back(at, &table, "csv", true);
@@ -286,7 +289,7 @@ static void round_trips(void **state)
     table.systems[0].id = 0;
     there_and_back(at, &table, "mercury", false);
     shoal_table_release(&table);
-    must_read(at->context, 1, (const char *[]){ DATA("two.swarm.txt") }, NULL, &table, NULL);
+    must_read(at->context, 1, (const char *[]){DATA("two.swarm.txt")}, NULL, &table, NULL);
     assert_near(table.bodies[0].r, 4.650467260962157e-3, 0);
     assert_near(table.bodies[1].r, 0, 0); /* what was in memory */
     assert_near(table.bodies[2].r, 0, 0); /* nan */
@@ -299,16 +302,16 @@ static void round_trips(void **state)
 static void tables_are_whole(void **state)
 {
     const fixture *at = *state;
-    static const char *const names[] = { "the \"sun\", ours", "#2", " c" };
-    shoal_table table = { .context = at->context, .path = "table", .epoch = "BJD 2454833" }, back;
+    static const char *const names[] = {"the \"sun\", ours", "#2", " c"};
+    shoal_table table = {.context = at->context, .path = "table", .epoch = "BJD 2454833"}, back;
     assert_int_equal(shoal_units_parse(at->context, "", &table.units), SHOAL_OK);
     for (int s = 0; s < 2; s++) {
         assert_int_equal(shoal_table_add_system(&table, 1 - s, NAN), SHOAL_OK);
         for (int i = 0; i < 3 - s; i++)
-            assert_int_equal(shoal_table_add_body(&table, names[i], &(shoal_body){ .m = 1, .x = i }), SHOAL_OK);
+            assert_int_equal(shoal_table_add_body(&table, names[i], &(shoal_body){.m = 1, .x = i}), SHOAL_OK);
     }
     assert_int_equal(shoal_table_write(&table, at->path, shoal_csv_write), SHOAL_OK);
-    must_read(at->context, 1, (const char *[]){ at->path }, NULL, &back, NULL);
+    must_read(at->context, 1, (const char *[]){at->path}, NULL, &back, NULL);
     assert_same_table(&table, &back, true, false);
     assert_true(isnan(back.systems[0].time));
     assert_string_equal(back.epoch, "BJD 2454833");
@@ -321,84 +324,84 @@ static void tables_are_whole(void **state)
     assert_message(at, "2 systems: expected one");
     table.n_systems = 0;
     assert_int_equal(shoal_table_write(&table, at->path, shoal_csv_write), SHOAL_E_INPUT);
-    must_read(at->context, 1, (const char *[]){ at->path }, NULL, &back, NULL); /* what was there stays */
+    must_read(at->context, 1, (const char *[]){at->path}, NULL, &back, NULL); /* what was there stays */
     shoal_table_release(&back);
     shoal_table_release(&table);
 }
 
 /* ---- what is wrong in a file ------------------------------------------------------------------------------------- */
 
-#define SWARM "SwarmDataFile 2\n2 1 0 1\n"
-#define STAR " 1 0 0 0 0 0 0 0\n"
+#define SWARM   "SwarmDataFile 2\n2 1 0 1\n"
+#define STAR    " 1 0 0 0 0 0 0 0\n"
 #define MERCURY ")O+_06\n style = "
-#define BODY " 0 0 0\n"
+#define BODY    " 0 0 0\n"
 #define ARCHIVE "hostname,pl_letter,st_mass,pl_bmassj,pl_orbper,pl_orbeccen\n"
-#define SUN "Target body name: Sun (10)\nCenter body name: SSB (0)\nOutput units : KM-S\nGM= 1.3e11\n"
-#define VECTOR "$$SOE\n2451545.0 = A.D.\n X = 1 Y = 2 Z = 3\n VX= 4 VY= 5 VZ= 6\n$$EOE\n"
-#define TABLE "system,body,name,m,x,y,z,vx,vy,vz\n"
-#define STATES "system,body,name,time,m,x,y,z,vx,vy,vz\n"
+#define SUN     "Target body name: Sun (10)\nCenter body name: SSB (0)\nOutput units : KM-S\nGM= 1.3e11\n"
+#define VECTOR  "$$SOE\n2451545.0 = A.D.\n X = 1 Y = 2 Z = 3\n VX= 4 VY= 5 VZ= 6\n$$EOE\n"
+#define TABLE   "system,body,name,m,x,y,z,vx,vy,vz\n"
+#define STATES  "system,body,name,time,m,x,y,z,vx,vy,vz\n"
 
 static const struct {
     const char *text, *expected;
 } wrong_files[] = {
-    { "", ":1: expected a file in a known format" },
-    { "SwarmDataFile 1\n", ":1: version = 1: expected 2" },
-    { "SwarmDataFile 2\n1 1 0 0\n", ":2: number of bodies = 1: expected an integer from 2" },
-    { "SwarmDataFile 2\n2 0 0 0\n", ":2: number of systems = 0: expected an integer from 1" },
-    { "SwarmDataFile 2\n2 1.5 0 0\n", ":2: number of systems = 1.5: expected an integer" },
-    { SWARM "0 0 3\n", ":3: state = 3: expected an integer from -1 to 2" },
-    { SWARM "0 0 0\n" STAR " 1 2 zero", ":5: y = zero: expected a finite number" },
-    { SWARM "0 0 0\n" STAR " -1 2 0 0 0 0 0 0\n", ":5: mass = -1: expected a number >= 0" },
-    { SWARM "0 0 0\n" STAR " 1 2 0 0 0 0", ":5: the file ends; expected vz" },
-    { SWARM "0 0 0\n" STAR " 1 2 0 0 0 0 0\n", ":5: the file ends; expected a body's attribute" },
-    { SWARM "0 0 0\n" STAR STAR "more\n", ":6: word = more: expected the end after 1 systems" },
-    { MERCURY "Polar\n", ":2: style = Polar: expected Cartesian, Asteroidal or Cometary" },
-    { MERCURY "Cartesian\n", "expected a line \"epoch (in days) = NUMBER\"" },
-    { MERCURY "Cartesian\nepoch = today\n", ":3: epoch = epoch = today: expected a line" },
-    { ")O+_06\n) central mass (solar) = none\n style = Ast\n", ":2: central mass =  none: expected a number > 0" },
-    { MERCURY "Cartesian\nepoch = 0\n", ":3: system = 0: expected at least 2 bodies" },
-    { MERCURY "Cartesian\nepoch = 0\n B m=-1\n", ":4: m = -1: expected a number >= 0" },
-    { MERCURY "Cartesian\nepoch = 0\n B mass=1\n", ":4: word = mass=1: expected m=, r=, d=" },
-    { MERCURY "Cartesian\nepoch = 0\n B m\n", ":4: word = m: expected m=, r=, d=" },
-    { MERCURY "Cartesian\nepoch = 0\n B d=x\n", ":4: d = x: expected a number >= 0" },
-    { MERCURY "Cartesian\nepoch = 0\n B ep=1\n", ":4: ep = 1: expected 0, the epoch of the big bodies" },
-    { MERCURY "Cartesian\nepoch = 0\n B\n1 2 3\n 4 five 6\n" BODY, ":6: vy = five: expected a finite number" },
-    { MERCURY "Cartesian\nepoch = 0\n B\n1 2 3\n 4 5 6\n 0", ":7: the file ends; expected spin" },
-    { MERCURY "Asteroidal\nepoch = 0\n B\n1 -.1 0 0 0 0\n" BODY, ":6: expected elements of a possible orbit" },
-    { MERCURY "Cometary\nepoch = 0\n B\n1 1 0 0 0 0\n" BODY, ":6: expected elements of a possible orbit" },
-    { MERCURY "Cometary\nepoch = 0\n B\n-1 .1 0 0 0 0\n" BODY, ":6: expected elements of a possible orbit" },
-    { MERCURY "Cartesian\nepoch = 0\n B\n1 2 3 4 5 6\n" BODY " B\n1 2 3 4 5 6\n" BODY,
-      ":9: name = B: expected a name that no other" },
-    { MERCURY "Cartesian\nepoch = 0\n ABCDEFGHIJKLMNOPQRSTUVWXYZABCDEFG\n1 2 3 4 5 6\n" BODY,
-      ": expected a name of at most 31" },
-    { "# x\nhostname,pl_letter\n", ":2: expected the columns hostname, pl_letter, and pl_orbper or pl_orbsmax" },
-    { ARCHIVE "A,b,1,1,1\n", ":2: expected 6 cells, found 5" },
-    { ARCHIVE "A,b,0,1,1,0\n", ":2: st_mass = 0: expected a number > 0, or nothing" },
-    { ARCHIVE "A,b,1,-1,1,0\n", ":2: pl_bmassj = -1: expected a number >= 0" },
-    { ARCHIVE "A,b,1,1,long,0\n", ":2: pl_orbper = long: expected a number > 0" },
-    { ARCHIVE "A,b,1,1,1,1\n", ":2: pl_orbeccen = 1: expected a number from 0 to below 1" },
-    { ARCHIVE ",b,1,1,1,0\n", ":2: hostname = : expected a name" },
-    { ARCHIVE "A,b,1,1,1,0\nB,b,1,1,1,0\nA,b,1,1,1,0\n",
-      ":4: pl_letter = b: expected each planet of A once (it is in line 2 too)" },
-    { ARCHIVE "A,b,1,1,,0\n", ": expected at least one planet" },
-    { "GM= 1\n" VECTOR, ": expected a line \"Target body name" },
-    { "Target body name: Sun\n" VECTOR, ": expected a line \"Output units" },
-    { "Target body name: Sun\nOutput units: KM-S\n" VECTOR, ": no GM of Sun: expected --mass \"Sun\"=MSUN" },
-    { SUN "$$SOE\n$$EOE\n", ":6: expected a vector before $$EOE" },
-    { SUN "$$SOE\n2451545.0 = A.D.\n X = 1 Y = 2\n$$EOE\n", ":6: expected X Y Z VX VY VZ, found 2 numbers" },
-    { SUN VECTOR, ":0: system = 0: expected at least 2 bodies" },
-    { "Target body name: Sun\nOutput units: M-S\nGM = 1\n" VECTOR, ": Output units = M-S: expected KM-S, KM-D or AU-D" },
-    { "# units: AU, Msun, yaer\n" TABLE, ":1: unknown unit of time \"yaer\"; did you mean \"year\"" },
-    { "# units AU, Msun, d\n" TABLE, ":1: comment = units AU, Msun, d: expected '# units: ...'" },
-    { "# Unit = AU\n" TABLE, ":1: comment = Unit = AU: expected '# units: ...'" },
-    { "# Time = 3\n" TABLE, ":1: comment = Time = 3: expected '# time: ...'" },
-    { "# units: AU, Msun\n" TABLE, ":1: units: AU, Msun: expected LENGTH, MASS, TIME" },
-    { "# units: AU, Msun, yr, 3\n" TABLE, ":1: units: AU, Msun, yr, 3: expected LENGTH, MASS, TIME" },
-    { "# units: AU, Msun, G = x\n" TABLE, ":1: units: G = x: expected a number" },
-    { "# time: now\n" TABLE, ":1: time = now: expected a finite number" },
-    { "#\n" TABLE "0,0,a,1,0,0,0,0,0,\n", ":3: vz = : expected a finite number" },
-    { STATES "0,0,a,1,2,0,0,0,0,0,0\n0,1,b,1,1,2,0,0,0,0,0\n5,0,a,1,2,0,0,0,0,0,0\n5,1,b,1,1,,0,0,0,0,0\n",
-      ":4: system = 5: expected no empty mass or coordinate" },
+    {"", ":1: expected a file in a known format"},
+    {"SwarmDataFile 1\n", ":1: version = 1: expected 2"},
+    {"SwarmDataFile 2\n1 1 0 0\n", ":2: number of bodies = 1: expected an integer from 2"},
+    {"SwarmDataFile 2\n2 0 0 0\n", ":2: number of systems = 0: expected an integer from 1"},
+    {"SwarmDataFile 2\n2 1.5 0 0\n", ":2: number of systems = 1.5: expected an integer"},
+    {SWARM "0 0 3\n", ":3: state = 3: expected an integer from -1 to 2"},
+    {SWARM "0 0 0\n" STAR " 1 2 zero", ":5: y = zero: expected a finite number"},
+    {SWARM "0 0 0\n" STAR " -1 2 0 0 0 0 0 0\n", ":5: mass = -1: expected a number >= 0"},
+    {SWARM "0 0 0\n" STAR " 1 2 0 0 0 0", ":5: the file ends; expected vz"},
+    {SWARM "0 0 0\n" STAR " 1 2 0 0 0 0 0\n", ":5: the file ends; expected a body's attribute"},
+    {SWARM "0 0 0\n" STAR STAR "more\n", ":6: word = more: expected the end after 1 systems"},
+    {MERCURY "Polar\n", ":2: style = Polar: expected Cartesian, Asteroidal or Cometary"},
+    {MERCURY "Cartesian\n", "expected a line \"epoch (in days) = NUMBER\""},
+    {MERCURY "Cartesian\nepoch = today\n", ":3: epoch = epoch = today: expected a line"},
+    {")O+_06\n) central mass (solar) = none\n style = Ast\n", ":2: central mass =  none: expected a number > 0"},
+    {MERCURY "Cartesian\nepoch = 0\n", ":3: system = 0: expected at least 2 bodies"},
+    {MERCURY "Cartesian\nepoch = 0\n B m=-1\n", ":4: m = -1: expected a number >= 0"},
+    {MERCURY "Cartesian\nepoch = 0\n B mass=1\n", ":4: word = mass=1: expected m=, r=, d="},
+    {MERCURY "Cartesian\nepoch = 0\n B m\n", ":4: word = m: expected m=, r=, d="},
+    {MERCURY "Cartesian\nepoch = 0\n B d=x\n", ":4: d = x: expected a number >= 0"},
+    {MERCURY "Cartesian\nepoch = 0\n B ep=1\n", ":4: ep = 1: expected 0, the epoch of the big bodies"},
+    {MERCURY "Cartesian\nepoch = 0\n B\n1 2 3\n 4 five 6\n" BODY, ":6: vy = five: expected a finite number"},
+    {MERCURY "Cartesian\nepoch = 0\n B\n1 2 3\n 4 5 6\n 0", ":7: the file ends; expected spin"},
+    {MERCURY "Asteroidal\nepoch = 0\n B\n1 -.1 0 0 0 0\n" BODY, ":6: expected elements of a possible orbit"},
+    {MERCURY "Cometary\nepoch = 0\n B\n1 1 0 0 0 0\n" BODY, ":6: expected elements of a possible orbit"},
+    {MERCURY "Cometary\nepoch = 0\n B\n-1 .1 0 0 0 0\n" BODY, ":6: expected elements of a possible orbit"},
+    {MERCURY "Cartesian\nepoch = 0\n B\n1 2 3 4 5 6\n" BODY " B\n1 2 3 4 5 6\n" BODY,
+     ":9: name = B: expected a name that no other"},
+    {MERCURY "Cartesian\nepoch = 0\n ABCDEFGHIJKLMNOPQRSTUVWXYZABCDEFG\n1 2 3 4 5 6\n" BODY,
+     ": expected a name of at most 31"},
+    {"# x\nhostname,pl_letter\n", ":2: expected the columns hostname, pl_letter, and pl_orbper or pl_orbsmax"},
+    {ARCHIVE "A,b,1,1,1\n", ":2: expected 6 cells, found 5"},
+    {ARCHIVE "A,b,0,1,1,0\n", ":2: st_mass = 0: expected a number > 0, or nothing"},
+    {ARCHIVE "A,b,1,-1,1,0\n", ":2: pl_bmassj = -1: expected a number >= 0"},
+    {ARCHIVE "A,b,1,1,long,0\n", ":2: pl_orbper = long: expected a number > 0"},
+    {ARCHIVE "A,b,1,1,1,1\n", ":2: pl_orbeccen = 1: expected a number from 0 to below 1"},
+    {ARCHIVE ",b,1,1,1,0\n", ":2: hostname = : expected a name"},
+    {ARCHIVE "A,b,1,1,1,0\nB,b,1,1,1,0\nA,b,1,1,1,0\n",
+     ":4: pl_letter = b: expected each planet of A once (it is in line 2 too)"},
+    {ARCHIVE "A,b,1,1,,0\n", ": expected at least one planet"},
+    {"GM= 1\n" VECTOR, ": expected a line \"Target body name"},
+    {"Target body name: Sun\n" VECTOR, ": expected a line \"Output units"},
+    {"Target body name: Sun\nOutput units: KM-S\n" VECTOR, ": no GM of Sun: expected --mass \"Sun\"=MSUN"},
+    {SUN "$$SOE\n$$EOE\n", ":6: expected a vector before $$EOE"},
+    {SUN "$$SOE\n2451545.0 = A.D.\n X = 1 Y = 2\n$$EOE\n", ":6: expected X Y Z VX VY VZ, found 2 numbers"},
+    {SUN VECTOR, ":0: system = 0: expected at least 2 bodies"},
+    {"Target body name: Sun\nOutput units: M-S\nGM = 1\n" VECTOR, ": Output units = M-S: expected KM-S, KM-D or AU-D"},
+    {"# units: AU, Msun, yaer\n" TABLE, ":1: unknown unit of time \"yaer\"; did you mean \"year\""},
+    {"# units AU, Msun, d\n" TABLE, ":1: comment = units AU, Msun, d: expected '# units: ...'"},
+    {"# Unit = AU\n" TABLE, ":1: comment = Unit = AU: expected '# units: ...'"},
+    {"# Time = 3\n" TABLE, ":1: comment = Time = 3: expected '# time: ...'"},
+    {"# units: AU, Msun\n" TABLE, ":1: units: AU, Msun: expected LENGTH, MASS, TIME"},
+    {"# units: AU, Msun, yr, 3\n" TABLE, ":1: units: AU, Msun, yr, 3: expected LENGTH, MASS, TIME"},
+    {"# units: AU, Msun, G = x\n" TABLE, ":1: units: G = x: expected a number"},
+    {"# time: now\n" TABLE, ":1: time = now: expected a finite number"},
+    {"#\n" TABLE "0,0,a,1,0,0,0,0,0,\n", ":3: vz = : expected a finite number"},
+    {STATES "0,0,a,1,2,0,0,0,0,0,0\n0,1,b,1,1,2,0,0,0,0,0\n5,0,a,1,2,0,0,0,0,0,0\n5,1,b,1,1,,0,0,0,0,0\n",
+     ":4: system = 5: expected no empty mass or coordinate"},
 };
 
 static void wrong_files_are_refused(void **state)
@@ -408,10 +411,10 @@ static void wrong_files_are_refused(void **state)
     for (int i = 0; i < SHOAL_COUNT(wrong_files); i++) {
         shoal_table table;
         spill(at->path, wrong_files[i].text, strlen(wrong_files[i].text));
-        const shoal_status status = read_files(at->context, 1, (const char *[]){ at->path }, NULL, &table, NULL);
+        const shoal_status status = read_files(at->context, 1, (const char *[]){at->path}, NULL, &table, NULL);
         const char *message = shoal_context_message(at->context);
-        if (status != SHOAL_E_INPUT || strncmp(message, "/", 1) || !strstr(message, at->folder) || strpbrk(message, "\n") ||
-            !strstr(message, wrong_files[i].expected)) {
+        if (status != SHOAL_E_INPUT || strncmp(message, "/", 1) || !strstr(message, at->folder) ||
+            strpbrk(message, "\n") || !strstr(message, wrong_files[i].expected)) {
             printf("case %d: %s: %s\n  expected %s\n", i, shoal_status_text(status), message, wrong_files[i].expected);
             n_wrong++;
         }
@@ -427,19 +430,20 @@ static void files_that_do_not_fit(void **state)
     static const struct {
         const char *first, *text, *expected;
     } cases[] = {
-        { DATA("horizons_sun.txt"), "Target body name: B\nCenter body name: Sun\n" VECTOR,
-          ":2: Center body name = Sun: expected Solar System" },
-        { DATA("horizons_sun.txt"), "Target body name: B\nOutput units: AU-D\n" VECTOR,
-          ":2: Output units = AU-D: expected KM-S" },
-        { DATA("horizons_sun.txt"), "Reference frame : ICRF\n" VECTOR, ":1: Reference frame = ICRF: expected Ecliptic" },
-        { DATA("horizons_sun.txt"), "Target body name: B\nOutput units: KM-S\n$$SOE\n2451547.0 = A.D.\n1 2 3\n4 5 6\n$$EOE\n",
-          ": expected the vector of JD 2451545.0" },
-        { DATA("planets.big.in"), ")O\n style = Cart\n C ep= 2451545.5\n", ":3: ep = 2451545.5: expected 2451545" },
+        {DATA("horizons_sun.txt"), "Target body name: B\nCenter body name: Sun\n" VECTOR,
+         ":2: Center body name = Sun: expected Solar System"},
+        {DATA("horizons_sun.txt"), "Target body name: B\nOutput units: AU-D\n" VECTOR,
+         ":2: Output units = AU-D: expected KM-S"},
+        {DATA("horizons_sun.txt"), "Reference frame : ICRF\n" VECTOR, ":1: Reference frame = ICRF: expected Ecliptic"},
+        {DATA("horizons_sun.txt"),
+         "Target body name: B\nOutput units: KM-S\n$$SOE\n2451547.0 = A.D.\n1 2 3\n4 5 6\n$$EOE\n",
+         ": expected the vector of JD 2451545.0"},
+        {DATA("planets.big.in"), ")O\n style = Cart\n C ep= 2451545.5\n", ":3: ep = 2451545.5: expected 2451545"},
     };
     for (int i = 0; i < SHOAL_COUNT(cases); i++) {
         shoal_table table;
         spill(at->path, cases[i].text, strlen(cases[i].text));
-        const char *const files[] = { cases[i].first, at->path };
+        const char *const files[] = {cases[i].first, at->path};
         assert_int_equal(read_files(at->context, 2, files, NULL, &table, NULL), SHOAL_E_INPUT);
         assert_message(at, cases[i].expected);
         shoal_table_release(&table);
@@ -463,8 +467,9 @@ int main(void)
 {
 #define TEST(test) cmocka_unit_test_setup_teardown(test, fixture_setup, fixture_teardown)
     const struct CMUnitTest tests[] = {
-        TEST(mercury_elements), TEST(exoplanets), TEST(horizons), TEST(round_trips), TEST(tables_are_whole),
-        TEST(wrong_files_are_refused), TEST(files_that_do_not_fit), TEST(formats_are_named),
+        TEST(mercury_elements),      TEST(exoplanets),        TEST(horizons),
+        TEST(round_trips),           TEST(tables_are_whole),  TEST(wrong_files_are_refused),
+        TEST(files_that_do_not_fit), TEST(formats_are_named),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * test_gauss_radau.c: Gauss-Radau integration of order 15. Are the coefficients right, is the order 15, is the error that of
- * rounding and does it grow like a random walk, are steps chosen well on orbits from circles to near-collisions? Against closed
- * forms, periodic solutions, GSL's Runge-Kutta of order 8 and, where it is installed, REBOUND's IAS15.
+ * test_gauss_radau.c: Gauss-Radau integration of order 15. Are the coefficients right, is the order 15, is the error
+ * that of rounding and does it grow like a random walk, are steps chosen well on orbits from circles to
+ * near-collisions? Against closed forms, periodic solutions, GSL's Runge-Kutta of order 8 and, where it is installed,
+ * REBOUND's IAS15.
  *
  * (Lanes, threads, slices, restarts and snapshots: test_invariance.c, for all propagators.)
  */
@@ -91,8 +92,10 @@ static void tables_are_rounded_once(void **state)
                 assert_true((double)integral(l[j], c, 1) == radau_velocity[k * RADAU_NODES + j]);
                 assert_true((double)l[j][k + 1] == radau_power[k * (RADAU_NODES - 1) + j]);
             } else { /* takes up the rounding of its row */
-                assert_below(fabs((double)(integral(l[j], c, 2) / c) - radau_position[k * RADAU_NODES + j]), 0x1p-54, "position");
-                assert_below(fabs((double)integral(l[j], c, 1) - radau_velocity[k * RADAU_NODES + j]), 0x1p-53, "velocity");
+                assert_below(fabs((double)(integral(l[j], c, 2) / c) - radau_position[k * RADAU_NODES + j]), 0x1p-54,
+                             "position");
+                assert_below(fabs((double)integral(l[j], c, 1) - radau_velocity[k * RADAU_NODES + j]), 0x1p-53,
+                             "velocity");
             }
         }
     for (int j = 0; j < RADAU_NODES - 1; j++) {
@@ -104,8 +107,8 @@ static void tables_are_rounded_once(void **state)
     }
 }
 
-/* No rounding of a coefficient works on the motion always in the same sense: the first powers of s in a(s) are integrated
- * far better than doubles are rounded. */
+/* No rounding of a coefficient works on the motion always in the same sense: the first powers of s in a(s) are
+ * integrated far better than doubles are rounded. */
 static void coefficients_have_no_bias(void **state)
 {
     const quad end = radau_node[RADAU_NODES - 1];
@@ -119,7 +122,8 @@ static void coefficients_have_no_bias(void **state)
             velocity += (quad)radau_velocity[k * RADAU_NODES + j] * radau_node[j];
         }
         assert_below(fabs((double)position), 1e-20, "position %d", k);
-        assert_below(fabs((double)velocity), 2e-18, "velocity %d", k); /* half a unit in the last place of its last entry */
+        /* half a unit in the last place of its last entry */
+        assert_below(fabs((double)velocity), 2e-18, "velocity %d", k);
     }
     for (int j = 0; j < RADAU_NODES - 1; j++) {
         const quad c = radau_node[j], u = (quad)radau_once[j] + (j == 3 ? radau_once_rest : 0.0);
@@ -195,9 +199,13 @@ struct run {
 static void run(shoal_context *context, struct run *what, shoal_body *bodies)
 {
     const long size = what->n_systems * what->n;
-    const shoal_options options = {.propagator = what->propagator ? what->propagator : "gauss_radau", .dt = what->dt,
-                                   .settings = what->settings, .n_settings = what->n_settings, .forces = &what->force,
-                                   .n_forces = what->force.name != NULL, .t_end = what->times[what->n_times - 1],
+    const shoal_options options = {.propagator = what->propagator ? what->propagator : "gauss_radau",
+                                   .dt = what->dt,
+                                   .settings = what->settings,
+                                   .n_settings = what->n_settings,
+                                   .forces = &what->force,
+                                   .n_forces = what->force.name != NULL,
+                                   .t_end = what->times[what->n_times - 1],
                                    .dt_max = what->dt_max};
     struct motion motion = motion_begin(context, what->n_systems, what->n, what->t_start, what->dts, &options, bodies);
     what->n_steps = 0;
@@ -233,7 +241,8 @@ static void error_falls_with_order_15(void **state)
         memcpy(bodies + N * k, start, sizeof start);
         dts[k] = TWO_PI / (9 + k);
     }
-    struct run fixed = {.propagator = "gauss_radau_fixed", .n_systems = STEPS, .n = N, .dts = dts, .n_times = 1, .times = &t_end};
+    struct run fixed = {
+        .propagator = "gauss_radau_fixed", .n_systems = STEPS, .n = N, .dts = dts, .n_times = 1, .times = &t_end};
     run(context, &fixed, bodies);
     for (int k = 0; k < STEPS; k++)
         error[k] = distance_of_states(N, bodies + N * k, start);
@@ -244,8 +253,8 @@ static void error_falls_with_order_15(void **state)
 
 /* Ellipses of any eccentricity over whole periods, by both criteria. A rounding EPS of r and v at the pericentre is
  * 2 (2 + e)/(1 - e) EPS in the energy and a shift of 6 pi a sqrt((1 + e)/(1 - e)) (2 + e)/(1 - e) EPS after a period
- * (rounding_shift in test_propagators.c); a passage has some twenty steps, whose roundings add up like a random walk, and the
- * shift of the phase grows with the energies' sum. */
+ * (rounding_shift in test_propagators.c); a passage has some twenty steps, whose roundings add up like a random
+ * walk, and the shift of the phase grows with the energies' sum. */
 static void ellipses_are_followed_to_rounding(void **state)
 {
     enum { N = 2, CASES = 6, PHASES = 8 };
@@ -258,14 +267,22 @@ static void ellipses_are_followed_to_rounding(void **state)
                 shoal_body bodies[PHASES * N] = {{0}}, start[PHASES * N];
                 double energy = 0, shift = 0;
                 for (int p = 0; p < PHASES; p++) {
-                    const shoal_orbit orbit[N] = {{0}, {.a = 1, .e = e, .inc = 0.3, .omega = 1 + p,
-                                                        .f = shoal_true_anomaly(e, TWO_PI * (p + 0.5) / PHASES)}};
+                    const shoal_orbit orbit[N] = {{0},
+                                                  {.a = 1,
+                                                   .e = e,
+                                                   .inc = 0.3,
+                                                   .omega = 1 + p,
+                                                   .f = shoal_true_anomaly(e, TWO_PI * (p + 0.5) / PHASES)}};
                     bodies[p * N].m = 0.9;
                     bodies[p * N + 1].m = 0.1;
                     assert_ok(context, shoal_bodies_from_orbits(context, SHOAL_JACOBI, N, orbit, bodies + p * N));
                 }
                 memcpy(start, bodies, sizeof start);
-                struct run one = {.n_systems = PHASES, .n = N, .n_times = 1, .times = &t_end, .n_settings = 1,
+                struct run one = {.n_systems = PHASES,
+                                  .n = N,
+                                  .n_times = 1,
+                                  .times = &t_end,
+                                  .n_settings = 1,
                                   .settings = {{.name = "criterion", .choice = global ? "global" : "timescale"}}};
                 run(context, &one, bodies);
                 for (int p = 0; p < PHASES; p++) {
@@ -275,31 +292,32 @@ static void ellipses_are_followed_to_rounding(void **state)
                 }
                 const double per_passage = (2 + e) / (1 - e) * EPS, fast = sqrt((1 + e) / (1 - e));
                 print_message("%-9s e %.3f, %3d periods: energy %.1e, shift %.1e, %.1f steps a period\n",
-                              global ? "global" : "timescale", e, periods, energy, shift, one.n_steps / PHASES / periods);
+                              global ? "global" : "timescale", e, periods, energy, shift,
+                              one.n_steps / PHASES / periods);
                 assert_below(energy, 4 * per_passage * sqrt(periods), "energy, e = %g", e);
                 assert_below(shift, 20 * fast * per_passage * pow(periods, 1.5), "shift, e = %g", e);
             }
 }
 
-/* ---- the growth of errors ------------------------------------------------------------------------------------------ */
+/* ---- the growth of errors ---------------------------------------------------------------------------------------- */
 
 /* The five outer planets over 4000 years: Applegate et al. 1986, AJ 92, 176; AU, days, k = 0.01720209895. */
 static void outer_planets_keep_their_energy(void **state)
 {
     enum { N = 6, SYSTEMS = 8 };
-    static const shoal_body applegate[N] = {
-        {1.00000597682, 0, -4.06428567034226e-3, -6.08813756435987e-3, -1.66162304225834e-6, 6.69048890636161e-6,
-         -6.33922479583593e-6, -3.13202145590767e-9},
-        {1 / 1047.355, 0, 3.40546614227466, 3.62978190075864, 3.42386261766577e-2, -5.59797969310664e-3, 5.51815399480116e-3,
-         -2.66711392865591e-6},
-        {1 / 3501.6, 0, 6.60801554403466, 6.38084674585064, -1.36145963724542e-1, -4.17354020307064e-3, 3.99723751748116e-3,
-         1.67206320571441e-5},
-        {1 / 22869., 0, 11.1636331405597, 16.0373479057256, 3.61783279369958e-1, -3.25884806151064e-3, 2.06438412905916e-3,
-         -2.17699042180559e-5},
-        {1 / 19314., 0, -30.1777243405203, 1.91155314998064, -1.53887595621042e-1, -2.17471785045538e-4, -3.11361111025884e-3,
-         3.58344705491441e-5},
-        {0, 0, -21.3858977531573, 32.0719104739886, 2.49245689556096, -1.76936577252484e-3, -2.06720938381724e-3,
-         6.58091931493844e-4}};
+    static const shoal_body applegate[N] = {{1.00000597682, 0, -4.06428567034226e-3, -6.08813756435987e-3,
+                                             -1.66162304225834e-6, 6.69048890636161e-6, -6.33922479583593e-6,
+                                             -3.13202145590767e-9},
+                                            {1 / 1047.355, 0, 3.40546614227466, 3.62978190075864, 3.42386261766577e-2,
+                                             -5.59797969310664e-3, 5.51815399480116e-3, -2.66711392865591e-6},
+                                            {1 / 3501.6, 0, 6.60801554403466, 6.38084674585064, -1.36145963724542e-1,
+                                             -4.17354020307064e-3, 3.99723751748116e-3, 1.67206320571441e-5},
+                                            {1 / 22869., 0, 11.1636331405597, 16.0373479057256, 3.61783279369958e-1,
+                                             -3.25884806151064e-3, 2.06438412905916e-3, -2.17699042180559e-5},
+                                            {1 / 19314., 0, -30.1777243405203, 1.91155314998064, -1.53887595621042e-1,
+                                             -2.17471785045538e-4, -3.11361111025884e-3, 3.58344705491441e-5},
+                                            {0, 0, -21.3858977531573, 32.0719104739886, 2.49245689556096,
+                                             -1.76936577252484e-3, -2.06720938381724e-3, 6.58091931493844e-4}};
     static const double a[N] = {0, 5.2, 9.5, 19.2, 30.1, 39.5};
     const double k = 0.01720209895, t_end = 4000 * TWO_PI / SLOW_DOWN;
     shoal_context *context = context_of(state);
@@ -325,12 +343,13 @@ static void outer_planets_keep_their_energy(void **state)
         sum += pow(energy_of(N, bodies + s * N) / energy_of(N, start + s * N) - 1, 2);
     const double rms = sqrt(sum / SYSTEMS), steps = planets.n_steps / SYSTEMS;
     print_message("outer planets: energy %.1e rms after %.0f steps\n", rms, steps);
-    /* A step rounds the accelerations by some EPS/2; their part of a velocity's change is h a/v = 0.2 of it, with 2 from v^2. */
+    /* A step rounds the accelerations by some EPS/2; their part of a velocity's change is h a/v = 0.2 of it, with 2
+     * from v^2. */
     assert_below(rms, 0.2 * EPS * sqrt(steps) + EPS, "energy");
 }
 
-/* The error of the energy, over an ensemble: a random walk from rounding to rounding (Brouwer 1937, AJ 46, 149) has slope 1/2
- * over time; a rounding with a preferred sign shows as slope 1, and as a mean. */
+/* The error of the energy, over an ensemble: a random walk from rounding to rounding (Brouwer 1937, AJ 46, 149) has
+ * slope 1/2 over time; a rounding with a preferred sign shows as slope 1, and as a mean. */
 static void energy_walks_at_random(void **state)
 {
     enum { N = 3, SYSTEMS = 64, TIMES = 5 };
@@ -373,7 +392,7 @@ static void energy_walks_at_random(void **state)
     }
 }
 
-/* ---- steps --------------------------------------------------------------------------------------------------------- */
+/* ---- steps ------------------------------------------------------------------------------------------------------- */
 
 /* There and back again. */
 static void time_runs_back(void **state)
@@ -390,7 +409,8 @@ static void time_runs_back(void **state)
             t_start[s] = there;
         }
         memcpy(start, bodies, sizeof start);
-        struct run forth = {.propagator = names[k], .n_systems = SYSTEMS, .n = N, .dt = 0.15, .n_times = 1, .times = &there};
+        struct run forth = {
+            .propagator = names[k], .n_systems = SYSTEMS, .n = N, .dt = 0.15, .n_times = 1, .times = &there};
         struct run home = forth;
         home.t_start = t_start;
         home.times = &back;
@@ -402,7 +422,8 @@ static void time_runs_back(void **state)
     }
 }
 
-/* A first step that is far too long is rejected, one that is far too short grows; the motion is the same to rounding. */
+/* A first step that is far too long is rejected, one that is far too short grows; the motion is the same to
+ * rounding. */
 static void the_first_step_does_not_matter(void **state)
 {
     enum { N = 3, STEPS = 5 };
@@ -432,13 +453,18 @@ static void steps_follow_epsilon(void **state)
         for (int k = 0; k < 3; k++) {
             shoal_body bodies[N];
             planetary_system(context, 3, N, 1e-4, 1.6, 0.02, bodies);
-            struct run one = {.n_systems = 1, .n = N, .n_times = 1, .times = &t_end, .n_settings = 2,
-                              .settings = {{.name = "epsilon", .value = epsilons[k]},
-                                           {.name = "criterion", .value = global}}};
+            struct run one = {
+                .n_systems = 1,
+                .n = N,
+                .n_times = 1,
+                .times = &t_end,
+                .n_settings = 2,
+                .settings = {{.name = "epsilon", .value = epsilons[k]}, {.name = "criterion", .value = global}}};
             run(context, &one, bodies);
             n_steps[k] = one.n_steps;
         }
-        print_message("%s: %.0f %.0f %.0f steps\n", global ? "global" : "timescale", n_steps[0], n_steps[1], n_steps[2]);
+        print_message("%s: %.0f %.0f %.0f steps\n", global ? "global" : "timescale", n_steps[0], n_steps[1],
+                      n_steps[2]);
         for (int k = 0; k < 2; k++)
             assert_below(fabs(n_steps[k] / n_steps[k + 1] / pow(1000, 1 / 7.0) - 1), 0.1, "epsilon %g", epsilons[k]);
         if (!global) /* a circle has tau = P / 2 pi; a second planet would let the star ask for shorter steps */
@@ -452,8 +478,9 @@ static void steps_follow_epsilon(void **state)
     assert_below(bounded.n_steps, t_end / 0.01 + 10, "dt_max");
 }
 
-/* Errors go as the step to the power of 15, steps as the seventh root of epsilon; those of a fifth to a tenth of an orbit, which leave errors above
- * rounding, up to the power of 18. Geometric means over phases, for single errors wander with the places of the steps. */
+/* Errors go as the step to the power of 15, steps as the seventh root of epsilon; those of a fifth to a tenth of an
+ * orbit, which leave errors above rounding, up to the power of 18. Geometric means over phases, for single errors
+ * wander with the places of the steps. */
 static void errors_follow_epsilon(void **state)
 {
     enum { N = 2, PHASES = 64, VALUES = 7 };
@@ -464,22 +491,29 @@ static void errors_follow_epsilon(void **state)
         for (int k = 0; k < VALUES; k++) {
             shoal_body bodies[PHASES * N] = {{0}}, start[PHASES * N];
             for (int p = 0; p < PHASES; p++) {
-                const shoal_orbit orbit[N] = {{0}, {.a = 1, .e = e, .inc = 0.3, .f = shoal_true_anomaly(e, TWO_PI * p / PHASES)}};
+                const shoal_orbit orbit[N] = {
+                    {0}, {.a = 1, .e = e, .inc = 0.3, .f = shoal_true_anomaly(e, TWO_PI * p / PHASES)}};
                 bodies[p * N].m = 0.7;
                 bodies[p * N + 1].m = 0.3;
                 assert_ok(context, shoal_bodies_from_orbits(context, SHOAL_JACOBI, N, orbit, bodies + p * N));
             }
             memcpy(start, bodies, sizeof start);
             epsilon[k] = ldexp(global ? 0.05 : 3e-3, -k);
-            struct run one = {.n_systems = PHASES, .n = N, .n_times = 1, .times = &t_end, .n_settings = 2,
-                              .settings = {{.name = "epsilon", .value = epsilon[k]}, {.name = "criterion", .value = global}}};
+            struct run one = {
+                .n_systems = PHASES,
+                .n = N,
+                .n_times = 1,
+                .times = &t_end,
+                .n_settings = 2,
+                .settings = {{.name = "epsilon", .value = epsilon[k]}, {.name = "criterion", .value = global}}};
             run(context, &one, bodies);
             error[k] = 1;
             for (int p = 0; p < PHASES; p++)
                 error[k] *= pow(distance_of_states(N, bodies + p * N, start + p * N), 1.0 / PHASES);
         }
         const double power = slope(VALUES, epsilon, error);
-        print_message("%s: errors %.1e..%.1e, power %.2f of epsilon\n", global ? "global" : "timescale", error[0], error[VALUES - 1], power);
+        print_message("%s: errors %.1e..%.1e, power %.2f of epsilon\n", global ? "global" : "timescale", error[0],
+                      error[VALUES - 1], power);
         assert_below(15 / 7.0, power, "%s", global ? "global" : "timescale");
         assert_below(power, 19 / 7.0, "%s", global ? "global" : "timescale");
     }
@@ -518,7 +552,12 @@ static void pericentre_precesses(void **state)
         const shoal_orbit orbit[2] = {{0}, {.a = 1, .e = e, .omega = 1, .f = 0.5}};
         shoal_orbit after[2];
         assert_ok(context, shoal_bodies_from_orbits(context, SHOAL_JACOBI, 2, orbit, bodies));
-        struct run one = {.propagator = names[k], .n_systems = 1, .n = 2, .dt = 0.1, .n_times = 1, .times = &t_end,
+        struct run one = {.propagator = names[k],
+                          .n_systems = 1,
+                          .n = 2,
+                          .dt = 0.1,
+                          .n_times = 1,
+                          .times = &t_end,
                           .force = {"gr_potential", &speed, 1}};
         run(context, &one, bodies);
         assert_ok(context, shoal_orbits_from_bodies(context, SHOAL_JACOBI, 2, bodies, after));
@@ -527,7 +566,7 @@ static void pericentre_precesses(void **state)
     }
 }
 
-/* ---- other codes --------------------------------------------------------------------------------------------------- */
+/* ---- other codes ------------------------------------------------------------------------------------------------- */
 
 static void other_codes_agree(void **state)
 {
@@ -552,13 +591,14 @@ static void other_codes_agree(void **state)
 static void rebound_agrees(void **state)
 {
     enum { N = 4 };
-    static const char script[] = "import sys, rebound\n"
-                                 "s = rebound.Simulation()\n"
-                                 "s.integrator = 'ias15'\n"
-                                 "v = [float.fromhex(x) for x in sys.argv[2:]]\n"
-                                 "for i in range(0, len(v), 7): s.add(**dict(zip('m x y z vx vy vz'.split(), v[i:i+7])))\n"
-                                 "s.integrate(float(sys.argv[1]))\n"
-                                 "for p in s.particles: print(repr(p.x), repr(p.y), repr(p.z))\n";
+    static const char script[] =
+        "import sys, rebound\n"
+        "s = rebound.Simulation()\n"
+        "s.integrator = 'ias15'\n"
+        "v = [float.fromhex(x) for x in sys.argv[2:]]\n"
+        "for i in range(0, len(v), 7): s.add(**dict(zip('m x y z vx vy vz'.split(), v[i:i+7])))\n"
+        "s.integrate(float(sys.argv[1]))\n"
+        "for p in s.particles: print(repr(p.x), repr(p.y), repr(p.z))\n";
     const double t_end = 30 * TWO_PI;
     shoal_context *context = context_of(state);
     shoal_body bodies[N], theirs[N];
@@ -570,8 +610,8 @@ static void rebound_agrees(void **state)
     planetary_system(context, 77, N, 1e-3, 1.7, 0.1, bodies);
     int used = snprintf(command, sizeof command, "python3 -c \"%s\" %.17g", script, t_end);
     for (int i = 0; i < N; i++)
-        used += snprintf(command + used, sizeof command - (size_t)used, " %a %a %a %a %a %a %a", bodies[i].m, bodies[i].x,
-                         bodies[i].y, bodies[i].z, bodies[i].vx, bodies[i].vy, bodies[i].vz);
+        used += snprintf(command + used, sizeof command - (size_t)used, " %a %a %a %a %a %a %a", bodies[i].m,
+                         bodies[i].x, bodies[i].y, bodies[i].z, bodies[i].vx, bodies[i].vy, bodies[i].vz);
     FILE *pipe = popen(command, "r");
     assert_non_null(pipe);
     for (int i = 0; i < N; i++)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * test_hermite.c: the Hermite schemes and the steps that they choose: order, time symmetry, criteria in closed form, bounds,
- * invariance, and the closest approach of the Pythagorean problem; against closed forms, GSL's Runge-Kutta of order 8, and each other.
+ * test_hermite.c: the Hermite schemes and the steps that they choose: order, time symmetry, criteria in closed form,
+ * bounds, invariance, and the closest approach of the Pythagorean problem; against closed forms, GSL's Runge-Kutta of
+ * order 8, and each other.
  *
  * The measured numbers are printed, so that a run shows how far from its limit a test is.
  */
@@ -16,7 +17,7 @@
 #define LANE_TABLE static const
 #include "integrators/hermite_tables.kern.h"
 
-#define MOST_BODIES 5
+#define MOST_BODIES   5
 #define MOST_SETTINGS 6
 
 #define SLOW_DOWN (INSTRUMENTED ? 20 : 1)
@@ -31,7 +32,7 @@ static const char *const adaptive_of[] = {[4] = "hermite4_adaptive", [6] = "herm
 struct scheme {
     const char *name;
     int iterations, compensated;
-    int criterion; /* of an adaptive one */
+    int criterion;   /* of an adaptive one */
     double accuracy; /* tau or eta, whatever the criterion reads */
     double dt, dt_min, dt_max, max_steps;
     int lanes;
@@ -51,10 +52,18 @@ static shoal_options options_of(const struct scheme *scheme, double t_end, shoal
     if (adaptive(scheme)) {
         settings[n++] = (shoal_setting){.name = "criterion", .choice = criteria[scheme->criterion]};
         if (scheme->accuracy > 0)
-            settings[n++] = (shoal_setting){.name = scheme->criterion == AARSETH ? "eta" : "tau", .value = scheme->accuracy};
+            settings[n++] = (shoal_setting){.name = scheme->criterion == AARSETH ? "eta" : "tau",
+                                            .value = scheme->accuracy};
     }
-    return (shoal_options){.propagator = scheme->name, .settings = settings, .n_settings = n, .engine = "cpu", .t_end = t_end,
-                           .dt = scheme->dt, .dt_min = scheme->dt_min, .dt_max = scheme->dt_max, .max_steps = scheme->max_steps,
+    return (shoal_options){.propagator = scheme->name,
+                           .settings = settings,
+                           .n_settings = n,
+                           .engine = "cpu",
+                           .t_end = t_end,
+                           .dt = scheme->dt,
+                           .dt_min = scheme->dt_min,
+                           .dt_max = scheme->dt_max,
+                           .max_steps = scheme->max_steps,
                            .lanes = scheme->lanes};
 }
 
@@ -72,7 +81,8 @@ static double field(const struct motion *motion, int which, long system)
 }
 
 /* One system from t_start to t_end, in and out. Returns the number of steps. */
-static double evolve(shoal_context *context, const struct scheme *scheme, int n, double t_start, double t_end, shoal_body *bodies)
+static double evolve(shoal_context *context, const struct scheme *scheme, int n, double t_start, double t_end,
+                     shoal_body *bodies)
 {
     shoal_setting settings[MOST_SETTINGS];
     const shoal_options options = options_of(scheme, t_end, settings);
@@ -111,8 +121,8 @@ static void tables_are_exact_for_polynomials(void **state)
             }
 }
 
-/* Slope of log error over log step, six steps of ratio 2^(1/2) or 2, three bodies that pull at each other strongly. The finest
- * steps of order 6 end where rounding begins. */
+/* Slope of log error over log step, six steps of ratio 2^(1/2) or 2, three bodies that pull at each other strongly.
+ * The finest steps of order 6 end where rounding begins. */
 static void error_falls_with_the_order(void **state)
 {
     enum { STEPS = 6, N = 3 };
@@ -133,8 +143,8 @@ static void error_falls_with_the_order(void **state)
             double dt[STEPS], error[STEPS];
             for (int k = 0; k < STEPS; k++) {
                 dt[k] = rows[row].coarsest * pow(rows[row].ratio, -k);
-                const struct scheme scheme = {rows[row].name, .iterations = rows[row].iterations, .compensated = compensated,
-                                              .dt = dt[k]};
+                const struct scheme scheme = {rows[row].name, .iterations = rows[row].iterations,
+                                              .compensated = compensated, .dt = dt[k]};
                 memcpy(bodies, start, sizeof start);
                 evolve(context, &scheme, N, 0.0, t_end, bodies);
                 error[k] = distance_of_states(N, bodies, exact);
@@ -147,8 +157,8 @@ static void error_falls_with_the_order(void **state)
         }
 }
 
-/* Halving a step's scale divides the error by 2^order, whatever the criterion. Steps that change at other places make single
- * errors wander, so that the geometric mean of some systems is looked at. */
+/* Halving a step's scale divides the error by 2^order, whatever the criterion. Steps that change at other places
+ * make single errors wander, so that the geometric mean of some systems is looked at. */
 static void accuracy_scales_with_the_order(void **state)
 {
     enum { STEPS = 5, N = 3, SYSTEMS = 6 };
@@ -156,9 +166,9 @@ static void accuracy_scales_with_the_order(void **state)
         const char *name;
         int criterion;
         double coarsest, ratio, order; /* of the error in tau or eta */
-    } rows[] = {{"hermite4_adaptive", SWARM, 0.08, 2.0, 4},      {"hermite4_adaptive", AARSETH, 0.01, 4.0, 2},
-                {"hermite4_adaptive", SYMMETRIC, 0.08, 2.0, 4},  {"hermite6_adaptive", SWARM, 0.2, 1.5, 6},
-                {"hermite6_adaptive", AARSETH, 0.4, 1.5, 6},     {"hermite6_adaptive", SYMMETRIC, 0.3, 2.0, 6}};
+    } rows[] = {{"hermite4_adaptive", SWARM, 0.08, 2.0, 4},     {"hermite4_adaptive", AARSETH, 0.01, 4.0, 2},
+                {"hermite4_adaptive", SYMMETRIC, 0.08, 2.0, 4}, {"hermite6_adaptive", SWARM, 0.2, 1.5, 6},
+                {"hermite6_adaptive", AARSETH, 0.4, 1.5, 6},    {"hermite6_adaptive", SYMMETRIC, 0.3, 2.0, 6}};
     const double t_end = 8.0;
     shoal_context *context = context_of(state);
     shoal_body start[N * SYSTEMS], exact[N * SYSTEMS];
@@ -184,8 +194,8 @@ static void accuracy_scales_with_the_order(void **state)
             motion_end(&motion);
         }
         const double measured = slope(STEPS, accuracy, error);
-        print_message("%s, %s: order %.3f, errors %.1e..%.1e\n", rows[row].name, criteria[rows[row].criterion], measured,
-                      error[0], error[STEPS - 1]);
+        print_message("%s, %s: order %.3f, errors %.1e..%.1e\n", rows[row].name, criteria[rows[row].criterion],
+                      measured, error[0], error[STEPS - 1]);
         assert_below(fabs(measured - rows[row].order), 0.1 * rows[row].order, "%s, %s", rows[row].name,
                      criteria[rows[row].criterion]);
     }
@@ -205,9 +215,9 @@ static double chosen_step(shoal_context *context, const struct scheme *scheme, i
     return step;
 }
 
-/* On circles every derivative is omega times the last: steps are tau / (omega sqrt(sum)), sqrt(eta) / omega and eta / omega, with
- * a sum over the bodies that have an acceleration: 2 for two bodies, 1 for a star and a massless planet, 2 for two opposite
- * planets about a star at rest. Symmetric: the power of two below tau / (omega sqrt(2)). */
+/* On circles every derivative is omega times the last: steps are tau / (omega sqrt(sum)), sqrt(eta) / omega and eta
+ * / omega, with a sum over the bodies that have an acceleration: 2 for two bodies, 1 for a star and a massless
+ * planet, 2 for two opposite planets about a star at rest. Symmetric: the power of two below tau / (omega sqrt(2)). */
 static void steps_on_circles_are_known(void **state)
 {
     shoal_context *context = context_of(state);
@@ -222,23 +232,26 @@ static void steps_on_circles_are_known(void **state)
         const shoal_body *bodies;
         int n;
         double omega, sum;
-    } systems[] = {{"two bodies", pair, 2, 1.0, 2.0}, {"a massless planet", light, 2, 1.0, 1.0},
+    } systems[] = {{"two bodies", pair, 2, 1.0, 2.0},
+                   {"a massless planet", light, 2, 1.0, 1.0},
                    {"a star at rest", triple, 3, omega3, 2.0}};
     for (int order = 4; order <= 6; order += 2)
         for (int s = 0; s < SHOAL_COUNT(systems); s++)
             for (int criterion = SWARM; criterion <= SYMMETRIC; criterion++) {
-                const double accuracy = criterion == AARSETH ? order == 4 ? 4e-4 : 0.02 : 0.03, omega = systems[s].omega;
+                const double accuracy = criterion == AARSETH ? order == 4 ? 4e-4 : 0.02 : 0.03,
+                             omega = systems[s].omega;
                 const struct scheme scheme = {adaptive_of[order], .criterion = criterion, .accuracy = accuracy};
                 const double step = chosen_step(context, &scheme, systems[s].n, systems[s].bodies);
                 const double exact = criterion == SWARM     ? accuracy / (omega * sqrt(systems[s].sum))
                                      : criterion == AARSETH ? 0.02 / omega
                                                             : exp2(floor(log2(accuracy / (omega * sqrt(2.0)))));
-                assert_below(fabs(step / exact - 1.0), criterion == AARSETH ? 1e-3 : 1e-9, "order %d, %s, %s: %g", order,
-                             criteria[criterion], systems[s].what, step);
+                assert_below(fabs(step / exact - 1.0), criterion == AARSETH ? 1e-3 : 1e-9, "order %d, %s, %s: %g",
+                             order, criteria[criterion], systems[s].what, step);
             }
 }
 
-/* Bodies at rest have no jerk; a body alone far away, no step to ask for: the first step doubles until something does. */
+/* Bodies at rest have no jerk; a body alone far away, no step to ask for: the first step doubles until something
+ * does. */
 static void bodies_at_rest_begin_to_move(void **state)
 {
     shoal_context *context = context_of(state);
@@ -249,7 +262,8 @@ static void bodies_at_rest_begin_to_move(void **state)
             memcpy(bodies, pythagorean, sizeof bodies);
             memcpy(exact, pythagorean, sizeof exact);
             newton_reference(3, 1.5, exact);
-            const double steps = evolve(context, &scheme, 3, 0.0, 1.5, bodies), error = distance_of_states(3, bodies, exact);
+            const double steps = evolve(context, &scheme, 3, 0.0, 1.5, bodies),
+                         error = distance_of_states(3, bodies, exact);
             print_message("from rest, order %d, %s: %g steps, error %.1e\n", order, criteria[criterion], steps, error);
             assert_below(error, 1e-4, "order %d, %s", order, criteria[criterion]);
             assert_true(steps > 10);
@@ -333,8 +347,9 @@ static double energy_history(shoal_context *context, const struct scheme *scheme
     return steps;
 }
 
-/* e = 0.9 for thousands of periods: the energy error of symmetric steps is as large at the end as in the beginning; that of
- * Aarseth's is all drift. With three iterations: two leave a drift of 9e-15 a period in order 6, four are no better. */
+/* e = 0.9 for thousands of periods: the energy error of symmetric steps is as large at the end as in the beginning;
+ * that of Aarseth's is all drift. With three iterations: two leave a drift of 9e-15 a period in order 6, four are no
+ * better. */
 static void symmetric_steps_do_not_drift(void **state)
 {
     enum { TIMES = 50 };
@@ -343,7 +358,9 @@ static void symmetric_steps_do_not_drift(void **state)
         const int order = which % 2 ? 6 : 4, criterion = which / 2 ? SYMMETRIC : AARSETH;
         const double periods = (criterion == SYMMETRIC ? 4000.0 : 500.0) / SLOW_DOWN;
         const struct scheme scheme = {adaptive_of[order], .criterion = criterion, .compensated = 1, .iterations = 3,
-                                      .accuracy = criterion == SYMMETRIC ? 0.1 : order == 4 ? 0.005 : 0.07};
+                                      .accuracy = criterion == SYMMETRIC ? 0.1
+                                                  : order == 4           ? 0.005
+                                                                         : 0.07};
         double error[TIMES], most = 0.0, first = 0.0, last = 0.0;
         const double attempts = energy_history(context, &scheme, 0.9, periods * TWO_PI, TIMES, error);
         for (int k = 0; k < TIMES; k++) {
@@ -352,7 +369,8 @@ static void symmetric_steps_do_not_drift(void **state)
         }
         const double drift = 2.0 * (last - first);
         print_message("order %d, %s: %.0f attempts an orbit, %g periods: energy error at most %.1e, drift of it %.1e, "
-                      "%.1e a period\n", order, criteria[criterion], attempts / periods, periods, most, drift, drift / periods);
+                      "%.1e a period\n",
+                      order, criteria[criterion], attempts / periods, periods, most, drift, drift / periods);
         if (criterion == SYMMETRIC)
             assert_below(fabs(drift), 0.5 * most, "order %d", order);
         else
@@ -360,7 +378,8 @@ static void symmetric_steps_do_not_drift(void **state)
     }
 }
 
-/* There and back, over 64 time units and ten orbits of e = 0.9, a multiple of every step: the steps back are the same. */
+/* There and back, over 64 time units and ten orbits of e = 0.9, a multiple of every step: the steps back are the
+ * same. */
 static void symmetric_steps_come_back(void **state)
 {
     shoal_context *context = context_of(state);
@@ -369,7 +388,9 @@ static void symmetric_steps_come_back(void **state)
         for (int symmetric = 0; symmetric < 2; symmetric++) {
             const struct scheme scheme = {adaptive_of[order], .compensated = 1, .iterations = 5,
                                           .criterion = symmetric ? SYMMETRIC : AARSETH,
-                                          .accuracy = symmetric ? 0.1 : order == 4 ? 0.005 : 0.07};
+                                          .accuracy = symmetric    ? 0.1
+                                                      : order == 4 ? 0.005
+                                                                   : 0.07};
             shoal_body start[2], bodies[2];
             two_bodies(context, 0.1, 0.9, 2.0, start);
             memcpy(bodies, start, sizeof start);
@@ -377,8 +398,8 @@ static void symmetric_steps_come_back(void **state)
             steps[symmetric] = evolve(context, &scheme, 2, 64.0, 0.0, bodies) - there;
             back[symmetric] = distance_of_states(2, bodies, start);
         }
-        print_message("order %d, there and back: %.1e, with symmetric steps %.1e (%g steps more)\n", order, back[0], back[1],
-                      steps[1]);
+        print_message("order %d, there and back: %.1e, with symmetric steps %.1e (%g steps more)\n", order, back[0],
+                      back[1], steps[1]);
         assert_true(steps[1] == 0.0);
         assert_below(back[1], 1e-9, "order %d", order);
         assert_true(back[1] < 0.1 * back[0]);
@@ -389,8 +410,8 @@ static void symmetric_steps_come_back(void **state)
 
 enum { CROWD = 40, CROWD_N = 3 };
 
-/* The bytes of all states after t_end. way: 0 plain; 1, 4, 8 SIMD width; 2 slices of 7 steps and states at odd times; 3 from a
- * saved state in a new plan; 5 the systems in reverse order. False: this build has no such width. */
+/* The bytes of all states after t_end. way: 0 plain; 1, 4, 8 SIMD width; 2 slices of 7 steps and states at odd
+ * times; 3 from a saved state in a new plan; 5 the systems in reverse order. False: this build has no such width. */
 static bool crowd_after(shoal_context *context, struct scheme scheme, int way, shoal_body *after)
 {
     const double t_end = 9.0;
@@ -440,11 +461,16 @@ static void neither_company_nor_output_change_a_bit(void **state)
 {
     static const int ways[] = {1, 4, 8, 2, 3, 5};
     static const struct scheme schemes[] = {
-        {"hermite4", .iterations = 1, .dt = 0.01},   {"hermite4", .iterations = 3, .compensated = 1, .dt = 0.01},
-        {"hermite6", .iterations = 1, .dt = 0.01},   {"hermite6", .iterations = 2, .compensated = 1, .dt = 0.01},
-        {"hermite4_adaptive", .criterion = SWARM},   {"hermite4_adaptive", .criterion = AARSETH, .compensated = 1},
-        {"hermite4_adaptive", .criterion = SYMMETRIC, .compensated = 1}, {"hermite4_adaptive", .criterion = SYMMETRIC},
-        {"hermite6_adaptive", .criterion = SWARM},   {"hermite6_adaptive", .criterion = AARSETH},
+        {"hermite4", .iterations = 1, .dt = 0.01},
+        {"hermite4", .iterations = 3, .compensated = 1, .dt = 0.01},
+        {"hermite6", .iterations = 1, .dt = 0.01},
+        {"hermite6", .iterations = 2, .compensated = 1, .dt = 0.01},
+        {"hermite4_adaptive", .criterion = SWARM},
+        {"hermite4_adaptive", .criterion = AARSETH, .compensated = 1},
+        {"hermite4_adaptive", .criterion = SYMMETRIC, .compensated = 1},
+        {"hermite4_adaptive", .criterion = SYMMETRIC},
+        {"hermite6_adaptive", .criterion = SWARM},
+        {"hermite6_adaptive", .criterion = AARSETH},
         {"hermite6_adaptive", .criterion = SYMMETRIC, .compensated = 1, .iterations = 3},
     };
     shoal_context *context = context_of(state);
@@ -463,13 +489,16 @@ static void neither_company_nor_output_change_a_bit(void **state)
 /* Bodies that are not there are far out, where derivatives of high order are roundings. */
 static void absent_bodies_ask_for_no_step(void **state)
 {
-    static const char *const names[] = {"hermite4_adaptive", "hermite6_adaptive"}, *const words[] = {"swarm", "aarseth", "symmetric"};
+    static const char *const names[] = {"hermite4_adaptive", "hermite6_adaptive"}, *const words[] = {"swarm", "aarseth",
+                                                                                                     "symmetric"};
     static const int rooms[] = {3, 4, 6, 20};
     shoal_context *context = context_of(state);
     for (int i = 0; i < SHOAL_COUNT(names) * SHOAL_COUNT(words); i++) {
-        const shoal_body wide[3] = {{.m = 1}, {.m = 1e-6, .x = 0.05, .vy = sqrt(1 / 0.05)}, {.m = 1e-6, .x = 30, .vy = sqrt(1.0 / 30)}};
+        const shoal_body wide[3] = {
+            {.m = 1}, {.m = 1e-6, .x = 0.05, .vy = sqrt(1 / 0.05)}, {.m = 1e-6, .x = 30, .vy = sqrt(1.0 / 30)}};
         const shoal_setting criterion = {"criterion", 0, words[i % 3]};
-        const shoal_options options = {.propagator = names[i / 3], .settings = &criterion, .n_settings = 1, .engine = "cpu", .t_end = 1};
+        const shoal_options options = {
+            .propagator = names[i / 3], .settings = &criterion, .n_settings = 1, .engine = "cpu", .t_end = 1};
         shoal_body first[3], seen[3];
         for (int r = 0; r < SHOAL_COUNT(rooms); r++) {
             struct motion motion = {NULL, NULL};
@@ -514,7 +543,8 @@ static void all_schemes_agree(void **state)
             struct scheme scheme = schemes[i];
             scheme.compensated = 1;
             memcpy(bodies, start, sizeof start);
-            const double steps = evolve(context, &scheme, N, 0.0, t_end, bodies), error = distance_of_states(N, bodies, exact);
+            const double steps = evolve(context, &scheme, N, 0.0, t_end, bodies),
+                         error = distance_of_states(N, bodies, exact);
             print_message("%s %s: %g steps, %.1e from the reference\n", scheme.name,
                           adaptive(&scheme) ? criteria[scheme.criterion] : "", steps, error);
             assert_below(error, 1e-10, "%s", scheme.name);
@@ -522,7 +552,8 @@ static void all_schemes_agree(void **state)
     }
 }
 
-/* With an extra force order 6 is kept: its jerk and snap are differences. Reference: itself with a fine step, and hermite4. */
+/* With an extra force order 6 is kept: its jerk and snap are differences. Reference: itself with a fine step, and
+ * hermite4. */
 static void extra_forces_keep_order_six(void **state)
 {
     enum { N = 3, STEPS = 5 };
@@ -534,7 +565,9 @@ static void extra_forces_keep_order_six(void **state)
     planetary_system(context, 5, N, 1e-2, 1.7, 0.1, start);
     for (int k = 0; k < STEPS + 2; k++) {
         const struct scheme scheme = {k == STEPS + 1 ? "hermite4" : "hermite6", .compensated = 1,
-                                      .dt = k == STEPS + 1 ? 0x1p-12 : k == STEPS ? 0x1p-8 : 0.25 * pow(1.5, -k)};
+                                      .dt = k == STEPS + 1 ? 0x1p-12
+                                            : k == STEPS   ? 0x1p-8
+                                                           : 0.25 * pow(1.5, -k)};
         shoal_setting settings[MOST_SETTINGS];
         shoal_options options = options_of(&scheme, 8.0, settings);
         options.forces = &force;
@@ -547,8 +580,8 @@ static void extra_forces_keep_order_six(void **state)
     for (int k = 0; k < STEPS; k++)
         error[k] = distance_of_states(N, result[k], result[STEPS]);
     const double measured = slope(STEPS, dt, error), apart = distance_of_states(N, result[STEPS], result[STEPS + 1]);
-    print_message("hermite6 with an extra force: order %.3f, errors %.1e..%.1e; hermite4 is %.1e away\n", measured, error[0],
-                  error[STEPS - 1], apart);
+    print_message("hermite6 with an extra force: order %.3f, errors %.1e..%.1e; hermite4 is %.1e away\n", measured,
+                  error[0], error[STEPS - 1], apart);
     assert_below(fabs(measured - 6.0), 0.3, "order with an extra force");
     assert_below(apart, 1e-11, "hermite4 and hermite6");
 }
@@ -563,8 +596,13 @@ static void the_closest_approach_is_where_it_was_published(void **state)
         const double r = touching ? 2.2e-4 : 1.8e-4;
         const shoal_setting settings[] = {{.name = "criterion", .choice = "aarseth"}, {.name = "eta", .value = 0.02}};
         const shoal_plug_options collision = {"stop_on_collision", NULL, 0};
-        const shoal_options options = {.propagator = "hermite6_adaptive", .settings = settings, .n_settings = 2, .engine = "cpu",
-                                       .monitors = &collision, .n_monitors = 1, .t_end = 20.0};
+        const shoal_options options = {.propagator = "hermite6_adaptive",
+                                       .settings = settings,
+                                       .n_settings = 2,
+                                       .engine = "cpu",
+                                       .monitors = &collision,
+                                       .n_monitors = 1,
+                                       .t_end = 20.0};
         shoal_body bodies[3];
         shoal_system record;
         memcpy(bodies, pythagorean, sizeof bodies);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * test_hybrid.c: the map that makes close encounters right. Without encounters it is mvs to the last bit; through them it follows Newton's
- * equations (GSL's Runge-Kutta of order 8), keeps the energy, comes back when time is reversed, and shows the monitors what happens inside
- * a step. That its bits do not depend on lanes, slices and restarts is in test_invariance.c, as for every propagator.
+ * test_hybrid.c: the map that makes close encounters right. Without encounters it is mvs to the last bit; through them
+ * it follows Newton's equations (GSL's Runge-Kutta of order 8), keeps the energy, comes back when time is reversed, and
+ * shows the monitors what happens inside a step. That its bits do not depend on lanes, slices and restarts is in
+ * test_invariance.c, as for every propagator.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -15,18 +16,18 @@
 #include "trees.h"
 
 /* the kernel text at one lane, for the tables of the drift */
-#define LANES 1
-#define PROPAGATOR hybrid
+#define LANES             1
+#define PROPAGATOR        hybrid
 #define SHOAL_VARIATIONAL 0
 #include "core/kernel/lane.h"
 #include "integrators/integrate.kern.h"
 
-#define MOST_BODIES 6
+#define MOST_BODIES  6
 #define MOST_SYSTEMS 64
 
 #define SLOW_DOWN (INSTRUMENTED ? 20 : 1)
 
-/* ---- systems, runs, a reference ------------------------------------------------------------------------------------- */
+/* ---- systems, runs, a reference ---------------------------------------------------------------------------------- */
 
 /* A star and n - 1 planets of one mass, the innermost at a = 1. */
 static void planets(shoal_context *context, long id, int n, double mass, double spacing, shoal_body *bodies)
@@ -47,7 +48,8 @@ static void planets(shoal_context *context, long id, int n, double mass, double 
     assert_ok(context, shoal_bodies_from_orbits(context, SHOAL_JACOBI, n, orbit, bodies));
 }
 
-/* Two planets of mass 1e-4, the inner one about to overtake: closest near t = 2, at a tenth of a Hill radius or less. */
+/* Two planets of mass 1e-4, the inner one about to overtake: closest near t = 2, at a tenth of a Hill radius or
+ * less. */
 static void overtaking(shoal_context *context, double a, shoal_body *bodies)
 {
     const shoal_orbit orbit[3] = {{0}, {.a = 1.0}, {.a = a, .f = 0.15, .inc = 0.002}};
@@ -57,9 +59,10 @@ static void overtaking(shoal_context *context, double a, shoal_body *bodies)
     assert_ok(context, shoal_bodies_from_orbits(context, SHOAL_ASTROCENTRIC, 3, orbit, bodies));
 }
 
-/* n_systems systems of n bodies to t_end, in and out; the relative energy errors, and the records if there is room for them. */
-static void evolve(shoal_context *context, long n_systems, int n, const shoal_options *options, shoal_body *bodies, double *error,
-                   shoal_system *records)
+/* n_systems systems of n bodies to t_end, in and out; the relative energy errors, and the records if there is room
+ * for them. */
+static void evolve(shoal_context *context, long n_systems, int n, const shoal_options *options, shoal_body *bodies,
+                   double *error, shoal_system *records)
 {
     struct motion motion = motion_begin(context, n_systems, n, NULL, NULL, options, bodies);
     assert_ok(context, shoal_plan_integrate(motion.plan, options->t_end));
@@ -90,15 +93,16 @@ static double pair_distance(const double *y)
     return hypot(hypot(y[6] - y[3], y[7] - y[4]), y[8] - y[5]);
 }
 
-/* The state at t (order 8 at the limit of doubles); the least distance of bodies 1 and 2 on the way, and when they first came within
- * `within` of each other (by linear interpolation between steps of 1e-4). */
+/* The state at t (order 8 at the limit of doubles); the least distance of bodies 1 and 2 on the way, and when they
+ * first came within `within` of each other (by linear interpolation between steps of 1e-4). */
 static void reference(int n, double t, shoal_body *bodies, double within, double *least, double *when)
 {
     double y[6 * MOST_BODIES], now = 0.0;
     struct newton newton = {n, bodies};
     gsl_odeiv2_system system = {newton_right_side, NULL, (size_t)(6 * n), &newton};
     newton_from_bodies(n, bodies, y);
-    gsl_odeiv2_driver *driver = gsl_odeiv2_driver_alloc_y_new(&system, gsl_odeiv2_step_rk8pd, copysign(1e-3, t), 1e-14, 0.0);
+    gsl_odeiv2_driver *driver = gsl_odeiv2_driver_alloc_y_new(&system, gsl_odeiv2_step_rk8pd, copysign(1e-3, t), 1e-14,
+                                                              0.0);
     assert_non_null(driver);
     if (least) {
         double last = pair_distance(y);
@@ -118,14 +122,17 @@ static void reference(int n, double t, shoal_body *bodies, double within, double
     newton_to_bodies(n, y, bodies);
 }
 
-/* ---- tests ---------------------------------------------------------------------------------------------------------- */
+/* ---- tests ------------------------------------------------------------------------------------------------------- */
 
-/* The conditions of all rooted trees, and not one more: of orders 8 and 6 where f depends on positions, of order 3 where it depends on velocities. */
+/* The conditions of all rooted trees, and not one more: of orders 8 and 6 where f depends on positions, of order 3
+ * where it depends on velocities. */
 static void the_table_meets_its_order_conditions(void **state)
 {
-    static const int trees[] = {1, 1, 2, 3, 6, 10, 20, 36, 72}, orders[][2] = {[OF_SECOND_ORDER] = {8, 6}, [WITH_VELOCITIES] = {3, 3}};
+    static const int trees[] = {1, 1, 2, 3, 6, 10, 20, 36, 72},
+                     orders[][2] = {[OF_SECOND_ORDER] = {8, 6}, [WITH_VELOCITIES] = {3, 3}};
     struct method method = {.stages = NYSTROM_STAGES};
-    long double weight[2][3][NYSTROM_STAGES] = {0}; /* of both solutions: velocities (1) and positions (2), as many integrals */
+    /* of both solutions: velocities (1) and positions (2), as many integrals */
+    long double weight[2][3][NYSTROM_STAGES] = {0};
     (void)state;
     for (int i = 0, row = 0; i < NYSTROM_STAGES; row += i, i++) {
         method.c[i] = nystrom_c[i];
@@ -150,8 +157,9 @@ static void the_table_meets_its_order_conditions(void **state)
                 for (int integrals = 1; integrals <= 2; integrals++)
                     worst = fmax(worst, residual(forest, &method, integrals, weight[embedded][integrals], order));
             const double next = residual(forest, &method, 1, weight[embedded][1], last + 1);
-            print_message("%s%s: order %d: conditions met to %.1e, of the next order missed by %.1e\n", embedded ? "embedded" : "solution",
-                          equation == WITH_VELOCITIES ? ", f(x, v)" : "", last, worst, next);
+            print_message("%s%s: order %d: conditions met to %.1e, of the next order missed by %.1e\n",
+                          embedded ? "embedded" : "solution", equation == WITH_VELOCITIES ? ", f(x, v)" : "", last,
+                          worst, next);
             assert_below(worst, EPS); /* entries up to 7 are rounded to 2^-53 of themselves */
             assert_true(next > 1e-7);
         }
@@ -187,7 +195,8 @@ static void the_table_has_its_orders(void **state)
         const mask yes = m[0] == m[0], near[4] = {0}, drifts[2] = {yes, yes};
         const hybrid_flags flags = {near, drifts, yes};
         const double speed = sqrt(1.3 / 0.7), quarter = TWO_PI / 4;
-        real x[6], v[6], dx[6], dv[6], f[NYSTROM_STAGES * 6], nx[6], nv[6], step = lane_set(quarter / steps), worst = lane_set(0.0);
+        real x[6], v[6], dx[6], dv[6], f[NYSTROM_STAGES * 6], nx[6], nv[6], step = lane_set(quarter / steps),
+                                                                            worst = lane_set(0.0);
         for (int c = 0; c < 6; c++)
             x[c] = v[c] = dx[c] = dv[c] = lane_set(0.0);
         x[1] = lane_set(0.7);
@@ -211,14 +220,15 @@ static void the_table_has_its_orders(void **state)
         estimate[k] = sqrt(worst[0]);
     }
     for (int k = 0; k < 2; k++) {
-        print_message("drift: order %.2f, estimate's order %.2f (error %.1e, estimate %.1e)\n", log2(error[k] / error[k + 1]),
-                      log2(estimate[k] / estimate[k + 1]), error[k], estimate[k]);
+        print_message("drift: order %.2f, estimate's order %.2f (error %.1e, estimate %.1e)\n",
+                      log2(error[k] / error[k + 1]), log2(estimate[k] / estimate[k + 1]), error[k], estimate[k]);
         assert_true(log2(error[k] / error[k + 1]) > 7.6);
         assert_true(fabs(log2(estimate[k] / estimate[k + 1]) - 7) < 0.4); /* of one step */
     }
 }
 
-/* Two planets anywhere near each other: who is near, by the exact question, may be near by the cheap one, which asks little more. */
+/* Two planets anywhere near each other: who is near, by the exact question, may be near by the cheap one, which asks
+ * little more. */
 static void the_cheap_question_misses_nobody(void **state)
 {
     enum { n = 3, TRIALS = 200000 };
@@ -226,7 +236,8 @@ static void the_cheap_question_misses_nobody(void **state)
     long n_near = 0, n_maybe = 0;
     (void)state;
     for (long trial = 0; trial < TRIALS; trial++) {
-        const double mass = pow(10, -6 + 3 * uniform(trial, 0)), h = (uniform(trial, 1) - 0.5) * pow(10, -2 * uniform(trial, 2));
+        const double mass = pow(10, -6 + 3 * uniform(trial, 0)),
+                     h = (uniform(trial, 1) - 0.5) * pow(10, -2 * uniform(trial, 2));
         const double size[2] = {pow(10, -2 * uniform(trial, 3)), uniform(trial, 4)};
         const real m[n] = {lane_set(1.0), lane_set(mass), lane_set(mass * uniform(trial, 5))};
         real w[6 * n] = {0}, s[PROPAGATOR_SLOTS(1) * n + PROPAGATOR_OWN];
@@ -259,7 +270,8 @@ static void a_cubic_stays_outside_its_bound(void **state)
         const double h = uniform(trial, 12) - 0.5;
         for (int c = 0; c < 6; c++) {
             a[c] = lane_set(uniform(trial, c) - 0.5);
-            b[c] = lane_set(uniform(trial, 6 + c) - 0.5) + (trial % 2 ? a[c] * 9.0 : lane_set(0.0)); /* every other one is slow */
+            /* every other one is slow */
+            b[c] = lane_set(uniform(trial, 6 + c) - 0.5) + (trial % 2 ? a[c] * 9.0 : lane_set(0.0));
         }
         const lane_pair from = {a[0], a[1], a[2], a[3], a[4], a[5]}, to = {b[0], b[1], b[2], b[3], b[4], b[5]};
         const pair_bound bound = pair_outside(from, to, lane_set(h));
@@ -271,7 +283,8 @@ static void a_cubic_stays_outside_its_bound(void **state)
     assert_true(n_close > TRIALS / 10);
 }
 
-/* The systems of `shoal bench hybrid-2p-encounters` (core/command/command_bench.c): one step in a hundred begins or ends near somebody. */
+/* The systems of `shoal bench hybrid-2p-encounters` (core/command/command_bench.c): one step in a hundred begins or
+ * ends near somebody. */
 static void the_bench_has_one_encounter_in_a_hundred_steps(void **state)
 {
     enum { n = 3, SYSTEMS = 256, STEPS = 4000 };
@@ -279,11 +292,13 @@ static void the_bench_has_one_encounter_in_a_hundred_steps(void **state)
     long n_near = 0;
     (void)state;
     for (int system = 0; system < SYSTEMS; system++) {
-        real m[n] = {lane_set(1.0), lane_set(2.3e-5), lane_set(2.3e-5)}, w[6 * n] = {0}, s[PROPAGATOR_SLOTS(1) * n + PROPAGATOR_OWN] = {0};
+        real m[n] = {lane_set(1.0), lane_set(2.3e-5), lane_set(2.3e-5)}, w[6 * n] = {0},
+             s[PROPAGATOR_SLOTS(1) * n + PROPAGATOR_OWN] = {0};
         double a = 1;
         for (int i = 1; i < n; i++, a *= 1.1) {
             const double phase = fmod(0.1 * system, TWO_PI) * i + i, speed = sqrt(1.1 / (a * 0.9));
-            const double at[] = {a * 0.9 * cos(phase), a * 0.9 * sin(phase), 0.01 * i, -speed * sin(phase), speed * cos(phase), 0};
+            const double at[] = {a * 0.9 * cos(phase), a * 0.9 * sin(phase), 0.01 * i,
+                                 -speed * sin(phase),  speed * cos(phase),   0};
             for (int c = 0; c < 6; c++)
                 w[c * n + i] = lane_set(at[c]);
         }
@@ -307,8 +322,11 @@ static void without_encounters_it_is_mvs(void **state)
         const shoal_setting setting = {.name = "compensated", .value = compensated};
         shoal_body bodies[2][SYSTEMS * N];
         for (int p = 0; p < 2; p++) {
-            const shoal_options options = {.propagator = p ? "hybrid" : "mvs", .settings = &setting, .n_settings = 1,
-                                           .dt = TWO_PI / 25, .t_end = 100.3 * TWO_PI / SLOW_DOWN};
+            const shoal_options options = {.propagator = p ? "hybrid" : "mvs",
+                                           .settings = &setting,
+                                           .n_settings = 1,
+                                           .dt = TWO_PI / 25,
+                                           .t_end = 100.3 * TWO_PI / SLOW_DOWN};
             for (long s = 0; s < SYSTEMS; s++)
                 planets(context, s, N, 1e-5, 1.5, bodies[p] + s * N);
             evolve(context, SYSTEMS, N, &options, bodies[p], NULL, NULL);
@@ -317,7 +335,8 @@ static void without_encounters_it_is_mvs(void **state)
     }
 }
 
-/* One overtaking: the state after it against the reference, for steps down to a 320th of an orbit: of order 2 and small; mvs is lost. */
+/* One overtaking: the state after it against the reference, for steps down to a 320th of an orbit: of order 2 and
+ * small; mvs is lost. */
 static void an_encounter_is_followed(void **state)
 {
     enum { N = 3, STEPS = 5 };
@@ -330,11 +349,13 @@ static void an_encounter_is_followed(void **state)
     print_message("least distance %.2e, Hill radius %.2e\n", least, cbrt(1e-4 / 3));
     for (int p = 0; p < 2; p++)
         for (int k = 0; k < STEPS; k++) {
-            const shoal_options options = {.propagator = p ? "hybrid" : "mvs", .dt = dt[k] = TWO_PI / (20 << k), .t_end = t_end};
+            const shoal_options options = {
+                .propagator = p ? "hybrid" : "mvs", .dt = dt[k] = TWO_PI / (20 << k), .t_end = t_end};
             overtaking(context, 1.05, bodies);
             evolve(context, 1, N, &options, bodies, &energy, NULL);
             error[p][k] = distance_of_states(N, bodies, exact);
-            print_message("%-6s dt = P / %3d: position off by %.2e, energy by %.1e\n", options.propagator, 20 << k, error[p][k], energy);
+            print_message("%-6s dt = P / %3d: position off by %.2e, energy by %.1e\n", options.propagator, 20 << k,
+                          error[p][k], energy);
             if (p == 1 && k == 0)
                 assert_below(energy, 1e-5);
         }
@@ -345,8 +366,9 @@ static void an_encounter_is_followed(void **state)
     assert_true(fabs(order - 2.0) < 0.3);
 }
 
-/* Three planets of 5e-5 stars, scattering for 1000 orbits. TRACE and MERCURIUS of REBOUND 5.2.2 from the same states, 1000 orbits: medians 3.0e-6 and
- * 2.5e-6, largest 7.6e-6 and 3.2e-5; the error is a random walk in the number of encounters. */
+/* Three planets of 5e-5 stars, scattering for 1000 orbits. TRACE and MERCURIUS of REBOUND 5.2.2 from the same
+ * states, 1000 orbits: medians 3.0e-6 and 2.5e-6, largest 7.6e-6 and 3.2e-5; the error is a random walk in the
+ * number of encounters. */
 static void scattering_keeps_the_energy(void **state)
 {
     enum { SYSTEMS = 24, N = 4 };
@@ -354,12 +376,14 @@ static void scattering_keeps_the_energy(void **state)
     double error[2][SYSTEMS];
     for (int p = 0; p < 2; p++) {
         shoal_body bodies[SYSTEMS * N];
-        const shoal_options options = {.propagator = p ? "hybrid" : "mvs", .dt = TWO_PI / 40, .t_end = 1000 * TWO_PI / SLOW_DOWN};
+        const shoal_options options = {
+            .propagator = p ? "hybrid" : "mvs", .dt = TWO_PI / 40, .t_end = 1000 * TWO_PI / SLOW_DOWN};
         for (long s = 0; s < SYSTEMS; s++)
             planets(context, s, N, 5e-5, 1.12, bodies + s * N);
         evolve(context, SYSTEMS, N, &options, bodies, error[p], NULL);
-        print_message("%-6s energy error after 1000 orbits: median %.1e, 90 %% %.1e, largest %.1e\n", options.propagator,
-                      quantile(SYSTEMS, error[p], 0.5), quantile(SYSTEMS, error[p], 0.9), quantile(SYSTEMS, error[p], 1));
+        print_message("%-6s energy error after 1000 orbits: median %.1e, 90 %% %.1e, largest %.1e\n",
+                      options.propagator, quantile(SYSTEMS, error[p], 0.5), quantile(SYSTEMS, error[p], 0.9),
+                      quantile(SYSTEMS, error[p], 1));
     }
     assert_below(quantile(SYSTEMS, error[1], 0.5), 1e-5);
     assert_below(quantile(SYSTEMS, error[1], 1), 5e-5);
@@ -367,14 +391,15 @@ static void scattering_keeps_the_energy(void **state)
         assert_true(quantile(SYSTEMS, error[0], 0.5) > 300 * quantile(SYSTEMS, error[1], 0.5));
 }
 
-/* There and back through the encounter. The map is reversible where the same pairs are found near both ways; what is left is the substeps'
- * error, magnified by the encounter. */
+/* There and back through the encounter. The map is reversible where the same pairs are found near both ways; what is
+ * left is the substeps' error, magnified by the encounter. */
 static void time_can_be_reversed(void **state)
 {
     enum { N = 3 };
     shoal_context *context = context_of(state);
     const shoal_setting tolerance = {.name = "tolerance", .value = 1e-12};
-    const shoal_options options = {.propagator = "hybrid", .settings = &tolerance, .n_settings = 1, .dt = TWO_PI / 64, .t_end = 64 * TWO_PI / 64};
+    const shoal_options options = {
+        .propagator = "hybrid", .settings = &tolerance, .n_settings = 1, .dt = TWO_PI / 64, .t_end = 64 * TWO_PI / 64};
     shoal_body start[N], bodies[N];
     overtaking(context, 1.05, start);
     memcpy(bodies, start, sizeof start);
@@ -391,9 +416,9 @@ static void time_can_be_reversed(void **state)
     assert_below(distance_of_states(N, bodies, start), 1e-11);
 }
 
-/* A planet that passes the star at 0.02 of its axis beside a Jupiter; mvs with 40 steps an orbit does not see the pericentre. By passages: REBOUND's
- * TRACE has 8e-5; by orbits there is the drift's error alone,
- * magnified by 2 a / q = 100. */
+/* A planet that passes the star at 0.02 of its axis beside a Jupiter; mvs with 40 steps an orbit does not see the
+ * pericentre. By passages: REBOUND's TRACE has 8e-5; by orbits there is the drift's error alone, magnified by 2 a /
+ * q = 100. */
 static void a_pericentre_passage_is_followed(void **state)
 {
     enum { N = 3 };
@@ -413,8 +438,11 @@ static void a_pericentre_passage_is_followed(void **state)
     for (int row = 0; row < SHOAL_COUNT(rows); row++) {
         const shoal_setting settings[] = {{.name = "pericentre", .choice = rows[row].choice},
                                           {.name = "tolerance", .value = rows[row].tolerance}};
-        const shoal_options options = {.propagator = rows[row].propagator, .settings = settings, .n_settings = rows[row].choice ? 2 : 0,
-                                       .dt = TWO_PI / 40, .t_end = 20.0};
+        const shoal_options options = {.propagator = rows[row].propagator,
+                                       .settings = settings,
+                                       .n_settings = rows[row].choice ? 2 : 0,
+                                       .dt = TWO_PI / 40,
+                                       .t_end = 20.0};
         double energy;
         memcpy(bodies, start, sizeof start);
         evolve(context, 1, N, &options, bodies, &energy, NULL);
@@ -426,18 +454,22 @@ static void a_pericentre_passage_is_followed(void **state)
     }
 }
 
-/* Extra forces in both branches, against gauss_radau: through pericentre passages, where they are part of the drift, to what its
- * tolerance allows; if they depend on velocities, the method is of order 3 and its estimate of order 4 in the substep (1e-4 in tolerance:
- * 10^(-4 / 4 * 3) in the result); through an encounter, where they kick at the steps' ends, of order 2. */
+/* Extra forces in both branches, against gauss_radau: through pericentre passages, where they are part of the drift,
+ * to what its tolerance allows; if they depend on velocities, the method is of order 3 and its estimate of order 4
+ * in the substep (1e-4 in tolerance: 10^(-4 / 4 * 3) in the result); through an encounter, where they kick at the
+ * steps' ends, of order 2. */
 static void forces_act_in_both_branches(void **state)
 {
     enum { N = 3, STEPS = 5 };
     static const struct {
         const char *force, *choice;
         double tolerance, position, energy;
-    } rows[] = {{"gr_potential", "orbit", 1e-7, 5e-7, 2e-7}, {"gr_potential", "orbit", 1e-11, 1e-11, 1e-11},
-                {"gr", "orbit", 1e-7, 1e-4, 5e-5},           {"gr", "orbit", 1e-11, 1e-7, 1e-7},
-                {"gr_potential", "passage", 1e-7, 1e-2, 1e-3}, {"gr", "passage", 1e-7, 1e-2, 1e-3}};
+    } rows[] = {{"gr_potential", "orbit", 1e-7, 5e-7, 2e-7},
+                {"gr_potential", "orbit", 1e-11, 1e-11, 1e-11},
+                {"gr", "orbit", 1e-7, 1e-4, 5e-5},
+                {"gr", "orbit", 1e-11, 1e-7, 1e-7},
+                {"gr_potential", "passage", 1e-7, 1e-2, 1e-3},
+                {"gr", "passage", 1e-7, 1e-2, 1e-3}};
     shoal_context *context = context_of(state);
     const shoal_orbit orbit[N] = {{0}, {.a = 1.0, .e = 0.98, .f = 3.0, .inc = 0.1}, {.a = 5.2, .e = 0.05, .f = 1.0}};
     shoal_setting c = {.name = "c", .value = 300}; /* each passage turns the orbit by 5e-3 */
@@ -477,8 +509,8 @@ static void forces_act_in_both_branches(void **state)
         overtaking(context, 1.05, bodies);
         evolve(context, 1, N, &options, bodies, &energy, NULL);
         error[k] = distance_of_states(N, bodies, exact);
-        print_message("encounter with gr_potential, dt = P / %3d: position off by %.2e, energy by %.1e\n", 20 << k, error[k],
-                      energy);
+        print_message("encounter with gr_potential, dt = P / %3d: position off by %.2e, energy by %.1e\n", 20 << k,
+                      error[k], energy);
     }
     const double order = slope(STEPS, dt, error);
     print_message("hybrid through an encounter with gr_potential: order %.2f\n", order);
@@ -493,8 +525,11 @@ static void watching_changes_nothing(void **state)
     const shoal_plug_options megno = {.name = "megno"};
     shoal_body bodies[2][SYSTEMS * N];
     for (int watched = 0; watched < 2; watched++) {
-        const shoal_options options = {.propagator = "hybrid", .dt = TWO_PI / 20, .t_end = 200 * TWO_PI,
-                                       .monitors = &megno, .n_monitors = watched};
+        const shoal_options options = {.propagator = "hybrid",
+                                       .dt = TWO_PI / 20,
+                                       .t_end = 200 * TWO_PI,
+                                       .monitors = &megno,
+                                       .n_monitors = watched};
         for (int s = 0; s < SYSTEMS; s++)
             planets(context, s, N, 5e-5, 1.08, bodies[watched] + s * N);
         evolve(context, SYSTEMS, N, &options, bodies[watched], NULL, NULL);
@@ -502,7 +537,8 @@ static void watching_changes_nothing(void **state)
     assert_memory_equal(bodies[0], bodies[1], sizeof bodies[0]);
 }
 
-/* Balls that touch, or just miss, in the encounter, whose approach and retreat lie within few coarse steps; and the moment. */
+/* Balls that touch, or just miss, in the encounter, whose approach and retreat lie within few coarse steps; and the
+ * moment. */
 static void monitors_see_what_happens_within_a_step(void **state)
 {
     enum { N = 3 };
@@ -525,15 +561,19 @@ static void monitors_see_what_happens_within_a_step(void **state)
         for (int steps = 20; steps <= 80; steps *= 4)
             for (int ball = 0; ball < 2; ball++) {
                 shoal_system record;
-                const shoal_options options = {.propagator = "hybrid", .dt = TWO_PI / steps, .t_end = 4.0,
-                                               .monitors = ball ? &collision : &encounter, .n_monitors = 1};
+                const shoal_options options = {.propagator = "hybrid",
+                                               .dt = TWO_PI / steps,
+                                               .t_end = 4.0,
+                                               .monitors = ball ? &collision : &encounter,
+                                               .n_monitors = 1};
                 overtaking(context, 1.05, bodies);
                 for (int i = 1; ball && i < N; i++)
                     bodies[i].r = 0.5 * reach;
                 evolve(context, 1, N, &options, bodies, NULL, &record);
                 assert_int_equal(record.outcome, k == 0 ? SHOAL_SURVIVED : ball ? SHOAL_COLLIDED : SHOAL_ENCOUNTER);
                 if (k > 0) {
-                    print_message("dt = P / %d: within %.1e at %.6f, exactly %.6f\n", steps, reach, record.t_stop, when);
+                    print_message("dt = P / %d: within %.1e at %.6f, exactly %.6f\n", steps, reach, record.t_stop,
+                                  when);
                     assert_below(fabs(record.t_stop - when), 1e-3 * 400 / (steps * steps)); /* the map's own error */
                 }
             }
@@ -552,7 +592,8 @@ static void test_particles_change_nothing(void **state)
         const shoal_orbit orbit[2] = {{0}, {.a = 2.0 + 0.01 * i, .e = 0.1, .f = i}};
         memset(particle, 0, sizeof particle);
         particle[0].m = 1.0;
-        assert_ok(context_of(state), shoal_bodies_from_orbits(context_of(state), SHOAL_ASTROCENTRIC, 2, orbit, particle));
+        assert_ok(context_of(state),
+                  shoal_bodies_from_orbits(context_of(state), SHOAL_ASTROCENTRIC, 2, orbit, particle));
         bodies[i] = particle[1];
     }
     evolve(context_of(state), 1, 3, &options, alone, NULL, NULL);

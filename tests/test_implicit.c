@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * test_implicit.c: the implicit Runge-Kutta methods of Gauss and the Bulirsch-Stoer extrapolation: order conditions of the
- * tables, measured orders, energy without drift, eccentric orbits, a three-body problem with a known end;
- * against closed forms, GSL's methods (one of them Gauss' own of order 4) and integrations in quadruple precision.
+ * test_implicit.c: the implicit Runge-Kutta methods of Gauss and the Bulirsch-Stoer extrapolation: order conditions of
+ * the tables, measured orders, energy without drift, eccentric orbits, a three-body problem with a known end; against
+ * closed forms, GSL's methods (one of them Gauss' own of order 4) and integrations in quadruple precision.
  *
  * That width, neighbours, slices, restarts and output times change no bit is tested for every propagator in
  * test_invariance.c.
@@ -45,12 +45,13 @@ static shoal_options options_of(const struct method *method, shoal_setting setti
         settings[n++] = (shoal_setting){.name = "tolerance", .value = method->tolerance};
     if (method->columns > 0)
         settings[n++] = (shoal_setting){.name = "columns", .value = method->columns};
-    return (shoal_options){.propagator = method->name, .settings = settings, .n_settings = n, .engine = "cpu", .t_end = t_end,
-                           .dt = dt};
+    return (shoal_options){
+        .propagator = method->name, .settings = settings, .n_settings = n, .engine = "cpu", .t_end = t_end, .dt = dt};
 }
 
 /* One system in and out; returns its record. */
-static shoal_system evolve(shoal_context *context, const shoal_options *options, int n, double t_start, shoal_body *bodies)
+static shoal_system evolve(shoal_context *context, const shoal_options *options, int n, double t_start,
+                           shoal_body *bodies)
 {
     shoal_system record;
     evolve_all(context, 1, n, &t_start, NULL, options, bodies, &record);
@@ -68,8 +69,9 @@ static void evolve_method(shoal_context *context, const struct method *method, d
 /* A star and two heavy planets. */
 static void three_bodies(shoal_context *context, double phase, shoal_body *bodies)
 {
-    const shoal_orbit orbit[3] = {
-        {0}, {.a = 1.0, .e = 0.1, .inc = 0.1, .f = 0.3 + phase}, {.a = 1.9, .e = 0.05, .inc = 0.02, .f = 2.0 + 3 * phase}};
+    const shoal_orbit orbit[3] = {{0},
+                                  {.a = 1.0, .e = 0.1, .inc = 0.1, .f = 0.3 + phase},
+                                  {.a = 1.9, .e = 0.05, .inc = 0.02, .f = 2.0 + 3 * phase}};
     memset(bodies, 0, 3 * sizeof *bodies);
     bodies[0].m = 1.0;
     bodies[1].m = bodies[2].m = 1e-3;
@@ -111,7 +113,8 @@ static int jacobian(double t, const double y[], double *dfdy, double dfdt[], voi
     return GSL_SUCCESS;
 }
 
-/* The state after a time t by one of GSL's methods: n_steps fixed steps, or as many as the error allows (n_steps = 0). */
+/* The state after a time t by one of GSL's methods: n_steps fixed steps, or as many as the error allows (n_steps =
+ * 0). */
 static void by_gsl(const gsl_odeiv2_step_type *type, int n, double t, unsigned long n_steps, double error,
                    shoal_body *bodies)
 {
@@ -122,7 +125,8 @@ static void by_gsl(const gsl_odeiv2_step_type *type, int n, double t, unsigned l
     const double first = n_steps ? t / (double)n_steps : 1e-3;
     gsl_odeiv2_driver *driver = gsl_odeiv2_driver_alloc_y_new(&system, type, first, error, error);
     assert_non_null(driver);
-    for (unsigned long k = 0; k < n_steps; k++) /* apply_fixed_step would refuse steps whose estimated error is above `error` */
+    /* apply_fixed_step would refuse steps whose estimated error is above `error` */
+    for (unsigned long k = 0; k < n_steps; k++)
         assert_int_equal(gsl_odeiv2_step_apply(driver->s, first * (double)k, first, y, y_error, NULL, NULL, &system),
                          GSL_SUCCESS);
     if (n_steps == 0)
@@ -153,7 +157,8 @@ static void the_tables_satisfy_the_order_conditions(void **state)
                 long double inner = -powl(c[i], q) / q, outer = -b[i] * (1.0L - powl(c[i], q)) / q;
                 long double guess = -powl(1.0L + c[i], q - 1);
                 for (int j = 0; j < s; j++) {
-                    inner += (long double)mu[i * s + j] * b[j] * powl(c[j], q - 1);        /* C: sum a_ij c_j^(q-1) = c_i^q/q */
+                    /* C: sum a_ij c_j^(q-1) = c_i^q/q */
+                    inner += (long double)mu[i * s + j] * b[j] * powl(c[j], q - 1);
                     outer += b[j] * powl(c[j], q - 1) * (long double)mu[j * s + i] * b[i]; /* D */
                     guess += next[i * s + j] * powl(c[j], q - 1);
                 }
@@ -174,7 +179,7 @@ static void the_tables_satisfy_the_order_conditions(void **state)
             }
         print_message("gauss, %d stages: order conditions to %.1Le, extrapolation to %.1Le\n", s, worst, rough);
         assert_below((double)worst, 3 * EPS, "%d stages", s); /* entries up to 1.1, rounded to 2^-53 */
-        assert_below((double)rough, 1e-4, "%d stages", s); /* a guess: six digits, entries up to 1400 */
+        assert_below((double)rough, 1e-4, "%d stages", s);    /* a guess: six digits, entries up to 1400 */
     }
     assert_int_equal(first, SHOAL_COUNT(gauss_c));
     assert_int_equal(square, SHOAL_COUNT(gauss_nu));
@@ -183,8 +188,8 @@ static void the_tables_satisfy_the_order_conditions(void **state)
 /* ---- orders ------------------------------------------------------------------------------------------------------ */
 
 /* Steps of one length: a tolerance that accepts everything and a bound. */
-static double error_of_step(shoal_context *context, const struct method *method, double t, double dt, const shoal_body *start,
-                            const shoal_body *exact)
+static double error_of_step(shoal_context *context, const struct method *method, double t, double dt,
+                            const shoal_body *start, const shoal_body *exact)
 {
     shoal_setting settings[4];
     shoal_body bodies[3];
@@ -225,9 +230,10 @@ static void error_falls_with_the_order(void **state)
         }
         const double order = slope(STEPS, steps, error);
         print_message("%s %s%d: order %.2f, errors %.1e..%.1e\n", rows[row].method.name,
-                      rows[row].method.order ? "of order " : "with columns for order ", rows[row].order, order, error[0],
-                      error[STEPS - 1]);
-        assert_below(fabs(order - rows[row].order), 0.08 * rows[row].order, "%s %d", rows[row].method.name, rows[row].order);
+                      rows[row].method.order ? "of order " : "with columns for order ", rows[row].order, order,
+                      error[0], error[STEPS - 1]);
+        assert_below(fabs(order - rows[row].order), 0.08 * rows[row].order, "%s %d", rows[row].method.name,
+                     rows[row].order);
     }
 }
 
@@ -251,8 +257,9 @@ static void order_4_is_the_map_of_gsl(void **state)
     assert_below(distance_of_states(3, ours, theirs), 1e-12, "rk4imp");
 }
 
-/* Hairer, McLachlan & Razakarivony 2008: iterated to rounding, with compensated sums, the error of the energy is a random
- * walk: its mean over systems is no larger than chance allows, its spread grows as the square root of the steps. */
+/* Hairer, McLachlan & Razakarivony 2008: iterated to rounding, with compensated sums, the error of the energy is a
+ * random walk: its mean over systems is no larger than chance allows, its spread grows as the square root of the
+ * steps. */
 static void energy_errors_are_a_random_walk(void **state)
 {
     enum { SYSTEMS = 32, TIMES = 2 };
@@ -274,8 +281,8 @@ static void energy_errors_are_a_random_walk(void **state)
             spread[k] += error * error / SYSTEMS;
         }
         spread[k] = sqrt(spread[k]);
-        print_message("gauss of order 12, 20 steps an orbit: after %g orbits dE/E %.1e rms, %.1e mean\n", orbits[k], spread[k],
-                      mean[k]);
+        print_message("gauss of order 12, 20 steps an orbit: after %g orbits dE/E %.1e rms, %.1e mean\n", orbits[k],
+                      spread[k], mean[k]);
     }
     motion_end(&motion);
     for (int k = 0; k < TIMES; k++)
@@ -284,7 +291,8 @@ static void energy_errors_are_a_random_walk(void **state)
     assert_below(spread[1], 1.5 * spread[0] * sqrt(fmax(1, orbits[1] / orbits[0])), "growth");
 }
 
-/* With steps so long that the error of the method shows: the energy swings, and swings as much after ten thousand orbits. */
+/* With steps so long that the error of the method shows: the energy swings, and swings as much after ten thousand
+ * orbits. */
 static void energy_swings_and_does_not_drift(void **state)
 {
     enum { SAMPLES = 1500 };
@@ -293,7 +301,8 @@ static void energy_swings_and_does_not_drift(void **state)
     for (int which = 0; which < 2; which++) {
         const struct method method = {.name = "gauss", .order = orders[which]};
         shoal_setting settings[4];
-        const shoal_options options = options_of(&method, settings, (late + 2 * SAMPLES) * TWO_PI, TWO_PI / (which ? 9.7 : 20.3));
+        const shoal_options options = options_of(&method, settings, (late + 2 * SAMPLES) * TWO_PI,
+                                                 TWO_PI / (which ? 9.7 : 20.3));
         shoal_body bodies[3];
         double least[2] = {1, 1}, most[2] = {-1, -1};
         three_bodies(context, 2.0, bodies);
@@ -306,8 +315,8 @@ static void energy_swings_and_does_not_drift(void **state)
                 most[k] = fmax(most[k], error);
             }
         motion_end(&motion);
-        print_message("gauss of order %s: dE/E in %.2e..%.2e at first, %.2e..%.2e after %g orbits\n", orders[which], least[0],
-                      most[0], least[1], most[1], late);
+        print_message("gauss of order %s: dE/E in %.2e..%.2e at first, %.2e..%.2e after %g orbits\n", orders[which],
+                      least[0], most[0], least[1], most[1], late);
         const double width = most[0] - least[0];
         assert_below(fabs(least[1] - least[0]), 0.3 * width, "order %s", orders[which]);
         assert_below(fabs(most[1] - most[0]), 0.3 * width, "order %s", orders[which]);
@@ -319,7 +328,8 @@ static void energy_swings_and_does_not_drift(void **state)
 /* n_steps steps with so many columns by Neville's scheme, all in doubles from the start to the end of a column. */
 static void by_neville(int columns, int n, double step, int n_steps, shoal_body *bodies)
 {
-    double start[6 * MOST_BODIES], dydt[6 * MOST_BODIES], t[10][6 * MOST_BODIES]; /* t[j]: from the columns up to j, as many as are done */
+    /* t[j]: from the columns up to j, as many as are done */
+    double start[6 * MOST_BODIES], dydt[6 * MOST_BODIES], t[10][6 * MOST_BODIES];
     struct newton newton = {n, bodies};
     newton_from_bodies(n, bodies, start);
     for (; n_steps > 0; n_steps--) {
@@ -342,8 +352,8 @@ static void by_neville(int columns, int n, double step, int n_steps, shoal_body 
     newton_to_bodies(n, start, bodies);
 }
 
-/* With every number of columns the extrapolation of leapfrog steps; those that are long enough to show which leave doubles too few digits
- * for a fit of the orders from 14 on. */
+/* With every number of columns the extrapolation of leapfrog steps; those that are long enough to show which leave
+ * doubles too few digits for a fit of the orders from 14 on. */
 static void columns_are_those_of_neville(void **state)
 {
     static const int n_steps[] = {[3] = 60, [4] = 43, [5] = 30, [6] = 20, [7] = 16, [8] = 10, [9] = 8};
@@ -358,8 +368,10 @@ static void columns_are_those_of_neville(void **state)
         const double step = t / n_steps[columns];
         memcpy(neville, start, sizeof neville);
         by_neville(columns, 3, step, n_steps[columns], neville);
-        const double apart = error_of_step(context, &method, t, step, start, neville), error = distance_of_states(3, neville, exact);
-        print_message("%d columns, %d steps: %.1e from Neville's scheme, both %.1e from the flow\n", columns, n_steps[columns], apart, error);
+        const double apart = error_of_step(context, &method, t, step, start, neville),
+                     error = distance_of_states(3, neville, exact);
+        print_message("%d columns, %d steps: %.1e from Neville's scheme, both %.1e from the flow\n", columns,
+                      n_steps[columns], apart, error);
         assert_below(apart, 5e-12, "%d columns", columns);
         assert_true(error > 1e-9);
     }
@@ -367,8 +379,9 @@ static void columns_are_those_of_neville(void **state)
 
 /* ---- both on known motions --------------------------------------------------------------------------------------- */
 
-/* Eccentric orbits over ten periods against Kepler's equation. A rounding EPS at pericentre is 6 pi sqrt((1 + e) / (1 - e))
- * (2 + e) / (1 - e) EPS after an orbit (test_propagators.c), and there are some tens of roundings in each of ten orbits. */
+/* Eccentric orbits over ten periods against Kepler's equation. A rounding EPS at pericentre is 6 pi sqrt((1 + e) /
+ * (1 - e)) (2 + e) / (1 - e) EPS after an orbit (test_propagators.c), and there are some tens of roundings in each
+ * of ten orbits. */
 static void eccentric_orbits(void **state)
 {
     static const double eccentricities[] = {0.0, 0.5, 0.9, 0.99};
@@ -402,7 +415,8 @@ static void eccentric_orbits(void **state)
 /* Against GSL's explicit Runge-Kutta method of order 8 and its implicit extrapolation by Bader and Deuflhard. */
 static void agreement_with_gsl(void **state)
 {
-    static const struct method methods[] = {{.name = "gauss", .order = "8"}, {.name = "gauss", .order = "12"},
+    static const struct method methods[] = {{.name = "gauss", .order = "8"},
+                                            {.name = "gauss", .order = "12"},
                                             {.name = "bulirsch_stoer", .tolerance = 1e-13}};
     shoal_context *context = context_of(state);
     const double t = 40.0;
@@ -463,7 +477,8 @@ static void the_figure_eight_closes(void **state)
 
 /* ---- ends -------------------------------------------------------------------------------------------------------- */
 
-/* A head-on fall ends at the collision, pi / (2 sqrt 2) after rest at distance 1 with total mass 1, with step_underflow. */
+/* A head-on fall ends at the collision, pi / (2 sqrt 2) after rest at distance 1 with total mass 1, with
+ * step_underflow. */
 static void a_head_on_fall_underflows(void **state)
 {
     shoal_context *context = context_of(state);
@@ -474,7 +489,8 @@ static void a_head_on_fall_underflows(void **state)
         shoal_body bodies[2] = {{.m = 0.5, .x = -0.5, .y = 0.1}, {.m = 0.5, .x = 0.5, .y = 0.1}};
         options.dt_min = k ? 1e-6 : 0.0;
         const shoal_system end = evolve(context, &options, 2, 0.0, bodies);
-        print_message("head-on fall: %s at %.12g after %g steps\n", shoal_outcome_name(end.outcome), end.t_stop, end.n_steps);
+        print_message("head-on fall: %s at %.12g after %g steps\n", shoal_outcome_name(end.outcome), end.t_stop,
+                      end.n_steps);
         assert_int_equal(end.outcome, SHOAL_STEP_UNDERFLOW);
         assert_below(fabs(end.t_stop - M_PI / (2 * sqrt(2))), k ? 1e-4 : 1e-9, "dt_min = %g", options.dt_min);
     }

@@ -13,9 +13,9 @@
 
 #include "systems.h"
 
-#define SYSTEMS 83 /* a prime, not a multiple of any width, in three chunks */
+#define SYSTEMS     83 /* a prime, not a multiple of any width, in three chunks */
 #define MOST_BODIES 12
-#define T_END (4.001 * TWO_PI)
+#define T_END       (4.001 * TWO_PI)
 
 /* ---- systems ----------------------------------------------------------------------------------------------------- */
 
@@ -55,20 +55,20 @@ struct way {
     const char *propagator;
     const char *form;
     int compensated;
-    int n, n_room;      /* bodies; bodies that the ensemble has room for (0 = n) */
-    int lanes, threads; /* threads: 0 = one */
+    int n, n_room;           /* bodies; bodies that the ensemble has room for (0 = n) */
+    int lanes, threads;      /* threads: 0 = one */
     long multiplier, offset; /* system s has id (s * multiplier + offset) % SYSTEMS */
-    long swap;          /* ids 0 and swap change places */
-    long slice_steps;   /* > 0: all slices are as long as that */
-    int n_calls;        /* > 0: stops on the way */
-    int restart;        /* 1: from a saved state in a new plan; 2: the same plan goes back to it */
-    bool again;         /* the plan has been on its way with other systems */
-    bool light;         /* outer planets without mass */
-    bool watched;       /* monitors that end systems */
-    bool idle;          /* monitors that have nothing to do */
-    bool reversed;      /* monitors in another order */
-    long broken;        /* id + 1 of a system whose state is no number */
-    const char *plan_has; /* words that the plan's line must have */
+    long swap;               /* ids 0 and swap change places */
+    long slice_steps;        /* > 0: all slices are as long as that */
+    int n_calls;             /* > 0: stops on the way */
+    int restart;             /* 1: from a saved state in a new plan; 2: the same plan goes back to it */
+    bool again;              /* the plan has been on its way with other systems */
+    bool light;              /* outer planets without mass */
+    bool watched;            /* monitors that end systems */
+    bool idle;               /* monitors that have nothing to do */
+    bool reversed;           /* monitors in another order */
+    long broken;             /* id + 1 of a system whose state is no number */
+    const char *plan_has;    /* words that the plan's line must have */
 };
 
 struct result {
@@ -91,8 +91,8 @@ static void fill(shoal_context *context, const struct way *way, shoal_ensemble *
     for (long s = 0; s < SYSTEMS; s++) {
         const long id = id_at(way, s);
         shoal_body bodies[MOST_BODIES];
-        shoal_system record = {.id = id, .t_start = 0.1 * uniform(id, 300),
-                               .dt = TWO_PI / (30.0 + 40.0 * uniform(id, 301))};
+        shoal_system record = {
+            .id = id, .t_start = 0.1 * uniform(id, 300), .dt = TWO_PI / (30.0 + 40.0 * uniform(id, 301))};
         make_system(context, id, way->n, bodies);
         for (int i = 2; i < way->n && way->light; i++)
             bodies[i].m = 0;
@@ -136,30 +136,33 @@ static void plan_of(shoal_context *context, const struct way *way, shoal_ensembl
     const bool idle = way->idle;
     const shoal_setting compensated = {.name = "compensated", .value = way->compensated};
     const shoal_setting r_max = {.name = "r_max", .value = idle ? 1e6 : 8.0},
-        watched_body = {.name = "body", .value = 1};
+                        watched_body = {.name = "body", .value = 1};
     const shoal_setting near[] = {{.name = "factor", .value = idle ? 1e-9 : 1.0}},
-        touch[] = {{.name = "factor", .value = idle ? 1e-9 : 1.0}},
-        central = {.name = "central", .value = 1}, second = {.name = "second", .value = 1},
-        angle[] = {{.name = "body_2", .value = 1}, {.name = "p_1", .value = 1}, {.name = "p_2", .value = 0},
-                   {.name = "q_1", .value = -1}};
-    const shoal_plug_options each[] = {{"stop_on_ejection", &r_max, 1},
-                                          {"stop_on_encounter", near, 1},
-                                          {"stop_on_collision", touch, 1},
-                                          {"mean_motion_drift", &watched_body, 1},
-                                          {"closest_approach", &central, 1},
-                                          {"element_range", NULL, 0},
-                                          {"energy_error", NULL, 0},
-                                          {"resonant_angle", angle, SHOAL_COUNT(angle)},
-                                          {"distance", &second, 1},
-                                          {"amd", NULL, 0}};
+                        touch[] = {{.name = "factor", .value = idle ? 1e-9 : 1.0}},
+                        central = {.name = "central", .value = 1}, second = {.name = "second", .value = 1},
+                        angle[] = {{.name = "body_2", .value = 1},
+                                   {.name = "p_1", .value = 1},
+                                   {.name = "p_2", .value = 0},
+                                   {.name = "q_1", .value = -1}};
+    const shoal_plug_options each[] = {{"stop_on_ejection", &r_max, 1},   {"stop_on_encounter", near, 1},
+                                       {"stop_on_collision", touch, 1},   {"mean_motion_drift", &watched_body, 1},
+                                       {"closest_approach", &central, 1}, {"element_range", NULL, 0},
+                                       {"energy_error", NULL, 0},         {"resonant_angle", angle, SHOAL_COUNT(angle)},
+                                       {"distance", &second, 1},          {"amd", NULL, 0}};
     enum { EACH = sizeof each / sizeof each[0] };
     shoal_plug_options monitors[EACH];
     for (int i = 0; i < EACH; i++)
         monitors[i] = each[way->reversed ? EACH - 1 - i : i];
-    const shoal_options options = {
-        .propagator = way->propagator, .settings = &compensated, .n_settings = 1, .engine = "cpu", .form = way->form,
-        .lanes = way->lanes, .threads = way->threads ? way->threads : 1, .t_end = T_END, .monitors = monitors,
-        .n_monitors = way->watched || way->idle ? EACH : 0};
+    const shoal_options options = {.propagator = way->propagator,
+                                   .settings = &compensated,
+                                   .n_settings = 1,
+                                   .engine = "cpu",
+                                   .form = way->form,
+                                   .lanes = way->lanes,
+                                   .threads = way->threads ? way->threads : 1,
+                                   .t_end = T_END,
+                                   .monitors = monitors,
+                                   .n_monitors = way->watched || way->idle ? EACH : 0};
     const shoal_status status = shoal_plan_create(context, ensemble, &options, plan);
     result->unsupported = status == SHOAL_E_UNSUPPORTED && way->lanes != 0;
     if (!result->unsupported) {
@@ -222,13 +225,24 @@ static struct result *run(shoal_context *context, struct way way)
         for (int body = 0; body < way.n; body++)
             for (int c = 0; c < 6; c++)
                 result->state[id][body][c] = *shoal_ensemble_body(ensemble, body, c, s);
-        const double fields[] = {record.n_steps, record.outcome, record.t_stop, record.body_a, record.body_b, record.dt,
-                                 shoal_plan_column(plan, "mean_motion_drift", s), shoal_plan_column(plan, "mean_motion", s),
-                                 shoal_plan_column(plan, "min_separation", s), shoal_plan_column(plan, "min_separation_time", s),
-                                 shoal_plan_column(plan, "min_separation_hill", s), shoal_plan_column(plan, "a_min_1", s),
-                                 shoal_plan_column(plan, "e_max_2", s), shoal_plan_column(plan, "inc_max_1", s),
-                                 shoal_plan_column(plan, "dE_max", s), shoal_plan_column(plan, "angle_amplitude", s),
-                                 shoal_plan_column(plan, "distance_mean", s), shoal_plan_column(plan, "distance_min", s),
+        const double fields[] = {record.n_steps,
+                                 record.outcome,
+                                 record.t_stop,
+                                 record.body_a,
+                                 record.body_b,
+                                 record.dt,
+                                 shoal_plan_column(plan, "mean_motion_drift", s),
+                                 shoal_plan_column(plan, "mean_motion", s),
+                                 shoal_plan_column(plan, "min_separation", s),
+                                 shoal_plan_column(plan, "min_separation_time", s),
+                                 shoal_plan_column(plan, "min_separation_hill", s),
+                                 shoal_plan_column(plan, "a_min_1", s),
+                                 shoal_plan_column(plan, "e_max_2", s),
+                                 shoal_plan_column(plan, "inc_max_1", s),
+                                 shoal_plan_column(plan, "dE_max", s),
+                                 shoal_plan_column(plan, "angle_amplitude", s),
+                                 shoal_plan_column(plan, "distance_mean", s),
+                                 shoal_plan_column(plan, "distance_min", s),
                                  shoal_plan_column(plan, "amd_change", s)};
         memcpy(result->record[id], fields, sizeof fields);
         result->n_by_outcome[record.outcome]++;
@@ -251,8 +265,8 @@ static void compare(shoal_context *context, struct way plain, struct way other, 
         if (memcmp(a->state[id], b->state[id], sizeof a->state[id]) != 0 ||
             memcmp(a->record[id], b->record[id], (size_t)n_fields * sizeof(double)) != 0)
             fail_msg("%s%s, %d bodies, system %ld (%s, %s): other bits: %s", plain.propagator,
-                     plain.compensated ? " compensated" : "", plain.n, id,
-                     shoal_outcome_name((int)a->record[id][1]), shoal_outcome_name((int)b->record[id][1]), what);
+                     plain.compensated ? " compensated" : "", plain.n, id, shoal_outcome_name((int)a->record[id][1]),
+                     shoal_outcome_name((int)b->record[id][1]), what);
     }
     free(a);
     free(b);
@@ -260,8 +274,8 @@ static void compare(shoal_context *context, struct way plain, struct way other, 
 
 enum { ALL_FIELDS = 19, NO_COLUMNS = 6 };
 
-/* The propagators with a short step go through every way, n = 2, 3, 5 (kernels of their own) and 12 (none); the others, which
- * take longer, with n = 3. */
+/* The propagators with a short step go through every way, n = 2, 3, 5 (kernels of their own) and 12 (none); the
+ * others, which take longer, with n = 3. */
 static bool goes_through_all(int propagator)
 {
     static const char *const names[] = {"hermite4", "leapfrog", "mvs"};
@@ -272,13 +286,13 @@ static bool goes_through_all(int propagator)
 }
 
 /* In the body of a test: `plain` runs over every propagator, both sums, body counts, with and without monitors. */
-#define FOR_EVERY_PLAIN_WAY(plain)                                                                        \
-    for (int p_ = 0; shoal_plugs_of(NULL)->propagators[p_]; p_++)                                         \
-        for (int which_ = 0; which_ < (goes_through_all(p_) ? 16 : 2); which_++)                          \
-            for (struct way plain = {.propagator = shoal_plugs_of(NULL)->propagators[p_]->name,           \
-                                     .compensated = which_ & 1,                                           \
-                                     .watched = (which_ & 2) || !goes_through_all(p_),                    \
-                                     .n = goes_through_all(p_) ? (const int[]){2, 3, 5, 12}[which_ >> 2] : 3};   \
+#define FOR_EVERY_PLAIN_WAY(plain)                                                                            \
+    for (int p_ = 0; shoal_plugs_of(NULL)->propagators[p_]; p_++)                                             \
+        for (int which_ = 0; which_ < (goes_through_all(p_) ? 16 : 2); which_++)                              \
+            for (struct way plain = {.propagator = shoal_plugs_of(NULL)->propagators[p_]->name,               \
+                                    .compensated = which_ & 1,                                                \
+                                    .watched = (which_ & 2) || !goes_through_all(p_),                         \
+                                    .n = goes_through_all(p_) ? (const int[]){2, 3, 5, 12}[which_ >> 2] : 3}; \
                  plain.n; plain.n = 0)
 
 /* ---- tests ------------------------------------------------------------------------------------------------------- */
@@ -287,7 +301,8 @@ static bool goes_through_all(int propagator)
 static void the_systems_have_many_fates(void **state)
 {
     shoal_context *context = context_of(state);
-    FOR_EVERY_PLAIN_WAY(plain) {
+    FOR_EVERY_PLAIN_WAY(plain)
+    {
         struct result *result = run(context, plain);
         if (!plain.watched)
             assert_int_equal(result->n_by_outcome[SHOAL_SURVIVED], SYSTEMS);
@@ -304,61 +319,62 @@ static void any_width_gives_the_same_bits(void **state)
 {
     static const int widths[] = {1, 4, 8};
     FOR_EVERY_PLAIN_WAY(plain)
-        for (int k = 0; k < SHOAL_COUNT(widths); k++) {
-            struct way other = plain;
-            other.lanes = widths[k];
-            compare(context_of(state), plain, other, ALL_FIELDS, 0, "SIMD width");
-        }
+    for (int k = 0; k < SHOAL_COUNT(widths); k++) {
+        struct way other = plain;
+        other.lanes = widths[k];
+        compare(context_of(state), plain, other, ALL_FIELDS, 0, "SIMD width");
+    }
 }
 
 static void any_number_of_threads_gives_the_same_bits(void **state)
 {
     FOR_EVERY_PLAIN_WAY(plain)
-        for (int threads = 2; threads <= 3; threads++) {
-            struct way other = plain;
-            other.threads = threads;
-            compare(context_of(state), plain, other, ALL_FIELDS, 0, "threads");
-        }
+    for (int threads = 2; threads <= 3; threads++) {
+        struct way other = plain;
+        other.threads = threads;
+        compare(context_of(state), plain, other, ALL_FIELDS, 0, "threads");
+    }
 }
 
 static void any_permutation_gives_the_same_bits(void **state)
 {
     FOR_EVERY_PLAIN_WAY(plain)
-        for (int k = 0; k < 3; k++) {
-            struct way other = plain;
-            other.multiplier = (const long[]){1, 37, SYSTEMS - 1}[k]; /* rotated, shuffled, reversed */
-            other.offset = (const long[]){5, 11, SYSTEMS - 1}[k];
-            compare(context_of(state), plain, other, ALL_FIELDS, 0, "permutation");
-        }
+    for (int k = 0; k < 3; k++) {
+        struct way other = plain;
+        other.multiplier = (const long[]){1, 37, SYSTEMS - 1}[k]; /* rotated, shuffled, reversed */
+        other.offset = (const long[]){5, 11, SYSTEMS - 1}[k];
+        compare(context_of(state), plain, other, ALL_FIELDS, 0, "permutation");
+    }
 }
 
 static void any_place_in_a_chunk_gives_the_same_bits(void **state)
 {
     static const long places[] = {31, 32, 77};
     FOR_EVERY_PLAIN_WAY(plain)
-        for (int k = 0; k < SHOAL_COUNT(places); k++) {
-            struct way other = plain;
-            other.swap = places[k];
-            compare(context_of(state), plain, other, ALL_FIELDS, 0, "place");
-        }
+    for (int k = 0; k < SHOAL_COUNT(places); k++) {
+        struct way other = plain;
+        other.swap = places[k];
+        compare(context_of(state), plain, other, ALL_FIELDS, 0, "place");
+    }
 }
 
 static void any_slice_gives_the_same_bits(void **state)
 {
     static const long lengths[] = {1, 7, 1000000};
     FOR_EVERY_PLAIN_WAY(plain)
-        for (int k = 0; k < SHOAL_COUNT(lengths); k++) {
-            struct way other = plain;
-            other.slice_steps = lengths[k];
-            compare(context_of(state), plain, other, ALL_FIELDS, 0, "slices");
-        }
+    for (int k = 0; k < SHOAL_COUNT(lengths); k++) {
+        struct way other = plain;
+        other.slice_steps = lengths[k];
+        compare(context_of(state), plain, other, ALL_FIELDS, 0, "slices");
+    }
 }
 
 /* Rows are there in the kernels for any body count alone, so this also compares those with the kernels for one
  * count. */
 static void pairs_and_rows_give_the_same_bits(void **state)
 {
-    FOR_EVERY_PLAIN_WAY(plain) {
+    FOR_EVERY_PLAIN_WAY(plain)
+    {
         struct way rows = plain;
         plain.form = "pairs";
         rows.form = "rows";
@@ -373,19 +389,20 @@ static void a_broken_system_changes_no_other(void **state)
 {
     static const long broken[] = {0, 13, 82};
     FOR_EVERY_PLAIN_WAY(plain)
-        for (int k = 0; k < SHOAL_COUNT(broken); k++) {
-            struct way other = plain;
-            other.broken = broken[k] + 1;
-            struct result *hurt = run(context_of(state), other);
-            assert_int_equal((int)hurt->record[broken[k]][1], SHOAL_NONFINITE);
-            free(hurt);
-            compare(context_of(state), plain, other, ALL_FIELDS, broken[k] + 1, "a broken neighbour");
-        }
+    for (int k = 0; k < SHOAL_COUNT(broken); k++) {
+        struct way other = plain;
+        other.broken = broken[k] + 1;
+        struct result *hurt = run(context_of(state), other);
+        assert_int_equal((int)hurt->record[broken[k]][1], SHOAL_NONFINITE);
+        free(hurt);
+        compare(context_of(state), plain, other, ALL_FIELDS, broken[k] + 1, "a broken neighbour");
+    }
 }
 
 static void monitors_change_no_trajectory(void **state)
 {
-    FOR_EVERY_PLAIN_WAY(plain) {
+    FOR_EVERY_PLAIN_WAY(plain)
+    {
         struct way other = plain;
         if (plain.watched) {
             other.reversed = true;
@@ -401,16 +418,17 @@ static void monitors_change_no_trajectory(void **state)
 static void absent_bodies_change_nothing(void **state)
 {
     FOR_EVERY_PLAIN_WAY(plain)
-        for (int room = plain.n + 1; room <= MOST_BODIES; room += 3) {
-            struct way other = plain;
-            other.n_room = room;
-            compare(context_of(state), plain, other, ALL_FIELDS, 0, "absent bodies");
-        }
+    for (int room = plain.n + 1; room <= MOST_BODIES; room += 3) {
+        struct way other = plain;
+        other.n_room = room;
+        compare(context_of(state), plain, other, ALL_FIELDS, 0, "absent bodies");
+    }
 }
 
 static void stops_on_the_way_change_nothing(void **state)
 {
-    FOR_EVERY_PLAIN_WAY(plain) {
+    FOR_EVERY_PLAIN_WAY(plain)
+    {
         struct way other = plain;
         other.n_calls = 9;
         compare(context_of(state), plain, other, ALL_FIELDS, 0, "calls at other times");
@@ -420,17 +438,18 @@ static void stops_on_the_way_change_nothing(void **state)
 static void a_restart_changes_nothing(void **state)
 {
     FOR_EVERY_PLAIN_WAY(plain)
-        for (int kind = 1; kind <= 2; kind++) {
-            struct way other = plain;
-            other.restart = kind;
-            compare(context_of(state), plain, other, ALL_FIELDS, 0,
-                    kind == 1 ? "restart in a new plan" : "back to a saved state");
-        }
+    for (int kind = 1; kind <= 2; kind++) {
+        struct way other = plain;
+        other.restart = kind;
+        compare(context_of(state), plain, other, ALL_FIELDS, 0,
+                kind == 1 ? "restart in a new plan" : "back to a saved state");
+    }
 }
 
 static void a_plan_begins_again(void **state)
 {
-    FOR_EVERY_PLAIN_WAY(plain) {
+    FOR_EVERY_PLAIN_WAY(plain)
+    {
         struct way other = plain;
         other.again = true;
         compare(context_of(state), plain, other, ALL_FIELDS, 0, "a plan that has begun again");
@@ -467,7 +486,8 @@ static void stale_systems_and_plans_are_refused(void **state)
 /* All at once, every way other than the plainest. */
 static void everything_at_once_changes_nothing(void **state)
 {
-    FOR_EVERY_PLAIN_WAY(plain) {
+    FOR_EVERY_PLAIN_WAY(plain)
+    {
         struct way other = plain;
         other.form = "rows";
         other.lanes = 1;

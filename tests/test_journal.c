@@ -33,8 +33,7 @@ static shoal_status tell(const fixture *at, const struct step *step, shoal_resul
     case 'e':
         fixture_events(at->context, result, step->count);
         return journal ? shoal_journal_events(journal, result, first_event) : SHOAL_OK;
-    default:
-        return journal ? shoal_journal_checkpoint(journal, checkpoint_bytes, (size_t)step->count) : SHOAL_OK;
+    default: return journal ? shoal_journal_checkpoint(journal, checkpoint_bytes, (size_t)step->count) : SHOAL_OK;
     }
 }
 
@@ -378,8 +377,8 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, fixture_setup, fixture_teardown)
     const struct CMUnitTest tests[] = {
-        TEST(cut_anywhere), TEST(flip_anywhere), TEST(restart_anywhere), TEST(sense), TEST(full_disk), TEST(in_the_background),
-        TEST(refusals),
+        TEST(cut_anywhere), TEST(flip_anywhere),     TEST(restart_anywhere), TEST(sense),
+        TEST(full_disk),    TEST(in_the_background), TEST(refusals),
     };
     return cmocka_run_group_tests_name("journal", tests, NULL, NULL);
 }

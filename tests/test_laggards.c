@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * test_laggards.c: systems that a GPU hands to the host while a slice goes on, with a GPU that is played: it shows columns of the table, one after
- * the other, the last one too late. What the host then makes of them is what the CPU's engine makes of them by itself.
+ * test_laggards.c: systems that a GPU hands to the host while a slice goes on, with a GPU that is played: it shows
+ * columns of the table, one after the other, the last one too late. What the host then makes of them is what the CPU's
+ * engine makes of them by itself.
  */
 #include <math.h>
 
@@ -98,7 +99,8 @@ static void the_host_goes_on_with_them(void **state)
     shoal_laggards_table(laggards, played.table, played.handed);
     for (long s = 0; s < SYSTEMS; s++)
         *record(SHOAL_SYS_TARGET, s) = STEPS;
-    const size_t systems_size = SYSTEMS * SHOAL_SYS_FIELDS * sizeof(double), native_size = SYSTEMS * (size_t)played.n_native * sizeof(double);
+    const size_t systems_size = SYSTEMS * SHOAL_SYS_FIELDS * sizeof(double),
+                 native_size = SYSTEMS * (size_t)played.n_native * sizeof(double);
     played.systems = malloc(systems_size);
     played.native = malloc(native_size);
     assert_true(played.table && played.handed && played.systems && played.native);
@@ -121,7 +123,8 @@ static void the_host_goes_on_with_them(void **state)
     const int *hosted = shoal_laggards_list(laggards, &n_list);
     assert_int_equal(n_list, 4);
     assert_memory_equal(hosted, order, sizeof order);
-    for (int i = 0; i < 4; i++) { /* the columns are back, the one that came too late as it came, but no longer parked */
+    /* the columns are back, the one that came too late as it came, but no longer parked */
+    for (int i = 0; i < 4; i++) {
         assert_true(played.table[SHOAL_SYS_STEP * played.room + i] == (i < 3 ? STEPS : 0));
         assert_true(played.table[SHOAL_SYS_OUTCOME * played.room + i] == SHOAL_RUNNING);
         assert_true(*record(SHOAL_SYS_STEP, order[i]) == (i < 3 ? STEPS : 0));

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * test_lane.c: the arithmetic of kernels that share an ensemble with a GPU: roots round as there, for what comes before the last step has a GPU's
- * accuracy.
+ * test_lane.c: the arithmetic of kernels that share an ensemble with a GPU: roots round as there, for what comes before
+ * the last step has a GPU's accuracy.
  */
 #include <math.h>
 #include <stdarg.h>
@@ -39,7 +39,8 @@ static void roots_are_those_of_a_gpu(void **state)
 {
     (void)state;
 #if defined(__x86_64__)
-    if (!__builtin_cpu_supports("avx512vl") || !__builtin_cpu_supports("avx512dq") || !__builtin_cpu_supports("avx512bw")) {
+    if (!__builtin_cpu_supports("avx512vl") || !__builtin_cpu_supports("avx512dq") ||
+        !__builtin_cpu_supports("avx512bw")) {
         print_message("skipped: no AVX-512 here\n");
         skip();
     }

@@ -14,13 +14,13 @@
 
 static const double orders[] = {2, 4, 6, 8};
 
-/* ---- order conditions ------------------------------------------------------------------------------------------------ */
+/* ---- order conditions -------------------------------------------------------------------------------------------- */
 
 /*
- * Leapfrog is symmetric, so that a stage of length w is exp(w Y_1 + w^3 Y_3 + w^5 Y_5 + ...), Y_i operators that do not commute;
- * a composition has order p if the product of its stages is exp(Y_1) up to terms of weight p (Hairer, Lubich & Wanner 2006,
- * Geometric Numerical Integration, III.5). Products are taken in the free algebra of Y_1, Y_3, ...: a word of these letters for
- * each way to write its weight as an ordered sum of odd numbers.
+ * Leapfrog is symmetric, so that a stage of length w is exp(w Y_1 + w^3 Y_3 + w^5 Y_5 + ...), Y_i operators that do not
+ * commute; a composition has order p if the product of its stages is exp(Y_1) up to terms of weight p (Hairer, Lubich &
+ * Wanner 2006, Geometric Numerical Integration, III.5). Products are taken in the free algebra of Y_1, Y_3, ...: a word
+ * of these letters for each way to write its weight as an ordered sum of odd numbers.
  */
 enum { MOST_WEIGHT = 9, WORDS = 256 };
 
@@ -107,7 +107,7 @@ static void weights_meet_their_order_conditions(void **state)
     free(words);
 }
 
-/* ---- runs -------------------------------------------------------------------------------------------------------------- */
+/* ---- runs -------------------------------------------------------------------------------------------------------- */
 
 enum { N = 3 };
 
@@ -153,7 +153,8 @@ static void errors_fall_with_the_order(void **state)
             error[k] = distance_of_states(N, bodies, exact);
         }
         const double order = slope(STEPS, dt, error);
-        print_message("order %.0f: measured %.2f, errors %.1e..%.1e\n", orders[which], order, error[0], error[STEPS - 1]);
+        print_message("order %.0f: measured %.2f, errors %.1e..%.1e\n", orders[which], order, error[0],
+                      error[STEPS - 1]);
         assert_below(fabs(order - orders[which]), 0.3, "order %g", orders[which]);
     }
 }
@@ -176,7 +177,8 @@ static void the_energy_error_is_bounded(void **state)
     }
 }
 
-/* The map's Jacobian M by differences: M^T J M = J, which an integrator of the same order that is not symplectic misses. */
+/* The map's Jacobian M by differences: M^T J M = J, which an integrator of the same order that is not symplectic
+ * misses. */
 static void the_map_is_symplectic(void **state)
 {
     shoal_context *context = context_of(state);
@@ -220,8 +222,8 @@ static void other_orders_are_refused(void **state)
     planets(context, 1e-3, bodies);
     for (int order = 1; order <= 9; order++) {
         const shoal_setting setting = {.name = "order", .value = order};
-        const shoal_options options = {.propagator = "leapfrog", .settings = &setting, .n_settings = 1, .engine = "cpu",
-                                       .t_end = 1, .dt = 0.1};
+        const shoal_options options = {
+            .propagator = "leapfrog", .settings = &setting, .n_settings = 1, .engine = "cpu", .t_end = 1, .dt = 0.1};
         shoal_ensemble *ensemble = NULL;
         shoal_plan *plan = NULL;
         assert_ok(context, shoal_ensemble_create(context, 1, N, &ensemble));

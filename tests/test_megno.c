@@ -2,9 +2,10 @@
  *
  * test_megno.c: tangent vectors and what the monitor megno makes of them.
  *
- * The tangent map against differences of the map itself and against symplecticity; MEGNO against 2 for regular and lambda t / 2 for chaotic
- * motion, between propagators, and against REBOUND where it is installed; that the bodies do not feel it, and that nothing depends on width,
- * threads, slices and restarts. SHOAL_TEST_NAME=PATTERN: those tests alone.
+ * The tangent map against differences of the map itself and against symplecticity; MEGNO against 2 for regular and
+ * lambda t / 2 for chaotic motion, between propagators, and against REBOUND where it is installed; that the bodies do
+ * not feel it, and that nothing depends on width, threads, slices and restarts. SHOAL_TEST_NAME=PATTERN: those tests
+ * alone.
  */
 #include <float.h>
 #include <math.h>
@@ -21,7 +22,8 @@
 
 #define TWO_PI 6.283185307179586
 
-enum { SYSTEMS = 37, N = 4, ROOM = 5, MOST_SLOTS = 120 }; /* bodies, bodies that there is room for, native slots of a body */
+/* bodies, bodies that there is room for, native slots of a body */
+enum { SYSTEMS = 37, N = 4, ROOM = 5, MOST_SLOTS = 120 };
 
 /* ---- the text itself --------------------------------------------------------------------------------------------- */
 
@@ -32,7 +34,9 @@ static void logarithms_are_right_but_for_the_last_place(void **state)
     double worst = 0;
     for (int i = -200000; i <= 200000; i++) {
         const double scale = ldexp(1.0, i % 3 == 0 ? 1000 : i % 3 == 1 ? 1 : -26);
-        const double x = i % 3 == 0 ? exp(i / 200000.0 * 700) : i % 3 == 1 ? fabs(1 + i / 200001.0 * scale / 2) + 1e-9 : 1 + i * scale;
+        const double x = i % 3 == 0   ? exp(i / 200000.0 * 700)
+                         : i % 3 == 1 ? fabs(1 + i / 200001.0 * scale / 2) + 1e-9
+                                      : 1 + i * scale;
         const long double exact = logl((long double)x);
         const double got = lane_log(lane_set(x))[0];
         const double place = ldexp(1.0, ilogb((double)(exact != 0 ? exact : DBL_MIN)) - 52);
@@ -48,9 +52,14 @@ static const struct conic {
     const char *name;
     double a, e, f; /* a: of a parabola the pericentre distance */
 } conics[] = {
-    {"circle", 1, 0, 0.3},           {"ellipse", 1.7, 0.4, 2.0},           {"comet", 30, 0.99, -2.5},
-    {"near pericentre", 1, 0.9, 0.1}, {"long ellipse", 1000, 0.9999, 1.0}, {"parabola", 1, 1, -1.0},
-    {"hyperbola", -1, 1.5, -1.0},    {"fast hyperbola", -0.1, 12, 0.5},
+    {"circle", 1, 0, 0.3},
+    {"ellipse", 1.7, 0.4, 2.0},
+    {"comet", 30, 0.99, -2.5},
+    {"near pericentre", 1, 0.9, 0.1},
+    {"long ellipse", 1000, 0.9999, 1.0},
+    {"parabola", 1, 1, -1.0},
+    {"hyperbola", -1, 1.5, -1.0},
+    {"fast hyperbola", -0.1, 12, 0.5},
 };
 
 static void conic_state(const struct conic *c, double s[6])
@@ -64,8 +73,8 @@ static void conic_state(const struct conic *c, double s[6])
 static void conic_step(double h, const double *s, double *after)
 {
     real d[6];
-    kepler_change(lane_set(1.0), lane_set(h), lane_set(s[0]), lane_set(s[1]), lane_set(s[2]), lane_set(s[3]), lane_set(s[4]), lane_set(s[5]),
-                  &d[0], &d[1], &d[2], &d[3], &d[4], &d[5]);
+    kepler_change(lane_set(1.0), lane_set(h), lane_set(s[0]), lane_set(s[1]), lane_set(s[2]), lane_set(s[3]),
+                  lane_set(s[4]), lane_set(s[5]), &d[0], &d[1], &d[2], &d[3], &d[4], &d[5]);
     for (int c = 0; c < 6; c++)
         after[c] = s[c] + d[c][0];
 }
@@ -88,8 +97,8 @@ static void kepler_matrix(double h, const double *s, double matrix[6][6])
     }
 }
 
-/* Fourth-order differences of the step agree with the matrix, which is symplectic: matrix^T J matrix = J, in units of the products of
- * its elements. */
+/* Fourth-order differences of the step agree with the matrix, which is symplectic: matrix^T J matrix = J, in units
+ * of the products of its elements. */
 static void the_kepler_tangent_is_the_derivative_of_the_step(void **state)
 {
     (void)state;
@@ -99,7 +108,8 @@ static void the_kepler_tangent_is_the_derivative_of_the_step(void **state)
         for (int j = 0; j < SHOAL_COUNT(steps); j++) {
             double s[6], matrix[6][6], norm = 0, error = 0;
             conic_state(&conics[i], s);
-            const double r = sqrt(s[0] * s[0] + s[1] * s[1] + s[2] * s[2]), v = sqrt(s[3] * s[3] + s[4] * s[4] + s[5] * s[5]);
+            const double r = sqrt(s[0] * s[0] + s[1] * s[1] + s[2] * s[2]),
+                         v = sqrt(s[3] * s[3] + s[4] * s[4] + s[5] * s[5]);
             const double h = steps[j] * fmin(r / v, r * sqrt(r));
             kepler_matrix(h, s, matrix);
             /* in units of length r and velocity v, so that rows and columns can be compared */
@@ -144,12 +154,19 @@ static void the_kepler_tangent_is_the_derivative_of_the_step(void **state)
 static void outer_planets(shoal_context *context, double a, double e, shoal_body *bodies)
 {
     const double degree = TWO_PI / 360;
-    const shoal_orbit orbit[3] = {
-        {0},
-        {.a = 5.20288700, .e = 0.04838624, .inc = 1.30439695 * degree, .Omega = 100.47390909 * degree,
-         .omega = (14.72847983 - 100.47390909) * degree, .f = shoal_true_anomaly(0.04838624, (34.39644051 - 14.72847983) * degree)},
-        {.a = a, .e = e, .inc = 2.48599187 * degree, .Omega = 113.66242448 * degree, .omega = (92.59887831 - 113.66242448) * degree,
-         .f = shoal_true_anomaly(e, (49.95424423 - 92.59887831) * degree)}};
+    const shoal_orbit orbit[3] = {{0},
+                                  {.a = 5.20288700,
+                                   .e = 0.04838624,
+                                   .inc = 1.30439695 * degree,
+                                   .Omega = 100.47390909 * degree,
+                                   .omega = (14.72847983 - 100.47390909) * degree,
+                                   .f = shoal_true_anomaly(0.04838624, (34.39644051 - 14.72847983) * degree)},
+                                  {.a = a,
+                                   .e = e,
+                                   .inc = 2.48599187 * degree,
+                                   .Omega = 113.66242448 * degree,
+                                   .omega = (92.59887831 - 113.66242448) * degree,
+                                   .f = shoal_true_anomaly(e, (49.95424423 - 92.59887831) * degree)}};
     memset(bodies, 0, 3 * sizeof *bodies);
     bodies[0].m = 1;
     bodies[1].m = 9.547919384243267e-4;
@@ -166,8 +183,12 @@ static void busy_system(shoal_context *context, int n, long system, shoal_body *
     bodies[0].m = 1;
     for (int i = 1; i < n; i++) {
         bodies[i].m = 1e-3 / i;
-        orbit[i] = (shoal_orbit){.a = pow(1.6, i - 1) * (1 + 0.01 * (double)(system % 7)), .e = 0.1 / i + 0.01 * (double)(system % 3),
-                                 .inc = 0.05 * i, .Omega = i + 0.3 * (double)system, .omega = 2.0 * i, .f = 1.7 * i + 0.1 * (double)system};
+        orbit[i] = (shoal_orbit){.a = pow(1.6, i - 1) * (1 + 0.01 * (double)(system % 7)),
+                                 .e = 0.1 / i + 0.01 * (double)(system % 3),
+                                 .inc = 0.05 * i,
+                                 .Omega = i + 0.3 * (double)system,
+                                 .omega = 2.0 * i,
+                                 .f = 1.7 * i + 0.1 * (double)system};
     }
     assert_ok(context, shoal_bodies_from_orbits(context, SHOAL_JACOBI, n, orbit, bodies));
 }
@@ -186,7 +207,8 @@ static shoal_ensemble *ensemble_of(shoal_context *context, long n_systems, int n
 
 static const shoal_plug_options megno = {.name = "megno"};
 
-/* A propagator's variants: the values of its first parameter that is a choice (a tableau, a criterion), if it has one. */
+/* A propagator's variants: the values of its first parameter that is a choice (a tableau, a criterion), if it has
+ * one. */
 static const shoal_parameter *choice_of(const shoal_propagator *propagator)
 {
     for (int i = 0; i < propagator->n_parameters; i++)
@@ -201,7 +223,8 @@ static int n_variants(const shoal_propagator *propagator)
     return choice ? (int)choice->most + 1 : 1;
 }
 
-/* A system's tangent vector in native coordinates, or its bodies' (first = 0), [n_slots * n]. The CPU engine works on these arrays. */
+/* A system's tangent vector in native coordinates, or its bodies' (first = 0), [n_slots * n]. The CPU engine works
+ * on these arrays. */
 static void native_get(const shoal_plan *plan, int n, int first, int n_moved, long system, double *s)
 {
     const int n_slots = (int)shoal_native_slots(plan->propagator, n_moved);
@@ -220,8 +243,8 @@ static void native_set(shoal_plan *plan, int n, long system, const double *s)
 /* ---- the tangent map of a propagator ----------------------------------------------------------------------------- */
 
 /* The native state at t, from the initial one of `base` displaced by epsilon times the direction. */
-static void displaced(shoal_context *context, const shoal_options *options, int n, const double *start, const double *direction, double epsilon,
-                      double *end)
+static void displaced(shoal_context *context, const shoal_options *options, int n, const double *start,
+                      const double *direction, double epsilon, double *end)
 {
     shoal_ensemble *ensemble = ensemble_of(context, 1, n, n);
     shoal_plan *plan = NULL;
@@ -236,28 +259,41 @@ static void displaced(shoal_context *context, const shoal_options *options, int 
     shoal_ensemble_destroy(&ensemble);
 }
 
-/* Positions and velocities of the tangent vector after some orbits are the derivative of the bodies' along its beginning.
- * Propagators that choose their steps are content with the longest one all the way, and so make the same steps of both. */
+/* Positions and velocities of the tangent vector after some orbits are the derivative of the bodies' along its
+ * beginning. Propagators that choose their steps are content with the longest one all the way, and so make the same
+ * steps of both. */
 static void tangent_vectors_are_derivatives(void **state)
 {
     shoal_context *context = context_of(state);
-    static const shoal_setting content[] = {{.name = "tolerance", .value = 0.1}, {.name = "epsilon", .value = 0.01},
-                                            {.name = "eta", .value = 1}, {.name = "tau", .value = 1}};
+    static const shoal_setting content[] = {{.name = "tolerance", .value = 0.1},
+                                            {.name = "epsilon", .value = 0.01},
+                                            {.name = "eta", .value = 1},
+                                            {.name = "tau", .value = 1}};
     const shoal_setting speed = {.name = "c", .value = 10}; /* a relativistic system */
     const double epsilon = 2e-6;
     for (int p = 0; shoal_plugs_of(NULL)->propagators[p]; p++) {
         const shoal_propagator *propagator = shoal_plugs_of(NULL)->propagators[p];
         if (!propagator->tangent)
             continue;
-        for (int with = 0; with < 8 * n_variants(propagator); with++) { /* compensated sums, body counts, a force, backwards */
+        /* compensated sums, body counts, a force, backwards */
+        for (int with = 0; with < 8 * n_variants(propagator); with++) {
             const int n = with & 2 ? 5 : 3;
-            const shoal_plug_options force = {.name = with & 1 ? "gr" : "gr_potential", .settings = &speed, .n_settings = 1};
+            const shoal_plug_options force = {
+                .name = with & 1 ? "gr" : "gr_potential", .settings = &speed, .n_settings = 1};
             shoal_setting settings[4] = {{.name = "compensated", .value = with & 1}};
-            shoal_options options = {.propagator = propagator->name, .settings = settings, .n_settings = 1, .engine = "cpu",
-                                     .threads = 1, .dt = TWO_PI / 60, .dt_max = TWO_PI / 60, .forces = &force,
-                                     .n_forces = with & 4 ? 1 : 0, .t_end = (with & 1 ? -3 : 3) * TWO_PI};
+            shoal_options options = {.propagator = propagator->name,
+                                     .settings = settings,
+                                     .n_settings = 1,
+                                     .engine = "cpu",
+                                     .threads = 1,
+                                     .dt = TWO_PI / 60,
+                                     .dt_max = TWO_PI / 60,
+                                     .forces = &force,
+                                     .n_forces = with & 4 ? 1 : 0,
+                                     .t_end = (with & 1 ? -3 : 3) * TWO_PI};
             if (choice_of(propagator))
-                settings[options.n_settings++] = (shoal_setting){.name = choice_of(propagator)->name, .value = with / 8};
+                settings[options.n_settings++] = (shoal_setting){.name = choice_of(propagator)->name,
+                                                                 .value = with / 8};
             for (int i = 0; propagator->adaptive && i < propagator->n_parameters; i++)
                 for (int j = 0; j < SHOAL_COUNT(content); j++)
                     if (strcmp(propagator->parameters[i].name, content[j].name) == 0)
@@ -267,7 +303,8 @@ static void tangent_vectors_are_derivatives(void **state)
             watched.n_monitors = 1;
             shoal_ensemble *ensemble = ensemble_of(context, 1, n, n);
             shoal_plan *plan = NULL;
-            double start[ROOM * MOST_SLOTS], direction[ROOM * MOST_SLOTS], tangent[ROOM * MOST_SLOTS], end[4][ROOM * MOST_SLOTS];
+            double start[ROOM * MOST_SLOTS], direction[ROOM * MOST_SLOTS], tangent[ROOM * MOST_SLOTS],
+                end[4][ROOM * MOST_SLOTS];
             double worst = 0, norm = 0;
             assert_ok(context, shoal_plan_create(context, ensemble, &watched, &plan));
             native_get(plan, n, 0, 2 * n, 0, start);
@@ -285,10 +322,10 @@ static void tangent_vectors_are_derivatives(void **state)
             }
             print_message("%-20s variant %d n %d%s%s: grown to %.1f, differences %.1e\n", propagator->name, with / 8, n,
                           with & 1 ? " compensated, backwards" : "", with & 4 ? " gr" : "", norm, worst / norm);
-            /* rounding of the displaced states over their distance, 1e-16 / 1e-6, times the drift of phases; without compensated sums over
-             * 180 steps. Order 6 takes the snaps of extra forces from second differences in time, with 1.5e-8 of rounding, up to
-             * 1e-7 where the star is slow (see forces_add_snap): over epsilon 5 % of their derivatives, of which a step takes
-             * h^3/120 = 1e-5, times the drift of phases. */
+            /* rounding of the displaced states over their distance, 1e-16 / 1e-6, times the drift of phases; without
+             * compensated sums over 180 steps. Order 6 takes the snaps of extra forces from second differences in
+             * time, with 1.5e-8 of rounding, up to 1e-7 where the star is slow (see forces_add_snap): over epsilon 5
+             * % of their derivatives, of which a step takes h^3/120 = 1e-5, times the drift of phases. */
             assert_true(worst / norm < (strncmp(propagator->name, "hermite6", 8) == 0 && with & 4 ? 1e-5 : 2e-8));
             shoal_plan_destroy(&plan);
             shoal_ensemble_destroy(&ensemble);
@@ -296,9 +333,9 @@ static void tangent_vectors_are_derivatives(void **state)
     }
 }
 
-/* The length of a tangent vector is that of the difference of what is read, whatever a read makes of the state: in Jacobi
- * coordinates a step ends before its last drift or kick and its inverse corrector, and the view completes it. And whatever
- * hybrid's steps are made of: with such factors all pairs are near all the time, or the star is. */
+/* The length of a tangent vector is that of the difference of what is read, whatever a read makes of the state: in
+ * Jacobi coordinates a step ends before its last drift or kick and its inverse corrector, and the view completes it.
+ * And whatever hybrid's steps are made of: with such factors all pairs are near all the time, or the star is. */
 static void tangent_vectors_belong_to_what_is_read(void **state)
 {
     shoal_context *context = context_of(state);
@@ -317,10 +354,18 @@ static void tangent_vectors_belong_to_what_is_read(void **state)
     const double epsilon = 2e-6;
     for (int with = 0; with < 3 * SHOAL_COUNT(runs); with++) { /* no force, one of positions, one of velocities */
         const int r = with / 3;
-        const shoal_plug_options force = {.name = with % 3 == 1 ? "gr_potential" : "gr", .settings = &speed, .n_settings = 1};
-        shoal_options options = {.propagator = runs[r].name, .settings = runs[r].settings, .n_settings = 2, .engine = "cpu",
-                                 .dt = TWO_PI / 40, .t_end = 5.01 * TWO_PI, .forces = &force, .n_forces = with % 3 > 0,
-                                 .monitors = &megno, .n_monitors = 1};
+        const shoal_plug_options force = {
+            .name = with % 3 == 1 ? "gr_potential" : "gr", .settings = &speed, .n_settings = 1};
+        shoal_options options = {.propagator = runs[r].name,
+                                 .settings = runs[r].settings,
+                                 .n_settings = 2,
+                                 .engine = "cpu",
+                                 .dt = TWO_PI / 40,
+                                 .t_end = 5.01 * TWO_PI,
+                                 .forces = &force,
+                                 .n_forces = with % 3 > 0,
+                                 .monitors = &megno,
+                                 .n_monitors = 1};
         double start[N * MOST_SLOTS], direction[N * MOST_SLOTS], length2 = 0;
         shoal_body end[4][N];
         shoal_ensemble *ensemble = ensemble_of(context, 1, N, N);
@@ -353,16 +398,16 @@ static void tangent_vectors_belong_to_what_is_read(void **state)
                 const double slope = (at[0][c] - 8 * at[1][c] + 8 * at[2][c] - at[3][c]) / (12 * epsilon);
                 length2 += slope * slope;
             }
-        print_message("%-10s %-17s %5g %-8s %-12s: grown to %.2f, differences %.1e\n", runs[r].name, runs[r].settings[0].name,
-                      runs[r].settings[0].value, r < 6 ? runs[r].settings[r < 3].choice : "", with % 3 ? force.name : "", length,
-                      sqrt(length2) / length - 1);
+        print_message("%-10s %-17s %5g %-8s %-12s: grown to %.2f, differences %.1e\n", runs[r].name,
+                      runs[r].settings[0].name, runs[r].settings[0].value, r < 6 ? runs[r].settings[r < 3].choice : "",
+                      with % 3 ? force.name : "", length, sqrt(length2) / length - 1);
         assert_true(fabs(sqrt(length2) / length - 1) < 2e-8);
     }
 }
 
-/* Gauss' methods are symmetric, and Radau's fixed steps are right to rounding: backwards they come to where they began, if the
- * implicit equations of the tangent vector are solved to rounding as well as those of the bodies. Each of 100 steps may round by
- * some 1e-16 of what it grew to. */
+/* Gauss' methods are symmetric, and Radau's fixed steps are right to rounding: backwards they come to where they
+ * began, if the implicit equations of the tangent vector are solved to rounding as well as those of the bodies. Each
+ * of 100 steps may round by some 1e-16 of what it grew to. */
 static void implicit_steps_of_tangent_vectors_are_solved(void **state)
 {
     shoal_context *context = context_of(state);
@@ -371,14 +416,20 @@ static void implicit_steps_of_tangent_vectors_are_solved(void **state)
         int order;
     } runs[] = {{"gauss", 0}, {"gauss", 1}, {"gauss", 2}, {"gauss_radau_fixed", -1}};
     for (int r = 0; r < SHOAL_COUNT(runs); r++) {
-        const shoal_setting settings[] = {{.name = "compensated", .value = 1}, {.name = "order", .value = runs[r].order}};
+        const shoal_setting settings[] = {{.name = "compensated", .value = 1},
+                                          {.name = "order", .value = runs[r].order}};
         double tangent[3][N * MOST_SLOTS], error = 0, size = 0;
         shoal_ensemble *ensemble[2];
         shoal_plan *plan[2] = {NULL, NULL};
         for (int back = 0; back < 2; back++) {
-            const shoal_options options = {.propagator = runs[r].name, .settings = settings,
-                                           .n_settings = runs[r].order < 0 ? 1 : 2, .engine = "cpu", .threads = 1,
-                                           .monitors = &megno, .n_monitors = 1, .dt = TWO_PI / 50,
+            const shoal_options options = {.propagator = runs[r].name,
+                                           .settings = settings,
+                                           .n_settings = runs[r].order < 0 ? 1 : 2,
+                                           .engine = "cpu",
+                                           .threads = 1,
+                                           .monitors = &megno,
+                                           .n_monitors = 1,
+                                           .dt = TWO_PI / 50,
                                            .t_end = (back ? -1 : 1) * TWO_PI};
             ensemble[back] = ensemble_of(context, 1, N, N);
             assert_ok(context, shoal_plan_create(context, ensemble[back], &options, &plan[back]));
@@ -393,7 +444,8 @@ static void implicit_steps_of_tangent_vectors_are_solved(void **state)
             error = fmax(error, fabs(tangent[2][c] - tangent[0][c]));
             size = fmax(size, fabs(tangent[1][c]));
         }
-        print_message("%s %d: grown to %.1f, and back to %.1e of the beginning\n", runs[r].name, runs[r].order, size, error);
+        print_message("%s %d: grown to %.1f, and back to %.1e of the beginning\n", runs[r].name, runs[r].order, size,
+                      error);
         assert_true(size > 10 && error < 2e-13);
         for (int back = 0; back < 2; back++) {
             shoal_plan_destroy(&plan[back]);
@@ -422,8 +474,12 @@ static void a_kepler_orbit_is_regular(void **state)
             assert_ok(context, shoal_bodies_from_orbits(context, SHOAL_JACOBI, 2, orbits, bodies));
             assert_ok(context, shoal_ensemble_set_bodies(ensemble, s, 2, bodies));
         }
-        const shoal_options options = {.propagator = runs[r].name, .engine = "cpu", .monitors = &megno, .n_monitors = 1,
-                                       .dt = TWO_PI / runs[r].steps_per_orbit, .t_end = TWO_PI * runs[r].n_orbits};
+        const shoal_options options = {.propagator = runs[r].name,
+                                       .engine = "cpu",
+                                       .monitors = &megno,
+                                       .n_monitors = 1,
+                                       .dt = TWO_PI / runs[r].steps_per_orbit,
+                                       .t_end = TWO_PI * runs[r].n_orbits};
         assert_ok(context, shoal_plan_create(context, ensemble, &options, &plan));
         assert_ok(context, shoal_plan_integrate(plan, options.t_end));
         double least = INFINITY, most = 0, exponent = 0;
@@ -432,8 +488,8 @@ static void a_kepler_orbit_is_regular(void **state)
             most = fmax(most, shoal_plan_column(plan, "megno", s));
             exponent = fmax(exponent, shoal_plan_column(plan, "lyapunov", s));
         }
-        print_message("%-10s %6.0f orbits: megno %.4f .. %.4f, lyapunov t <= %.2f\n", runs[r].name, runs[r].n_orbits, least, most,
-                      exponent * options.t_end);
+        print_message("%-10s %6.0f orbits: megno %.4f .. %.4f, lyapunov t <= %.2f\n", runs[r].name, runs[r].n_orbits,
+                      least, most, exponent * options.t_end);
         assert_true(least > 1.95 && most < 2.05);
         assert_true(exponent * options.t_end < 2 + log(3 * options.t_end)); /* the tangent grows as a shear: linearly */
         shoal_plan_destroy(&plan);
@@ -454,23 +510,30 @@ static void corrected_maps_find_jupiter_and_saturn_regular(void **state)
         shoal_ensemble *ensemble = NULL;
         shoal_plan *plan = NULL;
         shoal_body bodies[3];
-        const shoal_options options = {.propagator = runs[r].name, .settings = runs[r].settings, .n_settings = 2, .engine = "cpu",
-                                       .monitors = &megno, .n_monitors = 1, .dt = TWO_PI / 4, .t_end = 5000 * TWO_PI};
+        const shoal_options options = {.propagator = runs[r].name,
+                                       .settings = runs[r].settings,
+                                       .n_settings = 2,
+                                       .engine = "cpu",
+                                       .monitors = &megno,
+                                       .n_monitors = 1,
+                                       .dt = TWO_PI / 4,
+                                       .t_end = 5000 * TWO_PI};
         outer_planets(context, 9.53667594, 0.05386179, bodies);
         assert_ok(context, shoal_ensemble_create(context, 1, 3, &ensemble));
         assert_ok(context, shoal_ensemble_set_bodies(ensemble, 0, 3, bodies));
         assert_ok(context, shoal_plan_create(context, ensemble, &options, &plan));
         assert_ok(context, shoal_plan_integrate(plan, options.t_end));
         const double found = shoal_plan_column(plan, "megno", 0);
-        print_message("%-10s %-11s %g %s: megno %.4f\n", runs[r].name, runs[r].settings[0].name, runs[r].settings[0].value,
-                      runs[r].settings[0].choice ? runs[r].settings[0].choice : "", found);
+        print_message("%-10s %-11s %g %s: megno %.4f\n", runs[r].name, runs[r].settings[0].name,
+                      runs[r].settings[0].value, runs[r].settings[0].choice ? runs[r].settings[0].choice : "", found);
         assert_true(fabs(found - 2) < 0.04);
         shoal_plan_destroy(&plan);
         shoal_ensemble_destroy(&ensemble);
     }
 }
 
-/* A system between resonances of Jupiter and Saturn where nothing meets and nothing lasts (by REBOUND too, see below), and neighbours. */
+/* A system between resonances of Jupiter and Saturn where nothing meets and nothing lasts (by REBOUND too, see
+ * below), and neighbours. */
 static shoal_ensemble *chaotic_ensemble(shoal_context *context, long n_systems)
 {
     shoal_ensemble *ensemble = NULL;
@@ -483,20 +546,26 @@ static shoal_ensemble *chaotic_ensemble(shoal_context *context, long n_systems)
     return ensemble;
 }
 
-/* A run with so many steps a year, leapfrog with 16 times as many, or with steps that a propagator chooses, hermite4_adaptive a
- * third of those by default: these drift in energy by 6e-5 in 5000 yr, and the tangent vector with it, so that megno is 2.2. */
+/* A run with so many steps a year, leapfrog with 16 times as many, or with steps that a propagator chooses,
+ * hermite4_adaptive a third of those by default: these drift in energy by 6e-5 in 5000 yr, and the tangent vector
+ * with it, so that megno is 2.2. */
 static shoal_options watched_run(const shoal_propagator *propagator, double steps_per_year, double years)
 {
     static const shoal_setting eta = {.name = "eta", .value = 1e-3};
     const bool low = propagator->order <= 2 && strncmp(propagator->name, "mvs", 3) != 0;
-    return (shoal_options){.propagator = propagator->name, .engine = "cpu", .threads = 1, .monitors = &megno, .n_monitors = 1,
-                           .t_end = years * TWO_PI, .settings = &eta,
+    return (shoal_options){.propagator = propagator->name,
+                           .engine = "cpu",
+                           .threads = 1,
+                           .monitors = &megno,
+                           .n_monitors = 1,
+                           .t_end = years * TWO_PI,
+                           .settings = &eta,
                            .n_settings = strcmp(propagator->name, "hermite4_adaptive") == 0,
                            .dt = propagator->adaptive ? 0 : TWO_PI / steps_per_year / (low ? 16 : 1)};
 }
 
-/* Until errors have grown to what they are measured against, all propagators follow one trajectory, and so its tangent vector, whose
- * growth they agree about; each of them is given the steps that it takes for that. */
+/* Until errors have grown to what they are measured against, all propagators follow one trajectory, and so its
+ * tangent vector, whose growth they agree about; each of them is given the steps that it takes for that. */
 static void propagators_agree_about_growth(void **state)
 {
     shoal_context *context = context_of(state);
@@ -547,8 +616,9 @@ static void jupiter_and_saturn_are_regular(void **state)
     }
 }
 
-/* Over 10^4 yr, 80 times the time in which errors grow by e, megno grows linearly, with half of the exponent as its slope. Exponents of
- * single trajectories differ by a factor of 2, since they spend their time in different places; of averages over 16 we ask for a third. */
+/* Over 10^4 yr, 80 times the time in which errors grow by e, megno grows linearly, with half of the exponent as its
+ * slope. Exponents of single trajectories differ by a factor of 2, since they spend their time in different places;
+ * of averages over 16 we ask for a third. */
 static void megno_of_chaos_grows_with_half_the_exponent(void **state)
 {
     shoal_context *context = context_of(state);
@@ -579,8 +649,8 @@ static void megno_of_chaos_grows_with_half_the_exponent(void **state)
     }
 }
 
-/* Half of the map of configs/sun_jupiter_saturn_megno.cfg is regular after 10^4 yr, and so is Saturn where it is. Instrumented code looks at each
- * second system of each second row, of which it is the same fraction. */
+/* Half of the map of configs/sun_jupiter_saturn_megno.cfg is regular after 10^4 yr, and so is Saturn where it is.
+ * Instrumented code looks at each second system of each second row, of which it is the same fraction. */
 static void half_of_saturns_map_is_regular(void **state)
 {
     shoal_context *context = context_of(state);
@@ -599,7 +669,8 @@ static void half_of_saturns_map_is_regular(void **state)
     for (int whole = 0; whole < 2; whole++) {
         shoal_study *study = NULL;
         shoal_result *result = NULL;
-        assert_ok(context, shoal_study_load(context, config, whole ? SHOAL_COUNT(grid) : SHOAL_COUNT(alone), whole ? grid : alone, &study));
+        assert_ok(context, shoal_study_load(context, config, whole ? SHOAL_COUNT(grid) : SHOAL_COUNT(alone),
+                                            whole ? grid : alone, &study));
         assert_ok(context, shoal_study_run(study, 1, NULL, NULL));
         assert_ok(context, shoal_store_read(context, file, &result));
         const double *found = result->columns[shoal_result_column(result, "megno")].value;
@@ -607,7 +678,8 @@ static void half_of_saturns_map_is_regular(void **state)
         for (long s = 0; s < result->n_systems; s++)
             n_regular += result->outcome[s] == SHOAL_SURVIVED && found[s] < 2.2;
         const double fraction = (double)n_regular / (double)result->n_systems;
-        print_message("%ld systems: %.1f %% are regular, megno of the first %.3f\n", result->n_systems, 100 * fraction, found[0]);
+        print_message("%ld systems: %.1f %% are regular, megno of the first %.3f\n", result->n_systems, 100 * fraction,
+                      found[0]);
         assert_true(whole ? fabs(fraction - 0.55) < 0.04 : fabs(found[0] - 2.02) < 0.02);
         shoal_result_destroy(&result);
         shoal_study_destroy(&study);
@@ -633,7 +705,8 @@ struct result {
     double state[SYSTEMS][ROOM][6], record[SYSTEMS][3], column[SYSTEMS][4];
 };
 
-static void plan_of(shoal_context *context, const struct way *way, shoal_ensemble *ensemble, shoal_plan **plan, struct result *result)
+static void plan_of(shoal_context *context, const struct way *way, shoal_ensemble *ensemble, shoal_plan **plan,
+                    struct result *result)
 {
     const shoal_parameter *choice = choice_of(shoal_propagator_find(context, way->propagator));
     const shoal_setting settings[] = {{.name = "compensated", .value = way->compensated},
@@ -641,16 +714,24 @@ static void plan_of(shoal_context *context, const struct way *way, shoal_ensembl
     const shoal_setting r_max = {.name = "r_max", .value = 3.2}, above = {.name = "stop_above", .value = way->limit},
                         speed = {.name = "c", .value = 100};
     const shoal_plug_options force = {.name = "gr", .settings = &speed, .n_settings = 1};
-    const shoal_plug_options monitors[] = {
-        {.name = way->watched ? "megno" : "stop_on_ejection", .settings = way->watched ? &above : &r_max,
-         .n_settings = !way->watched || way->limit > 0},
-        {.name = "mean_motion_drift"},
-        {.name = "stop_on_encounter"}};
-    const shoal_options options = {.propagator = way->propagator, .settings = settings, .n_settings = choice ? 2 : 1,
-                                   .engine = way->engine ? way->engine : "cpu", .form = way->form, .lanes = way->lanes,
-                                   .threads = way->threads ? way->threads : 1, .dt = TWO_PI / 40, .t_end = T_END,
-                                   .monitors = monitors + !way->watched, .n_monitors = way->watched + (way->others ? 2 : 0),
-                                   .forces = &force, .n_forces = way->forced};
+    const shoal_plug_options monitors[] = {{.name = way->watched ? "megno" : "stop_on_ejection",
+                                            .settings = way->watched ? &above : &r_max,
+                                            .n_settings = !way->watched || way->limit > 0},
+                                           {.name = "mean_motion_drift"},
+                                           {.name = "stop_on_encounter"}};
+    const shoal_options options = {.propagator = way->propagator,
+                                   .settings = settings,
+                                   .n_settings = choice ? 2 : 1,
+                                   .engine = way->engine ? way->engine : "cpu",
+                                   .form = way->form,
+                                   .lanes = way->lanes,
+                                   .threads = way->threads ? way->threads : 1,
+                                   .dt = TWO_PI / 40,
+                                   .t_end = T_END,
+                                   .monitors = monitors + !way->watched,
+                                   .n_monitors = way->watched + (way->others ? 2 : 0),
+                                   .forces = &force,
+                                   .n_forces = way->forced};
     const shoal_status status = shoal_plan_create(context, ensemble, &options, plan);
     result->unsupported = status == SHOAL_E_UNSUPPORTED && way->lanes;
     if (!result->unsupported)
@@ -710,8 +791,8 @@ static void ends_lie_on_both_sides(const struct result *result, double time)
     assert_true(n_before > 2 && n_after > 2 && n_before + n_after < SYSTEMS - 2);
 }
 
-/* Both of a pair of ways, for every propagator, with and without compensated sums, for its default variant or each, in all bytes
- * (of the first `n_columns` columns from `column` on). */
+/* Both of a pair of ways, for every propagator, with and without compensated sums, for its default variant or each,
+ * in all bytes (of the first `n_columns` columns from `column` on). */
 static void expect_same(shoal_context *context, struct way a, struct way b, int column, int n_columns)
 {
     for (int p = 0; shoal_plugs_of(NULL)->propagators[p]; p++) {
@@ -730,9 +811,11 @@ static void expect_same(shoal_context *context, struct way a, struct way b, int 
             if (!first->unsupported && !second->unsupported) {
                 assert_memory_equal(first->record, second->record, sizeof first->record);
                 for (long s = 0; s < SYSTEMS; s++) {
-                    if (!b.restart || first->record[s][0] == SHOAL_SURVIVED) /* a plan's saved state is of systems that go on */
+                    /* a plan's saved state is of systems that go on */
+                    if (!b.restart || first->record[s][0] == SHOAL_SURVIVED)
                         assert_memory_equal(first->state[s], second->state[s], sizeof first->state[s]);
-                    assert_memory_equal(&first->column[s][column], &second->column[s][column], (size_t)n_columns * sizeof(double));
+                    assert_memory_equal(&first->column[s][column], &second->column[s][column],
+                                        (size_t)n_columns * sizeof(double));
                     assert_false(n_columns == 4 && isnan(first->column[s][0]));
                 }
             }
@@ -785,8 +868,8 @@ static void a_limit_is_kept_through_restarts(void **state)
     a_limit_is_kept(context_of(state), "cpu");
 }
 
-/* A vector that is 2^295 longer from the start passes the limit and is scaled back; then it is 2^-5 of the other, bit for bit, and its
- * logarithm says how long it has become. */
+/* A vector that is 2^295 longer from the start passes the limit and is scaled back; then it is 2^-5 of the other,
+ * bit for bit, and its logarithm says how long it has become. */
 static void a_long_vector_is_shortened_exactly(void **state)
 {
     shoal_context *context = context_of(state);
@@ -797,14 +880,19 @@ static void a_long_vector_is_shortened_exactly(void **state)
         double tangent[2][N * MOST_SLOTS], bodies[2][N * MOST_SLOTS], exponent[2];
         const double t_end = 20 * TWO_PI;
         for (int scaled = 0; scaled < 2; scaled++) {
-            const shoal_options options = {.propagator = propagator->name, .engine = "cpu", .dt = TWO_PI / 40, .t_end = t_end, .monitors = &megno,
+            const shoal_options options = {.propagator = propagator->name,
+                                           .engine = "cpu",
+                                           .dt = TWO_PI / 40,
+                                           .t_end = t_end,
+                                           .monitors = &megno,
                                            .n_monitors = 1};
             shoal_ensemble *ensemble = ensemble_of(context, 1, N, N);
             shoal_plan *plan = NULL;
             assert_ok(context, shoal_plan_create(context, ensemble, &options, &plan));
             for (int q = 0; q < propagator->n_slots; q++)
                 for (int i = N; i < 2 * N; i++)
-                    plan->args.native[SHOAL_AT(0, q * 2 * N + i, (int)shoal_native_slots(propagator, 2 * N))] *= scaled ? 0x1p295 : 1;
+                    plan->args.native[SHOAL_AT(0, q * 2 * N + i, (int)shoal_native_slots(propagator, 2 * N))] *=
+                        scaled ? 0x1p295 : 1;
             assert_ok(context, shoal_plan_integrate(plan, t_end));
             native_get(plan, N, N, 2 * N, 0, tangent[scaled]);
             native_get(plan, N, 0, 2 * N, 0, bodies[scaled]);
@@ -876,7 +964,11 @@ static void propagators_without_tangent_vectors_are_refused(void **state)
     for (int p = 0; shoal_plugs_of(NULL)->propagators[p]; p++) {
         shoal_ensemble *ensemble = ensemble_of(context, 2, 3, 3);
         shoal_plan *plan = NULL;
-        const shoal_options options = {.propagator = shoal_plugs_of(NULL)->propagators[p]->name, .engine = "cpu", .dt = 0.1, .t_end = 1, .monitors = &megno,
+        const shoal_options options = {.propagator = shoal_plugs_of(NULL)->propagators[p]->name,
+                                       .engine = "cpu",
+                                       .dt = 0.1,
+                                       .t_end = 1,
+                                       .monitors = &megno,
                                        .n_monitors = 1};
         const shoal_status status = shoal_plan_create(context, ensemble, &options, &plan);
         if (shoal_plugs_of(NULL)->propagators[p]->tangent) {
@@ -896,9 +988,9 @@ static const struct {
     double a, e;
 } known[] = {{9.53667594, 0.05386179}, {8.0, 0.0}, {10.5, 0.2}, {9.2, 0.325}, {8.85, 0.3}};
 
-/* MEGNO of some systems by REBOUND's WHFast and its own variational particles, in a process of its own. Regular ones agree within a few
- * percent, since each begins with a direction of its own; chaotic ones (the last two) wander on ways of their own and have only that in
- * common. */
+/* MEGNO of some systems by REBOUND's WHFast and its own variational particles, in a process of its own. Regular ones
+ * agree within a few percent, since each begins with a direction of its own; chaotic ones (the last two) wander on
+ * ways of their own and have only that in common. */
 static void rebound_finds_the_same(void **state)
 {
     shoal_context *context = context_of(state);
@@ -910,7 +1002,8 @@ static void rebound_finds_the_same(void **state)
         "rows = [[float(x) for x in system.split()] for system in open(sys.argv[1]).read().split(';')[:-1]]\n"
         "for row in rows:\n"
         " s = rebound.Simulation(); s.integrator = 'whfast'; s.dt = 6.283185307179586 / 4\n"
-        " for i in range(0, len(row), 7):\n  m, x, y, z, vx, vy, vz = row[i:i + 7]; s.add(m=m, x=x, y=y, z=z, vx=vx, vy=vy, vz=vz)\n"
+        " for i in range(0, len(row), 7):\n  m, x, y, z, vx, vy, vz = row[i:i + 7]; s.add(m=m, x=x, y=y, z=z, vx=vx, "
+        "vy=vy, vz=vz)\n"
         " s.init_megno(seed=1); s.integrate(10000 * 6.283185307179586, exact_finish_time=0); print(s.megno())\n";
     char folder[] = "/tmp/shoal_megno_XXXXXX", path[64], command[256];
     assert_non_null(mkdtemp(folder));
@@ -925,7 +1018,8 @@ static void rebound_finds_the_same(void **state)
         outer_planets(context, known[s].a, known[s].e, b);
         assert_ok(context, shoal_ensemble_set_bodies(ensemble, s, 3, b));
         for (int i = 0; i < 3; i++)
-            fprintf(file, "%.17g %.17g %.17g %.17g %.17g %.17g %.17g ", b[i].m, b[i].x, b[i].y, b[i].z, b[i].vx, b[i].vy, b[i].vz);
+            fprintf(file, "%.17g %.17g %.17g %.17g %.17g %.17g %.17g ", b[i].m, b[i].x, b[i].y, b[i].z, b[i].vx,
+                    b[i].vy, b[i].vz);
         fputs(";", file);
     }
     fclose(file);
@@ -949,7 +1043,11 @@ static void rebound_finds_the_same(void **state)
         print_message("python3 has no rebound on this machine\n");
         skip();
     }
-    const shoal_options options = {.propagator = "mvs", .engine = "cpu", .dt = TWO_PI / 4, .t_end = 10000 * TWO_PI, .monitors = &megno,
+    const shoal_options options = {.propagator = "mvs",
+                                   .engine = "cpu",
+                                   .dt = TWO_PI / 4,
+                                   .t_end = 10000 * TWO_PI,
+                                   .monitors = &megno,
                                    .n_monitors = 1};
     assert_ok(context, shoal_plan_create(context, ensemble, &options, &plan));
     assert_ok(context, shoal_plan_integrate(plan, options.t_end));
@@ -963,7 +1061,8 @@ static void rebound_finds_the_same(void **state)
     shoal_ensemble_destroy(&ensemble);
 }
 
-/* With a GPU: regular motion loses nothing on the way, so both engines see the same; nor do the bodies feel it there. */
+/* With a GPU: regular motion loses nothing on the way, so both engines see the same; nor do the bodies feel it
+ * there. */
 static void both_engines_see_the_same(void **state)
 {
     shoal_context *context = context_of(state);
@@ -976,8 +1075,12 @@ static void both_engines_see_the_same(void **state)
         for (int way = 0; way < 3; way++) { /* CPU; GPU; GPU without it */
             shoal_ensemble *ensemble = ensemble_of(context, 64, N, ROOM);
             shoal_plan *plan = NULL;
-            const shoal_options options = {.propagator = propagator->name, .engine = way > 0 ? "cuda" : "cpu", .dt = TWO_PI / 40,
-                                           .t_end = 5 * TWO_PI, .monitors = &megno, .n_monitors = way < 2};
+            const shoal_options options = {.propagator = propagator->name,
+                                           .engine = way > 0 ? "cuda" : "cpu",
+                                           .dt = TWO_PI / 40,
+                                           .t_end = 5 * TWO_PI,
+                                           .monitors = &megno,
+                                           .n_monitors = way < 2};
             assert_ok(context, shoal_plan_create(context, ensemble, &options, &plan));
             assert_ok(context, shoal_plan_integrate(plan, options.t_end));
             for (long s = 0; s < 64; s++) {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * test_monitor_columns.c: do the monitors' columns say what a run that nobody watches, asked for its state after every step,
- * says?
+ * test_monitor_columns.c: do the monitors' columns say what a run that nobody watches, asked for its state after every
+ * step, says?
  *
- * Elements are those of shoal_orbits_from_bodies, which shares nothing with the kernel text; closest approaches are known in
- * closed form on straight lines and on Kepler's orbits, and from finer steps elsewhere.
+ * Elements are those of shoal_orbits_from_bodies, which shares nothing with the kernel text; closest approaches are
+ * known in closed form on straight lines and on Kepler's orbits, and from finer steps elsewhere.
  */
 #include <float.h>
 #include <math.h>
@@ -18,17 +18,18 @@
 
 #define MOST_BODIES 10
 
-#define assert_near(value, expected, tolerance)                                     \
-    do {                                                                            \
-        const double value_ = (value), expected_ = (expected), tolerance_ = (tolerance); \
-        if (!(fabs(value_ - expected_) <= tolerance_))                              \
+#define assert_near(value, expected, tolerance)                                                    \
+    do {                                                                                           \
+        const double value_ = (value), expected_ = (expected), tolerance_ = (tolerance);           \
+        if (!(fabs(value_ - expected_) <= tolerance_))                                             \
             fail_msg("%s = %.17g, expected %.17g +- %.2g", #value, value_, expected_, tolerance_); \
     } while (0)
 
-#define MONITORS(...) .monitors = (const shoal_plug_options[]){__VA_ARGS__},                   \
+#define MONITORS(...)                                      \
+    .monitors = (const shoal_plug_options[]){__VA_ARGS__}, \
     .n_monitors = SHOAL_COUNT(((const shoal_plug_options[]){__VA_ARGS__}))
-#define SETTINGS(...) .settings = (const shoal_setting[]){__VA_ARGS__},                           \
-    .n_settings = SHOAL_COUNT(((const shoal_setting[]){__VA_ARGS__}))
+#define SETTINGS(...) \
+    .settings = (const shoal_setting[]){__VA_ARGS__}, .n_settings = SHOAL_COUNT(((const shoal_setting[]){__VA_ARGS__}))
 
 static double column(const struct motion *motion, const char *name)
 {
@@ -50,7 +51,8 @@ static void angles_are_right_but_for_the_last_places(void **state)
     (void)state;
     double worst = 0;
     for (int i = 0; i < 400000; i++) {
-        const double size = ldexp(1.0, i % 120 - 60), x = (uniform(i, 0) - 0.5) * size, y = (uniform(i, 1) - 0.5) / size;
+        const double size = ldexp(1.0, i % 120 - 60), x = (uniform(i, 0) - 0.5) * size,
+                     y = (uniform(i, 1) - 0.5) / size;
         const long double exact = atan2l((long double)y, (long double)x);
         const double got = lane_atan2(lane_set(y), lane_set(x))[0];
         worst = fmax(worst, (double)fabsl(got - exact) / ldexp(1.0, ilogb((double)exact) - 52));
@@ -60,7 +62,8 @@ static void angles_are_right_but_for_the_last_places(void **state)
     const double axes[][2] = {{0, 1}, {0, -1}, {1, 0}, {-1, 0}, {0, 0}, {-0.0, -1}, {1, 1}, {1, -1}};
     for (int i = 0; i < SHOAL_COUNT(axes); i++)
         assert_near(lane_atan2(lane_set(axes[i][0]), lane_set(axes[i][1]))[0], atan2(axes[i][0], axes[i][1]), EPS);
-    assert_true(isnan(lane_atan2(lane_set(NAN), lane_set(1.0))[0]) && isnan(lane_atan2(lane_set(1.0), lane_set(NAN))[0]));
+    assert_true(isnan(lane_atan2(lane_set(NAN), lane_set(1.0))[0]) &&
+                isnan(lane_atan2(lane_set(1.0), lane_set(NAN))[0]));
 }
 
 /* ---- against dense output ---------------------------------------------------------------------------------------- */
@@ -95,8 +98,8 @@ static double angle_of(int n, const shoal_orbit *orbit)
     return 2 * lambda[1] - 3 * lambda[2] + varpi[2] + (n > 3 ? 2 * lambda[3] - 2 * varpi[3] : 0);
 }
 
-static void gather(shoal_context *context, const char *propagator, shoal_frame frame, int n, const shoal_body *start, double dt,
-                   int n_steps, int every, struct gathered *g)
+static void gather(shoal_context *context, const char *propagator, shoal_frame frame, int n, const shoal_body *start,
+                   double dt, int n_steps, int every, struct gathered *g)
 {
     const shoal_options options = {.propagator = propagator, .t_end = n_steps * dt, .dt = dt};
     struct motion motion = motion_begin(context, 1, n, NULL, NULL, &options, start);
@@ -124,7 +127,8 @@ static void gather(shoal_context *context, const char *propagator, shoal_frame f
                 g->largest[i][q] = fmax(g->largest[i][q], values[q]);
             }
             for (int j = 1; j < n; j++)
-                if (orbit[i].a < orbit[j].a && orbit[i].a * (1 + orbit[i].e) > orbit[j].a * (1 - orbit[j].e) && isnan(g->crossed))
+                if (orbit[i].a < orbit[j].a && orbit[i].a * (1 + orbit[i].e) > orbit[j].a * (1 - orbit[j].e) &&
+                    isnan(g->crossed))
                     g->crossed = t;
         }
         g->dE = fmax(g->dE, fabs(motion_energy_error(&motion, 0)));
@@ -174,17 +178,23 @@ static void columns_are_those_of_dense_output(void **state)
                 shoal_body bodies[MOST_BODIES];
                 struct gathered g;
                 resonant_planets(context, n, tilt, bodies);
-                gather(context, propagators[p], way & 2 ? SHOAL_ASTROCENTRIC : SHOAL_JACOBI, n, bodies, dt, n_steps, every, &g);
-                const shoal_setting rate = {.name = "every", .value = every}, frame = {.name = "elements", .choice = elements};
+                gather(context, propagators[p], way & 2 ? SHOAL_ASTROCENTRIC : SHOAL_JACOBI, n, bodies, dt, n_steps,
+                       every, &g);
+                const shoal_setting rate = {.name = "every", .value = every},
+                                    frame = {.name = "elements", .choice = elements};
                 const shoal_options options = {
-                    .propagator = propagators[p], .t_end = n_steps * dt, .dt = dt,
-                    MONITORS({.name = "element_range", SETTINGS(rate, frame)}, {.name = "energy_error", SETTINGS(rate)},
-                             {.name = "distance", SETTINGS(rate, {.name = "first", .value = 1}, {.name = "second", .value = 2})},
-                             {.name = "amd", SETTINGS(rate)},
-                             {.name = "resonant_angle",
-                              SETTINGS(rate, frame, {.name = "body_2", .value = 2}, {.name = "p_1", .value = 2},
-                                       {.name = "p_2", .value = -3}, {.name = "q_2", .value = 1},
-                                       {.name = "p_3", .value = n > 3 ? 2 : 0}, {.name = "q_3", .value = n > 3 ? -2 : 0})})};
+                    .propagator = propagators[p],
+                    .t_end = n_steps * dt,
+                    .dt = dt,
+                    MONITORS(
+                        {.name = "element_range", SETTINGS(rate, frame)}, {.name = "energy_error", SETTINGS(rate)},
+                        {.name = "distance",
+                         SETTINGS(rate, {.name = "first", .value = 1}, {.name = "second", .value = 2})},
+                        {.name = "amd", SETTINGS(rate)},
+                        {.name = "resonant_angle",
+                         SETTINGS(rate, frame, {.name = "body_2", .value = 2}, {.name = "p_1", .value = 2},
+                                  {.name = "p_2", .value = -3}, {.name = "q_2", .value = 1},
+                                  {.name = "p_3", .value = n > 3 ? 2 : 0}, {.name = "q_3", .value = n > 3 ? -2 : 0})})};
                 struct motion motion = watch(context, n, bodies, &options);
                 for (int i = 1; i < n; i++)
                     for (int q = 0; q < 3; q++) {
@@ -222,11 +232,13 @@ static void a_librating_angle_has_a_mean(void **state)
     print_message("2 lambda_1 - 3 lambda_2 + varpi_2: %.3f +- %.3f\n", mean, amplitude);
     assert_true(amplitude > 0.05 && amplitude < 3.0);
     for (int librates = 0; librates < 2; librates++) {
-        const shoal_options options = {.propagator = "mvs", .t_end = 20000 * dt, .dt = dt,
-                                       MONITORS({.name = "resonant_angle",
-                                                 SETTINGS({.name = "p_1", .value = librates ? 2 : 1},
-                                                          {.name = "p_2", .value = librates ? -3 : -2},
-                                                          {.name = "q_2", .value = 1})})};
+        const shoal_options options = {
+            .propagator = "mvs",
+            .t_end = 20000 * dt,
+            .dt = dt,
+            MONITORS({.name = "resonant_angle",
+                      SETTINGS({.name = "p_1", .value = librates ? 2 : 1}, {.name = "p_2", .value = librates ? -3 : -2},
+                               {.name = "q_2", .value = 1})})};
         struct motion motion = watch(context, 3, bodies, &options);
         if (librates) {
             const double turn = TWO_PI * floor(mean / TWO_PI);
@@ -243,8 +255,8 @@ static void a_librating_angle_has_a_mean(void **state)
 
 /* ---- closest approaches ------------------------------------------------------------------------------------------ */
 
-/* A star of no weight, far off, and pairs of bodies that fly straight past each other; pair k meets at time when + k, at distance
- * miss / (1 + k). */
+/* A star of no weight, far off, and pairs of bodies that fly straight past each other; pair k meets at time when +
+ * k, at distance miss / (1 + k). */
 static void straight_pairs(int n_pairs, double when, double miss, shoal_body *bodies)
 {
     memset(bodies, 0, (size_t)(2 * n_pairs + 1) * sizeof *bodies);
@@ -266,7 +278,9 @@ static void straight_lines_are_closest_at_their_moment(void **state)
             for (int way = 0; way < 12; way++) {
                 const int sign = way & 1 ? -1 : 1, n_pairs = way & 2 ? 4 : 2; /* 9 bodies: one record of all */
                 const double when = sign * (14.0 + 0.17 * way * steps[s]), miss = 0.003, t_start = 0.25 * way;
-                const shoal_options options = {.propagator = names[p], .t_end = t_start + 42.0 * sign, .dt = steps[s],
+                const shoal_options options = {.propagator = names[p],
+                                               .t_end = t_start + 42.0 * sign,
+                                               .dt = steps[s],
                                                MONITORS({.name = "closest_approach"})};
                 shoal_body bodies[MOST_BODIES];
                 straight_pairs(n_pairs, when, miss, bodies);
@@ -296,7 +310,8 @@ static void straight_lines_are_closest_at_their_moment(void **state)
             }
 }
 
-/* Pairs that part from the start are closest there; a pericentre within a step is that of the orbit, whatever the step. */
+/* Pairs that part from the start are closest there; a pericentre within a step is that of the orbit, whatever the
+ * step. */
 static void the_central_pair_is_closest_at_pericentre(void **state)
 {
     shoal_context *context = context_of(state);
@@ -304,11 +319,15 @@ static void the_central_pair_is_closest_at_pericentre(void **state)
     for (int i = 0; i < SHOAL_COUNT(eccentricities); i++)
         for (int phase = 0; phase < 8; phase++) {
             const double e = eccentricities[i], M = 0.4 + 0.7 * phase, pass = TWO_PI - M;
-            const shoal_orbit orbit[2] = {{0}, {.a = 1.0, .e = e, .inc = 1.0, .Omega = 0.3, .f = shoal_true_anomaly(e, M)}};
+            const shoal_orbit orbit[2] = {{0},
+                                          {.a = 1.0, .e = e, .inc = 1.0, .Omega = 0.3, .f = shoal_true_anomaly(e, M)}};
             shoal_body bodies[2] = {{.m = 1.0}, {.m = 1e-15}};
             assert_ok(context, shoal_bodies_from_orbits(context, SHOAL_JACOBI, 2, orbit, bodies));
-            const shoal_options options = {.propagator = "mvs", .t_end = 6.5, .dt = TWO_PI / 19,
-                                           MONITORS({.name = "closest_approach", SETTINGS({.name = "central", .value = 1})})};
+            const shoal_options options = {
+                .propagator = "mvs",
+                .t_end = 6.5,
+                .dt = TWO_PI / 19,
+                MONITORS({.name = "closest_approach", SETTINGS({.name = "central", .value = 1})})};
             struct motion motion = watch(context, 2, bodies, &options);
             assert_near(column(&motion, "min_separation"), 1 - e, 1e-10);
             assert_near(column(&motion, "closest_0_1"), 1 - e, 1e-10);
@@ -320,12 +339,15 @@ static void the_central_pair_is_closest_at_pericentre(void **state)
     const shoal_orbit orbit[3] = {{0}, {.a = 1.0}, {.a = 5.0, .f = 1.0}};
     shoal_body bodies[3] = {{.m = 1.0}, {.m = 1.0}, {.m = 1e-9}};
     assert_ok(context, shoal_bodies_from_orbits(context, SHOAL_JACOBI, 3, orbit, bodies));
-    const shoal_options options = {.propagator = "hermite4", .t_end = 100.0, .dt = 0.02,
+    const shoal_options options = {.propagator = "hermite4",
+                                   .t_end = 100.0,
+                                   .dt = 0.02,
                                    MONITORS({.name = "closest_approach", SETTINGS({.name = "central", .value = 1})},
                                             {.name = "distance", SETTINGS({.name = "second", .value = 2})})};
     struct motion motion = watch(context, 3, bodies, &options);
     assert_near(column(&motion, "closest_0_2"), column(&motion, "distance_min"), 1e-4);
-    assert_true(column(&motion, "closest_0_2") <= column(&motion, "distance_min") && column(&motion, "closest_0_2") > 4.0);
+    assert_true(column(&motion, "closest_0_2") <= column(&motion, "distance_min") &&
+                column(&motion, "closest_0_2") > 4.0);
     motion_end(&motion);
 }
 
@@ -334,14 +356,16 @@ static void curved_orbits_are_closest_where_a_fine_integration_has_them(void **s
 {
     shoal_context *context = context_of(state);
     for (int phase = 0; phase < 12; phase++) {
-        const shoal_orbit orbit[3] = {{.a = 0},
-                                      {.a = 1.0, .e = 0.1, .f = 0.5 * phase},
-                                      {.a = 1.2, .e = 0.1, .omega = 1.0, .inc = 0.1}};
+        const shoal_orbit orbit[3] = {
+            {.a = 0}, {.a = 1.0, .e = 0.1, .f = 0.5 * phase}, {.a = 1.2, .e = 0.1, .omega = 1.0, .inc = 0.1}};
         shoal_body bodies[3] = {{.m = 1.0}, {.m = 1e-7}, {.m = 3e-7}};
         assert_ok(context, shoal_bodies_from_orbits(context, SHOAL_ASTROCENTRIC, 3, orbit, bodies));
         const double t_end = 40.0;
-        const shoal_options options = {.propagator = "mvs", .t_end = t_end, .dt = 0.02, MONITORS({.name = "closest_approach"})};
-        const shoal_options fine = {.propagator = "mvs", .t_end = t_end, .dt = 0.001,
+        const shoal_options options = {
+            .propagator = "mvs", .t_end = t_end, .dt = 0.02, MONITORS({.name = "closest_approach"})};
+        const shoal_options fine = {.propagator = "mvs",
+                                    .t_end = t_end,
+                                    .dt = 0.001,
                                     MONITORS({.name = "distance", SETTINGS({.name = "first", .value = 1})})};
         struct motion motion = watch(context, 3, bodies, &options), reference = watch(context, 3, bodies, &fine);
         const double least = column(&motion, "min_separation"), when = column(&motion, "min_separation_time");
@@ -355,7 +379,8 @@ static void curved_orbits_are_closest_where_a_fine_integration_has_them(void **s
         assert_near(sqrt(d[0] * d[0] + d[1] * d[1] + d[2] * d[2]), least, 1e-8);
         assert_ok(context, shoal_orbits_from_bodies(context, SHOAL_ASTROCENTRIC, 3, bodies, then));
         const double hill = cbrt(4e-7 / 3) * 0.5 * (then[1].a + then[2].a);
-        assert_near(column(&motion, "min_separation_hill") * hill / least, 1.0, 1e-6); /* the axes: at the end of the step */
+        /* the axes: at the end of the step */
+        assert_near(column(&motion, "min_separation_hill") * hill / least, 1.0, 1e-6);
         motion_end(&motion);
         motion_end(&reference);
     }
@@ -367,12 +392,16 @@ static void an_encounter_inside_a_step_of_hybrid_is_resolved(void **state)
     shoal_context *context = context_of(state);
     int n_close = 0;
     for (int phase = 0; phase < 24; phase++) {
-        const shoal_orbit orbit[3] = {{.a = 0}, {.a = 1.0, .e = 0.1, .f = 0.25 * phase}, {.a = 1.15, .e = 0.15, .omega = 1.0}};
+        const shoal_orbit orbit[3] = {
+            {.a = 0}, {.a = 1.0, .e = 0.1, .f = 0.25 * phase}, {.a = 1.15, .e = 0.15, .omega = 1.0}};
         shoal_body bodies[3] = {{.m = 1.0}, {.m = 1e-4}, {.m = 2e-4}};
         assert_ok(context, shoal_bodies_from_orbits(context, SHOAL_ASTROCENTRIC, 3, orbit, bodies));
         /* to the first approach: later ones depend on everything */
-        const shoal_options probe = {.propagator = "hermite4", .t_end = 60.0, .dt = 2e-3,
-                                     MONITORS({.name = "stop_on_encounter", SETTINGS({.name = "factor", .value = 1.0})})};
+        const shoal_options probe = {
+            .propagator = "hermite4",
+            .t_end = 60.0,
+            .dt = 2e-3,
+            MONITORS({.name = "stop_on_encounter", SETTINGS({.name = "factor", .value = 1.0})})};
         shoal_body copy[3];
         shoal_system record;
         memcpy(copy, bodies, sizeof copy);
@@ -408,16 +437,19 @@ static void crossing_orbits_end_a_system_at_the_first_look(void **state)
         const int every = way & 1 ? 5 : 1, n_steps = 4000;
         const double dt = 0.05;
         /* listed outside in for way & 2 */
-        const shoal_orbit inner = {.a = 1.0, .e = 0.05, .f = 0.3}, outer = {.a = 1.22, .e = way & 4 ? 0.02 : 0.1, .omega = 2.0};
+        const shoal_orbit inner = {.a = 1.0, .e = 0.05, .f = 0.3},
+                          outer = {.a = 1.22, .e = way & 4 ? 0.02 : 0.1, .omega = 2.0};
         const shoal_orbit orbit[3] = {{0}, way & 2 ? outer : inner, way & 2 ? inner : outer};
         shoal_body bodies[3] = {{.m = 1.0}, {.m = 1e-3}, {.m = 5e-4}};
         assert_ok(context, shoal_bodies_from_orbits(context, SHOAL_ASTROCENTRIC, 3, orbit, bodies));
         struct gathered g;
         gather(context, "hermite4", SHOAL_ASTROCENTRIC, 3, bodies, dt, n_steps, every, &g);
-        const shoal_options options = {.propagator = "hermite4", .t_end = n_steps * dt, .dt = dt,
-                                       MONITORS({.name = "stop_on_crossing",
-                                                 SETTINGS({.name = "elements", .choice = "astrocentric"},
-                                                          {.name = "every", .value = every})})};
+        const shoal_options options = {
+            .propagator = "hermite4",
+            .t_end = n_steps * dt,
+            .dt = dt,
+            MONITORS({.name = "stop_on_crossing",
+                      SETTINGS({.name = "elements", .choice = "astrocentric"}, {.name = "every", .value = every})})};
         shoal_system record;
         evolve_all(context, 1, 3, NULL, NULL, &options, bodies, &record);
         print_message("orbits cross at %g\n", g.crossed);
@@ -433,7 +465,8 @@ static void crossing_orbits_end_a_system_at_the_first_look(void **state)
     const shoal_orbit apart[3] = {{0}, {.a = 1.0, .e = 0.2}, {.a = 3.0, .e = 0.2}};
     shoal_body bodies[3] = {{.m = 1.0}, {.m = 1e-5}, {.m = 1e-5}};
     assert_ok(context, shoal_bodies_from_orbits(context, SHOAL_JACOBI, 3, apart, bodies));
-    const shoal_options options = {.propagator = "mvs", .t_end = 500.0, .dt = 0.05, MONITORS({.name = "stop_on_crossing"})};
+    const shoal_options options = {
+        .propagator = "mvs", .t_end = 500.0, .dt = 0.05, MONITORS({.name = "stop_on_crossing"})};
     evolve_all(context, 1, 3, NULL, NULL, &options, bodies, NULL);
 }
 
@@ -446,9 +479,12 @@ static void a_wrong_energy_ends_a_system(void **state)
     gather(context, "leapfrog", SHOAL_JACOBI, 3, bodies, 0.05, 2000, 1, &g);
     for (int above = 0; above < 2; above++) {
         const double limit = g.dE * (above ? 0.5 : 1.01);
-        const shoal_options options = {.propagator = "leapfrog", .t_end = 100.0, .dt = 0.05,
-                                       MONITORS({.name = "energy_error", SETTINGS({.name = "every", .value = 1},
-                                                                                  {.name = "stop_above", .value = limit})})};
+        const shoal_options options = {
+            .propagator = "leapfrog",
+            .t_end = 100.0,
+            .dt = 0.05,
+            MONITORS({.name = "energy_error",
+                      SETTINGS({.name = "every", .value = 1}, {.name = "stop_above", .value = limit})})};
         struct motion motion = watch(context, 3, bodies, &options);
         shoal_system record;
         shoal_ensemble_get_system(motion.ensemble, 0, &record);
@@ -466,9 +502,12 @@ static void a_merger_is_no_energy_error(void **state)
     shoal_body bodies[4] = {{.m = 1.0}, {.m = 1e-5, .r = 0.02}, {.m = 1e-3, .r = 0.02}, {.m = 1e-4}};
     assert_ok(context, shoal_bodies_from_orbits(context, SHOAL_JACOBI, 4, orbit, bodies));
     bodies[2].vx -= 0.3;
-    const shoal_options options = {.propagator = "hermite4", .t_end = 30.0, .dt = 0.002,
-                                   MONITORS({.name = "energy_error"}, {.name = "closest_approach"}, {.name = "element_range"},
-                                            {.name = "stop_on_collision", SETTINGS({.name = "action", .choice = "merge"})})};
+    const shoal_options options = {
+        .propagator = "hermite4",
+        .t_end = 30.0,
+        .dt = 0.002,
+        MONITORS({.name = "energy_error"}, {.name = "closest_approach"}, {.name = "element_range"},
+                 {.name = "stop_on_collision", SETTINGS({.name = "action", .choice = "merge"})})};
     struct motion motion = watch(context, 4, bodies, &options);
     shoal_system record;
     shoal_ensemble_get_system(motion.ensemble, 0, &record);
@@ -485,10 +524,11 @@ static void monitors_that_cannot_watch_are_refused(void **state)
 {
     shoal_context *context = context_of(state);
     static const shoal_setting p[] = {{.name = "p_1", .value = 2}, {.name = "p_2", .value = -3}};
-    const shoal_plug_options angle = {"resonant_angle", p, 2}, energy = {.name = "energy_error"}, gr = {.name = "gr_potential"};
-    const shoal_options rows[] = {{.t_end = 1, .dt = 0.1, .engine = "cpu", .monitors = &angle, .n_monitors = 1},
-                                  {.t_end = 1, .dt = 0.1, .engine = "cpu", .monitors = &energy, .n_monitors = 1, .forces = &gr,
-                                   .n_forces = 1}};
+    const shoal_plug_options angle = {"resonant_angle", p, 2}, energy = {.name = "energy_error"},
+                             gr = {.name = "gr_potential"};
+    const shoal_options rows[] = {
+        {.t_end = 1, .dt = 0.1, .engine = "cpu", .monitors = &angle, .n_monitors = 1},
+        {.t_end = 1, .dt = 0.1, .engine = "cpu", .monitors = &energy, .n_monitors = 1, .forces = &gr, .n_forces = 1}};
     static const char *const says[] = {"d'Alembert", "Newton's force alone"};
     for (int row = 0; row < 2; row++) {
         shoal_body bodies[3];

@@ -16,32 +16,35 @@
 
 #define SLOW_DOWN (INSTRUMENTED ? 30 : 1)
 
-#define assert_near(value, expected, tolerance)                                     \
-    do {                                                                            \
-        const double value_ = (value), expected_ = (expected), tolerance_ = (tolerance); \
-        if (!(fabs(value_ - expected_) <= tolerance_))                              \
+#define assert_near(value, expected, tolerance)                                                    \
+    do {                                                                                           \
+        const double value_ = (value), expected_ = (expected), tolerance_ = (tolerance);           \
+        if (!(fabs(value_ - expected_) <= tolerance_))                                             \
             fail_msg("%s = %.17g, expected %.17g +- %.2g", #value, value_, expected_, tolerance_); \
     } while (0)
 
-#define assert_outcome(record, expected)                                            \
-    do {                                                                            \
-        if ((record).outcome != (expected))                                         \
+#define assert_outcome(record, expected)                                                                             \
+    do {                                                                                                             \
+        if ((record).outcome != (expected))                                                                          \
             fail_msg("%s: %s at %.17g, expected %s", #record, shoal_outcome_name((record).outcome), (record).t_stop, \
-                     shoal_outcome_name(expected));                                 \
+                     shoal_outcome_name(expected));                                                                  \
     } while (0)
 
 /* ---- runs -------------------------------------------------------------------------------------------------------- */
 
-#define MONITORS(...) .monitors = (const shoal_plug_options[]){__VA_ARGS__},                   \
+#define MONITORS(...)                                      \
+    .monitors = (const shoal_plug_options[]){__VA_ARGS__}, \
     .n_monitors = SHOAL_COUNT(((const shoal_plug_options[]){__VA_ARGS__}))
-#define SETTINGS(...) .settings = (const shoal_setting[]){__VA_ARGS__},                           \
-    .n_settings = SHOAL_COUNT(((const shoal_setting[]){__VA_ARGS__}))
+#define SETTINGS(...) \
+    .settings = (const shoal_setting[]){__VA_ARGS__}, .n_settings = SHOAL_COUNT(((const shoal_setting[]){__VA_ARGS__}))
 
+/* clang-format off */
 #define EJECTION(r_max_) {.name = "stop_on_ejection", SETTINGS({.name = "r_max", .value = (r_max_)})}
 #define COLLISION {.name = "stop_on_collision"}
 #define WITHIN(distance_)                                                                                   \
     {.name = "stop_on_encounter",                                                                           \
      SETTINGS({.name = "radius", .choice = "absolute"}, {.name = "distance", .value = (distance_)})}
+/* clang-format on */
 
 /* One system; its bodies stay as they are. */
 static shoal_system watch(shoal_context *context, int n, const shoal_body *bodies, const shoal_options *options)
@@ -103,10 +106,12 @@ static void only_unbound_bodies_beyond_the_limit_on_their_way_out_are_ejected(vo
             for (int by_distance = 0; by_distance < 2; by_distance++) {
                 const bool gone = by_distance ? rows[row].by_distance : rows[row].by_energy;
                 const shoal_options options = {
-                    .propagator = names[p], .t_end = 2.0, .dt = 0.02,
-                    MONITORS({.name = "stop_on_ejection", SETTINGS({.name = "r_max", .value = 15.0},
-                                                                   {.name = "criterion",
-                                                                    .choice = by_distance ? "distance" : "energy"})})};
+                    .propagator = names[p],
+                    .t_end = 2.0,
+                    .dt = 0.02,
+                    MONITORS({.name = "stop_on_ejection",
+                              SETTINGS({.name = "r_max", .value = 15.0},
+                                       {.name = "criterion", .choice = by_distance ? "distance" : "energy"})})};
                 shoal_body bodies[3];
                 with_far_planet(rows[row].r, rows[row].radial, rows[row].tangential, bodies);
                 const shoal_system record = watch(context, 3, bodies, &options);
@@ -129,8 +134,8 @@ static void a_body_is_ejected_when_it_crosses_the_limit(void **state)
     for (int sign = -1; sign <= 1; sign += 2) {
         shoal_body start[3], before[3], at[3], after[3];
         with_far_planet(5.0, 0.9 * sign, 0.1, start);
-        const shoal_options options = {.propagator = "mvs", .t_end = 100.0 * sign, .dt = 0.05,
-                                       MONITORS(EJECTION(10.0))};
+        const shoal_options options = {
+            .propagator = "mvs", .t_end = 100.0 * sign, .dt = 0.05, MONITORS(EJECTION(10.0))};
         const shoal_system record = watch(context, 3, start, &options);
         assert_outcome(record, SHOAL_EJECTED);
         assert_int_equal(record.body_a, 2);
@@ -142,14 +147,18 @@ static void a_body_is_ejected_when_it_crosses_the_limit(void **state)
         unwatched(context, "mvs", 3, options.dt, record.t_stop, at);
         unwatched(context, "mvs", 3, options.dt, end, after);
         const double mass = 1.001; /* of the rest, whose barycentre is between the star and the inner planet */
-        const struct { const shoal_body *bodies; bool beyond; } ends[] = {{before, false}, {after, true}};
+        const struct {
+            const shoal_body *bodies;
+            bool beyond;
+        } ends[] = {{before, false}, {after, true}};
         for (int k = 0; k < 2; k++) {
             const shoal_body *b = ends[k].bodies;
             const double x = (b[0].x + 1e-3 * b[1].x) / mass, y = (b[0].y + 1e-3 * b[1].y) / mass;
             assert_true((hypot(b[2].x - x, b[2].y - y) > 10.0) == ends[k].beyond);
         }
         assert_true((record.t_stop - (end - record.dt)) * sign >= 0.0 && (record.t_stop - end) * sign <= 1e-12);
-        /* the time is that of the crossing: the tangent leaves the orbit by a h^2 / 2 at most, 1e-2 * 0.05^2 / 2 here */
+        /* the time is that of the crossing: the tangent leaves the orbit by a h^2 / 2 at most, 1e-2 * 0.05^2 / 2
+         * here */
         const double x = (at[0].x + 1e-3 * at[1].x) / mass, y = (at[0].y + 1e-3 * at[1].y) / mass;
         assert_true(fabs(hypot(at[2].x - x, at[2].y - y) - 10.0) < 1.3e-5);
     }
@@ -208,8 +217,8 @@ static void a_flyby_within_a_step_is_caught_at_its_root(void **state)
                 for (int sign = -1; sign <= 1; sign += 2) {
                     const double when = sign * (14.0 + 0.1 * phase * steps[k]), miss = 0.003, within = 0.005;
                     const double root = when - sign * sqrt(within * within - miss * miss);
-                    shoal_options options = {.propagator = names[p], .t_end = 30.0 * sign, .dt = steps[k],
-                                             MONITORS(WITHIN(within))};
+                    shoal_options options = {
+                        .propagator = names[p], .t_end = 30.0 * sign, .dt = steps[k], MONITORS(WITHIN(within))};
                     shoal_body bodies[3];
                     straight_pair(when, miss, 0.0, bodies);
                     shoal_system record = watch(context, 3, bodies, &options);
@@ -231,7 +240,10 @@ static void a_near_miss_is_none(void **state)
     shoal_context *context = context_of(state);
     for (int phase = 0; phase < 20; phase++) {
         const double when = 4.0 + 0.05 * phase, miss = 0.01;
-        const struct { double reach; bool hit; } rows[] = {{miss * (1.0 - 1e-6), false}, {miss * (1.0 + 1e-6), true}};
+        const struct {
+            double reach;
+            bool hit;
+        } rows[] = {{miss * (1.0 - 1e-6), false}, {miss * (1.0 + 1e-6), true}};
         for (int row = 0; row < 2; row++) {
             shoal_options options = {.propagator = "mvs", .t_end = 10.0, .dt = 1.0, MONITORS(COLLISION)};
             shoal_body bodies[3];
@@ -248,7 +260,9 @@ static void a_near_miss_is_none(void **state)
     straight_pair(4.5, 1e-9, 0.0, bodies);
     assert_outcome(watch(context, 3, bodies, &options), SHOAL_SURVIVED);
     /* factor scales the radii */
-    const shoal_options doubled = {.propagator = "mvs", .t_end = 10.0, .dt = 1.0,
+    const shoal_options doubled = {.propagator = "mvs",
+                                   .t_end = 10.0,
+                                   .dt = 1.0,
                                    MONITORS({.name = "stop_on_collision", SETTINGS({.name = "factor", .value = 2.0})})};
     straight_pair(4.5, 0.0, 0.05, bodies);
     const shoal_system record = watch(context, 3, bodies, &doubled);
@@ -263,8 +277,8 @@ static void inside_from_the_start(void **state)
     static const double whens[] = {-0.3, 0.0, 0.3};
     for (int k = 0; k < SHOAL_COUNT(whens); k++)
         for (int long_step = 0; long_step < 2; long_step++) {
-            const shoal_options options = {.propagator = "mvs", .t_end = 10.0, .dt = long_step ? 2.0 : 0.1,
-                                           MONITORS(WITHIN(0.5))};
+            const shoal_options options = {
+                .propagator = "mvs", .t_end = 10.0, .dt = long_step ? 2.0 : 0.1, MONITORS(WITHIN(0.5))};
             shoal_body bodies[3];
             straight_pair(whens[k], 0.1, 0.0, bodies);
             const shoal_system record = watch(context, 3, bodies, &options);
@@ -282,10 +296,9 @@ static void the_earlier_event_wins(void **state)
     for (int order = 0; order < 6; order++) {
         const shoal_plug_options each[] = {COLLISION, WITHIN(0.1), EJECTION(1e6)};
         static const int orders[6][3] = {{0, 1, 2}, {0, 2, 1}, {1, 0, 2}, {1, 2, 0}, {2, 0, 1}, {2, 1, 0}};
-        const shoal_plug_options monitors[] = {each[orders[order][0]], each[orders[order][1]],
-                                                  each[orders[order][2]]};
-        const shoal_options options = {.propagator = "mvs", .t_end = 10.0, .dt = 2.0, .monitors = monitors,
-                                       .n_monitors = 3};
+        const shoal_plug_options monitors[] = {each[orders[order][0]], each[orders[order][1]], each[orders[order][2]]};
+        const shoal_options options = {
+            .propagator = "mvs", .t_end = 10.0, .dt = 2.0, .monitors = monitors, .n_monitors = 3};
         for (int later = 0; later < 2; later++) {
             shoal_body bodies[5];
             memset(bodies, 0, sizeof bodies);
@@ -313,8 +326,8 @@ static void the_earlier_event_wins(void **state)
         assert_near(record.t_stop, (first ? 4.3 : 4.4) - 0.01, 1e-9);
     }
     /* a body that is beyond r_max at the step's end, and a pair that meets in it */
-    const shoal_options options = {.propagator = "mvs", .t_end = 10.0, .dt = 2.0,
-                                   MONITORS(EJECTION(1010.0), WITHIN(0.01))};
+    const shoal_options options = {
+        .propagator = "mvs", .t_end = 10.0, .dt = 2.0, MONITORS(EJECTION(1010.0), WITHIN(0.01))};
     shoal_body bodies[5];
     memset(bodies, 0, sizeof bodies);
     straight(1, 2, 4.5, 0.0, 0.0, 0.0, bodies);
@@ -330,17 +343,23 @@ static void the_earlier_event_wins(void **state)
 static void the_hill_radii_are_as_defined(void **state)
 {
     static const char *const names[] = {"mvs", "hermite4", "leapfrog"};
-    static const struct { const char *radius; double m1, m2, factor; } rows[] = {
-        {"mutual_hill", 1e-5, 3e-5, 1.0}, {"mutual_hill", 1e-5, 3e-5, 2.5}, {"hill", 1e-5, 3e-5, 1.5},
-            {"hill", 3e-5, 1e-6, 2.0}};
+    static const struct {
+        const char *radius;
+        double m1, m2, factor;
+    } rows[] = {{"mutual_hill", 1e-5, 3e-5, 1.0},
+                {"mutual_hill", 1e-5, 3e-5, 2.5},
+                {"hill", 1e-5, 3e-5, 1.5},
+                {"hill", 3e-5, 1e-6, 2.0}};
     shoal_context *context = context_of(state);
     for (int p = 0; p < SHOAL_COUNT(names); p++)
         for (int row = 0; row < SHOAL_COUNT(rows); row++) {
             const double star = 0.7;
-            const shoal_options options = {
-                .propagator = names[p], .t_end = 40.0, .dt = 0.01,
-                MONITORS({.name = "stop_on_encounter", SETTINGS({.name = "radius", .choice = rows[row].radius},
-                                                                {.name = "factor", .value = rows[row].factor})})};
+            const shoal_options options = {.propagator = names[p],
+                                           .t_end = 40.0,
+                                           .dt = 0.01,
+                                           MONITORS({.name = "stop_on_encounter",
+                                                     SETTINGS({.name = "radius", .choice = rows[row].radius},
+                                                              {.name = "factor", .value = rows[row].factor})})};
             shoal_orbit orbit[3] = {{.a = 0}, {.a = 1.0}, {.a = 1.04, .f = 0.4}};
             shoal_body bodies[3] = {{.m = star}, {.m = rows[row].m1 * star}, {.m = rows[row].m2 * star}};
             assert_ok(context, shoal_bodies_from_orbits(context, SHOAL_ASTROCENTRIC, 3, orbit, bodies));
@@ -374,8 +393,8 @@ static void the_root_is_that_of_a_fine_integration(void **state)
         double root[2];
         assert_ok(context, shoal_bodies_from_orbits(context, SHOAL_ASTROCENTRIC, 3, orbit, bodies));
         for (int fine = 0; fine < 2; fine++) {
-            const shoal_options options = {.propagator = "mvs", .t_end = 50.0, .dt = fine ? 1e-3 : 2e-2,
-                                           MONITORS(WITHIN(0.05))};
+            const shoal_options options = {
+                .propagator = "mvs", .t_end = 50.0, .dt = fine ? 1e-3 : 2e-2, MONITORS(WITHIN(0.05))};
             const shoal_system record = watch(context, 3, bodies, &options);
             assert_true(fine == 0 || (record.outcome == SHOAL_ENCOUNTER) == isfinite(root[0]));
             root[fine] = record.outcome == SHOAL_ENCOUNTER ? record.t_stop : NAN;
@@ -437,14 +456,16 @@ static long pairs_that_meet(shoal_context *context, long n_systems, double mu1, 
     assert_non_null(bodies);
     assert_non_null(records);
     for (long s = 0; s < n_systems; s++) {
-        const shoal_orbit orbit[3] = {{.a = 0}, {.a = 1.0},
-                                      {.a = 1.0 + spacing[s], .f = 0.5 + (TWO_PI - 1.0) * uniform(s, 1)}};
+        const shoal_orbit orbit[3] = {
+            {.a = 0}, {.a = 1.0}, {.a = 1.0 + spacing[s], .f = 0.5 + (TWO_PI - 1.0) * uniform(s, 1)}};
         bodies[3 * s].m = 1.0;
         bodies[3 * s + 1].m = mu1;
         bodies[3 * s + 2].m = mu2;
         assert_ok(context, shoal_bodies_from_orbits(context, SHOAL_ASTROCENTRIC, 3, orbit, bodies + 3 * s));
     }
-    const shoal_options options = {.propagator = "mvs", .t_end = 1e4 * TWO_PI / SLOW_DOWN, .dt = TWO_PI / 20,
+    const shoal_options options = {.propagator = "mvs",
+                                   .t_end = 1e4 * TWO_PI / SLOW_DOWN,
+                                   .dt = TWO_PI / 20,
                                    MONITORS({.name = "stop_on_encounter", .n_settings = 0})};
     evolve_all(context, n_systems, 3, NULL, NULL, &options, bodies, records);
     for (long s = 0; s < n_systems; s++) {
@@ -467,7 +488,7 @@ static void hill_stable_pairs_never_meet_and_overlapping_ones_do(void **state)
         /* the limit is 2 sqrt 3 mutual Hill radii, 2.40 mu^(1/3) of the mean of the axes; of a1 it is that to lowest
          * order */
         const double of_mean = 2.40 * cbrt(mu), gladman = of_mean / (1.0 - 0.5 * of_mean),
-            wisdom = 1.3 * pow(mu, 2.0 / 7.0);
+                     wisdom = 1.3 * pow(mu, 2.0 / 7.0);
         double spacing[SYSTEMS];
         for (int s = 0; s < SYSTEMS; s++)
             spacing[s] = gladman * (1.02 + 0.3 * uniform(s, 2));
@@ -477,9 +498,8 @@ static void hill_stable_pairs_never_meet_and_overlapping_ones_do(void **state)
         for (int s = 0; s < SYSTEMS; s++)
             spacing[s] = 1.6 * hill + (fmin(wisdom, 0.95 * gladman) - 1.6 * hill) * uniform(s, 2);
         const long close = pairs_that_meet(context, SYSTEMS, mu1, mu2, spacing);
-        print_message("mu %g + %g: beyond Gladman's %.4f %ld of %d meet, within Wisdom's %.4f %ld\n", mu1, mu2,
-                      gladman, apart, SYSTEMS,
-                      wisdom, close);
+        print_message("mu %g + %g: beyond Gladman's %.4f %ld of %d meet, within Wisdom's %.4f %ld\n", mu1, mu2, gladman,
+                      apart, SYSTEMS, wisdom, close);
         assert_int_equal(apart, 0);
         assert_true(close > 0.6 * SYSTEMS);
     }
@@ -514,7 +534,9 @@ static void an_unperturbed_planet_does_not_drift(void **state)
         for (int k = 0; k < 4; k++) {
             const double mass = 1.0 + 0.5 * k, a = 0.8 + 0.3 * k;
             const shoal_options options = {
-                .propagator = "mvs", .t_end = k % 2 ? -600.0 : 600.0, .dt = 0.2,
+                .propagator = "mvs",
+                .t_end = k % 2 ? -600.0 : 600.0,
+                .dt = 0.2,
                 MONITORS({.name = "mean_motion_drift",
                           SETTINGS({.name = "body", .value = 1}, {.name = "every", .value = every})})};
             shoal_body bodies[3] = {{.m = mass}};
@@ -536,8 +558,8 @@ static void the_drift_tells_chaos_from_order(void **state)
     shoal_context *context = context_of(state);
     double drift[2], motion[2];
     for (int close = 0; close < 2; close++) {
-        const shoal_options options = {.propagator = "mvs", .t_end = 2000.0 * TWO_PI, .dt = TWO_PI / 25,
-                                       MONITORS({.name = "mean_motion_drift"})};
+        const shoal_options options = {
+            .propagator = "mvs", .t_end = 2000.0 * TWO_PI, .dt = TWO_PI / 25, MONITORS({.name = "mean_motion_drift"})};
         shoal_body bodies[3] = {{.m = 1.0}, {.m = 1e-4}, {.m = 1e-4}};
         const shoal_orbit orbit[3] = {{.a = 0}, {.a = 1.0, .e = 0.05}, {.a = close ? 1.12 : 2.2, .e = 0.05, .f = 2.0}};
         assert_ok(context, shoal_bodies_from_orbits(context, SHOAL_JACOBI, 3, orbit, bodies));
@@ -557,8 +579,8 @@ static void survivors_and_broken_systems(void **state)
     for (int p = 0; shoal_plugs_of(NULL)->propagators[p]; p++)
         for (int watched = 0; watched < 2; watched++) {
             const double t_end = 7.013;
-            shoal_options options = {.propagator = shoal_plugs_of(NULL)->propagators[p]->name, .t_end = t_end, .dt = 0.05,
-                                     .engine = "cpu"};
+            shoal_options options = {
+                .propagator = shoal_plugs_of(NULL)->propagators[p]->name, .t_end = t_end, .dt = 0.05, .engine = "cpu"};
             const shoal_plug_options monitors[] = {EJECTION(100.0), COLLISION};
             if (watched) {
                 options.monitors = monitors;
@@ -617,8 +639,8 @@ static void a_pericentre_inside_a_step_hits_the_star(void **state)
             shoal_orbit orbits[2] = {{0}, {.a = 1.0, .e = 0.999}};
             orbits[1].f = shoal_true_anomaly(0.999, M_PI + 0.02 * phase);
             assert_ok(context, shoal_bodies_from_orbits(context, SHOAL_JACOBI, 2, orbits, bodies));
-            const shoal_options options = {.propagator = "mvs", .t_end = 2 * M_PI, .dt = M_PI / 10,
-                                           MONITORS(COLLISION)};
+            const shoal_options options = {
+                .propagator = "mvs", .t_end = 2 * M_PI, .dt = M_PI / 10, MONITORS(COLLISION)};
             const shoal_system record = watch(context, 2, bodies, &options);
             assert_outcome(record, inside ? SHOAL_HIT_STAR : SHOAL_SURVIVED);
         }
@@ -634,8 +656,11 @@ static void a_planet_of_two_stars_hits_none(void **state)
         const shoal_orbit orbits[3] = {{0}, {.a = 1}, {.a = 4, .f = TWO_PI * k / PHASES}};
         shoal_body bodies[3] = {{.m = 0.5, .r = 0.05}, {.m = 0.5, .r = 0.05}, {.m = 0}};
         assert_ok(context, shoal_bodies_from_orbits(context, SHOAL_JACOBI, 3, orbits, bodies));
-        const shoal_options options = {
-            .propagator = "hermite4", .monitors = &collision, .n_monitors = 1, .dt = TWO_PI / 200, .t_end = 50 * TWO_PI};
+        const shoal_options options = {.propagator = "hermite4",
+                                       .monitors = &collision,
+                                       .n_monitors = 1,
+                                       .dt = TWO_PI / 200,
+                                       .t_end = 50 * TWO_PI};
         const shoal_system end = watch(context, 3, bodies, &options);
         assert_int_equal(end.outcome, SHOAL_SURVIVED);
     }
@@ -700,13 +725,19 @@ static void plans_are_refused_before_they_change_anything(void **state)
 /* A word chooses where there is a choice, of numbers, too; elsewhere it is refused. */
 static void words_are_for_choices(void **state)
 {
-    static const struct { const char *name, *word, *message; double value; } rows[] = {
-        {"corrector", "3", NULL, 3}, {"kernel", "lazy", NULL, 1}, {"corrector", "4", "corrector = '4': expected one of 0|3|5|7|11|17", 0},
-        {"compensated", "yes", "compensated = 'yes': expected a number", 0}, {"kernel", "lzay", "expected one of standard|lazy", 0}};
+    static const struct {
+        const char *name, *word, *message;
+        double value;
+    } rows[] = {{"corrector", "3", NULL, 3},
+                {"kernel", "lazy", NULL, 1},
+                {"corrector", "4", "corrector = '4': expected one of 0|3|5|7|11|17", 0},
+                {"compensated", "yes", "compensated = 'yes': expected a number", 0},
+                {"kernel", "lzay", "expected one of standard|lazy", 0}};
     shoal_context *context = context_of(state);
     for (int i = 0; i < SHOAL_COUNT(rows); i++) {
         const shoal_setting word = {rows[i].name, 17, rows[i].word};
-        const shoal_options options = {.propagator = "mvs_jacobi", .settings = &word, .n_settings = 1, .t_end = 1, .dt = 0.1, .engine = "cpu"};
+        const shoal_options options = {
+            .propagator = "mvs_jacobi", .settings = &word, .n_settings = 1, .t_end = 1, .dt = 0.1, .engine = "cpu"};
         const shoal_system begin = {.dt = 0.1};
         shoal_ensemble *ensemble = NULL;
         shoal_plan *plan = NULL;
@@ -727,8 +758,8 @@ static void an_absent_body_has_no_mean_motion(void **state)
 {
     shoal_context *context = context_of(state);
     const shoal_system begin = {0};
-    const shoal_options options = {.propagator = "mvs", .t_end = 10.0, .dt = 0.1, .engine = "cpu",
-                                   MONITORS({.name = "mean_motion_drift"})};
+    const shoal_options options = {
+        .propagator = "mvs", .t_end = 10.0, .dt = 0.1, .engine = "cpu", MONITORS({.name = "mean_motion_drift"})};
     shoal_ensemble *ensemble = NULL;
     shoal_plan *plan = NULL;
     assert_ok(context, plan_pair(context, &begin, 4, &options, &ensemble, &plan));

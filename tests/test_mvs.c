@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * test_mvs.c: are the mixed-variable maps the maps that they say they are? Order conditions of every coefficient table, each map against
- * another implementation of it in long double, its errors as powers of step and planets' masses, fused steps against single ones.
+ * test_mvs.c: are the mixed-variable maps the maps that they say they are? Order conditions of every coefficient table,
+ * each map against another implementation of it in long double, its errors as powers of step and planets' masses, fused
+ * steps against single ones.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -12,7 +13,7 @@
 
 /* the kernel text at one lane, for its tables and functions, without the warning that kernels are compiled without */
 #pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
-#define LANES 1
+#define LANES      1
 #define PROPAGATOR saba
 #include "core/kernel/lane.h"
 #include "integrators/integrate.kern.h"
@@ -20,14 +21,14 @@
 #define MOST_BODIES 12
 #define MOST_STAGES 8
 
-/* ---- the maps under test ------------------------------------------------------------------------------------------ */
+/* ---- the maps under test ----------------------------------------------------------------------------------------- */
 
 /* eps^1, eps^2, eps^3: powers of h in the errors of the energy */
 static const struct scheme {
     const char *name;
     int stages, order[3];
-} schemes[] = {{"1", 1, {2, 2, 2}},   {"2", 2, {4, 2, 2}},   {"3", 3, {6, 2, 2}},   {"4", 4, {8, 2, 2}},
-               {"cl1", 1, {2, 2, 2}}, {"cl2", 2, {4, 2, 2}}, {"cl3", 3, {6, 2, 2}}, {"cl4", 4, {8, 2, 2}},
+} schemes[] = {{"1", 1, {2, 2, 2}},     {"2", 2, {4, 2, 2}},     {"3", 3, {6, 2, 2}},       {"4", 4, {8, 2, 2}},
+               {"cl1", 1, {2, 2, 2}},   {"cl2", 2, {4, 2, 2}},   {"cl3", 3, {6, 2, 2}},     {"cl4", 4, {8, 2, 2}},
                {"10,4", 7, {10, 4, 4}}, {"8,6,4", 7, {8, 6, 4}}, {"10,6,4", 8, {10, 6, 4}}, {"8,4,4", 5, {8, 4, 4}}};
 
 typedef struct variant {
@@ -35,14 +36,32 @@ typedef struct variant {
     shoal_setting settings[2]; /* unused: name NULL */
 } variant;
 
+/* clang-format off */
 #define JACOBI(corrector_, kernel_) {"mvs_jacobi", {{"corrector", corrector_, NULL}, {"kernel", 0, kernel_}}}
 #define SABA(scheme_) {"saba", {{"scheme", 0, scheme_}}}
+/* clang-format on */
 
 static const variant variants[] = {
-    {"mvs", {{NULL}}},       {"mvs_whds", {{NULL}}},   JACOBI(0, "standard"), JACOBI(3, "standard"), JACOBI(5, "standard"),
-    JACOBI(7, "standard"),   JACOBI(11, "standard"),   JACOBI(17, "standard"), JACOBI(17, "lazy"),   SABA("1"),
-    SABA("2"),               SABA("3"),                SABA("4"),              SABA("cl1"),          SABA("cl2"),
-    SABA("cl3"),             SABA("cl4"),              SABA("10,4"),           SABA("8,6,4"),        SABA("10,6,4"),
+    {"mvs", {{NULL}}},
+    {"mvs_whds", {{NULL}}},
+    JACOBI(0, "standard"),
+    JACOBI(3, "standard"),
+    JACOBI(5, "standard"),
+    JACOBI(7, "standard"),
+    JACOBI(11, "standard"),
+    JACOBI(17, "standard"),
+    JACOBI(17, "lazy"),
+    SABA("1"),
+    SABA("2"),
+    SABA("3"),
+    SABA("4"),
+    SABA("cl1"),
+    SABA("cl2"),
+    SABA("cl3"),
+    SABA("cl4"),
+    SABA("10,4"),
+    SABA("8,6,4"),
+    SABA("10,6,4"),
     SABA("8,4,4"),
 };
 
@@ -58,15 +77,19 @@ static const char *variant_name(const variant *v)
     return name;
 }
 
-/* Systems of n bodies to the time t, in one ensemble; dt of each. Stops at `reads` equal times on the way and keeps the largest relative
- * energy error there in *energy_error (may be NULL). */
-static void run(shoal_context *context, const variant *v, int compensated, long n_systems, int n, const double *dt, double t, int reads,
-                shoal_body *bodies, double *energy_error)
+/* Systems of n bodies to the time t, in one ensemble; dt of each. Stops at `reads` equal times on the way and keeps
+ * the largest relative energy error there in *energy_error (may be NULL). */
+static void run(shoal_context *context, const variant *v, int compensated, long n_systems, int n, const double *dt,
+                double t, int reads, shoal_body *bodies, double *energy_error)
 {
     shoal_ensemble *ensemble = NULL;
     shoal_plan *plan = NULL;
     shoal_setting settings[3] = {{"compensated", compensated, NULL}, v->settings[0], v->settings[1]};
-    const shoal_options options = {.propagator = v->propagator, .settings = settings, .engine = "cpu", .threads = 1, .t_end = t,
+    const shoal_options options = {.propagator = v->propagator,
+                                   .settings = settings,
+                                   .engine = "cpu",
+                                   .threads = 1,
+                                   .t_end = t,
                                    .n_settings = 1 + !!v->settings[0].name + !!v->settings[1].name};
     assert_ok(context, shoal_ensemble_create(context, n_systems, n, &ensemble));
     for (long s = 0; s < n_systems; s++) {
@@ -94,8 +117,8 @@ static void run_one(shoal_context *context, const variant *v, int n, double dt, 
 }
 
 /* A star of mass `mass`, planets of about `planet` times that, the first with mass, the second without if massless. */
-static void make_system(shoal_context *context, int n, double mass, double planet, double spacing, double e, bool massless,
-                        shoal_body *bodies)
+static void make_system(shoal_context *context, int n, double mass, double planet, double spacing, double e,
+                        bool massless, shoal_body *bodies)
 {
     shoal_orbit orbit[MOST_BODIES];
     memset(orbit, 0, sizeof orbit);
@@ -113,7 +136,7 @@ static void make_system(shoal_context *context, int n, double mass, double plane
     assert_ok(context, shoal_bodies_from_orbits(context, SHOAL_JACOBI, n, orbit, bodies));
 }
 
-/* ---- coefficient tables ------------------------------------------------------------------------------------------- */
+/* ---- coefficient tables ------------------------------------------------------------------------------------------ */
 
 /* The whole composition of a scheme: drifts c[0..stages], kicks d[0..stages-1]. */
 static void composition(int scheme, double *c, double *d)
@@ -126,10 +149,12 @@ static void composition(int scheme, double *c, double *d)
 }
 
 /*
- * Seen from the Kepler motion, a kick d_i B at the time t_i = c_1 + ... + c_i is exp(d_i B(t_i)), and the exact flow the ordered exponential
- * of B(t) over 0 < t < 1. So the error of eps^k h^r vanishes for r < s if all iterated sums agree with the iterated integrals:
+ * Seen from the Kepler motion, a kick d_i B at the time t_i = c_1 + ... + c_i is exp(d_i B(t_i)), and the exact flow
+ * the ordered exponential of B(t) over 0 < t < 1. So the error of eps^k h^r vanishes for r < s if all iterated sums
+ * agree with the iterated integrals:
  *
- *     int_{0 < u_1 < ... < u_k < 1} u_1^p_1 ... u_k^p_k  =  1 / ((p_1 + 1) (p_1 + p_2 + 2) ...),     p_1 + ... + p_k + k <= s
+ *     int_{0 < u_1 < ... < u_k < 1} u_1^p_1 ... u_k^p_k  =  1 / ((p_1 + 1) (p_1 + p_2 + 2) ...),     p_1 + ... + p_k +
+ *         k <= s
  *
  * with several of the kicks of an exponential counted by 1 / number!.
  */
@@ -163,7 +188,8 @@ static void splittings_fulfil_their_order_conditions(void **state)
         double c[MOST_STAGES + 1], d[MOST_STAGES];
         long double worst = 0.0L, broken = 1.0L, sum_c = 0.0L, sum_d = 0.0L;
         shoal_kernel_args args = {.propagator = {0, scheme}};
-        assert_int_equal(shoal_choice_index(shoal_propagator_find(NULL, "saba")->parameters[1].choices, row->name), scheme);
+        assert_int_equal(shoal_choice_index(shoal_propagator_find(NULL, "saba")->parameters[1].choices, row->name),
+                         scheme);
         assert_int_equal(saba_stages(&args), row->stages);
         composition(scheme, c, d);
         for (int j = 0; j <= row->stages; j++)
@@ -182,7 +208,8 @@ static void splittings_fulfil_their_order_conditions(void **state)
         /* and the next one of eps^1 is broken: the order is not better than claimed */
         const int next[1] = {row->order[0]};
         broken = iterated_defect(row->stages, c, d, 1, next);
-        print_message("saba %-7s conditions fulfilled to %.0Le, the next one of eps misses by %.0Le\n", row->name, worst, broken);
+        print_message("saba %-7s conditions fulfilled to %.0Le, the next one of eps misses by %.0Le\n", row->name,
+                      worst, broken);
         assert_true(worst < 4e-16L); /* the tables are rounded to double */
         assert_true(broken > 1e-10L);
         /* the commutator's coefficient: what is missing at eps^2 h^3, on each side half of it, is d [B, B'] */
@@ -196,7 +223,8 @@ static void splittings_fulfil_their_order_conditions(void **state)
     }
 }
 
-/* To first order in B the map A(1/2) B A(1/2) has the Hamiltonian A + (x/2)/sinh(x/2) B, x the commutator with A; Z(a, b) is generated by
+/* To first order in B the map A(1/2) B A(1/2) has the Hamiltonian A + (x/2)/sinh(x/2) B, x the commutator with A;
+ * Z(a, b) is generated by
  * -2 b sinh(a x) B. The corrector has to make up for the difference: 4 sum b_j sinh(a_j x) x = 1 - (x/2)/sinh(x/2). */
 static void correctors_fulfil_their_conditions(void **state)
 {
@@ -221,9 +249,11 @@ static void correctors_fulfil_their_conditions(void **state)
                 sum += term;
                 size = fmaxl(size, fabsl(term));
             }
-            *(k < pairs[row] ? &worst : &next) = fmaxl(k < pairs[row] ? worst : 0.0L, fabsl(sum + inverse[k + 1]) / size);
+            *(k < pairs[row] ? &worst : &next) = fmaxl(k < pairs[row] ? worst : 0.0L,
+                                                       fabsl(sum + inverse[k + 1]) / size);
         }
-        print_message("corrector %2d: conditions fulfilled to %.0Le, the next misses by %.0Le\n", orders[row], worst, next);
+        print_message("corrector %2d: conditions fulfilled to %.0Le, the next misses by %.0Le\n", orders[row], worst,
+                      next);
         assert_true(worst < 4e-16L);
         assert_true(next > 1e3L * worst || row == 0);
         for (int j = pairs[row]; j < CORRECTOR_MOST; j++)
@@ -236,7 +266,8 @@ static void correctors_fulfil_their_conditions(void **state)
 typedef struct peer {
     int n;
     long double m[MOST_BODIES], kepler_mass[MOST_BODIES];
-    long double to[MOST_BODIES][MOST_BODIES], from[MOST_BODIES][MOST_BODIES]; /* positions to and from the coordinates */
+    /* positions to and from the coordinates */
+    long double to[MOST_BODIES][MOST_BODIES], from[MOST_BODIES][MOST_BODIES];
     long double vto[MOST_BODIES][MOST_BODIES], vfrom[MOST_BODIES][MOST_BODIES];
     long double q[MOST_BODIES][6]; /* row 0: barycentre */
     bool jacobi, whds;
@@ -290,8 +321,8 @@ static void peer_start(peer *p, const char *propagator, int n, const shoal_body 
                 p->to[i][j] = -1.0L;
             p->vto[i][j] = p->to[i][j];
             if (!p->jacobi) /* barycentric velocities, scaled for WHDS; row 0 is the barycentre's */
-                p->vto[i][j] = i == 0 ? p->m[j] / total : ((i == j) - p->m[j] / total) *
-                                                                (p->whds ? (p->m[0] + p->m[i]) / p->m[0] : 1.0L);
+                p->vto[i][j] = i == 0 ? p->m[j] / total
+                                      : ((i == j) - p->m[j] / total) * (p->whds ? (p->m[0] + p->m[i]) / p->m[0] : 1.0L);
         }
         inner += p->m[i];
         p->kepler_mass[i] = p->jacobi ? inner : p->whds ? p->m[0] + p->m[i] : p->m[0];
@@ -430,7 +461,8 @@ static void peer_step(peer *p, const variant *v, long double h)
 /* To the time t by whole steps, and one that is shorter. */
 static void peer_run(const variant *v, int n, double dt, double t, shoal_body *bodies)
 {
-    const int steps = (int)(fabs(t / dt) + 1e-9), corrector = strcmp(v->propagator, "mvs_jacobi") == 0 ? (int)v->settings[0].value : 0;
+    const int steps = (int)(fabs(t / dt) + 1e-9),
+              corrector = strcmp(v->propagator, "mvs_jacobi") == 0 ? (int)v->settings[0].value : 0;
     const long double h = copysignl(dt, t), rest = t - steps * h;
     peer p;
     peer_start(&p, v->propagator, n, bodies);
@@ -446,8 +478,8 @@ static void peer_run(const variant *v, int n, double dt, double t, shoal_body *b
     peer_end(&p, bodies);
 }
 
-/* Ten orbits and a bit, there the partial step of a length of its own; forwards and backwards; stars of other masses; a planet without
- * mass; bodies as many as the special kernels have and more. */
+/* Ten orbits and a bit, there the partial step of a length of its own; forwards and backwards; stars of other
+ * masses; a planet without mass; bodies as many as the special kernels have and more. */
 static void maps_are_those_of_another_implementation(void **state)
 {
     shoal_context *context = context_of(state);
@@ -455,14 +487,17 @@ static void maps_are_those_of_another_implementation(void **state)
         int n;
         double mass, planet, spacing;
         bool massless;
-    } rows[] = {{3, 1.0, 1e-3, 1.7, false}, {4, 0.3, 1e-3, 1.5, true}, {2, 2.0, 0.3, 1.0, false}, {6, 1.0, 1e-4, 1.4, false}};
+    } rows[] = {
+        {3, 1.0, 1e-3, 1.7, false}, {4, 0.3, 1e-3, 1.5, true}, {2, 2.0, 0.3, 1.0, false}, {6, 1.0, 1e-4, 1.4, false}};
     for (int row = 0; row < SHOAL_COUNT(rows); row++) {
         double worst = 0.0;
         for (int k = 0; k < SHOAL_COUNT(variants); k++) {
             const int n = rows[row].n;
-            const double period = TWO_PI / sqrt(rows[row].mass), dt = period / 32, t = (k % 2 ? -1 : 1) * (10 * period + 0.37 * dt);
+            const double period = TWO_PI / sqrt(rows[row].mass), dt = period / 32,
+                         t = (k % 2 ? -1 : 1) * (10 * period + 0.37 * dt);
             shoal_body ours[MOST_BODIES], theirs[MOST_BODIES];
-            make_system(context, n, rows[row].mass, rows[row].planet, rows[row].spacing, 0.05, rows[row].massless, ours);
+            make_system(context, n, rows[row].mass, rows[row].planet, rows[row].spacing, 0.05, rows[row].massless,
+                        ours);
             memcpy(theirs, ours, sizeof ours);
             run(context, &variants[k], 1, 1, n, &dt, t, 1, ours, NULL);
             peer_run(&variants[k], n, dt, t, theirs);
@@ -476,7 +511,7 @@ static void maps_are_those_of_another_implementation(void **state)
     }
 }
 
-/* ---- errors ------------------------------------------------------------------------------------------------------- */
+/* ---- errors ------------------------------------------------------------------------------------------------------ */
 
 /* The largest relative energy error at some times in 12 orbits of two planets. */
 static double energy_error(shoal_context *context, const variant *v, double planet, double dt)
@@ -488,8 +523,9 @@ static double energy_error(shoal_context *context, const variant *v, double plan
     return error;
 }
 
-/* Steps of 2 pi / (6 1.3^i) for seven i from first to last; five masses down to a fifth. Where terms of several powers are of one size (8,6,4 and
- * 10,6,4: eps^2 h^6 + eps^3 h^4, and eps h^8), or large steps not yet asymptotic (high orders of h reach rounding before), the tolerance is wider. */
+/* Steps of 2 pi / (6 1.3^i) for seven i from first to last; five masses down to a fifth. Where terms of several
+ * powers are of one size (8,6,4 and 10,6,4: eps^2 h^6 + eps^3 h^4, and eps h^8), or large steps not yet asymptotic
+ * (high orders of h reach rounding before), the tolerance is wider. */
 static void errors_are_the_powers_promised(void **state)
 {
     enum { STEPS = 7, MASSES = 5 };
@@ -499,23 +535,34 @@ static void errors_are_the_powers_promised(void **state)
         int first, last;
         double of_step, step_tolerance, of_mass, mass_tolerance;
     } rows[] = {
-        {{"mvs", {{NULL}}}, 1e-4, 4, 7, 2, 0.1, 1, 0.1},      {{"mvs_whds", {{NULL}}}, 1e-4, 4, 7, 2, 0.1, 1, 0.1},
-        {JACOBI(0, "standard"), 1e-4, 4, 7, 2, 0.1, 1, 0.1},  {JACOBI(3, "standard"), 1e-6, 2, 7, 4, 0.2, 1, 0.1},
-        {JACOBI(5, "standard"), 1e-6, 2, 7, 6, 0.3, 1, 0.1},  {JACOBI(7, "standard"), 1e-6, 2, 6, 8, 0.3, 1, 0.1},
-        {JACOBI(17, "standard"), 1e-6, 2, 5, 14, 0.6, 1, 0.2},  {JACOBI(17, "standard"), 1e-3, 5, 7, 2, 0.2, 2, 0.2},
-        {JACOBI(17, "lazy"), 3e-3, 6, 7, 4, 0.3, 2, 0.25},    {SABA("1"), 1e-4, 4, 7, 2, 0.1, 1, 0.1},
-        {SABA("2"), 1e-6, 2, 7, 4, 0.5, 1, 0.1},              {SABA("3"), 3e-3, 5, 7, 2, 0.2, 2, 0.25},
-        {SABA("4"), 3e-3, 5, 7, 2, 0.2, 2, 0.25},             {SABA("cl2"), 1e-2, 5, 7, 4, 0.3, 1, 0.1},
-        {SABA("cl3"), 3e-3, 5, 7, 4, 0.3, 2, 0.25},           {SABA("cl4"), 3e-3, 5, 7, 4, 0.3, 2, 0.25},
-        {SABA("10,4"), 3e-3, 5, 7, 4, 0.3, 2, 0.25},          {SABA("8,4,4"), 3e-3, 5, 7, 4, 0.3, 2, 0.25},
-        {SABA("8,6,4"), 1e-2, 6, 7, 4.5, 0.5, 2.3, 0.4},      {SABA("10,6,4"), 1e-2, 5, 7, 4.3, 0.4, 2.4, 0.4},
+        {{"mvs", {{NULL}}}, 1e-4, 4, 7, 2, 0.1, 1, 0.1},
+        {{"mvs_whds", {{NULL}}}, 1e-4, 4, 7, 2, 0.1, 1, 0.1},
+        {JACOBI(0, "standard"), 1e-4, 4, 7, 2, 0.1, 1, 0.1},
+        {JACOBI(3, "standard"), 1e-6, 2, 7, 4, 0.2, 1, 0.1},
+        {JACOBI(5, "standard"), 1e-6, 2, 7, 6, 0.3, 1, 0.1},
+        {JACOBI(7, "standard"), 1e-6, 2, 6, 8, 0.3, 1, 0.1},
+        {JACOBI(17, "standard"), 1e-6, 2, 5, 14, 0.6, 1, 0.2},
+        {JACOBI(17, "standard"), 1e-3, 5, 7, 2, 0.2, 2, 0.2},
+        {JACOBI(17, "lazy"), 3e-3, 6, 7, 4, 0.3, 2, 0.25},
+        {SABA("1"), 1e-4, 4, 7, 2, 0.1, 1, 0.1},
+        {SABA("2"), 1e-6, 2, 7, 4, 0.5, 1, 0.1},
+        {SABA("3"), 3e-3, 5, 7, 2, 0.2, 2, 0.25},
+        {SABA("4"), 3e-3, 5, 7, 2, 0.2, 2, 0.25},
+        {SABA("cl2"), 1e-2, 5, 7, 4, 0.3, 1, 0.1},
+        {SABA("cl3"), 3e-3, 5, 7, 4, 0.3, 2, 0.25},
+        {SABA("cl4"), 3e-3, 5, 7, 4, 0.3, 2, 0.25},
+        {SABA("10,4"), 3e-3, 5, 7, 4, 0.3, 2, 0.25},
+        {SABA("8,4,4"), 3e-3, 5, 7, 4, 0.3, 2, 0.25},
+        {SABA("8,6,4"), 1e-2, 6, 7, 4.5, 0.5, 2.3, 0.4},
+        {SABA("10,6,4"), 1e-2, 5, 7, 4.3, 0.4, 2.4, 0.4},
     };
     shoal_context *context = context_of(state);
     for (int row = 0; row < SHOAL_COUNT(rows); row++) {
         const variant *v = &rows[row].v;
         double dt[STEPS], error[STEPS], mass[MASSES], of[MASSES];
         for (int i = 0; i < STEPS; i++) {
-            dt[i] = TWO_PI / floor(6 * pow(1.3, rows[row].first + (rows[row].last - rows[row].first) * i / (STEPS - 1.0)));
+            dt[i] = TWO_PI /
+                    floor(6 * pow(1.3, rows[row].first + (rows[row].last - rows[row].first) * i / (STEPS - 1.0)));
             error[i] = energy_error(context, v, rows[row].planet, dt[i]);
         }
         for (int i = 0; i < MASSES; i++) {
@@ -523,15 +570,16 @@ static void errors_are_the_powers_promised(void **state)
             of[i] = energy_error(context, v, mass[i], dt[STEPS / 2]);
         }
         const double of_step = slope(STEPS, dt, error), of_mass = slope(MASSES, mass, of);
-        print_message("%-23s planets %.0e: h^%.2f eps^%.2f, errors %.1e..%.1e\n", variant_name(v), rows[row].planet, of_step,
-                      of_mass, error[0], error[STEPS - 1]);
+        print_message("%-23s planets %.0e: h^%.2f eps^%.2f, errors %.1e..%.1e\n", variant_name(v), rows[row].planet,
+                      of_step, of_mass, error[0], error[STEPS - 1]);
         assert_true(fabs(of_step - rows[row].of_step) < rows[row].step_tolerance);
         assert_true(fabs(of_mass - rows[row].of_mass) < rows[row].mass_tolerance);
     }
 }
 
-/* Two planets that pull at each other strongly, after 100 orbits against 10,6,4 at a tenth of the step: with a corrector alone the error of
- * second order in the masses still shifts the frequencies, about as much as without; the kernel takes it away (Rein, Tamayo & Brown 2019). */
+/* Two planets that pull at each other strongly, after 100 orbits against 10,6,4 at a tenth of the step: with a
+ * corrector alone the error of second order in the masses still shifts the frequencies, about as much as without;
+ * the kernel takes it away (Rein, Tamayo & Brown 2019). */
 static void the_kernel_improves_the_phase(void **state)
 {
     static const variant rows[] = {JACOBI(0, "standard"), JACOBI(17, "standard"), JACOBI(17, "lazy")};
@@ -551,15 +599,16 @@ static void the_kernel_improves_the_phase(void **state)
         run_one(context, &rows[k], 3, dt, t, bodies);
         error[k] = distance_of_states(3, bodies, exact);
     }
-    print_message("off after 100 orbits: %.1e plain, %.1e with corrector 17, %.1e with the kernel, too\n", error[0], error[1], error[2]);
+    print_message("off after 100 orbits: %.1e plain, %.1e with corrector 17, %.1e with the kernel, too\n", error[0],
+                  error[1], error[2]);
     assert_true(error[1] > 0.3 * error[0]);
     assert_true(error[2] < 0.01 * error[1]);
 }
 
-/* ---- fused steps, other lengths, ensembles ------------------------------------------------------------------------ */
+/* ---- fused steps, other lengths, ensembles ----------------------------------------------------------------------- */
 
-/* A plan's fused steps against one plan a step, each from a synchronised state. A corrector there and back, 65 drifts and 64 kicks with
- * roundings of their own in each single step, allows for more. */
+/* A plan's fused steps against one plan a step, each from a synchronised state. A corrector there and back, 65
+ * drifts and 64 kicks with roundings of their own in each single step, allows for more. */
 static void fused_steps_are_single_steps(void **state)
 {
     shoal_context *context = context_of(state);
@@ -593,8 +642,12 @@ static void reading_changes_nothing(void **state)
         shoal_ensemble *ensemble = NULL;
         shoal_plan *plan = NULL;
         shoal_setting settings[2] = {variants[k].settings[0], variants[k].settings[1]};
-        const shoal_options options = {.propagator = variants[k].propagator, .settings = settings, .engine = "cpu", .t_end = t,
-                                       .n_settings = !!settings[0].name + !!settings[1].name, .dt = dt};
+        const shoal_options options = {.propagator = variants[k].propagator,
+                                       .settings = settings,
+                                       .engine = "cpu",
+                                       .t_end = t,
+                                       .n_settings = !!settings[0].name + !!settings[1].name,
+                                       .dt = dt};
         make_system(context, N, 1.3, 1e-3, 1.6, 0.05, false, start);
         memcpy(once, start, sizeof start);
         memcpy(part, start, sizeof start);
@@ -664,7 +717,8 @@ static void reach_is_a_bound(void **state)
         system_view(&args, m, s, w);
         double farthest = 0.0;
         for (int i = 0; i < N; i++)
-            farthest = fmax(farthest, sqrt(w[i][0] * w[i][0] + w[N + i][0] * w[N + i][0] + w[2 * N + i][0] * w[2 * N + i][0]));
+            farthest = fmax(farthest,
+                            sqrt(w[i][0] * w[i][0] + w[N + i][0] * w[N + i][0] + w[2 * N + i][0] * w[2 * N + i][0]));
         assert_true(propagator_beyond(&args, N, m, s, farthest)[0]);
         if (which % 2 == 0 && which < 50) /* planets */
             assert_false(propagator_beyond(&args, N, m, s, sqrt(8) * farthest)[0]);
@@ -678,7 +732,8 @@ static void what_cannot_be_is_refused(void **state)
     shoal_ensemble *ensemble = NULL;
     shoal_plan *plan = NULL;
     const shoal_setting four = {"corrector", 4, NULL};
-    shoal_options options = {.propagator = "mvs_jacobi", .settings = &four, .n_settings = 1, .engine = "cpu", .t_end = 1, .dt = 0.1};
+    shoal_options options = {
+        .propagator = "mvs_jacobi", .settings = &four, .n_settings = 1, .engine = "cpu", .t_end = 1, .dt = 0.1};
     make_system(context, 2, 1.0, 1e-3, 1.0, 0.0, false, bodies);
     assert_ok(context, shoal_ensemble_create(context, 1, 2, &ensemble));
     assert_ok(context, shoal_ensemble_set_bodies(ensemble, 0, 2, bodies));

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * test_observe.c: what is observed at a list of times is what integrating to each of them leaves, to the bit: every propagator, forwards and
- * backwards, with systems that end, that have fewer bodies, that move as a whole and that the host acts on, on one thread and on several; and
- * again after a restart. And what a caller should not have asked for is refused, or is no result.
+ * test_observe.c: what is observed at a list of times is what integrating to each of them leaves, to the bit: every
+ * propagator, forwards and backwards, with systems that end, that have fewer bodies, that move as a whole and that the
+ * host acts on, on one thread and on several; and again after a restart. And what a caller should not have asked for is
+ * refused, or is no result.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -58,8 +59,9 @@ static void integrate(shoal_context *context, const struct motion *motion, const
             shoal_ensemble_get_system(motion->ensemble, s, &record);
             const bool alive = record.outcome == SHOAL_RUNNING || record.outcome == SHOAL_SURVIVED;
             for (int w = 0; w < WHAT; w++)
-                values[(k * WHAT + w) * SYSTEMS + s] =
-                    alive && what[w].body < record.n_live ? (&bodies[what[w].body].x)[what[w].component] : NAN;
+                values[(k * WHAT + w) * SYSTEMS + s] = alive && what[w].body < record.n_live
+                                                           ? (&bodies[what[w].body].x)[what[w].component]
+                                                           : NAN;
         }
     }
 }
@@ -83,8 +85,12 @@ static void same_as_integrating(void **state)
         long n_lost = 0;
         for (int way = 0; way < 4; way++) { /* stops, logs; backwards; several threads */
             const double t_end = (way == 2 ? -1.7 : 1.7) * TWO_PI;
-            const shoal_options options = {.propagator = shoal_plugs_of(NULL)->propagators[p]->name, .monitors = way == 1 ? &logs : &stops, .n_monitors = 1,
-                                           .t_end = t_end, .dt = t_end / 85, .threads = way == 3 ? 3 : 1};
+            const shoal_options options = {.propagator = shoal_plugs_of(NULL)->propagators[p]->name,
+                                           .monitors = way == 1 ? &logs : &stops,
+                                           .n_monitors = 1,
+                                           .t_end = t_end,
+                                           .dt = t_end / 85,
+                                           .threads = way == 3 ? 3 : 1};
             struct motion a = begin(context, &options), b = begin(context, &options);
             double times[TIMES];
             for (int k = 0; k < TIMES; k++)
@@ -95,7 +101,8 @@ static void same_as_integrating(void **state)
                     begin_again(context, &b);
                 assert_ok(context, shoal_plan_observe(b.plan, TIMES, times, WHAT, what, observed));
                 if (differing(observed, expected, VALUES))
-                    fail_msg("%s, way %d, turn %d: %ld of %d values differ", options.propagator, way, turn, differing(observed, expected, VALUES), (int)VALUES);
+                    fail_msg("%s, way %d, turn %d: %ld of %d values differ", options.propagator, way, turn,
+                             differing(observed, expected, VALUES), (int)VALUES);
                 for (long s = 0; s < SYSTEMS; s++) {
                     shoal_body one[N] = {0}, other[N] = {0};
                     shoal_system first, second;
@@ -127,9 +134,12 @@ static void wrong_calls_are_refused(void **state)
         double times[2];
         shoal_observable what;
         const char *says;
-    } rows[] = {{{2, 1}, {0, 0}, "time 1: expected a time from 2"}, {{1, 11}, {0, 0}, "time 11: expected"}, {{NAN, 1}, {0, 0}, "expected a finite number"},
+    } rows[] = {{{2, 1}, {0, 0}, "time 1: expected a time from 2"},
+                {{1, 11}, {0, 0}, "time 11: expected"},
+                {{NAN, 1}, {0, 0}, "expected a finite number"},
                 {{1, 2}, {N, 0}, "observable 0: body 4, component 0: expected a body of 0..3 and a component of 0..5"},
-                {{1, 2}, {-1, 0}, "body -1"}, {{1, 2}, {0, 6}, "component 6"}};
+                {{1, 2}, {-1, 0}, "body -1"},
+                {{1, 2}, {0, 6}, "component 6"}};
     for (int i = 0; i < SHOAL_COUNT(rows); i++) {
         assert_int_equal(shoal_plan_observe(motion.plan, 2, rows[i].times, 1, &rows[i].what, values), SHOAL_E_USAGE);
         if (!strstr(shoal_context_message(context), rows[i].says))
@@ -137,7 +147,8 @@ static void wrong_calls_are_refused(void **state)
     }
     assert_ok(context, shoal_plan_observe(motion.plan, 0, NULL, 1, what, values));
     assert_ok(context, shoal_plan_observe(motion.plan, 2, (const double[]){1, 2}, 1, what, values));
-    assert_int_equal(shoal_plan_observe(motion.plan, 1, (const double[]){1}, 1, what, values), SHOAL_E_USAGE); /* it stands at 2 */
+    /* it stands at 2 */
+    assert_int_equal(shoal_plan_observe(motion.plan, 1, (const double[]){1}, 1, what, values), SHOAL_E_USAGE);
     shoal_body bodies[N];
     shoal_ensemble_get_bodies(motion.ensemble, 1, bodies);
     assert_ok(context, shoal_ensemble_set_bodies(motion.ensemble, 1, N, bodies));
@@ -179,7 +190,8 @@ static void a_plan_does_not_go_back_from_its_end(void **state)
     motion_end(&motion);
 }
 
-/* What has arrived is seen once more; and attempts that are used up where somebody stops end the system there, as they do elsewhere. */
+/* What has arrived is seen once more; and attempts that are used up where somebody stops end the system there, as
+ * they do elsewhere. */
 static void ends_are_ends_at_a_stop_too(void **state)
 {
     static const char *const names[] = {"hermite4_adaptive", "runge_kutta_adaptive", "gauss_radau", "bulirsch_stoer"};
@@ -268,9 +280,11 @@ static void options_of_no_plan_are_refused(void **state)
     } rows[] = {
         {{.t_end = 1, .dt = 0.1, .steps_per_orbit = 20}, "dt = 0.1 and steps_per_orbit = 20: expected one of them"},
         {{.t_end = 1, .steps_per_orbit = -20}, "steps_per_orbit = -20: expected a number >= 0"},
-        {{.t_end = 1, .dt = 0.1, .max_steps = NAN}, "max_steps = nan"}, {{.t_end = 1, .dt = 0.1, .dt_max = -1}, "dt_max = -1"},
+        {{.t_end = 1, .dt = 0.1, .max_steps = NAN}, "max_steps = nan"},
+        {{.t_end = 1, .dt = 0.1, .dt_max = -1}, "dt_max = -1"},
         {{.t_end = 1, .dt = 0.1, .dt_min = 2, .dt_max = 1}, "dt_min = 2: expected at most dt_max = 1"},
-        {{.t_end = 1, .dt = 0.1, .threads = -3}, "threads = -3"}, {{.t_end = 1, .dt = 0.1, .threads = 100000}, "threads = 100000: expected at most 4096"},
+        {{.t_end = 1, .dt = 0.1, .threads = -3}, "threads = -3"},
+        {{.t_end = 1, .dt = 0.1, .threads = 100000}, "threads = 100000: expected at most 4096"},
         {{.t_end = 1, .dt = 0.1, .n_monitors = -1}, "n_monitors = -1"}};
     shoal_context *context = context_of(state);
     struct motion motion = begin(context, &(shoal_options){.propagator = "mvs", .t_end = 10, .dt = 0.1});

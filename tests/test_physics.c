@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * test_physics.c: what long runs of known systems are known to do: the secular frequencies of the giant planets, Pluto's resonance, Kozai's
- * cycles.
+ * test_physics.c: what long runs of known systems are known to do: the secular frequencies of the giant planets,
+ * Pluto's resonance, Kozai's cycles.
  */
 #include <complex.h>
 #include <math.h>
@@ -11,7 +11,7 @@
 
 #include "outer_planets.h"
 
-#define YEAR (365.25 * 0.01720209895) /* in inner units */
+#define YEAR   (365.25 * 0.01720209895) /* in inner units */
 #define ARCSEC (PI / 648000)
 
 /* The Sun and the first n - 1 of the outer planets. */
@@ -20,8 +20,13 @@ static void outer(int n, shoal_body *bodies)
     double from[6][7];
     outer_planets_system(0, n, from);
     for (int i = 0; i < n; i++)
-        bodies[i] = (shoal_body){.m = from[i][0], .x = from[i][1], .y = from[i][2], .z = from[i][3],
-                                 .vx = from[i][4], .vy = from[i][5], .vz = from[i][6]};
+        bodies[i] = (shoal_body){.m = from[i][0],
+                                 .x = from[i][1],
+                                 .y = from[i][2],
+                                 .z = from[i][3],
+                                 .vx = from[i][4],
+                                 .vy = from[i][5],
+                                 .vz = from[i][6]};
 }
 
 /* |sum of z(t) exp(-i f t)| over the samples, Hann's window; f in radians a sample. */
@@ -34,7 +39,8 @@ static double line(int n, const double complex *z, double f)
     return cabs(sum) / n;
 }
 
-/* The frequency of the strongest line within +-most, in radians a sample: the highest point of a grid, then thirds of its surroundings. */
+/* The frequency of the strongest line within +-most, in radians a sample: the highest point of a grid, then thirds
+ * of its surroundings. */
 static double strongest(int n, const double complex *z, double most)
 {
     const double grid = PI / n;
@@ -57,7 +63,8 @@ static double strongest(int n, const double complex *z, double most)
     return (low + high) / 2;
 }
 
-/* Laskar 1988, A&A 198, 341: g5 = 4.257, g6 = 28.245, s6 = -26.348 arcsec a year. Over ten million years, in steps of 0.6 years. */
+/* Laskar 1988, A&A 198, 341: g5 = 4.257, g6 = 28.245, s6 = -26.348 arcsec a year. Over ten million years, in steps
+ * of 0.6 years. */
 static void giants_have_their_secular_frequencies(void **state)
 {
     enum { N = 5, SAMPLES = 4000 };
@@ -91,7 +98,8 @@ static void giants_have_their_secular_frequencies(void **state)
     }
 }
 
-/* Pluto's 3 lambda_P - 2 lambda_N - varpi_P librates about 180 degrees in some 20000 years (Cohen & Hubbard 1965, AJ 70, 10). */
+/* Pluto's 3 lambda_P - 2 lambda_N - varpi_P librates about 180 degrees in some 20000 years (Cohen & Hubbard 1965, AJ
+ * 70, 10). */
 static void pluto_librates(void **state)
 {
     enum { N = 6 };
@@ -110,7 +118,8 @@ static void pluto_librates(void **state)
         assert_ok(context, shoal_orbits_from_bodies(context, SHOAL_JACOBI, N, bodies, orbits));
         const shoal_orbit *neptune = &orbits[4], *pluto = &orbits[5];
         const double pericentre = pluto->Omega + pluto->omega;
-        const double angle = 3 * (pericentre + pluto->M) - 2 * (neptune->Omega + neptune->omega + neptune->M) - pericentre;
+        const double angle = 3 * (pericentre + pluto->M) - 2 * (neptune->Omega + neptune->omega + neptune->M) -
+                             pericentre;
         const double off = remainder(angle - PI, TWO_PI); /* from 180 degrees */
         least = fmin(least, off);
         most = fmax(most, off);
@@ -124,8 +133,8 @@ static void pluto_librates(void **state)
     }
     motion_end(&run);
     const double degree = PI / 180, period = (last - first) / (rises - 1);
-    print_message("Pluto: from %.1f to %.1f degrees about 180, mean %.1f, period %.0f years\n", least / degree, most / degree,
-                  sum / n / degree, period);
+    print_message("Pluto: from %.1f to %.1f degrees about 180, mean %.1f, period %.0f years\n", least / degree,
+                  most / degree, sum / n / degree, period);
     assert_below(fmax(most, -least), 100 * degree, "Pluto circulates");
     assert_true(most > 60 * degree && least < -60 * degree);
     assert_below(fabs(sum / n), 5 * degree, "not about 180 degrees");
@@ -134,8 +143,8 @@ static void pluto_librates(void **state)
 
 /*
  * A planet without mass, on a circle inclined by 65 degrees to that of a distant companion, becomes as eccentric as
- * sqrt(1 - 5/3 cos^2 65) = 0.838 (Kozai 1962, AJ 67, 591: the quadrupole; the companion's circle has no octupole). What the mean over the
- * companion's orbit leaves out is of the order of (a / a')^(3/2) m' / (m + m')^(1/2) = 3e-3.
+ * sqrt(1 - 5/3 cos^2 65) = 0.838 (Kozai 1962, AJ 67, 591: the quadrupole; the companion's circle has no octupole). What
+ * the mean over the companion's orbit leaves out is of the order of (a / a')^(3/2) m' / (m + m')^(1/2) = 3e-3.
  */
 static void kozai_cycles_reach_their_height(void **state)
 {
@@ -153,7 +162,8 @@ static void kozai_cycles_reach_their_height(void **state)
             bodies[s * N + 2].m = 0.1;
             assert_ok(context, shoal_bodies_from_orbits(context, SHOAL_ASTROCENTRIC, N, orbits, bodies + s * N));
         }
-        const shoal_options options = {.propagator = names[p], .dt = TWO_PI / 100, .t_end = span * TWO_PI, .threads = 1};
+        const shoal_options options = {
+            .propagator = names[p], .dt = TWO_PI / 100, .t_end = span * TWO_PI, .threads = 1};
         struct motion run = motion_begin(context, MANY, N, NULL, NULL, &options, bodies);
         for (double t = 25; t <= span; t += 25) {
             assert_ok(context, shoal_plan_integrate(run.plan, t * TWO_PI));
@@ -167,7 +177,8 @@ static void kozai_cycles_reach_their_height(void **state)
         motion_end(&run);
         for (int s = 0; s < MANY; s++)
             mean += highest[s] / MANY;
-        print_message("%-12s largest e of a planet at 65 degrees: %.4f (mean of %d), Kozai's %.4f\n", names[p], mean, MANY, published);
+        print_message("%-12s largest e of a planet at 65 degrees: %.4f (mean of %d), Kozai's %.4f\n", names[p], mean,
+                      MANY, published);
         assert_below(fabs(mean - published), 0.01, "%s", names[p]);
     }
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Pictures: what is where in the preview of a map, the numbers in the scripts of the other kinds, the pictures' formats,
- * and every way to refuse.
+ * Pictures: what is where in the preview of a map, the numbers in the scripts of the other kinds, the pictures'
+ * formats, and every way to refuse.
  *
  * The result is made up: 40 x 30 systems over saturn.e (slow axis) and saturn.a (fast axis), the value 10^-8
  * everywhere, with a block of chaos (10^-1) at small a and large e, encounters at large a and large e, one corner
@@ -45,7 +45,7 @@ static void fill(bool a_first)
             result->columns[2].value[system] = right && !up && ie < 5 && ia > 34 ? NAN : up ? 1e-1 : 1e-8;
         }
     }
-    const shoal_axis e = { "saturn.e", N_E, false }, a = { "saturn.a", N_A, false };
+    const shoal_axis e = {"saturn.e", N_E, false}, a = {"saturn.a", N_A, false};
     result->axes[0] = a_first ? a : e;
     result->axes[1] = a_first ? e : a;
 }
@@ -117,7 +117,7 @@ static void check_pattern(void)
 {
     char *lines[64], *rows[64];
     int n_lines;
-    char *text = preview(&(shoal_plot_options){ .terminal = true }, lines, 64, &n_lines);
+    char *text = preview(&(shoal_plot_options){.terminal = true}, lines, 64, &n_lines);
     const int n = map_rows(lines, n_lines, rows);
 
     assert_int_equal(n, 24);
@@ -159,7 +159,7 @@ static void the_last_axis_is_horizontal_if_neither_is_a_size(void **state)
     strcpy(result->columns[1].name, "saturn.b");
     strcpy(result->axes[1].column, "saturn.b");
     check_pattern();
-    char *text = preview(&(shoal_plot_options){ .terminal = true }, lines, 64, &n_lines);
+    char *text = preview(&(shoal_plot_options){.terminal = true}, lines, 64, &n_lines);
     assert_string_equal(lines[1], "saturn.e");
     free(text);
     strcpy(result->columns[1].name, "saturn.a");
@@ -171,7 +171,7 @@ static void a_falling_sweep_grows_to_the_right_all_the_same(void **state)
     for (long system = 0; system < result->n_systems; ++system) { /* mirror the grid in a */
         const long mirror = system / N_A * N_A + N_A - 1 - system % N_A;
         if (mirror > system) {
-            double *const arrays[] = { result->t_stop, result->columns[1].value, result->columns[2].value };
+            double *const arrays[] = {result->t_stop, result->columns[1].value, result->columns[2].value};
             for (int k = 0; k < SHOAL_COUNT(arrays); ++k) {
                 const double swap = arrays[k][system];
                 arrays[k][system] = arrays[k][mirror];
@@ -189,18 +189,18 @@ static void the_preview_fits_the_width(void **state)
 {
     char *lines[64];
     int n_lines;
-    static const int widths[] = { 0, 60, 80, 120, 200 };
+    static const int widths[] = {0, 60, 80, 120, 200};
 
     (void)state;
     for (int k = 0; k < SHOAL_COUNT(widths); ++k) {
         const size_t width = widths[k] ? (size_t)widths[k] : 80;
-        char *text = preview(&(shoal_plot_options){ .terminal = true, .width = widths[k] }, lines, 64, &n_lines);
+        char *text = preview(&(shoal_plot_options){.terminal = true, .width = widths[k]}, lines, 64, &n_lines);
         for (int i = 0; i < n_lines; ++i) {
             assert_true(strlen(lines[i]) <= width);
         }
         free(text);
         /* in colour: what is printed beside the escapes, the half block being one character */
-        const shoal_plot_options coloured = { .terminal = true, .colour = true, .width = widths[k] };
+        const shoal_plot_options coloured = {.terminal = true, .colour = true, .width = widths[k]};
         text = preview(&coloured, lines, 64, &n_lines);
         for (int i = 0; i < n_lines; ++i) {
             size_t shown = 0;
@@ -221,11 +221,18 @@ static void axes_and_legend_are_named(void **state)
 {
     char *lines[64];
     int n_lines;
-    static const char *const words[] = { "sun, jupiter, saturn: 1200 systems over 10000 yr", "saturn.a [AU]",
-                                         "saturn.e", "log10 |mean_motion_drift|: -8", "-1", "e encounter", "7 ", "11", "0.5" };
+    static const char *const words[] = {"sun, jupiter, saturn: 1200 systems over 10000 yr",
+                                        "saturn.a [AU]",
+                                        "saturn.e",
+                                        "log10 |mean_motion_drift|: -8",
+                                        "-1",
+                                        "e encounter",
+                                        "7 ",
+                                        "11",
+                                        "0.5"};
 
     (void)state;
-    char *text = preview(&(shoal_plot_options){ .terminal = true }, lines, 64, &n_lines);
+    char *text = preview(&(shoal_plot_options){.terminal = true}, lines, 64, &n_lines);
     for (int w = 0; w < SHOAL_COUNT(words); ++w) {
         bool found = false;
         for (int i = 0; i < n_lines; ++i) {
@@ -250,9 +257,9 @@ static void draw_cells(const double values[3][4], unsigned char pixels[18])
     strcpy(cells->columns[1].name, "b.a");
     strcpy(cells->columns[2].name, "sample");
     cells->n_swept = cells->n_axes = 3;
-    cells->axes[0] = (shoal_axis){ "b.e", 2, false };
-    cells->axes[1] = (shoal_axis){ "b.a", 3, false };
-    cells->axes[2] = (shoal_axis){ "sample", 4, false };
+    cells->axes[0] = (shoal_axis){"b.e", 2, false};
+    cells->axes[1] = (shoal_axis){"b.a", 3, false};
+    cells->axes[2] = (shoal_axis){"sample", 4, false};
     for (long s = 0; s < 24; ++s) {
         cells->t_initial[s] = 0;
         cells->t_stop[s] = values[s / 4 % 3][s % 4];
@@ -261,7 +268,7 @@ static void draw_cells(const double values[3][4], unsigned char pixels[18])
         cells->columns[1].value[s] = (double)(s / 4 % 3);
         cells->columns[2].value[s] = (double)(s % 4);
     }
-    const shoal_plot_options options = { .picture = "map.png", .script = true, .linear = true, .column = "t_stop" };
+    const shoal_plot_options options = {.picture = "map.png", .script = true, .linear = true, .column = "t_stop"};
     assert_int_equal(shoal_plot_map(context, cells, &options, out), SHOAL_OK);
     assert_int_equal(fclose(out), 0);
     assert_true(size > 18);
@@ -270,12 +277,13 @@ static void draw_cells(const double values[3][4], unsigned char pixels[18])
     shoal_result_destroy(&cells);
 }
 
-/* Of an even number of systems in a cell the median lies between the middle two; and those that are invalid have no value, not even 0. */
+/* Of an even number of systems in a cell the median lies between the middle two; and those that are invalid have no
+ * value, not even 0. */
 static void cells_of_several_systems_are_medians(void **state)
 {
     (void)state;
-    const double given[3][4] = { { 1000, 100, 5000, 3000 }, { 200, 0, 600, 900 }, { 100, 5000, 100, 5000 } };
-    const double medians[3][4] = { { 2000, 2000, 2000, 2000 }, { 600, 600, 600, 600 }, { 100, 5000, 100, 5000 } };
+    const double given[3][4] = {{1000, 100, 5000, 3000}, {200, 0, 600, 900}, {100, 5000, 100, 5000}};
+    const double medians[3][4] = {{2000, 2000, 2000, 2000}, {600, 600, 600, 600}, {100, 5000, 100, 5000}};
     unsigned char pixels[2][18];
     draw_cells(given, pixels[0]);
     draw_cells(medians, pixels[1]);
@@ -289,20 +297,23 @@ static void the_end_time_is_a_value_not_an_outcome(void **state)
     int n_lines;
 
     (void)state;
-    char *text = preview(&(shoal_plot_options){ .terminal = true, .column = "t_stop" }, lines, 64, &n_lines);
+    char *text = preview(&(shoal_plot_options){.terminal = true, .column = "t_stop"}, lines, 64, &n_lines);
     map_rows(lines, n_lines, rows);
     assert_int_equal(rows[1][2], '@');
     assert_int_equal(rows[1][36], '.');
     free(text);
 }
 
-/* Cells of values that are not evenly spaced stand side by side, in their order, and are labelled; those of even ones are where they are. */
+/* Cells of values that are not evenly spaced stand side by side, in their order, and are labelled; those of even
+ * ones are where they are. */
 static void values_stand_where_they_are_said_to(void **state)
 {
     static const struct {
         double values[3];
         const char *tics;
-    } cases[] = { { { 1, 2, 4 }, "set xtics ('1' 0, '2' 1, '4' 2)" }, { { 7, 5, 6 }, "set xtics ('7' 0, '5' 1, '6' 2)" }, { { 1, 2, 3 }, NULL } };
+    } cases[] = {{{1, 2, 4}, "set xtics ('1' 0, '2' 1, '4' 2)"},
+                 {{7, 5, 6}, "set xtics ('7' 0, '5' 1, '6' 2)"},
+                 {{1, 2, 3}, NULL}};
     (void)state;
     for (int k = 0; k < SHOAL_COUNT(cases); ++k) {
         shoal_result *small = NULL;
@@ -312,8 +323,8 @@ static void values_stand_where_they_are_said_to(void **state)
         strcpy(small->columns[0].name, "b.e");
         strcpy(small->columns[1].name, "b.P");
         small->n_swept = small->n_axes = 2;
-        small->axes[0] = (shoal_axis){ "b.e", 2, false };
-        small->axes[1] = (shoal_axis){ "b.P", 3, false };
+        small->axes[0] = (shoal_axis){"b.e", 2, false};
+        small->axes[1] = (shoal_axis){"b.P", 3, false};
         for (long s = 0; s < 6; ++s) {
             small->outcome[s] = s == 5 ? SHOAL_SURVIVED : SHOAL_EJECTED;
             small->t_initial[s] = 1000;
@@ -323,13 +334,15 @@ static void values_stand_where_they_are_said_to(void **state)
         }
         FILE *out = open_memstream(&text, &size);
         assert_non_null(out);
-        assert_int_equal(shoal_plot_map(context, small, &(shoal_plot_options){ .picture = "map.png", .script = true }, out), SHOAL_OK);
+        assert_int_equal(
+            shoal_plot_map(context, small, &(shoal_plot_options){.picture = "map.png", .script = true}, out), SHOAL_OK);
         assert_int_equal(fclose(out), 0);
         assert_true((strstr(text, "set xtics (") != NULL) == (cases[k].tics != NULL));
         assert_true(!cases[k].tics || strstr(text, cases[k].tics));
         assert_non_null(strstr(text, cases[k].tics ? "set xrange [-0.5:2.5]" : "set xrange [0.5:3.5]"));
         assert_non_null(strstr(text, "lifetime"));
-        assert_non_null(strstr(text, "set cbrange [0:1.278")); /* log10 of 1 and 19, not of 1001; a survivor's is no lifetime */
+        /* log10 of 1 and 19, not of 1001; a survivor's is no lifetime */
+        assert_non_null(strstr(text, "set cbrange [0:1.278"));
         assert_non_null(strstr(text, "title 'survived'"));
         assert_null(strstr(text, "title 'ejected'"));
         free(text);
@@ -339,7 +352,7 @@ static void values_stand_where_they_are_said_to(void **state)
 
 static void what_cannot_be_drawn_is_refused(void **state)
 {
-    shoal_plot_options options = { .terminal = true, .column = "mean_motion_drifft" };
+    shoal_plot_options options = {.terminal = true, .column = "mean_motion_drifft"};
     FILE *out = fopen("/dev/null", "w");
 
     (void)state;
@@ -370,7 +383,7 @@ static void a_result_without_any_value_is_drawn(void **state)
         result->columns[2].value[system] = NAN;
         result->outcome[system] = SHOAL_RUNNING;
     }
-    char *text = preview(&(shoal_plot_options){ .terminal = true }, lines, 64, &n_lines);
+    char *text = preview(&(shoal_plot_options){.terminal = true}, lines, 64, &n_lines);
     assert_int_equal(map_rows(lines, n_lines, rows), 24);
     assert_int_equal(strspn(rows[12], " "), 70);
     free(text);
@@ -390,7 +403,7 @@ static long number_at(const unsigned char *bytes)
 
 static void check_png(const char *name)
 {
-    static const unsigned char signature[8] = { 0x89, 'P', 'N', 'G', '\r', '\n', 0x1a, '\n' };
+    static const unsigned char signature[8] = {0x89, 'P', 'N', 'G', '\r', '\n', 0x1a, '\n'};
     unsigned char head[24];
     FILE *file = fopen(name, "rb");
 
@@ -414,7 +427,7 @@ static void the_picture_is_a_png(void **state)
         skip();
     }
     scratch_name(name, sizeof name, "it's a \"map\".png");
-    if (shoal_plot_map(context, result, &(shoal_plot_options){ .picture = name }, NULL) != SHOAL_OK) {
+    if (shoal_plot_map(context, result, &(shoal_plot_options){.picture = name}, NULL) != SHOAL_OK) {
         fail_msg("%s", shoal_context_message(context));
     }
     check_png(name);
@@ -424,7 +437,7 @@ static void the_picture_is_a_png(void **state)
         result->columns[1].value[system] = pow(10, -3 + 5.0 * (double)(system % N_A) / (N_A - 1));
     }
     result->axes[1].logarithmic = true;
-    if (shoal_plot_map(context, result, &(shoal_plot_options){ .picture = name }, NULL) != SHOAL_OK) {
+    if (shoal_plot_map(context, result, &(shoal_plot_options){.picture = name}, NULL) != SHOAL_OK) {
         fail_msg("%s", shoal_context_message(context));
     }
     check_png(name);
@@ -444,7 +457,7 @@ static void a_failing_gnuplot_says_why(void **state)
     unlink(name);
     setenv("PATH", folder, 1);
     assert_non_null(shoal_plot_missing());
-    const shoal_status missing = shoal_plot_map(context, result, &(shoal_plot_options){ .picture = name }, NULL);
+    const shoal_status missing = shoal_plot_map(context, result, &(shoal_plot_options){.picture = name}, NULL);
     assert_int_equal(missing, SHOAL_E_UNSUPPORTED);
     assert_non_null(strstr(shoal_context_message(context), "gnuplot"));
 
@@ -453,7 +466,7 @@ static void a_failing_gnuplot_says_why(void **state)
     fputs("#!/bin/sh\necho 'cannot open fonts' >&2\nexit 1\n", file);
     fclose(file);
     assert_int_equal(chmod(program, 0700), 0);
-    const shoal_status failing = shoal_plot_map(context, result, &(shoal_plot_options){ .picture = name }, NULL);
+    const shoal_status failing = shoal_plot_map(context, result, &(shoal_plot_options){.picture = name}, NULL);
     setenv("PATH", path, 1);
     assert_int_equal(failing, SHOAL_E_UNSUPPORTED);
     assert_non_null(strstr(shoal_context_message(context), "cannot open fonts"));
@@ -465,22 +478,27 @@ static void a_failing_gnuplot_says_why(void **state)
 
 /* ---- the other kinds ------------------------------------------------------------------------------------------- */
 
-#define A 5.2
-#define E 0.05
-#define INC 0.1
+#define A     5.2
+#define E     0.05
+#define INC   0.1
 #define DRIFT 1e-6 /* of a from one snapshot to the next */
 
 /* A star, a planet with a of A (1 + k DRIFT), and a body without mass, as a row of states. */
 static void write_state(double *state, int k)
 {
     const double velocity = result->units.length / result->units.time;
-    const shoal_orbit orbit[3] = { { 0 }, { .a = A * (1 + k * DRIFT), .e = E, .inc = INC, .f = 1 + k }, { .a = 9.5, .f = 2 } };
-    shoal_body body[3] = { { .m = 1 }, { .m = 1e-3 }, { .m = 0 } };
+    const shoal_orbit orbit[3] = {{0}, {.a = A * (1 + k * DRIFT), .e = E, .inc = INC, .f = 1 + k}, {.a = 9.5, .f = 2}};
+    shoal_body body[3] = {{.m = 1}, {.m = 1e-3}, {.m = 0}};
 
     assert_int_equal(shoal_bodies_from_orbits(context, SHOAL_JACOBI, 3, orbit, body), SHOAL_OK);
     for (int b = 0; b < 3; ++b) {
-        const double row[SHOAL_STATE] = { body[b].m, body[b].x, body[b].y, body[b].z, body[b].vx / velocity,
-                                          body[b].vy / velocity, body[b].vz / velocity };
+        const double row[SHOAL_STATE] = {body[b].m,
+                                         body[b].x,
+                                         body[b].y,
+                                         body[b].z,
+                                         body[b].vx / velocity,
+                                         body[b].vy / velocity,
+                                         body[b].vz / velocity};
         memcpy(state + (size_t)b * SHOAL_STATE, row, sizeof row);
     }
 }
@@ -517,7 +535,8 @@ static char *script_of(const char *kind, int64_t system)
     FILE *out = open_memstream(&text, &size);
 
     assert_non_null(out);
-    if (shoal_plot(context, result, &(shoal_plot_options){ .kind = kind, .system = system, .script = true }, out) != SHOAL_OK) {
+    if (shoal_plot(context, result, &(shoal_plot_options){.kind = kind, .system = system, .script = true}, out) !=
+        SHOAL_OK) {
         fail_msg("%s: %s", kind, shoal_context_message(context));
     }
     assert_int_equal(fclose(out), 0);
@@ -593,12 +612,12 @@ static void survival_counts_who_ended_at_once(void **state)
     result->n_systems = n_systems;
 }
 
-/* Five systems: ends at 1 and 3, one no longer followed after 2, one alive at 4, one that never started. By hand: S falls to 3/4,
- * then (two are followed at 3) to 3/8. */
+/* Five systems: ends at 1 and 3, one no longer followed after 2, one alive at 4, one that never started. By hand: S
+ * falls to 3/4, then (two are followed at 3) to 3/8. */
 static void survival_counts_systems_while_they_are_followed(void **state)
 {
-    static const double stop[] = { 1, 2, 3, 4, 0 };
-    static const int outcome[] = { SHOAL_EJECTED, SHOAL_RUNNING, SHOAL_COLLIDED, SHOAL_SURVIVED, SHOAL_INVALID };
+    static const double stop[] = {1, 2, 3, 4, 0};
+    static const int outcome[] = {SHOAL_EJECTED, SHOAL_RUNNING, SHOAL_COLLIDED, SHOAL_SURVIVED, SHOAL_INVALID};
     const long n_systems = result->n_systems;
     double at[16];
 
@@ -621,19 +640,20 @@ static void survival_counts_systems_while_they_are_followed(void **state)
 }
 
 /*
- * Seven bodies of four systems, one of which began with one body about the first: one is removed at 1, one merges at 2; an encounter takes
- * none; a system ends at 3, when its body 1 is ejected, and its body 2 is followed until then; the others are there at 4. By hand: S falls by
- * 1/7, by 1/6, and by 1/5 of it.
+ * Seven bodies of four systems, one of which began with one body about the first: one is removed at 1, one merges at 2;
+ * an encounter takes none; a system ends at 3, when its body 1 is ejected, and its body 2 is followed until then; the
+ * others are there at 4. By hand: S falls by 1/7, by 1/6, and by 1/5 of it.
  */
 static void bodies_count_until_they_are_gone(void **state)
 {
-    static const double stop[] = { 4, 4, 3, 4 }, left[] = { 1, 6. / 7, 5. / 7, 4. / 7, 4. / 7 };
-    static const int outcome[] = { SHOAL_SURVIVED, SHOAL_SURVIVED, SHOAL_EJECTED, SHOAL_SURVIVED }, body[] = { -1, -1, 1, -1 };
+    static const double stop[] = {4, 4, 3, 4}, left[] = {1, 6. / 7, 5. / 7, 4. / 7, 4. / 7};
+    static const int outcome[] = {SHOAL_SURVIVED, SHOAL_SURVIVED, SHOAL_EJECTED, SHOAL_SURVIVED},
+                     body[] = {-1, -1, 1, -1};
     static const shoal_event events[] = {
-        { .system = 0, .time = 1, .what = SHOAL_EJECTED, .body_a = 2, .body_b = -1 },
-        { .system = 1, .time = 1, .what = SHOAL_ENCOUNTER, .body_a = 1, .body_b = 2 },
-        { .system = 1, .time = 2, .what = SHOAL_COLLIDED, .body_a = 1, .body_b = 2 },
-        { .system = 2, .time = 3, .what = SHOAL_EJECTED, .body_a = 1, .body_b = -1, .ended = 1 },
+        {.system = 0, .time = 1, .what = SHOAL_EJECTED, .body_a = 2, .body_b = -1},
+        {.system = 1, .time = 1, .what = SHOAL_ENCOUNTER, .body_a = 1, .body_b = 2},
+        {.system = 1, .time = 2, .what = SHOAL_COLLIDED, .body_a = 1, .body_b = 2},
+        {.system = 2, .time = 3, .what = SHOAL_EJECTED, .body_a = 1, .body_b = -1, .ended = 1},
     };
     const long n_systems = result->n_systems;
     double at[16];
@@ -693,14 +713,16 @@ static void elements_and_orbits_are_those_of_the_states(void **state)
 /* E = -m M / 2a. */
 static void the_error_of_the_energy_leaves_out_jumps(void **state)
 {
-    const shoal_event event = { .system = 1, .time = 150, .what = SHOAL_COLLIDED, .body_a = 1, .body_b = 2, .energy_jump = 0.5 };
+    const shoal_event event = {
+        .system = 1, .time = 150, .what = SHOAL_COLLIDED, .body_a = 1, .body_b = 2, .energy_jump = 0.5};
     double at[64];
 
     (void)state;
     for (int with_jump = 0; with_jump < 2; ++with_jump) {
         assert_int_equal(with_jump ? shoal_result_append_event(context, result, &event) : SHOAL_OK, SHOAL_OK);
         char *script = script_of("energy", 1);
-        assert_int_equal(block_of(script, "systems", 2, at, SHOAL_COUNT(at)), 2); /* not at the start, where it is zero */
+        /* not at the start, where it is zero */
+        assert_int_equal(block_of(script, "systems", 2, at, SHOAL_COUNT(at)), 2);
         assert_float_equal(at[0], 100, 0);
         assert_float_equal(at[1], DRIFT / (1 + DRIFT), 1e-14);
         assert_float_equal(at[3], fabs(2 * DRIFT / (1 + 2 * DRIFT) - 0.5 * with_jump), 1e-14);
@@ -721,7 +743,8 @@ static double transit_at(int i)
 static void add_transits(int64_t system)
 {
     for (int i = 0; i < 4; ++i) {
-        const shoal_event event = { .system = system, .time = transit_at(i), .what = SHOAL_TRANSIT, .body_a = 1, .body_b = 0 };
+        const shoal_event event = {
+            .system = system, .time = transit_at(i), .what = SHOAL_TRANSIT, .body_a = 1, .body_b = 0};
         assert_int_equal(shoal_result_append_event(context, result, &event), SHOAL_OK);
     }
 }
@@ -734,7 +757,8 @@ static void transits_are_compared_with_a_line(void **state)
     (void)state;
     add_transits(1);
     for (int i = 0; i < 4; ++i) {
-        const shoal_event other = { .system = i < 2 ? 1 : 2, .time = 10 * i, .what = SHOAL_TRANSIT, .body_a = 2, .body_b = 0 };
+        const shoal_event other = {
+            .system = i < 2 ? 1 : 2, .time = 10 * i, .what = SHOAL_TRANSIT, .body_a = 2, .body_b = 0};
         assert_int_equal(shoal_result_append_event(context, result, &other), SHOAL_OK);
     }
     char *script = script_of("transits", 1);
@@ -783,7 +807,7 @@ static void every_kind_is_a_png_and_a_pdf(void **state)
     for (const shoal_plot_kind *kind = shoal_plot_kinds; kind->name; ++kind) {
         for (int pdf = 0; pdf < 2; ++pdf) {
             scratch_name(name, sizeof name, pdf ? "kind.pdf" : "kind.png");
-            const shoal_plot_options options = { .kind = kind->name, .system = -1, .picture = name };
+            const shoal_plot_options options = {.kind = kind->name, .system = -1, .picture = name};
             if (shoal_plot(context, result, &options, NULL) != SHOAL_OK) {
                 fail_msg("%s: %s", kind->name, shoal_context_message(context));
             }
@@ -801,7 +825,7 @@ static void every_kind_is_a_png_and_a_pdf(void **state)
 
 static void refused(const char *kind, int64_t system, shoal_status status, const char *word)
 {
-    const shoal_plot_options options = { .kind = kind, .system = system, .script = true };
+    const shoal_plot_options options = {.kind = kind, .system = system, .script = true};
     FILE *out = fopen("/dev/null", "w");
 
     assert_non_null(out);
@@ -836,7 +860,7 @@ static void a_kind_without_its_data_is_refused(void **state)
     refused("survival", -1, SHOAL_E_INPUT, "no system of this result has run");
 }
 
-#define MAP_TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+#define MAP_TEST(name)    cmocka_unit_test_setup_teardown(name, setup, teardown)
 #define STATES_TEST(name) cmocka_unit_test_setup_teardown(name, setup_states, teardown)
 
 int main(void)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * test_plugin.c: plugs of the user's: the same bits as the built-in plug with the same text, the examples, and what is refused.
+ * test_plugin.c: plugs of the user's: the same bits as the built-in plug with the same text, the examples, and what is
+ * refused.
  */
 #define _GNU_SOURCE 1
 #include <math.h>
@@ -78,10 +79,11 @@ static void a_copy_of_a_propagator_gives_the_same_bits(void **state)
         " .order = 2, .slots = slots, .n_slots = 15, .parameters = parameters, .n_parameters = 1};";
     shoal_context *context = context_of(state);
     double own[20][18], builtin[20][18];
-    assert_ok(context,
-              shoal_plugin_load(context, write_plugin("own_leapfrog", host, builtin_text("integrators/leapfrog.kern.h"))));
+    assert_ok(context, shoal_plugin_load(
+                           context, write_plugin("own_leapfrog", host, builtin_text("integrators/leapfrog.kern.h"))));
     for (int lanes = 0; lanes <= 4; lanes += 4) {
-        shoal_options options = {.propagator = "own_leapfrog", .dt = 0.01, .t_end = 10.005, .engine = "cpu", .lanes = lanes};
+        shoal_options options = {
+            .propagator = "own_leapfrog", .dt = 0.01, .t_end = 10.005, .engine = "cpu", .lanes = lanes};
         states_after(context, &options, own);
         options.propagator = "leapfrog";
         states_after(context, &options, builtin);
@@ -98,14 +100,17 @@ static void a_copy_of_a_force_gives_the_same_bits(void **state)
         "const shoal_force shoal_force_own_potential = {.name = \"own_potential\", .doc = \"a copy\","
         " .parameters = parameters, .n_parameters = 1};";
     char *kernel = NULL;
-    assert_true(asprintf(&kernel, "#define gr_potential_add own_potential_add\n#define GR_POTENTIAL_C OWN_C\n%s\n"
-                                  "#undef gr_potential_add\n", builtin_text("gravitation/gr_potential.kern.h")) > 0);
+    assert_true(asprintf(&kernel,
+                         "#define gr_potential_add own_potential_add\n#define GR_POTENTIAL_C OWN_C\n%s\n"
+                         "#undef gr_potential_add\n",
+                         builtin_text("gravitation/gr_potential.kern.h")) > 0);
     assert_ok(context, shoal_plugin_load(context, write_plugin("own_potential", host, kernel)));
     free(kernel);
     double own[20][18], builtin[20][18], without[20][18];
     const shoal_setting c = {"c", 30, NULL};
     shoal_plug_options force = {"own_potential", &c, 1};
-    shoal_options options = {.propagator = "hermite4", .dt = 0.01, .t_end = 10, .engine = "cpu", .forces = &force, .n_forces = 1};
+    shoal_options options = {
+        .propagator = "hermite4", .dt = 0.01, .t_end = 10, .engine = "cpu", .forces = &force, .n_forces = 1};
     states_after(context, &options, own);
     force.name = "gr_potential";
     states_after(context, &options, builtin);
@@ -115,7 +120,8 @@ static void a_copy_of_a_force_gives_the_same_bits(void **state)
     assert_true(fabs(own[0][6] - without[0][6]) > 1e-4);
 }
 
-/* The longest way of body 1 along x in a step, from both its ends; the example, which looks at the ends alone, asks for no more. */
+/* The longest way of body 1 along x in a step, from both its ends; the example, which looks at the ends alone, asks
+ * for no more. */
 static void a_monitor_sees_the_state_before_a_step_unless_it_needs_none(void **state)
 {
     static const char host[] =
@@ -126,7 +132,8 @@ static void a_monitor_sees_the_state_before_a_step_unless_it_needs_none(void **s
         " .columns = columns, .n_columns = 1};";
     static const char kernel[] =
         "enum { stride_SLOTS = 1 };\n"
-        "LANE_FN void stride_observe(const shoal_kernel_args *k, const lane_view *view, real *slots, lane_event *event)\n"
+        "LANE_FN void stride_observe(const shoal_kernel_args *k, const lane_view *view, real *slots, lane_event "
+        "*event)\n"
         "{ (void)k, (void)event; slots[0] = lane_max(slots[0], lane_abs(view->after[1] - view->before[1])); }";
     shoal_context *context = context_of(state);
     char path[600];
@@ -141,7 +148,8 @@ static void a_monitor_sees_the_state_before_a_step_unless_it_needs_none(void **s
     shoal_ensemble *ensemble = make_ensemble(context);
     shoal_plan *plan = NULL;
     const shoal_plug_options monitors[] = {{"stride", NULL, 0}, {"least_distance", NULL, 0}};
-    const shoal_options options = {.propagator = "leapfrog", .dt = 0.01, .t_end = 10, .engine = "cpu", .monitors = monitors, .n_monitors = 2};
+    const shoal_options options = {
+        .propagator = "leapfrog", .dt = 0.01, .t_end = 10, .engine = "cpu", .monitors = monitors, .n_monitors = 2};
     assert_ok(context, shoal_plan_create(context, ensemble, &options, &plan));
     assert_ok(context, shoal_plan_integrate(plan, options.t_end));
     const double stride = shoal_plan_column(plan, "stride", 0); /* of a circle at speed 1 */
@@ -182,7 +190,8 @@ static void the_examples_run(void **state)
     assert_ok(context, shoal_store_read(context, made, &result));
     const int column = shoal_result_column(result, "least_distance");
     assert_true(column >= 0);
-    assert_true(fabs(result->columns[column].value[0] - 3.0) < 1e-2); /* two circles, many conjunctions; a first-order method */
+    /* two circles, many conjunctions; a first-order method */
+    assert_true(fabs(result->columns[column].value[0] - 3.0) < 1e-2);
     assert_true(fabs(result->dE_final[0]) < 1e-2 || isnan(result->dE_final[0]));
     shoal_result_destroy(&result);
 }
@@ -195,12 +204,15 @@ static void what_is_refused(void **state)
     } cases[] = {
         {"broken_host", "const shoal_force shoal_force_broken_host = { 1 +;", "", "broken_host.c:3"},
         {"nothing", "int unused;", "", "one descriptor"},
-        {"misnamed", "const shoal_force shoal_force_misnamed = {.name = \"other\", .doc = \"\"};", "", "the file's name"},
-        {"mvs", "const shoal_force shoal_force_mvs = {.name = \"mvs\", .doc = \"\"};", "", "a name that no other plug has"},
+        {"misnamed", "const shoal_force shoal_force_misnamed = {.name = \"other\", .doc = \"\"};", "",
+         "the file's name"},
+        {"mvs", "const shoal_force shoal_force_mvs = {.name = \"mvs\", .doc = \"\"};", "",
+         "a name that no other plug has"},
         {"9lives", "int unused;", "", "identifier"},
     };
     for (int i = 0; i < SHOAL_COUNT(cases); i++) {
-        assert_int_not_equal(shoal_plugin_load(context, write_plugin(cases[i].name, cases[i].host, cases[i].kernel)), SHOAL_OK);
+        assert_int_not_equal(shoal_plugin_load(context, write_plugin(cases[i].name, cases[i].host, cases[i].kernel)),
+                             SHOAL_OK);
         if (!strstr(shoal_context_message(context), cases[i].message))
             fail_msg("%s: %s", cases[i].name, shoal_context_message(context));
     }
@@ -208,13 +220,13 @@ static void what_is_refused(void **state)
 
     /* a kernel text that does not compile is refused when a plan is made, and the ensemble is as it was */
     static const char host[] = "const shoal_force shoal_force_broken_text = {.name = \"broken_text\", .doc = \"\"};";
-    assert_ok(context,
-              shoal_plugin_load(context, write_plugin("broken_text", host, "LANE_FN void broken_text_add(int) { oops }")));
+    assert_ok(context, shoal_plugin_load(
+                           context, write_plugin("broken_text", host, "LANE_FN void broken_text_add(int) { oops }")));
     shoal_ensemble *ensemble = make_ensemble(context);
     shoal_plan *plan = NULL;
     const shoal_plug_options force = {"broken_text", NULL, 0};
-    const shoal_options options = {.propagator = "leapfrog", .dt = 0.01, .t_end = 1, .engine = "cpu", .forces = &force,
-                                   .n_forces = 1};
+    const shoal_options options = {
+        .propagator = "leapfrog", .dt = 0.01, .t_end = 1, .engine = "cpu", .forces = &force, .n_forces = 1};
     assert_int_equal(shoal_plan_create(context, ensemble, &options, &plan), SHOAL_E_INPUT);
     assert_null(plan);
     if (!strstr(shoal_context_message(context), "broken_text.c:5"))
@@ -245,18 +257,22 @@ static void built_in_descriptors_are_sound(void **state)
 static void unsound_descriptors_are_refused(void **state)
 {
     enum { FORCE, MONITOR, PROPAGATOR };
-    static const char *const hosts[] = { /* of one %s */
+    static const char *const hosts[] = {
+        /* of one %s */
         [FORCE] = "static const shoal_parameter parameters[] = {%s};\n"
-                  "const shoal_force shoal_force_unsound = {.name = \"unsound\", .doc = \"\", .parameters = parameters, .n_parameters = 1};",
-        [MONITOR] = "static double finish(const double *slots, const double *p) { (void)p; return slots[0]; }\n"
-                    "static const double initial[] = {0};\n"
-                    "static const shoal_monitor_column columns[] = {{\"c\", \"\", \"\", 0, SHOAL_OF_SYSTEM}}, taken[] = {\n"
-                    "    {\"steps\", \"\", \"\", finish, SHOAL_OF_SYSTEM}, {\"megno\", \"\", \"\", finish, SHOAL_OF_SYSTEM},\n"
-                    "    {\"c\", \"\", \"\", finish, SHOAL_OF_EACH}};\n"
-                    "const shoal_monitor shoal_monitor_unsound = {.name = \"unsound\", .doc = \"\", %s};",
-        [PROPAGATOR] = "static const char *const slots[6] = {\"a\", \"b\", \"c\", \"d\", \"e\"};\n"
-                       "static const shoal_parameter parameters[] = {{\"dt\", SHOAL_REAL, \"time\", 1, 0, 9, 0, \"\"}};\n"
-                       "const shoal_propagator shoal_propagator_unsound = {.name = \"unsound\", .doc = \"\", .order = 1, %s};",
+                  "const shoal_force shoal_force_unsound = {.name = \"unsound\", .doc = \"\", .parameters = "
+                  "parameters, .n_parameters = 1};",
+        [MONITOR] =
+            "static double finish(const double *slots, const double *p) { (void)p; return slots[0]; }\n"
+            "static const double initial[] = {0};\n"
+            "static const shoal_monitor_column columns[] = {{\"c\", \"\", \"\", 0, SHOAL_OF_SYSTEM}}, taken[] = {\n"
+            "    {\"steps\", \"\", \"\", finish, SHOAL_OF_SYSTEM}, {\"megno\", \"\", \"\", finish, SHOAL_OF_SYSTEM},\n"
+            "    {\"c\", \"\", \"\", finish, SHOAL_OF_EACH}};\n"
+            "const shoal_monitor shoal_monitor_unsound = {.name = \"unsound\", .doc = \"\", %s};",
+        [PROPAGATOR] =
+            "static const char *const slots[6] = {\"a\", \"b\", \"c\", \"d\", \"e\"};\n"
+            "static const shoal_parameter parameters[] = {{\"dt\", SHOAL_REAL, \"time\", 1, 0, 9, 0, \"\"}};\n"
+            "const shoal_propagator shoal_propagator_unsound = {.name = \"unsound\", .doc = \"\", .order = 1, %s};",
     };
     static const struct {
         int kind;
@@ -282,7 +298,8 @@ static void unsound_descriptors_are_refused(void **state)
         {PROPAGATOR, ".n_slots = 6", "names of n_slots"},
         {PROPAGATOR, ".slots = slots, .n_slots = 6", "a name of slot 5 of 6"},
         {PROPAGATOR, ".slots = slots, .n_slots = 5, .first_body = 2", "first_body"},
-        {PROPAGATOR, ".slots = slots, .n_slots = 5, .parameters = parameters, .n_parameters = 1", "other name than 'dt', which is a key of 'integrator'"},
+        {PROPAGATOR, ".slots = slots, .n_slots = 5, .parameters = parameters, .n_parameters = 1",
+         "other name than 'dt', which is a key of 'integrator'"},
     };
     shoal_context *context = context_of(state);
     for (int i = 0; i < SHOAL_COUNT(cases); i++) {
@@ -294,7 +311,8 @@ static void unsound_descriptors_are_refused(void **state)
     }
 }
 
-/* The example propagator and a monitor, their descriptors changed: what the host would keep for them is not what their texts use. */
+/* The example propagator and a monitor, their descriptors changed: what the host would keep for them is not what
+ * their texts use. */
 static void a_descriptor_that_its_text_contradicts_is_refused(void **state)
 {
     static const struct {
@@ -324,23 +342,33 @@ static void a_descriptor_that_its_text_contradicts_is_refused(void **state)
         char host[512];
         assert_int_equal(setup((void **)&context), 0);
         if (cases[i].said) {
-            snprintf(host, sizeof host, "static const char *const slots[] = {\"a\", \"b\", \"c\", \"d\", \"e\", \"f\"};\n"
-                     "const shoal_propagator shoal_propagator_wrong = {.name = \"wrong\", .doc = \"\", .order = 1, .slots = slots, %s};",
+            snprintf(host, sizeof host,
+                     "static const char *const slots[] = {\"a\", \"b\", \"c\", \"d\", \"e\", \"f\"};\n"
+                     "const shoal_propagator shoal_propagator_wrong = {.name = \"wrong\", .doc = \"\", .order = 1, "
+                     ".slots = slots, %s};",
                      cases[i].said);
             assert_ok(context, shoal_plugin_load(context, write_plugin("wrong", host, example)));
         } else {
-            assert_ok(context, shoal_plugin_load(context, write_plugin("tally",
-                "static const double initial[] = {0};\n"
-                "const shoal_monitor shoal_monitor_tally = {.name = \"tally\", .doc = \"\", .n_slots = 1, .initial = initial};",
-                "enum { tally_SLOTS = 2 };\n"
-                "LANE_FN void tally_observe(const shoal_kernel_args *k, const lane_view *view, real *slots, lane_event *event)\n"
-                "{ (void)k, (void)view, (void)event; slots[1] = slots[1] + 1.0; }")));
+            assert_ok(context,
+                      shoal_plugin_load(
+                          context, write_plugin("tally",
+                                                "static const double initial[] = {0};\n"
+                                                "const shoal_monitor shoal_monitor_tally = {.name = \"tally\", .doc = "
+                                                "\"\", .n_slots = 1, .initial = initial};",
+                                                "enum { tally_SLOTS = 2 };\n"
+                                                "LANE_FN void tally_observe(const shoal_kernel_args *k, const "
+                                                "lane_view *view, real *slots, lane_event *event)\n"
+                                                "{ (void)k, (void)view, (void)event; slots[1] = slots[1] + 1.0; }")));
         }
         shoal_ensemble *ensemble = make_ensemble(context);
         shoal_plan *plan = NULL;
         const shoal_plug_options monitor = {"tally", NULL, 0};
-        const shoal_options options = {.propagator = cases[i].said ? "wrong" : "leapfrog", .dt = 0.01, .t_end = 1, .engine = "cpu",
-                                       .monitors = &monitor, .n_monitors = !cases[i].said};
+        const shoal_options options = {.propagator = cases[i].said ? "wrong" : "leapfrog",
+                                       .dt = 0.01,
+                                       .t_end = 1,
+                                       .engine = "cpu",
+                                       .monitors = &monitor,
+                                       .n_monitors = !cases[i].said};
         assert_int_equal(shoal_plan_create(context, ensemble, &options, &plan), SHOAL_E_INPUT);
         assert_null(plan);
         if (!strstr(shoal_context_message(context), cases[i].message))
@@ -360,11 +388,15 @@ static void a_changed_descriptor_is_compiled_anew(void **state)
     for (int value = 1; value <= 2; value++) {
         shoal_context *context = NULL;
         char host[256];
-        snprintf(host, sizeof host, "static const shoal_parameter parameters[] = {{\"strength\", SHOAL_REAL, \"\", %d, 0, 9, 0, \"\"}};\n"
-                 "const shoal_force shoal_force_changing = {.name = \"changing\", .doc = \"\", .parameters = parameters, .n_parameters = 1};", value);
+        snprintf(host, sizeof host,
+                 "static const shoal_parameter parameters[] = {{\"strength\", SHOAL_REAL, \"\", %d, 0, 9, 0, \"\"}};\n"
+                 "const shoal_force shoal_force_changing = {.name = \"changing\", .doc = \"\", .parameters = "
+                 "parameters, .n_parameters = 1};",
+                 value);
         assert_int_equal(setup((void **)&context), 0);
         assert_ok(context, shoal_plugin_load(context, write_plugin("changing", host, "")));
-        assert_true(shoal_plugs_of(context)->forces[shoal_force_find(context, "changing")]->parameters[0].initial == value);
+        assert_true(shoal_plugs_of(context)->forces[shoal_force_find(context, "changing")]->parameters[0].initial ==
+                    value);
         shoal_context_destroy(&context);
     }
     cache_end(&cache);
@@ -401,8 +433,11 @@ static void nvrtc_takes_them(void **state)
         snprintf(path, sizeof path, "%s/examples/plugins/%s.c", root(), names[i]);
         assert_ok(context, shoal_plugin_load(context, path));
     }
-    const shoal_kernel_choice choice = {.propagator = shoal_propagator_find(context, "symplectic_euler"), .n_bodies = 3, .n_massive = 3,
-                                        .plugins = true, .monitors = shoal_plugin_bits(context, 'm'),
+    const shoal_kernel_choice choice = {.propagator = shoal_propagator_find(context, "symplectic_euler"),
+                                        .n_bodies = 3,
+                                        .n_massive = 3,
+                                        .plugins = true,
+                                        .monitors = shoal_plugin_bits(context, 'm'),
                                         .forces = shoal_plugin_bits(context, 'f')};
     shoal_cubin cubin;
     assert_ok(context, shoal_jit_compile(context, &choice, 1 << SHOAL_INTEGRATE, 90, 0, &cubin));
@@ -425,8 +460,14 @@ static void cuda_runs_them_too(void **state)
         assert_ok(context, shoal_plugin_load(context, path));
     }
     const shoal_plug_options force = {"uniform_field", NULL, 0}, monitor = {"least_distance", NULL, 0};
-    shoal_options options = {.propagator = "symplectic_euler", .dt = 0.01, .t_end = 10.005, .engine = "cpu",
-                             .forces = &force, .n_forces = 1, .monitors = &monitor, .n_monitors = 1};
+    shoal_options options = {.propagator = "symplectic_euler",
+                             .dt = 0.01,
+                             .t_end = 10.005,
+                             .engine = "cpu",
+                             .forces = &force,
+                             .n_forces = 1,
+                             .monitors = &monitor,
+                             .n_monitors = 1};
     double cpu[20][18], cuda[20][18];
     states_after(context, &options, cpu);
     options.engine = "cuda";

@@ -4,7 +4,8 @@
  * conserved quantities, reversal of time, times and steps as they were asked for; against closed forms, against GSL's
  * Runge-Kutta of order 8, and against each other.
  *
- * The measured numbers are printed, so that a run shows how far from its limit a test is. SHOAL_TEST_NAME=PATTERN: those tests alone.
+ * The measured numbers are printed, so that a run shows how far from its limit a test is. SHOAL_TEST_NAME=PATTERN:
+ * those tests alone.
  */
 #include <float.h>
 #include <math.h>
@@ -83,8 +84,8 @@ static void error_falls_with_the_order(void **state)
     for (int row = 0; row < SHOAL_COUNT(rows); row++)
         for (int compensated = 0; compensated < 2; compensated++) {
             const shoal_setting *setting = compensated ? &compensated_on : &compensated_off;
-            shoal_options options = {.propagator = rows[row].name, .settings = setting, .n_settings = 1,
-                                     .t_end = t_end};
+            shoal_options options = {
+                .propagator = rows[row].name, .settings = setting, .n_settings = 1, .t_end = t_end};
             shoal_body bodies[STEPS * N];
             double dt[STEPS], error[STEPS];
             for (int k = 0; k < STEPS; k++) {
@@ -135,10 +136,11 @@ struct flight {
     double state[6];
 };
 
-static void fly(shoal_context *context, const char *engine, long n, const struct flight *flights, double t, const shoal_setting *setting,
-                double (*result)[6])
+static void fly(shoal_context *context, const char *engine, long n, const struct flight *flights, double t,
+                const shoal_setting *setting, double (*result)[6])
 {
-    shoal_options options = {.propagator = "mvs", .engine = engine, .settings = setting, .n_settings = 1, .t_end = t, .threads = 1};
+    shoal_options options = {
+        .propagator = "mvs", .engine = engine, .settings = setting, .n_settings = 1, .t_end = t, .threads = 1};
     shoal_body *bodies = calloc((size_t)(2 * n), sizeof *bodies);
     double *dt = calloc((size_t)n, sizeof *dt);
     assert_non_null(bodies);
@@ -211,8 +213,8 @@ static void massless_planets_keep_their_ellipse(void **state)
             double worst[4] = {0};
             for (int s = 0; s < MOST; s++) {
                 const double mu = s % 2 ? 1.0 : 3.7, a = cbrt(mu); /* the period is 2 pi */
-                shoal_orbit orbit = {.a = a, .e = eccentricities[s / (PHASES * STEPS)], .inc = 0.3, .Omega = 1.0,
-                                     .omega = 2.0};
+                shoal_orbit orbit = {
+                    .a = a, .e = eccentricities[s / (PHASES * STEPS)], .inc = 0.3, .Omega = 1.0, .omega = 2.0};
                 orbit.f = shoal_true_anomaly(orbit.e, TWO_PI * (s / STEPS % PHASES) / PHASES);
                 flights[s] = (struct flight){.mu = mu, .dt = TWO_PI / per_orbit[s % STEPS]};
                 assert_ok(context, shoal_orbit_to_state(context, mu, &orbit, flights[s].state));
@@ -225,8 +227,7 @@ static void massless_planets_keep_their_ellipse(void **state)
                 worst[s / (PHASES * STEPS)] = fmax(worst[s / (PHASES * STEPS)], error);
                 if (orbits == 1 || eccentricities[s / (PHASES * STEPS)] < 0.9)
                     assert_below(error, 1e-12, "e = %g, %g steps an orbit, %d orbits",
-                                 eccentricities[s / (PHASES * STEPS)],
-                                 per_orbit[s % STEPS], orbits);
+                                 eccentricities[s / (PHASES * STEPS)], per_orbit[s % STEPS], orbits);
             }
             print_message("%3d orbits%s: error per orbit %.1e (e = 0) %.1e (0.1) %.1e (0.5) %.1e (0.9)\n", orbits,
                           compensated ? ", compensated" : "", worst[0], worst[1], worst[2], worst[3]);
@@ -286,8 +287,7 @@ static void nearly_straight_ellipses_are_as_good_as_doubles_allow(void **state)
                 const double ratio = error_over_conditioning(&flights[s], t, result[s]) / ceil(fabs(t) / TWO_PI);
                 worst = fmax(worst, ratio);
                 assert_below(ratio, 10.0, "1 - e = %g, M = %g, %g steps an orbit, t = %g", one_minus_e[k],
-                             means[s / STEPS],
-                             per_orbit[s % STEPS], t);
+                             means[s / STEPS], per_orbit[s % STEPS], t);
             }
         }
         print_message("1 - e = %.0e: error per orbit at most %.2f times the conditioning bound\n", one_minus_e[k],
@@ -324,11 +324,13 @@ static double integrals_error(const struct flight *flight, const double *end)
 static void conics_are_flown(shoal_context *context, const char *engine)
 {
     enum { MOST = 256 };
-    static const double eccentricities[] = {0.0,        0.7,        0.999,     1.0 - 1e-8, 1.0 - 1e-14, 1.0 + 1e-14, 1.0 + 1e-8,
-                                            1.0 + 1e-5, 1.0 + 1e-3, 1.0 + 1e-1, 1.5,       10.0,        1e3,         1e5};
+    static const double eccentricities[] = {0.0,         0.7,        0.999,      1.0 - 1e-8, 1.0 - 1e-14,
+                                            1.0 + 1e-14, 1.0 + 1e-8, 1.0 + 1e-5, 1.0 + 1e-3, 1.0 + 1e-1,
+                                            1.5,         10.0,       1e3,        1e5};
     static const double phases[] = {-0.999999, -0.9, -0.45, 0.0, 0.45, 0.9, 0.999999}; /* of what the conic allows */
     static const double one_minus_e[] = {1e-2, 1e-4, 1e-6, 1e-8, 1e-10, 1e-12, 1e-14};
-    static const double times[] = {1e-10, 1e-5, 1e-2, 0.3, 1.0, 0.37 * TWO_PI, PI, 5.0, TWO_PI, 20.0, 100.0, 20.2 * TWO_PI, 1e4, 1e6, 1e9};
+    static const double times[] = {1e-10,  1e-5, 1e-2,  0.3,           1.0, 0.37 * TWO_PI, PI, 5.0,
+                                   TWO_PI, 20.0, 100.0, 20.2 * TWO_PI, 1e4, 1e6,           1e9};
     struct flight flights[MOST];
     double result[MOST][6], worst = 0.0, worst_integrals = 0.0;
     alarm(300);
@@ -340,7 +342,11 @@ static void conics_are_flown(shoal_context *context, const char *engine)
                 for (int steps = 1; steps <= 3; steps += 2) {
                     /* pericentre 1 */
                     const double e = eccentricities[which], most = e <= 1.0 ? PI : acos(-1.0 / e);
-                    shoal_orbit orbit = {.a = 1.0 / (1.0 - e), .e = e, .inc = 2.0, .Omega = 1.0, .omega = 2.0,
+                    shoal_orbit orbit = {.a = 1.0 / (1.0 - e),
+                                         .e = e,
+                                         .inc = 2.0,
+                                         .Omega = 1.0,
+                                         .omega = 2.0,
                                          .f = phases[phase] * most};
                     flights[n] = (struct flight){.mu = 1.0, .dt = fabs(t) / steps};
                     assert_ok(context, shoal_orbit_to_state(context, 1.0, &orbit, flights[n++].state));
@@ -349,8 +355,8 @@ static void conics_are_flown(shoal_context *context, const char *engine)
         for (int which = 0; which < 7; which++) {
             static const double speeds[] = {0.0, 0.5, -0.5, 1.4142135623730951, -1.4142135623730951, 3.0, -3.0};
             flights[n++] = (struct flight){.mu = 1.0, .dt = fabs(t), .state = {1.0, 0.0, 0.0, speeds[which], 0.0, 0.0}};
-            flights[n++] = (struct flight){.mu = 1.0, .dt = fabs(t),
-                                           .state = {0.6, 0.8, 0.0, 0.6 * speeds[which], 0.8 * speeds[which], 0.0}};
+            flights[n++] = (struct flight){
+                .mu = 1.0, .dt = fabs(t), .state = {0.6, 0.8, 0.0, 0.6 * speeds[which], 0.8 * speeds[which], 0.0}};
         }
         /* a parabola from its pericentre and from elsewhere */
         flights[n++] = (struct flight){.mu = 0.5, .dt = fabs(t), .state = {1.0, 0.0, 0.0, 0.0, 1.0, 0.0}};
@@ -358,7 +364,8 @@ static void conics_are_flown(shoal_context *context, const char *engine)
         /* ellipses of a = 1 from the apocentre, many periods in a step */
         for (int which = 0; which < SHOAL_COUNT(one_minus_e) && fabs(t) <= 20.2 * TWO_PI; which++) {
             const double r = 2.0 - one_minus_e[which], v = sqrt(one_minus_e[which] / r);
-            flights[n++] = (struct flight){.mu = 1.0, .dt = fabs(t), .state = {0.6 * r, 0.8 * r, 0.0, -0.8 * v, 0.6 * v, 0.0}};
+            flights[n++] = (struct flight){
+                .mu = 1.0, .dt = fabs(t), .state = {0.6 * r, 0.8 * r, 0.0, -0.8 * v, 0.6 * v, 0.0}};
         }
         assert_true(n <= MOST);
         fly(context, engine, n, flights, t, &compensated_off, result);
@@ -366,7 +373,7 @@ static void conics_are_flown(shoal_context *context, const char *engine)
             for (int c = 0; c < 6; c++)
                 assert_true(isfinite(result[s][c]));
             const double ratio = error_over_conditioning(&flights[s], t, result[s]),
-                kept = integrals_error(&flights[s], result[s]);
+                         kept = integrals_error(&flights[s], result[s]);
             assert_below(ratio, 10.0, "flight %d, t = %g", s, t);
             assert_below(kept, 1e-13, "flight %d, t = %g", s, t);
             worst = fmax(worst, ratio);
@@ -394,8 +401,8 @@ static void every_conic_and_every_step_on_a_gpu(void **state)
 /* Planets of 1e-3 at a = 1 and 1.4 on circles (Jacobi), at phases of their own. */
 static void standard_system(shoal_context *context, long id, shoal_body *bodies)
 {
-    shoal_orbit orbit[3] = {{.a = 0}, {.a = 1.0, .f = TWO_PI * uniform(id, 1)},
-                            {.a = 1.4, .f = TWO_PI * uniform(id, 2)}};
+    shoal_orbit orbit[3] = {
+        {.a = 0}, {.a = 1.0, .f = TWO_PI * uniform(id, 1)}, {.a = 1.4, .f = TWO_PI * uniform(id, 2)}};
     memset(bodies, 0, 3 * sizeof *bodies);
     bodies[0].m = 1.0;
     bodies[1].m = bodies[2].m = 1e-3;
@@ -408,8 +415,12 @@ static double hermite_energy_error(shoal_context *context, double orbits, const 
     enum { SYSTEMS = 8 };
     shoal_body bodies[3 * SYSTEMS];
     double worst = 0.0;
-    shoal_options options = {.propagator = "hermite4", .settings = setting, .n_settings = 1, .t_end = orbits * TWO_PI,
-                             .dt = 1e-3, .threads = 2};
+    shoal_options options = {.propagator = "hermite4",
+                             .settings = setting,
+                             .n_settings = 1,
+                             .t_end = orbits * TWO_PI,
+                             .dt = 1e-3,
+                             .threads = 2};
     for (long s = 0; s < SYSTEMS; s++)
         standard_system(context, s, bodies + 3 * s);
     struct motion motion = motion_begin(context, SYSTEMS, 3, NULL, NULL, &options, bodies);
@@ -428,14 +439,14 @@ static void hermite_keeps_the_energy_for_ten_thousand_orbits(void **state)
     const double early = hermite_energy_error(context, 0.02 * orbits, &compensated_on);
     const double late = hermite_energy_error(context, orbits, &compensated_on);
     print_message("energy error after %g orbits: %.1e plain, %.1e compensated; after %g: %.1e compensated\n",
-                  0.02 * orbits, plain,
-                  early, orbits, late);
+                  0.02 * orbits, plain, early, orbits, late);
     assert_below(late, 1e-12, "compensated");
     assert_below(early, plain, "compensated is no better than plain");
 }
 
-/* Angular momentum and barycentre: test_battery.c has every propagator with the steps of a user; here more bodies and a longer time, and Hermite and
- * Runge-Kutta methods with steps so small that they keep the angular momentum, too. Adaptive ones are as good as their tolerance. */
+/* Angular momentum and barycentre: test_battery.c has every propagator with the steps of a user; here more bodies
+ * and a longer time, and Hermite and Runge-Kutta methods with steps so small that they keep the angular momentum,
+ * too. Adaptive ones are as good as their tolerance. */
 static void momenta_are_kept_to_rounding(void **state)
 {
     enum { N = 4, SYSTEMS = 5 };
@@ -469,8 +480,8 @@ static void momenta_are_kept_to_rounding(void **state)
             }
         }
         motion_end(&motion);
-        print_message("%-9s angular momentum %.1e, barycentre %.1e, its velocity %.1e after 200 orbits\n",
-                      name, worst, worst_centre, worst_motion);
+        print_message("%-9s angular momentum %.1e, barycentre %.1e, its velocity %.1e after 200 orbits\n", name, worst,
+                      worst_centre, worst_motion);
         assert_below(worst, 1e-12, "%s", name);
         assert_below(worst_centre, 1e-13, "%s", name);
         assert_below(worst_motion, 1e-14, "%s", name);
@@ -592,9 +603,10 @@ static void steps_per_orbit_follows_the_period(void **state)
 
 /* ---- body counts and methods against each other ------------------------------------------------------------------ */
 
-/* Whatever the body count: planets at axes from 1 to 8, near enough to each other for every pull to show, against GSL. Halving the steps
- * takes away 3/4 of an error of order 2, or more, so that the error is at most 4/3 of the change; that of chosen steps is a few times that
- * with one planet at most. hybrid has all planets near each other, else it were mvs. */
+/* Whatever the body count: planets at axes from 1 to 8, near enough to each other for every pull to show, against
+ * GSL. Halving the steps takes away 3/4 of an error of order 2, or more, so that the error is at most 4/3 of the
+ * change; that of chosen steps is a few times that with one planet at most. hybrid has all planets near each other,
+ * else it were mvs. */
 static void every_body_count_is_right(void **state)
 {
     static const int counts[] = {2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 33, 65};
@@ -614,8 +626,11 @@ static void every_body_count_is_right(void **state)
             for (int form = 0; form < 2; form++) {
                 const bool hybrid = strcmp(all[p]->name, "hybrid") == 0;
                 for (int half = 0; half < (all[p]->adaptive ? 1 : 2); half++) {
-                    const shoal_options options = {.propagator = all[p]->name, .settings = &everybody_near, .n_settings = hybrid,
-                                                   .form = form ? "rows" : "pairs", .t_end = 3.0,
+                    const shoal_options options = {.propagator = all[p]->name,
+                                                   .settings = &everybody_near,
+                                                   .n_settings = hybrid,
+                                                   .form = form ? "rows" : "pairs",
+                                                   .t_end = 3.0,
                                                    .dt = (all[p]->order > 2 ? 0.06 : 4e-3) / (1 + half)};
                     memcpy(bodies[half], start, size);
                     evolve_all(context, 1, n, NULL, NULL, &options, bodies[half], NULL);
@@ -623,14 +638,16 @@ static void every_body_count_is_right(void **state)
                 const double error = distance_of_states(n, bodies[0], exact);
                 if (n == 2)
                     alone[p] = error;
-                const double limit =
-                    (all[p]->adaptive ? fmin(5 * alone[p], 1e-6) : 1.5 * distance_of_states(n, bodies[0], bodies[1])) + 1e-13;
+                const double limit = (all[p]->adaptive ? fmin(5 * alone[p], 1e-6)
+                                                       : 1.5 * distance_of_states(n, bodies[0], bodies[1])) +
+                                     1e-13;
                 worst[p] = fmax(worst[p], error / limit);
                 assert_below(error, limit, "%s, %d bodies", all[p]->name, n);
             }
     }
     for (int p = 0; all[p]; p++)
-        print_message("%-20s one planet %.1e, more at most %.2f of what is allowed\n", all[p]->name, alone[p], worst[p]);
+        print_message("%-20s one planet %.1e, more at most %.2f of what is allowed\n", all[p]->name, alone[p],
+                      worst[p]);
 }
 
 /* Three planets over ten orbits: each method converges to the same motion, and is there to what its order and step
@@ -668,9 +685,8 @@ static void methods_agree(void **state)
                 (&limit[i].x)[c] = fine + (fine - coarse) / (gain - 1.0);
             }
         const double beyond = distance_of_states(N, limit, exact);
-        print_message("%-9s against GSL after 10 orbits: %.1e %.1e %.1e, extrapolated %.1e\n", rows[row].name,
-                      error[0], error[1],
-                      error[2], beyond);
+        print_message("%-9s against GSL after 10 orbits: %.1e %.1e %.1e, extrapolated %.1e\n", rows[row].name, error[0],
+                      error[1], error[2], beyond);
         assert_below(error[2], rows[row].limit, "%s", rows[row].name);
         assert_below(error[2], 1.3 * error[1] / gain + 2e-11, "%s", rows[row].name);
         assert_below(beyond, 0.1 * error[2] + 1e-10, "%s", rows[row].name);

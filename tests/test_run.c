@@ -23,7 +23,7 @@
 #include "core/report/report.h"
 #include "core/study/study.h"
 
-#define PATH_SIZE 512
+#define PATH_SIZE      512
 #define MOST_OVERRIDES 16
 
 /* Forty systems, so that the second chunk is not full; the closest ones meet within a few years. */
@@ -283,7 +283,8 @@ static void test_whole_run(void **state)
     assert_true(result->n_columns > 2);
     /* a monitor's columns of every body and of every pair are named by them, in the config's units */
     const int axis = shoal_result_column(result, "a_max_c"), inc = shoal_result_column(result, "inc_max_c");
-    const int closest = shoal_result_column(result, "closest_b_c"), least = shoal_result_column(result, "min_separation");
+    const int closest = shoal_result_column(result, "closest_b_c"),
+              least = shoal_result_column(result, "min_separation");
     assert_true(axis > 2 && inc > 2 && closest > 2 && least > 2 && shoal_result_column(result, "a_max_sun") < 0);
     assert_string_equal(result->columns[inc].unit, "deg");
     for (long s = 0; s < 40; s++) {
@@ -324,8 +325,8 @@ static void test_frame_of_input(void **state)
     fixture *f = *state;
     write_file(f->study, drifting_text);
     shoal_result *result = run_whole(f, "drifting", "");
-    const double start[6] = { 3.0 + 1e-3 / 1.001, 0, 0, 0.5, 0.25 + 6.25e-3 / 1.001, -1.0 };
-    const double expected[] = { -1, -0.3, 0.4, 1.1, 1.8, 2 };
+    const double start[6] = {3.0 + 1e-3 / 1.001, 0, 0, 0.5, 0.25 + 6.25e-3 / 1.001, -1.0};
+    const double expected[] = {-1, -0.3, 0.4, 1.1, 1.8, 2};
 
     assert_int_equal(result->n_systems, 1);
     assert_int_equal(result->n_snapshots, SHOAL_COUNT(expected));
@@ -364,7 +365,7 @@ static void test_backwards(void **state)
 {
     fixture *f = *state;
     shoal_result *result = run_whole(f, "backwards", "run.t_end=-4 output.interval=1.5 output.times=[-0.25,-3.0]");
-    const double expected[] = { 0, -0.25, -1.5, -3, -4 };
+    const double expected[] = {0, -0.25, -1.5, -3, -4};
     long n = 0;
 
     for (long row = 0; row < result->n_snapshots; ++row) {
@@ -383,7 +384,7 @@ static void test_backwards(void **state)
 static void test_snapshots_are_exact(void **state)
 {
     fixture *f = *state;
-    static const char *const ends[] = { "2.5", "7.5", "8.123456789" };
+    static const char *const ends[] = {"2.5", "7.5", "8.123456789"};
     shoal_result *plain = run_whole(f, "plain", "");
     shoal_result *shots = run_whole(f, "shots", "output.interval=2.5 output.times=[8.123456789]");
 
@@ -417,8 +418,14 @@ static void test_slices_threads_lanes(void **state)
 {
     fixture *f = *state;
     static const char *const ways[] = {
-        "run.slice_steps=7 run.checkpoint_s=1000", "run.slice_steps=1000", "run.slice_steps=0 run.threads=0",
-        "run.threads=2", "run.threads=3", "run.lanes=1", "run.lanes=4", "run.checkpoint_s=0.02",
+        "run.slice_steps=7 run.checkpoint_s=1000",
+        "run.slice_steps=1000",
+        "run.slice_steps=0 run.threads=0",
+        "run.threads=2",
+        "run.threads=3",
+        "run.lanes=1",
+        "run.lanes=4",
+        "run.checkpoint_s=0.02",
     };
     const char *const times = "output.interval=2.5 output.times=[0.01,8.123456789]";
     char words[128];
@@ -436,13 +443,15 @@ static void test_slices_threads_lanes(void **state)
     shoal_result_destroy(&reference);
 }
 
-/* Every system goes on from its output times alone: one that needs ten times the steps is not ahead of the others in the file. */
+/* Every system goes on from its output times alone: one that needs ten times the steps is not ahead of the others in
+ * the file. */
 static void test_nobody_waits(void **state)
 {
     fixture *f = *state;
     write_file(f->study, uneven_text);
     shoal_result *reference = run_whole(f, "reference", "run.slice_steps=100000000 run.threads=1");
-    static const char *const ways[] = { "run.slice_steps=1 run.checkpoint_s=1000", "run.slice_steps=40 run.threads=2", "run.lanes=1" };
+    static const char *const ways[] = {"run.slice_steps=1 run.checkpoint_s=1000", "run.slice_steps=40 run.threads=2",
+                                       "run.lanes=1"};
 
     assert_int_equal(reference->n_snapshots, 12 * (1 + 9 + 1));
     for (long i = 0; i < reference->n_snapshots; ++i) { /* output by output, system by system */
@@ -485,7 +494,7 @@ static int die_main(int argc, char **argv)
 {
     shoal_context *context;
     shoal_study *study = NULL;
-    countdown left = { .calls = atoi(argv[2]), .kill = true };
+    countdown left = {.calls = atoi(argv[2]), .kill = true};
 
     shoal_status status = shoal_context_create(&context);
     if (status == SHOAL_OK) {
@@ -502,7 +511,7 @@ static void kill_run(fixture *f, const char *name, const char *words, int calls)
 {
     overrides list;
     char number[16];
-    const char *argv[MOST_OVERRIDES + 5] = { "test_run", "die-after", number, f->study };
+    const char *argv[MOST_OVERRIDES + 5] = {"test_run", "die-after", number, f->study};
     int status;
 
     snprintf(number, sizeof number, "%d", calls);
@@ -525,7 +534,7 @@ static const char shots_words[] = "output.interval=2.5 output.times=[8.123456789
 static void test_kill_and_restart(void **state)
 {
     fixture *f = *state;
-    static const int calls[] = { 0, 1, 2, 5, 9, 14, 19 }; /* at 19 the journal has been written anew */
+    static const int calls[] = {0, 1, 2, 5, 9, 14, 19}; /* at 19 the journal has been written anew */
     shoal_result *straight = run_whole(f, "straight", shots_words);
 
     for (int i = 0; i < 2 * SHOAL_COUNT(calls); ++i) {
@@ -566,24 +575,25 @@ static void test_kill_and_restart(void **state)
 static void test_systems_that_go_on(void **state)
 {
     fixture *f = *state;
-    static const int calls[] = { 1, 6, 13, 20 };
-    long n[SHOAL_OUTCOMES] = { 0 }, n_gone = 0, n_removed[40] = { 0 };
+    static const int calls[] = {1, 6, 13, 20};
+    long n[SHOAL_OUTCOMES] = {0}, n_gone = 0, n_removed[40] = {0};
     write_file(f->study, going_on_text);
     shoal_result *straight = run_whole(f, "straight", "");
 
     for (long e = 0; e < straight->n_events; ++e) {
         const long system = straight->event_system[e];
         const int what = straight->event[e];
-        assert_true(e == 0 || straight->event_system[e - 1] < system ||
-                    (straight->event_system[e - 1] == system && straight->event_time[e - 1] <= straight->event_time[e]));
+        assert_true(
+            e == 0 || straight->event_system[e - 1] < system ||
+            (straight->event_system[e - 1] == system && straight->event_time[e - 1] <= straight->event_time[e]));
         n[what]++;
         n_removed[system] += what != SHOAL_ENCOUNTER && !straight->event_ended[e];
         assert_true((what == SHOAL_ENCOUNTER) == (straight->event_dE[e] == 0) || straight->event_ended[e]);
     }
     assert_true(n[SHOAL_ENCOUNTER] > 40 && n[SHOAL_COLLIDED] > 10 && n[SHOAL_EJECTED] > 0);
     for (long system = 0; system < straight->n_systems; ++system) {
-        long n_there[2] = { 0 };
-        double mass[2] = { 0 };
+        long n_there[2] = {0};
+        double mass[2] = {0};
         for (int which = 0; which < 2; ++which) {
             const double *row = state_of(straight, which ? straight->final : straight->initial, system);
             for (int b = 0; b < 4; ++b) {
@@ -617,13 +627,14 @@ static void test_systems_that_go_on(void **state)
     shoal_result_destroy(&straight);
 }
 
-/* A GPU leaves the same file whatever the slices, though there the rows of a slice are made while the next one runs; killed, too.
- * Where nobody comes close it is the CPU's file, bit for bit. In an encounter a system makes thousands of substeps: one of the rare
- * last bits in which two machines' lane_rsqrt differ (lane.h) is then enough for another end. */
+/* A GPU leaves the same file whatever the slices, though there the rows of a slice are made while the next one runs;
+ * killed, too. Where nobody comes close it is the CPU's file, bit for bit. In an encounter a system makes thousands
+ * of substeps: one of the rare last bits in which two machines' lane_rsqrt differ (lane.h) is then enough for
+ * another end. */
 static void test_gpu_leaves_the_same(void **state)
 {
     fixture *f = *state;
-    static const char *const words[] = { "run.slice_steps=0", "run.slice_steps=7" };
+    static const char *const words[] = {"run.slice_steps=0", "run.slice_steps=7"};
     const char *missing = shoal_engine_cuda.missing(), *wanted = getenv("SHOAL_TEST_GPU");
 
     if (missing) {
@@ -664,7 +675,7 @@ static void test_interrupt(void **state)
 {
     fixture *f = *state;
     shoal_result *straight = run_whole(f, "straight", shots_words);
-    countdown left = { .calls = 6 };
+    countdown left = {.calls = 6};
 
     assert_int_equal(run_study(f, "broken", shots_words, 0, count_down, &left), SHOAL_E_INTERRUPTED);
     assert_true(there(f, "broken", "") && there(f, "broken", ".journal"));
@@ -816,23 +827,12 @@ int main(int argc, char **argv)
         return die_main(argc, argv);
     }
     const struct CMUnitTest tests[] = {
-        TEST(test_whole_run),
-        TEST(test_frame_of_input),
-        TEST(test_invalid_system),
-        TEST(test_backwards),
-        TEST(test_snapshots_are_exact),
-        TEST(test_slices_threads_lanes),
-        TEST(test_kill_and_restart),
-        TEST(test_systems_that_go_on),
-        TEST(test_nobody_waits),
-        TEST(test_gpu_leaves_the_same),
-        TEST(test_interrupt),
-        TEST(test_restart_goes_on),
-        TEST(test_output_exists),
-        TEST(test_unwritable_output),
-        TEST(test_journal_of_another_study),
-        TEST(test_two_at_a_time),
-        TEST(test_bad_times),
+        TEST(test_whole_run),           TEST(test_frame_of_input),      TEST(test_invalid_system),
+        TEST(test_backwards),           TEST(test_snapshots_are_exact), TEST(test_slices_threads_lanes),
+        TEST(test_kill_and_restart),    TEST(test_systems_that_go_on),  TEST(test_nobody_waits),
+        TEST(test_gpu_leaves_the_same), TEST(test_interrupt),           TEST(test_restart_goes_on),
+        TEST(test_output_exists),       TEST(test_unwritable_output),   TEST(test_journal_of_another_study),
+        TEST(test_two_at_a_time),       TEST(test_bad_times),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * test_runge_kutta.c: the Runge-Kutta methods with fixed and with adaptive steps: order conditions of every tableau (all rooted
- * trees up to its order), measured orders, the same methods in GSL and in long double, Kepler orbits, three-body problems with
- * known ends, how systems end, and what rejected steps must not do.
+ * test_runge_kutta.c: the Runge-Kutta methods with fixed and with adaptive steps: order conditions of every tableau
+ * (all rooted trees up to its order), measured orders, the same methods in GSL and in long double, Kepler orbits,
+ * three-body problems with known ends, how systems end, and what rejected steps must not do.
  *
  * The measured numbers are printed, so that a run shows how far from its limit a test is.
  */
@@ -23,8 +23,8 @@
 
 #define SLOW_DOWN (INSTRUMENTED ? 20 : 1)
 
-static const char *const method_name[] = {"euler",    "midpoint",       "rk4",            "cash_karp",
-                                          "fehlberg", "dormand_prince", "prince_dormand8"};
+static const char *const method_name[] = {"euler",          "midpoint",       "rk4", "cash_karp", "fehlberg",
+                                          "dormand_prince", "prince_dormand8"};
 
 /* ---- order conditions -------------------------------------------------------------------------------------------- */
 
@@ -64,8 +64,8 @@ static void tableaux_meet_their_order_conditions(void **state)
             double worst = 0.0;
             for (int p = 1; p <= order; p++)
                 worst = fmax(worst, residual(forest, &x.method, 1, weight, p));
-            print_message("%-16s order %d: conditions met to %.1e, of the next order missed by %.1e\n", method_name[method],
-                          order, worst, residual(forest, &x.method, 1, weight, order + 1));
+            print_message("%-16s order %d: conditions met to %.1e, of the next order missed by %.1e\n",
+                          method_name[method], order, worst, residual(forest, &x.method, 1, weight, order + 1));
             /* entries up to 17 are rounded to 2^-53 of themselves */
             assert_below(worst, 1e-14, "%s", method_name[method]);
             assert_true(residual(forest, &x.method, 1, weight, order + 1) > 1e-7);
@@ -112,8 +112,8 @@ static void tableaux_without_velocities_are_products(void **state)
     }
 }
 
-/* The first defect of a step that rounded weights leave acts on the energy always in the same sense; that of order 8 has to be free of it, for its
- * truncation soon leaves nothing else to see. */
+/* The first defect of a step that rounded weights leave acts on the energy always in the same sense; that of order 8
+ * has to be free of it, for its truncation soon leaves nothing else to see. */
 static void weights_have_no_bias(void **state)
 {
     const rk_tableau *t = &rk_tableaux[RK_PRINCE_DORMAND8];
@@ -139,7 +139,7 @@ static void two_bodies(shoal_context *context, double ratio, double e, double f,
     assert_ok(context, shoal_bodies_from_orbits(context, SHOAL_JACOBI, 2, orbit, bodies));
 }
 
-/* ---- the same methods, written down plainly ------------------------------------------------------------------------ */
+/* ---- the same methods, written down plainly ---------------------------------------------------------------------- */
 
 /* dy/dt for y = x y z of all bodies, then their velocities. */
 static void right_side(int n, const shoal_body *bodies, const long double *y, long double *dy)
@@ -188,7 +188,8 @@ static void in_long_double(int method, int n, long double h, long n_steps, const
         }
 }
 
-static void in_gsl(const gsl_odeiv2_step_type *type, int n, double h, long n_steps, const shoal_body *start, shoal_body *end)
+static void in_gsl(const gsl_odeiv2_step_type *type, int n, double h, long n_steps, const shoal_body *start,
+                   shoal_body *end)
 {
     double y[6 * MOST_BODIES], error[6 * MOST_BODIES];
     struct newton newton = {n, start};
@@ -203,8 +204,9 @@ static void in_gsl(const gsl_odeiv2_step_type *type, int n, double h, long n_ste
     newton_to_bodies(n, y, end);
 }
 
-/* The same steps in GSL, 100 orbits: the same values to rounding. What rounding comes to is measured by the same method in long
- * double: neither we nor GSL may be farther from it than a few times the other. GSL's rk4 makes two steps of half the length. */
+/* The same steps in GSL, 100 orbits: the same values to rounding. What rounding comes to is measured by the same
+ * method in long double: neither we nor GSL may be farther from it than a few times the other. GSL's rk4 makes two
+ * steps of half the length. */
 static void fixed_steps_are_those_of_gsl(void **state)
 {
     enum { N = 3, SYSTEMS = 4 };
@@ -223,8 +225,8 @@ static void fixed_steps_are_those_of_gsl(void **state)
         const double h = rows[row].h;
         const long n_steps = lround(100 * TWO_PI / SLOW_DOWN / h / 2) * 2;
         const shoal_setting setting = {.name = "method", .choice = rows[row].method};
-        const shoal_options options = {.propagator = "runge_kutta", .settings = &setting, .n_settings = 1,
-                                       .t_end = (double)n_steps * h, .dt = h};
+        const shoal_options options = {
+            .propagator = "runge_kutta", .settings = &setting, .n_settings = 1, .t_end = (double)n_steps * h, .dt = h};
         shoal_body start[SYSTEMS * N], ours[SYSTEMS * N], gsl[N], exact[N];
         double our_error = 0.0, gsl_error = 0.0, apart = 0.0;
         for (int s = 0; s < SYSTEMS; s++)
@@ -238,8 +240,8 @@ static void fixed_steps_are_those_of_gsl(void **state)
             gsl_error = fmax(gsl_error, distance_of_states(N, gsl, exact));
             apart = fmax(apart, distance_of_states(N, ours + N * s, gsl));
         }
-        print_message("%-16s %ld steps: rounding %.1e, GSL's %.1e, apart %.1e\n", rows[row].method, n_steps, our_error, gsl_error,
-                      apart);
+        print_message("%-16s %ld steps: rounding %.1e, GSL's %.1e, apart %.1e\n", rows[row].method, n_steps, our_error,
+                      gsl_error, apart);
         assert_below(our_error, 3.0 * gsl_error + 1e-14, "%s", rows[row].method);
         assert_below(apart, 4.0 * gsl_error + 1e-14, "%s", rows[row].method);
         assert_below(gsl_error, 1e-10, "%s", rows[row].method);
@@ -260,7 +262,8 @@ static void errors_fall_with_the_order(void **state)
         for (int compensated = 0; compensated < 2; compensated++) {
             const shoal_setting settings[] = {{.name = "method", .choice = method_name[method]},
                                               {.name = "compensated", .value = compensated}};
-            const shoal_options options = {.propagator = "runge_kutta", .settings = settings, .n_settings = 2, .t_end = 4};
+            const shoal_options options = {
+                .propagator = "runge_kutta", .settings = settings, .n_settings = 2, .t_end = 4};
             shoal_body bodies[STEPS * N];
             double dt[STEPS], error[STEPS];
             for (int k = 0; k < STEPS; k++) {
@@ -271,9 +274,10 @@ static void errors_fall_with_the_order(void **state)
             for (int k = 0; k < STEPS; k++)
                 error[k] = distance_of_states(N, bodies + N * k, exact);
             const double order = slope(STEPS, dt, error);
-            print_message("%-16s order %.3f, errors %.1e..%.1e%s\n", method_name[method], order, error[0], error[STEPS - 1],
-                          compensated ? ", compensated" : "");
-            /* the leading error term of dormand_prince is so small that the next one shows at steps that rounding allows */
+            print_message("%-16s order %.3f, errors %.1e..%.1e%s\n", method_name[method], order, error[0],
+                          error[STEPS - 1], compensated ? ", compensated" : "");
+            /* the leading error term of dormand_prince is so small that the next one shows at steps that rounding
+             * allows */
             assert_below(fabs(order - rk_tableaux[method].order), method == RK_DORMAND_PRINCE ? 0.6 : 0.3, "%s",
                          method_name[method]);
         }
@@ -298,7 +302,9 @@ static void adaptive_errors_fall_with_the_tolerance(void **state)
                 tolerance[k] = 1e-7 * pow(10, -k);
                 const shoal_setting settings[] = {{.name = "method", .choice = method_name[method]},
                                                   {.name = "tolerance", .value = tolerance[k]}};
-                const shoal_options options = {.propagator = "runge_kutta_adaptive", .settings = settings, .n_settings = 2,
+                const shoal_options options = {.propagator = "runge_kutta_adaptive",
+                                               .settings = settings,
+                                               .n_settings = 2,
                                                .t_end = sign * ORBITS * TWO_PI};
                 two_bodies(context, 1e-3, eccentricities[row], 0.5 * TWO_PI, start);
                 memcpy(bodies, start, sizeof start);
@@ -313,30 +319,37 @@ static void adaptive_errors_fall_with_the_tolerance(void **state)
                           steps[TOLERANCES - 1]);
             assert_below(fabs(power - 1.0), 0.25, "%s, e = %g", method_name[method], eccentricities[row]);
             /* an error of a step changes the period, and is carried on for the orbits that are left */
-            assert_below(error[TOLERANCES - 1], tolerance[TOLERANCES - 1] * steps[TOLERANCES - 1] * ORBITS * ORBITS, "%s, e = %g",
-                         method_name[method], eccentricities[row]);
+            assert_below(error[TOLERANCES - 1], tolerance[TOLERANCES - 1] * steps[TOLERANCES - 1] * ORBITS * ORBITS,
+                         "%s, e = %g", method_name[method], eccentricities[row]);
         }
 }
 
-/* The closest approach of the Pythagorean problem, 4e-4 between the masses 4 and 5, is at t = 15.83 (Szebehely & Peters 1967, AJ 72, 876). */
+/* The closest approach of the Pythagorean problem, 4e-4 between the masses 4 and 5, is at t = 15.83 (Szebehely &
+ * Peters 1967, AJ 72, 876). */
 static void the_pythagorean_bodies_meet_as_published(void **state)
 {
     shoal_context *context = context_of(state);
     const shoal_setting near[] = {{.name = "radius", .choice = "absolute"}, {.name = "factor", .value = 5e-4}};
     const shoal_plug_options encounter = {"stop_on_encounter", near, 2};
     const shoal_setting setting = {.name = "tolerance", .value = 1e-14};
-    const shoal_options options = {.propagator = "runge_kutta_adaptive", .settings = &setting, .n_settings = 1, .t_end = 70,
-                                   .monitors = &encounter, .n_monitors = 1};
+    const shoal_options options = {.propagator = "runge_kutta_adaptive",
+                                   .settings = &setting,
+                                   .n_settings = 1,
+                                   .t_end = 70,
+                                   .monitors = &encounter,
+                                   .n_monitors = 1};
     shoal_body bodies[3];
     shoal_system record;
     memcpy(bodies, pythagorean, sizeof bodies);
     evolve_all(context, 1, 3, NULL, NULL, &options, bodies, &record);
-    print_message("within 5e-4 of each other: bodies %d and %d at t = %.4f\n", record.body_a, record.body_b, record.t_stop);
+    print_message("within 5e-4 of each other: bodies %d and %d at t = %.4f\n", record.body_a, record.body_b,
+                  record.t_stop);
     assert_int_equal(record.outcome, SHOAL_ENCOUNTER);
     assert_below(fabs(record.t_stop - 15.8299), 1e-4, "closest approach");
 }
 
-/* The barycentre stays where it is in any Runge-Kutta method; angular momentum is kept as well as the method is accurate. */
+/* The barycentre stays where it is in any Runge-Kutta method; angular momentum is kept as well as the method is
+ * accurate. */
 static void momenta_are_kept(void **state)
 {
     enum { N = 4, SYSTEMS = 3 };
@@ -346,7 +359,9 @@ static void momenta_are_kept(void **state)
             const shoal_setting settings[] = {{.name = "method", .choice = method_name[method]},
                                               {.name = "tolerance", .value = 1e-13}};
             const shoal_options options = {.propagator = adaptive ? "runge_kutta_adaptive" : "runge_kutta",
-                                           .settings = settings, .n_settings = 1 + adaptive, .t_end = 20 * TWO_PI,
+                                           .settings = settings,
+                                           .n_settings = 1 + adaptive,
+                                           .t_end = 20 * TWO_PI,
                                            .dt = method == RK_PRINCE_DORMAND8 ? 0.03 : 1e-3};
             shoal_body bodies[N * SYSTEMS];
             double worst = 0, centre = 0;
@@ -373,15 +388,15 @@ static void momenta_are_kept(void **state)
                 for (int c = 0; c < 3; c++)
                     worst = fmax(worst, fabs(after[s][c] - before[s][c]) /
                                             hypot(hypot(before[s][0], before[s][1]), before[s][2]));
-            print_message("%-16s%s angular momentum %.1e, barycentre %.1e\n", method_name[method], adaptive ? ", adaptive:" : ":",
-                          worst, centre);
+            print_message("%-16s%s angular momentum %.1e, barycentre %.1e\n", method_name[method],
+                          adaptive ? ", adaptive:" : ":", worst, centre);
             assert_below(centre, 1e-13, "%s", method_name[method]);
             if (method >= RK_RK4)
                 assert_below(worst, adaptive ? 1e-11 : 2e-13, "%s", method_name[method]);
         }
 }
 
-/* ---- how systems end ----------------------------------------------------------------------------------------------- */
+/* ---- how systems end --------------------------------------------------------------------------------------------- */
 
 /* Two bodies fall onto each other from rest: no step gets past the collision at pi/sqrt(8). */
 static void a_head_on_fall_underflows(void **state)
@@ -391,7 +406,8 @@ static void a_head_on_fall_underflows(void **state)
     for (int method = RK_EMBEDDED; method < RK_METHODS; method++) {
         const shoal_setting settings[] = {{.name = "method", .choice = method_name[method]},
                                           {.name = "tolerance", .value = 1e-11}};
-        shoal_options options = {.propagator = "runge_kutta_adaptive", .settings = settings, .n_settings = 2, .t_end = 3};
+        shoal_options options = {
+            .propagator = "runge_kutta_adaptive", .settings = settings, .n_settings = 2, .t_end = 3};
         shoal_body with[2 * SYSTEMS], without[2 * SYSTEMS];
         shoal_system records[SYSTEMS], quiet[SYSTEMS];
         for (int s = 0; s < SYSTEMS; s++)
@@ -456,7 +472,7 @@ static void a_budget_ends_a_system_alone(void **state)
     assert_below(distance_of_states(2, there, bodies + 10), 1e-6, "budget");
 }
 
-/* ---- rejected steps -------------------------------------------------------------------------------------------------- */
+/* ---- rejected steps ---------------------------------------------------------------------------------------------- */
 
 /* An attempt that is rejected changes nothing but the next step and the count of attempts. */
 static void a_rejected_step_leaves_no_trace(void **state)
@@ -467,8 +483,12 @@ static void a_rejected_step_leaves_no_trace(void **state)
         for (int method = RK_EMBEDDED; method < RK_METHODS; method++) {
             const shoal_setting settings[] = {{.name = "method", .choice = method_name[method]},
                                               {.name = "compensated", .value = compensated}};
-            const shoal_options options = {.propagator = "runge_kutta_adaptive", .settings = settings, .n_settings = 2,
-                                           .engine = "cpu", .t_end = 100, .dt = 3};
+            const shoal_options options = {.propagator = "runge_kutta_adaptive",
+                                           .settings = settings,
+                                           .n_settings = 2,
+                                           .engine = "cpu",
+                                           .t_end = 100,
+                                           .dt = 3};
             shoal_ensemble *ensemble = NULL;
             shoal_plan *plan = NULL;
             const int all[SYSTEMS] = {0, 1, 2, 3, 4};
@@ -503,8 +523,8 @@ static void a_rejected_step_leaves_no_trace(void **state)
         }
 }
 
-/* Monitors see accepted steps only: an encounter is found at the time and between the bodies at and between which Hermite's
- * small steps find it, though every system begins with rejected steps and more follow. */
+/* Monitors see accepted steps only: an encounter is found at the time and between the bodies at and between which
+ * Hermite's small steps find it, though every system begins with rejected steps and more follow. */
 static void monitors_see_accepted_steps_only(void **state)
 {
     enum { N = 3, SYSTEMS = 12 };
@@ -515,13 +535,14 @@ static void monitors_see_accepted_steps_only(void **state)
     shoal_system expected[SYSTEMS], records[SYSTEMS];
     memset(start, 0, sizeof start);
     for (int s = 0; s < SYSTEMS; s++) {
-        const shoal_orbit orbit[N] = {{.a = 0}, {.a = 1, .e = 0.3, .f = 0.4 * s},
-                                      {.a = 1.3, .e = 0.4, .omega = 2, .f = 1 + 0.7 * s}};
+        const shoal_orbit orbit[N] = {
+            {.a = 0}, {.a = 1, .e = 0.3, .f = 0.4 * s}, {.a = 1.3, .e = 0.4, .omega = 2, .f = 1 + 0.7 * s}};
         start[N * s].m = 1;
         start[N * s + 1].m = start[N * s + 2].m = 1e-3;
         assert_ok(context, shoal_bodies_from_orbits(context, SHOAL_JACOBI, N, orbit, start + N * s));
     }
-    shoal_options options = {.propagator = "hermite4", .dt = 2e-4, .t_end = 60, .monitors = &encounter, .n_monitors = 1};
+    shoal_options options = {
+        .propagator = "hermite4", .dt = 2e-4, .t_end = 60, .monitors = &encounter, .n_monitors = 1};
     memcpy(bodies, start, sizeof start);
     evolve_all(context, SYSTEMS, N, NULL, NULL, &options, bodies, expected);
     int met = 0;
@@ -556,14 +577,14 @@ static void monitors_see_accepted_steps_only(void **state)
     }
 }
 
-/* ---- invariance ------------------------------------------------------------------------------------------------------ */
+/* ---- invariance -------------------------------------------------------------------------------------------------- */
 
 enum { INVARIANT = 13, INVARIANT_BODIES = 3 };
 
-/* States and next steps of systems, plainly or in as many other ways as there are at once: one lane, in reversed order, in
- * slices of seven attempts, with outputs on the way and a restart. By id. */
-static void run_either_way(shoal_context *context, const char *propagator, const shoal_setting *settings, int n_settings,
-                           bool otherwise, double (*state)[6 * INVARIANT_BODIES + 2])
+/* States and next steps of systems, plainly or in as many other ways as there are at once: one lane, in reversed
+ * order, in slices of seven attempts, with outputs on the way and a restart. By id. */
+static void run_either_way(shoal_context *context, const char *propagator, const shoal_setting *settings,
+                           int n_settings, bool otherwise, double (*state)[6 * INVARIANT_BODIES + 2])
 {
     const double t_end = 20;
     int all[INVARIANT];
@@ -571,8 +592,13 @@ static void run_either_way(shoal_context *context, const char *propagator, const
     for (int part = 0; part < (otherwise ? 2 : 1); part++) {
         shoal_ensemble *ensemble = NULL;
         shoal_plan *plan = NULL;
-        shoal_options options = {.propagator = propagator, .settings = settings, .n_settings = n_settings, .engine = "cpu",
-                                 .t_end = t_end, .lanes = otherwise ? 1 : 0, .threads = otherwise ? 2 : 1};
+        shoal_options options = {.propagator = propagator,
+                                 .settings = settings,
+                                 .n_settings = n_settings,
+                                 .engine = "cpu",
+                                 .t_end = t_end,
+                                 .lanes = otherwise ? 1 : 0,
+                                 .threads = otherwise ? 2 : 1};
         assert_ok(context, shoal_ensemble_create(context, INVARIANT, INVARIANT_BODIES, &ensemble));
         for (int s = 0; s < INVARIANT; s++) {
             const int id = otherwise ? INVARIANT - 1 - s : s;
@@ -637,15 +663,18 @@ static void every_method_has_bits_of_its_own(void **state)
         }
 }
 
-/* ---- names ----------------------------------------------------------------------------------------------------------- */
+/* ---- names ------------------------------------------------------------------------------------------------------- */
 
 /* An alias selects a method, unless the method is given, too. */
 static void aliases_select_methods(void **state)
 {
     static const struct {
         const char *alias, *propagator, *method;
-    } rows[] = {{"rk4", "runge_kutta", "rk4"}, {"rkck", "runge_kutta", "cash_karp"}, {"euler", "runge_kutta", "euler"},
-                {"rk8pd", "runge_kutta", "prince_dormand8"}, {"dopri5", "runge_kutta_adaptive", "dormand_prince"},
+    } rows[] = {{"rk4", "runge_kutta", "rk4"},
+                {"rkck", "runge_kutta", "cash_karp"},
+                {"euler", "runge_kutta", "euler"},
+                {"rk8pd", "runge_kutta", "prince_dormand8"},
+                {"dopri5", "runge_kutta_adaptive", "dormand_prince"},
                 {"rkf45", "runge_kutta_adaptive", "fehlberg"}};
     shoal_context *context = context_of(state);
     shoal_body start[3];

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * test_slices.c: who moves in a slice, in which order and how far; that lanes are full where systems end at random, where their
- * steps differ by a factor of 100, and where one needs a thousand times the steps of the others; order of snapshots.
+ * test_slices.c: who moves in a slice, in which order and how far; that lanes are full where systems end at random,
+ * where their steps differ by a factor of 100, and where one needs a thousand times the steps of the others; order of
+ * snapshots.
  *
- * Idle lanes are counted, not timed: the entries of a slice's list, taken a group of lanes at a time, each as long as its
- * longest system. At most 10 % of them may be idle.
+ * Idle lanes are counted, not timed: the entries of a slice's list, taken a group of lanes at a time, each as long as
+ * its longest system. At most 10 % of them may be idle.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -84,7 +85,8 @@ static void unlike_steps_are_sorted(void **state)
     }
     for (int output = 1; output <= 4; output++)
         go(context, motion.plan, 10 * output, &made, &had);
-    print_message("%.0f steps, lanes had room for %.0f (%.1f %% idle), unsorted %.0f\n", made, had, 100 * (1 - made / had), unsorted);
+    print_message("%.0f steps, lanes had room for %.0f (%.1f %% idle), unsorted %.0f\n", made, had,
+                  100 * (1 - made / had), unsorted);
     assert_true(made == needed);
     assert_true(made > 0.9 * had);
     assert_true(made < 0.6 * unsorted); /* the test looks at something */
@@ -112,8 +114,8 @@ static void like_systems_stay_in_order(void **state)
     motion_end(&motion);
 }
 
-/* One system with a thousand times the steps: the others are at each of their times after a few slices, and the slices are not made
- * longer for its sake. */
+/* One system with a thousand times the steps: the others are at each of their times after a few slices, and the
+ * slices are not made longer for its sake. */
 static void nobody_waits_for_a_straggler(void **state)
 {
     shoal_context *context = context_of(state);
@@ -142,8 +144,8 @@ static void nobody_waits_for_a_straggler(void **state)
                 shoal_plan_set_goal(plan, system, fmin(30, 3 * (++output[system] + 1)));
         }
     }
-    print_message("%d slices until all others are done; the slow one is at %.4f of its run, lanes idle %.1f %%\n", n_slices,
-                  steps_of(plan, slow) * dt[slow] / 30, 100 * (1 - made / had));
+    print_message("%d slices until all others are done; the slow one is at %.4f of its run, lanes idle %.1f %%\n",
+                  n_slices, steps_of(plan, slow) * dt[slow] / 30, 100 * (1 - made / had));
     assert_int_equal(plan->list[0], slow);
     assert_int_equal(plan->slowest, slow);
     assert_true(plan->slowest_left > 0.5 && plan->slowest_left < 1);
@@ -155,7 +157,8 @@ static void nobody_waits_for_a_straggler(void **state)
     motion_end(&motion);
 }
 
-/* Nobody knows who leaves when: slices become short enough that few lanes are empty, and long again when all is quiet. */
+/* Nobody knows who leaves when: slices become short enough that few lanes are empty, and long again when all is
+ * quiet. */
 static void slices_shorten_while_systems_end(void **state)
 {
     shoal_context *context = context_of(state);
@@ -171,8 +174,11 @@ static void slices_shorten_while_systems_end(void **state)
         if (uniform(s, 3) < 0.9)
             bodies[2 * s + 1].vx = 1000 / (t_end / 10 * (0.01 + 0.99 * uniform(s, 2)));
     }
-    struct motion motion = motion_begin(context, SYSTEMS, 2, NULL, NULL, &(shoal_options){.propagator = "leapfrog", .t_end = t_end,
-                                        .dt = 0.01, .threads = 1, .monitors = &ejection, .n_monitors = 1}, bodies);
+    struct motion motion = motion_begin(
+        context, SYSTEMS, 2, NULL, NULL,
+        &(shoal_options){
+            .propagator = "leapfrog", .t_end = t_end, .dt = 0.01, .threads = 1, .monitors = &ejection, .n_monitors = 1},
+        bodies);
     shoal_plan *plan = motion.plan;
     for (long n_moved = 1; n_moved > 0;) {
         const double steps = plan->system_steps;
@@ -186,8 +192,8 @@ static void slices_shorten_while_systems_end(void **state)
         shortest = steps_of(plan, plan->moving[0]) < 8000 ? fmin(shortest, plan->length) : shortest;
         last = plan->length;
     }
-    print_message("%.0f steps, lanes idle %.1f %%; slices of %.0f steps at least while systems end, %.0f at the end\n", made,
-                  100 * (1 - made / had), shortest, last);
+    print_message("%.0f steps, lanes idle %.1f %%; slices of %.0f steps at least while systems end, %.0f at the end\n",
+                  made, 100 * (1 - made / had), shortest, last);
     assert_true(made > 0.9 * had);
     assert_true(made < 0.3 * SYSTEMS * t_end / 0.01);
     assert_true(last > 2 * shortest);

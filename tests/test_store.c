@@ -47,8 +47,8 @@ static void round_trip(void **state)
     shoal_result_destroy(&result);
 }
 
-/* Chunks that deflate makes smaller and chunks that it does not, the last one not full: as they were, whatever the number of
- * threads. */
+/* Chunks that deflate makes smaller and chunks that it does not, the last one not full: as they were, whatever the
+ * number of threads. */
 static void many_threads(void **state)
 {
     const fixture *at = *state;
@@ -377,7 +377,7 @@ static const char *expect_states(const char *text, const shoal_result *result, l
 static shoal_status print_query(const fixture *at, const shoal_result *result, int which, double time,
                                 const shoal_selection *of, FILE *out)
 {
-    const shoal_query query = { .which = (shoal_query_state)which, .from = time };
+    const shoal_query query = {.which = (shoal_query_state)which, .from = time};
     return which == -2 ? shoal_query_events(at->context, result, of, NULL, out)
            : which < 0 ? shoal_query_systems(at->context, result, of, out)
                        : shoal_query_states(at->context, result, of, &query, out);
@@ -392,8 +392,7 @@ static char *ask(const fixture *at, const shoal_result *result, int which, doubl
     first = first < 0 ? first : fixture_id(first);
     last = fixture_id(last);
     FILE *out = open_memstream(&text, &size);
-    shoal_status status =
-        print_query(at, result, which, time, &(shoal_selection){ first, last, NULL }, out);
+    shoal_status status = print_query(at, result, which, time, &(shoal_selection){first, last, NULL}, out);
     fclose(out);
     assert_int_equal(status, expected);
     if (status) /* refused: nothing printed */
@@ -519,8 +518,7 @@ static void query_refusals(void **state)
         free(ask(at, result, which, 10, -1, 3, SHOAL_E_USAGE));
         free(ask(at, result, which, 10, 3, 2, SHOAL_E_USAGE));
         FILE *full = fopen("/dev/full", "w");
-        assert_int_equal(
-            print_query(at, result, which, 10, &(shoal_selection){ .last = LONG_MAX }, full), SHOAL_E_FILE);
+        assert_int_equal(print_query(at, result, which, 10, &(shoal_selection){.last = LONG_MAX}, full), SHOAL_E_FILE);
         assert_message(at, "No space left");
         fclose(full);
     }
@@ -531,10 +529,9 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, fixture_setup, fixture_teardown)
     const struct CMUnitTest tests[] = {
-        TEST(round_trip),   TEST(many_threads),     TEST(describes_itself), TEST(journal_instead), TEST(damage),
-        TEST(not_a_result), TEST(wrong_datasets),   TEST(failed_writes),   TEST(query_states),
-        TEST(query_times),  TEST(query_systems),    TEST(query_events),
-        TEST(query_refusals),
+        TEST(round_trip),    TEST(many_threads),   TEST(describes_itself), TEST(journal_instead), TEST(damage),
+        TEST(not_a_result),  TEST(wrong_datasets), TEST(failed_writes),    TEST(query_states),    TEST(query_times),
+        TEST(query_systems), TEST(query_events),   TEST(query_refusals),
     };
     return cmocka_run_group_tests_name("store", tests, NULL, NULL);
 }

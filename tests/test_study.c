@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * test_study.c: a study in parts, and what a config can say of its systems: shards that together are the whole run, how many
- * threads a process should use.
+ * test_study.c: a study in parts, and what a config can say of its systems: shards that together are the whole run, how
+ * many threads a process should use.
  */
 #define _GNU_SOURCE
 #include <gsl/gsl_cdf.h>
@@ -34,20 +34,22 @@ static const char events_text[] =
     "angles = \"degrees\";\n"
     "system = { bodies = (\n"
     "    { name = \"sun\"; m = 1.0; r = 0.005; }, { name = \"b\"; m = 1e-3; r = 0.02; a = 1.0; e = 0.05; },\n"
-    "    { name = \"c\"; m = 1e-3; r = 0.02; a = 1.15; e = 0.05; }, { name = \"d\"; m = 1e-3; r = 0.02; a = 1.35; } ); };\n"
+    "    { name = \"c\"; m = 1e-3; r = 0.02; a = 1.15; e = 0.05; }, { name = \"d\"; m = 1e-3; r = 0.02; a = 1.35; } ); "
+    "};\n"
     "sample = { count = 40; seed = 7; parameters = (\n"
     "    { body = \"c\"; parameter = \"delta_l\"; distribution = \"uniform\"; from = 0.0; to = 360.0; } ); };\n"
     "integrator = { name = \"mvs\"; dt = 0.01; };\n"
-    "monitors = ( { name = \"stop_on_encounter\"; action = \"log\"; }, { name = \"stop_on_collision\"; action = \"merge\"; } );\n"
+    "monitors = ( { name = \"stop_on_encounter\"; action = \"log\"; }, { name = \"stop_on_collision\"; action = "
+    "\"merge\"; } );\n"
     "run = { t_end = 30.0; engine = \"cpu\"; };\n"
     "output = { file = \"run.h5\"; interval = 10.0; };\n";
 
-/* Bodies of a table: systems of two, three and four bodies, ids that are no rows, each for as many of its own periods. */
-static const char table_text[] =
-    "system = { file = \"table.csv\"; };\n"
-    "integrator = { name = \"mvs\"; steps_per_orbit = 40; };\n"
-    "run = { orbits = 10.3; engine = \"cpu\"; };\n"
-    "output = { file = \"run.h5\"; interval = 2.5; };\n";
+/* Bodies of a table: systems of two, three and four bodies, ids that are no rows, each for as many of its own
+ * periods. */
+static const char table_text[] = "system = { file = \"table.csv\"; };\n"
+                                 "integrator = { name = \"mvs\"; steps_per_orbit = 40; };\n"
+                                 "run = { orbits = 10.3; engine = \"cpu\"; };\n"
+                                 "output = { file = \"run.h5\"; interval = 2.5; };\n";
 
 static char folder[64] = "/tmp/shoal-study-XXXXXX";
 static shoal_context *context;
@@ -134,7 +136,8 @@ static shoal_result *merge(shards *from, int first, int n, bool partial)
     shoal_result *merged = NULL;
     for (int k = 0; k < from->n; k++)
         from->name[k] = from->names[k];
-    const shoal_status status = shoal_result_merge(context, n, from->name + first, from->result + first, partial, &merged);
+    const shoal_status status = shoal_result_merge(context, n, from->name + first, from->result + first, partial,
+                                                   &merged);
     assert_true((status == SHOAL_OK) == (merged != NULL));
     return merged;
 }
@@ -195,7 +198,9 @@ static void only_whole_sets_of_shards_are_merged(void **state)
     pair.result[1] = run(grid_text, "run.shard=4/4");
     assert_merge_refused(&pair, 0, 2, "both are shard 4/4");
     static const char *const others[][2] = {
-        {"run.shard=1/2", "number of shards"}, {"run.shard=1/4 sample.seed=8", "config"}, {"", "no run.shard"},
+        {"run.shard=1/2", "number of shards"},
+        {"run.shard=1/4 sample.seed=8", "config"},
+        {"", "no run.shard"},
     };
     for (int k = 0; k < SHOAL_COUNT(others); k++) {
         shoal_result_destroy(&pair.result[1]);
@@ -273,8 +278,8 @@ static double shortest_period(const shoal_result *result, long s)
     const double *row = result->initial + s * result->n_bodies * SHOAL_STATE, v = result->units.time;
     double shortest = INFINITY;
     for (int i = 0; i < result->n_live[s]; i++, row += SHOAL_STATE)
-        body[i] = (shoal_body){.m = row[0], .x = row[1], .y = row[2], .z = row[3],
-                               .vx = row[4] / v, .vy = row[5] / v, .vz = row[6] / v};
+        body[i] = (shoal_body){
+            .m = row[0], .x = row[1], .y = row[2], .z = row[3], .vx = row[4] / v, .vy = row[5] / v, .vz = row[6] / v};
     assert_int_equal(shoal_orbits_from_bodies(context, SHOAL_JACOBI, result->n_live[s], body, orbit), SHOAL_OK);
     for (int i = 1; i < result->n_live[s]; i++)
         shortest = fmin(shortest, orbit[i].P / result->units.time);
@@ -326,8 +331,10 @@ static void systems_may_have_different_ends(void **state)
             write_text("study.cfg", table_text);
             snprintf(alone, sizeof alone, "%s run.system=%lld", words[k], (long long)result->id[s]);
             char text[512];
-            snprintf(text, sizeof text, "system = { file = \"table.csv\"; }; integrator = { steps_per_orbit = 40; };\n"
-                     "run = { t_end = %.17g; engine = \"cpu\"; };\n", result->t_stop[s]);
+            snprintf(text, sizeof text,
+                     "system = { file = \"table.csv\"; }; integrator = { steps_per_orbit = 40; };\n"
+                     "run = { t_end = %.17g; engine = \"cpu\"; };\n",
+                     result->t_stop[s]);
             shoal_result *one = run(text, k == 1 ? strchr(alone, ' ') : alone);
             assert_near(one->n_steps[0], result->n_steps[s], 0, "steps");
             for (int q = 0; q < result->n_live[s] * SHOAL_STATE; q++)
@@ -422,7 +429,8 @@ static void orbits_count_in_the_library(void **state)
     assert_non_null(shoal_result_difference(result, 0, alone, 0));
     shoal_result_destroy(&alone);
     shoal_result_destroy(&result);
-    assert_refused(unbound, "sweep=() system.bodies.b.a=-1 system.bodies.b.e=2", "t_end instead: no orbit of system 0 is bound");
+    assert_refused(unbound, "sweep=() system.bodies.b.a=-1 system.bodies.b.e=2",
+                   "t_end instead: no orbit of system 0 is bound");
 }
 
 /* A step of 1/16 of P sqrt((1 - e)^3 / (1 + e)) and no more resolves the passage of pericentre. */
@@ -438,10 +446,10 @@ static void unresolved_pericentres_are_counted(void **state)
         const char *words;
         long n;
     } cases[] = {
-        {"", 3},                                      /* e = 0.6: 0.2 yr is more than 16 steps; 0.7: 0.126 yr is less */
-        {"integrator.dt=0.0625", 9},                  /* all but the circle, which it just resolves */
+        {"", 3},                     /* e = 0.6: 0.2 yr is more than 16 steps; 0.7: 0.126 yr is less */
+        {"integrator.dt=0.0625", 9}, /* all but the circle, which it just resolves */
         {"integrator.dt=0.063", 10},
-        {"system.bodies.c.e=0.99", 10},               /* 0.0142 yr */
+        {"system.bodies.c.e=0.99", 10}, /* 0.0142 yr */
         {"integrator.name=hermite4_adaptive", 0},
         {"integrator.name=hybrid", 0},
     };
@@ -461,7 +469,8 @@ static double apart(double a, double b)
     return remainder(a - b, 2 * M_PI);
 }
 
-/* What is asked of tied bodies holds of the bodies made: masses, periods, mutual Hill radii and longitudes, in every frame. */
+/* What is asked of tied bodies holds of the bodies made: masses, periods, mutual Hill radii and longitudes, in every
+ * frame. */
 static void tied_bodies_are_where_they_should_be(void **state)
 {
     (void)state;
@@ -480,8 +489,10 @@ static void tied_bodies_are_where_they_should_be(void **state)
                  "sweep = ( { body = \"c\"; parameter = \"period_ratio\"; values = [1.5, 2.1]; },\n"
                  "          { body = \"c\"; parameter = \"inc\"; values = [150.0, 45.0]; } );\n"
                  "sample = { count = 5; parameters = (\n"
-                 "  { body = \"d\"; parameter = \"hill_spacing\"; distribution = \"uniform\"; from = -3.0; to = 12.0; } ); };\n"
-                 "integrator = { dt = 0.01; }; run = { t_end = 1.0; };\n", frames[k]);
+                 "  { body = \"d\"; parameter = \"hill_spacing\"; distribution = \"uniform\"; from = -3.0; to = 12.0; "
+                 "} ); };\n"
+                 "integrator = { dt = 0.01; }; run = { t_end = 1.0; };\n",
+                 frames[k]);
         shoal_study *study = load_good(text, "");
         assert_string_equal(study->swept[0].name, "c.period_ratio");
         for (long s = 0; s < 20; s++) {
@@ -527,9 +538,11 @@ static void impossible_ties_are_invalid(void **state)
     }
     shoal_study_destroy(&study);
     assert_refused(text, "sweep=() system.bodies.c.hill_spacing=50", "not so many Hill radii that there is no such a");
-    assert_refused("system = { bodies = ( { name = \"star\"; m = 1.0; }, { name = \"b\"; m = 1e-3; a = -1.0; e = 2.0; },\n"
-                   "  { name = \"c\"; m = 1e-3; period_ratio = 2.0; } ); };\n"
-                   "integrator = { dt = 0.01; }; run = { t_end = 1.0; };\n", "", "not a ratio to no period");
+    assert_refused(
+        "system = { bodies = ( { name = \"star\"; m = 1.0; }, { name = \"b\"; m = 1e-3; a = -1.0; e = 2.0; },\n"
+        "  { name = \"c\"; m = 1e-3; period_ratio = 2.0; } ); };\n"
+        "integrator = { dt = 0.01; }; run = { t_end = 1.0; };\n",
+        "", "not a ratio to no period");
 }
 
 /* An axis or a random value moves all the bodies that it names, and none twice. */
@@ -569,22 +582,70 @@ static double two_sided(double (*P)(double, double), double x, double sigma, dou
     return (P(x, sigma) - P(from, sigma)) / (P(to, sigma) - P(from, sigma));
 }
 
-static double uniform_1_3(double x) { return gsl_cdf_flat_P(x, 1, 3); }
-static double log_uniform_1_100(double x) { return log(x) / log(100); }
-static double steep_1_50(double x) { return (1 - pow(x, -1.35)) / (1 - pow(50, -1.35)); }
-static double flat_log_1_50(double x) { return log(x) / log(50); }
-static double square_1_3(double x) { return (x * x * x - 1) / 26; }
-static double normal_5(double x) { return gsl_cdf_gaussian_P(x - 5, 0.5); }
-static double normal_3_4(double x) { return two_sided(gsl_cdf_gaussian_P, x, 1, 3, 4); }
-static double log_normal_1(double x) { return gsl_cdf_lognormal_P(x, 1, 0.5); }
-static double rayleigh_2(double x) { return gsl_cdf_rayleigh_P(x, 2); }
-static double rayleigh_below_1(double x) { return two_sided(gsl_cdf_rayleigh_P, x, 0.6, 0, 1); }
-static double exponential_2(double x) { return gsl_cdf_exponential_P(x, 2); }
-static double sphere(double x) { return (1 - cos(x)) / 2; }
-static double cone(double x) { return (1 - cos(x)) / (1 - cos(0.1)); }
-static double belt(double x) { return (cos(1.2) - cos(x)) / (cos(1.2) - cos(1.9)); }
-static double beta_2_5(double x) { return gsl_cdf_beta_P(x, 2, 5); }
-static double kipping(double x) { return gsl_cdf_beta_P(x, 0.867, 3.03); }
+static double uniform_1_3(double x)
+{
+    return gsl_cdf_flat_P(x, 1, 3);
+}
+static double log_uniform_1_100(double x)
+{
+    return log(x) / log(100);
+}
+static double steep_1_50(double x)
+{
+    return (1 - pow(x, -1.35)) / (1 - pow(50, -1.35));
+}
+static double flat_log_1_50(double x)
+{
+    return log(x) / log(50);
+}
+static double square_1_3(double x)
+{
+    return (x * x * x - 1) / 26;
+}
+static double normal_5(double x)
+{
+    return gsl_cdf_gaussian_P(x - 5, 0.5);
+}
+static double normal_3_4(double x)
+{
+    return two_sided(gsl_cdf_gaussian_P, x, 1, 3, 4);
+}
+static double log_normal_1(double x)
+{
+    return gsl_cdf_lognormal_P(x, 1, 0.5);
+}
+static double rayleigh_2(double x)
+{
+    return gsl_cdf_rayleigh_P(x, 2);
+}
+static double rayleigh_below_1(double x)
+{
+    return two_sided(gsl_cdf_rayleigh_P, x, 0.6, 0, 1);
+}
+static double exponential_2(double x)
+{
+    return gsl_cdf_exponential_P(x, 2);
+}
+static double sphere(double x)
+{
+    return (1 - cos(x)) / 2;
+}
+static double cone(double x)
+{
+    return (1 - cos(x)) / (1 - cos(0.1));
+}
+static double belt(double x)
+{
+    return (cos(1.2) - cos(x)) / (cos(1.2) - cos(1.9));
+}
+static double beta_2_5(double x)
+{
+    return gsl_cdf_beta_P(x, 2, 5);
+}
+static double kipping(double x)
+{
+    return gsl_cdf_beta_P(x, 0.867, 3.03);
+}
 
 static int by_value(const void *a, const void *b)
 {
@@ -592,7 +653,8 @@ static int by_value(const void *a, const void *b)
     return (one > other) - (one < other);
 }
 
-/* sqrt(n) times the largest distance of the distribution of n sorted values from the one expected (Kolmogorov & Smirnov). */
+/* sqrt(n) times the largest distance of the distribution of n sorted values from the one expected (Kolmogorov &
+ * Smirnov). */
 static double distance(const double *value, long n, double scale, double (*P)(double))
 {
     double most = 0;
@@ -603,8 +665,8 @@ static double distance(const double *value, long n, double scale, double (*P)(do
     return sqrt((double)n) * most;
 }
 
-/* Each distribution passes the test of Kolmogorov and Smirnov at a level of 1 in 1000, at which 1.95 is exceeded, and its values
- * times 1.05 do not. The seed is fixed: it passes always or never. */
+/* Each distribution passes the test of Kolmogorov and Smirnov at a level of 1 in 1000, at which 1.95 is exceeded,
+ * and its values times 1.05 do not. The seed is fixed: it passes always or never. */
 static void values_have_their_distributions(void **state)
 {
     (void)state;
@@ -633,9 +695,11 @@ static void values_have_their_distributions(void **state)
     for (int k = 0; k < SHOAL_COUNT(cases); k++) {
         char text[512];
         snprintf(text, sizeof text,
-                 "angles = \"radians\"; system = { bodies = ( { name = \"s\"; m = 1; }, { name = \"p\"; m = 0; a = 1; } ); };\n"
+                 "angles = \"radians\"; system = { bodies = ( { name = \"s\"; m = 1; }, { name = \"p\"; m = 0; a = 1; "
+                 "} ); };\n"
                  "sample = { count = %d; parameters = ( { body = 1; parameter = \"l\"; distribution = \"%s } ); };\n"
-                 "integrator = { dt = 0.1; }; run = { t_end = 5; };\n", N, cases[k].text);
+                 "integrator = { dt = 0.1; }; run = { t_end = 5; };\n",
+                 N, cases[k].text);
         shoal_study *study = load_good(text, "");
         double *value = study->swept[0].value;
         qsort(value, N, sizeof *value, by_value);
@@ -661,8 +725,8 @@ static void quotas_of_control_groups_are_found(void **state)
         {"0::/gone\n", "sys/fs/cgroup", "cpu.max", "50000 100000\n", NULL, NULL, 0.5},
         {"5:memory:/m\n4:cpu,cpuacct:/a\n0::/\n", "sys/fs/cgroup/cpu,cpuacct/a", "cpu.cfs_quota_us", "300000\n",
          "sys/fs/cgroup/cpu,cpuacct/a/cpu.cfs_period_us", "100000\n", 3},
-        {"4:cpu:/a\n", "sys/fs/cgroup/cpu/a", "cpu.cfs_quota_us", "-1\n", "sys/fs/cgroup/cpu/a/cpu.cfs_period_us", "100000\n",
-         INFINITY},
+        {"4:cpu:/a\n", "sys/fs/cgroup/cpu/a", "cpu.cfs_quota_us", "-1\n", "sys/fs/cgroup/cpu/a/cpu.cfs_period_us",
+         "100000\n", INFINITY},
         {"4:cpuset:/a\n", "sys/fs/cgroup/cpuset/a", "cpu.cfs_quota_us", "300000\n",
          "sys/fs/cgroup/cpuset/a/cpu.cfs_period_us", "100000\n", INFINITY},
     };
@@ -707,20 +771,13 @@ static int leave_folder(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(shards_together_are_the_whole_run),
-        cmocka_unit_test(only_whole_sets_of_shards_are_merged),
-        cmocka_unit_test(a_shard_has_its_name_and_bounds),
-        cmocka_unit_test(one_system_is_the_same_alone),
-        cmocka_unit_test(systems_may_have_different_bodies),
-        cmocka_unit_test(systems_may_have_different_ends),
-        cmocka_unit_test(different_ends_survive_restarts),
-        cmocka_unit_test(orbits_count_in_the_library),
-        cmocka_unit_test(unresolved_pericentres_are_counted),
-        cmocka_unit_test(tied_bodies_are_where_they_should_be),
-        cmocka_unit_test(impossible_ties_are_invalid),
-        cmocka_unit_test(several_bodies_move_together),
-        cmocka_unit_test(values_have_their_distributions),
-        cmocka_unit_test(quotas_of_control_groups_are_found),
+        cmocka_unit_test(shards_together_are_the_whole_run),  cmocka_unit_test(only_whole_sets_of_shards_are_merged),
+        cmocka_unit_test(a_shard_has_its_name_and_bounds),    cmocka_unit_test(one_system_is_the_same_alone),
+        cmocka_unit_test(systems_may_have_different_bodies),  cmocka_unit_test(systems_may_have_different_ends),
+        cmocka_unit_test(different_ends_survive_restarts),    cmocka_unit_test(orbits_count_in_the_library),
+        cmocka_unit_test(unresolved_pericentres_are_counted), cmocka_unit_test(tied_bodies_are_where_they_should_be),
+        cmocka_unit_test(impossible_ties_are_invalid),        cmocka_unit_test(several_bodies_move_together),
+        cmocka_unit_test(values_have_their_distributions),    cmocka_unit_test(quotas_of_control_groups_are_found),
     };
     return cmocka_run_group_tests(tests, enter_folder, leave_folder);
 }

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * test_tiled.c: forces of one big system: every kernel of every engine and precision against a plain sum in long double, for
- * counts that are multiples of nothing, with massless and coincident bodies; other targets; the spline's limits; momentum; the
- * same bits in every run, with any number of threads or devices and in any units; what is refused; which kernel auto takes, and
- * what was measured and kept.
+ * test_tiled.c: forces of one big system: every kernel of every engine and precision against a plain sum in long
+ * double, for counts that are multiples of nothing, with massless and coincident bodies; other targets; the spline's
+ * limits; momentum; the same bits in every run, with any number of threads or devices and in any units; what is
+ * refused; which kernel auto takes, and what was measured and kept.
  *
- * Where there is no GPU its part skips; with SHOAL_TEST_GPU=1 that is a failure. SHOAL_TEST_NAME=PATTERN: those tests alone.
+ * Where there is no GPU its part skips; with SHOAL_TEST_GPU=1 that is a failure. SHOAL_TEST_NAME=PATTERN: those tests
+ * alone.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -51,7 +52,8 @@ static void make_bodies(long n, bool equal, bodies *b)
 }
 
 /* Target i of the sources, or (i < 0) a place; softened as Plummer. */
-static void oracle_at(const bodies *b, double eps, long i, const double *x, const double *v, double *a, double *jerk, double *phi)
+static void oracle_at(const bodies *b, double eps, long i, const double *x, const double *v, double *a, double *jerk,
+                      double *phi)
 {
     long double sum[7] = {0};
     for (long j = 0; j < b->n; j++) {
@@ -154,7 +156,8 @@ static forces want, got, other;
 
 /* ---- against the oracle ------------------------------------------------------------------------------------------ */
 
-/* Of a, jerk and phi by precision: the largest error relative to the rms, which without softening is that of the closest pair. */
+/* Of a, jerk and phi by precision: the largest error relative to the rms, which without softening is that of the
+ * closest pair. */
 static const double bounds[SHOAL_TILED_PRECISIONS] = {
     [SHOAL_TILED_FP64] = 2e-13,
     [SHOAL_TILED_MIXED] = 5e-5,
@@ -178,8 +181,9 @@ static void check_engine(shoal_context *context, const char *engine)
                     const double a = error_of(3 * here.n, got.a, want.a), phi = error_of(here.n, got.phi, want.phi);
                     const double jerk = error_of(3 * here.n, got.jerk, want.jerk);
                     if (!(a <= bound && jerk <= bound && phi <= bound))
-                        fail_msg("%s %s %s, %ld bodies, eps %g: errors of a %.2e, jerk %.2e, phi %.2e: more than %.1e", engine,
-                                 kernel, shoal_tiled_precision_name(precision), here.n, eps, a, jerk, phi, bound);
+                        fail_msg("%s %s %s, %ld bodies, eps %g: errors of a %.2e, jerk %.2e, phi %.2e: more than %.1e",
+                                 engine, kernel, shoal_tiled_precision_name(precision), here.n, eps, a, jerk, phi,
+                                 bound);
                 }
         }
 }
@@ -204,7 +208,8 @@ static void check_steps(shoal_context *context, const char *engine)
         make_bodies(counts[k], false, &here);
         oracle(&here, 0.05, &want);
         for (int i = 0; (kernel = shoal_tiled_kernel(engine, i, NULL)); i++) {
-            if (shoal_tiled_can(engine, kernel, SHOAL_TILED_FP64, ALL) || !shoal_tiled_can(engine, kernel, SHOAL_TILED_FP32, 0))
+            if (shoal_tiled_can(engine, kernel, SHOAL_TILED_FP64, ALL) ||
+                !shoal_tiled_can(engine, kernel, SHOAL_TILED_FP32, 0))
                 continue;
             shoal_tiled_options options = options_of(engine, kernel, SHOAL_TILED_FP32, 0.05);
             options.wants = 0;
@@ -245,7 +250,8 @@ static void check_wants(shoal_context *context, const char *engine)
             assert_ok(context, shoal_tiled_forces(tiled, wants, NULL, got.a, got.jerk, got.phi));
             assert_true(error_of(3 * here.n, got.a, want.a) < bounds[precision]);
             const double bound = bounds[precision];
-            assert_true(wants & SHOAL_TILED_JERK ? error_of(3 * here.n, got.jerk, want.jerk) < bound : got.jerk[0] == 0);
+            assert_true(wants & SHOAL_TILED_JERK ? error_of(3 * here.n, got.jerk, want.jerk) < bound
+                                                 : got.jerk[0] == 0);
             assert_true(wants & SHOAL_TILED_POTENTIAL ? error_of(here.n, got.phi, want.phi) < bound : got.phi[0] == 0);
             double seconds = -1;
             assert_ok(context, shoal_tiled_measure(tiled, wants, 1, &seconds));
@@ -266,8 +272,9 @@ static void test_cuda_wants(void **state)
 }
 
 /*
- * Accelerations in single precision with masses that have roots take another kernel (tiled_cuda.c) than with a potential, or where a
- * mass is next to none: as right, with a light body and a heavy one, and two at one place, each of a tile of its own.
+ * Accelerations in single precision with masses that have roots take another kernel (tiled_cuda.c) than with a
+ * potential, or where a mass is next to none: as right, with a light body and a heavy one, and two at one place, each
+ * of a tile of its own.
  */
 static void test_cuda_masses_by_roots(void **state)
 {
@@ -309,9 +316,9 @@ static void test_cuda_masses_by_roots(void **state)
 }
 
 /*
- * Bodies in seven clumps far from each other, so that most pairs are far, and some without mass or in one place: far pairs in single
- * precision lose a fiftieth of what `edges` loses at most, near ones nothing; and the potential is that of `edges`. With a softening as
- * wide as the system nothing stands out that `edges` would lose by.
+ * Bodies in seven clumps far from each other, so that most pairs are far, and some without mass or in one place: far
+ * pairs in single precision lose a fiftieth of what `edges` loses at most, near ones nothing; and the potential is that
+ * of `edges`. With a softening as wide as the system nothing stands out that `edges` would lose by.
  */
 static void test_cuda_sorted(void **state)
 {
@@ -320,9 +327,10 @@ static void test_cuda_sorted(void **state)
         bool equal, clumps;
         double eps, ratio; /* of the largest errors, at most */
     } cases[] = {
-        {1, false, false, 0, 1},        {1, false, false, 0.05, 1},       {300, false, false, 0, 1},        {300, false, true, 0.05, 1},
-        {2600, false, false, 0, 0.02},  {2600, false, false, 0.05, 0.02}, {2600, false, true, 0, 0.02},     {2600, false, true, 0.05, 0.02},
-        {2600, true, false, 0.05, 0.02}, {2600, true, true, 0.05, 0.02},  {2600, false, true, 1, 2},        {2600, true, true, 1, 2},
+        {1, false, false, 0, 1},        {1, false, false, 0.05, 1},      {300, false, false, 0, 1},
+        {300, false, true, 0.05, 1},    {2600, false, false, 0, 0.02},   {2600, false, false, 0.05, 0.02},
+        {2600, false, true, 0, 0.02},   {2600, false, true, 0.05, 0.02}, {2600, true, false, 0.05, 0.02},
+        {2600, true, true, 0.05, 0.02}, {2600, false, true, 1, 2},       {2600, true, true, 1, 2},
     };
     shoal_context *context = context_of(state);
     need_tiled_gpu(context);
@@ -345,8 +353,8 @@ static void test_cuda_sorted(void **state)
         assert_ok(context, shoal_tiled_forces(tiled, 0, NULL, got.a, NULL, NULL));
         assert_ok(context, shoal_tiled_forces(tiled, SHOAL_TILED_POTENTIAL, NULL, other.a, NULL, other.phi));
         const double error = error_of(3 * n, got.a, want.a), error_edges = error_of(3 * n, other.a, want.a);
-        print_message("%ld bodies%s%s, eps %g: largest error %.1e, `edges` %.1e\n", n, cases[k].equal ? " of equal mass" : "",
-                      clumps ? " in clumps" : "", eps, error, error_edges);
+        print_message("%ld bodies%s%s, eps %g: largest error %.1e, `edges` %.1e\n", n,
+                      cases[k].equal ? " of equal mass" : "", clumps ? " in clumps" : "", eps, error, error_edges);
         /* without softening the closest pair is that near: places are kept to 1e-13 */
         assert_true(error < 1e-7 && error_of(n, other.phi, want.phi) < bounds[SHOAL_TILED_MIXED]);
         assert_true(error <= cases[k].ratio * error_edges || error < 1e-20);
@@ -356,7 +364,8 @@ static void test_cuda_sorted(void **state)
     }
 }
 
-/* A star among bodies of next to no mass, without softening: in single precision a body is some 1e36 times its mass to itself. */
+/* A star among bodies of next to no mass, without softening: in single precision a body is some 1e36 times its mass
+ * to itself. */
 static void test_cuda_masses_of_a_star(void **state)
 {
     shoal_context *context = context_of(state);
@@ -377,8 +386,9 @@ static void test_cuda_masses_of_a_star(void **state)
 }
 
 /*
- * A star and bodies of a billionth of its mass, which all move by: its potential is theirs alone, and the jerk does not know how
- * fast all move. Equal masses with next to no softening: a body's own potential would be a million times that of all others.
+ * A star and bodies of a billionth of its mass, which all move by: its potential is theirs alone, and the jerk does not
+ * know how fast all move. Equal masses with next to no softening: a body's own potential would be a million times that
+ * of all others.
  */
 static void check_star(shoal_context *context, const char *engine)
 {
@@ -404,14 +414,17 @@ static void check_star(shoal_context *context, const char *engine)
                 double a[3], jerk[3], phi;
                 compute(context, &options, &here, &got);
                 shoal_tiled *tiled = make(context, &options, &here);
-                assert_ok(context, shoal_tiled_forces(tiled, ALL, &(shoal_tiled_targets){.n = 1, .index = star}, a, jerk, &phi));
+                assert_ok(context,
+                          shoal_tiled_forces(tiled, ALL, &(shoal_tiled_targets){.n = 1, .index = star}, a, jerk, &phi));
                 shoal_tiled_destroy(&tiled);
                 if (!(fabs(got.phi[*star] - all) <= -bound * all && fabs(phi - all) <= -bound * all))
                     fail_msg("%s %s %s: potentials %.9g and %.9g: expected %.9g", engine, kernel,
                              shoal_tiled_precision_name(precision), got.phi[*star], phi, all);
-                const double error = error_of(3 * here.n, got.jerk, want.jerk), most = precision ? bounds[precision] : 1e-10;
+                const double error = error_of(3 * here.n, got.jerk, want.jerk),
+                             most = precision ? bounds[precision] : 1e-10;
                 if (!(error < most))
-                    fail_msg("%s %s %s: error of jerk %.1e", engine, kernel, shoal_tiled_precision_name(precision), error);
+                    fail_msg("%s %s %s: error of jerk %.1e", engine, kernel, shoal_tiled_precision_name(precision),
+                             error);
             }
     }
 }
@@ -460,10 +473,12 @@ static void check_targets(shoal_context *context, const char *engine)
             const shoal_tiled_options options = options_of(engine, kernel, precision, 0.02);
             const double bound = bounds[precision];
             shoal_tiled *tiled = make(context, &options, &here);
-            assert_ok(context, shoal_tiled_forces(tiled, ALL, &(shoal_tiled_targets){.n = T, .x = x, .v = v}, a, jerk, phi));
+            assert_ok(context,
+                      shoal_tiled_forces(tiled, ALL, &(shoal_tiled_targets){.n = T, .x = x, .v = v}, a, jerk, phi));
             assert_true(error_of(3 * T, a, want.a) < bound && error_of(3 * T, jerk, want.jerk) < bound);
             assert_true(error_of(T, phi, want.phi) < bound);
-            assert_ok(context, shoal_tiled_forces(tiled, ALL, &(shoal_tiled_targets){.n = T, .index = index}, a, jerk, phi));
+            assert_ok(context,
+                      shoal_tiled_forces(tiled, ALL, &(shoal_tiled_targets){.n = T, .index = index}, a, jerk, phi));
             assert_true(error_of(3 * T, a, other.a) < bound && error_of(3 * T, jerk, other.jerk) < bound);
             assert_true(error_of(T, phi, other.phi) < bound);
             assert_ok(context, shoal_tiled_forces(tiled, 0, &(shoal_tiled_targets){.n = 0}, a, NULL, NULL));
@@ -555,7 +570,8 @@ static void test_cuda_spline(void **state)
 
 /* ---- bits and sums ----------------------------------------------------------------------------------------------- */
 
-/* Every pair once, by each form that does so: what one body gains the other loses, to rounding of the sums alone; roots: of all masses. */
+/* Every pair once, by each form that does so: what one body gains the other loses, to rounding of the sums alone;
+ * roots: of all masses. */
 static void check_momentum(shoal_context *context, const char *engine, bool roots)
 {
     const char *kernel;
@@ -566,7 +582,8 @@ static void check_momentum(shoal_context *context, const char *engine, bool root
         for (int k = 0; k < 2 * SHOAL_TILED_PRECISIONS; k++) {
             shoal_tiled_options options = options_of(engine, kernel, k / 2, 0.01);
             options.wants = k % 2 ? ALL : 0;
-            if (strncmp(kernel, "edges", 5) != 0 || !shoal_tiled_can(engine, kernel, options.precision, options.wants) ||
+            if (strncmp(kernel, "edges", 5) != 0 ||
+                !shoal_tiled_can(engine, kernel, options.precision, options.wants) ||
                 (roots && options.precision != SHOAL_TILED_FP32))
                 continue;
             shoal_tiled *tiled = make(context, &options, &here);
@@ -643,7 +660,8 @@ static void many_create(long n, many *b)
         b->x[i] = uniform(&state) * uniform(&state);
 }
 
-static void many_forces(shoal_context *context, const shoal_tiled_options *options, many *b, const shoal_tiled_targets *targets)
+static void many_forces(shoal_context *context, const shoal_tiled_options *options, many *b,
+                        const shoal_tiled_targets *targets)
 {
     shoal_tiled *tiled = NULL;
     assert_ok(context, shoal_tiled_create(context, options, b->n, &tiled));
@@ -700,7 +718,8 @@ static void test_cuda_many(void **state)
     memcpy(a, b.a, sizeof a);
     memcpy(jerk, b.jerk, sizeof jerk);
     for (int precision = 0; precision < SHOAL_TILED_PRECISIONS; precision++) {
-        options = (shoal_tiled_options){.engine = "cuda", .precision = precision, .eps = 0.01, .wants = SHOAL_TILED_JERK};
+        options = (shoal_tiled_options){
+            .engine = "cuda", .precision = precision, .eps = 0.01, .wants = SHOAL_TILED_JERK};
         many_forces(context, &options, &b, NULL);
         for (int i = 0; i < 3 * T; i++) {
             got_a[i] = b.a[i / T * N + index[i % T]];
@@ -712,11 +731,13 @@ static void test_cuda_many(void **state)
     free(b.m);
 }
 
-/* All that can be asked for, of all sources, some of them, and other places; again after others were measured in between. Returns
- * how many numbers that is. */
-static size_t all_ways(shoal_context *context, const shoal_tiled_options *options, const many *b, const long *index, double *out)
+/* All that can be asked for, of all sources, some of them, and other places; again after others were measured in
+ * between. Returns how many numbers that is. */
+static size_t all_ways(shoal_context *context, const shoal_tiled_options *options, const many *b, const long *index,
+                       double *out)
 {
-    const shoal_tiled_targets some = {.n = b->n / 2 + 1, .index = index}, places = {.n = b->n / 3 + 1, .x = b->v, .v = b->x};
+    const shoal_tiled_targets some = {.n = b->n / 2 + 1, .index = index},
+                              places = {.n = b->n / 3 + 1, .x = b->v, .v = b->x};
     const shoal_tiled_targets *const targets[] = {NULL, &some, &places, NULL};
     double *to = out;
     shoal_tiled *tiled = NULL;
@@ -771,8 +792,12 @@ static void test_cuda_devices(void **state)
                 if (kernels[kernel] && !shoal_tiled_can("cuda", kernels[kernel], precision, 0))
                     continue;
                 const bool all = !kernels[kernel] || shoal_tiled_can("cuda", kernels[kernel], precision, ALL);
-                options = (shoal_tiled_options){.engine = "cuda", .kernel = kernels[kernel], .precision = precision, .eps = 0.01,
-                                                .wants = all ? ALL : SHOAL_TILED_POTENTIAL, .n_devices = 1,
+                options = (shoal_tiled_options){.engine = "cuda",
+                                                .kernel = kernels[kernel],
+                                                .precision = precision,
+                                                .eps = 0.01,
+                                                .wants = all ? ALL : SHOAL_TILED_POTENTIAL,
+                                                .n_devices = 1,
                                                 .tune = SHOAL_TILED_TUNE_ALWAYS};
                 const size_t size = all_ways(context, &options, &b, index, once);
                 options.n_devices = 2;
@@ -780,8 +805,8 @@ static void test_cuda_devices(void **state)
                 for (size_t i = 0; i < size; i++)
                     if (memcmp(&once[i], &twice[i], sizeof *once) != 0)
                         fail_msg("%ld bodies, %s, %s: number %zu of %zu is %.17g on one device, %.17g on two", n,
-                                 shoal_tiled_precision_name(precision), kernels[kernel] ? kernels[kernel] : "auto", i, size,
-                                 once[i], twice[i]);
+                                 shoal_tiled_precision_name(precision), kernels[kernel] ? kernels[kernel] : "auto", i,
+                                 size, once[i], twice[i]);
             }
         free(once);
         free(twice);
@@ -817,8 +842,8 @@ static void test_kept(void **state)
     cache_end(&cache);
 }
 
-/* What auto takes on a GPU, which its line says: what was measured if there is something, and if it is wanted. What was measured is
- * kept, and computes the same forces; a run that is too short for it is not held up. */
+/* What auto takes on a GPU, which its line says: what was measured if there is something, and if it is wanted. What
+ * was measured is kept, and computes the same forces; a run that is too short for it is not held up. */
 static void test_cuda_tune(void **state)
 {
     static const struct {
@@ -827,8 +852,8 @@ static void test_cuda_tune(void **state)
         const char *pick, *why;
     } cases[] = {
         {SHOAL_TILED_TUNE_AUTO, 0, NULL, "(by the number of bodies)"},
-        {SHOAL_TILED_TUNE_AUTO, 1e3, NULL, "too short a run"},      /* by their number alone */
-        {SHOAL_TILED_TUNE_AUTO, 1e4, NULL, "too short a run"},      /* 0.03 ms each */
+        {SHOAL_TILED_TUNE_AUTO, 1e3, NULL, "too short a run"}, /* by their number alone */
+        {SHOAL_TILED_TUNE_AUTO, 1e4, NULL, "too short a run"}, /* 0.03 ms each */
         {SHOAL_TILED_TUNE_NEVER, INFINITY, NULL, "(by the number of bodies)"},
         {SHOAL_TILED_TUNE_AUTO, 1e12, NULL, "(the fastest of 4 measured)"},
         {SHOAL_TILED_TUNE_AUTO, 0, NULL, "(the fastest when measured here)"},
@@ -970,16 +995,32 @@ static void test_refusals(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_cpu_oracle),  cmocka_unit_test(test_cpu_wants),   cmocka_unit_test(test_cpu_targets),
-        cmocka_unit_test(test_cpu_spline),  cmocka_unit_test(test_cpu_momentum), cmocka_unit_test(test_cpu_bits),
-        cmocka_unit_test(test_units),       cmocka_unit_test(test_refusals),    cmocka_unit_test(test_cuda_oracle),
-        cmocka_unit_test(test_cuda_wants),  cmocka_unit_test(test_cuda_masses_by_roots), cmocka_unit_test(test_cuda_sorted),
-        cmocka_unit_test(test_cuda_masses_of_a_star), cmocka_unit_test(test_cpu_star), cmocka_unit_test(test_cuda_star),
-        cmocka_unit_test(test_cuda_targets), cmocka_unit_test(test_cuda_spline),
+        cmocka_unit_test(test_cpu_oracle),
+        cmocka_unit_test(test_cpu_wants),
+        cmocka_unit_test(test_cpu_targets),
+        cmocka_unit_test(test_cpu_spline),
+        cmocka_unit_test(test_cpu_momentum),
+        cmocka_unit_test(test_cpu_bits),
+        cmocka_unit_test(test_units),
+        cmocka_unit_test(test_refusals),
+        cmocka_unit_test(test_cuda_oracle),
+        cmocka_unit_test(test_cuda_wants),
+        cmocka_unit_test(test_cuda_masses_by_roots),
+        cmocka_unit_test(test_cuda_sorted),
+        cmocka_unit_test(test_cuda_masses_of_a_star),
+        cmocka_unit_test(test_cpu_star),
+        cmocka_unit_test(test_cuda_star),
+        cmocka_unit_test(test_cuda_targets),
+        cmocka_unit_test(test_cuda_spline),
         cmocka_unit_test(test_cuda_momentum),
-        cmocka_unit_test(test_cuda_bits),   cmocka_unit_test(test_cpu_steps),   cmocka_unit_test(test_cuda_steps),
-        cmocka_unit_test(test_cpu_many),    cmocka_unit_test(test_cuda_many),   cmocka_unit_test(test_cuda_devices),
-        cmocka_unit_test(test_kept),        cmocka_unit_test(test_cpu_tune),
+        cmocka_unit_test(test_cuda_bits),
+        cmocka_unit_test(test_cpu_steps),
+        cmocka_unit_test(test_cuda_steps),
+        cmocka_unit_test(test_cpu_many),
+        cmocka_unit_test(test_cuda_many),
+        cmocka_unit_test(test_cuda_devices),
+        cmocka_unit_test(test_kept),
+        cmocka_unit_test(test_cpu_tune),
         cmocka_unit_test(test_cuda_tune),
     };
     cmocka_set_test_filter(getenv("SHOAL_TEST_NAME"));

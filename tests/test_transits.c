@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * test_transits.c: the monitor `transits`: times against a Kepler orbit in long double, against states at the very times for every
- * propagator, and against the observed transits of TRAPPIST-1; none is lost or doubled however the run is cut.
+ * test_transits.c: the monitor `transits`: times against a Kepler orbit in long double, against states at the very
+ * times for every propagator, and against the observed transits of TRAPPIST-1; none is lost or doubled however the run
+ * is cut.
  */
 #include <gsl/gsl_fit.h>
 #include <math.h>
@@ -31,7 +32,7 @@ static shoal_event event_at(const shoal_plan *plan, long i)
     return event;
 }
 
-/* ---- one planet ---------------------------------------------------------------------------------------------------- */
+/* ---- one planet -------------------------------------------------------------------------------------------------- */
 
 static long double g_at(long double mu, long double t, const long double *start, long double *state)
 {
@@ -73,21 +74,32 @@ static void kepler_orbits_transit_when_they_do(void **state)
     int total = 0;
     for (int c = 0; c < SHOAL_COUNT(eccentricity) * SHOAL_COUNT(inclination) * 2; c++) {
         const double e = eccentricity[c / 2 % SHOAL_COUNT(eccentricity)], sign = c % 2 ? -1 : 1;
-        const shoal_orbit orbit[2] = {{0}, {.a = 0.7, .e = e, .inc = inclination[c / 2 / SHOAL_COUNT(eccentricity)], .Omega = 1 + c,
-                                            .omega = 2.0 * c, .f = 0.5 + 0.1 * c}};
+        const shoal_orbit orbit[2] = {{0},
+                                      {.a = 0.7,
+                                       .e = e,
+                                       .inc = inclination[c / 2 / SHOAL_COUNT(eccentricity)],
+                                       .Omega = 1 + c,
+                                       .omega = 2.0 * c,
+                                       .f = 0.5 + 0.1 * c}};
         shoal_body bodies[2] = {{.m = 1.3}, {.m = 1e-3}};
         const double mu = 1.301, P = TWO_PI * sqrt(pow(0.7, 3) / mu), t_end = sign * 7.3 * P;
         long double start[6], time[20], at[6];
         assert_ok(context, shoal_bodies_from_orbits(context, SHOAL_JACOBI, 2, orbit, bodies));
-        const double relative[6] = {bodies[1].x - bodies[0].x, bodies[1].y - bodies[0].y, bodies[1].z - bodies[0].z,
-                                    bodies[1].vx - bodies[0].vx, bodies[1].vy - bodies[0].vy, bodies[1].vz - bodies[0].vz};
+        const double relative[6] = {bodies[1].x - bodies[0].x,   bodies[1].y - bodies[0].y,
+                                    bodies[1].z - bodies[0].z,   bodies[1].vx - bodies[0].vx,
+                                    bodies[1].vy - bodies[0].vy, bodies[1].vz - bodies[0].vz};
         for (int q = 0; q < 6; q++)
             start[q] = relative[q];
         const int n = kepler_transits(mu, t_end, start, time);
-        const shoal_options options = {.propagator = "mvs_jacobi", .t_end = 1.1 * t_end, .dt = P / (e > 0.5 ? 400 : 23), .monitors = &watch, .n_monitors = 1};
+        const shoal_options options = {.propagator = "mvs_jacobi",
+                                       .t_end = 1.1 * t_end,
+                                       .dt = P / (e > 0.5 ? 400 : 23),
+                                       .monitors = &watch,
+                                       .n_monitors = 1};
         struct motion motion = motion_begin(context, 1, 2, NULL, NULL, &options, bodies);
         assert_ok(context, shoal_plan_integrate(motion.plan, 1.1 * t_end));
-        assert_true((n == 0 || n >= 6) && shoal_plan_n_events(motion.plan) >= n); /* a long orbit may pass behind the star alone */
+        /* a long orbit may pass behind the star alone */
+        assert_true((n == 0 || n >= 6) && shoal_plan_n_events(motion.plan) >= n);
         for (int i = 0; i < n; i++) {
             const shoal_event event = event_at(motion.plan, i);
             assert_int_equal(event.what, SHOAL_TRANSIT);
@@ -111,7 +123,7 @@ static void kepler_orbits_transit_when_they_do(void **state)
     assert_below(worst_distance, 2e-12, "distances");
 }
 
-/* ---- planets that pull at each other ------------------------------------------------------------------------------------ */
+/* ---- planets that pull at each other ----------------------------------------------------------------------------- */
 
 enum { N = 4, SYSTEMS = 40 };
 
@@ -124,27 +136,41 @@ static void resonant(shoal_context *context, long id, shoal_body *bodies)
     bodies[0].m = 1;
     for (int i = 1; i < N; i++) {
         bodies[i].m = 1e-4 * (1 + uniform(id, 8 * i));
-        orbit[i] = (shoal_orbit){.a = a[i], .e = 0.05, .inc = 1.5 + 0.1 * uniform(id, 8 * i + 1), .Omega = uniform(id, 8 * i + 2),
-                                 .omega = TWO_PI * uniform(id, 8 * i + 3), .f = TWO_PI * uniform(id, 8 * i + 4)};
+        orbit[i] = (shoal_orbit){.a = a[i],
+                                 .e = 0.05,
+                                 .inc = 1.5 + 0.1 * uniform(id, 8 * i + 1),
+                                 .Omega = uniform(id, 8 * i + 2),
+                                 .omega = TWO_PI * uniform(id, 8 * i + 3),
+                                 .f = TWO_PI * uniform(id, 8 * i + 4)};
     }
     assert_ok(context, shoal_bodies_from_orbits(context, SHOAL_JACOBI, N, orbit, bodies));
 }
 
-/* At a logged time the state, which the propagator makes itself, is one of least distance. The maps' partial steps are no solutions of
- * Newton's equations: their steps are short here. */
+/* At a logged time the state, which the propagator makes itself, is one of least distance. The maps' partial steps
+ * are no solutions of Newton's equations: their steps are short here. */
 static void every_propagator_is_there_at_its_transits(void **state)
 {
-    static const struct { const char *name; double steps; } rows[] = { /* an orbit of the inner planet */
-        {"mvs", 2000}, {"mvs_jacobi", 2000}, {"mvs_whds", 2000}, {"saba", 60}, {"leapfrog", 400}, {"hybrid", 2000}, {"hermite4", 400},
-        {"hermite4_adaptive", 400}, {"hermite6", 100}, {"hermite6_adaptive", 100}, {"runge_kutta", 200}, {"runge_kutta_adaptive", 100},
-        {"gauss", 60}, {"gauss_radau", 60}, {"gauss_radau_fixed", 40}, {"bulirsch_stoer", 60}};
+    static const struct {
+        const char *name;
+        double steps;
+    } rows[] = {/* an orbit of the inner planet */
+                {"mvs", 2000},     {"mvs_jacobi", 2000},       {"mvs_whds", 2000},        {"saba", 60},
+                {"leapfrog", 400}, {"hybrid", 2000},           {"hermite4", 400},         {"hermite4_adaptive", 400},
+                {"hermite6", 100}, {"hermite6_adaptive", 100}, {"runge_kutta", 200},      {"runge_kutta_adaptive", 100},
+                {"gauss", 60},     {"gauss_radau", 60},        {"gauss_radau_fixed", 40}, {"bulirsch_stoer", 60}};
     shoal_context *context = context_of(state);
     nobody_is_missing(rows, sizeof *rows, SHOAL_COUNT(rows));
     for (int row = 0; row < SHOAL_COUNT(rows); row++) {
         static const shoal_setting compose = {"order", 8, "8"};
         const bool leaps = strcmp(rows[row].name, "leapfrog") == 0;
-        const shoal_options options = {.propagator = rows[row].name, .t_end = 4 * TWO_PI, .dt = TWO_PI / rows[row].steps,
-                                       .dt_max = TWO_PI / rows[row].steps, .monitors = &watch, .n_monitors = 1, .settings = leaps ? &compose : NULL, .n_settings = leaps};
+        const shoal_options options = {.propagator = rows[row].name,
+                                       .t_end = 4 * TWO_PI,
+                                       .dt = TWO_PI / rows[row].steps,
+                                       .dt_max = TWO_PI / rows[row].steps,
+                                       .monitors = &watch,
+                                       .n_monitors = 1,
+                                       .settings = leaps ? &compose : NULL,
+                                       .n_settings = leaps};
         shoal_body bodies[N];
         double worst = 0, worst_distance = 0, last = 0;
         resonant(context, 7, bodies);
@@ -164,7 +190,8 @@ static void every_propagator_is_there_at_its_transits(void **state)
             worst = fmax(worst, fabs(at.g / (at.speed * at.speed)) / TWO_PI);
             worst_distance = fmax(worst_distance, fabs(at.distance - event.distance) + fabs(at.speed - event.speed));
         }
-        print_message("%-22s %ld transits, times within %.2g periods, distances and speeds within %.2g\n", rows[row].name, n, worst, worst_distance);
+        print_message("%-22s %ld transits, times within %.2g periods, distances and speeds within %.2g\n",
+                      rows[row].name, n, worst, worst_distance);
         assert_below(worst, 1e-8, "%s: times", rows[row].name);
         assert_below(worst_distance, 1e-7, "%s: distances and speeds", rows[row].name);
         motion_end(&logged);
@@ -172,8 +199,8 @@ static void every_propagator_is_there_at_its_transits(void **state)
     }
 }
 
-/* Steps of a twentieth of a period find what steps of a two-hundredth find, to 1e-8 of a period: by Gauss-Radau's method, which is exact to
- * 1e-11 for both. */
+/* Steps of a twentieth of a period find what steps of a two-hundredth find, to 1e-8 of a period: by Gauss-Radau's
+ * method, which is exact to 1e-11 for both. */
 static void long_steps_find_the_same_times(void **state)
 {
     shoal_context *context = context_of(state);
@@ -181,8 +208,11 @@ static void long_steps_find_the_same_times(void **state)
     double worst = 0;
     for (int k = 0; k < 2; k++) {
         shoal_body bodies[N];
-        const shoal_options options = {.propagator = "gauss_radau_fixed", .t_end = 40 * TWO_PI, .dt = TWO_PI / (k ? 200 : 20),
-                                       .monitors = &watch, .n_monitors = 1};
+        const shoal_options options = {.propagator = "gauss_radau_fixed",
+                                       .t_end = 40 * TWO_PI,
+                                       .dt = TWO_PI / (k ? 200 : 20),
+                                       .monitors = &watch,
+                                       .n_monitors = 1};
         resonant(context, 3, bodies);
         motion[k] = motion_begin(context, 1, N, NULL, NULL, &options, bodies);
         assert_ok(context, shoal_plan_integrate(motion[k].plan, options.t_end));
@@ -200,21 +230,28 @@ static void long_steps_find_the_same_times(void **state)
     motion_end(&motion[1]);
 }
 
-/* ---- however the run is cut --------------------------------------------------------------------------------------------------- */
+/* ---- however the run is cut -------------------------------------------------------------------------------------- */
 
 static int by_system(const void *a, const void *b)
 {
     const shoal_event *x = a, *y = b;
-    return x->system != y->system ? (x->system > y->system) - (x->system < y->system) : (x->time > y->time) - (x->time < y->time);
+    return x->system != y->system ? (x->system > y->system) - (x->system < y->system)
+                                  : (x->time > y->time) - (x->time < y->time);
 }
 
-/* All events, by system: malloc'd. cut: 0 in one go, 1 in slices of 7 steps, 2 asked for states on the way, 3 with a restart in the middle. */
+/* All events, by system: malloc'd. cut: 0 in one go, 1 in slices of 7 steps, 2 asked for states on the way, 3 with a
+ * restart in the middle. */
 static shoal_event *run_cut(shoal_context *context, const char *propagator, int lanes, int threads, int cut, long *n)
 {
     static const shoal_setting near = {"action", 0, "log"};
     const shoal_plug_options both[] = {{"stop_on_encounter", &near, 1}, watch};
-    const shoal_options options = {.propagator = propagator, .t_end = 30 * TWO_PI, .dt = TWO_PI / 40, .monitors = both, .n_monitors = 2,
-                                   .lanes = lanes, .threads = threads};
+    const shoal_options options = {.propagator = propagator,
+                                   .t_end = 30 * TWO_PI,
+                                   .dt = TWO_PI / 40,
+                                   .monitors = both,
+                                   .n_monitors = 2,
+                                   .lanes = lanes,
+                                   .threads = threads};
     shoal_body *bodies = calloc(SYSTEMS * N, sizeof *bodies);
     shoal_event *events = NULL;
     long n_moved = 1;
@@ -265,7 +302,9 @@ static shoal_event *run_cut(shoal_context *context, const char *propagator, int 
 static void no_transit_is_lost_or_doubled(void **state)
 {
     static const char *const names[] = {"mvs", "hermite4_adaptive", "hybrid"};
-    static const struct { int lanes, threads, cut; } rows[] = {{1, 1, 0}, {0, 2, 1}, {0, 1, 2}, {4, 2, 3}};
+    static const struct {
+        int lanes, threads, cut;
+    } rows[] = {{1, 1, 0}, {0, 2, 1}, {0, 1, 2}, {4, 2, 3}};
     for (int p = 0; p < SHOAL_COUNT(names); p++) {
         long n, m;
         shoal_event *expected = run_cut(context_of(state), names[p], 0, 0, 0, &n);
@@ -277,8 +316,8 @@ static void no_transit_is_lost_or_doubled(void **state)
                 fail_msg("%s, row %d: %ld events, expected %ld", names[p], row, m, n);
             for (long i = 0; i < n; i++)
                 if (memcmp(&events[i], &expected[i], sizeof *events) != 0)
-                    fail_msg("%s, row %d: event %ld of system %ld at %.17g, expected that of system %ld at %.17g", names[p], row, i,
-                             events[i].system, events[i].time, expected[i].system, expected[i].time);
+                    fail_msg("%s, row %d: event %ld of system %ld at %.17g, expected that of system %ld at %.17g",
+                             names[p], row, i, events[i].system, events[i].time, expected[i].system, expected[i].time);
             free(events);
         }
         free(expected);
@@ -290,7 +329,8 @@ static void the_line_is_that_of_the_times(void **state)
 {
     shoal_context *context = context_of(state);
     shoal_body bodies[N];
-    const shoal_options options = {.propagator = "saba", .t_end = 300 * TWO_PI, .dt = TWO_PI / 20, .monitors = &watch, .n_monitors = 1};
+    const shoal_options options = {
+        .propagator = "saba", .t_end = 300 * TWO_PI, .dt = TWO_PI / 20, .monitors = &watch, .n_monitors = 1};
     resonant(context, 5, bodies);
     struct motion motion = motion_begin(context, 1, N, NULL, NULL, &options, bodies);
     assert_ok(context, shoal_plan_integrate(motion.plan, options.t_end));
@@ -331,14 +371,16 @@ static void they_may_be_counted_alone(void **state)
     struct motion motion[2];
     for (int k = 0; k < 2; k++) {
         shoal_body bodies[N];
-        const shoal_options options = {.propagator = "saba", .t_end = 30 * TWO_PI, .dt = TWO_PI / 20, .monitors = &ways[k], .n_monitors = 1};
+        const shoal_options options = {
+            .propagator = "saba", .t_end = 30 * TWO_PI, .dt = TWO_PI / 20, .monitors = &ways[k], .n_monitors = 1};
         resonant(context, 5, bodies);
         motion[k] = motion_begin(context, 1, N, NULL, NULL, &options, bodies);
         assert_ok(context, shoal_plan_integrate(motion[k].plan, options.t_end));
     }
     assert_true(shoal_plan_n_events(motion[0].plan) > 50 && shoal_plan_n_events(motion[1].plan) == 0);
     assert_true(motion[1].plan->args.n_watch < motion[0].plan->args.n_watch);
-    static const char *const columns[] = {"transits_1", "transit_first_2", "transit_period_1", "ttv_rms_1", "ttv_rms_3"};
+    static const char *const columns[] = {"transits_1", "transit_first_2", "transit_period_1", "ttv_rms_1",
+                                          "ttv_rms_3"};
     for (int c = 0; c < SHOAL_COUNT(columns); c++) {
         const double expected = shoal_plan_column(motion[0].plan, columns[c], 0);
         assert_true(expected > 0 && shoal_plan_column(motion[1].plan, columns[c], 0) == expected);
@@ -347,13 +389,16 @@ static void they_may_be_counted_alone(void **state)
     motion_end(&motion[1]);
 }
 
-/* Passages of bodies before a star as dense states show them: g of some body passes from - to +, and it is nearer than the star. */
-static void every_passage_is_seen(shoal_context *context, const shoal_body *start, int star, double t_end, double dt, long of_body[3])
+/* Passages of bodies before a star as dense states show them: g of some body passes from - to +, and it is nearer
+ * than the star. */
+static void every_passage_is_seen(shoal_context *context, const shoal_body *start, int star, double t_end, double dt,
+                                  long of_body[3])
 {
     enum { FINER = 20 };
     const shoal_setting which = {"star", star, NULL};
     const shoal_plug_options of = {"transits", &which, 1};
-    const shoal_options options = {.propagator = "gauss_radau_fixed", .t_end = t_end, .dt = dt, .monitors = &of, .n_monitors = 1};
+    const shoal_options options = {
+        .propagator = "gauss_radau_fixed", .t_end = t_end, .dt = dt, .monitors = &of, .n_monitors = 1};
     const shoal_options dense = {.propagator = "gauss_radau_fixed", .t_end = t_end, .dt = dt};
     struct motion logged = motion_begin(context, 1, 3, NULL, NULL, &options, start);
     struct motion asked = motion_begin(context, 1, 3, NULL, NULL, &dense, start);
@@ -372,10 +417,12 @@ static void every_passage_is_seen(shoal_context *context, const shoal_body *star
                 int found = 0;
                 for (long e = 0; e < n; e++) {
                     const shoal_event event = event_at(logged.plan, e);
-                    found += event.body_a == i && event.body_b == star && event.time > t - 1.001 * dt / FINER && event.time < t + 1e-9;
+                    found += event.body_a == i && event.body_b == star && event.time > t - 1.001 * dt / FINER &&
+                             event.time < t + 1e-9;
                 }
                 if (found != 1)
-                    fail_msg("star %d: body %d passes between %.9g and %.9g, logged %d times", star, i, t - dt / FINER, t, found);
+                    fail_msg("star %d: body %d passes between %.9g and %.9g, logged %d times", star, i, t - dt / FINER,
+                             t, found);
                 of_body[i]++;
                 passed++;
             }
@@ -387,8 +434,8 @@ static void every_passage_is_seen(shoal_context *context, const shoal_body *star
     motion_end(&asked);
 }
 
-/* A planet about two stars passes before both of them, the second star before the first and the first before the second; and one about a star
- * of an inclined binary, which pulls as much as it moves. */
+/* A planet about two stars passes before both of them, the second star before the first and the first before the
+ * second; and one about a star of an inclined binary, which pulls as much as it moves. */
 static void two_stars(void **state)
 {
     shoal_context *context = context_of(state);
@@ -402,7 +449,8 @@ static void two_stars(void **state)
         assert_true(of_body[star] == 0 && of_body[2] >= 2);
     }
     for (int tilt = 0; tilt < 5; tilt++) {
-        const shoal_orbit about_one[3] = {{0}, {.a = 1.3, .e = 0.1, .inc = 0.4 + 0.2 * tilt, .omega = 1, .f = 1},
+        const shoal_orbit about_one[3] = {{0},
+                                          {.a = 1.3, .e = 0.1, .inc = 0.4 + 0.2 * tilt, .omega = 1, .f = 1},
                                           {.a = 5, .e = 0.1, .inc = 1.3 - 0.2 * tilt, .f = 3}};
         shoal_body bodies[3] = {{.m = 1}, {.m = 1e-4}, {.m = 0.5}};
         long of_body[3] = {0};
@@ -413,16 +461,20 @@ static void two_stars(void **state)
     }
 }
 
-/* A planet falls into its star in the step in which it would have passed before it: no transit after that, nor in the columns of a system that ends. */
+/* A planet falls into its star in the step in which it would have passed before it: no transit after that, nor in
+ * the columns of a system that ends. */
 static void who_is_gone_does_not_transit(void **state)
 {
     shoal_context *context = context_of(state);
     for (int merges = 0; merges < 2; merges++) {
         const shoal_setting action = {"action", merges, merges ? "merge" : "stop"};
         const shoal_plug_options both[] = {{"stop_on_collision", &action, 1}, watch};
-        const shoal_options options = {.propagator = "leapfrog", .t_end = 4, .dt = 0.4, .monitors = both, .n_monitors = 2};
-        /* the star's disc is entered at t = 0.9, its middle passed at 1: the step ends at 1.2; another planet passes before it at 3 */
-        const shoal_body start[3] = {{.m = 1e-9, .r = 0.1}, {.m = 1e-15, .x = -1, .z = 0.01, .vx = 1}, {.m = 1e-15, .x = -3, .z = 5, .vx = 1}};
+        const shoal_options options = {
+            .propagator = "leapfrog", .t_end = 4, .dt = 0.4, .monitors = both, .n_monitors = 2};
+        /* the star's disc is entered at t = 0.9, its middle passed at 1: the step ends at 1.2; another planet passes
+         * before it at 3 */
+        const shoal_body start[3] = {
+            {.m = 1e-9, .r = 0.1}, {.m = 1e-15, .x = -1, .z = 0.01, .vx = 1}, {.m = 1e-15, .x = -3, .z = 5, .vx = 1}};
         struct motion motion = motion_begin(context, 1, 3, NULL, NULL, &options, start);
         assert_ok(context, shoal_plan_integrate(motion.plan, 4));
         assert_int_equal(shoal_plan_n_events(motion.plan), merges ? 2 : 1);

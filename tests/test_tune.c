@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * test_tune.c: how a GPU's work model is chosen (core/plan/tune.c), with an engine in the GPU's place that takes as long as the test says.
+ * test_tune.c: how a GPU's work model is chosen (core/plan/tune.c), with an engine in the GPU's place that takes as
+ * long as the test says.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -9,19 +10,19 @@
 
 #include "systems.h"
 
-/* ---- the engine ------------------------------------------------------------------------------------------------------------ */
+/* ---- the engine -------------------------------------------------------------------------------------------------- */
 
 static struct {
-    char file[256];        /* where choices are kept beside */
+    char file[256]; /* where choices are kept beside */
     const char *device;
-    int fastest;           /* the model that takes least */
-    int refused;           /* one that cannot be made; -1: none */
+    int fastest; /* the model that takes least */
+    int refused; /* one that cannot be made; -1: none */
     int n_created, n_alive;
     shoal_kernel_choice choice;
 } gpu;
 
-static shoal_status create(shoal_context *context, const shoal_kernel_choice *choice, const shoal_kernel_args *args, long n_systems,
-                           shoal_engine **engine, char *line, size_t line_size)
+static shoal_status create(shoal_context *context, const shoal_kernel_choice *choice, const shoal_kernel_args *args,
+                           long n_systems, shoal_engine **engine, char *line, size_t line_size)
 {
     (void)args;
     (void)n_systems;
@@ -50,7 +51,8 @@ static shoal_status copy(shoal_engine *engine, int arrays)
     return SHOAL_OK;
 }
 
-static shoal_status launch(shoal_engine *engine, shoal_kernel_entry entry, const int *list, long n_list, double slice_steps)
+static shoal_status launch(shoal_engine *engine, shoal_kernel_entry entry, const int *list, long n_list,
+                           double slice_steps)
 {
     assert_non_null(engine);
     assert_true(list && n_list > 0 && (entry != SHOAL_INTEGRATE || slice_steps >= 1));
@@ -64,17 +66,31 @@ static shoal_status wait_for(shoal_engine *engine, double *seconds)
     return SHOAL_OK;
 }
 
-static const char *device(const shoal_engine *engine) { return (void)engine, gpu.device; }
-static const char *kernel_file(const shoal_engine *engine) { return (void)engine, gpu.file; }
+static const char *device(const shoal_engine *engine)
+{
+    return (void)engine, gpu.device;
+}
+static const char *kernel_file(const shoal_engine *engine)
+{
+    return (void)engine, gpu.file;
+}
 static void compile(shoal_engine *engine, const shoal_kernel_choice *choices, int n)
 {
     assert_true(engine && choices && n > 0);
 }
 
-static const shoal_engine_type fake = {.name = "fake", .create = create, .destroy = destroy, .upload = copy, .download = copy, .launch = launch, .wait = wait_for,
-                                       .device = device, .kernel_file = kernel_file, .compile = compile};
+static const shoal_engine_type fake = {.name = "fake",
+                                       .create = create,
+                                       .destroy = destroy,
+                                       .upload = copy,
+                                       .download = copy,
+                                       .launch = launch,
+                                       .wait = wait_for,
+                                       .device = device,
+                                       .kernel_file = kernel_file,
+                                       .compile = compile};
 
-/* ---- plans on it ----------------------------------------------------------------------------------------------------------- */
+/* ---- plans on it ------------------------------------------------------------------------------------------------- */
 
 enum { SYSTEMS = 40 };
 
@@ -174,10 +190,13 @@ static void never_and_always_are_obeyed(void **state)
 
 static void another_device_or_a_damaged_file_is_not_believed(void **state)
 {
-    static const char *const texts[] = {
-        "", "component", "component bodies 1 block 33 registers 0 on one\n", "component bodies 1 block 32 registers 999 on one\n",
-        "component bodies 9 block 32 registers 0 on one\n", "planet bodies 1 block 32 registers 0 on one\n",
-        "component bodies 1 block 64 registers 0 on other\n"};
+    static const char *const texts[] = {"",
+                                        "component",
+                                        "component bodies 1 block 33 registers 0 on one\n",
+                                        "component bodies 1 block 32 registers 999 on one\n",
+                                        "component bodies 9 block 32 registers 0 on one\n",
+                                        "planet bodies 1 block 32 registers 0 on one\n",
+                                        "component bodies 1 block 64 registers 0 on other\n"};
     struct motion motion = begin(state, 10);
     char path[300];
     snprintf(path, sizeof path, "%s.tuned%d", gpu.file, ilogb(SYSTEMS));
@@ -235,7 +254,8 @@ static void bodies_of_a_thread_are_forced(void **state)
     end(&motion);
 }
 
-/* Of systems that thin out: another choice only where the rule has one for those that are left, and only if much is left to do. */
+/* Of systems that thin out: another choice only where the rule has one for those that are left, and only if much is
+ * left to do. */
 static void few_that_are_left_are_chosen_for_again(void **state)
 {
     struct motion motion = begin(state, 1e9);
@@ -252,7 +272,8 @@ static void few_that_are_left_are_chosen_for_again(void **state)
     assert_int_equal(gpu.choice.model, SHOAL_MODEL_BODY);
     assert_int_equal(plan->n_chosen_for, SYSTEMS / 2);
     assert_non_null(strstr(shoal_plan_line(plan), "for the 20 systems that are left"));
-    snprintf(plan->tune, sizeof plan->tune, "auto"); /* and measured, from where they are and for where they are headed */
+    /* and measured, from where they are and for where they are headed */
+    snprintf(plan->tune, sizeof plan->tune, "auto");
     plan->n_chosen_for = 1000000;
     for (long i = 0; i < plan->n_list; i++)
         *shoal_ensemble_field(motion.ensemble, SHOAL_SYS_TARGET, plan->list[i]) = 7 + (double)i;
@@ -261,7 +282,8 @@ static void few_that_are_left_are_chosen_for_again(void **state)
     assert_non_null(strstr(shoal_plan_line(plan), "measured)"));
     for (long i = 0; i < plan->n_list; i++) {
         assert_true(*shoal_ensemble_field(motion.ensemble, SHOAL_SYS_TARGET, plan->list[i]) == 7 + (double)i);
-        *shoal_ensemble_field(motion.ensemble, SHOAL_SYS_STEP, plan->list[i]) = *shoal_ensemble_field(motion.ensemble, SHOAL_SYS_END, plan->list[i]) - 1;
+        *shoal_ensemble_field(motion.ensemble, SHOAL_SYS_STEP,
+                              plan->list[i]) = *shoal_ensemble_field(motion.ensemble, SHOAL_SYS_END, plan->list[i]) - 1;
     }
     plan->n_chosen_for = 1000000;
     const int n_measured = gpu.n_created;

@@ -14,11 +14,11 @@
 
 static const double TWO_PI = 6.283185307179586;
 
-#define assert_close(value, expected, relative)                                                                     \
-    do {                                                                                                            \
-        double v_ = (value), e_ = (expected);                                                                       \
-        if (!(fabs(v_ - e_) <= (relative) * fabs(e_)))                                                              \
-            fail_msg("%s = %.17g, expected %.17g within %g", #value, v_, e_, (double)(relative));                   \
+#define assert_close(value, expected, relative)                                                   \
+    do {                                                                                          \
+        double v_ = (value), e_ = (expected);                                                     \
+        if (!(fabs(v_ - e_) <= (relative)*fabs(e_)))                                              \
+            fail_msg("%s = %.17g, expected %.17g within %g", #value, v_, e_, (double)(relative)); \
     } while (0)
 
 static shoal_context *context;

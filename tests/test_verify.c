@@ -17,7 +17,7 @@ static shoal_result *make_result(const fixture *at, double length, double time)
     result->units.time = time;
     double row[3][SHOAL_STATE];
     for (int b = 0; b < 3; b++) {
-        strcpy(result->body_name[b], (const char *[]){ "star", "b", "c" }[b]);
+        strcpy(result->body_name[b], (const char *[]){"star", "b", "c"}[b]);
         for (int q = 0; q < SHOAL_STATE; q++)
             row[b][q] = q == 0 ? 1 : q > 3 ? b * (q == 5) * time / length : b * (q == 1) / length;
     }
@@ -33,8 +33,8 @@ static shoal_result *make_result(const fixture *at, double length, double time)
     return result;
 }
 
-static bool compare(const fixture *at, const shoal_result *a, const shoal_result *b, const shoal_verify_options *options,
-                    char **text)
+static bool compare(const fixture *at, const shoal_result *a, const shoal_result *b,
+                    const shoal_verify_options *options, char **text)
 {
     size_t size = 0;
     bool same = false;
@@ -49,25 +49,25 @@ enum { ID = -7, N_LIVE, OUTCOME, UNKNOWN, SNAPSHOT, TIME, CENTRAL };
 static void results_are_compared(void **state)
 {
     const fixture *at = *state;
-    shoal_verify_options options = { .threshold = { 1e-10, 1e-10, 1e-10, 1e-10 } };
+    shoal_verify_options options = {.threshold = {1e-10, 1e-10, 1e-10, 1e-10}};
     static const struct {
         int what; /* quantity of body c in system 11, or below 0 */
         double factor, difference;
         const char *word;
     } cases[] = {
-        { 0, 1, 0, "same as itself" },
-        { 1, 1 + 3e-10, 3e-10, "position" },
-        { 5, 1 - 4e-10, 4e-10, "velocity" },
-        { 0, 1 + 5e-10, 5e-10, "mass" },
-        { TIME, 1 + 6e-10, 6e-10, "time" },
-        { SNAPSHOT, 1 + 3e-10, 3e-10, "position" },
-        { CENTRAL, 1, 3e-10, "system 11, star, t = 10" }, /* its nearest planet is at 1 AU */
-        { UNKNOWN, NAN, INFINITY, "position         inf" },
-        { OUTCOME, 1, 0, "outcomes: 1 differ, the first in system 11 (survived, ejected)" },
-        { N_LIVE, 1, 0, "number of bodies: 1 systems differ, first 11" },
-        { ID, 1, 0, "only in the first file: 1 systems, first 11" },
+        {0, 1, 0, "same as itself"},
+        {1, 1 + 3e-10, 3e-10, "position"},
+        {5, 1 - 4e-10, 4e-10, "velocity"},
+        {0, 1 + 5e-10, 5e-10, "mass"},
+        {TIME, 1 + 6e-10, 6e-10, "time"},
+        {SNAPSHOT, 1 + 3e-10, 3e-10, "position"},
+        {CENTRAL, 1, 3e-10, "system 11, star, t = 10"}, /* its nearest planet is at 1 AU */
+        {UNKNOWN, NAN, INFINITY, "position         inf"},
+        {OUTCOME, 1, 0, "outcomes: 1 differ, the first in system 11 (survived, ejected)"},
+        {N_LIVE, 1, 0, "number of bodies: 1 systems differ, first 11"},
+        {ID, 1, 0, "only in the first file: 1 systems, first 11"},
     };
-    const shoal_verify_options loose = { .threshold = { 1e-9, 1e-9, 1e-9, 1e-9 } };
+    const shoal_verify_options loose = {.threshold = {1e-9, 1e-9, 1e-9, 1e-9}};
     for (int i = 0; i < SHOAL_COUNT(cases); i++)
         for (int scaled = 0; scaled < 2; scaled++) { /* the other one in other units */
             shoal_result *a = make_result(at, 1, 1), *b = scaled ? make_result(at, 0.25, 4) : make_result(at, 1, 1);
@@ -85,7 +85,8 @@ static void results_are_compared(void **state)
             const bool same = compare(at, a, b, &options, &text);
             if (same != (i == 0) || (i && !strstr(text, cases[i].word)))
                 fail_msg("case %d: %s", i, text);
-            assert_non_null(strstr(text, cases[i].what == ID ? "compared: 1 systems, 1" : "compared: 2 systems, 2 snapshots"));
+            assert_non_null(
+                strstr(text, cases[i].what == ID ? "compared: 1 systems, 1" : "compared: 2 systems, 2 snapshots"));
             if (cases[i].what >= 0 && i) { /* which body, when, by how much */
                 assert_non_null(strstr(text, "system 11, c, t = 10"));
                 const double printed = strtod(strstr(text, cases[i].word) + 9, NULL);
@@ -103,20 +104,20 @@ static void results_are_compared(void **state)
 static void gone_bodies(void **state)
 {
     const fixture *at = *state;
-    shoal_verify_options options = { .threshold = { 1e-10, 1e-10, 1e-10, 1e-10 } };
+    shoal_verify_options options = {.threshold = {1e-10, 1e-10, 1e-10, 1e-10}};
     shoal_result *a = make_result(at, 1, 1), *b = make_result(at, 1, 1);
-    shoal_table table = { .context = at->context, .path = "result" };
+    shoal_table table = {.context = at->context, .path = "result"};
     char *text;
     for (int q = 0; q < SHOAL_STATE; q++)
         a->final[21 + q] = b->final[21 + q] = NAN; /* the star of system 11 */
-    b->final[35 + 1] += 3e-10; /* c is 1 AU from b, which comes first now */
+    b->final[35 + 1] += 3e-10;                     /* c is 1 AU from b, which comes first now */
     assert_false(compare(at, a, b, &options, &text));
     assert_non_null(strstr(text, "3e-10"));
     free(text);
     b->final[35 + 1] = a->final[35 + 1];
     assert_true(compare(at, a, b, &options, &text));
     free(text);
-    assert_int_equal(shoal_table_from_result(a, (bool[]){ true, true }, SHOAL_QUERY_FINAL, 0, &table), SHOAL_OK);
+    assert_int_equal(shoal_table_from_result(a, (bool[]){true, true}, SHOAL_QUERY_FINAL, 0, &table), SHOAL_OK);
     assert_int_equal(table.n_systems, 2);
     assert_int_equal(table.systems[1].n_bodies, 2);
     assert_true(table.bodies[4].x == 2);
@@ -133,7 +134,7 @@ static void absolute_thresholds(void **state)
     shoal_result *a = make_result(at, 0.25, 4), *b = make_result(at, 1, 1);
     char *text;
     b->final[35 + 1] += 1e-6;
-    shoal_verify_options options = { .threshold = { 3.9e-6, 0, 0, 0 }, .absolute = true };
+    shoal_verify_options options = {.threshold = {3.9e-6, 0, 0, 0}, .absolute = true};
     assert_false(compare(at, a, b, &options, &text));
     assert_non_null(strstr(text, "4e-06"));
     free(text);
@@ -147,6 +148,6 @@ static void absolute_thresholds(void **state)
 int main(void)
 {
 #define TEST(test) cmocka_unit_test_setup_teardown(test, fixture_setup, fixture_teardown)
-    const struct CMUnitTest tests[] = { TEST(results_are_compared), TEST(gone_bodies), TEST(absolute_thresholds) };
+    const struct CMUnitTest tests[] = {TEST(results_are_compared), TEST(gone_bodies), TEST(absolute_thresholds)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

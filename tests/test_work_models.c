@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * test_work_models.c: a system by one GPU thread, or by a team: a thread a body, a component, a pair (core/kernel/team.h).
+ * test_work_models.c: a system by one GPU thread, or by a team: a thread a body, a component, a pair
+ * (core/kernel/team.h).
  *
- * With NVRTC alone: every propagator compiles in every model. With a GPU: every model against the CPU, to the bit, with monitors, their
- * actions, extra forces, tangent vectors, massless bodies, compensated sums, every choice a propagator has, systems that fill a warp, share it, and are
- * larger; twice the same. SHOAL_TEST_PROPAGATOR=NAME: of that one alone; SHOAL_TEST_NAME=PATTERN: those tests alone.
+ * With NVRTC alone: every propagator compiles in every model. With a GPU: every model against the CPU, to the bit, with
+ * monitors, their actions, extra forces, tangent vectors, massless bodies, compensated sums, every choice a propagator
+ * has, systems that fill a warp, share it, and are larger; twice the same. SHOAL_TEST_PROPAGATOR=NAME: of that one
+ * alone; SHOAL_TEST_NAME=PATTERN: those tests alone.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -35,14 +37,18 @@ static void every_model_compiles(void **state)
         for (int i = 0; i < SHOAL_COUNT(models); i++) {
             const shoal_propagator *propagator = shoal_plugs_of(NULL)->propagators[p];
             const int n = (models[i].bodies == 1 ? 4 : 2 * models[i].bodies) + propagator->first_body;
-            shoal_kernel_choice choice = {.propagator = propagator, .n_bodies = n, .n_massive = n,
+            shoal_kernel_choice choice = {.propagator = propagator,
+                                          .n_bodies = n,
+                                          .n_massive = n,
                                           .monitors = 1 << shoal_monitor_find(NULL, "stop_on_ejection")};
             shoal_cubin cubin;
             if (!choose_model(&choice, i))
                 continue;
-            assert_ok(context_of(state), shoal_jit_compile(context_of(state), &choice, 1 << SHOAL_INTEGRATE, 90, 0, &cubin));
+            assert_ok(context_of(state),
+                      shoal_jit_compile(context_of(state), &choice, 1 << SHOAL_INTEGRATE, 90, 0, &cubin));
             if (cubin.log[0])
-                fail_msg("%s, work model %s: the compiler says: %s", choice.propagator->name, shoal_model_name(&choice), cubin.log);
+                fail_msg("%s, work model %s: the compiler says: %s", choice.propagator->name, shoal_model_name(&choice),
+                         cubin.log);
             assert_in_range(cubin.usage[SHOAL_INTEGRATE].registers, 1, 255);
             shoal_cubin_release(&cubin);
         }
@@ -51,17 +57,21 @@ static void every_model_compiles(void **state)
 static void teams_have_their_sizes(void **state)
 {
     (void)state;
-    const shoal_propagator *hermite = shoal_propagator_find(NULL, "hermite4"), *mvs = shoal_propagator_find(NULL, "mvs");
+    const shoal_propagator *hermite = shoal_propagator_find(NULL, "hermite4"),
+                           *mvs = shoal_propagator_find(NULL, "mvs");
     const struct {
         const shoal_propagator *propagator;
         int model, n, threads, systems; /* of a block of 64 threads, or of a team's own */
     } rows[] = {
-        {hermite, SHOAL_MODEL_SYSTEM, 3, 1, 64}, {hermite, SHOAL_MODEL_BODY, 3, 3, 20}, {mvs, SHOAL_MODEL_BODY, 3, 2, 32},
-        {hermite, SHOAL_MODEL_COMPONENT, 3, 9, 6}, {hermite, SHOAL_MODEL_PAIR, 8, 28, 2}, {hermite, SHOAL_MODEL_PAIR, 4, 12, 4},
-        {hermite, SHOAL_MODEL_BODY, 64, 64, 1}, {hermite, SHOAL_MODEL_PAIR, 64, 1024, 1}, {mvs, SHOAL_MODEL_BODY, 2, 1, 64},
+        {hermite, SHOAL_MODEL_SYSTEM, 3, 1, 64}, {hermite, SHOAL_MODEL_BODY, 3, 3, 20},
+        {mvs, SHOAL_MODEL_BODY, 3, 2, 32},       {hermite, SHOAL_MODEL_COMPONENT, 3, 9, 6},
+        {hermite, SHOAL_MODEL_PAIR, 8, 28, 2},   {hermite, SHOAL_MODEL_PAIR, 4, 12, 4},
+        {hermite, SHOAL_MODEL_BODY, 64, 64, 1},  {hermite, SHOAL_MODEL_PAIR, 64, 1024, 1},
+        {mvs, SHOAL_MODEL_BODY, 2, 1, 64},
     };
     for (int i = 0; i < SHOAL_COUNT(rows); i++) {
-        const shoal_kernel_choice choice = {.propagator = rows[i].propagator, .n_bodies = rows[i].n, .model = rows[i].model};
+        const shoal_kernel_choice choice = {
+            .propagator = rows[i].propagator, .n_bodies = rows[i].n, .model = rows[i].model};
         const int block = shoal_team_block(&choice, 64);
         assert_int_equal(shoal_team_threads(&choice), rows[i].threads);
         assert_int_equal(block % 32, 0);
@@ -72,7 +82,8 @@ static void teams_have_their_sizes(void **state)
     assert_false(shoal_team_fits(&large));
 }
 
-/* A team keeps the state before a step where a monitor looks at it, and there alone: the kernel's text checks that there is room. */
+/* A team keeps the state before a step where a monitor looks at it, and there alone: the kernel's text checks that
+ * there is room. */
 static void states_before_a_step_have_room(void **state)
 {
     const shoal_propagator *hermite = shoal_propagator_find(NULL, "hermite4");
@@ -90,18 +101,19 @@ static void states_before_a_step_have_room(void **state)
             continue;
         }
         shoal_cubin cubin;
-        assert_ok(context_of(state), shoal_jit_compile(context_of(state), &choice, 1 << SHOAL_INTEGRATE, 90, 0, &cubin));
+        assert_ok(context_of(state),
+                  shoal_jit_compile(context_of(state), &choice, 1 << SHOAL_INTEGRATE, 90, 0, &cubin));
         shoal_cubin_release(&cubin);
     }
 }
 
-/* ---- against the CPU --------------------------------------------------------------------------------------------------------- */
+/* ---- against the CPU --------------------------------------------------------------------------------------------- */
 
 enum { SYSTEMS = 97 };
 
 struct setup {
     const char *propagator;
-    int n, massless;  /* bodies, and those of them without mass */
+    int n, massless; /* bodies, and those of them without mass */
     const shoal_plug_options *monitors, *forces;
     int n_monitors, n_forces;
     const shoal_setting *setting; /* of the propagator */
@@ -130,18 +142,27 @@ static void outcome_free(struct outcome *outcome)
 static int compare_events(const void *a, const void *b)
 {
     const shoal_event *x = a, *y = b;
-    return x->system != y->system ? (x->system > y->system) - (x->system < y->system) : (x->time > y->time) - (x->time < y->time);
+    return x->system != y->system ? (x->system > y->system) - (x->system < y->system)
+                                  : (x->time > y->time) - (x->time < y->time);
 }
 
-static struct outcome integrate(shoal_context *context, const struct setup *setup, const char *engine, const shoal_kernel_choice *choice,
-                                const char *tune)
+static struct outcome integrate(shoal_context *context, const struct setup *setup, const char *engine,
+                                const shoal_kernel_choice *choice, const char *tune)
 {
-    const shoal_options options = {
-        .propagator = setup->propagator, .settings = setup->setting, .n_settings = setup->setting != NULL, .engine = engine,
-        .work_model = choice ? shoal_model_name(choice) : NULL, .tune = tune,
-        .gpu_bodies = choice && choice->model == SHOAL_MODEL_BODY ? choice->tuning.bodies : 0,
-        .monitors = setup->monitors, .n_monitors = setup->n_monitors, .forces = setup->forces, .n_forces = setup->n_forces,
-        .t_end = setup->orbits * TWO_PI, .dt = TWO_PI / 50};
+    const shoal_options options = {.propagator = setup->propagator,
+                                   .settings = setup->setting,
+                                   .n_settings = setup->setting != NULL,
+                                   .engine = engine,
+                                   .work_model = choice ? shoal_model_name(choice) : NULL,
+                                   .tune = tune,
+                                   .gpu_bodies = choice && choice->model == SHOAL_MODEL_BODY ? choice->tuning.bodies
+                                                                                             : 0,
+                                   .monitors = setup->monitors,
+                                   .n_monitors = setup->n_monitors,
+                                   .forces = setup->forces,
+                                   .n_forces = setup->n_forces,
+                                   .t_end = setup->orbits * TWO_PI,
+                                   .dt = TWO_PI / 50};
     const int n = setup->n;
     shoal_body *bodies = calloc((size_t)(SYSTEMS * n), sizeof *bodies);
     struct outcome outcome = {.bodies = bodies, .systems = calloc(SYSTEMS, sizeof(shoal_system))};
@@ -185,7 +206,8 @@ static void compare_models(void **state, const struct setup *setup)
         return;
     struct outcome cpu = integrate(context_of(state), setup, "cpu", NULL, NULL);
     for (int i = 0; i < SHOAL_COUNT(models); i++) {
-        shoal_kernel_choice choice = {.propagator = shoal_propagator_find(NULL, setup->propagator), .n_bodies = setup->n,
+        shoal_kernel_choice choice = {.propagator = shoal_propagator_find(NULL, setup->propagator),
+                                      .n_bodies = setup->n,
                                       .n_massive = setup->n - setup->massless};
         const char *model = models[i].name;
         if (!choose_model(&choice, i))
@@ -204,8 +226,8 @@ static void compare_models(void **state, const struct setup *setup)
             const double *x = &cpu.watch[w], *y = &gpu.watch[w];
             differ += memcmp(x, y, sizeof *x) != 0 && !(isnan(*x) && isnan(*y));
         }
-        print_message("%-22s n %2d %-13s %d%s%s: %ld of %ld doubles differ, largest difference %.2g\n", setup->propagator,
-                      setup->n, model, models[i].bodies, setup->setting ? " " : "",
+        print_message("%-22s n %2d %-13s %d%s%s: %ld of %ld doubles differ, largest difference %.2g\n",
+                      setup->propagator, setup->n, model, models[i].bodies, setup->setting ? " " : "",
                       setup->setting && setup->setting->choice ? setup->setting->choice : "", differ,
                       SYSTEMS * (setup->n * 6 + cpu.n_watch), largest);
         assert_non_null(strstr(gpu.line, model));
@@ -215,7 +237,8 @@ static void compare_models(void **state, const struct setup *setup)
             ended += a->outcome != SHOAL_RUNNING && a->outcome != SHOAL_SURVIVED;
             if (a->outcome != b->outcome || a->body_a != b->body_a || a->body_b != b->body_b || a->t_stop != b->t_stop)
                 fail_msg("%s, %s: system %ld: outcome %d at %.17g of %d, %d instead of %d at %.17g of %d, %d",
-                         setup->propagator, model, s, b->outcome, b->t_stop, b->body_a, b->body_b, a->outcome, a->t_stop, a->body_a, a->body_b);
+                         setup->propagator, model, s, b->outcome, b->t_stop, b->body_a, b->body_b, a->outcome,
+                         a->t_stop, a->body_a, a->body_b);
         }
         if (setup->tight && setup->n_monitors > 1)
             assert_true((cpu.n_events ? cpu.n_events : ended) > 5);
@@ -229,14 +252,19 @@ static void compare_models(void **state, const struct setup *setup)
 }
 
 /* A size that two and four bodies a thread divide. */
-static int four_moving(int p) { return 4 + shoal_plugs_of(NULL)->propagators[p]->first_body; }
+static int four_moving(int p)
+{
+    return 4 + shoal_plugs_of(NULL)->propagators[p]->first_body;
+}
 
 static void every_propagator_is_the_same(void **state)
 {
     need_gpu();
     for (int p = 0; shoal_plugs_of(NULL)->propagators[p]; p++)
         for (int n = 2; n <= 5; n++)
-            compare_models(state, &(struct setup){.propagator = shoal_plugs_of(NULL)->propagators[p]->name, .n = n, .orbits = 3.01});
+            compare_models(
+                state,
+                &(struct setup){.propagator = shoal_plugs_of(NULL)->propagators[p]->name, .n = n, .orbits = 3.01});
 }
 
 static void large_systems_are_the_same(void **state)
@@ -245,30 +273,47 @@ static void large_systems_are_the_same(void **state)
     need_gpu();
     for (int p = 0; shoal_plugs_of(NULL)->propagators[p]; p++)
         for (int i = 0; i < SHOAL_COUNT(sizes); i++)
-            compare_models(state, &(struct setup){.propagator = shoal_plugs_of(NULL)->propagators[p]->name, .n = sizes[i], .orbits = 0.31});
+            compare_models(state, &(struct setup){.propagator = shoal_plugs_of(NULL)->propagators[p]->name,
+                                                  .n = sizes[i],
+                                                  .orbits = 0.31});
 }
 
 static void monitors_see_the_same(void **state)
 {
     static const shoal_setting near = {"r_max", 3.0, NULL}, close = {"factor", 0.22, NULL}, large = {"factor", 5, NULL};
     static const shoal_setting angle[] = {{"p_1", -1, NULL}, {"p_2", 2, NULL}, {"q_1", -1, NULL}};
-    static const shoal_plug_options all[] = {
-        {"stop_on_ejection", &near, 1}, {"stop_on_encounter", &close, 1}, {"stop_on_collision", &large, 1},
-        {"closest_approach", NULL, 0}, {"element_range", NULL, 0}, {"energy_error", NULL, 0}, {"mean_motion_drift", NULL, 0},
-        {"resonant_angle", angle, SHOAL_COUNT(angle)}, {"distance", NULL, 0}, {"amd", NULL, 0}, {"transits", NULL, 0}};
-    static const shoal_plug_options crossing[] = {{"stop_on_crossing", NULL, 0}, {"amd", NULL, 0}}; /* most do at once */
+    static const shoal_plug_options all[] = {{"stop_on_ejection", &near, 1},
+                                             {"stop_on_encounter", &close, 1},
+                                             {"stop_on_collision", &large, 1},
+                                             {"closest_approach", NULL, 0},
+                                             {"element_range", NULL, 0},
+                                             {"energy_error", NULL, 0},
+                                             {"mean_motion_drift", NULL, 0},
+                                             {"resonant_angle", angle, SHOAL_COUNT(angle)},
+                                             {"distance", NULL, 0},
+                                             {"amd", NULL, 0},
+                                             {"transits", NULL, 0}};
+    /* most do at once */
+    static const shoal_plug_options crossing[] = {{"stop_on_crossing", NULL, 0}, {"amd", NULL, 0}};
     need_gpu();
     for (int p = 0; shoal_plugs_of(NULL)->propagators[p]; p++) {
-        compare_models(state, &(struct setup){.propagator = shoal_plugs_of(NULL)->propagators[p]->name, .n = four_moving(p), .orbits = 2,
-                                              .monitors = crossing, .n_monitors = SHOAL_COUNT(crossing), .tight = true});
+        compare_models(state, &(struct setup){.propagator = shoal_plugs_of(NULL)->propagators[p]->name,
+                                              .n = four_moving(p),
+                                              .orbits = 2,
+                                              .monitors = crossing,
+                                              .n_monitors = SHOAL_COUNT(crossing),
+                                              .tight = true});
         static const int sizes[] = {0, 6, 36};
         for (int i = 0; i < SHOAL_COUNT(sizes); i++) {
             const int more = sizes[i];
             if ((more == 6 && !shoal_plugs_of(NULL)->propagators[p]->several_bodies) || (more == 36 && p % 4))
                 continue;
             compare_models(state, &(struct setup){.propagator = shoal_plugs_of(NULL)->propagators[p]->name,
-                                                  .n = four_moving(p) + more, .orbits = more ? 0.9 : 20,
-                                                  .monitors = all, .n_monitors = SHOAL_COUNT(all), .tight = true});
+                                                  .n = four_moving(p) + more,
+                                                  .orbits = more ? 0.9 : 20,
+                                                  .monitors = all,
+                                                  .n_monitors = SHOAL_COUNT(all),
+                                                  .tight = true});
         }
     }
 }
@@ -282,8 +327,12 @@ static void actions_are_the_same(void **state)
         {"stop_on_ejection", far, SHOAL_COUNT(far)}, {"stop_on_encounter", &log, 1}, {"stop_on_collision", &merge, 1}};
     need_gpu();
     for (int p = 0; shoal_plugs_of(NULL)->propagators[p]; p++)
-        compare_models(state, &(struct setup){.propagator = shoal_plugs_of(NULL)->propagators[p]->name, .n = four_moving(p), .orbits = 20,
-                                              .monitors = all, .n_monitors = SHOAL_COUNT(all), .tight = true});
+        compare_models(state, &(struct setup){.propagator = shoal_plugs_of(NULL)->propagators[p]->name,
+                                              .n = four_moving(p),
+                                              .orbits = 20,
+                                              .monitors = all,
+                                              .n_monitors = SHOAL_COUNT(all),
+                                              .tight = true});
 }
 
 static void tangent_vectors_are_the_same(void **state)
@@ -292,8 +341,11 @@ static void tangent_vectors_are_the_same(void **state)
     need_gpu();
     for (int p = 0; shoal_plugs_of(NULL)->propagators[p]; p++)
         if (shoal_plugs_of(NULL)->propagators[p]->tangent)
-            compare_models(state, &(struct setup){.propagator = shoal_plugs_of(NULL)->propagators[p]->name, .n = four_moving(p),
-                                                  .orbits = 5, .monitors = megno, .n_monitors = 1});
+            compare_models(state, &(struct setup){.propagator = shoal_plugs_of(NULL)->propagators[p]->name,
+                                                  .n = four_moving(p),
+                                                  .orbits = 5,
+                                                  .monitors = megno,
+                                                  .n_monitors = 1});
 }
 
 static void forces_are_the_same(void **state)
@@ -303,8 +355,11 @@ static void forces_are_the_same(void **state)
     need_gpu();
     for (int p = 0; shoal_plugs_of(NULL)->propagators[p]; p++)
         if (!shoal_plugs_of(NULL)->propagators[p]->newton_only)
-            compare_models(state, &(struct setup){.propagator = shoal_plugs_of(NULL)->propagators[p]->name, .n = four_moving(p),
-                                                  .orbits = 2, .forces = gr, .n_forces = SHOAL_COUNT(gr)});
+            compare_models(state, &(struct setup){.propagator = shoal_plugs_of(NULL)->propagators[p]->name,
+                                                  .n = four_moving(p),
+                                                  .orbits = 2,
+                                                  .forces = gr,
+                                                  .n_forces = SHOAL_COUNT(gr)});
 }
 
 static void massless_bodies_and_compensated_sums_are_the_same(void **state)
@@ -313,11 +368,14 @@ static void massless_bodies_and_compensated_sums_are_the_same(void **state)
     need_gpu();
     for (int p = 0; shoal_plugs_of(NULL)->propagators[p]; p++) {
         const shoal_propagator *propagator = shoal_plugs_of(NULL)->propagators[p];
-        compare_models(state, &(struct setup){.propagator = propagator->name, .n = four_moving(p) + 8, .massless = 9,
-                                                  .orbits = 0.7});
+        compare_models(
+            state,
+            &(struct setup){.propagator = propagator->name, .n = four_moving(p) + 8, .massless = 9, .orbits = 0.7});
         for (int i = 0; i < propagator->n_parameters; i++)
             if (strcmp(propagator->parameters[i].name, "compensated") == 0)
-                compare_models(state, &(struct setup){.propagator = propagator->name, .n = four_moving(p), .orbits = 1.01,
+                compare_models(state, &(struct setup){.propagator = propagator->name,
+                                                      .n = four_moving(p),
+                                                      .orbits = 1.01,
                                                       .setting = &compensated});
     }
 }
@@ -335,7 +393,9 @@ static void settings_are_the_same(void **state)
             if (parameter->type == SHOAL_CHOICE)
                 snprintf(words, sizeof words, "%s", parameter->choices);
             for (char *word; (word = strtok_r(rest, "|", &rest));)
-                compare_models(state, &(struct setup){.propagator = propagator->name, .n = 4, .orbits = 1.01,
+                compare_models(state, &(struct setup){.propagator = propagator->name,
+                                                      .n = 4,
+                                                      .orbits = 1.01,
                                                       .setting = &(shoal_setting){parameter->name, 0, word}});
         }
     }
@@ -344,10 +404,14 @@ static void settings_are_the_same(void **state)
 /* hybrid's careful steps, whatever the model made by a thread a system. */
 static void encounters_are_the_same(void **state)
 {
-    static const shoal_setting orbit = {"pericentre", 0, "orbit"}, compensated = {"compensated", 1, NULL}, light = {"c", 300.0, NULL};
+    static const shoal_setting orbit = {"pericentre", 0, "orbit"}, compensated = {"compensated", 1, NULL},
+                               light = {"c", 300.0, NULL};
     static const shoal_plug_options gr = {"gr", &light, 1}, megno = {"megno", NULL, 0};
-    const struct setup setups[] = {{.n = 3, .setting = &orbit}, {.n = 5, .setting = &compensated}, {.n = 4, .forces = &gr, .n_forces = 1},
-                                   {.n = 4, .monitors = &megno, .n_monitors = 1}, {.n = 12, .massless = 6}};
+    const struct setup setups[] = {{.n = 3, .setting = &orbit},
+                                   {.n = 5, .setting = &compensated},
+                                   {.n = 4, .forces = &gr, .n_forces = 1},
+                                   {.n = 4, .monitors = &megno, .n_monitors = 1},
+                                   {.n = 12, .massless = 6}};
     need_gpu();
     for (int i = 0; i < SHOAL_COUNT(setups); i++) {
         struct setup setup = setups[i];

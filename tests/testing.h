@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * testing.h: what tests of plans share: a context for each program, calls that must succeed, the need of a GPU, a cache.
+ * testing.h: what tests of plans share: a context for each program, calls that must succeed, the need of a GPU, a
+ * cache.
  */
 #ifndef SHOAL_TESTING_H
 #define SHOAL_TESTING_H
@@ -23,10 +24,10 @@ static inline shoal_context *context_of(void **state)
     return *state;
 }
 
-#define assert_ok(context, call)                                                    \
-    do {                                                                            \
-        shoal_status got_ = (call);                                                 \
-        if (got_ != SHOAL_OK)                                                       \
+#define assert_ok(context, call)                                                                    \
+    do {                                                                                            \
+        shoal_status got_ = (call);                                                                 \
+        if (got_ != SHOAL_OK)                                                                       \
             fail_msg("%s: %s: %s", #call, shoal_status_text(got_), shoal_context_message(context)); \
     } while (0)
 

@@ -2,9 +2,10 @@
  *
  * trees.c: order conditions from rooted trees.
  *
- * The Taylor series of f along the solution is a sum over sets of what its arguments are expanded in: f itself, integrated once (of order
- * 1 more than f's term) or twice (2 more), and in equations of second order h y'. So a tree is a multiset of smaller trees, and a number of
- * integrals. Its density is the product of its children's times what integrating h^(order - integrals) divides by.
+ * The Taylor series of f along the solution is a sum over sets of what its arguments are expanded in: f itself,
+ * integrated once (of order 1 more than f's term) or twice (2 more), and in equations of second order h y'. So a tree
+ * is a multiset of smaller trees, and a number of integrals. Its density is the product of its children's times what
+ * integrating h^(order - integrals) divides by.
  */
 #include "trees.h"
 #include "testing.h"
@@ -80,7 +81,8 @@ int conditions(const struct forest *forest, int integrals, int order)
     return n;
 }
 
-double residual(const struct forest *forest, const struct method *method, int integrals, const long double *weight, int order)
+double residual(const struct forest *forest, const struct method *method, int integrals, const long double *weight,
+                int order)
 {
     static long double value[MOST_TREES][METHOD_STAGES]; /* of the tree in the stages */
     long double worst = 0;

@@ -14,7 +14,7 @@
 #include "core/base/count.h"
 #include "core/shoal.h"
 
-/* ---- error.c ------------------------------------------------------------------------------------------------------ */
+/* ---- error.c ----------------------------------------------------------------------------------------------------- */
 
 #define SHOAL_MESSAGE_SIZE 1024
 
@@ -26,35 +26,36 @@ struct shoal_context {
     shoal_plugs *plugs;   /* NULL as long as there are no plugins */
 };
 
-/* Store a one-line message and return the status, so that a function can end in `return shoal_fail(...)`. A NULL context is
- * allowed: the message is dropped. */
+/* Store a one-line message and return the status, so that a function can end in `return shoal_fail(...)`. A NULL
+ * context is allowed: the message is dropped. */
 shoal_status shoal_fail(shoal_context *context, shoal_status status, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* The candidate nearest to word in edit distance (case ignored), or NULL if none is near (distance > 1 + length / 3). */
+/* The candidate nearest to word in edit distance (case ignored), or NULL if none is near (distance > 1 + length /
+ * 3). */
 const char *shoal_nearest(const char *word, const char *const *candidates, int n_candidates);
 
 /* Name of an outcome ("running", ...) and the inverse (-1 if there is none). */
 const char *shoal_outcome_name(int outcome);
 int shoal_outcome_from_name(const char *name);
 
+/* ---- names ------------------------------------------------------------------------------------------------------- */
 
-/* ---- names --------------------------------------------------------------------------------------------------------- */
-
-#define SHOAL_NAME_SIZE 32   /* a body's name */
+#define SHOAL_NAME_SIZE   32 /* a body's name */
 #define SHOAL_COLUMN_SIZE 96 /* a column's, which may end in two of them */
 
-/* ---- memory.c ------------------------------------------------------------------------------------------------------- */
+/* ---- memory.c ---------------------------------------------------------------------------------------------------- */
 
 enum { SHOAL_PAGE = 4096, SHOAL_PAGE_LOCKED = 1 << 20 };
 
-/* 64-byte aligned, zeroed; from SHOAL_PAGE_LOCKED bytes on in pages of its own. NULL when memory is out. Free with free(). */
+/* 64-byte aligned, zeroed; from SHOAL_PAGE_LOCKED bytes on in pages of its own. NULL when memory is out. Free with
+ * free(). */
 void *shoal_allocate(size_t n_items, size_t item_size);
 
 /* Wall time in seconds since some moment. */
 double shoal_seconds(void);
 
-/* ---- files.c ------------------------------------------------------------------------------------------------------ */
+/* ---- files.c ----------------------------------------------------------------------------------------------------- */
 
 /* Whether path is there and a device, a pipe or a folder: a rename would replace the former two by a file. */
 bool shoal_not_a_file(const char *path);
@@ -63,7 +64,7 @@ bool shoal_write_all(int file, const void *data, size_t size);
 /* Characters of a file's name without its extension. */
 int shoal_name_stem(const char *file);
 
-/* ---- units.c ------------------------------------------------------------------------------------------------------ */
+/* ---- units.c ----------------------------------------------------------------------------------------------------- */
 
 /* Inner units: G = 1, AU, solar mass (GM = 1.3271244e20 m^3/s^2, IAU 2015 B3), yr/2pi = sqrt(AU^3/GM) = 58.1324 d.
  * inner value = user value * factor. */
@@ -74,38 +75,42 @@ typedef struct shoal_units {
 } shoal_units;
 
 /*
- * Units from names; G = NaN derives it. With an explicit G the unit of time follows from it: factor^2 = G length^3 / mass, so
- * that G in user units is exactly what was written; time may then be NULL, and a time that is off by more than 1 % from what
- * G implies is refused. NULL or "" otherwise means the inner unit.
- * Refused with the nearest known name for an unknown unit.
+ * Units from names; G = NaN derives it. With an explicit G the unit of time follows from it: factor^2 = G length^3 /
+ * mass, so that G in user units is exactly what was written; time may then be NULL, and a time that is off by more than
+ * 1 % from what G implies is refused. NULL or "" otherwise means the inner unit. Refused with the nearest known name
+ * for an unknown unit.
  */
 shoal_status shoal_units_init(shoal_context *context, const char *length, const char *mass, const char *time, double G,
                               shoal_units *units);
 
-/* Units in a line of text, "AU, Msun, yr" or with a G of one's own, "AU, Msun, G = 1"; what is left out is as in a config. The text of
- * printed units gives the same factors, to the last bit, when it is parsed. */
+/* Units in a line of text, "AU, Msun, yr" or with a G of one's own, "AU, Msun, G = 1"; what is left out is as in a
+ * config. The text of printed units gives the same factors, to the last bit, when it is parsed. */
 enum { SHOAL_UNITS_TEXT = 96 };
 shoal_status shoal_units_parse(shoal_context *context, const char *text, shoal_units *units);
 void shoal_units_print(const shoal_units *units, char text[SHOAL_UNITS_TEXT]);
 
-/* Names known for a dimension ("length", "mass", "time"), for messages and help: fills names, returns how many there are. */
+/* Names known for a dimension ("length", "mass", "time"), for messages and help: fills names, returns how many there
+ * are. */
 int shoal_units_names(const char *dimension, const char *const **names);
 
-/* Factor of a quantity of the given dimension: "length", "mass", "time", "velocity", "frequency" (1/time), "angle" or "" (1). */
+/* Factor of a quantity of the given dimension: "length", "mass", "time", "velocity", "frequency" (1/time), "angle"
+ * or "" (1). */
 double shoal_units_factor(const shoal_units *units, const char *dimension);
 
-/* A time in the user's units; within two rounding errors of a number of 15 digits, as people write it, it is that number. */
+/* A time in the user's units; within two rounding errors of a number of 15 digits, as people write it, it is that
+ * number. */
 double shoal_units_time(const shoal_units *units, double t);
 
-/* ---- cores.c: how many threads this process should use -------------------------------------------------------------- */
+/* ---- cores.c: how many threads this process should use ----------------------------------------------------------- */
 
-/* CPUs' worth of time that the control groups of this process allow, +inf = no limit; root: of the files, "" = the machine's. */
+/* CPUs' worth of time that the control groups of this process allow, +inf = no limit; root: of the files, "" = the
+ * machine's. */
 double shoal_cpu_quota(const char *root);
-/* Threads by default: OMP_NUM_THREADS, else the CPUs that the process may run on, or its quota, rounded up, if that is less.
- * from: says which. */
+/* Threads by default: OMP_NUM_THREADS, else the CPUs that the process may run on, or its quota, rounded up, if that
+ * is less. from: says which. */
 int shoal_default_threads(const char **from);
 
-/* ---- cache.c ------------------------------------------------------------------------------------------------------ */
+/* ---- cache.c ----------------------------------------------------------------------------------------------------- */
 
 /* Two independent 64-bit hashes side by side: FNV-1a, and a multiply-rotate one. */
 typedef struct shoal_hash {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * cache.c: the user's folder of compiled kernels and of what was measured with them, and the hashes that name what is in it.
+ * cache.c: the user's folder of compiled kernels and of what was measured with them, and the hashes that name what is
+ * in it.
  */
 #define _GNU_SOURCE /* mkostemp */
 #include <errno.h>

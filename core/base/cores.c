@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * cores.c: how many threads a process should use. On a node that is shared, fewer than there are CPUs: those that its affinity
- * allows (a batch system, taskset), or the CPU time that its control group may use (a container), which is a quota in each
- * period: cpu.max of version 2, cpu.cfs_quota_us and cpu.cfs_period_us of version 1, of the group and all above it.
+ * cores.c: how many threads a process should use. On a node that is shared, fewer than there are CPUs: those that its
+ * affinity allows (a batch system, taskset), or the CPU time that its control group may use (a container), which is a
+ * quota in each period: cpu.max of version 2, cpu.cfs_quota_us and cpu.cfs_period_us of version 1, of the group and all
+ * above it.
  */
 #define _GNU_SOURCE
 #include <math.h>

@@ -158,8 +158,10 @@ shoal_status shoal_orbit_to_state(shoal_context *context, double mu, const shoal
     if (!(e < 1.0 ? a > 0.0 : a < 0.0) || !isfinite(a))
         return shoal_fail(context, SHOAL_E_INPUT, "a = %g with e = %g: a must be %s", a, e,
                           e < 1.0 ? "positive for an ellipse (e < 1)" : "negative for a hyperbola (e > 1)");
-    const struct { const char *name; double value; } angles[] = {
-        {"inc", orbit->inc}, {"Omega", orbit->Omega}, {"omega", orbit->omega}, {"f", orbit->f}};
+    const struct {
+        const char *name;
+        double value;
+    } angles[] = {{"inc", orbit->inc}, {"Omega", orbit->Omega}, {"omega", orbit->omega}, {"f", orbit->f}};
     for (int i = 0; i < SHOAL_COUNT(angles); i++)
         if (!isfinite(angles[i].value))
             return shoal_fail(context, SHOAL_E_INPUT, "%s = %g is not a finite number", angles[i].name,
@@ -353,12 +355,9 @@ static shoal_status check_masses(shoal_context *context, shoal_frame frame, int 
 static double attraction(shoal_frame frame, const shoal_body *bodies, int i, long double enclosed, long double total)
 {
     switch (frame) {
-    case SHOAL_JACOBI:
-        return (double)enclosed;
-    case SHOAL_ASTROCENTRIC:
-        return bodies[0].m + bodies[i].m;
-    case SHOAL_BARYCENTRIC:
-        break;
+    case SHOAL_JACOBI: return (double)enclosed;
+    case SHOAL_ASTROCENTRIC: return bodies[0].m + bodies[i].m;
+    case SHOAL_BARYCENTRIC: break;
     }
     return (double)total;
 }
@@ -423,8 +422,8 @@ shoal_status shoal_bodies_from_orbits(shoal_context *context, shoal_frame frame,
     }
     for (int i = 0; i < n_bodies; i++) {
         const long double *at = points[i].at;
-        bodies[i] = (shoal_body){bodies[i].m,   bodies[i].r,    (double)at[0], (double)at[1],
-                                 (double)at[2], (double)at[3],  (double)at[4], (double)at[5]};
+        bodies[i] = (shoal_body){bodies[i].m,   bodies[i].r,   (double)at[0], (double)at[1],
+                                 (double)at[2], (double)at[3], (double)at[4], (double)at[5]};
     }
 done:
     free(points);

@@ -14,9 +14,8 @@
 const char *shoal_status_text(shoal_status status)
 {
     switch (status) {
-#define X(NAME, text)     \
-    case SHOAL_##NAME:    \
-        return text;
+#define X(NAME, text) \
+    case SHOAL_##NAME: return text;
         SHOAL_STATUS_LIST(X)
 #undef X
     }
@@ -100,8 +99,7 @@ const char *shoal_outcome_name(int outcome)
 {
     switch (outcome) {
 #define X(NAME, code, name, doc) \
-    case code:                   \
-        return name;
+    case code: return name;
         SHOAL_OUTCOME_LIST(X)
 #undef X
     }

@@ -22,64 +22,64 @@
 
 #include "core/base/base.h"
 
-#define AU_M 149597870700.0   /* m */
+#define AU_M   149597870700.0 /* m */
 #define GM_SUN 1.3271244e20   /* m^3/s^2 */
-#define G_SI 6.67430e-11      /* m^3/(kg s^2), known to 2e-5 only: so are masses given in kg */
-#define DAY_S 86400.0
+#define G_SI   6.67430e-11    /* m^3/(kg s^2), known to 2e-5 only: so are masses given in kg */
+#define DAY_S  86400.0
 #define YEAR_S (365.25 * DAY_S)
-#define PI 3.14159265358979323846
+#define PI     3.14159265358979323846
 
 /* X(name, metres) */
-#define LENGTH_LIST(X)                                \
-    X("AU", AU_M)                                     \
-    X("au", AU_M)                                     \
-    X("m", 1.0)                                       \
-    X("cm", 1e-2)                                     \
-    X("km", 1e3)                                      \
-    X("Rsun", 6.957e8)                                \
-    X("Rjup", 7.1492e7)  /* equatorial */             \
-    X("Rjupiter", 7.1492e7)                           \
-    X("Rearth", 6.3781e6) /* equatorial */            \
-    X("Rmoon", 1.7374e6)                              \
-    X("ly", 299792458.0 * YEAR_S)                     \
-    X("pc", AU_M * (648000.0 / PI))                   \
-    X("kpc", 1e3 * AU_M * (648000.0 / PI))            \
+#define LENGTH_LIST(X)                     \
+    X("AU", AU_M)                          \
+    X("au", AU_M)                          \
+    X("m", 1.0)                            \
+    X("cm", 1e-2)                          \
+    X("km", 1e3)                           \
+    X("Rsun", 6.957e8)                     \
+    X("Rjup", 7.1492e7) /* equatorial */   \
+    X("Rjupiter", 7.1492e7)                \
+    X("Rearth", 6.3781e6) /* equatorial */ \
+    X("Rmoon", 1.7374e6)                   \
+    X("ly", 299792458.0 * YEAR_S)          \
+    X("pc", AU_M *(648000.0 / PI))         \
+    X("kpc", 1e3 * AU_M * (648000.0 / PI)) \
     X("Mpc", 1e6 * AU_M * (648000.0 / PI))
 
 /* X(name, G times the mass in m^3/s^2) */
-#define MASS_LIST(X)                                  \
-    X("Msun", GM_SUN)                                 \
-    X("Mjup", 1.2668653e17)                           \
-    X("Mjupiter", 1.2668653e17)                       \
-    X("Mearth", 3.986004e14)                          \
-    X("Mmercury", 2.2031868551e13)                    \
-    X("Mvenus", 3.24858592e14)                        \
-    X("Mmars", 4.2828375816e13)                       \
-    X("Msaturn", 3.79405848418e16)                    \
-    X("Muranus", 5.7945564e15)                        \
-    X("Mneptune", 6.83652710058e15)                   \
-    X("Mmoon", 4.902800118e12)                        \
-    X("kg", G_SI)                                     \
+#define MASS_LIST(X)                \
+    X("Msun", GM_SUN)               \
+    X("Mjup", 1.2668653e17)         \
+    X("Mjupiter", 1.2668653e17)     \
+    X("Mearth", 3.986004e14)        \
+    X("Mmercury", 2.2031868551e13)  \
+    X("Mvenus", 3.24858592e14)      \
+    X("Mmars", 4.2828375816e13)     \
+    X("Msaturn", 3.79405848418e16)  \
+    X("Muranus", 5.7945564e15)      \
+    X("Mneptune", 6.83652710058e15) \
+    X("Mmoon", 4.902800118e12)      \
+    X("kg", G_SI)                   \
     X("g", 1e-3 * G_SI)
 
 /* X(name, seconds); yr/2pi, the inner unit, is added apart because it is no constant expression */
-#define TIME_LIST(X)                                  \
-    X("s", 1.0)                                       \
-    X("min", 60.0)                                    \
-    X("h", 3600.0)                                    \
-    X("d", DAY_S)                                     \
-    X("day", DAY_S)                                   \
-    X("days", DAY_S)                                  \
-    X("yr", YEAR_S)                                   \
-    X("year", YEAR_S)                                 \
-    X("years", YEAR_S)                                \
-    X("kyr", 1e3 * YEAR_S)                            \
-    X("Myr", 1e6 * YEAR_S)                            \
+#define TIME_LIST(X)       \
+    X("s", 1.0)            \
+    X("min", 60.0)         \
+    X("h", 3600.0)         \
+    X("d", DAY_S)          \
+    X("day", DAY_S)        \
+    X("days", DAY_S)       \
+    X("yr", YEAR_S)        \
+    X("year", YEAR_S)      \
+    X("years", YEAR_S)     \
+    X("kyr", 1e3 * YEAR_S) \
+    X("Myr", 1e6 * YEAR_S) \
     X("Gyr", 1e9 * YEAR_S)
 
 #define INNER_TIME "yr/2pi"
 
-#define X_NAME(name, value) name,
+#define X_NAME(name, value)  name,
 #define X_VALUE(name, value) value,
 static const char *const length_names[] = {LENGTH_LIST(X_NAME)};
 static const double length_values[] = {LENGTH_LIST(X_VALUE)};
@@ -186,7 +186,7 @@ shoal_status shoal_units_init(shoal_context *context, const char *length, const 
 
 shoal_status shoal_units_parse(shoal_context *context, const char *text, shoal_units *units)
 {
-    const char *words[3] = { "AU", "Msun", NULL };
+    const char *words[3] = {"AU", "Msun", NULL};
     char copy[SHOAL_UNITS_TEXT], *rest = copy, *end;
     int n = 0;
     double G = NAN;
@@ -204,18 +204,21 @@ shoal_status shoal_units_parse(shoal_context *context, const char *text, shoal_u
         } else if (n < 3 && *word) {
             words[n++] = word;
         } else if (*word) {
-            return shoal_fail(context, SHOAL_E_INPUT, "units:%s%s: expected LENGTH, MASS, TIME", *text == ' ' ? "" : " ", text);
+            return shoal_fail(context, SHOAL_E_INPUT, "units:%s%s: expected LENGTH, MASS, TIME",
+                              *text == ' ' ? "" : " ", text);
         }
     }
     if (n > 0 && n < 3 && isnan(G))
-        return shoal_fail(context, SHOAL_E_INPUT, "units:%s%s: expected LENGTH, MASS, TIME", *text == ' ' ? "" : " ", text);
+        return shoal_fail(context, SHOAL_E_INPUT, "units:%s%s: expected LENGTH, MASS, TIME", *text == ' ' ? "" : " ",
+                          text);
     return shoal_units_init(context, words[0], words[1], n == 0 && isnan(G) ? "yr" : words[2], G, units);
 }
 
 void shoal_units_print(const shoal_units *units, char text[SHOAL_UNITS_TEXT])
 {
     shoal_units derived;
-    const bool named = shoal_units_init(NULL, units->length_name, units->mass_name, units->time_name, NAN, &derived) == SHOAL_OK;
+    const bool named = shoal_units_init(NULL, units->length_name, units->mass_name, units->time_name, NAN, &derived) ==
+                       SHOAL_OK;
     int n = snprintf(text, SHOAL_UNITS_TEXT, "%s, %s", units->length_name, units->mass_name);
     if (named && n < SHOAL_UNITS_TEXT)
         n += snprintf(text + n, SHOAL_UNITS_TEXT - (size_t)n, ", %s", units->time_name);
@@ -244,7 +247,8 @@ double shoal_units_time(const shoal_units *units, double t)
 {
     const double exact = t / units->time, size = fabs(exact);
     double written = exact;
-    if (size >= 1e-8 && size < 1e36) { /* an integer and a power of ten up to 10^22 are exact: their quotient or product is what one reads */
+    /* an integer and a power of ten up to 10^22 are exact: their quotient or product is what one reads */
+    if (size >= 1e-8 && size < 1e36) {
         const double digits = 14 - floor(log10(size)), power = pow(10, fabs(digits));
         written = digits < 0 ? nearbyint(exact / power) * power : nearbyint(exact * power) / power;
     } else if (isfinite(exact)) {

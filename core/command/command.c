@@ -35,7 +35,8 @@ int failed_file(const shoal_context *context, shoal_status status, const char *f
 {
     const char *message = context ? shoal_context_message(context) : "";
     shoal_h5_quiet();
-    fprintf(stderr, "shoal: %s%s%s\n", file ? file : "", file ? ": " : "", message[0] ? message : shoal_status_text(status));
+    fprintf(stderr, "shoal: %s%s%s\n", file ? file : "", file ? ": " : "",
+            message[0] ? message : shoal_status_text(status));
     switch (status) {
     case SHOAL_OK: return EXIT_OK;
     case SHOAL_E_USAGE:
@@ -115,7 +116,7 @@ static error_t words_parse(int key, char *argument, struct argp_state *state)
     file_list *words = state->input;
     (void)argument;
     if (key == ARGP_KEY_ARGS) {
-        *words = (file_list){ state->argv + state->next, state->argc - state->next };
+        *words = (file_list){state->argv + state->next, state->argc - state->next};
         return 0;
     }
     return key == ARGP_KEY_NO_ARGS ? 0 : ARGP_ERR_UNKNOWN;
@@ -123,8 +124,8 @@ static error_t words_parse(int key, char *argument, struct argp_state *state)
 
 file_list parse_words(int argc, char **argv, const char *args_doc, const char *doc)
 {
-    file_list words = { 0 };
-    const struct argp argp = { .parser = words_parse, .args_doc = args_doc, .doc = doc };
+    file_list words = {0};
+    const struct argp argp = {.parser = words_parse, .args_doc = args_doc, .doc = doc};
     argp_parse(&argp, argc, argv, 0, NULL, &words);
     return words;
 }

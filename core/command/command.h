@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * command.h: the commands of `shoal`, each in its own file command_NAME.c with an argp parser of its own, and what they share
- * (command.c). Only these files and main.c talk to the terminal, install signal handlers or exit; they are no part of the library.
+ * command.h: the commands of `shoal`, each in its own file command_NAME.c with an argp parser of its own, and what they
+ * share (command.c). Only these files and main.c talk to the terminal, install signal handlers or exit; they are no
+ * part of the library.
  */
 #ifndef SHOAL_COMMAND_H
 #define SHOAL_COMMAND_H
@@ -44,8 +45,8 @@ typedef struct study_words {
 struct argp_state;
 /* What an argp parser of such a command does with the keys that are not its options. */
 int parse_study(const char *command, study_words *words, int key, char *argument, const struct argp_state *state);
-/* Run a study in sight of the user, who may interrupt it (command_run.c). every: seconds between lines of progress where there is no
- * terminal, 0 = none; last: the last progress reported. */
+/* Run a study in sight of the user, who may interrupt it (command_run.c). every: seconds between lines of progress
+ * where there is no terminal, 0 = none; last: the last progress reported. */
 enum { PROGRESS_SECONDS = 60 };
 shoal_status run_study(shoal_study *study, bool force, bool quiet, double every, shoal_progress *last);
 /* A line of progress: in the place of the last one in a terminal, else below it. */
@@ -82,7 +83,8 @@ void put_duration(char *text, size_t size, double seconds);
 /* `shoal bench --range`: names are the study and overrides; limit: of an energy error. */
 int bench_range(const bench_options *options);
 
-/* `shoal bench ladder`: words are numbers of bodies and names of steps (command_bench_ladder.c). engine: NULL or "auto" = all. */
+/* `shoal bench ladder`: words are numbers of bodies and names of steps (command_bench_ladder.c). engine: NULL or
+ * "auto" = all. */
 int bench_ladder(const char *engine, int threads, bool csv, int n_words, char **words);
 
 /* What was printed has arrived: a full disk or a closed pipe is a failure. */

@@ -2,16 +2,18 @@
  *
  * command_bench.c: `shoal bench`: times the step loops on this machine, each answer checked before its time is printed.
  *
- * A case is PROPAGATOR-N: the ensemble of the Swarm-NG paper's section 5.1 (central mass 1, planets on circular orbits at a_i = 1.4^(i-1),
- * planet masses small enough that no phase meets a close approach in 10^6 steps), every system with other phases, run inside the real loop: slices,
- * outcomes, the ejection monitor. PROPAGATOR-N-bare is the same without outcomes and monitors. PROPAGATOR may be an alias with
- * a preset (whckl: mvs_jacobi with corrector = 17 and kernel = lazy). The step is in the table below. In PROPAGATOR-Np-encounters
- * the orbits cross: one system-step in a hundred is inside an encounter. mvs, which would be lost in them, has the same orbits with
- * planets of next to no mass: what the encounters cost is the ratio. Such cases have a second line, without the last systems: without radii a pair of
- * planets now and then stays bound for good, whose substeps no other system's steps hide. In PROPAGATOR-Np-collisions the same planets have
- * radii, and stop_on_collision ends the systems in which two touch.
+ * A case is PROPAGATOR-N: the ensemble of the Swarm-NG paper's section 5.1 (central mass 1, planets on circular orbits
+ * at a_i = 1.4^(i-1), planet masses small enough that no phase meets a close approach in 10^6 steps), every system with
+ * other phases, run inside the real loop: slices, outcomes, the ejection monitor. PROPAGATOR-N-bare is the same without
+ * outcomes and monitors. PROPAGATOR may be an alias with a preset (whckl: mvs_jacobi with corrector = 17 and kernel =
+ * lazy). The step is in the table below. In PROPAGATOR-Np-encounters the orbits cross: one system-step in a hundred is
+ * inside an encounter. mvs, which would be lost in them, has the same orbits with planets of next to no mass: what the
+ * encounters cost is the ratio. Such cases have a second line, without the last systems: without radii a pair of
+ * planets now and then stays bound for good, whose substeps no other system's steps hide. In PROPAGATOR-Np-collisions
+ * the same planets have radii, and stop_on_collision ends the systems in which two touch.
  *
- * A propagator that chooses its steps is timed by orbits of the innermost planet. It has no bare case, nor have collisions.
+ * A propagator that chooses its steps is timed by orbits of the innermost planet. It has no bare case, nor have
+ * collisions.
  *
  * Checked: after the timed steps the relative energy error of every system is below the case's bound, every system is
  * still running (but for collisions), and the states of the bare loop and of the run are the same bits.
@@ -35,8 +37,11 @@ typedef struct bench_case {
 
 #define NEARLY_ALL 0.999 /* of the steps of those that are left */
 
+/* clang-format off */
 #define CASE(name, planets, mass, step, bound, ...) \
-    {.propagator = name, .n_planets = planets, .planet_mass = mass, .dt = step, .error_bound = bound __VA_OPT__(,) __VA_ARGS__}
+    {.propagator = name, .n_planets = planets, .planet_mass = mass, .dt = step, \
+     .error_bound = bound __VA_OPT__(,) __VA_ARGS__}
+/* clang-format on */
 
 static const bench_case cases[] = {
     CASE("hermite4", 2, 1e-3, 1e-3, 1e-11),
@@ -96,7 +101,8 @@ static bool has_bare(const bench_case *c)
     return !is_adaptive(c) && c->radius == 0;
 }
 
-static shoal_status make_ensemble(shoal_context *context, const bench_case *c, long n_systems, shoal_ensemble **ensemble)
+static shoal_status make_ensemble(shoal_context *context, const bench_case *c, long n_systems,
+                                  shoal_ensemble **ensemble)
 {
     const int n = c->n_planets + 1;
     shoal_body bodies[16];
@@ -104,8 +110,9 @@ static shoal_status make_ensemble(shoal_context *context, const bench_case *c, l
     for (long system = 0; !status && system < n_systems; system++) {
         bodies[0] = (shoal_body){.m = 1};
         double a = 1;
-        for (int i = 1; i < n; i++, a *= c->spacing > 0 ? c->spacing : 1.4) {
-            const double phase = fmod(0.1 * (double)system, 2 * M_PI) * i + i, speed = sqrt((1 + c->e) / (a * (1 - c->e)));
+        for (int i = 1; i<n; i++, a *= c->spacing> 0 ? c->spacing : 1.4) {
+            const double phase = fmod(0.1 * (double)system, 2 * M_PI) * i + i,
+                         speed = sqrt((1 + c->e) / (a * (1 - c->e)));
             bodies[i] = (shoal_body){.m = c->planet_mass,
                                      .r = c->radius,
                                      .x = a * (1 - c->e) * cos(phase),
@@ -122,7 +129,7 @@ static shoal_status make_ensemble(shoal_context *context, const bench_case *c, l
 typedef struct bench_row {
     double steps, seconds, error;
     double most, most_seconds; /* steps when NEARLY_ALL of them were made, and the time they took */
-    uint64_t bits; /* of all final states */
+    uint64_t bits;             /* of all final states */
     const char *model;
     char engine[16], plan[768];
 } bench_row;
@@ -150,8 +157,8 @@ static void check_answer(const shoal_plan *plan, const shoal_ensemble *ensemble,
     }
 }
 
-static shoal_status run_case(shoal_context *context, const bench_case *c, const bench_options *options, bool bare, double n_steps,
-                             bench_row *row)
+static shoal_status run_case(shoal_context *context, const bench_case *c, const bench_options *options, bool bare,
+                             double n_steps, bench_row *row)
 {
     shoal_ensemble *ensemble = NULL, *final = NULL;
     shoal_plan *plan = NULL;
@@ -171,7 +178,9 @@ static shoal_status run_case(shoal_context *context, const bench_case *c, const 
                                   .settings = settings,
                                   .n_settings = n_settings,
                                   .monitors = monitors,
-                                  .n_monitors = bare ? 0 : c->radius > 0 ? 2 : 1,
+                                  .n_monitors = bare            ? 0
+                                                : c->radius > 0 ? 2
+                                                                : 1,
                                   .engine = options->engine,
                                   .work_model = options->model,
                                   .tune = options->tune ? "always" : "auto",
@@ -218,7 +227,8 @@ static shoal_status run_case(shoal_context *context, const bench_case *c, const 
     }
     row->seconds = shoal_seconds() - began;
     if (!status && c->radius == 0 && plan->n_list != options->systems)
-        status = shoal_fail(context, SHOAL_E_INTERNAL, "%ld of %ld systems ended", options->systems - plan->n_list, options->systems);
+        status = shoal_fail(context, SHOAL_E_INTERNAL, "%ld of %ld systems ended", options->systems - plan->n_list,
+                            options->systems);
     for (long system = 0; bare && system < ensemble->n_systems; system++)
         *shoal_ensemble_field(ensemble, SHOAL_SYS_STEP, system) = n_steps; /* the bare loop does not count */
     if (!status)
@@ -230,7 +240,8 @@ static shoal_status run_case(shoal_context *context, const bench_case *c, const 
     row->model = shoal_model_name(&plan->choice);
     snprintf(row->plan, sizeof row->plan, "%s", shoal_plan_line(plan));
     if (!(row->error <= c->error_bound))
-        status = shoal_fail(context, SHOAL_E_INTERNAL, "energy error %g, expected at most %g", row->error, c->error_bound);
+        status = shoal_fail(context, SHOAL_E_INTERNAL, "energy error %g, expected at most %g", row->error,
+                            c->error_bound);
 done:
     shoal_plan_destroy(&plan);
     shoal_ensemble_destroy(&final);
@@ -245,7 +256,8 @@ static void case_name(const bench_case *c, bool bare, char *name, size_t size)
     bool planets = false;
     for (int i = 0; i < SHOAL_COUNT(of_planets); i++)
         planets = planets || strcmp(c->propagator, of_planets[i]) == 0;
-    snprintf(name, size, "%s-%d%s%s%s", c->propagator, c->n_planets + !planets, planets ? "p" : "", kind, bare ? "-bare" : "");
+    snprintf(name, size, "%s-%d%s%s%s", c->propagator, c->n_planets + !planets, planets ? "p" : "", kind,
+             bare ? "-bare" : "");
 }
 
 static bool wanted(const bench_options *options, const char *name)
@@ -261,14 +273,16 @@ static void print_row(const bench_options *options, const bench_case *c, const c
     const double ns = 1e9 * row->seconds / row->steps;
     const char *unit = is_adaptive(c) ? "orbit" : "step";
     if (options->csv)
-        printf("%s,%s,%s,%d,%ld,%.0f,%.6f,%.5g,%.3e,\"%s\"\n", name, row->engine, row->model, c->n_planets + 1, options->systems, row->steps,
-               row->seconds, ns, row->error, row->plan);
+        printf("%s,%s,%s,%d,%ld,%.0f,%.6f,%.5g,%.3e,\"%s\"\n", name, row->engine, row->model, c->n_planets + 1,
+               options->systems, row->steps, row->seconds, ns, row->error, row->plan);
     else
         printf("%-16s %-5s %8ld systems  %9.4g ns a system-%s  %9.4g system-%ss/s  error %.1e\n", name, row->engine,
                options->systems, ns, unit, 1e9 / ns, unit, row->error);
     if (!options->csv && c->e > 0 && row->most > 0 && row->most < row->steps)
-        printf("%-16s %-5s %8ld systems  %9.4g ns a system-step  %9.4g system-steps/s  until %.1f %% of the steps were made\n", name, row->engine,
-               options->systems, 1e9 * row->most_seconds / row->most, row->most / row->most_seconds, 100 * row->most / row->steps);
+        printf("%-16s %-5s %8ld systems  %9.4g ns a system-step  %9.4g system-steps/s  until %.1f %% of the steps were "
+               "made\n",
+               name, row->engine, options->systems, 1e9 * row->most_seconds / row->most, row->most / row->most_seconds,
+               100 * row->most / row->steps);
     fflush(stdout);
 }
 
@@ -313,11 +327,14 @@ static const struct argp_option argp_options[] = {
     {"tune", 'T', 0, 0, "measure which model, block and registers are the GPU's fastest, and keep it, first", 0},
     {"systems", 's', "N", 0, "systems in the ensemble (default 4096)", 0},
     {"threads", 't', "N", 0, "CPU threads (default: all)", 0},
-    {"steps", 'n', "N", 0, "steps a system (default: about half a second); of a case of unlike systems: per cent of its length", 0},
+    {"steps", 'n', "N", 0,
+     "steps a system (default: about half a second); of a case of unlike systems: per cent of its length", 0},
     {"lanes", 'w', "N", 0, "CPU lanes (default: the machine's)", 0},
     {"compensated", 'k', 0, 0, "with compensated sums", 0},
-    {"range", 'r', "KEY=A..B", 0, "time a study with a number of its config from A to B: A..B:N has N values, A..B:xF "
-     "(default x2) goes by a factor", 0},
+    {"range", 'r', "KEY=A..B", 0,
+     "time a study with a number of its config from A to B: A..B:N has N values, A..B:xF "
+     "(default x2) goes by a factor",
+     0},
     {"limit", 'm', "E", 0, "with --range: an energy error above this is no answer (default 0.01)", 0},
     {"allow-plugins", 'P', 0, 0, "with --range: compile and run the plugins that the study names", 0},
     {0},
@@ -364,9 +381,15 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 
 int bench_main(int argc, char **argv)
 {
-    const struct argp argp = {argp_options, parse, "[CASE ...]\nladder [STEP ...] [N ...]\n--range KEY=A..B STUDY.cfg [KEY=VALUE ...]",
-                              "Time the step loops, the forces of one big system of N bodies (ladder; 16384, and 262144 where there is a GPU: minutes on a few cores), or a "
-                              "study, each answer checked.", 0, 0, 0};
+    const struct argp argp = {argp_options,
+                              parse,
+                              "[CASE ...]\nladder [STEP ...] [N ...]\n--range KEY=A..B STUDY.cfg [KEY=VALUE ...]",
+                              "Time the step loops, the forces of one big system of N bodies (ladder; 16384, and "
+                              "262144 where there is a GPU: minutes on a few cores), or a "
+                              "study, each answer checked.",
+                              0,
+                              0,
+                              0};
     bench_options options = {.systems = 4096, .limit = 0.01};
     char name[64];
     shoal_status status;
@@ -412,7 +435,8 @@ int bench_main(int argc, char **argv)
     for (int c = 0; bench_slices_names[c]; c++) {
         if (options.list) {
             puts(bench_slices_names[c]);
-        } else if (wanted(&options, bench_slices_names[c]) && (status = bench_slices(context, bench_slices_names[c], &options))) {
+        } else if (wanted(&options, bench_slices_names[c]) &&
+                   (status = bench_slices(context, bench_slices_names[c], &options))) {
             fprintf(stderr, "shoal: bench %s: %s\n", bench_slices_names[c], shoal_context_message(context));
             failed = status == SHOAL_E_UNSUPPORTED ? 3 : 1;
         }

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * command_bench_ladder.c: `shoal bench ladder [STEP ...] [N ...]`: every kernel, or those named, of the forces of one big system on
- * this machine's engines, from the first thing one writes to the fastest, each checked against double precision before its time is
- * printed: the plain sum of 256 bodies on the CPU, and single precision and mixed, where there is a GPU, that GPU's fp64 of all of them.
+ * command_bench_ladder.c: `shoal bench ladder [STEP ...] [N ...]`: every kernel, or those named, of the forces of one
+ * big system on this machine's engines, from the first thing one writes to the fastest, each checked against double
+ * precision before its time is printed: the plain sum of 256 bodies on the CPU, and single precision and mixed, where
+ * there is a GPU, that GPU's fp64 of all of them.
  *
- * The bodies are a Plummer sphere of equal masses, or with --csv's column `masses` = unequal of masses between 0 and twice the
- * mean; the softening is 0.01 of its scale length. An interaction is what one body does to another: N^2 of them an evaluation,
- * those of a body with itself included.
+ * The bodies are a Plummer sphere of equal masses, or with --csv's column `masses` = unequal of masses between 0 and
+ * twice the mean; the softening is 0.01 of its scale length. An interaction is what one body does to another: N^2 of
+ * them an evaluation, those of a body with itself included.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -25,7 +26,7 @@ typedef struct sphere {
     long sample[N_SAMPLES];
     int n_samples;
     double want[6 * N_SAMPLES]; /* acceleration and jerk of the samples, in double precision */
-    double *want_all;       /* [6][n], those of all bodies, NULL = there is no GPU for it */
+    double *want_all;           /* [6][n], those of all bodies, NULL = there is no GPU for it */
 } sphere;
 
 static double uniform(uint64_t *state)
@@ -35,10 +36,11 @@ static double uniform(uint64_t *state)
 }
 
 /* Accelerations and jerks of some bodies, NULL = of all, in double precision. */
-static shoal_status find_wanted(shoal_context *context, const char *engine, const char *kernel, int threads, const sphere *model,
-                                const shoal_tiled_targets *targets, double *want)
+static shoal_status find_wanted(shoal_context *context, const char *engine, const char *kernel, int threads,
+                                const sphere *model, const shoal_tiled_targets *targets, double *want)
 {
-    const shoal_tiled_options options = {.engine = engine, .kernel = kernel, .eps = eps, .wants = SHOAL_TILED_JERK, .threads = threads};
+    const shoal_tiled_options options = {
+        .engine = engine, .kernel = kernel, .eps = eps, .wants = SHOAL_TILED_JERK, .threads = threads};
     const long n = targets ? targets->n : model->n;
     shoal_tiled *tiled = NULL;
     shoal_status status = shoal_tiled_create(context, &options, model->n, &tiled);
@@ -133,8 +135,12 @@ static double bound_of(const step *s)
 
 static shoal_status climb(shoal_context *context, const step *s, int threads, sphere *model, bool equal, bool csv)
 {
-    const shoal_tiled_options options = {.engine = s->engine, .kernel = s->kernel, .precision = s->precision, .eps = eps,
-                                         .wants = s->wants, .threads = threads};
+    const shoal_tiled_options options = {.engine = s->engine,
+                                         .kernel = s->kernel,
+                                         .precision = s->precision,
+                                         .eps = eps,
+                                         .wants = s->wants,
+                                         .threads = threads};
     const double interactions = (double)model->n * (double)model->n;
     shoal_tiled *tiled = NULL;
     double seconds, rms, largest;
@@ -163,9 +169,9 @@ static shoal_status climb(shoal_context *context, const step *s, int threads, sp
     if (!status)
         printf(csv ? "%s,%s,%s,%s,%s,%ld,%.6g,%.6g,%.2e,%.2e,%s\n"
                    : "%-5s %-16s %-6s %-4s %-8s %8ld %11.4g %11.4g %9.1e %9.1e  %s\n",
-               s->engine, s->kernel, shoal_tiled_precision_name(s->precision), s->wants & SHOAL_TILED_JERK ? "jerk" : "",
-               equal ? "equal" : "unequal", model->n, seconds * 1e3, interactions / seconds * 1e-9, rms, largest,
-               csv ? "" : s->doc);
+               s->engine, s->kernel, shoal_tiled_precision_name(s->precision),
+               s->wants & SHOAL_TILED_JERK ? "jerk" : "", equal ? "equal" : "unequal", model->n, seconds * 1e3,
+               interactions / seconds * 1e-9, rms, largest, csv ? "" : s->doc);
     shoal_tiled_destroy(&tiled);
     return status;
 }
@@ -197,8 +203,8 @@ static bool is_among(int n_names, char **names, const char *kernel)
 }
 
 /* The steps of an engine in a model; the number that failed. Those that are only steps come first, auto is the last. */
-static int climb_engine(shoal_context *context, const char *engine, int n_names, char **names, int threads, sphere *model,
-                        bool equal, bool csv)
+static int climb_engine(shoal_context *context, const char *engine, int n_names, char **names, int threads,
+                        sphere *model, bool equal, bool csv)
 {
     int n_failed = 0;
     for (int jerk = 0; jerk < 2; jerk++)
@@ -252,14 +258,16 @@ static int check_step(const char *asked, const char *word)
     int n = 1;
     for (int e = 0; e < SHOAL_COUNT(all_engines); e++)
         for (int k = 0; is_asked(asked, all_engines[e]) && n < SHOAL_COUNT(names) &&
-                        (name = shoal_tiled_kernel(all_engines[e], k, NULL)); k++)
+                        (name = shoal_tiled_kernel(all_engines[e], k, NULL));
+             k++)
             names[n++] = name;
     for (int i = 0; i < n; i++)
         if (strcmp(names[i], word) == 0)
             return EXIT_OK;
     name = shoal_nearest(word, names, n);
-    return usage_error("bench ladder: '%s': expected a number of bodies from 2 to 1e8, or a force method (`shoal list`)%s%s%s", word,
-                       name ? "; did you mean '" : "", name ? name : "", name ? "'?" : "");
+    return usage_error(
+        "bench ladder: '%s': expected a number of bodies from 2 to 1e8, or a force method (`shoal list`)%s%s%s", word,
+        name ? "; did you mean '" : "", name ? name : "", name ? "'?" : "");
 }
 
 int bench_ladder(const char *engine, int threads, bool csv, int n_words, char **words)
@@ -290,8 +298,8 @@ int bench_ladder(const char *engine, int threads, bool csv, int n_words, char **
     if (csv)
         puts("engine,kernel,precision,jerk,masses,bodies,milliseconds,interactions_per_ns,rms_error,largest_error,doc");
     else
-        printf("%-5s %-16s %-6s %-4s %-8s %8s %11s %11s %9s %9s  %s\n", "", "kernel", "", "jerk", "masses", "bodies", "ms",
-               "10^9/s", "rms error", "largest", "");
+        printf("%-5s %-16s %-6s %-4s %-8s %8s %11s %11s %9s %9s  %s\n", "", "kernel", "", "jerk", "masses", "bodies",
+               "ms", "10^9/s", "rms error", "largest", "");
     int n_failed = 0;
     for (int i = 0; i < n_counts; i++)
         for (int equal = 0; equal < 2; equal++) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * command_bench_range.c: `shoal bench --range KEY=A..B STUDY.cfg`: a study timed with one number of its config going from A to B,
- * such as its step, its threads or its systems. Each answer is checked by its energy errors.
+ * command_bench_range.c: `shoal bench --range KEY=A..B STUDY.cfg`: a study timed with one number of its config going
+ * from A to B, such as its step, its threads or its systems. Each answer is checked by its energy errors.
  */
 #define _GNU_SOURCE
 #include <math.h>
@@ -78,7 +78,7 @@ static shoal_status bench_value(shoal_context *context, const char *path, const 
 {
     shoal_study *study = NULL;
     shoal_result *result = NULL;
-    stopwatch time = { 0 };
+    stopwatch time = {0};
     double steps = 0, worst = NAN;
     long survived = 0;
     shoal_status status = shoal_study_load(context, path, n_overrides, overrides, &study);
@@ -102,14 +102,15 @@ static shoal_status bench_value(shoal_context *context, const char *path, const 
     if (!status && key)
         printf("%s,systems,bodies,survived,steps,seconds,ns_per_system_step,error,plan\n", key);
     if (!status) {
-        printf("%s,%ld,%d,%ld,%.0f,%.6f,%.5g,", value, result->n_systems, result->n_bodies, survived, steps, time.seconds,
-               steps > 0 ? 1e9 * time.seconds / steps : 0);
+        printf("%s,%ld,%d,%ld,%.0f,%.6f,%.5g,", value, result->n_systems, result->n_bodies, survived, steps,
+               time.seconds, steps > 0 ? 1e9 * time.seconds / steps : 0);
         if (!isnan(worst))
             printf("%.3e", worst);
         printf(",\"%s\"\n", result->plan_line);
         fflush(stdout);
         if (worst > limit)
-            status = shoal_fail(context, SHOAL_E_INTERNAL, "%s: a system survived with an energy error of %.3g, above %.3g",
+            status = shoal_fail(context, SHOAL_E_INTERNAL,
+                                "%s: a system survived with an energy error of %.3g, above %.3g",
                                 overrides[n_overrides - 1], worst, limit);
     }
     shoal_result_destroy(&result);
@@ -124,14 +125,15 @@ int bench_range(const bench_options *options)
     const char **overrides = calloc((size_t)n_words + 1, sizeof *overrides);
     char folder[3072], output[4096], override[256];
     shoal_context *context = NULL;
-    range r = { 0 };
+    range r = {0};
     int code = EXIT_OK;
 
     if (!read_range(options->range, &r) || n_words < 1) {
         free(overrides);
         if (n_words < 1)
             return usage_error("bench: expected a study: shoal bench --range KEY=A..B STUDY.cfg");
-        return usage_error("bench: --range %s: expected KEY=A..B, KEY=A..B:N (values) or KEY=A..B:xF (factor)", options->range);
+        return usage_error("bench: --range %s: expected KEY=A..B, KEY=A..B:N (values) or KEY=A..B:xF (factor)",
+                           options->range);
     }
     snprintf(folder, sizeof folder, "%s/shoal-bench.XXXXXX", tmp && *tmp ? tmp : "/tmp");
     if (!overrides || shoal_context_create(&context) || !mkdtemp(folder)) {
@@ -147,8 +149,8 @@ int bench_range(const bench_options *options)
         char value[40];
         snprintf(value, sizeof value, "%.15g", value_of(&r, i));
         snprintf(override, sizeof override, "%s=%s%s", r.key, value, strpbrk(value, ".e") ? "" : ".0");
-        const shoal_status status =
-            bench_value(context, options->names[0], overrides, n_words, i == 0 ? r.key : NULL, value, output, options->limit);
+        const shoal_status status = bench_value(context, options->names[0], overrides, n_words, i == 0 ? r.key : NULL,
+                                                value, output, options->limit);
         if (status)
             code = failed_input(context, status);
         unlink(output);

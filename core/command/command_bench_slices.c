@@ -1,19 +1,21 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * command_bench_slices.c: what an ensemble loses whose systems are not alike, and what a run that writes loses. Each case is a study
- * of three bodies, timed in turns with one that is as it should be:
+ * command_bench_slices.c: what an ensemble loses whose systems are not alike, and what a run that writes loses. Each
+ * case is a study of three bodies, timed in turns with one that is as it should be:
  *
- *     thinning   90 % of the systems leave in the first tenth of the run     against steps/s of as many systems that all stay
- *     spread     adaptive steps whose lengths differ by a factor of 100      in random order against sorted, the same bits
+ *     thinning   90 % of the systems leave in the first tenth of the run     against steps/s of as many systems that
+ *                all stay
+ *     spread     adaptive steps whose lengths differ by a factor of 100      in random order against sorted, the same
+ *                bits
  *     straggler  one system needs a thousand times the steps of the others   the others' time against theirs without it
  *     logging    a state of every system once an orbit                       against none, the same bits
  *
- * Rows are those of `shoal bench`; the loss is 1 - (time as it should be) / time. Where a tenth of the systems does not fill the machine,
- * thinning loses by that alone, whoever regroups them: so a tenth of the systems, all staying, is timed too (`thinning-few`), and the loss
- * is also given with their time for the steps that they make. Time is that of the loop, from its first slice to the last rows; the
- * file is written after it. It is well below a second on a large GPU, where runs are of seconds to hours: --steps 1000 makes it
- * ten times as long, and what the first slices lose, which are short, is then seen for what it is. Of logging
- * the cost is said, time / (time without) - 1.
+ * Rows are those of `shoal bench`; the loss is 1 - (time as it should be) / time. Where a tenth of the systems does not
+ * fill the machine, thinning loses by that alone, whoever regroups them: so a tenth of the systems, all staying, is
+ * timed too (`thinning-few`), and the loss is also given with their time for the steps that they make. Time is that of
+ * the loop, from its first slice to the last rows; the file is written after it. It is well below a second on a large
+ * GPU, where runs are of seconds to hours: --steps 1000 makes it ten times as long, and what the first slices lose,
+ * which are short, is then seen for what it is. Of logging the cost is said, time / (time without) - 1.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -28,7 +30,7 @@ enum { TURNS = 3, OUTPUTS = 16 };
 typedef struct scenario {
     const char *integrator; /* of the config */
     const char *monitors;
-    double t_end, interval; /* inner units; interval 0 = none */
+    double t_end, interval;                     /* inner units; interval 0 = none */
     bool far, dying, spread, sorted, straggler; /* far: so far out that the monitor looks at every step */
 } scenario;
 
@@ -36,7 +38,7 @@ typedef struct scenario {
 typedef struct outcome {
     double seconds, others, steps, error; /* others: until one system is left */
     long n_snapshots, n_gone;
-    uint64_t bits;                        /* of all final states, in whatever order the systems are */
+    uint64_t bits; /* of all final states, in whatever order the systems are */
     char engine[16], plan[512];
 } outcome;
 
@@ -71,8 +73,12 @@ static void make_bodies(const scenario *c, long i, long n, shoal_body bodies[3])
     bodies[0] = (shoal_body){.m = 1};
     for (int k = 1; k < 3; k++) {
         const double a = scale * (k == 1 ? 1 : c->far ? 600 : 2), angle = phase + k, speed = 1 / sqrt(a);
-        bodies[k] = (shoal_body){.m = 1e-5, .x = a * cos(angle), .y = a * sin(angle), .z = 0.01 * scale,
-                                 .vx = -speed * sin(angle), .vy = speed * cos(angle)};
+        bodies[k] = (shoal_body){.m = 1e-5,
+                                 .x = a * cos(angle),
+                                 .y = a * sin(angle),
+                                 .z = 0.01 * scale,
+                                 .vx = -speed * sin(angle),
+                                 .vy = speed * cos(angle)};
     }
     if (c->dying && part < 0.9) { /* 1000 away at its time */
         const double v = (1000 - 600) / (0.1 * c->t_end * (part / 0.9));
@@ -81,8 +87,8 @@ static void make_bodies(const scenario *c, long i, long n, shoal_body bodies[3])
     }
 }
 
-static shoal_status open_study(shoal_context *context, const scenario *c, const bench_options *options, const char *output,
-                               shoal_study **study)
+static shoal_status open_study(shoal_context *context, const scenario *c, const bench_options *options,
+                               const char *output, shoal_study **study)
 {
     char text[2048], interval[64] = "";
     shoal_body bodies[3];
@@ -94,8 +100,8 @@ static shoal_status open_study(shoal_context *context, const scenario *c, const 
              "    { name = \"c\"; m = 1e-5; a = 2.0; } ); };\n"
              "integrator = { name = %s };\nmonitors = ( %s );\n"
              "run = { t_end = %.17g; engine = \"%s\"; threads = %d; lanes = %d; };\noutput = { file = \"%s\";%s };\n",
-             options->systems, c->integrator, c->monitors ? c->monitors : "", c->t_end, options->engine ? options->engine : "auto",
-             options->threads, options->lanes, output, interval);
+             options->systems, c->integrator, c->monitors ? c->monitors : "", c->t_end,
+             options->engine ? options->engine : "auto", options->threads, options->lanes, output, interval);
     shoal_status status = shoal_study_open(context, "bench", text, 0, NULL, NULL, study);
     for (long i = 0; i < options->systems && !status; i++) {
         make_bodies(c, i, options->systems, bodies);
@@ -104,8 +110,8 @@ static shoal_status open_study(shoal_context *context, const scenario *c, const 
     return status;
 }
 
-static shoal_status run_scenario(shoal_context *context, const scenario *c, const bench_options *options, const char *output,
-                                 outcome *came)
+static shoal_status run_scenario(shoal_context *context, const scenario *c, const bench_options *options,
+                                 const char *output, outcome *came)
 {
     shoal_study *study = NULL;
     shoal_result *result = NULL;
@@ -147,11 +153,11 @@ static void print_outcome(const bench_options *options, const char *name, const 
 {
     const double ns = 1e9 * came->seconds / came->steps;
     if (options->csv)
-        printf("%s,%s,system,3,%ld,%.0f,%.6f,%.5g,%.3e,\"%s\"\n", name, came->engine, options->systems, came->steps, came->seconds, ns,
-               came->error, came->plan);
+        printf("%s,%s,system,3,%ld,%.0f,%.6f,%.5g,%.3e,\"%s\"\n", name, came->engine, options->systems, came->steps,
+               came->seconds, ns, came->error, came->plan);
     else
-        printf("%-16s %-5s %8ld systems  %9.4g ns a system-step  %8.3f s  error %.1e\n", name, came->engine, options->systems, ns,
-               came->seconds, came->error);
+        printf("%-16s %-5s %8ld systems  %9.4g ns a system-step  %8.3f s  error %.1e\n", name, came->engine,
+               options->systems, ns, came->seconds, came->error);
     fflush(stdout);
 }
 
@@ -186,8 +192,8 @@ static bool make_scenarios(const char *name, double length, scenario *c, scenari
 }
 
 /* The seconds that should be, and whether the answers are right. */
-static shoal_status judge(shoal_context *context, const char *name, const bench_options *options, const scenario *c, outcome *came,
-                          const outcome *plain, double *seconds)
+static shoal_status judge(shoal_context *context, const char *name, const bench_options *options, const scenario *c,
+                          outcome *came, const outcome *plain, double *seconds)
 {
     *seconds = plain->seconds;
     if (!(came->error < 1e-6 * fmax(1, c->t_end / 1000))) /* it grows with time */
@@ -203,15 +209,16 @@ static shoal_status judge(shoal_context *context, const char *name, const bench_
     }
     const long n_outputs = c->interval > 0 ? lround(ceil(c->t_end / c->interval - 1e-6)) + 1 : 0; /* the end, too */
     if (came->n_snapshots != n_outputs * options->systems)
-        return shoal_fail(context, SHOAL_E_INTERNAL, "%ld states, expected %ld of %ld systems", came->n_snapshots, n_outputs,
-                          options->systems);
+        return shoal_fail(context, SHOAL_E_INTERNAL, "%ld states, expected %ld of %ld systems", came->n_snapshots,
+                          n_outputs, options->systems);
     return SHOAL_OK;
 }
 
 const char *const bench_slices_names[] = {"thinning", "spread", "straggler", "logging", NULL};
 
 /* The time of a tenth of the systems, alone for the whole run. */
-static shoal_status run_few(shoal_context *context, const scenario *c, const bench_options *options, const char *output, outcome *came)
+static shoal_status run_few(shoal_context *context, const scenario *c, const bench_options *options, const char *output,
+                            outcome *came)
 {
     bench_options few = *options;
     scenario staying = *c;
@@ -259,7 +266,8 @@ shoal_status bench_slices(shoal_context *context, const char *name, const bench_
     if (c.dying && best_few.steps > 0) {
         snprintf(other, sizeof other, "%s-few", name);
         print_outcome(options, other, &best_few);
-        const double filled = best_plain.seconds / best_plain.steps, with_few = filled * (best.steps - best_few.steps) + best_few.seconds;
+        const double filled = best_plain.seconds / best_plain.steps,
+                     with_few = filled * (best.steps - best_few.steps) + best_few.seconds;
         if (!options->csv)
             printf("%-16s %-5s lost: %.1f %%\n", other, best.engine, 100 * (1 - with_few / best.seconds));
     }

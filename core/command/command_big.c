@@ -28,8 +28,8 @@ void print_big_study(const shoal_study *study)
     } else {
         printf("dt = %.6g%s%s, ", big->steps.dt / time, space, study->units.time_name);
     }
-    printf("t = %.6g .. %.6g%s%s, softening %g%s%s\n", study->t_start / time, study->t_end / time, space, study->units.time_name,
-           big->steps.eps / study->units.length, space, study->units.length_name);
+    printf("t = %.6g .. %.6g%s%s, softening %g%s%s\n", study->t_start / time, study->t_end / time, space,
+           study->units.time_name, big->steps.eps / study->units.length, space, study->units.length_name);
 }
 
 void draw_big_progress(const shoal_progress *progress)
@@ -60,7 +60,8 @@ int print_big_summary(shoal_study *study, const shoal_progress *progress, double
     }
     printf("dE/E           %.3g at the end, at most %.3g\n", last[SHOAL_BIG_COLUMN_dE], most);
     printf("2 K / |W|      %.4g\n", -2 * last[SHOAL_BIG_COLUMN_K] / last[SHOAL_BIG_COLUMN_W]);
-    printf("half-mass r    %.4g%s%s\n", last[SHOAL_BIG_COLUMN_r50], record.has_units ? " " : "", record.units.length_name);
+    printf("half-mass r    %.4g%s%s\n", last[SHOAL_BIG_COLUMN_r50], record.has_units ? " " : "",
+           record.units.length_name);
     printf("wall time      %.1f s, %.6g steps, %.3g interactions/s\n", seconds, progress->system_steps,
            progress->seconds > 0 ? progress->interactions / progress->seconds : 0);
     printf("result         %s\n", study->output);

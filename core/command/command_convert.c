@@ -64,8 +64,8 @@ static error_t convert_parse(int key, char *argument, struct argp_state *state)
         if (!end || end == argument) {
             exit(usage_error("convert: --mass: \"%s\": expected NAME=MSUN", argument));
         }
-        options->masses[options->read.n_masses++] =
-            (shoal_given_mass){ argument, (size_t)(end - argument), number("mass", end + 1, true) };
+        options->masses[options->read.n_masses++] = (shoal_given_mass){argument, (size_t)(end - argument),
+                                                                       number("mass", end + 1, true)};
         return 0;
     case CENTRAL_MASS: options->read.central_mass = number("central-mass", argument, true); return 0;
     case EPOCH: options->read.epoch = number("epoch", argument, false); return 0;
@@ -79,9 +79,7 @@ static error_t convert_parse(int key, char *argument, struct argp_state *state)
     case 'w': options->read.where = argument; return 0;
     case 'F': options->force = true; return 0;
     case 'q': options->quiet = true; return 0;
-    case ARGP_KEY_ARGS:
-        options->files = (file_list){ state->argv + state->next, state->argc - state->next };
-        return 0;
+    case ARGP_KEY_ARGS: options->files = (file_list){state->argv + state->next, state->argc - state->next}; return 0;
     case ARGP_KEY_END:
         if (options->files.n < 2) {
             exit(usage_error("convert: expected files: shoal convert IN ... OUT"));
@@ -106,31 +104,36 @@ static char *convert_help(int key, const char *text, void *input)
     for (const shoal_format *const *format = shoal_formats; *format; ++format) {
         fprintf(out, "  %-11s %s\n", (*format)->name, (*format)->doc);
     }
-    fputs("\nIN's format is found from its content, OUT's from the end of its name (.csv .h5 .txt .in). What a reader had "
-          "to assume or left out is told on standard error.\n", out);
+    fputs("\nIN's format is found from its content, OUT's from the end of its name (.csv .h5 .txt .in). What a reader "
+          "had "
+          "to assume or left out is told on standard error.\n",
+          out);
     fclose(out);
     return filled;
 }
 
 static const struct argp convert_argp = {
-    .options = (const struct argp_option[]){
-        { "from", FROM, "FORMAT", 0, "Format of IN", 0 },
-        { "to", TO, "FORMAT", 0, "Format of OUT", 0 },
-        { "units", UNITS, "L,M,T", 0, "Units of OUT, as AU,Msun,yr or AU,Msun,G=1 (default: those of IN; tipsy, phigrape: G = 1)", 0 },
-        { "from-units", FROM_UNITS, "L,M,T", 0, "Units of IN where it does not state them", 0 },
-        { "initial", 'i', 0, 0, "Of a result file: the initial states", 0 },
-        { "final", 'f', 0, 0, "Of a result file: the last states (default)", 0 },
-        { "time", 't', "T", 0, "Of a result file: the snapshots at T; of Horizons: the vectors of Julian date T", 0 },
-        { "system", SYSTEM, "ID", 0, "Only this system", 0 },
-        { "where", 'w', "CONDITIONS", 0, "Of a result file: only systems of which this is true, as shoal query has it: 'outcome == survived'", 0 },
-        { "mass", 'm', "NAME=M", 0, "Mass of a body in Msun, by its name or number (Horizons)", 0 },
-        { "components", COMPONENTS, "LIST", 0, "tipsy, gadget: only these of gas,dark,stars", 0 },
-        { "central-mass", CENTRAL_MASS, "M", 0, "Mass of the central body in Msun (MERCURY, Horizons)", 0 },
-        { "host", HOST, "NAME", 0, "Only the planets of this star (exoplanets)", 0 },
-        { "epoch", EPOCH, "BJD", 0, "What time 0 is (exoplanets; default 2451545)", 0 },
-        { "force", 'F', 0, 0, "Replace a file that exists", 0 },
-        { "quiet", 'q', 0, 0, "Tell nothing but errors", 0 },
-        { 0 } },
+    .options =
+        (const struct argp_option[]){
+            {"from", FROM, "FORMAT", 0, "Format of IN", 0},
+            {"to", TO, "FORMAT", 0, "Format of OUT", 0},
+            {"units", UNITS, "L,M,T", 0,
+             "Units of OUT, as AU,Msun,yr or AU,Msun,G=1 (default: those of IN; tipsy, phigrape: G = 1)", 0},
+            {"from-units", FROM_UNITS, "L,M,T", 0, "Units of IN where it does not state them", 0},
+            {"initial", 'i', 0, 0, "Of a result file: the initial states", 0},
+            {"final", 'f', 0, 0, "Of a result file: the last states (default)", 0},
+            {"time", 't', "T", 0, "Of a result file: the snapshots at T; of Horizons: the vectors of Julian date T", 0},
+            {"system", SYSTEM, "ID", 0, "Only this system", 0},
+            {"where", 'w', "CONDITIONS", 0,
+             "Of a result file: only systems of which this is true, as shoal query has it: 'outcome == survived'", 0},
+            {"mass", 'm', "NAME=M", 0, "Mass of a body in Msun, by its name or number (Horizons)", 0},
+            {"components", COMPONENTS, "LIST", 0, "tipsy, gadget: only these of gas,dark,stars", 0},
+            {"central-mass", CENTRAL_MASS, "M", 0, "Mass of the central body in Msun (MERCURY, Horizons)", 0},
+            {"host", HOST, "NAME", 0, "Only the planets of this star (exoplanets)", 0},
+            {"epoch", EPOCH, "BJD", 0, "What time 0 is (exoplanets; default 2451545)", 0},
+            {"force", 'F', 0, 0, "Replace a file that exists", 0},
+            {"quiet", 'q', 0, 0, "Tell nothing but errors", 0},
+            {0}},
     .parser = convert_parse,
     .args_doc = "IN ... OUT",
     .doc = "Convert initial conditions and states between formats.\v ", /* convert_help */
@@ -145,14 +148,17 @@ static shoal_status read_input(shoal_context *context, convert_options *options,
     shoal_status status = options->from ? shoal_format_named(context, options->from, &format)
                                         : shoal_format_of(context, files[0], &format);
     if (status == SHOAL_OK && n > 1 && !format->many) {
-        return shoal_fail(context, SHOAL_E_USAGE, "convert: %s: expected one file of the format %s", files[1], format->name);
+        return shoal_fail(context, SHOAL_E_USAGE, "convert: %s: expected one file of the format %s", files[1],
+                          format->name);
     }
     if (status == SHOAL_OK && options->read.components && !format->components) {
-        return shoal_fail(context, SHOAL_E_USAGE, "convert: --components: expected a file of tipsy's or gadget's format; %s is %s", files[0],
+        return shoal_fail(context, SHOAL_E_USAGE,
+                          "convert: --components: expected a file of tipsy's or gadget's format; %s is %s", files[0],
                           format->name);
     }
     if (status == SHOAL_OK && options->read.where && !format->outcomes) {
-        return shoal_fail(context, SHOAL_E_USAGE, "convert: --where: expected a result file of systems; %s is %s", files[0], format->name);
+        return shoal_fail(context, SHOAL_E_USAGE, "convert: --where: expected a result file of systems; %s is %s",
+                          files[0], format->name);
     }
     if (status == SHOAL_OK && options->from_units) {
         status = shoal_units_parse(context, options->from_units, &table->units);
@@ -161,7 +167,8 @@ static shoal_status read_input(shoal_context *context, convert_options *options,
         status = format->read(table, n, files, &options->read);
     }
     if (status == SHOAL_OK && table->units.length == 0) { /* snapshots of one big system do not say */
-        fprintf(options->read.notes, "%s does not state its units: taken for G = 1 with AU and Msun (--from-units)\n", files[0]);
+        fprintf(options->read.notes, "%s does not state its units: taken for G = 1 with AU and Msun (--from-units)\n",
+                files[0]);
         status = shoal_units_parse(context, "AU, Msun, G = 1", &table->units);
     }
     return status == SHOAL_OK ? shoal_table_check(table) : status;
@@ -190,8 +197,10 @@ static void note_times(const shoal_table *table, FILE *notes)
         last = fmax(last, table->systems[s].time);
     }
     if (first < last) {
-        fprintf(notes, "the systems are at times from %g to %g (of a result file, those that did not end: --where 'outcome == survived')\n", first,
-                last);
+        fprintf(notes,
+                "the systems are at times from %g to %g (of a result file, those that did not end: --where 'outcome == "
+                "survived')\n",
+                first, last);
     }
 }
 
@@ -209,8 +218,8 @@ static shoal_status write_output(shoal_context *context, const convert_options *
     } else if (format->natural) {
         status = shoal_units_init(context, units.length_name, units.mass_name, NULL, 1, &units);
         if (units.time != table->units.time) {
-            fprintf(options->read.notes, "%s is in %s, %s, G = 1, which it does not state (--units)\n", file, units.length_name,
-                    units.mass_name);
+            fprintf(options->read.notes, "%s is in %s, %s, G = 1, which it does not state (--units)\n", file,
+                    units.length_name, units.mass_name);
         }
     }
     if (status == SHOAL_OK && options->system >= 0) {
@@ -255,10 +264,10 @@ static int check_options(shoal_context *context, const convert_options *options,
 
 int convert_main(int argc, char **argv)
 {
-    convert_options options = { .read = { .which = SHOAL_QUERY_FINAL, .central_mass = NAN, .epoch = NAN }, .system = -1 };
+    convert_options options = {.read = {.which = SHOAL_QUERY_FINAL, .central_mass = NAN, .epoch = NAN}, .system = -1};
     shoal_context *context = NULL;
     const shoal_format *to = NULL;
-    shoal_table table = { 0 };
+    shoal_table table = {0};
     char *notes = NULL;
     size_t size = 0;
     int code = EXIT_FAILED;

@@ -31,22 +31,27 @@ static error_t generate_parse(int key, char *argument, struct argp_state *state)
 }
 
 static const struct argp generate_argp = {
-    .options = (const struct argp_option[]){
-        { "output", 'o', "FILE", 0, "The file to write; default: the study's output.file with _initial before its end", 0 },
-        { "force", 'f', 0, 0, "Replace a file that exists", 0 },
-        { "allow-plugins", 'P', 0, 0, "Compile the plugins that the study names", 0 },
-        { 0 } },
+    .options =
+        (const struct argp_option[]){
+            {"output", 'o', "FILE", 0,
+             "The file to write; default: the study's output.file with _initial before its end", 0},
+            {"force", 'f', 0, 0, "Replace a file that exists", 0},
+            {"allow-plugins", 'P', 0, 0, "Compile the plugins that the study names", 0},
+            {0}},
     .parser = generate_parse,
     .args_doc = "STUDY.cfg [KEY=VALUE ...]",
     .doc = "Make the systems of a study without integrating them."
-           "\vA FILE that ends in .csv is what system.file of a study reads: with it, the study gives the same bits (unless "
-           "it has impossible systems, which such a file cannot hold). Its numbers are in AU, Msun, yr/2pi, as its first line "
+           "\vA FILE that ends in .csv is what system.file of a study reads: with it, the study gives the same bits "
+           "(unless "
+           "it has impossible systems, which such a file cannot hold). Its numbers are in AU, Msun, yr/2pi, as its "
+           "first line "
            "says, for others would have to be rounded; `shoal convert` makes a table in other units.\n"
            "\n"
            "The bodies of one big system are written in the format that FILE's end says: .csv, .tipsy, .phigrape, else "
            "GADGET's HDF5.\n"
            "\n"
-           "Any other FILE is a result file in which no step was made: query, plot, verify and convert read it, swept and random "
+           "Any other FILE is a result file in which no step was made: query, plot, verify and convert read it, swept "
+           "and random "
            "parameters are in its systems table.",
 };
 
@@ -64,8 +69,8 @@ static shoal_status generate_big(const shoal_study *study, const char *file)
 {
     const shoal_format *format = shoal_format_by_end(file);
     shoal_units units = study->units;
-    shoal_big_bodies bodies = { 0 };
-    shoal_table table = { 0 };
+    shoal_big_bodies bodies = {0};
+    shoal_table table = {0};
 
     if (!format || !format->write) {
         format = &shoal_format_gadget;
@@ -90,11 +95,11 @@ static shoal_status generate_big(const shoal_study *study, const char *file)
 
 int generate_main(int argc, char **argv)
 {
-    generate_options options = { 0 };
+    generate_options options = {0};
     shoal_context *context = NULL;
     shoal_study *study = NULL;
     shoal_result *result = NULL;
-    shoal_table table = { 0 };
+    shoal_table table = {0};
     char *file = NULL;
     int code = EXIT_FAILED;
 
@@ -104,7 +109,8 @@ int generate_main(int argc, char **argv)
     table.path = options.words.study;
     if (status == SHOAL_OK) {
         shoal_context_allow_plugins(context, options.allow_plugins);
-        status = shoal_study_open(context, options.words.study, NULL, options.words.n_overrides, options.words.override, &table, &study);
+        status = shoal_study_open(context, options.words.study, NULL, options.words.n_overrides, options.words.override,
+                                  &table, &study);
     }
     if (status != SHOAL_OK) {
         code = failed_input(context, status);

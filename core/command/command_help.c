@@ -54,9 +54,7 @@ static error_t explain_parse(int key, char *argument, struct argp_state *state)
     (void)argument;
     switch (key) {
     case 'a': options->all = true; return 0;
-    case ARGP_KEY_ARGS:
-        options->names = (file_list){ state->argv + state->next, state->argc - state->next };
-        return 0;
+    case ARGP_KEY_ARGS: options->names = (file_list){state->argv + state->next, state->argc - state->next}; return 0;
     case ARGP_KEY_END:
         if (!options->all && options->names.n == 0) {
             exit(usage_error("explain: expected a name (shoal list has them)"));
@@ -67,9 +65,7 @@ static error_t explain_parse(int key, char *argument, struct argp_state *state)
 }
 
 static const struct argp explain_argp = {
-    .options = (const struct argp_option[]){
-        { "all", 'a', 0, 0, "The whole reference, as Markdown", 0 },
-        { 0 } },
+    .options = (const struct argp_option[]){{"all", 'a', 0, 0, "The whole reference, as Markdown", 0}, {0}},
     .parser = explain_parse,
     .args_doc = "NAME...",
     .doc = "Tell all about a propagator, a force, a monitor, a config key or an outcome.",
@@ -77,7 +73,7 @@ static const struct argp explain_argp = {
 
 int explain_main(int argc, char **argv)
 {
-    explain_options options = { 0 };
+    explain_options options = {0};
     shoal_context *context = NULL;
 
     argp_parse(&explain_argp, argc, argv, 0, NULL, &options);

@@ -22,9 +22,7 @@ static error_t merge_parse(int key, char *argument, struct argp_state *state)
     switch (key) {
     case 'f': options->force = true; return 0;
     case 'p': options->partial = true; return 0;
-    case ARGP_KEY_ARGS:
-        options->files = (file_list){ state->argv + state->next, state->argc - state->next };
-        return 0;
+    case ARGP_KEY_ARGS: options->files = (file_list){state->argv + state->next, state->argc - state->next}; return 0;
     case ARGP_KEY_END:
         if (options->files.n < 2) {
             exit(usage_error("merge: expected a file to write and the shards: shoal merge OUT A B ..."));
@@ -35,20 +33,23 @@ static error_t merge_parse(int key, char *argument, struct argp_state *state)
 }
 
 static const struct argp merge_argp = {
-    .options = (const struct argp_option[]){
-        { "force", 'f', 0, 0, "Replace OUT if it exists", 0 },
-        { "partial", 'p', 0, 0, "Do without shards that are missing, and take those that have not ended as far as they are", 0 },
-        { 0 } },
+    .options =
+        (const struct argp_option[]){
+            {"force", 'f', 0, 0, "Replace OUT if it exists", 0},
+            {"partial", 'p', 0, 0,
+             "Do without shards that are missing, and take those that have not ended as far as they are", 0},
+            {0}},
     .parser = merge_parse,
     .args_doc = "OUT SHARD...",
     .doc = "Put the results of the shards of a study (run.shard = \"i/N\") together."
-           "\vOUT is what a run of the whole study would have written. With --partial it has the systems that there are; a grid "
+           "\vOUT is what a run of the whole study would have written. With --partial it has the systems that there "
+           "are; a grid "
            "with holes is a table and no grid any more.",
 };
 
 int merge_main(int argc, char **argv)
 {
-    merge_options options = { 0 };
+    merge_options options = {0};
     shoal_context *context = NULL;
     shoal_result **shard = NULL, *merged = NULL;
     int code = EXIT_OK;

@@ -33,7 +33,8 @@ static error_t plot_parse(int key, char *argument, struct argp_state *state)
         }
         return 0;
     case 'c': options->plot.column = argument; return 0;
-    case 'o': case 'p':
+    case 'o':
+    case 'p':
         end = strrchr(argument, '.');
         if (!end || (strcmp(end, ".png") != 0 && strcmp(end, ".pdf") != 0)) {
             exit(usage_error("plot: --output: \"%s\": expected a name in .png or .pdf", argument));
@@ -56,9 +57,7 @@ static error_t plot_parse(int key, char *argument, struct argp_state *state)
             exit(usage_error("plot: --plane: \"%s\": expected xy, xz or yz", argument));
         }
         return 0;
-    case ARGP_KEY_ARGS:
-        options->files = (file_list){ state->argv + state->next, state->argc - state->next };
-        return 0;
+    case ARGP_KEY_ARGS: options->files = (file_list){state->argv + state->next, state->argc - state->next}; return 0;
     case ARGP_KEY_NO_ARGS: exit(usage_error("plot: expected a result file: shoal plot FILE ..."));
     case ARGP_KEY_END:
         if (options->plot.picture && options->files.n > 1) {
@@ -92,20 +91,22 @@ static char *plot_help(int key, const char *text, void *input)
 }
 
 static const struct argp plot_argp = {
-    .options = (const struct argp_option[]){
-        { "kind", 'k', "KIND", 0,
-          "What to draw (default: the map of a grid, the elements of a single system, else survival)", 0 },
-        { "system", 's', "K", 0, "The system to draw (elements, orbits: default the first; energy: default all)", 0 },
-        { "column", 'c', "NAME", 0, "The column of the map (default: a chaos indicator if there is one, else lifetime)", 0 },
-        { "output", 'o', "FILE.png|.pdf", 0, "The picture's name (default: a PNG beside the result file)", 0 },
-        { "png", 'p', 0, OPTION_ALIAS, 0, 0 },
-        { "script", 'S', 0, 0, "Print the gnuplot script instead: it writes the picture to its standard output", 0 },
-        { "linear", 'l', 0, 0, "Map: the value itself, not its log10", 0 },
-        { "log", 'L', 0, 0, "Map: log10 of any value", 0 },
-        { "width", 'w', "LENGTH", 0, "Density: the width of the picture (default: from the first file, for all)", 0 },
-        { "plane", 'x', "xy|xz|yz", 0, "Density: what it is projected onto", 0 },
-        { "no-terminal", 'n', 0, 0, "No preview in the terminal", 0 },
-        { 0 } },
+    .options =
+        (const struct argp_option[]){
+            {"kind", 'k', "KIND", 0,
+             "What to draw (default: the map of a grid, the elements of a single system, else survival)", 0},
+            {"system", 's', "K", 0, "The system to draw (elements, orbits: default the first; energy: default all)", 0},
+            {"column", 'c', "NAME", 0,
+             "The column of the map (default: a chaos indicator if there is one, else lifetime)", 0},
+            {"output", 'o', "FILE.png|.pdf", 0, "The picture's name (default: a PNG beside the result file)", 0},
+            {"png", 'p', 0, OPTION_ALIAS, 0, 0},
+            {"script", 'S', 0, 0, "Print the gnuplot script instead: it writes the picture to its standard output", 0},
+            {"linear", 'l', 0, 0, "Map: the value itself, not its log10", 0},
+            {"log", 'L', 0, 0, "Map: log10 of any value", 0},
+            {"width", 'w', "LENGTH", 0, "Density: the width of the picture (default: from the first file, for all)", 0},
+            {"plane", 'x', "xy|xz|yz", 0, "Density: what it is projected onto", 0},
+            {"no-terminal", 'n', 0, 0, "No preview in the terminal", 0},
+            {0}},
     .parser = plot_parse,
     .args_doc = "FILE...",
     .doc = "Draw pictures of result files through gnuplot; the map of a grid also as a preview in the terminal.",
@@ -195,7 +196,7 @@ static int plot_file(shoal_context *context, const char *file, const plot_option
 
 int plot_main(int argc, char **argv)
 {
-    plot_options options = { .plot.system = -1, .frame = { .low = NAN, .high = NAN } };
+    plot_options options = {.plot.system = -1, .frame = {.low = NAN, .high = NAN}};
     shoal_context *context = NULL;
     int code = EXIT_OK;
 

@@ -19,7 +19,7 @@ typedef struct query_options {
     const char *event; /* only this one */
     shoal_query query;
     shoal_selection of;
-    char *columns; /* of the first file */
+    char *columns;     /* of the first file */
     shoal_units units; /* of the first file */
 } query_options;
 
@@ -50,8 +50,8 @@ static bool parse_range(const char *text, long *first, long *last)
 
 static bool parse_frame(const char *text, shoal_frame *frame)
 {
-    static const char *const names[] = { [SHOAL_JACOBI] = "jacobi", [SHOAL_ASTROCENTRIC] = "astrocentric",
-                                         [SHOAL_BARYCENTRIC] = "barycentric" };
+    static const char *const names[] = {
+        [SHOAL_JACOBI] = "jacobi", [SHOAL_ASTROCENTRIC] = "astrocentric", [SHOAL_BARYCENTRIC] = "barycentric"};
 
     for (int i = 0; i < SHOAL_COUNT(names); ++i) {
         if (strcmp(text, names[i]) == 0) {
@@ -122,31 +122,33 @@ static error_t query_parse(int key, char *argument, struct argp_state *state)
             exit(usage_error("query: --elements: \"%s\": expected jacobi, astrocentric or barycentric", argument));
         }
         return 0;
-    case ARGP_KEY_ARGS:
-        options->files = (file_list){ state->argv + state->next, state->argc - state->next };
-        return 0;
+    case ARGP_KEY_ARGS: options->files = (file_list){state->argv + state->next, state->argc - state->next}; return 0;
     case ARGP_KEY_NO_ARGS: exit(usage_error("query: expected a result file: shoal query FILE ..."));
     default: return ARGP_ERR_UNKNOWN;
     }
 }
 
 static const struct argp query_argp = {
-    .options = (const struct argp_option[]){
-        { "final", 'f', 0, 0, "The last state of each system (default)", 0 },
-        { "initial", 'i', 0, 0, "The initial states", 0 },
-        { "time", 't', "T|A..B", 0, "The snapshots at time T, or all from A to B (.. for all), in the units of the file", 0 },
-        { "elements", 'o', "FRAME", OPTION_ARG_OPTIONAL,
-          "Orbits instead of positions: jacobi (default), astrocentric or barycentric elements, angles in degrees", 0 },
-        { "systems", 's', "A..B", 0, "Only systems A to B, both included", 0 },
-        { "where", 'w', "CONDITIONS", 0, "Only systems of which this is true: 'COLUMN OP VALUE && ...'", 0 },
-        { "systems-table", 'T', 0, 0, "One row a system: its end, the swept parameters, what monitors computed", 0 },
-        { "events", 'e', "OUTCOME", OPTION_ARG_OPTIONAL,
-          "One row an event: mergers, removals, logged encounters, transits; or only one kind", 0 },
-        { 0 } },
+    .options =
+        (const struct argp_option[]){
+            {"final", 'f', 0, 0, "The last state of each system (default)", 0},
+            {"initial", 'i', 0, 0, "The initial states", 0},
+            {"time", 't', "T|A..B", 0,
+             "The snapshots at time T, or all from A to B (.. for all), in the units of the file", 0},
+            {"elements", 'o', "FRAME", OPTION_ARG_OPTIONAL,
+             "Orbits instead of positions: jacobi (default), astrocentric or barycentric elements, angles in degrees",
+             0},
+            {"systems", 's', "A..B", 0, "Only systems A to B, both included", 0},
+            {"where", 'w', "CONDITIONS", 0, "Only systems of which this is true: 'COLUMN OP VALUE && ...'", 0},
+            {"systems-table", 'T', 0, 0, "One row a system: its end, the swept parameters, what monitors computed", 0},
+            {"events", 'e', "OUTCOME", OPTION_ARG_OPTIONAL,
+             "One row an event: mergers, removals, logged encounters, transits; or only one kind", 0},
+            {0}},
     .parser = query_parse,
     .args_doc = "FILE...",
     .doc = "Print states, the systems table or the events of result files as CSV."
-           "\vStates: system,body,name,time,m,x,y,z,vx,vy,vz; elements: system,body,name,time,m,a,e,inc,Omega,omega,f,M,P.\n"
+           "\vStates: system,body,name,time,m,x,y,z,vx,vy,vz; elements: "
+           "system,body,name,time,m,a,e,inc,Omega,omega,f,M,P.\n"
            "Table: system,outcome,t_stop,body_a,body_b,dE_final,steps,n_final, then the columns of the file.\n"
            "Events: system,time,event,body_a,body_b,m_a,m_b,distance,speed,dE,ended.\n"
            "--where compares columns of the table with numbers, outcomes or bodies by < <= > >= == !=, for instance "
@@ -154,7 +156,8 @@ static const struct argp query_argp = {
            "The journal of a run that still goes on, or was killed, is read if there is no FILE yet.",
 };
 
-/* The rows of several files have one heading: refuse a file whose numbers are in other units than those of the first. */
+/* The rows of several files have one heading: refuse a file whose numbers are in other units than those of the
+ * first. */
 static shoal_status check_units(shoal_context *context, const shoal_units *units, shoal_units *first)
 {
     if (!first->length_name[0]) {
@@ -164,8 +167,10 @@ static shoal_status check_units(shoal_context *context, const shoal_units *units
         strcmp(units->time_name, first->time_name) == 0 && units->G == first->G) {
         return SHOAL_OK;
     }
-    return shoal_fail(context, SHOAL_E_USAGE, "its units (%s, %s, %s, G = %g) are not those of the first file (%s, %s, %s, G = %g)",
-                      units->length_name, units->mass_name, units->time_name, units->G, first->length_name, first->mass_name, first->time_name, first->G);
+    return shoal_fail(context, SHOAL_E_USAGE,
+                      "its units (%s, %s, %s, G = %g) are not those of the first file (%s, %s, %s, G = %g)",
+                      units->length_name, units->mass_name, units->time_name, units->G, first->length_name,
+                      first->mass_name, first->time_name, first->G);
 }
 
 /* The systems table of several files has one heading, too: refuse a file whose columns are not those of the first.
@@ -212,9 +217,14 @@ static int query_file(shoal_context *context, const char *name, query_options *o
     FILE *out = stdout;
 
     if (shoal_big_record_is(name)) {
-        if ((options->what && !options->table) || options->query.orbits || options->of.where || options->of.first > 0 || options->of.last < LONG_MAX) {
-            return failed_file(context, shoal_fail(context, SHOAL_E_USAGE, "of one big system there are its rows alone, no options; "
-                                                   "shoal convert %s FILE has its last state", name), name);
+        if ((options->what && !options->table) || options->query.orbits || options->of.where || options->of.first > 0 ||
+            options->of.last < LONG_MAX) {
+            return failed_file(context,
+                               shoal_fail(context, SHOAL_E_USAGE,
+                                          "of one big system there are its rows alone, no options; "
+                                          "shoal convert %s FILE has its last state",
+                                          name),
+                               name);
         }
         return query_big(context, name);
     }
@@ -244,7 +254,7 @@ static int query_file(shoal_context *context, const char *name, query_options *o
 
 int query_main(int argc, char **argv)
 {
-    query_options options = { .query.which = SHOAL_QUERY_FINAL, .of.last = LONG_MAX };
+    query_options options = {.query.which = SHOAL_QUERY_FINAL, .of.last = LONG_MAX};
     shoal_context *context = NULL;
     int code = EXIT_OK;
 

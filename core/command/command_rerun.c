@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * command_rerun.c: `shoal rerun`: one system of a result file once more, made from the config that the file holds, with more
- * output times, and compared with what the file says of it.
+ * command_rerun.c: `shoal rerun`: one system of a result file once more, made from the config that the file holds, with
+ * more output times, and compared with what the file says of it.
  */
 #define _GNU_SOURCE
 #include <argp.h>
@@ -44,30 +44,34 @@ static error_t rerun_parse(int key, char *argument, struct argp_state *state)
 }
 
 static const struct argp rerun_argp = {
-    .options = (const struct argp_option[]){
-        { "system", 's', "K", 0, "The system's id", 0 },
-        { "interval", 'i', "DT", 0, "Time between snapshots", 0 },
-        { "times", 't', "T,T,...", 0, "Times of further snapshots", 0 },
-        { "output", 'o', "OUT", 0, "The file to write (default: FILE.system-K.h5)", 0 },
-        { "folder", 'd', "DIR", 0, "Where the study's config was, for the files that it names (default: where FILE is)", 0 },
-        { "force", 'f', 0, 0, "Replace OUT if it exists", 0 },
-        { "quiet", 'q', 0, 0, "Print nothing but errors", 0 },
-        { "allow-plugins", 'P', 0, 0, "Compile and run the plugins that the study names", 0 },
-        { 0 } },
+    .options =
+        (const struct argp_option[]){
+            {"system", 's', "K", 0, "The system's id", 0},
+            {"interval", 'i', "DT", 0, "Time between snapshots", 0},
+            {"times", 't', "T,T,...", 0, "Times of further snapshots", 0},
+            {"output", 'o', "OUT", 0, "The file to write (default: FILE.system-K.h5)", 0},
+            {"folder", 'd', "DIR", 0,
+             "Where the study's config was, for the files that it names (default: where FILE is)", 0},
+            {"force", 'f', 0, 0, "Replace OUT if it exists", 0},
+            {"quiet", 'q', 0, 0, "Print nothing but errors", 0},
+            {"allow-plugins", 'P', 0, 0, "Compile and run the plugins that the study names", 0},
+            {0}},
     .parser = rerun_parse,
     .args_doc = "FILE --system K",
     .doc = "Integrate one system of a result file again, with more output."
-           "\vThe config in FILE makes the system anew: the same id, the same random numbers, the same engine. Times are counted "
-           "as in the config. On the same kind of machine its end is the same to the last bit; rerun compares, and fails if not.",
+           "\vThe config in FILE makes the system anew: the same id, the same random numbers, the same engine. Times "
+           "are counted "
+           "as in the config. On the same kind of machine its end is the same to the last bit; rerun compares, and "
+           "fails if not.",
 };
 
 /* The study of that one system, with its own output. */
-static shoal_status load_system(shoal_context *context, const rerun_options *options, const shoal_result *result, long long id,
-                                shoal_study **study)
+static shoal_status load_system(shoal_context *context, const rerun_options *options, const shoal_result *result,
+                                long long id, shoal_study **study)
 {
     const char *file = options->file, *slash = strrchr(file, '/');
     const int stem = shoal_name_stem(file);
-    char *word[4] = { 0 }, *path = NULL, *output = NULL;
+    char *word[4] = {0}, *path = NULL, *output = NULL;
     long shard, n_shards;
     int n = 0, made = options->folder ? asprintf(&path, "%s/%s", options->folder, slash ? slash + 1 : file)
                                       : asprintf(&path, "%s", file);
@@ -84,8 +88,9 @@ static shoal_status load_system(shoal_context *context, const rerun_options *opt
     if (options->times) {
         made |= asprintf(&word[n++], "output.times=[%s]", options->times);
     }
-    shoal_status status = made < 0 || !text ? shoal_fail(context, SHOAL_E_MEMORY, "out of memory")
-                                            : shoal_study_open(context, path, text, n, (const char *const *)word, NULL, study);
+    shoal_status status = made < 0 || !text
+                              ? shoal_fail(context, SHOAL_E_MEMORY, "out of memory")
+                              : shoal_study_open(context, path, text, n, (const char *const *)word, NULL, study);
     if (status == SHOAL_OK) {
         free((*study)->output);
         (*study)->output = output;
@@ -114,15 +119,15 @@ static int compare(const rerun_options *options, const shoal_result *result, lon
         return EXIT_FAILED;
     }
     if (!options->quiet) {
-        printf("system %s       %s at %.10g, the same to the last bit\n", options->system, shoal_outcome_name(again->outcome[0]),
-               again->t_stop[0]);
+        printf("system %s       %s at %.10g, the same to the last bit\n", options->system,
+               shoal_outcome_name(again->outcome[0]), again->t_stop[0]);
     }
     return EXIT_OK;
 }
 
 int rerun_main(int argc, char **argv)
 {
-    rerun_options options = { 0 };
+    rerun_options options = {0};
     shoal_context *context = NULL;
     shoal_study *study = NULL;
     shoal_result *result = NULL, *again = NULL;

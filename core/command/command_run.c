@@ -40,13 +40,15 @@ static error_t run_parse(int key, char *argument, struct argp_state *state)
 }
 
 static const struct argp run_argp = {
-    .options = (const struct argp_option[]){
-        { "force", 'f', 0, 0, "Replace an output file that exists, discard the journal of another study", 0 },
-        { "quiet", 'q', 0, 0, "Print nothing but warnings and errors, draw nothing", 0 },
-        { "no-plot", 'n', 0, 0, "Draw no map of a grid", 0 },
-        { "allow-plugins", 'P', 0, 0, "Compile and run the plugins that the study names", 0 },
-        { "progress", 'p', "SECONDS", 0, "Where standard error is no terminal: a line on it each so many seconds (60; 0 = none)", 0 },
-        { 0 } },
+    .options =
+        (const struct argp_option[]){
+            {"force", 'f', 0, 0, "Replace an output file that exists, discard the journal of another study", 0},
+            {"quiet", 'q', 0, 0, "Print nothing but warnings and errors, draw nothing", 0},
+            {"no-plot", 'n', 0, 0, "Draw no map of a grid", 0},
+            {"allow-plugins", 'P', 0, 0, "Compile and run the plugins that the study names", 0},
+            {"progress", 'p', "SECONDS", 0,
+             "Where standard error is no terminal: a line on it each so many seconds (60; 0 = none)", 0},
+            {0}},
     .parser = run_parse,
     .args_doc = "STUDY.cfg [KEY=VALUE ...]",
     .doc = "Run a study: integrate its systems and write one result file."
@@ -73,7 +75,7 @@ typedef struct progress_state {
     double drawn, every;     /* when, wall clock, and the seconds between; 0 = never */
     char plan_line[768];     /* the last one printed */
     shoal_progress last;
-    long n_few, slowest;     /* stragglers, when they alone were left, and the last of them; 0 = none so far */
+    long n_few, slowest; /* stragglers, when they alone were left, and the last of them; 0 = none so far */
     double few_since;
 } progress_state;
 
@@ -154,8 +156,10 @@ static void print_warnings(const shoal_study *study, FILE *out, const char *befo
                 study->ensemble->n_systems, study->first_invalid, study->why_invalid);
     }
     if (study->n_unresolved > 0) {
-        fprintf(out, "%s%ld of %ld systems have steps longer than P sqrt((1 - e)^3 / (1 + e)) / 16 of an initial orbit: "
-                "pericentre is not resolved\n", before, study->n_unresolved, study->ensemble->n_systems);
+        fprintf(out,
+                "%s%ld of %ld systems have steps longer than P sqrt((1 - e)^3 / (1 + e)) / 16 of an initial orbit: "
+                "pericentre is not resolved\n",
+                before, study->n_unresolved, study->ensemble->n_systems);
     }
 }
 
@@ -206,7 +210,7 @@ static int compare_doubles(const void *a, const void *b)
 /* Outcomes with counts, energy errors, time and rate. */
 static void print_summary(const shoal_result *result, const char *file, const shoal_progress *progress, double seconds)
 {
-    long n_by_outcome[SHOAL_OUTCOMES] = { 0 }, n = 0, n_fewer = 0;
+    long n_by_outcome[SHOAL_OUTCOMES] = {0}, n = 0, n_fewer = 0;
     double *error = malloc((size_t)result->n_systems * sizeof *error);
 
     for (long system = 0; system < result->n_systems; ++system) {
@@ -270,12 +274,12 @@ static void plot_run(shoal_context *context, const shoal_result *result, const c
 
 shoal_status run_study(shoal_study *study, bool force, bool quiet, double every, shoal_progress *last)
 {
-    progress_state progress = { .study = study, .quiet = quiet, .live = !quiet && isatty(STDERR_FILENO) };
+    progress_state progress = {.study = study, .quiet = quiet, .live = !quiet && isatty(STDERR_FILENO)};
     progress.every = quiet ? 0 : progress.live ? 0.2 : every;
     progress.drawn = progress.live ? 0 : shoal_seconds();
 
-    sigaction(SIGINT, &(struct sigaction){ .sa_handler = ask_to_stop }, NULL);
-    sigaction(SIGTERM, &(struct sigaction){ .sa_handler = ask_to_stop }, NULL);
+    sigaction(SIGINT, &(struct sigaction){.sa_handler = ask_to_stop}, NULL);
+    sigaction(SIGTERM, &(struct sigaction){.sa_handler = ask_to_stop}, NULL);
     const shoal_status status = shoal_study_run(study, force, show_progress, &progress);
     signal(SIGINT, SIG_DFL);
     signal(SIGTERM, SIG_DFL);
@@ -285,19 +289,19 @@ shoal_status run_study(shoal_study *study, bool force, bool quiet, double every,
     *last = progress.last;
     const double share = progress.n_few ? 1 - progress.few_since / last->seconds : 0;
     if (status == SHOAL_OK && !quiet && share * NOTEWORTHY >= 1) {
-        printf("stragglers     the last %ld of %ld systems took %.0f %% of the time; the slowest: %ld\n", progress.n_few, last->n_systems,
-               100 * share, progress.slowest);
+        printf("stragglers     the last %ld of %ld systems took %.0f %% of the time; the slowest: %ld\n",
+               progress.n_few, last->n_systems, 100 * share, progress.slowest);
     }
     return status;
 }
 
 int run_main(int argc, char **argv)
 {
-    run_options options = { .progress = PROGRESS_SECONDS };
+    run_options options = {.progress = PROGRESS_SECONDS};
     shoal_context *context = NULL;
     shoal_study *study = NULL;
     shoal_result *result = NULL;
-    shoal_progress last = { 0 };
+    shoal_progress last = {0};
     const double began = shoal_seconds();
     int code = EXIT_FAILED;
 
@@ -305,7 +309,8 @@ int run_main(int argc, char **argv)
     shoal_status status = shoal_context_create(&context);
     if (status == SHOAL_OK) {
         shoal_context_allow_plugins(context, options.allow_plugins);
-        status = shoal_study_load(context, options.words.study, options.words.n_overrides, options.words.override, &study);
+        status = shoal_study_load(context, options.words.study, options.words.n_overrides, options.words.override,
+                                  &study);
     }
     if (status != SHOAL_OK) {
         code = failed_input(context, status);

@@ -25,20 +25,23 @@ static error_t tune_parse(int key, char *argument, struct argp_state *state)
 }
 
 static const struct argp tune_argp = {
-    .options = (const struct argp_option[]){
-        { "allow-plugins", 'P', 0, 0, "Compile the plugins that the study names", 0 },
-        { 0 } },
+    .options = (const struct argp_option[]){{"allow-plugins", 'P', 0, 0, "Compile the plugins that the study names", 0},
+                                            {0}},
     .parser = tune_parse,
     .args_doc = "STUDY.cfg [KEY=VALUE ...]",
-    .doc = "Measure which work model, bodies a thread, block and number of registers are fastest for a study on this machine's GPU."
-           "\vThe study's own systems make some steps in each way; no file is written. What is fastest is kept beside the compiled "
-           "kernels (`shoal info` says where) and taken by every run of the same propagator, forces, monitors and number of bodies with "
-           "about as many systems. Results do not depend on it. run.work_model, run.gpu_block, run.gpu_registers and run.gpu_bodies force them.",
+    .doc = "Measure which work model, bodies a thread, block and number of registers are fastest for a study on this "
+           "machine's GPU."
+           "\vThe study's own systems make some steps in each way; no file is written. What is fastest is kept beside "
+           "the compiled "
+           "kernels (`shoal info` says where) and taken by every run of the same propagator, forces, monitors and "
+           "number of bodies with "
+           "about as many systems. Results do not depend on it. run.work_model, run.gpu_block, run.gpu_registers and "
+           "run.gpu_bodies force them.",
 };
 
 int tune_main(int argc, char **argv)
 {
-    tune_options options = { 0 };
+    tune_options options = {0};
     shoal_context *context = NULL;
     shoal_study *study = NULL;
     shoal_tuned row[SHOAL_MOST_TUNED];
@@ -49,10 +52,12 @@ int tune_main(int argc, char **argv)
     shoal_status status = shoal_context_create(&context);
     if (status == SHOAL_OK) {
         shoal_context_allow_plugins(context, options.allow_plugins);
-        status = shoal_study_open(context, options.words.study, NULL, options.words.n_overrides, options.words.override, NULL, &study);
+        status = shoal_study_open(context, options.words.study, NULL, options.words.n_overrides, options.words.override,
+                                  NULL, &study);
     }
     if (status == SHOAL_OK && study->big) {
-        status = shoal_fail(context, SHOAL_E_INPUT, "%s: one big system: `shoal bench ladder` measures its force methods", options.words.study);
+        status = shoal_fail(context, SHOAL_E_INPUT,
+                            "%s: one big system: `shoal bench ladder` measures its force methods", options.words.study);
     }
     if (status == SHOAL_OK) {
         status = shoal_study_tune(study, row, &n_rows, line, sizeof line);
@@ -68,8 +73,8 @@ int tune_main(int argc, char **argv)
             if (shoal_team_threads(&row[i].choice) > 1) {
                 snprintf(each, sizeof each, "%d", shoal_team_each(&row[i].choice));
             }
-            printf("%-10s   %15s   %5d   %17s   %14.4g\n", shoal_model_name(&row[i].choice), each, row[i].choice.tuning.block, registers,
-                   row[i].rate);
+            printf("%-10s   %15s   %5d   %17s   %14.4g\n", shoal_model_name(&row[i].choice), each,
+                   row[i].choice.tuning.block, registers, row[i].rate);
         }
         puts(line);
     }

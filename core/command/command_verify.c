@@ -18,12 +18,12 @@ typedef struct verify_options {
 enum { ABSOLUTE = 1000 };
 
 static const struct argp_option verify_option[] = {
-    { "position", 'p', "X", 0, "Threshold of positions (default 1e-10)", 0 },
-    { "velocity", 'v', "X", 0, "Threshold of velocities (default 1e-10)", 0 },
-    { "time", 't', "X", 0, "Threshold of times (default 1e-10)", 0 },
-    { "mass", 'm', "X", 0, "Threshold of masses (default 1e-10)", 0 },
-    { "absolute", ABSOLUTE, 0, 0, "Thresholds are in the units of A", 0 },
-    { 0 },
+    {"position", 'p', "X", 0, "Threshold of positions (default 1e-10)", 0},
+    {"velocity", 'v', "X", 0, "Threshold of velocities (default 1e-10)", 0},
+    {"time", 't', "X", 0, "Threshold of times (default 1e-10)", 0},
+    {"mass", 'm', "X", 0, "Threshold of masses (default 1e-10)", 0},
+    {"absolute", ABSOLUTE, 0, 0, "Thresholds are in the units of A", 0},
+    {0},
 };
 
 static error_t verify_parse(int key, char *argument, struct argp_state *state)
@@ -42,9 +42,7 @@ static error_t verify_parse(int key, char *argument, struct argp_state *state)
     }
     switch (key) {
     case ABSOLUTE: options->compare.absolute = true; return 0;
-    case ARGP_KEY_ARGS:
-        options->files = (file_list){ state->argv + state->next, state->argc - state->next };
-        return 0;
+    case ARGP_KEY_ARGS: options->files = (file_list){state->argv + state->next, state->argc - state->next}; return 0;
     case ARGP_KEY_END:
         if (options->files.n != 2) {
             exit(usage_error("verify: expected two files: shoal verify A B"));
@@ -58,13 +56,17 @@ static const struct argp verify_argp = {
     .options = verify_option,
     .parser = verify_parse,
     .args_doc = "A B",
-    .doc = "Are two results the same? Compares final states, and snapshots at times that both have, of the systems of the same "
+    .doc = "Are two results the same? Compares final states, and snapshots at times that both have, of the systems of "
+           "the same "
            "id; and how and when they ended."
-           "\vA and B are result files, or states as CSV (shoal query, shoal convert); their units may differ. A CSV that does "
+           "\vA and B are result files, or states as CSV (shoal query, shoal convert); their units may differ. A CSV "
+           "that does "
            "not state its units is in those of the other file.\n"
            "\n"
-           "A difference of positions is relative to the body's distance from body 0 (of body 0: from the nearest body), one of "
-           "velocities to the speed relative to it, one of times to the time that passed, one of masses to the mass; --absolute: "
+           "A difference of positions is relative to the body's distance from body 0 (of body 0: from the nearest "
+           "body), one of "
+           "velocities to the speed relative to it, one of times to the time that passed, one of masses to the mass; "
+           "--absolute: "
            "they are in the units of A.\n"
            "\n"
            "Exit status: 0 the same, 1 different, 2 a file could not be compared.",
@@ -72,9 +74,9 @@ static const struct argp verify_argp = {
 
 int verify_main(int argc, char **argv)
 {
-    verify_options options = { .compare.threshold = { 1e-10, 1e-10, 1e-10, 1e-10 } };
+    verify_options options = {.compare.threshold = {1e-10, 1e-10, 1e-10, 1e-10}};
     shoal_context *context = NULL;
-    shoal_result *result[2] = { NULL, NULL };
+    shoal_result *result[2] = {NULL, NULL};
     bool same = false;
 
     argp_parse(&verify_argp, argc, argv, 0, NULL, &options);

@@ -10,14 +10,13 @@
 
 #include "core/command/command.h"
 
-static const char exit_text[] =
-    "Exit status:\n"
-    "  0    done\n"
-    "  1    failed (a file could not be written, memory, the GPU)\n"
-    "  2    the command line or an input file is wrong; nothing was touched\n"
-    "  3    this machine or this build cannot do that (an engine, gnuplot)\n"
-    "  130  interrupted (SIGINT, SIGTERM); what was done is kept, and the same\n"
-    "       command goes on from there\n";
+static const char exit_text[] = "Exit status:\n"
+                                "  0    done\n"
+                                "  1    failed (a file could not be written, memory, the GPU)\n"
+                                "  2    the command line or an input file is wrong; nothing was touched\n"
+                                "  3    this machine or this build cannot do that (an engine, gnuplot)\n"
+                                "  130  interrupted (SIGINT, SIGTERM); what was done is kept, and the same\n"
+                                "       command goes on from there\n";
 
 typedef struct command {
     const char *name;
@@ -26,19 +25,19 @@ typedef struct command {
 } command;
 
 static const command commands[] = {
-    { "run", "Run a study: integrate its systems, write one result file", run_main },
-    { "merge", "Put the results of the shards of a study together", merge_main },
-    { "rerun", "Integrate one system of a result file again, with more output", rerun_main },
-    { "query", "Print states, the systems table or the events of a result file as CSV", query_main },
-    { "plot", "Draw the map of a grid, survival, elements, energy, orbits, ...: PNG or PDF", plot_main },
-    { "verify", "Compare two results body by body", verify_main },
-    { "generate", "Make the systems of a study without integrating them", generate_main },
-    { "convert", "Convert initial conditions and states between formats", convert_main },
-    { "list", "Name every propagator, force and monitor", list_main },
-    { "explain", "Tell all about one of them, or about a config key", explain_main },
-    { "tune", "Measure what is fastest for a study on this machine's GPU", tune_main },
-    { "info", "What this build and this machine can do", info_main },
-    { "bench", "Time the engines, with checked answers", bench_main },
+    {"run", "Run a study: integrate its systems, write one result file", run_main},
+    {"merge", "Put the results of the shards of a study together", merge_main},
+    {"rerun", "Integrate one system of a result file again, with more output", rerun_main},
+    {"query", "Print states, the systems table or the events of a result file as CSV", query_main},
+    {"plot", "Draw the map of a grid, survival, elements, energy, orbits, ...: PNG or PDF", plot_main},
+    {"verify", "Compare two results body by body", verify_main},
+    {"generate", "Make the systems of a study without integrating them", generate_main},
+    {"convert", "Convert initial conditions and states between formats", convert_main},
+    {"list", "Name every propagator, force and monitor", list_main},
+    {"explain", "Tell all about one of them, or about a config key", explain_main},
+    {"tune", "Measure what is fastest for a study on this machine's GPU", tune_main},
+    {"info", "What this build and this machine can do", info_main},
+    {"bench", "Time the engines, with checked answers", bench_main},
 };
 
 static char *help_text(int key, const char *text, void *input)

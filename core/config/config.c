@@ -19,8 +19,8 @@
 
 #include "core/config/config.h"
 
-#define MAX_INCLUDES 10 /* libconfig's limit of nesting */
-#define MAX_WORDS 256 /* known words of one place: keys of a section, names of plugs, bodies */
+#define MAX_INCLUDES 10  /* libconfig's limit of nesting */
+#define MAX_WORDS    256 /* known words of one place: keys of a section, names of plugs, bodies */
 
 /* ---- settings as text -------------------------------------------------------------------------------------------- */
 
@@ -68,21 +68,11 @@ static void write_setting(FILE *out, const config_setting_t *setting, int indent
     const int n = config_setting_length(setting);
     const int inner = indent + 4;
     switch (config_setting_type(setting)) {
-    case CONFIG_TYPE_INT:
-        fprintf(out, "%d", config_setting_get_int(setting));
-        break;
-    case CONFIG_TYPE_INT64:
-        fprintf(out, "%lldL", config_setting_get_int64(setting));
-        break;
-    case CONFIG_TYPE_FLOAT:
-        write_real(out, config_setting_get_float(setting));
-        break;
-    case CONFIG_TYPE_BOOL:
-        fputs(config_setting_get_bool(setting) ? "true" : "false", out);
-        break;
-    case CONFIG_TYPE_STRING:
-        write_string(out, config_setting_get_string(setting));
-        break;
+    case CONFIG_TYPE_INT: fprintf(out, "%d", config_setting_get_int(setting)); break;
+    case CONFIG_TYPE_INT64: fprintf(out, "%lldL", config_setting_get_int64(setting)); break;
+    case CONFIG_TYPE_FLOAT: write_real(out, config_setting_get_float(setting)); break;
+    case CONFIG_TYPE_BOOL: fputs(config_setting_get_bool(setting) ? "true" : "false", out); break;
+    case CONFIG_TYPE_STRING: write_string(out, config_setting_get_string(setting)); break;
     case CONFIG_TYPE_GROUP:
         fputs("{\n", out);
         write_members(out, setting, inner);
@@ -111,14 +101,16 @@ static char *read_text(const char *path);
 /* What is in the files of numbers that a config names: "# file NAME HASH". */
 static void describe_files(const shoal_config *config, FILE *out)
 {
-    static const char *const keys[] = { "system.file", "sample.file" };
+    static const char *const keys[] = {"system.file", "sample.file"};
     for (int i = 0; i < SHOAL_COUNT(keys); i++) {
         const config_setting_t *setting = shoal_config_lookup(config, keys[i]);
-        char *path = setting ? shoal_config_path(config, config_setting_get_string(setting)) : NULL, *text = path ? read_text(path) : NULL;
+        char *path = setting ? shoal_config_path(config, config_setting_get_string(setting)) : NULL,
+             *text = path ? read_text(path) : NULL;
         if (text) {
             shoal_hash hash = shoal_hash_start();
             shoal_hash_string(&hash, text);
-            fprintf(out, "# file %s %016llx%016llx\n", config_setting_get_string(setting), (unsigned long long)hash.a, (unsigned long long)hash.b);
+            fprintf(out, "# file %s %016llx%016llx\n", config_setting_get_string(setting), (unsigned long long)hash.a,
+                    (unsigned long long)hash.b);
         }
         free(path);
         free(text);
@@ -159,7 +151,8 @@ static void write_path(FILE *out, const config_setting_t *setting)
 /* Keys of `run` on which no result depends. */
 static bool is_of_machine(const char *key, size_t length)
 {
-    static const char *const keys[] = { "threads", "lanes", "work_model", "gpu_block", "gpu_registers", "gpu_bodies", "tune", "slice_steps", "checkpoint_s" };
+    static const char *const keys[] = {"threads",    "lanes", "work_model",  "gpu_block",   "gpu_registers",
+                                       "gpu_bodies", "tune",  "slice_steps", "checkpoint_s"};
     for (int i = 0; i < SHOAL_COUNT(keys); i++)
         if (strlen(keys[i]) == length && memcmp(keys[i], key, length) == 0)
             return true;
@@ -179,7 +172,7 @@ static const char *line_that_counts(const char *text, bool *in_run)
 
 bool shoal_config_same(const char *first, const char *second)
 {
-    for (bool run[2] = { false, false };;) {
+    for (bool run[2] = {false, false};;) {
         first = line_that_counts(first, &run[0]);
         second = line_that_counts(second, &run[1]);
         const size_t length = strcspn(first, "\n");
@@ -192,11 +185,12 @@ bool shoal_config_same(const char *first, const char *second)
     }
 }
 
-/* Writes "PATH = VALUE and VALUE" of the first setting that counts and is not the same in both; false if there is none. */
+/* Writes "PATH = VALUE and VALUE" of the first setting that counts and is not the same in both; false if there is
+ * none. */
 static bool write_difference(FILE *out, const config_setting_t *a, const config_setting_t *b)
 {
     const bool group = config_setting_is_group(a);
-    char *text[2] = { NULL, NULL };
+    char *text[2] = {NULL, NULL};
     size_t size;
     bool differ = config_setting_type(a) != config_setting_type(b);
     if (!differ && config_setting_is_aggregate(a)) {
@@ -207,7 +201,8 @@ static bool write_difference(FILE *out, const config_setting_t *a, const config_
                 if (group && config_setting_name(a) && strcmp(config_setting_name(a), "run") == 0 &&
                     is_of_machine(config_setting_name(item), strlen(config_setting_name(item))))
                     continue;
-                const config_setting_t *other = group ? config_setting_get_member(to, config_setting_name(item)) : config_setting_get_elem(to, (unsigned)i);
+                const config_setting_t *other = group ? config_setting_get_member(to, config_setting_name(item))
+                                                      : config_setting_get_elem(to, (unsigned)i);
                 if (!other) {
                     write_path(out, item);
                     fputs(side ? " is in the second alone" : " is in the first alone", out);
@@ -315,9 +310,9 @@ const char *shoal_config_unit(const shoal_config *config, const char *dimension,
     const struct {
         const char *dimension, *numerator, *denominator;
     } names[] = {
-        { "length", units->length_name, NULL },   { "mass", units->mass_name, NULL },
-        { "time", units->time_name, NULL },       { "velocity", units->length_name, units->time_name },
-        { "frequency", "1", units->time_name },   { "angle", config->angle_name, NULL },
+        {"length", units->length_name, NULL}, {"mass", units->mass_name, NULL},
+        {"time", units->time_name, NULL},     {"velocity", units->length_name, units->time_name},
+        {"frequency", "1", units->time_name}, {"angle", config->angle_name, NULL},
     };
     unit[0] = '\0';
     for (int i = 0; i < SHOAL_COUNT(names); i++)
@@ -383,8 +378,10 @@ shoal_status shoal_config_bounds(const shoal_config *config, const config_settin
 {
     const double inner = value * shoal_config_factor(config, row->dimension);
     /* more than once around in a unit that nobody named is degrees, or at least worth a word */
-    if (strcmp(row->dimension, "angle") == 0 && !config->names_angle && fabs(value) > 6.3) /* 2 pi, however it is written */
-        return shoal_config_fail(config, setting, NULL, NULL, "at most 2 pi radians, or angles = \"degrees\" (\"radians\" if it shall be so many)");
+    /* 2 pi, however it is written */
+    if (strcmp(row->dimension, "angle") == 0 && !config->names_angle && fabs(value) > 6.3)
+        return shoal_config_fail(config, setting, NULL, NULL,
+                                 "at most 2 pi radians, or angles = \"degrees\" (\"radians\" if it shall be so many)");
     if (isfinite(value) && inner >= row->least && inner <= row->most)
         return SHOAL_OK;
     char words[SHOAL_MESSAGE_SIZE];
@@ -396,14 +393,10 @@ shoal_status shoal_config_bounds(const shoal_config *config, const config_settin
 static double number_of(const config_setting_t *setting)
 {
     switch (config_setting_type(setting)) {
-    case CONFIG_TYPE_INT:
-        return config_setting_get_int(setting);
-    case CONFIG_TYPE_INT64:
-        return (double)config_setting_get_int64(setting);
-    case CONFIG_TYPE_BOOL:
-        return config_setting_get_bool(setting);
-    default:
-        return config_setting_get_float(setting);
+    case CONFIG_TYPE_INT: return config_setting_get_int(setting);
+    case CONFIG_TYPE_INT64: return (double)config_setting_get_int64(setting);
+    case CONFIG_TYPE_BOOL: return config_setting_get_bool(setting);
+    default: return config_setting_get_float(setting);
     }
 }
 
@@ -477,7 +470,8 @@ static shoal_status check_choice(const shoal_config *config, const config_settin
     for (char *next; n_known < MAX_WORDS && (next = strsep(&rest, "|"));)
         known[n_known++] = next;
     const bool bare = row->type == SHOAL_CHOICE && config_setting_is_number(setting);
-    return shoal_config_fail(config, setting, NULL, word ? shoal_nearest(word, known, n_known) : NULL, "%s%s", wants, bare ? ", in quotes" : "");
+    return shoal_config_fail(config, setting, NULL, word ? shoal_nearest(word, known, n_known) : NULL, "%s%s", wants,
+                             bare ? ", in quotes" : "");
 }
 
 /* A scalar, an array, a group or a list: its type, and the bounds of numbers; check_group checks what is in groups. */
@@ -552,26 +546,34 @@ static shoal_status find_plug(const shoal_config *config, const config_setting_t
     } else {
         const int index = monitor ? shoal_monitor_find(config->context, name) : shoal_force_find(config->context, name);
         if (index >= 0) {
-            *rows = monitor ? shoal_plugs_of(config->context)->monitors[index]->parameters : shoal_plugs_of(config->context)->forces[index]->parameters;
-            *n_rows = monitor ? shoal_plugs_of(config->context)->monitors[index]->n_parameters : shoal_plugs_of(config->context)->forces[index]->n_parameters;
+            *rows = monitor ? shoal_plugs_of(config->context)->monitors[index]->parameters
+                            : shoal_plugs_of(config->context)->forces[index]->parameters;
+            *n_rows = monitor ? shoal_plugs_of(config->context)->monitors[index]->n_parameters
+                              : shoal_plugs_of(config->context)->forces[index]->n_parameters;
             return SHOAL_OK;
         }
-        n_known = monitor ? shoal_monitor_names(config->context, known, MAX_WORDS) : shoal_force_names(config->context, known, MAX_WORDS);
+        n_known = monitor ? shoal_monitor_names(config->context, known, MAX_WORDS)
+                          : shoal_force_names(config->context, known, MAX_WORDS);
     }
     char list[SHOAL_MESSAGE_SIZE] = "";
     for (int i = 0, used = 0; i < n_known && used < (int)sizeof list; i++)
         used += snprintf(list + used, sizeof list - (size_t)used, "%s%s", i ? ", " : "", known[i]);
     return shoal_config_fail(config, setting ? setting : group, NULL, shoal_nearest(name, known, n_known),
-                             "%s: one of %.700s", propagator ? "a propagator" : monitor ? "a monitor" : "a force", list);
+                             "%s: one of %.700s",
+                             propagator ? "a propagator"
+                             : monitor  ? "a monitor"
+                                        : "a force",
+                             list);
 }
 
 /* What others call a key of a body. */
 static const char *synonym(const char *word)
 {
     static const char *const key_of[][2] = {
-        { "mass", "m" }, { "radius", "r" }, { "sma", "a" }, { "semi_major_axis", "a" }, { "period", "P" }, { "eccentricity", "e" },
-        { "i", "inc" }, { "inclination", "inc" }, { "node", "Omega" }, { "peri", "omega" }, { "w", "omega" }, { "varpi", "pomega" },
-        { "mean_anomaly", "M" }, { "mean_longitude", "l" }, { "lambda", "l" }, { "tp", "T" }, { "tc", "T0" },
+        {"mass", "m"},         {"radius", "r"},     {"sma", "a"},           {"semi_major_axis", "a"}, {"period", "P"},
+        {"eccentricity", "e"}, {"i", "inc"},        {"inclination", "inc"}, {"node", "Omega"},        {"peri", "omega"},
+        {"w", "omega"},        {"varpi", "pomega"}, {"mean_anomaly", "M"},  {"mean_longitude", "l"},  {"lambda", "l"},
+        {"tp", "T"},           {"tc", "T0"},
     };
     for (int i = 0; i < SHOAL_COUNT(key_of); i++)
         if (strcasecmp(key_of[i][0], word) == 0)
@@ -655,7 +657,7 @@ static shoal_status check_group(const shoal_config *config, const config_setting
 static shoal_status read_units(shoal_config *config)
 {
     /* a unit of 1 until they are known: what is checked here has no dimension */
-    config->units = (shoal_units){ .length = 1, .mass = 1, .time = 1 };
+    config->units = (shoal_units){.length = 1, .mass = 1, .time = 1};
     config->angle = 1;
     config->angle_name = "rad";
 
@@ -677,7 +679,7 @@ static shoal_status read_units(shoal_config *config)
         config->units.length_name[0] = config->units.mass_name[0] = config->units.time_name[0] = '\0';
         return status;
     }
-    const char *dimensions[] = { "length", "mass", "time" }, *words[3];
+    const char *dimensions[] = {"length", "mass", "time"}, *words[3];
     const double G = shoal_config_number(config, group, "units", "G");
     for (int i = 0; i < 3; i++) {
         /* with an explicit G the unit of time follows, unless it is named */
@@ -778,12 +780,13 @@ static shoal_status check_file(shoal_context *context, const char *folder, const
     if (found && S_ISDIR(info.st_mode))
         errno = EISDIR;
     if (!found || S_ISDIR(info.st_mode))
-        return shoal_fail(context, SHOAL_E_FILE, "%s: cannot be read: %s", path,
-                          strerror(errno));
+        return shoal_fail(context, SHOAL_E_FILE, "%s: cannot be read: %s", path, strerror(errno));
     char *text = read_text(path);
     if (text && strncmp(text, "\xef\xbb\xbf", 3) == 0) {
         free(text);
-        return shoal_fail(context, SHOAL_E_INPUT, "%s:1: it begins with a byte order mark; expected plain UTF-8 (an editor's \"UTF-8 without BOM\")", path);
+        return shoal_fail(
+            context, SHOAL_E_INPUT,
+            "%s:1: it begins with a byte order mark; expected plain UTF-8 (an editor's \"UTF-8 without BOM\")", path);
     }
     if (!text)
         return shoal_fail(context, SHOAL_E_FILE, "%s: cannot be read: %s", path, strerror(errno));
@@ -823,21 +826,11 @@ static config_setting_t *copy_setting(config_setting_t *parent, const char *name
         return NULL;
     config_setting_set_hook(to, hook);
     switch (config_setting_type(from)) {
-    case CONFIG_TYPE_INT:
-        config_setting_set_int(to, config_setting_get_int(from));
-        break;
-    case CONFIG_TYPE_INT64:
-        config_setting_set_int64(to, config_setting_get_int64(from));
-        break;
-    case CONFIG_TYPE_FLOAT:
-        config_setting_set_float(to, config_setting_get_float(from));
-        break;
-    case CONFIG_TYPE_BOOL:
-        config_setting_set_bool(to, config_setting_get_bool(from));
-        break;
-    case CONFIG_TYPE_STRING:
-        config_setting_set_string(to, config_setting_get_string(from));
-        break;
+    case CONFIG_TYPE_INT: config_setting_set_int(to, config_setting_get_int(from)); break;
+    case CONFIG_TYPE_INT64: config_setting_set_int64(to, config_setting_get_int64(from)); break;
+    case CONFIG_TYPE_FLOAT: config_setting_set_float(to, config_setting_get_float(from)); break;
+    case CONFIG_TYPE_BOOL: config_setting_set_bool(to, config_setting_get_bool(from)); break;
+    case CONFIG_TYPE_STRING: config_setting_set_string(to, config_setting_get_string(from)); break;
     default:
         for (int i = 0; i < config_setting_length(from); i++) {
             const config_setting_t *item = config_setting_get_elem(from, (unsigned)i);
@@ -870,7 +863,8 @@ static config_setting_t *descend(config_setting_t *setting, const char *word)
     return NULL;
 }
 
-/* A value as libconfig reads it, but that an array may mix 1 and 1.5, as a list does; a bare word stands for a string. */
+/* A value as libconfig reads it, but that an array may mix 1 and 1.5, as a list does; a bare word stands for a
+ * string. */
 static bool parse_value(const char *value, config_t *parsed)
 {
     char *text = NULL, number[40];
@@ -914,13 +908,14 @@ static shoal_status apply_override(shoal_config *config, const char *override)
     while ((word = next) && (next = strtok_r(NULL, ".[]", &rest))) {
         config_setting_t *inner = descend(at, word);
         if (!inner && config_setting_is_group(at) && (inner = config_setting_add(at, word, CONFIG_TYPE_GROUP)))
-            config_setting_set_hook(inner, (void *)override);
+            config_setting_set_hook(inner, (void *) override);
         if (!inner || !config_setting_is_aggregate(inner)) {
             status = shoal_fail(config->context, SHOAL_E_INPUT,
                                 "command line: %s: expected a path to a key; there is no '%s'%s", override, word,
-                                inner                        ? " that holds others"
-                                : config_setting_is_list(at) ? " (items of a list go by number from 0, or by their name)"
-                                                             : "");
+                                inner ? " that holds others"
+                                : config_setting_is_list(at)
+                                    ? " (items of a list go by number from 0, or by their name)"
+                                    : "");
             goto done;
         }
         at = inner;
@@ -930,7 +925,7 @@ static shoal_status apply_override(shoal_config *config, const char *override)
         goto fail;
     }
     config_setting_remove(at, word);
-    if (!copy_setting(at, word, config_setting_get_elem(config_root_setting(&parsed), 0), (void *)override))
+    if (!copy_setting(at, word, config_setting_get_elem(config_root_setting(&parsed), 0), (void *) override))
         goto fail;
     status = SHOAL_OK;
     goto done;
@@ -952,7 +947,8 @@ static shoal_status load_plugins(const shoal_config *config, const char *folder)
         return SHOAL_OK;
     shoal_status status = check_value(config, plugins, SHOAL_KEY_TEXTS, &shoal_key_find("", "plugins")->row);
     if (!status && !(config->context && config->context->plugins_allowed))
-        return shoal_config_fail(config, plugins, NULL, NULL, "leave to compile and run this code: shoal run --allow-plugins");
+        return shoal_config_fail(config, plugins, NULL, NULL,
+                                 "leave to compile and run this code: shoal run --allow-plugins");
     for (int i = 0; !status && i < config_setting_length(plugins); i++) {
         const config_setting_t *plugin = config_setting_get_elem(plugins, (unsigned)i);
         const char *name = config_setting_get_string(plugin);
@@ -981,7 +977,7 @@ shoal_status shoal_config_open(shoal_context *context, const char *path, const c
                                const char *const *overrides, shoal_config *config)
 {
     shoal_status status = SHOAL_OK;
-    *config = (shoal_config){ .context = context, .path = path };
+    *config = (shoal_config){.context = context, .path = path};
     config_init(&config->tree);
 
     char *copy = strdup(path);
@@ -999,12 +995,12 @@ shoal_status shoal_config_open(shoal_context *context, const char *path, const c
         /* which does not mix 1 and 1.5 between square brackets */
         const bool mixed = parse && strstr(config_error_text(&config->tree), "mismatched element type");
         const bool syntax = parse && strcmp(config_error_text(&config->tree), "syntax error") == 0;
-        status = parse ? shoal_fail(context, SHOAL_E_INPUT, "%s:%d: expected the syntax of libconfig: %s%s",
-                                    file ? file : path, config_error_line(&config->tree),
-                                    config_error_text(&config->tree),
-                                    mixed    ? "; write ( 1, 1.5 ) or [ 1.0, 1.5 ]"
-                                    : syntax ? " here or just above (words in quotes; commas only between the items of a list)"
-                                             : "")
+        status = parse ? shoal_fail(
+                             context, SHOAL_E_INPUT, "%s:%d: expected the syntax of libconfig: %s%s",
+                             file ? file : path, config_error_line(&config->tree), config_error_text(&config->tree),
+                             mixed    ? "; write ( 1, 1.5 ) or [ 1.0, 1.5 ]"
+                             : syntax ? " here or just above (words in quotes; commas only between the items of a list)"
+                                      : "")
                        : shoal_fail(context, SHOAL_E_FILE, "%s: cannot be read: %s", path, strerror(errno));
         goto fail;
     }
@@ -1012,7 +1008,8 @@ shoal_status shoal_config_open(shoal_context *context, const char *path, const c
         if ((status = apply_override(config, overrides[i])))
             goto fail;
     config->big = shoal_config_lookup(config, "model") != NULL;
-    if ((status = load_plugins(config, folder)) || (status = read_units(config)) || (status = check_group(config, config_root_setting(&config->tree), config->big ? "big" : "")))
+    if ((status = load_plugins(config, folder)) || (status = read_units(config)) ||
+        (status = check_group(config, config_root_setting(&config->tree), config->big ? "big" : "")))
         goto fail;
     free(copy);
     return SHOAL_OK;

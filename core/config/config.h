@@ -26,7 +26,7 @@ typedef enum shoal_key_kind {
 /* One key. Bounds and default are in inner units and radians. A positive least value below
  * SHOAL_TINY stands for "greater than 0", bounds beyond 1 / SHOAL_TINY for none. */
 typedef struct shoal_key {
-    const char *section;   /* "" = top level, "run", "system.bodies", ... */
+    const char *section; /* "" = top level, "run", "system.bodies", ... */
     shoal_key_kind kind;
     const char *otherwise; /* what holds without the key, if not row.initial; NULL and NaN: it must be given */
     shoal_parameter row;
@@ -62,12 +62,14 @@ const shoal_key *shoal_key_find(const char *section, const char *name);
     X(k, "", NAN, -INFINITY, INFINITY, "e, pomega", "e cos(pomega)")                                                   \
     X(ix, "", NAN, -2, 2, "inc, Omega", "2 sin(inc/2) cos(Omega)")                                                     \
     X(iy, "", NAN, -2, 2, "inc, Omega", "2 sin(inc/2) sin(Omega)")                                                     \
-    X(msini, "mass", NAN, 0, INFINITY, "m", "m sin(inc), as radial velocities tell it; inc is that to the sky's plane")  \
-    X(period_ratio, "", NAN, SHOAL_TINY / 2, INFINITY, "a", "period over that of the body relative_to")               \
+    X(msini, "mass", NAN, 0, INFINITY, "m",                                                                            \
+      "m sin(inc), as radial velocities tell it; inc is that to the sky's plane")                                      \
+    X(period_ratio, "", NAN, SHOAL_TINY / 2, INFINITY, "a", "period over that of the body relative_to")                \
     X(hill_spacing, "", NAN, -INFINITY, INFINITY, "a",                                                                 \
-      "a less that of the body relative_to in mutual Hill radii: a - a' = hill_spacing ((m + m') / 3 m_0)^(1/3) (a + a') / 2") \
-    X(delta_pomega, "angle", NAN, -INFINITY, INFINITY, "omega", "pomega less that of the body relative_to")           \
-    X(delta_l, "angle", NAN, -INFINITY, INFINITY, "f", "l less that of the body relative_to, at run.t_start")         \
+      "a less that of the body relative_to in mutual Hill radii: a - a' = hill_spacing ((m + m') / 3 m_0)^(1/3) (a + " \
+      "a') / 2")                                                                                                       \
+    X(delta_pomega, "angle", NAN, -INFINITY, INFINITY, "omega", "pomega less that of the body relative_to")            \
+    X(delta_l, "angle", NAN, -INFINITY, INFINITY, "f", "l less that of the body relative_to, at run.t_start")          \
     X(x, "length", NAN, -INFINITY, INFINITY, "elements", "position")                                                   \
     X(y, "length", NAN, -INFINITY, INFINITY, "elements", "position")                                                   \
     X(z, "length", NAN, -INFINITY, INFINITY, "elements", "position")                                                   \
@@ -79,30 +81,31 @@ enum {
 #define X(name, ...) SHOAL_BODY_##name,
     SHOAL_BODY_KEY_LIST(X)
 #undef X
-    SHOAL_BODY_KEYS
+        SHOAL_BODY_KEYS
 };
 
 /* The row of one of them. */
 const shoal_key *shoal_body_key(int key);
 
 /* X(name, keys it needs (with ?: may have), doc) */
-#define SHOAL_DISTRIBUTION_LIST(X)                                                                                     \
-    X(uniform, "from,to", "equal density between from and to")                                                         \
-    X(log_uniform, "from,to", "equal density of the logarithm between from and to")                                    \
-    X(normal, "mean,sigma", "Gaussian; of an angle: a wrapped Gaussian")                                               \
-    X(truncated_normal, "mean,sigma,from,to", "Gaussian within from..to")                                              \
+#define SHOAL_DISTRIBUTION_LIST(X)                                                                                    \
+    X(uniform, "from,to", "equal density between from and to")                                                        \
+    X(log_uniform, "from,to", "equal density of the logarithm between from and to")                                   \
+    X(normal, "mean,sigma", "Gaussian; of an angle: a wrapped Gaussian")                                              \
+    X(truncated_normal, "mean,sigma,from,to", "Gaussian within from..to")                                             \
     X(log_normal, "mean,sigma", "the natural logarithm is Gaussian with this mean and sigma")                         \
     X(rayleigh, "sigma,to?", "Rayleigh, below to; its mean is sigma sqrt(pi/2)")                                      \
-    X(exponential, "mean", "exponential")                                                                              \
+    X(exponential, "mean", "exponential")                                                                             \
     X(isotropic, "from?,to?", "an inclination of random orientations, all or in a cone: equal density of its cosine") \
-    X(beta, "alpha?,beta?", "Beta distribution on 0..1; the default is Kipping's of eccentricities (doi:10.1093/mnrasl/slt075)") \
+    X(beta, "alpha?,beta?",                                                                                           \
+      "Beta distribution on 0..1; the default is Kipping's of eccentricities (doi:10.1093/mnrasl/slt075)")            \
     X(power_law, "from,to,exponent", "density as the value to the power of exponent, between from and to")
 
 enum {
 #define X(name, needs, doc) SHOAL_DISTRIBUTION_##name,
     SHOAL_DISTRIBUTION_LIST(X)
 #undef X
-    SHOAL_DISTRIBUTIONS
+        SHOAL_DISTRIBUTIONS
 };
 
 /* Parameters of a distribution: those of section sample.parameters, in the user's units. */
@@ -112,7 +115,7 @@ enum {
 #define X(name) SHOAL_SAMPLE_##name,
     SHOAL_DISTRIBUTION_KEY_LIST(X)
 #undef X
-    SHOAL_SAMPLE_KEYS
+        SHOAL_SAMPLE_KEYS
 };
 
 /* ---- config.c: a config file that has passed the table ----------------------------------------------------------- */
@@ -121,29 +124,33 @@ enum {
 
 typedef struct shoal_config {
     shoal_context *context;
-    const char *path;   /* borrowed */
-    bool big;           /* of one big system: its top level is the section "big" of the table */
-    config_t tree;      /* a setting's hook: the override that made it, or NULL */
+    const char *path; /* borrowed */
+    bool big;         /* of one big system: its top level is the section "big" of the table */
+    config_t tree;    /* a setting's hook: the override that made it, or NULL */
     shoal_units units;
-    double angle;       /* one of the user's units of angle in radians */
+    double angle;           /* one of the user's units of angle in radians */
     const char *angle_name; /* "rad" or "deg" */
-    bool names_angle;   /* the file says which */
+    bool names_angle;       /* the file says which */
 } shoal_config;
 
-/* Read a file (or text that stands for it, if not NULL), apply the overrides ("path.to.key=value"), check every key, type and
- * bound against the table. The strings of overrides are borrowed until close. On failure there is nothing to close. */
+/* Read a file (or text that stands for it, if not NULL), apply the overrides ("path.to.key=value"), check every key,
+ * type and bound against the table. The strings of overrides are borrowed until close. On failure there is nothing
+ * to close. */
 shoal_status shoal_config_open(shoal_context *context, const char *path, const char *text, int n_overrides,
                                const char *const *overrides, shoal_config *config);
 void shoal_config_close(shoal_config *config);
-/* The path of a file that a config names, which may be relative to the config's folder; malloc'd, NULL when memory is out. */
+/* The path of a file that a config names, which may be relative to the config's folder; malloc'd, NULL when memory
+ * is out. */
 char *shoal_config_path(const shoal_config *config, const char *name);
 
-/* The whole config as text, malloc'd, NULL when memory is out; reading it again gives the same numbers to the last bit. Comments at its end
- * tell plugins and files that it names from others of their names. */
+/* The whole config as text, malloc'd, NULL when memory is out; reading it again gives the same numbers to the last
+ * bit. Comments at its end tell plugins and files that it names from others of their names. */
 char *shoal_config_text(const shoal_config *config);
-/* Whether two such texts are of the same results: they may differ in how they are computed (run.threads and the like). */
+/* Whether two such texts are of the same results: they may differ in how they are computed (run.threads and the
+ * like). */
 bool shoal_config_same(const char *first, const char *second);
-/* The first other key in which two such texts differ, with both values: "run.t_end = 10 and 20"; "" if there is none. text: [size] */
+/* The first other key in which two such texts differ, with both values: "run.t_end = 10 and 20"; "" if there is
+ * none. text: [size] */
 void shoal_config_difference(const char *first, const char *second, char *text, size_t size);
 
 /*

@@ -10,6 +10,7 @@
 #include "big/big.h"
 #include "core/config/config.h"
 
+/* clang-format off */
 #define MODEL_WORD(name, r_max, doc) "|" #name
 #define MODEL_WORDS (SHOAL_BIG_MODEL_LIST(MODEL_WORD) + 1)
 
@@ -45,9 +46,11 @@ const shoal_key shoal_keys[] = {
           "the body, listed before it, that period_ratio, hill_spacing, delta_pomega and delta_l refer to"),
 
     OTHER("", TEXT, "epoch", "empty", "what time zero is, for instance \"J2000.0\""),
-    VALUE("", CHOICE, "angles", "", 0, 0, 1, "radians|degrees", NULL, "unit of every angle in the file; without it none may be more than 2 pi"),
+    VALUE("", CHOICE, "angles", "", 0, 0, 1, "radians|degrees", NULL,
+          "unit of every angle in the file; without it none may be more than 2 pi"),
     TEXTS("", "plugins", "none",
-          "C files of propagators, forces and monitors, relative to the config's folder; `shoal run` needs --allow-plugins"),
+          "C files of propagators, forces and monitors, relative to the config's folder; `shoal run` needs "
+                "--allow-plugins"),
     OTHER("", GROUP, "units", "AU, Msun, yr", "units of the file and of its results"),
     OTHER("", GROUP, "system", NULL, "the bodies"),
     OTHER("", LIST, "sweep", "no grid", "axes of a grid; the first is the slowest, the last the fastest"),
@@ -81,17 +84,22 @@ const shoal_key shoal_keys[] = {
     VALUE("sweep", CHOICE, "scale", "", 0, 0, 1, "linear|log", NULL, "how the values are spaced"),
     NUMBERS("sweep", "values", "", "from, to, count", "the values one by one"),
 
-    VALUE("sample", INTEGER, "count", "", NAN, 1, MOST_INT, NULL, "system.count, or the rows of sample.file", "systems at each point of the grid"),
+    VALUE("sample", INTEGER, "count", "", NAN, 1, MOST_INT, NULL, "system.count, or the rows of sample.file",
+          "systems at each point of the grid"),
     VALUE("sample", INTEGER, "seed", "", 1, 0, MOST_EXACT, NULL, NULL,
           "a value depends on the seed and the system's id alone"),
-    OTHER("sample", TEXT, "file", "no draws", "CSV with a heading and a row for each system, for instance draws from a posterior, in the units of this file"),
+    OTHER("sample", TEXT, "file", "no draws",
+          "CSV with a heading and a row for each system, for instance draws from a posterior, in the units of this "
+          "file"),
     OTHER("sample", LIST, "parameters", NULL, "what is random"),
     VALUE("sample.parameters", BODY, "body", "", NAN, ANY, INFINITY, NULL, NULL, "body whose parameter is random"),
     TEXTS("sample.parameters", "also", "none", "further bodies whose parameter gets the same value"),
     OTHER("sample.parameters", TEXT, "parameter", NULL, "any number of a body, for instance \"e\""),
-    VALUE("sample.parameters", CHOICE, "distribution", "", NAN, 0, SHOAL_DISTRIBUTIONS - 1, DISTRIBUTION_WORDS, "column",
+    VALUE("sample.parameters", CHOICE, "distribution", "", NAN, 0, SHOAL_DISTRIBUTIONS - 1, DISTRIBUTION_WORDS,
+          "column",
           "how it is distributed"),
-    OTHER("sample.parameters", TEXT, "column", "BODY.PARAMETER", "column of sample.file that has its values, without a distribution"),
+    OTHER("sample.parameters", TEXT, "column", "BODY.PARAMETER",
+          "column of sample.file that has its values, without a distribution"),
     REAL("sample.parameters", "from", "", NAN, ANY, "as the distribution says",
          "least value, in the unit of the parameter"),
     REAL("sample.parameters", "to", "", NAN, ANY, "as the distribution says", "greatest value"),
@@ -106,7 +114,8 @@ const shoal_key shoal_keys[] = {
          "step, positive, of an adaptive propagator the first one; its direction is that of run.t_end"),
     REAL("integrator", "steps_per_orbit", "", NAN, POSITIVE, "dt",
          "step of each system: the shortest period in its initial state over this"),
-    REAL("integrator", "dt_min", "time", 0, 0, NULL, "adaptive steps: a system that needs shorter ones ends as step_underflow"),
+    REAL("integrator", "dt_min", "time", 0, 0, NULL,
+          "adaptive steps: a system that needs shorter ones ends as step_underflow"),
     REAL("integrator", "dt_max", "time", INFINITY, POSITIVE, "no bound", "adaptive steps: the longest one"),
     REAL("integrator", "max_steps", "", INFINITY, 1, "no bound",
          "a system that needs more steps, rejected ones included, ends as budget"),
@@ -131,12 +140,15 @@ const shoal_key shoal_keys[] = {
     VALUE("run", INTEGER, "lanes", "", 0, 0, 8, "0|1|4|8", NULL, "CPU SIMD width; 0 = the machine's"),
     VALUE("run", CHOICE, "work_model", "", 0, 0, 1, SHOAL_MODEL_CHOICES, NULL,
           "what a GPU thread has: a system, or of one a body, a component, a pair"),
-    VALUE("run", INTEGER, "gpu_block", "", 0, 0, 1024, NULL, NULL, "threads of a GPU's block, a multiple of 32; 0 = chosen"),
-    VALUE("run", INTEGER, "gpu_registers", "", 0, 0, 255, NULL, NULL, "registers of a GPU's thread, at most; 0 = chosen"),
+    VALUE("run", INTEGER, "gpu_block", "", 0, 0, 1024, NULL, NULL,
+          "threads of a GPU's block, a multiple of 32; 0 = chosen"),
+    VALUE("run", INTEGER, "gpu_registers", "", 0, 0, 255, NULL, NULL,
+          "registers of a GPU's thread, at most; 0 = chosen"),
     VALUE("run", INTEGER, "gpu_bodies", "", 0, 0, 5, "0|1|2|4|5", NULL,
           "bodies of a GPU's thread, of the work model body, which it chooses; 0 = chosen"),
     VALUE("run", CHOICE, "tune", "", 0, 0, 1, "auto|always|never", NULL,
-          "whether a GPU's work model, block and registers are measured: auto = once for a combination, if the run is long"),
+          "whether a GPU's work model, block and registers are measured: auto = once for a combination, if the run "
+                "is long"),
     VALUE("run", INTEGER, "slice_steps", "", 0, 0, MOST_EXACT, NULL, NULL,
           "steps between two looks at the run; 0 = adapted; results do not depend on it"),
     REAL("run", "checkpoint_s", "", 30, 0, NULL, "least seconds of wall time between checkpoints"),
@@ -149,31 +161,39 @@ const shoal_key shoal_keys[] = {
 
     /* one big system (big/): another kind of config, whose top level is the section "big" */
     OTHER("big", GROUP, "model", NULL, "the bodies of one big system; a config with this group is no ensemble"),
-    OTHER("big", GROUP, "units", "N-body units: G = 1, times and lengths without names", "units of the file and of its results"),
+    OTHER("big", GROUP, "units", "N-body units: G = 1, times and lengths without names",
+          "units of the file and of its results"),
     OTHER("big", GROUP, "gravitation", "no softening, fp64", "how forces are computed"),
     OTHER("big", GROUP, "integrator", NULL, "the integrator and its steps"),
     OTHER("big", GROUP, "run", NULL, "when to integrate to, and on what"),
     OTHER("big", GROUP, "output", "a row at each hundredth of the run", "the result file and the snapshots"),
 
-    VALUE("big.model", CHOICE, "name", "", NAN, 0, SHOAL_BIG_MODELS - 1, MODEL_WORDS, "file", "a model to draw bodies from"),
+    VALUE("big.model", CHOICE, "name", "", NAN, 0, SHOAL_BIG_MODELS - 1, MODEL_WORDS, "file",
+          "a model to draw bodies from"),
     OTHER("big.model", TEXT, "file", "name",
-          "bodies in any format that `shoal convert` reads, relative to the config's folder; its numbers are in the config's "
+          "bodies in any format that `shoal convert` reads, relative to the config's folder; its numbers are in the "
+                "config's "
           "units (without `units`, G = 1) unless it states its own"),
     TEXTS("big.model", "components", "all", "of a file that has them: \"gas\", \"dark\", \"stars\""),
-    VALUE("big.model", INTEGER, "n", "", NAN, 2, MOST_INT, NULL, "model.file", "number of bodies, all of the same mass"),
-    VALUE("big.model", INTEGER, "seed", "", 1, 0, 4294967295.0, NULL, NULL, "the same bodies for the same seed"), /* GSL's has 32 bits */
+    VALUE("big.model", INTEGER, "n", "", NAN, 2, MOST_INT, NULL, "model.file",
+          "number of bodies, all of the same mass"),
+    VALUE("big.model", INTEGER, "seed", "", 1, 0, 4294967295.0, NULL, NULL, "the same bodies for the same seed"),
+          /* GSL's has 32 bits */
     REAL("big.model", "mass", "mass", NAN, POSITIVE, "1", "total mass"),
-    REAL("big.model", "virial_radius", "length", NAN, POSITIVE, "1", "G mass^2 / 2 |W|, W the potential energy of the model"),
+    REAL("big.model", "virial_radius", "length", NAN, POSITIVE, "1",
+          "G mass^2 / 2 |W|, W the potential energy of the model"),
     REAL("big.model", "r_max", "", NAN, 0.1, "100; no bound where the model has an edge",
          "bodies farther out than so many scale radii are drawn again"),
     VALUE("big.model", REAL, "virial_ratio", "", 0.5, 0, 10, NULL, NULL, "K / |W| of the models uniform and henon"),
     VALUE("big.model", REAL, "W0", "", 6, 0.1, 16, NULL, NULL, "central potential over sigma^2 of the model king"),
-    VALUE("big.model", REAL, "toomre_q", "", 1.5, 0, 100, NULL, NULL, "Toomre's Q of the model kuzmin; 0 = circular orbits"),
+    VALUE("big.model", REAL, "toomre_q", "", 1.5, 0, 100, NULL, NULL,
+          "Toomre's Q of the model kuzmin; 0 = circular orbits"),
 
     REAL("big.gravitation", "softening", "length", 0, 0, NULL, "softening length epsilon"),
     VALUE("big.gravitation", CHOICE, "kernel", "", 0, 0, 1, "plummer|spline", NULL,
           "1/sqrt(r^2 + epsilon^2), or the spline that is Newton's law beyond 2.8 epsilon"),
-    VALUE("big.gravitation", CHOICE, "precision", "", 0, 0, 2, "fp64|mixed|fp32", NULL, "of the forces; states are double"),
+    VALUE("big.gravitation", CHOICE, "precision", "", 0, 0, 2, "fp64|mixed|fp32", NULL,
+          "of the forces; states are double"),
     OTHER("big.gravitation", TEXT, "method", "auto", "the force method (`shoal list`)"),
 
     VALUE("big.integrator", CHOICE, "name", "", 0, 0, 3, "leapfrog|hermite4|hermite4_block|hermite6", NULL,
@@ -191,15 +211,20 @@ const shoal_key shoal_keys[] = {
           "CPU threads; 0 = OMP_NUM_THREADS, or as many as this process may use"),
     VALUE("big.run", INTEGER, "devices", "", 1, 1, 64, NULL, NULL, "GPUs that share the forces"),
     VALUE("big.run", CHOICE, "tune", "", 0, 0, 2, "auto|always|never", NULL,
-          "whether a GPU's force methods are measured where that is free: auto = once for a combination, if the run is long"),
-    REAL("big.run", "checkpoint_s", "", 30, 0, NULL, "least seconds of wall time between checkpoints, which are made at rows of the diagnostics"),
+          "whether a GPU's force methods are measured where that is free: auto = once for a combination, if the run "
+                "is long"),
+    REAL("big.run", "checkpoint_s", "", 30, 0, NULL,
+          "least seconds of wall time between checkpoints, which are made at rows of the diagnostics"),
 
-    OTHER("big.output", TEXT, "file", "the config's base name and .h5", "the result file; snapshots are named after it"),
-    REAL("big.output", "interval", "time", NAN, POSITIVE, "a hundredth of the run", "time between rows of the diagnostics"),
+    OTHER("big.output", TEXT, "file", "the config's base name and .h5",
+          "the result file; snapshots are named after it"),
+    REAL("big.output", "interval", "time", NAN, POSITIVE, "a hundredth of the run",
+          "time between rows of the diagnostics"),
     VALUE("big.output", INTEGER, "snapshots", "", 10, 0, MOST_INT, NULL, NULL,
           "every so many rows a snapshot, and of the start; 0 = none (the last state is in the result file)"),
     VALUE("big.output", CHOICE, "format", "", 0, 0, 3, "gadget|tipsy|phigrape|csv", NULL, "of the snapshots"),
 };
+/* clang-format on */
 
 const int shoal_n_keys = SHOAL_COUNT(shoal_keys);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * cuda.h: the CUDA driver library as far as it is used here: own declarations, opened at run time (engine_cuda.c), so that one
- * binary runs with and without a GPU. All functions return 0 on success.
+ * cuda.h: the CUDA driver library as far as it is used here: own declarations, opened at run time (engine_cuda.c), so
+ * that one binary runs with and without a GPU. All functions return 0 on success.
  */
 #ifndef SHOAL_CUDA_H
 #define SHOAL_CUDA_H
@@ -21,10 +21,10 @@ enum { ATTRIBUTE_CLOCK_KHZ = 13, ATTRIBUTE_MULTIPROCESSORS = 16, ATTRIBUTE_MAJOR
 enum { HOST_PORTABLE = 1 };
 /* CUfunction_attribute */
 enum { FUNCTION_REGISTERS = 4, FUNCTION_DYNAMIC_SHARED = 8 };
-enum { DEFAULT_SHARED = 48 << 10 };    /* bytes that a block may have without the latter */
-enum { STREAM_NON_BLOCKING = 1 };      /* CUstream_flags */
-enum { NOT_READY = 600 };               /* CUresult of what goes on */
-enum { STREAM_FIRST = -100 };          /* a priority; the driver takes the nearest that it has */
+enum { DEFAULT_SHARED = 48 << 10 }; /* bytes that a block may have without the latter */
+enum { STREAM_NON_BLOCKING = 1 };   /* CUstream_flags */
+enum { NOT_READY = 600 };           /* CUresult of what goes on */
+enum { STREAM_FIRST = -100 };       /* a priority; the driver takes the nearest that it has */
 
 struct driver {
     int (*init)(unsigned flags);
@@ -71,11 +71,12 @@ struct driver {
     int (*event_query)(cuda_event event); /* 0: it is over */
     int (*event_elapsed)(float *milliseconds, cuda_event from, cuda_event to);
     int (*launch)(cuda_function function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x,
-                  unsigned block_y, unsigned block_z, unsigned shared, cuda_stream stream, void **arguments, void **extra);
+                  unsigned block_y, unsigned block_z, unsigned shared, cuda_stream stream, void **arguments,
+                  void **extra);
 };
 
-/* Open the driver and initialise it; NULL, or what is missing. The library stays loaded (NODELETE), so this is cheap a second
- * time and keeps no state. */
+/* Open the driver and initialise it; NULL, or what is missing. The library stays loaded (NODELETE), so this is cheap
+ * a second time and keeps no state. */
 const char *shoal_driver_open(struct driver *driver);
 
 #endif

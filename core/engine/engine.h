@@ -7,7 +7,7 @@
 
 #include "core/plug/plugs.h"
 
-/* ---- engine_cpu.c, engine_cuda.c ------------------------------------------------------------------------------------ */
+/* ---- engine_cpu.c, engine_cuda.c --------------------------------------------------------------------------------- */
 
 typedef enum shoal_kernel_entry {
     SHOAL_PREPARE,
@@ -22,11 +22,12 @@ typedef enum shoal_kernel_entry {
 typedef struct shoal_engine shoal_engine;
 
 /*
- * An engine holds the five arrays of shoal_kernel_args where its kernels can reach them. Host copies are those that the plan
- * owns (args.bodies, ... as host pointers); the engine moves them.
+ * An engine holds the five arrays of shoal_kernel_args where its kernels can reach them. Host copies are those that the
+ * plan owns (args.bodies, ... as host pointers); the engine moves them.
  */
-/* At each stop aim() says where some systems go next, and whether any has to: then they integrate, and it is asked again. When they have arrived
- * the states that their records ask for (SHOAL_SYS_PARTIAL) are made, and take() has them. Called by several threads, for different systems. */
+/* At each stop aim() says where some systems go next, and whether any has to: then they integrate, and it is asked
+ * again. When they have arrived the states that their records ask for (SHOAL_SYS_PARTIAL) are made, and take() has
+ * them. Called by several threads, for different systems. */
 typedef struct shoal_visitor {
     void *user;
     long n_stops;
@@ -39,30 +40,35 @@ typedef struct shoal_engine_type {
     const char *name; /* "cpu", "cuda" */
     /* NULL if this machine has the engine, else a sentence that says what is missing. */
     const char *(*missing)(void);
-    /* Compile or choose kernels, allocate device memory for n_systems. args: host pointers, parameters filled in; they stay
-     * valid and in place as long as the engine. line: the engine's part of the plan line. */
+    /* Compile or choose kernels, allocate device memory for n_systems. args: host pointers, parameters filled in;
+     * they stay valid and in place as long as the engine. line: the engine's part of the plan line. */
     shoal_status (*create)(shoal_context *context, const shoal_kernel_choice *choice, const shoal_kernel_args *args,
                            long n_systems, shoal_engine **engine, char *line, size_t line_size);
     void (*destroy)(shoal_engine **engine);
     /* Copy whole arrays between host and device, bits of SHOAL_ARRAY_*, after all launches so far. */
     shoal_status (*upload)(shoal_engine *engine, int arrays);
     shoal_status (*download)(shoal_engine *engine, int arrays);
-    /* Upload without waiting for it: the host leaves the arrays as they are until the next wait, download or fetched. */
+    /* Upload without waiting for it: the host leaves the arrays as they are until the next wait, download or
+     * fetched. */
     shoal_status (*send)(shoal_engine *engine, int arrays);
-    /* Run one kernel over an index list (host pointer, copied), after all launches so far. It may still be running on return; what it
-     * writes is the host's after `wait` or `download`, and its errors are told there. slice_steps: for SHOAL_INTEGRATE. */
-    shoal_status (*launch)(shoal_engine *engine, shoal_kernel_entry entry, const int *list, long n_list, double slice_steps);
-    /* Copy whole arrays to the host as the launches so far leave them, beside the launches to come, which must not change what is
-     * read of them. They are there after fetched(). */
+    /* Run one kernel over an index list (host pointer, copied), after all launches so far. It may still be running
+     * on return; what it writes is the host's after `wait` or `download`, and its errors are told there.
+     * slice_steps: for SHOAL_INTEGRATE. */
+    shoal_status (*launch)(shoal_engine *engine, shoal_kernel_entry entry, const int *list, long n_list,
+                           double slice_steps);
+    /* Copy whole arrays to the host as the launches so far leave them, beside the launches to come, which must not
+     * change what is read of them. They are there after fetched(). */
     shoal_status (*fetch)(shoal_engine *engine, int arrays);
     shoal_status (*fetched)(shoal_engine *engine);
-    /* Each group of systems that go step by step together by itself, through all of a visitor's stops. NULL: it cannot. */
+    /* Each group of systems that go step by step together by itself, through all of a visitor's stops. NULL: it
+     * cannot. */
     void (*visit)(shoal_engine *engine, const int *list, long n_list, const shoal_visitor *visitor);
     /* Until all launches are done. seconds: what the last SHOAL_INTEGRATE took, may be NULL. */
     shoal_status (*wait)(shoal_engine *engine, double *seconds);
     /* How many systems it needs to keep all of its lanes busy. group: how many of them go step by step together. */
     long (*width)(const shoal_engine *engine, int *group);
-    /* Of a GPU alone, for tune.c: its name; the file of the kernel that integrates, "" = there is no cache; compile some choices ahead. */
+    /* Of a GPU alone, for tune.c: its name; the file of the kernel that integrates, "" = there is no cache; compile
+     * some choices ahead. */
     const char *(*device)(const shoal_engine *engine);
     const char *(*kernel_file)(const shoal_engine *engine);
     void (*compile)(shoal_engine *engine, const shoal_kernel_choice *choices, int n);
@@ -77,7 +83,8 @@ enum {
 };
 
 extern const shoal_engine_type shoal_engine_cpu, shoal_engine_cuda;
-/* Systems of a CPU engine, at most as many as go step by step together (width), go on for some steps in the calling thread. */
+/* Systems of a CPU engine, at most as many as go step by step together (width), go on for some steps in the calling
+ * thread. */
 void shoal_engine_cpu_group(const shoal_engine *engine, const int *list, long n_list, double slice_steps);
 
 /* One line about an engine's devices for `shoal info`: CPU flags and cores, GPU names and memory, kernel cache. */
@@ -87,28 +94,30 @@ void shoal_engine_cuda_info(FILE *out);
 /* The instruction set that kernels are picked for: "v4", "v3", "any" (engine_cpu.c). */
 const char *shoal_cpu_arch(void);
 
-/* ---- laggards.c: systems that a GPU is slow with go on beside it -------------------------------------------------------- */
+/* ---- laggards.c: systems that a GPU is slow with go on beside it ------------------------------------------------- */
 
 typedef struct shoal_laggards shoal_laggards;
 
 /* NULL: none, the GPU makes all steps. */
-shoal_laggards *shoal_laggards_create(shoal_context *context, const shoal_kernel_choice *choice, const shoal_kernel_args *args, long n_systems);
+shoal_laggards *shoal_laggards_create(shoal_context *context, const shoal_kernel_choice *choice,
+                                      const shoal_kernel_args *args, long n_systems);
 void shoal_laggards_destroy(shoal_laggards **laggards);
 int shoal_laggards_threads(const shoal_laggards *laggards);
-/* The table through which states go, [rows][room], a column a system, and the numbers from 1 of those whose columns came while a slice went on, [room]:
- * page-locked, seen by both. They stay as long as the laggards. */
+/* The table through which states go, [rows][room], a column a system, and the numbers from 1 of those whose columns
+ * came while a slice went on, [room]: page-locked, seen by both. They stay as long as the laggards. */
 int shoal_laggards_rows(const shoal_laggards *laggards);
 int shoal_laggards_room(const shoal_laggards *laggards);
 void shoal_laggards_table(shoal_laggards *laggards, double *table, int *handed);
-/* Of the systems that go on, the GPU's and after them the host's: to sorted. How many are the host's, whose columns are the first. */
+/* Of the systems that go on, the GPU's and after them the host's: to sorted. How many are the host's, whose columns
+ * are the first. */
 int shoal_laggards_split(shoal_laggards *laggards, const int *list, long n_list, int *sorted);
-/* The host's systems go on, and those that are handed over, until the GPU is no longer busy; waits: until they have arrived, for half a second at most.
- * The seconds that it took. */
+/* The host's systems go on, and those that are handed over, until the GPU is no longer busy; waits: until they have
+ * arrived, for half a second at most. The seconds that it took. */
 double shoal_laggards_advance(shoal_laggards *laggards, bool (*busy)(shoal_engine *), shoal_engine *gpu, bool waits);
 /* The host's systems, in the order of their columns. */
 const int *shoal_laggards_list(const shoal_laggards *laggards, int *n_list);
 
-/* ---- work.c: work models of a GPU ------------------------------------------------------------------------------------- */
+/* ---- work.c: work models of a GPU -------------------------------------------------------------------------------- */
 
 #define SHOAL_MODEL_CHOICES "auto|system|body|component|pair"
 const char *shoal_model_name(const shoal_kernel_choice *choice);
@@ -120,18 +129,19 @@ bool shoal_model_choose(shoal_kernel_choice *choice, const char *name);
 int shoal_team_each(const shoal_kernel_choice *choice);
 /* Threads that advance a system: 1, or a team. */
 int shoal_team_threads(const shoal_kernel_choice *choice);
-/* Threads of a block: `block`, a multiple of 32, where several teams share a warp, else the team's. Systems of a block; bytes of shared
- * memory that it needs. */
+/* Threads of a block: `block`, a multiple of 32, where several teams share a warp, else the team's. Systems of a
+ * block; bytes of shared memory that it needs. */
 int shoal_team_block(const shoal_kernel_choice *choice, int block);
 int shoal_team_systems(const shoal_kernel_choice *choice, int block);
-/* Whether a thread has a whole system in the kernels of these entries, whatever the model: they are rare, or what they do is not shared. */
+/* Whether a thread has a whole system in the kernels of these entries, whatever the model: they are rare, or what
+ * they do is not shared. */
 bool shoal_team_is_one(const shoal_kernel_choice *choice, int entries);
 int shoal_team_doubles(const shoal_kernel_choice *choice); /* of these, a team's */
 size_t shoal_team_shared(const shoal_kernel_choice *choice, int block);
 /* Whether a block can be as large as the model makes it. */
 bool shoal_team_fits(const shoal_kernel_choice *choice);
 
-/* ---- jit.c: kernels for a GPU architecture, by NVRTC; needs no GPU ----------------------------------------------------- */
+/* ---- jit.c: kernels for a GPU architecture, by NVRTC; needs no GPU ----------------------------------------------- */
 
 enum {
     SHOAL_KERNEL_ENTRIES = SHOAL_CARRY + 1,
@@ -148,14 +158,14 @@ typedef struct shoal_kernel_usage {
 
 /* A compiled set of kernels. */
 typedef struct shoal_cubin {
-    void *image;        /* for cuModuleLoadData */
+    void *image; /* for cuModuleLoadData */
     size_t size;
     shoal_kernel_usage usage[SHOAL_KERNEL_ENTRIES];
-    int block;          /* threads a block that it was compiled for */
-    bool cached;        /* it came from the cache */
-    double seconds;     /* it took */
-    char file[600];     /* its place in the cache, "" = there is no cache */
-    char log[4096];     /* what the compiler said beside that, "" = nothing */
+    int block;      /* threads a block that it was compiled for */
+    bool cached;    /* it came from the cache */
+    double seconds; /* it took */
+    char file[600]; /* its place in the cache, "" = there is no cache */
+    char log[4096]; /* what the compiler said beside that, "" = nothing */
 } shoal_cubin;
 
 /* NULL if kernels can be compiled here, else a sentence that says what is missing. */
@@ -173,8 +183,8 @@ shoal_status shoal_jit_compile(shoal_context *context, const shoal_kernel_choice
                                int driver_version, shoal_cubin *cubin);
 void shoal_cubin_release(shoal_cubin *cubin);
 /* The same for a text of its own: its path in this source, and constants "NAME=VALUE", NULL after the last. */
-shoal_status shoal_jit_text(shoal_context *context, const char *name, const char *const *constants, int arch, int driver_version,
-                            shoal_cubin *cubin);
+shoal_status shoal_jit_text(shoal_context *context, const char *name, const char *const *constants, int arch,
+                            int driver_version, shoal_cubin *cubin);
 
 /* The name of a kernel in the compiled module. */
 const char *shoal_kernel_entry_name(shoal_kernel_entry entry);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * engine_cpu.c: runs the kernels compiled ahead of time (kernel_cpu.c) on SIMD lanes and OpenMP threads. The arrays stay where the plan
- * has them; a call takes its systems from the index list, so that stopped systems cost nothing.
+ * engine_cpu.c: runs the kernels compiled ahead of time (kernel_cpu.c) on SIMD lanes and OpenMP threads. The arrays
+ * stay where the plan has them; a call takes its systems from the index list, so that stopped systems cost nothing.
  */
 #include <math.h>
 #include <omp.h>
@@ -49,8 +49,9 @@ const char *shoal_cpu_arch(void)
     return wanted && arch_runs(wanted) ? wanted : cpu_arch();
 }
 
-/* The kernels for a choice: a fixed body count beats any, the widest lanes beat narrower ones. Those for any number of bodies alone
- * move tangent vectors. Those for a few systems advance one group of lanes, which is sooner done with it than with two. */
+/* The kernels for a choice: a fixed body count beats any, the widest lanes beat narrower ones. Those for any number
+ * of bodies alone move tangent vectors. Those for a few systems advance one group of lanes, which is sooner done
+ * with it than with two. */
 static const shoal_cpu_kernels *find_kernels(const shoal_kernel_choice *choice, int use)
 {
     const shoal_cpu_kernels *best = NULL;
@@ -58,8 +59,8 @@ static const shoal_cpu_kernels *find_kernels(const shoal_kernel_choice *choice, 
     for (int i = 0; shoal_cpu_kernel_table[i]; i++) {
         const shoal_cpu_kernels *c = shoal_cpu_kernel_table[i];
         bool fits = strcmp(c->arch, arch) == 0 && strcmp(c->propagator, choice->propagator->name) == 0 &&
-                    (c->n_bodies == 0 || (c->n_bodies == choice->n_bodies && choice->form == SHOAL_FORM_PAIRS &&
-                                          !choice->variational)) &&
+                    (c->n_bodies == 0 ||
+                     (c->n_bodies == choice->n_bodies && choice->form == SHOAL_FORM_PAIRS && !choice->variational)) &&
                     (use == SHOAL_CPU_FEW || choice->lanes == 0 || c->lanes == choice->lanes) && c->use == use;
         if (fits && (!best || c->lanes > best->lanes || (c->lanes == best->lanes && c->n_bodies > best->n_bodies)))
             best = c;
@@ -145,20 +146,23 @@ static double steps_of(const shoal_engine *engine, shoal_kernel_entry entry, lon
     if (entry != SHOAL_INTEGRATE)
         return entry == SHOAL_BARE ? slice_steps : COPY;
 #define FIELD(field) engine->args.systems[SHOAL_AT(system, field, SHOAL_SYS_FIELDS)]
-    const double left = engine->adaptive ? (FIELD(SHOAL_SYS_TARGET) - FIELD(SHOAL_SYS_ELAPSED)) / fabs(FIELD(SHOAL_SYS_DT))
-                                         : FIELD(SHOAL_SYS_TARGET) - FIELD(SHOAL_SYS_STEP);
+    const double left = engine->adaptive
+                            ? (FIELD(SHOAL_SYS_TARGET) - FIELD(SHOAL_SYS_ELAPSED)) / fabs(FIELD(SHOAL_SYS_DT))
+                            : FIELD(SHOAL_SYS_TARGET) - FIELD(SHOAL_SYS_STEP);
 #undef FIELD
     return fmin(fmax(left, 0) + COPY, slice_steps);
 }
 
-/* Whether so many steps of all systems are worth waking other threads: who waits for them spins, and may spin on the processor that they need. */
+/* Whether so many steps of all systems are worth waking other threads: who waits for them spins, and may spin on the
+ * processor that they need. */
 static bool worth_threads(const shoal_engine *engine, double steps)
 {
     const double n = engine->args.n_moved, step_s = (engine->adaptive ? 10e-9 : 1e-9) * n * n;
     return engine->threads > 1 && step_s * steps >= 50e-6;
 }
 
-static shoal_status cpu_launch(shoal_engine *engine, shoal_kernel_entry entry, const int *list, long n_list, double slice_steps)
+static shoal_status cpu_launch(shoal_engine *engine, shoal_kernel_entry entry, const int *list, long n_list,
+                               double slice_steps)
 {
     shoal_kernel_args args = engine->args;
     args.list = list;
@@ -168,7 +172,8 @@ static shoal_status cpu_launch(shoal_engine *engine, shoal_kernel_entry entry, c
     shoal_cpu_kernel *kernel = kernels->entry[entry];
     const long at_once = kernels->systems, n_calls = (n_list + at_once - 1) / at_once;
     const double began = shoal_seconds();
-    const bool shared = n_calls > 1 && worth_threads(engine, (double)n_list * steps_of(engine, entry, list[0], slice_steps));
+    const bool shared = n_calls > 1 &&
+                        worth_threads(engine, (double)n_list * steps_of(engine, entry, list[0], slice_steps));
 #pragma omp parallel for schedule(dynamic, 1) num_threads(engine->threads) if (shared)
     for (long first = 0; first < n_list; first += at_once)
         kernel(&args, first, first + at_once < n_list ? first + at_once : n_list);
@@ -187,7 +192,8 @@ void shoal_engine_cpu_group(const shoal_engine *engine, const int *list, long n_
 }
 
 /* A group through all stops; entry[] of its kernels, args of the whole list. */
-static void visit_group(const shoal_cpu_kernels *kernels, const shoal_kernel_args *args, long first, const shoal_visitor *visitor)
+static void visit_group(const shoal_cpu_kernels *kernels, const shoal_kernel_args *args, long first,
+                        const shoal_visitor *visitor)
 {
     const int *list = args->list + first;
     const long n = first + kernels->systems < args->n_list ? kernels->systems : args->n_list - first;
@@ -206,7 +212,8 @@ static void cpu_visit(shoal_engine *engine, const int *list, long n_list, const 
     args.n_list = n_list;
     args.slice_steps = 1e15;
     const shoal_cpu_kernels *kernels = kernels_for(engine, n_list);
-    const bool shared = n_list > kernels->systems && worth_threads(engine, (double)n_list * (visitor->steps + (double)visitor->n_stops));
+    const bool shared = n_list > kernels->systems &&
+                        worth_threads(engine, (double)n_list * (visitor->steps + (double)visitor->n_stops));
 #pragma omp parallel for schedule(dynamic, 1) num_threads(engine->threads) if (shared)
     for (long first = 0; first < n_list; first += kernels->systems)
         visit_group(kernels, &args, first, visitor);
@@ -254,6 +261,8 @@ void shoal_engine_cpu_info(FILE *out)
         n_kernels++;
     const char *from;
     const int threads = shoal_default_threads(&from);
-    fprintf(out, "cpu     %ld processors online, %d threads by default (%s); instruction set %s (%d doubles a lane group); "
-            "%d kernel sets\n", sysconf(_SC_NPROCESSORS_ONLN), threads, from, shoal_cpu_arch(), native_lanes(), n_kernels);
+    fprintf(out,
+            "cpu     %ld processors online, %d threads by default (%s); instruction set %s (%d doubles a lane group); "
+            "%d kernel sets\n",
+            sysconf(_SC_NPROCESSORS_ONLN), threads, from, shoal_cpu_arch(), native_lanes(), n_kernels);
 }

@@ -10,11 +10,12 @@
  * Kernels and the copies they need go through one stream, in order; what is fetched, through another one, beside the
  * kernels that follow.
  *
- * Propagators that park systems (integrate.kern.h) make a slice in rounds of some steps, one after the other, each of those systems that are ready for it.
- * Beside them, in streams of their own, launches of a second kernel go on with what is in the queue of parked systems, and end where there is no
- * more of it, so that no kernel waits for another. A round's end is a loss for it loads and stores all systems, its middle for lanes of parked
- * systems idle, so that with P parked in N steps its length is best near (2 c N / P)^(1/2), c the cost of a round in steps. Who is parked for long is handed to
- * the host, which goes on with it beside (laggards.c).
+ * Propagators that park systems (integrate.kern.h) make a slice in rounds of some steps, one after the other, each of
+ * those systems that are ready for it. Beside them, in streams of their own, launches of a second kernel go on with
+ * what is in the queue of parked systems, and end where there is no more of it, so that no kernel waits for another. A
+ * round's end is a loss for it loads and stores all systems, its middle for lanes of parked systems idle, so that with
+ * P parked in N steps its length is best near (2 c N / P)^(1/2), c the cost of a round in steps. Who is parked for long
+ * is handed to the host, which goes on with it beside (laggards.c).
  *
  * The device is the first one that the driver shows; CUDA_VISIBLE_DEVICES chooses another.
  */
@@ -29,7 +30,7 @@
 #include "core/engine/cuda.h"
 #include "core/engine/engine.h"
 
-/* ---- the driver ---------------------------------------------------------------------------------------------------- */
+/* ---- the driver -------------------------------------------------------------------------------------------------- */
 
 /* The names carry the version of the interface that the declarations above are of. */
 static const struct {
@@ -114,15 +115,17 @@ static const char *cuda_missing(void)
 
 /* ---- the engine -------------------------------------------------------------------------------------------------- */
 
-/* A slice has a fourth more rounds than its steps ask for: systems that come late get as far as the others have to go. */
+/* A slice has a fourth more rounds than its steps ask for: systems that come late get as far as the others have to
+ * go. */
 enum { MOST_ROUNDS = 128, MORE_ROUNDS = 4, FIRST_ROUND = 64, LEAST_ROUND = 16, MOST_ROUND = 1024, ROUND_COST = 4 };
-/* Parts of the systems whose rounds are beside each other, so that the last blocks of one leave no multiprocessor idle; launches beside them of what goes
- * on with parked systems, and the share of the schedulers, of which a multiprocessor has four, that each has a warp for. Streams beyond eight would share
- * the device's queues. */
+/* Parts of the systems whose rounds are beside each other, so that the last blocks of one leave no multiprocessor
+ * idle; launches beside them of what goes on with parked systems, and the share of the schedulers, of which a
+ * multiprocessor has four, that each has a warp for. Streams beyond eight would share the device's queues. */
 enum { PARTS = 2, CARES = 3, SCHEDULERS = 4, CARE_SHARE = 16 };
 /* Steps at least of a system that is parked, where the host takes over nobody; turns of one until it does. */
 enum { LEAST_VISIT = 64, LONG_TURNS = 1024 };
-/* Pieces of a slice of what does not park, and the steps of one: the last blocks of the last pieces alone leave multiprocessors idle. */
+/* Pieces of a slice of what does not park, and the steps of one: the last blocks of the last pieces alone leave
+ * multiprocessors idle. */
 enum { MOST_PIECES = 32, LEAST_PIECE = 64 };
 enum { N_ARRAYS = 5, N_LISTS = 2, LANES_A_MULTIPROCESSOR = 256, FEW_BLOCKS = 4, SMALL_BLOCK = 32 };
 
@@ -142,10 +145,11 @@ struct shoal_engine {
     shoal_context *context;
     struct driver driver;
     int device;
-    cuda_context cuda;      /* the device's primary context, retained */
+    cuda_context cuda; /* the device's primary context, retained */
     shoal_kernel_choice choice;
-    int arch, version;      /* of the device and of the driver */
-    cuda_module module[SHOAL_KERNEL_ENTRIES]; /* each entry's, NULL = not loaded; shared ones stand at their first entry */
+    int arch, version; /* of the device and of the driver */
+    /* each entry's, NULL = not loaded; shared ones stand at their first entry */
+    cuda_module module[SHOAL_KERNEL_ENTRIES];
     cuda_function function[SHOAL_KERNEL_ENTRIES];
     struct array array[N_ARRAYS]; /* in the order of the SHOAL_ARRAY_ bits */
     /* kernels and what they need; what is fetched beside them */
@@ -153,32 +157,32 @@ struct shoal_engine {
     cuda_event began, ended; /* of the last slice */
     /* of a propagator that parks: what goes on with parked systems */
     cuda_stream part[PARTS], care[CARES]; /* the first part's is `work` */
-    cuda_event passed;      /* one after the other, what a stream waits for */
-    device_pointer places, counts; /* of their queue, and how many systems each round of the last slice had */
-    int *counts_host;       /* the same, page-locked */
-    device_pointer ready;   /* the systems of a round */
-    int n_lists;            /* of rounds in the last slice, of all parts */
-    double round;           /* steps of a system in one */
-    shoal_laggards *laggards; /* systems of the host's, NULL = there are none */
-    double *table;          /* of their states, page-locked, as all that follows */
-    int *handed;            /* as shoal_laggards_table has them */
-    int *column_ids;        /* [room] whose the columns are */
-    cuda_event brought;     /* those that it has from the beginning are there */
-    bool sharing, waits;    /* a slice goes on; at its end the GPU waits for the host */
-    bool returning;         /* states are on their way back */
-    double host_seconds;    /* of the host in the last slice */
-    bool timed, fetching;   /* there was one; fetches are on their way */
-    device_pointer list[N_LISTS]; /* of the launches under way, in turns */
-    int *list_host[N_LISTS]; /* the same, page-locked */
-    int n_queued;           /* launches since the last wait that have a list, at most N_LISTS */
-    const char *last;       /* the last kernel launched */
-    char name[128];         /* of the device */
-    char kernel_file[600];  /* of SHOAL_INTEGRATE in the cache */
+    cuda_event passed;                    /* one after the other, what a stream waits for */
+    device_pointer places, counts;        /* of their queue, and how many systems each round of the last slice had */
+    int *counts_host;                     /* the same, page-locked */
+    device_pointer ready;                 /* the systems of a round */
+    int n_lists;                          /* of rounds in the last slice, of all parts */
+    double round;                         /* steps of a system in one */
+    shoal_laggards *laggards;             /* systems of the host's, NULL = there are none */
+    double *table;                        /* of their states, page-locked, as all that follows */
+    int *handed;                          /* as shoal_laggards_table has them */
+    int *column_ids;                      /* [room] whose the columns are */
+    cuda_event brought;                   /* those that it has from the beginning are there */
+    bool sharing, waits;                  /* a slice goes on; at its end the GPU waits for the host */
+    bool returning;                       /* states are on their way back */
+    double host_seconds;                  /* of the host in the last slice */
+    bool timed, fetching;                 /* there was one; fetches are on their way */
+    device_pointer list[N_LISTS];         /* of the launches under way, in turns */
+    int *list_host[N_LISTS];              /* the same, page-locked */
+    int n_queued;                         /* launches since the last wait that have a list, at most N_LISTS */
+    const char *last;                     /* the last kernel launched */
+    char name[128];                       /* of the device */
+    char kernel_file[600];                /* of SHOAL_INTEGRATE in the cache */
     long n_systems;
     int n_multiprocessors;
     int block[SHOAL_KERNEL_ENTRIES];     /* threads of a block */
     size_t shared[SHOAL_KERNEL_ENTRIES]; /* and its bytes of shared memory */
-    shoal_kernel_args args; /* with device pointers */
+    shoal_kernel_args args;              /* with device pointers */
 };
 
 /* Store the message of a failed driver call. */
@@ -228,12 +232,14 @@ static void arrays_describe(shoal_engine *engine, const shoal_kernel_choice *cho
     }
 }
 
-/* Page-lock the large host arrays, which shoal_allocate put into pages of their own: faster copies. A refusal is no error. */
+/* Page-lock the large host arrays, which shoal_allocate put into pages of their own: faster copies. A refusal is no
+ * error. */
 static void arrays_lock(shoal_engine *engine)
 {
     for (int i = 0; i < N_ARRAYS; i++) {
         struct array *array = &engine->array[i];
-        array->locked = array->size >= SHOAL_PAGE_LOCKED && engine->driver.host_register(array->host, array->size, 0) == 0;
+        array->locked = array->size >= SHOAL_PAGE_LOCKED &&
+                        engine->driver.host_register(array->host, array->size, 0) == 0;
     }
 }
 
@@ -241,7 +247,8 @@ static void arrays_lock(shoal_engine *engine)
 static int table_allocate(shoal_engine *engine)
 {
     struct driver *driver = &engine->driver;
-    const size_t room = (size_t)shoal_laggards_room(engine->laggards), rows = (size_t)shoal_laggards_rows(engine->laggards);
+    const size_t room = (size_t)shoal_laggards_room(engine->laggards),
+                 rows = (size_t)shoal_laggards_rows(engine->laggards);
     int result = driver->host_allocate((void **)&engine->table, rows * room * sizeof *engine->table, 0);
     if (result == 0)
         result = driver->host_allocate((void **)&engine->handed, room * sizeof *engine->handed, 0);
@@ -404,8 +411,8 @@ static shoal_status kernels_load(shoal_engine *engine, int entries, shoal_kernel
     struct driver *driver = &engine->driver;
     cuda_module *module = &engine->module[__builtin_ctz((unsigned)entries)];
     shoal_cubin cubin;
-    shoal_status status =
-        shoal_jit_compile(engine->context, &engine->choice, entries, engine->arch, engine->version, &cubin);
+    shoal_status status = shoal_jit_compile(engine->context, &engine->choice, entries, engine->arch, engine->version,
+                                            &cubin);
     if (status != SHOAL_OK)
         return status;
     int result = driver->module_load(module, cubin.image);
@@ -418,7 +425,9 @@ static shoal_status kernels_load(shoal_engine *engine, int entries, shoal_kernel
             continue;
         result = driver->module_function(&engine->function[i], *module, shoal_kernel_entry_name(i));
         engine->block[i] = cubin.block;
-        engine->shared[i] = shoal_team_is_one(&engine->choice, 1 << i) ? 0 : shoal_team_shared(&engine->choice, cubin.block);
+        engine->shared[i] = shoal_team_is_one(&engine->choice, 1 << i)
+                                ? 0
+                                : shoal_team_shared(&engine->choice, cubin.block);
         if (result == 0 && engine->shared[i] > DEFAULT_SHARED)
             result = driver->function_set(engine->function[i], FUNCTION_DYNAMIC_SHARED, (int)engine->shared[i]);
         if (result)
@@ -441,15 +450,15 @@ static shoal_status cuda_create(shoal_context *context, const shoal_kernel_choic
     if (missing)
         return shoal_fail(context, SHOAL_E_UNSUPPORTED, "%s", missing);
 
-    shoal_engine *new = calloc(1, sizeof *new);
-    if (!new)
+    shoal_engine *made = calloc(1, sizeof *made);
+    if (!made)
         return shoal_fail(context, SHOAL_E_MEMORY, "no memory for the CUDA engine");
-    new->context = context;
-    new->n_systems = n_systems;
-    new->args = *args;
-    new->choice = *choice;
-    new->round = FIRST_ROUND;
-    struct driver *driver = &new->driver;
+    made->context = context;
+    made->n_systems = n_systems;
+    made->args = *args;
+    made->choice = *choice;
+    made->round = FIRST_ROUND;
+    struct driver *driver = &made->driver;
     bool entered = false;
     int major = 0, minor = 0, result;
     shoal_kernel_usage usage;
@@ -460,71 +469,73 @@ static shoal_status cuda_create(shoal_context *context, const shoal_kernel_choic
         shoal_fail(context, status, "%s", missing);
         goto fail;
     }
-    if ((result = driver->version(&new->version)) != 0 || (result = driver->device(&new->device, 0)) != 0 ||
-        (result = driver->device_name(new->name, sizeof new->name, new->device)) != 0 ||
-        (result = driver->device_attribute(&major, ATTRIBUTE_MAJOR, new->device)) != 0 ||
-        (result = driver->device_attribute(&minor, ATTRIBUTE_MINOR, new->device)) != 0 ||
-        (result = driver->device_attribute(&new->n_multiprocessors, ATTRIBUTE_MULTIPROCESSORS, new->device)) != 0) {
-        status = cuda_fail(new, result, "asking the driver about the GPU");
+    if ((result = driver->version(&made->version)) != 0 || (result = driver->device(&made->device, 0)) != 0 ||
+        (result = driver->device_name(made->name, sizeof made->name, made->device)) != 0 ||
+        (result = driver->device_attribute(&major, ATTRIBUTE_MAJOR, made->device)) != 0 ||
+        (result = driver->device_attribute(&minor, ATTRIBUTE_MINOR, made->device)) != 0 ||
+        (result = driver->device_attribute(&made->n_multiprocessors, ATTRIBUTE_MULTIPROCESSORS, made->device)) != 0) {
+        status = cuda_fail(made, result, "asking the driver about the GPU");
         goto fail;
     }
-    new->arch = 10 * major + minor;
-    if ((result = driver->context_retain(&new->cuda, new->device)) != 0) {
-        new->cuda = NULL;
-        status = cuda_fail(new, result, "opening the GPU");
+    made->arch = 10 * major + minor;
+    if ((result = driver->context_retain(&made->cuda, made->device)) != 0) {
+        made->cuda = NULL;
+        status = cuda_fail(made, result, "opening the GPU");
         goto fail;
     }
-    if ((status = cuda_enter(new)) != SHOAL_OK)
+    if ((status = cuda_enter(made)) != SHOAL_OK)
         goto fail;
     entered = true;
-    if ((status = kernels_load(new, SHOAL_ONCE_ENTRIES, NULL)) != SHOAL_OK ||
-        (status = kernels_load(new, 1 << SHOAL_INTEGRATE, &usage)) != SHOAL_OK ||
-        (choice->propagator->parks && (status = kernels_load(new, SHOAL_PARKING_ENTRIES, NULL)) != SHOAL_OK))
+    if ((status = kernels_load(made, SHOAL_ONCE_ENTRIES, NULL)) != SHOAL_OK ||
+        (status = kernels_load(made, 1 << SHOAL_INTEGRATE, &usage)) != SHOAL_OK ||
+        (choice->propagator->parks && (status = kernels_load(made, SHOAL_PARKING_ENTRIES, NULL)) != SHOAL_OK))
         goto fail;
-    arrays_describe(new, choice, args);
+    arrays_describe(made, choice, args);
     if (choice->propagator->parks && !choice->alone)
-        new->laggards = shoal_laggards_create(context, choice, args, n_systems);
-    if ((status = arrays_allocate(new)) != SHOAL_OK)
+        made->laggards = shoal_laggards_create(context, choice, args, n_systems);
+    if ((status = arrays_allocate(made)) != SHOAL_OK)
         goto fail;
-    arrays_lock(new);
-    if ((status = streams_create(new)) != SHOAL_OK)
+    arrays_lock(made);
+    if ((status = streams_create(made)) != SHOAL_OK)
         goto fail;
-    new->args.bodies = as_argument(new->array[0].device);
-    new->args.systems = as_argument(new->array[1].device);
-    new->args.native = as_argument(new->array[2].device);
-    new->args.watch = as_argument(new->array[3].device);
-    new->args.snapshot = as_argument(new->array[4].device);
-    new->args.of_teams = shoal_team_threads(choice) > 1;
-    new->args.least_visit = new->laggards ? 0 : LEAST_VISIT;
-    new->args.carried = new->table;
-    new->args.handed = new->handed;
-    new->args.n_columns = new->laggards ? shoal_laggards_room(new->laggards) : 0;
-    new->args.long_turns = shoal_environment_number("SHOAL_LONG_TURNS", LONG_TURNS, 1, INT_MAX);
-    new->args.parked = (shoal_queue){(int *)(uintptr_t)new->places, (int *)(uintptr_t)new->counts, (int)n_systems};
+    made->args.bodies = as_argument(made->array[0].device);
+    made->args.systems = as_argument(made->array[1].device);
+    made->args.native = as_argument(made->array[2].device);
+    made->args.watch = as_argument(made->array[3].device);
+    made->args.snapshot = as_argument(made->array[4].device);
+    made->args.of_teams = shoal_team_threads(choice) > 1;
+    made->args.least_visit = made->laggards ? 0 : LEAST_VISIT;
+    made->args.carried = made->table;
+    made->args.handed = made->handed;
+    made->args.n_columns = made->laggards ? shoal_laggards_room(made->laggards) : 0;
+    made->args.long_turns = shoal_environment_number("SHOAL_LONG_TURNS", LONG_TURNS, 1, INT_MAX);
+    made->args.parked = (shoal_queue){(int *)(uintptr_t)made->places, (int *)(uintptr_t)made->counts, (int)n_systems};
 
     char each[32] = "";
     if (shoal_team_each(choice) > 1)
         snprintf(each, sizeof each, "%d bodies a thread, ", shoal_team_each(choice));
     snprintf(line, line_size,
-             "cuda: %s (sm_%d%d, %d multiprocessors), work model %s, %s%d systems a block of %d, %d registers, %d bytes spilled",
-             new->name, major, minor, new->n_multiprocessors, shoal_model_name(choice), each,
-             shoal_team_systems(choice, new->block[SHOAL_INTEGRATE]), new->block[SHOAL_INTEGRATE], usage.registers, usage.spill_bytes);
-    if (new->laggards)
-        snprintf(line + strlen(line), line_size - strlen(line), ", long encounters on %d CPU thread%s", shoal_laggards_threads(new->laggards),
-                 shoal_laggards_threads(new->laggards) == 1 ? "" : "s");
-    cuda_leave(new);
-    *engine = new;
+             "cuda: %s (sm_%d%d, %d multiprocessors), work model %s, %s%d systems a block of %d, %d registers, %d "
+             "bytes spilled",
+             made->name, major, minor, made->n_multiprocessors, shoal_model_name(choice), each,
+             shoal_team_systems(choice, made->block[SHOAL_INTEGRATE]), made->block[SHOAL_INTEGRATE], usage.registers,
+             usage.spill_bytes);
+    if (made->laggards)
+        snprintf(line + strlen(line), line_size - strlen(line), ", long encounters on %d CPU thread%s",
+                 shoal_laggards_threads(made->laggards), shoal_laggards_threads(made->laggards) == 1 ? "" : "s");
+    cuda_leave(made);
+    *engine = made;
     return SHOAL_OK;
 
 fail:
     if (entered)
-        cuda_leave(new);
-    cuda_destroy(&new);
+        cuda_leave(made);
+    cuda_destroy(&made);
     return status;
 }
 
-/* Threads of a block for a list of so many systems: of a few blocks for each multiprocessor some would have one more than the
- * others, so that few systems are in small ones. */
+/* Threads of a block for a list of so many systems: of a few blocks for each multiprocessor some would have one more
+ * than the others, so that few systems are in small ones. */
 static int block_for(const shoal_engine *engine, shoal_kernel_entry entry, long n_list)
 {
     const int block = engine->block[entry];
@@ -533,19 +544,20 @@ static int block_for(const shoal_engine *engine, shoal_kernel_entry entry, long 
 }
 
 /* Queue a kernel over n_list systems of the list at `list` of the device's, for steps of args. */
-static int kernel_queue(shoal_engine *engine, shoal_kernel_entry entry, device_pointer list, long n_list, int block, long n_blocks,
-                        cuda_stream stream)
+static int kernel_queue(shoal_engine *engine, shoal_kernel_entry entry, device_pointer list, long n_list, int block,
+                        long n_blocks, cuda_stream stream)
 {
     void *arguments[] = {&engine->args};
     engine->args.list = (const int *)(uintptr_t)list;
     engine->args.n_list = n_list;
-    return engine->driver.launch(engine->function[entry], (unsigned)n_blocks, 1, 1, (unsigned)block, 1, 1, (unsigned)engine->shared[entry],
-                                 stream, arguments, NULL);
+    return engine->driver.launch(engine->function[entry], (unsigned)n_blocks, 1, 1, (unsigned)block, 1, 1,
+                                 (unsigned)engine->shared[entry], stream, arguments, NULL);
 }
 
 static long blocks_for(const shoal_engine *engine, shoal_kernel_entry entry, int block, long n_list)
 {
-    const long systems = shoal_team_is_one(&engine->choice, 1 << entry) ? block : shoal_team_systems(&engine->choice, block);
+    const long systems = shoal_team_is_one(&engine->choice, 1 << entry) ? block
+                                                                        : shoal_team_systems(&engine->choice, block);
     return (n_list + systems - 1) / systems;
 }
 
@@ -556,7 +568,7 @@ static shoal_status fetches_finish(shoal_engine *engine)
     return result ? cuda_fail(engine, result, "copying from the GPU") : SHOAL_OK;
 }
 
-/* ---- the host's systems -------------------------------------------------------------------------------------------- */
+/* ---- the host's systems ------------------------------------------------------------------------------------------ */
 
 /* Queue the way of their states to the table, or back. */
 static int carry_queue(shoal_engine *engine, bool back)
@@ -568,7 +580,8 @@ static int carry_queue(shoal_engine *engine, bool back)
     memcpy(engine->column_ids, list, (size_t)n * sizeof *list);
     engine->args.carries_back = back;
     engine->returning = back;
-    return kernel_queue(engine, SHOAL_CARRY, (uintptr_t)engine->column_ids, n, block, blocks_for(engine, SHOAL_CARRY, block, n), engine->work);
+    return kernel_queue(engine, SHOAL_CARRY, (uintptr_t)engine->column_ids, n, block,
+                        blocks_for(engine, SHOAL_CARRY, block, n), engine->work);
 }
 
 /* The systems of a slice: to sorted the GPU's, and how many they are. Queues the way of the host's. */
@@ -605,7 +618,7 @@ static shoal_status host_finish(shoal_engine *engine)
     return result ? cuda_fail(engine, result, "carrying systems between GPU and host") : SHOAL_OK;
 }
 
-/* ---- between the two ----------------------------------------------------------------------------------------------- */
+/* ---- between the two --------------------------------------------------------------------------------------------- */
 
 /* The length of the rounds to come, from what the last slice parked. */
 static void rounds_adapt(shoal_engine *engine)
@@ -614,7 +627,8 @@ static void rounds_adapt(shoal_engine *engine)
     double tried = 0;
     for (int l = 0; l < engine->n_lists; l++)
         tried += engine->round * engine->counts_host[SHOAL_QUEUE_COUNTS + l];
-    engine->round = parked > 0 ? floor(fmax(LEAST_ROUND, fmin(MOST_ROUND, sqrt(2 * ROUND_COST * tried / parked)))) : INFINITY;
+    engine->round = parked > 0 ? floor(fmax(LEAST_ROUND, fmin(MOST_ROUND, sqrt(2 * ROUND_COST * tried / parked))))
+                               : INFINITY;
     engine->n_lists = 0;
 }
 
@@ -676,7 +690,8 @@ static int parts_join(shoal_engine *engine, int n_parts, bool begin)
 {
     int result = 0;
     for (int p = 1; p < n_parts && result == 0; p++)
-        result = begin ? streams_join(engine, engine->part[p], engine->work) : streams_join(engine, engine->work, engine->part[p]);
+        result = begin ? streams_join(engine, engine->part[p], engine->work)
+                       : streams_join(engine, engine->work, engine->part[p]);
     return result;
 }
 
@@ -759,10 +774,12 @@ static shoal_status cuda_wait(shoal_engine *engine, double *seconds)
     return status;
 }
 
-/* What goes on with parked systems, in at most n_warps warps. A few systems have small blocks, which are spread over the device. */
+/* What goes on with parked systems, in at most n_warps warps. A few systems have small blocks, which are spread over
+ * the device. */
 static int careful_queue(shoal_engine *engine, device_pointer list, long n_list, long n_warps, cuda_stream stream)
 {
-    const int block = engine->args.n_beside < 32 ? SMALL_BLOCK : engine->block[SHOAL_CAREFUL], room = engine->args.n_beside * block / 32;
+    const int block = engine->args.n_beside < 32 ? SMALL_BLOCK : engine->block[SHOAL_CAREFUL],
+              room = engine->args.n_beside * block / 32;
     const long n_blocks = (n_list + room - 1) / room, most = (32 * n_warps + block - 1) / block;
     return kernel_queue(engine, SHOAL_CAREFUL, list, n_list, block, n_blocks < most ? n_blocks : most, stream);
 }
@@ -774,20 +791,24 @@ static int round_queue(shoal_engine *engine, list_part part, int block, long n_c
     const double slice_steps = engine->args.slice_steps;
     engine->args.ready = (int *)(uintptr_t)engine->ready + part.first;
     engine->args.slice_steps = engine->round;
-    int result = kernel_queue(engine, SHOAL_GATHER, part.list, part.n, gather_block, blocks_for(engine, SHOAL_GATHER, gather_block, part.n), part.stream);
+    int result = kernel_queue(engine, SHOAL_GATHER, part.list, part.n, gather_block,
+                              blocks_for(engine, SHOAL_GATHER, gather_block, part.n), part.stream);
     if (result == 0)
-        result = kernel_queue(engine, SHOAL_INTEGRATE, part.list, part.n, block, blocks_for(engine, SHOAL_INTEGRATE, block, part.n), part.stream);
+        result = kernel_queue(engine, SHOAL_INTEGRATE, part.list, part.n, block,
+                              blocks_for(engine, SHOAL_INTEGRATE, block, part.n), part.stream);
     engine->args.slice_steps = slice_steps;
     if (result == 0)
         result = streams_join(engine, care, part.stream);
     return result ? result : careful_queue(engine, part.list, part.n, n_care, care);
 }
 
-/* A slice in rounds; where systems fill the device, of parts of them beside each other, and at last what goes on with parked ones has all of it. */
+/* A slice in rounds; where systems fill the device, of parts of them beside each other, and at last what goes on
+ * with parked ones has all of it. */
 static int rounds_queue(shoal_engine *engine, device_pointer list, long n_list, double slice_steps, int block)
 {
     struct driver *driver = &engine->driver;
-    const long schedulers = SCHEDULERS * (long)engine->n_multiprocessors, beside = (n_list + schedulers - 1) / schedulers;
+    const long schedulers = SCHEDULERS * (long)engine->n_multiprocessors,
+               beside = (n_list + schedulers - 1) / schedulers;
     const bool fills = beside >= 32;
     const int n_parts = fills ? PARTS : 1;
     const long n_care = fills ? (schedulers + CARE_SHARE - 1) / CARE_SHARE : schedulers; /* warps */
@@ -802,7 +823,8 @@ static int rounds_queue(shoal_engine *engine, device_pointer list, long n_list, 
         result = parts_join(engine, n_parts, true);
     for (int l = 0; l < engine->n_lists && result == 0; l++) {
         engine->args.n_ready = engine->args.parked.counts + SHOAL_QUEUE_COUNTS + l;
-        result = round_queue(engine, part_of(engine, list, n_list, n_parts, l % n_parts), block, n_care, engine->care[l % CARES]);
+        result = round_queue(engine, part_of(engine, list, n_list, n_parts, l % n_parts), block, n_care,
+                             engine->care[l % CARES]);
     }
     if (result == 0)
         result = parts_join(engine, n_parts, false);
@@ -819,21 +841,25 @@ static int rounds_queue(shoal_engine *engine, device_pointer list, long n_list, 
 /* A slice in pieces, one after the other, of parts of the systems that are beside each other. */
 static int pieces_queue(shoal_engine *engine, device_pointer list, long n_list, double slice_steps, int block)
 {
-    const int n_parts = blocks_for(engine, SHOAL_INTEGRATE, block, n_list) >= PARTS * engine->n_multiprocessors ? PARTS : 1;
-    const double n_pieces = n_parts > 1 ? fmax(1, fmin(MOST_PIECES, floor(slice_steps / LEAST_PIECE))) : 1, piece = ceil(slice_steps / n_pieces);
+    const int n_parts = blocks_for(engine, SHOAL_INTEGRATE, block, n_list) >= PARTS * engine->n_multiprocessors ? PARTS
+                                                                                                                : 1;
+    const double n_pieces = n_parts > 1 ? fmax(1, fmin(MOST_PIECES, floor(slice_steps / LEAST_PIECE))) : 1,
+                 piece = ceil(slice_steps / n_pieces);
     int result = parts_join(engine, n_parts, true);
     for (double done = 0; done < slice_steps && result == 0; done += piece) {
         engine->args.slice_steps = fmin(piece, slice_steps - done);
         for (int p = 0; p < n_parts && result == 0; p++) {
             const list_part part = part_of(engine, list, n_list, n_parts, p);
-            result = kernel_queue(engine, SHOAL_INTEGRATE, part.list, part.n, block, blocks_for(engine, SHOAL_INTEGRATE, block, part.n), part.stream);
+            result = kernel_queue(engine, SHOAL_INTEGRATE, part.list, part.n, block,
+                                  blocks_for(engine, SHOAL_INTEGRATE, block, part.n), part.stream);
         }
     }
     return result ? result : parts_join(engine, n_parts, false);
 }
 
 /* Queue a kernel and its list. The device's context is current. */
-static int launch_queue(shoal_engine *engine, shoal_kernel_entry entry, const int *list, long n_list, double slice_steps)
+static int launch_queue(shoal_engine *engine, shoal_kernel_entry entry, const int *list, long n_list,
+                        double slice_steps)
 {
     struct driver *driver = &engine->driver;
     const int block = block_for(engine, entry, n_list);
@@ -856,7 +882,8 @@ static int launch_queue(shoal_engine *engine, shoal_kernel_entry entry, const in
     else if (result == 0 && moves && !parks)
         result = pieces_queue(engine, engine->list[which], n_list, slice_steps, block);
     else if (result == 0 && !moves)
-        result = kernel_queue(engine, entry, engine->list[which], n_list, block, blocks_for(engine, entry, block, n_list), engine->work);
+        result = kernel_queue(engine, entry, engine->list[which], n_list, block,
+                              blocks_for(engine, entry, block, n_list), engine->work);
     if (result == 0 && moves)
         result = driver->event_record(engine->ended, engine->work);
     engine->timed = engine->timed || moves;
@@ -893,7 +920,8 @@ static shoal_status cuda_launch(shoal_engine *engine, shoal_kernel_entry entry, 
 static long cuda_width(const shoal_engine *engine, int *group)
 {
     const int threads = shoal_team_threads(&engine->choice); /* of a system */
-    *group = threads < 32 && !engine->choice.propagator->parks ? 32 / threads : 1; /* parking, they are gathered all the time */
+    /* parking, they are gathered all the time */
+    *group = threads < 32 && !engine->choice.propagator->parks ? 32 / threads : 1;
     return (long)engine->n_multiprocessors * LANES_A_MULTIPROCESSOR / threads;
 }
 
@@ -914,8 +942,8 @@ static void cuda_compile(shoal_engine *engine, const shoal_kernel_choice *choice
     for (int i = 0; i < n; i++) {
         shoal_context own = *engine->context; /* messages are not shared */
         shoal_cubin cubin;
-        if (*engine->kernel_file &&
-            shoal_jit_compile(&own, &choices[i], 1 << SHOAL_INTEGRATE, engine->arch, engine->version, &cubin) == SHOAL_OK)
+        if (*engine->kernel_file && shoal_jit_compile(&own, &choices[i], 1 << SHOAL_INTEGRATE, engine->arch,
+                                                      engine->version, &cubin) == SHOAL_OK)
             shoal_cubin_release(&cubin);
     }
 }

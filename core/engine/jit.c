@@ -2,9 +2,9 @@
  *
  * jit.c: from a kernel choice to machine code for one GPU architecture.
  *
- * The text that is compiled is core/engine/kernel_cuda.kern.h with everything it includes, all of it carried in this binary
- * (build/kernel_text.c). A choice enters as -D constants only. NVRTC is opened at run time; this file needs no GPU
- * and no driver, so that a machine with the toolkit alone can compile and measure every kernel.
+ * The text that is compiled is core/engine/kernel_cuda.kern.h with everything it includes, all of it carried in this
+ * binary (build/kernel_text.c). A choice enters as -D constants only. NVRTC is opened at run time; this file needs no
+ * GPU and no driver, so that a machine with the toolkit alone can compile and measure every kernel.
  *
  * Compiled kernels are kept in $XDG_CACHE_HOME/shoal (or ~/.cache/shoal), a folder that is used only if it belongs to
  * the user and nobody else can write to it. A file's name is a 128-bit hash of all texts, all options and the
@@ -145,9 +145,9 @@ const char *shoal_jit_missing(void)
 
 struct cache_head {
     char magic[16];
-    uint64_t key_a, key_b;  /* what was compiled */
-    uint64_t sum_a, sum_b;  /* of all the rest */
-    uint64_t size;          /* of the image */
+    uint64_t key_a, key_b; /* what was compiled */
+    uint64_t sum_a, sum_b; /* of all the rest */
+    uint64_t size;         /* of the image */
     shoal_kernel_usage usage[SHOAL_KERNEL_ENTRIES];
     char log[sizeof((shoal_cubin *)0)->log];
 };
@@ -244,13 +244,14 @@ enum { BLOCK = 128, CAREFUL_BLOCK = 256 }; /* threads, by default */
 static shoal_tuning tuning_of(const shoal_kernel_choice *choice)
 {
     shoal_tuning tuning = choice->tuning;
-    tuning.block = shoal_environment_number("SHOAL_CUDA_BLOCK", tuning.block ? tuning.block : BLOCK, 32, 1024) / 32 * 32;
+    tuning.block = shoal_environment_number("SHOAL_CUDA_BLOCK", tuning.block ? tuning.block : BLOCK, 32, 1024) / 32 *
+                   32;
     tuning.max_registers = shoal_environment_number("SHOAL_CUDA_MAX_REGISTERS", tuning.max_registers, 16, 255);
     return tuning;
 }
 
-/* As many blocks of threads with so many registers as a multiprocessor has room for. A kernel that is told its block's size takes a
- * limit of registers in this form only. */
+/* As many blocks of threads with so many registers as a multiprocessor has room for. A kernel that is told its
+ * block's size takes a limit of registers in this form only. */
 static int blocks_at_once(int block, int registers)
 {
     enum { REGISTERS = 65536, UNIT = 8, MOST_BLOCKS = 32 };
@@ -279,7 +280,8 @@ static void option_add(struct options *options, const char *format, ...)
     options->n++;
 }
 
-/* The propagator's integers, booleans and choices as constants of the text; without a choice those that are there by default. */
+/* The propagator's integers, booleans and choices as constants of the text; without a choice those that are there by
+ * default. */
 static void option_chosen(struct options *options, const shoal_kernel_choice *choice)
 {
     char values[80] = "0";
@@ -287,7 +289,8 @@ static void option_chosen(struct options *options, const shoal_kernel_choice *ch
     for (int i = 0; i < choice->propagator->n_parameters && used < sizeof values - 16; i++) {
         const shoal_parameter *parameter = &choice->propagator->parameters[i];
         const double value = choice->chosen ? choice->chosen[i] : parameter->initial;
-        used += (size_t)snprintf(values + used, sizeof values - used, "%s%d", i ? "," : "", parameter->type == SHOAL_REAL ? 0 : (int)value);
+        used += (size_t)snprintf(values + used, sizeof values - used, "%s%d", i ? "," : "",
+                                 parameter->type == SHOAL_REAL ? 0 : (int)value);
     }
     option_add(options, "-DSHOAL_CHOSEN=%s", values);
 }
@@ -318,12 +321,8 @@ static int arch_for(const struct nvrtc *nvrtc, int arch, bool *ptx)
 }
 
 static const char *const entry_names[SHOAL_KERNEL_ENTRIES] = {
-    [SHOAL_PREPARE] = "shoal_prepare",
-    [SHOAL_INTEGRATE] = "shoal_integrate",
-    [SHOAL_SNAPSHOT] = "shoal_snapshot",
-    [SHOAL_BARE] = "shoal_bare",
-    [SHOAL_CAREFUL] = "shoal_careful",
-    [SHOAL_GATHER] = "shoal_gather",
+    [SHOAL_PREPARE] = "shoal_prepare", [SHOAL_INTEGRATE] = "shoal_integrate", [SHOAL_SNAPSHOT] = "shoal_snapshot",
+    [SHOAL_BARE] = "shoal_bare",       [SHOAL_CAREFUL] = "shoal_careful",     [SHOAL_GATHER] = "shoal_gather",
     [SHOAL_CARRY] = "shoal_carry",
 };
 
@@ -514,8 +513,8 @@ static void options_common(struct options *options, const struct nvrtc *nvrtc, i
         option_add(options, "--no-cache");
 }
 
-shoal_status shoal_jit_text(shoal_context *context, const char *name, const char *const *constants, int arch, int driver_version,
-                            shoal_cubin *cubin)
+shoal_status shoal_jit_text(shoal_context *context, const char *name, const char *const *constants, int arch,
+                            int driver_version, shoal_cubin *cubin)
 {
     struct nvrtc nvrtc;
     struct options options = {.n = 0};
@@ -589,9 +588,10 @@ shoal_status shoal_jit_compile(shoal_context *context, const shoal_kernel_choice
 
     cubin->block = tuning.block;
     char what[128];
-    snprintf(what, sizeof what, "the kernel of %s for %d bodies, sm_%d", choice->propagator->name, choice->n_bodies, arch);
-    shoal_status status =
-        compile_or_load(context, &nvrtc, "core/engine/kernel_cuda.kern.h", choice->plugins, &options, ptx, what, cubin);
+    snprintf(what, sizeof what, "the kernel of %s for %d bodies, sm_%d", choice->propagator->name, choice->n_bodies,
+             arch);
+    shoal_status status = compile_or_load(context, &nvrtc, "core/engine/kernel_cuda.kern.h", choice->plugins, &options,
+                                          ptx, what, cubin);
     cubin->seconds = shoal_seconds() - start;
     return status;
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * kernel_cpu.c: the kernel text compiled for the CPU, once for each of: instruction set (SHOAL_ARCH), SIMD width (LANES), groups of lanes in
- * turns (LANE_GROUPS), body count (N_BODIES, or any), PROPAGATOR, what for (KERNEL_USE). The result is one table named SHOAL_KERNELS.
+ * kernel_cpu.c: the kernel text compiled for the CPU, once for each of: instruction set (SHOAL_ARCH), SIMD width
+ * (LANES), groups of lanes in turns (LANE_GROUPS), body count (N_BODIES, or any), PROPAGATOR, what for (KERNEL_USE).
+ * The result is one table named SHOAL_KERNELS.
  */
 #include <stdbool.h>
 
@@ -25,13 +26,13 @@ static inline __attribute__((always_inline)) void gather(const shoal_kernel_args
     }
 }
 
-#define ENTRY(name)                                                                       \
-    static void name(const shoal_kernel_args *args, long long first, long long last)      \
-    {                                                                                     \
-        lane_id id[LANE_GROUPS];                                                          \
-        mask there[LANE_GROUPS];                                                          \
-        gather(args, first, last, id, there);                                             \
-        kernel_##name(args, id, there);                                                   \
+#define ENTRY(name)                                                                  \
+    static void name(const shoal_kernel_args *args, long long first, long long last) \
+    {                                                                                \
+        lane_id id[LANE_GROUPS];                                                     \
+        mask there[LANE_GROUPS];                                                     \
+        gather(args, first, last, id, there);                                        \
+        kernel_##name(args, id, there);                                              \
     }
 ENTRY(prepare)
 ENTRY(integrate)
@@ -41,7 +42,7 @@ ENTRY(bare)
 #ifndef KERNEL_USE
 #define KERNEL_USE SHOAL_CPU_MANY
 #endif
-#define QUOTE(x) #x
+#define QUOTE(x)  #x
 #define QUOTED(x) QUOTE(x)
 
 extern const shoal_cpu_kernels SHOAL_KERNELS;

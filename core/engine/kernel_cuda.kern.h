@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * kernel_cuda.kern.h: the CUDA entries around the generic kernel text: one thread, or one team (team.h), for an entry of the index
- * list. This is what jit.c compiles; CUDA C, with team.h the only kernel text that is not in the common dialect.
+ * kernel_cuda.kern.h: the CUDA entries around the generic kernel text: one thread, or one team (team.h), for an entry
+ * of the index list. This is what jit.c compiles; CUDA C, with team.h the only kernel text that is not in the common
+ * dialect.
  *
  * Constants from jit.c: SHOAL_ENTRIES (bits of shoal_kernel_entry: the entries wanted), N_BODIES, PROPAGATOR,
- * SHOAL_VARIATIONAL, SHOAL_MODEL with TEAM, TEAM_EACH, TEAM_DOUBLES, TEAM_BODIES and TEAM_FIRST, SHOAL_MONITORS, SHOAL_FORM,
- * SHOAL_COMPENSATED, SHOAL_BLOCK (threads a block), SHOAL_MIN_BLOCKS (at once on a multiprocessor).
+ * SHOAL_VARIATIONAL, SHOAL_MODEL with TEAM, TEAM_EACH, TEAM_DOUBLES, TEAM_BODIES and TEAM_FIRST, SHOAL_MONITORS,
+ * SHOAL_FORM, SHOAL_COMPENSATED, SHOAL_BLOCK (threads a block), SHOAL_MIN_BLOCKS (at once on a multiprocessor).
  *
  * The arguments stay in constant memory (__grid_constant__): a plain parameter whose address is taken may be copied
  * to every thread's stack. Threads beyond the list go along as lanes that are not live.

@@ -2,14 +2,16 @@
  *
  * laggards.c: systems in long encounters go on beside the GPU, on the CPU's threads.
  *
- * Of a propagator that parks systems (integrate.kern.h) some may be in encounters for long. Their substeps come one after the other, and for those a
- * GPU's thread takes several times as long as a core: two planets that are bound to each other would need the device for longer than all other systems.
- * So one that has been taken care of for long is handed to the host while the slice goes on: its state comes as a column of a table in memory that both
- * see, and its number when the column is there. It goes on here until the slice ends, and from the next one's start if it is in an encounter then. So
- * do the last few of an ensemble. The host's kernels compute as a GPU's do (LANE_BESIDE_GPU), so that no result depends on who makes a step.
+ * Of a propagator that parks systems (integrate.kern.h) some may be in encounters for long. Their substeps come one
+ * after the other, and for those a GPU's thread takes several times as long as a core: two planets that are bound to
+ * each other would need the device for longer than all other systems. So one that has been taken care of for long is
+ * handed to the host while the slice goes on: its state comes as a column of a table in memory that both see, and its
+ * number when the column is there. It goes on here until the slice ends, and from the next one's start if it is in an
+ * encounter then. So do the last few of an ensemble. The host's kernels compute as a GPU's do (LANE_BESIDE_GPU), so
+ * that no result depends on who makes a step.
  *
- * Between slices all states are the GPU's: they are carried to the plan's arrays and back through the table, whose rows are the record, the native
- * state and what the monitors carry.
+ * Between slices all states are the GPU's: they are carried to the plan's arrays and back through the table, whose rows
+ * are the record, the native state and what the monitors carry.
  */
 #include <math.h>
 #include <omp.h>
@@ -19,27 +21,28 @@
 
 #include "core/engine/engine.h"
 
-enum { FEW = 16 };                          /* the last systems are this part of the ensemble at most */
-enum { LEAST_TURN = 16 };                   /* steps between two looks around */
-enum { CALM = 16 };                         /* times as many steps of systems in no encounter */
-#define TURN_SECONDS 3e-4
-#define LONGEST_SECONDS 0.5                 /* of a slice whose end does not wait for the GPU */
+enum { FEW = 16 };        /* the last systems are this part of the ensemble at most */
+enum { LEAST_TURN = 16 }; /* steps between two looks around */
+enum { CALM = 16 };       /* times as many steps of systems in no encounter */
+#define TURN_SECONDS    3e-4
+#define LONGEST_SECONDS 0.5 /* of a slice whose end does not wait for the GPU */
 #define NAP_NANOSECONDS 100000
 
 struct shoal_laggards {
-    shoal_context own;      /* the host's: without its kernels a GPU does everything itself, and says nothing of it */
+    shoal_context own; /* the host's: without its kernels a GPU does everything itself, and says nothing of it */
     shoal_engine *host;
     shoal_kernel_args args; /* host pointers */
     long n_systems;
-    int threads, lanes;     /* of the host; lanes that go step by step together */
-    int n_native, care;     /* slots of a native state; the one that is not 0 if the next step needs care */
-    int room;               /* systems that may be the host's in a slice */
-    double *table;          /* [rows][room], the engine's */
-    int *handed;            /* [room] numbers of systems, from 1, of the columns that came in this slice; the engine's */
-    int *list, n_list;      /* [room] the host's systems in this slice, in the order of their columns */
-    int n_turned;           /* those of the last slice that did not come too late for a turn */
-    bool *stays;            /* [n_systems] from one slice to the next */
-    int *going;             /* [threads][room] those of a thread under way */
+    int threads, lanes; /* of the host; lanes that go step by step together */
+    int n_native, care; /* slots of a native state; the one that is not 0 if the next step needs care */
+    int room;           /* systems that may be the host's in a slice */
+    double *table;      /* [rows][room], the engine's */
+    /* [room] numbers of systems, from 1, of the columns that came in this slice; the engine's */
+    int *handed;
+    int *list, n_list; /* [room] the host's systems in this slice, in the order of their columns */
+    int n_turned;      /* those of the last slice that did not come too late for a turn */
+    bool *stays;       /* [n_systems] from one slice to the next */
+    int *going;        /* [threads][room] those of a thread under way */
 };
 
 static double *field(const shoal_laggards *laggards, int which, long system)
@@ -47,31 +50,33 @@ static double *field(const shoal_laggards *laggards, int which, long system)
     return &laggards->args.systems[SHOAL_AT(system, which, SHOAL_SYS_FIELDS)];
 }
 
-shoal_laggards *shoal_laggards_create(shoal_context *context, const shoal_kernel_choice *choice, const shoal_kernel_args *args, long n_systems)
+shoal_laggards *shoal_laggards_create(shoal_context *context, const shoal_kernel_choice *choice,
+                                      const shoal_kernel_args *args, long n_systems)
 {
     char line[256];
     shoal_kernel_choice beside = *choice;
-    shoal_laggards *new = choice->plugins ? NULL : calloc(1, sizeof *new);
+    shoal_laggards *made = choice->plugins ? NULL : calloc(1, sizeof *made);
     beside.beside_gpu = true;
     beside.lanes = 0;
-    if (new)
-        new->own = *context;
-    if (!new || shoal_engine_cpu.create(&new->own, &beside, args, n_systems, &new->host, line, sizeof line) != SHOAL_OK) {
-        free(new);
+    if (made)
+        made->own = *context;
+    if (!made ||
+        shoal_engine_cpu.create(&made->own, &beside, args, n_systems, &made->host, line, sizeof line) != SHOAL_OK) {
+        free(made);
         return NULL;
     }
-    new->args = *args;
-    new->n_systems = n_systems;
-    new->threads = choice->threads > 0 ? choice->threads : shoal_default_threads(NULL);
-    new->room = (int)shoal_engine_cpu.width(new->host, &new->lanes);
-    new->n_native = (int)shoal_native_slots(choice->propagator, args->n_moved);
-    new->care = new->n_native - choice->propagator->n_own;
-    new->list = calloc((size_t)new->room, sizeof *new->list);
-    new->stays = calloc((size_t)n_systems, sizeof *new->stays);
-    new->going = calloc((size_t)new->threads * (size_t)new->room, sizeof *new->going);
-    if (!new->list || !new->stays || !new->going)
-        shoal_laggards_destroy(&new);
-    return new;
+    made->args = *args;
+    made->n_systems = n_systems;
+    made->threads = choice->threads > 0 ? choice->threads : shoal_default_threads(NULL);
+    made->room = (int)shoal_engine_cpu.width(made->host, &made->lanes);
+    made->n_native = (int)shoal_native_slots(choice->propagator, args->n_moved);
+    made->care = made->n_native - choice->propagator->n_own;
+    made->list = calloc((size_t)made->room, sizeof *made->list);
+    made->stays = calloc((size_t)n_systems, sizeof *made->stays);
+    made->going = calloc((size_t)made->threads * (size_t)made->room, sizeof *made->going);
+    if (!made->list || !made->stays || !made->going)
+        shoal_laggards_destroy(&made);
+    return made;
 }
 
 void shoal_laggards_destroy(shoal_laggards **laggards)
@@ -155,7 +160,9 @@ static void carry(const shoal_laggards *laggards, int i, bool back)
     const struct {
         double *base;
         int n_slots;
-    } arrays[] = {{laggards->args.systems, SHOAL_SYS_FIELDS}, {laggards->args.native, laggards->n_native}, {laggards->args.watch, laggards->args.n_watch}};
+    } arrays[] = {{laggards->args.systems, SHOAL_SYS_FIELDS},
+                  {laggards->args.native, laggards->n_native},
+                  {laggards->args.watch, laggards->args.n_watch}};
     double *column = laggards->table + i;
     for (int a = 0; a < SHOAL_COUNT(arrays); a++)
         for (int slot = 0; slot < arrays[a].n_slots; slot++, column += laggards->room) {
@@ -176,8 +183,8 @@ static void take_over(shoal_laggards *laggards)
     }
 }
 
-/* Every so many-th system goes on for some steps, beside each other those in encounters, which take much longer, and the others: lanes wait for those
- * beside them. Whether there are any. */
+/* Every so many-th system goes on for some steps, beside each other those in encounters, which take much longer, and
+ * the others: lanes wait for those beside them. Whether there are any. */
 static bool take_turn(shoal_laggards *laggards, int thread, int n_threads, double steps)
 {
     const int n_list = __atomic_load_n(&laggards->n_list, __ATOMIC_ACQUIRE);

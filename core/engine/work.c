@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * work.c: work models on a GPU, as the host sees them (team.h: as the kernel text does): how many threads advance a system, what
- * shared memory they have, and whether that fits.
+ * work.c: work models on a GPU, as the host sees them (team.h: as the kernel text does): how many threads advance a
+ * system, what shared memory they have, and whether that fits.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -33,9 +33,12 @@ bool shoal_model_choose(shoal_kernel_choice *choice, const char *name)
 }
 
 enum { MOST_THREADS = 1024, WARP = 32 }; /* of a block */
-#define MOST_SHARED 232448 /* bytes of shared memory that a block may ask for: compute capability 9.0 */
+#define MOST_SHARED 232448               /* bytes of shared memory that a block may ask for: compute capability 9.0 */
 
-static int team_parts(const shoal_kernel_choice *choice) { return choice->n_bodies - choice->propagator->first_body; }
+static int team_parts(const shoal_kernel_choice *choice)
+{
+    return choice->n_bodies - choice->propagator->first_body;
+}
 
 int shoal_team_each(const shoal_kernel_choice *choice)
 {
@@ -52,14 +55,10 @@ int shoal_team_threads(const shoal_kernel_choice *choice)
 {
     const int parts = team_parts(choice), pairs = parts * (parts - 1) / 2;
     switch (choice->model) {
-    case SHOAL_MODEL_BODY:
-        return parts / shoal_team_each(choice);
-    case SHOAL_MODEL_COMPONENT:
-        return 3 * parts;
-    case SHOAL_MODEL_PAIR:
-        return pairs <= 3 * parts ? 3 * parts : pairs <= MOST_THREADS ? pairs : MOST_THREADS;
-    default:
-        return 1;
+    case SHOAL_MODEL_BODY: return parts / shoal_team_each(choice);
+    case SHOAL_MODEL_COMPONENT: return 3 * parts;
+    case SHOAL_MODEL_PAIR: return pairs <= 3 * parts ? 3 * parts : pairs <= MOST_THREADS ? pairs : MOST_THREADS;
+    default: return 1;
     }
 }
 
@@ -86,9 +85,10 @@ static bool looks_back(int monitors)
     return monitors >> i != 0;
 }
 
-/* Masses of bodies and of their tangent vectors, what is exchanged and one for its skew (team.h), and for monitors that look at it the
- * view before a step: what they do not take of a multiprocessor's cache is left for what threads spill. Against bank conflicts it is the
- * threads that have bodies, modulo the 16 banks: what the teams of a warp read together then lies side by side. */
+/* Masses of bodies and of their tangent vectors, what is exchanged and one for its skew (team.h), and for monitors
+ * that look at it the view before a step: what they do not take of a multiprocessor's cache is left for what threads
+ * spill. Against bank conflicts it is the threads that have bodies, modulo the 16 banks: what the teams of a warp
+ * read together then lies side by side. */
 int shoal_team_doubles(const shoal_kernel_choice *choice)
 {
     const int n = choice->n_bodies;

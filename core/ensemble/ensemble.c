@@ -12,8 +12,8 @@
  * Sums are taken in long double: energy errors of 1e-15 are measured with them. Extra forces add theirs to E.
  *
  * The kernels step all lanes of a chunk and all body slots of a system, so the lanes beyond n_systems, the systems
- * whose bodies were never set, the slots beyond n_live and those of bodies that are gone all hold something finite that no
- * step length blows up: massless bodies on circles far outside, a planet of no consequence on a circle.
+ * whose bodies were never set, the slots beyond n_live and those of bodies that are gone all hold something finite that
+ * no step length blows up: massless bodies on circles far outside, a planet of no consequence on a circle.
  */
 #include <float.h>
 #include <limits.h>
@@ -26,9 +26,9 @@
 
 static void write_body(shoal_ensemble *ensemble, long system, int body, const shoal_body *from)
 {
-    const double values[SHOAL_QUANTITIES] = {[SHOAL_X] = from->x,   [SHOAL_Y] = from->y,   [SHOAL_Z] = from->z,
-                                             [SHOAL_VX] = from->vx, [SHOAL_VY] = from->vy, [SHOAL_VZ] = from->vz,
-                                             [SHOAL_M] = from->m,   [SHOAL_R] = from->r};
+    const double values[SHOAL_QUANTITIES] = {
+        [SHOAL_X] = from->x,   [SHOAL_Y] = from->y,   [SHOAL_Z] = from->z, [SHOAL_VX] = from->vx,
+        [SHOAL_VY] = from->vy, [SHOAL_VZ] = from->vz, [SHOAL_M] = from->m, [SHOAL_R] = from->r};
     for (int quantity = 0; quantity < SHOAL_QUANTITIES; quantity++)
         *shoal_ensemble_body(ensemble, body, quantity, system) = values[quantity];
 }
@@ -36,8 +36,14 @@ static void write_body(shoal_ensemble *ensemble, long system, int body, const sh
 shoal_body shoal_ensemble_read_body(const shoal_ensemble *ensemble, long system, int body)
 {
 #define VALUE(quantity) *shoal_ensemble_body(ensemble, body, quantity, system)
-    return (shoal_body){.m = VALUE(SHOAL_M),   .r = VALUE(SHOAL_R),   .x = VALUE(SHOAL_X),   .y = VALUE(SHOAL_Y),
-                        .z = VALUE(SHOAL_Z),   .vx = VALUE(SHOAL_VX), .vy = VALUE(SHOAL_VY), .vz = VALUE(SHOAL_VZ)};
+    return (shoal_body){.m = VALUE(SHOAL_M),
+                        .r = VALUE(SHOAL_R),
+                        .x = VALUE(SHOAL_X),
+                        .y = VALUE(SHOAL_Y),
+                        .z = VALUE(SHOAL_Z),
+                        .vx = VALUE(SHOAL_VX),
+                        .vy = VALUE(SHOAL_VY),
+                        .vz = VALUE(SHOAL_VZ)};
 #undef VALUE
 }
 
@@ -46,15 +52,18 @@ static int n_live_of(const shoal_ensemble *ensemble, long system)
     return (int)*shoal_ensemble_field(ensemble, SHOAL_SYS_N_LIVE, system);
 }
 
-/* Fill a slot in which nobody is: no mass, a circle about the total mass, outside of everything and, with a place of its own,
- * apart from the others like it; so wide that it weighs nothing in an adaptive step, whatever the orbits of the others. */
+/* Fill a slot in which nobody is: no mass, a circle about the total mass, outside of everything and, with a place of
+ * its own, apart from the others like it; so wide that it weighs nothing in an adaptive step, whatever the orbits of
+ * the others. */
 static void write_absent(shoal_ensemble *ensemble, long system, int body, int place, double mass, double size)
 {
     double distance = 500 * size * (2 + place), angle = place; /* radians: spread round the circle */
     double speed = sqrt(mass / distance);
     shoal_body absent = {.m = -0.0, /* tells the kernels that nobody is there */
-                         .x = distance * cos(angle), .y = distance * sin(angle),
-                         .vx = -speed * sin(angle),  .vy = speed * cos(angle)};
+                         .x = distance * cos(angle),
+                         .y = distance * sin(angle),
+                         .vx = -speed * sin(angle),
+                         .vy = speed * cos(angle)};
     write_body(ensemble, system, body, &absent);
 }
 
@@ -180,9 +189,11 @@ static shoal_status check_bodies(shoal_context *context, long system, int n_live
     long double total = 0.0L;
     for (int i = 0; i < n_live; i++) {
         const shoal_body *b = &bodies[i];
-        const struct { const char *name; double value; } values[] = {
-            {"m", b->m},   {"r", b->r},   {"x", b->x},   {"y", b->y},
-            {"z", b->z},   {"vx", b->vx}, {"vy", b->vy}, {"vz", b->vz}};
+        const struct {
+            const char *name;
+            double value;
+        } values[] = {{"m", b->m}, {"r", b->r},   {"x", b->x},   {"y", b->y},
+                      {"z", b->z}, {"vx", b->vx}, {"vy", b->vy}, {"vz", b->vz}};
         for (int k = 0; k < SHOAL_COUNT(values); k++) {
             if (!isfinite(values[k].value))
                 return shoal_fail(context, SHOAL_E_INPUT, "system %ld, body %d: %s = %g is not a finite number", system,
@@ -212,11 +223,12 @@ static void coordinates(const shoal_body *body, double at[6])
 }
 
 /*
- * Write a system's bodies about their barycentre, which comes out relative to where they are given; with r < 0 a body is gone.
- * Relative to body 0 first: differences are exact or nearly so, and the inner coordinates of a system far from the origin
- * suffer no more than what its input has lost already.
+ * Write a system's bodies about their barycentre, which comes out relative to where they are given; with r < 0 a body
+ * is gone. Relative to body 0 first: differences are exact or nearly so, and the inner coordinates of a system far from
+ * the origin suffer no more than what its input has lost already.
  */
-static void write_bodies(shoal_ensemble *ensemble, long system, int n_live, const shoal_body *bodies, long double centre[6])
+static void write_bodies(shoal_ensemble *ensemble, long system, int n_live, const shoal_body *bodies,
+                         long double centre[6])
 {
     long double mass = 0.0L, relative[6] = {0.0L};
     double origin[6], at[6], size = 0.0;
@@ -239,7 +251,8 @@ static void write_bodies(shoal_ensemble *ensemble, long system, int n_live, cons
         coordinates(&bodies[i], at);
         for (int k = 0; k < 6; k++)
             at[k] = (double)((long double)at[k] - origin[k] - relative[k]);
-        shoal_body body = {bodies[i].m + 0.0, bodies[i].r, at[0], at[1], at[2], at[3], at[4], at[5]}; /* no mass of -0.0 */
+        /* no mass of -0.0 */
+        shoal_body body = {bodies[i].m + 0.0, bodies[i].r, at[0], at[1], at[2], at[3], at[4], at[5]};
         write_body(ensemble, system, i, &body);
         size = fmax(size, hypot(hypot(at[0], at[1]), at[2]));
     }
@@ -389,11 +402,13 @@ bool shoal_ensemble_dominated(const shoal_ensemble *ensemble, long system)
 {
     bool dominated = true;
     for (int body = 1; body < ensemble->n_bodies; body++)
-        dominated &= *shoal_ensemble_body(ensemble, body, SHOAL_M, system) < *shoal_ensemble_body(ensemble, 0, SHOAL_M, system);
+        dominated &= *shoal_ensemble_body(ensemble, body, SHOAL_M, system) <
+                     *shoal_ensemble_body(ensemble, 0, SHOAL_M, system);
     return dominated;
 }
 
-shoal_refused shoal_ensemble_refuse(shoal_ensemble *ensemble, shoal_refusal *refuses, const double *parameters, bool commit)
+shoal_refused shoal_ensemble_refuse(shoal_ensemble *ensemble, shoal_refusal *refuses, const double *parameters,
+                                    bool commit)
 {
     shoal_refused refused = {0};
     for (long system = 0; system < ensemble->n_systems && refuses; system++) {

@@ -23,18 +23,18 @@ enum { SYSTEM, BODY, NAME, TIME, M, X, Y, Z, VX, VY, VZ, R, COLUMNS };
 static const struct {
     const char *name, *wants;
 } columns[COLUMNS] = {
-    [SYSTEM] = { "system", "an integer from 0 on" },
-    [BODY] = { "body", "an integer from 0 on" },
-    [NAME] = { "name", "a name" },
-    [TIME] = { "time", "a finite number" },
-    [M] = { "m", "a number >= 0" },
-    [X] = { "x", "a finite number" },
-    [Y] = { "y", "a finite number" },
-    [Z] = { "z", "a finite number" },
-    [VX] = { "vx", "a finite number" },
-    [VY] = { "vy", "a finite number" },
-    [VZ] = { "vz", "a finite number" },
-    [R] = { "r", "a number >= 0" },
+    [SYSTEM] = {"system", "an integer from 0 on"},
+    [BODY] = {"body", "an integer from 0 on"},
+    [NAME] = {"name", "a name"},
+    [TIME] = {"time", "a finite number"},
+    [M] = {"m", "a number >= 0"},
+    [X] = {"x", "a finite number"},
+    [Y] = {"y", "a finite number"},
+    [Z] = {"z", "a finite number"},
+    [VX] = {"vx", "a finite number"},
+    [VY] = {"vy", "a finite number"},
+    [VZ] = {"vz", "a finite number"},
+    [R] = {"r", "a number >= 0"},
 };
 
 /* Which columns there are, in order; returns how many. */
@@ -52,14 +52,14 @@ static shoal_status read_heading(const shoal_table *table, char *const cells[], 
     }
     if (n != n_columns || column[n - 1] < VZ)
         return shoal_fail(table->context, SHOAL_E_INPUT,
-                          "%s:%ld: expected the columns system,body,name,m,x,y,z,vx,vy,vz and optionally r", table->path,
-                          table->line);
+                          "%s:%ld: expected the columns system,body,name,m,x,y,z,vx,vy,vz and optionally r",
+                          table->path, table->line);
     return SHOAL_OK;
 }
 
 static shoal_status read_body(shoal_table *table, char *const cells[], int n, const int column[COLUMNS])
 {
-    double value[COLUMNS] = { [TIME] = NAN };
+    double value[COLUMNS] = {[TIME] = NAN};
     for (int i = 0; i < n; i++) {
         const int c = column[i];
         const bool index = c == SYSTEM || c == BODY;
@@ -79,18 +79,28 @@ static shoal_status read_body(shoal_table *table, char *const cells[], int n, co
         return status;
     const int n_bodies = table->systems[table->n_systems - 1].n_bodies;
     if (value[BODY] != n_bodies)
-        return shoal_table_fail(table, columns[BODY].name, cells[BODY], "%d: the bodies of a system in order", n_bodies);
+        return shoal_table_fail(table, columns[BODY].name, cells[BODY], "%d: the bodies of a system in order",
+                                n_bodies);
     return shoal_table_add_body(table, cells[NAME],
-                                &(shoal_body){ .m = value[M], .r = value[R],
-                                               .x = value[X], .y = value[Y], .z = value[Z],
-                                               .vx = value[VX], .vy = value[VY], .vz = value[VZ] });
+                                &(shoal_body){.m = value[M],
+                                              .r = value[R],
+                                              .x = value[X],
+                                              .y = value[Y],
+                                              .z = value[Z],
+                                              .vx = value[VX],
+                                              .vy = value[VY],
+                                              .vz = value[VZ]});
 }
 
-/* How a comment should begin that looks as if it said what numbers are: "unit = AU" is none that may be passed over. NULL: another comment. */
+/* How a comment should begin that looks as if it said what numbers are: "unit = AU" is none that may be passed over.
+ * NULL: another comment. */
 static const char *names_something(const char *text)
 {
-    static const struct { const char *word, *proper; bool alone; } words[] = {
-        { "units", "units:", true }, { "unit", "units:", true }, { "epoch", "epoch:", false }, { "time", "time:", false } };
+    static const struct {
+        const char *word, *proper;
+        bool alone;
+    } words[] = {
+        {"units", "units:", true}, {"unit", "units:", true}, {"epoch", "epoch:", false}, {"time", "time:", false}};
     const size_t length = strspn(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ");
     const char next = text[length + strspn(text + length, " \t")];
     for (int i = 0; i < SHOAL_COUNT(words); i++)
@@ -126,7 +136,7 @@ static shoal_status read_comment(shoal_table *table, const char *text, double *t
 shoal_status shoal_csv_table(shoal_table *table, const char *path, bool times)
 {
     shoal_lines lines;
-    int n_columns = 0, column[COLUMNS] = { 0 };
+    int n_columns = 0, column[COLUMNS] = {0};
     double time = NAN;
     shoal_status status = shoal_lines_open(&lines, table, path);
     while (!status && shoal_lines_next(&lines)) {
@@ -152,10 +162,11 @@ shoal_status shoal_csv_table(shoal_table *table, const char *path, bool times)
     return status ? status : shoal_table_check(table);
 }
 
-shoal_status shoal_csv_columns(shoal_context *context, const char *path, int n, const char *const names[], double **values, long *n_rows)
+shoal_status shoal_csv_columns(shoal_context *context, const char *path, int n, const char *const names[],
+                               double **values, long *n_rows)
 {
     enum { MOST = 1024 };
-    shoal_table table = { .context = context };
+    shoal_table table = {.context = context};
     shoal_lines lines;
     char *cells[MOST];
     int n_columns = 0, column[n];
@@ -168,18 +179,19 @@ shoal_status shoal_csv_columns(shoal_context *context, const char *path, int n, 
             continue;
         const int n_cells = shoal_cut(lines.text, cells, MOST);
         if (n_cells > MOST || (n_columns > 0 && n_cells != n_columns))
-            status = shoal_fail(context, SHOAL_E_INPUT, "%s:%ld: expected %s%d cells, found %d", path, table.line, n_columns ? "" : "at most ",
-                                n_columns ? n_columns : MOST, n_cells);
+            status = shoal_fail(context, SHOAL_E_INPUT, "%s:%ld: expected %s%d cells, found %d", path, table.line,
+                                n_columns ? "" : "at most ", n_columns ? n_columns : MOST, n_cells);
         for (int i = 0; i < n && n_columns == 0 && !status; i++) { /* the heading */
             for (column[i] = 0; column[i] < n_cells && strcmp(cells[column[i]], names[i]) != 0;)
                 column[i]++;
             const char *nearest = shoal_nearest(names[i], (const char *const *)cells, n_cells);
             for (int other = column[i] + 1; other < n_cells && !status; other++)
                 if (strcmp(cells[other], names[i]) == 0)
-                    status = shoal_fail(context, SHOAL_E_INPUT, "%s:%ld: expected one column '%s'", path, table.line, names[i]);
+                    status = shoal_fail(context, SHOAL_E_INPUT, "%s:%ld: expected one column '%s'", path, table.line,
+                                        names[i]);
             if (column[i] == n_cells)
-                status = shoal_fail(context, SHOAL_E_INPUT, "%s:%ld: expected a column '%s'%s%s%s", path, table.line, names[i],
-                                    nearest ? " (is it '" : "", nearest ? nearest : "", nearest ? "'?)" : "");
+                status = shoal_fail(context, SHOAL_E_INPUT, "%s:%ld: expected a column '%s'%s%s%s", path, table.line,
+                                    names[i], nearest ? " (is it '" : "", nearest ? nearest : "", nearest ? "'?)" : "");
         }
         if (status || n_columns == 0) {
             n_columns = n_cells;

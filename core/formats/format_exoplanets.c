@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * format_exoplanets.c: the NASA Exoplanet Archive's tables `pscomppars` and `ps` as CSV: one system a host star, its planets in
- * the order of their periods, Jacobi elements. Columns are found by their names in the header, after comments with #:
+ * format_exoplanets.c: the NASA Exoplanet Archive's tables `pscomppars` and `ps` as CSV: one system a host star, its
+ * planets in the order of their periods, Jacobi elements. Columns are found by their names in the header, after
+ * comments with #:
  *
  *     hostname pl_letter            which body; default_flag: in `ps`, rows in which it is 0 are left out
  *     st_mass st_rad                Msun, Rsun                      (1 Msun, 0)
@@ -13,9 +14,9 @@
  *     pl_orbincl                    inclination to the sky, degrees (90)
  *     pl_orbtper, else pl_tranmid   BJD of pericentre, of transit   (in pericentre at the epoch)
  *
- * In brackets: what is taken for an empty cell; what was taken is noted. Nodes are unknown and taken for 0: orbits are coplanar
- * where the inclinations agree. x, y span the sky, +z points to the observer; the argument is that of radial velocities (a
- * transit is at f = 90 degrees - omega). The epoch, time 0, is J2000 = BJD 2451545, or what is asked for.
+ * In brackets: what is taken for an empty cell; what was taken is noted. Nodes are unknown and taken for 0: orbits are
+ * coplanar where the inclinations agree. x, y span the sky, +z points to the observer; the argument is that of radial
+ * velocities (a transit is at f = 90 degrees - omega). The epoch, time 0, is J2000 = BJD 2451545, or what is asked for.
  * Source: the archive's page "Planetary Systems and Planetary Systems Composite Parameters Data Column Definitions".
  */
 #define _GNU_SOURCE 1
@@ -27,23 +28,25 @@
 #define RADIANS (M_PI / 180)
 
 /* X(name, unit of length, unit of mass, otherwise) */
+/* clang-format off */
 #define COLUMN_LIST(X)                                                                                       \
     X(hostname, 0, 0, NAN) X(pl_letter, 0, 0, NAN) X(default_flag, 0, 0, 1)                                  \
     X(st_mass, 0, "Msun", 1) X(st_rad, "Rsun", 0, 0) X(pl_bmassj, 0, "Mjup", 0) X(pl_bmasse, 0, "Mearth", 0) \
     X(pl_radj, "Rjup", 0, 0) X(pl_rade, "Rearth", 0, 0) X(pl_orbper, 0, 0, NAN) X(pl_orbsmax, "AU", 0, NAN)  \
     X(pl_orbeccen, 0, 0, 0) X(pl_orblper, 0, 0, 90) X(pl_orbincl, 0, 0, 90) X(pl_orbtper, 0, 0, NAN)         \
     X(pl_tranmid, 0, 0, NAN)
+/* clang-format on */
 enum {
 #define X(name, ...) name,
     COLUMN_LIST(X)
 #undef X
-    COLUMNS
+        COLUMNS
 };
 static const struct {
     const char *name, *length, *mass;
     double otherwise;
 } columns[COLUMNS] = {
-#define X(name, length, mass, otherwise) [name] = { #name, length, mass, otherwise },
+#define X(name, length, mass, otherwise) [name] = {#name, length, mass, otherwise},
     COLUMN_LIST(X)
 #undef X
 };
@@ -84,26 +87,30 @@ static shoal_status read_heading(catalogue *c, char *const cells[], int n)
                 c->column[k] = i;
     }
     if (c->column[hostname] < 0 || c->column[pl_letter] < 0 || (c->column[pl_orbper] < 0 && c->column[pl_orbsmax] < 0))
-        return shoal_fail(table->context, SHOAL_E_INPUT, "%s:%ld: expected the columns hostname, pl_letter, and pl_orbper or "
-                          "pl_orbsmax", table->path, table->line);
+        return shoal_fail(table->context, SHOAL_E_INPUT,
+                          "%s:%ld: expected the columns hostname, pl_letter, and pl_orbper or "
+                          "pl_orbsmax",
+                          table->path, table->line);
     return SHOAL_OK;
 }
 
 static shoal_status read_planet(catalogue *c, char *const cells[], int n)
 {
     shoal_table *table = c->table;
-    planet p = { .line = table->line, .order = c->n_planets };
+    planet p = {.line = table->line, .order = c->n_planets};
     if (n != c->n_cells)
-        return shoal_fail(table->context, SHOAL_E_INPUT, "%s:%ld: expected %d cells, found %d", table->path, table->line,
-                          c->n_cells, n);
+        return shoal_fail(table->context, SHOAL_E_INPUT, "%s:%ld: expected %d cells, found %d", table->path,
+                          table->line, c->n_cells, n);
     for (int k = 0; k < COLUMNS; k++) {
         const char *cell = c->column[k] < 0 ? "" : cells[c->column[k]];
         const bool positive = k == st_mass || k == pl_orbper || k == pl_orbsmax;
         p.value[k] = NAN;
         if (k <= pl_letter || !*cell)
             continue;
-        const char *wants = positive ? "a number > 0" : k == pl_orbeccen ? "a number from 0 to below 1" :
-                            k < pl_orbeccen ? "a number >= 0" : "a number";
+        const char *wants = positive           ? "a number > 0"
+                            : k == pl_orbeccen ? "a number from 0 to below 1"
+                            : k < pl_orbeccen  ? "a number >= 0"
+                                               : "a number";
         if (!shoal_number(cell, &p.value[k]) || (positive && p.value[k] <= 0) || (k <= pl_orbeccen && p.value[k] < 0) ||
             (k == pl_orbeccen && p.value[k] >= 1))
             return shoal_table_fail(table, columns[k].name, cell, "%s, or nothing", wants);
@@ -174,7 +181,8 @@ static shoal_orbit orbit_of(const planet *p, double mu, double epoch, FILE *note
         M = shoal_mean_anomaly(e, remainder(M_PI / 2 - omega, 2 * M_PI)) + n * (epoch - p->value[pl_tranmid]);
     else
         fputs(" M = 0", notes);
-    return (shoal_orbit){ .a = a, .e = e, .inc = inc, .omega = omega, .f = shoal_true_anomaly(e, remainder(M, 2 * M_PI)) };
+    return (shoal_orbit){
+        .a = a, .e = e, .inc = inc, .omega = omega, .f = shoal_true_anomaly(e, remainder(M, 2 * M_PI))};
 }
 
 /* Bodies (G times their masses) of a star and its n planets, which are brought into order. */
@@ -189,7 +197,7 @@ static shoal_status make_bodies(catalogue *c, planet *planets, int n, shoal_body
     }
     if (isnan(mass))
         fprintf(notes, "%s: assumed st_mass = 1 Msun\n", planets->host);
-    bodies[0] = (shoal_body){ .m = G * (isnan(mass) ? 1 : mass), .r = isnan(radius) ? 0 : radius };
+    bodies[0] = (shoal_body){.m = G * (isnan(mass) ? 1 : mass), .r = isnan(radius) ? 0 : radius};
     double mu = bodies[0].m;
     for (int i = 0; i < n; i++) {
         const double P = planets[i].value[pl_orbper];
@@ -206,7 +214,7 @@ static shoal_status make_bodies(catalogue *c, planet *planets, int n, shoal_body
             return shoal_table_no_memory(c->table);
         if (isnan(m))
             fputs(" mass = 0", assumed);
-        bodies[i] = (shoal_body){ .m = isnan(m) ? 0 : G * m, .r = isnan(r) ? 0 : r };
+        bodies[i] = (shoal_body){.m = isnan(m) ? 0 : G * m, .r = isnan(r) ? 0 : r};
         mu += bodies[i].m;
         orbits[i] = orbit_of(p, mu, epoch, assumed);
         fclose(assumed);
@@ -240,10 +248,11 @@ static shoal_status add_system(catalogue *c, planet *planets, int n, bool alone)
     return status;
 }
 
-static shoal_status exoplanets_read(shoal_table *table, int n_files, char *const *files, const shoal_convert_options *options)
+static shoal_status exoplanets_read(shoal_table *table, int n_files, char *const *files,
+                                    const shoal_convert_options *options)
 {
     (void)n_files;
-    catalogue c = { .table = table, .options = options };
+    catalogue c = {.table = table, .options = options};
     shoal_lines lines;
     shoal_status status = shoal_units_parse(table->context, "AU, Msun, day", &table->units);
     for (int k = 0; k < COLUMNS && !status; k++) {

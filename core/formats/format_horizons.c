@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * format_horizons.c: vector tables of JPL Horizons, one file a body, together one system in the order of the files. Of each:
+ * format_horizons.c: vector tables of JPL Horizons, one file a body, together one system in the order of the files. Of
+ * each:
  *
  *     Target body name: NAME (NUMBER)        GM (km^3/s^2) = ...   in the body's page, for its mass
  *     Center body name: ...                  Output units : KM-S, KM-D or AU-D        Reference frame : ...
  *     $$SOE  JD = date   X Y Z  VX VY VZ  ...  $$EOE               with or without labels, or comma-separated
  *
- * All files must be about one centre, in one frame and in the same units, and have the vector of the same Julian date: that of
- * the first file's first vector, or the one asked for. A mass is GM over the Sun's; one given by the user comes first. A centre
- * that no file is about can be added by its mass, at the origin.
- * Source: Horizons' manual, section "Vector table"; the API's example output.
+ * All files must be about one centre, in one frame and in the same units, and have the vector of the same Julian date:
+ * that of the first file's first vector, or the one asked for. A mass is GM over the Sun's; one given by the user comes
+ * first. A centre that no file is about can be added by its mass, at the origin. Source: Horizons' manual, section
+ * "Vector table"; the API's example output.
  */
 #define _GNU_SOURCE 1
 #include <stdlib.h>
@@ -23,7 +24,7 @@ typedef struct horizons_reader {
     const shoal_convert_options *options;
     /* of the first file, which the others must share */
     char centre[96], frame[96], units[16];
-    double date; /* NaN = not known yet */
+    double date;   /* NaN = not known yet */
     double gm_sun; /* km^3/s^2 */
     bool has_centre;
 } horizons_reader;
@@ -106,8 +107,8 @@ static shoal_status find_mass(const horizons_reader *r, const char *name, const 
         }
     }
     if (isnan(gm))
-        return shoal_fail(r->table->context, SHOAL_E_INPUT, "%s: no GM of %s: expected --mass \"%s\"=MSUN", r->table->path,
-                          name, name);
+        return shoal_fail(r->table->context, SHOAL_E_INPUT, "%s: no GM of %s: expected --mass \"%s\"=MSUN",
+                          r->table->path, name, name);
     if (gm == 0)
         fprintf(r->options->notes, "%s: its GM is not known: taken for 0 (--mass)\n", name);
     *mass = gm / r->gm_sun;
@@ -150,10 +151,10 @@ static shoal_status read_vector(horizons_reader *r, double number[6])
                       : shoal_fail(table->context, SHOAL_E_INPUT, "%s:%ld: expected X Y Z VX VY VZ, found %d numbers",
                                    table->path, line, n);
     }
-    return isnan(r->date) ? shoal_fail(table->context, SHOAL_E_INPUT, "%s:%ld: expected a vector before $$EOE", table->path,
-                                       table->line)
-                          : shoal_fail(table->context, SHOAL_E_INPUT, "%s:%ld: expected the vector of JD %.9f", table->path,
-                                       table->line, r->date);
+    return isnan(r->date) ? shoal_fail(table->context, SHOAL_E_INPUT, "%s:%ld: expected a vector before $$EOE",
+                                       table->path, table->line)
+                          : shoal_fail(table->context, SHOAL_E_INPUT, "%s:%ld: expected the vector of JD %.9f",
+                                       table->path, table->line, r->date);
 }
 
 static shoal_status read_file(horizons_reader *r, const char *file)
@@ -184,7 +185,9 @@ static shoal_status read_file(horizons_reader *r, const char *file)
     }
     if (!status && (!begun || !*name || !*r->units))
         status = shoal_fail(table->context, SHOAL_E_INPUT, "%s:%ld: expected %s", file, table->line,
-                            !*name ? "a line \"Target body name: NAME\"" : !*r->units ? "a line \"Output units: ...\"" : "$$SOE");
+                            !*name       ? "a line \"Target body name: NAME\""
+                            : !*r->units ? "a line \"Output units: ...\""
+                                         : "$$SOE");
     if (!status)
         status = read_vector(r, state);
     if (!status)
@@ -192,17 +195,18 @@ static shoal_status read_file(horizons_reader *r, const char *file)
     name[SHOAL_NAME_SIZE - 1] = '\0';
     r->has_centre |= strcmp(name, r->centre) == 0;
     if (!status)
-        status = shoal_table_add_body(table, name, &(shoal_body){ mass, 0, state[0], state[1], state[2], state[3], state[4],
-                                                                  state[5] });
+        status = shoal_table_add_body(
+            table, name, &(shoal_body){mass, 0, state[0], state[1], state[2], state[3], state[4], state[5]});
     return shoal_lines_close(&r->lines, status);
 }
 
-static shoal_status horizons_read(shoal_table *table, int n_files, char *const *files, const shoal_convert_options *options)
+static shoal_status horizons_read(shoal_table *table, int n_files, char *const *files,
+                                  const shoal_convert_options *options)
 {
-    static const char *const names[] = { "KM-S", "KM-D", "AU-D" },
-                      *const texts[] = { "km, Msun, s", "km, Msun, day", "AU, Msun, day" };
-    horizons_reader r = { .table = table, .options = options,
-                          .date = options->which == SHOAL_QUERY_TIME ? options->time : NAN };
+    static const char *const names[] = {"KM-S", "KM-D", "AU-D"}, *const texts[] = {"km, Msun, s", "km, Msun, day",
+                                                                                   "AU, Msun, day"};
+    horizons_reader r = {
+        .table = table, .options = options, .date = options->which == SHOAL_QUERY_TIME ? options->time : NAN};
     shoal_units km;
     int found = -1;
     table->path = files[0];
@@ -211,7 +215,7 @@ static shoal_status horizons_read(shoal_table *table, int n_files, char *const *
     if (!status)
         status = shoal_table_add_system(table, 0, 0);
     if (!status && !isnan(options->central_mass))
-        status = shoal_table_add_body(table, "central", &(shoal_body){ .m = options->central_mass });
+        status = shoal_table_add_body(table, "central", &(shoal_body){.m = options->central_mass});
     for (int i = 0; i < n_files && !status; i++)
         status = read_file(&r, files[i]);
     for (int i = 0; i < SHOAL_COUNT(names); i++)

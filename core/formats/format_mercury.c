@@ -11,10 +11,10 @@
  *     Asteroidal   a e I g n M      AU and degrees; g the argument of pericentre, n the node, M the mean anomaly
  *     Cometary     q e I g n T      q the pericentre's distance, T its time in days
  *
- * Elements are about the central body with mu = K2 (M + m), K2 = 0.01720209895^2 AU^3 / (Msun day^2), which is kept as the G of
- * what is read. The central mass stands in MERCURY's param.in: an option here, or a comment `) central mass (solar) = M`. The
- * radius of a body follows from m and d; without d it is 0.
- * Source: J. E. Chambers, manual of MERCURY6 (2001); doi:10.1046/j.1365-8711.1999.02379.x.
+ * Elements are about the central body with mu = K2 (M + m), K2 = 0.01720209895^2 AU^3 / (Msun day^2), which is kept as
+ * the G of what is read. The central mass stands in MERCURY's param.in: an option here, or a comment `) central mass
+ * (solar) = M`. The radius of a body follows from m and d; without d it is 0. Source: J. E. Chambers, manual of
+ * MERCURY6 (2001); doi:10.1046/j.1365-8711.1999.02379.x.
  */
 #define _GNU_SOURCE 1
 #include <stdlib.h>
@@ -22,7 +22,7 @@
 
 #include "core/formats/table.h"
 
-#define UNITS "AU, Msun, day, G = 2.959122082855911e-4"
+#define UNITS   "AU, Msun, day, G = 2.959122082855911e-4"
 #define RADIANS (M_PI / 180)
 enum { CARTESIAN, ASTEROIDAL, COMETARY };
 
@@ -64,7 +64,7 @@ static shoal_status find_mass(mercury_reader *r, const char *file)
 /* The line that says the style, and that with the epoch. */
 static shoal_status read_head(mercury_reader *r, bool first)
 {
-    static const char *const styles[] = { "Cartesian", "Asteroidal", "Cometary" };
+    static const char *const styles[] = {"Cartesian", "Asteroidal", "Cometary"};
     shoal_table *table = r->table;
     if (!shoal_lines_next(&r->lines))
         return shoal_fail(table->context, SHOAL_E_INPUT, "%s:%ld: expected a line \"style = Cartesian\"", table->path,
@@ -82,7 +82,8 @@ static shoal_status read_head(mercury_reader *r, bool first)
         return SHOAL_OK;
     if (!shoal_lines_next(&r->lines) || !(word = strrchr(r->lines.text, '=')) ||
         !shoal_number(word + 1 + strspn(word + 1, " \t"), &r->epoch))
-        return shoal_table_fail(table, "epoch", r->lines.text ? r->lines.text : "", "a line \"epoch (in days) = NUMBER\"");
+        return shoal_table_fail(table, "epoch", r->lines.text ? r->lines.text : "",
+                                "a line \"epoch (in days) = NUMBER\"");
     r->lines.at = NULL;
     return SHOAL_OK;
 }
@@ -92,7 +93,7 @@ enum { MASS, HILL, DENSITY, A1, A2, A3, BETA, EPOCH, KEYS };
 /* "m= 1e-3 d = 1.3": the rest of a body's first line. */
 static shoal_status read_keys(mercury_reader *r, double value[KEYS])
 {
-    static const char *const keys[KEYS] = { "m", "r", "d", "a1", "a2", "a3", "b", "ep" };
+    static const char *const keys[KEYS] = {"m", "r", "d", "a1", "a2", "a3", "b", "ep"};
     char *at = r->lines.at;
     for (at += strspn(at, " \t"); *at; at += strspn(at, " \t")) {
         char *key = at, *number;
@@ -121,30 +122,33 @@ static shoal_status orbit_state(const mercury_reader *r, double m, const double 
     const double mu = r->table->units.G * (r->mass + m), e = number[1];
     const double a = r->style == COMETARY ? number[0] / (1 - e) : number[0];
     const double M = r->style == COMETARY ? sqrt(mu / fabs(a)) / fabs(a) * (r->epoch - number[5]) : number[5] * RADIANS;
-    const shoal_orbit orbit = { .a = a, .e = e, .inc = number[2] * RADIANS, .omega = number[3] * RADIANS,
-                                .Omega = number[4] * RADIANS,
-                                .f = shoal_true_anomaly(e, e < 1 ? remainder(M, 2 * M_PI) : M) };
+    const shoal_orbit orbit = {.a = a,
+                               .e = e,
+                               .inc = number[2] * RADIANS,
+                               .omega = number[3] * RADIANS,
+                               .Omega = number[4] * RADIANS,
+                               .f = shoal_true_anomaly(e, e < 1 ? remainder(M, 2 * M_PI) : M)};
     if (shoal_orbit_to_state(r->table->context, mu, &orbit, state) == SHOAL_OK)
         return SHOAL_OK;
     char message[200];
     snprintf(message, sizeof message, "%s", shoal_context_message(r->table->context));
-    return shoal_fail(r->table->context, SHOAL_E_INPUT, "%s:%ld: expected elements of a possible orbit: %s", r->table->path,
-                      r->table->line, message);
+    return shoal_fail(r->table->context, SHOAL_E_INPUT, "%s:%ld: expected elements of a possible orbit: %s",
+                      r->table->path, r->table->line, message);
 }
 
 static shoal_status read_body(mercury_reader *r, const char *name)
 {
-    static const char *const wants[3][6] = { { "x", "y", "z", "vx", "vy", "vz" },
-                                             { "a", "e", "I", "g", "n", "M" },
-                                             { "q", "e", "I", "g", "n", "T" } };
-    double value[KEYS] = { [EPOCH] = r->epoch }, number[9], state[6];
+    static const char *const wants[3][6] = {
+        {"x", "y", "z", "vx", "vy", "vz"}, {"a", "e", "I", "g", "n", "M"}, {"q", "e", "I", "g", "n", "T"}};
+    double value[KEYS] = {[EPOCH] = r->epoch}, number[9], state[6];
     char word[SHOAL_NAME_SIZE + 1];
     snprintf(word, sizeof word, "%s", name); /* one that is too long stays too long */
     shoal_status status = read_keys(r, value);
     if (!status && value[EPOCH] != r->epoch) {
         char text[32];
         snprintf(text, sizeof text, "%.17g", value[EPOCH]);
-        status = shoal_table_fail(r->table, "ep", text, "%.17g, the epoch of the big bodies: all start at one time", r->epoch);
+        status = shoal_table_fail(r->table, "ep", text, "%.17g, the epoch of the big bodies: all start at one time",
+                                  r->epoch);
     }
     for (int i = 0; i < 9 && !status; i++)
         status = shoal_lines_number(&r->lines, i < 6 ? wants[r->style][i] : "spin", &number[i]);
@@ -154,28 +158,28 @@ static shoal_status read_body(mercury_reader *r, const char *name)
         memcpy(state, number, sizeof state);
     else if ((status = orbit_state(r, value[MASS], number, state)))
         return status;
-    r->n_ignored += number[6] != 0 || number[7] != 0 || number[8] != 0 || value[A1] != 0 || value[A2] != 0 || value[A3] != 0 ||
-                    value[BETA] != 0;
+    r->n_ignored += number[6] != 0 || number[7] != 0 || number[8] != 0 || value[A1] != 0 || value[A2] != 0 ||
+                    value[A3] != 0 || value[BETA] != 0;
     const double radius = value[DENSITY] > 0 ? cbrt(3 * value[MASS] / (4 * M_PI * value[DENSITY] * density_unit())) : 0;
-    return shoal_table_add_body(r->table, word, &(shoal_body){ value[MASS], radius, state[0], state[1], state[2], state[3],
-                                                               state[4], state[5] });
+    return shoal_table_add_body(
+        r->table, word, &(shoal_body){value[MASS], radius, state[0], state[1], state[2], state[3], state[4], state[5]});
 }
 
 static shoal_status read_file(mercury_reader *r, const char *file, bool first)
 {
     shoal_status status = shoal_lines_open(&r->lines, r->table, file);
     r->lines.comment = ')';
-    if (!status && !(status = read_head(r, first)) && first &&
-        !(status = shoal_table_add_system(r->table, 0, 0)))
-        status = shoal_table_add_body(r->table, "central", &(shoal_body){ .m = r->mass });
+    if (!status && !(status = read_head(r, first)) && first && !(status = shoal_table_add_system(r->table, 0, 0)))
+        status = shoal_table_add_body(r->table, "central", &(shoal_body){.m = r->mass});
     for (const char *name; !status && (name = shoal_lines_word(&r->lines));)
         status = read_body(r, name);
     return shoal_lines_close(&r->lines, status);
 }
 
-static shoal_status mercury_read(shoal_table *table, int n_files, char *const *files, const shoal_convert_options *options)
+static shoal_status mercury_read(shoal_table *table, int n_files, char *const *files,
+                                 const shoal_convert_options *options)
 {
-    mercury_reader r = { .table = table, .options = options, .mass = NAN };
+    mercury_reader r = {.table = table, .options = options, .mass = NAN};
     shoal_status status = shoal_units_parse(table->context, UNITS, &table->units);
     if (!status)
         status = find_mass(&r, files[0]);
@@ -189,7 +193,8 @@ static shoal_status mercury_read(shoal_table *table, int n_files, char *const *f
         status = read_file(&r, files[i], i == 0);
     snprintf(table->epoch, sizeof table->epoch, "%s%.17g", r.epoch > 1e6 ? "JD " : "day ", r.epoch);
     if (r.n_ignored && !status)
-        fprintf(options->notes, "%ld bodies have a spin or forces of their own (a1, a2, a3, b): left out\n", r.n_ignored);
+        fprintf(options->notes, "%ld bodies have a spin or forces of their own (a1, a2, a3, b): left out\n",
+                r.n_ignored);
     return status;
 }
 
@@ -201,16 +206,20 @@ static shoal_status mercury_write(const shoal_table *table, FILE *out)
                          strncmp(table->epoch, "day ", 4) == 0;
     double day = strncmp(table->epoch, "J2000", 5) == 0 ? 2451545.0 : counted && number ? strtod(number, NULL) : 0;
     if (table->n_systems != 1)
-        return shoal_fail(table->context, SHOAL_E_INPUT, "%s: %ld systems: expected one, which --system chooses: MERCURY's "
-                          "format", table->path, table->n_systems);
+        return shoal_fail(table->context, SHOAL_E_INPUT,
+                          "%s: %ld systems: expected one, which --system chooses: MERCURY's "
+                          "format",
+                          table->path, table->n_systems);
     day += isnan(table->systems[0].time) ? 0 : table->systems[0].time;
-    fprintf(out, ")O+_06 Big-body initial data  (WARNING: Do not delete this line!!)\n"
-                 ") Lines beginning with `)' are ignored.\n"
-                 ") central mass (solar) = %.17g\n"
-                 ")---------------------------------------------------------------------\n"
-                 " style (Cartesian, Asteroidal, Cometary) = Cartesian\n"
-                 " epoch (in days) = %.17g\n"
-                 ")---------------------------------------------------------------------\n", star->m, day);
+    fprintf(out,
+            ")O+_06 Big-body initial data  (WARNING: Do not delete this line!!)\n"
+            ") Lines beginning with `)' are ignored.\n"
+            ") central mass (solar) = %.17g\n"
+            ")---------------------------------------------------------------------\n"
+            " style (Cartesian, Asteroidal, Cometary) = Cartesian\n"
+            " epoch (in days) = %.17g\n"
+            ")---------------------------------------------------------------------\n",
+            star->m, day);
     for (int i = 1; i < table->systems[0].n_bodies; i++) {
         const shoal_body *b = star + i;
         char name[SHOAL_NAME_SIZE];
@@ -220,8 +229,8 @@ static shoal_status mercury_write(const shoal_table *table, FILE *out)
         fprintf(out, " %-8s m=%.17g r=1", name, b->m);
         if (b->r > 0 && b->m > 0)
             fprintf(out, " d=%.17g", 3 * b->m / (4 * M_PI * b->r * b->r * b->r) / density_unit());
-        fprintf(out, "\n %.17g %.17g %.17g\n %.17g %.17g %.17g\n 0 0 0\n", b->x - star->x, b->y - star->y, b->z - star->z,
-                b->vx - star->vx, b->vy - star->vy, b->vz - star->vz);
+        fprintf(out, "\n %.17g %.17g %.17g\n %.17g %.17g %.17g\n 0 0 0\n", b->x - star->x, b->y - star->y,
+                b->z - star->z, b->vx - star->vx, b->vy - star->vy, b->vz - star->vz);
     }
     return SHOAL_OK;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * format_phigrape.c: the text snapshots of phiGRAPE (Harfst et al. 2007, doi:10.1016/j.newast.2006.11.003), by custom G = 1:
+ * format_phigrape.c: the text snapshots of phiGRAPE (Harfst et al. 2007, doi:10.1016/j.newast.2006.11.003), by custom G
+ * = 1:
  *
  *     number of the snapshot
  *     number of bodies
@@ -18,7 +19,7 @@ static bool phigrape_is(const char *begin)
 {
     long number, n;
     double value[8];
-    char lines[4][512] = { "" };
+    char lines[4][512] = {""};
     for (int i = 0, used; i < 4; i++, begin += used) {
         used = 0;
         if (sscanf(begin, "%511[^\n]%*[\n]%n", lines[i], &used) < 1 || !used)
@@ -31,18 +32,19 @@ static bool phigrape_is(const char *begin)
                   &value[5], &value[6], &value[7], &more) == 8;
 }
 
-static shoal_status phigrape_read(shoal_table *table, int n_files, char *const *files, const shoal_convert_options *options)
+static shoal_status phigrape_read(shoal_table *table, int n_files, char *const *files,
+                                  const shoal_convert_options *options)
 {
     (void)n_files, (void)options;
-    static const char *const what[] = { "index", "mass", "x", "y", "z", "vx", "vy", "vz" };
+    static const char *const what[] = {"index", "mass", "x", "y", "z", "vx", "vy", "vz"};
     shoal_lines lines;
     double number, n = 0, time = 0;
     shoal_status status = shoal_lines_open(&lines, table, files[0]);
     if (!status && !(status = shoal_lines_number(&lines, "number of the snapshot", &number)) &&
-        !(status = shoal_lines_number(&lines, "number of bodies", &n)) && !(status = shoal_lines_number(&lines, "time", &time)) &&
-        (n < 2 || n > INT_MAX || n != trunc(n)))
-        status = shoal_fail(table->context, SHOAL_E_INPUT, "%s:%ld: number of bodies = %g: expected an integer from 2 on",
-                            files[0], table->line, n);
+        !(status = shoal_lines_number(&lines, "number of bodies", &n)) &&
+        !(status = shoal_lines_number(&lines, "time", &time)) && (n < 2 || n > INT_MAX || n != trunc(n)))
+        status = shoal_fail(table->context, SHOAL_E_INPUT,
+                            "%s:%ld: number of bodies = %g: expected an integer from 2 on", files[0], table->line, n);
     if (!status && !(table->bodies = calloc((size_t)n, sizeof *table->bodies)))
         status = shoal_table_no_memory(table);
     if (!status)
@@ -56,7 +58,7 @@ static shoal_status phigrape_read(shoal_table *table, int n_files, char *const *
                                 table->line, v[1]);
         if (status)
             break;
-        table->bodies[table->n_bodies] = (shoal_body){ v[1], 0, v[2], v[3], v[4], v[5], v[6], v[7] };
+        table->bodies[table->n_bodies] = (shoal_body){v[1], 0, v[2], v[3], v[4], v[5], v[6], v[7]};
     }
     const char *more = status ? NULL : shoal_lines_word(&lines);
     if (more)

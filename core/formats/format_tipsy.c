@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * format_tipsy.c: TIPSY's binary snapshots (N. Katz & T. Quinn, University of Washington), single precision, by custom G = 1:
+ * format_tipsy.c: TIPSY's binary snapshots (N. Katz & T. Quinn, University of Washington), single precision, by custom
+ * G = 1:
  *
  *     header   double time, int n, n_dimensions (3), n_gas, n_dark, n_stars; 28 bytes, or 32 with padding
  *     gas      12 floats: mass, position[3], velocity[3], density, temperature, smoothing length, metals, potential
  *     dark      9 floats: mass, position[3], velocity[3], softening, potential
  *     stars    11 floats: mass, position[3], velocity[3], metals, time of formation, softening, potential
  *
- * Read in either byte order, which the header shows. Written, all as dark, in the standard one (most significant byte first), or
- * in the other one.
+ * Read in either byte order, which the header shows. Written, all as dark, in the standard one (most significant byte
+ * first), or in the other one.
  */
 #define _GNU_SOURCE 1
 #include <errno.h>
@@ -20,7 +21,7 @@
 #include "core/formats/table.h"
 
 enum { HEADER = 28, PADDED = 32, KINDS = 3 };
-static const int n_floats[KINDS] = { 12, 9, 11 };
+static const int n_floats[KINDS] = {12, 9, 11};
 
 typedef struct header {
     double time;
@@ -46,7 +47,8 @@ static float float_at(const unsigned char *bytes, bool big)
 /* A header in one byte order: three dimensions, and kinds that add up. */
 static bool parse(const unsigned char *bytes, bool big, header *head)
 {
-    const uint64_t high = word_at(bytes + (big ? 0 : 4), big), low = word_at(bytes + (big ? 4 : 0), big), bits = high << 32 | low;
+    const uint64_t high = word_at(bytes + (big ? 0 : 4), big), low = word_at(bytes + (big ? 4 : 0), big),
+                   bits = high << 32 | low;
     const long n = word_at(bytes + 8, big);
     memcpy(&head->time, &bits, sizeof head->time);
     for (int k = 0; k < KINDS; k++)
@@ -78,20 +80,22 @@ static shoal_status read_kind(shoal_table *table, FILE *in, long n, int n_items,
             value[q] = float_at(item + 4 * q, big);
         for (int q = 0; q < SHOAL_STATE; q++)
             if (!isfinite(value[q]) || value[0] < 0)
-                return shoal_fail(table->context, SHOAL_E_INPUT, "%s: body %ld: expected finite numbers and a mass >= 0",
-                                  table->path, table->n_bodies);
-        table->bodies[table->n_bodies++] =
-            (shoal_body){ value[0], 0, value[1], value[2], value[3], value[4], value[5], value[6] };
+                return shoal_fail(table->context, SHOAL_E_INPUT,
+                                  "%s: body %ld: expected finite numbers and a mass >= 0", table->path,
+                                  table->n_bodies);
+        table->bodies[table->n_bodies++] = (shoal_body){value[0], 0,        value[1], value[2],
+                                                        value[3], value[4], value[5], value[6]};
     }
     return SHOAL_OK;
 }
 
-static shoal_status tipsy_read(shoal_table *table, int n_files, char *const *files, const shoal_convert_options *options)
+static shoal_status tipsy_read(shoal_table *table, int n_files, char *const *files,
+                               const shoal_convert_options *options)
 {
     (void)n_files;
-    unsigned char bytes[PADDED] = { 0 };
+    unsigned char bytes[PADDED] = {0};
     header head;
-    struct stat about = { 0 };
+    struct stat about = {0};
     table->path = files[0];
     FILE *in = fopen(files[0], "rb");
     if (!in)
@@ -105,8 +109,9 @@ static shoal_status tipsy_read(shoal_table *table, int n_files, char *const *fil
     else {
         size = 4 * (12 * head.n[0] + 9 * head.n[1] + 11 * head.n[2]);
         if (about.st_size != HEADER + size && about.st_size != PADDED + size)
-            status = shoal_fail(table->context, SHOAL_E_INPUT, "%s: %lld bytes: expected %ld (%ld gas, %ld dark, %ld stars)",
-                                files[0], (long long)about.st_size, PADDED + size, head.n[0], head.n[1], head.n[2]);
+            status = shoal_fail(table->context, SHOAL_E_INPUT,
+                                "%s: %lld bytes: expected %ld (%ld gas, %ld dark, %ld stars)", files[0],
+                                (long long)about.st_size, PADDED + size, head.n[0], head.n[1], head.n[2]);
     }
     if (!status)
         status = shoal_table_add_system(table, 0, head.time);
@@ -141,7 +146,7 @@ static shoal_status write_in_order(const shoal_table *table, FILE *out, bool big
     if (table->n_systems != 1)
         return shoal_fail(table->context, SHOAL_E_INPUT, "%ld systems: expected one for this format", table->n_systems);
     const double time = isnan(table->systems[0].time) ? 0 : table->systems[0].time;
-    const uint32_t n = (uint32_t)table->n_bodies, words[] = { n, 3, 0, n, 0, 0 };
+    const uint32_t n = (uint32_t)table->n_bodies, words[] = {n, 3, 0, n, 0, 0};
     uint64_t bits;
     memcpy(&bits, &time, sizeof bits);
     put_word(out, (uint32_t)(big ? bits >> 32 : bits), big);
@@ -150,11 +155,11 @@ static shoal_status write_in_order(const shoal_table *table, FILE *out, bool big
         put_word(out, words[i], big);
     for (long i = 0; i < table->n_bodies; i++) {
         const shoal_body *b = &table->bodies[i];
-        const double item[9] = { b->m, b->x, b->y, b->z, b->vx, b->vy, b->vz, 0, 0 };
+        const double item[9] = {b->m, b->x, b->y, b->z, b->vx, b->vy, b->vz, 0, 0};
         for (int q = 0; q < 7; q++)
             if (!(fabs(item[q]) <= FLT_MAX) || (q == 0 && b->m > 0 && (float)b->m == 0))
-                return shoal_fail(table->context, SHOAL_E_INPUT, "body %ld: %g: expected what single precision can hold for this format",
-                                  i, item[q]);
+                return shoal_fail(table->context, SHOAL_E_INPUT,
+                                  "body %ld: %g: expected what single precision can hold for this format", i, item[q]);
         for (int q = 0; q < 9; q++)
             put_float(out, item[q], big);
     }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * formats.c: the formats that initial conditions and states are read from and written to: the table of them, our own two
- * (CSV: csv.c), and which one a file is in. A new one is a descriptor in a format_NAME.c and a line in the table.
+ * formats.c: the formats that initial conditions and states are read from and written to: the table of them, our own
+ * two (CSV: csv.c), and which one a file is in. A new one is a descriptor in a format_NAME.c and a line in the table.
  */
 #define _GNU_SOURCE 1
 #include "core/formats/table.h"
@@ -24,8 +24,9 @@ static shoal_status csv_read(shoal_table *table, int n_files, char *const *files
         const shoal_body *b = &table->bodies[i];
         s += i >= table->systems[s].first + table->systems[s].n_bodies;
         if (isnan(b->m + b->x + b->y + b->z + b->vx + b->vy + b->vz))
-            status = shoal_fail(table->context, SHOAL_E_INPUT, "%s:%ld: system = %lld: expected no empty mass or coordinate",
-                                files[0], table->systems[s].line, (long long)table->systems[s].id);
+            status = shoal_fail(table->context, SHOAL_E_INPUT,
+                                "%s:%ld: system = %lld: expected no empty mass or coordinate", files[0],
+                                table->systems[s].line, (long long)table->systems[s].id);
     }
     if (!status && table->units.length == 0) {
         fprintf(options->notes, "%s does not state its units: taken for AU, Msun, yr (--from-units)\n", files[0]);
@@ -51,10 +52,11 @@ static bool hdf5_is(const char *begin)
 /* The systems that are wanted of a result file. */
 static shoal_status read_result(shoal_table *table, const shoal_result *result, const shoal_convert_options *options)
 {
-    const shoal_selection of = { .last = LONG_MAX, .where = options->where };
+    const shoal_selection of = {.last = LONG_MAX, .where = options->where};
     bool *chosen = malloc((size_t)result->n_systems * sizeof *chosen);
     long n_chosen = 0, n_less = 0;
-    shoal_status status = chosen ? shoal_select_systems(table->context, result, &of, chosen) : shoal_table_no_memory(table);
+    shoal_status status = chosen ? shoal_select_systems(table->context, result, &of, chosen)
+                                 : shoal_table_no_memory(table);
     if (!status)
         status = shoal_table_from_result(result, chosen, options->which, options->time, table);
     for (long s = 0; s < result->n_systems && !status; s++)
@@ -68,22 +70,25 @@ static shoal_status read_result(shoal_table *table, const shoal_result *result, 
         n_less += table->systems[s].n_bodies < result->n_live[r];
     }
     if (n_less)
-        fprintf(options->notes, "%ld systems have lost bodies: those behind them move up and bear the names of their places\n",
-                n_less);
+        fprintf(options->notes,
+                "%ld systems have lost bodies: those behind them move up and bear the names of their places\n", n_less);
     return status;
 }
 
 /* A result, or what else an HDF5 file may be. */
 static shoal_status hdf5_read(shoal_table *table, int n_files, char *const *files, const shoal_convert_options *options)
 {
-    static const shoal_format *const others[] = { &shoal_format_gadget, &shoal_format_big };
+    static const shoal_format *const others[] = {&shoal_format_gadget, &shoal_format_big};
     (void)n_files;
     shoal_result *result = NULL;
     table->path = files[0];
     for (int i = 0; i < SHOAL_COUNT(others); i++)
         if (others[i]->is_file(files[0]))
-            return options->where ? shoal_fail(table->context, SHOAL_E_USAGE, "convert: --where: expected a result file of systems; %s has one big system", files[0])
-                                  : others[i]->read(table, 1, files, options);
+            return options->where
+                       ? shoal_fail(table->context, SHOAL_E_USAGE,
+                                    "convert: --where: expected a result file of systems; %s has one big system",
+                                    files[0])
+                       : others[i]->read(table, 1, files, options);
     shoal_status status = shoal_store_read(table->context, files[0], &result);
     if (!status)
         status = read_result(table, result, options);
@@ -100,19 +105,17 @@ static const shoal_format hdf5 = {
     .outcomes = true,
 };
 
-const shoal_format *const shoal_formats[] = {
-    &csv,
-    &hdf5,
-    &shoal_format_swarm,
-    &shoal_format_mercury,
-    &shoal_format_exoplanets,
-    &shoal_format_horizons,
-    &shoal_format_gadget,
-    &shoal_format_tipsy,
-    &shoal_format_tipsy_little,
-    &shoal_format_phigrape,
-    NULL
-};
+const shoal_format *const shoal_formats[] = {&csv,
+                                             &hdf5,
+                                             &shoal_format_swarm,
+                                             &shoal_format_mercury,
+                                             &shoal_format_exoplanets,
+                                             &shoal_format_horizons,
+                                             &shoal_format_gadget,
+                                             &shoal_format_tipsy,
+                                             &shoal_format_tipsy_little,
+                                             &shoal_format_phigrape,
+                                             NULL};
 
 static int all_names(const char *names[])
 {
@@ -132,8 +135,9 @@ shoal_status shoal_format_named(shoal_context *context, const char *name, const 
             return SHOAL_OK;
         }
     const char *nearest = shoal_nearest(name, names, n);
-    return nearest ? shoal_fail(context, SHOAL_E_USAGE, "unknown format \"%s\"; did you mean \"%s\"?", name, nearest)
-                   : shoal_fail(context, SHOAL_E_USAGE, "unknown format \"%s\" (shoal convert --help names them)", name);
+    return nearest
+               ? shoal_fail(context, SHOAL_E_USAGE, "unknown format \"%s\"; did you mean \"%s\"?", name, nearest)
+               : shoal_fail(context, SHOAL_E_USAGE, "unknown format \"%s\" (shoal convert --help names them)", name);
 }
 
 const shoal_format *shoal_format_by_end(const char *file)
@@ -162,5 +166,6 @@ shoal_status shoal_format_of(shoal_context *context, const char *file, const sho
             *format = shoal_formats[i];
             return SHOAL_OK;
         }
-    return shoal_fail(context, SHOAL_E_INPUT, "%s:1: expected a file in a known format (--from, shoal convert --help)", file);
+    return shoal_fail(context, SHOAL_E_INPUT, "%s:1: expected a file in a known format (--from, shoal convert --help)",
+                      file);
 }

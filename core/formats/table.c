@@ -19,8 +19,8 @@ shoal_status shoal_table_fail(const shoal_table *table, const char *what, const 
     va_start(arguments, format);
     vsnprintf(wants, sizeof wants, format, arguments);
     va_end(arguments);
-    return shoal_fail(table->context, SHOAL_E_INPUT, "%s:%ld: %s = %.60s: expected %s", table->path, table->line, what, value,
-                      wants);
+    return shoal_fail(table->context, SHOAL_E_INPUT, "%s:%ld: %s = %.60s: expected %s", table->path, table->line, what,
+                      value, wants);
 }
 
 shoal_status shoal_table_no_memory(const shoal_table *table)
@@ -48,8 +48,8 @@ shoal_status shoal_table_add_system(shoal_table *table, int64_t id, double time)
 {
     if (!reserve((void **)&table->systems, table->n_systems, &table->room_systems, sizeof *table->systems))
         return shoal_table_no_memory(table);
-    table->systems[table->n_systems++] =
-        (shoal_table_system){ .id = id, .line = table->line, .first = table->n_bodies, .time = time };
+    table->systems[table->n_systems++] = (shoal_table_system){
+        .id = id, .line = table->line, .first = table->n_bodies, .time = time};
     return SHOAL_OK;
 }
 
@@ -86,9 +86,10 @@ shoal_status shoal_table_end_system(shoal_table *table)
     shoal_table_system *system = &table->systems[table->n_systems - 1];
     const long n = table->n_bodies - system->first;
     if (n < 2 || n > INT_MAX)
-        return shoal_fail(table->context, SHOAL_E_INPUT, "%s: %ld bodies: expected at least 2 and less than 2^31", table->path, n);
+        return shoal_fail(table->context, SHOAL_E_INPUT, "%s: %ld bodies: expected at least 2 and less than 2^31",
+                          table->path, n);
     system->n_bodies = (int)n;
-    char (*names)[SHOAL_NAME_SIZE] = calloc((size_t)n, sizeof *names);
+    char(*names)[SHOAL_NAME_SIZE] = calloc((size_t)n, sizeof *names);
     if (!names)
         return shoal_table_no_memory(table);
     for (long i = 0; i < n; i++)
@@ -135,7 +136,8 @@ shoal_status shoal_table_add_body(shoal_table *table, const char *name, const sh
 
 static int by_id(const void *a, const void *b)
 {
-    const shoal_table_system *first = *(const shoal_table_system *const *)a, *second = *(const shoal_table_system *const *)b;
+    const shoal_table_system *first = *(const shoal_table_system *const *)a,
+                             *second = *(const shoal_table_system *const *)b;
     return first->id != second->id ? (first->id > second->id) - (first->id < second->id)
                                    : (first->first > second->first) - (first->first < second->first);
 }
@@ -169,7 +171,7 @@ void shoal_table_release(shoal_table *table)
     free(table->systems);
     free(table->names);
     free(table->name_at);
-    *table = (shoal_table){ 0 };
+    *table = (shoal_table){0};
 }
 
 void shoal_table_convert(shoal_table *table, const shoal_units *to)
@@ -179,8 +181,8 @@ void shoal_table_convert(shoal_table *table, const shoal_units *to)
     const double mass = FACTOR("mass"), length = FACTOR("length"), velocity = FACTOR("velocity"), time = FACTOR("time");
 #undef FACTOR
     for (shoal_body *b = table->bodies; b < table->bodies + table->n_bodies; b++)
-        *b = (shoal_body){ b->m * mass,      b->r * length,    b->x * length,    b->y * length, b->z * length,
-                           b->vx * velocity, b->vy * velocity, b->vz * velocity };
+        *b = (shoal_body){b->m * mass,   b->r * length,    b->x * length,    b->y * length,
+                          b->z * length, b->vx * velocity, b->vy * velocity, b->vz * velocity};
     for (long s = 0; s < table->n_systems; s++)
         table->systems[s].time *= time;
     table->units = *to;
@@ -208,7 +210,7 @@ shoal_status shoal_table_to_result(const shoal_table *table, shoal_result **made
         result->t_initial[s] = result->t_final[s] = isnan(system->time) ? 0 : system->time;
         for (int i = 0; i < system->n_bodies; i++) {
             const shoal_body *b = &table->bodies[system->first + i];
-            memcpy(row + i * SHOAL_STATE, (double[SHOAL_STATE]){ b->m, b->x, b->y, b->z, b->vx, b->vy, b->vz },
+            memcpy(row + i * SHOAL_STATE, (double[SHOAL_STATE]){b->m, b->x, b->y, b->z, b->vx, b->vy, b->vz},
                    SHOAL_STATE * sizeof *row);
         }
     }
@@ -225,13 +227,15 @@ static shoal_status add_row(const shoal_result *result, long s, double time, con
     shoal_status status = n_there < 2 ? SHOAL_OK : shoal_table_add_system(table, result->id[s], time);
     for (int b = 0; b < result->n_live[s] && n_there >= 2 && !status; b++, row += SHOAL_STATE)
         if (!isnan(row[1]))
-            status = shoal_table_add_body(table, result->body_name[b],
-                                          &(shoal_body){ .m = row[0], .x = row[1], .y = row[2], .z = row[3],
-                                                         .vx = row[4], .vy = row[5], .vz = row[6] });
+            status = shoal_table_add_body(
+                table, result->body_name[b],
+                &(shoal_body){
+                    .m = row[0], .x = row[1], .y = row[2], .z = row[3], .vx = row[4], .vy = row[5], .vz = row[6]});
     return status;
 }
 
-shoal_status shoal_table_from_result(const shoal_result *result, const bool *chosen, shoal_query_state which, double time, shoal_table *table)
+shoal_status shoal_table_from_result(const shoal_result *result, const bool *chosen, shoal_query_state which,
+                                     double time, shoal_table *table)
 {
     const size_t size = (size_t)result->n_bodies * SHOAL_STATE;
     shoal_status status = SHOAL_OK;
@@ -247,7 +251,8 @@ shoal_status shoal_table_from_result(const shoal_result *result, const bool *cho
         status = row ? shoal_select_snapshots(table->context, result, NULL, time, row) : shoal_table_no_memory(table);
         for (long s = 0; s < result->n_systems && !status; s++)
             if (row[s] >= 0 && chosen[s])
-                status = add_row(result, s, result->snapshot_time[row[s]], result->snapshot + (size_t)row[s] * size, table);
+                status = add_row(result, s, result->snapshot_time[row[s]], result->snapshot + (size_t)row[s] * size,
+                                 table);
         free(row);
     } else {
         const bool initial = which == SHOAL_QUERY_INITIAL;
@@ -257,7 +262,8 @@ shoal_status shoal_table_from_result(const shoal_result *result, const bool *cho
                                  (initial ? result->initial : result->final) + (size_t)s * size, table);
     }
     if (!status && table->n_systems == 0)
-        status = shoal_fail(table->context, SHOAL_E_INPUT, "%s: expected at least one system with such a state", table->path);
+        status = shoal_fail(table->context, SHOAL_E_INPUT, "%s: expected at least one system with such a state",
+                            table->path);
     return status;
 }
 
@@ -292,7 +298,7 @@ shoal_status shoal_table_write(const shoal_table *table, const char *path,
 
 shoal_status shoal_lines_open(shoal_lines *lines, shoal_table *table, const char *path)
 {
-    *lines = (shoal_lines){ .table = table, .in = fopen(path, "r") };
+    *lines = (shoal_lines){.table = table, .in = fopen(path, "r")};
     table->path = path;
     table->line = 0;
     return lines->in ? SHOAL_OK
@@ -330,18 +336,20 @@ shoal_status shoal_lines_number(shoal_lines *lines, const char *what, double *va
     const shoal_table *table = lines->table;
     const char *word = shoal_lines_word(lines);
     if (!word)
-        return shoal_fail(table->context, SHOAL_E_INPUT, "%s:%ld: the file ends; expected %s", table->path, table->line, what);
+        return shoal_fail(table->context, SHOAL_E_INPUT, "%s:%ld: the file ends; expected %s", table->path, table->line,
+                          what);
     return shoal_number(word, value) ? SHOAL_OK : shoal_table_fail(table, what, word, "a finite number");
 }
 
 shoal_status shoal_lines_close(shoal_lines *lines, shoal_status status)
 {
     if (lines->in && !status && ferror(lines->in))
-        status = shoal_fail(lines->table->context, SHOAL_E_FILE, "%s: cannot be read: %s", lines->table->path, strerror(errno));
+        status = shoal_fail(lines->table->context, SHOAL_E_FILE, "%s: cannot be read: %s", lines->table->path,
+                            strerror(errno));
     if (lines->in)
         fclose(lines->in);
     free(lines->text);
-    *lines = (shoal_lines){ 0 };
+    *lines = (shoal_lines){0};
     return status;
 }
 

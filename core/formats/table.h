@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
  * table.h: systems of Cartesian bodies as they stand in a file, in the file's own units: what every reader of initial
- * conditions makes and every writer takes (csv.c, format_*.c, formats.c). A number that is not converted keeps its bits.
+ * conditions makes and every writer takes (csv.c, format_*.c, formats.c). A number that is not converted keeps its
+ * bits.
  */
 #ifndef SHOAL_TABLE_H
 #define SHOAL_TABLE_H
@@ -15,8 +16,8 @@ typedef struct shoal_table_system {
     int64_t id;
     long line, first; /* line: where it begins, 0 = in no text */
     int n_bodies;
-    double time;      /* NaN: the file does not say */
-    char label[64];   /* what the file calls it, "" = nothing */
+    double time;    /* NaN: the file does not say */
+    char label[64]; /* what the file calls it, "" = nothing */
 } shoal_table_system;
 
 typedef struct shoal_table {
@@ -31,7 +32,7 @@ typedef struct shoal_table {
     long n_systems, room_systems;
     char (*names)[SHOAL_NAME_SIZE]; /* of body i of a system: the first one there was */
     long n_names, room_names;
-    int *name_at;                   /* [n_name_at] hash table of them, 0 = free, else a body's number + 1 */
+    int *name_at; /* [n_name_at] hash table of them, 0 = free, else a body's number + 1 */
     long n_name_at;
 } shoal_table;
 
@@ -40,11 +41,12 @@ shoal_status shoal_table_fail(const shoal_table *table, const char *what, const 
     __attribute__((format(printf, 4, 5)));
 shoal_status shoal_table_no_memory(const shoal_table *table);
 
-/* A system without bodies yet, then its bodies in order. A name that another body has, or that is empty or too long, is refused;
- * it counts only for the first system that has so many bodies. */
+/* A system without bodies yet, then its bodies in order. A name that another body has, or that is empty or too long,
+ * is refused; it counts only for the first system that has so many bodies. */
 shoal_status shoal_table_add_system(shoal_table *table, int64_t id, double time);
 shoal_status shoal_table_add_body(shoal_table *table, const char *name, const shoal_body *body);
-/* End the last system, to which bodies were added without names: "body0", "body1", ... Refused if there are fewer than two. */
+/* End the last system, to which bodies were added without names: "body0", "body1", ... Refused if there are fewer
+ * than two. */
 shoal_status shoal_table_end_system(shoal_table *table);
 /* Every system has two bodies at least and an id of its own. */
 shoal_status shoal_table_check(const shoal_table *table);
@@ -55,15 +57,17 @@ void shoal_table_convert(shoal_table *table, const shoal_units *units);
 
 /* A result in which no step was made: initial and final states are the table's. */
 shoal_status shoal_table_to_result(const shoal_table *table, shoal_result **result);
-/* The initial or final states of a result, or its snapshots at a time, of those systems that are chosen [n_systems]. Systems that have none are left
- * out (refused: all), bodies that are gone too: those behind them move up, and bear the names of their places. */
-shoal_status shoal_table_from_result(const shoal_result *result, const bool *chosen, shoal_query_state which, double time, shoal_table *table);
+/* The initial or final states of a result, or its snapshots at a time, of those systems that are chosen [n_systems].
+ * Systems that have none are left out (refused: all), bodies that are gone too: those behind them move up, and bear
+ * the names of their places. */
+shoal_status shoal_table_from_result(const shoal_result *result, const bool *chosen, shoal_query_state which,
+                                     double time, shoal_table *table);
 
 /* A text file that is read line by line into table->line. */
 typedef struct shoal_lines {
     shoal_table *table;
     FILE *in;
-    char *text;   /* the current line, without its end */
+    char *text; /* the current line, without its end */
     size_t size;
     char comment; /* lines that begin with it are skipped, 0 = none */
     char *at;     /* the next word in the line */
@@ -89,7 +93,8 @@ bool shoal_number(const char *text, double *value);
 shoal_status shoal_csv_table(shoal_table *table, const char *path, bool times);
 shoal_status shoal_csv_write(const shoal_table *table, FILE *out);
 /* Columns of a CSV with a heading: names of those wanted, [n]; values: [*n_rows][n], malloc'd. */
-shoal_status shoal_csv_columns(shoal_context *context, const char *path, int n, const char *const names[], double **values, long *n_rows);
+shoal_status shoal_csv_columns(shoal_context *context, const char *path, int n, const char *const names[],
+                               double **values, long *n_rows);
 
 /* ---- formats.c, format_*.c: formats of files --------------------------------------------------------------------- */
 
@@ -112,15 +117,15 @@ typedef struct shoal_convert_options {
     const char *where;       /* those systems of a result file (shoal_selection), NULL = all */
     const shoal_given_mass *masses;
     int n_masses;
-    int components;          /* bits of SHOAL_COMPONENTS, of formats that have them; 0 = all */
-    FILE *notes;             /* what a reader assumed or left out, a line each */
+    int components; /* bits of SHOAL_COMPONENTS, of formats that have them; 0 = all */
+    FILE *notes;    /* what a reader assumed or left out, a line each */
 } shoal_convert_options;
 
 typedef struct shoal_format {
     const char *name;
-    const char *ends; /* of file names that mean it, "" = none */
-    const char *doc;  /* one line, with the units */
-    bool (*is)(const char *begin); /* the file begins like one of these; NULL: see is_file */
+    const char *ends;                  /* of file names that mean it, "" = none */
+    const char *doc;                   /* one line, with the units */
+    bool (*is)(const char *begin);     /* the file begins like one of these; NULL: see is_file */
     bool (*is_file)(const char *path); /* of those that are HDF5 files, which begin alike */
     /* systems from one file, or from n_files that belong together if `many` */
     shoal_status (*read)(shoal_table *table, int n_files, char *const *files, const shoal_convert_options *options);
@@ -141,12 +146,14 @@ bool shoal_gadget_is(const char *path);
 
 extern const shoal_format *const shoal_formats[]; /* NULL after the last */
 
-/* By name (refused with the nearest one), by the end of a file's name (NULL if it says nothing), by content (refused). */
+/* By name (refused with the nearest one), by the end of a file's name (NULL if it says nothing), by content
+ * (refused). */
 shoal_status shoal_format_named(shoal_context *context, const char *name, const shoal_format **format);
 const shoal_format *shoal_format_by_end(const char *file);
 shoal_status shoal_format_of(shoal_context *context, const char *file, const shoal_format **format);
 
-/* Write through a temporary name beside path: the file is complete or not there. Refused for a table without systems. */
+/* Write through a temporary name beside path: the file is complete or not there. Refused for a table without
+ * systems. */
 shoal_status shoal_table_write(const shoal_table *table, const char *path,
                                shoal_status (*write)(const shoal_table *table, FILE *out));
 

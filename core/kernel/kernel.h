@@ -7,21 +7,24 @@
  *
  *   bodies   slot = body * SHOAL_QUANTITIES + quantity   barycentric Cartesian, inner units (G = 1)
  *   systems  slot = SHOAL_SYS_*                          one record a system
- *   native   slot = quantity * n_moved + body            what the propagator carries from step to step, its own slots last
+ *   native   slot = quantity * n_moved + body            what the propagator carries from step to step, its own slots
+ *            last
  *   watch    slot = offset of the monitor + its own      what the monitors carry from step to step, of each its own
- *                                                        slots, then those of every body or pair; then the marks, the records
+ *                                                        slots, then those of every body or pair; then the marks, the
+ *                                                            records
  *
- * Where a monitor asks for it, every system carries a tangent vector: n_moved = 2 n_bodies, body n_bodies + i is the tangent vector
- * (delta x_i, delta v_i) of body i. Else n_moved = n_bodies.
+ * Where a monitor asks for it, every system carries a tangent vector: n_moved = 2 n_bodies, body n_bodies + i is the
+ * tangent vector (delta x_i, delta v_i) of body i. Else n_moved = n_bodies.
  *
- * A body of mass -0.0 is not there: the slots beyond a system's bodies, and bodies that merged into another one or were removed.
- * It attracts nobody and is not watched.
+ * A body of mass -0.0 is not there: the slots beyond a system's bodies, and bodies that merged into another one or were
+ * removed. It attracts nobody and is not watched.
  *
- * Marks are what happened in the last step and does not end the system: the time from then to the end of the step, NaN for
- * nothing, in slot a * n_bodies + b of a matrix of bodies: for a < b they touched, for a > b they came close (+inf: this was
- * logged, and they have not parted since), for a = b it left.
+ * Marks are what happened in the last step and does not end the system: the time from then to the end of the step, NaN
+ * for nothing, in slot a * n_bodies + b of a matrix of bodies: for a < b they touched, for a > b they came close (+inf:
+ * this was logged, and they have not parted since), for a = b it left.
  *
- * Records are what monitors log and the host has not taken yet: how many there are, then room for record_room of them, SHOAL_RECORD_FIELDS each.
+ * Records are what monitors log and the host has not taken yet: how many there are, then room for record_room of them,
+ * SHOAL_RECORD_FIELDS each.
  *
  * The same bytes serve a SIMD load on the CPU and a coalesced warp load on the GPU. This header is read by gcc and by
  * NVRTC, so nothing it includes may include a system header.
@@ -31,12 +34,12 @@
 
 #include "core/shoal.h"
 
-#define SHOAL_CHUNK 32             /* systems in a chunk */
-#define SHOAL_MAX_BODIES 1000      /* of a system: a group of lanes keeps its state on a thread's stack, 5 KiB a body */
-#define SHOAL_MAX_PARAMETERS 12    /* parameters of one plug */
-#define SHOAL_MAX_MONITORS 16      /* monitors the kernel text knows */
-#define SHOAL_MAX_PAIRED 8         /* bodies of systems whose pairs monitors follow one by one */
-#define SHOAL_MAX_FORCES 16        /* extra forces on a system */
+#define SHOAL_CHUNK          32   /* systems in a chunk */
+#define SHOAL_MAX_BODIES     1000 /* of a system: a group of lanes keeps its state on a thread's stack, 5 KiB a body */
+#define SHOAL_MAX_PARAMETERS 12   /* parameters of one plug */
+#define SHOAL_MAX_MONITORS   16   /* monitors the kernel text knows */
+#define SHOAL_MAX_PAIRED     8    /* bodies of systems whose pairs monitors follow one by one */
+#define SHOAL_MAX_FORCES     16   /* extra forces on a system */
 
 /* A system pauses when it has so many records; there is room for those of one more step. */
 #define SHOAL_RECORDS_PAUSE 16
@@ -53,30 +56,31 @@ enum {
 #define SHOAL_AT(system, slot, n_slots) \
     ((((system) / SHOAL_CHUNK) * (long long)(n_slots) + (slot)) * SHOAL_CHUNK + (system) % SHOAL_CHUNK)
 
-/* Pairs that a monitor follows in systems of n bodies, and the place of i < j among them: beyond SHOAL_MAX_PAIRED bodies all
- * pairs share one. */
-#define SHOAL_N_PAIRS(n) ((n) <= SHOAL_MAX_PAIRED ? (n) * ((n) - 1) / 2 : 1)
-#define SHOAL_PAIR(n, i, j) ((n) <= SHOAL_MAX_PAIRED ? (i) * (2 * (n) - (i) - 1) / 2 + (j) - (i) - 1 : 0)
+/* Pairs that a monitor follows in systems of n bodies, and the place of i < j among them: beyond SHOAL_MAX_PAIRED
+ * bodies all pairs share one. */
+#define SHOAL_N_PAIRS(n)    ((n) <= SHOAL_MAX_PAIRED ? (n) * ((n)-1) / 2 : 1)
+#define SHOAL_PAIR(n, i, j) ((n) <= SHOAL_MAX_PAIRED ? (i) * (2 * (n) - (i)-1) / 2 + (j) - (i)-1 : 0)
 
 /* quantities of a body */
 enum { SHOAL_X, SHOAL_Y, SHOAL_Z, SHOAL_VX, SHOAL_VY, SHOAL_VZ, SHOAL_M, SHOAL_R, SHOAL_QUANTITIES };
 
 /* fields of a system's record; times in inner units, counts as exact doubles */
 enum {
-    SHOAL_SYS_T_START,      /* time of step 0 */
-    SHOAL_SYS_DT,           /* signed step; of an adaptive propagator: the next one */
-    SHOAL_SYS_STEP,         /* steps done; fixed steps: t = t_start + step * dt */
-    SHOAL_SYS_ATTEMPT,      /* adaptive: steps tried, the rejected ones too */
-    SHOAL_SYS_ELAPSED,      /* adaptive: |t - t_start| = elapsed - error */
+    SHOAL_SYS_T_START, /* time of step 0 */
+    SHOAL_SYS_DT,      /* signed step; of an adaptive propagator: the next one */
+    SHOAL_SYS_STEP,    /* steps done; fixed steps: t = t_start + step * dt */
+    SHOAL_SYS_ATTEMPT, /* adaptive: steps tried, the rejected ones too */
+    SHOAL_SYS_ELAPSED, /* adaptive: |t - t_start| = elapsed - error */
     SHOAL_SYS_ELAPSED_ERROR,
-    SHOAL_SYS_TARGET,       /* the kernel pauses the system before its progress passes this: a count of steps, or elapsed time */
-    SHOAL_SYS_END,          /* progress of the whole run (full steps before t_end, or |t_end - t_start|) */
-    SHOAL_SYS_OUTCOME,      /* enum shoal_outcome, or SHOAL_MARKED */
-    SHOAL_SYS_T_STOP,       /* time of the event that ended the system */
-    SHOAL_SYS_BODY_A,       /* bodies of that event, -1 = none */
+    /* the kernel pauses the system before its progress passes this: a count of steps, or elapsed time */
+    SHOAL_SYS_TARGET,
+    SHOAL_SYS_END,     /* progress of the whole run (full steps before t_end, or |t_end - t_start|) */
+    SHOAL_SYS_OUTCOME, /* enum shoal_outcome, or SHOAL_MARKED */
+    SHOAL_SYS_T_STOP,  /* time of the event that ended the system */
+    SHOAL_SYS_BODY_A,  /* bodies of that event, -1 = none */
     SHOAL_SYS_BODY_B,
-    SHOAL_SYS_N_LIVE,       /* bodies that it began with */
-    SHOAL_SYS_PARTIAL,      /* length of the partial step of a snapshot */
+    SHOAL_SYS_N_LIVE,  /* bodies that it began with */
+    SHOAL_SYS_PARTIAL, /* length of the partial step of a snapshot */
     SHOAL_SYS_FIELDS
 };
 
@@ -90,67 +94,74 @@ enum { SHOAL_HANDED = -3 };
 /* What a monitor sees (monitors/list.h), the more the later. */
 enum { SHOAL_SEES_FAR, SHOAL_SEES_ENDS, SHOAL_SEES_BEFORE, SHOAL_SEES_INSIDE };
 
-/* How the pair forces are summed (the bits are the same): each pair once, or for each body a row of those that attract it. */
+/* How the pair forces are summed (the bits are the same): each pair once, or for each body a row of those that
+ * attract it. */
 enum { SHOAL_FORM_PAIRS, SHOAL_FORM_ROWS };
 
 /* Who advances a system on a GPU (team.h). */
 enum { SHOAL_MODEL_SYSTEM, SHOAL_MODEL_BODY, SHOAL_MODEL_COMPONENT, SHOAL_MODEL_PAIR, SHOAL_MODELS };
 
-/* Doubles of shared memory in which a team exchanges numbers: nine vectors of bodies and tangent vectors, and for the model `pair`
- * seven numbers a pair. */
+/* Doubles of shared memory in which a team exchanges numbers: nine vectors of bodies and tangent vectors, and for
+ * the model `pair` seven numbers a pair. */
 #define SHOAL_TEAM_VECTORS(n_moved) (9 * (n_moved))
 #define SHOAL_TEAM_EXCHANGED(model, n_bodies, n_moved) \
-    (SHOAL_TEAM_VECTORS(n_moved) + ((model) == SHOAL_MODEL_PAIR ? 7 * ((n_bodies) * ((n_bodies) - 1) / 2) : 0))
+    (SHOAL_TEAM_VECTORS(n_moved) + ((model) == SHOAL_MODEL_PAIR ? 7 * ((n_bodies) * ((n_bodies)-1) / 2) : 0))
 
 /* A queue of systems between a GPU's kernels (lane.h). */
 enum { SHOAL_QUEUE_CAME, SHOAL_QUEUE_WENT, SHOAL_QUEUE_CLOSED, SHOAL_QUEUE_HANDED, SHOAL_QUEUE_COUNTS };
 typedef struct shoal_queue {
     int *places; /* [room] -1: free */
-    int *counts; /* [SHOAL_QUEUE_COUNTS] how many came and went; not 0: soon nobody comes any more; how many were handed to the host */
+    /* [SHOAL_QUEUE_COUNTS] how many came and went; not 0: soon nobody comes any more; how many were handed to the
+     * host */
+    int *counts;
     int room;
 } shoal_queue;
 
 /* Everything a kernel is told. Passed by value on the GPU. */
 typedef struct shoal_kernel_args {
-    const int *list;        /* [n_list] systems to work on */
+    const int *list; /* [n_list] systems to work on */
     long long n_list;
-    double *bodies;         /* [chunk][n_bodies * SHOAL_QUANTITIES][lane] */
-    double *systems;        /* [chunk][SHOAL_SYS_FIELDS][lane] */
-    double *native;         /* [chunk][propagator slots * n_moved + own slots][lane] */
-    double *watch;          /* [chunk][n_watch][lane] */
-    shoal_queue parked;     /* of a propagator that parks: systems that need care */
-    int *ready;             /* [*n_ready] the others of the list that are on their way */
+    double *bodies;     /* [chunk][n_bodies * SHOAL_QUANTITIES][lane] */
+    double *systems;    /* [chunk][SHOAL_SYS_FIELDS][lane] */
+    double *native;     /* [chunk][propagator slots * n_moved + own slots][lane] */
+    double *watch;      /* [chunk][n_watch][lane] */
+    shoal_queue parked; /* of a propagator that parks: systems that need care */
+    int *ready;         /* [*n_ready] the others of the list that are on their way */
     int *n_ready;
-    int n_beside;           /* of them beside each other in a warp, at most */
-    int drains;             /* every warp takes what there is of them */
-    int of_teams;           /* they were parked by teams */
-    int least_visit;        /* steps of one of them, at least, before it leaves because no rounds follow; 0: one or, late, none */
-    double *carried;        /* [slots of systems, native, watch][n_columns] states on their way between a GPU and its host (laggards.c) */
-    int *handed;            /* [n_columns] numbers, from 1, of systems handed to the host while it looks, whose column is there */
-    int n_columns;          /* 0: there is no host */
-    int first_column;       /* before it are systems that were the host's from the beginning */
-    int carries_back;       /* to the GPU */
-    int long_turns;         /* turns of a system in kernel_careful, after which it is handed over */
-    double *snapshot;       /* [chunk][6 * n_bodies][lane]: x y z vx vy vz of body 0, then of body 1, ... */
-    int n_moved;            /* n_bodies, or 2 n_bodies with tangent vectors */
-    int variational;        /* there are tangent vectors */
+    int n_beside; /* of them beside each other in a warp, at most */
+    int drains;   /* every warp takes what there is of them */
+    int of_teams; /* they were parked by teams */
+    /* steps of one of them, at least, before it leaves because no rounds follow; 0: one or, late, none */
+    int least_visit;
+    /* [slots of systems, native, watch][n_columns] states on their way between a GPU and its host (laggards.c) */
+    double *carried;
+    /* [n_columns] numbers, from 1, of systems handed to the host while it looks, whose column is there */
+    int *handed;
+    int n_columns;    /* 0: there is no host */
+    int first_column; /* before it are systems that were the host's from the beginning */
+    int carries_back; /* to the GPU */
+    int long_turns;   /* turns of a system in kernel_careful, after which it is handed over */
+    double *snapshot; /* [chunk][6 * n_bodies][lane]: x y z vx vy vz of body 0, then of body 1, ... */
+    int n_moved;      /* n_bodies, or 2 n_bodies with tangent vectors */
+    int variational;  /* there are tangent vectors */
     int n_watch;
-    int marks;              /* the first of the marks among them, -1 = there are none */
-    int records;            /* likewise */
+    int marks;   /* the first of the marks among them, -1 = there are none */
+    int records; /* likewise */
     int record_room;
-    int monitors;           /* bit SHOAL_MONITOR_name set: the monitor is active */
-    int form;               /* SHOAL_FORM_* */
-    int n_massive;          /* bodies from this one on have no mass in any system */
-    int compensated;        /* compensated summation of positions and velocities */
-    int n_forces;           /* extra forces, in the order of the config */
-    int forces;             /* bit SHOAL_FORCE_name set: there is one of them */
-    double slice_steps;     /* at most so many steps (adaptive: attempts) in this call; of a system that is parked, again from there */
-    double max_steps;       /* budget of a system's steps (adaptive: attempts) */
-    double dt_min, dt_max;  /* bounds of an adaptive step, positive */
-    double propagator[SHOAL_MAX_PARAMETERS];                       /* the propagator's parameters, table order */
-    double force[SHOAL_MAX_FORCES][SHOAL_MAX_PARAMETERS];          /* each force's parameters, table order */
-    int force_kind[SHOAL_MAX_FORCES];                              /* SHOAL_FORCE_name */
-    double monitor[SHOAL_MAX_MONITORS][SHOAL_MAX_PARAMETERS];      /* each monitor's parameters, table order */
+    int monitors;    /* bit SHOAL_MONITOR_name set: the monitor is active */
+    int form;        /* SHOAL_FORM_* */
+    int n_massive;   /* bodies from this one on have no mass in any system */
+    int compensated; /* compensated summation of positions and velocities */
+    int n_forces;    /* extra forces, in the order of the config */
+    int forces;      /* bit SHOAL_FORCE_name set: there is one of them */
+    /* at most so many steps (adaptive: attempts) in this call; of a system that is parked, again from there */
+    double slice_steps;
+    double max_steps;                                         /* budget of a system's steps (adaptive: attempts) */
+    double dt_min, dt_max;                                    /* bounds of an adaptive step, positive */
+    double propagator[SHOAL_MAX_PARAMETERS];                  /* the propagator's parameters, table order */
+    double force[SHOAL_MAX_FORCES][SHOAL_MAX_PARAMETERS];     /* each force's parameters, table order */
+    int force_kind[SHOAL_MAX_FORCES];                         /* SHOAL_FORCE_name */
+    double monitor[SHOAL_MAX_MONITORS][SHOAL_MAX_PARAMETERS]; /* each monitor's parameters, table order */
     int watch_offset[SHOAL_MAX_MONITORS];
 } shoal_kernel_args;
 

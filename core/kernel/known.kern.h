@@ -18,10 +18,10 @@
 #define VARIATIONAL(k) __builtin_expect((k)->variational, 0)
 #endif
 #ifdef SHOAL_MONITORS
-#define MONITORS(k) SHOAL_MONITORS
+#define MONITORS(k)    SHOAL_MONITORS
 #define COMPENSATED(k) SHOAL_COMPENSATED
 #else
-#define MONITORS(k) ((k)->monitors)
+#define MONITORS(k)    ((k)->monitors)
 #define COMPENSATED(k) ((k)->compensated)
 #endif
 #if defined(SHOAL_FORM)
@@ -66,6 +66,9 @@ LANE_FN int real_bodies(const shoal_kernel_args *k, int n)
 #include "core/kernel/team.h"
 
 /* Whether a body of this mass is there. */
-LANE_FN mask is_there(real m) { return lane_not(lane_negative(m)); }
+LANE_FN mask is_there(real m)
+{
+    return lane_not(lane_negative(m));
+}
 
 #endif

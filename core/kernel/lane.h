@@ -3,18 +3,21 @@
  * lane.h: the vocabulary of the kernel text.
  *
  * A lane is one system of the ensemble. On the CPU a `real` is a GCC vector of LANES doubles, each lane another system;
- * on the GPU it is a double and a lane is a thread. Kernel text (*.kern.h) is the common subset of C11 and CUDA C in these
- * words: it calls no libm, never branches on lane data but through lane_any (iterate while lane_any(live), keep finished
- * lanes by lane_select), and writes every multiply-add as lane_fma, since automatic contraction is off in both compilers.
+ * on the GPU it is a double and a lane is a thread. Kernel text (*.kern.h) is the common subset of C11 and CUDA C in
+ * these words: it calls no libm, never branches on lane data but through lane_any (iterate while lane_any(live), keep
+ * finished lanes by lane_select), and writes every multiply-add as lane_fma, since automatic contraction is off in both
+ * compilers.
  *
- * LANE_FN is inlined everywhere. LANE_BIG_FN is inlined on the GPU, where the state lives in registers, and called on the CPU, where it
- * lives in the nearest cache. LANE_RARE_FN is called, and takes values only, so that nothing is forced into memory for its sake.
- * LANE_CALLED_FN is called on both, for long texts that few steps need but those in earnest; what it points at is a copy.
+ * LANE_FN is inlined everywhere. LANE_BIG_FN is inlined on the GPU, where the state lives in registers, and called on
+ * the CPU, where it lives in the nearest cache. LANE_RARE_FN is called, and takes values only, so that nothing is
+ * forced into memory for its sake. LANE_CALLED_FN is called on both, for long texts that few steps need but those in
+ * earnest; what it points at is a copy.
  *
- * Canonical arithmetic: + - * / fma are IEEE on both engines; lane_rsqrt is a seed, a cubic step and a residual-corrected step,
- * so that it is the correctly rounded 1/sqrt(x) but for cases of about 2^-28 (v4 seed), independent of the seed otherwise. With a GPU's seed of 22
- * bits these are 2^-51 of all, and so they are for kernels of the CPU that share a GPU's systems (LANE_BESIDE_GPU), by a step of higher order.
- * Sums have a stated order: of pair forces that of newton.kern.h, of a number of all bodies that of lane_tree_sum.
+ * Canonical arithmetic: + - * / fma are IEEE on both engines; lane_rsqrt is a seed, a cubic step and a
+ * residual-corrected step, so that it is the correctly rounded 1/sqrt(x) but for cases of about 2^-28 (v4 seed),
+ * independent of the seed otherwise. With a GPU's seed of 22 bits these are 2^-51 of all, and so they are for kernels
+ * of the CPU that share a GPU's systems (LANE_BESIDE_GPU), by a step of higher order. Sums have a stated order: of pair
+ * forces that of newton.kern.h, of a number of all bodies that of lane_tree_sum.
  */
 #ifndef SHOAL_LANE_H
 #define SHOAL_LANE_H
@@ -23,10 +26,10 @@
 
 #ifdef __CUDACC__
 
-#define LANE_ASSERT static_assert
-#define LANE_FN static __device__ __forceinline__
-#define LANE_BIG_FN LANE_FN
-#define LANE_RARE_FN static __device__ __noinline__
+#define LANE_ASSERT    static_assert
+#define LANE_FN        static __device__ __forceinline__
+#define LANE_BIG_FN    LANE_FN
+#define LANE_RARE_FN   static __device__ __noinline__
 #define LANE_CALLED_FN static __device__ __noinline__
 #if N_BODIES <= 10 && !defined(LANE_ROLLED)
 #define LANE_UNROLL _Pragma("unroll")
@@ -39,56 +42,112 @@
 #else
 #define LANE_UNROLL_FEW _Pragma("unroll 1")
 #endif
-/* In monitors and forces, which see whole systems: loops over bodies, over pairs. For a team's leader they stay rolled. */
+/* In monitors and forces, which see whole systems: loops over bodies, over pairs. For a team's leader they stay
+ * rolled. */
 #if TEAM > 1
 #define LANE_UNROLL_BODIES _Pragma("unroll 1")
-#define LANE_UNROLL_PAIRS _Pragma("unroll 1")
+#define LANE_UNROLL_PAIRS  _Pragma("unroll 1")
 #else
 #define LANE_UNROLL_BODIES LANE_UNROLL
-#define LANE_UNROLL_PAIRS LANE_UNROLL_FEW
+#define LANE_UNROLL_PAIRS  LANE_UNROLL_FEW
 #endif
-#define LANE_KEEP_ROLLED _Pragma("unroll 1")
-#define LANE_UNROLL_XYZ _Pragma("unroll")
+#define LANE_KEEP_ROLLED  _Pragma("unroll 1")
+#define LANE_UNROLL_XYZ   _Pragma("unroll")
 #define LANE_UNROLL_FULLY _Pragma("unroll")
 
-#define LANE_GROUPS 1
+#define LANE_GROUPS      1
 #define LANE_KNOWN(fact) (void)0
-#define LANE_TABLE static __constant__ const
+#define LANE_TABLE       static __constant__ const
 
 typedef double real;
 typedef bool mask;
 typedef int lane_id; /* index of the system */
 
-LANE_FN real lane_set(double value) { return value; }
-LANE_FN real lane_fma(real a, real b, real c) { return __fma_rn(a, b, c); }
-LANE_FN real lane_fnma(real a, real b, real c) { return __fma_rn(-a, b, c); }
-LANE_FN real lane_sqrt(real a) { return __dsqrt_rn(a); }
-LANE_FN real lane_abs(real a) { return fabs(a); }
-LANE_FN mask lane_negative(real a) { return __double_as_longlong(a) < 0; } /* -0.0, too */
-LANE_FN bool lane_any(mask m) { return m; }
-/* Any lane of those that run side by side: keeps them together, and so may only choose between ways to the same result. */
-LANE_FN bool lane_any_beside(mask m) { return __any_sync(__activemask(), m); }
+LANE_FN real lane_set(double value)
+{
+    return value;
+}
+LANE_FN real lane_fma(real a, real b, real c)
+{
+    return __fma_rn(a, b, c);
+}
+LANE_FN real lane_fnma(real a, real b, real c)
+{
+    return __fma_rn(-a, b, c);
+}
+LANE_FN real lane_sqrt(real a)
+{
+    return __dsqrt_rn(a);
+}
+LANE_FN real lane_abs(real a)
+{
+    return fabs(a);
+}
+LANE_FN mask lane_negative(real a)
+{
+    return __double_as_longlong(a) < 0;
+} /* -0.0, too */
+LANE_FN bool lane_any(mask m)
+{
+    return m;
+}
+/* Any lane of those that run side by side: keeps them together, and so may only choose between ways to the same
+ * result. */
+LANE_FN bool lane_any_beside(mask m)
+{
+    return __any_sync(__activemask(), m);
+}
 /* How many of a warp's lanes, all of which say it and are together then. */
-LANE_FN int lane_count_together(mask m) { return __popc(__ballot_sync(0xffffffffu, m)); }
-LANE_FN mask lane_not(mask m) { return !m; }
-LANE_FN real lane_select(mask m, real a, real b) { return m ? a : b; }
+LANE_FN int lane_count_together(mask m)
+{
+    return __popc(__ballot_sync(0xffffffffu, m));
+}
+LANE_FN mask lane_not(mask m)
+{
+    return !m;
+}
+LANE_FN real lane_select(mask m, real a, real b)
+{
+    return m ? a : b;
+}
 LANE_FN real lane_rsqrt_seed(real x)
 {
     real y;
     asm("rsqrt.approx.ftz.f64 %0, %1;" : "=d"(y) : "d"(x));
     return y;
 }
-/* A number of few digits and between 1e-18 and 1e18 (its square is one, too), of which questions are asked that may err to one side: with units that
- * are idle else. */
+/* A number of few digits and between 1e-18 and 1e18 (its square is one, too), of which questions are asked that may
+ * err to one side: with units that are idle else. */
 typedef float rough;
-LANE_FN rough lane_rough(real a) { return (float)a; }
-LANE_FN real lane_of_rough(rough a) { return a; }
-LANE_FN rough rough_fma(rough a, rough b, rough c) { return __fmaf_rn(a, b, c); }
-LANE_FN rough rough_abs(rough a) { return fabsf(a); }
-LANE_FN rough rough_max(rough a, rough b) { return fmaxf(a, b); }
-LANE_FN rough rough_min(rough a, rough b) { return fminf(a, b); }
+LANE_FN rough lane_rough(real a)
+{
+    return (float)a;
+}
+LANE_FN real lane_of_rough(rough a)
+{
+    return a;
+}
+LANE_FN rough rough_fma(rough a, rough b, rough c)
+{
+    return __fmaf_rn(a, b, c);
+}
+LANE_FN rough rough_abs(rough a)
+{
+    return fabsf(a);
+}
+LANE_FN rough rough_max(rough a, rough b)
+{
+    return fmaxf(a, b);
+}
+LANE_FN rough rough_min(rough a, rough b)
+{
+    return fminf(a, b);
+}
 /* a/2 of a number that is neither 0 nor subnormal nor makes one: without the units that compute */
-LANE_FN real lane_half(real a) { return __hiloint2double(__double2hiint(a) - 0x00100000, __double2loint(a)); }
+LANE_FN real lane_half(real a)
+{
+    return __hiloint2double(__double2hiint(a) - 0x00100000, __double2loint(a));
+}
 /* a seed for the cube root, within 5 % */
 LANE_FN real lane_cbrt_seed(real x)
 {
@@ -110,14 +169,17 @@ LANE_FN real lane_split(real x, real *fraction)
     return __longlong_as_double((bits >> 52) | 0x4330000000000000LL) - (0x1p52 + 1023);
 }
 
-LANE_FN real lane_load(const double *base, lane_id id, int slot, int n_slots) { return base[SHOAL_AT(id, slot, n_slots)]; }
+LANE_FN real lane_load(const double *base, lane_id id, int slot, int n_slots)
+{
+    return base[SHOAL_AT(id, slot, n_slots)];
+}
 LANE_FN void lane_store(double *base, lane_id id, int slot, int n_slots, mask where, real value)
 {
     if (where)
         base[SHOAL_AT(id, slot, n_slots)] = value;
 }
-/* A queue between kernels that run beside each other is a ring with room for all systems: a place is free when its turn comes, or just being
- * emptied. */
+/* A queue between kernels that run beside each other is a ring with room for all systems: a place is free when its
+ * turn comes, or just being emptied. */
 LANE_FN void lane_push(const shoal_queue *queue, lane_id id, mask where)
 {
     if (where) {
@@ -126,7 +188,8 @@ LANE_FN void lane_push(const shoal_queue *queue, lane_id id, mask where)
             ;
     }
 }
-/* For each lane that wants one a system or -1; none at all if there are not `least`. All lanes of a warp say it together. */
+/* For each lane that wants one a system or -1; none at all if there are not `least`. All lanes of a warp say it
+ * together. */
 LANE_FN lane_id lane_pop(const shoal_queue *queue, mask wants, int least)
 {
     const unsigned all = 0xffffffffu, asked = __ballot_sync(all, wants);
@@ -164,15 +227,22 @@ LANE_FN void lane_append(int *list, int *n, lane_id id, mask where)
         list[first + __popc(which & ((1u << lane) - 1))] = id;
 }
 /* The next number. */
-LANE_FN int lane_count_up(int *n) { return atomicAdd(n, 1); }
+LANE_FN int lane_count_up(int *n)
+{
+    return atomicAdd(n, 1);
+}
 /* To the host, while it looks: what was stored before is seen before it. */
 LANE_FN void lane_tell_host(int *word, int value)
 {
     __threadfence_system();
     *(volatile int *)word = value;
 }
-/* Between a kernel's loads and stores and those of another one beside it: what was stored before a number that is seen is seen, too. */
-LANE_FN void lane_fence(void) { __threadfence(); }
+/* Between a kernel's loads and stores and those of another one beside it: what was stored before a number that is
+ * seen is seen, too. */
+LANE_FN void lane_fence(void)
+{
+    __threadfence();
+}
 
 #else /* CPU */
 
@@ -181,26 +251,26 @@ LANE_FN void lane_fence(void) { __threadfence(); }
 #endif
 #pragma GCC diagnostic ignored "-Wpsabi" /* what is called across files was compiled for the same width */
 
-#define LANE_ASSERT _Static_assert
-#define LANE_FN static inline __attribute__((always_inline, unused))
-#define LANE_BIG_FN static __attribute__((noinline, unused))
-#define LANE_RARE_FN static __attribute__((noinline, cold, unused))
+#define LANE_ASSERT    _Static_assert
+#define LANE_FN        static inline __attribute__((always_inline, unused))
+#define LANE_BIG_FN    static __attribute__((noinline, unused))
+#define LANE_RARE_FN   static __attribute__((noinline, cold, unused))
 #define LANE_CALLED_FN static __attribute__((noinline, unused))
 #ifdef N_BODIES
 #define LANE_UNROLL _Pragma("GCC unroll 16")
 #else
 #define LANE_UNROLL
 #endif
-#define LANE_UNROLL_FEW /* loops that are long where there are many bodies */
+#define LANE_UNROLL_FEW    /* loops that are long where there are many bodies */
 #define LANE_UNROLL_BODIES /* loops over bodies in monitors and forces */
-#define LANE_UNROLL_PAIRS /* and over pairs */
-#define LANE_UNROLL_GPU /* what lives in memory anyhow needs no unrolling */
+#define LANE_UNROLL_PAIRS  /* and over pairs */
+#define LANE_UNROLL_GPU    /* what lives in memory anyhow needs no unrolling */
 #define LANE_KEEP_ROLLED
-#define LANE_UNROLL_XYZ _Pragma("GCC unroll 3") /* loops over the components of a vector */
+#define LANE_UNROLL_XYZ   _Pragma("GCC unroll 3") /* loops over the components of a vector */
 #define LANE_UNROLL_FULLY _Pragma("GCC unroll 8") /* loops over a few things of a kind */
 
-/* Groups of lanes that a core advances in turns: while the last operations of one group's step wait for each other, those of
- * the next already run. */
+/* Groups of lanes that a core advances in turns: while the last operations of one group's step wait for each other,
+ * those of the next already run. */
 #ifndef LANE_GROUPS
 #define LANE_GROUPS 2
 #endif
@@ -209,7 +279,7 @@ LANE_FN void lane_fence(void) { __threadfence(); }
 #define LANE_KNOWN(fact) ((fact) ? (void)0 : __builtin_unreachable())
 
 /* Begins a table of coefficients: LANE_TABLE double name[] = {...}; */
-#define LANE_TABLE static const __attribute__((unused))
+#define LANE_TABLE       static const __attribute__((unused))
 
 typedef double real __attribute__((vector_size(8 * LANES)));
 typedef long long mask __attribute__((vector_size(8 * LANES))); /* a lane is 0 or -1 */
@@ -220,17 +290,47 @@ typedef struct lane_id {
 } lane_id;
 
 #if LANES == 8 && defined(__AVX512F__)
-LANE_FN real lane_set(double value) { return (real)_mm512_set1_pd(value); }
-LANE_FN real lane_fma(real a, real b, real c) { return (real)_mm512_fmadd_pd((__m512d)a, (__m512d)b, (__m512d)c); }
-LANE_FN real lane_fnma(real a, real b, real c) { return (real)_mm512_fnmadd_pd((__m512d)a, (__m512d)b, (__m512d)c); }
-LANE_FN real lane_sqrt(real a) { return (real)_mm512_sqrt_pd((__m512d)a); }
-LANE_FN int lane_any(mask m) { return _mm512_movepi64_mask((__m512i)m) != 0; }
+LANE_FN real lane_set(double value)
+{
+    return (real)_mm512_set1_pd(value);
+}
+LANE_FN real lane_fma(real a, real b, real c)
+{
+    return (real)_mm512_fmadd_pd((__m512d)a, (__m512d)b, (__m512d)c);
+}
+LANE_FN real lane_fnma(real a, real b, real c)
+{
+    return (real)_mm512_fnmadd_pd((__m512d)a, (__m512d)b, (__m512d)c);
+}
+LANE_FN real lane_sqrt(real a)
+{
+    return (real)_mm512_sqrt_pd((__m512d)a);
+}
+LANE_FN int lane_any(mask m)
+{
+    return _mm512_movepi64_mask((__m512i)m) != 0;
+}
 #elif LANES == 4 && defined(__AVX2__)
-LANE_FN real lane_set(double value) { return (real)_mm256_set1_pd(value); }
-LANE_FN real lane_fma(real a, real b, real c) { return (real)_mm256_fmadd_pd((__m256d)a, (__m256d)b, (__m256d)c); }
-LANE_FN real lane_fnma(real a, real b, real c) { return (real)_mm256_fnmadd_pd((__m256d)a, (__m256d)b, (__m256d)c); }
-LANE_FN real lane_sqrt(real a) { return (real)_mm256_sqrt_pd((__m256d)a); }
-LANE_FN int lane_any(mask m) { return _mm256_movemask_pd((__m256d)m) != 0; }
+LANE_FN real lane_set(double value)
+{
+    return (real)_mm256_set1_pd(value);
+}
+LANE_FN real lane_fma(real a, real b, real c)
+{
+    return (real)_mm256_fmadd_pd((__m256d)a, (__m256d)b, (__m256d)c);
+}
+LANE_FN real lane_fnma(real a, real b, real c)
+{
+    return (real)_mm256_fnmadd_pd((__m256d)a, (__m256d)b, (__m256d)c);
+}
+LANE_FN real lane_sqrt(real a)
+{
+    return (real)_mm256_sqrt_pd((__m256d)a);
+}
+LANE_FN int lane_any(mask m)
+{
+    return _mm256_movemask_pd((__m256d)m) != 0;
+}
 #else
 LANE_FN real lane_set(double value)
 {
@@ -246,7 +346,10 @@ LANE_FN real lane_fma(real a, real b, real c)
         r[l] = __builtin_fma(a[l], b[l], c[l]);
     return r;
 }
-LANE_FN real lane_fnma(real a, real b, real c) { return lane_fma(-a, b, c); }
+LANE_FN real lane_fnma(real a, real b, real c)
+{
+    return lane_fma(-a, b, c);
+}
 LANE_FN real lane_sqrt(real a)
 {
     real r = {0};
@@ -263,12 +366,30 @@ LANE_FN int lane_any(mask m)
 }
 #endif
 
-LANE_FN int lane_any_beside(mask m) { return lane_any(m); }
-LANE_FN mask lane_not(mask m) { return ~m; }
-LANE_FN real lane_select(mask m, real a, real b) { return (real)(((mask)a & m) | ((mask)b & ~m)); }
-LANE_FN real lane_abs(real a) { return (real)((mask)a & 0x7fffffffffffffffLL); }
-LANE_FN real lane_half(real a) { return 0.5 * a; }
-LANE_FN mask lane_negative(real a) { return (mask)a < 0; }
+LANE_FN int lane_any_beside(mask m)
+{
+    return lane_any(m);
+}
+LANE_FN mask lane_not(mask m)
+{
+    return ~m;
+}
+LANE_FN real lane_select(mask m, real a, real b)
+{
+    return (real)(((mask)a & m) | ((mask)b & ~m));
+}
+LANE_FN real lane_abs(real a)
+{
+    return (real)((mask)a & 0x7fffffffffffffffLL);
+}
+LANE_FN real lane_half(real a)
+{
+    return 0.5 * a;
+}
+LANE_FN mask lane_negative(real a)
+{
+    return (mask)a < 0;
+}
 
 /* The same seed at every width of one machine: the 14-bit instruction with AVX-512, else an integer estimate (Lomont's
  * constant; relative error 0.035) sharpened by a quintic step to 2^-21. */
@@ -300,7 +421,10 @@ LANE_FN real lane_cbrt_seed(real x)
 {
     real r = {0};
     for (int l = 0; l < LANES; l++) {
-        union { double d; long long i; } u = {x[l]};
+        union {
+            double d;
+            long long i;
+        } u = {x[l]};
         u.i = u.i / 3 + 0x2a9f7893782da1ceLL;
         r[l] = u.d;
     }
@@ -344,27 +468,53 @@ LANE_FN void lane_store(double *base, lane_id id, int slot, int n_slots, mask wh
 
 #endif /* engine */
 
-/* The size of a local array for n bodies: a constant where the body count is one (CUDA has no arrays of variable length). */
+/* The size of a local array for n bodies: a constant where the body count is one (CUDA has no arrays of variable
+ * length). */
 #ifdef N_BODIES
 #define LANE_ROOM(n) N_BODIES
 #else
 #define LANE_ROOM(n) (n)
 #endif
 
-LANE_FN real lane_min(real a, real b) { return lane_select(a < b, a, b); }
-LANE_FN real lane_max(real a, real b) { return lane_select(a > b, a, b); }
+LANE_FN real lane_min(real a, real b)
+{
+    return lane_select(a < b, a, b);
+}
+LANE_FN real lane_max(real a, real b)
+{
+    return lane_select(a > b, a, b);
+}
 #ifndef __CUDACC__
 typedef real rough;
-LANE_FN rough lane_rough(real a) { return a; }
-LANE_FN real lane_of_rough(rough a) { return a; }
-LANE_FN rough rough_fma(rough a, rough b, rough c) { return lane_fma(a, b, c); }
-LANE_FN rough rough_abs(rough a) { return lane_abs(a); }
-LANE_FN rough rough_max(rough a, rough b) { return lane_max(a, b); }
-LANE_FN rough rough_min(rough a, rough b) { return lane_min(a, b); }
+LANE_FN rough lane_rough(real a)
+{
+    return a;
+}
+LANE_FN real lane_of_rough(rough a)
+{
+    return a;
+}
+LANE_FN rough rough_fma(rough a, rough b, rough c)
+{
+    return lane_fma(a, b, c);
+}
+LANE_FN rough rough_abs(rough a)
+{
+    return lane_abs(a);
+}
+LANE_FN rough rough_max(rough a, rough b)
+{
+    return lane_max(a, b);
+}
+LANE_FN rough rough_min(rough a, rough b)
+{
+    return lane_min(a, b);
+}
 #endif
 
-/* Whether one of n vectors in x = [components * n] may be longer than limit, or is none of numbers; it may say so from limit / 2 on, and on the
- * CPU of all vectors together. Asked after every step: without the units that compute, where there are others. */
+/* Whether one of n vectors in x = [components * n] may be longer than limit, or is none of numbers; it may say so
+ * from limit / 2 on, and on the CPU of all vectors together. Asked after every step: without the units that compute,
+ * where there are others. */
 LANE_FN mask lane_beyond(int components, int n, const real *x, double limit)
 {
 #ifdef __CUDACC__
@@ -382,7 +532,8 @@ LANE_FN mask lane_beyond(int components, int n, const real *x, double limit)
 #endif
 }
 
-/* 1/sqrt(x) but for its last bits: the seed's error cubed; beside a GPU to the fifth power, which is to rounding, as the GPU's is cubed. */
+/* 1/sqrt(x) but for its last bits: the seed's error cubed; beside a GPU to the fifth power, which is to rounding, as
+ * the GPU's is cubed. */
 LANE_FN real lane_rsqrt_near(real x)
 {
     real y = lane_rsqrt_seed(x);
@@ -432,8 +583,9 @@ LANE_FN real lane_inverse_root(real x, int q)
     return y;
 }
 
-/* Natural logarithm of x > 0 (not subnormal), error below 1.2 ulp; NaN where x is not finite. x = m 2^e with m = 1 + f within [sqrt(1/2), sqrt(2)],
- * s = f / (2 + f), log m = 2 atanh(s) = f - s (f - 2 (s^2/3 + s^4/5 + ...)); e ln 2 from a product without rounding and its rest. */
+/* Natural logarithm of x > 0 (not subnormal), error below 1.2 ulp; NaN where x is not finite. x = m 2^e with m = 1 +
+ * f within [sqrt(1/2), sqrt(2)], s = f / (2 + f), log m = 2 atanh(s) = f - s (f - 2 (s^2/3 + s^4/5 + ...)); e ln 2
+ * from a product without rounding and its rest. */
 LANE_FN real lane_log(real x)
 {
     real m, e = lane_split(x, &m);
@@ -449,9 +601,9 @@ LANE_FN real lane_log(real x)
     return lane_fma(e, lane_set(0x1.62e42feep-1), lane_fma(e, lane_set(0x1.a39ef35793c76p-33), p)) + (x - x);
 }
 
-/* The angle of the point (x, y), -pi to pi, error below 2.5 ulp; 0 at the origin. With t the lesser of |x|, |y| over the larger,
- * and u = t or, beyond tan(pi/8), u = (t - 1) / (t + 1), where atan t = pi/4 + atan u: the series u - u^3/3 + ... to u^43
- * (Abramowitz & Stegun 1964, 4.4.34 and 4.4.42). */
+/* The angle of the point (x, y), -pi to pi, error below 2.5 ulp; 0 at the origin. With t the lesser of |x|, |y| over
+ * the larger, and u = t or, beyond tan(pi/8), u = (t - 1) / (t + 1), where atan t = pi/4 + atan u: the series u -
+ * u^3/3 + ... to u^43 (Abramowitz & Stegun 1964, 4.4.34 and 4.4.42). */
 LANE_FN real lane_atan2(real y, real x)
 {
     const real zero = lane_set(0.0), ax = lane_abs(x), ay = lane_abs(y);
@@ -472,8 +624,8 @@ LANE_FN real lane_atan2(real y, real x)
     return lane_select(lane_negative(y), -angle, angle);
 }
 
-/* Sum of t[0..n-1] in a fixed tree (neighbours, then neighbours of neighbours, as if padded with zeros to a power of two): the
- * order that a warp's butterfly uses. Destroys t. */
+/* Sum of t[0..n-1] in a fixed tree (neighbours, then neighbours of neighbours, as if padded with zeros to a power of
+ * two): the order that a warp's butterfly uses. Destroys t. */
 LANE_FN real lane_tree_sum(int n, real *t)
 {
     LANE_UNROLL
@@ -486,7 +638,8 @@ LANE_FN real lane_tree_sum(int n, real *t)
     return t[0];
 }
 
-/* value += change; with compensation the rounding error is carried in *error (Kahan 1965; Neumaier's order is not needed since
+/* value += change; with compensation the rounding error is carried in *error (Kahan 1965; Neumaier's order is not
+ * needed since
  * |change| < |value| but for passages through zero). */
 LANE_FN void lane_add(int compensated, real *value, real *error, real change)
 {

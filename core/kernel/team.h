@@ -1,30 +1,32 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * team.h: work models. A team is the threads that advance one system together; propagators do not see which model it is.
+ * team.h: work models. A team is the threads that advance one system together; propagators do not see which model it
+ * is.
  *
  *     system      a thread has the whole system: CPU lanes, and one of the models of a GPU
  *     body        a thread has a body, or two or four that follow each other; of ten a four and one of the last two
  *     component   a thread has a coordinate of a body
  *     pair        as component, but pair forces are computed a thread a pair
  *
- * What the text of a propagator sees are the bodies of its own thread: arrays are [XYZ * n], component * n + body, where n
- * bodies are all of them (system) or the thread's own ones, after body 0 if the propagator's state is relative to that
- * (PROPAGATOR_FIRST_BODY = 1: body 0 has no slots, but every thread knows its mass), and after these their tangent vectors. XYZ
- * is 3, or 1 where a thread has but one component. What it needs of other threads it gets by the words below, and gets the same
- * bits as the one thread of the model `system` would. All threads of a warp say them together: what is around them may not
- * branch on lane data, and a loop around them goes on while team_goes_on(live), finished systems kept by lane_select. Numbers
- * that belong to the system (lengths of steps, own slots) every thread has.
+ * What the text of a propagator sees are the bodies of its own thread: arrays are [XYZ * n], component * n + body,
+ * where n bodies are all of them (system) or the thread's own ones, after body 0 if the propagator's state is relative
+ * to that (PROPAGATOR_FIRST_BODY = 1: body 0 has no slots, but every thread knows its mass), and after these their
+ * tangent vectors. XYZ is 3, or 1 where a thread has but one component. What it needs of other threads it gets by the
+ * words below, and gets the same bits as the one thread of the model `system` would. All threads of a warp say them
+ * together: what is around them may not branch on lane data, and a loop around them goes on while team_goes_on(live),
+ * finished systems kept by lane_select. Numbers that belong to the system (lengths of steps, own slots) every thread
+ * has.
  *
- * A team of at most 32 threads lies within a warp, as many beside each other as fit; threads that are left over mirror others and
- * say nothing. A larger team is a block. Teams exchange through shared memory of their own (work.c: shoal_team_doubles); a barrier is
- * no wider than a warp where teams are not.
+ * A team of at most 32 threads lies within a warp, as many beside each other as fit; threads that are left over mirror
+ * others and say nothing. A larger team is a block. Teams exchange through shared memory of their own (work.c:
+ * shoal_team_doubles); a barrier is no wider than a warp where teams are not.
  */
 #ifndef SHOAL_TEAM_H
 #define SHOAL_TEAM_H
 
 /* TEAM from jit.c: a GPU's threads of a system. SYSTEM_ROOM(n): for what all of them have together. */
 #ifdef TEAM
-#define XYZ (SHOAL_MODEL == 1 ? 3 : 1)
+#define XYZ            (SHOAL_MODEL == 1 ? 3 : 1)
 #define SYSTEM_ROOM(n) (TEAM_BODIES * (1 + SHOAL_VARIATIONAL))
 #if TEAM_BODIES <= 10 || (TEAM_EACH == 2 && TEAM_BODIES <= 16)
 #define LANE_UNROLL_TEAM _Pragma("unroll")
@@ -34,22 +36,43 @@
 #define LANE_UNROLL_TEAM _Pragma("unroll 1")
 #endif
 #else
-#define TEAM 1
-#define XYZ 3
-#define SYSTEM_ROOM(n) LANE_ROOM(n)
+#define TEAM             1
+#define XYZ              3
+#define SYSTEM_ROOM(n)   LANE_ROOM(n)
 #define LANE_UNROLL_TEAM LANE_UNROLL
 #endif
 
 #if TEAM == 1
 
-LANE_FN int team_leads(void) { return 1; }
-LANE_FN mask team_any(mask m) { return m; }
-LANE_FN bool team_any_beside(mask m) { return lane_any_beside(m); }
-LANE_FN bool team_goes_on(mask m) { return lane_any(m); }
-LANE_FN real team_max(real x) { return x; }
-LANE_FN real team_min(real x) { return x; }
+LANE_FN int team_leads(void)
+{
+    return 1;
+}
+LANE_FN mask team_any(mask m)
+{
+    return m;
+}
+LANE_FN bool team_any_beside(mask m)
+{
+    return lane_any_beside(m);
+}
+LANE_FN bool team_goes_on(mask m)
+{
+    return lane_any(m);
+}
+LANE_FN real team_max(real x)
+{
+    return x;
+}
+LANE_FN real team_min(real x)
+{
+    return x;
+}
 LANE_FN void team_sync(void) {}
-LANE_FN mask team_told(mask m) { return m; }
+LANE_FN mask team_told(mask m)
+{
+    return m;
+}
 
 /* The sum of t over the n bodies in their order. */
 LANE_FN real team_sum(int n, const real *t)
@@ -62,7 +85,10 @@ LANE_FN real team_sum(int n, const real *t)
 }
 
 /* The sum of t[1], t[2], ... in a fixed tree. Destroys t. */
-LANE_FN real team_tree_sum(int n, real *t) { return lane_tree_sum(n - 1, t + 1); }
+LANE_FN real team_tree_sum(int n, real *t)
+{
+    return lane_tree_sum(n - 1, t + 1);
+}
 
 /* All three components of a vector x of body i, and those of them that are the thread's. */
 LANE_FN void team_vector(int n, int i, const real *x, real *whole)
@@ -71,59 +97,126 @@ LANE_FN void team_vector(int n, int i, const real *x, real *whole)
     for (int c = 0; c < 3; c++)
         whole[c] = x[c * n + i];
 }
-LANE_FN real team_component(const real *whole, int c) { return whole[c]; }
+LANE_FN real team_component(const real *whole, int c)
+{
+    return whole[c];
+}
 
-/* For what runs over all bodies in their order: each thread shows what it has of its own body (of an array of `components` numbers a body,
- * as slot q; after a team_sync, and before another one), sees all bodies b < team_bodies(n), and keeps what it finds for those that it
- * has, its own bodies team_local(b). */
-LANE_FN int team_bodies(int n) { return n; }
-LANE_FN int team_body(int i) { return i; }
-LANE_FN int team_has(int b) { return (void)b, 1; }
-LANE_FN int team_local(int b) { return b; }
-LANE_FN real team_mass(const real *m, int b) { return m[b]; }
-LANE_FN void team_show(int q, int components, int n, const real *x) { (void)q, (void)components, (void)n, (void)x; }
-LANE_FN real team_seen(int q, int n, int c, int b, const real *x) { return (void)q, x[c * n + b]; }
+/* For what runs over all bodies in their order: each thread shows what it has of its own body (of an array of
+ * `components` numbers a body, as slot q; after a team_sync, and before another one), sees all bodies b <
+ * team_bodies(n), and keeps what it finds for those that it has, its own bodies team_local(b). */
+LANE_FN int team_bodies(int n)
+{
+    return n;
+}
+LANE_FN int team_body(int i)
+{
+    return i;
+}
+LANE_FN int team_has(int b)
+{
+    return (void)b, 1;
+}
+LANE_FN int team_local(int b)
+{
+    return b;
+}
+LANE_FN real team_mass(const real *m, int b)
+{
+    return m[b];
+}
+LANE_FN void team_show(int q, int components, int n, const real *x)
+{
+    (void)q, (void)components, (void)n, (void)x;
+}
+LANE_FN real team_seen(int q, int n, int c, int b, const real *x)
+{
+    return (void)q, x[c * n + b];
+}
 /* The same of component c, whichever the thread's own is. */
-LANE_FN real team_seen_of(int q, int n, int c, int b, const real *x) { return (void)q, x[c * n + b]; }
+LANE_FN real team_seen_of(int q, int n, int c, int b, const real *x)
+{
+    return (void)q, x[c * n + b];
+}
 
 #else /* a GPU's teams */
 
 /* From jit.c, too: SHOAL_MODEL as TEAM_OF_*, TEAM_BODIES (of the system), TEAM_FIRST (its propagator's
- * PROPAGATOR_FIRST_BODY), TEAM_EACH (bodies of a thread; one in the models `component` and `pair`), TEAM_DOUBLES of shared
- * memory. */
-#define TEAM_OF_BODIES (SHOAL_MODEL == 1)
-#define TEAM_OF_PAIRS (SHOAL_MODEL == 3)
-#define TEAM_PARTS (TEAM_BODIES - TEAM_FIRST) /* bodies with slots */
-#define TEAM_BLOCKS (TEAM_PARTS / TEAM_EACH)  /* those of a thread together */
-#define TEAM_RUN (TEAM_EACH == 5 ? 4 : TEAM_EACH) /* of these, that follow each other */
-#define TEAM_OWNERS (TEAM_BLOCKS * (XYZ == 3 ? 1 : 3))
-#define TEAM_EXCHANGED SHOAL_TEAM_EXCHANGED(SHOAL_MODEL, TEAM_BODIES, SYSTEM_ROOM(0))
+ * PROPAGATOR_FIRST_BODY), TEAM_EACH (bodies of a thread; one in the models `component` and `pair`), TEAM_DOUBLES of
+ * shared memory. */
+#define TEAM_OF_BODIES  (SHOAL_MODEL == 1)
+#define TEAM_OF_PAIRS   (SHOAL_MODEL == 3)
+#define TEAM_PARTS      (TEAM_BODIES - TEAM_FIRST)       /* bodies with slots */
+#define TEAM_BLOCKS     (TEAM_PARTS / TEAM_EACH)         /* those of a thread together */
+#define TEAM_RUN        (TEAM_EACH == 5 ? 4 : TEAM_EACH) /* of these, that follow each other */
+#define TEAM_OWNERS     (TEAM_BLOCKS * (XYZ == 3 ? 1 : 3))
+#define TEAM_EXCHANGED  SHOAL_TEAM_EXCHANGED(SHOAL_MODEL, TEAM_BODIES, SYSTEM_ROOM(0))
 #define TEAM_PAIRS_FROM SHOAL_TEAM_VECTORS(SYSTEM_ROOM(0))
-#define TEAM_WARP (TEAM <= 32)              /* a team lies within a warp */
-#define TEAM_BESIDE (TEAM_WARP ? 32 / TEAM : 1) /* teams of a warp, or of a block */
+#define TEAM_WARP       (TEAM <= 32)                /* a team lies within a warp */
+#define TEAM_BESIDE     (TEAM_WARP ? 32 / TEAM : 1) /* teams of a warp, or of a block */
 
 extern __shared__ double team_memory[];
 
-LANE_FN int team_lane(void) { return TEAM_WARP ? (int)(threadIdx.x & 31) : (int)threadIdx.x; }
-LANE_FN int team_seat(void) { return team_lane() / TEAM; } /* among those of the warp; TEAM_BESIDE: left over */
-LANE_FN int team_is_spare(void) { return team_seat() >= TEAM_BESIDE; }
-LANE_FN int team_place(void) { return team_lane() - team_seat() * TEAM; } /* of the thread in its team */
-LANE_FN int team_part(void) { return team_place() % TEAM_OWNERS; }
-LANE_FN int team_owns(void) { return !team_is_spare() && team_place() < TEAM_OWNERS; }
-LANE_FN int team_leads(void) { return !team_is_spare() && team_place() == 0; }
-LANE_FN int team_own(void) { return team_part() % TEAM_BLOCKS; }    /* its block, TEAM_EACH bodies each */
-LANE_FN int team_axis(void) { return XYZ == 3 ? 0 : team_part() / TEAM_BLOCKS; } /* its first component */
+LANE_FN int team_lane(void)
+{
+    return TEAM_WARP ? (int)(threadIdx.x & 31) : (int)threadIdx.x;
+}
+LANE_FN int team_seat(void)
+{
+    return team_lane() / TEAM;
+} /* among those of the warp; TEAM_BESIDE: left over */
+LANE_FN int team_is_spare(void)
+{
+    return team_seat() >= TEAM_BESIDE;
+}
+LANE_FN int team_place(void)
+{
+    return team_lane() - team_seat() * TEAM;
+} /* of the thread in its team */
+LANE_FN int team_part(void)
+{
+    return team_place() % TEAM_OWNERS;
+}
+LANE_FN int team_owns(void)
+{
+    return !team_is_spare() && team_place() < TEAM_OWNERS;
+}
+LANE_FN int team_leads(void)
+{
+    return !team_is_spare() && team_place() == 0;
+}
+LANE_FN int team_own(void)
+{
+    return team_part() % TEAM_BLOCKS;
+} /* its block, TEAM_EACH bodies each */
+LANE_FN int team_axis(void)
+{
+    return XYZ == 3 ? 0 : team_part() / TEAM_BLOCKS;
+} /* its first component */
 /* Bodies with slots, from TEAM_FIRST on: body q of a block; and of body p its block and its place there. */
-LANE_FN int team_of_run(int p) { return TEAM_RUN == TEAM_EACH || p < TEAM_RUN * TEAM_BLOCKS; }
-LANE_FN int team_number_of(int block, int q) { return q < TEAM_RUN ? TEAM_RUN * block + q : TEAM_RUN * TEAM_BLOCKS + block; }
-LANE_FN int team_block(int p) { return team_of_run(p) ? p / TEAM_RUN : p - TEAM_RUN * TEAM_BLOCKS; }
-LANE_FN int team_within(int p) { return team_of_run(p) ? p % TEAM_RUN : TEAM_RUN; }
+LANE_FN int team_of_run(int p)
+{
+    return TEAM_RUN == TEAM_EACH || p < TEAM_RUN * TEAM_BLOCKS;
+}
+LANE_FN int team_number_of(int block, int q)
+{
+    return q < TEAM_RUN ? TEAM_RUN * block + q : TEAM_RUN * TEAM_BLOCKS + block;
+}
+LANE_FN int team_block(int p)
+{
+    return team_of_run(p) ? p / TEAM_RUN : p - TEAM_RUN * TEAM_BLOCKS;
+}
+LANE_FN int team_within(int p)
+{
+    return team_of_run(p) ? p % TEAM_RUN : TEAM_RUN;
+}
 
 /* The body of the system that local body i is, or whose tangent vector (beyond TEAM_BODIES). */
 LANE_FN int team_body(int i)
 {
     const int local = TEAM_FIRST + TEAM_EACH, b = i % local;
-    return (i >= local ? TEAM_BODIES : 0) + (b >= TEAM_FIRST ? TEAM_FIRST + team_number_of(team_own(), b - TEAM_FIRST) : 0);
+    return (i >= local ? TEAM_BODIES : 0) +
+           (b >= TEAM_FIRST ? TEAM_FIRST + team_number_of(team_own(), b - TEAM_FIRST) : 0);
 }
 
 /* The system's place in the list. */
@@ -139,16 +232,28 @@ LANE_FN double *team_share(void)
     const int seat = team_is_spare() ? 0 : team_seat();
     return team_memory + (TEAM_WARP ? (int)(threadIdx.x >> 5) * TEAM_BESIDE + seat : 0) * TEAM_DOUBLES;
 }
-LANE_FN double *team_masses(void) { return team_share(); }                  /* [TEAM_BODIES], a tangent vector's are its body's */
-/* Exchanged. Of a warp's second half one double further on: partners that neighbours both read are every other block's, and where all
- * neighbours read the same a warp makes one access of it, if its halves meet in no bank. (Where a half ends within a team, they never do.) */
+/* [TEAM_BODIES], a tangent vector's are its body's */
+LANE_FN double *team_masses(void)
+{
+    return team_share();
+}
+/* Exchanged. Of a warp's second half one double further on: partners that neighbours both read are every other
+ * block's, and where all neighbours read the same a warp makes one access of it, if its halves meet in no bank.
+ * (Where a half ends within a team, they never do.) */
 LANE_FN double *team_numbers(void)
 {
     const int skew = TEAM_WARP && TEAM % 2 == 0 && !team_is_spare() ? 2 * team_seat() / TEAM_BESIDE : 0;
     return team_share() + 2 * TEAM_BODIES + skew;
 }
-LANE_FN double *team_view(void) { return team_numbers(); } /* [6 * TEAM_BODIES] after the last step, for monitors: no step is made then */
-LANE_FN double *team_before(void) { return team_numbers() + TEAM_EXCHANGED; } /* the same before it; it stays */
+/* [6 * TEAM_BODIES] after the last step, for monitors: no step is made then */
+LANE_FN double *team_view(void)
+{
+    return team_numbers();
+}
+LANE_FN double *team_before(void)
+{
+    return team_numbers() + TEAM_EXCHANGED;
+} /* the same before it; it stays */
 
 LANE_FN void team_sync(void)
 {
@@ -159,7 +264,10 @@ LANE_FN void team_sync(void)
 }
 
 /* A number of another thread of the team, by its place; warps only. */
-LANE_FN real team_of(real x, int place) { return __shfl_sync(0xffffffffu, x, team_seat() * TEAM + place); }
+LANE_FN real team_of(real x, int place)
+{
+    return __shfl_sync(0xffffffffu, x, team_seat() * TEAM + place);
+}
 
 LANE_FN mask team_any(mask m)
 {
@@ -174,13 +282,19 @@ LANE_FN bool team_any_beside(mask m)
 {
     return TEAM_WARP ? __any_sync(0xffffffffu, m && !team_is_spare()) != 0 : __syncthreads_or(m) != 0;
 }
-LANE_FN bool team_goes_on(mask m) { return team_any_beside(m); }
+LANE_FN bool team_goes_on(mask m)
+{
+    return team_any_beside(m);
+}
 
 /* What the leader knows, to all. */
-LANE_FN mask team_told(mask m) { return team_any(m && team_leads()); }
+LANE_FN mask team_told(mask m)
+{
+    return team_any(m && team_leads());
+}
 
-/* A number of the thread's own body b of TEAM_EACH to shared memory: slot q, component c. And what came there from body b of
- * a block, or from body b of those with slots. */
+/* A number of the thread's own body b of TEAM_EACH to shared memory: slot q, component c. And what came there from
+ * body b of a block, or from body b of those with slots. */
 LANE_FN void team_put(int q, int c, int b, real x)
 {
     if (team_owns())
@@ -190,12 +304,27 @@ LANE_FN real team_of_block(int q, int c, int block, int b)
 {
     return team_numbers()[(3 * q + c) * TEAM_PARTS + b * TEAM_BLOCKS + block];
 }
-LANE_FN real team_get(int q, int c, int b) { return team_of_block(q, c, team_block(b), team_within(b)); }
+LANE_FN real team_get(int q, int c, int b)
+{
+    return team_of_block(q, c, team_block(b), team_within(b));
+}
 
-LANE_FN int team_bodies(int n) { return (void)n, TEAM_BODIES; }
-LANE_FN int team_has(int b) { return b >= TEAM_FIRST && team_block(b - TEAM_FIRST) == team_own(); }
-LANE_FN int team_local(int b) { return TEAM_FIRST + team_within(b - TEAM_FIRST); }
-LANE_FN real team_mass(const real *m, int b) { return (void)m, team_masses()[b]; }
+LANE_FN int team_bodies(int n)
+{
+    return (void)n, TEAM_BODIES;
+}
+LANE_FN int team_has(int b)
+{
+    return b >= TEAM_FIRST && team_block(b - TEAM_FIRST) == team_own();
+}
+LANE_FN int team_local(int b)
+{
+    return TEAM_FIRST + team_within(b - TEAM_FIRST);
+}
+LANE_FN real team_mass(const real *m, int b)
+{
+    return (void)m, team_masses()[b];
+}
 LANE_FN void team_show(int q, int components, int n, const real *x)
 {
     LANE_UNROLL_XYZ
@@ -205,12 +334,21 @@ LANE_FN void team_show(int q, int components, int n, const real *x)
             team_put(q, c, b, x[c * n + TEAM_FIRST + b]);
     }
 }
-LANE_FN real team_seen(int q, int n, int c, int b, const real *x) { return (void)n, (void)x, team_get(q, c + team_axis(), b - TEAM_FIRST); }
-LANE_FN real team_seen_of(int q, int n, int c, int b, const real *x) { return (void)n, (void)x, team_get(q, c, b - TEAM_FIRST); }
+LANE_FN real team_seen(int q, int n, int c, int b, const real *x)
+{
+    return (void)n, (void)x, team_get(q, c + team_axis(), b - TEAM_FIRST);
+}
+LANE_FN real team_seen_of(int q, int n, int c, int b, const real *x)
+{
+    return (void)n, (void)x, team_get(q, c, b - TEAM_FIRST);
+}
 
-/* A vector of all bodies and tangent vectors for the leader, who alone sees whole systems, [3 * SYSTEM_ROOM]; and back to who has them. Of
- * q = 0, 1, 2, with a team_sync before and after. */
-LANE_FN double *team_whole(int q) { return team_numbers() + 3 * q * SYSTEM_ROOM(0); }
+/* A vector of all bodies and tangent vectors for the leader, who alone sees whole systems, [3 * SYSTEM_ROOM]; and
+ * back to who has them. Of q = 0, 1, 2, with a team_sync before and after. */
+LANE_FN double *team_whole(int q)
+{
+    return team_numbers() + 3 * q * SYSTEM_ROOM(0);
+}
 LANE_FN void team_hand_in(const shoal_kernel_args *k, int q, int n, const real *x)
 {
     LANE_UNROLL_XYZ
@@ -232,25 +370,25 @@ LANE_FN void team_hand_out(int q, int n, real *x)
 }
 
 /* A number of all threads combined in a tree, neighbours first and the lower one first; the same in every thread. */
-#define TEAM_TREE(name, own, count, COMBINE, of_shared)                                       \
-    LANE_FN real name(real x)                                                                 \
-    {                                                                                         \
-        const int first = team_part() - (own);                                                \
-        if (!TEAM_WARP) {                                                                     \
-            team_sync();                                                                      \
-            team_put(0, 0, 0, x);                                                              \
-            team_sync();                                                                      \
-            return of_shared(team_numbers() + first, count);                                  \
-        }                                                                                     \
-        LANE_UNROLL_XYZ                                                                       \
-        for (int stride = 1; stride < (count); stride *= 2) {                                 \
-            const int other = ((own) & ~(stride - 1)) ^ stride;                               \
-            const real y = team_of(x, first + (other < (count) ? other : (own)));             \
-            const real low = (own) & stride ? y : x, high = (own) & stride ? x : y;           \
-            if (other < (count))                                                              \
-                x = COMBINE(low, high);                                                       \
-        }                                                                                     \
-        return x;                                                                             \
+#define TEAM_TREE(name, own, count, COMBINE, of_shared)                           \
+    LANE_FN real name(real x)                                                     \
+    {                                                                             \
+        const int first = team_part() - (own);                                    \
+        if (!TEAM_WARP) {                                                         \
+            team_sync();                                                          \
+            team_put(0, 0, 0, x);                                                 \
+            team_sync();                                                          \
+            return of_shared(team_numbers() + first, count);                      \
+        }                                                                         \
+        LANE_UNROLL_XYZ                                                           \
+        for (int stride = 1; stride < (count); stride *= 2) {                     \
+            const int other = ((own) & ~(stride - 1)) ^ stride;                   \
+            const real y = team_of(x, first + (other < (count) ? other : (own))); \
+            const real low = (own)&stride ? y : x, high = (own)&stride ? x : y;   \
+            if (other < (count))                                                  \
+                x = COMBINE(low, high);                                           \
+        }                                                                         \
+        return x;                                                                 \
     }
 #define TEAM_ADD(a, b) ((a) + (b))
 
@@ -314,9 +452,7 @@ LANE_FN real team_sum(int n, const real *t)
     team_sync();
     if (TEAM_FIRST == 0)
         sum = team_get(0, team_axis(), 0);
-    _Pragma("unroll 8")
-    for (int i = 1 - TEAM_FIRST; i < TEAM_PARTS; i++)
-        sum = sum + team_get(0, team_axis(), i);
+    _Pragma("unroll 8") for (int i = 1 - TEAM_FIRST; i < TEAM_PARTS; i++) sum = sum + team_get(0, team_axis(), i);
     return sum;
 }
 
@@ -352,9 +488,10 @@ LANE_FN real team_square(int n, int i, const real *x)
     return lane_fma(whole[2], whole[2], lane_fma(whole[1], whole[1], whole[0] * whole[0]));
 }
 
-/* Where squares of vectors of the bodies begin to count. Roundings of pulls that nearly cancel are no smaller in shorter steps, while their differences
- * divided by powers of the step grow: a step chosen by these would fall to nothing. Between a binary's stars and at Euler's and Lagrange's points that
- * was seen below 2^-36 of the longest (Gauss-Radau, Hermite of order 4) and 2^-24 (order 6). */
+/* Where squares of vectors of the bodies begin to count. Roundings of pulls that nearly cancel are no smaller in
+ * shorter steps, while their differences divided by powers of the step grow: a step chosen by these would fall to
+ * nothing. Between a binary's stars and at Euler's and Lagrange's points that was seen below 2^-36 of the longest
+ * (Gauss-Radau, Hermite of order 4) and 2^-24 (order 6). */
 LANE_FN real team_least_square(int bodies, int n, const real *x)
 {
     real most = lane_set(0.0);

@@ -8,7 +8,8 @@
 
 enum { STATE_PARTS = 6 };
 
-/* The arrays that a restart needs, with their sizes in bytes; the bodies and what goes with them only where they may change. */
+/* The arrays that a restart needs, with their sizes in bytes; the bodies and what goes with them only where they may
+ * change. */
 static int state_parts(const shoal_plan *plan, double **part, size_t *size)
 {
     const size_t slot = (size_t)plan->ensemble->n_chunks * SHOAL_CHUNK * sizeof(double);

@@ -24,7 +24,8 @@ void shoal_plan_write_line(shoal_plan *plan, const char *tuned, const char *why)
 shoal_status shoal_plan_start_engine(shoal_plan *plan)
 {
     const int native = plan->goes_on ? SHOAL_ARRAY_NATIVE : 0;
-    shoal_status status = plan->engine_type->upload(plan->engine, SHOAL_ARRAY_BODIES | SHOAL_ARRAY_SYSTEMS | native | SHOAL_ARRAY_WATCH);
+    shoal_status status = plan->engine_type->upload(plan->engine, SHOAL_ARRAY_BODIES | SHOAL_ARRAY_SYSTEMS | native |
+                                                                      SHOAL_ARRAY_WATCH);
     if (!status && plan->n_list > 0 && !plan->goes_on)
         status = plan->engine_type->launch(plan->engine, SHOAL_PREPARE, plan->list, plan->n_list, 0);
     return status;
@@ -34,7 +35,7 @@ shoal_status shoal_plan_exchange_engine(shoal_plan *plan, const shoal_kernel_cho
 {
     plan->engine_type->destroy(&plan->engine);
     plan->choice = *choice;
-    shoal_status status = plan->engine_type->create(plan->context, choice, &plan->args, plan->ensemble->n_systems, &plan->engine,
-                                                    plan->engine_line, sizeof plan->engine_line);
+    shoal_status status = plan->engine_type->create(plan->context, choice, &plan->args, plan->ensemble->n_systems,
+                                                    &plan->engine, plan->engine_line, sizeof plan->engine_line);
     return status ? status : shoal_plan_start_engine(plan);
 }

@@ -1,20 +1,22 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * events.c: systems whose monitors let them go on: bodies merge, a body is removed, an encounter or a transit is logged.
+ * events.c: systems whose monitors let them go on: bodies merge, a body is removed, an encounter or a transit is
+ * logged.
  *
  * What monitors record (record_add in observe.kern.h) is taken after every slice.
  *
- * The rest is rare, so it is done on the host. A monitor with such an action marks all that happens in a step in the watch slots
- * (event_mark in observe.kern.h), and the system pauses after that step, whichever slice it is in. Here its bodies are changed
- * as they stand then, at one moment, in the order of the events' times; its native state is prepared anew; and it goes on with
- * the next step of its clock.
+ * The rest is rare, so it is done on the host. A monitor with such an action marks all that happens in a step in the
+ * watch slots (event_mark in observe.kern.h), and the system pauses after that step, whichever slice it is in. Here its
+ * bodies are changed as they stand then, at one moment, in the order of the events' times; its native state is prepared
+ * anew; and it goes on with the next step of its clock.
  *
  *     merger    m = m_a + m_b,  x = (m_a x_a + m_b x_b) / m,  v likewise,  r^3 = r_a^3 + r_b^3
  *     removal   the others' barycentre becomes the system's
  *
- * Mass and momentum stay, energy does not: its jump is booked apart. Who is gone leaves its slot empty, so that indices keep
- * their meaning. A system ends, as with action = stop, where nobody would orbit body 0 any more, where body 0 itself leaves, and
- * where a planet would become as heavy as body 0 though the propagator or a force needs a dominant mass.
+ * Mass and momentum stay, energy does not: its jump is booked apart. Who is gone leaves its slot empty, so that indices
+ * keep their meaning. A system ends, as with action = stop, where nobody would orbit body 0 any more, where body 0
+ * itself leaves, and where a planet would become as heavy as body 0 though the propagator or a force needs a dominant
+ * mass.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -54,7 +56,8 @@ static bool has_records(const shoal_plan *plan, long system)
     return plan->args.records >= 0 && *record(plan, system, 0) > 0;
 }
 
-/* Take the records and the marks of a system off, in order of time; encounters that were logged before stay marked as such. */
+/* Take the records and the marks of a system off, in order of time; encounters that were logged before stay marked
+ * as such. */
 static int take_marks(const shoal_plan *plan, long system, bool goes_on, happening *list)
 {
     const double now = shoal_plan_time(plan, system);
@@ -65,8 +68,13 @@ static int take_marks(const shoal_plan *plan, long system, bool goes_on, happeni
             for (int q = 0; q < SHOAL_RECORD_FIELDS; q++)
                 field[q] = *record(plan, system, 1 + n * SHOAL_RECORD_FIELDS + q);
             const int bodies = (int)field[SHOAL_RECORD_BODIES];
-            list[n] = (happening){now - field[SHOAL_RECORD_TIME], field[SHOAL_RECORD_TIME], bodies / 1000, bodies % 1000,
-                                  (enum shoal_outcome)(int)field[SHOAL_RECORD_WHAT], field[SHOAL_RECORD_DISTANCE], field[SHOAL_RECORD_SPEED]};
+            list[n] = (happening){now - field[SHOAL_RECORD_TIME],
+                                  field[SHOAL_RECORD_TIME],
+                                  bodies / 1000,
+                                  bodies % 1000,
+                                  (enum shoal_outcome)(int)field[SHOAL_RECORD_WHAT],
+                                  field[SHOAL_RECORD_DISTANCE],
+                                  field[SHOAL_RECORD_SPEED]};
         }
         *record(plan, system, 0) = 0;
     }
@@ -201,7 +209,8 @@ static bool read_mark(const shoal_plan *plan, const happening *h, const int *bec
     return true;
 }
 
-/* One system that stopped, or pauses, or goes on and has records alone. *changed: its bodies are no longer those of its native state. */
+/* One system that stopped, or pauses, or goes on and has records alone. *changed: its bodies are no longer those of
+ * its native state. */
 static shoal_status act(shoal_plan *plan, long system, const workspace *work, bool *changed)
 {
     shoal_ensemble *ensemble = plan->ensemble;
@@ -219,15 +228,20 @@ static shoal_status act(shoal_plan *plan, long system, const workspace *work, bo
     for (int i = 0; i < ensemble->n_bodies; i++) {
         work->became[i] = i;
         for (int q = 0; q < 6 && !goes_on; q++)
-            *shoal_ensemble_body(ensemble, i, q, system) =
-                plan->args.snapshot[SHOAL_AT(system, 6 * i + q, 6 * ensemble->n_bodies)];
+            *shoal_ensemble_body(ensemble, i, q,
+                                 system) = plan->args.snapshot[SHOAL_AT(system, 6 * i + q, 6 * ensemble->n_bodies)];
     }
     for (int i = 0; i < n && status == SHOAL_OK; i++) {
         const happening *h = &work->list[i];
-        shoal_event event = {.system = system, .time = h->time, .what = h->what, .body_a = h->a, .body_b = h->b, .distance = h->distance,
+        shoal_event event = {.system = system,
+                             .time = h->time,
+                             .what = h->what,
+                             .body_a = h->a,
+                             .body_b = h->b,
+                             .distance = h->distance,
                              .speed = h->speed};
         if (!goes_on && *outcome != SHOAL_MARKED && direction * (event.time - *t_stop) > 0)
-            break; /* after its end */
+            break;                      /* after its end */
         if (h->what != SHOAL_RUNNING) { /* unless one of them is no more */
             event.m_a = *shoal_ensemble_body(ensemble, h->a, SHOAL_M, system);
             event.m_b = *shoal_ensemble_body(ensemble, h->b, SHOAL_M, system);
@@ -249,7 +263,8 @@ static shoal_status act(shoal_plan *plan, long system, const workspace *work, bo
             return append(plan, &event);
         }
         if (event.what != SHOAL_ENCOUNTER) {
-            const int gone = event.body_b < 0 ? event.body_a : event.body_b, into = event.body_b < 0 ? -1 : event.body_a;
+            const int gone = event.body_b < 0 ? event.body_a : event.body_b,
+                      into = event.body_b < 0 ? -1 : event.body_a;
             take_out(plan, elapsed, gone, into, work->bodies, &event);
             for (int k = 0; k < ensemble->n_bodies; k++)
                 work->became[k] = work->became[k] == gone ? into : work->became[k];
@@ -264,8 +279,12 @@ static shoal_status act(shoal_plan *plan, long system, const workspace *work, bo
         *t_stop = NAN;
         *body_a = *body_b = -1;
     } else if (!goes_on && status == SHOAL_OK) {
-        shoal_event event = {.system = system, .time = *t_stop, .what = (enum shoal_outcome)(int)*outcome, .body_a = (int)*body_a,
-                             .body_b = (int)*body_b, .ended = 1};
+        shoal_event event = {.system = system,
+                             .time = *t_stop,
+                             .what = (enum shoal_outcome)(int)*outcome,
+                             .body_a = (int)*body_a,
+                             .body_b = (int)*body_b,
+                             .ended = 1};
         measure(ensemble, &event);
         status = append(plan, &event);
     }
@@ -293,7 +312,8 @@ shoal_status shoal_plan_take_events(shoal_plan *plan, const int *list, long n_li
         status = plan->engine_type->download(plan->engine, SHOAL_ARRAY_WATCH);
     for (long i = 0; i < n_list && !status; i++) {
         bool changed = false;
-        if (*shoal_ensemble_field(plan->ensemble, SHOAL_SYS_OUTCOME, list[i]) == SHOAL_RUNNING && !has_records(plan, list[i]))
+        if (*shoal_ensemble_field(plan->ensemble, SHOAL_SYS_OUTCOME, list[i]) == SHOAL_RUNNING &&
+            !has_records(plan, list[i]))
             continue;
         n_busy++;
         status = act(plan, list[i], &work, &changed);
@@ -301,7 +321,8 @@ shoal_status shoal_plan_take_events(shoal_plan *plan, const int *list, long n_li
             stopped[n_changed++] = list[i];
     }
     if (!status && n_busy > 0)
-        status = plan->engine_type->upload(plan->engine, (n_changed > 0 ? SHOAL_ARRAY_BODIES : 0) | (n_stopped > 0 ? SHOAL_ARRAY_SYSTEMS : 0) |
+        status = plan->engine_type->upload(plan->engine, (n_changed > 0 ? SHOAL_ARRAY_BODIES : 0) |
+                                                             (n_stopped > 0 ? SHOAL_ARRAY_SYSTEMS : 0) |
                                                              SHOAL_ARRAY_WATCH);
     if (!status && n_changed > 0)
         status = plan->engine_type->launch(plan->engine, SHOAL_PREPARE, stopped, n_changed, 0);

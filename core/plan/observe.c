@@ -2,8 +2,8 @@
  *
  * observe.c: a plan to a time, and what is to be seen at a list of times.
  *
- * Where an engine can (`visit`), each group of systems goes through all of the times by itself: there is nothing to wait for, and its states
- * stay in the cache. No bits depend on that.
+ * Where an engine can (`visit`), each group of systems goes through all of the times by itself: there is nothing to
+ * wait for, and its states stay in the cache. No bits depend on that.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -24,17 +24,22 @@ static shoal_status check_time(const shoal_plan *plan, double t, double from)
         return shoal_fail(plan->context, SHOAL_E_USAGE, "time %g: expected a finite number", t);
     if ((t - from) * (plan->t_end - t) >= 0) /* between one that is good and the end */
         return SHOAL_OK;
-    const double reached = isnan(from) ? plan->reached : from, near = 1e-12 * fabs(plan->t_end), sign = plan->t_end < reached ? -1 : 1;
-    if (plan->n_list == 0 && (sign * (t - reached) < -near || (!isnan(reached) && sign * (plan->t_end - t) < -near))) /* where all have ended */
-        return shoal_fail(plan->context, SHOAL_E_USAGE, "time %.17g: expected a time from %.17g to t_end = %.17g", t, reached, plan->t_end);
+    const double reached = isnan(from) ? plan->reached : from, near = 1e-12 * fabs(plan->t_end),
+                 sign = plan->t_end < reached ? -1 : 1;
+    /* where all have ended */
+    if (plan->n_list == 0 && (sign * (t - reached) < -near || (!isnan(reached) && sign * (plan->t_end - t) < -near)))
+        return shoal_fail(plan->context, SHOAL_E_USAGE, "time %.17g: expected a time from %.17g to t_end = %.17g", t,
+                          reached, plan->t_end);
     for (long i = 0; i < plan->n_list; i++) {
         const int system = plan->list[i];
-        const double dt = *shoal_plan_field(plan, SHOAL_SYS_DT, system), when = shoal_plan_absolute_time(plan, system, t);
+        const double dt = *shoal_plan_field(plan, SHOAL_SYS_DT, system),
+                     when = shoal_plan_absolute_time(plan, system, t);
         const double rounding = shoal_whole_step(*shoal_plan_field(plan, SHOAL_SYS_T_START, system), when, dt);
         const double t_end = shoal_plan_absolute_time(plan, system, plan->t_end);
         const double now = isnan(from) ? plan->ensemble->time[system] : shoal_plan_absolute_time(plan, system, from);
         if ((when - now) / dt < -rounding || (t_end - when) / dt < -rounding)
-            return shoal_fail(plan->context, SHOAL_E_USAGE, "time %.17g: expected a time from %.17g to t_end = %.17g", when, now, t_end);
+            return shoal_fail(plan->context, SHOAL_E_USAGE, "time %.17g: expected a time from %.17g to t_end = %.17g",
+                              when, now, t_end);
     }
     return SHOAL_OK;
 }
@@ -43,10 +48,13 @@ static shoal_status check_fresh(const shoal_plan *plan)
 {
     if (plan->changes == plan->ensemble->changes)
         return SHOAL_OK;
-    return shoal_fail(plan->context, SHOAL_E_USAGE, "systems were set, or another plan was made, after this plan was: expected shoal_plan_restart first");
+    return shoal_fail(
+        plan->context, SHOAL_E_USAGE,
+        "systems were set, or another plan was made, after this plan was: expected shoal_plan_restart first");
 }
 
-/* Those that move now (the others have their last state already) go on to t, and have their state there in the ensemble. */
+/* Those that move now (the others have their last state already) go on to t, and have their state there in the
+ * ensemble. */
 static shoal_status go_to(shoal_plan *plan, double t, const int *list, long n_list)
 {
     shoal_ensemble *ensemble = plan->ensemble;
@@ -60,8 +68,9 @@ static shoal_status go_to(shoal_plan *plan, double t, const int *list, long n_li
         const int system = list[i];
         for (int body = 0; body < ensemble->n_bodies; body++)
             for (int q = 0; q < 6; q++)
-                *shoal_ensemble_body(ensemble, body, q, system) =
-                    plan->args.snapshot[SHOAL_AT(system, 6 * body + q, 6 * ensemble->n_bodies)];
+                *shoal_ensemble_body(
+                    ensemble, body, q,
+                    system) = plan->args.snapshot[SHOAL_AT(system, 6 * body + q, 6 * ensemble->n_bodies)];
         ensemble->time[system] = shoal_plan_time(plan, system);
         if (is_alive(plan, system))
             ensemble->time[system] = shoal_plan_absolute_time(plan, system, t);
@@ -94,7 +103,7 @@ shoal_status shoal_plan_integrate(shoal_plan *plan, double t)
     return status;
 }
 
-/* ---- what is observed at a list of times ---------------------------------------------------------------------------- */
+/* ---- what is observed at a list of times ------------------------------------------------------------------------- */
 
 typedef struct observation {
     shoal_plan *plan;
@@ -111,7 +120,8 @@ static bool observation_aim(void *user, long k, const int *list, long n_list)
     bool moves = false;
     for (long i = 0; i < n_list; i++) {
         shoal_plan_set_goal(o->plan, list[i], o->times[k]);
-        moves = moves || (*shoal_plan_field(o->plan, SHOAL_SYS_OUTCOME, list[i]) == SHOAL_RUNNING && !shoal_plan_arrived(o->plan, list[i]));
+        moves = moves || (*shoal_plan_field(o->plan, SHOAL_SYS_OUTCOME, list[i]) == SHOAL_RUNNING &&
+                          !shoal_plan_arrived(o->plan, list[i]));
     }
     for (long i = 0; i < n_list && !moves; i++)
         if (!shoal_plan_set_state_time(o->plan, list[i], o->times[k]))
@@ -128,17 +138,22 @@ static void observation_take(void *user, long k, const int *list, long n_list)
         if (!is_alive(o->plan, system))
             continue;
         const double *centre = ensemble->centre[system];
-        const double elapsed = shoal_plan_absolute_time(o->plan, system, o->times[k]) - *shoal_plan_field(o->plan, SHOAL_SYS_T_START, system);
+        const double elapsed = shoal_plan_absolute_time(o->plan, system, o->times[k]) -
+                               *shoal_plan_field(o->plan, SHOAL_SYS_T_START, system);
         for (int w = 0; w < o->n_what; w++) {
             const int body = o->what[w].body, c = o->what[w].component;
             double value = o->plan->args.snapshot[SHOAL_AT(system, 6 * body + c, 6 * ensemble->n_bodies)];
             value += c < 3 ? centre[c] + centre[c + 3] * elapsed : centre[c];
-            o->values[(k * o->n_what + w) * ensemble->n_systems + system] = shoal_ensemble_is_there(ensemble, body, system) ? value : NAN;
+            o->values[(k * o->n_what + w) * ensemble->n_systems + system] = shoal_ensemble_is_there(ensemble, body,
+                                                                                                    system)
+                                                                                ? value
+                                                                                : NAN;
         }
     }
 }
 
-shoal_status shoal_plan_observe(shoal_plan *plan, long n_times, const double *times, int n_what, const shoal_observable *what, double *values)
+shoal_status shoal_plan_observe(shoal_plan *plan, long n_times, const double *times, int n_what,
+                                const shoal_observable *what, double *values)
 {
     const shoal_ensemble *ensemble = plan->ensemble;
     observation o = {plan, times, what, values, n_what, -1};
@@ -147,8 +162,10 @@ shoal_status shoal_plan_observe(shoal_plan *plan, long n_times, const double *ti
         status = check_time(plan, times[k], k > 0 ? times[k - 1] : NAN);
     for (int i = 0; i < n_what && !status; i++)
         if (what[i].body < 0 || what[i].body >= ensemble->n_bodies || what[i].component < 0 || what[i].component > 5)
-            status = shoal_fail(plan->context, SHOAL_E_USAGE, "observable %d: body %d, component %d: expected a body of 0..%d and a component of 0..5", i,
-                                what[i].body, what[i].component, ensemble->n_bodies - 1);
+            status = shoal_fail(
+                plan->context, SHOAL_E_USAGE,
+                "observable %d: body %d, component %d: expected a body of 0..%d and a component of 0..5", i,
+                what[i].body, what[i].component, ensemble->n_bodies - 1);
     if (status || n_times <= 0)
         return status;
     for (long i = 0; i < n_times * n_what * ensemble->n_systems; i++)
@@ -161,7 +178,8 @@ shoal_status shoal_plan_observe(shoal_plan *plan, long n_times, const double *ti
         free(list);
         return shoal_fail(plan->context, SHOAL_E_MEMORY, "out of memory");
     }
-    for (long s = 0; s < ensemble->n_systems; s++) { /* those that have arrived have the end to show, and no time before it */
+    /* those that have arrived have the end to show, and no time before it */
+    for (long s = 0; s < ensemble->n_systems; s++) {
         if (*shoal_plan_field(plan, SHOAL_SYS_OUTCOME, s) != SHOAL_SURVIVED)
             continue;
         const double near = 1e-12 * fabs(ensemble->time[s]);
@@ -175,10 +193,15 @@ shoal_status shoal_plan_observe(shoal_plan *plan, long n_times, const double *ti
     /* systems that the host has to act on go from time to time */
     const bool visits = plan->engine_type->visit && plan->args.marks < 0 && plan->args.records < 0;
     if (visits) {
-        const double dt = n_list > 0 ? *shoal_plan_field(plan, SHOAL_SYS_DT, list[0]) : 1, span = n_list > 0 ? shoal_plan_absolute_time(plan, list[0], times[n_times - 1]) - ensemble->time[list[0]] : 0;
+        const double dt = n_list > 0 ? *shoal_plan_field(plan, SHOAL_SYS_DT, list[0]) : 1,
+                     span = n_list > 0
+                                ? shoal_plan_absolute_time(plan, list[0], times[n_times - 1]) - ensemble->time[list[0]]
+                                : 0;
         const shoal_visitor visitor = {&o, n_times, fabs(span / dt), observation_aim, observation_take};
         plan->engine_type->visit(plan->engine, list, n_list, &visitor);
-        status = o.lost >= 0 ? shoal_plan_no_state_at(plan, o.lost % ensemble->n_systems, times[o.lost / ensemble->n_systems]) : go_to(plan, times[n_times - 1], list, n_list);
+        status = o.lost >= 0
+                     ? shoal_plan_no_state_at(plan, o.lost % ensemble->n_systems, times[o.lost / ensemble->n_systems])
+                     : go_to(plan, times[n_times - 1], list, n_list);
     }
     for (long k = 0; k < n_times && !visits && !status; k++) {
         status = go_to(plan, times[k], list, n_list);

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * plan.c: an ensemble with everything chosen: propagator, monitors, engine, kernels, steps. slice.c runs it over the list of systems
- * still going, and reads the state at any time from a copy.
+ * plan.c: an ensemble with everything chosen: propagator, monitors, engine, kernels, steps. slice.c runs it over the
+ * list of systems still going, and reads the state at any time from a copy.
  *
- * Time is t_start + steps * dt from an exact count, or with adaptive steps their compensated sum. A system's target is the last
- * step at or before the time asked for; what is left is made on a copy, so that no output changes a trajectory. Times asked for
- * may be counted in periods of each system (options.orbits): shoal_plan_absolute_time says what they are.
+ * Time is t_start + steps * dt from an exact count, or with adaptive steps their compensated sum. A system's target is
+ * the last step at or before the time asked for; what is left is made on a copy, so that no output changes a
+ * trajectory. Times asked for may be counted in periods of each system (options.orbits): shoal_plan_absolute_time says
+ * what they are.
  */
 #include <float.h>
 #include <math.h>
@@ -31,16 +32,18 @@ static void count_forces(shoal_plan *plan)
         ensemble->energy_start[plan->list[i]] = shoal_ensemble_energy(ensemble, plan->list[i]);
 }
 
-/* A plan begins with systems that no plan has moved; a new one, with none that a plan has ended, too. */
-static shoal_status check_begun(const shoal_plan *plan, bool new)
+/* A plan begins with systems that no plan has moved; a fresh one, with none that a plan has ended, too. */
+static shoal_status check_begun(const shoal_plan *plan, bool fresh)
 {
     for (long system = 0; system < plan->ensemble->n_systems; system++) {
         const int outcome = (int)*shoal_plan_field(plan, SHOAL_SYS_OUTCOME, system);
         if (outcome == SHOAL_RUNNING && *shoal_plan_field(plan, SHOAL_SYS_STEP, system) != 0)
-            return shoal_fail(plan->context, SHOAL_E_USAGE, "system %ld runs and has been integrated: set its bodies anew",
+            return shoal_fail(plan->context, SHOAL_E_USAGE,
+                              "system %ld runs and has been integrated: set its bodies anew",
                               plan->ensemble->id[system]);
-        if (new && outcome != SHOAL_RUNNING && outcome != SHOAL_INVALID)
-            return shoal_fail(plan->context, SHOAL_E_USAGE, "system %ld has ended (%s) by another plan: set its bodies anew",
+        if (outcome != SHOAL_RUNNING && outcome != SHOAL_INVALID && fresh)
+            return shoal_fail(plan->context, SHOAL_E_USAGE,
+                              "system %ld has ended (%s) by another plan: set its bodies anew",
                               plan->ensemble->id[system], shoal_outcome_name(outcome));
     }
     return SHOAL_OK;
@@ -59,11 +62,12 @@ static shoal_status begin_list(shoal_plan *plan)
 static bool lists_create(shoal_plan *plan)
 {
     const size_t n = (size_t)plan->ensemble->n_systems;
-    void **const to[SHOAL_PLAN_LISTS] = {(void **)&plan->list, (void **)&plan->moving, (void **)&plan->unsorted,
-                                         (void **)&plan->ended, (void **)&plan->bin, (void **)&plan->goal,
+    void **const to[SHOAL_PLAN_LISTS] = {(void **)&plan->list,     (void **)&plan->moving, (void **)&plan->unsorted,
+                                         (void **)&plan->ended,    (void **)&plan->bin,    (void **)&plan->goal,
                                          (void **)&plan->expected, (void **)&plan->tried};
-    const size_t size[SHOAL_PLAN_LISTS] = {sizeof *plan->list, sizeof *plan->moving, sizeof *plan->unsorted, sizeof *plan->ended,
-                                           sizeof *plan->bin, sizeof *plan->goal, sizeof *plan->expected, sizeof *plan->tried};
+    const size_t size[SHOAL_PLAN_LISTS] = {sizeof *plan->list,     sizeof *plan->moving, sizeof *plan->unsorted,
+                                           sizeof *plan->ended,    sizeof *plan->bin,    sizeof *plan->goal,
+                                           sizeof *plan->expected, sizeof *plan->tried};
     for (int i = 0; i < SHOAL_PLAN_LISTS; i++) {
         *to[i] = plan->lists[i] = calloc(n, size[i]);
         if (!plan->lists[i])
@@ -125,12 +129,15 @@ shoal_status shoal_plan_create(shoal_context *context, shoal_ensemble *ensemble,
     if (status)
         goto fail;
     plan->choice.plugins = (plan->choice.monitors & shoal_plugin_bits(context, 'm')) ||
-                           (plan->choice.forces & shoal_plugin_bits(context, 'f')) || shoal_plugin_is(context, plan->propagator);
+                           (plan->choice.forces & shoal_plugin_bits(context, 'f')) ||
+                           shoal_plugin_is(context, plan->propagator);
 
     const size_t padded = (size_t)ensemble->n_chunks * SHOAL_CHUNK;
-    plan->args.native = shoal_allocate(padded * shoal_native_slots(plan->propagator, plan->args.n_moved), sizeof(double));
+    plan->args.native = shoal_allocate(padded * shoal_native_slots(plan->propagator, plan->args.n_moved),
+                                       sizeof(double));
     plan->args.snapshot = shoal_allocate(padded * (size_t)(6 * ensemble->n_bodies), sizeof(double));
-    plan->args.watch = shoal_allocate(padded * (size_t)(plan->args.n_watch > 0 ? plan->args.n_watch : 1), sizeof(double));
+    plan->args.watch = shoal_allocate(padded * (size_t)(plan->args.n_watch > 0 ? plan->args.n_watch : 1),
+                                      sizeof(double));
     if (!plan->args.native || !plan->args.snapshot || !plan->args.watch || !lists_create(plan)) {
         status = shoal_fail(context, SHOAL_E_MEMORY, "out of memory for %ld systems of %d bodies", ensemble->n_systems,
                             ensemble->n_bodies);
@@ -140,7 +147,8 @@ shoal_status shoal_plan_create(shoal_context *context, shoal_ensemble *ensemble,
     shoal_plan_clear_goals(plan);
     status = shoal_plan_choose_engine(plan, options, why, sizeof why);
     if (plan->engine_type == &shoal_engine_cuda) {
-        const long enough = 1 + ensemble->n_systems / SYSTEMS_A_THREAD, others = plan->host_threads > 3 ? plan->host_threads - 2 : 1;
+        const long enough = 1 + ensemble->n_systems / SYSTEMS_A_THREAD,
+                   others = plan->host_threads > 3 ? plan->host_threads - 2 : 1;
         plan->host_threads = (int)(enough < others ? enough : others);
     }
     if (!status)
@@ -214,4 +222,3 @@ const char *shoal_plan_line(const shoal_plan *plan)
 {
     return plan->line;
 }
-

@@ -8,7 +8,7 @@
 #include "core/engine/engine.h"
 #include "core/ensemble/ensemble.h"
 
-/* ---- plan.c ------------------------------------------------------------------------------------------------------- */
+/* ---- plan.c ------------------------------------------------------------------------------------------------------ */
 
 enum { SHOAL_PLAN_LISTS = 8, SHOAL_MOST_TUNED = 16 };
 
@@ -25,46 +25,47 @@ struct shoal_plan {
     const shoal_engine_type *engine_type;
     shoal_engine *engine;
     shoal_kernel_choice choice;
-    bool any_model;           /* of a GPU; else it is the user's */
-    shoal_tuning forced;      /* by the user */
-    char tune[8];             /* "auto", "always" or "never" */
-    double dt, steps_per_orbit; /* as in shoal_options */
-    long changes;             /* of the ensemble that it knows */
-    long n_chosen_for;        /* systems that were running when the choice was made */
-    bool goes_on;             /* the engine begins with args.native, instead of preparing it */
+    bool any_model;                      /* of a GPU; else it is the user's */
+    shoal_tuning forced;                 /* by the user */
+    char tune[8];                        /* "auto", "always" or "never" */
+    double dt, steps_per_orbit;          /* as in shoal_options */
+    long changes;                        /* of the ensemble that it knows */
+    long n_chosen_for;                   /* systems that were running when the choice was made */
+    bool goes_on;                        /* the engine begins with args.native, instead of preparing it */
     shoal_tuned tuned[SHOAL_MOST_TUNED]; /* [n_tuned] */
     int n_tuned;
-    shoal_kernel_args args;   /* host pointers */
+    shoal_kernel_args args; /* host pointers */
     double t_end;
-    double *period;           /* [n_systems] with options.orbits: the unit of t_end and all times given to the plan; else NULL */
-    int *list;                /* [n_list] systems still running, ascending */
+    /* [n_systems] with options.orbits: the unit of t_end and all times given to the plan; else NULL */
+    double *period;
+    int *list; /* [n_list] systems still running, ascending */
     long n_list;
-    int *ended;               /* [n_ended] that the last slice took from it */
+    int *ended; /* [n_ended] that the last slice took from it */
     long n_ended;
-    long slice_steps;         /* most steps of the next slice, adapted */
-    double system_steps;      /* done so far */
-    double reached;           /* the last time that somebody asked for, NAN: none */
-    double left;              /* progress that the running systems are short of, all together */
-    double slowest_left;      /* and the one that is shortest of it, 0..1 of its run */
+    long slice_steps;    /* most steps of the next slice, adapted */
+    double system_steps; /* done so far */
+    double reached;      /* the last time that somebody asked for, NAN: none */
+    double left;         /* progress that the running systems are short of, all together */
+    double slowest_left; /* and the one that is shortest of it, 0..1 of its run */
     int slowest;
-    bool watch_fresh;         /* args.watch is what the engine has */
+    bool watch_fresh; /* args.watch is what the engine has */
     /* slice.c */
     int host_threads;
-    double *goal;             /* [n_systems] the time that it is headed for, NaN = none yet */
-    bool records_changed;     /* the engine must hear of it */
-    const int *asked;         /* [n_asked] systems whose states are asked for, borrowed */
+    double *goal;         /* [n_systems] the time that it is headed for, NaN = none yet */
+    bool records_changed; /* the engine must hear of it */
+    const int *asked;     /* [n_asked] systems whose states are asked for, borrowed */
     long n_asked;
-    bool asked_ended;         /* some of them have ended */
-    bool watch_fetched;       /* args.watch is on its way */
-    int *moving, *unsorted;   /* [n_moving] systems of this slice */
+    bool asked_ended;       /* some of them have ended */
+    bool watch_fetched;     /* args.watch is on its way */
+    int *moving, *unsorted; /* [n_moving] systems of this slice */
     long n_moving;
-    short *bin;             /* [n_systems] of its expected steps */
-    double *expected, *tried; /* [n_systems] steps to its goal, and made before this slice */
-    double length;            /* steps of this slice */
-    double steps_before;      /* of all that move */
-    double ended_at, gap, pace; /* wall clock; s between slices; steps/s of a system */
+    short *bin;                    /* [n_systems] of its expected steps */
+    double *expected, *tried;      /* [n_systems] steps to its goal, and made before this slice */
+    double length;                 /* steps of this slice */
+    double steps_before;           /* of all that move */
+    double ended_at, gap, pace;    /* wall clock; s between slices; steps/s of a system */
     void *lists[SHOAL_PLAN_LISTS]; /* all those of one for each system */
-    shoal_event *events;      /* [n_events] */
+    shoal_event *events;           /* [n_events] */
     long n_events;
     char engine_line[256], line[768];
 };
@@ -74,36 +75,40 @@ static inline double *shoal_plan_field(const shoal_plan *plan, int which, long s
     return shoal_ensemble_field(plan->ensemble, which, system);
 }
 
-/* ---- choose.c: from options to choices; refused is what no plan can have -------------------------------------------------- */
+/* ---- choose.c: from options to choices; refused is what no plan can have ----------------------------------------- */
 
 shoal_status shoal_plan_check_options(shoal_context *context, const shoal_options *options);
 shoal_status shoal_plan_choose_propagator(shoal_plan *plan, const shoal_options *options);
 shoal_status shoal_plan_choose_forces(shoal_plan *plan, const shoal_options *options);
 shoal_status shoal_plan_choose_monitors(shoal_plan *plan, const shoal_options *options);
-/* Refuse a propagator or a force that is for none of the systems; with `commit`, systems that one is not for become `invalid`. */
+/* Refuse a propagator or a force that is for none of the systems; with `commit`, systems that one is not for become
+ * `invalid`. */
 shoal_status shoal_plan_check_systems(const shoal_plan *plan, bool commit);
 /* Choose and make the engine; `why` says why auto picked it. */
 shoal_status shoal_plan_choose_engine(shoal_plan *plan, const shoal_options *options, char *why, size_t why_size);
 /* How many bodies have mass in some system, and whether body 0 has 1 in all, and keeps it. */
 int shoal_plan_find_massive(const shoal_plan *plan, bool *unit_star);
 
-/* ---- steps.c: when systems end, how long their steps are ------------------------------------------------------------------ */
+/* ---- steps.c: when systems end, how long their steps are --------------------------------------------------------- */
 
-/* The shortest period among a system's initial Jacobi orbits, +inf if none is bound. bodies, orbits: room for [n_bodies]. */
+/* The shortest period among a system's initial Jacobi orbits, +inf if none is bound. bodies, orbits: room for
+ * [n_bodies]. */
 double shoal_shortest_period(const shoal_ensemble *ensemble, long system, shoal_body *bodies, shoal_orbit *orbits);
 /* When the systems end, and the periods in which times are counted, if they are. */
 shoal_status shoal_plan_choose_end(shoal_plan *plan, const shoal_options *options);
 shoal_status shoal_plan_find_periods(shoal_plan *plan);
-/* The signed step and the number of whole steps of every running system; with `commit` they are written, else only checked. */
+/* The signed step and the number of whole steps of every running system; with `commit` they are written, else only
+ * checked. */
 shoal_status shoal_plan_choose_steps(shoal_plan *plan, bool commit);
 
-/* ---- clock.c: where systems are in time, and where they are headed -------------------------------------------------------- */
+/* ---- clock.c: where systems are in time, and where they are headed ----------------------------------------------- */
 
 /* A remainder below this fraction of a step is rounding of the times t and t_start + n dt, not time. */
 double shoal_whole_step(double t_start, double t, double dt);
 /* The time that t stands for: t itself, or with options.orbits t of the system's periods after its start. */
 double shoal_plan_absolute_time(const shoal_plan *plan, long system, double t);
-/* The time of a system's last step, and its progress on the way to SHOAL_SYS_END: whole steps, or time if steps are adaptive. */
+/* The time of a system's last step, and its progress on the way to SHOAL_SYS_END: whole steps, or time if steps are
+ * adaptive. */
 double shoal_plan_time(const shoal_plan *plan, long system);
 double shoal_plan_progress(const shoal_plan *plan, long system);
 /* What is left of the time from a system's last step to t. */
@@ -114,29 +119,29 @@ bool shoal_plan_waits(const shoal_plan *plan, long system);
 void shoal_plan_list_running(shoal_plan *plan);
 /* The engine must hear of a record of a system. */
 void shoal_plan_record_changed(shoal_plan *plan);
-/* Send a system towards time t: it moves until its next step would pass it, and has arrived. One that arrives at t_end has
- * survived. Not between begin and end, like those below. lose_aim: they must all be sent anew. */
+/* Send a system towards time t: it moves until its next step would pass it, and has arrived. One that arrives at
+ * t_end has survived. Not between begin and end, like those below. lose_aim: they must all be sent anew. */
 void shoal_plan_set_goal(shoal_plan *plan, long system, double t);
 void shoal_plan_clear_goals(shoal_plan *plan);
 bool shoal_plan_arrived(const shoal_plan *plan, long system);
 
-/* ---- states.c: the states of systems at given times ------------------------------------------------------------------------ */
+/* ---- states.c: the states of systems at given times -------------------------------------------------------------- */
 
-/* The state of a system that is asked for is that at t, within its next step (NaN: where it is; one that has ended: as it
- * ended); false if it is not, and the error. */
+/* The state of a system that is asked for is that at t, within its next step (NaN: where it is; one that has ended:
+ * as it ended); false if it is not, and the error. */
 bool shoal_plan_set_state_time(shoal_plan *plan, long system, double t);
 shoal_status shoal_plan_no_state_at(const shoal_plan *plan, long system, double t);
-/* Ask for the states of the listed systems: begin has them copied to args.snapshot, and what the monitors saw if some have ended.
- * list stays until then. */
+/* Ask for the states of the listed systems: begin has them copied to args.snapshot, and what the monitors saw if
+ * some have ended. list stays until then. */
 void shoal_plan_request_states(shoal_plan *plan, const int *list, long n_list, bool ended);
 /* Tell the engine of changed records and let it make the states asked for; answered: they are there. */
 shoal_status shoal_plan_make_states(shoal_plan *plan);
 shoal_status shoal_plan_receive_states(shoal_plan *plan);
-/* Fill args.snapshot with the states at exactly t (or, for systems that have ended, at their last step) of the listed systems:
- * barycentric. t = NaN: where each of them is now. */
+/* Fill args.snapshot with the states at exactly t (or, for systems that have ended, at their last step) of the
+ * listed systems: barycentric. t = NaN: where each of them is now. */
 shoal_status shoal_plan_snapshot(shoal_plan *plan, double t, const int *list, long n_list);
 
-/* ---- watch.c: what the monitors carry ------------------------------------------------------------------------------------- */
+/* ---- watch.c: what the monitors carry ---------------------------------------------------------------------------- */
 
 /* Their first values; no marks and no records. */
 void shoal_plan_watch_begin(shoal_plan *plan);
@@ -146,7 +151,7 @@ void shoal_plan_watch_bodies(shoal_plan *plan, long system);
 /* The value of a monitor's column, of its part `part` if it is one of each, for a system. */
 double shoal_plan_column_value(shoal_plan *plan, int monitor, int column, int part, long system);
 
-/* ---- engines.c ------------------------------------------------------------------------------------------------------------- */
+/* ---- engines.c --------------------------------------------------------------------------------------------------- */
 
 /* Give the engine the systems as they begin, or go on. */
 shoal_status shoal_plan_start_engine(shoal_plan *plan);
@@ -155,22 +160,23 @@ shoal_status shoal_plan_exchange_engine(shoal_plan *plan, const shoal_kernel_cho
 /* What was chosen: "mvs (compensated) with gr and j2, n = 63, rows (3 bodies attract), ..." */
 void shoal_plan_write_line(shoal_plan *plan, const char *tuned, const char *why);
 
-/* ---- tune.c ------------------------------------------------------------------------------------------------------------- */
+/* ---- tune.c ------------------------------------------------------------------------------------------------------ */
 
 /* Complete a choice by rule: model, block. */
 void shoal_tune_rule(const shoal_plan *plan, long n_list, shoal_kernel_choice *choice);
-/* Change a plan's engine, made by rule, to the fastest: plan->tune = "auto" (what was measured before; measured if the run is long), "always",
- * "never". why: what to say of it. */
+/* Change a plan's engine, made by rule, to the fastest: plan->tune = "auto" (what was measured before; measured if
+ * the run is long), "always", "never". why: what to say of it. */
 shoal_status shoal_tune(shoal_plan *plan, char *why, size_t why_size);
-/* Whether the systems that are left need another choice than those that the plan's was made for, by rule, and what is left to do is worth it. */
+/* Whether the systems that are left need another choice than those that the plan's was made for, by rule, and what
+ * is left to do is worth it. */
 bool shoal_tune_is_due(const shoal_plan *plan, shoal_kernel_choice *choice);
 /* Between slices: another one where too few systems for this one are left. */
 shoal_status shoal_tune_again(shoal_plan *plan);
 
-/* ---- slice.c: one slice after the other -------------------------------------------------------------------------------- */
+/* ---- slice.c: one slice after the other -------------------------------------------------------------------------- */
 
-/* The states asked for are made, and with `move` the next slice of those that have not arrived begins: their records are nobody's
- * until it ends. answered: the states are there. */
+/* The states asked for are made, and with `move` the next slice of those that have not arrived begins: their records
+ * are nobody's until it ends. answered: the states are there. */
 shoal_status shoal_plan_begin(shoal_plan *plan, bool move);
 /* The slice ends: records are up to date, systems that have ended leave the list. *n_moved: how many have moved. */
 shoal_status shoal_plan_end(shoal_plan *plan, long *n_moved);
@@ -179,10 +185,11 @@ void shoal_plan_count(shoal_plan *plan);
 /* All three for one time t of all systems. */
 shoal_status shoal_plan_slice(shoal_plan *plan, double t, long *n_moved);
 
-/* events.c: act on what a slice has marked or recorded in those systems, log it, and let them go on. SHOAL_ARRAY_SYSTEMS is on the host. */
+/* events.c: act on what a slice has marked or recorded in those systems, log it, and let them go on.
+ * SHOAL_ARRAY_SYSTEMS is on the host. */
 shoal_status shoal_plan_take_events(shoal_plan *plan, const int *list, long n_list);
 
-/* ---- checkpoint.c ---------------------------------------------------------------------------------------------------------- */
+/* ---- checkpoint.c ------------------------------------------------------------------------------------------------ */
 
 /* Save and restore everything a restart needs: same bytes, same bits. shoal_plan_state_size in bytes. */
 size_t shoal_plan_state_size(const shoal_plan *plan);

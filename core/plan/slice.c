@@ -2,20 +2,23 @@
  *
  * slice.c: one slice of a plan after the other: who moves, in which order, how far.
  *
- *     aim, ask -> begin: states asked for are copied, the next slice starts -> the host's own work -> end: what came of it
+ *     aim, ask -> begin: states asked for are copied, the next slice starts -> the host's own work -> end: what came of
+ *         it
  *
- * Between begin and end an engine with a memory of its own is at work while the host does something else; the records of
- * systems that move are nobody's then. No result depends on anything that is chosen here.
+ * Between begin and end an engine with a memory of its own is at work while the host does something else; the records
+ * of systems that move are nobody's then. No result depends on anything that is chosen here.
  *
- * Order. Lanes that run side by side end together, or some idle. So the systems of a slice are sorted by the steps that they are
- * expected to make in it (of equal ones, in classes of an eighth of an octave, the index decides), the longest first, so that
- * the last ones to be started are short. Those that have ended, or have arrived where they are headed, are left out.
+ * Order. Lanes that run side by side end together, or some idle. So the systems of a slice are sorted by the steps that
+ * they are expected to make in it (of equal ones, in classes of an eighth of an octave, the index decides), the longest
+ * first, so that the last ones to be started are short. Those that have ended, or have arrived where they are headed,
+ * are left out.
  *
- * Length. A slice of at most L steps a system (of one that may be parked on a GPU, a fourth more) makes G(L) = sum of min(expected, L)
- * of them, in a time of about T(L) = max(L, H(L) / W) steps, H being the same sum over whole groups of lanes and W the lanes that keep the
- * engine busy. L is where G / (o + T) is largest, o the time lost between two slices: nobody waits long for the few that need many steps. Nobody
- * foresees who dies: if in a slice of s seconds a fraction u of the expected steps was not made, a slice of S seconds loses
- * u S / s for that and o / S for being one, and the sum is least for S = sqrt(o s / u).
+ * Length. A slice of at most L steps a system (of one that may be parked on a GPU, a fourth more) makes G(L) = sum of
+ * min(expected, L) of them, in a time of about T(L) = max(L, H(L) / W) steps, H being the same sum over whole groups of
+ * lanes and W the lanes that keep the engine busy. L is where G / (o + T) is largest, o the time lost between two
+ * slices: nobody waits long for the few that need many steps. Nobody foresees who dies: if in a slice of s seconds a
+ * fraction u of the expected steps was not made, a slice of S seconds loses u S / s for that and o / S for being one,
+ * and the sum is least for S = sqrt(o s / u).
  */
 #include <float.h>
 #include <math.h>
@@ -24,16 +27,16 @@
 
 #include "core/plan/plan.h"
 
-#define LONGEST_SECONDS 0.5   /* of a slice: often enough for progress and Ctrl-C, seldom enough to cost nothing */
-#define LARGEST_GAP 0.02      /* seconds between slices that are believed: more is no cost of slices */
-#define LEAST_STEPS 16
-#define MOST_STEPS 1e8
-#define WORTH_THREADS 8192    /* systems from which loops over them are shared among threads */
+#define LONGEST_SECONDS 0.5  /* of a slice: often enough for progress and Ctrl-C, seldom enough to cost nothing */
+#define LARGEST_GAP     0.02 /* seconds between slices that are believed: more is no cost of slices */
+#define LEAST_STEPS     16
+#define MOST_STEPS      1e8
+#define WORTH_THREADS   8192 /* systems from which loops over them are shared among threads */
 
 enum { OCTAVE_BITS = 5, OCTAVE = 1 << OCTAVE_BITS, CLASSES = 64 * OCTAVE }; /* of numbers of steps */
 enum { HISTORY = 64 }; /* attempts that an adaptive system's mean step is believed after */
 
-/* ---- who moves, in which order, how far ---------------------------------------------------------------------------- */
+/* ---- who moves, in which order, how far -------------------------------------------------------------------------- */
 
 /* Steps (attempts) that a system needs to where it is headed, from the length of its steps so far. */
 static double expected_steps(const shoal_plan *plan, long system)
@@ -41,8 +44,10 @@ static double expected_steps(const shoal_plan *plan, long system)
     const double left = *shoal_plan_field(plan, SHOAL_SYS_TARGET, system) - shoal_plan_progress(plan, system);
     if (!plan->propagator->adaptive)
         return left;
-    const double tried = *shoal_plan_field(plan, SHOAL_SYS_ATTEMPT, system), elapsed = *shoal_plan_field(plan, SHOAL_SYS_ELAPSED, system);
-    return fmax(1, tried >= HISTORY && elapsed > 0 ? left * (tried / elapsed) : left / fabs(*shoal_plan_field(plan, SHOAL_SYS_DT, system)));
+    const double tried = *shoal_plan_field(plan, SHOAL_SYS_ATTEMPT, system),
+                 elapsed = *shoal_plan_field(plan, SHOAL_SYS_ELAPSED, system);
+    return fmax(1, tried >= HISTORY && elapsed > 0 ? left * (tried / elapsed)
+                                                   : left / fabs(*shoal_plan_field(plan, SHOAL_SYS_DT, system)));
 }
 
 static double tried_steps(const shoal_plan *plan, long system)
@@ -50,7 +55,8 @@ static double tried_steps(const shoal_plan *plan, long system)
     return *shoal_plan_field(plan, plan->propagator->adaptive ? SHOAL_SYS_ATTEMPT : SHOAL_SYS_STEP, system);
 }
 
-/* The bin of a number of steps >= 1, OCTAVE of them in one, and the least number beyond a bin: exponent and first bits of a double. */
+/* The bin of a number of steps >= 1, OCTAVE of them in one, and the least number beyond a bin: exponent and first
+ * bits of a double. */
 static int class_of(double steps)
 {
     uint64_t bits;
@@ -70,7 +76,8 @@ static void find_moving(shoal_plan *plan, long count[CLASSES], double sum[CLASSE
     const long n = plan->n_list;
     double steps = 0, all = 0;
     int least = CLASSES, most = -1;
-#pragma omp parallel for num_threads(plan->host_threads) if (n >= WORTH_THREADS) reduction(+ : steps, all) reduction(min : least) \
+#pragma omp parallel for num_threads(plan->host_threads) if (n >= WORTH_THREADS) \
+    reduction(+ : steps, all) reduction(min : least) \
     reduction(max : most)
     for (long i = 0; i < n; i++) {
         const int system = plan->list[i];
@@ -167,8 +174,8 @@ shoal_status shoal_plan_begin(shoal_plan *plan, bool move)
     return plan->engine_type->launch(plan->engine, SHOAL_INTEGRATE, plan->moving, plan->n_moving, plan->length);
 }
 
-/* The length of the next slice from what came of this one, which took `seconds`: steps made, expected but not made, of the
- * longest. */
+/* The length of the next slice from what came of this one, which took `seconds`: steps made, expected but not made,
+ * of the longest. */
 static void adapt_length(shoal_plan *plan, double seconds, double made, double missed, double longest)
 {
     int group;
@@ -179,7 +186,8 @@ static void adapt_length(shoal_plan *plan, double seconds, double made, double m
     const double unmade = missed / (made + missed);
     const double best = fmin(LONGEST_SECONDS, sqrt(plan->gap * seconds / fmax(unmade, 1e-12)));
     const double steps = best * plan->pace * fmin(1, width / (double)plan->n_moving);
-    plan->slice_steps = (long)fmin(fmax(steps, fmax(LEAST_STEPS, 0.25 * plan->length)), fmin(8 * plan->length, MOST_STEPS));
+    plan->slice_steps = (long)fmin(fmax(steps, fmax(LEAST_STEPS, 0.25 * plan->length)),
+                                   fmin(8 * plan->length, MOST_STEPS));
 }
 
 /* What is left of a system's run, 0..1, and whose it is. */
@@ -193,7 +201,8 @@ static distance farther(distance a, distance b)
     return a.left > b.left || (a.left == b.left && a.system < b.system) ? a : b;
 }
 
-#pragma omp declare reduction(farther : distance : omp_out = farther(omp_out, omp_in)) initializer(omp_priv = (distance){-1, 0})
+#pragma omp declare reduction(farther:distance \
+                              : omp_out = farther(omp_out, omp_in)) initializer(omp_priv = (distance){-1, 0})
 
 /* Whether a running system has survived; it is written down. */
 static bool survives(shoal_plan *plan, int system)
@@ -206,25 +215,29 @@ static bool survives(shoal_plan *plan, int system)
     return true;
 }
 
-/* Systems that are done leave the list; what is left of the others is counted. seconds: that the slice took, 0 = there was none. */
+/* Systems that are done leave the list; what is left of the others is counted. seconds: that the slice took, 0 =
+ * there was none. */
 static void sift(shoal_plan *plan, double seconds)
 {
     const long n = plan->n_list;
     double made = 0, missed = 0, longest = 1, steps = 0, left = 0;
     distance slowest = {-1, 0};
     long n_ended = 0, kept = 0;
-#pragma omp parallel for num_threads(plan->host_threads) if (n >= WORTH_THREADS) reduction(+ : made, missed, steps, left, n_ended) \
+#pragma omp parallel for num_threads(plan->host_threads) if (n >= WORTH_THREADS) \
+    reduction(+ : made, missed, steps, left, n_ended) \
     reduction(max : longest) reduction(farther : slowest)
     for (long i = 0; i < n; i++) {
         const int system = plan->list[i];
-        const double new = tried_steps(plan, system) - plan->tried[system];
-        const double end = *shoal_plan_field(plan, SHOAL_SYS_END, system), to_go = end - shoal_plan_progress(plan, system);
-        const bool runs = *shoal_plan_field(plan, SHOAL_SYS_OUTCOME, system) == SHOAL_RUNNING && !survives(plan, system);
+        const double more = tried_steps(plan, system) - plan->tried[system];
+        const double end = *shoal_plan_field(plan, SHOAL_SYS_END, system),
+                     to_go = end - shoal_plan_progress(plan, system);
+        const bool runs = *shoal_plan_field(plan, SHOAL_SYS_OUTCOME, system) == SHOAL_RUNNING &&
+                          !survives(plan, system);
         steps += *shoal_plan_field(plan, SHOAL_SYS_STEP, system);
-        made += new;
+        made += more;
         if (!runs || plan->bin[system] < 0 || !plan->propagator->parks) /* parked ones are late, no more */
-            missed += fmax(0, fmin(plan->expected[system], plan->length) - new);
-        longest = fmax(longest, new);
+            missed += fmax(0, fmin(plan->expected[system], plan->length) - more);
+        longest = fmax(longest, more);
         plan->bin[system] = runs;
         n_ended += !runs;
         if (runs) {

@@ -14,7 +14,8 @@ bool shoal_plan_set_state_time(shoal_plan *plan, long system, double t)
     const double when = shoal_plan_absolute_time(plan, system, outcome == SHOAL_SURVIVED ? plan->t_end : t);
     const double tolerance = shoal_whole_step(*shoal_plan_field(plan, SHOAL_SYS_T_START, system), when, dt);
     double partial = alive && !isnan(t) ? shoal_plan_time_left(plan, system, when) : 0;
-    /* fixed steps: rounding either way; adaptive ones are exact, but their sum may pass the target by what it was rounded */
+    /* fixed steps: rounding either way; adaptive ones are exact, but their sum may pass the target by what it was
+     * rounded */
     if (partial / dt >= -tolerance && partial / dt <= (plan->propagator->adaptive ? 0 : tolerance))
         partial = 0;
     *shoal_plan_field(plan, SHOAL_SYS_PARTIAL, system) = partial;
@@ -23,8 +24,9 @@ bool shoal_plan_set_state_time(shoal_plan *plan, long system, double t)
 
 shoal_status shoal_plan_no_state_at(const shoal_plan *plan, long system, double t)
 {
-    return shoal_fail(plan->context, SHOAL_E_USAGE, "system %ld: a snapshot at %.17g is not within the step after %.17g",
-                      plan->ensemble->id[system], t, shoal_plan_time(plan, system));
+    return shoal_fail(plan->context, SHOAL_E_USAGE,
+                      "system %ld: a snapshot at %.17g is not within the step after %.17g", plan->ensemble->id[system],
+                      t, shoal_plan_time(plan, system));
 }
 
 void shoal_plan_request_states(shoal_plan *plan, const int *list, long n_list, bool ended)

@@ -64,7 +64,8 @@ shoal_status shoal_plan_choose_end(shoal_plan *plan, const shoal_options *option
     return shoal_plan_find_periods(plan);
 }
 
-/* The signed step and the number of whole steps of every running system; with `commit` they are written, else only checked. */
+/* The signed step and the number of whole steps of every running system; with `commit` they are written, else only
+ * checked. */
 shoal_status shoal_plan_choose_steps(shoal_plan *plan, bool commit)
 {
     shoal_ensemble *ensemble = plan->ensemble;
@@ -78,7 +79,8 @@ shoal_status shoal_plan_choose_steps(shoal_plan *plan, bool commit)
     for (long system = 0; system < ensemble->n_systems; system++) {
         if (*shoal_plan_field(plan, SHOAL_SYS_OUTCOME, system) != SHOAL_RUNNING)
             continue;
-        double t_start = *shoal_plan_field(plan, SHOAL_SYS_T_START, system), dt = *shoal_plan_field(plan, SHOAL_SYS_DT, system);
+        double t_start = *shoal_plan_field(plan, SHOAL_SYS_T_START, system),
+               dt = *shoal_plan_field(plan, SHOAL_SYS_DT, system);
         if (plan->dt != 0)
             dt = plan->dt;
         else if (plan->steps_per_orbit > 0)
@@ -90,7 +92,8 @@ shoal_status shoal_plan_choose_steps(shoal_plan *plan, bool commit)
         dt = fmin(fabs(dt), plan->args.dt_max);
         const double t_end = shoal_plan_absolute_time(plan, system, plan->t_end), span = t_end - t_start;
         if (!isfinite(t_start)) {
-            status = shoal_fail(plan->context, SHOAL_E_INPUT, "system %ld: t_start = %g: expected a finite time", ensemble->id[system], t_start);
+            status = shoal_fail(plan->context, SHOAL_E_INPUT, "system %ld: t_start = %g: expected a finite time",
+                                ensemble->id[system], t_start);
             goto done;
         }
         if ((plan->dt == 0 && plan->steps_per_orbit > 0 && !isfinite(dt)) || !isfinite(t_end)) { /* no orbit is bound */
@@ -103,7 +106,8 @@ shoal_status shoal_plan_choose_steps(shoal_plan *plan, bool commit)
                                 ensemble->id[system], dt);
             goto done;
         }
-        double end = plan->propagator->adaptive ? fabs(span) : floor(fabs(span) / dt + shoal_whole_step(t_start, t_end, dt));
+        double end = plan->propagator->adaptive ? fabs(span)
+                                                : floor(fabs(span) / dt + shoal_whole_step(t_start, t_end, dt));
         if (!plan->propagator->adaptive && !(end < 0x1p52)) {
             status = shoal_fail(plan->context, SHOAL_E_INPUT, "system %ld: %g steps of %g: too many to count",
                                 ensemble->id[system], end, dt);

@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * tune.c: which work model, bodies of a thread, block and number of registers are the fastest for a plan on the GPU at hand.
+ * tune.c: which work model, bodies of a thread, block and number of registers are the fastest for a plan on the GPU at
+ * hand.
  *
- * Every candidate advances the plan's own systems by the same steps; what it writes stays on the device, so that the run begins as if
- * nothing had been, and results do not depend on the choice (team.h). It is kept beside the compiled kernels: in a line of text for the
- * kernel that the rule below would take, the device and the number of systems to a factor of two.
+ * Every candidate advances the plan's own systems by the same steps; what it writes stays on the device, so that the
+ * run begins as if nothing had been, and results do not depend on the choice (team.h). It is kept beside the compiled
+ * kernels: in a line of text for the kernel that the rule below would take, the device and the number of systems to a
+ * factor of two.
  *
- * The rule, where nothing was measured: a thread a system where there are enough of them and their state fits into registers, else a
- * thread a body. Where systems end until it says otherwise of those that are left, they go on with another choice.
+ * The rule, where nothing was measured: a thread a system where there are enough of them and their state fits into
+ * registers, else a thread a body. Where systems end until it says otherwise of those that are left, they go on with
+ * another choice.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -16,23 +19,26 @@
 #include "core/plan/plan.h"
 
 enum { WARM_STEPS = 16, MOST_STEPS = 1 << 20 };
-#define MEASURE_S 0.03     /* wall time of the first candidate's measurement */
-#define LONG_RUN_S 20.0    /* a run that is expected to last as long is worth it */
-#define LONG_REST_S 2.0    /* and the rest of one, another choice by rule: a compiler's time and a few copies */
-#define STEP_S 1e-6        /* a step of a system on a GPU, however few there are */
-#define PAIR_S 5e-12       /* a pair of bodies in it, where there are enough systems; both roughly */
-#define REGISTER_DOUBLES 72 /* of a state that a thread's registers hold */
-#define MANY_SYSTEMS 16384 /* a thread for each of them keeps a large GPU busy: a warp for every scheduler (H200) */
-#define MANY_TEAMMATES 32768 /* of these, with two bodies or more each, keep it busy: the 132 multiprocessors' 8 warps of such threads (H200) */
+#define MEASURE_S        0.03  /* wall time of the first candidate's measurement */
+#define LONG_RUN_S       20.0  /* a run that is expected to last as long is worth it */
+#define LONG_REST_S      2.0   /* and the rest of one, another choice by rule: a compiler's time and a few copies */
+#define STEP_S           1e-6  /* a step of a system on a GPU, however few there are */
+#define PAIR_S           5e-12 /* a pair of bodies in it, where there are enough systems; both roughly */
+#define REGISTER_DOUBLES 72    /* of a state that a thread's registers hold */
+#define MANY_SYSTEMS     16384 /* a thread for each of them keeps a large GPU busy: a warp for every scheduler (H200) */
+/* Of these, with two bodies or more each, keep it busy: the 132 multiprocessors' 8 warps of such threads (H200). */
+#define MANY_TEAMMATES 32768
 
-/* ---- candidates ---------------------------------------------------------------------------------------------------------- */
+/* ---- candidates ---------------------------------------------------------------------------------------------- */
 
-/* A choice with a model and a tuning, as far as the user leaves them open; false if it is not one. A plugin's propagator need not know
- * of teams. */
-static bool candidate(const shoal_plan *plan, int model, int bodies, int block, int registers, shoal_kernel_choice *choice)
+/* A choice with a model and a tuning, as far as the user leaves them open; false if it is not one. A plugin's
+ * propagator need not know of teams. */
+static bool candidate(const shoal_plan *plan, int model, int bodies, int block, int registers,
+                      shoal_kernel_choice *choice)
 {
     choice->model = plan->any_model ? model : plan->choice.model;
-    choice->tuning.bodies = shoal_environment_number("SHOAL_CUDA_BODIES", plan->forced.bodies ? plan->forced.bodies : bodies, 1, 5);
+    choice->tuning.bodies = shoal_environment_number("SHOAL_CUDA_BODIES",
+                                                     plan->forced.bodies ? plan->forced.bodies : bodies, 1, 5);
     choice->tuning.block = plan->forced.block ? plan->forced.block : block;
     choice->tuning.max_registers = plan->forced.max_registers ? plan->forced.max_registers : registers;
     return choice->model == model && shoal_team_fits(choice) &&
@@ -43,7 +49,8 @@ void shoal_tune_rule(const shoal_plan *plan, long n_list, shoal_kernel_choice *c
 {
     const shoal_propagator *propagator = choice->propagator;
     const int doubles = propagator->n_slots * (shoal_choice_moved(choice) - propagator->first_body) + propagator->n_own;
-    const bool many = n_list >= (propagator->first_body ? MANY_SYSTEMS : MANY_SYSTEMS / 2); /* in maps, bodies wait less for each other */
+    /* in maps, bodies wait less for each other */
+    const bool many = n_list >= (propagator->first_body ? MANY_SYSTEMS : MANY_SYSTEMS / 2);
     const int block = many ? 128 : 32;
     if ((many && doubles <= REGISTER_DOUBLES) || !candidate(plan, SHOAL_MODEL_BODY, 2, block, 0, choice))
         (void)candidate(plan, SHOAL_MODEL_SYSTEM, 1, block, 0, choice);
@@ -60,30 +67,38 @@ static bool same(const shoal_kernel_choice *a, const shoal_kernel_choice *b)
 /* What is worth a measurement, the rule's choice first. */
 static int candidates(const shoal_plan *plan, shoal_kernel_choice list[SHOAL_MOST_TUNED])
 {
-    static const struct { bool many; int model, bodies, block, registers; } known[] = {
-        {true, SHOAL_MODEL_SYSTEM, 1, 128, 0}, {true, SHOAL_MODEL_SYSTEM, 1, 256, 0}, {true, SHOAL_MODEL_SYSTEM, 1, 128, 168},
-        {true, SHOAL_MODEL_SYSTEM, 1, 256, 128}, {true, SHOAL_MODEL_BODY, 1, 64, 0}, {true, SHOAL_MODEL_BODY, 2, 64, 0},
-        {true, SHOAL_MODEL_BODY, 2, 64, 168}, {true, SHOAL_MODEL_BODY, 4, 64, 0}, {true, SHOAL_MODEL_BODY, 5, 64, 0}, {true, SHOAL_MODEL_BODY, 1, 128, 96},
-        {false, SHOAL_MODEL_SYSTEM, 1, 32, 0}, {false, SHOAL_MODEL_BODY, 1, 32, 0}, {false, SHOAL_MODEL_BODY, 1, 32, 255},
-        {false, SHOAL_MODEL_BODY, 1, 64, 0}, {false, SHOAL_MODEL_COMPONENT, 1, 32, 0}, {false, SHOAL_MODEL_PAIR, 1, 32, 0},
+    static const struct {
+        bool many;
+        int model, bodies, block, registers;
+    } known[] = {
+        {true, SHOAL_MODEL_SYSTEM, 1, 128, 0},    {true, SHOAL_MODEL_SYSTEM, 1, 256, 0},
+        {true, SHOAL_MODEL_SYSTEM, 1, 128, 168},  {true, SHOAL_MODEL_SYSTEM, 1, 256, 128},
+        {true, SHOAL_MODEL_BODY, 1, 64, 0},       {true, SHOAL_MODEL_BODY, 2, 64, 0},
+        {true, SHOAL_MODEL_BODY, 2, 64, 168},     {true, SHOAL_MODEL_BODY, 4, 64, 0},
+        {true, SHOAL_MODEL_BODY, 5, 64, 0},       {true, SHOAL_MODEL_BODY, 1, 128, 96},
+        {false, SHOAL_MODEL_SYSTEM, 1, 32, 0},    {false, SHOAL_MODEL_BODY, 1, 32, 0},
+        {false, SHOAL_MODEL_BODY, 1, 32, 255},    {false, SHOAL_MODEL_BODY, 1, 64, 0},
+        {false, SHOAL_MODEL_COMPONENT, 1, 32, 0}, {false, SHOAL_MODEL_PAIR, 1, 32, 0},
     };
     int n = 1;
     list[0] = plan->choice;
     shoal_tune_rule(plan, plan->n_list, &list[0]);
     for (int i = 0; i < SHOAL_COUNT(known); i++) {
-        bool new = known[i].many == (plan->n_list >= MANY_SYSTEMS);
+        bool is_new = known[i].many == (plan->n_list >= MANY_SYSTEMS);
         list[n] = plan->choice;
-        new = new && candidate(plan, known[i].model, known[i].bodies, known[i].block, known[i].registers, &list[n]);
-        for (int k = 0; k < n && new; k++)
-            new = !same(&list[k], &list[n]);
-        n += new;
+        is_new = is_new &&
+                 candidate(plan, known[i].model, known[i].bodies, known[i].block, known[i].registers, &list[n]);
+        for (int k = 0; k < n && is_new; k++)
+            is_new = !same(&list[k], &list[n]);
+        n += is_new;
     }
     return n;
 }
 
-/* ---- kept ---------------------------------------------------------------------------------------------------------------- */
+/* ---- kept -------------------------------------------------------------------------------------------------------- */
 
-/* The file of the choice: that of the rule's kernel with the class of the number of systems; false if there is no cache. */
+/* The file of the choice: that of the rule's kernel with the class of the number of systems; false if there is no
+ * cache. */
 static bool kept_file(const shoal_plan *plan, char *path, size_t size)
 {
     const char *kernel = plan->engine_type->kernel_file(plan->engine);
@@ -96,21 +111,24 @@ static bool kept(const shoal_plan *plan, shoal_kernel_choice *choice)
     shoal_kernel_choice found = *choice;
     int bodies, block, registers;
     return kept_file(plan, path, sizeof path) && shoal_cache_read(path, text, sizeof text) &&
-           sscanf(text, "%15s bodies %d block %d registers %d on %127[^\n]", model, &bodies, &block, &registers, device) == 5 &&
-           strcmp(device, plan->engine_type->device(plan->engine)) == 0 && shoal_model_choose(&found, model) && block >= 32 &&
-           block <= 1024 && block % 32 == 0 && bodies >= 1 && bodies <= 5 && registers >= 0 && registers <= 255 &&
-           candidate(plan, found.model, bodies, block, registers, &found) && (*choice = found, true);
+           sscanf(text, "%15s bodies %d block %d registers %d on %127[^\n]", model, &bodies, &block, &registers,
+                  device) == 5 &&
+           strcmp(device, plan->engine_type->device(plan->engine)) == 0 && shoal_model_choose(&found, model) &&
+           block >= 32 && block <= 1024 && block % 32 == 0 && bodies >= 1 && bodies <= 5 && registers >= 0 &&
+           registers <= 255 && candidate(plan, found.model, bodies, block, registers, &found) &&
+           (*choice = found, true);
 }
 
 static void keep(const char *path, const shoal_plan *plan, const shoal_kernel_choice *choice)
 {
     char text[256];
-    snprintf(text, sizeof text, "%s bodies %d block %d registers %d on %s\n", shoal_model_name(choice), shoal_team_each(choice),
-             choice->tuning.block, choice->tuning.max_registers, plan->engine_type->device(plan->engine));
+    snprintf(text, sizeof text, "%s bodies %d block %d registers %d on %s\n", shoal_model_name(choice),
+             shoal_team_each(choice), choice->tuning.block, choice->tuning.max_registers,
+             plan->engine_type->device(plan->engine));
     shoal_cache_write(path, text);
 }
 
-/* ---- measuring ----------------------------------------------------------------------------------------------------------- */
+/* ---- measuring --------------------------------------------------------------------------------------------------- */
 
 /* Seconds that a candidate takes for *steps steps of every system; 0: as many as take it about MEASURE_S. */
 static shoal_status measure(shoal_plan *plan, const shoal_kernel_choice *choice, double *steps, double *seconds)
@@ -137,7 +155,8 @@ static double expected_seconds(const shoal_plan *plan)
     const double n = plan->ensemble->n_bodies;
     double steps = 0, most = 0;
     for (long i = 0; i < plan->n_list; i++) {
-        const double left = *shoal_ensemble_field(plan->ensemble, SHOAL_SYS_END, plan->list[i]) - shoal_plan_progress(plan, plan->list[i]);
+        const double left = *shoal_ensemble_field(plan->ensemble, SHOAL_SYS_END, plan->list[i]) -
+                            shoal_plan_progress(plan, plan->list[i]);
         const double dt = fabs(*shoal_ensemble_field(plan->ensemble, SHOAL_SYS_DT, plan->list[i]));
         const double own = plan->propagator->adaptive ? left / dt : left;
         steps += own;
@@ -201,7 +220,8 @@ bool shoal_tune_is_due(const shoal_plan *plan, shoal_kernel_choice *choice)
         return false;
     shoal_tune_rule(plan, plan->n_chosen_for, &before);
     shoal_tune_rule(plan, plan->n_list, choice);
-    const bool alike = before.model == choice->model && shoal_team_each(&before) == shoal_team_each(choice); /* blocks get smaller anyway */
+    /* blocks get smaller anyway */
+    const bool alike = before.model == choice->model && shoal_team_each(&before) == shoal_team_each(choice);
     return !alike && expected_seconds(plan) >= LONG_REST_S;
 }
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * plug.h: what a propagator, a force or a monitor says of itself. Each is one const descriptor, in NAME.c of integrators/, gravitation/
- * or monitors/, or in a plugin: a C file of the user's, named in a config, that holds the descriptor and the kernel text:
+ * plug.h: what a propagator, a force or a monitor says of itself. Each is one const descriptor, in NAME.c of
+ * integrators/, gravitation/ or monitors/, or in a plugin: a C file of the user's, named in a config, that holds the
+ * descriptor and the kernel text:
  *
  *     #include "core/plug/plug.h"
  *     #ifndef SHOAL_KERNEL
@@ -33,17 +34,17 @@ typedef enum shoal_parameter_type {
 typedef struct shoal_parameter {
     const char *name;
     shoal_parameter_type type;
-    const char *dimension;      /* of shoal_units_factor; "" = a pure number */
+    const char *dimension;       /* of shoal_units_factor; "" = a pure number */
     double initial, least, most; /* default and inclusive bounds, in inner units; initial = NaN: must be given */
-    const char *choices;        /* SHOAL_CHOICE: "hill|mutual_hill|absolute" */
-    const char *doc;            /* one line */
+    const char *choices;         /* SHOAL_CHOICE: "hill|mutual_hill|absolute" */
+    const char *doc;             /* one line */
 } shoal_parameter;
 
 /* What a monitor has slots for beside its own: every body but the central one, or every pair of bodies (kernel.h). */
 typedef enum shoal_monitor_parts { SHOAL_NO_PARTS, SHOAL_BODIES, SHOAL_PAIRS } shoal_monitor_parts;
 
-/* Whose slots a column is made from: the monitor's own; each part's, a column for every part, NAME_BODY or NAME_BODY_BODY; or
- * those of the part whose first slot is the least. */
+/* Whose slots a column is made from: the monitor's own; each part's, a column for every part, NAME_BODY or
+ * NAME_BODY_BODY; or those of the part whose first slot is the least. */
 typedef enum shoal_monitor_of { SHOAL_OF_SYSTEM, SHOAL_OF_EACH, SHOAL_OF_LEAST } shoal_monitor_of;
 
 /* A column that a monitor computes for each system, from watch slots after the run. */
@@ -56,11 +57,14 @@ typedef struct shoal_monitor_column {
     shoal_monitor_of of;
 } shoal_monitor_column;
 
-/* The parameter `compensated` of every propagator, in its table. Off by default where it was measured on one core to cost more than some 3 % (4 % hermite6,
- * 12 % hermite4, 20 % mvs, 60 % leapfrog, see docs/performance.md). */
+/* The parameter `compensated` of every propagator, in its table. Off by default where it was measured on one core to
+ * cost more than some 3 % (4 % hermite6, 12 % hermite4, 20 % mvs, 60 % leapfrog, see docs/performance.md). */
+/* clang-format off */
 #define SHOAL_COMPENSATED(by_default) \
-    {"compensated", SHOAL_BOOLEAN, "", by_default, 0, 1, NULL, "carry the rounding errors of positions and velocities (Kahan)"}
-#define SHOAL_COMPENSATED_PARAMETER SHOAL_COMPENSATED(0)
+    {"compensated", SHOAL_BOOLEAN, "", by_default, 0, 1, NULL, \
+     "carry the rounding errors of positions and velocities (Kahan)"}
+/* clang-format on */
+#define SHOAL_COMPENSATED_PARAMETER  SHOAL_COMPENSATED(0)
 #define SHOAL_COMPENSATED_BY_DEFAULT SHOAL_COMPENSATED(1)
 
 /* NULL if a propagator or a force with these parameters applies to a system, else a sentence that says why not. */
@@ -68,19 +72,20 @@ typedef const char *shoal_refusal(const double *parameters, const shoal_ensemble
 
 typedef struct shoal_propagator {
     const char *name;
-    const char *aliases;   /* "wh,wisdom_holman"; "rk4 (method=rk4)" sets a parameter, "(a=1;b=2)" two, unless they are given, too */
-    const char *doc;       /* one line */
+    /* "wh,wisdom_holman"; "rk4 (method=rk4)" sets a parameter, "(a=1;b=2)" two, unless they are given, too */
+    const char *aliases;
+    const char *doc; /* one line */
     const char *reference;
-    int order;             /* of convergence in dt */
+    int order;                /* of convergence in dt */
     const char *const *slots; /* names of the native state of one body */
     int n_slots;
-    int n_own;             /* native slots of the system itself */
-    bool parks;            /* on a GPU, systems whose steps need care are parked (integrate.kern.h: PROPAGATOR_PARKS) */
-    int first_body;        /* bodies before it have no slots: its kernel text's PROPAGATOR_FIRST_BODY */
-    bool several_bodies;   /* a GPU's thread may have two, four or five of them (team.h: TEAM_EACH) */
-    bool adaptive;         /* it chooses its steps (see integrate.kern.h) */
-    bool tangent;          /* it moves tangent vectors, too (see tangent.kern.h) */
-    bool newton_only;      /* it knows no extra forces */
+    int n_own;           /* native slots of the system itself */
+    bool parks;          /* on a GPU, systems whose steps need care are parked (integrate.kern.h: PROPAGATOR_PARKS) */
+    int first_body;      /* bodies before it have no slots: its kernel text's PROPAGATOR_FIRST_BODY */
+    bool several_bodies; /* a GPU's thread may have two, four or five of them (team.h: TEAM_EACH) */
+    bool adaptive;       /* it chooses its steps (see integrate.kern.h) */
+    bool tangent;        /* it moves tangent vectors, too (see tangent.kern.h) */
+    bool newton_only;    /* it knows no extra forces */
     bool resolves_pericentre; /* though its steps are fixed */
     const shoal_parameter *parameters;
     int n_parameters;
@@ -94,20 +99,22 @@ typedef struct shoal_monitor {
     int n_slots;           /* slots a system that it carries */
     const double *initial; /* [n_slots] their first values */
     shoal_monitor_parts parts;
-    int n_part_slots;      /* of each part */
+    int n_part_slots; /* of each part */
     const double *part_initial;
-    bool tangent;          /* it watches a tangent vector: every system has to carry one */
-    bool records;          /* with its parameter `log` not 0 it logs what happens (record_add in monitors/observe.kern.h) */
-    bool newton_only;      /* it knows no extra forces */
-    bool ends_only;        /* it looks at the ends of steps alone; view->before, which costs time, need not be there */
+    bool tangent; /* it watches a tangent vector: every system has to carry one */
+    /* with its parameter `log` not 0 it logs what happens (record_add in monitors/observe.kern.h) */
+    bool records;
+    bool newton_only; /* it knows no extra forces */
+    bool ends_only;   /* it looks at the ends of steps alone; view->before, which costs time, need not be there */
     const shoal_parameter *parameters;
     int n_parameters;
     const shoal_monitor_column *columns;
     int n_columns;
-    /* NULL if it can see something in these systems (NULL = whatever they are) with these parameters, else a sentence that says why
-     * not. The function may be NULL. */
+    /* NULL if it can see something in these systems (NULL = whatever they are) with these parameters, else a
+     * sentence that says why not. The function may be NULL. */
     const char *(*refuses)(const double *parameters, const shoal_ensemble *ensemble);
-    /* Sets its own slots for the bodies that a system begins with, or goes on with after a merger or removal. May be NULL. */
+    /* Sets its own slots for the bodies that a system begins with, or goes on with after a merger or removal. May be
+     * NULL. */
     void (*begin)(const shoal_ensemble *ensemble, long system, double *slots);
 } shoal_monitor;
 
@@ -120,7 +127,8 @@ typedef struct shoal_force {
     int n_parameters;
     bool depends_on_velocity;
     shoal_refusal *refuses; /* parameters that contradict each other, systems that it cannot act on; NULL: none */
-    /* What it adds to the energy, bodies = [n] in inner units; NaN, or no function: it conserves none, and energy errors are empty. */
+    /* What it adds to the energy, bodies = [n] in inner units; NaN, or no function: it conserves none, and energy
+     * errors are empty. */
     double (*energy)(const double *parameters, int n, const shoal_body *bodies);
 } shoal_force;
 

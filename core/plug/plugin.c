@@ -2,10 +2,10 @@
  *
  * plugin.c: propagators, forces and monitors of the user's: a C file (plug.h says what is in it), compiled at run time.
  *
- * The file is compiled twice. Its descriptor goes into a small library of its own, as soon as the plugin is loaded. Its kernel text joins
- * that of this build: shoal_plugin_text hands out both, with the lists that name the plugins, to NVRTC (jit.c), and to the system's C
- * compiler when the CPU is to run it, with the flags of the built-in kernels and for one body count. Libraries are kept in the
- * cache under the hash of all that went into them.
+ * The file is compiled twice. Its descriptor goes into a small library of its own, as soon as the plugin is loaded. Its
+ * kernel text joins that of this build: shoal_plugin_text hands out both, with the lists that name the plugins, to
+ * NVRTC (jit.c), and to the system's C compiler when the CPU is to run it, with the flags of the built-in kernels and
+ * for one body count. Libraries are kept in the cache under the hash of all that went into them.
  */
 #define _GNU_SOURCE 1
 #include <ctype.h>
@@ -30,7 +30,7 @@ enum { GENERATED_TEXTS = 4, MAX_TEXTS = GENERATED_TEXTS + 2 * SHOAL_MAX_PLUGINS,
 
 struct shoal_plugin {
     char name[64], path[PATH_SIZE];
-    char kind; /* 'p', 'f', 'm' */
+    char kind;                          /* 'p', 'f', 'm' */
     const shoal_propagator *propagator; /* its descriptor, if it is one */
     const shoal_monitor *monitor;       /* or one of these */
     char *text;
@@ -84,8 +84,9 @@ static char *text_of(const shoal_plugin *plugin)
     fprintf(out, "#line 1 \"%s\"\n%s\n#ifdef SHOAL_KERNEL\n", plugin->path, plugin->text);
     const shoal_propagator *p = plugin->propagator;
     if (p)
-        fprintf(out, "#define DESCRIPTOR_SLOTS %d\n#define DESCRIPTOR_OWN %d\n#define DESCRIPTOR_FIRST_BODY %d\n"
-                     "#define DESCRIPTOR_ADAPTIVE %d\n#define DESCRIPTOR_PARKS %d\n",
+        fprintf(out,
+                "#define DESCRIPTOR_SLOTS %d\n#define DESCRIPTOR_OWN %d\n#define DESCRIPTOR_FIRST_BODY %d\n"
+                "#define DESCRIPTOR_ADAPTIVE %d\n#define DESCRIPTOR_PARKS %d\n",
                 p->n_slots, p->n_own, p->first_body, p->adaptive, p->parks);
     if (plugin->monitor)
         fprintf(out, "LANE_ASSERT(%s_SLOTS == %d, \"%s_SLOTS is n_slots of the descriptor\");\n", plugin->name,
@@ -238,7 +239,8 @@ static shoal_status begin_work(shoal_context *context, shoal_hash key, char *wor
     const bool kept = shoal_cache_folder(cache, sizeof cache, true);
     snprintf(work, PATH_SIZE, "%s/plugin-XXXXXX", kept ? cache : temporary && *temporary ? temporary : "/tmp");
     if (!mkdtemp(work))
-        return shoal_fail(context, SHOAL_E_FILE, "%s: cannot make a folder to compile a plugin in: %s", work, strerror(errno));
+        return shoal_fail(context, SHOAL_E_FILE, "%s: cannot make a folder to compile a plugin in: %s", work,
+                          strerror(errno));
     snprintf(library, PATH_SIZE + 48, "%s/%016llx%016llx.so", kept ? cache : work, (unsigned long long)key.a,
              (unsigned long long)key.b);
     return SHOAL_OK;
@@ -266,7 +268,8 @@ static bool write_text(const char *folder, const char *name, const char *text)
  *   input   in  the file to compile, relative to the folder of the texts, or from the root
  *   own     in  its text, if it is none of the texts, else ""
  */
-static shoal_status library_open(shoal_context *context, words *begin, const char *input, const char *own, const char *what, void **opened)
+static shoal_status library_open(shoal_context *context, words *begin, const char *input, const char *own,
+                                 const char *what, void **opened)
 {
     char work[PATH_SIZE], library[PATH_SIZE + 48], made[PATH_SIZE + 16];
     shoal_text text;
@@ -360,7 +363,8 @@ static bool take_descriptor(shoal_plugs *plugs, shoal_plugin *plugin, void *libr
     const shoal_force *force = dlsym(library, symbol);
     snprintf(symbol, sizeof symbol, "shoal_monitor_%s", plugin->name);
     const shoal_monitor *monitor = dlsym(library, symbol);
-    snprintf(why, SHOAL_MESSAGE_SIZE, "one descriptor, shoal_propagator_NAME, shoal_force_NAME or shoal_monitor_NAME, NAME being the file's");
+    snprintf(why, SHOAL_MESSAGE_SIZE,
+             "one descriptor, shoal_propagator_NAME, shoal_force_NAME or shoal_monitor_NAME, NAME being the file's");
     if (!!propagator + !!force + !!monitor != 1)
         return false;
     const char *name = propagator ? propagator->name : force ? force->name : monitor->name;
@@ -388,7 +392,8 @@ shoal_status shoal_plugin_add(shoal_context *context, const char *path, shoal_pl
     const size_t length = strlen(base);
     snprintf(name, sizeof name, "%.*s", length > 2 ? (int)length - 2 : 0, base);
     if (length < 3 || length > 40 || strcmp(base + length - 2, ".c") != 0 || !shoal_is_identifier(name))
-        return shoal_fail(context, SHOAL_E_INPUT, "plugin '%s': expected a C file whose name is an identifier: NAME.c", path);
+        return shoal_fail(context, SHOAL_E_INPUT, "plugin '%s': expected a C file whose name is an identifier: NAME.c",
+                          path);
     if (!realpath(path, full))
         return shoal_fail(context, SHOAL_E_FILE, "plugin '%s': %s", path, strerror(errno));
     snprintf(what, sizeof what, "plugin '%s'", path);
@@ -509,8 +514,8 @@ bool shoal_plugin_is(const shoal_context *context, const shoal_propagator *propa
     return false;
 }
 
-shoal_status shoal_plugin_kernels(shoal_context *context, const shoal_kernel_choice *choice, const char *arch, int lanes,
-                                  const shoal_cpu_kernels **kernels)
+shoal_status shoal_plugin_kernels(shoal_context *context, const shoal_kernel_choice *choice, const char *arch,
+                                  int lanes, const shoal_cpu_kernels **kernels)
 {
     words command = {.n = 0};
     void *library = NULL;
@@ -524,7 +529,8 @@ shoal_status shoal_plugin_kernels(shoal_context *context, const shoal_kernel_cho
     add_word(&command, "-DPROPAGATOR=%s", choice->propagator->name);
     if (choice->n_bodies <= 9 && choice->form == SHOAL_FORM_PAIRS)
         add_word(&command, "-DN_BODIES=%d", choice->n_bodies);
-    shoal_status status = library_open(context, &command, "core/engine/kernel_cpu.c", "", "the kernel text with its plugins", &library);
+    shoal_status status = library_open(context, &command, "core/engine/kernel_cpu.c", "",
+                                       "the kernel text with its plugins", &library);
     if (status)
         return status;
     *kernels = dlsym(library, "shoal_plugin_kernels");

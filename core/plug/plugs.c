@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * plugs.c: the propagators, extra forces and monitors of this build, from the list.h of their folders; and to look among them.
+ * plugs.c: the propagators, extra forces and monitors of this build, from the list.h of their folders; and to look
+ * among them.
  *
- * Each list is expanded to declare the descriptors, to count them, and to make the array of their addresses. The place of a
- * monitor or a force in its list is its bit in shoal_kernel_args.
+ * Each list is expanded to declare the descriptors, to count them, and to make the array of their addresses. The place
+ * of a monitor or a force in its list is its bit in shoal_kernel_args.
  */
 #include <ctype.h>
 #include <math.h>
@@ -23,9 +24,9 @@
 #undef FORCE
 
 /* How many lines a list has. */
-#define PROPAGATOR(name) +1
+#define PROPAGATOR(name)    +1
 #define MONITOR(name, sees) +1
-#define FORCE(name) +1
+#define FORCE(name)         +1
 _Static_assert((0
 #include "integrators/list.h"
                 ) <= SHOAL_MAX_PROPAGATORS,
@@ -45,7 +46,7 @@ _Static_assert((0
 /* Index of a word in a list whose words are parted by the character `between`, -1 if it is not there. */
 static int word_index(const char *words, char between, const char *word)
 {
-    const char ends[] = { between, '\0' };
+    const char ends[] = {between, '\0'};
     const size_t length = strlen(word);
     int index = 0;
     for (const char *at = words; at; index++) {
@@ -60,21 +61,24 @@ static int word_index(const char *words, char between, const char *word)
 const shoal_plugs *shoal_plugs_of(const shoal_context *context)
 {
     static const shoal_plugs builtin = {
-        .propagators = {
+        .propagators =
+            {
 #define PROPAGATOR(name) &shoal_propagator_##name,
 #include "integrators/list.h"
 #undef PROPAGATOR
-        },
-        .monitors = {
+            },
+        .monitors =
+            {
 #define MONITOR(name, sees) &shoal_monitor_##name,
 #include "monitors/list.h"
 #undef MONITOR
-        },
-        .forces = {
+            },
+        .forces =
+            {
 #define FORCE(name) &shoal_force_##name,
 #include "gravitation/list.h"
 #undef FORCE
-        },
+            },
     };
     return context && context->plugs ? context->plugs : &builtin;
 }
@@ -119,26 +123,26 @@ int shoal_propagator_preset(const shoal_propagator *propagator, const char *name
     return i;
 }
 
-#define FIND_BY_NAME(kind)                                                                   \
-    int shoal_##kind##_find(const shoal_context *context, const char *name)                  \
-    {                                                                                        \
-        const shoal_##kind *const *all = shoal_plugs_of(context)->kind##s;                   \
-        for (int i = 0; all[i]; i++)                                                         \
-            if (strcmp(all[i]->name, name) == 0)                                             \
-                return i;                                                                    \
-        return -1;                                                                           \
+#define FIND_BY_NAME(kind)                                                  \
+    int shoal_##kind##_find(const shoal_context *context, const char *name) \
+    {                                                                       \
+        const shoal_##kind *const *all = shoal_plugs_of(context)->kind##s;  \
+        for (int i = 0; all[i]; i++)                                        \
+            if (strcmp(all[i]->name, name) == 0)                            \
+                return i;                                                   \
+        return -1;                                                          \
     }
 FIND_BY_NAME(monitor)
 FIND_BY_NAME(force)
 
-#define ALL_NAMES(kind)                                                                          \
-    int shoal_##kind##_names(const shoal_context *context, const char **names, int limit)       \
-    {                                                                                            \
-        const shoal_##kind *const *all = shoal_plugs_of(context)->kind##s;                       \
-        int n = 0;                                                                               \
-        for (; n < limit && all[n]; n++)                                                         \
-            names[n] = all[n]->name;                                                             \
-        return n;                                                                                \
+#define ALL_NAMES(kind)                                                                   \
+    int shoal_##kind##_names(const shoal_context *context, const char **names, int limit) \
+    {                                                                                     \
+        const shoal_##kind *const *all = shoal_plugs_of(context)->kind##s;                \
+        int n = 0;                                                                        \
+        for (; n < limit && all[n]; n++)                                                  \
+            names[n] = all[n]->name;                                                      \
+        return n;                                                                         \
     }
 ALL_NAMES(propagator)
 ALL_NAMES(monitor)
@@ -159,7 +163,9 @@ int shoal_monitor_n_of(const shoal_monitor *monitor, int column, int n_bodies)
 void shoal_monitor_column_name(const shoal_monitor *monitor, int column, int part, int n_bodies,
                                char (*body_name)[SHOAL_NAME_SIZE], char name[SHOAL_COLUMN_SIZE])
 {
-    int bodies[2] = {part + 1, 0}, n = monitor->columns[column].of != SHOAL_OF_EACH ? 0 : monitor->parts == SHOAL_PAIRS ? 2 : 1;
+    int bodies[2] = {part + 1, 0}, n = monitor->columns[column].of != SHOAL_OF_EACH ? 0
+                                       : monitor->parts == SHOAL_PAIRS              ? 2
+                                                                                    : 1;
     for (int i = 0; n == 2 && i < n_bodies; i++)
         for (int j = i + 1; j < n_bodies; j++)
             if (SHOAL_PAIR(n_bodies, i, j) == part) {

@@ -11,15 +11,14 @@
 #include "core/kernel/kernel.h"
 #include "core/plug/plug.h"
 
-/* ---- plugs.c: the propagators, forces and monitors that there are ------------------------------------------------------ */
-
+/* ---- plugs.c: the propagators, forces and monitors that there are ------------------------------------------------ */
 
 enum { SHOAL_MAX_PROPAGATORS = 62, SHOAL_MAX_FORCE_KINDS = 31, SHOAL_MAX_PLUGINS = 16 };
 
 typedef struct shoal_plugin shoal_plugin;
 
-/* What a context knows: those of this build, in the order of the lists, then those of its plugins. NULL-terminated; the index of a
- * monitor or a force is its bit in shoal_kernel_args. */
+/* What a context knows: those of this build, in the order of the lists, then those of its plugins. NULL-terminated;
+ * the index of a monitor or a force is its bit in shoal_kernel_args. */
 struct shoal_plugs {
     const shoal_propagator *propagators[SHOAL_MAX_PROPAGATORS + 1];
     const shoal_monitor *monitors[SHOAL_MAX_MONITORS + 1];
@@ -74,7 +73,7 @@ bool shoal_is_identifier(const char *name);
 /* Index of a word in "a|b|c", -1 if it is not there. */
 int shoal_choice_index(const char *choices, const char *word);
 
-/* ---- a choice of kernels -------------------------------------------------------------------------------------------- */
+/* ---- a choice of kernels ----------------------------------------------------------------------------------------- */
 
 /* How a GPU's kernels use it: 0 = as by default. */
 typedef struct shoal_tuning {
@@ -87,21 +86,21 @@ typedef struct shoal_tuning {
 typedef struct shoal_kernel_choice {
     const shoal_propagator *propagator;
     int n_bodies;
-    int variational; /* 1: as many tangent vectors are moved with them */
-    int monitors;    /* bits */
-    int forces;      /* bits */
-    bool plugins;    /* a plugin's text is needed */
+    int variational;      /* 1: as many tangent vectors are moved with them */
+    int monitors;         /* bits */
+    int forces;           /* bits */
+    bool plugins;         /* a plugin's text is needed */
     const double *chosen; /* [propagator->n_parameters] the propagator's parameters, NULL = their defaults */
-    int form;        /* SHOAL_FORM_* */
+    int form;             /* SHOAL_FORM_* */
     int n_massive;
     int compensated;
-    int threads;     /* CPU */
-    int lanes;       /* CPU, 0 = the machine's */
-    bool beside_gpu; /* CPU: with a GPU's arithmetic (lane.h) */
-    int model;       /* GPU: SHOAL_MODEL_* */
+    int threads;         /* CPU */
+    int lanes;           /* CPU, 0 = the machine's */
+    bool beside_gpu;     /* CPU: with a GPU's arithmetic (lane.h) */
+    int model;           /* GPU: SHOAL_MODEL_* */
     shoal_tuning tuning; /* GPU */
-    bool unit_star;  /* GPU: body 0 of every system has mass 1, and keeps it */
-    bool alone;      /* GPU: it hands no system to the host, whose arrays stay as they are */
+    bool unit_star;      /* GPU: body 0 of every system has mass 1, and keeps it */
+    bool alone;          /* GPU: it hands no system to the host, whose arrays stay as they are */
 } shoal_kernel_choice;
 
 static inline int shoal_choice_moved(const shoal_kernel_choice *choice)
@@ -110,9 +109,10 @@ static inline int shoal_choice_moved(const shoal_kernel_choice *choice)
 }
 
 /* The last three are a GPU engine's own, of propagators that park systems. */
-/* ---- plugin.c: plugs of the user's, compiled and loaded at run time --------------------------------------------------- */
+/* ---- plugin.c: plugs of the user's, compiled and loaded at run time ---------------------------------------------- */
 
-/* Whether a descriptor (one of the three, the others are NULL) may join the plugs; why = [SHOAL_MESSAGE_SIZE]: what was expected if not. */
+/* Whether a descriptor (one of the three, the others are NULL) may join the plugs; why = [SHOAL_MESSAGE_SIZE]: what
+ * was expected if not. */
 typedef bool shoal_plug_check(const shoal_plugs *plugs, const shoal_propagator *propagator, const shoal_force *force,
                               const shoal_monitor *monitor, char *why);
 /* Load a plugin whose descriptor passes the check: shoal_plugin_load. */
@@ -126,7 +126,7 @@ void shoal_plugins_release(shoal_context *context);
 /* A comment line a plugin, with a hash of its text: a run must not go on with another plugin of the same name. */
 void shoal_plugins_describe(const shoal_context *context, FILE *out);
 /* CPU kernels with the plugins in them; they stay as long as the context. */
-shoal_status shoal_plugin_kernels(shoal_context *context, const shoal_kernel_choice *choice, const char *arch, int lanes,
-                                  const shoal_cpu_kernels **kernels);
+shoal_status shoal_plugin_kernels(shoal_context *context, const shoal_kernel_choice *choice, const char *arch,
+                                  int lanes, const shoal_cpu_kernels **kernels);
 
 #endif

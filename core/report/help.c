@@ -14,7 +14,7 @@
 /* The units in which the help speaks. */
 static shoal_status help_units(shoal_context *context, shoal_config *config)
 {
-    *config = (shoal_config){ .context = context, .path = "", .angle = M_PI / 180, .angle_name = "deg" };
+    *config = (shoal_config){.context = context, .path = "", .angle = M_PI / 180, .angle_name = "deg"};
     return shoal_units_init(context, "AU", "Msun", "yr", NAN, &config->units);
 }
 
@@ -139,7 +139,8 @@ static void explain_key(const shoal_config *config, const shoal_key *key, FILE *
     if (key->kind == SHOAL_KEY_GROUP || key->kind == SHOAL_KEY_LIST) {
         const bool units = strcmp(key->row.name, "units") == 0;
         fputs("keys:\n", out);
-        snprintf(name, sizeof name, "%s%s%s", units ? "" : key->section, units || !*key->section ? "" : ".", key->row.name);
+        snprintf(name, sizeof name, "%s%s%s", units ? "" : key->section, units || !*key->section ? "" : ".",
+                 key->row.name);
         explain_section(config, name, out);
     }
 }
@@ -155,11 +156,13 @@ typedef struct big_word {
 static bool big_word_at(int i, big_word *word)
 {
     static const big_word models[] = {
+/* clang-format off */
 #define X(name, r_max, doc) { "model", #name, doc, "" },
+        /* clang-format on */
         SHOAL_BIG_MODEL_LIST(X)
 #undef X
     };
-    static const char *const engines[] = { "cpu", "cuda" };
+    static const char *const engines[] = {"cpu", "cuda"};
     if (i < SHOAL_COUNT(models)) {
         *word = models[i];
         return true;
@@ -167,14 +170,14 @@ static bool big_word_at(int i, big_word *word)
     i -= SHOAL_COUNT(models);
     const int n_methods = shoal_count((const void *const *)shoal_big_methods);
     if (i < n_methods) {
-        *word = (big_word){ "integrator", shoal_big_methods[i]->name, shoal_big_methods[i]->doc, "" };
+        *word = (big_word){"integrator", shoal_big_methods[i]->name, shoal_big_methods[i]->doc, ""};
         return true;
     }
     i -= n_methods;
     for (int e = 0; e < SHOAL_COUNT(engines); e++)
         for (int k = 0; shoal_tiled_kernel(engines[e], k, NULL); k++, i--)
             if (i == 0) {
-                *word = (big_word){ .kind = "force method", .engine = engines[e] };
+                *word = (big_word){.kind = "force method", .engine = engines[e]};
                 word->name = shoal_tiled_kernel(engines[e], k, &word->doc);
                 return true;
             }
@@ -188,12 +191,12 @@ static bool explain_big(const char *name, FILE *out)
     bool found = false;
     for (int i = 0; big_word_at(i, &word); i++)
         if (strcmp(word.name, name) == 0)
-            found = fprintf(out, "%s, %s %s of one big system%s%s: %s\n", word.name, *word.kind == 'i' ? "an" : "a", word.kind,
-                            *word.engine ? " on " : "", word.engine, word.doc) > 0;
+            found = fprintf(out, "%s, %s %s of one big system%s%s: %s\n", word.name, *word.kind == 'i' ? "an" : "a",
+                            word.kind, *word.engine ? " on " : "", word.engine, word.doc) > 0;
     return found;
 }
 
-/* ---- the whole reference, as Markdown ----------------------------------------------------------------------------- */
+/* ---- the whole reference, as Markdown ---------------------------------------------------------------------------- */
 
 static void table_cell(const char *text, FILE *out)
 {
@@ -204,7 +207,8 @@ static void table_cell(const char *text, FILE *out)
     }
 }
 
-static void table_row(const shoal_config *config, shoal_key_kind kind, const char *otherwise, const shoal_parameter *row, FILE *out)
+static void table_row(const shoal_config *config, shoal_key_kind kind, const char *otherwise,
+                      const shoal_parameter *row, FILE *out)
 {
     char words[SHOAL_MESSAGE_SIZE];
     shoal_config_wants(config, kind, row, words);
@@ -217,10 +221,13 @@ static void table_row(const shoal_config *config, shoal_key_kind kind, const cha
     fputs(" |\n", out);
 }
 
-static void table_head(FILE *out) { fputs("\n| key | takes | default | meaning |\n|---|---|---|---|\n", out); }
+static void table_head(FILE *out)
+{
+    fputs("\n| key | takes | default | meaning |\n|---|---|---|---|\n", out);
+}
 
-static void table_plug(const shoal_config *config, const char *name, const char *doc, const char *reference, const char *aliases,
-                       const shoal_parameter *rows, int n_rows, FILE *out)
+static void table_plug(const shoal_config *config, const char *name, const char *doc, const char *reference,
+                       const char *aliases, const shoal_parameter *rows, int n_rows, FILE *out)
 {
     fprintf(out, "\n### `%s`\n\n%s.\n", name, doc);
     if (reference && *reference)
@@ -240,8 +247,10 @@ shoal_status shoal_help_reference(shoal_context *context, FILE *out)
     shoal_status status = help_units(context, &config);
     if (status)
         return status;
-    fputs("# Reference\n\nEvery key of a config file, every propagator, force and monitor, as `shoal explain --all` prints them.\n"
-          "Defaults and bounds are in AU, Msun, yr and degrees.\n\n## Config keys\n", out);
+    fputs("# Reference\n\nEvery key of a config file, every propagator, force and monitor, as `shoal explain --all` "
+          "prints them.\n"
+          "Defaults and bounds are in AU, Msun, yr and degrees.\n\n## Config keys\n",
+          out);
     const char *section = NULL;
     for (int i = 0; i < shoal_n_keys; i++) {
         if (!section || strcmp(section, shoal_keys[i].section) != 0) {
@@ -260,7 +269,8 @@ shoal_status shoal_help_reference(shoal_context *context, FILE *out)
     fputs("\n## Propagators\n", out);
     for (int i = 0; plugs->propagators[i]; i++) {
         const shoal_propagator *plug = plugs->propagators[i];
-        table_plug(&config, plug->name, plug->doc, plug->reference, plug->aliases, plug->parameters, plug->n_parameters, out);
+        table_plug(&config, plug->name, plug->doc, plug->reference, plug->aliases, plug->parameters, plug->n_parameters,
+                   out);
     }
     fputs("\n## Forces\n", out);
     for (int i = -1; i < 0 || plugs->forces[i]; i++) {
@@ -308,8 +318,8 @@ void shoal_help_list(const shoal_context *context, FILE *out)
 }
 
 /* The row of a parameter, "mvs.compensated". */
-static bool explain_parameter(const shoal_config *config, const char *kind, const char *plug, const shoal_parameter *parameters, int n,
-                              const char *name, FILE *out)
+static bool explain_parameter(const shoal_config *config, const char *kind, const char *plug,
+                              const shoal_parameter *parameters, int n, const char *name, FILE *out)
 {
     const size_t length = strlen(plug);
     for (int i = 0; i < n && strncmp(name, plug, length) == 0 && name[length] == '.'; i++)
@@ -332,8 +342,8 @@ static bool explain_parameters(const shoal_config *config, const char *name, FIL
         found |= explain_parameter(config, "monitor", plugs->monitors[i]->name, plugs->monitors[i]->parameters,
                                    plugs->monitors[i]->n_parameters, name, out);
     for (int i = 0; plugs->forces[i]; i++)
-        found |= explain_parameter(config, "force", plugs->forces[i]->name, plugs->forces[i]->parameters, plugs->forces[i]->n_parameters,
-                                   name, out);
+        found |= explain_parameter(config, "force", plugs->forces[i]->name, plugs->forces[i]->parameters,
+                                   plugs->forces[i]->n_parameters, name, out);
     return found;
 }
 
@@ -389,8 +399,8 @@ shoal_status shoal_help_explain(shoal_context *context, const char *name, FILE *
     for (int i = 0; monitors[i]; i++)
         for (int c = 0; c < monitors[i]->n_columns; c++)
             if (strcmp(monitors[i]->columns[c].name, name) == 0)
-                found = fprintf(out, "%s%s, a column of the monitor %s: %s\n", name, column_ends(monitors[i], c), monitors[i]->name,
-                                monitors[i]->columns[c].doc) > 0;
+                found = fprintf(out, "%s%s, a column of the monitor %s: %s\n", name, column_ends(monitors[i], c),
+                                monitors[i]->name, monitors[i]->columns[c].doc) > 0;
 #define X(NAME, code, word, doc) \
     if (strcmp(name, word) == 0) \
         found = fprintf(out, "%s, an outcome of a system: %s\n", word, doc) > 0;

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * merge.c: the results of the shards of a study (run.shard = "i/N") become one, which holds what a run of the whole study
- * would have left: the same rows in the same order, and its config, which is that of each shard without the line that names the
- * shard.
+ * merge.c: the results of the shards of a study (run.shard = "i/N") become one, which holds what a run of the whole
+ * study would have left: the same rows in the same order, and its config, which is that of each shard without the line
+ * that names the shard.
  *
- * Row k of shard i is system i - 1 + k N of the whole. A snapshot is taken of all systems at once, so in the whole the first
- * ones of all systems come first, in order of the systems, then the second ones. Events are in order of the systems.
+ * Row k of shard i is system i - 1 + k N of the whole. A snapshot is taken of all systems at once, so in the whole the
+ * first ones of all systems come first, in order of the systems, then the second ones. Events are in order of the
+ * systems.
  */
 #define _GNU_SOURCE
 #include <stdlib.h>
@@ -23,7 +24,8 @@ char *shoal_config_without_shard(const char *text, long *shard, long *n_shards)
     *shard = 0;
     *n_shards = 1;
     for (char *at = whole; at && (at = strchr(at, '\n')); at++)
-        if (sscanf(at, shard_line, shard, n_shards, &length) == 2 && length > 0 && strncmp(at, "\n    shard", 10) == 0) {
+        if (sscanf(at, shard_line, shard, n_shards, &length) == 2 && length > 0 &&
+            strncmp(at, "\n    shard", 10) == 0) {
             memmove(at, at + length, strlen(at + length) + 1);
             break;
         }
@@ -42,17 +44,19 @@ typedef struct shard {
 static const char *difference(const shard *a, const shard *b)
 {
     const shoal_result *one = a->result, *other = b->result;
-    return strcmp(one->version, other->version) != 0                                 ? "version of shoal"
+    return strcmp(one->version, other->version) != 0                                   ? "version of shoal"
            : memcmp(&one->units.length, &other->units.length, 4 * sizeof(double)) != 0 ? "units"
-           : a->n != b->n                                                            ? "number of shards"
-           : !shoal_config_same(a->config, b->config)                                ? "config"
-           : one->n_bodies != other->n_bodies                                        ? "number of bodies"
-           : one->n_columns != other->n_columns                                      ? "number of columns"
-                                                                                     : NULL;
+           : a->n != b->n                                                              ? "number of shards"
+           : !shoal_config_same(a->config, b->config)                                  ? "config"
+           : one->n_bodies != other->n_bodies                                          ? "number of bodies"
+           : one->n_columns != other->n_columns                                        ? "number of columns"
+                                                                                       : NULL;
 }
 
-/* Every shard once, all of them, all complete and of the same study; shards: in the order given, place: [n] by number. */
-static shoal_status check_shards(shoal_context *context, const shard *shards, int n_given, bool partial, const shard **place)
+/* Every shard once, all of them, all complete and of the same study; shards: in the order given, place: [n] by
+ * number. */
+static shoal_status check_shards(shoal_context *context, const shard *shards, int n_given, bool partial,
+                                 const shard **place)
 {
     const long n = shards->n;
     char missing[200] = "";
@@ -63,14 +67,15 @@ static shoal_status check_shards(shoal_context *context, const shard *shards, in
             char keys[200] = "";
             if (strcmp(what, "config") == 0)
                 shoal_config_difference(shards->config, given->config, keys, sizeof keys);
-            return shoal_fail(context, SHOAL_E_INPUT, "%s and %s: expected shards of one run; their %s differs%s%s", shards->name,
-                              given->name, what, *keys ? ": " : "", keys);
+            return shoal_fail(context, SHOAL_E_INPUT, "%s and %s: expected shards of one run; their %s differs%s%s",
+                              shards->name, given->name, what, *keys ? ": " : "", keys);
         }
         if (place[given->i - 1])
             return shoal_fail(context, SHOAL_E_INPUT, "%s and %s: both are shard %ld/%ld", place[given->i - 1]->name,
                               given->name, given->i, n);
         if (!given->result->complete && !partial)
-            return shoal_fail(context, SHOAL_E_INPUT, "%s: its run has not ended; --partial takes what there is", given->name);
+            return shoal_fail(context, SHOAL_E_INPUT, "%s: its run has not ended; --partial takes what there is",
+                              given->name);
         place[given->i - 1] = given;
     }
     for (long i = 1, used = 0; i <= n && used < (long)sizeof missing - 1; i++)
@@ -166,15 +171,16 @@ static shoal_status merge_entries(shoal_context *context, shoal_result *to, int 
         n += shoal_field_rows(system, shards[s].result);
     entry *all = malloc((size_t)(n + 1) * sizeof *all);
     long *ordinal = calloc((size_t)to->n_systems, sizeof *ordinal);
-    shoal_status status = all && ordinal ? shoal_result_reserve(context, to, when, n)
-                                         : shoal_fail(context, SHOAL_E_MEMORY, "out of memory for %ld snapshots or events", n);
+    shoal_status status = all && ordinal
+                              ? shoal_result_reserve(context, to, when, n)
+                              : shoal_fail(context, SHOAL_E_MEMORY, "out of memory for %ld snapshots or events", n);
     if (status)
         goto fail;
     for (int s = 0, k = 0; s < n_given; s++) {
         const int64_t *of = shoal_field_data(shards[s].result, system);
         for (long from = 0; from < shoal_field_rows(system, shards[s].result); from++) {
             const long row = row_of[shards[s].i - 1 + of[from] * shards[s].n];
-            all[k++] = (entry){ ordinal[row]++, row, from, shards[s].result };
+            all[k++] = (entry){ordinal[row]++, row, from, shards[s].result};
         }
     }
     qsort(all, (size_t)n, sizeof *all, when & SHOAL_FIELD_EVENT ? by_row : by_ordinal);
@@ -211,8 +217,8 @@ static shoal_status check_ids(shoal_context *context, const shoal_result *result
     return status;
 }
 
-shoal_status shoal_result_merge(shoal_context *context, int n_given, const char *const *names, shoal_result *const *results,
-                                bool partial, shoal_result **merged)
+shoal_status shoal_result_merge(shoal_context *context, int n_given, const char *const *names,
+                                shoal_result *const *results, bool partial, shoal_result **merged)
 {
     shoal_result *made = NULL;
     const shard **place = NULL;
@@ -222,7 +228,7 @@ shoal_status shoal_result_merge(shoal_context *context, int n_given, const char 
     *merged = NULL;
     for (int k = 0; k < n_given && !status; k++) {
         shard *s = &shards[k];
-        *s = (shard){ .name = names[k], .result = results[k] };
+        *s = (shard){.name = names[k], .result = results[k]};
         s->config = shoal_config_without_shard(results[k]->config_text ? results[k]->config_text : "", &s->i, &s->n);
         if (!s->config)
             status = shoal_fail(context, SHOAL_E_MEMORY, "out of memory");

@@ -3,8 +3,9 @@
  * plot.c: the map of a grid sweep, as a picture (through gnuplot) and as text for the terminal.
  *
  * Both are drawn from one list of cells: a cell shows the column's value where its system lived to the end, and the
- * colour of the outcome where it did not; with lifetimes the other way round. Several systems in a cell (a grid finer than the picture, further swept
- * axes): the outcome that more than half of them ended by, else the median of their values.
+ * colour of the outcome where it did not; with lifetimes the other way round. Several systems in a cell (a grid finer
+ * than the picture, further swept axes): the outcome that more than half of them ended by, else the median of their
+ * values.
  *
  * Orientation: the horizontal axis is the one whose column ends in ".a" or ".P" if exactly one of the two does, else
  * the last; values grow to the right and upwards, whichever way the sweep runs.
@@ -26,13 +27,13 @@
 
 #include "core/report/plot.h"
 
-#define PICTURE_WIDTH 1600  /* pixels; at 300 to the inch just over 5 inches */
+#define PICTURE_WIDTH  1600 /* pixels; at 300 to the inch just over 5 inches */
 #define PICTURE_HEIGHT 1200
-#define PICTURE_CELLS 1400  /* most cells along one axis */
-#define MOST_LISTED 12      /* most labels of values that are not evenly spaced */
-#define PREVIEW_LINES 24
+#define PICTURE_CELLS  1400 /* most cells along one axis */
+#define MOST_LISTED    12   /* most labels of values that are not evenly spaced */
+#define PREVIEW_LINES  24
 #define PREVIEW_MARGIN 10   /* characters left of the map */
-#define VALUE (-1)          /* kind of a cell that shows a value; else the outcome */
+#define VALUE          (-1) /* kind of a cell that shows a value; else the outcome */
 
 extern char **environ;
 
@@ -40,60 +41,57 @@ typedef struct colour {
     unsigned char r, g, b;
 } colour;
 
-static const colour no_value = { 217, 217, 217 };
+static const colour no_value = {217, 217, 217};
 
 static const colour viridis[] = {
-    { 68, 1, 84 },   { 71, 45, 123 },  { 59, 82, 139 },  { 44, 114, 142 }, { 33, 145, 140 },
-    { 40, 174, 128 }, { 94, 201, 98 }, { 173, 220, 48 }, { 253, 231, 37 },
+    {68, 1, 84},    {71, 45, 123}, {59, 82, 139},  {44, 114, 142}, {33, 145, 140},
+    {40, 174, 128}, {94, 201, 98}, {173, 220, 48}, {253, 231, 37},
 };
 
 static const char ramp[] = ".:-=+*#%@";
 
-/* How an outcome is shown; those not listed show their value. Survivors have a colour where values are lifetimes, which for them is no more than the
- * run's length. */
+/* How an outcome is shown; those not listed show their value. Survivors have a colour where values are lifetimes,
+ * which for them is no more than the run's length. */
 static const struct style {
     int outcome;
     char letter;
     colour colour;
 } styles[] = {
-    { SHOAL_EJECTED, 'E', { 0, 0, 0 } },
-    { SHOAL_COLLIDED, 'C', { 204, 121, 167 } },
-    { SHOAL_HIT_STAR, 'S', { 86, 180, 233 } },
-    { SHOAL_ENCOUNTER, 'e', { 213, 94, 0 } },
-    { SHOAL_CROSSED, 'x', { 230, 159, 0 } },
-    { SHOAL_STEP_UNDERFLOW, 'u', { 128, 64, 64 } },
-    { SHOAL_NONFINITE, '?', { 255, 0, 255 } },
-    { SHOAL_INVALID, '!', { 255, 255, 255 } },
-    { SHOAL_INACCURATE, 'i', { 0, 0, 128 } },
-    { SHOAL_BUDGET, 'b', { 128, 128, 0 } },
-    { SHOAL_SURVIVED, 's', { 204, 226, 245 } },
+    {SHOAL_EJECTED, 'E', {0, 0, 0}},        {SHOAL_COLLIDED, 'C', {204, 121, 167}},
+    {SHOAL_HIT_STAR, 'S', {86, 180, 233}},  {SHOAL_ENCOUNTER, 'e', {213, 94, 0}},
+    {SHOAL_CROSSED, 'x', {230, 159, 0}},    {SHOAL_STEP_UNDERFLOW, 'u', {128, 64, 64}},
+    {SHOAL_NONFINITE, '?', {255, 0, 255}},  {SHOAL_INVALID, '!', {255, 255, 255}},
+    {SHOAL_INACCURATE, 'i', {0, 0, 128}},   {SHOAL_BUDGET, 'b', {128, 128, 0}},
+    {SHOAL_SURVIVED, 's', {204, 226, 245}},
 };
 
 /* One of the two axes of the map. */
 typedef struct map_axis {
     const shoal_axis *axis;
     const char *unit;
-    long stride;     /* of the system index */
-    double low, high; /* values of its two ends, log10 if they go up by a factor, their places if by nothing; low <= high */
-    bool reversed;   /* the sweep runs downwards */
+    long stride; /* of the system index */
+    /* values of its two ends, log10 if they go up by a factor, their places if by nothing; low <= high */
+    double low, high;
+    bool reversed; /* the sweep runs downwards */
     bool logarithmic;
-    const double *listed; /* [count * stride] values that are not evenly spaced, each stride one: cells stand side by side; else NULL */
+    /* [count * stride] values that are not evenly spaced, each stride one: cells stand side by side; else NULL */
+    const double *listed;
 } map_axis;
 
 typedef struct plot_map {
     const shoal_result *result;
-    const char *name, *unit;      /* of the column */
+    const char *name, *unit; /* of the column */
     const double *column;
-    const double *start;          /* [n_systems] that its values are counted from, NULL = from zero */
+    const double *start; /* [n_systems] that its values are counted from, NULL = from zero */
     bool logarithm;
-    bool all_values;              /* the column means something for systems that ended early as well */
+    bool all_values; /* the column means something for systems that ended early as well */
     map_axis x, y;
-    double low, high;             /* of the colours */
+    double low, high; /* of the colours */
     /* cells; row 0 is the lowest */
     long width, height;
-    signed char *kind;            /* VALUE or an outcome */
-    double *value;                /* NaN = nothing to show */
-    double *scratch;              /* [n_systems] */
+    signed char *kind; /* VALUE or an outcome */
+    double *value;     /* NaN = nothing to show */
+    double *scratch;   /* [n_systems] */
 } plot_map;
 
 static int compare_doubles(const void *a, const void *b)
@@ -116,15 +114,15 @@ static const struct style *style_of(int outcome)
 unsigned shoal_plot_outcome_colour(int outcome)
 {
     const struct style *style = style_of(outcome);
-    const colour c = outcome == SHOAL_SURVIVED   ? (colour){ 0, 114, 178 }
-                     : style                     ? style->colour
-                     : outcome == SHOAL_CHAOTIC  ? (colour){ 0, 158, 115 }
-                                                 : (colour){ 153, 153, 153 };
+    const colour c = outcome == SHOAL_SURVIVED  ? (colour){0, 114, 178}
+                     : style                    ? style->colour
+                     : outcome == SHOAL_CHAOTIC ? (colour){0, 158, 115}
+                                                : (colour){153, 153, 153};
 
     return (unsigned)c.r << 16 | (unsigned)c.g << 8 | c.b;
 }
 
-/* ---- what to draw ----------------------------------------------------------------------------------------------- */
+/* ---- what to draw ------------------------------------------------------------------------------------------------ */
 
 static bool ends_in(const char *text, const char *end)
 {
@@ -135,7 +133,7 @@ static bool ends_in(const char *text, const char *end)
 
 static bool is_chaos_indicator(const char *name)
 {
-    static const char *const words[] = { "drift", "megno", "lyapunov", "chaos" };
+    static const char *const words[] = {"drift", "megno", "lyapunov", "chaos"};
 
     for (int i = 0; i < SHOAL_COUNT(words); ++i) {
         if (strstr(name, words[i])) {
@@ -151,10 +149,10 @@ static const struct field {
     size_t offset;
     bool time, from_start; /* counted from the system's start */
 } fields[] = {
-    { "lifetime", offsetof(shoal_result, t_stop), true, true },
-    { "t_stop", offsetof(shoal_result, t_stop), true, false },
-    { "dE_final", offsetof(shoal_result, dE_final), false, false },
-    { "steps", offsetof(shoal_result, n_steps), false, false },
+    {"lifetime", offsetof(shoal_result, t_stop), true, true},
+    {"t_stop", offsetof(shoal_result, t_stop), true, false},
+    {"dE_final", offsetof(shoal_result, dE_final), false, false},
+    {"steps", offsetof(shoal_result, n_steps), false, false},
 };
 
 static shoal_status choose_column(shoal_context *context, plot_map *map, const char *wanted)
@@ -286,7 +284,8 @@ static shoal_status choose_axes(shoal_context *context, plot_map *map)
 /* Is a system with this outcome shown by its outcome's colour? */
 static bool shows_outcome(const plot_map *map, int outcome)
 {
-    return outcome == SHOAL_SURVIVED ? map->start != NULL : (!map->all_values || outcome == SHOAL_INVALID) && style_of(outcome);
+    return outcome == SHOAL_SURVIVED ? map->start != NULL
+                                     : (!map->all_values || outcome == SHOAL_INVALID) && style_of(outcome);
 }
 
 /* The value to colour a system by, NaN = none. */
@@ -364,7 +363,7 @@ static void fill_cells(plot_map *map, long width, long height)
         long y0, y1;
         span(&map->y, height, row, &y0, &y1);
         for (long column = 0; column < width; ++column) {
-            long x0, x1, n = 0, n_all = 0, n_outcome[SHOAL_OUTCOMES] = { 0 };
+            long x0, x1, n = 0, n_all = 0, n_outcome[SHOAL_OUTCOMES] = {0};
             span(&map->x, width, column, &x0, &x1);
             for (long y = y0; y < y1; ++y) {
                 for (long x = x0; x < x1; ++x) {
@@ -375,7 +374,8 @@ static void fill_cells(plot_map *map, long width, long height)
                         if (shows_outcome(map, outcome)) {
                             n_outcome[outcome]++;
                         }
-                        if ((outcome == SHOAL_SURVIVED || !shows_outcome(map, outcome)) && !isnan(value_of(map, system))) {
+                        if ((outcome == SHOAL_SURVIVED || !shows_outcome(map, outcome)) &&
+                            !isnan(value_of(map, system))) {
                             map->scratch[n++] = value_of(map, system);
                         }
                     }
@@ -411,8 +411,8 @@ static colour palette(double t)
     const double f = t * n - i;
     const colour a = viridis[i], b = viridis[i + 1];
 
-    return (colour){ (unsigned char)lround(a.r + f * (b.r - a.r)), (unsigned char)lround(a.g + f * (b.g - a.g)),
-                     (unsigned char)lround(a.b + f * (b.b - a.b)) };
+    return (colour){(unsigned char)lround(a.r + f * (b.r - a.r)), (unsigned char)lround(a.g + f * (b.g - a.g)),
+                    (unsigned char)lround(a.b + f * (b.b - a.b))};
 }
 
 static colour cell_colour(const plot_map *map, long cell)
@@ -438,8 +438,8 @@ static bool has_kind(const plot_map *map, int kind)
 
 void shoal_plot_quantity(char *text, size_t size, const char *name, const char *unit, bool logarithm)
 {
-    snprintf(text, size, "%s%s%s%s%s%s", logarithm ? "log10 |" : "", name, logarithm ? "|" : "",
-             unit[0] ? " [" : "", unit, unit[0] ? "]" : "");
+    snprintf(text, size, "%s%s%s%s%s%s", logarithm ? "log10 |" : "", name, logarithm ? "|" : "", unit[0] ? " [" : "",
+             unit, unit[0] ? "]" : "");
 }
 
 /* "sun, jupiter, saturn: 25000 systems over 10000 yr" */
@@ -465,7 +465,7 @@ static void title(const plot_map *map, char *text, size_t size)
     }
 }
 
-/* ---- the real system's place ------------------------------------------------------------------------------------ */
+/* ---- the real system's place ------------------------------------------------------------------------------------- */
 
 /* What the config says of a swept parameter beside the sweep: "saturn.a" is the member a of the body named saturn. */
 static bool unswept_value(const config_t *config, const char *column, double *value)
@@ -528,7 +528,7 @@ static bool real_place(const plot_map *map, double *x, double *y)
     return found;
 }
 
-/* ---- the picture ------------------------------------------------------------------------------------------------ */
+/* ---- the picture ------------------------------------------------------------------------------------------------- */
 
 void shoal_plot_quote(FILE *script, const char *text)
 {
@@ -599,8 +599,10 @@ static void write_script(const plot_map *map, bool pdf, FILE *script)
     edges(&map->x, &x0, &x1);
     edges(&map->y, &y0, &y1);
     if (pdf) { /* 17 cm: a page's width */
-        fputs("set terminal pdfcairo noenhanced size 17cm,12.75cm font 'Sans,7.5' fontscale 1 linewidth 1 pointscale 0.6\n"
-              "set cblabel offset 1.2\n", script);
+        fputs("set terminal pdfcairo noenhanced size 17cm,12.75cm font 'Sans,7.5' fontscale 1 linewidth 1 pointscale "
+              "0.6\n"
+              "set cblabel offset 1.2\n",
+              script);
     } else {
         fprintf(script,
                 "if (strstrt(GPVAL_TERMINALS, 'pngcairo')) {\n"
@@ -646,7 +648,8 @@ static void write_script(const plot_map *map, bool pdf, FILE *script)
             "with rgbimage notitle, \\\n"
             "  '-' using 1:2:3 with points palette pt 0 notitle",
             map->width, map->height, x0 + 0.5 * (x1 - x0) / (double)map->width,
-            y0 + 0.5 * (y1 - y0) / (double)map->height, (x1 - x0) / (double)map->width, (y1 - y0) / (double)map->height);
+            y0 + 0.5 * (y1 - y0) / (double)map->height, (x1 - x0) / (double)map->width,
+            (y1 - y0) / (double)map->height);
     for (int i = 0; i < SHOAL_COUNT(styles); ++i) {
         if (has_kind(map, styles[i].outcome)) {
             fprintf(script, ", \\\n  NaN with points pt 5 ps 3 lc rgb '#%02x%02x%02x' title ", styles[i].colour.r,
@@ -655,13 +658,13 @@ static void write_script(const plot_map *map, bool pdf, FILE *script)
         }
     }
     if (has_kind(map, VALUE)) {
-        fprintf(script, ", \\\n  NaN with points pt 5 ps 3 lc rgb '#%02x%02x%02x' title 'no value'",
-                no_value.r, no_value.g, no_value.b);
+        fprintf(script, ", \\\n  NaN with points pt 5 ps 3 lc rgb '#%02x%02x%02x' title 'no value'", no_value.r,
+                no_value.g, no_value.b);
     }
     fputc('\n', script);
     for (long cell = 0; cell < map->width * map->height; ++cell) {
         const colour c = cell_colour(map, cell);
-        const unsigned char rgb[3] = { c.r, c.g, c.b };
+        const unsigned char rgb[3] = {c.r, c.g, c.b};
         fwrite(rgb, 1, sizeof rgb, script);
     }
     fprintf(script, "%.17g %.17g %.17g\ne\n", x0, y0, map->low);
@@ -671,7 +674,7 @@ static void write_script(const plot_map *map, bool pdf, FILE *script)
 static void run_gnuplot(FILE *script, int picture, FILE *errors, int *exit_code)
 {
     posix_spawn_file_actions_t actions;
-    char *const argv[] = { (char *)"gnuplot", NULL };
+    char *const argv[] = {(char *)"gnuplot", NULL};
     pid_t child;
     int status;
 
@@ -741,15 +744,17 @@ static shoal_status draw_picture(shoal_context *context, FILE *script, const cha
         memcmp(head, signature, strlen(signature)) != 0) {
         char why[512];
         complaint(errors, why, sizeof why);
-        status = shoal_fail(context, SHOAL_E_UNSUPPORTED, "gnuplot %s: %s", exit_code < 0 ? "could not be started" : "failed",
-                            why[0] ? why : "no picture");
+        status = shoal_fail(context, SHOAL_E_UNSUPPORTED, "gnuplot %s: %s",
+                            exit_code < 0 ? "could not be started" : "failed", why[0] ? why : "no picture");
         goto done;
     }
     char tail[8];
     const off_t end = lseek(picture, 0, SEEK_END);
     const size_t length = strlen(last);
     if (pread(picture, tail, length, end - (off_t)length) != (ssize_t)length || memcmp(tail, last, length) != 0) {
-        status = shoal_fail(context, SHOAL_E_FILE, "%s: only a part of the picture (%ld bytes) could be written: is the disk full?", path, (long)end);
+        status = shoal_fail(context, SHOAL_E_FILE,
+                            "%s: only a part of the picture (%ld bytes) could be written: is the disk full?", path,
+                            (long)end);
         goto done;
     }
     if (rename(temporary, path) != 0) {
@@ -788,7 +793,7 @@ shoal_status shoal_plot_draw(shoal_context *context, FILE *script, const shoal_p
     return status;
 }
 
-/* ---- the preview ------------------------------------------------------------------------------------------------ */
+/* ---- the preview ------------------------------------------------------------------------------------------------- */
 
 /* How colours are written: of the 16 million that a terminal says it has, or of the usual 256. */
 static void ansi(FILE *out, bool all_colours, bool background, colour c)
@@ -912,12 +917,12 @@ static void draw_preview(plot_map *map, const shoal_plot_options *options, FILE 
     }
 }
 
-/* ---- the two entries -------------------------------------------------------------------------------------------- */
+/* ---- the two entries --------------------------------------------------------------------------------------------- */
 
 shoal_status shoal_plot_map(shoal_context *context, const shoal_result *result, const shoal_plot_options *options,
                             FILE *out)
 {
-    plot_map map = { .result = result };
+    plot_map map = {.result = result};
 
     shoal_status status = choose_axes(context, &map);
     if (status == SHOAL_OK) {

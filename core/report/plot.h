@@ -10,29 +10,32 @@
 #include "core/result/result.h"
 
 typedef struct shoal_plot_options {
-    const char *kind;   /* one of shoal_plot_kinds, NULL: what suits the result */
-    const char *column; /* NULL: the first monitor column that is a chaos indicator, else t_stop */
-    int64_t system;     /* id of the system to draw, -1 = the first, or all */
+    const char *kind;    /* one of shoal_plot_kinds, NULL: what suits the result */
+    const char *column;  /* NULL: the first monitor column that is a chaos indicator, else t_stop */
+    int64_t system;      /* id of the system to draw, -1 = the first, or all */
     const char *picture; /* file to write, .pdf or PNG, NULL = none */
-    bool script;        /* print the gnuplot script instead */
-    bool terminal;      /* draw a preview in text */
-    bool colour;        /* ANSI colours */
-    int width;          /* of the terminal preview in characters, 0 = 80 */
-    bool linear;        /* plot the value itself, not its log10 */
-    bool logarithmic;   /* plot log10 of any value */
+    bool script;         /* print the gnuplot script instead */
+    bool terminal;       /* draw a preview in text */
+    bool colour;         /* ANSI colours */
+    int width;           /* of the terminal preview in characters, 0 = 80 */
+    bool linear;         /* plot the value itself, not its log10 */
+    bool logarithmic;    /* plot log10 of any value */
 } shoal_plot_options;
 /* A kind of picture, as `shoal plot --kind` knows it. */
 typedef struct shoal_plot_kind {
     const char *name, *doc;
-    shoal_status (*write)(shoal_context *, const shoal_result *, const shoal_plot_options *, FILE *script); /* NULL: the map */
+    /* NULL: the map */
+    shoal_status (*write)(shoal_context *, const shoal_result *, const shoal_plot_options *, FILE *script);
 } shoal_plot_kind;
 extern const shoal_plot_kind shoal_plot_kinds[]; /* ends in {0} */
 /* The kind of that name, with NULL the one that suits the result; NULL and a message if there is none. */
 const shoal_plot_kind *shoal_plot_find(shoal_context *context, const shoal_result *result, const char *name);
 /* Draw options->kind. */
-shoal_status shoal_plot(shoal_context *context, const shoal_result *result, const shoal_plot_options *options, FILE *out);
+shoal_status shoal_plot(shoal_context *context, const shoal_result *result, const shoal_plot_options *options,
+                        FILE *out);
 /* Map of a column over the first two axes of a grid sweep; systems that ended early in the colour of their outcome. */
-shoal_status shoal_plot_map(shoal_context *context, const shoal_result *result, const shoal_plot_options *options, FILE *out);
+shoal_status shoal_plot_map(shoal_context *context, const shoal_result *result, const shoal_plot_options *options,
+                            FILE *out);
 /* NULL if pictures can be made here (gnuplot), else a sentence. */
 const char *shoal_plot_missing(void);
 
@@ -40,8 +43,8 @@ const char *shoal_plot_missing(void);
 enum { SHOAL_COLUMN_MM = 85, SHOAL_PAGE_MM = 170 };
 
 /* Write the script of a picture; what the result does not have is refused. */
-typedef shoal_status shoal_plot_writer(shoal_context *context, const shoal_result *result, const shoal_plot_options *options,
-                                       FILE *script);
+typedef shoal_status shoal_plot_writer(shoal_context *context, const shoal_result *result,
+                                       const shoal_plot_options *options, FILE *script);
 shoal_plot_writer shoal_plot_survival, shoal_plot_bodies, shoal_plot_ends, shoal_plot_pairs, shoal_plot_energy,
     shoal_plot_elements, shoal_plot_orbits, shoal_plot_transits;
 
@@ -73,6 +76,7 @@ double shoal_plot_step(double x);
 /* 0xrrggbb of the i-th thing of a picture. */
 unsigned shoal_plot_colour(int i);
 /* The row of options->system, of the first system by default. */
-shoal_status shoal_plot_system(shoal_context *context, const shoal_result *result, const shoal_plot_options *options, long *row);
+shoal_status shoal_plot_system(shoal_context *context, const shoal_result *result, const shoal_plot_options *options,
+                               long *row);
 
 #endif

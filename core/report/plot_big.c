@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * plot_big.c: pictures of one big system: the projected density with a logarithmic stretch, the density against radius, and, of a
- * result file, the error of the energy and the Lagrange radii against time.
+ * plot_big.c: pictures of one big system: the projected density with a logarithmic stretch, the density against radius,
+ * and, of a result file, the error of the energy and the Lagrange radii against time.
  *
- * The projected density is the mass in square cells over their area, smoothed by a Gaussian whose width is that of a cell; its
- * colours span four decades below the densest cell.
+ * The projected density is the mass in square cells over their area, smoothed by a Gaussian whose width is that of a
+ * cell; its colours span four decades below the densest cell.
  */
 #define _GNU_SOURCE 1
 #include "core/report/plot_big.h"
@@ -42,12 +42,12 @@ static shoal_status open_snapshot(shoal_big_view *view)
 {
     char *notes = NULL;
     size_t size;
-    const shoal_convert_options options = { .central_mass = NAN, .epoch = NAN, .notes = open_memstream(&notes, &size) };
-    shoal_table table = { .context = view->context };
-    shoal_units units = { .length = 1, .mass = 1, .time = 1 };
+    const shoal_convert_options options = {.central_mass = NAN, .epoch = NAN, .notes = open_memstream(&notes, &size)};
+    shoal_table table = {.context = view->context};
+    shoal_units units = {.length = 1, .mass = 1, .time = 1};
     if (!options.notes)
         return shoal_fail(view->context, SHOAL_E_MEMORY, "out of memory");
-    shoal_status status = snapshot_format(view->path)->read(&table, 1, &(char *){ (char *)view->path }, &options);
+    shoal_status status = snapshot_format(view->path)->read(&table, 1, &(char *){(char *)view->path}, &options);
     fclose(options.notes);
     free(notes);
     const bool has_units = table.units.length != 0 && strcmp(table.units.time_name, "yr/2pi") != 0;
@@ -62,7 +62,7 @@ static shoal_status open_snapshot(shoal_big_view *view)
 
 shoal_status shoal_big_view_open(shoal_context *context, const char *path, shoal_big_view *view)
 {
-    *view = (shoal_big_view){ .context = context, .path = path };
+    *view = (shoal_big_view){.context = context, .path = path};
     if (!shoal_big_record_is(path))
         return open_snapshot(view);
     shoal_status status = shoal_big_record_read(context, path, &view->record);
@@ -71,7 +71,7 @@ shoal_status shoal_big_view_open(shoal_context *context, const char *path, shoal
     const shoal_units *units = &view->record.units;
     name_units(view, units);
     view->bodies = view->record.bodies;
-    view->record.bodies = (shoal_big_bodies){ 0 };
+    view->record.bodies = (shoal_big_bodies){0};
     view->bodies.time /= units->time;
     for (long i = 0; i < view->bodies.n; i++)
         view->bodies.m[i] /= units->mass;
@@ -95,7 +95,8 @@ static shoal_status no_memory(const shoal_big_view *view)
 
 /* ---- density ----------------------------------------------------------------------------------------------------- */
 
-/* The middle of the picture, and if it is not given half its width: 1.2 times the radius that holds 90 % of the mass, rounded up. */
+/* The middle of the picture, and if it is not given half its width: 1.2 times the radius that holds 90 % of the
+ * mass, rounded up. */
 static shoal_status choose_place(const shoal_big_view *view, shoal_big_frame *frame)
 {
     const shoal_big_bodies *b = &view->bodies;
@@ -122,7 +123,7 @@ static shoal_status choose_place(const shoal_big_view *view, shoal_big_frame *fr
 /* The mass of each cell over its area, smoothed along one axis: stride 1 or n. */
 static void smooth(const double *from, double *to, int n, int along, int across)
 {
-    static const double weight[] = { 0.3991, 0.2419, 0.0540, 0.0046 }; /* exp(-k^2/2), normalised */
+    static const double weight[] = {0.3991, 0.2419, 0.0540, 0.0046}; /* exp(-k^2/2), normalised */
     for (int j = 0; j < n; j++)
         for (int i = 0; i < n; i++) {
             double sum = 0;
@@ -134,7 +135,7 @@ static void smooth(const double *from, double *to, int n, int along, int across)
 }
 
 /* The coordinates of each plane. */
-static const int axes[][2] = { { 0, 1 }, { 0, 2 }, { 1, 2 } };
+static const int axes[][2] = {{0, 1}, {0, 2}, {1, 2}};
 
 static void project(const shoal_big_bodies *b, const shoal_big_frame *frame, int n, double *cells, double *scratch)
 {
@@ -154,7 +155,7 @@ static void project(const shoal_big_bodies *b, const shoal_big_frame *frame, int
 static shoal_status write_density(const shoal_big_view *view, const shoal_plot_options *options, shoal_big_frame *frame,
                                   FILE *script)
 {
-    static const char *const planes[] = { "xy", "xz", "yz" };
+    static const char *const planes[] = {"xy", "xz", "yz"};
     const int n = (int)fmin(MOST_CELLS, fmax(LEAST_CELLS, sqrt((double)view->bodies.n) * 1.5));
     double *cells = malloc(2 * (size_t)n * (size_t)n * sizeof *cells), most = 0;
     shoal_status status = cells ? SHOAL_OK : no_memory(view);
@@ -180,30 +181,31 @@ static shoal_status write_density(const shoal_big_view *view, const shoal_plot_o
     fputs("EOD\nset palette defined (0 '#000004', 0.2 '#2c115f', 0.4 '#721f81', 0.6 '#b63679', 0.75 '#f1605d', "
           "0.9 '#feaf77', 1 '#fcfdbf')\nunset key\nset size ratio -1\n",
           script);
-    shoal_plot_label(script, 'x', (char[]){ planes[frame->plane][0], 0 }, view->length);
-    shoal_plot_label(script, 'y', (char[]){ planes[frame->plane][1], 0 }, view->length);
+    shoal_plot_label(script, 'x', (char[]){planes[frame->plane][0], 0}, view->length);
+    shoal_plot_label(script, 'y', (char[]){planes[frame->plane][1], 0}, view->length);
     if (*view->mass)
         snprintf(unit, sizeof unit, " [%s/%s^2]", view->mass, view->length);
     char label[128];
-    const double left = frame->centre[axes[frame->plane][0]] - frame->half_width, low = frame->centre[axes[frame->plane][1]] - frame->half_width;
+    const double left = frame->centre[axes[frame->plane][0]] - frame->half_width,
+                 low = frame->centre[axes[frame->plane][1]] - frame->half_width;
     snprintf(label, sizeof label, "log10 surface density%s", unit);
     fputs("set cblabel ", script);
     shoal_plot_quote(script, label);
-    fprintf(script, " noenhanced\nset cbrange [%.6g:%.6g]\nset xrange [%.6g:%.6g]\nset yrange [%.6g:%.6g]\n", frame->low,
-            frame->high, left, left + 2 * frame->half_width, low, low + 2 * frame->half_width);
+    fprintf(script, " noenhanced\nset cbrange [%.6g:%.6g]\nset xrange [%.6g:%.6g]\nset yrange [%.6g:%.6g]\n",
+            frame->low, frame->high, left, left + 2 * frame->half_width, low, low + 2 * frame->half_width);
     char title[96];
     snprintf(title, sizeof title, "t = %.6g%s%s", view->bodies.time, *view->time ? " " : "", view->time);
     fputs("set title ", script);
     shoal_plot_quote(script, title);
     const double cell = 2 * frame->half_width / n;
-    fprintf(script, " noenhanced\nplot $cells matrix using (($1+0.5)*%.9g-%.9g):(($2+0.5)*%.9g-%.9g):3 with image\n", cell,
-            -left, cell, -low);
+    fprintf(script, " noenhanced\nplot $cells matrix using (($1+0.5)*%.9g-%.9g):(($2+0.5)*%.9g-%.9g):3 with image\n",
+            cell, -left, cell, -low);
     free(cells);
     return SHOAL_OK;
 }
 
-/* Shells about the densest part, each with as many bodies, but for those of the last one: each has half of what is left, and the farthest few, whose
- * shell would end at any distance, none. */
+/* Shells about the densest part, each with as many bodies, but for those of the last one: each has half of what is
+ * left, and the farthest few, whose shell would end at any distance, none. */
 static shoal_status write_profile(const shoal_big_view *view, const shoal_plot_options *options, shoal_big_frame *frame,
                                   FILE *script)
 {
@@ -228,12 +230,14 @@ static shoal_status write_profile(const shoal_big_view *view, const shoal_plot_o
             mass += b->m[sorted[k].body];
         n_shells += outer > inner;
         if (outer > inner)
-            fprintf(script, "%.9g %.9g\n", sorted[(i + end) / 2].r, mass / (4 * M_PI / 3 * (pow(outer, 3) - pow(inner, 3))));
+            fprintf(script, "%.9g %.9g\n", sorted[(i + end) / 2].r,
+                    mass / (4 * M_PI / 3 * (pow(outer, 3) - pow(inner, 3))));
         inner = outer;
     }
     free(sorted);
     if (n_shells == 0)
-        return shoal_fail(view->context, SHOAL_E_USAGE, "profile: %ld bodies: expected more, at different places", b->n);
+        return shoal_fail(view->context, SHOAL_E_USAGE, "profile: %ld bodies: expected more, at different places",
+                          b->n);
     fputs("EOD\n", script);
     if (*view->mass)
         snprintf(unit, sizeof unit, "%s/%s^3", view->mass, view->length);
@@ -241,7 +245,8 @@ static shoal_status write_profile(const shoal_big_view *view, const shoal_plot_o
     shoal_plot_label(script, 'y', "density", unit);
     shoal_plot_logarithmic(script, 'x');
     shoal_plot_logarithmic(script, 'y');
-    fprintf(script, "unset key\nplot $shells using 1:2 with linespoints pt 7 ps 0.5 lc rgb '#%06x'\n", shoal_plot_colour(0));
+    fprintf(script, "unset key\nplot $shells using 1:2 with linespoints pt 7 ps 0.5 lc rgb '#%06x'\n",
+            shoal_plot_colour(0));
     return SHOAL_OK;
 }
 
@@ -270,14 +275,15 @@ static shoal_status write_energy(const shoal_big_view *view, const shoal_plot_op
     fprintf(script,
             "least = %.9g\nunset key\n"
             "plot $rows every ::1 using %d:(abs($%d) > least ? abs($%d) : least) with lines lc rgb '#%06x'\n",
-            DBL_EPSILON / 2, SHOAL_BIG_COLUMN_time + 1, SHOAL_BIG_COLUMN_dE + 1, SHOAL_BIG_COLUMN_dE + 1, shoal_plot_colour(0));
+            DBL_EPSILON / 2, SHOAL_BIG_COLUMN_time + 1, SHOAL_BIG_COLUMN_dE + 1, SHOAL_BIG_COLUMN_dE + 1,
+            shoal_plot_colour(0));
     return SHOAL_OK;
 }
 
 static shoal_status write_radii(const shoal_big_view *view, const shoal_plot_options *options, shoal_big_frame *frame,
                                 FILE *script)
 {
-    static const char *const percent[] = { "1 %", "5 %", "10 %", "25 %", "50 %", "75 %", "90 %" };
+    static const char *const percent[] = {"1 %", "5 %", "10 %", "25 %", "50 %", "75 %", "90 %"};
     (void)frame;
     write_rows(view, options, script);
     shoal_plot_label(script, 'y', "radius", view->length);
@@ -289,12 +295,11 @@ static shoal_status write_radii(const shoal_big_view *view, const shoal_plot_opt
 }
 
 const shoal_big_kind shoal_big_kinds[] = {
-    { "density", "projected density, log stretch", false, write_density },
-    { "profile", "density against the distance from the densest part", false, write_profile },
-    { "radii", "Lagrange radii against time", true, write_radii },
-    { "energy", "error of the energy against time", true, write_energy },
-    { 0 }
-};
+    {"density", "projected density, log stretch", false, write_density},
+    {"profile", "density against the distance from the densest part", false, write_profile},
+    {"radii", "Lagrange radii against time", true, write_radii},
+    {"energy", "error of the energy against time", true, write_energy},
+    {0}};
 
 shoal_status shoal_big_kind_find(const shoal_big_view *view, const char *name, const shoal_big_kind **kind)
 {
@@ -306,7 +311,8 @@ shoal_status shoal_big_kind_find(const shoal_big_view *view, const char *name, c
         if (strcmp((*kind)->name, name) == 0) {
             return !(*kind)->of_rows || view->record.n_rows > 0
                        ? SHOAL_OK
-                       : shoal_fail(view->context, SHOAL_E_USAGE, "%s: expected the result file of a run, not a snapshot", name);
+                       : shoal_fail(view->context, SHOAL_E_USAGE,
+                                    "%s: expected the result file of a run, not a snapshot", name);
         }
         names[n++] = (*kind)->name;
     }

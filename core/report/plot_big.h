@@ -20,15 +20,16 @@ typedef struct shoal_big_view {
 /* Pictures of a series are to be drawn alike: what the first one fixes. 0 and NaN = from the file. */
 typedef struct shoal_big_frame {
     double half_width, centre[3]; /* of densities */
-    bool chosen;      /* the centre */
-    double low, high; /* of the colours: log10 of the surface density */
-    int plane;        /* 0 = xy, 1 = xz, 2 = yz */
+    bool chosen;                  /* the centre */
+    double low, high;             /* of the colours: log10 of the surface density */
+    int plane;                    /* 0 = xy, 1 = xz, 2 = yz */
 } shoal_big_frame;
 
 typedef struct shoal_big_kind {
     const char *name, *doc;
     bool of_rows; /* it needs a result file */
-    shoal_status (*write)(const shoal_big_view *view, const shoal_plot_options *options, shoal_big_frame *frame, FILE *script);
+    shoal_status (*write)(const shoal_big_view *view, const shoal_plot_options *options, shoal_big_frame *frame,
+                          FILE *script);
 } shoal_big_kind;
 
 extern const shoal_big_kind shoal_big_kinds[]; /* ends in {0} */

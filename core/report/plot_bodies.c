@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * plot_bodies.c: pictures of what the bodies of a system do: Jacobi elements along its snapshots, orbits seen from above.
+ * plot_bodies.c: pictures of what the bodies of a system do: Jacobi elements along its snapshots, orbits seen from
+ * above.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -11,11 +12,11 @@
 
 /* Room for the orbits of one state. */
 typedef struct orbits {
-    int n;             /* bodies that are there */
+    int n;                  /* bodies that are there */
     double low[2], high[2]; /* box of the ellipses drawn */
-    int *which;        /* [n_bodies] their indices */
-    shoal_body *body;  /* [n_bodies] */
-    shoal_orbit *orbit; /* [n_bodies] lengths in the user's units; not of the first */
+    int *which;             /* [n_bodies] their indices */
+    shoal_body *body;       /* [n_bodies] */
+    shoal_orbit *orbit;     /* [n_bodies] lengths in the user's units; not of the first */
 } orbits;
 
 static void free_orbits(orbits *o)
@@ -29,7 +30,7 @@ static shoal_status make_orbits(shoal_context *context, const shoal_result *resu
 {
     const size_t n = (size_t)result->n_bodies;
 
-    *o = (orbits){ .low = { INFINITY, INFINITY }, .high = { -INFINITY, -INFINITY } };
+    *o = (orbits){.low = {INFINITY, INFINITY}, .high = {-INFINITY, -INFINITY}};
     o->which = malloc(n * sizeof *o->which);
     o->body = malloc(n * sizeof *o->body);
     o->orbit = malloc(n * sizeof *o->orbit);
@@ -54,10 +55,12 @@ static bool read_orbits(const shoal_result *result, long system, const double *s
 }
 
 /* "plot $b1 ... title 'b', $b2 ...": a curve for each body but the first. */
-static void plot_bodies(FILE *script, const shoal_result *result, long system, const char *prefix, const char *how, bool titles)
+static void plot_bodies(FILE *script, const shoal_result *result, long system, const char *prefix, const char *how,
+                        bool titles)
 {
     for (int b = 1; b < result->n_live[system]; ++b) {
-        fprintf(script, "%s$%s%d %s lc rgb '#%06x' ", b == 1 ? "" : ", \\\n  ", prefix, b, how, shoal_plot_colour(b - 1));
+        fprintf(script, "%s$%s%d %s lc rgb '#%06x' ", b == 1 ? "" : ", \\\n  ", prefix, b, how,
+                shoal_plot_colour(b - 1));
         fputs(titles ? "title " : "notitle", script);
         if (titles) {
             shoal_plot_quote(script, result->body_name[b]);
@@ -68,9 +71,9 @@ static void plot_bodies(FILE *script, const shoal_result *result, long system, c
 shoal_status shoal_plot_elements(shoal_context *context, const shoal_result *result, const shoal_plot_options *options,
                                  FILE *script)
 {
-    static const char *const quantities[] = { "a", "e", "inc" };
+    static const char *const quantities[] = {"a", "e", "inc"};
     const size_t size = (size_t)result->n_bodies * SHOAL_STATE;
-    double least = INFINITY, most[3] = { 0 }, latest = 0;
+    double least = INFINITY, most[3] = {0}, latest = 0;
     char how[64];
     long system, n = 0;
     orbits o;
@@ -80,7 +83,8 @@ shoal_status shoal_plot_elements(shoal_context *context, const shoal_result *res
         n += result->snapshot_system[i] == system;
     }
     if (status == SHOAL_OK && n == 0) {
-        status = shoal_fail(context, SHOAL_E_INPUT, "elements: system %lld has no snapshots; add output.interval to the config",
+        status = shoal_fail(context, SHOAL_E_INPUT,
+                            "elements: system %lld has no snapshots; add output.interval to the config",
                             (long long)result->id[system]);
     }
     if (status != SHOAL_OK || (status = make_orbits(context, result, &o)) != SHOAL_OK) {
@@ -111,7 +115,8 @@ shoal_status shoal_plot_elements(shoal_context *context, const shoal_result *res
     }
     free_orbits(&o);
     fputs("set multiplot layout 3,1 margins 0.19,0.93,0.12,0.92 spacing 0,0.025\nset key above horizontal\n"
-          "set autoscale noextend\nset offsets 0,0,graph 0.06,graph 0.06\nset format y '%4g'\n", script);
+          "set autoscale noextend\nset offsets 0,0,graph 0.06,graph 0.06\nset format y '%4g'\n",
+          script);
     for (int q = 0; q < SHOAL_COUNT(most); ++q) {
         shoal_plot_label(script, 'y', quantities[q], q == 0 ? result->units.length_name : q == 2 ? "deg" : "");
         if (q == 0 && most[0] > 5 * least) {
@@ -135,10 +140,10 @@ shoal_status shoal_plot_elements(shoal_context *context, const shoal_result *res
     return SHOAL_OK;
 }
 
-/* The ellipses of a state's bound orbits, projected on the reference plane, and where on them the bodies are, as data $PREFIX1,
- * ...; returns how many there are. The unbound are left out. */
-static int write_ellipses(FILE *script, const shoal_result *result, long system, const double *state, const char *prefix,
-                          orbits *o)
+/* The ellipses of a state's bound orbits, projected on the reference plane, and where on them the bodies are, as
+ * data $PREFIX1, ...; returns how many there are. The unbound are left out. */
+static int write_ellipses(FILE *script, const shoal_result *result, long system, const double *state,
+                          const char *prefix, orbits *o)
 {
     int n = 0;
     const bool known = read_orbits(result, system, state, o);
@@ -184,15 +189,16 @@ shoal_status shoal_plot_orbits(shoal_context *context, const shoal_result *resul
     const int n_final = write_ellipses(script, result, system, result->final + (size_t)system * size, "final", &o);
     free_orbits(&o);
     if (n + n_final == 0) {
-        return shoal_fail(context, SHOAL_E_INPUT, "orbits: system %lld has no bound orbits", (long long)result->id[system]);
+        return shoal_fail(context, SHOAL_E_INPUT, "orbits: system %lld has no bound orbits",
+                          (long long)result->id[system]);
     }
     shoal_plot_label(script, 'x', "x", result->units.length_name);
     shoal_plot_label(script, 'y', "y", result->units.length_name);
     const double side = 1.08 * fmax(o.high[0] - o.low[0], o.high[1] - o.low[1]);
     for (int q = 0; q < 2; ++q) { /* a square */
         const double middle = 0.5 * (o.low[q] + o.high[q]);
-        fprintf(script, "set %crange [%.17g:%.17g]\nset %ctics %.17g\n", 'x' + q, middle - side / 2, middle + side / 2, 'x' + q,
-                shoal_plot_step(side / 6));
+        fprintf(script, "set %crange [%.17g:%.17g]\nset %ctics %.17g\n", 'x' + q, middle - side / 2, middle + side / 2,
+                'x' + q, shoal_plot_step(side / 6));
     }
     fputs("set size ratio -1\nset key above horizontal\n$star << EOD\n0 0\nEOD\nplot ", script);
     const char *const last = n_final ? "final" : "initial";

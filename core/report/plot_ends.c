@@ -3,18 +3,18 @@
  * plot_ends.c: pictures of when and how systems end.
  *
  * Survival: S(t) = prod over end times t_i <= t of (1 - d_i / n_i), d_i of the n_i systems still followed at t_i ending
- * there (E. L. Kaplan and P. Meier, 1958, J. Am. Stat. Assoc. 53, 457, DOI 10.1080/01621459.1958.10501452), and for each
- * outcome k the fraction ended by it, F_k(t) = sum of S(t_i-) d_ki / n_i (O. O. Aalen and S. Johansen, 1978, Scand. J. Stat.
- * 5, 141). S + sum F_k = 1. Systems that were only followed for a while (survived, running, out of budget) count until then;
- * if all were followed to one end, these are plain fractions. Systems that could not start are left out. The same for bodies,
- * which are followed until they are gone or their system is not followed any more.
+ * there (E. L. Kaplan and P. Meier, 1958, J. Am. Stat. Assoc. 53, 457, DOI 10.1080/01621459.1958.10501452), and for
+ * each outcome k the fraction ended by it, F_k(t) = sum of S(t_i-) d_ki / n_i (O. O. Aalen and S. Johansen, 1978,
+ * Scand. J. Stat. 5, 141). S + sum F_k = 1. Systems that were only followed for a while (survived, running, out of
+ * budget) count until then; if all were followed to one end, these are plain fractions. Systems that could not start
+ * are left out. The same for bodies, which are followed until they are gone or their system is not followed any more.
  */
 #include <math.h>
 #include <stdlib.h>
 
 #include "core/report/plot.h"
 
-#define BINS 24
+#define BINS       24
 #define RESOLUTION 5e-4 /* of a curve; smaller steps are drawn together */
 
 /* When a system or a body ended or was last seen, since its start, and how. */
@@ -35,17 +35,19 @@ static int compare_ends(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Into the ends of bodies 1, 2, ... of each system: the one of a and b that is gone, if one is, with what happened to a system. */
+/* Into the ends of bodies 1, 2, ... of each system: the one of a and b that is gone, if one is, with what happened
+ * to a system. */
 static void lose_body(const shoal_result *result, end *ends, long system, double time, int what, int a, int b)
 {
     const int body = what == SHOAL_EJECTED ? a : what == SHOAL_COLLIDED || what == SHOAL_HIT_STAR ? b : -1;
 
     if (body > 0) {
-        ends[system * (result->n_bodies - 1) + body - 1] = (end){ fabs(time - result->t_initial[system]), what };
+        ends[system * (result->n_bodies - 1) + body - 1] = (end){fabs(time - result->t_initial[system]), what};
     }
 }
 
-/* The systems that ran, or their bodies but the first, in order of time; malloc'd, NULL with a message if there are none. */
+/* The systems that ran, or their bodies but the first, in order of time; malloc'd, NULL with a message if there are
+ * none. */
 static end *read_ends(shoal_context *context, const shoal_result *result, bool bodies, long *n)
 {
     const int n_each = bodies ? result->n_bodies - 1 : 1;
@@ -58,10 +60,11 @@ static end *read_ends(shoal_context *context, const shoal_result *result, bool b
     }
     for (long i = 0; i < n_all; ++i) {
         const long s = i / n_each;
-        ends[i] = (end){ fabs(result->t_stop[s] - result->t_initial[s]), bodies ? SHOAL_SURVIVED : result->outcome[s] };
+        ends[i] = (end){fabs(result->t_stop[s] - result->t_initial[s]), bodies ? SHOAL_SURVIVED : result->outcome[s]};
     }
     for (long e = 0; bodies && e < result->n_events; ++e) {
-        lose_body(result, ends, result->event_system[e], result->event_time[e], result->event[e], result->event_a[e], result->event_b[e]);
+        lose_body(result, ends, result->event_system[e], result->event_time[e], result->event[e], result->event_a[e],
+                  result->event_b[e]);
     }
     for (long s = 0; bodies && s < result->n_systems; ++s) {
         lose_body(result, ends, s, result->t_stop[s], result->outcome[s], result->body_a[s], result->body_b[s]);
@@ -138,10 +141,10 @@ static void write_curve(FILE *script, const end *ends, long n, int k, double sta
     fputs("EOD\n", script);
 }
 
-static shoal_status plot_curves(shoal_context *context, const shoal_result *result, const shoal_plot_options *options, bool bodies,
-                                FILE *script)
+static shoal_status plot_curves(shoal_context *context, const shoal_result *result, const shoal_plot_options *options,
+                                bool bodies, FILE *script)
 {
-    long n, n_outcome[SHOAL_OUTCOMES] = { 0 };
+    long n, n_outcome[SHOAL_OUTCOMES] = {0};
     end *ends = read_ends(context, result, bodies, &n);
 
     if (!ends) {
@@ -165,7 +168,10 @@ static shoal_status plot_curves(shoal_context *context, const shoal_result *resu
     for (int k = 0; k < SHOAL_OUTCOMES; ++k) {
         if (n_outcome[k] && (k == SHOAL_SURVIVED || has_ended(k))) {
             fprintf(script, "%s$%s with steps lw 2 lc rgb '#%06x' title '%s'", separator, shoal_outcome_name(k),
-                    shoal_plot_outcome_colour(k), k != SHOAL_SURVIVED ? shoal_outcome_name(k) : bodies ? "still there" : "still running");
+                    shoal_plot_outcome_colour(k),
+                    k != SHOAL_SURVIVED ? shoal_outcome_name(k)
+                    : bodies            ? "still there"
+                                        : "still running");
             separator = ", \\\n  ";
         }
     }
@@ -180,14 +186,16 @@ shoal_status shoal_plot_survival(shoal_context *context, const shoal_result *res
     return plot_curves(context, result, options, false, script);
 }
 
-shoal_status shoal_plot_bodies(shoal_context *context, const shoal_result *result, const shoal_plot_options *options, FILE *script)
+shoal_status shoal_plot_bodies(shoal_context *context, const shoal_result *result, const shoal_plot_options *options,
+                               FILE *script)
 {
     return plot_curves(context, result, options, true, script);
 }
 
-shoal_status shoal_plot_ends(shoal_context *context, const shoal_result *result, const shoal_plot_options *options, FILE *script)
+shoal_status shoal_plot_ends(shoal_context *context, const shoal_result *result, const shoal_plot_options *options,
+                             FILE *script)
 {
-    long n, n_ended = 0, count[BINS][SHOAL_OUTCOMES] = { { 0 } };
+    long n, n_ended = 0, count[BINS][SHOAL_OUTCOMES] = {{0}};
     int n_kinds = 0, kind[SHOAL_OUTCOMES];
     double highest = 0;
     end *ends = read_ends(context, result, false, &n);
@@ -200,7 +208,8 @@ shoal_status shoal_plot_ends(shoal_context *context, const shoal_result *result,
     }
     if (n_ended == 0) {
         free(ends);
-        return shoal_fail(context, SHOAL_E_INPUT, "ends: every system of this result lived on: there are no ends to draw");
+        return shoal_fail(context, SHOAL_E_INPUT,
+                          "ends: every system of this result lived on: there are no ends to draw");
     }
     shoal_plot_begin(script, options, SHOAL_COLUMN_MM, 64);
     const double first = first_end(ends, n), last = last_time(ends, n);
@@ -211,7 +220,8 @@ shoal_status shoal_plot_ends(shoal_context *context, const shoal_result *result,
         for (long i = 0; i < n; ++i) {
             if (ends[i].outcome == k && has_ended(k)) {
                 const double x = logarithmic ? log10(ends[i].time) : ends[i].time;
-                const int bin = (int)(BINS * fmax(x - low, 0) / (high - low)); /* those that ended at once in the first */
+                /* those that ended at once in the first */
+                const int bin = (int)(BINS * fmax(x - low, 0) / (high - low));
                 count[bin < BINS ? bin : BINS - 1][k]++;
                 there = true;
             }
@@ -231,19 +241,21 @@ shoal_status shoal_plot_ends(shoal_context *context, const shoal_result *result,
             }
             highest = fmax(highest, (double)(bottom + count[bin][kind[i]]));
             if (count[bin][kind[i]]) {
-                fprintf(script, "%.17g %ld %.17g %.17g %ld %ld\n", logarithmic ? pow(10, (left + right) / 2) : (left + right) / 2,
-                        bottom, logarithmic ? pow(10, left) : left, logarithmic ? pow(10, right) : right, bottom,
+                fprintf(script, "%.17g %ld %.17g %.17g %ld %ld\n",
+                        logarithmic ? pow(10, (left + right) / 2) : (left + right) / 2, bottom,
+                        logarithmic ? pow(10, left) : left, logarithmic ? pow(10, right) : right, bottom,
                         bottom + count[bin][kind[i]]);
             }
         }
         fputs("EOD\n", script);
     }
     shoal_plot_label(script, 'y', "systems", "");
-    fprintf(script, "set yrange [0:*]\nset ytics %g\nset key above horizontal\n", fmax(shoal_plot_step(highest / 5), 1));
+    fprintf(script, "set yrange [0:*]\nset ytics %g\nset key above horizontal\n",
+            fmax(shoal_plot_step(highest / 5), 1));
     for (int i = 0; i < n_kinds; ++i) {
         fprintf(script, "%s$%s with boxxyerror lc rgb '#%06x' fs solid border rgb '#%06x' title '%s'",
-                i ? ", \\\n  " : "plot ", shoal_outcome_name(kind[i]),
-                shoal_plot_outcome_colour(kind[i]), shoal_plot_outcome_colour(kind[i]), shoal_outcome_name(kind[i]));
+                i ? ", \\\n  " : "plot ", shoal_outcome_name(kind[i]), shoal_plot_outcome_colour(kind[i]),
+                shoal_plot_outcome_colour(kind[i]), shoal_outcome_name(kind[i]));
     }
     fputc('\n', script);
     return SHOAL_OK;

@@ -4,8 +4,8 @@
  *
  *     E = 1/2 sum m v^2 - |sum m v|^2 / (2 sum m) - sum over pairs of G m m' / r
  *
- * in the frame of the barycentre; the error is (E(t) - E(0)) / |E(0)| less the jumps of mergers and removals until then, which
- * the events hold. Forces beyond Newton's are not in E. An error that rounds to zero is drawn at 2^-53.
+ * in the frame of the barycentre; the error is (E(t) - E(0)) / |E(0)| less the jumps of mergers and removals until
+ * then, which the events hold. Forces beyond Newton's are not in E. An error that rounds to zero is drawn at 2^-53.
  */
 #include <float.h>
 #include <math.h>
@@ -13,8 +13,8 @@
 
 #include "core/report/plot.h"
 
-#define MOST_SYSTEMS 100    /* lines; the median is that of all systems */
-#define SAME_TIME 1e-9      /* relative: snapshots of several systems taken at one time */
+#define MOST_SYSTEMS 100  /* lines; the median is that of all systems */
+#define SAME_TIME    1e-9 /* relative: snapshots of several systems taken at one time */
 
 typedef struct sample {
     long system;
@@ -78,13 +78,13 @@ static long read_errors(const shoal_result *result, long only, sample *samples, 
         const long s = (long)result->snapshot_system[i];
         if (only < 0 || s == only) {
             const int there = shoal_result_bodies(result, s, result->snapshot + (size_t)i * size, bodies, NULL);
-            samples[n++] = (sample){ s, result->snapshot_time[i], energy(there, bodies), false };
+            samples[n++] = (sample){s, result->snapshot_time[i], energy(there, bodies), false};
         }
     }
     for (long i = 0; i < result->n_events; ++i) {
         const long s = (long)result->event_system[i];
         if (only < 0 || s == only) {
-            samples[n++] = (sample){ s, result->event_time[i], result->event_dE[i], true };
+            samples[n++] = (sample){s, result->event_time[i], result->event_dE[i], true};
         }
     }
     qsort(samples, (size_t)n, sizeof *samples, by_system);
@@ -119,7 +119,8 @@ static void write_median(FILE *script, sample *samples, long n)
         }
         if (next - i > 1) {
             qsort(samples + i, (size_t)(next - i), sizeof *samples, by_value);
-            fprintf(script, "%.17g %.17g\n", time, 0.5 * (samples[(i + next - 1) / 2].value + samples[(i + next) / 2].value));
+            fprintf(script, "%.17g %.17g\n", time,
+                    0.5 * (samples[(i + next - 1) / 2].value + samples[(i + next) / 2].value));
         }
     }
 }
@@ -142,7 +143,8 @@ shoal_status shoal_plot_energy(shoal_context *context, const shoal_result *resul
     if (!samples || !bodies) {
         free(samples);
         free(bodies);
-        return shoal_fail(context, SHOAL_E_MEMORY, "out of memory for the energies of %ld snapshots", result->n_snapshots);
+        return shoal_fail(context, SHOAL_E_MEMORY, "out of memory for the energies of %ld snapshots",
+                          result->n_snapshots);
     }
     n = read_errors(result, only, samples, bodies);
     free(bodies);

@@ -2,8 +2,8 @@
  *
  * plot_kinds.c: the kinds of pictures that there are, and what they share.
  *
- * All but the map are line drawings at the width of a journal's column (85 mm; the PNG at 300 to the inch), with text of
- * 7 points and colours of M. Okabe and K. Ito's set.
+ * All but the map are line drawings at the width of a journal's column (85 mm; the PNG at 300 to the inch), with text
+ * of 7 points and colours of M. Okabe and K. Ito's set.
  */
 #include <errno.h>
 #include <math.h>
@@ -12,17 +12,16 @@
 #include "core/report/plot.h"
 
 const shoal_plot_kind shoal_plot_kinds[] = {
-    { "map", "a column over the first two axes of a grid sweep", NULL },
-    { "survival", "fraction of systems still running, and ended how, against time", shoal_plot_survival },
-    { "bodies", "fraction of bodies, but the first, still there, and gone how, against time", shoal_plot_bodies },
-    { "ends", "histogram of the times at which systems ended, by outcome", shoal_plot_ends },
-    { "pairs", "swept or sampled columns against each other, outcomes in colour", shoal_plot_pairs },
-    { "energy", "error of the Newtonian energy against time, from snapshots", shoal_plot_energy },
-    { "elements", "a, e and inc of one system against time, from its snapshots", shoal_plot_elements },
-    { "orbits", "osculating orbits of one system from above, at start and end", shoal_plot_orbits },
-    { "transits", "transit timing variations (O - C) of one system's bodies", shoal_plot_transits },
-    { 0 }
-};
+    {"map", "a column over the first two axes of a grid sweep", NULL},
+    {"survival", "fraction of systems still running, and ended how, against time", shoal_plot_survival},
+    {"bodies", "fraction of bodies, but the first, still there, and gone how, against time", shoal_plot_bodies},
+    {"ends", "histogram of the times at which systems ended, by outcome", shoal_plot_ends},
+    {"pairs", "swept or sampled columns against each other, outcomes in colour", shoal_plot_pairs},
+    {"energy", "error of the Newtonian energy against time, from snapshots", shoal_plot_energy},
+    {"elements", "a, e and inc of one system against time, from its snapshots", shoal_plot_elements},
+    {"orbits", "osculating orbits of one system from above, at start and end", shoal_plot_orbits},
+    {"transits", "transit timing variations (O - C) of one system's bodies", shoal_plot_transits},
+    {0}};
 
 /* Whether the picture `transits` of the first system can be drawn. */
 static bool has_transits(const shoal_result *result)
@@ -45,9 +44,9 @@ const shoal_plot_kind *shoal_plot_find(shoal_context *context, const shoal_resul
     int n = 0;
 
     if (!name) {
-        name = result->n_axes >= 2                                ? "map"
+        name = result->n_axes >= 2                                 ? "map"
                : result->n_systems == 1 && result->n_snapshots > 0 ? "elements"
-               : result->n_systems == 1 && has_transits(result)      ? "transits"
+               : result->n_systems == 1 && has_transits(result)    ? "transits"
                                                                    : "survival";
     }
     for (const shoal_plot_kind *kind = shoal_plot_kinds; kind->name; ++kind) {
@@ -67,7 +66,8 @@ const shoal_plot_kind *shoal_plot_find(shoal_context *context, const shoal_resul
     return NULL;
 }
 
-shoal_status shoal_plot(shoal_context *context, const shoal_result *result, const shoal_plot_options *options, FILE *out)
+shoal_status shoal_plot(shoal_context *context, const shoal_result *result, const shoal_plot_options *options,
+                        FILE *out)
 {
     const shoal_plot_kind *kind = shoal_plot_find(context, result, options->kind);
 
@@ -94,9 +94,10 @@ void shoal_plot_begin(FILE *script, const shoal_plot_options *options, double wi
     const double pixel = 300 / 25.4;
 
     if (options->picture && shoal_plot_is_pdf(options->picture)) {
-        fprintf(script,
-                "set terminal pdfcairo enhanced size %gcm,%gcm font 'Sans,6.5' fontscale 1 linewidth 0.7 pointscale 0.4\n",
-                width_mm / 10, height_mm / 10);
+        fprintf(
+            script,
+            "set terminal pdfcairo enhanced size %gcm,%gcm font 'Sans,6.5' fontscale 1 linewidth 0.7 pointscale 0.4\n",
+            width_mm / 10, height_mm / 10);
     } else {
         fprintf(script,
                 "if (strstrt(GPVAL_TERMINALS, 'pngcairo')) {\n"
@@ -123,7 +124,7 @@ void shoal_plot_label(FILE *script, char axis, const char *name, const char *uni
 
 double shoal_plot_times(FILE *script, const shoal_result *result, double latest)
 {
-    static const char *const thousands[] = { "", "10\u00b3 ", "10\u2076 ", "10\u2079 " };
+    static const char *const thousands[] = {"", "10\u00b3 ", "10\u2076 ", "10\u2079 "};
     const int most = SHOAL_COUNT(thousands) - 1;
     const int k = latest < 1e5 ? 0 : latest < pow(1000, most) ? (int)(log10(latest) / 3) : most;
     char unit[32];
@@ -148,12 +149,13 @@ double shoal_plot_step(double x)
 
 unsigned shoal_plot_colour(int i)
 {
-    static const unsigned colours[] = { 0x0072b2, 0xd55e00, 0x009e73, 0xcc79a7, 0xe69f00, 0x56b4e9, 0x000000 };
+    static const unsigned colours[] = {0x0072b2, 0xd55e00, 0x009e73, 0xcc79a7, 0xe69f00, 0x56b4e9, 0x000000};
 
     return colours[i % SHOAL_COUNT(colours)];
 }
 
-shoal_status shoal_plot_system(shoal_context *context, const shoal_result *result, const shoal_plot_options *options, long *row)
+shoal_status shoal_plot_system(shoal_context *context, const shoal_result *result, const shoal_plot_options *options,
+                               long *row)
 {
     for (*row = 0; *row < result->n_systems; ++*row) {
         if (options->system < 0 || result->id[*row] == options->system) {

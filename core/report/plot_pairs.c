@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * plot_pairs.c: where in the space of the swept or sampled parameters systems end how: the lower triangle of a matrix of panels,
- * column j against column i < j, a point a system.
+ * plot_pairs.c: where in the space of the swept or sampled parameters systems end how: the lower triangle of a matrix
+ * of panels, column j against column i < j, a point a system.
  */
 #include <math.h>
 
 #include "core/report/plot.h"
 
 #define MOST_COLUMNS 6
-#define MANY_POINTS 3000 /* smaller points from here on */
+#define MANY_POINTS  3000 /* smaller points from here on */
 
 /* The range of a column, and whether its axis is logarithmic: more than two decades, most values in the lower ones. */
 static bool read_range(const shoal_column *column, long n, double *low, double *high)
@@ -40,8 +40,8 @@ static void write_axis(FILE *script, char axis, const shoal_column *column, long
         fprintf(script, "set %crange [%.17g:%.17g]\nset %ctics 10\n", axis, low / margin, high * margin, axis);
     } else {
         const double margin = high > low ? 0.06 * (high - low) : 0.5;
-        fprintf(script, "unset logscale %c\nset format %c '%%g'\nset %crange [%.17g:%.17g]\nset %ctics %.17g\n", axis, axis, axis,
-                low - margin, high + margin, axis, shoal_plot_step((high + 2 * margin - low) / 4.5));
+        fprintf(script, "unset logscale %c\nset format %c '%%g'\nset %crange [%.17g:%.17g]\nset %ctics %.17g\n", axis,
+                axis, axis, low - margin, high + margin, axis, shoal_plot_step((high + 2 * margin - low) / 4.5));
     }
     if (!labelled) {
         fprintf(script, "set format %c ''\n", axis);
@@ -58,20 +58,21 @@ static void write_name(FILE *script, char axis, const shoal_column *column, bool
         shoal_plot_quantity(text, sizeof text, column->name, column->unit, false);
         fprintf(script, "set label %d ", axis == 'x' ? 1 : 2);
         shoal_plot_quote(script, text);
-        fprintf(script, " noenhanced %s\n", axis == 'x' ? "at graph 0.5, screen 0.02 center"
-                                                        : "at screen 0.025, graph 0.5 center rotate");
+        fprintf(script, " noenhanced %s\n",
+                axis == 'x' ? "at graph 0.5, screen 0.02 center" : "at screen 0.025, graph 0.5 center rotate");
     }
 }
 
-shoal_status shoal_plot_pairs(shoal_context *context, const shoal_result *result, const shoal_plot_options *options, FILE *script)
+shoal_status shoal_plot_pairs(shoal_context *context, const shoal_result *result, const shoal_plot_options *options,
+                              FILE *script)
 {
     const int n = result->n_swept < MOST_COLUMNS ? result->n_swept : MOST_COLUMNS;
-    long count[SHOAL_OUTCOMES] = { 0 };
+    long count[SHOAL_OUTCOMES] = {0};
     int order[SHOAL_OUTCOMES], n_kinds = 0;
 
     if (n < 2) {
-        return shoal_fail(context, SHOAL_E_INPUT, "pairs: two swept or sampled parameters are needed; this result has %s",
-                          n ? "one" : "none");
+        return shoal_fail(context, SHOAL_E_INPUT,
+                          "pairs: two swept or sampled parameters are needed; this result has %s", n ? "one" : "none");
     }
     for (long s = 0; s < result->n_systems; ++s) {
         count[result->outcome[s]]++;
@@ -97,24 +98,29 @@ shoal_status shoal_plot_pairs(shoal_context *context, const shoal_result *result
         fputs("EOD\n", script);
     }
     /* panels of p with gaps of g, in fractions of the picture */
-    const double left = (n > 3 ? 18 : 15) / width, bottom = 11.5 / width, top = n > 2 ? 3 / width : 8 / width, g = 4 / width;
+    const double left = (n > 3 ? 18 : 15) / width, bottom = 11.5 / width, top = n > 2 ? 3 / width : 8 / width,
+                 g = 4 / width;
     const double p = (1 - left - fmax(top, bottom - g) + g) / (n - 1) - g, high = (1 - bottom - top + g) / (n - 1) - g;
     fputs("set multiplot\n", script);
     for (int row = 1; row < n; ++row) {
         for (int c = 0; c < row; ++c) {
             const double x = left + c * (p + g), y = bottom + (n - 1 - row) * (high + g);
-            fprintf(script, "set margins at screen %g, at screen %g, at screen %g, at screen %g\n", x, x + p, y, y + high);
+            fprintf(script, "set margins at screen %g, at screen %g, at screen %g, at screen %g\n", x, x + p, y,
+                    y + high);
             write_axis(script, 'x', &result->columns[c], result->n_systems, row == n - 1);
             write_axis(script, 'y', &result->columns[row], result->n_systems, c == 0);
             write_name(script, 'x', &result->columns[c], row == n - 1);
             write_name(script, 'y', &result->columns[row], c == 0);
-            fputs(row > 1 ? "unset key\n" : n > 2 ? "set key at screen 0.98, screen 0.97\n" : "set key above horizontal\n",
+            fputs(row > 1 ? "unset key\n"
+                  : n > 2 ? "set key at screen 0.98, screen 0.97\n"
+                          : "set key above horizontal\n",
                   script);
             for (int i = 0; i < n_kinds; ++i) {
                 const char *name = shoal_outcome_name(order[i]);
                 const unsigned colour = shoal_plot_outcome_colour(order[i]);
-                fprintf(script, "%s$%s using %d:%d with points pt 7 ps %g lc rgb '#%06x' notitle", i ? ", \\\n  " : "plot ",
-                        name, c + 1, row + 1, result->n_systems < MANY_POINTS ? 0.5 : 0.2, colour);
+                fprintf(script, "%s$%s using %d:%d with points pt 7 ps %g lc rgb '#%06x' notitle",
+                        i ? ", \\\n  " : "plot ", name, c + 1, row + 1, result->n_systems < MANY_POINTS ? 0.5 : 0.2,
+                        colour);
                 fprintf(script, ", NaN with points pt 7 ps 1.2 lc rgb '#%06x' title '%s'", colour, name);
             }
             fputc('\n', script);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * plot_transits.c: a picture of transit times: for each body of a system that transits a panel, in which the differences from a straight line
- * through its times (transit timing variations, O - C) stand against time.
+ * plot_transits.c: a picture of transit times: for each body of a system that transits a panel, in which the
+ * differences from a straight line through its times (transit timing variations, O - C) stand against time.
  */
 #include <gsl/gsl_fit.h>
 #include <math.h>
@@ -9,8 +9,10 @@
 
 #include "core/report/plot.h"
 
-/* The times of a body's transits in a system, and their differences from a line through them; returns how many there are. */
-static size_t read_transits(const shoal_result *result, long system, int body, double *number, double *time, double *off)
+/* The times of a body's transits in a system, and their differences from a line through them; returns how many there
+ * are. */
+static size_t read_transits(const shoal_result *result, long system, int body, double *number, double *time,
+                            double *off)
 {
     double first, period, c00, c01, c11, squares;
     size_t n = 0;
@@ -30,17 +32,20 @@ static size_t read_transits(const shoal_result *result, long system, int body, d
     return n;
 }
 
-shoal_status shoal_plot_transits(shoal_context *context, const shoal_result *result, const shoal_plot_options *options, FILE *script)
+shoal_status shoal_plot_transits(shoal_context *context, const shoal_result *result, const shoal_plot_options *options,
+                                 FILE *script)
 {
     const size_t room = (size_t)result->n_events + 1;
-    double *number = malloc(room * sizeof *number), *time = malloc(room * sizeof *time), *off = malloc(room * sizeof *off);
+    double *number = malloc(room * sizeof *number), *time = malloc(room * sizeof *time),
+           *off = malloc(room * sizeof *off);
     double earliest = INFINITY, latest = -INFINITY;
     int n_panels = 0, drawn = 0;
     shoal_units minutes;
     long system;
 
-    shoal_status status = number && time && off ? shoal_plot_system(context, result, options, &system)
-                                                : shoal_fail(context, SHOAL_E_MEMORY, "out of memory for %zu transits", room);
+    shoal_status status = number && time && off
+                              ? shoal_plot_system(context, result, options, &system)
+                              : shoal_fail(context, SHOAL_E_MEMORY, "out of memory for %zu transits", room);
     if (status == SHOAL_OK) {
         status = shoal_units_init(context, NULL, NULL, "min", NAN, &minutes);
     }
@@ -53,15 +58,18 @@ shoal_status shoal_plot_transits(shoal_context *context, const shoal_result *res
         }
     }
     if (status == SHOAL_OK && n_panels == 0) {
-        status = shoal_fail(context, SHOAL_E_INPUT, "transits: system %lld has no body of which the monitor \"transits\" logged three",
+        status = shoal_fail(context, SHOAL_E_INPUT,
+                            "transits: system %lld has no body of which the monitor \"transits\" logged three",
                             (long long)result->id[system]);
     }
     if (status == SHOAL_OK) {
         const double height = 18 + 24 * n_panels;
         shoal_plot_begin(script, options, SHOAL_COLUMN_MM, height);
-        fprintf(script, "set multiplot layout %d,1 margins 0.19,0.93,%g,%g spacing 0,%g\nset key top left\nset format y '%%4g'\n"
-                "set xrange [%.17g:%.17g]\n",
-                n_panels, 12 / height, 1 - 4 / height, 2 / height, earliest, latest);
+        fprintf(
+            script,
+            "set multiplot layout %d,1 margins 0.19,0.93,%g,%g spacing 0,%g\nset key top left\nset format y '%%4g'\n"
+            "set xrange [%.17g:%.17g]\n",
+            n_panels, 12 / height, 1 - 4 / height, 2 / height, earliest, latest);
     }
     for (int b = 1; status == SHOAL_OK && b < result->n_live[system]; ++b) {
         const size_t n = read_transits(result, system, b, number, time, off);
@@ -80,8 +88,10 @@ shoal_status shoal_plot_transits(shoal_context *context, const shoal_result *res
         shoal_plot_label(script, 'y', "O - C", "min");
         shoal_plot_label(script, 'x', "time", result->units.time_name);
         fputs(++drawn < n_panels ? "unset xlabel\nset format x ''\n" : "set format x '%.6g'\n", script);
-        fprintf(script, "set yrange [%.9g:%.9g]\nset ytics %.9g\n", -1.2 * most, 1.6 * most, shoal_plot_step(most / 1.5));
-        fprintf(script, "plot $b%d using 1:2 with linespoints pt 7 ps 0.5 lc rgb '#%06x' title ", b, shoal_plot_colour(b - 1));
+        fprintf(script, "set yrange [%.9g:%.9g]\nset ytics %.9g\n", -1.2 * most, 1.6 * most,
+                shoal_plot_step(most / 1.5));
+        fprintf(script, "plot $b%d using 1:2 with linespoints pt 7 ps 0.5 lc rgb '#%06x' title ", b,
+                shoal_plot_colour(b - 1));
         shoal_plot_quote(script, result->body_name[b]);
         fputs("\n", script);
     }

@@ -38,7 +38,7 @@ static void print_number(FILE *out, double value)
     fputs(text, out);
 }
 
-/* ---- states and orbits -------------------------------------------------------------------------------------------- */
+/* ---- states and orbits ------------------------------------------------------------------------------------------- */
 
 static shoal_status check_written(shoal_context *context, FILE *out)
 {
@@ -57,9 +57,10 @@ static void print_body(FILE *out, const shoal_result *result, long system, int b
     print_number(out, time);
 }
 
-/* Bodies that are gone (their states are NaN) have no orbit and are no one's centre; a system without orbits has empty fields. */
-static void print_orbits(FILE *out, const shoal_result *result, shoal_frame frame, long system, double time, const double *state,
-                         shoal_body *bodies, shoal_orbit *orbits)
+/* Bodies that are gone (their states are NaN) have no orbit and are no one's centre; a system without orbits has
+ * empty fields. */
+static void print_orbits(FILE *out, const shoal_result *result, shoal_frame frame, long system, double time,
+                         const double *state, shoal_body *bodies, shoal_orbit *orbits)
 {
     const shoal_units *units = &result->units;
     const double degree = M_PI / 180;
@@ -71,8 +72,15 @@ static void print_orbits(FILE *out, const shoal_result *result, shoal_frame fram
         if (there && i++ == 0)
             continue; /* the central body */
         const shoal_orbit *o = &orbits[i - 1];
-        const double values[] = { s[0], o->a / units->length, o->e, o->inc / degree, o->Omega / degree, o->omega / degree,
-                                  o->f / degree, o->M / degree, o->P / units->time };
+        const double values[] = {s[0],
+                                 o->a / units->length,
+                                 o->e,
+                                 o->inc / degree,
+                                 o->Omega / degree,
+                                 o->omega / degree,
+                                 o->f / degree,
+                                 o->M / degree,
+                                 o->P / units->time};
         print_body(out, result, system, b, time);
         for (int q = 0; q < SHOAL_COUNT(values); q++) {
             fputc(',', out);
@@ -98,8 +106,9 @@ static void print_states(FILE *out, const shoal_result *result, long system, dou
 static shoal_status choose(shoal_context *context, const shoal_result *result, const shoal_selection *of, bool **chosen)
 {
     *chosen = malloc((size_t)result->n_systems * sizeof **chosen);
-    shoal_status status = *chosen ? shoal_select_systems(context, result, of, *chosen)
-                                  : shoal_fail(context, SHOAL_E_MEMORY, "out of memory for %ld systems", result->n_systems);
+    shoal_status status = *chosen
+                              ? shoal_select_systems(context, result, of, *chosen)
+                              : shoal_fail(context, SHOAL_E_MEMORY, "out of memory for %ld systems", result->n_systems);
     if (status) {
         free(*chosen);
         *chosen = NULL;
@@ -122,7 +131,8 @@ shoal_status shoal_query_states(shoal_context *context, const shoal_result *resu
         status = shoal_fail(context, SHOAL_E_MEMORY, "out of memory for the states of %ld systems", result->n_systems);
         goto fail;
     }
-    if (query->which == SHOAL_QUERY_TIME && (status = shoal_select_snapshots(context, result, chosen, query->from, row)))
+    if (query->which == SHOAL_QUERY_TIME &&
+        (status = shoal_select_snapshots(context, result, chosen, query->from, row)))
         goto fail;
     fprintf(out, "system,body,name,time,m,%s\n", query->orbits ? "a,e,inc,Omega,omega,f,M,P" : "x,y,z,vx,vy,vz");
     const long n = query->which == SHOAL_QUERY_TIMES ? result->n_snapshots : result->n_systems;
@@ -159,39 +169,29 @@ fail:
     return status;
 }
 
-/* ---- tables of systems and events --------------------------------------------------------------------------------- */
+/* ---- tables of systems and events -------------------------------------------------------------------------------- */
 
 static void print_field(FILE *out, const shoal_result *result, const shoal_field *field, long row)
 {
     const void *data = shoal_field_data(result, field);
     int index;
     switch (field->type) {
-    case SHOAL_FIELD_INT64:
-        fprintf(out, "%lld", (long long)((const int64_t *)data)[row]);
-        break;
-    case SHOAL_FIELD_ROW:
-        fprintf(out, "%lld", (long long)result->id[((const int64_t *)data)[row]]);
-        break;
-    case SHOAL_FIELD_INT:
-        fprintf(out, "%d", ((const int *)data)[row]);
-        break;
-    case SHOAL_FIELD_OUTCOME:
-        fputs(shoal_outcome_name(((const int *)data)[row]), out);
-        break;
+    case SHOAL_FIELD_INT64: fprintf(out, "%lld", (long long)((const int64_t *)data)[row]); break;
+    case SHOAL_FIELD_ROW: fprintf(out, "%lld", (long long)result->id[((const int64_t *)data)[row]]); break;
+    case SHOAL_FIELD_INT: fprintf(out, "%d", ((const int *)data)[row]); break;
+    case SHOAL_FIELD_OUTCOME: fputs(shoal_outcome_name(((const int *)data)[row]), out); break;
     case SHOAL_FIELD_INDEX:
         index = ((const int *)data)[row];
         if (index >= 0)
             print_text(out, result->body_name[index]);
         break;
-    case SHOAL_FIELD_DOUBLE:
-        print_number(out, ((const double *)data)[row]);
-        break;
-    case SHOAL_FIELD_STATES: /* has a table of its own */
-        break;
+    case SHOAL_FIELD_DOUBLE: print_number(out, ((const double *)data)[row]); break;
+    case SHOAL_FIELD_STATES: /* has a table of its own */ break;
     }
 }
 
-/* A line of the fixed columns of systems (when = SHOAL_FIELD_BEFORE | SHOAL_FIELD_AFTER) or of events; row -1 is the heading. */
+/* A line of the fixed columns of systems (when = SHOAL_FIELD_BEFORE | SHOAL_FIELD_AFTER) or of events; row -1 is the
+ * heading. */
 static void print_fields(FILE *out, const shoal_result *result, int when, long row)
 {
     const char *comma = "";
@@ -208,7 +208,8 @@ static void print_fields(FILE *out, const shoal_result *result, int when, long r
     }
 }
 
-shoal_status shoal_query_systems(shoal_context *context, const shoal_result *result, const shoal_selection *of, FILE *out)
+shoal_status shoal_query_systems(shoal_context *context, const shoal_result *result, const shoal_selection *of,
+                                 FILE *out)
 {
     bool *chosen = NULL;
     shoal_status status = choose(context, result, of, &chosen);

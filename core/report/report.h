@@ -10,24 +10,26 @@
 /* The result in a file, as shoal_store_read; a file of one big system is refused as such. */
 shoal_status shoal_report_read(shoal_context *context, const char *path, shoal_result **result);
 
-/* ---- query.c -------------------------------------------------------------------------------------------------------- */
+/* ---- query.c ----------------------------------------------------------------------------------------------------- */
 
-/* CSV of states: system,body,name,time,m,x,y,z,vx,vy,vz; of orbits: system,body,name,time,m,a,e,inc,Omega,omega,f,M,P, of bodies
- * but the central one, angles in degrees. 17 significant digits; NaN is an empty field. The column `system` is the id. */
+/* CSV of states: system,body,name,time,m,x,y,z,vx,vy,vz; of orbits:
+ * system,body,name,time,m,a,e,inc,Omega,omega,f,M,P, of bodies but the central one, angles in degrees. 17
+ * significant digits; NaN is an empty field. The column `system` is the id. */
 typedef struct shoal_query {
     shoal_query_state which;
-    double from, to;   /* user's units; SHOAL_QUERY_TIME: from */
+    double from, to; /* user's units; SHOAL_QUERY_TIME: from */
     bool orbits;
     shoal_frame frame; /* of orbits */
 } shoal_query;
 shoal_status shoal_query_states(shoal_context *context, const shoal_result *result, const shoal_selection *of,
                                 const shoal_query *query, FILE *out);
 /* CSV of the systems table: system,outcome,t_stop,body_a,body_b,dE_final,steps, then the columns. */
-shoal_status shoal_query_systems(shoal_context *context, const shoal_result *result, const shoal_selection *of, FILE *out);
+shoal_status shoal_query_systems(shoal_context *context, const shoal_result *result, const shoal_selection *of,
+                                 FILE *out);
 
 /* CSV of the events: system,time,event,body_a,body_b,m_a,m_b,distance,speed,dE,ended. only: an outcome, NULL = all. */
-shoal_status shoal_query_events(shoal_context *context, const shoal_result *result, const shoal_selection *of, const char *only,
-                                FILE *out);
+shoal_status shoal_query_events(shoal_context *context, const shoal_result *result, const shoal_selection *of,
+                                const char *only, FILE *out);
 
 /* ---- verify.c ---------------------------------------------------------------------------------------------------- */
 
@@ -41,19 +43,20 @@ typedef struct shoal_verify_options {
 /* Compare two results and print a table of what differs most; *same: nothing passes its threshold. */
 shoal_status shoal_verify(shoal_context *context, const shoal_result *a, const shoal_result *b,
                           const shoal_verify_options *options, FILE *out, bool *same);
-/* A result file or states as CSV, whose outcomes and initial times are then unknown (-1, NaN), and its units if it does not say
- * them (length = 0). */
+/* A result file or states as CSV, whose outcomes and initial times are then unknown (-1, NaN), and its units if it
+ * does not say them (length = 0). */
 shoal_status shoal_verify_read(shoal_context *context, const char *path, shoal_result **result);
 
-/* ---- merge.c: shards ------------------------------------------------------------------------------------------------- */
+/* ---- merge.c: shards --------------------------------------------------------------------------------------------- */
 
-/* A result's config without the line that says which shard it is of the whole study, and which (i = 0: none) of how many it is;
- * malloc'd, NULL when memory is out. */
+/* A result's config without the line that says which shard it is of the whole study, and which (i = 0: none) of how
+ * many it is; malloc'd, NULL when memory is out. */
 char *shoal_config_without_shard(const char *text, long *shard, long *n_shards);
-/* The result of the whole study from those of its shards, n_given >= 1 in any order; names: of their files, for messages. Refused
- * if they are not of one study, if one is there twice or, unless partial is set, if one is missing or has not ended. */
-shoal_status shoal_result_merge(shoal_context *context, int n_given, const char *const *names, shoal_result *const *results,
-                                bool partial, shoal_result **merged);
+/* The result of the whole study from those of its shards, n_given >= 1 in any order; names: of their files, for
+ * messages. Refused if they are not of one study, if one is there twice or, unless partial is set, if one is missing
+ * or has not ended. */
+shoal_status shoal_result_merge(shoal_context *context, int n_given, const char *const *names,
+                                shoal_result *const *results, bool partial, shoal_result **merged);
 
 /* ---- help.c: what `shoal list` and `shoal explain NAME` print ------------------------------------ */
 

@@ -2,13 +2,14 @@
  *
  * verify.c: how far two results are from each other: final states and snapshots at common times, body by body.
  *
- * With r, v of a body relative to its reference (the first body; the nearest other one for the first itself), in either result,
+ * With r, v of a body relative to its reference (the first body; the nearest other one for the first itself), in either
+ * result,
  *
  *     position |x_a - x_b| / ((|r_a| + |r_b|) / 2)      velocity |u_a - u_b| / ((|v_a| + |v_b|) / 2)
  *     mass     |m_a - m_b| / max(m_a, m_b)              time     |t_a - t_b| / max(elapsed_a, elapsed_b)
  *
- * where x, u are seen from the input's own frame, and the time elapsed counts from the initial state. `absolute`: the numerators
- * alone. What is not known (NaN) in one result and known in the other differs by infinity.
+ * where x, u are seen from the input's own frame, and the time elapsed counts from the initial state. `absolute`: the
+ * numerators alone. What is not known (NaN) in one result and known in the other differs by infinity.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -17,8 +18,8 @@
 #include "core/formats/table.h"
 #include "core/report/report.h"
 
-static const char *const quantity_name[SHOAL_VERIFY_QUANTITIES] = { "position", "velocity", "time", "mass" };
-static const char *const quantity_dimension[SHOAL_VERIFY_QUANTITIES] = { "length", "velocity", "time", "mass" };
+static const char *const quantity_name[SHOAL_VERIFY_QUANTITIES] = {"position", "velocity", "time", "mass"};
+static const char *const quantity_dimension[SHOAL_VERIFY_QUANTITIES] = {"length", "velocity", "time", "mass"};
 
 /* The largest difference of a quantity, where it is, and how many pass the threshold. */
 typedef struct largest {
@@ -47,7 +48,7 @@ static void note(comparison *c, int quantity, double difference, double scale, i
         difference = INFINITY;
     at->beyond += difference > c->options->threshold[quantity];
     if (difference > at->value)
-        *at = (largest){ difference, time, id, body, at->beyond };
+        *at = (largest){difference, time, id, body, at->beyond};
 }
 
 /* |x_i - x_j| of coordinates first..first+2 of two bodies, in inner units. */
@@ -93,7 +94,7 @@ static void compare_states(comparison *c, long i, long j, double t_a, const doub
 {
     const shoal_units *a = &c->a->units, *b = &c->b->units;
     const int n = c->a->n_live[i] < c->b->n_live[j] ? c->a->n_live[i] : c->b->n_live[j];
-    static const int quantity[] = { SHOAL_VERIFY_POSITION, SHOAL_VERIFY_VELOCITY };
+    static const int quantity[] = {SHOAL_VERIFY_POSITION, SHOAL_VERIFY_VELOCITY};
     for (int body = 0; body < n; body++) {
         const double *row_a = state_a + body * SHOAL_STATE, *row_b = state_b + body * SHOAL_STATE;
         if (isnan(row_a[0]) && isnan(row_b[0]))
@@ -102,7 +103,8 @@ static void compare_states(comparison *c, long i, long j, double t_a, const doub
             const char *dimension = quantity_dimension[quantity[k]];
             const double unit_a = shoal_units_factor(a, dimension), unit_b = shoal_units_factor(b, dimension);
             const double scale = (distance(row_a, reference_of(state_a, n, row_a), 1 + 3 * k, unit_a, unit_a) +
-                                  distance(row_b, reference_of(state_b, n, row_b), 1 + 3 * k, unit_b, unit_b)) / 2;
+                                  distance(row_b, reference_of(state_b, n, row_b), 1 + 3 * k, unit_b, unit_b)) /
+                                 2;
             note(c, quantity[k], distance(row_a, row_b, 1 + 3 * k, unit_a, unit_b), scale, c->a->id[i], body, t_a);
         }
         const double m_a = row_a[0] * a->mass, m_b = row_b[0] * b->mass;
@@ -115,13 +117,14 @@ static void compare_systems(comparison *c, long i, long j)
     const shoal_result *a = c->a, *b = c->b;
     c->n_systems++;
     if (a->outcome[i] != b->outcome[j] && a->outcome[i] >= 0 && b->outcome[j] >= 0 && c->n_outcomes++ == 0)
-        memcpy(c->first_outcome, (int64_t[3]){ a->id[i], a->outcome[i], b->outcome[j] }, sizeof c->first_outcome);
+        memcpy(c->first_outcome, (int64_t[3]){a->id[i], a->outcome[i], b->outcome[j]}, sizeof c->first_outcome);
     if (a->n_live[i] != b->n_live[j] && c->n_bodies++ == 0)
         c->first_bodies = a->id[i];
     compare_times(c, i, j, a->t_final[i], b->t_final[j]);
     if (a->outcome[i] >= 0 && b->outcome[j] >= 0)
         compare_times(c, i, j, a->t_stop[i], b->t_stop[j]);
-    compare_states(c, i, j, a->t_final[i], a->final + i * a->n_bodies * SHOAL_STATE, b->final + j * b->n_bodies * SHOAL_STATE);
+    compare_states(c, i, j, a->t_final[i], a->final + i * a->n_bodies * SHOAL_STATE,
+                   b->final + j * b->n_bodies * SHOAL_STATE);
 }
 
 /* ---- matching ---------------------------------------------------------------------------------------------------- */
@@ -145,7 +148,7 @@ static row_key *sorted_rows(const shoal_result *result, bool snapshots)
     row_key *rows = malloc(((size_t)n + 1) * sizeof *rows);
     for (long i = 0; rows && i < n; i++) {
         const long s = snapshots ? (long)result->snapshot_system[i] : i;
-        rows[i] = (row_key){ result->id[s], snapshots ? result->snapshot_time[i] * result->units.time : 0, i };
+        rows[i] = (row_key){result->id[s], snapshots ? result->snapshot_time[i] * result->units.time : 0, i};
     }
     if (rows)
         qsort(rows, (size_t)n, sizeof *rows, by_key);
@@ -188,12 +191,14 @@ static shoal_status match(shoal_context *context, comparison *c, bool snapshots)
 static void print_comparison(const comparison *c, FILE *out)
 {
     const shoal_units *units = &c->a->units;
-    const char *names[SHOAL_VERIFY_QUANTITIES] = { units->length_name, units->length_name, units->time_name, units->mass_name };
+    const char *names[SHOAL_VERIFY_QUANTITIES] = {units->length_name, units->length_name, units->time_name,
+                                                  units->mass_name};
     fprintf(out, "%-9s %10s %10s  %8s  %s\n", "", "largest", "threshold", "beyond", "where");
     for (int q = 0; q < SHOAL_VERIFY_QUANTITIES; q++) {
         const largest *at = &c->of[q];
         const double unit = c->options->absolute ? shoal_units_factor(units, quantity_dimension[q]) : 1;
-        fprintf(out, "%-9s %10.3g %10.3g  %8ld", quantity_name[q], at->value / unit, c->options->threshold[q] / unit, at->beyond);
+        fprintf(out, "%-9s %10.3g %10.3g  %8ld", quantity_name[q], at->value / unit, c->options->threshold[q] / unit,
+                at->beyond);
         if (c->options->absolute)
             fprintf(out, "  %s%s%s", names[q], q == SHOAL_VERIFY_VELOCITY ? "/" : "",
                     q == SHOAL_VERIFY_VELOCITY ? units->time_name : "");
@@ -206,8 +211,9 @@ static void print_comparison(const comparison *c, FILE *out)
         fputc('\n', out);
     }
     if (c->n_outcomes)
-        fprintf(out, "outcomes: %ld differ, the first in system %lld (%s, %s)\n", c->n_outcomes, (long long)c->first_outcome[0],
-                shoal_outcome_name((int)c->first_outcome[1]), shoal_outcome_name((int)c->first_outcome[2]));
+        fprintf(out, "outcomes: %ld differ, the first in system %lld (%s, %s)\n", c->n_outcomes,
+                (long long)c->first_outcome[0], shoal_outcome_name((int)c->first_outcome[1]),
+                shoal_outcome_name((int)c->first_outcome[2]));
     if (c->n_bodies)
         fprintf(out, "number of bodies: %ld systems differ, first %lld\n", c->n_bodies, (long long)c->first_bodies);
     if (c->only_a)
@@ -221,7 +227,7 @@ shoal_status shoal_verify(shoal_context *context, const shoal_result *a, const s
                           const shoal_verify_options *options, FILE *out, bool *same)
 {
     shoal_verify_options inner = *options;
-    comparison c = { .a = a, .b = b, .options = &inner };
+    comparison c = {.a = a, .b = b, .options = &inner};
     for (int q = 0; q < SHOAL_VERIFY_QUANTITIES; q++) {
         inner.threshold[q] *= options->absolute ? shoal_units_factor(&a->units, quantity_dimension[q]) : 1;
         c.of[q].body = -1;
@@ -245,7 +251,7 @@ shoal_status shoal_verify_read(shoal_context *context, const char *path, shoal_r
     *result = NULL;
     if (shoal_store_is(path))
         return shoal_report_read(context, path, result);
-    shoal_table table = { .context = context };
+    shoal_table table = {.context = context};
     shoal_status status = shoal_csv_table(&table, path, true);
     if (!status)
         status = shoal_table_to_result(&table, result);

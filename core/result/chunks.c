@@ -2,13 +2,14 @@
  *
  * chunks.c: writes the chunks of an HDF5 dataset, its filters run by all threads.
  *
- * HDF5 filters one chunk after the other, and deflating is what takes the time of a large file: 30 MB/s. Here the threads make
- * what its filters would make (HDF5 File Format Specification 3.0, section IV.A.2.l), and HDF5 only puts it into the file, chunk by
- * chunk in their order, so that the file does not depend on the number of threads.
+ * HDF5 filters one chunk after the other, and deflating is what takes the time of a large file: 30 MB/s. Here the
+ * threads make what its filters would make (HDF5 File Format Specification 3.0, section IV.A.2.l), and HDF5 only puts
+ * it into the file, chunk by chunk in their order, so that the file does not depend on the number of threads.
  *
  *     shuffle     the first bytes of all items, then their second ones, ...
  *     deflate     RFC 1950; left out, and that noted, where it would not make the chunk smaller
- *     fletcher32  of the bytes as big-endian numbers of 16 bits w_i:  A = sum w_i,  B = sum of the partial sums,  mod 65535 with
+ *     fletcher32  of the bytes as big-endian numbers of 16 bits w_i:  A = sum w_i,  B = sum of the partial sums,  mod
+ *                 65535 with
  *                 65535 for 0; B 2^16 + A follows the chunk, little-endian
  */
 #include <stdint.h>
@@ -19,7 +20,8 @@
 #include "core/result/chunks.h"
 #include "core/result/result.h"
 
-enum { BATCH = 4, DEFLATE_LEFT_OUT = 1 << 1, CHECKSUM_SIZE = 4 }; /* chunks a thread between two visits to HDF5; bit of a filter */
+/* chunks a thread between two visits to HDF5; bit of a filter */
+enum { BATCH = 4, DEFLATE_LEFT_OUT = 1 << 1, CHECKSUM_SIZE = 4 };
 
 /* A chunk on its way. */
 typedef struct packed {
@@ -71,10 +73,12 @@ static void pack(const unsigned char *items, size_t item_size, size_t n_given, s
     chunk->size = size;
 }
 
-bool shoal_chunks_write(hid_t dataset, int rank, size_t item_size, size_t row_items, size_t n_rows, size_t chunk_rows, const void *data)
+bool shoal_chunks_write(hid_t dataset, int rank, size_t item_size, size_t row_items, size_t n_rows, size_t chunk_rows,
+                        const void *data)
 {
     const int threads = shoal_default_threads(NULL);
-    const size_t n = chunk_rows * row_items, room = compressBound(n * item_size) + CHECKSUM_SIZE, batch = BATCH * (size_t)threads;
+    const size_t n = chunk_rows * row_items, room = compressBound(n * item_size) + CHECKSUM_SIZE,
+                 batch = BATCH * (size_t)threads;
     const size_t n_chunks = (n_rows + chunk_rows - 1) / chunk_rows, n_packed = n_chunks < batch ? n_chunks : batch;
     packed *chunks = calloc(n_packed, sizeof *chunks);
     bool good = chunks;
@@ -88,8 +92,8 @@ bool shoal_chunks_write(hid_t dataset, int rank, size_t item_size, size_t row_it
 #pragma omp parallel for num_threads(threads) schedule(dynamic)
         for (size_t c = first; c < end; c++) {
             const size_t row = c * chunk_rows, left = n_rows - row;
-            pack((const unsigned char *)data + row * row_items * item_size, item_size, (left < chunk_rows ? left : chunk_rows) * row_items,
-                 n, &chunks[c - first]);
+            pack((const unsigned char *)data + row * row_items * item_size, item_size,
+                 (left < chunk_rows ? left : chunk_rows) * row_items, n, &chunks[c - first]);
         }
         for (size_t c = first; good && c < end; c++) {
             const packed *chunk = &chunks[c - first];

@@ -18,6 +18,7 @@ enum { SHOAL_DEFLATE = 1 }; /* level: of doubles, higher ones save a hundredth o
  *   chunk_rows in   rows of a chunk
  * False if memory is out or HDF5 refused.
  */
-bool shoal_chunks_write(hid_t dataset, int rank, size_t item_size, size_t row_items, size_t n_rows, size_t chunk_rows, const void *data);
+bool shoal_chunks_write(hid_t dataset, int rank, size_t item_size, size_t row_items, size_t n_rows, size_t chunk_rows,
+                        const void *data);
 
 #endif

@@ -25,7 +25,7 @@ void shoal_h5_quiet(void)
 
 shoal_status shoal_h5_create(shoal_context *context, const char *path, shoal_h5 *h5)
 {
-    *h5 = (shoal_h5){ context, path, H5I_INVALID_HID };
+    *h5 = (shoal_h5){context, path, H5I_INVALID_HID};
     shoal_h5_quiet();
     const hid_t access = H5Pcreate(H5P_FILE_ACCESS);
     if (access >= 0 && H5Pset_fapl_core(access, 1 << 20, 0) >= 0)
@@ -45,8 +45,9 @@ shoal_status shoal_h5_group(shoal_h5 *h5, const char *group)
 static shoal_status put(shoal_h5 *h5, const char *group, const char *name, hid_t type, int n, const void *values)
 {
     const hid_t object = H5Oopen(h5->file, group, H5P_DEFAULT);
-    const hid_t space = n ? H5Screate_simple(1, (hsize_t[]){ (hsize_t)n }, NULL) : H5Screate(H5S_SCALAR);
-    const hid_t attribute = object >= 0 ? H5Acreate2(object, name, type, space, H5P_DEFAULT, H5P_DEFAULT) : H5I_INVALID_HID;
+    const hid_t space = n ? H5Screate_simple(1, (hsize_t[]){(hsize_t)n}, NULL) : H5Screate(H5S_SCALAR);
+    const hid_t attribute = object >= 0 ? H5Acreate2(object, name, type, space, H5P_DEFAULT, H5P_DEFAULT)
+                                        : H5I_INVALID_HID;
     const bool good = attribute >= 0 && H5Awrite(attribute, type, values) >= 0;
     if (attribute >= 0)
         H5Aclose(attribute);
@@ -83,8 +84,9 @@ static hid_t layout(int rank, const hsize_t size[2])
 {
     const hid_t list = H5Pcreate(H5P_DATASET_CREATE);
     const bool wide = rank > 1 && size[1] > 16; /* a row is an array of its own */
-    const hsize_t rows = size[0] < CHUNK_ROWS ? size[0] : CHUNK_ROWS, columns = size[1] < CHUNK_ROWS ? size[1] : CHUNK_ROWS;
-    const hsize_t chunk[2] = { wide ? 1 : rows, columns };
+    const hsize_t rows = size[0] < CHUNK_ROWS ? size[0] : CHUNK_ROWS,
+                  columns = size[1] < CHUNK_ROWS ? size[1] : CHUNK_ROWS;
+    const hsize_t chunk[2] = {wide ? 1 : rows, columns};
     if (size[0] * (rank > 1 ? size[1] : 1) < DEFLATE_ITEMS || H5Pset_chunk(list, rank, chunk) < 0)
         return list;
     if (H5Zfilter_avail(H5Z_FILTER_DEFLATE) > 0) {
@@ -95,11 +97,11 @@ static hid_t layout(int rank, const hsize_t size[2])
     return list;
 }
 
-shoal_status shoal_h5_write(shoal_h5 *h5, const char *dataset, hid_t type, long n_rows, long n_columns, const void *data,
-                            const char *unit, const char *doc)
+shoal_status shoal_h5_write(shoal_h5 *h5, const char *dataset, hid_t type, long n_rows, long n_columns,
+                            const void *data, const char *unit, const char *doc)
 {
     const int rank = n_columns ? 2 : 1;
-    const hsize_t size[2] = { (hsize_t)n_rows, (hsize_t)n_columns };
+    const hsize_t size[2] = {(hsize_t)n_rows, (hsize_t)n_columns};
     const hid_t space = H5Screate_simple(rank, size, NULL), list = layout(rank, size);
     const hid_t set = H5Dcreate2(h5->file, dataset, type, space, H5P_DEFAULT, list, H5P_DEFAULT);
     bool good = set >= 0 && (n_rows == 0 || H5Dwrite(set, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, data) >= 0);
@@ -119,8 +121,10 @@ shoal_status shoal_h5_write(shoal_h5 *h5, const char *dataset, hid_t type, long 
 static shoal_status image(shoal_h5 *h5, shoal_status status, void **bytes, size_t *size)
 {
     *bytes = NULL;
-    const ssize_t length = !status && H5Fflush(h5->file, H5F_SCOPE_GLOBAL) >= 0 ? H5Fget_file_image(h5->file, NULL, 0) : -1;
-    if (length > 0 && (*bytes = malloc((size_t)length)) && H5Fget_file_image(h5->file, *bytes, (size_t)length) == length)
+    const ssize_t length = !status && H5Fflush(h5->file, H5F_SCOPE_GLOBAL) >= 0 ? H5Fget_file_image(h5->file, NULL, 0)
+                                                                                : -1;
+    if (length > 0 && (*bytes = malloc((size_t)length)) &&
+        H5Fget_file_image(h5->file, *bytes, (size_t)length) == length)
         *size = (size_t)length;
     else if (!status)
         status = shoal_fail(h5->context, SHOAL_E_MEMORY, "%s: no memory for the file", h5->path);
@@ -166,13 +170,14 @@ shoal_status shoal_h5_print(shoal_h5 *h5, shoal_status status, FILE *out)
 
 shoal_status shoal_h5_open(shoal_context *context, const char *path, shoal_h5 *h5)
 {
-    *h5 = (shoal_h5){ context, path, H5I_INVALID_HID };
+    *h5 = (shoal_h5){context, path, H5I_INVALID_HID};
     shoal_h5_quiet();
     errno = 0;
     if (access(path, R_OK) != 0)
         return shoal_fail(context, SHOAL_E_FILE, "%s: cannot be read: %s", path, strerror(errno));
     h5->file = H5Fopen(path, H5F_ACC_RDONLY, H5P_DEFAULT);
-    return h5->file >= 0 ? SHOAL_OK : shoal_fail(context, SHOAL_E_INPUT, "%s: expected an HDF5 file, and a whole one", path);
+    return h5->file >= 0 ? SHOAL_OK
+                         : shoal_fail(context, SHOAL_E_INPUT, "%s: expected an HDF5 file, and a whole one", path);
 }
 
 void shoal_h5_close(shoal_h5 *h5)
@@ -248,7 +253,8 @@ shoal_status shoal_h5_read(shoal_h5 *h5, const char *dataset, hid_t type, long n
     long there;
     shoal_status status = shoal_h5_size(h5, dataset, &there);
     if (!status && there != n)
-        status = shoal_fail(h5->context, SHOAL_E_INPUT, "%s: %s: %ld numbers: expected %ld", h5->path, dataset, there, n);
+        status = shoal_fail(h5->context, SHOAL_E_INPUT, "%s: %s: %ld numbers: expected %ld", h5->path, dataset, there,
+                            n);
     if (status)
         return status;
     const hid_t set = H5Dopen2(h5->file, dataset, H5P_DEFAULT);

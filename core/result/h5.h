@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * h5.h: small HDF5 files, written at once and read piece by piece: those of one big system (big/), GADGET's (format_gadget.c).
- * The result files of ensembles have their own (store.c).
+ * h5.h: small HDF5 files, written at once and read piece by piece: those of one big system (big/), GADGET's
+ * (format_gadget.c). The result files of ensembles have their own (store.c).
  */
 #ifndef SHOAL_H5_H
 #define SHOAL_H5_H
@@ -24,8 +24,8 @@ shoal_status shoal_h5_put_text(shoal_h5 *h5, const char *group, const char *name
 shoal_status shoal_h5_put_doubles(shoal_h5 *h5, const char *group, const char *name, int n, const double *values);
 shoal_status shoal_h5_put_integers(shoal_h5 *h5, const char *group, const char *name, int n, const int64_t *values);
 /* A dataset of n_rows x n_columns (0: of one dimension), of H5T_NATIVE_DOUBLE or _INT64; unit and doc may be NULL. */
-shoal_status shoal_h5_write(shoal_h5 *h5, const char *dataset, hid_t type, long n_rows, long n_columns, const void *data,
-                            const char *unit, const char *doc);
+shoal_status shoal_h5_write(shoal_h5 *h5, const char *dataset, hid_t type, long n_rows, long n_columns,
+                            const void *data, const char *unit, const char *doc);
 /* Through a temporary name beside h5->path: the file is complete or as it was. Closes it, whatever happens. */
 shoal_status shoal_h5_save(shoal_h5 *h5, shoal_status status);
 shoal_status shoal_h5_print(shoal_h5 *h5, shoal_status status, FILE *out);

@@ -27,8 +27,9 @@
  * Records are written with write(2), without a buffer in between: an append that failed is cut off at once, and the
  * journal is as it was before. One process writes: the file is locked (flock) while it is open for writing.
  *
- * In the background a thread writes the records, in order, and the disk may be slow: who appends waits only while MOST_QUEUED
- * bytes are not written yet. Nothing is dropped; what failed is said by the next call, and nothing is written after it.
+ * In the background a thread writes the records, in order, and the disk may be slow: who appends waits only while
+ * MOST_QUEUED bytes are not written yet. Nothing is dropped; what failed is said by the next call, and nothing is
+ * written after it.
  */
 #include "core/result/result.h"
 
@@ -41,8 +42,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define VERSION 2
-#define MAGIC "ShJr"
+#define VERSION   2
+#define MAGIC     "ShJr"
 #define HEAD_SIZE 20
 
 #define MOST_QUEUED ((size_t)2 << 30)
@@ -70,10 +71,10 @@ struct shoal_journal {
     pthread_mutex_t lock;
     pthread_cond_t more, less; /* the queue has grown, or is to end; it has become shorter */
     queued *first, *last;
-    size_t n_queued;           /* bytes */
-    bool busy, stop;           /* the thread is at work; it is to end */
-    const char *failed;        /* what, NULL = nothing */
-    int error;                 /* errno of that */
+    size_t n_queued;    /* bytes */
+    bool busy, stop;    /* the thread is at work; it is to end */
+    const char *failed; /* what, NULL = nothing */
+    int error;          /* errno of that */
 };
 
 /* ---- checksum: eight tables, so that eight bytes are taken at a time ------------------------------------------- */
@@ -248,11 +249,8 @@ static void put_attribute(buffer *to, const shoal_result *result, const shoal_at
         memcpy(&text, member, sizeof text);
         put_text(to, text);
         break;
-    case SHOAL_ATTRIBUTE_WORD:
-        put_text(to, member);
-        break;
-    default:
-        put_items(to, member, 1, attribute->size);
+    case SHOAL_ATTRIBUTE_WORD: put_text(to, member); break;
+    default: put_items(to, member, 1, attribute->size);
     }
 }
 
@@ -265,11 +263,8 @@ static void get_attribute(cursor *from, shoal_result *result, const shoal_attrib
         text = get_text(from, NULL, 0);
         memcpy(member, &text, sizeof text);
         break;
-    case SHOAL_ATTRIBUTE_WORD:
-        get_text(from, member, attribute->size);
-        break;
-    default:
-        get_items(from, member, 1, attribute->size);
+    case SHOAL_ATTRIBUTE_WORD: get_text(from, member, attribute->size); break;
+    default: get_items(from, member, 1, attribute->size);
     }
 }
 
@@ -350,9 +345,9 @@ static shoal_status get_header(shoal_context *context, cursor *from, const char 
     shoal_result *made = NULL;
     shoal_status status = SHOAL_OK;
     if (!get_shape(from, &sizes)) {
-        status =
-            shoal_fail(context, SHOAL_E_INPUT, "%s: the journal's header makes no sense (version %lld, expected %d)",
-                       path, (long long)sizes.version, VERSION);
+        status = shoal_fail(context, SHOAL_E_INPUT,
+                            "%s: the journal's header makes no sense (version %lld, expected %d)", path,
+                            (long long)sizes.version, VERSION);
         goto fail;
     }
     status = shoal_result_create(context, sizes.n_systems, (int)sizes.n_bodies, (int)sizes.n_columns, &made);
@@ -458,7 +453,8 @@ static bool write_all(int fd, const void *bytes, size_t n, int64_t at)
     return true;
 }
 
-static const char cannot_append[] = "cannot append to the journal", cannot_sync[] = "cannot write the journal to the disk";
+static const char cannot_append[] = "cannot append to the journal",
+                  cannot_sync[] = "cannot write the journal to the disk";
 
 /* Write a record. On failure (false, errno) the file ends where it did before. */
 static bool write_record(shoal_journal *journal, uint32_t type, const void *payload, size_t size)
@@ -499,7 +495,8 @@ static void work_once(shoal_journal *journal)
     journal->busy = true;
     pthread_mutex_unlock(&journal->lock);
     if (!skip)
-        done = record->type ? write_record(journal, record->type, record->payload, record->size) : !fdatasync(journal->fd);
+        done = record->type ? write_record(journal, record->type, record->payload, record->size)
+                            : !fdatasync(journal->fd);
     const int error = errno;
     free(record->payload);
     pthread_mutex_lock(&journal->lock);
@@ -590,7 +587,8 @@ static shoal_status append(shoal_journal *journal, uint32_t type, void *payload,
 {
     if (journal->background)
         return enqueue(journal, type, payload, size);
-    const shoal_status status = write_record(journal, type, payload, size) ? SHOAL_OK : journal_error(journal, cannot_append);
+    const shoal_status status = write_record(journal, type, payload, size) ? SHOAL_OK
+                                                                           : journal_error(journal, cannot_append);
     free(payload);
     return status;
 }
@@ -734,7 +732,8 @@ shoal_status shoal_journal_systems(shoal_journal *journal, const shoal_result *r
     return append_buffer(journal, RECORD_SYSTEMS, &payload);
 }
 
-static shoal_status put_more(shoal_journal *journal, const shoal_result *result, int when, long n, long first, uint32_t type)
+static shoal_status put_more(shoal_journal *journal, const shoal_result *result, int when, long n, long first,
+                             uint32_t type)
 {
     shoal_status status = check_shape(journal, result);
     if (status || first >= n)
@@ -794,8 +793,8 @@ static bool read_all(const reader *from, void *bytes, size_t n, int64_t at, shoa
         if (got < 0 && errno == EINTR)
             continue;
         if (got < 0)
-            *status =
-                shoal_fail(from->context, SHOAL_E_FILE, "%s: cannot read the journal: %s", from->path, strerror(errno));
+            *status = shoal_fail(from->context, SHOAL_E_FILE, "%s: cannot read the journal: %s", from->path,
+                                 strerror(errno));
         if (got <= 0)
             return false;
         to += got;
@@ -937,15 +936,9 @@ shoal_status shoal_journal_read(shoal_context *context, const char *path, shoal_
     while (from.at < end && next_record(&from, &status)) {
         cursor record = {from.payload.data, from.payload.n, false};
         switch (from.type) {
-        case RECORD_SYSTEMS:
-            get_systems(&record, made);
-            break;
-        case RECORD_SNAPSHOTS:
-            status = get_more(context, &record, made, SHOAL_FIELD_SNAPSHOT);
-            break;
-        case RECORD_EVENTS:
-            status = get_more(context, &record, made, SHOAL_FIELD_EVENT);
-            break;
+        case RECORD_SYSTEMS: get_systems(&record, made); break;
+        case RECORD_SNAPSHOTS: status = get_more(context, &record, made, SHOAL_FIELD_SNAPSHOT); break;
+        case RECORD_EVENTS: status = get_more(context, &record, made, SHOAL_FIELD_EVENT); break;
         case RECORD_CHECKPOINT:
             record.left = 0;
             if (!state || from.at < end)
@@ -954,8 +947,7 @@ shoal_status shoal_journal_read(shoal_context *context, const char *path, shoal_
             checkpoint_size = from.payload.n;
             from.payload = (buffer){0};
             break;
-        default:
-            record.bad = true;
+        default: record.bad = true;
         }
         if (status)
             goto fail;

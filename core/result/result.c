@@ -11,10 +11,10 @@
 #include <stdlib.h>
 
 #define AT(member) offsetof(shoal_result, member)
-#define BEFORE SHOAL_FIELD_BEFORE
-#define AFTER SHOAL_FIELD_AFTER
-#define SNAPSHOT SHOAL_FIELD_SNAPSHOT
-#define EVENT SHOAL_FIELD_EVENT
+#define BEFORE     SHOAL_FIELD_BEFORE
+#define AFTER      SHOAL_FIELD_AFTER
+#define SNAPSHOT   SHOAL_FIELD_SNAPSHOT
+#define EVENT      SHOAL_FIELD_EVENT
 
 /* The order is that of the columns of the CSV tables and of the journal's records. */
 const shoal_field shoal_result_fields[] = {
@@ -42,13 +42,15 @@ const shoal_field shoal_result_fields[] = {
     {"/events/system", "system", SHOAL_FIELD_ROW, EVENT, "", AT(event_system), "row of the system in /systems"},
     {"/events/time", "time", SHOAL_FIELD_DOUBLE, EVENT, "time", AT(event_time), "time of the event"},
     {"/events/event", "event", SHOAL_FIELD_OUTCOME, EVENT, "", AT(event),
-     "what happened; collided, hit_star: body_b became a part of body_a; ejected: body_a was removed; transit: of body_a before body_b"},
+     "what happened; collided, hit_star: body_b became a part of body_a; ejected: body_a was removed; transit: of "
+     "body_a before body_b"},
     {"/events/body_a", "body_a", SHOAL_FIELD_INDEX, EVENT, "", AT(event_a), "first body, -1 = none"},
     {"/events/body_b", "body_b", SHOAL_FIELD_INDEX, EVENT, "", AT(event_b), "second body, -1 = none"},
     {"/events/m_a", "m_a", SHOAL_FIELD_DOUBLE, EVENT, "mass", AT(event_m_a), "mass of the first body before it"},
     {"/events/m_b", "m_b", SHOAL_FIELD_DOUBLE, EVENT, "mass", AT(event_m_b), "mass of the second body before it"},
     {"/events/distance", "distance", SHOAL_FIELD_DOUBLE, EVENT, "length", AT(event_distance),
-     "of the two, or of one from the barycentre of the rest, at the end of the step; of a transit then, in the sky plane"},
+     "of the two, or of one from the barycentre of the rest, at the end of the step; of a transit then, in the sky "
+     "plane"},
     {"/events/speed", "speed", SHOAL_FIELD_DOUBLE, EVENT, "velocity", AT(event_speed), "relative, likewise"},
     {"/events/dE", "dE", SHOAL_FIELD_DOUBLE, EVENT, "", AT(event_dE), "jump of the energy over the initial |energy|"},
     {"/events/ended", "ended", SHOAL_FIELD_INT, EVENT, "", AT(event_ended),
@@ -61,13 +63,16 @@ bool shoal_result_has(const char *name)
     const char systems[] = "/systems/";
     const size_t length = sizeof systems - 1;
     for (int f = 0; f < shoal_result_n_fields; f++)
-        if (strncmp(shoal_result_fields[f].path, systems, length) == 0 && strcmp(shoal_result_fields[f].path + length, name) == 0)
+        if (strncmp(shoal_result_fields[f].path, systems, length) == 0 &&
+            strcmp(shoal_result_fields[f].path + length, name) == 0)
             return true;
     return false;
 }
 
+/* clang-format off */
 #define MEMBER(name, type, member) \
     {name, SHOAL_ATTRIBUTE_##type, AT(member), sizeof(((shoal_result *)0)->member)}
+/* clang-format on */
 
 const shoal_attribute shoal_result_attributes[] = {
     MEMBER("version", WORD, version),
@@ -89,13 +94,10 @@ size_t shoal_field_item_size(const shoal_field *field)
 {
     switch (field->type) {
     case SHOAL_FIELD_INT64:
-    case SHOAL_FIELD_ROW:
-        return sizeof(int64_t);
+    case SHOAL_FIELD_ROW: return sizeof(int64_t);
     case SHOAL_FIELD_DOUBLE:
-    case SHOAL_FIELD_STATES:
-        return sizeof(double);
-    default:
-        return sizeof(int);
+    case SHOAL_FIELD_STATES: return sizeof(double);
+    default: return sizeof(int);
     }
 }
 
@@ -202,9 +204,13 @@ int shoal_result_bodies(const shoal_result *result, long system, const double *s
             continue;
         if (which)
             which[n] = b;
-        bodies[n++] = (shoal_body){ .m = s[0] * units->mass,
-                                    .x = s[1] * units->length, .y = s[2] * units->length, .z = s[3] * units->length,
-                                    .vx = s[4] * velocity, .vy = s[5] * velocity, .vz = s[6] * velocity };
+        bodies[n++] = (shoal_body){.m = s[0] * units->mass,
+                                   .x = s[1] * units->length,
+                                   .y = s[2] * units->length,
+                                   .z = s[3] * units->length,
+                                   .vx = s[4] * velocity,
+                                   .vy = s[5] * velocity,
+                                   .vz = s[6] * velocity};
     }
     return n;
 }
@@ -235,7 +241,8 @@ const char *shoal_result_difference(const shoal_result *a, long row_a, const sho
     return NULL;
 }
 
-/* Rows that the arrays of snapshots and events hold when n are in use: the capacity is implied, so that it need not be kept. */
+/* Rows that the arrays of snapshots and events hold when n are in use: the capacity is implied, so that it need not
+ * be kept. */
 static size_t capacity_of(size_t n)
 {
     size_t capacity = n ? 16 : 0;
@@ -352,7 +359,8 @@ static void swap_snapshots(shoal_result *result, size_t a, size_t b)
     }
 }
 
-/* Whether every row has a higher rank (how many of its system's are before it) than the row before it, or that of a later system. */
+/* Whether every row has a higher rank (how many of its system's are before it) than the row before it, or that of a
+ * later system. */
 static bool snapshots_in_order(const shoal_result *result, size_t *seen)
 {
     bool sorted = true;
@@ -434,7 +442,8 @@ shoal_status shoal_result_check(shoal_context *context, const shoal_result *resu
         if (result->event_system[i] < 0 || result->event_system[i] >= result->n_systems || result->event[i] < 0 ||
             result->event[i] >= SHOAL_OUTCOMES || result->event_a[i] < -1 || result->event_a[i] >= result->n_bodies ||
             result->event_b[i] < -1 || result->event_b[i] >= result->n_bodies)
-            return shoal_fail(context, SHOAL_E_INPUT, "%s: event %ld: there is no row %lld, event %d, body %d or %d", path, i,
-                              (long long)result->event_system[i], result->event[i], result->event_a[i], result->event_b[i]);
+            return shoal_fail(context, SHOAL_E_INPUT, "%s: event %ld: there is no row %lld, event %d, body %d or %d",
+                              path, i, (long long)result->event_system[i], result->event[i], result->event_a[i],
+                              result->event_b[i]);
     return SHOAL_OK;
 }

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
  * result.h: what a run leaves, in memory, in a journal and in an HDF5 file.
- * 
- * A field is an array with one row a system, a snapshot or an event; an attribute is a single value of the whole run. To
- * add one: a member of struct shoal_result and a line in the table in result.c. A new journal or store version is needed
- * for either (the journal writes the tables in order).
+ *
+ * A field is an array with one row a system, a snapshot or an event; an attribute is a single value of the whole run.
+ * To add one: a member of struct shoal_result and a line in the table in result.c. A new journal or store version is
+ * needed for either (the journal writes the tables in order).
  */
 #ifndef SHOAL_RESULT_H
 #define SHOAL_RESULT_H
@@ -13,7 +13,7 @@
 
 #include "core/base/base.h"
 
-/* ---- result.c: what a run leaves, in memory and in the user's units -------------------------------------------------- */
+/* ---- result.c: what a run leaves, in memory and in the user's units ---------------------------------------------- */
 
 typedef struct shoal_column {
     char name[SHOAL_COLUMN_SIZE];
@@ -32,10 +32,10 @@ typedef struct shoal_axis {
 
 /* Everything of a result file. State arrays: [system][body][7] m x y z vx vy vz, in the inertial frame of the input. */
 typedef struct shoal_result {
-    char *config_text;        /* as it was run, overrides applied */
+    char *config_text; /* as it was run, overrides applied */
     char *plan_line;
     char version[32];
-    char epoch[64];           /* what time zero is, as the config says */
+    char epoch[64]; /* what time zero is, as the config says */
     shoal_units units;
     int64_t seed;
     long n_systems;
@@ -48,42 +48,44 @@ typedef struct shoal_result {
     int64_t *id;
     int *outcome;
     int *n_live;
-    int *n_final;             /* bodies left at the end */
+    int *n_final; /* bodies left at the end */
     int *body_a, *body_b;
     double *t_stop;
     double *dE_final;
     double *n_steps;
     double *t_initial, *t_final;
-    double *initial, *final;  /* [n_systems][n_bodies][7]; final is NaN until the system has ended */
+    double *initial, *final; /* [n_systems][n_bodies][7]; final is NaN until the system has ended */
     int n_columns;
-    shoal_column *columns;    /* swept parameters first, then what monitors computed */
+    shoal_column *columns; /* swept parameters first, then what monitors computed */
     int n_swept;
-    /* snapshots: the first of all systems, by system, then the second ones; while a run goes on in the order of commit */
+    /* snapshots: the first of all systems, by system, then the second ones; while a run goes on in the order of
+     * commit */
     long n_snapshots;         /* rows */
     int64_t *snapshot_system; /* [n_snapshots] index of the system */
     double *snapshot_time;    /* [n_snapshots] */
     double *snapshot;         /* [n_snapshots][n_bodies][7] */
     /* events, by system and time; while a run goes on in the order of commit */
-    long n_events;            /* rows */
-    int64_t *event_system;    /* [n_events] index of the system */
+    long n_events;         /* rows */
+    int64_t *event_system; /* [n_events] index of the system */
     double *event_time;
-    int *event;               /* enum shoal_outcome */
+    int *event; /* enum shoal_outcome */
     int *event_a, *event_b;
-    int *event_ended;         /* 1: the system ended with it */
+    int *event_ended; /* 1: the system ended with it */
     double *event_m_a, *event_m_b, *event_distance, *event_speed, *event_dE;
-    bool complete;            /* false: read from the journal of a run that did not end */
+    bool complete; /* false: read from the journal of a run that did not end */
 } shoal_result;
 
 #define SHOAL_STATE 7 /* m x y z vx vy vz */
 
 /* Allocate per-system arrays (outcome running, states NaN) and n_columns empty columns. */
-shoal_status shoal_result_create(shoal_context *context, long n_systems, int n_bodies, int n_columns, shoal_result **result);
+shoal_status shoal_result_create(shoal_context *context, long n_systems, int n_bodies, int n_columns,
+                                 shoal_result **result);
 void shoal_result_destroy(shoal_result **result);
-/* The name of what differs in a bit between a row of one result and a row of another (its initial state, its end, a column), NULL
- * if they are the same system. */
+/* The name of what differs in a bit between a row of one result and a row of another (its initial state, its end, a
+ * column), NULL if they are the same system. */
 const char *shoal_result_difference(const shoal_result *a, long row_a, const shoal_result *b, long row_b);
-/* The bodies of one state of a system that are still there, in inner units: fills bodies and, unless it is NULL, which (their
- * indices); returns how many there are. */
+/* The bodies of one state of a system that are still there, in inner units: fills bodies and, unless it is NULL,
+ * which (their indices); returns how many there are. */
 int shoal_result_bodies(const shoal_result *result, long system, const double *state, shoal_body *bodies, int *which);
 /* Index of a column, -1 if there is none. */
 int shoal_result_column(const shoal_result *result, const char *name);
@@ -97,11 +99,11 @@ shoal_status shoal_result_sort_snapshots(shoal_context *context, shoal_result *r
 shoal_status shoal_result_append(shoal_context *context, shoal_result *result, long n, const int64_t *system,
                                  const double *time, const double *state);
 
-/* ---- what is in a result, as two tables that the file, the journal and the CSV printers share ------------------------- */
+/* ---- what is in a result, as two tables that the file, the journal and the CSV printers share -------------------- */
 
 typedef enum shoal_field_type {
     SHOAL_FIELD_INT64,
-    SHOAL_FIELD_ROW,     /* int64, row of a system; its id in the CSV table */
+    SHOAL_FIELD_ROW, /* int64, row of a system; its id in the CSV table */
     SHOAL_FIELD_INT,
     SHOAL_FIELD_OUTCOME, /* int, enum shoal_outcome */
     SHOAL_FIELD_INDEX,   /* int, a body's index, -1 = none */
@@ -110,8 +112,8 @@ typedef enum shoal_field_type {
 } shoal_field_type;
 
 enum {
-    SHOAL_FIELD_BEFORE = 1,  /* a row a system; known before the first step: in the journal's header */
-    SHOAL_FIELD_AFTER = 2,   /* a row a system; known when the system has ended: in the journal's system rows */
+    SHOAL_FIELD_BEFORE = 1,   /* a row a system; known before the first step: in the journal's header */
+    SHOAL_FIELD_AFTER = 2,    /* a row a system; known when the system has ended: in the journal's system rows */
     SHOAL_FIELD_SNAPSHOT = 4, /* a row a snapshot */
     SHOAL_FIELD_EVENT = 8     /* a row an event */
 };
@@ -178,18 +180,18 @@ shoal_status shoal_result_reserve(shoal_context *context, shoal_result *result, 
 /* Refuse (E_INPUT) what no run can have left: indices and outcomes out of range. path: the file it was read from. */
 shoal_status shoal_result_check(shoal_context *context, const shoal_result *result, const char *path);
 
+/* ---- select.c: some systems of a result -------------------------------------------------------------------------- */
 
-/* ---- select.c: some systems of a result ------------------------------------------------------------------------------ */
-
-/* The systems that a query is of: their ids are first..last, both included (last = LONG_MAX: to the end), and what `where` says
- * is true of their row of the systems table: "COLUMN OP VALUE && ...", OP one of < <= > >= == !=, VALUE a number, an outcome or
- * a body; NULL = all. */
+/* The systems that a query is of: their ids are first..last, both included (last = LONG_MAX: to the end), and what
+ * `where` says is true of their row of the systems table: "COLUMN OP VALUE && ...", OP one of < <= > >= == !=, VALUE
+ * a number, an outcome or a body; NULL = all. */
 typedef struct shoal_selection {
     long first, last;
     const char *where;
 } shoal_selection;
 /* Which systems those are: chosen [n_systems]. Refused for what `where` does not mean. */
-shoal_status shoal_select_systems(shoal_context *context, const shoal_result *result, const shoal_selection *of, bool *chosen);
+shoal_status shoal_select_systems(shoal_context *context, const shoal_result *result, const shoal_selection *of,
+                                  bool *chosen);
 
 typedef enum shoal_query_state {
     SHOAL_QUERY_INITIAL,
@@ -198,21 +200,24 @@ typedef enum shoal_query_state {
     SHOAL_QUERY_TIMES /* all snapshots from..to */
 } shoal_query_state;
 
-/* The row of the snapshot nearest to the time, -1 for a system that has none near enough or is not chosen [n_systems] (NULL: all are);
- * refused if none has. row: [n_systems] */
-shoal_status shoal_select_snapshots(shoal_context *context, const shoal_result *result, const bool *chosen, double time, long *row);
+/* The row of the snapshot nearest to the time, -1 for a system that has none near enough or is not chosen
+ * [n_systems] (NULL: all are); refused if none has. row: [n_systems] */
+shoal_status shoal_select_snapshots(shoal_context *context, const shoal_result *result, const bool *chosen, double time,
+                                    long *row);
 /* The code of an outcome's name, which the option gives. */
 shoal_status shoal_select_outcome(shoal_context *context, const char *option, const char *word, int *outcome);
 
-/* ---- journal.c: append-only, checksummed, beside the result while a run goes on --------------------------------------- */
+/* ---- journal.c: append-only, checksummed, beside the result while a run goes on ---------------------------------- */
 
 typedef struct shoal_journal shoal_journal;
 
-/* Begin a journal at path (refused if it exists): writes the header records of the result (everything that is known before
- * the first step: config, plan, units, names, axes, swept columns, initial states). */
-shoal_status shoal_journal_create(shoal_context *context, const char *path, const shoal_result *result, shoal_journal **journal);
-/* Open an existing journal to go on from its last checkpoint (or from its header if it has none): what follows is cut off, for
- * a restart makes it again. Read it first, with state != NULL. Refused while another process has it open for writing. */
+/* Begin a journal at path (refused if it exists): writes the header records of the result (everything that is known
+ * before the first step: config, plan, units, names, axes, swept columns, initial states). */
+shoal_status shoal_journal_create(shoal_context *context, const char *path, const shoal_result *result,
+                                  shoal_journal **journal);
+/* Open an existing journal to go on from its last checkpoint (or from its header if it has none): what follows is
+ * cut off, for a restart makes it again. Read it first, with state != NULL. Refused while another process has it
+ * open for writing. */
 shoal_status shoal_journal_open(shoal_context *context, const char *path, shoal_journal **journal);
 void shoal_journal_close(shoal_journal **journal);
 /* Append the rows of systems that have ended (index list into the result). */
@@ -225,14 +230,17 @@ shoal_status shoal_journal_events(shoal_journal *journal, const shoal_result *re
 shoal_status shoal_journal_checkpoint(shoal_journal *journal, const void *state, size_t size);
 /* Flush to the disk: what was appended so far survives a kill; in the background: as soon as may be. */
 shoal_status shoal_journal_commit(shoal_journal *journal);
-/* From now on a thread writes what is appended; its errors are those of the next call, and of `finish`, which waits for it. */
+/* From now on a thread writes what is appended; its errors are those of the next call, and of `finish`, which waits
+ * for it. */
 shoal_status shoal_journal_background(shoal_journal *journal);
 shoal_status shoal_journal_finish(shoal_journal *journal);
-/* Read all committed records. *state: the last checkpoint (malloc'd, NULL if none); results appended after the last checkpoint
- * are dropped when state is asked for (state != NULL), kept when not, so that a restart from the checkpoint repeats nothing. */
-shoal_status shoal_journal_read(shoal_context *context, const char *path, shoal_result **result, void **state, size_t *size);
+/* Read all committed records. *state: the last checkpoint (malloc'd, NULL if none); results appended after the last
+ * checkpoint are dropped when state is asked for (state != NULL), kept when not, so that a restart from the
+ * checkpoint repeats nothing. */
+shoal_status shoal_journal_read(shoal_context *context, const char *path, shoal_result **result, void **state,
+                                size_t *size);
 
-/* ---- store.c: the HDF5 result file ------------------------------------------------------------------------------------ */
+/* ---- store.c: the HDF5 result file ------------------------------------------------------------------------------- */
 
 /* Write to a temporary name beside path and rename: the file is complete or not there. */
 shoal_status shoal_store_write(shoal_context *context, const char *path, const shoal_result *result);

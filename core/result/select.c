@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * select.c: some systems of a result: those of some ids, and of which a condition on their row of the systems table is true;
- * and their snapshots at a time.
+ * select.c: some systems of a result: those of some ids, and of which a condition on their row of the systems table is
+ * true; and their snapshots at a time.
  */
 #include <limits.h>
 #include <math.h>
@@ -13,7 +13,7 @@
 
 enum { MOST_CONDITIONS = 16 };
 enum { LESS, LESS_OR_SAME, MORE, MORE_OR_SAME, SAME, OTHER, OPERATORS };
-static const char *const operators[OPERATORS] = { "<", "<=", ">", ">=", "==", "!=" };
+static const char *const operators[OPERATORS] = {"<", "<=", ">", ">=", "==", "!="};
 
 typedef struct condition {
     const shoal_field *field; /* NULL: a column */
@@ -51,7 +51,8 @@ static bool selected(const filter *chosen, long s)
     for (int i = 0; i < chosen->n_conditions && is; i++) {
         const condition *c = &chosen->conditions[i];
         const double x = table_number(chosen->result, c->field, c->column, s);
-        const bool holds[OPERATORS] = { x < c->value, x <= c->value, x > c->value, x >= c->value, x == c->value, x != c->value };
+        const bool holds[OPERATORS] = {x<c->value, x <= c->value, x> c->value, x >= c->value, x == c->value,
+                                       x != c->value};
         is = holds[c->op];
     }
     return is;
@@ -82,9 +83,11 @@ shoal_status shoal_select_outcome(shoal_context *context, const char *option, co
     *outcome = shoal_outcome_from_name(word);
     const char *near = *outcome < 0 ? shoal_nearest(word, known, SHOAL_OUTCOMES) : NULL;
     if (near)
-        return shoal_fail(context, SHOAL_E_USAGE, "%s: \"%s\": expected an outcome (did you mean '%s'?)", option, word, near);
-    return *outcome >= 0 ? SHOAL_OK
-                         : shoal_fail(context, SHOAL_E_USAGE, "%s: \"%s\": expected an outcome such as ejected", option, word);
+        return shoal_fail(context, SHOAL_E_USAGE, "%s: \"%s\": expected an outcome (did you mean '%s'?)", option, word,
+                          near);
+    return *outcome >= 0
+               ? SHOAL_OK
+               : shoal_fail(context, SHOAL_E_USAGE, "%s: \"%s\": expected an outcome such as ejected", option, word);
 }
 
 /* What a condition compares with: a number, or the name of an outcome or a body where the column has these. */
@@ -115,7 +118,7 @@ static shoal_status read_condition(shoal_context *context, const shoal_result *r
     if (sscanf(*text, " %63[^ \t<>=!&] %2[<>=!] %63[^ \t&]%n", name, op, value, &used) != 3 || !used)
         return shoal_fail(context, SHOAL_E_USAGE,
                           "--where: \"%s\": expected COLUMN OP VALUE && ..., OP one of < <= > >= == !=", *text);
-    *c = (condition){ .column = shoal_result_column(result, name), .op = -1 };
+    *c = (condition){.column = shoal_result_column(result, name), .op = -1};
     for (int f = 0; f < shoal_result_n_fields; f++)
         if (in_systems_table(&shoal_result_fields[f]) && strcmp(name, shoal_result_fields[f].csv) == 0)
             c->field = &shoal_result_fields[f];
@@ -161,7 +164,8 @@ static shoal_status filter_init(shoal_context *context, const shoal_result *resu
     return SHOAL_OK;
 }
 
-shoal_status shoal_select_systems(shoal_context *context, const shoal_result *result, const shoal_selection *of, bool *chosen)
+shoal_status shoal_select_systems(shoal_context *context, const shoal_result *result, const shoal_selection *of,
+                                  bool *chosen)
 {
     filter wanted;
     shoal_status status = filter_init(context, result, of, &wanted);
@@ -194,7 +198,8 @@ static shoal_status no_snapshot(shoal_context *context, const shoal_result *resu
     return shoal_fail(context, SHOAL_E_INPUT, "there is no snapshot at %.15g %s: these systems have none", time, unit);
 }
 
-shoal_status shoal_select_snapshots(shoal_context *context, const shoal_result *result, const bool *chosen, double time, long *row)
+shoal_status shoal_select_snapshots(shoal_context *context, const shoal_result *result, const bool *chosen, double time,
+                                    long *row)
 {
     double scale = fabs(time);
     bool found = false;

@@ -10,7 +10,8 @@
  *     /bodies/name
  *     /initial/{time,state}, /final/{time,state}     [system][body][m x y z vx vy vz]
  *     /snapshots/{system,time,state}                 [row]..., system = row in /systems
- *     /events/NAME                                   [row], likewise: mergers, removals, logged encounters, transits, ends
+ *     /events/NAME                                   [row], likewise: mergers, removals, logged encounters, transits,
+ *         ends
  *
  * Every dataset bears `unit` and `doc`. Texts are of fixed length, zero-terminated, UTF-8. Every dataset with rows is
  * chunked and checksummed (fletcher32); large ones are shuffled and deflated too, where the library can. With the file
@@ -31,11 +32,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define FORMAT "shoal result"
+#define FORMAT         "shoal result"
 #define FORMAT_VERSION 2
-#define QUANTITIES "m x y z vx vy vz"
-#define CHUNK_ITEMS 65536  /* at most, in a chunk of a dataset */
-#define DEFLATE_ITEMS 1024 /* at least, in a dataset that is deflated */
+#define QUANTITIES     "m x y z vx vy vz"
+#define CHUNK_ITEMS    65536 /* at most, in a chunk of a dataset */
+#define DEFLATE_ITEMS  1024  /* at least, in a dataset that is deflated */
 
 /* A file being read or written. */
 typedef struct store {
@@ -64,8 +65,6 @@ static error_printer errors_off(void)
     H5Eset_auto2(H5E_DEFAULT, NULL, NULL);
     return old;
 }
-
-
 
 static void errors_restore(error_printer old)
 {
@@ -130,15 +129,11 @@ static hid_t field_type(const store *at, const shoal_field *field)
 {
     switch (field->type) {
     case SHOAL_FIELD_INT64:
-    case SHOAL_FIELD_ROW:
-        return H5T_NATIVE_INT64;
-    case SHOAL_FIELD_OUTCOME:
-        return at->enumeration;
+    case SHOAL_FIELD_ROW: return H5T_NATIVE_INT64;
+    case SHOAL_FIELD_OUTCOME: return at->enumeration;
     case SHOAL_FIELD_DOUBLE:
-    case SHOAL_FIELD_STATES:
-        return H5T_NATIVE_DOUBLE;
-    default:
-        return H5T_NATIVE_INT;
+    case SHOAL_FIELD_STATES: return H5T_NATIVE_DOUBLE;
+    default: return H5T_NATIVE_INT;
     }
 }
 
@@ -208,7 +203,8 @@ static bool write_rows(hid_t dataset, hid_t type, hid_t list, extent sizes, cons
 {
     hsize_t chunk[3] = {0};
     size_t row_items = 1;
-    bool whole = sizes.of[0] > 0 && H5Pget_nfilters(list) == 3 && H5Pget_chunk(list, 3, chunk) == sizes.rank && sizes.of[0] > chunk[0];
+    bool whole = sizes.of[0] > 0 && H5Pget_nfilters(list) == 3 && H5Pget_chunk(list, 3, chunk) == sizes.rank &&
+                 sizes.of[0] > chunk[0];
     for (int d = 1; d < sizes.rank; d++) {
         whole = whole && chunk[d] == sizes.of[d];
         row_items *= sizes.of[d];
@@ -261,14 +257,11 @@ static shoal_status write_attributes(const store *at, const shoal_result *result
             memcpy(&text, member, sizeof text);
             status = write_text(at, at->file, attribute->name, text);
             break;
-        case SHOAL_ATTRIBUTE_WORD:
-            status = write_text(at, at->file, attribute->name, member);
-            break;
+        case SHOAL_ATTRIBUTE_WORD: status = write_text(at, at->file, attribute->name, member); break;
         case SHOAL_ATTRIBUTE_DOUBLE:
             status = write_attribute(at, at->file, attribute->name, H5T_NATIVE_DOUBLE, member);
             break;
-        case SHOAL_ATTRIBUTE_INT64:
-            status = write_attribute(at, at->file, attribute->name, H5T_NATIVE_INT64, member);
+        case SHOAL_ATTRIBUTE_INT64: status = write_attribute(at, at->file, attribute->name, H5T_NATIVE_INT64, member);
         }
     }
     return status;
@@ -299,7 +292,8 @@ static shoal_status write_fields(const store *at, const shoal_result *result)
 /* The path of a column's dataset; refused if the name cannot be one. */
 static shoal_status column_path(const store *at, const shoal_column *column, char *path, size_t size)
 {
-    const bool good = *column->name && !strchr(column->name, '/') && strcmp(column->name, ".") && !shoal_result_has(column->name);
+    const bool good = *column->name && !strchr(column->name, '/') && strcmp(column->name, ".") &&
+                      !shoal_result_has(column->name);
     snprintf(path, size, "/systems/%s", column->name);
     return good ? SHOAL_OK
                 : shoal_fail(at->context, SHOAL_E_INPUT, "%s: a column cannot be named '%s'", at->path, column->name);
@@ -342,19 +336,19 @@ static shoal_status write_axes(const store *at, const shoal_result *result)
     }
     shoal_status status = write_data(at, "/axes/column", at->words[WORD_COLUMN], axes, column, "", "the swept column");
     if (!status)
-        status =
-            write_data(at, "/axes/count", H5T_NATIVE_INT64, axes, count, "", "points; the last axis is the fastest");
+        status = write_data(at, "/axes/count", H5T_NATIVE_INT64, axes, count, "",
+                            "points; the last axis is the fastest");
     if (!status)
         status = write_data(at, "/axes/logarithmic", H5T_NATIVE_INT, axes, logarithmic, "", "1: evenly spaced in log");
     if (!status)
-        status =
-            write_data(at, "/bodies/name", at->words[WORD_BODY], bodies, result->body_name, "", "names of the bodies");
+        status = write_data(at, "/bodies/name", at->words[WORD_BODY], bodies, result->body_name, "",
+                            "names of the bodies");
     return status;
 }
 
 static shoal_status write_groups(const store *at)
 {
-    static const char *const groups[] = {"/systems", "/columns", "/axes",     "/bodies",
+    static const char *const groups[] = {"/systems", "/columns", "/axes",      "/bodies",
                                          "/initial", "/final",   "/snapshots", "/events"};
     for (int g = 0; g < SHOAL_COUNT(groups); g++) {
         hid_t group = H5Gcreate2(at->file, groups[g], H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
@@ -434,8 +428,8 @@ static bool image_measure(image *made)
 /* Step by which the file grows in memory: a part of what the states need, between 64 KiB and 64 MiB. */
 static size_t growth_step(const shoal_result *result)
 {
-    double bytes =
-        ((double)result->n_systems + (double)result->n_snapshots) * result->n_bodies * SHOAL_STATE * sizeof(double);
+    double bytes = ((double)result->n_systems + (double)result->n_snapshots) * result->n_bodies * SHOAL_STATE *
+                   sizeof(double);
     return bytes < 0x80000 ? 0x10000 : bytes > 0x20000000 ? 0x4000000 : (size_t)(bytes / 8);
 }
 
@@ -713,9 +707,7 @@ static shoal_status read_attributes(const store *at, shoal_result *result)
             status = read_attribute(at, at->file, attribute->name, H5T_C_S1, NULL, &text);
             memcpy(member, &text, sizeof text);
             break;
-        case SHOAL_ATTRIBUTE_WORD:
-            status = read_word(at, at->file, attribute->name, member, attribute->size);
-            break;
+        case SHOAL_ATTRIBUTE_WORD: status = read_word(at, at->file, attribute->name, member, attribute->size); break;
         case SHOAL_ATTRIBUTE_DOUBLE:
             status = read_attribute(at, at->file, attribute->name, H5T_NATIVE_DOUBLE, member, NULL);
             break;
@@ -920,7 +912,8 @@ bool shoal_store_is(const char *path)
 {
     char begin[4] = "";
     FILE *file = fopen(path, "rb");
-    const bool found = !file || (fread(begin, 1, sizeof begin, file) == sizeof begin && memcmp(begin, "\x89HDF", 4) == 0);
+    const bool found = !file ||
+                       (fread(begin, 1, sizeof begin, file) == sizeof begin && memcmp(begin, "\x89HDF", 4) == 0);
     if (file)
         fclose(file);
     return found;
@@ -951,10 +944,10 @@ shoal_status shoal_store_read(shoal_context *context, const char *path, shoal_re
         if (!journal)
             return shoal_fail(context, SHOAL_E_MEMORY, "%s: out of memory", path);
         shoal_store_journal_path(path, journal, size);
-        shoal_status status =
-            access(journal, F_OK)
-                ? shoal_fail(context, SHOAL_E_FILE, "%s: there is no such result file, and no journal of it", path)
-                : shoal_journal_read(context, journal, result, NULL, NULL);
+        shoal_status status = access(journal, F_OK)
+                                  ? shoal_fail(context, SHOAL_E_FILE,
+                                               "%s: there is no such result file, and no journal of it", path)
+                                  : shoal_journal_read(context, journal, result, NULL, NULL);
         free(journal);
         if (!status && (status = shoal_result_sort_snapshots(context, *result)))
             shoal_result_destroy(result);

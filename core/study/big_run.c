@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * run.c: a study of one big system from its start, or from where an earlier run left it, to its end: rows of diagnostics,
- * snapshots, the result file. Rows are at t_start + k interval; what is committed is the state after a row, so that a run that
- * was killed repeats at most the time between two checkpoints, with the same bits.
+ * run.c: a study of one big system from its start, or from where an earlier run left it, to its end: rows of
+ * diagnostics, snapshots, the result file. Rows are at t_start + k interval; what is committed is the state after a
+ * row, so that a run that was killed repeats at most the time between two checkpoints, with the same bits.
  */
 #define _GNU_SOURCE 1
 #include <errno.h>
@@ -19,12 +19,12 @@ typedef struct big_run {
     shoal_tiled *tiled;
     shoal_big_stepper *stepper;
     shoal_big_record record;
-    double interval;      /* signed */
-    long row;             /* of the state held now */
-    double *phi;          /* [4][n]: potentials, and accelerations that nobody wants */
+    double interval; /* signed */
+    long row;        /* of the state held now */
+    double *phi;     /* [4][n]: potentials, and accelerations that nobody wants */
     shoal_progress_callback callback;
     void *user;
-    double began, committed, told; /* wall clock */
+    double began, committed, told;            /* wall clock */
     double steps_before, interactions_before; /* of earlier runs */
     bool stopped;
 } big_run;
@@ -100,7 +100,7 @@ static char *snapshot_name(const big_run *run, long number)
 static shoal_status write_snapshot(big_run *run)
 {
     shoal_units units = run->study->units;
-    shoal_table table = { 0 };
+    shoal_table table = {0};
     shoal_status status = SHOAL_OK;
     char *name = snapshot_name(run, run->row / run->big->snapshots);
     if (!run->big->has_units) /* by their names, which are 1 as well */
@@ -148,8 +148,8 @@ static const char *past_end(const char *text)
     return text;
 }
 
-/* Whether two configs, as they are written out, differ at most in run.t_end (which moves to the end of its group when the command
- * line gives it). */
+/* Whether two configs, as they are written out, differ at most in run.t_end (which moves to the end of its group
+ * when the command line gives it). */
 static bool same_but_end(const char *a, const char *b)
 {
     for (a = past_end(a), b = past_end(b); *a && *b; a = past_end(a), b = past_end(b)) {
@@ -162,20 +162,25 @@ static bool same_but_end(const char *a, const char *b)
     return !*a && !*b;
 }
 
-/* Whether a run of n bodies can go on from its record: it did not end; or it did, and t_end is now later by whole rows. */
+/* Whether a run of n bodies can go on from its record: it did not end; or it did, and t_end is now later by whole
+ * rows. */
 static bool can_go_on(const big_run *run, long n)
 {
     const shoal_study *study = run->study;
     const shoal_big_record *record = &run->record;
-    const double began = record->n_rows > 0 ? record->rows[0][SHOAL_BIG_COLUMN_time] * study->units.time : study->t_start;
-    if (record->bodies.n != n || fabs(began - study->t_start) > 1e-12 * fabs(study->t_start)) /* of another model.file */
+    const double began = record->n_rows > 0 ? record->rows[0][SHOAL_BIG_COLUMN_time] * study->units.time
+                                            : study->t_start;
+    /* of another model.file */
+    if (record->bodies.n != n || fabs(began - study->t_start) > 1e-12 * fabs(study->t_start))
         return false;
     if (!record->complete)
         return shoal_config_same(record->config_text, study->config_text);
     if (isnan(run->big->interval) || !same_but_end(record->config_text, study->config_text))
         return false;
-    const double rows = (double)(record->n_rows - 1), done = fabs(record->bodies.time - study->t_start) / run->big->interval;
-    return fabs(done - rows) < 1e-9 * rows && (study->t_end - record->bodies.time) * (record->bodies.time - study->t_start) > 0;
+    const double rows = (double)(record->n_rows - 1),
+                 done = fabs(record->bodies.time - study->t_start) / run->big->interval;
+    return fabs(done - rows) < 1e-9 * rows &&
+           (study->t_end - record->bodies.time) * (record->bodies.time - study->t_start) > 0;
 }
 
 /* What is there already: nothing, a run to go on with (which is read), or something that is in the way. */
@@ -184,11 +189,12 @@ static shoal_status look(big_run *run, long n, bool overwrite)
     const shoal_study *study = run->study;
     const char *file = study->output;
     shoal_status status = shoal_store_spare(run->context, file);
-    run->record = (shoal_big_record){ .context = run->context };
+    run->record = (shoal_big_record){.context = run->context};
     if (status || access(file, F_OK) != 0)
         return status;
     if (!shoal_big_record_is(file))
-        return overwrite ? SHOAL_OK : shoal_fail(run->context, SHOAL_E_USAGE, "%s is there already (--force replaces it)", file);
+        return overwrite ? SHOAL_OK
+                         : shoal_fail(run->context, SHOAL_E_USAGE, "%s is there already (--force replaces it)", file);
     status = shoal_big_record_read(run->context, file, &run->record);
     if (!status && can_go_on(run, n))
         return SHOAL_OK;
@@ -197,7 +203,7 @@ static shoal_status look(big_run *run, long n, bool overwrite)
     if (!status && !complete)
         shoal_config_difference(run->record.config_text, study->config_text, differs, sizeof differs);
     shoal_big_record_release(&run->record);
-    run->record = (shoal_big_record){ .context = run->context };
+    run->record = (shoal_big_record){.context = run->context};
     return overwrite  ? SHOAL_OK
            : status   ? status
            : complete ? shoal_fail(run->context, SHOAL_E_USAGE, "%s is there already (--force replaces it)", file)
@@ -217,8 +223,10 @@ static shoal_status check_snapshots(const big_run *run, bool overwrite)
     for (long k = (n_done + every - 1) / every; (double)(k * every) <= n_rows; k++) {
         char *name = snapshot_name(run, k);
         const bool there = name && access(name, F_OK) == 0;
-        const shoal_status status = there ? shoal_fail(run->context, SHOAL_E_USAGE, "%s is there already (--force replaces it)", name)
-                                    : name ? SHOAL_OK : shoal_fail(run->context, SHOAL_E_MEMORY, "out of memory");
+        const shoal_status status = there  ? shoal_fail(run->context, SHOAL_E_USAGE,
+                                                        "%s is there already (--force replaces it)", name)
+                                    : name ? SHOAL_OK
+                                           : shoal_fail(run->context, SHOAL_E_MEMORY, "out of memory");
         free(name);
         if (status)
             return status;
@@ -250,15 +258,18 @@ static shoal_status describe(big_run *run)
     char why[64] = "";
     if (too_few(run, s->bodies.n))
         snprintf(why, sizeof why, "; auto: a GPU from %ld bodies on", s->method->gpu_from);
-    if (asprintf(&record->plan_line, "%s, %ld bodies; %s%s", s->method->name, s->bodies.n, shoal_tiled_line(run->tiled), why) < 0)
+    if (asprintf(&record->plan_line, "%s, %ld bodies; %s%s", s->method->name, s->bodies.n, shoal_tiled_line(run->tiled),
+                 why) < 0)
         record->plan_line = NULL;
     record->units = run->study->units;
     record->has_units = run->big->has_units;
     record->seed = run->study->seed;
-    return record->config_text && record->plan_line ? SHOAL_OK : shoal_fail(run->context, SHOAL_E_MEMORY, "out of memory");
+    return record->config_text && record->plan_line ? SHOAL_OK
+                                                    : shoal_fail(run->context, SHOAL_E_MEMORY, "out of memory");
 }
 
-/* Measure which kernel is the fastest, where that pays; all forces are then of the one that is picked, those at the start, too. */
+/* Measure which kernel is the fastest, where that pays; all forces are then of the one that is picked, those at the
+ * start, too. */
 static shoal_status tune(big_run *run)
 {
     shoal_big_stepper *s = run->stepper;
@@ -275,7 +286,7 @@ static shoal_status begin(big_run *run, bool overwrite)
 {
     shoal_study *study = run->study;
     shoal_big_steps steps = run->big->steps;
-    shoal_big_bodies bodies = { 0 };
+    shoal_big_bodies bodies = {0};
     shoal_status status = shoal_big_study_bodies(study, &bodies); /* for the time of their start, if it goes on */
     if (status)
         return status;
@@ -291,7 +302,7 @@ static shoal_status begin(big_run *run, bool overwrite)
     if (goes_on) {
         shoal_big_bodies_release(&bodies);
         bodies = run->record.bodies;
-        run->record.bodies = (shoal_big_bodies){ 0 };
+        run->record.bodies = (shoal_big_bodies){0};
         run->row = run->record.n_rows - 1;
     }
     const long n = bodies.n;
@@ -316,7 +327,8 @@ static shoal_status begin(big_run *run, bool overwrite)
     if (!status && !(run->phi = shoal_allocate(4 * (size_t)n, sizeof(double))))
         status = shoal_fail(run->context, SHOAL_E_MEMORY, "out of memory for %ld bodies", n);
     if (!status && goes_on && run->record.n_slots != run->big->integrator->n_slots)
-        status = shoal_fail(run->context, SHOAL_E_INPUT, "%s: expected %d slots", study->output, run->big->integrator->n_slots);
+        status = shoal_fail(run->context, SHOAL_E_INPUT, "%s: expected %d slots", study->output,
+                            run->big->integrator->n_slots);
     if (!status)
         status = describe(run);
     if (status)
@@ -335,7 +347,8 @@ static shoal_status begin(big_run *run, bool overwrite)
     run->record.slots = NULL;
     if (!goes_on && !(status = add_row(run)))
         status = commit(run, false);
-    return status || run->row > 0 || !run->big->snapshots ? status : write_snapshot(run); /* again, if a kill came between */
+    /* again, if a kill came between */
+    return status || run->row > 0 || !run->big->snapshots ? status : write_snapshot(run);
 }
 
 /* ---- the run ----------------------------------------------------------------------------------------------------- */
@@ -346,7 +359,8 @@ static shoal_status explain(big_run *run, shoal_status status)
     char when[64];
     if (status != SHOAL_E_USAGE)
         return status;
-    snprintf(when, sizeof when, "after time %g the bodies are lost", shoal_units_time(&run->study->units, run->stepper->now));
+    snprintf(when, sizeof when, "after time %g the bodies are lost",
+             shoal_units_time(&run->study->units, run->stepper->now));
     return blame(run, when);
 }
 
@@ -358,7 +372,8 @@ static shoal_status integrate(big_run *run)
     while (!status && (double)run->row < n_rows) {
         run->row++;
         const bool last = (double)run->row >= n_rows;
-        status = shoal_big_advance(run->stepper, last ? study->t_end : study->t_start + (double)run->row * run->interval);
+        status = shoal_big_advance(run->stepper,
+                                   last ? study->t_end : study->t_start + (double)run->row * run->interval);
         run->stepper->now = run->stepper->bodies.time;
         if (!status)
             status = add_row(run);
@@ -378,7 +393,7 @@ static shoal_status integrate(big_run *run)
 
 shoal_status shoal_big_run(shoal_study *study, bool overwrite, shoal_progress_callback callback, void *user)
 {
-    big_run run = { .study = study, .big = study->big, .context = study->context, .callback = callback, .user = user };
+    big_run run = {.study = study, .big = study->big, .context = study->context, .callback = callback, .user = user};
     run.began = run.committed = shoal_seconds();
     shoal_status status = begin(&run, overwrite);
     if (!status && tell(&run))

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * study.c: a study of one big system from its config. Keys, types and bounds have been checked against the table; what is refused
- * here are values that contradict each other.
+ * study.c: a study of one big system from its config. Keys, types and bounds have been checked against the table; what
+ * is refused here are values that contradict each other.
  */
 #define _GNU_SOURCE 1
 #include <libgen.h>
@@ -16,21 +16,24 @@ static shoal_status no_memory(const shoal_config *config)
 }
 
 /* A number, or one in the user's units if it is not given. */
-static double number_or(const shoal_config *config, const config_setting_t *group, const char *section, const char *name,
-                        double otherwise)
+static double number_or(const shoal_config *config, const config_setting_t *group, const char *section,
+                        const char *name, double otherwise)
 {
     const shoal_key *key = shoal_key_find(section, name);
-    return group && config_setting_get_member(group, name) ? shoal_config_row(config, group, &key->row)
-                                                           : otherwise * shoal_config_factor(config, key->row.dimension);
+    return group && config_setting_get_member(group, name)
+               ? shoal_config_row(config, group, &key->row)
+               : otherwise * shoal_config_factor(config, key->row.dimension);
 }
 
 static shoal_status read_file(const shoal_config *config, const config_setting_t *group, shoal_big_study *big)
 {
-    static const char *const of_models[] = { "n", "mass", "virial_radius", "r_max", "virial_ratio", "W0", "toomre_q", "seed" };
+    static const char *const of_models[] = {"n",  "mass",     "virial_radius", "r_max", "virial_ratio",
+                                            "W0", "toomre_q", "seed"};
     const char *name = shoal_config_string(group, "file", "");
     char *copy = strdup(config->path);
     const bool absolute = *name == '/';
-    const bool good = copy && asprintf(&big->file, "%s%s%s", absolute ? "" : dirname(copy), absolute ? "" : "/", name) >= 0;
+    const bool good = copy &&
+                      asprintf(&big->file, "%s%s%s", absolute ? "" : dirname(copy), absolute ? "" : "/", name) >= 0;
     free(copy);
     if (!good)
         return no_memory(config);
@@ -79,10 +82,11 @@ static shoal_status read_model(const shoal_config *config, shoal_study *study)
     static const struct {
         const char *key, *of;
         int kinds;
-    } own[] = { { "virial_ratio", "uniform and henon", 1 << SHOAL_BIG_uniform | 1 << SHOAL_BIG_henon },
-                { "W0", "king", 1 << SHOAL_BIG_king },
-                { "toomre_q", "kuzmin", 1 << SHOAL_BIG_kuzmin },
-                { "r_max", "plummer, hernquist, king and kuzmin", 1 << SHOAL_BIG_plummer | 1 << SHOAL_BIG_hernquist | 1 << SHOAL_BIG_king | 1 << SHOAL_BIG_kuzmin } };
+    } own[] = {{"virial_ratio", "uniform and henon", 1 << SHOAL_BIG_uniform | 1 << SHOAL_BIG_henon},
+               {"W0", "king", 1 << SHOAL_BIG_king},
+               {"toomre_q", "kuzmin", 1 << SHOAL_BIG_kuzmin},
+               {"r_max", "plummer, hernquist, king and kuzmin",
+                1 << SHOAL_BIG_plummer | 1 << SHOAL_BIG_hernquist | 1 << SHOAL_BIG_king | 1 << SHOAL_BIG_kuzmin}};
     for (int i = 0; i < SHOAL_COUNT(own); i++) {
         const config_setting_t *setting = config_setting_get_member(group, own[i].key);
         if (setting && !(own[i].kinds & 1 << big->model.kind))
@@ -100,7 +104,8 @@ static shoal_status read_run(const shoal_config *config, shoal_study *study)
     study->t_start = number_or(config, run, "big.run", "t_start", 0);
     study->t_end = shoal_config_number(config, run, "big.run", "t_end");
     if (study->t_start == study->t_end && (big->starts || !big->file))
-        return shoal_config_fail(config, config_setting_get_member(run, "t_end"), NULL, NULL, "a time other than run.t_start");
+        return shoal_config_fail(config, config_setting_get_member(run, "t_end"), NULL, NULL,
+                                 "a time other than run.t_start");
     snprintf(study->engine, sizeof study->engine, "%s", shoal_config_string(run, "engine", "auto"));
     study->threads = (int)shoal_config_number(config, run, "big.run", "threads");
     study->checkpoint_s = shoal_config_number(config, run, "big.run", "checkpoint_s");
@@ -117,10 +122,12 @@ static shoal_status read_run(const shoal_config *config, shoal_study *study)
     return study->output ? shoal_format_named(config->context, format, &big->format) : no_memory(config);
 }
 
-/* The force method that is asked for, if it is one of the engine's, of any engine's where that is free, and makes the forces that are needed. */
-static shoal_status check_method(const shoal_config *config, const config_setting_t *group, const shoal_tiled_options *forces, const char *method)
+/* The force method that is asked for, if it is one of the engine's, of any engine's where that is free, and makes
+ * the forces that are needed. */
+static shoal_status check_method(const shoal_config *config, const config_setting_t *group,
+                                 const shoal_tiled_options *forces, const char *method)
 {
-    static const char *const engines[] = { "cpu", "cuda" };
+    static const char *const engines[] = {"cpu", "cuda"};
     const char *engine = forces->engine, *names[64];
     bool known = false;
     int n = 0;
@@ -137,11 +144,14 @@ static shoal_status check_method(const shoal_config *config, const config_settin
         }
     if (strcmp(method, "auto") == 0)
         return SHOAL_OK;
-    return known ? shoal_config_fail(config, config_setting_get_member(group, "method"), NULL, NULL,
-                                     "a force method that makes potentials%s in %s: this one is for `shoal bench ladder`",
-                                     forces->wants & SHOAL_TILED_JERK ? " and jerks" : "", shoal_tiled_precision_name(forces->precision))
-                 : shoal_config_fail(config, config_setting_get_member(group, "method"), NULL, shoal_nearest(method, names, n),
-                                     "auto or a force method of one big system (`shoal list`)");
+    return known
+               ? shoal_config_fail(config, config_setting_get_member(group, "method"), NULL, NULL,
+                                   "a force method that makes potentials%s in %s: this one is for `shoal bench ladder`",
+                                   forces->wants & SHOAL_TILED_JERK ? " and jerks" : "",
+                                   shoal_tiled_precision_name(forces->precision))
+               : shoal_config_fail(config, config_setting_get_member(group, "method"), NULL,
+                                   shoal_nearest(method, names, n),
+                                   "auto or a force method of one big system (`shoal list`)");
 }
 
 static shoal_status read_steps(const shoal_config *config, shoal_study *study)
@@ -168,15 +178,19 @@ static shoal_status read_steps(const shoal_config *config, shoal_study *study)
     if (method && !(big->method = strdup(method)))
         return no_memory(config);
     big->forces.kernel = big->method;
-    big->steps.eta = eta ? shoal_config_number(config, group, "big.integrator", "eta") : big->integrator->fixed ? 0 : 0.01;
+    big->steps.eta = eta                      ? shoal_config_number(config, group, "big.integrator", "eta")
+                     : big->integrator->fixed ? 0
+                                              : 0.01;
     if (eta && !big->integrator->adapts)
-        return shoal_config_fail(config, eta, NULL, NULL, "no eta: the steps of %s are all the same", big->integrator->name);
+        return shoal_config_fail(config, eta, NULL, NULL, "no eta: the steps of %s are all the same",
+                                 big->integrator->name);
     if (!dt && big->steps.eta == 0)
         return shoal_config_fail(config, group, NULL, NULL, "dt%s",
                                  big->integrator->adapts ? ", or eta for steps that adapt" : "");
     big->steps.dt = number_or(config, group, "big.integrator", "dt", INFINITY);
     if (eta && big->integrator == &shoal_big_leapfrog && big->steps.eps == 0)
-        return shoal_config_fail(config, eta, NULL, NULL, "a gravitation.softening > 0: the step of leapfrog is of its size");
+        return shoal_config_fail(config, eta, NULL, NULL,
+                                 "a gravitation.softening > 0: the step of leapfrog is of its size");
     return SHOAL_OK;
 }
 
@@ -210,25 +224,26 @@ shoal_status shoal_big_study_bodies(const shoal_study *study, shoal_big_bodies *
         bodies->time = study->t_start;
         return status;
     }
-    shoal_table table = { .context = study->context, .path = big->file };
+    shoal_table table = {.context = study->context, .path = big->file};
     const shoal_format *format = NULL;
     char *notes = NULL;
     size_t size;
-    const shoal_convert_options options = { .which = SHOAL_QUERY_FINAL,
-                                            .central_mass = NAN,
-                                            .epoch = NAN,
-                                            .components = big->components,
-                                            .notes = open_memstream(&notes, &size) };
+    const shoal_convert_options options = {.which = SHOAL_QUERY_FINAL,
+                                           .central_mass = NAN,
+                                           .epoch = NAN,
+                                           .components = big->components,
+                                           .notes = open_memstream(&notes, &size)};
     if (!options.notes)
         return shoal_fail(study->context, SHOAL_E_MEMORY, "%s: out of memory", study->path);
     status = shoal_format_of(study->context, big->file, &format);
     if (!status && big->components && !format->components)
-        status = shoal_fail(study->context, SHOAL_E_INPUT, "%s: model.components: expected a file of tipsy's or gadget's format; %s is %s",
+        status = shoal_fail(study->context, SHOAL_E_INPUT,
+                            "%s: model.components: expected a file of tipsy's or gadget's format; %s is %s",
                             study->path, big->file, format->name);
     if (!status && strcmp(format->name, "csv") == 0) /* without units of its own it is in the config's, here */
         status = shoal_csv_table(&table, big->file, true);
     else if (!status)
-        status = format->read(&table, 1, &(char *){ big->file }, &options);
+        status = format->read(&table, 1, &(char *){big->file}, &options);
     fclose(options.notes);
     free(notes);
     if (!status && table.units.length == 0)

@@ -6,8 +6,8 @@
  *
  *     pomega = Omega + s omega,  l = pomega + s M,  theta = pomega + s f,   s = sign of cos(inc)
  *
- * A body may be tied to another one, listed before it (primes): P = period_ratio P', a - a' = hill_spacing R with the mutual Hill
- * radius R = ((m + m') / 3 m_0)^(1/3) (a + a') / 2, pomega = pomega' + delta_pomega, l = l' + delta_l.
+ * A body may be tied to another one, listed before it (primes): P = period_ratio P', a - a' = hill_spacing R with the
+ * mutual Hill radius R = ((m + m') / 3 m_0)^(1/3) (a + a') / 2, pomega = pomega' + delta_pomega, l = l' + delta_l.
  *
  * (h, k) and (ix, iy): Pal, doi:10.1111/j.1365-2966.2009.14853.x.
  */
@@ -31,13 +31,13 @@ enum {
 };
 
 /* Of each of these sets at most one may be given. */
-static const unsigned one_of[] = { SIZE, ANOMALY, APSIS, BIT(m) | BIT(msini) };
+static const unsigned one_of[] = {SIZE, ANOMALY, APSIS, BIT(m) | BIT(msini)};
 /* Of each of these all or none. */
-static const unsigned together[] = { BIT(h) | BIT(k), BIT(ix) | BIT(iy) };
+static const unsigned together[] = {BIT(h) | BIT(k), BIT(ix) | BIT(iy)};
 /* The first and the second of each may not both be given. */
 static const unsigned exclusive[][2] = {
-    { BIT(h) | BIT(k), BIT(e) | APSIS },
-    { BIT(ix) | BIT(iy), BIT(inc) | BIT(Omega) },
+    {BIT(h) | BIT(k), BIT(e) | APSIS},
+    {BIT(ix) | BIT(iy), BIT(inc) | BIT(Omega)},
 };
 
 /* "a, P" */
@@ -46,7 +46,8 @@ static const char *name_keys(unsigned keys, char text[MOST_NAMES])
     text[0] = '\0';
     for (int i = 0; i < SHOAL_BODY_KEYS; i++)
         if (keys & 1u << i)
-            snprintf(text + strlen(text), MOST_NAMES - strlen(text), "%s%s", *text ? ", " : "", shoal_body_key(i)->row.name);
+            snprintf(text + strlen(text), MOST_NAMES - strlen(text), "%s%s", *text ? ", " : "",
+                     shoal_body_key(i)->row.name);
     return text;
 }
 
@@ -69,8 +70,7 @@ static const config_setting_t *place_of(const shoal_body_input *body, unsigned k
 {
     const config_setting_t *place = NULL;
     for (int i = 0; i < SHOAL_BODY_KEYS; i++)
-        if (keys & 1u << i && body->source[i] &&
-            (!place || order_of(body->source[i]) >= order_of(place)))
+        if (keys & 1u << i && body->source[i] && (!place || order_of(body->source[i]) >= order_of(place)))
             place = body->source[i];
     return place;
 }
@@ -90,9 +90,10 @@ shoal_status shoal_body_check(const shoal_config *config, const config_setting_t
         return shoal_config_fail(config, setting, "m", NULL, "a mass: it must be given");
     const unsigned foreign = given & (cartesian ? ELEMENTS : CARTESIAN);
     if (foreign)
-        return shoal_config_fail(config, place_of(body, foreign), NULL, NULL, cartesian
-                                 ? "no elements (%s): bodies are either all Cartesian or all given by elements"
-                                 : "elements, not %s: bodies are either all Cartesian or all given by elements",
+        return shoal_config_fail(config, place_of(body, foreign), NULL, NULL,
+                                 cartesian
+                                     ? "no elements (%s): bodies are either all Cartesian or all given by elements"
+                                     : "elements, not %s: bodies are either all Cartesian or all given by elements",
                                  name_keys(foreign, some));
     if (cartesian) {
         const unsigned missing = CARTESIAN & ~given;
@@ -124,10 +125,11 @@ shoal_status shoal_body_check(const shoal_config *config, const config_setting_t
     if (given & BIT(msini) && !(given & (BIT(inc) | BIT(ix))))
         return shoal_config_fail(config, body->source[SHOAL_BODY_msini], NULL, NULL, "inc (or ix, iy) with msini");
     if (given & TIED && body->relative_to < 1)
-        return shoal_config_fail(config, place_of(body, given & TIED), NULL, NULL, "another body before it that has an orbit");
+        return shoal_config_fail(config, place_of(body, given & TIED), NULL, NULL,
+                                 "another body before it that has an orbit");
     if (!(given & TIED) && config_setting_get_member(setting, "relative_to"))
-        return shoal_config_fail(config, config_setting_get_member(setting, "relative_to"), NULL, NULL, "one of %s with it",
-                                 name_keys(TIED, some));
+        return shoal_config_fail(config, config_setting_get_member(setting, "relative_to"), NULL, NULL,
+                                 "one of %s with it", name_keys(TIED, some));
     if (!(given & SIZE))
         return shoal_config_fail(config, setting, NULL, NULL, "one of %s, the size of the orbit",
                                  name_keys(SIZE, some));
@@ -140,7 +142,7 @@ bool shoal_body_is_tied(const shoal_body_input *body)
 }
 
 #define GIVEN(name) (body->source[SHOAL_BODY_##name] != NULL)
-#define V(name) body->value[SHOAL_BODY_##name]
+#define V(name)     body->value[SHOAL_BODY_##name]
 
 static double inclination(const shoal_body_input *body)
 {
@@ -188,16 +190,17 @@ bool shoal_body_orbit(const shoal_body_input *body, double mu, double t, const s
     const double a = !isnan(P)             ? cbrt(mu * (P / (2 * M_PI)) * (P / (2 * M_PI)))
                      : GIVEN(hill_spacing) ? other->a * (1 + V(hill_spacing) * hill) / (1 - V(hill_spacing) * hill)
                                            : V(a);
-    *reason = !(mu > 0)                      ? "no mass within the orbit"
-              : GIVEN(hill_spacing) && !(fabs(V(hill_spacing) * hill) < 1) ? "so many Hill radii that there is no such a"
+    *reason = !(mu > 0) ? "no mass within the orbit"
+              : GIVEN(hill_spacing) && !(fabs(V(hill_spacing) * hill) < 1)
+                  ? "so many Hill radii that there is no such a"
               : GIVEN(period_ratio) && !isfinite(a) ? "a ratio to no period"
-              : !isfinite(a) || a == 0       ? "a = 0"
-              : !isfinite(e) || e < 0        ? "e < 0"
-              : e == 1                       ? "e = 1: a parabola has no a"
-              : e < 1 && a < 0               ? "e < 1 with a < 0"
-              : e > 1 && a > 0 && !isnan(P)  ? "e > 1 with a period"
-              : e > 1 && a > 0               ? "e > 1 with a > 0"
-                                             : NULL;
+              : !isfinite(a) || a == 0              ? "a = 0"
+              : !isfinite(e) || e < 0               ? "e < 0"
+              : e == 1                              ? "e = 1: a parabola has no a"
+              : e < 1 && a < 0                      ? "e < 1 with a < 0"
+              : e > 1 && a > 0 && !isnan(P)         ? "e > 1 with a period"
+              : e > 1 && a > 0                      ? "e > 1 with a > 0"
+                                                    : NULL;
     if (*reason)
         return false;
 
@@ -224,7 +227,7 @@ bool shoal_body_orbit(const shoal_body_input *body, double mu, double t, const s
         *reason = "no such place on a hyperbola";
         return false;
     }
-    *orbit = (shoal_orbit){ .a = a, .e = e, .inc = inc, .Omega = Omega, .omega = omega, .f = f };
+    *orbit = (shoal_orbit){.a = a, .e = e, .inc = inc, .Omega = Omega, .omega = omega, .f = f};
     orbit->M = from_M ? M : shoal_mean_anomaly(e, f);
     orbit->P = e < 1 ? 2 * M_PI / n : INFINITY;
     return true;

@@ -4,11 +4,12 @@
  *
  *     plan -> result (header, initial states) -> journal -> [ slice | rows of the slice before -> journal ]* -> HDF5
  *
- * Every system has its own next output time and goes on from there at once: none waits for another. A row is final once it is in the
- * result; those of a slice, of systems that ended in it or came to an output time, are made while the next slice runs. The
- * journal beside the output holds all rows in the order in which they came and, now and then, a checkpoint: the plan's state
- * after a slice and the number of output times that each system has passed. A restart loads the last checkpoint; since a step
- * does not know in which slice, or in which process, it is done, the result has the same bits as that of a run in one piece.
+ * Every system has its own next output time and goes on from there at once: none waits for another. A row is final once
+ * it is in the result; those of a slice, of systems that ended in it or came to an output time, are made while the next
+ * slice runs. The journal beside the output holds all rows in the order in which they came and, now and then, a
+ * checkpoint: the plan's state after a slice and the number of output times that each system has passed. A restart
+ * loads the last checkpoint; since a step does not know in which slice, or in which process, it is done, the result has
+ * the same bits as that of a run in one piece.
  *
  * Inside, everything is barycentric and in inner units; rows are in the user's units and in the inertial frame of the
  * input, the barycentre's motion added back.
@@ -31,9 +32,10 @@
 
 #define WORTH_THREADS 4096 /* systems from which loops over them are shared among threads */
 
-/* What a checkpoint in the journal begins with; the output times that each system has passed and the plan's state follow. */
+/* What a checkpoint in the journal begins with; the output times that each system has passed and the plan's state
+ * follow. */
 typedef struct checkpoint_head {
-    int64_t n_snapshots;  /* rows there were */
+    int64_t n_snapshots; /* rows there were */
 } checkpoint_head;
 
 typedef struct study_run {
@@ -47,13 +49,14 @@ typedef struct study_run {
 
     double *schedule; /* [n_schedule] output times strictly between start and end, in the order in which they are met */
     long n_schedule;
-    int64_t *cursor; /* [n_systems] of them that a system has passed */
+    int64_t *cursor;       /* [n_systems] of them that a system has passed */
     bool at_start, at_end; /* snapshots of the initial and of the surviving states are wanted */
 
     struct source {
         int monitor, column, part;
-    } *source;        /* [n_columns - n_swept] of the monitors' columns */
-    int *asked;       /* [n_ended + n_due] those whose states the last slice calls for: they have ended in it, or are to be seen */
+    } * source; /* [n_columns - n_swept] of the monitors' columns */
+    /* [n_ended + n_due] those whose states the last slice calls for: they have ended in it, or are to be seen */
+    int *asked;
     double *asked_time; /* when, in the plan's times */
     long n_ended, n_due;
     int *ended;       /* [n_systems] for writing the journal anew */
@@ -63,11 +66,11 @@ typedef struct study_run {
     bool checkpoint_due; /* it is of the last slice and not in the journal yet */
 
     long n_by_outcome[SHOAL_OUTCOMES];
-    double progress_total; /* of all systems over the whole run, as shoal_plan_progress */
-    double steps_before; /* system-steps of earlier processes */
+    double progress_total;                 /* of all systems over the whole run, as shoal_plan_progress */
+    double steps_before;                   /* system-steps of earlier processes */
     double began, committed, checkpointed; /* wall clock, s */
-    long n_taken;       /* of the plan's events, in the result and the journal */
-    size_t stale;       /* bytes of superseded checkpoints in the journal */
+    long n_taken;                          /* of the plan's events, in the result and the journal */
+    size_t stale;                          /* bytes of superseded checkpoints in the journal */
     shoal_progress_callback callback;
     void *user;
 } study_run;
@@ -121,7 +124,7 @@ static void fill_settings(const shoal_parameter *parameters, int n_parameters, c
                           plug_settings *settings)
 {
     for (int i = 0; i < n_parameters; ++i) {
-        settings->setting[i] = (shoal_setting){ .name = parameters[i].name, .value = values[i] };
+        settings->setting[i] = (shoal_setting){.name = parameters[i].name, .value = values[i]};
         if (parameters[i].type == SHOAL_CHOICE) {
             choice_word(parameters[i].choices, (int)values[i], settings->word[i], sizeof settings->word[i]);
             settings->setting[i].choice = settings->word[i];
@@ -139,12 +142,12 @@ static shoal_status create_plan(study_run *run)
     for (int i = 0; i < study->n_monitors; ++i) {
         const shoal_monitor *type = shoal_plugs_of(study->context)->monitors[study->monitors[i].index];
         fill_settings(type->parameters, type->n_parameters, study->monitors[i].parameter, &monitor[i]);
-        monitors[i] = (shoal_plug_options){ type->name, monitor[i].setting, type->n_parameters };
+        monitors[i] = (shoal_plug_options){type->name, monitor[i].setting, type->n_parameters};
     }
     for (int i = 0; i < study->n_forces; ++i) {
         const shoal_force *type = shoal_plugs_of(study->context)->forces[study->forces[i].index];
         fill_settings(type->parameters, type->n_parameters, study->forces[i].parameter, &force[i]);
-        forces[i] = (shoal_plug_options){ type->name, force[i].setting, type->n_parameters };
+        forces[i] = (shoal_plug_options){type->name, force[i].setting, type->n_parameters};
     }
     const shoal_options options = {
         .propagator = study->propagator->name,
@@ -160,7 +163,9 @@ static shoal_status create_plan(study_run *run)
         .gpu_registers = study->gpu_registers,
         .gpu_bodies = study->gpu_bodies,
         .tune = study->tune[0] ? study->tune : NULL,
-        .form = study->form == SHOAL_FORM_PAIRS ? "pairs" : study->form == SHOAL_FORM_ROWS ? "rows" : "auto",
+        .form = study->form == SHOAL_FORM_PAIRS  ? "pairs"
+                : study->form == SHOAL_FORM_ROWS ? "rows"
+                                                 : "auto",
         .threads = study->threads,
         .lanes = study->lanes,
         .t_end = study->t_end,
@@ -179,7 +184,7 @@ static shoal_status create_plan(study_run *run)
 
 shoal_status shoal_study_tune(shoal_study *study, shoal_tuned *rows, int *n_rows, char *line, size_t line_size)
 {
-    study_run run = { .study = study, .context = study->context };
+    study_run run = {.study = study, .context = study->context};
     *n_rows = 0;
     snprintf(study->engine, sizeof study->engine, "cuda");
     snprintf(study->tune, sizeof study->tune, "always");
@@ -193,11 +198,13 @@ shoal_status shoal_study_tune(shoal_study *study, shoal_tuned *rows, int *n_rows
     return status;
 }
 
-/* The output times: start + k interval and the list of times, merged; start and end become flags. Counted as the plan's times. */
+/* The output times: start + k interval and the list of times, merged; start and end become flags. Counted as the
+ * plan's times. */
 static shoal_status create_schedule(study_run *run)
 {
     const shoal_study *study = run->study;
-    const double start = study->orbits != 0 ? 0 : study->t_start, end = study->orbits != 0 ? study->orbits : study->t_end;
+    const double start = study->orbits != 0 ? 0 : study->t_start,
+                 end = study->orbits != 0 ? study->orbits : study->t_end;
     const double sign = end < start ? -1 : 1;
     const double span = fabs(end - start);
     const double tolerance = 1e-13 * fmax(fabs(start), fabs(end));
@@ -309,7 +316,8 @@ static void record_state(study_run *run, long system)
     result->n_steps[system] = step;
     result->n_final[system] = shoal_ensemble_n_left(ensemble, system);
     result->t_final[system] = shoal_units_time(&run->study->units, t_last);
-    result->dE_final[system] = (snapshot_energy(run, system) - ensemble->energy_jump[system] - energy_start) / fabs(energy_start);
+    result->dE_final[system] = (snapshot_energy(run, system) - ensemble->energy_jump[system] - energy_start) /
+                               fabs(energy_start);
     put_snapshot(run, system, t_last, result->final + (size_t)system * (size_t)result->n_bodies * SHOAL_STATE);
 }
 
@@ -320,9 +328,8 @@ static void record_end(study_run *run, long system)
     const shoal_ensemble *ensemble = study->ensemble;
     shoal_result *result = run->result;
     const int outcome = system_outcome(run, system);
-    const double t_stop =
-        outcome == SHOAL_SURVIVED ? shoal_plan_absolute_time(run->plan, system, run->plan->t_end)
-                                  : *shoal_ensemble_field(ensemble, SHOAL_SYS_T_STOP, system);
+    const double t_stop = outcome == SHOAL_SURVIVED ? shoal_plan_absolute_time(run->plan, system, run->plan->t_end)
+                                                    : *shoal_ensemble_field(ensemble, SHOAL_SYS_T_STOP, system);
 
     record_state(run, system);
     result->outcome[system] = outcome;
@@ -331,8 +338,10 @@ static void record_end(study_run *run, long system)
     result->body_b[system] = (int)*shoal_ensemble_field(ensemble, SHOAL_SYS_BODY_B, system);
     for (int c = result->n_swept; c < result->n_columns; ++c) {
         const struct source *from = &run->source[c - result->n_swept];
-        const char *dimension = shoal_plugs_of(study->context)->monitors[from->monitor]->columns[from->column].dimension;
-        result->columns[c].value[system] = shoal_plan_column_value(run->plan, from->monitor, from->column, from->part, system) /
+        const char *dimension =
+            shoal_plugs_of(study->context)->monitors[from->monitor]->columns[from->column].dimension;
+        result->columns[c].value[system] = shoal_plan_column_value(run->plan, from->monitor, from->column, from->part,
+                                                                   system) /
                                            unit_size(study, dimension);
     }
 }
@@ -393,7 +402,8 @@ static shoal_status put_snapshots(study_run *run)
             }
             result->snapshot_system[first + k] = system[k];
             result->snapshot_time[first + k] = time;
-            put_snapshot(run, system[k], when, result->snapshot + (size_t)(first + k) * (size_t)result->n_bodies * SHOAL_STATE);
+            put_snapshot(run, system[k], when,
+                         result->snapshot + (size_t)(first + k) * (size_t)result->n_bodies * SHOAL_STATE);
         }
     }
     result->n_snapshots += run->n_due;
@@ -431,8 +441,8 @@ static shoal_status create_result(study_run *run)
             n_columns += shoal_monitor_n_of(monitor, k, ensemble->n_bodies);
         }
     }
-    shoal_status status =
-        shoal_result_create(run->context, ensemble->n_systems, ensemble->n_bodies, n_columns, &run->result);
+    shoal_status status = shoal_result_create(run->context, ensemble->n_systems, ensemble->n_bodies, n_columns,
+                                              &run->result);
     if (status != SHOAL_OK) {
         return status;
     }
@@ -466,7 +476,7 @@ static shoal_status create_result(study_run *run)
         for (int k = 0; k < monitor->n_columns; ++k) {
             for (int part = 0; part < shoal_monitor_n_of(monitor, k, ensemble->n_bodies); ++part, ++c) {
                 shoal_column *column = &result->columns[c];
-                run->source[c - study->n_swept] = (struct source){ study->monitors[i].index, k, part };
+                run->source[c - study->n_swept] = (struct source){study->monitors[i].index, k, part};
                 shoal_monitor_column_name(monitor, k, part, ensemble->n_bodies, study->body_name, column->name);
                 snprintf(column->doc, sizeof column->doc, "%s", monitor->columns[k].doc);
                 unit_name(study, monitor->columns[k].dimension, column->unit, sizeof column->unit);
@@ -476,17 +486,19 @@ static shoal_status create_result(study_run *run)
     for (long system = 0; system < result->n_systems; ++system) {
         double *row = result->initial + (size_t)system * n_bodies * SHOAL_STATE;
         result->id[system] = ensemble->id[system];
-        result->t_initial[system] = shoal_units_time(&run->study->units, *shoal_ensemble_field(ensemble, SHOAL_SYS_T_START, system));
+        result->t_initial[system] = shoal_units_time(&run->study->units,
+                                                     *shoal_ensemble_field(ensemble, SHOAL_SYS_T_START, system));
         if (system_outcome(run, system) != SHOAL_RUNNING) {
             result->n_live[system] = result->n_final[system] = 0;
             record_invalid(run, system);
             continue;
         }
-        result->n_live[system] = result->n_final[system] = (int)*shoal_ensemble_field(ensemble, SHOAL_SYS_N_LIVE, system);
+        result->n_live[system] = result->n_final[system] = (int)*shoal_ensemble_field(ensemble, SHOAL_SYS_N_LIVE,
+                                                                                      system);
         shoal_ensemble_get_bodies(ensemble, system, bodies);
         for (int b = 0; b < result->n_live[system]; ++b) {
             const shoal_body *body = &bodies[b];
-            const double coordinate[6] = { body->x, body->y, body->z, body->vx, body->vy, body->vz };
+            const double coordinate[6] = {body->x, body->y, body->z, body->vx, body->vy, body->vz};
             put_body(&study->units, body->m, coordinate, row + b * SHOAL_STATE);
         }
     }
@@ -497,7 +509,7 @@ fail:
 
 shoal_status shoal_study_initial(shoal_study *study, shoal_result **result)
 {
-    study_run run = { .study = study, .context = study->context };
+    study_run run = {.study = study, .context = study->context};
     const shoal_status status = create_result(&run);
 
     free(run.source);
@@ -569,11 +581,12 @@ static size_t result_bytes(const shoal_result *result)
     return (size_t)(2 * result->n_systems + result->n_snapshots) * row;
 }
 
-/* Between two slices: keep a checkpoint of the last one, whose rows the result does not have yet, when one is due or asked for. */
+/* Between two slices: keep a checkpoint of the last one, whose rows the result does not have yet, when one is due or
+ * asked for. */
 static shoal_status take_checkpoint(study_run *run, bool asked_for)
 {
     const double t = shoal_seconds();
-    const checkpoint_head head = { .n_snapshots = run->result->n_snapshots + run->n_due };
+    const checkpoint_head head = {.n_snapshots = run->result->n_snapshots + run->n_due};
     const size_t cursors = (size_t)run->result->n_systems * sizeof *run->cursor;
 
     if (!asked_for && t - run->checkpointed < run->study->checkpoint_s) {
@@ -614,14 +627,15 @@ static shoal_status commit(study_run *run)
 /* What tells a journal's run from this one, NULL if they are the same. */
 static const char *difference(const shoal_result *a, const shoal_result *b)
 {
-    return strcmp(a->version, b->version) != 0           ? "version of shoal"
-           : !shoal_config_same(a->config_text, b->config_text) ? "config"
-           : a->n_systems != b->n_systems                ? "number of systems"
-           : a->n_bodies != b->n_bodies                  ? "number of bodies"
-           : a->n_columns != b->n_columns                ? "columns"
-           : a->seed != b->seed                          ? "seed"
+    return strcmp(a->version, b->version) != 0                                                    ? "version of shoal"
+           : !shoal_config_same(a->config_text, b->config_text)                                   ? "config"
+           : a->n_systems != b->n_systems                                                         ? "number of systems"
+           : a->n_bodies != b->n_bodies                                                           ? "number of bodies"
+           : a->n_columns != b->n_columns                                                         ? "columns"
+           : a->seed != b->seed                                                                   ? "seed"
            : memcmp(a->t_initial, b->t_initial, (size_t)a->n_systems * sizeof *a->t_initial) != 0 ? "start times"
-           : memcmp(a->initial, b->initial, (size_t)(a->n_systems * a->n_bodies * SHOAL_STATE) * sizeof *a->initial) != 0
+           : memcmp(a->initial, b->initial, (size_t)(a->n_systems * a->n_bodies * SHOAL_STATE) * sizeof *a->initial) !=
+                   0
                ? "initial states"
                : NULL;
 }
@@ -645,7 +659,7 @@ static shoal_status resume(study_run *run, bool *resumed)
     shoal_result *old = NULL;
     void *state = NULL;
     size_t size = 0;
-    checkpoint_head head = { 0 };
+    checkpoint_head head = {0};
     const size_t cursors = (size_t)run->result->n_systems * sizeof *run->cursor;
 
     *resumed = false;
@@ -662,9 +676,10 @@ static shoal_status resume(study_run *run, bool *resumed)
         if (strcmp(what, "config") == 0) {
             shoal_config_difference(old->config_text, run->result->config_text, keys, sizeof keys);
         }
-        status = shoal_fail(run->context, SHOAL_E_INPUT,
-                            "%s: the journal of another run that has not ended (its %s differs%s%s); --force discards it",
-                            run->journal_path, what, *keys ? ": " : "", keys);
+        status = shoal_fail(
+            run->context, SHOAL_E_INPUT,
+            "%s: the journal of another run that has not ended (its %s differs%s%s); --force discards it",
+            run->journal_path, what, *keys ? ": " : "", keys);
     }
     if (status != SHOAL_OK) {
         status = run->overwrite && status == SHOAL_E_INPUT ? discard_journal(run) : status;
@@ -767,7 +782,8 @@ static shoal_status find_asked(study_run *run)
     double *asked_time = run->asked_time + n_ended;
     long n_due = 0, bad = -1;
 
-#pragma omp parallel num_threads(plan->host_threads) if (n_ended + n >= WORTH_THREADS) reduction(+ : n_due) reduction(max : bad)
+#pragma omp parallel num_threads(plan->host_threads) if (n_ended + n >= WORTH_THREADS) reduction(+ : n_due) \
+    reduction(max : bad)
     {
 #pragma omp for nowait
         for (long k = 0; k < n_ended; ++k) {

@@ -42,9 +42,8 @@ static void generator_set(void *state, unsigned long seed)
     *(uint64_t *)state = seed;
 }
 
-static const gsl_rng_type generator_type = {
-    "splitmix64", 0xffffffffu, 0, sizeof(uint64_t), generator_set, generator_get, generator_get_double
-};
+static const gsl_rng_type generator_type = {"splitmix64",  0xffffffffu,         0, sizeof(uint64_t), generator_set,
+                                            generator_get, generator_get_double};
 
 /* The quantile between the quantiles of two bounds, from the tail where it has its digits. */
 static double truncated_normal(gsl_rng *rng, double mean, double sigma, double from, double to)
@@ -73,33 +72,26 @@ double shoal_sample_draw(const shoal_sample *sample, int64_t seed, int64_t id, i
 {
     uint64_t state = mix(mix(mix((uint64_t)seed + 0x9e3779b97f4a7c15u) ^ (uint64_t)id) +
                          0x9e3779b97f4a7c15u * (uint64_t)(index + 1));
-    gsl_rng rng = { &generator_type, &state };
+    gsl_rng rng = {&generator_type, &state};
     const double *p = sample->parameter;
     double u;
 #define P(name) p[SHOAL_SAMPLE_##name]
     switch (sample->distribution) {
-    case SHOAL_DISTRIBUTION_uniform:
-        return gsl_ran_flat(&rng, P(from), P(to));
-    case SHOAL_DISTRIBUTION_log_uniform:
-        return exp(gsl_ran_flat(&rng, log(P(from)), log(P(to))));
-    case SHOAL_DISTRIBUTION_power_law:
-        return power_law(&rng, P(from), P(to), P(exponent));
-    case SHOAL_DISTRIBUTION_normal:
-        return P(mean) + gsl_ran_gaussian_ziggurat(&rng, P(sigma));
-    case SHOAL_DISTRIBUTION_truncated_normal:
-        return truncated_normal(&rng, P(mean), P(sigma), P(from), P(to));
+    case SHOAL_DISTRIBUTION_uniform: return gsl_ran_flat(&rng, P(from), P(to));
+    case SHOAL_DISTRIBUTION_log_uniform: return exp(gsl_ran_flat(&rng, log(P(from)), log(P(to))));
+    case SHOAL_DISTRIBUTION_power_law: return power_law(&rng, P(from), P(to), P(exponent));
+    case SHOAL_DISTRIBUTION_normal: return P(mean) + gsl_ran_gaussian_ziggurat(&rng, P(sigma));
+    case SHOAL_DISTRIBUTION_truncated_normal: return truncated_normal(&rng, P(mean), P(sigma), P(from), P(to));
     case SHOAL_DISTRIBUTION_rayleigh:
         u = isnan(P(to)) ? 0 : exp(-P(to) * P(to) / (2 * P(sigma) * P(sigma))); /* what is left above */
         return P(sigma) * sqrt(-2 * log(u + (1 - u) * gsl_rng_uniform_pos(&rng)));
-    case SHOAL_DISTRIBUTION_log_normal:
-        return gsl_ran_lognormal(&rng, P(mean), P(sigma));
-    case SHOAL_DISTRIBUTION_exponential:
-        return gsl_ran_exponential(&rng, P(mean));
+    case SHOAL_DISTRIBUTION_log_normal: return gsl_ran_lognormal(&rng, P(mean), P(sigma));
+    case SHOAL_DISTRIBUTION_exponential: return gsl_ran_exponential(&rng, P(mean));
     case SHOAL_DISTRIBUTION_isotropic:
         return acos(gsl_ran_flat(&rng, isnan(P(to)) ? -1 : cos(P(to) * sample->angle),
-                                 isnan(P(from)) ? 1 : cos(P(from) * sample->angle))) / sample->angle;
-    case SHOAL_DISTRIBUTION_beta:
-        return gsl_ran_beta(&rng, P(alpha), P(beta));
+                                 isnan(P(from)) ? 1 : cos(P(from) * sample->angle))) /
+               sample->angle;
+    case SHOAL_DISTRIBUTION_beta: return gsl_ran_beta(&rng, P(alpha), P(beta));
     }
 #undef P
     return NAN;
@@ -116,7 +108,9 @@ shoal_status shoal_sample_init(const shoal_config *config, const config_setting_
     static const struct {
         const char *name, *needs;
     } distributions[] = {
+/* clang-format off */
 #define X(name, needs, doc) { #name, needs },
+        /* clang-format on */
         SHOAL_DISTRIBUTION_LIST(X)
 #undef X
     };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * share.c: which of a config's systems a study makes (run.shard, run.system), the name of its result, and the systems that
- * are impossible.
+ * share.c: which of a config's systems a study makes (run.shard, run.system), the name of its result, and the systems
+ * that are impossible.
  */
 #define _GNU_SOURCE 1
 #include <limits.h>
@@ -11,8 +11,8 @@
 
 #include "core/study/study.h"
 
-/* The result file: as named, or else "folder/name.cfg" gives "name.h5", in the folder where the run is; that of a shard is
- * "name.2-of-8.h5", that of one system "name.system-7.h5". */
+/* The result file: as named, or else "folder/name.cfg" gives "name.h5", in the folder where the run is; that of a
+ * shard is "name.2-of-8.h5", that of one system "name.system-7.h5". */
 char *shoal_output_name(const shoal_study *study, const char *file)
 {
     const char *slash = strrchr(study->path, '/'), *name = file ? file : slash ? slash + 1 : study->path;
@@ -39,8 +39,8 @@ bool shoal_study_is_whole(const shoal_study *study)
     return study->stride == 1 && isnan(study->system);
 }
 
-shoal_status shoal_study_share(const shoal_config *config, const shoal_study *study, const config_setting_t *place, double n,
-                               long *share)
+shoal_status shoal_study_share(const shoal_config *config, const shoal_study *study, const config_setting_t *place,
+                               double n, long *share)
 {
     const config_setting_t *system = shoal_config_lookup(config, "run.system");
     const double after = n - 1 - (double)study->first;
@@ -51,7 +51,8 @@ shoal_status shoal_study_share(const shoal_config *config, const shoal_study *st
         return shoal_config_fail(config, shoal_config_lookup(config, "run.shard"), NULL, NULL,
                                  "at most as many shards as systems, %.0f", n);
     if (made > INT_MAX - SHOAL_CHUNK || n > 0x1p53) /* an id is an exact double */
-        return shoal_config_fail(config, place, NULL, NULL, "at most %d systems in all; these are %.0f (run.shard takes a part)",
+        return shoal_config_fail(config, place, NULL, NULL,
+                                 "at most %d systems in all; these are %.0f (run.shard takes a part)",
                                  INT_MAX - SHOAL_CHUNK, made);
     *share = (long)made;
     return SHOAL_OK;

@@ -53,7 +53,8 @@ static shoal_status read_run(const shoal_config *config, shoal_study *study)
     study->gpu_registers = (int)shoal_config_number(config, run, "run", "gpu_registers");
     study->gpu_bodies = (int)shoal_config_number(config, run, "run", "gpu_bodies");
     if (study->gpu_block % 32 != 0)
-        return shoal_config_fail(config, config_setting_get_member(run, "gpu_block"), NULL, NULL, "a multiple of 32, at most 1024, or 0");
+        return shoal_config_fail(config, config_setting_get_member(run, "gpu_block"), NULL, NULL,
+                                 "a multiple of 32, at most 1024, or 0");
     if (study->gpu_registers > 0 && study->gpu_registers < 16)
         return shoal_config_fail(config, config_setting_get_member(run, "gpu_registers"), NULL, NULL, "16..255, or 0");
     study->threads = (int)shoal_config_number(config, run, "run", "threads");
@@ -93,12 +94,14 @@ static shoal_status read_output(const shoal_config *config, shoal_study *study)
     const double start = in_orbits ? 0 : study->t_start, end = in_orbits ? study->orbits : study->t_end;
     const double first = fmin(start, end), last = fmax(start, end);
     if (study->interval > 0 && (last - first) / study->interval > 1e8)
-        return shoal_config_fail(config, config_setting_get_member(output, "interval"), NULL, NULL, "at most 1e8 output times");
+        return shoal_config_fail(config, config_setting_get_member(output, "interval"), NULL, NULL,
+                                 "at most 1e8 output times");
     for (int i = 0; i < study->n_times; i++) {
         study->times[i] = shoal_config_item(times, i) * unit;
         if (study->times[i] < first || study->times[i] > last)
             return shoal_config_fail(config, config_setting_get_elem(times, (unsigned)i), NULL, NULL,
-                                     in_orbits ? "orbits from 0 to run.orbits" : "a time from run.t_start to run.t_end");
+                                     in_orbits ? "orbits from 0 to run.orbits"
+                                               : "a time from run.t_start to run.t_end");
     }
     qsort(study->times, (size_t)study->n_times, sizeof *study->times,
           study->t_end > study->t_start ? ascending : descending);
@@ -114,7 +117,7 @@ static shoal_status read_systems(const shoal_config *config, shoal_study *study)
             return shoal_config_fail(config, system, NULL, NULL, "bodies or file");
         return shoal_systems_build(config, study);
     }
-    static const char *const others[] = { "system.bodies", "system.elements", "system.count", "sweep", "sample" };
+    static const char *const others[] = {"system.bodies", "system.elements", "system.count", "sweep", "sample"};
     for (int i = 0; i < SHOAL_COUNT(others); i++) {
         const config_setting_t *other = shoal_config_lookup(config, others[i]);
         if (other)
@@ -146,8 +149,8 @@ static shoal_status read_parameters(const shoal_config *config, const config_set
 }
 
 /* The systems that a plug is not for are invalid; that it is for none is an error of the config. */
-static shoal_status refuse(const shoal_config *config, shoal_study *study, shoal_refusal *refuses, const double *parameters,
-                           const config_setting_t *place, const char *plug)
+static shoal_status refuse(const shoal_config *config, shoal_study *study, shoal_refusal *refuses,
+                           const double *parameters, const config_setting_t *place, const char *plug)
 {
     const shoal_refused refused = shoal_ensemble_refuse(study->ensemble, refuses, parameters, true);
     if (refused.n > 0 && refused.n_fit == 0 && shoal_study_is_whole(study))
@@ -227,11 +230,12 @@ static shoal_status read_integrator(const shoal_config *config, shoal_study *stu
     study->dt_min = shoal_config_number(config, integrator, "integrator", "dt_min");
     study->dt_max = shoal_config_number(config, integrator, "integrator", "dt_max");
     study->max_steps = shoal_config_number(config, integrator, "integrator", "max_steps");
-    static const char *const bounds[] = { "dt_min", "dt_max" };
+    static const char *const bounds[] = {"dt_min", "dt_max"};
     for (int i = 0; i < SHOAL_COUNT(bounds); i++) {
         const config_setting_t *bound = config_setting_get_member(integrator, bounds[i]);
         if (bound && !study->propagator->adaptive)
-            return shoal_config_fail(config, bound, NULL, NULL, "no %s: the steps of %s are all the same", bounds[i], word);
+            return shoal_config_fail(config, bound, NULL, NULL, "no %s: the steps of %s are all the same", bounds[i],
+                                     word);
         if (bound && study->dt_min > study->dt_max)
             return shoal_config_fail(config, bound, NULL, NULL, "dt_min <= dt_max");
     }
@@ -246,7 +250,8 @@ static shoal_status read_integrator(const shoal_config *config, shoal_study *stu
     for (int k = 0, preset; (preset = shoal_propagator_preset(study->propagator, word, k, &value)) >= 0; k++)
         if (!config_setting_get_member(integrator, study->propagator->parameters[preset].name))
             study->parameter[preset] = value;
-    status = refuse(config, study, study->propagator->refuses, study->parameter, name ? name : integrator, "a propagator");
+    status = refuse(config, study, study->propagator->refuses, study->parameter, name ? name : integrator,
+                    "a propagator");
     return status ? status : set_steps(config, steps ? steps : shoal_config_lookup(config, "run.orbits"), study);
 }
 
@@ -254,7 +259,7 @@ static shoal_status read_integrator(const shoal_config *config, shoal_study *stu
 static shoal_status read_monitors(const shoal_config *config, shoal_study *study)
 {
     const config_setting_t *list = shoal_config_lookup(config, "monitors");
-    const config_setting_t *group_of[SHOAL_MAX_MONITORS] = { NULL };
+    const config_setting_t *group_of[SHOAL_MAX_MONITORS] = {NULL};
     const int n = list ? config_setting_length(list) : 0;
     for (int i = 0; i < n; i++) {
         const config_setting_t *group = config_setting_get_elem(list, (unsigned)i);
@@ -297,7 +302,8 @@ static shoal_status read_forces(const shoal_config *config, shoal_study *study)
         const shoal_force *type = shoal_plugs_of(config->context)->forces[force->index];
         status = read_parameters(config, group, study, type->parameters, type->n_parameters, force->parameter);
         if (!status)
-            status = refuse(config, study, type->refuses, force->parameter, config_setting_get_member(group, "name"), "a force");
+            status = refuse(config, study, type->refuses, force->parameter, config_setting_get_member(group, "name"),
+                            "a force");
     }
     return status;
 }
@@ -339,8 +345,8 @@ shoal_status shoal_study_open(shoal_context *context, const char *path, const ch
         if ((status = shoal_big_study_read(&config, made)))
             goto fail;
     } else if ((status = read_run(&config, made)) || (status = read_output(&config, made)) ||
-        (status = read_systems(&config, made)) || (status = read_integrator(&config, made)) ||
-        (status = read_forces(&config, made)) || (status = read_monitors(&config, made)))
+               (status = read_systems(&config, made)) || (status = read_integrator(&config, made)) ||
+               (status = read_forces(&config, made)) || (status = read_monitors(&config, made)))
         goto fail;
     shoal_config_close(&config);
     if (context)

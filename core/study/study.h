@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * study.h: a checked config with its systems, and its run. study.c reads what is not of the systems; systems.c makes them
- * (body.c: from keys to an orbit; sample.c: random numbers); run.c runs it; big_study.c and big_run.c: one big system.
+ * study.h: a checked config with its systems, and its run. study.c reads what is not of the systems; systems.c makes
+ * them (body.c: from keys to an orbit; sample.c: random numbers); run.c runs it; big_study.c and big_run.c: one big
+ * system.
  */
 #ifndef SHOAL_STUDY_H
 #define SHOAL_STUDY_H
@@ -11,7 +12,7 @@
 #include "core/plan/plan.h"
 #include "core/result/result.h"
 
-/* ---- study.c: a checked config, its systems ------------------------------------------------------------------------------ */
+/* ---- study.c: a checked config, its systems ---------------------------------------------------------------------- */
 
 /* Count n more systems that are impossible, the first of them `id`, for this reason. */
 void shoal_study_invalid(shoal_study *study, long n, long id, const char *why);
@@ -20,16 +21,16 @@ bool shoal_study_is_whole(const shoal_study *study);
 
 /* A monitor or a force of the config. */
 typedef struct shoal_study_plug {
-    int index; /* in shoal_monitors, shoal_forces */
+    int index;                              /* in shoal_monitors, shoal_forces */
     double parameter[SHOAL_MAX_PARAMETERS]; /* inner units */
 } shoal_study_plug;
 
 struct shoal_study {
     shoal_context *context;
     char *path;
-    char *config_text;       /* the file with the overrides applied, as libconfig writes it */
+    char *config_text; /* the file with the overrides applied, as libconfig writes it */
     shoal_units units;
-    double angle;            /* the user's unit of angle, in radians */
+    double angle; /* the user's unit of angle, in radians */
     const char *angle_name;
     char epoch[64];
     /* integrator */
@@ -38,7 +39,7 @@ struct shoal_study {
     double dt, steps_per_orbit;             /* one of them > 0; both 0: an adaptive propagator finds its first step */
     double dt_min, dt_max, max_steps;
     /* gravitation */
-    int form;                /* -1 = auto */
+    int form; /* -1 = auto */
     /* monitors, in the order of the list */
     shoal_study_plug monitors[SHOAL_MAX_MONITORS];
     int n_monitors;
@@ -46,25 +47,27 @@ struct shoal_study {
     shoal_study_plug forces[SHOAL_MAX_FORCES];
     int n_forces;
     /* run */
-    double t_start, t_end;   /* inner units */
-    double orbits;           /* if not 0: instead of t_end; output times are counted in each system's shortest period, too */
-    long n_unresolved;       /* systems with an initial orbit whose pericentre the steps do not resolve */
+    double t_start, t_end; /* inner units */
+    /* if not 0: instead of t_end; output times are counted in each system's shortest period, too */
+    double orbits;
+    long n_unresolved;             /* systems with an initial orbit whose pericentre the steps do not resolve */
     long n_invalid, first_invalid; /* systems that are impossible, and the id of the first of them */
-    char why_invalid[200];   /* it is */
-    long first, stride;      /* of the config's systems it makes each stride-th from `first` on: run.shard */
-    double system;           /* run.system: the id of the only one, NaN = all */
+    char why_invalid[200];         /* it is */
+    long first, stride;            /* of the config's systems it makes each stride-th from `first` on: run.shard */
+    double system;                 /* run.system: the id of the only one, NaN = all */
     char engine[16], work_model[16], tune[8];
     int gpu_block, gpu_registers, gpu_bodies;
     int threads, lanes;
-    long slice_steps;        /* 0 = auto; results do not depend on it */
+    long slice_steps; /* 0 = auto; results do not depend on it */
     int64_t seed;
-    double checkpoint_s;     /* least wall time between checkpoints */
+    double checkpoint_s; /* least wall time between checkpoints */
     /* output */
-    char *output;            /* file */
-    double interval;         /* 0 = none; inner units or orbits */
-    double *times;           /* [n_times] ascending along the direction of integration, likewise */
+    char *output;    /* file */
+    double interval; /* 0 = none; inner units or orbits */
+    double *times;   /* [n_times] ascending along the direction of integration, likewise */
     int n_times;
-    struct shoal_big_study *big; /* NULL = an ensemble; else one big system, and only what comes before this is filled in */
+    /* NULL = an ensemble; else one big system, and only what comes before this is filled in */
+    struct shoal_big_study *big;
     /* the systems */
     shoal_ensemble *ensemble;
     struct shoal_table *given; /* borrowed, NULL = none: is filled with the systems that are possible, before the
@@ -73,7 +76,7 @@ struct shoal_study {
     int n_axes;
     shoal_axis axes[SHOAL_MAX_AXES];
     int n_swept;
-    shoal_column *swept;     /* [n_swept] values in the user's units */
+    shoal_column *swept; /* [n_swept] values in the user's units */
 };
 
 /*
@@ -85,18 +88,19 @@ shoal_status shoal_study_open(shoal_context *context, const char *path, const ch
                               const char *const *overrides, struct shoal_table *given, shoal_study **study);
 /* run.c: the result of a study before its first step: final states are the initial ones. */
 shoal_status shoal_study_initial(shoal_study *study, shoal_result **result);
-/* Measure what is fastest for it on a GPU, and keep it: rows[*n_rows], room for SHOAL_MOST_TUNED; line: the plan's. The study is used up. */
+/* Measure what is fastest for it on a GPU, and keep it: rows[*n_rows], room for SHOAL_MOST_TUNED; line: the plan's.
+ * The study is used up. */
 shoal_status shoal_study_tune(shoal_study *study, shoal_tuned *rows, int *n_rows, char *line, size_t line_size);
-
 
 /* The result file: `file` as the config has it, or NULL; malloc'd. */
 char *shoal_output_name(const shoal_study *study, const char *file);
 
 /* ---- csv.c, systems.c: fill study->ensemble, body_name, axes and swept columns ----------------------------------- */
 
-/* How many of the config's n systems the study makes; refused if there is none or too many (place: what is to blame). */
-shoal_status shoal_study_share(const shoal_config *config, const shoal_study *study, const config_setting_t *place, double n,
-                               long *share);
+/* How many of the config's n systems the study makes; refused if there is none or too many (place: what is to
+ * blame). */
+shoal_status shoal_study_share(const shoal_config *config, const shoal_study *study, const config_setting_t *place,
+                               double n, long *share);
 /* Systems from a file of Cartesian bodies. */
 shoal_status shoal_systems_read(const shoal_config *config, const char *path, shoal_study *study);
 /* Systems from `system`, `sweep` and `sample`. */
@@ -105,10 +109,10 @@ shoal_status shoal_systems_build(const shoal_config *config, shoal_study *study)
 /* ---- body.c: from what is written of a body to its orbit --------------------------------------------------------- */
 
 typedef struct shoal_body_input {
-    double value[SHOAL_BODY_KEYS];                      /* inner units; defaults where not given */
-    const config_setting_t *source[SHOAL_BODY_KEYS];    /* where it is given, NULL = not given */
-    int relative_to; /* index of a body before it */
-    bool varied;     /* it is not the same in all systems */
+    double value[SHOAL_BODY_KEYS];                   /* inner units; defaults where not given */
+    const config_setting_t *source[SHOAL_BODY_KEYS]; /* where it is given, NULL = not given */
+    int relative_to;                                 /* index of a body before it */
+    bool varied;                                     /* it is not the same in all systems */
 } shoal_body_input;
 
 /* True if a Cartesian key is given. */
@@ -148,18 +152,18 @@ double shoal_sample_draw(const shoal_sample *sample, int64_t seed, int64_t id, i
 /* ---- big_study.c ------------------------------------------------------------------------------------------------- */
 
 typedef struct shoal_big_study {
-    shoal_big_model model;        /* n = 0: file */
-    char *file;                   /* path, NULL = model */
-    int components;               /* bits of shoal_big_components, of the file */
-    bool has_units;               /* false: numbers without units, G = 1 */
+    shoal_big_model model; /* n = 0: file */
+    char *file;            /* path, NULL = model */
+    int components;        /* bits of shoal_big_components, of the file */
+    bool has_units;        /* false: numbers without units, G = 1 */
     shoal_tiled_options forces;
-    char *method;                 /* forces.kernel borrows it */
+    char *method; /* forces.kernel borrows it */
     const shoal_big_method *integrator;
     shoal_big_steps steps;
-    bool starts;                  /* run.t_start is given */
-    double interval;              /* between rows */
-    long snapshots;               /* each so many rows, 0 = none */
-    const shoal_format *format;   /* of snapshots */
+    bool starts;                /* run.t_start is given */
+    double interval;            /* between rows */
+    long snapshots;             /* each so many rows, 0 = none */
+    const shoal_format *format; /* of snapshots */
 } shoal_big_study;
 
 /* From a checked config with a group `model`; fills in what of the study is not of ensembles, too. */

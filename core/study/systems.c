@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * systems.c: the ensemble of a config: its bodies, with a grid over some of their numbers (`sweep`), random values or draws from a
- * file at each point of the grid (`sample`), or plain copies.
+ * systems.c: the ensemble of a config: its bodies, with a grid over some of their numbers (`sweep`), random values or
+ * draws from a file at each point of the grid (`sample`), or plain copies.
  *
- * System s is point s / n_copies of the grid and copy s % n_copies at it; the first axis of the grid is the slowest. A shard
- * makes only some of them, with the ids that they have in the whole.
- * What is not varied keeps the value that is written, in the terms in which it is written: if l is given, l is held,
- * not M; if msini is, the mass follows inc; if period_ratio is, the period follows that of the other body.
+ * System s is point s / n_copies of the grid and copy s % n_copies at it; the first axis of the grid is the slowest. A
+ * shard makes only some of them, with the ids that they have in the whole. What is not varied keeps the value that is
+ * written, in the terms in which it is written: if l is given, l is held, not M; if msini is, the mass follows inc; if
+ * period_ratio is, the period follows that of the other body.
  */
 #define _GNU_SOURCE 1
 #include <limits.h>
@@ -31,7 +31,7 @@ typedef struct variation {
     /* random */
     shoal_sample sample;
     int index;
-    bool drawn;   /* from the file of draws, in this column of those that are taken */
+    bool drawn; /* from the file of draws, in this column of those that are taken */
     int column;
 } variation;
 
@@ -40,9 +40,9 @@ typedef struct builder {
     shoal_study *study;
     const config_setting_t *list; /* system.bodies */
     int n_bodies;
-    shoal_body_input *inputs;     /* [n_bodies] */
-    shoal_orbit *orbits;          /* [n_bodies] */
-    shoal_body *bodies;           /* [n_bodies] */
+    shoal_body_input *inputs; /* [n_bodies] */
+    shoal_orbit *orbits;      /* [n_bodies] */
+    shoal_body *bodies;       /* [n_bodies] */
     shoal_frame frame;
     bool cartesian;
     variation *variations;
@@ -130,7 +130,8 @@ static shoal_status read_target(builder *b, const config_setting_t *group, varia
             return status;
         for (const variation *other = b->variations; other <= v; other++)
             if (other->moves[v->body] && other->key == v->key)
-                return shoal_config_fail(b->config, i ? name : place, NULL, NULL, "a parameter that is varied only once");
+                return shoal_config_fail(b->config, i ? name : place, NULL, NULL,
+                                         "a parameter that is varied only once");
         v->moves[v->body] = true;
         b->inputs[v->body].source[v->key] = place;
     }
@@ -142,7 +143,7 @@ static shoal_status read_axis(builder *b, const config_setting_t *group, variati
 {
     const shoal_config *config = b->config;
     const shoal_parameter *row = &shoal_body_key(v->key)->row;
-    static const char *const range[] = { "from", "to", "count", "scale" };
+    static const char *const range[] = {"from", "to", "count", "scale"};
     shoal_status status = SHOAL_OK;
 
     v->values = config_setting_get_member(group, "values");
@@ -177,27 +178,32 @@ static shoal_status read_axis(builder *b, const config_setting_t *group, variati
 }
 
 /* Whether a random value comes from the file of draws. */
-static shoal_status read_source(const builder *b, const config_setting_t *group, const config_setting_t *file, variation *v)
+static shoal_status read_source(const builder *b, const config_setting_t *group, const config_setting_t *file,
+                                variation *v)
 {
-    const config_setting_t *distribution = config_setting_get_member(group, "distribution"), *column = config_setting_get_member(group, "column");
+    const config_setting_t *distribution = config_setting_get_member(group, "distribution"),
+                           *column = config_setting_get_member(group, "column");
     v->drawn = !distribution;
     if (column && (distribution || !file))
-        return shoal_config_fail(b->config, column, NULL, NULL, distribution ? "either a column or a distribution" : "no column without sample.file");
+        return shoal_config_fail(b->config, column, NULL, NULL,
+                                 distribution ? "either a column or a distribution" : "no column without sample.file");
     if (!distribution && !file)
         return shoal_config_fail(b->config, group, "distribution", NULL, "a distribution, or a column of sample.file");
 #define X(name) #name,
-    static const char *const of_distributions[] = { SHOAL_DISTRIBUTION_KEY_LIST(X) };
+    static const char *const of_distributions[] = {SHOAL_DISTRIBUTION_KEY_LIST(X)};
 #undef X
     for (int i = 0; i < SHOAL_COUNT(of_distributions) && v->drawn; i++) {
         const config_setting_t *useless = config_setting_get_member(group, of_distributions[i]);
         if (useless)
-            return shoal_config_fail(b->config, useless, NULL, NULL, "no '%s' without a distribution", of_distributions[i]);
+            return shoal_config_fail(b->config, useless, NULL, NULL, "no '%s' without a distribution",
+                                     of_distributions[i]);
     }
     return v->drawn ? SHOAL_OK : shoal_sample_init(b->config, group, v->key, &v->sample);
 }
 
 /* The columns of sample.file that parameters take. */
-static shoal_status read_draws(builder *b, const config_setting_t *file, const config_setting_t *random, const config_setting_t *count)
+static shoal_status read_draws(builder *b, const config_setting_t *file, const config_setting_t *random,
+                               const config_setting_t *count)
 {
     char name[b->n_variations + 1][2 * SHOAL_NAME_SIZE];
     const char *names[b->n_variations + 1];
@@ -205,14 +211,18 @@ static shoal_status read_draws(builder *b, const config_setting_t *file, const c
         variation *v = &b->variations[i];
         if (!v->drawn)
             continue;
-        snprintf(name[b->n_drawn], sizeof name[0], "%s.%s", b->study->body_name[v->body], shoal_body_key(v->key)->row.name);
-        names[b->n_drawn] = shoal_config_string(config_setting_get_elem(random, (unsigned)v->index), "column", name[b->n_drawn]);
+        snprintf(name[b->n_drawn], sizeof name[0], "%s.%s", b->study->body_name[v->body],
+                 shoal_body_key(v->key)->row.name);
+        names[b->n_drawn] = shoal_config_string(config_setting_get_elem(random, (unsigned)v->index), "column",
+                                                name[b->n_drawn]);
         v->column = b->n_drawn++;
     }
     if (b->n_drawn == 0)
-        return shoal_config_fail(b->config, file, NULL, NULL, "a parameter without a distribution, that takes a column");
+        return shoal_config_fail(b->config, file, NULL, NULL,
+                                 "a parameter without a distribution, that takes a column");
     char *path = shoal_config_path(b->config, config_setting_get_string(file));
-    shoal_status status = path ? shoal_csv_columns(b->config->context, path, b->n_drawn, names, &b->draws, &b->n_draws) : out_of_memory(b);
+    shoal_status status = path ? shoal_csv_columns(b->config->context, path, b->n_drawn, names, &b->draws, &b->n_draws)
+                               : out_of_memory(b);
     free(path);
     if (!status && !count)
         b->n_copies = b->n_draws;
@@ -303,7 +313,7 @@ static bool make_orbit(builder *b, int i, double mu, const char **reason)
 static bool make_bodies(builder *b, const char **reason)
 {
     for (int i = 0; i < b->n_bodies; i++)
-        b->bodies[i] = (shoal_body){ .m = shoal_body_mass(&b->inputs[i]), .r = b->inputs[i].value[SHOAL_BODY_r] };
+        b->bodies[i] = (shoal_body){.m = shoal_body_mass(&b->inputs[i]), .r = b->inputs[i].value[SHOAL_BODY_r]};
     for (int i = 0; i < b->n_bodies; i++) {
         const double *v = b->inputs[i].value;
         if (b->cartesian) {
@@ -338,12 +348,13 @@ static shoal_status check_constants(builder *b)
     for (int i = 0; i < b->n_bodies; i++) {
         shoal_body_input *input = &b->inputs[i];
         const config_setting_t *spacing = input->source[SHOAL_BODY_hill_spacing];
-        input->varied |= shoal_body_is_tied(input) && (b->inputs[input->relative_to].varied || (spacing && varied_mass));
+        input->varied |= shoal_body_is_tied(input) &&
+                         (b->inputs[input->relative_to].varied || (spacing && varied_mass));
         b->bodies[i].m = shoal_body_mass(input);
         mass += b->bodies[i].m;
         if (input->varied || i == 0 || b->cartesian)
             continue;
-        const config_setting_t *place = input->source[SHOAL_BODY_e] ? input->source[SHOAL_BODY_e]
+        const config_setting_t *place = input->source[SHOAL_BODY_e]   ? input->source[SHOAL_BODY_e]
                                         : spacing                     ? spacing
                                         : input->source[SHOAL_BODY_a] ? input->source[SHOAL_BODY_a]
                                                                       : config_setting_get_elem(b->list, (unsigned)i);
@@ -391,8 +402,8 @@ static shoal_status create_columns(builder *b)
             continue;
         const bool copies = i == b->n_variations;
         shoal_axis *axis = &study->axes[study->n_axes++];
-        *axis = (shoal_axis){ .count = copies ? b->n_copies : b->variations[i].count,
-                              .logarithmic = !copies && b->variations[i].logarithmic };
+        *axis = (shoal_axis){.count = copies ? b->n_copies : b->variations[i].count,
+                             .logarithmic = !copies && b->variations[i].logarithmic};
         memcpy(axis->column, column->name, sizeof axis->column);
     }
     if (!isnan(study->system))
@@ -437,7 +448,7 @@ static shoal_status make_systems(builder *b)
 {
     bool any = false;
     for (long s = 0; s < b->n_systems; s++) {
-        const shoal_system record = { .id = b->study->first + s * b->study->stride, .t_start = b->study->t_start };
+        const shoal_system record = {.id = b->study->first + s * b->study->stride, .t_start = b->study->t_start};
         const char *reason;
         apply_variations(b, s, record.id);
         /* an impossible system stays `invalid`, as it was made: it is a result of the sweep, not an error */
@@ -450,8 +461,9 @@ static shoal_status make_systems(builder *b)
             shoal_study_invalid(b->study, 1, record.id, made ? shoal_context_message(b->config->context) : reason);
         if (status && (b->n_variations == 0 || (shoal_study_is_whole(b->study) && !any && s == b->n_systems - 1))) {
             const config_setting_t *varies = shoal_config_lookup(b->config, b->n_axes ? "sweep" : "sample");
-            return shoal_config_fail(b->config, varies ? varies : b->list, NULL, NULL, "possible initial conditions%s: %s",
-                                     b->n_variations ? " of one system at least; the first one" : "", b->study->why_invalid);
+            return shoal_config_fail(
+                b->config, varies ? varies : b->list, NULL, NULL, "possible initial conditions%s: %s",
+                b->n_variations ? " of one system at least; the first one" : "", b->study->why_invalid);
         }
         shoal_ensemble_set_system(b->study->ensemble, s, &record);
         if (!status && b->study->given && (status = give_system(b, record.id)))
@@ -462,7 +474,7 @@ static shoal_status make_systems(builder *b)
 
 shoal_status shoal_systems_build(const shoal_config *config, shoal_study *study)
 {
-    builder b = { .config = config, .study = study, .list = shoal_config_lookup(config, "system.bodies") };
+    builder b = {.config = config, .study = study, .list = shoal_config_lookup(config, "system.bodies")};
     const config_setting_t *system = shoal_config_lookup(config, "system");
     const config_setting_t *elements = config_setting_get_member(system, "elements");
     shoal_status status;

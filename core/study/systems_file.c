@@ -11,20 +11,23 @@
 
 shoal_status shoal_systems_read(const shoal_config *config, const char *path, shoal_study *study)
 {
-    shoal_table table = { .context = config->context };
+    shoal_table table = {.context = config->context};
     shoal_status status = shoal_csv_table(&table, path, false);
     if (status)
         goto fail;
     if (table.units.length == 0)
         table.units = config->units;
-    shoal_table_convert(&table, &(shoal_units){ .length = 1, .mass = 1, .time = 1 });
+    shoal_table_convert(&table, &(shoal_units){.length = 1, .mass = 1, .time = 1});
     while (!isnan(study->system) && study->first < table.n_systems &&
            (double)table.systems[study->first].id != study->system)
         study->first++;
     const config_setting_t *file = shoal_config_lookup(config, "system.file");
-    const double time = table.n_systems > 0 ? table.systems[0].time / config->units.time : NAN; /* all the same, or none */
+    /* all the same, or none */
+    const double time = table.n_systems > 0 ? table.systems[0].time / config->units.time : NAN;
     if (!isnan(time) && time != 0 && !shoal_config_lookup(config, "run.t_start")) {
-        status = shoal_config_fail(config, file, NULL, NULL, "run.t_start with states of time %.15g: as much to go on from there, 0 to count anew", time);
+        status = shoal_config_fail(
+            config, file, NULL, NULL,
+            "run.t_start with states of time %.15g: as much to go on from there, 0 to count anew", time);
         goto fail;
     }
     long n_systems = 0;
@@ -36,7 +39,7 @@ shoal_status shoal_systems_read(const shoal_config *config, const char *path, sh
     status = shoal_ensemble_create(config->context, table.n_systems, (int)table.n_names, &study->ensemble);
     for (long s = 0; s < table.n_systems && !status; s++) {
         const shoal_table_system *system = &table.systems[s];
-        const shoal_system record = { .id = (long)system->id, .t_start = study->t_start };
+        const shoal_system record = {.id = (long)system->id, .t_start = study->t_start};
         if (shoal_ensemble_set_bodies(study->ensemble, s, system->n_bodies, table.bodies + system->first))
             status = shoal_fail(config->context, SHOAL_E_INPUT,
                                 "%s:%ld: system = %ld: expected possible initial conditions: %s", path, system->line,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * least_distance.c: a monitor of one's own: the least distance between two bodies at the ends of steps, and optionally the end of a system
- * when it falls below a limit.
+ * least_distance.c: a monitor of one's own: the least distance between two bodies at the ends of steps, and optionally
+ * the end of a system when it falls below a limit.
  *
  *     plugins = [ "least_distance.c" ];
  *     monitors = ( { name = "least_distance"; first = "jupiter"; second = "saturn"; } );
@@ -52,7 +52,8 @@ LANE_FN void least_distance_observe(const shoal_kernel_args *k, const lane_view 
     const lane_pair pair = pair_relative(view->n, view->after, i, j);
     const real distance = lane_sqrt(pair_dot(pair.x, pair.y, pair.z, pair.x, pair.y, pair.z));
     slots[0] = lane_min(slots[0], distance);
-    event_offer(event, distance < lane_set(p[2]), lane_set(1.0), lane_set(SHOAL_ENCOUNTER), lane_set((double)i), lane_set((double)j));
+    event_offer(event, distance < lane_set(p[2]), lane_set(1.0), lane_set(SHOAL_ENCOUNTER), lane_set((double)i),
+                lane_set((double)j));
 }
 
 #endif

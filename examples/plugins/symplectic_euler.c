@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * symplectic_euler.c: a propagator of one's own, the shortest that is worth having: v += h a(x), x += h v, order 1, symplectic.
+ * symplectic_euler.c: a propagator of one's own, the shortest that is worth having: v += h a(x), x += h v, order 1,
+ * symplectic.
  *
  *     plugins = [ "symplectic_euler.c" ];
  *     integrator = { name = "symplectic_euler"; dt = 0.001; };

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * uniform_field.c: a force of one's own: a constant acceleration of all bodies but the first along x, as of a distant perturber's
- * tide at its simplest (the star is the origin of what is observed). The smallest plugin there is; see docs/plugins.md.
+ * uniform_field.c: a force of one's own: a constant acceleration of all bodies but the first along x, as of a distant
+ * perturber's tide at its simplest (the star is the origin of what is observed). The smallest plugin there is; see
+ * docs/plugins.md.
  *
  *     plugins = [ "uniform_field.c" ];
  *     forces = ( { name = "uniform_field"; strength = 1e-6; } );
@@ -24,7 +25,8 @@ const shoal_force shoal_force_uniform_field = {
 
 #else /* kernel text: lanes are systems */
 
-LANE_FN void uniform_field_add(const shoal_kernel_args *k, const double *p, int n, const real *m, const real *x, const real *v, real *a)
+LANE_FN void uniform_field_add(const shoal_kernel_args *k, const double *p, int n, const real *m, const real *x,
+                               const real *v, real *a)
 {
     (void)k, (void)m, (void)x, (void)v;
     for (int i = 1; i < n; i++)

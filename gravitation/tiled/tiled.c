@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * tiled.c: forces of one big system, the part that is common to all engines: options, checks, inner units, the choice of the
- * engine.
+ * tiled.c: forces of one big system, the part that is common to all engines: options, checks, inner units, the choice
+ * of the engine.
  *
- * Inner units are powers of two near the rms distance from the centre of the bodies, the total mass and the rms speed, so that
- * single precision neither overflows nor underflows in any units. In single and mixed precision places and velocities are counted
- * from their means.
+ * Inner units are powers of two near the rms distance from the centre of the bodies, the total mass and the rms speed,
+ * so that single precision neither overflows nor underflows in any units. In single and mixed precision places and
+ * velocities are counted from their means.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -20,12 +20,12 @@ struct shoal_tiled {
     const tiled_backend_type *type;
     tiled_backend *backend;
     int threads;
-    long n_max, n, n_targets;    /* n_targets: for which there is room */
-    double *slab;                /* m, x, v of the sources, [7][n_max] */
-    double *targets;             /* x, v of targets: [6][n_targets] */
+    long n_max, n, n_targets; /* n_targets: for which there is room */
+    double *slab;             /* m, x, v of the sources, [7][n_max] */
+    double *targets;          /* x, v of targets: [6][n_targets] */
     tiled_bodies sources;
-    double origin[3], drift[3];  /* the place and velocity that inner ones are counted from */
-    double length, mass, speed;  /* inner units in the caller's */
+    double origin[3], drift[3]; /* the place and velocity that inner ones are counted from */
+    double length, mass, speed; /* inner units in the caller's */
     char line[512];
 };
 
@@ -94,7 +94,8 @@ static const tiled_backend_type *engine_for(shoal_context *context, const char *
     const tiled_backend_type *type = type_named(engine);
     *status = SHOAL_E_USAGE;
     if (!type)
-        shoal_fail(context, *status, "engine = \"%s\" for the forces of one big system: expected auto, cpu or cuda", engine);
+        shoal_fail(context, *status, "engine = \"%s\" for the forces of one big system: expected auto, cpu or cuda",
+                   engine);
     else if (type->missing()) {
         *status = shoal_fail(context, SHOAL_E_UNSUPPORTED, "%s", type->missing());
         type = NULL;
@@ -113,15 +114,18 @@ static shoal_status check_kernel(shoal_context *context, const tiled_backend_typ
         if (strcmp(names[n++], kernel) != 0)
             continue;
         const char *lacks = !type->can(kernel, options->precision, 0) ? shoal_tiled_precision_name(options->precision)
-                            : type->can(kernel, options->precision, options->wants & ~SHOAL_TILED_JERK) ? "jerk" : "potential";
-        return shoal_fail(context, SHOAL_E_USAGE, "kernel = \"%s\" computes no %s: a step of the ladder for bench only", kernel, lacks);
+                            : type->can(kernel, options->precision, options->wants & ~SHOAL_TILED_JERK) ? "jerk"
+                                                                                                        : "potential";
+        return shoal_fail(context, SHOAL_E_USAGE, "kernel = \"%s\" computes no %s: a step of the ladder for bench only",
+                          kernel, lacks);
     }
     const char *near = shoal_nearest(kernel, names, n);
-    return shoal_fail(context, SHOAL_E_USAGE, "kernel = \"%s\": there is none of that name for the engine %s%s%s%s", kernel,
-                      type->name, near ? "; did you mean \"" : "", near ? near : "", near ? "\"?" : "");
+    return shoal_fail(context, SHOAL_E_USAGE, "kernel = \"%s\": there is none of that name for the engine %s%s%s%s",
+                      kernel, type->name, near ? "; did you mean \"" : "", near ? near : "", near ? "\"?" : "");
 }
 
-shoal_status shoal_tiled_create(shoal_context *context, const shoal_tiled_options *options, long n_max, shoal_tiled **tiled)
+shoal_status shoal_tiled_create(shoal_context *context, const shoal_tiled_options *options, long n_max,
+                                shoal_tiled **tiled)
 {
     *tiled = NULL;
     shoal_status status = SHOAL_E_USAGE;
@@ -129,10 +133,11 @@ shoal_status shoal_tiled_create(shoal_context *context, const shoal_tiled_option
         return shoal_fail(context, status, "forces for up to %ld bodies: expected 1 to 2^30", n_max);
     if (!(options->eps >= 0) || isinf(options->eps))
         return shoal_fail(context, status, "softening length %g: expected a finite number >= 0", options->eps);
-    if ((unsigned)options->precision >= SHOAL_TILED_PRECISIONS || (unsigned)options->softening >= SHOAL_TILED_SOFTENINGS ||
-        (unsigned)options->tune > SHOAL_TILED_TUNE_NEVER || options->threads < 0 || options->n_devices < 0 ||
-        options->wants & ~(SHOAL_TILED_JERK | SHOAL_TILED_POTENTIAL))
-        return shoal_fail(context, status, "precision %d, softening %d, tune %d, threads %d, devices %d, wants %d: one is out of range",
+    if ((unsigned)options->precision >= SHOAL_TILED_PRECISIONS ||
+        (unsigned)options->softening >= SHOAL_TILED_SOFTENINGS || (unsigned)options->tune > SHOAL_TILED_TUNE_NEVER ||
+        options->threads < 0 || options->n_devices < 0 || options->wants & ~(SHOAL_TILED_JERK | SHOAL_TILED_POTENTIAL))
+        return shoal_fail(context, status,
+                          "precision %d, softening %d, tune %d, threads %d, devices %d, wants %d: one is out of range",
                           (int)options->precision, (int)options->softening, (int)options->tune, options->threads,
                           options->n_devices, options->wants);
     if (options->softening == SHOAL_TILED_SPLINE && options->eps == 0)
@@ -144,28 +149,28 @@ shoal_status shoal_tiled_create(shoal_context *context, const shoal_tiled_option
     if ((status = check_kernel(context, type, kernel, options)))
         return status;
 
-    shoal_tiled *new = calloc(1, sizeof *new);
-    if (!new)
+    shoal_tiled *made = calloc(1, sizeof *made);
+    if (!made)
         return shoal_fail(context, SHOAL_E_MEMORY, "no memory for the forces of %ld bodies", n_max);
-    new->context = context;
-    new->type = type;
-    new->n_max = n_max;
-    new->options = *options;
-    snprintf(new->engine, sizeof new->engine, "%s", type->name);
-    snprintf(new->kernel, sizeof new->kernel, "%s", kernel);
-    new->options.engine = new->engine;
-    new->options.kernel = new->kernel;
-    new->threads = options->threads ? options->threads : shoal_default_threads(NULL);
-    new->slab = shoal_allocate((size_t)n_max, 7 * sizeof(double));
-    if (!new->slab)
+    made->context = context;
+    made->type = type;
+    made->n_max = n_max;
+    made->options = *options;
+    snprintf(made->engine, sizeof made->engine, "%s", type->name);
+    snprintf(made->kernel, sizeof made->kernel, "%s", kernel);
+    made->options.engine = made->engine;
+    made->options.kernel = made->kernel;
+    made->threads = options->threads ? options->threads : shoal_default_threads(NULL);
+    made->slab = shoal_allocate((size_t)n_max, 7 * sizeof(double));
+    if (!made->slab)
         status = shoal_fail(context, SHOAL_E_MEMORY, "no memory for the forces of %ld bodies", n_max);
     if (!status)
-        status = type->create(context, &new->options, n_max, &new->backend);
+        status = type->create(context, &made->options, n_max, &made->backend);
     if (status) {
-        shoal_tiled_destroy(&new);
+        shoal_tiled_destroy(&made);
         return status;
     }
-    *tiled = new;
+    *tiled = made;
     return SHOAL_OK;
 }
 
@@ -210,8 +215,8 @@ static shoal_status check_vectors(shoal_tiled *tiled, const char *what, long n, 
     for (int c = 0; c < 3; c++) {
         const long bad = first_bad(n, x + c * n, -INFINITY);
         if (bad >= 0)
-            return shoal_fail(tiled->context, SHOAL_E_USAGE, "body %ld: %s along %c is %g: expected a finite number", bad, what,
-                              "xyz"[c], x[c * n + bad]);
+            return shoal_fail(tiled->context, SHOAL_E_USAGE, "body %ld: %s along %c is %g: expected a finite number",
+                              bad, what, "xyz"[c], x[c * n + bad]);
     }
     return SHOAL_OK;
 }
@@ -239,7 +244,8 @@ static long n_parts(long n)
     return n > PARALLEL ? PARTS : 1;
 }
 
-/* Sums over bodies first .. last - 1; places and velocities are counted from the first body of all, lest their squares cancel. */
+/* Sums over bodies first .. last - 1; places and velocities are counted from the first body of all, lest their
+ * squares cancel. */
 typedef struct sums {
     double least, most, m, x[3], d2, v[3], v2;
 } sums;
@@ -247,7 +253,7 @@ typedef struct sums {
 static sums add_up(long n, long first, long last, const double *m, const double *x, const double *v)
 {
     double least = INFINITY, most = 0, mass = 0, sx = 0, sy = 0, sz = 0, d2 = 0, ux = 0, uy = 0, uz = 0, v2 = 0;
-    #pragma omp simd reduction(+ : mass, sx, sy, sz, d2) reduction(min : least) reduction(max : most)
+#pragma omp simd reduction(+ : mass, sx, sy, sz, d2) reduction(min : least) reduction(max : most)
     for (long i = first; i < last; i++) {
         const double dx = x[i] - x[0], dy = x[n + i] - x[n], dz = x[2 * n + i] - x[2 * n];
         least = m[i] < least ? m[i] : least;
@@ -259,7 +265,7 @@ static sums add_up(long n, long first, long last, const double *m, const double 
         d2 += dx * dx + dy * dy + dz * dz;
     }
     if (v) {
-        #pragma omp simd reduction(+ : ux, uy, uz, v2)
+#pragma omp simd reduction(+ : ux, uy, uz, v2)
         for (long i = first; i < last; i++) {
             const double dx = v[i] - v[0], dy = v[n + i] - v[n], dz = v[2 * n + i] - v[2 * n];
             ux += dx;
@@ -275,7 +281,7 @@ static sums add_up_all(const shoal_tiled *tiled, long n, const double *m, const 
 {
     const long parts = n_parts(n);
     sums part[PARTS], all = {.least = INFINITY};
-    #pragma omp parallel for num_threads(tiled->threads) if (parts > 1) schedule(static)
+#pragma omp parallel for num_threads(tiled->threads) if (parts > 1) schedule(static)
     for (long k = 0; k < parts; k++)
         part[k] = add_up(n, n * k / parts, n * (k + 1) / parts, m, x, v);
     for (long k = 0; k < parts; k++) {
@@ -311,13 +317,15 @@ static double spread(long n, const double *x, const double *sum, double squares,
 }
 
 /* Check the sources; the inner units, and the origins of their places and velocities: double precision needs none. */
-static shoal_status find_units(shoal_tiled *tiled, long n, const double *m, const double *x, const double *v, tiled_bodies *sources)
+static shoal_status find_units(shoal_tiled *tiled, long n, const double *m, const double *x, const double *v,
+                               tiled_bodies *sources)
 {
     const sums s = add_up_all(tiled, n, m, x, v);
     shoal_status status = SHOAL_OK;
     const long bad = s.least >= 0 && isfinite(s.m) ? -1 : first_bad(n, m, 0);
     if (bad >= 0)
-        return shoal_fail(tiled->context, SHOAL_E_USAGE, "body %ld: mass %g: expected a finite number >= 0", bad, m[bad]);
+        return shoal_fail(tiled->context, SHOAL_E_USAGE, "body %ld: mass %g: expected a finite number >= 0", bad,
+                          m[bad]);
     if (!is_sound(s.d2))
         status = check_vectors(tiled, "the position", n, x);
     if (!status && v && !is_sound(s.v2))
@@ -344,7 +352,7 @@ static void to_inner(long n, long first, long last, const double *x, const doubl
     const double inverse = 1 / unit;
     for (int c = 0; c < 3; c++) {
         const double at = origin[c];
-        #pragma omp simd
+#pragma omp simd
         for (long i = c * n + first; i < c * n + last; i++)
             out[i] = (x[i] - at) * inverse;
     }
@@ -365,7 +373,7 @@ shoal_status shoal_tiled_sources(shoal_tiled *tiled, long n, const double *m, co
     double *im = tiled->slab, *ix = im + n, *iv = ix + 3 * n;
     const double inverse_mass = 1 / tiled->mass;
     const long parts = n_parts(n);
-    #pragma omp parallel for num_threads(tiled->threads) if (parts > 1) schedule(static)
+#pragma omp parallel for num_threads(tiled->threads) if (parts > 1) schedule(static)
     for (long k = 0; k < parts; k++) {
         const long first = n * k / parts, last = n * (k + 1) / parts;
         for (long i = first; i < last; i++)
@@ -390,12 +398,12 @@ shoal_status shoal_tiled_sources(shoal_tiled *tiled, long n, const double *m, co
 static shoal_status check_targets(shoal_tiled *tiled, bool jerk, const shoal_tiled_targets *targets)
 {
     if (targets->n < 0 || (targets->n > 0 && !targets->index && (!targets->x || (jerk && !targets->v))))
-        return shoal_fail(tiled->context, SHOAL_E_USAGE, "%ld targets: expected >= 0, with indices or positions%s", targets->n,
-                          jerk ? " and velocities" : "");
+        return shoal_fail(tiled->context, SHOAL_E_USAGE, "%ld targets: expected >= 0, with indices or positions%s",
+                          targets->n, jerk ? " and velocities" : "");
     for (long i = 0; targets->index && i < targets->n; i++)
         if (targets->index[i] < 0 || targets->index[i] >= tiled->n)
-            return shoal_fail(tiled->context, SHOAL_E_USAGE, "target %ld is body %ld: expected 0 to %ld", i, targets->index[i],
-                              tiled->n - 1);
+            return shoal_fail(tiled->context, SHOAL_E_USAGE, "target %ld is body %ld: expected 0 to %ld", i,
+                              targets->index[i], tiled->n - 1);
     shoal_status status = SHOAL_OK;
     if (!targets->index && targets->n)
         status = check_vectors(tiled, "the target's position", targets->n, targets->x);
@@ -443,14 +451,15 @@ static void scale(long n, long first, long last, double factor, double *x)
             x[i] *= factor;
 }
 
-shoal_status shoal_tiled_forces(shoal_tiled *tiled, int wants, const shoal_tiled_targets *targets, double *a, double *jerk,
-                                double *phi)
+shoal_status shoal_tiled_forces(shoal_tiled *tiled, int wants, const shoal_tiled_targets *targets, double *a,
+                                double *jerk, double *phi)
 {
     const bool want_jerk = wants & SHOAL_TILED_JERK, want_phi = wants & SHOAL_TILED_POTENTIAL;
     if (!tiled->n)
         return shoal_fail(tiled->context, SHOAL_E_USAGE, "forces without sources");
     if (wants & ~tiled->options.wants)
-        return shoal_fail(tiled->context, SHOAL_E_USAGE, "forces with wants = %d, made for %d", wants, tiled->options.wants);
+        return shoal_fail(tiled->context, SHOAL_E_USAGE, "forces with wants = %d, made for %d", wants,
+                          tiled->options.wants);
     if (!a || (want_jerk && !jerk) || (want_phi && !phi))
         return shoal_fail(tiled->context, SHOAL_E_USAGE, "no room for the results that are wanted");
     shoal_status status = targets ? check_targets(tiled, want_jerk, targets) : SHOAL_OK;
@@ -472,7 +481,7 @@ shoal_status shoal_tiled_forces(shoal_tiled *tiled, int wants, const shoal_tiled
 
     const double L = tiled->length, unit_a = tiled->mass / L / L, unit_jerk = unit_a / L * tiled->speed;
     const long parts = n_parts(n);
-    #pragma omp parallel for num_threads(tiled->threads) if (parts > 1) schedule(static)
+#pragma omp parallel for num_threads(tiled->threads) if (parts > 1) schedule(static)
     for (long k = 0; k < parts; k++) {
         scale(n, n * k / parts, n * (k + 1) / parts, unit_a, a);
         if (want_jerk)
@@ -504,6 +513,7 @@ const char *shoal_tiled_picked(shoal_tiled *tiled, int wants)
 
 void shoal_tiled_pick(shoal_tiled *tiled, int wants, const char *kernel)
 {
-    if (tiled->type->pick && strcmp(tiled->kernel, "auto") == 0 && tiled->type->can(kernel, tiled->options.precision, wants))
+    if (tiled->type->pick && strcmp(tiled->kernel, "auto") == 0 &&
+        tiled->type->can(kernel, tiled->options.precision, wants))
         tiled->type->pick(tiled->backend, wants, kernel);
 }

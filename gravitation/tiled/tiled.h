@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * tiled.h: all-pairs gravity of one big system (10^2 .. 10^7 bodies) on the CPU and on CUDA. Forces only: who integrates calls
- * shoal_tiled_sources and shoal_tiled_forces each time he needs accelerations.
+ * tiled.h: all-pairs gravity of one big system (10^2 .. 10^7 bodies) on the CPU and on CUDA. Forces only: who
+ * integrates calls shoal_tiled_sources and shoal_tiled_forces each time he needs accelerations.
  *
  * For target i and sources j, with d = x_j - x_i, w = v_j - v_i, G = 1:
  *
@@ -9,13 +9,14 @@
  *   jerk_i =  sum_j m_j [w g + (d.w) d g'/r]           g'/r = -3 s^-5
  *   phi_i  = -sum_{j != i} m_j p(r)                    p = 1/s
  *
- * or g and p of the spline of compact support h = 2.8 eps (Springel, Yoshida & White 2001, doi:10.1016/S1384-1076(01)00042-2,
- * equation 71): Newton's law beyond h, and the same depth as Plummer's at r = 0.
+ * or g and p of the spline of compact support h = 2.8 eps (Springel, Yoshida & White 2001,
+ * doi:10.1016/S1384-1076(01)00042-2, equation 71): Newton's law beyond h, and the same depth as Plummer's at r = 0.
  *
- * A body exerts no force on itself or on one in the same place; but in single precision, with a softening of 2^-10 of the system's
- * size or more, a GPU may round the place of either, as if they were some 1e-7 of the system's size apart. Without softening the
- * force grows up to a separation of 1e-12 (fp32, mixed) or 1e-60 (fp64) of the system's size and falls to zero within. Results are
- * the same bits in every run and for every number of threads; between engines, kernels and instruction sets they differ by rounding.
+ * A body exerts no force on itself or on one in the same place; but in single precision, with a softening of 2^-10 of
+ * the system's size or more, a GPU may round the place of either, as if they were some 1e-7 of the system's size apart.
+ * Without softening the force grows up to a separation of 1e-12 (fp32, mixed) or 1e-60 (fp64) of the system's size and
+ * falls to zero within. Results are the same bits in every run and for every number of threads; between engines,
+ * kernels and instruction sets they differ by rounding.
  */
 #ifndef SHOAL_TILED_H
 #define SHOAL_TILED_H
@@ -25,13 +26,19 @@
 typedef struct shoal_tiled shoal_tiled;
 
 typedef enum shoal_tiled_precision {
-    SHOAL_TILED_FP64,  /* error near 1e-15 of the rms acceleration */
-    SHOAL_TILED_MIXED, /* differences of positions, sums and from half a million bodies on near pairs in double, the rest in single precision: some 1e-9 rms */
-    SHOAL_TILED_FP32,  /* below 1e-6 rms */
+    SHOAL_TILED_FP64, /* error near 1e-15 of the rms acceleration */
+    /* differences of positions, sums and from half a million bodies on near pairs in double, the rest in single
+     * precision: some 1e-9 rms */
+    SHOAL_TILED_MIXED,
+    SHOAL_TILED_FP32, /* below 1e-6 rms */
     SHOAL_TILED_PRECISIONS
 } shoal_tiled_precision;
 
-typedef enum shoal_tiled_softening { SHOAL_TILED_PLUMMER, SHOAL_TILED_SPLINE, SHOAL_TILED_SOFTENINGS } shoal_tiled_softening;
+typedef enum shoal_tiled_softening {
+    SHOAL_TILED_PLUMMER,
+    SHOAL_TILED_SPLINE,
+    SHOAL_TILED_SOFTENINGS
+} shoal_tiled_softening;
 
 /* Names for configs and tables, and the inverse (-1 if there is none). */
 const char *shoal_tiled_precision_name(int precision); /* "fp64", "mixed", "fp32" */
@@ -39,9 +46,13 @@ int shoal_tiled_precision_from_name(const char *name);
 const char *shoal_tiled_softening_name(int softening); /* "plummer", "spline" */
 int shoal_tiled_softening_from_name(const char *name);
 
-/* What kernel = "auto" takes for all sources as targets: what was measured and kept on such a device, else what a table says that
- * was measured on one H200 and one H100; what shoal_tiled_tune finds, whatever was kept; the table. */
-typedef enum shoal_tiled_tuning { SHOAL_TILED_TUNE_AUTO, SHOAL_TILED_TUNE_ALWAYS, SHOAL_TILED_TUNE_NEVER } shoal_tiled_tuning;
+/* What kernel = "auto" takes for all sources as targets: what was measured and kept on such a device, else what a
+ * table says that was measured on one H200 and one H100; what shoal_tiled_tune finds, whatever was kept; the table. */
+typedef enum shoal_tiled_tuning {
+    SHOAL_TILED_TUNE_AUTO,
+    SHOAL_TILED_TUNE_ALWAYS,
+    SHOAL_TILED_TUNE_NEVER
+} shoal_tiled_tuning;
 
 /* What is wanted beside the acceleration. */
 enum { SHOAL_TILED_JERK = 1, SHOAL_TILED_POTENTIAL = 2 };
@@ -51,10 +62,11 @@ typedef struct shoal_tiled_options {
     const char *kernel; /* one of shoal_tiled_kernel; NULL or "auto" */
     shoal_tiled_precision precision;
     shoal_tiled_softening softening;
-    double eps;         /* softening length, >= 0 */
-    int wants;          /* everything that will ever be asked of it: SHOAL_TILED_... */
-    int threads;        /* of the CPU; 0 = as many as it may use */
-    int n_devices;      /* GPUs, all of one kind; 0 = 1. More: each has all sources and a share of the work; results are the same */
+    double eps;  /* softening length, >= 0 */
+    int wants;   /* everything that will ever be asked of it: SHOAL_TILED_... */
+    int threads; /* of the CPU; 0 = as many as it may use */
+    /* GPUs, all of one kind; 0 = 1. More: each has all sources and a share of the work; results are the same */
+    int n_devices;
     shoal_tiled_tuning tune;
 } shoal_tiled_options;
 
@@ -71,7 +83,8 @@ bool shoal_tiled_can(const char *engine, const char *kernel, shoal_tiled_precisi
  * Refused: SHOAL_E_USAGE for options out of range, an unknown engine or kernel, a kernel that cannot do what is asked;
  * SHOAL_E_UNSUPPORTED for CUDA where there is none.
  */
-shoal_status shoal_tiled_create(shoal_context *context, const shoal_tiled_options *options, long n_max, shoal_tiled **tiled);
+shoal_status shoal_tiled_create(shoal_context *context, const shoal_tiled_options *options, long n_max,
+                                shoal_tiled **tiled);
 void shoal_tiled_destroy(shoal_tiled **tiled);
 
 /*
@@ -86,9 +99,10 @@ shoal_status shoal_tiled_sources(shoal_tiled *tiled, long n, const double *m, co
 /* Where forces are wanted. */
 typedef struct shoal_tiled_targets {
     long n;
-    const long *index;  /* [n] among the sources; NULL: x and v */
-    const double *x;    /* [3][n] other places; a source in the same place is a coincident body, not the target itself */
-    const double *v;    /* [3][n], for the jerk */
+    const long *index; /* [n] among the sources; NULL: x and v */
+    /* [3][n] other places; a source in the same place is a coincident body, not the target itself */
+    const double *x;
+    const double *v; /* [3][n], for the jerk */
 } shoal_tiled_targets;
 
 /*
@@ -97,17 +111,19 @@ typedef struct shoal_tiled_targets {
  *   targets       in   NULL = all sources, in order
  *   a, jerk, phi  out  [3][n], [3][n], [n] for n targets; those not wanted may be NULL
  */
-shoal_status shoal_tiled_forces(shoal_tiled *tiled, int wants, const shoal_tiled_targets *targets, double *a, double *jerk,
-                                double *phi);
+shoal_status shoal_tiled_forces(shoal_tiled *tiled, int wants, const shoal_tiled_targets *targets, double *a,
+                                double *jerk, double *phi);
 
 /* Seconds that one evaluation of all forces takes where the sources lie, without copies: the least of n_repeats. */
 shoal_status shoal_tiled_measure(shoal_tiled *tiled, int wants, int n_repeats, double *seconds);
 
 /*
- * For kernel = "auto" and all sources as targets: measure the kernels that are in question on the sources as they are, and keep
- * the fastest, from now on and beside the compiled kernels for later runs with as many bodies (within a factor of two) on such
- * a device. That takes some seconds, and nothing where there is no choice, one was kept before, or it does not pay.
- *   n_evaluations  in  how many times these forces are going to be asked for; measuring takes a fortieth of their time at most.
+ * For kernel = "auto" and all sources as targets: measure the kernels that are in question on the sources as they are,
+ * and keep the fastest, from now on and beside the compiled kernels for later runs with as many bodies (within a factor
+ * of two) on such a device. That takes some seconds, and nothing where there is no choice, one was kept before, or it
+ * does not pay.
+ *   n_evaluations  in  how many times these forces are going to be asked for; measuring takes a fortieth of their time
+ *                      at most.
  *                      INFINITY, and options.tune = ALWAYS: it pays in any case
  * Kernels differ by rounding, and so does what follows from it: who goes on with something says which kernel it had.
  */
@@ -116,10 +132,12 @@ shoal_status shoal_tiled_tune(shoal_tiled *tiled, int wants, double n_evaluation
 /* The kernel for all sources, which must be set, as targets: its name, "auto" where an engine has no choice. */
 const char *shoal_tiled_picked(shoal_tiled *tiled, int wants);
 
-/* From now on "auto" is this kernel for all sources as targets, as it was for who now goes on. Another engine's is ignored. */
+/* From now on "auto" is this kernel for all sources as targets, as it was for who now goes on. Another engine's is
+ * ignored. */
 void shoal_tiled_pick(shoal_tiled *tiled, int wants, const char *kernel);
 
-/* What computes the forces, and why that was picked: one line, valid as long as tiled and until the next call with it. */
+/* What computes the forces, and why that was picked: one line, valid as long as tiled and until the next call with
+ * it. */
 const char *shoal_tiled_line(shoal_tiled *tiled);
 
 #endif

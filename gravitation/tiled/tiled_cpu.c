@@ -2,14 +2,15 @@
  *
  * tiled_cpu.c: forces of one big system on the CPU: SIMD lanes (tiled_kernel.c) and OpenMP threads.
  *
- * edges: every pair once. Bodies are cut into tiles, and pairs of tiles are played like a tournament: in each of n - 1 rounds
- * every tile meets another one, so that the pairs of a round touch different sums, and threads need no sums of their own. A
- * tile's sums grow in the order of the rounds: it depends on the number of bodies alone, not on the number of threads.
+ * edges: every pair once. Bodies are cut into tiles, and pairs of tiles are played like a tournament: in each of n - 1
+ * rounds every tile meets another one, so that the pairs of a round touch different sums, and threads need no sums of
+ * their own. A tile's sums grow in the order of the rounds: it depends on the number of bodies alone, not on the number
+ * of threads.
  *
  * rows: each target by itself, lanes over sources.
  *
- * naive, naive_edges: steps of the ladder, for comparison: the serial loops of students' codes, structures of single-precision
- * numbers, acceleration only.
+ * naive, naive_edges: steps of the ladder, for comparison: the serial loops of students' codes, structures of
+ * single-precision numbers, acceleration only.
  *
  * plain: row by row in double precision, as the equations of tiled.h stand. The reference of all others.
  */
@@ -43,13 +44,13 @@ struct tiled_backend {
     const tiled_cpu_kernels *simd; /* NULL: none for this machine in this build */
     tiled_bodies sources;
     tiled_cpu_bodies packed, targets; /* n: padded */
-    void *slab[2];          /* of those two */
+    void *slab[2];                    /* of those two */
     size_t slab_size[2];
-    double *sums;           /* [TILED_SUMS][n] */
+    double *sums; /* [TILED_SUMS][n] */
     size_t sums_size;
     double eps;
     long tile;
-    int last;               /* the kernel of the last forces */
+    int last; /* the kernel of the last forces */
 };
 
 /* p and g of tiled.h, and g'/r. */
@@ -79,7 +80,7 @@ static void plain(const tiled_backend *b, const tiled_bodies *targets, const til
 {
     const tiled_bodies *s = &b->sources, *t = targets ? targets : s;
     const double floor2 = tiled_floor2(SHOAL_TILED_FP64);
-    #pragma omp parallel for num_threads(b->threads) schedule(dynamic, 16)
+#pragma omp parallel for num_threads(b->threads) schedule(dynamic, 16)
     for (long i = 0; i < t->n; i++) {
         const long own = tiled_source_of(targets, i);
         double a[3] = {0}, jerk[3] = {0}, phi = 0;
@@ -138,7 +139,8 @@ static __attribute__((noinline, optimize("O3"))) void naive_edges_loop(struct na
     for (long i = 0; i < n; i++)
         for (long j = i + 1; j < n; j++) {
             const float dx = b[j].x - b[i].x, dy = b[j].y - b[i].y, dz = b[j].z - b[i].z;
-            const float p = 1.0f / sqrtf(dx * dx + dy * dy + dz * dz + eps2), g = p * p * p, gi = g * b[j].m, gj = g * b[i].m;
+            const float p = 1.0f / sqrtf(dx * dx + dy * dy + dz * dz + eps2), g = p * p * p, gi = g * b[j].m,
+                        gj = g * b[i].m;
             b[i].ax += gi * dx;
             b[i].ay += gi * dy;
             b[i].az += gi * dz;
@@ -156,8 +158,10 @@ static shoal_status naive(tiled_backend *b, bool pairs_once, const tiled_results
     if (!bodies)
         return shoal_fail(b->context, SHOAL_E_MEMORY, "no memory for %ld bodies", s->n);
     for (long i = 0; i < s->n; i++)
-        bodies[i] = (struct naive_body){(float)s->x[0][i], (float)s->x[1][i], (float)s->x[2][i], (float)s->m[i], 0, 0, 0};
-    (pairs_once ? naive_edges_loop : naive_loop)(bodies, s->n, (float)(b->eps * b->eps + tiled_floor2(SHOAL_TILED_FP32)));
+        bodies[i] = (struct naive_body){
+            (float)s->x[0][i], (float)s->x[1][i], (float)s->x[2][i], (float)s->m[i], 0, 0, 0};
+    (pairs_once ? naive_edges_loop : naive_loop)(bodies, s->n,
+                                                 (float)(b->eps * b->eps + tiled_floor2(SHOAL_TILED_FP32)));
     for (long i = 0; i < s->n; i++) {
         results->a[0][i] = bodies[i].ax;
         results->a[1][i] = bodies[i].ay;
@@ -183,9 +187,9 @@ static shoal_status grow(tiled_backend *b, void **memory, size_t *have, size_t s
 }
 
 /*
- * Numbers of one field of bodies first .. last - 1. In mixed precision the upper part of a coordinate is a multiple of 2^-18, so
- * that differences of upper parts are exact up to 2^6 (the size of the system is 1): rounded, they would all be off to the same
- * side for one body, and so would be its acceleration.
+ * Numbers of one field of bodies first .. last - 1. In mixed precision the upper part of a coordinate is a multiple of
+ * 2^-18, so that differences of upper parts are exact up to 2^6 (the size of the system is 1): rounded, they would all
+ * be off to the same side for one body, and so would be its acceleration.
  */
 static void pack_field(const tiled_backend *b, int f, const double *values, long first, long last, void *to)
 {
@@ -207,7 +211,7 @@ static shoal_status pack(tiled_backend *b, int k, const tiled_bodies *from, long
     const bool fp64 = b->options.precision == SHOAL_TILED_FP64;
     const int n_fields = b->options.precision == SHOAL_TILED_MIXED ? TILED_FIELDS : TILED_FIELDS - 3;
     const size_t field = (size_t)n_padded * (fp64 ? sizeof(double) : sizeof(float));
-    const double *values[TILED_FIELDS] = {from->x[0], from->x[1], from->x[2], from->m,   from->v[0],
+    const double *values[TILED_FIELDS] = {from->x[0], from->x[1], from->x[2], from->m,    from->v[0],
                                           from->v[1], from->v[2], from->x[0], from->x[1], from->x[2]};
     shoal_status status = grow(b, &b->slab[k], &b->slab_size[k], TILED_FIELDS * field);
     if (status)
@@ -216,7 +220,7 @@ static shoal_status pack(tiled_backend *b, int k, const tiled_bodies *from, long
     for (int f = 0; f < TILED_FIELDS; f++)
         to->field[f] = (char *)b->slab[k] + (size_t)f * field;
     const long n = from->n, parts = n > 8192 ? 64 : 1;
-    #pragma omp parallel for num_threads(b->threads) schedule(static) if (parts > 1)
+#pragma omp parallel for num_threads(b->threads) schedule(static) if (parts > 1)
     for (long part = 0; part < parts; part++)
         for (int f = 0; f < n_fields; f++)
             if (values[f])
@@ -241,7 +245,8 @@ static long tile_of(long n)
 
 /* ---- every pair once --------------------------------------------------------------------------------------------- */
 
-/* Match k of n / 2 in a round of a tournament of n (even): tiles *a and *b. The last tile stays, the others go round. */
+/* Match k of n / 2 in a round of a tournament of n (even): tiles *a and *b. The last tile stays, the others go
+ * round. */
 static void match(long n, long round, long k, long *a, long *b)
 {
     *a = k ? (round + k) % (n - 1) : n - 1;
@@ -256,8 +261,8 @@ static void wait_for(atomic_long *played, long rounds)
 }
 
 /*
- * The matches in order of rounds, each taken by the next free thread, which waits until both tiles have played all rounds
- * before. First each tile meets itself, where every pair comes twice.
+ * The matches in order of rounds, each taken by the next free thread, which waits until both tiles have played all
+ * rounds before. First each tile meets itself, where every pair comes twice.
  */
 static shoal_status edges(tiled_backend *b, int what, const tiled_cpu_law *law)
 {
@@ -275,7 +280,7 @@ static shoal_status edges(tiled_backend *b, int what, const tiled_cpu_law *law)
         sum[q] = b->sums + q * n;
     if (b->sources.equal)
         what |= TILED_EQUAL;
-    #pragma omp parallel num_threads(b->threads) if (!status && n * n > TILED_ALONE)
+#pragma omp parallel num_threads(b->threads) if (!status && n * n > TILED_ALONE)
     for (long u; !status && (u = atomic_fetch_add(&next, 1)) < n_matches;) {
         long round = 0, i = u, j = u;
         if (u >= n_tiles) {
@@ -311,7 +316,7 @@ static shoal_status rows(tiled_backend *b, int what, const tiled_cpu_law *law, c
     double *sum[TILED_SUMS];
     for (int q = 0; q < TILED_SUMS; q++)
         sum[q] = b->sums + q * places->n;
-    #pragma omp parallel for num_threads(b->threads) schedule(dynamic, 4) if (n * b->sources.n > TILED_ALONE)
+#pragma omp parallel for num_threads(b->threads) schedule(dynamic, 4) if (n * b->sources.n > TILED_ALONE)
     for (long i = 0; i < n; i++)
         b->simd->row(what, law, &b->packed, places, i, tiled_source_of(targets, i), sum);
     return SHOAL_OK;
@@ -347,7 +352,8 @@ static int kernel_for(const tiled_backend *b, bool all)
     return kernel < (all ? KERNELS : KERNEL_EDGES) ? kernel : all ? KERNEL_EDGES : KERNEL_ROWS;
 }
 
-static shoal_status cpu_create(shoal_context *context, const shoal_tiled_options *options, long n_max, tiled_backend **backend)
+static shoal_status cpu_create(shoal_context *context, const shoal_tiled_options *options, long n_max,
+                               tiled_backend **backend)
 {
     tiled_backend *new = *backend = calloc(1, sizeof *new);
     if (!new)
@@ -365,8 +371,8 @@ static shoal_status cpu_create(shoal_context *context, const shoal_tiled_options
             new->simd = simd;
     }
     if (!new->simd && strcmp(options->kernel, "plain") != 0)
-        return shoal_fail(context, SHOAL_E_UNSUPPORTED, "no CPU kernels for %s of the forces of one big system in this build",
-                          arch);
+        return shoal_fail(context, SHOAL_E_UNSUPPORTED,
+                          "no CPU kernels for %s of the forces of one big system in this build", arch);
     if (options->n_devices > 1)
         return shoal_fail(context, SHOAL_E_USAGE, "n_devices = %d on the CPU: expected 0 or 1", options->n_devices);
     return SHOAL_OK;
@@ -454,8 +460,8 @@ static void cpu_line(const tiled_backend *b, char *line, size_t size)
     const bool picked = strcmp(kernels[b->last].name, b->options.kernel) != 0;
     const bool simd = b->last == KERNEL_ROWS || b->last == KERNEL_EDGES;
     snprintf(line, size, "cpu: %s%s: %s; %s, %d thread%s, tiles of %ld bodies", kernels[b->last].name,
-             picked ? " (picked by the targets)" : "", kernels[b->last].doc, simd ? b->simd->arch : "no SIMD", b->threads,
-             b->threads == 1 ? "" : "s", b->tile);
+             picked ? " (picked by the targets)" : "", kernels[b->last].doc, simd ? b->simd->arch : "no SIMD",
+             b->threads, b->threads == 1 ? "" : "s", b->tile);
 }
 
 const tiled_backend_type shoal_tiled_cpu = {

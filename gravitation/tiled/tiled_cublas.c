@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * tiled_cublas.c: adding up partial sums by a matrix-vector product of cuBLAS, as seen in students' codes; slower than a kernel
- * of three lines, which is what the ladder shows. The library is opened at run time.
+ * tiled_cublas.c: adding up partial sums by a matrix-vector product of cuBLAS, as seen in students' codes; slower than
+ * a kernel of three lines, which is what the ladder shows. The library is opened at run time.
  */
 #include <dlfcn.h>
 #include <stdlib.h>
@@ -11,14 +11,15 @@
 struct library {
     int (*create)(void **handle);
     int (*destroy)(void *handle);
-    int (*dgemv)(void *handle, int transposed, int m, int n, const double *alpha, device_pointer a, int lda, device_pointer x,
-                 int step_x, const double *beta, device_pointer y, int step_y);
+    int (*dgemv)(void *handle, int transposed, int m, int n, const double *alpha, device_pointer a, int lda,
+                 device_pointer x, int step_x, const double *beta, device_pointer y, int step_y);
 };
 
 static bool library_open(struct library *library)
 {
     static const char *const names[] = {"libcublas.so.13", "libcublas.so.12", "libcublas.so",
-                                        "/usr/local/cuda/lib64/libcublas.so.13", "/usr/local/cuda/lib64/libcublas.so.12"};
+                                        "/usr/local/cuda/lib64/libcublas.so.13",
+                                        "/usr/local/cuda/lib64/libcublas.so.12"};
     void *found = NULL;
     for (int i = 0; i < SHOAL_COUNT(names) && !found; i++)
         found = dlopen(names[i], RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
@@ -31,8 +32,8 @@ static bool library_open(struct library *library)
     return library->create && library->destroy && library->dgemv;
 }
 
-shoal_status shoal_tiled_add_columns(shoal_context *context, struct tiled_cublas *cublas, device_pointer from, long n_rows,
-                                     long n_columns, device_pointer to)
+shoal_status shoal_tiled_add_columns(shoal_context *context, struct tiled_cublas *cublas, device_pointer from,
+                                     long n_rows, long n_columns, device_pointer to)
 {
     struct library library;
     struct driver driver;
@@ -55,8 +56,8 @@ shoal_status shoal_tiled_add_columns(shoal_context *context, struct tiled_cublas
         cublas->n_ones = n_columns;
     }
     const double one = 1, zero = 0;
-    const int result =
-        library.dgemv(cublas->handle, 0, (int)n_rows, (int)n_columns, &one, from, (int)n_rows, cublas->ones, 1, &zero, to, 1);
+    const int result = library.dgemv(cublas->handle, 0, (int)n_rows, (int)n_columns, &one, from, (int)n_rows,
+                                     cublas->ones, 1, &zero, to, 1);
     return result ? shoal_fail(context, SHOAL_E_DEVICE, "cublasDgemv failed: %d", result) : SHOAL_OK;
 }
 

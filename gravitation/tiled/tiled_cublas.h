@@ -16,8 +16,8 @@ struct tiled_cublas {
 };
 
 /* to [n_rows] = sum of the n_columns columns of from [n_columns][n_rows], on the device whose context is current. */
-shoal_status shoal_tiled_add_columns(shoal_context *context, struct tiled_cublas *cublas, device_pointer from, long n_rows,
-                                     long n_columns, device_pointer to);
+shoal_status shoal_tiled_add_columns(shoal_context *context, struct tiled_cublas *cublas, device_pointer from,
+                                     long n_rows, long n_columns, device_pointer to);
 void shoal_tiled_cublas_close(struct tiled_cublas *cublas, struct driver *driver);
 
 #endif

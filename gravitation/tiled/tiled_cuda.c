@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * tiled_cuda.c: forces of one big system on one or more GPUs of a host. The kernels are in tiled_cuda.kern.h; what each form of
- * them is compiled with is in a table here.
+ * tiled_cuda.c: forces of one big system on one or more GPUs of a host. The kernels are in tiled_cuda.kern.h; what each
+ * form of them is compiled with is in a table here.
  *
- * Every device has all bodies. With edge sharing it does some of the parts into which the rows of tiles are cut and has sums of
- * all bodies for each, which the host adds in the order of the parts; otherwise it has a share of the targets. Results do not
- * depend on the number of devices.
+ * Every device has all bodies. With edge sharing it does some of the parts into which the rows of tiles are cut and has
+ * sums of all bodies for each, which the host adds in the order of the parts; otherwise it has a share of the targets.
+ * Results do not depend on the number of devices.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -15,15 +15,15 @@
 #include "gravitation/tiled/tiled_forms.h"
 
 /*
- * With edge sharing the pairs of MANY bodies or more are cut into PARTS, whose sums are added in their order, whatever device
- * they come from; fewer are not worth more than one device.
+ * With edge sharing the pairs of MANY bodies or more are cut into PARTS, whose sums are added in their order, whatever
+ * device they come from; fewer are not worth more than one device.
  */
 enum { MAX_DEVICES = 8, PARTS = 8, MANY = 1 << 17 };
 /* Bodies; loops over fewer are not worth the start of threads. */
 enum { PARALLEL = 8192 };
 /* Measuring is worth it if the forces to come take so many times as long. */
 enum { TUNE_PAYS = 40, TUNE_REPEATS = 2 };
-#define COMPILE_S 0.5       /* a form's compilation, roughly */
+#define COMPILE_S      0.5  /* a form's compilation, roughly */
 #define CLEARLY_FASTER 0.97 /* times differ by a percent from one run to the next; so would results, to rounding */
 
 /* As the kernels take them. */
@@ -65,7 +65,8 @@ struct staging {
     bool locked;
 };
 
-/* What kernels that share edges make of masses: any, all the same, or by their roots, which costs less (tiled_cuda.kern.h). */
+/* What kernels that share edges make of masses: any, all the same, or by their roots, which costs less
+ * (tiled_cuda.kern.h). */
 enum { MASSES_ANY, MASSES_EQUAL, MASSES_ROOTS, N_MASSES };
 
 /* A compiled form. */
@@ -83,7 +84,7 @@ struct gpu {
     char name[128];
     struct buffer bodies, targets, results, part_j, part_i, sorted;
     struct staging staged_targets, staged_results;
-    bool current; /* bodies: what is staged */
+    bool current;                               /* bodies: what is staged */
     struct program program[FORMS][4][N_MASSES]; /* by form, wants, masses */
     struct tiled_cublas cublas;
 };
@@ -104,21 +105,22 @@ struct tiled_backend {
     struct gpu gpu[MAX_DEVICES];
     tiled_bodies sources;
     double eps;
-    struct staging staged; /* the sources as they are on all devices */
+    struct staging staged;           /* the sources as they are on all devices */
     const tiled_shape *staged_shape; /* packed for it; NULL = not */
-    struct choice choice[4];    /* by wants */
-    int given[4];               /* by wants: 1 + the form that somebody goes on with, else 0 */
-    int shown;                  /* the wants that the line is about: those of the last forces on all sources */
+    struct choice choice[4];         /* by wants */
+    int given[4];                    /* by wants: 1 + the form that somebody goes on with, else 0 */
+    int shown;                       /* the wants that the line is about: those of the last forces on all sources */
 };
 
 /* One evaluation: what runs where. */
 struct work {
     int form, wants, masses;
     const tiled_shape *shape;
-    long n, n_targets;      /* padded */
-    long width;             /* tiles of sources up to the last one */
+    long n, n_targets; /* padded */
+    long width;        /* tiles of sources up to the last one */
     int n_sums, n_words;
-    long first, n_own;      /* targets of this device; with edge sharing first is that of the parts, and targets are all */
+    /* targets of this device; with edge sharing first is that of the parts, and targets are all */
+    long first, n_own;
     long n_parts, n_blocks; /* parts of the pairs; blocks of targets on all devices */
     bool own_places;        /* targets are the sources where they lie */
 };
@@ -185,7 +187,8 @@ static void cuda_destroy(tiled_backend **backend)
         if (!gpu->cuda)
             continue;
         (void)driver->context_push(gpu->cuda);
-        struct buffer *const buffers[] = {&gpu->bodies, &gpu->targets, &gpu->results, &gpu->part_j, &gpu->part_i, &gpu->sorted};
+        struct buffer *const buffers[] = {&gpu->bodies, &gpu->targets, &gpu->results,
+                                          &gpu->part_j, &gpu->part_i,  &gpu->sorted};
         for (int i = 0; i < SHOAL_COUNT(buffers); i++)
             if (buffers[i]->at)
                 (void)driver->release(buffers[i]->at);
@@ -220,7 +223,8 @@ static shoal_status gpu_open(tiled_backend *b, int index)
     const struct gpu *first = &b->gpu[0];
     if (gpu->arch != first->arch || gpu->n_multiprocessors != first->n_multiprocessors)
         return shoal_fail(b->context, SHOAL_E_UNSUPPORTED,
-                          "GPU %d is a %s, GPU 0 a %s: those that share the forces must be of one kind, lest results depend on who does what",
+                          "GPU %d is a %s, GPU 0 a %s: those that share the forces must be of one kind, lest results "
+                          "depend on who does what",
                           index, gpu->name, first->name);
     if ((result = driver->context_retain(&gpu->cuda, gpu->device)) != 0) {
         gpu->cuda = NULL;
@@ -229,31 +233,32 @@ static shoal_status gpu_open(tiled_backend *b, int index)
     return SHOAL_OK;
 }
 
-static shoal_status cuda_create(shoal_context *context, const shoal_tiled_options *options, long n_max, tiled_backend **backend)
+static shoal_status cuda_create(shoal_context *context, const shoal_tiled_options *options, long n_max,
+                                tiled_backend **backend)
 {
     (void)n_max;
-    tiled_backend *new = calloc(1, sizeof *new);
+    tiled_backend *made = calloc(1, sizeof *made);
     int n = 0;
-    if (!new)
+    if (!made)
         return shoal_fail(context, SHOAL_E_MEMORY, "no memory for the forces on a GPU");
-    new->context = context;
-    new->options = *options;
-    new->threads = options->threads ? options->threads : shoal_default_threads(NULL);
-    const char *missing = shoal_driver_open(&new->driver);
+    made->context = context;
+    made->options = *options;
+    made->threads = options->threads ? options->threads : shoal_default_threads(NULL);
+    const char *missing = shoal_driver_open(&made->driver);
     shoal_status status = missing ? shoal_fail(context, SHOAL_E_UNSUPPORTED, "%s", missing) : SHOAL_OK;
-    if (!status && (new->driver.version(&new->version) != 0 || new->driver.device_count(&n) != 0))
+    if (!status && (made->driver.version(&made->version) != 0 || made->driver.device_count(&n) != 0))
         status = shoal_fail(context, SHOAL_E_DEVICE, "the CUDA driver does not answer");
     const int wanted = options->n_devices ? options->n_devices : 1;
     if (!status && (wanted > n || wanted > MAX_DEVICES))
         status = shoal_fail(context, SHOAL_E_USAGE, "n_devices = %d: expected 1 to %d", wanted,
                             n < MAX_DEVICES ? n : MAX_DEVICES);
     for (int g = 0; !status && g < wanted; g++) {
-        new->n_gpus = g + 1;
-        status = gpu_open(new, g);
+        made->n_gpus = g + 1;
+        status = gpu_open(made, g);
     }
     if (status)
-        cuda_destroy(&new);
-    *backend = new;
+        cuda_destroy(&made);
+    *backend = made;
     return status;
 }
 
@@ -267,7 +272,9 @@ static int n_sums_of(int wants)
 /* Bytes of shared memory that a launch adds, for the totals of a block. */
 static size_t totals_size(int form, const tiled_shape *s, int n_sums)
 {
-    return shoal_tiled_forms[form].edges && !shoal_tiled_forms[form].sorted ? (size_t)n_sums * s->i * s->warps * 32 * sizeof(double) : 0;
+    return shoal_tiled_forms[form].edges && !shoal_tiled_forms[form].sorted
+               ? (size_t)n_sums * s->i * s->warps * 32 * sizeof(double)
+               : 0;
 }
 
 static shoal_status program_load(tiled_backend *b, struct gpu *gpu, const struct work *w, struct program *program)
@@ -301,8 +308,8 @@ static shoal_status program_load(tiled_backend *b, struct gpu *gpu, const struct
         constants[i] = text[i];
     }
     shoal_cubin cubin;
-    shoal_status status =
-        shoal_jit_text(b->context, "gravitation/tiled/tiled_cuda.kern.h", constants, gpu->arch, b->version, &cubin);
+    shoal_status status = shoal_jit_text(b->context, "gravitation/tiled/tiled_cuda.kern.h", constants, gpu->arch,
+                                         b->version, &cubin);
     if (status)
         return status;
     struct driver *driver = &b->driver;
@@ -317,15 +324,22 @@ static shoal_status program_load(tiled_backend *b, struct gpu *gpu, const struct
         cuda_function *function;
         const char *name;
     } sorting[] = {
-        {&program->keys, "tiled_keys"},     {&program->sort_pairs, "tiled_sort_pairs"}, {&program->sort_blocks, "tiled_sort_blocks"},
-        {&program->gather, "tiled_gather"}, {&program->groups, "tiled_groups"},
-        {&program->seed, "tiled_seed"},     {&program->near, "tiled_near"},
+        {&program->keys, "tiled_keys"},
+        {&program->sort_pairs, "tiled_sort_pairs"},
+        {&program->sort_blocks, "tiled_sort_blocks"},
+        {&program->gather, "tiled_gather"},
+        {&program->groups, "tiled_groups"},
+        {&program->seed, "tiled_seed"},
+        {&program->near, "tiled_near"},
     };
     for (int i = 0; !result && shoal_tiled_forms[w->form].sorted && i < SHOAL_COUNT(sorting); i++)
         result = driver->module_function(sorting[i].function, program->module, sorting[i].name);
     const size_t shared = totals_size(w->form, s, w->n_sums);
-    if (result || (result = driver->module_function(&program->main, program->module, edges ? "tiled_edges" : "tiled_rows")) != 0 ||
-        (result = driver->module_function(&program->sum, program->module, edges ? "tiled_edges_sum" : "tiled_parts_sum")) != 0 ||
+    if (result ||
+        (result = driver->module_function(&program->main, program->module, edges ? "tiled_edges" : "tiled_rows")) !=
+            0 ||
+        (result = driver->module_function(&program->sum, program->module,
+                                          edges ? "tiled_edges_sum" : "tiled_parts_sum")) != 0 ||
         (result = driver->module_function(&program->parts, program->module, "tiled_parts_sum")) != 0 ||
         (result = driver->function_set(program->main, FUNCTION_DYNAMIC_SHARED, (int)shared)) != 0 ||
         (result = driver->function_attribute(&program->registers, FUNCTION_REGISTERS, program->main)) != 0 ||
@@ -345,21 +359,22 @@ static bool picks(const tiled_backend *b)
 }
 
 /*
- * Roots are for accelerations in single precision of masses so even that nothing a pair is made of leaves the range of floats, with
- * a softening (Plummer's, of which the kernel makes use) that is large beside the rounding of positions: k x_j is rounded once
- * more, and bodies at one place then attract each other a little.
+ * Roots are for accelerations in single precision of masses so even that nothing a pair is made of leaves the range of
+ * floats, with a softening (Plummer's, of which the kernel makes use) that is large beside the rounding of positions: k
+ * x_j is rounded once more, and bodies at one place then attract each other a little.
  */
 static int masses_of(const tiled_backend *b, int wants)
 {
     if (b->sources.equal)
         return MASSES_EQUAL;
-    const bool single = b->options.precision == SHOAL_TILED_FP32 && b->options.softening == SHOAL_TILED_PLUMMER && wants == 0;
+    const bool single = b->options.precision == SHOAL_TILED_FP32 && b->options.softening == SHOAL_TILED_PLUMMER &&
+                        wants == 0;
     return single && b->sources.lightest >= 0x1p-32 && b->eps >= 0x1p-10 ? MASSES_ROOTS : MASSES_ANY;
 }
 
-/* The form of the forces on all sources, or on n_targets others. What was kept is looked up once for a number of bodies. (For
- * others the table alone counts: their number changes all the time.) It stays when the kind of masses changes, lest a run that goes on
- * differ. */
+/* The form of the forces on all sources, or on n_targets others. What was kept is looked up once for a number of
+ * bodies. (For others the table alone counts: their number changes all the time.) It stays when the kind of masses
+ * changes, lest a run that goes on differ. */
 static int choose_form(tiled_backend *b, int wants, bool all, long n_targets)
 {
     const int named = shoal_tiled_form_named(b->options.kernel);
@@ -451,7 +466,8 @@ static shoal_status buffer_grow(tiled_backend *b, struct buffer *buffer, size_t 
     return SHOAL_OK;
 }
 
-/* Page-locked memory, which is copied at the bus' speed and without waiting; where it cannot be had, other memory does. */
+/* Page-locked memory, which is copied at the bus' speed and without waiting; where it cannot be had, other memory
+ * does. */
 static shoal_status staging_grow(tiled_backend *b, struct staging *staging, size_t size)
 {
     if (size <= staging->size)
@@ -490,9 +506,9 @@ static inline void put_fp32(float *to, long stride, const double *x, double m, c
 }
 
 /*
- * A coordinate is two floats, of which the upper is a multiple of 2^-18, so that differences of upper parts are exact up to 2^6
- * (the size of the system is 1): rounded, they would all be off to the same side for one body i, and so would be its
- * acceleration.
+ * A coordinate is two floats, of which the upper is a multiple of 2^-18, so that differences of upper parts are exact
+ * up to 2^6 (the size of the system is 1): rounded, they would all be off to the same side for one body i, and so would
+ * be its acceleration.
  */
 static inline void put_mixed(float *to, long stride, const double *x, double m, const double *v, bool velocities)
 {
@@ -508,7 +524,8 @@ static inline void put_mixed(float *to, long stride, const double *x, double m, 
     }
 }
 
-/* What the kernels' masses are in where some of them go by roots: a power of two near the number of bodies, so that they are near 1. */
+/* What the kernels' masses are in where some of them go by roots: a power of two near the number of bodies, so that
+ * they are near 1. */
 static double mass_unit(const tiled_backend *b)
 {
     return masses_of(b, 0) == MASSES_ROOTS ? ldexp(1, ilogb((double)b->sources.n)) : 1;
@@ -524,14 +541,16 @@ static void put_own(shoal_tiled_precision precision, void *to, long stride, long
         memcpy((float *)to + 3, &bits, sizeof bits);
 }
 
-/* Sources (or targets) first .. first + n - 1 as the kernels' words, n_padded of them; those that fill up are far away. */
-static void pack(const tiled_backend *b, bool sources, const tiled_bodies *targets, long first, long n, long n_padded, int n_words, void *to)
+/* Sources (or targets) first .. first + n - 1 as the kernels' words, n_padded of them; those that fill up are far
+ * away. */
+static void pack(const tiled_backend *b, bool sources, const tiled_bodies *targets, long first, long n, long n_padded,
+                 int n_words, void *to)
 {
     const tiled_bodies *bodies = targets ? targets : &b->sources;
     const shoal_tiled_precision precision = b->options.precision;
     const bool velocities = n_words > 2 || (n_words == 2 && precision == SHOAL_TILED_FP32);
     const double far = precision == SHOAL_TILED_FP64 ? 1e100 : 1e15, unit = mass_unit(b);
-    #pragma omp parallel for num_threads(b->threads) schedule(static) if (n_padded > PARALLEL)
+#pragma omp parallel for num_threads(b->threads) schedule(static) if (n_padded > PARALLEL)
     for (long i = 0; i < n_padded; i++) {
         double x[3] = {far, far, far}, v[3] = {0}, m = 0;
         if (i < n) {
@@ -603,12 +622,12 @@ static int part_start(const struct work *w, long k, long n)
     return (int)row;
 }
 
-/* The rows from first on whose partial sums fit into a quarter of the first device's memory, at least one; not what is free, lest
- * the order of sums depend on it. */
+/* The rows from first on whose partial sums fit into a quarter of the first device's memory, at least one; not what
+ * is free, lest the order of sums depend on it. */
 static int window_end(const tiled_backend *b, const struct work *w, int first, int last, size_t *size)
 {
-    const size_t tile_size =
-        (size_t)(32 * w->shape->warps * w->n_sums) * (b->options.precision == SHOAL_TILED_FP32 ? sizeof(float) : sizeof(double));
+    const size_t tile_size = (size_t)(32 * w->shape->warps * w->n_sums) *
+                             (b->options.precision == SHOAL_TILED_FP32 ? sizeof(float) : sizeof(double));
     int end = first + 1;
     while (end < last && (size_t)tiles_before(w, first, end + 1) * tile_size < b->gpu[0].memory / 4)
         end++;
@@ -621,27 +640,29 @@ static size_t bytes_of(const struct work *w, long n)
     return (size_t)n * (size_t)w->n_words * 16;
 }
 
-static shoal_status launch(tiled_backend *b, cuda_function function, long x, long y, int block, size_t shared, void **arguments)
+static shoal_status launch(tiled_backend *b, cuda_function function, long x, long y, int block, size_t shared,
+                           void **arguments)
 {
     int result = b->driver.launch(function, (unsigned)x, (unsigned)y, 1, (unsigned)block, 1, 1, (unsigned)shared, NULL,
                                   arguments, NULL);
     return result ? cuda_fail(b, result, "starting the forces on the GPU") : SHOAL_OK;
 }
 
-static shoal_status add_parts(tiled_backend *b, const struct program *program, device_pointer parts, int n_parts, long long n,
-                              device_pointer to)
+static shoal_status add_parts(tiled_backend *b, const struct program *program, device_pointer parts, int n_parts,
+                              long long n, device_pointer to)
 {
     int lanes = n_parts < 32 ? 1 : 32;
     void *arguments[] = {&parts, &n_parts, &n, &lanes, &to};
     return launch(b, program->parts, (n * lanes + 127) / 128, 1, 128, 0, arguments);
 }
 
-/* ---- the order of places: where what it takes lies in a device's buffer ------------------------------------------- */
+/* ---- the order of places: where what it takes lies in a device's buffer ------------------------------------------ */
 
-/* Bytes of struct group and float4, threads of a block that sorts twice as many bodies, of one for near pairs, of one for each bin, as in the kernels. */
+/* Bytes of struct group and float4, threads of a block that sorts twice as many bodies, of one for near pairs, of
+ * one for each bin, as in the kernels. */
 enum { GROUP_SIZE = 32, BALL_SIZE = 16, SORT_BLOCK = 512, NEAR_BLOCK = 256, SEED_BINS = 1024 };
 struct sorted {
-    long long n;          /* bodies, a power of two */
+    long long n; /* bodies, a power of two */
     device_pointer keys, bodies, warps, segment_balls, warp_balls, near, order, place, seed;
     size_t size;
 };
@@ -656,14 +677,10 @@ static struct sorted sorted_layout(const struct work *w, device_pointer at)
         device_pointer *at;
         size_t size;
     } arrays[] = {
-        {&s.keys, (size_t)s.n * 8},
-        {&s.bodies, bytes_of(w, w->n)},
-        {&s.warps, n_warps * GROUP_SIZE},
-        {&s.segment_balls, n_segments * BALL_SIZE},
-        {&s.warp_balls, n_warps * BALL_SIZE},
-        {&s.near, n * (size_t)w->n_sums * sizeof(double)},
-        {&s.order, (size_t)s.n * 4},
-        {&s.place, n * 4},
+        {&s.keys, (size_t)s.n * 8},           {&s.bodies, bytes_of(w, w->n)},
+        {&s.warps, n_warps * GROUP_SIZE},     {&s.segment_balls, n_segments * BALL_SIZE},
+        {&s.warp_balls, n_warps * BALL_SIZE}, {&s.near, n * (size_t)w->n_sums * sizeof(double)},
+        {&s.order, (size_t)s.n * 4},          {&s.place, n * 4},
         {&s.seed, (SEED_BINS + 1) * 8},
     };
     for (int i = 0; i < SHOAL_COUNT(arrays); i++) {
@@ -689,8 +706,10 @@ static shoal_status sort_bodies(tiled_backend *b, struct gpu *gpu, const struct 
     device_pointer none = 0;
     while (n_rows > 0 && greatest_divisor(n_rows, stride) != 1)
         stride++;
-    void *keys[] = {&gpu->bodies.at, &n_bodies, &s.n, &s.keys, &s.order}, *pairs[] = {&s.keys, &s.order, &size, &n_block};
-    void *blocks[] = {&s.keys, &s.order, &size, &n_block}, *gather[] = {&gpu->bodies.at, &s.order, &n, &stride, &s.bodies, &s.place};
+    void *keys[] = {&gpu->bodies.at, &n_bodies, &s.n, &s.keys, &s.order},
+         *pairs[] = {&s.keys, &s.order, &size, &n_block};
+    void *blocks[] = {&s.keys, &s.order, &size, &n_block},
+         *gather[] = {&gpu->bodies.at, &s.order, &n, &stride, &s.bodies, &s.place};
     void *segments[] = {&s.bodies, &n, &one, &none, &s.segment_balls}, *seed[] = {&s.seed};
     void *warps[] = {&s.bodies, &n, &n_own, &s.warps, &s.warp_balls};
     if (!status)
@@ -732,7 +751,8 @@ static struct edges edges_of(const tiled_backend *b, const struct gpu *gpu, cons
 }
 
 /* What near bodies do to those of rows first .. last - 1, which have been sorted. */
-static shoal_status run_near(tiled_backend *b, struct gpu *gpu, const struct work *w, const struct program *program, int first, int last)
+static shoal_status run_near(tiled_backend *b, struct gpu *gpu, const struct work *w, const struct program *program,
+                             int first, int last)
 {
     struct edges e = edges_of(b, gpu, w, first, last);
     double eps2 = tiled_floor2(b->options.precision) + b->eps * b->eps;
@@ -741,8 +761,8 @@ static shoal_status run_near(tiled_backend *b, struct gpu *gpu, const struct wor
 }
 
 /* Rows first .. last - 1 to a part's results. */
-static shoal_status run_part(tiled_backend *b, struct gpu *gpu, const struct work *w, const struct program *program, int start,
-                             int last, device_pointer results)
+static shoal_status run_part(tiled_backend *b, struct gpu *gpu, const struct work *w, const struct program *program,
+                             int start, int last, device_pointer results)
 {
     const int tile = 32 * w->shape->warps;
     const long block_i = (long)tile * w->shape->i;
@@ -779,7 +799,8 @@ static shoal_status run_edges(tiled_backend *b, struct gpu *gpu, const struct wo
     if (!status && sorted)
         status = run_near(b, gpu, w, program, first, last);
     for (long k = 0; !status && k < w->n_parts; k++)
-        status = run_part(b, gpu, w, program, part_start(w, w->first + k, n_all), part_start(w, w->first + k + 1, n_all),
+        status = run_part(b, gpu, w, program, part_start(w, w->first + k, n_all),
+                          part_start(w, w->first + k + 1, n_all),
                           gpu->results.at + (size_t)(k * size) * sizeof(double));
     if (!status && w->first == 0 && w->n_parts > 1)
         status = add_parts(b, program, gpu->results.at, (int)w->n_parts, size, gpu->results.at);
@@ -798,7 +819,8 @@ static shoal_status run_rows(tiled_backend *b, struct gpu *gpu, const struct wor
         splits = 1; /* a second kernel costs more */
     splits = splits < 1 ? 1 : splits > n_tiles ? n_tiles : splits > 65535 ? 65535 : splits;
     const long n_results = w->n_sums * w->n_targets;
-    shoal_status status = splits > 1 ? buffer_grow(b, &gpu->part_i, (size_t)(splits * n_results) * sizeof(double)) : SHOAL_OK;
+    shoal_status status = splits > 1 ? buffer_grow(b, &gpu->part_i, (size_t)(splits * n_results) * sizeof(double))
+                                     : SHOAL_OK;
     if (status)
         return status;
     struct rows r = {.sources = gpu->bodies.at, .n = w->n, .n_targets = w->n_targets, .scale = 1 / mass_unit(b)};
@@ -883,7 +905,8 @@ static shoal_status fetch(tiled_backend *b, struct gpu *gpu, const struct work *
 }
 
 /* Start n_repeats evaluations on every device, and the copies: from the host as far as needed, to it if wanted. */
-static shoal_status start_all(tiled_backend *b, const struct work *works, const tiled_bodies *targets, int n_repeats, bool copy)
+static shoal_status start_all(tiled_backend *b, const struct work *works, const tiled_bodies *targets, int n_repeats,
+                              bool copy)
 {
     shoal_status status = stage_sources(b, &works[0]);
     for (int g = 0; !status && g < b->n_gpus; g++) {
@@ -916,7 +939,8 @@ static shoal_status wait_all(tiled_backend *b)
 }
 
 /* Copies that began end before anybody changes what they copy, also if something failed. */
-static shoal_status run_all(tiled_backend *b, const struct work *works, const tiled_bodies *targets, int n_repeats, bool copy)
+static shoal_status run_all(tiled_backend *b, const struct work *works, const tiled_bodies *targets, int n_repeats,
+                            bool copy)
 {
     const shoal_status started = start_all(b, works, targets, n_repeats, copy);
     char why[SHOAL_MESSAGE_SIZE];
@@ -930,7 +954,7 @@ static void collect(const tiled_backend *b, const struct gpu *gpu, const struct 
 {
     const bool edges = shoal_tiled_forms[w->form].edges, jerk = w->wants & SHOAL_TILED_JERK;
     const long parts = w->n_own > PARALLEL ? 64 : 1;
-    #pragma omp parallel for num_threads(b->threads) schedule(static) if (parts > 1)
+#pragma omp parallel for num_threads(b->threads) schedule(static) if (parts > 1)
     for (long part = 0; part < parts; part++)
         for (long k = 0; k < n_collected(w); k++)
             for (int q = 0; q < w->n_sums; q++) {
@@ -1002,7 +1026,8 @@ static shoal_status tune_forms(tiled_backend *b, int wants, double n_evaluations
     least *= CLEARLY_FASTER;
     int best = choice->form;
     for (int k = 0; k < n_forms; k++)
-        if (forms[k] != choice->form && measure_form(b, forms[k], wants, TUNE_REPEATS, &seconds) == SHOAL_OK && seconds < least) {
+        if (forms[k] != choice->form && measure_form(b, forms[k], wants, TUNE_REPEATS, &seconds) == SHOAL_OK &&
+            seconds < least) {
             least = seconds;
             best = forms[k];
         }
@@ -1041,7 +1066,9 @@ static void cuda_line(const tiled_backend *b, char *line, size_t size)
     };
     const int masses = masses_of(b, b->shown);
     const struct choice *choice = &b->choice[b->shown & 3];
-    const int form = !picks(b) ? shoal_tiled_form_named(b->options.kernel) : choice->n ? choice->form : b->given[b->shown & 3] - 1;
+    const int form = !picks(b)   ? shoal_tiled_form_named(b->options.kernel)
+                     : choice->n ? choice->form
+                                 : b->given[b->shown & 3] - 1;
     char why[96] = "";
     int used = snprintf(line, size, "cuda: %s, %d device%s", b->gpu[0].name, b->n_gpus, b->n_gpus > 1 ? "s" : "");
     if (form < 0 || used >= (int)size)

@@ -18,24 +18,29 @@
  *   positions in
  *                    half precision and masses in bfloat16
  *
- * A body is a few 16-byte words, array of words by array of words: (x y z m) (vx vy vz -) in single precision, with (lx ly lz
- * lm), the rest of position and mass, between them in mixed; (x y) (z m) (vx vy) (vz -) in double. Sums are (ax ay az p) (jx jy jz -)
- * in the same way. The length of arrays is a multiple of a tile; bodies that fill it up are far away and have no mass. Of targets
- * that are elsewhere than the sources, m is the number of the source that each is, -1 for none (of floats, their bits).
+ * A body is a few 16-byte words, array of words by array of words: (x y z m) (vx vy vz -) in single precision, with (lx
+ * ly lz lm), the rest of position and mass, between them in mixed; (x y) (z m) (vx vy) (vz -) in double. Sums are (ax
+ * ay az p) (jx jy jz -) in the same way. The length of arrays is a multiple of a tile; bodies that fill it up are far
+ * away and have no mass. Of targets that are elsewhere than the sources, m is the number of the source that each is, -1
+ * for none (of floats, their bits).
  *
- * tiled_edges   every pair once (edge sharing). A warp keeps 32 TILED_I bodies i and their sums in registers. 32 bodies j lie in
- *     shared memory with their sums; in rotation r, lane l meets body l ^ r, so that no two lanes ever meet the same one, and
- *     adds to both sums. The warps of a block have different j at any time, and change them at barriers. Nothing is added
+ * tiled_edges   every pair once (edge sharing). A warp keeps 32 TILED_I bodies i and their sums in registers. 32 bodies
+ * j lie in
+ *     shared memory with their sums; in rotation r, lane l meets body l ^ r, so that no two lanes ever meet the same
+ *         one, and
+ *     adds to both sums. The warps of a block have different j at any time, and change them at barriers. Nothing is
+ *         added
  *     atomically, and the order of all sums is fixed.
- * tiled_rows    every target by itself: targets in registers, sources in shared memory, TILED_LANES threads a target, sources
+ * tiled_rows    every target by itself: targets in registers, sources in shared memory, TILED_LANES threads a target,
+ * sources
  *     split among blocks.
  * tiled_edges_sum, tiled_parts_sum   add the partial sums in a fixed order, in double precision.
  *
- * Single precision sums over at most FLUSH sources go on in double precision. Operations a pair, edge sharing, acceleration only:
- * 3 sub, 3 fma, 1 rsqrt, 2 mul, 6 fma and 2 mul for masses: 17 for two interactions (16 by roots, 15 with equal masses); in
- * double precision 20 and 18 (the correction of the rsqrt takes 4 more), in mixed 26 and 24.
+ * Single precision sums over at most FLUSH sources go on in double precision. Operations a pair, edge sharing,
+ * acceleration only: 3 sub, 3 fma, 1 rsqrt, 2 mul, 6 fma and 2 mul for masses: 17 for two interactions (16 by roots, 15
+ * with equal masses); in double precision 20 and 18 (the correction of the rsqrt takes 4 more), in mixed 26 and 24.
  */
-#define FP64 (TILED_PRECISION == 0)
+#define FP64  (TILED_PRECISION == 0)
 #define MIXED (TILED_PRECISION == 1)
 
 #if FP64
@@ -53,10 +58,10 @@ typedef float partial;
 typedef double partial;
 #endif
 #define SUM_WORDS ((1 + FP64) * (1 + TILED_JERK))
-#define N_SUMS (3 + 3 * TILED_JERK + TILED_POTENTIAL)
-#define THREADS (32 * TILED_WARPS)
-#define TILE THREADS                      /* sources in shared memory */
-#define BLOCK_I (THREADS * TILED_I)       /* targets of a block */
+#define N_SUMS    (3 + 3 * TILED_JERK + TILED_POTENTIAL)
+#define THREADS   (32 * TILED_WARPS)
+#define TILE      THREADS             /* sources in shared memory */
+#define BLOCK_I   (THREADS * TILED_I) /* targets of a block */
 #ifndef TILED_SORTED
 #define TILED_SORTED 0
 #endif
@@ -180,8 +185,8 @@ struct law {
 };
 
 /*
- * s2 = r^2 + eps^2 to s^-3: with a seed y of 1/sqrt(s2) and e = 1 - s2 y^2, s^-3 = y^3 (1 - e)^(-3/2) = y^3 (1 + 3/2 e + 15/8
- * e^2 + O(e^3)). The seed has 22 bits.
+ * s2 = r^2 + eps^2 to s^-3: with a seed y of 1/sqrt(s2) and e = 1 - s2 y^2, s^-3 = y^3 (1 - e)^(-3/2) = y^3 (1 + 3/2 e
+ * + 15/8 e^2 + O(e^3)). The seed has 22 bits.
  */
 [[maybe_unused]] static __device__ __forceinline__ double inverse_cube(double s2, double *y, double *e)
 {
@@ -238,13 +243,13 @@ static __device__ __forceinline__ law law_of(real s2, const constants &c)
     if (u < 1) {
         const real v = 1 / u, v3 = v * v * v;
         const bool inner = u < (real)0.5;
-        f.g = ih3 * (inner ? (real)(32. / 3) - u * u * ((real)38.4 - 32 * u)
-                           : (real)(64. / 3) - u * (48 - u * ((real)38.4 - (real)(32. / 3) * u)) - (real)(1. / 15) * v3);
+        f.g = ih3 * (inner
+                         ? (real)(32. / 3) - u * u * ((real)38.4 - 32 * u)
+                         : (real)(64. / 3) - u * (48 - u * ((real)38.4 - (real)(32. / 3) * u)) - (real)(1. / 15) * v3);
 #if TILED_POTENTIAL
-        f.p = c.inverse_h *
-              (inner ? (real)2.8 - u * u * ((real)(16. / 3) - u * u * ((real)9.6 - (real)6.4 * u))
-                     : (real)3.2 - (real)(1. / 15) * v -
-                           u * u * ((real)(32. / 3) - u * (16 - u * ((real)9.6 - (real)(32. / 15) * u))));
+        f.p = c.inverse_h * (inner ? (real)2.8 - u * u * ((real)(16. / 3) - u * u * ((real)9.6 - (real)6.4 * u))
+                                   : (real)3.2 - (real)(1. / 15) * v -
+                                         u * u * ((real)(32. / 3) - u * (16 - u * ((real)9.6 - (real)(32. / 15) * u))));
 #endif
 #if TILED_JERK
         f.dg_g = ih3 * c.inverse_h * c.inverse_h *
@@ -318,8 +323,8 @@ static __device__ __forceinline__ void interact(const body &i, const body &j, su
 }
 
 /* Of one pair i's sums, in which a body's own potential is not. */
-static __device__ __forceinline__ void interact_once([[maybe_unused]] bool itself, const body &i, const body &j, sums &si, sums &sj,
-                                                     const constants &c)
+static __device__ __forceinline__ void interact_once([[maybe_unused]] bool itself, const body &i, const body &j,
+                                                     sums &si, sums &sj, const constants &c)
 {
     [[maybe_unused]] const real p = si.p;
     interact<false>(i, j, si, sj, c);
@@ -329,12 +334,13 @@ static __device__ __forceinline__ void interact_once([[maybe_unused]] bool itsel
 }
 
 /*
- * One pair of single precision, both sums, with one multiplication less. In the place of j's body is (k, k x, k y, k z) with
- * k = m^(-1/2), and with its sums, as p, (k eps)^2. Then, with d = k (x_i - x_j) and g = (d^2 + (k eps)^2)^(-3/2), g d is
- * m_j (x_i - x_j) / s^3, and m_i g d as much for j times its mass. (k comes first, so that the three registers of a fused
- * operation never lie in one bank: 4 % faster.)
+ * One pair of single precision, both sums, with one multiplication less. In the place of j's body is (k, k x, k y, k z)
+ * with k = m^(-1/2), and with its sums, as p, (k eps)^2. Then, with d = k (x_i - x_j) and g = (d^2 + (k eps)^2)^(-3/2),
+ * g d is m_j (x_i - x_j) / s^3, and m_i g d as much for j times its mass. (k comes first, so that the three registers
+ * of a fused operation never lie in one bank: 4 % faster.)
  */
-static __device__ __forceinline__ void interact_roots(const body &i, const body &j, sums &si, sums &sj, const constants &c)
+static __device__ __forceinline__ void interact_roots(const body &i, const body &j, sums &si, sums &sj,
+                                                      const constants &c)
 {
     const real k = j.x, dx = fma(i.x, k, -j.y), dy = fma(i.y, k, -j.z), dz = fma(i.z, k, -j.m);
     const real gi = law_of(fma(dz, dz, fma(dy, dy, fma(dx, dx, sj.p))), c).g, gj = gi * i.m;
@@ -346,8 +352,7 @@ static __device__ __forceinline__ void interact_roots(const body &i, const body 
     sj.az = fma(gj, dz, sj.az);
 }
 
-template <class T>
-static __device__ __forceinline__ void sums_spread(const sums &s, T *q)
+template <class T> static __device__ __forceinline__ void sums_spread(const sums &s, T *q)
 {
     q[0] = s.ax, q[1] = s.ay, q[2] = s.az;
 #if TILED_JERK
@@ -358,14 +363,15 @@ static __device__ __forceinline__ void sums_spread(const sums &s, T *q)
 #endif
 }
 
-/* Add the sums of a thread's bodies i to their totals [TILED_I N_SUMS], which lie `apart`, in double precision, and clear them. */
+/* Add the sums of a thread's bodies i to their totals [TILED_I N_SUMS], which lie `apart`, in double precision, and
+ * clear them. */
 static __device__ __forceinline__ void flush(sums *si, double *totals, int apart)
 {
-    #pragma unroll
+#pragma unroll
     for (int k = 0; k < TILED_I; k++) {
         double p[N_SUMS];
         sums_spread(si[k], p);
-        #pragma unroll
+#pragma unroll
         for (int q = 0; q < N_SUMS; q++)
             totals[(k * N_SUMS + q) * apart] += p[q];
         si[k] = sums_zero();
@@ -384,23 +390,24 @@ constexpr int unroll = UNROLL; /* a pragma knows no macros */
 /* ---- every pair once --------------------------------------------------------------------------------------------- */
 
 /*
- * Rows are blocks of BLOCK_I bodies i; a row's tiles are those from its own bodies to the last body's. The tiles of rows first_row ..
- * last_row - 1 in this order are cut into one share for each thread block. The first TILED_I tiles of a row are its own bodies.
+ * Rows are blocks of BLOCK_I bodies i; a row's tiles are those from its own bodies to the last body's. The tiles of
+ * rows first_row .. last_row - 1 in this order are cut into one share for each thread block. The first TILED_I tiles of
+ * a row are its own bodies.
  *
  *   part_j  [N_SUMS][TILE of all tiles in this order]
  *   part_i  [block + row - first_row][N_SUMS][BLOCK_I]: of a share's part of a row
  */
 struct edges {
     const word *bodies;
-    long n, width;       /* padded to a multiple of BLOCK_I; tiles up to the last body, those of row 0 */
+    long n, width; /* padded to a multiple of BLOCK_I; tiles up to the last body, those of row 0 */
     int first_row, last_row;
     partial *part_j;
     double *part_i;
     const struct group *warps; /* of sorted bodies: those i of each warp; theirs and those of 32 bodies each */
     const float4 *warp_balls, *segment_balls;
-    const int *place;    /* [n] where sorted bodies came from */
-    const double *near;  /* [N_SUMS][n] what is near adds to their sums */
-    const float2 *seed;  /* what the instruction for 1/sqrt(x) is off */
+    const int *place;   /* [n] where sorted bodies came from */
+    const double *near; /* [N_SUMS][n] what is near adds to their sums */
+    const float2 *seed; /* what the instruction for 1/sqrt(x) is off */
     constants c;
 };
 
@@ -415,8 +422,8 @@ static __device__ __forceinline__ long tiles_before(long width, int first, int r
 }
 
 /*
- * Sums of j in shared memory, TILE apart: words as in sums_load, or in mixed precision doubles, two a word, to which those of
- * one rotation are added.
+ * Sums of j in shared memory, TILE apart: words as in sums_load, or in mixed precision doubles, two a word, to which
+ * those of one rotation are added.
  */
 #if MIXED
 #define SHARED_WORDS ((N_SUMS + 1) / 2)
@@ -427,7 +434,7 @@ static __device__ __forceinline__ long tiles_before(long width, int first, int r
 static __device__ __forceinline__ void shared_spread(const word *from, partial *q)
 {
 #if MIXED
-    #pragma unroll
+#pragma unroll
     for (int k = 0; k < N_SUMS; k++) {
         const double2 pair = ((const double2 *)from)[k / 2 * TILE];
         q[k] = k % 2 ? pair.y : pair.x;
@@ -438,11 +445,11 @@ static __device__ __forceinline__ void shared_spread(const word *from, partial *
 }
 
 /*
- * Make of a body j and its empty sums what interact_roots takes, unless it is one of a row's own; k, twice to be multiplied with
- * its sums. Bodies that fill up have no mass.
+ * Make of a body j and its empty sums what interact_roots takes, unless it is one of a row's own; k, twice to be
+ * multiplied with its sums. Bodies that fill up have no mass.
  */
-static __device__ __forceinline__ real take_root([[maybe_unused]] word *j, [[maybe_unused]] word *sj, [[maybe_unused]] bool own,
-                                                 [[maybe_unused]] const constants &c)
+static __device__ __forceinline__ real take_root([[maybe_unused]] word *j, [[maybe_unused]] word *sj,
+                                                 [[maybe_unused]] bool own, [[maybe_unused]] const constants &c)
 {
 #if TILED_ROOTS
     const real k = j->w > 0 ? 1.0f / sqrtf(j->w) : 1.0f;
@@ -473,7 +480,7 @@ static __device__ __forceinline__ void shared_store(const sums &s, word *to)
 #if MIXED
     double p[N_SUMS + 1] = {};
     sums_spread(s, p);
-    #pragma unroll
+#pragma unroll
     for (int w = 0; w < SHARED_WORDS; w++) {
         double2 *const pair = (double2 *)to + w * TILE, old = *pair;
         *pair = make_double2(old.x + p[2 * w], 2 * w + 1 < N_SUMS ? old.y + p[2 * w + 1] : 0);
@@ -484,18 +491,19 @@ static __device__ __forceinline__ void shared_store(const sums &s, word *to)
 }
 
 /*
- * 32 bodies j, at place and in its neighbourhood, with those i of a warp's registers. In a row's own bodies every pair comes
- * twice, and i's sums are enough (not SHARED); of a thread's bodies i number `own` is its j without a rotation.
+ * 32 bodies j, at place and in its neighbourhood, with those i of a warp's registers. In a row's own bodies every pair
+ * comes twice, and i's sums are enough (not SHARED); of a thread's bodies i number `own` is its j without a rotation.
  */
 template <bool SHARED>
-static __device__ __forceinline__ void rotate(unsigned place, [[maybe_unused]] long own, const body *bi, sums *si, const constants &c)
+static __device__ __forceinline__ void rotate(unsigned place, [[maybe_unused]] long own, const body *bi, sums *si,
+                                              const constants &c)
 {
-    #pragma unroll unroll
+#pragma unroll unroll
     for (unsigned r = 0; r < 32 * WORD; r += WORD) { /* r / WORD: the rotation */
         word *const at = (word *)__cvta_shared_to_generic(place ^ r);
         const body bj = body_load(at, TILE);
         sums sj = SHARED ? shared_load(at + BODY_WORDS * TILE) : sums_zero();
-        #pragma unroll
+#pragma unroll
         for (int k = 0; k < TILED_I; k++)
             if constexpr (!SHARED)
                 interact_once(r == 0 && k == own, bi[k], bj, si[k], sj, c);
@@ -513,7 +521,8 @@ static __device__ __forceinline__ void rotate(unsigned place, [[maybe_unused]] l
 
 extern "C" __global__ void __launch_bounds__(THREADS, MIN_BLOCKS) tiled_edges(edges e)
 {
-    __shared__ __align__(512) word tile[BODY_WORDS + SHARED_WORDS + FAR_WORDS][TILE]; /* 32 words lie at an address that ends in 9 zeros */
+    /* 32 words lie at an address that ends in 9 zeros */
+    __shared__ __align__(512) word tile[BODY_WORDS + SHARED_WORDS + FAR_WORDS][TILE];
     const int thread = threadIdx.x, lane = thread & 31, warp = thread >> 5;
 #if TILED_SORTED
     double totals[TILED_I * N_SUMS]; /* of this thread's i */
@@ -531,27 +540,28 @@ extern "C" __global__ void __launch_bounds__(THREADS, MIN_BLOCKS) tiled_edges(ed
         row++;
 
     while (t < t_end) {
-        const long row_start = tiles_before(e.width, e.first_row, row), row_end = tiles_before(e.width, e.first_row, row + 1);
+        const long row_start = tiles_before(e.width, e.first_row, row),
+                   row_end = tiles_before(e.width, e.first_row, row + 1);
         const long stop = t_end < row_end ? t_end : row_end;
         const word *const from = e.bodies + ((long)row * BLOCK_I - row_start * TILE + thread); /* + t TILE: tile t */
 #if !TILED_SORTED
         body bi[TILED_I];
         sums si[TILED_I];
         int since = 0;
-        #pragma unroll
+#pragma unroll
         for (int k = 0; k < TILED_I; k++) {
             bi[k] = body_load(e.bodies + ((long)row * BLOCK_I + PLACE_I(k)), e.n);
             si[k] = sums_zero();
         }
 #endif
-        #pragma unroll
+#pragma unroll
         for (int q = 0; q < N_SUMS * TILED_I; q++)
             totals[q * apart] = 0;
         for (; t < stop; t++) {
-            #pragma unroll
+#pragma unroll
             for (int w = 0; w < BODY_WORDS; w++)
                 tile[w][thread] = from[w * e.n + t * TILE];
-            #pragma unroll
+#pragma unroll
             for (int w = 0; w < SHARED_WORDS; w++)
                 tile[BODY_WORDS + w][thread] = word();
             const bool own = t - row_start < TILED_I;
@@ -560,7 +570,8 @@ extern "C" __global__ void __launch_bounds__(THREADS, MIN_BLOCKS) tiled_edges(ed
             for (int phase = 0; phase < TILED_WARPS; phase++) {
                 const int segment = (warp + phase) % TILED_WARPS;
 #if TILED_SORTED
-                const long w = (long)row * TILED_WARPS + warp, all = ((long)row * TILED_I + t - row_start) * TILED_WARPS + segment;
+                const long w = (long)row * TILED_WARPS + warp,
+                           all = ((long)row * TILED_I + t - row_start) * TILED_WARPS + segment;
                 if (own)
                     meet<false>(e, w, all, tile[0], segment * 32, totals);
                 else
@@ -581,7 +592,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, MIN_BLOCKS) tiled_edges(ed
             }
             partial p[N_SUMS];
             shared_spread(&tile[BODY_WORDS][thread], p);
-            #pragma unroll
+#pragma unroll
             for (int q = 0; q < N_SUMS; q++)
                 e.part_j[(q * n_tiles + t) * TILE + thread] = root * root * p[q];
         }
@@ -589,16 +600,17 @@ extern "C" __global__ void __launch_bounds__(THREADS, MIN_BLOCKS) tiled_edges(ed
 #if !TILED_SORTED
         flush(si, totals, apart);
 #endif
-        #pragma unroll
+#pragma unroll
         for (int k = 0; k < TILED_I; k++)
-            #pragma unroll
+#pragma unroll
             for (int q = 0; q < N_SUMS; q++)
                 to[q * BLOCK_I + PLACE_I(k)] = totals[(k * N_SUMS + q) * apart];
         row++;
     }
 }
 
-/* scale times the sums of a body (x) and quantity (y) from rows first to last to result [N_SUMS][n]; add: to what it holds. */
+/* scale times the sums of a body (x) and quantity (y) from rows first to last to result [N_SUMS][n]; add: to what it
+ * holds. */
 extern "C" __global__ void tiled_edges_sum(edges e, int n_blocks, double scale, int add, double *result)
 {
     const long body = (long)blockIdx.x * blockDim.x + threadIdx.x, q = blockIdx.y;
@@ -607,7 +619,7 @@ extern "C" __global__ void tiled_edges_sum(edges e, int n_blocks, double scale, 
     const long n_tiles = tiles_before(e.width, e.first_row, e.last_row);
     const int row = (int)(body / BLOCK_I), last = row < e.last_row ? row : e.last_row - 1;
     double sum = 0;
-    #pragma unroll 8
+#pragma unroll 8
     for (int r = e.first_row; r <= last; r++)
         sum += e.part_j[(q * n_tiles + tiles_before(e.width, e.first_row, r)) * TILE + body - (long)r * BLOCK_I];
     if (row >= e.first_row && row < e.last_row) {
@@ -630,15 +642,15 @@ extern "C" __global__ void tiled_edges_sum(edges e, int n_blocks, double scale, 
 #else
 /* ---- every target by itself -------------------------------------------------------------------------------------- */
 
-#define GROUPS (THREADS / TILED_LANES)      /* of threads that share targets */
-#define ROWS_I (GROUPS * TILED_I)           /* targets of a block */
+#define GROUPS (THREADS / TILED_LANES) /* of threads that share targets */
+#define ROWS_I (GROUPS * TILED_I)      /* targets of a block */
 
 /* Sources of block y: tiles y n_tiles / gridDim.y and on. */
 struct rows {
     const word *sources, *targets;
-    long n, n_targets;   /* padded to multiples of TILE, of ROWS_I */
-    double scale;        /* of the sums */
-    double *part;        /* [gridDim.y][N_SUMS][n_targets] */
+    long n, n_targets; /* padded to multiples of TILE, of ROWS_I */
+    double scale;      /* of the sums */
+    double *part;      /* [gridDim.y][N_SUMS][n_targets] */
     constants c;
 };
 
@@ -673,7 +685,7 @@ typedef word stored;
 
 static __device__ __forceinline__ void store_source(const word *from, long stride, stored *to, int to_stride)
 {
-    #pragma unroll
+#pragma unroll
     for (int w = 0; w < BODY_WORDS; w++)
         to[w * to_stride] = from[w * stride];
 }
@@ -705,7 +717,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, MIN_BLOCKS) tiled_rows(row
     sums si[TILED_I], none;
     [[maybe_unused]] long own[TILED_I];
     double totals[TILED_I * N_SUMS] = {};
-    #pragma unroll
+#pragma unroll
     for (int k = 0; k < TILED_I; k++) {
         bi[k] = body_load(r.targets + first + k * GROUPS, r.n_targets);
         si[k] = sums_zero();
@@ -718,14 +730,14 @@ extern "C" __global__ void __launch_bounds__(THREADS, MIN_BLOCKS) tiled_rows(row
         store_source(r.sources + t * TILE + thread, r.n, &tile[0][thread], TILE);
         __syncthreads();
 #endif
-        #pragma unroll unroll
+#pragma unroll unroll
         for (int j = 0; j < TILE / TILED_LANES; j++) {
 #if TILED_STORAGE
             const body bj = load_source(&tile[0][j * TILED_LANES + lane], TILE);
 #else
             const body bj = body_load(r.sources + t * TILE + j * TILED_LANES + lane, r.n);
 #endif
-            #pragma unroll
+#pragma unroll
             for (int k = 0; k < TILED_I; k++)
                 interact_once(t * TILE + j * TILED_LANES + lane == own[k], bi[k], bj, si[k], none, r.c);
         }
@@ -735,12 +747,12 @@ extern "C" __global__ void __launch_bounds__(THREADS, MIN_BLOCKS) tiled_rows(row
             flush(si, totals, 1);
         }
     }
-    #pragma unroll
+#pragma unroll
     for (int k = 0; k < TILED_I; k++)
-        #pragma unroll
+#pragma unroll
         for (int q = 0; q < N_SUMS; q++) {
             double sum = totals[k * N_SUMS + q];
-            #pragma unroll
+#pragma unroll
             for (int step = TILED_LANES / 2; step; step /= 2)
                 sum += __shfl_xor_sync(0xffffffffu, sum, step);
             if (lane == 0)
@@ -757,7 +769,7 @@ extern "C" __global__ void tiled_parts_sum(const double *part, int n_parts, long
     const long thread = (long)blockIdx.x * blockDim.x + threadIdx.x, at = thread / lanes;
     const int lane = (int)(thread % lanes);
     double sum = 0;
-    #pragma unroll 8
+#pragma unroll 8
     for (int p = lane; p < n_parts; p += lanes)
         sum += at < n ? part[p * n + at] : 0;
     for (int step = lanes / 2; step; step /= 2)

@@ -1,40 +1,72 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * tiled_forms.c: the table of the GPU kernels' forms, and the choice among them: by a table measured on one H200 and one H100, or by what
- * was measured on the device at hand (shoal_tiled_tune) and kept beside the compiled kernels, a file of one word for each
- * device, precision, law, wants and power of two of the number of bodies.
+ * tiled_forms.c: the table of the GPU kernels' forms, and the choice among them: by a table measured on one H200 and
+ * one H100, or by what was measured on the device at hand (shoal_tiled_tune) and kept beside the compiled kernels, a
+ * file of one word for each device, precision, law, wants and power of two of the number of bodies.
  */
 #include <string.h>
 
 #include "gravitation/tiled/tiled_forms.h"
 
 /* A step of the ladder: single precision, acceleration and potential only. */
+/* clang-format off */
 #define STEP(name_, warps_, lanes_, unroll_, rsqrt_, storage_, split_, doc_)                                          \
     {.name = name_, .doc = doc_, .shape = {[SHOAL_TILED_FP32] = {{1, warps_, lanes_, unroll_, 1}}}, .rsqrt = rsqrt_,  \
      .storage = storage_, .split = split_}
+/* clang-format on */
 
 const tiled_form shoal_tiled_forms[FORMS] = {
-    [FORM_EDGES] = {"edges", "every pair once; 5 to 21 bodies a thread, 64 to 256 threads a block", true, false,
+    [FORM_EDGES] = {"edges",
+                    "every pair once; 5 to 21 bodies a thread, 64 to 256 threads a block",
+                    true,
+                    false,
                     {{{8, 8, 1, 1, 1}, {5, 8, 1, 1, 1}},
                      {{9, 4, 1, 1, 3}, {7, 4, 1, 1, 2}},
                      {{21, 2, 1, 1, 4}, {6, 4, 1, 1, 3}, {12, 2, 1, 1, 6}}},
-                    RSQRT_FLUSH, STORE_TILES, SPLIT_AUTO},
-    [FORM_EDGES_SMALL] = {"edges_small", "every pair once; smaller blocks, for fewer bodies", true, false,
+                    RSQRT_FLUSH,
+                    STORE_TILES,
+                    SPLIT_AUTO},
+    [FORM_EDGES_SMALL] = {"edges_small",
+                          "every pair once; smaller blocks, for fewer bodies",
+                          true,
+                          false,
                           {{{6, 2, 1, 1, 4}, {3, 2, 1, 1, 5}},
                            {{7, 2, 1, 1, 6}, {6, 2, 1, 1, 4}},
                            {{8, 2, 1, 2, 8}, {6, 2, 1, 1, 6}}},
-                          RSQRT_FLUSH, STORE_TILES, SPLIT_AUTO},
-    [FORM_EDGES_SORTED] = {"edges_sorted", "every pair once, in the order of places: near pairs in double, far ones in single precision", true, true,
-                           {[SHOAL_TILED_MIXED] = {{8, 4, 1, 1, 3}}}, RSQRT_FLUSH, STORE_TILES, SPLIT_AUTO},
-    [FORM_ROWS] = {"rows", "tiles of sources in shared memory, 2 or 4 targets in a thread's registers", false, false,
-                   {{{2, 4, 1, 4, 4}, {2, 4, 1, 2, 3}}, {{4, 4, 1, 4, 4}, {2, 4, 1, 4, 4}}, {{4, 4, 1, 8, 4}, {4, 4, 1, 4, 4}}},
-                   RSQRT_FLUSH, STORE_TILES, SPLIT_AUTO},
-    [FORM_LANES] = {"lanes", "tiles of sources in shared memory, 32 threads for 1 or 2 targets", false, false,
+                          RSQRT_FLUSH,
+                          STORE_TILES,
+                          SPLIT_AUTO},
+    [FORM_EDGES_SORTED] =
+        {"edges_sorted",
+         "every pair once, in the order of places: near pairs in double, far ones in single precision",
+         true,
+         true,
+         {[SHOAL_TILED_MIXED] = {{8, 4, 1, 1, 3}}},
+         RSQRT_FLUSH,
+         STORE_TILES,
+         SPLIT_AUTO},
+    [FORM_ROWS] = {"rows",
+                   "tiles of sources in shared memory, 2 or 4 targets in a thread's registers",
+                   false,
+                   false,
+                   {{{2, 4, 1, 4, 4}, {2, 4, 1, 2, 3}},
+                    {{4, 4, 1, 4, 4}, {2, 4, 1, 4, 4}},
+                    {{4, 4, 1, 8, 4}, {4, 4, 1, 4, 4}}},
+                   RSQRT_FLUSH,
+                   STORE_TILES,
+                   SPLIT_AUTO},
+    [FORM_LANES] = {"lanes",
+                    "tiles of sources in shared memory, 32 threads for 1 or 2 targets",
+                    false,
+                    false,
                     {{{2, 8, 32, 4, 2}, {1, 8, 32, 2, 2}},
                      {{2, 8, 32, 4, 2}, {2, 8, 32, 2, 2}},
                      {{2, 8, 32, 4, 4}, {2, 8, 32, 4, 2}}},
-                    RSQRT_FLUSH, STORE_TILES, SPLIT_AUTO},
-    STEP("simple", 8, 1, 1, RSQRT_EXACT, STORE_GLOBAL, SPLIT_NOT, "one target a thread, sources from global memory, 1/sqrt(x)"),
+                    RSQRT_FLUSH,
+                    STORE_TILES,
+                    SPLIT_AUTO},
+    STEP("simple", 8, 1, 1, RSQRT_EXACT, STORE_GLOBAL, SPLIT_NOT,
+         "one target a thread, sources from global memory, 1/sqrt(x)"),
     STEP("tiled", 8, 1, 1, RSQRT_EXACT, STORE_TILES, SPLIT_NOT, "+ tiles of sources in shared memory, blocks of 256"),
     STEP("tiled_rsqrt", 8, 1, 1, RSQRT_FAST, STORE_TILES, SPLIT_NOT, "+ the instruction for 1/sqrt(x)"),
     STEP("tiled_ftz", 8, 1, 1, RSQRT_FLUSH, STORE_TILES, SPLIT_NOT, "+ subnormal numbers flushed to zero"),
@@ -44,10 +76,12 @@ const tiled_form shoal_tiled_forms[FORMS] = {
     STEP("block_128", 4, 1, 16, RSQRT_FLUSH, STORE_TILES, SPLIT_NOT, "the same, blocks of 128"),
     STEP("block_512", 16, 1, 16, RSQRT_FLUSH, STORE_TILES, SPLIT_NOT, "the same, blocks of 512"),
     STEP("half", 8, 1, 16, RSQRT_FLUSH, STORE_HALF, SPLIT_NOT, "blocks of 256, tiles with positions in half precision"),
-    STEP("threads_4", 8, 4, 16, RSQRT_FLUSH, STORE_TILES, SPLIT_NOT, "4 threads a target, sums by shuffles without barriers"),
+    STEP("threads_4", 8, 4, 16, RSQRT_FLUSH, STORE_TILES, SPLIT_NOT,
+         "4 threads a target, sums by shuffles without barriers"),
     STEP("threads_16", 8, 16, 8, RSQRT_FLUSH, STORE_TILES, SPLIT_NOT, "16 threads a target"),
     STEP("tiled_2d", 8, 1, 16, RSQRT_FLUSH, STORE_TILES, SPLIT_2D, "sources in 32 parts, added up by a second kernel"),
-    STEP("tiled_2d_cublas", 8, 1, 16, RSQRT_FLUSH, STORE_TILES, SPLIT_CUBLAS, "added up by cuBLAS: matrix times vector"),
+    STEP("tiled_2d_cublas", 8, 1, 16, RSQRT_FLUSH, STORE_TILES, SPLIT_CUBLAS,
+         "added up by cuBLAS: matrix times vector"),
 };
 
 int shoal_tiled_form_named(const char *name)
@@ -68,8 +102,8 @@ const tiled_shape *shoal_tiled_shape(int form, const shoal_tiled_options *option
 }
 
 /*
- * Edge sharing wins as soon as its tiles fill the device; below, 32 threads a target do. For other targets those, or with
- * enough of them tiles with a thread a target. A spline takes registers and instructions that large blocks lack.
+ * Edge sharing wins as soon as its tiles fill the device; below, 32 threads a target do. For other targets those, or
+ * with enough of them tiles with a thread a target. A spline takes registers and instructions that large blocks lack.
  */
 int shoal_tiled_form_for(const shoal_tiled_options *options, int wants, bool all, long n_targets)
 {
@@ -100,7 +134,7 @@ static bool kept_path(const char *device, const shoal_tiled_options *options, in
     char folder[512], what[160];
     int class = 0;
     while (2L << class <= n)
-        class++;
+        class ++;
     if (!shoal_cache_folder(folder, sizeof folder, make))
         return false;
     const int shape[] = {options->precision, options->softening, options->eps == 0, wants, masses, class};
@@ -126,7 +160,8 @@ int shoal_tiled_form_kept(const char *device, const shoal_tiled_options *options
     return form >= 0 && form < FORMS_MAIN && shoal_tiled_shape(form, options, wants)->i > 0 ? form : -1;
 }
 
-void shoal_tiled_form_keep(const char *device, const shoal_tiled_options *options, int wants, int masses, long n, int form)
+void shoal_tiled_form_keep(const char *device, const shoal_tiled_options *options, int wants, int masses, long n,
+                           int form)
 {
     char path[600], word[40];
     snprintf(word, sizeof word, "%s\n", shoal_tiled_forms[form].name);

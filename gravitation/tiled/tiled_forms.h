@@ -1,23 +1,26 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * tiled_forms.h: the forms of the GPU kernels (tiled_cuda.kern.h): what each is compiled with, and which is the fastest for a
- * number of bodies.
+ * tiled_forms.h: the forms of the GPU kernels (tiled_cuda.kern.h): what each is compiled with, and which is the fastest
+ * for a number of bodies.
  */
 #ifndef SHOAL_TILED_FORMS_H
 #define SHOAL_TILED_FORMS_H
 
 #include "gravitation/tiled/tiled_internal.h"
 
-/* How a kernel is compiled: targets a thread, warps a block, threads a target, unrolling, blocks on a multiprocessor. */
+/* How a kernel is compiled: targets a thread, warps a block, threads a target, unrolling, blocks on a
+ * multiprocessor. */
 typedef struct tiled_shape {
     int i, warps, lanes, unroll, min_blocks;
 } tiled_shape;
 
-enum { RSQRT_EXACT, RSQRT_FAST, RSQRT_FLUSH };     /* TILED_RSQRT */
-enum { STORE_GLOBAL, STORE_TILES, STORE_HALF };    /* TILED_STORAGE */
-enum { SPLIT_AUTO, SPLIT_NOT, SPLIT_2D, SPLIT_CUBLAS }; /* of the sources among blocks: as many as fill the device; 32 */
+enum { RSQRT_EXACT, RSQRT_FAST, RSQRT_FLUSH };  /* TILED_RSQRT */
+enum { STORE_GLOBAL, STORE_TILES, STORE_HALF }; /* TILED_STORAGE */
+/* of the sources among blocks: as many as fill the device; 32 */
+enum { SPLIT_AUTO, SPLIT_NOT, SPLIT_2D, SPLIT_CUBLAS };
 
-enum { SHAPE_PLAIN, SHAPE_JERK, SHAPE_MORE, SHAPES }; /* Plummer's accelerations alone; any with the jerk; a spline or the potential */
+/* Plummer's accelerations alone; any with the jerk; a spline or the potential */
+enum { SHAPE_PLAIN, SHAPE_JERK, SHAPE_MORE, SHAPES };
 
 /* A shape without targets: the form cannot do that, or SHAPE_MORE is SHAPE_PLAIN. */
 typedef struct tiled_form {
@@ -40,9 +43,10 @@ const tiled_shape *shoal_tiled_shape(int form, const shoal_tiled_options *option
 /* The fastest on an H200 or H100. all: all sources are targets. */
 int shoal_tiled_form_for(const shoal_tiled_options *options, int wants, bool all, long n_targets);
 
-/* What was measured to be the fastest on a device, among its main forms, and kept in the cache; -1 if nothing was. masses: a kind of
- * them (tiled_cuda.c); n: bodies. */
+/* What was measured to be the fastest on a device, among its main forms, and kept in the cache; -1 if nothing was.
+ * masses: a kind of them (tiled_cuda.c); n: bodies. */
 int shoal_tiled_form_kept(const char *device, const shoal_tiled_options *options, int wants, int masses, long n);
-void shoal_tiled_form_keep(const char *device, const shoal_tiled_options *options, int wants, int masses, long n, int form);
+void shoal_tiled_form_keep(const char *device, const shoal_tiled_options *options, int wants, int masses, long n,
+                           int form);
 
 #endif

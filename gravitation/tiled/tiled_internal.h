@@ -2,9 +2,9 @@
  *
  * tiled_internal.h: what the files of gravitation/tiled/ know of each other.
  *
- * tiled.c checks what it is given and brings it to units in which the system's size and mass are near 1 (by powers of two, so
- * that nothing is rounded), the backends compute. A backend's problem is always "these sources, all of them or some other
- * targets".
+ * tiled.c checks what it is given and brings it to units in which the system's size and mass are near 1 (by powers of
+ * two, so that nothing is rounded), the backends compute. A backend's problem is always "these sources, all of them or
+ * some other targets".
  */
 #ifndef SHOAL_TILED_INTERNAL_H
 #define SHOAL_TILED_INTERNAL_H
@@ -34,12 +34,14 @@ typedef struct tiled_backend_type {
     const char *(*kernel)(int i, const char **doc);
     /* Whether a kernel of that name computes this. */
     bool (*can)(const char *kernel, shoal_tiled_precision precision, int wants);
-    shoal_status (*create)(shoal_context *context, const shoal_tiled_options *options, long n_max, tiled_backend **backend);
+    shoal_status (*create)(shoal_context *context, const shoal_tiled_options *options, long n_max,
+                           tiled_backend **backend);
     void (*destroy)(tiled_backend **backend);
     /* The arrays stay as they are until the next call. eps: in inner units. */
     shoal_status (*sources)(tiled_backend *backend, const tiled_bodies *sources, double eps);
     /* targets: NULL = all sources */
-    shoal_status (*forces)(tiled_backend *backend, int wants, const tiled_bodies *targets, const tiled_results *results);
+    shoal_status (*forces)(tiled_backend *backend, int wants, const tiled_bodies *targets,
+                           const tiled_results *results);
     shoal_status (*measure)(tiled_backend *backend, int wants, int n_repeats, double *seconds);
     /* NULL, all three: there is nothing to choose. The kernel that is given to pick can compute this. */
     shoal_status (*tune)(tiled_backend *backend, int wants, double n_evaluations);

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * tiled_kernel.c: all-pairs gravity on SIMD lanes, compiled once for each instruction set (SHOAL_ARCH: v3, v4, any) and precision
- * (TILED_PRECISION as shoal_tiled_precision); the result is a table named TILED_KERNELS.
+ * tiled_kernel.c: all-pairs gravity on SIMD lanes, compiled once for each instruction set (SHOAL_ARCH: v3, v4, any) and
+ * precision (TILED_PRECISION as shoal_tiled_precision); the result is a table named TILED_KERNELS.
  *
- * pairs: TILED_I vectors of bodies i and their sums stay in registers, bodies j are broadcast one after the other, their sums are
- * vectors in the nearest cache that are added up across lanes once for a whole tile. A pair gives 17 vector operations and the
- * rsqrt's correction for LANES pairs or 2 LANES interactions.
+ * pairs: TILED_I vectors of bodies i and their sums stay in registers, bodies j are broadcast one after the other,
+ * their sums are vectors in the nearest cache that are added up across lanes once for a whole tile. A pair gives 17
+ * vector operations and the rsqrt's correction for LANES pairs or 2 LANES interactions.
  *
  * row: one target, lanes over sources.
  *
- * mixed: positions are two floats; the rest is float, sums over at most TILED_STEP bodies j (or a tile's bodies i in one lane)
- * are carried on in double.
+ * mixed: positions are two floats; the rest is float, sums over at most TILED_STEP bodies j (or a tile's bodies i in
+ * one lane) are carried on in double.
  */
 #include <math.h>
 #if defined(__x86_64__)
@@ -19,8 +19,8 @@
 
 #include "gravitation/tiled/tiled_cpu.h"
 
-#define FP64 (TILED_PRECISION == 0)
-#define MIXED (TILED_PRECISION == 1)
+#define FP64   (TILED_PRECISION == 0)
+#define MIXED  (TILED_PRECISION == 1)
 #define INLINE static inline __attribute__((always_inline))
 
 #if defined(__AVX512F__)
@@ -118,8 +118,8 @@ INLINE bool any(mask m)
     return all != 0;
 }
 
-/* 1/sqrt(x), x > 0, to 12 bits or better: an instruction, or an integer estimate of the exponent (Lomont's constants, relative
- * error 0.035) and a quintic step. */
+/* 1/sqrt(x), x > 0, to 12 bits or better: an instruction, or an integer estimate of the exponent (Lomont's
+ * constants, relative error 0.035) and a quintic step. */
 INLINE real rsqrt_seed(real x)
 {
 #if defined(__AVX512F__) && FP64
@@ -202,8 +202,8 @@ struct constants {
     real eps2, inverse_h, cut2;
 };
 
-/* In single precision a 14-bit seed needs the first power only: 1.5 y^3 (5/3 - s2 y^2) is within 2e-8, and 1.5 is left to the
- * end. */
+/* In single precision a 14-bit seed needs the first power only: 1.5 y^3 (5/3 - s2 y^2) is within 2e-8, and 1.5 is
+ * left to the end. */
 #if TILED_PRECISION == 2 && defined(__AVX512F__)
 #define SHORT(what) (((what) & ~TILED_EQUAL) == 0)
 #else
@@ -211,7 +211,8 @@ struct constants {
 #endif
 #define SCALE(what) (SHORT(what) ? 1.5 : 1)
 
-/* s2 = r^2 + eps^2 to s^-3: with a seed y of 1/sqrt(s2) and e = 1 - s2 y^2, s^-3 = y^3 (1 - e)^(-3/2), as a power series in e. */
+/* s2 = r^2 + eps^2 to s^-3: with a seed y of 1/sqrt(s2) and e = 1 - s2 y^2, s^-3 = y^3 (1 - e)^(-3/2), as a power
+ * series in e. */
 INLINE struct law law_of(int what, real s2, const struct constants *c)
 {
     struct law f = {0};
@@ -248,8 +249,8 @@ INLINE struct law law_of(int what, real s2, const struct constants *c)
             const real g_outer = set(64. / 3) - u * (48 - u * (set(38.4) - set(32. / 3) * u)) - set(1. / 15) * v3;
             f.g = select_(within, h3 * select_(inner, g_inner, g_outer), f.g);
             const real p_inner = set(2.8) - u2 * (set(16. / 3) - u2 * (set(9.6) - set(6.4) * u));
-            const real p_outer =
-                set(3.2) - set(1. / 15) * v - u2 * (set(32. / 3) - u * (16 - u * (set(9.6) - set(32. / 15) * u)));
+            const real p_outer = set(3.2) - set(1. / 15) * v -
+                                 u2 * (set(32. / 3) - u * (16 - u * (set(9.6) - set(32. / 15) * u)));
             f.p = select_(within, c->inverse_h * select_(inner, p_inner, p_outer), f.p);
             const real d_inner = 96 * u - set(76.8), d_outer = set(76.8) - 48 * v - 32 * u + set(0.2) * (v3 * v * v);
             f.dg = select_(within, h3 * c->inverse_h * c->inverse_h * select_(inner, d_inner, d_outer), f.dg);
@@ -264,11 +265,12 @@ INLINE struct law law_of(int what, real s2, const struct constants *c)
 }
 
 /* One vector of pairs: to i's sums what j does, and (SHARED) to j's what i does. */
-INLINE void interact(int what, bool shared, const struct body *i, const struct body *j, struct sums *si, struct sums *sj,
-                     const struct constants *c)
+INLINE void interact(int what, bool shared, const struct body *i, const struct body *j, struct sums *si,
+                     struct sums *sj, const struct constants *c)
 {
 #if MIXED
-    const real dx = (j->x - i->x) + (j->lx - i->lx), dy = (j->y - i->y) + (j->ly - i->ly), dz = (j->z - i->z) + (j->lz - i->lz);
+    const real dx = (j->x - i->x) + (j->lx - i->lx), dy = (j->y - i->y) + (j->ly - i->ly),
+               dz = (j->z - i->z) + (j->lz - i->lz);
 #else
     const real dx = j->x - i->x, dy = j->y - i->y, dz = j->z - i->z;
 #endif
@@ -305,6 +307,7 @@ INLINE void interact(int what, bool shared, const struct body *i, const struct b
     }
 }
 
+/* clang-format off */
 #define BODY(get, from, at)                                                                                           \
     {                                                                                                                 \
         get((from)->field[0], at), get((from)->field[1], at), get((from)->field[2], at),                              \
@@ -314,6 +317,7 @@ INLINE void interact(int what, bool shared, const struct body *i, const struct b
             MIXED ? get((from)->field[7], at) : (real){0}, MIXED ? get((from)->field[8], at) : (real){0},             \
             MIXED ? get((from)->field[9], at) : (real){0}                                                             \
     }
+/* clang-format on */
 
 INLINE struct constants constants_of(const tiled_cpu_law *law)
 {
@@ -334,17 +338,17 @@ INLINE void add_vector(double *sum, real a, double weight)
 }
 
 /* Do something to each sum that is wanted: X(place in a table of sums, member). */
-#define EACH_SUM(what, X)                   \
-    X(0, ax) X(1, ay) X(2, az)              \
-    if ((what) & SHOAL_TILED_JERK) {        \
-        X(3, jx) X(4, jy) X(5, jz)          \
-    }                                       \
-    if ((what) & SHOAL_TILED_POTENTIAL) {   \
-        X(6, p)                             \
+#define EACH_SUM(what, X)                                   \
+    X(0, ax) X(1, ay) X(2, az) if ((what)&SHOAL_TILED_JERK) \
+    {                                                       \
+        X(3, jx) X(4, jy) X(5, jz)                          \
+    }                                                       \
+    if ((what)&SHOAL_TILED_POTENTIAL) {                     \
+        X(6, p)                                             \
     }
 
-INLINE void pairs(int what, const tiled_cpu_law *law, const tiled_cpu_bodies *bodies, long a, long b, long n, double weight,
-                  double *const *sum)
+INLINE void pairs(int what, const tiled_cpu_law *law, const tiled_cpu_bodies *bodies, long a, long b, long n,
+                  double weight, double *const *sum)
 {
     const struct constants c = constants_of(law);
     weight *= SCALE(what);
@@ -357,7 +361,7 @@ INLINE void pairs(int what, const tiled_cpu_law *law, const tiled_cpu_bodies *bo
         for (long i = a; i < a + n; i += TILED_I * LANES) {
             struct body bi[TILED_I];
             struct sums si[TILED_I];
-            #pragma GCC unroll 8
+#pragma GCC unroll 8
             for (int k = 0; k < TILED_I; k++) {
                 bi[k] = (struct body)BODY(load, bodies, i + k * LANES);
                 si[k] = (struct sums){0};
@@ -367,7 +371,7 @@ INLINE void pairs(int what, const tiled_cpu_law *law, const tiled_cpu_bodies *bo
                 struct sums sj = {0};
 #define LOAD(q, member) sj.member = at_j[q][j];
                 EACH_SUM(what, LOAD)
-                #pragma GCC unroll 8
+#pragma GCC unroll 8
                 for (int k = 0; k < TILED_I; k++) {
                     const real pi = si[k].p, pj = sj.p;
                     interact(what, true, &bi[k], &bj, &si[k], &sj, &c);
@@ -381,7 +385,7 @@ INLINE void pairs(int what, const tiled_cpu_law *law, const tiled_cpu_bodies *bo
                 EACH_SUM(what, STORE)
             }
 #define ADD_I(q, member) add_vector(sum[q] + i + k * LANES, si[k].member, weight);
-            #pragma GCC unroll 8
+#pragma GCC unroll 8
             for (int k = 0; k < TILED_I; k++) {
                 EACH_SUM(what, ADD_I)
             }
@@ -395,8 +399,8 @@ INLINE void pairs(int what, const tiled_cpu_law *law, const tiled_cpu_bodies *bo
 
 /* ---- rows -------------------------------------------------------------------------------------------------------- */
 
-INLINE void row(int what, const tiled_cpu_law *law, const tiled_cpu_bodies *sources, const tiled_cpu_bodies *targets, long i,
-                long own, double *const *sum)
+INLINE void row(int what, const tiled_cpu_law *law, const tiled_cpu_bodies *sources, const tiled_cpu_bodies *targets,
+                long i, long own, double *const *sum)
 {
     const struct constants c = constants_of(law);
     const struct body bi = BODY(spread, targets, i);
@@ -420,26 +424,26 @@ INLINE void row(int what, const tiled_cpu_law *law, const tiled_cpu_bodies *sour
 
 /* ---- one function for each case ---------------------------------------------------------------------------------- */
 
-#define CASES(X) X(0) X(1) X(2) X(3) X(4) X(5) X(6) X(7)
+#define CASES(X)     X(0) X(1) X(2) X(3) X(4) X(5) X(6) X(7)
 #define ALL_CASES(X) CASES(X) X(8) X(9) X(10) X(11) X(12) X(13) X(14) X(15)
-#define PAIRS(what)                                                                                                   \
-    static __attribute__((noinline)) void pairs_##what(const tiled_cpu_law *law, const tiled_cpu_bodies *bodies,      \
-                                                       long a, long b, long n, double weight, double *const *sum)     \
-    {                                                                                                                 \
-        pairs(what, law, bodies, a, b, n, weight, sum);                                                               \
+#define PAIRS(what)                                                                                               \
+    static __attribute__((noinline)) void pairs_##what(const tiled_cpu_law *law, const tiled_cpu_bodies *bodies,  \
+                                                       long a, long b, long n, double weight, double *const *sum) \
+    {                                                                                                             \
+        pairs(what, law, bodies, a, b, n, weight, sum);                                                           \
     }
-#define ROW(what)                                                                                                     \
-    static __attribute__((noinline)) void row_##what(const tiled_cpu_law *law, const tiled_cpu_bodies *sources,       \
-                                                     const tiled_cpu_bodies *targets, long i, long own,               \
-                                                     double *const *sum)                                              \
-    {                                                                                                                 \
-        row(what, law, sources, targets, i, own, sum);                                                                \
+#define ROW(what)                                                                                               \
+    static __attribute__((noinline)) void row_##what(const tiled_cpu_law *law, const tiled_cpu_bodies *sources, \
+                                                     const tiled_cpu_bodies *targets, long i, long own,         \
+                                                     double *const *sum)                                        \
+    {                                                                                                           \
+        row(what, law, sources, targets, i, own, sum);                                                          \
     }
 ALL_CASES(PAIRS)
 CASES(ROW)
 
-static void any_pairs(int what, const tiled_cpu_law *law, const tiled_cpu_bodies *bodies, long a, long b, long n, double weight,
-                      double *const *sum)
+static void any_pairs(int what, const tiled_cpu_law *law, const tiled_cpu_bodies *bodies, long a, long b, long n,
+                      double weight, double *const *sum)
 {
 #define X(w) [w] = pairs_##w,
     static void (*const cases[])(const tiled_cpu_law *, const tiled_cpu_bodies *, long, long, long, double,
@@ -448,8 +452,8 @@ static void any_pairs(int what, const tiled_cpu_law *law, const tiled_cpu_bodies
     cases[what](law, bodies, a, b, n, weight, sum);
 }
 
-static void any_row(int what, const tiled_cpu_law *law, const tiled_cpu_bodies *sources, const tiled_cpu_bodies *targets, long i,
-                    long own, double *const *sum)
+static void any_row(int what, const tiled_cpu_law *law, const tiled_cpu_bodies *sources,
+                    const tiled_cpu_bodies *targets, long i, long own, double *const *sum)
 {
 #define X(w) [w] = row_##w,
     static void (*const cases[])(const tiled_cpu_law *, const tiled_cpu_bodies *, const tiled_cpu_bodies *, long, long,
@@ -458,7 +462,7 @@ static void any_row(int what, const tiled_cpu_law *law, const tiled_cpu_bodies *
     cases[what & ~TILED_EQUAL](law, sources, targets, i, own, sum);
 }
 
-#define QUOTE(x) #x
+#define QUOTE(x)  #x
 #define QUOTED(x) QUOTE(x)
 
 extern const tiled_cpu_kernels TILED_KERNELS;

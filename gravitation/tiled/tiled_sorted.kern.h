@@ -1,21 +1,26 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * tiled_sorted.kern.h: a part of tiled_cuda.kern.h: every pair once of bodies that lie in the order of their places, in mixed precision,
- * accelerations with Plummer's softening only (TILED_SORTED).
+ * tiled_sorted.kern.h: a part of tiled_cuda.kern.h: every pair once of bodies that lie in the order of their places, in
+ * mixed precision, accelerations with Plummer's softening only (TILED_SORTED).
  *
- * Along Hilbert's curve the 32 TILED_I bodies i of a warp and 32 bodies j (a segment) fill small balls. Where those are near each
- * other, for a percent or two of the pairs, each pair is made in double precision, once for either side (tiled_near). Elsewhere single
- * precision is enough for what a pair adds, since that averages out, but not for what is the same for many pairs of a body:
+ * Along Hilbert's curve the 32 TILED_I bodies i of a warp and 32 bodies j (a segment) fill small balls. Where those are
+ * near each other, for a percent or two of the pairs, each pair is made in double precision, once for either side
+ * (tiled_near). Elsewhere single precision is enough for what a pair adds, since that averages out, but not for what is
+ * the same for many pairs of a body:
  *
- *   - what a place loses in rounding. So both are taken about an origin near the barycentre of the warp's bodies. A separation x_j - x_i is
- *     rounded to the last place of the larger, x_j, which would round an x_i to the same side for all j: so the origin moves by a fraction
- *     of such places from segment to segment, and what is lost averages out. What x_j loses, e, is known, and the same for all bodies of
+ *   - what a place loses in rounding. So both are taken about an origin near the barycentre of the warp's bodies. A
+ *       separation x_j - x_i is
+ *     rounded to the last place of the larger, x_j, which would round an x_i to the same side for all j: so the origin
+ *         moves by a fraction
+ *     of such places from segment to segment, and what is lost averages out. What x_j loses, e, is known, and the same
+ *         for all bodies of
  *     the warp: the tide of their mass M at the origin, M (3 (x.e) x / s^2 - e) / s^3, puts it right;
- *   - what the cube of the instruction for 1/sqrt(x) is off in the mean, some 1e-8: it is known for each range of distances (tiled_seed), and
+ *   - what the cube of the instruction for 1/sqrt(x) is off in the mean, some 1e-8: it is known for each range of
+ *       distances (tiled_seed), and
  *     sums are multiplied by what puts it right. That saves correcting each pair.
  *
- * Sums over the TILED_I bodies i of a thread, or over FLUSH bodies j, go on in double precision. Operations a pair: 3 sub, 3 fma, 1 rsqrt,
- * 2 mul, 2 mul for masses, 6 fma: 17 for two interactions, 15 with equal masses.
+ * Sums over the TILED_I bodies i of a thread, or over FLUSH bodies j, go on in double precision. Operations a pair: 3
+ * sub, 3 fma, 1 rsqrt, 2 mul, 2 mul for masses, 6 fma: 17 for two interactions, 15 with equal masses.
  */
 
 #define NEAR 1.4f /* balls that are so many times the sum of their radii apart, or less, are near */
@@ -27,8 +32,8 @@ typedef unsigned long long key;
 /* ---- the order of places ----------------------------------------------------------------------------------------- */
 
 /*
- * The place on Hilbert's curve through 2^63 cells of a cube of 128 (J. Skilling, AIP Conf. Proc. 707, 381, 2004, doi:10.1063/1.1751381); those that
- * fill up come last. order [n]: the bodies' numbers.
+ * The place on Hilbert's curve through 2^63 cells of a cube of 128 (J. Skilling, AIP Conf. Proc. 707, 381, 2004,
+ * doi:10.1063/1.1751381); those that fill up come last. order [n]: the bodies' numbers.
  */
 extern "C" __global__ void tiled_keys(const word *bodies, long n_bodies, long n, key *keys, int *order)
 {
@@ -79,7 +84,8 @@ static __device__ __forceinline__ void put_in_order(key &ka, int &a, key &kb, in
 /* A step of a bitonic sort of 2^k: a thread a pair, `stride` apart, of runs of `size`. */
 extern "C" __global__ void tiled_sort_pairs(key *keys, int *order, long size, long stride)
 {
-    const long p = (long)blockIdx.x * blockDim.x + threadIdx.x, i = p / stride * 2 * stride + p % stride, j = i + stride;
+    const long p = (long)blockIdx.x * blockDim.x + threadIdx.x, i = p / stride * 2 * stride + p % stride,
+               j = i + stride;
     put_in_order(keys[i], order[i], keys[j], order[j], (i & size) == 0);
 }
 
@@ -106,8 +112,9 @@ extern "C" __global__ void __launch_bounds__(SORT_BLOCK) tiled_sort_blocks(key *
 }
 
 /*
- * Bodies in their order, but for the rows, which lie `stride` apart (a number that has no divisor in common with theirs): rows of near
- * bodies meet all over the triangle of pairs, so that every share of it has as many near pairs. The last row, which need not be full, stays.
+ * Bodies in their order, but for the rows, which lie `stride` apart (a number that has no divisor in common with
+ * theirs): rows of near bodies meet all over the triangle of pairs, so that every share of it has as many near pairs.
+ * The last row, which need not be full, stays.
  */
 extern "C" __global__ void tiled_gather(const word *bodies, const int *order, long n, int stride, word *to, int *place)
 {
@@ -149,11 +156,13 @@ extern "C" __global__ void tiled_groups(const word *bodies, long n, int n_own, g
     }
     m = warp_sum(m), x = warp_sum(x), y = warp_sum(y), z = warp_sum(z);
     const body first = body_load(from, n);
-    const group all = {m > 0 ? x / m : first.x, m > 0 ? y / m : first.y, m > 0 ? z / m : first.z, TILED_EQUAL ? 32 * n_own : m};
+    const group all = {m > 0 ? x / m : first.x, m > 0 ? y / m : first.y, m > 0 ? z / m : first.z,
+                       TILED_EQUAL ? 32 * n_own : m};
     float r2 = 0;
     for (int k = 0; k < n_own; k++) {
         const body b = body_load(own + 32 * k, n);
-        const float dx = (float)(b.x - all.x + b.lx), dy = (float)(b.y - all.y + b.ly), dz = (float)(b.z - all.z + b.lz);
+        const float dx = (float)(b.x - all.x + b.lx), dy = (float)(b.y - all.y + b.ly),
+                    dz = (float)(b.z - all.z + b.lz);
         r2 = fmaxf(r2, dx * dx + dy * dy + dz * dz);
     }
     for (int step = 16; step; step /= 2)
@@ -165,7 +174,8 @@ extern "C" __global__ void tiled_groups(const word *bodies, long n, int n_own, g
     }
 }
 
-/* Whether balls are near each other, and their distance. What is nearer than 2^-20 is, since their places are rounded here. */
+/* Whether balls are near each other, and their distance. What is nearer than 2^-20 is, since their places are
+ * rounded here. */
 static __device__ __forceinline__ bool is_near(const float4 &a, const float4 &b, float *distance)
 {
     const float dx = b.x - a.x, dy = b.y - a.y, dz = b.z - a.z;
@@ -179,14 +189,15 @@ static __device__ __forceinline__ bool is_near(const float4 &a, const float4 &b,
 #define SEED_BITS 14   /* of a float, its last, that differ within a bin */
 
 /*
- * y^3 s^3 - 1, y being the instruction's 1/s, in the mean over the s^2 of a bin, times the bin's width in log s^2; and that width: both added
- * up from bin 0 to the start of each, seed [SEED_BINS + 1]. A thread a bin.
+ * y^3 s^3 - 1, y being the instruction's 1/s, in the mean over the s^2 of a bin, times the bin's width in log s^2; and
+ * that width: both added up from bin 0 to the start of each, seed [SEED_BINS + 1]. A thread a bin.
  */
 extern "C" __global__ void __launch_bounds__(SEED_BINS) tiled_seed(float2 *seed)
 {
     __shared__ double2 sums[SEED_BINS];
     const unsigned bin = threadIdx.x, first = 0x3f000000u + (bin << SEED_BITS); /* of the floats from 0.5 */
-    const unsigned step = 63, samples = (1u << SEED_BITS) / step;               /* odd: the instruction does not take all bits alike */
+    /* odd: the instruction does not take all bits alike */
+    const unsigned step = 63, samples = (1u << SEED_BITS) / step;
     double sum = 0;
     for (unsigned k = 0; k < samples; k++) {
         const float s2 = __uint_as_float(first + k * step);
@@ -214,14 +225,16 @@ extern "C" __global__ void __launch_bounds__(SEED_BINS) tiled_seed(float2 *seed)
 static __device__ __forceinline__ double seed_scale(const float2 *seed, float distance, float radii, float eps2)
 {
     const float least = distance - radii, most = distance + radii;
-    const unsigned from = __float_as_uint(fmaf(least, least, eps2)) >> SEED_BITS, to = (__float_as_uint(fmaf(most, most, eps2)) >> SEED_BITS) + 1;
+    const unsigned from = __float_as_uint(fmaf(least, least, eps2)) >> SEED_BITS,
+                   to = (__float_as_uint(fmaf(most, most, eps2)) >> SEED_BITS) + 1;
     const float2 a = seed[from % SEED_BINS], b = seed[to % SEED_BINS], all = seed[SEED_BINS];
     const float times = (float)(to / SEED_BINS - from / SEED_BINS);
     return 1 - (double)((b.x - a.x + times * all.x) / (b.y - a.y + times * all.y));
 }
 
 /* A coordinate about an origin, both in two floats, and what it lost in rounding. */
-static __device__ __forceinline__ float about(float upper, float lower, float origin_upper, float origin_lower, float *lost)
+static __device__ __forceinline__ float about(float upper, float lower, float origin_upper, float origin_lower,
+                                              float *lost)
 {
     const float a = upper - origin_upper, b = lower - origin_lower, x = a + b;
     *lost = b - (x - a);
@@ -251,7 +264,8 @@ static __device__ __forceinline__ origin origin_of(const group &g, float distanc
     return o;
 }
 
-static __device__ __forceinline__ void interact_far(const body &i, const word &j, sums &si, sums &sj, const constants &c)
+static __device__ __forceinline__ void interact_far(const body &i, const word &j, sums &si, sums &sj,
+                                                    const constants &c)
 {
     const float dx = j.x - i.x, dy = j.y - i.y, dz = j.z - i.z, s2 = fmaf(dz, dz, fmaf(dy, dy, fmaf(dx, dx, c.eps2)));
     float y;
@@ -265,7 +279,8 @@ static __device__ __forceinline__ void interact_far(const body &i, const word &j
     sj.az = fmaf(-gj, dz, sj.az);
 }
 
-/* Add sums in single precision to those in double precision: of i in registers, of j in shared memory, as shared_store does. */
+/* Add sums in single precision to those in double precision: of i in registers, of j in shared memory, as
+ * shared_store does. */
 static __device__ __forceinline__ void add(const sums &s, double scale, double *totals)
 {
     totals[0] = fma(scale, (double)s.ax, totals[0]);
@@ -282,11 +297,12 @@ static __device__ __forceinline__ void shared_add(const sums &s, double scale, w
 }
 
 /*
- * The bodies i of a warp and those j of a segment: its places in shared memory are those from `first` on, `lane` being this thread's. To the
- * totals of i and, with SHARED, the sums of j.
+ * The bodies i of a warp and those j of a segment: its places in shared memory are those from `first` on, `lane` being
+ * this thread's. To the totals of i and, with SHARED, the sums of j.
  */
 template <bool SHARED>
-static __device__ __forceinline__ void meet(const edges &e, long warp, long segment, word *tile, int first, double *totals)
+static __device__ __forceinline__ void meet(const edges &e, long warp, long segment, word *tile, int first,
+                                            double *totals)
 {
     float distance;
     const float4 ball_i = e.warp_balls[warp], ball_j = e.segment_balls[segment];
@@ -300,7 +316,7 @@ static __device__ __forceinline__ void meet(const edges &e, long warp, long segm
     body bi[TILED_I];
     sums si[TILED_I];
     float ex, ey, ez;
-    #pragma unroll
+#pragma unroll
     for (int k = 0; k < TILED_I; k++) {
         const body b = body_load(from + 32 * k, e.n);
         bi[k].x = about(b.x, b.lx, o.x, o.lx, &ex);
@@ -310,25 +326,28 @@ static __device__ __forceinline__ void meet(const edges &e, long warp, long segm
         si[k] = sums_zero();
     }
     const body j = body_load(tile + first + lane, TILE);
-    const float x = about(j.x, j.lx, o.x, o.lx, &ex), y = about(j.y, j.ly, o.y, o.ly, &ey), z = about(j.z, j.lz, o.z, o.lz, &ez);
-    const float u = 1 / (x * x + y * y + z * z + e.c.eps2), tide = (float)all.m * u * sqrtf(u), along = 3 * u * (x * ex + y * ey + z * ez);
+    const float x = about(j.x, j.lx, o.x, o.lx, &ex), y = about(j.y, j.ly, o.y, o.ly, &ey),
+                z = about(j.z, j.lz, o.z, o.lz, &ez);
+    const float u = 1 / (x * x + y * y + z * z + e.c.eps2), tide = (float)all.m * u * sqrtf(u),
+                along = 3 * u * (x * ex + y * ey + z * ez);
     word *const sum = tile + BODY_WORDS * TILE + first + lane, *const own = sum + SHARED_WORDS * TILE;
     *own = make_float4(x, y, z, j.m);
-    sums before = sums_zero(); /* of j, those of the last rotation: they wait for half of the next one's pairs, which hide their way to memory */
+    /* of j, those of the last rotation: they wait for half of the next one's pairs, which hide their way to memory */
+    sums before = sums_zero();
     before.ax = tide * (along * x - ex);
     before.ay = tide * (along * y - ey);
     before.az = tide * (along * z - ez);
     const unsigned place = (unsigned)__cvta_generic_to_shared(sum);
     unsigned place_before = place;
     __syncwarp();
-    #pragma unroll 1
+#pragma unroll 1
     for (unsigned turn = 0; turn < 32 * WORD; turn += FLUSH * WORD)
-        #pragma unroll
+#pragma unroll
         for (unsigned r = 0; r < FLUSH; r++) {
             const unsigned place_now = place ^ (turn | r * WORD);
             const word bj = ((const word *)__cvta_shared_to_generic(place_now))[SHARED_WORDS * TILE];
             sums sj = sums_zero();
-            #pragma unroll
+#pragma unroll
             for (int k = 0; k < TILED_I; k++) {
                 if (SHARED && k == TILED_I / 2) {
                     shared_add(before, scale, (word *)__cvta_shared_to_generic(place_before));
@@ -343,7 +362,7 @@ static __device__ __forceinline__ void meet(const edges &e, long warp, long segm
             before = sj;
             place_before = place_now;
         }
-    #pragma unroll
+#pragma unroll
     for (int k = 0; k < TILED_I; k++)
         add(si[k], scale, totals + k * N_SUMS);
     if (SHARED)
@@ -355,8 +374,9 @@ static __device__ __forceinline__ void meet(const edges &e, long warp, long segm
 #define NEAR_WARPS 8 /* that share a segment's near ones */
 
 /*
- * What the near segments do to bodies of rows first_row .. last_row - 1, a block a segment of them, to near [N_SUMS][n]. Of two segments the
- * one in the earlier row is among the bodies i of a warp; in the same row each is for itself.
+ * What the near segments do to bodies of rows first_row .. last_row - 1, a block a segment of them, to near
+ * [N_SUMS][n]. Of two segments the one in the earlier row is among the bodies i of a warp; in the same row each is for
+ * itself.
  */
 extern "C" __global__ void __launch_bounds__(32 * NEAR_WARPS) tiled_near(edges e, double eps2, double *near)
 {
@@ -371,18 +391,20 @@ extern "C" __global__ void __launch_bounds__(32 * NEAR_WARPS) tiled_near(edges e
     for (long b0 = 32 * warp; b0 < n_segments; b0 += 32 * NEAR_WARPS) {
         const int b = (int)b0 + lane;
         float distance;
-        const bool ours = b < n_segments &&
-                          (b / per_row < row ? is_near(e.warp_balls[b / TILED_I], ball, &distance) : is_near(ball_i, e.segment_balls[b], &distance));
+        const bool ours = b < n_segments && (b / per_row < row ? is_near(e.warp_balls[b / TILED_I], ball, &distance)
+                                                               : is_near(ball_i, e.segment_balls[b], &distance));
         for (unsigned those = __ballot_sync(0xffffffffu, ours), last; those; those ^= 1u << last) {
             last = 31 - __clz((int)those);
             const body j = body_load(e.bodies + (b0 + last) * 32 + lane, e.n);
             __syncwarp();
-            tile[warp][lane] = {(double)j.x + j.lx, (double)j.y + j.ly, (double)j.z + j.lz, TILED_EQUAL ? 1 : (double)j.m + j.lm};
+            tile[warp][lane] = {(double)j.x + j.lx, (double)j.y + j.ly, (double)j.z + j.lz,
+                                TILED_EQUAL ? 1 : (double)j.m + j.lm};
             __syncwarp();
-            #pragma unroll 8
+#pragma unroll 8
             for (int k = 0; k < 32; k++) {
                 const group s = tile[warp][k];
-                const double dx = s.x - xi, dy = s.y - yi, dz = s.z - zi, s2 = fma(dz, dz, fma(dy, dy, fma(dx, dx, eps2)));
+                const double dx = s.x - xi, dy = s.y - yi, dz = s.z - zi,
+                             s2 = fma(dz, dz, fma(dy, dy, fma(dx, dx, eps2)));
                 double y, e_y;
                 const double g = s.m * inverse_cube(s2, &y, &e_y);
                 ax = fma(g, dx, ax), ay = fma(g, dy, ay), az = fma(g, dz, az);

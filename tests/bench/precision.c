@@ -1,18 +1,20 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * precision.c: what precision costs: every propagator on the four outer planets (tests/outer_planets.h), each system with the orbits turned
- * by other angles, over a row of steps or tolerances. It prints rows for tests/bench/precision.sh, which draws them:
+ * precision.c: what precision costs: every propagator on the four outer planets (tests/outer_planets.h), each system
+ * with the orbits turned by other angles, over a row of steps or tolerances. It prints rows for
+ * tests/bench/precision.sh, which draws them:
  *
- *     precision [--engine E] [--systems N] [--orbits N] [--seconds S] [METHOD ...]     defaults: cpu, 64, 100, 5, every method
+ *     precision [--engine E] [--systems N] [--orbits N] [--seconds S] [METHOD ...]     defaults: cpu, 64, 100, 5, every
+ *         method
  *         code,method,parameter,systems,orbits,us_per_orbit,error
  *     precision --growth VALUE [--compensated 1] [--systems N] [--orbits N] METHOD
- *         method,orbits,median,rms                                       of |dE/E| in the course of one run with that parameter
+ *         method,orbits,median,rms                                       of |dE/E| in the course of one run with that
+ *             parameter
  *
- * us_per_orbit: microseconds of one CPU core, or of the whole GPU, for a system and Jupiter's year; error: the rms over the systems of
- * the relative energy error at the end, which averages over the phases of errors that oscillate. parameter: steps a year of
- * Jupiter's, or the tolerance named in the table. A method's row ends where its error no longer falls, or after a run
- * of S seconds. The exit status is 3 where the
- * engine is not there.
+ * us_per_orbit: microseconds of one CPU core, or of the whole GPU, for a system and Jupiter's year; error: the rms over
+ * the systems of the relative energy error at the end, which averages over the phases of errors that oscillate.
+ * parameter: steps a year of Jupiter's, or the tolerance named in the table. A method's row ends where its error no
+ * longer falls, or after a run of S seconds. The exit status is 3 where the engine is not there.
  */
 #include <shoal.h>
 
@@ -100,8 +102,8 @@ static void errors_of(const shoal_ensemble *ensemble, double *error, double *med
  *   growth  in  nonzero: print the errors at four times in a decade of orbits
  *   us      out microseconds a system and orbit, after the first orbit
  */
-static shoal_status run(shoal_context *context, const method *m, double value, int compensated, const char *engine, long systems,
-                        double orbits, int growth, double *us, double *error)
+static shoal_status run(shoal_context *context, const method *m, double value, int compensated, const char *engine,
+                        long systems, double orbits, int growth, double *us, double *error)
 {
     shoal_ensemble *ensemble = NULL;
     shoal_plan *plan = NULL;
@@ -114,8 +116,12 @@ static shoal_status run(shoal_context *context, const method *m, double value, i
         settings[n_settings++] = (shoal_setting){m->parameter, value, NULL};
     if (compensated)
         settings[n_settings++] = (shoal_setting){"compensated", 1, NULL};
-    const shoal_options options = {.propagator = m->propagator, .settings = settings, .n_settings = n_settings, .engine = engine,
-                                   .threads = 1, .dt = m->parameter ? 0 : OUTER_JUPITER_YEAR / value,
+    const shoal_options options = {.propagator = m->propagator,
+                                   .settings = settings,
+                                   .n_settings = n_settings,
+                                   .engine = engine,
+                                   .threads = 1,
+                                   .dt = m->parameter ? 0 : OUTER_JUPITER_YEAR / value,
                                    .t_end = orbits * OUTER_JUPITER_YEAR};
     shoal_status status = shoal_ensemble_create(context, systems, N_BODIES, &ensemble);
     for (long s = 0; !status && s < systems; s++) {
@@ -123,14 +129,20 @@ static shoal_status run(shoal_context *context, const method *m, double value, i
         shoal_body bodies[N_BODIES];
         outer_planets_system(s, N_BODIES, from);
         for (int i = 0; i < N_BODIES; i++)
-            bodies[i] = (shoal_body){.m = from[i][0], .x = from[i][1], .y = from[i][2], .z = from[i][3],
-                                     .vx = from[i][4], .vy = from[i][5], .vz = from[i][6]};
+            bodies[i] = (shoal_body){.m = from[i][0],
+                                     .x = from[i][1],
+                                     .y = from[i][2],
+                                     .z = from[i][3],
+                                     .vx = from[i][4],
+                                     .vy = from[i][5],
+                                     .vz = from[i][6]};
         status = shoal_ensemble_set_bodies(ensemble, s, N_BODIES, bodies);
     }
     if (!status)
         status = shoal_plan_create(context, ensemble, &options, &plan);
     if (!status)
-        status = shoal_plan_integrate(plan, OUTER_JUPITER_YEAR); /* loads, page faults and compiles are not what is timed */
+        /* loads, page faults and compiles are not what is timed */
+        status = shoal_plan_integrate(plan, OUTER_JUPITER_YEAR);
     const double began = now();
     for (int i = 4; growth && !status && pow(10, 0.25 * i) < 0.99 * orbits; i++) {
         const double n = floor(pow(10, 0.25 * i));
@@ -168,8 +180,11 @@ int main(int argc, char **argv)
     const struct {
         const char *name;
         double *value;
-    } numbers[] = {{"--systems", &systems}, {"--orbits", &orbits}, {"--growth", &growth}, {"--compensated", &compensated},
-                 {"--seconds", &seconds}};
+    } numbers[] = {{"--systems", &systems},
+                   {"--orbits", &orbits},
+                   {"--growth", &growth},
+                   {"--compensated", &compensated},
+                   {"--seconds", &seconds}};
     char code[32] = "shoal";
     int first = 1, known = 0;
     for (; first < argc && argv[first][0] == '-'; first += 2) {
@@ -198,7 +213,8 @@ int main(int argc, char **argv)
         double us = 0, error = INFINITY, before = INFINITY;
         if (chosen && growth > 0)
             status = run(context, m, growth, compensated > 0, engine, (long)systems, orbits, 1, &us, &error);
-        for (double value = m->first; chosen && !(growth > 0) && !status && value > 0.5e-16; value *= m->factor, before = error) {
+        for (double value = m->first; chosen && !(growth > 0) && !status && value > 0.5e-16;
+             value *= m->factor, before = error) {
             status = run(context, m, value, 0, engine, (long)systems, orbits, 0, &us, &error);
             if (status || (error > 0.5 * before && error < 1e-11) || us * systems * orbits > 1e6 * seconds)
                 break;

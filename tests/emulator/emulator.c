@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * emulator.c: a CUDA driver library without a GPU, for tests: it has the functions that Shoal asks for, and runs kernels on the CPU, exactly
- * and slowly. The device says that it is newer than every compiler, so that NVRTC hands over PTX; `translate` makes C of that, gcc a library.
+ * emulator.c: a CUDA driver library without a GPU, for tests: it has the functions that Shoal asks for, and runs
+ * kernels on the CPU, exactly and slowly. The device says that it is newer than every compiler, so that NVRTC hands
+ * over PTX; `translate` makes C of that, gcc a library.
  *
- * Each thread of a block is a coroutine. It runs until it meets the others: the threads of a warp go on when all those of the mask
- * that have not ended are there, those of a block when all are. Whatever cannot end stops the test with a word about where the threads
- * are. What an order of threads hides (a missing barrier) is not found here; wrong bits, wrong masks and deadlocks are.
+ * Each thread of a block is a coroutine. It runs until it meets the others: the threads of a warp go on when all those
+ * of the mask that have not ended are there, those of a block when all are. Whatever cannot end stops the test with a
+ * word about where the threads are. What an order of threads hides (a missing barrier) is not found here; wrong bits,
+ * wrong masks and deadlocks are.
  *
  * Memory starts as all ones, that is NaN. Copies and kernels are done when their call returns.
  *
@@ -21,7 +23,8 @@
 
 #include "thread.h"
 
-enum { WARP = 32, STACK = 1 << 20, STATIC = 64 << 10 }; /* the most shared memory that a module's kernels declare together */
+/* the most shared memory that a module's kernels declare together */
+enum { WARP = 32, STACK = 1 << 20, STATIC = 64 << 10 };
 enum { RUNS, AT_WARP, AT_BLOCK, ENDED };
 
 /* A thread as its scheduler sees it. */
@@ -30,7 +33,7 @@ typedef struct coroutine {
     ucontext_t context;
     char *stack;
     int state;
-    const char *how;                /* what it waits for, of whom, with what */
+    const char *how; /* what it waits for, of whom, with what */
     uint32_t mask, value, from, result;
     int p;
 } coroutine;
@@ -138,7 +141,9 @@ static int meet_in_warp(coroutine *warp, int n)
             else if (strcmp(c->how, "ballot") == 0)
                 c->result = ballot;
             else
-                c->result = *c->how == 'u' ? ballot == 0 || ballot == there : c->how[1] == 'l' ? ballot == there : ballot != 0;
+                c->result = *c->how == 'u'     ? ballot == 0 || ballot == there
+                            : c->how[1] == 'l' ? ballot == there
+                                               : ballot != 0;
         }
         for (int i = 0; i < n; i++)
             if (there >> i & 1)
@@ -159,7 +164,9 @@ static int meet_in_block(int n_left)
         return 0;
     for (int i = 0; i < n_threads; i++)
         if (threads[i].state == AT_BLOCK) {
-            threads[i].result = (uint32_t)(*threads[i].how == 'p' ? n_true : *threads[i].how == 'a' ? n_true == n : n_true > 0);
+            threads[i].result = (uint32_t)(*threads[i].how == 'p'   ? n_true
+                                           : *threads[i].how == 'a' ? n_true == n
+                                                                    : n_true > 0);
             threads[i].state = RUNS;
         }
     return 1;
@@ -181,13 +188,13 @@ static void run_block(void)
     }
 }
 
-/* ---- the driver's functions that do something ---------------------------------------------------------------------------- */
+/* ---- the driver's functions that do something -------------------------------------------------------------------- */
 
 typedef unsigned long long device_pointer;
 enum { FAILED = 999 };
 
-int cuLaunchKernel(void *function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x, unsigned block_y, unsigned block_z,
-                   unsigned n_shared, void *stream, void **arguments, void **extra)
+int cuLaunchKernel(void *function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x,
+                   unsigned block_y, unsigned block_z, unsigned n_shared, void *stream, void **arguments, void **extra)
 {
     if (grid_x == 0 || grid_y == 0)
         return 1;
@@ -197,7 +204,8 @@ int cuLaunchKernel(void *function, unsigned grid_x, unsigned grid_y, unsigned gr
     if (room < (int)block_x) {
         threads = realloc(threads, block_x * sizeof *threads);
         for (; room < (int)block_x; room++)
-            threads[room].stack = mmap(NULL, STACK, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+            threads[room].stack = mmap(NULL, STACK, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
+                                       -1, 0);
     }
     n_threads = (int)block_x;
     memcpy(&kernel, &function, sizeof kernel);
@@ -205,7 +213,8 @@ int cuLaunchKernel(void *function, unsigned grid_x, unsigned grid_y, unsigned gr
         memset(shared, 0xff, n_shared);
         for (unsigned i = 0; i < block_x; i++) {
             coroutine *c = &threads[i];
-            *c = (coroutine){.t = {i, block_x, block % grid_x, block / grid_x, grid_x, grid_y, shared, arguments}, .stack = c->stack};
+            *c = (coroutine){.t = {i, block_x, block % grid_x, block / grid_x, grid_x, grid_y, shared, arguments},
+                             .stack = c->stack};
             begin(c);
         }
         run_block();
@@ -230,7 +239,8 @@ int cuModuleLoadData(void **module, const void *image)
         if (!file || fputs(text, file) < 0 || fclose(file) != 0)
             return FAILED;
         snprintf(command, sizeof command,
-                 "b=%s.%d; \"$EMULATOR_SOURCE/translate\" $b.ptx > $b.c && gcc -O1 -march=native -ffp-contract=off -w -shared -fPIC "
+                 "b=%s.%d; \"$EMULATOR_SOURCE/translate\" $b.ptx > $b.c && gcc -O1 -march=native -ffp-contract=off -w "
+                 "-shared -fPIC "
                  "-I\"$EMULATOR_SOURCE\" -o $b.so $b.c \"$EMULATOR/libcuda.so.1\" && mv $b.so %s.so && rm $b.ptx $b.c",
                  base, (int)getpid(), base);
         if (system(command) != 0)
@@ -263,15 +273,42 @@ int cuMemHostAlloc(void **pointer, size_t size, unsigned flags)
     return *pointer ? 0 : FAILED;
 }
 
-static void *at(device_pointer pointer) { return (void *)(uintptr_t)pointer; }
-int cuMemFree_v2(device_pointer p) { return free(at(p)), 0; }
-int cuMemFreeHost(void *p) { return free(p), 0; }
-int cuMemsetD8_v2(device_pointer p, unsigned char value, size_t size) { return memset(at(p), value, size), 0; }
-int cuMemsetD8Async(device_pointer p, unsigned char value, size_t size, void *stream) { return (void)stream, memset(at(p), value, size), 0; }
-int cuMemcpyHtoD_v2(device_pointer to, const void *from, size_t size) { return memcpy(at(to), from, size), 0; }
-int cuMemcpyDtoH_v2(void *to, device_pointer from, size_t size) { return memcpy(to, at(from), size), 0; }
-int cuMemcpyHtoDAsync_v2(device_pointer to, const void *from, size_t size, void *stream) { return (void)stream, memcpy(at(to), from, size), 0; }
-int cuMemcpyDtoHAsync_v2(void *to, device_pointer from, size_t size, void *stream) { return (void)stream, memcpy(to, at(from), size), 0; }
+static void *at(device_pointer pointer)
+{
+    return (void *)(uintptr_t)pointer;
+}
+int cuMemFree_v2(device_pointer p)
+{
+    return free(at(p)), 0;
+}
+int cuMemFreeHost(void *p)
+{
+    return free(p), 0;
+}
+int cuMemsetD8_v2(device_pointer p, unsigned char value, size_t size)
+{
+    return memset(at(p), value, size), 0;
+}
+int cuMemsetD8Async(device_pointer p, unsigned char value, size_t size, void *stream)
+{
+    return (void)stream, memset(at(p), value, size), 0;
+}
+int cuMemcpyHtoD_v2(device_pointer to, const void *from, size_t size)
+{
+    return memcpy(at(to), from, size), 0;
+}
+int cuMemcpyDtoH_v2(void *to, device_pointer from, size_t size)
+{
+    return memcpy(to, at(from), size), 0;
+}
+int cuMemcpyHtoDAsync_v2(device_pointer to, const void *from, size_t size, void *stream)
+{
+    return (void)stream, memcpy(at(to), from, size), 0;
+}
+int cuMemcpyDtoHAsync_v2(void *to, device_pointer from, size_t size, void *stream)
+{
+    return (void)stream, memcpy(to, at(from), size), 0;
+}
 
 int cuDeviceGetCount(int *n)
 {
@@ -279,7 +316,10 @@ int cuDeviceGetCount(int *n)
     return *n = devices ? atoi(devices) : 1, 0;
 }
 
-int cuDeviceGetName(char *name, int size, int device) { return (void)device, snprintf(name, (size_t)size, "emulator"), 0; }
+int cuDeviceGetName(char *name, int size, int device)
+{
+    return (void)device, snprintf(name, (size_t)size, "emulator"), 0;
+}
 int cuDeviceGetAttribute(int *value, int attribute, int device)
 {
     (void)device;
@@ -288,9 +328,18 @@ int cuDeviceGetAttribute(int *value, int attribute, int device)
     return 0;
 }
 
-int cuEventCreate(void **event, unsigned flags) { return (void)flags, *event = calloc(1, sizeof(struct timespec)), *event ? 0 : FAILED; }
-int cuEventDestroy_v2(void *event) { return free(event), 0; }
-int cuEventRecord(void *event, void *stream) { return (void)stream, clock_gettime(CLOCK_MONOTONIC, event); }
+int cuEventCreate(void **event, unsigned flags)
+{
+    return (void)flags, *event = calloc(1, sizeof(struct timespec)), *event ? 0 : FAILED;
+}
+int cuEventDestroy_v2(void *event)
+{
+    return free(event), 0;
+}
+int cuEventRecord(void *event, void *stream)
+{
+    return (void)stream, clock_gettime(CLOCK_MONOTONIC, event);
+}
 int cuEventElapsedTime(float *milliseconds, void *from, void *to)
 {
     const struct timespec *a = from, *b = to;
@@ -298,32 +347,101 @@ int cuEventElapsedTime(float *milliseconds, void *from, void *to)
     return 0;
 }
 
-/* ---- those that only answer ------------------------------------------------------------------------------------------------ */
+/* ---- those that only answer -------------------------------------------------------------------------------------- */
 
-int cuInit(unsigned flags) { return (void)flags, 0; }
-int cuDriverGetVersion(int *version) { return *version = 13000, 0; }
-int cuGetErrorName(int result, const char **name) { return (void)result, *name = "EMULATOR", 0; }
-int cuGetErrorString(int result, const char **text) { return (void)result, *text = "what the emulator could not do stands above", 0; }
-int cuDeviceGet(int *device, int index) { return *device = index, 0; }
-int cuDeviceTotalMem_v2(size_t *size, int device) { return (void)device, *size = (size_t)4 << 30, 0; }
-int cuDevicePrimaryCtxRetain(void **context, int device) { return (void)device, *context = context, 0; }
-int cuDevicePrimaryCtxRelease_v2(int device) { return (void)device, 0; }
-int cuCtxPushCurrent_v2(void *context) { return (void)context, 0; }
-int cuCtxPopCurrent_v2(void **context) { return *context = context, 0; }
-int cuCtxSynchronize(void) { return 0; }
-int cuMemGetInfo_v2(size_t *available, size_t *total) { return *available = *total = (size_t)4 << 30, 0; }
-int cuModuleUnload(void *module) { return (void)module, 0; }
-int cuMemHostRegister_v2(void *pointer, size_t size, unsigned flags) { return (void)pointer, (void)size, (void)flags, FAILED; }
-int cuMemHostUnregister(void *pointer) { return (void)pointer, 0; }
-int cuFuncGetAttribute(int *value, int attribute, void *function) { return (void)attribute, (void)function, *value = 0, 0; }
-int cuFuncSetAttribute(void *function, int attribute, int value) { return (void)function, (void)attribute, (void)value, 0; }
+int cuInit(unsigned flags)
+{
+    return (void)flags, 0;
+}
+int cuDriverGetVersion(int *version)
+{
+    return *version = 13000, 0;
+}
+int cuGetErrorName(int result, const char **name)
+{
+    return (void)result, *name = "EMULATOR", 0;
+}
+int cuGetErrorString(int result, const char **text)
+{
+    return (void)result, *text = "what the emulator could not do stands above", 0;
+}
+int cuDeviceGet(int *device, int index)
+{
+    return *device = index, 0;
+}
+int cuDeviceTotalMem_v2(size_t *size, int device)
+{
+    return (void)device, *size = (size_t)4 << 30, 0;
+}
+int cuDevicePrimaryCtxRetain(void **context, int device)
+{
+    return (void)device, *context = context, 0;
+}
+int cuDevicePrimaryCtxRelease_v2(int device)
+{
+    return (void)device, 0;
+}
+int cuCtxPushCurrent_v2(void *context)
+{
+    return (void)context, 0;
+}
+int cuCtxPopCurrent_v2(void **context)
+{
+    return *context = context, 0;
+}
+int cuCtxSynchronize(void)
+{
+    return 0;
+}
+int cuMemGetInfo_v2(size_t *available, size_t *total)
+{
+    return *available = *total = (size_t)4 << 30, 0;
+}
+int cuModuleUnload(void *module)
+{
+    return (void)module, 0;
+}
+int cuMemHostRegister_v2(void *pointer, size_t size, unsigned flags)
+{
+    return (void)pointer, (void)size, (void)flags, FAILED;
+}
+int cuMemHostUnregister(void *pointer)
+{
+    return (void)pointer, 0;
+}
+int cuFuncGetAttribute(int *value, int attribute, void *function)
+{
+    return (void)attribute, (void)function, *value = 0, 0;
+}
+int cuFuncSetAttribute(void *function, int attribute, int value)
+{
+    return (void)function, (void)attribute, (void)value, 0;
+}
 int cuOccupancyMaxActiveBlocksPerMultiprocessor(int *n, void *function, int block, size_t shared)
 {
     return (void)function, (void)block, (void)shared, *n = 2, 0;
 }
-int cuStreamCreateWithPriority(void **stream, unsigned flags, int priority) { return (void)flags, (void)priority, *stream = stream, 0; }
-int cuStreamDestroy_v2(void *stream) { return (void)stream, 0; }
-int cuStreamSynchronize(void *stream) { return (void)stream, 0; }
-int cuStreamWaitEvent(void *stream, void *event, unsigned flags) { return (void)stream, (void)event, (void)flags, 0; }
-int cuEventSynchronize(void *event) { return (void)event, 0; }
-int cuEventQuery(void *event) { return (void)event, 0; }
+int cuStreamCreateWithPriority(void **stream, unsigned flags, int priority)
+{
+    return (void)flags, (void)priority, *stream = stream, 0;
+}
+int cuStreamDestroy_v2(void *stream)
+{
+    return (void)stream, 0;
+}
+int cuStreamSynchronize(void *stream)
+{
+    return (void)stream, 0;
+}
+int cuStreamWaitEvent(void *stream, void *event, unsigned flags)
+{
+    return (void)stream, (void)event, (void)flags, 0;
+}
+int cuEventSynchronize(void *event)
+{
+    return (void)event, 0;
+}
+int cuEventQuery(void *event)
+{
+    return (void)event, 0;
+}

@@ -67,10 +67,22 @@ static inline float rsqrtf_seed(float x)
 }
 
 /* Conversions that end at the bounds; of what is not a number, as the PTX ISA has it. */
-static inline int32_t to_s32(double x) { return x != x ? 0 : x >= 0x1p31 ? INT32_MAX : x < -0x1p31 ? INT32_MIN : (int32_t)x; }
-static inline uint32_t to_u32(double x) { return x != x || x < 0 ? 0 : x >= 0x1p32 ? UINT32_MAX : (uint32_t)x; }
-static inline int64_t to_s64(double x) { return x != x ? INT64_MIN : x >= 0x1p63 ? INT64_MAX : x < -0x1p63 ? INT64_MIN : (int64_t)x; }
-static inline uint64_t to_u64(double x) { return x != x || x < 0 ? 0 : x >= 0x1p64 ? UINT64_MAX : (uint64_t)x; }
+static inline int32_t to_s32(double x)
+{
+    return x != x ? 0 : x >= 0x1p31 ? INT32_MAX : x < -0x1p31 ? INT32_MIN : (int32_t)x;
+}
+static inline uint32_t to_u32(double x)
+{
+    return x != x || x < 0 ? 0 : x >= 0x1p32 ? UINT32_MAX : (uint32_t)x;
+}
+static inline int64_t to_s64(double x)
+{
+    return x != x ? INT64_MIN : x >= 0x1p63 ? INT64_MAX : x < -0x1p63 ? INT64_MIN : (int64_t)x;
+}
+static inline uint64_t to_u64(double x)
+{
+    return x != x || x < 0 ? 0 : x >= 0x1p64 ? UINT64_MAX : (uint64_t)x;
+}
 
 static inline uint32_t byte_permute(uint32_t a, uint32_t b, uint32_t select)
 {

@@ -1,28 +1,34 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * rebound_peer.c: what REBOUND's integrators need for the problems that `shoal bench` and tests/bench/precision.c time, in rows of the same
- * format. REBOUND is not part of Shoal: tests/bench/peer/build compiles this file with a REBOUND that you bring.
+ * rebound_peer.c: what REBOUND's integrators need for the problems that `shoal bench` and tests/bench/precision.c time,
+ * in rows of the same format. REBOUND is not part of Shoal: tests/bench/peer/build compiles this file with a REBOUND
+ * that you bring.
  *
- *     rebound [--systems N] [--steps N] [CASE ...]         defaults: 4096 systems, 400 steps each, every case; wildcards
- *     rebound --precision 1 [--systems N] [--orbits N]     defaults: 64 systems, 100 orbits; every method over a row of steps or
+ *     rebound [--systems N] [--steps N] [CASE ...]         defaults: 4096 systems, 400 steps each, every case;
+ *         wildcards
+ *     rebound --precision 1 [--systems N] [--orbits N]     defaults: 64 systems, 100 orbits; every method over a row of
+ *         steps or
  *                                                          tolerances on the outer planets (tests/outer_planets.h)
  *
- * The problem of the cases, G = 1, is that of core/command/command_bench.c: a star of mass 1 and planets i = 1, 2, ... of mass 1e-4 (two planets, fixed
- * step) or 1e-5. Planet i of system s is at (a cos l, a sin l, 0.01 i), a = 1.4^(i-1), l = (0.1 s mod 2 pi) i + i, with velocity
- * sqrt(1/a) (-sin l, cos l, 0), both relative to the star; then the system is moved to its barycentre. dt = 2 pi / 40: 40 steps
- * to an orbit of planet 1. An integrator that chooses its steps is timed by orbits of planet 1, N / 40 of them.
+ * The problem of the cases, G = 1, is that of core/command/command_bench.c: a star of mass 1 and planets i = 1, 2, ...
+ * of mass 1e-4 (two planets, fixed step) or 1e-5. Planet i of system s is at (a cos l, a sin l, 0.01 i), a = 1.4^(i-1),
+ * l = (0.1 s mod 2 pi) i + i, with velocity sqrt(1/a) (-sin l, cos l, 0), both relative to the star; then the system is
+ * moved to its barycentre. dt = 2 pi / 40: 40 steps to an orbit of planet 1. An integrator that chooses its steps is
+ * timed by orbits of planet 1, N / 40 of them.
  *
- * Methods: IAS15 (Rein & Spiegel 2015, MNRAS 446, 1424) as it comes; WHFast (Rein & Tamayo 2015, MNRAS 452, 376), safe_mode = 0, in
- * democratic heliocentric (dh) and Jacobi coordinates, with a corrector of order 17 (c17) and with the lazy kernel (WHCKL), and
- * SABA(10,6,4) (Rein, Tamayo & Brown 2019, MNRAS 489, 4632); with AVX512 defined also WHFast512 (Javaheri, Rein & Tamayo 2023,
- * OJAp 6, 29), with as many systems at once as it takes (4, 2, 1). Without suffix a row times reb_simulation_steps, the loop that a
- * user calls; with `-bare` it times the integrator's own step called in a loop, without the clock readings and checks around every step.
+ * Methods: IAS15 (Rein & Spiegel 2015, MNRAS 446, 1424) as it comes; WHFast (Rein & Tamayo 2015, MNRAS 452, 376),
+ * safe_mode = 0, in democratic heliocentric (dh) and Jacobi coordinates, with a corrector of order 17 (c17) and with
+ * the lazy kernel (WHCKL), and SABA(10,6,4) (Rein, Tamayo & Brown 2019, MNRAS 489, 4632); with AVX512 defined also
+ * WHFast512 (Javaheri, Rein & Tamayo 2023, OJAp 6, 29), with as many systems at once as it takes (4, 2, 1). Without
+ * suffix a row times reb_simulation_steps, the loop that a user calls; with `-bare` it times the integrator's own step
+ * called in a loop, without the clock readings and checks around every step.
  *
- * Kind to the peer: a system's steps are timed together, so that its data stay in the cache, after some that are not timed;
- * setting it up and taking it down is not timed. One synchronisation in N steps is, for without it there is no answer to check.
+ * Kind to the peer: a system's steps are timed together, so that its data stay in the cache, after some that are not
+ * timed; setting it up and taking it down is not timed. One synchronisation in N steps is, for without it there is no
+ * answer to check.
  *
- * The answer: |E - E0| / |E0|, the largest of all systems (with --precision the rms), E by the sums below. The program fails if it is
- * over the case's limit.
+ * The answer: |E - E0| / |E0|, the largest of all systems (with --precision the rms), E by the sums below. The program
+ * fails if it is over the case's limit.
  */
 #include "rebound.h"
 
@@ -47,9 +53,9 @@ typedef struct problem {
 } problem;
 
 static const problem problems[] = {
-    { 2, 1e-4, 5e-6 },
-    { 4, 1e-5, 5e-7 },
-    { 8, 1e-5, 5e-7 },
+    {2, 1e-4, 5e-6},
+    {4, 1e-5, 5e-7},
+    {8, 1e-5, 5e-7},
 };
 
 typedef struct method {
@@ -62,33 +68,35 @@ typedef struct method {
     int precision_only;
 } method;
 
-#define DH REB_INTEGRATOR_WHFAST_COORDINATES_DEMOCRATICHELIOCENTRIC
+#define DH   REB_INTEGRATOR_WHFAST_COORDINATES_DEMOCRATICHELIOCENTRIC
 #define LAZY REB_INTEGRATOR_WHFAST_KERNEL_LAZY
 
 static const method methods[] = {
-    { "whfast-dh", "whfast", .coordinates = DH, .first = 12, .factor = 2 },
-    { "whfast-jacobi", "whfast", .first = 12, .factor = 2 },
-    { "whfast-c17", "whfast", .corrector = 17, .error_limit = 1e-9, .first = 12, .factor = 1.5 },
-    { "whckl", "whfast", .corrector = 17, .kernel = LAZY, .error_limit = 1e-9, .first = 12, .factor = 1.5 },
-    { "saba-10-6-4", "saba", .variant = REB_INTEGRATOR_SABA_TYPE_10_6_4, .error_limit = 1e-11, .first = 4, .factor = 1.5 },
-    { "ias15", "ias15", .error_limit = 1e-13, .first = 1e-3, .factor = 0.1 },
-    { "bs", "bs", .first = 1e-5, .factor = 0.1, .precision_only = 1 },
-    { "leapfrog", "leapfrog", .variant = 2, .first = 32, .factor = 2, .precision_only = 1 },
-    { "leapfrog-8", "leapfrog", .variant = 8, .first = 16, .factor = 1.5, .precision_only = 1 },
+    {"whfast-dh", "whfast", .coordinates = DH, .first = 12, .factor = 2},
+    {"whfast-jacobi", "whfast", .first = 12, .factor = 2},
+    {"whfast-c17", "whfast", .corrector = 17, .error_limit = 1e-9, .first = 12, .factor = 1.5},
+    {"whckl", "whfast", .corrector = 17, .kernel = LAZY, .error_limit = 1e-9, .first = 12, .factor = 1.5},
+    {"saba-10-6-4", "saba", .variant = REB_INTEGRATOR_SABA_TYPE_10_6_4, .error_limit = 1e-11, .first = 4,
+     .factor = 1.5},
+    {"ias15", "ias15", .error_limit = 1e-13, .first = 1e-3, .factor = 0.1},
+    {"bs", "bs", .first = 1e-5, .factor = 0.1, .precision_only = 1},
+    {"leapfrog", "leapfrog", .variant = 2, .first = 32, .factor = 2, .precision_only = 1},
+    {"leapfrog-8", "leapfrog", .variant = 8, .first = 16, .factor = 1.5, .precision_only = 1},
 #ifdef AVX512
-    { "whfast512", "whfast512" },
+    {"whfast512", "whfast512"},
 #endif
 };
 
 typedef enum loop { LOOP_STEPS, LOOP_BARE, N_LOOPS } loop;
-static const char *const loop_suffix[N_LOOPS] = { "", "-bare" };
-static const char *const loop_plan[N_LOOPS] = { "reb_simulation_steps safe_mode=0", "integrator.callbacks.step safe_mode=0" };
+static const char *const loop_suffix[N_LOOPS] = {"", "-bare"};
+static const char *const loop_plan[N_LOOPS] = {"reb_simulation_steps safe_mode=0",
+                                               "integrator.callbacks.step safe_mode=0"};
 
 /* The bodies of system s, barycentric. */
 static void make_system(const problem *task, long s, struct reb_particle *bodies)
 {
     int n = task->n_planets + 1;
-    double a = 1, mass = 0, centre[6] = { 0 };
+    double a = 1, mass = 0, centre[6] = {0};
     memset(bodies, 0, n * sizeof *bodies);
     bodies[0].m = 1;
     for (int i = 1; i < n; i++, a *= 1.4) {
@@ -103,7 +111,7 @@ static void make_system(const problem *task, long s, struct reb_particle *bodies
     }
     for (int i = 0; i < n; i++) {
         const struct reb_particle *b = &bodies[i];
-        const double w[6] = { b->x, b->y, b->z, b->vx, b->vy, b->vz };
+        const double w[6] = {b->x, b->y, b->z, b->vx, b->vy, b->vz};
         for (int c = 0; c < 6; c++)
             centre[c] += b->m * w[c];
         mass += b->m;
@@ -156,7 +164,8 @@ static int is_adaptive(const method *how)
     return strcmp(how->integrator, "ias15") == 0 || strcmp(how->integrator, "bs") == 0;
 }
 
-/* A simulation of one method without bodies. tolerance: of an adaptive one, 0 = as it comes; together: systems at once. */
+/* A simulation of one method without bodies. tolerance: of an adaptive one, 0 = as it comes; together: systems at
+ * once. */
 static struct reb_simulation *create(const method *how, double dt, double tolerance, int together)
 {
     struct reb_simulation *r = reb_simulation_create();
@@ -201,7 +210,10 @@ static struct reb_simulation *create(const method *how, double dt, double tolera
 static int run_case(const char *name, const problem *task, const method *how, loop which, long n_systems, long n_steps)
 {
     const int n = task->n_planets + 1, adaptive = is_adaptive(how);
-    int together = strcmp(how->integrator, "whfast512") != 0 ? 1 : task->n_planets <= 2 ? 4 : task->n_planets <= 4 ? 2 : 1;
+    int together = strcmp(how->integrator, "whfast512") != 0 ? 1
+                   : task->n_planets <= 2                    ? 4
+                   : task->n_planets <= 4                    ? 2
+                                                             : 1;
     const double dt = 2 * M_PI / 40, limit = how->error_limit > 0 ? how->error_limit : task->error_limit;
     double seconds = 0, error = 0;
     problem light = *task;
@@ -248,8 +260,8 @@ static int run_case(const char *name, const problem *task, const method *how, lo
     }
     double counted = (double)n_systems * n_steps / (adaptive ? 40 : 1);
     printf("%s,rebound %s,%s,%d,%ld,%.0f,%.6f,%.5g,%.3e,%s\n", name, reb_version_str,
-           strcmp(how->integrator, "whfast512") == 0 ? "avx512" : "scalar", n, n_systems, counted, seconds, 1e9 * seconds / counted,
-           error, adaptive ? "reb_simulation_integrate" : loop_plan[which]);
+           strcmp(how->integrator, "whfast512") == 0 ? "avx512" : "scalar", n, n_systems, counted, seconds,
+           1e9 * seconds / counted, error, adaptive ? "reb_simulation_integrate" : loop_plan[which]);
     fflush(stdout);
     if (error <= limit)
         return 0;
@@ -265,12 +277,17 @@ static void run_point(const method *how, double value, long n_systems, long n_or
     double seconds = 0, sum = 0;
     for (long s = 0; s < n_systems; s++) {
         double from[N][7];
-        struct reb_particle bodies[N] = { 0 };
+        struct reb_particle bodies[N] = {0};
         struct reb_simulation *r = create(how, OUTER_JUPITER_YEAR / (adaptive ? 100 : value), adaptive ? value : 0, 1);
         outer_planets_system(s, N, from);
         for (int i = 0; i < N; i++) {
-            bodies[i] = (struct reb_particle){ .m = from[i][0], .x = from[i][1], .y = from[i][2], .z = from[i][3],
-                                               .vx = from[i][4], .vy = from[i][5], .vz = from[i][6] };
+            bodies[i] = (struct reb_particle){.m = from[i][0],
+                                              .x = from[i][1],
+                                              .y = from[i][2],
+                                              .z = from[i][3],
+                                              .vx = from[i][4],
+                                              .vy = from[i][5],
+                                              .vz = from[i][6]};
             reb_simulation_add(r, bodies[i]);
         }
         reb_simulation_move_to_com(r);
@@ -304,7 +321,8 @@ static int precision(long n_systems, long n_orbits)
             if ((error > 0.5 * before && error < 1e-11) || !(us * n_systems * n_orbits <= 5e6))
                 break;
             if (error < 0.1)
-                printf("rebound %s,%s,%.3g,%ld,%ld,%.4g,%.3e\n", reb_version_str, how->name, value, n_systems, n_orbits, us, error);
+                printf("rebound %s,%s,%.3g,%ld,%ld,%.4g,%.3e\n", reb_version_str, how->name, value, n_systems, n_orbits,
+                       us, error);
             fflush(stdout);
         }
     }
@@ -313,8 +331,10 @@ static int precision(long n_systems, long n_orbits)
 
 static int usage(const char *what)
 {
-    fprintf(stderr, "rebound: %s\nusage: rebound [--systems N] [--steps N] [CASE ...]\n"
-                    "       rebound --precision 1 [--systems N] [--orbits N]\n", what);
+    fprintf(stderr,
+            "rebound: %s\nusage: rebound [--systems N] [--steps N] [CASE ...]\n"
+            "       rebound --precision 1 [--systems N] [--orbits N]\n",
+            what);
     return 2;
 }
 
@@ -327,7 +347,7 @@ int main(int argc, char **argv)
     const struct {
         const char *name;
         long *value;
-    } counts[] = { { "--systems", &n_systems }, { "--steps", &n_steps }, { "--orbits", &n_orbits }, { "--precision", &points } };
+    } counts[] = {{"--systems", &n_systems}, {"--steps", &n_steps}, {"--orbits", &n_orbits}, {"--precision", &points}};
     for (int i = 1; i < argc; i++) {
         long *count = NULL;
         char *end;
@@ -346,7 +366,8 @@ int main(int argc, char **argv)
     if (n_systems == 0)
         n_systems = points ? 64 : 4096;
 #ifdef AVX512
-    /* The whole program was compiled for such a processor; without one it ends here and not at an illegal instruction. */
+    /* The whole program was compiled for such a processor; without one it ends here and not at an illegal
+     * instruction. */
     if (!__builtin_cpu_supports("avx512f") || !__builtin_cpu_supports("avx512dq")) {
         fprintf(stderr, "rebound: compiled with AVX512, which this processor does not have\n");
         return 2;

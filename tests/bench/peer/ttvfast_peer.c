@@ -1,16 +1,20 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * ttvfast_peer.c: transit times of one planetary system by TTVFast (Deck et al. 2014) and by Shoal's methods, on one core.
+ * ttvfast_peer.c: transit times of one planetary system by TTVFast (Deck et al. 2014) and by Shoal's methods, on one
+ * core.
  *
- *     ttvfast_peer NAME DT T_END SYSTEMS < STATES     DT, T_END: days from the states on; SYSTEMS: likelihoods in one call of Shoal
+ *     ttvfast_peer NAME DT T_END SYSTEMS < STATES     DT, T_END: days from the states on; SYSTEMS: likelihoods in one
+ *         call of Shoal
  *
- * STATES is what `shoal query FILE --initial` prints, in AU, Msun and days. Both codes get the same positions and velocities. What is timed is a
- * likelihood's work: TTVFast's one call for one system; Shoal's shoal_plan_restart and shoal_plan_integrate for all of them, whose masses differ by some
- * 1e-7, over their number. Every time is the least of five.
+ * STATES is what `shoal query FILE --initial` prints, in AU, Msun and days. Both codes get the same positions and
+ * velocities. What is timed is a likelihood's work: TTVFast's one call for one system; Shoal's shoal_plan_restart and
+ * shoal_plan_integrate for all of them, whose masses differ by some 1e-7, over their number. Every time is the least of
+ * five.
  *
- * Prints rows  case,code,method,dt_days,us_a_system,ns_a_step,transits,rms_s,rms_residual_s: the difference from the times by gauss_radau with half the
- * step, in seconds, and what of it is left after a straight line a planet (a fit's periods and phases take that up). Before anything is timed TTVFast
- * with a sixteenth of the step must be within 1 s of them, in number and time: two independent codes.
+ * Prints rows  case,code,method,dt_days,us_a_system,ns_a_step,transits,rms_s,rms_residual_s: the difference from the
+ * times by gauss_radau with half the step, in seconds, and what of it is left after a straight line a planet (a fit's
+ * periods and phases take that up). Before anything is timed TTVFast with a sixteenth of the step must be within 1 s of
+ * them, in number and time: two independent codes.
  */
 #include <math.h>
 #include <stdio.h>
@@ -23,8 +27,8 @@
 
 enum { MOST_PLANETS = 9, MOST_TRANSITS = 20000, TURNS = 5 };
 
-void TTVFast(double *parameters, double dt, double start, double end, int n_planets, CalcTransit *transits, CalcRV *velocities, int n_velocities,
-             int n_transits, int input);
+void TTVFast(double *parameters, double dt, double start, double end, int n_planets, CalcTransit *transits,
+             CalcRV *velocities, int n_velocities, int n_transits, int input);
 
 static const double G = 2.959122082855911e-4; /* AU^3 / (Msun d^2): Gauss' constant squared */
 static const double DAY = 86400;
@@ -37,8 +41,8 @@ typedef struct times {
 
 typedef struct problem {
     const char *name;
-    int n; /* bodies */
-    shoal_body bodies[MOST_PLANETS + 1]; /* Shoal's units of time: days sqrt(G) */
+    int n;                                   /* bodies */
+    shoal_body bodies[MOST_PLANETS + 1];     /* Shoal's units of time: days sqrt(G) */
     double parameters[2 + 7 * MOST_PLANETS]; /* TTVFast's */
     double dt, t_end;
     long n_systems;
@@ -62,7 +66,8 @@ static void read_states(problem *p)
     char line[1000];
     while (fgets(line, sizeof line, stdin) && p->n <= MOST_PLANETS) {
         shoal_body *b = &p->bodies[p->n];
-        if (sscanf(line, "%*d,%*d,%*[^,],%*f,%lf,%lf,%lf,%lf,%lf,%lf,%lf", &b->m, &b->x, &b->y, &b->z, &b->vx, &b->vy, &b->vz) != 7)
+        if (sscanf(line, "%*d,%*d,%*[^,],%*f,%lf,%lf,%lf,%lf,%lf,%lf,%lf", &b->m, &b->x, &b->y, &b->z, &b->vx, &b->vy,
+                   &b->vz) != 7)
             continue;
         b->vx /= sqrt(G);
         b->vy /= sqrt(G);
@@ -75,13 +80,18 @@ static void read_states(problem *p)
     p->parameters[1] = p->bodies[0].m;
     for (int i = 1; i < p->n; i++) {
         const shoal_body *b = &p->bodies[i], *star = &p->bodies[0];
-        const double state[7] = {b->m, b->x - star->x, b->y - star->y, b->z - star->z, (b->vx - star->vx) * sqrt(G), (b->vy - star->vy) * sqrt(G),
+        const double state[7] = {b->m,
+                                 b->x - star->x,
+                                 b->y - star->y,
+                                 b->z - star->z,
+                                 (b->vx - star->vx) * sqrt(G),
+                                 (b->vy - star->vy) * sqrt(G),
                                  (b->vz - star->vz) * sqrt(G)};
         memcpy(p->parameters + 2 + 7 * (i - 1), state, sizeof state);
     }
 }
 
-/* ---- the two codes: least time in seconds, of one system ----------------------------------------------------------------- */
+/* ---- the two codes: least time in seconds, of one system --------------------------------------------------------- */
 
 static double by_ttvfast(const problem *p, double dt, int turns, times *found)
 {
@@ -112,14 +122,22 @@ static void check(shoal_context *context, shoal_status status)
         stop(shoal_context_message(context));
 }
 
-static double by_shoal(shoal_context *context, const problem *p, const char *method, double dt, long n_systems, int turns, times *found)
+static double by_shoal(shoal_context *context, const problem *p, const char *method, double dt, long n_systems,
+                       int turns, times *found)
 {
     const shoal_plug_options watch = {.name = "transits"};
     char propagator[40], setting[40] = "", value[40] = "";
     sscanf(method, "%39[^ ] %39[^=]=%39s", propagator, setting, value);
     const shoal_setting of = {setting, 0, value};
-    const shoal_options options = {.propagator = propagator, .settings = setting[0] ? &of : NULL, .n_settings = setting[0] != 0, .engine = "cpu",
-                                   .threads = 1, .monitors = &watch, .n_monitors = 1, .dt = dt * sqrt(G), .t_end = (p->t_end + dt) * sqrt(G)};
+    const shoal_options options = {.propagator = propagator,
+                                   .settings = setting[0] ? &of : NULL,
+                                   .n_settings = setting[0] != 0,
+                                   .engine = "cpu",
+                                   .threads = 1,
+                                   .monitors = &watch,
+                                   .n_monitors = 1,
+                                   .dt = dt * sqrt(G),
+                                   .t_end = (p->t_end + dt) * sqrt(G)};
     shoal_ensemble *ensemble;
     shoal_plan *plan = NULL;
     double least = INFINITY;
@@ -149,9 +167,10 @@ static double by_shoal(shoal_context *context, const problem *p, const char *met
     return least;
 }
 
-/* ---- what came of it ---------------------------------------------------------------------------------------------------- */
+/* ---- what came of it --------------------------------------------------------------------------------------------- */
 
-/* Root mean square of the differences in seconds, and of what a line a planet leaves of them; the number of transits that both have. */
+/* Root mean square of the differences in seconds, and of what a line a planet leaves of them; the number of transits
+ * that both have. */
 static long compare(const problem *p, const times *reference, const times *found, double *rms, double *rest)
 {
     double sum = 0, sum_rest = 0;
@@ -159,7 +178,8 @@ static long compare(const problem *p, const times *reference, const times *found
     for (int b = 1; b < p->n; b++) {
         double d0 = 0, d1 = 0, all = 0, d[MOST_TRANSITS];
         int both = 0;
-        while (both < reference->n[b] && both < found->n[b] && reference->t[b][both] < p->t_end - p->dt && found->t[b][both] < p->t_end)
+        while (both < reference->n[b] && both < found->n[b] && reference->t[b][both] < p->t_end - p->dt &&
+               found->t[b][both] < p->t_end)
             both++;
         for (int i = 0; i < both; i++) {
             d[i] = (found->t[b][i] - reference->t[b][i]) * DAY;
@@ -179,18 +199,30 @@ static long compare(const problem *p, const times *reference, const times *found
     return n;
 }
 
-static void print(const problem *p, const char *code, const char *method, double dt, double seconds, const times *reference, const times *found)
+static void print(const problem *p, const char *code, const char *method, double dt, double seconds,
+                  const times *reference, const times *found)
 {
     double rms, rest;
     const long n = compare(p, reference, found, &rms, &rest);
-    printf("%s,%s,%s,%g,%.1f,%.1f,%ld,%.3g,%.3g\n", p->name, code, method, dt, 1e6 * seconds, 1e9 * seconds * dt / p->t_end, n, rms, rest);
+    printf("%s,%s,%s,%g,%.1f,%.1f,%ld,%.3g,%.3g\n", p->name, code, method, dt, 1e6 * seconds,
+           1e9 * seconds * dt / p->t_end, n, rms, rest);
 }
 
 int main(int argc, char **argv)
 {
-    static const struct { const char *name; double steps; } methods[] = { /* of DT in one of its steps */
-        {"mvs", 1}, {"mvs_jacobi", 1}, {"mvs_jacobi corrector=3", 1}, {"saba scheme=2", 1}, {"saba scheme=cl2", 1}, {"saba scheme=8,4,4", 1},
-        {"saba scheme=10,6,4", 2}, {"hermite6", 0.5}, {"gauss_radau", 1}};
+    static const struct {
+        const char *name;
+        double steps;
+    } methods[] = {/* of DT in one of its steps */
+                   {"mvs", 1},
+                   {"mvs_jacobi", 1},
+                   {"mvs_jacobi corrector=3", 1},
+                   {"saba scheme=2", 1},
+                   {"saba scheme=cl2", 1},
+                   {"saba scheme=8,4,4", 1},
+                   {"saba scheme=10,6,4", 2},
+                   {"hermite6", 0.5},
+                   {"gauss_radau", 1}};
     static problem p;
     static times reference, found;
     shoal_context *context;
@@ -208,7 +240,8 @@ int main(int argc, char **argv)
     by_shoal(context, &p, "gauss_radau", 0.5 * p.dt, 1, 1, &reference);
     by_ttvfast(&p, p.dt / 16, 1, &found);
     const long n = compare(&p, &reference, &found, &rms, &rest);
-    fprintf(stderr, "%s: gauss_radau and TTVFast with a step of %g d: %ld transits, %.3g s apart\n", p.name, p.dt / 16, n, rms);
+    fprintf(stderr, "%s: gauss_radau and TTVFast with a step of %g d: %ld transits, %.3g s apart\n", p.name, p.dt / 16,
+            n, rms);
     if (n < 20 || !(rms < 1))
         stop("the answers differ");
 

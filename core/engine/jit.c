@@ -404,15 +404,15 @@ static void log_in_one_line(const char *log, char *line, size_t size)
 static shoal_status compile(shoal_context *context, const struct nvrtc *nvrtc, const char *text, const char *name,
                             bool plugins, const struct options *options, bool ptx, const char *what, shoal_cubin *cubin)
 {
-    /* As with -I. and -Icore: every text is known by its path, those of core/ by their bare names too. */
-    const char *names[2 * MAX_TEXTS], *texts[2 * MAX_TEXTS];
+    /* As with -I. and -Icore/plug: every text is known by its path, and what plugins include by its bare name, too. */
+    const char *names[MAX_TEXTS + 1], *texts[MAX_TEXTS + 1];
     int n = 0;
     shoal_text known;
     for (int i = 0; (known = shoal_plugin_text(plugins ? context : NULL, i)).name && i < MAX_TEXTS; i++) {
         names[n] = known.name;
         texts[n++] = known.text;
-        if (strncmp(known.name, "core/", 5) == 0) {
-            names[n] = known.name + 5;
+        if (strcmp(known.name, "core/plug/plug.h") == 0) {
+            names[n] = "plug.h";
             texts[n++] = known.text;
         }
     }

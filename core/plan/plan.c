@@ -85,8 +85,8 @@ static void begin_systems(shoal_plan *plan)
     plan->changes = ++plan->ensemble->changes;
 }
 
-shoal_status shoal_plan_create(shoal_context *context, shoal_ensemble *ensemble, const shoal_options *options,
-                               shoal_plan **result)
+static shoal_status create(shoal_context *context, shoal_ensemble *ensemble, const shoal_options *options,
+                           shoal_plan **result)
 {
     *result = NULL;
     char tuned[96] = "", why[160] = "";
@@ -167,6 +167,15 @@ shoal_status shoal_plan_create(shoal_context *context, shoal_ensemble *ensemble,
     return SHOAL_OK;
 fail:
     shoal_plan_destroy(&plan);
+    return status;
+}
+
+shoal_status shoal_plan_create(shoal_context *context, shoal_ensemble *ensemble, const shoal_options *options,
+                               shoal_plan **result)
+{
+    const shoal_point point = shoal_point_begin();
+    const shoal_status status = create(context, ensemble, options, result);
+    shoal_point_end(point);
     return status;
 }
 

@@ -308,14 +308,8 @@ static shoal_status read_forces(const shoal_config *config, shoal_study *study)
     return status;
 }
 
-shoal_status shoal_study_load(shoal_context *context, const char *path, int n_overrides, const char *const *overrides,
-                              shoal_study **study)
-{
-    return shoal_study_open(context, path, NULL, n_overrides, overrides, NULL, study);
-}
-
-shoal_status shoal_study_open(shoal_context *context, const char *path, const char *text, int n_overrides,
-                              const char *const *overrides, struct shoal_table *given, shoal_study **study)
+static shoal_status study_open(shoal_context *context, const char *path, const char *text, int n_overrides,
+                               const char *const *overrides, struct shoal_table *given, shoal_study **study)
 {
     if (!study || !path)
         return shoal_fail(context, SHOAL_E_USAGE, "no config file, or no place to put the study");
@@ -357,6 +351,21 @@ fail:
     shoal_config_close(&config);
     shoal_study_destroy(&made);
     return status;
+}
+
+shoal_status shoal_study_open(shoal_context *context, const char *path, const char *text, int n_overrides,
+                              const char *const *overrides, struct shoal_table *given, shoal_study **study)
+{
+    const shoal_point point = shoal_point_begin();
+    const shoal_status status = study_open(context, path, text, n_overrides, overrides, given, study);
+    shoal_point_end(point);
+    return status;
+}
+
+shoal_status shoal_study_load(shoal_context *context, const char *path, int n_overrides, const char *const *overrides,
+                              shoal_study **study)
+{
+    return shoal_study_open(context, path, NULL, n_overrides, overrides, NULL, study);
 }
 
 void shoal_study_destroy(shoal_study **study)

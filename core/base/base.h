@@ -19,11 +19,13 @@
 #define SHOAL_MESSAGE_SIZE 1024
 
 typedef struct shoal_plugs shoal_plugs;
+typedef struct shoal_pool shoal_pool;
 
 struct shoal_context {
     char message[SHOAL_MESSAGE_SIZE];
     bool plugins_allowed; /* those that a config names */
     shoal_plugs *plugs;   /* NULL as long as there are no plugins */
+    shoal_pool *pool;     /* of threads; NULL as long as they were not needed */
 };
 
 /* Store a one-line message and return the status, so that a function can end in `return shoal_fail(...)`. A NULL
@@ -109,6 +111,19 @@ double shoal_cpu_quota(const char *root);
 /* Threads by default: OMP_NUM_THREADS, else the CPUs that the process may run on, or its quota, rounded up, if that
  * is less. from: says which. */
 int shoal_default_threads(const char **from);
+
+/* ---- threads.c: the threads of a context ------------------------------------------------------------------------- */
+
+/* A part of a loop: from first to last - 1. */
+typedef void shoal_loop(void *user, long first, long last);
+/* A loop over 0..n-1 in parts of `grain` (the last may be shorter), by the caller and up to n_threads - 1 threads of
+ * the context, in any order. Within a loop, without a context, and where a forked process has lost the threads, the
+ * caller goes through all parts alone. */
+void shoal_share(shoal_context *context, int n_threads, long n, long grain, shoal_loop *loop, void *user);
+/* End the threads of a context. */
+void shoal_pool_release(shoal_context *context);
+/* Threads for an OpenMP loop that should have n: 1 in a forked process, where OpenMP may wait for those of its parent. */
+int shoal_omp_threads(int n);
 
 /* ---- cache.c ----------------------------------------------------------------------------------------------------- */
 

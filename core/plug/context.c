@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * context.c: the object that holds the last error's message and the plugins.
+ * context.c: the object that holds the last error's message, the plugins and the threads.
  */
 #include <stdlib.h>
 
@@ -18,6 +18,7 @@ void shoal_context_destroy(shoal_context **context)
 {
     if (!context || !*context)
         return;
+    shoal_pool_release(*context);
     shoal_plugins_release(*context);
     free(*context);
     *context = NULL;

@@ -10,6 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "core/base/count.h"
 #include "core/shoal.h"
@@ -40,6 +41,33 @@ const char *shoal_nearest(const char *word, const char *const *candidates, int n
 /* Name of an outcome ("running", ...) and the inverse (-1 if there is none). */
 const char *shoal_outcome_name(int outcome);
 int shoal_outcome_from_name(const char *name);
+
+/* ---- check.c: what public functions refuse; function: its name, __func__ ----------------------------------------- */
+
+/* Refuse (E_USAGE) an address that is NULL; a number outside range[0]..range[1]; rows that there are not. */
+shoal_status shoal_check_given(shoal_context *context, const char *function, const char *name, const void *pointer);
+shoal_status shoal_check_range(shoal_context *context, const char *function, const char *name, long value,
+                               const long range[2]);
+shoal_status shoal_check_rows(shoal_context *context, const char *function, long first, long n, long n_rows);
+
+/* The systems, bodies and strides of a block that a caller gives, or leaves out (NULL).
+ *   n_numbers  in      of a body
+ *   block      in/out  n, n_bodies: those that there are; becomes what is meant */
+shoal_status shoal_block_resolve(shoal_context *context, const char *function, const shoal_block *given, int n_numbers,
+                                 shoal_block *block);
+
+/* A number of an array with strides, which may be at any address. */
+static inline double shoal_stride_read(const double *values, long bytes)
+{
+    double value;
+    memcpy(&value, (const char *)values + bytes, sizeof value);
+    return value;
+}
+
+static inline void shoal_stride_write(double *values, long bytes, double value)
+{
+    memcpy((char *)values + bytes, &value, sizeof value);
+}
 
 /* ---- names ------------------------------------------------------------------------------------------------------- */
 

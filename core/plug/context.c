@@ -24,9 +24,12 @@ void shoal_context_destroy(shoal_context **context)
     *context = NULL;
 }
 
-void shoal_context_allow_plugins(shoal_context *context, int allow)
+shoal_status shoal_context_allow_plugins(shoal_context *context, int allow)
 {
+    if (!context)
+        return SHOAL_E_USAGE;
     context->plugins_allowed = allow != 0;
+    return SHOAL_OK;
 }
 
 const char *shoal_context_message(const shoal_context *context)

@@ -744,6 +744,8 @@ static int report(const study_run *run)
     const shoal_ensemble *ensemble = run->study->ensemble;
     shoal_progress progress = {
         .n_systems = ensemble->n_systems,
+        .n_by_outcome = run->n_by_outcome,
+        .n_outcomes = SHOAL_OUTCOMES,
         .system_steps = run->plan->system_steps - run->steps_before,
         .seconds = shoal_seconds() - run->began,
         .plan_line = shoal_plan_line(run->plan),
@@ -757,7 +759,6 @@ static int report(const study_run *run)
     progress.system_steps_left = !run->study->propagator->adaptive ? left
                                  : progress.fraction > 0 ? run->plan->system_steps * (1 / progress.fraction - 1)
                                                          : INFINITY;
-    memcpy(progress.n_by_outcome, run->n_by_outcome, sizeof progress.n_by_outcome);
     return run->callback(&progress, run->user);
 }
 
@@ -1027,6 +1028,9 @@ static shoal_status begin(study_run *run)
 
 shoal_status shoal_study_run(shoal_study *study, int overwrite, shoal_progress_callback callback, void *user)
 {
+    if (!study) {
+        return SHOAL_E_USAGE;
+    }
     if (study->big) {
         return shoal_big_run(study, overwrite != 0, callback, user);
     }

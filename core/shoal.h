@@ -15,7 +15,7 @@
  *
  * Arguments: every function refuses (SHOAL_E_USAGE, with a message that names the function, the argument, its value
  * and what is allowed) an object, an array or a place for an answer that is NULL, an index that is out of range and a
- * count below 0, unless its page says that NULL means something. This is not said again below. A function that returns
+ * count below 0, unless it says that NULL means something. This is not said again below. A function that returns
  * a number or a text answers with 0, NaN or "" then. With no object there is no context to hold the message.
  *
  * Versions: structures that a caller fills or reads grow without harm to programs that were compiled before.
@@ -236,6 +236,12 @@ enum shoal_outcome {
         SHOAL_OUTCOMES
 };
 
+/*
+ * shoal_outcome_name: the name of an outcome: "running", ...
+ *   returns  a text that stays; "unknown" for what is none
+ */
+const char *shoal_outcome_name(int outcome);
+
 /* What an ensemble knows of one system beside its bodies. Times in inner units. */
 typedef struct shoal_system {
     long id;        /* the system's name; random numbers are keyed by it; default: its index */
@@ -285,6 +291,7 @@ shoal_status shoal_ensemble_get_bodies(const shoal_ensemble *ensemble, long syst
 /*
  * shoal_ensemble_set_system: set a system's id, t_start and dt, before a plan is made, or made to begin again.
  *   record  in  its other members are not read
+ * Status: E_INPUT for a t_start or a dt that is not finite.
  */
 shoal_status shoal_ensemble_set_system(shoal_ensemble *ensemble, long system, const shoal_system *record);
 

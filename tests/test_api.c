@@ -58,6 +58,7 @@ static void check_context_and_elements(shoal_context *c)
     shoal_body bodies[2] = {{.m = 1}, {.m = 0}};
     check_answer("shoal_status_text(...)", *shoal_status_text((shoal_status)99) != '\0');
     check_answer("shoal_version(...)", strcmp(shoal_version(), SHOAL_VERSION) == 0);
+    check_answer("shoal_outcome_name(...)", strcmp(shoal_outcome_name(-5), "unknown") == 0);
     REFUSED(NULL, shoal_context_create(NULL));
     DOES_NOTHING(shoal_context_destroy(NULL));
     DOES_NOTHING(shoal_context_destroy(&none));

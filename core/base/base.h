@@ -38,8 +38,7 @@ shoal_status shoal_fail(shoal_context *context, shoal_status status, const char 
  * 3). */
 const char *shoal_nearest(const char *word, const char *const *candidates, int n_candidates);
 
-/* Name of an outcome ("running", ...) and the inverse (-1 if there is none). */
-const char *shoal_outcome_name(int outcome);
+/* The outcome of a name (shoal_outcome_name), -1 if there is none. */
 int shoal_outcome_from_name(const char *name);
 
 /* ---- check.c: what public functions refuse; function: its name, __func__ ----------------------------------------- */
@@ -148,9 +147,13 @@ typedef void shoal_loop(void *user, long first, long last);
  * the context, in any order. Within a loop, without a context, and where a forked process has lost the threads, the
  * caller goes through all parts alone. */
 void shoal_share(shoal_context *context, int n_threads, long n, long grain, shoal_loop *loop, void *user);
+/* The grain of a loop over n items of little work each: all in one part if they are fewer than `worth`, else at most
+ * SHOAL_MOST_PARTS. */
+enum { SHOAL_MOST_PARTS = 64 };
+long shoal_part(long n, long worth);
 /* End the threads of a context. */
 void shoal_pool_release(shoal_context *context);
-/* Threads for an OpenMP loop that should have n: 1 in a forked process, where OpenMP may wait for those of its parent. */
+/* Threads for an OpenMP loop that should have n: 1 in a forked process, where it may wait for those of its parent. */
 int shoal_omp_threads(int n);
 
 /* ---- cache.c ----------------------------------------------------------------------------------------------------- */

@@ -190,7 +190,8 @@ static bool add_worker(shoal_pool *pool)
     return true;
 }
 
-/* The pool of a context, with workers for so many threads if there can be; NULL: there is none to use. */
+/* The pool of a context, with workers for a loop that so many threads share, if there can be; NULL: there is none to
+ * use. */
 static shoal_pool *pool_of(shoal_context *context, int n_threads)
 {
     if (!context || n_threads < 2)
@@ -209,12 +210,19 @@ static shoal_pool *pool_of(shoal_context *context, int n_threads)
     return pool->n_workers > 0 ? pool : NULL;
 }
 
+long shoal_part(long n, long worth)
+{
+    const long least = worth / 8 + 1, part = (n + SHOAL_MOST_PARTS - 1) / SHOAL_MOST_PARTS;
+    return n < worth ? n : part < least ? least : part;
+}
+
 void shoal_share(shoal_context *context, int n_threads, long n, long grain, shoal_loop *loop, void *user)
 {
     if (n <= 0)
         return;
     const long n_parts = (n + grain - 1) / grain;
-    shoal_pool *pool = n_parts > 1 && n_parts <= UINT32_MAX ? pool_of(context, n_threads) : NULL;
+    const int most = n_parts < n_threads ? (int)n_parts : n_threads;
+    shoal_pool *pool = n_parts <= UINT32_MAX ? pool_of(context, most) : NULL;
     if (!pool) {
         for (long first = 0; first < n; first += grain)
             loop(user, first, first + grain < n ? first + grain : n);

@@ -358,6 +358,10 @@ shoal_status shoal_ensemble_set_system(shoal_ensemble *ensemble, long system, co
     if (shoal_ensemble_check_system(ensemble, __func__, system) ||
         shoal_check_given(ensemble->context, __func__, "record", record))
         return SHOAL_E_USAGE;
+    if (!isfinite(record->t_start) || !isfinite(record->dt))
+        return shoal_fail(ensemble->context, SHOAL_E_INPUT,
+                          "%s: system %ld: t_start = %g, dt = %g: expected finite numbers", __func__, system,
+                          record->t_start, record->dt);
     ensemble->id[system] = record->id;
     *shoal_ensemble_field(ensemble, SHOAL_SYS_T_START, system) = record->t_start;
     *shoal_ensemble_field(ensemble, SHOAL_SYS_DT, system) = ensemble->dt[system] = record->dt;

@@ -32,7 +32,6 @@
 #define LEAST_STEPS     16
 #define MOST_STEPS      1e8
 #define WORTH_THREADS   8192 /* systems from which loops over them are shared among threads */
-#define MOST_PARTS      64   /* of such a loop */
 
 enum { OCTAVE_BITS = 5, OCTAVE = 1 << OCTAVE_BITS, CLASSES = 64 * OCTAVE }; /* of numbers of steps */
 enum { HISTORY = 64 }; /* attempts that an adaptive system's mean step is believed after */
@@ -71,14 +70,6 @@ static double class_end(int bin)
     return ldexp(OCTAVE + 1 + bin % OCTAVE, bin / OCTAVE - OCTAVE_BITS);
 }
 
-/* Systems of a part of a loop over n of them: one part, if they are few. */
-static long part_of(long n)
-{
-    enum { LEAST = WORTH_THREADS / 8 };
-    const long part = (n + MOST_PARTS - 1) / MOST_PARTS;
-    return n < WORTH_THREADS ? n : part < LEAST ? LEAST : part;
-}
-
 /* What the systems of a part have to do. */
 typedef struct expectation {
     double steps, all; /* made; expected */
@@ -88,7 +79,7 @@ typedef struct expectation {
 typedef struct find_loop {
     shoal_plan *plan;
     long part;
-    expectation of[MOST_PARTS];
+    expectation of[SHOAL_MOST_PARTS];
 } find_loop;
 
 static void find_part(void *user, long first, long last)
@@ -116,7 +107,7 @@ static void find_part(void *user, long first, long last)
 static void find_moving(shoal_plan *plan, long count[CLASSES], double sum[CLASSES])
 {
     const long n = plan->n_list;
-    find_loop loop = {.plan = plan, .part = part_of(n)};
+    find_loop loop = {.plan = plan, .part = shoal_part(n, WORTH_THREADS)};
     double steps = 0, all = 0;
     int least = CLASSES, most = -1;
     shoal_share(plan->context, plan->host_threads, n, loop.part, find_part, &loop);
@@ -246,7 +237,7 @@ typedef struct outcome {
 typedef struct sift_loop {
     shoal_plan *plan;
     long part;
-    outcome of[MOST_PARTS];
+    outcome of[SHOAL_MOST_PARTS];
 } sift_loop;
 
 static void sift_part(void *user, long first, long last)
@@ -284,7 +275,7 @@ static void sift_part(void *user, long first, long last)
 static void sift(shoal_plan *plan, double seconds)
 {
     const long n = plan->n_list;
-    sift_loop loop = {.plan = plan, .part = part_of(n)};
+    sift_loop loop = {.plan = plan, .part = shoal_part(n, WORTH_THREADS)};
     outcome all = {.longest = 1, .slowest_left = -1};
     long kept = 0;
     shoal_share(plan->context, plan->host_threads, n, loop.part, sift_part, &loop);
@@ -361,7 +352,8 @@ shoal_status shoal_plan_slice(shoal_plan *plan, double t, long *n_moved)
 {
     goal_loop loop = {plan, t};
     *n_moved = 0;
-    shoal_share(plan->context, plan->host_threads, plan->n_list, part_of(plan->n_list), goal_part, &loop);
+    shoal_share(plan->context, plan->host_threads, plan->n_list, shoal_part(plan->n_list, WORTH_THREADS), goal_part,
+                &loop);
     const shoal_status status = shoal_plan_begin(plan, true);
     return status ? status : shoal_plan_end(plan, n_moved);
 }

@@ -366,13 +366,6 @@ static shoal_status record_running(study_run *run)
     return status;
 }
 
-/* Systems of a part of a loop over n of them: one part, if they are few. */
-static long part_of(long n)
-{
-    enum { PART = WORTH_THREADS / 4 };
-    return n < WORTH_THREADS ? n : PART;
-}
-
 static void put_ends_part(void *user, long first, long last)
 {
     study_run *run = user;
@@ -384,7 +377,8 @@ static void put_ends_part(void *user, long first, long last)
 /* The rows of systems that have ended: asked[0..n_ended-1]. */
 static void put_ends(study_run *run)
 {
-    shoal_share(run->context, run->plan->host_threads, run->n_ended, part_of(run->n_ended), put_ends_part, run);
+    shoal_share(run->context, run->plan->host_threads, run->n_ended, shoal_part(run->n_ended, WORTH_THREADS),
+                put_ends_part, run);
     for (long k = 0; k < run->n_ended; ++k) {
         run->n_by_outcome[SHOAL_RUNNING]--;
         run->n_by_outcome[system_outcome(run, run->asked[k])]++;
@@ -421,7 +415,8 @@ static shoal_status put_snapshots(study_run *run)
     if (status != SHOAL_OK) {
         return status;
     }
-    shoal_share(run->context, run->plan->host_threads, run->n_due, part_of(run->n_due), put_snapshots_part, run);
+    shoal_share(run->context, run->plan->host_threads, run->n_due, shoal_part(run->n_due, WORTH_THREADS),
+                put_snapshots_part, run);
     result->n_snapshots += run->n_due;
     return SHOAL_OK;
 }
@@ -843,8 +838,8 @@ static shoal_status find_asked(study_run *run)
     int *asked = run->asked + n_ended;
     double *asked_time = run->asked_time + n_ended;
     asked_loop loop = {run, 0, -1};
-    shoal_share(run->context, plan->host_threads, n_ended, part_of(n_ended), ask_ended, &loop);
-    shoal_share(run->context, plan->host_threads, n, part_of(n), ask_arrived, &loop);
+    shoal_share(run->context, plan->host_threads, n_ended, shoal_part(n_ended, WORTH_THREADS), ask_ended, &loop);
+    shoal_share(run->context, plan->host_threads, n, shoal_part(n, WORTH_THREADS), ask_arrived, &loop);
     const long n_due = loop.n_due, bad = loop.bad;
     if (bad >= 0) {
         const bool runs = system_outcome(run, bad) == SHOAL_RUNNING;

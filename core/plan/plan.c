@@ -85,19 +85,26 @@ static void begin_systems(shoal_plan *plan)
     plan->changes = ++plan->ensemble->changes;
 }
 
-shoal_status shoal_plan_create(shoal_context *context, shoal_ensemble *ensemble, const shoal_options *given,
-                               shoal_plan **result)
+/* What shoal_plan_create is given, checked; the options as this version has them. */
+static shoal_status read_arguments(shoal_context *context, const shoal_ensemble *ensemble, const shoal_options *given,
+                                   shoal_plan **result, shoal_options *options)
 {
-    shoal_options own, *const options = &own;
-    shoal_status status = shoal_check_given(context, __func__, "plan", result);
+    static const char function[] = "shoal_plan_create";
+    shoal_status status = shoal_check_given(context, function, "plan", result);
     if (!status)
         *result = NULL;
     if (!status && !context)
         status = SHOAL_E_USAGE;
     if (!status)
-        status = shoal_check_given(context, __func__, "ensemble", ensemble);
-    if (!status)
-        status = shoal_options_read(context, __func__, given, &own);
+        status = shoal_check_given(context, function, "ensemble", ensemble);
+    return status ? status : shoal_options_read(context, function, given, options);
+}
+
+shoal_status shoal_plan_create(shoal_context *context, shoal_ensemble *ensemble, const shoal_options *given,
+                               shoal_plan **result)
+{
+    shoal_options own, *const options = &own;
+    shoal_status status = read_arguments(context, ensemble, given, result, &own);
     if (status)
         return status;
     char tuned[96] = "", why[160] = "";

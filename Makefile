@@ -198,7 +198,7 @@ $B/.complete: tools/deps
 
 $B/%.o: %.c $B/flags | $B/.complete $(MADE_TEXTS:%=$B/%)
 	$(Q)mkdir -p $(@D)
-	$(call say,CC)$(CC) $(HOST_FLAGS) $(CMOCKA_CFLAGS) $(if $(filter tests/%,$<),-Itests) \
+	$(call say,CC)$(CC) $(HOST_FLAGS) $(CMOCKA_CFLAGS) $(if $(filter tests/%,$<),-Itests)$(if $(filter examples/%,$<),-Icore) \
 	    $(CPPFLAGS) $(CFLAGS) $(DEP_FLAGS) -c -o $@ $<
 
 # What kernels that are compiled at run time need to give the same bits.

@@ -37,6 +37,7 @@ shoal_status shoal_big_stepper_create(shoal_context *context, const shoal_big_me
     *bodies = (shoal_big_bodies){0};
     if (made->steps.threads <= 0)
         made->steps.threads = shoal_default_threads(NULL);
+    made->steps.threads = shoal_omp_threads(made->steps.threads);
     made->slots = shoal_allocate(n * (size_t)method->n_slots, sizeof(double));
     made->work = shoal_allocate(n * (size_t)method->n_work, sizeof(double));
     made->active = malloc(n * sizeof *made->active);

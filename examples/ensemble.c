@@ -39,47 +39,48 @@ static double spacing_of(long system)
     return CLOSEST + (WIDEST - CLOSEST) * ((double)system + 0.5) / N_SYSTEMS;
 }
 
-static shoal_status fill(shoal_context *context, shoal_ensemble *ensemble)
+static shoal_status fill(shoal_ensemble *ensemble)
 {
+    enum { MASS_OF, A, E, INC, NODE, PERICENTRE, F }; /* the numbers of a body */
+    static double orbits[N_SYSTEMS][3][SHOAL_ORBIT_NUMBERS];
     const double hill = cbrt(2 * MASS / 3) / 2; /* mutual Hill radius over a1 + a2 */
 
     for (long system = 0; system < N_SYSTEMS; ++system) {
         const double reach = hill * spacing_of(system);
-        shoal_body bodies[3] = {{.m = 1.0}, {.m = MASS}, {.m = MASS}};
-        shoal_orbit orbits[3] = {{0}};
-        orbits[1].a = 1.0;
-        orbits[1].f = 2 * PI * uniform(2ull * (unsigned long)system);
-        orbits[2].a = (1 + reach) / (1 - reach);
-        orbits[2].f = 2 * PI * uniform(2ull * (unsigned long)system + 1);
-
-        shoal_status status = shoal_bodies_from_orbits(context, SHOAL_JACOBI, 3, orbits, bodies);
-        if (status == SHOAL_OK) {
-            status = shoal_ensemble_set_bodies(ensemble, system, 3, bodies);
-        }
-        if (status != SHOAL_OK) {
-            return status;
-        }
+        orbits[system][0][MASS_OF] = 1.0;
+        orbits[system][1][MASS_OF] = orbits[system][2][MASS_OF] = MASS;
+        orbits[system][1][A] = 1.0;
+        orbits[system][1][F] = 2 * PI * uniform(2ull * (unsigned long)system);
+        orbits[system][2][A] = (1 + reach) / (1 - reach);
+        orbits[system][2][F] = 2 * PI * uniform(2ull * (unsigned long)system + 1);
     }
-    return SHOAL_OK;
+    return shoal_ensemble_set_orbits(ensemble, SHOAL_JACOBI, NULL, orbits[0][0], NULL);
 }
 
-static void print_table(const shoal_ensemble *ensemble)
+static shoal_status print_table(const shoal_ensemble *ensemble)
 {
+    static int outcomes[N_SYSTEMS];
+    static double t_stop[N_SYSTEMS];
     int n_all[N_BINS] = {0}, n_survived[N_BINS] = {0};
     double first[N_BINS];
 
-    for (long system = 0; system < N_SYSTEMS; ++system) {
+    shoal_status status = shoal_ensemble_get_outcomes(ensemble, 0, N_SYSTEMS, outcomes);
+    if (status == SHOAL_OK) {
+        status = shoal_ensemble_get_column(ensemble, "t_stop", 0, N_SYSTEMS, t_stop, 0);
+    }
+    for (long system = 0; system < N_SYSTEMS && status == SHOAL_OK; ++system) {
         const int bin = (int)(system * N_BINS / N_SYSTEMS);
-        shoal_system record;
-        shoal_ensemble_get_system(ensemble, system, &record);
         if (n_all[bin]++ == 0) {
             first[bin] = INFINITY;
         }
-        if (record.outcome == SHOAL_SURVIVED) {
+        if (outcomes[system] == SHOAL_SURVIVED) {
             n_survived[bin]++;
-        } else if (record.t_stop < first[bin]) {
-            first[bin] = record.t_stop;
+        } else if (t_stop[system] < first[bin]) {
+            first[bin] = t_stop[system];
         }
+    }
+    if (status != SHOAL_OK) {
+        return status;
     }
     printf("spacing [Hill radii]   systems   survived   first encounter [orbits]\n");
     for (int bin = 0; bin < N_BINS; ++bin) {
@@ -92,6 +93,7 @@ static void print_table(const shoal_ensemble *ensemble)
             printf("%11.1f\n", first[bin] / (2 * PI));
         }
     }
+    return SHOAL_OK;
 }
 
 int main(void)
@@ -114,7 +116,7 @@ int main(void)
         status = shoal_ensemble_create(context, N_SYSTEMS, 3, &ensemble);
     }
     if (status == SHOAL_OK) {
-        status = fill(context, ensemble);
+        status = fill(ensemble);
     }
     if (status == SHOAL_OK) {
         status = shoal_plan_create(context, ensemble, &options, &plan);
@@ -124,8 +126,9 @@ int main(void)
         status = shoal_plan_integrate(plan, T_END);
     }
     if (status == SHOAL_OK) {
-        print_table(ensemble);
-    } else {
+        status = print_table(ensemble);
+    }
+    if (status != SHOAL_OK) {
         fprintf(stderr, "ensemble: %s\n", context ? shoal_context_message(context) : shoal_status_text(status));
     }
     shoal_plan_destroy(&plan);

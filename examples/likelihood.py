@@ -26,19 +26,14 @@ def structure(title, /, **members):
     return type(title, (ctypes.Structure,), {"_fields_": list(members.items())})
 
 
-Body = structure("Body", m=c_double, r=c_double, x=c_double, y=c_double, z=c_double, vx=c_double, vy=c_double, vz=c_double)
-Orbit = structure("Orbit", a=c_double, e=c_double, inc=c_double, Omega=c_double, omega=c_double, f=c_double, M=c_double, P=c_double)
-System = structure("System", id=c_long, n_live=c_int, t_start=c_double, dt=c_double, time=c_double, n_steps=c_double, outcome=c_int,
-                   t_stop=c_double, body_a=c_int, body_b=c_int, energy_start=c_double, centre=c_double * 6, n_left=c_int,
-                   energy_jump=c_double)
 Setting = structure("Setting", name=c_char_p, value=c_double, choice=c_char_p)
 Plug = structure("Plug", name=c_char_p, settings=POINTER(Setting), n_settings=c_int)
-Options = structure("Options", propagator=c_char_p, settings=POINTER(Setting), n_settings=c_int, monitors=POINTER(Plug), n_monitors=c_int,
+Options = structure("Options", size=c_long, propagator=c_char_p, settings=POINTER(Setting), n_settings=c_int, monitors=POINTER(Plug), n_monitors=c_int,
                     forces=POINTER(Plug), n_forces=c_int, engine=c_char_p, work_model=c_char_p, gpu_block=c_int, gpu_registers=c_int,
                     gpu_bodies=c_int, tune=c_char_p, form=c_char_p, threads=c_int, lanes=c_int, t_end=c_double, orbits=c_double,
                     dt=c_double, steps_per_orbit=c_double, dt_min=c_double, dt_max=c_double, max_steps=c_double)
 Event = structure("Event", system=c_long, time=c_double, what=c_int, body_a=c_int, body_b=c_int, ended=c_int, m_a=c_double, m_b=c_double,
-                  distance=c_double, speed=c_double, energy_jump=c_double)
+                  distance=c_double, speed=c_double, energy_jump=c_double, reserved=c_double * 4)
 SURVIVED, TRANSIT, JACOBI = 1, 13, 0
 
 
@@ -68,43 +63,44 @@ class Likelihood:
         if status:
             raise ValueError(self.shoal.shoal_context_message(self.context).decode())
 
-    def set(self, walker, p):
-        """Bodies from parameters. What cannot be is left `invalid` and disturbs nobody."""
-        bodies, orbits, inside = (Body * (self.n + 1))(Body(m=1)), (Orbit * (self.n + 1))(), 1.0
-        for i in range(1, self.n + 1):
-            mass, period, first, k, h = p[5 * (i - 1):5 * i]
-            e, omega = math.hypot(k, h), math.atan2(h, k)
-            bodies[i].m = mass * EARTH
-            inside += bodies[i].m
-            M = self.shoal.shoal_mean_anomaly(c_double(e), c_double(math.pi / 2 - omega)) - 2 * math.pi * first / period
-            f = self.shoal.shoal_true_anomaly(c_double(e), c_double(M))
-            orbits[i] = Orbit(a=(inside * (period * DAY / (2 * math.pi)) ** 2) ** (1 / 3), e=e, inc=math.pi / 2, omega=omega, f=f)
-        if self.shoal.shoal_bodies_from_orbits(self.context, JACOBI, self.n + 1, orbits, bodies):
-            bodies[1].m = math.nan
-        self.shoal.shoal_ensemble_set_bodies(self.ensemble, c_long(walker), self.n + 1, bodies)
+    def set(self, batch):
+        """Systems from parameters, an array [walker][body][m a e inc Omega omega f]. What cannot be is left `invalid` and disturbs nobody."""
+        orbits = []
+        for p in (batch[min(walker, len(batch) - 1)] for walker in range(self.n_walkers)):
+            orbits += [1.0] + 6 * [0.0]
+            inside = 1.0
+            for i in range(self.n):
+                mass, period, first, k, h = p[5 * i:5 * i + 5]
+                e, omega = math.hypot(k, h), math.atan2(h, k)
+                inside += mass * EARTH
+                M = self.shoal.shoal_mean_anomaly(c_double(e), c_double(math.pi / 2 - omega)) - 2 * math.pi * first / period
+                f = self.shoal.shoal_true_anomaly(c_double(e), c_double(M))
+                orbits += [mass * EARTH, (inside * (period * DAY / (2 * math.pi)) ** 2) ** (1 / 3), e, math.pi / 2, 0.0, omega, f]
+        values = (c_double * len(orbits))(*orbits)
+        self.check(self.shoal.shoal_ensemble_set_orbits(self.ensemble, JACOBI, None, values, None))
 
     def transit_times(self, batch):
         """{(walker, planet): [times in days]} and the walkers that reached the end."""
-        for walker in range(self.n_walkers):
-            self.set(walker, batch[min(walker, len(batch) - 1)])
+        self.set(batch)
         if self.plan:
             self.check(self.shoal.shoal_plan_restart(self.plan))
         else:
             scheme, watch = Setting(b"scheme", 0, b"8,4,4"), Plug(b"transits", None, 0)
-            options = Options(propagator=b"saba", settings=ctypes.pointer(scheme), n_settings=1, monitors=ctypes.pointer(watch), n_monitors=1,
-                              t_end=self.days * DAY, dt=self.dt * DAY)
+            options = Options()
+            self.check(self.shoal.shoal_options_init(byref(options), c_long(ctypes.sizeof(options))))
+            options.propagator, options.settings, options.n_settings = b"saba", ctypes.pointer(scheme), 1
+            options.monitors, options.n_monitors = ctypes.pointer(watch), 1
+            options.t_end, options.dt = self.days * DAY, self.dt * DAY
             self.check(self.shoal.shoal_plan_create(self.context, self.ensemble, byref(options), byref(self.plan)))
         self.check(self.shoal.shoal_plan_integrate(self.plan, c_double(self.days * DAY)))
-        times, event, system = {}, Event(), System()
-        for i in range(self.shoal.shoal_plan_n_events(self.plan)):
-            self.shoal.shoal_plan_event(self.plan, c_long(i), byref(event))
+        times, n_events, outcomes = {}, self.shoal.shoal_plan_n_events(self.plan), (c_int * self.n_walkers)()
+        events = (Event * n_events)()
+        self.check(self.shoal.shoal_plan_get_events(self.plan, c_long(0), c_long(n_events), events))
+        for event in events:
             if event.what == TRANSIT:
                 times.setdefault((event.system, event.body_a), []).append(event.time / DAY)
-        lives = set()
-        for walker in range(len(batch)):
-            self.shoal.shoal_ensemble_get_system(self.ensemble, c_long(walker), byref(system))
-            if system.outcome == SURVIVED:
-                lives.add(walker)
+        self.check(self.shoal.shoal_ensemble_get_outcomes(self.ensemble, c_long(0), c_long(self.n_walkers), outcomes))
+        lives = {walker for walker in range(len(batch)) if outcomes[walker] == SURVIVED}
         return times, lives
 
     def __call__(self, batch):

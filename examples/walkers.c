@@ -17,6 +17,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include <shoal.h>
 
@@ -48,21 +49,21 @@ static double normal(void)
     return sqrt(-2 * log(uniform())) * cos(2 * PI * uniform());
 }
 
-/* The system of some parameters; one that cannot be is left `invalid`. */
-static void propose(fit *f, long system, const double *p)
+/* The systems of some parameters; one that cannot be is left `invalid`. */
+static shoal_status propose(fit *f, double p[HALF][N_PARAMETERS])
 {
-    shoal_body bodies[3] = {{.m = 1.0}, {.m = 1e-3 * p[0]}, {.m = 1e-3 * p[1]}};
-    shoal_orbit orbits[3] = {{0}};
+    double orbits[HALF][3][SHOAL_ORBIT_NUMBERS]; /* m a e inc Omega omega f */
 
-    orbits[1] = (shoal_orbit){.P = 2 * PI * 0.17, .inc = PI / 2, .omega = PI / 2};
-    orbits[2] = (shoal_orbit){.P = 2 * PI * p[2], .inc = PI / 2, .omega = PI / 2, .f = p[3]};
-    for (int i = 1; i < 3; ++i) {
-        orbits[i].a = cbrt(pow(orbits[i].P / (2 * PI), 2) * (1.0 + bodies[1].m + (i > 1 ? bodies[2].m : 0)));
+    for (int w = 0; w < HALF; ++w) {
+        const double m_b = 1e-3 * p[w][0], m_c = 1e-3 * p[w][1], P_b = 0.17, P_c = p[w][2];
+        const double system[3][SHOAL_ORBIT_NUMBERS] = {
+            {1.0},
+            {m_b, cbrt(pow(P_b, 2) * (1.0 + m_b)), 0, PI / 2, 0, PI / 2, 0},
+            {m_c, cbrt(pow(P_c, 2) * (1.0 + m_b + m_c)), 0, PI / 2, 0, PI / 2, p[w][3]},
+        };
+        memcpy(orbits[w], system, sizeof system);
     }
-    if (shoal_bodies_from_orbits(f->context, SHOAL_JACOBI, 3, orbits, bodies) != SHOAL_OK) {
-        bodies[1].m = NAN; /* refused below */
-    }
-    (void)shoal_ensemble_set_bodies(f->ensemble, system, 3, bodies);
+    return shoal_ensemble_set_orbits(f->ensemble, SHOAL_JACOBI, NULL, orbits[0][0], NULL);
 }
 
 /* Their log likelihoods, from the plan's beginning on: [HALF]. velocity: NULL, or out: the first one's instead. */
@@ -100,15 +101,18 @@ static shoal_status log_likelihood(fit *f, double *result, double *velocity)
 /* What is observed: the truth and its errors. */
 static shoal_status observe(fit *f)
 {
-    double unused[HALF];
+    double unused[HALF], parameters[HALF][N_PARAMETERS];
     for (int i = 0; i < N_OBSERVATIONS; ++i) {
         f->time[i] = 2 * PI * 2.0 * (i + uniform()) / N_OBSERVATIONS; /* two years */
         f->velocity[i] = 0;
     }
-    for (long w = 0; w < HALF; ++w) {
-        propose(f, w, truth);
+    for (int w = 0; w < HALF; ++w) {
+        memcpy(parameters[w], truth, sizeof truth);
     }
-    shoal_status status = log_likelihood(f, unused, f->velocity);
+    shoal_status status = propose(f, parameters);
+    if (status == SHOAL_OK) {
+        status = log_likelihood(f, unused, f->velocity);
+    }
     for (int i = 0; i < N_OBSERVATIONS; ++i) {
         f->velocity[i] += SIGMA * normal();
     }
@@ -127,9 +131,11 @@ static shoal_status move(fit *f, double walker[N_WALKERS][N_PARAMETERS], double 
             for (int k = 0; k < N_PARAMETERS; ++k) {
                 proposal[w][k] = other[k] + z[w] * (walker[first + w][k] - other[k]);
             }
-            propose(f, w, proposal[w]);
         }
-        status = log_likelihood(f, found, NULL);
+        status = propose(f, proposal);
+        if (status == SHOAL_OK) {
+            status = log_likelihood(f, found, NULL);
+        }
         for (int w = 0; w < HALF && status == SHOAL_OK; ++w) {
             if (log(uniform()) < (N_PARAMETERS - 1) * log(z[w]) + found[w] - likelihood[first + w]) {
                 likelihood[first + w] = found[w];
@@ -162,9 +168,11 @@ int main(void)
             for (int k = 0; k < N_PARAMETERS; ++k) {
                 walker[first + w][k] = truth[k] + spread[k] * normal();
             }
-            propose(&f, w, walker[first + w]);
         }
-        status = log_likelihood(&f, likelihood + first, NULL);
+        status = propose(&f, walker + first);
+        if (status == SHOAL_OK) {
+            status = log_likelihood(&f, likelihood + first, NULL);
+        }
     }
     for (int round = 0; round < N_ROUNDS && status == SHOAL_OK; ++round) {
         status = move(&f, walker, likelihood, &n_accepted);

@@ -11,6 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "core/base/count.h"
 #include "core/shoal.h"
@@ -20,11 +21,13 @@
 #define SHOAL_MESSAGE_SIZE 1024
 
 typedef struct shoal_plugs shoal_plugs;
+typedef struct shoal_pool shoal_pool;
 
 struct shoal_context {
     char message[SHOAL_MESSAGE_SIZE];
     bool plugins_allowed; /* those that a config names */
     shoal_plugs *plugs;   /* NULL as long as there are no plugins */
+    shoal_pool *pool;     /* of threads; NULL as long as they were not needed */
 };
 
 /* Store a one-line message and return the status, so that a function can end in `return shoal_fail(...)`. A NULL
@@ -36,9 +39,35 @@ shoal_status shoal_fail(shoal_context *context, shoal_status status, const char 
  * 3). */
 const char *shoal_nearest(const char *word, const char *const *candidates, int n_candidates);
 
-/* Name of an outcome ("running", ...) and the inverse (-1 if there is none). */
-const char *shoal_outcome_name(int outcome);
+/* The outcome of a name (shoal_outcome_name), -1 if there is none. */
 int shoal_outcome_from_name(const char *name);
+
+/* ---- check.c: what public functions refuse; function: its name, __func__ ----------------------------------------- */
+
+/* Refuse (E_USAGE) an address that is NULL; a number outside range[0]..range[1]; rows that there are not. */
+shoal_status shoal_check_given(shoal_context *context, const char *function, const char *name, const void *pointer);
+shoal_status shoal_check_range(shoal_context *context, const char *function, const char *name, long value,
+                               const long range[2]);
+shoal_status shoal_check_rows(shoal_context *context, const char *function, long first, long n, long n_rows);
+
+/* The systems, bodies and strides of a block that a caller gives, or leaves out (NULL).
+ *   n_numbers  in      of a body
+ *   block      in/out  n, n_bodies: those that there are; becomes what is meant */
+shoal_status shoal_block_resolve(shoal_context *context, const char *function, const shoal_block *given, int n_numbers,
+                                 shoal_block *block);
+
+/* A number of an array with strides, which may be at any address. */
+static inline double shoal_stride_read(const double *values, long bytes)
+{
+    double value;
+    memcpy(&value, (const char *)values + bytes, sizeof value);
+    return value;
+}
+
+static inline void shoal_stride_write(double *values, long bytes, double value)
+{
+    memcpy((char *)values + bytes, &value, sizeof value);
+}
 
 /* ---- names ------------------------------------------------------------------------------------------------------- */
 
@@ -121,6 +150,23 @@ double shoal_cpu_quota(const char *root);
 /* Threads by default: OMP_NUM_THREADS, else the CPUs that the process may run on, or its quota, rounded up, if that
  * is less. from: says which. */
 int shoal_default_threads(const char **from);
+
+/* ---- threads.c: the threads of a context ------------------------------------------------------------------------- */
+
+/* A part of a loop: from first to last - 1. */
+typedef void shoal_loop(void *user, long first, long last);
+/* A loop over 0..n-1 in parts of `grain` (the last may be shorter), by the caller and up to n_threads - 1 threads of
+ * the context, in any order. Within a loop, without a context, and where a forked process has lost the threads, the
+ * caller goes through all parts alone. */
+void shoal_share(shoal_context *context, int n_threads, long n, long grain, shoal_loop *loop, void *user);
+/* The grain of a loop over n items of little work each: all in one part if they are fewer than `worth`, else at most
+ * SHOAL_MOST_PARTS. */
+enum { SHOAL_MOST_PARTS = 64 };
+long shoal_part(long n, long worth);
+/* End the threads of a context. */
+void shoal_pool_release(shoal_context *context);
+/* Threads for an OpenMP loop that should have n: 1 in a forked process, where it may wait for those of its parent. */
+int shoal_omp_threads(int n);
 
 /* ---- cache.c ----------------------------------------------------------------------------------------------------- */
 

@@ -29,6 +29,7 @@
  * (1983), doi:10.1007/BF01686811.
  */
 #include <float.h>
+#include <limits.h>
 #include <math.h>
 #include <stdlib.h>
 
@@ -144,10 +145,37 @@ double shoal_mean_anomaly(double e, double f)
     return (double)mean_from_eccentric(HYPERBOLA, e - 1.0L, 2.0L * atanhl(t));
 }
 
+static shoal_status anomalies(shoal_context *context, const char *function, long n, const double *const in[2],
+                              double *out, double (*one)(double e, double anomaly))
+{
+    shoal_status status = shoal_check_range(context, function, "n", n, (long[2]){0, LONG_MAX});
+    for (int i = 0; i < 3 && n > 0 && !status; i++)
+        status = shoal_check_given(context, function,
+                                   i == 0   ? "e"
+                                   : i == 1 ? "the anomaly that is given"
+                                            : "the answer",
+                                   i < 2 ? in[i] : out);
+    for (long i = 0; i < n && !status; i++)
+        out[i] = one(in[0][i], in[1][i]);
+    return status;
+}
+
+shoal_status shoal_true_anomalies(shoal_context *context, long n, const double *e, const double *M, double *f)
+{
+    return anomalies(context, __func__, n, (const double *const[2]){e, M}, f, shoal_true_anomaly);
+}
+
+shoal_status shoal_mean_anomalies(shoal_context *context, long n, const double *e, const double *f, double *M)
+{
+    return anomalies(context, __func__, n, (const double *const[2]){e, f}, M, shoal_mean_anomaly);
+}
+
 /* ---- one orbit --------------------------------------------------------------------------------------------------- */
 
 shoal_status shoal_orbit_to_state(shoal_context *context, double mu, const shoal_orbit *orbit, double state[6])
 {
+    if (shoal_check_given(context, __func__, "orbit", orbit) || shoal_check_given(context, __func__, "state", state))
+        return SHOAL_E_USAGE;
     const double a = orbit->a, e = orbit->e;
     if (!(mu > 0.0 && isfinite(mu)))
         return shoal_fail(context, SHOAL_E_INPUT, "the mass that attracts, %g, is not positive", mu);
@@ -226,6 +254,8 @@ static double signed_angle(long double angle)
 
 shoal_status shoal_orbit_from_state(shoal_context *context, double mu, const double state[6], shoal_orbit *orbit)
 {
+    if (shoal_check_given(context, __func__, "state", state) || shoal_check_given(context, __func__, "orbit", orbit))
+        return SHOAL_E_USAGE;
     if (!(mu > 0.0 && isfinite(mu)))
         return shoal_fail(context, SHOAL_E_INPUT, "the mass that attracts, %g, is not positive", mu);
     for (int k = 0; k < 6; k++)
@@ -323,9 +353,10 @@ static shoal_status fail_for_body(shoal_context *context, shoal_status status, i
 static shoal_status check_masses(shoal_context *context, shoal_frame frame, int n_bodies, const shoal_body *bodies)
 {
     if (n_bodies < 1)
-        return shoal_fail(context, SHOAL_E_USAGE, "%d bodies; at least one is needed", n_bodies);
+        return shoal_fail(context, SHOAL_E_USAGE, "n_bodies = %d: at least one is needed", n_bodies);
     if (frame != SHOAL_JACOBI && frame != SHOAL_ASTROCENTRIC && frame != SHOAL_BARYCENTRIC)
-        return shoal_fail(context, SHOAL_E_USAGE, "%d is no kind of elements", (int)frame);
+        return shoal_fail(context, SHOAL_E_USAGE, "frame = %d: expected %d to %d", (int)frame, SHOAL_JACOBI,
+                          SHOAL_BARYCENTRIC);
     for (int i = 0; i < n_bodies; i++)
         if (!(bodies[i].m >= 0.0 && isfinite(bodies[i].m)))
             return shoal_fail(context, SHOAL_E_INPUT, "body %d: m = %g: the mass must be finite and not negative", i,
@@ -385,6 +416,9 @@ static point barycentre(int n_bodies, const shoal_body *bodies, const point *poi
 shoal_status shoal_bodies_from_orbits(shoal_context *context, shoal_frame frame, int n_bodies,
                                       const shoal_orbit *orbits, shoal_body *bodies)
 {
+    if (shoal_check_given(context, __func__, "orbits", orbits) ||
+        shoal_check_given(context, __func__, "bodies", bodies))
+        return SHOAL_E_USAGE;
     shoal_status status = check_masses(context, frame, n_bodies, bodies);
     if (status)
         return status;
@@ -433,6 +467,9 @@ done:
 shoal_status shoal_orbits_from_bodies(shoal_context *context, shoal_frame frame, int n_bodies, const shoal_body *bodies,
                                       shoal_orbit *orbits)
 {
+    if (shoal_check_given(context, __func__, "bodies", bodies) ||
+        shoal_check_given(context, __func__, "orbits", orbits))
+        return SHOAL_E_USAGE;
     shoal_status status = check_masses(context, frame, n_bodies, bodies);
     if (status)
         return status;

@@ -110,5 +110,7 @@ bool shoal_plug_is_sound(const shoal_plugs *plugs, const shoal_propagator *propa
 
 shoal_status shoal_plugin_load(shoal_context *context, const char *path)
 {
+    if (!context || shoal_check_given(context, __func__, "path", path))
+        return SHOAL_E_USAGE;
     return shoal_plugin_add(context, path, shoal_plug_is_sound);
 }

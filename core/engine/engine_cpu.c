@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * engine_cpu.c: runs the kernels compiled ahead of time (kernel_cpu.c) on SIMD lanes and OpenMP threads. The arrays
+ * engine_cpu.c: runs the kernels compiled ahead of time (kernel_cpu.c) on SIMD lanes and threads. The arrays
  * stay where the plan has them; a call takes its systems from the index list, so that stopped systems cost nothing.
  */
 #include <math.h>
-#include <omp.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -153,30 +152,39 @@ static double steps_of(const shoal_engine *engine, shoal_kernel_entry entry, lon
     return fmin(fmax(left, 0) + COPY, slice_steps);
 }
 
-/* Whether so many steps of all systems are worth waking other threads: who waits for them spins, and may spin on the
- * processor that they need. */
+/* Whether so many steps of all systems are worth waking other threads. */
 static bool worth_threads(const shoal_engine *engine, double steps)
 {
     const double n = engine->args.n_moved, step_s = (engine->adaptive ? 10e-9 : 1e-9) * n * n;
     return engine->threads > 1 && step_s * steps >= 50e-6;
 }
 
+/* A loop over an index list, and who goes through it. */
+typedef struct cpu_call {
+    const shoal_cpu_kernels *kernels;
+    shoal_cpu_kernel *kernel;
+    shoal_kernel_args args;
+    const shoal_visitor *visitor;
+} cpu_call;
+
+static void launch_part(void *user, long first, long last)
+{
+    const cpu_call *call = user;
+    call->kernel(&call->args, first, last);
+}
+
 static shoal_status cpu_launch(shoal_engine *engine, shoal_kernel_entry entry, const int *list, long n_list,
                                double slice_steps)
 {
-    shoal_kernel_args args = engine->args;
-    args.list = list;
-    args.n_list = n_list;
-    args.slice_steps = slice_steps;
     const shoal_cpu_kernels *kernels = kernels_for(engine, n_list);
-    shoal_cpu_kernel *kernel = kernels->entry[entry];
-    const long at_once = kernels->systems, n_calls = (n_list + at_once - 1) / at_once;
+    cpu_call call = {.kernel = kernels->entry[entry], .args = engine->args};
+    call.args.list = list;
+    call.args.n_list = n_list;
+    call.args.slice_steps = slice_steps;
     const double began = shoal_seconds();
-    const bool shared = n_calls > 1 &&
+    const bool shared = n_list > kernels->systems &&
                         worth_threads(engine, (double)n_list * steps_of(engine, entry, list[0], slice_steps));
-#pragma omp parallel for schedule(dynamic, 1) num_threads(engine->threads) if (shared)
-    for (long first = 0; first < n_list; first += at_once)
-        kernel(&args, first, first + at_once < n_list ? first + at_once : n_list);
+    shoal_share(engine->context, shared ? engine->threads : 1, n_list, kernels->systems, launch_part, &call);
     if (entry == SHOAL_INTEGRATE)
         engine->seconds = shoal_seconds() - began;
     return SHOAL_OK;
@@ -191,32 +199,29 @@ void shoal_engine_cpu_group(const shoal_engine *engine, const int *list, long n_
     engine->kernels->entry[SHOAL_INTEGRATE](&args, 0, n_list);
 }
 
-/* A group through all stops; entry[] of its kernels, args of the whole list. */
-static void visit_group(const shoal_cpu_kernels *kernels, const shoal_kernel_args *args, long first,
-                        const shoal_visitor *visitor)
+/* A group through all stops. */
+static void visit_part(void *user, long first, long last)
 {
-    const int *list = args->list + first;
-    const long n = first + kernels->systems < args->n_list ? kernels->systems : args->n_list - first;
+    const cpu_call *call = user;
+    const shoal_visitor *visitor = call->visitor;
+    const int *list = call->args.list + first;
     for (long stop = 0; stop < visitor->n_stops; stop++) {
-        while (visitor->aim(visitor->user, stop, list, n))
-            kernels->entry[SHOAL_INTEGRATE](args, first, first + n);
-        kernels->entry[SHOAL_SNAPSHOT](args, first, first + n);
-        visitor->take(visitor->user, stop, list, n);
+        while (visitor->aim(visitor->user, stop, list, last - first))
+            call->kernels->entry[SHOAL_INTEGRATE](&call->args, first, last);
+        call->kernels->entry[SHOAL_SNAPSHOT](&call->args, first, last);
+        visitor->take(visitor->user, stop, list, last - first);
     }
 }
 
 static void cpu_visit(shoal_engine *engine, const int *list, long n_list, const shoal_visitor *visitor)
 {
-    shoal_kernel_args args = engine->args;
-    args.list = list;
-    args.n_list = n_list;
-    args.slice_steps = 1e15;
-    const shoal_cpu_kernels *kernels = kernels_for(engine, n_list);
-    const bool shared = n_list > kernels->systems &&
+    cpu_call call = {.kernels = kernels_for(engine, n_list), .args = engine->args, .visitor = visitor};
+    call.args.list = list;
+    call.args.n_list = n_list;
+    call.args.slice_steps = 1e15;
+    const bool shared = n_list > call.kernels->systems &&
                         worth_threads(engine, (double)n_list * (visitor->steps + (double)visitor->n_stops));
-#pragma omp parallel for schedule(dynamic, 1) num_threads(engine->threads) if (shared)
-    for (long first = 0; first < n_list; first += kernels->systems)
-        visit_group(kernels, &args, first, visitor);
+    shoal_share(engine->context, shared ? engine->threads : 1, n_list, call.kernels->systems, visit_part, &call);
 }
 
 static shoal_status cpu_fetched(shoal_engine *engine)

@@ -938,7 +938,7 @@ static const char *cuda_kernel_file(const shoal_engine *engine)
 /* Side by side, into the cache; one that fails is told of when it is used. */
 static void cuda_compile(shoal_engine *engine, const shoal_kernel_choice *choices, int n)
 {
-#pragma omp parallel for schedule(dynamic) num_threads(n)
+#pragma omp parallel for schedule(dynamic) num_threads(shoal_omp_threads(n))
     for (int i = 0; i < n; i++) {
         shoal_context own = *engine->context; /* messages are not shared */
         shoal_cubin cubin;

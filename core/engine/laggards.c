@@ -67,7 +67,7 @@ shoal_laggards *shoal_laggards_create(shoal_context *context, const shoal_kernel
     }
     made->args = *args;
     made->n_systems = n_systems;
-    made->threads = choice->threads > 0 ? choice->threads : shoal_default_threads(NULL);
+    made->threads = shoal_omp_threads(choice->threads > 0 ? choice->threads : shoal_default_threads(NULL));
     made->room = (int)shoal_engine_cpu.width(made->host, &made->lanes);
     made->n_native = (int)shoal_native_slots(choice->propagator, args->n_moved);
     made->care = made->n_native - choice->propagator->n_own;

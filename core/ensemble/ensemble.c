@@ -93,8 +93,7 @@ static void write_start(shoal_ensemble *ensemble, long system, enum shoal_outcom
     *shoal_ensemble_field(ensemble, SHOAL_SYS_PARTIAL, system) = 0.0;
 }
 
-/* Make a system of the ensemble `invalid` and harmless. */
-static void invalidate(shoal_ensemble *ensemble, long system)
+void shoal_ensemble_invalidate(shoal_ensemble *ensemble, long system)
 {
     write_idle(ensemble, system);
     write_start(ensemble, system, SHOAL_INVALID);
@@ -109,9 +108,11 @@ static void invalidate(shoal_ensemble *ensemble, long system)
 
 shoal_status shoal_ensemble_create(shoal_context *context, long n_systems, int n_bodies, shoal_ensemble **ensemble)
 {
-    if (!ensemble)
-        return shoal_fail(context, SHOAL_E_USAGE, "no place to put the ensemble");
+    if (shoal_check_given(context, __func__, "ensemble", ensemble))
+        return SHOAL_E_USAGE;
     *ensemble = NULL;
+    if (!context)
+        return SHOAL_E_USAGE;
     if (n_systems < 1 || n_systems > INT_MAX - SHOAL_CHUNK)
         return shoal_fail(context, SHOAL_E_USAGE, "n_systems = %ld: an ensemble holds 1 to %d systems", n_systems,
                           INT_MAX - SHOAL_CHUNK);
@@ -140,7 +141,7 @@ shoal_status shoal_ensemble_create(shoal_context *context, long n_systems, int n
 
     for (long system = 0; system < n_systems; system++) {
         made->id[system] = system;
-        invalidate(made, system);
+        shoal_ensemble_invalidate(made, system);
     }
     for (long system = n_systems; system < (long)n_lanes; system++) {
         write_idle(made, system);
@@ -173,12 +174,19 @@ void shoal_ensemble_destroy(shoal_ensemble **ensemble)
 
 long shoal_ensemble_n_systems(const shoal_ensemble *ensemble)
 {
-    return ensemble->n_systems;
+    return ensemble ? ensemble->n_systems : 0;
 }
 
 int shoal_ensemble_n_bodies(const shoal_ensemble *ensemble)
 {
-    return ensemble->n_bodies;
+    return ensemble ? ensemble->n_bodies : 0;
+}
+
+shoal_status shoal_ensemble_check_system(const shoal_ensemble *ensemble, const char *function, long system)
+{
+    if (!ensemble)
+        return SHOAL_E_USAGE;
+    return shoal_check_range(ensemble->context, function, "system", system, (long[2]){0, ensemble->n_systems - 1});
 }
 
 /* ---- bodies ------------------------------------------------------------------------------------------------------ */
@@ -263,17 +271,18 @@ static void write_bodies(shoal_ensemble *ensemble, long system, int n_live, cons
 
 shoal_status shoal_ensemble_set_bodies(shoal_ensemble *ensemble, long system, int n_live, const shoal_body *bodies)
 {
+    shoal_status status = shoal_ensemble_check_system(ensemble, __func__, system);
+    if (!status)
+        status = shoal_check_range(ensemble->context, __func__, "n_live", n_live, (long[2]){2, ensemble->n_bodies});
+    if (!status)
+        status = shoal_check_given(ensemble->context, __func__, "bodies", bodies);
+    if (status)
+        return status;
     shoal_context *context = ensemble->context;
-    if (system < 0 || system >= ensemble->n_systems)
-        return shoal_fail(context, SHOAL_E_USAGE, "system %ld: the ensemble holds 0 to %ld", system,
-                          ensemble->n_systems - 1);
-    if (n_live < 2 || n_live > ensemble->n_bodies)
-        return shoal_fail(context, SHOAL_E_USAGE, "system %ld: %d bodies; the ensemble holds systems of 2 to %d",
-                          system, n_live, ensemble->n_bodies);
     ensemble->changes++;
-    shoal_status status = check_bodies(context, system, n_live, bodies);
+    status = check_bodies(context, system, n_live, bodies);
     if (status) {
-        invalidate(ensemble, system);
+        shoal_ensemble_invalidate(ensemble, system);
         return status;
     }
 
@@ -289,7 +298,7 @@ shoal_status shoal_ensemble_set_bodies(shoal_ensemble *ensemble, long system, in
     ensemble->energy_jump[system] = 0.0;
     if (isinf(ensemble->energy_start[system])) {
         double energy = ensemble->energy_start[system];
-        invalidate(ensemble, system);
+        shoal_ensemble_invalidate(ensemble, system);
         return shoal_fail(context, SHOAL_E_INPUT, "system %ld: its energy, %g, is not a finite number", system, energy);
     }
     return SHOAL_OK;
@@ -318,18 +327,15 @@ int shoal_ensemble_n_left(const shoal_ensemble *ensemble, long system)
     return n;
 }
 
-/* Nobody has set it: what stands in its place is no result. */
-static bool is_invalid(const shoal_ensemble *ensemble, long system)
+shoal_status shoal_ensemble_get_bodies(const shoal_ensemble *ensemble, long system, shoal_body *bodies)
 {
-    return *shoal_ensemble_field(ensemble, SHOAL_SYS_OUTCOME, system) == SHOAL_INVALID;
-}
-
-void shoal_ensemble_get_bodies(const shoal_ensemble *ensemble, long system, shoal_body *bodies)
-{
+    if (shoal_ensemble_check_system(ensemble, __func__, system) ||
+        shoal_check_given(ensemble->context, __func__, "bodies", bodies))
+        return SHOAL_E_USAGE;
     const double *centre = ensemble->centre[system];
     double elapsed = ensemble->time[system] - *shoal_ensemble_field(ensemble, SHOAL_SYS_T_START, system);
     int n_live = n_live_of(ensemble, system);
-    const bool invalid = is_invalid(ensemble, system);
+    const bool invalid = shoal_ensemble_is_invalid(ensemble, system);
     for (int i = 0; i < n_live; i++) {
         shoal_body b = shoal_ensemble_read_body(ensemble, system, i);
         if (invalid || !shoal_ensemble_is_there(ensemble, i, system))
@@ -342,21 +348,33 @@ void shoal_ensemble_get_bodies(const shoal_ensemble *ensemble, long system, shoa
         b.vz += centre[5];
         bodies[i] = b;
     }
+    return SHOAL_OK;
 }
 
 /* ---- records ----------------------------------------------------------------------------------------------------- */
 
-void shoal_ensemble_set_system(shoal_ensemble *ensemble, long system, const shoal_system *record)
+shoal_status shoal_ensemble_set_system(shoal_ensemble *ensemble, long system, const shoal_system *record)
 {
+    if (shoal_ensemble_check_system(ensemble, __func__, system) ||
+        shoal_check_given(ensemble->context, __func__, "record", record))
+        return SHOAL_E_USAGE;
+    if (!isfinite(record->t_start) || !isfinite(record->dt))
+        return shoal_fail(ensemble->context, SHOAL_E_INPUT,
+                          "%s: system %ld: t_start = %g, dt = %g: expected finite numbers", __func__, system,
+                          record->t_start, record->dt);
     ensemble->id[system] = record->id;
     *shoal_ensemble_field(ensemble, SHOAL_SYS_T_START, system) = record->t_start;
     *shoal_ensemble_field(ensemble, SHOAL_SYS_DT, system) = ensemble->dt[system] = record->dt;
     ensemble->time[system] = record->t_start; /* no step was made yet */
     ensemble->changes++;
+    return SHOAL_OK;
 }
 
-void shoal_ensemble_get_system(const shoal_ensemble *ensemble, long system, shoal_system *record)
+shoal_status shoal_ensemble_get_system(const shoal_ensemble *ensemble, long system, shoal_system *record)
 {
+    if (shoal_ensemble_check_system(ensemble, __func__, system) ||
+        shoal_check_given(ensemble->context, __func__, "record", record))
+        return SHOAL_E_USAGE;
 #define FIELD(field) *shoal_ensemble_field(ensemble, field, system)
     *record = (shoal_system){.id = ensemble->id[system],
                              .n_live = (int)FIELD(SHOAL_SYS_N_LIVE),
@@ -374,6 +392,7 @@ void shoal_ensemble_get_system(const shoal_ensemble *ensemble, long system, shoa
 #undef FIELD
     for (int k = 0; k < 6; k++)
         record->centre[k] = ensemble->centre[system][k];
+    return SHOAL_OK;
 }
 
 /* ---- integrals of motion ----------------------------------------------------------------------------------------- */
@@ -412,7 +431,7 @@ shoal_refused shoal_ensemble_refuse(shoal_ensemble *ensemble, shoal_refusal *ref
 {
     shoal_refused refused = {0};
     for (long system = 0; system < ensemble->n_systems && refuses; system++) {
-        if (is_invalid(ensemble, system))
+        if (shoal_ensemble_is_invalid(ensemble, system))
             continue;
         const char *why = refuses(parameters, ensemble, system);
         if (why && refused.n++ == 0) {
@@ -428,17 +447,24 @@ shoal_refused shoal_ensemble_refuse(shoal_ensemble *ensemble, shoal_refusal *ref
 
 double shoal_ensemble_energy(const shoal_ensemble *ensemble, long system)
 {
+    if (shoal_ensemble_check_system(ensemble, __func__, system))
+        return NAN;
     const int n_live = n_live_of(ensemble, system);
     shoal_body *bodies = malloc((size_t)n_live * sizeof *bodies);
     for (int i = 0; bodies && i < n_live; i++)
         bodies[i] = shoal_ensemble_read_body(ensemble, system, i);
-    const double energy = bodies && !is_invalid(ensemble, system) ? shoal_bodies_energy(ensemble, n_live, bodies) : NAN;
+    const double energy = bodies && !shoal_ensemble_is_invalid(ensemble, system)
+                              ? shoal_bodies_energy(ensemble, n_live, bodies)
+                              : NAN;
     free(bodies);
     return energy;
 }
 
-void shoal_ensemble_angular_momentum(const shoal_ensemble *ensemble, long system, double L[3])
+shoal_status shoal_ensemble_angular_momentum(const shoal_ensemble *ensemble, long system, double L[3])
 {
+    if (shoal_ensemble_check_system(ensemble, __func__, system) ||
+        shoal_check_given(ensemble->context, __func__, "L", L))
+        return SHOAL_E_USAGE;
     int n_live = n_live_of(ensemble, system);
     long double sum[3] = {0.0L};
     for (int i = 0; i < n_live; i++) {
@@ -450,4 +476,5 @@ void shoal_ensemble_angular_momentum(const shoal_ensemble *ensemble, long system
     }
     for (int k = 0; k < 3; k++)
         L[k] = (double)sum[k];
+    return SHOAL_OK;
 }

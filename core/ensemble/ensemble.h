@@ -40,6 +40,15 @@ static inline double *shoal_ensemble_body(const shoal_ensemble *ensemble, int bo
                 ->bodies[SHOAL_AT(system, body * SHOAL_QUANTITIES + quantity, ensemble->n_bodies * SHOAL_QUANTITIES)];
 }
 
+/* Whether it is `invalid`: what stands in its place is no result. To make it so, and harmless. */
+static inline bool shoal_ensemble_is_invalid(const shoal_ensemble *ensemble, long system)
+{
+    return *shoal_ensemble_field(ensemble, SHOAL_SYS_OUTCOME, system) == SHOAL_INVALID;
+}
+void shoal_ensemble_invalidate(shoal_ensemble *ensemble, long system);
+/* Refuse, in the name of a public function, a system that there is not. */
+shoal_status shoal_ensemble_check_system(const shoal_ensemble *ensemble, const char *function, long system);
+
 /* A body as it is held, barycentric. */
 shoal_body shoal_ensemble_read_body(const shoal_ensemble *ensemble, long system, int body);
 

@@ -336,10 +336,28 @@ done:
 
 long shoal_plan_n_events(const shoal_plan *plan)
 {
-    return plan->n_events;
+    return plan ? plan->n_events : 0;
 }
 
-void shoal_plan_event(const shoal_plan *plan, long i, shoal_event *event)
+shoal_status shoal_plan_event(const shoal_plan *plan, long i, shoal_event *event)
 {
-    *event = i >= 0 && i < plan->n_events ? plan->events[i] : (shoal_event){.system = -1, .time = NAN};
+    if (event)
+        *event = (shoal_event){.system = -1, .time = NAN};
+    shoal_status status = plan ? shoal_check_range(plan->context, __func__, "i", i, (long[2]){0, plan->n_events - 1})
+                               : SHOAL_E_USAGE;
+    if (!status)
+        status = shoal_check_given(plan->context, __func__, "event", event);
+    if (!status)
+        *event = plan->events[i];
+    return status;
+}
+
+shoal_status shoal_plan_get_events(const shoal_plan *plan, long first, long n, shoal_event *events)
+{
+    shoal_status status = plan ? shoal_check_rows(plan->context, __func__, first, n, plan->n_events) : SHOAL_E_USAGE;
+    if (!status && n > 0)
+        status = shoal_check_given(plan->context, __func__, "events", events);
+    if (!status && n > 0)
+        memcpy(events, plan->events + first, (size_t)n * sizeof *events);
+    return status;
 }

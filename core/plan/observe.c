@@ -5,6 +5,7 @@
  * Where an engine can (`visit`), each group of systems goes through all of the times by itself: there is nothing to
  * wait for, and its states stay in the cache. No bits depend on that.
  */
+#include <limits.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -91,7 +92,7 @@ static int *copy_list(const shoal_plan *plan)
 
 shoal_status shoal_plan_integrate(shoal_plan *plan, double t)
 {
-    shoal_status status = check_fresh(plan);
+    shoal_status status = plan ? check_fresh(plan) : SHOAL_E_USAGE;
     if (!status)
         status = check_time(plan, t, NAN);
     if (status)
@@ -152,12 +153,37 @@ static void observation_take(void *user, long k, const int *list, long n_list)
     }
 }
 
+/* Refuse what no call can mean. */
+static shoal_status check_observation(const char *function, const observation *o, long n_times)
+{
+    const shoal_plan *plan = o->plan;
+    if (!plan)
+        return SHOAL_E_USAGE;
+    shoal_context *context = plan->context;
+    const long n = n_times > 0 && o->n_what > 0 ? LONG_MAX / n_times / o->n_what : LONG_MAX;
+    shoal_status status = shoal_check_range(context, function, "n_times", n_times, (long[2]){0, LONG_MAX});
+    if (!status)
+        status = shoal_check_range(context, function, "n_what", o->n_what, (long[2]){0, INT_MAX});
+    if (!status && plan->ensemble->n_systems > n / (long)sizeof(double))
+        status = shoal_fail(context, SHOAL_E_USAGE, "%s: n_times = %ld, n_what = %d: more values than memory can hold",
+                            function, n_times, o->n_what);
+    if (!status && n_times > 0)
+        status = shoal_check_given(context, function, "times", o->times);
+    if (!status && o->n_what > 0)
+        status = shoal_check_given(context, function, "what", o->what);
+    if (!status && n_times > 0 && o->n_what > 0)
+        status = shoal_check_given(context, function, "values", o->values);
+    return status ? status : check_fresh(plan);
+}
+
 shoal_status shoal_plan_observe(shoal_plan *plan, long n_times, const double *times, int n_what,
                                 const shoal_observable *what, double *values)
 {
-    const shoal_ensemble *ensemble = plan->ensemble;
     observation o = {plan, times, what, values, n_what, -1};
-    shoal_status status = check_fresh(plan);
+    shoal_status status = check_observation(__func__, &o, n_times);
+    if (status)
+        return status;
+    const shoal_ensemble *ensemble = plan->ensemble;
     for (long k = 0; k < n_times && !status; k++)
         status = check_time(plan, times[k], k > 0 ? times[k - 1] : NAN);
     for (int i = 0; i < n_what && !status; i++)

@@ -85,10 +85,28 @@ static void begin_systems(shoal_plan *plan)
     plan->changes = ++plan->ensemble->changes;
 }
 
-static shoal_status create(shoal_context *context, shoal_ensemble *ensemble, const shoal_options *options,
+/* What shoal_plan_create is given, checked; the options as this version has them. */
+static shoal_status read_arguments(shoal_context *context, const shoal_ensemble *ensemble, const shoal_options *given,
+                                   shoal_plan **result, shoal_options *options)
+{
+    static const char function[] = "shoal_plan_create";
+    shoal_status status = shoal_check_given(context, function, "plan", result);
+    if (!status)
+        *result = NULL;
+    if (!status && !context)
+        status = SHOAL_E_USAGE;
+    if (!status)
+        status = shoal_check_given(context, function, "ensemble", ensemble);
+    return status ? status : shoal_options_read(context, function, given, options);
+}
+
+static shoal_status create(shoal_context *context, shoal_ensemble *ensemble, const shoal_options *given,
                            shoal_plan **result)
 {
-    *result = NULL;
+    shoal_options own, *const options = &own;
+    shoal_status status = read_arguments(context, ensemble, given, result, &own);
+    if (status)
+        return status;
     char tuned[96] = "", why[160] = "";
     shoal_plan *plan = calloc(1, sizeof *plan);
     if (!plan)
@@ -111,7 +129,7 @@ static shoal_status create(shoal_context *context, shoal_ensemble *ensemble, con
     plan->steps_per_orbit = options->steps_per_orbit;
 
     plan->reached = NAN;
-    shoal_status status = shoal_plan_check_options(context, options);
+    status = shoal_plan_check_options(context, options);
     if (!status)
         status = check_begun(plan, true);
     if (!status)
@@ -181,7 +199,7 @@ shoal_status shoal_plan_create(shoal_context *context, shoal_ensemble *ensemble,
 
 shoal_status shoal_plan_restart(shoal_plan *plan)
 {
-    shoal_status status = check_begun(plan, false);
+    shoal_status status = plan ? check_begun(plan, false) : SHOAL_E_USAGE;
     if (!status)
         status = shoal_plan_find_periods(plan);
     if (!status)
@@ -229,5 +247,5 @@ void shoal_plan_destroy(shoal_plan **plan)
 
 const char *shoal_plan_line(const shoal_plan *plan)
 {
-    return plan->line;
+    return plan ? plan->line : "";
 }

@@ -89,6 +89,12 @@ shoal_status shoal_plan_choose_engine(shoal_plan *plan, const shoal_options *opt
 /* How many bodies have mass in some system, and whether body 0 has 1 in all, and keeps it. */
 int shoal_plan_find_massive(const shoal_plan *plan, bool *unit_star);
 
+/* ---- options.c: what a caller gives ------------------------------------------------------------------------------ */
+
+/* The options of a caller, who may know fewer members, or more; function: the public one that got them. */
+shoal_status shoal_options_read(shoal_context *context, const char *function, const shoal_options *given,
+                                shoal_options *options);
+
 /* ---- steps.c: when systems end, how long their steps are --------------------------------------------------------- */
 
 /* The shortest period among a system's initial Jacobi orbits, +inf if none is bound. bodies, orbits: room for

@@ -70,16 +70,24 @@ static double class_end(int bin)
     return ldexp(OCTAVE + 1 + bin % OCTAVE, bin / OCTAVE - OCTAVE_BITS);
 }
 
-/* The systems of this slice, ascending, and how many of each bin there are; what is expected of them. */
-static void find_moving(shoal_plan *plan, long count[CLASSES], double sum[CLASSES])
+/* What the systems of a part have to do. */
+typedef struct expectation {
+    double steps, all; /* made; expected */
+    int least, most;   /* bins */
+} expectation;
+
+typedef struct find_loop {
+    shoal_plan *plan;
+    long part;
+    expectation of[SHOAL_MOST_PARTS];
+} find_loop;
+
+static void find_part(void *user, long first, long last)
 {
-    const long n = plan->n_list;
-    double steps = 0, all = 0;
-    int least = CLASSES, most = -1;
-#pragma omp parallel for num_threads(plan->host_threads) if (n >= WORTH_THREADS) \
-    reduction(+ : steps, all) reduction(min : least) \
-    reduction(max : most)
-    for (long i = 0; i < n; i++) {
+    find_loop *loop = user;
+    shoal_plan *plan = loop->plan;
+    expectation sum = {0, 0, CLASSES, -1};
+    for (long i = first; i < last; i++) {
         const int system = plan->list[i];
         const bool moves = !shoal_plan_waits(plan, system);
         const double expected = moves ? expected_steps(plan, system) : 0;
@@ -87,10 +95,27 @@ static void find_moving(shoal_plan *plan, long count[CLASSES], double sum[CLASSE
         plan->expected[system] = expected;
         plan->tried[system] = tried_steps(plan, system);
         plan->bin[system] = (short)bin;
-        least = bin < least ? bin : least;
-        most = bin > most ? bin : most;
-        all += expected;
-        steps += *shoal_plan_field(plan, SHOAL_SYS_STEP, system);
+        sum.least = bin < sum.least ? bin : sum.least;
+        sum.most = bin > sum.most ? bin : sum.most;
+        sum.all += expected;
+        sum.steps += *shoal_plan_field(plan, SHOAL_SYS_STEP, system);
+    }
+    loop->of[first / loop->part] = sum;
+}
+
+/* The systems of this slice, ascending, and how many of each bin there are; what is expected of them. */
+static void find_moving(shoal_plan *plan, long count[CLASSES], double sum[CLASSES])
+{
+    const long n = plan->n_list;
+    find_loop loop = {.plan = plan, .part = shoal_part(n, WORTH_THREADS)};
+    double steps = 0, all = 0;
+    int least = CLASSES, most = -1;
+    shoal_share(plan->context, plan->host_threads, n, loop.part, find_part, &loop);
+    for (long i = 0; i * loop.part < n; i++) {
+        steps += loop.of[i].steps;
+        all += loop.of[i].all;
+        least = loop.of[i].least < least ? loop.of[i].least : least;
+        most = loop.of[i].most > most ? loop.of[i].most : most;
     }
     plan->steps_before = steps;
     memset(count, 0, CLASSES * sizeof *count);
@@ -190,20 +215,6 @@ static void adapt_length(shoal_plan *plan, double seconds, double made, double m
                                    fmin(8 * plan->length, MOST_STEPS));
 }
 
-/* What is left of a system's run, 0..1, and whose it is. */
-typedef struct distance {
-    double left;
-    int system;
-} distance;
-
-static distance farther(distance a, distance b)
-{
-    return a.left > b.left || (a.left == b.left && a.system < b.system) ? a : b;
-}
-
-#pragma omp declare reduction(farther:distance \
-                              : omp_out = farther(omp_out, omp_in)) initializer(omp_priv = (distance){-1, 0})
-
 /* Whether a running system has survived; it is written down. */
 static bool survives(shoal_plan *plan, int system)
 {
@@ -215,51 +226,87 @@ static bool survives(shoal_plan *plan, int system)
     return true;
 }
 
-/* Systems that are done leave the list; what is left of the others is counted. seconds: that the slice took, 0 =
- * there was none. */
-static void sift(shoal_plan *plan, double seconds)
+/* What came of the systems of a part. */
+typedef struct outcome {
+    double made, missed, longest, steps, left;
+    double slowest_left; /* of a system's run, 0..1: the most */
+    int slowest;         /* whose it is */
+    long n_ended;
+} outcome;
+
+typedef struct sift_loop {
+    shoal_plan *plan;
+    long part;
+    outcome of[SHOAL_MOST_PARTS];
+} sift_loop;
+
+static void sift_part(void *user, long first, long last)
 {
-    const long n = plan->n_list;
-    double made = 0, missed = 0, longest = 1, steps = 0, left = 0;
-    distance slowest = {-1, 0};
-    long n_ended = 0, kept = 0;
-#pragma omp parallel for num_threads(plan->host_threads) if (n >= WORTH_THREADS) \
-    reduction(+ : made, missed, steps, left, n_ended) \
-    reduction(max : longest) reduction(farther : slowest)
-    for (long i = 0; i < n; i++) {
+    sift_loop *loop = user;
+    shoal_plan *plan = loop->plan;
+    outcome sum = {.longest = 1, .slowest_left = -1};
+    for (long i = first; i < last; i++) {
         const int system = plan->list[i];
         const double more = tried_steps(plan, system) - plan->tried[system];
         const double end = *shoal_plan_field(plan, SHOAL_SYS_END, system),
                      to_go = end - shoal_plan_progress(plan, system);
         const bool runs = *shoal_plan_field(plan, SHOAL_SYS_OUTCOME, system) == SHOAL_RUNNING &&
                           !survives(plan, system);
-        steps += *shoal_plan_field(plan, SHOAL_SYS_STEP, system);
-        made += more;
+        sum.steps += *shoal_plan_field(plan, SHOAL_SYS_STEP, system);
+        sum.made += more;
         if (!runs || plan->bin[system] < 0 || !plan->propagator->parks) /* parked ones are late, no more */
-            missed += fmax(0, fmin(plan->expected[system], plan->length) - more);
-        longest = fmax(longest, more);
+            sum.missed += fmax(0, fmin(plan->expected[system], plan->length) - more);
+        sum.longest = fmax(sum.longest, more);
         plan->bin[system] = runs;
-        n_ended += !runs;
-        if (runs) {
-            left += to_go;
-            slowest = farther(slowest, (distance){to_go / end, system});
+        sum.n_ended += !runs;
+        if (!runs)
+            continue;
+        sum.left += to_go;
+        if (to_go / end > sum.slowest_left) {
+            sum.slowest_left = to_go / end;
+            sum.slowest = system;
+        }
+    }
+    loop->of[first / loop->part] = sum;
+}
+
+/* Systems that are done leave the list; what is left of the others is counted. seconds: that the slice took, 0 =
+ * there was none. */
+static void sift(shoal_plan *plan, double seconds)
+{
+    const long n = plan->n_list;
+    sift_loop loop = {.plan = plan, .part = shoal_part(n, WORTH_THREADS)};
+    outcome all = {.longest = 1, .slowest_left = -1};
+    long kept = 0;
+    shoal_share(plan->context, plan->host_threads, n, loop.part, sift_part, &loop);
+    for (long i = 0; i * loop.part < n; i++) {
+        const outcome *of = &loop.of[i];
+        all.made += of->made;
+        all.missed += of->missed;
+        all.longest = fmax(all.longest, of->longest);
+        all.steps += of->steps;
+        all.left += of->left;
+        all.n_ended += of->n_ended;
+        if (of->slowest_left > all.slowest_left) {
+            all.slowest_left = of->slowest_left;
+            all.slowest = of->slowest;
         }
     }
     plan->n_ended = 0;
-    for (long i = 0; i < n && n_ended > 0; i++) {
+    for (long i = 0; i < n && all.n_ended > 0; i++) {
         const int system = plan->list[i];
         if (plan->bin[system])
             plan->list[kept++] = system;
         else
             plan->ended[plan->n_ended++] = system;
     }
-    plan->n_list = n - n_ended;
-    plan->left = left;
-    plan->slowest = slowest.system;
-    plan->slowest_left = fmax(0, slowest.left);
+    plan->n_list = n - all.n_ended;
+    plan->left = all.left;
+    plan->slowest = all.slowest;
+    plan->slowest_left = fmax(0, all.slowest_left);
     if (seconds > 0) {
-        plan->system_steps += steps - plan->steps_before;
-        adapt_length(plan, seconds, made, missed, longest);
+        plan->system_steps += all.steps - plan->steps_before;
+        adapt_length(plan, seconds, all.made, all.missed, all.longest);
     }
 }
 
@@ -288,12 +335,25 @@ shoal_status shoal_plan_end(shoal_plan *plan, long *n_moved)
     return shoal_tune_again(plan);
 }
 
+/* All systems of a part are headed for a time. */
+typedef struct goal_loop {
+    shoal_plan *plan;
+    double t;
+} goal_loop;
+
+static void goal_part(void *user, long first, long last)
+{
+    const goal_loop *loop = user;
+    for (long i = first; i < last; i++)
+        shoal_plan_set_goal(loop->plan, loop->plan->list[i], loop->t);
+}
+
 shoal_status shoal_plan_slice(shoal_plan *plan, double t, long *n_moved)
 {
+    goal_loop loop = {plan, t};
     *n_moved = 0;
-#pragma omp parallel for num_threads(plan->host_threads) if (plan->n_list >= WORTH_THREADS)
-    for (long i = 0; i < plan->n_list; i++)
-        shoal_plan_set_goal(plan, plan->list[i], t);
+    shoal_share(plan->context, plan->host_threads, plan->n_list, shoal_part(plan->n_list, WORTH_THREADS), goal_part,
+                &loop);
     const shoal_status status = shoal_plan_begin(plan, true);
     return status ? status : shoal_plan_end(plan, n_moved);
 }

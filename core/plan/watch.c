@@ -78,21 +78,3 @@ double shoal_plan_column_value(shoal_plan *plan, int monitor, int column, int pa
         slots[slot] = *watch_slot(plan, monitor, system, first + slot);
     return asked->finish(slots, plan->args.monitor[monitor]);
 }
-
-double shoal_plan_column(shoal_plan *plan, const char *column, long system)
-{
-    const shoal_monitor *const *monitors = shoal_plugs_of(plan->context)->monitors;
-    const int n_bodies = plan->ensemble->n_bodies;
-    for (int index = 0; monitors[index]; index++)
-        for (int c = 0; plan->choice.monitors & (1 << index) && c < monitors[index]->n_columns; c++) {
-            if (strncmp(monitors[index]->columns[c].name, column, strlen(monitors[index]->columns[c].name)) != 0)
-                continue;
-            for (int part = 0; part < shoal_monitor_n_of(monitors[index], c, n_bodies); part++) {
-                char name[SHOAL_COLUMN_SIZE];
-                shoal_monitor_column_name(monitors[index], c, part, n_bodies, NULL, name);
-                if (strcmp(name, column) == 0)
-                    return shoal_plan_column_value(plan, index, c, part, system);
-            }
-        }
-    return NAN;
-}

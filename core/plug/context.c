@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * context.c: the object that holds the last error's message and the plugins.
+ * context.c: the object that holds the last error's message, the plugins and the threads.
  */
 #include <stdlib.h>
 
@@ -18,14 +18,18 @@ void shoal_context_destroy(shoal_context **context)
 {
     if (!context || !*context)
         return;
+    shoal_pool_release(*context);
     shoal_plugins_release(*context);
     free(*context);
     *context = NULL;
 }
 
-void shoal_context_allow_plugins(shoal_context *context, int allow)
+shoal_status shoal_context_allow_plugins(shoal_context *context, int allow)
 {
+    if (!context)
+        return SHOAL_E_USAGE;
     context->plugins_allowed = allow != 0;
+    return SHOAL_OK;
 }
 
 const char *shoal_context_message(const shoal_context *context)

@@ -76,7 +76,7 @@ static void pack(const unsigned char *items, size_t item_size, size_t n_given, s
 bool shoal_chunks_write(hid_t dataset, int rank, size_t item_size, size_t row_items, size_t n_rows, size_t chunk_rows,
                         const void *data)
 {
-    const int threads = shoal_default_threads(NULL);
+    const int threads = shoal_omp_threads(shoal_default_threads(NULL));
     const size_t n = chunk_rows * row_items, room = compressBound(n * item_size) + CHECKSUM_SIZE,
                  batch = BATCH * (size_t)threads;
     const size_t n_chunks = (n_rows + chunk_rows - 1) / chunk_rows, n_packed = n_chunks < batch ? n_chunks : batch;

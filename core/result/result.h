@@ -31,7 +31,7 @@ typedef struct shoal_axis {
 #define SHOAL_MAX_AXES 8
 
 /* Everything of a result file. State arrays: [system][body][7] m x y z vx vy vz, in the inertial frame of the input. */
-typedef struct shoal_result {
+struct shoal_result {
     char *config_text; /* as it was run, overrides applied */
     char *plan_line;
     char version[32];
@@ -73,7 +73,10 @@ typedef struct shoal_result {
     int *event_ended; /* 1: the system ended with it */
     double *event_m_a, *event_m_b, *event_distance, *event_speed, *event_dE;
     bool complete; /* false: read from the journal of a run that did not end */
-} shoal_result;
+    /* of a program that opened it (shoal_result_open) */
+    shoal_context *context;
+    char velocity_name[40];
+};
 
 #define SHOAL_STATE 7 /* m x y z vx vy vz */
 

@@ -36,8 +36,13 @@ static int tell(big_run *run)
     const shoal_study *study = run->study;
     const shoal_big_stepper *s = run->stepper;
     const double fraction = (s->now - study->t_start) / (study->t_end - study->t_start), steps = s->n_steps;
-    shoal_progress progress = {
+    const enum shoal_outcome now = fraction < 1 ? SHOAL_RUNNING : SHOAL_SURVIVED;
+    long n_by_outcome[SHOAL_OUTCOMES] = {0};
+    n_by_outcome[now] = 1;
+    const shoal_progress progress = {
         .n_systems = 1,
+        .n_by_outcome = n_by_outcome,
+        .n_outcomes = SHOAL_OUTCOMES,
         .fraction = fraction,
         .system_steps = steps - run->steps_before,
         .system_steps_left = fraction > 0 ? steps * (1 - fraction) / fraction : 0,
@@ -45,7 +50,6 @@ static int tell(big_run *run)
         .seconds = shoal_seconds() - run->began,
         .plan_line = run->record.plan_line,
     };
-    progress.n_by_outcome[fraction < 1 ? SHOAL_RUNNING : SHOAL_SURVIVED] = 1;
     run->told = shoal_seconds();
     if (run->callback && run->callback(&progress, run->user) != 0)
         run->stopped = true;

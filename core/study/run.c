@@ -366,16 +366,43 @@ static shoal_status record_running(study_run *run)
     return status;
 }
 
+static void put_ends_part(void *user, long first, long last)
+{
+    study_run *run = user;
+    for (long k = first; k < last; ++k) {
+        record_end(run, run->asked[k]);
+    }
+}
+
 /* The rows of systems that have ended: asked[0..n_ended-1]. */
 static void put_ends(study_run *run)
 {
-#pragma omp parallel for num_threads(run->plan->host_threads) if (run->n_ended >= WORTH_THREADS)
-    for (long k = 0; k < run->n_ended; ++k) {
-        record_end(run, run->asked[k]);
-    }
+    shoal_share(run->context, run->plan->host_threads, run->n_ended, shoal_part(run->n_ended, WORTH_THREADS),
+                put_ends_part, run);
     for (long k = 0; k < run->n_ended; ++k) {
         run->n_by_outcome[SHOAL_RUNNING]--;
         run->n_by_outcome[system_outcome(run, run->asked[k])]++;
+    }
+}
+
+static void put_snapshots_part(void *user, long from, long to)
+{
+    study_run *run = user;
+    shoal_result *result = run->result;
+    const long first = result->n_snapshots;
+    const int *system = run->asked + run->n_ended;
+    const double *t = run->asked_time + run->n_ended;
+    double last = NAN, time = NAN; /* most have the same */
+    for (long k = from; k < to; ++k) {
+        const double when = shoal_plan_absolute_time(run->plan, system[k], t[k]);
+        if (!(when == last)) {
+            time = shoal_units_time(&run->study->units, when);
+            last = when;
+        }
+        result->snapshot_system[first + k] = system[k];
+        result->snapshot_time[first + k] = time;
+        put_snapshot(run, system[k], when,
+                     result->snapshot + (size_t)(first + k) * (size_t)result->n_bodies * SHOAL_STATE);
     }
 }
 
@@ -383,29 +410,13 @@ static void put_ends(study_run *run)
 static shoal_status put_snapshots(study_run *run)
 {
     shoal_result *result = run->result;
-    const long first = result->n_snapshots;
-    const int *system = run->asked + run->n_ended;
-    const double *t = run->asked_time + run->n_ended;
-    shoal_status status = shoal_result_reserve(run->context, result, SHOAL_FIELD_SNAPSHOT, first + run->n_due);
+    shoal_status status = shoal_result_reserve(run->context, result, SHOAL_FIELD_SNAPSHOT,
+                                               result->n_snapshots + run->n_due);
     if (status != SHOAL_OK) {
         return status;
     }
-#pragma omp parallel num_threads(run->plan->host_threads) if (run->n_due >= WORTH_THREADS)
-    {
-        double last = NAN, time = NAN; /* most have the same */
-#pragma omp for
-        for (long k = 0; k < run->n_due; ++k) {
-            const double when = shoal_plan_absolute_time(run->plan, system[k], t[k]);
-            if (!(when == last)) {
-                time = shoal_units_time(&run->study->units, when);
-                last = when;
-            }
-            result->snapshot_system[first + k] = system[k];
-            result->snapshot_time[first + k] = time;
-            put_snapshot(run, system[k], when,
-                         result->snapshot + (size_t)(first + k) * (size_t)result->n_bodies * SHOAL_STATE);
-        }
-    }
+    shoal_share(run->context, run->plan->host_threads, run->n_due, shoal_part(run->n_due, WORTH_THREADS),
+                put_snapshots_part, run);
     result->n_snapshots += run->n_due;
     return SHOAL_OK;
 }
@@ -728,6 +739,8 @@ static int report(const study_run *run)
     const shoal_ensemble *ensemble = run->study->ensemble;
     shoal_progress progress = {
         .n_systems = ensemble->n_systems,
+        .n_by_outcome = run->n_by_outcome,
+        .n_outcomes = SHOAL_OUTCOMES,
         .system_steps = run->plan->system_steps - run->steps_before,
         .seconds = shoal_seconds() - run->began,
         .plan_line = shoal_plan_line(run->plan),
@@ -741,7 +754,6 @@ static int report(const study_run *run)
     progress.system_steps_left = !run->study->propagator->adaptive ? left
                                  : progress.fraction > 0 ? run->plan->system_steps * (1 / progress.fraction - 1)
                                                          : INFINITY;
-    memcpy(progress.n_by_outcome, run->n_by_outcome, sizeof progress.n_by_outcome);
     return run->callback(&progress, run->user);
 }
 
@@ -773,6 +785,51 @@ static void aim(const study_run *run, long system)
     shoal_plan_set_goal(run->plan, system, next < run->n_schedule ? run->schedule[next] : run->plan->t_end);
 }
 
+/* Systems that have come to a time, and those whose state there cannot be had. */
+typedef struct asked_loop {
+    study_run *run;
+    long n_due, bad; /* bad: one of them, -1 = none */
+} asked_loop;
+
+static void ask_ended(void *user, long first, long last)
+{
+    asked_loop *loop = user;
+    study_run *run = loop->run;
+    shoal_plan *plan = run->plan;
+    for (long k = first; k < last; ++k) {
+        run->asked[k] = plan->ended[k];
+        run->asked_time[k] = plan->t_end;
+        if (!shoal_plan_set_state_time(plan, plan->ended[k], plan->t_end)) {
+            __atomic_store_n(&loop->bad, plan->ended[k], __ATOMIC_RELAXED);
+        }
+    }
+}
+
+static void ask_arrived(void *user, long first, long last)
+{
+    asked_loop *loop = user;
+    study_run *run = loop->run;
+    shoal_plan *plan = run->plan;
+    int *asked = run->asked + plan->n_ended;
+    double *asked_time = run->asked_time + plan->n_ended;
+    long n_due = 0;
+    for (long k = first; k < last; ++k) {
+        const int system = plan->list[k];
+        run->due[k] = shoal_plan_arrived(plan, system);
+        if (!run->due[k]) {
+            continue;
+        }
+        asked[k] = system;
+        asked_time[k] = run->schedule[run->cursor[system]++];
+        if (!shoal_plan_set_state_time(plan, system, asked_time[k])) {
+            __atomic_store_n(&loop->bad, system, __ATOMIC_RELAXED);
+        }
+        aim(run, system);
+        n_due++;
+    }
+    (void)__atomic_add_fetch(&loop->n_due, n_due, __ATOMIC_RELAXED);
+}
+
 /* Whom the slice that has just ended calls for, and where they go from there. */
 static shoal_status find_asked(study_run *run)
 {
@@ -780,34 +837,10 @@ static shoal_status find_asked(study_run *run)
     const long n_ended = plan->n_ended, n = plan->n_list;
     int *asked = run->asked + n_ended;
     double *asked_time = run->asked_time + n_ended;
-    long n_due = 0, bad = -1;
-
-#pragma omp parallel num_threads(plan->host_threads) if (n_ended + n >= WORTH_THREADS) reduction(+ : n_due) \
-    reduction(max : bad)
-    {
-#pragma omp for nowait
-        for (long k = 0; k < n_ended; ++k) {
-            run->asked[k] = plan->ended[k];
-            run->asked_time[k] = plan->t_end;
-            if (!shoal_plan_set_state_time(plan, plan->ended[k], plan->t_end)) {
-                bad = plan->ended[k];
-            }
-        }
-#pragma omp for
-        for (long k = 0; k < n; ++k) {
-            const int system = plan->list[k];
-            run->due[k] = shoal_plan_arrived(plan, system);
-            if (run->due[k]) {
-                asked[k] = system;
-                asked_time[k] = run->schedule[run->cursor[system]++];
-                if (!shoal_plan_set_state_time(plan, system, asked_time[k])) {
-                    bad = system;
-                }
-                aim(run, system);
-                n_due++;
-            }
-        }
-    }
+    asked_loop loop = {run, 0, -1};
+    shoal_share(run->context, plan->host_threads, n_ended, shoal_part(n_ended, WORTH_THREADS), ask_ended, &loop);
+    shoal_share(run->context, plan->host_threads, n, shoal_part(n, WORTH_THREADS), ask_arrived, &loop);
+    const long n_due = loop.n_due, bad = loop.bad;
     if (bad >= 0) {
         const bool runs = system_outcome(run, bad) == SHOAL_RUNNING;
         return shoal_plan_no_state_at(plan, bad, runs ? run->schedule[run->cursor[bad] - 1] : plan->t_end);
@@ -1064,6 +1097,9 @@ static int call_back(const shoal_progress *progress, void *user)
 
 shoal_status shoal_study_run(shoal_study *study, int overwrite, shoal_progress_callback callback, void *user)
 {
+    if (!study) {
+        return SHOAL_E_USAGE;
+    }
     const shoal_point point = shoal_point_begin();
     caller to = {callback, user, point.own ? point.before : uselocale((locale_t)0)};
     const shoal_status status = (study->big ? shoal_big_run : run_ensemble)(study, overwrite != 0,

@@ -5,6 +5,7 @@
  * other.
  */
 #define _GNU_SOURCE 1
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -365,7 +366,26 @@ shoal_status shoal_study_open(shoal_context *context, const char *path, const ch
 shoal_status shoal_study_load(shoal_context *context, const char *path, int n_overrides, const char *const *overrides,
                               shoal_study **study)
 {
-    return shoal_study_open(context, path, NULL, n_overrides, overrides, NULL, study);
+    shoal_status status = shoal_check_given(context, __func__, "study", study);
+    if (!status)
+        *study = NULL;
+    if (!status && !context)
+        status = SHOAL_E_USAGE;
+    if (!status)
+        status = shoal_check_given(context, __func__, "path", path);
+    if (!status)
+        status = shoal_check_range(context, __func__, "n_overrides", n_overrides, (long[2]){0, INT_MAX});
+    for (int i = 0; i < n_overrides && !status; i++) {
+        char name[32];
+        snprintf(name, sizeof name, "overrides[%d]", i);
+        status = shoal_check_given(context, __func__, name, overrides ? overrides[i] : NULL);
+    }
+    return status ? status : shoal_study_open(context, path, NULL, n_overrides, overrides, NULL, study);
+}
+
+const char *shoal_study_output(const shoal_study *study)
+{
+    return study && study->output ? study->output : "";
 }
 
 void shoal_study_destroy(shoal_study **study)

@@ -160,7 +160,7 @@ shoal_status shoal_tiled_create(shoal_context *context, const shoal_tiled_option
     snprintf(made->kernel, sizeof made->kernel, "%s", kernel);
     made->options.engine = made->engine;
     made->options.kernel = made->kernel;
-    made->threads = options->threads ? options->threads : shoal_default_threads(NULL);
+    made->threads = shoal_omp_threads(options->threads ? options->threads : shoal_default_threads(NULL));
     made->slab = shoal_allocate((size_t)n_max, 7 * sizeof(double));
     if (!made->slab)
         status = shoal_fail(context, SHOAL_E_MEMORY, "no memory for the forces of %ld bodies", n_max);

@@ -360,7 +360,7 @@ static shoal_status cpu_create(shoal_context *context, const shoal_tiled_options
         return shoal_fail(context, SHOAL_E_MEMORY, "out of memory");
     new->context = context;
     new->options = *options;
-    new->threads = options->threads ? options->threads : shoal_default_threads(NULL);
+    new->threads = shoal_omp_threads(options->threads ? options->threads : shoal_default_threads(NULL));
     new->tile = tile_of(n_max);
     new->last = kernel_for(new, true);
     const char *arch = shoal_cpu_arch();

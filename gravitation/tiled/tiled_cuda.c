@@ -243,7 +243,7 @@ static shoal_status cuda_create(shoal_context *context, const shoal_tiled_option
         return shoal_fail(context, SHOAL_E_MEMORY, "no memory for the forces on a GPU");
     made->context = context;
     made->options = *options;
-    made->threads = options->threads ? options->threads : shoal_default_threads(NULL);
+    made->threads = shoal_omp_threads(options->threads ? options->threads : shoal_default_threads(NULL));
     const char *missing = shoal_driver_open(&made->driver);
     shoal_status status = missing ? shoal_fail(context, SHOAL_E_UNSUPPORTED, "%s", missing) : SHOAL_OK;
     if (!status && (made->driver.version(&made->version) != 0 || made->driver.device_count(&n) != 0))

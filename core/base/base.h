@@ -6,6 +6,7 @@
 #ifndef SHOAL_BASE_H
 #define SHOAL_BASE_H
 
+#include <locale.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -83,6 +84,17 @@ void *shoal_allocate(size_t n_items, size_t item_size);
 
 /* Wall time in seconds since some moment. */
 double shoal_seconds(void);
+
+/* ---- point.c ----------------------------------------------------------------------------------------------------- */
+
+/* The locale of a thread while the library reads or writes numbers as text, and the one before. */
+typedef struct shoal_point {
+    locale_t own, before;
+} shoal_point;
+
+/* From begin to end the calling thread has a decimal point; all else of its locale is as it was. */
+shoal_point shoal_point_begin(void);
+void shoal_point_end(shoal_point point);
 
 /* ---- files.c ----------------------------------------------------------------------------------------------------- */
 

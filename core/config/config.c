@@ -19,6 +19,14 @@
 
 #include "core/config/config.h"
 
+bool shoal_config_parse(config_t *tree, const char *path, const char *text)
+{
+    const locale_t own = uselocale((locale_t)0); /* libconfig leaves the thread without one */
+    const bool good = text ? config_read_string(tree, text) : config_read_file(tree, path);
+    uselocale(own);
+    return good;
+}
+
 #define MAX_INCLUDES 10  /* libconfig's limit of nesting */
 #define MAX_WORDS    256 /* known words of one place: keys of a section, names of plugs, bodies */
 
@@ -243,7 +251,7 @@ void shoal_config_difference(const char *first, const char *second, char *text, 
     memset(text, 0, size);
     config_init(&a);
     config_init(&b);
-    if (out && config_read_string(&a, first) && config_read_string(&b, second) &&
+    if (out && shoal_config_parse(&a, NULL, first) && shoal_config_parse(&b, NULL, second) &&
         !write_difference(out, config_root_setting(&a), config_root_setting(&b)) && !shoal_config_same(first, second))
         fputs("what is in a file that it names", out);
     if (out)
@@ -874,7 +882,7 @@ static bool parse_value(const char *value, config_t *parsed)
                               : asprintf(&text, "value = %s;", value);
     if (written < 0)
         return false;
-    bool good = config_read_string(parsed, text) && config_setting_length(config_root_setting(parsed)) == 1;
+    bool good = shoal_config_parse(parsed, NULL, text) && config_setting_length(config_root_setting(parsed)) == 1;
     if (good)
         good = find_long_integer(text, number) == 0;
     else if (*value && value[strspn(value, WORD " +-./:,~@%")] == '\0') {
@@ -989,7 +997,7 @@ shoal_status shoal_config_open(shoal_context *context, const char *path, const c
     if (!text && (status = check_file(context, folder, path, 0)))
         goto fail;
     config_set_include_dir(&config->tree, folder);
-    if (!(text ? config_read_string(&config->tree, text) : config_read_file(&config->tree, path))) {
+    if (!shoal_config_parse(&config->tree, path, text)) {
         const bool parse = config_error_type(&config->tree) == CONFIG_ERR_PARSE;
         const char *file = config_error_file(&config->tree);
         /* which does not mix 1 and 1.5 between square brackets */

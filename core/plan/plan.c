@@ -100,8 +100,8 @@ static shoal_status read_arguments(shoal_context *context, const shoal_ensemble 
     return status ? status : shoal_options_read(context, function, given, options);
 }
 
-shoal_status shoal_plan_create(shoal_context *context, shoal_ensemble *ensemble, const shoal_options *given,
-                               shoal_plan **result)
+static shoal_status create(shoal_context *context, shoal_ensemble *ensemble, const shoal_options *given,
+                           shoal_plan **result)
 {
     shoal_options own, *const options = &own;
     shoal_status status = read_arguments(context, ensemble, given, result, &own);
@@ -185,6 +185,15 @@ shoal_status shoal_plan_create(shoal_context *context, shoal_ensemble *ensemble,
     return SHOAL_OK;
 fail:
     shoal_plan_destroy(&plan);
+    return status;
+}
+
+shoal_status shoal_plan_create(shoal_context *context, shoal_ensemble *ensemble, const shoal_options *options,
+                               shoal_plan **result)
+{
+    const shoal_point point = shoal_point_begin();
+    const shoal_status status = create(context, ensemble, options, result);
+    shoal_point_end(point);
     return status;
 }
 

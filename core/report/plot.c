@@ -25,6 +25,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "core/config/config.h"
 #include "core/report/plot.h"
 
 #define PICTURE_WIDTH  1600 /* pixels; at 300 to the inch just over 5 inches */
@@ -521,7 +522,7 @@ static bool real_place(const plot_map *map, double *x, double *y)
         return false;
     }
     config_init(&config);
-    if (config_read_string(&config, map->result->config_text) == CONFIG_TRUE) {
+    if (shoal_config_parse(&config, NULL, map->result->config_text)) {
         found = axis_place(&config, &map->x, x) && axis_place(&config, &map->y, y);
     }
     config_destroy(&config);

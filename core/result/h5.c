@@ -23,16 +23,32 @@ void shoal_h5_quiet(void)
     H5Eset_auto2(H5E_DEFAULT, NULL, NULL);
 }
 
+shoal_h5_errors shoal_h5_errors_off(void)
+{
+    shoal_h5_errors errors = {NULL, NULL};
+    H5Eget_auto2(H5E_DEFAULT, &errors.print, &errors.data);
+    H5Eset_auto2(H5E_DEFAULT, NULL, NULL);
+    return errors;
+}
+
+void shoal_h5_errors_restore(shoal_h5_errors errors)
+{
+    H5Eclear2(H5E_DEFAULT);
+    H5Eset_auto2(H5E_DEFAULT, errors.print, errors.data);
+}
+
 shoal_status shoal_h5_create(shoal_context *context, const char *path, shoal_h5 *h5)
 {
-    *h5 = (shoal_h5){context, path, H5I_INVALID_HID};
-    shoal_h5_quiet();
+    *h5 = (shoal_h5){context, path, H5I_INVALID_HID, shoal_h5_errors_off()};
     const hid_t access = H5Pcreate(H5P_FILE_ACCESS);
     if (access >= 0 && H5Pset_fapl_core(access, 1 << 20, 0) >= 0)
         h5->file = H5Fcreate(path, H5F_ACC_TRUNC, H5P_DEFAULT, access);
     if (access >= 0)
         H5Pclose(access);
-    return h5->file >= 0 ? SHOAL_OK : shoal_fail(context, SHOAL_E_MEMORY, "%s: no memory for the file", path);
+    if (h5->file >= 0)
+        return SHOAL_OK;
+    shoal_h5_errors_restore(h5->errors);
+    return shoal_fail(context, SHOAL_E_MEMORY, "%s: no memory for the file", path);
 }
 
 shoal_status shoal_h5_group(shoal_h5 *h5, const char *group)
@@ -170,21 +186,25 @@ shoal_status shoal_h5_print(shoal_h5 *h5, shoal_status status, FILE *out)
 
 shoal_status shoal_h5_open(shoal_context *context, const char *path, shoal_h5 *h5)
 {
-    *h5 = (shoal_h5){context, path, H5I_INVALID_HID};
-    shoal_h5_quiet();
+    *h5 = (shoal_h5){context, path, H5I_INVALID_HID, {NULL, NULL}};
     errno = 0;
     if (access(path, R_OK) != 0)
         return shoal_fail(context, SHOAL_E_FILE, "%s: cannot be read: %s", path, strerror(errno));
+    h5->errors = shoal_h5_errors_off();
     h5->file = H5Fopen(path, H5F_ACC_RDONLY, H5P_DEFAULT);
-    return h5->file >= 0 ? SHOAL_OK
-                         : shoal_fail(context, SHOAL_E_INPUT, "%s: expected an HDF5 file, and a whole one", path);
+    if (h5->file >= 0)
+        return SHOAL_OK;
+    shoal_h5_errors_restore(h5->errors);
+    return shoal_fail(context, SHOAL_E_INPUT, "%s: expected an HDF5 file, and a whole one", path);
 }
 
 void shoal_h5_close(shoal_h5 *h5)
 {
-    if (h5->file >= 0)
-        H5Fclose(h5->file);
+    if (h5->file < 0)
+        return;
+    H5Fclose(h5->file);
     h5->file = H5I_INVALID_HID;
+    shoal_h5_errors_restore(h5->errors);
 }
 
 bool shoal_h5_has(const shoal_h5 *h5, const char *object)

@@ -10,10 +10,22 @@
 
 #include "core/result/result.h"
 
+/* Who prints HDF5's errors: the caller's setting, which is put back. */
+typedef struct shoal_h5_errors {
+    H5E_auto2_t print;
+    void *data;
+} shoal_h5_errors;
+
+/* HDF5 prints no errors until they are restored. */
+shoal_h5_errors shoal_h5_errors_off(void);
+void shoal_h5_errors_restore(shoal_h5_errors errors);
+
+/* A file that is open; HDF5 prints no errors as long as it is. */
 typedef struct shoal_h5 {
     shoal_context *context;
     const char *path; /* borrowed; in messages */
     hid_t file;
+    shoal_h5_errors errors;
 } shoal_h5;
 
 /* A file in memory; then its parts; then saved, or written to an open file. HDF5 does not survive a full disk. */

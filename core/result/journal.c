@@ -13,13 +13,17 @@
  * A reader stops at the first record that is cut short or whose checksum does not fit: everything before it is good. So
  * a kill at any instant, a full disk or a lost tail cost the last record at most.
  *
- *     header      version, n_systems, n_bodies, n_columns, n_swept, n_axes; the attributes of result.h in order; axes;
- *                 body names; columns (name, unit, doc; values of the swept ones); every field known before the
- *                 first step
+ *     header      version, n_systems, n_bodies, n_columns, n_swept, n_axes; the number of attributes, and of each its
+ *                 name, type and value; the number of fields, and of each its name, when it is known, bytes of an
+ *                 item and items of a row; axes; body names; columns (name, unit, doc; values of the swept ones);
+ *                 every field known before the first step
  *     systems     n, n row numbers, n rows of every field known after the end, n values of every column
  *     snapshots   n, n rows of every snapshot field
  *     events      n, n rows of every event field
  *     checkpoint  as it was given
+ *
+ * Fields and attributes are known by their names: what a reader does not know it skips, what is not there stays empty.
+ * Version 2 had no names: its attributes and fields are those of the lists below, in that order.
  *
  * Texts are a count of bytes (8) and the bytes. The first record is the only header. What follows the last checkpoint
  * is complete as data, but a run that goes on from the checkpoint makes it again: shoal_journal_open cuts it off.
@@ -42,7 +46,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define VERSION   2
+#define VERSION   3
+#define OLDEST    2 /* that is read */
 #define MAGIC     "ShJr"
 #define HEAD_SIZE 20
 
@@ -254,18 +259,24 @@ static void put_attribute(buffer *to, const shoal_result *result, const shoal_at
     }
 }
 
-static void get_attribute(cursor *from, shoal_result *result, const shoal_attribute *attribute)
+/* Into the attribute of that type; NULL: what it is skipped. */
+static void get_attribute(cursor *from, shoal_result *result, int type, const shoal_attribute *attribute)
 {
-    char *member = (char *)result + attribute->offset;
+    char *member = attribute ? (char *)result + attribute->offset : NULL;
     char *text;
-    switch (attribute->type) {
-    case SHOAL_ATTRIBUTE_TEXT:
+    int64_t number;
+    if (attribute && (int)attribute->type != type)
+        from->bad = true;
+    else if (type == SHOAL_ATTRIBUTE_WORD && attribute)
+        get_text(from, member, attribute->size);
+    else if (type == SHOAL_ATTRIBUTE_TEXT || type == SHOAL_ATTRIBUTE_WORD) {
         text = get_text(from, NULL, 0);
-        memcpy(member, &text, sizeof text);
-        break;
-    case SHOAL_ATTRIBUTE_WORD: get_text(from, member, attribute->size); break;
-    default: get_items(from, member, 1, attribute->size);
-    }
+        if (attribute)
+            memcpy(member, &text, sizeof text);
+        else
+            free(text);
+    } else
+        get_items(from, attribute ? (void *)member : &number, 1, 8);
 }
 
 /* Row `row` of a field, to or from. */
@@ -290,10 +301,137 @@ static void put_listed(buffer *to, const void *data, const int *list, long n_lis
         put_items(to, from + (size_t)list[i] * row, n_items, size);
 }
 
-static void get_rows(cursor *from, const shoal_result *result, const shoal_field *field, size_t row, size_t n_rows)
+/* ---- the fields of a journal ----------------------------------------------------------------------------------- */
+
+enum { MOST_FIELDS = 256 };
+
+/* A field as a journal has it. */
+typedef struct part {
+    const shoal_field *field; /* NULL: one that this program does not know */
+    int when;
+    size_t item, row; /* bytes of an item, items of a row */
+} part;
+
+typedef struct layout {
+    part parts[MOST_FIELDS];
+    int n;
+} layout;
+
+static const char *const version_2_attributes[] = {
+    "version",         "config",          "plan", "epoch", "unit_length", "unit_mass", "unit_time", "unit_length_inner",
+    "unit_mass_inner", "unit_time_inner", "G",    "seed",
+};
+
+static const char *const version_2_fields[] = {
+    "/systems/id",       "/systems/outcome", "/systems/t_stop", "/systems/body_a",   "/systems/body_b",
+    "/systems/dE_final", "/systems/steps",   "/systems/n_live", "/systems/n_final",  "/initial/time",
+    "/initial/state",    "/final/time",      "/final/state",    "/snapshots/system", "/snapshots/time",
+    "/snapshots/state",  "/events/system",   "/events/time",    "/events/event",     "/events/body_a",
+    "/events/body_b",    "/events/m_a",      "/events/m_b",     "/events/distance",  "/events/speed",
+    "/events/dE",        "/events/ended",
+};
+
+static const shoal_attribute *attribute_named(const char *name)
 {
-    size_t items = shoal_field_row_items(field, result), size = shoal_field_item_size(field);
-    get_items(from, (char *)shoal_field_data(result, field) + row * items * size, n_rows * items, size);
+    for (int a = 0; a < shoal_result_n_attributes; a++)
+        if (strcmp(shoal_result_attributes[a].name, name) == 0)
+            return &shoal_result_attributes[a];
+    return NULL;
+}
+
+static const shoal_field *field_named(const char *name)
+{
+    for (int f = 0; f < shoal_result_n_fields; f++)
+        if (strcmp(shoal_result_fields[f].path, name) == 0)
+            return &shoal_result_fields[f];
+    return NULL;
+}
+
+static part part_of(const shoal_field *field, const shoal_result *result)
+{
+    return (part){field, field->when, shoal_field_item_size(field), shoal_field_row_items(field, result)};
+}
+
+/* Rows of a part, into those of the result from `row` on. */
+static void get_rows(cursor *from, const shoal_result *result, const part *as, size_t row, size_t n_rows)
+{
+    if (as->field) {
+        char *to = shoal_field_data(result, as->field);
+        get_items(from, to + row * as->row * as->item, n_rows * as->row, as->item);
+    } else if (from->bad || n_rows > from->left / (as->row * as->item)) {
+        from->bad = true;
+    } else {
+        from->data += n_rows * as->row * as->item;
+        from->left -= n_rows * as->row * as->item;
+    }
+}
+
+static void put_layout(buffer *to, const shoal_result *result)
+{
+    put_int(to, shoal_result_n_fields);
+    for (int f = 0; f < shoal_result_n_fields; f++) {
+        const part as = part_of(&shoal_result_fields[f], result);
+        put_text(to, as.field->path);
+        put_int(to, as.when);
+        put_int(to, (int64_t)as.item);
+        put_int(to, (int64_t)as.row);
+    }
+}
+
+static void get_layout(cursor *from, int64_t version, const shoal_result *result, layout *fields)
+{
+    if (version == 2) {
+        fields->n = SHOAL_COUNT(version_2_fields);
+        for (int i = 0; i < fields->n; i++)
+            fields->parts[i] = part_of(field_named(version_2_fields[i]), result);
+        return;
+    }
+    const int64_t n = get_int(from);
+    from->bad = from->bad || n < 0 || n > MOST_FIELDS;
+    fields->n = from->bad ? 0 : (int)n;
+    for (int i = 0; i < fields->n && !from->bad; i++) {
+        char name[128] = "";
+        get_text(from, name, sizeof name);
+        part as = {.field = field_named(name), .when = (int)get_int(from)};
+        as.item = (size_t)get_int(from);
+        as.row = (size_t)get_int(from);
+        const part own = as.field ? part_of(as.field, result) : as;
+        from->bad = from->bad || (as.item != 4 && as.item != 8) || as.row < 1 || as.row > (size_t)1 << 32 ||
+                    as.item != own.item || as.row != own.row || as.when != own.when;
+        fields->parts[i] = as;
+    }
+}
+
+/* Whether records that this program writes have these fields. */
+static bool is_own_layout(const layout *fields)
+{
+    bool own = fields->n == shoal_result_n_fields;
+    for (int f = 0; f < fields->n && own; f++)
+        own = fields->parts[f].field == &shoal_result_fields[f];
+    return own;
+}
+
+static void put_attributes(buffer *to, const shoal_result *result)
+{
+    put_int(to, shoal_result_n_attributes);
+    for (int a = 0; a < shoal_result_n_attributes; a++) {
+        put_text(to, shoal_result_attributes[a].name);
+        put_int(to, shoal_result_attributes[a].type);
+        put_attribute(to, result, &shoal_result_attributes[a]);
+    }
+}
+
+static void get_attributes(cursor *from, int64_t version, shoal_result *result)
+{
+    const int64_t n = version == 2 ? SHOAL_COUNT(version_2_attributes) : get_int(from);
+    for (int64_t a = 0; a < n && !from->bad; a++) {
+        char name[128];
+        snprintf(name, sizeof name, "%s", version == 2 ? version_2_attributes[a] : "");
+        if (version > 2)
+            get_text(from, name, sizeof name);
+        const shoal_attribute *attribute = from->bad ? NULL : attribute_named(name);
+        get_attribute(from, result, version > 2 ? (int)get_int(from) : (int)attribute->type, attribute);
+    }
 }
 
 static void put_header(buffer *to, const shoal_result *result)
@@ -301,8 +439,8 @@ static void put_header(buffer *to, const shoal_result *result)
     const int64_t sizes[] = {VERSION,           result->n_systems, result->n_bodies,
                              result->n_columns, result->n_swept,   result->n_axes};
     put_items(to, sizes, SHOAL_COUNT(sizes), sizeof *sizes);
-    for (int a = 0; a < shoal_result_n_attributes; a++)
-        put_attribute(to, result, &shoal_result_attributes[a]);
+    put_attributes(to, result);
+    put_layout(to, result);
     for (int a = 0; a < result->n_axes; a++) {
         put_text(to, result->axes[a].column);
         put_int(to, result->axes[a].count);
@@ -331,23 +469,32 @@ typedef struct shape {
 static bool get_shape(cursor *from, shape *sizes)
 {
     get_items(from, sizes, sizeof *sizes / 8, 8);
-    return !from->bad && sizes->version == VERSION && sizes->n_systems >= 1 && sizes->n_bodies >= 1 &&
-           sizes->n_bodies <= INT32_MAX && sizes->n_columns >= 0 && sizes->n_columns <= INT32_MAX &&
-           sizes->n_swept >= 0 && sizes->n_swept <= sizes->n_columns && sizes->n_axes >= 0 &&
-           sizes->n_axes <= SHOAL_MAX_AXES &&
+    return !from->bad && sizes->version >= OLDEST && sizes->version <= VERSION && sizes->n_systems >= 1 &&
+           sizes->n_bodies >= 1 && sizes->n_bodies <= INT32_MAX && sizes->n_columns >= 0 &&
+           sizes->n_columns <= INT32_MAX && sizes->n_swept >= 0 && sizes->n_swept <= sizes->n_columns &&
+           sizes->n_axes >= 0 && sizes->n_axes <= SHOAL_MAX_AXES &&
            (uint64_t)sizes->n_systems <= from->left / 8 / SHOAL_STATE / (uint64_t)sizes->n_bodies &&
            (uint64_t)sizes->n_columns <= from->left / 8;
 }
 
-static shoal_status get_header(shoal_context *context, cursor *from, const char *path, shoal_result **result)
+static shoal_status bad_shape(shoal_context *context, const char *path, const shape *sizes)
+{
+    if (sizes->version > VERSION && sizes->version < 1000)
+        return shoal_fail(context, SHOAL_E_INPUT,
+                          "%s: journal format %lld, of a newer shoal; this program (%s) reads formats up to %d", path,
+                          (long long)sizes->version, SHOAL_VERSION, VERSION);
+    return shoal_fail(context, SHOAL_E_INPUT, "%s: the journal's header makes no sense (version %lld, expected %d..%d)",
+                      path, (long long)sizes->version, OLDEST, VERSION);
+}
+
+static shoal_status get_header(shoal_context *context, cursor *from, const char *path, shoal_result **result,
+                               layout *fields)
 {
     shape sizes = {0};
     shoal_result *made = NULL;
     shoal_status status = SHOAL_OK;
     if (!get_shape(from, &sizes)) {
-        status = shoal_fail(context, SHOAL_E_INPUT,
-                            "%s: the journal's header makes no sense (version %lld, expected %d)", path,
-                            (long long)sizes.version, VERSION);
+        status = bad_shape(context, path, &sizes);
         goto fail;
     }
     status = shoal_result_create(context, sizes.n_systems, (int)sizes.n_bodies, (int)sizes.n_columns, &made);
@@ -355,8 +502,8 @@ static shoal_status get_header(shoal_context *context, cursor *from, const char 
         goto fail;
     made->n_swept = (int)sizes.n_swept;
     made->n_axes = (int)sizes.n_axes;
-    for (int a = 0; a < shoal_result_n_attributes; a++)
-        get_attribute(from, made, &shoal_result_attributes[a]);
+    get_attributes(from, sizes.version, made);
+    get_layout(from, sizes.version, made, fields);
     for (int a = 0; a < made->n_axes; a++) {
         get_text(from, made->axes[a].column, sizeof made->axes[a].column);
         made->axes[a].count = get_int(from);
@@ -372,9 +519,9 @@ static shoal_status get_header(shoal_context *context, cursor *from, const char 
         if (c < made->n_swept)
             get_items(from, column->value, (size_t)made->n_systems, sizeof(double));
     }
-    for (int f = 0; f < shoal_result_n_fields; f++)
-        if (shoal_result_fields[f].when & SHOAL_FIELD_BEFORE)
-            get_rows(from, made, &shoal_result_fields[f], 0, (size_t)made->n_systems);
+    for (int f = 0; f < fields->n; f++)
+        if (fields->parts[f].when & SHOAL_FIELD_BEFORE)
+            get_rows(from, made, &fields->parts[f], 0, (size_t)made->n_systems);
     if (from->bad || from->left) {
         status = shoal_fail(context, SHOAL_E_INPUT, "%s: the journal's header has the wrong length", path);
         goto fail;
@@ -386,7 +533,7 @@ fail:
     return status;
 }
 
-static void get_systems(cursor *from, shoal_result *result)
+static void get_systems(cursor *from, shoal_result *result, const layout *fields)
 {
     uint64_t n = (uint64_t)get_int(from);
     const unsigned char *rows = from->data;
@@ -396,22 +543,22 @@ static void get_systems(cursor *from, shoal_result *result)
     }
     from->data += 8 * n;
     from->left -= 8 * n;
-    for (int f = 0; f < shoal_result_n_fields + result->n_columns; f++) {
+    for (int f = 0; f < fields->n + result->n_columns; f++) {
         cursor row_numbers = {rows, 8 * n, false};
         for (uint64_t i = 0; i < n && !from->bad; i++) {
             uint64_t row = (uint64_t)get_int(&row_numbers);
             if (row >= (uint64_t)result->n_systems)
                 from->bad = true;
-            else if (f >= shoal_result_n_fields)
-                get_items(from, result->columns[f - shoal_result_n_fields].value + row, 1, sizeof(double));
-            else if (shoal_result_fields[f].when & SHOAL_FIELD_AFTER)
-                get_rows(from, result, &shoal_result_fields[f], row, 1);
+            else if (f >= fields->n)
+                get_items(from, result->columns[f - fields->n].value + row, 1, sizeof(double));
+            else if (fields->parts[f].when & SHOAL_FIELD_AFTER)
+                get_rows(from, result, &fields->parts[f], row, 1);
         }
     }
 }
 
 /* Rows of snapshots or events. */
-static shoal_status get_more(shoal_context *context, cursor *from, shoal_result *result, int when)
+static shoal_status get_more(shoal_context *context, cursor *from, shoal_result *result, const layout *fields, int when)
 {
     uint64_t n = (uint64_t)get_int(from);
     long *rows = shoal_result_rows(result, when);
@@ -422,9 +569,9 @@ static shoal_status get_more(shoal_context *context, cursor *from, shoal_result 
     shoal_status status = shoal_result_reserve(context, result, when, *rows + (long)n);
     if (status)
         return status;
-    for (int f = 0; f < shoal_result_n_fields; f++)
-        if (shoal_result_fields[f].when & when)
-            get_rows(from, result, &shoal_result_fields[f], (size_t)*rows, n);
+    for (int f = 0; f < fields->n; f++)
+        if (fields->parts[f].when & when)
+            get_rows(from, result, &fields->parts[f], (size_t)*rows, n);
     if (!from->bad)
         *rows += (long)n;
     return SHOAL_OK;
@@ -873,7 +1020,8 @@ shoal_status shoal_journal_open(shoal_context *context, const char *path, shoal_
 {
     *journal = NULL;
     reader from = {0};
-    shape sizes = {0};
+    layout fields;
+    shoal_result *begun = NULL;
     shoal_journal *made = NULL;
     shoal_status status = journal_start(context, path, 0, &made);
     if (status)
@@ -882,13 +1030,20 @@ shoal_status shoal_journal_open(shoal_context *context, const char *path, shoal_
     if (status)
         goto fail;
     cursor header = {from.payload.data, from.payload.n, false};
-    if (!get_shape(&header, &sizes)) {
-        status = shoal_fail(context, SHOAL_E_INPUT, "%s: the journal's header makes no sense", path);
+    status = get_header(context, &header, path, &begun, &fields);
+    if (status)
+        goto fail;
+    made->n_systems = begun->n_systems;
+    made->n_bodies = begun->n_bodies;
+    made->n_columns = begun->n_columns;
+    shoal_result_destroy(&begun);
+    if (!is_own_layout(&fields)) {
+        status = shoal_fail(context, SHOAL_E_INPUT,
+                            "%s: the journal has other fields than this program (%s) writes: it can be read "
+                            "(shoal query), but the run cannot go on",
+                            path, SHOAL_VERSION);
         goto fail;
     }
-    made->n_systems = sizes.n_systems;
-    made->n_bodies = (int32_t)sizes.n_bodies;
-    made->n_columns = (int32_t)sizes.n_columns;
     status = find_restart(&from, &made->length);
     if (status)
         goto fail;
@@ -909,6 +1064,7 @@ shoal_status shoal_journal_read(shoal_context *context, const char *path, shoal_
                                 size_t *size)
 {
     reader from = {.fd = -1};
+    layout fields;
     shoal_result *made = NULL;
     void *checkpoint = NULL;
     size_t checkpoint_size = 0;
@@ -925,7 +1081,7 @@ shoal_status shoal_journal_read(shoal_context *context, const char *path, shoal_
     if (status)
         goto fail;
     cursor header = {from.payload.data, from.payload.n, false};
-    status = get_header(context, &header, path, &made);
+    status = get_header(context, &header, path, &made, &fields);
     if (status)
         goto fail;
     int64_t end = from.size;
@@ -936,9 +1092,9 @@ shoal_status shoal_journal_read(shoal_context *context, const char *path, shoal_
     while (from.at < end && next_record(&from, &status)) {
         cursor record = {from.payload.data, from.payload.n, false};
         switch (from.type) {
-        case RECORD_SYSTEMS: get_systems(&record, made); break;
-        case RECORD_SNAPSHOTS: status = get_more(context, &record, made, SHOAL_FIELD_SNAPSHOT); break;
-        case RECORD_EVENTS: status = get_more(context, &record, made, SHOAL_FIELD_EVENT); break;
+        case RECORD_SYSTEMS: get_systems(&record, made, &fields); break;
+        case RECORD_SNAPSHOTS: status = get_more(context, &record, made, &fields, SHOAL_FIELD_SNAPSHOT); break;
+        case RECORD_EVENTS: status = get_more(context, &record, made, &fields, SHOAL_FIELD_EVENT); break;
         case RECORD_CHECKPOINT:
             record.left = 0;
             if (!state || from.at < end)

@@ -21,11 +21,13 @@
  * there. In memory, because HDF5 does not survive a full disk: a file that it cannot close brings the process down at
  * exit (1.10.8).
  */
+#include "core/result/h5.h"
 #include "core/result/result.h"
 
 #include "core/result/chunks.h"
 
 #include <errno.h>
+#include <math.h>
 #include <fcntl.h>
 #include <hdf5.h>
 #include <stdlib.h>
@@ -44,6 +46,7 @@ typedef struct store {
     const char *path;
     hid_t file;
     hid_t enumeration; /* of outcomes */
+    int version;       /* of the format, of a file that is read */
     hid_t words[2];    /* strings of SHOAL_NAME_SIZE and of 64 bytes */
 } store;
 
@@ -51,26 +54,6 @@ static const size_t word_size[] = {SHOAL_NAME_SIZE, sizeof(((shoal_column *)0)->
 enum { WORD_BODY, WORD_COLUMN };
 
 /* ---- errors ---------------------------------------------------------------------------------------------------- */
-
-typedef struct error_printer {
-    H5E_auto2_t function;
-    void *data;
-} error_printer;
-
-/* HDF5 prints its error stack unless told otherwise; the user's own setting is put back afterwards. */
-static error_printer errors_off(void)
-{
-    error_printer old = {NULL, NULL};
-    H5Eget_auto2(H5E_DEFAULT, &old.function, &old.data);
-    H5Eset_auto2(H5E_DEFAULT, NULL, NULL);
-    return old;
-}
-
-static void errors_restore(error_printer old)
-{
-    H5Eclear2(H5E_DEFAULT);
-    H5Eset_auto2(H5E_DEFAULT, old.function, old.data);
-}
 
 /* H5Ewalk2: keep the innermost description, which says what really happened. */
 static herr_t keep_description(unsigned n, const H5E_error2_t *error, void *user)
@@ -523,7 +506,7 @@ shoal_status shoal_store_write(shoal_context *context, const char *path, const s
     image made = {0};
     char *temporary = malloc(size);
     shoal_status status = SHOAL_OK;
-    error_printer printer = errors_off();
+    const shoal_h5_errors errors = shoal_h5_errors_off();
     if (!temporary) {
         status = shoal_fail(context, SHOAL_E_MEMORY, "%s: out of memory", path);
         goto fail;
@@ -545,7 +528,7 @@ shoal_status shoal_store_write(shoal_context *context, const char *path, const s
 fail:
     free(made.bytes);
     free(temporary);
-    errors_restore(printer);
+    shoal_h5_errors_restore(errors);
     return status;
 }
 
@@ -679,18 +662,20 @@ static shoal_status read_word(const store *at, hid_t object, const char *name, c
     return status;
 }
 
-/* Refuse what is not a result file of this version. */
-static shoal_status read_format(const store *at)
+/* Refuse what is no result file, or one of a newer version. */
+static shoal_status read_format(store *at)
 {
     char format[32] = "";
-    int version = 0;
     if (read_word(at, at->file, "format", format, sizeof format) || strcmp(format, FORMAT))
         return shoal_fail(at->context, SHOAL_E_INPUT, "%s: an HDF5 file, but not a shoal result", at->path);
-    shoal_status status = read_attribute(at, at->file, "format_version", H5T_NATIVE_INT, &version, NULL);
-    if (!status && version != FORMAT_VERSION)
-        status = shoal_fail(at->context, SHOAL_E_INPUT, "%s: result format %d; this program reads %d", at->path,
-                            version, FORMAT_VERSION);
-    return status;
+    shoal_status status = read_attribute(at, at->file, "format_version", H5T_NATIVE_INT, &at->version, NULL);
+    if (status || at->version <= FORMAT_VERSION)
+        return status;
+    char writer[32] = "a newer version";
+    (void)read_word(at, at->file, "version", writer, sizeof writer);
+    return shoal_fail(at->context, SHOAL_E_INPUT,
+                      "%s: result format %d, written by shoal %s; this program (%s) reads formats up to %d", at->path,
+                      at->version, writer, SHOAL_VERSION, FORMAT_VERSION);
 }
 
 static shoal_status read_attributes(const store *at, shoal_result *result)
@@ -760,6 +745,29 @@ static shoal_status read_sizes(const store *at, shoal_result **result, int *n_ax
     return shoal_result_create(at->context, (long)states.of[0], (int)states.of[1], (int)columns.of[0], result);
 }
 
+static bool has_data(const store *at, const char *path)
+{
+    const hid_t dataset = H5Dopen2(at->file, path, H5P_DEFAULT);
+    return dataset >= 0 && H5Dclose(dataset) >= 0;
+}
+
+/* A field that a file of an older format has not got: empty. */
+static void clear_field(shoal_result *result, const shoal_field *field)
+{
+    const size_t n = (size_t)shoal_field_rows(field, result) * shoal_field_row_items(field, result);
+    void *data = shoal_field_data(result, field);
+    for (size_t i = 0; i < n; i++)
+        switch (field->type) {
+        case SHOAL_FIELD_DOUBLE:
+        case SHOAL_FIELD_STATES: ((double *)data)[i] = NAN; break;
+        case SHOAL_FIELD_INT64:
+        case SHOAL_FIELD_ROW: ((int64_t *)data)[i] = (int64_t)i; break; /* an id is the row's number */
+        case SHOAL_FIELD_INDEX: ((int *)data)[i] = -1; break;
+        case SHOAL_FIELD_INT:
+        case SHOAL_FIELD_OUTCOME: ((int *)data)[i] = 0;
+        }
+}
+
 static shoal_status read_fields(const store *at, shoal_result *result, long n_snapshots, long n_events)
 {
     shoal_status status = shoal_result_reserve(at->context, result, SHOAL_FIELD_SNAPSHOT, n_snapshots);
@@ -771,8 +779,11 @@ static shoal_status read_fields(const store *at, shoal_result *result, long n_sn
     result->n_events = n_events;
     for (int f = 0; !status && f < shoal_result_n_fields; f++) {
         const shoal_field *field = &shoal_result_fields[f];
-        status = read_data(at, field->path, field_type(at, field), field_extent(field, result),
-                           shoal_field_data(result, field));
+        if (at->version < FORMAT_VERSION && field->type != SHOAL_FIELD_ROW && !has_data(at, field->path))
+            clear_field(result, field);
+        else
+            status = read_data(at, field->path, field_type(at, field), field_extent(field, result),
+                               shoal_field_data(result, field));
     }
     return status;
 }
@@ -953,10 +964,10 @@ shoal_status shoal_store_read(shoal_context *context, const char *path, shoal_re
             shoal_result_destroy(result);
         return status;
     }
-    error_printer printer = errors_off();
+    const shoal_h5_errors errors = shoal_h5_errors_off();
     shoal_status status = read_file(&at, result);
     if (status)
         shoal_result_destroy(result);
-    errors_restore(printer);
+    shoal_h5_errors_restore(errors);
     return status;
 }

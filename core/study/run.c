@@ -1021,18 +1021,12 @@ static shoal_status begin(study_run *run)
     return status;
 }
 
-shoal_status shoal_study_run(shoal_study *study, int overwrite, shoal_progress_callback callback, void *user)
+static shoal_status run_ensemble(shoal_study *study, bool overwrite, shoal_progress_callback callback, void *user)
 {
-    if (!study) {
-        return SHOAL_E_USAGE;
-    }
-    if (study->big) {
-        return shoal_big_run(study, overwrite != 0, callback, user);
-    }
     study_run run = {
         .study = study,
         .context = study->context,
-        .overwrite = overwrite != 0,
+        .overwrite = overwrite,
         .callback = callback,
         .user = user,
         .began = shoal_seconds(),
@@ -1082,5 +1076,34 @@ fail:
     free(run.ended);
     free(run.due);
     free(run.checkpoint);
+    return status;
+}
+
+/* The caller's callback, which has the caller's locale. */
+typedef struct caller {
+    shoal_progress_callback callback;
+    void *user;
+    locale_t locale;
+} caller;
+
+static int call_back(const shoal_progress *progress, void *user)
+{
+    const caller *to = user;
+    const locale_t own = uselocale(to->locale);
+    const int asked = to->callback(progress, to->user);
+    uselocale(own);
+    return asked;
+}
+
+shoal_status shoal_study_run(shoal_study *study, int overwrite, shoal_progress_callback callback, void *user)
+{
+    if (!study) {
+        return SHOAL_E_USAGE;
+    }
+    const shoal_point point = shoal_point_begin();
+    caller to = {callback, user, point.own ? point.before : uselocale((locale_t)0)};
+    const shoal_status status = (study->big ? shoal_big_run : run_ensemble)(study, overwrite != 0,
+                                                                            callback ? call_back : NULL, &to);
+    shoal_point_end(point);
     return status;
 }

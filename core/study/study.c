@@ -309,33 +309,8 @@ static shoal_status read_forces(const shoal_config *config, shoal_study *study)
     return status;
 }
 
-shoal_status shoal_study_load(shoal_context *context, const char *path, int n_overrides, const char *const *overrides,
-                              shoal_study **study)
-{
-    shoal_status status = shoal_check_given(context, __func__, "study", study);
-    if (!status)
-        *study = NULL;
-    if (!status && !context)
-        status = SHOAL_E_USAGE;
-    if (!status)
-        status = shoal_check_given(context, __func__, "path", path);
-    if (!status)
-        status = shoal_check_range(context, __func__, "n_overrides", n_overrides, (long[2]){0, INT_MAX});
-    for (int i = 0; i < n_overrides && !status; i++) {
-        char name[32];
-        snprintf(name, sizeof name, "overrides[%d]", i);
-        status = shoal_check_given(context, __func__, name, overrides ? overrides[i] : NULL);
-    }
-    return status ? status : shoal_study_open(context, path, NULL, n_overrides, overrides, NULL, study);
-}
-
-const char *shoal_study_output(const shoal_study *study)
-{
-    return study && study->output ? study->output : "";
-}
-
-shoal_status shoal_study_open(shoal_context *context, const char *path, const char *text, int n_overrides,
-                              const char *const *overrides, struct shoal_table *given, shoal_study **study)
+static shoal_status study_open(shoal_context *context, const char *path, const char *text, int n_overrides,
+                               const char *const *overrides, struct shoal_table *given, shoal_study **study)
 {
     if (!study || !path)
         return shoal_fail(context, SHOAL_E_USAGE, "no config file, or no place to put the study");
@@ -377,6 +352,40 @@ fail:
     shoal_config_close(&config);
     shoal_study_destroy(&made);
     return status;
+}
+
+shoal_status shoal_study_open(shoal_context *context, const char *path, const char *text, int n_overrides,
+                              const char *const *overrides, struct shoal_table *given, shoal_study **study)
+{
+    const shoal_point point = shoal_point_begin();
+    const shoal_status status = study_open(context, path, text, n_overrides, overrides, given, study);
+    shoal_point_end(point);
+    return status;
+}
+
+shoal_status shoal_study_load(shoal_context *context, const char *path, int n_overrides, const char *const *overrides,
+                              shoal_study **study)
+{
+    shoal_status status = shoal_check_given(context, __func__, "study", study);
+    if (!status)
+        *study = NULL;
+    if (!status && !context)
+        status = SHOAL_E_USAGE;
+    if (!status)
+        status = shoal_check_given(context, __func__, "path", path);
+    if (!status)
+        status = shoal_check_range(context, __func__, "n_overrides", n_overrides, (long[2]){0, INT_MAX});
+    for (int i = 0; i < n_overrides && !status; i++) {
+        char name[32];
+        snprintf(name, sizeof name, "overrides[%d]", i);
+        status = shoal_check_given(context, __func__, name, overrides ? overrides[i] : NULL);
+    }
+    return status ? status : shoal_study_open(context, path, NULL, n_overrides, overrides, NULL, study);
+}
+
+const char *shoal_study_output(const shoal_study *study)
+{
+    return study && study->output ? study->output : "";
 }
 
 void shoal_study_destroy(shoal_study **study)

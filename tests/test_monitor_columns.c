@@ -44,6 +44,34 @@ static struct motion watch(shoal_context *context, int n, const shoal_body *bodi
     return motion;
 }
 
+/* ---- a device that fails ----------------------------------------------------------------------------------------- */
+
+static shoal_status no_download(shoal_engine *engine, int arrays)
+{
+    (void)engine, (void)arrays;
+    return SHOAL_E_DEVICE;
+}
+
+static void a_failed_download_is_a_status(void **state)
+{
+    shoal_context *context = context_of(state);
+    const shoal_body bodies[2] = {{.m = 1}, {.m = 1e-3, .x = 1, .vy = 1}};
+    const shoal_options options = {
+        .propagator = "mvs", .t_end = 1.0, .dt = 0.05, MONITORS({.name = "element_range"}), .engine = "cpu"};
+    struct motion motion = watch(context, 2, bodies, &options);
+    shoal_engine_type fails = *motion.plan->engine_type;
+    fails.download = no_download;
+    const shoal_engine_type *works = motion.plan->engine_type;
+    double value = 0;
+    motion.plan->engine_type = &fails;
+    motion.plan->watch_fresh = false;
+    assert_int_equal(shoal_plan_get_column(motion.plan, "a_max_1", 0, 1, &value, 0), SHOAL_E_DEVICE);
+    motion.plan->engine_type = works;
+    assert_ok(context, shoal_plan_get_column(motion.plan, "a_max_1", 0, 1, &value, 0));
+    assert_near(value, 1.0, 0.01);
+    motion_end(&motion);
+}
+
 /* ---- the arc tangent --------------------------------------------------------------------------------------------- */
 
 static void angles_are_right_but_for_the_last_places(void **state)
@@ -546,6 +574,7 @@ static void monitors_that_cannot_watch_are_refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(a_failed_download_is_a_status, setup, teardown),
         cmocka_unit_test(angles_are_right_but_for_the_last_places),
         cmocka_unit_test(columns_are_those_of_dense_output),
         cmocka_unit_test(a_librating_angle_has_a_mean),

@@ -412,6 +412,12 @@ static void no_compiler_is_an_error(void **state)
     static const char host[] = "const shoal_force shoal_force_lonely = {.name = \"lonely\", .doc = \"\"};";
     assert_int_equal(shoal_plugin_load(context, write_plugin("lonely", host, "")), SHOAL_E_UNSUPPORTED);
     assert_non_null(strstr(shoal_context_message(context), "no C compiler"));
+    char long_command[400] = "cc";
+    for (int i = 0; i < 60; i++)
+        strcat(long_command, " -g");
+    setenv("CC", long_command, 1);
+    assert_int_equal(shoal_plugin_load(context, write_plugin("lonely", host, "")), SHOAL_E_INPUT);
+    assert_non_null(strstr(shoal_context_message(context), "more than 48 words"));
     if (kept)
         setenv("CC", kept, 1);
     else

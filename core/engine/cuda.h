@@ -16,7 +16,13 @@ typedef struct cuda_stream *cuda_stream;
 typedef struct cuda_event *cuda_event;
 
 /* CUdevice_attribute */
-enum { ATTRIBUTE_CLOCK_KHZ = 13, ATTRIBUTE_MULTIPROCESSORS = 16, ATTRIBUTE_MAJOR = 75, ATTRIBUTE_MINOR = 76 };
+enum {
+    ATTRIBUTE_CLOCK_KHZ = 13,
+    ATTRIBUTE_MULTIPROCESSORS = 16,
+    ATTRIBUTE_MAJOR = 75,
+    ATTRIBUTE_MINOR = 76,
+    ATTRIBUTE_SHARED = 97 /* bytes of shared memory that a block may ask for */
+};
 /* CU_MEMHOSTREGISTER_PORTABLE */
 enum { HOST_PORTABLE = 1 };
 /* CUfunction_attribute */

@@ -87,6 +87,9 @@ extern const shoal_engine_type shoal_engine_cpu, shoal_engine_cuda;
  * thread. */
 void shoal_engine_cpu_group(const shoal_engine *engine, const int *list, long n_list, double slice_steps);
 
+/* Bytes of shared memory that a block of the GPU may ask for; 0: it does not say. */
+size_t shoal_engine_cuda_shared(void);
+
 /* One line about an engine's devices for `shoal info`: CPU flags and cores, GPU names and memory, kernel cache. */
 void shoal_engine_cpu_info(FILE *out);
 void shoal_engine_cuda_info(FILE *out);

@@ -30,6 +30,9 @@
 #include "core/engine/cuda.h"
 #include "core/engine/engine.h"
 
+/* A kernel takes no more bytes of arguments than this on every device. */
+_Static_assert(sizeof(shoal_kernel_args) <= 4096, "the arguments of a kernel");
+
 /* ---- the driver -------------------------------------------------------------------------------------------------- */
 
 /* The names carry the version of the interface that the declarations above are of. */
@@ -965,6 +968,16 @@ const shoal_engine_type shoal_engine_cuda = {
     .kernel_file = cuda_kernel_file,
     .compile = cuda_compile,
 };
+
+size_t shoal_engine_cuda_shared(void)
+{
+    struct driver driver;
+    int device, bytes = 0;
+    if (shoal_driver_open(&driver) || driver.device(&device, 0) != 0 ||
+        driver.device_attribute(&bytes, ATTRIBUTE_SHARED, device) != 0)
+        return 0;
+    return (size_t)bytes;
+}
 
 /* ---- information ------------------------------------------------------------------------------------------------- */
 

@@ -260,22 +260,28 @@ static int blocks_at_once(int block, int registers)
 }
 
 /* Options of one compile: owned strings in a fixed array. */
+enum { MOST_OPTIONS = 32, OPTION_SIZE = 96, MOST_TEXTS = 128 };
+
 struct options {
-    char text[32][96];
-    const char *pointer[32];
+    char text[MOST_OPTIONS][OPTION_SIZE];
+    const char *pointer[MOST_OPTIONS];
     int n;
+    bool full; /* one found no room */
 };
 
 static void option_add(struct options *options, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 static void option_add(struct options *options, const char *format, ...)
 {
-    if (options->n == SHOAL_COUNT(options->text))
+    if (options->n == MOST_OPTIONS) {
+        options->full = true;
         return;
+    }
     va_list arguments;
     va_start(arguments, format);
-    vsnprintf(options->text[options->n], sizeof options->text[0], format, arguments);
+    const int length = vsnprintf(options->text[options->n], OPTION_SIZE, format, arguments);
     va_end(arguments);
+    options->full = options->full || length >= OPTION_SIZE;
     options->pointer[options->n] = options->text[options->n];
     options->n++;
 }
@@ -284,9 +290,9 @@ static void option_add(struct options *options, const char *format, ...)
  * default. */
 static void option_chosen(struct options *options, const shoal_kernel_choice *choice)
 {
-    char values[80] = "0";
+    char values[16 * SHOAL_MAX_PARAMETERS] = "0";
     size_t used = 0;
-    for (int i = 0; i < choice->propagator->n_parameters && used < sizeof values - 16; i++) {
+    for (int i = 0; i < choice->propagator->n_parameters; i++) {
         const shoal_parameter *parameter = &choice->propagator->parameters[i];
         const double value = choice->chosen ? choice->chosen[i] : parameter->initial;
         used += (size_t)snprintf(values + used, sizeof values - used, "%s%d", i ? "," : "",
@@ -398,17 +404,19 @@ static void log_in_one_line(const char *log, char *line, size_t size)
     line[used] = '\0';
 }
 
-#define MAX_TEXTS 128
-
 /* Compile for real. */
 static shoal_status compile(shoal_context *context, const struct nvrtc *nvrtc, const char *text, const char *name,
                             bool plugins, const struct options *options, bool ptx, const char *what, shoal_cubin *cubin)
 {
     /* As with -I. and -Icore/plug: every text is known by its path, and what plugins include by its bare name, too. */
-    const char *names[MAX_TEXTS + 1], *texts[MAX_TEXTS + 1];
+    const char *names[MOST_TEXTS + 1], *texts[MOST_TEXTS + 1];
     int n = 0;
     shoal_text known;
-    for (int i = 0; (known = shoal_plugin_text(plugins ? context : NULL, i)).name && i < MAX_TEXTS; i++) {
+    for (int i = 0; (known = shoal_plugin_text(plugins ? context : NULL, i)).name; i++) {
+        if (i == MOST_TEXTS || options->full)
+            return shoal_fail(context, SHOAL_E_INTERNAL,
+                              "compiling %s: more than %d texts, %d options or %d characters of an option", what,
+                              MOST_TEXTS, MOST_OPTIONS, OPTION_SIZE - 1);
         names[n] = known.name;
         texts[n++] = known.text;
         if (strcmp(known.name, "core/plug/plug.h") == 0) {

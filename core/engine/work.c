@@ -33,7 +33,7 @@ bool shoal_model_choose(shoal_kernel_choice *choice, const char *name)
 }
 
 enum { MOST_THREADS = 1024, WARP = 32 }; /* of a block */
-#define MOST_SHARED 232448               /* bytes of shared memory that a block may ask for: compute capability 9.0 */
+#define MOST_SHARED 232448               /* bytes that a block may ask for, unless the device says: capability 9.0 */
 
 static int team_parts(const shoal_kernel_choice *choice)
 {
@@ -113,5 +113,6 @@ bool shoal_team_is_one(const shoal_kernel_choice *choice, int entries)
 bool shoal_team_fits(const shoal_kernel_choice *choice)
 {
     const int block = shoal_team_block(choice, WARP);
-    return block <= MOST_THREADS && shoal_team_shared(choice, block) <= MOST_SHARED;
+    return block <= MOST_THREADS &&
+           shoal_team_shared(choice, block) <= (choice->shared_most ? choice->shared_most : MOST_SHARED);
 }

@@ -305,6 +305,8 @@ static shoal_status choose_model(shoal_plan *plan, const shoal_options *options)
     const char *tune = options->tune ? options->tune : "auto";
     if (strcmp(model, "auto") == 0 && options->gpu_bodies)
         model = "body";
+    if (plan->engine_type == &shoal_engine_cuda)
+        plan->choice.shared_most = shoal_engine_cuda_shared();
     plan->any_model = strcmp(model, "auto") == 0;
     plan->forced = plan->choice.tuning = (shoal_tuning){options->gpu_block, options->gpu_registers,
                                                         options->gpu_bodies};

@@ -71,7 +71,7 @@ double shoal_plan_column(shoal_plan *plan, const char *column, long system)
 {
     column_place at;
     if (!plan || shoal_ensemble_check_system(plan->ensemble, __func__, system) ||
-        find_column(plan, __func__, column, &at))
+        find_column(plan, __func__, column, &at) || shoal_plan_fetch_watch(plan))
         return NAN;
     return shoal_plan_column_value(plan, at.monitor, at.column, at.part, system);
 }
@@ -86,11 +86,10 @@ shoal_status shoal_plan_get_column(shoal_plan *plan, const char *column, long fi
         status = shoal_check_given(plan->context, __func__, "values", values);
     if (!status)
         status = find_column(plan, __func__, column, &at);
-    if (!status && !plan->watch_fresh)
-        status = plan->engine_type->download(plan->engine, SHOAL_ARRAY_WATCH);
+    if (!status)
+        status = shoal_plan_fetch_watch(plan);
     if (status)
         return status;
-    plan->watch_fresh = true;
     for (long i = 0; i < n; i++)
         shoal_stride_write(values, i * (stride ? stride : (long)sizeof(double)),
                            shoal_plan_column_value(plan, at.monitor, at.column, at.part, first + i));

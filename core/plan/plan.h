@@ -154,8 +154,10 @@ void shoal_plan_watch_begin(shoal_plan *plan);
 void shoal_plan_marks_begin(shoal_plan *plan);
 /* Tell the monitors of the bodies that a system begins or goes on with. */
 void shoal_plan_watch_bodies(shoal_plan *plan, long system);
+/* What the monitors carry comes from the engine; a column has values then. */
+shoal_status shoal_plan_fetch_watch(shoal_plan *plan);
 /* The value of a monitor's column, of its part `part` if it is one of each, for a system. */
-double shoal_plan_column_value(shoal_plan *plan, int monitor, int column, int part, long system);
+double shoal_plan_column_value(const shoal_plan *plan, int monitor, int column, int part, long system);
 
 /* ---- engines.c --------------------------------------------------------------------------------------------------- */
 

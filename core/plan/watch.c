@@ -58,14 +58,19 @@ void shoal_plan_marks_begin(shoal_plan *plan)
     }
 }
 
-double shoal_plan_column_value(shoal_plan *plan, int monitor, int column, int part, long system)
+shoal_status shoal_plan_fetch_watch(shoal_plan *plan)
+{
+    const shoal_status status = plan->watch_fresh ? SHOAL_OK
+                                                  : plan->engine_type->download(plan->engine, SHOAL_ARRAY_WATCH);
+    plan->watch_fresh = status == SHOAL_OK;
+    return status;
+}
+
+double shoal_plan_column_value(const shoal_plan *plan, int monitor, int column, int part, long system)
 {
     const shoal_monitor *type = shoal_plugs_of(plan->context)->monitors[monitor];
     const shoal_monitor_column *asked = &type->columns[column];
     const int n = asked->of == SHOAL_OF_SYSTEM ? type->n_slots : type->n_part_slots;
-    if (!plan->watch_fresh && plan->engine_type->download(plan->engine, SHOAL_ARRAY_WATCH) != SHOAL_OK)
-        return NAN;
-    plan->watch_fresh = true;
     if (asked->of == SHOAL_OF_LEAST) {
         part = 0;
         for (int i = 1; i < shoal_monitor_n_parts(type, plan->ensemble->n_bodies); i++) {

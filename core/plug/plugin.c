@@ -147,17 +147,8 @@ shoal_text shoal_plugin_text(const shoal_context *context, int i)
 typedef struct words {
     char *word[MAX_WORDS + 1];
     int n;
+    bool full; /* one found no room, or memory is out */
 } words;
-
-/* Append the words of a text that blanks part. */
-static void add_words(words *command, const char *text)
-{
-    for (text += strspn(text, " "); *text && command->n < MAX_WORDS; text += strspn(text, " ")) {
-        const size_t length = strcspn(text, " ");
-        command->word[command->n++] = strndup(text, length);
-        text += length;
-    }
-}
 
 /* Append one word, whatever is in it. */
 static void add_word(words *command, const char *format, ...) __attribute__((format(printf, 2, 3)));
@@ -168,7 +159,19 @@ static void add_word(words *command, const char *format, ...)
     va_start(arguments, format);
     if (command->n < MAX_WORDS && vasprintf(&command->word[command->n], format, arguments) >= 0)
         command->n++;
+    else
+        command->full = true;
     va_end(arguments);
+}
+
+/* Append the words of a text that blanks part. */
+static void add_words(words *command, const char *text)
+{
+    for (text += strspn(text, " "); *text; text += strspn(text, " ")) {
+        const size_t length = strcspn(text, " ");
+        add_word(command, "%.*s", (int)length, text);
+        text += length;
+    }
 }
 
 static void command_release(words *command)
@@ -204,6 +207,9 @@ static void first_error(const char *path, char *line, size_t size)
 /* Run a compiler; its messages go to a file in the folder. */
 static shoal_status run(shoal_context *context, words *command, const char *folder, const char *what)
 {
+    if (command->full)
+        return shoal_fail(context, SHOAL_E_INPUT, "%s: the compiler's command has more than %d words (CC = %.200s)",
+                          what, MAX_WORDS, compiler());
     char log[PATH_SIZE + 16], line[512];
     posix_spawn_file_actions_t files;
     pid_t child;
@@ -376,7 +382,13 @@ static bool take_descriptor(shoal_plugs *plugs, shoal_plugin *plugin, void *libr
     plugin->monitor = monitor;
     if (!check(plugs, propagator, force, monitor, why))
         return false;
-    snprintf(why, SHOAL_MESSAGE_SIZE, "fewer plugs of this kind");
+    snprintf(why, SHOAL_MESSAGE_SIZE, "at most %d %s, with those of this program",
+             propagator ? SHOAL_MAX_PROPAGATORS
+             : force    ? SHOAL_MAX_FORCE_KINDS
+                        : SHOAL_MAX_MONITORS,
+             propagator ? "propagators"
+             : force    ? "forces"
+                        : "monitors");
     return propagator ? list_add((const void **)plugs->propagators, SHOAL_MAX_PROPAGATORS, propagator)
            : force    ? list_add((const void **)plugs->forces, SHOAL_MAX_FORCE_KINDS, force)
                       : list_add((const void **)plugs->monitors, SHOAL_MAX_MONITORS, monitor);
@@ -421,8 +433,9 @@ shoal_status shoal_plugin_add(shoal_context *context, const char *path, shoal_pl
         }
     if (n == SHOAL_MAX_PLUGINS || shoal_propagator_find(context, name) || shoal_monitor_find(context, name) >= 0 ||
         shoal_force_find(context, name) >= 0) {
-        status = shoal_fail(context, SHOAL_E_INPUT, "plugin '%s': expected %s", path,
-                            n == SHOAL_MAX_PLUGINS ? "at most 16 plugins" : "a name that no other plug has");
+        status = n == SHOAL_MAX_PLUGINS
+                     ? shoal_fail(context, SHOAL_E_INPUT, "plugin '%s': expected at most %d plugins", path, n)
+                     : shoal_fail(context, SHOAL_E_INPUT, "plugin '%s': expected a name that no other plug has", path);
         goto fail;
     }
     add_words(&command, compiler());

@@ -98,6 +98,7 @@ typedef struct shoal_kernel_choice {
     int lanes;           /* CPU, 0 = the machine's */
     bool beside_gpu;     /* CPU: with a GPU's arithmetic (lane.h) */
     int model;           /* GPU: SHOAL_MODEL_* */
+    size_t shared_most;  /* GPU: bytes of shared memory that a block may have; 0 = those of compute capability 9.0 */
     shoal_tuning tuning; /* GPU */
     bool unit_star;      /* GPU: body 0 of every system has mass 1, and keeps it */
     bool alone;          /* GPU: it hands no system to the host, whose arrays stay as they are */

@@ -375,14 +375,21 @@ static void put_ends_part(void *user, long first, long last)
 }
 
 /* The rows of systems that have ended: asked[0..n_ended-1]. */
-static void put_ends(study_run *run)
+static shoal_status put_ends(study_run *run)
 {
+    const shoal_status status = run->n_ended > 0 && run->result->n_columns > run->result->n_swept
+                                    ? shoal_plan_fetch_watch(run->plan)
+                                    : SHOAL_OK;
+    if (status != SHOAL_OK) {
+        return status;
+    }
     shoal_share(run->context, run->plan->host_threads, run->n_ended, shoal_part(run->n_ended, WORTH_THREADS),
                 put_ends_part, run);
     for (long k = 0; k < run->n_ended; ++k) {
         run->n_by_outcome[SHOAL_RUNNING]--;
         run->n_by_outcome[system_outcome(run, run->asked[k])]++;
     }
+    return SHOAL_OK;
 }
 
 static void put_snapshots_part(void *user, long from, long to)
@@ -867,7 +874,9 @@ static shoal_status take_rows(study_run *run)
         status = take_events(run);
     }
     if (status == SHOAL_OK) {
-        put_ends(run);
+        status = put_ends(run);
+    }
+    if (status == SHOAL_OK) {
         status = put_snapshots(run);
     }
     if (status == SHOAL_OK && run->n_ended > 0) {

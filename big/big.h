@@ -82,8 +82,6 @@ typedef struct shoal_big_model {
 } shoal_big_model;
 
 const char *shoal_big_model_name(int kind);
-/* Virial radius over scale radius: a of Plummer, Hernquist and Kuzmin, King's core radius, the radius of a sphere. */
-double shoal_big_model_virial(const shoal_big_model *model);
 /* Equal masses; barycentre at the origin, at rest. The same bodies for the same model, n and seed. */
 shoal_status shoal_big_generate(shoal_context *context, const shoal_big_model *model, shoal_big_bodies *bodies);
 

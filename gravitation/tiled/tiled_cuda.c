@@ -541,11 +541,13 @@ static void put_own(shoal_tiled_precision precision, void *to, long stride, long
         memcpy((float *)to + 3, &bits, sizeof bits);
 }
 
-/* Sources (or targets) first .. first + n - 1 as the kernels' words, n_padded of them; those that fill up are far
+/* The sources, or a work's own targets (NULL: they are sources, too), as the kernels' words; what fills up is far
  * away. */
-static void pack(const tiled_backend *b, bool sources, const tiled_bodies *targets, long first, long n, long n_padded,
-                 int n_words, void *to)
+static void pack(const tiled_backend *b, const struct work *w, bool sources, const tiled_bodies *targets, void *to)
 {
+    const long first = sources ? 0 : w->first, n = sources ? b->sources.n : w->n_own;
+    const long n_padded = sources ? w->n : w->n_targets;
+    const int n_words = w->n_words;
     const tiled_bodies *bodies = targets ? targets : &b->sources;
     const shoal_tiled_precision precision = b->options.precision;
     const bool velocities = n_words > 2 || (n_words == 2 && precision == SHOAL_TILED_FP32);
@@ -860,7 +862,7 @@ static shoal_status prepare(tiled_backend *b, struct gpu *gpu, const struct work
     const size_t size = bytes_of(w, w->n_targets);
     const bool elsewhere = !shoal_tiled_forms[w->form].edges && !w->own_places;
     if (!status && elsewhere && !(status = staging_grow(b, &gpu->staged_targets, size))) {
-        pack(b, false, targets, w->first, w->n_own, w->n_targets, w->n_words, gpu->staged_targets.at);
+        pack(b, w, false, targets, gpu->staged_targets.at);
         status = send(b, &gpu->targets, &gpu->staged_targets, size);
     }
     if (!status)
@@ -880,7 +882,7 @@ static shoal_status stage_sources(tiled_backend *b, const struct work *w)
     if (status)
         return status;
     if (!(status = staging_grow(b, &b->staged, bytes_of(w, w->n)))) {
-        pack(b, true, NULL, 0, b->sources.n, w->n, w->n_words, b->staged.at);
+        pack(b, w, true, NULL, b->staged.at);
         b->staged_shape = w->shape;
     }
     leave(b);

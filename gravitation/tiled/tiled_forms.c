@@ -127,9 +127,11 @@ int shoal_tiled_form_for(const shoal_tiled_options *options, int wants, bool all
 
 /* ---- measured and kept ------------------------------------------------------------------------------------------- */
 
+enum { KEPT_PATH = 600 }; /* bytes of a file's name */
+
 /* The file of a choice; false if there is no private folder. */
 static bool kept_path(const char *device, const shoal_tiled_options *options, int wants, int masses, long n, bool make,
-                      char *path, size_t size)
+                      char path[KEPT_PATH])
 {
     char folder[512], what[160];
     int class = 0;
@@ -145,13 +147,13 @@ static bool kept_path(const char *device, const shoal_tiled_options *options, in
     for (int i = 0; i < FORMS_MAIN; i++)
         shoal_hash_bytes(&key, shoal_tiled_forms[i].shape, sizeof shoal_tiled_forms[i].shape);
     const unsigned long long a = key.a, b = key.b;
-    return snprintf(path, size, "%s/%016llx%016llx.choice", folder, a, b) < (int)size;
+    return snprintf(path, KEPT_PATH, "%s/%016llx%016llx.choice", folder, a, b) < KEPT_PATH;
 }
 
 int shoal_tiled_form_kept(const char *device, const shoal_tiled_options *options, int wants, int masses, long n)
 {
-    char path[600], word[32] = "";
-    if (!kept_path(device, options, wants, masses, n, false, path, sizeof path))
+    char path[KEPT_PATH], word[32] = "";
+    if (!kept_path(device, options, wants, masses, n, false, path))
         return -1;
     if (!shoal_cache_read(path, word, sizeof word))
         return -1;
@@ -163,8 +165,8 @@ int shoal_tiled_form_kept(const char *device, const shoal_tiled_options *options
 void shoal_tiled_form_keep(const char *device, const shoal_tiled_options *options, int wants, int masses, long n,
                            int form)
 {
-    char path[600], word[40];
+    char path[KEPT_PATH], word[40];
     snprintf(word, sizeof word, "%s\n", shoal_tiled_forms[form].name);
-    if (kept_path(device, options, wants, masses, n, true, path, sizeof path))
+    if (kept_path(device, options, wants, masses, n, true, path))
         shoal_cache_write(path, word);
 }

@@ -105,7 +105,7 @@ void shoal_big_sphere_release(shoal_big_sphere *sphere);
 /* One body of the Kuzmin disc (G = M = a = 1). rng: a gsl_rng. */
 void shoal_big_kuzmin(void *rng, double r_max, double toomre_q, double x[3], double v[3]);
 
-/* ---- step.c, step_leapfrog.c, step_hermite.c: integrators -------------------------------------------------------- */
+/* ---- step.c, step_leapfrog.c, step_hermite.c: propagators -------------------------------------------------------- */
 
 /* How steps are chosen. */
 typedef struct shoal_big_steps {

@@ -170,7 +170,7 @@ static bool big_word_at(int i, big_word *word)
     i -= SHOAL_COUNT(models);
     const int n_methods = shoal_count((const void *const *)shoal_big_methods);
     if (i < n_methods) {
-        *word = (big_word){"integrator", shoal_big_methods[i]->name, shoal_big_methods[i]->doc, ""};
+        *word = (big_word){"propagator", shoal_big_methods[i]->name, shoal_big_methods[i]->doc, ""};
         return true;
     }
     i -= n_methods;

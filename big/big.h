@@ -82,8 +82,6 @@ typedef struct shoal_big_model {
 } shoal_big_model;
 
 const char *shoal_big_model_name(int kind);
-/* Virial radius over scale radius: a of Plummer, Hernquist and Kuzmin, King's core radius, the radius of a sphere. */
-double shoal_big_model_virial(const shoal_big_model *model);
 /* Equal masses; barycentre at the origin, at rest. The same bodies for the same model, n and seed. */
 shoal_status shoal_big_generate(shoal_context *context, const shoal_big_model *model, shoal_big_bodies *bodies);
 
@@ -107,7 +105,7 @@ void shoal_big_sphere_release(shoal_big_sphere *sphere);
 /* One body of the Kuzmin disc (G = M = a = 1). rng: a gsl_rng. */
 void shoal_big_kuzmin(void *rng, double r_max, double toomre_q, double x[3], double v[3]);
 
-/* ---- step.c, step_leapfrog.c, step_hermite.c: integrators -------------------------------------------------------- */
+/* ---- step.c, step_leapfrog.c, step_hermite.c: propagators -------------------------------------------------------- */
 
 /* How steps are chosen. */
 typedef struct shoal_big_steps {

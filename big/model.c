@@ -89,14 +89,6 @@ static shoal_status make_sphere(shoal_context *context, const shoal_big_model *m
     }
 }
 
-double shoal_big_model_virial(const shoal_big_model *model)
-{
-    shoal_big_sphere sphere;
-    const double virial = make_sphere(NULL, model, &sphere) == SHOAL_OK ? sphere.virial : NAN;
-    shoal_big_sphere_release(&sphere);
-    return virial;
-}
-
 shoal_status shoal_big_generate(shoal_context *context, const shoal_big_model *model, shoal_big_bodies *bodies)
 {
     shoal_big_sphere sphere;

@@ -7,7 +7,7 @@
  *     /diagnostics/NAME    [row], the columns of big.h in the units of the config
  *     /checkpoint          the state after the last row, in inner units (G = 1): mass [n], position [3][n], velocity
  *                          [3][n],
- *                          slots [k][n] of the integrator; attributes time, level, last_step, steps, interactions,
+ *                          slots [k][n] of the propagator; attributes time, level, last_step, steps, interactions,
  *                              kernel,
  *                          row_kernel
  *
@@ -106,7 +106,7 @@ static shoal_status write_state(const shoal_big_record *record, shoal_h5 *h5)
     STEP(shoal_h5_write(h5, "/checkpoint/velocity", H5T_NATIVE_DOUBLE, 3, b->n, b->v, "inner",
                         "vx, vy, vz of the bodies"));
     STEP(shoal_h5_write(h5, "/checkpoint/slots", H5T_NATIVE_DOUBLE, record->n_slots, b->n, record->slots, "inner",
-                        "what the integrator carries from step to step"));
+                        "what the propagator carries from step to step"));
     return status;
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * step.c: what the integrators of one big system share. The way to the next output is cut into equal parts no longer
+ * step.c: what the propagators of one big system share. The way to the next output is cut into equal parts no longer
  * than the longest step, and these into powers of two: every body arrives at each output exactly, and nothing is
  * interpolated.
  */

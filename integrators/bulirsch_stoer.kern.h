@@ -70,9 +70,9 @@ LANE_FN int bs_columns(const shoal_kernel_args *k)
 
 /* One column: t = [2 * XYZ * n] distances from uniform motion and changes of the velocity after a time `span` in so
  * many steps. */
-LANE_FN void bs_column(const shoal_kernel_args *k, int n, const real *m, const real *x, const real *v, real span,
-                       int steps, real *t)
+LANE_FN void bs_column(const shoal_kernel_args *k, int n, const real *m, const real *s, real span, int steps, real *t)
 {
+    const real *x = s + BS_X * n, *v = s + BS_V * n;
     real at[XYZ * LANE_ROOM(n)], a[XYZ * LANE_ROOM(n)], extra[XYZ * LANE_ROOM(n)];
     real auxiliary[XYZ * LANE_ROOM(n)], speed[XYZ * LANE_ROOM(n)];
     const real h = span / lane_set(steps), half = 0.5 * h;
@@ -140,7 +140,7 @@ LANE_FN real propagator_step(const shoal_kernel_args *k, int n, int compensated,
     real finest[2 * XYZ * LANE_ROOM(n)], more[2 * XYZ * LANE_ROOM(n)], error[2 * XYZ * LANE_ROOM(n)],
         t[2 * XYZ * LANE_ROOM(n)];
 
-    bs_column(k, n, m, x, v, span, columns, finest);
+    bs_column(k, n, m, s, span, columns, finest);
     LANE_UNROLL
     for (int c = 0; c < 2 * XYZ * n; c++)
         more[c] = error[c] = zero;
@@ -154,7 +154,7 @@ LANE_FN real propagator_step(const shoal_kernel_args *k, int n, int compensated,
             }
         const double weight = numerator / denominator, ratio = (double)columns / j;
         const real in_result = lane_set(weight), in_error = lane_set(weight * ratio * ratio);
-        bs_column(k, n, m, x, v, span, j, t);
+        bs_column(k, n, m, s, span, j, t);
         LANE_UNROLL
         for (int c = 0; c < 2 * XYZ * n; c++) {
             const real difference = t[c] - finest[c];

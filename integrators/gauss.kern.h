@@ -51,33 +51,77 @@ LANE_FN void propagator_prepare(const shoal_kernel_args *k, int n, const real *m
         s[c] = lane_set(0.0);
 }
 
-LANE_FN void propagator_step(const shoal_kernel_args *k, int n, int compensated, const real *m, real *s, real h)
-{
-    const int stages = 2 * chosen(k, 0) + 2; /* order 4 | 8 | 12 */
-    /* in the tables */
-    const int first = stages == 2 ? 0 : stages == 4 ? 2 : 6, square = stages == 2 ? 0 : stages == 4 ? 4 : 20;
-    real *x = s + GAUSS_X * n, *v = s + GAUSS_V * n, *f = s + GAUSS_F * n, *ex = s + GAUSS_EX * n,
-         *ev = s + GAUSS_EV * n;
-    real g[GAUSS_STAGES * XYZ * LANE_ROOM(n)]; /* h b_j f_j */
-    real at[XYZ * LANE_ROOM(n)], speed[XYZ * LANE_ROOM(n)], a[XYZ * LANE_ROOM(n)];
-    const real zero = lane_set(0.0);
+/* The method in work: its stages, and its first one in the tables, of numbers a stage and of numbers a pair of them. */
+typedef struct gauss_method {
+    int stages, first, square;
+} gauss_method;
 
+LANE_FN gauss_method gauss_chosen(const shoal_kernel_args *k)
+{
+    gauss_method g;
+    g.stages = 2 * chosen(k, 0) + 2; /* order 4 | 8 | 12 */
+    g.first = g.stages == 2 ? 0 : g.stages == 4 ? 2 : 6;
+    g.square = g.stages == 2 ? 0 : g.stages == 4 ? 4 : 20;
+    return g;
+}
+
+/* g = h b_j f_j as the polynomial through the last step's stages f makes them expected. */
+LANE_FN void gauss_predict(gauss_method of, int n, const real *f, real h, real *g)
+{
     LANE_KEEP_ROLLED
-    for (int i = 0; i < stages; i++) {
+    for (int i = 0; i < of.stages; i++) {
         real *guess = g + XYZ * n * i;
         LANE_UNROLL
         for (int c = 0; c < XYZ * n; c++)
-            guess[c] = zero;
+            guess[c] = lane_set(0.0);
         LANE_KEEP_ROLLED
-        for (int j = 0; j < stages; j++) {
-            const real weight = (gauss_b[first + i] * gauss_next[square + i * stages + j]) * h;
+        for (int j = 0; j < of.stages; j++) {
+            const real weight = (gauss_b[of.first + i] * gauss_next[of.square + i * of.stages + j]) * h;
             LANE_UNROLL
             for (int c = 0; c < XYZ * n; c++)
                 guess[c] = lane_fma(weight, f[XYZ * n * j + c], guess[c]);
         }
     }
+}
 
-    const int bodies = real_bodies(k, n);
+/* The step from its stages g; their f are kept for the next one. */
+LANE_FN void gauss_add(gauss_method of, int n, int compensated, real *s, real h, const real *g)
+{
+    real *x = s + GAUSS_X * n, *v = s + GAUSS_V * n, *f = s + GAUSS_F * n, *ex = s + GAUSS_EX * n,
+         *ev = s + GAUSS_EV * n;
+    real at[XYZ * LANE_ROOM(n)], speed[XYZ * LANE_ROOM(n)];
+    LANE_UNROLL
+    for (int c = 0; c < XYZ * n; c++) {
+        at[c] = compensated ? -ev[c] : lane_set(0.0);
+        speed[c] = lane_set(0.0);
+    }
+    LANE_KEEP_ROLLED
+    for (int j = 0; j < of.stages; j++) {
+        const real rest = lane_set(1.0 - gauss_c[of.first + j]), per_force = 1.0 / (gauss_b[of.first + j] * h);
+        LANE_UNROLL
+        for (int c = 0; c < XYZ * n; c++) {
+            const real kick = g[XYZ * n * j + c];
+            at[c] = lane_fma(rest, kick, at[c]);
+            speed[c] = speed[c] + kick;
+            f[XYZ * n * j + c] = per_force * kick;
+        }
+    }
+    LANE_UNROLL
+    for (int c = 0; c < XYZ * n; c++) {
+        lane_add(compensated, &x[c], &ex[c], lane_fma(h, v[c], h * at[c]));
+        lane_add(compensated, &v[c], &ev[c], speed[c]);
+    }
+}
+
+LANE_FN void propagator_step(const shoal_kernel_args *k, int n, int compensated, const real *m, real *s, real h)
+{
+    const gauss_method of = gauss_chosen(k);
+    const int stages = of.stages, first = of.first, square = of.square, bodies = real_bodies(k, n);
+    const real *x = s + GAUSS_X * n, *v = s + GAUSS_V * n;
+    real g[GAUSS_STAGES * XYZ * LANE_ROOM(n)]; /* h b_j f_j */
+    real at[XYZ * LANE_ROOM(n)], speed[XYZ * LANE_ROOM(n)], a[XYZ * LANE_ROOM(n)];
+    const real zero = lane_set(0.0);
+    gauss_predict(of, n, s + GAUSS_F * n, h, g);
     mask moving = h == h;
     real least = lane_set(1e300);
     LANE_KEEP_ROLLED
@@ -127,26 +171,5 @@ LANE_FN void propagator_step(const shoal_kernel_args *k, int n, int compensated,
         moving = moving & (change > zero) & ((change < least) | (change > GAUSS_AT_ROUNDING * size));
         least = change;
     }
-
-    LANE_UNROLL
-    for (int c = 0; c < XYZ * n; c++) {
-        at[c] = compensated ? -ev[c] : zero;
-        speed[c] = zero;
-    }
-    LANE_KEEP_ROLLED
-    for (int j = 0; j < stages; j++) {
-        const real rest = lane_set(1.0 - gauss_c[first + j]), per_force = 1.0 / (gauss_b[first + j] * h);
-        LANE_UNROLL
-        for (int c = 0; c < XYZ * n; c++) {
-            const real kick = g[XYZ * n * j + c];
-            at[c] = lane_fma(rest, kick, at[c]);
-            speed[c] = speed[c] + kick;
-            f[XYZ * n * j + c] = per_force * kick;
-        }
-    }
-    LANE_UNROLL
-    for (int c = 0; c < XYZ * n; c++) {
-        lane_add(compensated, &x[c], &ex[c], lane_fma(h, v[c], h * at[c]));
-        lane_add(compensated, &v[c], &ev[c], speed[c]);
-    }
+    gauss_add(of, n, compensated, s, h, g);
 }

@@ -4,17 +4,16 @@
  * choice of h.
  *
  *     timescale  h' = h tau (5040 epsilon)^(1/7),  tau^2 = min_i 2 y2 / (y3 + sqrt(y2 y4)),
- *                y2 = |a|^2, y3 = |da/ds|^2, y4 = |d2a/ds2|^2 at the end of the step: Pham, Rein & Spiegel 2024, OJAp
- *                    7, 1;
- *                but a body's tau^2 is not below y3 / 4 y4: the published one is zero where a body passes a point
- *                    without
- *                acceleration, as in the figure of eight (Kepler orbits never come to that bound). One whose |a| is
- *                    below 2^-24 of the
- *                largest has none: what pulls at it may cancel but for rounding, which no step is short enough for; and
- *                    tau is
- *                (length / |a|)^(1/2), so that only lengths that much shorter than others' would make it the shortest
- *     global     h' = h (epsilon max_i |a| / max_i |b_6|)^(1/7): Rein & Spiegel 2015, MNRAS 446, 1424, equations 8 to
- *                11
+ *                y2 = |a|^2, y3 = |da/ds|^2, y4 = |d2a/ds2|^2 at the end of the step
+ *     global     h' = h (epsilon max_i |a| / max_i |b_6|)^(1/7)
+ *
+ * (Pham, Rein & Spiegel 2024, OJAp 7, 1; Rein & Spiegel 2015, MNRAS 446, 1424, equations 8 to 11.)
+ *
+ * Two things differ from the published timescale. A body's tau^2 is not below y3 / 4 y4: the published one is zero
+ * where a body passes a point without acceleration, as in the figure of eight. (Kepler orbits never come to that
+ * bound.) And a body whose |a| is below 2^-24 of the largest has no tau: the pulls at it may cancel but for rounding,
+ * which no step is short enough for. Since tau is (length / |a|)^(1/2), such a body could only have the shortest one
+ * if its length were that much shorter than the others'.
  *
  * A step whose h' is below h/4 is rejected; h' is at most 4 h.
  */

@@ -97,7 +97,8 @@ LANE_FN void radau_predict(int n, const real *s, real h, real *f)
     }
 }
 
-/* Positions and, if some force asks for them, velocities at a node. */
+/* Positions and, if some force asks for them, velocities at a node. Inlined: its nine arguments cost nothing, and a
+ * struct of arrays would hide which of them a step changes. */
 LANE_FN void radau_at_node(const shoal_kernel_args *k, int n, const real *s, real h, const real *a, const real *f,
                            int node, real *x, real *v)
 {
@@ -242,7 +243,7 @@ LANE_FN void radau_add(int compensated, mask where, real *value, real *error, re
     *value = lane_select(where, whole, *value);
 }
 
-/* The step itself, for the lanes `where`. */
+/* The step itself, for the lanes `where`. (As many arguments as radau_at_node, and why.) */
 LANE_FN void radau_move(int n, int compensated, mask where, real *s, real h, const real *a, const real *b,
                         const real *once, const real *twice)
 {

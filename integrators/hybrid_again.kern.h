@@ -167,9 +167,9 @@ LANE_FN void hybrid_inside_view(const shoal_kernel_args *k, int n, const real *m
     DRIFT_UNROLL
     for (int i = 1; i < bodies; i++) {
         const mask drifts = flags.drifts[i];
+        const real at[6] = {x[i], x[n + i], x[2 * n + i], v[i], v[n + i], v[2 * n + i]};
         if (lane_any(lane_not(drifts)))
-            kepler_change(m[0], time, x[i], x[n + i], x[2 * n + i], v[i], v[n + i], v[2 * n + i], &d[0], &d[1], &d[2],
-                          &d[3], &d[4], &d[5]);
+            kepler_change(m[0], time, 1, at, d);
         DRIFT_UNROLL
         for (int c = 0; c < 3; c++) {
             s[c * bodies + i] = x[c * n + i] + lane_select(drifts, dx[c * n + i], d[c]);
@@ -316,8 +316,7 @@ LANE_FN void hybrid_arrive(const shoal_kernel_args *k, int n, int compensated, c
     DRIFT_UNROLL
     for (int i = 1; i < bodies; i++) {
         if (lane_any(w->again & lane_not(w->drifts[i]))) {
-            kepler_change(m[0], h, t[i], t[n + i], t[2 * n + i], t[3 * n + i], t[4 * n + i], t[5 * n + i], &d[0], &d[1],
-                          &d[2], &d[3], &d[4], &d[5]);
+            kepler_change(m[0], h, n, t + i, d);
             if (VARIATIONAL(k))
                 kepler_tangent(m[0], h, n, t + i, d, t + bodies + i, e);
         }

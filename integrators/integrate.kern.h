@@ -484,8 +484,20 @@ LANE_FN void watch_step(const shoal_kernel_args *k, lane_id id, mask live, const
             shown = *inside;
         lane_event seen;
         event_none(&seen);
-        monitors_observe(k, id, live & moved, bodies, m, before, w, clock_length(clock), clock_phase(clock),
-                         clock_time(clock, lane_set(1.0)), tangent2, watch, inside, &seen);
+        lane_view view;
+        view.id = id;
+        view.n = bodies;
+        view.m = m;
+        view.before = before;
+        view.after = w;
+        view.h = clock_length(clock);
+        view.phase = clock_phase(clock);
+        view.time = clock_time(clock, lane_set(1.0));
+        view.tangent2 = tangent2;
+        view.star = view.planets = view.whole = live & moved;
+        view.late = lane_set(0.0);
+        view.part = 0;
+        monitors_observe(k, &view, watch, inside, &seen);
         event_offer(event, seen.hit & moved, seen.fraction, seen.outcome, seen.body_a, seen.body_b);
         if (PROPAGATOR_ADAPTIVE || PROPAGATOR_PARKS)
             for (int i = 0; i < (int)(sizeof was / sizeof(real)); i++)

@@ -3,15 +3,13 @@
  * jacobi.kern.h: symplectic splittings of planetary motion in Jacobi coordinates; what mvs_jacobi and saba have in
  * common.
  *
- *     H = A + B,   A = sum p_i^2 / 2 m'_i - m'_i eta_i / |X_i|   (a Kepler orbit about the mass eta_i = m_0 + ... + m_i
- *                  each),
- *     B = the rest: attractions among the planets (direct), and what the true place of the star and of the inner
- *         planets differs
- *         from their barycentre (indirect), so that
- *         dV_i/dt = [Jacobi transform of all Newtonian accelerations]_i + eta_i X_i / |X_i|^3;
- *         the attraction between bodies 0 and 1 is wholly in A.
+ *     H = A + B,   A = sum p_i^2 / 2 m'_i - m'_i eta_i / |X_i|,   eta_i = m_0 + ... + m_i
+ *     step = A(c_1 h) B(d_1 h) A(c_2 h) ... B(d_s h) A(c_1 h),    X_i = x_i - (barycentre of the bodies before i)
  *
- *     step = A(c_1 h) B(d_1 h) A(c_2 h) ... B(d_s h) A(c_1 h),   X_i = x_i - (barycentre of the bodies before i)
+ * A moves each body on a Kepler orbit about the mass eta_i. B is the rest: the attractions among the planets (direct),
+ * and the difference between the true places of the star and the inner planets and their barycentre (indirect). So B
+ * makes dV_i/dt = [Jacobi transform of all Newtonian accelerations]_i + eta_i X_i / |X_i|^3; the attraction between
+ * bodies 0 and 1 is wholly in A.
  *
  * Wisdom & Holman 1991, AJ 102, 1528; Rein & Tamayo 2015, MNRAS 452, 376 (section 2.1). The barycentre itself is at
  * rest and not carried.
@@ -20,12 +18,10 @@
  *   corrector   C(h) step^n C(h)^-1 with the symplectic corrector of Wisdom 2006, AJ 131, 2294:
  *               Z(-a_N h, -b_N h) ... Z(a_N h, b_N h), Z(a, b) = A(a) B(-b) A(-2a) B(b) A(a), a_j = j sqrt(7/40);
  *   lazy        kicks by the lazy implementer's kernel: B's accelerations at X + (h^2/12) (B's accelerations at X)
- *               (Wisdom,
- *               Holman & Touma 1996, equation 10.6; Rein, Tamayo & Brown 2019, MNRAS 489, 4632, section 4);
+ *               (Wisdom, Holman & Touma 1996, equation 10.6; Rein, Tamayo & Brown 2019, MNRAS 489, 4632, section 4);
  *   commutator  before and after a step a kick by 12 g h times the difference of the two accelerations just named:
  *               exp(-g h^3 {{A,B},B}) to h^5 eps^3 (Laskar & Robutel 2001, CeMDA 80, 39, equation 22; section 5 of
- *                   Rein, Tamayo
- *               & Brown for the lazy form).
+ *               Rein, Tamayo & Brown for the lazy form).
  *
  * Extra forces f belong to B, in every kick named here, as f's Jacobi transform at the velocities in the middle of the
  * kick (forces_mean). If they depend on positions alone, all that is said of B holds for them: correctors, kernel and
@@ -71,6 +67,11 @@ LANE_TABLE double corrector_b[CORRECTOR_ORDERS][CORRECTOR_MOST] = {
     {0.09305610377142595859154, -0.06519286357637789365829, 0.03242219886471358029368, -0.01207176082234229106245,
      0.003313257706938065565549, -0.0006359998307581765898317, 0.00007643635522793573836324,
      -0.000004334741547337358019065}};
+
+/* The masses that Jacobi coordinates go by; borrowed. */
+typedef struct jacobi_frame {
+    const real *m, *eta, *inverse; /* 1 / eta */
+} jacobi_frame;
 
 /* eta_i = m_0 + ... + m_i, and 1 / eta_i; of a thread's own body i = 1, and of the one before it. */
 LANE_FN void jacobi_masses(int n, const real *m, real *eta, real *inverse)
@@ -141,7 +142,7 @@ LANE_FN void jacobi_drift(const shoal_kernel_args *k, int n, int compensated, co
         real at[12], d[12]; /* planet and tangent vector in turns */
         team_vector(n, i, s, at);
         team_vector(n, i, s + JACOBI_V * n, at + 3);
-        kepler_change(eta[i], h, at[0], at[1], at[2], at[3], at[4], at[5], &d[0], &d[1], &d[2], &d[3], &d[4], &d[5]);
+        kepler_change(eta[i], h, 1, at, d);
         if (VARIATIONAL(k)) {
             team_vector(n, bodies + i, s, at + 6);
             team_vector(n, bodies + i, s + JACOBI_V * n, at + 9);
@@ -205,9 +206,9 @@ LANE_BIG_FN void jacobi_forces(const shoal_kernel_args *k, int n, const real *m,
 
 /* The accelerations of B in a kick of length h at the Jacobi positions s = [3 * n]; forces see the velocities behind
  * them. */
-LANE_FN void jacobi_acceleration(const shoal_kernel_args *k, int n, const real *m, const real *eta, const real *inverse,
-                                 const real *s, real h, real *a)
+LANE_FN void jacobi_acceleration(const shoal_kernel_args *k, int n, jacobi_frame of, const real *s, real h, real *a)
 {
+    const real *m = of.m, *eta = of.eta, *inverse = of.inverse;
     const int bodies = real_bodies(k, n), halves = 1 + VARIATIONAL(k); /* the bodies, their changes */
     /* q: positions relative to body 0 */
     real q[XYZ * LANE_ROOM(n)], sum[XYZ * LANE_ROOM(n)], p[2 * XYZ], pull[XYZ * LANE_ROOM(n)];
@@ -283,12 +284,10 @@ LANE_FN void jacobi_acceleration(const shoal_kernel_args *k, int n, const real *
         jacobi_forces(k, n, m, inverse, s, h, a);
 }
 
-/* The same at X + (length^2 / 12) a. */
-LANE_FN void jacobi_displaced(const shoal_kernel_args *k, int n, const real *m, const real *eta, const real *inverse,
-                              const real *s, const real *a, real length, real h, real *displaced)
+/* The Jacobi positions, and with forces the velocities, at X + (length^2 / 12) a. */
+LANE_FN void jacobi_displace(const shoal_kernel_args *k, int n, const real *s, const real *a, real length, real *at)
 {
     const real shift = lane_set(1.0 / 12.0) * length * length;
-    real at[2 * XYZ * LANE_ROOM(n)];
     LANE_UNROLL
     for (int c = 0; c < XYZ; c++) {
         LANE_UNROLL
@@ -298,7 +297,6 @@ LANE_FN void jacobi_displaced(const shoal_kernel_args *k, int n, const real *m, 
                 at[(JACOBI_V + c) * n + i] = s[(JACOBI_V + c) * n + i];
         }
     }
-    jacobi_acceleration(k, n, m, eta, inverse, at, h, displaced);
 }
 
 LANE_FN void jacobi_push(int n, int compensated, real *s, const real *a, real h)
@@ -312,23 +310,25 @@ LANE_FN void jacobi_push(int n, int compensated, real *s, const real *a, real h)
 }
 
 /* B(h), lazily or not */
-LANE_FN void jacobi_kick(const shoal_kernel_args *k, int n, int compensated, int lazy, const real *m, const real *eta,
-                         const real *inverse, real *s, real h)
+LANE_FN void jacobi_kick(const shoal_kernel_args *k, int n, int compensated, int lazy, jacobi_frame of, real *s, real h)
 {
-    real a[XYZ * LANE_ROOM(n)], displaced[XYZ * LANE_ROOM(n)];
-    jacobi_acceleration(k, n, m, eta, inverse, s, h, a);
-    if (lazy)
-        jacobi_displaced(k, n, m, eta, inverse, s, a, h, h, displaced);
+    real a[XYZ * LANE_ROOM(n)], at[2 * XYZ * LANE_ROOM(n)], displaced[XYZ * LANE_ROOM(n)];
+    jacobi_acceleration(k, n, of, s, h, a);
+    if (lazy) {
+        jacobi_displace(k, n, s, a, h, at);
+        jacobi_acceleration(k, n, of, at, h, displaced);
+    }
     jacobi_push(n, compensated, s, lazy ? displaced : a, h);
 }
 
 /* The commutator kick of a step of length h, `times` times. */
-LANE_FN void jacobi_commutator_kick(const shoal_kernel_args *k, int n, int compensated, const real *m, const real *eta,
-                                    const real *inverse, real *s, real h, real times)
+LANE_FN void jacobi_commutator_kick(const shoal_kernel_args *k, int n, int compensated, jacobi_frame of, real *s,
+                                    real h, real times)
 {
-    real a[XYZ * LANE_ROOM(n)], displaced[XYZ * LANE_ROOM(n)];
-    jacobi_acceleration(k, n, m, eta, inverse, s, lane_set(0.0), a);
-    jacobi_displaced(k, n, m, eta, inverse, s, a, h, lane_set(0.0), displaced);
+    real a[XYZ * LANE_ROOM(n)], at[2 * XYZ * LANE_ROOM(n)], displaced[XYZ * LANE_ROOM(n)];
+    jacobi_acceleration(k, n, of, s, lane_set(0.0), a);
+    jacobi_displace(k, n, s, a, h, at);
+    jacobi_acceleration(k, n, of, at, lane_set(0.0), displaced);
     LANE_UNROLL
     for (int c = 0; c < XYZ; c++) {
         LANE_UNROLL
@@ -339,8 +339,7 @@ LANE_FN void jacobi_commutator_kick(const shoal_kernel_args *k, int n, int compe
 }
 
 /* C(h), or its inverse for sign = -1. */
-LANE_FN void jacobi_corrector(const shoal_kernel_args *k, int n, const real *m, const real *eta, const real *inverse,
-                              real *s, real h, double sign)
+LANE_FN void jacobi_corrector(const shoal_kernel_args *k, int n, jacobi_frame of, real *s, real h, double sign)
 {
     const int order = SPLITTING_CORRECTOR(k), row = order < 5 ? 0 : order < 7 ? 1 : order < 11 ? 2 : order < 17 ? 3 : 4;
     const int half = row < 3 ? row + 1 : row == 3 ? 5 : 8;
@@ -351,11 +350,11 @@ LANE_FN void jacobi_corrector(const shoal_kernel_args *k, int n, const real *m, 
         const double side = z < half ? -1.0 : 1.0;
         const real a = side * 0.418330013267037773989 * j * h;
         const real b = side * sign * corrector_b[row][j - 1] * h;
-        jacobi_drift(k, n, 0, eta, s, second ? -2.0 * a : owed + a);
-        jacobi_kick(k, n, 0, 0, m, eta, inverse, s, second ? b : -b);
+        jacobi_drift(k, n, 0, of.eta, s, second ? -2.0 * a : owed + a);
+        jacobi_kick(k, n, 0, 0, of, s, second ? b : -b);
         owed = a;
     }
-    jacobi_drift(k, n, 0, eta, s, owed);
+    jacobi_drift(k, n, 0, of.eta, s, owed);
 }
 
 /* Pay what is owed. On the CPU a call: it is rare, or there is time. */
@@ -365,13 +364,14 @@ LANE_BIG_FN void propagator_synchronise(const shoal_kernel_args *k, const real *
     const int n = BODIES(k);
     real eta[LANE_ROOM(n)], inverse[LANE_ROOM(n)];
     real *last = &s[JACOBI_LAST(n)];
+    const jacobi_frame of = {m, eta, inverse};
     jacobi_masses(real_bodies(k, n), m, eta, inverse);
     if (SPLITTING_COMMUTATOR(k) != 0.0)
-        jacobi_commutator_kick(k, n, 0, m, eta, inverse, s, *last, lane_set(1.0));
+        jacobi_commutator_kick(k, n, 0, of, s, *last, lane_set(1.0));
     else
         jacobi_drift(k, n, 0, eta, s, splitting_drift(k, 0) * *last);
     if (SPLITTING_CORRECTOR(k))
-        jacobi_corrector(k, n, m, eta, inverse, s, *last, -1.0);
+        jacobi_corrector(k, n, of, s, *last, -1.0);
     *last = lane_set(0.0);
 }
 
@@ -381,9 +381,10 @@ LANE_BIG_FN void jacobi_change_length(const shoal_kernel_args *k, const real *m,
     const int n = BODIES(k);
     real eta[LANE_ROOM(n)], inverse[LANE_ROOM(n)];
     propagator_synchronise(k, m, s);
+    const jacobi_frame of = {m, eta, inverse};
     jacobi_masses(real_bodies(k, n), m, eta, inverse);
     if (SPLITTING_CORRECTOR(k))
-        jacobi_corrector(k, n, m, eta, inverse, s, h, 1.0);
+        jacobi_corrector(k, n, of, s, h, 1.0);
 }
 
 LANE_FN void propagator_prepare(const shoal_kernel_args *k, int n, const real *m, const real *w, real *s)
@@ -405,6 +406,7 @@ LANE_FN void propagator_step(const shoal_kernel_args *k, int n, int compensated,
     const int stages = SPLITTING_STAGES(k);
     const bool commutator = SPLITTING_COMMUTATOR(k) != 0.0;
     real eta[LANE_ROOM(n)], inverse[LANE_ROOM(n)], last = s[JACOBI_LAST(n)];
+    const jacobi_frame of = {m, eta, inverse};
     jacobi_masses(real_bodies(k, n), m, eta, inverse);
     if (commutator || SPLITTING_CORRECTOR(k)) {
         const mask changes = last != h;
@@ -421,14 +423,13 @@ LANE_FN void propagator_step(const shoal_kernel_args *k, int n, int compensated,
         }
     }
     if (commutator)
-        jacobi_commutator_kick(k, n, compensated, m, eta, inverse, s, h,
-                               lane_select(last == h, lane_set(2.0), lane_set(1.0)));
+        jacobi_commutator_kick(k, n, compensated, of, s, h, lane_select(last == h, lane_set(2.0), lane_set(1.0)));
     LANE_KEEP_ROLLED
     for (int j = 0; j < stages; j++) {
         const int drift = j <= stages / 2 ? j : stages - j, kick = 2 * j < stages ? j : stages - 1 - j;
         const real length = j == 0 && !commutator ? last + h : h;
         jacobi_drift(k, n, compensated, eta, s, splitting_drift(k, drift) * length);
-        jacobi_kick(k, n, compensated, SPLITTING_LAZY(k), m, eta, inverse, s, splitting_kick(k, kick) * h);
+        jacobi_kick(k, n, compensated, SPLITTING_LAZY(k), of, s, splitting_kick(k, kick) * h);
     }
     if (commutator)
         jacobi_drift(k, n, compensated, eta, s, splitting_drift(k, 0) * h);

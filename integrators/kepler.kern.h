@@ -80,40 +80,54 @@ LANE_FN void kepler_g(real beta, real X, real *g0, real *g1, real *g2, real *g3,
 
 #include "integrators/kepler_careful.kern.h"
 
-/* Advance by h: (x, y, z, vx, vy, vz) += (dx, dy, dz, dvx, dvy, dvz), the changes being returned. */
-LANE_FN void kepler_change(real mu, real h, real x, real y, real z, real vx, real vy, real vz, real *dx, real *dy,
-                           real *dz, real *dvx, real *dvy, real *dvz)
-{
-    const real one = lane_set(1.0), third = lane_set(1.0 / 3.0);
-    real r2 = lane_fma(z, z, lane_fma(y, y, x * x));
-    real v2 = lane_fma(vz, vz, lane_fma(vy, vy, vx * vx));
-    real eta = lane_fma(z, vz, lane_fma(y, vy, x * vx));
-    real r0_inverse = lane_rsqrt(r2);
-    real r0 = r2 * r0_inverse;
-    real beta = lane_fma(2.0 * mu, r0_inverse, -v2);
-    real zeta = lane_fnma(beta, r0, mu);
+/* What a step of a time h from positions x and velocities v depends on, beside them. */
+typedef struct kepler_orbit {
+    real mu, h;
+    real r0, r0_inverse, eta, beta, zeta;
+} kepler_orbit;
 
-    /* F = r0 (X + b2 X^2 + b3 X^3 + b4 X^4 + ...) - h, inverted: X = s (1 - b2 s + (2 b2^2 - b3) s^2 + ...), s = h /
-     * r0 */
-    real s = h * r0_inverse;
-    const real ratio = s * r0_inverse;
-    real t2 = 0.5 * eta * ratio, t3 = lane_set(1.0 / 6.0) * zeta * (ratio * s);
-    real t4 = lane_set(-1.0 / 12.0) * beta * (s * s);
+LANE_FN kepler_orbit kepler_orbit_of(real mu, real h, const real *x, const real *v)
+{
+    kepler_orbit o;
+    const real r2 = lane_fma(x[2], x[2], lane_fma(x[1], x[1], x[0] * x[0]));
+    const real v2 = lane_fma(v[2], v[2], lane_fma(v[1], v[1], v[0] * v[0]));
+    o.mu = mu;
+    o.h = h;
+    o.eta = lane_fma(x[2], v[2], lane_fma(x[1], v[1], x[0] * v[0]));
+    o.r0_inverse = lane_rsqrt(r2);
+    o.r0 = r2 * o.r0_inverse;
+    o.beta = lane_fma(2.0 * mu, o.r0_inverse, -v2);
+    o.zeta = lane_fnma(o.beta, o.r0, mu);
+    return o;
+}
+
+/* A guess of X: F = r0 (X + b2 X^2 + b3 X^3 + b4 X^4 + ...) - h, inverted, is X = s (1 - b2 s + (2 b2^2 - b3) s^2 +
+ * ...), s = h / r0. */
+LANE_FN real kepler_guess(const kepler_orbit *o)
+{
+    const real s = o->h * o->r0_inverse, ratio = s * o->r0_inverse;
+    const real t2 = 0.5 * o->eta * ratio, t3 = lane_set(1.0 / 6.0) * o->zeta * (ratio * s);
+    const real t4 = lane_set(-1.0 / 12.0) * o->beta * (s * s);
     real u = lane_fma(t2, t2, -t3);
     u = lane_fma(lane_fma(lane_set(-5.0), u, -t4), t2, lane_fma(t2, t2, u));
-    real X = lane_fma(s, u - t2, s);
+    return lane_fma(s, u - t2, s);
+}
 
-    real g0, g1, g2, g3, r, change = lane_set(0.0);
-    mask moving = h != lane_set(0.0);
+/* g[0..3]: G_0..G_3 at the root of F; g[0] is not refined. Returns the lanes that kepler_careful has to solve. */
+LANE_FN mask kepler_solve(const kepler_orbit *o, real *g)
+{
+    const real one = lane_set(1.0), third = lane_set(1.0 / 3.0), h = o->h, eta = o->eta, beta = o->beta, zeta = o->zeta;
+    const mask moving = h != lane_set(0.0);
+    real X = kepler_guess(o), change = lane_set(0.0);
     mask unsettled = moving;
     bool far;
     LANE_KEEP_ROLLED
     for (int round = 0; round <= KEPLER_ROUNDS; round++) {
-        kepler_g(beta, X, &g0, &g1, &g2, &g3, &far);
-        real F = lane_fma(r0, X, lane_fma(eta, g2, lane_fma(zeta, g3, -h)));
-        r = lane_fma(eta, g1, lane_fma(zeta, g2, r0));
-        real r1 = lane_fma(eta, g0, zeta * g1);             /* F'' */
-        real r2nd = lane_fma(zeta, g0, -(beta * eta) * g1); /* F''' */
+        kepler_g(beta, X, &g[0], &g[1], &g[2], &g[3], &far);
+        real F = lane_fma(o->r0, X, lane_fma(eta, g[2], lane_fma(zeta, g[3], -h)));
+        real r = lane_fma(eta, g[1], lane_fma(zeta, g[2], o->r0));
+        real r1 = lane_fma(eta, g[0], zeta * g[1]);             /* F'' */
+        real r2nd = lane_fma(zeta, g[0], -(beta * eta) * g[1]); /* F''' */
         real q = one / r;
         real d = -(F * q);                    /* Newton's correction */
         const real dq = d * q, a2 = -r1 * dq; /* twice a_2 */
@@ -127,7 +141,7 @@ LANE_FN void kepler_change(real mu, real h, real x, real y, real z, real vx, rea
         real next = X + change;
         if (round >= KEPLER_FAST)
             next = round == KEPLER_FAST
-                       ? s
+                       ? h * o->r0_inverse
                        : X - 5.0 * F / (r + lane_sqrt(lane_abs(lane_fnma(20.0 * F, r1, 16.0 * r * r))));
         X = lane_select(unsettled, next, X); /* a settled lane repeats its last round: neighbours change no bits */
     }
@@ -135,39 +149,47 @@ LANE_FN void kepler_change(real mu, real h, real x, real y, real z, real vx, rea
     if (far) {
         const real angle = beta * X * X;
         poor = poor | (moving & (lane_abs(angle) > one) &
-                       ((lane_abs(eta * g2) > 8.0 * lane_abs(h)) | (angle > lane_set(40.0))));
+                       ((lane_abs(eta * g[2]) > 8.0 * lane_abs(h)) | (angle > lane_set(40.0))));
     }
 
     /* G_k(X + change) from G_k(X): G_k' = G_{k-1}, G_0' = -beta G_1 */
     real half = 0.5 * change;
-    g3 = lane_fma(change, lane_fma(half, lane_fma(change * third, g0, g1), g2), g3);
-    g2 = lane_fma(change, lane_fma(half, g0, g1), g2);
-    g1 = lane_fma(change, lane_fma(half, -beta * g1, g0), g1);
-    r = lane_fma(eta, g1, lane_fma(zeta, g2, r0));
+    g[3] = lane_fma(change, lane_fma(half, lane_fma(change * third, g[0], g[1]), g[2]), g[3]);
+    g[2] = lane_fma(change, lane_fma(half, g[0], g[1]), g[2]);
+    g[1] = lane_fma(change, lane_fma(half, -beta * g[1], g[0]), g[1]);
+    return poor;
+}
 
-    real r_inverse = one / r;
-    real f = -(mu * g2) * r0_inverse;
-    real g = lane_fnma(mu, g3, h);
-    real fd = -(mu * g1) * r0_inverse * r_inverse;
-    real gd = -(mu * g2) * r_inverse;
-    f = lane_select(moving, f, lane_set(0.0));
-    g = lane_select(moving, g, lane_set(0.0));
-    fd = lane_select(moving, fd, lane_set(0.0));
-    gd = lane_select(moving, gd, lane_set(0.0));
-    *dx = lane_fma(g, vx, f * x);
-    *dy = lane_fma(g, vy, f * y);
-    *dz = lane_fma(g, vz, f * z);
-    *dvx = lane_fma(gd, vx, fd * x);
-    *dvy = lane_fma(gd, vy, fd * y);
-    *dvz = lane_fma(gd, vz, fd * z);
+/*
+ * A step of a time h about a mass mu.
+ *   s   [6], stride n: x, v before the step       d   [6]: what the step adds to them
+ */
+LANE_FN void kepler_change(real mu, real h, int n, const real *s, real *d)
+{
+    const real x[3] = {s[0], s[n], s[2 * n]}, v[3] = {s[3 * n], s[4 * n], s[5 * n]};
+    const kepler_orbit o = kepler_orbit_of(mu, h, x, v);
+    const mask moving = h != lane_set(0.0);
+    real g[4];
+    const mask poor = kepler_solve(&o, g);
+    const real r_inverse = lane_set(1.0) / lane_fma(o.eta, g[1], lane_fma(o.zeta, g[2], o.r0));
+    real F = -(mu * g[2]) * o.r0_inverse, G = lane_fnma(mu, g[3], h);
+    real Fd = -(mu * g[1]) * o.r0_inverse * r_inverse, Gd = -(mu * g[2]) * r_inverse;
+    F = lane_select(moving, F, lane_set(0.0));
+    G = lane_select(moving, G, lane_set(0.0));
+    Fd = lane_select(moving, Fd, lane_set(0.0));
+    Gd = lane_select(moving, Gd, lane_set(0.0));
+    LANE_UNROLL_XYZ
+    for (int c = 0; c < 3; c++) {
+        d[c] = lane_fma(G, v[c], F * x[c]);
+        d[3 + c] = lane_fma(Gd, v[c], Fd * x[c]);
+    }
     if (lane_any(poor)) {
-        const kepler_step careful = kepler_careful(poor, mu, h, x, y, z, vx, vy, vz);
-        *dx = lane_select(poor, careful.d[0], *dx);
-        *dy = lane_select(poor, careful.d[1], *dy);
-        *dz = lane_select(poor, careful.d[2], *dz);
-        *dvx = lane_select(poor, careful.d[3], *dvx);
-        *dvy = lane_select(poor, careful.d[4], *dvy);
-        *dvz = lane_select(poor, careful.d[5], *dvz);
+        const kepler_state careful = kepler_careful(poor, mu, h, kepler_state_of(x, v));
+        LANE_UNROLL_XYZ
+        for (int c = 0; c < 3; c++) {
+            d[c] = lane_select(poor, careful.x[c], d[c]);
+            d[3 + c] = lane_select(poor, careful.v[c], d[3 + c]);
+        }
     }
 }
 

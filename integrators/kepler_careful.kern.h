@@ -126,26 +126,39 @@ LANE_FN void careful_g(twin beta, twin X, twin *g1, twin *g2, twin *g3)
     *g1 = twin_add(X, twin_minus(twin_mul(beta, *g3)));
 }
 
-LANE_FN twin careful_dot(real ax, real ay, real az, real bx, real by, real bz)
+LANE_FN twin careful_dot(const real *a, const real *b)
 {
-    return twin_add(twin_times(twin_of(ax), bx), twin_add(twin_times(twin_of(ay), by), twin_times(twin_of(az), bz)));
+    return twin_add(twin_times(twin_of(a[0]), b[0]),
+                    twin_add(twin_times(twin_of(a[1]), b[1]), twin_times(twin_of(a[2]), b[2])));
 }
 
-typedef struct kepler_step {
-    real d[6]; /* changes of x y z vx vy vz */
-} kepler_step;
+/* Positions and velocities, or changes of them: a value, so that a caller's arrays stay in registers. */
+typedef struct kepler_state {
+    real x[3], v[3];
+} kepler_state;
 
-/* The lanes in `where`; the others are to be ignored. */
-LANE_RARE_FN kepler_step kepler_careful(mask where, real mu, real h, real x, real y, real z, real vx, real vy, real vz)
+LANE_FN kepler_state kepler_state_of(const real *x, const real *v)
+{
+    kepler_state s;
+    LANE_UNROLL_XYZ
+    for (int c = 0; c < 3; c++) {
+        s.x[c] = x[c];
+        s.v[c] = v[c];
+    }
+    return s;
+}
+
+/* What a step h adds to the state s in the lanes `where`; the others are to be ignored. */
+LANE_RARE_FN kepler_state kepler_careful(mask where, real mu, real h, kepler_state s)
 {
     const real zero = lane_set(0.0), one = lane_set(1.0);
     const real direction = lane_select(h < zero, -one, one); /* backwards is forwards with the velocity turned round */
-    vx = direction * vx;
-    vy = direction * vy;
-    vz = direction * vz;
+    LANE_UNROLL_XYZ
+    for (int c = 0; c < 3; c++)
+        s.v[c] = direction * s.v[c];
     h = direction * h;
-    const twin r2 = careful_dot(x, y, z, x, y, z), r0 = twin_sqrt(r2.hi, r2.lo), eta = careful_dot(x, y, z, vx, vy, vz);
-    const twin beta = twin_add(twin_div(twin_of(2.0 * mu), r0), twin_minus(careful_dot(vx, vy, vz, vx, vy, vz)));
+    const twin r2 = careful_dot(s.x, s.x), r0 = twin_sqrt(r2.hi, r2.lo), eta = careful_dot(s.x, s.v);
+    const twin beta = twin_add(twin_div(twin_of(2.0 * mu), r0), twin_minus(careful_dot(s.v, s.v)));
     const twin zeta = twin_add(twin_of(mu), twin_minus(twin_mul(beta, r0)));
     twin X = twin_div(twin_of(h), r0), g1, g2, g3, r;
     real low = zero, high = zero, last = X.hi;
@@ -179,12 +192,11 @@ LANE_RARE_FN kepler_step kepler_careful(mask where, real mu, real h, real x, rea
     const twin f = twin_minus(twin_div(twin_times(g2, mu), r0)), gd = twin_minus(twin_div(twin_times(g2, mu), r));
     const twin g = twin_add(twin_of(h), twin_minus(twin_times(g3, mu)));
     const twin fd = twin_minus(twin_div(twin_times(g1, mu), twin_mul(r0, r)));
-    const real at[3] = {x, y, z}, v[3] = {vx, vy, vz};
-    kepler_step change;
+    kepler_state change;
     LANE_UNROLL
     for (int c = 0; c < 3; c++) {
-        change.d[c] = twin_add(twin_times(f, at[c]), twin_times(g, v[c])).hi;
-        change.d[3 + c] = direction * twin_add(twin_times(fd, at[c]), twin_times(gd, v[c])).hi;
+        change.x[c] = twin_add(twin_times(f, s.x[c]), twin_times(g, s.v[c])).hi;
+        change.v[c] = direction * twin_add(twin_times(fd, s.x[c]), twin_times(gd, s.v[c])).hi;
     }
     return change;
 }

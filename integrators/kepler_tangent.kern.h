@@ -49,13 +49,8 @@ LANE_FN void kepler_tangent(real mu, real h, int n, const real *s, const real *d
     const real one = lane_set(1.0), third = lane_set(1.0 / 3.0);
     const real x[3] = {s[0], s[n], s[2 * n]}, v[3] = {s[3 * n], s[4 * n], s[5 * n]};
     const real dx[3] = {t[0], t[n], t[2 * n]}, dv[3] = {t[3 * n], t[4 * n], t[5 * n]};
-    real r2 = lane_fma(x[2], x[2], lane_fma(x[1], x[1], x[0] * x[0]));
-    real v2 = lane_fma(v[2], v[2], lane_fma(v[1], v[1], v[0] * v[0]));
-    real eta = lane_fma(x[2], v[2], lane_fma(x[1], v[1], x[0] * v[0]));
-    real r0_inverse = lane_rsqrt(r2);
-    real r0 = r2 * r0_inverse;
-    real beta = lane_fma(2.0 * mu, r0_inverse, -v2);
-    real zeta = lane_fnma(beta, r0, mu);
+    const kepler_orbit o = kepler_orbit_of(mu, h, x, v);
+    const real r0 = o.r0, r0_inverse = o.r0_inverse, eta = o.eta, beta = o.beta, zeta = o.zeta;
 
     /* eta_1 - eta_0 = x.d_v + v.d_x + d_x.d_v */
     real turn = beta * h;

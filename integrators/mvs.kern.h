@@ -169,7 +169,7 @@ LANE_FN void mvs_drift(const shoal_kernel_args *k, int n, int i, int compensated
     real at[12], d[12]; /* planet and tangent vector in turns */
     team_vector(n, i, s, at);
     team_vector(n, i, s + MVS_V * n, at + 3);
-    kepler_change(mu, h, at[0], at[1], at[2], at[3], at[4], at[5], &d[0], &d[1], &d[2], &d[3], &d[4], &d[5]);
+    kepler_change(mu, h, 1, at, d);
     if (VARIATIONAL(k)) {
         team_vector(n, change, s, at + 6);
         team_vector(n, change, s + MVS_V * n, at + 9);

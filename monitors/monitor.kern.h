@@ -86,8 +86,8 @@ LANE_FN real event_marked(const shoal_kernel_args *k, const lane_view *view, int
     return lane_load(k->watch, view->id, k->marks + a * view->n + b, k->n_watch);
 }
 
-/* A record, and its numbers, in the lanes `where`, where records are kept: one of each body a step and monitor, at
- * most. The lanes pause when the room runs short. */
+/* A record, each number an argument, in the lanes `where`, where records are kept: one of each body a step
+ * and monitor, at most. The lanes pause when the room runs short. */
 LANE_FN void record_add(const shoal_kernel_args *k, const lane_view *view, mask where, double what, real time,
                         double bodies, real distance, real speed, lane_event *event)
 {

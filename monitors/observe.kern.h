@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * observe.kern.h: shows a step to the monitors, and merges their verdicts
- (monitor.kern.h has their words).
+ * observe.kern.h: shows a step to the monitors and merges what they say. monitor.kern.h has the words of a monitor.
  */
 
 #include "monitors/monitor.kern.h"
@@ -120,7 +119,8 @@ LANE_FN void inside_forget(const shoal_kernel_args *k, int n, mask lanes, lane_i
 }
 
 /* Shows the monitors of pairs a substep of length h, from `fraction` of the step on and `part` of it long: pairs of
- * planets of the lanes `planets`, pairs with body 0 of the lanes `star`. */
+ * planets of the lanes `planets`, pairs with body 0 of the lanes `star`. It has so many arguments because it is called
+ * on a GPU, too, where they are in registers. */
 LANE_CALLED_FN void inside_observe(const shoal_kernel_args *k, int n, const real *m, const real *before,
                                    const real *after, mask planets, mask star, real h, real fraction, real part,
                                    lane_inside *inside)
@@ -152,38 +152,26 @@ LANE_CALLED_FN void inside_observe(const shoal_kernel_args *k, int n, const real
 #else
 #define MONITORS_FN LANE_BIG_FN
 #endif
-MONITORS_FN void monitors_observe(const shoal_kernel_args *k, lane_id id, mask live, int n, const real *m,
-                                  const real *before, const real *after, real h, real phase, real time, real tangent2,
-                                  monitor_state *watch, lane_inside *inside, lane_event *event);
+/* Shows the monitors a step. Lanes whose monitors of pairs have seen the motion within it (*inside, or NULL) do not
+ * look at its ends: what came of that joins the event. */
+MONITORS_FN void monitors_observe(const shoal_kernel_args *k, const lane_view *shown, monitor_state *watch,
+                                  lane_inside *inside, lane_event *event);
 
 #if !defined(KERNEL_MONITORS) || defined(KERNEL_MONITORS_HERE)
-MONITORS_FN void monitors_observe(const shoal_kernel_args *k, lane_id id, mask live, int n, const real *m,
-                                  const real *before, const real *after, real h, real phase, real time, real tangent2,
-                                  monitor_state *watch, lane_inside *inside, lane_event *event)
+MONITORS_FN void monitors_observe(const shoal_kernel_args *k, const lane_view *shown, monitor_state *watch,
+                                  lane_inside *inside, lane_event *event)
 {
 #ifdef N_BODIES
-    LANE_KNOWN(n == N_BODIES);
+    LANE_KNOWN(shown->n == N_BODIES);
 #endif
-    lane_view view;
-    view.star = view.planets = view.whole = live;
+    lane_view view = *shown;
     if (inside) {
-        view.star = live & lane_not(inside->star);
-        view.planets = live & lane_not(inside->planets);
+        view.star = view.star & lane_not(inside->star);
+        view.planets = view.planets & lane_not(inside->planets);
         event_offer(event, inside->event.hit, inside->event.fraction, inside->event.outcome, inside->event.body_a,
                     inside->event.body_b);
         inside_none(inside);
     }
-    view.id = id;
-    view.n = n;
-    view.m = m;
-    view.before = before;
-    view.after = after;
-    view.h = h;
-    view.phase = phase;
-    view.tangent2 = tangent2;
-    view.late = lane_set(0.0);
-    view.time = time;
-    view.part = 0;
 #define MONITOR(name, sees)                        \
     if (MONITORS(k) & (1 << SHOAL_MONITOR_##name)) \
         name##_observe(k, &view, watch->name, event);

@@ -29,15 +29,16 @@ typedef struct lane_transit {
 /* Motion on a Kepler orbit, a time t after a. */
 LANE_CALLED_FN lane_pair transit_arc(real mu, real t, lane_pair a)
 {
-    lane_pair d;
-    kepler_change(mu, t, a.x, a.y, a.z, a.vx, a.vy, a.vz, &d.x, &d.y, &d.z, &d.vx, &d.vy, &d.vz);
-    d.x = a.x + d.x;
-    d.y = a.y + d.y;
-    d.z = a.z + d.z;
-    d.vx = a.vx + d.vx;
-    d.vy = a.vy + d.vy;
-    d.vz = a.vz + d.vz;
-    return d;
+    const real s[6] = {a.x, a.y, a.z, a.vx, a.vy, a.vz};
+    real d[6];
+    kepler_change(mu, t, 1, s, d);
+    a.x = a.x + d[0];
+    a.y = a.y + d[1];
+    a.z = a.z + d[2];
+    a.vx = a.vx + d[3];
+    a.vy = a.vy + d[4];
+    a.vz = a.vz + d[5];
+    return a;
 }
 
 /* mu / r^3 */

@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "core/study/study.h"
-#include "gravitation/tiled/tiled_forms.h"
+#include "gravitation/tiled/tiled_variants.h"
 #include "core/result/h5.h"
 #include "core/report/plot_big.h"
 #include "testing.h"
@@ -207,8 +207,8 @@ static void test_cuda_going_on(void **state)
     assert_int_equal(run(context, gpu_text, "g2.h5", NULL, stop_after, &at), SHOAL_E_INTERRUPTED);
     const shoal_tiled_options options = {.eps = 0.05};
     const char *slow = strstr(line, "; lanes") ? "edges_small" : "lanes";
-    shoal_tiled_form_keep(device, &options, SHOAL_TILED_JERK, true, 3000, shoal_tiled_form_named(slow));
-    shoal_tiled_form_keep(device, &options, SHOAL_TILED_POTENTIAL, true, 3000, shoal_tiled_form_named(slow));
+    shoal_tiled_variant_keep(device, &options, SHOAL_TILED_JERK, true, 3000, shoal_tiled_variant_named(slow));
+    shoal_tiled_variant_keep(device, &options, SHOAL_TILED_POTENTIAL, true, 3000, shoal_tiled_variant_named(slow));
     assert_ok(context, run(context, gpu_text, "g2.h5", NULL, NULL, NULL));
     compare(context, "g1.h5", "g2.h5", true);
     line_of(context, "g2.h5", line, sizeof line);

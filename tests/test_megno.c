@@ -72,9 +72,10 @@ static void conic_state(const struct conic *c, double s[6])
 
 static void conic_step(double h, const double *s, double *after)
 {
-    real d[6];
-    kepler_change(lane_set(1.0), lane_set(h), lane_set(s[0]), lane_set(s[1]), lane_set(s[2]), lane_set(s[3]),
-                  lane_set(s[4]), lane_set(s[5]), &d[0], &d[1], &d[2], &d[3], &d[4], &d[5]);
+    real d[6], state[6];
+    for (int c = 0; c < 6; c++)
+        state[c] = lane_set(s[c]);
+    kepler_change(lane_set(1.0), lane_set(h), 1, state, d);
     for (int c = 0; c < 6; c++)
         after[c] = s[c] + d[c][0];
 }

@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "gravitation/tiled/tiled_forms.h"
+#include "gravitation/tiled/tiled_variants.h"
 #include "testing.h"
 
 enum { N_MAX = 5000, ALL = SHOAL_TILED_JERK | SHOAL_TILED_POTENTIAL };
@@ -306,7 +306,7 @@ static void test_cuda_masses_by_roots(void **state)
             print_message("%s, %ld bodies%s: error %.1e, with the potential %.1e\n", kernel, n,
                           without ? ", one without root" : "", error, error_with);
             assert_true(error_with < 5e-5 && error < 2 * error_with + 1e-12);
-            const tiled_shape *shape = shoal_tiled_shape(shoal_tiled_form_named(kernel), &options, 0);
+            const tiled_shape *shape = shoal_tiled_shape(shoal_tiled_variant_named(kernel), &options, 0);
             assert_true(n < N_MAX || n > 32 * shape->warps * shape->i); /* more than one row */
             if (n == N_MAX && !without)
                 assert_memory_not_equal(got.a, other.a, (size_t)n * 3 * sizeof(double));
@@ -826,19 +826,19 @@ static void test_kept(void **state)
     char command[512];
     shoal_tiled_options options = {.eps = 0.1};
     cache_begin(&cache);
-    assert_int_equal(shoal_tiled_form_kept("a GPU", &options, 0, true, 1500), -1);
-    shoal_tiled_form_keep("a GPU", &options, 0, true, 1500, FORM_EDGES_SMALL);
-    assert_int_equal(shoal_tiled_form_kept("a GPU", &options, 0, true, 1024), FORM_EDGES_SMALL);
-    assert_int_equal(shoal_tiled_form_kept("a GPU", &options, 0, true, 2048), -1);
-    assert_int_equal(shoal_tiled_form_kept("a GPU", &options, 0, false, 1500), -1);
-    assert_int_equal(shoal_tiled_form_kept("a GPU", &options, SHOAL_TILED_JERK, true, 1500), -1);
-    assert_int_equal(shoal_tiled_form_kept("another", &options, 0, true, 1500), -1);
+    assert_int_equal(shoal_tiled_variant_kept("a GPU", &options, 0, true, 1500), -1);
+    shoal_tiled_variant_keep("a GPU", &options, 0, true, 1500, VARIANT_EDGES_SMALL);
+    assert_int_equal(shoal_tiled_variant_kept("a GPU", &options, 0, true, 1024), VARIANT_EDGES_SMALL);
+    assert_int_equal(shoal_tiled_variant_kept("a GPU", &options, 0, true, 2048), -1);
+    assert_int_equal(shoal_tiled_variant_kept("a GPU", &options, 0, false, 1500), -1);
+    assert_int_equal(shoal_tiled_variant_kept("a GPU", &options, SHOAL_TILED_JERK, true, 1500), -1);
+    assert_int_equal(shoal_tiled_variant_kept("another", &options, 0, true, 1500), -1);
     options.precision = SHOAL_TILED_FP32;
-    assert_int_equal(shoal_tiled_form_kept("a GPU", &options, 0, true, 1500), -1);
+    assert_int_equal(shoal_tiled_variant_kept("a GPU", &options, 0, true, 1500), -1);
     options.precision = SHOAL_TILED_FP64;
     snprintf(command, sizeof command, "for f in %s/shoal/*.choice; do echo nothing > $f; done", cache.folder);
     assert_int_equal(system(command), 0);
-    assert_int_equal(shoal_tiled_form_kept("a GPU", &options, 0, true, 1500), -1);
+    assert_int_equal(shoal_tiled_variant_kept("a GPU", &options, 0, true, 1500), -1);
     cache_end(&cache);
 }
 

@@ -157,6 +157,46 @@ static void check_answer(const shoal_plan *plan, const shoal_ensemble *ensemble,
     }
 }
 
+/* n_steps of the bare loop, which does not count them. */
+static shoal_status bare_steps(shoal_plan *plan, double n_steps)
+{
+    const shoal_status status = plan->engine_type->launch(plan->engine, SHOAL_BARE, plan->list, plan->n_list, n_steps);
+    return status ? status : plan->engine_type->wait(plan->engine, NULL);
+}
+
+/* The systems after n_steps: all but the first one are timed, whose loads, page faults and compiles are not meant. */
+static shoal_status time_steps(shoal_plan *plan, const bench_case *c, bool bare, double n_steps, bench_row *row)
+{
+    long n_moved = 0;
+    const double t_end = (n_steps + (is_adaptive(c) ? 0 : 0.5)) * c->dt;
+    shoal_status status;
+    if (bare) {
+        status = bare_steps(plan, 1);
+    } else {
+        plan->slice_steps = 1;
+        status = shoal_plan_slice(plan, t_end, &n_moved);
+        plan->slice_steps = 1000;
+    }
+    if (status)
+        return status;
+    const double before = plan->system_steps, began = shoal_seconds();
+    if (bare) {
+        status = bare_steps(plan, n_steps - 1);
+        row->steps = (n_steps - 1) * (double)plan->n_list;
+    } else {
+        do {
+            status = shoal_plan_slice(plan, t_end, &n_moved);
+            row->steps = is_adaptive(c) ? n_steps * (double)plan->n_list : plan->system_steps - before;
+            if (row->most_seconds == 0 && row->steps >= NEARLY_ALL * (n_steps - 1) * (double)plan->n_list) {
+                row->most = row->steps;
+                row->most_seconds = shoal_seconds() - began;
+            }
+        } while (!status && n_moved > 0);
+    }
+    row->seconds = shoal_seconds() - began;
+    return status;
+}
+
 static shoal_status run_case(shoal_context *context, const bench_case *c, const bench_options *options, bool bare,
                              double n_steps, bench_row *row)
 {
@@ -195,37 +235,7 @@ static shoal_status run_case(shoal_context *context, const bench_case *c, const 
         status = shoal_plan_create(context, ensemble, &chosen, &plan);
     if (status)
         goto done;
-    /* one step first: loads, page faults and compiles are not what is timed */
-    long n_moved = 0;
-    const double t_end = (n_steps + (is_adaptive(c) ? 0 : 0.5)) * c->dt;
-    if (bare) {
-        status = plan->engine_type->launch(plan->engine, SHOAL_BARE, plan->list, plan->n_list, 1);
-        if (!status)
-            status = plan->engine_type->wait(plan->engine, NULL);
-    } else {
-        plan->slice_steps = 1;
-        status = shoal_plan_slice(plan, t_end, &n_moved);
-        plan->slice_steps = 1000;
-    }
-    if (status)
-        goto done;
-    const double before = plan->system_steps, began = shoal_seconds();
-    if (bare) {
-        status = plan->engine_type->launch(plan->engine, SHOAL_BARE, plan->list, plan->n_list, n_steps - 1);
-        if (!status)
-            status = plan->engine_type->wait(plan->engine, NULL);
-        row->steps = (n_steps - 1) * (double)plan->n_list;
-    } else {
-        do {
-            status = shoal_plan_slice(plan, t_end, &n_moved);
-            row->steps = is_adaptive(c) ? n_steps * (double)plan->n_list : plan->system_steps - before;
-            if (row->most_seconds == 0 && row->steps >= NEARLY_ALL * (n_steps - 1) * (double)plan->n_list) {
-                row->most = row->steps;
-                row->most_seconds = shoal_seconds() - began;
-            }
-        } while (!status && n_moved > 0);
-    }
-    row->seconds = shoal_seconds() - began;
+    status = time_steps(plan, c, bare, n_steps, row);
     if (!status && c->radius == 0 && plan->n_list != options->systems)
         status = shoal_fail(context, SHOAL_E_INTERNAL, "%ld of %ld systems ended", options->systems - plan->n_list,
                             options->systems);

@@ -203,8 +203,8 @@ static bool is_among(int n_names, char **names, const char *kernel)
 }
 
 /* The steps of an engine in a model; the number that failed. Those that are only steps come first, auto is the last. */
-static int climb_engine(shoal_context *context, const char *engine, int n_names, char **names, int threads,
-                        sphere *model, bool equal, bool csv)
+static int climb_engine(shoal_context *context, const char *engine, const bench_options *options, sphere *model,
+                        bool equal)
 {
     int n_failed = 0;
     for (int jerk = 0; jerk < 2; jerk++)
@@ -213,15 +213,15 @@ static int climb_engine(shoal_context *context, const char *engine, int n_names,
             for (int steps = 1; steps >= 0; steps--)
                 for (int k = 0; (s.kernel = shoal_tiled_kernel(engine, k, &s.doc)); k++) {
                     const bool only_step = !shoal_tiled_can(engine, s.kernel, SHOAL_TILED_FP64, SHOAL_TILED_JERK);
-                    if (only_step == steps && is_among(n_names, names, s.kernel) &&
+                    if (only_step == steps && is_among(options->n_names, options->names, s.kernel) &&
                         shoal_tiled_can(engine, s.kernel, precision, jerk) && !too_long(&s, model->n) &&
                         (strcmp(s.kernel, "plain") != 0 || precision == SHOAL_TILED_FP64))
-                        n_failed += failed_step(context, &s, threads, model, equal, csv);
+                        n_failed += failed_step(context, &s, options->threads, model, equal, options->csv);
                 }
             s.kernel = "auto";
             s.doc = "the fastest of those that compute everything, from now on on this machine";
-            if (strcmp(engine, "cuda") == 0 && is_among(n_names, names, s.kernel))
-                n_failed += failed_step(context, &s, threads, model, equal, csv);
+            if (strcmp(engine, "cuda") == 0 && is_among(options->n_names, options->names, s.kernel))
+                n_failed += failed_step(context, &s, options->threads, model, equal, options->csv);
         }
     return n_failed;
 }
@@ -286,8 +286,8 @@ int bench_ladder(const char *engine, int threads, bool csv, int n_words, char **
             return EXIT_USAGE;
         }
     }
-    char **names = words + n_counts;
-    const int n_names = n_words - n_counts;
+    const bench_options options = {
+        .threads = threads, .csv = csv, .names = words + n_counts, .n_names = n_words - n_counts};
     if (shoal_context_create(&context))
         return EXIT_FAILED;
     const int n_engines = engines_of(context, engine, engines);
@@ -308,7 +308,7 @@ int bench_ladder(const char *engine, int threads, bool csv, int n_words, char **
             if (!status && n_engines && strcmp(engines[n_engines - 1], "cuda") == 0)
                 status = want_all(context, &model);
             for (int e = 0; !status && e < n_engines; e++)
-                n_failed += climb_engine(context, engines[e], n_names, names, threads, &model, equal, csv);
+                n_failed += climb_engine(context, engines[e], &options, &model, equal);
             if (status)
                 return failed(context, status);
             free(model.m);

@@ -72,16 +72,18 @@ static int watch(const shoal_progress *progress, void *user)
     return 0;
 }
 
-/* One run, one line; ahead of the first one the heading, key: NULL for the others. */
-static shoal_status bench_value(shoal_context *context, const char *path, const char *const *overrides, int n_overrides,
-                                const char *key, const char *value, const char *output, double limit)
+/* One run of the study, one line; ahead of the first one the heading. overrides: [n_names], the last is the range's;
+ * key: NULL for the others. */
+static shoal_status bench_value(shoal_context *context, const bench_options *options, const char *const *overrides,
+                                const char *key, const char *value, const char *output)
 {
+    const char *path = options->names[0];
     shoal_study *study = NULL;
     shoal_result *result = NULL;
     stopwatch time = {0};
     double steps = 0, worst = NAN;
     long survived = 0;
-    shoal_status status = shoal_study_load(context, path, n_overrides, overrides, &study);
+    shoal_status status = shoal_study_load(context, path, options->n_names, overrides, &study);
     if (!status && study->big)
         status = shoal_fail(context, SHOAL_E_USAGE, "%s: expected a study of an ensemble, not of one big system", path);
     if (status) {
@@ -108,10 +110,10 @@ static shoal_status bench_value(shoal_context *context, const char *path, const 
             printf("%.3e", worst);
         printf(",\"%s\"\n", result->plan_line);
         fflush(stdout);
-        if (worst > limit)
+        if (worst > options->limit)
             status = shoal_fail(context, SHOAL_E_INTERNAL,
                                 "%s: a system survived with an energy error of %.3g, above %.3g",
-                                overrides[n_overrides - 1], worst, limit);
+                                overrides[options->n_names - 1], worst, options->limit);
     }
     shoal_result_destroy(&result);
     shoal_study_destroy(&study);
@@ -149,8 +151,7 @@ int bench_range(const bench_options *options)
         char value[40];
         snprintf(value, sizeof value, "%.15g", value_of(&r, i));
         snprintf(override, sizeof override, "%s=%s%s", r.key, value, strpbrk(value, ".e") ? "" : ".0");
-        const shoal_status status = bench_value(context, options->names[0], overrides, n_words, i == 0 ? r.key : NULL,
-                                                value, output, options->limit);
+        const shoal_status status = bench_value(context, options, overrides, i == 0 ? r.key : NULL, value, output);
         if (status)
             code = failed_input(context, status);
         unlink(output);

@@ -170,7 +170,7 @@ static bool big_word_at(int i, big_word *word)
     i -= SHOAL_COUNT(models);
     const int n_methods = shoal_count((const void *const *)shoal_big_methods);
     if (i < n_methods) {
-        *word = (big_word){"integrator", shoal_big_methods[i]->name, shoal_big_methods[i]->doc, ""};
+        *word = (big_word){"propagator", shoal_big_methods[i]->name, shoal_big_methods[i]->doc, ""};
         return true;
     }
     i -= n_methods;
@@ -226,18 +226,24 @@ static void table_head(FILE *out)
     fputs("\n| key | takes | default | meaning |\n|---|---|---|---|\n", out);
 }
 
-static void table_plug(const shoal_config *config, const char *name, const char *doc, const char *reference,
-                       const char *aliases, const shoal_parameter *rows, int n_rows, FILE *out)
+/* What a propagator, a force or a monitor says of itself. */
+typedef struct plug_words {
+    const char *name, *doc, *reference, *aliases; /* the last two may be NULL or empty */
+    const shoal_parameter *rows;
+    int n_rows;
+} plug_words;
+
+static void table_plug(const shoal_config *config, plug_words plug, FILE *out)
 {
-    fprintf(out, "\n### `%s`\n\n%s.\n", name, doc);
-    if (reference && *reference)
-        fprintf(out, "Reference: %s.\n", reference);
-    if (aliases && *aliases)
-        fprintf(out, "Also known as: %s.\n", aliases);
-    if (n_rows)
+    fprintf(out, "\n### `%s`\n\n%s.\n", plug.name, plug.doc);
+    if (plug.reference && *plug.reference)
+        fprintf(out, "Reference: %s.\n", plug.reference);
+    if (plug.aliases && *plug.aliases)
+        fprintf(out, "Also known as: %s.\n", plug.aliases);
+    if (plug.n_rows)
         table_head(out);
-    for (int i = 0; i < n_rows; i++)
-        table_row(config, SHOAL_KEY_VALUE, NULL, &rows[i], out);
+    for (int i = 0; i < plug.n_rows; i++)
+        table_row(config, SHOAL_KEY_VALUE, NULL, &plug.rows[i], out);
 }
 
 shoal_status shoal_help_reference(shoal_context *context, FILE *out)
@@ -269,18 +275,24 @@ shoal_status shoal_help_reference(shoal_context *context, FILE *out)
     fputs("\n## Propagators\n", out);
     for (int i = 0; plugs->propagators[i]; i++) {
         const shoal_propagator *plug = plugs->propagators[i];
-        table_plug(&config, plug->name, plug->doc, plug->reference, plug->aliases, plug->parameters, plug->n_parameters,
-                   out);
+        table_plug(
+            &config,
+            (plug_words){plug->name, plug->doc, plug->reference, plug->aliases, plug->parameters, plug->n_parameters},
+            out);
     }
     fputs("\n## Forces\n", out);
     for (int i = -1; i < 0 || plugs->forces[i]; i++) {
         const shoal_force *plug = i < 0 ? &shoal_newton : plugs->forces[i];
-        table_plug(&config, plug->name, plug->doc, plug->reference, NULL, plug->parameters, plug->n_parameters, out);
+        table_plug(&config,
+                   (plug_words){plug->name, plug->doc, plug->reference, NULL, plug->parameters, plug->n_parameters},
+                   out);
     }
     fputs("\n## Monitors\n", out);
     for (int i = 0; plugs->monitors[i]; i++) {
         const shoal_monitor *plug = plugs->monitors[i];
-        table_plug(&config, plug->name, plug->doc, plug->reference, NULL, plug->parameters, plug->n_parameters, out);
+        table_plug(&config,
+                   (plug_words){plug->name, plug->doc, plug->reference, NULL, plug->parameters, plug->n_parameters},
+                   out);
         for (int c = 0; c < plug->n_columns; c++)
             fprintf(out, "%s`%s%s`: %s.\n", c ? "" : "\nColumns: ", plug->columns[c].name, column_ends(plug, c),
                     plug->columns[c].doc);

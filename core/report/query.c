@@ -57,15 +57,23 @@ static void print_body(FILE *out, const shoal_result *result, long system, int b
     print_number(out, time);
 }
 
+/* Where the orbits of a system are computed, and about what. */
+typedef struct orbit_room {
+    shoal_frame frame;
+    shoal_body *bodies;
+    shoal_orbit *orbits;
+} orbit_room;
+
 /* Bodies that are gone (their states are NaN) have no orbit and are no one's centre; a system without orbits has
  * empty fields. */
-static void print_orbits(FILE *out, const shoal_result *result, shoal_frame frame, long system, double time,
-                         const double *state, shoal_body *bodies, shoal_orbit *orbits)
+static void print_orbits(FILE *out, const shoal_result *result, orbit_room room, long system, double time,
+                         const double *state)
 {
+    shoal_orbit *orbits = room.orbits;
     const shoal_units *units = &result->units;
     const double degree = M_PI / 180;
-    const int n = shoal_result_bodies(result, system, state, bodies, NULL);
-    const bool known = n > 1 && shoal_orbits_from_bodies(NULL, frame, n, bodies, orbits) == SHOAL_OK;
+    const int n = shoal_result_bodies(result, system, state, room.bodies, NULL);
+    const bool known = n > 1 && shoal_orbits_from_bodies(NULL, room.frame, n, room.bodies, orbits) == SHOAL_OK;
     for (int b = 0, i = 0; b < result->n_live[system]; b++) {
         const double *s = state + (size_t)b * SHOAL_STATE;
         const bool there = !isnan(s[1]);
@@ -156,7 +164,7 @@ shoal_status shoal_query_states(shoal_context *context, const shoal_result *resu
         if (!chosen[s])
             continue;
         if (query->orbits)
-            print_orbits(out, result, query->frame, s, time, state, bodies, orbits);
+            print_orbits(out, result, (orbit_room){query->frame, bodies, orbits}, s, time, state);
         else
             print_states(out, result, s, time, state);
     }

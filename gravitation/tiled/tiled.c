@@ -30,35 +30,11 @@ struct shoal_tiled {
 };
 
 static const char *const precision_names[SHOAL_TILED_PRECISIONS] = {"fp64", "mixed", "fp32"};
-static const char *const softening_names[SHOAL_TILED_SOFTENINGS] = {"plummer", "spline"};
 static const tiled_backend_type *const types[] = {&shoal_tiled_cpu, &shoal_tiled_cuda};
-
-static int index_of(const char *name, const char *const *names, int n)
-{
-    for (int i = 0; i < n; i++)
-        if (strcmp(name, names[i]) == 0)
-            return i;
-    return -1;
-}
 
 const char *shoal_tiled_precision_name(int precision)
 {
     return precision_names[precision];
-}
-
-int shoal_tiled_precision_from_name(const char *name)
-{
-    return index_of(name, precision_names, SHOAL_TILED_PRECISIONS);
-}
-
-const char *shoal_tiled_softening_name(int softening)
-{
-    return softening_names[softening];
-}
-
-int shoal_tiled_softening_from_name(const char *name)
-{
-    return index_of(name, softening_names, SHOAL_TILED_SOFTENINGS);
 }
 
 static const tiled_backend_type *type_named(const char *engine)

@@ -40,11 +40,7 @@ typedef enum shoal_tiled_softening {
     SHOAL_TILED_SOFTENINGS
 } shoal_tiled_softening;
 
-/* Names for configs and tables, and the inverse (-1 if there is none). */
 const char *shoal_tiled_precision_name(int precision); /* "fp64", "mixed", "fp32" */
-int shoal_tiled_precision_from_name(const char *name);
-const char *shoal_tiled_softening_name(int softening); /* "plummer", "spline" */
-int shoal_tiled_softening_from_name(const char *name);
 
 /* What kernel = "auto" takes for all sources as targets: what was measured and kept on such a device, else what a
  * table says that was measured on one H200 and one H100; what shoal_tiled_tune finds, whatever was kept; the table. */

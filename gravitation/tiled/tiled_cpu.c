@@ -292,7 +292,8 @@ static shoal_status edges(tiled_backend *b, int what, const tiled_cpu_law *law)
         for (int q = 0; round == 0 && q < TILED_SUMS; q++)
             memset(sum[q] + i * tile, 0, (size_t)tile * sizeof(double));
         if (i < n_tiles && j < n_tiles)
-            b->simd->pairs(what, law, &b->packed, i * tile, j * tile, tile, round ? weight : 0.5 * weight, sum);
+            b->simd->pairs(what, law, &b->packed,
+                           (tiled_cpu_tiles){i * tile, j * tile, tile, round ? weight : 0.5 * weight}, sum);
         atomic_store_explicit(&played[i], round + 1, memory_order_release);
         atomic_store_explicit(&played[j], round + 1, memory_order_release);
     }

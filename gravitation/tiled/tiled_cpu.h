@@ -24,15 +24,19 @@ typedef struct tiled_cpu_law {
     double cut2;      /* bodies are coincident below this r^2 + eps2; -1 with softening, which needs no care */
 } tiled_cpu_law;
 
+/* Two tiles, n bodies from indices a and b on. */
+typedef struct tiled_cpu_tiles {
+    long a, b, n;
+    double weight;
+} tiled_cpu_tiles;
+
 typedef struct tiled_cpu_kernels {
     const char *arch; /* "v4", "v3", "any" */
     shoal_tiled_precision precision;
-    /*
-     * Every pair of tile a (n bodies from index a on) with tile b once; adds weight times the forces to the sums of
-     * both. With TILED_EQUAL as if all masses were 1.
-     */
-    void (*pairs)(int what, const tiled_cpu_law *law, const tiled_cpu_bodies *bodies, long a, long b, long n,
-                  double weight, double *const *sum);
+    /* Every pair of two tiles once: adds weight times the forces to the sums of both. With TILED_EQUAL as if all masses
+     * were 1. */
+    void (*pairs)(int what, const tiled_cpu_law *law, const tiled_cpu_bodies *bodies, tiled_cpu_tiles tiles,
+                  double *const *sum);
     /* Sets the sums of target i of another set of bodies, which is source own (-1: none); sources: a multiple of
      * TILED_STEP. */
     void (*row)(int what, const tiled_cpu_law *law, const tiled_cpu_bodies *sources, const tiled_cpu_bodies *targets,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
  * tiled_cuda.c: forces of one big system on one or more GPUs of a host. The kernels are in tiled_cuda.kern.h; what each
- * form of them is compiled with is in a table here.
+ * variant of them is compiled with is in tiled_variants.c.
  *
  * Every device has all bodies. With edge sharing it does some of the parts into which the rows of tiles are cut and has
  * sums of all bodies for each, which the host adds in the order of the parts; otherwise it has a share of the targets.
@@ -12,7 +12,7 @@
 #include <string.h>
 
 #include "gravitation/tiled/tiled_cublas.h"
-#include "gravitation/tiled/tiled_forms.h"
+#include "gravitation/tiled/tiled_variants.h"
 
 /*
  * With edge sharing the pairs of MANY bodies or more are cut into PARTS, whose sums are added in their order, whatever
@@ -23,7 +23,7 @@ enum { MAX_DEVICES = 8, PARTS = 8, MANY = 1 << 17 };
 enum { PARALLEL = 8192 };
 /* Measuring is worth it if the forces to come take so many times as long. */
 enum { TUNE_PAYS = 40, TUNE_REPEATS = 2 };
-#define COMPILE_S      0.5  /* a form's compilation, roughly */
+#define COMPILE_S      0.5  /* a variant's compilation, roughly */
 #define CLEARLY_FASTER 0.97 /* times differ by a percent from one run to the next; so would results, to rounding */
 
 /* As the kernels take them. */
@@ -69,11 +69,11 @@ struct staging {
  * (tiled_cuda.kern.h). */
 enum { MASSES_ANY, MASSES_EQUAL, MASSES_ROOTS, N_MASSES };
 
-/* A compiled form. */
+/* A compiled variant. */
 struct program {
     cuda_module module;
     cuda_function main, sum, parts;
-    cuda_function keys, sort_pairs, sort_blocks, gather, groups, seed, near; /* of a form of sorted bodies */
+    cuda_function keys, sort_pairs, sort_blocks, gather, groups, seed, near; /* of a variant of sorted bodies */
     int resident, registers; /* blocks on a multiprocessor, registers a thread */
 };
 
@@ -84,16 +84,16 @@ struct gpu {
     char name[128];
     struct buffer bodies, targets, results, part_j, part_i, sorted;
     struct staging staged_targets, staged_results;
-    bool current;                               /* bodies: what is staged */
-    struct program program[FORMS][4][N_MASSES]; /* by form, wants, masses */
+    bool current;                                  /* bodies: what is staged */
+    struct program program[VARIANTS][4][N_MASSES]; /* by variant, wants, masses */
     struct tiled_cublas cublas;
 };
 
-/* Which form computes the forces on n sources, and why. */
+/* Which variant computes the forces on n sources, and why. */
 enum why { BY_TABLE, TOO_SHORT, KEPT, MEASURED, GIVEN };
 struct choice {
     long n;
-    int form, n_measured;
+    int variant, n_measured;
     enum why why;
 };
 
@@ -108,13 +108,13 @@ struct tiled_backend {
     struct staging staged;           /* the sources as they are on all devices */
     const tiled_shape *staged_shape; /* packed for it; NULL = not */
     struct choice choice[4];         /* by wants */
-    int given[4];                    /* by wants: 1 + the form that somebody goes on with, else 0 */
+    int given[4];                    /* by wants: 1 + the variant that somebody goes on with, else 0 */
     int shown;                       /* the wants that the line is about: those of the last forces on all sources */
 };
 
 /* One evaluation: what runs where. */
 struct work {
-    int form, wants, masses;
+    int variant, wants, masses;
     const tiled_shape *shape;
     long n, n_targets; /* padded */
     long width;        /* tiles of sources up to the last one */
@@ -142,14 +142,14 @@ static long round_up(long n, long multiple)
 
 static const char *cuda_kernel(int i, const char **doc)
 {
-    *doc = i < FORMS ? shoal_tiled_forms[i].doc : NULL;
-    return i < FORMS ? shoal_tiled_forms[i].name : NULL;
+    *doc = i < VARIANTS ? shoal_tiled_variants[i].doc : NULL;
+    return i < VARIANTS ? shoal_tiled_variants[i].name : NULL;
 }
 
 static bool cuda_can(const char *kernel, shoal_tiled_precision precision, int wants)
 {
-    const int form = shoal_tiled_form_named(kernel);
-    return form >= 0 && shoal_tiled_forms[form].shape[precision][!!(wants & SHOAL_TILED_JERK)].i > 0;
+    const int variant = shoal_tiled_variant_named(kernel);
+    return variant >= 0 && shoal_tiled_variants[variant].shape[precision][!!(wants & SHOAL_TILED_JERK)].i > 0;
 }
 
 static const char *cuda_missing(void)
@@ -270,9 +270,9 @@ static int n_sums_of(int wants)
 }
 
 /* Bytes of shared memory that a launch adds, for the totals of a block. */
-static size_t totals_size(int form, const tiled_shape *s, int n_sums)
+static size_t totals_size(int variant, const tiled_shape *s, int n_sums)
 {
-    return shoal_tiled_forms[form].edges && !shoal_tiled_forms[form].sorted
+    return shoal_tiled_variants[variant].edges && !shoal_tiled_variants[variant].sorted
                ? (size_t)n_sums * s->i * s->warps * 32 * sizeof(double)
                : 0;
 }
@@ -284,7 +284,7 @@ static shoal_status program_load(tiled_backend *b, struct gpu *gpu, const struct
         const char *name;
         int value;
     } values[] = {
-        {"TILED_EDGES", shoal_tiled_forms[w->form].edges},
+        {"TILED_EDGES", shoal_tiled_variants[w->variant].edges},
         {"TILED_PRECISION", b->options.precision},
         {"TILED_SPLINE", b->options.softening == SHOAL_TILED_SPLINE},
         {"TILED_JERK", !!(w->wants & SHOAL_TILED_JERK)},
@@ -292,14 +292,14 @@ static shoal_status program_load(tiled_backend *b, struct gpu *gpu, const struct
         {"TILED_CUT", b->options.eps == 0},
         {"TILED_EQUAL", w->masses == MASSES_EQUAL},
         {"TILED_ROOTS", w->masses == MASSES_ROOTS},
-        {"TILED_SORTED", shoal_tiled_forms[w->form].sorted},
+        {"TILED_SORTED", shoal_tiled_variants[w->variant].sorted},
         {"TILED_I", s->i},
         {"TILED_WARPS", s->warps},
         {"TILED_LANES", s->lanes},
         {"UNROLL", s->unroll},
         {"MIN_BLOCKS", s->min_blocks},
-        {"TILED_RSQRT", shoal_tiled_forms[w->form].rsqrt},
-        {"TILED_STORAGE", shoal_tiled_forms[w->form].storage},
+        {"TILED_RSQRT", shoal_tiled_variants[w->variant].rsqrt},
+        {"TILED_STORAGE", shoal_tiled_variants[w->variant].storage},
     };
     char text[SHOAL_COUNT(values)][48];
     const char *constants[SHOAL_COUNT(values) + 1] = {0};
@@ -313,7 +313,7 @@ static shoal_status program_load(tiled_backend *b, struct gpu *gpu, const struct
     if (status)
         return status;
     struct driver *driver = &b->driver;
-    const bool edges = shoal_tiled_forms[w->form].edges;
+    const bool edges = shoal_tiled_variants[w->variant].edges;
     int result = driver->module_load(&program->module, cubin.image);
     shoal_cubin_release(&cubin);
     if (result) {
@@ -332,9 +332,9 @@ static shoal_status program_load(tiled_backend *b, struct gpu *gpu, const struct
         {&program->seed, "tiled_seed"},
         {&program->near, "tiled_near"},
     };
-    for (int i = 0; !result && shoal_tiled_forms[w->form].sorted && i < SHOAL_COUNT(sorting); i++)
+    for (int i = 0; !result && shoal_tiled_variants[w->variant].sorted && i < SHOAL_COUNT(sorting); i++)
         result = driver->module_function(sorting[i].function, program->module, sorting[i].name);
-    const size_t shared = totals_size(w->form, s, w->n_sums);
+    const size_t shared = totals_size(w->variant, s, w->n_sums);
     if (result ||
         (result = driver->module_function(&program->main, program->module, edges ? "tiled_edges" : "tiled_rows")) !=
             0 ||
@@ -372,39 +372,40 @@ static int masses_of(const tiled_backend *b, int wants)
     return single && b->sources.lightest >= 0x1p-32 && b->eps >= 0x1p-10 ? MASSES_ROOTS : MASSES_ANY;
 }
 
-/* The form of the forces on all sources, or on n_targets others. What was kept is looked up once for a number of
+/* The variant of the forces on all sources, or on n_targets others. What was kept is looked up once for a number of
  * bodies. (For others the table alone counts: their number changes all the time.) It stays when the kind of masses
  * changes, lest a run that goes on differ. */
-static int choose_form(tiled_backend *b, int wants, bool all, long n_targets)
+static int choose_variant(tiled_backend *b, int wants, bool all, long n_targets)
 {
-    const int named = shoal_tiled_form_named(b->options.kernel);
-    if (named >= 0 && (all || !shoal_tiled_forms[named].edges))
+    const int named = shoal_tiled_variant_named(b->options.kernel);
+    if (named >= 0 && (all || !shoal_tiled_variants[named].edges))
         return named;
     if (!all || named >= 0)
-        return shoal_tiled_form_for(&b->options, wants, all, n_targets);
+        return shoal_tiled_variant_for(&b->options, wants, all, n_targets);
     struct choice *choice = &b->choice[wants & 3];
     if (choice->n != n_targets) {
-        *choice = (struct choice){.n = n_targets, .form = b->given[wants & 3] - 1, .why = GIVEN};
-        if (choice->form < 0 && b->options.tune == SHOAL_TILED_TUNE_AUTO) {
-            choice->form = shoal_tiled_form_kept(b->gpu[0].name, &b->options, wants, masses_of(b, wants), n_targets);
+        *choice = (struct choice){.n = n_targets, .variant = b->given[wants & 3] - 1, .why = GIVEN};
+        if (choice->variant < 0 && b->options.tune == SHOAL_TILED_TUNE_AUTO) {
+            choice->variant = shoal_tiled_variant_kept(b->gpu[0].name, &b->options, wants, masses_of(b, wants),
+                                                       n_targets);
             choice->why = KEPT;
         }
-        if (choice->form < 0) {
-            choice->form = shoal_tiled_form_for(&b->options, wants, true, n_targets);
+        if (choice->variant < 0) {
+            choice->variant = shoal_tiled_variant_for(&b->options, wants, true, n_targets);
             choice->why = BY_TABLE;
         }
     }
-    return choice->form;
+    return choice->variant;
 }
 
 static const char *cuda_picked(tiled_backend *b, int wants)
 {
-    return shoal_tiled_forms[choose_form(b, wants, true, b->sources.n)].name;
+    return shoal_tiled_variants[choose_variant(b, wants, true, b->sources.n)].name;
 }
 
 static void cuda_pick(tiled_backend *b, int wants, const char *kernel)
 {
-    b->given[wants & 3] = 1 + shoal_tiled_form_named(kernel);
+    b->given[wants & 3] = 1 + shoal_tiled_variant_named(kernel);
     b->choice[wants & 3] = (struct choice){0};
     b->shown = wants;
 }
@@ -417,14 +418,14 @@ static long share(long n, int g, int n_gpus, long *first)
 }
 
 /* The work of device g; targets: NULL = all sources. */
-static void work_set(const tiled_backend *b, int form, int wants, int g, const tiled_bodies *targets, struct work *w)
+static void work_set(const tiled_backend *b, int variant, int wants, int g, const tiled_bodies *targets, struct work *w)
 {
-    *w = (struct work){.form = form, .wants = wants};
-    if (shoal_tiled_forms[form].sorted && (wants || b->options.softening != SHOAL_TILED_PLUMMER))
-        w->form = form = FORM_EDGES; /* all else that is wanted of it */
-    const bool edges = shoal_tiled_forms[form].edges;
+    *w = (struct work){.variant = variant, .wants = wants};
+    if (shoal_tiled_variants[variant].sorted && (wants || b->options.softening != SHOAL_TILED_PLUMMER))
+        w->variant = variant = VARIANT_EDGES; /* all else that is wanted of it */
+    const bool edges = shoal_tiled_variants[variant].edges;
     const bool fp64 = b->options.precision == SHOAL_TILED_FP64;
-    w->shape = shoal_tiled_shape(form, &b->options, wants);
+    w->shape = shoal_tiled_shape(variant, &b->options, wants);
     w->masses = edges ? masses_of(b, wants) : MASSES_ANY;
     w->n_sums = n_sums_of(wants);
     const bool velocities = b->options.wants & SHOAL_TILED_JERK; /* the same bodies serve other wants too */
@@ -541,11 +542,13 @@ static void put_own(shoal_tiled_precision precision, void *to, long stride, long
         memcpy((float *)to + 3, &bits, sizeof bits);
 }
 
-/* Sources (or targets) first .. first + n - 1 as the kernels' words, n_padded of them; those that fill up are far
+/* The sources, or a work's own targets (NULL: they are sources, too), as the kernels' words; what fills up is far
  * away. */
-static void pack(const tiled_backend *b, bool sources, const tiled_bodies *targets, long first, long n, long n_padded,
-                 int n_words, void *to)
+static void pack(const tiled_backend *b, const struct work *w, bool sources, const tiled_bodies *targets, void *to)
 {
+    const long first = sources ? 0 : w->first, n = sources ? b->sources.n : w->n_own;
+    const long n_padded = sources ? w->n : w->n_targets;
+    const int n_words = w->n_words;
     const tiled_bodies *bodies = targets ? targets : &b->sources;
     const shoal_tiled_precision precision = b->options.precision;
     const bool velocities = n_words > 2 || (n_words == 2 && precision == SHOAL_TILED_FP32);
@@ -741,7 +744,7 @@ static struct edges edges_of(const tiled_backend *b, const struct gpu *gpu, cons
     struct edges e = {.bodies = gpu->bodies.at, .n = w->n, .width = w->width, .first_row = first, .last_row = last};
     e.part_j = gpu->part_j.at;
     e.part_i = gpu->part_i.at;
-    if (shoal_tiled_forms[w->form].sorted) {
+    if (shoal_tiled_variants[w->variant].sorted) {
         const struct sorted s = sorted_layout(w, gpu->sorted.at);
         e.bodies = s.bodies, e.warps = s.warps, e.warp_balls = s.warp_balls, e.segment_balls = s.segment_balls;
         e.place = s.place, e.near = s.near, e.seed = s.seed;
@@ -782,7 +785,7 @@ static shoal_status run_part(tiled_backend *b, struct gpu *gpu, const struct wor
         struct edges e = edges_of(b, gpu, w, first, end);
         void *main[] = {&e}, *sum[] = {&e, &n_blocks, &scale, &add, &results};
         if (n_tiles)
-            status = launch(b, program->main, n_blocks, 1, tile, totals_size(w->form, w->shape, w->n_sums), main);
+            status = launch(b, program->main, n_blocks, 1, tile, totals_size(w->variant, w->shape, w->n_sums), main);
         if (!status)
             status = launch(b, program->sum, (w->n + 127) / 128, w->n_sums, 128, 0, sum);
     }
@@ -794,7 +797,7 @@ static shoal_status run_edges(tiled_backend *b, struct gpu *gpu, const struct wo
 {
     const long n_all = b->sources.n >= MANY ? PARTS : 1, size = w->n_sums * w->n_targets;
     const int first = part_start(w, w->first, n_all), last = part_start(w, w->first + w->n_parts, n_all);
-    const bool sorted = shoal_tiled_forms[w->form].sorted && first < last;
+    const bool sorted = shoal_tiled_variants[w->variant].sorted && first < last;
     shoal_status status = sorted ? sort_bodies(b, gpu, w, program) : SHOAL_OK;
     if (!status && sorted)
         status = run_near(b, gpu, w, program, first, last);
@@ -810,7 +813,7 @@ static shoal_status run_edges(tiled_backend *b, struct gpu *gpu, const struct wo
 /* Targets one by one. */
 static shoal_status run_rows(tiled_backend *b, struct gpu *gpu, const struct work *w, const struct program *program)
 {
-    const int tile = 32 * w->shape->warps, split = shoal_tiled_forms[w->form].split;
+    const int tile = 32 * w->shape->warps, split = shoal_tiled_variants[w->variant].split;
     const long block = tile * w->shape->i / w->shape->lanes, n_tiles = w->n / tile;
     long splits = (2L * gpu->n_multiprocessors * program->resident) / w->n_blocks;
     if (split != SPLIT_AUTO)
@@ -851,16 +854,16 @@ static void leave(tiled_backend *b)
 /* Put on the device what is missing there; its context is current. */
 static shoal_status prepare(tiled_backend *b, struct gpu *gpu, const struct work *w, const tiled_bodies *targets)
 {
-    struct program *program = &gpu->program[w->form][w->wants & 3][w->masses];
+    struct program *program = &gpu->program[w->variant][w->wants & 3][w->masses];
     shoal_status status = program->module ? SHOAL_OK : program_load(b, gpu, w, program);
     if (!status && !gpu->current) {
         status = send(b, &gpu->bodies, &b->staged, bytes_of(w, w->n));
         gpu->current = !status;
     }
     const size_t size = bytes_of(w, w->n_targets);
-    const bool elsewhere = !shoal_tiled_forms[w->form].edges && !w->own_places;
+    const bool elsewhere = !shoal_tiled_variants[w->variant].edges && !w->own_places;
     if (!status && elsewhere && !(status = staging_grow(b, &gpu->staged_targets, size))) {
-        pack(b, false, targets, w->first, w->n_own, w->n_targets, w->n_words, gpu->staged_targets.at);
+        pack(b, w, false, targets, gpu->staged_targets.at);
         status = send(b, &gpu->targets, &gpu->staged_targets, size);
     }
     if (!status)
@@ -880,7 +883,7 @@ static shoal_status stage_sources(tiled_backend *b, const struct work *w)
     if (status)
         return status;
     if (!(status = staging_grow(b, &b->staged, bytes_of(w, w->n)))) {
-        pack(b, true, NULL, 0, b->sources.n, w->n, w->n_words, b->staged.at);
+        pack(b, w, true, NULL, b->staged.at);
         b->staged_shape = w->shape;
     }
     leave(b);
@@ -890,7 +893,7 @@ static shoal_status stage_sources(tiled_backend *b, const struct work *w)
 /* How many of a device's arrays of results are wanted by the host: the first device has added up its own. */
 static long n_collected(const struct work *w)
 {
-    return w->n_own == 0 ? 0 : w->first == 0 ? 1 : shoal_tiled_forms[w->form].edges ? w->n_parts : 1;
+    return w->n_own == 0 ? 0 : w->first == 0 ? 1 : shoal_tiled_variants[w->variant].edges ? w->n_parts : 1;
 }
 
 /* Start the copy of a device's results. */
@@ -912,12 +915,13 @@ static shoal_status start_all(tiled_backend *b, const struct work *works, const 
     for (int g = 0; !status && g < b->n_gpus; g++) {
         struct gpu *gpu = &b->gpu[g];
         const struct work *w = &works[g];
-        const struct program *program = &gpu->program[w->form][w->wants & 3][w->masses];
+        const struct program *program = &gpu->program[w->variant][w->wants & 3][w->masses];
         if (w->n_targets == 0 || (status = enter(b, gpu)) != SHOAL_OK)
             continue;
         status = prepare(b, gpu, w, targets);
         for (int i = 0; !status && i < n_repeats; i++)
-            status = shoal_tiled_forms[w->form].edges ? run_edges(b, gpu, w, program) : run_rows(b, gpu, w, program);
+            status = shoal_tiled_variants[w->variant].edges ? run_edges(b, gpu, w, program)
+                                                            : run_rows(b, gpu, w, program);
         if (!status && copy)
             status = fetch(b, gpu, w);
         leave(b);
@@ -952,7 +956,7 @@ static shoal_status run_all(tiled_backend *b, const struct work *works, const ti
 /* What a device sent to where it belongs: its targets', or (edge sharing) added to what those before it sent. */
 static void collect(const tiled_backend *b, const struct gpu *gpu, const struct work *w, const tiled_results *results)
 {
-    const bool edges = shoal_tiled_forms[w->form].edges, jerk = w->wants & SHOAL_TILED_JERK;
+    const bool edges = shoal_tiled_variants[w->variant].edges, jerk = w->wants & SHOAL_TILED_JERK;
     const long parts = w->n_own > PARALLEL ? 64 : 1;
 #pragma omp parallel for num_threads(b->threads) schedule(static) if (parts > 1)
     for (long part = 0; part < parts; part++)
@@ -967,16 +971,16 @@ static void collect(const tiled_backend *b, const struct gpu *gpu, const struct 
             }
 }
 
-static void plan_all(tiled_backend *b, int form, int wants, const tiled_bodies *targets, struct work *works)
+static void plan_all(tiled_backend *b, int variant, int wants, const tiled_bodies *targets, struct work *works)
 {
     for (int g = 0; g < b->n_gpus; g++)
-        work_set(b, form, wants, g, targets, &works[g]);
+        work_set(b, variant, wants, g, targets, &works[g]);
 }
 
 static shoal_status cuda_forces(tiled_backend *b, int wants, const tiled_bodies *targets, const tiled_results *results)
 {
     struct work works[MAX_DEVICES];
-    plan_all(b, choose_form(b, wants, !targets, targets ? targets->n : b->sources.n), wants, targets, works);
+    plan_all(b, choose_variant(b, wants, !targets, targets ? targets->n : b->sources.n), wants, targets, works);
     shoal_status status = run_all(b, works, targets, 1, true);
     for (int g = 0; !status && g < b->n_gpus; g++)
         collect(b, &b->gpu[g], &works[g], results);
@@ -990,10 +994,10 @@ static int batch_of(const tiled_backend *b)
     return b->sources.n < 100000 ? 20 : 1;
 }
 
-static shoal_status measure_form(tiled_backend *b, int form, int wants, int n_repeats, double *seconds)
+static shoal_status measure_variant(tiled_backend *b, int variant, int wants, int n_repeats, double *seconds)
 {
     struct work works[MAX_DEVICES];
-    plan_all(b, form, wants, NULL, works);
+    plan_all(b, variant, wants, NULL, works);
     shoal_status status = run_all(b, works, NULL, 1, false);
     *seconds = INFINITY;
     const int batch = batch_of(b);
@@ -1007,50 +1011,50 @@ static shoal_status measure_form(tiled_backend *b, int form, int wants, int n_re
 
 static shoal_status cuda_measure(tiled_backend *b, int wants, int n_repeats, double *seconds)
 {
-    return measure_form(b, choose_form(b, wants, true, b->sources.n), wants, n_repeats, seconds);
+    return measure_variant(b, choose_variant(b, wants, true, b->sources.n), wants, n_repeats, seconds);
 }
 
-/* Which of the n_forms is the fastest on the first device, if that pays; a form that does not run here is left out. */
-static shoal_status tune_forms(tiled_backend *b, int wants, double n_evaluations, const int *forms, int n_forms,
-                               struct choice *choice)
+/* Which of the n_variants is the fastest on the first device, if that pays. One that does not run here is left out. */
+static shoal_status tune_variants(tiled_backend *b, int wants, double n_evaluations, const int *variants,
+                                  int n_variants, struct choice *choice)
 {
     const bool always = b->options.tune == SHOAL_TILED_TUNE_ALWAYS;
-    const double n_measured = n_forms * (1. + TUNE_REPEATS * batch_of(b));
+    const double n_measured = n_variants * (1. + TUNE_REPEATS * batch_of(b));
     double least, seconds;
     choice->why = TOO_SHORT;
     if (!always && n_evaluations < TUNE_PAYS * n_measured)
         return SHOAL_OK;
-    shoal_status status = measure_form(b, choice->form, wants, TUNE_REPEATS, &least);
-    if (status || (!always && n_evaluations * least < TUNE_PAYS * (n_measured * least + n_forms * COMPILE_S)))
+    shoal_status status = measure_variant(b, choice->variant, wants, TUNE_REPEATS, &least);
+    if (status || (!always && n_evaluations * least < TUNE_PAYS * (n_measured * least + n_variants * COMPILE_S)))
         return status;
     least *= CLEARLY_FASTER;
-    int best = choice->form;
-    for (int k = 0; k < n_forms; k++)
-        if (forms[k] != choice->form && measure_form(b, forms[k], wants, TUNE_REPEATS, &seconds) == SHOAL_OK &&
-            seconds < least) {
+    int best = choice->variant;
+    for (int k = 0; k < n_variants; k++)
+        if (variants[k] != choice->variant &&
+            measure_variant(b, variants[k], wants, TUNE_REPEATS, &seconds) == SHOAL_OK && seconds < least) {
             least = seconds;
-            best = forms[k];
+            best = variants[k];
         }
-    shoal_tiled_form_keep(b->gpu[0].name, &b->options, wants, masses_of(b, wants), b->sources.n, best);
-    *choice = (struct choice){b->sources.n, best, n_forms, MEASURED};
+    shoal_tiled_variant_keep(b->gpu[0].name, &b->options, wants, masses_of(b, wants), b->sources.n, best);
+    *choice = (struct choice){b->sources.n, best, n_variants, MEASURED};
     return SHOAL_OK;
 }
 
 static shoal_status cuda_tune(tiled_backend *b, int wants, double n_evaluations)
 {
-    int forms[FORMS_MAIN], n_forms = 0;
+    int variants[VARIANTS_MAIN], n_variants = 0;
     if (!picks(b) || b->options.tune == SHOAL_TILED_TUNE_NEVER)
         return SHOAL_OK;
-    (void)choose_form(b, wants, true, b->sources.n);
+    (void)choose_variant(b, wants, true, b->sources.n);
     struct choice *choice = &b->choice[wants & 3];
     if (choice->why >= KEPT)
         return SHOAL_OK;
-    for (int form = 0; form < FORMS_MAIN; form++)
-        if (cuda_can(shoal_tiled_forms[form].name, b->options.precision, wants))
-            forms[n_forms++] = form;
+    for (int variant = 0; variant < VARIANTS_MAIN; variant++)
+        if (cuda_can(shoal_tiled_variants[variant].name, b->options.precision, wants))
+            variants[n_variants++] = variant;
     const int n_gpus = b->n_gpus;
     b->n_gpus = 1; /* what is picked, and so the results, must not depend on how many there are */
-    const shoal_status status = tune_forms(b, wants, n_evaluations, forms, n_forms, choice);
+    const shoal_status status = tune_variants(b, wants, n_evaluations, variants, n_variants, choice);
     b->n_gpus = n_gpus;
     b->staged_shape = NULL; /* the other devices missed what was staged */
     return status;
@@ -1066,21 +1070,21 @@ static void cuda_line(const tiled_backend *b, char *line, size_t size)
     };
     const int masses = masses_of(b, b->shown);
     const struct choice *choice = &b->choice[b->shown & 3];
-    const int form = !picks(b)   ? shoal_tiled_form_named(b->options.kernel)
-                     : choice->n ? choice->form
-                                 : b->given[b->shown & 3] - 1;
+    const int variant = !picks(b)   ? shoal_tiled_variant_named(b->options.kernel)
+                        : choice->n ? choice->variant
+                                    : b->given[b->shown & 3] - 1;
     char why[96] = "";
     int used = snprintf(line, size, "cuda: %s, %d device%s", b->gpu[0].name, b->n_gpus, b->n_gpus > 1 ? "s" : "");
-    if (form < 0 || used >= (int)size)
+    if (variant < 0 || used >= (int)size)
         return;
     if (picks(b) && choice->why == MEASURED)
         snprintf(why, sizeof why, " (the fastest of %d measured)", choice->n_measured);
     else if (picks(b))
         snprintf(why, sizeof why, "%s", reasons[choice->n ? choice->why : GIVEN]);
-    const tiled_form *f = &shoal_tiled_forms[form];
+    const tiled_variant *f = &shoal_tiled_variants[variant];
     used += snprintf(line + used, size - (size_t)used, "; %s%s: %s; %d threads a block", f->name, why, f->doc,
-                     32 * shoal_tiled_shape(form, &b->options, b->shown)->warps);
-    const struct program *program = &b->gpu[0].program[form][b->shown & 3][f->edges ? masses : MASSES_ANY];
+                     32 * shoal_tiled_shape(variant, &b->options, b->shown)->warps);
+    const struct program *program = &b->gpu[0].program[variant][b->shown & 3][f->edges ? masses : MASSES_ANY];
     if (program->module && used < (int)size)
         snprintf(line + used, size - (size_t)used, ", %d blocks a multiprocessor, %d registers", program->resident,
                  program->registers);

@@ -347,9 +347,11 @@ INLINE void add_vector(double *sum, real a, double weight)
         X(6, p)                                             \
     }
 
-INLINE void pairs(int what, const tiled_cpu_law *law, const tiled_cpu_bodies *bodies, long a, long b, long n,
-                  double weight, double *const *sum)
+INLINE void pairs(int what, const tiled_cpu_law *law, const tiled_cpu_bodies *bodies, tiled_cpu_tiles tiles,
+                  double *const *sum)
 {
+    const long a = tiles.a, b = tiles.b, n = tiles.n;
+    double weight = tiles.weight;
     const struct constants c = constants_of(law);
     weight *= SCALE(what);
     for (long j0 = b; j0 < b + n; j0 += TILED_STEP) {
@@ -426,11 +428,11 @@ INLINE void row(int what, const tiled_cpu_law *law, const tiled_cpu_bodies *sour
 
 #define CASES(X)     X(0) X(1) X(2) X(3) X(4) X(5) X(6) X(7)
 #define ALL_CASES(X) CASES(X) X(8) X(9) X(10) X(11) X(12) X(13) X(14) X(15)
-#define PAIRS(what)                                                                                               \
-    static __attribute__((noinline)) void pairs_##what(const tiled_cpu_law *law, const tiled_cpu_bodies *bodies,  \
-                                                       long a, long b, long n, double weight, double *const *sum) \
-    {                                                                                                             \
-        pairs(what, law, bodies, a, b, n, weight, sum);                                                           \
+#define PAIRS(what)                                                                                              \
+    static __attribute__((noinline)) void pairs_##what(const tiled_cpu_law *law, const tiled_cpu_bodies *bodies, \
+                                                       tiled_cpu_tiles tiles, double *const *sum)                \
+    {                                                                                                            \
+        pairs(what, law, bodies, tiles, sum);                                                                    \
     }
 #define ROW(what)                                                                                               \
     static __attribute__((noinline)) void row_##what(const tiled_cpu_law *law, const tiled_cpu_bodies *sources, \
@@ -442,14 +444,14 @@ INLINE void row(int what, const tiled_cpu_law *law, const tiled_cpu_bodies *sour
 ALL_CASES(PAIRS)
 CASES(ROW)
 
-static void any_pairs(int what, const tiled_cpu_law *law, const tiled_cpu_bodies *bodies, long a, long b, long n,
-                      double weight, double *const *sum)
+static void any_pairs(int what, const tiled_cpu_law *law, const tiled_cpu_bodies *bodies, tiled_cpu_tiles tiles,
+                      double *const *sum)
 {
 #define X(w) [w] = pairs_##w,
-    static void (*const cases[])(const tiled_cpu_law *, const tiled_cpu_bodies *, long, long, long, double,
+    static void (*const cases[])(const tiled_cpu_law *, const tiled_cpu_bodies *, tiled_cpu_tiles,
                                  double *const *) = {ALL_CASES(X)};
 #undef X
-    cases[what](law, bodies, a, b, n, weight, sum);
+    cases[what](law, bodies, tiles, sum);
 }
 
 static void any_row(int what, const tiled_cpu_law *law, const tiled_cpu_bodies *sources,

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * tiled_forms.c: the table of the GPU kernels' forms, and the choice among them: by a table measured on one H200 and
- * one H100, or by what was measured on the device at hand (shoal_tiled_tune) and kept beside the compiled kernels, a
- * file of one word for each device, precision, law, wants and power of two of the number of bodies.
+ * tiled_variants.c: the table of the GPU kernels' variants, and the choice among them. What was measured on the device
+ * at hand (shoal_tiled_tune) counts: it is kept beside the compiled kernels, in a file of one word for each device,
+ * precision, law, wants and power of two of the number of bodies. Else a table counts, from one H200 and one H100.
  */
 #include <string.h>
 
-#include "gravitation/tiled/tiled_forms.h"
+#include "gravitation/tiled/tiled_variants.h"
 
 /* A step of the ladder: single precision, acceleration and potential only. */
 /* clang-format off */
@@ -15,28 +15,28 @@
      .storage = storage_, .split = split_}
 /* clang-format on */
 
-const tiled_form shoal_tiled_forms[FORMS] = {
-    [FORM_EDGES] = {"edges",
-                    "every pair once; 5 to 21 bodies a thread, 64 to 256 threads a block",
-                    true,
-                    false,
-                    {{{8, 8, 1, 1, 1}, {5, 8, 1, 1, 1}},
-                     {{9, 4, 1, 1, 3}, {7, 4, 1, 1, 2}},
-                     {{21, 2, 1, 1, 4}, {6, 4, 1, 1, 3}, {12, 2, 1, 1, 6}}},
-                    RSQRT_FLUSH,
-                    STORE_TILES,
-                    SPLIT_AUTO},
-    [FORM_EDGES_SMALL] = {"edges_small",
-                          "every pair once; smaller blocks, for fewer bodies",
-                          true,
-                          false,
-                          {{{6, 2, 1, 1, 4}, {3, 2, 1, 1, 5}},
-                           {{7, 2, 1, 1, 6}, {6, 2, 1, 1, 4}},
-                           {{8, 2, 1, 2, 8}, {6, 2, 1, 1, 6}}},
-                          RSQRT_FLUSH,
-                          STORE_TILES,
-                          SPLIT_AUTO},
-    [FORM_EDGES_SORTED] =
+const tiled_variant shoal_tiled_variants[VARIANTS] = {
+    [VARIANT_EDGES] = {"edges",
+                       "every pair once; 5 to 21 bodies a thread, 64 to 256 threads a block",
+                       true,
+                       false,
+                       {{{8, 8, 1, 1, 1}, {5, 8, 1, 1, 1}},
+                        {{9, 4, 1, 1, 3}, {7, 4, 1, 1, 2}},
+                        {{21, 2, 1, 1, 4}, {6, 4, 1, 1, 3}, {12, 2, 1, 1, 6}}},
+                       RSQRT_FLUSH,
+                       STORE_TILES,
+                       SPLIT_AUTO},
+    [VARIANT_EDGES_SMALL] = {"edges_small",
+                             "every pair once; smaller blocks, for fewer bodies",
+                             true,
+                             false,
+                             {{{6, 2, 1, 1, 4}, {3, 2, 1, 1, 5}},
+                              {{7, 2, 1, 1, 6}, {6, 2, 1, 1, 4}},
+                              {{8, 2, 1, 2, 8}, {6, 2, 1, 1, 6}}},
+                             RSQRT_FLUSH,
+                             STORE_TILES,
+                             SPLIT_AUTO},
+    [VARIANT_EDGES_SORTED] =
         {"edges_sorted",
          "every pair once, in the order of places: near pairs in double, far ones in single precision",
          true,
@@ -45,26 +45,26 @@ const tiled_form shoal_tiled_forms[FORMS] = {
          RSQRT_FLUSH,
          STORE_TILES,
          SPLIT_AUTO},
-    [FORM_ROWS] = {"rows",
-                   "tiles of sources in shared memory, 2 or 4 targets in a thread's registers",
-                   false,
-                   false,
-                   {{{2, 4, 1, 4, 4}, {2, 4, 1, 2, 3}},
-                    {{4, 4, 1, 4, 4}, {2, 4, 1, 4, 4}},
-                    {{4, 4, 1, 8, 4}, {4, 4, 1, 4, 4}}},
-                   RSQRT_FLUSH,
-                   STORE_TILES,
-                   SPLIT_AUTO},
-    [FORM_LANES] = {"lanes",
-                    "tiles of sources in shared memory, 32 threads for 1 or 2 targets",
-                    false,
-                    false,
-                    {{{2, 8, 32, 4, 2}, {1, 8, 32, 2, 2}},
-                     {{2, 8, 32, 4, 2}, {2, 8, 32, 2, 2}},
-                     {{2, 8, 32, 4, 4}, {2, 8, 32, 4, 2}}},
-                    RSQRT_FLUSH,
-                    STORE_TILES,
-                    SPLIT_AUTO},
+    [VARIANT_ROWS] = {"rows",
+                      "tiles of sources in shared memory, 2 or 4 targets in a thread's registers",
+                      false,
+                      false,
+                      {{{2, 4, 1, 4, 4}, {2, 4, 1, 2, 3}},
+                       {{4, 4, 1, 4, 4}, {2, 4, 1, 4, 4}},
+                       {{4, 4, 1, 8, 4}, {4, 4, 1, 4, 4}}},
+                      RSQRT_FLUSH,
+                      STORE_TILES,
+                      SPLIT_AUTO},
+    [VARIANT_LANES] = {"lanes",
+                       "tiles of sources in shared memory, 32 threads for 1 or 2 targets",
+                       false,
+                       false,
+                       {{{2, 8, 32, 4, 2}, {1, 8, 32, 2, 2}},
+                        {{2, 8, 32, 4, 2}, {2, 8, 32, 2, 2}},
+                        {{2, 8, 32, 4, 4}, {2, 8, 32, 4, 2}}},
+                       RSQRT_FLUSH,
+                       STORE_TILES,
+                       SPLIT_AUTO},
     STEP("simple", 8, 1, 1, RSQRT_EXACT, STORE_GLOBAL, SPLIT_NOT,
          "one target a thread, sources from global memory, 1/sqrt(x)"),
     STEP("tiled", 8, 1, 1, RSQRT_EXACT, STORE_TILES, SPLIT_NOT, "+ tiles of sources in shared memory, blocks of 256"),
@@ -84,17 +84,17 @@ const tiled_form shoal_tiled_forms[FORMS] = {
          "added up by cuBLAS: matrix times vector"),
 };
 
-int shoal_tiled_form_named(const char *name)
+int shoal_tiled_variant_named(const char *name)
 {
-    for (int i = 0; i < FORMS; i++)
-        if (strcmp(shoal_tiled_forms[i].name, name) == 0)
+    for (int i = 0; i < VARIANTS; i++)
+        if (strcmp(shoal_tiled_variants[i].name, name) == 0)
             return i;
     return -1;
 }
 
-const tiled_shape *shoal_tiled_shape(int form, const shoal_tiled_options *options, int wants)
+const tiled_shape *shoal_tiled_shape(int variant, const shoal_tiled_options *options, int wants)
 {
-    const tiled_shape *shape = shoal_tiled_forms[form].shape[options->precision];
+    const tiled_shape *shape = shoal_tiled_variants[variant].shape[options->precision];
     if (wants & SHOAL_TILED_JERK)
         return &shape[SHAPE_JERK];
     const bool more = wants || options->softening == SHOAL_TILED_SPLINE;
@@ -105,7 +105,7 @@ const tiled_shape *shoal_tiled_shape(int form, const shoal_tiled_options *option
  * Edge sharing wins as soon as its tiles fill the device; below, 32 threads a target do. For other targets those, or
  * with enough of them tiles with a thread a target. A spline takes registers and instructions that large blocks lack.
  */
-int shoal_tiled_form_for(const shoal_tiled_options *options, int wants, bool all, long n_targets)
+int shoal_tiled_variant_for(const shoal_tiled_options *options, int wants, bool all, long n_targets)
 {
     static const struct {
         long small, large; /* from so many bodies on edges_small, edges */
@@ -117,19 +117,21 @@ int shoal_tiled_form_for(const shoal_tiled_options *options, int wants, bool all
     const bool jerk = wants & SHOAL_TILED_JERK, mixed = options->precision == SHOAL_TILED_MIXED;
     const bool heavy = options->softening == SHOAL_TILED_SPLINE && !jerk && !mixed;
     if (all && mixed && !jerk && n_targets >= 1 << 19)
-        return FORM_EDGES_SORTED;
+        return VARIANT_EDGES_SORTED;
     if (all && !heavy && n_targets >= least[options->precision][jerk].large)
-        return FORM_EDGES;
+        return VARIANT_EDGES;
     if (all && n_targets >= least[options->precision][jerk].small)
-        return FORM_EDGES_SMALL;
-    return n_targets >= 32768 ? FORM_ROWS : FORM_LANES;
+        return VARIANT_EDGES_SMALL;
+    return n_targets >= 32768 ? VARIANT_ROWS : VARIANT_LANES;
 }
 
 /* ---- measured and kept ------------------------------------------------------------------------------------------- */
 
+enum { KEPT_PATH = 600 }; /* bytes of a file's name */
+
 /* The file of a choice; false if there is no private folder. */
 static bool kept_path(const char *device, const shoal_tiled_options *options, int wants, int masses, long n, bool make,
-                      char *path, size_t size)
+                      char path[KEPT_PATH])
 {
     char folder[512], what[160];
     int class = 0;
@@ -142,29 +144,29 @@ static bool kept_path(const char *device, const shoal_tiled_options *options, in
     shoal_hash key = shoal_hash_start();
     shoal_hash_string(&key, what);
     shoal_hash_bytes(&key, shape, sizeof shape);
-    for (int i = 0; i < FORMS_MAIN; i++)
-        shoal_hash_bytes(&key, shoal_tiled_forms[i].shape, sizeof shoal_tiled_forms[i].shape);
+    for (int i = 0; i < VARIANTS_MAIN; i++)
+        shoal_hash_bytes(&key, shoal_tiled_variants[i].shape, sizeof shoal_tiled_variants[i].shape);
     const unsigned long long a = key.a, b = key.b;
-    return snprintf(path, size, "%s/%016llx%016llx.choice", folder, a, b) < (int)size;
+    return snprintf(path, KEPT_PATH, "%s/%016llx%016llx.choice", folder, a, b) < KEPT_PATH;
 }
 
-int shoal_tiled_form_kept(const char *device, const shoal_tiled_options *options, int wants, int masses, long n)
+int shoal_tiled_variant_kept(const char *device, const shoal_tiled_options *options, int wants, int masses, long n)
 {
-    char path[600], word[32] = "";
-    if (!kept_path(device, options, wants, masses, n, false, path, sizeof path))
+    char path[KEPT_PATH], word[32] = "";
+    if (!kept_path(device, options, wants, masses, n, false, path))
         return -1;
     if (!shoal_cache_read(path, word, sizeof word))
         return -1;
     word[strcspn(word, "\n")] = '\0';
-    const int form = shoal_tiled_form_named(word);
-    return form >= 0 && form < FORMS_MAIN && shoal_tiled_shape(form, options, wants)->i > 0 ? form : -1;
+    const int variant = shoal_tiled_variant_named(word);
+    return variant >= 0 && variant < VARIANTS_MAIN && shoal_tiled_shape(variant, options, wants)->i > 0 ? variant : -1;
 }
 
-void shoal_tiled_form_keep(const char *device, const shoal_tiled_options *options, int wants, int masses, long n,
-                           int form)
+void shoal_tiled_variant_keep(const char *device, const shoal_tiled_options *options, int wants, int masses, long n,
+                              int variant)
 {
-    char path[600], word[40];
-    snprintf(word, sizeof word, "%s\n", shoal_tiled_forms[form].name);
-    if (kept_path(device, options, wants, masses, n, true, path, sizeof path))
+    char path[KEPT_PATH], word[40];
+    snprintf(word, sizeof word, "%s\n", shoal_tiled_variants[variant].name);
+    if (kept_path(device, options, wants, masses, n, true, path))
         shoal_cache_write(path, word);
 }

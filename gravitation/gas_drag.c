@@ -3,30 +3,29 @@
  * gas_drag.c: what the world knows of gas_drag.kern.h.
  */
 #include "gravitation/force.h"
+#include "gravitation/gas_drag.kern.h"
 
-enum { BODY, SIZE, DENSITY, CD, R0, ALPHA, H0, F };
-
-static const shoal_parameter parameters[] = {
-    SHOAL_ON_PARAMETER,
-    {"size", SHOAL_REAL, "length", NAN, 1e-200, 1e200, NULL, "radius of the solid bodies"},
-    {"density", SHOAL_REAL, "", NAN, 0, 1e200, NULL,
-     "density of the gas at r0 in the plane over that of the solid bodies"},
-    {"C_D", SHOAL_REAL, "", 0.5, 0, 1e200, NULL, "drag coefficient"},
-    {"r0", SHOAL_REAL, "length", 1, 1e-200, 1e200, NULL,
-     "distance from body 0 that the disc's values are given for; default: 1 AU"},
-    {"alpha", SHOAL_REAL, "", 2.75, -10, 10, NULL,
-     "density falls as R^-alpha, a multiple of 1/4; default: Hayashi's nebula"},
-    {"h0", SHOAL_REAL, "", 0.033, 1e-6, 1, NULL, "scale height over distance at r0"},
-    {"flaring", SHOAL_REAL, "", 1.25, -10, 10, NULL, "scale height grows as R^flaring, a multiple of 1/4"},
+static const shoal_parameter parameters[gas_drag_PARAMETERS] = {
+    [GAS_BODY] = SHOAL_ON_PARAMETER,
+    [GAS_SIZE] = {"size", SHOAL_REAL, "length", NAN, 1e-200, 1e200, NULL, "radius of the solid bodies"},
+    [GAS_DENSITY] = {"density", SHOAL_REAL, "", NAN, 0, 1e200, NULL,
+                     "density of the gas at r0 in the plane over that of the solid bodies"},
+    [GAS_CD] = {"C_D", SHOAL_REAL, "", 0.5, 0, 1e200, NULL, "drag coefficient"},
+    [GAS_R0] = {"r0", SHOAL_REAL, "length", 1, 1e-200, 1e200, NULL,
+                "distance from body 0 that the disc's values are given for; default: 1 AU"},
+    [GAS_ALPHA] = {"alpha", SHOAL_REAL, "", 2.75, -10, 10, NULL,
+                   "density falls as R^-alpha, a multiple of 1/4; default: Hayashi's nebula"},
+    [GAS_H0] = {"h0", SHOAL_REAL, "", 0.033, 1e-6, 1, NULL, "scale height over distance at r0"},
+    [GAS_F] = {"flaring", SHOAL_REAL, "", 1.25, -10, 10, NULL, "scale height grows as R^flaring, a multiple of 1/4"},
 };
 
 static const char *refuses(const double *p, const shoal_ensemble *ensemble, long system)
 {
     (void)ensemble;
     (void)system;
-    if (4 * p[ALPHA] != floor(4 * p[ALPHA]) || 4 * p[F] != floor(4 * p[F]))
+    if (4 * p[GAS_ALPHA] != floor(4 * p[GAS_ALPHA]) || 4 * p[GAS_F] != floor(4 * p[GAS_F]))
         return "alpha and flaring are multiples of 1/4";
-    if ((p[ALPHA] + 3 - 2 * p[F]) * p[H0] * p[H0] >= 1)
+    if ((p[GAS_ALPHA] + 3 - 2 * p[GAS_F]) * p[GAS_H0] * p[GAS_H0] >= 1)
         return "no gas turns about body 0 at r0: the pressure of so thick a disc (h0) outweighs gravitation";
     return NULL;
 }
@@ -34,7 +33,7 @@ static const char *refuses(const double *p, const shoal_ensemble *ensemble, long
 /* Test particles have none; what heats the gas is no potential. */
 static double energy(const double *p, int n, const shoal_body *bodies)
 {
-    const int body = (int)p[BODY];
+    const int body = (int)p[GAS_BODY];
     return body == 0 || body >= n || bodies[body].m == 0 ? 0 : NAN;
 }
 

@@ -11,9 +11,10 @@
  * pressure in the plane z = 0. Adachi, Hayashi & Nakazawa 1976, Prog. Theor. Phys. 56, 1756. alpha and f are multiples
  * of 1/4: powers are taken from a fourth root. Body 0 feels no reaction.
  */
-#include "gravitation/force.kern.h"
+enum { GAS_BODY, GAS_SIZE, GAS_DENSITY, GAS_CD, GAS_R0, GAS_ALPHA, GAS_H0, GAS_F, gas_drag_PARAMETERS };
 
-enum { GAS_BODY, GAS_SIZE, GAS_DENSITY, GAS_CD, GAS_R0, GAS_ALPHA, GAS_H0, GAS_F };
+#ifdef SHOAL_KERNEL
+#include "gravitation/force.kern.h"
 
 /* base^exponent, the exponent being the same for all lanes */
 LANE_FN real gas_power(real base, int exponent)
@@ -65,3 +66,5 @@ LANE_FN void gas_drag_add(const shoal_kernel_args *k, const double *p, int n, co
         body_push(n, i, body_share(p[GAS_BODY], m[i], strength * density * lane_sqrt(dot(at.u, at.u))), at.u, a);
     }
 }
+
+#endif

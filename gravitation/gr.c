@@ -3,9 +3,10 @@
  * gr.c: what the world knows of gr.kern.h.
  */
 #include "gravitation/force.h"
+#include "gravitation/gr.kern.h"
 
-static const shoal_parameter parameters[] = {
-    SHOAL_LIGHT_PARAMETER,
+static const shoal_parameter parameters[gr_PARAMETERS] = {
+    [GR_C] = SHOAL_LIGHT_PARAMETER,
 };
 
 /* sum m_i / c^2 [3 v^4 / 8 + 3 G m_0 v^2 / 2r + (G m_0)^2 / 2r^2]: with Newton's, conserved but for what is smaller
@@ -18,7 +19,7 @@ static double energy(const double *p, int n, const shoal_body *bodies)
         const double depth = bodies[0].m / at.r;
         sum += bodies[i].m * (0.375 * at.v2 * at.v2 + 1.5 * depth * at.v2 + 0.5 * depth * depth);
     }
-    return sum / (p[0] * p[0]);
+    return sum / (p[GR_C] * p[GR_C]);
 }
 
 const shoal_force shoal_force_gr = {

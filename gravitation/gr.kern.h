@@ -10,9 +10,10 @@
  * of motion (Newhall, Standish & Williams 1983, A&A 125, 150, equation 1). Left out: terms smaller than these by m_i /
  * m_0.
  */
-#include "gravitation/force.kern.h"
+enum { GR_C, gr_PARAMETERS };
 
-enum { GR_C = 0 };
+#ifdef SHOAL_KERNEL
+#include "gravitation/force.kern.h"
 
 LANE_FN void gr_add(const shoal_kernel_args *k, const double *p, int n, const real *m, const real *x, const real *v,
                     real *a)
@@ -32,3 +33,5 @@ LANE_FN void gr_add(const shoal_kernel_args *k, const double *p, int n, const re
         body_push(n, 0, -m[i], f, a);
     }
 }
+
+#endif

@@ -3,16 +3,17 @@
  * gr_potential.c: what the world knows of gr_potential.kern.h.
  */
 #include "gravitation/force.h"
+#include "gravitation/gr_potential.kern.h"
 
-static const shoal_parameter parameters[] = {
-    SHOAL_LIGHT_PARAMETER,
+static const shoal_parameter parameters[gr_potential_PARAMETERS] = {
+    [GR_POTENTIAL_C] = SHOAL_LIGHT_PARAMETER,
 };
 
 static double energy(const double *p, int n, const shoal_body *bodies)
 {
     double sum = 0;
     for (int i = 1; i < n; i++) {
-        const double depth = bodies[0].m / (p[0] * relative_to(&bodies[i], &bodies[0]).r);
+        const double depth = bodies[0].m / (p[GR_POTENTIAL_C] * relative_to(&bodies[i], &bodies[0]).r);
         sum -= 3 * bodies[i].m * depth * depth;
     }
     return sum;

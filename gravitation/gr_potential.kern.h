@@ -6,9 +6,10 @@
  *
  * which turns an orbit by 6 pi G m_0 / (c^2 a (1 - e^2)) a period (Nobili & Roxburgh 1986, IAU Symp. 114, 105).
  */
-#include "gravitation/force.kern.h"
+enum { GR_POTENTIAL_C, gr_potential_PARAMETERS };
 
-enum { GR_POTENTIAL_C = 0 };
+#ifdef SHOAL_KERNEL
+#include "gravitation/force.kern.h"
 
 LANE_FN void gr_potential_add(const shoal_kernel_args *k, const double *p, int n, const real *m, const real *x,
                               const real *v, real *a)
@@ -29,3 +30,5 @@ LANE_FN void gr_potential_add(const shoal_kernel_args *k, const double *p, int n
         a[2 * n] = lane_fma(from_i, dz, a[2 * n]);
     }
 }
+
+#endif

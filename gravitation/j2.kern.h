@@ -9,9 +9,10 @@
  * (Murray & Dermott 1999, Solar System Dynamics, section 6.11.) P'_2 = 3s, P'_3 = (15 s^2 - 3)/2, P'_4 = (35 s^3 - 15
  * s)/2, P'_5 = (315 s^4 - 210 s^2 + 15)/8. The axis stands still.
  */
-#include "gravitation/force.kern.h"
+enum { J2_BODY, J2_RADIUS, J2_J2, J2_J4, J2_AXIS, j2_PARAMETERS = J2_AXIS + 3 };
 
-enum { J2_BODY, J2_RADIUS, J2_J2, J2_J4, J2_AXIS };
+#ifdef SHOAL_KERNEL
+#include "gravitation/force.kern.h"
 
 LANE_FN void j2_add(const shoal_kernel_args *k, const double *p, int n, const real *m, const real *x, const real *v,
                     real *a)
@@ -41,3 +42,5 @@ LANE_FN void j2_add(const shoal_kernel_args *k, const double *p, int n, const re
     }
     body_push_named(n, p[J2_BODY], lane_set(1.0), back, a);
 }
+
+#endif

@@ -3,31 +3,31 @@
  * migration.c: what the world knows of migration.kern.h.
  */
 #include "gravitation/force.h"
+#include "gravitation/migration.kern.h"
 
-enum { BODY, TAU_A, TAU_E, TAU_INC, K };
-
-static const shoal_parameter parameters[] = {
-    {"body", SHOAL_BODY, "", NAN, -1, SHOAL_MAX_BODIES, NULL, "the body that migrates"},
-    {"tau_a", SHOAL_REAL, "time", INFINITY, -INFINITY, INFINITY, NULL,
-     "a / |da/dt|, inwards; negative: outwards; inf: no migration"},
-    {"tau_e", SHOAL_REAL, "time", INFINITY, -INFINITY, INFINITY, NULL,
-     "e / |de/dt| of a nearly circular orbit; inf: no damping"},
-    {"tau_inc", SHOAL_REAL, "time", INFINITY, -INFINITY, INFINITY, NULL,
-     "inc / |dinc/dt| of a small inclination to the reference plane; inf: no damping"},
-    {"K", SHOAL_REAL, "", 0, 0, 1e200, NULL, "in place of tau_e: tau_e = |tau_a| / K"},
+static const shoal_parameter parameters[migration_PARAMETERS] = {
+    [MIGRATION_BODY] = {"body", SHOAL_BODY, "", NAN, -1, SHOAL_MAX_BODIES, NULL, "the body that migrates"},
+    [MIGRATION_TAU_A] = {"tau_a", SHOAL_REAL, "time", INFINITY, -INFINITY, INFINITY, NULL,
+                         "a / |da/dt|, inwards; negative: outwards; inf: no migration"},
+    [MIGRATION_TAU_E] = {"tau_e", SHOAL_REAL, "time", INFINITY, -INFINITY, INFINITY, NULL,
+                         "e / |de/dt| of a nearly circular orbit; inf: no damping"},
+    [MIGRATION_TAU_INC] = {"tau_inc", SHOAL_REAL, "time", INFINITY, -INFINITY, INFINITY, NULL,
+                           "inc / |dinc/dt| of a small inclination to the reference plane; inf: no damping"},
+    [MIGRATION_K] = {"K", SHOAL_REAL, "", 0, 0, 1e200, NULL, "in place of tau_e: tau_e = |tau_a| / K"},
 };
 
 static const char *refuses(const double *p, const shoal_ensemble *ensemble, long system)
 {
     (void)ensemble;
     (void)system;
-    if (p[BODY] == 0)
+    if (p[MIGRATION_BODY] == 0)
         return "bodies migrate about body 0, which cannot do so itself";
-    if (p[TAU_A] == 0 || p[TAU_E] == 0 || p[TAU_INC] == 0)
+    if (p[MIGRATION_TAU_A] == 0 || p[MIGRATION_TAU_E] == 0 || p[MIGRATION_TAU_INC] == 0)
         return "a time scale of 0: expected a time, or nothing for none";
-    if (p[K] > 0 && (isfinite(p[TAU_E]) || !isfinite(p[TAU_A])))
+    if (p[MIGRATION_K] > 0 && (isfinite(p[MIGRATION_TAU_E]) || !isfinite(p[MIGRATION_TAU_A])))
         return "K stands in place of tau_e and goes with tau_a";
-    if (p[K] == 0 && !isfinite(p[TAU_A]) && !isfinite(p[TAU_E]) && !isfinite(p[TAU_INC]))
+    if (p[MIGRATION_K] == 0 && !isfinite(p[MIGRATION_TAU_A]) && !isfinite(p[MIGRATION_TAU_E]) &&
+        !isfinite(p[MIGRATION_TAU_INC]))
         return "it does nothing without tau_a, tau_e or tau_inc";
     return NULL;
 }

@@ -14,9 +14,10 @@
  * K = tau_a / tau_e is that of Lee & Peale 2002, ApJ 567, 596: |de/dt| / e = K |da/dt| / a. The disc takes the
  * momentum: body 0 feels no reaction.
  */
-#include "gravitation/force.kern.h"
+enum { MIGRATION_BODY, MIGRATION_TAU_A, MIGRATION_TAU_E, MIGRATION_TAU_INC, MIGRATION_K, migration_PARAMETERS };
 
-enum { MIGRATION_BODY, MIGRATION_TAU_A, MIGRATION_TAU_E, MIGRATION_TAU_INC, MIGRATION_K };
+#ifdef SHOAL_KERNEL
+#include "gravitation/force.kern.h"
 
 LANE_FN void migration_add(const shoal_kernel_args *k, const double *p, int n, const real *m, const real *x,
                            const real *v, real *a)
@@ -31,3 +32,5 @@ LANE_FN void migration_add(const shoal_kernel_args *k, const double *p, int n, c
         f[c] = lane_fma(radial, at.d[c], (-0.5 * rate_a - (c == 2 ? 2.0 * rate_inc : 0.0)) * at.u[c]);
     body_push_named(n, p[MIGRATION_BODY], lane_set(1.0), f, a);
 }
+
+#endif

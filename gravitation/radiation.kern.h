@@ -6,9 +6,10 @@
  *
  * Burns, Lamy & Soter 1979, Icarus 40, 1, equation 5. The light takes the momentum along: body 0 feels no reaction.
  */
-#include "gravitation/force.kern.h"
+enum { RADIATION_BETA, RADIATION_BODY, RADIATION_DRAG, RADIATION_C, radiation_PARAMETERS };
 
-enum { RADIATION_BETA, RADIATION_BODY, RADIATION_DRAG, RADIATION_C };
+#ifdef SHOAL_KERNEL
+#include "gravitation/force.kern.h"
 
 LANE_FN void radiation_add(const shoal_kernel_args *k, const double *p, int n, const real *m, const real *x,
                            const real *v, real *a)
@@ -30,3 +31,5 @@ LANE_FN void radiation_add(const shoal_kernel_args *k, const double *p, int n, c
         body_push(n, i, body_share(p[RADIATION_BODY], m[i], mu), f, a);
     }
 }
+
+#endif

@@ -8,9 +8,19 @@
  *
  * Mignard 1979, Moon and Planets 20, 301; Hut 1981, A&A 99, 126, equation 8, whose k is this k_2.
  */
-#include "gravitation/force.kern.h"
+enum {
+    TIDES_BODY,
+    TIDES_BY,
+    TIDES_RADIUS,
+    TIDES_K2,
+    TIDES_TAU,
+    TIDES_SPIN,
+    TIDES_AXIS,
+    tides_PARAMETERS = TIDES_AXIS + 3
+};
 
-enum { TIDES_BODY, TIDES_BY, TIDES_RADIUS, TIDES_K2, TIDES_TAU, TIDES_SPIN, TIDES_AXIS };
+#ifdef SHOAL_KERNEL
+#include "gravitation/force.kern.h"
 
 LANE_FN void tides_add(const shoal_kernel_args *k, const double *p, int n, const real *m, const real *x, const real *v,
                        real *a)
@@ -32,3 +42,5 @@ LANE_FN void tides_add(const shoal_kernel_args *k, const double *p, int n, const
     body_push_named(n, p[TIDES_BY], at.m, f, a);
     body_push_named(n, p[TIDES_BODY], lane_select(is_there(raised.m), -(at.m * at.m) / raised.m, lane_set(0.0)), f, a);
 }
+
+#endif

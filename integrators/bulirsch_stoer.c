@@ -3,15 +3,21 @@
  * bulirsch_stoer.c: what the world knows of bulirsch_stoer.kern.h.
  */
 #include "core/ensemble/ensemble.h"
+#include "integrators/bulirsch_stoer.kern.h"
 
-static const char *const slots[] = {"x", "y", "z", "vx", "vy", "vz", "ex", "ey", "ez", "evx", "evy", "evz"};
+static const char *const slots[BS_SLOTS] = {
+    SHOAL_VECTOR(BS_X, ""),
+    SHOAL_VECTOR(BS_V, "v"),
+    SHOAL_VECTOR(BS_EX, "e"),
+    SHOAL_VECTOR(BS_EV, "ev"),
+};
 
-static const shoal_parameter parameters[] = {
-    {"columns", SHOAL_INTEGER, "", 0, 0, 9, NULL,
-     "columns of the extrapolation, 3..9, for order 2 columns; 0 = as suits the tolerance"},
-    {"tolerance", SHOAL_REAL, "", 1e-10, 1e-14, 1e-1, NULL,
-     "error of a step relative to what the largest acceleration of the system does in it"},
-    SHOAL_COMPENSATED_BY_DEFAULT,
+static const shoal_parameter parameters[BS_PARAMETERS] = {
+    [BS_COLUMNS] = {"columns", SHOAL_INTEGER, "", 0, 0, 9, NULL,
+                    "columns of the extrapolation, 3..9, for order 2 columns; 0 = as suits the tolerance"},
+    [BS_TOLERANCE] = {"tolerance", SHOAL_REAL, "", 1e-10, 1e-14, 1e-1, NULL,
+                      "error of a step relative to what the largest acceleration of the system does in it"},
+    [BS_COMPENSATED] = SHOAL_COMPENSATED_BY_DEFAULT,
 };
 
 const shoal_propagator shoal_propagator_bulirsch_stoer = {
@@ -23,7 +29,7 @@ const shoal_propagator shoal_propagator_bulirsch_stoer = {
     .adaptive = true,
     .slots = slots,
     .n_slots = SHOAL_COUNT(slots),
-    .n_own = 2, /* length and error of the last step */
+    .n_own = BS_OWN,
     .tangent = true,
     .parameters = parameters,
     .n_parameters = SHOAL_COUNT(parameters),

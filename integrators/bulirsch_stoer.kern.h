@@ -29,22 +29,18 @@
  *
  * Operations an attempt: k (k + 1) / 2 (15 n (n - 1) + 15 n) + 21 k n.
  */
-enum {
-    BS_COLUMNS = 0,
-    BS_TOLERANCE = 1,
-    BS_LEAST = 3,
-    BS_MOST = 8,
-    BS_X = 0,
-    BS_V = XYZ,
-    BS_EX = 2 * XYZ,
-    BS_EV = 3 * XYZ
-};
+enum { BS_COLUMNS, BS_TOLERANCE, BS_COMPENSATED, BS_PARAMETERS };
+enum { BS_X, BS_V = XYZ, BS_EX = 2 * XYZ, BS_EV = 3 * XYZ, BS_SLOTS = 4 * XYZ };
+enum { BS_LENGTH, BS_ERROR, BS_OWN }; /* of the last accepted step, the error over the bound */
+
+#ifdef SHOAL_KERNEL
+enum { BS_LEAST = 3, BS_MOST = 8 }; /* columns */
 
 #define PROPAGATOR_ADAPTIVE   1
 #define PROPAGATOR_FIRST_BODY 0
 #define PROPAGATOR_BARYCENTRIC
-#define PROPAGATOR_SLOTS(compensated) (XYZ * ((compensated) ? 4 : 2))
-#define PROPAGATOR_OWN                2 /* of the last accepted step: its length and its error over the bound */
+#define PROPAGATOR_SLOTS(compensated) ((compensated) ? BS_SLOTS : BS_EX)
+#define PROPAGATOR_OWN                BS_OWN
 
 LANE_FN void propagator_prepare(const shoal_kernel_args *k, int n, const real *m, const real *w, real *s)
 {
@@ -197,15 +193,17 @@ LANE_FN real propagator_step(const shoal_kernel_args *k, int n, int compensated,
 
     worst = lane_max(worst, tiny);
     const double exponent = 1.0 / (2 * columns - 2);
-    const mask second = good & (own[0] > zero);
-    const real ratio = lane_select(second, own[1], worst) / worst;
-    const real trend = size / lane_select(second, own[0], size) * bs_power(ratio, exponent);
+    const mask second = good & (own[BS_LENGTH] > zero);
+    const real ratio = lane_select(second, own[BS_ERROR], worst) / worst;
+    const real trend = size / lane_select(second, own[BS_LENGTH], size) * bs_power(ratio, exponent);
     real factor = 0.94 * bs_power(0.65 / worst, exponent);
     factor = lane_select(second, lane_min(factor, factor * trend), factor);
     factor = lane_min(lane_max(factor, lane_set(0.2)), lane_set(4.0));
-    own[0] = lane_select(good, size, own[0]);
-    own[1] = lane_select(good, worst, own[1]);
+    own[BS_LENGTH] = lane_select(good, size, own[BS_LENGTH]);
+    own[BS_ERROR] = lane_select(good, worst, own[BS_ERROR]);
     const real next = lane_min(factor * size, lane_set(k->dt_max));
     *h = lane_select(span < zero, -next, next);
     return lane_select(good, span, zero);
 }
+
+#endif

@@ -3,14 +3,24 @@
  * gauss.c: what the world knows of gauss.kern.h.
  */
 #include "core/ensemble/ensemble.h"
+#include "integrators/gauss.kern.h"
 
-static const char *const slots[] = {"x",   "y",   "z",   "vx",  "vy",  "vz",  "fx1", "fy1", "fz1", "fx2",
-                                    "fy2", "fz2", "fx3", "fy3", "fz3", "fx4", "fy4", "fz4", "fx5", "fy5",
-                                    "fz5", "fx6", "fy6", "fz6", "ex",  "ey",  "ez",  "evx", "evy", "evz"};
+static const char *const slots[GAUSS_SLOTS] = {
+    SHOAL_VECTOR(GAUSS_X, ""),
+    SHOAL_VECTOR(GAUSS_V, "v"),
+    SHOAL_VECTOR(GAUSS_F, "f1"),
+    SHOAL_VECTOR(GAUSS_F + 1 * XYZ, "f2"),
+    SHOAL_VECTOR(GAUSS_F + 2 * XYZ, "f3"),
+    SHOAL_VECTOR(GAUSS_F + 3 * XYZ, "f4"),
+    SHOAL_VECTOR(GAUSS_F + 4 * XYZ, "f5"),
+    SHOAL_VECTOR(GAUSS_F + 5 * XYZ, "f6"),
+    SHOAL_VECTOR(GAUSS_EX, "e"),
+    SHOAL_VECTOR(GAUSS_EV, "ev"),
+};
 
-static const shoal_parameter parameters[] = {
-    {"order", SHOAL_CHOICE, "", 2, 0, 2, "4|8|12", "2, 4 or 6 stages"},
-    SHOAL_COMPENSATED_BY_DEFAULT,
+static const shoal_parameter parameters[GAUSS_PARAMETERS] = {
+    [GAUSS_ORDER] = {"order", SHOAL_CHOICE, "", 2, 0, 2, "4|8|12", "2, 4 or 6 stages"},
+    [GAUSS_COMPENSATED] = SHOAL_COMPENSATED_BY_DEFAULT,
 };
 
 const shoal_propagator shoal_propagator_gauss = {

@@ -20,24 +20,27 @@
  *
  * Operations a step with s stages and `iterations` of them: iterations s (15 n (n - 1) + (6 s + 21) n) + 6 s^2 n.
  */
-#include "integrators/gauss_tables.kern.h"
-
+enum { GAUSS_ORDER, GAUSS_COMPENSATED, GAUSS_PARAMETERS };
 enum {
     GAUSS_STAGES = 6,
-    GAUSS_ITERATIONS = 50,
     GAUSS_X = 0,
     GAUSS_V = XYZ,
-    GAUSS_F = 2 * XYZ,
+    GAUSS_F = 2 * XYZ, /* the accelerations at each stage of the last step */
     GAUSS_EX = (2 + GAUSS_STAGES) * XYZ,
-    GAUSS_EV = GAUSS_EX + XYZ
+    GAUSS_EV = GAUSS_EX + XYZ,
+    GAUSS_SLOTS = GAUSS_EV + XYZ
 };
+
+#ifdef SHOAL_KERNEL
+#include "integrators/gauss_tables.kern.h"
+
+enum { GAUSS_ITERATIONS = 50 };
 
 #define PROPAGATOR_FIRST_BODY 0
 #define PROPAGATOR_BARYCENTRIC
-#define PROPAGATOR_SLOTS(compensated) (GAUSS_EX + ((compensated) ? 2 * XYZ : 0))
+#define PROPAGATOR_SLOTS(compensated) ((compensated) ? GAUSS_SLOTS : GAUSS_EX)
 #define GAUSS_AT_ROUNDING             0x1p-36 /* relative change of the forces that matters */
 
-/* Slots GAUSS_F + XYZ j: the accelerations at stage j of the last step. */
 LANE_FN void propagator_prepare(const shoal_kernel_args *k, int n, const real *m, const real *w, real *s)
 {
     LANE_UNROLL
@@ -59,7 +62,7 @@ typedef struct gauss_method {
 LANE_FN gauss_method gauss_chosen(const shoal_kernel_args *k)
 {
     gauss_method g;
-    g.stages = 2 * chosen(k, 0) + 2; /* order 4 | 8 | 12 */
+    g.stages = 2 * chosen(k, GAUSS_ORDER) + 2; /* order 4 | 8 | 12 */
     g.first = g.stages == 2 ? 0 : g.stages == 4 ? 2 : 6;
     g.square = g.stages == 2 ? 0 : g.stages == 4 ? 4 : 20;
     return g;
@@ -173,3 +176,5 @@ LANE_FN void propagator_step(const shoal_kernel_args *k, int n, int compensated,
     }
     gauss_add(of, n, compensated, s, h, g);
 }
+
+#endif

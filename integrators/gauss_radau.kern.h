@@ -17,11 +17,13 @@
  *
  * A step whose h' is below h/4 is rejected; h' is at most 4 h.
  */
-#define PROPAGATOR_ADAPTIVE 1
 #include "integrators/gauss_radau_solve.kern.h"
 
-enum { RADAU_COMPENSATED, RADAU_EPSILON, RADAU_CRITERION };
-enum { RADAU_TIMESCALE, RADAU_GLOBAL };
+enum { RADAU_COMPENSATED, RADAU_EPSILON, RADAU_CRITERION, RADAU_PARAMETERS };
+enum { RADAU_TIMESCALE, RADAU_GLOBAL }; /* criterion */
+
+#ifdef SHOAL_KERNEL
+#define PROPAGATOR_ADAPTIVE 1
 
 #define RADAU_MOST   4.0 /* growth of a step; more than the inverse of it in shrinking is a rejection */
 #define RADAU_MOST_7 16384.0
@@ -103,3 +105,5 @@ LANE_FN real propagator_step(const shoal_kernel_args *k, int n, int compensated,
 {
     return radau_step(k, n, compensated, m, s, h);
 }
+
+#endif

@@ -4,6 +4,9 @@
  */
 #include "integrators/gauss_radau_solve.kern.h"
 
+enum { RADAU_FIXED_COMPENSATED, RADAU_FIXED_PARAMETERS };
+
+#ifdef SHOAL_KERNEL
 LANE_BIG_FN void radau_step(const shoal_kernel_args *k, int n, int compensated, const real *m, real *s, real h)
 {
     real a[XYZ * LANE_ROOM(n)], once[XYZ * LANE_ROOM(n)], twice[XYZ * LANE_ROOM(n)];
@@ -17,3 +20,5 @@ LANE_FN void propagator_step(const shoal_kernel_args *k, int n, int compensated,
 {
     radau_step(k, n, compensated, m, s, h);
 }
+
+#endif

@@ -29,24 +29,28 @@
 #ifndef SHOAL_GAUSS_RADAU_SOLVE_KERN_H
 #define SHOAL_GAUSS_RADAU_SOLVE_KERN_H
 
-#include "integrators/gauss_radau_table.kern.h"
-
-#define RADAU_NEGLIGIBLE \
-    0x1p-66 /* error of the accelerations: of one sense, it is to stay below their rounding over 1e8 steps */
-
 enum {
     RADAU_X = 0,
     RADAU_V = XYZ,
     RADAU_B = 2 * XYZ,  /* b_0, ..., b_6 of the last step */
     RADAU_EX = 9 * XYZ, /* rounding errors: the position is x - ex; 0 without compensation */
     RADAU_EV = 10 * XYZ,
-    RADAU_ITERATIONS = 12
+    RADAU_SLOTS = 11 * XYZ
 };
+enum { RADAU_LENGTH, RADAU_OWN }; /* of the last step, 0 before the first */
+
+#ifdef SHOAL_KERNEL
+#include "integrators/gauss_radau_table.kern.h"
+
+#define RADAU_NEGLIGIBLE \
+    0x1p-66 /* error of the accelerations: of one sense, it is to stay below their rounding over 1e8 steps */
+
+enum { RADAU_ITERATIONS = 12 };
 
 #define PROPAGATOR_FIRST_BODY 0
 #define PROPAGATOR_BARYCENTRIC
-#define PROPAGATOR_SLOTS(compensated) (11 * XYZ + 0 * (compensated))
-#define PROPAGATOR_OWN                1 /* length of the last step, 0 before the first */
+#define PROPAGATOR_SLOTS(compensated) (RADAU_SLOTS + 0 * (compensated))
+#define PROPAGATOR_OWN                RADAU_OWN
 #define RADAU_LAST(n)                 (PROPAGATOR_SLOTS(1) * (n))
 
 /* What a step works with. Vectors are [XYZ * n], component * n + body; f and b are seven of them. */
@@ -264,4 +268,5 @@ LANE_FN void radau_move(int n, int compensated, mask where, real *s, real h, con
     s[RADAU_LAST(n)] = lane_select(where, h, s[RADAU_LAST(n)]);
 }
 
+#endif
 #endif

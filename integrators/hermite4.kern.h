@@ -12,15 +12,7 @@
  *
  * Operations a step of two iterations: 44 n (n - 1) + 57 n, n bodies; with compensated sums 24 n more.
  */
-enum { HERMITE_COMPENSATED, HERMITE_ITERATIONS }; /* parameters */
-enum {
-    HERMITE_X = 0,
-    HERMITE_V = XYZ,
-    HERMITE_A = 2 * XYZ,
-    HERMITE_J = 3 * XYZ,
-    HERMITE_EX = 4 * XYZ,
-    HERMITE_EV = 5 * XYZ
-};
+#include "integrators/hermite.kern.h"
 
 #define HERMITE_ORDER 4
 #ifndef PROPAGATOR_OWN
@@ -28,7 +20,7 @@ enum {
 #endif
 #define PROPAGATOR_FIRST_BODY 0
 #define PROPAGATOR_BARYCENTRIC
-#define PROPAGATOR_SLOTS(compensated) (XYZ * ((compensated) ? 6 : 4))
+#define PROPAGATOR_SLOTS(compensated) ((compensated) ? HERMITE4_SLOTS : HERMITE4_EX)
 
 LANE_FN void hermite_prepare(const shoal_kernel_args *k, int n, const real *m, const real *w, real *s)
 {
@@ -37,7 +29,7 @@ LANE_FN void hermite_prepare(const shoal_kernel_args *k, int n, const real *m, c
         s[c] = w[c];
     gravity_jerk(k, n, m, s + HERMITE_X * n, s + HERMITE_V * n, s + HERMITE_A * n, s + HERMITE_J * n);
     LANE_UNROLL
-    for (int c = HERMITE_EX * n; c < PROPAGATOR_SLOTS(1) * n + PROPAGATOR_OWN; c++)
+    for (int c = HERMITE4_EX * n; c < PROPAGATOR_SLOTS(1) * n + PROPAGATOR_OWN; c++)
         s[c] = lane_set(0.0);
 }
 
@@ -90,8 +82,8 @@ LANE_FN void hermite_advance(const shoal_kernel_args *k, int n, int compensated,
     for (int c = 0; c < XYZ * n; c++) {
         real b = lane_fnma(h6, j1[c], j[c] + a1[c]);
         real u = lane_fma(h4, b, lane_fnma(h12, a1[c], a[c]));
-        lane_add_times(compensated, &v[c], &s[HERMITE_EV * n + c], h2, b);
-        lane_add_times(compensated, &x[c], &s[HERMITE_EX * n + c], h, u);
+        lane_add_times(compensated, &v[c], &s[HERMITE4_EV * n + c], h2, b);
+        lane_add_times(compensated, &x[c], &s[HERMITE4_EX * n + c], h, u);
         a[c] = a1[c];
         j[c] = j1[c];
     }

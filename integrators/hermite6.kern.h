@@ -14,17 +14,7 @@
  *
  * Operations a step of two iterations: 96 n (n - 1) + 140 n, n bodies; with compensated sums 18 n more.
  */
-enum { HERMITE_COMPENSATED, HERMITE_ITERATIONS }; /* parameters */
-enum {
-    HERMITE_X = 0,
-    HERMITE_V = XYZ,
-    HERMITE_A = 2 * XYZ,
-    HERMITE_J = 3 * XYZ,
-    HERMITE_S = 4 * XYZ,
-    HERMITE_C = 5 * XYZ,
-    HERMITE_EX = 6 * XYZ,
-    HERMITE_EV = 7 * XYZ
-};
+#include "integrators/hermite.kern.h"
 
 #define HERMITE_ORDER 6
 #ifndef PROPAGATOR_OWN
@@ -32,7 +22,7 @@ enum {
 #endif
 #define PROPAGATOR_FIRST_BODY 0
 #define PROPAGATOR_BARYCENTRIC
-#define PROPAGATOR_SLOTS(compensated) (XYZ * ((compensated) ? 8 : 6))
+#define PROPAGATOR_SLOTS(compensated) ((compensated) ? HERMITE6_SLOTS : HERMITE6_EX)
 
 LANE_FN void hermite_prepare(const shoal_kernel_args *k, int n, const real *m, const real *w, real *s)
 {
@@ -40,9 +30,9 @@ LANE_FN void hermite_prepare(const shoal_kernel_args *k, int n, const real *m, c
     for (int c = 0; c < 2 * XYZ * n; c++)
         s[c] = w[c];
     gravity_snap(k, n, m, s + HERMITE_X * n, s + HERMITE_V * n, s + HERMITE_A * n, s + HERMITE_J * n,
-                 s + HERMITE_S * n);
+                 s + HERMITE6_S * n);
     LANE_UNROLL
-    for (int c = HERMITE_C * n; c < PROPAGATOR_SLOTS(1) * n + PROPAGATOR_OWN; c++)
+    for (int c = HERMITE6_C * n; c < PROPAGATOR_SLOTS(1) * n + PROPAGATOR_OWN; c++)
         s[c] = lane_set(0.0);
 }
 
@@ -51,7 +41,7 @@ LANE_FN void hermite_advance(const shoal_kernel_args *k, int n, int compensated,
                              real h)
 {
     real *x = s + HERMITE_X * n, *v = s + HERMITE_V * n, *a = s + HERMITE_A * n, *j = s + HERMITE_J * n;
-    real *snap = s + HERMITE_S * n, *crackle = s + HERMITE_C * n;
+    real *snap = s + HERMITE6_S * n, *crackle = s + HERMITE6_C * n;
     const real h2 = 0.5 * h, h3 = h * lane_set(1.0 / 3.0), h4 = 0.25 * h, h5 = h * lane_set(1.0 / 5.0);
     const real h10 = h * h * lane_set(1.0 / 10.0), h120 = h * h * h * lane_set(1.0 / 120.0);
     const real h_inverse = 1.0 / h;
@@ -85,8 +75,8 @@ LANE_FN void hermite_advance(const shoal_kernel_args *k, int n, int compensated,
     }
     LANE_UNROLL
     for (int c = 0; c < XYZ * n; c++) {
-        lane_add(compensated, &v[c], &s[HERMITE_EV * n + c], v1[c]);
-        lane_add(compensated, &x[c], &s[HERMITE_EX * n + c], x1[c]);
+        lane_add(compensated, &v[c], &s[HERMITE6_EV * n + c], v1[c]);
+        lane_add(compensated, &x[c], &s[HERMITE6_EX * n + c], x1[c]);
         real of_j = lane_fma(lane_set(-36.0), j1[c], -24.0 * j[c]),
              of_s = lane_fma(lane_set(9.0), snap1[c], -3.0 * snap[c]);
         crackle[c] = lane_fma(lane_fma(60.0 * h_inverse, a1[c] - a[c], of_j), h_inverse, of_s) * h_inverse;

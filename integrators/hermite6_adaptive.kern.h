@@ -4,7 +4,7 @@
  * (hermite_steps.kern.h).
  */
 #define PROPAGATOR_ADAPTIVE 1
-#define PROPAGATOR_OWN      2
+#define PROPAGATOR_OWN      HERMITE_OWN
 
 #include "integrators/hermite6.kern.h"
 #include "integrators/hermite_steps.kern.h"

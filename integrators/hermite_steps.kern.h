@@ -34,12 +34,6 @@
  * A body without acceleration (below 2^-24 of the largest: see team_least_square) is skipped. A step of the
  * first two is at most twice the last one, which it also is where no body asks for less; none is above dt_max.
  */
-enum { HERMITE_CRITERION = 2, HERMITE_TAU, HERMITE_ETA }; /* further parameters */
-enum { HERMITE_SWARM, HERMITE_AARSETH, HERMITE_SYMMETRIC };
-
-/* The system's own slots: the step proposed last, or minus a bound of the first one; time on the grid of symmetric
- * steps. */
-enum { HERMITE_NEXT, HERMITE_TIME };
 
 /* The largest power of two not above x: Rump, Ogita & Oishi 2008, SIAM J. Sci. Comput. 31, 189, algorithm 3.5. 0 <
  * x. */
@@ -57,7 +51,7 @@ LANE_BIG_FN real step_here(const shoal_kernel_args *k, int n, int with_snap, con
     const real zero = lane_set(0.0), least = team_least_square(real_bodies(k, n), n, a);
     real most = zero, felt[LANE_ROOM(n)]; /* by bodies with a mass */
 #if HERMITE_ORDER >= 6
-    const real *snap = s + HERMITE_S * n;
+    const real *snap = s + HERMITE6_S * n;
 #else
     /* jerks, too, in one array: NVRTC 13.0 put one of two over s */
     real found[2 * XYZ * LANE_ROOM(n)], *snap = found + XYZ * n;

@@ -5,20 +5,30 @@
 #ifndef SHOAL_HYBRID_NEAR_KERN_H
 #define SHOAL_HYBRID_NEAR_KERN_H
 
+enum {
+    HYBRID_COMPENSATED,
+    HYBRID_HILL,
+    HYBRID_SPEED,
+    HYBRID_PERICENTRE,
+    HYBRID_STAR,
+    HYBRID_TOLERANCE,
+    HYBRID_PARAMETERS
+};
+enum { HYBRID_PASSAGE, HYBRID_ORBIT }; /* near the star */
+enum { HYBRID_NEAR, HYBRID_SUBSTEP, HYBRID_REACH, HYBRID_OWN_SLOTS };
+
+#ifdef SHOAL_KERNEL
 #define propagator_prepare mvs_prepare
 #define propagator_step    mvs_step
 #include "integrators/mvs.kern.h"
 #undef propagator_prepare
 #undef propagator_step
 
-/* parameters; 0 is `compensated` */
-enum { HYBRID_HILL = 1, HYBRID_SPEED, HYBRID_PERICENTRE, HYBRID_STAR, HYBRID_TOLERANCE };
-enum { HYBRID_PASSAGE = 0, HYBRID_ORBIT = 1 };
-enum { HYBRID_NEAR = 0, HYBRID_SUBSTEP, HYBRID_REACH, HYBRID_TRIALS = 3 }; /* own slots; trials of a step at most */
-enum { HYBRID_TOGETHER = 32 };                                             /* substeps in a call, for a GPU */
-enum { HYBRID_TO_TRY, HYBRID_TO_SET_OUT, HYBRID_TO_DRIFT };                /* parts of a step */
+enum { HYBRID_TRIALS = 3 };                                 /* of a step at most */
+enum { HYBRID_TOGETHER = 32 };                              /* substeps in a call, for a GPU */
+enum { HYBRID_TO_TRY, HYBRID_TO_SET_OUT, HYBRID_TO_DRIFT }; /* parts of a step */
 
-#define PROPAGATOR_OWN    3
+#define PROPAGATOR_OWN    HYBRID_OWN_SLOTS
 #define PROPAGATOR_INSIDE 1
 #ifdef __CUDACC__ /* a SIMD unit does not gain by it */
 #define PROPAGATOR_PARKS 1
@@ -166,4 +176,5 @@ LANE_FN mask hybrid_may_be_near(const shoal_kernel_args *k, int n, const real *m
 #endif
 }
 
+#endif
 #endif

@@ -3,25 +3,32 @@
  * jacobi.c: what the world knows of the maps in Jacobi coordinates: mvs_jacobi.kern.h and saba.kern.h.
  */
 #include "core/ensemble/ensemble.h"
+#include "integrators/jacobi.kern.h"
+#include "integrators/mvs_jacobi.kern.h"
+#include "integrators/saba.kern.h"
 
-static const char *const slots[] = {"Xx", "Xy", "Xz", "Vx", "Vy", "Vz", "eXx", "eXy", "eXz", "eVx", "eVy", "eVz"};
-
-static const shoal_parameter mvs_parameters[] = {
-    SHOAL_COMPENSATED_PARAMETER,
-    {"corrector", SHOAL_INTEGER, "", 0, 0, 17, "0|3|5|7|11|17",
-     "order of the symplectic corrector; worth it from about 17 with few reads: one read of the state costs as much as "
-     "4 to 32 "
-     "steps"},
-    {"kernel", SHOAL_CHOICE, "", 0, 0, 1, "standard|lazy",
-     "standard kick, or the lazy implementer's, which with a corrector removes the error of second order in the masses "
-     "(and in forces that depend on positions alone)"},
+static const char *const slots[JACOBI_SLOTS] = {
+    SHOAL_VECTOR(JACOBI_X, "X"),
+    SHOAL_VECTOR(JACOBI_V, "V"),
+    SHOAL_VECTOR(JACOBI_EX, "eX"),
+    SHOAL_VECTOR(JACOBI_EV, "eV"),
 };
 
-static const shoal_parameter saba_parameters[] = {
-    SHOAL_COMPENSATED_PARAMETER,
-    {"scheme", SHOAL_CHOICE, "", 10, 0, 11, "1|2|3|4|cl1|cl2|cl3|cl4|10,4|8,6,4|10,6,4|8,4,4",
-     "SABAn, SABACLn (lazy commutator), or the generalised order: 10,6,4 = errors eps h^10 + eps^2 h^6 + eps^3 h^4, "
-     "eps = planets' masses"},
+static const shoal_parameter mvs_parameters[MVS_JACOBI_PARAMETERS] = {
+    [MVS_JACOBI_COMPENSATED] = SHOAL_COMPENSATED_PARAMETER,
+    [MVS_JACOBI_CORRECTOR] = {"corrector", SHOAL_INTEGER, "", 0, 0, 17, "0|3|5|7|11|17",
+                              "order of the symplectic corrector; worth it from about 17 with few reads: one read of "
+                              "the state costs as much as 4 to 32 steps"},
+    [MVS_JACOBI_KERNEL] = {"kernel", SHOAL_CHOICE, "", 0, 0, 1, "standard|lazy",
+                           "standard kick, or the lazy implementer's, which with a corrector removes the error of "
+                           "second order in the masses (and in forces that depend on positions alone)"},
+};
+
+static const shoal_parameter saba_parameters[SABA_PARAMETERS] = {
+    [SABA_COMPENSATED] = SHOAL_COMPENSATED_PARAMETER,
+    [SABA_SCHEME] = {"scheme", SHOAL_CHOICE, "", 10, 0, 11, "1|2|3|4|cl1|cl2|cl3|cl4|10,4|8,6,4|10,6,4|8,4,4",
+                     "SABAn, SABACLn (lazy commutator), or the generalised order: 10,6,4 = errors eps h^10 + eps^2 h^6 "
+                     "+ eps^3 h^4, eps = planets' masses"},
 };
 
 static const char *refuses(const double *p, const shoal_ensemble *ensemble, long system)
@@ -43,7 +50,7 @@ const shoal_propagator shoal_propagator_mvs_jacobi = {
     .slots = slots,
     .n_slots = SHOAL_COUNT(slots),
     .first_body = 1,
-    .n_own = 1,
+    .n_own = JACOBI_OWN,
     .tangent = true,
     .parameters = mvs_parameters,
     .n_parameters = SHOAL_COUNT(mvs_parameters),
@@ -60,7 +67,7 @@ const shoal_propagator shoal_propagator_saba = {
     .slots = slots,
     .n_slots = SHOAL_COUNT(slots),
     .first_body = 1,
-    .n_own = 1,
+    .n_own = JACOBI_OWN,
     .tangent = true,
     .parameters = saba_parameters,
     .n_parameters = SHOAL_COUNT(saba_parameters),

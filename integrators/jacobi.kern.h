@@ -45,15 +45,17 @@
  *
  * Operations for a stage of p planets: 15 p (p - 1) + 60 p + p Kepler solutions (kepler.kern.h).
  */
+enum { JACOBI_X, JACOBI_V = XYZ, JACOBI_EX = 2 * XYZ, JACOBI_EV = 3 * XYZ, JACOBI_SLOTS = 4 * XYZ };
+enum { JACOBI_LENGTH, JACOBI_OWN }; /* of the step that something is owed of */
+
+#ifdef SHOAL_KERNEL
 #include "integrators/kepler.kern.h"
 #include "integrators/kepler_tangent.kern.h"
 
-enum { JACOBI_V = XYZ, JACOBI_EX = 2 * XYZ, JACOBI_EV = 3 * XYZ };
-
 #define PROPAGATOR_FIRST_BODY         1
-#define PROPAGATOR_SLOTS(compensated) (XYZ * ((compensated) ? 4 : 2))
-#define PROPAGATOR_OWN                1
-#define JACOBI_LAST(n)                (PROPAGATOR_SLOTS(1) * (n)) /* length of the step that something is owed of */
+#define PROPAGATOR_SLOTS(compensated) ((compensated) ? JACOBI_SLOTS : JACOBI_EX)
+#define PROPAGATOR_OWN                JACOBI_OWN
+#define JACOBI_LAST(n)                (PROPAGATOR_SLOTS(1) * (n) + JACOBI_LENGTH)
 
 /* b_1 ... b_N of the corrector of each order: 4 sum_j b_j sinh(a_j x) = (1 - (x/2) / sinh(x/2)) / x up to x^(2N -
  * 1). (Wisdom 2006, table 1; solved anew in 60 digits.) */
@@ -466,3 +468,5 @@ LANE_FN mask propagator_beyond(const shoal_kernel_args *k, int n, const real *m,
     total = total / m[0];
     return lane_not((3.0 / XYZ * 1.25) * total * total * sum <= lane_set(limit * limit));
 }
+
+#endif

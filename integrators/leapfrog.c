@@ -3,13 +3,16 @@
  * leapfrog.c: what the world knows of leapfrog.kern.h.
  */
 #include "core/ensemble/ensemble.h"
+#include "integrators/leapfrog.kern.h"
 
-static const char *const slots[] = {"x",  "y",  "z",  "vx", "vy",  "vz",  "ax", "ay",
-                                    "az", "ex", "ey", "ez", "evx", "evy", "evz"};
+static const char *const slots[LEAPFROG_SLOTS] = {
+    SHOAL_VECTOR(LEAPFROG_X, ""),   SHOAL_VECTOR(LEAPFROG_V, "v"),   SHOAL_VECTOR(LEAPFROG_A, "a"),
+    SHOAL_VECTOR(LEAPFROG_EX, "e"), SHOAL_VECTOR(LEAPFROG_EV, "ev"),
+};
 
-static const shoal_parameter parameters[] = {
-    {"order", SHOAL_INTEGER, "", 2, 2, 8, "2|4|6|8", "of the composition: 1, 5, 9 or 17 stages"},
-    SHOAL_COMPENSATED_PARAMETER,
+static const shoal_parameter parameters[LEAPFROG_PARAMETERS] = {
+    [LEAPFROG_ORDER] = {"order", SHOAL_INTEGER, "", 2, 2, 8, "2|4|6|8", "of the composition: 1, 5, 9 or 17 stages"},
+    [LEAPFROG_COMPENSATED] = SHOAL_COMPENSATED_PARAMETER,
 };
 
 const shoal_propagator shoal_propagator_leapfrog = {

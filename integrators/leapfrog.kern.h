@@ -9,15 +9,22 @@
  *
  * Hairer, Lubich & Wanner 2003, Acta Numerica 12, 399. Operations a stage: 15 n (n - 1) + 9 n; compensated 27 n more.
  */
-#include "integrators/leapfrog_tables.kern.h"
+enum { LEAPFROG_ORDER, LEAPFROG_COMPENSATED, LEAPFROG_PARAMETERS };
+enum {
+    LEAPFROG_X,
+    LEAPFROG_V = XYZ,
+    LEAPFROG_A = 2 * XYZ,
+    LEAPFROG_EX = 3 * XYZ,
+    LEAPFROG_EV = 4 * XYZ,
+    LEAPFROG_SLOTS = 5 * XYZ
+};
 
-enum { LEAPFROG_ORDER }; /* parameters */
+#ifdef SHOAL_KERNEL
+#include "integrators/leapfrog_tables.kern.h"
 
 #define PROPAGATOR_FIRST_BODY 0
 #define PROPAGATOR_BARYCENTRIC
-#define PROPAGATOR_SLOTS(compensated) (XYZ * ((compensated) ? 5 : 3))
-
-enum { LEAPFROG_V = XYZ, LEAPFROG_A = 2 * XYZ, LEAPFROG_EX = 3 * XYZ, LEAPFROG_EV = 4 * XYZ };
+#define PROPAGATOR_SLOTS(compensated) ((compensated) ? LEAPFROG_SLOTS : LEAPFROG_EX)
 
 LANE_FN void propagator_prepare(const shoal_kernel_args *k, int n, const real *m, const real *w, real *s)
 {
@@ -77,3 +84,5 @@ LANE_FN void propagator_step(const shoal_kernel_args *k, int n, int compensated,
     for (int i = 0; i < all->stages; i++)
         leapfrog_stage(k, n, compensated, m, s, all->weight[i <= all->stages / 2 ? i : all->stages - 1 - i] * h);
 }
+
+#endif

@@ -4,28 +4,32 @@
  * hybrid.kern.h.
  */
 #include "core/ensemble/ensemble.h"
+#include "integrators/hybrid_near.kern.h"
+#include "integrators/mvs.kern.h"
 
-static const char *const slots[] = {"qx", "qy",  "qz",  "vx",  "vy",  "vz",  "ax", "ay",
-                                    "az", "eqx", "eqy", "eqz", "evx", "evy", "evz"};
-
-static const shoal_parameter parameters[] = {
-    SHOAL_COMPENSATED_PARAMETER,
+static const char *const slots[MVS_SLOTS] = {
+    SHOAL_VECTOR(MVS_X, "q"),   SHOAL_VECTOR(MVS_V, "v"),   SHOAL_VECTOR(MVS_A, "a"),
+    SHOAL_VECTOR(MVS_EX, "eq"), SHOAL_VECTOR(MVS_EV, "ev"),
 };
 
-static const shoal_parameter hybrid_parameters[] = {
-    SHOAL_COMPENSATED_PARAMETER,
-    {"hill_factor", SHOAL_REAL, "", 3, 0, 100, NULL,
-     "two planets are near each other within so many Hill radii of either"},
-    {"speed_factor", SHOAL_REAL, "", 0.4, 0, 10, NULL,
-     "or within so many times the way that their relative speed makes in a step"},
-    {"pericentre_factor", SHOAL_REAL, "", 1, 0, 100, NULL,
-     "a planet is near the star where a step exceeds so many times (r^3 / G m_0)^(1/2), or (G m_0 r)^(1/2) / v^2; 0: "
-     "never"},
-    {"pericentre", SHOAL_CHOICE, "", 0, 0, 1, "passage|orbit",
-     "what is made by the equations of motion: the passage near the star, or (dearer, errors to the tolerance) "
-     "all of an orbit that has one"},
-    {"tolerance", SHOAL_REAL, "", 1e-7, 1e-15, 1e-3, NULL,
-     "of the substeps' error estimate, relative to the distance from the star"},
+static const shoal_parameter parameters[MVS_PARAMETERS] = {
+    [MVS_COMPENSATED] = SHOAL_COMPENSATED_PARAMETER,
+};
+
+static const shoal_parameter hybrid_parameters[HYBRID_PARAMETERS] = {
+    [HYBRID_COMPENSATED] = SHOAL_COMPENSATED_PARAMETER,
+    [HYBRID_HILL] = {"hill_factor", SHOAL_REAL, "", 3, 0, 100, NULL,
+                     "two planets are near each other within so many Hill radii of either"},
+    [HYBRID_SPEED] = {"speed_factor", SHOAL_REAL, "", 0.4, 0, 10, NULL,
+                      "or within so many times the way that their relative speed makes in a step"},
+    [HYBRID_PERICENTRE] = {"pericentre_factor", SHOAL_REAL, "", 1, 0, 100, NULL,
+                           "a planet is near the star where a step exceeds so many times (r^3 / G m_0)^(1/2), or (G "
+                           "m_0 r)^(1/2) / v^2; 0: never"},
+    [HYBRID_STAR] = {"pericentre", SHOAL_CHOICE, "", 0, 0, 1, "passage|orbit",
+                     "what is made by the equations of motion: the passage near the star, or (dearer, errors to the "
+                     "tolerance) all of an orbit that has one"},
+    [HYBRID_TOLERANCE] = {"tolerance", SHOAL_REAL, "", 1e-7, 1e-15, 1e-3, NULL,
+                          "of the substeps' error estimate, relative to the distance from the star"},
 };
 
 static const char *refuses(const double *p, const shoal_ensemble *ensemble, long system)
@@ -85,7 +89,7 @@ const shoal_propagator shoal_propagator_hybrid = {
     .slots = slots,
     .n_slots = SHOAL_COUNT(slots),
     .first_body = 1,
-    .n_own = 3,
+    .n_own = HYBRID_OWN_SLOTS,
     .parks = true,
     .tangent = true,
     .resolves_pericentre = true,

@@ -27,14 +27,16 @@
  * Operations a step for p planets: 13.5 p (p - 1) + 30 p + p Kepler solutions (kepler.kern.h); with one round each 13.5
  * p (p - 1) + 156 p.
  */
+enum { MVS_COMPENSATED, MVS_PARAMETERS };
+enum { MVS_X, MVS_V = XYZ, MVS_A = 2 * XYZ, MVS_EX = 3 * XYZ, MVS_EV = 4 * XYZ, MVS_SLOTS = 5 * XYZ };
+
+#ifdef SHOAL_KERNEL
 #include "integrators/kepler.kern.h"
 #include "integrators/kepler_tangent.kern.h"
 
 #define PROPAGATOR_FIRST_BODY         1
-#define PROPAGATOR_SLOTS(compensated) (XYZ * ((compensated) ? 5 : 3))
+#define PROPAGATOR_SLOTS(compensated) ((compensated) ? MVS_SLOTS : MVS_EX)
 #define PROPAGATOR_RESTS              1
-
-enum { MVS_V = XYZ, MVS_A = 2 * XYZ, MVS_EX = 3 * XYZ, MVS_EV = 4 * XYZ };
 
 #ifndef MVS_WHDS
 #define MVS_WHDS 0
@@ -220,3 +222,5 @@ LANE_FN mask propagator_beyond(const shoal_kernel_args *k, int n, const real *m,
         beyond = beyond | lane_beyond(1, n - 1, s + c * n + 1, 0.5 * limit);
     return beyond;
 }
+
+#endif

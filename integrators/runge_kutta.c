@@ -3,13 +3,20 @@
  * runge_kutta.c: what the world knows of runge_kutta.kern.h.
  */
 #include "core/ensemble/ensemble.h"
+#include "integrators/runge_kutta.kern.h"
 
-static const char *const slots[] = {"x", "y", "z", "vx", "vy", "vz", "ex", "ey", "ez", "evx", "evy", "evz"};
+static const char *const slots[RK_SLOTS] = {
+    SHOAL_VECTOR(RK_X, ""),
+    SHOAL_VECTOR(RK_V, "v"),
+    SHOAL_VECTOR(RK_EX, "e"),
+    SHOAL_VECTOR(RK_EV, "ev"),
+};
 
-static const shoal_parameter parameters[] = {
-    {"method", SHOAL_CHOICE, "", 3, 0, 6, "euler|midpoint|rk4|cash_karp|fehlberg|dormand_prince|prince_dormand8",
-     "tableau: orders 1, 2, 4, 5, 5, 5, 8"},
-    SHOAL_COMPENSATED_PARAMETER,
+static const shoal_parameter parameters[RK_PARAMETERS] = {
+    [RK_METHOD] = {"method", SHOAL_CHOICE, "", 3, 0, 6,
+                   "euler|midpoint|rk4|cash_karp|fehlberg|dormand_prince|prince_dormand8",
+                   "tableau: orders 1, 2, 4, 5, 5, 5, 8"},
+    [RK_COMPENSATED] = SHOAL_COMPENSATED_PARAMETER,
 };
 
 const shoal_propagator shoal_propagator_runge_kutta = {

@@ -24,21 +24,29 @@
 #define PROPAGATOR_ADAPTIVE 0
 #endif
 
-#include "integrators/tableaux.kern.h"
-
 enum {
     RK_METHOD,
-    RK_TOLERANCE, /* parameters */
-    RK_X = 0,
-    RK_V = XYZ,
-    RK_A = 2 * XYZ,
-    RK_EX = (PROPAGATOR_ADAPTIVE ? 3 : 2) * XYZ,
-    RK_EV = RK_EX + XYZ
+#if PROPAGATOR_ADAPTIVE
+    RK_TOLERANCE,
+#endif
+    RK_COMPENSATED,
+    RK_PARAMETERS
 };
+enum {
+    RK_X,
+    RK_V = XYZ,
+    RK_A = 2 * XYZ, /* of steps that it chooses */
+    RK_EX = (PROPAGATOR_ADAPTIVE ? 3 : 2) * XYZ,
+    RK_EV = RK_EX + XYZ,
+    RK_SLOTS = RK_EV + XYZ
+};
+
+#ifdef SHOAL_KERNEL
+#include "integrators/tableaux.kern.h"
 
 #define PROPAGATOR_FIRST_BODY 0
 #define PROPAGATOR_BARYCENTRIC
-#define PROPAGATOR_SLOTS(compensated) (RK_EX + ((compensated) ? 2 * XYZ : 0))
+#define PROPAGATOR_SLOTS(compensated) ((compensated) ? RK_SLOTS : RK_EX)
 
 LANE_FN void propagator_prepare(const shoal_kernel_args *k, int n, const real *m, const real *w, real *s)
 {
@@ -209,5 +217,7 @@ LANE_FN void propagator_step(const shoal_kernel_args *k, int n, int compensated,
     rk_stages(k, t, n, m, s, h, 0, a);
     rk_add(t, n, compensated, s, h, a);
 }
+
+#endif
 
 #endif

@@ -3,16 +3,20 @@
  * runge_kutta_adaptive.c: what the world knows of runge_kutta_adaptive.kern.h.
  */
 #include "core/ensemble/ensemble.h"
+#include "integrators/runge_kutta_adaptive.kern.h"
 
-static const char *const slots[] = {"x",  "y",  "z",  "vx", "vy",  "vz",  "ax", "ay",
-                                    "az", "ex", "ey", "ez", "evx", "evy", "evz"};
+static const char *const slots[RK_SLOTS] = {
+    SHOAL_VECTOR(RK_X, ""),   SHOAL_VECTOR(RK_V, "v"),   SHOAL_VECTOR(RK_A, "a"),
+    SHOAL_VECTOR(RK_EX, "e"), SHOAL_VECTOR(RK_EV, "ev"),
+};
 
-static const shoal_parameter parameters[] = {
-    {"method", SHOAL_CHOICE, "", 3, 0, 3, "cash_karp|fehlberg|dormand_prince|prince_dormand8",
-     "embedded pair: 5(4), 5(4), 5(4), 8(7)"},
-    {"tolerance", SHOAL_REAL, "", 1e-12, 1e-16, 1e-1, NULL,
-     "error of a step: in position relative to the nearest body's distance, in velocity to the root of the potential"},
-    SHOAL_COMPENSATED_PARAMETER,
+static const shoal_parameter parameters[RK_PARAMETERS] = {
+    [RK_METHOD] = {"method", SHOAL_CHOICE, "", 3, 0, 3, "cash_karp|fehlberg|dormand_prince|prince_dormand8",
+                   "embedded pair: 5(4), 5(4), 5(4), 8(7)"},
+    [RK_TOLERANCE] = {"tolerance", SHOAL_REAL, "", 1e-12, 1e-16, 1e-1, NULL,
+                      "error of a step: in position relative to the nearest body's distance, in velocity to the root "
+                      "of the potential"},
+    [RK_COMPENSATED] = SHOAL_COMPENSATED_PARAMETER,
 };
 
 const shoal_propagator shoal_propagator_runge_kutta_adaptive = {

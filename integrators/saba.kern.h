@@ -10,6 +10,9 @@
  * Blanes, Casas, Farres, Laskar, Makazaga & Murua 2013, Applied Numerical Mathematics 68, 58, table 3 (8,4,4: solved
  * anew from its conditions).
  */
+enum { SABA_COMPENSATED, SABA_SCHEME, SABA_PARAMETERS };
+
+#ifdef SHOAL_KERNEL
 enum { SABA_LONGEST = 5 };
 
 /* first half of the symmetric rows: drifts c_1, c_2, ..., kicks d_1, d_2, ..., for `stages` kicks */
@@ -48,7 +51,7 @@ LANE_TABLE double saba_commutator[] = {
 /* scheme: 1 2 3 4, cl1 cl2 cl3 cl4, then the rows 10,4 8,6,4 10,6,4 8,4,4 of the tables */
 LANE_FN int saba_row(const shoal_kernel_args *k)
 {
-    const int scheme = chosen(k, 1);
+    const int scheme = chosen(k, SABA_SCHEME);
     return scheme < 4 ? scheme : scheme - 4;
 }
 
@@ -60,7 +63,7 @@ LANE_FN int saba_stages(const shoal_kernel_args *k)
 
 LANE_FN double saba_commutator_of(const shoal_kernel_args *k)
 {
-    const int scheme = chosen(k, 1);
+    const int scheme = chosen(k, SABA_SCHEME);
     return scheme >= 4 && scheme < 8 ? saba_commutator[scheme - 4] : 0.0;
 }
 
@@ -72,3 +75,5 @@ LANE_FN double saba_commutator_of(const shoal_kernel_args *k)
 #define splitting_kick(k, j)    saba_kick[saba_row(k)][j]
 
 #include "integrators/jacobi.kern.h"
+
+#endif

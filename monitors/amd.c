@@ -5,23 +5,24 @@
 #include <math.h>
 
 #include "core/ensemble/ensemble.h"
+#include "monitors/amd.kern.h"
 
-static const shoal_parameter parameters[] = {
-    {"every", SHOAL_INTEGER, "", 10, 1, 1e9, NULL, "look at every so-many-th step"},
+static const shoal_parameter parameters[amd_PARAMETERS] = {
+    [AMD_EVERY] = {"every", SHOAL_INTEGER, "", 10, 1, 1e9, NULL, "look at every so-many-th step"},
 };
 
-static const double initial[] = {0, NAN, INFINITY, -INFINITY};
+static const double initial[amd_SLOTS] = {[AMD_FIRST] = NAN, [AMD_LEAST] = INFINITY, [AMD_LARGEST] = -INFINITY};
 
 static double first(const double *slots, const double *p)
 {
     (void)p;
-    return slots[1];
+    return slots[AMD_FIRST];
 }
 
 static double change(const double *slots, const double *p)
 {
     (void)p;
-    return fmax(slots[3] - slots[1], slots[1] - slots[2]) / slots[1];
+    return fmax(slots[AMD_LARGEST] - slots[AMD_FIRST], slots[AMD_FIRST] - slots[AMD_LEAST]) / slots[AMD_FIRST];
 }
 
 static const shoal_monitor_column columns[] = {

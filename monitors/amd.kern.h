@@ -6,20 +6,22 @@
  *
  * with i_k from the invariable plane: how much angular momentum the orbits lack to circles in it. In Jacobi
  * coordinates, which sum up to the whole angular momentum: mu_k is the mass of bodies 0 to k and m'_k = m_k (mu_k -
- * m_k) / mu_k. It is given relative to |L|. A system with an unbound body has none. Slots: steps left until the next
- * look, C / |L| at the first one, the least and the largest.
+ * m_k) / mu_k. It is given relative to |L|. A system with an unbound body has none.
  */
+enum { AMD_EVERY, amd_PARAMETERS };
+/* slots: steps left until the next look; C / |L| at the first one, the least and the largest */
+enum { AMD_LEFT, AMD_FIRST, AMD_LEAST, AMD_LARGEST, amd_SLOTS };
+
+#ifdef SHOAL_KERNEL
 #include "monitors/monitor.kern.h"
 #include "monitors/orbit.kern.h"
-
-enum { amd_SLOTS = 4, AMD_EVERY = 0 };
 
 LANE_FN void amd_observe(const shoal_kernel_args *k, const lane_view *view, real *slots, lane_event *event)
 {
     const int n = view->n;
     const real *m = view->m, *w = view->after;
     const real zero = lane_set(0.0), one = lane_set(1.0);
-    mask due = monitor_due(view, k->monitor[SHOAL_MONITOR_amd][AMD_EVERY], &slots[0]);
+    mask due = monitor_due(view, k->monitor[SHOAL_MONITOR_amd][AMD_EVERY], &slots[AMD_LEFT]);
     real lambda = zero, lx = zero, ly = zero, lz = zero;
     (void)event;
     if (!lane_any(due))
@@ -40,7 +42,9 @@ LANE_FN void amd_observe(const shoal_kernel_args *k, const lane_view *view, real
         lz = lane_fma(mass, lane_select(there, o.lz, zero), lz);
     }
     const real l = lane_sqrt(pair_dot(lx, ly, lz, lx, ly, lz)), c = (lambda - l) / l;
-    slots[1] = lane_select(due & (slots[1] != slots[1]), c, slots[1]);
-    slots[2] = lane_select(due, lane_min(c, slots[2]), slots[2]);
-    slots[3] = lane_select(due, lane_max(c, slots[3]), slots[3]);
+    slots[AMD_FIRST] = lane_select(due & (slots[AMD_FIRST] != slots[AMD_FIRST]), c, slots[AMD_FIRST]);
+    slots[AMD_LEAST] = lane_select(due, lane_min(c, slots[AMD_LEAST]), slots[AMD_LEAST]);
+    slots[AMD_LARGEST] = lane_select(due, lane_max(c, slots[AMD_LARGEST]), slots[AMD_LARGEST]);
 }
+
+#endif

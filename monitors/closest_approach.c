@@ -5,25 +5,25 @@
 #include <math.h>
 
 #include "core/ensemble/ensemble.h"
+#include "monitors/closest_approach.kern.h"
 
-static const shoal_parameter parameters[] = {
-    {"central", SHOAL_BOOLEAN, "", 0, 0, 1, NULL, "pairs with the central body, too"},
+static const shoal_parameter parameters[closest_approach_PARAMETERS] = {
+    [CLOSEST_CENTRAL] = {"central", SHOAL_BOOLEAN, "", 0, 0, 1, NULL, "pairs with the central body, too"},
 };
 
-/* squared distance, time, Hill radius, 1000 i + j; twice */
-static const double nothing[] = {INFINITY, NAN, NAN, NAN, INFINITY, NAN, NAN, NAN};
+static const double nothing[closest_approach_PART_SLOTS] = {INFINITY, NAN, NAN, NAN, INFINITY, NAN, NAN, NAN};
 
 #define COLUMN(name, value)                              \
     static double name(const double *s, const double *p) \
     {                                                    \
         (void)p;                                         \
-        return s[0] < INFINITY ? (value) : NAN;          \
+        return s[CLOSEST_D2] < INFINITY ? (value) : NAN; \
     }
-COLUMN(distance, sqrt(s[0]))
-COLUMN(hill, s[2] > 0 ? sqrt(s[0]) / s[2] : NAN)
-COLUMN(moment, s[1])
-COLUMN(body_a, floor(s[3] / 1000))
-COLUMN(body_b, fmod(s[3], 1000))
+COLUMN(distance, sqrt(s[CLOSEST_D2]))
+COLUMN(hill, s[CLOSEST_HILL] > 0 ? sqrt(s[CLOSEST_D2]) / s[CLOSEST_HILL] : NAN)
+COLUMN(moment, s[CLOSEST_TIME])
+COLUMN(body_a, floor(s[CLOSEST_PAIR] / 1000))
+COLUMN(body_b, fmod(s[CLOSEST_PAIR], 1000))
 
 static const shoal_monitor_column columns[] = {
     {"min_separation", "length", "least distance of all pairs, within the steps", distance, SHOAL_OF_LEAST},

@@ -9,19 +9,28 @@
  * pericentre is taken, with the moment at which the radial velocity, taken as linear in time, is zero. For a least
  * distance to be a pericentre the step has to end on the near half of the orbit, e cos f = L^2 / (mu r) - 1 > 0, or to
  * turn position or velocity by more than a right angle: a planet of a binary has others.
- *
- * Slots of a pair: squared distance, time, Hill radius, which pair, as 1000 i + j; and the same of the parts of a step
- * that a propagator showed and may make again, which count when the step is done.
  */
+enum { CLOSEST_CENTRAL, closest_approach_PARAMETERS };
+enum { closest_approach_SLOTS = 0 };
+/* slots of a pair: squared distance, time, Hill radius, which pair, as 1000 i + j; and the same of the parts of a step
+ * that a propagator showed and may make again, which count when the step is done */
+enum {
+    CLOSEST_D2,
+    CLOSEST_TIME,
+    CLOSEST_HILL,
+    CLOSEST_PAIR,
+    CLOSEST_PART,
+    closest_approach_PART_SLOTS = 2 * CLOSEST_PART
+};
+
+#ifdef SHOAL_KERNEL
 #include "monitors/monitor.kern.h"
 #include "monitors/orbit.kern.h"
 
-enum { closest_approach_SLOTS = 0, CLOSEST_CENTRAL = 0 };
-enum { CLOSEST_D2, CLOSEST_TIME, CLOSEST_HILL, CLOSEST_PAIR, CLOSEST_PART, CLOSEST_SLOTS = 2 * CLOSEST_PART };
-
 LANE_FN int closest_slot(const shoal_kernel_args *k, int n, int i, int j)
 {
-    return part_slot(k, SHOAL_MONITOR_closest_approach, closest_approach_SLOTS, CLOSEST_SLOTS, SHOAL_PAIR(n, i, j));
+    return part_slot(k, SHOAL_MONITOR_closest_approach, closest_approach_SLOTS, closest_approach_PART_SLOTS,
+                     SHOAL_PAIR(n, i, j));
 }
 
 LANE_FN real closest_start(const shoal_kernel_args *k, lane_id id)
@@ -35,8 +44,8 @@ LANE_FN void closest_approach_forget(const shoal_kernel_args *k, lane_id id, int
     const real infinite = lane_set(1.0) / lane_set(0.0);
     LANE_KEEP_ROLLED
     for (int pair = 0; pair < SHOAL_N_PAIRS(n); pair++)
-        lane_store(k->watch, id, closest_slot(k, n, 0, 1) + pair * CLOSEST_SLOTS + CLOSEST_PART, k->n_watch, lanes,
-                   infinite);
+        lane_store(k->watch, id, closest_slot(k, n, 0, 1) + pair * closest_approach_PART_SLOTS + CLOSEST_PART,
+                   k->n_watch, lanes, infinite);
 }
 
 /* Those of a whole step did. Their times were counted from its end. */
@@ -44,7 +53,7 @@ LANE_FN void closest_approach_accept(const shoal_kernel_args *k, const lane_view
 {
     LANE_KEEP_ROLLED
     for (int pair = 0; pair < SHOAL_N_PAIRS(view->n); pair++) {
-        const int at = closest_slot(k, view->n, 0, 1) + pair * CLOSEST_SLOTS;
+        const int at = closest_slot(k, view->n, 0, 1) + pair * closest_approach_PART_SLOTS;
         real seen[CLOSEST_PART];
         for (int q = 0; q < CLOSEST_PART; q++)
             seen[q] = lane_load(k->watch, view->id, at + CLOSEST_PART + q, k->n_watch);
@@ -129,3 +138,5 @@ LANE_FN void closest_approach_observe(const shoal_kernel_args *k, const lane_vie
         }
     }
 }
+
+#endif

@@ -5,24 +5,25 @@
 #include <math.h>
 
 #include "core/ensemble/ensemble.h"
+#include "monitors/distance.kern.h"
 
-static const shoal_parameter parameters[] = {
-    {"first", SHOAL_BODY, "", 0, -1, 1e6, NULL, "one body (default: the central one)"},
-    {"second", SHOAL_BODY, "", -1, -1, 1e6, NULL, "the other body (default: the last)"},
-    {"every", SHOAL_INTEGER, "", 1, 1, 1e9, NULL, "look at every so-many-th step"},
+static const shoal_parameter parameters[distance_PARAMETERS] = {
+    [DISTANCE_FIRST] = {"first", SHOAL_BODY, "", 0, -1, 1e6, NULL, "one body (default: the central one)"},
+    [DISTANCE_SECOND] = {"second", SHOAL_BODY, "", -1, -1, 1e6, NULL, "the other body (default: the last)"},
+    [DISTANCE_EVERY] = {"every", SHOAL_INTEGER, "", 1, 1, 1e9, NULL, "look at every so-many-th step"},
 };
 
-static const double initial[] = {0, INFINITY, -INFINITY, 0, 0};
+static const double initial[distance_SLOTS] = {[DISTANCE_LEAST] = INFINITY, [DISTANCE_LARGEST] = -INFINITY};
 
 #define COLUMN(name, value)                              \
     static double name(const double *s, const double *p) \
     {                                                    \
         (void)p;                                         \
-        return s[4] != 0 ? (value) : NAN;                \
+        return s[DISTANCE_TIME] != 0 ? (value) : NAN;    \
     }
-COLUMN(least, s[1])
-COLUMN(largest, s[2])
-COLUMN(mean, s[3] / s[4])
+COLUMN(least, s[DISTANCE_LEAST])
+COLUMN(largest, s[DISTANCE_LARGEST])
+COLUMN(mean, s[DISTANCE_INTEGRAL] / s[DISTANCE_TIME])
 
 static const shoal_monitor_column columns[] = {
     {"distance_min", "length", "least distance of the two at the ends of steps", least, SHOAL_OF_SYSTEM},

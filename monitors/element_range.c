@@ -5,18 +5,20 @@
 #include <math.h>
 
 #include "core/ensemble/ensemble.h"
+#include "monitors/element_range.kern.h"
 
-static const shoal_parameter parameters[] = {
-    {"elements", SHOAL_CHOICE, "", 0, 0, 1, "jacobi|astrocentric", "what the orbits refer to"},
-    {"every", SHOAL_INTEGER, "", 10, 1, 1e9, NULL, "look at every so-many-th step"},
+static const shoal_parameter parameters[element_range_PARAMETERS] = {
+    [ELEMENT_RANGE_ELEMENTS] = {"elements", SHOAL_CHOICE, "", 0, 0, 1, "jacobi|astrocentric",
+                                "what the orbits refer to"},
+    [ELEMENT_RANGE_EVERY] = {"every", SHOAL_INTEGER, "", 10, 1, 1e9, NULL, "look at every so-many-th step"},
 };
 
-static const double initial[] = {0}, nothing[] = {INFINITY, -INFINITY, INFINITY, -INFINITY, INFINITY, -INFINITY};
+static const double initial[element_range_SLOTS] = {0};
+static const double nothing[element_range_PART_SLOTS] = {INFINITY, -INFINITY, INFINITY, -INFINITY, INFINITY, -INFINITY};
 
-/* least and largest 1/a, e^2, sin^2(i/2) */
 static bool is_seen(const double *s)
 {
-    return s[0] <= s[1];
+    return s[ELEMENT_RANGE_A] <= s[ELEMENT_RANGE_A + 1];
 }
 
 static double axis(double inverse)
@@ -35,12 +37,12 @@ static double inclination(double half_tilt)
         (void)p;                                         \
         return is_seen(s) ? (value) : NAN;               \
     }
-COLUMN(a_min, axis(s[1]))
-COLUMN(a_max, axis(s[0]))
-COLUMN(e_min, sqrt(s[2]))
-COLUMN(e_max, sqrt(s[3]))
-COLUMN(inc_min, inclination(s[4]))
-COLUMN(inc_max, inclination(s[5]))
+COLUMN(a_min, axis(s[ELEMENT_RANGE_A + 1]))
+COLUMN(a_max, axis(s[ELEMENT_RANGE_A]))
+COLUMN(e_min, sqrt(s[ELEMENT_RANGE_E]))
+COLUMN(e_max, sqrt(s[ELEMENT_RANGE_E + 1]))
+COLUMN(inc_min, inclination(s[ELEMENT_RANGE_TILT]))
+COLUMN(inc_max, inclination(s[ELEMENT_RANGE_TILT + 1]))
 
 static const shoal_monitor_column columns[] = {
     {"a_min", "length", "least semi-major axis", a_min, SHOAL_OF_EACH},

@@ -5,27 +5,29 @@
 #include <math.h>
 
 #include "core/ensemble/ensemble.h"
+#include "monitors/energy_error.kern.h"
 
-static const shoal_parameter parameters[] = {
-    {"every", SHOAL_INTEGER, "", 10, 1, 1e9, NULL, "look at every so-many-th step"},
-    {"stop_above", SHOAL_REAL, "", 1e300, 0, 1e300, NULL,
-     "a system whose error passes this ends as `inaccurate`; default: none"},
+static const shoal_parameter parameters[energy_error_PARAMETERS] = {
+    [ENERGY_ERROR_EVERY] = {"every", SHOAL_INTEGER, "", 10, 1, 1e9, NULL, "look at every so-many-th step"},
+    [ENERGY_ERROR_STOP_ABOVE] = {"stop_above", SHOAL_REAL, "", 1e300, 0, 1e300, NULL,
+                                 "a system whose error passes this ends as `inaccurate`; default: none"},
 };
 
-static const double initial[] = {0, NAN, NAN, -1};
+static const double initial[energy_error_SLOTS] = {
+    [ENERGY_ERROR_DUE] = NAN, [ENERGY_ERROR_START] = NAN, [ENERGY_ERROR_LARGEST] = -1};
 
 static double largest(const double *slots, const double *p)
 {
     (void)p;
-    return slots[3] >= 0 ? slots[3] : NAN;
+    return slots[ENERGY_ERROR_LARGEST] >= 0 ? slots[ENERGY_ERROR_LARGEST] : NAN;
 }
 
 static void begin(const shoal_ensemble *ensemble, long system, double *slots)
 {
     shoal_system record;
     shoal_ensemble_get_system(ensemble, system, &record);
-    slots[1] = record.energy_start + record.energy_jump;
-    slots[2] = fabs(record.energy_start);
+    slots[ENERGY_ERROR_DUE] = record.energy_start + record.energy_jump;
+    slots[ENERGY_ERROR_START] = fabs(record.energy_start);
 }
 
 static const shoal_monitor_column columns[] = {

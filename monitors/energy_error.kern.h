@@ -2,13 +2,15 @@
  *
  * energy_error.kern.h: the largest relative error of the energy, max |E - E(0)| / |E(0)|, with E = sum m v^2 / 2 -
  * sum_{i<j} m_i m_j / r_ij in barycentric coordinates. The energy that mergers and removals take away is booked to
- * E(0), by the host. Slots: steps left until the next look, the energy that there should be, |E(0)|, the largest
- * |error|.
+ * E(0), by the host.
  */
+enum { ENERGY_ERROR_EVERY, ENERGY_ERROR_STOP_ABOVE, energy_error_PARAMETERS };
+/* slots: steps left until the next look, the energy that there should be, |E(0)|, the largest |error| */
+enum { ENERGY_ERROR_LEFT, ENERGY_ERROR_DUE, ENERGY_ERROR_START, ENERGY_ERROR_LARGEST, energy_error_SLOTS };
+
+#ifdef SHOAL_KERNEL
 #include "monitors/monitor.kern.h"
 #include "monitors/pair.kern.h"
-
-enum { energy_error_SLOTS = 4, ENERGY_ERROR_EVERY = 0, ENERGY_ERROR_STOP_ABOVE = 1 };
 
 LANE_FN void energy_error_observe(const shoal_kernel_args *k, const lane_view *view, real *slots, lane_event *event)
 {
@@ -16,7 +18,7 @@ LANE_FN void energy_error_observe(const shoal_kernel_args *k, const lane_view *v
     const int n = view->n;
     const real *m = view->m, *w = view->after;
     const real none = lane_set(-1.0);
-    const mask due = monitor_due(view, p[ENERGY_ERROR_EVERY], &slots[0]);
+    const mask due = monitor_due(view, p[ENERGY_ERROR_EVERY], &slots[ENERGY_ERROR_LEFT]);
     if (!lane_any(due))
         return;
     real energy = lane_set(0.0);
@@ -34,8 +36,11 @@ LANE_FN void energy_error_observe(const shoal_kernel_args *k, const lane_view *v
         }
         energy = lane_select(is_there(m[i]), lane_fma(m[i], half, energy), energy);
     }
-    const real error = lane_abs(energy - slots[1]) / slots[2];
-    slots[3] = lane_select(due & (error > slots[3]), error, slots[3]);
+    const real error = lane_abs(energy - slots[ENERGY_ERROR_DUE]) / slots[ENERGY_ERROR_START];
+    slots[ENERGY_ERROR_LARGEST] = lane_select(due & (error > slots[ENERGY_ERROR_LARGEST]), error,
+                                              slots[ENERGY_ERROR_LARGEST]);
     const mask wrong = due & (error > lane_set(p[ENERGY_ERROR_STOP_ABOVE]));
     event_offer(event, wrong, lane_set(1.0), lane_set(SHOAL_INACCURATE), none, none);
 }
+
+#endif

@@ -5,33 +5,36 @@
 #include <math.h>
 
 #include "core/ensemble/ensemble.h"
+#include "monitors/mean_motion_drift.kern.h"
 
-static const shoal_parameter parameters[] = {
-    {"body", SHOAL_BODY, "", -1, -1, 1e6, NULL, "the body whose mean motion is watched (default: the last)"},
-    {"every", SHOAL_INTEGER, "", 1, 1, 1e9, NULL, "look at every so-many-th step"},
+static const shoal_parameter parameters[mean_motion_drift_PARAMETERS] = {
+    [DRIFT_BODY] = {"body", SHOAL_BODY, "", -1, -1, 1e6, NULL,
+                    "the body whose mean motion is watched (default: the last)"},
+    [DRIFT_EVERY] = {"every", SHOAL_INTEGER, "", 1, 1, 1e9, NULL, "look at every so-many-th step"},
 };
 
-static const double initial[5] = {0};
+static const double initial[mean_motion_drift_SLOTS] = {0};
 
 static const char *refuses(const double *p, const shoal_ensemble *ensemble)
 {
     (void)ensemble;
-    return p[0] == 0 ? "body 0 is what the others move about: it has no mean motion" : NULL;
+    return p[DRIFT_BODY] == 0 ? "body 0 is what the others move about: it has no mean motion" : NULL;
 }
 
 static double drift(const double *slots, const double *p)
 {
     (void)p;
-    if (!(slots[2] > 0))
+    if (!(slots[DRIFT_WEIGHT_2] > 0))
         return NAN;
-    double first = slots[1] / slots[0], second = slots[3] / slots[2];
+    double first = slots[DRIFT_MOTION_1] / slots[DRIFT_WEIGHT_1],
+           second = slots[DRIFT_MOTION_2] / slots[DRIFT_WEIGHT_2];
     return fabs(second - first) / first;
 }
 
 static double first_half(const double *slots, const double *p)
 {
     (void)p;
-    return slots[0] > 0 ? slots[1] / slots[0] : NAN;
+    return slots[DRIFT_WEIGHT_1] > 0 ? slots[DRIFT_MOTION_1] / slots[DRIFT_WEIGHT_1] : NAN;
 }
 
 static const shoal_monitor_column columns[] = {
@@ -45,7 +48,7 @@ const shoal_monitor shoal_monitor_mean_motion_drift = {
     .doc = "chaos indicator: drift of a body's averaged Jacobi mean motion between the two halves of the run",
     .reference = "after Laskar 1990, Icarus 88, 266",
     .ends_only = true,
-    .n_slots = 5,
+    .n_slots = SHOAL_COUNT(initial),
     .initial = initial,
     .parameters = parameters,
     .n_parameters = SHOAL_COUNT(parameters),

@@ -4,12 +4,16 @@
  * (after Laskar 1990, Icarus 88, 266, where the frequency itself is analysed): the osculating Jacobi mean motion
  * sqrt(mu / a^3), averaged over each half with the weight (u (1 - u))^2, u = 0..1 in the half, which suppresses
  * periodic terms as the inverse cube of (half / period), times the length of the step. Only every so-many-th step is
- * looked at. Slots: sum of weights and of weighted mean motions of either half, steps left until the next look.
+ * looked at.
  */
+enum { DRIFT_BODY, DRIFT_EVERY, mean_motion_drift_PARAMETERS };
+/* slots: sums of weights and of weighted mean motions of the first half and of the second; steps left until the next
+ * look */
+enum { DRIFT_WEIGHT_1, DRIFT_MOTION_1, DRIFT_WEIGHT_2, DRIFT_MOTION_2, DRIFT_LEFT, mean_motion_drift_SLOTS };
+
+#ifdef SHOAL_KERNEL
 #include "monitors/monitor.kern.h"
 #include "monitors/pair.kern.h"
-
-enum { mean_motion_drift_SLOTS = 5, DRIFT_BODY = 0, DRIFT_EVERY = 1 };
 
 LANE_FN void mean_motion_drift_observe(const shoal_kernel_args *k, const lane_view *view, real *slots,
                                        lane_event *event)
@@ -19,11 +23,12 @@ LANE_FN void mean_motion_drift_observe(const shoal_kernel_args *k, const lane_vi
     const real zero = lane_set(0.0), one = lane_set(1.0);
     real mass = zero, centre[6], own[6], mu = zero;
     (void)event;
-    slots[4] = slots[4] - 1.0;
-    const mask due = (slots[4] <= zero) & (is_there(view->m[body]));
+    slots[DRIFT_LEFT] = slots[DRIFT_LEFT] - 1.0;
+    const mask due = (slots[DRIFT_LEFT] <= zero) & (is_there(view->m[body]));
     if (!lane_any(due))
         return;
-    slots[4] = lane_select(due, lane_set(k->monitor[SHOAL_MONITOR_mean_motion_drift][DRIFT_EVERY]), slots[4]);
+    slots[DRIFT_LEFT] = lane_select(due, lane_set(k->monitor[SHOAL_MONITOR_mean_motion_drift][DRIFT_EVERY]),
+                                    slots[DRIFT_LEFT]);
     LANE_UNROLL_BODIES
     for (int c = 0; c < 6; c++)
         centre[c] = own[c] = zero;
@@ -56,8 +61,10 @@ LANE_FN void mean_motion_drift_observe(const shoal_kernel_args *k, const lane_vi
     real weight = u * (1.0 - u);
     weight = lane_select(due, weight * weight * lane_abs(view->h), zero);
     real first_weight = lane_select(second, zero, weight), second_weight = lane_select(second, weight, zero);
-    slots[0] = slots[0] + first_weight;
-    slots[1] = lane_fma(first_weight, motion, slots[1]);
-    slots[2] = slots[2] + second_weight;
-    slots[3] = lane_fma(second_weight, motion, slots[3]);
+    slots[DRIFT_WEIGHT_1] = slots[DRIFT_WEIGHT_1] + first_weight;
+    slots[DRIFT_MOTION_1] = lane_fma(first_weight, motion, slots[DRIFT_MOTION_1]);
+    slots[DRIFT_WEIGHT_2] = slots[DRIFT_WEIGHT_2] + second_weight;
+    slots[DRIFT_MOTION_2] = lane_fma(second_weight, motion, slots[DRIFT_MOTION_2]);
 }
+
+#endif

@@ -5,24 +5,25 @@
 #include <math.h>
 
 #include "core/ensemble/ensemble.h"
+#include "monitors/megno.kern.h"
 
-static const shoal_parameter parameters[] = {
-    {"stop_above", SHOAL_REAL, "", 1e300, 1e-300, 1e300, NULL,
-     "a system whose megno passes this ends as `chaotic`; by default none does"},
+static const shoal_parameter parameters[megno_PARAMETERS] = {
+    [MEGNO_STOP_ABOVE] = {"stop_above", SHOAL_REAL, "", 1e300, 1e-300, 1e300, NULL,
+                          "a system whose megno passes this ends as `chaotic`; by default none does"},
 };
 
-static const double initial[5] = {0};
+static const double initial[megno_SLOTS] = {0};
 
 static double megno(const double *slots, const double *p)
 {
     (void)p;
-    return slots[0] > 0 ? slots[3] / slots[0] : NAN;
+    return slots[MEGNO_T] > 0 ? slots[MEGNO_SUM_Y] / slots[MEGNO_T] : NAN;
 }
 
 static double lyapunov(const double *slots, const double *p)
 {
     (void)p;
-    return slots[0] > 0 ? slots[1] / slots[0] : NAN;
+    return slots[MEGNO_T] > 0 ? slots[MEGNO_LOG_D] / slots[MEGNO_T] : NAN;
 }
 
 static const shoal_monitor_column columns[] = {
@@ -39,7 +40,7 @@ const shoal_monitor shoal_monitor_megno = {
         "chaos indicators from a tangent vector that is moved with the system: MEGNO and the largest Lyapunov exponent",
     .reference = "Cincotta & Simo 2000, A&AS 147, 205; Mikkola & Innanen 1999, Celest. Mech. Dyn. Astron. 74, 59",
     .ends_only = true,
-    .n_slots = 5,
+    .n_slots = SHOAL_COUNT(initial),
     .initial = initial,
     .tangent = true,
     .parameters = parameters,

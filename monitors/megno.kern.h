@@ -12,24 +12,29 @@
  *
  * A propagator whose energy drifts makes d grow as t^2, as phases do: of Jupiter and Saturn megno is 2.015 after 5000
  * yr, but 2.2 by hermite4_adaptive with its default steps, whose energy is then wrong by 6e-5.
- *
- * Slots: t, ln d, int (d'/d) s ds, int Y ds, times that the vector was shortened.
  */
-#include "monitors/monitor.kern.h"
+enum { MEGNO_STOP_ABOVE, megno_PARAMETERS };
+/* slots: t, ln d, int (d'/d) s ds, int Y ds, times that the vector was shortened */
+enum { MEGNO_T, MEGNO_LOG_D, MEGNO_SUM_D, MEGNO_SUM_Y, MEGNO_SHORTENED, megno_SLOTS };
 
-enum { megno_SLOTS = 5, MEGNO_STOP_ABOVE = 0 };
+#ifdef SHOAL_KERNEL
+#include "monitors/monitor.kern.h"
 
 LANE_FN void megno_observe(const shoal_kernel_args *k, const lane_view *view, real *slots, lane_event *event)
 {
     const real zero = lane_set(0.0), none = lane_set(-1.0), length = lane_abs(view->h);
-    const real before = slots[0], after = before + length;
-    const real log_d = lane_fma(slots[4], lane_set(300 * 0x1.62e42fefa39efp-1), 0.5 * lane_log(view->tangent2));
-    const real y_before = lane_select(before > zero, 2.0 * slots[2] / before, zero);
-    slots[2] = lane_fma(0.5 * (before + after), log_d - slots[1], slots[2]);
-    slots[3] = lane_fma(0.5 * length, y_before + 2.0 * slots[2] / after, slots[3]);
-    slots[0] = after;
-    slots[1] = log_d;
-    slots[4] = lane_select(tangent_is_long(view->tangent2), slots[4] + 1.0, slots[4]);
-    event_offer(event, slots[3] > k->monitor[SHOAL_MONITOR_megno][MEGNO_STOP_ABOVE] * after, lane_set(1.0),
+    const real before = slots[MEGNO_T], after = before + length;
+    const real log_d = lane_fma(slots[MEGNO_SHORTENED], lane_set(300 * 0x1.62e42fefa39efp-1),
+                                0.5 * lane_log(view->tangent2));
+    const real y_before = lane_select(before > zero, 2.0 * slots[MEGNO_SUM_D] / before, zero);
+    slots[MEGNO_SUM_D] = lane_fma(0.5 * (before + after), log_d - slots[MEGNO_LOG_D], slots[MEGNO_SUM_D]);
+    slots[MEGNO_SUM_Y] = lane_fma(0.5 * length, y_before + 2.0 * slots[MEGNO_SUM_D] / after, slots[MEGNO_SUM_Y]);
+    slots[MEGNO_T] = after;
+    slots[MEGNO_LOG_D] = log_d;
+    slots[MEGNO_SHORTENED] = lane_select(tangent_is_long(view->tangent2), slots[MEGNO_SHORTENED] + 1.0,
+                                         slots[MEGNO_SHORTENED]);
+    event_offer(event, slots[MEGNO_SUM_Y] > k->monitor[SHOAL_MONITOR_megno][MEGNO_STOP_ABOVE] * after, lane_set(1.0),
                 lane_set(SHOAL_CHAOTIC), none, none);
 }
+
+#endif

@@ -5,20 +5,22 @@
 #include <math.h>
 
 #include "core/ensemble/ensemble.h"
+#include "monitors/resonant_angle.kern.h"
 
-static const shoal_parameter parameters[] = {
-    {"body_1", SHOAL_BODY, "", 1, -1, 1e6, NULL, "the first body"},
-    {"body_2", SHOAL_BODY, "", -1, -1, 1e6, NULL, "the second body (default: the last)"},
-    {"body_3", SHOAL_BODY, "", -1, -1, 1e6, NULL, "the third body, of an angle of three"},
-    {"p_1", SHOAL_INTEGER, "", NAN, -1000, 1000, NULL, "coefficient of the first body's mean longitude"},
-    {"p_2", SHOAL_INTEGER, "", NAN, -1000, 1000, NULL, "coefficient of the second body's"},
-    {"p_3", SHOAL_INTEGER, "", 0, -1000, 1000, NULL, "coefficient of the third body's"},
-    {"q_1", SHOAL_INTEGER, "", 0, -1000, 1000, NULL, "coefficient of the first body's longitude of pericentre"},
-    {"q_2", SHOAL_INTEGER, "", 0, -1000, 1000, NULL, "coefficient of the second body's"},
-    {"q_3", SHOAL_INTEGER, "", 0, -1000, 1000, NULL, "coefficient of the third body's"},
-    {"elements", SHOAL_CHOICE, "", 0, 0, 1, "jacobi|astrocentric", "what the orbits refer to"},
-    {"every", SHOAL_INTEGER, "", 1, 1, 1e9, NULL,
-     "look at every so-many-th step, more than twice in a period of the angle"},
+static const shoal_parameter parameters[resonant_angle_PARAMETERS] = {
+    [RESONANT_BODY] = {"body_1", SHOAL_BODY, "", 1, -1, 1e6, NULL, "the first body"},
+    [RESONANT_BODY + 1] = {"body_2", SHOAL_BODY, "", -1, -1, 1e6, NULL, "the second body (default: the last)"},
+    [RESONANT_BODY + 2] = {"body_3", SHOAL_BODY, "", -1, -1, 1e6, NULL, "the third body, of an angle of three"},
+    [RESONANT_P] = {"p_1", SHOAL_INTEGER, "", NAN, -1000, 1000, NULL, "coefficient of the first body's mean longitude"},
+    [RESONANT_P + 1] = {"p_2", SHOAL_INTEGER, "", NAN, -1000, 1000, NULL, "coefficient of the second body's"},
+    [RESONANT_P + 2] = {"p_3", SHOAL_INTEGER, "", 0, -1000, 1000, NULL, "coefficient of the third body's"},
+    [RESONANT_Q] = {"q_1", SHOAL_INTEGER, "", 0, -1000, 1000, NULL,
+                    "coefficient of the first body's longitude of pericentre"},
+    [RESONANT_Q + 1] = {"q_2", SHOAL_INTEGER, "", 0, -1000, 1000, NULL, "coefficient of the second body's"},
+    [RESONANT_Q + 2] = {"q_3", SHOAL_INTEGER, "", 0, -1000, 1000, NULL, "coefficient of the third body's"},
+    [RESONANT_ELEMENTS] = {"elements", SHOAL_CHOICE, "", 0, 0, 1, "jacobi|astrocentric", "what the orbits refer to"},
+    [RESONANT_EVERY] = {"every", SHOAL_INTEGER, "", 1, 1, 1e9, NULL,
+                        "look at every so-many-th step, more than twice in a period of the angle"},
 };
 
 /* D'Alembert's rule: turned as a whole, the orbits have the same angle. */
@@ -26,30 +28,34 @@ static const char *refuses(const double *p, const shoal_ensemble *ensemble)
 {
     (void)ensemble;
     double sum = 0;
-    for (int i = 3; i < 9; i++)
+    for (int i = RESONANT_P; i < RESONANT_Q + 3; i++)
         sum += p[i];
     return sum != 0 ? "the coefficients of a resonant angle sum up to 0 (d'Alembert's rule)" : NULL;
 }
 
-static const double initial[] = {0, NAN, INFINITY, -INFINITY, 0, NAN, NAN};
+static const double initial[resonant_angle_SLOTS] = {[RESONANT_PHI] = NAN,
+                                                     [RESONANT_LEAST] = INFINITY,
+                                                     [RESONANT_LARGEST] = -INFINITY,
+                                                     [RESONANT_FROM] = NAN,
+                                                     [RESONANT_TO] = NAN};
 
 static double amplitude(const double *s, const double *p)
 {
     (void)p;
-    return s[2] <= s[3] ? 0.5 * (s[3] - s[2]) : NAN;
+    return s[RESONANT_LEAST] <= s[RESONANT_LARGEST] ? 0.5 * (s[RESONANT_LARGEST] - s[RESONANT_LEAST]) : NAN;
 }
 
 /* The mean of an angle that librates, within 0..2 pi. */
 static double mean(const double *s, const double *p)
 {
-    const double turn = 2 * M_PI, phi = s[4] / (s[6] - s[5]);
-    return amplitude(s, p) < M_PI && s[6] != s[5] ? phi - turn * floor(phi / turn) : NAN;
+    const double turn = 2 * M_PI, phi = s[RESONANT_INTEGRAL] / (s[RESONANT_TO] - s[RESONANT_FROM]);
+    return amplitude(s, p) < M_PI && s[RESONANT_TO] != s[RESONANT_FROM] ? phi - turn * floor(phi / turn) : NAN;
 }
 
 static double least(const double *s, const double *p)
 {
-    const double turn = 2 * M_PI, phi = s[4] / (s[6] - s[5]);
-    return isnan(mean(s, p)) ? NAN : s[2] - turn * floor(phi / turn);
+    const double turn = 2 * M_PI, phi = s[RESONANT_INTEGRAL] / (s[RESONANT_TO] - s[RESONANT_FROM]);
+    return isnan(mean(s, p)) ? NAN : s[RESONANT_LEAST] - turn * floor(phi / turn);
 }
 
 static double largest(const double *s, const double *p)

@@ -16,21 +16,32 @@
  *     lambda = F + h cos F - k sin F
  *
  * phi is followed from look to look by the turn that is less than half of one: there have to be more than two looks in
- * each period of phi. A look at which one of the bodies is unbound is left out. Slots: steps left until the next look,
- * phi, the least and the largest one, the integral of phi over time since the first look, the times of the first look
- * and of the last.
+ * each period of phi. A look at which one of the bodies is unbound is left out.
  */
-#include "monitors/monitor.kern.h"
-#include "monitors/orbit.kern.h"
-
 enum {
-    resonant_angle_SLOTS = 7,
-    RESONANT_BODY = 0,
+    RESONANT_BODY, /* three each of these */
     RESONANT_P = 3,
     RESONANT_Q = 6,
     RESONANT_ELEMENTS = 9,
-    RESONANT_EVERY = 10
+    RESONANT_EVERY,
+    resonant_angle_PARAMETERS
 };
+/* slots: steps left until the next look, phi, the least and the largest one, the integral of phi over time since the
+ * first look, the times of the first look and of the last */
+enum {
+    RESONANT_LEFT,
+    RESONANT_PHI,
+    RESONANT_LEAST,
+    RESONANT_LARGEST,
+    RESONANT_INTEGRAL,
+    RESONANT_FROM,
+    RESONANT_TO,
+    resonant_angle_SLOTS
+};
+
+#ifdef SHOAL_KERNEL
+#include "monitors/monitor.kern.h"
+#include "monitors/orbit.kern.h"
 
 /* p lambda + q varpi. */
 LANE_FN real resonant_term(lane_pair s, real mu, lane_orbit o, double p, double q)
@@ -55,7 +66,7 @@ LANE_FN void resonant_angle_observe(const shoal_kernel_args *k, const lane_view 
     const int n = view->n;
     const real *m = view->m, *w = view->after;
     const real zero = lane_set(0.0);
-    mask due = monitor_due(view, p[RESONANT_EVERY], &slots[0]);
+    mask due = monitor_due(view, p[RESONANT_EVERY], &slots[RESONANT_LEFT]);
     real angle = zero;
     (void)event;
     if (!lane_any(due))
@@ -76,15 +87,20 @@ LANE_FN void resonant_angle_observe(const shoal_kernel_args *k, const lane_view 
         due = due & is_there(m[i]) & (orbit.inverse_a > zero);
         angle = angle + resonant_term(motion, mu, orbit, of_lambda, of_varpi);
     }
-    const mask begun = slots[5] == slots[5];
+    const mask begun = slots[RESONANT_FROM] == slots[RESONANT_FROM];
     const double turn = 0x1.921fb54442d18p+2;
-    const real before = slots[1], since = lane_select(begun, before, lane_set(0.0)), difference = angle - since;
+    const real before = slots[RESONANT_PHI], since = lane_select(begun, before, lane_set(0.0)),
+               difference = angle - since;
     const real turns = (difference * (1.0 / turn) + 0x1.8p52) - 0x1.8p52; /* rounded */
     angle = since + lane_fma(turns, lane_set(-turn), difference);
-    slots[1] = lane_select(due, angle, slots[1]);
-    slots[2] = lane_select(due, lane_min(angle, slots[2]), slots[2]);
-    slots[3] = lane_select(due, lane_max(angle, slots[3]), slots[3]);
-    slots[4] = lane_select(due & begun, lane_fma(0.5 * (before + angle), view->time - slots[6], slots[4]), slots[4]);
-    slots[5] = lane_select(due & lane_not(begun), view->time, slots[5]);
-    slots[6] = lane_select(due, view->time, slots[6]);
+    slots[RESONANT_PHI] = lane_select(due, angle, slots[RESONANT_PHI]);
+    slots[RESONANT_LEAST] = lane_select(due, lane_min(angle, slots[RESONANT_LEAST]), slots[RESONANT_LEAST]);
+    slots[RESONANT_LARGEST] = lane_select(due, lane_max(angle, slots[RESONANT_LARGEST]), slots[RESONANT_LARGEST]);
+    slots[RESONANT_INTEGRAL] = lane_select(
+        due & begun, lane_fma(0.5 * (before + angle), view->time - slots[RESONANT_TO], slots[RESONANT_INTEGRAL]),
+        slots[RESONANT_INTEGRAL]);
+    slots[RESONANT_FROM] = lane_select(due & lane_not(begun), view->time, slots[RESONANT_FROM]);
+    slots[RESONANT_TO] = lane_select(due, view->time, slots[RESONANT_TO]);
 }
+
+#endif

@@ -3,12 +3,13 @@
  * stop_on_collision.c: what the world knows of stop_on_collision.kern.h.
  */
 #include "core/ensemble/ensemble.h"
+#include "monitors/stop_on_collision.kern.h"
 
-static const shoal_parameter parameters[] = {
-    {"factor", SHOAL_REAL, "", 1, 1e-12, 1e12, NULL, "scales the sum of the two radii"},
-    {"action", SHOAL_CHOICE, "", 0, 0, 1, "stop|merge",
-     "merge: the two become one, with their mass, momentum and volume, in the place of the heavier (of the central "
-     "body)"},
+static const shoal_parameter parameters[stop_on_collision_PARAMETERS] = {
+    [COLLISION_FACTOR] = {"factor", SHOAL_REAL, "", 1, 1e-12, 1e12, NULL, "scales the sum of the two radii"},
+    [COLLISION_ACTION] = {"action", SHOAL_CHOICE, "", 0, 0, 1, "stop|merge",
+                          "merge: the two become one, with their mass, momentum and volume, in the place of the "
+                          "heavier (of the central body)"},
 };
 
 static const char *refuses(const double *p, const shoal_ensemble *ensemble)

@@ -10,10 +10,12 @@
  * semi-major axis, v^2 r > mu: the distance of a planet of two stars from one of them has minima near osculating
  * apocentres, too.
  */
+enum { COLLISION_FACTOR, COLLISION_ACTION, stop_on_collision_PARAMETERS };
+enum { stop_on_collision_SLOTS = 0 };
+
+#ifdef SHOAL_KERNEL
 #include "monitors/monitor.kern.h"
 #include "monitors/pair.kern.h"
-
-enum { stop_on_collision_SLOTS = 0, COLLISION_FACTOR = 0, COLLISION_ACTION = 1 };
 
 /* Pericentre distance of the orbit of relative motion p, infinity on its far half. */
 LANE_FN real collision_pericentre(lane_pair p, real mu)
@@ -87,3 +89,5 @@ LANE_FN void stop_on_collision_observe(const shoal_kernel_args *k, const lane_vi
         }
     }
 }
+
+#endif

@@ -3,13 +3,14 @@
  * stop_on_crossing.c: what the world knows of stop_on_crossing.kern.h.
  */
 #include "core/ensemble/ensemble.h"
+#include "monitors/stop_on_crossing.kern.h"
 
-static const shoal_parameter parameters[] = {
-    {"elements", SHOAL_CHOICE, "", 0, 0, 1, "jacobi|astrocentric", "what the orbits refer to"},
-    {"every", SHOAL_INTEGER, "", 10, 1, 1e9, NULL, "look at every so-many-th step"},
+static const shoal_parameter parameters[stop_on_crossing_PARAMETERS] = {
+    [CROSSING_ELEMENTS] = {"elements", SHOAL_CHOICE, "", 0, 0, 1, "jacobi|astrocentric", "what the orbits refer to"},
+    [CROSSING_EVERY] = {"every", SHOAL_INTEGER, "", 10, 1, 1e9, NULL, "look at every so-many-th step"},
 };
 
-static const double initial[] = {0};
+static const double initial[stop_on_crossing_SLOTS] = {0};
 
 const shoal_monitor shoal_monitor_stop_on_crossing = {
     .name = "stop_on_crossing",

@@ -2,12 +2,14 @@
  *
  * stop_on_crossing.kern.h: ends a system when osculating orbits cross: a_1 (1 + e_1) > a_2 (1 - e_2) for two bodies
  * with a_1 < a_2. If that holds for any two it holds for two neighbours in a, so that the order of the others does not
- * matter. An unbound body has no orbit here. Slot: steps left until the next look.
+ * matter. An unbound body has no orbit here.
  */
+enum { CROSSING_ELEMENTS, CROSSING_EVERY, stop_on_crossing_PARAMETERS };
+enum { CROSSING_LEFT, stop_on_crossing_SLOTS }; /* slot: steps left until the next look */
+
+#ifdef SHOAL_KERNEL
 #include "monitors/monitor.kern.h"
 #include "monitors/orbit.kern.h"
-
-enum { stop_on_crossing_SLOTS = 1, CROSSING_ELEMENTS = 0, CROSSING_EVERY = 1 };
 
 LANE_FN void stop_on_crossing_observe(const shoal_kernel_args *k, const lane_view *view, real *slots, lane_event *event)
 {
@@ -15,7 +17,7 @@ LANE_FN void stop_on_crossing_observe(const shoal_kernel_args *k, const lane_vie
     const int n = view->n;
     const real *m = view->m, *w = view->after;
     const real zero = lane_set(0.0), one = lane_set(1.0);
-    const mask due = monitor_due(view, p[CROSSING_EVERY], &slots[0]);
+    const mask due = monitor_due(view, p[CROSSING_EVERY], &slots[CROSSING_LEFT]);
     real a[SYSTEM_ROOM(n)], e[SYSTEM_ROOM(n)]; /* a = 0: none */
     if (!lane_any(due))
         return;
@@ -42,3 +44,5 @@ LANE_FN void stop_on_crossing_observe(const shoal_kernel_args *k, const lane_vie
         }
     }
 }
+
+#endif

@@ -5,13 +5,16 @@
 #include <math.h>
 
 #include "core/ensemble/ensemble.h"
+#include "monitors/stop_on_ejection.kern.h"
 
-static const shoal_parameter parameters[] = {
-    {"r_max", SHOAL_REAL, "length", NAN, 1e-300, 1e300, NULL, "distance from the barycentre of the other bodies"},
-    {"criterion", SHOAL_CHOICE, "", 0, 0, 1, "energy|distance",
-     "energy: beyond r_max, moving outwards and unbound; distance: beyond r_max and moving outwards"},
-    {"action", SHOAL_CHOICE, "", 0, 0, 1, "stop|remove",
-     "remove: the others go on without it (but for the central body, which ends its system)"},
+static const shoal_parameter parameters[stop_on_ejection_PARAMETERS] = {
+    [EJECTION_R_MAX] = {"r_max", SHOAL_REAL, "length", NAN, 1e-300, 1e300, NULL,
+                        "distance from the barycentre of the other bodies"},
+    [EJECTION_CRITERION] =
+        {"criterion", SHOAL_CHOICE, "", 0, 0, 1, "energy|distance",
+         "energy: beyond r_max, moving outwards and unbound; distance: beyond r_max and moving outwards"},
+    [EJECTION_ACTION] = {"action", SHOAL_CHOICE, "", 0, 0, 1, "stop|remove",
+                         "remove: the others go on without it (but for the central body, which ends its system)"},
 };
 
 const shoal_monitor shoal_monitor_stop_on_ejection = {

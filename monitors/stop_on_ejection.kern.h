@@ -13,10 +13,12 @@
  *
  * With action = remove the body is marked instead.
  */
+enum { EJECTION_R_MAX, EJECTION_CRITERION, EJECTION_ACTION, stop_on_ejection_PARAMETERS };
+enum { stop_on_ejection_SLOTS = 0 };
+
+#ifdef SHOAL_KERNEL
 #include "monitors/monitor.kern.h"
 #include "monitors/pair.kern.h"
-
-enum { stop_on_ejection_SLOTS = 0, EJECTION_R_MAX = 0, EJECTION_CRITERION = 1, EJECTION_ACTION = 2 };
 
 /* It has nothing to see while no body is farther than this from the barycentre. */
 LANE_FN double stop_on_ejection_sleeps(const shoal_kernel_args *k)
@@ -57,3 +59,5 @@ LANE_FN void stop_on_ejection_observe(const shoal_kernel_args *k, const lane_vie
             event_offer(event, gone, fraction, lane_set(SHOAL_EJECTED), lane_set((double)i), lane_set(-1.0));
     }
 }
+
+#endif

@@ -3,24 +3,27 @@
  * stop_on_encounter.c: what the world knows of stop_on_encounter.kern.h.
  */
 #include "core/ensemble/ensemble.h"
+#include "monitors/stop_on_encounter.kern.h"
 
-static const shoal_parameter parameters[] = {
-    {"radius", SHOAL_CHOICE, "", 0, 0, 2, "mutual_hill|hill|absolute",
-     "the unit of factor: the pair's mutual Hill radius, the larger Hill radius of the two (with the osculating axis, "
-     "or twice the distance from the star "
-     "where that is less), or `distance`"},
-    {"factor", SHOAL_REAL, "", 1, 1e-12, 1e12, NULL, "how many radii"},
-    {"distance", SHOAL_REAL, "length", 1, 1e-300, 1e300, NULL, "with radius = absolute"},
-    {"action", SHOAL_CHOICE, "", 0, 0, 1, "stop|log",
-     "log: it is an event of the result and the system goes on; between two of a pair it parts to 1.1 times the "
-     "distance"},
+static const shoal_parameter parameters[stop_on_encounter_PARAMETERS] = {
+    [ENCOUNTER_RADIUS] =
+        {"radius", SHOAL_CHOICE, "", 0, 0, 2, "mutual_hill|hill|absolute",
+         "the unit of factor: the pair's mutual Hill radius, the larger Hill radius of the two (with the osculating "
+         "axis, or twice the distance from the star where that is less), or `distance`"},
+    [ENCOUNTER_FACTOR] = {"factor", SHOAL_REAL, "", 1, 1e-12, 1e12, NULL, "how many radii"},
+    [ENCOUNTER_DISTANCE] = {"distance", SHOAL_REAL, "length", 1, 1e-300, 1e300, NULL, "with radius = absolute"},
+    [ENCOUNTER_ACTION] = {"action", SHOAL_CHOICE, "", 0, 0, 1, "stop|log",
+                          "log: it is an event of the result and the system goes on; between two of a pair it parts to "
+                          "1.1 times the distance"},
 };
 
 /* `distance` alone, of which nothing would come. */
 static const char *refuses(const double *parameter, const shoal_ensemble *ensemble)
 {
     (void)ensemble;
-    return parameter[0] != 2 && parameter[2] != 1 ? "`distance` is for radius = \"absolute\"" : NULL;
+    return parameter[ENCOUNTER_RADIUS] != ENCOUNTER_ABSOLUTE && parameter[ENCOUNTER_DISTANCE] != 1
+               ? "`distance` is for radius = \"absolute\""
+               : NULL;
 }
 
 const shoal_monitor shoal_monitor_stop_on_encounter = {

@@ -16,17 +16,13 @@
  * step, before it is marked again. That is seen with the whole step in view, which happens once; what is inside of it
  * may be shown twice.
  */
+enum { ENCOUNTER_RADIUS, ENCOUNTER_FACTOR, ENCOUNTER_DISTANCE, ENCOUNTER_ACTION, stop_on_encounter_PARAMETERS };
+enum { ENCOUNTER_MUTUAL_HILL, ENCOUNTER_HILL, ENCOUNTER_ABSOLUTE }; /* choices of radius */
+enum { stop_on_encounter_SLOTS = 0 };
+
+#ifdef SHOAL_KERNEL
 #include "monitors/monitor.kern.h"
 #include "monitors/orbit.kern.h"
-
-enum {
-    stop_on_encounter_SLOTS = 0,
-    ENCOUNTER_RADIUS = 0,
-    ENCOUNTER_FACTOR = 1,
-    ENCOUNTER_DISTANCE = 2,
-    ENCOUNTER_ACTION = 3
-};
-enum { ENCOUNTER_MUTUAL_HILL = 0, ENCOUNTER_HILL = 1, ENCOUNTER_ABSOLUTE = 2 };
 
 /* Whatever it has shown is in the marks alone. */
 LANE_FN void stop_on_encounter_forget(const shoal_kernel_args *k, lane_id id, int n, mask lanes)
@@ -103,3 +99,5 @@ LANE_FN void stop_on_encounter_observe(const shoal_kernel_args *k, const lane_vi
         }
     }
 }
+
+#endif

@@ -56,4 +56,8 @@ const shoal_cpu_kernels SHOAL_KERNELS = {
     .n_bodies = N_BODIES,
 #endif
     .entry = {prepare, integrate, snapshot, bare},
+    .n_slots = PROPAGATOR_SLOTS(1),
+    .n_own = PROPAGATOR_OWN,
+    .first_body = PROPAGATOR_FIRST_BODY,
+    .adaptive = PROPAGATOR_ADAPTIVE,
 };

@@ -22,6 +22,12 @@
 
 #define SHOAL_COUNT(array) ((int)(sizeof(array) / sizeof((array)[0])))
 
+/* Components of a vector, as in kernel text; and the names of a vector's slots in a propagator's table of them. */
+#define XYZ 3
+/* clang-format off */
+#define SHOAL_VECTOR(slot, name) [slot] = name "x", [(slot) + 1] = name "y", [(slot) + 2] = name "z"
+/* clang-format on */
+
 typedef enum shoal_parameter_type {
     SHOAL_REAL,
     SHOAL_INTEGER,

@@ -85,6 +85,8 @@ LANE_ASSERT(PROPAGATOR_SLOTS(1) == DESCRIPTOR_SLOTS, "PROPAGATOR_SLOTS(1) is n_s
 LANE_ASSERT(PROPAGATOR_OWN == DESCRIPTOR_OWN, "PROPAGATOR_OWN is n_own of the descriptor");
 LANE_ASSERT(PROPAGATOR_FIRST_BODY == DESCRIPTOR_FIRST_BODY, "PROPAGATOR_FIRST_BODY is first_body of the descriptor");
 LANE_ASSERT(PROPAGATOR_ADAPTIVE == DESCRIPTOR_ADAPTIVE, "PROPAGATOR_ADAPTIVE is adaptive of the descriptor");
+#endif
+#ifdef DESCRIPTOR_PARKS /* a plugin, or a GPU (core/engine/jit.c): others park nobody on a CPU */
 LANE_ASSERT(PROPAGATOR_PARKS == DESCRIPTOR_PARKS, "PROPAGATOR_PARKS is parks of the descriptor");
 #endif
 #include "integrators/tangent.kern.h"

@@ -17,7 +17,8 @@
 #include "monitors/pair.kern.h"
 #include "integrators/kepler.kern.h"
 
-enum { transits_SLOTS = 0, TRANSITS_STAR = 0, TRANSITS_LOG = 1, TRANSITS_ROUNDS = 100 };
+enum { TRANSITS_STAR, TRANSITS_LOG, transits_PARAMETERS };
+enum { transits_SLOTS = 0, TRANSITS_ROUNDS = 100 };
 enum { TRANSITS_COUNT, TRANSITS_FIRST, TRANSITS_PERIOD, TRANSITS_SUM, TRANSITS_SUM_I, TRANSITS_SUM_2, TRANSITS_PART };
 
 typedef struct lane_transit {

@@ -101,8 +101,9 @@ static void a_copy_of_a_force_gives_the_same_bits(void **state)
         " .parameters = parameters, .n_parameters = 1};";
     char *kernel = NULL;
     assert_true(asprintf(&kernel,
-                         "#define gr_potential_add own_potential_add\n#define GR_POTENTIAL_C OWN_C\n%s\n"
-                         "#undef gr_potential_add\n",
+                         "#define gr_potential_add own_potential_add\n#define GR_POTENTIAL_C OWN_C\n"
+                         "#define gr_potential_PARAMETERS own_PARAMETERS\n%s\n"
+                         "#undef gr_potential_add\n#undef GR_POTENTIAL_C\n#undef gr_potential_PARAMETERS\n",
                          builtin_text("gravitation/gr_potential.kern.h")) > 0);
     assert_ok(context, shoal_plugin_load(context, write_plugin("own_potential", host, kernel)));
     free(kernel);

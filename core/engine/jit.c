@@ -579,6 +579,7 @@ shoal_status shoal_jit_compile(shoal_context *context, const shoal_kernel_choice
     }
     option_add(&options, "-DSHOAL_VARIATIONAL=%d", choice->variational);
     option_add(&options, "-DPROPAGATOR=%s", choice->propagator->name);
+    option_add(&options, "-DDESCRIPTOR_PARKS=%d", choice->propagator->parks);
     option_add(&options, "-DSHOAL_MONITORS=0x%x", rare ? 0 : (unsigned)choice->monitors);
     option_add(&options, "-DSHOAL_FORCES=0x%x", (unsigned)choice->forces);
     option_chosen(&options, choice);

@@ -5,11 +5,15 @@
  * descriptor and the kernel text:
  *
  *     #include "core/plug/plug.h"
+ *     enum { NAME_FIRST, NAME_SECOND, NAME_PARAMETERS };  names of parameters and slots, which both parts read
  *     #ifndef SHOAL_KERNEL
  *     const shoal_force shoal_force_NAME = {...};         what the host knows
  *     #else
  *     LANE_FN void NAME_add(...) {...}                    kernel text, in the words of lane.h
  *     #endif
+ *
+ * A built-in NAME.kern.h has these names, and between #ifdef SHOAL_KERNEL and #endif the kernel text; NAME.c includes
+ * it.
  */
 #ifndef SHOAL_PLUG_H
 #define SHOAL_PLUG_H

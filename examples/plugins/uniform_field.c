@@ -9,10 +9,12 @@
  */
 #include "core/plug/plug.h"
 
+enum { UNIFORM_STRENGTH, uniform_field_PARAMETERS }; /* names that both parts read */
+
 #ifndef SHOAL_KERNEL /* what the host knows */
 
-static const shoal_parameter parameters[] = {
-    {"strength", SHOAL_REAL, "", 1e-6, -1, 1, NULL, "acceleration along x in AU, Msun, G = 1"},
+static const shoal_parameter parameters[uniform_field_PARAMETERS] = {
+    [UNIFORM_STRENGTH] = {"strength", SHOAL_REAL, "", 1e-6, -1, 1, NULL, "acceleration along x in AU, Msun, G = 1"},
 };
 
 const shoal_force shoal_force_uniform_field = {
@@ -30,7 +32,7 @@ LANE_FN void uniform_field_add(const shoal_kernel_args *k, const double *p, int 
 {
     (void)k, (void)m, (void)x, (void)v;
     for (int i = 1; i < n; i++)
-        a[i] = a[i] + p[0];
+        a[i] = a[i] + p[UNIFORM_STRENGTH];
 }
 
 #endif

@@ -25,10 +25,14 @@ copy() {
     local rename="/#include/!{s/$2/own_$2/g; s/${2^^}/OWN_${2^^}/g}"
     {
         echo '#include "plug.h"'
+        if [ "$1" = integrators ]; then
+            rename="s/$2/own_$2/g"
+            cat "$root/$1/$2.kern.h"
+        else
+            sed "$rename" "$root/$1/$2.kern.h"
+        fi
         echo '#ifndef SHOAL_KERNEL'
-        sed "$rename; /\.refuses = /d; /\.aliases = /d" "$root/$1/$2.c"
-        echo '#else'
-        if [ "$1" = integrators ]; then cat "$root/$1/$2.kern.h"; else sed "$rename" "$root/$1/$2.kern.h"; fi
+        sed "/#include.*kern\.h/d; $rename; /\.refuses = /d; /\.aliases = /d" "$root/$1/$2.c"
         echo '#endif'
     } >"$work/own_$2.c"
 }

@@ -85,16 +85,16 @@ static void begin_systems(shoal_plan *plan)
     plan->changes = ++plan->ensemble->changes;
 }
 
-shoal_status shoal_plan_create(shoal_context *context, shoal_ensemble *ensemble, const shoal_options *options,
-                               shoal_plan **result)
+/* A plan of which all is chosen but the engine: *result, to be destroyed when it is refused, too. */
+static shoal_status plan_choose(shoal_context *context, shoal_ensemble *ensemble, const shoal_options *options,
+                                shoal_findings *findings, shoal_plan **result)
 {
-    *result = NULL;
-    char tuned[96] = "", why[160] = "";
-    shoal_plan *plan = calloc(1, sizeof *plan);
+    shoal_plan *plan = *result = calloc(1, sizeof *plan);
     if (!plan)
         return shoal_fail(context, SHOAL_E_MEMORY, "out of memory");
     plan->context = context;
     plan->ensemble = ensemble;
+    plan->findings = findings;
     plan->slice_steps = 256;
     plan->ended_at = INFINITY;
     plan->host_threads = options->threads > 0 ? options->threads : shoal_default_threads(NULL);
@@ -109,9 +109,9 @@ shoal_status shoal_plan_create(shoal_context *context, shoal_ensemble *ensemble,
     plan->args.max_steps = options->max_steps > 0 ? options->max_steps : INFINITY;
     plan->dt = options->dt;
     plan->steps_per_orbit = options->steps_per_orbit;
-
     plan->reached = NAN;
-    shoal_status status = shoal_plan_check_options(context, options);
+
+    shoal_status status = shoal_plan_check_options(context, options, findings);
     if (!status)
         status = check_begun(plan, true);
     if (!status)
@@ -122,8 +122,36 @@ shoal_status shoal_plan_create(shoal_context *context, shoal_ensemble *ensemble,
         status = shoal_plan_choose_forces(plan, options);
     if (!status)
         status = shoal_plan_check_systems(plan, false);
+    return status ? status : shoal_plan_choose_monitors(plan, options);
+}
+
+shoal_status shoal_plan_check(shoal_context *context, shoal_ensemble *ensemble, const shoal_options *options,
+                              shoal_findings *findings)
+{
+    shoal_plan *plan;
+    shoal_status status = plan_choose(context, ensemble, options, findings, &plan);
     if (!status)
-        status = shoal_plan_choose_monitors(plan, options);
+        status = shoal_plan_check_systems(plan, true);
+    if (!status)
+        status = shoal_plan_choose_steps(plan, true);
+    shoal_plan_destroy(&plan);
+    return status;
+}
+
+shoal_status shoal_plan_create(shoal_context *context, shoal_ensemble *ensemble, const shoal_options *options,
+                               shoal_plan **plan)
+{
+    shoal_findings findings = {.maker = SHOAL_MAKER_CALLER};
+    return shoal_plan_try(context, ensemble, options, &findings, plan);
+}
+
+shoal_status shoal_plan_try(shoal_context *context, shoal_ensemble *ensemble, const shoal_options *options,
+                            shoal_findings *findings, shoal_plan **result)
+{
+    *result = NULL;
+    char tuned[96] = "", why[160] = "";
+    shoal_plan *plan;
+    shoal_status status = plan_choose(context, ensemble, options, findings, &plan);
     if (!status)
         status = shoal_plan_choose_steps(plan, false);
     if (status)
@@ -163,6 +191,7 @@ shoal_status shoal_plan_create(shoal_context *context, shoal_ensemble *ensemble,
         goto fail;
     shoal_plan_count(plan);
     shoal_plan_write_line(plan, tuned, why);
+    plan->findings = NULL;
     *result = plan;
     return SHOAL_OK;
 fail:
@@ -172,13 +201,16 @@ fail:
 
 shoal_status shoal_plan_restart(shoal_plan *plan)
 {
+    shoal_findings findings = {.maker = SHOAL_MAKER_CALLER};
     shoal_status status = check_begun(plan, false);
+    plan->findings = &findings;
     if (!status)
         status = shoal_plan_find_periods(plan);
     if (!status)
         status = shoal_plan_choose_steps(plan, false);
     if (!status)
         status = begin_list(plan);
+    plan->findings = NULL;
     if (status)
         return status;
     shoal_plan_clear_goals(plan);

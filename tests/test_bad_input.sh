@@ -167,8 +167,8 @@ config column_with_a_mean 8 'sample = { file = "draws.csv"; parameters = ( { bod
 config odd_block 12 'run = { t_end = 2.0; gpu_block = 100; };' 'run.gpu_block = 100: expected a multiple of 32*'
 config few_registers 12 'run = { t_end = 2.0; gpu_registers = 8; };' 'run.gpu_registers = 8: expected 16..255*'
 config three_bodies_a_thread 12 'run = { t_end = 2.0; gpu_bodies = 3; };' 'run.gpu_bodies = 3: expected one of 0, 1, 2, 4, 5*'
-row bodies_of_no_thread 2 'study.cfg: gpu_bodies = 2: mvs has no such threads for 3 bodies; expected 1 at most' run study.cfg run.gpu_bodies=2
-row bodies_of_another_model 2 "study.cfg: gpu_bodies = 1: expected the work model 'body', not 'pair'" \
+row bodies_of_no_thread 2 'command line: run.gpu_bodies=2: expected 1 at most: mvs has no such threads for 3 bodies' run study.cfg run.gpu_bodies=2
+row bodies_of_another_model 2 "command line: run.gpu_bodies=1: expected the work model 'body', not 'pair'" \
     run study.cfg run.gpu_bodies=1 'run.work_model="pair"'
 config unknown_model 12 'run = { t_end = 2.0; work_model = "planet"; };' 'run.work_model = "planet": expected one of auto, system, body*'
 config unknown_engine 12 'run = { t_end = 2.0; engine = "gpu"; };' 'run.engine = "gpu": expected one of auto, cpu, cuda*'
@@ -256,8 +256,10 @@ config drift_of_the_sun 11 'monitors = ( { name = "mean_motion_drift"; body = "s
     'monitors?0?.name = *: body 0 is what *'
 config axis_of_nothing 9 'forces = ( { name = "j2"; radius = 0.01; J2 = 1e-3; axis_z = 0; } );' \
     'forces?0?.name = "j2": expected a force that applies: *'
-row changed_bodies_and_a_tangent 2 'study.cfg: monitor stop_on_collision: a tangent vector *; use action = stop' run study.cfg \
+row changed_bodies_and_a_tangent 2 'command line: monitors=*: expected stop: a tangent vector *; use action = stop' run study.cfg \
     system.bodies.b.r=0.001 'monitors=( { name = "megno"; }, { name = "stop_on_collision"; action = "merge"; } )'
+config steps_without_number 10 'integrator = { name = "mvs"; dt = 1e-30; };' \
+    'integrator.dt = 1e-30: expected less than 2^52 steps, not *'
 row no_leave_for_plugins 2 'command line: plugins=*: expected leave to compile *: shoal run --allow-plugins' \
     run study.cfg "plugins=( \"$plugins/uniform_field.c\" )"
 row no_plugin 2 'command line: plugins=*: expected a plugin that can be loaded: *No such file or directory' \

@@ -384,7 +384,7 @@ static void included_files_are_checked(void **state)
     assert_non_null(strstr(shoal_context_message(context), "bodies.csv:2: run.t_end = \"x\": expected a number"));
     write_file(csv_path, "run = { t_end = 5e9; };\n");
     study = load(0, NULL);
-    assert_near(study->t_end / study->units.time, 5e9, 1e-15);
+    assert_near(study->options.t_end / study->units.time, 5e9, 1e-15);
     shoal_study_destroy(&study);
 }
 
@@ -695,13 +695,13 @@ static void overrides_apply(void **state)
                                "monitors=()",
                                "sweep=({ body = 2; parameter = \"a\"; values = [8]; })"};
     shoal_study *study = load(SHOAL_COUNT(overrides), overrides);
-    assert_near(study->t_end, -500 * study->units.time, 1e-15);
+    assert_near(study->options.t_end, -500 * study->units.time, 1e-15);
     assert_true(*shoal_ensemble_field(study->ensemble, SHOAL_SYS_DT, 0) < 0); /* backwards */
-    assert_string_equal(study->engine, "cpu");
-    assert_string_equal(study->propagator->name, "mvs");
+    assert_string_equal(study->options.engine, "cpu");
+    assert_string_equal(shoal_propagator_find(NULL, study->options.propagator)->name, "mvs");
     assert_string_equal(study->output, "/tmp/some file.h5");
-    assert_int_equal(study->form, SHOAL_FORM_ROWS);
-    assert_int_equal(study->n_monitors, 0);
+    assert_string_equal(study->options.form, "rows");
+    assert_int_equal(study->options.n_monitors, 0);
     assert_int_equal(study->ensemble->n_systems, 1);
     assert_near(orbit_of(study, 0, 1).a, 5, 1e-12);
     assert_near(orbit_of(study, 0, 2).e, 0.125, 1e-12);
@@ -742,7 +742,7 @@ static void units_integers_and_defaults(void **state)
         "output = { interval = 500; times = [9, 3, 6]; };");
     assert_int_equal(study->ensemble->n_systems, 3);
     assert_int_equal(study->n_axes, 0);
-    assert_near(study->t_end / study->units.time, 1e10, 1e-15);
+    assert_near(study->options.t_end / study->units.time, 1e10, 1e-15);
     assert_int_equal(study->slice_steps, 1000);
     assert_near(study->units.time, 2 * M_PI / 365.256898, 1e-8);
     assert_near(orbit_of(study, 0, 1).P, 10 * study->units.time, 1e-12);
@@ -750,11 +750,11 @@ static void units_integers_and_defaults(void **state)
     shoal_ensemble_get_bodies(study->ensemble, 2, bodies);
     assert_near(bodies[1].m, 1 / 1047.566, 1e-4); /* Msun / Mjup of IAU 2015 B3 */
     assert_near(*shoal_ensemble_field(study->ensemble, SHOAL_SYS_DT, 0), 0.5 * study->units.time, 1e-12);
-    assert_string_equal(study->propagator->name, "mvs");
+    assert_string_equal(shoal_propagator_find(NULL, study->options.propagator)->name, "mvs");
     assert_string_equal(study->output, "study.h5");
-    assert_string_equal(study->engine, "auto");
-    assert_int_equal(study->form, -1);
-    assert_true(study->checkpoint_s == 30 && study->t_start == 0 && study->lanes == 0);
+    assert_string_equal(study->options.engine, "auto");
+    assert_null(study->options.form);
+    assert_true(study->checkpoint_s == 30 && study->t_start == 0 && study->options.lanes == 0);
     assert_near(study->interval, 500 * study->units.time, 1e-15);
     for (int i = 0; i < 3; i++)
         assert_near(study->times[i], 3 * (i + 1) * study->units.time, 1e-15);
@@ -765,35 +765,45 @@ static void units_integers_and_defaults(void **state)
                       "system = { bodies = ( { name = \"s\"; m = 1; }, { name = \"p\"; m = 0; P = 1; } ); };\n"
                       "integrator = { dt = 0.01; }; run = { t_end = 1; };");
     assert_near(orbit_of(study, 0, 1).a, 1, 1e-12);
-    assert_near(study->t_end, 2 * M_PI, 1e-12);
+    assert_near(study->options.t_end, 2 * M_PI, 1e-12);
     shoal_study_destroy(&study);
 }
 
-static void monitors_are_sorted_and_their_parameters_read(void **state)
+/* A study fills options and nothing more: words stay words, bodies are indices, what is not given is not there. */
+static void settings_of_monitors_are_read(void **state)
 {
     (void)state;
+    static const struct {
+        const char *monitor, *name, *choice;
+        double value;
+    } expected[] = {{"mean_motion_drift", "body", NULL, 1},
+                    {"stop_on_ejection", "r_max", NULL, 50},
+                    {"stop_on_encounter", "radius", "hill", 0},
+                    {"stop_on_encounter", "factor", NULL, 3}};
     write_base(
         10,
         "monitors = ( { name = \"mean_motion_drift\"; body = \"b\"; }, { name = \"stop_on_ejection\"; r_max = 50; },\n"
         "{ name = \"stop_on_encounter\"; radius = \"hill\"; factor = 3; } );");
     shoal_study *study = load(0, NULL);
-    assert_int_equal(study->n_monitors, 3);
-    for (int i = 0; i < 3; i++) {
-        const shoal_monitor *monitor = shoal_plugs_of(NULL)->monitors[study->monitors[i].index];
-        assert_true(i == 0 || study->monitors[i].index > study->monitors[i - 1].index);
-        for (int p = 0; p < monitor->n_parameters; p++) {
-            const double value = study->monitors[i].parameter[p];
-            const char *name = monitor->parameters[p].name;
-            if (strcmp(name, "body") == 0)
-                assert_true(value == 1);
-            if (strcmp(name, "r_max") == 0)
-                assert_true(value == 50);
-            if (strcmp(name, "radius") == 0)
-                assert_int_equal(value, shoal_choice_index(monitor->parameters[p].choices, "hill"));
-            if (strcmp(name, "factor") == 0)
-                assert_true(value == 3);
+    assert_int_equal(study->options.n_monitors, 3);
+    int n = 0;
+    for (int i = 0; i < 3; i++)
+        n += study->options.monitors[i].n_settings;
+    assert_int_equal(n, SHOAL_COUNT(expected));
+    for (int k = 0; k < SHOAL_COUNT(expected); k++)
+        for (int i = 0; i < 3; i++) {
+            const shoal_plug_options *monitor = &study->options.monitors[i];
+            for (int p = 0; p < monitor->n_settings && strcmp(monitor->name, expected[k].monitor) == 0; p++) {
+                const shoal_setting *setting = &monitor->settings[p];
+                if (strcmp(setting->name, expected[k].name) != 0)
+                    continue;
+                n--;
+                assert_true(setting->value == expected[k].value && !setting->choice == !expected[k].choice);
+                if (setting->choice)
+                    assert_string_equal(setting->choice, expected[k].choice);
+            }
         }
-    }
+    assert_int_equal(n, 0);
     shoal_study_destroy(&study);
 }
 
@@ -866,7 +876,7 @@ int main(void)
         cmocka_unit_test(overrides_apply),
         cmocka_unit_test(text_keeps_every_digit),
         cmocka_unit_test(units_integers_and_defaults),
-        cmocka_unit_test(monitors_are_sorted_and_their_parameters_read),
+        cmocka_unit_test(settings_of_monitors_are_read),
         cmocka_unit_test(every_key_and_plug_is_explained),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);

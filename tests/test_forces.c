@@ -1221,9 +1221,9 @@ static void a_study_has_forces(void **state)
                               : "{ name = \"gr\"; c = 632.41077088; }, { name = \"radiation\"; beta = 0.3; }");
         assert_ok(context, shoal_study_load(context, path, 0, NULL, &study));
         if (row)
-            assert_below(fabs(study->forces[0].parameter[1] / (1e3 * YEAR) - 1), 1e-12, "years");
+            assert_below(fabs(study->options.forces[0].settings[1].value / (1e3 * YEAR) - 1), 1e-12, "years");
         else
-            assert_below(fabs(study->forces[0].parameter[0] / (LIGHT / 100) - 1), 1e-9, "AU/yr");
+            assert_below(fabs(study->options.forces[0].settings[0].value / (LIGHT / 100) - 1), 1e-9, "AU/yr");
         assert_ok(context, shoal_study_run(study, 1, NULL, NULL));
         shoal_study_destroy(&study);
         assert_ok(context, shoal_store_read(context, file, &result));

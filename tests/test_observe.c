@@ -278,11 +278,12 @@ static void options_of_no_plan_are_refused(void **state)
         shoal_options options;
         const char *says;
     } rows[] = {
-        {{.t_end = 1, .dt = 0.1, .steps_per_orbit = 20}, "dt = 0.1 and steps_per_orbit = 20: expected one of them"},
+        {{.t_end = 1, .dt = 0.1, .steps_per_orbit = 20},
+         "dt = 0.1 and steps_per_orbit = 20: expected either dt or steps_per_orbit"},
         {{.t_end = 1, .steps_per_orbit = -20}, "steps_per_orbit = -20: expected a number >= 0"},
         {{.t_end = 1, .dt = 0.1, .max_steps = NAN}, "max_steps = nan"},
         {{.t_end = 1, .dt = 0.1, .dt_max = -1}, "dt_max = -1"},
-        {{.t_end = 1, .dt = 0.1, .dt_min = 2, .dt_max = 1}, "dt_min = 2: expected at most dt_max = 1"},
+        {{.t_end = 1, .dt = 0.1, .dt_min = 2, .dt_max = 1}, "dt_min = 2, dt_max = 1: expected dt_min <= dt_max"},
         {{.t_end = 1, .dt = 0.1, .threads = -3}, "threads = -3"},
         {{.t_end = 1, .dt = 0.1, .threads = 100000}, "threads = 100000: expected at most 4096"},
         {{.t_end = 1, .dt = 0.1, .n_monitors = -1}, "n_monitors = -1"}};

@@ -433,6 +433,54 @@ static void orbits_count_in_the_library(void **state)
                    "t_end instead: no orbit of system 0 is bound");
 }
 
+/* A plan that is refused says which of the options is at fault, and which system is impossible if it is not. */
+static void a_plan_says_what_is_at_fault(void **state)
+{
+    (void)state;
+    static const shoal_setting r_max = {"r_max", -1, NULL}, word = {"kernel", 0, "lzay"};
+    static const shoal_plug_options monitors[] = {{"megno", NULL, 0}, {"stop_on_ejection", &r_max, 1}};
+    static const shoal_plug_options twice[] = {{"megno", NULL, 0}, {"megno", NULL, 0}}, drag = {"grr", NULL, 0};
+    static const struct {
+        shoal_options options;
+        shoal_fault_of of;
+        int index;
+        const char *name, *nearest;
+    } rows[] = {
+        {{.dt = 0.01, .monitors = monitors, .n_monitors = 2}, SHOAL_FAULT_MONITOR, 1, "r_max", NULL},
+        {{.dt = 0.01, .monitors = twice, .n_monitors = 2}, SHOAL_FAULT_MONITOR, 1, NULL, NULL},
+        {{.dt = 0.01, .propagator = "mvs_jacobi", .settings = &word, .n_settings = 1},
+         SHOAL_FAULT_PROPAGATOR,
+         0,
+         "kernel",
+         NULL},
+        {{.dt = 0.01, .propagator = "mvz"}, SHOAL_FAULT_PROPAGATOR, 0, NULL, "mvs"},
+        {{.dt = 0.01, .forces = &drag, .n_forces = 1}, SHOAL_FAULT_FORCE, 0, NULL, "gr"},
+        {{.dt = 0.01, .tune = "often"}, SHOAL_FAULT_OPTION, 0, "tune", NULL},
+        {{.dt = 0.01, .gpu_block = 33}, SHOAL_FAULT_OPTION, 0, "gpu_block", NULL},
+        {{.dt = 0.01, .dt_max = 0.1}, SHOAL_FAULT_OPTION, 0, "dt_max", NULL},
+        {{.dt = 1e-300}, SHOAL_FAULT_OPTION, 0, "dt", NULL},
+        {{.steps_per_orbit = 20}, SHOAL_FAULT_OPTION, 0, "steps_per_orbit", NULL}, /* no orbit is bound */
+        {{.dt = 0.01}, SHOAL_FAULT_NONE, 0, NULL, NULL},
+    };
+    const shoal_body unbound[2] = {{.m = 1}, {.x = 1, .vy = 2}};
+    for (int i = 0; i < SHOAL_COUNT(rows); i++) {
+        shoal_ensemble *ensemble = NULL;
+        shoal_options options = rows[i].options;
+        shoal_findings findings = {.maker = SHOAL_MAKER_STUDY};
+        const shoal_fault *fault = &findings.fault;
+        options.t_end = 1;
+        assert_int_equal(shoal_ensemble_create(context, 1, 2, &ensemble), SHOAL_OK);
+        assert_int_equal(shoal_ensemble_set_bodies(ensemble, 0, 2, unbound), SHOAL_OK);
+        const shoal_status status = shoal_plan_check(context, ensemble, &options, &findings);
+        if (!status != (rows[i].of == SHOAL_FAULT_NONE) || fault->of != rows[i].of || fault->index != rows[i].index ||
+            !fault->name != !rows[i].name || (fault->name && strcmp(fault->name, rows[i].name) != 0) ||
+            (rows[i].nearest && (!fault->nearest || strcmp(fault->nearest, rows[i].nearest) != 0)) ||
+            (status && !strstr(shoal_context_message(context), fault->expected)))
+            fail_msg("row %d: %s", i, shoal_context_message(context));
+        shoal_ensemble_destroy(&ensemble);
+    }
+}
+
 /* A step of 1/16 of P sqrt((1 - e)^3 / (1 + e)) and no more resolves the passage of pericentre. */
 static void unresolved_pericentres_are_counted(void **state)
 {
@@ -455,8 +503,8 @@ static void unresolved_pericentres_are_counted(void **state)
     };
     for (int k = 0; k < SHOAL_COUNT(cases); k++) {
         shoal_study *study = load_good(text, cases[k].words);
-        if (study->n_unresolved != cases[k].n)
-            fail_msg("%s: %ld systems", cases[k].words, study->n_unresolved);
+        if (study->findings.n_unresolved != cases[k].n)
+            fail_msg("%s: %ld systems", cases[k].words, study->findings.n_unresolved);
         shoal_study_destroy(&study);
     }
 }
@@ -771,13 +819,14 @@ static int leave_folder(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(shards_together_are_the_whole_run),  cmocka_unit_test(only_whole_sets_of_shards_are_merged),
-        cmocka_unit_test(a_shard_has_its_name_and_bounds),    cmocka_unit_test(one_system_is_the_same_alone),
-        cmocka_unit_test(systems_may_have_different_bodies),  cmocka_unit_test(systems_may_have_different_ends),
-        cmocka_unit_test(different_ends_survive_restarts),    cmocka_unit_test(orbits_count_in_the_library),
-        cmocka_unit_test(unresolved_pericentres_are_counted), cmocka_unit_test(tied_bodies_are_where_they_should_be),
-        cmocka_unit_test(impossible_ties_are_invalid),        cmocka_unit_test(several_bodies_move_together),
-        cmocka_unit_test(values_have_their_distributions),    cmocka_unit_test(quotas_of_control_groups_are_found),
+        cmocka_unit_test(shards_together_are_the_whole_run),    cmocka_unit_test(only_whole_sets_of_shards_are_merged),
+        cmocka_unit_test(a_shard_has_its_name_and_bounds),      cmocka_unit_test(one_system_is_the_same_alone),
+        cmocka_unit_test(systems_may_have_different_bodies),    cmocka_unit_test(systems_may_have_different_ends),
+        cmocka_unit_test(different_ends_survive_restarts),      cmocka_unit_test(orbits_count_in_the_library),
+        cmocka_unit_test(a_plan_says_what_is_at_fault),         cmocka_unit_test(unresolved_pericentres_are_counted),
+        cmocka_unit_test(tied_bodies_are_where_they_should_be), cmocka_unit_test(impossible_ties_are_invalid),
+        cmocka_unit_test(several_bodies_move_together),         cmocka_unit_test(values_have_their_distributions),
+        cmocka_unit_test(quotas_of_control_groups_are_found),
     };
     return cmocka_run_group_tests(tests, enter_folder, leave_folder);
 }

@@ -28,7 +28,7 @@ void print_big_study(const shoal_study *study)
     } else {
         printf("dt = %.6g%s%s, ", big->steps.dt / time, space, study->units.time_name);
     }
-    printf("t = %.6g .. %.6g%s%s, softening %g%s%s\n", study->t_start / time, study->t_end / time, space,
+    printf("t = %.6g .. %.6g%s%s, softening %g%s%s\n", study->t_start / time, study->options.t_end / time, space,
            study->units.time_name, big->steps.eps / study->units.length, space, study->units.length_name);
 }
 

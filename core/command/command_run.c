@@ -131,19 +131,19 @@ static void print_study(const shoal_study *study)
     if (study->stride > 1) {
         printf("shard %ld of %ld\n", study->first + 1, study->stride);
     }
-    printf("%s, ", study->propagator->name);
-    if (study->steps_per_orbit > 0) {
-        printf("%g steps per shortest period", study->steps_per_orbit);
+    printf("%s, ", shoal_propagator_find(study->context, study->options.propagator)->name);
+    if (study->options.steps_per_orbit > 0) {
+        printf("%g steps per shortest period", study->options.steps_per_orbit);
     } else {
-        printf("dt = %.6g %s", study->dt / time, study->units.time_name);
+        printf("dt = %.6g %s", study->options.dt / time, study->units.time_name);
     }
-    if (study->orbits != 0) {
-        printf(", %.6g shortest periods of each system", study->orbits);
+    if (study->options.orbits != 0) {
+        printf(", %.6g shortest periods of each system", study->options.orbits);
     } else {
-        printf(", t = %.6g .. %.6g %s", study->t_start / time, study->t_end / time, study->units.time_name);
+        printf(", t = %.6g .. %.6g %s", study->t_start / time, study->options.t_end / time, study->units.time_name);
     }
-    for (int i = 0; i < study->n_monitors; ++i) {
-        printf(", %s", shoal_plugs_of(study->context)->monitors[study->monitors[i].index]->name);
+    for (int i = 0; i < study->options.n_monitors; ++i) {
+        printf(", %s", study->options.monitors[i].name);
     }
     putchar('\n');
 }
@@ -151,15 +151,16 @@ static void print_study(const shoal_study *study)
 /* Systems that are impossible, and what the steps do not resolve; the run goes on. */
 static void print_warnings(const shoal_study *study, FILE *out, const char *before)
 {
-    if (study->n_invalid > 0) {
-        fprintf(out, "%s%ld of %ld systems are invalid; the first of them, system %ld: %s\n", before, study->n_invalid,
-                study->ensemble->n_systems, study->first_invalid, study->why_invalid);
+    if (study->findings.n_invalid > 0) {
+        fprintf(out, "%s%ld of %ld systems are invalid; the first of them, system %ld: %s\n", before,
+                study->findings.n_invalid, study->ensemble->n_systems, study->findings.first_invalid,
+                study->findings.why_invalid);
     }
-    if (study->n_unresolved > 0) {
+    if (study->findings.n_unresolved > 0) {
         fprintf(out,
                 "%s%ld of %ld systems have steps longer than P sqrt((1 - e)^3 / (1 + e)) / 16 of an initial orbit: "
                 "pericentre is not resolved\n",
-                before, study->n_unresolved, study->ensemble->n_systems);
+                before, study->findings.n_unresolved, study->ensemble->n_systems);
     }
 }
 

@@ -1012,9 +1012,17 @@ shoal_status shoal_config_open(shoal_context *context, const char *path, const c
                        : shoal_fail(context, SHOAL_E_FILE, "%s: cannot be read: %s", path, strerror(errno));
         goto fail;
     }
-    for (int i = 0; i < n_overrides; i++)
-        if ((status = apply_override(config, overrides[i])))
+    config->overrides = calloc((size_t)n_overrides + 1, sizeof *config->overrides);
+    for (int i = 0; i < n_overrides; i++) {
+        char *override = config->overrides ? strdup(overrides[i]) : NULL;
+        if (!override) {
+            status = shoal_fail(context, SHOAL_E_MEMORY, "%s: out of memory", path);
             goto fail;
+        }
+        config->overrides[config->n_overrides++] = override;
+        if ((status = apply_override(config, override)))
+            goto fail;
+    }
     config->big = shoal_config_lookup(config, "model") != NULL;
     if ((status = load_plugins(config, folder)) || (status = read_units(config)) ||
         (status = check_group(config, config_root_setting(&config->tree), config->big ? "big" : "")))
@@ -1030,4 +1038,7 @@ fail:
 void shoal_config_close(shoal_config *config)
 {
     config_destroy(&config->tree);
+    for (int i = 0; i < config->n_overrides; i++)
+        free(config->overrides[i]);
+    free(config->overrides);
 }

@@ -127,6 +127,8 @@ typedef struct shoal_config {
     const char *path; /* borrowed */
     bool big;         /* of one big system: its top level is the section "big" of the table */
     config_t tree;    /* a setting's hook: the override that made it, or NULL */
+    char **overrides; /* [n_overrides] */
+    int n_overrides;
     shoal_units units;
     double angle;           /* one of the user's units of angle in radians */
     const char *angle_name; /* "rad" or "deg" */
@@ -134,8 +136,7 @@ typedef struct shoal_config {
 } shoal_config;
 
 /* Read a file (or text that stands for it, if not NULL), apply the overrides ("path.to.key=value"), check every key,
- * type and bound against the table. The strings of overrides are borrowed until close. On failure there is nothing
- * to close. */
+ * type and bound against the table. The path is borrowed until close. On failure there is nothing to close. */
 shoal_status shoal_config_open(shoal_context *context, const char *path, const char *text, int n_overrides,
                                const char *const *overrides, shoal_config *config);
 void shoal_config_close(shoal_config *config);

@@ -9,6 +9,7 @@
 
 #include "big/big.h"
 #include "core/config/config.h"
+#include "core/plan/plan.h"
 
 /* clang-format off */
 #define MODEL_WORD(name, r_max, doc) "|" #name
@@ -109,7 +110,7 @@ const shoal_key shoal_keys[] = {
     REAL("sample.parameters", "alpha", "", 0.867, POSITIVE, NULL, "first shape parameter"),
     REAL("sample.parameters", "beta", "", 3.03, POSITIVE, NULL, "second shape parameter"),
 
-    OTHER("integrator", TEXT, "name", "mvs", "the propagator (`shoal list`)"),
+    OTHER("integrator", TEXT, "name", SHOAL_DEFAULT_PROPAGATOR, "the propagator (`shoal list`)"),
     REAL("integrator", "dt", "time", NAN, POSITIVE, "steps_per_orbit",
          "step, positive, of an adaptive propagator the first one; its direction is that of run.t_end"),
     REAL("integrator", "steps_per_orbit", "", NAN, POSITIVE, "dt",
@@ -120,7 +121,7 @@ const shoal_key shoal_keys[] = {
     REAL("integrator", "max_steps", "", INFINITY, 1, "no bound",
          "a system that needs more steps, rejected ones included, ends as budget"),
 
-    VALUE("gravitation", CHOICE, "form", "", 0, 0, 2, "auto|pairs|rows", NULL,
+    VALUE("gravitation", CHOICE, "form", "", 0, 0, 2, SHOAL_FORM_CHOICES, NULL,
           "each pair of bodies once, or for each a row of those with mass; the results are the same"),
 
     OTHER("forces", TEXT, "name", NULL, "the force (`shoal list`)"),
@@ -134,7 +135,7 @@ const shoal_key shoal_keys[] = {
     OTHER("run", TEXT, "shard", "all systems",
           "\"i/N\": every Nth system from the ith on; `shoal merge` puts the N results together"),
     VALUE("run", INTEGER, "system", "", NAN, 0, MOST_EXACT, NULL, "all systems", "only the system of this id"),
-    VALUE("run", CHOICE, "engine", "", 0, 0, 2, "auto|cpu|cuda", NULL, "what to run on"),
+    VALUE("run", CHOICE, "engine", "", 0, 0, 2, SHOAL_ENGINE_CHOICES, NULL, "what to run on"),
     VALUE("run", INTEGER, "threads", "", 0, 0, 4096, NULL, NULL,
           "CPU threads; 0 = OMP_NUM_THREADS, or as many as this process may use"),
     VALUE("run", INTEGER, "lanes", "", 0, 0, 8, "0|1|4|8", NULL, "CPU SIMD width; 0 = the machine's"),
@@ -146,7 +147,7 @@ const shoal_key shoal_keys[] = {
           "registers of a GPU's thread, at most; 0 = chosen"),
     VALUE("run", INTEGER, "gpu_bodies", "", 0, 0, 5, "0|1|2|4|5", NULL,
           "bodies of a GPU's thread, of the work model body, which it chooses; 0 = chosen"),
-    VALUE("run", CHOICE, "tune", "", 0, 0, 1, "auto|always|never", NULL,
+    VALUE("run", CHOICE, "tune", "", 0, 0, 2, SHOAL_TUNE_CHOICES, NULL,
           "whether a GPU's work model, block and registers are measured: auto = once for a combination, if the run "
                 "is long"),
     VALUE("run", INTEGER, "slice_steps", "", 0, 0, MOST_EXACT, NULL, NULL,

@@ -4,6 +4,7 @@
  * and work model. Nothing else decides any of these.
  */
 #include <math.h>
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,86 +13,188 @@
 #define GPU_WORTHWHILE \
     64 /* systems for each CPU thread from which a GPU is faster: 1 us a step against some 15 ns on a core */
 
-static shoal_status read_settings(shoal_context *context, const char *plug, const shoal_parameter *parameters,
-                                  int n_parameters, const shoal_setting *settings, int n_settings, int n_bodies,
-                                  double *values)
+shoal_status shoal_refuse(shoal_context *context, shoal_fault *fault, shoal_status status, shoal_fault what,
+                          const char *format, ...)
 {
-    for (int i = 0; i < n_parameters; i++)
-        values[i] = parameters[i].initial;
-    for (int s = 0; s < n_settings; s++) {
-        int i = 0;
-        while (i < n_parameters && strcmp(parameters[i].name, settings[s].name) != 0)
-            i++;
-        if (i == n_parameters)
-            return shoal_fail(context, SHOAL_E_USAGE, "%s has no parameter '%s'", plug, settings[s].name);
-        values[i] = settings[s].value;
-        if (settings[s].choice) {
-            const int choice = parameters[i].choices ? shoal_choice_index(parameters[i].choices, settings[s].choice)
-                                                     : -1;
-            if (choice < 0)
-                return shoal_fail(context, SHOAL_E_USAGE, "%s.%s = '%s': expected %s%s", plug, parameters[i].name,
-                                  settings[s].choice, parameters[i].choices ? "one of " : "a number",
-                                  parameters[i].choices ? parameters[i].choices : "");
-            values[i] = parameters[i].type == SHOAL_CHOICE ? choice : strtod(settings[s].choice, NULL);
-        }
+    static const char *const kinds[] = {"", "", "propagator", "force", "monitor"};
+    char subject[SHOAL_MESSAGE_SIZE / 4], value[96] = "";
+    va_list arguments;
+    *fault = what;
+    va_start(arguments, format);
+    vsnprintf(fault->expected, sizeof fault->expected, format, arguments);
+    va_end(arguments);
+    if (!what.word)
+        snprintf(value, sizeof value, " = %g", what.number);
+    else if (*what.word)
+        snprintf(value, sizeof value, " = '%.80s'", what.word);
+    if (what.subject)
+        snprintf(subject, sizeof subject, "%s", what.subject);
+    else if (!what.name)
+        snprintf(subject, sizeof subject, "%s %.80s", kinds[what.of], what.plug);
+    else
+        snprintf(subject, sizeof subject, "%.80s%s%.80s%s", what.plug ? what.plug : "", what.plug ? "." : "", what.name,
+                 value);
+    fault->subject = NULL; /* it is the caller's */
+    return shoal_fail(context, status, "%s: expected %s%s%s%s", subject, fault->expected,
+                      what.nearest ? " (did you mean '" : "", what.nearest ? what.nearest : "",
+                      what.nearest ? "'?)" : "");
+}
+
+void shoal_findings_invalid(shoal_findings *findings, long n, long id, const char *why)
+{
+    if (n > 0 && (findings->n_invalid == 0 || id < findings->first_invalid)) {
+        findings->first_invalid = id;
+        snprintf(findings->why_invalid, sizeof findings->why_invalid, "%s", why);
     }
-    for (int i = 0; i < n_parameters; i++) {
-        if (isnan(values[i]))
-            return shoal_fail(context, SHOAL_E_USAGE, "%s.%s must be given: %s", plug, parameters[i].name,
-                              parameters[i].doc);
-        if (!(values[i] >= parameters[i].least && values[i] <= parameters[i].most))
-            return shoal_fail(context, SHOAL_E_USAGE, "%s.%s = %g: expected %g..%g", plug, parameters[i].name,
-                              values[i], parameters[i].least, parameters[i].most);
-        if (parameters[i].type == SHOAL_INTEGER && parameters[i].choices) {
-            char word[32];
-            snprintf(word, sizeof word, "%.17g", values[i]);
-            if (shoal_choice_index(parameters[i].choices, word) < 0)
-                return shoal_fail(context, SHOAL_E_USAGE, "%s.%s = %s: expected one of %s", plug, parameters[i].name,
-                                  word, parameters[i].choices);
-        }
-        if ((parameters[i].type == SHOAL_INTEGER || parameters[i].type == SHOAL_BODY) && values[i] != trunc(values[i]))
-            return shoal_fail(context, SHOAL_E_USAGE, "%s.%s = %g: expected an integer", plug, parameters[i].name,
-                              values[i]);
-        if (parameters[i].type == SHOAL_BODY) {
-            if (values[i] >= n_bodies)
-                return shoal_fail(context, SHOAL_E_USAGE, "%s.%s = %g: expected a body, 0..%d", plug,
-                                  parameters[i].name, values[i], n_bodies - 1);
-            if (values[i] < 0)
-                values[i] = n_bodies - 1;
-        }
-    }
+    findings->n_invalid += n;
+}
+
+/* ---- plugs ------------------------------------------------------------------------------------------------------- */
+
+/* A plug and what is set of its parameters. */
+typedef struct plug_view {
+    shoal_fault fault; /* of, index, plug */
+    const shoal_parameter *parameters;
+    int n_parameters;
+    const shoal_setting *settings;
+    int n_settings;
+} plug_view;
+
+static shoal_fault with_name(shoal_fault fault, const char *name, double number, const char *word)
+{
+    fault.name = name;
+    fault.number = number;
+    fault.word = word;
+    return fault;
+}
+
+static int parameter_find(const plug_view *plug, const char *name)
+{
+    for (int i = 0; i < plug->n_parameters; i++)
+        if (strcmp(plug->parameters[i].name, name) == 0)
+            return i;
+    return -1;
+}
+
+/* The value of one setting: a word becomes the index of its choice, or the number that it says. */
+static shoal_status read_setting(shoal_plan *plan, const plug_view *plug, const shoal_setting *setting, double *values)
+{
+    const int i = parameter_find(plug, setting->name);
+    shoal_fault *fault = &plan->findings->fault;
+    if (i < 0)
+        return shoal_refuse(plan->context, fault, SHOAL_E_USAGE,
+                            with_name(plug->fault, setting->name, setting->value, setting->choice),
+                            "a parameter that %s has", plug->fault.plug);
+    const char *choices = plug->parameters[i].choices;
+    values[i] = setting->value;
+    if (!setting->choice)
+        return SHOAL_OK;
+    const int choice = choices ? shoal_choice_index(choices, setting->choice) : -1;
+    if (choice < 0)
+        return shoal_refuse(plan->context, fault, SHOAL_E_USAGE,
+                            with_name(plug->fault, setting->name, 0, setting->choice), "%s%s",
+                            choices ? "one of " : "a number", choices ? choices : "");
+    values[i] = plug->parameters[i].type == SHOAL_CHOICE ? choice : strtod(setting->choice, NULL);
     return SHOAL_OK;
+}
+
+/* Whether a value is one of its parameter; the last body gets its index. */
+static shoal_status check_value(shoal_plan *plan, const plug_view *plug, const shoal_parameter *row, double *value)
+{
+    const shoal_fault what = with_name(plug->fault, row->name, *value, isnan(*value) ? "" : NULL);
+    const int n_bodies = plan->ensemble->n_bodies;
+    shoal_fault *fault = &plan->findings->fault;
+    char word[32];
+    snprintf(word, sizeof word, "%.17g", *value);
+    if (isnan(*value))
+        return shoal_refuse(plan->context, fault, SHOAL_E_USAGE, what, "a value: it must be given (%s)", row->doc);
+    if (!(*value >= row->least && *value <= row->most))
+        return shoal_refuse(plan->context, fault, SHOAL_E_USAGE, what, "%g..%g", row->least, row->most);
+    if (row->type == SHOAL_INTEGER && row->choices && shoal_choice_index(row->choices, word) < 0)
+        return shoal_refuse(plan->context, fault, SHOAL_E_USAGE, what, "one of %s", row->choices);
+    if (row->type != SHOAL_REAL && *value != trunc(*value))
+        return shoal_refuse(plan->context, fault, SHOAL_E_USAGE, what, "an integer");
+    if (row->type == SHOAL_BODY && *value >= n_bodies)
+        return shoal_refuse(plan->context, fault, SHOAL_E_USAGE, what, "a body, 0..%d", n_bodies - 1);
+    if (row->type == SHOAL_BODY && *value < 0)
+        *value = n_bodies - 1;
+    return SHOAL_OK;
+}
+
+/* alias: the name of a propagator, which may set parameters that are not given. */
+static shoal_status read_settings(shoal_plan *plan, const plug_view *plug, const char *alias, double *values)
+{
+    shoal_status status = SHOAL_OK;
+    for (int i = 0; i < plug->n_parameters; i++)
+        values[i] = plug->parameters[i].initial;
+    double value;
+    for (int k = 0, preset; alias && (preset = shoal_propagator_preset(plan->propagator, alias, k, &value)) >= 0; k++)
+        values[preset] = value;
+    for (int i = 0; i < plug->n_settings && !status; i++)
+        status = read_setting(plan, plug, &plug->settings[i], values);
+    for (int i = 0; i < plug->n_parameters && !status; i++)
+        status = check_value(plan, plug, &plug->parameters[i], &values[i]);
+    return status;
+}
+
+typedef int names_of(const shoal_context *context, const char **names, int limit);
+
+static shoal_status no_such_plug(shoal_plan *plan, shoal_fault what, names_of *all_names)
+{
+    static const char *const kinds[] = {"", "", "propagator", "force", "monitor"};
+    const char *names[64];
+    what.nearest = shoal_nearest(what.plug, names, all_names(plan->context, names, SHOAL_COUNT(names)));
+    return shoal_refuse(plan->context, &plan->findings->fault, SHOAL_E_USAGE, what, "a known %s", kinds[what.of]);
 }
 
 shoal_status shoal_plan_choose_propagator(shoal_plan *plan, const shoal_options *options)
 {
-    shoal_context *context = plan->context;
-    const char *name = options->propagator ? options->propagator : "mvs";
-    plan->propagator = shoal_propagator_find(context, name);
-    if (!plan->propagator) {
-        const char *names[64];
-        int n = shoal_propagator_names(context, names, SHOAL_COUNT(names));
-        const char *near = shoal_nearest(name, names, n);
-        return shoal_fail(context, SHOAL_E_USAGE, "propagator '%s': no such propagator%s%s%s", name,
-                          near ? " (did you mean '" : "", near ? near : "", near ? "'?)" : "");
-    }
+    const char *name = options->propagator ? options->propagator : SHOAL_DEFAULT_PROPAGATOR;
+    const shoal_fault what = {.of = SHOAL_FAULT_PROPAGATOR, .plug = name};
+    plan->propagator = shoal_propagator_find(plan->context, name);
+    if (!plan->propagator)
+        return no_such_plug(plan, what, shoal_propagator_names);
+    const plug_view plug = {what, plan->propagator->parameters, plan->propagator->n_parameters, options->settings,
+                            options->n_settings};
     plan->choice.propagator = plan->propagator;
-    shoal_status status = read_settings(context, plan->propagator->name, plan->propagator->parameters,
-                                        plan->propagator->n_parameters, options->settings, options->n_settings,
-                                        plan->ensemble->n_bodies, plan->args.propagator);
-    double value;
-    for (int k = 0, preset; (preset = shoal_propagator_preset(plan->propagator, name, k, &value)) >= 0; k++) {
-        bool given = false;
-        for (int s = 0; s < options->n_settings; s++)
-            given = given || strcmp(options->settings[s].name, plan->propagator->parameters[preset].name) == 0;
-        if (!given)
-            plan->args.propagator[preset] = value;
-    }
-    for (int i = 0; i < plan->propagator->n_parameters; i++)
-        if (strcmp(plan->propagator->parameters[i].name, "compensated") == 0)
-            plan->choice.compensated = plan->args.compensated = plan->args.propagator[i] != 0;
+    const shoal_status status = read_settings(plan, &plug, name, plan->args.propagator);
+    const int compensated = parameter_find(&plug, "compensated");
+    if (compensated >= 0)
+        plan->choice.compensated = plan->args.compensated = plan->args.propagator[compensated] != 0;
     return status;
 }
+
+shoal_status shoal_plan_choose_forces(shoal_plan *plan, const shoal_options *options)
+{
+    shoal_context *context = plan->context;
+    const shoal_fault all = {.of = SHOAL_FAULT_OPTION, .name = "forces", .word = ""};
+    if (options->n_forces > SHOAL_MAX_FORCES)
+        return shoal_refuse(context, &plan->findings->fault, SHOAL_E_USAGE, all, "at most %d forces, not %d",
+                            SHOAL_MAX_FORCES, options->n_forces);
+    if (options->n_forces > 0 && plan->propagator->newton_only)
+        return shoal_refuse(context, &plan->findings->fault, SHOAL_E_USAGE, all,
+                            "none: the propagator %s knows Newton's alone; use mvs, mvs_whds or hermite4",
+                            plan->propagator->name);
+    for (int i = 0; i < options->n_forces; i++) {
+        const shoal_plug_options *given = &options->forces[i];
+        const shoal_fault what = {.of = SHOAL_FAULT_FORCE, .index = i, .plug = given->name};
+        const int index = shoal_force_find(context, given->name);
+        if (index < 0)
+            return no_such_plug(plan, what, shoal_force_names);
+        const shoal_force *type = shoal_plugs_of(context)->forces[index];
+        const plug_view plug = {what, type->parameters, type->n_parameters, given->settings, given->n_settings};
+        const shoal_status status = read_settings(plan, &plug, NULL, plan->args.force[i]);
+        if (status)
+            return status;
+        plan->args.force_kind[i] = index;
+        plan->choice.forces |= 1 << index;
+    }
+    plan->args.forces = plan->choice.forces;
+    plan->args.n_forces = options->n_forces;
+    return SHOAL_OK;
+}
+
+/* ---- monitors ---------------------------------------------------------------------------------------------------- */
 
 /* Whether a monitor has a parameter of this name that is not 0. */
 static bool says(const shoal_monitor *type, const double *parameters, const char *name)
@@ -108,61 +211,48 @@ static bool goes_on(const shoal_monitor *type, const double *parameters)
     return says(type, parameters, "action");
 }
 
-shoal_status shoal_plan_choose_monitors(shoal_plan *plan, const shoal_options *options)
+/* at[index] = which of the options' monitors is the list's number `index`, -1 = none. */
+static shoal_status find_monitors(shoal_plan *plan, const shoal_options *options, int at[SHOAL_MAX_MONITORS])
 {
-    shoal_context *context = plan->context;
-    const shoal_plug_options *chosen[SHOAL_MAX_MONITORS] = {0};
-    const char *changes = NULL;
-    const int n = plan->ensemble->n_bodies;
-    bool marks = false;
-    int n_logs = 0;
+    for (int index = 0; index < SHOAL_MAX_MONITORS; index++)
+        at[index] = -1;
     for (int i = 0; i < options->n_monitors; i++) {
-        const char *name = options->monitors[i].name;
-        int index = shoal_monitor_find(context, name);
-        if (index < 0) {
-            const char *names[SHOAL_MAX_MONITORS];
-            const int n_names = shoal_monitor_names(context, names, SHOAL_MAX_MONITORS);
-            const char *near = shoal_nearest(name, names, n_names);
-            return shoal_fail(context, SHOAL_E_USAGE, "monitor '%s': no such monitor%s%s%s", name,
-                              near ? " (did you mean '" : "", near ? near : "", near ? "'?)" : "");
-        }
-        if (chosen[index])
-            return shoal_fail(context, SHOAL_E_USAGE, "monitor '%s' is there twice", name);
-        chosen[index] = &options->monitors[i];
+        const shoal_fault what = {.of = SHOAL_FAULT_MONITOR, .index = i, .plug = options->monitors[i].name};
+        const int index = shoal_monitor_find(plan->context, what.plug);
+        if (index < 0)
+            return no_such_plug(plan, what, shoal_monitor_names);
+        if (at[index] >= 0)
+            return shoal_refuse(plan->context, &plan->findings->fault, SHOAL_E_USAGE, what,
+                                "each monitor at most once");
+        at[index] = i;
     }
-    for (int index = 0; shoal_plugs_of(plan->context)->monitors[index]; index++) {
-        if (!chosen[index])
-            continue;
-        const shoal_monitor *type = shoal_plugs_of(plan->context)->monitors[index];
-        shoal_status status = read_settings(context, type->name, type->parameters, type->n_parameters,
-                                            chosen[index]->settings, chosen[index]->n_settings, n,
-                                            plan->args.monitor[index]);
-        if (status)
-            return status;
-        plan->choice.monitors |= 1 << index;
-        plan->args.watch_offset[index] = plan->args.n_watch;
-        plan->args.n_watch += type->n_slots + type->n_part_slots * shoal_monitor_n_parts(type, n);
-        const char *why = type->refuses ? type->refuses(plan->args.monitor[index], NULL) : NULL;
-        if (why)
-            return shoal_fail(context, SHOAL_E_INPUT, "monitor %s: %s", type->name, why);
-        if (type->newton_only && plan->args.n_forces > 0)
-            return shoal_fail(context, SHOAL_E_UNSUPPORTED,
-                              "monitor %s: it knows Newton's force alone; dE_final of a result counts the energies of "
-                              "forces that have one",
-                              type->name);
-        if (type->tangent && !plan->propagator->tangent)
-            return shoal_fail(context, SHOAL_E_USAGE, "monitor %s: the propagator %s moves no tangent vectors; use %s",
-                              type->name, plan->propagator->name, "mvs, hermite4 or gauss_radau");
-        plan->choice.variational |= type->tangent;
-        marks = marks || goes_on(type, plan->args.monitor[index]);
-        n_logs += type->records && says(type, plan->args.monitor[index], "log");
-        changes = goes_on(type, plan->args.monitor[index]) && strcmp(type->name, "stop_on_encounter") != 0 ? type->name
-                                                                                                           : changes;
-    }
-    if (plan->choice.variational && changes)
-        return shoal_fail(context, SHOAL_E_USAGE,
-                          "monitor %s: a tangent vector does not outlive a change of bodies; use action = stop",
-                          changes);
+    return SHOAL_OK;
+}
+
+/* Refuse a monitor that cannot work with the rest of the plan. */
+static shoal_status check_monitor(const shoal_plan *plan, int index, shoal_fault what)
+{
+    const shoal_monitor *type = shoal_plugs_of(plan->context)->monitors[index];
+    const shoal_ensemble *seen = plan->findings->maker == SHOAL_MAKER_STUDY ? plan->ensemble : NULL;
+    const char *why = type->refuses ? type->refuses(plan->args.monitor[index], seen) : NULL;
+    shoal_fault *fault = &plan->findings->fault;
+    if (why)
+        return shoal_refuse(plan->context, fault, SHOAL_E_INPUT, what, "a monitor that applies: %s", why);
+    if (type->newton_only && plan->args.n_forces > 0)
+        return shoal_refuse(plan->context, fault, SHOAL_E_UNSUPPORTED, what,
+                            "no forces with it: it knows Newton's force alone; dE_final of a result counts the "
+                            "energies of forces that have one");
+    if (type->tangent && !plan->propagator->tangent)
+        return shoal_refuse(plan->context, fault, SHOAL_E_USAGE, what,
+                            "a propagator that moves tangent vectors, mvs, hermite4 or gauss_radau, not %s",
+                            plan->propagator->name);
+    return SHOAL_OK;
+}
+
+/* Where marks and records of events lie in what the monitors carry. */
+static shoal_status place_watches(shoal_plan *plan, bool marks, int n_logs)
+{
+    const int n = plan->ensemble->n_bodies;
     plan->args.marks = marks ? plan->args.n_watch : -1;
     plan->args.n_watch += marks ? n * n : 0;
     plan->args.records = n_logs > 0 ? plan->args.n_watch : -1;
@@ -172,48 +262,55 @@ shoal_status shoal_plan_choose_monitors(shoal_plan *plan, const shoal_options *o
     plan->args.variational = plan->choice.variational;
     plan->args.n_moved = shoal_choice_moved(&plan->choice);
     if (plan->args.n_moved > SHOAL_MAX_BODIES)
-        return shoal_fail(context, SHOAL_E_UNSUPPORTED, "%d bodies a system%s: few-body kernels take at most %d",
+        return shoal_fail(plan->context, SHOAL_E_UNSUPPORTED, "%d bodies a system%s: few-body kernels take at most %d",
                           plan->args.n_moved, plan->args.variational ? " with their tangent vectors" : "",
                           SHOAL_MAX_BODIES);
     return SHOAL_OK;
 }
 
-shoal_status shoal_plan_choose_forces(shoal_plan *plan, const shoal_options *options)
+shoal_status shoal_plan_choose_monitors(shoal_plan *plan, const shoal_options *options)
 {
-    shoal_context *context = plan->context;
-    if (options->n_forces > SHOAL_MAX_FORCES)
-        return shoal_fail(context, SHOAL_E_USAGE, "%d forces: at most %d", options->n_forces, SHOAL_MAX_FORCES);
-    if (options->n_forces > 0 && plan->propagator->newton_only)
-        return shoal_fail(context, SHOAL_E_USAGE,
-                          "forces: the propagator %s knows Newton's alone; use mvs, mvs_whds or hermite4",
-                          plan->propagator->name);
-    for (int i = 0; i < options->n_forces; i++) {
-        const char *name = options->forces[i].name;
-        const int index = shoal_force_find(context, name);
-        if (index < 0) {
-            const char *names[64];
-            const char *near = shoal_nearest(name, names, shoal_force_names(context, names, SHOAL_COUNT(names)));
-            return shoal_fail(context, SHOAL_E_USAGE, "force '%s': no such force%s%s%s", name,
-                              near ? " (did you mean '" : "", near ? near : "", near ? "'?)" : "");
-        }
-        const shoal_force *type = shoal_plugs_of(context)->forces[index];
-        shoal_status status = read_settings(context, type->name, type->parameters, type->n_parameters,
-                                            options->forces[i].settings, options->forces[i].n_settings,
-                                            plan->ensemble->n_bodies, plan->args.force[i]);
-        if (status)
-            return status;
-        plan->args.force_kind[i] = index;
-        plan->choice.forces |= 1 << index;
+    int at[SHOAL_MAX_MONITORS], n_logs = 0;
+    shoal_fault changes = {0};
+    bool marks = false;
+    shoal_status status = find_monitors(plan, options, at);
+    for (int index = 0; index < SHOAL_MAX_MONITORS && !status; index++) {
+        if (at[index] < 0)
+            continue;
+        const shoal_monitor *type = shoal_plugs_of(plan->context)->monitors[index];
+        const shoal_plug_options *given = &options->monitors[at[index]];
+        const shoal_fault what = {.of = SHOAL_FAULT_MONITOR, .index = at[index], .plug = type->name};
+        const plug_view plug = {what, type->parameters, type->n_parameters, given->settings, given->n_settings};
+        double *values = plan->args.monitor[index];
+        status = read_settings(plan, &plug, NULL, values);
+        if (!status)
+            status = check_monitor(plan, index, what);
+        plan->choice.monitors |= 1 << index;
+        plan->args.watch_offset[index] = plan->args.n_watch;
+        plan->args.n_watch += type->n_slots +
+                              type->n_part_slots * shoal_monitor_n_parts(type, plan->ensemble->n_bodies);
+        plan->choice.variational |= type->tangent;
+        marks = marks || goes_on(type, values);
+        n_logs += type->records && says(type, values, "log");
+        if (goes_on(type, values) && strcmp(type->name, "stop_on_encounter") != 0)
+            changes = with_name(what, "action", 0, "");
     }
-    plan->args.forces = plan->choice.forces;
-    plan->args.n_forces = options->n_forces;
-    return SHOAL_OK;
+    if (!status && plan->choice.variational && changes.of)
+        status = shoal_refuse(plan->context, &plan->findings->fault, SHOAL_E_USAGE, changes,
+                              "stop: a tangent vector does not outlive a change of bodies; use action = stop");
+    return status ? status : place_watches(plan, marks, n_logs);
 }
+
+/* ---- options ----------------------------------------------------------------------------------------------------- */
 
 enum { MOST_THREADS = 4096 };
 
-/* Refuse options that no plan can have. */
-shoal_status shoal_plan_check_options(shoal_context *context, const shoal_options *options)
+static shoal_fault option(const char *name, double number)
+{
+    return (shoal_fault){.of = SHOAL_FAULT_OPTION, .name = name, .number = number};
+}
+
+static shoal_status check_numbers(shoal_context *context, const shoal_options *options, shoal_fault *fault)
 {
     const struct {
         const char *name;
@@ -221,38 +318,110 @@ shoal_status shoal_plan_check_options(shoal_context *context, const shoal_option
     } numbers[] = {{"steps_per_orbit", options->steps_per_orbit},
                    {"dt_min", options->dt_min},
                    {"dt_max", options->dt_max},
-                   {"max_steps", (double)options->max_steps},
+                   {"max_steps", options->max_steps},
                    {"threads", options->threads},
                    {"n_settings", options->n_settings},
                    {"n_monitors", options->n_monitors},
                    {"n_forces", options->n_forces}};
     for (int i = 0; i < SHOAL_COUNT(numbers); i++)
         if (!(numbers[i].value >= 0))
-            return shoal_fail(context, SHOAL_E_USAGE, "%s = %g: expected a number >= 0", numbers[i].name,
-                              numbers[i].value);
+            return shoal_refuse(context, fault, SHOAL_E_USAGE, option(numbers[i].name, numbers[i].value),
+                                "a number >= 0");
     if (options->threads > MOST_THREADS)
-        return shoal_fail(context, SHOAL_E_USAGE, "threads = %d: expected at most %d", options->threads, MOST_THREADS);
-    if (options->dt_max > 0 && options->dt_min > options->dt_max)
-        return shoal_fail(context, SHOAL_E_USAGE, "dt_min = %g: expected at most dt_max = %g", options->dt_min,
-                          options->dt_max);
-    if (options->dt != 0 && options->steps_per_orbit > 0)
-        return shoal_fail(context, SHOAL_E_USAGE, "dt = %g and steps_per_orbit = %g: expected one of them", options->dt,
-                          options->steps_per_orbit);
+        return shoal_refuse(context, fault, SHOAL_E_USAGE, option("threads", options->threads), "at most %d",
+                            MOST_THREADS);
     return SHOAL_OK;
 }
 
-/* Refuse a propagator or a force that is for none of the systems; with `commit`, systems that one is not for become
- * `invalid`. */
+static shoal_status check_words(shoal_context *context, const shoal_options *options, shoal_fault *fault)
+{
+    const struct {
+        const char *name, *word, *choices;
+    } words[] = {{"engine", options->engine, SHOAL_ENGINE_CHOICES},
+                 {"work_model", options->work_model, SHOAL_MODEL_CHOICES},
+                 {"tune", options->tune, SHOAL_TUNE_CHOICES},
+                 {"form", options->form, SHOAL_FORM_CHOICES}};
+    for (int i = 0; i < SHOAL_COUNT(words); i++)
+        if (words[i].word && shoal_choice_index(words[i].choices, words[i].word) < 0) {
+            const shoal_fault what = {.of = SHOAL_FAULT_OPTION, .name = words[i].name, .word = words[i].word};
+            return shoal_refuse(context, fault, SHOAL_E_USAGE, what, "one of %s", words[i].choices);
+        }
+    return SHOAL_OK;
+}
+
+static shoal_status check_gpu(shoal_context *context, const shoal_options *options, shoal_fault *fault)
+{
+    const int block = options->gpu_block, registers = options->gpu_registers, bodies = options->gpu_bodies;
+    const char *model = options->work_model ? options->work_model : "auto";
+    if (block < 0 || block > 1024 || block % 32 != 0)
+        return shoal_refuse(context, fault, SHOAL_E_USAGE, option("gpu_block", block),
+                            "a multiple of 32, at most 1024, or 0");
+    if (registers != 0 && (registers < 16 || registers > 255))
+        return shoal_refuse(context, fault, SHOAL_E_USAGE, option("gpu_registers", registers), "16..255, or 0");
+    if (bodies < 0 || bodies > 5 || bodies == 3)
+        return shoal_refuse(context, fault, SHOAL_E_USAGE, option("gpu_bodies", bodies), "1, 2, 4 or 5, or 0");
+    if (bodies && strcmp(model, "auto") != 0 && strcmp(model, "body") != 0)
+        return shoal_refuse(context, fault, SHOAL_E_USAGE, option("gpu_bodies", bodies),
+                            "the work model 'body', not '%s'", model);
+    return SHOAL_OK;
+}
+
+/* The step and its bounds. */
+static shoal_status check_steps(shoal_context *context, const shoal_options *options, shoal_findings *findings)
+{
+    const char *name = options->propagator ? options->propagator : SHOAL_DEFAULT_PROPAGATOR;
+    const shoal_propagator *propagator = shoal_propagator_find(context, name);
+    const bool has_most = options->dt_max > 0 && isfinite(options->dt_max);
+    char subject[100];
+    if (options->dt != 0 && options->steps_per_orbit > 0) {
+        shoal_fault what = option("steps_per_orbit", options->steps_per_orbit);
+        snprintf(subject, sizeof subject, "dt = %g and steps_per_orbit = %g", options->dt, options->steps_per_orbit);
+        what.subject = subject;
+        return shoal_refuse(context, &findings->fault, SHOAL_E_USAGE, what, "either dt or steps_per_orbit");
+    }
+    if (findings->maker != SHOAL_MAKER_CALLER && propagator && !propagator->adaptive &&
+        (options->dt_min > 0 || has_most)) {
+        const char *bound = options->dt_min > 0 ? "dt_min" : "dt_max";
+        return shoal_refuse(context, &findings->fault, SHOAL_E_USAGE,
+                            option(bound, options->dt_min > 0 ? options->dt_min : options->dt_max),
+                            "no %s: the steps of %s are all the same", bound, name);
+    }
+    if (has_most && options->dt_min > options->dt_max) {
+        shoal_fault what = option("dt_min", options->dt_min);
+        snprintf(subject, sizeof subject, "dt_min = %g, dt_max = %g", options->dt_min, options->dt_max);
+        what.subject = subject;
+        return shoal_refuse(context, &findings->fault, SHOAL_E_USAGE, what, "dt_min <= dt_max");
+    }
+    return SHOAL_OK;
+}
+
+shoal_status shoal_plan_check_options(shoal_context *context, const shoal_options *options, shoal_findings *findings)
+{
+    shoal_status status = check_numbers(context, options, &findings->fault);
+    if (!status)
+        status = check_words(context, options, &findings->fault);
+    if (!status)
+        status = check_steps(context, options, findings);
+    return status ? status : check_gpu(context, options, &findings->fault);
+}
+
+/* ---- systems ----------------------------------------------------------------------------------------------------- */
+
 shoal_status shoal_plan_check_systems(const shoal_plan *plan, bool commit)
 {
     for (int i = -1; i < plan->args.n_forces; i++) {
         const shoal_force *force = i < 0 ? NULL : shoal_plugs_of(plan->context)->forces[plan->args.force_kind[i]];
+        const shoal_fault what = {.of = force ? SHOAL_FAULT_FORCE : SHOAL_FAULT_PROPAGATOR,
+                                  .index = i,
+                                  .plug = force ? force->name : plan->propagator->name};
         const shoal_refused refused = shoal_ensemble_refuse(
             plan->ensemble, force ? force->refuses : plan->propagator->refuses,
             force ? plan->args.force[i] : plan->args.propagator, commit);
-        if (!commit && refused.n > 0 && refused.n_fit == 0)
-            return shoal_fail(plan->context, SHOAL_E_INPUT, "%s %s: %s", force ? "force" : "propagator",
-                              force ? force->name : plan->propagator->name, refused.why);
+        if (!commit && refused.n > 0 && refused.n_fit == 0 && plan->findings->maker != SHOAL_MAKER_PART)
+            return shoal_refuse(plan->context, &plan->findings->fault, SHOAL_E_INPUT, what, "a %s that applies: %s",
+                                force ? "force" : "propagator", refused.why);
+        if (commit)
+            shoal_findings_invalid(plan->findings, refused.n, plan->ensemble->id[refused.first], refused.why);
     }
     return SHOAL_OK;
 }
@@ -274,12 +443,9 @@ int shoal_plan_find_massive(const shoal_plan *plan, bool *unit_star)
     return n_massive;
 }
 
-static shoal_status choose_form(shoal_plan *plan, const shoal_options *options)
+static void choose_form(shoal_plan *plan, const shoal_options *options)
 {
-    const char *form = options->form ? options->form : "auto";
-    int index = shoal_choice_index("pairs|rows|auto", form);
-    if (index < 0)
-        return shoal_fail(plan->context, SHOAL_E_USAGE, "form = '%s': expected auto, pairs or rows", form);
+    int index = options->form ? shoal_choice_index(SHOAL_FORM_CHOICES, options->form) - 1 : -1;
     const int n = plan->ensemble->n_bodies;
     bool unit_star;
     const int n_massive = shoal_plan_find_massive(plan, &unit_star);
@@ -290,12 +456,11 @@ static shoal_status choose_form(shoal_plan *plan, const shoal_options *options)
     const bool rows = on_gpu  ? n > 10
                       : n > 9 ? 2 * n_massive < n
                               : 3 * n_massive <= n && plan->propagator->first_body == 0;
-    if (index == 2)
+    if (index < 0) /* auto */
         index = rows ? SHOAL_FORM_ROWS : SHOAL_FORM_PAIRS;
     plan->choice.form = plan->args.form = index;
     plan->choice.n_massive = plan->args.n_massive = n_massive;
     plan->choice.unit_star = unit_star && on_gpu && plan->propagator->first_body > 0;
-    return SHOAL_OK;
 }
 
 /* A GPU's work model, the user's or by rule, and the rest of what he leaves open. */
@@ -310,35 +475,23 @@ static shoal_status choose_model(shoal_plan *plan, const shoal_options *options)
     plan->any_model = strcmp(model, "auto") == 0;
     plan->forced = plan->choice.tuning = (shoal_tuning){options->gpu_block, options->gpu_registers,
                                                         options->gpu_bodies};
-    if (!plan->any_model && !shoal_model_choose(&plan->choice, model))
-        return shoal_fail(plan->context, SHOAL_E_USAGE, "work_model = '%s': expected one of %s", model,
-                          SHOAL_MODEL_CHOICES);
-    if (shoal_choice_index("auto|always|never", tune) < 0)
-        return shoal_fail(plan->context, SHOAL_E_USAGE, "tune = '%s': expected auto, always or never", tune);
+    if (!plan->any_model)
+        shoal_model_choose(&plan->choice, model);
     snprintf(plan->tune, sizeof plan->tune, "%s", tune);
-    if (plan->forced.block < 0 || plan->forced.block > 1024 || plan->forced.block % 32 != 0)
-        return shoal_fail(plan->context, SHOAL_E_USAGE, "gpu_block = %d: expected a multiple of 32, at most 1024",
-                          plan->forced.block);
-    if (plan->forced.max_registers != 0 && (plan->forced.max_registers < 16 || plan->forced.max_registers > 255))
-        return shoal_fail(plan->context, SHOAL_E_USAGE, "gpu_registers = %d: expected 16..255",
-                          plan->forced.max_registers);
-    if (plan->forced.bodies < 0 || plan->forced.bodies > 5 || plan->forced.bodies == 3)
-        return shoal_fail(plan->context, SHOAL_E_USAGE, "gpu_bodies = %d: expected 1, 2, 4 or 5", plan->forced.bodies);
-    if (plan->forced.bodies && plan->choice.model != SHOAL_MODEL_BODY)
-        return shoal_fail(plan->context, SHOAL_E_USAGE, "gpu_bodies = %d: expected the work model 'body', not '%s'",
-                          plan->forced.bodies, model);
+    shoal_fault *fault = &plan->findings->fault;
+    const shoal_fault what = {.of = SHOAL_FAULT_OPTION, .name = "work_model", .word = model};
     if (plan->forced.bodies > 1 && shoal_team_each(&plan->choice) != plan->forced.bodies)
-        return shoal_fail(
-            plan->context, SHOAL_E_USAGE, "gpu_bodies = %d: %s has no such threads for %d bodies; expected %d at most",
-            plan->forced.bodies, plan->propagator->name, plan->ensemble->n_bodies, shoal_team_each(&plan->choice));
+        return shoal_refuse(plan->context, fault, SHOAL_E_USAGE, option("gpu_bodies", plan->forced.bodies),
+                            "%d at most: %s has no such threads for %d bodies", shoal_team_each(&plan->choice),
+                            plan->propagator->name, plan->ensemble->n_bodies);
     if (!plan->any_model && plan->choice.model != SHOAL_MODEL_SYSTEM &&
         shoal_plugin_is(plan->context, plan->propagator))
-        return shoal_fail(plan->context, SHOAL_E_USAGE,
-                          "work_model = '%s': a plugin's propagator has a thread a system", model);
+        return shoal_refuse(plan->context, fault, SHOAL_E_USAGE, what,
+                            "system: a plugin's propagator has a thread a system");
     if (!plan->any_model && !shoal_team_fits(&plan->choice))
-        return shoal_fail(plan->context, SHOAL_E_USAGE,
-                          "work_model = '%s': systems of %d bodies are too large for a block of a GPU", model,
-                          plan->ensemble->n_bodies);
+        return shoal_refuse(plan->context, fault, SHOAL_E_USAGE, what,
+                            "another: systems of %d bodies are too large for a block of a GPU",
+                            plan->ensemble->n_bodies);
     if (plan->engine_type == &shoal_engine_cuda)
         shoal_tune_rule(plan, plan->n_list, &plan->choice);
     return SHOAL_OK;
@@ -355,7 +508,7 @@ shoal_status shoal_plan_choose_engine(shoal_plan *plan, const shoal_options *opt
         if (missing)
             return shoal_fail(plan->context, SHOAL_E_UNSUPPORTED, "engine = 'cuda': %s", missing);
         plan->engine_type = &shoal_engine_cuda;
-    } else if (strcmp(name, "auto") == 0) {
+    } else {
         const long worthwhile = (long)GPU_WORTHWHILE * plan->host_threads;
         plan->engine_type = !missing && plan->n_list >= worthwhile ? &shoal_engine_cuda : &shoal_engine_cpu;
         if (missing)
@@ -363,12 +516,9 @@ shoal_status shoal_plan_choose_engine(shoal_plan *plan, const shoal_options *opt
         else
             snprintf(why, why_size, " (auto: %ld system%s, a GPU pays from %ld)", plan->n_list,
                      plan->n_list == 1 ? "" : "s", worthwhile);
-    } else {
-        return shoal_fail(plan->context, SHOAL_E_USAGE, "engine = '%s': expected auto, cpu or cuda", name);
     }
-    shoal_status status = choose_form(plan, options);
-    if (!status)
-        status = choose_model(plan, options);
+    choose_form(plan, options);
+    const shoal_status status = choose_model(plan, options);
     if (status)
         return status;
     return plan->engine_type->create(plan->context, &plan->choice, &plan->args, plan->ensemble->n_systems,

@@ -100,19 +100,16 @@ static shoal_status read_arguments(shoal_context *context, const shoal_ensemble 
     return status ? status : shoal_options_read(context, function, given, options);
 }
 
-static shoal_status create(shoal_context *context, shoal_ensemble *ensemble, const shoal_options *given,
-                           shoal_plan **result)
+/* A plan of which all is chosen but the engine: *result, to be destroyed when it is refused, too. */
+static shoal_status plan_choose(shoal_context *context, shoal_ensemble *ensemble, const shoal_options *options,
+                                shoal_findings *findings, shoal_plan **result)
 {
-    shoal_options own, *const options = &own;
-    shoal_status status = read_arguments(context, ensemble, given, result, &own);
-    if (status)
-        return status;
-    char tuned[96] = "", why[160] = "";
-    shoal_plan *plan = calloc(1, sizeof *plan);
+    shoal_plan *plan = *result = calloc(1, sizeof *plan);
     if (!plan)
         return shoal_fail(context, SHOAL_E_MEMORY, "out of memory");
     plan->context = context;
     plan->ensemble = ensemble;
+    plan->findings = findings;
     plan->slice_steps = 256;
     plan->ended_at = INFINITY;
     plan->host_threads = options->threads > 0 ? options->threads : shoal_default_threads(NULL);
@@ -127,9 +124,9 @@ static shoal_status create(shoal_context *context, shoal_ensemble *ensemble, con
     plan->args.max_steps = options->max_steps > 0 ? options->max_steps : INFINITY;
     plan->dt = options->dt;
     plan->steps_per_orbit = options->steps_per_orbit;
-
     plan->reached = NAN;
-    status = shoal_plan_check_options(context, options);
+
+    shoal_status status = shoal_plan_check_options(context, options, findings);
     if (!status)
         status = check_begun(plan, true);
     if (!status)
@@ -140,8 +137,29 @@ static shoal_status create(shoal_context *context, shoal_ensemble *ensemble, con
         status = shoal_plan_choose_forces(plan, options);
     if (!status)
         status = shoal_plan_check_systems(plan, false);
+    return status ? status : shoal_plan_choose_monitors(plan, options);
+}
+
+shoal_status shoal_plan_check(shoal_context *context, shoal_ensemble *ensemble, const shoal_options *options,
+                              shoal_findings *findings)
+{
+    shoal_plan *plan;
+    shoal_status status = plan_choose(context, ensemble, options, findings, &plan);
     if (!status)
-        status = shoal_plan_choose_monitors(plan, options);
+        status = shoal_plan_check_systems(plan, true);
+    if (!status)
+        status = shoal_plan_choose_steps(plan, true);
+    shoal_plan_destroy(&plan);
+    return status;
+}
+
+shoal_status shoal_plan_try(shoal_context *context, shoal_ensemble *ensemble, const shoal_options *options,
+                            shoal_findings *findings, shoal_plan **result)
+{
+    *result = NULL;
+    char tuned[96] = "", why[160] = "";
+    shoal_plan *plan;
+    shoal_status status = plan_choose(context, ensemble, options, findings, &plan);
     if (!status)
         status = shoal_plan_choose_steps(plan, false);
     if (status)
@@ -181,6 +199,7 @@ static shoal_status create(shoal_context *context, shoal_ensemble *ensemble, con
         goto fail;
     shoal_plan_count(plan);
     shoal_plan_write_line(plan, tuned, why);
+    plan->findings = NULL;
     *result = plan;
     return SHOAL_OK;
 fail:
@@ -188,24 +207,34 @@ fail:
     return status;
 }
 
-shoal_status shoal_plan_create(shoal_context *context, shoal_ensemble *ensemble, const shoal_options *options,
+shoal_status shoal_plan_create(shoal_context *context, shoal_ensemble *ensemble, const shoal_options *given,
                                shoal_plan **result)
 {
+    shoal_options options;
+    shoal_findings findings = {.maker = SHOAL_MAKER_CALLER};
+    shoal_status status = read_arguments(context, ensemble, given, result, &options);
+    if (status)
+        return status;
     const shoal_point point = shoal_point_begin();
-    const shoal_status status = create(context, ensemble, options, result);
+    status = shoal_plan_try(context, ensemble, &options, &findings, result);
     shoal_point_end(point);
     return status;
 }
 
 shoal_status shoal_plan_restart(shoal_plan *plan)
 {
+    shoal_findings findings = {.maker = SHOAL_MAKER_CALLER};
     shoal_status status = plan ? check_begun(plan, false) : SHOAL_E_USAGE;
+    if (status)
+        return status;
+    plan->findings = &findings;
     if (!status)
         status = shoal_plan_find_periods(plan);
     if (!status)
         status = shoal_plan_choose_steps(plan, false);
     if (!status)
         status = begin_list(plan);
+    plan->findings = NULL;
     if (status)
         return status;
     shoal_plan_clear_goals(plan);

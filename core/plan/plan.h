@@ -10,6 +10,41 @@
 
 /* ---- plan.c ------------------------------------------------------------------------------------------------------ */
 
+typedef enum shoal_fault_of {
+    SHOAL_FAULT_NONE, /* no option alone is at fault: the message says what is */
+    SHOAL_FAULT_OPTION,
+    SHOAL_FAULT_PROPAGATOR,
+    SHOAL_FAULT_FORCE,
+    SHOAL_FAULT_MONITOR
+} shoal_fault_of;
+
+/* What is at fault with options that are refused. */
+typedef struct shoal_fault {
+    shoal_fault_of of;
+    int index;           /* in options->forces, options->monitors */
+    const char *plug;    /* the plug's name */
+    const char *name;    /* of the option, or of the plug's parameter; NULL: the plug itself */
+    const char *word;    /* the value, if it is a word; "": it is not given */
+    double number;       /* else */
+    const char *subject; /* for the message, where "NAME = VALUE" does not say it all */
+    const char *nearest; /* the known word nearest to it, NULL: none is near */
+    char expected[SHOAL_MESSAGE_SIZE / 2];
+} shoal_fault;
+
+/* Who makes a plan. A study is also refused what is of no use: bounds of steps that are all the same, a monitor that
+ * sees nothing in any system, times in periods of one system that has none. In a part of a study, a propagator or a
+ * force may be for none of the systems. */
+typedef enum shoal_plan_maker { SHOAL_MAKER_CALLER, SHOAL_MAKER_STUDY, SHOAL_MAKER_PART } shoal_plan_maker;
+
+/* What a plan finds out about its options and systems. */
+typedef struct shoal_findings {
+    shoal_plan_maker maker;
+    shoal_fault fault;
+    long n_invalid, first_invalid; /* systems that are impossible, and the id of the first of them */
+    char why_invalid[200];         /* it is */
+    long n_unresolved;             /* a study's systems with an orbit whose pericentre the steps do not resolve */
+} shoal_findings;
+
 enum { SHOAL_PLAN_LISTS = 8, SHOAL_MOST_TUNED = 16 };
 
 /* A choice that was measured, in system-steps/s; 0 = it did not run. */
@@ -29,6 +64,7 @@ struct shoal_plan {
     shoal_tuning forced;                 /* by the user */
     char tune[8];                        /* "auto", "always" or "never" */
     double dt, steps_per_orbit;          /* as in shoal_options */
+    shoal_findings *findings;            /* of who makes or restarts it, borrowed until then */
     long changes;                        /* of the ensemble that it knows */
     long n_chosen_for;                   /* systems that were running when the choice was made */
     bool goes_on;                        /* the engine begins with args.native, instead of preparing it */
@@ -75,9 +111,29 @@ static inline double *shoal_plan_field(const shoal_plan *plan, int which, long s
     return shoal_ensemble_field(plan->ensemble, which, system);
 }
 
+/* shoal_plan_create, which says what is at fault. */
+shoal_status shoal_plan_try(shoal_context *context, shoal_ensemble *ensemble, const shoal_options *options,
+                            shoal_findings *findings, shoal_plan **plan);
+/* All that shoal_plan_try does before it needs an engine: what it would refuse is refused, systems that it would make
+ * `invalid` are so from here on, and all have their steps. Refused: some may be `invalid` already. */
+shoal_status shoal_plan_check(shoal_context *context, shoal_ensemble *ensemble, const shoal_options *options,
+                              shoal_findings *findings);
+
 /* ---- choose.c: from options to choices; refused is what no plan can have ----------------------------------------- */
 
-shoal_status shoal_plan_check_options(shoal_context *context, const shoal_options *options);
+/* Refuse options: *fault is what is at fault, `expected` filled in from the format; the message says the same. */
+shoal_status shoal_refuse(shoal_context *context, shoal_fault *fault, shoal_status status, shoal_fault what,
+                          const char *format, ...) __attribute__((format(printf, 5, 6)));
+/* Count n more systems that are impossible, the first of them `id`, for this reason. */
+void shoal_findings_invalid(shoal_findings *findings, long n, long id, const char *why);
+
+#define SHOAL_DEFAULT_PROPAGATOR "mvs"
+#define SHOAL_ENGINE_CHOICES     "auto|cpu|cuda"
+#define SHOAL_FORM_CHOICES       "auto|pairs|rows"
+#define SHOAL_TUNE_CHOICES       "auto|always|never"
+
+/* What can be said of options without the systems, or the settings of plugs. */
+shoal_status shoal_plan_check_options(shoal_context *context, const shoal_options *options, shoal_findings *findings);
 shoal_status shoal_plan_choose_propagator(shoal_plan *plan, const shoal_options *options);
 shoal_status shoal_plan_choose_forces(shoal_plan *plan, const shoal_options *options);
 shoal_status shoal_plan_choose_monitors(shoal_plan *plan, const shoal_options *options);
@@ -97,9 +153,6 @@ shoal_status shoal_options_read(shoal_context *context, const char *function, co
 
 /* ---- steps.c: when systems end, how long their steps are --------------------------------------------------------- */
 
-/* The shortest period among a system's initial Jacobi orbits, +inf if none is bound. bodies, orbits: room for
- * [n_bodies]. */
-double shoal_shortest_period(const shoal_ensemble *ensemble, long system, shoal_body *bodies, shoal_orbit *orbits);
 /* When the systems end, and the periods in which times are counted, if they are. */
 shoal_status shoal_plan_choose_end(shoal_plan *plan, const shoal_options *options);
 shoal_status shoal_plan_find_periods(shoal_plan *plan);

@@ -21,7 +21,9 @@ static double first_step(int n, const shoal_body *bodies)
     return 2 * M_PI / 100 * sqrt(shortest);
 }
 
-double shoal_shortest_period(const shoal_ensemble *ensemble, long system, shoal_body *bodies, shoal_orbit *orbits)
+/* The shortest period among a system's initial Jacobi orbits, +inf if none is bound. bodies, orbits: room for
+ * [n_bodies]. */
+static double shortest_period(const shoal_ensemble *ensemble, long system, shoal_body *bodies, shoal_orbit *orbits)
 {
     shoal_system record;
     shoal_ensemble_get_system(ensemble, system, &record);
@@ -47,7 +49,7 @@ shoal_status shoal_plan_find_periods(shoal_plan *plan)
         status = shoal_fail(plan->context, SHOAL_E_MEMORY, "out of memory");
     for (long system = 0; system < ensemble->n_systems && !status; system++)
         if (*shoal_plan_field(plan, SHOAL_SYS_OUTCOME, system) == SHOAL_RUNNING)
-            plan->period[system] = shoal_shortest_period(ensemble, system, bodies, orbits);
+            plan->period[system] = shortest_period(ensemble, system, bodies, orbits);
     free(bodies);
     free(orbits);
     return status;
@@ -58,69 +60,124 @@ shoal_status shoal_plan_choose_end(shoal_plan *plan, const shoal_options *option
 {
     plan->t_end = options->orbits != 0 ? options->orbits : options->t_end;
     if (!isfinite(plan->t_end))
-        return shoal_fail(plan->context, SHOAL_E_USAGE, "t_end = %g: expected a finite time", plan->t_end);
+        return shoal_refuse(plan->context, &plan->findings->fault, SHOAL_E_USAGE,
+                            (shoal_fault){.of = SHOAL_FAULT_OPTION,
+                                          .name = options->orbits != 0 ? "orbits" : "t_end",
+                                          .number = plan->t_end},
+                            "a finite time");
     if (options->orbits != 0 && !(plan->period = calloc((size_t)plan->ensemble->n_systems, sizeof *plan->period)))
         return shoal_fail(plan->context, SHOAL_E_MEMORY, "out of memory");
     return shoal_plan_find_periods(plan);
 }
 
-/* The signed step and the number of whole steps of every running system; with `commit` they are written, else only
- * checked. */
+/*
+ * Whether a step is longer than a sixteenth of the effective period at the pericentre of one of n Jacobi orbits,
+ * T_f = 2 pi / (df/dt) = P sqrt((1 - e)^3 / (1 + e)): a map whose steps do not resolve the passage is chaotic by itself
+ * (Wisdom 2015, doi:10.1088/0004-6256/150/4/127; Hernandez, Zeebe & Hadden 2022, arXiv:2111.08835).
+ */
+static bool misses_pericentre(int n, const shoal_orbit *orbits, double dt)
+{
+    bool misses = false;
+    for (int i = 1; i < n; i++) {
+        const double e = orbits[i].e;
+        misses |= e < 1 && 16 * dt > orbits[i].P * sqrt((1 - e) * (1 - e) * (1 - e) / (1 + e));
+    }
+    return misses;
+}
+
+/* Room for the bodies of a system. */
+typedef struct system_room {
+    shoal_body *bodies;
+    shoal_orbit *orbits;
+} system_room;
+
+/* The step that is asked for, without its sign; +inf if it follows from a period and no orbit is bound. */
+static double step_of(const shoal_plan *plan, long system, const system_room *room)
+{
+    const int n_live = (int)*shoal_plan_field(plan, SHOAL_SYS_N_LIVE, system);
+    const bool by_period = plan->dt == 0 && plan->steps_per_orbit > 0;
+    const bool count = plan->findings->maker != SHOAL_MAKER_CALLER && !plan->propagator->adaptive &&
+                       !plan->propagator->resolves_pericentre;
+    const double period = by_period || count ? shortest_period(plan->ensemble, system, room->bodies, room->orbits) : 0;
+    double dt = by_period       ? period / plan->steps_per_orbit
+                : plan->dt != 0 ? plan->dt
+                                : *shoal_plan_field(plan, SHOAL_SYS_DT, system);
+    if (dt == 0 && plan->propagator->adaptive) {
+        shoal_ensemble_get_bodies(plan->ensemble, system, room->bodies);
+        dt = first_step(n_live, room->bodies);
+    }
+    dt = fabs(dt);
+    if (count && isfinite(period))
+        plan->findings->n_unresolved += misses_pericentre(n_live, room->orbits, dt);
+    return by_period && !isfinite(period) ? INFINITY : fmin(dt, plan->args.dt_max);
+}
+
+/* A system whose times are counted in periods that it does not have. */
+static shoal_status no_period(const shoal_plan *plan, long system, bool commit)
+{
+    const long id = plan->ensemble->id[system];
+    if (plan->findings->maker == SHOAL_MAKER_STUDY && plan->ensemble->n_systems == 1) {
+        const bool steps = plan->dt == 0 && plan->steps_per_orbit > 0;
+        const shoal_fault what = {.of = SHOAL_FAULT_OPTION,
+                                  .name = steps ? "steps_per_orbit" : "orbits",
+                                  .number = steps ? plan->steps_per_orbit : plan->t_end};
+        return shoal_refuse(plan->context, &plan->findings->fault, SHOAL_E_INPUT, what,
+                            "%s instead: no orbit of system %ld is bound", steps ? "dt" : "t_end", id);
+    }
+    if (commit) {
+        *shoal_plan_field(plan, SHOAL_SYS_OUTCOME, system) = SHOAL_INVALID;
+        shoal_findings_invalid(plan->findings, 1, id, "no orbit is bound");
+    }
+    return SHOAL_OK;
+}
+
+static shoal_status refuse_step(const shoal_plan *plan, long system, double dt, double n_steps)
+{
+    const bool by_period = plan->dt == 0 && plan->steps_per_orbit > 0;
+    char subject[80];
+    snprintf(subject, sizeof subject, "system %ld: step %g", plan->ensemble->id[system], dt);
+    const shoal_fault what = {
+        .of = SHOAL_FAULT_OPTION, .name = by_period ? "steps_per_orbit" : "dt", .number = dt, .subject = subject};
+    shoal_fault *fault = &plan->findings->fault;
+    if (dt > 0 && isfinite(dt))
+        return shoal_refuse(plan->context, fault, SHOAL_E_INPUT, what, "less than 2^52 steps, not %g", n_steps);
+    if (plan->findings->maker != SHOAL_MAKER_CALLER && dt == 0)
+        return shoal_refuse(plan->context, fault, SHOAL_E_INPUT, what, "dt or steps_per_orbit");
+    return shoal_refuse(plan->context, fault, SHOAL_E_INPUT, what, "a finite number > 0");
+}
+
+static shoal_status choose_step(shoal_plan *plan, long system, const system_room *room, bool commit)
+{
+    const double t_start = *shoal_plan_field(plan, SHOAL_SYS_T_START, system), dt = step_of(plan, system, room);
+    const double t_end = shoal_plan_absolute_time(plan, system, plan->t_end), span = t_end - t_start;
+    if (!isfinite(t_start))
+        return shoal_fail(plan->context, SHOAL_E_INPUT, "system %ld: t_start = %g: expected a finite time",
+                          plan->ensemble->id[system], t_start);
+    if ((plan->dt == 0 && plan->steps_per_orbit > 0 && !isfinite(dt)) || !isfinite(t_end)) /* no orbit is bound */
+        return no_period(plan, system, commit);
+    if (!(dt > 0 && isfinite(dt)))
+        return refuse_step(plan, system, dt, 0);
+    const double end = plan->propagator->adaptive ? fabs(span)
+                                                  : floor(fabs(span) / dt + shoal_whole_step(t_start, t_end, dt));
+    if (!plan->propagator->adaptive && !(end < 0x1p52))
+        return refuse_step(plan, system, dt, end);
+    if (commit) {
+        *shoal_plan_field(plan, SHOAL_SYS_DT, system) = span < 0 ? -dt : dt;
+        *shoal_plan_field(plan, SHOAL_SYS_END, system) = end;
+    }
+    return SHOAL_OK;
+}
+
 shoal_status shoal_plan_choose_steps(shoal_plan *plan, bool commit)
 {
-    shoal_ensemble *ensemble = plan->ensemble;
-    shoal_status status = SHOAL_E_MEMORY;
-    shoal_body *bodies = calloc((size_t)ensemble->n_bodies, sizeof *bodies);
-    shoal_orbit *orbits = calloc((size_t)ensemble->n_bodies, sizeof *orbits);
-    if (!bodies || !orbits) {
-        shoal_fail(plan->context, SHOAL_E_MEMORY, "out of memory");
-        goto done;
-    }
-    for (long system = 0; system < ensemble->n_systems; system++) {
-        if (*shoal_plan_field(plan, SHOAL_SYS_OUTCOME, system) != SHOAL_RUNNING)
-            continue;
-        double t_start = *shoal_plan_field(plan, SHOAL_SYS_T_START, system),
-               dt = *shoal_plan_field(plan, SHOAL_SYS_DT, system);
-        if (plan->dt != 0)
-            dt = plan->dt;
-        else if (plan->steps_per_orbit > 0)
-            dt = shoal_shortest_period(ensemble, system, bodies, orbits) / plan->steps_per_orbit;
-        else if (dt == 0 && plan->propagator->adaptive) {
-            shoal_ensemble_get_bodies(ensemble, system, bodies);
-            dt = first_step((int)*shoal_plan_field(plan, SHOAL_SYS_N_LIVE, system), bodies);
-        }
-        dt = fmin(fabs(dt), plan->args.dt_max);
-        const double t_end = shoal_plan_absolute_time(plan, system, plan->t_end), span = t_end - t_start;
-        if (!isfinite(t_start)) {
-            status = shoal_fail(plan->context, SHOAL_E_INPUT, "system %ld: t_start = %g: expected a finite time",
-                                ensemble->id[system], t_start);
-            goto done;
-        }
-        if ((plan->dt == 0 && plan->steps_per_orbit > 0 && !isfinite(dt)) || !isfinite(t_end)) { /* no orbit is bound */
-            if (commit)
-                *shoal_plan_field(plan, SHOAL_SYS_OUTCOME, system) = SHOAL_INVALID;
-            continue;
-        }
-        if (!(dt > 0 && isfinite(dt))) {
-            status = shoal_fail(plan->context, SHOAL_E_INPUT, "system %ld: step %g: expected a finite number > 0",
-                                ensemble->id[system], dt);
-            goto done;
-        }
-        double end = plan->propagator->adaptive ? fabs(span)
-                                                : floor(fabs(span) / dt + shoal_whole_step(t_start, t_end, dt));
-        if (!plan->propagator->adaptive && !(end < 0x1p52)) {
-            status = shoal_fail(plan->context, SHOAL_E_INPUT, "system %ld: %g steps of %g: too many to count",
-                                ensemble->id[system], end, dt);
-            goto done;
-        }
-        if (commit) {
-            *shoal_plan_field(plan, SHOAL_SYS_DT, system) = span < 0 ? -dt : dt;
-            *shoal_plan_field(plan, SHOAL_SYS_END, system) = end;
-        }
-    }
-    status = SHOAL_OK;
-done:
-    free(bodies);
-    free(orbits);
+    const size_t n = (size_t)plan->ensemble->n_bodies;
+    const system_room room = {calloc(n, sizeof(shoal_body)), calloc(n, sizeof(shoal_orbit))};
+    shoal_status status = room.bodies && room.orbits ? SHOAL_OK
+                                                     : shoal_fail(plan->context, SHOAL_E_MEMORY, "out of memory");
+    for (long system = 0; system < plan->ensemble->n_systems && !status; system++)
+        if (*shoal_plan_field(plan, SHOAL_SYS_OUTCOME, system) == SHOAL_RUNNING)
+            status = choose_step(plan, system, &room, commit);
+    free(room.bodies);
+    free(room.orbits);
     return status;
 }

@@ -35,7 +35,7 @@ static int tell(big_run *run)
 {
     const shoal_study *study = run->study;
     const shoal_big_stepper *s = run->stepper;
-    const double fraction = (s->now - study->t_start) / (study->t_end - study->t_start), steps = s->n_steps;
+    const double fraction = (s->now - study->t_start) / (study->options.t_end - study->t_start), steps = s->n_steps;
     const enum shoal_outcome now = fraction < 1 ? SHOAL_RUNNING : SHOAL_SURVIVED;
     long n_by_outcome[SHOAL_OUTCOMES] = {0};
     n_by_outcome[now] = 1;
@@ -89,7 +89,7 @@ static shoal_status add_row(big_run *run)
 /* Rows after the first. */
 static double whole_rows(const big_run *run)
 {
-    return shoal_big_stretches(run->study->t_start, run->study->t_end, fabs(run->interval));
+    return shoal_big_stretches(run->study->t_start, run->study->options.t_end, fabs(run->interval));
 }
 
 /* "galaxy.h5" gives "galaxy_0003.hdf5", "galaxy_0003.tipsy", ... */
@@ -184,7 +184,7 @@ static bool can_go_on(const big_run *run, long n)
     const double rows = (double)(record->n_rows - 1),
                  done = fabs(record->bodies.time - study->t_start) / run->big->interval;
     return fabs(done - rows) < 1e-9 * rows &&
-           (study->t_end - record->bodies.time) * (record->bodies.time - study->t_start) > 0;
+           (study->options.t_end - record->bodies.time) * (record->bodies.time - study->t_start) > 0;
 }
 
 /* What is there already: nothing, a run to go on with (which is read), or something that is in the way. */
@@ -249,7 +249,7 @@ static shoal_status blame(big_run *run, const char *words)
 /* Whether the choice of the engine is free and a GPU not worth it. */
 static bool too_few(const big_run *run, long n)
 {
-    return strcmp(run->study->engine, "auto") == 0 && n < run->big->integrator->gpu_from;
+    return strcmp(run->study->options.engine, "auto") == 0 && n < run->big->integrator->gpu_from;
 }
 
 static shoal_status describe(big_run *run)
@@ -279,7 +279,8 @@ static shoal_status tune(big_run *run)
     shoal_big_stepper *s = run->stepper;
     const int wants = s->method->wants;
     const char *before = shoal_tiled_picked(run->tiled, wants);
-    const shoal_status status = shoal_tiled_tune(run->tiled, wants, shoal_big_evaluations(s, run->study->t_end));
+    const shoal_status status = shoal_tiled_tune(run->tiled, wants,
+                                                 shoal_big_evaluations(s, run->study->options.t_end));
     if (status || strcmp(before, shoal_tiled_picked(run->tiled, wants)) == 0)
         return status;
     s->interactions = 0;
@@ -295,8 +296,8 @@ static shoal_status begin(big_run *run, bool overwrite)
     if (status)
         return status;
     study->t_start = bodies.time;
-    run->interval = isnan(run->big->interval) ? (study->t_end - study->t_start) / 100
-                                              : copysign(run->big->interval, study->t_end - study->t_start);
+    run->interval = isnan(run->big->interval) ? (study->options.t_end - study->t_start) / 100
+                                              : copysign(run->big->interval, study->options.t_end - study->t_start);
     if ((status = look(run, bodies.n, overwrite)) || (status = check_snapshots(run, overwrite))) {
         shoal_big_bodies_release(&bodies);
         return status;
@@ -377,7 +378,7 @@ static shoal_status integrate(big_run *run)
         run->row++;
         const bool last = (double)run->row >= n_rows;
         status = shoal_big_advance(run->stepper,
-                                   last ? study->t_end : study->t_start + (double)run->row * run->interval);
+                                   last ? study->options.t_end : study->t_start + (double)run->row * run->interval);
         run->stepper->now = run->stepper->bodies.time;
         if (!status)
             status = add_row(run);

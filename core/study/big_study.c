@@ -102,18 +102,18 @@ static shoal_status read_run(const shoal_config *config, shoal_study *study)
     const config_setting_t *run = shoal_config_lookup(config, "run"), *output = shoal_config_lookup(config, "output");
     big->starts = config_setting_get_member(run, "t_start") != NULL;
     study->t_start = number_or(config, run, "big.run", "t_start", 0);
-    study->t_end = shoal_config_number(config, run, "big.run", "t_end");
-    if (study->t_start == study->t_end && (big->starts || !big->file))
+    study->options.t_end = shoal_config_number(config, run, "big.run", "t_end");
+    if (study->t_start == study->options.t_end && (big->starts || !big->file))
         return shoal_config_fail(config, config_setting_get_member(run, "t_end"), NULL, NULL,
                                  "a time other than run.t_start");
-    snprintf(study->engine, sizeof study->engine, "%s", shoal_config_string(run, "engine", "auto"));
-    study->threads = (int)shoal_config_number(config, run, "big.run", "threads");
+    study->options.engine = shoal_config_string(run, "engine", "auto");
+    study->options.threads = (int)shoal_config_number(config, run, "big.run", "threads");
     study->checkpoint_s = shoal_config_number(config, run, "big.run", "checkpoint_s");
     study->stride = 1;
     study->system = NAN;
     big->forces.n_devices = (int)shoal_config_number(config, run, "big.run", "devices");
     big->forces.tune = (shoal_tiled_tuning)shoal_config_number(config, run, "big.run", "tune");
-    if (big->forces.n_devices > 1 && strcmp(study->engine, "cpu") == 0)
+    if (big->forces.n_devices > 1 && strcmp(study->options.engine, "cpu") == 0)
         return shoal_config_fail(config, config_setting_get_member(run, "devices"), NULL, NULL, "run.engine = cuda");
     big->interval = number_or(config, output, "big.output", "interval", NAN);
     big->snapshots = (long)shoal_config_number(config, output, "big.output", "snapshots");
@@ -163,12 +163,12 @@ static shoal_status read_steps(const shoal_config *config, shoal_study *study)
     const char *method = shoal_config_string(forces, "method", NULL);
     big->integrator = shoal_big_method_find(shoal_config_string(group, "name", "leapfrog"));
     big->steps.eps = shoal_config_number(config, forces, "big.gravitation", "softening");
-    big->steps.threads = study->threads;
+    big->steps.threads = study->options.threads;
     big->forces.softening = (shoal_tiled_softening)shoal_config_number(config, forces, "big.gravitation", "kernel");
     big->forces.precision = (shoal_tiled_precision)shoal_config_number(config, forces, "big.gravitation", "precision");
     big->forces.eps = big->steps.eps;
-    big->forces.threads = study->threads;
-    big->forces.engine = study->engine;
+    big->forces.threads = study->options.threads;
+    big->forces.engine = study->options.engine;
     big->forces.wants = big->integrator->wants | SHOAL_TILED_POTENTIAL;
     if (big->forces.softening == SHOAL_TILED_SPLINE && big->steps.eps == 0)
         return shoal_config_fail(config, config_setting_get_member(forces, "kernel"), NULL, NULL,
@@ -252,9 +252,9 @@ shoal_status shoal_big_study_bodies(const shoal_study *study, shoal_big_bodies *
         status = shoal_big_from_table(study->context, &table, &study->units, bodies);
     if (!status && big->starts)
         bodies->time = study->t_start;
-    if (!status && bodies->time == study->t_end)
+    if (!status && bodies->time == study->options.t_end)
         status = shoal_fail(study->context, SHOAL_E_INPUT, "%s: run.t_end = %g: expected a time other than that of %s",
-                            study->path, study->t_end / study->units.time, big->file);
+                            study->path, study->options.t_end / study->units.time, big->file);
     shoal_table_release(&table);
     return status;
 }

@@ -104,90 +104,21 @@ static void unit_name(const shoal_study *study, const char *dimension, char *nam
 
 /* ---- from the study to a plan ------------------------------------------------------------------------------------ */
 
-/* The settings of one plug, with room for the words of its choices. */
-typedef struct plug_settings {
-    shoal_setting setting[SHOAL_MAX_PARAMETERS];
-    char word[SHOAL_MAX_PARAMETERS][32];
-} plug_settings;
-
-/* Word number `index` of "a|b|c". */
-static void choice_word(const char *choices, int index, char *word, size_t size)
-{
-    for (; index > 0 && *choices; --index) {
-        choices += strcspn(choices, "|");
-        choices += *choices == '|';
-    }
-    snprintf(word, size, "%.*s", (int)strcspn(choices, "|"), choices);
-}
-
-static void fill_settings(const shoal_parameter *parameters, int n_parameters, const double *values,
-                          plug_settings *settings)
-{
-    for (int i = 0; i < n_parameters; ++i) {
-        settings->setting[i] = (shoal_setting){.name = parameters[i].name, .value = values[i]};
-        if (parameters[i].type == SHOAL_CHOICE) {
-            choice_word(parameters[i].choices, (int)values[i], settings->word[i], sizeof settings->word[i]);
-            settings->setting[i].choice = settings->word[i];
-        }
-    }
-}
-
 static shoal_status create_plan(study_run *run)
 {
-    const shoal_study *study = run->study;
-    plug_settings propagator, monitor[SHOAL_MAX_MONITORS], force[SHOAL_MAX_FORCES];
-    shoal_plug_options monitors[SHOAL_MAX_MONITORS], forces[SHOAL_MAX_FORCES];
-
-    fill_settings(study->propagator->parameters, study->propagator->n_parameters, study->parameter, &propagator);
-    for (int i = 0; i < study->n_monitors; ++i) {
-        const shoal_monitor *type = shoal_plugs_of(study->context)->monitors[study->monitors[i].index];
-        fill_settings(type->parameters, type->n_parameters, study->monitors[i].parameter, &monitor[i]);
-        monitors[i] = (shoal_plug_options){type->name, monitor[i].setting, type->n_parameters};
-    }
-    for (int i = 0; i < study->n_forces; ++i) {
-        const shoal_force *type = shoal_plugs_of(study->context)->forces[study->forces[i].index];
-        fill_settings(type->parameters, type->n_parameters, study->forces[i].parameter, &force[i]);
-        forces[i] = (shoal_plug_options){type->name, force[i].setting, type->n_parameters};
-    }
-    const shoal_options options = {
-        .propagator = study->propagator->name,
-        .settings = propagator.setting,
-        .n_settings = study->propagator->n_parameters,
-        .monitors = monitors,
-        .n_monitors = study->n_monitors,
-        .forces = forces,
-        .n_forces = study->n_forces,
-        .engine = study->engine[0] ? study->engine : NULL,
-        .work_model = study->work_model[0] ? study->work_model : NULL,
-        .gpu_block = study->gpu_block,
-        .gpu_registers = study->gpu_registers,
-        .gpu_bodies = study->gpu_bodies,
-        .tune = study->tune[0] ? study->tune : NULL,
-        .form = study->form == SHOAL_FORM_PAIRS  ? "pairs"
-                : study->form == SHOAL_FORM_ROWS ? "rows"
-                                                 : "auto",
-        .threads = study->threads,
-        .lanes = study->lanes,
-        .t_end = study->t_end,
-        .orbits = study->orbits,
-        .dt = study->steps_per_orbit > 0 ? 0 : study->dt,
-        .steps_per_orbit = study->steps_per_orbit,
-        .dt_min = study->dt_min,
-        .dt_max = study->dt_max,
-        .max_steps = study->max_steps,
-    };
-    const shoal_status status = shoal_plan_create(run->context, study->ensemble, &options, &run->plan);
-    char why[SHOAL_MESSAGE_SIZE];
-    snprintf(why, sizeof why, "%s", shoal_context_message(run->context));
-    return status == SHOAL_OK ? status : shoal_fail(run->context, status, "%s: %s", study->path, why);
+    shoal_study *study = run->study;
+    shoal_findings findings = {.maker = SHOAL_MAKER_CALLER}; /* the study's has counted these systems */
+    const shoal_status status = shoal_plan_try(run->context, study->ensemble, &study->options, &findings, &run->plan);
+    study->findings.fault = findings.fault;
+    return status ? shoal_study_refused(study, status) : SHOAL_OK;
 }
 
 shoal_status shoal_study_tune(shoal_study *study, shoal_tuned *rows, int *n_rows, char *line, size_t line_size)
 {
     study_run run = {.study = study, .context = study->context};
     *n_rows = 0;
-    snprintf(study->engine, sizeof study->engine, "cuda");
-    snprintf(study->tune, sizeof study->tune, "always");
+    study->options.engine = "cuda";
+    study->options.tune = "always";
     const shoal_status status = create_plan(&run);
     if (status == SHOAL_OK) {
         *n_rows = run.plan->n_tuned;
@@ -203,8 +134,8 @@ shoal_status shoal_study_tune(shoal_study *study, shoal_tuned *rows, int *n_rows
 static shoal_status create_schedule(study_run *run)
 {
     const shoal_study *study = run->study;
-    const double start = study->orbits != 0 ? 0 : study->t_start,
-                 end = study->orbits != 0 ? study->orbits : study->t_end;
+    double start, end;
+    shoal_study_span(study, &start, &end);
     const double sign = end < start ? -1 : 1;
     const double span = fabs(end - start);
     const double tolerance = 1e-13 * fmax(fabs(start), fabs(end));
@@ -223,10 +154,6 @@ static shoal_status create_schedule(study_run *run)
         const double t = listed <= regular ? study->times[i++] : start + sign * regular;
         k += regular < listed;
 
-        if (since < -tolerance || since > span + tolerance) {
-            return shoal_fail(run->context, SHOAL_E_INPUT, "%s: output.times: %.15g is outside run.t_start..run.t_end",
-                              study->path, shoal_units_time(&run->study->units, t));
-        }
         if (since <= tolerance) {
             run->at_start = true;
         } else if (since >= span - tolerance) {
@@ -445,17 +372,28 @@ static shoal_status copy_snapshots(study_run *run, const double *times, const do
 
 /* ---- the result's header ----------------------------------------------------------------------------------------- */
 
+/* Whether a study has a monitor. */
+static bool watches(const shoal_study *study, const shoal_monitor *monitor)
+{
+    for (int i = 0; i < study->options.n_monitors; ++i) {
+        if (strcmp(study->options.monitors[i].name, monitor->name) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static shoal_status create_result(study_run *run)
 {
+    const shoal_monitor *monitor;
     const shoal_study *study = run->study;
     const shoal_ensemble *ensemble = study->ensemble;
     const size_t n_bodies = (size_t)ensemble->n_bodies;
     shoal_body *bodies = NULL;
     int n_columns = study->n_swept;
 
-    for (int i = 0; i < study->n_monitors; ++i) {
-        const shoal_monitor *monitor = shoal_plugs_of(study->context)->monitors[study->monitors[i].index];
-        for (int k = 0; k < monitor->n_columns; ++k) {
+    for (int i = 0; (monitor = shoal_plugs_of(study->context)->monitors[i]); ++i) {
+        for (int k = 0; watches(study, monitor) && k < monitor->n_columns; ++k) {
             n_columns += shoal_monitor_n_of(monitor, k, ensemble->n_bodies);
         }
     }
@@ -489,12 +427,11 @@ static shoal_status create_result(study_run *run)
         result->columns[c].value = value;
     }
     int c = study->n_swept;
-    for (int i = 0; i < study->n_monitors; ++i) {
-        const shoal_monitor *monitor = shoal_plugs_of(study->context)->monitors[study->monitors[i].index];
-        for (int k = 0; k < monitor->n_columns; ++k) {
+    for (int i = 0; (monitor = shoal_plugs_of(study->context)->monitors[i]); ++i) {
+        for (int k = 0; watches(study, monitor) && k < monitor->n_columns; ++k) {
             for (int part = 0; part < shoal_monitor_n_of(monitor, k, ensemble->n_bodies); ++part, ++c) {
                 shoal_column *column = &result->columns[c];
-                run->source[c - study->n_swept] = (struct source){study->monitors[i].index, k, part};
+                run->source[c - study->n_swept] = (struct source){i, k, part};
                 shoal_monitor_column_name(monitor, k, part, ensemble->n_bodies, study->body_name, column->name);
                 snprintf(column->doc, sizeof column->doc, "%s", monitor->columns[k].doc);
                 unit_name(study, monitor->columns[k].dimension, column->unit, sizeof column->unit);
@@ -758,7 +695,7 @@ static int report(const study_run *run)
         progress.slowest_fraction = 1 - run->plan->slowest_left;
     }
     progress.fraction = run->progress_total > 0 ? 1 - left / run->progress_total : 1;
-    progress.system_steps_left = !run->study->propagator->adaptive ? left
+    progress.system_steps_left = !run->plan->propagator->adaptive ? left
                                  : progress.fraction > 0 ? run->plan->system_steps * (1 / progress.fraction - 1)
                                                          : INFINITY;
     return run->callback(&progress, run->user);

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * share.c: which of a config's systems a study makes (run.shard, run.system), the name of its result, and the systems
- * that are impossible.
+ * share.c: which of a config's systems a study makes (run.shard, run.system), and the name of its result.
  */
 #define _GNU_SOURCE 1
 #include <limits.h>
@@ -23,15 +22,6 @@ char *shoal_output_name(const shoal_study *study, const char *file)
     else if (!isnan(study->system))
         snprintf(shard, sizeof shard, ".system-%.0f", study->system);
     return asprintf(&output, "%.*s%s%s", stem, name, shard, file ? file + stem : ".h5") < 0 ? NULL : output;
-}
-
-void shoal_study_invalid(shoal_study *study, long n, long id, const char *why)
-{
-    if (n > 0 && (study->n_invalid == 0 || id < study->first_invalid)) {
-        study->first_invalid = id;
-        snprintf(study->why_invalid, sizeof study->why_invalid, "%s", why);
-    }
-    study->n_invalid += n;
 }
 
 bool shoal_study_is_whole(const shoal_study *study)

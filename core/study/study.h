@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * study.h: a checked config with its systems, and its run. study.c reads what is not of the systems; systems.c makes
- * them (body.c: from keys to an orbit; sample.c: random numbers); run.c runs it; big_study.c and big_run.c: one big
- * system.
+ * study.h: a checked config with its systems, and its run. study.c reads it; options.c: what a plan is to know of it;
+ * systems.c makes the systems (body.c: from keys to an orbit; sample.c: random numbers); run.c runs it; big_study.c and
+ * big_run.c: one big system.
  */
 #ifndef SHOAL_STUDY_H
 #define SHOAL_STUDY_H
@@ -14,16 +14,8 @@
 
 /* ---- study.c: a checked config, its systems ---------------------------------------------------------------------- */
 
-/* Count n more systems that are impossible, the first of them `id`, for this reason. */
-void shoal_study_invalid(shoal_study *study, long n, long id, const char *why);
 /* Whether it has all systems of its config, in which at least one has to be possible. */
 bool shoal_study_is_whole(const shoal_study *study);
-
-/* A monitor or a force of the config. */
-typedef struct shoal_study_plug {
-    int index;                              /* in shoal_monitors, shoal_forces */
-    double parameter[SHOAL_MAX_PARAMETERS]; /* inner units */
-} shoal_study_plug;
 
 struct shoal_study {
     shoal_context *context;
@@ -33,32 +25,16 @@ struct shoal_study {
     double angle; /* the user's unit of angle, in radians */
     const char *angle_name;
     char epoch[64];
-    /* integrator */
-    const shoal_propagator *propagator;
-    double parameter[SHOAL_MAX_PARAMETERS]; /* inner units */
-    double dt, steps_per_orbit;             /* one of them > 0; both 0: an adaptive propagator finds its first step */
-    double dt_min, dt_max, max_steps;
-    /* gravitation */
-    int form; /* -1 = auto */
-    /* monitors, in the order of the list */
-    shoal_study_plug monitors[SHOAL_MAX_MONITORS];
-    int n_monitors;
-    /* extra forces, in the order of the config */
-    shoal_study_plug forces[SHOAL_MAX_FORCES];
-    int n_forces;
-    /* run */
-    double t_start, t_end; /* inner units */
-    /* if not 0: instead of t_end; output times are counted in each system's shortest period, too */
-    double orbits;
-    long n_unresolved;             /* systems with an initial orbit whose pericentre the steps do not resolve */
-    long n_invalid, first_invalid; /* systems that are impossible, and the id of the first of them */
-    char why_invalid[200];         /* it is */
-    long first, stride;            /* of the config's systems it makes each stride-th from `first` on: run.shard */
-    double system;                 /* run.system: the id of the only one, NaN = all */
-    char engine[16], work_model[16], tune[8];
-    int gpu_block, gpu_registers, gpu_bodies;
-    int threads, lanes;
-    long slice_steps; /* 0 = auto; results do not depend on it */
+    shoal_config config; /* what options point to is in it */
+    /* what a plan is to know: as the config has it, in inner units, plugs in its order */
+    shoal_options options;
+    shoal_setting *settings;   /* all of them: the propagator's, then those of forces and monitors */
+    shoal_plug_options *plugs; /* forces, then monitors */
+    shoal_findings findings;   /* of the plan: systems that are invalid, passages that are not resolved */
+    double t_start;            /* inner units */
+    long first, stride;        /* of the config's systems it makes each stride-th from `first` on: run.shard */
+    double system;             /* run.system: the id of the only one, NaN = all */
+    long slice_steps;          /* 0 = auto; results do not depend on it */
     int64_t seed;
     double checkpoint_s; /* least wall time between checkpoints */
     /* output */
@@ -171,6 +147,18 @@ shoal_status shoal_big_study_read(const shoal_config *config, shoal_study *study
 void shoal_big_study_destroy(shoal_big_study **big);
 /* The bodies that it begins with. */
 shoal_status shoal_big_study_bodies(const shoal_study *study, shoal_big_bodies *bodies);
+
+/* ---- options.c: from a config to what a plan is to know of it ---------------------------------------------------- */
+
+/* Everything but the plugs and their settings, which may name bodies. */
+shoal_status shoal_study_read_options(const shoal_config *config, shoal_study *study);
+/* These; the systems are there. */
+shoal_status shoal_study_read_plugs(const shoal_config *config, shoal_study *study);
+/* A plan of the study was refused for what is in study->findings.fault, which the context's message says: the same with
+ * the file and the line. */
+shoal_status shoal_study_refused(const shoal_study *study, shoal_status status);
+/* Where a study begins and ends, as a plan counts: times, or with run.orbits periods. */
+void shoal_study_span(const shoal_study *study, double *start, double *end);
 
 /* ---- run.c ------------------------------------------------------------------------------------------------------- */
 

@@ -458,12 +458,13 @@ static shoal_status make_systems(builder *b)
             status = shoal_ensemble_set_bodies(b->study->ensemble, s, b->n_bodies, b->bodies);
         any = any || !status;
         if (status)
-            shoal_study_invalid(b->study, 1, record.id, made ? shoal_context_message(b->config->context) : reason);
+            shoal_findings_invalid(&b->study->findings, 1, record.id,
+                                   made ? shoal_context_message(b->config->context) : reason);
         if (status && (b->n_variations == 0 || (shoal_study_is_whole(b->study) && !any && s == b->n_systems - 1))) {
             const config_setting_t *varies = shoal_config_lookup(b->config, b->n_axes ? "sweep" : "sample");
             return shoal_config_fail(
                 b->config, varies ? varies : b->list, NULL, NULL, "possible initial conditions%s: %s",
-                b->n_variations ? " of one system at least; the first one" : "", b->study->why_invalid);
+                b->n_variations ? " of one system at least; the first one" : "", b->study->findings.why_invalid);
         }
         shoal_ensemble_set_system(b->study->ensemble, s, &record);
         if (!status && b->study->given && (status = give_system(b, record.id)))

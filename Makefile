@@ -57,7 +57,8 @@ WARNINGS := -Wall -Wextra -Wshadow -Wstrict-prototypes $(if $(filter-out 0,$(WER
 HOST_FLAGS := -std=gnu11 -O2 -g $(WARNINGS) -ffp-contract=off -fopenmp -fPIC -I. -I$B $(MODULE_CFLAGS) $(SAN_FLAGS)
 # -Wno-maybe-uninitialized: a vector whose lanes are set one by one is taken for uninitialised.
 KERNEL_ARITHMETIC := -std=gnu11 -fno-math-errno -fno-trapping-math -ffp-contract=off -fPIC
-KERNEL_FLAGS := $(KERNEL_ARITHMETIC) $(if $(SAN_FLAGS),-O1 -g1,-O2) $(WARNINGS) -Wno-psabi -Wno-maybe-uninitialized \
+KERNEL_FLAGS := $(KERNEL_ARITHMETIC) $(if $(SAN_FLAGS),-O1 -g1,-O2) $(WARNINGS) -Wno-psabi \
+    $(if $(findstring clang,$(CC)),,-Wno-maybe-uninitialized) \
     -I. -I$B $(SAN_FLAGS)
 LIBS := $(MODULE_LIBS) -fopenmp -ldl -lm
 DEP_FLAGS = -MMD -MP -MF $(@:.o=.d)
@@ -155,7 +156,7 @@ BENCH_PROGRAMS := $(BENCHES:%.c=$B/%)
 EXAMPLE_PROGRAMS := $(EXAMPLES:%.c=$B/%)
 
 .PHONY: all parts lib program examples tests check check-gpu bench bench-gpu bench-precision demo install uninstall bundle \
-    reference clean info deps help FORCE
+    reference clean info deps lint help FORCE
 
 # Beside goals that build by themselves `all` does, too, lest two makes write the same files.
 ifeq ($(filter-out all install bundle,$(MAKECMDGOALS)),)
@@ -368,6 +369,9 @@ reference: program
 	$(PROGRAM) explain --all > docs/reference.md
 	tools/api core/shoal.h > docs/api.md
 
+lint:
+	@tools/lint
+
 clean:
 	rm -rf $(BUILD)
 
@@ -389,6 +393,7 @@ help:
 	@echo 'make bundle       a tarball with its libraries for machines that have none (WITH_TESTS=1: and the tests)'
 	@echo 'make examples     the programs of examples/'
 	@echo 'make reference    writes docs/reference.md and docs/api.md anew'
+	@echo 'make lint         the form of the sources: clang-format, 120 columns'
 	@echo 'make info         what this build and this machine can do'
 	@echo 'make deps         install the packages that are needed'
 	@echo 'make clean        remove $(BUILD)/'

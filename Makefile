@@ -14,6 +14,8 @@ MAKEFLAGS += --no-builtin-rules
 .DELETE_ON_ERROR:
 
 BUILD ?= build
+# By one name, however it is given: objects and their dependencies are known by it.
+override BUILD := $(patsubst $(CURDIR)/%,%,$(abspath $(BUILD)))
 SAN ?=
 B := $(BUILD)$(if $(filter-out 0,$(SAN)),/san)
 
@@ -55,7 +57,8 @@ WARNINGS := -Wall -Wextra -Wshadow -Wstrict-prototypes $(if $(filter-out 0,$(WER
 HOST_FLAGS := -std=gnu11 -O2 -g $(WARNINGS) -ffp-contract=off -fopenmp -fPIC -I. -I$B $(MODULE_CFLAGS) $(SAN_FLAGS)
 # -Wno-maybe-uninitialized: a vector whose lanes are set one by one is taken for uninitialised.
 KERNEL_ARITHMETIC := -std=gnu11 -fno-math-errno -fno-trapping-math -ffp-contract=off -fPIC
-KERNEL_FLAGS := $(KERNEL_ARITHMETIC) $(if $(SAN_FLAGS),-O1 -g1,-O2) $(WARNINGS) -Wno-psabi -Wno-maybe-uninitialized \
+KERNEL_FLAGS := $(KERNEL_ARITHMETIC) $(if $(SAN_FLAGS),-O1 -g1,-O2) $(WARNINGS) -Wno-psabi \
+    $(if $(findstring clang,$(CC)),,-Wno-maybe-uninitialized) \
     -I. -I$B $(SAN_FLAGS)
 LIBS := $(MODULE_LIBS) -fopenmp -ldl -lm
 DEP_FLAGS = -MMD -MP -MF $(@:.o=.d)
@@ -104,9 +107,10 @@ KERNEL_FEW ?= 2 3 4 5 9
 KERNEL_BESIDE := hybrid
 kernel_beside = $(if $(filter $1,$(KERNEL_BESIDE)),$(call kernel_n,$1) any)
 kernel_few = $(if $(call spared,$1),,$(filter $(KERNEL_FEW),$(call kernel_n,$1)) any)
+kernel_few_of = $(if $(arch_flags_$1),$(call kernel_few,$2))
 # The sanitizers' build, whose kernels take long, has the widths that only tests use, and those for a few systems, for the short steps alone.
 spared = $(if $(filter $1,$(KERNEL_FULL)),,$(SAN_FLAGS))
-test_lanes = $(if $(call spared,$1),,$(KERNEL_TEST_LANES))
+test_lanes_of = $(if $(call spared,$2),,$(filter-out $(arch_lanes_$1) $(if $(call kernel_few_of,$1,$2),4),$(KERNEL_TEST_LANES)))
 kernel_n = $(if $(filter $1,$(KERNEL_FULL)),$(KERNEL_N),$(filter $(KERNEL_SOME),$(KERNEL_N)))
 arch_flags_v3 := -march=x86-64-v3
 arch_flags_v4 := -march=x86-64-v4 -mprefer-vector-width=512
@@ -115,19 +119,24 @@ arch_lanes_v3 := 4
 arch_lanes_v4 := 8
 arch_lanes_any := 1
 
-# The native width for each body count and for any; the other widths for any count only: they are there for tests.
+# The native width for each body count and for any.
 KERNELS := $(foreach p,$(PROPAGATORS),$(foreach a,$(KERNEL_ARCHS),\
     $(foreach n,$(call kernel_n,$p) any,$a_l$(arch_lanes_$a)_n$n_$p) \
-    $(foreach n,$(if $(arch_flags_$a),$(call kernel_few,$p)),$a_few_n$n_$p) \
-    $(foreach n,$(call kernel_beside,$p),$a_beside_n$n_$p) \
-    $(foreach l,$(filter-out $(arch_lanes_$a),$(call test_lanes,$p)),$a_l$l_nany_$p)))
+    $(foreach n,$(call kernel_few_of,$a,$p),$a_few_n$n_$p) \
+    $(foreach n,$(call kernel_beside,$p),$a_beside_n$n_$p)))
 KERNEL_OBJECTS := $(KERNELS:%=$B/kernel/%.o)
+
+# The other widths, for any body count, are linked into the tests alone. Those for a few systems have four lanes.
+TEST_KERNELS := $(foreach p,$(PROPAGATORS),$(foreach a,$(KERNEL_ARCHS),\
+    $(foreach l,$(call test_lanes_of,$a,$p),$a_l$l_nany_$p)))
 
 # The monitors of a width and a body count, which the kernels of all propagators but those beside a GPU call: ARCH_lLANES_nN.
 part = $(word $1,$(subst _, ,$2))
 monitors = $(subst few,l4,$(call part,1,$1)_$(call part,2,$1)_$(call part,3,$1))
 MONITORS := $(sort $(filter-out $(foreach a,$(KERNEL_ARCHS),$a_beside_%),$(foreach k,$(KERNELS),$(call monitors,$k))))
 MONITOR_OBJECTS := $(MONITORS:%=$B/kernel/monitors_%.o)
+TEST_MONITORS := $(filter-out $(MONITORS),$(sort $(foreach k,$(TEST_KERNELS),$(call monitors,$k))))
+TEST_KERNEL_OBJECTS := $(TEST_KERNELS:%=$B/kernel/%.o) $(TEST_MONITORS:%=$B/kernel/monitors_%.o)
 
 # Those of one big system: by instruction set and precision (shoal_tiled_precision).
 TILED_KERNELS := $(foreach a,$(KERNEL_ARCHS),$(foreach p,0 1 2,$a_$p))
@@ -141,11 +150,13 @@ SONAME := libshoal.so.$(SOVERSION)
 SO := $B/libshoal.so.$(VERSION)
 PROGRAM := $B/shoal
 TEST_PROGRAMS := $(TESTS:%.c=$B/%)
+# What all of them are linked with; the archive gives the kernels that the table names.
+TEST_OBJECTS := $(TEST_SUPPORT:%.c=$B/%.o) $B/tests/kernel_table.o $B/tests/libkernels.a
 BENCH_PROGRAMS := $(BENCHES:%.c=$B/%)
 EXAMPLE_PROGRAMS := $(EXAMPLES:%.c=$B/%)
 
 .PHONY: all parts lib program examples tests check check-gpu bench bench-gpu bench-precision demo install uninstall bundle \
-    reference clean info deps help FORCE
+    reference clean info deps lint help FORCE
 
 # Beside goals that build by themselves `all` does, too, lest two makes write the same files.
 ifeq ($(filter-out all install bundle,$(MAKECMDGOALS)),)
@@ -180,17 +191,21 @@ $B/libshoal.so: $(SO)
 $(PROGRAM): $(COMMANDS:%.c=$B/%.o) $(LIB)
 	$(call say,LINK)$(CC) $(SAN_FLAGS) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LIBS)
 
-# What the compiler is told, kept in files that change only when it does: another CFLAGS or kernel list rebuilds what
-# it must.
-remember = $(Q)mkdir -p $(@D); printf '%s\n' '$1' | cmp -s - $@ || printf '%s\n' '$1' > $@
-$B/flags: FORCE
-	$(call remember,$(CC) $(CC_MAJOR) $(HOST_FLAGS) $(CFLAGS) $(CPPFLAGS))
-$B/kernel/flags: FORCE
-	$(call remember,$(CC) $(CC_MAJOR) $(KERNEL_FLAGS) $(CFLAGS) $(CPPFLAGS))
-$B/kernel/list: FORCE
-	$(call remember,$(KERNELS) $(TEXTS))
-$B/objects: FORCE
-	$(call remember,$(OBJECTS))
+# What the compiler is told, kept in files that are made again only when it changes: another CFLAGS rebuilds what it
+# must, another list of kernels the table of them. Whether warnings are errors changes no object.
+same = $(if $(subst x$1,,x$2)$(subst x$2,,x$1),,yes)
+define remember
+$1: $(if $(call same,$(strip $(file <$1)),$(strip $2)),,FORCE)
+	$$(Q)mkdir -p $$(@D) && printf '%s\n' '$(strip $2)' > $$@
+endef
+compiled_with = $(CC) $(CC_MAJOR) $(filter-out -Werror,$1) $(CFLAGS) $(CPPFLAGS)
+$(eval $(call remember,$B/flags,$(call compiled_with,$(HOST_FLAGS))))
+$(eval $(call remember,$B/kernel/flags,$(call compiled_with,$(KERNEL_FLAGS))))
+$(eval $(call remember,$B/kernel/list,$(KERNELS) $(TILED_KERNELS)))
+$(eval $(call remember,$B/texts/list,$(TEXTS)))
+$(eval $(call remember,$B/objects,$(OBJECTS)))
+$(eval $(call remember,$B/tests/list,$(TEST_KERNELS)))
+$(eval $(call remember,$B/tests/objects,$(TEST_KERNEL_OBJECTS)))
 
 # Headers and libraries that are missing are named before the first compilation.
 $B/.complete: tools/deps
@@ -198,7 +213,7 @@ $B/.complete: tools/deps
 
 $B/%.o: %.c $B/flags | $B/.complete $(MADE_TEXTS:%=$B/%)
 	$(Q)mkdir -p $(@D)
-	$(call say,CC)$(CC) $(HOST_FLAGS) $(CMOCKA_CFLAGS) $(if $(filter tests/%,$<),-Itests)$(if $(filter examples/%,$<),-Icore) \
+	$(call say,CC)$(CC) $(HOST_FLAGS) $(CMOCKA_CFLAGS) $(if $(filter tests/%,$<),-Itests) $(if $(filter examples/%,$<),-Icore) \
 	    $(CPPFLAGS) $(CFLAGS) $(DEP_FLAGS) -c -o $@ $<
 
 # What kernels that are compiled at run time need to give the same bits.
@@ -217,9 +232,9 @@ $B/kernel/$1_$2_n$3_$4.o: core/engine/kernel_cpu.c integrators/$4.kern.h $B/kern
 endef
 $(foreach p,$(PROPAGATORS),$(foreach a,$(KERNEL_ARCHS),\
   $(foreach n,$(call kernel_n,$p) any,$(eval $(call kernel_rule,$a,l$(arch_lanes_$a),$n,$p,-DLANES=$(arch_lanes_$a))))\
-  $(foreach n,$(call kernel_few,$p),$(eval $(call kernel_rule,$a,few,$n,$p,-DLANES=4 -DLANE_GROUPS=1 -DKERNEL_USE=SHOAL_CPU_FEW)))\
+  $(foreach n,$(call kernel_few_of,$a,$p),$(eval $(call kernel_rule,$a,few,$n,$p,-DLANES=4 -DLANE_GROUPS=1 -DKERNEL_USE=SHOAL_CPU_FEW)))\
   $(foreach n,$(call kernel_beside,$p),$(eval $(call kernel_rule,$a,beside,$n,$p,$(beside_flags) -DLANES=$(arch_lanes_$a))))\
-  $(foreach l,$(filter-out $(arch_lanes_$a),$(call test_lanes,$p)),$(eval $(call kernel_rule,$a,l$l,any,$p,-O1 -DLANES=$l)))))
+  $(foreach l,$(call test_lanes_of,$a,$p),$(eval $(call kernel_rule,$a,l$l,any,$p,-O1 -DLANES=$l)))))
 
 # NAME, ARCH, lLANES, nN
 define monitors_rule
@@ -227,7 +242,7 @@ $B/kernel/monitors_$1.o: core/engine/kernel_monitors.c $B/kernel/flags | $B/.com
 	$$(call say,KERNEL)$$(CC) $$(KERNEL_FLAGS) $$(arch_flags_$2) $(patsubst l%,-DLANES=%,$3) $(patsubst n%,-DN_BODIES=%,$(filter-out nany,$4)) \
 	    -DKERNEL_MONITORS=shoal_monitors_$1 $$(CPPFLAGS) $$(CFLAGS) $$(DEP_FLAGS) -c -o $$@ $$<
 endef
-$(foreach m,$(MONITORS),$(eval $(call monitors_rule,$m,$(call part,1,$m),$(call part,2,$m),$(call part,3,$m))))
+$(foreach m,$(MONITORS) $(TEST_MONITORS),$(eval $(call monitors_rule,$m,$(call part,1,$m),$(call part,2,$m),$(call part,3,$m))))
 
 define tiled_rule
 $B/kernel/tiled_$1_$2.o: gravitation/tiled/tiled_kernel.c $B/kernel/flags | $B/.complete $(MADE_TEXTS:%=$B/%)
@@ -236,15 +251,20 @@ $B/kernel/tiled_$1_$2.o: gravitation/tiled/tiled_kernel.c $B/kernel/flags | $B/.
 endef
 $(foreach a,$(KERNEL_ARCHS),$(foreach p,0 1 2,$(eval $(call tiled_rule,$a,$p))))
 
+# TYPE, prefix, names, table: C text of a table that ends in 0
+table_text = $(if $3,printf 'extern const $1 $2%s;\n' $3; echo;) \
+    echo 'const $1 *const $4[] = {'; $(if $3,printf '    &$2%s$(comma)\n' $3;) echo '    0,'; echo '};'; echo;
+comma := ,
 $B/kernel_table.c: $B/kernel/list
 	$(Q){ echo '/* Made by the Makefile: every kernel set in this build. */'; \
 	  echo '#include "gravitation/tiled/tiled_cpu.h"'; echo '#include "core/kernel/compiled.h"'; echo; \
-	  printf 'extern const shoal_cpu_kernels shoal_kernels_%s;\n' $(KERNELS); echo; \
-	  echo 'const shoal_cpu_kernels *const shoal_cpu_kernel_table[] = {'; \
-	  printf '    &shoal_kernels_%s,\n' $(KERNELS); echo '    0,'; echo '};'; echo; \
-	  printf 'extern const tiled_cpu_kernels shoal_tiled_%s;\n' $(TILED_KERNELS); echo; \
-	  echo 'const tiled_cpu_kernels *const shoal_tiled_cpu_table[] = {'; \
-	  printf '    &shoal_tiled_%s,\n' $(TILED_KERNELS); echo '    0,'; echo '};'; } > $@
+	  $(call table_text,shoal_cpu_kernels,shoal_kernels_,$(KERNELS),shoal_cpu_kernel_table) \
+	  $(call table_text,tiled_cpu_kernels,shoal_tiled_,$(TILED_KERNELS),shoal_tiled_cpu_table) } > $@
+
+$B/tests/kernel_table.c: $B/tests/list
+	$(Q){ echo '/* Made by the Makefile: the kernel sets that only tests use. */'; \
+	  echo '#include "core/kernel/compiled.h"'; echo; \
+	  $(call table_text,shoal_cpu_kernels,shoal_kernels_,$(TEST_KERNELS),shoal_cpu_test_kernel_table) } > $@
 
 list_texts = $(Q)mkdir -p $(@D) && sed -n 's/^$1(\([a-z0-9_]*\).*/\#include "$2\/\1.kern.h"/p' $< > $@
 $B/texts/monitors.kern.h: monitors/list.h
@@ -253,7 +273,7 @@ $B/texts/forces.kern.h: gravitation/list.h
 	$(call list_texts,FORCE,gravitation)
 
 # The kernel text as data, for the compiler that runs on the user's machine.
-$B/kernel_text.c: $(TEXTS) $(MADE_TEXTS:%=$B/%) $B/kernel/list
+$B/kernel_text.c: $(TEXTS) $(MADE_TEXTS:%=$B/%) $B/texts/list
 	$(Q){ echo '/* Made by the Makefile: the kernel text. */'; echo '#include "core/kernel/compiled.h"'; \
 	  i=0; for f in $(TEXTS) $(MADE_TEXTS:%=$B/%); do echo "static const unsigned char text_$$i[] = {"; \
 	    od -An -v -tu1 "$$f" | sed 's/^ *//; s/  */,/g; s/$$/,/'; echo '0};'; i=$$((i + 1)); done; \
@@ -261,10 +281,13 @@ $B/kernel_text.c: $(TEXTS) $(MADE_TEXTS:%=$B/%) $B/kernel/list
 	  i=0; for f in $(TEXTS) $(MADE_TEXTS); do echo "    {\"$$f\", (const char *)text_$$i},"; i=$$((i + 1)); done; \
 	  echo '    {0, 0},'; echo '};'; } > $@
 
-$B/kernel_table.o $B/kernel_text.o: $B/%.o: $B/%.c $B/flags | $B/.complete $(MADE_TEXTS:%=$B/%)
+$B/kernel_table.o $B/kernel_text.o $B/tests/kernel_table.o: $B/%.o: $B/%.c $B/flags | $B/.complete $(MADE_TEXTS:%=$B/%)
 	$(call say,CC)$(CC) $(HOST_FLAGS) $(CPPFLAGS) $(CFLAGS) $(DEP_FLAGS) -c -o $@ $<
 
-$(TEST_PROGRAMS): $B/tests/%: $B/tests/%.o $(TEST_SUPPORT:%.c=$B/%.o) $(LIB)
+$B/tests/libkernels.a: $(TEST_KERNEL_OBJECTS) $B/tests/objects
+	$(call say,AR)rm -f $@ && $(AR) rcs $@ $(TEST_KERNEL_OBJECTS)
+
+$(TEST_PROGRAMS): $B/tests/%: $B/tests/%.o $(TEST_OBJECTS) $(LIB)
 	$(call say,LINK)$(CC) $(SAN_FLAGS) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(CMOCKA_LIBS) $(LIBS)
 
 $(BENCH_PROGRAMS) $(EXAMPLE_PROGRAMS): $B/%: $B/%.o $(LIB)
@@ -339,12 +362,15 @@ uninstall:
 bundle: all
 	@+$(if $(filter-out 0,$(WITH_TESTS)),$(submake) tests)
 	@CC='$(CC)' LDFLAGS='$(LDFLAGS)' SAN_FLAGS='$(SAN_FLAGS)' tools/bundle $B '$(VERSION)' \
-	    '$(LIBS)' $(if $(filter-out 0,$(WITH_TESTS)),'$(CMOCKA_LIBS)')
+	    '$(LIBS)' $(if $(filter-out 0,$(WITH_TESTS)),'$(CMOCKA_LIBS)' '$(TEST_OBJECTS)')
 
 # Pages that are written from the program and the header.
 reference: program
 	$(PROGRAM) explain --all > docs/reference.md
 	tools/api core/shoal.h > docs/api.md
+
+lint:
+	@tools/lint
 
 clean:
 	rm -rf $(BUILD)
@@ -367,6 +393,7 @@ help:
 	@echo 'make bundle       a tarball with its libraries for machines that have none (WITH_TESTS=1: and the tests)'
 	@echo 'make examples     the programs of examples/'
 	@echo 'make reference    writes docs/reference.md and docs/api.md anew'
+	@echo 'make lint         the form of the sources: clang-format, 120 columns'
 	@echo 'make info         what this build and this machine can do'
 	@echo 'make deps         install the packages that are needed'
 	@echo 'make clean        remove $(BUILD)/'

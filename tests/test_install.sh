@@ -41,9 +41,18 @@ begin native_kernels
 out=$($make -s print-KERNEL_ARCHS KERNEL_ARCHS=native 2>&1)
 case $out in v3 | v4 | any) pass ;; *) fail "KERNEL_ARCHS=native is \"$out\"" ;; esac
 
-begin install_tree
 # An outer make's BUILD and SAN come through MAKEFLAGS.
 if [ -n "${MAKEFLAGS:-}" ]; then place=; else place=BUILD=$build; fi
+
+# What is compiled stays so: `install` and `bundle` after this build compile nothing, whatever the folder is called.
+begin nothing_is_compiled_twice
+again=$($make -n $place install 2>&1; $make -n $place bundle 2>&1)
+compiled=$(grep -E -- ' -c -o ' <<<"$again")
+if [ -n "$compiled" ]; then fail "compiled once more:" "$(head -n 3 <<<"$compiled" | cut -c 1-300)"
+elif [[ $again != *shoal.pc* || $again != *tools/bundle* ]]; then fail "$(tail -n 5 <<<"$again")"
+else pass; fi
+
+begin install_tree
 if $make install $place prefix="$prefix" DESTDIR= >"$scratch/log" 2>&1; then
     missing=
     for file in bin/shoal include/shoal.h lib/libshoal.a lib/libshoal.so lib/pkgconfig/shoal.pc share/shoal/configs \

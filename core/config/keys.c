@@ -13,7 +13,7 @@
 
 /* clang-format off */
 #define MODEL_WORD(name, r_max, doc) "|" #name
-#define MODEL_WORDS (SHOAL_BIG_MODEL_LIST(MODEL_WORD) + 1)
+#define MODEL_WORDS (&(SHOAL_BIG_MODEL_LIST(MODEL_WORD))[1])
 
 #define VALUE(section, type, name, dimension, initial, least, most, choices, otherwise, doc) \
     { section, SHOAL_KEY_VALUE, otherwise, { name, SHOAL_##type, dimension, initial, least, most, choices, doc } }
@@ -37,7 +37,7 @@
     VALUE("system.bodies", REAL, #name, dimension, initial, least, most, NULL, otherwise, doc),
 
 #define DISTRIBUTION_WORD(name, needs, doc) "|" #name
-#define DISTRIBUTION_WORDS (SHOAL_DISTRIBUTION_LIST(DISTRIBUTION_WORD) + 1) /* without the leading bar */
+#define DISTRIBUTION_WORDS (&(SHOAL_DISTRIBUTION_LIST(DISTRIBUTION_WORD))[1]) /* without the leading bar */
 
 const shoal_key shoal_keys[] = {
     /* bodies first: shoal_body_key relies on it */

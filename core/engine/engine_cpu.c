@@ -48,29 +48,61 @@ const char *shoal_cpu_arch(void)
     return wanted && arch_runs(wanted) ? wanted : cpu_arch();
 }
 
-/* The kernels for a choice: a fixed body count beats any, the widest lanes beat narrower ones. Those for any number
- * of bodies alone move tangent vectors. Those for a few systems advance one group of lanes, which is sooner done
- * with it than with two. */
-static const shoal_cpu_kernels *find_kernels(const shoal_kernel_choice *choice, int use)
+/* The best of a table for a choice: a fixed body count beats any, the widest lanes beat narrower ones. Those for any
+ * number of bodies alone move tangent vectors. */
+static const shoal_cpu_kernels *find_in(const shoal_cpu_kernels *const *table, const shoal_kernel_choice *choice,
+                                        int use)
 {
     const shoal_cpu_kernels *best = NULL;
     const char *arch = shoal_cpu_arch();
-    for (int i = 0; shoal_cpu_kernel_table[i]; i++) {
-        const shoal_cpu_kernels *c = shoal_cpu_kernel_table[i];
+    for (int i = 0; table && table[i]; i++) {
+        const shoal_cpu_kernels *c = table[i];
         bool fits = strcmp(c->arch, arch) == 0 && strcmp(c->propagator, choice->propagator->name) == 0 &&
                     (c->n_bodies == 0 ||
                      (c->n_bodies == choice->n_bodies && choice->form == SHOAL_FORM_PAIRS && !choice->variational)) &&
-                    (use == SHOAL_CPU_FEW || choice->lanes == 0 || c->lanes == choice->lanes) && c->use == use;
+                    (choice->lanes == 0 || c->lanes == choice->lanes) && c->use == use;
         if (fits && (!best || c->lanes > best->lanes || (c->lanes == best->lanes && c->n_bodies > best->n_bodies)))
             best = c;
     }
     return best;
 }
 
+/* Those of this build; one of four lanes may be there for a few systems alone. */
+static const shoal_cpu_kernels *find_kernels(const shoal_kernel_choice *choice, int use)
+{
+    const shoal_cpu_kernels *found = find_in(shoal_cpu_kernel_table, choice, use);
+    if (!found)
+        found = find_in(shoal_cpu_test_kernel_table, choice, use);
+    if (!found && use == SHOAL_CPU_MANY)
+        found = find_in(shoal_cpu_kernel_table, choice, SHOAL_CPU_FEW);
+    return found;
+}
+
+/* Those for a few systems advance one group of lanes, which is sooner done with it than with two. */
+static const shoal_cpu_kernels *find_few(const shoal_kernel_choice *choice)
+{
+    return choice->lanes == 0 && !choice->beside_gpu ? find_in(shoal_cpu_kernel_table, choice, SHOAL_CPU_FEW) : NULL;
+}
+
+/* No kernels have so many lanes: which widths there are. */
+static shoal_status no_kernels(shoal_context *context, const shoal_kernel_choice *choice, int lanes)
+{
+    char widths[32] = "";
+    shoal_kernel_choice other = *choice;
+    for (other.lanes = 1; other.lanes <= 8; other.lanes *= 2)
+        if (find_kernels(&other, SHOAL_CPU_MANY)) {
+            const size_t at = strlen(widths);
+            snprintf(widths + at, sizeof widths - at, "%s%d", at ? ", " : "", other.lanes);
+        }
+    return shoal_fail(context, SHOAL_E_UNSUPPORTED,
+                      "no CPU kernels of %s with %d lanes for %s in this build: it has %s", choice->propagator->name,
+                      lanes, shoal_cpu_arch(), widths[0] ? widths : "none");
+}
+
 static int native_lanes(void)
 {
     const char *arch = shoal_cpu_arch();
-    return strcmp(arch, "v4") == 0 ? 8 : strcmp(arch, "v3") == 0 ? 4 : 1;
+    return strcmp(arch, "v4") == 0 ? 8 : strcmp(arch, "v3") == 0 ? 4 : strcmp(arch, "neon") == 0 ? 2 : 1;
 }
 
 static const char *cpu_missing(void)
@@ -102,11 +134,10 @@ static shoal_status cpu_create(shoal_context *context, const shoal_kernel_choice
             return status;
     } else {
         kernels = find_kernels(&wanted, choice->beside_gpu ? SHOAL_CPU_BESIDE_GPU : SHOAL_CPU_MANY);
-        few = choice->lanes == 0 && !choice->beside_gpu ? find_kernels(&wanted, SHOAL_CPU_FEW) : NULL;
+        few = find_few(choice);
     }
     if (!kernels)
-        return shoal_fail(context, SHOAL_E_UNSUPPORTED, "no CPU kernels of %s with %d lanes for %s in this build",
-                          choice->propagator->name, wanted.lanes, shoal_cpu_arch());
+        return no_kernels(context, choice, wanted.lanes);
     shoal_engine *e = calloc(1, sizeof *e);
     if (!e)
         return shoal_fail(context, SHOAL_E_MEMORY, "out of memory");

@@ -140,7 +140,7 @@ typedef struct shoal_config {
 shoal_status shoal_config_open(shoal_context *context, const char *path, const char *text, int n_overrides,
                                const char *const *overrides, shoal_config *config);
 void shoal_config_close(shoal_config *config);
-/* libconfig reads a text, or the file at path for NULL; false: its error is in the tree. The thread keeps its locale. */
+/* libconfig reads a text, or for NULL the file at path; false: its error is in the tree. The locale stays. */
 bool shoal_config_parse(config_t *tree, const char *path, const char *text);
 /* The path of a file that a config names, which may be relative to the config's folder; malloc'd, NULL when memory
  * is out. */

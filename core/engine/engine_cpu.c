@@ -102,7 +102,7 @@ static shoal_status no_kernels(shoal_context *context, const shoal_kernel_choice
 static int native_lanes(void)
 {
     const char *arch = shoal_cpu_arch();
-    return strcmp(arch, "v4") == 0 ? 8 : strcmp(arch, "v3") == 0 ? 4 : strcmp(arch, "neon") == 0 ? 2 : 1;
+    return strcmp(arch, "v4") == 0 ? 8 : strcmp(arch, "v3") == 0 ? 4 : 1;
 }
 
 static const char *cpu_missing(void)

@@ -55,12 +55,28 @@ void *shoal_allocate(size_t n_items, size_t item_size);
 /* Wall time in seconds since some moment. */
 double shoal_seconds(void);
 
+/* ---- number.c ---------------------------------------------------------------------------------------------------- */
+
+enum { SHOAL_NUMBER_SIZE = 32 };
+/* The shortest digits, from 15 on, that are read back as the same double: 0.1, not 0.10000000000000001. Returns
+ * text. */
+const char *shoal_number_print(char text[SHOAL_NUMBER_SIZE], double value);
+/* As strtod in the locale "C". */
+double shoal_number_read(const char *text, char **end);
+/* Between the two, what this thread prints and reads has decimal points; `begin` returns what `end` takes. */
+void *shoal_numbers_begin(void);
+void shoal_numbers_end(void *before);
+
 /* ---- files.c ----------------------------------------------------------------------------------------------------- */
 
 /* Whether path is there and a device, a pipe or a folder: a rename would replace the former two by a file. */
 bool shoal_not_a_file(const char *path);
 /* Write all of it to an open file, whatever interrupts. */
 bool shoal_write_all(int file, const void *data, size_t size);
+/* The entry of a file in its folder reaches the disk: after it was made or renamed. False with errno. */
+bool shoal_sync_folder(const char *path);
+/* Bytes to a new file beside path, synced, then renamed to path: it is complete or as it was. False with errno. */
+bool shoal_replace_file(const char *path, const void *data, size_t size);
 /* Characters of a file's name without its extension. */
 int shoal_name_stem(const char *file);
 

@@ -62,7 +62,7 @@ static bool find_gm(const char *line, double *gm)
             continue;
         const char *number = equals + 1 + strspn(equals + 1, " ");
         char *end;
-        *gm = strtod(number, &end);
+        *gm = shoal_number_read(number, &end);
         if (end == number)
             *gm = strncmp(number, "n.a.", 4) == 0 ? 0 : NAN;
         return !isnan(*gm);
@@ -120,7 +120,7 @@ static int scan(const char *text, double number[6], int n)
 {
     while (n < 6 && *(text += strcspn(text, "+-.0123456789"))) {
         char *end;
-        number[n] = strtod(text, &end);
+        number[n] = shoal_number_read(text, &end);
         n += end != text;
         text = end != text ? end : text + 1;
     }
@@ -133,7 +133,7 @@ static shoal_status read_vector(horizons_reader *r, double number[6])
     shoal_table *table = r->table;
     while (shoal_lines_next(&r->lines) && !strstr(r->lines.text, "$$EOE")) {
         char *text = r->lines.text, *end;
-        const double date = strtod(text, &end);
+        const double date = shoal_number_read(text, &end);
         if (end == text || date < 1e5) /* a later line of another vector */
             continue;
         if (isnan(r->date))

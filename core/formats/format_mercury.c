@@ -204,7 +204,9 @@ static shoal_status mercury_write(const shoal_table *table, FILE *out)
     const char *number = strchr(table->epoch, ' ');
     const bool counted = strncmp(table->epoch, "JD ", 3) == 0 || strncmp(table->epoch, "BJD", 3) == 0 ||
                          strncmp(table->epoch, "day ", 4) == 0;
-    double day = strncmp(table->epoch, "J2000", 5) == 0 ? 2451545.0 : counted && number ? strtod(number, NULL) : 0;
+    double day = strncmp(table->epoch, "J2000", 5) == 0 ? 2451545.0
+                 : counted && number                    ? shoal_number_read(number, NULL)
+                                                        : 0;
     if (table->n_systems != 1)
         return shoal_fail(table->context, SHOAL_E_INPUT,
                           "%s: %ld systems: expected one, which --system chooses: MERCURY's "

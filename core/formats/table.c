@@ -388,6 +388,6 @@ bool shoal_number(const char *text, double *value)
     char *fortran = strpbrk(copy, "dD");
     if (fortran)
         *fortran = 'e';
-    *value = strtod(copy, &end);
+    *value = shoal_number_read(copy, &end);
     return end != copy && !*end && isfinite(*value);
 }

@@ -32,7 +32,7 @@ static shoal_status read_settings(shoal_context *context, const char *plug, cons
                 return shoal_fail(context, SHOAL_E_USAGE, "%s.%s = '%s': expected %s%s", plug, parameters[i].name,
                                   settings[s].choice, parameters[i].choices ? "one of " : "a number",
                                   parameters[i].choices ? parameters[i].choices : "");
-            values[i] = parameters[i].type == SHOAL_CHOICE ? choice : strtod(settings[s].choice, NULL);
+            values[i] = parameters[i].type == SHOAL_CHOICE ? choice : shoal_number_read(settings[s].choice, NULL);
         }
     }
     for (int i = 0; i < n_parameters; i++) {

@@ -2,7 +2,7 @@
  *
  * query.c: results as CSV for people and scripts: a table of states, that of the systems, and that of their events.
  *
- * Numbers have 17 significant digits, so that reading them back gives the same bits; NaN, which stands for "nothing
+ * Numbers have the digits that give the same bits when they are read back; NaN, which stands for "nothing
  * computed it", is an empty field. Names are quoted where they would break a line apart (RFC 4180).
  */
 #include <errno.h>
@@ -26,16 +26,11 @@ static void print_text(FILE *out, const char *text)
     fputc('"', out);
 }
 
-/* Digits that are read back as the same double: 0.1, not 0.10000000000000001. */
 static void print_number(FILE *out, double value)
 {
-    if (isnan(value))
-        return;
-    char text[32];
-    snprintf(text, sizeof text, "%.15g", value);
-    if (strtod(text, NULL) != value)
-        snprintf(text, sizeof text, "%.17g", value);
-    fputs(text, out);
+    char text[SHOAL_NUMBER_SIZE];
+    if (!isnan(value))
+        fputs(shoal_number_print(text, value), out);
 }
 
 /* ---- states and orbits ------------------------------------------------------------------------------------------- */

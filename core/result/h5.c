@@ -23,16 +23,32 @@ void shoal_h5_quiet(void)
     H5Eset_auto2(H5E_DEFAULT, NULL, NULL);
 }
 
+/* HDF5 prints nothing while this file is open: what the program had it print is put back when it is closed. */
+static void h5_begin(shoal_h5 *h5, shoal_context *context, const char *path)
+{
+    *h5 = (shoal_h5){.context = context, .path = path, .file = H5I_INVALID_HID};
+    H5Eget_auto2(H5E_DEFAULT, &h5->printer, &h5->printer_data);
+    H5Eset_auto2(H5E_DEFAULT, NULL, NULL);
+}
+
+static void h5_end(shoal_h5 *h5)
+{
+    H5Eclear2(H5E_DEFAULT);
+    H5Eset_auto2(H5E_DEFAULT, h5->printer, h5->printer_data);
+}
+
 shoal_status shoal_h5_create(shoal_context *context, const char *path, shoal_h5 *h5)
 {
-    *h5 = (shoal_h5){context, path, H5I_INVALID_HID};
-    shoal_h5_quiet();
+    h5_begin(h5, context, path);
     const hid_t access = H5Pcreate(H5P_FILE_ACCESS);
     if (access >= 0 && H5Pset_fapl_core(access, 1 << 20, 0) >= 0)
         h5->file = H5Fcreate(path, H5F_ACC_TRUNC, H5P_DEFAULT, access);
     if (access >= 0)
         H5Pclose(access);
-    return h5->file >= 0 ? SHOAL_OK : shoal_fail(context, SHOAL_E_MEMORY, "%s: no memory for the file", path);
+    if (h5->file >= 0)
+        return SHOAL_OK;
+    h5_end(h5);
+    return shoal_fail(context, SHOAL_E_MEMORY, "%s: no memory for the file", path);
 }
 
 shoal_status shoal_h5_group(shoal_h5 *h5, const char *group)
@@ -134,23 +150,11 @@ static shoal_status image(shoal_h5 *h5, shoal_status status, void **bytes, size_
 
 shoal_status shoal_h5_save(shoal_h5 *h5, shoal_status status)
 {
-    char temporary[PATH_MAX];
     void *bytes;
     size_t size = 0;
     status = image(h5, status, &bytes, &size);
-    if (!status) {
-        snprintf(temporary, sizeof temporary, "%s.tmp.%ld", h5->path, (long)getpid());
-        const int file = open(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-        bool good = file >= 0 && shoal_write_all(file, bytes, size) && fsync(file) == 0;
-        const int why = errno;
-        if (file >= 0)
-            good = (close(file) == 0) & good;
-        errno = good ? 0 : why;
-        if (!good || rename(temporary, h5->path) != 0) {
-            status = shoal_fail(h5->context, SHOAL_E_FILE, "%s: cannot be written: %s", h5->path, strerror(errno));
-            unlink(temporary);
-        }
-    }
+    if (!status && !shoal_replace_file(h5->path, bytes, size))
+        status = shoal_fail(h5->context, SHOAL_E_FILE, "%s: cannot be written: %s", h5->path, strerror(errno));
     free(bytes);
     return status;
 }
@@ -170,21 +174,25 @@ shoal_status shoal_h5_print(shoal_h5 *h5, shoal_status status, FILE *out)
 
 shoal_status shoal_h5_open(shoal_context *context, const char *path, shoal_h5 *h5)
 {
-    *h5 = (shoal_h5){context, path, H5I_INVALID_HID};
-    shoal_h5_quiet();
+    h5_begin(h5, context, path);
     errno = 0;
+    shoal_status status = SHOAL_OK;
     if (access(path, R_OK) != 0)
-        return shoal_fail(context, SHOAL_E_FILE, "%s: cannot be read: %s", path, strerror(errno));
-    h5->file = H5Fopen(path, H5F_ACC_RDONLY, H5P_DEFAULT);
-    return h5->file >= 0 ? SHOAL_OK
-                         : shoal_fail(context, SHOAL_E_INPUT, "%s: expected an HDF5 file, and a whole one", path);
+        status = shoal_fail(context, SHOAL_E_FILE, "%s: cannot be read: %s", path, strerror(errno));
+    else if ((h5->file = H5Fopen(path, H5F_ACC_RDONLY, H5P_DEFAULT)) < 0)
+        status = shoal_fail(context, SHOAL_E_INPUT, "%s: expected an HDF5 file, and a whole one", path);
+    if (status)
+        h5_end(h5);
+    return status;
 }
 
 void shoal_h5_close(shoal_h5 *h5)
 {
-    if (h5->file >= 0)
-        H5Fclose(h5->file);
+    if (h5->file < 0)
+        return;
+    H5Fclose(h5->file);
     h5->file = H5I_INVALID_HID;
+    h5_end(h5);
 }
 
 bool shoal_h5_has(const shoal_h5 *h5, const char *object)

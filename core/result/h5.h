@@ -14,6 +14,8 @@ typedef struct shoal_h5 {
     shoal_context *context;
     const char *path; /* borrowed; in messages */
     hid_t file;
+    H5E_auto2_t printer; /* what the program has HDF5 print errors with */
+    void *printer_data;
 } shoal_h5;
 
 /* A file in memory; then its parts; then saved, or written to an open file. HDF5 does not survive a full disk. */

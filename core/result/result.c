@@ -129,6 +129,19 @@ static void *field_allocate(const shoal_field *field, const shoal_result *result
     return data;
 }
 
+void shoal_field_clear(shoal_result *result, const shoal_field *field)
+{
+    const size_t n_rows = (size_t)shoal_field_rows(field, result),
+                 items = n_rows * shoal_field_row_items(field, result);
+    void *data = shoal_field_data(result, field);
+    if (!items || !(field->when & (SNAPSHOT | EVENT)))
+        return; /* those of systems begin so */
+    memset(data, field->type == SHOAL_FIELD_INDEX ? 0xff : 0, items * shoal_field_item_size(field));
+    if (field->type == SHOAL_FIELD_DOUBLE || field->type == SHOAL_FIELD_STATES)
+        for (size_t i = 0; i < items; i++)
+            ((double *)data)[i] = NAN;
+}
+
 shoal_status shoal_result_create(shoal_context *context, long n_systems, int n_bodies, int n_columns,
                                  shoal_result **result)
 {

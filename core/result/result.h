@@ -152,6 +152,9 @@ extern const int shoal_result_n_attributes;
 size_t shoal_field_item_size(const shoal_field *field);
 size_t shoal_field_row_items(const shoal_field *field, const shoal_result *result);
 
+/* All rows of a field as they are where nothing is known: NaN, -1 or 0; of a system its number, or all bodies. */
+void shoal_field_clear(shoal_result *result, const shoal_field *field);
+
 /* The array of a field. */
 static inline void *shoal_field_data(const shoal_result *result, const shoal_field *field)
 {

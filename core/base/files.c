@@ -74,6 +74,17 @@ bool shoal_replace_file(const char *path, const void *data, size_t size)
     return done;
 }
 
+void shoal_print_csv(FILE *out, const char *text)
+{
+    const bool quoted = strpbrk(text, ",\"\r\n") || *text == ' ' || *text == '#';
+    if (quoted)
+        fputc('"', out);
+    for (; *text; text++)
+        fputs(*text == '"' ? "\"\"" : (const char[]){*text, '\0'}, out);
+    if (quoted)
+        fputc('"', out);
+}
+
 int shoal_name_stem(const char *file)
 {
     const char *slash = strrchr(file, '/'), *dot = strrchr(file, '.');

@@ -215,17 +215,6 @@ shoal_status shoal_csv_columns(shoal_context *context, const char *path, int n, 
     return shoal_lines_close(&lines, status);
 }
 
-static void write_name(FILE *out, const char *name)
-{
-    const bool quoted = strpbrk(name, ",\"") || *name == ' ' || *name == '#';
-    if (quoted)
-        fputc('"', out);
-    for (; *name; name++)
-        fprintf(out, *name == '"' ? "\"\"" : "%c", *name);
-    if (quoted)
-        fputc('"', out);
-}
-
 shoal_status shoal_csv_write(const shoal_table *table, FILE *out)
 {
     char units[SHOAL_UNITS_TEXT], number[SHOAL_NUMBER_SIZE];
@@ -248,7 +237,7 @@ shoal_status shoal_csv_write(const shoal_table *table, FILE *out)
         for (int i = 0; i < table->systems[s].n_bodies; i++) {
             const shoal_body *b = &table->bodies[table->systems[s].first + i];
             fprintf(out, "%lld,%d,", (long long)table->systems[s].id, i);
-            write_name(out, table->names[i]);
+            shoal_print_csv(out, table->names[i]);
             const double values[] = {b->m, b->x, b->y, b->z, b->vx, b->vy, b->vz, b->r};
             for (int q = 0; q < SHOAL_COUNT(values) - !radii; q++)
                 fprintf(out, ",%s", shoal_number_print(number, values[q]));

@@ -203,6 +203,7 @@ static shoal_status read_file(horizons_reader *r, const char *file)
 static shoal_status horizons_read(shoal_table *table, int n_files, char *const *files,
                                   const shoal_convert_options *options)
 {
+    char number[SHOAL_NUMBER_SIZE];
     static const char *const names[] = {"KM-S", "KM-D", "AU-D"}, *const texts[] = {"km, Msun, s", "km, Msun, day",
                                                                                    "AU, Msun, day"};
     horizons_reader r = {
@@ -227,7 +228,7 @@ static shoal_status horizons_read(shoal_table *table, int n_files, char *const *
         status = shoal_units_parse(table->context, texts[found], &table->units);
     if (!status && !r.has_centre && isnan(options->central_mass) && !strstr(r.centre, "arycenter"))
         fprintf(options->notes, "no file is of %s, the centre: it is not in the system (--central-mass)\n", r.centre);
-    snprintf(table->epoch, sizeof table->epoch, "JD %.17g TDB", r.date);
+    snprintf(table->epoch, sizeof table->epoch, "JD %s TDB", shoal_number_print(number, r.date));
     return status;
 }
 

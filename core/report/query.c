@@ -11,21 +11,6 @@
 
 #include "core/report/report.h"
 
-static void print_text(FILE *out, const char *text)
-{
-    if (!strpbrk(text, ",\"\r\n")) {
-        fputs(text, out);
-        return;
-    }
-    fputc('"', out);
-    for (; *text; text++) {
-        if (*text == '"')
-            fputc('"', out);
-        fputc(*text, out);
-    }
-    fputc('"', out);
-}
-
 static void print_number(FILE *out, double value)
 {
     char text[SHOAL_NUMBER_SIZE];
@@ -47,7 +32,7 @@ static shoal_status check_written(shoal_context *context, FILE *out)
 static void print_body(FILE *out, const shoal_result *result, long system, int body, double time)
 {
     fprintf(out, "%lld,%d,", (long long)result->id[system], body);
-    print_text(out, result->body_name[body]);
+    shoal_print_csv(out, result->body_name[body]);
     fputc(',', out);
     print_number(out, time);
 }
@@ -178,7 +163,7 @@ static void print_field(FILE *out, const shoal_result *result, const shoal_field
     case SHOAL_FIELD_INDEX:
         index = ((const int *)data)[row];
         if (index >= 0)
-            print_text(out, result->body_name[index]);
+            shoal_print_csv(out, result->body_name[index]);
         break;
     case SHOAL_FIELD_DOUBLE: print_number(out, ((const double *)data)[row]); break;
     case SHOAL_FIELD_STATES: /* has a table of its own */ break;
@@ -217,7 +202,7 @@ shoal_status shoal_query_systems(shoal_context *context, const shoal_result *res
         for (int c = 0; c < result->n_columns; c++) {
             fputc(',', out);
             if (s < 0)
-                print_text(out, result->columns[c].name);
+                shoal_print_csv(out, result->columns[c].name);
             else
                 print_number(out, result->columns[c].value[s]);
         }

@@ -11,6 +11,7 @@
 
 #include "result_fixture.h"
 #include "core/report/report.h"
+#include "core/result/h5.h"
 #include "core/study/study.h"
 
 #include <hdf5.h>
@@ -167,10 +168,34 @@ static void decimal_commas(void **state)
     }
 }
 
+/* What the program has HDF5 print errors with stays, whether a file can be read or not. */
+static void printing_of_errors(void **state)
+{
+    const fixture *at = *state;
+    const char *const paths[] = {"tests/data/format_2.h5", "tests/data/format_2.cfg", "tests/data/none"};
+    H5E_auto2_t old_function, function;
+    void *old_data, *data;
+    shoal_h5 h5;
+    H5Eget_auto2(H5E_DEFAULT, &old_function, &old_data);
+    H5Eset_auto2(H5E_DEFAULT, printer, &h5);
+    for (int i = 0; i < SHOAL_COUNT(paths) + 1; i++) {
+        const shoal_status status = i < SHOAL_COUNT(paths) ? shoal_h5_open(at->context, paths[i], &h5)
+                                                           : shoal_h5_create(at->context, at->path, &h5);
+        assert_int_equal(status == SHOAL_OK, i == 0 || i == SHOAL_COUNT(paths));
+        if (i == SHOAL_COUNT(paths))
+            assert_int_equal(shoal_h5_save(&h5, SHOAL_OK), SHOAL_OK);
+        else
+            shoal_h5_close(&h5);
+        H5Eget_auto2(H5E_DEFAULT, &function, &data);
+        assert_true(function == printer && data == &h5);
+    }
+    H5Eset_auto2(H5E_DEFAULT, old_function, old_data);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, fixture_setup, fixture_teardown)
     const struct CMUnitTest tests[] = {TEST(result_of_format_2), TEST(journal_of_format_2), TEST(newer_format),
-                                       TEST(decimal_commas)};
+                                       TEST(decimal_commas), TEST(printing_of_errors)};
     return cmocka_run_group_tests_name("old_files", tests, NULL, NULL);
 }

@@ -191,11 +191,11 @@ static char *run_and_rerun(const fixture *at, int n_callbacks)
         assert_int_equal(shoal_store_read(at->context, at->path, &read), SHOAL_OK);
         fputs(read->config_text, out);
         fputs(read->plan_line, out);
-        const shoal_point point = shoal_point_begin(); /* as the program has it */
+        void *numbers = shoal_numbers_begin(); /* as the program has it */
         const shoal_selection all = {.last = LONG_MAX};
         assert_int_equal(shoal_query_systems(at->context, read, &all, out), SHOAL_OK);
         assert_int_equal(shoal_query_events(at->context, read, &all, NULL, out), SHOAL_OK);
-        shoal_point_end(point);
+        shoal_numbers_end(numbers);
     }
     shoal_result_destroy(&read);
     fclose(out);

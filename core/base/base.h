@@ -6,7 +6,6 @@
 #ifndef SHOAL_BASE_H
 #define SHOAL_BASE_H
 
-#include <locale.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -85,16 +84,17 @@ void *shoal_allocate(size_t n_items, size_t item_size);
 /* Wall time in seconds since some moment. */
 double shoal_seconds(void);
 
-/* ---- point.c ----------------------------------------------------------------------------------------------------- */
+/* ---- number.c ---------------------------------------------------------------------------------------------------- */
 
-/* The locale of a thread while the library reads or writes numbers as text, and the one before. */
-typedef struct shoal_point {
-    locale_t own, before;
-} shoal_point;
-
-/* From begin to end the calling thread has a decimal point; all else of its locale is as it was. */
-shoal_point shoal_point_begin(void);
-void shoal_point_end(shoal_point point);
+enum { SHOAL_NUMBER_SIZE = 32 };
+/* 15 digits, or 17 where these are not read back as the same double: 0.1, not 0.10000000000000001. Returns text. */
+const char *shoal_number_print(char text[SHOAL_NUMBER_SIZE], double value);
+/* As strtod in the locale "C". */
+double shoal_number_read(const char *text, char **end);
+/* Between the two, what this thread prints and reads has decimal points. `begin` returns what `end` takes: the locale
+ * of before. */
+void *shoal_numbers_begin(void);
+void shoal_numbers_end(void *before);
 
 /* ---- files.c ----------------------------------------------------------------------------------------------------- */
 
@@ -102,6 +102,12 @@ void shoal_point_end(shoal_point point);
 bool shoal_not_a_file(const char *path);
 /* Write all of it to an open file, whatever interrupts. */
 bool shoal_write_all(int file, const void *data, size_t size);
+/* The entry of a file in its folder reaches the disk: after it was made or renamed. False with errno. */
+bool shoal_sync_folder(const char *path);
+/* Bytes to a new file beside path, synced, then renamed to path: it is complete or as it was. False with errno. */
+bool shoal_replace_file(const char *path, const void *data, size_t size);
+/* A text as a field of a CSV table, quoted where it would break the line apart (RFC 4180) or be taken for a comment. */
+void shoal_print_csv(FILE *out, const char *text);
 /* Characters of a file's name without its extension. */
 int shoal_name_stem(const char *file);
 

@@ -35,7 +35,9 @@ shoal_status shoal_fail(shoal_context *context, shoal_status status, const char 
     char message[SHOAL_MESSAGE_SIZE];
     va_list arguments;
     va_start(arguments, format);
+    void *numbers = shoal_numbers_begin();
     vsnprintf(message, sizeof message, format, arguments);
+    shoal_numbers_end(numbers);
     va_end(arguments);
     size_t length = strlen(message);
     while (length > 0 && isspace((unsigned char)message[length - 1]))

@@ -198,7 +198,7 @@ shoal_status shoal_units_parse(shoal_context *context, const char *text, shoal_u
             *--end = '\0';
         if (word[0] == 'G' && strchr(" =", word[1]) && word[1]) {
             word += 1 + strspn(word + 1, " =");
-            G = strtod(word, &end);
+            G = shoal_number_read(word, &end);
             if (end == word || *end)
                 return shoal_fail(context, SHOAL_E_INPUT, "units: G = %s: expected a number", word);
         } else if (n < 3 && *word) {
@@ -216,6 +216,7 @@ shoal_status shoal_units_parse(shoal_context *context, const char *text, shoal_u
 
 void shoal_units_print(const shoal_units *units, char text[SHOAL_UNITS_TEXT])
 {
+    char G[SHOAL_NUMBER_SIZE];
     shoal_units derived;
     const bool named = shoal_units_init(NULL, units->length_name, units->mass_name, units->time_name, NAN, &derived) ==
                        SHOAL_OK;
@@ -223,7 +224,7 @@ void shoal_units_print(const shoal_units *units, char text[SHOAL_UNITS_TEXT])
     if (named && n < SHOAL_UNITS_TEXT)
         n += snprintf(text + n, SHOAL_UNITS_TEXT - (size_t)n, ", %s", units->time_name);
     if ((!named || derived.time != units->time) && n < SHOAL_UNITS_TEXT)
-        snprintf(text + n, SHOAL_UNITS_TEXT - (size_t)n, ", G = %.17g", units->G);
+        snprintf(text + n, SHOAL_UNITS_TEXT - (size_t)n, ", G = %s", shoal_number_print(G, units->G));
 }
 
 double shoal_units_factor(const shoal_units *units, const char *dimension)
@@ -253,8 +254,10 @@ double shoal_units_time(const shoal_units *units, double t)
         written = digits < 0 ? nearbyint(exact / power) * power : nearbyint(exact * power) / power;
     } else if (isfinite(exact)) {
         char text[32];
+        void *numbers = shoal_numbers_begin();
         snprintf(text, sizeof text, "%.15g", exact);
         written = strtod(text, NULL);
+        shoal_numbers_end(numbers);
     }
     return fabs(written - exact) <= 4 * DBL_EPSILON * size ? written : exact;
 }

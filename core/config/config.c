@@ -11,6 +11,7 @@
 #define _GNU_SOURCE 1
 #include <errno.h>
 #include <libgen.h>
+#include <locale.h>
 #include <limits.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -35,12 +36,8 @@ bool shoal_config_parse(config_t *tree, const char *path, const char *text)
 /* The shortest decimal that is read back as the same double, with a mark that it is no integer. */
 static void write_real(FILE *out, double value)
 {
-    char text[40];
-    for (int digits = 15; digits <= 17; digits++) {
-        snprintf(text, sizeof text, "%.*g", digits, value);
-        if (strtod(text, NULL) == value)
-            break;
-    }
+    char text[SHOAL_NUMBER_SIZE];
+    shoal_number_print(text, value);
     fprintf(out, "%s%s", text, strpbrk(text, ".en") ? "" : ".0");
 }
 
@@ -249,6 +246,7 @@ void shoal_config_difference(const char *first, const char *second, char *text, 
     config_t a, b;
     FILE *out = fmemopen(text, size, "w");
     memset(text, 0, size);
+    void *numbers = shoal_numbers_begin();
     config_init(&a);
     config_init(&b);
     if (out && shoal_config_parse(&a, NULL, first) && shoal_config_parse(&b, NULL, second) &&
@@ -259,6 +257,7 @@ void shoal_config_difference(const char *first, const char *second, char *text, 
     text[size - 1] = '\0';
     config_destroy(&a);
     config_destroy(&b);
+    shoal_numbers_end(numbers);
 }
 
 shoal_status shoal_config_fail(const shoal_config *config, const config_setting_t *setting, const char *member,
@@ -988,6 +987,7 @@ shoal_status shoal_config_open(shoal_context *context, const char *path, const c
     *config = (shoal_config){.context = context, .path = path};
     config_init(&config->tree);
 
+    void *numbers = shoal_numbers_begin(); /* libconfig reads them as the locale has them */
     char *copy = strdup(path);
     if (!copy) {
         status = shoal_fail(context, SHOAL_E_MEMORY, "%s: out of memory", path);
@@ -1028,9 +1028,11 @@ shoal_status shoal_config_open(shoal_context *context, const char *path, const c
         (status = check_group(config, config_root_setting(&config->tree), config->big ? "big" : "")))
         goto fail;
     free(copy);
+    shoal_numbers_end(numbers);
     return SHOAL_OK;
 fail:
     free(copy);
+    shoal_numbers_end(numbers);
     shoal_config_close(config);
     return status;
 }

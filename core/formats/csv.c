@@ -215,20 +215,9 @@ shoal_status shoal_csv_columns(shoal_context *context, const char *path, int n, 
     return shoal_lines_close(&lines, status);
 }
 
-static void write_name(FILE *out, const char *name)
-{
-    const bool quoted = strpbrk(name, ",\"") || *name == ' ' || *name == '#';
-    if (quoted)
-        fputc('"', out);
-    for (; *name; name++)
-        fprintf(out, *name == '"' ? "\"\"" : "%c", *name);
-    if (quoted)
-        fputc('"', out);
-}
-
 shoal_status shoal_csv_write(const shoal_table *table, FILE *out)
 {
-    char units[SHOAL_UNITS_TEXT];
+    char units[SHOAL_UNITS_TEXT], number[SHOAL_NUMBER_SIZE];
     bool radii = false, one_time = !isnan(table->systems[0].time);
     for (long i = 0; i < table->n_bodies; i++)
         radii |= table->bodies[i].r > 0;
@@ -239,7 +228,7 @@ shoal_status shoal_csv_write(const shoal_table *table, FILE *out)
     if (*table->epoch)
         fprintf(out, "# epoch: %s\n", table->epoch);
     if (one_time)
-        fprintf(out, "# time: %.17g\n", table->systems[0].time);
+        fprintf(out, "# time: %s\n", shoal_number_print(number, table->systems[0].time));
     for (long s = 0; s < table->n_systems; s++)
         if (*table->systems[s].label)
             fprintf(out, "# system %lld is %s\n", (long long)table->systems[s].id, table->systems[s].label);
@@ -248,10 +237,10 @@ shoal_status shoal_csv_write(const shoal_table *table, FILE *out)
         for (int i = 0; i < table->systems[s].n_bodies; i++) {
             const shoal_body *b = &table->bodies[table->systems[s].first + i];
             fprintf(out, "%lld,%d,", (long long)table->systems[s].id, i);
-            write_name(out, table->names[i]);
-            fprintf(out, ",%.17g,%.17g,%.17g,%.17g,%.17g,%.17g,%.17g", b->m, b->x, b->y, b->z, b->vx, b->vy, b->vz);
-            if (radii)
-                fprintf(out, ",%.17g", b->r);
+            shoal_print_csv(out, table->names[i]);
+            const double values[] = {b->m, b->x, b->y, b->z, b->vx, b->vy, b->vz, b->r};
+            for (int q = 0; q < SHOAL_COUNT(values) - !radii; q++)
+                fprintf(out, ",%s", shoal_number_print(number, values[q]));
             fputc('\n', out);
         }
     return SHOAL_OK;

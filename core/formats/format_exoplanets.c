@@ -251,6 +251,7 @@ static shoal_status add_system(catalogue *c, planet *planets, int n, bool alone)
 static shoal_status exoplanets_read(shoal_table *table, int n_files, char *const *files,
                                     const shoal_convert_options *options)
 {
+    char number[SHOAL_NUMBER_SIZE];
     (void)n_files;
     catalogue c = {.table = table, .options = options};
     shoal_lines lines;
@@ -281,7 +282,8 @@ static shoal_status exoplanets_read(shoal_table *table, int n_files, char *const
             continue;
         status = add_system(&c, &c.planets[i], (int)n, n == c.n_planets);
     }
-    snprintf(table->epoch, sizeof table->epoch, "BJD %.17g", isnan(options->epoch) ? 2451545.0 : options->epoch);
+    snprintf(table->epoch, sizeof table->epoch, "BJD %s",
+             shoal_number_print(number, isnan(options->epoch) ? 2451545.0 : options->epoch));
     free(c.planets);
     return status;
 }

@@ -62,7 +62,7 @@ static bool find_gm(const char *line, double *gm)
             continue;
         const char *number = equals + 1 + strspn(equals + 1, " ");
         char *end;
-        *gm = strtod(number, &end);
+        *gm = shoal_number_read(number, &end);
         if (end == number)
             *gm = strncmp(number, "n.a.", 4) == 0 ? 0 : NAN;
         return !isnan(*gm);
@@ -120,7 +120,7 @@ static int scan(const char *text, double number[6], int n)
 {
     while (n < 6 && *(text += strcspn(text, "+-.0123456789"))) {
         char *end;
-        number[n] = strtod(text, &end);
+        number[n] = shoal_number_read(text, &end);
         n += end != text;
         text = end != text ? end : text + 1;
     }
@@ -133,7 +133,7 @@ static shoal_status read_vector(horizons_reader *r, double number[6])
     shoal_table *table = r->table;
     while (shoal_lines_next(&r->lines) && !strstr(r->lines.text, "$$EOE")) {
         char *text = r->lines.text, *end;
-        const double date = strtod(text, &end);
+        const double date = shoal_number_read(text, &end);
         if (end == text || date < 1e5) /* a later line of another vector */
             continue;
         if (isnan(r->date))
@@ -203,6 +203,7 @@ static shoal_status read_file(horizons_reader *r, const char *file)
 static shoal_status horizons_read(shoal_table *table, int n_files, char *const *files,
                                   const shoal_convert_options *options)
 {
+    char number[SHOAL_NUMBER_SIZE];
     static const char *const names[] = {"KM-S", "KM-D", "AU-D"}, *const texts[] = {"km, Msun, s", "km, Msun, day",
                                                                                    "AU, Msun, day"};
     horizons_reader r = {
@@ -227,7 +228,7 @@ static shoal_status horizons_read(shoal_table *table, int n_files, char *const *
         status = shoal_units_parse(table->context, texts[found], &table->units);
     if (!status && !r.has_centre && isnan(options->central_mass) && !strstr(r.centre, "arycenter"))
         fprintf(options->notes, "no file is of %s, the centre: it is not in the system (--central-mass)\n", r.centre);
-    snprintf(table->epoch, sizeof table->epoch, "JD %.17g TDB", r.date);
+    snprintf(table->epoch, sizeof table->epoch, "JD %s TDB", shoal_number_print(number, r.date));
     return status;
 }
 

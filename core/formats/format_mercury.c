@@ -179,6 +179,7 @@ static shoal_status read_file(mercury_reader *r, const char *file, bool first)
 static shoal_status mercury_read(shoal_table *table, int n_files, char *const *files,
                                  const shoal_convert_options *options)
 {
+    char number[SHOAL_NUMBER_SIZE];
     mercury_reader r = {.table = table, .options = options, .mass = NAN};
     shoal_status status = shoal_units_parse(table->context, UNITS, &table->units);
     if (!status)
@@ -191,7 +192,8 @@ static shoal_status mercury_read(shoal_table *table, int n_files, char *const *f
     }
     for (int i = 0; i < n_files && !status; i++)
         status = read_file(&r, files[i], i == 0);
-    snprintf(table->epoch, sizeof table->epoch, "%s%.17g", r.epoch > 1e6 ? "JD " : "day ", r.epoch);
+    snprintf(table->epoch, sizeof table->epoch, "%s%s", r.epoch > 1e6 ? "JD " : "day ",
+             shoal_number_print(number, r.epoch));
     if (r.n_ignored && !status)
         fprintf(options->notes, "%ld bodies have a spin or forces of their own (a1, a2, a3, b): left out\n",
                 r.n_ignored);
@@ -204,7 +206,9 @@ static shoal_status mercury_write(const shoal_table *table, FILE *out)
     const char *number = strchr(table->epoch, ' ');
     const bool counted = strncmp(table->epoch, "JD ", 3) == 0 || strncmp(table->epoch, "BJD", 3) == 0 ||
                          strncmp(table->epoch, "day ", 4) == 0;
-    double day = strncmp(table->epoch, "J2000", 5) == 0 ? 2451545.0 : counted && number ? strtod(number, NULL) : 0;
+    double day = strncmp(table->epoch, "J2000", 5) == 0 ? 2451545.0
+                 : counted && number                    ? shoal_number_read(number, NULL)
+                                                        : 0;
     if (table->n_systems != 1)
         return shoal_fail(table->context, SHOAL_E_INPUT,
                           "%s: %ld systems: expected one, which --system chooses: MERCURY's "

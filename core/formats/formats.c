@@ -161,11 +161,15 @@ shoal_status shoal_format_of(shoal_context *context, const char *file, const sho
     begin[fread(begin, 1, SIZE, in)] = '\0';
     fclose(in);
     const int mark = strncmp(begin, "\xef\xbb\xbf", 3) == 0 ? 3 : 0; /* of byte order */
-    for (int i = 0; shoal_formats[i]; i++)
-        if (shoal_formats[i]->is && shoal_formats[i]->is(begin + mark)) {
-            *format = shoal_formats[i];
-            return SHOAL_OK;
-        }
+    void *numbers = shoal_numbers_begin();
+    int i = 0;
+    while (shoal_formats[i] && !(shoal_formats[i]->is && shoal_formats[i]->is(begin + mark)))
+        i++;
+    shoal_numbers_end(numbers);
+    if (shoal_formats[i]) {
+        *format = shoal_formats[i];
+        return SHOAL_OK;
+    }
     return shoal_fail(context, SHOAL_E_INPUT, "%s:1: expected a file in a known format (--from, shoal convert --help)",
                       file);
 }

@@ -284,7 +284,9 @@ shoal_status shoal_table_write(const shoal_table *table, const char *path,
     FILE *out = fopen(temporary, "w");
     if (!out)
         return shoal_fail(table->context, SHOAL_E_FILE, "%s: cannot be written: %s", path, strerror(errno));
+    void *numbers = shoal_numbers_begin();
     shoal_status status = write(table, out);
+    shoal_numbers_end(numbers);
     errno = 0;
     const bool failed = ferror(out);
     if (((fclose(out) != 0) | failed || (!status && !direct && rename(temporary, path) != 0)) && !status)
@@ -388,6 +390,6 @@ bool shoal_number(const char *text, double *value)
     char *fortran = strpbrk(copy, "dD");
     if (fortran)
         *fortran = 'e';
-    *value = strtod(copy, &end);
+    *value = shoal_number_read(copy, &end);
     return end != copy && !*end && isfinite(*value);
 }

@@ -215,9 +215,9 @@ shoal_status shoal_plan_create(shoal_context *context, shoal_ensemble *ensemble,
     shoal_status status = read_arguments(context, ensemble, given, result, &options);
     if (status)
         return status;
-    const shoal_point point = shoal_point_begin();
+    void *numbers = shoal_numbers_begin();
     status = shoal_plan_try(context, ensemble, &options, &findings, result);
-    shoal_point_end(point);
+    shoal_numbers_end(numbers);
     return status;
 }
 

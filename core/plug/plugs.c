@@ -119,7 +119,8 @@ int shoal_propagator_preset(const shoal_propagator *propagator, const char *name
     if (i == propagator->n_parameters)
         return -1;
     const shoal_parameter *sets_this = &propagator->parameters[i];
-    *value = sets_this->type == SHOAL_CHOICE ? shoal_choice_index(sets_this->choices, word) : atof(word);
+    *value = sets_this->type == SHOAL_CHOICE ? shoal_choice_index(sets_this->choices, word)
+                                             : shoal_number_read(word, NULL);
     return i;
 }
 

@@ -2,7 +2,7 @@
  *
  * query.c: results as CSV for people and scripts: a table of states, that of the systems, and that of their events.
  *
- * Numbers have 17 significant digits, so that reading them back gives the same bits; NaN, which stands for "nothing
+ * Numbers have the digits that give the same bits when they are read back; NaN, which stands for "nothing
  * computed it", is an empty field. Names are quoted where they would break a line apart (RFC 4180).
  */
 #include <errno.h>
@@ -11,31 +11,11 @@
 
 #include "core/report/report.h"
 
-static void print_text(FILE *out, const char *text)
-{
-    if (!strpbrk(text, ",\"\r\n")) {
-        fputs(text, out);
-        return;
-    }
-    fputc('"', out);
-    for (; *text; text++) {
-        if (*text == '"')
-            fputc('"', out);
-        fputc(*text, out);
-    }
-    fputc('"', out);
-}
-
-/* Digits that are read back as the same double: 0.1, not 0.10000000000000001. */
 static void print_number(FILE *out, double value)
 {
-    if (isnan(value))
-        return;
-    char text[32];
-    snprintf(text, sizeof text, "%.15g", value);
-    if (strtod(text, NULL) != value)
-        snprintf(text, sizeof text, "%.17g", value);
-    fputs(text, out);
+    char text[SHOAL_NUMBER_SIZE];
+    if (!isnan(value))
+        fputs(shoal_number_print(text, value), out);
 }
 
 /* ---- states and orbits ------------------------------------------------------------------------------------------- */
@@ -52,7 +32,7 @@ static shoal_status check_written(shoal_context *context, FILE *out)
 static void print_body(FILE *out, const shoal_result *result, long system, int body, double time)
 {
     fprintf(out, "%lld,%d,", (long long)result->id[system], body);
-    print_text(out, result->body_name[body]);
+    shoal_print_csv(out, result->body_name[body]);
     fputc(',', out);
     print_number(out, time);
 }
@@ -191,7 +171,7 @@ static void print_field(FILE *out, const shoal_result *result, const shoal_field
     case SHOAL_FIELD_INDEX:
         index = ((const int *)data)[row];
         if (index >= 0)
-            print_text(out, result->body_name[index]);
+            shoal_print_csv(out, result->body_name[index]);
         break;
     case SHOAL_FIELD_DOUBLE: print_number(out, ((const double *)data)[row]); break;
     case SHOAL_FIELD_STATES: /* has a table of its own */ break;
@@ -230,7 +210,7 @@ shoal_status shoal_query_systems(shoal_context *context, const shoal_result *res
         for (int c = 0; c < result->n_columns; c++) {
             fputc(',', out);
             if (s < 0)
-                print_text(out, result->columns[c].name);
+                shoal_print_csv(out, result->columns[c].name);
             else
                 print_number(out, result->columns[c].value[s]);
         }

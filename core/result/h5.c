@@ -150,23 +150,11 @@ static shoal_status image(shoal_h5 *h5, shoal_status status, void **bytes, size_
 
 shoal_status shoal_h5_save(shoal_h5 *h5, shoal_status status)
 {
-    char temporary[PATH_MAX];
     void *bytes;
     size_t size = 0;
     status = image(h5, status, &bytes, &size);
-    if (!status) {
-        snprintf(temporary, sizeof temporary, "%s.tmp.%ld", h5->path, (long)getpid());
-        const int file = open(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-        bool good = file >= 0 && shoal_write_all(file, bytes, size) && fsync(file) == 0;
-        const int why = errno;
-        if (file >= 0)
-            good = (close(file) == 0) & good;
-        errno = good ? 0 : why;
-        if (!good || rename(temporary, h5->path) != 0) {
-            status = shoal_fail(h5->context, SHOAL_E_FILE, "%s: cannot be written: %s", h5->path, strerror(errno));
-            unlink(temporary);
-        }
-    }
+    if (!status && !shoal_replace_file(h5->path, bytes, size))
+        status = shoal_fail(h5->context, SHOAL_E_FILE, "%s: cannot be written: %s", h5->path, strerror(errno));
     free(bytes);
     return status;
 }

@@ -748,23 +748,6 @@ static shoal_status append_buffer(shoal_journal *journal, uint32_t type, buffer 
     return shoal_fail(journal->context, SHOAL_E_MEMORY, "%s: out of memory", journal->path);
 }
 
-/* The entry in the folder has to reach the disk too. */
-static bool sync_folder(const char *path)
-{
-    char *folder = strdup(path);
-    if (!folder)
-        return false;
-    char *slash = strrchr(folder, '/');
-    if (slash)
-        slash[slash == folder] = '\0';
-    int fd = open(slash ? folder : ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    free(folder);
-    bool done = fd >= 0 && (!fsync(fd) || errno == EINVAL); /* some file systems cannot, and need not */
-    if (fd >= 0)
-        close(fd);
-    return done;
-}
-
 /* The object, its file opened and locked. */
 static shoal_status journal_start(shoal_context *context, const char *path, int flags, shoal_journal **journal)
 {
@@ -812,7 +795,7 @@ shoal_status shoal_journal_create(shoal_context *context, const char *path, cons
     status = append_buffer(made, RECORD_HEADER, &payload);
     if (!status)
         status = shoal_journal_commit(made);
-    if (!status && !sync_folder(path))
+    if (!status && !shoal_sync_folder(path))
         status = journal_error(made, "cannot sync the folder of the journal");
     if (status) {
         unlink(path);

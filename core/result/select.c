@@ -105,7 +105,7 @@ static shoal_status read_value(shoal_context *context, const shoal_result *resul
             c->value = b;
             return SHOAL_OK;
         }
-    c->value = strtod(word, &end);
+    c->value = shoal_number_read(word, &end);
     return end != word && !*end ? SHOAL_OK
                                 : shoal_fail(context, SHOAL_E_USAGE, "--where: \"%s\": expected a number", word);
 }

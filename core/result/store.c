@@ -459,75 +459,28 @@ static shoal_status write_image(store *at, const char *name, const shoal_result 
     return status;
 }
 
-/* Bytes to a new file, all the way to the disk; errno says what failed. */
-static bool write_bytes(const char *path, const unsigned char *bytes, size_t n)
-{
-    int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-    if (fd < 0)
-        return false;
-    while (n) {
-        ssize_t written = write(fd, bytes, n);
-        if (written < 0 && errno == EINTR)
-            continue;
-        if (written <= 0)
-            break;
-        bytes += written;
-        n -= (size_t)written;
-    }
-    bool done = !n && (!fsync(fd) || errno == EINVAL); /* EINVAL: a file system that has no such thing */
-    int error = errno;
-    if (close(fd) && done)
-        return false;
-    errno = error;
-    return done;
-}
-
-/* The entry in the folder has to reach the disk too. */
-static bool sync_folder(const char *path)
-{
-    char *folder = strdup(path);
-    char *slash = folder ? strrchr(folder, '/') : NULL;
-    if (slash)
-        slash[slash == folder] = '\0';
-    int fd = folder ? open(slash ? folder : ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
-    bool done = fd >= 0 && (!fsync(fd) || errno == EINVAL);
-    int error = errno;
-    if (fd >= 0)
-        close(fd);
-    free(folder);
-    errno = error;
-    return done;
-}
-
 shoal_status shoal_store_write(shoal_context *context, const char *path, const shoal_result *result)
 {
     store at = {.context = context, .path = path};
-    size_t size = strlen(path) + 32;
+    const size_t size = strlen(path) + 32;
     image made = {0};
-    char *temporary = malloc(size);
+    char *name = malloc(size); /* of no file */
     shoal_status status = SHOAL_OK;
     const shoal_h5_errors errors = shoal_h5_errors_off();
-    if (!temporary) {
+    if (!name)
         status = shoal_fail(context, SHOAL_E_MEMORY, "%s: out of memory", path);
-        goto fail;
-    }
-    if (shoal_not_a_file(path)) {
+    else if (shoal_not_a_file(path))
         status = shoal_fail(context, SHOAL_E_FILE, "%s: cannot write a result file: not a regular file", path);
-        goto fail;
+    else {
+        snprintf(name, size, "%s.tmp.%ld", path, (long)getpid());
+        status = write_image(&at, name, result, &made);
     }
-    snprintf(temporary, size, "%s.tmp.%ld", path, (long)getpid());
-    status = write_image(&at, temporary, result, &made);
-    if (status)
-        goto fail;
-    if (!write_bytes(temporary, made.bytes, made.size) || rename(temporary, path)) {
+    if (!status && !shoal_replace_file(path, made.bytes, made.size))
         status = shoal_fail(context, SHOAL_E_FILE, "%s: cannot write the result file: %s", path, strerror(errno));
-        unlink(temporary);
-    } else if (!sync_folder(path)) {
+    if (!status && !shoal_sync_folder(path))
         status = shoal_fail(context, SHOAL_E_FILE, "%s: cannot sync the folder: %s", path, strerror(errno));
-    }
-fail:
     free(made.bytes);
-    free(temporary);
+    free(name);
     shoal_h5_errors_restore(errors);
     return status;
 }

@@ -18,6 +18,7 @@
  */
 #include <errno.h>
 #include <limits.h>
+#include <locale.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -1046,10 +1047,10 @@ shoal_status shoal_study_run(shoal_study *study, int overwrite, shoal_progress_c
     if (!study) {
         return SHOAL_E_USAGE;
     }
-    const shoal_point point = shoal_point_begin();
-    caller to = {callback, user, point.own ? point.before : uselocale((locale_t)0)};
+    void *numbers = shoal_numbers_begin();
+    caller to = {callback, user, (locale_t)numbers};
     const shoal_status status = (study->big ? shoal_big_run : run_ensemble)(study, overwrite != 0,
                                                                             callback ? call_back : NULL, &to);
-    shoal_point_end(point);
+    shoal_numbers_end(numbers);
     return status;
 }

@@ -137,9 +137,9 @@ static shoal_status study_open(shoal_context *context, const char *path, const c
 shoal_status shoal_study_open(shoal_context *context, const char *path, const char *text, int n_overrides,
                               const char *const *overrides, struct shoal_table *given, shoal_study **study)
 {
-    const shoal_point point = shoal_point_begin();
+    void *numbers = shoal_numbers_begin();
     const shoal_status status = study_open(context, path, text, n_overrides, overrides, given, study);
-    shoal_point_end(point);
+    shoal_numbers_end(numbers);
     return status;
 }
 

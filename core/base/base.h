@@ -87,7 +87,7 @@ double shoal_seconds(void);
 /* ---- number.c ---------------------------------------------------------------------------------------------------- */
 
 enum { SHOAL_NUMBER_SIZE = 32 };
-/* 15 digits, or 17 where these are not read back as the same double: 0.1, not 0.10000000000000001. Returns text. */
+/* The fewest digits, from 15 on, that are read back as the same double: 0.1, not 0.10000000000000001. Returns text. */
 const char *shoal_number_print(char text[SHOAL_NUMBER_SIZE], double value);
 /* As strtod in the locale "C". */
 double shoal_number_read(const char *text, char **end);

@@ -38,7 +38,7 @@ double shoal_number_read(const char *text, char **end)
 const char *shoal_number_print(char text[SHOAL_NUMBER_SIZE], double value)
 {
     void *before = shoal_numbers_begin();
-    for (int digits = 15; digits <= 17; digits += 2) {
+    for (int digits = 15; digits <= 17; digits++) {
         snprintf(text, SHOAL_NUMBER_SIZE, "%.*g", digits, value);
         if (strtod(text, NULL) == value)
             break;

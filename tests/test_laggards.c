@@ -85,7 +85,8 @@ static void the_host_goes_on_with_them(void **state)
 
     struct motion motion = motion_begin(context, SYSTEMS, N, NULL, NULL, &options, bodies);
     shoal_plan *plan = motion.plan;
-    shoal_laggards *laggards = shoal_laggards_create(context, &plan->choice, &plan->args, SYSTEMS);
+    shoal_laggards *laggards = shoal_laggards_create(context, &plan->choice, &plan->args,
+                                                     (shoal_engine_range){.n_systems = SYSTEMS});
     assert_non_null(laggards);
     assert_int_equal(shoal_laggards_threads(laggards), THREADS);
     played.args = &plan->args;

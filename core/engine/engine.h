@@ -21,6 +21,13 @@ typedef enum shoal_kernel_entry {
 
 typedef struct shoal_engine shoal_engine;
 
+/* The systems that an engine runs: whole chunks of an ensemble, so that engines of several ranges share its arrays. */
+typedef struct shoal_engine_range {
+    long first_chunk;
+    long n_systems; /* from the first of that chunk on; the last chunk may have fewer than SHOAL_CHUNK */
+    int device;     /* of several GPUs, as the driver counts them */
+} shoal_engine_range;
+
 /*
  * An engine holds the five arrays of shoal_kernel_args where its kernels can reach them. Host copies are those that the
  * plan owns (args.bodies, ... as host pointers); the engine moves them.
@@ -40,12 +47,13 @@ typedef struct shoal_engine_type {
     const char *name; /* "cpu", "cuda" */
     /* NULL if this machine has the engine, else a sentence that says what is missing. */
     const char *(*missing)(void);
-    /* Compile or choose kernels, allocate device memory for n_systems. args: host pointers, parameters filled in;
-     * they stay valid and in place as long as the engine. line: the engine's part of the plan line. */
+    /* Compile or choose kernels, allocate device memory for the range. args: pointers to the host arrays of the whole
+     * ensemble, parameters filled in; they stay valid and in place as long as the engine. Index lists hold the
+     * ensemble's numbers of systems, all of the range. line: the engine's part of the plan line. */
     shoal_status (*create)(shoal_context *context, const shoal_kernel_choice *choice, const shoal_kernel_args *args,
-                           long n_systems, shoal_engine **engine, char *line, size_t line_size);
+                           shoal_engine_range range, shoal_engine **engine, char *line, size_t line_size);
     void (*destroy)(shoal_engine **engine);
-    /* Copy whole arrays between host and device, bits of SHOAL_ARRAY_*, after all launches so far. */
+    /* Copy the range's part of arrays between host and device, bits of SHOAL_ARRAY_*, after all launches so far. */
     shoal_status (*upload)(shoal_engine *engine, int arrays);
     shoal_status (*download)(shoal_engine *engine, int arrays);
     /* Upload without waiting for it: the host leaves the arrays as they are until the next wait, download or
@@ -56,7 +64,7 @@ typedef struct shoal_engine_type {
      * slice_steps: for SHOAL_INTEGRATE. */
     shoal_status (*launch)(shoal_engine *engine, shoal_kernel_entry entry, const int *list, long n_list,
                            double slice_steps);
-    /* Copy whole arrays to the host as the launches so far leave them, beside the launches to come, which must not
+    /* Copy the same to the host as the launches so far leave them, beside the launches to come, which must not
      * change what is read of them. They are there after fetched(). */
     shoal_status (*fetch)(shoal_engine *engine, int arrays);
     shoal_status (*fetched)(shoal_engine *engine);
@@ -103,7 +111,7 @@ typedef struct shoal_laggards shoal_laggards;
 
 /* NULL: none, the GPU makes all steps. */
 shoal_laggards *shoal_laggards_create(shoal_context *context, const shoal_kernel_choice *choice,
-                                      const shoal_kernel_args *args, long n_systems);
+                                      const shoal_kernel_args *args, shoal_engine_range range);
 void shoal_laggards_destroy(shoal_laggards **laggards);
 int shoal_laggards_threads(const shoal_laggards *laggards);
 /* The table through which states go, [rows][room], a column a system, and the numbers from 1 of those whose columns

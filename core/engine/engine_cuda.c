@@ -138,10 +138,11 @@ enum { N_ARRAYS = 5, N_LISTS = 2, LANES_A_MULTIPROCESSOR = 256, FEW_BLOCKS = 4, 
 /* One of the arrays of shoal_kernel_args. */
 struct array {
     const char *name;
-    double *host;
+    double *host; /* of the first system of the range, as `device` */
     device_pointer device;
-    size_t size; /* bytes */
-    bool locked; /* page-locked by us */
+    size_t offset; /* bytes of the chunks before, which are not on the device */
+    size_t size;   /* bytes */
+    bool locked;   /* page-locked by us */
 };
 
 struct shoal_engine {
@@ -181,7 +182,7 @@ struct shoal_engine {
     const char *last;                     /* the last kernel launched */
     char name[128];                       /* of the device */
     char kernel_file[600];                /* of SHOAL_INTEGRATE in the cache */
-    long n_systems;
+    shoal_engine_range range;
     int n_multiprocessors;
     int block[SHOAL_KERNEL_ENTRIES];     /* threads of a block */
     size_t shared[SHOAL_KERNEL_ENTRIES]; /* and its bytes of shared memory */
@@ -215,7 +216,8 @@ static void cuda_leave(shoal_engine *engine)
 
 static void arrays_describe(shoal_engine *engine, const shoal_kernel_choice *choice, const shoal_kernel_args *args)
 {
-    const size_t n_chunks = ((size_t)engine->n_systems + SHOAL_CHUNK - 1) / SHOAL_CHUNK;
+    const size_t n_chunks = ((size_t)engine->range.n_systems + SHOAL_CHUNK - 1) / SHOAL_CHUNK;
+    const size_t first_chunk = (size_t)engine->range.first_chunk;
     const size_t n = (size_t)choice->n_bodies;
     const struct {
         const char *name;
@@ -230,8 +232,10 @@ static void arrays_describe(shoal_engine *engine, const shoal_kernel_choice *cho
     };
     for (int i = 0; i < N_ARRAYS; i++) {
         engine->array[i].name = shape[i].name;
-        engine->array[i].host = shape[i].host;
-        engine->array[i].size = shape[i].host ? n_chunks * shape[i].n_slots * SHOAL_CHUNK * sizeof(double) : 0;
+        const size_t doubles = shape[i].host ? shape[i].n_slots * SHOAL_CHUNK : 0; /* of a chunk */
+        engine->array[i].host = shape[i].host ? shape[i].host + first_chunk * doubles : NULL;
+        engine->array[i].offset = first_chunk * doubles * sizeof(double);
+        engine->array[i].size = n_chunks * doubles * sizeof(double);
     }
 }
 
@@ -266,7 +270,7 @@ static int table_allocate(shoal_engine *engine)
 static shoal_status arrays_allocate(shoal_engine *engine)
 {
     struct driver *driver = &engine->driver;
-    const size_t list_size = (size_t)engine->n_systems * sizeof(int);
+    const size_t list_size = (size_t)engine->range.n_systems * sizeof(int);
     const bool parks = engine->choice.propagator->parks;
     size_t total = (N_LISTS + (parks ? 2 : 0)) * list_size;
     int result = 0;
@@ -304,7 +308,8 @@ static shoal_status arrays_allocate(shoal_engine *engine)
         size_t available = 0, all = 0;
         (void)driver->memory_free(&available, &all);
         snprintf(what, sizeof what, "allocating %.0f MiB of GPU memory for %ld systems (%.0f MiB of %.0f are free)",
-                 (double)total / 1048576.0, engine->n_systems, (double)available / 1048576.0, (double)all / 1048576.0);
+                 (double)total / 1048576.0, engine->range.n_systems, (double)available / 1048576.0,
+                 (double)all / 1048576.0);
         return cuda_fail(engine, result, what);
     }
     return SHOAL_OK;
@@ -333,10 +338,10 @@ static shoal_status streams_create(shoal_engine *engine)
     return result ? cuda_fail(engine, result, "making streams on the GPU") : SHOAL_OK;
 }
 
-/* A device pointer as the kernel arguments hold it. */
-static double *as_argument(device_pointer pointer)
+/* An array as the kernel arguments hold it: where system 0 would be, so that systems keep their numbers. */
+static double *as_argument(const struct array *array)
 {
-    return (double *)(uintptr_t)pointer;
+    return array->device ? (double *)(uintptr_t)(array->device - array->offset) : NULL;
 }
 
 static void stream_release(const struct driver *driver, cuda_stream stream)
@@ -445,8 +450,8 @@ static shoal_status kernels_load(shoal_engine *engine, int entries, shoal_kernel
 }
 
 static shoal_status cuda_create(shoal_context *context, const shoal_kernel_choice *choice,
-                                const shoal_kernel_args *args, long n_systems, shoal_engine **engine, char *line,
-                                size_t line_size)
+                                const shoal_kernel_args *args, shoal_engine_range range, shoal_engine **engine,
+                                char *line, size_t line_size)
 {
     *engine = NULL;
     const char *missing = cuda_missing();
@@ -457,7 +462,7 @@ static shoal_status cuda_create(shoal_context *context, const shoal_kernel_choic
     if (!made)
         return shoal_fail(context, SHOAL_E_MEMORY, "no memory for the CUDA engine");
     made->context = context;
-    made->n_systems = n_systems;
+    made->range = range;
     made->args = *args;
     made->choice = *choice;
     made->round = FIRST_ROUND;
@@ -472,7 +477,8 @@ static shoal_status cuda_create(shoal_context *context, const shoal_kernel_choic
         shoal_fail(context, status, "%s", missing);
         goto fail;
     }
-    if ((result = driver->version(&made->version)) != 0 || (result = driver->device(&made->device, 0)) != 0 ||
+    if ((result = driver->version(&made->version)) != 0 ||
+        (result = driver->device(&made->device, range.device)) != 0 ||
         (result = driver->device_name(made->name, sizeof made->name, made->device)) != 0 ||
         (result = driver->device_attribute(&major, ATTRIBUTE_MAJOR, made->device)) != 0 ||
         (result = driver->device_attribute(&minor, ATTRIBUTE_MINOR, made->device)) != 0 ||
@@ -495,24 +501,25 @@ static shoal_status cuda_create(shoal_context *context, const shoal_kernel_choic
         goto fail;
     arrays_describe(made, choice, args);
     if (choice->propagator->parks && !choice->alone)
-        made->laggards = shoal_laggards_create(context, choice, args, n_systems);
+        made->laggards = shoal_laggards_create(context, choice, args, range);
     if ((status = arrays_allocate(made)) != SHOAL_OK)
         goto fail;
     arrays_lock(made);
     if ((status = streams_create(made)) != SHOAL_OK)
         goto fail;
-    made->args.bodies = as_argument(made->array[0].device);
-    made->args.systems = as_argument(made->array[1].device);
-    made->args.native = as_argument(made->array[2].device);
-    made->args.watch = as_argument(made->array[3].device);
-    made->args.snapshot = as_argument(made->array[4].device);
+    made->args.bodies = as_argument(&made->array[0]);
+    made->args.systems = as_argument(&made->array[1]);
+    made->args.native = as_argument(&made->array[2]);
+    made->args.watch = as_argument(&made->array[3]);
+    made->args.snapshot = as_argument(&made->array[4]);
     made->args.of_teams = shoal_team_threads(choice) > 1;
     made->args.least_visit = made->laggards ? 0 : LEAST_VISIT;
     made->args.carried = made->table;
     made->args.handed = made->handed;
     made->args.n_columns = made->laggards ? shoal_laggards_room(made->laggards) : 0;
     made->args.long_turns = shoal_environment_number("SHOAL_LONG_TURNS", LONG_TURNS, 1, INT_MAX);
-    made->args.parked = (shoal_queue){(int *)(uintptr_t)made->places, (int *)(uintptr_t)made->counts, (int)n_systems};
+    made->args.parked = (shoal_queue){(int *)(uintptr_t)made->places, (int *)(uintptr_t)made->counts,
+                                      (int)range.n_systems};
 
     char each[32] = "";
     if (shoal_team_each(choice) > 1)
@@ -898,8 +905,9 @@ static shoal_status cuda_launch(shoal_engine *engine, shoal_kernel_entry entry, 
 {
     if (n_list < 1)
         return SHOAL_OK;
-    if (n_list > engine->n_systems)
-        return shoal_fail(engine->context, SHOAL_E_INTERNAL, "a list of %ld systems of %ld", n_list, engine->n_systems);
+    if (n_list > engine->range.n_systems)
+        return shoal_fail(engine->context, SHOAL_E_INTERNAL, "a list of %ld systems of %ld", n_list,
+                          engine->range.n_systems);
     shoal_status status = cuda_enter(engine);
     if (status != SHOAL_OK)
         return status;

@@ -32,7 +32,7 @@ struct shoal_laggards {
     shoal_context own; /* the host's: without its kernels a GPU does everything itself, and says nothing of it */
     shoal_engine *host;
     shoal_kernel_args args; /* host pointers */
-    long n_systems;
+    shoal_engine_range range;
     int threads, lanes; /* of the host; lanes that go step by step together */
     int n_native, care; /* slots of a native state; the one that is not 0 if the next step needs care */
     int room;           /* systems that may be the host's in a slice */
@@ -51,7 +51,7 @@ static double *field(const shoal_laggards *laggards, int which, long system)
 }
 
 shoal_laggards *shoal_laggards_create(shoal_context *context, const shoal_kernel_choice *choice,
-                                      const shoal_kernel_args *args, long n_systems)
+                                      const shoal_kernel_args *args, shoal_engine_range range)
 {
     char line[256];
     shoal_kernel_choice beside = *choice;
@@ -61,18 +61,18 @@ shoal_laggards *shoal_laggards_create(shoal_context *context, const shoal_kernel
     if (made)
         made->own = *context;
     if (!made ||
-        shoal_engine_cpu.create(&made->own, &beside, args, n_systems, &made->host, line, sizeof line) != SHOAL_OK) {
+        shoal_engine_cpu.create(&made->own, &beside, args, range, &made->host, line, sizeof line) != SHOAL_OK) {
         free(made);
         return NULL;
     }
     made->args = *args;
-    made->n_systems = n_systems;
+    made->range = range;
     made->threads = shoal_omp_threads(choice->threads > 0 ? choice->threads : shoal_default_threads(NULL));
     made->room = (int)shoal_engine_cpu.width(made->host, &made->lanes);
     made->n_native = (int)shoal_native_slots(choice->propagator, args->n_moved);
     made->care = made->n_native - choice->propagator->n_own;
     made->list = calloc((size_t)made->room, sizeof *made->list);
-    made->stays = calloc((size_t)n_systems, sizeof *made->stays);
+    made->stays = calloc((size_t)range.n_systems, sizeof *made->stays);
     made->going = calloc((size_t)made->threads * (size_t)made->room, sizeof *made->going);
     if (!made->list || !made->stays || !made->going)
         shoal_laggards_destroy(&made);
@@ -125,14 +125,20 @@ static bool goes_on(const shoal_laggards *laggards, int system)
            *field(laggards, SHOAL_SYS_STEP, system) < *field(laggards, SHOAL_SYS_TARGET, system);
 }
 
+/* Whether a system stays the host's from one slice to the next. */
+static bool *stays_at(const shoal_laggards *laggards, int system)
+{
+    return &laggards->stays[system - laggards->range.first_chunk * SHOAL_CHUNK];
+}
+
 int shoal_laggards_split(shoal_laggards *laggards, const int *list, long n_list, int *sorted)
 {
-    const bool few = n_list <= laggards->room && n_list <= laggards->n_systems / FEW;
+    const bool few = n_list <= laggards->room && n_list <= laggards->range.n_systems / FEW;
     long n = 0;
     int n_stay = 0;
     for (int i = 0; i < laggards->n_list; i++) {
         const bool stays = i >= laggards->n_turned || needs_care(laggards, laggards->list[i]);
-        laggards->stays[laggards->list[i]] = stays;
+        *stays_at(laggards, laggards->list[i]) = stays;
         n_stay += stays;
     }
     if (n_stay == 0 && !few) {
@@ -140,13 +146,13 @@ int shoal_laggards_split(shoal_laggards *laggards, const int *list, long n_list,
         n = n_list;
     }
     for (long i = n; i < n_list; i++) {
-        if (few || laggards->stays[list[i]])
+        if (few || *stays_at(laggards, list[i]))
             laggards->going[i - n] = list[i];
         else
             sorted[n++] = list[i];
     }
     for (int i = 0; i < laggards->n_list; i++)
-        laggards->stays[laggards->list[i]] = false;
+        *stays_at(laggards, laggards->list[i]) = false;
     memset(laggards->handed, 0, (size_t)laggards->room * sizeof *laggards->handed);
     laggards->n_list = (int)(n_list - n);
     memcpy(laggards->list, laggards->going, (size_t)laggards->n_list * sizeof *list);

@@ -25,7 +25,7 @@ static shoal_status create(shoal_context *context, const shoal_kernel_choice *ch
                            shoal_engine_range range, shoal_engine **engine, char *line, size_t line_size)
 {
     (void)args;
-    (void)range.n_systems;
+    (void)range;
     *engine = NULL;
     if (choice->model == gpu.refused)
         return shoal_fail(context, SHOAL_E_DEVICE, "no room");

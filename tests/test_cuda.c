@@ -78,6 +78,32 @@ static void compile_and_record(shoal_context *context, FILE *table, const shoal_
     }
 }
 
+/* What an option has no room for is not in the hash either, by which the cache would take another one's kernel. */
+static void options_that_are_cut_off_are_refused(void **state)
+{
+    shoal_context *context = context_of(state);
+    need_compiler();
+    struct cache cache;
+    cache_begin(&cache);
+    char fits[96 - 2], longer[96];
+    memset(fits, 'A', sizeof fits);
+    fits[sizeof fits - 1] = '\0'; /* with "-D" the 95 characters that there is room for */
+    snprintf(longer, sizeof longer, "%sB", fits);
+    const char *const right[] = {fits, NULL}, *const wrong[] = {longer, NULL};
+    const char *many[40] = {NULL};
+    for (int i = 0; i < SHOAL_COUNT(many) - 1; i++)
+        many[i] = "A=1";
+    shoal_cubin cubin;
+    /* the text alone compiles to nothing: no kernel is asked for */
+    assert_ok(context, shoal_jit_text(context, "core/kernel/aside.h", right, 90, 0, &cubin));
+    shoal_cubin_release(&cubin);
+    assert_int_equal(shoal_jit_text(context, "core/kernel/aside.h", wrong, 90, 0, &cubin), SHOAL_E_INTERNAL);
+    assert_non_null(strstr(shoal_context_message(context), "95 characters"));
+    assert_int_equal(shoal_jit_text(context, "core/kernel/aside.h", many, 90, 0, &cubin), SHOAL_E_INTERNAL);
+    assert_non_null(strstr(shoal_context_message(context), "32 options"));
+    cache_end(&cache);
+}
+
 /* Every propagator with all monitors; those with a short step for more body counts: without monitors, with the one
  * that every stability study has, with all. The row of an architecture and a set of monitors says for which body
  * counts; what takes longest is looked at least. */
@@ -832,6 +858,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_missing_compiler_is_named),
         cmocka_unit_test(info_says_what_is_there),
+        cmocka_unit_test(options_that_are_cut_off_are_refused),
         cmocka_unit_test(every_kernel_compiles),
         cmocka_unit_test(other_choices_compile),
         cmocka_unit_test(forces_compile),

@@ -413,10 +413,8 @@ static shoal_status compile(shoal_context *context, const struct nvrtc *nvrtc, c
     int n = 0;
     shoal_text known;
     for (int i = 0; (known = shoal_plugin_text(plugins ? context : NULL, i)).name; i++) {
-        if (i == MOST_TEXTS || options->full)
-            return shoal_fail(context, SHOAL_E_INTERNAL,
-                              "compiling %s: more than %d texts, %d options or %d characters of an option", what,
-                              MOST_TEXTS, MOST_OPTIONS, OPTION_SIZE - 1);
+        if (i == MOST_TEXTS)
+            return shoal_fail(context, SHOAL_E_INTERNAL, "compiling %s: more than %d texts", what, MOST_TEXTS);
         names[n] = known.name;
         texts[n++] = known.text;
         if (strcmp(known.name, "core/plug/plug.h") == 0) {
@@ -474,6 +472,9 @@ static shoal_status compile_or_load(shoal_context *context, const struct nvrtc *
     const char *text = text_named(name);
     if (!text)
         return shoal_fail(context, SHOAL_E_INTERNAL, "the kernel text is not in this build");
+    if (options->full) /* before the cache is asked: what is cut off is not in the hash */
+        return shoal_fail(context, SHOAL_E_INTERNAL, "compiling %s: more than %d options, or %d characters of one",
+                          what, MOST_OPTIONS, OPTION_SIZE - 1);
 
     shoal_hash key = shoal_hash_start();
     uint64_t version[2] = {(uint64_t)nvrtc->major, (uint64_t)nvrtc->minor};

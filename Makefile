@@ -103,7 +103,7 @@ KERNEL_FULL := hermite4 leapfrog mvs
 KERNEL_SOME ?= 2 3 4 5
 # For a few systems, which a core advances one group of four lanes at a time: these of them, and any.
 KERNEL_FEW ?= 2 3 4 5 9
-# Those that park systems on a GPU, for which the CPU's threads go on with some of them (core/engine/laggards.c).
+# Those that set systems aside on a GPU, for which the CPU's threads go on with some of them (core/engine/hosted.c).
 KERNEL_BESIDE := hybrid
 kernel_beside = $(if $(filter $1,$(KERNEL_BESIDE)),$(call kernel_n,$1) any)
 kernel_few = $(if $(call spared,$1),,$(filter $(KERNEL_FEW),$(call kernel_n,$1)) any)

@@ -33,8 +33,8 @@
  * Tangent vectors take the derivative of every part, for the pairs that are near and the substeps that the bodies ask
  * for.
  *
- * The drift takes some hundred times as long as a step on a GPU, however few lanes of a warp need it. So systems that
- * do are parked there, the step undone, and go on beside others of their kind (integrate.kern.h: PROPAGATOR_PARKS).
+ * The drift takes some hundred times as long as a step on a GPU, however few lanes of a warp need it. So there a system
+ * that does is set aside, the step undone, and goes on beside others of its kind (aside.kern.h).
  *
  * Own slots: whether the next step begins near; the last substep, as the first guess of the next; k^2 max (m_i / 3
  * m_0)^(2/3).
@@ -75,9 +75,9 @@ LANE_FN void propagator_prepare(const shoal_kernel_args *k, int n, const real *m
 }
 
 #if TEAM == 1
-/* The step of the lanes `care` once more, on copies, for what is pointed at leaves a GPU's registers. */
-LANE_FN void hybrid_careful(const shoal_kernel_args *k, int n, int compensated, const real *m, const real *start,
-                            real *s, real h, mask care, lane_inside *inside)
+/* The step of the lanes `where` once more, on copies, for what is pointed at leaves a GPU's registers. */
+LANE_FN void hybrid_again_on_copies(const shoal_kernel_args *k, int n, int compensated, const real *m,
+                                    const real *start, real *s, real h, mask where, lane_inside *inside)
 {
     real mass[LANE_ROOM(n)], first[PROPAGATOR_SLOTS(1) * LANE_ROOM(n)],
         last[PROPAGATOR_SLOTS(1) * LANE_ROOM(n) + PROPAGATOR_OWN];
@@ -95,7 +95,7 @@ LANE_FN void hybrid_careful(const shoal_kernel_args *k, int n, int compensated, 
     }
     for (int c = 0; c < PROPAGATOR_OWN; c++)
         HYBRID_OWN(n, last)[c] = own[c];
-    hybrid_again(k, n, compensated, mass, first, last, h, care, inside);
+    hybrid_again(k, n, compensated, mass, first, last, h, where, inside);
     LANE_UNROLL_GPU
     for (int q = 0; q < PROPAGATOR_SLOTS(compensated); q++) {
         LANE_UNROLL
@@ -107,12 +107,12 @@ LANE_FN void hybrid_careful(const shoal_kernel_args *k, int n, int compensated, 
 }
 #endif
 
-#ifdef PROPAGATOR_PARKS
+#ifdef PROPAGATOR_SETS_ASIDE
 
-/* Of a step that is made with care, in as many calls as the lanes beside it take. */
-struct lane_care {
-    bool given;          /* else such a step is left undone */
-    bool stays, hurries; /* after the step, whether the next one needs care or not */
+/* A step that needs substeps, made in as many calls as the lanes beside it take. */
+struct lane_aside {
+    bool substeps;       /* else such a step is left undone */
+    bool stays, hurries; /* after the step, whether the next one needs substeps or not */
     mask wanted;         /* systems that go on */
     mask needed;
     mask made; /* in this call */
@@ -127,11 +127,11 @@ struct lane_care {
 };
 
 /* The accelerations, which start the next step, are not undone with a step. */
-LANE_FN void propagator_resume(const shoal_kernel_args *k, int n, const real *m, real *s, lane_care *care)
+LANE_FN void propagator_resume(const shoal_kernel_args *k, int n, const real *m, real *s, lane_aside *aside)
 {
     newton_acceleration(k, n, 1, m, s, s + MVS_A * n);
 #if TEAM == 1
-    care->part = HYBRID_TO_TRY;
+    aside->part = HYBRID_TO_TRY;
 #endif
 }
 
@@ -148,9 +148,9 @@ LANE_FN void hybrid_undo(int n, int compensated, const real *start, mask where, 
 }
 
 #if TEAM == 1
-/* A step in work handed over, from call to call: of lane_care and hybrid_work each to the other. The arrays only
+/* A step in work, passed on from call to call: of lane_aside and hybrid_work each to the other. The arrays only
  * where they are copies, in registers; of f, the accelerations of the first stage. */
-template <class from_type, class to_type> LANE_FN void hybrid_hand_over(int n, const from_type *from, to_type *to)
+template <class from_type, class to_type> LANE_FN void hybrid_pass(int n, const from_type *from, to_type *to)
 {
     to->all = from->all, to->again = from->again, to->active = from->active, to->ends_near = from->ends_near;
     to->substep = from->substep, to->done = from->done;
@@ -179,7 +179,7 @@ template <class from_type, class to_type> LANE_FN void hybrid_hand_over(int n, c
  * is the step's start until it is made.
  */
 LANE_FN void hybrid_go_on(const shoal_kernel_args *k, int n, int compensated, const real *m, real *s, real h,
-                          lane_inside *inside, lane_care *care)
+                          lane_inside *inside, lane_aside *aside)
 {
     real *own = HYBRID_OWN(n, s);
 #if DRIFT_IN_REGISTERS
@@ -188,14 +188,14 @@ LANE_FN void hybrid_go_on(const shoal_kernel_args *k, int n, int compensated, co
     mask near[HYBRID_PAIRS(k, n)], drifts[N_BODIES];
     hybrid_work w = hybrid_work_in(t, dx, dv, f, before, near, drifts);
 #else
-    hybrid_work w = hybrid_work_in(care->t, care->dx, care->dv, care->f, care->before, care->near, care->drifts);
+    hybrid_work w = hybrid_work_in(aside->t, aside->dx, aside->dv, aside->f, aside->before, aside->near, aside->drifts);
 #endif
-    hybrid_hand_over(n, care, &w);
-    care->made = false;
-    if (care->wanted && care->part == HYBRID_TO_TRY) {
+    hybrid_pass(n, aside, &w);
+    aside->made = false;
+    if (aside->wanted && aside->part == HYBRID_TO_TRY) {
         const mask begins_near = own[HYBRID_NEAR] > 0.0;
-        care->trials = 0;
-        care->part = HYBRID_TO_SET_OUT;
+        aside->trials = 0;
+        aside->part = HYBRID_TO_SET_OUT;
         hybrid_begin(k, n, m, s, own, h, begins_near, &w);
         if (!w.again) {
             real end[PROPAGATOR_SLOTS(1) * N_BODIES + PROPAGATOR_OWN];
@@ -210,18 +210,18 @@ LANE_FN void hybrid_go_on(const shoal_kernel_args *k, int n, int compensated, co
                 for (int c = 0; c < PROPAGATOR_SLOTS(compensated) * n; c++)
                     s[c] = end[c];
                 hybrid_settle(&w, begins_near, own);
-                care->part = HYBRID_TO_TRY;
-                care->made = true;
-                care->needed = k->of_teams & may_be_near;
+                aside->part = HYBRID_TO_TRY;
+                aside->made = true;
+                aside->needed = k->aside.of_teams & may_be_near;
             }
         }
     }
-    if (care->wanted && care->part == HYBRID_TO_SET_OUT) {
+    if (aside->wanted && aside->part == HYBRID_TO_SET_OUT) {
         hybrid_set_out(k, n, compensated, m, s, h, &w, inside);
-        care->attempts = 0;
-        care->part = HYBRID_TO_DRIFT;
+        aside->attempts = 0;
+        aside->part = HYBRID_TO_DRIFT;
     }
-    const mask drifting = care->wanted && care->part == HYBRID_TO_DRIFT;
+    const mask drifting = aside->wanted && aside->part == HYBRID_TO_DRIFT;
     mask under_way = drifting;
     const int most = lane_count_together(under_way);
     int substeps = 0;
@@ -229,38 +229,38 @@ LANE_FN void hybrid_go_on(const shoal_kernel_args *k, int n, int compensated, co
     do {
         if (under_way) {
             hybrid_substep(k, n, m, h, &w, inside);
-            under_way = w.active && ++care->attempts < NYSTROM_ATTEMPTS;
+            under_way = w.active && ++aside->attempts < NYSTROM_ATTEMPTS;
         }
     } while (2 * lane_count_together(under_way) > most && ++substeps < HYBRID_TOGETHER);
     if (drifting && !under_way) {
         hybrid_arrive(k, n, compensated, m, h, &w);
-        if (w.again && ++care->trials < HYBRID_TRIALS) {
-            care->part = HYBRID_TO_SET_OUT;
+        if (w.again && ++aside->trials < HYBRID_TRIALS) {
+            aside->part = HYBRID_TO_SET_OUT;
         } else {
             LANE_UNROLL
             for (int c = 0; c < PROPAGATOR_SLOTS(compensated) * n; c++)
                 s[c] = w.t[c];
             hybrid_settle(&w, true, own);
-            care->part = HYBRID_TO_TRY;
-            care->made = true;
-            /* what teams ask: they would park it at once */
-            care->needed = w.ends_near | (k->of_teams && hybrid_may_be_near(k, n, m, s, h));
+            aside->part = HYBRID_TO_TRY;
+            aside->made = true;
+            /* what teams ask: they would set it aside at once */
+            aside->needed = w.ends_near | (k->aside.of_teams && hybrid_may_be_near(k, n, m, s, h));
         }
     }
-    hybrid_hand_over(n, &w, care);
+    hybrid_pass(n, &w, aside);
 }
 #endif
 
 LANE_FN void propagator_step(const shoal_kernel_args *k, int n, int compensated, const real *m, real *s, real h,
-                             lane_inside *inside, lane_care *care)
+                             lane_inside *inside, lane_aside *aside)
 #else
 LANE_FN void propagator_step(const shoal_kernel_args *k, int n, int compensated, const real *m, real *s, real h,
                              lane_inside *inside)
 #endif
 {
-#if defined(PROPAGATOR_PARKS) && TEAM == 1
-    if (care && care->given) {
-        hybrid_go_on(k, n, compensated, m, s, h, inside, care);
+#if defined(PROPAGATOR_SETS_ASIDE) && TEAM == 1
+    if (aside && aside->substeps) {
+        hybrid_go_on(k, n, compensated, m, s, h, inside, aside);
         return;
     }
 #endif
@@ -274,17 +274,17 @@ LANE_FN void propagator_step(const shoal_kernel_args *k, int n, int compensated,
     }
     mvs_step(k, n, compensated, m, s, h);
     const mask needed = hybrid_is_near(k, n, m, s, h) | ((h != lane_set(0.0)) & (own[HYBRID_NEAR] > lane_set(0.0)));
-#ifdef PROPAGATOR_PARKS
-    if (care) {
-        care->needed = needed;
-        care->made = !needed;
+#ifdef PROPAGATOR_SETS_ASIDE
+    if (aside) {
+        aside->needed = needed;
+        aside->made = !needed;
         if (team_goes_on(needed))
             hybrid_undo(n, compensated, start, needed, s);
         return;
     }
 #endif
-#if TEAM == 1 /* in the other models whoever needs it is parked */
+#if TEAM == 1 /* teams set aside whoever needs it */
     if (lane_any(needed))
-        hybrid_careful(k, n, compensated, m, start, s, h, needed, inside);
+        hybrid_again_on_copies(k, n, compensated, m, start, s, h, needed, inside);
 #endif
 }

@@ -31,7 +31,7 @@ enum { HYBRID_TO_TRY, HYBRID_TO_SET_OUT, HYBRID_TO_DRIFT }; /* parts of a step *
 #define PROPAGATOR_OWN    HYBRID_OWN_SLOTS
 #define PROPAGATOR_INSIDE 1
 #ifdef __CUDACC__ /* a SIMD unit does not gain by it */
-#define PROPAGATOR_PARKS 1
+#define PROPAGATOR_SETS_ASIDE 1
 #endif
 #define HYBRID_OWN(n, s) ((s) + PROPAGATOR_SLOTS(1) * (n))
 

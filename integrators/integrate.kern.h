@@ -28,29 +28,19 @@
  * propagator_synchronise(k, m, s) makes on a copy before a view.
  *
  * A propagator that resolves encounters within its steps may define
- *     PROPAGATOR_INSIDE 1               its step has a further argument, lane_inside *inside (NULL: nobody looks),
- *                                       through which it shows the
- *                                       monitors of pairs the motion within the step (observe.kern.h)
- *     PROPAGATOR_PARKS 1                its step has a further argument, lane_care *care (NULL: every step is made), by
- *                                       which steps that need
- *                                       long care are left to another kernel: kernel_integrate parks such systems in a
- *                                           queue, from which
- *                                       kernel_careful goes on with them until a step needs none. For a GPU, where the
- *                                           lanes beside would
- *                                       have to wait for each of them. The two run beside each other: whose a system
- *                                           is, its outcome says
- *                                       (SHOAL_RUNNING, SHOAL_PARKED), stored after all else and loaded before. Its
- *                                           first own slot is not 0
- *                                       where a step begins in need of care. Systems that need it for long are the
- *                                           host's (laggards.c):
- *                                       SHOAL_HANDED.
- *     struct lane_care                  among what is the propagator's own: bool given, steps are made with care where
- *                                       they need it, of the lanes
- *                                       mask wanted, in as many calls as that takes, else they are left undone; mask
- *                                           made, of the step, and
- *                                       needed: left undone for want of care, or the next one needs it; bool stays,
- *                                           hurries, for the kernel
- *     propagator_resume(k, n, m, s, care) of parked systems: what a step left undone does not restore
+ *     PROPAGATOR_INSIDE 1               its step has a further argument, lane_inside *inside, through which it shows
+ *                                       the monitors of pairs the motion within the step (observe.kern.h). NULL: nobody
+ *                                       looks
+ *     PROPAGATOR_SETS_ASIDE 1           on a GPU: a step that needs substeps is left undone, and its system set aside
+ *                                       (aside.kern.h). The step has a further argument, lane_aside *aside. NULL: every
+ *                                       step is made. Its first own slot is not 0 where the next step needs substeps
+ *     struct lane_aside                 has, beside what is the propagator's own,
+ *         bool substeps                 in: whether steps that need substeps are made, in as many calls as that takes
+ *         mask wanted                   in: the systems that go on
+ *         mask made                     out: the step was made
+ *         mask needed                   out: the step was left undone, or the next one needs substeps
+ *         bool stays, hurries           the kernel's own
+ *     propagator_resume(k, n, m, s, aside)  of systems that were set aside: what a step left undone does not restore
  *
  * With PROPAGATOR_ADAPTIVE its step is `real propagator_step(k, n, compensated, m, s, real *h)`: it tries a step of *h,
  * returns the length done (*h, or something shorter, or 0 for lanes whose step was rejected: their bodies have not
@@ -63,13 +53,14 @@
 #define SHOAL_INTEGRATE_KERN_H
 
 #include "core/kernel/known.kern.h"
+#include "core/kernel/queue.kern.h"
 
 #define KERNEL_QUOTE(text) #text
 /* clang-format off */
 #define KERNEL_TEXT(name) KERNEL_QUOTE(integrators/name.kern.h)
 /* clang-format on */
 
-typedef struct lane_care lane_care;
+typedef struct lane_aside lane_aside;
 
 #include "gravitation/newton.kern.h"
 #include "gravitation/forces.kern.h"
@@ -86,8 +77,8 @@ LANE_ASSERT(PROPAGATOR_OWN == DESCRIPTOR_OWN, "PROPAGATOR_OWN is n_own of the de
 LANE_ASSERT(PROPAGATOR_FIRST_BODY == DESCRIPTOR_FIRST_BODY, "PROPAGATOR_FIRST_BODY is first_body of the descriptor");
 LANE_ASSERT(PROPAGATOR_ADAPTIVE == DESCRIPTOR_ADAPTIVE, "PROPAGATOR_ADAPTIVE is adaptive of the descriptor");
 #endif
-#ifdef DESCRIPTOR_PARKS /* a plugin, or a GPU (core/engine/jit.c): others park nobody on a CPU */
-LANE_ASSERT(PROPAGATOR_PARKS == DESCRIPTOR_PARKS, "PROPAGATOR_PARKS is parks of the descriptor");
+#ifdef DESCRIPTOR_SETS_ASIDE /* a plugin, or a GPU (core/engine/jit.c): a CPU sets nobody aside */
+LANE_ASSERT(PROPAGATOR_SETS_ASIDE == DESCRIPTOR_SETS_ASIDE, "PROPAGATOR_SETS_ASIDE is sets_aside of the descriptor");
 #endif
 #include "integrators/tangent.kern.h"
 
@@ -232,9 +223,9 @@ LANE_FN void clock_store(const shoal_kernel_args *k, lane_id id, mask where, con
 }
 
 LANE_FN void clock_step(const shoal_kernel_args *k, int compensated, const real *m, real *s, lane_clock *clock,
-                        lane_inside *inside, lane_care *care)
+                        lane_inside *inside, lane_aside *aside)
 {
-    (void)inside, (void)care;
+    (void)inside, (void)aside;
     clock->done = step(k, compensated, m, s, &clock->h);
     lane_add(1, &clock->elapsed, &clock->error, lane_abs(clock->done));
     clock->steps = clock->steps + lane_select(clock->done != lane_set(0.0), lane_set(1.0), lane_set(0.0));
@@ -283,34 +274,34 @@ LANE_FN real clock_time(const lane_clock *clock, real fraction)
 
 /* On the CPU, where forces and compensation are uniform flags, the two common cases are compiled by themselves. */
 LANE_BIG_FN void step_plain(const shoal_kernel_args *k, const real *m, real *s,
-                            real h INSIDE(lane_inside *inside) CARE(lane_care *care))
+                            real h INSIDE(lane_inside *inside) ASIDE(lane_aside *aside))
 {
     LANE_KNOWN(FORCES(k) == 0);
-    propagator_step(k, BODIES(k), 0, m, s, h INSIDE(inside) CARE(care));
+    propagator_step(k, BODIES(k), 0, m, s, h INSIDE(inside) ASIDE(aside));
 }
 
 LANE_BIG_FN void step_compensated(const shoal_kernel_args *k, const real *m, real *s,
-                                  real h INSIDE(lane_inside *inside) CARE(lane_care *care))
+                                  real h INSIDE(lane_inside *inside) ASIDE(lane_aside *aside))
 {
     LANE_KNOWN(FORCES(k) == 0);
-    propagator_step(k, BODIES(k), 1, m, s, h INSIDE(inside) CARE(care));
+    propagator_step(k, BODIES(k), 1, m, s, h INSIDE(inside) ASIDE(aside));
 }
 
 LANE_BIG_FN void step_forced(const shoal_kernel_args *k, int compensated, const real *m, real *s,
-                             real h INSIDE(lane_inside *inside) CARE(lane_care *care))
+                             real h INSIDE(lane_inside *inside) ASIDE(lane_aside *aside))
 {
-    propagator_step(k, BODIES(k), compensated, m, s, h INSIDE(inside) CARE(care));
+    propagator_step(k, BODIES(k), compensated, m, s, h INSIDE(inside) ASIDE(aside));
 }
 
 LANE_FN void step(const shoal_kernel_args *k, int compensated, const real *m, real *s,
-                  real h INSIDE(lane_inside *inside) CARE(lane_care *care))
+                  real h INSIDE(lane_inside *inside) ASIDE(lane_aside *aside))
 {
     if (FORCES(k))
-        step_forced(k, compensated, m, s, h INSIDE(inside) CARE(care));
+        step_forced(k, compensated, m, s, h INSIDE(inside) ASIDE(aside));
     else if (compensated)
-        step_compensated(k, m, s, h INSIDE(inside) CARE(care));
+        step_compensated(k, m, s, h INSIDE(inside) ASIDE(aside));
     else
-        step_plain(k, m, s, h INSIDE(inside) CARE(care));
+        step_plain(k, m, s, h INSIDE(inside) ASIDE(aside));
 }
 
 typedef struct lane_clock {
@@ -335,29 +326,29 @@ LANE_FN void clock_store(const shoal_kernel_args *k, lane_id id, mask where, con
 }
 
 LANE_FN void clock_step(const shoal_kernel_args *k, int compensated, const real *m, real *s, lane_clock *clock,
-                        lane_inside *inside, lane_care *care)
+                        lane_inside *inside, lane_aside *aside)
 {
     const mask all = lane_set(0.0) == lane_set(0.0);
     (void)inside;
-    step(k, compensated, m, s, clock->h INSIDE(inside) CARE(care));
+    step(k, compensated, m, s, clock->h INSIDE(inside) ASIDE(aside));
     clock->made = all;
     clock->leaves = lane_not(all);
-#if PROPAGATOR_PARKS
-    if (care) {
-        clock->made = care->made;
-        clock->leaves = care->given ? care->made & (lane_not(care->needed | care->stays) | care->hurries)
-                                    : care->needed;
+#if PROPAGATOR_SETS_ASIDE
+    if (aside) {
+        clock->made = aside->made;
+        clock->leaves = aside->substeps ? aside->made & (lane_not(aside->needed | aside->stays) | aside->hurries)
+                                        : aside->needed;
     }
     clock->steps = lane_select(clock->made, clock->steps + 1.0, clock->steps);
 #else
-    (void)care;
+    (void)aside;
     clock->steps = clock->steps + 1.0;
 #endif
 }
 
 LANE_FN mask clock_due(const lane_clock *clock)
 {
-    return PROPAGATOR_PARKS ? (clock->steps >= clock->limit) | clock->leaves : clock->steps >= clock->limit;
+    return PROPAGATOR_SETS_ASIDE ? (clock->steps >= clock->limit) | clock->leaves : clock->steps >= clock->limit;
 }
 LANE_FN mask clock_stuck(const shoal_kernel_args *k, const lane_clock *clock)
 {
@@ -482,7 +473,7 @@ LANE_FN void watch_step(const shoal_kernel_args *k, lane_id id, mask live, const
     {
         const monitor_state was = *watch;
         lane_inside shown;
-        if (PROPAGATOR_PARKS && inside)
+        if (PROPAGATOR_SETS_ASIDE && inside)
             shown = *inside;
         lane_event seen;
         event_none(&seen);
@@ -501,10 +492,10 @@ LANE_FN void watch_step(const shoal_kernel_args *k, lane_id id, mask live, const
         view.part = 0;
         monitors_observe(k, &view, watch, inside, &seen);
         event_offer(event, seen.hit & moved, seen.fraction, seen.outcome, seen.body_a, seen.body_b);
-        if (PROPAGATOR_ADAPTIVE || PROPAGATOR_PARKS)
+        if (PROPAGATOR_ADAPTIVE || PROPAGATOR_SETS_ASIDE)
             for (int i = 0; i < (int)(sizeof was / sizeof(real)); i++)
                 ((real *)watch)[i] = lane_select(moved, ((real *)watch)[i], ((const real *)&was)[i]);
-        if (PROPAGATOR_PARKS && inside && lane_any(lane_not(moved))) /* of a step that goes on */
+        if (PROPAGATOR_SETS_ASIDE && inside && lane_any(lane_not(moved))) /* of a step that goes on */
             *inside = shown;
     }
     event->hit = event->hit | team_told(event->hit);
@@ -532,22 +523,22 @@ LANE_FN void check_step(const shoal_kernel_args *k, int compensated, lane_id id,
     lane_event event;
     event_none(&event);
     event_offer(&event, team_any(is_broken(k, s)), one, lane_set(SHOAL_NONFINITE), none, none);
-    if (watched && (!PROPAGATOR_PARKS || monitors_awake(k) ||
+    if (watched && (!PROPAGATOR_SETS_ASIDE || monitors_awake(k) ||
                     team_any_beside(*live & clock_moved(clock) & wants_a_look(k, m, s, clock))))
         watch_step(k, id, *live, m, s, clock, before, watch, inside, &event);
     event_offer(&event, clock_stuck(k, clock), one, lane_set(SHOAL_STEP_UNDERFLOW), none, none);
     event_offer(&event, clock_spent(k, clock), one, lane_set(SHOAL_BUDGET), none, none);
     const mask ended = *live & event.hit, stops = *live & (event.hit | clock_due(clock));
-#if PROPAGATOR_PARKS
-    const mask parks = stops & clock->leaves & lane_not(clock->made | ended);
+#if PROPAGATOR_SETS_ASIDE
+    const mask sets_aside = stops & clock->leaves & lane_not(clock->made | ended);
 #endif
     if (lane_any(stops)) { /* leave these lanes' state as it is now; what they do later is not looked at */
         system_store(k, n, compensated, id, stops, s);
         clock_store(k, id, stops, clock);
         if (watched)
             monitors_store(k, id, team_speaks(stops, 1), watch);
-#if PROPAGATOR_PARKS
-        record_store(k, id, SHOAL_SYS_OUTCOME, parks, lane_set(SHOAL_PARKED));
+#if PROPAGATOR_SETS_ASIDE
+        record_store(k, id, SHOAL_SYS_OUTCOME, sets_aside, lane_set(SHOAL_ASIDE));
 #endif
         if (lane_any(ended)) {
             real t = record_load(k, id, SHOAL_SYS_T_START) + clock_time(clock, event.fraction);
@@ -559,11 +550,11 @@ LANE_FN void check_step(const shoal_kernel_args *k, int compensated, lane_id id,
         *live = *live & lane_not(stops);
         clock_rest(clock, stops);
     }
-#if PROPAGATOR_PARKS
-    if (team_any_beside(parks)) {
+#if PROPAGATOR_SETS_ASIDE
+    if (team_any_beside(sets_aside)) {
         team_sync();
         lane_fence();
-        lane_push(&k->parked, id, team_speaks(parks, 1));
+        lane_push(&k->aside.queue, id, team_speaks(sets_aside, 1));
     }
 #endif
 }
@@ -577,18 +568,18 @@ LANE_FN void kernel_integrate(const shoal_kernel_args *k, const lane_id *id, con
     mask live[LANE_GROUPS];
     monitor_state watch[LANE_GROUPS];
     lane_inside within[LANE_GROUPS], *inside[LANE_GROUPS];
-    lane_care care[LANE_GROUPS];
+    lane_aside aside[LANE_GROUPS];
     bool go_on = false;
     LANE_UNROLL
     for (int g = 0; g < LANE_GROUPS; g++) {
         live[g] = there[g] & (record_load(k, id[g], SHOAL_SYS_OUTCOME) == lane_set(SHOAL_RUNNING));
-#if PROPAGATOR_PARKS
+#if PROPAGATOR_SETS_ASIDE
         live[g] = team_told(live[g]);
         lane_fence();
 #endif
         system_load(k, n, compensated, id[g], m[g], s[g]);
         clock_load(k, id[g], lane_set(k->slice_steps), &clock[g]);
-        care[g].given = false;
+        aside[g].substeps = false;
         live[g] = live[g] & lane_not(clock_due(&clock[g]));
         go_on = team_goes_on(live[g]) || go_on;
         if (watched)
@@ -608,7 +599,7 @@ LANE_FN void kernel_integrate(const shoal_kernel_args *k, const lane_id *id, con
         while (quiet) {
             LANE_UNROLL
             for (int g = 0; g < LANE_GROUPS; g++)
-                clock_step(k, compensated, m[g], s[g], &clock[g], inside[g], &care[g]);
+                clock_step(k, compensated, m[g], s[g], &clock[g], inside[g], &aside[g]);
             LANE_UNROLL
             for (int g = 0; g < LANE_GROUPS; g++)
                 quiet = quiet && !team_any_beside(live[g] & wants_a_look(k, m[g], s[g], &clock[g]));
@@ -620,108 +611,6 @@ LANE_FN void kernel_integrate(const shoal_kernel_args *k, const lane_id *id, con
         }
     }
 }
-
-#if PROPAGATOR_PARKS
-/* The systems that go on in the next round, side by side: no lane is for one that is parked or has arrived. */
-LANE_FN void kernel_gather(const shoal_kernel_args *k, const lane_id *id, const mask *there)
-{
-    lane_clock clock;
-    const mask runs = *there & (record_load(k, *id, SHOAL_SYS_OUTCOME) == lane_set(SHOAL_RUNNING));
-    clock_load(k, *id, lane_set(k->slice_steps), &clock);
-    lane_append(k->ready, k->n_ready, *id, runs & lane_not(clock_due(&clock)));
-}
-
-/* A system's state to its column of k->carried, or back. */
-LANE_FN void kernel_carry(const shoal_kernel_args *k, lane_id id, long long place, int back)
-{
-    double *const arrays[] = {k->systems, k->native, k->watch}, *column = k->carried + place;
-    const int n_slots[] = {SHOAL_SYS_FIELDS, system_slots(BODIES(k)), k->n_watch};
-    LANE_KEEP_ROLLED
-    for (int a = 0; a < 3; a++) {
-        LANE_KEEP_ROLLED
-        for (int slot = 0; slot < n_slots[a]; slot++, column += k->n_columns) {
-            double *value = &arrays[a][SHOAL_AT(id, slot, n_slots[a])];
-            *(back ? value : column) = *(back ? column : value);
-        }
-    }
-}
-
-/*
- * Parked systems, until none is left and those beside are through; a lane that is takes the next one. Systems beside
- * each other wait for each other, so that a warp takes as many as it has room for or none: those that are full go on,
- * the others come to their ends. One that takes all leaves nobody behind.
- */
-LANE_FN void kernel_careful(const shoal_kernel_args *k, int lane, int takes_all)
-{
-    enum { FEW = 8, LATE = 8 }; /* lanes that wait; turns of a step that is too long to wait for */
-    const int n = BODIES(k), compensated = COMPENSATED(k), watched = MONITORS(k), few = min(FEW, k->n_beside);
-    real m[n], s[STATE_SIZE(n)], before[6 * n], *start = before;
-    lane_id id = 0;
-    lane_clock clock;
-    monitor_state watch;
-    lane_inside within, *inside = PROPAGATOR_INSIDE && (watched & MONITORS_INSIDE) ? &within : 0;
-    lane_care care;
-    mask live = false;
-    int steps = 0, turns = 0;
-    care.given = true;
-    care.stays = k->n_beside == 1;
-    LANE_KEEP_ROLLED
-    for (;;) {
-        const int n_free = k->n_beside - lane_count_together(live);
-        if (n_free >= few) {
-            const lane_id next = lane_pop(&k->parked, lane_not(live) & (lane < k->n_beside),
-                                          takes_all || k->drains ? 1 : n_free);
-            if (next >= 0) {
-                id = next;
-                live = true;
-                steps = turns = 0;
-                lane_fence();
-                system_load(k, n, compensated, id, m, s);
-                clock_load(k, id, k->slice_steps, &clock);
-                if (watched)
-                    monitors_load(k, id, &watch);
-                if (watched & MONITORS_BEFORE)
-                    view_before(k, m, s, before, &start);
-                if (inside)
-                    inside_load(id, inside);
-                propagator_resume(k, n, m, s, &care);
-            }
-            if (lane_count_together(live) == 0)
-                break;
-        }
-        care.wanted = live;
-        const int closed = ((const volatile int *)k->parked.counts)[SHOAL_QUEUE_CLOSED];
-        care.hurries = k->least_visit > 0 && steps >= k->least_visit && closed;
-        clock_step(k, compensated, m, s, &clock, inside, &care);
-        steps += clock.made;
-        if (live && wants_a_look(k, m, s, &clock)) {
-            check_step(k, compensated, id, m, s, &clock, start, &watch, inside, &live);
-            lane_fence();
-            record_store(k, id, SHOAL_SYS_OUTCOME, !live & (record_load(k, id, SHOAL_SYS_OUTCOME) == SHOAL_PARKED),
-                         SHOAL_RUNNING);
-        }
-        const bool leaves = closed && k->least_visit == 0;
-        const bool asks = live && (++turns == k->long_turns || (leaves && steps == 0 && turns >= LATE));
-        const int column = asks ? k->first_column + lane_count_up(&k->parked.counts[SHOAL_QUEUE_HANDED]) : k->n_columns;
-        const mask handed = column < k->n_columns;
-        if (handed | (live & (leaves && steps > 0))) { /* at the step's start, if one is under way */
-            if (inside)
-                inside_forget(k, real_bodies(k, n), live, inside);
-            system_store(k, n, compensated, id, live, s);
-            clock_store(k, id, live, &clock);
-            if (watched)
-                monitors_store(k, id, live, &watch);
-            if (handed) {
-                kernel_carry(k, id, column, 0);
-                lane_tell_host(&k->handed[column], id + 1);
-            }
-            lane_fence();
-            record_store(k, id, SHOAL_SYS_OUTCOME, live, handed ? SHOAL_HANDED : SHOAL_RUNNING);
-            live = false;
-        }
-    }
-}
-#endif
 
 /* The state after a time `left`, from a copy: one step of that length, or as many as an adaptive propagator needs. */
 LANE_FN void advance_copy(const shoal_kernel_args *k, lane_id id, const real *m, real *s, real left)
@@ -746,7 +635,7 @@ LANE_FN void advance_copy(const shoal_kernel_args *k, lane_id id, const real *m,
 #else
     (void)id;
     if (lane_any(moves))
-        step(k, 1, m, copy, left INSIDE(0) CARE(0));
+        step(k, 1, m, copy, left INSIDE(0) ASIDE(0));
     for (int c = 0; c < STATE_SIZE(n); c++)
         s[c] = lane_select(moves, copy[c], s[c]);
 #endif

@@ -26,13 +26,13 @@
 #ifndef PROPAGATOR_RESTS
 #define PROPAGATOR_RESTS 0
 #endif
-#ifdef PROPAGATOR_PARKS
-#define CARE(care) , care
+#ifdef PROPAGATOR_SETS_ASIDE
+#define ASIDE(aside) , aside
 #else
-#define PROPAGATOR_PARKS 0
-#define CARE(care)
-struct lane_care {
-    bool given;
+#define PROPAGATOR_SETS_ASIDE 0
+#define ASIDE(aside)
+struct lane_aside {
+    bool substeps;
 };
 #endif
 

@@ -51,11 +51,11 @@ static int monitor_bits(void)
 static void compile_and_record(shoal_context *context, FILE *table, const shoal_propagator *propagator, int n_bodies,
                                int monitors, int arch)
 {
-    static const int sets[] = {1 << SHOAL_INTEGRATE, SHOAL_ONCE_ENTRIES, SHOAL_PARKING_ENTRIES};
+    static const int sets[] = {1 << SHOAL_INTEGRATE, SHOAL_ONCE_ENTRIES, SHOAL_ASIDE_ENTRIES};
     shoal_kernel_choice choice = {
         .propagator = propagator, .n_bodies = n_bodies, .n_massive = n_bodies, .monitors = monitors};
-    for (int set = 0; set < SHOAL_COUNT(sets) - !propagator->parks; set++) {
-        const int entry = (int[]){SHOAL_INTEGRATE, SHOAL_SNAPSHOT, SHOAL_CAREFUL}[set];
+    for (int set = 0; set < SHOAL_COUNT(sets) - !propagator->sets_aside; set++) {
+        const int entry = (int[]){SHOAL_INTEGRATE, SHOAL_SNAPSHOT, SHOAL_SUBSTEPS}[set];
         shoal_cubin cubin;
         assert_ok(context, shoal_jit_compile(context, &choice, sets[set], arch, 0, &cubin));
         if (cubin.log[0])
@@ -95,11 +95,11 @@ static void options_that_are_cut_off_are_refused(void **state)
         many[i] = "A=1";
     shoal_cubin cubin;
     /* the text alone compiles to nothing: no kernel is asked for */
-    assert_ok(context, shoal_jit_text(context, "core/base/count.h", right, 90, 0, &cubin));
+    assert_ok(context, shoal_jit_text(context, "core/kernel/aside.h", right, 90, 0, &cubin));
     shoal_cubin_release(&cubin);
-    assert_int_equal(shoal_jit_text(context, "core/base/count.h", wrong, 90, 0, &cubin), SHOAL_E_INTERNAL);
+    assert_int_equal(shoal_jit_text(context, "core/kernel/aside.h", wrong, 90, 0, &cubin), SHOAL_E_INTERNAL);
     assert_non_null(strstr(shoal_context_message(context), "95 characters"));
-    assert_int_equal(shoal_jit_text(context, "core/base/count.h", many, 90, 0, &cubin), SHOAL_E_INTERNAL);
+    assert_int_equal(shoal_jit_text(context, "core/kernel/aside.h", many, 90, 0, &cubin), SHOAL_E_INTERNAL);
     assert_non_null(strstr(shoal_context_message(context), "32 options"));
     cache_end(&cache);
 }
@@ -166,8 +166,8 @@ static void other_choices_compile(void **state)
         choice.variational = 1;
         choice.monitors = 1 << shoal_monitor_find(NULL, "megno");
         choice.forces = 1 << shoal_force_find(NULL, "gr_potential");
-        const int sets[] = {SHOAL_ONCE_ENTRIES | 1 << SHOAL_INTEGRATE, SHOAL_PARKING_ENTRIES};
-        for (int set = 0; set < SHOAL_COUNT(sets) - !choice.propagator->parks; set++) {
+        const int sets[] = {SHOAL_ONCE_ENTRIES | 1 << SHOAL_INTEGRATE, SHOAL_ASIDE_ENTRIES};
+        for (int set = 0; set < SHOAL_COUNT(sets) - !choice.propagator->sets_aside; set++) {
             assert_ok(context, shoal_jit_compile(context, &choice, sets[set], 90, 0, &cubin));
             assert_string_equal(cubin.log, "");
             shoal_cubin_release(&cubin);
@@ -609,7 +609,7 @@ static void slices_in_pieces_lose_nothing(void **state)
 
 /* So many that they are in parts, each of which goes on in rounds. Systems with encounters are late in a round, and
  * lose nothing. */
-static void parked_systems_catch_up(void **state)
+static void systems_set_aside_catch_up(void **state)
 {
     need_gpu();
     const struct setup plain = {.engine = "cuda",
@@ -637,7 +637,7 @@ static void parked_systems_catch_up(void **state)
 
 /* Those that are in encounters for long, here for two turns or seven, go on beside the GPU, on one thread or
  * several. */
-static void handed_systems_lose_nothing(void **state)
+static void hosted_systems_lose_nothing(void **state)
 {
     need_gpu();
     const struct setup plain = {.engine = "cuda",
@@ -869,8 +869,8 @@ int main(void)
         cmocka_unit_test(cpu_and_cuda_agree),
         cmocka_unit_test(cuda_bits_depend_on_the_system_alone),
         cmocka_unit_test(slices_in_pieces_lose_nothing),
-        cmocka_unit_test(parked_systems_catch_up),
-        cmocka_unit_test(handed_systems_lose_nothing),
+        cmocka_unit_test(systems_set_aside_catch_up),
+        cmocka_unit_test(hosted_systems_lose_nothing),
         cmocka_unit_test(a_broken_system_disturbs_no_other),
         cmocka_unit_test(outcomes_agree),
         cmocka_unit_test(survivors_of_early_slices_stay_survivors),

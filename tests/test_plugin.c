@@ -323,7 +323,7 @@ static void a_descriptor_that_its_text_contradicts_is_refused(void **state)
         {".n_slots = 6, .n_own = 1", "n_own of the descriptor"},
         {".n_slots = 6, .first_body = 1", "first_body of the descriptor"},
         {".n_slots = 6, .adaptive = true", "adaptive of the descriptor"},
-        {".n_slots = 6, .parks = true", "parks of the descriptor"},
+        {".n_slots = 6, .sets_aside = true", "sets_aside of the descriptor"},
         {NULL, "tally_SLOTS is n_slots of the descriptor"},
     };
     const char *example = NULL;

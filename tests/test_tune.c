@@ -22,10 +22,10 @@ static struct {
 } gpu;
 
 static shoal_status create(shoal_context *context, const shoal_kernel_choice *choice, const shoal_kernel_args *args,
-                           long n_systems, shoal_engine **engine, char *line, size_t line_size)
+                           shoal_engine_range range, shoal_engine **engine, char *line, size_t line_size)
 {
     (void)args;
-    (void)n_systems;
+    (void)range;
     *engine = NULL;
     if (choice->model == gpu.refused)
         return shoal_fail(context, SHOAL_E_DEVICE, "no room");

@@ -401,7 +401,7 @@ static void settings_are_the_same(void **state)
     }
 }
 
-/* hybrid's careful steps, whatever the model made by a thread a system. */
+/* hybrid's steps with substeps: whatever the model, a thread has a system. */
 static void encounters_are_the_same(void **state)
 {
     static const shoal_setting orbit = {"pericentre", 0, "orbit"}, compensated = {"compensated", 1, NULL},

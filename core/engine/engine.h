@@ -14,12 +14,19 @@ typedef enum shoal_kernel_entry {
     SHOAL_INTEGRATE,
     SHOAL_SNAPSHOT,
     SHOAL_BARE,
-    SHOAL_CAREFUL,
+    SHOAL_SUBSTEPS,
     SHOAL_GATHER,
     SHOAL_CARRY
 } shoal_kernel_entry;
 
 typedef struct shoal_engine shoal_engine;
+
+/* The systems that an engine runs: whole chunks of an ensemble, so that engines of several ranges share its arrays. */
+typedef struct shoal_engine_range {
+    long first_chunk;
+    long n_systems; /* from the first of that chunk on; the last chunk may have fewer than SHOAL_CHUNK */
+    int device;     /* of several GPUs, as the driver counts them */
+} shoal_engine_range;
 
 /*
  * An engine holds the five arrays of shoal_kernel_args where its kernels can reach them. Host copies are those that the
@@ -40,12 +47,13 @@ typedef struct shoal_engine_type {
     const char *name; /* "cpu", "cuda" */
     /* NULL if this machine has the engine, else a sentence that says what is missing. */
     const char *(*missing)(void);
-    /* Compile or choose kernels, allocate device memory for n_systems. args: host pointers, parameters filled in;
-     * they stay valid and in place as long as the engine. line: the engine's part of the plan line. */
+    /* Compile or choose kernels, allocate device memory for the range. args: pointers to the host arrays of the whole
+     * ensemble, parameters filled in; they stay valid and in place as long as the engine. Index lists hold the
+     * ensemble's numbers of systems, all of the range. line: the engine's part of the plan line. */
     shoal_status (*create)(shoal_context *context, const shoal_kernel_choice *choice, const shoal_kernel_args *args,
-                           long n_systems, shoal_engine **engine, char *line, size_t line_size);
+                           shoal_engine_range range, shoal_engine **engine, char *line, size_t line_size);
     void (*destroy)(shoal_engine **engine);
-    /* Copy whole arrays between host and device, bits of SHOAL_ARRAY_*, after all launches so far. */
+    /* Copy the range's part of arrays between host and device, bits of SHOAL_ARRAY_*, after all launches so far. */
     shoal_status (*upload)(shoal_engine *engine, int arrays);
     shoal_status (*download)(shoal_engine *engine, int arrays);
     /* Upload without waiting for it: the host leaves the arrays as they are until the next wait, download or
@@ -56,7 +64,7 @@ typedef struct shoal_engine_type {
      * slice_steps: for SHOAL_INTEGRATE. */
     shoal_status (*launch)(shoal_engine *engine, shoal_kernel_entry entry, const int *list, long n_list,
                            double slice_steps);
-    /* Copy whole arrays to the host as the launches so far leave them, beside the launches to come, which must not
+    /* Copy the same to the host as the launches so far leave them, beside the launches to come, which must not
      * change what is read of them. They are there after fetched(). */
     shoal_status (*fetch)(shoal_engine *engine, int arrays);
     shoal_status (*fetched)(shoal_engine *engine);
@@ -97,28 +105,28 @@ void shoal_engine_cuda_info(FILE *out);
 /* The instruction set that kernels are picked for: "v4", "v3", "any" (engine_cpu.c). */
 const char *shoal_cpu_arch(void);
 
-/* ---- laggards.c: systems that a GPU is slow with go on beside it ------------------------------------------------- */
+/* ---- hosted.c: systems that go on beside a GPU ------------------------------------------------------------------- */
 
-typedef struct shoal_laggards shoal_laggards;
+typedef struct shoal_hosted shoal_hosted;
 
 /* NULL: none, the GPU makes all steps. */
-shoal_laggards *shoal_laggards_create(shoal_context *context, const shoal_kernel_choice *choice,
-                                      const shoal_kernel_args *args, long n_systems);
-void shoal_laggards_destroy(shoal_laggards **laggards);
-int shoal_laggards_threads(const shoal_laggards *laggards);
+shoal_hosted *shoal_hosted_create(shoal_context *context, const shoal_kernel_choice *choice,
+                                  const shoal_kernel_args *args, shoal_engine_range range);
+void shoal_hosted_destroy(shoal_hosted **hosted);
+int shoal_hosted_threads(const shoal_hosted *hosted);
 /* The table through which states go, [rows][room], a column a system, and the numbers from 1 of those whose columns
- * came while a slice went on, [room]: page-locked, seen by both. They stay as long as the laggards. */
-int shoal_laggards_rows(const shoal_laggards *laggards);
-int shoal_laggards_room(const shoal_laggards *laggards);
-void shoal_laggards_table(shoal_laggards *laggards, double *table, int *handed);
+ * came while a slice went on, [room]: page-locked, seen by both. They must stay until the destruction. */
+int shoal_hosted_rows(const shoal_hosted *hosted);
+int shoal_hosted_room(const shoal_hosted *hosted);
+void shoal_hosted_table(shoal_hosted *hosted, double *table, int *arrived);
 /* Of the systems that go on, the GPU's and after them the host's: to sorted. How many are the host's, whose columns
  * are the first. */
-int shoal_laggards_split(shoal_laggards *laggards, const int *list, long n_list, int *sorted);
-/* The host's systems go on, and those that are handed over, until the GPU is no longer busy; waits: until they have
- * arrived, for half a second at most. The seconds that it took. */
-double shoal_laggards_advance(shoal_laggards *laggards, bool (*busy)(shoal_engine *), shoal_engine *gpu, bool waits);
+int shoal_hosted_split(shoal_hosted *hosted, const int *list, long n_list, int *sorted);
+/* The host's systems go on, and those that come, until the GPU is no longer busy; waits: until they have arrived, for
+ * half a second at most. The seconds that it took. */
+double shoal_hosted_advance(shoal_hosted *hosted, bool (*busy)(shoal_engine *), shoal_engine *gpu, bool waits);
 /* The host's systems, in the order of their columns. */
-const int *shoal_laggards_list(const shoal_laggards *laggards, int *n_list);
+const int *shoal_hosted_list(const shoal_hosted *hosted, int *n_list);
 
 /* ---- work.c: work models of a GPU -------------------------------------------------------------------------------- */
 
@@ -149,7 +157,7 @@ bool shoal_team_fits(const shoal_kernel_choice *choice);
 enum {
     SHOAL_KERNEL_ENTRIES = SHOAL_CARRY + 1,
     SHOAL_ONCE_ENTRIES = 1 << SHOAL_PREPARE | 1 << SHOAL_SNAPSHOT, /* run once in a while: compiled small */
-    SHOAL_PARKING_ENTRIES = 1 << SHOAL_CAREFUL | 1 << SHOAL_GATHER | 1 << SHOAL_CARRY
+    SHOAL_ASIDE_ENTRIES = 1 << SHOAL_SUBSTEPS | 1 << SHOAL_GATHER | 1 << SHOAL_CARRY
 };
 
 /* What a thread of a kernel uses. */

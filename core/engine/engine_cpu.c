@@ -120,9 +120,9 @@ static const shoal_cpu_kernels *kernels_for(const shoal_engine *engine, long n_s
 }
 
 static shoal_status cpu_create(shoal_context *context, const shoal_kernel_choice *choice, const shoal_kernel_args *args,
-                               long n_systems, shoal_engine **engine, char *line, size_t line_size)
+                               shoal_engine_range range, shoal_engine **engine, char *line, size_t line_size)
 {
-    (void)n_systems;
+    (void)range; /* the arrays are the host's, a list says which systems */
     *engine = NULL;
     shoal_kernel_choice wanted = *choice;
     if (wanted.lanes == 0)

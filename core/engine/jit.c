@@ -239,7 +239,7 @@ static void cache_save(const char *path, shoal_hash key, const shoal_cubin *cubi
 
 /* ---- compiling --------------------------------------------------------------------------------------------------- */
 
-enum { BLOCK = 128, CAREFUL_BLOCK = 256 }; /* threads, by default */
+enum { BLOCK = 128, SUBSTEPS_BLOCK = 256 }; /* threads, by default */
 
 static shoal_tuning tuning_of(const shoal_kernel_choice *choice)
 {
@@ -328,7 +328,7 @@ static int arch_for(const struct nvrtc *nvrtc, int arch, bool *ptx)
 
 static const char *const entry_names[SHOAL_KERNEL_ENTRIES] = {
     [SHOAL_PREPARE] = "shoal_prepare", [SHOAL_INTEGRATE] = "shoal_integrate", [SHOAL_SNAPSHOT] = "shoal_snapshot",
-    [SHOAL_BARE] = "shoal_bare",       [SHOAL_CAREFUL] = "shoal_careful",     [SHOAL_GATHER] = "shoal_gather",
+    [SHOAL_BARE] = "shoal_bare",       [SHOAL_SUBSTEPS] = "shoal_substeps",   [SHOAL_GATHER] = "shoal_gather",
     [SHOAL_CARRY] = "shoal_carry",
 };
 
@@ -554,8 +554,8 @@ shoal_status shoal_jit_compile(shoal_context *context, const shoal_kernel_choice
         return shoal_fail(context, SHOAL_E_UNSUPPORTED, "%s", shoal_jit_missing());
     shoal_tuning tuning = tuning_of(choice);
     const bool alone = shoal_team_is_one(choice, entries);
-    if (!(entries & ~SHOAL_PARKING_ENTRIES)) {
-        tuning.block = CAREFUL_BLOCK;
+    if (!(entries & ~SHOAL_ASIDE_ENTRIES)) {
+        tuning.block = SUBSTEPS_BLOCK;
         tuning.max_registers = 255;
     } else if (!alone) {
         tuning.block = shoal_team_block(choice, tuning.block);
@@ -580,7 +580,7 @@ shoal_status shoal_jit_compile(shoal_context *context, const shoal_kernel_choice
     }
     option_add(&options, "-DSHOAL_VARIATIONAL=%d", choice->variational);
     option_add(&options, "-DPROPAGATOR=%s", choice->propagator->name);
-    option_add(&options, "-DDESCRIPTOR_PARKS=%d", choice->propagator->parks);
+    option_add(&options, "-DDESCRIPTOR_PARKS=%d", choice->propagator->sets_aside);
     option_add(&options, "-DSHOAL_MONITORS=0x%x", rare ? 0 : (unsigned)choice->monitors);
     option_add(&options, "-DSHOAL_FORCES=0x%x", (unsigned)choice->forces);
     option_chosen(&options, choice);

@@ -13,6 +13,7 @@
  */
 #include "core/kernel/kernel.h"
 #include "core/kernel/lane.h"
+#include "integrators/aside.kern.h"
 #include "integrators/integrate.kern.h"
 
 #ifdef SHOAL_MIN_BLOCKS
@@ -35,13 +36,13 @@
 #define KERNEL_SPARE
 #endif
 
-/* A block of a propagator that parks, whose host does not know how many systems are ready, may have none. */
+/* Where systems are set aside the host does not know how many are ready, so that a block may have none. */
 #define CUDA_ENTRY_OF(name, list, n_list)                               \
     extern "C" __global__ void CUDA_BOUNDS shoal_##name(CUDA_ARGUMENTS) \
     {                                                                   \
         const long long entry = KERNEL_ENTRY;                           \
         const mask there = entry < n_list KERNEL_SPARE;                 \
-        if (PROPAGATOR_PARKS && !__syncthreads_or(there))               \
+        if (PROPAGATOR_SETS_ASIDE && !__syncthreads_or(there))          \
             return;                                                     \
         const lane_id id = list[there ? entry : 0];                     \
         kernel_##name(&args, &id, &there);                              \
@@ -51,8 +52,8 @@
 #if SHOAL_ENTRIES & 1
 CUDA_ENTRY(prepare)
 #endif
-#if SHOAL_ENTRIES & 2 && PROPAGATOR_PARKS
-CUDA_ENTRY_OF(integrate, args.ready, *args.n_ready)
+#if SHOAL_ENTRIES & 2 && PROPAGATOR_SETS_ASIDE
+CUDA_ENTRY_OF(integrate, args.aside.ready, *args.aside.n_ready)
 #elif SHOAL_ENTRIES & 2
 CUDA_ENTRY(integrate)
 #endif
@@ -63,9 +64,9 @@ CUDA_ENTRY(snapshot)
 CUDA_ENTRY(bare)
 #endif
 #if SHOAL_ENTRIES & 16
-extern "C" __global__ void CUDA_BOUNDS shoal_careful(CUDA_ARGUMENTS)
+extern "C" __global__ void CUDA_BOUNDS shoal_substeps(CUDA_ARGUMENTS)
 {
-    kernel_careful(&args, (int)(threadIdx.x % 32), blockIdx.x == 0 && threadIdx.x < 32);
+    kernel_substeps(&args, (int)(threadIdx.x % 32), blockIdx.x == 0 && threadIdx.x < 32);
 }
 #endif
 #if SHOAL_ENTRIES & 32
@@ -75,6 +76,6 @@ CUDA_ENTRY(gather)
 extern "C" __global__ void CUDA_BOUNDS shoal_carry(CUDA_ARGUMENTS)
 {
     if (KERNEL_ENTRY < args.n_list)
-        kernel_carry(&args, args.list[KERNEL_ENTRY], KERNEL_ENTRY, args.carries_back);
+        kernel_carry(&args, args.list[KERNEL_ENTRY], KERNEL_ENTRY, args.aside.carries_back);
 }
 #endif

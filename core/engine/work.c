@@ -106,7 +106,7 @@ size_t shoal_team_shared(const shoal_kernel_choice *choice, int block)
 
 bool shoal_team_is_one(const shoal_kernel_choice *choice, int entries)
 {
-    const int parking = choice->propagator->parks ? 1 << SHOAL_BARE | SHOAL_PARKING_ENTRIES : 0;
+    const int parking = choice->propagator->sets_aside ? 1 << SHOAL_BARE | SHOAL_ASIDE_ENTRIES : 0;
     return shoal_team_threads(choice) == 1 || !(entries & ~(SHOAL_ONCE_ENTRIES | parking));
 }
 

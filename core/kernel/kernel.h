@@ -2,16 +2,16 @@
  *
  * kernel.h: what the host and the kernel text agree on.
  *
- * Every array of an ensemble has the shape [chunk][slot][lane within the chunk], SHOAL_CHUNK systems a chunk, doubles,
- * 64-byte aligned. Four such arrays describe an ensemble in motion:
+ * Every array of an ensemble is [chunk][slot][lane within the chunk], with SHOAL_CHUNK systems a chunk: doubles,
+ * aligned to 64 bytes. Four such arrays describe an ensemble in motion:
  *
  *   bodies   slot = body * SHOAL_QUANTITIES + quantity   barycentric Cartesian, inner units (G = 1)
  *   systems  slot = SHOAL_SYS_*                          one record a system
- *   native   slot = quantity * n_moved + body            what the propagator carries from step to step, its own slots
- *            last
- *   watch    slot = offset of the monitor + its own      what the monitors carry from step to step, of each its own
- *                                                        slots, then those of every body or pair; then the marks, the
- *                                                            records
+ *   native   slot = quantity * n_moved + body            what the propagator carries from step to step; after that of
+ *                                                        the bodies its own slots
+ *   watch    slot = offset of the monitor + its own      what the monitors carry from step to step: of each its own
+ *                                                        slots, then those of every body or pair. After all monitors
+ *                                                        come the marks, then the records
  *
  * Where a monitor asks for it, every system carries a tangent vector: n_moved = 2 n_bodies, body n_bodies + i is the
  * tangent vector (delta x_i, delta v_i) of body i. Else n_moved = n_bodies.
@@ -19,9 +19,9 @@
  * A body of mass -0.0 is not there: the slots beyond a system's bodies, and bodies that merged into another one or were
  * removed. It attracts nobody and is not watched.
  *
- * Marks are what happened in the last step and does not end the system: the time from then to the end of the step, NaN
- * for nothing, in slot a * n_bodies + b of a matrix of bodies: for a < b they touched, for a > b they came close (+inf:
- * this was logged, and they have not parted since), for a = b it left.
+ * Marks are a matrix of bodies: what happened in the last step and does not end the system. Slot a * n_bodies + b has
+ * the time from then to the end of the step, NaN for nothing. For a < b the two touched; for a > b they came close
+ * (+inf: this was logged, and they have not parted since); for a = b the body left.
  *
  * Records are what monitors log and the host has not taken yet: how many there are, then room for record_room of them,
  * SHOAL_RECORD_FIELDS each.
@@ -32,6 +32,7 @@
 #ifndef SHOAL_KERNEL_H
 #define SHOAL_KERNEL_H
 
+#include "core/kernel/aside.h"
 #include "core/shoal.h"
 
 #define SHOAL_CHUNK          32   /* systems in a chunk */
@@ -86,10 +87,8 @@ enum {
 
 /* Outcome of a system that pauses until the host has acted on its marks (core/plan/events.c); nobody else sees it. */
 enum { SHOAL_MARKED = -1 };
-/* Of one that is parked (integrate.kern.h: PROPAGATOR_PARKS), within a launch. */
-enum { SHOAL_PARKED = -2 };
-/* Of one that was handed to the host, until the launch ends (laggards.c). */
-enum { SHOAL_HANDED = -3 };
+/* Within a slice: of a system in the queue of those set aside, and of one that has moved to the host (aside.h). */
+enum { SHOAL_ASIDE = -2, SHOAL_HOSTED = -3 };
 
 /* What a monitor sees (monitors/list.h), the more the later. */
 enum { SHOAL_SEES_FAR, SHOAL_SEES_ENDS, SHOAL_SEES_BEFORE, SHOAL_SEES_INSIDE };
@@ -107,40 +106,14 @@ enum { SHOAL_MODEL_SYSTEM, SHOAL_MODEL_BODY, SHOAL_MODEL_COMPONENT, SHOAL_MODEL_
 #define SHOAL_TEAM_EXCHANGED(model, n_bodies, n_moved) \
     (SHOAL_TEAM_VECTORS(n_moved) + ((model) == SHOAL_MODEL_PAIR ? 7 * ((n_bodies) * ((n_bodies)-1) / 2) : 0))
 
-/* A queue of systems between a GPU's kernels (lane.h). */
-enum { SHOAL_QUEUE_CAME, SHOAL_QUEUE_WENT, SHOAL_QUEUE_CLOSED, SHOAL_QUEUE_HANDED, SHOAL_QUEUE_COUNTS };
-typedef struct shoal_queue {
-    int *places; /* [room] -1: free */
-    /* [SHOAL_QUEUE_COUNTS] how many came and went; not 0: soon nobody comes any more; how many were handed to the
-     * host */
-    int *counts;
-    int room;
-} shoal_queue;
-
 /* Everything a kernel is told. Passed by value on the GPU. */
 typedef struct shoal_kernel_args {
     const int *list; /* [n_list] systems to work on */
     long long n_list;
-    double *bodies;     /* [chunk][n_bodies * SHOAL_QUANTITIES][lane] */
-    double *systems;    /* [chunk][SHOAL_SYS_FIELDS][lane] */
-    double *native;     /* [chunk][propagator slots * n_moved + own slots][lane] */
-    double *watch;      /* [chunk][n_watch][lane] */
-    shoal_queue parked; /* of a propagator that parks: systems that need care */
-    int *ready;         /* [*n_ready] the others of the list that are on their way */
-    int *n_ready;
-    int n_beside; /* of them beside each other in a warp, at most */
-    int drains;   /* every warp takes what there is of them */
-    int of_teams; /* they were parked by teams */
-    /* steps of one of them, at least, before it leaves because no rounds follow; 0: one or, late, none */
-    int least_visit;
-    /* [slots of systems, native, watch][n_columns] states on their way between a GPU and its host (laggards.c) */
-    double *carried;
-    /* [n_columns] numbers, from 1, of systems handed to the host while it looks, whose column is there */
-    int *handed;
-    int n_columns;    /* 0: there is no host */
-    int first_column; /* before it are systems that were the host's from the beginning */
-    int carries_back; /* to the GPU */
-    int long_turns;   /* turns of a system in kernel_careful, after which it is handed over */
+    double *bodies;   /* [chunk][n_bodies * SHOAL_QUANTITIES][lane] */
+    double *systems;  /* [chunk][SHOAL_SYS_FIELDS][lane] */
+    double *native;   /* [chunk][propagator slots * n_moved + own slots][lane] */
+    double *watch;    /* [chunk][n_watch][lane] */
     double *snapshot; /* [chunk][6 * n_bodies][lane]: x y z vx vy vz of body 0, then of body 1, ... */
     int n_moved;      /* n_bodies, or 2 n_bodies with tangent vectors */
     int variational;  /* there are tangent vectors */
@@ -154,7 +127,7 @@ typedef struct shoal_kernel_args {
     int compensated; /* compensated summation of positions and velocities */
     int n_forces;    /* extra forces, in the order of the config */
     int forces;      /* bit SHOAL_FORCE_name set: there is one of them */
-    /* at most so many steps (adaptive: attempts) in this call; of a system that is parked, again from there */
+    /* at most so many steps (adaptive: attempts) in this call; of a system that is set aside, again from there */
     double slice_steps;
     double max_steps;                                         /* budget of a system's steps (adaptive: attempts) */
     double dt_min, dt_max;                                    /* bounds of an adaptive step, positive */
@@ -163,6 +136,7 @@ typedef struct shoal_kernel_args {
     int force_kind[SHOAL_MAX_FORCES];                         /* SHOAL_FORCE_name */
     double monitor[SHOAL_MAX_MONITORS][SHOAL_MAX_PARAMETERS]; /* each monitor's parameters, table order */
     int watch_offset[SHOAL_MAX_MONITORS];
+    shoal_aside aside; /* of a GPU */
 } shoal_kernel_args;
 
 #endif

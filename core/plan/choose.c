@@ -521,6 +521,7 @@ shoal_status shoal_plan_choose_engine(shoal_plan *plan, const shoal_options *opt
     const shoal_status status = choose_model(plan, options);
     if (status)
         return status;
-    return plan->engine_type->create(plan->context, &plan->choice, &plan->args, plan->ensemble->n_systems,
-                                     &plan->engine, plan->engine_line, sizeof plan->engine_line);
+    return plan->engine_type->create(plan->context, &plan->choice, &plan->args,
+                                     (shoal_engine_range){.n_systems = plan->ensemble->n_systems}, &plan->engine,
+                                     plan->engine_line, sizeof plan->engine_line);
 }

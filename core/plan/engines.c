@@ -35,7 +35,8 @@ shoal_status shoal_plan_exchange_engine(shoal_plan *plan, const shoal_kernel_cho
 {
     plan->engine_type->destroy(&plan->engine);
     plan->choice = *choice;
-    shoal_status status = plan->engine_type->create(plan->context, choice, &plan->args, plan->ensemble->n_systems,
+    shoal_status status = plan->engine_type->create(plan->context, choice, &plan->args,
+                                                    (shoal_engine_range){.n_systems = plan->ensemble->n_systems},
                                                     &plan->engine, plan->engine_line, sizeof plan->engine_line);
     return status ? status : shoal_plan_start_engine(plan);
 }

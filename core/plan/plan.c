@@ -249,7 +249,7 @@ shoal_status shoal_plan_restart(shoal_plan *plan)
     choice.unit_star = choice.unit_star && plan->choice.unit_star;
     choice.n_massive = n_massive > choice.n_massive ? n_massive : choice.n_massive;
     const bool others = choice.unit_star != plan->choice.unit_star || choice.n_massive != plan->choice.n_massive ||
-                        (plan->propagator->parks && plan->engine_type == &shoal_engine_cuda);
+                        (plan->propagator->sets_aside && plan->engine_type == &shoal_engine_cuda);
     plan->args.n_massive = choice.n_massive;
     status = others ? shoal_plan_exchange_engine(plan, &choice) : shoal_plan_start_engine(plan);
     if (!status)

@@ -13,7 +13,7 @@
  * first, so that the last ones to be started are short. Those that have ended, or have arrived where they are headed,
  * are left out.
  *
- * Length. A slice of at most L steps a system (of one that may be parked on a GPU, a fourth more) makes G(L) = sum of
+ * Length. A slice of at most L steps a system (a fourth more where a GPU sets systems aside) makes G(L) = sum of
  * min(expected, L) of them, in a time of about T(L) = max(L, H(L) / W) steps, H being the same sum over whole groups of
  * lanes and W the lanes that keep the engine busy. L is where G / (o + T) is largest, o the time lost between two
  * slices: nobody waits long for the few that need many steps. Nobody foresees who dies: if in a slice of s seconds a
@@ -254,7 +254,7 @@ static void sift_part(void *user, long first, long last)
                           !survives(plan, system);
         sum.steps += *shoal_plan_field(plan, SHOAL_SYS_STEP, system);
         sum.made += more;
-        if (!runs || plan->bin[system] < 0 || !plan->propagator->parks) /* parked ones are late, no more */
+        if (!runs || plan->bin[system] < 0 || !plan->propagator->sets_aside) /* those set aside are late, no more */
             sum.missed += fmax(0, fmin(plan->expected[system], plan->length) - more);
         sum.longest = fmax(sum.longest, more);
         plan->bin[system] = runs;

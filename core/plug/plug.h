@@ -89,13 +89,13 @@ typedef struct shoal_propagator {
     int order;                /* of convergence in dt */
     const char *const *slots; /* names of the native state of one body */
     int n_slots;
-    int n_own;           /* native slots of the system itself */
-    bool parks;          /* on a GPU, systems whose steps need care are parked (integrate.kern.h: PROPAGATOR_PARKS) */
-    int first_body;      /* bodies before it have no slots: its kernel text's PROPAGATOR_FIRST_BODY */
-    bool several_bodies; /* a GPU's thread may have two, four or five of them (team.h: TEAM_EACH) */
-    bool adaptive;       /* it chooses its steps (see integrate.kern.h) */
-    bool tangent;        /* it moves tangent vectors, too (see tangent.kern.h) */
-    bool newton_only;    /* it knows no extra forces */
+    int n_own;                /* native slots of the system itself */
+    bool sets_aside;          /* on a GPU, systems whose steps need substeps are set aside: PROPAGATOR_SETS_ASIDE */
+    int first_body;           /* bodies before it have no slots: its kernel text's PROPAGATOR_FIRST_BODY */
+    bool several_bodies;      /* a GPU's thread may have two, four or five of them (team.h: TEAM_EACH) */
+    bool adaptive;            /* it chooses its steps (see integrate.kern.h) */
+    bool tangent;             /* it moves tangent vectors, too (see tangent.kern.h) */
+    bool newton_only;         /* it knows no extra forces */
     bool resolves_pericentre; /* though its steps are fixed */
     const shoal_parameter *parameters;
     int n_parameters;

@@ -86,8 +86,8 @@ static char *text_of(const shoal_plugin *plugin)
     if (p)
         fprintf(out,
                 "#define DESCRIPTOR_SLOTS %d\n#define DESCRIPTOR_OWN %d\n#define DESCRIPTOR_FIRST_BODY %d\n"
-                "#define DESCRIPTOR_ADAPTIVE %d\n#define DESCRIPTOR_PARKS %d\n",
-                p->n_slots, p->n_own, p->first_body, p->adaptive, p->parks);
+                "#define DESCRIPTOR_ADAPTIVE %d\n#define DESCRIPTOR_SETS_ASIDE %d\n",
+                p->n_slots, p->n_own, p->first_body, p->adaptive, p->sets_aside);
     if (plugin->monitor)
         fprintf(out, "LANE_ASSERT(%s_SLOTS == %d, \"%s_SLOTS is n_slots of the descriptor\");\n", plugin->name,
                 plugin->monitor->n_slots, plugin->name);

@@ -109,7 +109,6 @@ static inline int shoal_choice_moved(const shoal_kernel_choice *choice)
     return choice->n_bodies << choice->variational;
 }
 
-/* The last three are a GPU engine's own, of propagators that park systems. */
 /* ---- plugin.c: plugs of the user's, compiled and loaded at run time ---------------------------------------------- */
 
 /* Whether a descriptor (one of the three, the others are NULL) may join the plugs; why = [SHOAL_MESSAGE_SIZE]: what

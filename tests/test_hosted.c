@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * test_laggards.c: systems that a GPU hands to the host while a slice goes on, with a GPU that is played: it shows
+ * test_hosted.c: systems that move from a GPU to the host while a slice goes on, with a GPU that is played: it shows
  * columns of the table, one after the other, the last one too late. What the host then makes of them is what the CPU's
  * engine makes of them by itself.
  */
@@ -10,11 +10,11 @@
 
 enum { SYSTEMS = 64, N = 3, THREADS = 3, STEPS = 300 };
 
-/* The states as they began, of which the played GPU makes columns, and whom it hands over. */
+/* The states as they began, of which the played GPU makes columns, and whose they are. */
 static struct {
     const shoal_kernel_args *args;
     double *systems, *native, *table;
-    int n_native, room, n_handed, *handed;
+    int n_native, room, n_arrived, *arrived;
     const int *order; /* [4] */
     long calls;
 } played;
@@ -24,23 +24,23 @@ static double *record(int field, long system)
     return &played.args->systems[SHOAL_AT(system, field, SHOAL_SYS_FIELDS)];
 }
 
-static void hand_over(int system)
+static void show_column(int system)
 {
-    const int place = played.n_handed++;
+    const int place = played.n_arrived++;
     double *column = played.table + place;
     for (int q = 0; q < SHOAL_SYS_FIELDS; q++, column += played.room)
-        *column = q == SHOAL_SYS_OUTCOME ? SHOAL_PARKED : played.systems[SHOAL_AT(system, q, SHOAL_SYS_FIELDS)];
+        *column = q == SHOAL_SYS_OUTCOME ? SHOAL_ASIDE : played.systems[SHOAL_AT(system, q, SHOAL_SYS_FIELDS)];
     for (int q = 0; q < played.n_native; q++, column += played.room)
         *column = played.native[SHOAL_AT(system, q, played.n_native)];
-    __atomic_store_n(&played.handed[place], system + 1, __ATOMIC_RELEASE);
+    __atomic_store_n(&played.arrived[place], system + 1, __ATOMIC_RELEASE);
 }
 
 /* The columns of systems that are the host's from a slice's beginning. */
 static void bring(const int *list, int n)
 {
-    played.n_handed = 0;
+    played.n_arrived = 0;
     for (int i = 0; i < n; i++) {
-        hand_over(list[i]);
+        show_column(list[i]);
         played.table[SHOAL_SYS_OUTCOME * played.room + i] = SHOAL_RUNNING;
     }
 }
@@ -49,14 +49,14 @@ static bool is_busy(shoal_engine *engine)
 {
     (void)engine;
     played.calls++;
-    if (played.n_handed < 3) {
-        hand_over(played.order[played.n_handed]);
+    if (played.n_arrived < 3) {
+        show_column(played.order[played.n_arrived]);
         return true;
     }
     for (int i = 0; i < 3; i++)
         if (!(*record(SHOAL_SYS_STEP, played.order[i]) >= STEPS))
             return played.calls < 1000000;
-    hand_over(played.order[3]);
+    show_column(played.order[3]);
     return false;
 }
 
@@ -85,25 +85,26 @@ static void the_host_goes_on_with_them(void **state)
 
     struct motion motion = motion_begin(context, SYSTEMS, N, NULL, NULL, &options, bodies);
     shoal_plan *plan = motion.plan;
-    shoal_laggards *laggards = shoal_laggards_create(context, &plan->choice, &plan->args, SYSTEMS);
-    assert_non_null(laggards);
-    assert_int_equal(shoal_laggards_threads(laggards), THREADS);
+    shoal_hosted *hosted = shoal_hosted_create(context, &plan->choice, &plan->args,
+                                               (shoal_engine_range){.n_systems = SYSTEMS});
+    assert_non_null(hosted);
+    assert_int_equal(shoal_hosted_threads(hosted), THREADS);
     played.args = &plan->args;
     played.order = order;
     played.n_native = (int)shoal_native_slots(plan->propagator, N);
-    played.room = shoal_laggards_room(laggards);
-    assert_int_equal(shoal_laggards_rows(laggards), SHOAL_SYS_FIELDS + played.n_native);
+    played.room = shoal_hosted_room(hosted);
+    assert_int_equal(shoal_hosted_rows(hosted), SHOAL_SYS_FIELDS + played.n_native);
     assert_true(played.room >= THREADS);
-    played.table = calloc((size_t)shoal_laggards_rows(laggards) * (size_t)played.room, sizeof *played.table);
-    played.handed = calloc((size_t)played.room, sizeof *played.handed);
-    shoal_laggards_table(laggards, played.table, played.handed);
+    played.table = calloc((size_t)shoal_hosted_rows(hosted) * (size_t)played.room, sizeof *played.table);
+    played.arrived = calloc((size_t)played.room, sizeof *played.arrived);
+    shoal_hosted_table(hosted, played.table, played.arrived);
     for (long s = 0; s < SYSTEMS; s++)
         *record(SHOAL_SYS_TARGET, s) = STEPS;
     const size_t systems_size = SYSTEMS * SHOAL_SYS_FIELDS * sizeof(double),
                  native_size = SYSTEMS * (size_t)played.n_native * sizeof(double);
     played.systems = malloc(systems_size);
     played.native = malloc(native_size);
-    assert_true(played.table && played.handed && played.systems && played.native);
+    assert_true(played.table && played.arrived && played.systems && played.native);
     memcpy(played.systems, plan->args.systems, systems_size);
     memcpy(played.native, plan->args.native, native_size);
 
@@ -111,7 +112,7 @@ static void the_host_goes_on_with_them(void **state)
     int list[SYSTEMS], sorted[SYSTEMS], n_list;
     for (int i = 0; i < SYSTEMS; i++)
         list[i] = SYSTEMS - 1 - i;
-    assert_int_equal(shoal_laggards_split(laggards, list, SYSTEMS, sorted), 0);
+    assert_int_equal(shoal_hosted_split(hosted, list, SYSTEMS, sorted), 0);
     assert_memory_equal(sorted, list, sizeof list);
     for (int i = 0; i < 4; i++) {
         for (int q = 0; q < SHOAL_SYS_FIELDS; q++)
@@ -119,11 +120,11 @@ static void the_host_goes_on_with_them(void **state)
         for (int q = 0; q < played.n_native; q++)
             plan->args.native[SHOAL_AT(order[i], q, played.n_native)] = NAN;
     }
-    (void)shoal_laggards_advance(laggards, is_busy, NULL, false);
-    const int *hosted = shoal_laggards_list(laggards, &n_list);
+    (void)shoal_hosted_advance(hosted, is_busy, NULL, false);
+    const int *whose = shoal_hosted_list(hosted, &n_list);
     assert_int_equal(n_list, 4);
-    assert_memory_equal(hosted, order, sizeof order);
-    /* the columns are back, the one that came too late as it came, but no longer parked */
+    assert_memory_equal(whose, order, sizeof order);
+    /* the columns are back, the one that came too late as it came, but no longer set aside */
     for (int i = 0; i < 4; i++) {
         assert_true(played.table[SHOAL_SYS_STEP * played.room + i] == (i < 3 ? STEPS : 0));
         assert_true(played.table[SHOAL_SYS_OUTCOME * played.room + i] == SHOAL_RUNNING);
@@ -138,21 +139,21 @@ static void the_host_goes_on_with_them(void **state)
     for (int i = 0; i < SYSTEMS; i++)
         if (*record(SHOAL_SYS_STEP, i) < STEPS)
             list[n_stay++] = i;
-    assert_int_equal(shoal_laggards_split(laggards, list, n_stay, sorted), 1);
+    assert_int_equal(shoal_hosted_split(hosted, list, n_stay, sorted), 1);
     assert_int_equal(sorted[n_stay - 1], 33);
     for (int i = 0, at = 0; i < n_stay; i++)
         if (list[i] != 33)
             assert_int_equal(sorted[at++], list[i]);
     bring(&order[3], 1);
-    (void)shoal_laggards_advance(laggards, is_idle, NULL, true);
+    (void)shoal_hosted_advance(hosted, is_idle, NULL, true);
     assert_true(*record(SHOAL_SYS_STEP, 33) == STEPS);
 
     /* the last few all go to the host */
     const int few[] = {7, 3, 50};
-    assert_int_equal(shoal_laggards_split(laggards, few, 3, sorted), 3);
+    assert_int_equal(shoal_hosted_split(hosted, few, 3, sorted), 3);
     assert_memory_equal(sorted, few, sizeof few);
     bring(few, 3);
-    (void)shoal_laggards_advance(laggards, is_idle, NULL, true);
+    (void)shoal_hosted_advance(hosted, is_idle, NULL, true);
 
     /* states of those that went to the end here, by the plan's own snapshot */
     const int ended[] = {5, 40, 9, 33, 7, 3, 50};
@@ -169,10 +170,10 @@ static void the_host_goes_on_with_them(void **state)
         }
     print_message("largest difference %.3g\n", worst);
     assert_below(worst, 1e-9); /* a root in 2^28 is rounded the other way, and encounters magnify that */
-    shoal_laggards_destroy(&laggards);
-    assert_null(laggards);
+    shoal_hosted_destroy(&hosted);
+    assert_null(hosted);
     free(played.table);
-    free(played.handed);
+    free(played.arrived);
     free(played.systems);
     free(played.native);
     motion_end(&motion);

@@ -1,0 +1,256 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * cuda_aside.c: what the CUDA engine does for propagators that set systems aside (integrators/aside.kern.h), as
+ * `hybrid`.
+ *
+ * A slice is made in rounds. In a round the systems that need no substeps make some steps. Beside it, in streams of
+ * their own, launches of the substep kernel work on the queue of systems that are set aside. Such a launch ends when it
+ * finds the queue empty, so that no kernel waits for another one.
+ *
+ * A round loads and stores all states, which costs as much as c steps; and a system that is set aside in a round leaves
+ * its lane idle until the round ends. With P systems set aside in N steps the two losses are least together where a
+ * round has about (2 c N / P)^(1/2) steps. N and P are counted in the last slice.
+ *
+ * Systems that stay in the substep kernel for long move to the host, which goes on with them beside the GPU (hosted.c).
+ */
+#include <limits.h>
+#include <math.h>
+#include <string.h>
+
+#include "core/engine/cuda_engine.h"
+
+/* A slice has a fourth more rounds than its steps ask for: systems that come late get as far as the others have to
+ * go. */
+enum { MOST_ROUNDS = 128, MORE_ROUNDS = 4, FIRST_ROUND = 64, LEAST_ROUND = 16, MOST_ROUND = 1024, ROUND_COST = 4 };
+/* A multiprocessor has four schedulers. Beside a round, one of so many has a warp of the substep kernel. */
+enum { SCHEDULERS = 4, SUBSTEPS_SHARE = 16 };
+/* Steps at least of a system that is set aside, where no system is the host's; turns of one until it is. */
+enum { LEAST_VISIT = 64, LONG_TURNS = 1024 };
+
+/* Of the queue; the systems in each round of each part. */
+#define COUNTS_SIZE ((SHOAL_QUEUE_COUNTS + SHOAL_CUDA_PARTS * (MOST_ROUNDS + MOST_ROUNDS / MORE_ROUNDS)) * sizeof(int))
+
+/* ---- memory, streams, arguments ---------------------------------------------------------------------------------- */
+
+void shoal_cuda_aside_begin(shoal_engine *engine, const shoal_kernel_args *args)
+{
+    engine->aside.round = FIRST_ROUND;
+    if (!engine->choice.alone)
+        engine->aside.hosted = shoal_hosted_create(engine->context, &engine->choice, args, engine->range);
+}
+
+size_t shoal_cuda_aside_size(const shoal_engine *engine)
+{
+    return 2 * (size_t)engine->range.n_systems * sizeof(int) + COUNTS_SIZE;
+}
+
+/* Page-locked memory for what the host and the GPU tell each other of the host's systems. */
+static int table_allocate(shoal_engine *engine)
+{
+    struct driver *driver = &engine->driver;
+    const size_t room = (size_t)shoal_hosted_room(engine->aside.hosted),
+                 rows = (size_t)shoal_hosted_rows(engine->aside.hosted);
+    int result = driver->host_allocate((void **)&engine->aside.table, rows * room * sizeof *engine->aside.table, 0);
+    if (result == 0)
+        result = driver->host_allocate((void **)&engine->aside.arrived, room * sizeof *engine->aside.arrived, 0);
+    if (result == 0)
+        result = driver->host_allocate((void **)&engine->aside.column_ids, room * sizeof *engine->aside.column_ids, 0);
+    if (result == 0)
+        shoal_hosted_table(engine->aside.hosted, engine->aside.table, engine->aside.arrived);
+    return result;
+}
+
+int shoal_cuda_aside_allocate(shoal_engine *engine)
+{
+    struct driver *driver = &engine->driver;
+    struct aside *aside = &engine->aside;
+    const size_t list_size = (size_t)engine->range.n_systems * sizeof(int);
+    int result = driver->allocate(&aside->places, list_size);
+    if (result == 0)
+        result = driver->clear(aside->places, 0xff, list_size);
+    if (result == 0)
+        result = driver->allocate(&aside->ready, list_size);
+    if (result == 0)
+        result = driver->allocate(&aside->counts, COUNTS_SIZE);
+    if (result == 0)
+        result = driver->host_allocate((void **)&aside->counts_host, COUNTS_SIZE, 0);
+    if (result == 0 && aside->hosted)
+        result = table_allocate(engine);
+    return result;
+}
+
+int shoal_cuda_aside_streams(shoal_engine *engine)
+{
+    int result = engine->driver.event_create(&engine->aside.brought, 0);
+    for (int c = 0; c < SHOAL_CUDA_SUBSTEP_STREAMS && result == 0; c++)
+        result = engine->driver.stream_create(&engine->aside.substeps[c], STREAM_NON_BLOCKING, STREAM_FIRST);
+    return result;
+}
+
+void shoal_cuda_aside_args(shoal_engine *engine)
+{
+    const struct aside *aside = &engine->aside;
+    engine->args.aside = (shoal_aside){
+        .queue = {(int *)(uintptr_t)aside->places, (int *)(uintptr_t)aside->counts, (int)engine->range.n_systems},
+        .of_teams = shoal_team_threads(&engine->choice) > 1,
+        .least_visit = aside->hosted ? 0 : LEAST_VISIT,
+        .long_turns = shoal_environment_number("SHOAL_LONG_TURNS", LONG_TURNS, 1, INT_MAX),
+        .table = aside->table,
+        .arrived = aside->arrived,
+        .n_columns = aside->hosted ? shoal_hosted_room(aside->hosted) : 0,
+    };
+}
+
+void shoal_cuda_aside_release(shoal_engine *engine)
+{
+    const struct driver *driver = &engine->driver;
+    struct aside *aside = &engine->aside;
+    const device_pointer on_device[] = {aside->places, aside->ready, aside->counts};
+    void *const on_host[] = {aside->counts_host, aside->table, aside->arrived, aside->column_ids};
+    for (int c = 0; c < SHOAL_CUDA_SUBSTEP_STREAMS; c++)
+        shoal_cuda_release_stream(driver, aside->substeps[c]);
+    if (aside->brought)
+        (void)driver->event_destroy(aside->brought);
+    for (int i = 0; i < SHOAL_COUNT(on_device); i++)
+        if (on_device[i])
+            (void)driver->release(on_device[i]);
+    for (int i = 0; i < SHOAL_COUNT(on_host); i++)
+        if (on_host[i])
+            (void)driver->host_release(on_host[i]);
+    shoal_hosted_destroy(&aside->hosted);
+}
+
+/* ---- the host's systems ------------------------------------------------------------------------------------------ */
+
+/* Queue the way of their states to the table, or back. */
+static int carry_queue(shoal_engine *engine, bool back)
+{
+    int n;
+    const int *list = shoal_hosted_list(engine->aside.hosted, &n), block = engine->block[SHOAL_CARRY];
+    if (n == 0)
+        return 0;
+    memcpy(engine->aside.column_ids, list, (size_t)n * sizeof *list);
+    engine->args.aside.carries_back = back;
+    engine->aside.returning = back;
+    return shoal_cuda_queue(engine, SHOAL_CARRY, (uintptr_t)engine->aside.column_ids, n, block,
+                            shoal_cuda_blocks(engine, SHOAL_CARRY, block, n), engine->work);
+}
+
+int shoal_cuda_aside_split(shoal_engine *engine, const int *list, long *n_list, int *sorted)
+{
+    const int n = shoal_hosted_split(engine->aside.hosted, list, *n_list, sorted);
+    *n_list -= n;
+    engine->args.aside.first_column = n;
+    engine->aside.waits = *n_list <= n;
+    engine->aside.sharing = true;
+    const int result = carry_queue(engine, false);
+    return result ? result : engine->driver.event_record(engine->aside.brought, engine->work);
+}
+
+static bool is_busy(shoal_engine *engine)
+{
+    return engine->driver.event_query(engine->ended) == NOT_READY;
+}
+
+shoal_status shoal_cuda_aside_finish_host(shoal_engine *engine)
+{
+    if (!engine->aside.sharing)
+        return SHOAL_OK;
+    engine->aside.sharing = false;
+    const shoal_status status = shoal_cuda_finish_fetches(engine); /* they go to the same arrays */
+    if (status != SHOAL_OK)
+        return status;
+    int result = engine->driver.event_synchronize(engine->aside.brought);
+    if (result == 0) {
+        engine->aside.host_seconds = shoal_hosted_advance(engine->aside.hosted, is_busy, engine, engine->aside.waits);
+        result = carry_queue(engine, true);
+    }
+    return result ? shoal_cuda_fail(engine, result, "carrying systems between GPU and host") : SHOAL_OK;
+}
+
+/* ---- rounds ------------------------------------------------------------------------------------------------------ */
+
+/* The length of the rounds to come, from what the last slice set aside. */
+static void rounds_adapt(shoal_engine *engine)
+{
+    const double n_aside = engine->aside.counts_host[SHOAL_QUEUE_CAME];
+    double tried = 0;
+    for (int l = 0; l < engine->aside.n_rounds; l++)
+        tried += engine->aside.round * engine->aside.counts_host[SHOAL_QUEUE_COUNTS + l];
+    engine->aside.round = n_aside > 0
+                              ? floor(fmax(LEAST_ROUND, fmin(MOST_ROUND, sqrt(2 * ROUND_COST * tried / n_aside))))
+                              : INFINITY;
+    engine->aside.n_rounds = 0;
+}
+
+void shoal_cuda_aside_finished(shoal_engine *engine, bool well)
+{
+    engine->aside.returning = false;
+    if (well && engine->aside.n_rounds > 0)
+        rounds_adapt(engine);
+}
+
+/* The substep kernel, in at most n_warps warps. A few systems have small blocks, which are spread over the device. */
+static int substeps_queue(shoal_engine *engine, device_pointer list, long n_list, long n_warps, cuda_stream stream)
+{
+    const int block = engine->args.aside.n_beside < 32 ? SHOAL_CUDA_SMALL_BLOCK : engine->block[SHOAL_SUBSTEPS],
+              room = engine->args.aside.n_beside * block / 32;
+    const long n_blocks = (n_list + room - 1) / room, most = (32 * n_warps + block - 1) / block;
+    return shoal_cuda_queue(engine, SHOAL_SUBSTEPS, list, n_list, block, n_blocks < most ? n_blocks : most, stream);
+}
+
+/* A round of a part of the systems, and the substep kernel for those that are set aside then. */
+static int round_queue(shoal_engine *engine, shoal_cuda_part part, int block, long n_warps, cuda_stream substeps)
+{
+    const int gather_block = engine->block[SHOAL_GATHER];
+    const double slice_steps = engine->args.slice_steps;
+    engine->args.aside.ready = (int *)(uintptr_t)engine->aside.ready + part.first;
+    engine->args.slice_steps = engine->aside.round;
+    int result = shoal_cuda_queue(engine, SHOAL_GATHER, part.list, part.n, gather_block,
+                                  shoal_cuda_blocks(engine, SHOAL_GATHER, gather_block, part.n), part.stream);
+    if (result == 0)
+        result = shoal_cuda_queue(engine, SHOAL_INTEGRATE, part.list, part.n, block,
+                                  shoal_cuda_blocks(engine, SHOAL_INTEGRATE, block, part.n), part.stream);
+    engine->args.slice_steps = slice_steps;
+    if (result == 0)
+        result = shoal_cuda_join(engine, substeps, part.stream);
+    return result ? result : substeps_queue(engine, part.list, part.n, n_warps, substeps);
+}
+
+/* Where systems fill the device, parts of them are beside each other, and at last the substep kernel has all of it. */
+int shoal_cuda_aside_queue(shoal_engine *engine, device_pointer list, long n_list, double slice_steps, int block)
+{
+    struct driver *driver = &engine->driver;
+    const long schedulers = SCHEDULERS * (long)engine->n_multiprocessors,
+               beside = (n_list + schedulers - 1) / schedulers;
+    const bool fills = beside >= 32;
+    const int n_parts = fills ? SHOAL_CUDA_PARTS : 1;
+    const long n_warps = fills ? (schedulers + SUBSTEPS_SHARE - 1) / SUBSTEPS_SHARE : schedulers; /* warps */
+    const double most = fmin(slice_steps, MOST_ROUNDS * engine->aside.round),
+                 rounds = ceil(most / fmin(engine->aside.round, most));
+    engine->aside.round = ceil(most / rounds);
+    engine->aside.n_rounds = n_parts * (int)(rounds + floor(rounds / MORE_ROUNDS));
+    engine->args.slice_steps = slice_steps;
+    engine->args.aside.n_beside = fills ? 32 : (int)beside;
+    engine->args.aside.drains = 0;
+    int result = driver->clear_later(engine->aside.counts, 0, COUNTS_SIZE, engine->work);
+    if (result == 0)
+        result = shoal_cuda_join_parts(engine, n_parts, true);
+    for (int l = 0; l < engine->aside.n_rounds && result == 0; l++) {
+        engine->args.aside.n_ready = engine->args.aside.queue.counts + SHOAL_QUEUE_COUNTS + l;
+        result = round_queue(engine, shoal_cuda_part_of(engine, list, n_list, n_parts, l % n_parts), block, n_warps,
+                             engine->aside.substeps[l % SHOAL_CUDA_SUBSTEP_STREAMS]);
+    }
+    if (result == 0)
+        result = shoal_cuda_join_parts(engine, n_parts, false);
+    engine->args.aside.drains = fills;
+    if (result == 0 && (fills || engine->aside.hosted))
+        result = driver->clear_later(engine->aside.counts + SHOAL_QUEUE_CLOSED * sizeof(int), 1, sizeof(int),
+                                     engine->work);
+    if (result == 0 && fills)
+        result = substeps_queue(engine, list, n_list, 2 * schedulers, engine->work);
+    for (int c = 0; c < SHOAL_CUDA_SUBSTEP_STREAMS && result == 0; c++)
+        result = shoal_cuda_join(engine, engine->work, engine->aside.substeps[c]);
+    return result ? result
+                  : driver->to_host_later(engine->aside.counts_host, engine->aside.counts, COUNTS_SIZE, engine->work);
+}

@@ -1,0 +1,275 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * hosted.c: systems in long encounters, with which the CPU's threads go on beside the GPU.
+ *
+ * The substeps of an encounter come one after the other, and a GPU's thread takes several times as long for each as a
+ * core does. Two planets that are bound to each other would keep the device busy for longer than all other systems
+ * together. So a system that has been in the substep kernel (integrators/aside.kern.h) for long moves to the host while
+ * the slice goes on. The GPU writes the system's state to a column of a table in memory that both see, and then the
+ * system's number, which says that the column is there. The host goes on with it until the slice ends; and from the
+ * start of the next slice, if it is in an encounter then. The last few systems of an ensemble are the host's, too. The
+ * host's kernels compute as a GPU's do (LANE_BESIDE_GPU), so that no result depends on who makes a step.
+ *
+ * Between slices all states are the GPU's: they are copied to the plan's arrays and back through the table, whose rows
+ * are the record, the native state and what the monitors carry.
+ */
+#include <math.h>
+#include <omp.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "core/engine/engine.h"
+
+enum { FEW = 16 };        /* the last systems are this part of the ensemble at most */
+enum { LEAST_TURN = 16 }; /* steps between two looks around */
+enum { CALM = 16 };       /* times as many steps of systems in no encounter */
+#define TURN_SECONDS    3e-4
+#define LONGEST_SECONDS 0.5 /* of a slice whose end does not wait for the GPU */
+#define NAP_NANOSECONDS 100000
+
+struct shoal_hosted {
+    shoal_context own; /* the host's: without its kernels a GPU does everything itself, and says nothing of it */
+    shoal_engine *host;
+    shoal_kernel_args args; /* host pointers */
+    shoal_engine_range range;
+    int threads, lanes;  /* of the host; lanes that go step by step together */
+    int n_native, needs; /* slots of a native state; the one that is not 0 if the next step needs substeps */
+    int room;            /* systems that may be the host's in a slice */
+    double *table;       /* [rows][room], the engine's */
+    /* [room] numbers of systems, from 1, of the columns that came in this slice; the engine's */
+    int *arrived;
+    int *list, n_list; /* [room] the host's systems in this slice, in the order of their columns */
+    int n_turned;      /* those of the last slice that did not come too late for a turn */
+    bool *stays;       /* [n_systems] from one slice to the next */
+    int *going;        /* [threads][room] those of a thread under way */
+};
+
+static double *field(const shoal_hosted *hosted, int which, long system)
+{
+    return &hosted->args.systems[SHOAL_AT(system, which, SHOAL_SYS_FIELDS)];
+}
+
+shoal_hosted *shoal_hosted_create(shoal_context *context, const shoal_kernel_choice *choice,
+                                  const shoal_kernel_args *args, shoal_engine_range range)
+{
+    char line[256];
+    shoal_kernel_choice beside = *choice;
+    shoal_hosted *made = choice->plugins ? NULL : calloc(1, sizeof *made);
+    beside.beside_gpu = true;
+    beside.lanes = 0;
+    if (made)
+        made->own = *context;
+    if (!made ||
+        shoal_engine_cpu.create(&made->own, &beside, args, range, &made->host, line, sizeof line) != SHOAL_OK) {
+        free(made);
+        return NULL;
+    }
+    made->args = *args;
+    made->range = range;
+    made->threads = shoal_omp_threads(choice->threads > 0 ? choice->threads : shoal_default_threads(NULL));
+    made->room = (int)shoal_engine_cpu.width(made->host, &made->lanes);
+    made->n_native = (int)shoal_native_slots(choice->propagator, args->n_moved);
+    made->needs = made->n_native - choice->propagator->n_own;
+    made->list = calloc((size_t)made->room, sizeof *made->list);
+    made->stays = calloc((size_t)range.n_systems, sizeof *made->stays);
+    made->going = calloc((size_t)made->threads * (size_t)made->room, sizeof *made->going);
+    if (!made->list || !made->stays || !made->going)
+        shoal_hosted_destroy(&made);
+    return made;
+}
+
+void shoal_hosted_destroy(shoal_hosted **hosted)
+{
+    shoal_hosted *old = *hosted;
+    *hosted = NULL;
+    if (!old)
+        return;
+    shoal_engine_cpu.destroy(&old->host);
+    free(old->list);
+    free(old->stays);
+    free(old->going);
+    free(old);
+}
+
+int shoal_hosted_threads(const shoal_hosted *hosted)
+{
+    return hosted->threads;
+}
+
+int shoal_hosted_room(const shoal_hosted *hosted)
+{
+    return hosted->room;
+}
+
+int shoal_hosted_rows(const shoal_hosted *hosted)
+{
+    return SHOAL_SYS_FIELDS + hosted->n_native + hosted->args.n_watch;
+}
+
+void shoal_hosted_table(shoal_hosted *hosted, double *table, int *arrived)
+{
+    hosted->table = table;
+    hosted->arrived = arrived;
+}
+
+/* Whether a system of the host's begins its next step in an encounter. */
+static bool needs_substeps(const shoal_hosted *hosted, int system)
+{
+    return hosted->args.native[SHOAL_AT(system, hosted->needs, hosted->n_native)] != 0;
+}
+
+static bool goes_on(const shoal_hosted *hosted, int system)
+{
+    return *field(hosted, SHOAL_SYS_OUTCOME, system) == SHOAL_RUNNING &&
+           *field(hosted, SHOAL_SYS_STEP, system) < *field(hosted, SHOAL_SYS_TARGET, system);
+}
+
+/* Whether a system stays the host's from one slice to the next. */
+static bool *stays_at(const shoal_hosted *hosted, int system)
+{
+    return &hosted->stays[system - hosted->range.first_chunk * SHOAL_CHUNK];
+}
+
+int shoal_hosted_split(shoal_hosted *hosted, const int *list, long n_list, int *sorted)
+{
+    const bool few = n_list <= hosted->room && n_list <= hosted->range.n_systems / FEW;
+    long n = 0;
+    int n_stay = 0;
+    for (int i = 0; i < hosted->n_list; i++) {
+        const bool stays = i >= hosted->n_turned || needs_substeps(hosted, hosted->list[i]);
+        *stays_at(hosted, hosted->list[i]) = stays;
+        n_stay += stays;
+    }
+    if (n_stay == 0 && !few) {
+        memcpy(sorted, list, (size_t)n_list * sizeof *list);
+        n = n_list;
+    }
+    for (long i = n; i < n_list; i++) {
+        if (few || *stays_at(hosted, list[i]))
+            hosted->going[i - n] = list[i];
+        else
+            sorted[n++] = list[i];
+    }
+    for (int i = 0; i < hosted->n_list; i++)
+        *stays_at(hosted, hosted->list[i]) = false;
+    memset(hosted->arrived, 0, (size_t)hosted->room * sizeof *hosted->arrived);
+    hosted->n_list = (int)(n_list - n);
+    memcpy(hosted->list, hosted->going, (size_t)hosted->n_list * sizeof *list);
+    memcpy(sorted + n, hosted->list, (size_t)hosted->n_list * sizeof *list);
+    return hosted->n_list;
+}
+
+/* The state of the i-th system from its column to the plan's arrays, or back. */
+static void carry(const shoal_hosted *hosted, int i, bool back)
+{
+    const struct {
+        double *base;
+        int n_slots;
+    } arrays[] = {{hosted->args.systems, SHOAL_SYS_FIELDS},
+                  {hosted->args.native, hosted->n_native},
+                  {hosted->args.watch, hosted->args.n_watch}};
+    double *column = hosted->table + i;
+    for (int a = 0; a < SHOAL_COUNT(arrays); a++)
+        for (int slot = 0; slot < arrays[a].n_slots; slot++, column += hosted->room) {
+            double *value = &arrays[a].base[SHOAL_AT(hosted->list[i], slot, arrays[a].n_slots)];
+            *(back ? column : value) = *(back ? value : column);
+        }
+}
+
+/* Systems whose columns came meanwhile. */
+static void take_over(shoal_hosted *hosted)
+{
+    int number, n = hosted->n_list;
+    while (n < hosted->room && (number = __atomic_load_n(&hosted->arrived[n], __ATOMIC_ACQUIRE)) != 0) {
+        hosted->list[n] = number - 1;
+        carry(hosted, n, false);
+        *field(hosted, SHOAL_SYS_OUTCOME, hosted->list[n++]) = SHOAL_RUNNING; /* there it was still set aside */
+        __atomic_store_n(&hosted->n_list, n, __ATOMIC_RELEASE);
+    }
+}
+
+/* Every so many-th system goes on for some steps, beside each other those in encounters, which take much longer, and
+ * the others: lanes wait for those beside them. Whether there are any. */
+static bool take_turn(shoal_hosted *hosted, int thread, int n_threads, double steps)
+{
+    const int n_list = __atomic_load_n(&hosted->n_list, __ATOMIC_ACQUIRE);
+    int *going = hosted->going + (size_t)thread * (size_t)hosted->room, n = 0, n_near = 0;
+    for (int i = thread; i < n_list; i += n_threads) {
+        const int system = hosted->list[i];
+        if (!goes_on(hosted, system))
+            continue;
+        going[n] = system;
+        if (needs_substeps(hosted, system)) {
+            going[n] = going[n_near];
+            going[n_near++] = system;
+        }
+        n++;
+    }
+    for (int from = 0, to; from < n; from = to) {
+        const int end = from < n_near ? n_near : n;
+        to = from + hosted->lanes < end ? from + hosted->lanes : end;
+        shoal_engine_cpu_group(hosted->host, going + from, to - from, from < n_near ? steps : CALM * steps);
+    }
+    return n > 0;
+}
+
+static void nap(void)
+{
+    (void)nanosleep(&(struct timespec){.tv_nsec = NAP_NANOSECONDS}, NULL);
+}
+
+/* All threads, until the GPU is no longer busy, or later. */
+static void take_turns(shoal_hosted *hosted, bool (*busy)(shoal_engine *), shoal_engine *gpu, bool waits)
+{
+    const double began = shoal_seconds();
+    bool over = false;
+    int n_working = 0;
+#pragma omp parallel num_threads(hosted->threads)
+    {
+        const int thread = omp_get_thread_num(), n_threads = omp_get_num_threads();
+        double steps = LEAST_TURN, now = began;
+        bool works = true, stops = false;
+#pragma omp single
+        n_working = n_threads;
+        while (!stops) {
+            const double turn_began = now;
+            const bool worked = works;
+            if (thread == 0)
+                take_over(hosted);
+            works = take_turn(hosted, thread, n_threads, steps);
+            now = shoal_seconds();
+            steps = works && now - turn_began < TURN_SECONDS ? 2 * steps : fmax(LEAST_TURN, 0.5 * steps);
+            if (works != worked)
+                (void)__atomic_add_fetch(&n_working, works ? 1 : -1, __ATOMIC_SEQ_CST);
+            if (thread == 0 && !busy(gpu) &&
+                !(waits && __atomic_load_n(&n_working, __ATOMIC_SEQ_CST) > 0 && now - began < LONGEST_SECONDS))
+                __atomic_store_n(&over, true, __ATOMIC_SEQ_CST);
+            stops = __atomic_load_n(&over, __ATOMIC_SEQ_CST);
+            if (!works && !stops)
+                nap();
+        }
+    }
+}
+
+double shoal_hosted_advance(shoal_hosted *hosted, bool (*busy)(shoal_engine *), shoal_engine *gpu, bool waits)
+{
+    const double began = shoal_seconds();
+    for (int i = 0; i < hosted->n_list; i++)
+        carry(hosted, i, false);
+    for (; hosted->n_list == 0 && busy(gpu); take_over(hosted))
+        nap();
+    if (hosted->n_list > 0)
+        take_turns(hosted, busy, gpu, waits);
+    hosted->n_turned = hosted->n_list;
+    take_over(hosted);
+    for (int i = 0; i < hosted->n_list; i++)
+        carry(hosted, i, true);
+    return shoal_seconds() - began;
+}
+
+const int *shoal_hosted_list(const shoal_hosted *hosted, int *n_list)
+{
+    *n_list = hosted->n_list;
+    return hosted->list;
+}

@@ -49,7 +49,7 @@ enum { RADAU_ITERATIONS = 12 };
 
 #define PROPAGATOR_FIRST_BODY 0
 #define PROPAGATOR_BARYCENTRIC
-#define PROPAGATOR_SLOTS(compensated) (RADAU_SLOTS + 0 * (compensated))
+#define PROPAGATOR_SLOTS(compensated) RADAU_SLOTS
 #define PROPAGATOR_OWN                RADAU_OWN
 #define RADAU_LAST(n)                 (PROPAGATOR_SLOTS(1) * (n))
 

@@ -140,6 +140,7 @@ LANE_FN real mass_load(const shoal_kernel_args *k, int n, lane_id id, int i)
 LANE_FN void system_load(const shoal_kernel_args *k, int n, int compensated, lane_id id, real *m, real *s)
 {
     const int n_slots = system_slots(n);
+    (void)compensated;
     LANE_UNROLL_XYZ /* rolled, NVRTC 13.0 once lost m[0]: gauss_radau_fixed, snapshot */
         for (int i = 0; i < n; i++) m[i] = mass_load(k, n, id, i);
     LANE_UNROLL_GPU
@@ -161,6 +162,7 @@ LANE_FN void system_load(const shoal_kernel_args *k, int n, int compensated, lan
 LANE_FN void system_store(const shoal_kernel_args *k, int n, int compensated, lane_id id, mask where, const real *s)
 {
     const int n_slots = system_slots(n);
+    (void)compensated;
     LANE_UNROLL_GPU
     for (int q = 0; q < PROPAGATOR_SLOTS(compensated); q++) {
         LANE_UNROLL_GPU

@@ -104,6 +104,7 @@ LANE_FN void tangent_begin(int n, const real *m, real *w)
 LANE_FN void tangent_shorten(int n, int compensated, mask where, real *s)
 {
     const real factor = lane_select(where, lane_set(1.0 / TANGENT_LIMIT), lane_set(1.0));
+    (void)compensated;
     for (int q = 0; q < PROPAGATOR_SLOTS(compensated); q++)
         for (int i = n / 2; i < n; i++)
             s[q * n + i] = factor * s[q * n + i];

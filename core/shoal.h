@@ -212,7 +212,7 @@ shoal_status shoal_orbits_from_bodies(shoal_context *context, shoal_frame frame,
 /* Independent systems of up to n_bodies bodies each, in chunked arrays, barycentric inside. */
 typedef struct shoal_ensemble shoal_ensemble;
 
-/* How a system ended: data, never an error. X(NAME, code, name, doc) */
+/* How a system ended: data, never an error. Files have had another meaning for code 13. X(NAME, code, name, doc) */
 #define SHOAL_OUTCOME_LIST(X)                                                                               \
     X(RUNNING, 0, "running", "not yet at its end time")                                                     \
     X(SURVIVED, 1, "survived", "reached its end time")                                                      \
@@ -226,8 +226,7 @@ typedef struct shoal_ensemble shoal_ensemble;
     X(INVALID, 9, "invalid", "its initial conditions are impossible, or not for the propagator or a force") \
     X(BUDGET, 10, "budget", "it used up its budget of steps")                                               \
     X(CHAOTIC, 11, "chaotic", "its chaos indicator passed the chosen limit")                                \
-    X(INACCURATE, 12, "inaccurate", "its energy error passed the chosen limit")                             \
-    X(TRANSIT, 13, "transit", "an event, never an end: a body passed before its star")
+    X(INACCURATE, 12, "inaccurate", "its energy error passed the chosen limit")
 
 enum shoal_outcome {
 #define X(NAME, code, name, doc) SHOAL_##NAME = code,
@@ -551,18 +550,17 @@ shoal_status shoal_plan_get_column(shoal_plan *plan, const char *column, long fi
                                    long stride);
 
 /* What happened to a system that its monitors let go on (`action` of stop_on_collision, stop_on_ejection,
- * stop_on_encounter), or log (transits). */
+ * stop_on_encounter). */
 typedef struct shoal_event {
     long system; /* index in the ensemble */
     double time; /* of the event, inside its step */
-    /* COLLIDED, HIT_STAR: body_b is now part of body_a; EJECTED: body_a was removed; ENCOUNTER; TRANSIT: of body_a
-     * before body_b */
+    /* COLLIDED, HIT_STAR: body_b is now part of body_a; EJECTED: body_a was removed; ENCOUNTER */
     enum shoal_outcome what;
     int body_a, body_b; /* -1 = none */
     int ended;          /* 1: the system ended with it, and its bodies stayed as they are */
     /* at the end of that step, where bodies merge and are removed; NaN where there is no such body */
     double m_a, m_b;
-    /* between the two, or of the ejected one from the barycentre of the rest; of a transit: then, in the sky plane */
+    /* between the two, or of the ejected one from the barycentre of the rest */
     double distance, speed;
     double energy_jump; /* energy of the system after it less that before it */
     double reserved[4]; /* 0 */
@@ -589,6 +587,27 @@ shoal_status shoal_plan_event(const shoal_plan *plan, long i, shoal_event *event
  *   events  out  [n]
  */
 shoal_status shoal_plan_get_events(const shoal_plan *plan, long first, long n, shoal_event *events);
+
+/*
+ * shoal_plan_n_logged: how many rows a monitor has logged (`transits`: one a transit).
+ *   monitor  in  its name
+ *   returns      0 and a message if the plan has no monitor of that name that logs
+ */
+long shoal_plan_n_logged(const shoal_plan *plan, const char *monitor);
+
+/*
+ * shoal_plan_get_log: a column of what a monitor has logged. The rows of a system are in order of time; which system
+ * comes first may differ from run to run.
+ *   monitor  in   its name
+ *   column   in   "system" (index in the ensemble), "time", or one of the monitor's (docs/reference.md)
+ *   first    in   the first row
+ *   n        in   how many rows
+ *   values   out  [n] in inner units
+ *   stride   in   bytes from one to the next, 0: without gaps
+ * Status: E_USAGE if there is no such monitor or column, with the nearest one.
+ */
+shoal_status shoal_plan_get_log(const shoal_plan *plan, const char *monitor, const char *column, long first, long n,
+                                double *values, long stride);
 
 /* ---- study ------------------------------------------------------------------------------------------------------- */
 
@@ -654,6 +673,7 @@ shoal_status shoal_study_run(shoal_study *study, int overwrite, shoal_progress_c
  *   "final"      a row a system: time; states, NaN until the system has ended
  *   "snapshots"  a row a system and output time: system (a row of "systems"), time; states
  *   "events"     a row an event: system (a row of "systems"), time, event (enum shoal_outcome), body_a, ...
+ *   "log/NAME"   a row for each thing that monitor NAME logged: system (a row of "systems"), time, its columns
  */
 typedef struct shoal_result shoal_result;
 

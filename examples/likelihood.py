@@ -32,15 +32,13 @@ Options = structure("Options", size=c_long, propagator=c_char_p, settings=POINTE
                     forces=POINTER(Plug), n_forces=c_int, engine=c_char_p, work_model=c_char_p, gpu_block=c_int, gpu_registers=c_int,
                     gpu_bodies=c_int, tune=c_char_p, form=c_char_p, threads=c_int, lanes=c_int, t_end=c_double, orbits=c_double,
                     dt=c_double, steps_per_orbit=c_double, dt_min=c_double, dt_max=c_double, max_steps=c_double)
-Event = structure("Event", system=c_long, time=c_double, what=c_int, body_a=c_int, body_b=c_int, ended=c_int, m_a=c_double, m_b=c_double,
-                  distance=c_double, speed=c_double, energy_jump=c_double, reserved=c_double * 4)
-SURVIVED, TRANSIT, JACOBI = 1, 13, 0
+SURVIVED, JACOBI = 1, 0
 
 
 def load(path):
     shoal = ctypes.CDLL(path)
     shoal.shoal_context_message.restype = c_char_p
-    shoal.shoal_plan_n_events.restype = c_long
+    shoal.shoal_plan_n_logged.restype = c_long
     shoal.shoal_mean_anomaly.restype = shoal.shoal_true_anomaly.restype = c_double
     return shoal
 
@@ -93,15 +91,19 @@ class Likelihood:
             options.t_end, options.dt = self.days * DAY, self.dt * DAY
             self.check(self.shoal.shoal_plan_create(self.context, self.ensemble, byref(options), byref(self.plan)))
         self.check(self.shoal.shoal_plan_integrate(self.plan, c_double(self.days * DAY)))
-        times, n_events, outcomes = {}, self.shoal.shoal_plan_n_events(self.plan), (c_int * self.n_walkers)()
-        events = (Event * n_events)()
-        self.check(self.shoal.shoal_plan_get_events(self.plan, c_long(0), c_long(n_events), events))
-        for event in events:
-            if event.what == TRANSIT:
-                times.setdefault((event.system, event.body_a), []).append(event.time / DAY)
+        times, outcomes = {}, (c_int * self.n_walkers)()
+        for walker, planet, time in zip(*(self.logged(column) for column in (b"system", b"body", b"time"))):
+            times.setdefault((int(walker), int(planet)), []).append(time / DAY)
         self.check(self.shoal.shoal_ensemble_get_outcomes(self.ensemble, c_long(0), c_long(self.n_walkers), outcomes))
         lives = {walker for walker in range(len(batch)) if outcomes[walker] == SURVIVED}
         return times, lives
+
+    def logged(self, column):
+        """A column of the transits."""
+        n = self.shoal.shoal_plan_n_logged(self.plan, b"transits")
+        values = (c_double * n)()
+        self.check(self.shoal.shoal_plan_get_log(self.plan, b"transits", column, c_long(0), c_long(n), values, c_long(0)))
+        return values
 
     def __call__(self, batch):
         times, lives = self.transit_times(batch)

@@ -113,14 +113,18 @@ static shoal_status find_times(fit *f, double times[SYSTEMS][OBSERVED])
     if (status == SHOAL_OK) {
         status = shoal_plan_integrate(f->plan, options.t_end);
     }
-    for (long i = 0; status == SHOAL_OK && i < shoal_plan_n_events(f->plan); ++i) {
-        shoal_event event;
-        shoal_plan_event(f->plan, i, &event);
-        const int planet = event.body_a - 1;
-        const double time = event.time / DAY, *guess = first_guess + OF_EACH * planet;
+    const long n = status == SHOAL_OK ? shoal_plan_n_logged(f->plan, "transits") : 0;
+    for (long i = 0; i < n; ++i) {
+        double system, body, time;
+        shoal_plan_get_log(f->plan, "transits", "system", i, 1, &system, 0);
+        shoal_plan_get_log(f->plan, "transits", "body", i, 1, &body, 0);
+        shoal_plan_get_log(f->plan, "transits", "time", i, 1, &time, 0);
+        time /= DAY;
+        const int planet = (int)body - 1;
+        const double *guess = first_guess + OF_EACH * planet;
         for (int k = 0; k < OBSERVED; ++k) {
             if (observed[k].planet == planet && observed[k].number == lround((time - guess[2]) / guess[1])) {
-                times[event.system][k] = time;
+                times[(int)system][k] = time;
             }
         }
     }

@@ -86,13 +86,12 @@ LANE_FN real event_marked(const shoal_kernel_args *k, const lane_view *view, int
     return lane_load(k->watch, view->id, k->marks + a * view->n + b, k->n_watch);
 }
 
-/* A record, each number an argument, in the lanes `where`, where records are kept: one of each body a step
- * and monitor, at most. The lanes pause when the room runs short. */
-LANE_FN void record_add(const shoal_kernel_args *k, const lane_view *view, mask where, double what, real time,
-                        double bodies, real distance, real speed, lane_event *event)
+/* The lanes `where` log a row: the time and the values of the monitor's n log columns. At most as many rows
+ * a step and monitor as there are bodies. The lanes pause when the room runs short. */
+LANE_FN void record_add(const shoal_kernel_args *k, const lane_view *view, mask where, int monitor, real time,
+                        const real *values, int n, lane_event *event)
 {
-    const real none = lane_set(-1.0),
-               values[SHOAL_RECORD_FIELDS] = {lane_set(what), time, lane_set(bodies), distance, speed};
+    const real none = lane_set(-1.0);
     if (k->records < 0)
         return;
     const real count = lane_load(k->watch, view->id, k->records, k->n_watch);
@@ -101,8 +100,11 @@ LANE_FN void record_add(const shoal_kernel_args *k, const lane_view *view, mask 
         const mask here = where & (count == lane_set((double)i));
         if (!lane_any(here))
             continue;
-        for (int q = 0; q < SHOAL_RECORD_FIELDS; q++)
-            lane_store(k->watch, view->id, k->records + 1 + i * SHOAL_RECORD_FIELDS + q, k->n_watch, here, values[q]);
+        const int at = k->records + 1 + i * k->record_size;
+        lane_store(k->watch, view->id, at + SHOAL_RECORD_MONITOR, k->n_watch, here, lane_set((double)monitor));
+        lane_store(k->watch, view->id, at + SHOAL_RECORD_TIME, k->n_watch, here, time);
+        for (int q = 0; q < n; q++)
+            lane_store(k->watch, view->id, at + SHOAL_RECORD_VALUES + q, k->n_watch, here, values[q]);
         lane_store(k->watch, view->id, k->records, k->n_watch, here, count + 1.0);
     }
     event_offer(event, where & (count >= lane_set(SHOAL_RECORDS_PAUSE - 1.0)), lane_set(EVENT_LAST),

@@ -13,13 +13,27 @@
  * Slots of a body: how many, of the times t_i = first + i period + d_i of which the first and the period (the first
  * difference) are kept, and the sums of d_i, i d_i and d_i^2: what a line through them needs.
  */
+enum { TRANSITS_STAR, TRANSITS_LOG, transits_PARAMETERS };
+enum { transits_SLOTS = 0 };
+/* slots of a body: how many; the first, the first difference; sums of d, i d, d^2 */
+enum {
+    TRANSITS_COUNT,
+    TRANSITS_FIRST,
+    TRANSITS_PERIOD,
+    TRANSITS_SUM,
+    TRANSITS_SUM_I,
+    TRANSITS_SUM_2,
+    transits_PART_SLOTS
+};
+/* columns of the log */
+enum { TRANSITS_OF, TRANSITS_BEFORE, TRANSITS_DISTANCE, TRANSITS_SPEED, transits_LOG_COLUMNS };
+
+#ifdef SHOAL_KERNEL
 #include "monitors/monitor.kern.h"
 #include "monitors/pair.kern.h"
 #include "integrators/kepler.kern.h"
 
-enum { TRANSITS_STAR, TRANSITS_LOG, transits_PARAMETERS };
-enum { transits_SLOTS = 0, TRANSITS_ROUNDS = 100 };
-enum { TRANSITS_COUNT, TRANSITS_FIRST, TRANSITS_PERIOD, TRANSITS_SUM, TRANSITS_SUM_I, TRANSITS_SUM_2, TRANSITS_PART };
+enum { TRANSITS_ROUNDS = 100 };
 
 typedef struct lane_transit {
     real left;            /* of the step's time, after it */
@@ -136,8 +150,8 @@ LANE_CALLED_FN lane_transit transit_find(real mu, real h, lane_pair a, lane_pair
 LANE_FN void transit_count(const shoal_kernel_args *k, lane_id id, int at, mask where, real time)
 {
     const real zero = lane_set(0.0), one = lane_set(1.0);
-    real s[TRANSITS_PART];
-    for (int q = 0; q < TRANSITS_PART; q++)
+    real s[transits_PART_SLOTS];
+    for (int q = 0; q < transits_PART_SLOTS; q++)
         s[q] = lane_load(k->watch, id, at + q, k->n_watch);
     const real i = s[TRANSITS_COUNT];
     s[TRANSITS_FIRST] = lane_select(i == zero, time, s[TRANSITS_FIRST]);
@@ -148,7 +162,7 @@ LANE_FN void transit_count(const shoal_kernel_args *k, lane_id id, int at, mask 
     s[TRANSITS_SUM] = s[TRANSITS_SUM] + d;
     s[TRANSITS_SUM_I] = lane_fma(i, d, s[TRANSITS_SUM_I]);
     s[TRANSITS_SUM_2] = lane_fma(d, d, s[TRANSITS_SUM_2]);
-    for (int q = 0; q < TRANSITS_PART; q++)
+    for (int q = 0; q < transits_PART_SLOTS; q++)
         lane_store(k->watch, id, at + q, k->n_watch, where, s[q]);
 }
 
@@ -177,9 +191,15 @@ LANE_FN void transits_observe(const shoal_kernel_args *k, const lane_view *view,
         const real start = lane_load(k->systems, view->id, SHOAL_SYS_T_START, SHOAL_SYS_FIELDS),
                    time = start + (view->time - found.left);
         if (i > 0)
-            transit_count(k, view->id, part_slot(k, SHOAL_MONITOR_transits, transits_SLOTS, TRANSITS_PART, i - 1), seen,
-                          time);
+            transit_count(k, view->id, part_slot(k, SHOAL_MONITOR_transits, transits_SLOTS, transits_PART_SLOTS, i - 1),
+                          seen, time);
+        real values[transits_LOG_COLUMNS];
+        values[TRANSITS_OF] = lane_set((double)i);
+        values[TRANSITS_BEFORE] = lane_set((double)star);
+        values[TRANSITS_DISTANCE] = found.distance;
+        values[TRANSITS_SPEED] = found.speed;
         if (parameters[TRANSITS_LOG] != 0.0)
-            record_add(k, view, seen, SHOAL_TRANSIT, time, 1000.0 * i + star, found.distance, found.speed, event);
+            record_add(k, view, seen, SHOAL_MONITOR_transits, time, values, transits_LOG_COLUMNS, event);
     }
 }
+#endif

@@ -98,6 +98,15 @@ static shoal_result *fixture_before(shoal_context *context, long n_systems, int 
         for (long s = 0; c < FIXTURE_SWEPT && s < n_systems; s++)
             result->columns[c].value[s] = awkward(7 * s + c);
     }
+    static const char *const logs[] = {"transits", "others"};
+    for (int l = 0; l < SHOAL_COUNT(logs); l++) {
+        shoal_log *log;
+        assert_int_equal(shoal_result_add_log(context, result, logs[l], 2 + 2 * l, &log), SHOAL_OK);
+        for (int c = 2; c < log->n_columns; c++)
+            strcpy(log->columns[c].name, c == 2 ? "body" : "far");
+        for (int c = 2; c < log->n_columns; c++)
+            strcpy(log->columns[c].unit, c == 2 ? SHOAL_UNIT_BODY : "AU");
+    }
     for (long s = 0; s < n_systems; s++) {
         result->id[s] = fixture_id(s);
         result->n_live[s] = s % 3 == 1 ? n_bodies - 1 : n_bodies;
@@ -162,6 +171,18 @@ static void fixture_events(shoal_context *context, shoal_result *result, long n)
     }
 }
 
+/* n rows more of a log. */
+static void fixture_logged(shoal_context *context, shoal_result *result, int l, long n)
+{
+    shoal_log *log = &result->logs[l];
+    assert_int_equal(shoal_log_reserve(context, log, log->n_rows + n), SHOAL_OK);
+    for (long i = 0; i < n; i++, log->n_rows++)
+        for (int c = 0; c < log->n_columns; c++)
+            log->columns[c].value[log->n_rows] = c == 0   ? (double)((3 * i + 1) % result->n_systems)
+                                                 : c == 2 ? (double)(i % (result->n_bodies + 1) - 1)
+                                                          : awkward(log->n_rows + c);
+}
+
 /* A whole result. */
 static inline shoal_result *fixture_result(shoal_context *context, long n_systems, int n_bodies)
 {
@@ -171,6 +192,7 @@ static inline shoal_result *fixture_result(shoal_context *context, long n_system
     fixture_snapshots(context, result, n_systems, 10.0);
     fixture_snapshots(context, result, n_systems, 20.0);
     fixture_events(context, result, 2 * n_systems);
+    fixture_logged(context, result, 1, 3 * n_systems);
     result->complete = true;
     return result;
 }
@@ -185,7 +207,7 @@ static const char *fixture_difference(const shoal_result *a, const shoal_result 
 {
     if (a->n_systems != b->n_systems || a->n_bodies != b->n_bodies || a->n_columns != b->n_columns ||
         a->n_swept != b->n_swept || a->n_axes != b->n_axes || a->n_snapshots != b->n_snapshots ||
-        a->n_events != b->n_events || a->complete != b->complete)
+        a->n_events != b->n_events || a->n_logs != b->n_logs || a->complete != b->complete)
         return "a count";
     if (!same_text(a->config_text, b->config_text) || !same_text(a->plan_line, b->plan_line) ||
         !same_text(a->version, b->version) || !same_text(a->epoch, b->epoch))
@@ -206,6 +228,18 @@ static const char *fixture_difference(const shoal_result *a, const shoal_result 
             !same_text(a->columns[c].doc, b->columns[c].doc) ||
             memcmp(a->columns[c].value, b->columns[c].value, (size_t)a->n_systems * sizeof(double)))
             return a->columns[c].name;
+    for (int l = 0; l < a->n_logs; l++) {
+        const shoal_log *one = &a->logs[l], *other = &b->logs[l];
+        if (!same_text(one->path, other->path) || one->n_columns != other->n_columns || one->n_rows != other->n_rows)
+            return one->path;
+        for (int c = 0; c < one->n_columns; c++)
+            if (!same_text(one->columns[c].name, other->columns[c].name) ||
+                !same_text(one->columns[c].unit, other->columns[c].unit) ||
+                !same_text(one->columns[c].doc, other->columns[c].doc) ||
+                (one->n_rows &&
+                 memcmp(one->columns[c].value, other->columns[c].value, (size_t)one->n_rows * sizeof(double))))
+                return one->columns[c].name;
+    }
     for (int f = 0; f < shoal_result_n_fields; f++) {
         const shoal_field *field = &shoal_result_fields[f];
         size_t rows = (size_t)shoal_field_rows(field, a);

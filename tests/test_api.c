@@ -228,6 +228,11 @@ static void check_plan(shoal_context *c, shoal_ensemble *e, shoal_plan *p)
     REFUSED(c, shoal_plan_get_column(p, "min_separation", 1, N, values, 0));
     REFUSED(c, shoal_plan_get_column(p, "min_separation", 0, N, NULL, 0));
     NOTHING(shoal_plan_n_events(NULL));
+    NOTHING(shoal_plan_n_logged(NULL, "transits"));
+    NOTHING(shoal_plan_n_logged(p, NULL));
+    REFUSED(NULL, shoal_plan_get_log(NULL, "transits", "time", 0, 0, NULL, 0));
+    REFUSED(c, shoal_plan_get_log(p, NULL, "time", 0, 0, NULL, 0));
+    REFUSED(c, shoal_plan_get_log(p, "transits", "time", 0, 0, NULL, 0));
     REFUSED(NULL, shoal_plan_event(NULL, 0, &event));
     REFUSED(c, shoal_plan_event(p, 0, &event));
     assert_int_equal(event.system, -1);
@@ -616,27 +621,51 @@ static void test_columns(void **state)
     shoal_ensemble_destroy(&ensemble);
 }
 
-static void test_events(void **state)
+/* Planets that pass before their star, and two that meet head-on: that is an event, transits are logged. */
+static void test_events_and_logs(void **state)
 {
     shoal_context *context = context_of(state);
     shoal_ensemble *ensemble;
     shoal_plan *plan;
-    const shoal_plug_options transits = {.name = "transits"};
+    const shoal_setting merge = {"action", 0, "merge"};
+    const shoal_plug_options monitors[] = {{.name = "transits"}, {"stop_on_collision", &merge, 1}};
     const shoal_options options = {
-        .engine = "cpu", .propagator = "saba", .t_end = 20, .dt = 0.05, .monitors = &transits, .n_monitors = 1};
-    const double orbits[2][2][NUMBERS] = {{{1}, {1e-3, 1, 0, M_PI / 2, 0, 0, 0}}, {{1}, {1e-3, 1.1, 0, M_PI / 2}}};
+        .engine = "cpu", .propagator = "saba", .t_end = 20, .dt = 0.05, .monitors = monitors, .n_monitors = 2};
+    const shoal_orbit orbits[2][3] = {{{.a = 0}, {.a = 1, .inc = M_PI / 2}, {.a = 1, .inc = -M_PI / 2, .f = 2}},
+                                      {{.a = 0}, {.a = 1.1, .inc = M_PI / 2}, {.a = 1.9, .inc = M_PI / 2}}};
     shoal_event events[8], one;
-    assert_ok(context, shoal_ensemble_create(context, 2, 2, &ensemble));
-    assert_ok(context, shoal_ensemble_set_orbits(ensemble, SHOAL_JACOBI, NULL, orbits[0][0], NULL));
+    double pairs[64][2], body;
+    assert_ok(context, shoal_ensemble_create(context, 2, 3, &ensemble));
+    for (int s = 0; s < 2; s++) {
+        shoal_body bodies[3] = {{.m = 1, .r = 0.01}, {.m = 1e-3, .r = 0.05}, {.m = 1e-5, .r = 0.05}};
+        assert_ok(context, shoal_bodies_from_orbits(context, SHOAL_JACOBI, 3, orbits[s], bodies));
+        assert_ok(context, shoal_ensemble_set_bodies(ensemble, s, 3, bodies));
+    }
     assert_ok(context, shoal_plan_create(context, ensemble, &options, &plan));
     assert_ok(context, shoal_plan_integrate(plan, 20));
     const long n = shoal_plan_n_events(plan);
-    assert_true(n >= 4 && n <= 8);
-    assert_ok(context, shoal_plan_get_events(plan, 1, n - 1, events));
-    for (long i = 1; i < n; i++) {
+    assert_true(n >= 1 && n <= 8);
+    assert_ok(context, shoal_plan_get_events(plan, 0, n, events));
+    assert_int_equal(events[0].what, SHOAL_COLLIDED);
+    for (long i = 0; i < n; i++) {
         assert_ok(context, shoal_plan_event(plan, i, &one));
-        assert_true(one.time == events[i - 1].time && one.system == events[i - 1].system && one.reserved[3] == 0);
+        assert_true(one.time == events[i].time && one.system == events[i].system && one.reserved[3] == 0);
     }
+    const long n_logged = shoal_plan_n_logged(plan, "transits");
+    assert_true(n_logged >= 5 && n_logged <= 12);
+    assert_ok(context, shoal_plan_get_log(plan, "transits", "time", 0, n_logged, &pairs[0][0], sizeof pairs[0]));
+    assert_ok(context, shoal_plan_get_log(plan, "transits", "system", 0, n_logged, &pairs[0][1], sizeof pairs[0]));
+    for (long i = 0; i < n_logged; i++) {
+        assert_true(pairs[i][0] > 0 && pairs[i][0] < 20 && (pairs[i][1] == 0 || pairs[i][1] == 1));
+        assert_ok(context, shoal_plan_get_log(plan, "transits", "body", i, 1, &body, 0));
+        assert_true(body == 1 || (body == 2 && (pairs[i][1] == 1 || pairs[i][0] < events[0].time)));
+    }
+    REFUSED(context, shoal_plan_get_log(plan, "transits", "bodi", 0, 1, &body, 0));
+    assert_non_null(strstr(shoal_context_message(context), "did you mean 'body'?"));
+    REFUSED(context, shoal_plan_get_log(plan, "megno", "time", 0, 1, &body, 0));
+    REFUSED(context, shoal_plan_get_log(plan, "transits", "time", n_logged, 1, &body, 0));
+    REFUSED(context, shoal_plan_get_log(plan, "transits", "time", 0, 1, NULL, 0));
+    assert_int_equal(shoal_plan_n_logged(plan, "stop_on_collision"), 0);
     shoal_plan_destroy(&plan);
     shoal_ensemble_destroy(&ensemble);
 }
@@ -798,7 +827,7 @@ int main(void)
         cmocka_unit_test(test_radii),
         cmocka_unit_test(test_anomalies),
         cmocka_unit_test(test_columns),
-        cmocka_unit_test(test_events),
+        cmocka_unit_test(test_events_and_logs),
         cmocka_unit_test(test_results_as_arrays),
         cmocka_unit_test(test_wrong_arguments_are_refused),
     };

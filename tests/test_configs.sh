@@ -118,7 +118,7 @@ if [ ! -r "$observed" ]; then
     printf '%s is not there\n[  SKIPPED ] %s\n' "$observed" "$name"
 else
     table trappist_1_transits
-    "$shoal" query out.h5 --events=transit | awk -F , '
+    "$shoal" query out.h5 --log=transits | awk -F , '
         NR == FNR { if (NR > 1) { n[$4]++; time[$4, n[$4]] = $2 } next }
         NF == 4 {
             planet = substr("bcdefgh", $1, 1); least = 1e9

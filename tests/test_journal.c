@@ -9,10 +9,10 @@ enum { SYSTEMS = 4, BODIES = 3, MAX_STAGES = 16 };
 
 /* What a short run writes, one record a line. */
 static const struct step {
-    char what; /* s = systems, n = snapshots, e = events, c = checkpoint */
+    char what; /* s = systems, n = snapshots, e = events, l = logged, c = checkpoint */
     int first, count;
 } story[] = {{'s', 0, 1}, {'n', 0, 2}, {'e', 0, 3}, {'c', 0, 5}, {'n', 0, 3}, {'s', 2, 1},
-             {'c', 0, 0}, {'e', 0, 2}, {'s', 1, 1}, {'n', 0, 1}, {'s', 3, 1}};
+             {'c', 0, 0}, {'e', 0, 2}, {'s', 1, 1}, {'n', 0, 1}, {'l', 1, 3}, {'s', 3, 1}};
 #define STEPS SHOAL_COUNT(story)
 
 static const char checkpoint_bytes[] = "state";
@@ -33,6 +33,10 @@ static shoal_status tell(const fixture *at, const struct step *step, shoal_resul
     case 'e':
         fixture_events(at->context, result, step->count);
         return journal ? shoal_journal_events(journal, result, first_event) : SHOAL_OK;
+    case 'l':
+        first = result->logs[step->first].n_rows;
+        fixture_logged(at->context, result, step->first, step->count);
+        return journal ? shoal_journal_logged(journal, result, step->first, first) : SHOAL_OK;
     default: return journal ? shoal_journal_checkpoint(journal, checkpoint_bytes, (size_t)step->count) : SHOAL_OK;
     }
 }

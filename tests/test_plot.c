@@ -740,12 +740,23 @@ static double transit_at(int i)
     return 10 * i + (i == 0 || i == 3 ? 0.25 : -0.25);
 }
 
-static void add_transits(int64_t system)
+static void add_transit(long system, double time, int body)
+{
+    shoal_log *log = shoal_result_log(result, "transits");
+    if (!log) {
+        assert_int_equal(shoal_result_add_log(context, result, "transits", 3, &log), SHOAL_OK);
+        strcpy(log->columns[2].name, "body");
+    }
+    assert_int_equal(shoal_log_reserve(context, log, log->n_rows + 1), SHOAL_OK);
+    log->columns[0].value[log->n_rows] = (double)system;
+    log->columns[1].value[log->n_rows] = time;
+    log->columns[2].value[log->n_rows++] = body;
+}
+
+static void add_transits(long system)
 {
     for (int i = 0; i < 4; ++i) {
-        const shoal_event event = {
-            .system = system, .time = transit_at(i), .what = SHOAL_TRANSIT, .body_a = 1, .body_b = 0};
-        assert_int_equal(shoal_result_append_event(context, result, &event), SHOAL_OK);
+        add_transit(system, transit_at(i), 1);
     }
 }
 
@@ -757,9 +768,7 @@ static void transits_are_compared_with_a_line(void **state)
     (void)state;
     add_transits(1);
     for (int i = 0; i < 4; ++i) {
-        const shoal_event other = {
-            .system = i < 2 ? 1 : 2, .time = 10 * i, .what = SHOAL_TRANSIT, .body_a = 2, .body_b = 0};
-        assert_int_equal(shoal_result_append_event(context, result, &other), SHOAL_OK);
+        add_transit(i < 2 ? 1 : 2, 10 * i, 2);
     }
     char *script = script_of("transits", 1);
     assert_int_equal(block_of(script, "b1", 2, at, SHOAL_COUNT(at)), 4);

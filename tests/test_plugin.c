@@ -159,6 +159,77 @@ static void a_monitor_sees_the_state_before_a_step_unless_it_needs_none(void **s
     shoal_ensemble_destroy(&ensemble);
 }
 
+/* A monitor of one's own logs when body 1 passes the x axis upwards: the rows come back from a plan and from a file. */
+static void a_monitor_logs(void **state)
+{
+    static const char host[] =
+        "static const shoal_log_column log[] = {{\"who\", SHOAL_DIMENSION_BODY, \"who passes\"},\n"
+        "    {\"where\", \"length\", \"x\"}, {\"again\", \"\", \"1 or 2\"}};\n"
+        "const shoal_monitor shoal_monitor_passes = {.name = \"passes\", .doc = \"\", .log = log, .n_log = 3};";
+    static const char kernel[] =
+        "enum { passes_SLOTS = 0 };\n"
+        "LANE_FN void passes_observe(const shoal_kernel_args *k, const lane_view *view, real *slots, lane_event "
+        "*event)\n"
+        "{ (void)slots; const int n = view->n; const real then = view->before[n + 1], now = view->after[n + 1];\n"
+        "  const mask up = view->whole & (then < lane_set(0.0)) & (now >= lane_set(0.0));\n"
+        "  real values[3] = {lane_set(1.0), view->after[1], lane_set(1.0)};\n"
+        "  record_add(k, view, up, SHOAL_MONITOR_passes, view->time, values, 3, event);\n"
+        "  values[2] = lane_set(2.0);\n"
+        "  record_add(k, view, up, SHOAL_MONITOR_passes, view->time, values, 3, event); }";
+    shoal_context *context = context_of(state);
+    char path[600], made[600];
+    assert_ok(context, shoal_plugin_load(context, write_plugin("passes", host, kernel)));
+    shoal_ensemble *ensemble = make_ensemble(context);
+    shoal_plan *plan = NULL;
+    const shoal_plug_options monitor = {"passes", NULL, 0};
+    const shoal_options options = {
+        .propagator = "leapfrog", .dt = 0.01, .t_end = 100, .engine = "cpu", .monitors = &monitor, .n_monitors = 1};
+    assert_ok(context, shoal_plan_create(context, ensemble, &options, &plan));
+    assert_ok(context, shoal_plan_integrate(plan, options.t_end));
+    const long n = shoal_plan_n_logged(plan, "passes");
+    double row[3];
+    assert_in_range(n, 20 * 2 * 10, 20 * 2 * 16); /* two rows of each of some 15 orbits of 20 systems */
+    for (long i = 0; i < n; i += 2)
+        for (int k = 0; k < 2; k++) {
+            assert_ok(context, shoal_plan_get_log(plan, "passes", "who", i + k, 1, &row[0], 0));
+            assert_ok(context, shoal_plan_get_log(plan, "passes", "where", i + k, 1, &row[1], 0));
+            assert_ok(context, shoal_plan_get_log(plan, "passes", "again", i + k, 1, &row[2], 0));
+            assert_true(row[0] == 1 && row[1] > 0.5 && row[1] < 2 && row[2] == k + 1);
+        }
+    shoal_plan_destroy(&plan);
+    shoal_ensemble_destroy(&ensemble);
+
+    snprintf(path, sizeof path, "%s/study_log.cfg", folder);
+    FILE *out = fopen(path, "w");
+    assert_non_null(out);
+    fprintf(out,
+            "plugins = [ \"%1$s/passes.c\" ];\nunits = { length = \"km\"; mass = \"Msun\"; time = \"d\"; };\n"
+            "system = { bodies = ( { name = \"sun\"; m = 1.0; }, { name = \"b\"; m = 0.0; P = 10.0; } ); };\n"
+            "integrator = { name = \"leapfrog\"; dt = 0.01; };\nmonitors = ( { name = \"passes\"; } );\n"
+            "run = { t_end = 35.0; engine = \"cpu\"; };\noutput = { file = \"%1$s/study_log.h5\"; };\n",
+            folder);
+    assert_int_equal(fclose(out), 0);
+    shoal_study *study = NULL;
+    shoal_result *result = NULL;
+    shoal_context_allow_plugins(context, 1);
+    assert_ok(context, shoal_study_load(context, path, 0, NULL, &study));
+    assert_ok(context, shoal_study_run(study, 1, NULL, NULL));
+    shoal_study_destroy(&study);
+    snprintf(made, sizeof made, "%s/study_log.h5", folder);
+    assert_ok(context, shoal_result_open(context, made, &result));
+    assert_int_equal(shoal_result_n_rows(result, "log/passes"), 2 * 3);
+    assert_int_equal(shoal_result_n_columns(result, "log/passes"), 5);
+    const char *name, *unit;
+    assert_ok(context, shoal_result_describe(result, "log/passes", 3, &name, &unit, NULL));
+    assert_string_equal(name, "where");
+    assert_string_equal(unit, "km");
+    assert_ok(context, shoal_result_get_column(result, "log/passes", "where", 2, 1, row, 0));
+    assert_ok(context, shoal_result_get_column(result, "log/passes", "time", 2, 1, row + 1, 0));
+    assert_true(row[0] > 1.3e7 && row[0] < 1.4e7); /* 10 days about the Sun: 0.09 AU */
+    assert_true(row[1] > 19.9 && row[1] < 20.1);
+    shoal_result_close(&result);
+}
+
 /* All three examples in one config, checked against what they say. */
 static void the_examples_run(void **state)
 {
@@ -269,6 +340,7 @@ static void unsound_descriptors_are_refused(void **state)
             "static const shoal_monitor_column columns[] = {{\"c\", \"\", \"\", 0, SHOAL_OF_SYSTEM}}, taken[] = {\n"
             "    {\"steps\", \"\", \"\", finish, SHOAL_OF_SYSTEM}, {\"megno\", \"\", \"\", finish, SHOAL_OF_SYSTEM},\n"
             "    {\"c\", \"\", \"\", finish, SHOAL_OF_EACH}};\n"
+            "static const shoal_log_column log[] = {{\"time\", \"\", \"\"}, {\"far\", \"furlong\", \"\"}};\n"
             "const shoal_monitor shoal_monitor_unsound = {.name = \"unsound\", .doc = \"\", %s};",
         [PROPAGATOR] =
             "static const char *const slots[6] = {\"a\", \"b\", \"c\", \"d\", \"e\"};\n"
@@ -296,6 +368,9 @@ static void unsound_descriptors_are_refused(void **state)
         {MONITOR, ".columns = taken + 1, .n_columns = 1", "other name than 'megno'"},
         {MONITOR, ".columns = taken + 2, .n_columns = 1", "SHOAL_OF_"},
         {MONITOR, ".n_parameters = 1", "parameters"},
+        {MONITOR, ".n_log = 1", "table of at most"},
+        {MONITOR, ".log = log, .n_log = 1", "other name than 'time'"},
+        {MONITOR, ".log = log + 1, .n_log = 1", "dimension of log column 'far'"},
         {PROPAGATOR, ".n_slots = 6", "names of n_slots"},
         {PROPAGATOR, ".slots = slots, .n_slots = 6", "a name of slot 5 of 6"},
         {PROPAGATOR, ".slots = slots, .n_slots = 5, .first_body = 2", "first_body"},
@@ -502,6 +577,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_copy_of_a_propagator_gives_the_same_bits, setup, teardown),
         cmocka_unit_test_setup_teardown(a_copy_of_a_force_gives_the_same_bits, setup, teardown),
         cmocka_unit_test_setup_teardown(a_monitor_sees_the_state_before_a_step_unless_it_needs_none, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_monitor_logs, setup, teardown),
         cmocka_unit_test_setup_teardown(the_examples_run, setup, teardown),
         cmocka_unit_test_setup_teardown(what_is_refused, setup, teardown),
         cmocka_unit_test(built_in_descriptors_are_sound),

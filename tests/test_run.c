@@ -54,7 +54,7 @@ static const char going_on_text[] =
     "integrator = { name = \"hybrid\"; dt = 0.02; };\n"
     "monitors = ( { name = \"stop_on_encounter\"; radius = \"mutual_hill\"; action = \"log\"; },\n"
     "             { name = \"stop_on_collision\"; action = \"merge\"; }, { name = \"energy_error\"; },\n"
-    "             { name = \"closest_approach\"; },\n"
+    "             { name = \"closest_approach\"; }, { name = \"transits\"; },\n"
     "             { name = \"stop_on_ejection\"; r_max = 3.0; criterion = \"distance\"; action = \"remove\"; } );\n"
     "run = { t_end = 120.0; engine = \"cpu\"; threads = 1; slice_steps = 300; checkpoint_s = 0.0; };\n"
     "output = { interval = 7.0; };\n";
@@ -245,6 +245,13 @@ static void assert_same(const shoal_result *a, const shoal_result *b)
     ASSERT_SAME_ARRAY(a, b, event_b, a->n_events);
     ASSERT_SAME_ARRAY(a, b, event_distance, a->n_events);
     ASSERT_SAME_ARRAY(a, b, event_dE, a->n_events);
+    assert_int_equal(a->n_logs, b->n_logs);
+    for (int l = 0; l < a->n_logs; ++l) {
+        assert_int_equal(a->logs[l].n_rows, b->logs[l].n_rows);
+        for (int c = 0; c < a->logs[l].n_columns; ++c) {
+            ASSERT_SAME_ARRAY(a, b, logs[l].columns[c].value, a->logs[l].n_rows);
+        }
+    }
 }
 
 static long count(const shoal_result *result, int outcome)
@@ -580,6 +587,7 @@ static void test_systems_that_go_on(void **state)
     write_file(f->study, going_on_text);
     shoal_result *straight = run_whole(f, "straight", "");
 
+    assert_true(shoal_result_log(straight, "transits")->n_rows > straight->n_systems);
     for (long e = 0; e < straight->n_events; ++e) {
         const long system = straight->event_system[e];
         const int what = straight->event[e];

@@ -508,6 +508,36 @@ static void query_events(void **state)
     shoal_result_destroy(&result);
 }
 
+/* In order of the systems, those of one as they came; a system's id, a body's name. */
+static void query_logs(void **state)
+{
+    const fixture *at = *state;
+    const shoal_selection some = {fixture_id(1), fixture_id(4), NULL};
+    shoal_result *result = fixture_result(at->context, 5, 3);
+    char *text = NULL;
+    size_t size = 0;
+    assert_int_equal(shoal_result_sort_logs(at->context, result), SHOAL_OK);
+    FILE *out = open_memstream(&text, &size);
+    assert_int_equal(shoal_query_log(at->context, result, &some, "others", out), SHOAL_OK);
+    fclose(out);
+    const char heading[] = "system,time,body,far\n", *left = text + strlen(heading);
+    assert_memory_equal(text, heading, strlen(heading));
+    for (long s = 1; s < 5; s++)
+        for (long i = 0; i < 15; i++) { /* as fixture_logged made them */
+            if ((3 * i + 1) % 5 != s)
+                continue;
+            left = expect_integer(left, result->id[s]);
+            left = expect_number(left, awkward(i + 1));
+            left = expect_text(left, i % 4 ? result->body_name[i % 4 - 1] : "");
+            left = expect_number(left, awkward(i + 3));
+        }
+    assert_string_equal(left, "");
+    free(text);
+    assert_int_equal(shoal_query_log(at->context, result, &some, "megno", stdout), SHOAL_E_USAGE);
+    assert_message(at, "expected a monitor that logged, of which the file has transits, others");
+    shoal_result_destroy(&result);
+}
+
 static void query_refusals(void **state)
 {
     const fixture *at = *state;
@@ -531,7 +561,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(round_trip),    TEST(many_threads),   TEST(describes_itself), TEST(journal_instead), TEST(damage),
         TEST(not_a_result),  TEST(wrong_datasets), TEST(failed_writes),    TEST(query_states),    TEST(query_times),
-        TEST(query_systems), TEST(query_events),   TEST(query_refusals),
+        TEST(query_systems), TEST(query_events),   TEST(query_logs),       TEST(query_refusals),
     };
     return cmocka_run_group_tests_name("store", tests, NULL, NULL);
 }

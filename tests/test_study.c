@@ -29,18 +29,20 @@ static const char grid_text[] =
     "run = { t_end = 10.0; engine = \"cpu\"; };\n"
     "output = { file = \"run.h5\"; interval = 2.5; };\n";
 
-/* Systems that go on after encounters and mergers, which are logged. */
+/* Systems that go on after encounters and mergers, which are events; transits are logged. */
 static const char events_text[] =
     "angles = \"degrees\";\n"
     "system = { bodies = (\n"
     "    { name = \"sun\"; m = 1.0; r = 0.005; }, { name = \"b\"; m = 1e-3; r = 0.02; a = 1.0; e = 0.05; },\n"
-    "    { name = \"c\"; m = 1e-3; r = 0.02; a = 1.15; e = 0.05; }, { name = \"d\"; m = 1e-3; r = 0.02; a = 1.35; } ); "
+    "    { name = \"c\"; m = 1e-3; r = 0.02; a = 1.15; e = 0.05; }, { name = \"d\"; m = 1e-3; r = 0.02; a = 1.35; inc "
+    "= 1.0; } ); "
     "};\n"
     "sample = { count = 40; seed = 7; parameters = (\n"
     "    { body = \"c\"; parameter = \"delta_l\"; distribution = \"uniform\"; from = 0.0; to = 360.0; } ); };\n"
     "integrator = { name = \"mvs\"; dt = 0.01; };\n"
     "monitors = ( { name = \"stop_on_encounter\"; action = \"log\"; }, { name = \"stop_on_collision\"; action = "
-    "\"merge\"; } );\n"
+    "\"merge\"; },\n"
+    "    { name = \"transits\"; } );\n"
     "run = { t_end = 30.0; engine = \"cpu\"; };\n"
     "output = { file = \"run.h5\"; interval = 10.0; };\n";
 
@@ -157,6 +159,7 @@ static void shards_together_are_the_whole_run(void **state)
         shoal_result *whole = run(texts[text], "");
         assert_true(whole->n_snapshots > whole->n_systems);
         assert_true(text < 2 || whole->n_events > whole->n_systems);
+        assert_true(text < 2 || shoal_result_log(whole, "transits")->n_rows > whole->n_systems);
         for (int way = 0; way < SHOAL_COUNT(ways) && ways[way] <= whole->n_systems; way++) {
             shards parts = run_shards(texts[text], ways[way]);
             for (int k = 1; k < parts.n; k++) /* they share the work */

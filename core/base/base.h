@@ -142,6 +142,9 @@ int shoal_units_names(const char *dimension, const char *const **names);
 
 /* Factor of a quantity of the given dimension: "length", "mass", "time", "velocity", "frequency" (1/time), "angle"
  * or "" (1). */
+#define SHOAL_UNIT_SIZE 32
+/* The user's name of a dimension's unit; "" for a pure number, an angle, and what is none of these. */
+const char *shoal_units_name(const shoal_units *units, const char *dimension, char name[SHOAL_UNIT_SIZE]);
 double shoal_units_factor(const shoal_units *units, const char *dimension);
 
 /* A time in the user's units; within two rounding errors of a number of 15 digits, as people write it, it is that

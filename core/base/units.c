@@ -244,6 +244,23 @@ double shoal_units_factor(const shoal_units *units, const char *dimension)
     return NAN; /* a dimension misspelt in a plug's table shows in the first number that passes here */
 }
 
+const char *shoal_units_name(const shoal_units *units, const char *dimension, char name[SHOAL_UNIT_SIZE])
+{
+    const struct {
+        const char *dimension, *numerator, *denominator;
+    } names[] = {
+        {"length", units->length_name, NULL}, {"velocity", units->length_name, units->time_name},
+        {"mass", units->mass_name, NULL},     {"frequency", "1", units->time_name},
+        {"time", units->time_name, NULL},
+    };
+    name[0] = '\0';
+    for (int i = 0; i < SHOAL_COUNT(names); i++)
+        if (strcmp(names[i].dimension, dimension) == 0)
+            snprintf(name, SHOAL_UNIT_SIZE, names[i].denominator ? "%s/%s" : "%s", names[i].numerator,
+                     names[i].denominator);
+    return name;
+}
+
 double shoal_units_time(const shoal_units *units, double t)
 {
     const double exact = t / units->time, size = fabs(exact);

@@ -17,6 +17,7 @@ typedef struct query_options {
     int what; /* key of the one option that says what to print, or 0 */
     bool table, events;
     const char *event; /* only this one */
+    const char *log;   /* of which monitor */
     shoal_query query;
     shoal_selection of;
     char *columns;     /* of the first file */
@@ -91,9 +92,9 @@ static error_t query_parse(int key, char *argument, struct argp_state *state)
 {
     query_options *options = state->input;
 
-    if (key > 0 && key < 128 && strchr("fiTet", key)) {
+    if (key > 0 && key < 128 && strchr("fiTelt", key)) {
         if (options->what && options->what != key) {
-            exit(usage_error("query: expected one of --final, --initial, --time, --systems-table, --events"));
+            exit(usage_error("query: expected one of --final, --initial, --time, --systems-table, --events, --log"));
         }
         options->what = key;
     }
@@ -105,6 +106,7 @@ static error_t query_parse(int key, char *argument, struct argp_state *state)
         options->events = true;
         options->event = argument;
         return 0;
+    case 'l': options->log = argument; return 0;
     case 't':
         if (!parse_times(argument, &options->query)) {
             exit(usage_error("query: --time: \"%s\": expected a time in the units of the file, or A..B", argument));
@@ -142,11 +144,12 @@ static const struct argp query_argp = {
             {"where", 'w', "CONDITIONS", 0, "Only systems of which this is true: 'COLUMN OP VALUE && ...'", 0},
             {"systems-table", 'T', 0, 0, "One row a system: its end, the swept parameters, what monitors computed", 0},
             {"events", 'e', "OUTCOME", OPTION_ARG_OPTIONAL,
-             "One row an event: mergers, removals, logged encounters, transits; or only one kind", 0},
+             "One row an event: mergers, removals, encounters that did not end a system; or only one kind", 0},
+            {"log", 'l', "MONITOR", 0, "What a monitor logged: with transits one row a transit", 0},
             {0}},
     .parser = query_parse,
     .args_doc = "FILE...",
-    .doc = "Print states, the systems table or the events of result files as CSV."
+    .doc = "Print states, the systems table, the events or the logs of result files as CSV."
            "\vStates: system,body,name,time,m,x,y,z,vx,vy,vz; elements: "
            "system,body,name,time,m,a,e,inc,Omega,omega,f,M,P.\n"
            "Table: system,outcome,t_stop,body_a,body_b,dE_final,steps,n_final, then the columns of the file.\n"
@@ -203,9 +206,10 @@ static shoal_status check_columns(shoal_context *context, const shoal_result *re
 static shoal_status query_result(shoal_context *context, const shoal_result *result, const query_options *options,
                                  FILE *out)
 {
-    return options->events  ? shoal_query_events(context, result, &options->of, options->event, out)
-           : options->table ? shoal_query_systems(context, result, &options->of, out)
-                            : shoal_query_states(context, result, &options->of, &options->query, out);
+    return options->log      ? shoal_query_log(context, result, &options->of, options->log, out)
+           : options->events ? shoal_query_events(context, result, &options->of, options->event, out)
+           : options->table  ? shoal_query_systems(context, result, &options->of, out)
+                             : shoal_query_states(context, result, &options->of, &options->query, out);
 }
 
 /* Print one file; of every file but the first the heading is left out. */

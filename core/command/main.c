@@ -28,7 +28,7 @@ static const command commands[] = {
     {"run", "Run a study: integrate its systems, write one result file", run_main},
     {"merge", "Put the results of the shards of a study together", merge_main},
     {"rerun", "Integrate one system of a result file again, with more output", rerun_main},
-    {"query", "Print states, the systems table or the events of a result file as CSV", query_main},
+    {"query", "Print states, the systems table, the events or the logs of a result file as CSV", query_main},
     {"plot", "Draw the map of a grid, survival, elements, energy, orbits, ...: PNG or PDF", plot_main},
     {"verify", "Compare two results body by body", verify_main},
     {"generate", "Make the systems of a study without integrating them", generate_main},

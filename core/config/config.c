@@ -313,19 +313,9 @@ double shoal_config_factor(const shoal_config *config, const char *dimension)
 
 const char *shoal_config_unit(const shoal_config *config, const char *dimension, char unit[SHOAL_UNIT_SIZE])
 {
-    const shoal_units *units = &config->units;
-    const struct {
-        const char *dimension, *numerator, *denominator;
-    } names[] = {
-        {"length", units->length_name, NULL}, {"mass", units->mass_name, NULL},
-        {"time", units->time_name, NULL},     {"velocity", units->length_name, units->time_name},
-        {"frequency", "1", units->time_name}, {"angle", config->angle_name, NULL},
-    };
-    unit[0] = '\0';
-    for (int i = 0; i < SHOAL_COUNT(names); i++)
-        if (strcmp(names[i].dimension, dimension) == 0)
-            snprintf(unit, SHOAL_UNIT_SIZE, names[i].denominator ? "%s/%s" : "%s", names[i].numerator,
-                     names[i].denominator);
+    if (strcmp(dimension, "angle") != 0)
+        return shoal_units_name(&config->units, dimension, unit);
+    snprintf(unit, SHOAL_UNIT_SIZE, "%s", config->angle_name);
     return unit;
 }
 

@@ -120,8 +120,6 @@ enum {
 
 /* ---- config.c: a config file that has passed the table ----------------------------------------------------------- */
 
-#define SHOAL_UNIT_SIZE 32
-
 typedef struct shoal_config {
     shoal_context *context;
     const char *path; /* borrowed */

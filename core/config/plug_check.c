@@ -97,6 +97,18 @@ static bool monitor_is_sound(const shoal_plugs *plugs, const shoal_monitor *moni
                    (monitor->n_part_slots > 0 && column->of >= SHOAL_OF_SYSTEM && column->of <= SHOAL_OF_LEAST),
                "part slots for column '%s', and one of SHOAL_OF_*", column->name);
     }
+    EXPECT(monitor->n_log >= 0 && monitor->n_log <= SHOAL_MAX_SLOTS && (monitor->log || monitor->n_log == 0),
+           "a table of at most %d log columns", SHOAL_MAX_SLOTS);
+    for (int i = 0; i < monitor->n_log; i++) {
+        const shoal_log_column *column = &monitor->log[i];
+        EXPECT(column->name && shoal_is_identifier(column->name), "log column %d to have a name, an identifier", i);
+        EXPECT(strcmp(column->name, "system") != 0 && strcmp(column->name, "time") != 0,
+               "a log column of another name than '%s', which every log has", column->name);
+        EXPECT(column->doc, "a doc of log column '%s'", column->name);
+        EXPECT(dimension_is_known(column->dimension) ||
+                   (column->dimension && strcmp(column->dimension, SHOAL_DIMENSION_BODY) == 0),
+               "the dimension of log column '%s': " DIMENSIONS ", or SHOAL_DIMENSION_BODY", column->name);
+    }
     return table_is_sound("monitors", monitor->doc, monitor->parameters, monitor->n_parameters, why);
 }
 

@@ -24,7 +24,7 @@
  * (+inf: this was logged, and they have not parted since); for a = b the body left.
  *
  * Records are what monitors log and the host has not taken yet: how many there are, then room for record_room of them,
- * SHOAL_RECORD_FIELDS each.
+ * record_size doubles each: the monitor, the time, and the monitor's log columns.
  *
  * The same bytes serve a SIMD load on the CPU and a coalesced warp load on the GPU. This header is read by gcc and by
  * NVRTC, so nothing it includes may include a system header.
@@ -45,12 +45,9 @@
 /* A system pauses when it has so many records; there is room for those of one more step. */
 #define SHOAL_RECORDS_PAUSE 16
 enum {
-    SHOAL_RECORD_WHAT, /* enum shoal_outcome */
+    SHOAL_RECORD_MONITOR, /* SHOAL_MONITOR_name */
     SHOAL_RECORD_TIME,
-    SHOAL_RECORD_BODIES, /* 1000 a + b */
-    SHOAL_RECORD_DISTANCE,
-    SHOAL_RECORD_SPEED,
-    SHOAL_RECORD_FIELDS
+    SHOAL_RECORD_VALUES /* the first column */
 };
 
 /* Position of one value in an array of n_slots slots a chunk. */
@@ -120,7 +117,7 @@ typedef struct shoal_kernel_args {
     int n_watch;
     int marks;   /* the first of the marks among them, -1 = there are none */
     int records; /* likewise */
-    int record_room;
+    int record_room, record_size;
     int monitors;    /* bit SHOAL_MONITOR_name set: the monitor is active */
     int form;        /* SHOAL_FORM_* */
     int n_massive;   /* bodies from this one on have no mass in any system */

@@ -205,6 +205,15 @@ static bool says(const shoal_monitor *type, const double *parameters, const char
     return false;
 }
 
+/* Whether it logs: it has log columns, and no parameter `log` that says no. */
+static bool logs(const shoal_monitor *type, const double *parameters)
+{
+    bool asks = false;
+    for (int i = 0; i < type->n_parameters; i++)
+        asks = asks || strcmp(type->parameters[i].name, "log") == 0;
+    return type->n_log > 0 && (!asks || says(type, parameters, "log"));
+}
+
 /* Whether it lets systems go on. */
 static bool goes_on(const shoal_monitor *type, const double *parameters)
 {
@@ -257,7 +266,7 @@ static shoal_status place_watches(shoal_plan *plan, bool marks, int n_logs)
     plan->args.n_watch += marks ? n * n : 0;
     plan->args.records = n_logs > 0 ? plan->args.n_watch : -1;
     plan->args.record_room = SHOAL_RECORDS_PAUSE + n_logs * n;
-    plan->args.n_watch += n_logs > 0 ? 1 + plan->args.record_room * SHOAL_RECORD_FIELDS : 0;
+    plan->args.n_watch += n_logs > 0 ? 1 + plan->args.record_room * plan->args.record_size : 0;
     plan->args.monitors = plan->choice.monitors;
     plan->args.variational = plan->choice.variational;
     plan->args.n_moved = shoal_choice_moved(&plan->choice);
@@ -291,7 +300,12 @@ shoal_status shoal_plan_choose_monitors(shoal_plan *plan, const shoal_options *o
                               type->n_part_slots * shoal_monitor_n_parts(type, plan->ensemble->n_bodies);
         plan->choice.variational |= type->tangent;
         marks = marks || goes_on(type, values);
-        n_logs += type->records && says(type, values, "log");
+        plan->logs[index].is_kept = logs(type, values);
+        if (plan->logs[index].is_kept) {
+            const int size = SHOAL_RECORD_VALUES + type->n_log;
+            plan->args.record_size = size > plan->args.record_size ? size : plan->args.record_size;
+            n_logs++;
+        }
         if (goes_on(type, values) && strcmp(type->name, "stop_on_encounter") != 0)
             changes = with_name(what, "action", 0, "");
     }

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * events.c: systems whose monitors let them go on: bodies merge, a body is removed, an encounter or a transit is
- * logged.
+ * events.c: systems whose monitors let them go on: bodies merge, a body is removed, an encounter is noted; and what
+ * monitors log.
  *
- * What monitors record (record_add in observe.kern.h) is taken after every slice.
+ * What monitors log (record_add in monitors/monitor.kern.h) is taken after every slice.
  *
  * The rest is rare, so it is done on the host. A monitor with such an action marks all that happens in a step in the
- * watch slots (event_mark in observe.kern.h), and the system pauses after that step, whichever slice it is in. Here its
+ * watch slots (event_mark in monitors/monitor.kern.h), and the system pauses after that step, whichever slice it is in. Here its
  * bodies are changed as they stand then, at one moment, in the order of the events' times; its native state is prepared
  * anew; and it goes on with the next step of its clock.
  *
@@ -28,9 +28,8 @@
 typedef struct happening {
     double late; /* time from then to where the system is */
     double time;
-    int a, b;
-    enum shoal_outcome what; /* of a record; else RUNNING */
-    double distance, speed;
+    int a, b;          /* of a mark; of a record a is its place */
+    const double *log; /* of a record: its doubles; else NULL */
 } happening;
 
 /* Slot i of the records, how many there are being the first. */
@@ -48,7 +47,8 @@ static int earlier_first(const void *a, const void *b)
 {
     const happening *x = a, *y = b;
     const double order = fabs(y->late) - fabs(x->late);
-    return order != 0 ? (order > 0) - (order < 0) : x->a != y->a ? x->a - y->a : x->b - y->b;
+    const int logs = (x->log != NULL) - (y->log != NULL);
+    return order != 0 ? (order > 0) - (order < 0) : logs != 0 ? logs : x->a != y->a ? x->a - y->a : x->b - y->b;
 }
 
 static bool has_records(const shoal_plan *plan, long system)
@@ -56,25 +56,28 @@ static bool has_records(const shoal_plan *plan, long system)
     return plan->args.records >= 0 && *record(plan, system, 0) > 0;
 }
 
-/* Take the records and the marks of a system off, in order of time; encounters that were logged before stay marked
+/* Room for what happens in one system. */
+typedef struct workspace {
+    shoal_body *bodies; /* [n_bodies] */
+    int *became;        /* [n_bodies] the body that each is part of by now, -1 = it left */
+    happening *list;    /* [n_bodies^2 + record_room] */
+    double *records;    /* [record_room][record_size] */
+} workspace;
+
+/* Take the records and the marks of a system off, in order of time; encounters that were noted before stay marked
  * as such. */
-static int take_marks(const shoal_plan *plan, long system, bool goes_on, happening *list)
+static int take_marks(const shoal_plan *plan, long system, bool goes_on, const workspace *work)
 {
     const double now = shoal_plan_time(plan, system);
+    const int size = plan->args.record_size;
+    happening *list = work->list;
     int n = 0;
     if (has_records(plan, system)) {
         for (; n < (int)*record(plan, system, 0); n++) {
-            double field[SHOAL_RECORD_FIELDS];
-            for (int q = 0; q < SHOAL_RECORD_FIELDS; q++)
-                field[q] = *record(plan, system, 1 + n * SHOAL_RECORD_FIELDS + q);
-            const int bodies = (int)field[SHOAL_RECORD_BODIES];
-            list[n] = (happening){now - field[SHOAL_RECORD_TIME],
-                                  field[SHOAL_RECORD_TIME],
-                                  bodies / 1000,
-                                  bodies % 1000,
-                                  (enum shoal_outcome)(int)field[SHOAL_RECORD_WHAT],
-                                  field[SHOAL_RECORD_DISTANCE],
-                                  field[SHOAL_RECORD_SPEED]};
+            double *log = work->records + n * size;
+            for (int q = 0; q < size; q++)
+                log[q] = *record(plan, system, 1 + n * size + q);
+            list[n] = (happening){now - log[SHOAL_RECORD_TIME], log[SHOAL_RECORD_TIME], .a = n, .log = log};
         }
         *record(plan, system, 0) = 0;
     }
@@ -173,13 +176,6 @@ static bool ends(const shoal_plan *plan, const shoal_event *event)
            event->m_a + event->m_b >= *shoal_ensemble_body(ensemble, 0, SHOAL_M, event->system);
 }
 
-/* Room for what happens in one system. */
-typedef struct workspace {
-    shoal_body *bodies; /* [n_bodies] */
-    int *became;        /* [n_bodies] the body that each is part of by now, -1 = it left */
-    happening *list;    /* [n_bodies^2 and the room for records] */
-} workspace;
-
 /* What a mark says of the bodies as they are by now; false if there is nothing to say any more. */
 static bool read_mark(const shoal_plan *plan, const happening *h, const int *became, shoal_event *event)
 {
@@ -221,7 +217,7 @@ static shoal_status act(shoal_plan *plan, long system, const workspace *work, bo
     const double elapsed = shoal_plan_time(plan, system) - *shoal_ensemble_field(ensemble, SHOAL_SYS_T_START, system);
     const bool goes_on = *outcome == SHOAL_RUNNING;
     const double direction = copysign(1, *shoal_ensemble_field(ensemble, SHOAL_SYS_DT, system));
-    const int n = take_marks(plan, system, goes_on, work->list);
+    const int n = take_marks(plan, system, goes_on, work);
     shoal_status status = SHOAL_OK;
     bool left = false;
 
@@ -233,20 +229,11 @@ static shoal_status act(shoal_plan *plan, long system, const workspace *work, bo
     }
     for (int i = 0; i < n && status == SHOAL_OK; i++) {
         const happening *h = &work->list[i];
-        shoal_event event = {.system = system,
-                             .time = h->time,
-                             .what = h->what,
-                             .body_a = h->a,
-                             .body_b = h->b,
-                             .distance = h->distance,
-                             .speed = h->speed};
+        shoal_event event = {.system = system, .time = h->time};
         if (!goes_on && *outcome != SHOAL_MARKED && direction * (event.time - *t_stop) > 0)
-            break;                      /* after its end */
-        if (h->what != SHOAL_RUNNING) { /* unless one of them is no more */
-            event.m_a = *shoal_ensemble_body(ensemble, h->a, SHOAL_M, system);
-            event.m_b = *shoal_ensemble_body(ensemble, h->b, SHOAL_M, system);
-            if (work->became[h->a] == h->a && work->became[h->b] == h->b)
-                status = append(plan, &event);
+            break; /* after its end */
+        if (h->log) {
+            status = shoal_plan_log_add(plan, system, h->log, work->became);
             continue;
         }
         if (!read_mark(plan, h, work->became, &event))
@@ -294,12 +281,14 @@ static shoal_status act(shoal_plan *plan, long system, const workspace *work, bo
 shoal_status shoal_plan_take_events(shoal_plan *plan, const int *list, long n_list)
 {
     const size_t n = (size_t)plan->ensemble->n_bodies;
+    const size_t room = (size_t)plan->args.record_room;
     const workspace work = {malloc(n * sizeof *work.bodies), malloc(n * sizeof *work.became),
-                            malloc((n * n + (size_t)plan->args.record_room) * sizeof *work.list)};
+                            malloc((n * n + room) * sizeof *work.list),
+                            malloc((room * (size_t)plan->args.record_size + 1) * sizeof *work.records)};
     int *stopped = malloc((size_t)n_list * sizeof *stopped);
     long n_stopped = 0, n_busy = 0, n_changed = 0;
     shoal_status status = SHOAL_OK;
-    if (!work.bodies || !work.became || !work.list || !stopped) {
+    if (!work.bodies || !work.became || !work.list || !work.records || !stopped) {
         status = shoal_fail(plan->context, SHOAL_E_MEMORY, "out of memory for %ld systems", n_list);
         goto done;
     }
@@ -330,6 +319,7 @@ done:
     free(work.bodies);
     free(work.became);
     free(work.list);
+    free(work.records);
     free(stopped);
     return status;
 }

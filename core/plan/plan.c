@@ -239,6 +239,8 @@ shoal_status shoal_plan_restart(shoal_plan *plan)
         return status;
     shoal_plan_clear_goals(plan);
     plan->n_ended = plan->n_moving = plan->n_asked = plan->n_events = 0;
+    for (int i = 0; i < SHOAL_MAX_MONITORS; i++)
+        plan->logs[i].n_rows = 0;
     plan->reached = NAN;
     plan->goes_on = plan->records_changed = plan->watch_fetched = plan->watch_fresh = false;
     begin_systems(plan);
@@ -270,6 +272,8 @@ void shoal_plan_destroy(shoal_plan **plan)
         free((*plan)->lists[i]);
     free((*plan)->period);
     free((*plan)->events);
+    for (int i = 0; i < SHOAL_MAX_MONITORS; i++)
+        free((*plan)->logs[i].rows);
     free(*plan);
     *plan = NULL;
 }

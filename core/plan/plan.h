@@ -53,6 +53,13 @@ typedef struct shoal_tuned {
     double rate;
 } shoal_tuned;
 
+/* What a monitor logged (logs.c): rows of doubles, system, time, and its log columns; inner units. */
+typedef struct shoal_plan_log {
+    bool is_kept; /* the monitor is there, and logs */
+    long n_rows;
+    double *rows;
+} shoal_plan_log;
+
 struct shoal_plan {
     shoal_context *context;
     shoal_ensemble *ensemble; /* borrowed */
@@ -103,6 +110,7 @@ struct shoal_plan {
     void *lists[SHOAL_PLAN_LISTS]; /* all those of one for each system */
     shoal_event *events;           /* [n_events] */
     long n_events;
+    shoal_plan_log logs[SHOAL_MAX_MONITORS];
     char engine_line[256], line[768];
 };
 
@@ -246,9 +254,17 @@ void shoal_plan_count(shoal_plan *plan);
 /* All three for one time t of all systems. */
 shoal_status shoal_plan_slice(shoal_plan *plan, double t, long *n_moved);
 
-/* events.c: act on what a slice has marked or recorded in those systems, log it, and let them go on.
+/* events.c: act on what a slice has marked or recorded in those systems, keep it, and let them go on.
  * SHOAL_ARRAY_SYSTEMS is on the host. */
 shoal_status shoal_plan_take_events(shoal_plan *plan, const int *list, long n_list);
+
+/* ---- logs.c ------------------------------------------------------------------------------------------------------ */
+
+/* Doubles of a log's row: system, time, the monitor's columns. */
+enum { SHOAL_LOG_SYSTEM, SHOAL_LOG_TIME, SHOAL_LOG_VALUES };
+/* Keep a record (SHOAL_RECORD_*) of a system, unless a body of it is no more. became: [n_bodies] the body that each is
+ * part of by now, -1 = it left. */
+shoal_status shoal_plan_log_add(shoal_plan *plan, long system, const double *record, const int *became);
 
 /* ---- checkpoint.c ------------------------------------------------------------------------------------------------ */
 

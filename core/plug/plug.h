@@ -67,6 +67,15 @@ typedef struct shoal_monitor_column {
     shoal_monitor_of of;
 } shoal_monitor_column;
 
+/* A column of what a monitor logs (record_add in monitors/monitor.kern.h); its rows also have the system and the time. */
+typedef struct shoal_log_column {
+    const char *name;
+    const char *dimension;
+    const char *doc;
+} shoal_log_column;
+
+#define SHOAL_DIMENSION_BODY "body" /* of a log column: the number is a body's index */
+
 /* The parameter `compensated` of every propagator, in its table. Off by default where it was measured on one core to
  * cost more than some 3 % (4 % hermite6, 12 % hermite4, 20 % mvs, 60 % leapfrog, see docs/performance.md). */
 /* clang-format off */
@@ -111,9 +120,9 @@ typedef struct shoal_monitor {
     shoal_monitor_parts parts;
     int n_part_slots; /* of each part */
     const double *part_initial;
-    bool tangent; /* it watches a tangent vector: every system has to carry one */
-    /* with its parameter `log` not 0 it logs what happens (record_add in monitors/observe.kern.h) */
-    bool records;
+    bool tangent;                /* it watches a tangent vector: every system has to carry one */
+    const shoal_log_column *log; /* what it logs, unless it has a parameter `log`, which is 0 */
+    int n_log;
     bool newton_only; /* it knows no extra forces */
     bool ends_only;   /* it looks at the ends of steps alone; view->before, which costs time, need not be there */
     const shoal_parameter *parameters;

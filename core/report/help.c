@@ -92,6 +92,13 @@ static void explain_monitor(const shoal_config *config, const shoal_monitor *plu
         snprintf(name, sizeof name, "%s%s", plug->columns[i].name, column_ends(plug, i));
         fprintf(out, "  %-16s %s%s%s%s\n", name, plug->columns[i].doc, *unit ? " [" : "", unit, *unit ? "]" : "");
     }
+    if (plug->n_log)
+        fputs("logs, beside the system and the time:\n", out);
+    for (int i = 0; i < plug->n_log; i++) {
+        shoal_config_unit(config, plug->log[i].dimension, unit);
+        fprintf(out, "  %-16s %s%s%s%s\n", plug->log[i].name, plug->log[i].doc, *unit ? " [" : "", unit,
+                *unit ? "]" : "");
+    }
 }
 
 /* A section's keys. */
@@ -296,6 +303,9 @@ shoal_status shoal_help_reference(shoal_context *context, FILE *out)
         for (int c = 0; c < plug->n_columns; c++)
             fprintf(out, "%s`%s%s`: %s.\n", c ? "" : "\nColumns: ", plug->columns[c].name, column_ends(plug, c),
                     plug->columns[c].doc);
+        for (int c = 0; c < plug->n_log; c++)
+            fprintf(out, "%s`%s`: %s.\n", c ? "" : "\nLogs, beside `system` and `time`: ", plug->log[c].name,
+                    plug->log[c].doc);
     }
     fputs("\n## One big system\n\n| word | kind | meaning |\n|---|---|---|\n", out);
     big_word word;

@@ -195,6 +195,36 @@ fail:
     return status;
 }
 
+/* What monitors logged. A shard all of whose systems are invalid has no logs. */
+static shoal_status merge_logs(shoal_context *context, shoal_result *to, const shard *shards, int n_given,
+                               const long *row_of)
+{
+    shoal_status status = SHOAL_OK;
+    for (int s = 0; s < n_given; s++)
+        for (int l = 0; l < shards[s].result->n_logs && !status; l++) {
+            const shoal_log *from = &shards[s].result->logs[l];
+            shoal_log *log = shoal_result_log(to, shoal_log_name(from));
+            if (!log)
+                status = shoal_result_add_log(context, to, shoal_log_name(from), from->n_columns, &log);
+            if (!status && log->n_columns != from->n_columns)
+                status = shoal_fail(context, SHOAL_E_INPUT, "%s: %s has other columns than the other shards' has",
+                                    shards[s].name, from->path);
+            if (!status)
+                status = shoal_log_reserve(context, log, log->n_rows + from->n_rows);
+            for (int c = 0; c < log->n_columns && !status; c++) {
+                double *value = log->columns[c].value;
+                log->columns[c] = from->columns[c];
+                log->columns[c].value = value;
+                for (long i = 0; i < from->n_rows; i++)
+                    value[log->n_rows + i] =
+                        c > 0 ? from->columns[c].value[i]
+                              : (double)row_of[shards[s].i - 1 + (long)from->columns[c].value[i] * shards[s].n];
+            }
+            log->n_rows += status ? 0 : from->n_rows;
+        }
+    return status ? status : shoal_result_sort_logs(context, to);
+}
+
 static int ascending(const void *a, const void *b)
 {
     const int64_t one = *(const int64_t *)a, other = *(const int64_t *)b;
@@ -265,7 +295,8 @@ shoal_status shoal_result_merge(shoal_context *context, int n_given, const char 
     made->n_axes = n_rows == total ? results[0]->n_axes : 0; /* a grid with holes is none */
     if ((status = check_ids(context, made)) ||
         (status = merge_entries(context, made, SHOAL_FIELD_SNAPSHOT, shards, n_given, row_of)) ||
-        (status = merge_entries(context, made, SHOAL_FIELD_EVENT, shards, n_given, row_of)))
+        (status = merge_entries(context, made, SHOAL_FIELD_EVENT, shards, n_given, row_of)) ||
+        (status = merge_logs(context, made, shards, n_given, row_of)))
         goto fail;
     *merged = made;
     made = NULL;

@@ -26,10 +26,12 @@ const shoal_plot_kind shoal_plot_kinds[] = {
 /* Whether the picture `transits` of the first system can be drawn. */
 static bool has_transits(const shoal_result *result)
 {
-    for (int b = 1; b < result->n_bodies; ++b) {
+    const shoal_log *log = shoal_result_log(result, "transits");
+    const double *of = log ? shoal_log_values(log, "body") : NULL;
+    for (int b = 1; of && b < result->n_bodies; ++b) {
         int n = 0;
-        for (long i = 0; i < result->n_events; ++i) {
-            n += result->event[i] == SHOAL_TRANSIT && result->event_system[i] == 0 && result->event_a[i] == b;
+        for (long i = 0; i < log->n_rows; ++i) {
+            n += log->columns[0].value[i] == 0 && (int)of[i] == b;
             if (n > 2) {
                 return true;
             }

@@ -17,10 +17,12 @@ static size_t read_transits(const shoal_result *result, long system, int body, d
     double first, period, c00, c01, c11, squares;
     size_t n = 0;
 
-    for (long i = 0; i < result->n_events; ++i) {
-        if (result->event[i] == SHOAL_TRANSIT && result->event_system[i] == system && result->event_a[i] == body) {
+    const shoal_log *log = shoal_result_log(result, "transits");
+    const double *of = log ? shoal_log_values(log, "body") : NULL;
+    for (long i = 0; of && i < log->n_rows; ++i) {
+        if ((long)log->columns[0].value[i] == system && (int)of[i] == body) {
             number[n] = (double)n;
-            time[n++] = result->event_time[i];
+            time[n++] = log->columns[1].value[i];
         }
     }
     if (n > 1) {
@@ -35,7 +37,8 @@ static size_t read_transits(const shoal_result *result, long system, int body, d
 shoal_status shoal_plot_transits(shoal_context *context, const shoal_result *result, const shoal_plot_options *options,
                                  FILE *script)
 {
-    const size_t room = (size_t)result->n_events + 1;
+    const shoal_log *log = shoal_result_log(result, "transits");
+    const size_t room = log ? (size_t)log->n_rows + 1 : 1;
     double *number = malloc(room * sizeof *number), *time = malloc(room * sizeof *time),
            *off = malloc(room * sizeof *off);
     double earliest = INFINITY, latest = -INFINITY;

@@ -3,7 +3,7 @@
  * public.c: results for programs: the tables of a result file as arrays of doubles.
  *
  * A table is a group of the file: the fields of result.h whose path begins with its name, and in "systems" the columns
- * of the run. Another kind of table (a log) is one more case of table_find, column_find, value_of.
+ * of the run; or a log.
  */
 #include <math.h>
 #include <stdio.h>
@@ -108,7 +108,14 @@ double shoal_result_number(const shoal_result *result, const char *name)
 
 const char *shoal_result_table(const shoal_result *result, int i)
 {
-    return result && i >= 0 && i < SHOAL_COUNT(tables) ? tables[i] : NULL;
+    const int n = SHOAL_COUNT(tables);
+    return !result || i < 0 ? NULL : i < n ? tables[i] : i - n < result->n_logs ? result->logs[i - n].path + 1 : NULL;
+}
+
+/* The log that a table is, NULL: it is none. */
+static const shoal_log *log_of(const shoal_result *result, int table)
+{
+    return table < SHOAL_COUNT(tables) ? NULL : &result->logs[table - SHOAL_COUNT(tables)];
 }
 
 /* The index of a table, -1 and a message if there is none of that name. */
@@ -116,10 +123,12 @@ static int table_find(const shoal_result *result, const char *function, const ch
 {
     if (!result || shoal_check_given(result->context, function, "table", table))
         return -1;
-    for (int i = 0; i < SHOAL_COUNT(tables); i++)
-        if (strcmp(tables[i], table) == 0)
-            return i;
-    const char *near = shoal_nearest(table, tables, SHOAL_COUNT(tables));
+    const char *names[64];
+    int n = 0;
+    for (; n < SHOAL_COUNT(names) && (names[n] = shoal_result_table(result, n)); n++)
+        if (strcmp(names[n], table) == 0)
+            return n;
+    const char *near = shoal_nearest(table, names, n);
     shoal_fail(result->context, SHOAL_E_USAGE, "%s: table = '%.60s': there is none of that name%s%s%s", function, table,
                near ? " (did you mean '" : "", near ? near : "", near ? "'?)" : "");
     return -1;
@@ -127,9 +136,10 @@ static int table_find(const shoal_result *result, const char *function, const ch
 
 static long table_rows(const shoal_result *result, int table)
 {
-    return strcmp(tables[table], "snapshots") == 0 ? result->n_snapshots
-           : strcmp(tables[table], "events") == 0  ? result->n_events
-                                                   : result->n_systems;
+    return log_of(result, table)                     ? log_of(result, table)->n_rows
+           : strcmp(tables[table], "snapshots") == 0 ? result->n_snapshots
+           : strcmp(tables[table], "events") == 0    ? result->n_events
+                                                     : result->n_systems;
 }
 
 /* The name of a field in a table, NULL if it is in another one. */
@@ -150,6 +160,12 @@ typedef struct column_place {
 /* Column number i; false after the last one. */
 static bool column_at(const shoal_result *result, int table, int i, column_place *place)
 {
+    const shoal_log *log = log_of(result, table);
+    if (log) {
+        if (i < log->n_columns)
+            *place = (column_place){.column = &log->columns[i]};
+        return i < log->n_columns;
+    }
     for (int f = 0; f < shoal_result_n_fields; f++) {
         const shoal_field *field = &shoal_result_fields[f];
         if (name_in(field, table) && field->type != SHOAL_FIELD_STATES && i-- == 0) {
@@ -239,7 +255,7 @@ static shoal_status column_find(const shoal_result *result, const char *function
         names[i] = column_name(place, table);
     const char *near = names ? shoal_nearest(name, names, n) : NULL;
     shoal_fail(result->context, SHOAL_E_USAGE, "%s: column = '%.100s': %s has none of that name%s%s%s", function, name,
-               tables[table], near ? " (did you mean '" : "", near ? near : "", near ? "'?)" : "");
+               shoal_result_table(result, table), near ? " (did you mean '" : "", near ? near : "", near ? "'?)" : "");
     free(names);
     return SHOAL_E_USAGE;
 }
@@ -269,7 +285,7 @@ shoal_status shoal_result_get_states(const shoal_result *result, const char *tab
     if (t < 0)
         return SHOAL_E_USAGE;
     bool has_states = false;
-    for (int f = 0; f < shoal_result_n_fields; f++)
+    for (int f = 0; f < shoal_result_n_fields && !log_of(result, t); f++)
         if (name_in(&shoal_result_fields[f], t) && shoal_result_fields[f].type == SHOAL_FIELD_STATES) {
             states = shoal_field_data(result, &shoal_result_fields[f]);
             has_states = true;

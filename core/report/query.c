@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * query.c: results as CSV for people and scripts: a table of states, that of the systems, and that of their events.
+ * query.c: results as CSV for people and scripts: a table of states, that of the systems, those of their events and of
+ * what monitors logged.
  *
  * Numbers have the digits that give the same bits when they are read back; NaN, which stands for "nothing
  * computed it", is an empty field. Names are quoted where they would break a line apart (RFC 4180).
@@ -236,6 +237,55 @@ shoal_status shoal_query_events(shoal_context *context, const shoal_result *resu
         if (i >= 0 && ((only && result->event[i] != event) || !chosen[result->event_system[i]]))
             continue;
         print_fields(out, result, SHOAL_FIELD_EVENT, i);
+        fputc('\n', out);
+    }
+    free(chosen);
+    return check_written(context, out);
+}
+
+/* A number of a log: a system's id, a body's name, or a number. */
+static void print_logged(FILE *out, const shoal_result *result, const shoal_column *column, long row)
+{
+    const double value = column->value[row];
+    if (strcmp(column->unit, SHOAL_UNIT_ROW) == 0)
+        fprintf(out, "%lld", (long long)result->id[(long)value]);
+    else if (strcmp(column->unit, SHOAL_UNIT_BODY) != 0)
+        print_number(out, value);
+    else if (value >= 0)
+        shoal_print_csv(out, result->body_name[(int)value]);
+}
+
+/* Refused: the file has no log of that name. */
+static shoal_status no_log(shoal_context *context, const shoal_result *result, const char *name)
+{
+    char names[400] = "";
+    size_t used = 0;
+    for (int l = 0; l < result->n_logs && used < sizeof names; l++)
+        used += (size_t)snprintf(names + used, sizeof names - used, "%s%s", l ? ", " : "",
+                                 shoal_log_name(&result->logs[l]));
+    return shoal_fail(context, SHOAL_E_USAGE,
+                      "--log: \"%.60s\": expected a monitor that logged, of which the file has %s", name,
+                      result->n_logs ? names : "none");
+}
+
+shoal_status shoal_query_log(shoal_context *context, const shoal_result *result, const shoal_selection *of,
+                             const char *name, FILE *out)
+{
+    bool *chosen = NULL;
+    const shoal_log *log = shoal_result_log(result, name);
+    shoal_status status = log ? choose(context, result, of, &chosen) : no_log(context, result, name);
+    if (status)
+        return status;
+    for (long i = -1; i < log->n_rows; i++) {
+        if (i >= 0 && !chosen[(long)log->columns[0].value[i]])
+            continue;
+        for (int c = 0; c < log->n_columns; c++) {
+            fputs(c ? "," : "", out);
+            if (i < 0)
+                shoal_print_csv(out, log->columns[c].name);
+            else
+                print_logged(out, result, &log->columns[c], i);
+        }
         fputc('\n', out);
     }
     free(chosen);

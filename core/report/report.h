@@ -30,6 +30,9 @@ shoal_status shoal_query_systems(shoal_context *context, const shoal_result *res
 /* CSV of the events: system,time,event,body_a,body_b,m_a,m_b,distance,speed,dE,ended. only: an outcome, NULL = all. */
 shoal_status shoal_query_events(shoal_context *context, const shoal_result *result, const shoal_selection *of,
                                 const char *only, FILE *out);
+/* CSV of what the monitor of that name logged: system,time, and its columns. */
+shoal_status shoal_query_log(shoal_context *context, const shoal_result *result, const shoal_selection *of,
+                             const char *name, FILE *out);
 
 /* ---- verify.c ---------------------------------------------------------------------------------------------------- */
 

@@ -5,7 +5,7 @@
  * The file is a row of records, all numbers little-endian:
  *
  *     4  magic "ShJr"
- *     4  type: 1 header, 2 systems, 3 snapshots, 4 checkpoint, 5 events
+ *     4  type: 1 header, 2 systems, 3 snapshots, 4 checkpoint, 5 events, 6 logged
  *     8  bytes of payload
  *     4  CRC-32C (Castagnoli, reflected polynomial 0x82f63b78) of the 16 bytes above and the payload
  *     .  payload
@@ -16,14 +16,16 @@
  *     header      version, n_systems, n_bodies, n_columns, n_swept, n_axes; the number of attributes, and of each its
  *                 name, type and value; the number of fields, and of each its name, when it is known, bytes of an
  *                 item and items of a row; axes; body names; columns (name, unit, doc; values of the swept ones);
- *                 every field known before the first step
+ *                 every field known before the first step; the number of logs, and of each its name, the number of
+ *                 its columns, and their names, units and docs
  *     systems     n, n row numbers, n rows of every field known after the end, n values of every column
  *     snapshots   n, n rows of every snapshot field
  *     events      n, n rows of every event field
+ *     logged      which log, n, n numbers of every column
  *     checkpoint  as it was given
  *
  * Fields and attributes are known by their names: what a reader does not know it skips, what is not there stays empty.
- * Version 2 had no names: its attributes and fields are those of the lists below, in that order.
+ * Version 3 had no logs. Version 2 had no names: its attributes and fields are those of the lists below, in that order.
  *
  * Texts are a count of bytes (8) and the bytes. The first record is the only header. What follows the last checkpoint
  * is complete as data, but a run that goes on from the checkpoint makes it again: shoal_journal_open cuts it off.
@@ -46,14 +48,14 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define VERSION   3
+#define VERSION   4
 #define OLDEST    2 /* that is read */
 #define MAGIC     "ShJr"
 #define HEAD_SIZE 20
 
 #define MOST_QUEUED ((size_t)2 << 30)
 
-enum { RECORD_HEADER = 1, RECORD_SYSTEMS, RECORD_SNAPSHOTS, RECORD_CHECKPOINT, RECORD_EVENTS };
+enum { RECORD_HEADER = 1, RECORD_SYSTEMS, RECORD_SNAPSHOTS, RECORD_CHECKPOINT, RECORD_EVENTS, RECORD_LOGGED };
 
 /* A record that is to be written, or (type 0) that all before it are to reach the disk. */
 typedef struct queued {
@@ -313,6 +315,7 @@ typedef struct part {
 } part;
 
 typedef struct layout {
+    int64_t version;
     part parts[MOST_FIELDS];
     int n;
 } layout;
@@ -405,7 +408,7 @@ static void get_layout(cursor *from, int64_t version, const shoal_result *result
 /* Whether records that this program writes have these fields. */
 static bool is_own_layout(const layout *fields)
 {
-    bool own = fields->n == shoal_result_n_fields;
+    bool own = fields->version == VERSION && fields->n == shoal_result_n_fields;
     for (int f = 0; f < fields->n && own; f++)
         own = fields->parts[f].field == &shoal_result_fields[f];
     return own;
@@ -434,6 +437,51 @@ static void get_attributes(cursor *from, int64_t version, shoal_result *result)
     }
 }
 
+static void put_column(buffer *to, const shoal_column *column)
+{
+    put_text(to, column->name);
+    put_text(to, column->unit);
+    put_text(to, column->doc);
+}
+
+static void get_column(cursor *from, shoal_column *column)
+{
+    get_text(from, column->name, sizeof column->name);
+    get_text(from, column->unit, sizeof column->unit);
+    get_text(from, column->doc, sizeof column->doc);
+}
+
+static void put_logs(buffer *to, const shoal_result *result)
+{
+    put_int(to, result->n_logs);
+    for (int l = 0; l < result->n_logs; l++) {
+        const shoal_log *log = &result->logs[l];
+        put_text(to, shoal_log_name(log));
+        put_int(to, log->n_columns);
+        for (int c = 0; c < log->n_columns; c++)
+            put_column(to, &log->columns[c]);
+    }
+}
+
+/* The logs of a header, without rows. */
+static shoal_status get_logs(shoal_context *context, cursor *from, shoal_result *result)
+{
+    shoal_status status = SHOAL_OK;
+    const uint64_t n = (uint64_t)get_int(from);
+    for (uint64_t l = 0; l < n && !from->bad && !status; l++) {
+        char name[SHOAL_NAME_SIZE] = "";
+        shoal_log *log;
+        get_text(from, name, sizeof name);
+        const uint64_t n_columns = (uint64_t)get_int(from);
+        from->bad = from->bad || n_columns < 2 || n_columns > from->left / 8;
+        if (from->bad || (status = shoal_result_add_log(context, result, name, (int)n_columns, &log)))
+            break;
+        for (int c = 0; c < log->n_columns; c++)
+            get_column(from, &log->columns[c]);
+    }
+    return status;
+}
+
 static void put_header(buffer *to, const shoal_result *result)
 {
     const int64_t sizes[] = {VERSION,           result->n_systems, result->n_bodies,
@@ -450,15 +498,14 @@ static void put_header(buffer *to, const shoal_result *result)
         put_text(to, result->body_name[b]);
     for (int c = 0; c < result->n_columns; c++) {
         const shoal_column *column = &result->columns[c];
-        put_text(to, column->name);
-        put_text(to, column->unit);
-        put_text(to, column->doc);
+        put_column(to, column);
         if (c < result->n_swept)
             put_items(to, column->value, (size_t)result->n_systems, sizeof(double));
     }
     for (int f = 0; f < shoal_result_n_fields; f++)
         if (shoal_result_fields[f].when & SHOAL_FIELD_BEFORE)
             put_rows(to, result, &shoal_result_fields[f], 0, (size_t)result->n_systems);
+    put_logs(to, result);
 }
 
 typedef struct shape {
@@ -513,19 +560,20 @@ static shoal_status get_header(shoal_context *context, cursor *from, const char 
         get_text(from, made->body_name[b], sizeof made->body_name[b]);
     for (int c = 0; c < made->n_columns; c++) {
         shoal_column *column = &made->columns[c];
-        get_text(from, column->name, sizeof column->name);
-        get_text(from, column->unit, sizeof column->unit);
-        get_text(from, column->doc, sizeof column->doc);
+        get_column(from, column);
         if (c < made->n_swept)
             get_items(from, column->value, (size_t)made->n_systems, sizeof(double));
     }
     for (int f = 0; f < fields->n; f++)
         if (fields->parts[f].when & SHOAL_FIELD_BEFORE)
             get_rows(from, made, &fields->parts[f], 0, (size_t)made->n_systems);
-    if (from->bad || from->left) {
+    if (sizes.version > 3)
+        status = get_logs(context, from, made);
+    if (!status && (from->bad || from->left))
         status = shoal_fail(context, SHOAL_E_INPUT, "%s: the journal's header has the wrong length", path);
+    if (status)
         goto fail;
-    }
+    fields->version = sizes.version;
     *result = made;
     return SHOAL_OK;
 fail:
@@ -575,6 +623,22 @@ static shoal_status get_more(shoal_context *context, cursor *from, shoal_result 
     if (!from->bad)
         *rows += (long)n;
     return SHOAL_OK;
+}
+
+/* Rows of a log. */
+static shoal_status get_logged(shoal_context *context, cursor *from, shoal_result *result)
+{
+    const uint64_t l = (uint64_t)get_int(from), n = (uint64_t)get_int(from);
+    from->bad = from->bad || l >= (uint64_t)result->n_logs || n > from->left / 8;
+    if (from->bad)
+        return SHOAL_OK;
+    shoal_log *log = &result->logs[l];
+    const shoal_status status = shoal_log_reserve(context, log, log->n_rows + (long)n);
+    for (int c = 0; c < log->n_columns && !status; c++)
+        get_items(from, log->columns[c].value + log->n_rows, n, sizeof(double));
+    if (!status && !from->bad)
+        log->n_rows += (long)n;
+    return status;
 }
 
 /* ---- writing --------------------------------------------------------------------------------------------------- */
@@ -888,6 +952,20 @@ shoal_status shoal_journal_events(shoal_journal *journal, const shoal_result *re
     return put_more(journal, result, SHOAL_FIELD_EVENT, result->n_events, first, RECORD_EVENTS);
 }
 
+shoal_status shoal_journal_logged(shoal_journal *journal, const shoal_result *result, int l, long first)
+{
+    const shoal_log *log = &result->logs[l];
+    const shoal_status status = check_shape(journal, result);
+    if (status || first >= log->n_rows)
+        return status;
+    buffer payload = {0};
+    put_int(&payload, l);
+    put_int(&payload, log->n_rows - first);
+    for (int c = 0; c < log->n_columns; c++)
+        put_items(&payload, log->columns[c].value + first, (size_t)(log->n_rows - first), sizeof(double));
+    return append_buffer(journal, RECORD_LOGGED, &payload);
+}
+
 shoal_status shoal_journal_checkpoint(shoal_journal *journal, const void *state, size_t size)
 {
     buffer payload = {0};
@@ -1078,6 +1156,7 @@ shoal_status shoal_journal_read(shoal_context *context, const char *path, shoal_
         case RECORD_SYSTEMS: get_systems(&record, made, &fields); break;
         case RECORD_SNAPSHOTS: status = get_more(context, &record, made, &fields, SHOAL_FIELD_SNAPSHOT); break;
         case RECORD_EVENTS: status = get_more(context, &record, made, &fields, SHOAL_FIELD_EVENT); break;
+        case RECORD_LOGGED: status = get_logged(context, &record, made); break;
         case RECORD_CHECKPOINT:
             record.left = 0;
             if (!state || from.at < end)
@@ -1098,7 +1177,10 @@ shoal_status shoal_journal_read(shoal_context *context, const char *path, shoal_
     }
     if (status)
         goto fail;
-    status = shoal_result_check(context, made, path);
+    if (fields.version < 4)
+        status = shoal_result_take_old_transits(context, made);
+    if (!status)
+        status = shoal_result_check(context, made, path);
     if (status)
         goto fail;
     free(from.payload.data);

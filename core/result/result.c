@@ -42,15 +42,13 @@ const shoal_field shoal_result_fields[] = {
     {"/events/system", "system", SHOAL_FIELD_ROW, EVENT, "", AT(event_system), "row of the system in /systems"},
     {"/events/time", "time", SHOAL_FIELD_DOUBLE, EVENT, "time", AT(event_time), "time of the event"},
     {"/events/event", "event", SHOAL_FIELD_OUTCOME, EVENT, "", AT(event),
-     "what happened; collided, hit_star: body_b became a part of body_a; ejected: body_a was removed; transit: of "
-     "body_a before body_b"},
+     "what happened; collided, hit_star: body_b became a part of body_a; ejected: body_a was removed"},
     {"/events/body_a", "body_a", SHOAL_FIELD_INDEX, EVENT, "", AT(event_a), "first body, -1 = none"},
     {"/events/body_b", "body_b", SHOAL_FIELD_INDEX, EVENT, "", AT(event_b), "second body, -1 = none"},
     {"/events/m_a", "m_a", SHOAL_FIELD_DOUBLE, EVENT, "mass", AT(event_m_a), "mass of the first body before it"},
     {"/events/m_b", "m_b", SHOAL_FIELD_DOUBLE, EVENT, "mass", AT(event_m_b), "mass of the second body before it"},
     {"/events/distance", "distance", SHOAL_FIELD_DOUBLE, EVENT, "length", AT(event_distance),
-     "of the two, or of one from the barycentre of the rest, at the end of the step; of a transit then, in the sky "
-     "plane"},
+     "of the two, or of one from the barycentre of the rest, at the end of the step"},
     {"/events/speed", "speed", SHOAL_FIELD_DOUBLE, EVENT, "velocity", AT(event_speed), "relative, likewise"},
     {"/events/dE", "dE", SHOAL_FIELD_DOUBLE, EVENT, "", AT(event_dE), "jump of the energy over the initial |energy|"},
     {"/events/ended", "ended", SHOAL_FIELD_INT, EVENT, "", AT(event_ended),
@@ -187,6 +185,7 @@ void shoal_result_destroy(shoal_result **result)
     for (int c = 0; c < old->n_columns; c++)
         free(old->columns[c].value);
     free(old->columns);
+    shoal_result_free_logs(old);
     free(old->body_name);
     free(old->config_text);
     free(old->plan_line);
@@ -241,9 +240,7 @@ const char *shoal_result_difference(const shoal_result *a, long row_a, const sho
     return NULL;
 }
 
-/* Rows that the arrays of snapshots and events hold when n are in use: the capacity is implied, so that it need not
- * be kept. */
-static size_t capacity_of(size_t n)
+size_t shoal_result_capacity(size_t n)
 {
     size_t capacity = n ? 16 : 0;
     while (capacity < n)
@@ -254,8 +251,8 @@ static size_t capacity_of(size_t n)
 shoal_status shoal_result_reserve(shoal_context *context, shoal_result *result, int when, long n)
 {
     const long have = *shoal_result_rows(result, when);
-    size_t capacity = capacity_of((size_t)n);
-    if (n <= have || capacity == capacity_of((size_t)have))
+    size_t capacity = shoal_result_capacity((size_t)n);
+    if (n <= have || capacity == shoal_result_capacity((size_t)have))
         return SHOAL_OK;
     for (int f = 0; f < shoal_result_n_fields; f++) {
         const shoal_field *field = &shoal_result_fields[f];
@@ -310,23 +307,30 @@ shoal_status shoal_result_append_event(shoal_context *context, shoal_result *res
     return SHOAL_OK;
 }
 
+shoal_status shoal_result_order(shoal_context *context, long n_systems, long n, const int64_t *system, size_t *to)
+{
+    size_t *first = calloc((size_t)n_systems + 1, sizeof *first);
+    if (!first)
+        return shoal_fail(context, SHOAL_E_MEMORY, "out of memory for the order of %ld rows", n);
+    for (long i = 0; i < n; i++)
+        first[system[i] + 1]++;
+    for (long s = 0; s < n_systems; s++)
+        first[s + 1] += first[s];
+    for (long i = 0; i < n; i++)
+        to[i] = first[system[i]]++;
+    free(first);
+    return SHOAL_OK;
+}
+
 shoal_status shoal_result_sort_events(shoal_context *context, shoal_result *result)
 {
     const size_t n = (size_t)result->n_events;
-    size_t *first = calloc((size_t)result->n_systems + 1, sizeof *first), *to = malloc((n + 1) * sizeof *to);
+    size_t *to = malloc((n + 1) * sizeof *to);
     char *sorted = malloc((n + 1) * sizeof(double));
-    shoal_status status = SHOAL_OK;
-    if (!first || !to || !sorted) {
-        status = shoal_fail(context, SHOAL_E_MEMORY, "out of memory for %ld events", result->n_events);
-        goto done;
-    }
-    for (size_t i = 0; i < n; i++)
-        first[result->event_system[i] + 1]++;
-    for (long s = 0; s < result->n_systems; s++)
-        first[s + 1] += first[s];
-    for (size_t i = 0; i < n; i++)
-        to[i] = first[result->event_system[i]]++;
-    for (int f = 0; f < shoal_result_n_fields; f++) {
+    shoal_status status = to && sorted
+                              ? shoal_result_order(context, result->n_systems, (long)n, result->event_system, to)
+                              : shoal_fail(context, SHOAL_E_MEMORY, "out of memory for %ld events", result->n_events);
+    for (int f = 0; f < shoal_result_n_fields && !status; f++) {
         const shoal_field *field = &shoal_result_fields[f];
         const size_t size = shoal_field_item_size(field);
         if (!(field->when & EVENT) || n == 0)
@@ -335,8 +339,6 @@ shoal_status shoal_result_sort_events(shoal_context *context, shoal_result *resu
             memcpy(sorted + to[i] * size, (char *)shoal_field_data(result, field) + i * size, size);
         memcpy(shoal_field_data(result, field), sorted, n * size);
     }
-done:
-    free(first);
     free(to);
     free(sorted);
     return status;
@@ -445,5 +447,10 @@ shoal_status shoal_result_check(shoal_context *context, const shoal_result *resu
             return shoal_fail(context, SHOAL_E_INPUT, "%s: event %ld: there is no row %lld, event %d, body %d or %d",
                               path, i, (long long)result->event_system[i], result->event[i], result->event_a[i],
                               result->event_b[i]);
+    for (int l = 0; l < result->n_logs; l++) {
+        const shoal_status status = shoal_log_check(context, result, &result->logs[l], path);
+        if (status)
+            return status;
+    }
     return SHOAL_OK;
 }

@@ -3,8 +3,7 @@
  * result.h: what a run leaves, in memory, in a journal and in an HDF5 file.
  *
  * A field is an array with one row a system, a snapshot or an event; an attribute is a single value of the whole run.
- * To add one: a member of struct shoal_result and a line in the table in result.c. A new journal or store version is
- * needed for either (the journal writes the tables in order).
+ * To add one: a member of struct shoal_result and a line in the table in result.c.
  */
 #ifndef SHOAL_RESULT_H
 #define SHOAL_RESULT_H
@@ -21,6 +20,18 @@ typedef struct shoal_column {
     char doc[160];
     double *value; /* [n_systems], NaN = empty */
 } shoal_column;
+
+/* What a monitor logged: a table. The first columns are the system (its row) and the time. */
+typedef struct shoal_log {
+    char path[SHOAL_COLUMN_SIZE]; /* in the HDF5 file: "/log/NAME" */
+    int n_columns;
+    shoal_column *columns; /* [n_rows] values each */
+    long n_rows;
+} shoal_log;
+
+/* Units of a log's column that has indices. */
+#define SHOAL_UNIT_ROW  "row"  /* of /systems */
+#define SHOAL_UNIT_BODY "body" /* -1 = none */
 
 typedef struct shoal_axis {
     char column[SHOAL_COLUMN_SIZE]; /* the swept column */
@@ -72,7 +83,9 @@ struct shoal_result {
     int *event_a, *event_b;
     int *event_ended; /* 1: the system ended with it */
     double *event_m_a, *event_m_b, *event_distance, *event_speed, *event_dE;
-    bool complete; /* false: read from the journal of a run that did not end */
+    int n_logs;
+    shoal_log *logs; /* rows as those of events */
+    bool complete;   /* false: read from the journal of a run that did not end */
     /* of a program that opened it (shoal_result_open) */
     shoal_context *context;
     char velocity_name[40];
@@ -96,6 +109,8 @@ int shoal_result_column(const shoal_result *result, const char *name);
 shoal_status shoal_result_append_event(shoal_context *context, shoal_result *result, const shoal_event *event);
 /* Put the events in order: by system, those of a system as they came. */
 shoal_status shoal_result_sort_events(shoal_context *context, shoal_result *result);
+/* The number to[i] of each row in the order by system, rows of one system as they came. */
+shoal_status shoal_result_order(shoal_context *context, long n_systems, long n, const int64_t *system, size_t *to);
 /* Put the snapshots in order: the first ones of all systems, by system, then the second ones. */
 shoal_status shoal_result_sort_snapshots(shoal_context *context, shoal_result *result);
 /* Append n snapshot rows (grows the arrays). */
@@ -177,11 +192,39 @@ static inline long shoal_field_rows(const shoal_field *field, const shoal_result
                                                 : result->n_systems;
 }
 
+/* Rows that growing arrays have room for when n are in use: the capacity is implied, so that it need not be kept. */
+size_t shoal_result_capacity(size_t n);
 /* Make room for n rows of snapshots or events in all, the new ones not yet counted; on failure nothing is lost. */
 shoal_status shoal_result_reserve(shoal_context *context, shoal_result *result, int when, long n);
 
 /* Refuse (E_INPUT) what no run can have left: indices and outcomes out of range. path: the file it was read from. */
 shoal_status shoal_result_check(shoal_context *context, const shoal_result *result, const char *path);
+
+/* ---- logs.c: what monitors logged -------------------------------------------------------------------------------- */
+
+/* Where a log's name begins in its path. */
+#define SHOAL_LOG_FOLDER "/log/"
+static inline const char *shoal_log_name(const shoal_log *log)
+{
+    return log->path + sizeof SHOAL_LOG_FOLDER - 1;
+}
+/* A log of that name without rows, its first two columns described. The result's units are known. */
+shoal_status shoal_result_add_log(shoal_context *context, shoal_result *result, const char *name, int n_columns,
+                                  shoal_log **log);
+/* The log of that name; NULL: there is none. */
+shoal_log *shoal_result_log(const shoal_result *result, const char *name);
+/* The values of a column; NULL: there is none of that name. */
+const double *shoal_log_values(const shoal_log *log, const char *column);
+/* Make room for n rows in all; on failure nothing is lost. */
+shoal_status shoal_log_reserve(shoal_context *context, shoal_log *log, long n);
+/* Put the rows in order: by system, those of a system as they came. */
+shoal_status shoal_result_sort_logs(shoal_context *context, shoal_result *result);
+/* Refuse (E_INPUT) rows and bodies that are none. */
+shoal_status shoal_log_check(shoal_context *context, const shoal_result *result, const shoal_log *log,
+                             const char *path);
+/* Before there were logs, transits were events with an outcome of their own: make them the log "transits". */
+shoal_status shoal_result_take_old_transits(shoal_context *context, shoal_result *result);
+void shoal_result_free_logs(shoal_result *result);
 
 /* ---- select.c: some systems of a result -------------------------------------------------------------------------- */
 
@@ -215,7 +258,7 @@ shoal_status shoal_select_outcome(shoal_context *context, const char *option, co
 typedef struct shoal_journal shoal_journal;
 
 /* Begin a journal at path (refused if it exists): writes the header records of the result (everything that is known
- * before the first step: config, plan, units, names, axes, swept columns, initial states). */
+ * before the first step: config, plan, units, names, axes, swept columns, logs, initial states). */
 shoal_status shoal_journal_create(shoal_context *context, const char *path, const shoal_result *result,
                                   shoal_journal **journal);
 /* Open an existing journal to go on from its last checkpoint (or from its header if it has none): what follows is
@@ -229,6 +272,8 @@ shoal_status shoal_journal_systems(shoal_journal *journal, const shoal_result *r
 shoal_status shoal_journal_snapshots(shoal_journal *journal, const shoal_result *result, long first);
 /* The same for event rows. */
 shoal_status shoal_journal_events(shoal_journal *journal, const shoal_result *result, long first);
+/* The same for rows of result->logs[l]. */
+shoal_status shoal_journal_logged(shoal_journal *journal, const shoal_result *result, int l, long first);
 /* Append a checkpoint: an opaque state from which the run can go on. */
 shoal_status shoal_journal_checkpoint(shoal_journal *journal, const void *state, size_t size);
 /* Flush to the disk: what was appended so far survives a kill; in the background: as soon as may be. */

@@ -10,8 +10,9 @@
  *     /bodies/name
  *     /initial/{time,state}, /final/{time,state}     [system][body][m x y z vx vy vz]
  *     /snapshots/{system,time,state}                 [row]..., system = row in /systems
- *     /events/NAME                                   [row], likewise: mergers, removals, logged encounters, transits,
- *         ends
+ *     /events/NAME                                   [row], likewise: mergers, removals, encounters, ends
+ *     /log/MONITOR/NAME                              [row], doubles: what a monitor logged; unit "row": row in /systems,
+ *         "body": index of a body; attributes `monitors` of /log and `columns` of /log/MONITOR: their names in order
  *
  * Every dataset bears `unit` and `doc`. Texts are of fixed length, zero-terminated, UTF-8. Every dataset with rows is
  * chunked and checksummed (fletcher32); large ones are shuffled and deflated too, where the library can. With the file
@@ -35,7 +36,7 @@
 #include <unistd.h>
 
 #define FORMAT         "shoal result"
-#define FORMAT_VERSION 2
+#define FORMAT_VERSION 3 /* 2 had transits among the events */
 #define QUANTITIES     "m x y z vx vy vz"
 #define CHUNK_ITEMS    65536 /* at most, in a chunk of a dataset */
 #define DEFLATE_ITEMS  1024  /* at least, in a dataset that is deflated */
@@ -221,6 +222,15 @@ static shoal_status write_data(const store *at, const char *path, hid_t type, ex
     return status;
 }
 
+static shoal_status write_group(const store *at, const char *path)
+{
+    const hid_t group = H5Gcreate2(at->file, path, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
+    if (group < 0)
+        return store_error(at, SHOAL_E_FILE, "cannot write the group ", path);
+    H5Gclose(group);
+    return SHOAL_OK;
+}
+
 static shoal_status write_attributes(const store *at, const shoal_result *result)
 {
     const int version = FORMAT_VERSION, complete = result->complete;
@@ -306,6 +316,61 @@ static shoal_status write_columns(const store *at, const shoal_result *result)
     return status;
 }
 
+/* The path of a log's column. */
+enum { LOG_PATH_SIZE = 2 * SHOAL_COLUMN_SIZE + 2 };
+static void log_path(const shoal_log *log, int c, char path[LOG_PATH_SIZE])
+{
+    snprintf(path, LOG_PATH_SIZE, "%s/%s", log->path, log->columns[c].name);
+}
+
+/* Names in an attribute, a comma between two. */
+static shoal_status write_names(const store *at, const char *group, const char *attribute, int n,
+                                const char *(*name)(const void *of, int i), const void *of)
+{
+    char *text = NULL;
+    size_t size;
+    FILE *out = open_memstream(&text, &size);
+    for (int i = 0; out && i < n; i++)
+        fprintf(out, "%s%s", i ? "," : "", name(of, i));
+    const bool good = out && fclose(out) == 0;
+    const hid_t object = good ? H5Oopen(at->file, group, H5P_DEFAULT) : H5I_INVALID_HID;
+    const shoal_status status = object >= 0 ? write_text(at, object, attribute, text)
+                                            : store_error(at, SHOAL_E_FILE, "cannot write the attribute ", attribute);
+    if (object >= 0)
+        H5Oclose(object);
+    free(text);
+    return status;
+}
+
+static const char *name_of_log(const void *of, int i)
+{
+    return shoal_log_name(&((const shoal_result *)of)->logs[i]);
+}
+
+static const char *name_of_column(const void *of, int c)
+{
+    return ((const shoal_log *)of)->columns[c].name;
+}
+
+static shoal_status write_logs(const store *at, const shoal_result *result)
+{
+    shoal_status status = write_names(at, "/log", "monitors", result->n_logs, name_of_log, result);
+    for (int l = 0; l < result->n_logs && !status; l++) {
+        const shoal_log *log = &result->logs[l];
+        const extent rows = {1, {(hsize_t)log->n_rows}};
+        status = write_group(at, log->path);
+        if (!status)
+            status = write_names(at, log->path, "columns", log->n_columns, name_of_column, log);
+        for (int c = 0; c < log->n_columns && !status; c++) {
+            const shoal_column *column = &log->columns[c];
+            char path[LOG_PATH_SIZE];
+            log_path(log, c, path);
+            status = write_data(at, path, H5T_NATIVE_DOUBLE, rows, column->value, column->unit, column->doc);
+        }
+    }
+    return status;
+}
+
 static shoal_status write_axes(const store *at, const shoal_result *result)
 {
     const extent axes = {1, {(hsize_t)result->n_axes}}, bodies = {1, {(hsize_t)result->n_bodies}};
@@ -331,15 +396,12 @@ static shoal_status write_axes(const store *at, const shoal_result *result)
 
 static shoal_status write_groups(const store *at)
 {
-    static const char *const groups[] = {"/systems", "/columns", "/axes",      "/bodies",
-                                         "/initial", "/final",   "/snapshots", "/events"};
-    for (int g = 0; g < SHOAL_COUNT(groups); g++) {
-        hid_t group = H5Gcreate2(at->file, groups[g], H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
-        if (group < 0)
-            return store_error(at, SHOAL_E_FILE, "cannot write the group ", groups[g]);
-        H5Gclose(group);
-    }
-    return SHOAL_OK;
+    static const char *const groups[] = {"/systems", "/columns",   "/axes",   "/bodies", "/initial",
+                                         "/final",   "/snapshots", "/events", "/log"};
+    shoal_status status = SHOAL_OK;
+    for (int g = 0; g < SHOAL_COUNT(groups) && !status; g++)
+        status = write_group(at, groups[g]);
+    return status;
 }
 
 /* The memory in which HDF5 makes the file, taken over when it closes it. (H5Fget_file_image would be the plain way, but
@@ -449,6 +511,8 @@ static shoal_status write_image(store *at, const char *name, const shoal_result 
         status = write_columns(at, result);
     if (!status)
         status = write_axes(at, result);
+    if (!status)
+        status = write_logs(at, result);
     types_close(at);
     if (at->file >= 0 && H5Fclose(at->file) < 0 && !status)
         status = store_error(at, SHOAL_E_FILE, "cannot make the result file", "");
@@ -526,10 +590,10 @@ static bool same_kind(hid_t dataset_type, hid_t memory_type)
     return kind != H5T_STRING || H5Tis_variable_str(dataset_type) == 0;
 }
 
-/* Read a whole dataset of the given sizes. */
+/* Read a whole dataset of the given sizes. type: in memory; an enumeration's values are those of the file. */
 static shoal_status read_data(const store *at, const char *path, hid_t type, extent sizes, void *data)
 {
-    hid_t dataset, file_type = H5I_INVALID_HID;
+    hid_t dataset, file_type = H5I_INVALID_HID, native_type = H5I_INVALID_HID;
     shoal_status status = open_data(at, path, &dataset);
     if (status)
         return status;
@@ -547,9 +611,13 @@ static shoal_status read_data(const store *at, const char *path, hid_t type, ext
         status = shoal_fail(at->context, SHOAL_E_INPUT, "%s: the dataset %s has a wrong type", at->path, path);
         goto fail;
     }
+    if (type == at->enumeration) /* outcomes that an older format had are not in it */
+        type = native_type = H5Tget_native_type(file_type, H5T_DIR_ASCEND);
     if (sizes.of[0] && H5Dread(dataset, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, data) < 0)
         status = store_error(at, SHOAL_E_INPUT, "cannot read the dataset ", path);
 fail:
+    if (native_type >= 0)
+        H5Tclose(native_type);
     if (file_type >= 0)
         H5Tclose(file_type);
     H5Dclose(dataset);
@@ -806,6 +874,71 @@ static shoal_status read_axes(const store *at, shoal_result *result, int n_axes)
     return status;
 }
 
+/* The names in an attribute: malloc'd, and cut apart there. */
+static shoal_status read_names(const store *at, const char *group, const char *attribute, char **text, int *n)
+{
+    const hid_t object = H5Oopen(at->file, group, H5P_DEFAULT);
+    if (object < 0)
+        return store_error(at, SHOAL_E_INPUT, "there is no group ", group);
+    const shoal_status status = read_attribute(at, object, attribute, H5T_C_S1, NULL, text);
+    H5Oclose(object);
+    *n = !status && **text;
+    for (char *c = *text; !status && *c; c++)
+        if (*c == ',') {
+            *c = '\0';
+            ++*n;
+        }
+    return status;
+}
+
+static shoal_status read_log(const store *at, shoal_result *result, const char *name)
+{
+    char group[LOG_PATH_SIZE], path[LOG_PATH_SIZE], *names = NULL;
+    extent rows = {1, {0}};
+    int n;
+    shoal_log *log = NULL;
+    snprintf(group, sizeof group, SHOAL_LOG_FOLDER "%s", name);
+    shoal_status status = strlen(group) < sizeof log->path
+                              ? read_names(at, group, "columns", &names, &n)
+                              : shoal_fail(at->context, SHOAL_E_INPUT, "%s: a log cannot be named '%s'", at->path,
+                                           name);
+    if (!status && n < 2)
+        status = shoal_fail(at->context, SHOAL_E_INPUT, "%s: %s: expected columns system, time", at->path, group);
+    if (!status)
+        status = shoal_result_add_log(at->context, result, name, n, &log);
+    const char *of = names;
+    for (int c = 0; !status && c < n; c++, of += strlen(of) + 1) {
+        shoal_column *column = &log->columns[c];
+        snprintf(column->name, sizeof column->name, "%s", of);
+        log_path(log, c, path);
+        if (c == 0) {
+            status = read_extent(at, path, 1, &rows);
+            if (!status)
+                status = shoal_log_reserve(at->context, log, (long)rows.of[0]);
+        }
+        if (!status)
+            status = read_data(at, path, H5T_NATIVE_DOUBLE, rows, column->value);
+        if (!status)
+            status = read_labels(at, path, column);
+    }
+    if (!status)
+        log->n_rows = (long)rows.of[0];
+    free(names);
+    return status;
+}
+
+static shoal_status read_logs(const store *at, shoal_result *result)
+{
+    char *names = NULL;
+    int n;
+    shoal_status status = read_names(at, "/log", "monitors", &names, &n);
+    const char *name = names;
+    for (int l = 0; !status && l < n; l++, name += strlen(name) + 1)
+        status = read_log(at, result, name);
+    free(names);
+    return status;
+}
+
 /* Refuse what does not begin like an HDF5 file, in plain words. */
 static shoal_status check_signature(const store *at)
 {
@@ -865,6 +998,8 @@ static shoal_status read_file(store *at, shoal_result **result)
         status = read_columns(at, *result);
     if (!status)
         status = read_axes(at, *result, n_axes);
+    if (!status)
+        status = at->version > 2 ? read_logs(at, *result) : shoal_result_take_old_transits(at->context, *result);
     if (!status)
         status = shoal_result_check(at->context, *result, at->path);
     types_close(at);

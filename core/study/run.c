@@ -71,6 +71,8 @@ typedef struct study_run {
     double steps_before;                   /* system-steps of earlier processes */
     double began, committed, checkpointed; /* wall clock, s */
     long n_taken;                          /* of the plan's events, in the result and the journal */
+    long n_logged[SHOAL_MAX_MONITORS];     /* likewise of each log of the result */
+    int log_of[SHOAL_MAX_MONITORS];        /* and whose it is: a monitor's number */
     size_t stale;                          /* bytes of superseded checkpoints in the journal */
     shoal_progress_callback callback;
     void *user;
@@ -81,26 +83,20 @@ typedef struct study_run {
 /* A dimension's unit, in inner units. */
 static double unit_size(const shoal_study *study, const char *dimension)
 {
-    return strcmp(dimension, "angle") == 0 ? study->angle : shoal_units_factor(&study->units, dimension);
+    return strcmp(dimension, "angle") == 0                ? study->angle
+           : strcmp(dimension, SHOAL_DIMENSION_BODY) == 0 ? 1
+                                                          : shoal_units_factor(&study->units, dimension);
 }
 
 /* The user's name of a dimension's unit. */
-static void unit_name(const shoal_study *study, const char *dimension, char *name, size_t size)
+static void name_unit(const shoal_study *study, const char *dimension, shoal_column *column)
 {
-    const shoal_units *units = &study->units;
-    if (strcmp(dimension, "length") == 0) {
-        snprintf(name, size, "%s", units->length_name);
-    } else if (strcmp(dimension, "mass") == 0) {
-        snprintf(name, size, "%s", units->mass_name);
-    } else if (strcmp(dimension, "time") == 0) {
-        snprintf(name, size, "%s", units->time_name);
-    } else if (strcmp(dimension, "velocity") == 0) {
-        snprintf(name, size, "%s/%s", units->length_name, units->time_name);
-    } else if (strcmp(dimension, "frequency") == 0) {
-        snprintf(name, size, "1/%s", units->time_name);
-    } else {
-        snprintf(name, size, "%s", strcmp(dimension, "angle") == 0 ? study->angle_name : "");
-    }
+    char name[SHOAL_UNIT_SIZE];
+    shoal_units_name(&study->units, dimension, name);
+    snprintf(column->unit, sizeof column->unit, "%s",
+             strcmp(dimension, "angle") == 0                ? study->angle_name
+             : strcmp(dimension, SHOAL_DIMENSION_BODY) == 0 ? SHOAL_UNIT_BODY
+                                                            : name);
 }
 
 /* ---- from the study to a plan ------------------------------------------------------------------------------------ */
@@ -384,6 +380,28 @@ static bool watches(const shoal_study *study, const shoal_monitor *monitor)
     return false;
 }
 
+/* The logs of the plan's monitors, empty. */
+static shoal_status create_logs(study_run *run)
+{
+    const shoal_monitor *const *monitors = shoal_plugs_of(run->context)->monitors;
+    shoal_status status = SHOAL_OK;
+    for (int i = 0; run->plan && i < SHOAL_MAX_MONITORS && !status; i++) {
+        shoal_log *log = NULL;
+        if (!run->plan->logs[i].is_kept)
+            continue;
+        run->log_of[run->result->n_logs] = i;
+        status = shoal_result_add_log(run->context, run->result, monitors[i]->name,
+                                      SHOAL_LOG_VALUES + monitors[i]->n_log, &log);
+        for (int c = 0; c < monitors[i]->n_log && !status; c++) {
+            shoal_column *column = &log->columns[SHOAL_LOG_VALUES + c];
+            snprintf(column->name, sizeof column->name, "%s", monitors[i]->log[c].name);
+            snprintf(column->doc, sizeof column->doc, "%s", monitors[i]->log[c].doc);
+            name_unit(run->study, monitors[i]->log[c].dimension, column);
+        }
+    }
+    return status;
+}
+
 static shoal_status create_result(study_run *run)
 {
     const shoal_monitor *monitor;
@@ -435,7 +453,7 @@ static shoal_status create_result(study_run *run)
                 run->source[c - study->n_swept] = (struct source){i, k, part};
                 shoal_monitor_column_name(monitor, k, part, ensemble->n_bodies, study->body_name, column->name);
                 snprintf(column->doc, sizeof column->doc, "%s", monitor->columns[k].doc);
-                unit_name(study, monitor->columns[k].dimension, column->unit, sizeof column->unit);
+                name_unit(study, monitor->columns[k].dimension, column);
             }
         }
     }
@@ -458,6 +476,7 @@ static shoal_status create_result(study_run *run)
             put_body(&study->units, body->m, coordinate, row + b * SHOAL_STATE);
         }
     }
+    status = create_logs(run);
 fail:
     free(bodies);
     return status;
@@ -508,6 +527,9 @@ static shoal_status rewrite_journal(study_run *run, bool with_checkpoint)
     }
     if (status == SHOAL_OK) {
         status = shoal_journal_events(journal, result, 0);
+    }
+    for (int l = 0; l < result->n_logs && status == SHOAL_OK; ++l) {
+        status = shoal_journal_logged(journal, result, l, 0);
     }
     if (status == SHOAL_OK && with_checkpoint) {
         status = shoal_journal_checkpoint(journal, run->checkpoint, run->checkpoint_size);
@@ -587,7 +609,7 @@ static const char *difference(const shoal_result *a, const shoal_result *b)
            : !shoal_config_same(a->config_text, b->config_text)                                   ? "config"
            : a->n_systems != b->n_systems                                                         ? "number of systems"
            : a->n_bodies != b->n_bodies                                                           ? "number of bodies"
-           : a->n_columns != b->n_columns                                                         ? "columns"
+           : a->n_columns != b->n_columns || a->n_logs != b->n_logs                               ? "columns"
            : a->seed != b->seed                                                                   ? "seed"
            : memcmp(a->t_initial, b->t_initial, (size_t)a->n_systems * sizeof *a->t_initial) != 0 ? "start times"
            : memcmp(a->initial, b->initial, (size_t)(a->n_systems * a->n_bodies * SHOAL_STATE) * sizeof *a->initial) !=
@@ -702,7 +724,32 @@ static int report(const study_run *run)
     return run->callback(&progress, run->user);
 }
 
-/* The events of a slice, to the result and the journal. */
+/* What the monitors logged in a slice, to the result and the journal. */
+static shoal_status take_logged(study_run *run, int l)
+{
+    shoal_log *log = &run->result->logs[l];
+    const shoal_monitor *monitor = shoal_plugs_of(run->context)->monitors[run->log_of[l]];
+    const shoal_plan_log *from = &run->plan->logs[run->log_of[l]];
+    const long first = log->n_rows, n = from->n_rows - run->n_logged[l];
+    const double *rows = from->rows + run->n_logged[l] * log->n_columns;
+    const shoal_status status = shoal_log_reserve(run->context, log, first + n);
+    for (int c = 0; c < log->n_columns && !status; c++) {
+        const char *dimension = c < SHOAL_LOG_VALUES ? "" : monitor->log[c - SHOAL_LOG_VALUES].dimension;
+        double *to = log->columns[c].value + first;
+        for (long i = 0; i < n; i++) {
+            const double value = rows[i * log->n_columns + c];
+            to[i] = c == SHOAL_LOG_TIME ? shoal_units_time(&run->study->units, value)
+                                        : value / unit_size(run->study, dimension);
+        }
+    }
+    if (status)
+        return status;
+    log->n_rows += n;
+    run->n_logged[l] += n;
+    return shoal_journal_logged(run->journal, run->result, l, first);
+}
+
+/* What happened in a slice, to the result and the journal. */
 static shoal_status take_events(study_run *run)
 {
     const shoal_units *units = &run->study->units;
@@ -720,7 +767,11 @@ static shoal_status take_events(study_run *run)
         event.energy_jump /= fabs(run->study->ensemble->energy_start[event.system]);
         status = shoal_result_append_event(run->context, run->result, &event);
     }
-    return status == SHOAL_OK ? shoal_journal_events(run->journal, run->result, first) : status;
+    if (status == SHOAL_OK)
+        status = shoal_journal_events(run->journal, run->result, first);
+    for (int l = 0; l < run->result->n_logs && status == SHOAL_OK; l++)
+        status = take_logged(run, l);
+    return status;
 }
 
 /* Where a system is headed: its next output time, or the end. */
@@ -998,6 +1049,9 @@ static shoal_status run_ensemble(shoal_study *study, bool overwrite, shoal_progr
     status = shoal_journal_finish(run.journal);
     if (status == SHOAL_OK) {
         status = shoal_result_sort_events(run.context, run.result);
+    }
+    if (status == SHOAL_OK) {
+        status = shoal_result_sort_logs(run.context, run.result);
     }
     if (status == SHOAL_OK) {
         status = shoal_result_sort_snapshots(run.context, run.result);

@@ -156,11 +156,14 @@ static double by_shoal(shoal_context *context, const problem *p, const char *met
         least = fmin(least, (now() - began) / (double)n_systems);
     }
     memset(found->n, 0, sizeof found->n);
-    for (long i = 0; i < shoal_plan_n_events(plan); i++) {
-        shoal_event event;
-        shoal_plan_event(plan, i, &event);
-        if (event.system == 0 && event.what == SHOAL_TRANSIT && found->n[event.body_a] < MOST_TRANSITS)
-            found->t[event.body_a][found->n[event.body_a]++] = event.time / sqrt(G);
+    for (long i = 0; i < shoal_plan_n_logged(plan, "transits"); i++) {
+        double system, body, time;
+        check(context, shoal_plan_get_log(plan, "transits", "system", i, 1, &system, 0));
+        check(context, shoal_plan_get_log(plan, "transits", "body", i, 1, &body, 0));
+        check(context, shoal_plan_get_log(plan, "transits", "time", i, 1, &time, 0));
+        const int b = (int)body;
+        if (system == 0 && found->n[b] < MOST_TRANSITS)
+            found->t[b][found->n[b]++] = time / sqrt(G);
     }
     shoal_plan_destroy(&plan);
     shoal_ensemble_destroy(&ensemble);

@@ -6,9 +6,9 @@
  * What monitors log (record_add in monitors/monitor.kern.h) is taken after every slice.
  *
  * The rest is rare, so it is done on the host. A monitor with such an action marks all that happens in a step in the
- * watch slots (event_mark in monitors/monitor.kern.h), and the system pauses after that step, whichever slice it is in. Here its
- * bodies are changed as they stand then, at one moment, in the order of the events' times; its native state is prepared
- * anew; and it goes on with the next step of its clock.
+ * watch slots (event_mark in monitors/monitor.kern.h), and the system pauses after that step, whichever slice it is in.
+ * Here its bodies are changed as they stand then, at one moment, in the order of the events' times; its native state is
+ * prepared anew; and it goes on with the next step of its clock.
  *
  *     merger    m = m_a + m_b,  x = (m_a x_a + m_b x_b) / m,  v likewise,  r^3 = r_a^3 + r_b^3
  *     removal   the others' barycentre becomes the system's

@@ -67,7 +67,7 @@ typedef struct shoal_monitor_column {
     shoal_monitor_of of;
 } shoal_monitor_column;
 
-/* A column of what a monitor logs (record_add in monitors/monitor.kern.h); its rows also have the system and the time. */
+/* A column of what a monitor logs (record_add in monitors/monitor.kern.h). Rows also have the system and the time. */
 typedef struct shoal_log_column {
     const char *name;
     const char *dimension;

@@ -12,7 +12,7 @@
  *     /snapshots/{system,time,state}                 [row]..., system = row in /systems
  *     /events/NAME                                   [row], likewise: mergers, removals, encounters, ends
  *     /log/MONITOR/NAME                              [row], doubles: what a monitor logged; unit "row": row in /systems,
- *         "body": index of a body; attributes `monitors` of /log and `columns` of /log/MONITOR: their names in order
+ *         "body": index of a body. Their names in order: attributes `monitors` of /log, `columns` of /log/MONITOR
  *
  * Every dataset bears `unit` and `doc`. Texts are of fixed length, zero-terminated, UTF-8. Every dataset with rows is
  * chunked and checksummed (fletcher32); large ones are shuffled and deflated too, where the library can. With the file

@@ -11,8 +11,8 @@
  *     /initial/{time,state}, /final/{time,state}     [system][body][m x y z vx vy vz]
  *     /snapshots/{system,time,state}                 [row]..., system = row in /systems
  *     /events/NAME                                   [row], likewise: mergers, removals, encounters, ends
- *     /log/MONITOR/NAME                              [row], doubles: what a monitor logged; unit "row": row in /systems,
- *         "body": index of a body. Their names in order: attributes `monitors` of /log, `columns` of /log/MONITOR
+ *     /log/MONITOR/NAME                              [row], doubles: what a monitor logged; unit "row": row of
+ *         /systems, "body": index of a body. Names in order: attributes `monitors` of /log, `columns` of /log/MONITOR
  *
  * Every dataset bears `unit` and `doc`. Texts are of fixed length, zero-terminated, UTF-8. Every dataset with rows is
  * chunked and checksummed (fletcher32); large ones are shuffled and deflated too, where the library can. With the file

@@ -1010,7 +1010,7 @@ static void cuda_agrees(void **state)
                                                .dt = 0.02,
                                                .engine = engine ? "cuda" : "cpu",
                                                .t_end = 10};
-                bodies[engine] = calloc((size_t)(MANY * n), sizeof(shoal_body));
+                bodies[engine] = calloc((size_t)MANY * n, sizeof(shoal_body));
                 for (int s = 0; s < MANY; s++)
                     with_test_particles(context, s, n, bodies[engine] + s * n);
                 shoal_ensemble *ensemble = evolve(context, MANY, n, NULL, &options, bodies[engine]);

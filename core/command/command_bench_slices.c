@@ -248,6 +248,8 @@ shoal_status bench_slices(shoal_context *context, const char *name, const bench_
             status = judge(context, name, options, &c, &came, &should, &seconds);
         if (!status && c.dying)
             status = run_few(context, &c, options, output, &few);
+        if (status)
+            break;
         best = came.seconds < best.seconds ? came : best;
         best_few = c.dying && few.seconds < best_few.seconds ? few : best_few;
         best_plain = should.seconds < best_plain.seconds ? should : best_plain;

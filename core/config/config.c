@@ -269,8 +269,8 @@ shoal_status shoal_config_fail(const shoal_config *config, const config_setting_
         return shoal_fail(config->context, SHOAL_E_MEMORY, "out of memory");
 
     const config_setting_t *made = setting; /* by an override? */
-    while (made && !config_setting_get_hook(made))
-        made = config_setting_parent(made);
+    while (!config_setting_get_hook(made) && (made = config_setting_parent(made)))
+        continue;
     if (made)
         fprintf(out, "command line: %s: ", (const char *)config_setting_get_hook(made));
     else {

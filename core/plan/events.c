@@ -294,7 +294,7 @@ static shoal_status act(shoal_plan *plan, long system, const workspace *work, bo
 shoal_status shoal_plan_take_events(shoal_plan *plan, const int *list, long n_list)
 {
     const size_t n = (size_t)plan->ensemble->n_bodies;
-    const workspace work = {malloc(n * sizeof *work.bodies), malloc(n * sizeof *work.became),
+    const workspace work = {calloc(n, sizeof *work.bodies), calloc(n, sizeof *work.became),
                             malloc((n * n + (size_t)plan->args.record_room) * sizeof *work.list)};
     int *stopped = malloc((size_t)n_list * sizeof *stopped);
     long n_stopped = 0, n_busy = 0, n_changed = 0;

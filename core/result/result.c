@@ -314,7 +314,7 @@ shoal_status shoal_result_sort_events(shoal_context *context, shoal_result *resu
 {
     const size_t n = (size_t)result->n_events;
     size_t *first = calloc((size_t)result->n_systems + 1, sizeof *first), *to = malloc((n + 1) * sizeof *to);
-    char *sorted = malloc((n + 1) * sizeof(double));
+    char *sorted = malloc((n + 1) * sizeof(double)); /* NOLINT(clang-analyzer-unix.MallocSizeof): of any type */
     shoal_status status = SHOAL_OK;
     if (!first || !to || !sorted) {
         status = shoal_fail(context, SHOAL_E_MEMORY, "out of memory for %ld events", result->n_events);

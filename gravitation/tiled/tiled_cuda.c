@@ -996,7 +996,7 @@ static int batch_of(const tiled_backend *b)
 
 static shoal_status measure_variant(tiled_backend *b, int variant, int wants, int n_repeats, double *seconds)
 {
-    struct work works[MAX_DEVICES];
+    struct work works[MAX_DEVICES] = {0};
     plan_all(b, variant, wants, NULL, works);
     shoal_status status = run_all(b, works, NULL, 1, false);
     *seconds = INFINITY;

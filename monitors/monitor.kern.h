@@ -88,6 +88,7 @@ LANE_FN real event_marked(const shoal_kernel_args *k, const lane_view *view, int
 
 /* A record, each number an argument, in the lanes `where`, where records are kept: one of each body a step
  * and monitor, at most. The lanes pause when the room runs short. */
+/* long: the numbers of a record, each an argument, so that none goes through memory */
 LANE_FN void record_add(const shoal_kernel_args *k, const lane_view *view, mask where, double what, real time,
                         double bodies, real distance, real speed, lane_event *event)
 {

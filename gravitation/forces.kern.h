@@ -166,6 +166,7 @@ LANE_FN void forces_kick(const shoal_kernel_args *k, int n, const real *m, const
  * jerk t^2/2. Relative error of the extra force's own rate: 2^26 roundings = 1.5e-8, and t^2/12 = 1.2e-9; of tangent
  * vectors 2^26 times that of forces_add = 1e-2, which a step of order 6 takes times h^3/120. a, jerk: of all forces.
  */
+/* long: as newton_snap */
 LANE_BIG_FN void forces_add_snap(const shoal_kernel_args *k, int n, const real *m, const real *x, const real *v,
                                  const real *a, const real *jerk, real *snap)
 {
@@ -205,6 +206,7 @@ LANE_FN void gravity_jerk(const shoal_kernel_args *k, int n, const real *m, cons
 }
 
 /* Accelerations, jerks and snaps of all bodies. */
+/* long: as newton_snap */
 LANE_FN void gravity_snap(const shoal_kernel_args *k, int n, const real *m, const real *x, const real *v, real *a,
                           real *jerk, real *snap)
 {

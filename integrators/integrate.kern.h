@@ -456,6 +456,7 @@ LANE_FN void view_before(const shoal_kernel_args *k, const real *m, const real *
 }
 
 /* What the monitors say to a step of those lanes that moved; a rejected step is nothing to look at. */
+/* long: inlined; the state of a lane, in registers of the step loop, of which it changes some */
 LANE_FN void watch_step(const shoal_kernel_args *k, lane_id id, mask live, const real *m, real *s,
                         const lane_clock *clock, real *before, monitor_state *watch, lane_inside *inside,
                         lane_event *event)
@@ -517,6 +518,7 @@ LANE_FN void watch_step(const shoal_kernel_args *k, lane_id id, mask live, const
 }
 
 /* The consequences of a step for a group of lanes. */
+/* long: as watch_step */
 LANE_FN void check_step(const shoal_kernel_args *k, int compensated, lane_id id, const real *m, real *s,
                         lane_clock *clock, real *before, monitor_state *watch, lane_inside *inside, mask *live)
 {

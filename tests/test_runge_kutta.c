@@ -194,7 +194,7 @@ static void in_gsl(const gsl_odeiv2_step_type *type, int n, double h, long n_ste
     double y[6 * MOST_BODIES], error[6 * MOST_BODIES];
     struct newton newton = {n, start};
     const gsl_odeiv2_system system = {newton_right_side, NULL, (size_t)(6 * n), &newton};
-    gsl_odeiv2_step *step = gsl_odeiv2_step_alloc(type, (size_t)(6 * n));
+    gsl_odeiv2_step *step = gsl_odeiv2_step_alloc(type, 6 * (size_t)n);
     assert_non_null(step);
     memcpy(end, start, (size_t)n * sizeof *end);
     newton_from_bodies(n, start, y);

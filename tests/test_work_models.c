@@ -179,7 +179,7 @@ static struct outcome integrate(shoal_context *context, const struct setup *setu
                                    .t_end = setup->orbits * TWO_PI,
                                    .dt = TWO_PI / 50};
     const int n = setup->n;
-    shoal_body *bodies = calloc((size_t)(SYSTEMS * n), sizeof *bodies);
+    shoal_body *bodies = calloc((size_t)SYSTEMS * n, sizeof *bodies);
     struct outcome outcome = {.bodies = bodies, .systems = calloc(SYSTEMS, sizeof(shoal_system))};
     assert_true(bodies && outcome.systems);
     for (long id = 0; id < SYSTEMS; id++) {

@@ -113,6 +113,7 @@ static hid_t layout(int rank, const hsize_t size[2])
     return list;
 }
 
+/* long: a dataset: what, how much, and the two attributes that each one has */
 shoal_status shoal_h5_write(shoal_h5 *h5, const char *dataset, hid_t type, long n_rows, long n_columns,
                             const void *data, const char *unit, const char *doc)
 {

@@ -674,7 +674,7 @@ static shoal_status read_word(const store *at, hid_t object, const char *name, c
 {
     char *text = NULL;
     shoal_status status = read_attribute(at, object, name, H5T_C_S1, NULL, &text);
-    if (!status && strlen(text) >= size)
+    if (!status && strlen(text) >= size) /* NOLINT(clang-analyzer-core.NonNullParamChecker): it was read */
         status = shoal_fail(at->context, SHOAL_E_INPUT, "%s: the attribute %s is longer than %zu characters", at->path,
                             name, size - 1);
     if (!status)

@@ -16,7 +16,8 @@
 #include "systems.h"
 #include "trees.h"
 
-#define LANE_TABLE static const
+#define LANE_COMMON_TABLE static const
+#define LANE_COMMON_HERE  1
 #include "integrators/tableaux.kern.h"
 
 #define MOST_BODIES 8

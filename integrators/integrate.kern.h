@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * integrate.kern.h: the generic integrator, the same for every propagator, gravitation, monitor and engine.
+ * integrate.kern.h: the loop around a step, the same for every propagator, force, monitor and engine.
  *
- *     prepare    native state from the bodies, once in a system's life
- *     integrate  per system, until it is done or the slice is used up:
- *                advance one step (propagator + gravitation) -> observe (monitors) -> check the end
- *     snapshot   the state at a time inside the next step, from a copy: observing changes nothing
- *     bare       the step loop alone, to measure what the rest costs
+ *     prepare    makes the native state from the bodies, once in a system's life
+ *     integrate  for each system, until it is done or the slice is used up:
+ *                one step (propagator + forces) -> the monitors look -> does the system end or pause?
+ *     snapshot   makes the state at a time inside the next step, on a copy, so that the trajectory does not change
+ *     bare       makes steps only, to measure what the rest costs
  *
  * Compile with PROPAGATOR (a name of integrators/list.h) and, for a fixed body count, N_BODIES. On the GPU
  * SHOAL_MONITORS, SHOAL_FORM, SHOAL_MASSIVE, SHOAL_FORCES, SHOAL_COMPENSATED and SHOAL_VARIATIONAL are constants too;
@@ -17,37 +17,43 @@
  *     PROPAGATOR_SLOTS(compensated)     native slots of a body; slot q of body i is s[q * n + i]
  *     PROPAGATOR_OWN                    native slots of the system itself, from s[PROPAGATOR_SLOTS(1) * n] on; none if
  *                                       not defined
- *     propagator_prepare(k, n, m, w, s) native state s from the view w
- *     propagator_step(k, n, compensated, m, s, h)
+ *     propagator_prepare(k, n, m, w, s) makes the native state s from the view w
+ *     propagator_step(k, n, compensated, m, s, h)  makes a step of length h
  *     propagator_beyond(k, n, m, s, limit)  whether a body may be farther than limit from the barycentre, or a state is
- *                                           no number; cheap
- *     propagator_view(k, n, m, s, w)    barycentric view w = [6 * n]: x of all bodies, y, z, vx, vy, vz
- * With PROPAGATOR_BARYCENTRIC defined the first six slots are that view, and the last two functions are not needed.
- * With PROPAGATOR_RESTS 1 its steps of length 0 are cheap for every state: lanes whose systems have stopped make such
- * ones. Without, they make steps as before. With PROPAGATOR_OWES 1 its steps leave something undone, which
- * propagator_synchronise(k, m, s) makes on a copy before a view.
+ *                                           no number; it must be cheap
+ *     propagator_view(k, n, m, s, w)    makes the barycentric view w = [6 * n]: x of all bodies, y, z, vx, vy, vz
+ *
+ * It may also define
+ *     PROPAGATOR_BARYCENTRIC            the first six slots are the view; the last two functions are not needed
+ *     PROPAGATOR_RESTS 1                steps of length 0 are cheap for every state. Lanes whose systems have stopped
+ *                                       make such steps; without this they make steps as before
+ *     PROPAGATOR_OWES 1                 a step leaves a part undone. propagator_synchronise(k, m, s) does it, on a
+ *     copy,
+ *                                       before a view
+ *     PROPAGATOR_ADAPTIVE               the propagator chooses its steps: see below
  *
  * A propagator that resolves encounters within its steps may define
- *     PROPAGATOR_INSIDE 1               its step has a further argument, lane_inside *inside, through which it shows
- *                                       the monitors of pairs the motion within the step (observe.kern.h). NULL: nobody
- *                                       looks
- *     PROPAGATOR_SETS_ASIDE 1           on a GPU: a step that needs substeps is left undone, and its system set aside
+ *     PROPAGATOR_INSIDE 1               its step has a further argument, lane_inside *inside. Through it the step shows
+ *                                       the motion within the step to the monitors of pairs (observe.kern.h). NULL: no
+ *                                       monitor looks
+ *     PROPAGATOR_SETS_ASIDE 1           on a GPU a step that needs substeps is left undone, and its system is set aside
  *                                       (aside.kern.h). The step has a further argument, lane_aside *aside. NULL: every
- *                                       step is made. Its first own slot is not 0 where the next step needs substeps
- *     struct lane_aside                 has, beside what is the propagator's own,
- *         bool substeps                 in: whether steps that need substeps are made, in as many calls as that takes
- *         mask wanted                   in: the systems that go on
+ *                                       step is made. The first own slot is not 0 if the next step needs substeps
+ *     struct lane_aside                 has these members, and others that only the propagator uses:
+ *         bool substeps                 in: steps that need substeps are made, in as many calls as they take
+ *         mask wanted                   in: the systems that continue
  *         mask made                     out: the step was made
  *         mask needed                   out: the step was left undone, or the next one needs substeps
- *         bool stays, hurries           the kernel's own
- *     propagator_resume(k, n, m, s, aside)  of systems that were set aside: what a step left undone does not restore
+ *         bool stays, hurries           used by the kernel only
+ *     propagator_resume(k, n, m, s, aside)  restores, for systems that were set aside, what a step left undone does not
  *
- * With PROPAGATOR_ADAPTIVE its step is `real propagator_step(k, n, compensated, m, s, real *h)`: it tries a step of *h,
- * returns the length done (*h, or something shorter, or 0 for lanes whose step was rejected: their bodies have not
- * moved), and leaves in *h what to try next, of the same sign. Time is summed here; a system stops before the step that
- * would pass its target, and what is left is made on a copy, so that neither slices nor output change a trajectory.
+ * With PROPAGATOR_ADAPTIVE the step is `real propagator_step(k, n, compensated, m, s, real *h)`. It tries a step of *h
+ * and returns the length done: *h, something shorter, or 0 in lanes whose step was rejected and whose bodies have not
+ * moved. It leaves in *h the length to try next, of the same sign. The loop sums the time. A system stops before the
+ * step that would pass its target, and the rest of the time is made on a copy. So neither slices nor output change a
+ * trajectory.
  *
- * Where a monitor asks for it, half of the n bodies are the tangent vectors of the others: see tangent.kern.h.
+ * If a monitor asks for tangent vectors, half of the n bodies are the tangent vectors of the others (tangent.kern.h).
  */
 #ifndef SHOAL_INTEGRATE_KERN_H
 #define SHOAL_INTEGRATE_KERN_H
@@ -71,21 +77,24 @@ typedef struct lane_aside lane_aside;
 #if TEAM > 1 && TEAM_FIRST != PROPAGATOR_FIRST_BODY
 #error "the propagator's descriptor has another first body"
 #endif
-#ifdef DESCRIPTOR_SLOTS /* a plugin (core/plug/plugin.c), whose threads have a system each */
+#ifdef DESCRIPTOR_SLOTS /* a plugin (core/plug/plugin.c); each thread has a system */
 LANE_ASSERT(PROPAGATOR_SLOTS(1) == DESCRIPTOR_SLOTS, "PROPAGATOR_SLOTS(1) is n_slots of the descriptor");
 LANE_ASSERT(PROPAGATOR_OWN == DESCRIPTOR_OWN, "PROPAGATOR_OWN is n_own of the descriptor");
 LANE_ASSERT(PROPAGATOR_FIRST_BODY == DESCRIPTOR_FIRST_BODY, "PROPAGATOR_FIRST_BODY is first_body of the descriptor");
 LANE_ASSERT(PROPAGATOR_ADAPTIVE == DESCRIPTOR_ADAPTIVE, "PROPAGATOR_ADAPTIVE is adaptive of the descriptor");
 #endif
-#ifdef DESCRIPTOR_SETS_ASIDE /* a plugin, or a GPU (core/engine/jit.c): a CPU sets nobody aside */
+#ifdef DESCRIPTOR_SETS_ASIDE /* a plugin, or a GPU (core/engine/jit.c); a CPU sets no system aside */
 LANE_ASSERT(PROPAGATOR_SETS_ASIDE == DESCRIPTOR_SETS_ASIDE, "PROPAGATOR_SETS_ASIDE is sets_aside of the descriptor");
 #endif
 #include "integrators/tangent.kern.h"
 
-enum { ADVANCE_STEPS = 100000 }; /* of an adaptive propagator, to a time within its next step */
+enum { ADVANCE_STEPS = 100000 }; /* the most that an adaptive propagator makes to a time within its next step */
 
-/* Where a thread's slots, masses and views lie in the arrays of the system: slot q of its body i, of slots in all
- * for `moved` bodies. */
+/* Where a thread finds its bodies and slots in the arrays of the system. i counts the bodies of the thread:
+ *   system_body(n, i)      the body of the system that it is
+ *   system_slot(n, q, i)   the place of its slot q
+ *   system_slots(n)        the number of slots of the whole system
+ *   team_speaks(where, own)  the lanes of `where` whose thread stores: that of a body, or of the system itself (own) */
 #if TEAM > 1
 LANE_FN int system_body(int n, int i)
 {
@@ -141,7 +150,7 @@ LANE_BIG_FN void system_load(const shoal_kernel_args *k, int n, int compensated,
 {
     const int n_slots = system_slots(n);
     (void)compensated;
-    LANE_UNROLL_XYZ /* rolled, NVRTC 13.0 once lost m[0]: gauss_radau_fixed, snapshot */
+    LANE_UNROLL_XYZ /* in a rolled loop NVRTC 13.0 lost m[0] (gauss_radau_fixed, snapshot) */
         for (int i = 0; i < n; i++) m[i] = mass_load(k, n, id, i);
     LANE_UNROLL_GPU
     for (int q = 0; q < PROPAGATOR_SLOTS(compensated); q++) {
@@ -196,9 +205,9 @@ typedef struct lane_clock {
     real h;               /* the next step to try */
     real done;            /* length of the last step, 0 if it was rejected */
     real elapsed, error;  /* |t - t_start| and its rounding error */
-    real target, end;     /* to stop before; of the whole run */
-    real steps, attempts; /* made and tried */
-    real limit;           /* of attempts in this call */
+    real target, end;     /* elapsed times: of the next pause, of the end of the run */
+    real steps, attempts; /* steps made, steps tried */
+    real limit;           /* number of attempts after which this call ends */
 } lane_clock;
 
 /* most: attempts in this call. */
@@ -234,13 +243,13 @@ LANE_FN void clock_step(const shoal_kernel_args *k, int compensated, const real 
     clock->attempts = clock->attempts + 1.0;
 }
 
-/* The system pauses: the next step would pass the target, or the call's steps are used up. */
+/* Whether the system pauses: the next step would pass the target, or the call's steps are used up. */
 LANE_FN mask clock_due(const lane_clock *clock)
 {
     return (clock->attempts >= clock->limit) | (clock->elapsed + lane_abs(clock->h) > clock->target);
 }
 
-/* The next step is too small to get anywhere. */
+/* Whether the next step is below dt_min, or too small to change the time. */
 LANE_FN mask clock_stuck(const shoal_kernel_args *k, const lane_clock *clock)
 {
     const real size = lane_abs(clock->h);
@@ -274,7 +283,7 @@ LANE_FN real clock_time(const lane_clock *clock, real fraction)
 
 #else /* steps of one length: time is their count */
 
-/* On the CPU, where forces and compensation are uniform flags, the two common cases are compiled by themselves. */
+/* On the CPU, where forces and compensation are uniform flags, the two common cases have functions of their own. */
 LANE_BIG_FN void step_plain(const shoal_kernel_args *k, const real *m, real *s,
                             real h INSIDE(lane_inside *inside) ASIDE(lane_aside *aside))
 {
@@ -308,8 +317,8 @@ LANE_FN void step(const shoal_kernel_args *k, int compensated, const real *m, re
 }
 
 typedef struct lane_clock {
-    real h, steps, limit, end; /* length; counts: done, to stop at, of the whole run */
-    mask made, leaves;         /* the last step; the system is the other kernel's */
+    real h, steps, limit, end; /* length of a step; numbers of steps: done, at the next pause, at the end of the run */
+    mask made, leaves;         /* the last step was made; the system goes to the other kernel (aside.kern.h) */
 } lane_clock;
 
 /* most: steps in this call. */
@@ -381,7 +390,7 @@ LANE_FN real clock_time(const lane_clock *clock, real fraction)
 
 #endif
 
-/* Of lanes whose systems have stopped. */
+/* Lanes whose systems have stopped make steps of length 0 from now on, if the propagator allows it. */
 LANE_FN void clock_rest(lane_clock *clock, mask lanes)
 {
     if (PROPAGATOR_RESTS)
@@ -405,7 +414,8 @@ LANE_FN void prepare_lanes(const shoal_kernel_args *k, lane_id id, mask there)
     system_store(k, n, 1, id, there, s);
 }
 
-/* A coordinate that is no number reaches all bodies within a step or two, so one is enough. */
+/* Whether a coordinate is no number. Such a coordinate spreads to all bodies within a step or two, so this tests
+ * one. */
 LANE_FN mask is_broken(const shoal_kernel_args *k, const real *s)
 {
     const mask broken = lane_not(lane_abs(s[real_bodies(k, BODIES(k)) - 1]) < lane_set(1e300));
@@ -416,7 +426,7 @@ LANE_FN mask is_broken(const shoal_kernel_args *k, const real *s)
 #endif
 }
 
-/* Lanes for which a step may have consequences; cheap, since it is asked after every step. */
+/* Lanes in which the last step may have consequences. It is asked after every step, so it is cheap. */
 LANE_FN mask wants_a_look(const shoal_kernel_args *k, const real *m, const real *s, const lane_clock *clock)
 {
     const int n = BODIES(k);
@@ -427,7 +437,7 @@ LANE_FN mask wants_a_look(const shoal_kernel_args *k, const real *m, const real 
 }
 
 #if TEAM > 1
-/* A view of the whole system from those that its threads have of their own bodies. */
+/* Each thread adds the view of its own bodies to the view of the whole system. */
 LANE_FN void view_share(int n, const real *own, double *w)
 {
     LANE_UNROLL_FULLY
@@ -456,7 +466,7 @@ LANE_FN void view_before(const shoal_kernel_args *k, const real *m, const real *
 #endif
 }
 
-/* What the monitors say to a step of those lanes that moved; a rejected step is nothing to look at. */
+/* The monitors look at a step, in the lanes that moved; a rejected step is not shown to them. */
 /* long: inlined; the state of a lane, in registers of the step loop, of which it changes some */
 LANE_FN void watch_step(const shoal_kernel_args *k, lane_id id, mask live, const real *m, real *s,
                         const lane_clock *clock, real *before, monitor_state *watch, lane_inside *inside,
@@ -472,7 +482,7 @@ LANE_FN void watch_step(const shoal_kernel_args *k, lane_id id, mask live, const
     team_sync();
     view_share(n, own, team_view());
     team_sync();
-    if (team_leads()) /* the others wait at the next word */
+    if (team_leads()) /* the others wait at the next operation of the team */
 #endif
     {
         const monitor_state was = *watch;
@@ -499,7 +509,7 @@ LANE_FN void watch_step(const shoal_kernel_args *k, lane_id id, mask live, const
         if (PROPAGATOR_ADAPTIVE || PROPAGATOR_SETS_ASIDE)
             for (int i = 0; i < (int)(sizeof was / sizeof(real)); i++)
                 ((real *)watch)[i] = lane_select(moved, ((real *)watch)[i], ((const real *)&was)[i]);
-        if (PROPAGATOR_SETS_ASIDE && inside && lane_any(lane_not(moved))) /* of a step that goes on */
+        if (PROPAGATOR_SETS_ASIDE && inside && lane_any(lane_not(moved))) /* the step continues in the next call */
             *inside = shown;
     }
     event->hit = event->hit | team_told(event->hit);
@@ -518,7 +528,7 @@ LANE_FN void watch_step(const shoal_kernel_args *k, lane_id id, mask live, const
         tangent_shorten(n, COMPENSATED(k), tangent_is_long(tangent2), s);
 }
 
-/* The consequences of a step for a group of lanes. */
+/* What a step means for a group of lanes: monitors, ends, pauses. */
 /* long: as watch_step */
 LANE_BIG_FN void check_step(const shoal_kernel_args *k, int compensated, lane_id id, const real *m, real *s,
                             lane_clock *clock, real *before, monitor_state *watch, lane_inside *inside, mask *live)
@@ -537,7 +547,7 @@ LANE_BIG_FN void check_step(const shoal_kernel_args *k, int compensated, lane_id
 #if PROPAGATOR_SETS_ASIDE
     const mask sets_aside = stops & clock->leaves & lane_not(clock->made | ended);
 #endif
-    if (lane_any(stops)) { /* leave these lanes' state as it is now; what they do later is not looked at */
+    if (lane_any(stops)) { /* store the state of these lanes; their later steps are ignored */
         system_store(k, n, compensated, id, stops, s);
         clock_store(k, id, stops, clock);
         if (watched)
@@ -564,7 +574,7 @@ LANE_BIG_FN void check_step(const shoal_kernel_args *k, int compensated, lane_id
 #endif
 }
 
-/* LANE_GROUPS groups of lanes, step by step in turns; one that has nobody to go on makes no steps. */
+/* LANE_GROUPS groups of lanes make a step in turns. A group in which all systems have stopped makes no steps. */
 LANE_FN void kernel_integrate(const shoal_kernel_args *k, const lane_id *id, const mask *there)
 {
     const int n = BODIES(k), compensated = COMPENSATED(k), watched = MONITORS(k);
@@ -622,7 +632,8 @@ LANE_FN void kernel_integrate(const shoal_kernel_args *k, const lane_id *id, con
     }
 }
 
-/* The state after a time `left`, from a copy: one step of that length, or as many as an adaptive propagator needs. */
+/* Advance s by the time `left`, which is within the next step: one step of that length, or as many as an adaptive
+ * propagator needs. What is stored of the system does not change. */
 LANE_FN void advance_copy(const shoal_kernel_args *k, lane_id id, const real *m, real *s, real left)
 {
     const int n = BODIES(k);
@@ -651,7 +662,7 @@ LANE_FN void advance_copy(const shoal_kernel_args *k, lane_id id, const real *m,
 #endif
 }
 
-/* The barycentric state after a partial step of SHOAL_SYS_PARTIAL (0: the state itself), to k->snapshot. */
+/* Store the barycentric state after a partial step of SHOAL_SYS_PARTIAL (0: the state itself) in k->snapshot. */
 LANE_FN void snapshot_lanes(const shoal_kernel_args *k, lane_id id, mask there)
 {
     const int n = BODIES(k), bodies = real_bodies(k, n);
@@ -676,7 +687,7 @@ LANE_FN void kernel_snapshot(const shoal_kernel_args *k, const lane_id *id, cons
         snapshot_lanes(k, id[g], there[g]);
 }
 
-/* k->slice_steps steps (attempts) and nothing else. */
+/* Make k->slice_steps steps (attempts) and nothing else. */
 LANE_FN void kernel_bare(const shoal_kernel_args *k, const lane_id *id, const mask *there)
 {
     const int n = BODIES(k), compensated = COMPENSATED(k);

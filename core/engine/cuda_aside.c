@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * cuda_aside.c: what the CUDA engine does for propagators that set systems aside (integrators/aside.kern.h), as
- * `hybrid`.
+ * cuda_aside.c: close encounters on a GPU: what the CUDA engine does for a propagator that sets systems aside
+ * (`hybrid`; integrators/aside.kern.h).
  *
- * A slice is made in rounds. In a round the systems that need no substeps make some steps. Beside it, in streams of
- * their own, launches of the substep kernel work on the queue of systems that are set aside. Such a launch ends when it
- * finds the queue empty, so that no kernel waits for another one.
+ * A slice consists of rounds. In a round the systems that need no substeps make some steps. At the same time the
+ * substep kernel, in streams of its own, integrates the systems in the queue, which were set aside. It ends when it
+ * finds the queue empty. So no kernel waits for another one.
  *
- * A round loads and stores all states, which costs as much as c steps; and a system that is set aside in a round leaves
- * its lane idle until the round ends. With P systems set aside in N steps the two losses are least together where a
- * round has about (2 c N / P)^(1/2) steps. N and P are counted in the last slice.
+ * The length of a round balances two losses. Each round loads and stores all states, at the cost of about c steps. And
+ * a system that is set aside leaves its lane idle until the round ends. If P systems are set aside in N steps, the sum
+ * of the losses is least for rounds of about (2 c N / P)^(1/2) steps. N and P are those of the last slice.
  *
- * Systems that stay in the substep kernel for long move to the host, which goes on with them beside the GPU (hosted.c).
+ * A system that stays in the substep kernel for long moves to the host, whose threads integrate it beside the GPU
+ * (hosted.c).
  */
 #include <limits.h>
 #include <math.h>
@@ -19,15 +20,16 @@
 
 #include "core/engine/cuda_engine.h"
 
-/* A slice has a fourth more rounds than its steps ask for: systems that come late get as far as the others have to
- * go. */
+/* A slice has a fourth more rounds than its steps ask for, so that systems that come late can catch up. ROUND_COST is
+ * the c of the head. */
 enum { MOST_ROUNDS = 128, MORE_ROUNDS = 4, FIRST_ROUND = 64, LEAST_ROUND = 16, MOST_ROUND = 1024, ROUND_COST = 4 };
-/* A multiprocessor has four schedulers. Beside a round, one of so many has a warp of the substep kernel. */
+/* A multiprocessor has four schedulers. During a round one of SUBSTEPS_SHARE schedulers has a warp of substeps. */
 enum { SCHEDULERS = 4, SUBSTEPS_SHARE = 16 };
-/* Steps at least of a system that is set aside, where no system is the host's; turns of one until it is. */
+/* The least number of steps that a system makes in the substep kernel if the host takes no systems; the turns there
+ * after which the host takes it. */
 enum { LEAST_VISIT = 64, LONG_TURNS = 1024 };
 
-/* Of the queue; the systems in each round of each part. */
+/* Bytes of all counts: those of the queue, then the number of systems in each round of each part. */
 #define COUNTS_SIZE ((SHOAL_QUEUE_COUNTS + SHOAL_CUDA_PARTS * (MOST_ROUNDS + MOST_ROUNDS / MORE_ROUNDS)) * sizeof(int))
 
 /* ---- memory, streams, arguments ---------------------------------------------------------------------------------- */
@@ -44,7 +46,7 @@ size_t shoal_cuda_aside_size(const shoal_engine *engine)
     return 2 * (size_t)engine->range.n_systems * sizeof(int) + COUNTS_SIZE;
 }
 
-/* Page-locked memory for what the host and the GPU tell each other of the host's systems. */
+/* Page-locked memory in which host and GPU exchange the states of the host's systems. */
 static int table_allocate(shoal_engine *engine)
 {
     struct driver *driver = &engine->driver;
@@ -122,7 +124,7 @@ void shoal_cuda_aside_release(shoal_engine *engine)
 
 /* ---- the host's systems ------------------------------------------------------------------------------------------ */
 
-/* Queue the way of their states to the table, or back. */
+/* Queue the copy of their states to the table, or back to the GPU's arrays. */
 static int carry_queue(shoal_engine *engine, bool back)
 {
     int n;
@@ -157,7 +159,7 @@ shoal_status shoal_cuda_aside_finish_host(shoal_engine *engine)
     if (!engine->aside.sharing)
         return SHOAL_OK;
     engine->aside.sharing = false;
-    const shoal_status status = shoal_cuda_finish_fetches(engine); /* they go to the same arrays */
+    const shoal_status status = shoal_cuda_finish_fetches(engine); /* they write to the same arrays */
     if (status != SHOAL_OK)
         return status;
     int result = engine->driver.event_synchronize(engine->aside.brought);
@@ -170,7 +172,7 @@ shoal_status shoal_cuda_aside_finish_host(shoal_engine *engine)
 
 /* ---- rounds ------------------------------------------------------------------------------------------------------ */
 
-/* The length of the rounds to come, from what the last slice set aside. */
+/* Choose the length of later rounds from the number of systems that the last slice set aside. */
 static void rounds_adapt(shoal_engine *engine)
 {
     const double n_aside = engine->aside.counts_host[SHOAL_QUEUE_CAME];
@@ -190,7 +192,7 @@ void shoal_cuda_aside_finished(shoal_engine *engine, bool well)
         rounds_adapt(engine);
 }
 
-/* The substep kernel, in at most n_warps warps. A few systems have small blocks, which are spread over the device. */
+/* Queue the substep kernel, in at most n_warps warps. Few systems get small blocks, which spread over the device. */
 static int substeps_queue(shoal_engine *engine, device_pointer list, long n_list, long n_warps, cuda_stream stream)
 {
     const int block = engine->args.aside.n_beside < 32 ? SHOAL_CUDA_SMALL_BLOCK : engine->block[SHOAL_SUBSTEPS],
@@ -199,7 +201,7 @@ static int substeps_queue(shoal_engine *engine, device_pointer list, long n_list
     return shoal_cuda_queue(engine, SHOAL_SUBSTEPS, list, n_list, block, n_blocks < most ? n_blocks : most, stream);
 }
 
-/* A round of a part of the systems, and the substep kernel for those that are set aside then. */
+/* Queue a round of one part of the systems, and the substep kernel for those that it sets aside. */
 static int round_queue(shoal_engine *engine, shoal_cuda_part part, int block, long n_warps, cuda_stream substeps)
 {
     const int gather_block = engine->block[SHOAL_GATHER];
@@ -217,7 +219,8 @@ static int round_queue(shoal_engine *engine, shoal_cuda_part part, int block, lo
     return result ? result : substeps_queue(engine, part.list, part.n, n_warps, substeps);
 }
 
-/* Where systems fill the device, parts of them are beside each other, and at last the substep kernel has all of it. */
+/* If the systems fill the device, rounds of two parts overlap, and at the end the substep kernel has the whole device.
+ */
 int shoal_cuda_aside_queue(shoal_engine *engine, device_pointer list, long n_list, double slice_steps, int block)
 {
     struct driver *driver = &engine->driver;

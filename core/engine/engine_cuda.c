@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * engine_cuda.c: the engine that runs the kernels on an NVIDIA GPU, a thread or a team of threads (work.c) a system.
+ * engine_cuda.c: the engine that runs the kernels on an NVIDIA GPU. A thread, or a team of threads (work.c), advances a
+ * system.
  *
- * Plain C11: the CUDA driver library is opened at run time, declared in cuda.h as far as it is used, so that one binary
- * runs with and without a GPU. Kernels come from jit.c. The five arrays of shoal_kernel_args and the index lists live
- * on the device; the plan says when an array moves. Large host arrays are page-locked where that succeeds: copies are
- * faster then, and run beside kernels.
+ * Driver: cuda.c opens the driver's library at run time, so one binary runs with and without a GPU. A plan asks for the
+ * first device that the driver shows; CUDA_VISIBLE_DEVICES chooses another. Kernels come from jit.c.
  *
- * Kernels and the copies they need go through one stream, in order; what is fetched, through another one, beside the
- * kernels that follow.
+ * Arrays: the five arrays of shoal_kernel_args and the lists of systems lie on the device. The plan says when an array
+ * is copied. Large host arrays are page-locked where that succeeds: their copies are faster and run beside kernels.
  *
- * What propagators need that set systems aside is in cuda_aside.c.
+ * Streams: kernels, and the copies that they need, go through one stream, in order. Results are fetched through another
+ * stream, beside the kernels that follow.
  *
- * A plan asks for the first device that the driver shows; CUDA_VISIBLE_DEVICES chooses another.
+ * Close encounters: cuda_aside.c has what a propagator needs that sets systems aside.
  */
 #include <math.h>
 #include <stddef.h>
@@ -22,14 +22,15 @@
 
 #include "core/engine/cuda_engine.h"
 
-/* A kernel takes no more bytes of arguments than this on every device. */
+/* Every device accepts arguments of a kernel up to this size. */
 _Static_assert(sizeof(shoal_kernel_args) <= 4096, "the arguments of a kernel");
 
 /* ---- the engine -------------------------------------------------------------------------------------------------- */
 
-/* Pieces of a slice of what sets nobody aside, and the steps of one: the last blocks of the last pieces alone leave
- * multiprocessors idle. */
+/* Where no system is set aside, a slice is made in pieces: at most so many, of at least so many steps. Multiprocessors
+ * are then idle only during the last blocks of the last piece. */
 enum { MOST_PIECES = 32, LEAST_PIECE = 64 };
+/* Lanes that keep a multiprocessor busy; blocks a multiprocessor below which blocks are small (block_for). */
 enum { LANES_A_MULTIPROCESSOR = 256, FEW_BLOCKS = 4 };
 
 shoal_status shoal_cuda_fail(shoal_engine *engine, int result, const char *what)
@@ -76,8 +77,8 @@ static void arrays_describe(shoal_engine *engine, const shoal_kernel_choice *cho
     }
 }
 
-/* Page-lock the large host arrays, which shoal_allocate put into pages of their own: faster copies. A refusal is no
- * error. */
+/* Page-lock the large host arrays, so that copies are faster. shoal_allocate gave them pages of their own. A refusal is
+ * no error. */
 static void arrays_lock(shoal_engine *engine)
 {
     for (int i = 0; i < SHOAL_CUDA_ARRAYS; i++) {
@@ -87,7 +88,8 @@ static void arrays_lock(shoal_engine *engine)
     }
 }
 
-/* Device memory for the arrays and the list, zeroed: padding lanes are read by nobody, but a tool would complain. */
+/* Device memory for the arrays and the lists. It is zeroed: nothing uses the padding lanes, but a memory checker would
+ * report them. */
 static shoal_status arrays_allocate(shoal_engine *engine)
 {
     struct driver *driver = &engine->driver;
@@ -113,7 +115,7 @@ static shoal_status arrays_allocate(shoal_engine *engine)
             result = driver->clear(array->device, 0, array->size);
     }
     if (result == 0)
-        result = driver->stream_synchronize(NULL); /* the streams to come do not wait for that one */
+        result = driver->stream_synchronize(NULL); /* later streams do not wait for this one */
     if (result) {
         char what[160];
         size_t available = 0, all = 0;
@@ -146,7 +148,7 @@ static shoal_status streams_create(shoal_engine *engine)
     return result ? shoal_cuda_fail(engine, result, "making streams on the GPU") : SHOAL_OK;
 }
 
-/* An array as the kernel arguments hold it: where system 0 would be, so that systems keep their numbers. */
+/* The address that kernels get: where system 0 would be, so that systems keep their indices in the ensemble. */
 static double *as_argument(const struct array *array)
 {
     return array->device ? (double *)(uintptr_t)(array->device - array->offset) : NULL;
@@ -204,7 +206,8 @@ static void cuda_destroy(shoal_engine **engine)
     free(old);
 }
 
-/* Compile some entries and load them; *usage, if asked for, of SHOAL_INTEGRATE. The device's context is current. */
+/* Compile some entries and load them. usage receives that of SHOAL_INTEGRATE; it may be NULL. The device's context is
+ * current. */
 static shoal_status kernels_load(shoal_engine *engine, int entries, shoal_kernel_usage *usage)
 {
     struct driver *driver = &engine->driver;
@@ -240,7 +243,7 @@ static shoal_status kernels_load(shoal_engine *engine, int entries, shoal_kernel
     return status;
 }
 
-/* The device of the range, and its context, which is not current yet. */
+/* Open the range's device. Its context does not become current. */
 static shoal_status device_open(shoal_engine *engine)
 {
     struct driver *driver = &engine->driver;
@@ -252,7 +255,7 @@ static shoal_status device_open(shoal_engine *engine)
                   : shoal_gpu_open(driver, engine->context, engine->range.device, &engine->gpu);
 }
 
-/* Kernels, memory, streams. args: of the host. The device's context is current. */
+/* Give the engine its kernels, memory and streams. args: host pointers. The device's context is current. */
 static shoal_status engine_furnish(shoal_engine *engine, const shoal_kernel_args *args, shoal_kernel_usage *usage)
 {
     shoal_status status = kernels_load(engine, SHOAL_ONCE_ENTRIES, NULL);
@@ -331,8 +334,8 @@ static shoal_status cuda_create(shoal_context *context, const shoal_kernel_choic
     return SHOAL_OK;
 }
 
-/* Threads of a block for a list of so many systems: of a few blocks for each multiprocessor some would have one more
- * than the others, so that few systems are in small ones. */
+/* Threads of a block for a list of n_list systems. With few blocks, some multiprocessors would have one block more than
+ * others; small blocks make that difference small. */
 static int block_for(const shoal_engine *engine, shoal_kernel_entry entry, long n_list)
 {
     const int block = engine->block[entry];
@@ -366,7 +369,7 @@ shoal_status shoal_cuda_finish_fetches(shoal_engine *engine)
 
 /* ---- between the two --------------------------------------------------------------------------------------------- */
 
-/* Until all launches are done. The device's context is current. */
+/* Wait until all launches are done. The device's context is current. */
 static shoal_status work_finish(shoal_engine *engine)
 {
     const shoal_status status = shoal_cuda_aside_finish_host(engine);
@@ -498,7 +501,7 @@ static shoal_status cuda_wait(shoal_engine *engine, double *seconds)
     return status;
 }
 
-/* A slice in pieces, one after the other, of parts of the systems that are beside each other. */
+/* Queue a slice in pieces, one after the other. If there are many systems, two parts of them run beside each other. */
 static int pieces_queue(shoal_engine *engine, device_pointer list, long n_list, double slice_steps, int block)
 {
     const int n_parts = shoal_cuda_blocks(engine, SHOAL_INTEGRATE, block, n_list) >=
@@ -569,7 +572,7 @@ static shoal_status cuda_launch(shoal_engine *engine, shoal_kernel_entry entry, 
     if (status == SHOAL_OK && (engine->n_queued == SHOAL_CUDA_LISTS || engine->aside.returning))
         status = work_finish(engine);
     if (status == SHOAL_OK && entry == SHOAL_SNAPSHOT)
-        status = shoal_cuda_finish_fetches(engine); /* of the snapshot before */
+        status = shoal_cuda_finish_fetches(engine); /* the last snapshot is still being copied */
     if (status == SHOAL_OK) {
         const int result = launch_queue(engine, entry, list, n_list, slice_steps);
         if (result)
@@ -579,11 +582,11 @@ static shoal_status cuda_launch(shoal_engine *engine, shoal_kernel_entry entry, 
     return status;
 }
 
-/* With as many threads on a multiprocessor, one more hardly makes it faster. */
+/* More threads than LANES_A_MULTIPROCESSOR hardly make a multiprocessor faster. */
 static long cuda_width(const shoal_engine *engine, int *group)
 {
     const int threads = shoal_team_threads(&engine->choice); /* of a system */
-    /* parking, they are gathered all the time */
+    /* where systems are set aside, each round gathers its systems anew, and none steps with fixed neighbours */
     *group = threads < 32 && !engine->choice.propagator->sets_aside ? 32 / threads : 1;
     return (long)engine->gpu.n_multiprocessors * LANES_A_MULTIPROCESSOR / threads;
 }
@@ -598,7 +601,7 @@ static const char *cuda_kernel_file(const shoal_engine *engine)
     return engine->kernel_file;
 }
 
-/* Side by side, into the cache; one that fails is told of when it is used. */
+/* Compile the choices at the same time, into the cache. One that fails is reported when it is used. */
 static void cuda_compile(shoal_engine *engine, const shoal_kernel_choice *choices, int n)
 {
 #pragma omp parallel for schedule(dynamic) num_threads(shoal_omp_threads(n))

@@ -1,17 +1,20 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * hosted.c: systems in long encounters, with which the CPU's threads go on beside the GPU.
+ * hosted.c: systems in long encounters, which CPU threads integrate beside the GPU.
  *
- * The substeps of an encounter come one after the other, and a GPU's thread takes several times as long for each as a
- * core does. Two planets that are bound to each other would keep the device busy for longer than all other systems
- * together. So a system that has been in the substep kernel (integrators/aside.kern.h) for long moves to the host while
- * the slice goes on. The GPU writes the system's state to a column of a table in memory that both see, and then the
- * system's number, which says that the column is there. The host goes on with it until the slice ends; and from the
- * start of the next slice, if it is in an encounter then. The last few systems of an ensemble are the host's, too. The
- * host's kernels compute as a GPU's do (LANE_BESIDE_GPU), so that no result depends on who makes a step.
+ * The substeps of an encounter follow one after the other, and a GPU thread takes several times as long for each as a
+ * CPU core. Two planets bound to each other could keep the GPU busy for longer than all other systems together. So a
+ * system that has been in the substep kernel (integrators/aside.kern.h) for long moves to the host during the slice:
  *
- * Between slices all states are the GPU's: they are copied to the plan's arrays and back through the table, whose rows
- * are the record, the native state and what the monitors carry.
+ *     The GPU writes its state to a column of a table that both see, then its number, which says: the column is there.
+ *     CPU threads integrate it until the slice ends.
+ *     If it is still in an encounter then, the host keeps it for the next slice.
+ *
+ * The host also takes the last few systems of an ensemble. Its kernels compute as the GPU's do (LANE_BESIDE_GPU), so
+ * no result depends on who makes a step.
+ *
+ * Between slices the GPU has all states. They pass between its arrays and the plan's through the table. The rows of the
+ * table are a system's record, its native state and what the monitors carry.
  */
 #include <math.h>
 #include <omp.h>
@@ -21,28 +24,27 @@
 
 #include "core/engine/engine.h"
 
-enum { FEW = 16 };        /* the last systems are this part of the ensemble at most */
-enum { LEAST_TURN = 16 }; /* steps between two looks around */
-enum { CALM = 16 };       /* times as many steps of systems in no encounter */
+enum { FEW = 16 };        /* the host takes the last systems when at most 1/FEW of the ensemble is left */
+enum { LEAST_TURN = 16 }; /* the least number of steps of a turn */
+enum { CALM = 16 };       /* systems in no encounter make CALM times as many steps in a turn */
 #define TURN_SECONDS    3e-4
 #define LONGEST_SECONDS 0.5 /* of a slice whose end does not wait for the GPU */
 #define NAP_NANOSECONDS 100000
 
 struct shoal_hosted {
-    shoal_context own; /* the host's: without its kernels a GPU does everything itself, and says nothing of it */
+    shoal_context own; /* takes the messages: if the host has no kernels, the GPU makes all steps and nobody is told */
     shoal_engine *host;
     shoal_kernel_args args; /* host pointers */
     shoal_engine_range range;
-    int threads, lanes;  /* of the host; lanes that go step by step together */
-    int n_native, needs; /* slots of a native state; the one that is not 0 if the next step needs substeps */
-    int room;            /* systems that may be the host's in a slice */
-    double *table;       /* [rows][room], the engine's */
-    /* [room] numbers of systems, from 1, of the columns that came in this slice; the engine's */
-    int *arrived;
-    int *list, n_list; /* [room] the host's systems in this slice, in the order of their columns */
-    int n_turned;      /* those of the last slice that did not come too late for a turn */
-    bool *stays;       /* [n_systems] from one slice to the next */
-    int *going;        /* [threads][room] those of a thread under way */
+    int threads, lanes;  /* CPU threads; lanes that step together */
+    int n_native, needs; /* slots of a native state; the slot that is not 0 if the next step needs substeps */
+    int room;            /* the most systems that the host takes in a slice */
+    double *table;       /* [rows][room], borrowed from the engine, as `arrived` */
+    int *arrived;        /* [room] the system, counted from 1, whose column arrived in this slice; 0 = none */
+    int *list, n_list;   /* [room] the host's systems in this slice, in the order of their columns */
+    int n_turned;        /* those of them that came early enough for a turn */
+    bool *stays;         /* [n_systems] the host keeps it for the next slice */
+    int *going;          /* [threads][room] the systems of each thread's turn */
 };
 
 static double *field(const shoal_hosted *hosted, int which, long system)
@@ -113,7 +115,7 @@ void shoal_hosted_table(shoal_hosted *hosted, double *table, int *arrived)
     hosted->arrived = arrived;
 }
 
-/* Whether a system of the host's begins its next step in an encounter. */
+/* Whether one of the host's systems begins its next step in an encounter. */
 static bool needs_substeps(const shoal_hosted *hosted, int system)
 {
     return hosted->args.native[SHOAL_AT(system, hosted->needs, hosted->n_native)] != 0;
@@ -125,7 +127,7 @@ static bool goes_on(const shoal_hosted *hosted, int system)
            *field(hosted, SHOAL_SYS_STEP, system) < *field(hosted, SHOAL_SYS_TARGET, system);
 }
 
-/* Whether a system stays the host's from one slice to the next. */
+/* Whether the host keeps a system for the next slice. */
 static bool *stays_at(const shoal_hosted *hosted, int system)
 {
     return &hosted->stays[system - hosted->range.first_chunk * SHOAL_CHUNK];
@@ -160,7 +162,7 @@ int shoal_hosted_split(shoal_hosted *hosted, const int *list, long n_list, int *
     return hosted->n_list;
 }
 
-/* The state of the i-th system from its column to the plan's arrays, or back. */
+/* Copy the state of the i-th system from its column to the plan's arrays, or back. */
 static void carry(const shoal_hosted *hosted, int i, bool back)
 {
     const struct {
@@ -177,20 +179,20 @@ static void carry(const shoal_hosted *hosted, int i, bool back)
         }
 }
 
-/* Systems whose columns came meanwhile. */
+/* Take over the systems whose columns have arrived. */
 static void take_over(shoal_hosted *hosted)
 {
     int number, n = hosted->n_list;
     while (n < hosted->room && (number = __atomic_load_n(&hosted->arrived[n], __ATOMIC_ACQUIRE)) != 0) {
         hosted->list[n] = number - 1;
         carry(hosted, n, false);
-        *field(hosted, SHOAL_SYS_OUTCOME, hosted->list[n++]) = SHOAL_RUNNING; /* there it was still set aside */
+        *field(hosted, SHOAL_SYS_OUTCOME, hosted->list[n++]) = SHOAL_RUNNING; /* in the table it is set aside */
         __atomic_store_n(&hosted->n_list, n, __ATOMIC_RELEASE);
     }
 }
 
-/* Every so many-th system goes on for some steps, beside each other those in encounters, which take much longer, and
- * the others: lanes wait for those beside them. Whether there are any. */
+/* A thread integrates its share of the systems for some steps. Lanes wait for each other, and encounters take much
+ * longer; so systems in encounters share groups of lanes, and the others share theirs. Returns whether it had any. */
 static bool take_turn(shoal_hosted *hosted, int thread, int n_threads, double steps)
 {
     const int n_list = __atomic_load_n(&hosted->n_list, __ATOMIC_ACQUIRE);
@@ -219,7 +221,7 @@ static void nap(void)
     (void)nanosleep(&(struct timespec){.tv_nsec = NAP_NANOSECONDS}, NULL);
 }
 
-/* All threads, until the GPU is no longer busy, or later. */
+/* All threads take turns until the GPU is no longer busy, or with `waits` until nobody has work left. */
 static void take_turns(shoal_hosted *hosted, bool (*busy)(shoal_engine *), shoal_engine *gpu, bool waits)
 {
     const double began = shoal_seconds();

@@ -21,9 +21,9 @@ struct shoal_ensemble {
     double *energy_start; /* [n_systems] */
     double *energy_jump;  /* [n_systems] by mergers and removals since then */
     double (*centre)[6];  /* [n_systems] barycentre at t_start */
-    double *dt;           /* [n_systems] that the caller set; that of the systems' records is a plan's */
-    long changes;         /* of systems and plans: a plan knows those before it */
-    /* extra forces that count in its energies: those of the last plan */
+    double *dt;           /* [n_systems] as the caller set it; the records have the step of the plan */
+    long changes;         /* counts changes by callers and plans; a plan compares it with the number that it knows */
+    /* the forces of the last plan beside Newton's, which count in its energies */
     const shoal_force *force[SHOAL_MAX_FORCES];
     double force_parameter[SHOAL_MAX_FORCES][SHOAL_MAX_PARAMETERS];
     int n_forces;
@@ -40,41 +40,42 @@ static inline double *shoal_ensemble_body(const shoal_ensemble *ensemble, int bo
                 ->bodies[SHOAL_AT(system, body * SHOAL_QUANTITIES + quantity, ensemble->n_bodies * SHOAL_QUANTITIES)];
 }
 
-/* Whether it is `invalid`: what stands in its place is no result. To make it so, and harmless. */
+/* Whether a system is `invalid`. Its place then holds no result. */
 static inline bool shoal_ensemble_is_invalid(const shoal_ensemble *ensemble, long system)
 {
     return *shoal_ensemble_field(ensemble, SHOAL_SYS_OUTCOME, system) == SHOAL_INVALID;
 }
+/* Make a system `invalid`, with bodies that disturb no kernel. */
 void shoal_ensemble_invalidate(shoal_ensemble *ensemble, long system);
-/* Refuse, in the name of a public function, a system that there is not. */
+/* Refuse the index of a system that does not exist; function: the public one, for the message. */
 shoal_status shoal_ensemble_check_system(const shoal_ensemble *ensemble, const char *function, long system);
 
-/* A body as it is held, barycentric. */
+/* A body's barycentric state. */
 shoal_body shoal_ensemble_read_body(const shoal_ensemble *ensemble, long system, int body);
 
-/* Whether somebody is in a slot, and how many of a system's bodies are left. */
+/* Whether a body is there; the number of a system's bodies that are there. */
 bool shoal_ensemble_is_there(const shoal_ensemble *ensemble, int body, long system);
 int shoal_ensemble_n_left(const shoal_ensemble *ensemble, long system);
 
-/* Change the bodies of a system, a time `elapsed` after its start: bodies = [n_live] relative to its barycentre,
- * those that are gone with r < 0. The barycentre of the others is split off again. */
+/* Change the bodies of a system, a time `elapsed` after its start. bodies: [n_live] relative to its barycentre; r < 0:
+ * the body is gone. The states then refer to the barycentre of the remaining bodies. */
 void shoal_ensemble_change(shoal_ensemble *ensemble, long system, double elapsed, const shoal_body *bodies);
 
-/* Energy of n bodies seen from their barycentre, each pair counted once, with that of the ensemble's extra forces
- * (NaN: it has none). */
+/* Energy of n bodies relative to their barycentre, each pair counted once, including the ensemble's extra forces.
+ * NaN if one of these conserves no energy. */
 double shoal_bodies_energy(const shoal_ensemble *ensemble, int n, const shoal_body *bodies);
 
 /* Whether body 0 of a system is heavier than any other. */
 bool shoal_ensemble_dominated(const shoal_ensemble *ensemble, long system);
 
-/* What a propagator or a force refuses. */
+/* The systems that a propagator or a force refuses. `invalid` systems do not count. */
 typedef struct shoal_refused {
-    long n_fit, n; /* systems that are not `invalid`: that it applies to, and not */
-    long first;    /* of the latter */
+    long n_fit, n; /* systems that it accepts; systems that it refuses */
+    long first;    /* the first that it refuses */
     const char *why;
 } shoal_refused;
 
-/* Look for systems that it refuses; with `commit` they become `invalid`. */
+/* Find the systems that it refuses. With `commit` they become `invalid`. */
 shoal_refused shoal_ensemble_refuse(shoal_ensemble *ensemble, shoal_refusal *refuses, const double *parameters,
                                     bool commit);
 

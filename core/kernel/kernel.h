@@ -3,31 +3,34 @@
  * kernel.h: what the host and the kernel text agree on.
  *
  * Every array of an ensemble is [chunk][slot][lane within the chunk], with SHOAL_CHUNK systems a chunk: doubles,
- * aligned to 64 bytes. Four such arrays describe an ensemble in motion:
+ * aligned to 64 bytes. The same bytes serve a SIMD load on the CPU and a coalesced warp load on the GPU. Four such
+ * arrays describe an ensemble in motion:
  *
  *   bodies   slot = body * SHOAL_QUANTITIES + quantity   barycentric Cartesian, inner units (G = 1)
  *   systems  slot = SHOAL_SYS_*                          one record a system
- *   native   slot = quantity * n_moved + body            what the propagator carries from step to step; after that of
- *                                                        the bodies its own slots
- *   watch    slot = offset of the monitor + its own      what the monitors carry from step to step: of each its own
- *                                                        slots, then those of every body or pair. After all monitors
- *                                                        come the marks, then the records
+ *   native   slot = quantity * n_moved + body            what the propagator carries from step to step: the slots of
+ *                                                        all bodies, then those of the system itself
+ *   watch    slot = offset of the monitor + its own      what the monitors carry from step to step: for each monitor
+ *                                                        its own slots, then those of every body or pair; after all
+ *                                                        monitors the marks, then the records
  *
- * Where a monitor asks for it, every system carries a tangent vector: n_moved = 2 n_bodies, body n_bodies + i is the
- * tangent vector (delta x_i, delta v_i) of body i. Else n_moved = n_bodies.
+ * A fifth one, snapshot, receives states that were asked for.
  *
- * A body of mass -0.0 is not there: the slots beyond a system's bodies, and bodies that merged into another one or were
- * removed. It attracts nobody and is not watched.
+ * Tangent vectors: if a monitor asks for one, every system carries it. Then n_moved = 2 n_bodies, and body n_bodies + i
+ * is the tangent vector (delta x_i, delta v_i) of body i. Otherwise n_moved = n_bodies.
  *
- * Marks are a matrix of bodies: what happened in the last step and does not end the system. Slot a * n_bodies + b has
- * the time from then to the end of the step, NaN for nothing. For a < b the two touched; for a > b they came close
- * (+inf: this was logged, and they have not parted since); for a = b the body left.
+ * Absent bodies: a body of mass -0.0 is not there. These are the slots beyond a system's bodies, and bodies that merged
+ * into another one or were removed. Such a body attracts nobody and is not watched.
  *
- * Records are what monitors log and the host has not taken yet: how many there are, then room for record_room of them,
- * record_size doubles each: the monitor, the time, and the monitor's log columns.
+ * Marks say what happened in the last step without ending the system. They are a matrix of bodies. Slot a * n_bodies +
+ * b has the time from the event to the end of the step, NaN if nothing happened. For a < b the two bodies touched. For
+ * a > b they came close; +inf says that this was logged and that they have not separated since. For a = b the body
+ * left.
  *
- * The same bytes serve a SIMD load on the CPU and a coalesced warp load on the GPU. This header is read by gcc and by
- * NVRTC, so nothing it includes may include a system header.
+ * Records are the rows that monitors have logged and the host has not taken yet: their number, then room for
+ * record_room of them. A record has record_size doubles: the monitor, the time, and the monitor's log columns.
+ *
+ * gcc and NVRTC read this header, so nothing that it includes may include a system header.
  */
 #ifndef SHOAL_KERNEL_H
 #define SHOAL_KERNEL_H
@@ -39,10 +42,10 @@
 #define SHOAL_MAX_BODIES     1000 /* of a system: a group of lanes keeps its state on a thread's stack, 5 KiB a body */
 #define SHOAL_MAX_PARAMETERS 12   /* parameters of one plug */
 #define SHOAL_MAX_MONITORS   16   /* monitors the kernel text knows */
-#define SHOAL_MAX_PAIRED     8    /* bodies of systems whose pairs monitors follow one by one */
+#define SHOAL_MAX_PAIRED     8    /* up to so many bodies a monitor follows every pair by itself */
 #define SHOAL_MAX_FORCES     16   /* extra forces on a system */
 
-/* A system pauses when it has so many records; there is room for those of one more step. */
+/* A system pauses when it has so many records. There is also room for those of the step that reaches this number. */
 #define SHOAL_RECORDS_PAUSE 16
 enum {
     SHOAL_RECORD_MONITOR, /* SHOAL_MONITOR_name */
@@ -54,8 +57,8 @@ enum {
 #define SHOAL_AT(system, slot, n_slots) \
     ((((system) / SHOAL_CHUNK) * (long long)(n_slots) + (slot)) * SHOAL_CHUNK + (system) % SHOAL_CHUNK)
 
-/* Pairs that a monitor follows in systems of n bodies, and the place of i < j among them: beyond SHOAL_MAX_PAIRED
- * bodies all pairs share one. */
+/* Pairs that a monitor follows in systems of n bodies, and the place of the pair i < j among them. Beyond
+ * SHOAL_MAX_PAIRED bodies all pairs share one place. */
 #define SHOAL_N_PAIRS(n)    ((n) <= SHOAL_MAX_PAIRED ? (n) * ((n)-1) / 2 : 1)
 #define SHOAL_PAIR(n, i, j) ((n) <= SHOAL_MAX_PAIRED ? (i) * (2 * (n) - (i)-1) / 2 + (j) - (i)-1 : 0)
 
@@ -82,12 +85,12 @@ enum {
     SHOAL_SYS_FIELDS
 };
 
-/* Outcome of a system that pauses until the host has acted on its marks (core/plan/events.c); nobody else sees it. */
+/* Internal outcome of a system that pauses until the host has acted on its marks (core/plan/events.c). */
 enum { SHOAL_MARKED = -1 };
-/* Within a slice: of a system in the queue of those set aside, and of one that has moved to the host (aside.h). */
+/* Internal outcomes within a slice: the system is set aside, in the queue; it has moved to the host (aside.h). */
 enum { SHOAL_ASIDE = -2, SHOAL_HOSTED = -3 };
 
-/* What a monitor sees (monitors/list.h), the more the later. */
+/* What a monitor sees (monitors/list.h), in ascending order. */
 enum { SHOAL_SEES_FAR, SHOAL_SEES_ENDS, SHOAL_SEES_BEFORE, SHOAL_SEES_INSIDE };
 
 /* How the pair forces are summed (the bits are the same): each pair once, or for each body a row of those that
@@ -115,8 +118,8 @@ typedef struct shoal_kernel_args {
     int n_moved;      /* n_bodies, or 2 n_bodies with tangent vectors */
     int variational;  /* there are tangent vectors */
     int n_watch;
-    int marks;   /* the first of the marks among them, -1 = there are none */
-    int records; /* likewise */
+    int marks;   /* the slot of `watch` where the marks begin, -1 = there are none */
+    int records; /* the same for the records */
     int record_room, record_size;
     int monitors;    /* bit SHOAL_MONITOR_name set: the monitor is active */
     int form;        /* SHOAL_FORM_* */
@@ -124,7 +127,7 @@ typedef struct shoal_kernel_args {
     int compensated; /* compensated summation of positions and velocities */
     int n_forces;    /* extra forces, in the order of the config */
     int forces;      /* bit SHOAL_FORCE_name set: there is one of them */
-    /* at most so many steps (adaptive: attempts) in this call; of a system that is set aside, again from there */
+    /* the most steps (adaptive: attempts) in this call; a system that is set aside counts anew from there */
     double slice_steps;
     double max_steps;                                         /* budget of a system's steps (adaptive: attempts) */
     double dt_min, dt_max;                                    /* bounds of an adaptive step, positive */

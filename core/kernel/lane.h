@@ -2,24 +2,31 @@
  *
  * lane.h: the vocabulary of the kernel text.
  *
- * A lane is one system of the ensemble. On the CPU a `real` is a GCC vector of LANES doubles, each lane another system;
- * on the GPU it is a double and a lane is a thread. Kernel text (*.kern.h) is the common subset of C11 and CUDA C in
- * these words: it calls no libm, never branches on lane data but through lane_any (iterate while lane_any(live), keep
- * finished lanes by lane_select), and writes every multiply-add as lane_fma, since automatic contraction is off in both
- * compilers.
+ * A lane is one system of the ensemble. On the CPU a `real` is a GCC vector of LANES doubles, one for each system. On
+ * the GPU a `real` is a double, and a lane is a thread. Kernel text (*.kern.h) is the common subset of C11 and CUDA C,
+ * with these rules:
  *
- * LANE_FN is inlined everywhere. LANE_BIG_FN is inlined on the GPU, where the state lives in registers, and called on
- * the CPU, where it lives in the nearest cache. LANE_RARE_FN is called, and takes values only, so that nothing is
- * forced into memory for its sake. LANE_CALLED_FN is called on both, for long texts that few steps need but those in
- * earnest; what it points at is a copy. LANE_COMMON_FN and LANE_COMMON_RARE_FN are LANE_BIG_FN and LANE_RARE_FN that
- * depend on no propagator and take any number of bodies: on the CPU one copy serves all kernels of a width
- * (core/engine/kernel_common.c).
+ *     It calls no libm.
+ *     It branches on lane data through lane_any only: it iterates while lane_any(live), and lane_select keeps the
+ *     values of finished lanes. It writes every multiply-add as lane_fma, since automatic contraction is off in both
+ *     compilers.
  *
- * Canonical arithmetic: + - * / fma are IEEE on both engines; lane_rsqrt is a seed, a cubic step and a
- * residual-corrected step, so that it is the correctly rounded 1/sqrt(x) but for cases of about 2^-28 (v4 seed),
- * independent of the seed otherwise. With a GPU's seed of 22 bits these are 2^-51 of all, and so they are for kernels
- * of the CPU that share a GPU's systems (LANE_BESIDE_GPU), by a step of higher order. Sums have a stated order: of pair
- * forces that of newton.kern.h, of a number of all bodies that of lane_tree_sum.
+ * Kinds of functions:
+ *
+ *     LANE_FN         is inlined everywhere
+ *     LANE_BIG_FN     is inlined on the GPU, where the state is in registers, and called on the CPU, where it is in the
+ *                     nearest cache
+ *     LANE_RARE_FN    is called; its parameters are values, so that it forces no variable into memory
+ *     LANE_CALLED_FN  is called; for long text that few steps need; its pointers lead to copies of the state
+ *     LANE_COMMON_FN, LANE_COMMON_RARE_FN
+ *                     as LANE_BIG_FN and LANE_RARE_FN, but independent of the propagator and for any number of bodies;
+ *                     on the CPU one copy serves all kernels of a width (core/engine/kernel_common.c)
+ *
+ * Canonical arithmetic: + - * / fma are IEEE on both engines. lane_rsqrt consists of a seed, a cubic step and a step
+ * that corrects the residual. Its result is the correctly rounded 1/sqrt(x), whatever the seed, except for a fraction
+ * of about 2^-28 of all x (v4 seed). With a GPU's seed of 22 bits the fraction is 2^-51. CPU kernels that share a GPU's
+ * systems (LANE_BESIDE_GPU) reach the same by a step of higher order. Sums have a stated order: pair forces that of
+ * newton.kern.h, sums over all bodies that of lane_tree_sum.
  */
 #ifndef SHOAL_LANE_H
 #define SHOAL_LANE_H
@@ -93,13 +100,13 @@ LANE_FN bool lane_any(mask m)
 {
     return m;
 }
-/* Any lane of those that run side by side: keeps them together, and so may only choose between ways to the same
- * result. */
+/* Whether m holds in any lane that runs beside this one. It keeps these lanes together. It may only choose between ways
+ * to the same result, since the neighbours vary. */
 LANE_FN bool lane_any_beside(mask m)
 {
     return __any_sync(__activemask(), m);
 }
-/* How many of a warp's lanes, all of which say it and are together then. */
+/* In how many lanes of a warp m holds. All lanes of the warp call it together. */
 LANE_FN int lane_count_together(mask m)
 {
     return __popc(__ballot_sync(0xffffffffu, m));
@@ -118,8 +125,8 @@ LANE_FN real lane_rsqrt_seed(real x)
     asm("rsqrt.approx.ftz.f64 %0, %1;" : "=d"(y) : "d"(x));
     return y;
 }
-/* A number of few digits and between 1e-18 and 1e18 (its square is one, too), of which questions are asked that may
- * err to one side: with units that are idle else. */
+/* A number of few digits whose magnitude and square are between 1e-18 and 1e18, for tests that may err to one side. A
+ * GPU computes with it in its single-precision units, which are idle otherwise. */
 typedef float rough;
 LANE_FN rough lane_rough(real a)
 {
@@ -145,18 +152,18 @@ LANE_FN rough rough_min(rough a, rough b)
 {
     return fminf(a, b);
 }
-/* a/2 of a number that is neither 0 nor subnormal nor makes one: without the units that compute */
+/* a/2, by integer instructions. Neither a nor a/2 may be 0 or subnormal. */
 LANE_FN real lane_half(real a)
 {
     return __hiloint2double(__double2hiint(a) - 0x00100000, __double2loint(a));
 }
-/* a seed for the cube root, within 5 % */
+/* A seed for the cube root, within 5 %. */
 LANE_FN real lane_cbrt_seed(real x)
 {
     return __longlong_as_double(__double_as_longlong(x) / 3 + 0x2a9f7893782da1ceLL);
 }
 
-/* x^power within 6 %, x > 0: the upper word of a double, less that of 1, is about 2^20 times its logarithm */
+/* x^power within 6 %, x > 0. The upper word of a double, minus that of 1, is about 2^20 times the base-2 logarithm. */
 LANE_FN real lane_power_seed(real x, double power)
 {
     const real log = __longlong_as_double(__double_as_longlong(x) >> 32 | 0x4330000000000000LL) - (0x1p52 + 0x3ff00000);
@@ -186,7 +193,7 @@ LANE_FN void lane_store(double *base, lane_id id, int slot, int n_slots, mask wh
 #if defined(__x86_64__)
 #include <immintrin.h>
 #endif
-#pragma GCC diagnostic ignored "-Wpsabi" /* what is called across files was compiled for the same width */
+#pragma GCC diagnostic ignored "-Wpsabi" /* calls across files are between texts compiled for the same width */
 
 #define LANE_ASSERT    _Static_assert
 #define LANE_FN        static inline __attribute__((always_inline, unused))
@@ -201,18 +208,18 @@ LANE_FN void lane_store(double *base, lane_id id, int slot, int n_slots, mask wh
 #define LANE_UNROLL_FEW    /* loops that are long where there are many bodies */
 #define LANE_UNROLL_BODIES /* loops over bodies in monitors and forces */
 #define LANE_UNROLL_PAIRS  /* and over pairs */
-#define LANE_UNROLL_GPU    /* what lives in memory anyhow needs no unrolling */
+#define LANE_UNROLL_GPU    /* loops over a state, which the CPU has in memory anyhow */
 #define LANE_KEEP_ROLLED
 #define LANE_UNROLL_XYZ   _Pragma("GCC unroll 3") /* loops over the components of a vector */
 #define LANE_UNROLL_FULLY _Pragma("GCC unroll 8") /* loops over a few things of a kind */
 
-/* Groups of lanes that a core advances in turns: while the last operations of one group's step wait for each other,
- * those of the next already run. */
+/* Groups of lanes that a core advances in turns. The operations at the end of a group's step wait for each other;
+ * meanwhile those of the next group run. */
 #ifndef LANE_GROUPS
 #define LANE_GROUPS 2
 #endif
 
-/* A uniform fact that holds here, so that what it excludes is not compiled. */
+/* Tells the compiler a fact that holds here in all lanes, so that it leaves out the other branches. */
 #define LANE_KNOWN(fact) ((fact) ? (void)0 : __builtin_unreachable())
 
 /* Begins a table of coefficients: LANE_TABLE double name[] = {...}; */
@@ -223,7 +230,7 @@ typedef long long mask __attribute__((vector_size(8 * LANES))); /* a lane is 0 o
 typedef unsigned long long lane_bits __attribute__((vector_size(8 * LANES)));
 typedef struct lane_id {
     int system[LANES];
-    int in_row; /* they are neighbours, whose values are one vector */
+    int in_row; /* the systems are neighbours, so that one vector load has their values */
 } lane_id;
 
 #if LANES == 8 && defined(__AVX512F__)
@@ -405,7 +412,8 @@ LANE_FN void lane_store(double *base, lane_id id, int slot, int n_slots, mask wh
 
 #endif /* engine */
 
-/* The name of those kernels: v4_l8. Without it (a GPU, plugins, kernels beside a GPU) each has copies of its own. */
+/* KERNEL_COMMON names the kernels that share these functions: v4_l8. Without it (a GPU, plugins, kernels beside a GPU)
+ * each kernel has its own copies. */
 #ifdef KERNEL_COMMON
 #define LANE_JOINED(name, of) shoal_##name##_##of
 #define LANE_NAMED(name, of)  LANE_JOINED(name, of)
@@ -468,9 +476,9 @@ LANE_FN rough rough_min(rough a, rough b)
 }
 #endif
 
-/* Whether one of n vectors in x = [components * n] may be longer than limit, or is none of numbers; it may say so
- * from limit / 2 on, and on the CPU of all vectors together. Asked after every step: without the units that compute,
- * where there are others. */
+/* Whether one of n vectors in x = [components * n] may be longer than limit, or has a component that is no number. True
+ * may come from limit / 2 on, and on the CPU for all vectors together. It is asked after every step, so a GPU uses its
+ * integer units. */
 LANE_FN mask lane_beyond(int components, int n, const real *x, double limit)
 {
 #ifdef __CUDACC__
@@ -488,8 +496,8 @@ LANE_FN mask lane_beyond(int components, int n, const real *x, double limit)
 #endif
 }
 
-/* 1/sqrt(x) but for its last bits: the seed's error cubed; beside a GPU to the fifth power, which is to rounding, as
- * the GPU's is cubed. */
+/* 1/sqrt(x) but for the last bits: its error is the cube of the seed's. Beside a GPU it is the fifth power, which is
+ * rounding, as is the cube of the error of a GPU's seed. */
 LANE_FN real lane_rsqrt_near(real x)
 {
     real y = lane_rsqrt_seed(x);
@@ -514,7 +522,8 @@ LANE_FN real lane_rsqrt(real x)
     return lane_fma(lane_half(y), e, y);
 }
 
-/* Cube root of x > 0, about 1 ulp; for rare paths. Halley's iteration from a 5 % seed: 1e-4, 1e-12, done. */
+/* Cube root of x > 0, error about 1 ulp; for rare paths. Halley's iteration: from a seed within 5 % the errors are
+ * 1e-4, 1e-12, then rounding. */
 LANE_FN real lane_cbrt(real x)
 {
     real y = lane_cbrt_seed(x);
@@ -526,7 +535,7 @@ LANE_FN real lane_cbrt(real x)
     return y;
 }
 
-/* x^(-1/q) of x > 0 within 2 % for q <= 20: for the control of a step. Newton's iteration. */
+/* x^(-1/q), x > 0, within 2 % for q <= 20, by Newton's iteration; for the control of steps. */
 LANE_FN real lane_inverse_root(real x, int q)
 {
     real y = lane_power_seed(x, -1.0 / q);
@@ -539,9 +548,9 @@ LANE_FN real lane_inverse_root(real x, int q)
     return y;
 }
 
-/* Natural logarithm of x > 0 (not subnormal), error below 1.2 ulp; NaN where x is not finite. x = m 2^e with m = 1 +
- * f within [sqrt(1/2), sqrt(2)], s = f / (2 + f), log m = 2 atanh(s) = f - s (f - 2 (s^2/3 + s^4/5 + ...)); e ln 2
- * from a product without rounding and its rest. */
+/* Natural logarithm of x > 0 (not subnormal), error below 1.2 ulp; NaN where x is not finite. With x = m 2^e, m = 1 + f
+ * within [sqrt(1/2), sqrt(2)] and s = f / (2 + f): log m = 2 atanh(s) = f - s (f - 2 (s^2/3 + s^4/5 + ...)). e ln 2 is
+ * the sum of a product that is not rounded and a small one. */
 LANE_FN real lane_log(real x)
 {
     real m, e = lane_split(x, &m);
@@ -557,9 +566,9 @@ LANE_FN real lane_log(real x)
     return lane_fma(e, lane_set(0x1.62e42feep-1), lane_fma(e, lane_set(0x1.a39ef35793c76p-33), p)) + (x - x);
 }
 
-/* The angle of the point (x, y), -pi to pi, error below 2.5 ulp; 0 at the origin. With t the lesser of |x|, |y| over
- * the larger, and u = t or, beyond tan(pi/8), u = (t - 1) / (t + 1), where atan t = pi/4 + atan u: the series u -
- * u^3/3 + ... to u^43 (Abramowitz & Stegun 1964, 4.4.34 and 4.4.42). */
+/* The angle of the point (x, y), -pi to pi, error below 2.5 ulp; 0 at the origin. t is the smaller of |x|, |y| over the
+ * larger. Up to tan(pi/8) u = t; beyond, u = (t - 1) / (t + 1) and atan t = pi/4 + atan u. The series u - u^3/3 + ...
+ * goes to u^43 (Abramowitz & Stegun 1964, 4.4.34 and 4.4.42). */
 LANE_FN real lane_atan2(real y, real x)
 {
     const real zero = lane_set(0.0), ax = lane_abs(x), ay = lane_abs(y);
@@ -580,8 +589,8 @@ LANE_FN real lane_atan2(real y, real x)
     return lane_select(lane_negative(y), -angle, angle);
 }
 
-/* Sum of t[0..n-1] in a fixed tree (neighbours, then neighbours of neighbours, as if padded with zeros to a power of
- * two): the order that a warp's butterfly uses. Destroys t. */
+/* Sum of t[0..n-1] in a fixed tree: neighbours, then neighbours of neighbours, as if padded with zeros to a power of
+ * two. This is the order of a warp's butterfly. Destroys t. */
 LANE_FN real lane_tree_sum(int n, real *t)
 {
     LANE_UNROLL
@@ -594,9 +603,8 @@ LANE_FN real lane_tree_sum(int n, real *t)
     return t[0];
 }
 
-/* value += change; with compensation the rounding error is carried in *error (Kahan 1965; Neumaier's order is not
- * needed since
- * |change| < |value| but for passages through zero). */
+/* value += change. With compensation *error carries the rounding error (Kahan 1965). Neumaier's order is not needed,
+ * since |change| < |value| except in passages through zero. */
 LANE_FN void lane_add(int compensated, real *value, real *error, real change)
 {
     if (compensated) {
@@ -609,7 +617,7 @@ LANE_FN void lane_add(int compensated, real *value, real *error, real change)
     }
 }
 
-/* The same of factor x, which is rounded by itself for compensated sums alone. */
+/* value += factor x. Only compensated sums round the product by itself. */
 LANE_FN void lane_add_times(int compensated, real *value, real *error, real factor, real x)
 {
     if (compensated)

@@ -1,30 +1,34 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * team.h: work models. A team is the threads that advance one system together; propagators do not see which model it
- * is.
+ * team.h: work models of a GPU. A team is the threads that advance one system together. The text of a propagator is the
+ * same for all models.
  *
- *     system      a thread has the whole system: CPU lanes, and one of the models of a GPU
- *     body        a thread has a body, or two or four that follow each other; of ten a four and one of the last two
- *     component   a thread has a coordinate of a body
- *     pair        as component, but pair forces are computed a thread a pair
+ *     system      a thread has the whole system; CPU lanes have, too
+ *     body        a thread has one body, or two or four that follow each other; of ten bodies four and one of the last
+ *                 two
+ *     component   a thread has one coordinate of a body
+ *     pair        as component, but for the forces a thread has a pair
  *
- * What the text of a propagator sees are the bodies of its own thread: arrays are [XYZ * n], component * n + body,
- * where n bodies are all of them (system) or the thread's own ones, after body 0 if the propagator's state is relative
- * to that (PROPAGATOR_FIRST_BODY = 1: body 0 has no slots, but every thread knows its mass), and after these their
- * tangent vectors. XYZ is 3, or 1 where a thread has but one component. What it needs of other threads it gets by the
- * words below, and gets the same bits as the one thread of the model `system` would. All threads of a warp say them
- * together: what is around them may not branch on lane data, and a loop around them goes on while team_goes_on(live),
- * finished systems kept by lane_select. Numbers that belong to the system (lengths of steps, own slots) every thread
- * has.
+ * What a propagator sees. The text sees the bodies of its own thread. Arrays are [XYZ * n], component * n + body. XYZ
+ * is 3, or 1 if a thread has only one component. The n bodies are, in this order:
+ *     body 0, if the propagator's state is relative to it (PROPAGATOR_FIRST_BODY = 1: it has no slots, but every thread
+ *     knows its mass);
+ *     all other bodies (model `system`), or those of the thread;
+ *     the tangent vectors of all these.
+ * Every thread has the numbers that belong to the whole system: lengths of steps, own slots.
  *
- * A team of at most 32 threads lies within a warp, as many beside each other as fit; threads that are left over mirror
- * others and say nothing. A larger team is a block. Teams exchange through shared memory of their own (work.c:
- * shoal_team_doubles); a barrier is no wider than a warp where teams are not.
+ * What it gets from other threads. The functions below exchange numbers. They give the same bits as in the model
+ * `system`. All threads of a warp call them together, so no branch on lane data may surround them. A loop around them
+ * continues while team_goes_on(live), and lane_select keeps the values of finished systems.
+ *
+ * Where the threads are. A team of at most 32 threads lies within a warp, which holds as many teams as fit. Threads
+ * that are left over mirror others and store nothing. A larger team is a block. Each team exchanges data in shared
+ * memory of its own (work.c: shoal_team_doubles). If teams lie within warps, so do their barriers.
  */
 #ifndef SHOAL_TEAM_H
 #define SHOAL_TEAM_H
 
-/* TEAM from jit.c: a GPU's threads of a system. SYSTEM_ROOM(n): for what all of them have together. */
+/* jit.c defines TEAM, the threads of a system. SYSTEM_ROOM(n): bodies and tangent vectors of the whole system. */
 #ifdef TEAM
 #define XYZ            (SHOAL_MODEL == 1 ? 3 : 1)
 #define SYSTEM_ROOM(n) (TEAM_BODIES * (1 + SHOAL_VARIATIONAL))
@@ -90,7 +94,8 @@ LANE_FN real team_tree_sum(int n, real *t)
     return lane_tree_sum(n - 1, t + 1);
 }
 
-/* All three components of a vector x of body i, and those of them that are the thread's. */
+/* team_vector: all three components of the vector x of body i. team_component: component c of the thread, from
+ * these. */
 LANE_FN void team_vector(int n, int i, const real *x, real *whole)
 {
     LANE_UNROLL_XYZ
@@ -102,9 +107,9 @@ LANE_FN real team_component(const real *whole, int c)
     return whole[c];
 }
 
-/* For what runs over all bodies in their order: each thread shows what it has of its own body (of an array of
- * `components` numbers a body, as slot q; after a team_sync, and before another one), sees all bodies b <
- * team_bodies(n), and keeps what it finds for those that it has, its own bodies team_local(b). */
+/* For loops over all bodies in their order. Each thread shows the numbers of its own bodies: team_show, as slot q, an
+ * array of `components` numbers a body, with a team_sync before and after. Then it sees all bodies b < team_bodies(n):
+ * team_seen. It keeps the results of the bodies that it has: team_has(b), as its body team_local(b). */
 LANE_FN int team_bodies(int n)
 {
     return n;
@@ -133,7 +138,7 @@ LANE_FN real team_seen(int q, int n, int c, int b, const real *x)
 {
     return (void)q, x[c * n + b];
 }
-/* The same of component c, whichever the thread's own is. */
+/* The same of component c of all three, whichever component the thread has. */
 LANE_FN real team_seen_of(int q, int n, int c, int b, const real *x)
 {
     return (void)q, x[c * n + b];
@@ -141,14 +146,14 @@ LANE_FN real team_seen_of(int q, int n, int c, int b, const real *x)
 
 #else /* a GPU's teams */
 
-/* From jit.c, too: SHOAL_MODEL as TEAM_OF_*, TEAM_BODIES (of the system), TEAM_FIRST (its propagator's
- * PROPAGATOR_FIRST_BODY), TEAM_EACH (bodies of a thread; one in the models `component` and `pair`), TEAM_DOUBLES of
- * shared memory. */
+/* jit.c also defines SHOAL_MODEL (see TEAM_OF_*), TEAM_BODIES (bodies of the system), TEAM_FIRST (the propagator's
+ * PROPAGATOR_FIRST_BODY), TEAM_EACH (bodies of a thread; one in the models `component` and `pair`) and TEAM_DOUBLES
+ * (shared memory of a team). */
 #define TEAM_OF_BODIES  (SHOAL_MODEL == 1)
 #define TEAM_OF_PAIRS   (SHOAL_MODEL == 3)
 #define TEAM_PARTS      (TEAM_BODIES - TEAM_FIRST)       /* bodies with slots */
-#define TEAM_BLOCKS     (TEAM_PARTS / TEAM_EACH)         /* those of a thread together */
-#define TEAM_RUN        (TEAM_EACH == 5 ? 4 : TEAM_EACH) /* of these, that follow each other */
+#define TEAM_BLOCKS     (TEAM_PARTS / TEAM_EACH)         /* a block is the bodies of one thread */
+#define TEAM_RUN        (TEAM_EACH == 5 ? 4 : TEAM_EACH) /* bodies of a block that follow each other */
 #define TEAM_OWNERS     (TEAM_BLOCKS * (XYZ == 3 ? 1 : 3))
 #define TEAM_EXCHANGED  SHOAL_TEAM_EXCHANGED(SHOAL_MODEL, TEAM_BODIES, SYSTEM_ROOM(0))
 #define TEAM_PAIRS_FROM SHOAL_TEAM_VECTORS(SYSTEM_ROOM(0))
@@ -164,7 +169,7 @@ LANE_FN int team_lane(void)
 LANE_FN int team_seat(void)
 {
     return team_lane() / TEAM;
-} /* among those of the warp; TEAM_BESIDE: left over */
+} /* of the team in its warp; TEAM_BESIDE: the thread is left over */
 LANE_FN int team_is_spare(void)
 {
     return team_seat() >= TEAM_BESIDE;
@@ -188,12 +193,13 @@ LANE_FN int team_leads(void)
 LANE_FN int team_own(void)
 {
     return team_part() % TEAM_BLOCKS;
-} /* its block, TEAM_EACH bodies each */
+} /* the thread's block of bodies */
 LANE_FN int team_axis(void)
 {
     return XYZ == 3 ? 0 : team_part() / TEAM_BLOCKS;
-} /* its first component */
-/* Bodies with slots, from TEAM_FIRST on: body q of a block; and of body p its block and its place there. */
+} /* the thread's first component */
+/* Bodies with slots are counted from TEAM_FIRST on: p. team_of_run: p is in the run of its block. team_number_of: the p
+ * of body q of a block. team_block, team_within: the block of body p, and its place there. */
 LANE_FN int team_of_run(int p)
 {
     return TEAM_RUN == TEAM_EACH || p < TEAM_RUN * TEAM_BLOCKS;
@@ -211,7 +217,7 @@ LANE_FN int team_within(int p)
     return team_of_run(p) ? p % TEAM_RUN : TEAM_RUN;
 }
 
-/* The body of the system that local body i is, or whose tangent vector (beyond TEAM_BODIES). */
+/* The body of the system that body i of the thread is; for tangent vectors that number + TEAM_BODIES. */
 LANE_FN int team_body(int i)
 {
     const int local = TEAM_FIRST + TEAM_EACH, b = i % local;
@@ -232,20 +238,20 @@ LANE_FN double *team_share(void)
     const int seat = team_is_spare() ? 0 : team_seat();
     return team_memory + (TEAM_WARP ? (int)(threadIdx.x >> 5) * TEAM_BESIDE + seat : 0) * TEAM_DOUBLES;
 }
-/* [TEAM_BODIES], a tangent vector's are its body's */
+/* [TEAM_BODIES]; a tangent vector has the mass of its body */
 LANE_FN double *team_masses(void)
 {
     return team_share();
 }
-/* Exchanged. Of a warp's second half one double further on: partners that neighbours both read are every other
- * block's, and where all neighbours read the same a warp makes one access of it, if its halves meet in no bank.
- * (Where a half ends within a team, they never do.) */
+/* Numbers that are exchanged. Teams in the second half of a warp have them one double further on. Where all threads
+ * of a team read the same number, a warp then needs one access only, since its two halves use different banks. (If a
+ * half ends within a team, they always do.) */
 LANE_FN double *team_numbers(void)
 {
     const int skew = TEAM_WARP && TEAM % 2 == 0 && !team_is_spare() ? 2 * team_seat() / TEAM_BESIDE : 0;
     return team_share() + 2 * TEAM_BODIES + skew;
 }
-/* [6 * TEAM_BODIES] after the last step, for monitors: no step is made then */
+/* [6 * TEAM_BODIES] the view after the last step, for monitors; it shares memory with numbers that steps exchange */
 LANE_FN double *team_view(void)
 {
     return team_numbers();
@@ -253,7 +259,7 @@ LANE_FN double *team_view(void)
 LANE_FN double *team_before(void)
 {
     return team_numbers() + TEAM_EXCHANGED;
-} /* the same before it; it stays */
+} /* the view before the step, in memory of its own */
 
 LANE_FN void team_sync(void)
 {
@@ -263,7 +269,7 @@ LANE_FN void team_sync(void)
         __syncthreads();
 }
 
-/* A number of another thread of the team, by its place; warps only. */
+/* The number x of the thread at a place of the team; only for teams within a warp. */
 LANE_FN real team_of(real x, int place)
 {
     return __shfl_sync(0xffffffffu, x, team_seat() * TEAM + place);
@@ -277,7 +283,8 @@ LANE_FN mask team_any(mask m)
     return (__ballot_sync(0xffffffffu, m) & own) != 0;
 }
 
-/* Any team of those that run side by side, as lane_any_beside; and as lane_any, for a loop that they leave together. */
+/* Whether m holds in any team that runs beside this one: as lane_any_beside, and as lane_any for a loop that they leave
+ * together. */
 LANE_FN bool team_any_beside(mask m)
 {
     return TEAM_WARP ? __any_sync(0xffffffffu, m && !team_is_spare()) != 0 : __syncthreads_or(m) != 0;
@@ -287,14 +294,14 @@ LANE_FN bool team_goes_on(mask m)
     return team_any_beside(m);
 }
 
-/* What the leader knows, to all. */
+/* The leader's m, for all threads of the team. */
 LANE_FN mask team_told(mask m)
 {
     return team_any(m && team_leads());
 }
 
-/* A number of the thread's own body b of TEAM_EACH to shared memory: slot q, component c. And what came there from
- * body b of a block, or from body b of those with slots. */
+/* team_put: a number of the thread's body b (of TEAM_EACH) to shared memory, as slot q, component c. team_of_block: the
+ * number of body b of a block. team_get: that of body b, counted from TEAM_FIRST on. */
 LANE_FN void team_put(int q, int c, int b, real x)
 {
     if (team_owns())
@@ -343,8 +350,9 @@ LANE_FN real team_seen_of(int q, int n, int c, int b, const real *x)
     return (void)n, (void)x, team_get(q, c, b - TEAM_FIRST);
 }
 
-/* A vector of all bodies and tangent vectors for the leader, who alone sees whole systems, [3 * SYSTEM_ROOM]; and
- * back to who has them. Of q = 0, 1, 2, with a team_sync before and after. */
+/* Vectors q = 0, 1, 2 of all bodies and tangent vectors, [3 * SYSTEM_ROOM], for the leader, which alone sees the whole
+ * system. team_hand_in: each thread stores its bodies; team_hand_out: each reads them back; with a team_sync before and
+ * after. */
 LANE_FN double *team_whole(int q)
 {
     return team_numbers() + 3 * q * SYSTEM_ROOM(0);
@@ -369,7 +377,7 @@ LANE_FN void team_hand_out(int q, int n, real *x)
     }
 }
 
-/* A number of all threads combined in a tree, neighbours first and the lower one first; the same in every thread. */
+/* Combine a number of each thread in a tree, neighbours first, the lower one first. Every thread gets the result. */
 #define TEAM_TREE(name, own, count, COMBINE, of_shared)                           \
     LANE_FN real name(real x)                                                     \
     {                                                                             \
@@ -394,7 +402,7 @@ LANE_FN void team_hand_out(int q, int n, real *x)
 
 LANE_FN real team_tree_shared(const double *t, int count)
 {
-    real level[12]; /* the sum of the last whole block of 1, 2, 4, ... of them */
+    real level[12]; /* the sum of the last complete group of 1, 2, 4, ... numbers */
     LANE_KEEP_ROLLED
     for (int b = 0; b < count; b++) {
         real sum = t[b];
@@ -488,10 +496,10 @@ LANE_FN real team_square(int n, int i, const real *x)
     return lane_fma(whole[2], whole[2], lane_fma(whole[1], whole[1], whole[0] * whole[0]));
 }
 
-/* Where squares of vectors of the bodies begin to count. Roundings of pulls that nearly cancel are no smaller in
- * shorter steps, while their differences divided by powers of the step grow: a step chosen by these would fall to
- * nothing. Between a binary's stars and at Euler's and Lagrange's points that was seen below 2^-36 of the longest
- * (Gauss-Radau, Hermite of order 4) and 2^-24 (order 6). */
+/* The square below which a body's acceleration x does not count in the choice of a step. Where pulls nearly cancel,
+ * what is left is rounding, which shorter steps do not reduce. Its differences divided by powers of the step grow,
+ * so a step chosen by them would fall to nothing. This happens between the stars of a binary and at Euler's and
+ * Lagrange's points: below 2^-36 of the largest acceleration (Gauss-Radau, Hermite of order 4), or 2^-24 (order 6). */
 LANE_FN real team_least_square(int bodies, int n, const real *x)
 {
     real most = lane_set(0.0);

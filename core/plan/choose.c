@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * choose.c: from options to choices: the propagator, monitors and forces with their parameters; the engine, its kernels
- * and work model. Nothing else decides any of these.
+ * choose.c: from options to choices: the propagator, forces and monitors with their parameters; the engine, its kernels
+ * and work model. No other file decides any of these.
  */
 #include <math.h>
 #include <stdarg.h>
@@ -11,7 +11,7 @@
 #include "core/plan/plan.h"
 
 #define GPU_WORTHWHILE \
-    64 /* systems for each CPU thread from which a GPU is faster: 1 us a step against some 15 ns on a core */
+    64 /* systems for each CPU thread from which on a GPU is faster: a step takes it 1 us, a core some 15 ns a system */
 
 shoal_status shoal_refuse(shoal_context *context, shoal_fault *fault, shoal_status status, shoal_fault what,
                           const char *format, ...)
@@ -34,7 +34,7 @@ shoal_status shoal_refuse(shoal_context *context, shoal_fault *fault, shoal_stat
     else
         snprintf(subject, sizeof subject, "%.80s%s%.80s%s", what.plug ? what.plug : "", what.plug ? "." : "", what.name,
                  value);
-    fault->subject = NULL; /* it is the caller's */
+    fault->subject = NULL; /* the text belongs to the caller */
     return shoal_fail(context, status, "%s: expected %s%s%s%s", subject, fault->expected,
                       what.nearest ? " (did you mean '" : "", what.nearest ? what.nearest : "",
                       what.nearest ? "'?)" : "");
@@ -51,7 +51,7 @@ void shoal_findings_invalid(shoal_findings *findings, long n, long id, const cha
 
 /* ---- plugs ------------------------------------------------------------------------------------------------------- */
 
-/* A plug and what is set of its parameters. */
+/* A propagator, force or monitor with the settings of its parameters. */
 typedef struct plug_view {
     shoal_fault fault; /* of, index, plug */
     const shoal_parameter *parameters;
@@ -76,7 +76,7 @@ static int parameter_find(const plug_view *plug, const char *name)
     return -1;
 }
 
-/* The value of one setting: a word becomes the index of its choice, or the number that it says. */
+/* Read the value of one setting. A word becomes the index of its choice, or the number that it spells. */
 static shoal_status read_setting(shoal_plan *plan, const plug_view *plug, const shoal_setting *setting, double *values)
 {
     const int i = parameter_find(plug, setting->name);
@@ -98,7 +98,7 @@ static shoal_status read_setting(shoal_plan *plan, const plug_view *plug, const 
     return SHOAL_OK;
 }
 
-/* Whether a value is one of its parameter; the last body gets its index. */
+/* Check the value of a parameter. For a body, -1 becomes the index of the last body. */
 static shoal_status check_value(shoal_plan *plan, const plug_view *plug, const shoal_parameter *row, double *value)
 {
     const shoal_fault what = with_name(plug->fault, row->name, *value, isnan(*value) ? "" : NULL);
@@ -121,7 +121,7 @@ static shoal_status check_value(shoal_plan *plan, const plug_view *plug, const s
     return SHOAL_OK;
 }
 
-/* alias: the name of a propagator, which may set parameters that are not given. */
+/* Read all parameters. alias: a propagator's name as given; it may set parameters that have no setting. NULL: none. */
 static shoal_status read_settings(shoal_plan *plan, const plug_view *plug, const char *alias, double *values)
 {
     shoal_status status = SHOAL_OK;
@@ -205,7 +205,7 @@ static bool says(const shoal_monitor *type, const double *parameters, const char
     return false;
 }
 
-/* Whether it logs: it has log columns, and no parameter `log` that says no. */
+/* Whether a monitor logs: it has log columns, and no parameter `log` that is 0. */
 static bool logs(const shoal_monitor *type, const double *parameters)
 {
     bool asks = false;
@@ -214,13 +214,13 @@ static bool logs(const shoal_monitor *type, const double *parameters)
     return type->n_log > 0 && (!asks || says(type, parameters, "log"));
 }
 
-/* Whether it lets systems go on. */
+/* Whether a monitor lets systems continue after its event. */
 static bool goes_on(const shoal_monitor *type, const double *parameters)
 {
     return says(type, parameters, "action");
 }
 
-/* at[index] = which of the options' monitors is the list's number `index`, -1 = none. */
+/* at[index]: the place in options->monitors of the monitor number `index` of the list, -1 = it is not there. */
 static shoal_status find_monitors(shoal_plan *plan, const shoal_options *options, int at[SHOAL_MAX_MONITORS])
 {
     for (int index = 0; index < SHOAL_MAX_MONITORS; index++)
@@ -258,7 +258,7 @@ static shoal_status check_monitor(const shoal_plan *plan, int index, shoal_fault
     return SHOAL_OK;
 }
 
-/* Where marks and records of events lie in what the monitors carry. */
+/* Give marks and records their places behind what the monitors carry. */
 static shoal_status place_watches(shoal_plan *plan, bool marks, int n_logs)
 {
     const int n = plan->ensemble->n_bodies;
@@ -442,12 +442,11 @@ shoal_status shoal_plan_check_systems(const shoal_plan *plan, bool commit)
 
 /* ---- the engine -------------------------------------------------------------------------------------------------- */
 
-/* How many bodies have mass in some system, and whether body 0 has 1 in all, and keeps it. */
 int shoal_plan_find_massive(const shoal_plan *plan, bool *unit_star)
 {
     const int n = plan->ensemble->n_bodies;
     int n_massive = 1;
-    *unit_star = plan->args.marks < 0; /* nobody merges with it */
+    *unit_star = plan->args.marks < 0; /* without marks no body merges with it */
     for (long i = 0; i < plan->n_list; i++) {
         *unit_star = *unit_star && *shoal_ensemble_body(plan->ensemble, 0, SHOAL_M, plan->list[i]) == 1;
         for (int body = n - 1; body >= n_massive; body--)
@@ -463,9 +462,9 @@ static void choose_form(shoal_plan *plan, const shoal_options *options)
     const int n = plan->ensemble->n_bodies;
     bool unit_star;
     const int n_massive = shoal_plan_find_massive(plan, &unit_star);
-    /* rows keep fewer sums alive, which pays where they would not fit into a GPU's registers, and on a CPU leave out
-     * what attracts nobody; up to nine bodies its pairs are unrolled and cost less each, and are a small part of a
-     * map */
+    /* Rows keep fewer sums at a time: faster on a GPU if the sums of pairs do not fit into registers. On a CPU rows
+     * leave out bodies that attract nobody. Up to nine bodies a CPU's loop over pairs is unrolled, so that pairs cost
+     * less, and pairs are a small part of a map. */
     const bool on_gpu = plan->engine_type == &shoal_engine_cuda;
     const bool rows = on_gpu  ? n > 10
                       : n > 9 ? 2 * n_massive < n
@@ -477,7 +476,7 @@ static void choose_form(shoal_plan *plan, const shoal_options *options)
     plan->choice.unit_star = unit_star && on_gpu && plan->propagator->first_body > 0;
 }
 
-/* A GPU's work model, the user's or by rule, and the rest of what he leaves open. */
+/* Choose a GPU's work model and its tuning: what the user has set, the rest by rule. */
 static shoal_status choose_model(shoal_plan *plan, const shoal_options *options)
 {
     const char *model = options->work_model ? options->work_model : "auto";
@@ -511,7 +510,6 @@ static shoal_status choose_model(shoal_plan *plan, const shoal_options *options)
     return SHOAL_OK;
 }
 
-/* Choose and make the engine; `why` says why auto picked it. */
 shoal_status shoal_plan_choose_engine(shoal_plan *plan, const shoal_options *options, char *why, size_t why_size)
 {
     const char *name = options->engine ? options->engine : "auto";

@@ -1,24 +1,29 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * slice.c: one slice of a plan after the other: who moves, in which order, how far.
+ * slice.c: the slices of a plan: which systems move, in which order, how far.
  *
- *     aim, ask -> begin: states asked for are copied, the next slice starts -> the host's own work -> end: what came of
- *         it
+ *     set goals, request states -> begin: the states are copied, the slice starts -> the host's own work -> end
  *
- * Between begin and end an engine with a memory of its own is at work while the host does something else; the records
- * of systems that move are nobody's then. No result depends on anything that is chosen here.
+ * Between begin and end a GPU works while the host does something else. The host does not use the records of the moving
+ * systems then. No result depends on a choice that is made here.
  *
- * Order. Lanes that run side by side end together, or some idle. So the systems of a slice are sorted by the steps that
- * they are expected to make in it (of equal ones, in classes of an eighth of an octave, the index decides), the longest
- * first, so that the last ones to be started are short. Those that have ended, or have arrived where they are headed,
- * are left out.
+ * Order. Lanes that run side by side should end together, since a lane that ends early idles. So the systems of a slice
+ * are sorted by the number of steps that they are expected to make, the longest first, so that the last ones to start
+ * are short. Numbers of steps that share a bin (OCTAVE bins for a factor of two) count as equal, and the index decides.
+ * Systems that have ended or arrived are left out.
  *
- * Length. A slice of at most L steps a system (a fourth more where a GPU sets systems aside) makes G(L) = sum of
- * min(expected, L) of them, in a time of about T(L) = max(L, H(L) / W) steps, H being the same sum over whole groups of
- * lanes and W the lanes that keep the engine busy. L is where G / (o + T) is largest, o the time lost between two
- * slices: nobody waits long for the few that need many steps. Nobody foresees who dies: if in a slice of s seconds a
- * fraction u of the expected steps was not made, a slice of S seconds loses u S / s for that and o / S for being one,
- * and the sum is least for S = sqrt(o s / u).
+ * Length. In a slice a system makes at most L steps (a fourth more where a GPU sets systems aside).
+ *
+ *     G(L) = sum of min(expected, L)           steps that the slice makes
+ *     H(L) = the same over whole groups of lanes: each lane counts as the longest of its group
+ *     T(L) = max(L, H(L) / W)                  duration, in steps; W = lanes that keep the engine busy
+ *     o                                        time lost between two slices, in steps
+ *
+ * L is chosen where G / (o + T) is largest, so that the others do not wait long for a few systems with many steps.
+ *
+ * Systems also end early, which nobody can predict. If a slice of s seconds left a fraction u of the expected steps
+ * undone, a slice of S seconds loses about u S / s by this, and o / S by the time between slices. The sum is least for
+ * S = sqrt(o s / u).
  */
 #include <float.h>
 #include <math.h>
@@ -27,18 +32,18 @@
 
 #include "core/plan/plan.h"
 
-#define LONGEST_SECONDS 0.5  /* of a slice: often enough for progress and Ctrl-C, seldom enough to cost nothing */
-#define LARGEST_GAP     0.02 /* seconds between slices that are believed: more is no cost of slices */
+#define LONGEST_SECONDS 0.5  /* of a slice: short enough for progress and Ctrl-C, long enough to cost nothing */
+#define LARGEST_GAP     0.02 /* s; a longer time between slices has other causes */
 #define LEAST_STEPS     16
 #define MOST_STEPS      1e8
-#define WORTH_THREADS   8192 /* systems from which loops over them are shared among threads */
+#define WORTH_THREADS   8192 /* systems from which on threads share the loops over them */
 
-enum { OCTAVE_BITS = 5, OCTAVE = 1 << OCTAVE_BITS, CLASSES = 64 * OCTAVE }; /* of numbers of steps */
-enum { HISTORY = 64 }; /* attempts that an adaptive system's mean step is believed after */
+enum { OCTAVE_BITS = 5, OCTAVE = 1 << OCTAVE_BITS, CLASSES = 64 * OCTAVE }; /* bins of numbers of steps */
+enum { HISTORY = 64 }; /* attempts after which an adaptive system's mean step is used */
 
 /* ---- who moves, in which order, how far -------------------------------------------------------------------------- */
 
-/* Steps (attempts) that a system needs to where it is headed, from the length of its steps so far. */
+/* Steps (attempts) that a system needs to its goal, estimated from the length of its steps so far. */
 static double expected_steps(const shoal_plan *plan, long system)
 {
     const double left = *shoal_plan_field(plan, SHOAL_SYS_TARGET, system) - shoal_plan_progress(plan, system);
@@ -55,8 +60,8 @@ static double tried_steps(const shoal_plan *plan, long system)
     return *shoal_plan_field(plan, plan->propagator->adaptive ? SHOAL_SYS_ATTEMPT : SHOAL_SYS_STEP, system);
 }
 
-/* The bin of a number of steps >= 1, OCTAVE of them in one, and the least number beyond a bin: exponent and first
- * bits of a double. */
+/* class_of: the bin of a number of steps >= 1, from the exponent and first bits of a double. class_end: the least
+ * number beyond a bin. */
 static int class_of(double steps)
 {
     uint64_t bits;
@@ -70,10 +75,10 @@ static double class_end(int bin)
     return ldexp(OCTAVE + 1 + bin % OCTAVE, bin / OCTAVE - OCTAVE_BITS);
 }
 
-/* What the systems of a part have to do. */
+/* Steps of the systems of a part. */
 typedef struct expectation {
-    double steps, all; /* made; expected */
-    int least, most;   /* bins */
+    double steps, all; /* made so far; expected to the goals */
+    int least, most;   /* the lowest and the highest bin */
 } expectation;
 
 typedef struct find_loop {
@@ -103,7 +108,7 @@ static void find_part(void *user, long first, long last)
     loop->of[first / loop->part] = sum;
 }
 
-/* The systems of this slice, ascending, and how many of each bin there are; what is expected of them. */
+/* Find the systems of this slice, ascending. count: their number in each bin; sum: their expected steps in each bin. */
 static void find_moving(shoal_plan *plan, long count[CLASSES], double sum[CLASSES])
 {
     const long n = plan->n_list;
@@ -121,7 +126,7 @@ static void find_moving(shoal_plan *plan, long count[CLASSES], double sum[CLASSE
     memset(count, 0, CLASSES * sizeof *count);
     memset(sum, 0, CLASSES * sizeof *sum);
     plan->n_moving = 0;
-    if (least == most && least >= 0) { /* all alike */
+    if (least == most && least >= 0) { /* all are in one bin */
         memcpy(plan->moving, plan->list, (size_t)n * sizeof *plan->list);
         plan->n_moving = count[least] = n;
         sum[least] = all;
@@ -162,11 +167,12 @@ static double choose_length(const shoal_plan *plan, const long count[CLASSES], c
     return fmax(1, best);
 }
 
-/* Sort the moving systems by bin, the longest first; those that the slice cuts off are alike. */
+/* Sort the moving systems by bin, the longest first. All systems that need more steps than the slice has count as
+ * equal. */
 static void sort_moving(shoal_plan *plan, const long count[CLASSES], double length)
 {
     const int last = class_of(length);
-    long first[CLASSES], at = 0; /* the place of the next one of each bin */
+    long first[CLASSES], at = 0; /* the place of the next system of each bin */
     for (int bin = CLASSES - 1; bin >= last; bin--)
         at += count[bin];
     if (at == plan->n_moving || count[last] == plan->n_moving)
@@ -199,8 +205,8 @@ shoal_status shoal_plan_begin(shoal_plan *plan, bool move)
     return plan->engine_type->launch(plan->engine, SHOAL_INTEGRATE, plan->moving, plan->n_moving, plan->length);
 }
 
-/* The length of the next slice from what came of this one, which took `seconds`: steps made, expected but not made,
- * of the longest. */
+/* Choose the length of the next slice from this one, which took `seconds`. made: its steps; missed: steps that were
+ * expected and not made; longest: the most steps of a system. */
 static void adapt_length(shoal_plan *plan, double seconds, double made, double missed, double longest)
 {
     int group;
@@ -215,22 +221,22 @@ static void adapt_length(shoal_plan *plan, double seconds, double made, double m
                                    fmin(8 * plan->length, MOST_STEPS));
 }
 
-/* Whether a running system has survived; it is written down. */
+/* Whether a running system has survived; its record is then changed. */
 static bool survives(shoal_plan *plan, int system)
 {
     if (plan->goal[system] != plan->t_end || !shoal_plan_waits(plan, system))
         return false;
     *shoal_plan_field(plan, SHOAL_SYS_OUTCOME, system) = SHOAL_SURVIVED;
     *shoal_plan_field(plan, SHOAL_SYS_T_STOP, system) = shoal_plan_absolute_time(plan, system, plan->t_end);
-    shoal_plan_record_changed(plan); /* before it hands the records back */
+    shoal_plan_record_changed(plan); /* the engine needs the change before it returns the records again */
     return true;
 }
 
-/* What came of the systems of a part. */
+/* The results of a slice for the systems of a part. */
 typedef struct outcome {
     double made, missed, longest, steps, left;
-    double slowest_left; /* of a system's run, 0..1: the most */
-    int slowest;         /* whose it is */
+    double slowest_left; /* the largest part of a run, 0..1, that a system has still to make */
+    int slowest;         /* this system */
     long n_ended;
 } outcome;
 
@@ -254,7 +260,8 @@ static void sift_part(void *user, long first, long last)
                           !survives(plan, system);
         sum.steps += *shoal_plan_field(plan, SHOAL_SYS_STEP, system);
         sum.made += more;
-        if (!runs || plan->bin[system] < 0 || !plan->propagator->sets_aside) /* those set aside are late, no more */
+        if (!runs || plan->bin[system] < 0 ||
+            !plan->propagator->sets_aside) /* a system that is set aside is only late */
             sum.missed += fmax(0, fmin(plan->expected[system], plan->length) - more);
         sum.longest = fmax(sum.longest, more);
         plan->bin[system] = runs;
@@ -270,8 +277,8 @@ static void sift_part(void *user, long first, long last)
     loop->of[first / loop->part] = sum;
 }
 
-/* Systems that are done leave the list; what is left of the others is counted. seconds: that the slice took, 0 =
- * there was none. */
+/* Systems that have ended leave the list, and the work left of the others is counted. seconds: duration of the slice,
+ * 0 = there was none. */
 static void sift(shoal_plan *plan, double seconds)
 {
     const long n = plan->n_list;
@@ -335,7 +342,7 @@ shoal_status shoal_plan_end(shoal_plan *plan, long *n_moved)
     return shoal_tune_again(plan);
 }
 
-/* All systems of a part are headed for a time. */
+/* Send all systems of a part to a time. */
 typedef struct goal_loop {
     shoal_plan *plan;
     double t;

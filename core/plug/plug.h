@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * plug.h: what a propagator, a force or a monitor says of itself. Each is one const descriptor, in NAME.c of
- * integrators/, gravitation/ or monitors/, or in a plugin: a C file of the user's, named in a config, that holds the
- * descriptor and the kernel text:
+ * plug.h: descriptors of propagators, forces and monitors (together: plugs). A descriptor is one const struct, in
+ * NAME.c of integrators/, gravitation/ or monitors/, or in a plugin. A plugin is a C file of the user, named in a
+ * config. It holds the descriptor and the kernel text:
  *
  *     #include "core/plug/plug.h"
  *     enum { NAME_FIRST, NAME_SECOND, NAME_PARAMETERS };  names of parameters and slots, which both parts read
  *     #ifndef SHOAL_KERNEL
- *     const shoal_force shoal_force_NAME = {...};         what the host knows
+ *     const shoal_force shoal_force_NAME = {...};         the descriptor
  *     #else
- *     LANE_FN void NAME_add(...) {...}                    kernel text, in the words of lane.h
+ *     LANE_FN void NAME_add(...) {...}                    kernel text, with the operations of lane.h
  *     #endif
  *
- * A built-in NAME.kern.h has these names, and between #ifdef SHOAL_KERNEL and #endif the kernel text; NAME.c includes
- * it.
+ * Of a built-in plug, NAME.kern.h has the names, and the kernel text between #ifdef SHOAL_KERNEL and #endif. NAME.c
+ * includes it and has the descriptor.
  */
 #ifndef SHOAL_PLUG_H
 #define SHOAL_PLUG_H
@@ -26,7 +26,7 @@
 
 #define SHOAL_COUNT(array) ((int)(sizeof(array) / sizeof((array)[0])))
 
-/* Components of a vector, as in kernel text; and the names of a vector's slots in a propagator's table of them. */
+/* Components of a vector, as in kernel text. SHOAL_VECTOR: the names of a vector's slots in a propagator's table. */
 #define XYZ 3
 /* clang-format off */
 #define SHOAL_VECTOR(slot, name) [slot] = name "x", [(slot) + 1] = name "y", [(slot) + 2] = name "z"
@@ -40,7 +40,7 @@ typedef enum shoal_parameter_type {
     SHOAL_BODY    /* a body's name or index; the value is its index, -1 = the last body */
 } shoal_parameter_type;
 
-/* One parameter of a plug: drives the config reader, the help, the metadata and the checkpoint. */
+/* One parameter of a plug. The config reader, the help and the results read this table. */
 typedef struct shoal_parameter {
     const char *name;
     shoal_parameter_type type;
@@ -50,19 +50,19 @@ typedef struct shoal_parameter {
     const char *doc;             /* one line */
 } shoal_parameter;
 
-/* What a monitor has slots for beside its own: every body but the central one, or every pair of bodies (kernel.h). */
+/* The parts for which a monitor has further slots: none, every body but the central one, or every pair (kernel.h). */
 typedef enum shoal_monitor_parts { SHOAL_NO_PARTS, SHOAL_BODIES, SHOAL_PAIRS } shoal_monitor_parts;
 
-/* Whose slots a column is made from: the monitor's own; each part's, a column for every part, NAME_BODY or
- * NAME_BODY_BODY; or those of the part whose first slot is the least. */
+/* The slots from which a column is made: the monitor's own; those of each part, which gives a column for every part,
+ * NAME_BODY or NAME_BODY_BODY; or those of the part with the least first slot. */
 typedef enum shoal_monitor_of { SHOAL_OF_SYSTEM, SHOAL_OF_EACH, SHOAL_OF_LEAST } shoal_monitor_of;
 
-/* A column that a monitor computes for each system, from watch slots after the run. */
+/* A column of the results that a monitor gives for each system, from its slots at the end of the run. */
 typedef struct shoal_monitor_column {
     const char *name;
     const char *dimension;
     const char *doc;
-    /* From the monitor's slots of one system, or of a part of it, to the column's value in inner units; NaN = empty. */
+    /* The column's value in inner units, from the monitor's slots of a system or of one of its parts; NaN = empty. */
     double (*finish)(const double *slots, const double *parameters);
     shoal_monitor_of of;
 } shoal_monitor_column;
@@ -74,10 +74,10 @@ typedef struct shoal_log_column {
     const char *doc;
 } shoal_log_column;
 
-#define SHOAL_DIMENSION_BODY "body" /* of a log column: the number is a body's index */
+#define SHOAL_DIMENSION_BODY "body" /* dimension of a log column that holds a body's index */
 
-/* The parameter `compensated` of every propagator, in its table. Off by default where it was measured on one core to
- * cost more than some 3 % (4 % hermite6, 12 % hermite4, 20 % mvs, 60 % leapfrog, see docs/performance.md). */
+/* The row `compensated` in the parameter table of every propagator. It is off by default where it costs more than some
+ * 3 % on one core (docs/performance.md). */
 /* clang-format off */
 #define SHOAL_COMPENSATED(by_default) \
     {"compensated", SHOAL_BOOLEAN, "", by_default, 0, 1, NULL, \
@@ -86,12 +86,13 @@ typedef struct shoal_log_column {
 #define SHOAL_COMPENSATED_PARAMETER  SHOAL_COMPENSATED(0)
 #define SHOAL_COMPENSATED_BY_DEFAULT SHOAL_COMPENSATED(1)
 
-/* NULL if a propagator or a force with these parameters applies to a system, else a sentence that says why not. */
+/* Returns NULL if a propagator or a force with these parameters applies to a system, else a sentence that says why not.
+ */
 typedef const char *shoal_refusal(const double *parameters, const shoal_ensemble *ensemble, long system);
 
 typedef struct shoal_propagator {
     const char *name;
-    /* "wh,wisdom_holman"; "rk4 (method=rk4)" sets a parameter, "(a=1;b=2)" two, unless they are given, too */
+    /* "wh,wisdom_holman"; "rk4 (method=rk4)" sets a parameter that the config does not give, "(a=1;b=2)" two */
     const char *aliases;
     const char *doc; /* one line */
     const char *reference;
@@ -99,41 +100,41 @@ typedef struct shoal_propagator {
     const char *const *slots; /* names of the native state of one body */
     int n_slots;
     int n_own;                /* native slots of the system itself */
-    bool sets_aside;          /* on a GPU, systems whose steps need substeps are set aside: PROPAGATOR_SETS_ASIDE */
-    int first_body;           /* bodies before it have no slots: its kernel text's PROPAGATOR_FIRST_BODY */
+    bool sets_aside;          /* on a GPU it sets systems aside whose steps need substeps: PROPAGATOR_SETS_ASIDE */
+    int first_body;           /* bodies before it have no slots: PROPAGATOR_FIRST_BODY of the kernel text */
     bool several_bodies;      /* a GPU's thread may have two, four or five of them (team.h: TEAM_EACH) */
-    bool adaptive;            /* it chooses its steps (see integrate.kern.h) */
-    bool tangent;             /* it moves tangent vectors, too (see tangent.kern.h) */
-    bool newton_only;         /* it knows no extra forces */
-    bool resolves_pericentre; /* though its steps are fixed */
+    bool adaptive;            /* it chooses its steps (integrate.kern.h) */
+    bool tangent;             /* it also moves tangent vectors (tangent.kern.h) */
+    bool newton_only;         /* it works without forces beside Newton's only */
+    bool resolves_pericentre; /* it resolves pericentres although its steps are fixed */
     const shoal_parameter *parameters;
     int n_parameters;
-    shoal_refusal *refuses; /* the systems that it is not for; NULL: none */
+    shoal_refusal *refuses; /* systems to which it does not apply; NULL: it applies to all */
 } shoal_propagator;
 
 typedef struct shoal_monitor {
     const char *name;
     const char *doc;
     const char *reference;
-    int n_slots;           /* slots a system that it carries */
+    int n_slots;           /* doubles that it carries for a system */
     const double *initial; /* [n_slots] their first values */
     shoal_monitor_parts parts;
-    int n_part_slots; /* of each part */
+    int n_part_slots; /* doubles that it carries for each part */
     const double *part_initial;
-    bool tangent;                /* it watches a tangent vector: every system has to carry one */
-    const shoal_log_column *log; /* what it logs, unless it has a parameter `log`, which is 0 */
+    bool tangent;                /* it needs a tangent vector in every system */
+    const shoal_log_column *log; /* [n_log] columns of its log; a parameter `log` = 0 turns the log off */
     int n_log;
-    bool newton_only; /* it knows no extra forces */
-    bool ends_only;   /* it looks at the ends of steps alone; view->before, which costs time, need not be there */
+    bool newton_only; /* it works without forces beside Newton's only */
+    bool ends_only;   /* it looks at the ends of steps only and does not need view->before, which costs time */
     const shoal_parameter *parameters;
     int n_parameters;
     const shoal_monitor_column *columns;
     int n_columns;
-    /* NULL if it can see something in these systems (NULL = whatever they are) with these parameters, else a
+    /* Returns NULL if the monitor can see something with these parameters in these systems (NULL = any systems), else a
      * sentence that says why not. The function may be NULL. */
     const char *(*refuses)(const double *parameters, const shoal_ensemble *ensemble);
-    /* Sets its own slots for the bodies that a system begins with, or goes on with after a merger or removal. May be
-     * NULL. */
+    /* Sets its own slots for the bodies with which a system begins, or continues after a merger or removal. The
+     * function may be NULL. */
     void (*begin)(const shoal_ensemble *ensemble, long system, double *slots);
 } shoal_monitor;
 
@@ -145,9 +146,9 @@ typedef struct shoal_force {
     const shoal_parameter *parameters;
     int n_parameters;
     bool depends_on_velocity;
-    shoal_refusal *refuses; /* parameters that contradict each other, systems that it cannot act on; NULL: none */
-    /* What it adds to the energy, bodies = [n] in inner units; NaN, or no function: it conserves none, and energy
-     * errors are empty. */
+    shoal_refusal *refuses; /* parameters that contradict each other, systems on which it cannot act; NULL: none */
+    /* The energy that belongs to the force, bodies = [n] in inner units. NaN, or no function: the force conserves no
+     * energy, and energy errors are empty. */
     double (*energy)(const double *parameters, int n, const shoal_body *bodies);
 } shoal_force;
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * result.h: what a run leaves, in memory, in a journal and in an HDF5 file.
+ * result.h: the results of a run, in memory, in a journal and in an HDF5 file.
  *
- * A field is an array with one row a system, a snapshot or an event; an attribute is a single value of the whole run.
- * To add one: a member of struct shoal_result and a line in the table in result.c.
+ * A field is an array with a row for each system, snapshot or event. An attribute is a single value of the whole run.
+ * To add one, add a member to struct shoal_result and a line to the table in result.c.
  */
 #ifndef SHOAL_RESULT_H
 #define SHOAL_RESULT_H
@@ -12,7 +12,7 @@
 
 #include "core/base/base.h"
 
-/* ---- result.c: what a run leaves, in memory and in the user's units ---------------------------------------------- */
+/* ---- result.c: the results in memory, in the user's units -------------------------------------------------------- */
 
 typedef struct shoal_column {
     char name[SHOAL_COLUMN_SIZE];
@@ -21,7 +21,7 @@ typedef struct shoal_column {
     double *value; /* [n_systems], NaN = empty */
 } shoal_column;
 
-/* What a monitor logged: a table. The first columns are the system (its row) and the time. */
+/* The table of what a monitor logged. Its first columns are the system (its row in /systems) and the time. */
 typedef struct shoal_log {
     char path[SHOAL_COLUMN_SIZE]; /* in the HDF5 file: "/log/NAME" */
     int n_columns;
@@ -52,7 +52,7 @@ struct shoal_result {
     long n_systems;
     int n_bodies;
     char (*body_name)[SHOAL_NAME_SIZE]; /* [n_bodies] */
-    /* a grid sweep: system = sum over axes, the last axis fastest; n_axes = 0: no grid */
+    /* the grid of a sweep: systems are in the order of the grid, the last axis fastest; n_axes = 0: no grid */
     int n_axes;
     shoal_axis axes[SHOAL_MAX_AXES];
     /* per system */
@@ -69,13 +69,13 @@ struct shoal_result {
     int n_columns;
     shoal_column *columns; /* swept parameters first, then what monitors computed */
     int n_swept;
-    /* snapshots: the first of all systems, by system, then the second ones; while a run goes on in the order of
-     * commit */
+    /* snapshots: the first ones of all systems, by system, then the second ones; during a run in the order of their
+     * commits */
     long n_snapshots;         /* rows */
     int64_t *snapshot_system; /* [n_snapshots] index of the system */
     double *snapshot_time;    /* [n_snapshots] */
     double *snapshot;         /* [n_snapshots][n_bodies][7] */
-    /* events, by system and time; while a run goes on in the order of commit */
+    /* events, by system and time; during a run in the order of their commits */
     long n_events;         /* rows */
     int64_t *event_system; /* [n_events] index of the system */
     double *event_time;
@@ -84,9 +84,9 @@ struct shoal_result {
     int *event_ended; /* 1: the system ended with it */
     double *event_m_a, *event_m_b, *event_distance, *event_speed, *event_dE;
     int n_logs;
-    shoal_log *logs; /* rows as those of events */
-    bool complete;   /* false: read from the journal of a run that did not end */
-    /* of a program that opened it (shoal_result_open) */
+    shoal_log *logs; /* their rows are ordered as events */
+    bool complete;   /* false: read from the journal of a run that has not ended */
+    /* only if a program opened it (shoal_result_open) */
     shoal_context *context;
     char velocity_name[40];
 };
@@ -97,27 +97,27 @@ struct shoal_result {
 shoal_status shoal_result_create(shoal_context *context, long n_systems, int n_bodies, int n_columns,
                                  shoal_result **result);
 void shoal_result_destroy(shoal_result **result);
-/* The name of what differs in a bit between a row of one result and a row of another (its initial state, its end, a
- * column), NULL if they are the same system. */
+/* Compare the bits of two systems: initial state, end, columns. Returns the name of what differs, NULL if nothing does.
+ */
 const char *shoal_result_difference(const shoal_result *a, long row_a, const shoal_result *b, long row_b);
-/* The bodies of one state of a system that are still there, in inner units: fills bodies and, unless it is NULL,
- * which (their indices); returns how many there are. */
+/* The bodies of a state that are still there, in inner units: fills bodies, and which (their indices) unless it is
+ * NULL. Returns their number. */
 int shoal_result_bodies(const shoal_result *result, long system, const double *state, shoal_body *bodies, int *which);
 /* Index of a column, -1 if there is none. */
 int shoal_result_column(const shoal_result *result, const char *name);
 /* Append an event, its numbers in the user's units. */
 shoal_status shoal_result_append_event(shoal_context *context, shoal_result *result, const shoal_event *event);
-/* Put the events in order: by system, those of a system as they came. */
+/* Sort the events by system; those of a system keep their order. */
 shoal_status shoal_result_sort_events(shoal_context *context, shoal_result *result);
-/* The number to[i] of each row in the order by system, rows of one system as they came. */
+/* to[i]: the place of row i when rows are sorted by system and rows of a system keep their order. */
 shoal_status shoal_result_order(shoal_context *context, long n_systems, long n, const int64_t *system, size_t *to);
-/* Put the snapshots in order: the first ones of all systems, by system, then the second ones. */
+/* Sort the snapshots: the first ones of all systems, by system, then the second ones. */
 shoal_status shoal_result_sort_snapshots(shoal_context *context, shoal_result *result);
 /* Append n snapshot rows (grows the arrays). */
 shoal_status shoal_result_append(shoal_context *context, shoal_result *result, long n, const int64_t *system,
                                  const double *time, const double *state);
 
-/* ---- what is in a result, as two tables that the file, the journal and the CSV printers share -------------------- */
+/* ---- two tables of what is in a result: the file, the journal and the CSV printers share them -------------------- */
 
 typedef enum shoal_field_type {
     SHOAL_FIELD_INT64,
@@ -130,8 +130,8 @@ typedef enum shoal_field_type {
 } shoal_field_type;
 
 enum {
-    SHOAL_FIELD_BEFORE = 1,   /* a row a system; known before the first step: in the journal's header */
-    SHOAL_FIELD_AFTER = 2,    /* a row a system; known when the system has ended: in the journal's system rows */
+    SHOAL_FIELD_BEFORE = 1,   /* a row a system, known before the first step; it is in the journal's header */
+    SHOAL_FIELD_AFTER = 2,    /* a row a system, known when the system has ended; it is in the journal's rows */
     SHOAL_FIELD_SNAPSHOT = 4, /* a row a snapshot */
     SHOAL_FIELD_EVENT = 8     /* a row an event */
 };
@@ -160,13 +160,13 @@ typedef struct shoal_attribute {
 } shoal_attribute;
 
 extern const shoal_field shoal_result_fields[];
-/* Whether each result has a field /systems/NAME, so that no column may be called so. */
+/* Whether every result has a field /systems/NAME. No column may have this name. */
 bool shoal_result_has(const char *name);
 extern const int shoal_result_n_fields;
 extern const shoal_attribute shoal_result_attributes[];
 extern const int shoal_result_n_attributes;
 
-/* Bytes of one item (int, int64_t, double), and items of one row. */
+/* Bytes of an item (int, int64_t, double); items of a row. */
 size_t shoal_field_item_size(const shoal_field *field);
 size_t shoal_field_row_items(const shoal_field *field, const shoal_result *result);
 
@@ -178,13 +178,13 @@ static inline void *shoal_field_data(const shoal_result *result, const shoal_fie
     return data;
 }
 
-/* How many rows there are of snapshots or events. */
+/* The number of rows of snapshots or events. */
 static inline long *shoal_result_rows(shoal_result *result, int when)
 {
     return when & SHOAL_FIELD_EVENT ? &result->n_events : &result->n_snapshots;
 }
 
-/* Rows of a field. */
+/* The number of rows of a field. */
 static inline long shoal_field_rows(const shoal_field *field, const shoal_result *result)
 {
     return field->when & SHOAL_FIELD_EVENT      ? result->n_events
@@ -192,12 +192,12 @@ static inline long shoal_field_rows(const shoal_field *field, const shoal_result
                                                 : result->n_systems;
 }
 
-/* Rows that growing arrays have room for when n are in use: the capacity is implied, so that it need not be kept. */
+/* The capacity of a growing array with n rows in use. It follows from n, so it is not stored. */
 size_t shoal_result_capacity(size_t n);
-/* Make room for n rows of snapshots or events in all, the new ones not yet counted; on failure nothing is lost. */
+/* Make room for n rows of snapshots or events in all; the number in use does not change. On failure nothing is lost. */
 shoal_status shoal_result_reserve(shoal_context *context, shoal_result *result, int when, long n);
 
-/* Refuse (E_INPUT) what no run can have left: indices and outcomes out of range. path: the file it was read from. */
+/* Refuse (E_INPUT) indices and outcomes that no run can have written. path: the file, for the message. */
 shoal_status shoal_result_check(shoal_context *context, const shoal_result *result, const char *path);
 
 /* ---- logs.c: what monitors logged -------------------------------------------------------------------------------- */
@@ -208,7 +208,7 @@ static inline const char *shoal_log_name(const shoal_log *log)
 {
     return log->path + sizeof SHOAL_LOG_FOLDER - 1;
 }
-/* A log of that name without rows, its first two columns described. The result's units are known. */
+/* Add a log without rows; its first two columns get their descriptions. The result's units must be set. */
 shoal_status shoal_result_add_log(shoal_context *context, shoal_result *result, const char *name, int n_columns,
                                   shoal_log **log);
 /* The log of that name; NULL: there is none. */
@@ -217,25 +217,25 @@ shoal_log *shoal_result_log(const shoal_result *result, const char *name);
 const double *shoal_log_values(const shoal_log *log, const char *column);
 /* Make room for n rows in all; on failure nothing is lost. */
 shoal_status shoal_log_reserve(shoal_context *context, shoal_log *log, long n);
-/* Put the rows in order: by system, those of a system as they came. */
+/* Sort the rows of all logs by system; those of a system keep their order. */
 shoal_status shoal_result_sort_logs(shoal_context *context, shoal_result *result);
-/* Refuse (E_INPUT) rows and bodies that are none. */
+/* Refuse (E_INPUT) a log with indices of systems or bodies that do not exist. */
 shoal_status shoal_log_check(shoal_context *context, const shoal_result *result, const shoal_log *log,
                              const char *path);
-/* Before there were logs, transits were events with an outcome of their own: make them the log "transits". */
+/* In formats before 3 transits are events with an outcome of their own: turn them into the log "transits". */
 shoal_status shoal_result_take_old_transits(shoal_context *context, shoal_result *result);
 void shoal_result_free_logs(shoal_result *result);
 
 /* ---- select.c: some systems of a result -------------------------------------------------------------------------- */
 
-/* The systems that a query is of: their ids are first..last, both included (last = LONG_MAX: to the end), and what
- * `where` says is true of their row of the systems table: "COLUMN OP VALUE && ...", OP one of < <= > >= == !=, VALUE
- * a number, an outcome or a body; NULL = all. */
+/* The systems of a query: those with ids first..last, both included (last = LONG_MAX: to the end), for whose row of the
+ * systems table `where` is true: "COLUMN OP VALUE && ...", with OP one of < <= > >= == != and VALUE a number, an
+ * outcome or a body. where = NULL: all. */
 typedef struct shoal_selection {
     long first, last;
     const char *where;
 } shoal_selection;
-/* Which systems those are: chosen [n_systems]. Refused for what `where` does not mean. */
+/* Find these systems: chosen [n_systems]. A `where` that cannot be read is refused. */
 shoal_status shoal_select_systems(shoal_context *context, const shoal_result *result, const shoal_selection *of,
                                   bool *chosen);
 
@@ -246,27 +246,27 @@ typedef enum shoal_query_state {
     SHOAL_QUERY_TIMES /* all snapshots from..to */
 } shoal_query_state;
 
-/* The row of the snapshot nearest to the time, -1 for a system that has none near enough or is not chosen
- * [n_systems] (NULL: all are); refused if none has. row: [n_systems] */
+/* row [n_systems]: the row of each system's snapshot nearest to the time; -1 if none is near enough or the system is
+ * not chosen. chosen: [n_systems], NULL = all. Refused if no system has such a snapshot. */
 shoal_status shoal_select_snapshots(shoal_context *context, const shoal_result *result, const bool *chosen, double time,
                                     long *row);
-/* The code of an outcome's name, which the option gives. */
+/* The code of an outcome. option: the option that has this word, for the message. */
 shoal_status shoal_select_outcome(shoal_context *context, const char *option, const char *word, int *outcome);
 
 /* ---- journal.c: append-only, checksummed, beside the result while a run goes on ---------------------------------- */
 
 typedef struct shoal_journal shoal_journal;
 
-/* Begin a journal at path (refused if it exists): writes the header records of the result (everything that is known
- * before the first step: config, plan, units, names, axes, swept columns, logs, initial states). */
+/* Begin a journal at path; refused if it exists. Writes the header: all that is known of the result before the first
+ * step (config, plan, units, names, axes, swept columns, logs, initial states). */
 shoal_status shoal_journal_create(shoal_context *context, const char *path, const shoal_result *result,
                                   shoal_journal **journal);
-/* Open an existing journal to go on from its last checkpoint (or from its header if it has none): what follows is
- * cut off, for a restart makes it again. Read it first, with state != NULL. Refused while another process has it
- * open for writing. */
+/* Open an existing journal to continue from its last checkpoint, or from its header if it has none. What follows is cut
+ * off, since the restart makes it again. Read the journal first, with state != NULL. Refused while another process has
+ * it open for writing. */
 shoal_status shoal_journal_open(shoal_context *context, const char *path, shoal_journal **journal);
 void shoal_journal_close(shoal_journal **journal);
-/* Append the rows of systems that have ended (index list into the result). */
+/* Append the rows of systems that have ended; list: their indices in the result. */
 shoal_status shoal_journal_systems(shoal_journal *journal, const shoal_result *result, const int *list, long n_list);
 /* Append the snapshot rows first..n_snapshots-1 of the result. */
 shoal_status shoal_journal_snapshots(shoal_journal *journal, const shoal_result *result, long first);
@@ -274,33 +274,35 @@ shoal_status shoal_journal_snapshots(shoal_journal *journal, const shoal_result 
 shoal_status shoal_journal_events(shoal_journal *journal, const shoal_result *result, long first);
 /* The same for rows of result->logs[l]. */
 shoal_status shoal_journal_logged(shoal_journal *journal, const shoal_result *result, int l, long first);
-/* Append a checkpoint: an opaque state from which the run can go on. */
+/* Append a checkpoint: an opaque state from which the run can continue. */
 shoal_status shoal_journal_checkpoint(shoal_journal *journal, const void *state, size_t size);
-/* Flush to the disk: what was appended so far survives a kill; in the background: as soon as may be. */
+/* Flush to the disk, so that all that was appended survives a kill. In the background mode this happens as soon as
+ * possible. */
 shoal_status shoal_journal_commit(shoal_journal *journal);
-/* From now on a thread writes what is appended; its errors are those of the next call, and of `finish`, which waits
- * for it. */
+/* background: from now on a thread writes what is appended. The next call reports its errors. finish: wait for the
+ * thread, and report its errors. */
 shoal_status shoal_journal_background(shoal_journal *journal);
 shoal_status shoal_journal_finish(shoal_journal *journal);
-/* Read all committed records. *state: the last checkpoint (malloc'd, NULL if none); results appended after the last
- * checkpoint are dropped when state is asked for (state != NULL), kept when not, so that a restart from the
- * checkpoint repeats nothing. */
+/* Read all committed records.
+ *   state  out  the last checkpoint (malloc'd; NULL if there is none). If it is asked for, results after that
+ *   checkpoint
+ *               are dropped, since the restart makes them again. NULL: all results are kept. */
 shoal_status shoal_journal_read(shoal_context *context, const char *path, shoal_result **result, void **state,
                                 size_t *size);
 
 /* ---- store.c: the HDF5 result file ------------------------------------------------------------------------------- */
 
-/* Write to a temporary name beside path and rename: the file is complete or not there. */
+/* Write to a temporary name beside path, then rename it, so that the file is complete or absent. */
 shoal_status shoal_store_write(shoal_context *context, const char *path, const shoal_result *result);
-/* Read a result file. If there is none but its journal (path + ".journal") is, read that. */
+/* Read a result file; if it is absent, its journal (path + ".journal"). */
 shoal_status shoal_store_read(shoal_context *context, const char *path, shoal_result **result);
-/* True unless a file is there that is no HDF5 file. */
+/* False if path is a file other than HDF5. */
 bool shoal_store_is(const char *path);
-/* Refuse to replace a file that is neither empty nor HDF5: somebody's study or table, named by mistake. */
+/* Refuse to replace a file that is neither empty nor HDF5: it may be a study or a table, named by mistake. */
 shoal_status shoal_store_spare(shoal_context *context, const char *path);
 /* Name of the journal beside a result file; writes at most size bytes. */
 void shoal_store_journal_path(const char *path, char *journal, size_t size);
-/* HDF5 says nothing from now on, not even at exit, where it complains of a damaged file that it could not close. */
+/* From now on HDF5 prints no errors, not even at exit about a damaged file that it could not close. */
 void shoal_h5_quiet(void);
 
 #endif

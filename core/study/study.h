@@ -1,8 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * study.h: a checked config with its systems, and its run. study.c reads it; options.c: what a plan is to know of it;
- * systems.c makes the systems (body.c: from keys to an orbit; sample.c: random numbers); run.c runs it; big_study.c and
- * big_run.c: one big system.
+ * study.h: a study: a checked config with its systems, and its run.
+ *
+ *     study.c                   reads the config
+ *     options.c                 fills the options of the plan
+ *     systems.c, systems_file.c, share.c
+ *                               make the systems (body.c: from keys to an orbit; sample.c: random numbers)
+ *     run.c                     runs it
+ *     big_study.c, big_run.c    the same for one big system
  */
 #ifndef SHOAL_STUDY_H
 #define SHOAL_STUDY_H
@@ -14,7 +19,7 @@
 
 /* ---- study.c: a checked config, its systems ---------------------------------------------------------------------- */
 
-/* Whether it has all systems of its config, in which at least one has to be possible. */
+/* Whether the study makes all systems of its config. At least one of these must then be possible. */
 bool shoal_study_is_whole(const shoal_study *study);
 
 struct shoal_study {
@@ -25,29 +30,29 @@ struct shoal_study {
     double angle; /* the user's unit of angle, in radians */
     const char *angle_name;
     char epoch[64];
-    shoal_config config; /* what options point to is in it */
-    /* what a plan is to know: as the config has it, in inner units, plugs in its order */
+    shoal_config config; /* options point into it */
+    /* the plan's options: the values of the config in inner units, plugs in its order */
     shoal_options options;
-    shoal_setting *settings;   /* all of them: the propagator's, then those of forces and monitors */
+    shoal_setting *settings;   /* those of the propagator, of forces, of monitors */
     shoal_plug_options *plugs; /* forces, then monitors */
-    shoal_findings findings;   /* of the plan: systems that are invalid, passages that are not resolved */
+    shoal_findings findings;   /* of the plan: invalid systems, pericentres that are not resolved */
     double t_start;            /* inner units */
-    long first, stride;        /* of the config's systems it makes each stride-th from `first` on: run.shard */
-    double system;             /* run.system: the id of the only one, NaN = all */
+    long first, stride;        /* run.shard: it makes each stride-th of the config's systems, from `first` on */
+    double system;             /* run.system: the id of the only system, NaN = all */
     long slice_steps;          /* 0 = auto; results do not depend on it */
     int64_t seed;
     double checkpoint_s; /* least wall time between checkpoints */
     /* output */
     char *output;    /* file */
     double interval; /* 0 = none; inner units or orbits */
-    double *times;   /* [n_times] ascending along the direction of integration, likewise */
+    double *times;   /* [n_times] in the direction of the integration; inner units or orbits */
     int n_times;
-    /* NULL = an ensemble; else one big system, and only what comes before this is filled in */
+    /* NULL = an ensemble; else one big system, and only the members above are used */
     struct shoal_big_study *big;
     /* the systems */
     shoal_ensemble *ensemble;
-    struct shoal_table *given; /* borrowed, NULL = none: is filled with the systems that are possible, before the
-                                * barycentre is split off, in inner units */
+    struct shoal_table *given; /* borrowed, NULL = none: receives the possible systems in inner units, in the frame of
+                                * the config */
     char (*body_name)[SHOAL_NAME_SIZE];
     int n_axes;
     shoal_axis axes[SHOAL_MAX_AXES];
@@ -56,25 +61,25 @@ struct shoal_study {
 };
 
 /*
- * shoal_study_load, and more:
- *   text   in      stands for the file at path, which need not be there; NULL: the file
- *   given  in/out  is filled with the systems; the study borrows it, as study->given; NULL = none
+ * shoal_study_open: shoal_study_load with two more arguments.
+ *   text   in      the text of the config; the file at path need not exist then; NULL: the text of that file
+ *   given  in/out  receives the systems; the study borrows it as study->given; NULL = none
  */
 shoal_status shoal_study_open(shoal_context *context, const char *path, const char *text, int n_overrides,
                               const char *const *overrides, struct shoal_table *given, shoal_study **study);
-/* run.c: the result of a study before its first step: final states are the initial ones. */
+/* run.c: the result of a study before its first step. Its final states are the initial ones. */
 shoal_status shoal_study_initial(shoal_study *study, shoal_result **result);
-/* Measure what is fastest for it on a GPU, and keep it: rows[*n_rows], room for SHOAL_MOST_TUNED; line: the plan's.
- * The study is used up. */
+/* Measure which choice is fastest for the study on a GPU, and keep it beside the compiled kernels. rows: [*n_rows] the
+ * choices, with room for SHOAL_MOST_TUNED; line receives the plan line. The study cannot be run afterwards. */
 shoal_status shoal_study_tune(shoal_study *study, shoal_tuned *rows, int *n_rows, char *line, size_t line_size);
 
-/* The result file: `file` as the config has it, or NULL; malloc'd. */
+/* The name of the result file, malloc'd. file: that in the config, or NULL. */
 char *shoal_output_name(const shoal_study *study, const char *file);
 
-/* ---- csv.c, systems.c: fill study->ensemble, body_name, axes and swept columns ----------------------------------- */
+/* ---- systems.c, systems_file.c, share.c: fill study->ensemble, body_name, axes and swept columns ----------------- */
 
-/* How many of the config's n systems the study makes; refused if there is none or too many (place: what is to
- * blame). */
+/* The number of the config's n systems that the study makes. Refused if it is 0 or too large; place: the setting at
+ * fault. */
 shoal_status shoal_study_share(const shoal_config *config, const shoal_study *study, const config_setting_t *place,
                                double n, long *share);
 /* Systems from a file of Cartesian bodies. */
@@ -82,18 +87,18 @@ shoal_status shoal_systems_read(const shoal_config *config, const char *path, sh
 /* Systems from `system`, `sweep` and `sample`. */
 shoal_status shoal_systems_build(const shoal_config *config, shoal_study *study);
 
-/* ---- body.c: from what is written of a body to its orbit --------------------------------------------------------- */
+/* ---- body.c: from the keys of a body to its orbit ---------------------------------------------------------------- */
 
 typedef struct shoal_body_input {
     double value[SHOAL_BODY_KEYS];                   /* inner units; defaults where not given */
-    const config_setting_t *source[SHOAL_BODY_KEYS]; /* where it is given, NULL = not given */
-    int relative_to;                                 /* index of a body before it */
-    bool varied;                                     /* it is not the same in all systems */
+    const config_setting_t *source[SHOAL_BODY_KEYS]; /* where each is given, NULL = not given */
+    int relative_to;                                 /* the body, earlier in the list, to which keys refer */
+    bool varied;                                     /* the body is not the same in all systems */
 } shoal_body_input;
 
 /* True if a Cartesian key is given. */
 bool shoal_body_is_cartesian(const shoal_body_input *body);
-/* Refuse combinations that contradict each other or leave something open. */
+/* Refuse keys that contradict each other or do not determine the orbit. */
 shoal_status shoal_body_check(const shoal_config *config, const config_setting_t *setting, const shoal_body_input *body,
                               bool central, bool cartesian);
 /* True if it is given relative to another body. */
@@ -101,12 +106,14 @@ bool shoal_body_is_tied(const shoal_body_input *body);
 /* The mass of a checked body; +inf if m sin(inc) leaves it open. */
 double shoal_body_mass(const shoal_body_input *body);
 /*
- * The orbit of checked elements; false if there is none (reason: a phrase).
+ * shoal_body_orbit: the orbit of checked elements.
  *   mu      in   G times the central mass
  *   t       in   time
- *   other   in   the orbit of the body relative_to, as made here; read if the body is tied
- *   hill    in   ((m + m') / 3 m_0)^(1/3) / 2 of the two, likewise
- *   orbit   out  all fields
+ *   other   in   the orbit of the body relative_to, from this function; read only if the body is tied
+ *   hill    in   ((m + m') / 3 m_0)^(1/3) / 2 of the two bodies; read only if the body is tied
+ *   orbit   out  all members
+ *   reason  out  a phrase, if there is no such orbit
+ *   returns      false if there is no such orbit
  */
 bool shoal_body_orbit(const shoal_body_input *body, double mu, double t, const shoal_orbit *other, double hill,
                       shoal_orbit *orbit, const char **reason);
@@ -122,7 +129,7 @@ typedef struct shoal_sample {
 /* Read a checked group of sample.parameters for body key `key`. */
 shoal_status shoal_sample_init(const shoal_config *config, const config_setting_t *group, int key,
                                shoal_sample *sample);
-/* One value, the same whenever and in whatever order it is asked for. */
+/* One value. It depends on the arguments alone, so values may be drawn in any order. */
 double shoal_sample_draw(const shoal_sample *sample, int64_t seed, int64_t id, int index);
 
 /* ---- big_study.c ------------------------------------------------------------------------------------------------- */
@@ -133,7 +140,7 @@ typedef struct shoal_big_study {
     int components;        /* bits of shoal_big_components, of the file */
     bool has_units;        /* false: numbers without units, G = 1 */
     shoal_tiled_options forces;
-    char *method; /* forces.kernel borrows it */
+    char *method; /* forces.kernel points to it */
     const shoal_big_method *propagator;
     shoal_big_steps steps;
     bool starts;                /* run.t_start is given */
@@ -142,27 +149,26 @@ typedef struct shoal_big_study {
     const shoal_format *format; /* of snapshots */
 } shoal_big_study;
 
-/* From a checked config with a group `model`; fills in what of the study is not of ensembles, too. */
+/* Read a checked config with a group `model`. It fills study->big, and the members that ensembles use as well. */
 shoal_status shoal_big_study_read(const shoal_config *config, shoal_study *study);
 void shoal_big_study_destroy(shoal_big_study **big);
-/* The bodies that it begins with. */
+/* Make the bodies with which it begins. */
 shoal_status shoal_big_study_bodies(const shoal_study *study, shoal_big_bodies *bodies);
 
-/* ---- options.c: from a config to what a plan is to know of it ---------------------------------------------------- */
+/* ---- options.c: from a config to the options of a plan ----------------------------------------------------------- */
 
-/* Everything but the plugs and their settings, which may name bodies. */
+/* Read all options but the plugs and their settings. */
 shoal_status shoal_study_read_options(const shoal_config *config, shoal_study *study);
-/* These; the systems are there. */
+/* Read the plugs and their settings. The systems must be there, since settings may name bodies. */
 shoal_status shoal_study_read_plugs(const shoal_config *config, shoal_study *study);
-/* A plan of the study was refused for what is in study->findings.fault, which the context's message says: the same with
- * the file and the line. */
+/* After a plan of the study was refused: add file and line of study->findings.fault to the context's message. */
 shoal_status shoal_study_refused(const shoal_study *study, shoal_status status);
-/* Where a study begins and ends, as a plan counts: times, or with run.orbits periods. */
+/* The start and the end of a study in the plan's counting: times, or periods with run.orbits. */
 void shoal_study_span(const shoal_study *study, double *start, double *end);
 
 /* ---- run.c ------------------------------------------------------------------------------------------------------- */
 
-/* shoal_study_run of one big system. */
+/* shoal_study_run for one big system. */
 shoal_status shoal_big_run(shoal_study *study, bool overwrite, shoal_progress_callback callback, void *user);
 
 #endif

@@ -27,9 +27,8 @@
  *     PROPAGATOR_BARYCENTRIC            the first six slots are the view; the last two functions are not needed
  *     PROPAGATOR_RESTS 1                steps of length 0 are cheap for every state. Lanes whose systems have stopped
  *                                       make such steps; without this they make steps as before
- *     PROPAGATOR_OWES 1                 a step leaves a part undone. propagator_synchronise(k, m, s) does it, on a
- *     copy,
- *                                       before a view
+ *     PROPAGATOR_OWES 1                 a step leaves a part undone; before a view propagator_synchronise(k, m, s) does
+ *                                       it, on a copy
  *     PROPAGATOR_ADAPTIVE               the propagator chooses its steps: see below
  *
  * A propagator that resolves encounters within its steps may define

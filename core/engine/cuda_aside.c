@@ -219,8 +219,7 @@ static int round_queue(shoal_engine *engine, shoal_cuda_part part, int block, lo
     return result ? result : substeps_queue(engine, part.list, part.n, n_warps, substeps);
 }
 
-/* If the systems fill the device, rounds of two parts overlap, and at the end the substep kernel has the whole device.
- */
+/* If the systems fill the device, rounds of two parts overlap; at the end the substep kernel has the whole device. */
 int shoal_cuda_aside_queue(shoal_engine *engine, device_pointer list, long n_list, double slice_steps, int block)
 {
     struct driver *driver = &engine->driver;

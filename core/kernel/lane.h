@@ -8,8 +8,8 @@
  *
  *     It calls no libm.
  *     It branches on lane data through lane_any only: it iterates while lane_any(live), and lane_select keeps the
- *     values of finished lanes. It writes every multiply-add as lane_fma, since automatic contraction is off in both
- *     compilers.
+ *     values of finished lanes.
+ *     It writes every multiply-add as lane_fma, since automatic contraction is off in both compilers.
  *
  * Kinds of functions:
  *

@@ -3,7 +3,7 @@
  * team.h: work models of a GPU. A team is the threads that advance one system together. The text of a propagator is the
  * same for all models.
  *
- *     system      a thread has the whole system; CPU lanes have, too
+ *     system      a thread has the whole system; so has a lane of a CPU
  *     body        a thread has one body, or two or four that follow each other; of ten bodies four and one of the last
  *                 two
  *     component   a thread has one coordinate of a body

@@ -97,8 +97,7 @@ struct shoal_result {
 shoal_status shoal_result_create(shoal_context *context, long n_systems, int n_bodies, int n_columns,
                                  shoal_result **result);
 void shoal_result_destroy(shoal_result **result);
-/* Compare the bits of two systems: initial state, end, columns. Returns the name of what differs, NULL if nothing does.
- */
+/* Compare the bits of two systems: initial state, end, columns. Returns the name of what differs, or NULL. */
 const char *shoal_result_difference(const shoal_result *a, long row_a, const shoal_result *b, long row_b);
 /* The bodies of a state that are still there, in inner units: fills bodies, and which (their indices) unless it is
  * NULL. Returns their number. */
@@ -284,9 +283,8 @@ shoal_status shoal_journal_commit(shoal_journal *journal);
 shoal_status shoal_journal_background(shoal_journal *journal);
 shoal_status shoal_journal_finish(shoal_journal *journal);
 /* Read all committed records.
- *   state  out  the last checkpoint (malloc'd; NULL if there is none). If it is asked for, results after that
- *   checkpoint
- *               are dropped, since the restart makes them again. NULL: all results are kept. */
+ *   state  out  the last checkpoint, malloc'd (NULL: there is none); results after it are dropped, since the restart
+ *               makes them again. If state is NULL, all results are kept. */
 shoal_status shoal_journal_read(shoal_context *context, const char *path, shoal_result **result, void **state,
                                 size_t *size);
 

@@ -11,9 +11,9 @@
  * LANE_FN is inlined everywhere. LANE_BIG_FN is inlined on the GPU, where the state lives in registers, and called on
  * the CPU, where it lives in the nearest cache. LANE_RARE_FN is called, and takes values only, so that nothing is
  * forced into memory for its sake. LANE_CALLED_FN is called on both, for long texts that few steps need but those in
- * earnest; what it points at is a copy. LANE_COMMON_FN and LANE_COMMON_RARE_FN are LANE_BIG_FN and LANE_RARE_FN that
- * depend on no propagator and take any number of bodies: on the CPU one copy serves all kernels of a width
- * (core/engine/kernel_common.c).
+ * earnest; what it points at is a copy. LANE_COMMON_FN is a LANE_RARE_FN that depends on no
+ * propagator: on the CPU one copy serves all kernels of a width (core/engine/kernel_common.c). Its result depends on its
+ * values alone, which the compiler is told: else it would read the kernel's arguments anew after every call.
  *
  * Canonical arithmetic: + - * / fma are IEEE on both engines; lane_rsqrt is a seed, a cubic step and a
  * residual-corrected step, so that it is the correctly rounded 1/sqrt(x) but for cases of about 2^-28 (v4 seed),
@@ -410,13 +410,11 @@ LANE_FN void lane_store(double *base, lane_id id, int slot, int n_slots, mask wh
 #define LANE_JOINED(name, of) shoal_##name##_##of
 #define LANE_NAMED(name, of)  LANE_JOINED(name, of)
 #define LANE_COMMON(name)     LANE_NAMED(name, KERNEL_COMMON)
-#define LANE_COMMON_FN        __attribute__((visibility("hidden")))
-#define LANE_COMMON_RARE_FN   __attribute__((visibility("hidden"), cold))
-#define LANE_COMMON_TABLE     LANE_COMMON_FN const
+#define LANE_COMMON_FN        __attribute__((visibility("hidden"), cold, const))
+#define LANE_COMMON_TABLE     __attribute__((visibility("hidden"))) const
 #else
-#define LANE_COMMON_FN      LANE_BIG_FN
-#define LANE_COMMON_RARE_FN LANE_RARE_FN
-#define LANE_COMMON_TABLE   LANE_TABLE
+#define LANE_COMMON_FN    LANE_RARE_FN
+#define LANE_COMMON_TABLE LANE_TABLE
 #endif
 #if !defined(KERNEL_COMMON) || defined(KERNEL_COMMON_HERE)
 #define LANE_COMMON_HERE 1

@@ -151,7 +151,7 @@ static void hdf5_prints_as_the_caller_wants(void **state)
     assert_false(shoal_gadget_is(at->path));
     assert_false(shoal_big_record_is(at->path));
     assert_false(shoal_big_record_is(data_file("format_2.h5")));
-    assert_int_equal(shoal_h5_create(at->context, at->path, &h5), SHOAL_OK);
+    assert_int_equal(shoal_h5_create(at->context, at->path, H5F_LIBVER_EARLIEST, 1 << 20, &h5), SHOAL_OK);
     assert_int_not_equal(shoal_h5_group(&h5, "/no/such/parent"), SHOAL_OK);
     shoal_h5_close(&h5);
     assert_int_equal(printed, 0);

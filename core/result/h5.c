@@ -320,7 +320,7 @@ static shoal_status explain_closed(const shoal_h5 *h5)
         return shoal_fail(h5->context, SHOAL_E_FILE, "%s: cannot be read: %s", h5->path, strerror(error));
     if (n != sizeof begin || memcmp(begin, signature, sizeof begin))
         return shoal_fail(h5->context, SHOAL_E_INPUT, "%s: not an HDF5 file", h5->path);
-    return h5_fail(h5, SHOAL_E_INPUT, "cannot open the HDF5 file", "");
+    return h5_fail(h5, SHOAL_E_INPUT, "cannot open the result file", "");
 }
 
 shoal_status shoal_h5_open(shoal_context *context, const char *path, shoal_h5 *h5)
@@ -346,6 +346,7 @@ void shoal_h5_close(shoal_h5 *h5)
     if (h5->file < 0)
         return;
     H5Fclose(h5->file);
+    free(h5->image.bytes); /* of a file that was not saved */
     h5->file = H5I_INVALID_HID;
     shoal_h5_errors_restore(h5->errors);
 }
@@ -478,10 +479,13 @@ shoal_status shoal_h5_size(const shoal_h5 *h5, const char *dataset, long *n)
     if (status)
         return status;
     H5Dclose(set);
+    bool good = extent.rank > 0;
     *n = 1;
     for (int d = 0; d < extent.rank; d++)
-        *n *= (long)extent.of[d];
-    return SHOAL_OK;
+        good = good && !__builtin_mul_overflow(*n, extent.of[d], n);
+    return good ? SHOAL_OK
+                : shoal_fail(h5->context, SHOAL_E_INPUT, "%s: the dataset %s: expected one to three dimensions",
+                             h5->path, dataset);
 }
 
 shoal_status shoal_h5_read(const shoal_h5 *h5, const char *dataset, hid_t type, long n, void *data)

@@ -91,10 +91,10 @@ shoal_status shoal_h5_get_text(const shoal_h5 *h5, const char *object, const cha
 shoal_status shoal_h5_get_word(const shoal_h5 *h5, const char *object, const char *name, char *word, size_t size);
 /* The first values of an attribute, at most n, of any type of numbers; the others stay as they are. */
 shoal_status shoal_h5_get_doubles(const shoal_h5 *h5, const char *object, const char *name, int n, double *values);
-/* The sizes of a dataset of this rank; how many numbers one of any rank holds. */
+/* The sizes of a dataset of this rank; how many numbers one of 1 to 3 dimensions holds. */
 shoal_status shoal_h5_sizes(const shoal_h5 *h5, const char *dataset, int rank, shoal_h5_extent *extent);
 shoal_status shoal_h5_size(const shoal_h5 *h5, const char *dataset, long *n);
-/* A dataset of so many numbers, of any rank and type. */
+/* A dataset of so many numbers, of 1 to 3 dimensions and any type. */
 shoal_status shoal_h5_read(const shoal_h5 *h5, const char *dataset, hid_t type, long n, void *data);
 /* A dataset of these sizes and of this kind; of an enumeration, the values are those of the file. */
 shoal_status shoal_h5_read_exactly(const shoal_h5 *h5, const char *dataset, hid_t type, shoal_h5_extent extent,

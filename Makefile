@@ -54,7 +54,7 @@ CMOCKA_LIBS := $(shell $(PKG_CONFIG) --libs cmocka 2>/dev/null || echo -lcmocka)
 SAN_FLAGS := $(if $(filter-out 0,$(SAN)),-fsanitize=address -fsanitize=undefined -fno-sanitize=object-size \
     -fno-sanitize-recover=all -fno-omit-frame-pointer)
 WARNINGS := -Wall -Wextra -Wshadow -Wstrict-prototypes $(if $(filter-out 0,$(WERROR)),-Werror)
-HOST_FLAGS := -std=gnu11 -O2 -g $(WARNINGS) -ffp-contract=off -fopenmp -fPIC -I. -I$B $(MODULE_CFLAGS) $(SAN_FLAGS)
+HOST_FLAGS := -std=gnu11 -O2 -g -gz $(WARNINGS) -ffp-contract=off -fopenmp -fPIC -I. -I$B $(MODULE_CFLAGS) $(SAN_FLAGS)
 # -Wno-maybe-uninitialized: a vector whose lanes are set one by one is taken for uninitialised.
 KERNEL_ARITHMETIC := -std=gnu11 -fno-math-errno -fno-trapping-math -ffp-contract=off -fPIC
 KERNEL_FLAGS := $(KERNEL_ARITHMETIC) $(if $(SAN_FLAGS),-O1 -g1,-O2) $(WARNINGS) -Wno-psabi \
@@ -74,7 +74,8 @@ submake = $(MAKE) --no-print-directory $(if $(findstring jobserver,$(MAKEFLAGS))
 
 PROPAGATORS := $(shell sed -n 's/^PROPAGATOR(\([A-Za-z0-9_]*\)).*/\1/p' integrators/list.h 2>/dev/null)
 COMMANDS := $(wildcard core/command/*.c)
-SOURCES := $(filter-out $(COMMANDS) core/engine/kernel_cpu.c core/engine/kernel_monitors.c gravitation/tiled/tiled_kernel.c,\
+SOURCES := $(filter-out $(COMMANDS) core/engine/kernel_cpu.c core/engine/kernel_monitors.c core/engine/kernel_common.c \
+    gravitation/tiled/tiled_kernel.c,\
     $(wildcard core/*/*.c integrators/*.c gravitation/*.c gravitation/*/*.c monitors/*.c big/*.c))
 # Those of the monitors and forces are included by a file that is made of their lists.
 MADE_TEXTS := texts/monitors.kern.h texts/forces.kern.h
@@ -124,7 +125,10 @@ KERNELS := $(foreach p,$(PROPAGATORS),$(foreach a,$(KERNEL_ARCHS),\
     $(foreach n,$(call kernel_n,$p) any,$a_l$(arch_lanes_$a)_n$n_$p) \
     $(foreach n,$(call kernel_few_of,$a,$p),$a_few_n$n_$p) \
     $(foreach n,$(call kernel_beside,$p),$a_beside_n$n_$p)))
-KERNEL_OBJECTS := $(KERNELS:%=$B/kernel/%.o)
+# Where the native width is four lanes, those for a few systems are in the same objects.
+few_beside = $(if $(filter 4,$(arch_lanes_$1)),$(filter $2,$(call kernel_few_of,$1,$3)))
+KERNEL_OBJECTS := $(patsubst %,$B/kernel/%.o,$(filter-out \
+    $(foreach a,$(KERNEL_ARCHS),$(if $(filter 4,$(arch_lanes_$a)),$a_few_%)),$(KERNELS)))
 
 # The other widths, for any body count, are linked into the tests alone. Those for a few systems have four lanes.
 TEST_KERNELS := $(foreach p,$(PROPAGATORS),$(foreach a,$(KERNEL_ARCHS),\
@@ -136,7 +140,14 @@ monitors = $(subst few,l4,$(call part,1,$1)_$(call part,2,$1)_$(call part,3,$1))
 MONITORS := $(sort $(filter-out $(foreach a,$(KERNEL_ARCHS),$a_beside_%),$(foreach k,$(KERNELS),$(call monitors,$k))))
 MONITOR_OBJECTS := $(MONITORS:%=$B/kernel/monitors_%.o)
 TEST_MONITORS := $(filter-out $(MONITORS),$(sort $(foreach k,$(TEST_KERNELS),$(call monitors,$k))))
-TEST_KERNEL_OBJECTS := $(TEST_KERNELS:%=$B/kernel/%.o) $(TEST_MONITORS:%=$B/kernel/monitors_%.o)
+
+# What depends on no propagator and takes any body count, of a width: ARCH_lLANES.
+common = $(call part,1,$1)_$(call part,2,$(subst few,l4,$1))
+COMMONS := $(sort $(foreach m,$(MONITORS),$(call common,$m)))
+COMMON_OBJECTS := $(COMMONS:%=$B/kernel/common_%.o)
+TEST_COMMONS := $(filter-out $(COMMONS),$(sort $(foreach m,$(TEST_MONITORS),$(call common,$m))))
+TEST_KERNEL_OBJECTS := $(TEST_KERNELS:%=$B/kernel/%.o) $(TEST_MONITORS:%=$B/kernel/monitors_%.o) \
+    $(TEST_COMMONS:%=$B/kernel/common_%.o)
 
 # Those of one big system: by instruction set and precision (shoal_tiled_precision).
 TILED_KERNELS := $(foreach a,$(KERNEL_ARCHS),$(foreach p,0 1 2,$a_$p))
@@ -144,7 +155,8 @@ TILED_OBJECTS := $(TILED_KERNELS:%=$B/kernel/tiled_%.o)
 
 # ---- targets -------------------------------------------------------------------------------------------------------
 
-OBJECTS := $(SOURCES:%.c=$B/%.o) $B/kernel_table.o $B/kernel_text.o $(KERNEL_OBJECTS) $(MONITOR_OBJECTS) $(TILED_OBJECTS)
+OBJECTS := $(SOURCES:%.c=$B/%.o) $B/kernel_table.o $B/kernel_text.o $(KERNEL_OBJECTS) $(MONITOR_OBJECTS) $(COMMON_OBJECTS) \
+    $(TILED_OBJECTS)
 LIB := $B/libshoal.a
 SONAME := libshoal.so.$(SOVERSION)
 SO := $B/libshoal.so.$(VERSION)
@@ -182,14 +194,14 @@ $B/exports.map: core/shoal.h Makefile
 	  echo ' local: *;'; echo '};'; } > $@
 
 $(SO): $(OBJECTS) $B/objects $B/exports.map
-	$(call say,LINK)$(CC) -shared -Wl,-soname,$(SONAME) -Wl,--version-script=$B/exports.map $(SAN_FLAGS) $(CFLAGS) \
+	$(call say,LINK)$(CC) -gz -shared -Wl,-soname,$(SONAME) -Wl,--version-script=$B/exports.map $(SAN_FLAGS) $(CFLAGS) \
 	    $(LDFLAGS) -o $@ $(OBJECTS) $(LIBS)
 
 $B/libshoal.so: $(SO)
 	$(Q)ln -sf $(notdir $(SO)) $B/$(SONAME) && ln -sf $(SONAME) $@
 
 $(PROGRAM): $(COMMANDS:%.c=$B/%.o) $(LIB)
-	$(call say,LINK)$(CC) $(SAN_FLAGS) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LIBS)
+	$(call say,LINK)$(CC) -gz $(SAN_FLAGS) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LIBS)
 
 # What the compiler is told, kept in files that are made again only when it changes: another CFLAGS rebuilds what it
 # must, another list of kernels the table of them. Whether warnings are errors changes no object.
@@ -226,12 +238,14 @@ beside_flags := -DLANE_GROUPS=1 -DKERNEL_USE=SHOAL_CPU_BESIDE_GPU -DLANE_BESIDE_
 define kernel_rule
 $B/kernel/$1_$2_n$3_$4.o: core/engine/kernel_cpu.c integrators/$4.kern.h $B/kernel/flags | $B/.complete $(MADE_TEXTS:%=$B/%)
 	$$(call say,KERNEL)$$(CC) $$(KERNEL_FLAGS) $$(arch_flags_$1) $5 $$(if $$(filter-out any,$3),-DN_BODIES=$3) \
-	    $(if $(filter beside,$2),,-DKERNEL_MONITORS=shoal_monitors_$(call monitors,$1_$2_n$3)) \
+	    $(if $(filter beside,$2),,-DKERNEL_MONITORS=shoal_monitors_$(call monitors,$1_$2_n$3) -DKERNEL_COMMON=$(call common,$1_$2)) \
+	    -DKERNEL_PREPARE=shoal_prepare_$1_$2_$4 \
 	    -DPROPAGATOR=$4 -DSHOAL_KERNELS=shoal_kernels_$1_$2_n$3_$4 -DSHOAL_ARCH=$1 \
 	    $$(CPPFLAGS) $$(CFLAGS) $$(DEP_FLAGS) -c -o $$@ $$<
 endef
 $(foreach p,$(PROPAGATORS),$(foreach a,$(KERNEL_ARCHS),\
-  $(foreach n,$(call kernel_n,$p) any,$(eval $(call kernel_rule,$a,l$(arch_lanes_$a),$n,$p,-DLANES=$(arch_lanes_$a))))\
+  $(foreach n,$(call kernel_n,$p) any,$(eval $(call kernel_rule,$a,l$(arch_lanes_$a),$n,$p,-DLANES=$(arch_lanes_$a) \
+    $(if $(call few_beside,$a,$n,$p),-DSHOAL_KERNELS_FEW=shoal_kernels_$a_few_n$n_$p))))\
   $(foreach n,$(call kernel_few_of,$a,$p),$(eval $(call kernel_rule,$a,few,$n,$p,-DLANES=4 -DLANE_GROUPS=1 -DKERNEL_USE=SHOAL_CPU_FEW)))\
   $(foreach n,$(call kernel_beside,$p),$(eval $(call kernel_rule,$a,beside,$n,$p,$(beside_flags) -DLANES=$(arch_lanes_$a))))\
   $(foreach l,$(call test_lanes_of,$a,$p),$(eval $(call kernel_rule,$a,l$l,any,$p,-O1 -DLANES=$l)))))
@@ -243,6 +257,14 @@ $B/kernel/monitors_$1.o: core/engine/kernel_monitors.c $B/kernel/flags | $B/.com
 	    -DKERNEL_MONITORS=shoal_monitors_$1 $$(CPPFLAGS) $$(CFLAGS) $$(DEP_FLAGS) -c -o $$@ $$<
 endef
 $(foreach m,$(MONITORS) $(TEST_MONITORS),$(eval $(call monitors_rule,$m,$(call part,1,$m),$(call part,2,$m),$(call part,3,$m))))
+
+# NAME, ARCH, lLANES
+define common_rule
+$B/kernel/common_$1.o: core/engine/kernel_common.c $B/kernel/flags | $B/.complete $(MADE_TEXTS:%=$B/%)
+	$$(call say,KERNEL)$$(CC) $$(KERNEL_FLAGS) $$(arch_flags_$2) $(patsubst l%,-DLANES=%,$3) \
+	    -DKERNEL_COMMON=$1 $$(CPPFLAGS) $$(CFLAGS) $$(DEP_FLAGS) -c -o $$@ $$<
+endef
+$(foreach c,$(COMMONS) $(TEST_COMMONS),$(eval $(call common_rule,$c,$(call part,1,$c),$(call part,2,$c))))
 
 define tiled_rule
 $B/kernel/tiled_$1_$2.o: gravitation/tiled/tiled_kernel.c $B/kernel/flags | $B/.complete $(MADE_TEXTS:%=$B/%)
@@ -369,8 +391,11 @@ reference: program
 	$(PROGRAM) explain --all > docs/reference.md
 	tools/api core/shoal.h > docs/api.md
 
-lint:
-	@tools/lint
+# clang-tidy reads the host's files as they are compiled. gcc's own headers come last: one of them is OpenMP's.
+lint: $(MADE_TEXTS:%=$B/%)
+	@HOST_FLAGS='$(filter-out -Werror,$(HOST_FLAGS)) $(CMOCKA_CFLAGS) -Itests -Icore \
+	    -idirafter $(dir $(shell $(CC) -print-file-name=include/omp.h)) \
+	    -DSHOAL_KERNEL_FLAGS="" -DSHOAL_FLAGS_V3="v3" -DSHOAL_FLAGS_V4="v4"' tools/lint
 
 clean:
 	rm -rf $(BUILD)
@@ -393,7 +418,7 @@ help:
 	@echo 'make bundle       a tarball with its libraries for machines that have none (WITH_TESTS=1: and the tests)'
 	@echo 'make examples     the programs of examples/'
 	@echo 'make reference    writes docs/reference.md and docs/api.md anew'
-	@echo 'make lint         the form of the sources: clang-format, 120 columns'
+	@echo 'make lint         the form of the sources: clang-format, clang-tidy, 120 columns, short functions'
 	@echo 'make info         what this build and this machine can do'
 	@echo 'make deps         install the packages that are needed'
 	@echo 'make clean        remove $(BUILD)/'

@@ -29,13 +29,20 @@ LANE_FN void forces_add_bodies(const shoal_kernel_args *k, int n, const real *m,
     }
 }
 
+#ifdef KERNEL_COMMON
+#define forces_add_whole LANE_COMMON(forces_add_whole)
+#endif
 /*
  * a += the extra forces, and for tangent vectors their derivatives along them by a central difference: (f(+t) - f(-t))
  * / 2t at x +- t dx, v +- t dv, with t |dx|/|x| and t |dv|/|v| about 2^-20 at most. Relative error about 1e-10 of the
  * extra forces' own derivatives.
  */
-LANE_BIG_FN void forces_add_whole(const shoal_kernel_args *k, int n, const real *m, const real *x, const real *v,
-                                  real *a)
+LANE_COMMON_FN void forces_add_whole(const shoal_kernel_args *k, int n, const real *m, const real *x, const real *v,
+                                     real *a);
+
+#if LANE_COMMON_HERE
+LANE_COMMON_FN void forces_add_whole(const shoal_kernel_args *k, int n, const real *m, const real *x, const real *v,
+                                     real *a)
 {
     if (!VARIATIONAL(k)) {
         forces_add_bodies(k, n, m, x, v, a);
@@ -71,6 +78,7 @@ LANE_BIG_FN void forces_add_whole(const shoal_kernel_args *k, int n, const real 
             }
     }
 }
+#endif
 
 /* The same for the bodies of a thread. Forces see whole systems, so the leader of a team adds them for all. */
 LANE_FN void forces_add(const shoal_kernel_args *k, int n, const real *m, const real *x, const real *v, real *a)
@@ -166,6 +174,7 @@ LANE_FN void forces_kick(const shoal_kernel_args *k, int n, const real *m, const
  * jerk t^2/2. Relative error of the extra force's own rate: 2^26 roundings = 1.5e-8, and t^2/12 = 1.2e-9; of tangent
  * vectors 2^26 times that of forces_add = 1e-2, which a step of order 6 takes times h^3/120. a, jerk: of all forces.
  */
+/* long: as newton_snap */
 LANE_BIG_FN void forces_add_snap(const shoal_kernel_args *k, int n, const real *m, const real *x, const real *v,
                                  const real *a, const real *jerk, real *snap)
 {
@@ -205,6 +214,7 @@ LANE_FN void gravity_jerk(const shoal_kernel_args *k, int n, const real *m, cons
 }
 
 /* Accelerations, jerks and snaps of all bodies. */
+/* long: as newton_snap */
 LANE_FN void gravity_snap(const shoal_kernel_args *k, int n, const real *m, const real *x, const real *v, real *a,
                           real *jerk, real *snap)
 {

@@ -231,6 +231,7 @@ LANE_FN void newton_push_terms(int kind, int n, int i, int add, real m, const ne
 /* ---- all pairs of a system --------------------------------------------------------------------------------------- */
 
 /* What body j adds to i; with both, what i adds to j, too. */
+/* long: inlined, so that arguments cost nothing; kind, n, i, j and both are constants where it is called */
 LANE_FN void newton_pair(int kind, int n, int i, int j, int both, const real *m, const real *const *in,
                          real *const *out)
 {
@@ -243,6 +244,7 @@ LANE_FN void newton_pair(int kind, int n, int i, int j, int both, const real *m,
 
 /* The pairs among bodies first, first + 1, ... of a four, of which `count` are there, and one at least is below
  * `massive`: 01, 23, 13, 03, 12, 02. */
+/* long: as newton_pair */
 LANE_FN void newton_four(int kind, int n, int first, int count, int massive, const real *m, const real *const *in,
                          real *const *out)
 {
@@ -278,6 +280,7 @@ LANE_FN int newton_near(int l, int s)
 
 /* first = 0: all of the bodies, whose vectors have stride n. first = 1: bodies 1, 2, ... among themselves; body 0
  * neither acts nor is written. */
+/* long: as newton_pair */
 LANE_FN void newton_whole(const shoal_kernel_args *k, int kind, int n, int bodies, int first, const real *m,
                           const real *const *in, real *const *out)
 {
@@ -582,6 +585,7 @@ LANE_FN void newton_jerk(const shoal_kernel_args *k, int n, const real *m, const
 }
 
 /* Jerks and snaps of all bodies from their accelerations, whatever forces these are of. */
+/* long: inlined; the arrays of a system, each read or written for itself */
 LANE_FN void newton_snap(const shoal_kernel_args *k, int n, const real *m, const real *x, const real *v, const real *a,
                          real *jerk, real *snap)
 {

@@ -101,8 +101,8 @@ LANE_FN void radau_predict(int n, const real *s, real h, real *f)
     }
 }
 
-/* Positions and, if some force asks for them, velocities at a node. Inlined: its nine arguments cost nothing, and a
- * struct of arrays would hide which of them a step changes. */
+/* Positions and, if some force asks for them, velocities at a node. */
+/* long: inlined: its nine arguments cost nothing, and a struct of arrays would hide which of them a step changes */
 LANE_FN void radau_at_node(const shoal_kernel_args *k, int n, const real *s, real h, const real *a, const real *f,
                            int node, real *x, real *v)
 {
@@ -247,7 +247,8 @@ LANE_FN void radau_add(int compensated, mask where, real *value, real *error, re
     *value = lane_select(where, whole, *value);
 }
 
-/* The step itself, for the lanes `where`. (As many arguments as radau_at_node, and why.) */
+/* The step itself, for the lanes `where`. */
+/* long: as radau_at_node */
 LANE_FN void radau_move(int n, int compensated, mask where, real *s, real h, const real *a, const real *b,
                         const real *once, const real *twice)
 {

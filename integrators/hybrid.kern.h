@@ -76,6 +76,7 @@ LANE_FN void propagator_prepare(const shoal_kernel_args *k, int n, const real *m
 
 #if TEAM == 1
 /* The step of the lanes `where` once more, on copies, for what is pointed at leaves a GPU's registers. */
+/* long: as hybrid_again */
 LANE_FN void hybrid_again_on_copies(const shoal_kernel_args *k, int n, int compensated, const real *m,
                                     const real *start, real *s, real h, mask where, lane_inside *inside)
 {
@@ -178,6 +179,7 @@ template <class from_type, class to_type> LANE_FN void hybrid_pass(int n, const 
  * many all the time, however different their encounters are; or some substeps. All lanes of a warp say it together. s
  * is the step's start until it is made.
  */
+/* long: the step of a propagator has these arguments, and what is set aside is one more */
 LANE_FN void hybrid_go_on(const shoal_kernel_args *k, int n, int compensated, const real *m, real *s, real h,
                           lane_inside *inside, lane_aside *aside)
 {

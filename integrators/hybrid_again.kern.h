@@ -26,6 +26,7 @@ LANE_FN hybrid_measure hybrid_measures(const shoal_kernel_args *k, const real *m
 }
 
 /* hill6_i, hill6_j: (k |x|)^6 9 m^2 / 9 */
+/* long: inlined; what is known of the two bodies, and of all pairs */
 LANE_FN mask hybrid_near(int n, const real *m, const real *s, hybrid_measure measure, real hill6_i, real hill6_j, int i,
                          int j)
 {
@@ -60,6 +61,7 @@ LANE_FN mask hybrid_clear(const shoal_kernel_args *k, int n, mask *near, mask *d
 
 /* Adds what is near in state s to the flags of the lanes `where`; returns the lanes that got something new, *any:
  * those that have something. */
+/* long: inlined; three of them are results, masks in registers */
 LANE_FN mask hybrid_flag(const shoal_kernel_args *k, int n, const real *m, const real *s, real h, mask where,
                          mask *near, mask *drifts, mask *all, mask *any)
 {
@@ -159,6 +161,7 @@ LANE_FN void hybrid_velocities(int stride, int n, const real *m, hybrid_flags fl
 }
 
 /* The barycentric view of the bodies after a part of the drift; planets that are near nobody by Kepler's solution. */
+/* long: inlined; the arrays of a drift, each in registers */
 LANE_FN void hybrid_inside_view(const shoal_kernel_args *k, int n, const real *m, hybrid_flags flags, const real *x,
                                 const real *v, const real *dx, const real *dv, real time, real *w)
 {
@@ -207,6 +210,7 @@ LANE_FN hybrid_flags hybrid_flags_of(const hybrid_work *w)
 }
 
 /* w->again: the lanes of `where` in which something is near at the step's start. */
+/* long: inlined, so that arguments cost nothing */
 LANE_FN void hybrid_begin(const shoal_kernel_args *k, int n, const real *m, const real *start, const real *own, real h,
                           mask where, hybrid_work *w)
 {
@@ -226,6 +230,7 @@ LANE_FN void hybrid_foresee(const shoal_kernel_args *k, int n, const real *m, co
 }
 
 /* From the step's start to that of the drift, in the lanes w->again. */
+/* long: inlined, so that arguments cost nothing */
 LANE_FN void hybrid_set_out(const shoal_kernel_args *k, int n, int compensated, const real *m, const real *start,
                             real h, hybrid_work *w, lane_inside *inside)
 {
@@ -353,6 +358,7 @@ LANE_FN void hybrid_settle(const hybrid_work *w, mask where, real *own)
 
 /* The step of the lanes `where` once more from `start`, with what is near in the drift; s holds the end of the trial
  * and gets the result. */
+/* long: the step of a propagator has these arguments, and the lanes are one more */
 LANE_BIG_FN void hybrid_again(const shoal_kernel_args *k, int n, int compensated, const real *m, const real *start,
                               real *s, real h, mask where, lane_inside *inside)
 {

@@ -151,6 +151,7 @@ LANE_BIG_FN void drift_forces(const shoal_kernel_args *k, int n, const real *m, 
 }
 
 /* What a pair adds to the accelerations of its tangent vectors in the lanes `where`, y = 1 / its distance. */
+/* long: inlined, so that arguments cost nothing */
 LANE_FN void pair_tangent(int n, int bodies, int i, int j, const real *m, const real *x, mask where, real y, real *a)
 {
     real d[3], e[3], change[3];
@@ -263,6 +264,7 @@ typedef struct drift_work {
 } drift_work;
 
 /* Tries a substep; returns the square of its error in units of the tolerance. */
+/* long: stage after stage of one method, on the same arrays in registers */
 LANE_FN real drift_try(const shoal_kernel_args *k, int n, const real *m, hybrid_flags flags, drift_work w, real step,
                        double tolerance)
 {

@@ -137,7 +137,7 @@ LANE_FN real mass_load(const shoal_kernel_args *k, int n, lane_id id, int i)
     return lane_load(k->bodies, id, system_body(n, i) % bodies * SHOAL_QUANTITIES + SHOAL_M, bodies * SHOAL_QUANTITIES);
 }
 
-LANE_FN void system_load(const shoal_kernel_args *k, int n, int compensated, lane_id id, real *m, real *s)
+LANE_BIG_FN void system_load(const shoal_kernel_args *k, int n, int compensated, lane_id id, real *m, real *s)
 {
     const int n_slots = system_slots(n);
     (void)compensated;
@@ -159,7 +159,7 @@ LANE_FN void system_load(const shoal_kernel_args *k, int n, int compensated, lan
 #endif
 }
 
-LANE_FN void system_store(const shoal_kernel_args *k, int n, int compensated, lane_id id, mask where, const real *s)
+LANE_BIG_FN void system_store(const shoal_kernel_args *k, int n, int compensated, lane_id id, mask where, const real *s)
 {
     const int n_slots = system_slots(n);
     (void)compensated;
@@ -292,6 +292,7 @@ LANE_BIG_FN void step_compensated(const shoal_kernel_args *k, const real *m, rea
 LANE_BIG_FN void step_forced(const shoal_kernel_args *k, int compensated, const real *m, real *s,
                              real h INSIDE(lane_inside *inside) ASIDE(lane_aside *aside))
 {
+    LANE_KNOWN(FORCES(k) != 0);
     propagator_step(k, BODIES(k), compensated, m, s, h INSIDE(inside) ASIDE(aside));
 }
 
@@ -456,6 +457,7 @@ LANE_FN void view_before(const shoal_kernel_args *k, const real *m, const real *
 }
 
 /* What the monitors say to a step of those lanes that moved; a rejected step is nothing to look at. */
+/* long: inlined; the state of a lane, in registers of the step loop, of which it changes some */
 LANE_FN void watch_step(const shoal_kernel_args *k, lane_id id, mask live, const real *m, real *s,
                         const lane_clock *clock, real *before, monitor_state *watch, lane_inside *inside,
                         lane_event *event)
@@ -517,8 +519,9 @@ LANE_FN void watch_step(const shoal_kernel_args *k, lane_id id, mask live, const
 }
 
 /* The consequences of a step for a group of lanes. */
-LANE_FN void check_step(const shoal_kernel_args *k, int compensated, lane_id id, const real *m, real *s,
-                        lane_clock *clock, real *before, monitor_state *watch, lane_inside *inside, mask *live)
+/* long: as watch_step */
+LANE_BIG_FN void check_step(const shoal_kernel_args *k, int compensated, lane_id id, const real *m, real *s,
+                            lane_clock *clock, real *before, monitor_state *watch, lane_inside *inside, mask *live)
 {
     const int n = BODIES(k), watched = MONITORS(k);
     const real none = lane_set(-1.0), one = lane_set(1.0);
@@ -561,7 +564,7 @@ LANE_FN void check_step(const shoal_kernel_args *k, int compensated, lane_id id,
 #endif
 }
 
-/* LANE_GROUPS groups of lanes, step by step in turns. */
+/* LANE_GROUPS groups of lanes, step by step in turns; one that has nobody to go on makes no steps. */
 LANE_FN void kernel_integrate(const shoal_kernel_args *k, const lane_id *id, const mask *there)
 {
     const int n = BODIES(k), compensated = COMPENSATED(k), watched = MONITORS(k);
@@ -571,8 +574,8 @@ LANE_FN void kernel_integrate(const shoal_kernel_args *k, const lane_id *id, con
     monitor_state watch[LANE_GROUPS];
     lane_inside within[LANE_GROUPS], *inside[LANE_GROUPS];
     lane_aside aside[LANE_GROUPS];
-    bool go_on = false;
-    LANE_UNROLL
+    bool awake[LANE_GROUPS], go_on = false;
+    LANE_KEEP_ROLLED
     for (int g = 0; g < LANE_GROUPS; g++) {
         live[g] = there[g] & (record_load(k, id[g], SHOAL_SYS_OUTCOME) == lane_set(SHOAL_RUNNING));
 #if PROPAGATOR_SETS_ASIDE
@@ -583,7 +586,8 @@ LANE_FN void kernel_integrate(const shoal_kernel_args *k, const lane_id *id, con
         clock_load(k, id[g], lane_set(k->slice_steps), &clock[g]);
         aside[g].substeps = false;
         live[g] = live[g] & lane_not(clock_due(&clock[g]));
-        go_on = team_goes_on(live[g]) || go_on;
+        awake[g] = team_goes_on(live[g]);
+        go_on = awake[g] || go_on;
         if (watched)
             monitors_load(k, id[g], &watch[g]);
         if (watched & MONITORS_BEFORE)
@@ -601,15 +605,19 @@ LANE_FN void kernel_integrate(const shoal_kernel_args *k, const lane_id *id, con
         while (quiet) {
             LANE_UNROLL
             for (int g = 0; g < LANE_GROUPS; g++)
-                clock_step(k, compensated, m[g], s[g], &clock[g], inside[g], &aside[g]);
+                if (LANE_GROUPS == 1 || awake[g])
+                    clock_step(k, compensated, m[g], s[g], &clock[g], inside[g], &aside[g]);
             LANE_UNROLL
             for (int g = 0; g < LANE_GROUPS; g++)
                 quiet = quiet && !team_any_beside(live[g] & wants_a_look(k, m[g], s[g], &clock[g]));
         }
-        LANE_UNROLL
+        LANE_KEEP_ROLLED
         for (int g = 0; g < LANE_GROUPS; g++) {
+            if (LANE_GROUPS > 1 && !awake[g])
+                continue;
             check_step(k, compensated, id[g], m[g], s[g], &clock[g], start[g], &watch[g], inside[g], &live[g]);
-            go_on = team_goes_on(live[g]) || go_on;
+            awake[g] = team_goes_on(live[g]);
+            go_on = awake[g] || go_on;
         }
     }
 }
@@ -658,13 +666,13 @@ LANE_FN void snapshot_lanes(const shoal_kernel_args *k, lane_id id, mask there)
 
 LANE_FN void kernel_prepare(const shoal_kernel_args *k, const lane_id *id, const mask *there)
 {
-    for (int g = 0; g < LANE_GROUPS; g++)
+    for (int g = 0; g < LANE_GROUPS && (g == 0 || lane_any(there[g])); g++)
         prepare_lanes(k, id[g], there[g]);
 }
 
 LANE_FN void kernel_snapshot(const shoal_kernel_args *k, const lane_id *id, const mask *there)
 {
-    for (int g = 0; g < LANE_GROUPS; g++)
+    for (int g = 0; g < LANE_GROUPS && (g == 0 || lane_any(there[g])); g++)
         snapshot_lanes(k, id[g], there[g]);
 }
 
@@ -674,8 +682,10 @@ LANE_FN void kernel_bare(const shoal_kernel_args *k, const lane_id *id, const ma
     const int n = BODIES(k), compensated = COMPENSATED(k);
     real m[LANE_GROUPS][n], s[LANE_GROUPS][STATE_SIZE(n)];
     lane_clock clock[LANE_GROUPS];
-    LANE_UNROLL
+    bool awake[LANE_GROUPS];
+    LANE_KEEP_ROLLED
     for (int g = 0; g < LANE_GROUPS; g++) {
+        awake[g] = lane_any(there[g]);
         system_load(k, n, compensated, id[g], m[g], s[g]);
         clock_load(k, id[g], lane_set(k->slice_steps), &clock[g]);
     }
@@ -683,9 +693,10 @@ LANE_FN void kernel_bare(const shoal_kernel_args *k, const lane_id *id, const ma
     for (long long i = (long long)k->slice_steps; i > 0; i--) {
         LANE_UNROLL
         for (int g = 0; g < LANE_GROUPS; g++)
-            clock_step(k, compensated, m[g], s[g], &clock[g], 0, 0);
+            if (LANE_GROUPS == 1 || awake[g])
+                clock_step(k, compensated, m[g], s[g], &clock[g], 0, 0);
     }
-    LANE_UNROLL
+    LANE_KEEP_ROLLED
     for (int g = 0; g < LANE_GROUPS; g++) {
         system_store(k, n, compensated, id[g], there[g], s[g]);
         clock_store(k, id[g], there[g], &clock[g]);

@@ -78,7 +78,8 @@ LANE_FN void rk_sum(const double *weight, int stages, int n, const real *a, real
         }
 }
 
-/* The accelerations of the stages from `first` on. Inlined: eight arguments cost nothing. */
+/* The accelerations of the stages from `first` on. */
+/* long: inlined: eight arguments cost nothing */
 LANE_FN void rk_stages(const shoal_kernel_args *k, const rk_tableau *t, int n, const real *m, const real *s, real h,
                        int first, real *a)
 {

@@ -36,7 +36,13 @@ enum {
     RK_EMBEDDED = RK_CASH_KARP
 };
 
-LANE_TABLE rk_tableau rk_tableaux[] = {
+#ifdef KERNEL_COMMON
+#define rk_tableaux LANE_COMMON(rk_tableaux)
+extern LANE_COMMON_FN const rk_tableau rk_tableaux[];
+#endif
+
+#if LANE_COMMON_HERE
+LANE_COMMON_TABLE rk_tableau rk_tableaux[] = {
     /* Euler, order 1 */
     {1, 1, 0,
      /* A */ {{0}},
@@ -208,3 +214,4 @@ LANE_TABLE rk_tableau rk_tableaux[] = {
      {0.012194277465176751, 0, 0, 0, 0, 0.48322121742284857, -0.061318699154572345, -0.9436514688400975,
       0.7776646494148068, -0.2740449434640711, 0.005934967155908738}},
 };
+#endif

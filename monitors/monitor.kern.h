@@ -88,6 +88,7 @@ LANE_FN real event_marked(const shoal_kernel_args *k, const lane_view *view, int
 
 /* The lanes `where` log a row: the time and the values of the monitor's n log columns. At most as many rows
  * a step and monitor as there are bodies. The lanes pause when the room runs short. */
+/* long: what a row is of, and when */
 LANE_FN void record_add(const shoal_kernel_args *k, const lane_view *view, mask where, int monitor, real time,
                         const real *values, int n, lane_event *event)
 {

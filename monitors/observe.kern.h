@@ -119,8 +119,8 @@ LANE_FN void inside_forget(const shoal_kernel_args *k, int n, mask lanes, lane_i
 }
 
 /* Shows the monitors of pairs a substep of length h, from `fraction` of the step on and `part` of it long: pairs of
- * planets of the lanes `planets`, pairs with body 0 of the lanes `star`. It has so many arguments because it is called
- * on a GPU, too, where they are in registers. */
+ * planets of the lanes `planets`, pairs with body 0 of the lanes `star`. */
+/* long: called on a GPU, too, where arguments are in registers */
 LANE_CALLED_FN void inside_observe(const shoal_kernel_args *k, int n, const real *m, const real *before,
                                    const real *after, mask planets, mask star, real h, real fraction, real part,
                                    lane_inside *inside)

@@ -124,6 +124,7 @@ double motion_energy_error(const struct motion *motion, long system)
     return shoal_ensemble_energy(motion->ensemble, system) / record.energy_start - 1.0;
 }
 
+/* long: the arguments of motion_begin, and where the results go */
 void evolve_all(shoal_context *context, long n_systems, int n, const double *t_start, const double *dt,
                 const shoal_options *options, shoal_body *bodies, shoal_system *records)
 {

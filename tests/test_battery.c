@@ -146,6 +146,7 @@ static shoal_options best_options_of(const struct variant *v, double dt, double 
     return options;
 }
 
+/* long: a variant, and the systems as evolve_all has them */
 static void evolve(shoal_context *context, const struct variant *v, double dt, double value, double t_end,
                    long n_systems, int n, shoal_body *bodies)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * test_big_steps.c: integrators of one big system: measured order, conserved quantities, time reversal, block steps
+ * test_big_steps.c: propagators of one big system: measured order, conserved quantities, time reversal, block steps
  * against shared ones and against a binary's closed form.
  */
 #include <stdlib.h>

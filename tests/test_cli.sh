@@ -147,18 +147,21 @@ end
 
 begin cli_pericentres
 run 0 run study.cfg output.file=steep.h5 integrator.dt=0.05
-[ "$err" = "$(printf '%s\n' "$err" | grep '^shoal: warning: [1-9].* of 12 systems.*pericentre')" ] || wrong "no warning: $err"
+[ "$err" = "$(printf '%s\n' "$err" | grep '^shoal: warning: [1-9].* of 12 systems.*pericentre')" ] ||
+    wrong "no warning: $err"
 holds "warning  "
 run 0 run study.cfg --force output.file=steep.h5 integrator.dt=0.05 --quiet
 [ -z "$out" ] || wrong "--quiet, but it said: $out"
-[ "$(printf '%s\n' "$err" | grep -c '^shoal: warning: ')" = "$(printf '%s\n' "$err" | wc -l)" ] || wrong "no warning: $err"
+[ "$(printf '%s\n' "$err" | grep -c '^shoal: warning: ')" = "$(printf '%s\n' "$err" | wc -l)" ] ||
+    wrong "no warning: $err"
 end
 
 begin cli_events
 run 0 run "$configs/scattering.cfg" sample.count=24 run.t_end=3000 run.engine=cpu output.file=scattering.h5 --no-plot
 fewer=$(printf '%s\n' "$out" | awk '/^fewer bodies/ { print $3 }')
 run 0 query scattering.h5 --systems-table --where 'n_final < 4'
-[ "${fewer:-0}" -gt 0 ] && [ "$fewer" -eq $(($(printf '%s\n' "$out" | wc -l) - 1)) ] || wrong "fewer bodies: $fewer, but $out"
+[ "${fewer:-0}" -gt 0 ] && [ "$fewer" -eq $(($(printf '%s\n' "$out" | wc -l) - 1)) ] ||
+    wrong "fewer bodies: $fewer, but $out"
 run 0 query scattering.h5 --events
 event_head=system,time,event,body_a,body_b,m_a,m_b,distance,speed,dE,ended
 [ "$(printf '%s\n' "$out" | head -n 1)" = $event_head ] || wrong "events: $out"
@@ -192,7 +195,8 @@ run 0 query study.h5 short.h5 --systems-table --systems 2
 run 0 run study.cfg output.file=other.h5 'sweep=()' run.t_end=1 --quiet
 run 0 run study.cfg output.file=in_days.h5 'sweep=()' 'units={time="d";}' run.t_end=1 output.interval=1 --quiet
 run 2 query study.h5 in_days.h5
-case $err in *"in_days.h5: its units (AU, Msun, d, "*") are not those of the first file (AU, Msun, yr"*) ;; *) wrong "two units: $err" ;; esac
+case $err in *"in_days.h5: its units (AU, Msun, d, "*") are not those of the first file (AU, Msun, yr"*) ;; *) wrong \
+    "two units: $err" ;; esac
 run 2 query study.h5 other.h5 --systems-table
 case $err in "shoal: "*other.h5*c.a,c.e*) ;; *) wrong "tables of different columns: $err" ;; esac
 cat >ids.csv <<'END'
@@ -288,9 +292,11 @@ end
 
 begin cli_draws
 cat >draws.cfg <<'END'
-system = { bodies = ( { name = "s"; m = 1.0; }, { name = "p"; m = 1e-3; P = 30.0; }, { name = "q"; m = 1e-3; P = 80.0; } ); };
+system = { bodies = ( { name = "s"; m = 1.0; }, { name = "p"; m = 1e-3; P = 30.0; },
+                      { name = "q"; m = 1e-3; P = 80.0; } ); };
 units = { length = "AU"; mass = "Msun"; time = "d"; };
-sample = { file = "draws.csv"; parameters = ( { body = "p"; parameter = "P"; column = "per [d]"; }, { body = "q"; parameter = "e"; },
+sample = { file = "draws.csv"; parameters = ( { body = "p"; parameter = "P"; column = "per [d]"; },
+           { body = "q"; parameter = "e"; },
     { body = "q"; parameter = "M"; distribution = "uniform"; from = 0.0; to = 6.28; } ); };
 integrator = { name = "mvs"; dt = 1.0; };
 run = { t_end = 10.0; engine = "cpu"; };
@@ -298,7 +304,8 @@ END
 printf '%s\n' '# a posterior' '"per [d]",lnL,q.e' 30.5,-1,0.01 31.25,-2,0.02 '29,-3,0.03' >draws.csv
 run 0 run draws.cfg --quiet
 run 0 query draws.h5 --systems-table
-[ "$(printf '%s\n' "$out" | cut -d , -f 1,9,10 | tail -n 3 | tr '\n' ' ')" = "0,30.5,0.01 1,31.25,0.02 2,29,0.03 " ] || wrong "draws: $out"
+[ "$(printf '%s\n' "$out" | cut -d , -f 1,9,10 | tail -n 3 |
+    tr '\n' ' ')" = "0,30.5,0.01 1,31.25,0.02 2,29,0.03 " ] || wrong "draws: $out"
 run 0 run draws.cfg sample.count=2 'sweep=({body="q";parameter="P";values=[70.0,80.0];})' output.file=grid.h5 --quiet
 run 0 query grid.h5 --systems-table
 [ "$(printf '%s\n' "$out" | grep -c ',31.25,')" = 2 ] || wrong "draws at the points of a grid: $out"
@@ -359,10 +366,13 @@ refused 2 "expected a study" bench --range run.threads=1..2
 end
 
 begin cli_bench_ladder
-# climbed ROWS: the heading and so many rows, whose time and errors are numbers, and errors no larger than half precision's
+# climbed ROWS: the heading and so many rows, whose time and errors are numbers, and errors no larger than half
+# precision's
 climbed() {
-    printf '%s\n' "$out" | awk -F , -v n="$1" 'NR > 1 && !($1 == "cpu" && $7 > 0 && $8 > 0 && $9 >= 0 && $9 < 1e-3 && $10 < 0.1) {
-        exit 1 } $9 == "rms_error" { heading = 1 } END { exit !heading || NR != n + 1 }' || wrong "expected $1 rows: $out"
+    printf '%s\n' "$out" | awk -F , -v n="$1" \
+        'NR > 1 && !($1 == "cpu" && $7 > 0 && $8 > 0 && $9 >= 0 && $9 < 1e-3 && $10 < 0.1) {
+        exit 1 } $9 == "rms_error" { heading = 1 } END { exit !heading || NR != n + 1 }' ||
+            wrong "expected $1 rows: $out"
 }
 run 0 bench ladder 1000 --engine cpu --csv
 climbed 32
@@ -373,9 +383,11 @@ climbed 28
 refused 2 "'1e9': expected a number of bodies from 2 to 1e8" bench ladder 1000 1e9
 refused 2 "did you mean 'edges'" bench ladder edgse 1000
 refused 2 "'lanes': expected" bench ladder lanes --engine cpu
-printf 'model = { name = "plummer"; n = 100; }; gravitation = { method = "naive"; precision = "fp32"; softening = 0.1; };
+printf 'model = { name = "plummer"; n = 100; }; gravitation = { method = "naive"; precision = "fp32";
+                softening = 0.1; };
         integrator = { dt = 0.1; }; run = { t_end = 1.0; engine = "cpu"; };' >naive.cfg
-refused 2 'naive.cfg:1: gravitation.method = "naive": expected a force method that makes potentials' run naive.cfg --quiet
+refused 2 'naive.cfg:1: gravitation.method = "naive": expected a force method that makes potentials' run naive.cfg \
+    --quiet
 run 0 run naive.cfg gravitation.method=rows
 holds " interactions/s"
 end
@@ -423,7 +435,8 @@ holds "compared: 12 systems"
 printf 'units = { length = "km"; mass = "Mjup"; time = "d"; };\n' | cat - study.cfg |
     sed 's/a = 1.0;/a = 149597870.7;/; s/a = 1.3;/a = 194477231.91;/
          s/m = 1.0;/m = 1047.5655146604772;/; s/1e-3/1.0475655146604772/g
-         s/from = 1.1; to = 1.9/from = 164557657.77; to = 284235954.33/; s/t_end = 20.0/t_end = 7305.0/; s/dt = 0.02/dt = 7.305/
+         s/from = 1.1; to = 1.9/from = 164557657.77; to = 284235954.33/; s/t_end = 20.0/t_end = 7305.0/
+         s/dt = 0.02/dt = 7.305/
          s/interval = 10.0/interval = 3652.5/; s/study.h5/days.h5/' >days.cfg
 run 0 run days.cfg --quiet
 run 0 verify study.h5 days.h5 -p 1e-9 -v 1e-9 # rounding, stretched by close orbits
@@ -471,11 +484,13 @@ run 0 generate study.cfg --output study.csv
 # the study with that table gives the same bits, in units whose factors are not powers of two
 sed '/^angles/d; /^system/,/^    *{ body/d; /^ *{ body/d' study.cfg >tail.cfg
 printf 'units = { time = "d"; length = "km"; }; system = { file = "study.csv"; };' >from_csv.cfg
-sed 's/t_end = 20.0/t_end = 7305.0/; s/dt = 0.02/dt = 7.305/; s/interval = 10.0/interval = 3652.5/; s/study.h5/from_csv.h5/' \
+sed 's/t_end = 20.0/t_end = 7305.0/; s/dt = 0.02/dt = 7.305/
+     s/interval = 10.0/interval = 3652.5/; s/study.h5/from_csv.h5/' \
     tail.cfg >>from_csv.cfg
 run 0 generate from_csv.cfg --output again.csv
 sed '/^# epoch/d' again.csv | cmp -s - study.csv || wrong "a table that went through a study has other bits"
-printf 'units = { time = "yr"; }; system = { file = "study.csv"; };' | cat - tail.cfg | sed 's/study.h5/same.h5/' >same.cfg
+printf 'units = { time = "yr"; }; system = { file = "study.csv"; };' | cat - tail.cfg |
+    sed 's/study.h5/same.h5/' >same.cfg
 run 0 run same.cfg --quiet
 for which in --initial --final; do
     run 0 query study.h5 $which
@@ -497,7 +512,8 @@ run 0 convert "$data/planets.big.in" "$data/comet.small.in" solar.csv
 [ "$err" = "shoal: note: 1 bodies have a spin or forces of their own (a1, a2, a3, b): left out" ] || wrong "notes: $err"
 run 0 convert "$data/planets.big.in" solar.h5 --units AU,Msun,yr --quiet
 [ -z "$err" ] || wrong "--quiet, but it said: $err"
-printf 'system = { file = "solar.csv"; }; integrator = { name = "mvs"; dt = 0.5; }; run = { t_end = 100.0; engine = "cpu"; };
+printf 'system = { file = "solar.csv"; }; integrator = { name = "mvs"; dt = 0.5; };
+        run = { t_end = 100.0; engine = "cpu"; };
         output = { file = "solar_run.h5"; };' >solar.cfg
 run 0 run solar.cfg --quiet
 run 0 convert solar_run.h5 "$scratch/end.in"
@@ -514,7 +530,8 @@ grep -q '^# time: 10$' snapshot.csv && grep -q '^# units: AU, Msun, yr$' snapsho
 run 0 convert study.h5 lived.csv --where 'outcome == survived'
 [ -z "$err" ] && grep -q '^# time: ' lived.csv || wrong "survivors are at one time: $err $(head -n 3 lived.csv)"
 run 0 query study.h5 --where 'outcome == survived'
-[ "$(grep '^[0-9]' lived.csv | cut -d, -f1 | uniq)" = "$(printf '%s\n' "$out" | sed 1d | cut -d, -f1 | uniq)" ] || wrong "not the survivors: $(cat lived.csv)"
+[ "$(grep '^[0-9]' lived.csv | cut -d, -f1 | uniq)" = "$(printf '%s\n' "$out" | sed 1d | cut -d, -f1 | uniq)" ] ||
+    wrong "not the survivors: $(cat lived.csv)"
 run 0 convert study.h5 at_last.csv
 case $err in "shoal: note: the systems are at times from "*) ;; *) wrong "no note on times: $err" ;; esac
 run 0 convert study.h5 first.csv --initial
@@ -523,14 +540,17 @@ run 0 convert ids.csv ids_out.csv
 case $err in "shoal: note: ids.csv does not state its units"*) ;; *) wrong "no note on units: $err" ;; esac
 run 0 convert "$data/exoplanets.csv" exo.h5 --quiet
 run 0 convert "$data/horizons_sun.txt" "$data/horizons_jupiter.txt" sky.csv -m 5=9.54e-4
-printf '%s\n' '# units: kpc, Msun, G=4.30091e-6' '# time: 2' system,body,name,m,x,y,z,vx,vy,vz 0,0,a,1e10,-8,0,0,0,-220,0 \
+printf '%s\n' '# units: kpc, Msun, G=4.30091e-6' '# time: 2' system,body,name,m,x,y,z,vx,vy,vz \
+    0,0,a,1e10,-8,0,0,0,-220,0 \
     0,1,b,1e10,8,0,0,0,220,0 >disc.csv
 # body_of FILE: m x vy and the time of its last body; is A B: as numbers, to the digits of that G
 body_of() { awk -F '[, ]' '$2 == "time:" { t = $3 } END { print $4, $5, $9, t }' "$1"; }
-is() { echo "$1 $2" | awk '{ for (i = 1; i <= 4; i++) if (($i - $(i + 4)) ^ 2 > 1e-10 * $i ^ 2) exit 1 }' || wrong "$1 is not $2"; }
+is() { echo "$1 $2" | awk '{ for (i = 1; i <= 4; i++) if (($i - $(i + 4)) ^ 2 > 1e-10 * $i ^ 2) exit 1 }' ||
+    wrong "$1 is not $2"; }
 for end in tipsy phigrape; do
     run 0 convert disc.csv "one.$end"
-    [ "$err" = "shoal: note: one.$end is in kpc, Msun, G = 1, which it does not state (--units)" ] || wrong "notes: $err"
+    [ "$err" = "shoal: note: one.$end is in kpc, Msun, G = 1, which it does not state (--units)" ] ||
+        wrong "notes: $err"
     run 0 convert "one.$end" back.csv -F --from-units kpc,Msun,G=1
     is "$(body_of back.csv)" "1e10 8 $(awk 'BEGIN { s = sqrt(4.30091e-6); print 220 / s, 2 * s }')"
     run 0 convert disc.csv "km_s.$end" --units kpc,Msun,G=4.30091e-6

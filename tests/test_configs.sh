@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-3.0-or-later
 #
-# test_configs.sh: every config in configs/ runs in the short form that its header gives (`# short: key=value ...`), and what is
-# published of the systems comes out. The program under test is SHOAL_PROGRAM, or shoal in the build folder SHOAL_BUILD, BUILD or
-# build.
+# test_configs.sh: every config in configs/ runs in the short form that its header gives (`# short: key=value ...`), and
+# what is published of the systems comes out. The program under test is SHOAL_PROGRAM, or shoal in the build folder
+# SHOAL_BUILD, BUILD or build.
 
 build=${SHOAL_BUILD:-${BUILD:-build}}
 shoal=$(realpath "${SHOAL_PROGRAM:-$build/shoal}")
@@ -26,7 +26,8 @@ table() {
     local config=$1
     shift
     rm -f out.h5 out.h5.journal
-    "$shoal" run "$configs/$config.cfg" "$@" run.engine=cpu output.file=out.h5 --quiet 2>err || wrong "$config $*: $(cat err)"
+    "$shoal" run "$configs/$config.cfg" "$@" run.engine=cpu output.file=out.h5 --quiet 2>err ||
+        wrong "$config $*: $(cat err)"
     out=$("$shoal" query out.h5 --systems-table 2>err)
     [ -n "$out" ] || wrong "$config $*: no systems: $(cat err)"
 }
@@ -54,7 +55,8 @@ for config in "$configs"/*.cfg; do
     elif grep -q '^model = ' "$configs/$config.cfg"; then
         # shellcheck disable=SC2086
         table "$config" $short output.snapshots=0
-        each '$at["dE"] ^ 2 > 1e-4 || !($at["r50"] > 0) { exit 1 } END { exit NR < 3 }' || wrong "no rows, or energy is lost: $out"
+        each '$at["dE"] ^ 2 > 1e-4 || !($at["r50"] > 0) { exit 1 } END { exit NR < 3 }' ||
+            wrong "no rows, or energy is lost: $out"
     else
         # shellcheck disable=SC2086
         table "$config" $short
@@ -63,21 +65,25 @@ for config in "$configs"/*.cfg; do
     end
 done
 
-# Holman & Wiegert 1999: the limits at mu = 0.5, e = 0 are 2.39 and 0.274 a_b; eight longitudes, 10^3 periods (the paper: 10^4).
+# Holman & Wiegert 1999: the limits at mu = 0.5, e = 0 are 2.39 and 0.274 a_b; eight longitudes, 10^3 periods (the
+# paper: 10^4).
 begin circumbinary_limit
-table holman_wiegert_p sweep.[0].from=1.9 sweep.[0].to=2.63 sweep.[0].count=2 run.t_end=6283.2 # 20 % inside, 10 % outside
+table holman_wiegert_p sweep.[0].from=1.9 sweep.[0].to=2.63 sweep.[0].count=2 \
+    run.t_end=6283.2 # 20 % inside, 10 % outside
 survivors 0 0 7
 survivors 8 8 15
 end
 
 begin circumstellar_limit
-table holman_wiegert_s sweep.[0].from=0.2466 sweep.[0].to=0.34 sweep.[0].count=2 run.t_end=6283.2 # 10 % inside, 24 % outside
+table holman_wiegert_s sweep.[0].from=0.2466 sweep.[0].to=0.34 sweep.[0].count=2 \
+    run.t_end=6283.2 # 10 % inside, 24 % outside
 survivors 8 0 7
 survivors 0 8 15
 end
 
-# Obertas et al. 2017, equation 7: log10(t / yr) = 0.951 spacing - 1.202 for 3.4 to 8.4 Hill radii, 1.086 spacing - 1.881 for 3.4
-# to 10. Here 68 systems: their own scatter, 0.35, makes a slope good to 0.07; three of that about the two published ones.
+# Obertas et al. 2017, equation 7: log10(t / yr) = 0.951 spacing - 1.202 for 3.4 to 8.4 Hill radii, 1.086 spacing -
+# 1.881 for 3.4 to 10. Here 68 systems: their own scatter, 0.35, makes a slope good to 0.07; three of that about the two
+# published ones.
 begin lifetime_against_spacing
 table hill_spacing sweep.[0].to=5.5 sweep.[0].count=17 sample.count=4 run.t_end=1e5
 each '
@@ -110,8 +116,8 @@ table trappist_1 'sweep=()' run.t_end=8000.0
 survivors 1 0 0
 end
 
-# The 447 observed transits of TRAPPIST-1 against the model fitted to them: of good errors half are below 0.6745, 14 of 10^4 beyond 3.2. The
-# authors found more that lie far off, and fitted Student's distribution for it.
+# The 447 observed transits of TRAPPIST-1 against the model fitted to them: of good errors half are below 0.6745, 14 of
+# 10^4 beyond 3.2. The authors found more that lie far off, and fitted Student's distribution for it.
 begin trappist_1_transits_as_observed
 observed=$observations/trappist-1_transit_times.txt
 if [ ! -r "$observed" ]; then
@@ -126,20 +132,24 @@ else
             off = least / $4; off = off < 0 ? -off : off
             all++; near += off < 0.6745; far += off > 3.2; worst = off > worst ? off : worst }
         END { printf "%d transits: %d within 0.67 errors, %d beyond 3.2, the worst %.2f\n", all, near, far, worst
-              exit all != 447 || near < 200 || near > 260 || far > 15 || worst > 6 }' - "$observed" >message || wrong "$(cat message)"
+              exit all != 447 || near < 200 || near > 260 || far > 15 || worst > 6 }' - "$observed" >message ||
+                  wrong "$(cat message)"
     cat message
     end
 fi
 
-# Equal stars: either member of the binary is exchanged as often. Of 10^4 11.5 % were, none with a pericentre beyond 2.1 a
-# (e = 1.2625), and 0.3 % still went on. The bounds are three standard deviations, of the difference 2.4.
+# Equal stars: either member of the binary is exchanged as often. Of 10^4 11.5 % were, none with a pericentre beyond 2.1
+# a (e = 1.2625), and 0.3 % still went on. The bounds are three standard deviations, of the difference 2.4.
 begin binary_single_outcomes
 table binary_single sample.count=1000
 each '
-    $at["outcome"] == "ejected" { who = $at["body_a"]; n[who]++; far += who != "intruder" && $at["intruder.e"] > 1.2625 }
+    $at["outcome"] == "ejected" { who = $at["body_a"]; n[who]++
+                                    far += who != "intruder" && $at["intruder.e"] > 1.2625 }
     END { exchanged = n["primary"] + n["secondary"]; uneven = n["primary"] - n["secondary"]
-          printf "%d primaries, %d secondaries, %d intruders leave; %d far\n", n["primary"], n["secondary"], n["intruder"], far
-          exit exchanged < 85 || exchanged > 145 || uneven ^ 2 > 6 * exchanged || far || n["intruder"] + exchanged < 980 }' \
+          printf "%d primaries, %d secondaries, %d intruders leave; %d far\n", n["primary"], n["secondary"],
+              n["intruder"], far
+          exit exchanged < 85 || exchanged > 145 || uneven ^ 2 > 6 * exchanged || far ||
+              n["intruder"] + exchanged < 980 }' \
     >message || wrong "$(cat message)"
 end
 
@@ -147,7 +157,8 @@ end
 begin swarm_ng_initial_states
 table swarm_ng_benchmark sample.count=4 run.t_end=0.01
 "$shoal" query out.h5 --initial | awk -F , '
-    function close_to(a, b) { if ((a - b) ^ 2 > 1e-24) { print "system " $1 ", body " $2 ": " a ", expected " b; bad = 1 } }
+    function close_to(a, b) { if ((a - b) ^ 2 > 1e-24) {
+        print "system " $1 ", body " $2 ": " a ", expected " b; bad = 1 } }
     NR == 1 { next }
     $2 == 0 { x = $6; y = $7; u = $9; v = $10; n++ }
     $2 > 0  { r = $2 == 1 ? 1 : 1.4

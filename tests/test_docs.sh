@@ -1,8 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-3.0-or-later
 #
-# test_docs.sh: the documentation tells the truth: the blocks marked `sh` of every page run, page by page, in an empty folder with
-# the configs; the reference and the C functions are what the program and the header say; links lead somewhere.
+# test_docs.sh: the documentation tells the truth: the blocks marked `sh` of every page run, page by page, in an empty
+# folder with the configs; the reference and the C functions are what the program and the header say; links lead
+# somewhere.
 
 root=${SHOAL_ROOT:-$(cd "$(dirname "$0")/.." && pwd)}
 shoal=$(realpath "${SHOAL_PROGRAM:-${SHOAL_BUILD:-$root/build}/shoal}")

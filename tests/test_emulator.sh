@@ -1,8 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-3.0-or-later
 #
-# What a GPU computes, without one: its kernels in the emulator (tests/emulator), to the bits of the CPU. More than stands here runs there
-# as well, given time: tests/emulator/run BUILD BUILD/tests/test_work_models. Prints the lines of a cmocka program.
+# What a GPU computes, without one: its kernels in the emulator (tests/emulator), to the bits of the CPU. More than
+# stands here runs there as well, given time: tests/emulator/run BUILD BUILD/tests/test_work_models. Prints the lines of
+# a cmocka program.
 
 build=${SHOAL_BUILD:-build}
 shoal=${SHOAL_PROGRAM:-$build/shoal}
@@ -12,11 +13,13 @@ root=${SHOAL_ROOT:-.}
 missing=
 [ -x "$build/tests/test_work_models" ] && [ -x "$root/tests/emulator/run" ] || missing="no sources here"
 command -v python3 >/dev/null || missing="python3 is not on this machine"
-[ -n "$missing" ] || "$root/tests/emulator/run" "$build" "$shoal" info | grep -q 'compiler: NVRTC' || missing="NVRTC is not on this machine"
+[ -n "$missing" ] || "$root/tests/emulator/run" "$build" "$shoal" info | grep -q 'compiler: NVRTC' ||
+    missing="NVRTC is not on this machine"
 
 begin teams_of_threads
 if [ -n "$missing" ]; then skip "$missing"
-elif out=$(SHOAL_TEST_PROPAGATOR=hermite4 SHOAL_TEST_NAME='tangent*' "$root/tests/emulator/run" "$build" "$build/tests/test_work_models" 2>&1) &&
+elif out=$(SHOAL_TEST_PROPAGATOR=hermite4 SHOAL_TEST_NAME='tangent*' "$root/tests/emulator/run" "$build" \
+    "$build/tests/test_work_models" 2>&1) &&
     [ "$(grep -c ' 0 of .* doubles differ' <<<"$out")" -ge 4 ]; then pass
 else fail "$out"; fi
 
@@ -28,7 +31,8 @@ else fail "$out"; fi
 
 begin those_left
 if [ -n "$missing" ]; then skip "$missing"
-elif out=$(SHOAL_TEST_GPU=1 SHOAL_TEST_NAME='those_left*' "$root/tests/emulator/run" "$build" "$build/tests/test_cuda" 2>&1) &&
+elif out=$(SHOAL_TEST_GPU=1 SHOAL_TEST_NAME='those_left*' "$root/tests/emulator/run" "$build" "$build/tests/test_cuda" \
+    2>&1) &&
     grep -q 'PASSED  . 1 test' <<<"$out"; then pass
 else fail "$out"; fi
 
@@ -47,15 +51,18 @@ else fail "$out"; fi
 study() { # PROPAGATOR SYSTEMS YEARS ENGINE RUNNER...
     local propagator=$1 systems=$2 years=$3 engine=$4
     shift 4
-    "$@" "$shoal" run --force --no-plot "$root/configs/scattering.cfg" "integrator.name=\"$propagator\"" "sample.count=$systems" "run.t_end=$years" \
+    "$@" "$shoal" run --force --no-plot "$root/configs/scattering.cfg" "integrator.name=\"$propagator\"" \
+        "sample.count=$systems" "run.t_end=$years" \
         "run.engine=\"$engine\"" output.interval=100 "output.file=\"$scratch/$engine.h5\"" &&
-        "$shoal" query "$scratch/$engine.h5" >"$scratch/$engine" && "$shoal" query "$scratch/$engine.h5" --events >>"$scratch/$engine" &&
+        "$shoal" query "$scratch/$engine.h5" >"$scratch/$engine" &&
+            "$shoal" query "$scratch/$engine.h5" --events >>"$scratch/$engine" &&
         "$shoal" query "$scratch/$engine.h5" --final >>"$scratch/$engine"
 }
 studies_agree() { # PROPAGATOR SYSTEMS YEARS
     if [ -n "$missing" ]; then skip "$missing"
     elif out=$(study "$@" cpu 2>&1 && SHOAL_LONG_TURNS=3 study "$@" cuda "$root/tests/emulator/run" "$build" 2>&1) &&
-        grep -q 'emulator (sm_990' <<<"$out" && grep -q encounter "$scratch/cpu" && cmp "$scratch/cpu" "$scratch/cuda"; then pass
+        grep -q 'emulator (sm_990' <<<"$out" && grep -q encounter "$scratch/cpu" &&
+            cmp "$scratch/cpu" "$scratch/cuda"; then pass
     else fail "$out"; fi
 }
 
@@ -69,7 +76,8 @@ studies_agree mvs 200 150
 
 # The fastest is measured, kept, and taken by a run that `auto` puts on the GPU; one of few systems goes to the CPU.
 sweep() { # COMMAND COUNT
-    "$root/tests/emulator/run" "$build" env XDG_CACHE_HOME="$scratch" "$shoal" "$1" "$root/configs/sun_jupiter_saturn.cfg" \
+    "$root/tests/emulator/run" "$build" env XDG_CACHE_HOME="$scratch" "$shoal" "$1" \
+        "$root/configs/sun_jupiter_saturn.cfg" \
         "sweep[0].count=$2" "sweep[1].count=8" run.gpu_bodies=1 run.t_end=1.0 output.file="$scratch/$2.h5"
 }
 begin tuning_and_auto

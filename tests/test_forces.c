@@ -69,6 +69,7 @@ static shoal_ensemble *evolve(shoal_context *context, long n_systems, int n, con
 
 /* One system of a star and a planet on an orbit, integrated to t_end with steps of dt; the astrocentric orbit then,
  * for the mass mu. */
+/* long: one call from orbit to orbit; what every case of every force sets */
 static shoal_orbit orbit_after(shoal_context *context, const char *propagator, double planet, const shoal_orbit *orbit,
                                double mu, const shoal_plug_options *forces, int n_forces, double dt, double t_end)
 {
@@ -213,6 +214,7 @@ static void all_accelerations(int n, const quad *m, const vector *x, const vecto
 }
 
 /* Newton's jerks, and a force's by the central difference over t that forces.kern.h states; a: all accelerations. */
+/* long: a state, a force and the result, as all_accelerations */
 static void all_jerks(int n, const quad *m, const vector *x, const vector *v, const shoal_plug_options *force, quad t,
                       const vector *a, vector *jerk)
 {
@@ -752,6 +754,56 @@ static double distance_from_star(const shoal_body *a, const shoal_body *b, int n
     return largest;
 }
 
+static const struct {
+    const char *name;
+    shoal_setting setting;
+    double order, coarsest; /* 0: chosen steps */
+} orders[] = {
+    {"runge_kutta", {"method", 0, "euler"}, 1, 0x1p-11},
+    {"runge_kutta", {"method", 0, "midpoint"}, 2, 0x1p-6},
+    {"runge_kutta", {"method", 0, "rk4"}, 4, 0x1p-5},
+    {"runge_kutta", {"method", 0, "cash_karp"}, 5, 0x1p-4},
+    {"runge_kutta", {"method", 0, "fehlberg"}, 5, 0x1p-4},
+    {"runge_kutta", {"method", 0, "dormand_prince"}, 5, 0x1p-4},
+    {"runge_kutta", {"method", 0, "prince_dormand8"}, 8, 0.25},
+    {"leapfrog", {"order", 2, NULL}, 2, 0x1p-6},
+    {"leapfrog", {"order", 4, NULL}, 4, 0x1p-4},
+    {"leapfrog", {"order", 6, NULL}, 6, 0.2},
+    {"leapfrog", {"order", 8, NULL}, 3, 0x1p-3},
+    {"hermite4", {"iterations", 2, NULL}, 4, 0x1p-4},
+    {"hermite6", {"iterations", 2, NULL}, 6, 0x1p-3},
+    {"gauss", {"order", 0, "4"}, 4, 0x1p-4},
+    {"gauss", {"order", 0, "8"}, 8, 0.5},
+    {"gauss", {"order", 0, "12"}, 12, 1},
+    {"gauss_radau_fixed", {"compensated", 1, NULL}, 15, 1.3},
+    {"mvs", {"compensated", 1, NULL}, 2, 0x1p-5},
+    {"mvs_whds", {"compensated", 1, NULL}, 2, 0x1p-5},
+    {"hybrid", {"compensated", 1, NULL}, 2, 0x1p-5},
+    {"mvs_jacobi", {"compensated", 1, NULL}, 2, 0x1p-5},
+    {"mvs_jacobi", {"corrector", 17, NULL}, 2, 0x1p-5},
+    {"mvs_jacobi", {"kernel", 0, "lazy"}, 2, 0x1p-5},
+    {"saba", {"scheme", 0, "1"}, 2, 0x1p-5},
+    {"saba", {"scheme", 0, "4"}, 2, 0x1p-5},
+    {"saba", {"scheme", 0, "cl4"}, 2, 0x1p-5},
+    {"saba", {"scheme", 0, "10,4"}, 2, 0x1p-5},
+    {"saba", {"scheme", 0, "8,6,4"}, 2, 0x1p-5},
+    {"saba", {"scheme", 0, "10,6,4"}, 2, 0x1p-5},
+    {"saba", {"scheme", 0, "8,4,4"}, 2, 0x1p-6},
+    {"bulirsch_stoer", {"tolerance", 1e-9, NULL}, 0, 0},
+    {"runge_kutta_adaptive", {"method", 0, "cash_karp"}, 0, 0},
+    {"runge_kutta_adaptive", {"method", 0, "fehlberg"}, 0, 0},
+    {"runge_kutta_adaptive", {"method", 0, "dormand_prince"}, 0, 0},
+    {"runge_kutta_adaptive", {"method", 0, "prince_dormand8"}, 0, 0},
+    {"hermite4_adaptive", {"criterion", 0, "swarm"}, 0, 0},
+    {"hermite4_adaptive", {"criterion", 0, "aarseth"}, 0, 0},
+    {"hermite4_adaptive", {"criterion", 0, "symmetric"}, 0, 0},
+    {"hermite6_adaptive", {"criterion", 0, "swarm"}, 0, 0},
+    {"hermite6_adaptive", {"criterion", 0, "aarseth"}, 0, 0},
+    {"hermite6_adaptive", {"criterion", 0, "symmetric"}, 0, 0},
+    {"gauss_radau", {"criterion", 0, "timescale"}, 0, 0},
+    {"gauss_radau", {"criterion", 0, "global"}, 0, 0},
+};
+
 /* All forces on three bodies that pull at each other, some of which change the momentum: every propagator against
  * GSL's Runge-Kutta of order 8, positions taken from body 0 (mvs leaves out the barycentre's motion). With steps of
  * one length: the slope of the error. What kicks with forces that depend on velocities is of order 2 in that, in
@@ -760,55 +812,6 @@ static double distance_from_star(const shoal_body *a, const shoal_body *b, int n
 static void propagators_keep_their_order(void **state)
 {
     enum { STEPS = 6, N = 3 };
-    static const struct {
-        const char *name;
-        shoal_setting setting;
-        double order, coarsest; /* 0: chosen steps */
-    } rows[] = {
-        {"runge_kutta", {"method", 0, "euler"}, 1, 0x1p-11},
-        {"runge_kutta", {"method", 0, "midpoint"}, 2, 0x1p-6},
-        {"runge_kutta", {"method", 0, "rk4"}, 4, 0x1p-5},
-        {"runge_kutta", {"method", 0, "cash_karp"}, 5, 0x1p-4},
-        {"runge_kutta", {"method", 0, "fehlberg"}, 5, 0x1p-4},
-        {"runge_kutta", {"method", 0, "dormand_prince"}, 5, 0x1p-4},
-        {"runge_kutta", {"method", 0, "prince_dormand8"}, 8, 0.25},
-        {"leapfrog", {"order", 2, NULL}, 2, 0x1p-6},
-        {"leapfrog", {"order", 4, NULL}, 4, 0x1p-4},
-        {"leapfrog", {"order", 6, NULL}, 6, 0.2},
-        {"leapfrog", {"order", 8, NULL}, 3, 0x1p-3},
-        {"hermite4", {"iterations", 2, NULL}, 4, 0x1p-4},
-        {"hermite6", {"iterations", 2, NULL}, 6, 0x1p-3},
-        {"gauss", {"order", 0, "4"}, 4, 0x1p-4},
-        {"gauss", {"order", 0, "8"}, 8, 0.5},
-        {"gauss", {"order", 0, "12"}, 12, 1},
-        {"gauss_radau_fixed", {"compensated", 1, NULL}, 15, 1.3},
-        {"mvs", {"compensated", 1, NULL}, 2, 0x1p-5},
-        {"mvs_whds", {"compensated", 1, NULL}, 2, 0x1p-5},
-        {"hybrid", {"compensated", 1, NULL}, 2, 0x1p-5},
-        {"mvs_jacobi", {"compensated", 1, NULL}, 2, 0x1p-5},
-        {"mvs_jacobi", {"corrector", 17, NULL}, 2, 0x1p-5},
-        {"mvs_jacobi", {"kernel", 0, "lazy"}, 2, 0x1p-5},
-        {"saba", {"scheme", 0, "1"}, 2, 0x1p-5},
-        {"saba", {"scheme", 0, "4"}, 2, 0x1p-5},
-        {"saba", {"scheme", 0, "cl4"}, 2, 0x1p-5},
-        {"saba", {"scheme", 0, "10,4"}, 2, 0x1p-5},
-        {"saba", {"scheme", 0, "8,6,4"}, 2, 0x1p-5},
-        {"saba", {"scheme", 0, "10,6,4"}, 2, 0x1p-5},
-        {"saba", {"scheme", 0, "8,4,4"}, 2, 0x1p-6},
-        {"bulirsch_stoer", {"tolerance", 1e-9, NULL}, 0, 0},
-        {"runge_kutta_adaptive", {"method", 0, "cash_karp"}, 0, 0},
-        {"runge_kutta_adaptive", {"method", 0, "fehlberg"}, 0, 0},
-        {"runge_kutta_adaptive", {"method", 0, "dormand_prince"}, 0, 0},
-        {"runge_kutta_adaptive", {"method", 0, "prince_dormand8"}, 0, 0},
-        {"hermite4_adaptive", {"criterion", 0, "swarm"}, 0, 0},
-        {"hermite4_adaptive", {"criterion", 0, "aarseth"}, 0, 0},
-        {"hermite4_adaptive", {"criterion", 0, "symmetric"}, 0, 0},
-        {"hermite6_adaptive", {"criterion", 0, "swarm"}, 0, 0},
-        {"hermite6_adaptive", {"criterion", 0, "aarseth"}, 0, 0},
-        {"hermite6_adaptive", {"criterion", 0, "symmetric"}, 0, 0},
-        {"gauss_radau", {"criterion", 0, "timescale"}, 0, 0},
-        {"gauss_radau", {"criterion", 0, "global"}, 0, 0},
-    };
     shoal_context *context = context_of(state);
     const shoal_orbit orbits[N] = {
         {0}, {.a = 1, .e = 0.1, .inc = 0.1}, {.a = 1.8, .e = 0.1, .f = 2, .inc = 0.05, .Omega = 1}};
@@ -831,10 +834,10 @@ static void propagators_keep_their_order(void **state)
     memcpy(exact[0], start, sizeof start);
     newton_reference(N, t_end, exact[0]);
 
-    for (int row = 0; row < SHOAL_COUNT(rows); row++) {
-        const bool fixed = rows[row].order > 0;
-        shoal_options options = {.propagator = rows[row].name,
-                                 .settings = &rows[row].setting,
+    for (int row = 0; row < SHOAL_COUNT(orders); row++) {
+        const bool fixed = orders[row].order > 0;
+        shoal_options options = {.propagator = orders[row].name,
+                                 .settings = &orders[row].setting,
                                  .n_settings = 1,
                                  .forces = mixture,
                                  .n_forces = SHOAL_COUNT(mixture),
@@ -843,8 +846,8 @@ static void propagators_keep_their_order(void **state)
         double dt[STEPS], error[STEPS];
         for (int k = 0; k < (fixed ? STEPS : 2); k++) {
             shoal_body bodies[N];
-            options.dt = dt[k] = fixed ? t_end / round(t_end /
-                                                       (rows[row].coarsest * pow(rows[row].order > 4 ? 0.85 : 0.6, k)))
+            options.dt = dt[k] = fixed ? t_end / round(t_end / (orders[row].coarsest *
+                                                                pow(orders[row].order > 4 ? 0.85 : 0.6, k)))
                                        : 0;
             if (!fixed)
                 options.n_forces = k * SHOAL_COUNT(mixture);
@@ -852,18 +855,19 @@ static void propagators_keep_their_order(void **state)
             evolve_all(context, 1, N, NULL, NULL, &options, bodies, NULL);
             error[k] = distance_from_star(bodies, exact[options.n_forces > 0], N);
         }
-        snprintf(setting, sizeof setting, "%g", rows[row].setting.value);
-        print_message("%-20s %-15s ", rows[row].name, rows[row].setting.choice ? rows[row].setting.choice : setting);
+        snprintf(setting, sizeof setting, "%g", orders[row].setting.value);
+        print_message("%-20s %-15s ", orders[row].name,
+                      orders[row].setting.choice ? orders[row].setting.choice : setting);
         if (fixed) {
             const double order = slope(STEPS, dt, error);
             print_message("order %.2f, errors %.1e..%.1e\n", order, error[0], error[STEPS - 1]);
-            assert_below(fabs(order - rows[row].order), fmax(0.2, 0.1 * rows[row].order), "%s", rows[row].name);
+            assert_below(fabs(order - orders[row].order), fmax(0.2, 0.1 * orders[row].order), "%s", orders[row].name);
         } else {
             print_message("error %.1e, without forces %.1e\n", error[1], error[0]);
-            assert_below(error[1], 5 * error[0] + 1e-13, "%s", rows[row].name);
+            assert_below(error[1], 5 * error[0] + 1e-13, "%s", orders[row].name);
         }
     }
-    nobody_is_missing(rows, sizeof *rows, SHOAL_COUNT(rows));
+    nobody_is_missing(orders, sizeof *orders, SHOAL_COUNT(orders));
 }
 
 /* Conservative forces that depend on positions alone, and dissipative ones that depend on velocities. */
@@ -1010,7 +1014,7 @@ static void cuda_agrees(void **state)
                                                .dt = 0.02,
                                                .engine = engine ? "cuda" : "cpu",
                                                .t_end = 10};
-                bodies[engine] = calloc((size_t)(MANY * n), sizeof(shoal_body));
+                bodies[engine] = calloc((size_t)MANY * n, sizeof(shoal_body));
                 for (int s = 0; s < MANY; s++)
                     with_test_particles(context, s, n, bodies[engine] + s * n);
                 shoal_ensemble *ensemble = evolve(context, MANY, n, NULL, &options, bodies[engine]);

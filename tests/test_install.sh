@@ -21,7 +21,8 @@ if nm "$build/libshoal.a" 2>/dev/null | grep -q __asan_init; then
     sanitizer='-fsanitize=address -fsanitize=undefined'
 fi
 
-# A machine that has next to nothing: what tools/deps says is missing, with no apt-get, and with one whose `update` fails.
+# A machine that has next to nothing: what tools/deps says is missing, with no apt-get, and with one whose `update`
+# fails.
 begin missing_packages_are_named
 mkdir "$scratch/bare"
 packages="gcc libc6-dev make pkg-config libgsl-dev libconfig-dev libhdf5-dev zlib1g-dev libcmocka-dev gnuplot-nox"
@@ -93,11 +94,13 @@ if [ -n "$foreign" ]; then fail "global without the prefix:" "$foreign"; else pa
 begin header_is_clean_c11
 printf '#include <shoal.h>\nint main(void) { return !shoal_version(); }\n' >"$scratch/header.c"
 strict='-pedantic -Wall -Wextra -Wshadow -Werror'
-if out=$($cc -std=c11 $strict -fsyntax-only $(pkg-config --cflags shoal) "$scratch/header.c" 2>&1); then pass; else fail "$out"; fi
+if out=$($cc -std=c11 $strict -fsyntax-only $(pkg-config --cflags shoal) "$scratch/header.c" 2>&1); then pass
+    else fail "$out"; fi
 
 begin header_is_clean_cxx
 if command -v g++ >/dev/null 2>&1 && echo | g++ -x c++ -fsyntax-only - 2>/dev/null; then
-    if out=$(g++ -x c++ -std=c++17 $strict -fsyntax-only $(pkg-config --cflags shoal) "$scratch/header.c" 2>&1); then pass; else fail "$out"; fi
+    if out=$(g++ -x c++ -std=c++17 $strict -fsyntax-only $(pkg-config --cflags shoal) "$scratch/header.c" 2>&1)
+        then pass; else fail "$out"; fi
 else
     skip "no C++ compiler here"
 fi
@@ -127,7 +130,8 @@ elif out=$(timeout 120 python3 examples/likelihood.py 2>&1) && [[ $out == *"the 
 else fail "$out"; fi
 
 # The program and the config that the README shows are what they are said to be.
-block() { awk -v word="$1" -v n="$2" '/^```/ { open = !open; take = open && $0 == "```" word && ++k == n; next } take' README.md; }
+block() { awk -v word="$1" -v n="$2" '/^```/ { open = !open; take = open && $0 == "```" word && ++k == n; next } take' \
+    README.md; }
 begin readme_program
 block c 1 >"$scratch/readme.c"
 if ! out=$(cd "$scratch" && $cc -std=c11 -O2 $strict $sanitizer -o readme readme.c \

@@ -39,17 +39,24 @@ check() {
         to = quoted[2]
         if (to ~ /^(plugins|texts)\// || base(to) == "list.h") next
         if (!(folder(from) in floor_of)) { print from ": its folder has no floor in core/README.md"; wrong = 1; next }
-        if (!(folder(to) in floor_of)) { print from ": includes \"" to "\": expected a path from the root"; wrong = 1; next }
-        if (floor_of[folder(to)] > floor_of[folder(from)]) { print from " (floor " floor_of[folder(from)] ") includes " to " (floor " floor_of[folder(to)] ")"; wrong = 1 }
+        if (!(folder(to) in floor_of)) {
+            print from ": includes \"" to "\": expected a path from the root"; wrong = 1; next
+        }
+        if (floor_of[folder(to)] > floor_of[folder(from)]) {
+            print from " (floor " floor_of[folder(from)] ") includes " to " (floor " floor_of[folder(to)] ")"
+            wrong = 1
+        }
         arrows[from] = arrows[from] " " to
     }
     END { for (file in arrows) visit(file, ""); exit wrong }'
 }
 
-includes() { grep -n '^ *# *include *"' -r core integrators gravitation monitors big --include='*.[ch]' | sed 's/:[0-9]*:/:/'; }
+includes() { grep -n '^ *# *include *"' -r core integrators gravitation monitors big --include='*.[ch]' |
+    sed 's/:[0-9]*:/:/'; }
 
 # "| 3 | `core/plug/` | ..." of the table in core/README.md becomes "3 core/plug"
-floors=$(sed -n 's/^| *\([0-9][0-9]*\) *| *\(`[^|]*`\) *|.*/\1 \2/p' core/README.md | tr -d '`,' | sed 's/\/\( \|$\)/\1/g')
+floors=$(sed -n 's/^| *\([0-9][0-9]*\) *| *\(`[^|]*`\) *|.*/\1 \2/p' core/README.md | tr -d '`,' |
+    sed 's/\/\( \|$\)/\1/g')
 wrong=0
 [ "$(wc -l <<<"$floors")" -ge 10 ] || { echo "core/README.md: no table of floors"; wrong=1; }
 includes | check "$floors" || wrong=1

@@ -126,6 +126,7 @@ static double angle_of(int n, const shoal_orbit *orbit)
     return 2 * lambda[1] - 3 * lambda[2] + varpi[2] + (n > 3 ? 2 * lambda[3] - 2 * varpi[3] : 0);
 }
 
+/* long: a motion as motion_begin has it, and where its columns go */
 static void gather(shoal_context *context, const char *propagator, shoal_frame frame, int n, const shoal_body *start,
                    double dt, int n_steps, int every, struct gathered *g)
 {

@@ -79,6 +79,7 @@ static const char *variant_name(const variant *v)
 
 /* Systems of n bodies to the time t, in one ensemble; dt of each. Stops at `reads` equal times on the way and keeps
  * the largest relative energy error there in *energy_error (may be NULL). */
+/* long: a variant, its systems, and what is read of them on the way */
 static void run(shoal_context *context, const variant *v, int compensated, long n_systems, int n, const double *dt,
                 double t, int reads, shoal_body *bodies, double *energy_error)
 {
@@ -117,6 +118,7 @@ static void run_one(shoal_context *context, const variant *v, int n, double dt, 
 }
 
 /* A star of mass `mass`, planets of about `planet` times that, the first with mass, the second without if massless. */
+/* long: each number is another one in some test */
 static void make_system(shoal_context *context, int n, double mass, double planet, double spacing, double e,
                         bool massless, shoal_body *bodies)
 {

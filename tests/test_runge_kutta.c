@@ -16,7 +16,8 @@
 #include "systems.h"
 #include "trees.h"
 
-#define LANE_TABLE static const
+#define LANE_COMMON_TABLE static const
+#define LANE_COMMON_HERE  1
 #include "integrators/tableaux.kern.h"
 
 #define MOST_BODIES 8
@@ -194,7 +195,7 @@ static void in_gsl(const gsl_odeiv2_step_type *type, int n, double h, long n_ste
     double y[6 * MOST_BODIES], error[6 * MOST_BODIES];
     struct newton newton = {n, start};
     const gsl_odeiv2_system system = {newton_right_side, NULL, (size_t)(6 * n), &newton};
-    gsl_odeiv2_step *step = gsl_odeiv2_step_alloc(type, (size_t)(6 * n));
+    gsl_odeiv2_step *step = gsl_odeiv2_step_alloc(type, 6 * (size_t)n);
     assert_non_null(step);
     memcpy(end, start, (size_t)n * sizeof *end);
     newton_from_bodies(n, start, y);

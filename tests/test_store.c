@@ -287,7 +287,7 @@ static void failed_writes(void **state)
      */
     assert_int_equal(shoal_store_write(at->context, at->path, small), SHOAL_OK);
     for (int room = 0; room < 60; room += 9) {
-        limit_files((rlim_t)(room * 1024));
+        limit_files((rlim_t)room * 1024);
         shoal_status status = shoal_store_write(at->context, at->path, result);
         limit_files(RLIM_INFINITY);
         assert_int_equal(status, SHOAL_E_FILE);

@@ -52,6 +52,7 @@ static void make_bodies(long n, bool equal, bodies *b)
 }
 
 /* Target i of the sources, or (i < 0) a place; softened as Plummer. */
+/* long: where, and the results; a struct would be filled for each target */
 static void oracle_at(const bodies *b, double eps, long i, const double *x, const double *v, double *a, double *jerk,
                       double *phi)
 {

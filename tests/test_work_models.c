@@ -121,12 +121,19 @@ struct setup {
     double orbits;
 };
 
+/* A row of the log of transits. */
+typedef struct passage {
+    double system, time, values[4];
+} passage;
+
 struct outcome {
     shoal_body *bodies;
     shoal_system *systems;
     double *watch; /* [n_watch][SYSTEMS] of the monitors, and the marks */
     long n_watch, n_events;
     shoal_event *events;
+    long n_passages;
+    passage *passages; /* logged by transits */
     char line[1024];
 };
 
@@ -136,12 +143,20 @@ static void outcome_free(struct outcome *outcome)
     free(outcome->systems);
     free(outcome->watch);
     free(outcome->events);
+    free(outcome->passages);
 }
 
 /* By system, and of each in order of time; of several systems the order is that of the slices. */
 static int compare_events(const void *a, const void *b)
 {
     const shoal_event *x = a, *y = b;
+    return x->system != y->system ? (x->system > y->system) - (x->system < y->system)
+                                  : (x->time > y->time) - (x->time < y->time);
+}
+
+static int compare_passages(const void *a, const void *b)
+{
+    const passage *x = a, *y = b;
     return x->system != y->system ? (x->system > y->system) - (x->system < y->system)
                                   : (x->time > y->time) - (x->time < y->time);
 }
@@ -164,7 +179,7 @@ static struct outcome integrate(shoal_context *context, const struct setup *setu
                                    .t_end = setup->orbits * TWO_PI,
                                    .dt = TWO_PI / 50};
     const int n = setup->n;
-    shoal_body *bodies = calloc((size_t)(SYSTEMS * n), sizeof *bodies);
+    shoal_body *bodies = calloc((size_t)SYSTEMS * n, sizeof *bodies);
     struct outcome outcome = {.bodies = bodies, .systems = calloc(SYSTEMS, sizeof(shoal_system))};
     assert_true(bodies && outcome.systems);
     for (long id = 0; id < SYSTEMS; id++) {
@@ -195,6 +210,13 @@ static struct outcome integrate(shoal_context *context, const struct setup *setu
     for (long e = 0; e < outcome.n_events; e++)
         shoal_plan_event(plan, e, &outcome.events[e]);
     qsort(outcome.events, (size_t)outcome.n_events, sizeof *outcome.events, compare_events);
+    const shoal_plan_log *log = &plan->logs[shoal_monitor_find(NULL, "transits")];
+    outcome.n_passages = log->n_rows;
+    outcome.passages = calloc((size_t)log->n_rows + 1, sizeof *outcome.passages);
+    assert_non_null(outcome.passages);
+    if (log->n_rows > 0)
+        memcpy(outcome.passages, log->rows, (size_t)log->n_rows * sizeof *outcome.passages);
+    qsort(outcome.passages, (size_t)log->n_rows, sizeof *outcome.passages, compare_passages);
     motion_end(&motion);
     return outcome;
 }
@@ -246,6 +268,9 @@ static void compare_models(void **state, const struct setup *setup)
         assert_int_equal(gpu.n_events, cpu.n_events);
         for (long e = 0; e < cpu.n_events; e++)
             assert_memory_equal(&gpu.events[e], &cpu.events[e], sizeof *cpu.events);
+        assert_int_equal(gpu.n_passages, cpu.n_passages);
+        for (long p = 0; p < cpu.n_passages; p++)
+            assert_memory_equal(&gpu.passages[p], &cpu.passages[p], sizeof *cpu.passages);
         outcome_free(&gpu);
     }
     outcome_free(&cpu);

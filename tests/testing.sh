@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-3.0-or-later
 #
-# testing.sh: for scripts of tests that print the lines of a cmocka program: a folder that goes with them, and the verdict of each test.
+# testing.sh: for scripts of tests that print the lines of a cmocka program: a folder that goes with them, and the
+# verdict of each test.
 # shellcheck disable=SC2034
 
 failures=0

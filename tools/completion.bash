@@ -11,7 +11,8 @@ _shoal()
         words=$("$1" "$command" --help 2>/dev/null | grep -oE -- '--[a-z][a-z-]*=?' | sort -u)
     elif [ "$command" = explain ]; then
         words=$("$1" list | awk '/^  / { print $1 }'; "$1" explain --all |
-            awk '/^## / { on = /keys/ } /^### / { section = $2 == "`" || $2 == "top" ? "" : $2 "."; gsub("`", "", section) }
+            awk '/^## / { on = /keys/ } /^### / { section = $2 == "`" || $2 == "top" ? "" : $2 "."
+                             gsub("`", "", section) }
                  on && /^\| `/ { gsub("`", "", $2); print section $2 }')
     else
         mapfile -t COMPREPLY < <(compgen -f -- "$word")

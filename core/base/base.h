@@ -33,6 +33,9 @@ struct shoal_context {
  * context is allowed: the message is dropped. */
 shoal_status shoal_fail(shoal_context *context, shoal_status status, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
+#ifdef __clang_analyzer__ /* which sees one file at a time, is told what comes back */
+#define shoal_fail(context, status, ...) (shoal_fail(context, status, __VA_ARGS__), (status))
+#endif
 
 /* The candidate nearest to word in edit distance (case ignored), or NULL if none is near (distance > 1 + length /
  * 3). */
@@ -48,6 +51,10 @@ shoal_status shoal_check_given(shoal_context *context, const char *function, con
 shoal_status shoal_check_range(shoal_context *context, const char *function, const char *name, long value,
                                const long range[2]);
 shoal_status shoal_check_rows(shoal_context *context, const char *function, long first, long n, long n_rows);
+#ifdef __clang_analyzer__
+#define shoal_check_given(context, function, name, pointer) \
+    (shoal_check_given(context, function, name, pointer), (pointer) ? SHOAL_OK : SHOAL_E_USAGE)
+#endif
 
 /* The systems, bodies and strides of a block that a caller gives, or leaves out (NULL).
  *   n_numbers  in      of a body

@@ -6,7 +6,7 @@
 
 #include "core/base/base.h"
 
-shoal_status shoal_check_given(shoal_context *context, const char *function, const char *name, const void *pointer)
+shoal_status(shoal_check_given)(shoal_context *context, const char *function, const char *name, const void *pointer)
 {
     return pointer ? SHOAL_OK
                    : shoal_fail(context, SHOAL_E_USAGE, "%s: %s = NULL: expected an address", function, name);

@@ -252,6 +252,20 @@ static double signed_angle(long double angle)
     return (double)remainderl(angle, 2.0L * PI);
 }
 
+/* Motion along a line lies in many planes; take the one that is inclined least: its pole is the part of the z axis (of
+ * the x axis, for a body on the z axis) across the line. */
+static void pole_of_line(const vector x, vector pole)
+{
+    vector axis = {0.0L, 0.0L, 1.0L};
+    if (x[0] == 0.0L && x[1] == 0.0L) {
+        axis[0] = 1.0L;
+        axis[2] = 0.0L;
+    }
+    long double r = sqrtl(dot(x, x)), share = dot(axis, x) / (r * r);
+    for (int k = 0; k < 3; k++)
+        pole[k] = axis[k] - share * x[k];
+}
+
 shoal_status shoal_orbit_from_state(shoal_context *context, double mu, const double state[6], shoal_orbit *orbit)
 {
     if (shoal_check_given(context, __func__, "state", state) || shoal_check_given(context, __func__, "orbit", orbit))
@@ -270,18 +284,8 @@ shoal_status shoal_orbit_from_state(shoal_context *context, double mu, const dou
     cross(x, v, pole);
     long double h = sqrtl(dot(pole, pole));
     bool straight = h == 0.0L;
-    if (straight) {
-        /* Motion along a line lies in many planes; take the one that is inclined least: its pole is the part of the z
-         * axis (of the x axis, for a body on the z axis) across the line. */
-        vector axis = {0.0L, 0.0L, 1.0L};
-        if (x[0] == 0.0L && x[1] == 0.0L) {
-            axis[0] = 1.0L;
-            axis[2] = 0.0L;
-        }
-        long double share = dot(axis, x) / (r * r);
-        for (int k = 0; k < 3; k++)
-            pole[k] = axis[k] - share * x[k];
-    }
+    if (straight)
+        pole_of_line(x, pole);
     long double pole_length = straight ? sqrtl(dot(pole, pole)) : h;
     long double tilt = hypotl(pole[0], pole[1]) / pole_length, ci = pole[2] / pole_length;
     long double inc, Omega;

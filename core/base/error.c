@@ -27,7 +27,7 @@ const char *shoal_version(void)
     return SHOAL_VERSION;
 }
 
-shoal_status shoal_fail(shoal_context *context, shoal_status status, const char *format, ...)
+shoal_status(shoal_fail)(shoal_context *context, shoal_status status, const char *format, ...)
 {
     if (!context)
         return status;

@@ -55,6 +55,7 @@ int failed_input(const shoal_context *context, shoal_status status)
 int parse_study(const char *command, study_words *words, int key, char *argument, const struct argp_state *state)
 {
     switch (key) {
+    case 'P': words->allow_plugins = true; return 0;
     case ARGP_KEY_INIT:
         words->override = calloc((size_t)state->argc, sizeof *words->override);
         return words->override ? 0 : ENOMEM;
@@ -74,6 +75,20 @@ int parse_study(const char *command, study_words *words, int key, char *argument
         return 0;
     default: return ARGP_ERR_UNKNOWN;
     }
+}
+
+shoal_status open_study(const study_words *words, struct shoal_table *given, shoal_context **context,
+                        shoal_study **study)
+{
+    shoal_status status = shoal_context_create(context);
+    if (status != SHOAL_OK) {
+        return status;
+    }
+    shoal_context_allow_plugins(*context, words->allow_plugins);
+    if (given) {
+        given->context = *context;
+    }
+    return shoal_study_open(*context, words->study, NULL, words->n_overrides, words->override, given, study);
 }
 
 int flush_output(void)
@@ -111,15 +126,19 @@ char *picture_name(const char *file)
     return asprintf(&name, "%.*s.png", shoal_name_stem(file), file) < 0 ? NULL : name;
 }
 
-static error_t words_parse(int key, char *argument, struct argp_state *state)
+int parse_files(file_list *files, int key, const struct argp_state *state)
 {
-    file_list *words = state->input;
-    (void)argument;
     if (key == ARGP_KEY_ARGS) {
-        *words = (file_list){state->argv + state->next, state->argc - state->next};
+        *files = (file_list){state->argv + state->next, state->argc - state->next};
         return 0;
     }
     return key == ARGP_KEY_NO_ARGS ? 0 : ARGP_ERR_UNKNOWN;
+}
+
+static error_t words_parse(int key, char *argument, struct argp_state *state)
+{
+    (void)argument;
+    return parse_files(state->input, key, state);
 }
 
 file_list parse_words(int argc, char **argv, const char *args_doc, const char *doc)

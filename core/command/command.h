@@ -35,16 +35,43 @@ int failed(const shoal_context *context, shoal_status status);
 int failed_input(const shoal_context *context, shoal_status status);
 /* The same for what a file does not have, or is not good for: the message is about that file. */
 int failed_file(const shoal_context *context, shoal_status status, const char *file);
+
+/* ---- parsers of command lines: what one does with the keys that are not its own options -------------------------- */
+
+struct argp_state;
+
 /* What a command line says of a study: STUDY.cfg [KEY=VALUE ...]. */
 typedef struct study_words {
     const char *study;
     const char **override; /* [n_overrides], the caller's to free */
     int n_overrides;
+    bool allow_plugins;
 } study_words;
 
-struct argp_state;
-/* What an argp parser of such a command does with the keys that are not its options. */
+/* A line of the options of a command that opens a study. */
+#define OPTION_ALLOW_PLUGINS                                                              \
+    {                                                                                     \
+        "allow-plugins", 'P', 0, 0, "Compile and run the plugins that the study names", 0 \
+    }
 int parse_study(const char *command, study_words *words, int key, char *argument, const struct argp_state *state);
+/* The context, too, which is the caller's even if the study cannot be opened. given: as shoal_study_open has it; gets
+ * the context. */
+shoal_status open_study(const study_words *words, struct shoal_table *given, shoal_context **context,
+                        shoal_study **study);
+
+/* Words of a command line, such as the files that query and plot are given. */
+typedef struct file_list {
+    char **name;
+    int n;
+} file_list;
+
+/* All words that are left. Whether there are enough is the command's to say, at ARGP_KEY_END. */
+int parse_files(file_list *files, int key, const struct argp_state *state);
+/* Arguments of a command that has no options but --help. */
+file_list parse_words(int argc, char **argv, const char *args_doc, const char *doc);
+
+/* ------------------------------------------------------------------------------------------------------------------ */
+
 /* Run a study in sight of the user, who may interrupt it (command_run.c). every: seconds between lines of progress
  * where there is no terminal, 0 = none; last: the last progress reported. */
 enum { PROGRESS_SECONDS = 60 };
@@ -98,14 +125,5 @@ int check_output(const char *command, const char *file, bool force);
 
 /* The name of the picture beside a result file; malloc'd. */
 char *picture_name(const char *file);
-
-/* Words of a command line, such as the files that query and plot are given. */
-typedef struct file_list {
-    char **name;
-    int n;
-} file_list;
-
-/* Arguments of a command that has no options but --help. */
-file_list parse_words(int argc, char **argv, const char *args_doc, const char *doc);
 
 #endif

@@ -350,23 +350,30 @@ static const struct argp_option argp_options[] = {
     {0},
 };
 
+/* A count that an option is given. */
+static long parse_count(int key, const char *argument, const struct argp_state *state)
+{
+    char *end;
+    const long number = strtol(argument, &end, 10), least = key == 's' ? 1 : 0;
+    if (end == argument || *end || number < least)
+        argp_error(state, "-%c %s: expected a count%s", key, argument, least ? " from 1 on" : "");
+    return number;
+}
+
 static error_t parse(int key, char *argument, struct argp_state *state)
 {
     bench_options *options = state->input;
-    char *end = argument;
-    long number = argument && strchr("stnw", key) ? strtol(argument, &end, 10) : 0;
-    if (argument && key && strchr("stnw", key) && (*end || number < (key == 's' ? 1 : 0)))
-        argp_error(state, "-%c %s: expected a count%s", key, argument, key == 's' ? " from 1 on" : "");
+    char *end;
     switch (key) {
     case 'c': options->csv = 1; break;
     case 'l': options->list = 1; break;
     case 'e': options->engine = argument; break;
     case 'W': options->model = argument; break;
     case 'T': options->tune = 1; break;
-    case 's': options->systems = number; break;
-    case 't': options->threads = (int)number; break;
-    case 'n': options->steps = number; break;
-    case 'w': options->lanes = (int)number; break;
+    case 's': options->systems = parse_count(key, argument, state); break;
+    case 't': options->threads = (int)parse_count(key, argument, state); break;
+    case 'n': options->steps = parse_count(key, argument, state); break;
+    case 'w': options->lanes = (int)parse_count(key, argument, state); break;
     case 'k': options->compensated = 1; break;
     case 'r': options->range = argument; break;
     case 'P': options->allow_plugins = true; break;

@@ -87,8 +87,8 @@ static void make_bodies(const scenario *c, long i, long n, shoal_body bodies[3])
     }
 }
 
-static shoal_status open_study(shoal_context *context, const scenario *c, const bench_options *options,
-                               const char *output, shoal_study **study)
+static shoal_status open_scenario(shoal_context *context, const scenario *c, const bench_options *options,
+                                  const char *output, shoal_study **study)
 {
     char text[2048], interval[64] = "";
     shoal_body bodies[3];
@@ -117,7 +117,7 @@ static shoal_status run_scenario(shoal_context *context, const scenario *c, cons
     shoal_result *result = NULL;
     stopwatch time = {0};
     *came = (outcome){0};
-    shoal_status status = open_study(context, c, options, output, &study);
+    shoal_status status = open_scenario(context, c, options, output, &study);
     if (!status)
         status = shoal_study_run(study, 1, watch, &time);
     if (!status)
@@ -248,6 +248,8 @@ shoal_status bench_slices(shoal_context *context, const char *name, const bench_
             status = judge(context, name, options, &c, &came, &should, &seconds);
         if (!status && c.dying)
             status = run_few(context, &c, options, output, &few);
+        if (status)
+            break;
         best = came.seconds < best.seconds ? came : best;
         best_few = c.dying && few.seconds < best_few.seconds ? few : best_few;
         best_plain = should.seconds < best_plain.seconds ? should : best_plain;

@@ -22,7 +22,7 @@ void print_big_study(const shoal_study *study)
         printf("one big system: %s, %ld bodies, seed %lld\n", shoal_big_model_name(big->model.kind), big->model.n,
                (long long)big->model.seed);
     }
-    printf("%s, ", big->integrator->name);
+    printf("%s, ", big->propagator->name);
     if (big->steps.eta > 0) {
         printf("eta = %g, ", big->steps.eta);
     } else {

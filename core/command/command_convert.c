@@ -79,13 +79,12 @@ static error_t convert_parse(int key, char *argument, struct argp_state *state)
     case 'w': options->read.where = argument; return 0;
     case 'F': options->force = true; return 0;
     case 'q': options->quiet = true; return 0;
-    case ARGP_KEY_ARGS: options->files = (file_list){state->argv + state->next, state->argc - state->next}; return 0;
     case ARGP_KEY_END:
         if (options->files.n < 2) {
             exit(usage_error("convert: expected files: shoal convert IN ... OUT"));
         }
         return 0;
-    default: return ARGP_ERR_UNKNOWN;
+    default: return parse_files(&options->files, key, state);
     }
 }
 

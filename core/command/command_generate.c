@@ -15,7 +15,7 @@
 typedef struct generate_options {
     study_words words;
     const char *output;
-    bool force, allow_plugins;
+    bool force;
 } generate_options;
 
 static error_t generate_parse(int key, char *argument, struct argp_state *state)
@@ -25,7 +25,6 @@ static error_t generate_parse(int key, char *argument, struct argp_state *state)
     switch (key) {
     case 'o': options->output = argument; return 0;
     case 'f': options->force = true; return 0;
-    case 'P': options->allow_plugins = true; return 0;
     default: return parse_study("generate", &options->words, key, argument, state);
     }
 }
@@ -36,7 +35,7 @@ static const struct argp generate_argp = {
             {"output", 'o', "FILE", 0,
              "The file to write; default: the study's output.file with _initial before its end", 0},
             {"force", 'f', 0, 0, "Replace a file that exists", 0},
-            {"allow-plugins", 'P', 0, 0, "Compile the plugins that the study names", 0},
+            OPTION_ALLOW_PLUGINS,
             {0}},
     .parser = generate_parse,
     .args_doc = "STUDY.cfg [KEY=VALUE ...]",
@@ -104,14 +103,8 @@ int generate_main(int argc, char **argv)
     int code = EXIT_FAILED;
 
     argp_parse(&generate_argp, argc, argv, 0, NULL, &options);
-    shoal_status status = shoal_context_create(&context);
-    table.context = context;
     table.path = options.words.study;
-    if (status == SHOAL_OK) {
-        shoal_context_allow_plugins(context, options.allow_plugins);
-        status = shoal_study_open(context, options.words.study, NULL, options.words.n_overrides, options.words.override,
-                                  &table, &study);
-    }
+    shoal_status status = open_study(&options.words, &table, &context, &study);
     if (status != SHOAL_OK) {
         code = failed_input(context, status);
         goto fail;

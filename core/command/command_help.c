@@ -54,13 +54,12 @@ static error_t explain_parse(int key, char *argument, struct argp_state *state)
     (void)argument;
     switch (key) {
     case 'a': options->all = true; return 0;
-    case ARGP_KEY_ARGS: options->names = (file_list){state->argv + state->next, state->argc - state->next}; return 0;
     case ARGP_KEY_END:
         if (!options->all && options->names.n == 0) {
             exit(usage_error("explain: expected a name (shoal list has them)"));
         }
         return 0;
-    default: return key == ARGP_KEY_NO_ARGS ? 0 : ARGP_ERR_UNKNOWN;
+    default: return parse_files(&options->names, key, state);
     }
 }
 

@@ -22,13 +22,12 @@ static error_t merge_parse(int key, char *argument, struct argp_state *state)
     switch (key) {
     case 'f': options->force = true; return 0;
     case 'p': options->partial = true; return 0;
-    case ARGP_KEY_ARGS: options->files = (file_list){state->argv + state->next, state->argc - state->next}; return 0;
     case ARGP_KEY_END:
         if (options->files.n < 2) {
             exit(usage_error("merge: expected a file to write and the shards: shoal merge OUT A B ..."));
         }
         return 0;
-    default: return ARGP_ERR_UNKNOWN;
+    default: return parse_files(&options->files, key, state);
     }
 }
 

@@ -57,14 +57,13 @@ static error_t plot_parse(int key, char *argument, struct argp_state *state)
             exit(usage_error("plot: --plane: \"%s\": expected xy, xz or yz", argument));
         }
         return 0;
-    case ARGP_KEY_ARGS: options->files = (file_list){state->argv + state->next, state->argc - state->next}; return 0;
     case ARGP_KEY_NO_ARGS: exit(usage_error("plot: expected a result file: shoal plot FILE ..."));
     case ARGP_KEY_END:
         if (options->plot.picture && options->files.n > 1) {
             exit(usage_error("plot: --output (--png) names one picture, but there are %d files", options->files.n));
         }
         return 0;
-    default: return ARGP_ERR_UNKNOWN;
+    default: return parse_files(&options->files, key, state);
     }
 }
 

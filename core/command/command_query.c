@@ -124,9 +124,8 @@ static error_t query_parse(int key, char *argument, struct argp_state *state)
             exit(usage_error("query: --elements: \"%s\": expected jacobi, astrocentric or barycentric", argument));
         }
         return 0;
-    case ARGP_KEY_ARGS: options->files = (file_list){state->argv + state->next, state->argc - state->next}; return 0;
     case ARGP_KEY_NO_ARGS: exit(usage_error("query: expected a result file: shoal query FILE ..."));
-    default: return ARGP_ERR_UNKNOWN;
+    default: return parse_files(&options->files, key, state);
     }
 }
 

@@ -54,7 +54,7 @@ static const struct argp rerun_argp = {
              "Where the study's config was, for the files that it names (default: where FILE is)", 0},
             {"force", 'f', 0, 0, "Replace OUT if it exists", 0},
             {"quiet", 'q', 0, 0, "Print nothing but errors", 0},
-            {"allow-plugins", 'P', 0, 0, "Compile and run the plugins that the study names", 0},
+            OPTION_ALLOW_PLUGINS,
             {0}},
     .parser = rerun_parse,
     .args_doc = "FILE --system K",

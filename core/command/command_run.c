@@ -15,7 +15,7 @@
 
 typedef struct run_options {
     study_words words;
-    bool force, quiet, no_plot, allow_plugins;
+    bool force, quiet, no_plot;
     double progress;
 } run_options;
 
@@ -28,7 +28,6 @@ static error_t run_parse(int key, char *argument, struct argp_state *state)
     case 'f': options->force = true; return 0;
     case 'q': options->quiet = true; return 0;
     case 'n': options->no_plot = true; return 0;
-    case 'P': options->allow_plugins = true; return 0;
     case 'p':
         options->progress = strtod(argument, &end);
         if (end == argument || *end || !(options->progress >= 0)) {
@@ -45,7 +44,7 @@ static const struct argp run_argp = {
             {"force", 'f', 0, 0, "Replace an output file that exists, discard the journal of another study", 0},
             {"quiet", 'q', 0, 0, "Print nothing but warnings and errors, draw nothing", 0},
             {"no-plot", 'n', 0, 0, "Draw no map of a grid", 0},
-            {"allow-plugins", 'P', 0, 0, "Compile and run the plugins that the study names", 0},
+            OPTION_ALLOW_PLUGINS,
             {"progress", 'p', "SECONDS", 0,
              "Where standard error is no terminal: a line on it each so many seconds (60; 0 = none)", 0},
             {0}},
@@ -307,12 +306,7 @@ int run_main(int argc, char **argv)
     int code = EXIT_FAILED;
 
     argp_parse(&run_argp, argc, argv, 0, NULL, &options);
-    shoal_status status = shoal_context_create(&context);
-    if (status == SHOAL_OK) {
-        shoal_context_allow_plugins(context, options.allow_plugins);
-        status = shoal_study_load(context, options.words.study, options.words.n_overrides, options.words.override,
-                                  &study);
-    }
+    shoal_status status = open_study(&options.words, NULL, &context, &study);
     if (status != SHOAL_OK) {
         code = failed_input(context, status);
         goto fail;

@@ -9,24 +9,13 @@
 
 #include "core/command/command.h"
 
-typedef struct tune_options {
-    study_words words;
-    bool allow_plugins;
-} tune_options;
-
 static error_t tune_parse(int key, char *argument, struct argp_state *state)
 {
-    tune_options *options = state->input;
-
-    switch (key) {
-    case 'P': options->allow_plugins = true; return 0;
-    default: return parse_study("tune", &options->words, key, argument, state);
-    }
+    return parse_study("tune", state->input, key, argument, state);
 }
 
 static const struct argp tune_argp = {
-    .options = (const struct argp_option[]){{"allow-plugins", 'P', 0, 0, "Compile the plugins that the study names", 0},
-                                            {0}},
+    .options = (const struct argp_option[]){OPTION_ALLOW_PLUGINS, {0}},
     .parser = tune_parse,
     .args_doc = "STUDY.cfg [KEY=VALUE ...]",
     .doc = "Measure which work model, bodies a thread, block and number of registers are fastest for a study on this "
@@ -41,23 +30,18 @@ static const struct argp tune_argp = {
 
 int tune_main(int argc, char **argv)
 {
-    tune_options options = {0};
+    study_words words = {0};
     shoal_context *context = NULL;
     shoal_study *study = NULL;
     shoal_tuned row[SHOAL_MOST_TUNED];
     char line[768];
     int n_rows = 0;
 
-    argp_parse(&tune_argp, argc, argv, 0, NULL, &options);
-    shoal_status status = shoal_context_create(&context);
-    if (status == SHOAL_OK) {
-        shoal_context_allow_plugins(context, options.allow_plugins);
-        status = shoal_study_open(context, options.words.study, NULL, options.words.n_overrides, options.words.override,
-                                  NULL, &study);
-    }
+    argp_parse(&tune_argp, argc, argv, 0, NULL, &words);
+    shoal_status status = open_study(&words, NULL, &context, &study);
     if (status == SHOAL_OK && study->big) {
         status = shoal_fail(context, SHOAL_E_INPUT,
-                            "%s: one big system: `shoal bench ladder` measures its force methods", options.words.study);
+                            "%s: one big system: `shoal bench ladder` measures its force methods", words.study);
     }
     if (status == SHOAL_OK) {
         status = shoal_study_tune(study, row, &n_rows, line, sizeof line);
@@ -81,6 +65,6 @@ int tune_main(int argc, char **argv)
     const int code = status == SHOAL_OK ? flush_output() : failed_input(context, status);
     shoal_study_destroy(&study);
     shoal_context_destroy(&context);
-    free(options.words.override);
+    free(words.override);
     return code;
 }

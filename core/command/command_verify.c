@@ -42,13 +42,12 @@ static error_t verify_parse(int key, char *argument, struct argp_state *state)
     }
     switch (key) {
     case ABSOLUTE: options->compare.absolute = true; return 0;
-    case ARGP_KEY_ARGS: options->files = (file_list){state->argv + state->next, state->argc - state->next}; return 0;
     case ARGP_KEY_END:
         if (options->files.n != 2) {
             exit(usage_error("verify: expected two files: shoal verify A B"));
         }
         return 0;
-    default: return ARGP_ERR_UNKNOWN;
+    default: return parse_files(&options->files, key, state);
     }
 }
 

@@ -269,8 +269,8 @@ shoal_status shoal_config_fail(const shoal_config *config, const config_setting_
         return shoal_fail(config->context, SHOAL_E_MEMORY, "out of memory");
 
     const config_setting_t *made = setting; /* by an override? */
-    while (made && !config_setting_get_hook(made))
-        made = config_setting_parent(made);
+    while (!config_setting_get_hook(made) && (made = config_setting_parent(made)))
+        continue;
     if (made)
         fprintf(out, "command line: %s: ", (const char *)config_setting_get_hook(made));
     else {
@@ -977,15 +977,14 @@ shoal_status shoal_config_open(shoal_context *context, const char *path, const c
     *config = (shoal_config){.context = context, .path = path};
     config_init(&config->tree);
 
-    void *numbers = shoal_numbers_begin(); /* libconfig reads them as the locale has them */
     char *copy = strdup(path);
     if (!copy) {
         status = shoal_fail(context, SHOAL_E_MEMORY, "%s: out of memory", path);
-        goto fail;
+        goto done;
     }
     const char *folder = dirname(copy);
     if (!text && (status = check_file(context, folder, path, 0)))
-        goto fail;
+        goto done;
     config_set_include_dir(&config->tree, folder);
     if (!shoal_config_parse(&config->tree, path, text)) {
         const bool parse = config_error_type(&config->tree) == CONFIG_ERR_PARSE;
@@ -1000,30 +999,29 @@ shoal_status shoal_config_open(shoal_context *context, const char *path, const c
                              : syntax ? " here or just above (words in quotes; commas only between the items of a list)"
                                       : "")
                        : shoal_fail(context, SHOAL_E_FILE, "%s: cannot be read: %s", path, strerror(errno));
-        goto fail;
+        goto done;
     }
     config->overrides = calloc((size_t)n_overrides + 1, sizeof *config->overrides);
     for (int i = 0; i < n_overrides; i++) {
         char *override = config->overrides ? strdup(overrides[i]) : NULL;
         if (!override) {
             status = shoal_fail(context, SHOAL_E_MEMORY, "%s: out of memory", path);
-            goto fail;
+            goto done;
         }
         config->overrides[config->n_overrides++] = override;
         if ((status = apply_override(config, override)))
-            goto fail;
+            goto done;
     }
     config->big = shoal_config_lookup(config, "model") != NULL;
-    if ((status = load_plugins(config, folder)) || (status = read_units(config)) ||
-        (status = check_group(config, config_root_setting(&config->tree), config->big ? "big" : "")))
-        goto fail;
+    status = load_plugins(config, folder);
+    if (!status)
+        status = read_units(config);
+    if (!status)
+        status = check_group(config, config_root_setting(&config->tree), config->big ? "big" : "");
+done:
     free(copy);
-    shoal_numbers_end(numbers);
-    return SHOAL_OK;
-fail:
-    free(copy);
-    shoal_numbers_end(numbers);
-    shoal_config_close(config);
+    if (status)
+        shoal_config_close(config);
     return status;
 }
 

@@ -165,7 +165,7 @@ const shoal_key shoal_keys[] = {
     OTHER("big", GROUP, "units", "N-body units: G = 1, times and lengths without names",
           "units of the file and of its results"),
     OTHER("big", GROUP, "gravitation", "no softening, fp64", "how forces are computed"),
-    OTHER("big", GROUP, "integrator", NULL, "the integrator and its steps"),
+    OTHER("big", GROUP, "integrator", NULL, "the propagator and its steps"),
     OTHER("big", GROUP, "run", NULL, "when to integrate to, and on what"),
     OTHER("big", GROUP, "output", "a row at each hundredth of the run", "the result file and the snapshots"),
 

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * cuda.h: the CUDA driver library as far as it is used here: own declarations, opened at run time (engine_cuda.c), so
+ * cuda.h: the CUDA driver library as far as it is used here: own declarations, opened at run time (cuda.c), so
  * that one binary runs with and without a GPU. All functions return 0 on success.
  */
 #ifndef SHOAL_CUDA_H
 #define SHOAL_CUDA_H
 
 #include <stddef.h>
+
+#include "core/base/base.h"
 
 typedef unsigned long long device_pointer;
 typedef struct cuda_context *cuda_context;
@@ -84,5 +86,24 @@ struct driver {
 /* Open the driver and initialise it; NULL, or what is missing. The library stays loaded (NODELETE), so this is cheap
  * a second time and keeps no state. */
 const char *shoal_driver_open(struct driver *driver);
+/* What kernels on a GPU lack here, the driver or the compiler; NULL: nothing. */
+const char *shoal_cuda_missing(void);
+/* Store the message of a failed call of the driver. */
+shoal_status shoal_driver_fail(const struct driver *driver, shoal_context *context, int result, const char *what);
+
+/* A device, by its number among those that the driver shows. */
+struct gpu_device {
+    int device; /* the driver's handle */
+    int arch;   /* 90 for sm_90 */
+    int n_multiprocessors;
+    size_t memory;
+    char name[128];
+    cuda_context cuda; /* its primary context, retained; NULL = not open */
+};
+
+/* What the driver says of a device; returns what the driver does. */
+int shoal_gpu_describe(const struct driver *driver, int index, struct gpu_device *gpu);
+/* The same, and its context, which is not current yet and is the caller's to release. */
+shoal_status shoal_gpu_open(const struct driver *driver, shoal_context *context, int index, struct gpu_device *gpu);
 
 #endif

@@ -221,7 +221,7 @@ static int round_queue(shoal_engine *engine, shoal_cuda_part part, int block, lo
 int shoal_cuda_aside_queue(shoal_engine *engine, device_pointer list, long n_list, double slice_steps, int block)
 {
     struct driver *driver = &engine->driver;
-    const long schedulers = SCHEDULERS * (long)engine->n_multiprocessors,
+    const long schedulers = SCHEDULERS * (long)engine->gpu.n_multiprocessors,
                beside = (n_list + schedulers - 1) / schedulers;
     const bool fills = beside >= 32;
     const int n_parts = fills ? SHOAL_CUDA_PARTS : 1;

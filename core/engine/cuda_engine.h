@@ -54,11 +54,10 @@ struct aside {
 struct shoal_engine {
     shoal_context *context;
     struct driver driver;
-    int device;
-    cuda_context cuda; /* the device's primary context, retained */
+    struct gpu_device gpu;
     shoal_kernel_choice choice;
     shoal_engine_range range;
-    int arch, version; /* of the device and of the driver */
+    int version; /* of the driver */
     /* each entry's, NULL = not loaded; shared ones stand at their first entry */
     cuda_module module[SHOAL_KERNEL_ENTRIES];
     cuda_function function[SHOAL_KERNEL_ENTRIES];
@@ -72,12 +71,10 @@ struct shoal_engine {
     int *list_host[SHOAL_CUDA_LISTS];      /* the same, page-locked */
     int n_queued;                          /* launches since the last wait that have a list */
     const char *last;                      /* the last kernel launched */
-    char name[128];                        /* of the device */
     char kernel_file[600];                 /* of SHOAL_INTEGRATE in the cache */
-    int n_multiprocessors;
-    int block[SHOAL_KERNEL_ENTRIES];     /* threads of a block */
-    size_t shared[SHOAL_KERNEL_ENTRIES]; /* and its bytes of shared memory */
-    shoal_kernel_args args;              /* with device pointers */
+    int block[SHOAL_KERNEL_ENTRIES];       /* threads of a block */
+    size_t shared[SHOAL_KERNEL_ENTRIES];   /* and its bytes of shared memory */
+    shoal_kernel_args args;                /* with device pointers */
     struct aside aside;
 };
 

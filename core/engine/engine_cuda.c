@@ -14,7 +14,6 @@
  *
  * A plan asks for the first device that the driver shows; CUDA_VISIBLE_DEVICES chooses another.
  */
-#include <dlfcn.h>
 #include <math.h>
 #include <stddef.h>
 #include <stdlib.h>
@@ -26,89 +25,6 @@
 /* A kernel takes no more bytes of arguments than this on every device. */
 _Static_assert(sizeof(shoal_kernel_args) <= 4096, "the arguments of a kernel");
 
-/* ---- the driver -------------------------------------------------------------------------------------------------- */
-
-/* The names carry the version of the interface that the declarations above are of. */
-static const struct {
-    const char *name;
-    size_t offset;
-} driver_symbols[] = {
-    {"cuInit", offsetof(struct driver, init)},
-    {"cuDriverGetVersion", offsetof(struct driver, version)},
-    {"cuGetErrorName", offsetof(struct driver, error_name)},
-    {"cuGetErrorString", offsetof(struct driver, error_string)},
-    {"cuDeviceGetCount", offsetof(struct driver, device_count)},
-    {"cuDeviceGet", offsetof(struct driver, device)},
-    {"cuDeviceGetName", offsetof(struct driver, device_name)},
-    {"cuDeviceTotalMem_v2", offsetof(struct driver, device_memory)},
-    {"cuDeviceGetAttribute", offsetof(struct driver, device_attribute)},
-    {"cuDevicePrimaryCtxRetain", offsetof(struct driver, context_retain)},
-    {"cuDevicePrimaryCtxRelease_v2", offsetof(struct driver, context_release)},
-    {"cuCtxPushCurrent_v2", offsetof(struct driver, context_push)},
-    {"cuCtxPopCurrent_v2", offsetof(struct driver, context_pop)},
-    {"cuCtxSynchronize", offsetof(struct driver, synchronize)},
-    {"cuMemGetInfo_v2", offsetof(struct driver, memory_free)},
-    {"cuModuleLoadData", offsetof(struct driver, module_load)},
-    {"cuModuleUnload", offsetof(struct driver, module_unload)},
-    {"cuModuleGetFunction", offsetof(struct driver, module_function)},
-    {"cuMemAlloc_v2", offsetof(struct driver, allocate)},
-    {"cuMemFree_v2", offsetof(struct driver, release)},
-    {"cuMemsetD8_v2", offsetof(struct driver, clear)},
-    {"cuMemsetD8Async", offsetof(struct driver, clear_later)},
-    {"cuMemcpyHtoD_v2", offsetof(struct driver, to_device)},
-    {"cuMemcpyDtoH_v2", offsetof(struct driver, to_host)},
-    {"cuMemcpyHtoDAsync_v2", offsetof(struct driver, to_device_later)},
-    {"cuMemcpyDtoHAsync_v2", offsetof(struct driver, to_host_later)},
-    {"cuMemHostRegister_v2", offsetof(struct driver, host_register)},
-    {"cuMemHostUnregister", offsetof(struct driver, host_unregister)},
-    {"cuMemHostAlloc", offsetof(struct driver, host_allocate)},
-    {"cuMemFreeHost", offsetof(struct driver, host_release)},
-    {"cuFuncGetAttribute", offsetof(struct driver, function_attribute)},
-    {"cuFuncSetAttribute", offsetof(struct driver, function_set)},
-    {"cuOccupancyMaxActiveBlocksPerMultiprocessor", offsetof(struct driver, occupancy)},
-    {"cuStreamCreateWithPriority", offsetof(struct driver, stream_create)},
-    {"cuStreamDestroy_v2", offsetof(struct driver, stream_destroy)},
-    {"cuStreamSynchronize", offsetof(struct driver, stream_synchronize)},
-    {"cuStreamWaitEvent", offsetof(struct driver, stream_wait)},
-    {"cuEventCreate", offsetof(struct driver, event_create)},
-    {"cuEventDestroy_v2", offsetof(struct driver, event_destroy)},
-    {"cuEventRecord", offsetof(struct driver, event_record)},
-    {"cuEventSynchronize", offsetof(struct driver, event_synchronize)},
-    {"cuEventQuery", offsetof(struct driver, event_query)},
-    {"cuEventElapsedTime", offsetof(struct driver, event_elapsed)},
-    {"cuLaunchKernel", offsetof(struct driver, launch)},
-};
-
-const char *shoal_driver_open(struct driver *driver)
-{
-    static const char *const names[] = {"libcuda.so.1", "libcuda.so"};
-    void *library = NULL;
-    for (int i = 0; i < SHOAL_COUNT(names) && !library; i++)
-        library = dlopen(names[i], RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
-    if (!library)
-        return "no NVIDIA driver (libcuda.so.1) on this machine";
-    bool complete = true;
-    for (int i = 0; i < SHOAL_COUNT(driver_symbols); i++) {
-        void *symbol = dlsym(library, driver_symbols[i].name);
-        complete = complete && symbol;
-        memcpy((char *)driver + driver_symbols[i].offset, &symbol, sizeof symbol);
-    }
-    dlclose(library);
-    if (!complete)
-        return "the NVIDIA driver (libcuda.so.1) is too old: it needs CUDA 11 or newer";
-    int n = 0;
-    if (driver->init(0) != 0 || driver->device_count(&n) != 0 || n < 1)
-        return "no CUDA device";
-    return NULL;
-}
-
-static const char *cuda_missing(void)
-{
-    struct driver driver;
-    const char *missing = shoal_driver_open(&driver);
-    return missing ? missing : shoal_jit_missing();
-}
-
 /* ---- the engine -------------------------------------------------------------------------------------------------- */
 
 /* Pieces of a slice of what sets nobody aside, and the steps of one: the last blocks of the last pieces alone leave
@@ -118,19 +34,14 @@ enum { LANES_A_MULTIPROCESSOR = 256, FEW_BLOCKS = 4 };
 
 shoal_status shoal_cuda_fail(shoal_engine *engine, int result, const char *what)
 {
-    const char *name = NULL, *text = NULL;
-    if (engine->driver.error_name(result, &name) != 0 || !name)
-        name = "an unknown CUDA error";
-    if (engine->driver.error_string(result, &text) != 0 || !text)
-        text = "no description";
-    return shoal_fail(engine->context, SHOAL_E_DEVICE, "%s failed: %s (%d): %s", what, name, result, text);
+    return shoal_driver_fail(&engine->driver, engine->context, result, what);
 }
 
 /* Make the engine's device current for this thread; every entry of the engine is between enter and leave, so that a
  * caller who uses CUDA for other things finds his own context again. */
 static shoal_status cuda_enter(shoal_engine *engine)
 {
-    int result = engine->driver.context_push(engine->cuda);
+    int result = engine->driver.context_push(engine->gpu.cuda);
     return result ? shoal_cuda_fail(engine, result, "switching to the GPU") : SHOAL_OK;
 }
 
@@ -261,9 +172,9 @@ static void cuda_destroy(shoal_engine **engine)
     *engine = NULL;
     if (!old)
         return;
-    if (old->cuda) {
+    if (old->gpu.cuda) {
         struct driver *driver = &old->driver;
-        (void)driver->context_push(old->cuda);
+        (void)driver->context_push(old->gpu.cuda);
         shoal_cuda_release_stream(driver, old->work);
         shoal_cuda_release_stream(driver, old->fetches);
         event_release(driver, old->began);
@@ -288,7 +199,7 @@ static void cuda_destroy(shoal_engine **engine)
             if (old->module[i])
                 (void)driver->module_unload(old->module[i]);
         cuda_leave(old);
-        (void)driver->context_release(old->device);
+        (void)driver->context_release(old->gpu.device);
     }
     free(old);
 }
@@ -299,8 +210,8 @@ static shoal_status kernels_load(shoal_engine *engine, int entries, shoal_kernel
     struct driver *driver = &engine->driver;
     cuda_module *module = &engine->module[__builtin_ctz((unsigned)entries)];
     shoal_cubin cubin;
-    shoal_status status = shoal_jit_compile(engine->context, &engine->choice, entries, engine->arch, engine->version,
-                                            &cubin);
+    shoal_status status = shoal_jit_compile(engine->context, &engine->choice, entries, engine->gpu.arch,
+                                            engine->version, &cubin);
     if (status != SHOAL_OK)
         return status;
     int result = driver->module_load(module, cubin.image);
@@ -336,21 +247,9 @@ static shoal_status device_open(shoal_engine *engine)
     const char *missing = shoal_driver_open(driver);
     if (missing)
         return shoal_fail(engine->context, SHOAL_E_UNSUPPORTED, "%s", missing);
-    int major = 0, minor = 0, result;
-    if ((result = driver->version(&engine->version)) != 0 ||
-        (result = driver->device(&engine->device, engine->range.device)) != 0 ||
-        (result = driver->device_name(engine->name, sizeof engine->name, engine->device)) != 0 ||
-        (result = driver->device_attribute(&major, ATTRIBUTE_MAJOR, engine->device)) != 0 ||
-        (result = driver->device_attribute(&minor, ATTRIBUTE_MINOR, engine->device)) != 0 ||
-        (result = driver->device_attribute(&engine->n_multiprocessors, ATTRIBUTE_MULTIPROCESSORS, engine->device)) != 0)
-        return shoal_cuda_fail(engine, result, "asking the driver about the GPU");
-    engine->arch = 10 * major + minor;
-    result = driver->context_retain(&engine->cuda, engine->device);
-    if (result) {
-        engine->cuda = NULL;
-        return shoal_cuda_fail(engine, result, "opening the GPU");
-    }
-    return SHOAL_OK;
+    const int result = driver->version(&engine->version);
+    return result ? shoal_cuda_fail(engine, result, "asking the driver about the GPU")
+                  : shoal_gpu_open(driver, engine->context, engine->range.device, &engine->gpu);
 }
 
 /* Kernels, memory, streams. args: of the host. The device's context is current. */
@@ -393,7 +292,7 @@ static void line_write(const shoal_engine *engine, const shoal_kernel_usage *usa
     snprintf(line, size,
              "cuda: %s (sm_%d, %d multiprocessors), work model %s, %s%d systems a block of %d, %d registers, %d bytes "
              "spilled",
-             engine->name, engine->arch, engine->n_multiprocessors, shoal_model_name(choice), each,
+             engine->gpu.name, engine->gpu.arch, engine->gpu.n_multiprocessors, shoal_model_name(choice), each,
              shoal_team_systems(choice, block), block, usage->registers, usage->spill_bytes);
     if (threads)
         snprintf(line + strlen(line), size - strlen(line), ", long encounters on %d CPU thread%s", threads,
@@ -405,7 +304,7 @@ static shoal_status cuda_create(shoal_context *context, const shoal_kernel_choic
                                 char *line, size_t line_size)
 {
     *engine = NULL;
-    const char *missing = cuda_missing();
+    const char *missing = shoal_cuda_missing();
     if (missing)
         return shoal_fail(context, SHOAL_E_UNSUPPORTED, "%s", missing);
     shoal_engine *made = calloc(1, sizeof *made);
@@ -438,7 +337,7 @@ static int block_for(const shoal_engine *engine, shoal_kernel_entry entry, long 
 {
     const int block = engine->block[entry];
     const bool alone = engine->shared[entry] == 0 && shoal_team_threads(&engine->choice) == 1;
-    return alone && n_list < (long)FEW_BLOCKS * block * engine->n_multiprocessors ? SHOAL_CUDA_SMALL_BLOCK : block;
+    return alone && n_list < (long)FEW_BLOCKS * block * engine->gpu.n_multiprocessors ? SHOAL_CUDA_SMALL_BLOCK : block;
 }
 
 int shoal_cuda_queue(shoal_engine *engine, shoal_kernel_entry entry, device_pointer list, long n_list, int block,
@@ -603,7 +502,7 @@ static shoal_status cuda_wait(shoal_engine *engine, double *seconds)
 static int pieces_queue(shoal_engine *engine, device_pointer list, long n_list, double slice_steps, int block)
 {
     const int n_parts = shoal_cuda_blocks(engine, SHOAL_INTEGRATE, block, n_list) >=
-                                SHOAL_CUDA_PARTS * engine->n_multiprocessors
+                                SHOAL_CUDA_PARTS * engine->gpu.n_multiprocessors
                             ? SHOAL_CUDA_PARTS
                             : 1;
     const double n_pieces = n_parts > 1 ? fmax(1, fmin(MOST_PIECES, floor(slice_steps / LEAST_PIECE))) : 1,
@@ -686,12 +585,12 @@ static long cuda_width(const shoal_engine *engine, int *group)
     const int threads = shoal_team_threads(&engine->choice); /* of a system */
     /* parking, they are gathered all the time */
     *group = threads < 32 && !engine->choice.propagator->sets_aside ? 32 / threads : 1;
-    return (long)engine->n_multiprocessors * LANES_A_MULTIPROCESSOR / threads;
+    return (long)engine->gpu.n_multiprocessors * LANES_A_MULTIPROCESSOR / threads;
 }
 
 static const char *cuda_device(const shoal_engine *engine)
 {
-    return engine->name;
+    return engine->gpu.name;
 }
 
 static const char *cuda_kernel_file(const shoal_engine *engine)
@@ -706,7 +605,7 @@ static void cuda_compile(shoal_engine *engine, const shoal_kernel_choice *choice
     for (int i = 0; i < n; i++) {
         shoal_context own = *engine->context; /* messages are not shared */
         shoal_cubin cubin;
-        if (*engine->kernel_file && shoal_jit_compile(&own, &choices[i], 1 << SHOAL_INTEGRATE, engine->arch,
+        if (*engine->kernel_file && shoal_jit_compile(&own, &choices[i], 1 << SHOAL_INTEGRATE, engine->gpu.arch,
                                                       engine->version, &cubin) == SHOAL_OK)
             shoal_cubin_release(&cubin);
     }
@@ -714,7 +613,7 @@ static void cuda_compile(shoal_engine *engine, const shoal_kernel_choice *choice
 
 const shoal_engine_type shoal_engine_cuda = {
     .name = "cuda",
-    .missing = cuda_missing,
+    .missing = shoal_cuda_missing,
     .create = cuda_create,
     .destroy = cuda_destroy,
     .upload = cuda_upload,
@@ -755,18 +654,11 @@ void shoal_engine_cuda_info(FILE *out)
         fprintf(out, "cuda: driver for CUDA %d.%d, %d device%s\n", version / 1000, version % 1000 / 10, n,
                 n == 1 ? "" : "s");
         for (int i = 0; i < n; i++) {
-            int device, major = 0, minor = 0, n_multiprocessors = 0;
-            size_t memory = 0;
-            char name[128] = "?";
-            if (driver.device(&device, i) != 0)
+            struct gpu_device gpu;
+            if (shoal_gpu_describe(&driver, i, &gpu) != 0)
                 continue;
-            (void)driver.device_name(name, sizeof name, device);
-            (void)driver.device_memory(&memory, device);
-            (void)driver.device_attribute(&major, ATTRIBUTE_MAJOR, device);
-            (void)driver.device_attribute(&minor, ATTRIBUTE_MINOR, device);
-            (void)driver.device_attribute(&n_multiprocessors, ATTRIBUTE_MULTIPROCESSORS, device);
-            fprintf(out, "  device %d: %s, %.1f GiB, %d multiprocessors, sm_%d%d%s\n", i, name,
-                    (double)memory / 1073741824.0, n_multiprocessors, major, minor, i == 0 ? "" : " (not used)");
+            fprintf(out, "  device %d: %s, %.1f GiB, %d multiprocessors, sm_%d%s\n", i, gpu.name,
+                    (double)gpu.memory / 1073741824.0, gpu.n_multiprocessors, gpu.arch, i == 0 ? "" : " (not used)");
         }
     }
     shoal_jit_info(out);

@@ -405,6 +405,7 @@ static void log_in_one_line(const char *log, char *line, size_t size)
 }
 
 /* Compile for real. */
+/* long: what the compiler, the cubin and the message need is eight things of their own */
 static shoal_status compile(shoal_context *context, const struct nvrtc *nvrtc, const char *text, const char *name,
                             bool plugins, const struct options *options, bool ptx, const char *what, shoal_cubin *cubin)
 {
@@ -466,6 +467,7 @@ static const char *text_named(const char *name)
 }
 
 /* From the cache, or compile and keep. what: of the message. */
+/* long: as compile */
 static shoal_status compile_or_load(shoal_context *context, const struct nvrtc *nvrtc, const char *name, bool plugins,
                                     const struct options *options, bool ptx, const char *what, shoal_cubin *cubin)
 {

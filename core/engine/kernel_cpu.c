@@ -26,38 +26,54 @@ static inline __attribute__((always_inline)) void gather(const shoal_kernel_args
     }
 }
 
-#define ENTRY(name)                                                                  \
-    static void name(const shoal_kernel_args *args, long long first, long long last) \
-    {                                                                                \
-        lane_id id[LANE_GROUPS];                                                     \
-        mask there[LANE_GROUPS];                                                     \
-        gather(args, first, last, id, there);                                        \
-        kernel_##name(args, id, there);                                              \
+#define ENTRY(linkage, function, name)                                                    \
+    linkage void function(const shoal_kernel_args *args, long long first, long long last) \
+    {                                                                                     \
+        lane_id id[LANE_GROUPS];                                                          \
+        mask there[LANE_GROUPS];                                                          \
+        gather(args, first, last, id, there);                                             \
+        kernel_##name(args, id, there);                                                   \
     }
-ENTRY(prepare)
-ENTRY(integrate)
-ENTRY(snapshot)
-ENTRY(bare)
+ENTRY(static, integrate, integrate)
+ENTRY(static, snapshot, snapshot)
+ENTRY(static, bare, bare)
+
+/* A state is made once in a system's life: kernels of a fixed body count leave it to those for any. */
+#ifdef KERNEL_PREPARE
+#define HIDDEN __attribute__((visibility("hidden")))
+extern HIDDEN shoal_cpu_kernel KERNEL_PREPARE;
+#ifndef N_BODIES
+ENTRY(HIDDEN, KERNEL_PREPARE, prepare)
+#endif
+#else
+#define KERNEL_PREPARE prepare
+ENTRY(static, prepare, prepare)
+#endif
 
 #ifndef KERNEL_USE
 #define KERNEL_USE SHOAL_CPU_MANY
 #endif
+#ifdef N_BODIES
+#define KERNEL_BODIES N_BODIES
+#else
+#define KERNEL_BODIES 0
+#endif
 #define QUOTE(x)  #x
 #define QUOTED(x) QUOTE(x)
 
+#define KERNELS(what_for, n)                                                                                         \
+    {                                                                                                                \
+        .arch = QUOTED(SHOAL_ARCH), .propagator = QUOTED(PROPAGATOR), .use = what_for, .lanes = LANES, .systems = n, \
+        .n_bodies = KERNEL_BODIES, .entry = {KERNEL_PREPARE, integrate, snapshot, bare},                             \
+        .n_slots = PROPAGATOR_SLOTS(1), .n_own = PROPAGATOR_OWN, .first_body = PROPAGATOR_FIRST_BODY,                \
+        .adaptive = PROPAGATOR_ADAPTIVE,                                                                             \
+    }
+
 extern const shoal_cpu_kernels SHOAL_KERNELS;
-const shoal_cpu_kernels SHOAL_KERNELS = {
-    .arch = QUOTED(SHOAL_ARCH),
-    .propagator = QUOTED(PROPAGATOR),
-    .use = KERNEL_USE,
-    .lanes = LANES,
-    .systems = LANES * LANE_GROUPS,
-#ifdef N_BODIES
-    .n_bodies = N_BODIES,
+const shoal_cpu_kernels SHOAL_KERNELS = KERNELS(KERNEL_USE, LANES *LANE_GROUPS);
+
+/* Of four lanes they are those for a few systems, too: of one group, while the others have nobody. */
+#ifdef SHOAL_KERNELS_FEW
+extern const shoal_cpu_kernels SHOAL_KERNELS_FEW;
+const shoal_cpu_kernels SHOAL_KERNELS_FEW = KERNELS(SHOAL_CPU_FEW, LANES);
 #endif
-    .entry = {prepare, integrate, snapshot, bare},
-    .n_slots = PROPAGATOR_SLOTS(1),
-    .n_own = PROPAGATOR_OWN,
-    .first_body = PROPAGATOR_FIRST_BODY,
-    .adaptive = PROPAGATOR_ADAPTIVE,
-};

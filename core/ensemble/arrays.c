@@ -42,7 +42,6 @@ static shoal_status walk_begin(const shoal_ensemble *ensemble, const char *funct
     w->orbits = calloc((size_t)ensemble->n_bodies, sizeof *w->orbits);
     if (w->bodies && w->orbits)
         return SHOAL_OK;
-    walk_end(w);
     return shoal_fail(ensemble->context, SHOAL_E_MEMORY, "%s: out of memory", function);
 }
 

@@ -23,11 +23,6 @@ shoal_status shoal_table_fail(const shoal_table *table, const char *what, const 
                       value, wants);
 }
 
-shoal_status shoal_table_no_memory(const shoal_table *table)
-{
-    return shoal_fail(table->context, SHOAL_E_MEMORY, "%s: out of memory", table->path);
-}
-
 /* ---- systems and bodies ------------------------------------------------------------------------------------------ */
 
 /* Room for one more item of an array that doubles. */
@@ -360,7 +355,7 @@ int shoal_cut(char *line, char *cells[], int limit)
     int n = 0;
     for (char *at = line; at; n++) {
         at += strspn(at, " \t");
-        char *cell = at, *end = at;
+        char *cell = at, *end;
         if (*at == '"') { /* a quote within is doubled */
             cell = end = ++at;
             for (; *at && (*at != '"' || *++at == '"'); at++)

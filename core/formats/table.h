@@ -39,7 +39,10 @@ typedef struct shoal_table {
 /* Refuse what stands in the current line: "FILE:LINE: WHAT = VALUE: expected FORMAT...". */
 shoal_status shoal_table_fail(const shoal_table *table, const char *what, const char *value, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
-shoal_status shoal_table_no_memory(const shoal_table *table);
+static inline shoal_status shoal_table_no_memory(const shoal_table *table)
+{
+    return shoal_fail(table->context, SHOAL_E_MEMORY, "%s: out of memory", table->path);
+}
 
 /* A system without bodies yet, then its bodies in order. A name that another body has, or that is empty or too long,
  * is refused; it counts only for the first system that has so many bodies. */

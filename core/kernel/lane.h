@@ -11,7 +11,9 @@
  * LANE_FN is inlined everywhere. LANE_BIG_FN is inlined on the GPU, where the state lives in registers, and called on
  * the CPU, where it lives in the nearest cache. LANE_RARE_FN is called, and takes values only, so that nothing is
  * forced into memory for its sake. LANE_CALLED_FN is called on both, for long texts that few steps need but those in
- * earnest; what it points at is a copy.
+ * earnest; what it points at is a copy. LANE_COMMON_FN and LANE_COMMON_RARE_FN are LANE_BIG_FN and LANE_RARE_FN that
+ * depend on no propagator and take any number of bodies: on the CPU one copy serves all kernels of a width
+ * (core/engine/kernel_common.c).
  *
  * Canonical arithmetic: + - * / fma are IEEE on both engines; lane_rsqrt is a seed, a cubic step and a
  * residual-corrected step, so that it is the correctly rounded 1/sqrt(x) but for cases of about 2^-28 (v4 seed),
@@ -402,6 +404,25 @@ LANE_FN void lane_store(double *base, lane_id id, int slot, int n_slots, mask wh
 }
 
 #endif /* engine */
+
+/* The name of those kernels: v4_l8. Without it (a GPU, plugins, kernels beside a GPU) each has copies of its own. */
+#ifdef KERNEL_COMMON
+#define LANE_JOINED(name, of) shoal_##name##_##of
+#define LANE_NAMED(name, of)  LANE_JOINED(name, of)
+#define LANE_COMMON(name)     LANE_NAMED(name, KERNEL_COMMON)
+#define LANE_COMMON_FN        __attribute__((visibility("hidden")))
+#define LANE_COMMON_RARE_FN   __attribute__((visibility("hidden"), cold))
+#define LANE_COMMON_TABLE     LANE_COMMON_FN const
+#else
+#define LANE_COMMON_FN      LANE_BIG_FN
+#define LANE_COMMON_RARE_FN LANE_RARE_FN
+#define LANE_COMMON_TABLE   LANE_TABLE
+#endif
+#if !defined(KERNEL_COMMON) || defined(KERNEL_COMMON_HERE)
+#define LANE_COMMON_HERE 1
+#else
+#define LANE_COMMON_HERE 0
+#endif
 
 /* The size of a local array for n bodies: a constant where the body count is one (CUDA has no arrays of variable
  * length). */

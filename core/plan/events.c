@@ -282,7 +282,7 @@ shoal_status shoal_plan_take_events(shoal_plan *plan, const int *list, long n_li
 {
     const size_t n = (size_t)plan->ensemble->n_bodies;
     const size_t room = (size_t)plan->args.record_room;
-    const workspace work = {malloc(n * sizeof *work.bodies), malloc(n * sizeof *work.became),
+    const workspace work = {calloc(n, sizeof *work.bodies), calloc(n, sizeof *work.became),
                             malloc((n * n + room) * sizeof *work.list),
                             malloc((room * (size_t)plan->args.record_size + 1) * sizeof *work.records)};
     int *stopped = malloc((size_t)n_list * sizeof *stopped);

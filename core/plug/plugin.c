@@ -394,6 +394,7 @@ static bool take_descriptor(shoal_plugs *plugs, shoal_plugin *plugin, void *libr
                       : list_add((const void **)plugs->monitors, SHOAL_MAX_MONITORS, monitor);
 }
 
+/* long: the way of a plugin from its path into the lists, and what is undone where it ends early */
 shoal_status shoal_plugin_add(shoal_context *context, const char *path, shoal_plug_check *check)
 {
     if (!context || !path)

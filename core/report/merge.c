@@ -170,7 +170,7 @@ static shoal_status merge_entries(shoal_context *context, shoal_result *to, int 
     for (int s = 0; s < n_given; s++)
         n += shoal_field_rows(system, shards[s].result);
     entry *all = malloc((size_t)(n + 1) * sizeof *all);
-    long *ordinal = calloc((size_t)to->n_systems, sizeof *ordinal);
+    long *ordinal = calloc((size_t)to->n_systems + 1, sizeof *ordinal);
     shoal_status status = all && ordinal
                               ? shoal_result_reserve(context, to, when, n)
                               : shoal_fail(context, SHOAL_E_MEMORY, "out of memory for %ld snapshots or events", n);
@@ -254,7 +254,9 @@ shoal_status shoal_result_merge(shoal_context *context, int n_given, const char 
     const shard **place = NULL;
     long *row_of = NULL, total = 0, n_rows = 0;
     shard *shards = calloc((size_t)n_given, sizeof *shards);
-    shoal_status status = shards ? SHOAL_OK : shoal_fail(context, SHOAL_E_MEMORY, "out of memory");
+    shoal_status status = n_given < 1 ? shoal_fail(context, SHOAL_E_USAGE, "expected a shard or more")
+                          : !shards   ? shoal_fail(context, SHOAL_E_MEMORY, "out of memory")
+                                      : SHOAL_OK;
     *merged = NULL;
     for (int k = 0; k < n_given && !status; k++) {
         shard *s = &shards[k];
@@ -273,7 +275,7 @@ shoal_status shoal_result_merge(shoal_context *context, int n_given, const char 
                    : shoal_fail(context, SHOAL_E_MEMORY, "out of memory");
     if (status || (status = count_systems(context, place, n, &total)))
         goto fail;
-    row_of = malloc((size_t)total * sizeof *row_of);
+    row_of = calloc((size_t)total + 1, sizeof *row_of);
     if (!row_of) {
         status = shoal_fail(context, SHOAL_E_MEMORY, "out of memory for %ld systems", total);
         goto fail;

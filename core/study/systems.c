@@ -426,12 +426,13 @@ static void apply_variations(builder *b, long s, long id)
             value = value_of(v, point % v->count);
             point /= v->count;
         }
-        b->study->swept[i].value[s] = value;
+        b->study->swept[i].value[s] = value; /* NOLINT(clang-analyzer-core.NullDereference): create_columns made it */
         for (int body = 0; body < b->n_bodies; body++)
             if (v->moves[body])
                 b->inputs[body].value[v->key] = value * v->factor;
     }
     if (b->study->n_swept > b->n_variations)
+        /* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): create_columns made it */
         b->study->swept[b->n_variations].value[s] = (double)(id % b->n_copies);
 }
 

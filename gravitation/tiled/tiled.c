@@ -64,10 +64,10 @@ bool shoal_tiled_can(const char *engine, const char *kernel, shoal_tiled_precisi
 static const tiled_backend_type *engine_for(shoal_context *context, const char *engine, shoal_status *status)
 {
     const bool any = !engine || strcmp(engine, "auto") == 0;
-    for (int i = SHOAL_COUNT(types) - 1; any && i >= 0; i--)
+    for (int i = SHOAL_COUNT(types) - 1; any && i > 0; i--)
         if (!types[i]->missing())
             return types[i];
-    const tiled_backend_type *type = type_named(engine);
+    const tiled_backend_type *type = any ? types[0] : type_named(engine);
     *status = SHOAL_E_USAGE;
     if (!type)
         shoal_fail(context, *status, "engine = \"%s\" for the forces of one big system: expected auto, cpu or cuda",

@@ -78,10 +78,7 @@ struct program {
 };
 
 struct gpu {
-    int device, arch, n_multiprocessors;
-    size_t memory;
-    cuda_context cuda;
-    char name[128];
+    struct gpu_device on;
     struct buffer bodies, targets, results, part_j, part_i, sorted;
     struct staging staged_targets, staged_results;
     bool current;                                  /* bodies: what is staged */
@@ -127,12 +124,7 @@ struct work {
 
 static shoal_status cuda_fail(tiled_backend *b, int result, const char *what)
 {
-    const char *name = NULL, *text = NULL;
-    if (b->driver.error_name(result, &name) != 0 || !name)
-        name = "an unknown CUDA error";
-    if (b->driver.error_string(result, &text) != 0 || !text)
-        text = "no description";
-    return shoal_fail(b->context, SHOAL_E_DEVICE, "%s failed: %s (%d): %s", what, name, result, text);
+    return shoal_driver_fail(&b->driver, b->context, result, what);
 }
 
 static long round_up(long n, long multiple)
@@ -150,13 +142,6 @@ static bool cuda_can(const char *kernel, shoal_tiled_precision precision, int wa
 {
     const int variant = shoal_tiled_variant_named(kernel);
     return variant >= 0 && shoal_tiled_variants[variant].shape[precision][!!(wants & SHOAL_TILED_JERK)].i > 0;
-}
-
-static const char *cuda_missing(void)
-{
-    struct driver driver;
-    const char *missing = shoal_driver_open(&driver);
-    return missing ? missing : shoal_jit_missing();
 }
 
 /* ---- create, destroy --------------------------------------------------------------------------------------------- */
@@ -178,15 +163,15 @@ static void cuda_destroy(tiled_backend **backend)
     struct driver *driver = &old->driver;
     cuda_context ours;
     for (int g = 0; g < old->n_gpus; g++) /* all of them: what is staged is copied from by all */
-        if (old->gpu[g].cuda && driver->context_push(old->gpu[g].cuda) == 0) {
+        if (old->gpu[g].on.cuda && driver->context_push(old->gpu[g].on.cuda) == 0) {
             (void)driver->synchronize();
             (void)driver->context_pop(&ours);
         }
     for (int g = 0; g < old->n_gpus; g++) {
         struct gpu *gpu = &old->gpu[g];
-        if (!gpu->cuda)
+        if (!gpu->on.cuda)
             continue;
-        (void)driver->context_push(gpu->cuda);
+        (void)driver->context_push(gpu->on.cuda);
         struct buffer *const buffers[] = {&gpu->bodies, &gpu->targets, &gpu->results,
                                           &gpu->part_j, &gpu->part_i,  &gpu->sorted};
         for (int i = 0; i < SHOAL_COUNT(buffers); i++)
@@ -202,35 +187,21 @@ static void cuda_destroy(tiled_backend **backend)
             staging_free(old, &old->staged);
         shoal_tiled_cublas_close(&gpu->cublas, driver);
         (void)driver->context_pop(&ours);
-        (void)driver->context_release(gpu->device);
+        (void)driver->context_release(gpu->on.device);
     }
     free(old);
 }
 
 static shoal_status gpu_open(tiled_backend *b, int index)
 {
-    struct driver *driver = &b->driver;
-    struct gpu *gpu = &b->gpu[index];
-    int major = 0, minor = 0, result;
-    if ((result = driver->device(&gpu->device, index)) != 0 ||
-        (result = driver->device_name(gpu->name, sizeof gpu->name, gpu->device)) != 0 ||
-        (result = driver->device_memory(&gpu->memory, gpu->device)) != 0 ||
-        (result = driver->device_attribute(&major, ATTRIBUTE_MAJOR, gpu->device)) != 0 ||
-        (result = driver->device_attribute(&minor, ATTRIBUTE_MINOR, gpu->device)) != 0 ||
-        (result = driver->device_attribute(&gpu->n_multiprocessors, ATTRIBUTE_MULTIPROCESSORS, gpu->device)) != 0)
-        return cuda_fail(b, result, "asking the driver about the GPU");
-    gpu->arch = 10 * major + minor;
-    const struct gpu *first = &b->gpu[0];
-    if (gpu->arch != first->arch || gpu->n_multiprocessors != first->n_multiprocessors)
+    const struct gpu_device *first = &b->gpu[0].on, *gpu = &b->gpu[index].on;
+    const shoal_status status = shoal_gpu_open(&b->driver, b->context, index, &b->gpu[index].on);
+    if (!status && (gpu->arch != first->arch || gpu->n_multiprocessors != first->n_multiprocessors))
         return shoal_fail(b->context, SHOAL_E_UNSUPPORTED,
                           "GPU %d is a %s, GPU 0 a %s: those that share the forces must be of one kind, lest results "
                           "depend on who does what",
                           index, gpu->name, first->name);
-    if ((result = driver->context_retain(&gpu->cuda, gpu->device)) != 0) {
-        gpu->cuda = NULL;
-        return cuda_fail(b, result, "opening the GPU");
-    }
-    return SHOAL_OK;
+    return status;
 }
 
 static shoal_status cuda_create(shoal_context *context, const shoal_tiled_options *options, long n_max,
@@ -308,7 +279,7 @@ static shoal_status program_load(tiled_backend *b, struct gpu *gpu, const struct
         constants[i] = text[i];
     }
     shoal_cubin cubin;
-    shoal_status status = shoal_jit_text(b->context, "gravitation/tiled/tiled_cuda.kern.h", constants, gpu->arch,
+    shoal_status status = shoal_jit_text(b->context, "gravitation/tiled/tiled_cuda.kern.h", constants, gpu->on.arch,
                                          b->version, &cubin);
     if (status)
         return status;
@@ -386,7 +357,7 @@ static int choose_variant(tiled_backend *b, int wants, bool all, long n_targets)
     if (choice->n != n_targets) {
         *choice = (struct choice){.n = n_targets, .variant = b->given[wants & 3] - 1, .why = GIVEN};
         if (choice->variant < 0 && b->options.tune == SHOAL_TILED_TUNE_AUTO) {
-            choice->variant = shoal_tiled_variant_kept(b->gpu[0].name, &b->options, wants, masses_of(b, wants),
+            choice->variant = shoal_tiled_variant_kept(b->gpu[0].on.name, &b->options, wants, masses_of(b, wants),
                                                        n_targets);
             choice->why = KEPT;
         }
@@ -632,7 +603,7 @@ static int window_end(const tiled_backend *b, const struct work *w, int first, i
     const size_t tile_size = (size_t)(32 * w->shape->warps * w->n_sums) *
                              (b->options.precision == SHOAL_TILED_FP32 ? sizeof(float) : sizeof(double));
     int end = first + 1;
-    while (end < last && (size_t)tiles_before(w, first, end + 1) * tile_size < b->gpu[0].memory / 4)
+    while (end < last && (size_t)tiles_before(w, first, end + 1) * tile_size < b->gpu[0].on.memory / 4)
         end++;
     *size = (size_t)tiles_before(w, first, end) * tile_size;
     return end;
@@ -776,7 +747,7 @@ static shoal_status run_part(tiled_backend *b, struct gpu *gpu, const struct wor
         size_t size = 0;
         end = first < last ? window_end(b, w, first, last, &size) : first;
         const long n_tiles = tiles_before(w, first, end);
-        int n_blocks = gpu->n_multiprocessors * program->resident;
+        int n_blocks = gpu->on.n_multiprocessors * program->resident;
         n_blocks = n_blocks < n_tiles ? n_blocks : (int)n_tiles;
         const size_t size_i = (size_t)(n_blocks + end - first) * (size_t)(w->n_sums * block_i) * sizeof(double);
         if ((status = buffer_grow(b, &gpu->part_j, size)) != SHOAL_OK ||
@@ -815,10 +786,10 @@ static shoal_status run_rows(tiled_backend *b, struct gpu *gpu, const struct wor
 {
     const int tile = 32 * w->shape->warps, split = shoal_tiled_variants[w->variant].split;
     const long block = tile * w->shape->i / w->shape->lanes, n_tiles = w->n / tile;
-    long splits = (2L * gpu->n_multiprocessors * program->resident) / w->n_blocks;
+    long splits = (2L * gpu->on.n_multiprocessors * program->resident) / w->n_blocks;
     if (split != SPLIT_AUTO)
         splits = split == SPLIT_NOT ? 1 : 32;
-    else if (w->n_blocks >= gpu->n_multiprocessors / 2 && w->shape->lanes > 1)
+    else if (w->n_blocks >= gpu->on.n_multiprocessors / 2 && w->shape->lanes > 1)
         splits = 1; /* a second kernel costs more */
     splits = splits < 1 ? 1 : splits > n_tiles ? n_tiles : splits > 65535 ? 65535 : splits;
     const long n_results = w->n_sums * w->n_targets;
@@ -841,7 +812,7 @@ static shoal_status run_rows(tiled_backend *b, struct gpu *gpu, const struct wor
 
 static shoal_status enter(tiled_backend *b, struct gpu *gpu)
 {
-    int result = b->driver.context_push(gpu->cuda);
+    int result = b->driver.context_push(gpu->on.cuda);
     return result ? cuda_fail(b, result, "switching to the GPU") : SHOAL_OK;
 }
 
@@ -996,7 +967,7 @@ static int batch_of(const tiled_backend *b)
 
 static shoal_status measure_variant(tiled_backend *b, int variant, int wants, int n_repeats, double *seconds)
 {
-    struct work works[MAX_DEVICES];
+    struct work works[MAX_DEVICES] = {0};
     plan_all(b, variant, wants, NULL, works);
     shoal_status status = run_all(b, works, NULL, 1, false);
     *seconds = INFINITY;
@@ -1035,7 +1006,7 @@ static shoal_status tune_variants(tiled_backend *b, int wants, double n_evaluati
             least = seconds;
             best = variants[k];
         }
-    shoal_tiled_variant_keep(b->gpu[0].name, &b->options, wants, masses_of(b, wants), b->sources.n, best);
+    shoal_tiled_variant_keep(b->gpu[0].on.name, &b->options, wants, masses_of(b, wants), b->sources.n, best);
     *choice = (struct choice){b->sources.n, best, n_variants, MEASURED};
     return SHOAL_OK;
 }
@@ -1074,7 +1045,7 @@ static void cuda_line(const tiled_backend *b, char *line, size_t size)
                         : choice->n ? choice->variant
                                     : b->given[b->shown & 3] - 1;
     char why[96] = "";
-    int used = snprintf(line, size, "cuda: %s, %d device%s", b->gpu[0].name, b->n_gpus, b->n_gpus > 1 ? "s" : "");
+    int used = snprintf(line, size, "cuda: %s, %d device%s", b->gpu[0].on.name, b->n_gpus, b->n_gpus > 1 ? "s" : "");
     if (variant < 0 || used >= (int)size)
         return;
     if (picks(b) && choice->why == MEASURED)
@@ -1092,7 +1063,7 @@ static void cuda_line(const tiled_backend *b, char *line, size_t size)
 
 const tiled_backend_type shoal_tiled_cuda = {
     .name = "cuda",
-    .missing = cuda_missing,
+    .missing = shoal_cuda_missing,
     .kernel = cuda_kernel,
     .can = cuda_can,
     .create = cuda_create,

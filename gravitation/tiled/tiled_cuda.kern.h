@@ -519,6 +519,7 @@ static __device__ __forceinline__ void rotate(unsigned place, [[maybe_unused]] l
 }
 #endif
 
+/* long: one kernel, whose totals and tiles live in registers and shared memory from its start to its end */
 extern "C" __global__ void __launch_bounds__(THREADS, MIN_BLOCKS) tiled_edges(edges e)
 {
     /* 32 words lie at an address that ends in 9 zeros */

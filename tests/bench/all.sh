@@ -1,8 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-3.0-or-later
 #
-# all.sh: what docs/performance.md has of ensembles, section by section: the CPU's cases, few systems and many, slices; against REBOUND, if a
-# checkout is given (peers.sh); and where there is a GPU its work models and slices (gpu.sh). Some five minutes on two quiet cores.
+# all.sh: what docs/performance.md has of ensembles, section by section: the CPU's cases, few systems and many, slices;
+# against REBOUND, if a checkout is given (peers.sh); and where there is a GPU its work models and slices (gpu.sh). Some
+# five minutes on two quiet cores.
 #
 #   tests/bench/all.sh SHOAL [REBOUND_DIR]
 #
@@ -12,7 +13,7 @@
 shoal=$1 failed=0
 [ -x "$shoal" ] || { echo "all.sh: expected the program: tests/bench/all.sh build/shoal" >&2; exit 2; }
 here=$(dirname "$0")
-steps() { echo "--steps=${STEPS:-${1:-0}}"; }
+steps() { echo "--steps=${STEPS:-0}"; }
 
 # section TITLE COMMAND...
 section() {
@@ -22,7 +23,8 @@ section() {
 }
 some="hermite4-3 hermite4-8 hermite4-16 mvs-2p mvs-8p"
 
-section '4096 systems, one core' "$shoal" bench -e cpu -t 1 "$(steps)" $("$shoal" bench --list | grep -v -e thinning -e spread -e straggler -e logging)
+section '4096 systems, one core' "$shoal" bench -e cpu -t 1 "$(steps)" $("$shoal" bench --list |
+    grep -v -e thinning -e spread -e straggler -e logging)
 for systems in 1 4 64; do
     section "$systems of them, one core" "$shoal" bench -e cpu -t 1 -s $systems "$(steps)" $some
 done

@@ -1,15 +1,16 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-3.0-or-later
 #
-# Forces of one big system on a GPU beside other direct-sum codes, in turns, each with its best number of threads a block.
+# Forces of one big system on a GPU beside other direct-sum codes, in turns, each with its best number of threads a
+# block.
 #
 #   SAMPLES=DIR MIKI=DIR tests/bench/big_peers.sh build FOLDER      compile the peers into FOLDER, where there is nvcc
 #   tests/bench/big_peers.sh FOLDER [SHOAL [N ...]]                 run them and Shoal, where there is a GPU
 #
-# SAMPLES: a checkout of NVIDIA/cuda-samples; MIKI: one of ymiki-repo/nbody; either may be missing. Only their kernels are compiled, with
-# peer/nbody_peer.cu around them: their windows and files need libraries. N: multiples of 512, default 16384 65536 262144 1048576.
-# Prints 10^9 interactions/s and the rms error at the largest N, and each number as it comes (stderr); seven minutes on an H200. The exit code
-# is 0 if every answer was right.
+# SAMPLES: a checkout of NVIDIA/cuda-samples; MIKI: one of ymiki-repo/nbody; either may be missing. Only their kernels
+# are compiled, with peer/nbody_peer.cu around them: their windows and files need libraries. N: multiples of 512,
+# default 16384 65536 262144 1048576. Prints 10^9 interactions/s and the rms error at the largest N, and each number as
+# it comes (stderr); seven minutes on an H200. The exit code is 0 if every answer was right.
 
 fail() { echo "big_peers.sh: $*" >&2; exit 2; }
 here=$(cd "$(dirname "$0")" && pwd) || exit 2
@@ -33,7 +34,8 @@ if [ "$1" = build ]; then
         text=$SAMPLES/Samples/5_Domain_Specific/nbody
         [ -f "$text/bodysystemcuda.cu" ] || fail "no $text/bodysystemcuda.cu"
         { # from the constants to the kernel, without the host's part
-            printf '#include <cooperative_groups.h>\nnamespace cg = cooperative_groups;\n#include <string>\n#include "bodysystem.h"\n'
+            printf '#include <cooperative_groups.h>\nnamespace cg = cooperative_groups;\n#include <string>\n'
+            printf '#include "bodysystem.h"\n'
             sed -n '/^__constant__/,/^void integrateNbodySystem/p' "$text/bodysystemcuda.cu" | head -n -2
         } >"$work/peer_kernel.cuh"
         compile sdk-fp32 -DPEER_SDK=1 -DREAL=float -I"$text"
@@ -70,7 +72,8 @@ for n; do
         "$program" "${name%-*}" "$n" | tee -a "$rows" >&2 || failed=1
     done
     "$shoal" bench -e cuda ladder --csv auto "$n" |
-        awk -F, '$4 == "" && $5 == "unequal" { print "shoal-" $3 ",0," $6 "," $7 "," $8 "," $9 }' | tee -a "$rows" >&2 || failed=1
+        awk -F, '$4 == "" && $5 == "unequal" { print "shoal-" $3 ",0," $6 "," $7 "," $8 "," $9 }' |
+            tee -a "$rows" >&2 || failed=1
 done
 awk -F, '
     { if ($5 + 0 > best[$1, $3] + 0) best[$1, $3] = $5

@@ -11,7 +11,7 @@ walkers=${2:-32}
 rounds=${3:-3}
 cores=${CORES:-0,1}
 
-for round in $(seq "$rounds"); do
+for _ in $(seq "$rounds"); do
     for busy in quiet busy; do
         if [ $busy = busy ]; then
             taskset -c "$cores" sh -c 'while :; do :; done' &

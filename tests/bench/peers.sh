@@ -1,18 +1,18 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-3.0-or-later
 #
-# Shoal against REBOUND on one core, in one run: each propagator and its counterpart (PAIRS below), the two codes in turns, size by
-# size. Compared are the least times, which a busy machine disturbs least, and the medians.
+# Shoal against REBOUND on one core, in one run: each propagator and its counterpart (PAIRS below), the two codes in
+# turns, size by size. Compared are the least times, which a busy machine disturbs least, and the medians.
 #
 #   tests/bench/peers.sh REBOUND_DIR [SHOAL]      REBOUND_DIR: a checkout of REBOUND 5, or its src folder
 #                                                 SHOAL: the program, default build/shoal; `none` runs REBOUND alone
 #
 # Environment: RUNS=3  SYSTEMS=4096  STEPS=400 (a system; 40 an orbit)  PLANETS="2 4 8"
 #   CASES="mvs-Np mvs-Np-bare ..." (Shoal's; N: the planets, B: the bodies)  PEERS="*" (REBOUND's methods)
-#   CC=gcc  PEER_CFLAGS="-O3 -march=native" (for REBOUND)  RAW=FILE (keep every row, with the number of its run in front)
+#   CC=gcc  PEER_CFLAGS="-O3 -march=native" (for REBOUND)  RAW=FILE (keep every row, its run in front)
 #
-# REBOUND is compiled by peer/build. The exit code is 0 if everything ran and every answer was right; how the ratios turned out does
-# not change it.
+# REBOUND is compiled by peer/build. The exit code is 0 if everything ran and every answer was right; how the ratios
+# turned out does not change it.
 
 set -u
 fail() { echo "peers.sh: $*" >&2; exit 2; }
@@ -25,7 +25,8 @@ shoal=${2:-$here/../../build/shoal}
 runs=${RUNS:-3} systems=${SYSTEMS:-4096} steps=${STEPS:-400} planets=${PLANETS:-2 4 8}
 cases=${CASES:-mvs-Np mvs-Np-bare mvs_jacobi-Np mvs_jacobi_c17-Np whckl-Np saba_10_6_4-Np gauss_radau-B}
 # Which of REBOUND's methods does what a case does.
-PAIRS="mvs=whfast-dh mvs=whfast512 mvs_jacobi=whfast-jacobi mvs_jacobi_c17=whfast-c17 whckl=whckl saba_10_6_4=saba-10-6-4 \
+PAIRS="mvs=whfast-dh mvs=whfast512 mvs_jacobi=whfast-jacobi mvs_jacobi_c17=whfast-c17 whckl=whckl \
+    saba_10_6_4=saba-10-6-4 \
 gauss_radau=ias15"
 work=$(mktemp -d "${TMPDIR:-/tmp}/shoal-peers.XXXXXX") || exit 2
 trap 'rm -rf "$work"' EXIT
@@ -33,7 +34,7 @@ rows=$work/rows
 
 "$here/peer/build" "$1" "$work/rebound" || exit 2
 
-# ---- in turns ------------------------------------------------------------------------------------------------------------
+# ---- in turns --------------------------------------------------------------------------------------------------------
 
 failed=0
 # take RUN COMMAND...: the rows that a command prints go to $rows, with the number of the run in front.
@@ -63,7 +64,7 @@ if [ -n "${RAW:-}" ]; then
     { echo "$head"; cat "$rows"; } >"$RAW" || failed=1
 fi
 
-# ---- the tables ----------------------------------------------------------------------------------------------------------
+# ---- the tables ------------------------------------------------------------------------------------------------------
 
 awk -F, -v pairs="$PAIRS" '
     # Should a program print several rows of one case, they are told apart by their order within a run.
@@ -76,7 +77,8 @@ awk -F, -v pairs="$PAIRS" '
         if ($10 + 0 > error[key] + 0 || $10 ~ /nan/) error[key] = $10
     }
     END {
-        printf "\n%-30s %-14s %-8s %6s %11s %11s %11s %10s\n", "case", "engine", "model", "bodies", "ns median", "least", \
+        printf "\n%-30s %-14s %-8s %6s %11s %11s %11s %10s\n", "case", "engine", "model", "bodies",
+            "ns median", "least", \
             "most", "error"
         for (k = 1; k <= n_keys; k++) {
             key = order[k]
@@ -87,7 +89,8 @@ awk -F, -v pairs="$PAIRS" '
             }
             m = int((n[key] + 1) / 2)
             median[key] = n[key] % 2 ? value[key, m] : (value[key, m] + value[key, m + 1]) / 2
-            printf "%-30s %-14s %-8s %6d %11.2f %11.2f %11.2f %10.1e\n", name[key], engine[key], model[key], bodies[key], \
+            printf "%-30s %-14s %-8s %6d %11.2f %11.2f %11.2f %10.1e\n", name[key], engine[key], model[key],
+                bodies[key], \
                 median[key], value[key, 1], value[key, n[key]], error[key]
             plain = name[key]; bare = sub(/-bare$/, "", plain)
             sub(/-[0-9]+p?$/, "", plain); sub(/^rebound-/, "", plain)
@@ -96,7 +99,8 @@ awk -F, -v pairs="$PAIRS" '
             n_shoal += engine[key] !~ /^rebound /
         }
         if (!n_shoal) exit
-        printf "\n%-20s %-16s %11s %11s %10s %10s %11s %11s\n", "case", "REBOUND", "ns least", "its least", "ratio", "(medians)", \
+        printf "\n%-20s %-16s %11s %11s %10s %10s %11s %11s\n", "case", "REBOUND", "ns least", "its least",
+            "ratio", "(medians)", \
             "error", "its error"
         for (p = 1; p <= split(pairs, pair, /[ \n]+/); p++) {
             split(pair[p], side, "=")
@@ -105,8 +109,10 @@ awk -F, -v pairs="$PAIRS" '
                     tail = "," planets + 1 "," bare
                     if (!(("0," side[1] tail) in found) || !(("1," side[2] tail) in found)) continue
                     ours = found["0," side[1] tail]; its = found["1," side[2] tail]
-                    printf "%-20s %-16s %11.2f %11.2f %9.2fx %9.2fx %11.1e %11.1e\n", name[ours], side[2], value[ours, 1], \
-                        value[its, 1], value[its, 1] / value[ours, 1], median[its] / median[ours], error[ours], error[its]
+                    printf "%-20s %-16s %11.2f %11.2f %9.2fx %9.2fx %11.1e %11.1e\n", name[ours], side[2],
+                        value[ours, 1], \
+                        value[its, 1], value[its, 1] / value[ours, 1], median[its] / median[ours],
+                        error[ours], error[its]
                 }
         }
     }' "$rows"

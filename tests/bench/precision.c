@@ -16,9 +16,10 @@
  * parameter: steps a year of Jupiter's, or the tolerance named in the table. A method's row ends where its error no
  * longer falls, or after a run of S seconds. The exit status is 3 where the engine is not there.
  */
-#include <shoal.h>
+#include "core/shoal.h"
 
 #include <math.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -97,14 +98,23 @@ static void errors_of(const shoal_ensemble *ensemble, double *error, double *med
     *rms = sqrt(sum / (double)n);
 }
 
-/*
- * One ensemble to `orbits`.
- *   growth  in  nonzero: print the errors at four times in a decade of orbits
- *   us      out microseconds a system and orbit, after the first orbit
- */
-static shoal_status run(shoal_context *context, const method *m, double value, int compensated, const char *engine,
-                        long systems, double orbits, int growth, double *us, double *error)
+/* One ensemble to `orbits`. */
+typedef struct trial {
+    const method *m;
+    double value; /* of the method's parameter, or steps an orbit */
+    bool compensated;
+    const char *engine;
+    long systems;
+    double orbits;
+    bool growth; /* print the errors at four times in a decade of orbits */
+} trial;
+
+/* us: microseconds a system and orbit, after the first orbit */
+static shoal_status run(shoal_context *context, const trial *t, double *us, double *error)
 {
+    const method *m = t->m;
+    const long systems = t->systems;
+    const double orbits = t->orbits;
     shoal_ensemble *ensemble = NULL;
     shoal_plan *plan = NULL;
     shoal_setting settings[4];
@@ -113,15 +123,15 @@ static shoal_status run(shoal_context *context, const method *m, double value, i
     for (int i = 0; i < 2 && m->settings[i].name; i++)
         settings[n_settings++] = m->settings[i];
     if (m->parameter)
-        settings[n_settings++] = (shoal_setting){m->parameter, value, NULL};
-    if (compensated)
+        settings[n_settings++] = (shoal_setting){m->parameter, t->value, NULL};
+    if (t->compensated)
         settings[n_settings++] = (shoal_setting){"compensated", 1, NULL};
     const shoal_options options = {.propagator = m->propagator,
                                    .settings = settings,
                                    .n_settings = n_settings,
-                                   .engine = engine,
+                                   .engine = t->engine,
                                    .threads = 1,
-                                   .dt = m->parameter ? 0 : OUTER_JUPITER_YEAR / value,
+                                   .dt = m->parameter ? 0 : OUTER_JUPITER_YEAR / t->value,
                                    .t_end = orbits * OUTER_JUPITER_YEAR};
     shoal_status status = shoal_ensemble_create(context, systems, N_BODIES, &ensemble);
     for (long s = 0; !status && s < systems; s++) {
@@ -144,7 +154,7 @@ static shoal_status run(shoal_context *context, const method *m, double value, i
         /* loads, page faults and compiles are not what is timed */
         status = shoal_plan_integrate(plan, OUTER_JUPITER_YEAR);
     const double began = now();
-    for (int i = 4; growth && !status && pow(10, 0.25 * i) < 0.99 * orbits; i++) {
+    for (int i = 4; t->growth && !status && pow(10, 0.25 * i) < 0.99 * orbits; i++) {
         const double n = floor(pow(10, 0.25 * i));
         status = shoal_plan_integrate(plan, n * OUTER_JUPITER_YEAR);
         errors_of(ensemble, scratch, &median, error);
@@ -156,7 +166,7 @@ static shoal_status run(shoal_context *context, const method *m, double value, i
     *us = 1e6 * (now() - began) / ((double)systems * (orbits - 1));
     if (!status)
         errors_of(ensemble, scratch, &median, error);
-    if (!status && growth)
+    if (!status && t->growth)
         printf("%s,%.0f,%.3e,%.3e\n", m->name, orbits, median, *error);
     shoal_plan_destroy(&plan);
     shoal_ensemble_destroy(&ensemble);
@@ -211,11 +221,13 @@ int main(int argc, char **argv)
             chosen |= strcmp(argv[i], m->name) == 0;
         known += chosen;
         double us = 0, error = INFINITY, before = INFINITY;
+        trial t = {m, growth, compensated > 0, engine, (long)systems, orbits, true};
         if (chosen && growth > 0)
-            status = run(context, m, growth, compensated > 0, engine, (long)systems, orbits, 1, &us, &error);
+            status = run(context, &t, &us, &error);
         for (double value = m->first; chosen && !(growth > 0) && !status && value > 0.5e-16;
              value *= m->factor, before = error) {
-            status = run(context, m, value, 0, engine, (long)systems, orbits, 0, &us, &error);
+            t = (trial){m, value, false, engine, (long)systems, orbits, false};
+            status = run(context, &t, &us, &error);
             if (status || (error > 0.5 * before && error < 1e-11) || us * systems * orbits > 1e6 * seconds)
                 break;
             if (error < 0.1)

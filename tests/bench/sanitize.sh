@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-3.0-or-later
 #
-# sanitize.sh: compute-sanitizer's memcheck and racecheck of a GPU's kernels, model by model: few bodies, planets, and teams wider than a warp
-# (48 threads of hermite4-16 where each has a coordinate of a body).
+# sanitize.sh: compute-sanitizer's memcheck and racecheck of a GPU's kernels, model by model: few bodies, planets, and
+# teams wider than a warp (48 threads of hermite4-16 where each has a coordinate of a body).
 #
 #   tests/bench/sanitize.sh SHOAL
 #
@@ -18,7 +18,8 @@ for tool in memcheck racecheck; do
     for model in system body component pair; do
         for case in hermite4-3 mvs-2p hermite4-16; do
             printf '%-9s %-9s %-11s ' $tool $model $case
-            if compute-sanitizer --tool $tool --error-exitcode 9 "$shoal" bench -e cuda -W $model -s 300 -n 200 $case >"$log" 2>&1; then
+            if compute-sanitizer --tool $tool --error-exitcode 9 "$shoal" bench -e cuda -W $model -s 300 -n 200 $case \
+                >"$log" 2>&1; then
                 passed=$((passed + 1))
                 echo passed
             else

@@ -1,17 +1,20 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-3.0-or-later
 #
-# test_particles.sh: what test particles cost: a star and two planets with more and more bodies beyond them, that have no mass, and beside it as many
-# that have a little. Time should go with the number of those without mass, and with the square of the others.
+# test_particles.sh: what test particles cost: a star and two planets with more and more bodies beyond them, that have
+# no mass, and beside it as many that have a little. Time should go with the number of those without mass, and with the
+# square of the others.
 #
 #   tests/bench/test_particles.sh SHOAL [KEY=VALUE ...]
 #
-# The exit code is 1 if from the first to the last row the time of a system's step grows faster than the number of its bodies to the power LIMIT.
+# The exit code is 1 if from the first to the last row the time of a system's step grows faster than the number of its
+# bodies to the power LIMIT.
 #
 # Environment: PARTICLES="10 20 50 100"  PROPAGATORS="leapfrog hermite4 mvs"  LIMIT=1.4  RUNS=3 (the least time counts)
 
 set -u -o pipefail
-[ -x "${1:-}" ] || { echo "test_particles.sh: expected the program: tests/bench/test_particles.sh build/shoal" >&2; exit 2; }
+[ -x "${1:-}" ] || { echo "test_particles.sh: expected the program: tests/bench/test_particles.sh build/shoal" >&2
+    exit 2; }
 shoal=$1
 shift
 work=$(mktemp -d "${TMPDIR:-/tmp}/shoal-particles.XXXXXX") || exit 2
@@ -20,14 +23,16 @@ trap 'rm -rf "$work"' EXIT
 study() { # PARTICLES MASS
     cat <<'END_OF_STUDY'
 angles = "degrees";
-sample = { count = 256; parameters = ( { body = "b"; parameter = "M"; distribution = "uniform"; from = 0.0; to = 360.0; } ); };
+sample = { count = 256; parameters = (
+    { body = "b"; parameter = "M"; distribution = "uniform"; from = 0.0; to = 360.0; } ); };
 run = { t_end = 20.0; engine = "cpu"; threads = 1; tune = "never"; };
 system = { bodies = (
     { name = "star"; m = 1.0; }, { name = "b"; m = 1e-4; a = 1.0; e = 0.05; }, { name = "c"; m = 1e-4; a = 1.7; },
 END_OF_STUDY
     awk -v n="$1" -v m="$2" 'BEGIN {
         for (i = 1; i <= n; i++)
-            printf "    { name = \"p%d\"; m = %s; a = %g; M = %d; }%s\n", i, m, 3 + 0.02 * i, 47 * i % 360, i < n ? "," : " ); };"
+            printf "    { name = \"p%d\"; m = %s; a = %g; M = %d; }%s\n",
+                i, m, 3 + 0.02 * i, 47 * i % 360, i < n ? "," : " ); };"
     }'
 }
 time_of() { # STUDY OVERRIDE...: nanoseconds a system's step, the least

@@ -1,10 +1,12 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-3.0-or-later
 #
-# Transit times by Shoal and by TTVFast (Deck et al. 2014, ApJ 787, 132) on one core, in one run: what a likelihood costs, and how far its times are
-# from those of an exact integration. Steps of a twentieth of the innermost period, as TTVFast's authors advise.
+# Transit times by Shoal and by TTVFast (Deck et al. 2014, ApJ 787, 132) on one core, in one run: what a likelihood
+# costs, and how far its times are from those of an exact integration. Steps of a twentieth of the innermost period, as
+# TTVFast's authors advise.
 #
-#   tests/bench/transits.sh TTVFAST_DIR [BUILD]      TTVFAST_DIR: a checkout of TTVFast, or its c_version folder; BUILD: default build
+#   tests/bench/transits.sh TTVFAST_DIR [BUILD]      TTVFAST_DIR: a checkout of TTVFast, or its
+#                                                    c_version folder; BUILD: default build
 #
 # Environment: SYSTEMS=256 (in one call)  CC=gcc  PEER_CFLAGS="-O3 -march=native"
 # The exit code is 0 if everything ran and the two codes agreed beforehand.
@@ -23,7 +25,8 @@ ttvfast=$1
 work=$(mktemp -d "${TMPDIR:-/tmp}/shoal-transits.XXXXXX") || exit 2
 trap 'rm -rf "$work"' EXIT
 read -ra flags <<<"${PEER_CFLAGS:--O3 -march=native}"
-"${CC:-gcc}" "${flags[@]}" -w -I"$root/core" -I"$ttvfast" -o "$work/peer" "$here/peer/ttvfast_peer.c" "$ttvfast/TTVFast.c" -L"$build" -lshoal \
+"${CC:-gcc}" "${flags[@]}" -w -I"$root/core" -I"$ttvfast" -o "$work/peer" "$here/peer/ttvfast_peer.c" \
+    "$ttvfast/TTVFast.c" -L"$build" -lshoal \
     -Wl,-rpath,"$build" -lm || fail "TTVFast or ttvfast_peer.c does not compile"
 
 echo "processor  $(sed -n 's/^model name[^:]*: *//p' /proc/cpuinfo | head -n 1)"
@@ -39,7 +42,8 @@ run() {
 }
 year='units.time="d"'
 failed=0
-run kepler_36 0.7 1400 kepler_36 "$year" system.bodies.b.P=13.83989 system.bodies.c.P=16.23855 system.bodies.b.T0=0.9753 system.bodies.c.T0=-4.0868 \
+run kepler_36 0.7 1400 kepler_36 "$year" system.bodies.b.P=13.83989 system.bodies.c.P=16.23855 \
+    system.bodies.b.T0=0.9753 system.bodies.c.T0=-4.0868 \
     system.bodies.b.inc=90 system.bodies.c.inc=90 run.t_end=20 || failed=1
 run trappist_1 0.075 1500 trappist_1_transits run.t_end=7260 || failed=1
 exit $failed

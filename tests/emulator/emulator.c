@@ -193,6 +193,7 @@ static void run_block(void)
 typedef unsigned long long device_pointer;
 enum { FAILED = 999 };
 
+/* long: CUDA's driver has it so */
 int cuLaunchKernel(void *function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x,
                    unsigned block_y, unsigned block_z, unsigned n_shared, void *stream, void **arguments, void **extra)
 {

@@ -416,7 +416,7 @@ shoal_status shoal_h5_get_word(const shoal_h5 *h5, const char *object, const cha
 {
     char *text;
     shoal_status status = shoal_h5_get_text(h5, object, name, &text);
-    if (!status && strlen(text) >= size)
+    if (!status && strlen(text) >= size) /* NOLINT(clang-analyzer-core.NonNullParamChecker): it was read */
         status = shoal_fail(h5->context, SHOAL_E_INPUT, "%s: the attribute %s is longer than %zu characters", h5->path,
                             name, size - 1);
     if (!status)

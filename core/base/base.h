@@ -111,7 +111,8 @@ bool shoal_not_a_file(const char *path);
 bool shoal_write_all(int file, const void *data, size_t size);
 /* The entry of a file in its folder reaches the disk: after it was made or renamed. False with errno. */
 bool shoal_sync_folder(const char *path);
-/* Bytes to a new file beside path, synced, then renamed to path: it is complete or as it was. False with errno. */
+/* Bytes to a new file beside path, which is renamed to path, all synced: it is complete or as it was. False with
+ * errno. */
 bool shoal_replace_file(const char *path, const void *data, size_t size);
 /* A text as a field of a CSV table, quoted where it would break the line apart (RFC 4180) or be taken for a comment. */
 void shoal_print_csv(FILE *out, const char *text);

@@ -71,7 +71,7 @@ bool shoal_replace_file(const char *path, const void *data, size_t size)
         unlink(temporary);
     free(temporary);
     errno = error;
-    return done;
+    return done && shoal_sync_folder(path);
 }
 
 void shoal_print_csv(FILE *out, const char *text)

@@ -286,8 +286,8 @@ endef
 $(foreach a,$(KERNEL_ARCHS),$(foreach p,0 1 2,$(eval $(call tiled_rule,$a,$p))))
 
 # TYPE, prefix, names, table: C text of a table that ends in 0
-table_text = $(if $3,printf 'extern const $1 $2%s;\n' $3; echo;) \
-    echo 'const $1 *const $4[] = {'; $(if $3,printf '    &$2%s$(comma)\n' $3;) echo '    0,'; echo '};'; echo;
+table_text = $(if $(strip $3),printf 'extern const $1 $2%s;\n' $3; echo;) \
+    echo 'const $1 *const $4[] = {'; $(if $(strip $3),printf '    &$2%s$(comma)\n' $3;) echo '    0,'; echo '};'; echo;
 comma := ,
 $B/kernel_table.c: $B/kernel/list
 	$(Q){ echo '/* Made by the Makefile: every kernel set in this build. */'; \

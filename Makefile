@@ -53,7 +53,8 @@ CMOCKA_LIBS := $(shell $(PKG_CONFIG) --libs cmocka 2>/dev/null || echo -lcmocka)
 # Without object-size, which takes twice the time to compile: an access beyond an object is one the address sanitizer sees.
 SAN_FLAGS := $(if $(filter-out 0,$(SAN)),-fsanitize=address -fsanitize=undefined -fno-sanitize=object-size \
     -fno-sanitize-recover=all -fno-omit-frame-pointer)
-WARNINGS := -Wall -Wextra -Wshadow -Wstrict-prototypes $(if $(filter-out 0,$(WERROR)),-Werror)
+# -Wno-pass-failed: clang leaves the simd loops alone that look for a least value.
+WARNINGS := -Wall -Wextra -Wshadow -Wstrict-prototypes $(if $(findstring clang,$(CC)),-Wno-pass-failed) $(if $(filter-out 0,$(WERROR)),-Werror)
 HOST_FLAGS := -std=gnu11 -O2 -g $(WARNINGS) -ffp-contract=off -fopenmp -fPIC -I. -I$B $(MODULE_CFLAGS) $(SAN_FLAGS)
 # -Wno-maybe-uninitialized: a vector whose lanes are set one by one is taken for uninitialised.
 KERNEL_ARITHMETIC := -std=gnu11 -fno-math-errno -fno-trapping-math -ffp-contract=off -fPIC
@@ -93,6 +94,9 @@ ifeq ($(KERNEL_ARCHS),native)
 override KERNEL_ARCHS := $(if $(shell grep -m 1 avx512vl /proc/cpuinfo 2>/dev/null),v4,v3)
 endif
 KERNEL_TEST_LANES ?= 1 4 8
+else ifeq ($(CC_MACHINE),aarch64)
+override KERNEL_ARCHS := neon
+KERNEL_TEST_LANES ?= 1 4 8
 else
 override KERNEL_ARCHS := any
 KERNEL_TEST_LANES ?=
@@ -114,9 +118,11 @@ test_lanes_of = $(if $(call spared,$2),,$(filter-out $(arch_lanes_$1) $(if $(cal
 kernel_n = $(if $(filter $1,$(KERNEL_FULL)),$(KERNEL_N),$(filter $(KERNEL_SOME),$(KERNEL_N)))
 arch_flags_v3 := -march=x86-64-v3
 arch_flags_v4 := -march=x86-64-v4 -mprefer-vector-width=512
+arch_flags_neon :=
 arch_flags_any :=
 arch_lanes_v3 := 4
 arch_lanes_v4 := 8
+arch_lanes_neon := 2
 arch_lanes_any := 1
 
 # The native width for each body count and for any.
@@ -127,8 +133,8 @@ KERNELS := $(foreach p,$(PROPAGATORS),$(foreach a,$(KERNEL_ARCHS),\
 KERNEL_OBJECTS := $(KERNELS:%=$B/kernel/%.o)
 
 # The other widths, for any body count, are linked into the tests alone. Those for a few systems have four lanes.
-TEST_KERNELS := $(foreach p,$(PROPAGATORS),$(foreach a,$(KERNEL_ARCHS),\
-    $(foreach l,$(call test_lanes_of,$a,$p),$a_l$l_nany_$p)))
+TEST_KERNELS := $(strip $(foreach p,$(PROPAGATORS),$(foreach a,$(KERNEL_ARCHS),\
+    $(foreach l,$(call test_lanes_of,$a,$p),$a_l$l_nany_$p))))
 
 # The monitors of a width and a body count, which the kernels of all propagators but those beside a GPU call: ARCH_lLANES_nN.
 part = $(word $1,$(subst _, ,$2))
@@ -219,6 +225,11 @@ $B/%.o: %.c $B/flags | $B/.complete $(MADE_TEXTS:%=$B/%)
 # What kernels that are compiled at run time need to give the same bits.
 $B/core/plug/plugin.o: CPPFLAGS += -DSHOAL_KERNEL_FLAGS='"$(KERNEL_ARITHMETIC)"' -DSHOAL_FLAGS_V3='"$(arch_flags_v3)"' \
     -DSHOAL_FLAGS_V4='"$(arch_flags_v4)"'
+
+# The arithmetic of kernels beside a GPU, which has a seed of 14 bits there.
+ifeq ($(CC_MACHINE),x86_64)
+$B/tests/test_lane.o: CPPFLAGS += $(arch_flags_v4)
+endif
 
 beside_flags := -DLANE_GROUPS=1 -DKERNEL_USE=SHOAL_CPU_BESIDE_GPU -DLANE_BESIDE_GPU
 

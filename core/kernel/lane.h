@@ -183,6 +183,8 @@ LANE_FN void lane_store(double *base, lane_id id, int slot, int n_slots, mask wh
 
 #if defined(__x86_64__)
 #include <immintrin.h>
+#elif defined(__aarch64__)
+#include <arm_neon.h>
 #endif
 #pragma GCC diagnostic ignored "-Wpsabi" /* what is called across files was compiled for the same width */
 
@@ -265,6 +267,27 @@ LANE_FN real lane_sqrt(real a)
 LANE_FN int lane_any(mask m)
 {
     return _mm256_movemask_pd((__m256d)m) != 0;
+}
+#elif LANES == 2 && defined(__aarch64__)
+LANE_FN real lane_set(double value)
+{
+    return (real)vdupq_n_f64(value);
+}
+LANE_FN real lane_fma(real a, real b, real c)
+{
+    return (real)vfmaq_f64((float64x2_t)c, (float64x2_t)a, (float64x2_t)b);
+}
+LANE_FN real lane_fnma(real a, real b, real c)
+{
+    return (real)vfmsq_f64((float64x2_t)c, (float64x2_t)a, (float64x2_t)b);
+}
+LANE_FN real lane_sqrt(real a)
+{
+    return (real)vsqrtq_f64((float64x2_t)a);
+}
+LANE_FN int lane_any(mask m)
+{
+    return vmaxvq_u32((uint32x4_t)m) != 0;
 }
 #else
 LANE_FN real lane_set(double value)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * tiled_kernel.c: all-pairs gravity on SIMD lanes, compiled once for each instruction set (SHOAL_ARCH: v3, v4, neon, any)
- * and precision (TILED_PRECISION as shoal_tiled_precision); the result is a table named TILED_KERNELS.
+ * tiled_kernel.c: all-pairs gravity on SIMD lanes, compiled once for each instruction set (SHOAL_ARCH: v3, v4, neon,
+ * any) and precision (TILED_PRECISION as shoal_tiled_precision); the result is a table named TILED_KERNELS.
  *
  * pairs: TILED_I vectors of bodies i and their sums stay in registers, bodies j are broadcast one after the other,
  * their sums are vectors in the nearest cache that are added up across lanes once for a whole tile. A pair gives 17

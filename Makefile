@@ -53,7 +53,9 @@ CMOCKA_LIBS := $(shell $(PKG_CONFIG) --libs cmocka 2>/dev/null || echo -lcmocka)
 # Without object-size, which takes twice the time to compile: an access beyond an object is one the address sanitizer sees.
 SAN_FLAGS := $(if $(filter-out 0,$(SAN)),-fsanitize=address -fsanitize=undefined -fno-sanitize=object-size \
     -fno-sanitize-recover=all -fno-omit-frame-pointer)
-WARNINGS := -Wall -Wextra -Wshadow -Wstrict-prototypes $(if $(filter-out 0,$(WERROR)),-Werror)
+# -Wno-pass-failed: clang leaves the simd loops alone that look for a least value.
+WARNINGS := -Wall -Wextra -Wshadow -Wstrict-prototypes $(if $(findstring clang,$(CC)),-Wno-pass-failed) \
+    $(if $(filter-out 0,$(WERROR)),-Werror)
 HOST_FLAGS := -std=gnu11 -O2 -g -gz $(WARNINGS) -ffp-contract=off -fopenmp -fPIC -I. -I$B $(MODULE_CFLAGS) $(SAN_FLAGS)
 # -Wno-maybe-uninitialized: a vector whose lanes are set one by one is taken for uninitialised.
 KERNEL_ARITHMETIC := -std=gnu11 -fno-math-errno -fno-trapping-math -ffp-contract=off -fPIC
@@ -94,6 +96,9 @@ ifeq ($(KERNEL_ARCHS),native)
 override KERNEL_ARCHS := $(if $(shell grep -m 1 avx512vl /proc/cpuinfo 2>/dev/null),v4,v3)
 endif
 KERNEL_TEST_LANES ?= 1 4 8
+else ifeq ($(CC_MACHINE),aarch64)
+override KERNEL_ARCHS := neon
+KERNEL_TEST_LANES ?= 1 4 8
 else
 override KERNEL_ARCHS := any
 KERNEL_TEST_LANES ?=
@@ -115,9 +120,11 @@ test_lanes_of = $(if $(call spared,$2),,$(filter-out $(arch_lanes_$1) $(if $(cal
 kernel_n = $(if $(filter $1,$(KERNEL_FULL)),$(KERNEL_N),$(filter $(KERNEL_SOME),$(KERNEL_N)))
 arch_flags_v3 := -march=x86-64-v3
 arch_flags_v4 := -march=x86-64-v4 -mprefer-vector-width=512
+arch_flags_neon :=
 arch_flags_any :=
 arch_lanes_v3 := 4
 arch_lanes_v4 := 8
+arch_lanes_neon := 2
 arch_lanes_any := 1
 
 # The native width for each body count and for any.
@@ -131,8 +138,8 @@ KERNEL_OBJECTS := $(patsubst %,$B/kernel/%.o,$(filter-out \
     $(foreach a,$(KERNEL_ARCHS),$(if $(filter 4,$(arch_lanes_$a)),$a_few_%)),$(KERNELS)))
 
 # The other widths, for any body count, are linked into the tests alone. Those for a few systems have four lanes.
-TEST_KERNELS := $(foreach p,$(PROPAGATORS),$(foreach a,$(KERNEL_ARCHS),\
-    $(foreach l,$(call test_lanes_of,$a,$p),$a_l$l_nany_$p)))
+TEST_KERNELS := $(strip $(foreach p,$(PROPAGATORS),$(foreach a,$(KERNEL_ARCHS),\
+    $(foreach l,$(call test_lanes_of,$a,$p),$a_l$l_nany_$p))))
 
 # The monitors of a width and a body count, which the kernels of all propagators but those beside a GPU call: ARCH_lLANES_nN.
 part = $(word $1,$(subst _, ,$2))
@@ -232,6 +239,11 @@ $B/%.o: %.c $B/flags | $B/.complete $(MADE_TEXTS:%=$B/%)
 $B/core/plug/plugin.o: CPPFLAGS += -DSHOAL_KERNEL_FLAGS='"$(KERNEL_ARITHMETIC)"' -DSHOAL_FLAGS_V3='"$(arch_flags_v3)"' \
     -DSHOAL_FLAGS_V4='"$(arch_flags_v4)"'
 
+# The arithmetic of kernels beside a GPU, which has a seed of 14 bits there.
+ifeq ($(CC_MACHINE),x86_64)
+$B/tests/test_lane.o: CPPFLAGS += $(arch_flags_v4)
+endif
+
 beside_flags := -DLANE_GROUPS=1 -DKERNEL_USE=SHOAL_CPU_BESIDE_GPU -DLANE_BESIDE_GPU
 
 # ARCH, width, n, PROPAGATOR, flags
@@ -274,8 +286,8 @@ endef
 $(foreach a,$(KERNEL_ARCHS),$(foreach p,0 1 2,$(eval $(call tiled_rule,$a,$p))))
 
 # TYPE, prefix, names, table: C text of a table that ends in 0
-table_text = $(if $3,printf 'extern const $1 $2%s;\n' $3; echo;) \
-    echo 'const $1 *const $4[] = {'; $(if $3,printf '    &$2%s$(comma)\n' $3;) echo '    0,'; echo '};'; echo;
+table_text = $(if $(strip $3),printf 'extern const $1 $2%s;\n' $3; echo;) \
+    echo 'const $1 *const $4[] = {'; $(if $(strip $3),printf '    &$2%s$(comma)\n' $3;) echo '    0,'; echo '};'; echo;
 comma := ,
 $B/kernel_table.c: $B/kernel/list
 	$(Q){ echo '/* Made by the Makefile: every kernel set in this build. */'; \
@@ -391,10 +403,11 @@ reference: program
 	$(PROGRAM) explain --all > docs/reference.md
 	tools/api core/shoal.h > docs/api.md
 
-# clang-tidy reads the host's files as they are compiled. gcc's own headers come last: one of them is OpenMP's.
+# clang-tidy reads the host's files as they are compiled, with gcc's header of OpenMP where clang has none.
 lint: $(MADE_TEXTS:%=$B/%)
+	@mkdir -p $B/lint && ln -sf '$(shell $(CC) -print-file-name=include/omp.h)' $B/lint/omp.h
 	@HOST_FLAGS='$(filter-out -Werror,$(HOST_FLAGS)) $(CMOCKA_CFLAGS) -Itests -Icore \
-	    -idirafter $(dir $(shell $(CC) -print-file-name=include/omp.h)) \
+	    -idirafter $B/lint \
 	    -DSHOAL_KERNEL_FLAGS="" -DSHOAL_FLAGS_V3="v3" -DSHOAL_FLAGS_V4="v4"' tools/lint
 
 clean:
@@ -424,4 +437,4 @@ help:
 	@echo 'make clean        remove $(BUILD)/'
 	@echo 'also: V=1  SAN=1  BUILD=DIR  WERROR=  CFLAGS=...  KERNEL_ARCHS="v3"  KERNEL_N="2 3"  print-VARIABLE'
 
--include $(OBJECTS:.o=.d) $(patsubst %.c,$B/%.d,$(COMMANDS) $(TESTS) $(TEST_SUPPORT) $(BENCHES) $(EXAMPLES))
+-include $(OBJECTS:.o=.d) $(TEST_KERNEL_OBJECTS:.o=.d) $(patsubst %.c,$B/%.d,$(COMMANDS) $(TESTS) $(TEST_SUPPORT) $(BENCHES) $(EXAMPLES))

@@ -79,7 +79,8 @@ static shoal_status write_rows(const shoal_big_record *record, shoal_h5 *h5)
             column[i] = record->rows[i][c];
         unit_of(record, shoal_big_columns[c].dimension, unit, sizeof unit);
         snprintf(path, sizeof path, "/diagnostics/%s", shoal_big_columns[c].name);
-        status = shoal_h5_write(h5, path, H5T_NATIVE_DOUBLE, record->n_rows, 0, column, unit, shoal_big_columns[c].doc);
+        status = shoal_h5_write(h5, path, H5T_NATIVE_DOUBLE, shoal_h5_rows(record->n_rows), column, unit,
+                                shoal_big_columns[c].doc);
     }
     free(column);
     return status;
@@ -100,13 +101,13 @@ static shoal_status write_state(const shoal_big_record *record, shoal_h5 *h5)
     STEP(shoal_h5_put_doubles(h5, "/checkpoint", "last_step", 0, &record->last_step));
     STEP(shoal_h5_put_text(h5, "/checkpoint", "kernel", record->kernel));
     STEP(shoal_h5_put_text(h5, "/checkpoint", "row_kernel", record->row_kernel));
-    STEP(shoal_h5_write(h5, "/checkpoint/mass", H5T_NATIVE_DOUBLE, b->n, 0, b->m, "inner", "masses"));
-    STEP(
-        shoal_h5_write(h5, "/checkpoint/position", H5T_NATIVE_DOUBLE, 3, b->n, b->x, "inner", "x, y, z of the bodies"));
-    STEP(shoal_h5_write(h5, "/checkpoint/velocity", H5T_NATIVE_DOUBLE, 3, b->n, b->v, "inner",
+    STEP(shoal_h5_write(h5, "/checkpoint/mass", H5T_NATIVE_DOUBLE, shoal_h5_rows(b->n), b->m, "inner", "masses"));
+    STEP(shoal_h5_write(h5, "/checkpoint/position", H5T_NATIVE_DOUBLE, shoal_h5_table(3, b->n), b->x, "inner",
+                        "x, y, z of the bodies"));
+    STEP(shoal_h5_write(h5, "/checkpoint/velocity", H5T_NATIVE_DOUBLE, shoal_h5_table(3, b->n), b->v, "inner",
                         "vx, vy, vz of the bodies"));
-    STEP(shoal_h5_write(h5, "/checkpoint/slots", H5T_NATIVE_DOUBLE, record->n_slots, b->n, record->slots, "inner",
-                        "what the propagator carries from step to step"));
+    STEP(shoal_h5_write(h5, "/checkpoint/slots", H5T_NATIVE_DOUBLE, shoal_h5_table(record->n_slots, b->n),
+                        record->slots, "inner", "what the propagator carries from step to step"));
     return status;
 }
 
@@ -116,7 +117,7 @@ shoal_status shoal_big_record_write(const shoal_big_record *record, const char *
     const int64_t version = FORMAT_VERSION, complete = record->complete;
     const double factors[] = {record->units.length, record->units.mass, record->units.time, record->units.G};
     shoal_h5 h5;
-    shoal_status status = shoal_h5_create(record->context, path, &h5);
+    shoal_status status = shoal_h5_create(record->context, path, H5F_LIBVER_EARLIEST, 1 << 20, &h5);
     if (status)
         return status;
     if (record->has_units)

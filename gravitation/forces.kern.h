@@ -29,20 +29,13 @@ LANE_FN void forces_add_bodies(const shoal_kernel_args *k, int n, const real *m,
     }
 }
 
-#ifdef KERNEL_COMMON
-#define forces_add_whole LANE_COMMON(forces_add_whole)
-#endif
 /*
  * a += the extra forces, and for tangent vectors their derivatives along them by a central difference: (f(+t) - f(-t))
  * / 2t at x +- t dx, v +- t dv, with t |dx|/|x| and t |dv|/|v| about 2^-20 at most. Relative error about 1e-10 of the
  * extra forces' own derivatives.
  */
-LANE_COMMON_FN void forces_add_whole(const shoal_kernel_args *k, int n, const real *m, const real *x, const real *v,
-                                     real *a);
-
-#if LANE_COMMON_HERE
-LANE_COMMON_FN void forces_add_whole(const shoal_kernel_args *k, int n, const real *m, const real *x, const real *v,
-                                     real *a)
+LANE_BIG_FN void forces_add_whole(const shoal_kernel_args *k, int n, const real *m, const real *x, const real *v,
+                                  real *a)
 {
     if (!VARIATIONAL(k)) {
         forces_add_bodies(k, n, m, x, v, a);
@@ -78,7 +71,6 @@ LANE_COMMON_FN void forces_add_whole(const shoal_kernel_args *k, int n, const re
             }
     }
 }
-#endif
 
 /* The same for the bodies of a thread. Forces see whole systems, so the leader of a team adds them for all. */
 LANE_FN void forces_add(const shoal_kernel_args *k, int n, const real *m, const real *x, const real *v, real *a)

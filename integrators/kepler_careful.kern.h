@@ -152,10 +152,10 @@ LANE_FN kepler_state kepler_state_of(const real *x, const real *v)
 #define kepler_careful LANE_COMMON(kepler_careful)
 #endif
 /* What a step h adds to the state s in the lanes `where`; the others are to be ignored. */
-LANE_COMMON_RARE_FN kepler_state kepler_careful(mask where, real mu, real h, kepler_state s);
+LANE_COMMON_FN kepler_state kepler_careful(mask where, real mu, real h, kepler_state s);
 
 #if LANE_COMMON_HERE
-LANE_COMMON_RARE_FN kepler_state kepler_careful(mask where, real mu, real h, kepler_state s)
+LANE_COMMON_FN kepler_state kepler_careful(mask where, real mu, real h, kepler_state s)
 {
     const real zero = lane_set(0.0), one = lane_set(1.0);
     const real direction = lane_select(h < zero, -one, one); /* backwards is forwards with the velocity turned round */

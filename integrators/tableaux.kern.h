@@ -38,7 +38,7 @@ enum {
 
 #ifdef KERNEL_COMMON
 #define rk_tableaux LANE_COMMON(rk_tableaux)
-extern LANE_COMMON_FN const rk_tableau rk_tableaux[];
+extern LANE_COMMON_TABLE rk_tableau rk_tableaux[];
 #endif
 
 #if LANE_COMMON_HERE

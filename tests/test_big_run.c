@@ -550,20 +550,20 @@ static void test_gadget_units(void **state)
     const double mass[6] = {[4] = 3}, time = 0.5, length = 3.0856775814913673e21, grams = 1.98841e43, speed = 1e5;
     const double x[] = {1, 2, 3, 4, 5, 6}, m[] = {1, 2};
     shoal_h5 h5;
-    assert_ok(context, shoal_h5_create(context, "gadget.hdf5", &h5));
-    shoal_status status = shoal_h5_group(&h5, "/Header") | shoal_h5_group(&h5, "/Parameters") |
-                          shoal_h5_group(&h5, "/PartType1") | shoal_h5_group(&h5, "/PartType4") |
-                          shoal_h5_put_integers(&h5, "/Header", "NumPart_ThisFile", 6, count) |
-                          shoal_h5_put_doubles(&h5, "/Header", "MassTable", 6, mass) |
-                          shoal_h5_put_doubles(&h5, "/Header", "Time", 0, &time) |
-                          shoal_h5_put_doubles(&h5, "/Parameters", "UnitLength_in_cm", 0, &length) |
-                          shoal_h5_put_doubles(&h5, "/Parameters", "UnitMass_in_g", 0, &grams) |
-                          shoal_h5_put_doubles(&h5, "/Parameters", "UnitVelocity_in_cm_per_s", 0, &speed) |
-                          shoal_h5_write(&h5, "/PartType1/Coordinates", H5T_NATIVE_DOUBLE, 2, 3, x, NULL, NULL) |
-                          shoal_h5_write(&h5, "/PartType1/Velocities", H5T_NATIVE_DOUBLE, 2, 3, x, NULL, NULL) |
-                          shoal_h5_write(&h5, "/PartType1/Masses", H5T_NATIVE_DOUBLE, 2, 0, m, NULL, NULL) |
-                          shoal_h5_write(&h5, "/PartType4/Coordinates", H5T_NATIVE_DOUBLE, 2, 3, x, NULL, NULL) |
-                          shoal_h5_write(&h5, "/PartType4/Velocities", H5T_NATIVE_DOUBLE, 2, 3, x, NULL, NULL);
+    assert_ok(context, shoal_h5_create(context, "gadget.hdf5", H5F_LIBVER_EARLIEST, 1 << 20, &h5));
+    shoal_status status =
+        shoal_h5_group(&h5, "/Header") | shoal_h5_group(&h5, "/Parameters") | shoal_h5_group(&h5, "/PartType1") |
+        shoal_h5_group(&h5, "/PartType4") | shoal_h5_put_integers(&h5, "/Header", "NumPart_ThisFile", 6, count) |
+        shoal_h5_put_doubles(&h5, "/Header", "MassTable", 6, mass) |
+        shoal_h5_put_doubles(&h5, "/Header", "Time", 0, &time) |
+        shoal_h5_put_doubles(&h5, "/Parameters", "UnitLength_in_cm", 0, &length) |
+        shoal_h5_put_doubles(&h5, "/Parameters", "UnitMass_in_g", 0, &grams) |
+        shoal_h5_put_doubles(&h5, "/Parameters", "UnitVelocity_in_cm_per_s", 0, &speed) |
+        shoal_h5_write(&h5, "/PartType1/Coordinates", H5T_NATIVE_DOUBLE, shoal_h5_table(2, 3), x, NULL, NULL) |
+        shoal_h5_write(&h5, "/PartType1/Velocities", H5T_NATIVE_DOUBLE, shoal_h5_table(2, 3), x, NULL, NULL) |
+        shoal_h5_write(&h5, "/PartType1/Masses", H5T_NATIVE_DOUBLE, shoal_h5_rows(2), m, NULL, NULL) |
+        shoal_h5_write(&h5, "/PartType4/Coordinates", H5T_NATIVE_DOUBLE, shoal_h5_table(2, 3), x, NULL, NULL) |
+        shoal_h5_write(&h5, "/PartType4/Velocities", H5T_NATIVE_DOUBLE, shoal_h5_table(2, 3), x, NULL, NULL);
     assert_ok(context, shoal_h5_save(&h5, status));
     shoal_table table = read_table(context, "gadget.hdf5", 0);
     assert_int_equal(table.n_bodies, 4);
@@ -596,7 +596,7 @@ static void test_gadget_counts(void **state)
         shoal_h5 h5;
         shoal_table table = {.context = context};
         const shoal_convert_options options = {.central_mass = NAN, .epoch = NAN};
-        assert_ok(context, shoal_h5_create(context, "counts.hdf5", &h5));
+        assert_ok(context, shoal_h5_create(context, "counts.hdf5", H5F_LIBVER_EARLIEST, 1 << 20, &h5));
         const shoal_status status = shoal_h5_group(&h5, "/Header") |
                                     shoal_h5_put_doubles(&h5, "/Header", "NumPart_ThisFile", 6, count) |
                                     shoal_h5_put_doubles(&h5, "/Header", "MassTable", 6, mass) |

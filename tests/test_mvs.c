@@ -12,7 +12,9 @@
 #include "systems.h"
 
 /* the kernel text at one lane, for its tables and functions, without the warning that kernels are compiled without */
+#ifndef __clang__
 #pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
+#endif
 #define LANES      1
 #define PROPAGATOR saba
 #include "core/kernel/lane.h"
@@ -42,8 +44,8 @@ typedef struct variant {
 /* clang-format on */
 
 static const variant variants[] = {
-    {"mvs", {{NULL}}},
-    {"mvs_whds", {{NULL}}},
+    {"mvs", {{.name = NULL}}},
+    {"mvs_whds", {{.name = NULL}}},
     JACOBI(0, "standard"),
     JACOBI(3, "standard"),
     JACOBI(5, "standard"),
@@ -537,8 +539,8 @@ static void errors_are_the_powers_promised(void **state)
         int first, last;
         double of_step, step_tolerance, of_mass, mass_tolerance;
     } rows[] = {
-        {{"mvs", {{NULL}}}, 1e-4, 4, 7, 2, 0.1, 1, 0.1},
-        {{"mvs_whds", {{NULL}}}, 1e-4, 4, 7, 2, 0.1, 1, 0.1},
+        {{"mvs", {{.name = NULL}}}, 1e-4, 4, 7, 2, 0.1, 1, 0.1},
+        {{"mvs_whds", {{.name = NULL}}}, 1e-4, 4, 7, 2, 0.1, 1, 0.1},
         {JACOBI(0, "standard"), 1e-4, 4, 7, 2, 0.1, 1, 0.1},
         {JACOBI(3, "standard"), 1e-6, 2, 7, 4, 0.2, 1, 0.1},
         {JACOBI(5, "standard"), 1e-6, 2, 7, 6, 0.3, 1, 0.1},

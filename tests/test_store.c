@@ -140,9 +140,7 @@ static void flip_bytes(const fixture *at, const shoal_result *result, unsigned c
     int status;
     pid_t child = fork();
     assert_true(child >= 0);
-    for (size_t n = 0; !child; n += n < 64 ? 1 : 11) {
-        if (n >= size)
-            _exit(0);
+    for (size_t n = 0; child == 0 && n < size; n += n < 64 ? 1 : 11) {
         unsigned char flip = (unsigned char)(1u << (n % 8));
         bytes[n] ^= flip;
         spill(at->path, bytes, size);
@@ -150,6 +148,8 @@ static void flip_bytes(const fixture *at, const shoal_result *result, unsigned c
             _exit(1);
         bytes[n] ^= flip;
     }
+    if (child == 0)
+        _exit(0);
     assert_int_equal(waitpid(child, &status, 0), child);
     assert_true(WIFEXITED(status));
     assert_int_equal(WEXITSTATUS(status), 0);

@@ -151,13 +151,34 @@ static void hdf5_prints_as_the_caller_wants(void **state)
     assert_false(shoal_gadget_is(at->path));
     assert_false(shoal_big_record_is(at->path));
     assert_false(shoal_big_record_is(data_file("format_2.h5")));
-    assert_int_equal(shoal_h5_create(at->context, at->path, &h5), SHOAL_OK);
+    assert_int_equal(shoal_h5_create(at->context, at->path, H5F_LIBVER_EARLIEST, 1 << 20, &h5), SHOAL_OK);
     assert_int_not_equal(shoal_h5_group(&h5, "/no/such/parent"), SHOAL_OK);
     shoal_h5_close(&h5);
     assert_int_equal(printed, 0);
     H5Eget_auto2(H5E_DEFAULT, &function, &data);
     assert_true(function == own_printer && data == &printed);
     H5Eset_auto2(H5E_DEFAULT, before, before_data);
+}
+
+/* Foreign files may hold anything: what has more dimensions than we count is refused, not read over the end. */
+static void datasets_of_four_dimensions_are_refused(void **state)
+{
+    const fixture *at = *state;
+    const hsize_t sizes[4] = {2, 2, 2, 2};
+    double value[16] = {0.0};
+    long n;
+    shoal_h5 h5;
+    const hid_t file = H5Fcreate(at->path, H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
+    const hid_t space = H5Screate_simple(4, sizes, NULL);
+    const hid_t set = H5Dcreate2(file, "/four", H5T_NATIVE_DOUBLE, space, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
+    assert_true(H5Dwrite(set, H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, value) >= 0);
+    H5Dclose(set);
+    H5Sclose(space);
+    H5Fclose(file);
+    assert_int_equal(shoal_h5_open(at->context, at->path, &h5), SHOAL_OK);
+    assert_int_equal(shoal_h5_size(&h5, "/four", &n), SHOAL_E_INPUT);
+    assert_int_equal(shoal_h5_read(&h5, "/four", H5T_NATIVE_DOUBLE, 1, value), SHOAL_E_INPUT);
+    shoal_h5_close(&h5);
 }
 
 static int decimal_commas; /* seen by the callback */
@@ -244,6 +265,7 @@ int main(void)
         TEST(newer_files_are_refused_by_name),
         TEST(what_an_older_file_has_not_got_is_empty),
         TEST(hdf5_prints_as_the_caller_wants),
+        TEST(datasets_of_four_dimensions_are_refused),
         TEST(locales_do_not_matter),
     };
     return cmocka_run_group_tests_name("versions", tests, NULL, NULL);

@@ -103,6 +103,11 @@ double shoal_number_read(const char *text, char **end);
 void *shoal_numbers_begin(void);
 void shoal_numbers_end(void *before);
 
+/* ---- crc32c.c ---------------------------------------------------------------------------------------------------- */
+
+/* crc: 0 to begin with, or what came out for the bytes before. */
+uint32_t shoal_crc32c(uint32_t crc, const void *bytes, size_t n);
+
 /* ---- files.c ----------------------------------------------------------------------------------------------------- */
 
 /* Whether path is there and a device, a pipe or a folder: a rename would replace the former two by a file. */
@@ -111,8 +116,16 @@ bool shoal_not_a_file(const char *path);
 bool shoal_write_all(int file, const void *data, size_t size);
 /* The entry of a file in its folder reaches the disk: after it was made or renamed. False with errno. */
 bool shoal_sync_folder(const char *path);
-/* Bytes to a new file beside path, synced, then renamed to path: it is complete or as it was. False with errno. */
+/* A new file beside path, open for reading and writing; its name is malloc'd. -1 with errno. */
+int shoal_file_begin(const char *path, char **temporary);
+/* Close it (-1: it is closed) and free its name; with `good` it takes the place of path, else it goes. False, with errno
+ * if that failed, unless it has taken the place. */
+bool shoal_file_end(int file, char *temporary, const char *path, bool good);
+/* Bytes to a new file beside path, which is renamed to path, all synced: it is complete or as it was. False with
+ * errno. */
 bool shoal_replace_file(const char *path, const void *data, size_t size);
+/* The whole file as a text: malloc'd. NULL with errno. */
+char *shoal_read_text(const char *path);
 /* A text as a field of a CSV table, quoted where it would break the line apart (RFC 4180) or be taken for a comment. */
 void shoal_print_csv(FILE *out, const char *text);
 /* Characters of a file's name without its extension. */

@@ -78,13 +78,8 @@ bool shoal_cache_read(const char *path, char *text, size_t size)
 
 void shoal_cache_write(const char *path, const char *text)
 {
-    char temporary[1024];
-    if (snprintf(temporary, sizeof temporary, "%s.XXXXXX", path) >= (int)sizeof temporary)
-        return;
-    const int file = mkostemp(temporary, O_CLOEXEC);
-    if (file < 0)
-        return;
-    const bool good = shoal_write_all(file, text, strlen(text));
-    if (close(file) != 0 || !good || rename(temporary, path) != 0)
-        (void)unlink(temporary);
+    char *temporary;
+    const int file = shoal_file_begin(path, &temporary);
+    if (file >= 0)
+        (void)shoal_file_end(file, temporary, path, shoal_write_all(file, text, strlen(text)));
 }

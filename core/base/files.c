@@ -49,29 +49,62 @@ bool shoal_sync_folder(const char *path)
     return done;
 }
 
-bool shoal_replace_file(const char *path, const void *data, size_t size)
+int shoal_file_begin(const char *path, char **temporary)
 {
-    const size_t room = strlen(path) + 32;
-    char *temporary = malloc(room);
-    if (!temporary)
-        return false;
-    snprintf(temporary, room, "%s.tmp.%ld", path, (long)getpid());
-    const int file = open(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-    bool done = file >= 0 && shoal_write_all(file, data, size) && (!fsync(file) || errno == EINVAL);
+    static unsigned n; /* of this process's threads each has files of its own */
+    const size_t room = strlen(path) + 48;
+    *temporary = malloc(room);
+    if (!*temporary)
+        return -1;
+    snprintf(*temporary, room, "%s.tmp.%ld.%u", path, (long)getpid(), __atomic_add_fetch(&n, 1, __ATOMIC_RELAXED));
+    const int file = open(*temporary, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    if (file < 0) {
+        const int error = errno;
+        free(*temporary);
+        *temporary = NULL;
+        errno = error;
+    }
+    return file;
+}
+
+bool shoal_file_end(int file, char *temporary, const char *path, bool good)
+{
     int error = errno;
-    if (file >= 0 && close(file) && done) {
+    bool done = good;
+    if ((file >= 0 && close(file) && done) || (done && rename(temporary, path))) {
         done = false;
         error = errno;
     }
-    if (done && rename(temporary, path)) {
-        done = false;
-        error = errno;
-    }
-    if (!done && file >= 0)
+    if (!done)
         unlink(temporary);
     free(temporary);
     errno = error;
     return done;
+}
+
+bool shoal_replace_file(const char *path, const void *data, size_t size)
+{
+    char *temporary;
+    const int file = shoal_file_begin(path, &temporary);
+    if (file < 0)
+        return false;
+    const bool good = shoal_write_all(file, data, size) && (!fsync(file) || errno == EINVAL);
+    return shoal_file_end(file, temporary, path, good) && shoal_sync_folder(path);
+}
+
+char *shoal_read_text(const char *path)
+{
+    FILE *in = fopen(path, "rb");
+    char *text = NULL;
+    size_t size = 0;
+    if (!in)
+        return NULL;
+    if (getdelim(&text, &size, '\0', in) < 0) { /* of an empty file it may have room, and nothing in it */
+        free(text);
+        text = ferror(in) ? NULL : strdup("");
+    }
+    fclose(in);
+    return text;
 }
 
 void shoal_print_csv(FILE *out, const char *text)

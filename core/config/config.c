@@ -101,8 +101,6 @@ static void write_setting(FILE *out, const config_setting_t *setting, int indent
     }
 }
 
-static char *read_text(const char *path);
-
 /* What is in the files of numbers that a config names: "# file NAME HASH". */
 static void describe_files(const shoal_config *config, FILE *out)
 {
@@ -110,7 +108,7 @@ static void describe_files(const shoal_config *config, FILE *out)
     for (int i = 0; i < SHOAL_COUNT(keys); i++) {
         const config_setting_t *setting = shoal_config_lookup(config, keys[i]);
         char *path = setting ? shoal_config_path(config, config_setting_get_string(setting)) : NULL,
-             *text = path ? read_text(path) : NULL;
+             *text = path ? shoal_read_text(path) : NULL;
         if (text) {
             shoal_hash hash = shoal_hash_start();
             shoal_hash_string(&hash, text);
@@ -751,21 +749,6 @@ static int find_long_integer(const char *text, char number[40])
     return 0;
 }
 
-static char *read_text(const char *path)
-{
-    FILE *in = fopen(path, "rb");
-    char *text = NULL;
-    size_t size = 0;
-    if (!in)
-        return NULL;
-    if (getdelim(&text, &size, '\0', in) < 0) { /* of an empty file it may have room, and nothing in it */
-        free(text);
-        text = ferror(in) ? NULL : strdup("");
-    }
-    fclose(in);
-    return text;
-}
-
 /* Scan a file and those that it includes (`@include "name"`, relative to the config's folder), before the parser sees
  * them. */
 static shoal_status check_file(shoal_context *context, const char *folder, const char *path, int depth)
@@ -778,7 +761,7 @@ static shoal_status check_file(shoal_context *context, const char *folder, const
         errno = EISDIR;
     if (!found || S_ISDIR(info.st_mode))
         return shoal_fail(context, SHOAL_E_FILE, "%s: cannot be read: %s", path, strerror(errno));
-    char *text = read_text(path);
+    char *text = shoal_read_text(path);
     if (text && strncmp(text, "\xef\xbb\xbf", 3) == 0) {
         free(text);
         return shoal_fail(

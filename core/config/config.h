@@ -134,8 +134,8 @@ typedef struct shoal_config {
 } shoal_config;
 
 /* Read a file (or text that stands for it, if not NULL), apply the overrides ("path.to.key=value"), check every key,
- * type and bound against the table. The path is borrowed until close. On failure there is nothing to close. Called where
- * numbers have decimal points (shoal_numbers_begin), since libconfig reads them as the locale has them. */
+ * type and bound against the table. The path is borrowed until close. On failure there is nothing to close.
+ * Called between shoal_numbers_begin and _end, since libconfig reads numbers as the locale has them. */
 shoal_status shoal_config_open(shoal_context *context, const char *path, const char *text, int n_overrides,
                                const char *const *overrides, shoal_config *config);
 void shoal_config_close(shoal_config *config);

@@ -100,7 +100,7 @@ size_t shoal_engine_cuda_shared(void);
 void shoal_engine_cpu_info(FILE *out);
 void shoal_engine_cuda_info(FILE *out);
 
-/* The instruction set that kernels are picked for: "v4", "v3", "any" (engine_cpu.c). */
+/* The instruction set that kernels are picked for: "v4", "v3", "neon", "any" (engine_cpu.c). */
 const char *shoal_cpu_arch(void);
 
 /* ---- hosted.c: systems in long encounters, which CPU threads integrate beside the GPU ---------------------------- */

@@ -31,8 +31,12 @@ static const char *cpu_arch(void)
         return "v4";
     if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("bmi2"))
         return "v3";
-#endif
     return "any";
+#elif defined(__aarch64__)
+    return "neon"; /* every such processor has it */
+#else
+    return "any";
+#endif
 }
 
 static bool arch_runs(const char *arch)
@@ -102,7 +106,7 @@ static shoal_status no_kernels(shoal_context *context, const shoal_kernel_choice
 static int native_lanes(void)
 {
     const char *arch = shoal_cpu_arch();
-    return strcmp(arch, "v4") == 0 ? 8 : strcmp(arch, "v3") == 0 ? 4 : 1;
+    return strcmp(arch, "v4") == 0 ? 8 : strcmp(arch, "v3") == 0 ? 4 : strcmp(arch, "neon") == 0 ? 2 : 1;
 }
 
 static const char *cpu_missing(void)

@@ -226,15 +226,12 @@ static void cache_save(const char *path, shoal_hash key, const shoal_cubin *cubi
     head.sum_a = sum.a;
     head.sum_b = sum.b;
 
-    char temporary[sizeof cubin->file + 8];
-    snprintf(temporary, sizeof temporary, "%s.XXXXXX", path);
-    int file = mkostemp(temporary, O_CLOEXEC);
+    char *temporary;
+    const int file = shoal_file_begin(path, &temporary);
     if (file < 0)
         return;
-    bool good = shoal_write_all(file, &head, sizeof head) && shoal_write_all(file, cubin->image, cubin->size);
-    good = close(file) == 0 && good;
-    if (!good || rename(temporary, path) != 0)
-        (void)unlink(temporary);
+    const bool good = shoal_write_all(file, &head, sizeof head) && shoal_write_all(file, cubin->image, cubin->size);
+    (void)shoal_file_end(file, temporary, path, good);
 }
 
 /* ---- compiling --------------------------------------------------------------------------------------------------- */

@@ -154,7 +154,8 @@ static shoal_status gadget_write(const shoal_table *table, FILE *out)
         return shoal_fail(table->context, SHOAL_E_INPUT, "%ld systems: expected one for this format", table->n_systems);
     double *data = malloc((size_t)n * 7 * sizeof *data), *x = data, *v = data + 3 * n, *m = data + 6 * n;
     int64_t *id = malloc((size_t)n * sizeof *id);
-    shoal_status status = data && id ? shoal_h5_create(table->context, "snapshot", &h5) : shoal_table_no_memory(table);
+    shoal_status status = data && id ? shoal_h5_create(table->context, "snapshot", H5F_LIBVER_EARLIEST, 1 << 20, &h5)
+                                     : shoal_table_no_memory(table);
     if (status)
         goto done;
     for (long i = 0; i < n; i++) {
@@ -182,10 +183,10 @@ static shoal_status gadget_write(const shoal_table *table, FILE *out)
     STEP(shoal_h5_put_integers(&h5, "/Header", "Flag_Sfr", 0, &off));
     STEP(shoal_h5_put_text(&h5, "/Header", "units", units));
     STEP(shoal_h5_group(&h5, "/PartType1"));
-    STEP(shoal_h5_write(&h5, "/PartType1/Coordinates", H5T_NATIVE_DOUBLE, n, 3, x, NULL, NULL));
-    STEP(shoal_h5_write(&h5, "/PartType1/Velocities", H5T_NATIVE_DOUBLE, n, 3, v, NULL, NULL));
-    STEP(shoal_h5_write(&h5, "/PartType1/Masses", H5T_NATIVE_DOUBLE, n, 0, m, NULL, NULL));
-    STEP(shoal_h5_write(&h5, "/PartType1/ParticleIDs", H5T_NATIVE_INT64, n, 0, id, NULL, NULL));
+    STEP(shoal_h5_write(&h5, "/PartType1/Coordinates", H5T_NATIVE_DOUBLE, shoal_h5_table(n, 3), x, NULL, NULL));
+    STEP(shoal_h5_write(&h5, "/PartType1/Velocities", H5T_NATIVE_DOUBLE, shoal_h5_table(n, 3), v, NULL, NULL));
+    STEP(shoal_h5_write(&h5, "/PartType1/Masses", H5T_NATIVE_DOUBLE, shoal_h5_rows(n), m, NULL, NULL));
+    STEP(shoal_h5_write(&h5, "/PartType1/ParticleIDs", H5T_NATIVE_INT64, shoal_h5_rows(n), id, NULL, NULL));
 #undef STEP
     status = shoal_h5_print(&h5, status, out);
 done:

@@ -6,6 +6,7 @@
 #include "core/formats/table.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -271,23 +272,28 @@ const char *shoal_table_name(int body, char name[SHOAL_NAME_SIZE])
 shoal_status shoal_table_write(const shoal_table *table, const char *path,
                                shoal_status (*write)(const shoal_table *table, FILE *out))
 {
-    char temporary[PATH_MAX];
+    char *temporary = NULL;
     if (table->n_systems == 0)
         return shoal_fail(table->context, SHOAL_E_INPUT, "%s: expected at least one possible system", table->path);
     const bool direct = shoal_not_a_file(path); /* a pipe, a terminal */
-    snprintf(temporary, sizeof temporary, direct ? "%s" : "%s.tmp.%ld", path, (long)getpid());
-    FILE *out = fopen(temporary, "w");
-    if (!out)
-        return shoal_fail(table->context, SHOAL_E_FILE, "%s: cannot be written: %s", path, strerror(errno));
+    const int file = direct ? open(path, O_WRONLY | O_CLOEXEC) : shoal_file_begin(path, &temporary);
+    FILE *out = file < 0 ? NULL : fdopen(file, "w");
+    if (!out) {
+        const int error = errno;
+        if (file >= 0 && !direct)
+            (void)shoal_file_end(file, temporary, path, false);
+        return shoal_fail(table->context, SHOAL_E_FILE, "%s: cannot be written: %s", path, strerror(error));
+    }
     void *numbers = shoal_numbers_begin();
     shoal_status status = write(table, out);
     shoal_numbers_end(numbers);
     errno = 0;
     const bool failed = ferror(out);
-    if (((fclose(out) != 0) | failed || (!status && !direct && rename(temporary, path) != 0)) && !status)
+    bool done = (fclose(out) == 0) & !failed & !status;
+    if (!direct)
+        done = shoal_file_end(-1, temporary, path, done);
+    if (!done && !status)
         status = shoal_fail(table->context, SHOAL_E_FILE, "%s: cannot be written: %s", path, strerror(errno));
-    if (status && !direct)
-        unlink(temporary);
     return status;
 }
 

@@ -15,7 +15,7 @@ enum { SHOAL_CPU_MANY, SHOAL_CPU_FEW, SHOAL_CPU_BESIDE_GPU };
 typedef void shoal_cpu_kernel(const shoal_kernel_args *args, long long first, long long last);
 
 typedef struct shoal_cpu_kernels {
-    const char *arch; /* "v4", "v3", "any" */
+    const char *arch; /* "v4", "v3", "neon", "any" */
     const char *propagator;
     int use; /* SHOAL_CPU_* */
     int lanes;

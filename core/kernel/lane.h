@@ -18,9 +18,9 @@
  *                     nearest cache
  *     LANE_RARE_FN    is called; its parameters are values, so that it forces no variable into memory
  *     LANE_CALLED_FN  is called; for long text that few steps need; its pointers lead to copies of the state
- *     LANE_COMMON_FN, LANE_COMMON_RARE_FN
- *                     as LANE_BIG_FN and LANE_RARE_FN, but independent of the propagator and for any number of bodies;
- *                     on the CPU one copy serves all kernels of a width (core/engine/kernel_common.c)
+ *     LANE_COMMON_FN  is a LANE_RARE_FN that depends on no propagator; on the CPU one copy serves all kernels of a width
+ *                     (core/engine/kernel_common.c). The compiler is told that the result depends on the parameters
+ *                     alone; otherwise it would read the kernel's arguments anew after every call
  *
  * Canonical arithmetic: + - * / fma are IEEE on both engines. lane_rsqrt consists of a seed, a cubic step and a step
  * that corrects the residual. Its result is the correctly rounded 1/sqrt(x), whatever the seed, except for a fraction
@@ -192,6 +192,8 @@ LANE_FN void lane_store(double *base, lane_id id, int slot, int n_slots, mask wh
 
 #if defined(__x86_64__)
 #include <immintrin.h>
+#elif defined(__aarch64__)
+#include <arm_neon.h>
 #endif
 #pragma GCC diagnostic ignored "-Wpsabi" /* calls across files are between texts compiled for the same width */
 
@@ -274,6 +276,27 @@ LANE_FN real lane_sqrt(real a)
 LANE_FN int lane_any(mask m)
 {
     return _mm256_movemask_pd((__m256d)m) != 0;
+}
+#elif LANES == 2 && defined(__aarch64__)
+LANE_FN real lane_set(double value)
+{
+    return (real)vdupq_n_f64(value);
+}
+LANE_FN real lane_fma(real a, real b, real c)
+{
+    return (real)vfmaq_f64((float64x2_t)c, (float64x2_t)a, (float64x2_t)b);
+}
+LANE_FN real lane_fnma(real a, real b, real c)
+{
+    return (real)vfmsq_f64((float64x2_t)c, (float64x2_t)a, (float64x2_t)b);
+}
+LANE_FN real lane_sqrt(real a)
+{
+    return (real)vsqrtq_f64((float64x2_t)a);
+}
+LANE_FN int lane_any(mask m)
+{
+    return vmaxvq_u32((uint32x4_t)m) != 0;
 }
 #else
 LANE_FN real lane_set(double value)
@@ -418,13 +441,11 @@ LANE_FN void lane_store(double *base, lane_id id, int slot, int n_slots, mask wh
 #define LANE_JOINED(name, of) shoal_##name##_##of
 #define LANE_NAMED(name, of)  LANE_JOINED(name, of)
 #define LANE_COMMON(name)     LANE_NAMED(name, KERNEL_COMMON)
-#define LANE_COMMON_FN        __attribute__((visibility("hidden")))
-#define LANE_COMMON_RARE_FN   __attribute__((visibility("hidden"), cold))
-#define LANE_COMMON_TABLE     LANE_COMMON_FN const
+#define LANE_COMMON_FN        __attribute__((visibility("hidden"), cold, const))
+#define LANE_COMMON_TABLE     __attribute__((visibility("hidden"))) const
 #else
-#define LANE_COMMON_FN      LANE_BIG_FN
-#define LANE_COMMON_RARE_FN LANE_RARE_FN
-#define LANE_COMMON_TABLE   LANE_TABLE
+#define LANE_COMMON_FN    LANE_RARE_FN
+#define LANE_COMMON_TABLE LANE_TABLE
 #endif
 #if !defined(KERNEL_COMMON) || defined(KERNEL_COMMON_HERE)
 #define LANE_COMMON_HERE 1

@@ -325,28 +325,6 @@ done:
 
 /* ---- loading ----------------------------------------------------------------------------------------------------- */
 
-static char *read_text(const char *path)
-{
-    FILE *in = fopen(path, "rb");
-    char *text = NULL;
-    size_t size = 0, used = 0;
-    while (in && !ferror(in) && !feof(in)) {
-        char *more = realloc(text, size += 65536);
-        if (!more)
-            break;
-        text = more;
-        used += fread(text + used, 1, size - used - 1, in);
-        text[used] = '\0';
-    }
-    const bool good = in && feof(in) && !ferror(in);
-    if (in)
-        fclose(in);
-    if (good)
-        return text;
-    free(text);
-    return NULL;
-}
-
 /* Put a descriptor behind the last of its list; false if the list is full. */
 static bool list_add(const void **list, int most, const void *descriptor)
 {
@@ -420,7 +398,7 @@ shoal_status shoal_plugin_add(shoal_context *context, const char *path, shoal_pl
         goto fail;
     snprintf(plugin->name, sizeof plugin->name, "%s", name);
     snprintf(plugin->path, sizeof plugin->path, "%s", full);
-    plugin->text = read_text(full);
+    plugin->text = shoal_read_text(full);
     if (!plugin->text) {
         status = shoal_fail(context, SHOAL_E_FILE, "plugin '%s': cannot be read", path);
         goto fail;

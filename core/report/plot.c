@@ -721,20 +721,18 @@ static shoal_status draw_picture(shoal_context *context, FILE *script, const cha
     const char *const last = pdf ? "%%EOF\n" : "IEND\xae\x42\x60\x82";
     shoal_status status = SHOAL_OK;
     FILE *errors = tmpfile();
-    const size_t size = strlen(path) + 32;
-    char *temporary = malloc(size);
+    char *temporary = NULL;
     int picture = -1, exit_code;
 
     if (shoal_not_a_file(path)) {
         status = shoal_fail(context, SHOAL_E_FILE, "%s: is there and not a file", path);
         goto done;
     }
-    if (!errors || !temporary) {
+    if (!errors) {
         status = shoal_fail(context, SHOAL_E_FILE, "no temporary file for the picture: %s", strerror(errno));
         goto done;
     }
-    snprintf(temporary, size, "%s.%ld", path, (long)getpid());
-    picture = open(temporary, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    picture = shoal_file_begin(path, &temporary);
     if (picture < 0) {
         status = shoal_fail(context, SHOAL_E_FILE, "%s: cannot be written: %s", path, strerror(errno));
         goto done;
@@ -758,20 +756,13 @@ static shoal_status draw_picture(shoal_context *context, FILE *script, const cha
                             (long)end);
         goto done;
     }
-    if (rename(temporary, path) != 0) {
-        status = shoal_fail(context, SHOAL_E_FILE, "%s: cannot be written: %s", path, strerror(errno));
-    }
 done:
-    if (picture >= 0) {
-        close(picture);
-        if (status != SHOAL_OK) {
-            unlink(temporary);
-        }
+    if (picture >= 0 && !shoal_file_end(picture, temporary, path, status == SHOAL_OK) && status == SHOAL_OK) {
+        status = shoal_fail(context, SHOAL_E_FILE, "%s: cannot be written: %s", path, strerror(errno));
     }
     if (errors) {
         fclose(errors);
     }
-    free(temporary);
     return status;
 }
 

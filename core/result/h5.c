@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * h5.c: small HDF5 files (h5.h).
+ * h5.c: HDF5 files, made in memory and read piece by piece (h5.h).
  */
 #include "core/result/h5.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-enum { DEFLATE_ITEMS = 1024, CHUNK_ROWS = 16384 };
+#include "core/result/chunks.h"
 
-static shoal_status h5_fail(const shoal_h5 *h5, const char *what, const char *name)
-{
-    return shoal_fail(h5->context, SHOAL_E_FILE, "%s: %s %s", h5->path, what, name);
-}
+enum {
+    CHUNK_ITEMS = 65536, /* at most, in a chunk of a dataset */
+    DEFLATE_ITEMS = 1024 /* at least, in a dataset that is deflated */
+};
+
+/* ---- errors ------------------------------------------------------------------------------------------------------ */
 
 void shoal_h5_quiet(void)
 {
@@ -37,96 +37,265 @@ void shoal_h5_errors_restore(shoal_h5_errors errors)
     H5Eset_auto2(H5E_DEFAULT, errors.print, errors.data);
 }
 
-shoal_status shoal_h5_create(shoal_context *context, const char *path, shoal_h5 *h5)
+/* H5Ewalk2: keep the innermost description, which says what really happened. */
+static herr_t keep_description(unsigned n, const H5E_error2_t *error, void *user)
 {
-    *h5 = (shoal_h5){context, path, H5I_INVALID_HID, shoal_h5_errors_off()};
+    if (n == 0 && error->desc)
+        snprintf(user, 256, "%s", error->desc);
+    return 0;
+}
+
+/* Fail with what HDF5 says. */
+static shoal_status h5_fail(const shoal_h5 *h5, shoal_status status, const char *what, const char *name)
+{
+    char cause[256] = "";
+    H5Ewalk2(H5E_DEFAULT, H5E_WALK_UPWARD, keep_description, cause);
+    for (char *c = cause; *c; c++)
+        if ((unsigned char)*c < ' ')
+            *c = ' ';
+    return shoal_fail(h5->context, status, "%s: %s%s%s%s", h5->path, what, name, *cause ? ": " : "", cause);
+}
+
+static shoal_status no_memory(const shoal_h5 *h5)
+{
+    return shoal_fail(h5->context, SHOAL_E_MEMORY, "%s: out of memory", h5->path);
+}
+
+/* ---- a file in memory -------------------------------------------------------------------------------------------- */
+
+/* HDF5 asks these for the memory of the file, which is taken over when the file is closed. (H5Fget_file_image would be
+ * the plain way, but copies a file that is still marked as being written, with a checksum that does not fit: 1.10.8.)
+ */
+static void *image_malloc(size_t size, H5FD_file_image_op_t operation, void *user)
+{
+    (void)operation;
+    (void)user;
+    return malloc(size);
+}
+
+static void *image_copy(void *to, const void *from, size_t size, H5FD_file_image_op_t operation, void *user)
+{
+    (void)operation;
+    (void)user;
+    return memcpy(to, from, size);
+}
+
+static void *image_realloc(void *bytes, size_t size, H5FD_file_image_op_t operation, void *user)
+{
+    shoal_h5_image *made = user;
+    void *grown = realloc(bytes, size);
+    if (grown && operation == H5FD_FILE_IMAGE_OP_FILE_RESIZE)
+        made->capacity = size;
+    return grown;
+}
+
+static herr_t image_free(void *bytes, H5FD_file_image_op_t operation, void *user)
+{
+    shoal_h5_image *made = user;
+    if (operation != H5FD_FILE_IMAGE_OP_FILE_CLOSE) {
+        free(bytes);
+        return 0;
+    }
+    free(made->bytes); /* of a file of that name that H5Fcreate looked at first */
+    made->bytes = bytes;
+    return 0;
+}
+
+static void *image_user(void *user)
+{
+    return user;
+}
+
+static herr_t image_user_free(void *user)
+{
+    (void)user;
+    return 0;
+}
+
+/* The end of the file in its memory: the superblock tells it in bytes 28 to 35, that of version 0 in bytes 40 to 47
+ * (HDF5 File Format Specification 3.0, section II.A). */
+static bool image_measure(shoal_h5_image *made)
+{
+    enum { LEAST = 48 };
+    if (!made->bytes || made->capacity < LEAST)
+        return false;
+    const int version = made->bytes[8], at = version ? 28 : 40;
+    if (version == 1 || version > 3 || made->bytes[version ? 9 : 13] != sizeof(uint64_t))
+        return false;
+    made->size = 0;
+    for (int k = 0; k < 8; k++)
+        made->size |= (size_t)made->bytes[at + k] << (8 * k);
+    return made->size >= LEAST && made->size <= made->capacity;
+}
+
+shoal_status shoal_h5_create(shoal_context *context, const char *path, H5F_libver_t oldest, size_t step, shoal_h5 *h5)
+{
+    *h5 = (shoal_h5){context, path, H5I_INVALID_HID, {NULL, NULL}, {NULL, 0, 0}};
+    H5FD_file_image_callbacks_t callbacks = {image_malloc, image_copy,      image_realloc, image_free,
+                                             image_user,   image_user_free, &h5->image};
+    const size_t size = strlen(path) + 32;
+    char *name = malloc(size); /* of no file: HDF5 would read it first */
+    if (!name)
+        return no_memory(h5);
+    snprintf(name, size, "%s.tmp.%ld", path, (long)getpid());
+    h5->errors = shoal_h5_errors_off();
     const hid_t access = H5Pcreate(H5P_FILE_ACCESS);
-    if (access >= 0 && H5Pset_fapl_core(access, 1 << 20, 0) >= 0)
-        h5->file = H5Fcreate(path, H5F_ACC_TRUNC, H5P_DEFAULT, access);
+    if (access >= 0 && H5Pset_libver_bounds(access, oldest, H5F_LIBVER_V110) >= 0 &&
+        H5Pset_fapl_core(access, step, 0) >= 0 && H5Pset_file_image_callbacks(access, &callbacks) >= 0)
+        h5->file = H5Fcreate(name, H5F_ACC_TRUNC, H5P_DEFAULT, access);
+    const shoal_status status = h5->file >= 0 ? SHOAL_OK : h5_fail(h5, SHOAL_E_FILE, "cannot make the file", "");
     if (access >= 0)
         H5Pclose(access);
-    if (h5->file >= 0)
-        return SHOAL_OK;
+    if (status)
+        shoal_h5_errors_restore(h5->errors);
+    free(name);
+    return status;
+}
+
+/* Close a file that was made: its image is complete. */
+static shoal_status finish(shoal_h5 *h5, shoal_status status)
+{
+    if (H5Fclose(h5->file) < 0 && !status)
+        status = h5_fail(h5, SHOAL_E_FILE, "cannot make the file", "");
+    h5->file = H5I_INVALID_HID;
     shoal_h5_errors_restore(h5->errors);
-    return shoal_fail(context, SHOAL_E_MEMORY, "%s: no memory for the file", path);
+    if (!status && !image_measure(&h5->image))
+        status = shoal_fail(h5->context, SHOAL_E_INTERNAL, "%s: HDF5 made a file whose end is not known", h5->path);
+    return status;
 }
 
-shoal_status shoal_h5_group(shoal_h5 *h5, const char *group)
+shoal_status shoal_h5_save(shoal_h5 *h5, shoal_status status)
 {
-    const hid_t made = H5Gcreate2(h5->file, group, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
-    return made >= 0 && H5Gclose(made) >= 0 ? SHOAL_OK : h5_fail(h5, "cannot make the group", group);
+    status = finish(h5, status);
+    if (!status && shoal_not_a_file(h5->path))
+        status = shoal_fail(h5->context, SHOAL_E_FILE, "%s: cannot write a result file: not a regular file", h5->path);
+    if (!status && !shoal_replace_file(h5->path, h5->image.bytes, h5->image.size))
+        status = shoal_fail(h5->context, SHOAL_E_FILE, "%s: cannot write the result file: %s", h5->path,
+                            strerror(errno));
+    free(h5->image.bytes);
+    return status;
 }
 
-/* An attribute of n values (0: a scalar). */
-static shoal_status put(shoal_h5 *h5, const char *group, const char *name, hid_t type, int n, const void *values)
+shoal_status shoal_h5_print(shoal_h5 *h5, shoal_status status, FILE *out)
 {
-    const hid_t object = H5Oopen(h5->file, group, H5P_DEFAULT);
-    const hid_t space = n ? H5Screate_simple(1, (hsize_t[]){(hsize_t)n}, NULL) : H5Screate(H5S_SCALAR);
-    const hid_t attribute = object >= 0 ? H5Acreate2(object, name, type, space, H5P_DEFAULT, H5P_DEFAULT)
-                                        : H5I_INVALID_HID;
-    const bool good = attribute >= 0 && H5Awrite(attribute, type, values) >= 0;
-    if (attribute >= 0)
-        H5Aclose(attribute);
-    H5Sclose(space);
-    if (object >= 0)
-        H5Oclose(object);
-    return good ? SHOAL_OK : h5_fail(h5, "cannot write the attribute", name);
+    status = finish(h5, status);
+    if (!status)
+        fwrite(h5->image.bytes, 1, h5->image.size, out); /* who closes the file looks for errors */
+    free(h5->image.bytes);
+    return status;
 }
 
-shoal_status shoal_h5_put_text(shoal_h5 *h5, const char *group, const char *name, const char *text)
+/* ---- writing ----------------------------------------------------------------------------------------------------- */
+
+hid_t shoal_h5_text_type(size_t size)
 {
     const hid_t type = H5Tcopy(H5T_C_S1);
-    shoal_status status = SHOAL_OK;
-    if (H5Tset_size(type, strlen(text) + 1) < 0 || H5Tset_cset(type, H5T_CSET_UTF8) < 0)
-        status = h5_fail(h5, "cannot write the attribute", name);
-    if (!status)
-        status = put(h5, group, name, type, 0, text);
+    if (type < 0 || (H5Tset_size(type, size) >= 0 && H5Tset_strpad(type, H5T_STR_NULLTERM) >= 0 &&
+                     H5Tset_cset(type, H5T_CSET_UTF8) >= 0))
+        return type;
+    H5Tclose(type);
+    return H5I_INVALID_HID;
+}
+
+shoal_status shoal_h5_group(const shoal_h5 *h5, const char *group)
+{
+    const hid_t made = H5Gcreate2(h5->file, group, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
+    return made >= 0 && H5Gclose(made) >= 0 ? SHOAL_OK : h5_fail(h5, SHOAL_E_FILE, "cannot write the group ", group);
+}
+
+shoal_status shoal_h5_put(const shoal_h5 *h5, const char *object, const char *name, hid_t type, int n,
+                          const void *values)
+{
+    const hid_t space = n ? H5Screate_simple(1, (hsize_t[]){(hsize_t)n}, NULL) : H5Screate(H5S_SCALAR);
+    const hid_t attribute = space >= 0 ? H5Acreate_by_name(h5->file, object, name, type, space, H5P_DEFAULT,
+                                                           H5P_DEFAULT, H5P_DEFAULT)
+                                       : H5I_INVALID_HID;
+    const bool good = attribute >= 0 && H5Awrite(attribute, type, values) >= 0;
+    const shoal_status status = good ? SHOAL_OK : h5_fail(h5, SHOAL_E_FILE, "cannot write the attribute ", name);
+    if (attribute >= 0)
+        H5Aclose(attribute);
+    if (space >= 0)
+        H5Sclose(space);
+    return status;
+}
+
+shoal_status shoal_h5_put_text(const shoal_h5 *h5, const char *object, const char *name, const char *text)
+{
+    const hid_t type = shoal_h5_text_type((text ? strlen(text) : 0) + 1);
+    if (type < 0)
+        return h5_fail(h5, SHOAL_E_FILE, "cannot write the attribute ", name);
+    const shoal_status status = shoal_h5_put(h5, object, name, type, 0, text ? text : "");
     H5Tclose(type);
     return status;
 }
 
-shoal_status shoal_h5_put_doubles(shoal_h5 *h5, const char *group, const char *name, int n, const double *values)
+shoal_status shoal_h5_put_doubles(const shoal_h5 *h5, const char *object, const char *name, int n, const double *values)
 {
-    return put(h5, group, name, H5T_NATIVE_DOUBLE, n, values);
+    return shoal_h5_put(h5, object, name, H5T_NATIVE_DOUBLE, n, values);
 }
 
-shoal_status shoal_h5_put_integers(shoal_h5 *h5, const char *group, const char *name, int n, const int64_t *values)
+shoal_status shoal_h5_put_integers(const shoal_h5 *h5, const char *object, const char *name, int n,
+                                   const int64_t *values)
 {
-    return put(h5, group, name, H5T_NATIVE_INT64, n, values);
+    return shoal_h5_put(h5, object, name, H5T_NATIVE_INT64, n, values);
 }
 
-/* Large datasets are shuffled and deflated, where the library can, and checksummed. */
-static hid_t layout(int rank, const hsize_t size[2])
+/* How a dataset lies in the file. */
+static hid_t creation_list(shoal_h5_extent extent)
 {
-    const hid_t list = H5Pcreate(H5P_DATASET_CREATE);
-    const bool wide = rank > 1 && size[1] > 16; /* a row is an array of its own */
-    const hsize_t rows = size[0] < CHUNK_ROWS ? size[0] : CHUNK_ROWS,
-                  columns = size[1] < CHUNK_ROWS ? size[1] : CHUNK_ROWS;
-    const hsize_t chunk[2] = {wide ? 1 : rows, columns};
-    if (size[0] * (rank > 1 ? size[1] : 1) < DEFLATE_ITEMS || H5Pset_chunk(list, rank, chunk) < 0)
-        return list;
-    if (H5Zfilter_avail(H5Z_FILTER_DEFLATE) > 0) {
-        H5Pset_shuffle(list);
-        H5Pset_deflate(list, 1);
+    hid_t list = H5Pcreate(H5P_DATASET_CREATE);
+    hsize_t items = 1, chunk[3] = {1, 1, 1}, room = CHUNK_ITEMS;
+    for (int d = extent.rank - 1; d >= 0; d--) {
+        items *= extent.of[d];
+        chunk[d] = extent.of[d] < room ? extent.of[d] : room;
+        room = chunk[d] && room / chunk[d] ? room / chunk[d] : 1;
     }
-    H5Pset_fletcher32(list);
+    if (list < 0 || !items)
+        return list;
+    bool good = H5Pset_chunk(list, extent.rank, chunk) >= 0;
+    if (good && items >= DEFLATE_ITEMS && H5Zfilter_avail(H5Z_FILTER_DEFLATE) > 0)
+        good = H5Pset_shuffle(list) >= 0 && H5Pset_deflate(list, SHOAL_DEFLATE) >= 0;
+    if (good)
+        good = H5Pset_fletcher32(list) >= 0;
+    if (!good) {
+        H5Pclose(list);
+        return H5I_INVALID_HID;
+    }
     return list;
 }
 
-/* long: a dataset: what, how much, and the two attributes that each one has */
-shoal_status shoal_h5_write(shoal_h5 *h5, const char *dataset, hid_t type, long n_rows, long n_columns,
+/* All rows of a dataset; those of a deflated one that has several chunks, each of whole rows, by all threads. */
+static bool write_rows(hid_t dataset, hid_t type, hid_t list, shoal_h5_extent extent, const void *data)
+{
+    hsize_t chunk[3] = {0};
+    size_t row_items = 1;
+    bool whole = extent.of[0] > 0 && H5Pget_nfilters(list) == 3 && H5Pget_chunk(list, 3, chunk) == extent.rank &&
+                 extent.of[0] > chunk[0];
+    for (int d = 1; d < extent.rank; d++) {
+        whole = whole && chunk[d] == extent.of[d];
+        row_items *= extent.of[d];
+    }
+    if (whole)
+        return shoal_chunks_write(dataset, extent.rank, H5Tget_size(type), row_items, extent.of[0], chunk[0], data);
+    return !extent.of[0] || H5Dwrite(dataset, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, data) >= 0;
+}
+
+shoal_status shoal_h5_write(const shoal_h5 *h5, const char *dataset, hid_t type, shoal_h5_extent extent,
                             const void *data, const char *unit, const char *doc)
 {
-    const int rank = n_columns ? 2 : 1;
-    const hsize_t size[2] = {(hsize_t)n_rows, (hsize_t)n_columns};
-    const hid_t space = H5Screate_simple(rank, size, NULL), list = layout(rank, size);
-    const hid_t set = H5Dcreate2(h5->file, dataset, type, space, H5P_DEFAULT, list, H5P_DEFAULT);
-    bool good = set >= 0 && (n_rows == 0 || H5Dwrite(set, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, data) >= 0);
-    if (set >= 0)
-        good = (H5Dclose(set) >= 0) & good;
-    H5Pclose(list);
-    H5Sclose(space);
-    shoal_status status = good ? SHOAL_OK : h5_fail(h5, "cannot write the dataset", dataset);
+    const hid_t space = H5Screate_simple(extent.rank, extent.of, NULL), list = creation_list(extent);
+    const hid_t set = space >= 0 && list >= 0
+                          ? H5Dcreate2(h5->file, dataset, type, space, H5P_DEFAULT, list, H5P_DEFAULT)
+                          : H5I_INVALID_HID;
+    shoal_status status = set >= 0 && write_rows(set, type, list, extent, data)
+                              ? SHOAL_OK
+                              : h5_fail(h5, SHOAL_E_FILE, "cannot write the dataset ", dataset);
+    if (set >= 0 && H5Dclose(set) < 0 && !status)
+        status = h5_fail(h5, SHOAL_E_FILE, "cannot write the dataset ", dataset);
+    if (list >= 0)
+        H5Pclose(list);
+    if (space >= 0)
+        H5Sclose(space);
     if (!status && unit)
         status = shoal_h5_put_text(h5, dataset, "unit", unit);
     if (!status && doc)
@@ -134,57 +303,42 @@ shoal_status shoal_h5_write(shoal_h5 *h5, const char *dataset, hid_t type, long 
     return status;
 }
 
-/* The file's bytes; closes it. */
-static shoal_status image(shoal_h5 *h5, shoal_status status, void **bytes, size_t *size)
-{
-    *bytes = NULL;
-    const ssize_t length = !status && H5Fflush(h5->file, H5F_SCOPE_GLOBAL) >= 0 ? H5Fget_file_image(h5->file, NULL, 0)
-                                                                                : -1;
-    if (length > 0 && (*bytes = malloc((size_t)length)) &&
-        H5Fget_file_image(h5->file, *bytes, (size_t)length) == length)
-        *size = (size_t)length;
-    else if (!status)
-        status = shoal_fail(h5->context, SHOAL_E_MEMORY, "%s: no memory for the file", h5->path);
-    shoal_h5_close(h5);
-    return status;
-}
+/* ---- a file on disk ---------------------------------------------------------------------------------------------- */
 
-shoal_status shoal_h5_save(shoal_h5 *h5, shoal_status status)
+/* Why HDF5 could not open a file, in plain words where they can be found. */
+static shoal_status explain_closed(const shoal_h5 *h5)
 {
-    void *bytes;
-    size_t size = 0;
-    status = image(h5, status, &bytes, &size);
-    if (!status && !shoal_replace_file(h5->path, bytes, size))
-        status = shoal_fail(h5->context, SHOAL_E_FILE, "%s: cannot be written: %s", h5->path, strerror(errno));
-    free(bytes);
-    return status;
+    static const unsigned char signature[8] = {0x89, 'H', 'D', 'F', '\r', '\n', 0x1a, '\n'};
+    unsigned char begin[sizeof signature];
+    errno = 0;
+    FILE *file = fopen(h5->path, "rb");
+    const size_t n = file ? fread(begin, 1, sizeof begin, file) : 0;
+    const int error = !file || ferror(file) ? errno : 0;
+    if (file)
+        fclose(file);
+    if (error)
+        return shoal_fail(h5->context, SHOAL_E_FILE, "%s: cannot be read: %s", h5->path, strerror(error));
+    if (n != sizeof begin || memcmp(begin, signature, sizeof begin))
+        return shoal_fail(h5->context, SHOAL_E_INPUT, "%s: not an HDF5 file", h5->path);
+    return h5_fail(h5, SHOAL_E_INPUT, "cannot open the result file", "");
 }
-
-shoal_status shoal_h5_print(shoal_h5 *h5, shoal_status status, FILE *out)
-{
-    void *bytes;
-    size_t size = 0;
-    status = image(h5, status, &bytes, &size);
-    if (!status)
-        fwrite(bytes, 1, size, out); /* who closes the file looks for errors */
-    free(bytes);
-    return status;
-}
-
-/* ---- reading ----------------------------------------------------------------------------------------------------- */
 
 shoal_status shoal_h5_open(shoal_context *context, const char *path, shoal_h5 *h5)
 {
-    *h5 = (shoal_h5){context, path, H5I_INVALID_HID, {NULL, NULL}};
-    errno = 0;
-    if (access(path, R_OK) != 0)
-        return shoal_fail(context, SHOAL_E_FILE, "%s: cannot be read: %s", path, strerror(errno));
-    h5->errors = shoal_h5_errors_off();
-    h5->file = H5Fopen(path, H5F_ACC_RDONLY, H5P_DEFAULT);
-    if (h5->file >= 0)
-        return SHOAL_OK;
-    shoal_h5_errors_restore(h5->errors);
-    return shoal_fail(context, SHOAL_E_INPUT, "%s: expected an HDF5 file, and a whole one", path);
+    *h5 = (shoal_h5){context, path, H5I_INVALID_HID, shoal_h5_errors_off(), {NULL, 0, 0}};
+    const hid_t access = H5Pcreate(H5P_FILE_ACCESS);
+#if H5_VERSION_GE(1, 12, 1) || (H5_VERS_MINOR == 10 && H5_VERSION_GE(1, 10, 7))
+    if (access >= 0) /* files are never changed in place, and some cluster file systems refuse a lock */
+        H5Pset_file_locking(access, 0, 1);
+#endif
+    if (access >= 0)
+        h5->file = H5Fopen(path, H5F_ACC_RDONLY, access);
+    const shoal_status status = h5->file >= 0 ? SHOAL_OK : explain_closed(h5);
+    if (access >= 0)
+        H5Pclose(access);
+    if (status)
+        shoal_h5_errors_restore(h5->errors);
+    return status;
 }
 
 void shoal_h5_close(shoal_h5 *h5)
@@ -192,6 +346,7 @@ void shoal_h5_close(shoal_h5 *h5)
     if (h5->file < 0)
         return;
     H5Fclose(h5->file);
+    free(h5->image.bytes); /* of a file that was not saved */
     h5->file = H5I_INVALID_HID;
     shoal_h5_errors_restore(h5->errors);
 }
@@ -199,40 +354,82 @@ void shoal_h5_close(shoal_h5 *h5)
 bool shoal_h5_has(const shoal_h5 *h5, const char *object)
 {
     const hid_t found = H5Oopen(h5->file, object, H5P_DEFAULT);
-    if (found >= 0)
-        H5Oclose(found);
-    return found >= 0;
+    return found >= 0 && H5Oclose(found) >= 0;
 }
 
-bool shoal_h5_has_attribute(const shoal_h5 *h5, const char *group, const char *name)
+bool shoal_h5_has_attribute(const shoal_h5 *h5, const char *object, const char *name)
 {
-    return H5Aexists_by_name(h5->file, group, name, H5P_DEFAULT) > 0;
+    return H5Aexists_by_name(h5->file, object, name, H5P_DEFAULT) > 0;
 }
 
-static shoal_status h5_refuse(const shoal_h5 *h5, const char *what, const char *name)
+/* ---- reading ----------------------------------------------------------------------------------------------------- */
+
+/* Whether values of the type in the file can be taken as the type in memory: HDF5 alone would turn a fraction into an
+ * integer and cut a text. */
+static bool same_kind(hid_t file_type, hid_t memory_type)
 {
-    return shoal_fail(h5->context, SHOAL_E_INPUT, "%s: %s: expected %s", h5->path, name, what);
+    const H5T_class_t kind = H5Tget_class(memory_type);
+    if (H5Tget_class(file_type) != kind || H5Tget_size(file_type) > H5Tget_size(memory_type))
+        return false;
+    return kind != H5T_STRING || H5Tis_variable_str(file_type) == 0;
 }
 
-shoal_status shoal_h5_get_text(shoal_h5 *h5, const char *group, const char *name, char **text)
+shoal_status shoal_h5_get(const shoal_h5 *h5, const char *object, const char *name, hid_t type, void *value)
 {
+    const hid_t attribute = H5Aopen_by_name(h5->file, object, name, H5P_DEFAULT, H5P_DEFAULT);
+    if (attribute < 0)
+        return h5_fail(h5, SHOAL_E_INPUT, "there is no attribute ", name);
+    const hid_t space = H5Aget_space(attribute), file_type = H5Aget_type(attribute);
+    shoal_status status = SHOAL_OK;
+    if (space < 0 || file_type < 0 || H5Sget_simple_extent_npoints(space) != 1 || !same_kind(file_type, type))
+        status = shoal_fail(h5->context, SHOAL_E_INPUT, "%s: the attribute %s has a wrong type", h5->path, name);
+    else if (H5Aread(attribute, type, value) < 0)
+        status = h5_fail(h5, SHOAL_E_INPUT, "cannot read the attribute ", name);
+    if (file_type >= 0)
+        H5Tclose(file_type);
+    if (space >= 0)
+        H5Sclose(space);
+    H5Aclose(attribute);
+    return status;
+}
+
+shoal_status shoal_h5_get_text(const shoal_h5 *h5, const char *object, const char *name, char **text)
+{
+    H5A_info_t about;
     *text = NULL;
-    const hid_t attribute = H5Aopen_by_name(h5->file, group, name, H5P_DEFAULT, H5P_DEFAULT);
-    const hid_t type = attribute >= 0 ? H5Aget_type(attribute) : H5I_INVALID_HID;
-    const bool is_text = type >= 0 && H5Tget_class(type) == H5T_STRING && H5Tis_variable_str(type) == 0;
-    bool good = is_text && (*text = calloc(H5Tget_size(type) + 1, 1)) && H5Aread(attribute, type, *text) >= 0;
+    if (H5Aget_info_by_name(h5->file, object, name, &about, H5P_DEFAULT) < 0)
+        return h5_fail(h5, SHOAL_E_INPUT, "there is no attribute ", name);
+    const size_t size = (size_t)about.data_size + 1;
+    const hid_t type = shoal_h5_text_type(size);
+    *text = calloc(1, size);
+    const shoal_status status = *text && type >= 0 ? shoal_h5_get(h5, object, name, type, *text) : no_memory(h5);
     if (type >= 0)
         H5Tclose(type);
-    if (attribute >= 0)
-        H5Aclose(attribute);
-    return good ? SHOAL_OK : h5_refuse(h5, "a text", name);
+    if (status) {
+        free(*text);
+        *text = NULL;
+    }
+    return status;
 }
 
-shoal_status shoal_h5_get_doubles(shoal_h5 *h5, const char *group, const char *name, int n, double *values)
+shoal_status shoal_h5_get_word(const shoal_h5 *h5, const char *object, const char *name, char *word, size_t size)
+{
+    char *text;
+    shoal_status status = shoal_h5_get_text(h5, object, name, &text);
+    if (!status && strlen(text) >= size) /* NOLINT(clang-analyzer-core.NonNullParamChecker): it was read */
+        status = shoal_fail(h5->context, SHOAL_E_INPUT, "%s: the attribute %s is longer than %zu characters", h5->path,
+                            name, size - 1);
+    if (!status)
+        memcpy(word, text, strlen(text) + 1);
+    free(text);
+    return status;
+}
+
+shoal_status shoal_h5_get_doubles(const shoal_h5 *h5, const char *object, const char *name, int n, double *values)
 {
     enum { MOST = 64 };
     double all[MOST];
-    const hid_t attribute = H5Aopen_by_name(h5->file, group, name, H5P_DEFAULT, H5P_DEFAULT);
+    const hid_t attribute = H5Aopen_by_name(h5->file, object, name, H5P_DEFAULT, H5P_DEFAULT);
     const hid_t space = attribute >= 0 ? H5Aget_space(attribute) : H5I_INVALID_HID;
     const hssize_t there = space >= 0 ? H5Sget_simple_extent_npoints(space) : 0;
     const bool good = there > 0 && there <= MOST && H5Aread(attribute, H5T_NATIVE_DOUBLE, all) >= 0;
@@ -242,22 +439,56 @@ shoal_status shoal_h5_get_doubles(shoal_h5 *h5, const char *group, const char *n
         H5Sclose(space);
     if (attribute >= 0)
         H5Aclose(attribute);
-    return good ? SHOAL_OK : h5_refuse(h5, "numbers", name);
+    return good ? SHOAL_OK : shoal_fail(h5->context, SHOAL_E_INPUT, "%s: %s: expected numbers", h5->path, name);
 }
 
-shoal_status shoal_h5_size(shoal_h5 *h5, const char *dataset, long *n)
+/* A dataset and its sizes: rank 0 if it is not an array of one to three dimensions. */
+static shoal_status open_data(const shoal_h5 *h5, const char *dataset, hid_t *set, shoal_h5_extent *extent)
 {
-    const hid_t set = H5Dopen2(h5->file, dataset, H5P_DEFAULT);
-    const hid_t space = set >= 0 ? H5Dget_space(set) : H5I_INVALID_HID;
-    *n = space >= 0 ? (long)H5Sget_simple_extent_npoints(space) : -1;
+    *extent = (shoal_h5_extent){0, {0}};
+    *set = H5Dopen2(h5->file, dataset, H5P_DEFAULT);
+    if (*set < 0)
+        return h5_fail(h5, SHOAL_E_INPUT, "there is no dataset ", dataset);
+    const hid_t space = H5Dget_space(*set);
+    const int rank = space >= 0 ? H5Sget_simple_extent_ndims(space) : -1;
+    if (rank >= 1 && rank <= SHOAL_COUNT(extent->of) && H5Sget_simple_extent_dims(space, extent->of, NULL) == rank)
+        extent->rank = rank;
     if (space >= 0)
         H5Sclose(space);
-    if (set >= 0)
-        H5Dclose(set);
-    return *n >= 0 ? SHOAL_OK : h5_refuse(h5, "a dataset of this name", dataset);
+    return SHOAL_OK;
 }
 
-shoal_status shoal_h5_read(shoal_h5 *h5, const char *dataset, hid_t type, long n, void *data)
+shoal_status shoal_h5_sizes(const shoal_h5 *h5, const char *dataset, int rank, shoal_h5_extent *extent)
+{
+    hid_t set;
+    const shoal_status status = open_data(h5, dataset, &set, extent);
+    if (status)
+        return status;
+    H5Dclose(set);
+    if (extent->rank == rank)
+        return SHOAL_OK;
+    return shoal_fail(h5->context, SHOAL_E_INPUT, "%s: the dataset %s has %d dimensions, expected %d", h5->path,
+                      dataset, extent->rank, rank);
+}
+
+shoal_status shoal_h5_size(const shoal_h5 *h5, const char *dataset, long *n)
+{
+    hid_t set;
+    shoal_h5_extent extent;
+    const shoal_status status = open_data(h5, dataset, &set, &extent);
+    if (status)
+        return status;
+    H5Dclose(set);
+    bool good = extent.rank > 0;
+    *n = 1;
+    for (int d = 0; d < extent.rank; d++)
+        good = good && !__builtin_mul_overflow(*n, extent.of[d], n);
+    return good ? SHOAL_OK
+                : shoal_fail(h5->context, SHOAL_E_INPUT, "%s: the dataset %s: expected one to three dimensions",
+                             h5->path, dataset);
+}
+
+shoal_status shoal_h5_read(const shoal_h5 *h5, const char *dataset, hid_t type, long n, void *data)
 {
     long there;
     shoal_status status = shoal_h5_size(h5, dataset, &there);
@@ -267,8 +498,51 @@ shoal_status shoal_h5_read(shoal_h5 *h5, const char *dataset, hid_t type, long n
     if (status)
         return status;
     const hid_t set = H5Dopen2(h5->file, dataset, H5P_DEFAULT);
-    const bool good = set >= 0 && H5Dread(set, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, data) >= 0;
+    if (set < 0 || H5Dread(set, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, data) < 0)
+        status = h5_fail(h5, SHOAL_E_INPUT, "cannot read the dataset ", dataset);
     if (set >= 0)
         H5Dclose(set);
-    return good ? SHOAL_OK : h5_refuse(h5, "numbers that can be read", dataset);
+    return status;
+}
+
+static void extent_text(shoal_h5_extent extent, char *text, size_t size)
+{
+    size_t n = 0;
+    text[0] = '\0';
+    for (int d = 0; d < extent.rank && n < size; d++)
+        n += (size_t)snprintf(text + n, size - n, "%s%llu", d ? "x" : "", (unsigned long long)extent.of[d]);
+}
+
+shoal_status shoal_h5_read_exactly(const shoal_h5 *h5, const char *dataset, hid_t type, shoal_h5_extent extent,
+                                   void *data)
+{
+    hid_t set, file_type = H5I_INVALID_HID, native_type = H5I_INVALID_HID;
+    shoal_h5_extent there;
+    shoal_status status = open_data(h5, dataset, &set, &there);
+    if (status)
+        return status;
+    if (there.rank != extent.rank || memcmp(there.of, extent.of, (size_t)extent.rank * sizeof *extent.of) != 0) {
+        char is[80], should_be[80];
+        extent_text(there, is, sizeof is);
+        extent_text(extent, should_be, sizeof should_be);
+        status = shoal_fail(h5->context, SHOAL_E_INPUT, "%s: the dataset %s has the shape '%s', expected '%s'",
+                            h5->path, dataset, is, should_be);
+        goto fail;
+    }
+    file_type = H5Dget_type(set);
+    if (file_type < 0 || !same_kind(file_type, type)) {
+        status = shoal_fail(h5->context, SHOAL_E_INPUT, "%s: the dataset %s has a wrong type", h5->path, dataset);
+        goto fail;
+    }
+    if (H5Tget_class(type) == H5T_ENUM) /* the file's may have members that this one has not */
+        type = native_type = H5Tget_native_type(file_type, H5T_DIR_ASCEND);
+    if (extent.of[0] && H5Dread(set, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, data) < 0)
+        status = h5_fail(h5, SHOAL_E_INPUT, "cannot read the dataset ", dataset);
+fail:
+    if (native_type >= 0)
+        H5Tclose(native_type);
+    if (file_type >= 0)
+        H5Tclose(file_type);
+    H5Dclose(set);
+    return status;
 }

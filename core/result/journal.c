@@ -7,7 +7,7 @@
  *     4  magic "ShJr"
  *     4  type: 1 header, 2 systems, 3 snapshots, 4 checkpoint, 5 events, 6 logged
  *     8  bytes of payload
- *     4  CRC-32C (Castagnoli, reflected polynomial 0x82f63b78) of the 16 bytes above and the payload
+ *     4  CRC-32C of the 16 bytes above and the payload
  *     .  payload
  *
  * A reader stops at the first record that is cut short or whose checksum does not fit: everything before it is good. So
@@ -83,62 +83,6 @@ struct shoal_journal {
     const char *failed; /* what, NULL = nothing */
     int error;          /* errno of that */
 };
-
-/* ---- checksum: eight tables, so that eight bytes are taken at a time ------------------------------------------- */
-
-typedef struct crc_tables {
-    uint32_t of[8][256];
-} crc_tables;
-
-static void crc_init(crc_tables *tables)
-{
-    for (uint32_t i = 0; i < 256; i++) {
-        uint32_t crc = i;
-        for (int bit = 0; bit < 8; bit++)
-            crc = (crc >> 1) ^ (crc & 1 ? 0x82f63b78u : 0);
-        tables->of[0][i] = crc;
-    }
-    for (int k = 1; k < 8; k++)
-        for (int i = 0; i < 256; i++)
-            tables->of[k][i] = (tables->of[k - 1][i] >> 8) ^ tables->of[0][tables->of[k - 1][i] & 0xff];
-}
-
-#ifdef __x86_64__
-/* The same by the processor's own instruction, some five times as fast. */
-__attribute__((target("sse4.2"))) static uint32_t crc_add_fast(uint32_t crc, const unsigned char *byte, size_t n)
-{
-    uint64_t word, sum = ~crc;
-    for (; n >= 8; n -= 8, byte += 8) {
-        memcpy(&word, byte, 8);
-        sum = __builtin_ia32_crc32di(sum, word);
-    }
-    for (; n; n--, byte++)
-        sum = __builtin_ia32_crc32qi((uint32_t)sum, *byte);
-    return ~(uint32_t)sum;
-}
-#endif
-
-/* crc: 0 to begin with, or what came out for the bytes before. */
-static uint32_t crc_add(const crc_tables *tables, uint32_t crc, const void *bytes, size_t n)
-{
-    const unsigned char *byte = bytes;
-#ifdef __x86_64__
-    if (__builtin_cpu_supports("sse4.2"))
-        return crc_add_fast(crc, byte, n);
-#endif
-    crc = ~crc;
-    for (; n >= 8; n -= 8, byte += 8) {
-        uint64_t word;
-        memcpy(&word, byte, 8);
-        word = le64toh(word) ^ crc;
-        crc = 0;
-        for (int k = 0; k < 8; k++)
-            crc ^= tables->of[7 - k][(word >> (8 * k)) & 0xff];
-    }
-    for (; n; n--, byte++)
-        crc = (crc >> 8) ^ tables->of[0][(crc ^ *byte) & 0xff];
-    return ~crc;
-}
 
 /* ---- encoding -------------------------------------------------------------------------------------------------- */
 
@@ -672,15 +616,13 @@ static const char cannot_append[] = "cannot append to the journal",
 /* Write a record. On failure (false, errno) the file ends where it did before. */
 static bool write_record(shoal_journal *journal, uint32_t type, const void *payload, size_t size)
 {
-    crc_tables tables;
-    crc_init(&tables);
     unsigned char head[HEAD_SIZE];
     uint64_t size_le = htole64((uint64_t)size);
     type = htole32(type);
     memcpy(head, MAGIC, 4);
     memcpy(head + 4, &type, 4);
     memcpy(head + 8, &size_le, 8);
-    uint32_t crc = htole32(crc_add(&tables, crc_add(&tables, 0, head, 16), payload, size));
+    uint32_t crc = htole32(shoal_crc32c(shoal_crc32c(0, head, 16), payload, size));
     memcpy(head + 16, &crc, 4);
     if (!write_all(journal->fd, head, sizeof head, journal->length) ||
         !write_all(journal->fd, payload, size, journal->length + HEAD_SIZE)) {
@@ -989,7 +931,6 @@ typedef struct reader {
     const char *path;
     int fd;
     int64_t at, size; /* of the next record; of the file */
-    crc_tables tables;
     uint32_t type; /* of the record just read */
     buffer payload;
 } reader;
@@ -1038,7 +979,7 @@ static bool next_record(reader *from, shoal_status *status)
     from->payload.n = size;
     if (!read_all(from, from->payload.data, size, from->at + HEAD_SIZE, status))
         return false;
-    if (crc_add(&from->tables, crc_add(&from->tables, 0, head, 16), from->payload.data, size) != le32toh(crc))
+    if (shoal_crc32c(shoal_crc32c(0, head, 16), from->payload.data, size) != le32toh(crc))
         return false;
     from->at += HEAD_SIZE + (int64_t)size;
     return true;
@@ -1050,7 +991,6 @@ static shoal_status reader_start(shoal_context *context, const char *path, int f
     shoal_status status = SHOAL_OK;
     struct stat about;
     *from = (reader){.context = context, .path = path, .fd = fd};
-    crc_init(&from->tables);
     if (fstat(fd, &about))
         return shoal_fail(context, SHOAL_E_FILE, "%s: cannot read the journal: %s", path, strerror(errno));
     if (!S_ISREG(about.st_mode))

@@ -115,7 +115,13 @@ struct naive_body {
     float x, y, z, m, ax, ay, az;
 };
 
-static __attribute__((noinline, optimize("O3"))) void naive_loop(struct naive_body *b, long n, float eps2)
+#ifdef __clang__
+#define NAIVE static __attribute__((noinline))
+#else
+#define NAIVE static __attribute__((noinline, optimize("O3")))
+#endif
+
+NAIVE void naive_loop(struct naive_body *b, long n, float eps2)
 {
     for (long i = 0; i < n; i++) {
         float ax = 0, ay = 0, az = 0;
@@ -132,7 +138,7 @@ static __attribute__((noinline, optimize("O3"))) void naive_loop(struct naive_bo
     }
 }
 
-static __attribute__((noinline, optimize("O3"))) void naive_edges_loop(struct naive_body *b, long n, float eps2)
+NAIVE void naive_edges_loop(struct naive_body *b, long n, float eps2)
 {
     for (long i = 0; i < n; i++)
         b[i].ax = b[i].ay = b[i].az = 0;

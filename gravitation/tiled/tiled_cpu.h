@@ -31,7 +31,7 @@ typedef struct tiled_cpu_tiles {
 } tiled_cpu_tiles;
 
 typedef struct tiled_cpu_kernels {
-    const char *arch; /* "v4", "v3", "any" */
+    const char *arch; /* "v4", "v3", "neon", "any" */
     shoal_tiled_precision precision;
     /* Every pair of two tiles once: adds weight times the forces to the sums of both. With TILED_EQUAL as if all masses
      * were 1. */

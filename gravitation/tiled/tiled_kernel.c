@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * tiled_kernel.c: all-pairs gravity on SIMD lanes, compiled once for each instruction set (SHOAL_ARCH: v3, v4, any) and
- * precision (TILED_PRECISION as shoal_tiled_precision); the result is a table named TILED_KERNELS.
+ * tiled_kernel.c: all-pairs gravity on SIMD lanes, compiled once for each instruction set (SHOAL_ARCH: v3, v4, neon,
+ * any) and precision (TILED_PRECISION as shoal_tiled_precision); the result is a table named TILED_KERNELS.
  *
  * pairs: TILED_I vectors of bodies i and their sums stay in registers, bodies j are broadcast one after the other,
  * their sums are vectors in the nearest cache that are added up across lanes once for a whole tile. A pair gives 17
@@ -15,6 +15,8 @@
 #include <math.h>
 #if defined(__x86_64__)
 #include <immintrin.h>
+#elif defined(__aarch64__)
+#include <arm_neon.h>
 #endif
 
 #include "gravitation/tiled/tiled_cpu.h"
@@ -75,6 +77,10 @@ INLINE real fma_(real a, real b, real c)
     return (real)_mm256_fmadd_pd((__m256d)a, (__m256d)b, (__m256d)c);
 #elif defined(__FMA__)
     return (real)_mm256_fmadd_ps((__m256)a, (__m256)b, (__m256)c);
+#elif defined(__aarch64__) && FP64
+    return (real)vfmaq_f64((float64x2_t)c, (float64x2_t)a, (float64x2_t)b);
+#elif defined(__aarch64__)
+    return (real)vfmaq_f32((float32x4_t)c, (float32x4_t)a, (float32x4_t)b);
 #else
     return a * b + c;
 #endif
@@ -91,6 +97,10 @@ INLINE real fnma(real a, real b, real c)
     return (real)_mm256_fnmadd_pd((__m256d)a, (__m256d)b, (__m256d)c);
 #elif defined(__FMA__)
     return (real)_mm256_fnmadd_ps((__m256)a, (__m256)b, (__m256)c);
+#elif defined(__aarch64__) && FP64
+    return (real)vfmsq_f64((float64x2_t)c, (float64x2_t)a, (float64x2_t)b);
+#elif defined(__aarch64__)
+    return (real)vfmsq_f32((float32x4_t)c, (float32x4_t)a, (float32x4_t)b);
 #else
     return c - a * b;
 #endif

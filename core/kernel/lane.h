@@ -18,7 +18,7 @@
  *                     nearest cache
  *     LANE_RARE_FN    is called; its parameters are values, so that it forces no variable into memory
  *     LANE_CALLED_FN  is called; for long text that few steps need; its pointers lead to copies of the state
- *     LANE_COMMON_FN  is a LANE_RARE_FN that depends on no propagator; on the CPU one copy serves all kernels of a width
+ *     LANE_COMMON_FN  is a LANE_RARE_FN that depends on no propagator; a CPU has one copy for all kernels of a width
  *                     (core/engine/kernel_common.c). The compiler is told that the result depends on the parameters
  *                     alone; otherwise it would read the kernel's arguments anew after every call
  *

@@ -80,6 +80,6 @@ void shoal_cache_write(const char *path, const char *text)
 {
     char *temporary;
     const int file = shoal_file_begin(path, &temporary);
-    if (file >= 0)
+    if (file >= 0 && fchmod(file, 0600) == 0)
         (void)shoal_file_end(file, temporary, path, shoal_write_all(file, text, strlen(text)));
 }

@@ -151,7 +151,7 @@ static void write_path(FILE *out, const config_setting_t *setting)
         fprintf(out, "[%d]", config_setting_index(setting));
 }
 
-/* Keys of `run` on which no result depends. */
+/* Keys of `run` on which no result depends: a run may go on with other values of them. */
 static bool is_of_machine(const char *key, size_t length)
 {
     static const char *const keys[] = {"threads",    "lanes", "work_model",  "gpu_block",   "gpu_registers",

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * config.h: what the files that read a study know of each other: keys.c (the table of keys), config.c (a config file,
- * checked against it), body.c (from a body's keys to its orbit), sample.c (distributions), csv.c (bodies from a table),
- * systems.c (the ensemble of a config), study.c (all of it), help.c (the table as text).
+ * config.h: a config file: keys.c (the table of keys), config.c (a file, checked against it), plug_check.c (whether a
+ * plug's descriptor is sound). What a config means is read in core/study/.
  */
 #ifndef SHOAL_CONFIG_H
 #define SHOAL_CONFIG_H

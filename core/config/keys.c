@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
  * keys.c: every key that a config file may hold. One table drives the check of a file (config.c) and `shoal explain`
- * (help.c). The keys of a propagator, a force or a monitor are in the plug's own table and add to the sections
- * "integrator", "forces" and "monitors".
+ * (core/report/help.c). The keys of a propagator, a force or a monitor are in the plug's own table and add to the
+ * sections "integrator", "forces" and "monitors".
  */
 #define _GNU_SOURCE 1
 #include <string.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * columns.c: the columns that a plan's monitors make, by their names.
+ * columns.c: finds the columns of a plan's monitors by their names, for programs. watch.c makes their values.
  */
 #include <math.h>
 #include <stdlib.h>

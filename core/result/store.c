@@ -31,7 +31,7 @@
 #include <unistd.h>
 
 #define FORMAT         "shoal result"
-#define FORMAT_VERSION 3 /* 2 had transits among the events */
+#define FORMAT_VERSION 3 /* raised with every new field; 2 had transits among the events */
 #define QUANTITIES     "m x y z vx vy vz"
 
 /* A file being read or written. */

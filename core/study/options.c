@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
  * options.c: from a config to the options of a plan. Numbers become inner units, bodies their index; words stay words.
- * The plan chooses and validates. What it refuses is said here with the file and the line.
+ * The type and the bounds of each key were checked when the config was opened (config.c). The plan chooses, and refuses
+ * what does not go together; that is said here with the file and the line.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -931,7 +931,7 @@ typedef struct reader {
     const char *path;
     int fd;
     int64_t at, size; /* of the next record; of the file */
-    uint32_t type; /* of the record just read */
+    uint32_t type;    /* of the record just read */
     buffer payload;
 } reader;
 

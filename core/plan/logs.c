@@ -13,7 +13,7 @@ shoal_status shoal_plan_log_add(shoal_plan *plan, long system, const double *rec
     const shoal_monitor *type = shoal_plugs_of(plan->context)->monitors[index];
     shoal_plan_log *log = &plan->logs[index];
     const double *values = record + SHOAL_RECORD_VALUES;
-    const size_t n = (size_t)log->n_rows, size = (size_t)(SHOAL_LOG_VALUES + type->n_log);
+    const size_t n = (size_t)log->n_rows, size = SHOAL_LOG_VALUES + (size_t)type->n_log;
     for (int c = 0; c < type->n_log; c++)
         if (strcmp(type->log[c].dimension, SHOAL_DIMENSION_BODY) == 0 && became[(int)values[c]] != (int)values[c])
             return SHOAL_OK;

@@ -273,7 +273,9 @@ shoal_status shoal_query_log(shoal_context *context, const shoal_result *result,
 {
     bool *chosen = NULL;
     const shoal_log *log = shoal_result_log(result, name);
-    shoal_status status = log ? choose(context, result, of, &chosen) : no_log(context, result, name);
+    if (!log)
+        return no_log(context, result, name);
+    const shoal_status status = choose(context, result, of, &chosen);
     if (status)
         return status;
     for (long i = -1; i < log->n_rows; i++) {

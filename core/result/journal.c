@@ -171,23 +171,41 @@ static int64_t get_int(cursor *from)
     return value;
 }
 
-/* A text into word[size], or, if word is NULL, into memory of its own. */
-static char *get_text(cursor *from, char *word, size_t size)
+/* The length of a text that follows; SIZE_MAX if there is none. */
+static size_t get_length(cursor *from)
 {
-    uint64_t n = (uint64_t)get_int(from);
-    if (from->bad || n > from->left || (word && n >= size)) {
-        from->bad = true;
-        return NULL;
-    }
-    char *text = word ? word : malloc(n + 1);
-    if (!text) {
-        from->bad = true;
-        return NULL;
-    }
+    const uint64_t n = (uint64_t)get_int(from);
+    from->bad = from->bad || n > from->left;
+    return from->bad ? SIZE_MAX : (size_t)n;
+}
+
+static void get_bytes(cursor *from, char *text, size_t n)
+{
     memcpy(text, from->data, n);
     text[n] = '\0';
     from->data += n;
     from->left -= n;
+}
+
+/* A text into word[size]. */
+static void get_word(cursor *from, char *word, size_t size)
+{
+    const size_t n = get_length(from);
+    if (n < size)
+        get_bytes(from, word, n);
+    else
+        from->bad = true;
+}
+
+/* A text into memory of its own. */
+static char *get_text(cursor *from)
+{
+    const size_t n = get_length(from);
+    char *text = n < SIZE_MAX ? malloc(n + 1) : NULL;
+    if (text)
+        get_bytes(from, text, n);
+    else
+        from->bad = true;
     return text;
 }
 
@@ -214,9 +232,9 @@ static void get_attribute(cursor *from, shoal_result *result, int type, const sh
     if (attribute && (int)attribute->type != type)
         from->bad = true;
     else if (type == SHOAL_ATTRIBUTE_WORD && attribute)
-        get_text(from, member, attribute->size);
+        get_word(from, member, attribute->size);
     else if (type == SHOAL_ATTRIBUTE_TEXT || type == SHOAL_ATTRIBUTE_WORD) {
-        text = get_text(from, NULL, 0);
+        text = get_text(from);
         if (attribute)
             memcpy(member, &text, sizeof text);
         else
@@ -338,7 +356,7 @@ static void get_layout(cursor *from, int64_t version, const shoal_result *result
     fields->n = from->bad ? 0 : (int)n;
     for (int i = 0; i < fields->n && !from->bad; i++) {
         char name[128] = "";
-        get_text(from, name, sizeof name);
+        get_word(from, name, sizeof name);
         part as = {.field = field_named(name), .when = (int)get_int(from)};
         as.item = (size_t)get_int(from);
         as.row = (size_t)get_int(from);
@@ -375,7 +393,7 @@ static void get_attributes(cursor *from, int64_t version, shoal_result *result)
         char name[128];
         snprintf(name, sizeof name, "%s", version == 2 ? version_2_attributes[a] : "");
         if (version > 2)
-            get_text(from, name, sizeof name);
+            get_word(from, name, sizeof name);
         const shoal_attribute *attribute = from->bad ? NULL : attribute_named(name);
         get_attribute(from, result, version > 2 ? (int)get_int(from) : (int)attribute->type, attribute);
     }
@@ -390,9 +408,9 @@ static void put_column(buffer *to, const shoal_column *column)
 
 static void get_column(cursor *from, shoal_column *column)
 {
-    get_text(from, column->name, sizeof column->name);
-    get_text(from, column->unit, sizeof column->unit);
-    get_text(from, column->doc, sizeof column->doc);
+    get_word(from, column->name, sizeof column->name);
+    get_word(from, column->unit, sizeof column->unit);
+    get_word(from, column->doc, sizeof column->doc);
 }
 
 static void put_logs(buffer *to, const shoal_result *result)
@@ -415,7 +433,7 @@ static shoal_status get_logs(shoal_context *context, cursor *from, shoal_result 
     for (uint64_t l = 0; l < n && !from->bad && !status; l++) {
         char name[SHOAL_NAME_SIZE] = "";
         shoal_log *log;
-        get_text(from, name, sizeof name);
+        get_word(from, name, sizeof name);
         const uint64_t n_columns = (uint64_t)get_int(from);
         from->bad = from->bad || n_columns < 2 || n_columns > from->left / 8;
         if (from->bad || (status = shoal_result_add_log(context, result, name, (int)n_columns, &log)))
@@ -496,17 +514,15 @@ static shoal_status get_header(shoal_context *context, cursor *from, const char 
     get_attributes(from, sizes.version, made);
     get_layout(from, sizes.version, made, fields);
     for (int a = 0; a < made->n_axes; a++) {
-        get_text(from, made->axes[a].column, sizeof made->axes[a].column);
+        get_word(from, made->axes[a].column, sizeof made->axes[a].column);
         made->axes[a].count = get_int(from);
         made->axes[a].logarithmic = get_int(from) != 0;
     }
-    /* NOLINTBEGIN(clang-analyzer-unix.Malloc): the texts go into the result, whose arrays are not NULL. */
     for (int b = 0; b < made->n_bodies; b++)
-        get_text(from, made->body_name[b], sizeof made->body_name[b]);
+        get_word(from, made->body_name[b], sizeof made->body_name[b]);
     for (int c = 0; c < made->n_columns; c++) {
         shoal_column *column = &made->columns[c];
         get_column(from, column);
-        /* NOLINTEND(clang-analyzer-unix.Malloc) */
         if (c < made->n_swept)
             get_items(from, column->value, (size_t)made->n_systems, sizeof(double));
     }

@@ -325,7 +325,7 @@ shoal_status shoal_result_order(shoal_context *context, long n_systems, long n, 
 shoal_status shoal_result_sort_events(shoal_context *context, shoal_result *result)
 {
     const size_t n = (size_t)result->n_events;
-    size_t *to = malloc((n + 1) * sizeof *to);
+    size_t *to = calloc(n + 1, sizeof *to);
     char *sorted = malloc((n + 1) * sizeof(double)); /* NOLINT(clang-analyzer-unix.MallocSizeof): of any type */
     shoal_status status = to && sorted
                               ? shoal_result_order(context, result->n_systems, (long)n, result->event_system, to)

@@ -230,7 +230,8 @@ static void cache_save(const char *path, shoal_hash key, const shoal_cubin *cubi
     const int file = shoal_file_begin(path, &temporary);
     if (file < 0)
         return;
-    const bool good = shoal_write_all(file, &head, sizeof head) && shoal_write_all(file, cubin->image, cubin->size);
+    const bool good = fchmod(file, 0600) == 0 && shoal_write_all(file, &head, sizeof head) &&
+                      shoal_write_all(file, cubin->image, cubin->size);
     (void)shoal_file_end(file, temporary, path, good);
 }
 

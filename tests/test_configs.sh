@@ -125,7 +125,7 @@ if [ ! -r "$observed" ]; then
 else
     table trappist_1_transits
     "$shoal" query out.h5 --log=transits | awk -F , '
-        NR == FNR { if (NR > 1) { n[$4]++; time[$4, n[$4]] = $2 } next }
+        NR == FNR { if (NR > 1) { n[$3]++; time[$3, n[$3]] = $2 } next }
         NF == 4 {
             planet = substr("bcdefgh", $1, 1); least = 1e9
             for (i = 1; i <= n[planet]; i++) { d = time[planet, i] - $3; if (d ^ 2 < least ^ 2) least = d }

@@ -353,8 +353,8 @@ static void get_layout(cursor *from, int64_t version, const shoal_result *result
     }
     const int64_t n = get_int(from);
     from->bad = from->bad || n < 0 || n > MOST_FIELDS;
-    fields->n = from->bad ? 0 : (int)n;
-    for (int i = 0; i < fields->n && !from->bad; i++) {
+    fields->n = 0; /* in the end those before the first bad one */
+    for (int64_t i = 0; i < n && !from->bad; i++) {
         char name[128] = "";
         get_word(from, name, sizeof name);
         part as = {.field = field_named(name), .when = (int)get_int(from)};
@@ -363,7 +363,8 @@ static void get_layout(cursor *from, int64_t version, const shoal_result *result
         const part own = as.field ? part_of(as.field, result) : as;
         from->bad = from->bad || (as.item != 4 && as.item != 8) || as.row < 1 || as.row > (size_t)1 << 32 ||
                     as.item != own.item || as.row != own.row || as.when != own.when;
-        fields->parts[i] = as;
+        if (!from->bad)
+            fields->parts[fields->n++] = as;
     }
 }
 

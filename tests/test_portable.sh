@@ -23,8 +23,8 @@ else
     flags=$($make -s CC=clang BUILD="$build" print-HOST_FLAGS WERROR=1)
     sources=$($make -s CC=clang BUILD="$build" print-SOURCES print-COMMANDS print-TEST_SUPPORT)
     # shellcheck disable=SC2086
-    if out=$(printf '%s\n' $sources | xargs -P 2 -n 8 clang $flags -Itests -DSHOAL_KERNEL_FLAGS='""' -DSHOAL_FLAGS_V3='""' \
-        -DSHOAL_FLAGS_V4='""' -fsyntax-only 2>&1) && [ -z "$out" ]; then pass
+    if out=$(printf '%s\n' $sources | xargs -P 2 -n 8 clang $flags -Itests -DSHOAL_KERNEL_FLAGS='""' \
+        -DSHOAL_FLAGS_V3='""' -DSHOAL_FLAGS_V4='""' -fsyntax-only 2>&1) && [ -z "$out" ]; then pass
     else fail "$(head -n 20 <<<"$out")"; fi
 fi
 
@@ -45,7 +45,8 @@ begin aarch64_kernels_have_two_lanes
 if [ -n "$missing_sources" ]; then skip "$missing_sources"
 elif ! usable aarch64-linux-gnu-gcc; then skip "aarch64-linux-gnu-gcc is not on this machine"
 elif ! out=$(object aarch64-linux-gnu-gcc neon neon_l2_n3_hermite4); then fail "$out"
-elif ! aarch64-linux-gnu-objdump -d "$scratch/aarch64-linux-gnu-gcc/kernel/neon_l2_n3_hermite4.o" | grep -q 'fmla.*2d'; then
+elif ! aarch64-linux-gnu-objdump -d "$scratch/aarch64-linux-gnu-gcc/kernel/neon_l2_n3_hermite4.o" |
+    grep -q 'fmla.*2d'; then
     fail "no fused operations on two doubles"
 else pass; fi
 

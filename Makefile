@@ -134,6 +134,7 @@ KERNELS := $(foreach p,$(PROPAGATORS),$(foreach a,$(KERNEL_ARCHS),\
     $(foreach n,$(call kernel_beside,$p),$a_beside_n$n_$p)))
 # Where the native width is four lanes, those for a few systems are in the same objects.
 few_beside = $(if $(filter 4,$(arch_lanes_$1)),$(filter $2,$(call kernel_few_of,$1,$3)))
+few_alone = $(if $(filter 4,$(arch_lanes_$1)),,$(call kernel_few_of,$1,$2))
 KERNEL_OBJECTS := $(patsubst %,$B/kernel/%.o,$(filter-out \
     $(foreach a,$(KERNEL_ARCHS),$(if $(filter 4,$(arch_lanes_$a)),$a_few_%)),$(KERNELS)))
 
@@ -258,7 +259,7 @@ endef
 $(foreach p,$(PROPAGATORS),$(foreach a,$(KERNEL_ARCHS),\
   $(foreach n,$(call kernel_n,$p) any,$(eval $(call kernel_rule,$a,l$(arch_lanes_$a),$n,$p,-DLANES=$(arch_lanes_$a) \
     $(if $(call few_beside,$a,$n,$p),-DSHOAL_KERNELS_FEW=shoal_kernels_$a_few_n$n_$p))))\
-  $(foreach n,$(call kernel_few_of,$a,$p),$(eval $(call kernel_rule,$a,few,$n,$p,-DLANES=4 -DLANE_GROUPS=1 -DKERNEL_USE=SHOAL_CPU_FEW)))\
+  $(foreach n,$(call few_alone,$a,$p),$(eval $(call kernel_rule,$a,few,$n,$p,-DLANES=4 -DLANE_GROUPS=1 -DKERNEL_USE=SHOAL_CPU_FEW)))\
   $(foreach n,$(call kernel_beside,$p),$(eval $(call kernel_rule,$a,beside,$n,$p,$(beside_flags) -DLANES=$(arch_lanes_$a))))\
   $(foreach l,$(call test_lanes_of,$a,$p),$(eval $(call kernel_rule,$a,l$l,any,$p,-O1 -DLANES=$l)))))
 

@@ -340,7 +340,8 @@ static void unsound_descriptors_are_refused(void **state)
             "static const shoal_monitor_column columns[] = {{\"c\", \"\", \"\", 0, SHOAL_OF_SYSTEM}}, taken[] = {\n"
             "    {\"steps\", \"\", \"\", finish, SHOAL_OF_SYSTEM}, {\"megno\", \"\", \"\", finish, SHOAL_OF_SYSTEM},\n"
             "    {\"c\", \"\", \"\", finish, SHOAL_OF_EACH}};\n"
-            "static const shoal_log_column log[] = {{\"time\", \"\", \"\"}, {\"far\", \"furlong\", \"\"}};\n"
+            "static const shoal_log_column log[] = {{\"time\", \"\", \"\"}, {\"far\", \"furlong\", \"\"},\n"
+            "    {\"x\", \"\", \"\"}, {\"x\", \"\", \"\"}};\n"
             "const shoal_monitor shoal_monitor_unsound = {.name = \"unsound\", .doc = \"\", %s};",
         [PROPAGATOR] =
             "static const char *const slots[6] = {\"a\", \"b\", \"c\", \"d\", \"e\"};\n"
@@ -371,6 +372,7 @@ static void unsound_descriptors_are_refused(void **state)
         {MONITOR, ".n_log = 1", "table of at most"},
         {MONITOR, ".log = log, .n_log = 1", "other name than 'time'"},
         {MONITOR, ".log = log + 1, .n_log = 1", "dimension of log column 'far'"},
+        {MONITOR, ".log = log + 2, .n_log = 2", "one log column 'x', not two"},
         {PROPAGATOR, ".n_slots = 6", "names of n_slots"},
         {PROPAGATOR, ".slots = slots, .n_slots = 6", "a name of slot 5 of 6"},
         {PROPAGATOR, ".slots = slots, .n_slots = 5, .first_body = 2", "first_body"},

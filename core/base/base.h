@@ -50,6 +50,9 @@ int shoal_outcome_from_name(const char *name);
 shoal_status shoal_check_given(shoal_context *context, const char *function, const char *name, const void *pointer);
 shoal_status shoal_check_range(shoal_context *context, const char *function, const char *name, long value,
                                const long range[2]);
+/* Refuse a name that is not there, and say which is near. whose: "there is", "the table has"; near: NULL = none. */
+shoal_status shoal_refuse_name(shoal_context *context, const char *function, const char *argument, const char *name,
+                               const char *whose, const char *near);
 shoal_status shoal_check_rows(shoal_context *context, const char *function, long first, long n, long n_rows);
 #ifdef __clang_analyzer__
 #define shoal_check_given(context, function, name, pointer) \
@@ -118,8 +121,8 @@ bool shoal_write_all(int file, const void *data, size_t size);
 bool shoal_sync_folder(const char *path);
 /* A new file beside path, open for reading and writing; its name is malloc'd. -1 with errno. */
 int shoal_file_begin(const char *path, char **temporary);
-/* Close it (-1: it is closed) and free its name; with `good` it takes the place of path, else it goes. False, with errno
- * if that failed, unless it has taken the place. */
+/* Close it (-1: it is closed) and free its name; with `good` it takes the place of path, else it goes. False, with
+ * errno if that failed, unless it has taken the place. */
 bool shoal_file_end(int file, char *temporary, const char *path, bool good);
 /* Bytes to a new file beside path, which is renamed to path, all synced: it is complete or as it was. False with
  * errno. */
@@ -160,11 +163,11 @@ void shoal_units_print(const shoal_units *units, char text[SHOAL_UNITS_TEXT]);
  * are. */
 int shoal_units_names(const char *dimension, const char *const **names);
 
-/* Factor of a quantity of the given dimension: "length", "mass", "time", "velocity", "frequency" (1/time), "angle"
- * or "" (1). */
 #define SHOAL_UNIT_SIZE 32
 /* The user's name of a dimension's unit; "" for a pure number, an angle, and what is none of these. */
 const char *shoal_units_name(const shoal_units *units, const char *dimension, char name[SHOAL_UNIT_SIZE]);
+/* Factor of a quantity of the given dimension: "length", "mass", "time", "velocity", "frequency" (1/time), "angle"
+ * or "" (1). */
 double shoal_units_factor(const shoal_units *units, const char *dimension);
 
 /* A time in the user's units; within two rounding errors of a number of 15 digits, as people write it, it is that
@@ -211,8 +214,10 @@ void shoal_hash_string(shoal_hash *hash, const char *text);
 
 /* The folder of compiled kernels; false if there is none that only this user can write to. make: make it if need be. */
 bool shoal_cache_folder(char *path, size_t size, bool make);
-/* A small text there: false if it is not there, or longer. Written whole or not at all; failing is allowed. */
+/* A small text there: false if it is not there, or longer. */
 bool shoal_cache_read(const char *path, char *text, size_t size);
 void shoal_cache_write(const char *path, const char *text);
+/* A file there, in two parts; it is the user's alone. Written whole or not at all; failing is allowed. */
+void shoal_cache_save(const char *path, const void *head, size_t head_size, const void *rest, size_t rest_size);
 
 #endif

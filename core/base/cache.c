@@ -78,8 +78,16 @@ bool shoal_cache_read(const char *path, char *text, size_t size)
 
 void shoal_cache_write(const char *path, const char *text)
 {
+    shoal_cache_save(path, text, strlen(text), NULL, 0);
+}
+
+void shoal_cache_save(const char *path, const void *head, size_t head_size, const void *rest, size_t rest_size)
+{
     char *temporary;
     const int file = shoal_file_begin(path, &temporary);
-    if (file >= 0 && fchmod(file, 0600) == 0)
-        (void)shoal_file_end(file, temporary, path, shoal_write_all(file, text, strlen(text)));
+    if (file < 0)
+        return;
+    const bool good = fchmod(file, 0600) == 0 && shoal_write_all(file, head, head_size) &&
+                      shoal_write_all(file, rest, rest_size);
+    (void)shoal_file_end(file, temporary, path, good);
 }

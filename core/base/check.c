@@ -52,3 +52,10 @@ shoal_status shoal_block_resolve(shoal_context *context, const char *function, c
     }
     return SHOAL_OK;
 }
+
+shoal_status shoal_refuse_name(shoal_context *context, const char *function, const char *argument, const char *name,
+                               const char *whose, const char *near)
+{
+    return shoal_fail(context, SHOAL_E_USAGE, "%s: %s = '%.100s': %s none of that name%s%s%s", function, argument, name,
+                      whose, near ? " (did you mean '" : "", near ? near : "", near ? "'?)" : "");
+}

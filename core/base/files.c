@@ -101,7 +101,7 @@ char *shoal_read_text(const char *path)
         return NULL;
     if (getdelim(&text, &size, '\0', in) < 0) { /* of an empty file it may have room, and nothing in it */
         free(text);
-        text = ferror(in) ? NULL : strdup("");
+        text = feof(in) ? strdup("") : NULL;
     }
     fclose(in);
     return text;

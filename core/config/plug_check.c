@@ -104,6 +104,8 @@ static bool monitor_is_sound(const shoal_plugs *plugs, const shoal_monitor *moni
         EXPECT(column->name && shoal_is_identifier(column->name), "log column %d to have a name, an identifier", i);
         EXPECT(strcmp(column->name, "system") != 0 && strcmp(column->name, "time") != 0,
                "a log column of another name than '%s', which every log has", column->name);
+        for (int k = 0; k < i; k++)
+            EXPECT(strcmp(column->name, monitor->log[k].name) != 0, "one log column '%s', not two", column->name);
         EXPECT(column->doc, "a doc of log column '%s'", column->name);
         EXPECT(dimension_is_known(column->dimension) ||
                    (column->dimension && strcmp(column->dimension, SHOAL_DIMENSION_BODY) == 0),

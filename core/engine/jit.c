@@ -226,13 +226,7 @@ static void cache_save(const char *path, shoal_hash key, const shoal_cubin *cubi
     head.sum_a = sum.a;
     head.sum_b = sum.b;
 
-    char *temporary;
-    const int file = shoal_file_begin(path, &temporary);
-    if (file < 0)
-        return;
-    const bool good = fchmod(file, 0600) == 0 && shoal_write_all(file, &head, sizeof head) &&
-                      shoal_write_all(file, cubin->image, cubin->size);
-    (void)shoal_file_end(file, temporary, path, good);
+    shoal_cache_save(path, &head, sizeof head, cubin->image, cubin->size);
 }
 
 /* ---- compiling --------------------------------------------------------------------------------------------------- */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * kernel_common.c: what the kernels of all propagators and body counts call (LANE_COMMON_FN, LANE_COMMON_TABLE), compiled for the CPU once
- * for each instruction set and SIMD width (LANES), with names that end in KERNEL_COMMON.
+ * kernel_common.c: what the kernels of all propagators and body counts call (LANE_COMMON_FN, LANE_COMMON_TABLE),
+ * compiled for the CPU once for each instruction set and SIMD width (LANES), with names that end in KERNEL_COMMON.
  */
 #include <stdbool.h>
 

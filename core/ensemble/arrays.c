@@ -293,9 +293,7 @@ static int find_column(const shoal_ensemble *ensemble, const char *function, con
     for (int i = 0; i < n; i++)
         if (strcmp(list[i], column) == 0)
             return i;
-    const char *near = shoal_nearest(column, list, n);
-    shoal_fail(ensemble->context, SHOAL_E_USAGE, "%s: column = '%s': there is none of that name%s%s%s", function,
-               column, near ? " (did you mean '" : "", near ? near : "", near ? "'?)" : "");
+    (void)shoal_refuse_name(ensemble->context, function, "column", column, "there is", shoal_nearest(column, list, n));
     return -1;
 }
 

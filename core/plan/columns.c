@@ -62,9 +62,8 @@ static shoal_status find_column(const shoal_plan *plan, const char *function, co
     if (strlen(column) < sizeof word && each_column(plan, is_it, word, place))
         return SHOAL_OK;
     (void)each_column(plan, is_nearer, &near, place);
-    return shoal_fail(plan->context, SHOAL_E_USAGE,
-                      "%s: column = '%.100s': the plan's monitors have none of that name%s%s%s", function, column,
-                      *near.name ? " (did you mean '" : "", near.name, *near.name ? "'?)" : "");
+    return shoal_refuse_name(plan->context, function, "column", column, "the plan's monitors have",
+                             *near.name ? near.name : NULL);
 }
 
 double shoal_plan_column(shoal_plan *plan, const char *column, long system)

@@ -61,9 +61,9 @@ static int find_column(const shoal_plan *plan, const char *function, const shoal
     for (int c = 0; c < n; c++)
         if (strcmp(names[c], column) == 0)
             return c;
-    const char *near = shoal_nearest(column, names, n);
-    shoal_fail(plan->context, SHOAL_E_USAGE, "%s: column = '%.100s': %s logs none of that name%s%s%s", function, column,
-               type->name, near ? " (did you mean '" : "", near ? near : "", near ? "'?)" : "");
+    char whose[SHOAL_NAME_SIZE + 8];
+    snprintf(whose, sizeof whose, "%s logs", type->name);
+    (void)shoal_refuse_name(plan->context, function, "column", column, whose, shoal_nearest(column, names, n));
     return -1;
 }
 

@@ -86,7 +86,8 @@ typedef struct shoal_log_column {
 #define SHOAL_COMPENSATED_PARAMETER  SHOAL_COMPENSATED(0)
 #define SHOAL_COMPENSATED_BY_DEFAULT SHOAL_COMPENSATED(1)
 
-/* Returns NULL if a propagator or force with these parameters applies to a system, else a sentence that says why not. */
+/* Returns NULL if a propagator or force with these parameters applies to a system, else a sentence that says why not.
+ */
 typedef const char *shoal_refusal(const double *parameters, const shoal_ensemble *ensemble, long system);
 
 typedef struct shoal_propagator {

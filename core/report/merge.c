@@ -195,33 +195,41 @@ fail:
     return status;
 }
 
+/* A log of a shard, to that of the whole. row_of: as in merge_entries. */
+static shoal_status merge_log(shoal_context *context, shoal_result *to, const shard *part, const shoal_log *from,
+                              const long *row_of)
+{
+    shoal_log *log = shoal_result_log(to, shoal_log_name(from));
+    shoal_status status = SHOAL_OK;
+    if (!log)
+        status = shoal_result_add_log(context, to, shoal_log_name(from), from->n_columns, &log);
+    if (!status && log->n_columns != from->n_columns)
+        status = shoal_fail(context, SHOAL_E_INPUT, "%s: %s has other columns than the other shards' has", part->name,
+                            from->path);
+    if (!status)
+        status = shoal_log_reserve(context, log, log->n_rows + from->n_rows);
+    for (int c = 0; !status && c < log->n_columns; c++) {
+        double *value = log->columns[c].value;
+        log->columns[c] = from->columns[c];
+        log->columns[c].value = value;
+        for (long i = 0; i < from->n_rows; i++) {
+            const double given = from->columns[c].value[i];
+            value[log->n_rows + i] = c > 0 ? given : (double)row_of[part->i - 1 + (long)given * part->n];
+        }
+    }
+    if (!status)
+        log->n_rows += from->n_rows;
+    return status;
+}
+
 /* What monitors logged. A shard all of whose systems are invalid has no logs. */
 static shoal_status merge_logs(shoal_context *context, shoal_result *to, const shard *shards, int n_given,
                                const long *row_of)
 {
     shoal_status status = SHOAL_OK;
     for (int s = 0; s < n_given; s++)
-        for (int l = 0; l < shards[s].result->n_logs && !status; l++) {
-            const shoal_log *from = &shards[s].result->logs[l];
-            shoal_log *log = shoal_result_log(to, shoal_log_name(from));
-            if (!log)
-                status = shoal_result_add_log(context, to, shoal_log_name(from), from->n_columns, &log);
-            if (!status && log->n_columns != from->n_columns)
-                status = shoal_fail(context, SHOAL_E_INPUT, "%s: %s has other columns than the other shards' has",
-                                    shards[s].name, from->path);
-            if (!status)
-                status = shoal_log_reserve(context, log, log->n_rows + from->n_rows);
-            for (int c = 0; c < log->n_columns && !status; c++) {
-                double *value = log->columns[c].value;
-                log->columns[c] = from->columns[c];
-                log->columns[c].value = value;
-                for (long i = 0; i < from->n_rows; i++)
-                    value[log->n_rows + i] =
-                        c > 0 ? from->columns[c].value[i]
-                              : (double)row_of[shards[s].i - 1 + (long)from->columns[c].value[i] * shards[s].n];
-            }
-            log->n_rows += status ? 0 : from->n_rows;
-        }
+        for (int l = 0; l < shards[s].result->n_logs && !status; l++)
+            status = merge_log(context, to, &shards[s], &shards[s].result->logs[l], row_of);
     return status ? status : shoal_result_sort_logs(context, to);
 }
 

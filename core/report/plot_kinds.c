@@ -27,11 +27,11 @@ const shoal_plot_kind shoal_plot_kinds[] = {
 static bool has_transits(const shoal_result *result)
 {
     const shoal_log *log = shoal_result_log(result, "transits");
-    const double *of = log ? shoal_log_values(log, "body") : NULL;
+    const double *in = log ? shoal_log_values(log, "system") : NULL, *of = log ? shoal_log_values(log, "body") : NULL;
     for (int b = 1; of && b < result->n_bodies; ++b) {
         int n = 0;
         for (long i = 0; i < log->n_rows; ++i) {
-            n += log->columns[0].value[i] == 0 && (int)of[i] == b;
+            n += in[i] == 0 && (int)of[i] == b;
             if (n > 2) {
                 return true;
             }

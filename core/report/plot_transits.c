@@ -18,11 +18,12 @@ static size_t read_transits(const shoal_result *result, long system, int body, d
     size_t n = 0;
 
     const shoal_log *log = shoal_result_log(result, "transits");
-    const double *of = log ? shoal_log_values(log, "body") : NULL;
+    const double *in = log ? shoal_log_values(log, "system") : NULL, *of = log ? shoal_log_values(log, "body") : NULL;
+    const double *at = log ? shoal_log_values(log, "time") : NULL;
     for (long i = 0; of && i < log->n_rows; ++i) {
-        if ((long)log->columns[0].value[i] == system && (int)of[i] == body) {
+        if ((long)in[i] == system && (int)of[i] == body) {
             number[n] = (double)n;
-            time[n++] = log->columns[1].value[i];
+            time[n++] = at[i];
         }
     }
     if (n > 1) {

@@ -27,8 +27,7 @@ shoal_status shoal_result_open(shoal_context *context, const char *path, shoal_r
     if (status)
         return status;
     (*result)->context = context;
-    snprintf((*result)->velocity_name, sizeof(*result)->velocity_name, "%s/%s", (*result)->units.length_name,
-             (*result)->units.time_name);
+    (void)shoal_units_name(&(*result)->units, "velocity", (*result)->velocity_name);
     return SHOAL_OK;
 }
 
@@ -123,14 +122,16 @@ static int table_find(const shoal_result *result, const char *function, const ch
 {
     if (!result || shoal_check_given(result->context, function, "table", table))
         return -1;
-    const char *names[64];
+    const char *names[64], *name;
     int n = 0;
-    for (; n < SHOAL_COUNT(names) && (names[n] = shoal_result_table(result, n)); n++)
-        if (strcmp(names[n], table) == 0)
+    for (; (name = shoal_result_table(result, n)); n++) {
+        if (strcmp(name, table) == 0)
             return n;
-    const char *near = shoal_nearest(table, names, n);
-    shoal_fail(result->context, SHOAL_E_USAGE, "%s: table = '%.60s': there is none of that name%s%s%s", function, table,
-               near ? " (did you mean '" : "", near ? near : "", near ? "'?)" : "");
+        if (n < SHOAL_COUNT(names))
+            names[n] = name;
+    }
+    n = n < SHOAL_COUNT(names) ? n : SHOAL_COUNT(names);
+    (void)shoal_refuse_name(result->context, function, "table", table, "there is", shoal_nearest(table, names, n));
     return -1;
 }
 
@@ -253,9 +254,10 @@ static shoal_status column_find(const shoal_result *result, const char *function
     const char **names = calloc((size_t)n + 1, sizeof *names);
     for (int i = 0; names && column_at(result, table, i, place); i++)
         names[i] = column_name(place, table);
-    const char *near = names ? shoal_nearest(name, names, n) : NULL;
-    shoal_fail(result->context, SHOAL_E_USAGE, "%s: column = '%.100s': %s has none of that name%s%s%s", function, name,
-               shoal_result_table(result, table), near ? " (did you mean '" : "", near ? near : "", near ? "'?)" : "");
+    char whose[SHOAL_COLUMN_SIZE + 8];
+    snprintf(whose, sizeof whose, "%s has", shoal_result_table(result, table));
+    (void)shoal_refuse_name(result->context, function, "column", name, whose,
+                            names ? shoal_nearest(name, names, n) : NULL);
     free(names);
     return SHOAL_E_USAGE;
 }

@@ -119,7 +119,9 @@ static bool is_index(double value, double least, double most)
 
 shoal_status shoal_log_check(shoal_context *context, const shoal_result *result, const shoal_log *log, const char *path)
 {
-    if (log->n_columns < COLUMN_FIRST || strcmp(log->columns[COLUMN_SYSTEM].unit, SHOAL_UNIT_ROW) != 0)
+    if (log->n_columns < COLUMN_FIRST || strcmp(log->columns[COLUMN_SYSTEM].name, "system") != 0 ||
+        strcmp(log->columns[COLUMN_SYSTEM].unit, SHOAL_UNIT_ROW) != 0 ||
+        strcmp(log->columns[COLUMN_TIME].name, "time") != 0)
         return shoal_fail(context, SHOAL_E_INPUT, "%s: %s: its first columns are not system and time", path, log->path);
     for (int c = 0; c < log->n_columns; c++) {
         const shoal_column *column = &log->columns[c];

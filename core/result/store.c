@@ -121,19 +121,14 @@ static shoal_status write_attributes(const store *at, const shoal_result *result
 static shoal_status write_fields(const store *at, const shoal_result *result)
 {
     const shoal_units *units = &result->units;
-    char states[80], velocity[40];
+    char states[80], name[SHOAL_UNIT_SIZE];
     snprintf(states, sizeof states, "%s, %s, %s/%s", units->mass_name, units->length_name, units->length_name,
              units->time_name);
-    snprintf(velocity, sizeof velocity, "%s/%s", units->length_name, units->time_name);
     shoal_status status = SHOAL_OK;
     for (int f = 0; !status && f < shoal_result_n_fields; f++) {
         const shoal_field *field = &shoal_result_fields[f];
-        const char *unit = !strcmp(field->dimension, "time")       ? units->time_name
-                           : !strcmp(field->dimension, "mass")     ? units->mass_name
-                           : !strcmp(field->dimension, "length")   ? units->length_name
-                           : !strcmp(field->dimension, "velocity") ? velocity
-                           : !strcmp(field->dimension, "state")    ? states
-                                                                   : "";
+        const char *unit = strcmp(field->dimension, "state") == 0 ? states
+                                                                  : shoal_units_name(units, field->dimension, name);
         status = shoal_h5_write(&at->h5, field->path, field_type(at, field), field_extent(field, result),
                                 shoal_field_data(result, field), unit, field->doc);
     }
@@ -153,7 +148,7 @@ static shoal_status column_path(const store *at, const shoal_column *column, cha
 
 static shoal_status write_columns(const store *at, const shoal_result *result)
 {
-    const shoal_h5_extent rows = {1, {(hsize_t)result->n_systems}}, names = {1, {(hsize_t)result->n_columns}};
+    const shoal_h5_extent rows = shoal_h5_rows(result->n_systems), names = shoal_h5_rows(result->n_columns);
     shoal_status status = SHOAL_OK;
     char *name = calloc((size_t)result->n_columns + 1, word_size[WORD_COLUMN]);
     if (!name)
@@ -182,15 +177,15 @@ static void log_path(const shoal_log *log, int c, char path[LOG_PATH_SIZE])
     snprintf(path, LOG_PATH_SIZE, "%s/%s", log->path, log->columns[c].name);
 }
 
-/* Names in an attribute, a comma between two. */
-static shoal_status write_names(const store *at, const char *group, const char *attribute, int n,
-                                const char *(*name)(const void *of, int i), const void *of)
+/* n names in an attribute, a comma between two. name: the first; stride: bytes from one to the next. */
+static shoal_status write_names(const store *at, const char *group, const char *attribute, int n, const char *name,
+                                size_t stride)
 {
     char *text = NULL;
     size_t size;
     FILE *out = open_memstream(&text, &size);
-    for (int i = 0; out && i < n; i++)
-        fprintf(out, "%s%s", i ? "," : "", name(of, i));
+    for (int i = 0; out && i < n; i++, name += stride)
+        fprintf(out, "%s%s", i ? "," : "", name);
     const bool good = out && fclose(out) == 0;
     const shoal_status status = good ? shoal_h5_put_text(&at->h5, group, attribute, text)
                                      : shoal_fail(at->h5.context, SHOAL_E_MEMORY, "%s: out of memory", at->h5.path);
@@ -198,25 +193,16 @@ static shoal_status write_names(const store *at, const char *group, const char *
     return status;
 }
 
-static const char *name_of_log(const void *of, int i)
-{
-    return shoal_log_name(&((const shoal_result *)of)->logs[i]);
-}
-
-static const char *name_of_column(const void *of, int c)
-{
-    return ((const shoal_log *)of)->columns[c].name;
-}
-
 static shoal_status write_logs(const store *at, const shoal_result *result)
 {
-    shoal_status status = write_names(at, "/log", "monitors", result->n_logs, name_of_log, result);
+    const char *first = result->n_logs > 0 ? shoal_log_name(result->logs) : NULL;
+    shoal_status status = write_names(at, "/log", "monitors", result->n_logs, first, sizeof *result->logs);
     for (int l = 0; l < result->n_logs && !status; l++) {
         const shoal_log *log = &result->logs[l];
-        const shoal_h5_extent rows = {1, {(hsize_t)log->n_rows}};
+        const shoal_h5_extent rows = shoal_h5_rows(log->n_rows);
         status = shoal_h5_group(&at->h5, log->path);
         if (!status)
-            status = write_names(at, log->path, "columns", log->n_columns, name_of_column, log);
+            status = write_names(at, log->path, "columns", log->n_columns, log->columns->name, sizeof *log->columns);
         for (int c = 0; c < log->n_columns && !status; c++) {
             const shoal_column *column = &log->columns[c];
             char path[LOG_PATH_SIZE];
@@ -229,7 +215,7 @@ static shoal_status write_logs(const store *at, const shoal_result *result)
 
 static shoal_status write_axes(const store *at, const shoal_result *result)
 {
-    const shoal_h5_extent axes = {1, {(hsize_t)result->n_axes}}, bodies = {1, {(hsize_t)result->n_bodies}};
+    const shoal_h5_extent axes = shoal_h5_rows(result->n_axes), bodies = shoal_h5_rows(result->n_bodies);
     char column[SHOAL_MAX_AXES][sizeof result->axes->column] = {{0}};
     int64_t count[SHOAL_MAX_AXES] = {0};
     int logarithmic[SHOAL_MAX_AXES] = {0};
@@ -273,8 +259,6 @@ static size_t growth_step(const shoal_result *result)
 shoal_status shoal_store_write(shoal_context *context, const char *path, const shoal_result *result)
 {
     store at = {0};
-    if (shoal_not_a_file(path))
-        return shoal_fail(context, SHOAL_E_FILE, "%s: cannot write a result file: not a regular file", path);
     shoal_status status = shoal_h5_create(context, path, H5F_LIBVER_V110, growth_step(result), &at.h5);
     if (status)
         return status;
@@ -412,7 +396,7 @@ static shoal_status read_labels(const store *at, const char *path, shoal_column 
 
 static shoal_status read_columns(const store *at, shoal_result *result)
 {
-    const shoal_h5_extent rows = {1, {(hsize_t)result->n_systems}}, names = {1, {(hsize_t)result->n_columns}};
+    const shoal_h5_extent rows = shoal_h5_rows(result->n_systems), names = shoal_h5_rows(result->n_columns);
     const size_t size = word_size[WORD_COLUMN];
     char *name = calloc((size_t)result->n_columns + 1, size);
     if (!name)
@@ -439,7 +423,7 @@ static shoal_status read_columns(const store *at, shoal_result *result)
 
 static shoal_status read_axes(const store *at, shoal_result *result, int n_axes)
 {
-    const shoal_h5_extent axes = {1, {(hsize_t)n_axes}}, bodies = {1, {(hsize_t)result->n_bodies}};
+    const shoal_h5_extent axes = shoal_h5_rows(n_axes), bodies = shoal_h5_rows(result->n_bodies);
     char column[SHOAL_MAX_AXES][sizeof result->axes->column] = {{0}};
     int64_t count[SHOAL_MAX_AXES] = {0};
     int logarithmic[SHOAL_MAX_AXES] = {0};
@@ -477,7 +461,7 @@ static shoal_status read_names(const store *at, const char *group, const char *a
 static shoal_status read_log(const store *at, shoal_result *result, const char *name)
 {
     char group[LOG_PATH_SIZE], path[LOG_PATH_SIZE], *names = NULL;
-    shoal_h5_extent rows = {1, {0}};
+    shoal_h5_extent rows = shoal_h5_rows(0);
     int n;
     shoal_log *log = NULL;
     snprintf(group, sizeof group, SHOAL_LOG_FOLDER "%s", name);

@@ -731,15 +731,17 @@ static shoal_status take_logged(study_run *run, int l)
     const shoal_monitor *monitor = shoal_plugs_of(run->context)->monitors[run->log_of[l]];
     const shoal_plan_log *from = &run->plan->logs[run->log_of[l]];
     const long first = log->n_rows, n = from->n_rows - run->n_logged[l];
+    if (n == 0)
+        return SHOAL_OK;
     const double *rows = from->rows + run->n_logged[l] * log->n_columns;
     const shoal_status status = shoal_log_reserve(run->context, log, first + n);
     for (int c = 0; c < log->n_columns && !status; c++) {
         const char *dimension = c < SHOAL_LOG_VALUES ? "" : monitor->log[c - SHOAL_LOG_VALUES].dimension;
+        const double unit = unit_size(run->study, dimension);
         double *to = log->columns[c].value + first;
         for (long i = 0; i < n; i++) {
             const double value = rows[i * log->n_columns + c];
-            to[i] = c == SHOAL_LOG_TIME ? shoal_units_time(&run->study->units, value)
-                                        : value / unit_size(run->study, dimension);
+            to[i] = c == SHOAL_LOG_TIME ? shoal_units_time(&run->study->units, value) : value / unit;
         }
     }
     if (status)

@@ -107,12 +107,12 @@ KERNEL_N ?= 2 3 4 5 6 7 8 9
 # Propagators with a short step, where a fixed body count pays most, have all of these; the others have a few, and any.
 KERNEL_FULL := hermite4 leapfrog mvs
 KERNEL_SOME ?= 2 3 4 5
-# For a few systems, which a core advances one group of four lanes at a time: these of them, and any.
+# For a few systems, which a core advances one group of four lanes at a time: these of them, and any; empty: none.
 KERNEL_FEW ?= 2 3 4 5 9
 # Those that set systems aside on a GPU, for which the CPU's threads go on with some of them (core/engine/hosted.c).
 KERNEL_BESIDE := hybrid
 kernel_beside = $(if $(filter $1,$(KERNEL_BESIDE)),$(call kernel_n,$1) any)
-kernel_few = $(if $(call spared,$1),,$(filter $(KERNEL_FEW),$(call kernel_n,$1)) any)
+kernel_few = $(if $(KERNEL_FEW),$(if $(call spared,$1),,$(filter $(KERNEL_FEW),$(call kernel_n,$1)) any))
 kernel_few_of = $(if $(arch_flags_$1),$(call kernel_few,$2))
 # The sanitizers' build, whose kernels take long, has the widths that only tests use, and those for a few systems, for the short steps alone.
 spared = $(if $(filter $1,$(KERNEL_FULL)),,$(SAN_FLAGS))
@@ -359,11 +359,11 @@ bench-precision:
 	@BUILD=$B tests/bench/precision.sh run $(REBOUND) | tee $B/work_precision.csv
 	@tests/bench/precision.sh plot $B/work_precision.png $B/work_precision.csv
 
-# The demo compiles kernels for this machine's instruction set only; a later `make` adds the others.
+# The demo compiles kernels for many systems and this machine's instruction set only; a later `make` adds the others.
 DEMO := $B/demo/sun_jupiter_saturn
 demo:
 	@CC='$(CC)' PKG_CONFIG='$(PKG_CONFIG)' tools/deps install demo
-	@+$(submake) parts KERNEL_ARCHS=native
+	@+$(submake) parts KERNEL_ARCHS=native KERNEL_FEW=
 	@mkdir -p $B/demo && rm -f $(DEMO).h5 $(DEMO).h5.journal $(DEMO).png
 	@$(PROGRAM) run configs/sun_jupiter_saturn.cfg output.file=$(DEMO).h5
 	@test -t 1 || $(PROGRAM) plot $(DEMO).h5

@@ -297,8 +297,8 @@ LANE_FN void hybrid_substep(const shoal_kernel_args *k, int n, const real *m, re
     }
     if (inside && lane_any(accepted)) {
         hybrid_inside_view(k, n, m, flags, x, v, dx, dv, w->done, after);
-        inside_observe(k, real_bodies(k, n), m, w->before, after, accepted, accepted & flags.all, step,
-                       (w->done - step) / h, step / h, inside);
+        inside_watch(k, real_bodies(k, n), m, w->before, after, accepted, accepted & flags.all, step,
+                     (w->done - step) / h, step / h, inside);
         DRIFT_UNROLL
         for (int c = 0; c < 6 * real_bodies(k, n); c++)
             w->before[c] = lane_select(accepted, after[c], w->before[c]);

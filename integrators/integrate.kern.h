@@ -33,7 +33,7 @@
  *
  * A propagator that resolves encounters within its steps may define
  *     PROPAGATOR_INSIDE 1               its step has a further argument, lane_inside *inside. Through it the step shows
- *                                       the motion within the step to the monitors of pairs (observe.kern.h). NULL: no
+ *                                       the motion within the step to the monitors of pairs (watch.kern.h). NULL: no
  *                                       monitor looks
  *     PROPAGATOR_SETS_ASIDE 1           on a GPU a step that needs substeps is left undone, and its system is set aside
  *                                       (aside.kern.h). The step has a further argument, lane_aside *aside. NULL: every
@@ -69,7 +69,7 @@ typedef struct lane_aside lane_aside;
 
 #include "gravitation/newton.kern.h"
 #include "gravitation/forces.kern.h"
-#include "monitors/observe.kern.h"
+#include "monitors/watch.kern.h"
 #include KERNEL_TEXT(PROPAGATOR)
 #include "integrators/propagator.kern.h"
 
@@ -503,7 +503,7 @@ LANE_FN void watch_step(const shoal_kernel_args *k, lane_id id, mask live, const
         view.star = view.planets = view.whole = live & moved;
         view.late = lane_set(0.0);
         view.part = 0;
-        monitors_observe(k, &view, watch, inside, &seen);
+        monitors_watch(k, &view, watch, inside, &seen);
         event_offer(event, seen.hit & moved, seen.fraction, seen.outcome, seen.body_a, seen.body_b);
         if (PROPAGATOR_ADAPTIVE || PROPAGATOR_SETS_ASIDE)
             for (int i = 0; i < (int)(sizeof was / sizeof(real)); i++)
@@ -542,9 +542,10 @@ LANE_BIG_FN void check_step(const shoal_kernel_args *k, int compensated, lane_id
         watch_step(k, id, *live, m, s, clock, before, watch, inside, &event);
     event_offer(&event, clock_stuck(k, clock), one, lane_set(SHOAL_STEP_UNDERFLOW), none, none);
     event_offer(&event, clock_spent(k, clock), one, lane_set(SHOAL_BUDGET), none, none);
-    const mask ended = *live & event.hit, stops = *live & (event.hit | clock_due(clock));
+    const mask hit = *live & event.hit,
+               stops = hit | (*live & clock_due(clock)); /* hit: it ends, or the host is told */
 #if PROPAGATOR_SETS_ASIDE
-    const mask sets_aside = stops & clock->leaves & lane_not(clock->made | ended);
+    const mask sets_aside = stops & clock->leaves & lane_not(clock->made | hit);
 #endif
     if (lane_any(stops)) { /* store the state of these lanes; their later steps are ignored */
         system_store(k, n, compensated, id, stops, s);
@@ -554,12 +555,12 @@ LANE_BIG_FN void check_step(const shoal_kernel_args *k, int compensated, lane_id
 #if PROPAGATOR_SETS_ASIDE
         record_store(k, id, SHOAL_SYS_OUTCOME, sets_aside, lane_set(SHOAL_ASIDE));
 #endif
-        if (lane_any(ended)) {
+        if (lane_any(hit)) {
             real t = record_load(k, id, SHOAL_SYS_T_START) + clock_time(clock, event.fraction);
-            record_store(k, id, SHOAL_SYS_OUTCOME, ended, event.outcome);
-            record_store(k, id, SHOAL_SYS_T_STOP, ended, t);
-            record_store(k, id, SHOAL_SYS_BODY_A, ended, event.body_a);
-            record_store(k, id, SHOAL_SYS_BODY_B, ended, event.body_b);
+            record_store(k, id, SHOAL_SYS_OUTCOME, hit, event.outcome);
+            record_store(k, id, SHOAL_SYS_T_STOP, hit, t);
+            record_store(k, id, SHOAL_SYS_BODY_A, hit, event.body_a);
+            record_store(k, id, SHOAL_SYS_BODY_B, hit, event.body_b);
         }
         *live = *live & lane_not(stops);
         clock_rest(clock, stops);

@@ -16,7 +16,7 @@ enum { AMD_LEFT, AMD_FIRST, AMD_LEAST, AMD_LARGEST, amd_SLOTS };
 #include "monitors/monitor.kern.h"
 #include "monitors/orbit.kern.h"
 
-LANE_FN void amd_observe(const shoal_kernel_args *k, const lane_view *view, real *slots, lane_event *event)
+LANE_FN void amd_watch(const shoal_kernel_args *k, const lane_view *view, real *slots, lane_event *event)
 {
     const int n = view->n;
     const real *m = view->m, *w = view->after;

@@ -94,7 +94,7 @@ LANE_FN pair_closest closest_find(const lane_view *view, int i, int j, lane_pair
     return closest;
 }
 
-LANE_FN void closest_approach_observe(const shoal_kernel_args *k, const lane_view *view, real *slots, lane_event *event)
+LANE_FN void closest_approach_watch(const shoal_kernel_args *k, const lane_view *view, real *slots, lane_event *event)
 {
     const int n = view->n, first = k->monitor[SHOAL_MONITOR_closest_approach][CLOSEST_CENTRAL] != 0.0 ? 0 : 1;
     const real *m = view->m, *w = view->after;

@@ -11,7 +11,7 @@ enum { DISTANCE_LEFT, DISTANCE_LEAST, DISTANCE_LARGEST, DISTANCE_INTEGRAL, DISTA
 #include "monitors/monitor.kern.h"
 #include "monitors/pair.kern.h"
 
-LANE_FN void distance_observe(const shoal_kernel_args *k, const lane_view *view, real *slots, lane_event *event)
+LANE_FN void distance_watch(const shoal_kernel_args *k, const lane_view *view, real *slots, lane_event *event)
 {
     const double *p = k->monitor[SHOAL_MONITOR_distance];
     const int i = (int)p[DISTANCE_FIRST], j = (int)p[DISTANCE_SECOND];

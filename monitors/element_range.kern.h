@@ -12,7 +12,7 @@ enum { ELEMENT_RANGE_A, ELEMENT_RANGE_E = 2, ELEMENT_RANGE_TILT = 4, element_ran
 #include "monitors/monitor.kern.h"
 #include "monitors/orbit.kern.h"
 
-LANE_FN void element_range_observe(const shoal_kernel_args *k, const lane_view *view, real *slots, lane_event *event)
+LANE_FN void element_range_watch(const shoal_kernel_args *k, const lane_view *view, real *slots, lane_event *event)
 {
     const double *p = k->monitor[SHOAL_MONITOR_element_range];
     const int n = view->n;

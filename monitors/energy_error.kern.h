@@ -12,7 +12,7 @@ enum { ENERGY_ERROR_LEFT, ENERGY_ERROR_DUE, ENERGY_ERROR_START, ENERGY_ERROR_LAR
 #include "monitors/monitor.kern.h"
 #include "monitors/pair.kern.h"
 
-LANE_FN void energy_error_observe(const shoal_kernel_args *k, const lane_view *view, real *slots, lane_event *event)
+LANE_FN void energy_error_watch(const shoal_kernel_args *k, const lane_view *view, real *slots, lane_event *event)
 {
     const double *p = k->monitor[SHOAL_MONITOR_energy_error];
     const int n = view->n;

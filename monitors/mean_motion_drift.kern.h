@@ -15,8 +15,7 @@ enum { DRIFT_WEIGHT_1, DRIFT_MOTION_1, DRIFT_WEIGHT_2, DRIFT_MOTION_2, DRIFT_LEF
 #include "monitors/monitor.kern.h"
 #include "monitors/pair.kern.h"
 
-LANE_FN void mean_motion_drift_observe(const shoal_kernel_args *k, const lane_view *view, real *slots,
-                                       lane_event *event)
+LANE_FN void mean_motion_drift_watch(const shoal_kernel_args *k, const lane_view *view, real *slots, lane_event *event)
 {
     const int n = view->n, body = (int)k->monitor[SHOAL_MONITOR_mean_motion_drift][DRIFT_BODY];
     const real *m = view->m, *w = view->after;

@@ -20,7 +20,7 @@ enum { MEGNO_T, MEGNO_LOG_D, MEGNO_SUM_D, MEGNO_SUM_Y, MEGNO_SHORTENED, megno_SL
 #ifdef SHOAL_KERNEL
 #include "monitors/monitor.kern.h"
 
-LANE_FN void megno_observe(const shoal_kernel_args *k, const lane_view *view, real *slots, lane_event *event)
+LANE_FN void megno_watch(const shoal_kernel_args *k, const lane_view *view, real *slots, lane_event *event)
 {
     const real zero = lane_set(0.0), none = lane_set(-1.0), length = lane_abs(view->h);
     const real before = slots[MEGNO_T], after = before + length;

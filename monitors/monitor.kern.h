@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
  * monitor.kern.h: the words of a monitor's text. A monitor defines   NAME_SLOTS (doubles a system that it carries) and
- *     NAME_observe(const shoal_kernel_args *k, const lane_view *view, real *slots, lane_event *event)
+ *     NAME_watch(const shoal_kernel_args *k, const lane_view *view, real *slots, lane_event *event)
  * which reads the synchronised state after a step, updates its slots and may offer an event. The earliest event of a
  * step wins, whatever the order of the monitors in the config; of simultaneous ones the first in list.h. Depending on
  * what list.h says that it sees, it also defines

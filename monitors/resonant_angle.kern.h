@@ -60,7 +60,7 @@ LANE_FN real resonant_term(lane_pair s, real mu, lane_orbit o, double p, double 
     return p * lambda + q * lane_atan2(h, k);
 }
 
-LANE_FN void resonant_angle_observe(const shoal_kernel_args *k, const lane_view *view, real *slots, lane_event *event)
+LANE_FN void resonant_angle_watch(const shoal_kernel_args *k, const lane_view *view, real *slots, lane_event *event)
 {
     const double *p = k->monitor[SHOAL_MONITOR_resonant_angle];
     const int n = view->n;

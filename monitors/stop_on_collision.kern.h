@@ -46,8 +46,7 @@ LANE_FN void stop_on_collision_forget(const shoal_kernel_args *k, lane_id id, in
     (void)k, (void)id, (void)n, (void)lanes;
 }
 
-LANE_FN void stop_on_collision_observe(const shoal_kernel_args *k, const lane_view *view, real *slots,
-                                       lane_event *event)
+LANE_FN void stop_on_collision_watch(const shoal_kernel_args *k, const lane_view *view, real *slots, lane_event *event)
 {
     const double factor = k->monitor[SHOAL_MONITOR_stop_on_collision][COLLISION_FACTOR];
     const int n = view->n;

@@ -11,7 +11,7 @@ enum { CROSSING_LEFT, stop_on_crossing_SLOTS }; /* slot: steps left until the ne
 #include "monitors/monitor.kern.h"
 #include "monitors/orbit.kern.h"
 
-LANE_FN void stop_on_crossing_observe(const shoal_kernel_args *k, const lane_view *view, real *slots, lane_event *event)
+LANE_FN void stop_on_crossing_watch(const shoal_kernel_args *k, const lane_view *view, real *slots, lane_event *event)
 {
     const double *p = k->monitor[SHOAL_MONITOR_stop_on_crossing];
     const int n = view->n;

@@ -26,7 +26,7 @@ LANE_FN double stop_on_ejection_sleeps(const shoal_kernel_args *k)
     return 0.5 * k->monitor[SHOAL_MONITOR_stop_on_ejection][EJECTION_R_MAX];
 }
 
-LANE_FN void stop_on_ejection_observe(const shoal_kernel_args *k, const lane_view *view, real *slots, lane_event *event)
+LANE_FN void stop_on_ejection_watch(const shoal_kernel_args *k, const lane_view *view, real *slots, lane_event *event)
 {
     const double *p = k->monitor[SHOAL_MONITOR_stop_on_ejection];
     const int n = view->n;

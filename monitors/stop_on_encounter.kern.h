@@ -30,8 +30,7 @@ LANE_FN void stop_on_encounter_forget(const shoal_kernel_args *k, lane_id id, in
     (void)k, (void)id, (void)n, (void)lanes;
 }
 
-LANE_FN void stop_on_encounter_observe(const shoal_kernel_args *k, const lane_view *view, real *slots,
-                                       lane_event *event)
+LANE_FN void stop_on_encounter_watch(const shoal_kernel_args *k, const lane_view *view, real *slots, lane_event *event)
 {
     const double *p = k->monitor[SHOAL_MONITOR_stop_on_encounter];
     const int n = view->n, kind = (int)p[ENCOUNTER_RADIUS];

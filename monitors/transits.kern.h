@@ -166,7 +166,7 @@ LANE_FN void transit_count(const shoal_kernel_args *k, lane_id id, int at, mask 
         lane_store(k->watch, id, at + q, k->n_watch, where, s[q]);
 }
 
-LANE_FN void transits_observe(const shoal_kernel_args *k, const lane_view *view, real *slots, lane_event *event)
+LANE_FN void transits_watch(const shoal_kernel_args *k, const lane_view *view, real *slots, lane_event *event)
 {
     const double *parameters = k->monitor[SHOAL_MONITOR_transits];
     const int n = view->n, star = (int)parameters[TRANSITS_STAR];

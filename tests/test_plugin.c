@@ -133,7 +133,7 @@ static void a_monitor_sees_the_state_before_a_step_unless_it_needs_none(void **s
         " .columns = columns, .n_columns = 1};";
     static const char kernel[] =
         "enum { stride_SLOTS = 1 };\n"
-        "LANE_FN void stride_observe(const shoal_kernel_args *k, const lane_view *view, real *slots, lane_event "
+        "LANE_FN void stride_watch(const shoal_kernel_args *k, const lane_view *view, real *slots, lane_event "
         "*event)\n"
         "{ (void)k, (void)event; slots[0] = lane_max(slots[0], lane_abs(view->after[1] - view->before[1])); }";
     shoal_context *context = context_of(state);
@@ -168,7 +168,7 @@ static void a_monitor_logs(void **state)
         "const shoal_monitor shoal_monitor_passes = {.name = \"passes\", .doc = \"\", .log = log, .n_log = 3};";
     static const char kernel[] =
         "enum { passes_SLOTS = 0 };\n"
-        "LANE_FN void passes_observe(const shoal_kernel_args *k, const lane_view *view, real *slots, lane_event "
+        "LANE_FN void passes_watch(const shoal_kernel_args *k, const lane_view *view, real *slots, lane_event "
         "*event)\n"
         "{ (void)slots; const int n = view->n; const real then = view->before[n + 1], now = view->after[n + 1];\n"
         "  const mask up = view->whole & (then < lane_set(0.0)) & (now >= lane_set(0.0));\n"
@@ -434,7 +434,7 @@ static void a_descriptor_that_its_text_contradicts_is_refused(void **state)
                                                 "const shoal_monitor shoal_monitor_tally = {.name = \"tally\", .doc = "
                                                 "\"\", .n_slots = 1, .initial = initial};",
                                                 "enum { tally_SLOTS = 2 };\n"
-                                                "LANE_FN void tally_observe(const shoal_kernel_args *k, const "
+                                                "LANE_FN void tally_watch(const shoal_kernel_args *k, const "
                                                 "lane_view *view, real *slots, lane_event *event)\n"
                                                 "{ (void)k, (void)view, (void)event; slots[1] = slots[1] + 1.0; }")));
         }

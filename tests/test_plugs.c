@@ -11,7 +11,7 @@
 #include "core/kernel/known.kern.h"
 #include "gravitation/newton.kern.h"
 #include "gravitation/forces.kern.h"
-#include "monitors/observe.kern.h"
+#include "monitors/watch.kern.h"
 
 #define assert_same(what, name, said, is) \
     if ((said) != (is))                   \

@@ -14,7 +14,7 @@ cd "$root" || exit 1
 missing_sources=
 [ -f Makefile ] && [ -d "$build/texts" ] || missing_sources="no sources here"
 usable() { echo 'int main(void) { return 0; }' | "$@" -x c -o /dev/null - 2>/dev/null; }
-small="KERNEL_N=3 KERNEL_SOME=3 KERNEL_FEW= KERNEL_TEST_LANES="
+small="SAN= KERNEL_N=3 KERNEL_SOME=3 KERNEL_FEW= KERNEL_TEST_LANES="
 
 begin clang_warns_of_nothing
 if [ -n "$missing_sources" ]; then skip "$missing_sources"

@@ -296,7 +296,7 @@ static void print_row(const bench_options *options, const bench_case *c, const c
     fflush(stdout);
 }
 
-/* Both forms of a case, as far as they are wanted. The steps are chosen for about half a second. */
+/* The bare and the real loop of a case, as far as they are wanted. The steps are chosen for about half a second. */
 static shoal_status bench(shoal_context *context, const bench_case *c, const bench_options *options)
 {
     char name[2][64];

@@ -10,4 +10,4 @@
 #include "core/kernel/lane.h"
 #define KERNEL_MONITORS_HERE
 #include "core/kernel/known.kern.h"
-#include "monitors/observe.kern.h"
+#include "monitors/watch.kern.h"

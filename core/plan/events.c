@@ -207,7 +207,7 @@ static bool read_mark(const shoal_plan *plan, const happening *h, const int *bec
 
 /* One system that stopped, or pauses, or goes on and has records alone. *changed: its bodies are no longer those of
  * its native state. */
-static shoal_status act(shoal_plan *plan, long system, const workspace *work, bool *changed)
+static shoal_status settle(shoal_plan *plan, long system, const workspace *work, bool *changed)
 {
     shoal_ensemble *ensemble = plan->ensemble;
     double *outcome = shoal_ensemble_field(ensemble, SHOAL_SYS_OUTCOME, system);
@@ -305,7 +305,7 @@ shoal_status shoal_plan_take_events(shoal_plan *plan, const int *list, long n_li
             !has_records(plan, list[i]))
             continue;
         n_busy++;
-        status = act(plan, list[i], &work, &changed);
+        status = settle(plan, list[i], &work, &changed);
         if (changed)
             stopped[n_changed++] = list[i];
     }

@@ -48,7 +48,7 @@ const shoal_monitor shoal_monitor_least_distance = {
 
 #else /* kernel text: lanes are systems */
 
-LANE_FN void least_distance_observe(const shoal_kernel_args *k, const lane_view *view, real *slots, lane_event *event)
+LANE_FN void least_distance_watch(const shoal_kernel_args *k, const lane_view *view, real *slots, lane_event *event)
 {
     const double *p = k->monitor[SHOAL_MONITOR_least_distance];
     const int i = (int)p[LEAST_FIRST], j = (int)p[LEAST_SECOND];

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * observe.kern.h: shows a step to the monitors and merges what they say. monitor.kern.h has the words of a monitor.
+ * watch.kern.h: shows a step to the monitors and merges what they say. monitor.kern.h has the words of a monitor.
  */
 
 #include "monitors/monitor.kern.h"
@@ -121,9 +121,9 @@ LANE_FN void inside_forget(const shoal_kernel_args *k, int n, mask lanes, lane_i
 /* Shows the monitors of pairs a substep of length h, from `fraction` of the step on and `part` of it long: pairs of
  * planets of the lanes `planets`, pairs with body 0 of the lanes `star`. */
 /* long: called on a GPU, too, where arguments are in registers */
-LANE_CALLED_FN void inside_observe(const shoal_kernel_args *k, int n, const real *m, const real *before,
-                                   const real *after, mask planets, mask star, real h, real fraction, real part,
-                                   lane_inside *inside)
+LANE_CALLED_FN void inside_watch(const shoal_kernel_args *k, int n, const real *m, const real *before,
+                                 const real *after, mask planets, mask star, real h, real fraction, real part,
+                                 lane_inside *inside)
 {
     lane_event event;
     const mask none = h != h;
@@ -136,7 +136,7 @@ LANE_CALLED_FN void inside_observe(const shoal_kernel_args *k, int n, const real
 #define SHOW_FAR(name)
 #define SHOW_INSIDE(name)                          \
     if (MONITORS(k) & (1 << SHOAL_MONITOR_##name)) \
-        name##_observe(k, &view, 0, &event);
+        name##_watch(k, &view, 0, &event);
 #define MONITOR(name, sees) SHOW_##sees(name)
 #include "monitors/list.h"
 #undef MONITOR
@@ -147,19 +147,19 @@ LANE_CALLED_FN void inside_observe(const shoal_kernel_args *k, int n, const real
 /* On a CPU it is compiled once for the propagators of a width and a body count, as KERNEL_MONITORS
  * (core/engine/kernel_monitors.c). */
 #ifdef KERNEL_MONITORS
-#define monitors_observe KERNEL_MONITORS
-#define MONITORS_FN      __attribute__((visibility("hidden")))
+#define monitors_watch KERNEL_MONITORS
+#define MONITORS_FN    __attribute__((visibility("hidden")))
 #else
 #define MONITORS_FN LANE_BIG_FN
 #endif
 /* Shows the monitors a step. Lanes whose monitors of pairs have seen the motion within it (*inside, or NULL) do not
  * look at its ends: what came of that joins the event. */
-MONITORS_FN void monitors_observe(const shoal_kernel_args *k, const lane_view *shown, monitor_state *watch,
-                                  lane_inside *inside, lane_event *event);
+MONITORS_FN void monitors_watch(const shoal_kernel_args *k, const lane_view *shown, monitor_state *watch,
+                                lane_inside *inside, lane_event *event);
 
 #if !defined(KERNEL_MONITORS) || defined(KERNEL_MONITORS_HERE)
-MONITORS_FN void monitors_observe(const shoal_kernel_args *k, const lane_view *shown, monitor_state *watch,
-                                  lane_inside *inside, lane_event *event)
+MONITORS_FN void monitors_watch(const shoal_kernel_args *k, const lane_view *shown, monitor_state *watch,
+                                lane_inside *inside, lane_event *event)
 {
 #ifdef N_BODIES
     LANE_KNOWN(shown->n == N_BODIES);
@@ -174,7 +174,7 @@ MONITORS_FN void monitors_observe(const shoal_kernel_args *k, const lane_view *s
     }
 #define MONITOR(name, sees)                        \
     if (MONITORS(k) & (1 << SHOAL_MONITOR_##name)) \
-        name##_observe(k, &view, watch->name, event);
+        name##_watch(k, &view, watch->name, event);
 #include "monitors/list.h"
 #undef MONITOR
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * engine.h: who runs the kernels: the CPU, a GPU.
+ * engine.h: the engines. An engine runs the kernels, on CPU threads or on a GPU.
  */
 #ifndef SHOAL_ENGINE_H
 #define SHOAL_ENGINE_H

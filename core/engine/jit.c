@@ -2,17 +2,19 @@
  *
  * jit.c: from a kernel choice to machine code for one GPU architecture.
  *
- * The text that is compiled is core/engine/kernel_cuda.kern.h with everything it includes, all of it carried in this
- * binary (build/kernel_text.c). A choice enters as -D constants only. NVRTC is opened at run time; this file needs no
- * GPU and no driver, so that a machine with the toolkit alone can compile and measure every kernel.
+ * The text that is compiled is core/engine/kernel_cuda.kern.h with everything it includes. The binary contains all of
+ * it (build/kernel_text.c). A choice enters as -D constants only. NVRTC is opened at run time. This file needs no GPU
+ * and no driver, so a machine with the toolkit alone can compile every kernel and report what registers and memory it
+ * needs.
  *
  * Compiled kernels are kept in $XDG_CACHE_HOME/shoal (or ~/.cache/shoal), a folder that is used only if it belongs to
  * the user and nobody else can write to it. A file's name is a 128-bit hash of all texts, all options and the
  * compiler's version; its head repeats the name and bears a checksum, so that a damaged or foreign file is compiled
  * anew. Files are written to a temporary name and renamed. A cache that cannot be used is no error.
  *
- * Environment: SHOAL_NVRTC (path of the library, the only one tried); and before what was tuned SHOAL_CUDA_BLOCK
- * (threads a block), SHOAL_CUDA_MAX_REGISTERS (a thread), SHOAL_CUDA_BODIES (of a thread in the model `body`).
+ * Environment: SHOAL_NVRTC is the path of the library; no other one is tried then. Three variables override what was
+ * tuned: SHOAL_CUDA_BLOCK (threads per block), SHOAL_CUDA_MAX_REGISTERS (registers per thread), SHOAL_CUDA_BODIES
+ * (bodies per thread in the model `body`).
  */
 #define _GNU_SOURCE /* dladdr, mkostemp */
 #include <ctype.h>

@@ -127,6 +127,35 @@ static void gone_bodies(void **state)
     shoal_result_destroy(&b);
 }
 
+/* A result is the same as itself, whatever is in it: numbers are compared by place. */
+static void unknown_numbers(void **state)
+{
+    const fixture *at = *state;
+    shoal_verify_options options = {0};
+    static const double odd[] = {NAN, INFINITY, -INFINITY};
+    char *text;
+    for (int i = 0; i < SHOAL_COUNT(odd); i++)
+        for (int q = 0; q <= SHOAL_STATE; q++) { /* the last one: all of them, and the times */
+            shoal_result *a = make_result(at, 1, 1), *b = make_result(at, 1, 1), *known = make_result(at, 1, 1);
+            shoal_result *of[] = {a, b};
+            for (int k = 0; k < 2; k++) {
+                for (int j = 0; j < SHOAL_STATE; j++)
+                    if (q == j || q == SHOAL_STATE)
+                        of[k]->final[j] = of[k]->final[35 + j] = of[k]->snapshot[7 + j] = odd[i];
+                if (q == SHOAL_STATE)
+                    of[k]->t_final[0] = of[k]->t_stop[1] = of[k]->snapshot_time[1] = odd[i];
+            }
+            if (!compare(at, a, b, &options, &text))
+                fail_msg("%g in place %d: %s", odd[i], q, text);
+            free(text);
+            assert_false(compare(at, a, known, &options, &text));
+            free(text);
+            shoal_result_destroy(&a);
+            shoal_result_destroy(&b);
+            shoal_result_destroy(&known);
+        }
+}
+
 /* Thresholds in the units of the first: c is at 2 AU. */
 static void absolute_thresholds(void **state)
 {
@@ -148,6 +177,7 @@ static void absolute_thresholds(void **state)
 int main(void)
 {
 #define TEST(test) cmocka_unit_test_setup_teardown(test, fixture_setup, fixture_teardown)
-    const struct CMUnitTest tests[] = {TEST(results_are_compared), TEST(gone_bodies), TEST(absolute_thresholds)};
+    const struct CMUnitTest tests[] = {TEST(results_are_compared), TEST(gone_bodies), TEST(unknown_numbers),
+                                       TEST(absolute_thresholds)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

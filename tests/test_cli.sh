@@ -408,6 +408,10 @@ refused 2 "--png" plot study.h5 study.h5 --png one.png
 refused 2 ".png or .pdf" plot study.h5 --output map.jpg
 refused 2 "did you mean: survival" plot study.h5 --kind survivel
 refused 2 "0 or more" plot study.h5 --system -1
+refused 2 "no column 'nonsense'" plot study.h5 --kind pairs --column nonsense --script
+refused 2 "does not use it" plot study.h5 --kind survival --column t_stop --script
+refused 2 "does not use it" plot study.h5 --width 3
+refused 2 "either --linear or --log" plot study.h5 --linear --log
 refused 2 "no system 99" plot study.h5 --kind elements --system 99 --script
 run 0 generate study.cfg --output bare.h5
 refused 2 "output.interval" plot bare.h5 --kind elements --script

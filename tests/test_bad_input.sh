@@ -305,6 +305,15 @@ row override_type 2 'command line: run.t_end=soon: expected a number in yr' run 
 row override_value 2 'command line: integrator.dt=0: expected a number > 0 in yr' run study.cfg integrator.dt=0
 row override_path 2 "command line: system.bodies.d.a=5: expected a path to a key; there is no 'd'*" \
     run study.cfg system.bodies.d.a=5
+row override_twice 2 'command line: run.t_end=3: expected a value given once; it takes the place of run.t_end=2' \
+    run study.cfg run.t_end=2 run.t_end=3
+row override_of_all_around 2 'command line: run={ t_end = 3.0; }: expected a value given once; *of run.engine=cpu' \
+    run study.cfg run.engine=cpu 'run={ t_end = 3.0; }'
+row override_of_swept 2 'command line: system.bodies.c.a=1.6: expected no value of its own: sweep gives one to each *' \
+    run study.cfg system.bodies.c.a=1.6
+row override_of_sampled 2 'command line: system.bodies[[]1].e=0.1: expected no value of its own: sample gives one *' \
+    run study.cfg 'system.bodies[1].e=0.1' 'sample={ count = 2; parameters =
+        ( { body = "b"; parameter = "e"; distribution = "uniform"; from = 0.0; to = 0.1; } ); }'
 row two_studies 2 'run: "table.cfg": expected key=value (one study at a time)' run study.cfg table.cfg
 row shard_0 2 'command line: run.shard=0/3: expected "i/N", i from 1 to N*' run study.cfg run.shard=0/3
 row shard_4_of_3 2 'command line: run.shard=4/3: expected "i/N", i from 1 to N*' run study.cfg run.shard=4/3

@@ -867,6 +867,17 @@ static bool parse_value(const char *value, config_t *parsed)
     return good;
 }
 
+/* The override that made a setting or something in it, but for that which made all around it (`around`); NULL: none. */
+static const char *made_by(const config_setting_t *setting, const void *around)
+{
+    const char *override = config_setting_get_hook(setting);
+    if (override == around)
+        override = NULL;
+    for (int i = 0; !override && config_setting_is_aggregate(setting) && i < config_setting_length(setting); i++)
+        override = made_by(config_setting_get_elem(setting, (unsigned)i), around);
+    return override;
+}
+
 static shoal_status apply_override(shoal_config *config, const char *override)
 {
     shoal_status status = SHOAL_E_USAGE;
@@ -903,6 +914,13 @@ static shoal_status apply_override(shoal_config *config, const char *override)
     if (!config_setting_is_group(at)) {
         wants = "a path that ends in the key of a group";
         goto fail;
+    }
+    const config_setting_t *old = config_setting_get_member(at, word);
+    const char *other = old ? made_by(old, config_setting_get_hook(at)) : NULL;
+    if (other) {
+        status = shoal_fail(config->context, SHOAL_E_INPUT,
+                            "command line: %s: expected a value given once; it takes the place of %s", override, other);
+        goto done;
     }
     config_setting_remove(at, word);
     if (!copy_setting(at, word, config_setting_get_elem(config_root_setting(&parsed), 0), (void *) override))

@@ -132,6 +132,12 @@ static shoal_status read_target(builder *b, const config_setting_t *group, varia
             if (other->moves[v->body] && other->key == v->key)
                 return shoal_config_fail(b->config, i ? name : place, NULL, NULL,
                                          "a parameter that is varied only once");
+        const config_setting_t *written = b->inputs[v->body].source[v->key];
+        const void *override = written ? config_setting_get_hook(written) : NULL;
+        /* its own override, not one of all bodies */
+        if (override && override != config_setting_get_hook(config_setting_parent(written)))
+            return shoal_config_fail(b->config, written, NULL, NULL, "no value of its own: %s gives one to each system",
+                                     v->random ? "sample" : "sweep");
         v->moves[v->body] = true;
         b->inputs[v->body].source[v->key] = place;
     }

@@ -296,6 +296,31 @@ else
     skip no_gpu "there is a GPU here"
 fi
 
+# ---- names -----------------------------------------------------------------------------------------------------------
+
+config name_with_newline 6 '    { name = "b\nc"; m = 1e-3; a = 1.0; },' '*expected a text without control characters'
+config name_with_escape 6 '    { name = "b\x1b[2J"; m = 1e-3; a = 1.0; },' '*expected a text without control characters'
+config name_with_c1 6 $'    { name = "b\xc2\x9b2J"; m = 1e-3; a = 1.0; },' '*??2J*expected a text without control characters'
+config name_with_quote 6 '    { name = "b\"c"; m = 1e-3; a = 1.0; },' '*expected a name without quotes'
+config epoch_with_escape 1 'epoch = "J2000\x07";' '*expected a text without control characters'
+config output_with_newline 13 'output = { file = "new\n.h5"; };' '*expected a text without control characters'
+config output_with_quote 13 'output = { file = "new\".h5"; };' "*expected a file's name without quotes"
+row override_with_escape 2 'output.file=n?w.h5: expected no control characters' run study.cfg $'output.file=n\ew.h5'
+row override_with_newline 2 'command line: output.file="n\\new.h5": *expected a text without control characters' \
+    run study.cfg 'output.file="n\new.h5"'
+row name_in_override 2 'command line: system.bodies.b.name=*: expected a text without control characters' \
+    run study.cfg 'system.bodies.b.name="\x7f"'
+row study_with_escape 2 'st?dy.cfg: expected no control characters' run $'st\edy.cfg'
+row option_with_escape 2 '--no-?-option: expected no control characters' run $'--no-\e-option'
+row command_with_newline 2 'r?n: expected no control characters' $'r\nn'
+row picture_with_quote 2 "plot: a\".png: expected a file's name without quotes" plot study.h5 --output 'a".png'
+row rerun_with_quote 2 "rerun: a\".h5: expected a file's name without quotes" rerun study.h5 --system 0 -o 'a".h5'
+row merge_with_quote 2 "merge: a\".h5: expected a file's name without quotes" merge 'a".h5' study.h5
+row generate_with_quote 2 "generate: a\".h5: expected a file's name without quotes" generate study.cfg -o 'a".h5'
+row convert_with_quote 2 "convert: a\".csv: expected a file's name without quotes" convert study.h5 'a".csv'
+table table_name_with_escape '2: name = ?: expected a name without control characters' \
+    $'0,0,\e,1,0,0,0,0,0,0' '0,1,b,1e-3,1,0,0,0,1,0'
+
 # ---- overrides, shards -----------------------------------------------------------------------------------------------
 
 row override_without_value 2 'command line: run.t_end=: expected path.to.key=value' run study.cfg run.t_end=

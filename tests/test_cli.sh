@@ -290,6 +290,24 @@ run 0 merge --partial part.h5 study.1-of-3.h5 study.2-of-3.h5
 holds "8 systems of 2 shards, not complete"
 end
 
+begin cli_names
+cat >names.cfg <<'END'
+system = { bodies = ( { name = "#s, 1"; m = 1.0; }, { name = " b"; m = 1e-3; a = 1.0; },
+                      { name = "c "; m = 1e-3; a = 2.0; }, { name = "d's é"; m = 1e-3; a = 4.0; } ); };
+sample = { count = 2; parameters = (
+    { body = "c "; parameter = "e"; distribution = "uniform"; from = 0.0; to = 0.1; } ); };
+integrator = { name = "mvs"; dt = 0.02; };
+run = { t_end = 1.0; engine = "cpu"; };
+END
+run 0 run names.cfg --quiet
+run 0 convert names.h5 names.csv
+run 0 convert names.csv names_again.csv
+cmp names.csv names_again.csv || wrong "a table that was written is not read as it was: $(cat names.csv)"
+for word in '"#s, 1"' '" b"' '"c "' "d's é"; do grep -qF ",$word," names.csv || wrong "$word: $(cat names.csv)"; done
+"$shoal" query names.h5 --final >final.csv
+run 0 verify names.h5 final.csv
+end
+
 begin cli_draws
 cat >draws.cfg <<'END'
 system = { bodies = ( { name = "s"; m = 1.0; }, { name = "p"; m = 1e-3; P = 30.0; },

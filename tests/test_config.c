@@ -721,11 +721,12 @@ static void overrides_apply(void **state)
 static void text_keeps_every_digit(void **state)
 {
     (void)state;
-    write_base(6, "{ name = \"b\\\"\\\\\\n\\x01\"; m = 9.547919384243267e-4; a = 5.2; },");
-    shoal_study *study = load(0, NULL);
+    write_base(6, "{ name = \"b\\\\c\"; m = 9.547919384243267e-4; a = 5.2; },");
+    shoal_study *study = load(1, (const char *[]){"epoch=\"J\\\"\\\\2000\""});
     assert_non_null(strstr(study->config_text, "m = 0.0009547919384243267;"));
     shoal_study *again = load_text(study->config_text);
-    assert_string_equal(again->body_name[1], "b\"\\\n\x01");
+    assert_string_equal(again->body_name[1], "b\\c");
+    assert_string_equal(again->epoch, "J\"\\2000");
     assert_string_equal(again->config_text, study->config_text);
     shoal_study_destroy(&again);
     shoal_study_destroy(&study);

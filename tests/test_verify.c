@@ -156,6 +156,40 @@ static void unknown_numbers(void **state)
         }
 }
 
+/* What a file says steers no terminal. */
+static void control_characters(void **state)
+{
+    const fixture *at = *state;
+    static const struct {
+        const char *text, *plain;
+        bool is_plain;
+    } cases[] = {
+        {"", "", true},
+        {"d's \"\xc3\xa9\xc2\xa0\"", "d's \"\xc3\xa9\xc2\xa0\"", true},
+        {"a\x1b[2J\nb\x7f", "a?[2J?b?", false},
+        {"\xc2\x9b", "??", false},
+        {"\xc2", "\xc2", true},
+    };
+    char text[32];
+    for (int i = 0; i < SHOAL_COUNT(cases); i++) {
+        strcpy(text, cases[i].text);
+        assert_int_equal(shoal_is_plain(text), cases[i].is_plain);
+        assert_string_equal(shoal_make_plain(text), cases[i].plain);
+        assert_true(shoal_is_plain(text));
+        assert_int_equal(shoal_fail(at->context, SHOAL_E_INPUT, "%s.", cases[i].text), SHOAL_E_INPUT);
+        assert_true(shoal_is_plain(shoal_context_message(at->context)));
+    }
+    assert_false(shoal_is_name("\""));
+
+    shoal_result *a = make_result(at, 1, 1), *b;
+    strcpy(a->body_name[1], "b\x1b[2J");
+    assert_int_equal(shoal_store_write(at->context, at->path, a), SHOAL_OK);
+    assert_int_equal(shoal_report_read(at->context, at->path, &b), SHOAL_OK);
+    assert_string_equal(b->body_name[1], "b?[2J");
+    shoal_result_destroy(&a);
+    shoal_result_destroy(&b);
+}
+
 /* Thresholds in the units of the first: c is at 2 AU. */
 static void absolute_thresholds(void **state)
 {
@@ -178,6 +212,6 @@ int main(void)
 {
 #define TEST(test) cmocka_unit_test_setup_teardown(test, fixture_setup, fixture_teardown)
     const struct CMUnitTest tests[] = {TEST(results_are_compared), TEST(gone_bodies), TEST(unknown_numbers),
-                                       TEST(absolute_thresholds)};
+                                       TEST(absolute_thresholds), TEST(control_characters)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

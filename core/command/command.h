@@ -120,6 +120,11 @@ int flush_output(void);
 int terminal_width(int descriptor);
 bool terminal_colour(void);
 
+/* Refuse (usage_error) control characters on a command line, but for lines and tabs in values; EXIT_OK if there are
+ * none. */
+int check_arguments(int argc, char **argv);
+/* The same for quotes in the name of a file that is to be written. */
+int check_name(const char *command, const char *file);
 /* Refuse (usage_error) to replace a file, unless force is set; EXIT_OK if it may be written. */
 int check_output(const char *command, const char *file, bool force);
 

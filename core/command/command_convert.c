@@ -295,7 +295,7 @@ int convert_main(int argc, char **argv)
     }
     if (!options.quiet) {
         for (char *rest = notes, *line; rest && (line = strsep(&rest, "\n")) && *line;) {
-            fprintf(stderr, "shoal: note: %s\n", line);
+            fprintf(stderr, "shoal: note: %s\n", shoal_make_plain(line));
         }
     }
     code = flush_output();

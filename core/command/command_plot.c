@@ -39,6 +39,9 @@ static error_t plot_parse(int key, char *argument, struct argp_state *state)
         if (!end || (strcmp(end, ".png") != 0 && strcmp(end, ".pdf") != 0)) {
             exit(usage_error("plot: --output: \"%s\": expected a name in .png or .pdf", argument));
         }
+        if (check_name("plot", argument) != EXIT_OK) {
+            exit(EXIT_USAGE);
+        }
         options->plot.picture = argument;
         return 0;
     case 'S': options->plot.script = true; return 0;

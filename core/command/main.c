@@ -99,6 +99,9 @@ int main(int argc, char **argv)
     if (argc > 0) {
         argv[0] = "shoal";
     }
+    if (check_arguments(argc, argv) != EXIT_OK) {
+        return EXIT_USAGE;
+    }
     argp_parse(&top_argp, argc, argv, ARGP_IN_ORDER, NULL, &first);
     if (first >= argc) {
         return usage_error("expected a command (shoal --help names them)");

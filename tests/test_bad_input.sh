@@ -300,7 +300,7 @@ fi
 
 config name_with_newline 6 '    { name = "b\nc"; m = 1e-3; a = 1.0; },' '*expected a text without control characters'
 config name_with_escape 6 '    { name = "b\x1b[2J"; m = 1e-3; a = 1.0; },' '*expected a text without control characters'
-config name_with_c1 6 $'    { name = "b\xc2\x9b2J"; m = 1e-3; a = 1.0; },' '*??2J*expected a text without control characters'
+config name_with_c1 6 $'    { name = "b\xc2\x9b2J"; m = 1e-3; a = 1.0; },' '*??2J*expected a text without control*'
 config name_with_quote 6 '    { name = "b\"c"; m = 1e-3; a = 1.0; },' '*expected a name without quotes'
 config epoch_with_escape 1 'epoch = "J2000\x07";' '*expected a text without control characters'
 config output_with_newline 13 'output = { file = "new\n.h5"; };' '*expected a text without control characters'

@@ -9,6 +9,7 @@ shoal=$(realpath "${SHOAL_PROGRAM:-$build/shoal}")
 data=$(realpath "$(dirname "$0")/data")
 failures=0
 configs=$(realpath "${SHOAL_ROOT:-.}/configs")
+tools=$(realpath "$(dirname "$0")/../tools")
 scratch=$(mktemp -d) || exit 1
 trap 'rm -rf "$scratch"' EXIT
 cd "$scratch" || exit 1
@@ -624,6 +625,64 @@ run 0 info
 for word in GSL HDF5 libconfig cpu cuda gnuplot compiler "threads by default"; do
     printf '%s' "$out" | grep -qi "$word" || wrong "info does not tell of $word"
 done
+end
+
+begin cli_words
+for kind in commands plugs keys overrides columns outcomes pictures; do
+    run 0 list --words $kind
+    for word in $(case $kind in commands) echo run bench ;; plugs) echo mvs newton megno rows ;;
+        keys) echo run.t_end sweep.count ;; overrides) echo run.t_end sweep ;; columns) echo megno t_stop ;;
+        outcomes) echo survived budget ;; pictures) echo map pairs density ;; esac); do
+        printf '%s\n' "$out" | grep -qx "$word" || wrong "no $word in the $kind: $out"
+    done
+done
+refused 2 "expected one of commands|plugs" list --words verbs
+run 0 list --words overrides
+if printf '%s\n' "$out" | grep -q '^sweep\.'; then wrong "sweep is a list: $out"; fi
+for word in $("$shoal" list --words commands; "$shoal" list --words outcomes; "$shoal" list --words keys); do
+    run 0 explain "$word"
+done
+run 0 explain query
+holds "query, a command: "
+refused 2 "did you mean 'query'" explain qurey
+run 0 --help
+[ "$(printf '%s\n' "$out" | sed -n '/^Commands:/,/^$/p' | grep -c '^[^ ]')" -eq 1 ] || wrong "lines are broken: $out"
+end
+
+begin cli_man
+"$tools/man" "$shoal" >shoal.1 || wrong "tools/man failed"
+sections=$(sed -n 's/^\.SH SHOAL //p' shoal.1 | tr '[:upper:]' '[:lower:]')
+[ "$sections" = "$("$shoal" list --words commands)" ] || wrong "sections: $sections"
+end
+
+begin cli_completion
+mkdir program && ln -s "$shoal" program/shoal
+# complete WORD...: what bash offers for the last word, sorted, in one line
+complete_words() {
+    PATH=$scratch/program:$PATH bash -c '. "$0"; compopt() { :; }; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1))
+        _shoal shoal; printf "%s\n" "${COMPREPLY[@]}" | sort | tr "\n" " "' "$tools/completion.bash" "$@"
+}
+offers() { # EXPECTED WORD...
+    local expected=$1 found
+    shift
+    found=$(complete_words "$@")
+    [ "$found" = "$expected " ] || wrong "$*: \"$found\", expected \"$expected\""
+}
+offers "$("$shoal" list --words commands | sort | tr '\n' ' ' | sed 's/ $//')" shoal ""
+offers "query" shoal q
+offers "pairs" shoal plot study.h5 --kind pai
+offers "survival" shoal plot study.h5 --kind = surv
+offers "c.a c.e" shoal plot study.h5 --column c.
+offers "c.a,c.e" shoal plot study.h5 --kind pairs --column c.a,c.e
+offers "megno" shoal plot --column meg
+offers "run.t_end= run.t_start=" shoal run study.cfg run.t_
+offers "survived" shoal query study.h5 --events = surv
+offers "survived" shoal explain survi
+offers "study.cfg" shoal run study.cf
+sed 's/"c "/"$(touch pwned)"/g' names.cfg >odd.cfg
+run 0 run odd.cfg --quiet
+offers '\$\(touch\ pwned\).e' shoal plot odd.h5 --column '$'
+[ ! -e pwned ] || wrong "a name was run"
 end
 
 begin cli_unsupported_engine

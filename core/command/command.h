@@ -25,6 +25,9 @@ int explain_main(int argc, char **argv);
 int info_main(int argc, char **argv);
 int bench_main(int argc, char **argv);
 
+/* The commands, as help knows them (main.c); ends in {0}. */
+extern const shoal_help_word command_words[];
+
 enum { EXIT_OK = 0, EXIT_FAILED = 1, EXIT_USAGE = 2, EXIT_UNSUPPORTED = 3, EXIT_INTERRUPTED = 130 };
 
 /* Print "shoal: ..." to stderr; returns EXIT_USAGE. */

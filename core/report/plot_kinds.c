@@ -14,7 +14,7 @@
 const shoal_plot_kind shoal_plot_kinds[] = {
     {"map", "a column over the first two axes of a grid sweep", NULL, SHOAL_PLOT_COLUMN | SHOAL_PLOT_SCALE},
     {"survival", "fraction of systems still running, and ended how, against time", shoal_plot_survival, 0},
-    {"bodies", "fraction of bodies, but the first, still there, and gone how, against time", shoal_plot_bodies, 0},
+    {"bodies", "fraction of bodies still there, and gone how, against time", shoal_plot_bodies, 0},
     {"ends", "histogram of the times at which systems ended, by outcome", shoal_plot_ends, 0},
     {"pairs", "swept or sampled columns against each other, outcomes in colour", shoal_plot_pairs, SHOAL_PLOT_COLUMN},
     {"energy", "error of the Newtonian energy against time, from snapshots", shoal_plot_energy, SHOAL_PLOT_SYSTEM},

@@ -9,8 +9,8 @@
  *     mass     |m_a - m_b| / max(m_a, m_b)              time     |t_a - t_b| / max(elapsed_a, elapsed_b)
  *
  * where x, u are seen from the input's own frame, and the time elapsed counts from the initial state. `absolute`: the
- * numerators alone. Numbers are compared by place: NaN in both, or the same infinity, is no difference; NaN in one alone
- * differs by infinity.
+ * numerators alone. Numbers are compared by place: NaN in both, or the same infinity, is no difference; NaN in one
+ * alone differs by infinity.
  */
 #include <math.h>
 #include <stdlib.h>

@@ -409,6 +409,9 @@ refused 2 'naive.cfg:1: gravitation.method = "naive": expected a force method th
     --quiet
 run 0 run naive.cfg gravitation.method=rows
 holds " interactions/s"
+refused 2 "'radii' does not use it" plot naive.h5 --kind radii --width 3 --script
+refused 2 "'density' does not use it" plot naive.h5 --kind density --column t_stop --script
+run 0 plot naive.h5 --kind density --width 3 --plane xz --script
 end
 
 begin cli_plot

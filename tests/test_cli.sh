@@ -265,6 +265,9 @@ refused 2 "expected one of" query study.h5 --where 'c.a =< 1'
 refused 2 "after &&" query study.h5 --where 'c.a < 1 &&'
 refused 2 "--elements" query study.h5 --elements=helio
 refused 2 "expected an outcome" query study.h5 --events=explosion
+refused 2 "expected states" query study.h5 --elements --events
+refused 2 "expected states" query study.h5 --systems-table --elements
+refused 2 "expected one of" query study.h5 --time 0 --time 10
 refused 2 "--time" query study.h5 --time 3..2
 end
 
@@ -601,6 +604,11 @@ refused 2 "one file" convert two.csv study.h5 x.csv
 refused 2 "nothing.csv" convert nothing.csv x.csv
 refused 2 "there is no snapshot at 3" convert study.h5 x.csv --time 3
 refused 2 "NAME=MSUN" convert two.csv x.csv --mass 5
+for option in "--mass 5=1" "--central-mass 1" "--host X" "--epoch 1" --initial --final "--time 0"; do
+    refused 2 "convert: ${option%% *}: expected a file of the format" convert two.csv x.csv $option
+done
+refused 2 "expected one of --final" convert study.h5 x.csv --initial --time 10
+refused 2 "units of its own" convert study.h5 x.csv --from-units km,kg,s
 refused 2 "no GM of Jupiter" convert "$data/horizons_sun.txt" "$data/horizons_jupiter.txt" x.csv
 refused 2 "known format" convert study.cfg x.csv
 refused 2 "SwarmDataFile" convert study.cfg x.csv --from swarm

@@ -334,6 +334,8 @@ row override_twice 2 'command line: run.t_end=3: expected a value given once; it
     run study.cfg run.t_end=2 run.t_end=3
 row override_of_all_around 2 'command line: run={ t_end = 3.0; }: expected a value given once; *of run.engine=cpu' \
     run study.cfg run.engine=cpu 'run={ t_end = 3.0; }'
+row sweep_of_one 2 'study.cfg:8: sweep[[]0].to = 1.9: expected the number that from is, with a count of 1' \
+    run study.cfg 'sweep[0].count=1'
 row override_of_swept 2 'command line: system.bodies.c.a=1.6: expected no value of its own: sweep gives one to each *' \
     run study.cfg system.bodies.c.a=1.6
 row override_of_sampled 2 'command line: system.bodies[[]1].e=0.1: expected no value of its own: sample gives one *' \

@@ -175,6 +175,9 @@ static shoal_status read_axis(builder *b, const config_setting_t *group, variati
     v->to = shoal_config_number(config, group, "sweep", "to");
     v->count = (long)shoal_config_number(config, group, "sweep", "count");
     v->logarithmic = shoal_config_number(config, group, "sweep", "scale") == 1;
+    if (v->count == 1 && v->from != v->to)
+        return shoal_config_fail(config, config_setting_get_member(group, "to"), NULL, NULL,
+                                 "the number that from is, with a count of 1");
     for (int i = 0; i < 2 && !status; i++) {
         const config_setting_t *setting = config_setting_get_member(group, range[i]);
         const double value = i ? v->to : v->from;

@@ -137,8 +137,8 @@ char *shoal_make_plain(char *text)
 void shoal_print_csv(FILE *out, const char *text)
 {
     const size_t length = strlen(text);
-    const bool quoted = strpbrk(text, ",\"\r\n") || strchr(" \t#", *text) ||
-                        (length && strchr(" \t", text[length - 1]));
+    const bool quoted = length &&
+                        (strpbrk(text, ",\"\r\n") || strchr(" \t#", *text) || strchr(" \t", text[length - 1]));
     if (quoted)
         fputc('"', out);
     for (; *text; text++)

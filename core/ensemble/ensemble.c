@@ -279,6 +279,7 @@ shoal_status shoal_ensemble_set_bodies(shoal_ensemble *ensemble, long system, in
     if (status)
         return status;
     shoal_context *context = ensemble->context;
+    ensemble->given = true;
     ensemble->changes++;
     status = check_bodies(context, system, n_live, bodies);
     if (status) {

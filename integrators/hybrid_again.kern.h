@@ -59,6 +59,24 @@ LANE_FN mask hybrid_clear(const shoal_kernel_args *k, int n, mask *near, mask *d
     return none;
 }
 
+/* Lanes of `where` in which two planets are near each other. */
+/* long: as hybrid_near */
+LANE_FN mask hybrid_any_near(const shoal_kernel_args *k, int n, const real *m, const real *s, hybrid_measure measure,
+                             const real *hill6, mask where)
+{
+    const int bodies = real_bodies(k, n);
+    mask any = lane_set(0.0) != lane_set(0.0);
+    DRIFT_UNROLL
+    for (int i = 1; i < bodies; i++) {
+        if (i >= MASSIVE(k))
+            break;
+        DRIFT_UNROLL
+        for (int j = i + 1; j < bodies; j++)
+            any = any | (where & hybrid_near(n, m, s, measure, hill6[i], hill6[j], i, j));
+    }
+    return any;
+}
+
 /* Adds what is near in state s to the flags of the lanes `where`; returns the lanes that got something new, *any:
  * those that have something. */
 /* long: inlined; three of them are results, masks in registers */
@@ -76,6 +94,8 @@ LANE_FN mask hybrid_flag(const shoal_kernel_args *k, int n, const real *m, const
         star = star | (where & hybrid_near_star(k, n, m, s, h, r2, i));
         hill6[i] = measure.hill6 * (r2 * r2 * r2) * (m[i] * m[i]);
     }
+    if (FORCES(k) && k->forces_part) /* which are a part of the drift where everything drifts */
+        star = star | hybrid_any_near(k, n, m, s, measure, hill6, where);
     fresh = star & lane_not(*all);
     *all = *all | star;
     DRIFT_UNROLL

@@ -187,6 +187,8 @@ shoal_status shoal_plan_choose_forces(shoal_plan *plan, const shoal_options *opt
         if (status)
             return status;
         plan->args.force_kind[i] = index;
+        if (!type->alike || !type->alike(plan->args.force[i]))
+            plan->args.forces_part = 1;
         plan->choice.forces |= 1 << index;
     }
     plan->args.forces = plan->choice.forces;

@@ -31,8 +31,8 @@
  * step, as in mvs, and as seldom. So everything drifts, too, while two planets are near each other and a force does not
  * move them alike (shoal_force.alike): the flattening of one of them, a drag on one of them.
  *
- * Planets that a monitor lets touch go on to the end of the step, at which they become one or the system ends. Were they
- * followed through each other's centre, no substep would be short enough, so before that they turn back
+ * Planets that touch before the eyes of a monitor go on to the end of the step, at which they become one or the system
+ * ends. Were they followed through each other's centre, no substep would be short enough, so before that they turn back
  * (hybrid_turn_back).
  *
  * Tangent vectors take the derivative of every part, for the pairs that are near and the substeps that the bodies ask

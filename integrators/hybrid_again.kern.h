@@ -285,6 +285,7 @@ LANE_FN void hybrid_set_out(const shoal_kernel_args *k, int n, int compensated, 
 
 /* Bodies i < j turn back in the lanes `where`: their relative velocity changes its sign. v: what drifts, of n bodies;
  * relative to the star if the pair is one with it. */
+/* long: as hybrid_turn_back, for bodies or tangent vectors */
 LANE_FN void hybrid_turn(int stride, int n, int i, int j, const real *m, mask where, const real *v, real *dv)
 {
     const real share = 2.0 / (m[i] + m[j]);

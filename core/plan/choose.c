@@ -438,7 +438,7 @@ static double moon_period(const shoal_ensemble *ensemble, long system, int i, in
 }
 
 /* For shoal_ensemble_refuse: a force on a planet or on its moon, in steps that are long for the moon's orbit.
- * parameters: the step, 0 = the system's own, +inf = from orbits about the star; the bodies that the force names, -1. */
+ * parameters: the step, 0 = the system's own, +inf = from orbits about the star; bodies that the force names; -1. */
 static const char *outruns(const double *parameters, const shoal_ensemble *ensemble, long system)
 {
     enum { STEPS_AN_ORBIT = 10 };

@@ -127,6 +127,7 @@ typedef struct shoal_kernel_args {
     int compensated; /* compensated summation of positions and velocities */
     int n_forces;    /* extra forces, in the order of the config */
     int forces;      /* bit SHOAL_FORCE_name set: there is one of them */
+    int forces_part; /* one of them does not move bodies that are near each other alike (shoal_force.alike) */
     /* the most steps (adaptive: attempts) in this call; a system that is set aside counts anew from there */
     double slice_steps;
     double max_steps;                                         /* budget of a system's steps (adaptive: attempts) */

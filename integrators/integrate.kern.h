@@ -682,6 +682,21 @@ LANE_FN void snapshot_lanes(const shoal_kernel_args *k, lane_id id, mask there)
             lane_store(k->snapshot, id, i * 6 + c, 6 * bodies, there, w[c * bodies + i]);
 }
 
+/* The clock of lanes that stop on the way to the end of a run, or there. steps: their number there, if all have one
+ * length. */
+LANE_FN void clock_finish(const shoal_kernel_args *k, lane_id id, mask stops, mask there, real steps, lane_clock *clock)
+{
+#if PROPAGATOR_ADAPTIVE
+    (void)steps;
+    clock_store(k, id, stops, clock);
+    record_store(k, id, SHOAL_SYS_ELAPSED, stops & there, clock->end);
+    record_store(k, id, SHOAL_SYS_ELAPSED_ERROR, stops & there, lane_set(0.0));
+#else
+    (void)there, (void)clock;
+    record_store(k, id, SHOAL_SYS_STEP, stops, steps);
+#endif
+}
+
 /* Make a step of a copy towards the end of a run, *left away, in the lanes `live`; the others rest. */
 LANE_FN void finish_step(const shoal_kernel_args *k, const real *m, real *s, mask live, real *left, lane_clock *clock,
                          lane_inside *inside)
@@ -712,9 +727,9 @@ LANE_FN void finish_step(const shoal_kernel_args *k, const real *m, real *s, mas
         s[c] = lane_select(live, copy[c], s[c]);
 }
 
-/* Show the monitors what is left of a run after its last whole step, a time of SHOAL_SYS_PARTIAL, as a snapshot makes
- * it. Where something happens, the system stays at the end of this step. Otherwise what is stored of its motion does
- * not change. */
+/* Make what is left of a run after its last whole step, a time of SHOAL_SYS_PARTIAL, with the operations of a snapshot,
+ * and show it to the monitors. Where something happens, the system stops at the end of that step; SHOAL_SYS_PARTIAL is
+ * then what is left from there. */
 LANE_FN void finish_lanes(const shoal_kernel_args *k, lane_id id, mask there)
 {
     const int n = BODIES(k);
@@ -740,16 +755,15 @@ LANE_FN void finish_lanes(const shoal_kernel_args *k, lane_id id, mask there)
         event_none(&event);
         event_offer(&event, is_broken(k, s), one, lane_set(SHOAL_NONFINITE), none, none);
         watch_step(k, id, live, m, s, &clock, start, &watch, inside, &event);
-        const mask hit = live & event.hit;
-        if (lane_any(hit)) {
-            system_store(k, n, 1, id, hit, s);
-            event_store(k, id, hit, &clock, &event);
-            if (PROPAGATOR_ADAPTIVE)
-                clock_store(k, id, hit, &clock);
-            else
-                record_store(k, id, SHOAL_SYS_STEP, hit, steps + part / dt);
+        const mask hit = live & event.hit, there_now = left == lane_set(0.0), stops = live & (event.hit | there_now);
+        if (lane_any(stops)) {
+            system_store(k, n, 1, id, stops, s);
+            record_store(k, id, SHOAL_SYS_PARTIAL, stops, left);
+            clock_finish(k, id, stops, there_now, steps + part / dt, &clock);
         }
-        live = live & lane_not(hit) & (left != lane_set(0.0));
+        if (lane_any(hit))
+            event_store(k, id, hit, &clock, &event);
+        live = live & lane_not(stops);
     }
     monitors_store(k, id, seen, &watch);
 }

@@ -229,29 +229,23 @@ static bool is_at_end(const shoal_plan *plan, int system)
            shoal_plan_waits(plan, system);
 }
 
-/* Those of the listed systems that have time left until t_end, which their records then say. Returns their number. */
-static long with_rest(shoal_plan *plan, int *list, long n_list)
-{
-    long n = 0;
-    for (long i = 0; i < n_list; i++) {
-        (void)shoal_plan_set_state_time(plan, list[i], plan->t_end);
-        if (*shoal_plan_field(plan, SHOAL_SYS_PARTIAL, list[i]) != 0)
-            list[n++] = list[i];
-    }
-    return n;
-}
-
-/* Show the monitors the time that is left until t_end after the last whole step. A system that pauses on the way is
- * shown what is left from there. */
+/* Make what is left until t_end after the last whole step, which the monitors see. A system that pauses on the way
+ * goes on with what its record says is left. */
 static shoal_status finish(shoal_plan *plan)
 {
     int *list = plan->unsorted, *paused = plan->moving;
     long n = 0;
     shoal_status status = SHOAL_OK;
     for (long i = 0; i < plan->n_list && plan->choice.monitors; i++)
-        if (is_at_end(plan, plan->list[i]))
-            list[n++] = plan->list[i];
-    while (!status && (n = with_rest(plan, list, n)) > 0) {
+        if (is_at_end(plan, plan->list[i])) {
+            (void)shoal_plan_set_state_time(plan, plan->list[i], plan->t_end);
+            if (*shoal_plan_field(plan, SHOAL_SYS_PARTIAL, plan->list[i]) != 0)
+                list[n++] = plan->list[i];
+        }
+    double *left = n > 0 ? malloc((size_t)n * sizeof *left) : NULL;
+    if (n > 0 && !left)
+        status = shoal_fail(plan->context, SHOAL_E_MEMORY, "out of memory for %ld systems", n);
+    while (!status && n > 0) {
         long n_paused = 0;
         status = plan->engine_type->send(plan->engine, SHOAL_ARRAY_SYSTEMS);
         if (!status)
@@ -260,15 +254,20 @@ static shoal_status finish(shoal_plan *plan)
             status = plan->engine_type->download(plan->engine, SHOAL_ARRAY_SYSTEMS);
         plan->watch_fresh = false;
         for (long i = 0; i < n && !status; i++)
-            if (*shoal_plan_field(plan, SHOAL_SYS_OUTCOME, list[i]) == SHOAL_MARKED)
+            if (*shoal_plan_field(plan, SHOAL_SYS_OUTCOME, list[i]) == SHOAL_MARKED) {
+                left[n_paused] = *shoal_plan_field(plan, SHOAL_SYS_PARTIAL, list[i]);
                 paused[n_paused++] = list[i];
+            }
         if (!status && (plan->args.marks >= 0 || plan->args.records >= 0))
             status = shoal_plan_take_events(plan, list, n);
         n = 0;
         for (long i = 0; i < n_paused && !status; i++)
-            if (is_at_end(plan, paused[i]))
+            if (is_at_end(plan, paused[i]) && left[i] != 0) {
+                *shoal_plan_field(plan, SHOAL_SYS_PARTIAL, paused[i]) = left[i];
                 list[n++] = paused[i];
+            }
     }
+    free(left);
     return status;
 }
 

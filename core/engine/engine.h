@@ -14,6 +14,7 @@ typedef enum shoal_kernel_entry {
     SHOAL_INTEGRATE,
     SHOAL_SNAPSHOT,
     SHOAL_BARE,
+    SHOAL_FINISH,
     SHOAL_SUBSTEPS,
     SHOAL_GATHER,
     SHOAL_CARRY

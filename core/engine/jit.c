@@ -322,8 +322,8 @@ static int arch_for(const struct nvrtc *nvrtc, int arch, bool *ptx)
 
 static const char *const entry_names[SHOAL_KERNEL_ENTRIES] = {
     [SHOAL_PREPARE] = "shoal_prepare", [SHOAL_INTEGRATE] = "shoal_integrate", [SHOAL_SNAPSHOT] = "shoal_snapshot",
-    [SHOAL_BARE] = "shoal_bare",       [SHOAL_SUBSTEPS] = "shoal_substeps",   [SHOAL_GATHER] = "shoal_gather",
-    [SHOAL_CARRY] = "shoal_carry",
+    [SHOAL_BARE] = "shoal_bare",       [SHOAL_FINISH] = "shoal_finish",       [SHOAL_SUBSTEPS] = "shoal_substeps",
+    [SHOAL_GATHER] = "shoal_gather",   [SHOAL_CARRY] = "shoal_carry",
 };
 
 const char *shoal_kernel_entry_name(shoal_kernel_entry entry)
@@ -560,7 +560,7 @@ shoal_status shoal_jit_compile(shoal_context *context, const shoal_kernel_choice
     options_common(&options, &nvrtc, &arch, &ptx);
     option_add(&options, "--diag-suppress=128"); /* a team's loops that are empty for its size */
     option_add(&options, "-DSHOAL_ENTRIES=0x%x", (unsigned)entries);
-    const bool rare = !(entries & ~SHOAL_ONCE_ENTRIES);
+    const bool rare = !(entries & ~(SHOAL_ONCE_ENTRIES | 1 << SHOAL_FINISH));
     if (rare) /* small code beats fast code, a thread a system will do, and the bits are the same */
         option_add(&options, "-DLANE_ROLLED");
     const int team = alone ? 1 : shoal_team_threads(choice), first = choice->propagator->first_body;
@@ -576,8 +576,8 @@ shoal_status shoal_jit_compile(shoal_context *context, const shoal_kernel_choice
     }
     option_add(&options, "-DSHOAL_VARIATIONAL=%d", choice->variational);
     option_add(&options, "-DPROPAGATOR=%s", choice->propagator->name);
-    option_add(&options, "-DDESCRIPTOR_PARKS=%d", choice->propagator->sets_aside);
-    option_add(&options, "-DSHOAL_MONITORS=0x%x", rare ? 0 : (unsigned)choice->monitors);
+    option_add(&options, "-DDESCRIPTOR_SETS_ASIDE=%d", choice->propagator->sets_aside);
+    option_add(&options, "-DSHOAL_MONITORS=0x%x", entries & ~SHOAL_ONCE_ENTRIES ? (unsigned)choice->monitors : 0);
     option_add(&options, "-DSHOAL_FORCES=0x%x", (unsigned)choice->forces);
     option_chosen(&options, choice);
     if (choice->plugins) {

@@ -76,22 +76,67 @@ LANE_FN real system_view(const shoal_kernel_args *k, const real *m, const real *
     return length2;
 }
 
+/* The next of a sequence of random numbers 1 .. 2^31 - 2, exactly (Park & Miller 1988, Comm. ACM 31, 1192). It takes
+ * numbers below 2^32. */
+LANE_FN real tangent_draw(real number)
+{
+    const real modulus = lane_set(2147483647.0), nearest = lane_set(0x1.8p52), product = 48271.0 * number;
+    const real times = (product * lane_set(1 / 2147483647.0) + nearest) - nearest;
+    const real rest = lane_fnma(times, modulus, product);
+    return lane_select(rest < lane_set(0.0), rest + modulus, rest);
+}
+
+/* The first number of a system, of its id and the seed; the same for all systems if the monitor megno is not there. */
+LANE_FN real tangent_key(const shoal_kernel_args *k, lane_id id)
+{
+    const real one = lane_set(1.0);
+    if (!(MONITORS(k) & (1 << SHOAL_MONITOR_megno)))
+        return one;
+    const real seed = lane_set(k->monitor[SHOAL_MONITOR_megno][MEGNO_SEED] + 1.0);
+    const real system = lane_load(k->watch, id, k->watch_offset[SHOAL_MONITOR_megno] + MEGNO_KEY, k->n_watch);
+    const real key = tangent_draw(system + tangent_draw(seed));
+    return lane_select(key > lane_set(0.0), key, one);
+}
+
+/* The square of the frequency at which a body moves about the others: the sum of the squares of those of pairs. */
+LANE_FN real tangent_rate2(int n, int bodies, int i, const real *m, const real *w)
+{
+    const real zero = lane_set(0.0);
+    real rate2 = zero;
+    for (int j = 0; j < bodies; j++) {
+        real r2 = zero;
+        if (j == i)
+            continue;
+        for (int c = 0; c < 3; c++)
+            r2 = lane_fma(w[c * n + j] - w[c * n + i], w[c * n + j] - w[c * n + i], r2);
+        rate2 = rate2 + lane_select(is_there(m[i]) & is_there(m[j]), (m[i] + m[j]) / (r2 * lane_sqrt(r2)), zero);
+    }
+    return rate2;
+}
+
 /* The first tangent vector, into the view w = [6 * n] of bodies and changes. */
-LANE_FN void tangent_begin(int n, const real *m, real *w)
+LANE_FN void tangent_begin(const shoal_kernel_args *k, lane_id id, int n, const real *m, real *w)
 {
     const int bodies = n / 2;
-    const real zero = lane_set(0.0);
-    real M = zero;
-    for (int i = 0; i < bodies; i++)
+    const real zero = lane_set(0.0), one = lane_set(1.0);
+    real M = zero, number = tangent_key(k, id);
+    for (int i = 0; i < bodies; i++) {
+        const real rate2 = tangent_rate2(n, bodies, i, m, w);
+        const real known = lane_select(rate2 > zero, rate2, one);
+        real scale = 1.0 / lane_sqrt(known + known * known);
+        for (int c = 0; c < 6; c++) {
+            if (c == 3)
+                scale = 1.0 / lane_sqrt(known + 1.0);
+            number = tangent_draw(number);
+            w[c * n + bodies + i] = lane_select(is_there(m[i]), scale * (number * 0x1p-30 - 1.0), zero);
+        }
         M = M + m[i];
+    }
     for (int c = 0; c < 6; c++) {
         real *d = w + c * n + bodies;
         real centre = zero;
-        for (int i = 0; i < bodies; i++) {
-            const unsigned weyl = (unsigned)(6 * i + c + 1) * 2654435769u; /* multiples of the golden ratio, modulo 1 */
-            d[i] = lane_select(is_there(m[i]), lane_set(weyl * 0x1p-31 - 1.0), zero);
+        for (int i = 0; i < bodies; i++)
             centre = lane_fma(m[i], d[i], centre);
-        }
         for (int i = 0; i < bodies; i++)
             d[i] = d[i] - centre / M;
     }

@@ -11,10 +11,14 @@
  * bodies' map at the steps it takes, and the bodies keep their bits. Any other one has a tangent map of its own.
  * Prepare and view have to be linear in the state; view and reach are called for half of the bodies at a time.
  *
- * The vector begins in a fixed direction, the same for all systems, with its barycentre at rest in the origin and
- * length 1. The length is sqrt(sum |delta x_i|^2 + |delta v_i|^2), barycentric, in inner units (AU, AU / (yr/2pi)), of
- * the bodies really there. When it passes 2^300 the vector is scaled by 2^-300, which changes no bit of its direction;
- * monitors count how often. That is the only thing that watching ever does to a state, and the bodies do not feel it.
+ * The vector begins in a random direction, of the system's id and a seed (a parameter of the monitor megno), with its
+ * barycentre at rest in the origin and length 1. Each body is changed so that all orbits add alike to the length as
+ * their phases drift apart, else a tight binary hides its planets. A change (dx, dv) of an orbit of frequency n grows
+ * as 3 n t (dx + dv / n) in x, and n times that in v. So dv is of size 1 / sqrt(1 + n^2), and dx is 1/n of that, but
+ * no more than dv: a wide orbit would else begin with all of the length. The length is sqrt(sum |delta x_i|^2 +
+ * |delta v_i|^2), barycentric, in inner units (AU, AU / (yr/2pi)), of the bodies really there. When it passes 2^300 the
+ * vector is scaled by 2^-300, which changes no bit of its direction; monitors count how often. That is the only thing
+ * that watching ever does to a state, and the bodies do not feel it.
  */
 #include "integrators/propagator.kern.h"
 
@@ -98,7 +102,7 @@ LANE_FN real tangent_key(const shoal_kernel_args *k, lane_id id)
     return lane_select(key > lane_set(0.0), key, one);
 }
 
-/* The square of the frequency at which a body moves about the others: the sum of the squares of those of pairs. */
+/* The square of the frequency at which a body moves about the others, the sum over pairs; 1 if nothing attracts it. */
 LANE_FN real tangent_rate2(int n, int bodies, int i, const real *m, const real *w)
 {
     const real zero = lane_set(0.0);
@@ -111,24 +115,22 @@ LANE_FN real tangent_rate2(int n, int bodies, int i, const real *m, const real *
             r2 = lane_fma(w[c * n + j] - w[c * n + i], w[c * n + j] - w[c * n + i], r2);
         rate2 = rate2 + lane_select(is_there(m[i]) & is_there(m[j]), (m[i] + m[j]) / (r2 * lane_sqrt(r2)), zero);
     }
-    return rate2;
+    return lane_select(rate2 > zero, rate2, lane_set(1.0));
 }
 
 /* The first tangent vector, into the view w = [6 * n] of bodies and changes. */
 LANE_FN void tangent_begin(const shoal_kernel_args *k, lane_id id, int n, const real *m, real *w)
 {
     const int bodies = n / 2;
-    const real zero = lane_set(0.0), one = lane_set(1.0);
+    const real zero = lane_set(0.0);
     real M = zero, number = tangent_key(k, id);
     for (int i = 0; i < bodies; i++) {
-        const real rate2 = tangent_rate2(n, bodies, i, m, w);
-        const real known = lane_select(rate2 > zero, rate2, one);
-        real scale = 1.0 / lane_sqrt(known + known * known);
+        const real rate2 = tangent_rate2(n, bodies, i, m, w), speed = 1.0 / lane_sqrt(rate2 + 1.0);
+        const real place = lane_min(speed, speed / lane_sqrt(rate2));
         for (int c = 0; c < 6; c++) {
-            if (c == 3)
-                scale = 1.0 / lane_sqrt(known + 1.0);
             number = tangent_draw(number);
-            w[c * n + bodies + i] = lane_select(is_there(m[i]), scale * (number * 0x1p-30 - 1.0), zero);
+            w[c * n + bodies + i] = lane_select(is_there(m[i]), (c < 3 ? place : speed) * (number * 0x1p-30 - 1.0),
+                                                zero);
         }
         M = M + m[i];
     }

@@ -408,10 +408,12 @@ static void tangent_vectors_belong_to_what_is_read(void **state)
 
 /* Gauss' methods are symmetric, and Radau's fixed steps are right to rounding: backwards they come to where they
  * began, if the implicit equations of the tangent vector are solved to rounding as well as those of the bodies. Each
- * of 100 steps may round by some 1e-16 of what it grew to. */
+ * of 200 steps may round by some 1e-16 of what it grew to. */
 static void implicit_steps_of_tangent_vectors_are_solved(void **state)
 {
     shoal_context *context = context_of(state);
+    const shoal_setting direction = {.name = "seed", .value = 3};
+    const shoal_plug_options grows = {.name = "megno", .settings = &direction, .n_settings = 1};
     static const struct {
         const char *name;
         int order;
@@ -428,10 +430,10 @@ static void implicit_steps_of_tangent_vectors_are_solved(void **state)
                                            .n_settings = runs[r].order < 0 ? 1 : 2,
                                            .engine = "cpu",
                                            .threads = 1,
-                                           .monitors = &megno,
+                                           .monitors = &grows,
                                            .n_monitors = 1,
                                            .dt = TWO_PI / 50,
-                                           .t_end = (back ? -1 : 1) * TWO_PI};
+                                           .t_end = (back ? -2 : 2) * TWO_PI};
             ensemble[back] = ensemble_of(context, 1, N, N);
             assert_ok(context, shoal_plan_create(context, ensemble[back], &options, &plan[back]));
             if (back)
@@ -681,7 +683,7 @@ static void half_of_saturns_map_is_regular(void **state)
         const double fraction = (double)n_regular / (double)result->n_systems;
         print_message("%ld systems: %.1f %% are regular, megno of the first %.3f\n", result->n_systems, 100 * fraction,
                       found[0]);
-        assert_true(whole ? fabs(fraction - 0.55) < 0.04 : fabs(found[0] - 2.02) < 0.02);
+        assert_true(whole ? fabs(fraction - 0.55) < 0.04 : fabs(found[0] - 2) < 0.02);
         shoal_result_destroy(&result);
         shoal_study_destroy(&study);
     }
@@ -854,12 +856,12 @@ static void it_depends_on_the_system_alone(void **state)
     expect_same(context_of(state), plain, other, 0, 4);
 }
 
-/* A limit that a third of the systems pass, some before the restart and some after it. */
+/* A limit that most systems pass, some before the restart and some after it. */
 static void a_limit_is_kept(shoal_context *context, const char *engine)
 {
     const struct way plain = {.engine = engine, .watched = true, .others = true, .default_only = true, .limit = 1.8};
     struct way other = plain;
-    other.n_calls = 5;
+    other.n_calls = 1;
     other.restart = true;
     expect_same(context, plain, other, 0, 4);
 }

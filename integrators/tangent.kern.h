@@ -94,7 +94,8 @@ LANE_FN real tangent_draw(real number)
 LANE_FN real tangent_key(const shoal_kernel_args *k, lane_id id)
 {
     const real one = lane_set(1.0);
-    if (!(MONITORS(k) & (1 << SHOAL_MONITOR_megno)))
+    if (!(k->monitors &
+          (1 << SHOAL_MONITOR_megno))) /* not MONITORS(k): a GPU's kernel that prepares knows no monitors */
         return one;
     const real seed = lane_set(k->monitor[SHOAL_MONITOR_megno][MEGNO_SEED] + 1.0);
     const real system = lane_load(k->watch, id, k->watch_offset[SHOAL_MONITOR_megno] + MEGNO_KEY, k->n_watch);

@@ -90,12 +90,12 @@ LANE_FN real tangent_draw(real number)
     return lane_select(rest < lane_set(0.0), rest + modulus, rest);
 }
 
-/* The first number of a system, of its id and the seed; the same for all systems if the monitor megno is not there. */
+/* The first number of a system, of its id and the seed; the same for all systems if the monitor megno is not there. The
+ * kernel of a GPU that prepares is compiled without monitors, so MONITORS(k) does not know. */
 LANE_FN real tangent_key(const shoal_kernel_args *k, lane_id id)
 {
     const real one = lane_set(1.0);
-    if (!(k->monitors &
-          (1 << SHOAL_MONITOR_megno))) /* not MONITORS(k): a GPU's kernel that prepares knows no monitors */
+    if (!(k->monitors & (1 << SHOAL_MONITOR_megno)))
         return one;
     const real seed = lane_set(k->monitor[SHOAL_MONITOR_megno][MEGNO_SEED] + 1.0);
     const real system = lane_load(k->watch, id, k->watch_offset[SHOAL_MONITOR_megno] + MEGNO_KEY, k->n_watch);

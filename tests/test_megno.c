@@ -691,8 +691,8 @@ static void half_of_saturns_map_is_regular(void **state)
     assert_int_equal(system(command), 0);
 }
 
-/* TOI-1338 with a second planet at (a, e), opposite its pericentre: a binary of 14.6 days whose orbit grows out of phase
- * much faster than the planets'. */
+/* TOI-1338 with a second planet at (a, e), in its apocentre: a binary of 14.6 days, whose phase drifts much faster than
+ * the planets'. */
 static void circumbinary(shoal_context *context, double a, double e, shoal_body *bodies)
 {
     const double day = 1 / 58.13244;

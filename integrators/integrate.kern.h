@@ -409,7 +409,7 @@ LANE_FN void prepare_lanes(const shoal_kernel_args *k, lane_id id, mask there)
             w[c * n + i] = lane_load(k->bodies, id, i % bodies * SHOAL_QUANTITIES + c, bodies * SHOAL_QUANTITIES);
     }
     if (VARIATIONAL(k))
-        tangent_begin(n, m, w);
+        tangent_begin(k, id, n, m, w);
     propagator_prepare(k, n, m, w, s);
     system_store(k, n, 1, id, there, s);
 }

@@ -30,6 +30,8 @@
  *                                       make such steps; without this they make steps as before
  *     PROPAGATOR_OWES 1                 a step leaves a part undone; before a view propagator_synchronise(k, m, s) does
  *                                       it, on a copy
+ *     PROPAGATOR_GAVE_UP(n, s)          lanes whose state is no number since a step took too much work: they end as
+ *                                       `budget`
  *     PROPAGATOR_ADAPTIVE               the propagator chooses its steps: see below
  *
  * A propagator that resolves encounters within its steps may define
@@ -207,8 +209,16 @@ typedef struct lane_clock {
     real elapsed, error;  /* |t - t_start| and its rounding error */
     real target, end;     /* elapsed times: of the next pause, of the end of the run */
     real steps, attempts; /* steps made, steps tried */
+    real judged, look;    /* elapsed when the progress was judged last; number of attempts when it is next */
     real limit;           /* number of attempts after which this call ends */
 } lane_clock;
+
+/* The number of attempts, the next multiple of SHOAL_WINDOW, after which progress is judged. */
+LANE_FN real clock_next_look(real attempts)
+{
+    const real windows = attempts * (1 / SHOAL_WINDOW), nearest = (windows + 0x1p52) - 0x1p52;
+    return SHOAL_WINDOW * (nearest + lane_select(nearest > windows, lane_set(0.0), lane_set(1.0)));
+}
 
 /* most: attempts in this call. */
 LANE_FN void clock_load(const shoal_kernel_args *k, lane_id id, real most, lane_clock *clock)
@@ -221,7 +231,9 @@ LANE_FN void clock_load(const shoal_kernel_args *k, lane_id id, real most, lane_
     clock->end = record_load(k, id, SHOAL_SYS_END);
     clock->steps = record_load(k, id, SHOAL_SYS_STEP);
     clock->attempts = record_load(k, id, SHOAL_SYS_ATTEMPT);
-    clock->limit = lane_min(clock->attempts + most, lane_set(k->max_steps));
+    clock->judged = record_load(k, id, SHOAL_SYS_JUDGED);
+    clock->look = clock_next_look(clock->attempts);
+    clock->limit = lane_min(clock->attempts + most, lane_min(clock->look, lane_set(k->max_steps)));
 }
 
 LANE_FN void clock_store(const shoal_kernel_args *k, lane_id id, mask where, const lane_clock *clock)
@@ -231,6 +243,7 @@ LANE_FN void clock_store(const shoal_kernel_args *k, lane_id id, mask where, con
     record_store(k, id, SHOAL_SYS_ELAPSED_ERROR, where, clock->error);
     record_store(k, id, SHOAL_SYS_STEP, where, clock->steps);
     record_store(k, id, SHOAL_SYS_ATTEMPT, where, clock->attempts);
+    record_store(k, id, SHOAL_SYS_JUDGED, where & (clock->attempts == clock->look), clock->elapsed);
 }
 
 LANE_FN void clock_step(const shoal_kernel_args *k, int compensated, const real *m, real *s, lane_clock *clock,
@@ -256,9 +269,14 @@ LANE_FN mask clock_stuck(const shoal_kernel_args *k, const lane_clock *clock)
     return lane_not((clock->elapsed + size > clock->elapsed) & (size >= lane_set(k->dt_min)));
 }
 
+/* Whether its steps are used up, or at its pace the rest would take more of them than anybody waits for. A system
+ * pauses wherever this is asked, so the answer does not depend on slices. */
 LANE_FN mask clock_spent(const shoal_kernel_args *k, const lane_clock *clock)
 {
-    return (clock->attempts >= lane_set(k->max_steps)) & lane_not(clock->elapsed + lane_abs(clock->h) > clock->end);
+    const mask goes_on = lane_not(clock->elapsed + lane_abs(clock->h) > clock->end);
+    const real came = clock->elapsed - clock->judged, left = clock->end - clock->elapsed;
+    const mask slow = (clock->attempts == clock->look) & (SHOAL_WINDOW * left > k->patience * came);
+    return ((clock->attempts >= lane_set(k->max_steps)) | slow) & goes_on;
 }
 
 LANE_FN mask clock_moved(const lane_clock *clock)
@@ -426,6 +444,14 @@ LANE_FN mask is_broken(const shoal_kernel_args *k, const real *s)
 #endif
 }
 
+/* What a system whose state is no number ends as. */
+LANE_FN real broken_outcome(const shoal_kernel_args *k, const real *s)
+{
+    const int n = BODIES(k);
+    (void)k, (void)n, (void)s;
+    return lane_select(PROPAGATOR_GAVE_UP(n, s), lane_set(SHOAL_BUDGET), lane_set(SHOAL_NONFINITE));
+}
+
 /* Lanes in which the last step may have consequences. It is asked after every step, so it is cheap. */
 LANE_FN mask wants_a_look(const shoal_kernel_args *k, const real *m, const real *s, const lane_clock *clock)
 {
@@ -548,7 +574,7 @@ LANE_BIG_FN void check_step(const shoal_kernel_args *k, int compensated, lane_id
     const real none = lane_set(-1.0), one = lane_set(1.0);
     lane_event event;
     event_none(&event);
-    event_offer(&event, team_any(is_broken(k, s)), one, lane_set(SHOAL_NONFINITE), none, none);
+    event_offer(&event, team_any(is_broken(k, s)), one, broken_outcome(k, s), none, none);
     if (watched && (!PROPAGATOR_SETS_ASIDE || monitors_awake(k) ||
                     team_any_beside(*live & clock_moved(clock) & wants_a_look(k, m, s, clock))))
         watch_step(k, id, *live, m, s, clock, before, watch, inside, &event);
@@ -753,7 +779,7 @@ LANE_FN void finish_lanes(const shoal_kernel_args *k, lane_id id, mask there)
         lane_event event;
         finish_step(k, m, s, live, &left, &clock, inside);
         event_none(&event);
-        event_offer(&event, is_broken(k, s), one, lane_set(SHOAL_NONFINITE), none, none);
+        event_offer(&event, is_broken(k, s), one, broken_outcome(k, s), none, none);
         watch_step(k, id, live, m, s, &clock, start, &watch, inside, &event);
         const mask hit = live & event.hit, there_now = left == lane_set(0.0), stops = live & (event.hit | there_now);
         if (lane_any(stops)) {

@@ -118,7 +118,7 @@ const shoal_key shoal_keys[] = {
     REAL("integrator", "dt_min", "time", 0, 0, NULL,
           "adaptive steps: a system that needs shorter ones ends as step_underflow"),
     REAL("integrator", "dt_max", "time", INFINITY, POSITIVE, "no bound", "adaptive steps: the longest one"),
-    REAL("integrator", "max_steps", "", INFINITY, 1, "no bound",
+    REAL("integrator", "max_steps", "", INFINITY, 1, "adaptive: 1e11 more at the present pace; else no bound",
          "a system that needs more steps, rejected ones included, ends as budget"),
 
     VALUE("gravitation", CHOICE, "form", "", 0, 0, 2, SHOAL_FORM_CHOICES, NULL,

@@ -45,6 +45,9 @@ typedef struct shoal_findings {
     long n_unresolved;             /* of a study: systems with a pericentre that the steps do not resolve */
 } shoal_findings;
 
+/* Steps that the rest of an adaptive run may need, unless max_steps is given: a day of a core and more. */
+#define PATIENCE 1e11
+
 enum { SHOAL_PLAN_LISTS = 8, SHOAL_MOST_TUNED = 16 };
 
 /* A choice that was measured, in system-steps/s; 0 = it did not run. */

@@ -451,6 +451,28 @@ shoal_status shoal_config_body(const shoal_config *config, const config_setting_
     return SHOAL_OK;
 }
 
+void shoal_config_eases(const shoal_context *context, const config_setting_t *forces, char (*names)[SHOAL_NAME_SIZE],
+                        int n_bodies, shoal_eases *eases)
+{
+    const shoal_plugs *known = shoal_plugs_of(context);
+    *eases = (shoal_eases){0};
+    for (int i = 0; forces && i < config_setting_length(forces) && eases->n < SHOAL_MOST_EASES; i++) {
+        const config_setting_t *group = config_setting_get_elem(forces, (unsigned)i);
+        const int index = shoal_force_find(context, shoal_config_string(group, "name", ""));
+        if (index < 0 || !known->forces[index]->eases)
+            continue;
+        const shoal_parameter *rows = known->forces[index]->parameters;
+        const config_setting_t *part = config_setting_get_member(group, rows[0].name),
+                               *on = config_setting_get_member(group, rows[1].name);
+        double body = on ? number_of(on) : rows[1].initial;
+        for (int b = 0; on && config_setting_type(on) == CONFIG_TYPE_STRING && b < n_bodies; b++)
+            if (strcmp(config_setting_get_string(on), names[b]) == 0)
+                body = b;
+        eases->part[eases->n] = part ? number_of(part) : rows[0].initial;
+        eases->body[eases->n++] = body < 0 ? n_bodies - 1 : (int)body;
+    }
+}
+
 /* ---- the check against the tables -------------------------------------------------------------------------------- */
 
 static shoal_status check_choice(const shoal_config *config, const config_setting_t *setting, const char *word,

@@ -134,11 +134,11 @@ static shoal_status plan_choose(shoal_context *context, shoal_ensemble *ensemble
     if (!status)
         status = check_begun(plan, true);
     if (!status)
-        status = shoal_plan_choose_end(plan, options);
-    if (!status)
         status = shoal_plan_choose_propagator(plan, options);
     if (!status)
         status = shoal_plan_choose_forces(plan, options);
+    if (!status)
+        status = shoal_plan_choose_end(plan, options);
     if (!status)
         status = shoal_plan_check_systems(plan, false);
     return status ? status : shoal_plan_choose_monitors(plan, options);

@@ -89,6 +89,7 @@ struct shoal_plan {
     shoal_tuned tuned[SHOAL_MOST_TUNED]; /* [n_tuned] */
     int n_tuned;
     shoal_kernel_args args; /* host pointers */
+    shoal_eases eases;      /* of the forces */
     double t_end;
     /* [n_systems] with options.orbits: the unit of t_end and all times given to the plan; else NULL */
     double *period;

@@ -23,13 +23,14 @@ static double first_step(int n, const shoal_body *bodies)
 
 /* The shortest period among a system's initial Jacobi orbits, +inf if none is bound. bodies, orbits: room for
  * [n_bodies]. */
-static double shortest_period(const shoal_ensemble *ensemble, long system, shoal_body *bodies, shoal_orbit *orbits)
+static double shortest_period(const shoal_plan *plan, long system, shoal_body *bodies, shoal_orbit *orbits)
 {
     shoal_system record;
-    shoal_ensemble_get_system(ensemble, system, &record);
-    shoal_ensemble_get_bodies(ensemble, system, bodies);
+    shoal_ensemble_get_system(plan->ensemble, system, &record);
+    shoal_ensemble_get_bodies(plan->ensemble, system, bodies);
     double shortest = INFINITY;
-    if (shoal_orbits_from_bodies(NULL, SHOAL_JACOBI, record.n_live, bodies, orbits) == SHOAL_OK)
+    if (shoal_eased_orbits_from_bodies(NULL, SHOAL_JACOBI, record.n_live, bodies, NULL, &plan->eases, orbits) ==
+        SHOAL_OK)
         for (int i = 1; i < record.n_live; i++)
             if (orbits[i].P > 0 && orbits[i].P < shortest)
                 shortest = orbits[i].P;
@@ -49,7 +50,7 @@ shoal_status shoal_plan_find_periods(shoal_plan *plan)
         status = shoal_fail(plan->context, SHOAL_E_MEMORY, "out of memory");
     for (long system = 0; system < ensemble->n_systems && !status; system++)
         if (*shoal_plan_field(plan, SHOAL_SYS_OUTCOME, system) == SHOAL_RUNNING)
-            plan->period[system] = shortest_period(ensemble, system, bodies, orbits);
+            plan->period[system] = shortest_period(plan, system, bodies, orbits);
     free(bodies);
     free(orbits);
     return status;
@@ -153,7 +154,7 @@ static double step_of(const shoal_plan *plan, long system, const system_room *ro
     const int n_live = (int)*shoal_plan_field(plan, SHOAL_SYS_N_LIVE, system);
     const bool by_period = plan->dt == 0 && plan->steps_per_orbit > 0;
     const bool study = plan->findings->maker != SHOAL_MAKER_CALLER, count = study && !plan->propagator->adaptive;
-    const double period = by_period || count ? shortest_period(plan->ensemble, system, room->bodies, room->orbits) : 0;
+    const double period = by_period || count ? shortest_period(plan, system, room->bodies, room->orbits) : 0;
     double dt = by_period       ? period / plan->steps_per_orbit
                 : plan->dt != 0 ? plan->dt
                                 : *shoal_plan_field(plan, SHOAL_SYS_DT, system);

@@ -45,6 +45,7 @@ typedef struct builder {
     shoal_body *bodies;       /* [n_bodies] */
     shoal_frame frame;
     bool cartesian;
+    shoal_eases eases;
     variation *variations;
     bool *moves; /* of all of them */
     int n_variations, n_axes;
@@ -309,7 +310,7 @@ static double mu_of(const builder *b, int i)
     for (int k = 0; k < b->n_bodies; k++)
         if (b->frame == SHOAL_BARYCENTRIC || (b->frame == SHOAL_JACOBI ? k <= i : k == 0 || k == i))
             mu += b->bodies[k].m;
-    return mu;
+    return shoal_eased_mass(&b->eases, i, b->bodies[i].m, b->bodies[0].m, mu);
 }
 
 /* The orbit of body i, those before it made; false if there is none (reason: a phrase). */
@@ -337,7 +338,8 @@ static bool make_bodies(builder *b, const char **reason)
         } else if (i > 0 && !make_orbit(b, i, mu_of(b, i), reason))
             return false;
     }
-    if (!b->cartesian && shoal_bodies_from_orbits(b->config->context, b->frame, b->n_bodies, b->orbits, b->bodies)) {
+    if (!b->cartesian &&
+        shoal_bodies_from_eased_orbits(b->config->context, b->frame, b->n_bodies, b->orbits, &b->eases, b->bodies)) {
         *reason = shoal_context_message(b->config->context);
         return false;
     }
@@ -494,6 +496,7 @@ shoal_status shoal_systems_build(const shoal_config *config, shoal_study *study)
 
     if ((status = read_bodies(&b)) || (status = read_variations(&b)))
         goto fail;
+    shoal_config_eases(config->context, shoal_config_lookup(config, "forces"), study->body_name, b.n_bodies, &b.eases);
     const int frame = (int)shoal_config_number(config, system, "system", "elements");
     b.cartesian = elements ? frame > SHOAL_BARYCENTRIC : true;
     b.frame = b.cartesian ? SHOAL_JACOBI : (shoal_frame)frame;

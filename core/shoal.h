@@ -550,8 +550,8 @@ const char *shoal_plan_line(const shoal_plan *plan);
 /*
  * shoal_plan_integrate: integrate every running system to a time. The ensemble then holds the states at exactly this
  * time. The last, partial step is made on a copy, so that calls at other times change no bits. A system that ends
- * before keeps the state of the step in which it ended. Before t_end, monitors have seen the whole steps up to the time;
- * at t_end they have seen everything.
+ * before keeps the state of the step in which it ended. Monitors have then seen the whole steps up to the time, and at
+ * t_end everything.
  *   t  in  inner units, or periods with options.orbits; from the present time of the plan to its t_end
  * Status: E_USAGE for any other time, or if systems were set anew without shoal_plan_restart; E_DEVICE; E_MEMORY.
  */

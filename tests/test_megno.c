@@ -243,8 +243,8 @@ static void native_set(shoal_plan *plan, int n, long system, const double *s)
 
 /* ---- the tangent map of a propagator ----------------------------------------------------------------------------- */
 
-/* Of a run whose tangent vectors are derivatives: they are compared after the last whole step before this time, which is
- * not the end, up to which a monitor makes a run go on. */
+/* When tangent vectors are compared: after the last whole step before this time. It is not the end, up to which a
+ * monitor makes a run go on. */
 static double time_of_tangents(const shoal_options *options)
 {
     return 0.75 * options->t_end;

@@ -16,7 +16,8 @@
 #define MODEL_WORDS (&(SHOAL_BIG_MODEL_LIST(MODEL_WORD))[1])
 
 #define VALUE(section, type, name, dimension, initial, least, most, choices, otherwise, doc) \
-    { section, SHOAL_KEY_VALUE, otherwise, { name, SHOAL_##type, dimension, initial, least, most, choices, doc }, false }
+    { section, SHOAL_KEY_VALUE, otherwise, \
+      { name, SHOAL_##type, dimension, initial, least, most, choices, doc }, false }
 /* a key on which no result depends */
 #define MACHINE(type, name, initial, most, choices, doc) \
     { "run", SHOAL_KEY_VALUE, NULL, { name, SHOAL_##type, "", initial, 0, most, choices, doc }, true }
@@ -25,11 +26,13 @@
 #define OTHER(section, kind, name, otherwise, doc) \
     { section, SHOAL_KEY_##kind, otherwise, { name, SHOAL_REAL, "", NAN, -INFINITY, INFINITY, NULL, doc }, false }
 #define UNIT(dimension, otherwise, doc) \
-    { "units", SHOAL_KEY_TEXT, otherwise, { dimension, SHOAL_REAL, dimension, NAN, -INFINITY, INFINITY, NULL, doc }, false }
+    { "units", SHOAL_KEY_TEXT, otherwise, \
+      { dimension, SHOAL_REAL, dimension, NAN, -INFINITY, INFINITY, NULL, doc }, false }
 #define TEXTS(section, name, otherwise, doc) \
     { section, SHOAL_KEY_TEXTS, otherwise, { name, SHOAL_REAL, "", NAN, -INFINITY, INFINITY, NULL, doc }, false }
 #define NUMBERS(section, name, dimension, otherwise, doc) \
-    { section, SHOAL_KEY_NUMBERS, otherwise, { name, SHOAL_REAL, dimension, NAN, -INFINITY, INFINITY, NULL, doc }, false }
+    { section, SHOAL_KEY_NUMBERS, otherwise, \
+      { name, SHOAL_REAL, dimension, NAN, -INFINITY, INFINITY, NULL, doc }, false }
 
 #define POSITIVE (SHOAL_TINY / 2)
 #define ANY (-INFINITY)

@@ -257,7 +257,7 @@ typedef struct shoal_system {
     double t_start; /* time of the initial state */
     double dt;      /* step; its sign is set by the direction of the integration */
     double time;    /* time of the bodies held now */
-    double n_steps; /* steps done */
+    double n_steps; /* whole steps done */
     enum shoal_outcome outcome;
     double t_stop;       /* time at which the system ended (of the event, inside its step); NaN while it runs */
     int body_a, body_b;  /* bodies of the event, -1 = none */
@@ -551,8 +551,8 @@ const char *shoal_plan_line(const shoal_plan *plan);
 /*
  * shoal_plan_integrate: integrate every running system to a time. The ensemble then holds the states at exactly this
  * time. The last, partial step is made on a copy, so that calls at other times change no bits. A system that ends
- * before keeps the state of the step in which it ended. Before t_end, monitors have seen the whole steps up to the time;
- * at t_end they have seen everything.
+ * before keeps the state of the step in which it ended. Monitors have then seen the whole steps up to the time, and at
+ * t_end everything.
  *   t  in  inner units, or periods with options.orbits; from the present time of the plan to its t_end
  * Status: E_USAGE for any other time, or if systems were set anew without shoal_plan_restart; E_DEVICE; E_MEMORY.
  */

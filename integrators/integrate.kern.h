@@ -209,15 +209,22 @@ typedef struct lane_clock {
     real elapsed, error;  /* |t - t_start| and its rounding error */
     real target, end;     /* elapsed times: of the next pause, of the end of the run */
     real steps, attempts; /* steps made, steps tried */
-    real judged, look;    /* elapsed when the progress was judged last; number of attempts when it is next */
-    real limit;           /* number of attempts after which this call ends */
+    real last, limit;     /* numbers of attempts: when this call ends; when the system is looked at before */
 } lane_clock;
 
-/* The number of attempts, the next multiple of SHOAL_WINDOW, after which progress is judged. */
-LANE_FN real clock_next_look(real attempts)
+/* Whether the attempts are a whole number of SHOAL_WINDOWs, after which progress is judged. *next: the next such. */
+LANE_FN mask clock_window(const lane_clock *clock, real *next)
 {
-    const real windows = attempts * (1 / SHOAL_WINDOW), nearest = (windows + 0x1p52) - 0x1p52;
-    return SHOAL_WINDOW * (nearest + lane_select(nearest > windows, lane_set(0.0), lane_set(1.0)));
+    const real windows = clock->attempts * (1 / SHOAL_WINDOW), nearest = (windows + 0x1p52) - 0x1p52;
+    *next = SHOAL_WINDOW * (nearest + lane_select(nearest > windows, lane_set(0.0), lane_set(1.0)));
+    return nearest == windows;
+}
+
+LANE_FN void clock_set_limit(const shoal_kernel_args *k, lane_clock *clock)
+{
+    real next;
+    (void)clock_window(clock, &next);
+    clock->limit = lane_min(lane_min(clock->last, next), lane_set(k->max_steps));
 }
 
 /* most: attempts in this call. */
@@ -231,9 +238,8 @@ LANE_FN void clock_load(const shoal_kernel_args *k, lane_id id, real most, lane_
     clock->end = record_load(k, id, SHOAL_SYS_END);
     clock->steps = record_load(k, id, SHOAL_SYS_STEP);
     clock->attempts = record_load(k, id, SHOAL_SYS_ATTEMPT);
-    clock->judged = record_load(k, id, SHOAL_SYS_JUDGED);
-    clock->look = clock_next_look(clock->attempts);
-    clock->limit = lane_min(clock->attempts + most, lane_min(clock->look, lane_set(k->max_steps)));
+    clock->last = clock->attempts + most;
+    clock_set_limit(k, clock);
 }
 
 LANE_FN void clock_store(const shoal_kernel_args *k, lane_id id, mask where, const lane_clock *clock)
@@ -243,7 +249,6 @@ LANE_FN void clock_store(const shoal_kernel_args *k, lane_id id, mask where, con
     record_store(k, id, SHOAL_SYS_ELAPSED_ERROR, where, clock->error);
     record_store(k, id, SHOAL_SYS_STEP, where, clock->steps);
     record_store(k, id, SHOAL_SYS_ATTEMPT, where, clock->attempts);
-    record_store(k, id, SHOAL_SYS_JUDGED, where & (clock->attempts == clock->look), clock->elapsed);
 }
 
 LANE_FN void clock_step(const shoal_kernel_args *k, int compensated, const real *m, real *s, lane_clock *clock,
@@ -269,13 +274,16 @@ LANE_FN mask clock_stuck(const shoal_kernel_args *k, const lane_clock *clock)
     return lane_not((clock->elapsed + size > clock->elapsed) & (size >= lane_set(k->dt_min)));
 }
 
-/* Whether its steps are used up, or at its pace the rest would take more of them than anybody waits for. A system
- * pauses wherever this is asked, so the answer does not depend on slices. */
-LANE_FN mask clock_spent(const shoal_kernel_args *k, const lane_clock *clock)
+/* Whether its steps are used up, or at the pace of the last SHOAL_WINDOW the rest would take more than anybody waits for.
+ * The lanes `live` are looked at once at the end of each, however the run is sliced. */
+LANE_FN mask clock_spent(const shoal_kernel_args *k, lane_id id, mask live, lane_clock *clock)
 {
     const mask goes_on = lane_not(clock->elapsed + lane_abs(clock->h) > clock->end);
-    const real came = clock->elapsed - clock->judged, left = clock->end - clock->elapsed;
-    const mask slow = (clock->attempts == clock->look) & (SHOAL_WINDOW * left > k->patience * came);
+    const real left = clock->end - clock->elapsed, came = clock->elapsed - record_load(k, id, SHOAL_SYS_JUDGED);
+    real next;
+    const mask judged = live & clock_window(clock, &next), slow = judged & (SHOAL_WINDOW * left > k->patience * came);
+    record_store(k, id, SHOAL_SYS_JUDGED, judged, clock->elapsed);
+    clock_set_limit(k, clock);
     return ((clock->attempts >= lane_set(k->max_steps)) | slow) & goes_on;
 }
 
@@ -385,8 +393,9 @@ LANE_FN mask clock_stuck(const shoal_kernel_args *k, const lane_clock *clock)
     (void)k, (void)clock;
     return lane_set(0.0) != lane_set(0.0); /* never */
 }
-LANE_FN mask clock_spent(const shoal_kernel_args *k, const lane_clock *clock)
+LANE_FN mask clock_spent(const shoal_kernel_args *k, lane_id id, mask live, const lane_clock *clock)
 {
+    (void)id, (void)live;
     return (clock->steps >= lane_set(k->max_steps)) & (clock->steps < clock->end);
 }
 LANE_FN mask clock_moved(const lane_clock *clock)
@@ -579,7 +588,7 @@ LANE_BIG_FN void check_step(const shoal_kernel_args *k, int compensated, lane_id
                     team_any_beside(*live & clock_moved(clock) & wants_a_look(k, m, s, clock))))
         watch_step(k, id, *live, m, s, clock, before, watch, inside, &event);
     event_offer(&event, clock_stuck(k, clock), one, lane_set(SHOAL_STEP_UNDERFLOW), none, none);
-    event_offer(&event, clock_spent(k, clock), one, lane_set(SHOAL_BUDGET), none, none);
+    event_offer(&event, clock_spent(k, id, *live, clock), one, lane_set(SHOAL_BUDGET), none, none);
     const mask hit = *live & event.hit,
                stops = hit | (*live & clock_due(clock)); /* hit: it ends, or the host is told */
 #if PROPAGATOR_SETS_ASIDE

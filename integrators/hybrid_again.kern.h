@@ -398,8 +398,8 @@ LANE_FN void hybrid_substep(const shoal_kernel_args *k, int n, const real *m, re
 }
 
 /* From the end of the drift to that of the step, w->t; w->again: the lanes that need another trial, for something
- * new is near there. A drift that used up its substeps has no end. (What is no number has none either, but substeps that
- * shrink to 0.) */
+ * new is near there. A drift that used up its substeps has no end. (What is no number has none either, but substeps
+ * that shrink to 0.) */
 LANE_FN void hybrid_arrive(const shoal_kernel_args *k, int n, int compensated, const real *m, real h, hybrid_work *w)
 {
     const int bodies = real_bodies(k, n);

@@ -274,8 +274,8 @@ LANE_FN mask clock_stuck(const shoal_kernel_args *k, const lane_clock *clock)
     return lane_not((clock->elapsed + size > clock->elapsed) & (size >= lane_set(k->dt_min)));
 }
 
-/* Whether its steps are used up, or at the pace of the last SHOAL_WINDOW the rest would take more than anybody waits for.
- * The lanes `live` are looked at once at the end of each, however the run is sliced. */
+/* Whether its steps are used up, or at the pace of the last SHOAL_WINDOW the rest would take more than anybody waits
+ * for. The lanes `live` are looked at once at the end of each, however the run is sliced. */
 LANE_FN mask clock_spent(const shoal_kernel_args *k, lane_id id, mask live, lane_clock *clock)
 {
     const mask goes_on = lane_not(clock->elapsed + lane_abs(clock->h) > clock->end);

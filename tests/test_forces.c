@@ -1290,8 +1290,8 @@ static void a_study_has_forces(void **state)
     unlink(path);
 }
 
-/* A circle that radiation makes wider is a circle in the config, in the columns of monitors and in queries: its mu is (1 -
- * beta) of the star's. Dust that is pushed away has no orbit, and does not take those of the others. */
+/* A circle that radiation makes wider is a circle in the config, in the columns of monitors and in queries: its mu is
+ * (1 - beta) of the star's. Dust that is pushed away has no orbit, and does not take those of the others. */
 static void elements_of_dust_are_about_what_attracts_it(void **state)
 {
     static const char text[] =

@@ -735,7 +735,7 @@ static void test_particles_change_nothing(void **state)
         assert_true(fabs(bodies[i].x) < 4.0);
 }
 
-/* A step that would take more substeps than are made ends the system as `budget`, not as one whose state is no number. */
+/* A step that would take more substeps than are made ends the system as `budget`, not as `nonfinite`. */
 static void a_step_of_too_many_substeps_ends_the_system(void **state)
 {
     const shoal_options options = {.propagator = "hybrid", .t_end = 1, .dt = 0.1};

@@ -200,8 +200,8 @@ static void slices_shorten_while_systems_end(void **state)
     motion_end(&motion);
 }
 
-/* A system that would take a day of a core and more ends as `budget`, with the same bits however the run is cut; the one
- * beside it does not notice. A bound of the user's replaces this one. */
+/* A system that would take a day of a core and more ends as `budget`, with the same bits however the run is cut; the
+ * one beside it does not notice. A bound of the user's replaces this one. */
 static void a_run_ends_though_a_system_does_not_get_on(void **state)
 {
     static const char *const propagators[] = {"gauss_radau", "bulirsch_stoer", "hermite4_adaptive", "hermite6_adaptive",

@@ -193,8 +193,8 @@ shoal_status shoal_config_bounds(const shoal_config *config, const config_settin
 void shoal_config_wants(const shoal_config *config, shoal_key_kind kind, const shoal_parameter *row,
                         char words[SHOAL_MESSAGE_SIZE]);
 
-/* What the forces of a config's list (NULL is allowed) take of body 0's attraction (shoal_force.eases). Those of plugins
- * that are not there, and bodies that are not, are left out. */
+/* What the forces of a config's list (NULL is allowed) take of body 0's attraction (shoal_force.eases). Those of
+ * plugins that are not there, and bodies that are not, are left out. */
 void shoal_config_eases(const shoal_context *context, const config_setting_t *forces, char (*names)[SHOAL_NAME_SIZE],
                         int n_bodies, shoal_eases *eases);
 

@@ -42,8 +42,8 @@ typedef struct shoal_findings {
     shoal_fault fault;
     long n_invalid, first_invalid; /* number of impossible systems, and the id of the first */
     char why_invalid[200];         /* why the first is impossible */
-    /* of a study: systems with a pericentre that the steps do not resolve; the id of the first, the body in it that needs
-     * the shortest step, this step, and how many of them the shortest period has */
+    /* of a study: systems with a pericentre that the steps do not resolve; the id of the first, the body in it that
+     * needs the shortest step, this step, and how many of them the shortest period has */
     long n_unresolved, first_unresolved;
     int unresolved_body;
     double unresolved_step, unresolved_steps;

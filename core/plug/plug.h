@@ -106,7 +106,7 @@ typedef struct shoal_propagator {
     bool adaptive;       /* it chooses its steps (integrate.kern.h) */
     bool tangent;        /* it also moves tangent vectors (tangent.kern.h) */
     bool newton_only;    /* it works without forces beside Newton's only */
-    /* Whether a step h resolves a pericentre at distance q of an orbit about mu although it is long for it; NULL: no. */
+    /* Whether a step h resolves a pericentre at distance q of an orbit about mu, long as it is; NULL: no. */
     bool (*resolves_pericentre)(const double *parameters, double mu, double h, double q);
     const shoal_parameter *parameters;
     int n_parameters;
@@ -155,8 +155,8 @@ typedef struct shoal_force {
      * velocities. In an encounter of theirs `hybrid` kicks with such a force at the ends of a step. Others, and those
      * without this function, it substeps with them. */
     bool (*alike)(const double *parameters);
-    /* It takes a part of body 0's attraction away: its first parameter, from the body that its second one names (0: from
-     * all without mass). Elements of the orbit are then those about what is left of body 0's mass. */
+    /* It takes a part of body 0's attraction away: its first parameter, from the body that its second one names (0:
+     * from all without mass). Elements of the orbit are then those about what is left of body 0's mass. */
     bool eases;
 } shoal_force;
 

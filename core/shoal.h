@@ -566,7 +566,7 @@ typedef struct shoal_observable {
 
 /*
  * shoal_plan_observe: coordinates and velocities of all systems at a list of times, for a likelihood. The bits are
- * those of a call of shoal_plan_integrate for each time. On a CPU this one call costs less.
+ * those of a call of shoal_plan_integrate for each time. This one call costs less.
  *   n_times  in   number of times
  *   times    in   [n_times] as for shoal_plan_integrate, in the direction of the integration
  *   n_what   in   number of observables
@@ -686,6 +686,68 @@ void shoal_study_destroy(shoal_study **study);
  *   returns  valid until the study is destroyed
  */
 const char *shoal_study_output(const shoal_study *study);
+
+/* ---- likelihoods ------------------------------------------------------------------------------------------------- */
+
+/* A study with `data` as a likelihood. Its parameters are the random values of `sample`, in their order and in the
+ * units of the config; their distributions are the priors. */
+typedef struct shoal_model shoal_model;
+
+/*
+ * shoal_model_create: read the data, choose an engine, compile what has to be compiled.
+ *   study      in   outlives the model
+ *   n_walkers  in   vectors that are evaluated at once; shoal_model_evaluate divides longer lists
+ *   model      out  NULL on failure
+ * The step is that of the config; monitors are not used. Bodies are given by elements.
+ * Status: E_INPUT with file, line, key, value and what was expected; E_FILE; E_UNSUPPORTED; E_DEVICE; E_MEMORY.
+ */
+shoal_status shoal_model_create(const shoal_study *study, long n_walkers, shoal_model **model);
+
+/*
+ * shoal_model_destroy: release a model.
+ *   model  in/out  becomes NULL
+ */
+void shoal_model_destroy(shoal_model **model);
+
+/* shoal_model_n_parameters, shoal_model_n_data: the numbers of parameters and of data. */
+int shoal_model_n_parameters(const shoal_model *model);
+long shoal_model_n_data(const shoal_model *model);
+
+/*
+ * shoal_model_parameter: the name of a parameter: "b.P", or "hires.jitter" of data; NULL if there is none.
+ *   i  in  0..n_parameters-1
+ */
+const char *shoal_model_parameter(const shoal_model *model, int i);
+
+/* shoal_model_plan_line: what was chosen, as shoal_plan_line has it. */
+const char *shoal_model_plan_line(const shoal_model *model);
+
+/*
+ * shoal_model_evaluate: the likelihood of parameter vectors. No bits depend on n or on the number of threads.
+ *   n      in   number of vectors
+ *   theta  in   [n][n_parameters]
+ *   lnl    out  [n] the natural logarithm with its constants; -infinity where there is no such system (e >= 1, a
+ *               negative mass), or it does not reach the data
+ * Status: E_USAGE; E_DEVICE.
+ * Source: the normal distribution, see core/walker/likelihood.kern.h.
+ */
+shoal_status shoal_model_evaluate(shoal_model *model, long n, const double *theta, double *lnl);
+
+/*
+ * shoal_model_log_prior: the natural logarithm of the prior density, -infinity outside.
+ *   n      in   number of vectors
+ *   theta  in   [n][n_parameters]
+ *   lnp    out  [n]
+ */
+shoal_status shoal_model_log_prior(const shoal_model *model, long n, const double *theta, double *lnp);
+
+/*
+ * shoal_model_prior_transform: from the unit cube to parameters, for nested samplers: the quantiles of the priors.
+ *   n      in   number of vectors
+ *   cube   in   [n][n_parameters] 0..1
+ *   theta  out  [n][n_parameters]
+ */
+shoal_status shoal_model_prior_transform(const shoal_model *model, long n, const double *cube, double *theta);
 
 /* What a run reports to its caller after each slice. Its pointers are valid until the callback returns. */
 typedef struct shoal_progress {

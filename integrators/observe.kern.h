@@ -5,6 +5,7 @@
  * arithmetic of times is that of core/plan/clock.c and states.c, and gives the same bits.
  *
  *     observe_aim    where a system waits for a time: SHOAL_SYS_TARGET
+ *     observe_waits  whether it is there
  *     observe_see    what is seen of it there. Of a system that has ended, or a body that is not there: NaN; where the
  *                    time is not within the next step: infinity
  */
@@ -30,16 +31,35 @@ LANE_FN lane_sight sight_of(const shoal_kernel_args *k, lane_id id, long long st
     return sight;
 }
 
+/* Where a system waits for a time: a number of steps, or an elapsed time. */
+LANE_FN real sight_target(const shoal_kernel_args *k, lane_id id, const lane_sight *sight)
+{
+    const real since = sight->time - sight->start;
+#if PROPAGATOR_ADAPTIVE
+    const real progress = lane_select(sight->dt < lane_set(0.0), -since, since);
+#else
+    const real progress = lane_floor(since / sight->dt + sight->whole);
+#endif
+    return lane_min(progress, record_load(k, id, SHOAL_SYS_END));
+}
+
 LANE_FN void observe_aim(const shoal_kernel_args *k, lane_id id, mask there, long long stop)
 {
     const lane_sight sight = sight_of(k, id, stop);
-    const real since = sight.time - sight.start;
+    record_store(k, id, SHOAL_SYS_TARGET, there, sight_target(k, id, &sight));
+}
+
+/* Whether all of the systems wait for a time where they are. */
+LANE_FN bool observe_waits(const shoal_kernel_args *k, lane_id id, mask there, long long stop)
+{
+    const lane_sight sight = sight_of(k, id, stop);
 #if PROPAGATOR_ADAPTIVE
-    const real progress = lane_select(sight.dt < lane_set(0.0), -since, since);
+    const real next = record_load(k, id, SHOAL_SYS_ELAPSED) + lane_abs(sight.dt);
 #else
-    const real progress = lane_floor(since / sight.dt + sight.whole);
+    const real next = record_load(k, id, SHOAL_SYS_STEP) + 1.0;
 #endif
-    record_store(k, id, SHOAL_SYS_TARGET, there, lane_min(progress, record_load(k, id, SHOAL_SYS_END)));
+    return !lane_any(there & (next <= sight_target(k, id, &sight)) &
+                     (record_load(k, id, SHOAL_SYS_OUTCOME) == lane_set(SHOAL_RUNNING)));
 }
 
 /* What is left of the time to a sight, after the last step before it. */
@@ -56,23 +76,31 @@ LANE_FN real sight_left(const shoal_kernel_args *k, lane_id id, const lane_sight
 #endif
 }
 
-LANE_FN void observe_see(const shoal_kernel_args *k, lane_id id, mask there, long long stop)
+/* What is seen at the times first..last-1, for which the systems wait. */
+LANE_FN void observe_see(const shoal_kernel_args *k, lane_id id, mask there, long long first, long long last)
 {
-    const int n = BODIES(k), bodies = real_bodies(k, n), n_what = k->sights.n_what;
-    const lane_sight sight = sight_of(k, id, stop);
-    const real zero = lane_set(0.0), nan = zero / zero, left = sight_left(k, id, &sight), steps = left / sight.dt;
-    const mask here = (steps >= -sight.whole) & (steps <= (PROPAGATOR_ADAPTIVE ? zero : sight.whole)),
-               lost = lane_not(here) & ((steps < zero) | (steps > 1.0 + sight.whole)),
-               runs = record_load(k, id, SHOAL_SYS_OUTCOME) == lane_set(SHOAL_RUNNING);
-    real m[n], w[6 * n], s[STATE_SIZE(n)];
+    const int n = BODIES(k), bodies = real_bodies(k, n), n_what = k->sights.n_what,
+              n_rows = (int)k->sights.n_times * n_what;
+    const real zero = lane_set(0.0), nan = zero / zero;
+    const mask runs = record_load(k, id, SHOAL_SYS_OUTCOME) == lane_set(SHOAL_RUNNING);
+    real m[n], w[6 * n], s[STATE_SIZE(n)], there_s[STATE_SIZE(n)];
     system_load(k, n, 1, id, m, s);
-    advance_copy(k, id, m, s, lane_select(here | lost | lane_not(runs), zero, left));
-    system_view(k, m, s, w);
-    for (int i = 0; i < n_what; i++) {
-        const int body = k->sights.what[i] / 6, component = k->sights.what[i] % 6;
-        real seen = lane_select(is_there(mass_load(k, n, id, body)), w[component * bodies + body], nan);
-        seen = lane_select(runs, lane_select(lost, 1.0 / zero, seen), nan);
-        lane_store(k->sights.seen, id, (int)stop * n_what + i, (int)k->sights.n_times * n_what, there, seen);
+    LANE_KEEP_ROLLED
+    for (long long stop = first; stop < last; stop++) {
+        const lane_sight sight = sight_of(k, id, stop);
+        const real left = sight_left(k, id, &sight), steps = left / sight.dt;
+        const mask here = (steps >= -sight.whole) & (steps <= (PROPAGATOR_ADAPTIVE ? zero : sight.whole)),
+                   lost = lane_not(here) & ((steps < zero) | (steps > 1.0 + sight.whole));
+        for (int c = 0; c < STATE_SIZE(n); c++)
+            there_s[c] = s[c];
+        advance_copy(k, id, m, there_s, lane_select(here | lost | lane_not(runs), zero, left));
+        system_view(k, m, there_s, w);
+        for (int i = 0; i < n_what; i++) {
+            const int body = k->sights.what[i] / 6, component = k->sights.what[i] % 6;
+            real seen = lane_select(is_there(mass_load(k, n, id, body)), w[component * bodies + body], nan);
+            seen = lane_select(runs, lane_select(lost, 1.0 / zero, seen), nan);
+            lane_store(k->sights.seen, id, (int)stop * n_what + i, n_rows, there, seen);
+        }
     }
 }
 

@@ -71,6 +71,8 @@ struct shoal_engine {
     int *list_host[SHOAL_CUDA_LISTS];      /* the same, page-locked */
     device_pointer sights; /* what is seen of the systems, then the times and what (sights_size bytes) */
     size_t sights_size;
+    device_pointer walk;                 /* shoal_walk and its arrays, then theta and ln L of all systems */
+    shoal_walk walk_host;                /* with device pointers */
     int n_queued;                        /* launches since the last wait that have a list */
     const char *last;                    /* the last kernel launched */
     char kernel_file[600];               /* of SHOAL_INTEGRATE in the cache */

@@ -6,6 +6,7 @@
 #define SHOAL_ENGINE_H
 
 #include "core/plug/plugs.h"
+#include "core/walker/walker.h"
 
 /* ---- engine_cpu.c, engine_cuda.c --------------------------------------------------------------------------------- */
 
@@ -16,6 +17,8 @@ typedef enum shoal_kernel_entry {
     SHOAL_BARE,
     SHOAL_FINISH,
     SHOAL_OBSERVE,
+    SHOAL_WALKER_BEGIN,
+    SHOAL_WALKER_END,
     SHOAL_SUBSTEPS,
     SHOAL_GATHER,
     SHOAL_CARRY
@@ -62,6 +65,11 @@ typedef struct shoal_engine_type {
      * mark or log, and the propagator sets no system aside on this engine. */
     shoal_status (*observe)(shoal_engine *engine, const int *list, long n_list, const shoal_sights *sights,
                             double steps);
+    /* Keep what walks have in common: its arrays but theta and ln L, host arrays that stay until the next call. Every
+     * walker is a system of the ensemble. The conditions are those of observe. */
+    shoal_status (*walk_with)(shoal_engine *engine, const shoal_walk *walk);
+    /* Take n walkers (list: 0..n-1) from theta [n][n_parameters] to ln L [n]. */
+    shoal_status (*walk)(shoal_engine *engine, const int *list, long n, const double *theta, double *lnl);
     /* Wait until all launches are done. seconds: what the last SHOAL_INTEGRATE took; may be NULL. */
     shoal_status (*wait)(shoal_engine *engine, double *seconds);
     /* How many systems keep all of its lanes busy. group: how many systems step together. */
@@ -150,6 +158,7 @@ bool shoal_team_fits(const shoal_kernel_choice *choice);
 enum {
     SHOAL_KERNEL_ENTRIES = SHOAL_CARRY + 1,
     SHOAL_ONCE_ENTRIES = 1 << SHOAL_PREPARE | 1 << SHOAL_SNAPSHOT, /* run once in a while: compiled small */
+    SHOAL_WALKER_ENTRIES = 1 << SHOAL_WALKER_BEGIN | 1 << SHOAL_WALKER_END,
     SHOAL_ASIDE_ENTRIES = 1 << SHOAL_SUBSTEPS | 1 << SHOAL_GATHER | 1 << SHOAL_CARRY
 };
 

@@ -18,8 +18,9 @@ struct shoal_engine {
     const shoal_cpu_kernels *kernels;
     const shoal_cpu_kernels *few; /* for a few systems, NULL = there are none */
     int threads;
-    bool adaptive;  /* its propagator */
-    double seconds; /* of the last slice */
+    bool adaptive;          /* its propagator */
+    double seconds;         /* of the last slice */
+    const shoal_walk *walk; /* NULL = nobody walks */
 };
 
 /* The best instruction set of this machine that kernels exist for. */
@@ -253,6 +254,46 @@ static shoal_status cpu_observe(shoal_engine *engine, const int *list, long n_li
     return SHOAL_OK;
 }
 
+static shoal_status cpu_walk_with(shoal_engine *engine, const shoal_walk *walk)
+{
+    engine->walk = walk;
+    return SHOAL_OK;
+}
+
+/* Take the walkers of a call through both legs. */
+static void walk_part(void *user, long first, long last)
+{
+    const cpu_call *call = user;
+    shoal_cpu_kernel *const *entry = call->kernels->entry;
+    shoal_kernel_args args = call->args;
+    for (args.walk_leg = 0; args.walk_leg < SHOAL_LEGS; args.walk_leg++) {
+        args.sights = args.walk->leg[args.walk_leg];
+        if (args.sights.n_times == 0)
+            continue;
+        entry[SHOAL_WALKER_BEGIN](&args, first, last);
+        entry[SHOAL_PREPARE](&args, first, last);
+        entry[SHOAL_OBSERVE](&args, first, last);
+    }
+    entry[SHOAL_WALKER_END](&args, first, last);
+}
+
+static shoal_status cpu_walk(shoal_engine *engine, const int *list, long n, const double *theta, double *lnl)
+{
+    shoal_walk walk = *engine->walk;
+    walk.theta = theta;
+    walk.lnl = lnl;
+    cpu_call call = {.kernels = kernels_for(engine, n), .args = engine->args};
+    call.args.list = list;
+    call.args.n_list = n;
+    call.args.slice_steps = MOST_STEPS;
+    call.args.walk = &walk;
+    const double steps = walk.end[SHOAL_FORWARDS] + walk.end[SHOAL_BACKWARDS] +
+                         COPY * (double)(walk.leg[SHOAL_FORWARDS].n_times + walk.leg[SHOAL_BACKWARDS].n_times);
+    const bool shared = n > call.kernels->systems && worth_threads(engine, (double)n * steps);
+    shoal_share(engine->context, shared ? engine->threads : 1, n, call.kernels->systems, walk_part, &call);
+    return SHOAL_OK;
+}
+
 static shoal_status cpu_fetched(shoal_engine *engine)
 {
     (void)engine;
@@ -282,6 +323,8 @@ const shoal_engine_type shoal_engine_cpu = {
     .send = cpu_copy,
     .launch = cpu_launch,
     .observe = cpu_observe,
+    .walk_with = cpu_walk_with,
+    .walk = cpu_walk,
     .fetch = cpu_copy,
     .fetched = cpu_fetched,
     .wait = cpu_wait,

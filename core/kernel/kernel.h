@@ -153,6 +153,8 @@ typedef struct shoal_kernel_args {
     double monitor[SHOAL_MAX_MONITORS][SHOAL_MAX_PARAMETERS]; /* each monitor's parameters, table order */
     int watch_offset[SHOAL_MAX_MONITORS];
     shoal_sights sights;
+    const struct shoal_walk *walk; /* of walkers (core/walker/walker.h), and the leg that they make */
+    int walk_leg;
     shoal_aside aside; /* of a GPU */
 } shoal_kernel_args;
 

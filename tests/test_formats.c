@@ -8,6 +8,7 @@
 #include "core/formats/table.h"
 
 #include <limits.h>
+#include <sys/stat.h>
 
 #define DATA(name) "tests/data/" name
 #define RADIANS    (M_PI / 180)
@@ -339,6 +340,7 @@ static void tables_are_whole(void **state)
 #define SUN     "Target body name: Sun (10)\nCenter body name: SSB (0)\nOutput units : KM-S\nGM= 1.3e11\n"
 #define VECTOR  "$$SOE\n2451545.0 = A.D.\n X = 1 Y = 2 Z = 3\n VX= 4 VY= 5 VZ= 6\n$$EOE\n"
 #define TABLE   "system,body,name,m,x,y,z,vx,vy,vz\n"
+#define PAIR    "0,0,a,1,0,0,0,0,0,0\n0,1,b,1,1,0,0,0,0,0\n"
 #define STATES  "system,body,name,time,m,x,y,z,vx,vy,vz\n"
 
 static const struct {
@@ -402,6 +404,14 @@ static const struct {
     {"#\n" TABLE "0,0,a,1,0,0,0,0,0,\n", ":3: vz = : expected a finite number"},
     {STATES "0,0,a,1,2,0,0,0,0,0,0\n0,1,b,1,1,2,0,0,0,0,0\n5,0,a,1,2,0,0,0,0,0,0\n5,1,b,1,1,,0,0,0,0,0\n",
      ":4: system = 5: expected no empty mass or coordinate"},
+    {TABLE "0,0,\"a,1,0,0,0,0,0,0\n", ":2: expected quotes around whole cells"},
+    {TABLE "0,0,\"a\"b,1,0,0,0,0,0,0\n", ":2: expected quotes around whole cells"},
+    {"system,body,\"name\"s,m,x,y,z,vx,vy,vz\n", ":1: expected quotes around whole cells"},
+    {"# epoch: 0123456789012345678901234567890123456789012345678901234567890123\n" TABLE,
+     ":1: epoch = 012345678901234567890123456789012345678901234567890123456789: expected at most 63 characters"},
+    {"# a \x1b[2J\n" TABLE PAIR, ":1: expected text without control characters"},
+    {TABLE "0,0,a,1,0,0,0,0,0,0\n0,1,b,1,1,0,0,0,0,0\r1,0,a,1,0,0,0,0,0,0\n", ":3: expected 10 cells, found 19"},
+    {"#\r\n" TABLE PAIR "#\xc2\x9b\n", ":5: expected text without control characters"},
 };
 
 static void wrong_files_are_refused(void **state)
@@ -450,6 +460,47 @@ static void files_that_do_not_fit(void **state)
     }
 }
 
+/* A zero does not end a line early, quotes are kept, and what is no file is not waited for. */
+static void texts_are_whole(void **state)
+{
+    const fixture *at = *state;
+    static const char zero[] = TABLE PAIR "# a\0b\n", quotes[] = TABLE "0,0,a\"b,1,0,0,0,0,0,0\r\n"
+                                                                       "0,1, \"\"\"c\" , 1,1,0,0,0,0,0\r\n";
+    char pipe[PATH_MAX];
+    shoal_table table;
+    spill(at->path, zero, sizeof zero - 1);
+    assert_int_equal(read_files(at->context, 1, (const char *[]){at->path}, NULL, &table, NULL), SHOAL_E_INPUT);
+    assert_message(at, ":4: expected text without control characters");
+    shoal_table_release(&table);
+    spill(at->path, quotes, sizeof quotes - 1);
+    must_read(at->context, 1, (const char *[]){at->path}, NULL, &table, NULL);
+    assert_string_equal(table.names[0], "a\"b");
+    assert_string_equal(table.names[1], "\"c");
+    shoal_table_release(&table);
+
+    snprintf(pipe, sizeof pipe, "%s/pipe", at->folder);
+    assert_int_equal(mkfifo(pipe, 0600), 0);
+    const char *const none[] = {pipe, "/dev/zero", at->folder};
+    FILE *notes = tmpfile();
+    shoal_convert_options options = defaults(notes);
+    for (int i = 0; i < SHOAL_COUNT(none); i++) {
+        shoal_result *result = NULL;
+        for (int f = -1; f < 0 || shoal_formats[f]; f++) {
+            table = (shoal_table){.context = at->context};
+            const shoal_status status = f < 0 ? read_files(at->context, 1, &none[i], NULL, &table, NULL)
+                                              : shoal_formats[f]->read(&table, 1, &(char *){(char *)none[i]}, &options);
+            assert_int_equal(status, SHOAL_E_FILE);
+            assert_message(at, i < 2 ? ": cannot be read: it is a pipe or a device, not a file"
+                                     : ": cannot be read: Is a directory");
+            shoal_table_release(&table);
+        }
+        assert_int_equal(shoal_store_read(at->context, none[i], &result), SHOAL_E_FILE);
+        assert_true(shoal_store_is(none[i]));
+    }
+    fclose(notes);
+    unlink(pipe);
+}
+
 static void formats_are_named(void **state)
 {
     const fixture *at = *state;
@@ -469,7 +520,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(mercury_elements),      TEST(exoplanets),        TEST(horizons),
         TEST(round_trips),           TEST(tables_are_whole),  TEST(wrong_files_are_refused),
-        TEST(files_that_do_not_fit), TEST(formats_are_named),
+        TEST(files_that_do_not_fit), TEST(formats_are_named), TEST(texts_are_whole),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

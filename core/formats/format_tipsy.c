@@ -12,7 +12,6 @@
  * first), or in the other one.
  */
 #define _GNU_SOURCE 1
-#include <errno.h>
 #include <float.h>
 #include <stdlib.h>
 #include <string.h>
@@ -97,12 +96,12 @@ static shoal_status tipsy_read(shoal_table *table, int n_files, char *const *fil
     header head;
     struct stat about = {0};
     table->path = files[0];
-    FILE *in = fopen(files[0], "rb");
-    if (!in)
-        return shoal_fail(table->context, SHOAL_E_FILE, "%s: cannot be read: %s", files[0], strerror(errno));
+    FILE *in;
+    shoal_status status = shoal_file_open(table->context, files[0], &in);
+    if (status)
+        return status;
     const bool whole = fread(bytes, 1, HEADER, in) == HEADER && fstat(fileno(in), &about) == 0;
     const bool big = parse(bytes, true, &head);
-    shoal_status status = SHOAL_OK;
     long size = 0;
     if (!whole || (!big && !parse(bytes, false, &head)))
         status = shoal_fail(table->context, SHOAL_E_INPUT, "%s: expected the header of a tipsy file", files[0]);

@@ -211,6 +211,144 @@ static void horizons(void **state)
     shoal_table_release(&table);
 }
 
+#define TYPE "Output type: GEOMETRIC cartesian states\n"
+
+/* A page of Horizons as it is: header with units, type and frame; then head and records. */
+#define PAGE                                                                                                          \
+    "API VERSION: 1.2\nAPI SOURCE: NASA/JPL Horizons API\n\n" STARS " Revised: April 12, 2021             Jupiter"    \
+    "                      599 / 5\n \n PHYSICAL DATA:\n  Mass x 10^22 (g)      = 189818722     Density (g/cm^3)  = " \
+    "1.3262 +- .0003\n  GM (km^3/s^2)         = 126686531.900 GM 1-sigma (km^3/s^2) = +- 1.2732\n" STARS STARS        \
+    "Ephemeris / API_USER Thu Nov 26 20:00:00 2026 Pasadena, USA      / Horizons\n" STARS                             \
+    "Target body name: Jupiter (599)                   {source: jup365_merged}\n"                                     \
+    "Center body name: Sun (10)                        {source: jup365_merged}\nCenter-site name: %s\n" STARS         \
+    "Start time      : A.D. 2000-Jan-01 12:00:00.0000 TDB\nStop  time      : A.D. 2000-Jan-02 12:00:00.0000 TDB\n"    \
+    "Step-size       : 1440 minutes\n" STARS                                                                          \
+    "Center geodetic : 0.0, 0.0, 0.0                   {E-lon(deg),Lat(deg),Alt(km)}\n"                               \
+    "Center radii    : 695700.0, 695700.0, 695700.0 km {Equator_a, b, pole_c}\nOutput units    : %s\n"                \
+    "Calendar mode   : Mixed Julian/Gregorian\nOutput type     : %s\n"                                                \
+    "Output format   : 3 (position, velocity, LT, range, range-rate)\n%s\n" STARS "%s\n" STARS                        \
+    "$$SOE\n%s$$EOE\n" STARS "TIME\n\n  X = of what follows nothing is read, VX= 1\n"
+#define STARS "*******************************************************************************\n"
+
+/* Every kind of table: those that have states give the same ones, the others are refused by name. */
+static void horizons_tables(void **state)
+{
+    const fixture *at = *state;
+    static const struct {
+        const char *site, *units, *type, *frame, *head, *records, *expected;
+        double first, last; /* x and vz */
+    } cases[] = {
+#define OF      "BODY CENTER"
+#define STATES_ "GEOMETRIC cartesian states"
+#define ICRF    "Reference frame : ICRF"
+#define DATE    "2451545.000000000 = A.D. 2000-Jan-01 12:00:00.0000 TDB "
+#define DELTA   "[del_T=     64.183904 s]"
+#define DAY     "2451545.000000000, A.D. 2000-Jan-01 12:00:00.0000, "
+#define XYZ     " X = 4.001177E+00 Y = 2.938580E+00 Z =-1.017898E-01\n"
+#define UVW     " VX=-4.568313E-03 VY= 6.443201E-03 VZ= 7.565607E-05\n"
+#define LT      " LT= 2.867690E-02 RG= 4.965381E+00 RR= 1.302000E-04\n"
+#define STATE   4.001177, 7.565607e-5
+        /* vectors of types 1 to 6 with labels */
+        {OF, "AU-D", STATES_, ICRF, "JDTDB\n   X     Y     Z", DATE DELTA "\n" XYZ,
+         "head = JDTDB X Y Z: expected the columns X Y Z VX VY VZ", 0, 0},
+        {OF, "AU-D", STATES_, ICRF, "JDTDB\n   X     Y     Z\n   VX    VY    VZ", DATE DELTA "\n" XYZ UVW, NULL, STATE},
+        {OF, "AU-D", STATES_, ICRF, "JDTDB\n   X     Y     Z\n   VX    VY    VZ\n   LT    RG    RR",
+         DATE DELTA "\n" XYZ UVW LT, NULL, STATE},
+        {OF, "AU-D", STATES_, ICRF, "JDTDB\n   X     Y     Z\n   LT    RG    RR", DATE DELTA "\n" XYZ LT,
+         "head = JDTDB X Y Z LT RG RR: expected the columns X Y Z VX VY VZ", 0, 0},
+        {OF, "AU-D", STATES_, ICRF, "JDTDB\n   VX    VY    VZ", DATE DELTA "\n" UVW,
+         "head = JDTDB VX VY VZ: expected the columns X Y Z VX VY VZ", 0, 0},
+        {OF, "AU-D", STATES_, ICRF, "JDTDB\n   LT    RG    RR", DATE DELTA "\n" LT,
+         "head = JDTDB LT RG RR: expected the columns X Y Z VX VY VZ", 0, 0},
+        /* without labels; with uncertainties; old ones */
+        {OF, "KM-S", STATES_, ICRF, "JDTDB\n   X     Y     Z\n   VX    VY    VZ\n   LT    RG    RR",
+         DATE "\n  5.985676E+08  4.396053E+08 -1.522754E+07\n -7.909863E+00  1.115614E+01  1.309952E-01\n"
+              "  2.477684E+03  7.428104E+08  2.254346E-01\n",
+         NULL, 5.985676e8, 0.1309952},
+        {OF, "KM-D", STATES_, ICRF,
+         "JDTDB\n   X     Y     Z\n   VX    VY    VZ\n   X_s   Y_s   Z_s\n   VX_s  VY_s  VZ_s",
+         DATE DELTA "\n" XYZ UVW " X_s= 1. Y_s= 2. Z_s= n.a.\n VX_s= 3. VY_s= 4. VZ_s= 5.\n", NULL, STATE},
+        {"BODYCENTRIC", "AU-D", STATES_,
+         "Reference frame : ICRF/J2000.0\nCoordinate systm: Ecliptic and Mean Equinox of Reference Epoch",
+         "JDCT\n   X     Y     Z\n   VX    VY    VZ",
+         "2451545.000000000 = A.D. 2000-Jan-01 12:00:00.0000 (CT)\n" XYZ UVW, NULL, STATE},
+        /* with commas */
+        {OF, "AU-D", STATES_, "Reference frame : Ecliptic of J2000.0",
+         "JDTDB,   Calendar Date (TDB),    X,   Y,   Z,   VX,   VY,   VZ,   LT,   RG,   RR,",
+         DAY " 4.001177E+00, 2.938580E+00, -1.017898E-01, -4.568313E-03, 6.443201E-03, 7.565607E-05, 1., 2., 3.,\n",
+         NULL, STATE},
+        {OF, "AU-D", STATES_, ICRF, "JDTDB,   Calendar Date (TDB),   delta-T,    X,   Y,   Z,   VX,   VY,   VZ,",
+         DAY " 64.183904, 4.001177E+00, 2.938580E+00, -1.017898E-01, -4.568313E-03, 6.443201E-03, 7.565607E-05,\n",
+         NULL, STATE},
+        {OF, "AU-D", STATES_, ICRF, "JDTDB,   Calendar Date (TDB),    X,   Y,   Z,   LT,   RG,   RR,",
+         DAY " 4.001177E+00, 2.938580E+00, -1.017898E-01, 2.867690E-02, 4.965381E+00, 1.302000E-04,\n",
+         "head = JDTDB Calendar Date (TDB) X Y Z LT RG RR: expected the columns X Y Z VX VY VZ", 0, 0},
+        /* no states of now, of another thing, of another place, in other units */
+        {OF, "AU-D", "LT+S CORRECTED cartesian states", ICRF, "JDTDB\n   X     Y     Z\n   VX    VY    VZ",
+         DATE "\n" XYZ UVW, "Output type = LT+S CORRECTED cartesian states: expected GEOMETRIC cartesian states", 0, 0},
+        {OF, "AU-D, deg, Julian Day Number (Tp)", "GEOMETRIC osculating elements", ICRF,
+         "JDTDB\n   EC    QR   IN\n   OM    W    Tp\n   N     MA   TA\n   A     AD   PR",
+         DATE "\n EC= 4.878E-02 QR= 4.951E+00 IN= 1.303E+00\n",
+         "Output type = GEOMETRIC osculating elements: expected GEOMETRIC cartesian states", 0, 0},
+        {"Mauna Kea", "AU-D", STATES_, ICRF, "JDTDB\n   X     Y     Z\n   VX    VY    VZ", DATE "\n" XYZ UVW,
+         "Center-site name = Mauna Kea: expected BODY CENTER", 0, 0},
+        {OF, "LD-D", STATES_, ICRF, "JDTDB\n   X     Y     Z\n   VX    VY    VZ", DATE "\n" XYZ UVW,
+         "Output units = LD-D: expected KM-S, KM-D or AU-D", 0, 0},
+        {OF, "AU-D", STATES_, ICRF, "JDTT\n   X     Y     Z\n   VX    VY    VZ", DATE "\n" XYZ UVW,
+         "head = JDTT X Y Z VX VY VZ: expected JDTDB, JDCT or JDUT", 0, 0},
+    };
+    shoal_convert_options options = defaults(NULL);
+    options.central_mass = 1;
+    for (int i = 0; i < SHOAL_COUNT(cases); i++) {
+        char text[8192], *notes = NULL;
+        shoal_table table;
+        const int length = snprintf(text, sizeof text, PAGE, cases[i].site, cases[i].units, cases[i].type,
+                                    cases[i].frame, cases[i].head, cases[i].records);
+        spill(at->path, text, (size_t)length);
+        const shoal_status status = read_files(at->context, 1, (const char *[]){at->path}, &options, &table, &notes);
+        if (!status == !!cases[i].expected)
+            fail_msg("table %d: %s", i, shoal_context_message(at->context));
+        if (cases[i].expected) {
+            assert_message(at, cases[i].expected);
+        } else {
+            assert_near(table.bodies[1].x, cases[i].first, 0);
+            assert_near(table.bodies[1].vz, cases[i].last, 0);
+            assert_near(table.bodies[1].m, 126686531.9 / 132712440000.0, 1e-15);
+            assert_string_equal(table.names[1], "Jupiter");
+            assert_string_equal(notes, "");
+        }
+        free(notes);
+        shoal_table_release(&table);
+    }
+}
+
+/* Times in UT are told, the Sun is not taken twice, and the GM of a planet is not that of its barycentre. */
+static void horizons_centres(void **state)
+{
+    const fixture *at = *state;
+    shoal_convert_options options = defaults(NULL);
+    shoal_table table;
+    char *notes;
+    static const char text[] =
+        "Target body name: Pluto Barycenter (9)\nCenter body name: Sun (10)\nOutput units: AU-D\n" TYPE
+        "Reference frame: ICRF\nGM (planet) km^3/s^2   = 869.326\n***\nJDUT\nX Y Z\nVX VY VZ\n***\n$$SOE\n"
+        "2451545.0 = A.D. 2000-Jan-01 12:00:00.0000 UTC\n1 2 3\n4 5 6\n$$EOE\n",
+                      sun[] = "Target body name: Sun (10)\nCenter body name: Sun (10)\nOutput units: AU-D\n" TYPE
+                              "Reference frame: ICRF\nGM= 1.3e11\n***\nJDUT\nX Y Z\nVX VY VZ\n***\n$$SOE\n"
+                              "2451545.0 = A.D. 2000-Jan-01 12:00:00.0000 UTC\n0 0 0\n0 0 0\n$$EOE\n";
+    options.central_mass = 1;
+    spill(at->path, text, strlen(text));
+    must_read(at->context, 1, (const char *[]){at->path}, &options, &table, &notes);
+    assert_string_equal(table.epoch, "JD 2451545 UT");
+    assert_string_equal(notes, "Pluto Barycenter: its page may have the GM of the planet without its moons (--mass)\n");
+    free(notes);
+    shoal_table_release(&table);
+    spill(at->path, sun, strlen(sun));
+    assert_int_equal(read_files(at->context, 1, (const char *[]){at->path}, &options, &table, NULL), SHOAL_E_USAGE);
+    assert_message(at, "--central-mass: expected none: a file is of the centre, Sun, already");
+    shoal_table_release(&table);
+}
+
 /* ---- round trips ------------------------------------------------------------------------------------------------- */
 
 static void assert_same_table(const shoal_table *a, const shoal_table *b, bool radii, bool times)
@@ -337,11 +475,14 @@ static void tables_are_whole(void **state)
 #define MERCURY ")O+_06\n style = "
 #define BODY    " 0 0 0\n"
 #define ARCHIVE "hostname,pl_letter,st_mass,pl_bmassj,pl_orbper,pl_orbeccen\n"
-#define SUN     "Target body name: Sun (10)\nCenter body name: SSB (0)\nOutput units : KM-S\nGM= 1.3e11\n"
-#define VECTOR  "$$SOE\n2451545.0 = A.D.\n X = 1 Y = 2 Z = 3\n VX= 4 VY= 5 VZ= 6\n$$EOE\n"
-#define TABLE   "system,body,name,m,x,y,z,vx,vy,vz\n"
-#define PAIR    "0,0,a,1,0,0,0,0,0,0\n0,1,b,1,1,0,0,0,0,0\n"
-#define STATES  "system,body,name,time,m,x,y,z,vx,vy,vz\n"
+#define HEADER \
+    "Target body name: Sun (10)\nCenter body name: SSB (0)\nOutput units : KM-S\n" TYPE "Reference frame: ICRF\n"
+#define SUN    HEADER "GM= 1.3e11\n"
+#define HEAD   "***\nJDTDB\n X Y Z\n VX VY VZ\n***\n$$SOE\n"
+#define VECTOR HEAD "2451545.0 = A.D.\n X = 1 Y = 2 Z = 3\n VX= 4 VY= 5 VZ= 6\n$$EOE\n"
+#define TABLE  "system,body,name,m,x,y,z,vx,vy,vz\n"
+#define PAIR   "0,0,a,1,0,0,0,0,0,0\n0,1,b,1,1,0,0,0,0,0\n"
+#define STATES "system,body,name,time,m,x,y,z,vx,vy,vz\n"
 
 static const struct {
     const char *text, *expected;
@@ -387,12 +528,29 @@ static const struct {
      ":4: pl_letter = b: expected each planet of A once (it is in line 2 too)"},
     {ARCHIVE "A,b,1,1,,0\n", ": expected at least one planet"},
     {"GM= 1\n" VECTOR, ": expected a line \"Target body name"},
-    {"Target body name: Sun\n" VECTOR, ": expected a line \"Output units"},
-    {"Target body name: Sun\nOutput units: KM-S\n" VECTOR, ": no GM of Sun: expected --mass \"Sun\"=MSUN"},
-    {SUN "$$SOE\n$$EOE\n", ":6: expected a vector before $$EOE"},
-    {SUN "$$SOE\n2451545.0 = A.D.\n X = 1 Y = 2\n$$EOE\n", ":6: expected X Y Z VX VY VZ, found 2 numbers"},
+    {"Target body name: Sun\n" VECTOR, ": expected a line \"Center body name"},
+    {"Target body name: Sun\nCenter body name: SSB\n" VECTOR, ": expected a line \"Output units"},
+    {"Target body name: Sun\nCenter body name: SSB\nOutput units: AU-D\n" VECTOR, ": expected a line \"Output type"},
+    {"Target body name: Sun\nCenter body name: SSB\nOutput units: AU-D\n" TYPE VECTOR,
+     ": expected a line \"Reference frame"},
+    {HEADER VECTOR, ": no GM of Sun: expected --mass \"Sun\"=MSUN"},
+    {HEADER "GM (10^-3 km^3/s^2) = 1\n" VECTOR, ": no GM of Sun: expected --mass"},
+    {HEADER "GM (AU^3/d^2) = 1\n" VECTOR, ": no GM of Sun: expected --mass"},
+    {SUN "$$SOE\n$$EOE\n", ":7: head = Target body name:"},
+    {SUN HEAD "$$EOE\n", ":13: expected a vector before $$EOE"},
+    {SUN HEAD "2451545.0 = A.D.\n X = 1 Y = 2\n$$EOE\n", ":14: label = nothing: expected Z, as in the head"},
+    {SUN HEAD "2451545.0 = A.D.\n X = 1 Y = 2 Z =\n$$EOE\n", ":14: Z = nothing: expected a finite number"},
+    {SUN HEAD "2451545.0 = A.D.\n 1 2 3 4\n$$EOE\n", ":14: word = 4: expected no more than the columns"},
+    {SUN HEAD "2451545.0 = A.D.\n X = 1 Z = 2 Y = 3\n$$EOE\n", ":14: label = Z: expected Y, as in the head"},
+    {SUN HEAD "2451545.0 = A.D.\n X = 1 Y = 2 Z = n.a.\n$$EOE\n", ":14: Z = n.a.: expected a finite number"},
+    {SUN HEAD "2451545.0 = A.D.\n 1 2 3\n$$EOE\n", ":15: expected 3 lines of a record"},
+    {SUN HEAD "2451545.0, A.D., 1, 2, 3, 4, 5, 6\n$$EOE\n", ":13: date = 2451545.0, A.D., 1, 2, 3, 4, 5, 6: expected"},
+    {SUN "***\nJDTDB, X, Y, Z, VX, VY, VZ\n***\n$$SOE\n2451545.0, A.D., 1, 2, 3, 4, 5, 6\n$$EOE\n",
+     ":11: expected 7 cells as in the head, found 8"},
+    {SUN "***\nJDTDB, X, Y, X, Z, VX, VY, VZ\n***\n$$SOE\n", ":10: head = JDTDB X Y X Z VX VY VZ: expected"},
     {SUN VECTOR, ":0: system = 0: expected at least 2 bodies"},
-    {"Target body name: Sun\nOutput units: M-S\nGM = 1\n" VECTOR, ": Output units = M-S: expected KM-S, KM-D or AU-D"},
+    {"Target body name: Sun\nOutput units: M-S\nGM = 1\n" VECTOR,
+     ":2: Output units = M-S: expected KM-S, KM-D or AU-D"},
     {"# units: AU, Msun, yaer\n" TABLE, ":1: unknown unit of time \"yaer\"; did you mean \"year\""},
     {"# units AU, Msun, d\n" TABLE, ":1: comment = units AU, Msun, d: expected '# units: ...'"},
     {"# Unit = AU\n" TABLE, ":1: comment = Unit = AU: expected '# units: ...'"},
@@ -433,6 +591,10 @@ static void wrong_files_are_refused(void **state)
     assert_int_equal(n_wrong, 0);
 }
 
+#define BARYCENTRIC                                                                                 \
+    "Target body name: B\nCenter body name: Solar System Barycenter (0)\nOutput units: KM-S\n" TYPE \
+    "Reference frame: Ecliptic of J2000.0\n"
+
 /* Files that belong together but do not fit. */
 static void files_that_do_not_fit(void **state)
 {
@@ -445,9 +607,12 @@ static void files_that_do_not_fit(void **state)
         {DATA("horizons_sun.txt"), "Target body name: B\nOutput units: AU-D\n" VECTOR,
          ":2: Output units = AU-D: expected KM-S"},
         {DATA("horizons_sun.txt"), "Reference frame : ICRF\n" VECTOR, ":1: Reference frame = ICRF: expected Ecliptic"},
-        {DATA("horizons_sun.txt"),
-         "Target body name: B\nOutput units: KM-S\n$$SOE\n2451547.0 = A.D.\n1 2 3\n4 5 6\n$$EOE\n",
-         ": expected the vector of JD 2451545.0"},
+        {DATA("horizons_sun.txt"), BARYCENTRIC "GM= 1\n" HEAD "2451547.0 = A.D.\n1 2 3\n4 5 6\n$$EOE\n",
+         ":16: expected the vector of JD 2451545.0"},
+        {DATA("horizons_sun.txt"), BARYCENTRIC "***\nJDUT\n X Y Z\n VX VY VZ\n***\n$$SOE\n",
+         ":11: head = JDUT X Y Z VX VY VZ: expected times in TDB, as in the first file"},
+        {DATA("horizons_sun.txt"), BARYCENTRIC "Coordinate systm: Ecliptic\n" HEAD,
+         ":6: Coordinate systm = Ecliptic: expected nothing, as in the first file"},
         {DATA("planets.big.in"), ")O\n style = Cart\n C ep= 2451545.5\n", ":3: ep = 2451545.5: expected 2451545"},
     };
     for (int i = 0; i < SHOAL_COUNT(cases); i++) {
@@ -518,8 +683,8 @@ int main(void)
 {
 #define TEST(test) cmocka_unit_test_setup_teardown(test, fixture_setup, fixture_teardown)
     const struct CMUnitTest tests[] = {
-        TEST(mercury_elements),      TEST(exoplanets),        TEST(horizons),
-        TEST(round_trips),           TEST(tables_are_whole),  TEST(wrong_files_are_refused),
+        TEST(mercury_elements),      TEST(exoplanets),        TEST(horizons),         TEST(horizons_tables),
+        TEST(horizons_centres),      TEST(round_trips),       TEST(tables_are_whole), TEST(wrong_files_are_refused),
         TEST(files_that_do_not_fit), TEST(formats_are_named), TEST(texts_are_whole),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

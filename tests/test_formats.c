@@ -126,6 +126,59 @@ static void mercury_elements(void **state)
     shoal_table_release(&table);
 }
 
+/* Cometary elements of any e, of a massless body (mpmath, 50 digits: Barker's and Kepler's equations); the default
+ * density. */
+static void mercury_comets(void **state)
+{
+    const fixture *at = *state;
+    static const struct {
+        const char *elements;
+        double state[6];
+    } cases[] = {
+        {"1. 1. 0. 0. 0. 2451179.75",
+         {-2.8196836165343415, 3.9088021779232274, 0, -0.0098648754168572777, 0.0050475183791974613, 0}},
+        {"0.25 1. 30. 40. 50. 2452545.",
+         {2.3099917211850629, -9.4757906000851512, -4.5382485762161981, -0.00055823682381183052, 0.0068501658840020547,
+          0.0027890844484752775}},
+        {"1.5 1. 120. 200. 300. 2451544.875",
+         {-0.48118564048010424, 1.3488010115969139, -0.44631747997292028, 0.011484443965552595, -0.0012319049019425279,
+          -0.016159805008200086}},
+        {"0.5 0.99999999999 10. 20. 30. 2450545.",
+         {-9.5455334583995073, -4.4308947861820832, 0.16495376400341032, -0.0059635283562623468, -0.0045429129030870897,
+          -0.00016795388298770294}},
+        {"2. 1.2 80. 10. 5. 2415020.",
+         {-204.88292996152412, -1.1706911689264022, 94.656458895087796, -0.0052159097606854331, -6.0385903644685808e-5,
+          0.0022369825120475615}},
+        {"2. 1. 80. 10. 5. 2451545.",
+         {1.956864389952245, 0.231741193783749, 0.34202014332566873, -0.0032321351200082889, 0.0026701939312073871,
+          0.016683392197672011}},
+    };
+    shoal_table table;
+    char *notes;
+    for (int i = 0; i < SHOAL_COUNT(cases); i++) {
+        char text[512];
+        const int length = snprintf(
+            text, sizeof text,
+            ")O+_06\n style = Com\n epoch = 2451545.0\n C\n %s 0 0 0\n J m=1e-3\n 5 0 0 0 0 0 0 0 0\n"
+            " S m=1e-3 d=.125\n 9 0 0 0 0 0 0 0 0\n",
+            cases[i].elements);
+        spill(at->path, text, (size_t)length);
+        must_read(at->context, 1, (const char *[]){at->path}, NULL, &table, &notes);
+        const shoal_body *b = &table.bodies[1];
+        const double r = sqrt(b->x * b->x + b->y * b->y + b->z * b->z), scale[2] = {r, sqrt(2 / r) * 0.01720209895};
+        const double values[6] = {b->x, b->y, b->z, b->vx, b->vy, b->vz};
+        for (int q = 0; q < 6; q++)
+            assert_near(values[q], cases[i].state[q], 1e-14 * scale[q / 3]);
+        assert_near(b->r, 0, 0);
+        /* 1e-3 Msun of water: cbrt(3 * 1.988409870698051e30 g / 4 pi) */
+        assert_near(table.bodies[2].r * 149597870.7e5, 7.800799e9, 1e5);
+        assert_near(table.bodies[3].r / table.bodies[2].r, 2, 1e-14);
+        assert_non_null(strstr(notes, "1 bodies have no density: taken for 1 g/cm^3"));
+        free(notes);
+        shoal_table_release(&table);
+    }
+}
+
 /* A planet that transits at the epoch stands between its star and the observer, and moves across; its partner is in
  * pericentre when it should be; what was assumed is told. */
 static void exoplanets(void **state)
@@ -506,13 +559,17 @@ static const struct {
     {MERCURY "Cartesian\nepoch = 0\n B m=-1\n", ":4: m = -1: expected a number >= 0"},
     {MERCURY "Cartesian\nepoch = 0\n B mass=1\n", ":4: word = mass=1: expected m=, r=, d="},
     {MERCURY "Cartesian\nepoch = 0\n B m\n", ":4: word = m: expected m=, r=, d="},
-    {MERCURY "Cartesian\nepoch = 0\n B d=x\n", ":4: d = x: expected a number >= 0"},
+    {MERCURY "Cartesian\nepoch = 0\n B d=x\n", ":4: d = x: expected a number > 0"},
     {MERCURY "Cartesian\nepoch = 0\n B ep=1\n", ":4: ep = 1: expected 0, the epoch of the big bodies"},
     {MERCURY "Cartesian\nepoch = 0\n B\n1 2 3\n 4 five 6\n" BODY, ":6: vy = five: expected a finite number"},
     {MERCURY "Cartesian\nepoch = 0\n B\n1 2 3\n 4 5 6\n 0", ":7: the file ends; expected spin"},
     {MERCURY "Asteroidal\nepoch = 0\n B\n1 -.1 0 0 0 0\n" BODY, ":6: expected elements of a possible orbit"},
-    {MERCURY "Cometary\nepoch = 0\n B\n1 1 0 0 0 0\n" BODY, ":6: expected elements of a possible orbit"},
-    {MERCURY "Cometary\nepoch = 0\n B\n-1 .1 0 0 0 0\n" BODY, ":6: expected elements of a possible orbit"},
+    {MERCURY "Cometary\nepoch = 0\n B\n0 1 0 0 0 0\n" BODY, ":6: expected elements of a possible orbit: q = 0 is not"},
+    {MERCURY "Cometary\nepoch = 0\n B\n-1 .1 0 0 0 0\n" BODY, ":6: expected elements of a possible orbit: q = -1 is"},
+    {MERCURY "Cometary\nepoch = 0\n B\n-1 1.1 0 0 0 0\n" BODY, ":6: expected elements of a possible orbit: q = -1"},
+    {MERCURY "Cometary\nepoch = 0\n B\n1 -1 0 0 0 0\n" BODY, ":6: expected elements of a possible orbit: e = -1"},
+    {MERCURY "Asteroidal\nepoch = 0\n B\n1 1 0 0 0 0\n" BODY, ":6: expected elements of a possible orbit: e = 1"},
+    {MERCURY "Cartesian\nepoch = 0\n B d=0\n", ":4: d = 0: expected a number > 0"},
     {MERCURY "Cartesian\nepoch = 0\n B\n1 2 3 4 5 6\n" BODY " B\n1 2 3 4 5 6\n" BODY,
      ":9: name = B: expected a name that no other"},
     {MERCURY "Cartesian\nepoch = 0\n ABCDEFGHIJKLMNOPQRSTUVWXYZABCDEFG\n1 2 3 4 5 6\n" BODY,
@@ -683,8 +740,9 @@ int main(void)
 {
 #define TEST(test) cmocka_unit_test_setup_teardown(test, fixture_setup, fixture_teardown)
     const struct CMUnitTest tests[] = {
-        TEST(mercury_elements),      TEST(exoplanets),        TEST(horizons),         TEST(horizons_tables),
-        TEST(horizons_centres),      TEST(round_trips),       TEST(tables_are_whole), TEST(wrong_files_are_refused),
+        TEST(mercury_elements),      TEST(exoplanets),        TEST(horizons),
+        TEST(horizons_tables),       TEST(horizons_centres),  TEST(mercury_comets),
+        TEST(round_trips),           TEST(tables_are_whole),  TEST(wrong_files_are_refused),
         TEST(files_that_do_not_fit), TEST(formats_are_named), TEST(texts_are_whole),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -230,6 +230,58 @@ static void exoplanets(void **state)
     shoal_table_release(&table);
 }
 
+/* What a row says beside its numbers: limits are no values, planets of two stars are left out, the rest is noted. */
+static void exoplanet_flags(void **state)
+{
+    const fixture *at = *state;
+    static const char text[] =
+        "# COLUMN pl_orbper:      Orbital Period [days]\n# COLUMN pl_bmassj:      Planet Mass [Jupiter Mass]\n"
+        "hostname,pl_letter,default_flag,sy_snum,cb_flag,pl_orbper,pl_orbperlim,pl_bmassj,pl_bmassjlim,pl_bmasse,"
+        "pl_bmasselim,pl_bmassprov,pl_orbeccen,pl_orbeccenlim,pl_tranmid,pl_tsystemref,pl_controv_flag,st_mass,st_"
+        "masslim\n"
+        "A,b,1,2,0,10,0,5,1,300,0,Msini,0.9,1,2455000,HJD,1,0.8,0\n"
+        "A,,1,2,0,30,0,1,0,,,Mass,0.1,0,134.5,BJD-TDB,0,0.9,0\n"
+        "A,d,1,2,0,300,-1,1,0,,,Mass,0.1,0,,,0,0.9,0\n"
+        "A,e,0,2,0,300,7,1,0,,,Mass,0.1,0,,,0,0.9,0\n"
+        "Kepler-16,b,1,2,1,228,0,0.3,0,,,Mass,0,0,,,0,0.7,0\n"
+        "B,b,1,1,0,4,0,1,1,,,Mass,0,0,2455000,BJD,0,1.2,1\n";
+    static const char *const expected[] = {
+        "A b: is controversial (pl_controv_flag)\n",
+        "A b: pl_bmassj = 5 is an upper limit: left out\n",
+        "A b: pl_orbeccen = 0.9 is an upper limit: left out\n",
+        "A: its planet in line 5 has no letter: called ?\n",
+        "A ?: pl_tranmid = 134.5 is no Julian date: left out\n",
+        "A d: pl_orbper = 300 is a lower limit: left out\n",
+        "A d: left out, for it has neither pl_orbper nor pl_orbsmax\n",
+        "Kepler-16 b: left out, for it orbits two stars (cb_flag)\n",
+        "A: of its 2 stars one is taken (sy_snum)\n",
+        "A: its rows differ in st_mass: 0.8 Msun taken\n",
+        "A b: assumed mass = Msini pl_orbeccen = 0 pl_orblper = 90 pl_orbincl = 90 HJD = BJD\n",
+        "A ?: assumed pl_orblper = 90 pl_orbincl = 90 M = 0\n",
+        "B: assumed st_mass = 1 Msun\n",
+        "B b: assumed mass = 0 pl_orblper = 90 pl_orbincl = 90\n",
+    };
+    shoal_convert_options options = defaults(NULL);
+    shoal_table table;
+    char *notes;
+    spill(at->path, text, strlen(text));
+    must_read(at->context, 1, (const char *[]){at->path}, NULL, &table, &notes);
+    assert_int_equal(table.n_systems, 2);
+    assert_int_equal(table.systems[0].n_bodies, 3);
+    assert_int_equal(table.systems[1].n_bodies, 2);
+    assert_near(table.bodies[1].m, 300 * 3.986004e14 / 1.3271244e20, 1e-15); /* in Earths, and not the limit */
+    assert_near(table.bodies[4].m, 0, 0);
+    for (int i = 0; i < SHOAL_COUNT(expected); i++)
+        if (!strstr(notes, expected[i]))
+            fail_msg("expected %sin:\n%s", expected[i], notes);
+    free(notes);
+    shoal_table_release(&table);
+    options.host = "kepler-16";
+    assert_int_equal(read_files(at->context, 1, (const char *[]){at->path}, &options, &table, NULL), SHOAL_E_INPUT);
+    assert_message(at, ": expected at least one planet of kepler-16, of one star and with a period or an axis");
+    shoal_table_release(&table);
+}
+
 /* The numbers in the files, by date and by form; masses by GM and by hand. */
 static void horizons(void **state)
 {
@@ -584,6 +636,18 @@ static const struct {
     {ARCHIVE "A,b,1,1,1,0\nB,b,1,1,1,0\nA,b,1,1,1,0\n",
      ":4: pl_letter = b: expected each planet of A once (it is in line 2 too)"},
     {ARCHIVE "A,b,1,1,,0\n", ": expected at least one planet"},
+    {ARCHIVE "A,,1,1,1,0\nA,,1,1,2,0\n", ":3: pl_letter = ?: expected each planet of A once (it is in line 2 too)"},
+    {ARCHIVE "A,b,1,1,1,nan\n", ":2: pl_orbeccen = nan: expected a number from 0 to below 1, or nothing"},
+    {ARCHIVE "A,abcdefghijklmnopqrstuvwxyzabcdef,1,1,1,0\n",
+     ":2: pl_letter = abcdefghijklmnopqrstuvwxyzabcdef: expected"},
+    {"hostname,pl_letter,pl_orbper,pl_orbper\n", ":1: column = pl_orbper: expected one of this name"},
+    {"hostname,pl_letter,pl_orbper,pl_orbperlim\nA,b,1,2\n", ":2: pl_orbperlim = 2: expected -1, 0 or 1, or nothing"},
+    {"hostname,pl_letter,pl_orbper,cb_flag\nA,b,1,2\n", ":2: cb_flag = 2: expected 0 or 1, or nothing"},
+    {"hostname,pl_letter,pl_orbper,pl_orbincl\nA,b,1,181\n", ":2: pl_orbincl = 181: expected a number from 0 to 180"},
+    {"# COLUMN pl_orbper: Orbital Period [hours]\nhostname,pl_letter,pl_orbper\nA,b,1\n",
+     ":1: pl_orbper = [hours]: expected a unit that begins with \"day\""},
+    {"# COLUMN st_mass: Stellar Mass [Jupiter mass]\nhostname,pl_letter,pl_orbper\nA,b,1\n",
+     ":1: st_mass = [Jupiter mass]: expected a unit that begins with \"solar\""},
     {"GM= 1\n" VECTOR, ": expected a line \"Target body name"},
     {"Target body name: Sun\n" VECTOR, ": expected a line \"Center body name"},
     {"Target body name: Sun\nCenter body name: SSB\n" VECTOR, ": expected a line \"Output units"},
@@ -740,10 +804,19 @@ int main(void)
 {
 #define TEST(test) cmocka_unit_test_setup_teardown(test, fixture_setup, fixture_teardown)
     const struct CMUnitTest tests[] = {
-        TEST(mercury_elements),      TEST(exoplanets),        TEST(horizons),
-        TEST(horizons_tables),       TEST(horizons_centres),  TEST(mercury_comets),
-        TEST(round_trips),           TEST(tables_are_whole),  TEST(wrong_files_are_refused),
-        TEST(files_that_do_not_fit), TEST(formats_are_named), TEST(texts_are_whole),
+        TEST(mercury_elements),
+        TEST(exoplanets),
+        TEST(horizons),
+        TEST(horizons_tables),
+        TEST(horizons_centres),
+        TEST(mercury_comets),
+        TEST(exoplanet_flags),
+        TEST(round_trips),
+        TEST(tables_are_whole),
+        TEST(wrong_files_are_refused),
+        TEST(files_that_do_not_fit),
+        TEST(formats_are_named),
+        TEST(texts_are_whole),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -166,10 +166,11 @@ shoal_status shoal_format_of(shoal_context *context, const char *file, const sho
     while (shoal_formats[i] && !(shoal_formats[i]->is && shoal_formats[i]->is(begin + mark)))
         i++;
     shoal_numbers_end(numbers);
-    if (shoal_formats[i]) {
-        *format = shoal_formats[i];
+    /* of what has no words of its own to be known by, the reader can tell what is wrong */
+    const shoal_format *by_end = shoal_format_by_end(file);
+    *format = shoal_formats[i] ? shoal_formats[i] : by_end && by_end->natural ? by_end : NULL;
+    if (*format)
         return SHOAL_OK;
-    }
     return shoal_fail(context, SHOAL_E_INPUT, "%s:1: expected a file in a known format (--from, shoal convert --help)",
                       file);
 }

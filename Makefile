@@ -252,7 +252,7 @@ define kernel_rule
 $B/kernel/$1_$2_n$3_$4.o: core/engine/kernel_cpu.c integrators/$4.kern.h $B/kernel/flags | $B/.complete $(MADE_TEXTS:%=$B/%)
 	$$(call say,KERNEL)$$(CC) $$(KERNEL_FLAGS) $$(arch_flags_$1) $5 $$(if $$(filter-out any,$3),-DN_BODIES=$3) \
 	    $(if $(filter beside,$2),,-DKERNEL_MONITORS=shoal_monitors_$(call monitors,$1_$2_n$3) -DKERNEL_COMMON=$(call common,$1_$2)) \
-	    -DKERNEL_PREPARE=shoal_prepare_$1_$2_$4 \
+	    -DKERNEL_PREPARE=shoal_prepare_$1_$2_$4 -DKERNEL_FINISH=shoal_finish_$1_$2_$4 \
 	    -DPROPAGATOR=$4 -DSHOAL_KERNELS=shoal_kernels_$1_$2_n$3_$4 -DSHOAL_ARCH=$1 \
 	    $$(CPPFLAGS) $$(CFLAGS) $$(DEP_FLAGS) -c -o $$@ $$<
 endef

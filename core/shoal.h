@@ -515,9 +515,9 @@ typedef struct shoal_plan shoal_plan;
  *   ensemble  in   must exist until the plan is destroyed
  *   options   in   checked here, never while stepping, and copied
  *   plan      out  NULL on failure
- * Status: E_USAGE for options that no plan can have, or members that this version does not know and that are not 0;
- * E_INPUT if the propagator or a force applies to none of the systems (mvs if body 0 is nowhere the heaviest);
- * E_UNSUPPORTED for what this build or machine lacks; E_DEVICE; E_MEMORY.
+ * Status: E_USAGE for options that no plan can have, members that this version does not know and that are not 0, or an
+ * ensemble whose bodies were never set; E_INPUT if the propagator or a force applies to none of the systems (mvs if
+ * body 0 is nowhere the heaviest); E_UNSUPPORTED for what this build or machine lacks; E_DEVICE; E_MEMORY.
  * A system becomes `invalid` if the propagator or a force does not apply to it, or if steps_per_orbit or `orbits` is
  * set and none of its orbits is bound.
  */
@@ -550,8 +550,8 @@ const char *shoal_plan_line(const shoal_plan *plan);
 /*
  * shoal_plan_integrate: integrate every running system to a time. The ensemble then holds the states at exactly this
  * time. The last, partial step is made on a copy, so that calls at other times change no bits. A system that ends
- * before keeps the state of the step in which it ended. Monitors look at whole steps only: if t_end is no multiple of
- * dt, they do not see the rest before t_end.
+ * before keeps the state of the step in which it ended. Before t_end, monitors have seen the whole steps up to the time;
+ * at t_end they have seen everything.
  *   t  in  inner units, or periods with options.orbits; from the present time of the plan to its t_end
  * Status: E_USAGE for any other time, or if systems were set anew without shoal_plan_restart; E_DEVICE; E_MEMORY.
  */

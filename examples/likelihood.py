@@ -4,7 +4,8 @@
 
 Likelihood(...)(batch) takes a list (or array) of parameter vectors, one a walker, and gives a list of ln L: what `emcee` calls with
 `vectorize=True`, and other samplers with a function of one's own. All walkers are one ensemble, integrated in one call; the plan is made once and
-begins again with each batch. Here two planets near 2:1 are observed for three years, with errors of a minute, and the likelihood is asked along
+begins again with each batch. A batch may be of any size: a larger one than the ensemble goes in pieces, of a smaller one the rest is left empty.
+Here two planets near 2:1 are observed for three years, with errors of a minute, and the likelihood is asked along
 the inner one's mass.
 
     python3 likelihood.py [libshoal.so]
@@ -46,9 +47,11 @@ def load(path):
 # ---- the likelihood ---------------------------------------------------------------------------------------------------------
 
 class Likelihood:
-    """observed: a list of (planet from 1, number of the transit from 0, time [d], error [d]); n_planets, days: from t = 0 on; dt [d].
+    """observed: a list of (planet from 1, number of the transit, time [d], error [d]); n_planets, days: from t = 0 on; dt [d]; n_walkers: of the
+    ensemble.
 
-    A walker's parameters are, planet by planet: mass [Earths], period [d], time of the first transit [d], e cos omega, e sin omega."""
+    A walker's parameters are, planet by planet: mass [Earths], period [d], time of the transit of number 0 [d], e cos omega, e sin omega. Numbers
+    may begin anywhere, below 0 as well."""
 
     def __init__(self, shoal, observed, n_planets, n_walkers, days, dt):
         self.shoal, self.observed, self.n, self.n_walkers, self.days, self.dt = shoal, observed, n_planets, n_walkers, days, dt
@@ -61,19 +64,25 @@ class Likelihood:
         if status:
             raise ValueError(self.shoal.shoal_context_message(self.context).decode())
 
+    def system(self, p):
+        """[body][m a e inc Omega omega f] of a walker's parameters; NaN, which is no system, of impossible ones."""
+        orbits = [1.0] + 6 * [0.0]
+        inside = 1.0
+        for i in range(self.n):
+            mass, period, first, k, h = p[5 * i:5 * i + 5]
+            if not (mass >= 0 and period > 0):
+                return 7 * (self.n + 1) * [math.nan]
+            e, omega = math.hypot(k, h), math.atan2(h, k)
+            inside += mass * EARTH
+            M = self.shoal.shoal_mean_anomaly(c_double(e), c_double(math.pi / 2 - omega)) - 2 * math.pi * first / period
+            f = self.shoal.shoal_true_anomaly(c_double(e), c_double(M))
+            orbits += [mass * EARTH, (inside * (period * DAY / (2 * math.pi)) ** 2) ** (1 / 3), e, math.pi / 2, 0.0, omega, f]
+        return orbits
+
     def set(self, batch):
-        """Systems from parameters, an array [walker][body][m a e inc Omega omega f]. What cannot be is left `invalid` and disturbs nobody."""
-        orbits = []
-        for p in (batch[min(walker, len(batch) - 1)] for walker in range(self.n_walkers)):
-            orbits += [1.0] + 6 * [0.0]
-            inside = 1.0
-            for i in range(self.n):
-                mass, period, first, k, h = p[5 * i:5 * i + 5]
-                e, omega = math.hypot(k, h), math.atan2(h, k)
-                inside += mass * EARTH
-                M = self.shoal.shoal_mean_anomaly(c_double(e), c_double(math.pi / 2 - omega)) - 2 * math.pi * first / period
-                f = self.shoal.shoal_true_anomaly(c_double(e), c_double(M))
-                orbits += [mass * EARTH, (inside * (period * DAY / (2 * math.pi)) ** 2) ** (1 / 3), e, math.pi / 2, 0.0, omega, f]
+        """Systems from at most n_walkers parameters. What cannot be, or is not there, is left `invalid`: it costs nothing and disturbs nobody."""
+        orbits = [value for p in batch for value in self.system(p)]
+        orbits += 7 * (self.n + 1) * (self.n_walkers - len(batch)) * [math.nan]
         values = (c_double * len(orbits))(*orbits)
         self.check(self.shoal.shoal_ensemble_set_orbits(self.ensemble, JACOBI, None, values, None))
 
@@ -105,14 +114,26 @@ class Likelihood:
         self.check(self.shoal.shoal_plan_get_log(self.plan, b"transits", column, c_long(0), c_long(n), values, c_long(0)))
         return values
 
+    @staticmethod
+    def place_of_zero(model, period, first):
+        """Where in the list of transits that of number 0 is, or would be: from the one nearest to its time on they are counted."""
+        at = min(range(len(model)), key=lambda i: abs(model[i] - first))
+        return at - round((model[at] - first) / period)
+
     def __call__(self, batch):
+        return [value for at in range(0, len(batch), self.n_walkers) for value in self.piece(batch[at:at + self.n_walkers])]
+
+    def piece(self, batch):
+        """ln L of at most n_walkers parameters."""
         times, lives = self.transit_times(batch)
         result = []
-        for walker in range(len(batch)):
+        for walker, p in enumerate(batch):
             value = 0.0 if walker in lives else -math.inf
-            for planet, number, time, error in self.observed:
-                model = times.get((walker, planet), [])
-                off = (model[number] - time) / error if number < len(model) else math.inf
+            zero = {planet: self.place_of_zero(times[walker, planet], *p[5 * planet - 4:5 * planet - 2])
+                    for planet in range(1, self.n + 1) if (walker, planet) in times}
+            for planet, number, time, error in self.observed if walker in lives else []:
+                model, at = times.get((walker, planet), []), number + zero.get(planet, 0)
+                off = (model[at] - time) / error if 0 <= at < len(model) else math.inf
                 value -= 0.5 * off * off + math.log(math.sqrt(2 * math.pi) * error)
             result.append(value)
         return result
@@ -142,10 +163,13 @@ def main():
         print(f"m_b = {mass:3} Earths: ln L = {value:12.2f}")
     again = likelihood(batch[::-1])[::-1]  # in other places of the ensemble: the same bits
     impossible = likelihood([truth[:3] + [1.5, 0] + truth[5:], truth])  # e > 1: no likelihood, and no harm to its neighbour
+    sizes = [likelihood(batch[:n]) == values[:n] for n in range(len(batch))] + [likelihood(3 * batch) == 3 * values]  # smaller, larger
+    likelihood.observed = [(planet, i - 4 if planet == 1 else i + 100, t, error) for planet, i, t, error in observed]  # other numbers
+    moved = likelihood([truth[:2] + [truth[2] + 4 * truth[1]] + truth[3:7] + [truth[7] - 100 * truth[6]] + truth[8:]])
     likelihood.close()
     best = masses[max(range(len(values)), key=values.__getitem__)]
     print(f"{len(observed)} transits; the best mass is {best}")
-    if best != 5 or again != values or impossible != [-math.inf, values[4]]:
+    if best != 5 or again != values or impossible != [-math.inf, values[4]] or not all(sizes) or abs(moved[0] - values[4]) > 1e-3:
         sys.exit("likelihood.py: this is not what was put in")
 
 

@@ -19,6 +19,12 @@ static double energy(const double *p, int n, const shoal_body *bodies)
     return sum;
 }
 
+static bool alike(const double *p)
+{
+    (void)p;
+    return true;
+}
+
 const shoal_force shoal_force_gr_potential = {
     .name = "gr_potential",
     .doc = "general relativity as a 1/r^2 potential about body 0: the right pericentre precession, a mean motion off "
@@ -28,4 +34,5 @@ const shoal_force shoal_force_gr_potential = {
     .n_parameters = SHOAL_COUNT(parameters),
     .refuses = not_dominated,
     .energy = energy,
+    .alike = alike,
 };

@@ -37,6 +37,11 @@ static double energy(const double *p, int n, const shoal_body *bodies)
     return body < n ? bodies[body].m * sum : 0;
 }
 
+static bool alike(const double *p)
+{
+    return p[J2_BODY] == 0;
+}
+
 const shoal_force shoal_force_j2 = {
     .name = "j2",
     .doc = "flattening of one body, J2 and J4 about a fixed axis, on all others, and its reaction",
@@ -45,4 +50,5 @@ const shoal_force shoal_force_j2 = {
     .n_parameters = SHOAL_COUNT(parameters),
     .refuses = refuses,
     .energy = energy,
+    .alike = alike,
 };

@@ -27,8 +27,13 @@
  * error at the edge of the star's neighbourhood does not fall with h, for the edge moves inwards (dE/E = 1e-4 to 1e-3
  * with a mass of 1e-3 at e = 0.98, as in TRACE); `orbit` has no edge.
  *
- * Extra forces kick at both ends of a step, as in mvs, and as seldom: a force between two planets has to be weak in an
- * encounter of theirs. Where everything drifts they are part of the equations of motion.
+ * Where everything drifts extra forces are a part of the equations of motion. Elsewhere they kick at both ends of a
+ * step, as in mvs, and as seldom. So everything drifts, too, while two planets are near each other and a force does not
+ * move them alike (shoal_force.alike): the flattening of one of them, a drag on one of them.
+ *
+ * Planets that touch before the eyes of a monitor go on to the end of the step, at which they become one or the system
+ * ends. Were they followed through each other's centre, no substep would be short enough, so before that they turn back
+ * (hybrid_turn_back).
  *
  * Tangent vectors take the derivative of every part, for the pairs that are near and the substeps that the bodies ask
  * for.
@@ -230,7 +235,7 @@ LANE_FN void hybrid_go_on(const shoal_kernel_args *k, int n, int compensated, co
     LANE_KEEP_ROLLED
     do {
         if (under_way) {
-            hybrid_substep(k, n, m, h, &w, inside);
+            hybrid_substep(k, n, m, h, aside->attempts, &w, inside);
             under_way = w.active && ++aside->attempts < NYSTROM_ATTEMPTS;
         }
     } while (2 * lane_count_together(under_way) > most && ++substeps < HYBRID_TOGETHER);

@@ -59,6 +59,24 @@ LANE_FN mask hybrid_clear(const shoal_kernel_args *k, int n, mask *near, mask *d
     return none;
 }
 
+/* Lanes of `where` in which two planets are near each other. */
+/* long: as hybrid_near */
+LANE_FN mask hybrid_any_near(const shoal_kernel_args *k, int n, const real *m, const real *s, hybrid_measure measure,
+                             const real *hill6, mask where)
+{
+    const int bodies = real_bodies(k, n);
+    mask any = lane_set(0.0) != lane_set(0.0);
+    DRIFT_UNROLL
+    for (int i = 1; i < bodies; i++) {
+        if (i >= MASSIVE(k))
+            break;
+        DRIFT_UNROLL
+        for (int j = i + 1; j < bodies; j++)
+            any = any | (where & hybrid_near(n, m, s, measure, hill6[i], hill6[j], i, j));
+    }
+    return any;
+}
+
 /* Adds what is near in state s to the flags of the lanes `where`; returns the lanes that got something new, *any:
  * those that have something. */
 /* long: inlined; three of them are results, masks in registers */
@@ -76,6 +94,8 @@ LANE_FN mask hybrid_flag(const shoal_kernel_args *k, int n, const real *m, const
         star = star | (where & hybrid_near_star(k, n, m, s, h, r2, i));
         hill6[i] = measure.hill6 * (r2 * r2 * r2) * (m[i] * m[i]);
     }
+    if (FORCES(k) && k->forces_part) /* which are a part of the drift where everything drifts */
+        star = star | hybrid_any_near(k, n, m, s, measure, hill6, where);
     fresh = star & lane_not(*all);
     *all = *all | star;
     DRIFT_UNROLL
@@ -263,8 +283,72 @@ LANE_FN void hybrid_set_out(const shoal_kernel_args *k, int n, int compensated, 
         hybrid_inside_view(k, n, m, flags, t, t + 3 * n, w->dx, w->dv, w->done, w->before);
 }
 
-/* A substep of the lanes w->active. */
-LANE_FN void hybrid_substep(const shoal_kernel_args *k, int n, const real *m, real h, hybrid_work *w,
+/* Bodies i < j turn back in the lanes `where`: their relative velocity changes its sign. v: what drifts, of n bodies;
+ * relative to the star if the pair is one with it. */
+/* long: as hybrid_turn_back, for bodies or tangent vectors */
+LANE_FN void hybrid_turn(int stride, int n, int i, int j, const real *m, mask where, const real *v, real *dv)
+{
+    const real share = 2.0 / (m[i] + m[j]);
+    DRIFT_UNROLL
+    for (int c = 0; c < 3 * stride; c += stride) {
+        const real u = v[c + j] + dv[c + j] - (i > 0 ? v[c + i] + dv[c + i] : lane_set(0.0));
+        const real by_i = lane_select(where, m[j] * share * u, lane_set(0.0));
+        dv[c + j] = dv[c + j] - lane_select(where, m[i] * share * u, lane_set(0.0));
+        if (i > 0)
+            dv[c + i] = dv[c + i] + by_i;
+        DRIFT_UNROLL
+        for (int l = 1; l < n; l++)
+            if (i == 0)
+                dv[c + l] = dv[c + l] - by_i;
+    }
+}
+
+/* Who has gone through a contact that a monitor has seen, and would fall to the other's very centre, where no step is
+ * short enough, turns back, at `deep` times the distance of the contact. Until the step ends, and the contact counts,
+ * the two keep their energy and momentum so. Returns the lanes with such a pair. */
+/* long: what the drift has of its bodies */
+LANE_FN mask hybrid_turn_back(const shoal_kernel_args *k, int n, const real *m, hybrid_flags flags, lane_id id,
+                              mask where, double deep, const real *x, const real *v, const real *dx, real *dv)
+{
+    const int bodies = real_bodies(k, n);
+    mask any = lane_set(0.0) != lane_set(0.0);
+    DRIFT_UNROLL
+    for (int i = 0; i < bodies; i++) {
+        if (i >= MASSIVE(k))
+            break;
+        DRIFT_UNROLL
+        for (int j = i + 1; j < bodies; j++) {
+            const real reach = deep * collision_reach(k, id, bodies, i, j);
+            real d2 = lane_set(0.0), du = lane_set(0.0);
+            DRIFT_UNROLL
+            for (int c = 0; c < 3 * n; c += n) {
+                const real d = x[c + j] + dx[c + j] - (i > 0 ? x[c + i] + dx[c + i] : lane_set(0.0)),
+                           u = v[c + j] + dv[c + j] - (i > 0 ? v[c + i] + dv[c + i] : lane_set(0.0));
+                d2 = lane_fma(d, d, d2);
+                du = lane_fma(d, u, du);
+            }
+            const mask turns = where & (i > 0 ? flags.near[i * n + j] : flags.all) & (reach > lane_set(0.0)) &
+                               (d2 < reach * reach) & (du < lane_set(0.0));
+            if (!lane_any(turns))
+                continue;
+            any = any | turns;
+            hybrid_turn(n, bodies, i, j, m, turns, v, dv);
+            if (VARIATIONAL(k))
+                hybrid_turn(n, bodies, i, j, m, turns, v + bodies, dv + bodies);
+        }
+    }
+    return any;
+}
+
+/* Most who touch go round each other's centre, not through it. If that takes too many substeps, they turn back where
+ * they touch. */
+LANE_FN double hybrid_depth(int attempt)
+{
+    return attempt < NYSTROM_ATTEMPTS / 2 ? 0x1p-10 : 1.0;
+}
+
+/* A substep of the lanes w->active. attempt: their number before. */
+LANE_FN void hybrid_substep(const shoal_kernel_args *k, int n, const real *m, real h, int attempt, hybrid_work *w,
                             lane_inside *inside)
 {
     const hybrid_flags flags = hybrid_flags_of(w);
@@ -302,6 +386,13 @@ LANE_FN void hybrid_substep(const shoal_kernel_args *k, int n, const real *m, re
         DRIFT_UNROLL
         for (int c = 0; c < 6 * real_bodies(k, n); c++)
             w->before[c] = lane_select(accepted, after[c], w->before[c]);
+        if ((MONITORS(k) & (1 << SHOAL_MONITOR_stop_on_collision)) &&
+            lane_any(hybrid_turn_back(k, n, m, flags, inside->id, accepted, hybrid_depth(attempt), x, v, dx, dv))) {
+            hybrid_inside_view(k, n, m, flags, x, v, dx, dv, w->done, after);
+            DRIFT_UNROLL
+            for (int c = 0; c < 6 * real_bodies(k, n); c++)
+                w->before[c] = lane_select(accepted, after[c], w->before[c]);
+        }
     }
     w->active = w->active & lane_not(accepted & last);
 }
@@ -374,7 +465,7 @@ LANE_BIG_FN void hybrid_again(const shoal_kernel_args *k, int n, int compensated
         hybrid_set_out(k, n, compensated, m, start, h, &w, inside);
         LANE_KEEP_ROLLED
         for (int attempt = 0; attempt < NYSTROM_ATTEMPTS && lane_any(w.active); attempt++)
-            hybrid_substep(k, n, m, h, &w, inside);
+            hybrid_substep(k, n, m, h, attempt, &w, inside);
         hybrid_arrive(k, n, compensated, m, h, &w);
         LANE_UNROLL_GPU
         for (int c = 0; c < PROPAGATOR_SLOTS(compensated) * n; c++)

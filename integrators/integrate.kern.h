@@ -6,6 +6,7 @@
  *     integrate  for each system, until it is done or the slice is used up:
  *                one step (propagator + forces) -> the monitors look -> does the system end or pause?
  *     snapshot   makes the state at a time inside the next step, on a copy, so that the trajectory does not change
+ *     finish     shows the monitors what is left of a run after its last whole step
  *     bare       makes steps only, to measure what the rest costs
  *
  * Compile with PROPAGATOR (a name of integrators/list.h) and, for a fixed body count, N_BODIES. On the GPU
@@ -408,7 +409,7 @@ LANE_FN void prepare_lanes(const shoal_kernel_args *k, lane_id id, mask there)
             w[c * n + i] = lane_load(k->bodies, id, i % bodies * SHOAL_QUANTITIES + c, bodies * SHOAL_QUANTITIES);
     }
     if (VARIATIONAL(k))
-        tangent_begin(n, m, w);
+        tangent_begin(k, id, n, m, w);
     propagator_prepare(k, n, m, w, s);
     system_store(k, n, 1, id, there, s);
 }
@@ -527,6 +528,17 @@ LANE_FN void watch_step(const shoal_kernel_args *k, lane_id id, mask live, const
         tangent_shorten(n, COMPENSATED(k), tangent_is_long(tangent2), s);
 }
 
+/* An event in these lanes goes to their records. */
+LANE_FN void event_store(const shoal_kernel_args *k, lane_id id, mask hit, const lane_clock *clock,
+                         const lane_event *event)
+{
+    const real t = record_load(k, id, SHOAL_SYS_T_START) + clock_time(clock, event->fraction);
+    record_store(k, id, SHOAL_SYS_OUTCOME, hit, event->outcome);
+    record_store(k, id, SHOAL_SYS_T_STOP, hit, t);
+    record_store(k, id, SHOAL_SYS_BODY_A, hit, event->body_a);
+    record_store(k, id, SHOAL_SYS_BODY_B, hit, event->body_b);
+}
+
 /* What a step means for a group of lanes: monitors, ends, pauses. */
 /* long: as watch_step */
 LANE_BIG_FN void check_step(const shoal_kernel_args *k, int compensated, lane_id id, const real *m, real *s,
@@ -555,13 +567,8 @@ LANE_BIG_FN void check_step(const shoal_kernel_args *k, int compensated, lane_id
 #if PROPAGATOR_SETS_ASIDE
         record_store(k, id, SHOAL_SYS_OUTCOME, sets_aside, lane_set(SHOAL_ASIDE));
 #endif
-        if (lane_any(hit)) {
-            real t = record_load(k, id, SHOAL_SYS_T_START) + clock_time(clock, event.fraction);
-            record_store(k, id, SHOAL_SYS_OUTCOME, hit, event.outcome);
-            record_store(k, id, SHOAL_SYS_T_STOP, hit, t);
-            record_store(k, id, SHOAL_SYS_BODY_A, hit, event.body_a);
-            record_store(k, id, SHOAL_SYS_BODY_B, hit, event.body_b);
-        }
+        if (lane_any(hit))
+            event_store(k, id, hit, clock, &event);
         *live = *live & lane_not(stops);
         clock_rest(clock, stops);
     }
@@ -675,6 +682,92 @@ LANE_FN void snapshot_lanes(const shoal_kernel_args *k, lane_id id, mask there)
             lane_store(k->snapshot, id, i * 6 + c, 6 * bodies, there, w[c * bodies + i]);
 }
 
+/* The clock of lanes that stop on the way to the end of a run, or there. steps: their number there, if all have one
+ * length. */
+LANE_FN void clock_finish(const shoal_kernel_args *k, lane_id id, mask stops, mask there, real steps, lane_clock *clock)
+{
+#if PROPAGATOR_ADAPTIVE
+    (void)steps;
+    clock_store(k, id, stops, clock);
+    record_store(k, id, SHOAL_SYS_ELAPSED, stops & there, clock->end);
+    record_store(k, id, SHOAL_SYS_ELAPSED_ERROR, stops & there, lane_set(0.0));
+#else
+    (void)there, (void)clock;
+    record_store(k, id, SHOAL_SYS_STEP, stops, steps);
+#endif
+}
+
+/* Make a step of a copy towards the end of a run, *left away, in the lanes `live`; the others rest. */
+LANE_FN void finish_step(const shoal_kernel_args *k, const real *m, real *s, mask live, real *left, lane_clock *clock,
+                         lane_inside *inside)
+{
+    const int n = BODIES(k);
+    real copy[STATE_SIZE(n)];
+    for (int c = 0; c < STATE_SIZE(n); c++)
+        copy[c] = s[c];
+    (void)inside;
+#if PROPAGATOR_ADAPTIVE
+    real attempt = lane_select(lane_abs(*left) < lane_abs(clock->h), *left, clock->h);
+    const real done = step(k, 1, m, copy, &attempt);
+    clock->done = lane_select(live, done, lane_set(0.0));
+    clock->h = lane_select(live, attempt, clock->h);
+    clock->steps = clock->steps + lane_select(clock->done != lane_set(0.0), lane_set(1.0), lane_set(0.0));
+    clock->attempts = clock->attempts + lane_select(live, lane_set(1.0), lane_set(0.0));
+    lane_add(1, &clock->elapsed, &clock->error, lane_abs(clock->done));
+    *left = *left - clock->done;
+#else
+    /* its only step: so many of this length that its end is at the right time */
+    clock->steps = clock->end = lane_fma(clock->steps, clock->h / *left, lane_set(1.0));
+    clock->h = *left;
+    step(k, 1, m, copy, *left INSIDE(inside) ASIDE(0));
+    clock->made = live;
+    *left = lane_set(0.0);
+#endif
+    for (int c = 0; c < STATE_SIZE(n); c++)
+        s[c] = lane_select(live, copy[c], s[c]);
+}
+
+/* Make what is left of a run after its last whole step, a time of SHOAL_SYS_PARTIAL, with the operations of a snapshot,
+ * and show it to the monitors. Where something happens, the system stops at the end of that step; SHOAL_SYS_PARTIAL is
+ * then what is left from there. */
+LANE_FN void finish_lanes(const shoal_kernel_args *k, lane_id id, mask there)
+{
+    const int n = BODIES(k);
+    const real none = lane_set(-1.0), one = lane_set(1.0), dt = record_load(k, id, SHOAL_SYS_DT),
+               steps = record_load(k, id, SHOAL_SYS_STEP);
+    real m[n], s[STATE_SIZE(n)], before[6 * n], *start = before, left = record_load(k, id, SHOAL_SYS_PARTIAL);
+    const real part = left;
+    mask live = there & (record_load(k, id, SHOAL_SYS_OUTCOME) == lane_set(SHOAL_RUNNING)) & (left != lane_set(0.0));
+    const mask seen = live;
+    lane_clock clock;
+    monitor_state watch;
+    lane_inside within, *inside = PROPAGATOR_INSIDE && (MONITORS(k) & MONITORS_INSIDE) ? &within : 0;
+    system_load(k, n, 1, id, m, s);
+    clock_load(k, id, one, &clock);
+    monitors_load(k, id, &watch);
+    if (MONITORS(k) & MONITORS_BEFORE)
+        view_before(k, m, s, before, &start);
+    if (inside)
+        inside_load(id, inside);
+    for (int i = 0; i < ADVANCE_STEPS && lane_any(live); i++) {
+        lane_event event;
+        finish_step(k, m, s, live, &left, &clock, inside);
+        event_none(&event);
+        event_offer(&event, is_broken(k, s), one, lane_set(SHOAL_NONFINITE), none, none);
+        watch_step(k, id, live, m, s, &clock, start, &watch, inside, &event);
+        const mask hit = live & event.hit, there_now = left == lane_set(0.0), stops = live & (event.hit | there_now);
+        if (lane_any(stops)) {
+            system_store(k, n, 1, id, stops, s);
+            record_store(k, id, SHOAL_SYS_PARTIAL, stops, left);
+            clock_finish(k, id, stops, there_now, steps + part / dt, &clock);
+        }
+        if (lane_any(hit))
+            event_store(k, id, hit, &clock, &event);
+        live = live & lane_not(stops);
+    }
+    monitors_store(k, id, seen, &watch);
+}
+
 LANE_FN void kernel_prepare(const shoal_kernel_args *k, const lane_id *id, const mask *there)
 {
     for (int g = 0; g < LANE_GROUPS && (g == 0 || lane_any(there[g])); g++)
@@ -685,6 +778,12 @@ LANE_FN void kernel_snapshot(const shoal_kernel_args *k, const lane_id *id, cons
 {
     for (int g = 0; g < LANE_GROUPS && (g == 0 || lane_any(there[g])); g++)
         snapshot_lanes(k, id[g], there[g]);
+}
+
+LANE_FN void kernel_finish(const shoal_kernel_args *k, const lane_id *id, const mask *there)
+{
+    for (int g = 0; g < LANE_GROUPS && (g == 0 || lane_any(there[g])); g++)
+        finish_lanes(k, id[g], there[g]);
 }
 
 /* Make k->slice_steps steps (attempts) and nothing else. */

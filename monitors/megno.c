@@ -3,6 +3,7 @@
  * megno.c: what the world knows of megno.kern.h.
  */
 #include <math.h>
+#include <stdint.h>
 
 #include "core/ensemble/ensemble.h"
 #include "monitors/megno.kern.h"
@@ -10,9 +11,21 @@
 static const shoal_parameter parameters[megno_PARAMETERS] = {
     [MEGNO_STOP_ABOVE] = {"stop_above", SHOAL_REAL, "", 1e300, 1e-300, 1e300, NULL,
                           "a system whose megno passes this ends as `chaotic`; by default none does"},
+    [MEGNO_SEED] = {"seed", SHOAL_INTEGER, "", 1, 0, 2147483645, NULL,
+                    "the tangent vector begins in a random direction, of the seed and the system's id alone"},
 };
 
-static const double initial[megno_SLOTS] = {0};
+static const double initial[megno_SLOTS] = {[MEGNO_KEY] = 1};
+
+/* A hash of the id (Steele, Lea & Flood 2014, doi:10.1145/2660193.2660195), so that neighbours have nothing in common.
+ */
+static void begin(const shoal_ensemble *ensemble, long system, double *slots)
+{
+    uint64_t hash = (uint64_t)ensemble->id[system] + UINT64_C(0x9e3779b97f4a7c15);
+    hash = (hash ^ hash >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
+    hash = (hash ^ hash >> 27) * UINT64_C(0x94d049bb133111eb);
+    slots[MEGNO_KEY] = (double)(1 + (hash ^ hash >> 31) % 2147483646);
+}
 
 static double megno(const double *slots, const double *p)
 {
@@ -47,4 +60,5 @@ const shoal_monitor shoal_monitor_megno = {
     .n_parameters = SHOAL_COUNT(parameters),
     .columns = columns,
     .n_columns = SHOAL_COUNT(columns),
+    .begin = begin,
 };

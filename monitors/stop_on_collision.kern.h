@@ -8,7 +8,8 @@
  * from body 0 turns from falling to rising, the osculating pericentre q = L^2 / (mu (1 + e)) decides as well, with the
  * moment at which the radial velocity, taken as linear in time, is zero. Only if the body is nearer than its osculating
  * semi-major axis, v^2 r > mu: the distance of a planet of two stars from one of them has minima near osculating
- * apocentres, too.
+ * apocentres, too. And only if the step is long enough for the way there and back: (r - q) / v each way, times 0.57 for
+ * a radial orbit from its semi-major axis and more for others. Whom another planet turned has not been there.
  */
 enum { COLLISION_FACTOR, COLLISION_ACTION, stop_on_collision_PARAMETERS };
 enum { stop_on_collision_SLOTS = 0 };
@@ -30,12 +31,30 @@ LANE_FN real collision_pericentre(lane_pair p, real mu)
     return lane_select(v2 * v2 * r2 > mu * mu, q, lane_set(1e300));
 }
 
+/* The distance of bodies i < j of n at which they touch. */
+LANE_FN real collision_reach(const shoal_kernel_args *k, lane_id id, int n, int i, int j)
+{
+    const double factor = k->monitor[SHOAL_MONITOR_stop_on_collision][COLLISION_FACTOR];
+    const real a = lane_load(k->bodies, id, i * SHOAL_QUANTITIES + SHOAL_R, n * SHOAL_QUANTITIES),
+               b = lane_load(k->bodies, id, j * SHOAL_QUANTITIES + SHOAL_R, n * SHOAL_QUANTITIES);
+    return factor * a + factor * b;
+}
+
+/* Less than the time to the distance `reach` from p, or back. */
+LANE_FN real collision_way(lane_pair p, real reach)
+{
+    const real r2 = pair_dot(p.x, p.y, p.z, p.x, p.y, p.z), v2 = pair_dot(p.vx, p.vy, p.vz, p.vx, p.vy, p.vz);
+    return 0.5 * (lane_sqrt(r2) - reach) * lane_rsqrt(v2);
+}
+
 LANE_FN void collision_offer(const shoal_kernel_args *k, const lane_view *view, mask hit, real fraction, int i, int j,
                              lane_event *event)
 {
-    if (k->monitor[SHOAL_MONITOR_stop_on_collision][COLLISION_ACTION] != 0.0)
-        event_mark(k, view, hit, fraction, i, j, event);
-    else
+    if (k->monitor[SHOAL_MONITOR_stop_on_collision][COLLISION_ACTION] != 0.0) {
+        /* the first contact counts: in later parts of the step the pair goes on through it */
+        const real marked = event_marked(k, view, i, j), late = lane_fma(1.0 - fraction, view->h, view->late);
+        event_mark(k, view, hit & lane_not(lane_abs(late) <= lane_abs(marked)), fraction, i, j, event);
+    } else
         event_offer(event, hit, fraction, lane_set(i == 0 ? SHOAL_HIT_STAR : SHOAL_COLLIDED), lane_set((double)i),
                     lane_set((double)j));
 }
@@ -70,9 +89,11 @@ LANE_FN void stop_on_collision_watch(const shoal_kernel_args *k, const lane_view
                 real falling = pair_dot(then.x, then.y, then.z, then.vx, then.vy, then.vz) * view->h;
                 real rising = pair_dot(now.x, now.y, now.z, now.vx, now.vy, now.vz) * view->h;
                 mask passed = there & (falling < lane_set(0.0)) & (rising > lane_set(0.0));
-                if (lane_any(passed))
-                    collision_offer(k, view, passed & (collision_pericentre(now, view->m[0] + view->m[j]) < reach),
-                                    falling / (falling - rising), i, j, event);
+                if (lane_any(passed)) {
+                    passed = passed & (collision_pericentre(now, view->m[0] + view->m[j]) < reach) &
+                             (collision_way(then, reach) + collision_way(now, reach) < lane_abs(view->h));
+                    collision_offer(k, view, passed, falling / (falling - rising), i, j, event);
+                }
             }
             real reach2 = reach * reach, d2 = pair_dot(now.x, now.y, now.z, now.x, now.y, now.z);
             mask suspect = there & pair_suspect(now, view->h, d2, d2 < reach2, d2 < 8.0 * reach2);

@@ -189,6 +189,35 @@ static void check_options(shoal_context *c, shoal_ensemble *e)
     }
 }
 
+/* An ensemble of which nobody set the bodies; of impossible ones each system ends as such. */
+static void test_no_bodies(void **state)
+{
+    shoal_context *c = context_of(state);
+    const shoal_options options = {.engine = "cpu", .t_end = 1, .dt = 0.1};
+    const shoal_body one_place[2] = {{.m = 1}, {.m = 1}};
+    shoal_ensemble *e;
+    shoal_plan *plan;
+    int outcomes[N];
+    for (int arrays = 0; arrays < 2; arrays++) {
+        assert_ok(c, shoal_ensemble_create(c, N, 2, &e));
+        assert_ok(c, shoal_ensemble_set_system(e, 0, &(shoal_system){.id = 7}));
+        REFUSED(c, shoal_plan_create(c, e, &options, &plan));
+        assert_null(plan);
+        assert_non_null(strstr(shoal_context_message(c), "has no bodies"));
+        const double states[N * 2 * NUMBERS] = {0};
+        if (arrays)
+            assert_ok(c, shoal_ensemble_set_states(e, NULL, states, NULL));
+        else
+            assert_int_equal(shoal_ensemble_set_bodies(e, 0, 2, one_place), SHOAL_E_INPUT);
+        assert_ok(c, shoal_plan_create(c, e, &options, &plan));
+        assert_ok(c, shoal_plan_integrate(plan, 1));
+        assert_ok(c, shoal_ensemble_get_outcomes(e, 0, N, outcomes));
+        assert_int_equal(outcomes[0], SHOAL_INVALID);
+        shoal_plan_destroy(&plan);
+        shoal_ensemble_destroy(&e);
+    }
+}
+
 static void check_plan(shoal_context *c, shoal_ensemble *e, shoal_plan *p)
 {
     shoal_plan *none = NULL;
@@ -825,6 +854,7 @@ int main(void)
         cmocka_unit_test(test_impossible_systems_stop_no_other),
         cmocka_unit_test(test_orbits),
         cmocka_unit_test(test_radii),
+        cmocka_unit_test(test_no_bodies),
         cmocka_unit_test(test_anomalies),
         cmocka_unit_test(test_columns),
         cmocka_unit_test(test_events_and_logs),

@@ -296,6 +296,31 @@ else
     skip no_gpu "there is a GPU here"
 fi
 
+# ---- names -----------------------------------------------------------------------------------------------------------
+
+config name_with_newline 6 '    { name = "b\nc"; m = 1e-3; a = 1.0; },' '*expected a text without control characters'
+config name_with_escape 6 '    { name = "b\x1b[2J"; m = 1e-3; a = 1.0; },' '*expected a text without control characters'
+config name_with_c1 6 $'    { name = "b\xc2\x9b2J"; m = 1e-3; a = 1.0; },' '*??2J*expected a text without control*'
+config name_with_quote 6 '    { name = "b\"c"; m = 1e-3; a = 1.0; },' '*expected a name without quotes'
+config epoch_with_escape 1 'epoch = "J2000\x07";' '*expected a text without control characters'
+config output_with_newline 13 'output = { file = "new\n.h5"; };' '*expected a text without control characters'
+config output_with_quote 13 'output = { file = "new\".h5"; };' "*expected a file's name without quotes"
+row override_with_escape 2 'output.file=n?w.h5: expected no control characters' run study.cfg $'output.file=n\ew.h5'
+row override_with_newline 2 'command line: output.file="n\\new.h5": *expected a text without control characters' \
+    run study.cfg 'output.file="n\new.h5"'
+row name_in_override 2 'command line: system.bodies.b.name=*: expected a text without control characters' \
+    run study.cfg 'system.bodies.b.name="\x7f"'
+row study_with_escape 2 'st?dy.cfg: expected no control characters' run $'st\edy.cfg'
+row option_with_escape 2 '--no-?-option: expected no control characters' run $'--no-\e-option'
+row command_with_newline 2 'r?n: expected no control characters' $'r\nn'
+row picture_with_quote 2 "plot: a\".png: expected a file's name without quotes" plot study.h5 --output 'a".png'
+row rerun_with_quote 2 "rerun: a\".h5: expected a file's name without quotes" rerun study.h5 --system 0 -o 'a".h5'
+row merge_with_quote 2 "merge: a\".h5: expected a file's name without quotes" merge 'a".h5' study.h5
+row generate_with_quote 2 "generate: a\".h5: expected a file's name without quotes" generate study.cfg -o 'a".h5'
+row convert_with_quote 2 "convert: a\".csv: expected a file's name without quotes" convert study.h5 'a".csv'
+table table_name_with_escape '2: name = ?: expected a name without control characters' \
+    $'0,0,\e,1,0,0,0,0,0,0' '0,1,b,1e-3,1,0,0,0,1,0'
+
 # ---- overrides, shards -----------------------------------------------------------------------------------------------
 
 row override_without_value 2 'command line: run.t_end=: expected path.to.key=value' run study.cfg run.t_end=
@@ -305,6 +330,17 @@ row override_type 2 'command line: run.t_end=soon: expected a number in yr' run 
 row override_value 2 'command line: integrator.dt=0: expected a number > 0 in yr' run study.cfg integrator.dt=0
 row override_path 2 "command line: system.bodies.d.a=5: expected a path to a key; there is no 'd'*" \
     run study.cfg system.bodies.d.a=5
+row override_twice 2 'command line: run.t_end=3: expected a value given once; it takes the place of run.t_end=2' \
+    run study.cfg run.t_end=2 run.t_end=3
+row override_of_all_around 2 'command line: run={ t_end = 3.0; }: expected a value given once; *of run.engine=cpu' \
+    run study.cfg run.engine=cpu 'run={ t_end = 3.0; }'
+row sweep_of_one 2 'study.cfg:8: sweep[[]0].to = 1.9: expected the number that from is, with a count of 1' \
+    run study.cfg 'sweep[0].count=1'
+row override_of_swept 2 'command line: system.bodies.c.a=1.6: expected no value of its own: sweep gives one to each *' \
+    run study.cfg system.bodies.c.a=1.6
+row override_of_sampled 2 'command line: system.bodies[[]1].e=0.1: expected no value of its own: sample gives one *' \
+    run study.cfg 'system.bodies[1].e=0.1' 'sample={ count = 2; parameters =
+        ( { body = "b"; parameter = "e"; distribution = "uniform"; from = 0.0; to = 0.1; } ); }'
 row two_studies 2 'run: "table.cfg": expected key=value (one study at a time)' run study.cfg table.cfg
 row shard_0 2 'command line: run.shard=0/3: expected "i/N", i from 1 to N*' run study.cfg run.shard=0/3
 row shard_4_of_3 2 'command line: run.shard=4/3: expected "i/N", i from 1 to N*' run study.cfg run.shard=4/3

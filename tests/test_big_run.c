@@ -611,7 +611,7 @@ static void test_gadget_counts(void **state)
 /* What a picture's script says, malloc'd. */
 static char *script_of(shoal_context *context, const char *file, const char *kind, shoal_big_frame *frame)
 {
-    const shoal_plot_options options = {.script = true};
+    const shoal_plot_options options = {.system = -1, .script = true};
     const shoal_big_kind *found = NULL;
     shoal_big_view view;
     char *text = NULL;
@@ -705,7 +705,7 @@ static void test_every_kind_is_a_png(void **state)
 {
     shoal_context *context = *state;
     shoal_big_frame frame = {.low = NAN, .high = NAN};
-    const shoal_plot_options options = {.picture = "kind.png"};
+    const shoal_plot_options options = {.system = -1, .picture = "kind.png"};
     shoal_big_view view;
     if (shoal_plot_missing()) {
         print_message("%s\n", shoal_plot_missing());

@@ -9,6 +9,7 @@ shoal=$(realpath "${SHOAL_PROGRAM:-$build/shoal}")
 data=$(realpath "$(dirname "$0")/data")
 failures=0
 configs=$(realpath "${SHOAL_ROOT:-.}/configs")
+tools=$(realpath "$(dirname "$0")/../tools")
 scratch=$(mktemp -d) || exit 1
 trap 'rm -rf "$scratch"' EXIT
 cd "$scratch" || exit 1
@@ -264,6 +265,9 @@ refused 2 "expected one of" query study.h5 --where 'c.a =< 1'
 refused 2 "after &&" query study.h5 --where 'c.a < 1 &&'
 refused 2 "--elements" query study.h5 --elements=helio
 refused 2 "expected an outcome" query study.h5 --events=explosion
+refused 2 "expected states" query study.h5 --elements --events
+refused 2 "expected states" query study.h5 --systems-table --elements
+refused 2 "expected one of" query study.h5 --time 0 --time 10
 refused 2 "--time" query study.h5 --time 3..2
 end
 
@@ -288,6 +292,24 @@ refused 2 "merge OUT A B" merge part.h5
 [ ! -e part.h5 ] || wrong "refused, but there is part.h5"
 run 0 merge --partial part.h5 study.1-of-3.h5 study.2-of-3.h5
 holds "8 systems of 2 shards, not complete"
+end
+
+begin cli_names
+cat >names.cfg <<'END'
+system = { bodies = ( { name = "#s, 1"; m = 1.0; }, { name = " b"; m = 1e-3; a = 1.0; },
+                      { name = "c "; m = 1e-3; a = 2.0; }, { name = "d's é"; m = 1e-3; a = 4.0; } ); };
+sample = { count = 2; parameters = (
+    { body = "c "; parameter = "e"; distribution = "uniform"; from = 0.0; to = 0.1; } ); };
+integrator = { name = "mvs"; dt = 0.02; };
+run = { t_end = 1.0; engine = "cpu"; };
+END
+run 0 run names.cfg --quiet
+run 0 convert names.h5 names.csv
+run 0 convert names.csv names_again.csv
+cmp names.csv names_again.csv || wrong "a table that was written is not read as it was: $(cat names.csv)"
+for word in '"#s, 1"' '" b"' '"c "' "d's é"; do grep -qF ",$word," names.csv || wrong "$word: $(cat names.csv)"; done
+"$shoal" query names.h5 --final >final.csv
+run 0 verify names.h5 final.csv
 end
 
 begin cli_draws
@@ -390,6 +412,9 @@ refused 2 'naive.cfg:1: gravitation.method = "naive": expected a force method th
     --quiet
 run 0 run naive.cfg gravitation.method=rows
 holds " interactions/s"
+refused 2 "'radii' does not use it" plot naive.h5 --kind radii --width 3 --script
+refused 2 "'density' does not use it" plot naive.h5 --kind density --column t_stop --script
+run 0 plot naive.h5 --kind density --width 3 --plane xz --script
 end
 
 begin cli_plot
@@ -408,6 +433,10 @@ refused 2 "--png" plot study.h5 study.h5 --png one.png
 refused 2 ".png or .pdf" plot study.h5 --output map.jpg
 refused 2 "did you mean: survival" plot study.h5 --kind survivel
 refused 2 "0 or more" plot study.h5 --system -1
+refused 2 "no column 'nonsense'" plot study.h5 --kind pairs --column nonsense --script
+refused 2 "does not use it" plot study.h5 --kind survival --column t_stop --script
+refused 2 "does not use it" plot study.h5 --width 3
+refused 2 "either --linear or --log" plot study.h5 --linear --log
 refused 2 "no system 99" plot study.h5 --kind elements --system 99 --script
 run 0 generate study.cfg --output bare.h5
 refused 2 "output.interval" plot bare.h5 --kind elements --script
@@ -575,6 +604,11 @@ refused 2 "one file" convert two.csv study.h5 x.csv
 refused 2 "nothing.csv" convert nothing.csv x.csv
 refused 2 "there is no snapshot at 3" convert study.h5 x.csv --time 3
 refused 2 "NAME=MSUN" convert two.csv x.csv --mass 5
+for option in "--mass 5=1" "--central-mass 1" "--host X" "--epoch 1" --initial --final "--time 0"; do
+    refused 2 "convert: ${option%% *}: expected a file of the format" convert two.csv x.csv $option
+done
+refused 2 "expected one of --final" convert study.h5 x.csv --initial --time 10
+refused 2 "units of its own" convert study.h5 x.csv --from-units km,kg,s
 refused 2 "no GM of Jupiter" convert "$data/horizons_sun.txt" "$data/horizons_jupiter.txt" x.csv
 refused 2 "known format" convert study.cfg x.csv
 refused 2 "SwarmDataFile" convert study.cfg x.csv --from swarm
@@ -602,6 +636,64 @@ run 0 info
 for word in GSL HDF5 libconfig cpu cuda gnuplot compiler "threads by default"; do
     printf '%s' "$out" | grep -qi "$word" || wrong "info does not tell of $word"
 done
+end
+
+begin cli_words
+for kind in commands plugs keys overrides columns outcomes pictures; do
+    run 0 list --words $kind
+    for word in $(case $kind in commands) echo run bench ;; plugs) echo mvs newton megno rows ;;
+        keys) echo run.t_end sweep.count ;; overrides) echo run.t_end sweep ;; columns) echo megno t_stop ;;
+        outcomes) echo survived budget ;; pictures) echo map pairs density ;; esac); do
+        printf '%s\n' "$out" | grep -qx "$word" || wrong "no $word in the $kind: $out"
+    done
+done
+refused 2 "expected one of commands|plugs" list --words verbs
+run 0 list --words overrides
+if printf '%s\n' "$out" | grep -q '^sweep\.'; then wrong "sweep is a list: $out"; fi
+for word in $("$shoal" list --words commands; "$shoal" list --words outcomes; "$shoal" list --words keys); do
+    run 0 explain "$word"
+done
+run 0 explain query
+holds "query, a command: "
+refused 2 "did you mean 'query'" explain qurey
+run 0 --help
+[ "$(printf '%s\n' "$out" | sed -n '/^Commands:/,/^$/p' | grep -c '^[^ ]')" -eq 1 ] || wrong "lines are broken: $out"
+end
+
+begin cli_man
+"$tools/man" "$shoal" >shoal.1 || wrong "tools/man failed"
+sections=$(sed -n 's/^\.SH SHOAL //p' shoal.1 | tr '[:upper:]' '[:lower:]')
+[ "$sections" = "$("$shoal" list --words commands)" ] || wrong "sections: $sections"
+end
+
+begin cli_completion
+mkdir program && ln -s "$shoal" program/shoal
+# complete WORD...: what bash offers for the last word, sorted, in one line
+complete_words() {
+    PATH=$scratch/program:$PATH bash -c '. "$0"; compopt() { :; }; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1))
+        _shoal shoal; printf "%s\n" "${COMPREPLY[@]}" | sort | tr "\n" " "' "$tools/completion.bash" "$@"
+}
+offers() { # EXPECTED WORD...
+    local expected=$1 found
+    shift
+    found=$(complete_words "$@")
+    [ "$found" = "$expected " ] || wrong "$*: \"$found\", expected \"$expected\""
+}
+offers "$("$shoal" list --words commands | sort | tr '\n' ' ' | sed 's/ $//')" shoal ""
+offers "query" shoal q
+offers "pairs" shoal plot study.h5 --kind pai
+offers "survival" shoal plot study.h5 --kind = surv
+offers "c.a c.e" shoal plot study.h5 --column c.
+offers "c.a,c.e" shoal plot study.h5 --kind pairs --column c.a,c.e
+offers "megno" shoal plot --column meg
+offers "run.t_end= run.t_start=" shoal run study.cfg run.t_
+offers "survived" shoal query study.h5 --events = surv
+offers "survived" shoal explain survi
+offers "study.cfg" shoal run study.cf
+sed 's/"c "/"$(touch pwned)"/g' names.cfg >odd.cfg
+run 0 run odd.cfg --quiet
+offers '\$\(touch\ pwned\).e' shoal plot odd.h5 --column '$'
+[ ! -e pwned ] || wrong "a name was run"
 end
 
 begin cli_unsupported_engine

@@ -721,11 +721,12 @@ static void overrides_apply(void **state)
 static void text_keeps_every_digit(void **state)
 {
     (void)state;
-    write_base(6, "{ name = \"b\\\"\\\\\\n\\x01\"; m = 9.547919384243267e-4; a = 5.2; },");
-    shoal_study *study = load(0, NULL);
+    write_base(6, "{ name = \"b\\\\c\"; m = 9.547919384243267e-4; a = 5.2; },");
+    shoal_study *study = load(1, (const char *[]){"epoch=\"J\\\"\\\\2000\""});
     assert_non_null(strstr(study->config_text, "m = 0.0009547919384243267;"));
     shoal_study *again = load_text(study->config_text);
-    assert_string_equal(again->body_name[1], "b\"\\\n\x01");
+    assert_string_equal(again->body_name[1], "b\\c");
+    assert_string_equal(again->epoch, "J\"\\2000");
     assert_string_equal(again->config_text, study->config_text);
     shoal_study_destroy(&again);
     shoal_study_destroy(&study);
@@ -812,29 +813,40 @@ static void every_key_and_plug_is_explained(void **state)
     (void)state;
     static const struct {
         const char *name, *text;
-    } cases[] = {
-        {"run.t_end", "a number in yr; without it: orbits"},
-        {"sweep.parameter", "a string in quotes; must be given"},
-        {"system.bodies.inc", "a number from 0 to 180 in deg; default: 0"},
-        {"integrator", "steps_per_orbit"},
-        {"wh", "mvs, a propagator"},
-        {"stop_on_encounter", "one of mutual_hill, hill, absolute; default: mutual_hill"},
-        {"mean_motion_drift", "columns:"},
-        {"newton", "newton, a force"},
-        {"tides", "its time lag; 0: no dissipation"},
+    } cases[] = {{"run.t_end", "a number in yr; without it: orbits"},
+                 {"sweep.parameter", "a string in quotes; must be given"},
+                 {"system.bodies.inc", "a number from 0 to 180 in deg; default: 0"},
+                 {"integrator", "steps_per_orbit"},
+                 {"wh", "mvs, a propagator"},
+                 {"stop_on_encounter", "one of mutual_hill, hill, absolute; default: mutual_hill"},
+                 {"mean_motion_drift", "columns:"},
+                 {"newton", "newton, a force"},
+                 {"tides", "its time lag; 0: no dissipation"},
+                 {"query", "query, a command: look"},
+                 {"run", "run, a command: go"}, /* and the group of that name */
+                 {"run", "run, a key of the config file"},
+#define X(NAME, code, name, doc) {name, name ", an outcome of a system: " doc},
+                 SHOAL_OUTCOME_LIST(X)
+#undef X
     };
+    static const shoal_help_word commands[] = {{"query", "look"}, {"run", "go"}, {0}};
     for (int i = 0; i < SHOAL_COUNT(cases); i++) {
         char *text = NULL;
         size_t size;
         FILE *out = open_memstream(&text, &size);
-        assert_int_equal(shoal_help_explain(context, cases[i].name, out), SHOAL_OK);
+        assert_int_equal(shoal_help_explain(context, cases[i].name, commands, out), SHOAL_OK);
         fclose(out);
         if (!strstr(text, cases[i].text))
             fail_msg("explain %s lacks '%s': %s", cases[i].name, cases[i].text, text);
         free(text);
     }
-    assert_int_equal(shoal_help_explain(context, "run.t_ned", stdout), SHOAL_E_USAGE);
+    assert_int_equal(shoal_help_explain(context, "run.t_ned", NULL, stdout), SHOAL_E_USAGE);
     assert_non_null(strstr(shoal_context_message(context), "did you mean 'run.t_end'?"));
+    static const char *const slips[][2] = {{"qurey", "query"}, {"survivd", "survived"}, {"meggno", "megno"}};
+    for (int i = 0; i < SHOAL_COUNT(slips); i++) {
+        assert_int_equal(shoal_help_explain(context, slips[i][0], commands, stdout), SHOAL_E_USAGE);
+        assert_non_null(strstr(strstr(shoal_context_message(context), "did you mean"), slips[i][1]));
+    }
 }
 
 static int set_up(void **state)

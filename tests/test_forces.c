@@ -1211,6 +1211,51 @@ static void what_contradicts_is_refused(void **state)
     shoal_ensemble_destroy(&ensemble);
 }
 
+/* A moon of Jupiter goes round in 0.03: steps that are too long for Jupiter's J2, or a drag on the moon, are refused,
+ * but where bodies near each other have substeps; J2 of the star is none of its business. */
+static void a_force_in_steps_too_long_for_a_moon_is_refused(void **state)
+{
+    enum { N = 3 };
+    const shoal_body bodies[N] = {
+        {.m = 1.0}, {.m = 9.547919e-4, .x = 5.2, .vy = 0.4387385}, {.x = 5.2028195, .vy = 1.0177, .vz = 0.0581}};
+    const struct {
+        shoal_plug_options force;
+        double dt, steps_per_orbit;
+        bool fits;
+    } rows[] = {
+        {FORCE("j2", {"body", .value = 1}, {"radius", .value = 4.8e-4}, {"J2", .value = 0.0147}), 0.5, 0, false},
+        {FORCE("gas_drag", {"body", .value = 2}, {"size", .value = 1e-7}, {"density", .value = 1e-6}), 0.5, 0, false},
+        {FORCE("j2", {"body", .value = 1}, {"radius", .value = 4.8e-4}, {"J2", .value = 0.0147}), 0, 30, false},
+        {FORCE("j2", {"body", .value = 1}, {"radius", .value = 4.8e-4}, {"J2", .value = 0.0147}), 1e-3, 0, true},
+        {FORCE("j2", {"body", .value = 0}, {"radius", .value = 4.8e-4}, {"J2", .value = 0.0147}), 0.5, 0, true}};
+    shoal_context *context = context_of(state);
+    for (int p = 0; shoal_plugs_of(NULL)->propagators[p]; p++)
+        for (int row = 0; row < SHOAL_COUNT(rows); row++) {
+            const shoal_propagator *type = shoal_plugs_of(NULL)->propagators[p];
+            const shoal_options options = {.propagator = type->name,
+                                           .dt = rows[row].dt,
+                                           .steps_per_orbit = rows[row].steps_per_orbit,
+                                           .forces = &rows[row].force,
+                                           .n_forces = 1,
+                                           .engine = "cpu",
+                                           .t_end = 1};
+            shoal_ensemble *ensemble = NULL;
+            shoal_plan *plan = NULL;
+            assert_ok(context, shoal_ensemble_create(context, 1, N, &ensemble));
+            assert_ok(context, shoal_ensemble_set_bodies(ensemble, 0, N, bodies));
+            const shoal_status status = shoal_plan_create(context, ensemble, &options, &plan);
+            if (rows[row].fits || type->adaptive || strcmp(type->name, "hybrid") == 0) {
+                assert_ok(context, status);
+            } else {
+                assert_int_equal(status, SHOAL_E_INPUT);
+                assert_non_null(strstr(shoal_context_message(context), "whose orbit has less than ten steps"));
+                assert_null(strchr(shoal_context_message(context), '\n'));
+            }
+            shoal_plan_destroy(&plan);
+            shoal_ensemble_destroy(&ensemble);
+        }
+}
+
 /* Units, the plan line and the energy error of a whole run: small with relativity, empty with migration. */
 static void a_study_has_forces(void **state)
 {
@@ -1265,6 +1310,7 @@ int main(void)
         cmocka_unit_test(test_particles_change_no_bit),
         cmocka_unit_test(test_particles_cost_no_pairs),
         cmocka_unit_test(what_contradicts_is_refused),
+        cmocka_unit_test(a_force_in_steps_too_long_for_a_moon_is_refused),
         cmocka_unit_test(a_study_has_forces),
     };
     return cmocka_run_group_tests_name("forces", tests, setup, teardown);

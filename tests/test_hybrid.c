@@ -580,6 +580,138 @@ static void monitors_see_what_happens_within_a_step(void **state)
     }
 }
 
+/* Orbits of a moon about its planet: e, and in degrees Omega and omega + f. */
+static void moon_elements(const shoal_body *planet, const shoal_body *moon, double *elements)
+{
+    shoal_body pair[2] = {*planet, *moon};
+    shoal_orbit orbit[2];
+    assert_ok(NULL, shoal_orbits_from_bodies(NULL, SHOAL_ASTROCENTRIC, 2, pair, orbit));
+    elements[0] = orbit[1].e;
+    elements[1] = fmod(orbit[1].Omega * 360 / TWO_PI + 360, 360);
+    elements[2] = fmod((orbit[1].omega + orbit[1].f) * 360 / TWO_PI + 720, 360);
+}
+
+/* A moon of Jupiter, 200 orbits in 13 steps. With Jupiter's J2: gauss_radau and REBOUND's IAS15 with that force. Other
+ * forces that do not move moon and planet alike: gauss_radau. */
+static void forces_are_substepped_with_a_moon(void **state)
+{
+    enum { N = 3 };
+    const shoal_body start[N] = {
+        {.m = 1.0}, {.m = 9.547919e-4, .x = 5.2, .vy = 0.4387385}, {.x = 5.2028195, .vy = 1.0177, .vz = 0.0581}};
+    const shoal_setting j2[] = {{.name = "body", .value = 1},
+                                {.name = "radius", .value = 4.778945e-4},
+                                {.name = "J2", .value = 0.0147}},
+                        light[] = {{.name = "body", .value = 2}, {.name = "beta", .value = 0.1}},
+                        gas[] = {{.name = "body", .value = 2},
+                                 {.name = "size", .value = 1e-7},
+                                 {.name = "density", .value = 1e-6}},
+                        disc[] = {{.name = "body", .value = 2},
+                                  {.name = "tau_a", .value = 1e3},
+                                  {.name = "tau_e", .value = 1e2}},
+                        c[] = {{.name = "c", .value = 30}};
+    const shoal_plug_options forces[] = {
+        {"j2", j2, 3}, {"radiation", light, 2}, {"gas_drag", gas, 3}, {"migration", disc, 3}, {"gr", c, 1}};
+    shoal_context *context = context_of(state);
+    for (int f = 0; f < SHOAL_COUNT(forces); f++) {
+        double elements[2][3];
+        for (int p = 0; p < 2; p++) {
+            const shoal_options options = {.propagator = p ? "hybrid" : "gauss_radau",
+                                           .dt = p ? 0.5 : 0,
+                                           .t_end = TWO_PI,
+                                           .forces = &forces[f],
+                                           .n_forces = 1};
+            shoal_body bodies[N];
+            memcpy(bodies, start, sizeof start);
+            evolve(context, 1, N, &options, bodies, NULL, NULL);
+            moon_elements(&bodies[1], &bodies[2], elements[p]);
+            print_message("%-9s %-11s e = %.4f, Omega = %.2f, omega + f = %.2f\n", forces[f].name, options.propagator,
+                          elements[p][0], elements[p][1], elements[p][2]);
+        }
+        assert_below(fabs(elements[1][0] - elements[0][0]), 1e-5);
+        for (int q = 1; q < 3; q++)
+            assert_below(fabs(remainder(elements[1][q] - elements[0][q], 360)), 0.02);
+        if (f == 0) {
+            assert_below(fabs(elements[1][0] - 0.0014), 5e-5);
+            assert_below(fabs(elements[1][1] - 313.04), 5e-3);
+            assert_below(fabs(elements[1][2] - 304.01), 1e-2);
+        }
+    }
+}
+
+/* Two that meet, or fall into the star, centre to centre. gauss_radau says when they touch; what follows until the
+ * step's end keeps the energy, and the system goes on without them, or ends with numbers. */
+static void bodies_meet_centre_to_centre(void **state)
+{
+    enum { MOST = 4 };
+    static const struct {
+        const char *what;
+        int n;
+        double energy;
+        shoal_body bodies[MOST];
+    } cases[] = {
+        {"light", 3, 1e-9, {{.m = 1}, {.m = 1e-8, .r = 0.01, .x = 100}, {.m = 1e-8, .r = 0.01, .x = 100.5, .vx = -1}}},
+        {"one without mass",
+         3,
+         1e-14,
+         {{.m = 1}, {.m = 1e-8, .r = 0.01, .x = 100}, {.m = 0, .r = 0.01, .x = 100.5, .vx = -1}}},
+        {"heavy", 3, 1e-6, {{.m = 1}, {.m = 1e-3, .r = 0.01, .x = 100}, {.m = 1e-3, .r = 0.01, .x = 100.5, .vx = -1}}},
+        {"into the star",
+         3,
+         1e-3,
+         {{.m = 1, .r = 5e-3}, {.m = 1e-3, .r = 1e-3, .x = 1}, {.m = 1e-5, .r = 1e-3, .x = 5, .vy = 0.4}}},
+        {"both sides",
+         4,
+         1e-3,
+         {{.m = 1, .r = 5e-3},
+          {.m = 1e-3, .r = 1e-3, .x = 1},
+          {.m = 1e-3, .r = 1e-3, .x = -1},
+          {.m = 1e-5, .r = 1e-3, .x = 5, .vy = 0.4}}},
+    };
+    shoal_context *context = context_of(state);
+    const shoal_setting merge = {.name = "action", .choice = "merge"};
+    for (int row = 0; row < SHOAL_COUNT(cases); row++) {
+        double when[5];
+        for (int p = 0; p < 5; p++) { /* a reference; merge and stop, with long and short steps */
+            const shoal_plug_options touch = {"stop_on_collision", &merge, p != 2 && p != 4};
+            const shoal_options options = {.propagator = p ? "hybrid" : "gauss_radau",
+                                           .dt = p == 0  ? 0
+                                                 : p < 3 ? 0.5
+                                                         : 0.05,
+                                           .t_end = 2,
+                                           .monitors = &touch,
+                                           .n_monitors = 1};
+            shoal_system record;
+            struct motion motion = motion_begin(context, 1, cases[row].n, NULL, NULL, &options, cases[row].bodies);
+            assert_ok(context, shoal_plan_integrate(motion.plan, options.t_end));
+            shoal_ensemble_get_system(motion.ensemble, 0, &record);
+            double touched = record.t_stop;
+            if (touch.n_settings) {
+                shoal_event event;
+                assert_int_equal(record.outcome, SHOAL_SURVIVED);
+                assert_int_equal(shoal_plan_n_events(motion.plan), cases[row].n - 2);
+                assert_ok(context, shoal_plan_event(motion.plan, 0, &event));
+                assert_int_equal(event.what, cases[row].bodies[0].r > 0 ? SHOAL_HIT_STAR : SHOAL_COLLIDED);
+                touched = event.time;
+            } else {
+                assert_int_equal(record.outcome, cases[row].bodies[0].r > 0 ? SHOAL_HIT_STAR : SHOAL_COLLIDED);
+            }
+            shoal_body bodies[MOST];
+            shoal_ensemble_get_bodies(motion.ensemble, 0, bodies);
+            for (int i = 0; i < cases[row].n && !touch.n_settings; i++)
+                assert_true(isfinite(bodies[i].x + bodies[i].vx));
+            when[p] = touched;
+            print_message("%s, %s: contact at %.8f, energy off by %.1e\n", cases[row].what, options.propagator, touched,
+                          motion_energy_error(&motion, 0));
+            assert_below(fabs(touched - when[0]), 1e-4);
+            if (p == 2 || p == 4)
+                assert_below(fabs(touched - when[p - 1]), 1e-12);
+            if (!touch.n_settings) /* a merger's jump is none */
+                assert_below(fabs(motion_energy_error(&motion, 0)), cases[row].energy);
+            motion_end(&motion);
+        }
+    }
+}
+
 /* Bodies without mass change nothing for the others, however many they are. */
 static void test_particles_change_nothing(void **state)
 {
@@ -620,6 +752,8 @@ int main(void)
         cmocka_unit_test(forces_act_in_both_branches),
         cmocka_unit_test(watching_changes_nothing),
         cmocka_unit_test(monitors_see_what_happens_within_a_step),
+        cmocka_unit_test(forces_are_substepped_with_a_moon),
+        cmocka_unit_test(bodies_meet_centre_to_centre),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
 }

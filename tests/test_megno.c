@@ -362,7 +362,7 @@ static void tangent_vectors_belong_to_what_is_read(void **state)
                                  .n_settings = 2,
                                  .engine = "cpu",
                                  .dt = TWO_PI / 40,
-                                 .t_end = 5.01 * TWO_PI,
+                                 .t_end = 200 * (TWO_PI / 40),
                                  .forces = &force,
                                  .n_forces = with % 3 > 0,
                                  .monitors = &megno,
@@ -375,7 +375,7 @@ static void tangent_vectors_belong_to_what_is_read(void **state)
         native_get(plan, N, 0, 2 * N, 0, start);
         native_get(plan, N, N, 2 * N, 0, direction);
         assert_ok(context, shoal_plan_integrate(plan, options.t_end));
-        const double t = options.dt * floor(options.t_end / options.dt); /* what is left of t_end is not watched */
+        const double t = options.t_end;
         const double length = exp(shoal_plan_column(plan, "lyapunov", 0) * t);
         shoal_plan_destroy(&plan);
         shoal_ensemble_destroy(&ensemble);
@@ -408,10 +408,12 @@ static void tangent_vectors_belong_to_what_is_read(void **state)
 
 /* Gauss' methods are symmetric, and Radau's fixed steps are right to rounding: backwards they come to where they
  * began, if the implicit equations of the tangent vector are solved to rounding as well as those of the bodies. Each
- * of 100 steps may round by some 1e-16 of what it grew to. */
+ * of 200 steps may round by some 1e-16 of what it grew to. */
 static void implicit_steps_of_tangent_vectors_are_solved(void **state)
 {
     shoal_context *context = context_of(state);
+    const shoal_setting direction = {.name = "seed", .value = 3};
+    const shoal_plug_options grows = {.name = "megno", .settings = &direction, .n_settings = 1};
     static const struct {
         const char *name;
         int order;
@@ -428,10 +430,10 @@ static void implicit_steps_of_tangent_vectors_are_solved(void **state)
                                            .n_settings = runs[r].order < 0 ? 1 : 2,
                                            .engine = "cpu",
                                            .threads = 1,
-                                           .monitors = &megno,
+                                           .monitors = &grows,
                                            .n_monitors = 1,
                                            .dt = TWO_PI / 50,
-                                           .t_end = (back ? -1 : 1) * TWO_PI};
+                                           .t_end = (back ? -2 : 2) * TWO_PI};
             ensemble[back] = ensemble_of(context, 1, N, N);
             assert_ok(context, shoal_plan_create(context, ensemble[back], &options, &plan[back]));
             if (back)
@@ -681,12 +683,70 @@ static void half_of_saturns_map_is_regular(void **state)
         const double fraction = (double)n_regular / (double)result->n_systems;
         print_message("%ld systems: %.1f %% are regular, megno of the first %.3f\n", result->n_systems, 100 * fraction,
                       found[0]);
-        assert_true(whole ? fabs(fraction - 0.55) < 0.04 : fabs(found[0] - 2.02) < 0.02);
+        assert_true(whole ? fabs(fraction - 0.55) < 0.04 : fabs(found[0] - 2) < 0.02);
         shoal_result_destroy(&result);
         shoal_study_destroy(&study);
     }
     snprintf(command, sizeof command, "rm -r %s", folder);
     assert_int_equal(system(command), 0);
+}
+
+/* TOI-1338 with a second planet at (a, e), in its apocentre: a binary of 14.6 days, whose phase drifts much faster than
+ * the planets'. */
+static void circumbinary(shoal_context *context, double a, double e, shoal_body *bodies)
+{
+    const double day = 1 / 58.13244;
+    const shoal_orbit orbit[4] = {{0},
+                                  {.a = cbrt(1.4398 * pow(14.60856 * day / TWO_PI, 2)), .e = 0.156, .omega = 2.0525},
+                                  {.a = cbrt(1.439834 * pow(95.17 * day / TWO_PI, 2)), .e = 0.088},
+                                  {.a = a, .e = e, .f = TWO_PI / 2}};
+    static const double m[4] = {1.127, 0.3128, 3.4e-5, 1.96e-4};
+    memset(bodies, 0, 4 * sizeof *bodies);
+    for (int i = 0; i < 4; i++)
+        bodies[i].m = m[i];
+    assert_ok(context, shoal_bodies_from_orbits(context, SHOAL_JACOBI, 4, orbit, bodies));
+}
+
+/* Classes after a century, from several directions of each orbit: of 64, one to five miss the slow chaos of the first
+ * three. By REBOUND's IAS15 megno of the chaotic ones is above 4 by then or above 10 after a millennium. Directions in
+ * which the binary counts most find 2.13, 2.02, 2.03 and 2.10 in the first four. */
+static void a_binary_does_not_hide_its_planets(void **state)
+{
+    shoal_context *context = context_of(state);
+    static const struct {
+        double a, e;
+        bool chaotic;
+    } cells[] = {{0.6, 0.3, true},  {0.9, 0.3, true},  {0.9, 0.35, true},  {1.0, 0.4, true},
+                 {0.6, 0.05, true}, {0.7, 0.2, true},  {0.8, 0.4, true},   {0.9, 0.05, false},
+                 {1.1, 0.0, false}, {1.1, 0.1, false}, {1.2, 0.15, false}, {1.2, 0.2, false}};
+    enum { CELLS = SHOAL_COUNT(cells), DIRECTIONS = 8 };
+    const shoal_options options = {
+        .propagator = "gauss_radau", .engine = "cpu", .monitors = &megno, .n_monitors = 1, .t_end = 36525 / 58.13244};
+    shoal_ensemble *ensemble = NULL;
+    shoal_plan *plan = NULL;
+    assert_ok(context, shoal_ensemble_create(context, CELLS * DIRECTIONS, 4, &ensemble));
+    for (long s = 0; s < CELLS * DIRECTIONS; s++) {
+        shoal_body bodies[4];
+        circumbinary(context, cells[s % CELLS].a, cells[s % CELLS].e, bodies);
+        assert_ok(context, shoal_ensemble_set_bodies(ensemble, s, 4, bodies));
+    }
+    assert_ok(context, shoal_plan_create(context, ensemble, &options, &plan));
+    assert_ok(context, shoal_plan_integrate(plan, options.t_end));
+    for (int cell = 0; cell < CELLS; cell++) {
+        int n_right = 0;
+        double least = INFINITY, most = 0;
+        for (long s = cell; s < CELLS * DIRECTIONS; s += CELLS) {
+            const double found = shoal_plan_column(plan, "megno", s);
+            n_right += cells[cell].chaotic ? found > 2.2 : fabs(found - 2) < 0.2;
+            least = fmin(least, found);
+            most = fmax(most, found);
+        }
+        print_message("a = %g, e = %g: megno %.3f .. %.3f, %d of %d are %s\n", cells[cell].a, cells[cell].e, least,
+                      most, n_right, DIRECTIONS, cells[cell].chaotic ? "chaotic" : "regular");
+        assert_true(n_right >= 0.8 * DIRECTIONS);
+    }
+    shoal_plan_destroy(&plan);
+    shoal_ensemble_destroy(&ensemble);
 }
 
 /* ---- what must not change anything ------------------------------------------------------------------------------- */
@@ -854,12 +914,67 @@ static void it_depends_on_the_system_alone(void **state)
     expect_same(context_of(state), plain, other, 0, 4);
 }
 
-/* A limit that a third of the systems pass, some before the restart and some after it. */
+/* The direction in which a system begins is that of its id and the seed, at any place among any others. */
+static void a_direction_is_of_the_id_and_the_seed(void **state)
+{
+    shoal_context *context = context_of(state);
+    enum { ROW = 40, RUNS = 4 };
+    static const struct {
+        long first, step; /* ids by place */
+        double seed;
+    } runs[RUNS] = {{1000, 1, 1}, {1039, -1, 1}, {1000, 1, 2}, {1000, 1, 0}};
+    double direction[RUNS][ROW][6 * N], found[RUNS][ROW];
+    for (int r = 0; r < RUNS; r++) {
+        const shoal_setting seed = {.name = "seed", .value = runs[r].seed};
+        const shoal_plug_options monitor = {.name = "megno", .settings = &seed, .n_settings = 1};
+        const shoal_options options = {.propagator = "leapfrog",
+                                       .engine = "cpu",
+                                       .monitors = &monitor,
+                                       .n_monitors = 1,
+                                       .dt = TWO_PI / 100,
+                                       .t_end = TWO_PI};
+        shoal_ensemble *ensemble = NULL;
+        shoal_plan *plan = NULL;
+        assert_ok(context, shoal_ensemble_create(context, ROW, N, &ensemble));
+        for (long s = 0; s < ROW; s++) {
+            shoal_body bodies[N];
+            shoal_system record;
+            busy_system(context, N, 0, bodies); /* the same bodies */
+            assert_ok(context, shoal_ensemble_set_bodies(ensemble, s, N, bodies));
+            shoal_ensemble_get_system(ensemble, s, &record);
+            record.id = runs[r].first + s * runs[r].step;
+            assert_ok(context, shoal_ensemble_set_system(ensemble, s, &record));
+        }
+        assert_ok(context, shoal_plan_create(context, ensemble, &options, &plan));
+        for (long s = 0; s < ROW; s++) {
+            double native[N * MOST_SLOTS];
+            native_get(plan, N, N, 2 * N, s, native);
+            memcpy(direction[r][runs[r].first + s * runs[r].step - 1000], native, sizeof direction[r][s]);
+        }
+        assert_ok(context, shoal_plan_integrate(plan, options.t_end));
+        for (long s = 0; s < ROW; s++)
+            found[r][runs[r].first + s * runs[r].step - 1000] = shoal_plan_column(plan, "megno", s);
+        shoal_plan_destroy(&plan);
+        shoal_ensemble_destroy(&ensemble);
+    }
+    assert_memory_equal(direction[0], direction[1], sizeof direction[0]);
+    assert_memory_equal(found[0], found[1], sizeof found[0]);
+    for (int s = 0; s < ROW; s++)
+        for (int r = 0; r < RUNS; r++)
+            for (int other = 0; other < ROW; other++) {
+                double along = 0; /* both have length 1 */
+                for (int c = 0; c < 6 * N; c++)
+                    along += direction[0][s][c] * direction[r][other][c];
+                assert_true(fabs(along - 1) < 1e-12 ? r < 2 && s == other : fabs(along) < 0.99);
+            }
+}
+
+/* A limit that most systems pass, some before the restart and some after it. */
 static void a_limit_is_kept(shoal_context *context, const char *engine)
 {
     const struct way plain = {.engine = engine, .watched = true, .others = true, .default_only = true, .limit = 1.8};
     struct way other = plain;
-    other.n_calls = 5;
+    other.n_calls = 1;
     other.restart = true;
     expect_same(context, plain, other, 0, 4);
 }
@@ -1116,8 +1231,10 @@ int main(void)
         cmocka_unit_test(jupiter_and_saturn_are_regular),
         cmocka_unit_test(megno_of_chaos_grows_with_half_the_exponent),
         cmocka_unit_test(half_of_saturns_map_is_regular),
+        cmocka_unit_test(a_binary_does_not_hide_its_planets),
         cmocka_unit_test(the_bodies_do_not_feel_it),
         cmocka_unit_test(it_depends_on_the_system_alone),
+        cmocka_unit_test(a_direction_is_of_the_id_and_the_seed),
         cmocka_unit_test(a_long_vector_is_shortened_exactly),
         cmocka_unit_test(a_limit_ends_a_system),
         cmocka_unit_test(a_limit_is_kept_through_restarts),

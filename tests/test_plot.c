@@ -845,6 +845,94 @@ static void refused(const char *kind, int64_t system, shoal_status status, const
     fclose(out);
 }
 
+/* The script of the pairs of some columns, malloc'd; NULL if they are refused: a word of why. */
+static char *pairs_of(const char *columns, const char *word)
+{
+    const shoal_plot_options options = {.kind = "pairs", .system = -1, .script = true, .column = columns};
+    char *text = NULL;
+    size_t size;
+    FILE *out = open_memstream(&text, &size);
+
+    assert_non_null(out);
+    const shoal_status status = shoal_plot(context, result, &options, out);
+    fclose(out);
+    assert_int_equal(status, word ? SHOAL_E_USAGE : SHOAL_OK);
+    if (word) {
+        if (!strstr(shoal_context_message(context), word)) {
+            fail_msg("'%s' is not in: %s", word, shoal_context_message(context));
+        }
+        free(text);
+        text = NULL;
+    }
+    return text;
+}
+
+static void pairs_leave_out_no_column(void **state)
+{
+    static shoal_column many[17];
+    static double values[17][2000];
+    const shoal_column *few = result->columns;
+    const int n_swept = result->n_swept, n_columns = result->n_columns;
+    double at[4000];
+
+    (void)state;
+    assert_true(result->n_systems <= 2000);
+    for (int c = 0; c < 17; ++c) {
+        snprintf(many[c].name, sizeof many[c].name, c == 16 ? "b, the second.a" : "p%d.e", c);
+        many[c].value = values[c];
+        for (long s = 0; s < result->n_systems; ++s) {
+            values[c][s] = c + 1e-4 * (double)s;
+        }
+    }
+    result->columns = many;
+    result->n_swept = result->n_columns = 17;
+    (void)pairs_of(NULL, "--column NAME,NAME,...: two to 6 of the 17");
+    (void)pairs_of("p1.e", "two to 6 columns");
+    (void)pairs_of("p1.e,p2.e,p3.e,p4.e,p5.e,p6.e,p7.e", "two to 6 columns");
+    (void)pairs_of("p1.e,nonsense", "no column 'nonsense'");
+    (void)pairs_of("p1.e,", "no column ''");
+    char *script = pairs_of("p15.e,b, the second.a,p1.e", NULL);
+    assert_int_equal(block_of(script, "survived", 3, at, SHOAL_COUNT(at)), 900);
+    assert_true(floor(at[0]) == 15 && floor(at[1]) == 16 && floor(at[2]) == 1);
+    assert_non_null(strstr(script, "'b, the second.a'"));
+    free(script);
+    result->columns = (shoal_column *)few;
+    result->n_swept = n_swept;
+    result->n_columns = n_columns;
+}
+
+static void an_option_that_a_kind_does_not_use_is_refused(void **state)
+{
+    static const shoal_plot_options given[] = {
+        {.system = 0},
+        {.system = -1, .column = "nonsense"},
+        {.system = -1, .linear = true},
+        {.system = -1, .logarithmic = true},
+        {.system = -1, .framed = true},
+    };
+    static const unsigned use[] = {SHOAL_PLOT_SYSTEM, SHOAL_PLOT_COLUMN, SHOAL_PLOT_SCALE, SHOAL_PLOT_SCALE,
+                                   SHOAL_PLOT_FRAME};
+    int n_refused = 0;
+
+    (void)state;
+    for (const shoal_plot_kind *kind = shoal_plot_kinds; kind->name; ++kind) {
+        for (int i = 0; i < SHOAL_COUNT(given); ++i) {
+            shoal_plot_options options = given[i];
+            options.kind = kind->name;
+            options.script = true;
+            if (!(kind->uses & use[i]) || use[i] == SHOAL_PLOT_COLUMN) { /* the latter: a column that is not there */
+                assert_int_equal(shoal_plot(context, result, &options, NULL), SHOAL_E_USAGE);
+                assert_non_null(strstr(shoal_context_message(context),
+                                       kind->uses & use[i] ? "no column 'nonsense'" : "does not use it"));
+                ++n_refused;
+            }
+        }
+    }
+    assert_true(n_refused > 30);
+    const shoal_plot_options both = {.kind = "map", .system = -1, .linear = true, .logarithmic = true};
+    assert_int_equal(shoal_plot(context, result, &both, NULL), SHOAL_E_USAGE);
+}
+
 static void a_kind_without_its_data_is_refused(void **state)
 {
     (void)state;
@@ -896,6 +984,8 @@ int main(void)
         STATES_TEST(transits_are_compared_with_a_line),
         STATES_TEST(the_error_of_the_energy_leaves_out_jumps),
         STATES_TEST(ends_are_stacked_and_pairs_are_complete),
+        STATES_TEST(pairs_leave_out_no_column),
+        STATES_TEST(an_option_that_a_kind_does_not_use_is_refused),
         STATES_TEST(every_kind_is_a_png_and_a_pdf),
         STATES_TEST(a_kind_without_its_data_is_refused),
     };

@@ -127,6 +127,69 @@ static void gone_bodies(void **state)
     shoal_result_destroy(&b);
 }
 
+/* A result is the same as itself, whatever is in it: numbers are compared by place. */
+static void unknown_numbers(void **state)
+{
+    const fixture *at = *state;
+    shoal_verify_options options = {0};
+    static const double odd[] = {NAN, INFINITY, -INFINITY};
+    char *text;
+    for (int i = 0; i < SHOAL_COUNT(odd); i++)
+        for (int q = 0; q <= SHOAL_STATE; q++) { /* the last one: all of them, and the times */
+            shoal_result *a = make_result(at, 1, 1), *b = make_result(at, 1, 1), *known = make_result(at, 1, 1);
+            shoal_result *of[] = {a, b};
+            for (int k = 0; k < 2; k++) {
+                for (int j = 0; j < SHOAL_STATE; j++)
+                    if (q == j || q == SHOAL_STATE)
+                        of[k]->final[j] = of[k]->final[35 + j] = of[k]->snapshot[7 + j] = odd[i];
+                if (q == SHOAL_STATE)
+                    of[k]->t_final[0] = of[k]->t_stop[1] = of[k]->snapshot_time[1] = odd[i];
+            }
+            if (!compare(at, a, b, &options, &text))
+                fail_msg("%g in place %d: %s", odd[i], q, text);
+            free(text);
+            assert_false(compare(at, a, known, &options, &text));
+            free(text);
+            shoal_result_destroy(&a);
+            shoal_result_destroy(&b);
+            shoal_result_destroy(&known);
+        }
+}
+
+/* What a file says steers no terminal. */
+static void control_characters(void **state)
+{
+    const fixture *at = *state;
+    static const struct {
+        const char *text, *plain;
+        bool is_plain;
+    } cases[] = {
+        {"", "", true},
+        {"d's \"\xc3\xa9\xc2\xa0\"", "d's \"\xc3\xa9\xc2\xa0\"", true},
+        {"a\x1b[2J\nb\x7f", "a?[2J?b?", false},
+        {"\xc2\x9b", "??", false},
+        {"\xc2", "\xc2", true},
+    };
+    char text[32];
+    for (int i = 0; i < SHOAL_COUNT(cases); i++) {
+        strcpy(text, cases[i].text);
+        assert_int_equal(shoal_is_plain(text), cases[i].is_plain);
+        assert_string_equal(shoal_make_plain(text), cases[i].plain);
+        assert_true(shoal_is_plain(text));
+        assert_int_equal(shoal_fail(at->context, SHOAL_E_INPUT, "%s.", cases[i].text), SHOAL_E_INPUT);
+        assert_true(shoal_is_plain(shoal_context_message(at->context)));
+    }
+    assert_false(shoal_is_name("\""));
+
+    shoal_result *a = make_result(at, 1, 1), *b;
+    strcpy(a->body_name[1], "b\x1b[2J");
+    assert_int_equal(shoal_store_write(at->context, at->path, a), SHOAL_OK);
+    assert_int_equal(shoal_report_read(at->context, at->path, &b), SHOAL_OK);
+    assert_string_equal(b->body_name[1], "b?[2J");
+    shoal_result_destroy(&a);
+    shoal_result_destroy(&b);
+}
+
 /* Thresholds in the units of the first: c is at 2 AU. */
 static void absolute_thresholds(void **state)
 {
@@ -148,6 +211,7 @@ static void absolute_thresholds(void **state)
 int main(void)
 {
 #define TEST(test) cmocka_unit_test_setup_teardown(test, fixture_setup, fixture_teardown)
-    const struct CMUnitTest tests[] = {TEST(results_are_compared), TEST(gone_bodies), TEST(absolute_thresholds)};
+    const struct CMUnitTest tests[] = {TEST(results_are_compared), TEST(gone_bodies), TEST(unknown_numbers),
+                                       TEST(absolute_thresholds), TEST(control_characters)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -131,6 +131,13 @@ bool shoal_file_end(int file, char *temporary, const char *path, bool good);
 bool shoal_replace_file(const char *path, const void *data, size_t size);
 /* The whole file as a text: malloc'd. NULL with errno. */
 char *shoal_read_text(const char *path);
+/* Whether a text has no control characters (of ASCII, or those that UTF-8 has beyond it). */
+bool shoal_is_plain(const char *text);
+/* Whether it is plain and without double quotes, as a name must be. */
+bool shoal_is_name(const char *text);
+/* Bytes of control characters become question marks, so that a text of unknown origin steers no terminal; returns
+ * text. */
+char *shoal_make_plain(char *text);
 /* A text as a field of a CSV table, quoted where it would break the line apart (RFC 4180) or be taken for a comment. */
 void shoal_print_csv(FILE *out, const char *text);
 /* Characters of a file's name without its extension. */

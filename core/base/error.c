@@ -43,9 +43,9 @@ shoal_status(shoal_fail)(shoal_context *context, shoal_status status, const char
     while (length > 0 && isspace((unsigned char)message[length - 1]))
         message[--length] = '\0';
     for (size_t i = 0; i < length; i++)
-        if (message[i] == '\n' || message[i] == '\r')
+        if (message[i] == '\n' || message[i] == '\r' || message[i] == '\t')
             message[i] = ' '; /* texts of other libraries may have line ends; a message is one line */
-    memcpy(context->message, message, length + 1);
+    memcpy(context->message, shoal_make_plain(message), length + 1);
     return status;
 }
 

@@ -119,9 +119,38 @@ char *shoal_read_text(const char *path)
     return text;
 }
 
+/* Bytes of the control character at the beginning of a text: 0 if there is another one, or none. */
+static int control_bytes(const char *text)
+{
+    const unsigned char first = (unsigned char)text[0], second = first ? (unsigned char)text[1] : 0;
+    return (first && first < 0x20) || first == 0x7f ? 1 : first == 0xc2 && second >= 0x80 && second < 0xa0 ? 2 : 0;
+}
+
+bool shoal_is_plain(const char *text)
+{
+    while (*text && !control_bytes(text))
+        text++;
+    return !*text;
+}
+
+bool shoal_is_name(const char *text)
+{
+    return shoal_is_plain(text) && !strchr(text, '"');
+}
+
+char *shoal_make_plain(char *text)
+{
+    for (char *at = text; *at; at++)
+        for (int n = control_bytes(at); n > 0; n--)
+            at[n - 1] = '?';
+    return text;
+}
+
 void shoal_print_csv(FILE *out, const char *text)
 {
-    const bool quoted = strpbrk(text, ",\"\r\n") || *text == ' ' || *text == '#';
+    const size_t length = strlen(text);
+    const bool quoted = length &&
+                        (strpbrk(text, ",\"\r\n") || strchr(" \t#", *text) || strchr(" \t", text[length - 1]));
     if (quoted)
         fputc('"', out);
     for (; *text; text++)

@@ -17,12 +17,12 @@
 
 int usage_error(const char *format, ...)
 {
+    char text[SHOAL_MESSAGE_SIZE];
     va_list arguments;
     va_start(arguments, format);
-    fputs("shoal: ", stderr);
-    vfprintf(stderr, format, arguments);
-    fputc('\n', stderr);
+    vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
+    fprintf(stderr, "shoal: %s\n", shoal_make_plain(text));
     return EXIT_USAGE;
 }
 
@@ -35,8 +35,10 @@ int failed_file(const shoal_context *context, shoal_status status, const char *f
 {
     const char *message = context ? shoal_context_message(context) : "";
     shoal_h5_quiet();
-    fprintf(stderr, "shoal: %s%s%s\n", file ? file : "", file ? ": " : "",
-            message[0] ? message : shoal_status_text(status));
+    char text[2 * SHOAL_MESSAGE_SIZE];
+    snprintf(text, sizeof text, "%s%s%s", file ? file : "", file ? ": " : "",
+             message[0] ? message : shoal_status_text(status));
+    fprintf(stderr, "shoal: %s\n", shoal_make_plain(text));
     switch (status) {
     case SHOAL_OK: return EXIT_OK;
     case SHOAL_E_USAGE:
@@ -112,9 +114,38 @@ bool terminal_colour(void)
     return isatty(STDOUT_FILENO) && !getenv("NO_COLOR") && term && strcmp(term, "dumb") != 0;
 }
 
+int check_arguments(int argc, char **argv)
+{
+    for (int i = 1; i < argc; ++i) {
+        /* a value may be of several lines */
+        const char *value = *argv[i] == '-' ? NULL : strpbrk(argv[i], "=<>");
+        bool good = shoal_is_plain(argv[i]);
+        if (!good && value) {
+            char *copy = strdup(argv[i]);
+            for (char *at = copy ? copy + (value - argv[i]) : NULL; at && *at; ++at) {
+                *at = *at == '\n' || *at == '\t' ? ' ' : *at;
+            }
+            good = copy && shoal_is_plain(copy);
+            free(copy);
+        }
+        if (!good) {
+            return usage_error("%s: expected no control characters", argv[i]);
+        }
+    }
+    return EXIT_OK;
+}
+
+int check_name(const char *command, const char *file)
+{
+    return shoal_is_name(file) ? EXIT_OK : usage_error("%s: %s: expected a file's name without quotes", command, file);
+}
+
 int check_output(const char *command, const char *file, bool force)
 {
     struct stat about;
+    if (check_name(command, file) != EXIT_OK) {
+        return EXIT_USAGE;
+    }
     return !force && stat(file, &about) == 0 && S_ISREG(about.st_mode)
                ? usage_error("%s: %s is there already (--force replaces it)", command, file)
                : EXIT_OK;

@@ -25,6 +25,9 @@ int explain_main(int argc, char **argv);
 int info_main(int argc, char **argv);
 int bench_main(int argc, char **argv);
 
+/* The commands, as help knows them (main.c); ends in {0}. */
+extern const shoal_help_word command_words[];
+
 enum { EXIT_OK = 0, EXIT_FAILED = 1, EXIT_USAGE = 2, EXIT_UNSUPPORTED = 3, EXIT_INTERRUPTED = 130 };
 
 /* Print "shoal: ..." to stderr; returns EXIT_USAGE. */
@@ -120,6 +123,11 @@ int flush_output(void);
 int terminal_width(int descriptor);
 bool terminal_colour(void);
 
+/* Refuse (usage_error) control characters on a command line, but for lines and tabs in values; EXIT_OK if there are
+ * none. */
+int check_arguments(int argc, char **argv);
+/* The same for quotes in the name of a file that is to be written. */
+int check_name(const char *command, const char *file);
 /* Refuse (usage_error) to replace a file, unless force is set; EXIT_OK if it may be written. */
 int check_output(const char *command, const char *file, bool force);
 

@@ -14,6 +14,7 @@
 typedef struct convert_options {
     file_list files;
     const char *from, *to, *units, *from_units;
+    const char *state; /* the option that says which states, NULL = none */
     shoal_convert_options read;
     shoal_given_mass *masses;
     long system; /* -1 = all */
@@ -29,6 +30,14 @@ static double number(const char *option, const char *text, bool positive)
         exit(usage_error("convert: --%s: \"%s\": expected a number%s", option, text, positive ? " >= 0" : ""));
     }
     return value;
+}
+
+static void choose_state(convert_options *options, const char *option)
+{
+    if (options->state) {
+        exit(usage_error("convert: expected one of --final, --initial, --time"));
+    }
+    options->state = option;
 }
 
 static error_t convert_parse(int key, char *argument, struct argp_state *state)
@@ -53,9 +62,13 @@ static error_t convert_parse(int key, char *argument, struct argp_state *state)
             options->read.components |= 1 << found;
         }
         return 0;
-    case 'f': options->read.which = SHOAL_QUERY_FINAL; return 0;
-    case 'i': options->read.which = SHOAL_QUERY_INITIAL; return 0;
+    case 'f':
+    case 'i':
+        choose_state(options, key == 'f' ? "final" : "initial");
+        options->read.which = key == 'f' ? SHOAL_QUERY_FINAL : SHOAL_QUERY_INITIAL;
+        return 0;
     case 't':
+        choose_state(options, "time");
         options->read.which = SHOAL_QUERY_TIME;
         options->read.time = number("time", argument, false);
         return 0;
@@ -139,6 +152,34 @@ static const struct argp convert_argp = {
     .help_filter = convert_help,
 };
 
+/* Refuse an option that the format of the input has no use for. */
+static shoal_status check_used(shoal_context *context, const convert_options *options, const shoal_format *format)
+{
+    const shoal_convert_options *read = &options->read;
+    const bool time = options->state && strcmp(options->state, "time") == 0;
+    const struct {
+        const char *option, *formats; /* NULL: not given */
+    } rows[] = {
+        {options->state, time ? "hdf5|horizons" : "hdf5"},
+        {read->n_masses > 0 ? "mass" : NULL, "horizons"},
+        {!isnan(read->central_mass) ? "central-mass" : NULL, "mercury|horizons"},
+        {read->host ? "host" : NULL, "exoplanets"},
+        {!isnan(read->epoch) ? "epoch" : NULL, "exoplanets"},
+    };
+    for (int i = 0; i < SHOAL_COUNT(rows); ++i) {
+        if (rows[i].option && shoal_choice_index(rows[i].formats, format->name) < 0) {
+            return shoal_fail(context, SHOAL_E_USAGE, "convert: --%s: expected a file of the format %s; %s is %s",
+                              rows[i].option, rows[i].formats, options->files.name[0], format->name);
+        }
+    }
+    return SHOAL_OK;
+}
+
+static bool same_units(const shoal_units *a, const shoal_units *b)
+{
+    return a->length == b->length && a->mass == b->mass && a->time == b->time;
+}
+
 static shoal_status read_input(shoal_context *context, convert_options *options, shoal_table *table)
 {
     const int n = options->files.n - 1;
@@ -159,11 +200,19 @@ static shoal_status read_input(shoal_context *context, convert_options *options,
         return shoal_fail(context, SHOAL_E_USAGE, "convert: --where: expected a result file of systems; %s is %s",
                           files[0], format->name);
     }
+    if (status == SHOAL_OK) {
+        status = check_used(context, options, format);
+    }
     if (status == SHOAL_OK && options->from_units) {
         status = shoal_units_parse(context, options->from_units, &table->units);
     }
+    const shoal_units given = table->units;
     if (status == SHOAL_OK) {
         status = format->read(table, n, files, &options->read);
+    }
+    if (status == SHOAL_OK && options->from_units && !same_units(&given, &table->units)) {
+        status = shoal_fail(context, SHOAL_E_USAGE, "convert: --from-units: %s is in units of its own: %s, %s, %s",
+                            files[0], table->units.length_name, table->units.mass_name, table->units.time_name);
     }
     if (status == SHOAL_OK && table->units.length == 0) { /* snapshots of one big system do not say */
         fprintf(options->read.notes, "%s does not state its units: taken for G = 1 with AU and Msun (--from-units)\n",
@@ -295,7 +344,7 @@ int convert_main(int argc, char **argv)
     }
     if (!options.quiet) {
         for (char *rest = notes, *line; rest && (line = strsep(&rest, "\n")) && *line;) {
-            fprintf(stderr, "shoal: note: %s\n", line);
+            fprintf(stderr, "shoal: note: %s\n", shoal_make_plain(line));
         }
     }
     code = flush_output();

@@ -34,13 +34,53 @@ int info_main(int argc, char **argv)
     return flush_output();
 }
 
+typedef struct list_options {
+    file_list names;
+    const char *words;
+} list_options;
+
+static error_t list_parse(int key, char *argument, struct argp_state *state)
+{
+    list_options *options = state->input;
+    switch (key) {
+    case 'w': options->words = argument; return 0;
+    case ARGP_KEY_END:
+        if (options->names.n > 0) {
+            exit(usage_error("list: expected no arguments (shoal explain NAME tells more about one)"));
+        }
+        return 0;
+    default: return parse_files(&options->names, key, state);
+    }
+}
+
+static const struct argp list_argp = {
+    .options =
+        (const struct argp_option[]){
+            {"words", 'w', "KIND", 0,
+             "The words of a kind alone, a line each, for scripts: commands, plugs, keys, overrides, columns, "
+             "outcomes, pictures",
+             0},
+            {0}},
+    .parser = list_parse,
+    .args_doc = "",
+    .doc = "Every propagator, force and monitor, a line each.",
+};
+
 int list_main(int argc, char **argv)
 {
-    if (parse_words(argc, argv, "", "Every propagator, force and monitor, a line each.").n > 0) {
-        return usage_error("list: expected no arguments (shoal explain NAME tells more about one)");
+    list_options options = {0};
+    shoal_context *context = NULL;
+
+    argp_parse(&list_argp, argc, argv, 0, NULL, &options);
+    shoal_status status = shoal_context_create(&context);
+    if (status == SHOAL_OK && options.words) {
+        status = shoal_help_words(context, options.words, command_words, stdout);
+    } else if (status == SHOAL_OK) {
+        shoal_help_list(context, stdout);
     }
-    shoal_help_list(NULL, stdout);
-    return flush_output();
+    const int code = status == SHOAL_OK ? flush_output() : failed(context, status);
+    shoal_context_destroy(&context);
+    return code;
 }
 
 typedef struct explain_options {
@@ -67,7 +107,7 @@ static const struct argp explain_argp = {
     .options = (const struct argp_option[]){{"all", 'a', 0, 0, "The whole reference, as Markdown", 0}, {0}},
     .parser = explain_parse,
     .args_doc = "NAME...",
-    .doc = "Tell all about a propagator, a force, a monitor, a config key or an outcome.",
+    .doc = "Tell all about a propagator, a force, a monitor, a config key, a column, an outcome or a command.",
 };
 
 int explain_main(int argc, char **argv)
@@ -81,7 +121,7 @@ int explain_main(int argc, char **argv)
         status = shoal_help_reference(context, stdout);
     }
     for (int i = 0; i < options.names.n && status == SHOAL_OK; ++i) {
-        status = shoal_help_explain(context, options.names.name[i], stdout);
+        status = shoal_help_explain(context, options.names.name[i], command_words, stdout);
     }
     const int code = status == SHOAL_OK ? flush_output() : failed(context, status);
     shoal_context_destroy(&context);

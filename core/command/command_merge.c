@@ -55,6 +55,9 @@ int merge_main(int argc, char **argv)
 
     argp_parse(&merge_argp, argc, argv, 0, NULL, &options);
     const char *const *name = (const char *const *)options.files.name;
+    if (check_name("merge", name[0]) != EXIT_OK) {
+        return EXIT_USAGE;
+    }
     const int n = options.files.n - 1;
     shoal_status status = shoal_context_create(&context);
     if (status == SHOAL_OK && !(shard = calloc((size_t)n, sizeof *shard))) {

@@ -39,6 +39,9 @@ static error_t plot_parse(int key, char *argument, struct argp_state *state)
         if (!end || (strcmp(end, ".png") != 0 && strcmp(end, ".pdf") != 0)) {
             exit(usage_error("plot: --output: \"%s\": expected a name in .png or .pdf", argument));
         }
+        if (check_name("plot", argument) != EXIT_OK) {
+            exit(EXIT_USAGE);
+        }
         options->plot.picture = argument;
         return 0;
     case 'S': options->plot.script = true; return 0;
@@ -46,12 +49,14 @@ static error_t plot_parse(int key, char *argument, struct argp_state *state)
     case 'L': options->plot.logarithmic = true; return 0;
     case 'n': options->no_terminal = true; return 0;
     case 'w':
+        options->plot.framed = true;
         options->frame.half_width = strtod(argument, &end) / 2;
         if (end == argument || *end || !(options->frame.half_width > 0)) {
             exit(usage_error("plot: --width: \"%s\": expected a length > 0", argument));
         }
         return 0;
     case 'x':
+        options->plot.framed = true;
         options->frame.plane = shoal_choice_index("xy|xz|yz", argument);
         if (options->frame.plane < 0) {
             exit(usage_error("plot: --plane: \"%s\": expected xy, xz or yz", argument));
@@ -94,9 +99,12 @@ static const struct argp plot_argp = {
         (const struct argp_option[]){
             {"kind", 'k', "KIND", 0,
              "What to draw (default: the map of a grid, the elements of a single system, else survival)", 0},
-            {"system", 's', "K", 0, "The system to draw (elements, orbits: default the first; energy: default all)", 0},
+            {"system", 's', "K", 0,
+             "The system to draw (elements, orbits, transits: default the first; energy: default all)", 0},
             {"column", 'c', "NAME", 0,
-             "The column of the map (default: a chaos indicator if there is one, else lifetime)", 0},
+             "The column of the map (default: a chaos indicator if there is one, else lifetime); of pairs: two to six, "
+             "NAME,NAME,... (default: all that are swept or sampled)",
+             0},
             {"output", 'o', "FILE.png|.pdf", 0, "The picture's name (default: a PNG beside the result file)", 0},
             {"png", 'p', 0, OPTION_ALIAS, 0, 0},
             {"script", 'S', 0, 0, "Print the gnuplot script instead: it writes the picture to its standard output", 0},

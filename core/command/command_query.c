@@ -93,7 +93,7 @@ static error_t query_parse(int key, char *argument, struct argp_state *state)
     query_options *options = state->input;
 
     if (key > 0 && key < 128 && strchr("fiTelt", key)) {
-        if (options->what && options->what != key) {
+        if (options->what) {
             exit(usage_error("query: expected one of --final, --initial, --time, --systems-table, --events, --log"));
         }
         options->what = key;
@@ -122,6 +122,11 @@ static error_t query_parse(int key, char *argument, struct argp_state *state)
         options->query.orbits = true;
         if (argument && !parse_frame(argument, &options->query.frame)) {
             exit(usage_error("query: --elements: \"%s\": expected jacobi, astrocentric or barycentric", argument));
+        }
+        return 0;
+    case ARGP_KEY_END:
+        if (options->query.orbits && (options->table || options->events || options->log)) {
+            exit(usage_error("query: --elements: expected states (--final, --initial, --time), not a table"));
         }
         return 0;
     case ARGP_KEY_NO_ARGS: exit(usage_error("query: expected a result file: shoal query FILE ..."));

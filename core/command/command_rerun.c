@@ -137,6 +137,9 @@ int rerun_main(int argc, char **argv)
     long row = 0;
 
     argp_parse(&rerun_argp, argc, argv, 0, NULL, &options);
+    if (options.output && check_name("rerun", options.output) != EXIT_OK) {
+        return EXIT_USAGE;
+    }
     const long long id = strtoll(options.system, &end, 10);
     if (end == options.system || *end) {
         return usage_error("rerun: --system %s: expected an integer", options.system);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * main.c: the command `shoal`: the table of its commands (command.h), help, and the choice among them.
+ * main.c: the command `shoal`: the table of its commands, help, and the choice among them.
  */
 #define _GNU_SOURCE
 #include <argp.h>
@@ -18,26 +18,32 @@ static const char exit_text[] = "Exit status:\n"
                                 "  130  interrupted (SIGINT, SIGTERM); what was done is kept, and the same\n"
                                 "       command goes on from there\n";
 
-typedef struct command {
-    const char *name;
-    const char *doc; /* one line */
-    int (*main)(int argc, char **argv);
-} command;
+/* X(name, what it does, in a line of a help text) */
+#define COMMAND_LIST(X)                                                           \
+    X(run, "Run a study: integrate its systems, write one result file")           \
+    X(merge, "Put the results of the shards of a study together")                 \
+    X(rerun, "Integrate one system of a result file again, with more output")     \
+    X(query, "Print states, systems, events or logs of a result file as CSV")     \
+    X(plot, "Draw a map, survival, elements, energy, orbits, ...: PNG or PDF")    \
+    X(verify, "Compare two results body by body")                                 \
+    X(generate, "Make the systems of a study without integrating them")           \
+    X(convert, "Convert initial conditions and states between formats")           \
+    X(list, "Name every propagator, force and monitor")                           \
+    X(explain, "Tell all about one of them, a config key, an outcome, a command") \
+    X(tune, "Measure what is fastest for a study on this machine's GPU")          \
+    X(info, "What this build and this machine can do")                            \
+    X(bench, "Time the engines, with checked answers")
 
-static const command commands[] = {
-    {"run", "Run a study: integrate its systems, write one result file", run_main},
-    {"merge", "Put the results of the shards of a study together", merge_main},
-    {"rerun", "Integrate one system of a result file again, with more output", rerun_main},
-    {"query", "Print states, the systems table, the events or the logs of a result file as CSV", query_main},
-    {"plot", "Draw the map of a grid, survival, elements, energy, orbits, ...: PNG or PDF", plot_main},
-    {"verify", "Compare two results body by body", verify_main},
-    {"generate", "Make the systems of a study without integrating them", generate_main},
-    {"convert", "Convert initial conditions and states between formats", convert_main},
-    {"list", "Name every propagator, force and monitor", list_main},
-    {"explain", "Tell all about one of them, or about a config key", explain_main},
-    {"tune", "Measure what is fastest for a study on this machine's GPU", tune_main},
-    {"info", "What this build and this machine can do", info_main},
-    {"bench", "Time the engines, with checked answers", bench_main},
+const shoal_help_word command_words[] = {
+#define X(name, doc) {#name, doc},
+    COMMAND_LIST(X)
+#undef X
+        {0}};
+
+static int (*const command_main[])(int argc, char **argv) = {
+#define X(name, doc) name##_main,
+    COMMAND_LIST(X)
+#undef X
 };
 
 static char *help_text(int key, const char *text, void *input)
@@ -51,8 +57,8 @@ static char *help_text(int key, const char *text, void *input)
         return (char *)text;
     }
     fputs("Commands:\n", out);
-    for (int i = 0; i < SHOAL_COUNT(commands); ++i) {
-        fprintf(out, "  %-8s %s\n", commands[i].name, commands[i].doc);
+    for (int i = 0; i < SHOAL_COUNT(command_main); ++i) {
+        fprintf(out, "  %-8s %s\n", command_words[i].name, command_words[i].doc);
     }
     fprintf(out, "\nshoal COMMAND --help tells more.\n\n%s", exit_text);
     fclose(out);
@@ -99,21 +105,24 @@ int main(int argc, char **argv)
     if (argc > 0) {
         argv[0] = "shoal";
     }
+    if (check_arguments(argc, argv) != EXIT_OK) {
+        return EXIT_USAGE;
+    }
     argp_parse(&top_argp, argc, argv, ARGP_IN_ORDER, NULL, &first);
     if (first >= argc) {
         return usage_error("expected a command (shoal --help names them)");
     }
-    const char *known[SHOAL_COUNT(commands)];
-    for (int i = 0; i < SHOAL_COUNT(commands); ++i) {
-        known[i] = commands[i].name;
-        if (strcmp(argv[first], commands[i].name) == 0) {
+    const char *known[SHOAL_COUNT(command_main)];
+    for (int i = 0; i < SHOAL_COUNT(command_main); ++i) {
+        known[i] = command_words[i].name;
+        if (strcmp(argv[first], command_words[i].name) == 0) {
             char name[32]; /* in help and in argp's errors */
-            snprintf(name, sizeof name, "shoal %s", commands[i].name);
+            snprintf(name, sizeof name, "shoal %s", command_words[i].name);
             argv[first] = name;
-            return commands[i].main(argc - first, argv + first);
+            return command_main[i](argc - first, argv + first);
         }
     }
-    const char *near = shoal_nearest(argv[first], known, SHOAL_COUNT(commands));
+    const char *near = shoal_nearest(argv[first], known, SHOAL_COUNT(command_main));
     return near ? usage_error("unknown command \"%s\"; did you mean \"%s\"?", argv[first], near)
                 : usage_error("unknown command \"%s\" (shoal --help names them)", argv[first]);
 }

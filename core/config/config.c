@@ -46,7 +46,7 @@ static void write_string(FILE *out, const char *text)
     for (const unsigned char *c = (const unsigned char *)text; *c; c++) {
         if (*c == '"' || *c == '\\')
             fprintf(out, "\\%c", *c);
-        else if (*c < 32)
+        else if (*c < 32 || *c == 127)
             fprintf(out, "\\x%02x", *c);
         else
             putc(*c, out);
@@ -647,6 +647,17 @@ static shoal_status check_group(const shoal_config *config, const config_setting
     return status;
 }
 
+/* No text has control characters: it may become a name, a file's name, a line on a terminal. */
+static shoal_status check_texts(const shoal_config *config, const config_setting_t *setting)
+{
+    shoal_status status = SHOAL_OK;
+    if (config_setting_type(setting) == CONFIG_TYPE_STRING && !shoal_is_plain(config_setting_get_string(setting)))
+        return shoal_config_fail(config, setting, NULL, NULL, "a text without control characters");
+    for (int i = 0; config_setting_is_aggregate(setting) && i < config_setting_length(setting) && !status; i++)
+        status = check_texts(config, config_setting_get_elem(setting, (unsigned)i));
+    return status;
+}
+
 /* Units and angles come first: the bounds of everything else are in inner units. */
 static shoal_status read_units(shoal_config *config)
 {
@@ -864,6 +875,17 @@ static bool parse_value(const char *value, config_t *parsed)
     return good;
 }
 
+/* The override that made a setting or something in it, but for that which made all around it (`around`); NULL: none. */
+static const char *made_by(const config_setting_t *setting, const void *around)
+{
+    const char *override = config_setting_get_hook(setting);
+    if (override == around)
+        override = NULL;
+    for (int i = 0; !override && config_setting_is_aggregate(setting) && i < config_setting_length(setting); i++)
+        override = made_by(config_setting_get_elem(setting, (unsigned)i), around);
+    return override;
+}
+
 static shoal_status apply_override(shoal_config *config, const char *override)
 {
     shoal_status status = SHOAL_E_USAGE;
@@ -900,6 +922,13 @@ static shoal_status apply_override(shoal_config *config, const char *override)
     if (!config_setting_is_group(at)) {
         wants = "a path that ends in the key of a group";
         goto fail;
+    }
+    const config_setting_t *old = config_setting_get_member(at, word);
+    const char *other = old ? made_by(old, config_setting_get_hook(at)) : NULL;
+    if (other) {
+        status = shoal_fail(config->context, SHOAL_E_INPUT,
+                            "command line: %s: expected a value given once; it takes the place of %s", override, other);
+        goto done;
     }
     config_setting_remove(at, word);
     if (!copy_setting(at, word, config_setting_get_elem(config_root_setting(&parsed), 0), (void *) override))
@@ -993,11 +1022,16 @@ shoal_status shoal_config_open(shoal_context *context, const char *path, const c
             goto done;
     }
     config->big = shoal_config_lookup(config, "model") != NULL;
-    status = load_plugins(config, folder);
+    status = check_texts(config, config_root_setting(&config->tree));
+    if (!status)
+        status = load_plugins(config, folder);
     if (!status)
         status = read_units(config);
     if (!status)
         status = check_group(config, config_root_setting(&config->tree), config->big ? "big" : "");
+    const config_setting_t *file = status ? NULL : shoal_config_lookup(config, "output.file");
+    if (file && !shoal_is_name(config_setting_get_string(file)))
+        status = shoal_config_fail(config, file, NULL, NULL, "a file's name without quotes");
 done:
     free(copy);
     if (status)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * cuda.h: the CUDA driver library as far as it is used here: own declarations, opened at run time (cuda.c), so
- * that one binary runs with and without a GPU. All functions return 0 on success.
+ * cuda.h: the part of the CUDA driver library that is used here. The header declares it itself, and cuda.c opens the
+ * library at run time. So one binary runs with and without a GPU. All functions return 0 on success.
  */
 #ifndef SHOAL_CUDA_H
 #define SHOAL_CUDA_H

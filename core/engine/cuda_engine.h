@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * cuda_engine.h: the inside of the CUDA engine, for the two files that it is made of: engine_cuda.c (driver, arrays,
- * streams, launches) and cuda_aside.c (systems that are set aside). Nobody else includes it.
+ * cuda_engine.h: the internals of the CUDA engine, shared by its two files: engine_cuda.c (driver, arrays, streams,
+ * launches) and cuda_aside.c (systems that are set aside). No other file includes it.
  *
  * Functions that return an int return what the driver says, 0 on success. The device's context is current in all of
  * them.
@@ -112,13 +112,15 @@ static inline bool shoal_cuda_sets_aside(const shoal_engine *engine)
 
 /* The host's part, if it can have one. */
 void shoal_cuda_aside_begin(shoal_engine *engine, const shoal_kernel_args *args);
-/* Bytes of device memory; memory, streams and what kernels are told; and all of it released. */
+/* The bytes of device memory that are needed; allocate the memory; make the streams; fill the kernels' arguments;
+ * release all of it. */
 size_t shoal_cuda_aside_size(const shoal_engine *engine);
 int shoal_cuda_aside_allocate(shoal_engine *engine);
 int shoal_cuda_aside_streams(shoal_engine *engine);
 void shoal_cuda_aside_args(shoal_engine *engine);
 void shoal_cuda_aside_release(shoal_engine *engine);
-/* The systems of a slice: to sorted the GPU's, and how many they are. Queues the way of the host's to the table. */
+/* Divide the systems of a slice. sorted receives those of the GPU, n_list their number. The copies of the host's
+ * systems to the table are queued. */
 int shoal_cuda_aside_split(shoal_engine *engine, const int *list, long *n_list, int *sorted);
 /* Queue a slice, in rounds. block: threads, of SHOAL_INTEGRATE. */
 int shoal_cuda_aside_queue(shoal_engine *engine, device_pointer list, long n_list, double slice_steps, int block);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * engine.h: who runs the kernels: the CPU, a GPU.
+ * engine.h: the engines. An engine runs the kernels, on CPU threads or on a GPU.
  */
 #ifndef SHOAL_ENGINE_H
 #define SHOAL_ENGINE_H
@@ -14,6 +14,7 @@ typedef enum shoal_kernel_entry {
     SHOAL_INTEGRATE,
     SHOAL_SNAPSHOT,
     SHOAL_BARE,
+    SHOAL_FINISH,
     SHOAL_SUBSTEPS,
     SHOAL_GATHER,
     SHOAL_CARRY

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * engine_cpu.c: runs the kernels compiled ahead of time (kernel_cpu.c) on SIMD lanes and threads. The arrays
- * stay where the plan has them; a call takes its systems from the index list, so that stopped systems cost nothing.
+ * engine_cpu.c: the engine that runs the kernels on CPU threads and SIMD lanes. They were compiled with the program
+ * (kernel_cpu.c). Kernels work in the plan's own arrays. Each call gets a list of systems, so that systems that have
+ * ended cost nothing.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -52,8 +53,8 @@ const char *shoal_cpu_arch(void)
     return wanted && arch_runs(wanted) ? wanted : cpu_arch();
 }
 
-/* The best of a table for a choice: a fixed body count beats any, the widest lanes beat narrower ones. Those for any
- * number of bodies alone move tangent vectors. */
+/* The best kernels of a table for a choice. Wider lanes beat narrower ones; at the same width, kernels of a fixed body
+ * count beat those for any count. Only the latter move tangent vectors. */
 static const shoal_cpu_kernels *find_in(const shoal_cpu_kernels *const *table, const shoal_kernel_choice *choice,
                                         int use)
 {
@@ -71,7 +72,7 @@ static const shoal_cpu_kernels *find_in(const shoal_cpu_kernels *const *table, c
     return best;
 }
 
-/* Those of this build; one of four lanes may be there for a few systems alone. */
+/* The kernels of this build. A build may have kernels of four lanes only as those for a few systems. */
 static const shoal_cpu_kernels *find_kernels(const shoal_kernel_choice *choice, int use)
 {
     const shoal_cpu_kernels *found = find_in(shoal_cpu_kernel_table, choice, use);
@@ -82,13 +83,14 @@ static const shoal_cpu_kernels *find_kernels(const shoal_kernel_choice *choice, 
     return found;
 }
 
-/* Those for a few systems advance one group of lanes, which is sooner done with it than with two. */
+/* The kernels for a few systems. They advance one group of lanes at a time, and one group ends sooner than two in
+ * turns. */
 static const shoal_cpu_kernels *find_few(const shoal_kernel_choice *choice)
 {
     return choice->lanes == 0 && !choice->beside_gpu ? find_in(shoal_cpu_kernel_table, choice, SHOAL_CPU_FEW) : NULL;
 }
 
-/* No kernels have so many lanes: which widths there are. */
+/* Refuse: no kernels have so many lanes. The message names the widths that exist. */
 static shoal_status no_kernels(shoal_context *context, const shoal_kernel_choice *choice, int lanes)
 {
     char widths[32] = "";
@@ -114,7 +116,8 @@ static const char *cpu_missing(void)
     return NULL;
 }
 
-/* Those for so many systems: two calls of one group of four lanes are no slower than one of two groups of eight. */
+/* The kernels for so many systems. Two calls with one group of four lanes take no longer than one call with two groups
+ * of eight. */
 static const shoal_cpu_kernels *kernels_for(const shoal_engine *engine, long n_systems)
 {
     if (!engine->few)
@@ -194,7 +197,7 @@ static bool worth_threads(const shoal_engine *engine, double steps)
     return engine->threads > 1 && step_s * steps >= 50e-6;
 }
 
-/* A loop over an index list, and who goes through it. */
+/* What the threads that share an index list need. */
 typedef struct cpu_call {
     const shoal_cpu_kernels *kernels;
     shoal_cpu_kernel *kernel;
@@ -234,7 +237,7 @@ void shoal_engine_cpu_group(const shoal_engine *engine, const int *list, long n_
     engine->kernels->entry[SHOAL_INTEGRATE](&args, 0, n_list);
 }
 
-/* A group through all stops. */
+/* Take a group of systems through all stops. */
 static void visit_part(void *user, long first, long last)
 {
     const cpu_call *call = user;

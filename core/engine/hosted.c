@@ -6,7 +6,8 @@
  * CPU core. Two planets bound to each other could keep the GPU busy for longer than all other systems together. So a
  * system that has been in the substep kernel (integrators/aside.kern.h) for long moves to the host during the slice:
  *
- *     The GPU writes its state to a column of a table that both see, then its number, which says: the column is there.
+ *     The GPU writes the state of the system to a column of a table in memory that both see. Then it writes the number
+ *     of the system; when the host reads this number, the column is complete.
  *     CPU threads integrate it until the slice ends.
  *     If it is still in an encounter then, the host keeps it for the next slice.
  *

@@ -2,17 +2,19 @@
  *
  * jit.c: from a kernel choice to machine code for one GPU architecture.
  *
- * The text that is compiled is core/engine/kernel_cuda.kern.h with everything it includes, all of it carried in this
- * binary (build/kernel_text.c). A choice enters as -D constants only. NVRTC is opened at run time; this file needs no
- * GPU and no driver, so that a machine with the toolkit alone can compile and measure every kernel.
+ * The text that is compiled is core/engine/kernel_cuda.kern.h with everything it includes. The binary contains all of
+ * it (build/kernel_text.c). A choice enters as -D constants only. NVRTC is opened at run time. This file needs no GPU
+ * and no driver, so a machine with the toolkit alone can compile every kernel and report what registers and memory it
+ * needs.
  *
  * Compiled kernels are kept in $XDG_CACHE_HOME/shoal (or ~/.cache/shoal), a folder that is used only if it belongs to
  * the user and nobody else can write to it. A file's name is a 128-bit hash of all texts, all options and the
  * compiler's version; its head repeats the name and bears a checksum, so that a damaged or foreign file is compiled
  * anew. Files are written to a temporary name and renamed. A cache that cannot be used is no error.
  *
- * Environment: SHOAL_NVRTC (path of the library, the only one tried); and before what was tuned SHOAL_CUDA_BLOCK
- * (threads a block), SHOAL_CUDA_MAX_REGISTERS (a thread), SHOAL_CUDA_BODIES (of a thread in the model `body`).
+ * Environment: SHOAL_NVRTC is the path of the library; no other one is tried then. Three variables override what was
+ * tuned: SHOAL_CUDA_BLOCK (threads per block), SHOAL_CUDA_MAX_REGISTERS (registers per thread), SHOAL_CUDA_BODIES
+ * (bodies per thread in the model `body`).
  */
 #define _GNU_SOURCE /* dladdr, mkostemp */
 #include <ctype.h>
@@ -320,8 +322,8 @@ static int arch_for(const struct nvrtc *nvrtc, int arch, bool *ptx)
 
 static const char *const entry_names[SHOAL_KERNEL_ENTRIES] = {
     [SHOAL_PREPARE] = "shoal_prepare", [SHOAL_INTEGRATE] = "shoal_integrate", [SHOAL_SNAPSHOT] = "shoal_snapshot",
-    [SHOAL_BARE] = "shoal_bare",       [SHOAL_SUBSTEPS] = "shoal_substeps",   [SHOAL_GATHER] = "shoal_gather",
-    [SHOAL_CARRY] = "shoal_carry",
+    [SHOAL_BARE] = "shoal_bare",       [SHOAL_FINISH] = "shoal_finish",       [SHOAL_SUBSTEPS] = "shoal_substeps",
+    [SHOAL_GATHER] = "shoal_gather",   [SHOAL_CARRY] = "shoal_carry",
 };
 
 const char *shoal_kernel_entry_name(shoal_kernel_entry entry)
@@ -558,7 +560,7 @@ shoal_status shoal_jit_compile(shoal_context *context, const shoal_kernel_choice
     options_common(&options, &nvrtc, &arch, &ptx);
     option_add(&options, "--diag-suppress=128"); /* a team's loops that are empty for its size */
     option_add(&options, "-DSHOAL_ENTRIES=0x%x", (unsigned)entries);
-    const bool rare = !(entries & ~SHOAL_ONCE_ENTRIES);
+    const bool rare = !(entries & ~(SHOAL_ONCE_ENTRIES | 1 << SHOAL_FINISH));
     if (rare) /* small code beats fast code, a thread a system will do, and the bits are the same */
         option_add(&options, "-DLANE_ROLLED");
     const int team = alone ? 1 : shoal_team_threads(choice), first = choice->propagator->first_body;
@@ -574,8 +576,8 @@ shoal_status shoal_jit_compile(shoal_context *context, const shoal_kernel_choice
     }
     option_add(&options, "-DSHOAL_VARIATIONAL=%d", choice->variational);
     option_add(&options, "-DPROPAGATOR=%s", choice->propagator->name);
-    option_add(&options, "-DDESCRIPTOR_PARKS=%d", choice->propagator->sets_aside);
-    option_add(&options, "-DSHOAL_MONITORS=0x%x", rare ? 0 : (unsigned)choice->monitors);
+    option_add(&options, "-DDESCRIPTOR_SETS_ASIDE=%d", choice->propagator->sets_aside);
+    option_add(&options, "-DSHOAL_MONITORS=0x%x", entries & ~SHOAL_ONCE_ENTRIES ? (unsigned)choice->monitors : 0);
     option_add(&options, "-DSHOAL_FORCES=0x%x", (unsigned)choice->forces);
     option_chosen(&options, choice);
     if (choice->plugins) {

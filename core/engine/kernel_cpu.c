@@ -38,16 +38,19 @@ ENTRY(static, integrate, integrate)
 ENTRY(static, snapshot, snapshot)
 ENTRY(static, bare, bare)
 
-/* A state is made once in a system's life: kernels of a fixed body count leave it to those for any. */
+/* What happens once in a system's life kernels of a fixed body count leave to those for any. */
 #ifdef KERNEL_PREPARE
 #define HIDDEN __attribute__((visibility("hidden")))
-extern HIDDEN shoal_cpu_kernel KERNEL_PREPARE;
+extern HIDDEN shoal_cpu_kernel KERNEL_PREPARE, KERNEL_FINISH;
 #ifndef N_BODIES
 ENTRY(HIDDEN, KERNEL_PREPARE, prepare)
+ENTRY(HIDDEN, KERNEL_FINISH, finish)
 #endif
 #else
 #define KERNEL_PREPARE prepare
+#define KERNEL_FINISH  finish
 ENTRY(static, prepare, prepare)
+ENTRY(static, finish, finish)
 #endif
 
 #ifndef KERNEL_USE
@@ -64,7 +67,7 @@ ENTRY(static, prepare, prepare)
 #define KERNELS(what_for, n)                                                                                         \
     {                                                                                                                \
         .arch = QUOTED(SHOAL_ARCH), .propagator = QUOTED(PROPAGATOR), .use = what_for, .lanes = LANES, .systems = n, \
-        .n_bodies = KERNEL_BODIES, .entry = {KERNEL_PREPARE, integrate, snapshot, bare},                             \
+        .n_bodies = KERNEL_BODIES, .entry = {KERNEL_PREPARE, integrate, snapshot, bare, KERNEL_FINISH},              \
         .n_slots = PROPAGATOR_SLOTS(1), .n_own = PROPAGATOR_OWN, .first_body = PROPAGATOR_FIRST_BODY,                \
         .adaptive = PROPAGATOR_ADAPTIVE,                                                                             \
     }

@@ -64,15 +64,18 @@ CUDA_ENTRY(snapshot)
 CUDA_ENTRY(bare)
 #endif
 #if SHOAL_ENTRIES & 16
+CUDA_ENTRY(finish)
+#endif
+#if SHOAL_ENTRIES & 32
 extern "C" __global__ void CUDA_BOUNDS shoal_substeps(CUDA_ARGUMENTS)
 {
     kernel_substeps(&args, (int)(threadIdx.x % 32), blockIdx.x == 0 && threadIdx.x < 32);
 }
 #endif
-#if SHOAL_ENTRIES & 32
+#if SHOAL_ENTRIES & 64
 CUDA_ENTRY(gather)
 #endif
-#if SHOAL_ENTRIES & 64
+#if SHOAL_ENTRIES & 128
 extern "C" __global__ void CUDA_BOUNDS shoal_carry(CUDA_ARGUMENTS)
 {
     if (KERNEL_ENTRY < args.n_list)

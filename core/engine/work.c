@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * work.c: work models on a GPU, as the host sees them (team.h: as the kernel text does): how many threads advance a
- * system, what shared memory they have, and whether that fits.
+ * work.c: the host's side of the work models of a GPU: how many threads advance a system, how much shared memory they
+ * need, and whether the device has it. team.h is the kernel's side.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -74,7 +74,7 @@ int shoal_team_systems(const shoal_kernel_choice *choice, int block)
     return team > WARP ? 1 : block / WARP * (WARP / team);
 }
 
-/* Whether a monitor looks at the state before a step, too; a plugin's is taken to. */
+/* Whether a monitor looks at the state before a step, too. Of a monitor in a plugin this is assumed. */
 static bool looks_back(int monitors)
 {
     const shoal_monitor *const *builtin = shoal_plugs_of(NULL)->monitors;
@@ -107,7 +107,7 @@ size_t shoal_team_shared(const shoal_kernel_choice *choice, int block)
 bool shoal_team_is_one(const shoal_kernel_choice *choice, int entries)
 {
     const int aside = choice->propagator->sets_aside ? 1 << SHOAL_BARE | SHOAL_ASIDE_ENTRIES : 0;
-    return shoal_team_threads(choice) == 1 || !(entries & ~(SHOAL_ONCE_ENTRIES | aside));
+    return shoal_team_threads(choice) == 1 || !(entries & ~(SHOAL_ONCE_ENTRIES | 1 << SHOAL_FINISH | aside));
 }
 
 bool shoal_team_fits(const shoal_kernel_choice *choice)

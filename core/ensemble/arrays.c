@@ -131,6 +131,7 @@ static shoal_status set_systems(shoal_ensemble *ensemble, const char *function, 
         if (set_one(ensemble, frame, &w, values, i))
             note_invalid(ensemble, &found);
     if (!status) {
+        ensemble->given |= w.block.n > 0;
         ensemble->changes++;
         tell_invalid(ensemble, &found, w.block.n, n_invalid);
     }

@@ -279,6 +279,7 @@ shoal_status shoal_ensemble_set_bodies(shoal_ensemble *ensemble, long system, in
     if (status)
         return status;
     shoal_context *context = ensemble->context;
+    ensemble->given = true;
     ensemble->changes++;
     status = check_bodies(context, system, n_live, bodies);
     if (status) {
@@ -381,7 +382,7 @@ shoal_status shoal_ensemble_get_system(const shoal_ensemble *ensemble, long syst
                              .t_start = FIELD(SHOAL_SYS_T_START),
                              .dt = FIELD(SHOAL_SYS_DT),
                              .time = ensemble->time[system],
-                             .n_steps = FIELD(SHOAL_SYS_STEP),
+                             .n_steps = ceil(FIELD(SHOAL_SYS_STEP)),
                              .outcome = (enum shoal_outcome)(int)FIELD(SHOAL_SYS_OUTCOME),
                              .t_stop = FIELD(SHOAL_SYS_T_STOP),
                              .body_a = (int)FIELD(SHOAL_SYS_BODY_A),

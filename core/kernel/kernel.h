@@ -69,7 +69,7 @@ enum { SHOAL_X, SHOAL_Y, SHOAL_Z, SHOAL_VX, SHOAL_VY, SHOAL_VZ, SHOAL_M, SHOAL_R
 enum {
     SHOAL_SYS_T_START, /* time of step 0 */
     SHOAL_SYS_DT,      /* signed step; of an adaptive propagator: the next one */
-    SHOAL_SYS_STEP,    /* steps done; fixed steps: t = t_start + step * dt */
+    SHOAL_SYS_STEP,    /* steps done; fixed steps: t = t_start + step * dt, where a last step may be a part of one */
     SHOAL_SYS_ATTEMPT, /* adaptive: steps tried, the rejected ones too */
     SHOAL_SYS_ELAPSED, /* adaptive: |t - t_start| = elapsed - error */
     SHOAL_SYS_ELAPSED_ERROR,
@@ -127,6 +127,7 @@ typedef struct shoal_kernel_args {
     int compensated; /* compensated summation of positions and velocities */
     int n_forces;    /* extra forces, in the order of the config */
     int forces;      /* bit SHOAL_FORCE_name set: there is one of them */
+    int forces_part; /* one of them does not move bodies that are near each other alike (shoal_force.alike) */
     /* the most steps (adaptive: attempts) in this call; a system that is set aside counts anew from there */
     double slice_steps;
     double max_steps;                                         /* budget of a system's steps (adaptive: attempts) */

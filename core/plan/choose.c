@@ -187,6 +187,8 @@ shoal_status shoal_plan_choose_forces(shoal_plan *plan, const shoal_options *opt
         if (status)
             return status;
         plan->args.force_kind[i] = index;
+        if (!type->alike || !type->alike(plan->args.force[i]))
+            plan->args.forces_part = 1;
         plan->choice.forces |= 1 << index;
     }
     plan->args.forces = plan->choice.forces;
@@ -421,6 +423,55 @@ shoal_status shoal_plan_check_options(shoal_context *context, const shoal_option
 
 /* ---- systems ----------------------------------------------------------------------------------------------------- */
 
+/* The period of a moon about a planet i, +inf if j is none of it. */
+static double moon_period(const shoal_ensemble *ensemble, long system, int i, int j)
+{
+    const shoal_body star = shoal_ensemble_read_body(ensemble, system, 0),
+                     planet = shoal_ensemble_read_body(ensemble, system, i),
+                     moon = shoal_ensemble_read_body(ensemble, system, j);
+    const double mu = planet.m + moon.m, hill = cbrt(planet.m / (3 * star.m));
+    const double r = hypot(hypot(moon.x - planet.x, moon.y - planet.y), moon.z - planet.z),
+                 v = hypot(hypot(moon.vx - planet.vx, moon.vy - planet.vy), moon.vz - planet.vz);
+    const double away = hypot(hypot(planet.x - star.x, planet.y - star.y), planet.z - star.z);
+    const double a = 1 / (2 / r - v * v / mu);
+    return moon.m <= planet.m && r < hill * away && a > 0 ? 2 * M_PI * sqrt(a * a * a / mu) : INFINITY;
+}
+
+/* For shoal_ensemble_refuse: a force on a planet or on its moon, in steps that are long for the moon's orbit.
+ * parameters: the step, 0 = the system's own, +inf = from orbits about the star; bodies that the force names; -1. */
+static const char *outruns(const double *parameters, const shoal_ensemble *ensemble, long system)
+{
+    enum { STEPS_AN_ORBIT = 10 };
+    const double step = parameters[0] != 0 ? parameters[0] : *shoal_ensemble_field(ensemble, SHOAL_SYS_DT, system);
+    double period = INFINITY;
+    for (const double *body = parameters + 1; *body >= 0; body++)
+        for (int i = (int)*body, j = 1; i > 0 && j < ensemble->n_bodies; j++)
+            if (j != i)
+                period = fmin(period, fmin(moon_period(ensemble, system, i, j), moon_period(ensemble, system, j, i)));
+    return period < STEPS_AN_ORBIT * fabs(step) ? "it acts on a planet or its moon, whose orbit has less than ten "
+                                                  "steps; use hybrid, adaptive steps or shorter ones"
+                                                : NULL;
+}
+
+/* Refuse a force that the propagator's steps cannot follow near a planet. */
+static shoal_status check_moons(const shoal_plan *plan, int index, shoal_fault what, bool commit)
+{
+    const shoal_force *force = shoal_plugs_of(plan->context)->forces[plan->args.force_kind[index]];
+    double parameters[SHOAL_MAX_PARAMETERS + 2] = {plan->dt != 0 ? plan->dt : plan->steps_per_orbit > 0 ? INFINITY : 0};
+    int n = 1;
+    for (int i = 0; i < force->n_parameters; i++)
+        if (force->parameters[i].type == SHOAL_BODY)
+            parameters[n++] = plan->args.force[index][i];
+    parameters[n] = -1;
+    const shoal_refused refused = shoal_ensemble_refuse(plan->ensemble, outruns, parameters, commit);
+    if (!commit && refused.n > 0 && refused.n_fit == 0 && plan->findings->maker != SHOAL_MAKER_PART)
+        return shoal_refuse(plan->context, &plan->findings->fault, SHOAL_E_INPUT, what,
+                            "a force that %s can follow: %s", plan->propagator->name, refused.why);
+    if (commit)
+        shoal_findings_invalid(plan->findings, refused.n, plan->ensemble->id[refused.first], refused.why);
+    return SHOAL_OK;
+}
+
 shoal_status shoal_plan_check_systems(const shoal_plan *plan, bool commit)
 {
     for (int i = -1; i < plan->args.n_forces; i++) {
@@ -436,6 +487,10 @@ shoal_status shoal_plan_check_systems(const shoal_plan *plan, bool commit)
                                 force ? "force" : "propagator", refused.why);
         if (commit)
             shoal_findings_invalid(plan->findings, refused.n, plan->ensemble->id[refused.first], refused.why);
+        const bool follows = plan->propagator->adaptive || plan->propagator->sets_aside; /* in its own steps */
+        const shoal_status status = force && !follows ? check_moons(plan, i, what, commit) : SHOAL_OK;
+        if (status)
+            return status;
     }
     return SHOAL_OK;
 }

@@ -35,6 +35,9 @@ static void count_forces(shoal_plan *plan)
 /* A plan begins with systems that no plan has moved; a fresh one, with none that a plan has ended, too. */
 static shoal_status check_begun(const shoal_plan *plan, bool fresh)
 {
+    if (fresh && plan->findings->maker == SHOAL_MAKER_CALLER && !plan->ensemble->given)
+        return shoal_fail(plan->context, SHOAL_E_USAGE,
+                          "shoal_plan_create: the ensemble has no bodies: set them first (shoal_ensemble_set_bodies)");
     for (long system = 0; system < plan->ensemble->n_systems; system++) {
         const int outcome = (int)*shoal_plan_field(plan, SHOAL_SYS_OUTCOME, system);
         if (outcome == SHOAL_RUNNING && *shoal_plan_field(plan, SHOAL_SYS_STEP, system) != 0)

@@ -3,6 +3,7 @@
  * slice.c: the slices of a plan: which systems move, in which order, how far.
  *
  *     set goals, request states -> begin: the states are copied, the slice starts -> the host's own work -> end
+ *     end: systems that arrive at t_end -> the monitors see what is left of their run -> they have survived
  *
  * Between begin and end a GPU works while the host does something else. The host does not use the records of the moving
  * systems then. No result depends on a choice that is made here.
@@ -221,10 +222,59 @@ static void adapt_length(shoal_plan *plan, double seconds, double made, double m
                                    fmin(8 * plan->length, MOST_STEPS));
 }
 
+/* Whether a system runs and has made its last whole step before t_end. */
+static bool is_at_end(const shoal_plan *plan, int system)
+{
+    return *shoal_plan_field(plan, SHOAL_SYS_OUTCOME, system) == SHOAL_RUNNING && plan->goal[system] == plan->t_end &&
+           shoal_plan_waits(plan, system);
+}
+
+/* Make what is left until t_end after the last whole step, which the monitors see. A system that pauses on the way
+ * goes on with what its record says is left. */
+static shoal_status finish(shoal_plan *plan)
+{
+    int *list = plan->unsorted, *paused = plan->moving;
+    long n = 0;
+    shoal_status status = SHOAL_OK;
+    for (long i = 0; i < plan->n_list && plan->choice.monitors; i++)
+        if (is_at_end(plan, plan->list[i])) {
+            (void)shoal_plan_set_state_time(plan, plan->list[i], plan->t_end);
+            if (*shoal_plan_field(plan, SHOAL_SYS_PARTIAL, plan->list[i]) != 0)
+                list[n++] = plan->list[i];
+        }
+    double *left = n > 0 ? malloc((size_t)n * sizeof *left) : NULL;
+    if (n > 0 && !left)
+        status = shoal_fail(plan->context, SHOAL_E_MEMORY, "out of memory for %ld systems", n);
+    while (!status && n > 0) {
+        long n_paused = 0;
+        status = plan->engine_type->send(plan->engine, SHOAL_ARRAY_SYSTEMS);
+        if (!status)
+            status = plan->engine_type->launch(plan->engine, SHOAL_FINISH, list, n, 0);
+        if (!status)
+            status = plan->engine_type->download(plan->engine, SHOAL_ARRAY_SYSTEMS);
+        plan->watch_fresh = false;
+        for (long i = 0; i < n && !status; i++)
+            if (*shoal_plan_field(plan, SHOAL_SYS_OUTCOME, list[i]) == SHOAL_MARKED) {
+                left[n_paused] = *shoal_plan_field(plan, SHOAL_SYS_PARTIAL, list[i]);
+                paused[n_paused++] = list[i];
+            }
+        if (!status && (plan->args.marks >= 0 || plan->args.records >= 0))
+            status = shoal_plan_take_events(plan, list, n);
+        n = 0;
+        for (long i = 0; i < n_paused && !status; i++)
+            if (is_at_end(plan, paused[i]) && left[i] != 0) {
+                *shoal_plan_field(plan, SHOAL_SYS_PARTIAL, paused[i]) = left[i];
+                list[n++] = paused[i];
+            }
+    }
+    free(left);
+    return status;
+}
+
 /* Whether a running system has survived; its record is then changed. */
 static bool survives(shoal_plan *plan, int system)
 {
-    if (plan->goal[system] != plan->t_end || !shoal_plan_waits(plan, system))
+    if (!is_at_end(plan, system))
         return false;
     *shoal_plan_field(plan, SHOAL_SYS_OUTCOME, system) = SHOAL_SURVIVED;
     *shoal_plan_field(plan, SHOAL_SYS_T_STOP, system) = shoal_plan_absolute_time(plan, system, plan->t_end);
@@ -334,6 +384,8 @@ shoal_status shoal_plan_end(shoal_plan *plan, long *n_moved)
             status = plan->engine_type->download(plan->engine, SHOAL_ARRAY_SYSTEMS);
         if (!status && (plan->args.marks >= 0 || plan->args.records >= 0))
             status = shoal_plan_take_events(plan, plan->moving, plan->n_moving);
+        if (!status)
+            status = finish(plan);
         seconds = fmax(seconds, 1e-7);
     }
     if (status)

@@ -150,6 +150,10 @@ typedef struct shoal_force {
     /* The energy that belongs to the force, bodies = [n] in inner units. NaN, or no function: the force conserves no
      * energy, and energy errors are empty. */
     double (*energy)(const double *parameters, int n, const shoal_body *bodies);
+    /* Whether it moves bodies that are near each other alike: a field of body 0 that acts on all others, whatever their
+     * velocities. In an encounter of theirs `hybrid` kicks with such a force at the ends of a step. Others, and those
+     * without this function, it substeps with them. */
+    bool (*alike)(const double *parameters);
 } shoal_force;
 
 #endif

@@ -4,12 +4,13 @@
  * keys of a config file. Defaults and bounds are shown in AU, Msun, yr and degrees.
  */
 #define _GNU_SOURCE 1
+#include <stdlib.h>
 #include <string.h>
 
 #include "big/big.h"
 #include "core/config/config.h"
-
-#define MAX_NAMES 256
+#include "core/report/plot_big.h"
+#include "core/report/report.h"
 
 /* The units in which the help speaks. */
 static shoal_status help_units(shoal_context *context, shoal_config *config)
@@ -369,7 +370,107 @@ static bool explain_parameters(const shoal_config *config, const char *name, FIL
     return found;
 }
 
-shoal_status shoal_help_explain(shoal_context *context, const char *name, FILE *out)
+/* ---- all words that there are ------------------------------------------------------------------------------------ */
+
+/* Whether the groups of a section are items of a list, which a path of keys alone does not reach. */
+static bool is_in_list(const char *section)
+{
+    char part[64];
+    for (int i = 0; i < shoal_n_keys; i++) {
+        const shoal_key *key = &shoal_keys[i];
+        snprintf(part, sizeof part, "%s%s%s", key->section, *key->section ? "." : "", key->row.name);
+        const size_t length = strlen(part);
+        if (key->kind == SHOAL_KEY_LIST && strncmp(section, part, length) == 0 &&
+            (!section[length] || section[length] == '.'))
+            return true;
+    }
+    return false;
+}
+
+static void print_plug_words(const shoal_context *context, FILE *out)
+{
+    enum { MOST = 256 };
+    const char *names[MOST];
+    int n = shoal_propagator_names(context, names, MOST);
+    n += shoal_force_names(context, names + n, MOST - n);
+    n += shoal_monitor_names(context, names + n, MOST - n);
+    for (int i = 0; i < n; i++)
+        fprintf(out, "%s\n", names[i]);
+    fprintf(out, "%s\n", shoal_newton.name);
+    big_word word;
+    for (int i = 0; big_word_at(i, &word); i++)
+        fprintf(out, "%s\n", word.name);
+}
+
+static void print_key_words(bool overrides, FILE *out)
+{
+    char name[64];
+    for (int i = 0; i < shoal_n_keys; i++)
+        if (!overrides || !is_in_list(shoal_keys[i].section))
+            fprintf(out, "%s\n", full_name(&shoal_keys[i], name));
+}
+
+/* Columns of every result, then those of monitors. */
+static void print_column_words(const shoal_plugs *plugs, FILE *out)
+{
+    fputs("lifetime\nt_stop\ndE_final\nsteps\n", out);
+    for (int i = 0; plugs->monitors[i]; i++)
+        for (int c = 0; c < plugs->monitors[i]->n_columns; c++)
+            fprintf(out, "%s\n", plugs->monitors[i]->columns[c].name);
+}
+
+shoal_status shoal_help_words(shoal_context *context, const char *kind, const shoal_help_word *commands, FILE *out)
+{
+    enum { COMMANDS, PLUGS, KEYS, OVERRIDES, COLUMNS, OUTCOMES, PICTURES };
+    const int which = shoal_choice_index(SHOAL_HELP_WORDS, kind);
+    switch (which) {
+    case COMMANDS:
+        for (const shoal_help_word *word = commands; word && word->name; word++)
+            fprintf(out, "%s\n", word->name);
+        return SHOAL_OK;
+    case PLUGS: print_plug_words(context, out); return SHOAL_OK;
+    case KEYS:
+    case OVERRIDES: print_key_words(which == OVERRIDES, out); return SHOAL_OK;
+    case COLUMNS: print_column_words(shoal_plugs_of(context), out); return SHOAL_OK;
+    case OUTCOMES:
+        for (int outcome = 0; outcome < SHOAL_OUTCOMES; outcome++)
+            fprintf(out, "%s\n", shoal_outcome_name(outcome));
+        return SHOAL_OK;
+    case PICTURES:
+        for (const shoal_plot_kind *picture = shoal_plot_kinds; picture->name; picture++)
+            fprintf(out, "%s\n", picture->name);
+        for (const shoal_big_kind *picture = shoal_big_kinds; picture->name; picture++)
+            fprintf(out, "%s\n", picture->name);
+        return SHOAL_OK;
+    default:
+        return shoal_fail(context, SHOAL_E_USAGE, "list: --words: \"%s\": expected one of %s", kind, SHOAL_HELP_WORDS);
+    }
+}
+
+/* The known word nearest to a name, malloc'd; NULL if there is none. */
+static char *nearest_word(shoal_context *context, const char *name, const shoal_help_word *commands)
+{
+    static const char *const kinds[] = {"plugs", "keys", "columns", "outcomes", "commands"};
+    char *text = NULL, *nearest = NULL;
+    size_t size, n = 0;
+    FILE *out = open_memstream(&text, &size);
+    for (int i = 0; out && i < SHOAL_COUNT(kinds); i++)
+        shoal_help_words(context, kinds[i], commands, out);
+    const bool good = out && fclose(out) == 0;
+    for (const char *at = good ? text : ""; *at; at++)
+        n += *at == '\n';
+    const char **words = good ? malloc((n + 1) * sizeof *words) : NULL;
+    n = 0;
+    for (char *rest = text, *word; words && (word = strsep(&rest, "\n")) && *word;)
+        words[n++] = word;
+    const char *found = words ? shoal_nearest(name, words, (int)n) : NULL;
+    nearest = found ? strdup(found) : NULL;
+    free(words);
+    free(text);
+    return nearest;
+}
+
+shoal_status shoal_help_explain(shoal_context *context, const char *name, const shoal_help_word *commands, FILE *out)
 {
     shoal_config config;
     shoal_status status = help_units(context, &config);
@@ -394,22 +495,16 @@ shoal_status shoal_help_explain(shoal_context *context, const char *name, FILE *
         print_rows(&config, plug->parameters, plug->n_parameters, out);
         return SHOAL_OK;
     }
-    const char *known[MAX_NAMES];
-    int n_known = shoal_propagator_names(context, known, MAX_NAMES);
-    n_known += shoal_monitor_names(context, known + n_known, MAX_NAMES - n_known);
-    n_known += shoal_force_names(context, known + n_known, MAX_NAMES - n_known);
-    char full[MAX_NAMES][64];
+    char full[64];
     bool found = explain_big(name, out) || explain_parameters(&config, name, out);
-    big_word word;
-    for (int i = 0; big_word_at(i, &word) && n_known < MAX_NAMES; i++)
-        known[n_known++] = word.name;
-    for (int i = 0; i < shoal_n_keys && n_known < MAX_NAMES; i++) {
-        known[n_known++] = full_name(&shoal_keys[i], full[i]);
-        if (strcmp(full[i], name) == 0) { /* of both kinds of configs */
+    for (const shoal_help_word *word = commands; word && word->name; word++)
+        if (strcmp(word->name, name) == 0)
+            found = fprintf(out, "%s, a command: %s\n  shoal %s --help tells more\n", name, word->doc, name) > 0;
+    for (int i = 0; i < shoal_n_keys; i++)
+        if (strcmp(full_name(&shoal_keys[i], full), name) == 0) { /* of both kinds of configs */
             explain_key(&config, &shoal_keys[i], out);
             found = true;
         }
-    }
     if (found)
         return SHOAL_OK;
     for (int i = 0; i < shoal_n_keys; i++) /* the last word of a key, a column, or an outcome */
@@ -430,10 +525,15 @@ shoal_status shoal_help_explain(shoal_context *context, const char *name, FILE *
 #undef X
     if (found)
         return SHOAL_OK;
-    const char *nearest = shoal_nearest(name, known, n_known);
-    if (nearest)
-        return shoal_fail(context, SHOAL_E_USAGE, "explain: %s: expected a plug or a config key (did you mean '%s'?)",
-                          name, nearest);
-    return shoal_fail(context, SHOAL_E_USAGE,
-                      "explain: %s: expected a plug (`shoal list`) or a config key such as run.t_end", name);
+    char *nearest = nearest_word(context, name, commands);
+    status = nearest ? shoal_fail(context, SHOAL_E_USAGE,
+                                  "explain: %s: expected a plug, a config key, an outcome or a command (did you mean "
+                                  "'%s'?)",
+                                  name, nearest)
+                     : shoal_fail(context, SHOAL_E_USAGE,
+                                  "explain: %s: expected a plug (`shoal list`), a config key such as run.t_end, an "
+                                  "outcome or a command",
+                                  name);
+    free(nearest);
+    return status;
 }

@@ -156,6 +156,29 @@ static const struct field {
     {"steps", offsetof(shoal_result, n_steps), false, false},
 };
 
+shoal_status shoal_plot_no_column(shoal_context *context, const shoal_result *result, const char *wanted,
+                                  const char *const *others, int n_others)
+{
+    const int n = result->n_columns + n_others;
+    const char **names = malloc(((size_t)n + 1) * sizeof *names);
+    char list[512] = "";
+    size_t used = 0;
+
+    if (!names) {
+        return shoal_fail(context, SHOAL_E_MEMORY, "out of memory");
+    }
+    for (int i = 0; i < n; ++i) {
+        names[i] = i < result->n_columns ? result->columns[i].name : others[i - result->n_columns];
+        used += used < sizeof list ? (size_t)snprintf(list + used, sizeof list - used, "%s%s", i ? ", " : "", names[i])
+                                   : 0;
+    }
+    const char *nearest = shoal_nearest(wanted, names, n);
+    const shoal_status status = shoal_fail(context, SHOAL_E_USAGE, "no column '%s' in this result; %s: %s", wanted,
+                                           nearest ? "did you mean" : "there are", nearest ? nearest : list);
+    free(names);
+    return status;
+}
+
 static shoal_status choose_column(shoal_context *context, plot_map *map, const char *wanted)
 {
     const shoal_result *result = map->result;
@@ -188,24 +211,11 @@ static shoal_status choose_column(shoal_context *context, plot_map *map, const c
         }
     }
 
-    const int n = result->n_columns + SHOAL_COUNT(fields);
-    const char **names = malloc((size_t)n * sizeof *names);
-    if (!names) {
-        return shoal_fail(context, SHOAL_E_MEMORY, "out of memory");
+    const char *names[SHOAL_COUNT(fields)];
+    for (int i = 0; i < SHOAL_COUNT(fields); ++i) {
+        names[i] = fields[i].name;
     }
-    for (int i = 0; i < n; ++i) {
-        names[i] = i < result->n_columns ? result->columns[i].name : fields[i - result->n_columns].name;
-    }
-    const char *nearest = shoal_nearest(wanted, names, n);
-    char list[512];
-    size_t used = 0;
-    for (int i = 0; i < n && used < sizeof list; ++i) {
-        used += (size_t)snprintf(list + used, sizeof list - used, "%s%s", i ? ", " : "", names[i]);
-    }
-    const shoal_status status = shoal_fail(context, SHOAL_E_USAGE, "no column '%s' in this result; %s: %s", wanted,
-                                           nearest ? "did you mean" : "there are", nearest ? nearest : list);
-    free(names);
-    return status;
+    return shoal_plot_no_column(context, result, wanted, names, SHOAL_COUNT(fields));
 }
 
 static shoal_status set_axis(shoal_context *context, plot_map *map, int k, map_axis *axis)

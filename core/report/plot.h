@@ -10,9 +10,9 @@
 #include "core/result/result.h"
 
 typedef struct shoal_plot_options {
-    const char *kind;    /* one of shoal_plot_kinds, NULL: what suits the result */
-    const char *column;  /* NULL: the first monitor column that is a chaos indicator, else t_stop */
-    int64_t system;      /* id of the system to draw, -1 = the first, or all */
+    const char *kind;   /* one of shoal_plot_kinds, NULL: what suits the result */
+    const char *column; /* NULL: the first monitor column that is a chaos indicator, else t_stop; pairs: NAME,NAME... */
+    int64_t system;     /* id of the system to draw, -1 = the first, or all */
     const char *picture; /* file to write, .pdf or PNG, NULL = none */
     bool script;         /* print the gnuplot script instead */
     bool terminal;       /* draw a preview in text */
@@ -20,12 +20,16 @@ typedef struct shoal_plot_options {
     int width;           /* of the terminal preview in characters, 0 = 80 */
     bool linear;         /* plot the value itself, not its log10 */
     bool logarithmic;    /* plot log10 of any value */
+    bool framed;         /* width or plane of a density are given */
 } shoal_plot_options;
+/* Options that only some kinds use. */
+enum { SHOAL_PLOT_SYSTEM = 1, SHOAL_PLOT_COLUMN = 2, SHOAL_PLOT_SCALE = 4, SHOAL_PLOT_FRAME = 8 };
 /* A kind of picture, as `shoal plot --kind` knows it. */
 typedef struct shoal_plot_kind {
     const char *name, *doc;
     /* NULL: the map */
     shoal_status (*write)(shoal_context *, const shoal_result *, const shoal_plot_options *, FILE *script);
+    unsigned uses; /* SHOAL_PLOT_SYSTEM ... */
 } shoal_plot_kind;
 extern const shoal_plot_kind shoal_plot_kinds[]; /* ends in {0} */
 /* The kind of that name, with NULL the one that suits the result; NULL and a message if there is none. */
@@ -36,8 +40,15 @@ shoal_status shoal_plot(shoal_context *context, const shoal_result *result, cons
 /* Map of a column over the first two axes of a grid sweep; systems that ended early in the colour of their outcome. */
 shoal_status shoal_plot_map(shoal_context *context, const shoal_result *result, const shoal_plot_options *options,
                             FILE *out);
+/* Refuse an option that is given to a kind that does not use it. */
+shoal_status shoal_plot_check(shoal_context *context, const char *kind, unsigned uses,
+                              const shoal_plot_options *options);
 /* NULL if pictures can be made here (gnuplot), else a sentence. */
 const char *shoal_plot_missing(void);
+
+/* Refused: a result has no column of that name; others: [n_others] names that would do besides. */
+shoal_status shoal_plot_no_column(shoal_context *context, const shoal_result *result, const char *wanted,
+                                  const char *const *others, int n_others);
 
 /* Widths of a journal's column and page. */
 enum { SHOAL_COLUMN_MM = 85, SHOAL_PAGE_MM = 170 };

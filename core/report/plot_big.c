@@ -295,10 +295,10 @@ static shoal_status write_radii(const shoal_big_view *view, const shoal_plot_opt
 }
 
 const shoal_big_kind shoal_big_kinds[] = {
-    {"density", "projected density, log stretch", false, write_density},
-    {"profile", "density against the distance from the densest part", false, write_profile},
-    {"radii", "Lagrange radii against time", true, write_radii},
-    {"energy", "error of the energy against time", true, write_energy},
+    {"density", "projected density, log stretch", false, SHOAL_PLOT_FRAME, write_density},
+    {"profile", "density against the distance from the densest part", false, 0, write_profile},
+    {"radii", "Lagrange radii against time", true, 0, write_radii},
+    {"energy", "error of the energy against time", true, 0, write_energy},
     {0}};
 
 shoal_status shoal_big_kind_find(const shoal_big_view *view, const char *name, const shoal_big_kind **kind)
@@ -324,10 +324,13 @@ shoal_status shoal_big_kind_find(const shoal_big_view *view, const char *name, c
 shoal_status shoal_big_plot(const shoal_big_view *view, const shoal_big_kind *kind, const shoal_plot_options *options,
                             shoal_big_frame *frame, FILE *out)
 {
+    shoal_status status = shoal_plot_check(view->context, kind->name, kind->uses, options);
+    if (status)
+        return status;
     FILE *script = tmpfile();
     if (!script)
         return shoal_fail(view->context, SHOAL_E_FILE, "no temporary file for the picture: %s", strerror(errno));
-    const shoal_status status = kind->write(view, options, frame, script);
+    status = kind->write(view, options, frame, script);
     if (status) {
         fclose(script);
         return status;

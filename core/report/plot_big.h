@@ -27,7 +27,8 @@ typedef struct shoal_big_frame {
 
 typedef struct shoal_big_kind {
     const char *name, *doc;
-    bool of_rows; /* it needs a result file */
+    bool of_rows;  /* it needs a result file */
+    unsigned uses; /* SHOAL_PLOT_FRAME or none */
     shoal_status (*write)(const shoal_big_view *view, const shoal_plot_options *options, shoal_big_frame *frame,
                           FILE *script);
 } shoal_big_kind;

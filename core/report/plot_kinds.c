@@ -12,16 +12,40 @@
 #include "core/report/plot.h"
 
 const shoal_plot_kind shoal_plot_kinds[] = {
-    {"map", "a column over the first two axes of a grid sweep", NULL},
-    {"survival", "fraction of systems still running, and ended how, against time", shoal_plot_survival},
-    {"bodies", "fraction of bodies, but the first, still there, and gone how, against time", shoal_plot_bodies},
-    {"ends", "histogram of the times at which systems ended, by outcome", shoal_plot_ends},
-    {"pairs", "swept or sampled columns against each other, outcomes in colour", shoal_plot_pairs},
-    {"energy", "error of the Newtonian energy against time, from snapshots", shoal_plot_energy},
-    {"elements", "a, e and inc of one system against time, from its snapshots", shoal_plot_elements},
-    {"orbits", "osculating orbits of one system from above, at start and end", shoal_plot_orbits},
-    {"transits", "transit timing variations (O - C) of one system's bodies", shoal_plot_transits},
+    {"map", "a column over the first two axes of a grid sweep", NULL, SHOAL_PLOT_COLUMN | SHOAL_PLOT_SCALE},
+    {"survival", "fraction of systems still running, and ended how, against time", shoal_plot_survival, 0},
+    {"bodies", "fraction of bodies still there, and gone how, against time", shoal_plot_bodies, 0},
+    {"ends", "histogram of the times at which systems ended, by outcome", shoal_plot_ends, 0},
+    {"pairs", "swept or sampled columns against each other, outcomes in colour", shoal_plot_pairs, SHOAL_PLOT_COLUMN},
+    {"energy", "error of the Newtonian energy against time, from snapshots", shoal_plot_energy, SHOAL_PLOT_SYSTEM},
+    {"elements", "a, e and inc of one system against time, from its snapshots", shoal_plot_elements, SHOAL_PLOT_SYSTEM},
+    {"orbits", "osculating orbits of one system from above, at start and end", shoal_plot_orbits, SHOAL_PLOT_SYSTEM},
+    {"transits", "transit timing variations (O - C) of one system's bodies", shoal_plot_transits, SHOAL_PLOT_SYSTEM},
     {0}};
+
+shoal_status shoal_plot_check(shoal_context *context, const char *kind, unsigned uses,
+                              const shoal_plot_options *options)
+{
+    const struct {
+        unsigned use;
+        bool given;
+        const char *name;
+    } rows[] = {
+        {SHOAL_PLOT_SYSTEM, options->system >= 0, "--system"},
+        {SHOAL_PLOT_COLUMN, options->column != NULL, "--column"},
+        {SHOAL_PLOT_SCALE, options->linear || options->logarithmic, "--linear, --log"},
+        {SHOAL_PLOT_FRAME, options->framed, "--width, --plane"},
+    };
+    for (int i = 0; i < SHOAL_COUNT(rows); ++i) {
+        if (rows[i].given && !(uses & rows[i].use)) {
+            return shoal_fail(context, SHOAL_E_USAGE, "%s: expected no such option: the picture '%s' does not use it",
+                              rows[i].name, kind);
+        }
+    }
+    return options->linear && options->logarithmic
+               ? shoal_fail(context, SHOAL_E_USAGE, "expected either --linear or --log")
+               : SHOAL_OK;
+}
 
 /* Whether the picture `transits` of the first system can be drawn. */
 static bool has_transits(const shoal_result *result)
@@ -76,6 +100,10 @@ shoal_status shoal_plot(shoal_context *context, const shoal_result *result, cons
     if (!kind) {
         return SHOAL_E_USAGE;
     }
+    shoal_status status = shoal_plot_check(context, kind->name, kind->uses, options);
+    if (status != SHOAL_OK) {
+        return status;
+    }
     if (!kind->write) {
         return shoal_plot_map(context, result, options, out);
     }
@@ -83,7 +111,7 @@ shoal_status shoal_plot(shoal_context *context, const shoal_result *result, cons
     if (!script) {
         return shoal_fail(context, SHOAL_E_FILE, "no temporary file for the picture: %s", strerror(errno));
     }
-    const shoal_status status = kind->write(context, result, options, script);
+    status = kind->write(context, result, options, script);
     if (status != SHOAL_OK || (!options->picture && !options->script)) {
         fclose(script);
         return status;

@@ -4,6 +4,7 @@
  * of panels, column j against column i < j, a point a system.
  */
 #include <math.h>
+#include <string.h>
 
 #include "core/report/plot.h"
 
@@ -63,16 +64,73 @@ static void write_name(FILE *script, char axis, const shoal_column *column, bool
     }
 }
 
+/* The column whose name begins the list, up to a comma or the end; names may hold commas, so the longest. -1: none. */
+static int first_name(const shoal_result *result, const char *list)
+{
+    int found = -1;
+    size_t longest = 0;
+
+    for (int c = 0; c < result->n_columns; ++c) {
+        const char *name = result->columns[c].name;
+        const size_t length = strlen(name);
+        if (length > longest && strncmp(list, name, length) == 0 && (!list[length] || list[length] == ',')) {
+            found = c;
+            longest = length;
+        }
+    }
+    return found;
+}
+
+/* The columns that are asked for, else all that are swept or sampled: columns[*n], at least two. */
+static shoal_status choose_columns(shoal_context *context, const shoal_result *result, const char *list,
+                                   shoal_column columns[MOST_COLUMNS], int *n)
+{
+    *n = 0;
+    for (const char *at = list; at && *n <= MOST_COLUMNS;) {
+        const int c = first_name(result, at);
+        if (c < 0) {
+            char name[SHOAL_COLUMN_SIZE];
+            snprintf(name, sizeof name, "%.*s", (int)strcspn(at, ","), at);
+            return shoal_plot_no_column(context, result, name, NULL, 0);
+        }
+        if (*n < MOST_COLUMNS) {
+            columns[*n] = result->columns[c];
+        }
+        ++*n;
+        at += strlen(result->columns[c].name);
+        at = *at ? at + 1 : NULL;
+    }
+    if (list && (*n < 2 || *n > MOST_COLUMNS)) {
+        return shoal_fail(context, SHOAL_E_USAGE, "--column: \"%s\": expected two to %d columns, NAME,NAME,...", list,
+                          MOST_COLUMNS);
+    }
+    if (!list && result->n_swept < 2) {
+        return shoal_fail(context, SHOAL_E_INPUT,
+                          "pairs: two swept or sampled parameters are needed; this result has %s",
+                          result->n_swept ? "one" : "none");
+    }
+    if (!list && result->n_swept > MOST_COLUMNS) {
+        return shoal_fail(context, SHOAL_E_USAGE,
+                          "pairs: expected --column NAME,NAME,...: two to %d of the %d swept or sampled parameters",
+                          MOST_COLUMNS, result->n_swept);
+    }
+    for (; !list && *n < result->n_swept; ++*n) {
+        columns[*n] = result->columns[*n];
+    }
+    return SHOAL_OK;
+}
+
 shoal_status shoal_plot_pairs(shoal_context *context, const shoal_result *result, const shoal_plot_options *options,
                               FILE *script)
 {
-    const int n = result->n_swept < MOST_COLUMNS ? result->n_swept : MOST_COLUMNS;
+    shoal_column columns[MOST_COLUMNS];
+    int n;
     long count[SHOAL_OUTCOMES] = {0};
     int order[SHOAL_OUTCOMES], n_kinds = 0;
 
-    if (n < 2) {
-        return shoal_fail(context, SHOAL_E_INPUT,
-                          "pairs: two swept or sampled parameters are needed; this result has %s", n ? "one" : "none");
+    const shoal_status status = choose_columns(context, result, options->column, columns, &n);
+    if (status != SHOAL_OK) {
+        return status;
     }
     for (long s = 0; s < result->n_systems; ++s) {
         count[result->outcome[s]]++;
@@ -92,7 +150,7 @@ shoal_status shoal_plot_pairs(shoal_context *context, const shoal_result *result
         fprintf(script, "$%s << EOD\n", shoal_outcome_name(order[i]));
         for (long s = 0; s < result->n_systems; ++s) {
             for (int c = 0; c < n && result->outcome[s] == order[i]; ++c) {
-                fprintf(script, "%.9g%c", result->columns[c].value[s], c == n - 1 ? '\n' : ' ');
+                fprintf(script, "%.9g%c", columns[c].value[s], c == n - 1 ? '\n' : ' ');
             }
         }
         fputs("EOD\n", script);
@@ -107,10 +165,10 @@ shoal_status shoal_plot_pairs(shoal_context *context, const shoal_result *result
             const double x = left + c * (p + g), y = bottom + (n - 1 - row) * (high + g);
             fprintf(script, "set margins at screen %g, at screen %g, at screen %g, at screen %g\n", x, x + p, y,
                     y + high);
-            write_axis(script, 'x', &result->columns[c], result->n_systems, row == n - 1);
-            write_axis(script, 'y', &result->columns[row], result->n_systems, c == 0);
-            write_name(script, 'x', &result->columns[c], row == n - 1);
-            write_name(script, 'y', &result->columns[row], c == 0);
+            write_axis(script, 'x', &columns[c], result->n_systems, row == n - 1);
+            write_axis(script, 'y', &columns[row], result->n_systems, c == 0);
+            write_name(script, 'x', &columns[c], row == n - 1);
+            write_name(script, 'y', &columns[row], c == 0);
             fputs(row > 1 ? "unset key\n"
                   : n > 2 ? "set key at screen 0.98, screen 0.97\n"
                           : "set key above horizontal\n",

@@ -63,11 +63,21 @@ shoal_status shoal_result_merge(shoal_context *context, int n_given, const char 
 
 /* ---- help.c: what `shoal list` and `shoal explain NAME` print ------------------------------------ */
 
+/* A word that the library does not know: a command of the program. */
+typedef struct shoal_help_word {
+    const char *name, *doc;
+} shoal_help_word;
+
 /* Every plug, a line each. */
 void shoal_help_list(const shoal_context *context, FILE *out);
 /* All of them and of the config keys, as Markdown (docs/reference.md). */
 shoal_status shoal_help_reference(shoal_context *context, FILE *out);
-/* All about a plug or a config key; refused, with the nearest known name, if there is none of that name. */
-shoal_status shoal_help_explain(shoal_context *context, const char *name, FILE *out);
+/* All about a plug, a config key, a column, an outcome or one of the commands (which end in {0}); refused, with the
+ * nearest known name, if there is none of that name. */
+shoal_status shoal_help_explain(shoal_context *context, const char *name, const shoal_help_word *commands, FILE *out);
+/* The words of a kind, a line each, for completion: commands, plugs, keys, overrides (keys that can be set by their
+ * path alone), columns, outcomes, pictures. */
+#define SHOAL_HELP_WORDS "commands|plugs|keys|overrides|columns|outcomes|pictures"
+shoal_status shoal_help_words(shoal_context *context, const char *kind, const shoal_help_word *commands, FILE *out);
 
 #endif

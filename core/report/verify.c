@@ -9,7 +9,8 @@
  *     mass     |m_a - m_b| / max(m_a, m_b)              time     |t_a - t_b| / max(elapsed_a, elapsed_b)
  *
  * where x, u are seen from the input's own frame, and the time elapsed counts from the initial state. `absolute`: the
- * numerators alone. What is not known (NaN) in one result and known in the other differs by infinity.
+ * numerators alone. Numbers are compared by place: NaN in both, or the same infinity, is no difference; NaN in one
+ * alone differs by infinity.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -51,12 +52,18 @@ static void note(comparison *c, int quantity, double difference, double scale, i
         *at = (largest){difference, time, id, body, at->beyond};
 }
 
+/* |x - y|, and 0 for what is NaN or the same infinity in both. */
+static double apart(double x, double y)
+{
+    return x == y || (isnan(x) && isnan(y)) ? 0 : fabs(x - y);
+}
+
 /* |x_i - x_j| of coordinates first..first+2 of two bodies, in inner units. */
 static double distance(const double *row_i, const double *row_j, int first, double unit_i, double unit_j)
 {
     double d[3];
     for (int k = 0; k < 3; k++)
-        d[k] = row_i[first + k] * unit_i - row_j[first + k] * unit_j;
+        d[k] = apart(row_i[first + k] * unit_i, row_j[first + k] * unit_j);
     return hypot(hypot(d[0], d[1]), d[2]);
 }
 
@@ -82,11 +89,9 @@ static double elapsed(double t, double t_initial)
 static void compare_times(comparison *c, long i, long j, double t_a, double t_b)
 {
     const shoal_result *a = c->a, *b = c->b;
-    if (isnan(t_a) && isnan(t_b))
-        return;
     const double unit_a = a->units.time, unit_b = b->units.time;
     const double scale = fmax(elapsed(t_a, a->t_initial[i]) * unit_a, elapsed(t_b, b->t_initial[j]) * unit_b);
-    note(c, SHOAL_VERIFY_TIME, fabs(t_a * unit_a - t_b * unit_b), scale, a->id[i], -1, t_a);
+    note(c, SHOAL_VERIFY_TIME, apart(t_a * unit_a, t_b * unit_b), scale, a->id[i], -1, t_a);
 }
 
 /* One state each of system i of a and system j of b. */
@@ -97,8 +102,6 @@ static void compare_states(comparison *c, long i, long j, double t_a, const doub
     static const int quantity[] = {SHOAL_VERIFY_POSITION, SHOAL_VERIFY_VELOCITY};
     for (int body = 0; body < n; body++) {
         const double *row_a = state_a + body * SHOAL_STATE, *row_b = state_b + body * SHOAL_STATE;
-        if (isnan(row_a[0]) && isnan(row_b[0]))
-            continue; /* gone, or known to neither */
         for (int k = 0; k < 2; k++) {
             const char *dimension = quantity_dimension[quantity[k]];
             const double unit_a = shoal_units_factor(a, dimension), unit_b = shoal_units_factor(b, dimension);
@@ -108,7 +111,7 @@ static void compare_states(comparison *c, long i, long j, double t_a, const doub
             note(c, quantity[k], distance(row_a, row_b, 1 + 3 * k, unit_a, unit_b), scale, c->a->id[i], body, t_a);
         }
         const double m_a = row_a[0] * a->mass, m_b = row_b[0] * b->mass;
-        note(c, SHOAL_VERIFY_MASS, fabs(m_a - m_b), fmax(m_a, m_b), c->a->id[i], body, t_a);
+        note(c, SHOAL_VERIFY_MASS, apart(m_a, m_b), fmax(m_a, m_b), c->a->id[i], body, t_a);
     }
 }
 
@@ -136,10 +139,13 @@ typedef struct row_key {
     long row;
 } row_key;
 
+/* By id, then time, that which is not known last. */
 static int by_key(const void *a, const void *b)
 {
     const row_key *x = a, *y = b;
-    return x->id != y->id ? (x->id > y->id) - (x->id < y->id) : (x->time > y->time) - (x->time < y->time);
+    return x->id != y->id                     ? (x->id > y->id) - (x->id < y->id)
+           : isnan(x->time) || isnan(y->time) ? !!isnan(x->time) - !!isnan(y->time)
+                                              : (x->time > y->time) - (x->time < y->time);
 }
 
 static row_key *sorted_rows(const shoal_result *result, bool snapshots)

@@ -88,6 +88,8 @@ static shoal_status read_bodies(builder *b)
         const config_setting_t *place = config_setting_get_member(group, "name");
         if (strlen(name) >= SHOAL_NAME_SIZE)
             return shoal_config_fail(config, place, NULL, NULL, "a name of at most %d characters", SHOAL_NAME_SIZE - 1);
+        if (!shoal_is_name(name))
+            return shoal_config_fail(config, place, NULL, NULL, "a name without quotes");
         for (int k = 0; k < i; k++)
             if (strcmp(b->study->body_name[k], name) == 0)
                 return shoal_config_fail(config, place, NULL, NULL, "a name that no other body has");
@@ -132,6 +134,12 @@ static shoal_status read_target(builder *b, const config_setting_t *group, varia
             if (other->moves[v->body] && other->key == v->key)
                 return shoal_config_fail(b->config, i ? name : place, NULL, NULL,
                                          "a parameter that is varied only once");
+        const config_setting_t *written = b->inputs[v->body].source[v->key];
+        const void *override = written ? config_setting_get_hook(written) : NULL;
+        /* its own override, not one of all bodies */
+        if (override && override != config_setting_get_hook(config_setting_parent(written)))
+            return shoal_config_fail(b->config, written, NULL, NULL, "no value of its own: %s gives one to each system",
+                                     v->random ? "sample" : "sweep");
         v->moves[v->body] = true;
         b->inputs[v->body].source[v->key] = place;
     }
@@ -167,6 +175,9 @@ static shoal_status read_axis(builder *b, const config_setting_t *group, variati
     v->to = shoal_config_number(config, group, "sweep", "to");
     v->count = (long)shoal_config_number(config, group, "sweep", "count");
     v->logarithmic = shoal_config_number(config, group, "sweep", "scale") == 1;
+    if (v->count == 1 && v->from != v->to)
+        return shoal_config_fail(config, config_setting_get_member(group, "to"), NULL, NULL,
+                                 "the number that from is, with a count of 1");
     for (int i = 0; i < 2 && !status; i++) {
         const config_setting_t *setting = config_setting_get_member(group, range[i]);
         const double value = i ? v->to : v->from;

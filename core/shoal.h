@@ -257,7 +257,7 @@ typedef struct shoal_system {
     double t_start; /* time of the initial state */
     double dt;      /* step; its sign is set by the direction of the integration */
     double time;    /* time of the bodies held now */
-    double n_steps; /* steps done */
+    double n_steps; /* whole steps done */
     enum shoal_outcome outcome;
     double t_stop;       /* time at which the system ended (of the event, inside its step); NaN while it runs */
     int body_a, body_b;  /* bodies of the event, -1 = none */

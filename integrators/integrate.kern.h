@@ -682,13 +682,13 @@ LANE_FN void snapshot_lanes(const shoal_kernel_args *k, lane_id id, mask there)
             lane_store(k->snapshot, id, i * 6 + c, 6 * bodies, there, w[c * bodies + i]);
 }
 
-/* The clock of lanes that stop on the way to the end of a run, or there. steps: their number there, if all have one
- * length. */
+/* The clock of lanes that stop on the way to the end of a run, or there; its steps and the next one's length stay those
+ * of the last whole step. steps: their number there, if all have one length. */
 LANE_FN void clock_finish(const shoal_kernel_args *k, lane_id id, mask stops, mask there, real steps, lane_clock *clock)
 {
 #if PROPAGATOR_ADAPTIVE
     (void)steps;
-    clock_store(k, id, stops, clock);
+    clock_store(k, id, stops & lane_not(there), clock);
     record_store(k, id, SHOAL_SYS_ELAPSED, stops & there, clock->end);
     record_store(k, id, SHOAL_SYS_ELAPSED_ERROR, stops & there, lane_set(0.0));
 #else
@@ -711,8 +711,6 @@ LANE_FN void finish_step(const shoal_kernel_args *k, const real *m, real *s, mas
     const real done = step(k, 1, m, copy, &attempt);
     clock->done = lane_select(live, done, lane_set(0.0));
     clock->h = lane_select(live, attempt, clock->h);
-    clock->steps = clock->steps + lane_select(clock->done != lane_set(0.0), lane_set(1.0), lane_set(0.0));
-    clock->attempts = clock->attempts + lane_select(live, lane_set(1.0), lane_set(0.0));
     lane_add(1, &clock->elapsed, &clock->error, lane_abs(clock->done));
     *left = *left - clock->done;
 #else

@@ -150,15 +150,12 @@ static void write_path(FILE *out, const config_setting_t *setting)
         fprintf(out, "[%d]", config_setting_index(setting));
 }
 
-/* Keys of `run` on which no result depends: a run may go on with other values of them. */
 static bool is_of_machine(const char *key, size_t length)
 {
-    static const char *const keys[] = {"threads",    "lanes", "work_model",  "gpu_block",   "gpu_registers",
-                                       "gpu_bodies", "tune",  "slice_steps", "checkpoint_s"};
-    for (int i = 0; i < SHOAL_COUNT(keys); i++)
-        if (strlen(keys[i]) == length && memcmp(keys[i], key, length) == 0)
-            return true;
-    return false;
+    char name[64];
+    snprintf(name, sizeof name, "%.*s", (int)length, key);
+    const shoal_key *row = shoal_key_find("run", name);
+    return row && row->of_machine;
 }
 
 /* The first line from here on, or the end, that is none of these. in_run: within that group. */

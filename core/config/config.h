@@ -29,6 +29,7 @@ typedef struct shoal_key {
     shoal_key_kind kind;
     const char *otherwise; /* what holds without the key, if not row.initial; NULL and NaN: it must be given */
     shoal_parameter row;
+    bool of_machine; /* no result depends on it: a killed run may continue with another value */
 } shoal_key;
 
 #define SHOAL_TINY 1e-200

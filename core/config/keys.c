@@ -16,17 +16,20 @@
 #define MODEL_WORDS (&(SHOAL_BIG_MODEL_LIST(MODEL_WORD))[1])
 
 #define VALUE(section, type, name, dimension, initial, least, most, choices, otherwise, doc) \
-    { section, SHOAL_KEY_VALUE, otherwise, { name, SHOAL_##type, dimension, initial, least, most, choices, doc } }
+    { section, SHOAL_KEY_VALUE, otherwise, { name, SHOAL_##type, dimension, initial, least, most, choices, doc }, false }
+/* a key on which no result depends */
+#define MACHINE(type, name, initial, most, choices, doc) \
+    { "run", SHOAL_KEY_VALUE, NULL, { name, SHOAL_##type, "", initial, 0, most, choices, doc }, true }
 #define REAL(section, name, dimension, initial, least, otherwise, doc) \
     VALUE(section, REAL, name, dimension, initial, least, INFINITY, NULL, otherwise, doc)
 #define OTHER(section, kind, name, otherwise, doc) \
-    { section, SHOAL_KEY_##kind, otherwise, { name, SHOAL_REAL, "", NAN, -INFINITY, INFINITY, NULL, doc } }
+    { section, SHOAL_KEY_##kind, otherwise, { name, SHOAL_REAL, "", NAN, -INFINITY, INFINITY, NULL, doc }, false }
 #define UNIT(dimension, otherwise, doc) \
-    { "units", SHOAL_KEY_TEXT, otherwise, { dimension, SHOAL_REAL, dimension, NAN, -INFINITY, INFINITY, NULL, doc } }
+    { "units", SHOAL_KEY_TEXT, otherwise, { dimension, SHOAL_REAL, dimension, NAN, -INFINITY, INFINITY, NULL, doc }, false }
 #define TEXTS(section, name, otherwise, doc) \
-    { section, SHOAL_KEY_TEXTS, otherwise, { name, SHOAL_REAL, "", NAN, -INFINITY, INFINITY, NULL, doc } }
+    { section, SHOAL_KEY_TEXTS, otherwise, { name, SHOAL_REAL, "", NAN, -INFINITY, INFINITY, NULL, doc }, false }
 #define NUMBERS(section, name, dimension, otherwise, doc) \
-    { section, SHOAL_KEY_NUMBERS, otherwise, { name, SHOAL_REAL, dimension, NAN, -INFINITY, INFINITY, NULL, doc } }
+    { section, SHOAL_KEY_NUMBERS, otherwise, { name, SHOAL_REAL, dimension, NAN, -INFINITY, INFINITY, NULL, doc }, false }
 
 #define POSITIVE (SHOAL_TINY / 2)
 #define ANY (-INFINITY)
@@ -136,23 +139,23 @@ const shoal_key shoal_keys[] = {
           "\"i/N\": every Nth system from the ith on; `shoal merge` puts the N results together"),
     VALUE("run", INTEGER, "system", "", NAN, 0, MOST_EXACT, NULL, "all systems", "only the system of this id"),
     VALUE("run", CHOICE, "engine", "", 0, 0, 2, SHOAL_ENGINE_CHOICES, NULL, "what to run on"),
-    VALUE("run", INTEGER, "threads", "", 0, 0, 4096, NULL, NULL,
+    MACHINE(INTEGER, "threads", 0, 4096, NULL,
           "CPU threads; 0 = OMP_NUM_THREADS, or as many as this process may use"),
-    VALUE("run", INTEGER, "lanes", "", 0, 0, 8, "0|1|4|8", NULL, "CPU SIMD width; 0 = the machine's"),
-    VALUE("run", CHOICE, "work_model", "", 0, 0, 1, SHOAL_MODEL_CHOICES, NULL,
+    MACHINE(INTEGER, "lanes", 0, 8, "0|1|4|8", "CPU SIMD width; 0 = the machine's"),
+    MACHINE(CHOICE, "work_model", 0, 1, SHOAL_MODEL_CHOICES,
           "what a GPU thread has: a system, or of one a body, a component, a pair"),
-    VALUE("run", INTEGER, "gpu_block", "", 0, 0, 1024, NULL, NULL,
+    MACHINE(INTEGER, "gpu_block", 0, 1024, NULL,
           "threads of a GPU's block, a multiple of 32; 0 = chosen"),
-    VALUE("run", INTEGER, "gpu_registers", "", 0, 0, 255, NULL, NULL,
+    MACHINE(INTEGER, "gpu_registers", 0, 255, NULL,
           "registers of a GPU's thread, at most; 0 = chosen"),
-    VALUE("run", INTEGER, "gpu_bodies", "", 0, 0, 5, "0|1|2|4|5", NULL,
+    MACHINE(INTEGER, "gpu_bodies", 0, 5, "0|1|2|4|5",
           "bodies of a GPU's thread, of the work model body, which it chooses; 0 = chosen"),
-    VALUE("run", CHOICE, "tune", "", 0, 0, 2, SHOAL_TUNE_CHOICES, NULL,
+    MACHINE(CHOICE, "tune", 0, 2, SHOAL_TUNE_CHOICES,
           "whether a GPU's work model, block and registers are measured: auto = once for a combination, if the run "
                 "is long"),
-    VALUE("run", INTEGER, "slice_steps", "", 0, 0, MOST_EXACT, NULL, NULL,
+    MACHINE(INTEGER, "slice_steps", 0, MOST_EXACT, NULL,
           "steps between two looks at the run; 0 = adapted; results do not depend on it"),
-    REAL("run", "checkpoint_s", "", 30, 0, NULL, "least seconds of wall time between checkpoints"),
+    MACHINE(REAL, "checkpoint_s", 30, INFINITY, NULL, "least seconds of wall time between checkpoints"),
 
     OTHER("output", TEXT, "file", "the config's base name and .h5", "the result file"),
     REAL("output", "interval", "time", 0, POSITIVE, "no snapshots",

@@ -30,6 +30,7 @@ _Static_assert(sizeof(shoal_kernel_args) <= 4096, "the arguments of a kernel");
 /* Where no system is set aside, a slice is made in pieces: at most so many, of at least so many steps. Multiprocessors
  * are then idle only during the last blocks of the last piece. */
 enum { MOST_PIECES = 32, LEAST_PIECE = 64 };
+#define MOST_STEPS 1e15 /* of a call that ends when its systems are there */
 /* Lanes that keep a multiprocessor busy; blocks a multiprocessor below which blocks are small (block_for). */
 enum { LANES_A_MULTIPROCESSOR = 256, FEW_BLOCKS = 4 };
 
@@ -191,6 +192,8 @@ static void cuda_destroy(shoal_engine **engine)
             if (old->array[i].device)
                 (void)driver->release(old->array[i].device);
         }
+        if (old->sights)
+            (void)driver->release(old->sights);
         for (int i = 0; i < SHOAL_CUDA_LISTS; i++) {
             if (old->list[i])
                 (void)driver->release(old->list[i]);
@@ -582,6 +585,56 @@ static shoal_status cuda_launch(shoal_engine *engine, shoal_kernel_entry entry, 
     return status;
 }
 
+/* Send the times to where there is room for what is seen, of `size` bytes, `before` of which are other engines'. That
+ * memory lasts until a call needs more. */
+static int sights_send(shoal_engine *engine, const shoal_sights *sights, size_t before, size_t size)
+{
+    struct driver *driver = &engine->driver;
+    const size_t times = (size_t)sights->n_times * sizeof *sights->times, what = (size_t)sights->n_what * sizeof(int);
+    int result = 0;
+    if (engine->sights_size < size + times + what) {
+        if (engine->sights)
+            (void)driver->release(engine->sights);
+        engine->sights = engine->sights_size = 0;
+        result = driver->allocate(&engine->sights, size + times + what);
+        engine->sights_size = result ? 0 : size + times + what;
+    }
+    const device_pointer at = engine->sights + size;
+    if (result == 0)
+        result = driver->to_device_later(at, sights->times, times, engine->work);
+    if (result == 0)
+        result = driver->to_device_later(at + times, sights->what, what, engine->work);
+    engine->args.sights = *sights;
+    engine->args.sights.times = (const double *)(uintptr_t)at;
+    engine->args.sights.what = (const int *)(uintptr_t)(at + times);
+    engine->args.sights.seen = (double *)(uintptr_t)(engine->sights - before);
+    return result;
+}
+
+static shoal_status cuda_observe(shoal_engine *engine, const int *list, long n_list, const shoal_sights *sights,
+                                 double steps)
+{
+    (void)steps;
+    const size_t chunk = (size_t)(sights->n_times * sights->n_what) * SHOAL_CHUNK * sizeof(double),
+                 n_chunks = ((size_t)engine->range.n_systems + SHOAL_CHUNK - 1) / SHOAL_CHUNK,
+                 before = (size_t)engine->range.first_chunk * chunk;
+    shoal_status status = cuda_enter(engine);
+    if (status != SHOAL_OK)
+        return status;
+    int result = sights_send(engine, sights, before, n_chunks * chunk);
+    if (result)
+        status = shoal_cuda_fail(engine, result, "giving the GPU a list of times");
+    if (status == SHOAL_OK)
+        status = cuda_launch(engine, SHOAL_OBSERVE, list, n_list, MOST_STEPS);
+    if (status == SHOAL_OK) {
+        result = engine->driver.to_host_later((char *)sights->seen + before, engine->sights, n_chunks * chunk,
+                                              engine->work);
+        status = result ? shoal_cuda_fail(engine, result, "copying from the GPU") : work_finish(engine);
+    }
+    cuda_leave(engine);
+    return status;
+}
+
 /* More threads than LANES_A_MULTIPROCESSOR hardly make a multiprocessor faster. */
 static long cuda_width(const shoal_engine *engine, int *group)
 {
@@ -623,6 +676,7 @@ const shoal_engine_type shoal_engine_cuda = {
     .download = cuda_download,
     .send = cuda_send,
     .launch = cuda_launch,
+    .observe = cuda_observe,
     .fetch = cuda_fetch,
     .fetched = cuda_fetched,
     .wait = cuda_wait,

@@ -321,9 +321,9 @@ static int arch_for(const struct nvrtc *nvrtc, int arch, bool *ptx)
 }
 
 static const char *const entry_names[SHOAL_KERNEL_ENTRIES] = {
-    [SHOAL_PREPARE] = "shoal_prepare", [SHOAL_INTEGRATE] = "shoal_integrate", [SHOAL_SNAPSHOT] = "shoal_snapshot",
-    [SHOAL_BARE] = "shoal_bare",       [SHOAL_FINISH] = "shoal_finish",       [SHOAL_SUBSTEPS] = "shoal_substeps",
-    [SHOAL_GATHER] = "shoal_gather",   [SHOAL_CARRY] = "shoal_carry",
+    [SHOAL_PREPARE] = "shoal_prepare",   [SHOAL_INTEGRATE] = "shoal_integrate", [SHOAL_SNAPSHOT] = "shoal_snapshot",
+    [SHOAL_BARE] = "shoal_bare",         [SHOAL_FINISH] = "shoal_finish",       [SHOAL_OBSERVE] = "shoal_observe",
+    [SHOAL_SUBSTEPS] = "shoal_substeps", [SHOAL_GATHER] = "shoal_gather",       [SHOAL_CARRY] = "shoal_carry",
 };
 
 const char *shoal_kernel_entry_name(shoal_kernel_entry entry)

@@ -10,6 +10,7 @@
 #include "core/kernel/compiled.h"
 #include "core/kernel/lane.h"
 #include "integrators/integrate.kern.h"
+#include "integrators/observe.kern.h"
 
 /* The lanes of all groups: list[first..last-1], the last one repeated to fill the width. */
 static inline __attribute__((always_inline)) void gather(const shoal_kernel_args *args, long long first, long long last,
@@ -37,6 +38,21 @@ static inline __attribute__((always_inline)) void gather(const shoal_kernel_args
 ENTRY(static, integrate, integrate)
 ENTRY(static, snapshot, snapshot)
 ENTRY(static, bare, bare)
+
+/* The systems of a call go through the times together. */
+static void observe(const shoal_kernel_args *args, long long first, long long last)
+{
+    lane_id id[LANE_GROUPS];
+    mask there[LANE_GROUPS];
+    gather(args, first, last, id, there);
+    for (long long stop = 0; stop < args->sights.n_times; stop++) {
+        for (int g = 0; g < LANE_GROUPS; g++)
+            observe_aim(args, id[g], there[g], stop);
+        integrate(args, first, last);
+        for (int g = 0; g < LANE_GROUPS && (g == 0 || lane_any(there[g])); g++)
+            observe_see(args, id[g], there[g], stop);
+    }
+}
 
 /* What happens once in a system's life kernels of a fixed body count leave to those for any. */
 #ifdef KERNEL_PREPARE
@@ -67,7 +83,7 @@ ENTRY(static, finish, finish)
 #define KERNELS(what_for, n)                                                                                         \
     {                                                                                                                \
         .arch = QUOTED(SHOAL_ARCH), .propagator = QUOTED(PROPAGATOR), .use = what_for, .lanes = LANES, .systems = n, \
-        .n_bodies = KERNEL_BODIES, .entry = {KERNEL_PREPARE, integrate, snapshot, bare, KERNEL_FINISH},              \
+        .n_bodies = KERNEL_BODIES, .entry = {KERNEL_PREPARE, integrate, snapshot, bare, KERNEL_FINISH, observe},     \
         .n_slots = PROPAGATOR_SLOTS(1), .n_own = PROPAGATOR_OWN, .first_body = PROPAGATOR_FIRST_BODY,                \
         .adaptive = PROPAGATOR_ADAPTIVE,                                                                             \
     }

@@ -106,6 +106,15 @@ enum { SHOAL_MODEL_SYSTEM, SHOAL_MODEL_BODY, SHOAL_MODEL_COMPONENT, SHOAL_MODEL_
 #define SHOAL_TEAM_EXCHANGED(model, n_bodies, n_moved) \
     (SHOAL_TEAM_VECTORS(n_moved) + ((model) == SHOAL_MODEL_PAIR ? 7 * ((n_bodies) * ((n_bodies)-1) / 2) : 0))
 
+/* What is seen of systems at a list of times, in the order of the run (integrators/observe.kern.h). */
+typedef struct shoal_sights {
+    long long n_times;
+    int n_what;
+    const double *times; /* [n_times] */
+    const int *what;     /* [n_what] 6 * body + component, x y z vx vy vz, barycentric */
+    double *seen;        /* [chunk][n_times * n_what][lane] */
+} shoal_sights;
+
 /* Everything a kernel is told. Passed by value on the GPU. */
 typedef struct shoal_kernel_args {
     const int *list; /* [n_list] systems to work on */
@@ -137,6 +146,7 @@ typedef struct shoal_kernel_args {
     int force_kind[SHOAL_MAX_FORCES];                         /* SHOAL_FORCE_name */
     double monitor[SHOAL_MAX_MONITORS][SHOAL_MAX_PARAMETERS]; /* each monitor's parameters, table order */
     int watch_offset[SHOAL_MAX_MONITORS];
+    shoal_sights sights;
     shoal_aside aside; /* of a GPU */
 } shoal_kernel_args;
 

@@ -453,6 +453,13 @@ LANE_FN void lane_store(double *base, lane_id id, int slot, int n_slots, mask wh
 #define LANE_COMMON_HERE 0
 #endif
 
+/* The integer at or below x, |x| < 2^51. */
+LANE_FN real lane_floor(real x)
+{
+    const real near = (x + 0x1.8p52) - 0x1.8p52;
+    return lane_select(near > x, near - 1.0, near);
+}
+
 /* The size of a local array for n bodies: a constant where the body count is one (CUDA has no arrays of variable
  * length). */
 #ifdef N_BODIES

@@ -7,6 +7,7 @@
 #include "result_fixture.h"
 #include "core/formats/table.h"
 
+#include <hdf5.h>
 #include <limits.h>
 #include <sys/stat.h>
 
@@ -787,6 +788,144 @@ static void texts_are_whole(void **state)
     unlink(pipe);
 }
 
+/* A snapshot of one system in a format without words. */
+static void write_snapshot(const fixture *at, const shoal_format *format)
+{
+    shoal_table table = {.context = at->context, .path = "table"};
+    assert_int_equal(shoal_units_parse(at->context, "", &table.units), SHOAL_OK);
+    assert_int_equal(shoal_table_add_system(&table, 0, 0.5), SHOAL_OK);
+    for (int i = 0; i < 3; i++) {
+        char name[SHOAL_NAME_SIZE];
+        const shoal_body body = {.m = 0.25 + i, .x = i, .vy = -i};
+        assert_int_equal(shoal_table_add_body(&table, shoal_table_name(i, name), &body), SHOAL_OK);
+    }
+    unlink(at->path);
+    if (shoal_table_write(&table, at->path, format->write))
+        fail_msg("%s", shoal_context_message(at->context));
+    shoal_table_release(&table);
+}
+
+/* The file is refused with these words by the reader of its format. */
+static void expect_refusal(const fixture *at, const shoal_format *format, const char *words)
+{
+    FILE *notes = tmpfile();
+    shoal_convert_options options = defaults(notes);
+    shoal_table table = {.context = at->context};
+    char *path = (char *)at->path;
+    assert_int_equal(format->read(&table, 1, &path, &options), SHOAL_E_INPUT);
+    assert_message(at, words);
+    shoal_table_release(&table);
+    fclose(notes);
+}
+
+/* Tipsy's header: time (a double), n, n_dimensions, n_gas, n_dark, n_stars, big-endian words. */
+static void tipsy_headers(void **state)
+{
+    const fixture *at = *state;
+    static const struct {
+        long place;
+        unsigned char word[4];
+        const char *words;
+    } cases[] = {
+        {8, {0, 0, 0, 4}, "n = 4: expected the sum of 0 gas, 3 dark, 0 stars"},
+        {12, {0, 0, 0, 2}, "n_dimensions = 2: expected 3"},
+        {16, {0, 0, 0, 1}, "n = 3: expected the sum of 1 gas, 3 dark, 0 stars"},
+        {24, {0xff, 0xff, 0xff, 0xff}, "expected the sum of 0 gas, 3 dark, 4294967295 stars"},
+        {0, {0x7f, 0xf0, 0, 0}, "time = inf: expected a finite number"},
+        {32, {0xff, 0x80, 0, 0}, "body 0: mass = -inf: expected finite numbers"},
+    };
+    for (int i = 0; i < SHOAL_COUNT(cases); i++) {
+        write_snapshot(at, &shoal_format_tipsy);
+        FILE *file = fopen(at->path, "r+");
+        assert_non_null(file);
+        assert_int_equal(fseek(file, cases[i].place, SEEK_SET), 0);
+        assert_int_equal(fwrite(cases[i].word, 4, 1, file), 1);
+        fclose(file);
+        expect_refusal(at, &shoal_format_tipsy, cases[i].words);
+    }
+    write_snapshot(at, &shoal_format_tipsy);
+    assert_int_equal(truncate(at->path, 17), 0);
+    expect_refusal(at, &shoal_format_tipsy, "expected the header of a tipsy file");
+    write_snapshot(at, &shoal_format_tipsy);
+    assert_int_equal(truncate(at->path, 90), 0);
+    expect_refusal(at, &shoal_format_tipsy, "bytes");
+}
+
+static void phigrape_headers(void **state)
+{
+    const fixture *at = *state;
+    static const struct {
+        const char *text, *words;
+    } cases[] = {
+        {"0.5\n2\n0\n", "number of the snapshot = 0.5: expected an integer"},
+        {"0\n2000000000\n0\n0 1 0 0 0 0 0 0\n", "number of bodies = 2000000000: expected fewer in a file of"},
+        {"0\n1\n0\n", "number of bodies = 1: expected an integer from 2 on"},
+        {"0\n2\n0\n0.5 1 0 0 0 0 0 0\n1 1 1 0 0 0 0 0\n", "index = 0.5: expected an integer"},
+        {"0\n2\n0\n0 -1 0 0 0 0 0 0\n1 1 1 0 0 0 0 0\n", "mass = -1: expected a number >= 0"},
+        {"0\n2\n0\n0 1 0 0 0 0 0 0\n1 1 1 0 0 0 0\n", "the file ends; expected vz"},
+    };
+    for (int i = 0; i < SHOAL_COUNT(cases); i++) {
+        spill(at->path, cases[i].text, strlen(cases[i].text));
+        expect_refusal(at, &shoal_format_phigrape, cases[i].words);
+    }
+}
+
+/* Give an attribute of a snapshot's group other values, n of them. */
+static void set_attribute(const char *path, const char *group, const char *name, int n, const double *values)
+{
+    const hsize_t size = (hsize_t)n;
+    const hid_t file = H5Fopen(path, H5F_ACC_RDWR, H5P_DEFAULT), at = H5Gopen2(file, group, H5P_DEFAULT),
+                space = H5Screate_simple(1, &size, NULL);
+    if (H5Aexists(at, name) > 0)
+        assert_true(H5Adelete(at, name) >= 0);
+    const hid_t attribute = H5Acreate2(at, name, H5T_NATIVE_DOUBLE, space, H5P_DEFAULT, H5P_DEFAULT);
+    assert_true(H5Awrite(attribute, H5T_NATIVE_DOUBLE, values) >= 0);
+    H5Aclose(attribute);
+    H5Sclose(space);
+    H5Gclose(at);
+    H5Fclose(file);
+}
+
+static void gadget_headers(void **state)
+{
+    const fixture *at = *state;
+    static const struct {
+        const char *name;
+        int n;
+        double values[7];
+        const char *words;
+    } cases[] = {
+        {"NumPart_ThisFile", 6, {0, 2.5}, "NumPart_ThisFile of type 1 is 2.5: expected a number of bodies"},
+        {"NumPart_ThisFile", 6, {0, 2}, "NumPart_Total of type 1 is 3: expected 2, as in NumPart_ThisFile"},
+        {"NumPart_Total", 6, {0, 4}, "NumPart_Total of type 1 is 4: expected 3, as in NumPart_ThisFile"},
+        {"NumPart_Total_HighWord", 6, {0, 1}, "NumPart_Total of type 1 is"},
+        {"MassTable", 6, {0, -1}, "MassTable of type 1 is -1: expected a number >= 0"},
+        {"MassTable", 6, {0, 7}, "MassTable of type 1 is 7: expected 0.25 as in /PartType1/Masses"},
+        {"Time", 1, {NAN}, "Time = nan: expected a finite number"},
+        {"NumFilesPerSnapshot", 1, {2}, "NumFilesPerSnapshot = 2: expected a snapshot in one file"},
+        {"Redshift", 1, {1}, "Redshift = 1: expected 0, a run without cosmology"},
+        {"ComovingIntegrationOn", 1, {1}, "ComovingIntegrationOn = 1: expected 0"},
+    };
+    for (int i = 0; i < SHOAL_COUNT(cases); i++) {
+        write_snapshot(at, &shoal_format_gadget);
+        set_attribute(at->path, "/Header", cases[i].name, cases[i].n, cases[i].values);
+        FILE *notes = tmpfile();
+        shoal_convert_options options = defaults(notes);
+        shoal_table table = {.context = at->context};
+        char *path = (char *)at->path;
+        const shoal_status status = shoal_format_gadget.read(&table, 1, &path, &options);
+        assert_true(status == SHOAL_E_INPUT || status == SHOAL_E_UNSUPPORTED);
+        assert_message(at, cases[i].words);
+        shoal_table_release(&table);
+        fclose(notes);
+    }
+    write_snapshot(at, &shoal_format_gadget); /* both say 4, the data 3 */
+    const double four[6] = {0, 4};
+    set_attribute(at->path, "/Header", "NumPart_ThisFile", 6, four);
+    set_attribute(at->path, "/Header", "NumPart_Total", 6, four);
+    expect_refusal(at, &shoal_format_gadget, "/PartType1/");
+}
+
 static void formats_are_named(void **state)
 {
     const fixture *at = *state;
@@ -817,6 +956,9 @@ int main(void)
         TEST(files_that_do_not_fit),
         TEST(formats_are_named),
         TEST(texts_are_whole),
+        TEST(tipsy_headers),
+        TEST(phigrape_headers),
+        TEST(gadget_headers),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

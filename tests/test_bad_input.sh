@@ -410,6 +410,13 @@ row convert_another_format 2 'study.cfg:*SwarmDataFile*' convert study.cfg new.c
 row convert_no_planet 2 '*planet of Vega*' convert "$data/exoplanets.csv" new.csv --host Vega
 row no_study 2 'nowhere.cfg: cannot be read: No such file or directory' run nowhere.cfg
 row folder_for_a_study 2 '.: cannot be read: Is a directory' run .
+mkfifo pipe
+for command in run query plot 'verify pipe'; do
+    row "pipe_to_${command%% *}" 2 'pipe: cannot be read: it is a pipe or a device, not a file' $command pipe
+done
+row device_to_convert 2 '/dev/zero: cannot be read: it is a pipe or a device, not a file' convert /dev/zero new.csv
+row pipe_of_systems 2 './pipe: cannot be read: it is a pipe or a device, not a file' run table.cfg system.file=pipe
+rm pipe
 row result_for_a_study 2 'study.h5:1: expected the syntax of libconfig: *' run study.h5
 
 # ---- outputs ---------------------------------------------------------------------------------------------------------

@@ -7,7 +7,9 @@
 #include "result_fixture.h"
 #include "core/formats/table.h"
 
+#include <hdf5.h>
 #include <limits.h>
+#include <sys/stat.h>
 
 #define DATA(name) "tests/data/" name
 #define RADIANS    (M_PI / 180)
@@ -125,6 +127,59 @@ static void mercury_elements(void **state)
     shoal_table_release(&table);
 }
 
+/* Cometary elements of any e, of a massless body (mpmath, 50 digits: Barker's and Kepler's equations); the default
+ * density. */
+static void mercury_comets(void **state)
+{
+    const fixture *at = *state;
+    static const struct {
+        const char *elements;
+        double state[6];
+    } cases[] = {
+        {"1. 1. 0. 0. 0. 2451179.75",
+         {-2.8196836165343415, 3.9088021779232274, 0, -0.0098648754168572777, 0.0050475183791974613, 0}},
+        {"0.25 1. 30. 40. 50. 2452545.",
+         {2.3099917211850629, -9.4757906000851512, -4.5382485762161981, -0.00055823682381183052, 0.0068501658840020547,
+          0.0027890844484752775}},
+        {"1.5 1. 120. 200. 300. 2451544.875",
+         {-0.48118564048010424, 1.3488010115969139, -0.44631747997292028, 0.011484443965552595, -0.0012319049019425279,
+          -0.016159805008200086}},
+        {"0.5 0.99999999999 10. 20. 30. 2450545.",
+         {-9.5455334583995073, -4.4308947861820832, 0.16495376400341032, -0.0059635283562623468, -0.0045429129030870897,
+          -0.00016795388298770294}},
+        {"2. 1.2 80. 10. 5. 2415020.",
+         {-204.88292996152412, -1.1706911689264022, 94.656458895087796, -0.0052159097606854331, -6.0385903644685808e-5,
+          0.0022369825120475615}},
+        {"2. 1. 80. 10. 5. 2451545.",
+         {1.956864389952245, 0.231741193783749, 0.34202014332566873, -0.0032321351200082889, 0.0026701939312073871,
+          0.016683392197672011}},
+    };
+    shoal_table table;
+    char *notes;
+    for (int i = 0; i < SHOAL_COUNT(cases); i++) {
+        char text[512];
+        const int length = snprintf(
+            text, sizeof text,
+            ")O+_06\n style = Com\n epoch = 2451545.0\n C\n %s 0 0 0\n J m=1e-3\n 5 0 0 0 0 0 0 0 0\n"
+            " S m=1e-3 d=.125\n 9 0 0 0 0 0 0 0 0\n",
+            cases[i].elements);
+        spill(at->path, text, (size_t)length);
+        must_read(at->context, 1, (const char *[]){at->path}, NULL, &table, &notes);
+        const shoal_body *b = &table.bodies[1];
+        const double r = sqrt(b->x * b->x + b->y * b->y + b->z * b->z), scale[2] = {r, sqrt(2 / r) * 0.01720209895};
+        const double values[6] = {b->x, b->y, b->z, b->vx, b->vy, b->vz};
+        for (int q = 0; q < 6; q++)
+            assert_near(values[q], cases[i].state[q], 1e-14 * scale[q / 3]);
+        assert_near(b->r, 0, 0);
+        /* 1e-3 Msun of water: cbrt(3 * 1.988409870698051e30 g / 4 pi) */
+        assert_near(table.bodies[2].r * 149597870.7e5, 7.800799e9, 1e5);
+        assert_near(table.bodies[3].r / table.bodies[2].r, 2, 1e-14);
+        assert_non_null(strstr(notes, "1 bodies have no density: taken for 1 g/cm^3"));
+        free(notes);
+        shoal_table_release(&table);
+    }
+}
+
 /* A planet that transits at the epoch stands between its star and the observer, and moves across; its partner is in
  * pericentre when it should be; what was assumed is told. */
 static void exoplanets(void **state)
@@ -176,6 +231,58 @@ static void exoplanets(void **state)
     shoal_table_release(&table);
 }
 
+/* What a row says beside its numbers: limits are no values, planets of two stars are left out, the rest is noted. */
+static void exoplanet_flags(void **state)
+{
+    const fixture *at = *state;
+    static const char text[] =
+        "# COLUMN pl_orbper:      Orbital Period [days]\n# COLUMN pl_bmassj:      Planet Mass [Jupiter Mass]\n"
+        "hostname,pl_letter,default_flag,sy_snum,cb_flag,pl_orbper,pl_orbperlim,pl_bmassj,pl_bmassjlim,pl_bmasse,"
+        "pl_bmasselim,pl_bmassprov,pl_orbeccen,pl_orbeccenlim,pl_tranmid,pl_tsystemref,pl_controv_flag,st_mass,st_"
+        "masslim\n"
+        "A,b,1,2,0,10,0,5,1,300,0,Msini,0.9,1,2455000,HJD,1,0.8,0\n"
+        "A,,1,2,0,30,0,1,0,,,Mass,0.1,0,134.5,BJD-TDB,0,0.9,0\n"
+        "A,d,1,2,0,300,-1,1,0,,,Mass,0.1,0,,,0,0.9,0\n"
+        "A,e,0,2,0,300,7,1,0,,,Mass,0.1,0,,,0,0.9,0\n"
+        "Kepler-16,b,1,2,1,228,0,0.3,0,,,Mass,0,0,,,0,0.7,0\n"
+        "B,b,1,1,0,4,0,1,1,,,Mass,0,0,2455000,BJD,0,1.2,1\n";
+    static const char *const expected[] = {
+        "A b: is controversial (pl_controv_flag)\n",
+        "A b: pl_bmassj = 5 is an upper limit: left out\n",
+        "A b: pl_orbeccen = 0.9 is an upper limit: left out\n",
+        "A: its planet in line 5 has no letter: called ?\n",
+        "A ?: pl_tranmid = 134.5 is no Julian date: left out\n",
+        "A d: pl_orbper = 300 is a lower limit: left out\n",
+        "A d: left out, for it has neither pl_orbper nor pl_orbsmax\n",
+        "Kepler-16 b: left out, for it orbits two stars (cb_flag)\n",
+        "A: of its 2 stars one is taken (sy_snum)\n",
+        "A: its rows differ in st_mass: 0.8 Msun taken\n",
+        "A b: assumed mass = Msini pl_orbeccen = 0 pl_orblper = 90 pl_orbincl = 90 HJD = BJD\n",
+        "A ?: assumed pl_orblper = 90 pl_orbincl = 90 M = 0\n",
+        "B: assumed st_mass = 1 Msun\n",
+        "B b: assumed mass = 0 pl_orblper = 90 pl_orbincl = 90\n",
+    };
+    shoal_convert_options options = defaults(NULL);
+    shoal_table table;
+    char *notes;
+    spill(at->path, text, strlen(text));
+    must_read(at->context, 1, (const char *[]){at->path}, NULL, &table, &notes);
+    assert_int_equal(table.n_systems, 2);
+    assert_int_equal(table.systems[0].n_bodies, 3);
+    assert_int_equal(table.systems[1].n_bodies, 2);
+    assert_near(table.bodies[1].m, 300 * 3.986004e14 / 1.3271244e20, 1e-15); /* in Earths, and not the limit */
+    assert_near(table.bodies[4].m, 0, 0);
+    for (int i = 0; i < SHOAL_COUNT(expected); i++)
+        if (!strstr(notes, expected[i]))
+            fail_msg("expected %sin:\n%s", expected[i], notes);
+    free(notes);
+    shoal_table_release(&table);
+    options.host = "kepler-16";
+    assert_int_equal(read_files(at->context, 1, (const char *[]){at->path}, &options, &table, NULL), SHOAL_E_INPUT);
+    assert_message(at, ": expected at least one planet of kepler-16, of one star and with a period or an axis");
+    shoal_table_release(&table);
+}
+
 /* The numbers in the files, by date and by form; masses by GM and by hand. */
 static void horizons(void **state)
 {
@@ -207,6 +314,144 @@ static void horizons(void **state)
     assert_near(table.bodies[1].y, -4.188e5, 0);
     assert_near(table.bodies[2].m, 1e-3, 0);
     assert_near(table.bodies[2].vx, -7.917, 0);
+    shoal_table_release(&table);
+}
+
+#define TYPE "Output type: GEOMETRIC cartesian states\n"
+
+/* A page of Horizons as it is: header with units, type and frame; then head and records. */
+#define PAGE                                                                                                          \
+    "API VERSION: 1.2\nAPI SOURCE: NASA/JPL Horizons API\n\n" STARS " Revised: April 12, 2021             Jupiter"    \
+    "                      599 / 5\n \n PHYSICAL DATA:\n  Mass x 10^22 (g)      = 189818722     Density (g/cm^3)  = " \
+    "1.3262 +- .0003\n  GM (km^3/s^2)         = 126686531.900 GM 1-sigma (km^3/s^2) = +- 1.2732\n" STARS STARS        \
+    "Ephemeris / API_USER Thu Nov 26 20:00:00 2026 Pasadena, USA      / Horizons\n" STARS                             \
+    "Target body name: Jupiter (599)                   {source: jup365_merged}\n"                                     \
+    "Center body name: Sun (10)                        {source: jup365_merged}\nCenter-site name: %s\n" STARS         \
+    "Start time      : A.D. 2000-Jan-01 12:00:00.0000 TDB\nStop  time      : A.D. 2000-Jan-02 12:00:00.0000 TDB\n"    \
+    "Step-size       : 1440 minutes\n" STARS                                                                          \
+    "Center geodetic : 0.0, 0.0, 0.0                   {E-lon(deg),Lat(deg),Alt(km)}\n"                               \
+    "Center radii    : 695700.0, 695700.0, 695700.0 km {Equator_a, b, pole_c}\nOutput units    : %s\n"                \
+    "Calendar mode   : Mixed Julian/Gregorian\nOutput type     : %s\n"                                                \
+    "Output format   : 3 (position, velocity, LT, range, range-rate)\n%s\n" STARS "%s\n" STARS                        \
+    "$$SOE\n%s$$EOE\n" STARS "TIME\n\n  X = of what follows nothing is read, VX= 1\n"
+#define STARS "*******************************************************************************\n"
+
+/* Every kind of table: those that have states give the same ones, the others are refused by name. */
+static void horizons_tables(void **state)
+{
+    const fixture *at = *state;
+    static const struct {
+        const char *site, *units, *type, *frame, *head, *records, *expected;
+        double first, last; /* x and vz */
+    } cases[] = {
+#define OF      "BODY CENTER"
+#define STATES_ "GEOMETRIC cartesian states"
+#define ICRF    "Reference frame : ICRF"
+#define DATE    "2451545.000000000 = A.D. 2000-Jan-01 12:00:00.0000 TDB "
+#define DELTA   "[del_T=     64.183904 s]"
+#define DAY     "2451545.000000000, A.D. 2000-Jan-01 12:00:00.0000, "
+#define XYZ     " X = 4.001177E+00 Y = 2.938580E+00 Z =-1.017898E-01\n"
+#define UVW     " VX=-4.568313E-03 VY= 6.443201E-03 VZ= 7.565607E-05\n"
+#define LT      " LT= 2.867690E-02 RG= 4.965381E+00 RR= 1.302000E-04\n"
+#define STATE   4.001177, 7.565607e-5
+        /* vectors of types 1 to 6 with labels */
+        {OF, "AU-D", STATES_, ICRF, "JDTDB\n   X     Y     Z", DATE DELTA "\n" XYZ,
+         "head = JDTDB X Y Z: expected the columns X Y Z VX VY VZ", 0, 0},
+        {OF, "AU-D", STATES_, ICRF, "JDTDB\n   X     Y     Z\n   VX    VY    VZ", DATE DELTA "\n" XYZ UVW, NULL, STATE},
+        {OF, "AU-D", STATES_, ICRF, "JDTDB\n   X     Y     Z\n   VX    VY    VZ\n   LT    RG    RR",
+         DATE DELTA "\n" XYZ UVW LT, NULL, STATE},
+        {OF, "AU-D", STATES_, ICRF, "JDTDB\n   X     Y     Z\n   LT    RG    RR", DATE DELTA "\n" XYZ LT,
+         "head = JDTDB X Y Z LT RG RR: expected the columns X Y Z VX VY VZ", 0, 0},
+        {OF, "AU-D", STATES_, ICRF, "JDTDB\n   VX    VY    VZ", DATE DELTA "\n" UVW,
+         "head = JDTDB VX VY VZ: expected the columns X Y Z VX VY VZ", 0, 0},
+        {OF, "AU-D", STATES_, ICRF, "JDTDB\n   LT    RG    RR", DATE DELTA "\n" LT,
+         "head = JDTDB LT RG RR: expected the columns X Y Z VX VY VZ", 0, 0},
+        /* without labels; with uncertainties; old ones */
+        {OF, "KM-S", STATES_, ICRF, "JDTDB\n   X     Y     Z\n   VX    VY    VZ\n   LT    RG    RR",
+         DATE "\n  5.985676E+08  4.396053E+08 -1.522754E+07\n -7.909863E+00  1.115614E+01  1.309952E-01\n"
+              "  2.477684E+03  7.428104E+08  2.254346E-01\n",
+         NULL, 5.985676e8, 0.1309952},
+        {OF, "KM-D", STATES_, ICRF,
+         "JDTDB\n   X     Y     Z\n   VX    VY    VZ\n   X_s   Y_s   Z_s\n   VX_s  VY_s  VZ_s",
+         DATE DELTA "\n" XYZ UVW " X_s= 1. Y_s= 2. Z_s= n.a.\n VX_s= 3. VY_s= 4. VZ_s= 5.\n", NULL, STATE},
+        {"BODYCENTRIC", "AU-D", STATES_,
+         "Reference frame : ICRF/J2000.0\nCoordinate systm: Ecliptic and Mean Equinox of Reference Epoch",
+         "JDCT\n   X     Y     Z\n   VX    VY    VZ",
+         "2451545.000000000 = A.D. 2000-Jan-01 12:00:00.0000 (CT)\n" XYZ UVW, NULL, STATE},
+        /* with commas */
+        {OF, "AU-D", STATES_, "Reference frame : Ecliptic of J2000.0",
+         "JDTDB,   Calendar Date (TDB),    X,   Y,   Z,   VX,   VY,   VZ,   LT,   RG,   RR,",
+         DAY " 4.001177E+00, 2.938580E+00, -1.017898E-01, -4.568313E-03, 6.443201E-03, 7.565607E-05, 1., 2., 3.,\n",
+         NULL, STATE},
+        {OF, "AU-D", STATES_, ICRF, "JDTDB,   Calendar Date (TDB),   delta-T,    X,   Y,   Z,   VX,   VY,   VZ,",
+         DAY " 64.183904, 4.001177E+00, 2.938580E+00, -1.017898E-01, -4.568313E-03, 6.443201E-03, 7.565607E-05,\n",
+         NULL, STATE},
+        {OF, "AU-D", STATES_, ICRF, "JDTDB,   Calendar Date (TDB),    X,   Y,   Z,   LT,   RG,   RR,",
+         DAY " 4.001177E+00, 2.938580E+00, -1.017898E-01, 2.867690E-02, 4.965381E+00, 1.302000E-04,\n",
+         "head = JDTDB Calendar Date (TDB) X Y Z LT RG RR: expected the columns X Y Z VX VY VZ", 0, 0},
+        /* no states of now, of another thing, of another place, in other units */
+        {OF, "AU-D", "LT+S CORRECTED cartesian states", ICRF, "JDTDB\n   X     Y     Z\n   VX    VY    VZ",
+         DATE "\n" XYZ UVW, "Output type = LT+S CORRECTED cartesian states: expected GEOMETRIC cartesian states", 0, 0},
+        {OF, "AU-D, deg, Julian Day Number (Tp)", "GEOMETRIC osculating elements", ICRF,
+         "JDTDB\n   EC    QR   IN\n   OM    W    Tp\n   N     MA   TA\n   A     AD   PR",
+         DATE "\n EC= 4.878E-02 QR= 4.951E+00 IN= 1.303E+00\n",
+         "Output type = GEOMETRIC osculating elements: expected GEOMETRIC cartesian states", 0, 0},
+        {"Mauna Kea", "AU-D", STATES_, ICRF, "JDTDB\n   X     Y     Z\n   VX    VY    VZ", DATE "\n" XYZ UVW,
+         "Center-site name = Mauna Kea: expected BODY CENTER", 0, 0},
+        {OF, "LD-D", STATES_, ICRF, "JDTDB\n   X     Y     Z\n   VX    VY    VZ", DATE "\n" XYZ UVW,
+         "Output units = LD-D: expected KM-S, KM-D or AU-D", 0, 0},
+        {OF, "AU-D", STATES_, ICRF, "JDTT\n   X     Y     Z\n   VX    VY    VZ", DATE "\n" XYZ UVW,
+         "head = JDTT X Y Z VX VY VZ: expected JDTDB, JDCT or JDUT", 0, 0},
+    };
+    shoal_convert_options options = defaults(NULL);
+    options.central_mass = 1;
+    for (int i = 0; i < SHOAL_COUNT(cases); i++) {
+        char text[8192], *notes = NULL;
+        shoal_table table;
+        const int length = snprintf(text, sizeof text, PAGE, cases[i].site, cases[i].units, cases[i].type,
+                                    cases[i].frame, cases[i].head, cases[i].records);
+        spill(at->path, text, (size_t)length);
+        const shoal_status status = read_files(at->context, 1, (const char *[]){at->path}, &options, &table, &notes);
+        if (!status == !!cases[i].expected)
+            fail_msg("table %d: %s", i, shoal_context_message(at->context));
+        if (cases[i].expected) {
+            assert_message(at, cases[i].expected);
+        } else {
+            assert_near(table.bodies[1].x, cases[i].first, 0);
+            assert_near(table.bodies[1].vz, cases[i].last, 0);
+            assert_near(table.bodies[1].m, 126686531.9 / 132712440000.0, 1e-15);
+            assert_string_equal(table.names[1], "Jupiter");
+            assert_string_equal(notes, "");
+        }
+        free(notes);
+        shoal_table_release(&table);
+    }
+}
+
+/* Times in UT are told, the Sun is not taken twice, and the GM of a planet is not that of its barycentre. */
+static void horizons_centres(void **state)
+{
+    const fixture *at = *state;
+    shoal_convert_options options = defaults(NULL);
+    shoal_table table;
+    char *notes;
+    static const char text[] =
+        "Target body name: Pluto Barycenter (9)\nCenter body name: Sun (10)\nOutput units: AU-D\n" TYPE
+        "Reference frame: ICRF\nGM (planet) km^3/s^2   = 869.326\n***\nJDUT\nX Y Z\nVX VY VZ\n***\n$$SOE\n"
+        "2451545.0 = A.D. 2000-Jan-01 12:00:00.0000 UTC\n1 2 3\n4 5 6\n$$EOE\n",
+                      sun[] = "Target body name: Sun (10)\nCenter body name: Sun (10)\nOutput units: AU-D\n" TYPE
+                              "Reference frame: ICRF\nGM= 1.3e11\n***\nJDUT\nX Y Z\nVX VY VZ\n***\n$$SOE\n"
+                              "2451545.0 = A.D. 2000-Jan-01 12:00:00.0000 UTC\n0 0 0\n0 0 0\n$$EOE\n";
+    options.central_mass = 1;
+    spill(at->path, text, strlen(text));
+    must_read(at->context, 1, (const char *[]){at->path}, &options, &table, &notes);
+    assert_string_equal(table.epoch, "JD 2451545 UT");
+    assert_string_equal(notes, "Pluto Barycenter: its page may have the GM of the planet without its moons (--mass)\n");
+    free(notes);
+    shoal_table_release(&table);
+    spill(at->path, sun, strlen(sun));
+    assert_int_equal(read_files(at->context, 1, (const char *[]){at->path}, &options, &table, NULL), SHOAL_E_USAGE);
+    assert_message(at, "--central-mass: expected none: a file is of the centre, Sun, already");
     shoal_table_release(&table);
 }
 
@@ -336,10 +581,14 @@ static void tables_are_whole(void **state)
 #define MERCURY ")O+_06\n style = "
 #define BODY    " 0 0 0\n"
 #define ARCHIVE "hostname,pl_letter,st_mass,pl_bmassj,pl_orbper,pl_orbeccen\n"
-#define SUN     "Target body name: Sun (10)\nCenter body name: SSB (0)\nOutput units : KM-S\nGM= 1.3e11\n"
-#define VECTOR  "$$SOE\n2451545.0 = A.D.\n X = 1 Y = 2 Z = 3\n VX= 4 VY= 5 VZ= 6\n$$EOE\n"
-#define TABLE   "system,body,name,m,x,y,z,vx,vy,vz\n"
-#define STATES  "system,body,name,time,m,x,y,z,vx,vy,vz\n"
+#define HEADER \
+    "Target body name: Sun (10)\nCenter body name: SSB (0)\nOutput units : KM-S\n" TYPE "Reference frame: ICRF\n"
+#define SUN    HEADER "GM= 1.3e11\n"
+#define HEAD   "***\nJDTDB\n X Y Z\n VX VY VZ\n***\n$$SOE\n"
+#define VECTOR HEAD "2451545.0 = A.D.\n X = 1 Y = 2 Z = 3\n VX= 4 VY= 5 VZ= 6\n$$EOE\n"
+#define TABLE  "system,body,name,m,x,y,z,vx,vy,vz\n"
+#define PAIR   "0,0,a,1,0,0,0,0,0,0\n0,1,b,1,1,0,0,0,0,0\n"
+#define STATES "system,body,name,time,m,x,y,z,vx,vy,vz\n"
 
 static const struct {
     const char *text, *expected;
@@ -363,13 +612,17 @@ static const struct {
     {MERCURY "Cartesian\nepoch = 0\n B m=-1\n", ":4: m = -1: expected a number >= 0"},
     {MERCURY "Cartesian\nepoch = 0\n B mass=1\n", ":4: word = mass=1: expected m=, r=, d="},
     {MERCURY "Cartesian\nepoch = 0\n B m\n", ":4: word = m: expected m=, r=, d="},
-    {MERCURY "Cartesian\nepoch = 0\n B d=x\n", ":4: d = x: expected a number >= 0"},
+    {MERCURY "Cartesian\nepoch = 0\n B d=x\n", ":4: d = x: expected a number > 0"},
     {MERCURY "Cartesian\nepoch = 0\n B ep=1\n", ":4: ep = 1: expected 0, the epoch of the big bodies"},
     {MERCURY "Cartesian\nepoch = 0\n B\n1 2 3\n 4 five 6\n" BODY, ":6: vy = five: expected a finite number"},
     {MERCURY "Cartesian\nepoch = 0\n B\n1 2 3\n 4 5 6\n 0", ":7: the file ends; expected spin"},
     {MERCURY "Asteroidal\nepoch = 0\n B\n1 -.1 0 0 0 0\n" BODY, ":6: expected elements of a possible orbit"},
-    {MERCURY "Cometary\nepoch = 0\n B\n1 1 0 0 0 0\n" BODY, ":6: expected elements of a possible orbit"},
-    {MERCURY "Cometary\nepoch = 0\n B\n-1 .1 0 0 0 0\n" BODY, ":6: expected elements of a possible orbit"},
+    {MERCURY "Cometary\nepoch = 0\n B\n0 1 0 0 0 0\n" BODY, ":6: expected elements of a possible orbit: q = 0 is not"},
+    {MERCURY "Cometary\nepoch = 0\n B\n-1 .1 0 0 0 0\n" BODY, ":6: expected elements of a possible orbit: q = -1 is"},
+    {MERCURY "Cometary\nepoch = 0\n B\n-1 1.1 0 0 0 0\n" BODY, ":6: expected elements of a possible orbit: q = -1"},
+    {MERCURY "Cometary\nepoch = 0\n B\n1 -1 0 0 0 0\n" BODY, ":6: expected elements of a possible orbit: e = -1"},
+    {MERCURY "Asteroidal\nepoch = 0\n B\n1 1 0 0 0 0\n" BODY, ":6: expected elements of a possible orbit: e = 1"},
+    {MERCURY "Cartesian\nepoch = 0\n B d=0\n", ":4: d = 0: expected a number > 0"},
     {MERCURY "Cartesian\nepoch = 0\n B\n1 2 3 4 5 6\n" BODY " B\n1 2 3 4 5 6\n" BODY,
      ":9: name = B: expected a name that no other"},
     {MERCURY "Cartesian\nepoch = 0\n ABCDEFGHIJKLMNOPQRSTUVWXYZABCDEFG\n1 2 3 4 5 6\n" BODY,
@@ -384,13 +637,42 @@ static const struct {
     {ARCHIVE "A,b,1,1,1,0\nB,b,1,1,1,0\nA,b,1,1,1,0\n",
      ":4: pl_letter = b: expected each planet of A once (it is in line 2 too)"},
     {ARCHIVE "A,b,1,1,,0\n", ": expected at least one planet"},
+    {ARCHIVE "A,,1,1,1,0\nA,,1,1,2,0\n", ":3: pl_letter = ?: expected each planet of A once (it is in line 2 too)"},
+    {ARCHIVE "A,b,1,1,1,nan\n", ":2: pl_orbeccen = nan: expected a number from 0 to below 1, or nothing"},
+    {ARCHIVE "A,abcdefghijklmnopqrstuvwxyzabcdef,1,1,1,0\n",
+     ":2: pl_letter = abcdefghijklmnopqrstuvwxyzabcdef: expected"},
+    {"hostname,pl_letter,pl_orbper,pl_orbper\n", ":1: column = pl_orbper: expected one of this name"},
+    {"hostname,pl_letter,pl_orbper,pl_orbperlim\nA,b,1,2\n", ":2: pl_orbperlim = 2: expected -1, 0 or 1, or nothing"},
+    {"hostname,pl_letter,pl_orbper,cb_flag\nA,b,1,2\n", ":2: cb_flag = 2: expected 0 or 1, or nothing"},
+    {"hostname,pl_letter,pl_orbper,pl_orbincl\nA,b,1,181\n", ":2: pl_orbincl = 181: expected a number from 0 to 180"},
+    {"# COLUMN pl_orbper: Orbital Period [hours]\nhostname,pl_letter,pl_orbper\nA,b,1\n",
+     ":1: pl_orbper = [hours]: expected a unit that begins with \"day\""},
+    {"# COLUMN st_mass: Stellar Mass [Jupiter mass]\nhostname,pl_letter,pl_orbper\nA,b,1\n",
+     ":1: st_mass = [Jupiter mass]: expected a unit that begins with \"solar\""},
     {"GM= 1\n" VECTOR, ": expected a line \"Target body name"},
-    {"Target body name: Sun\n" VECTOR, ": expected a line \"Output units"},
-    {"Target body name: Sun\nOutput units: KM-S\n" VECTOR, ": no GM of Sun: expected --mass \"Sun\"=MSUN"},
-    {SUN "$$SOE\n$$EOE\n", ":6: expected a vector before $$EOE"},
-    {SUN "$$SOE\n2451545.0 = A.D.\n X = 1 Y = 2\n$$EOE\n", ":6: expected X Y Z VX VY VZ, found 2 numbers"},
+    {"Target body name: Sun\n" VECTOR, ": expected a line \"Center body name"},
+    {"Target body name: Sun\nCenter body name: SSB\n" VECTOR, ": expected a line \"Output units"},
+    {"Target body name: Sun\nCenter body name: SSB\nOutput units: AU-D\n" VECTOR, ": expected a line \"Output type"},
+    {"Target body name: Sun\nCenter body name: SSB\nOutput units: AU-D\n" TYPE VECTOR,
+     ": expected a line \"Reference frame"},
+    {HEADER VECTOR, ": no GM of Sun: expected --mass \"Sun\"=MSUN"},
+    {HEADER "GM (10^-3 km^3/s^2) = 1\n" VECTOR, ": no GM of Sun: expected --mass"},
+    {HEADER "GM (AU^3/d^2) = 1\n" VECTOR, ": no GM of Sun: expected --mass"},
+    {SUN "$$SOE\n$$EOE\n", ":7: head = Target body name:"},
+    {SUN HEAD "$$EOE\n", ":13: expected a vector before $$EOE"},
+    {SUN HEAD "2451545.0 = A.D.\n X = 1 Y = 2\n$$EOE\n", ":14: label = nothing: expected Z, as in the head"},
+    {SUN HEAD "2451545.0 = A.D.\n X = 1 Y = 2 Z =\n$$EOE\n", ":14: Z = nothing: expected a finite number"},
+    {SUN HEAD "2451545.0 = A.D.\n 1 2 3 4\n$$EOE\n", ":14: word = 4: expected no more than the columns"},
+    {SUN HEAD "2451545.0 = A.D.\n X = 1 Z = 2 Y = 3\n$$EOE\n", ":14: label = Z: expected Y, as in the head"},
+    {SUN HEAD "2451545.0 = A.D.\n X = 1 Y = 2 Z = n.a.\n$$EOE\n", ":14: Z = n.a.: expected a finite number"},
+    {SUN HEAD "2451545.0 = A.D.\n 1 2 3\n$$EOE\n", ":15: expected 3 lines of a record"},
+    {SUN HEAD "2451545.0, A.D., 1, 2, 3, 4, 5, 6\n$$EOE\n", ":13: date = 2451545.0, A.D., 1, 2, 3, 4, 5, 6: expected"},
+    {SUN "***\nJDTDB, X, Y, Z, VX, VY, VZ\n***\n$$SOE\n2451545.0, A.D., 1, 2, 3, 4, 5, 6\n$$EOE\n",
+     ":11: expected 7 cells as in the head, found 8"},
+    {SUN "***\nJDTDB, X, Y, X, Z, VX, VY, VZ\n***\n$$SOE\n", ":10: head = JDTDB X Y X Z VX VY VZ: expected"},
     {SUN VECTOR, ":0: system = 0: expected at least 2 bodies"},
-    {"Target body name: Sun\nOutput units: M-S\nGM = 1\n" VECTOR, ": Output units = M-S: expected KM-S, KM-D or AU-D"},
+    {"Target body name: Sun\nOutput units: M-S\nGM = 1\n" VECTOR,
+     ":2: Output units = M-S: expected KM-S, KM-D or AU-D"},
     {"# units: AU, Msun, yaer\n" TABLE, ":1: unknown unit of time \"yaer\"; did you mean \"year\""},
     {"# units AU, Msun, d\n" TABLE, ":1: comment = units AU, Msun, d: expected '# units: ...'"},
     {"# Unit = AU\n" TABLE, ":1: comment = Unit = AU: expected '# units: ...'"},
@@ -402,6 +684,14 @@ static const struct {
     {"#\n" TABLE "0,0,a,1,0,0,0,0,0,\n", ":3: vz = : expected a finite number"},
     {STATES "0,0,a,1,2,0,0,0,0,0,0\n0,1,b,1,1,2,0,0,0,0,0\n5,0,a,1,2,0,0,0,0,0,0\n5,1,b,1,1,,0,0,0,0,0\n",
      ":4: system = 5: expected no empty mass or coordinate"},
+    {TABLE "0,0,\"a,1,0,0,0,0,0,0\n", ":2: expected quotes around whole cells"},
+    {TABLE "0,0,\"a\"b,1,0,0,0,0,0,0\n", ":2: expected quotes around whole cells"},
+    {"system,body,\"name\"s,m,x,y,z,vx,vy,vz\n", ":1: expected quotes around whole cells"},
+    {"# epoch: 0123456789012345678901234567890123456789012345678901234567890123\n" TABLE,
+     ":1: epoch = 012345678901234567890123456789012345678901234567890123456789: expected at most 63 characters"},
+    {"# a \x1b[2J\n" TABLE PAIR, ":1: expected text without control characters"},
+    {TABLE "0,0,a,1,0,0,0,0,0,0\n0,1,b,1,1,0,0,0,0,0\r1,0,a,1,0,0,0,0,0,0\n", ":3: expected 10 cells, found 19"},
+    {"#\r\n" TABLE PAIR "#\xc2\x9b\n", ":5: expected text without control characters"},
 };
 
 static void wrong_files_are_refused(void **state)
@@ -423,6 +713,10 @@ static void wrong_files_are_refused(void **state)
     assert_int_equal(n_wrong, 0);
 }
 
+#define BARYCENTRIC                                                                                 \
+    "Target body name: B\nCenter body name: Solar System Barycenter (0)\nOutput units: KM-S\n" TYPE \
+    "Reference frame: Ecliptic of J2000.0\n"
+
 /* Files that belong together but do not fit. */
 static void files_that_do_not_fit(void **state)
 {
@@ -435,9 +729,12 @@ static void files_that_do_not_fit(void **state)
         {DATA("horizons_sun.txt"), "Target body name: B\nOutput units: AU-D\n" VECTOR,
          ":2: Output units = AU-D: expected KM-S"},
         {DATA("horizons_sun.txt"), "Reference frame : ICRF\n" VECTOR, ":1: Reference frame = ICRF: expected Ecliptic"},
-        {DATA("horizons_sun.txt"),
-         "Target body name: B\nOutput units: KM-S\n$$SOE\n2451547.0 = A.D.\n1 2 3\n4 5 6\n$$EOE\n",
-         ": expected the vector of JD 2451545.0"},
+        {DATA("horizons_sun.txt"), BARYCENTRIC "GM= 1\n" HEAD "2451547.0 = A.D.\n1 2 3\n4 5 6\n$$EOE\n",
+         ":16: expected the vector of JD 2451545.0"},
+        {DATA("horizons_sun.txt"), BARYCENTRIC "***\nJDUT\n X Y Z\n VX VY VZ\n***\n$$SOE\n",
+         ":11: head = JDUT X Y Z VX VY VZ: expected times in TDB, as in the first file"},
+        {DATA("horizons_sun.txt"), BARYCENTRIC "Coordinate systm: Ecliptic\n" HEAD,
+         ":6: Coordinate systm = Ecliptic: expected nothing, as in the first file"},
         {DATA("planets.big.in"), ")O\n style = Cart\n C ep= 2451545.5\n", ":3: ep = 2451545.5: expected 2451545"},
     };
     for (int i = 0; i < SHOAL_COUNT(cases); i++) {
@@ -448,6 +745,185 @@ static void files_that_do_not_fit(void **state)
         assert_message(at, cases[i].expected);
         shoal_table_release(&table);
     }
+}
+
+/* A zero does not end a line early, quotes are kept, and what is no file is not waited for. */
+static void texts_are_whole(void **state)
+{
+    const fixture *at = *state;
+    static const char zero[] = TABLE PAIR "# a\0b\n", quotes[] = TABLE "0,0,a\"b,1,0,0,0,0,0,0\r\n"
+                                                                       "0,1, \"\"\"c\" , 1,1,0,0,0,0,0\r\n";
+    char pipe[PATH_MAX];
+    shoal_table table;
+    spill(at->path, zero, sizeof zero - 1);
+    assert_int_equal(read_files(at->context, 1, (const char *[]){at->path}, NULL, &table, NULL), SHOAL_E_INPUT);
+    assert_message(at, ":4: expected text without control characters");
+    shoal_table_release(&table);
+    spill(at->path, quotes, sizeof quotes - 1);
+    must_read(at->context, 1, (const char *[]){at->path}, NULL, &table, NULL);
+    assert_string_equal(table.names[0], "a\"b");
+    assert_string_equal(table.names[1], "\"c");
+    shoal_table_release(&table);
+
+    snprintf(pipe, sizeof pipe, "%s/pipe", at->folder);
+    assert_int_equal(mkfifo(pipe, 0600), 0);
+    const char *const none[] = {pipe, "/dev/zero", at->folder};
+    FILE *notes = tmpfile();
+    shoal_convert_options options = defaults(notes);
+    for (int i = 0; i < SHOAL_COUNT(none); i++) {
+        shoal_result *result = NULL;
+        for (int f = -1; f < 0 || shoal_formats[f]; f++) {
+            table = (shoal_table){.context = at->context};
+            const shoal_status status = f < 0 ? read_files(at->context, 1, &none[i], NULL, &table, NULL)
+                                              : shoal_formats[f]->read(&table, 1, &(char *){(char *)none[i]}, &options);
+            assert_int_equal(status, SHOAL_E_FILE);
+            assert_message(at, i < 2 ? ": cannot be read: it is a pipe or a device, not a file"
+                                     : ": cannot be read: Is a directory");
+            shoal_table_release(&table);
+        }
+        assert_int_equal(shoal_store_read(at->context, none[i], &result), SHOAL_E_FILE);
+        assert_true(shoal_store_is(none[i]));
+    }
+    fclose(notes);
+    unlink(pipe);
+}
+
+/* A snapshot of one system in a format without words. */
+static void write_snapshot(const fixture *at, const shoal_format *format)
+{
+    shoal_table table = {.context = at->context, .path = "table"};
+    assert_int_equal(shoal_units_parse(at->context, "", &table.units), SHOAL_OK);
+    assert_int_equal(shoal_table_add_system(&table, 0, 0.5), SHOAL_OK);
+    for (int i = 0; i < 3; i++) {
+        char name[SHOAL_NAME_SIZE];
+        const shoal_body body = {.m = 0.25 + i, .x = i, .vy = -i};
+        assert_int_equal(shoal_table_add_body(&table, shoal_table_name(i, name), &body), SHOAL_OK);
+    }
+    unlink(at->path);
+    if (shoal_table_write(&table, at->path, format->write))
+        fail_msg("%s", shoal_context_message(at->context));
+    shoal_table_release(&table);
+}
+
+/* The file is refused with these words by the reader of its format. */
+static void expect_refusal(const fixture *at, const shoal_format *format, const char *words)
+{
+    FILE *notes = tmpfile();
+    shoal_convert_options options = defaults(notes);
+    shoal_table table = {.context = at->context};
+    char *path = (char *)at->path;
+    assert_int_equal(format->read(&table, 1, &path, &options), SHOAL_E_INPUT);
+    assert_message(at, words);
+    shoal_table_release(&table);
+    fclose(notes);
+}
+
+/* Tipsy's header: time (a double), n, n_dimensions, n_gas, n_dark, n_stars, big-endian words. */
+static void tipsy_headers(void **state)
+{
+    const fixture *at = *state;
+    static const struct {
+        long place;
+        unsigned char word[4];
+        const char *words;
+    } cases[] = {
+        {8, {0, 0, 0, 4}, "n = 4: expected the sum of 0 gas, 3 dark, 0 stars"},
+        {12, {0, 0, 0, 2}, "n_dimensions = 2: expected 3"},
+        {16, {0, 0, 0, 1}, "n = 3: expected the sum of 1 gas, 3 dark, 0 stars"},
+        {24, {0xff, 0xff, 0xff, 0xff}, "expected the sum of 0 gas, 3 dark, 4294967295 stars"},
+        {0, {0x7f, 0xf0, 0, 0}, "time = inf: expected a finite number"},
+        {32, {0xff, 0x80, 0, 0}, "body 0: mass = -inf: expected finite numbers"},
+    };
+    for (int i = 0; i < SHOAL_COUNT(cases); i++) {
+        write_snapshot(at, &shoal_format_tipsy);
+        FILE *file = fopen(at->path, "r+");
+        assert_non_null(file);
+        assert_int_equal(fseek(file, cases[i].place, SEEK_SET), 0);
+        assert_int_equal(fwrite(cases[i].word, 4, 1, file), 1);
+        fclose(file);
+        expect_refusal(at, &shoal_format_tipsy, cases[i].words);
+    }
+    write_snapshot(at, &shoal_format_tipsy);
+    assert_int_equal(truncate(at->path, 17), 0);
+    expect_refusal(at, &shoal_format_tipsy, "expected the header of a tipsy file");
+    write_snapshot(at, &shoal_format_tipsy);
+    assert_int_equal(truncate(at->path, 90), 0);
+    expect_refusal(at, &shoal_format_tipsy, "bytes");
+}
+
+static void phigrape_headers(void **state)
+{
+    const fixture *at = *state;
+    static const struct {
+        const char *text, *words;
+    } cases[] = {
+        {"0.5\n2\n0\n", "number of the snapshot = 0.5: expected an integer"},
+        {"0\n2000000000\n0\n0 1 0 0 0 0 0 0\n", "number of bodies = 2000000000: expected fewer in a file of"},
+        {"0\n1\n0\n", "number of bodies = 1: expected an integer from 2 on"},
+        {"0\n2\n0\n0.5 1 0 0 0 0 0 0\n1 1 1 0 0 0 0 0\n", "index = 0.5: expected an integer"},
+        {"0\n2\n0\n0 -1 0 0 0 0 0 0\n1 1 1 0 0 0 0 0\n", "mass = -1: expected a number >= 0"},
+        {"0\n2\n0\n0 1 0 0 0 0 0 0\n1 1 1 0 0 0 0\n", "the file ends; expected vz"},
+    };
+    for (int i = 0; i < SHOAL_COUNT(cases); i++) {
+        spill(at->path, cases[i].text, strlen(cases[i].text));
+        expect_refusal(at, &shoal_format_phigrape, cases[i].words);
+    }
+}
+
+/* Give an attribute of a snapshot's group other values, n of them. */
+static void set_attribute(const char *path, const char *group, const char *name, int n, const double *values)
+{
+    const hsize_t size = (hsize_t)n;
+    const hid_t file = H5Fopen(path, H5F_ACC_RDWR, H5P_DEFAULT), at = H5Gopen2(file, group, H5P_DEFAULT),
+                space = H5Screate_simple(1, &size, NULL);
+    if (H5Aexists(at, name) > 0)
+        assert_true(H5Adelete(at, name) >= 0);
+    const hid_t attribute = H5Acreate2(at, name, H5T_NATIVE_DOUBLE, space, H5P_DEFAULT, H5P_DEFAULT);
+    assert_true(H5Awrite(attribute, H5T_NATIVE_DOUBLE, values) >= 0);
+    H5Aclose(attribute);
+    H5Sclose(space);
+    H5Gclose(at);
+    H5Fclose(file);
+}
+
+static void gadget_headers(void **state)
+{
+    const fixture *at = *state;
+    static const struct {
+        const char *name;
+        int n;
+        double values[7];
+        const char *words;
+    } cases[] = {
+        {"NumPart_ThisFile", 6, {0, 2.5}, "NumPart_ThisFile of type 1 is 2.5: expected a number of bodies"},
+        {"NumPart_ThisFile", 6, {0, 2}, "NumPart_Total of type 1 is 3: expected 2, as in NumPart_ThisFile"},
+        {"NumPart_Total", 6, {0, 4}, "NumPart_Total of type 1 is 4: expected 3, as in NumPart_ThisFile"},
+        {"NumPart_Total_HighWord", 6, {0, 1}, "NumPart_Total of type 1 is"},
+        {"MassTable", 6, {0, -1}, "MassTable of type 1 is -1: expected a number >= 0"},
+        {"MassTable", 6, {0, 7}, "MassTable of type 1 is 7: expected 0.25 as in /PartType1/Masses"},
+        {"Time", 1, {NAN}, "Time = nan: expected a finite number"},
+        {"NumFilesPerSnapshot", 1, {2}, "NumFilesPerSnapshot = 2: expected a snapshot in one file"},
+        {"Redshift", 1, {1}, "Redshift = 1: expected 0, a run without cosmology"},
+        {"ComovingIntegrationOn", 1, {1}, "ComovingIntegrationOn = 1: expected 0"},
+    };
+    for (int i = 0; i < SHOAL_COUNT(cases); i++) {
+        write_snapshot(at, &shoal_format_gadget);
+        set_attribute(at->path, "/Header", cases[i].name, cases[i].n, cases[i].values);
+        FILE *notes = tmpfile();
+        shoal_convert_options options = defaults(notes);
+        shoal_table table = {.context = at->context};
+        char *path = (char *)at->path;
+        const shoal_status status = shoal_format_gadget.read(&table, 1, &path, &options);
+        assert_true(status == SHOAL_E_INPUT || status == SHOAL_E_UNSUPPORTED);
+        assert_message(at, cases[i].words);
+        shoal_table_release(&table);
+        fclose(notes);
+    }
+    write_snapshot(at, &shoal_format_gadget); /* both say 4, the data 3 */
+    const double four[6] = {0, 4};
+    set_attribute(at->path, "/Header", "NumPart_ThisFile", 6, four);
+    set_attribute(at->path, "/Header", "NumPart_Total", 6, four);
+    expect_refusal(at, &shoal_format_gadget, "/PartType1/");
 }
 
 static void formats_are_named(void **state)
@@ -467,9 +943,22 @@ int main(void)
 {
 #define TEST(test) cmocka_unit_test_setup_teardown(test, fixture_setup, fixture_teardown)
     const struct CMUnitTest tests[] = {
-        TEST(mercury_elements),      TEST(exoplanets),        TEST(horizons),
-        TEST(round_trips),           TEST(tables_are_whole),  TEST(wrong_files_are_refused),
-        TEST(files_that_do_not_fit), TEST(formats_are_named),
+        TEST(mercury_elements),
+        TEST(exoplanets),
+        TEST(horizons),
+        TEST(horizons_tables),
+        TEST(horizons_centres),
+        TEST(mercury_comets),
+        TEST(exoplanet_flags),
+        TEST(round_trips),
+        TEST(tables_are_whole),
+        TEST(wrong_files_are_refused),
+        TEST(files_that_do_not_fit),
+        TEST(formats_are_named),
+        TEST(texts_are_whole),
+        TEST(tipsy_headers),
+        TEST(phigrape_headers),
+        TEST(gadget_headers),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -18,6 +18,18 @@ bool shoal_not_a_file(const char *path)
     return stat(path, &about) == 0 && !S_ISREG(about.st_mode);
 }
 
+shoal_status shoal_file_open(shoal_context *context, const char *path, FILE **in)
+{
+    struct stat about;
+    const char *why = NULL;
+    *in = NULL;
+    if (stat(path, &about) == 0 && !S_ISREG(about.st_mode))
+        why = S_ISDIR(about.st_mode) ? strerror(EISDIR) : "it is a pipe or a device, not a file";
+    else if (!(*in = fopen(path, "rb")))
+        why = strerror(errno);
+    return why ? shoal_fail(context, SHOAL_E_FILE, "%s: cannot be read: %s", path, why) : SHOAL_OK;
+}
+
 bool shoal_write_all(int file, const void *data, size_t size)
 {
     const char *from = data;

@@ -16,7 +16,6 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "core/config/config.h"
 
@@ -108,7 +107,7 @@ static void describe_files(const shoal_config *config, FILE *out)
     for (int i = 0; i < SHOAL_COUNT(keys); i++) {
         const config_setting_t *setting = shoal_config_lookup(config, keys[i]);
         char *path = setting ? shoal_config_path(config, config_setting_get_string(setting)) : NULL,
-             *text = path ? shoal_read_text(path) : NULL;
+             *text = path && !shoal_not_a_file(path) ? shoal_read_text(path) : NULL;
         if (text) {
             shoal_hash hash = shoal_hash_start();
             shoal_hash_string(&hash, text);
@@ -783,14 +782,12 @@ static int find_long_integer(const char *text, char number[40])
  * them. */
 static shoal_status check_file(shoal_context *context, const char *folder, const char *path, int depth)
 {
-    shoal_status status = SHOAL_OK;
-    struct stat info;
-    /* libconfig's scanner ends the process when reading fails, as it does for a folder */
-    const bool found = stat(path, &info) == 0;
-    if (found && S_ISDIR(info.st_mode))
-        errno = EISDIR;
-    if (!found || S_ISDIR(info.st_mode))
-        return shoal_fail(context, SHOAL_E_FILE, "%s: cannot be read: %s", path, strerror(errno));
+    FILE *in;
+    /* libconfig's scanner ends the process when reading fails, as it does for a folder, and the file is read twice */
+    shoal_status status = shoal_file_open(context, path, &in);
+    if (status)
+        return status;
+    fclose(in);
     char *text = shoal_read_text(path);
     if (text && strncmp(text, "\xef\xbb\xbf", 3) == 0) {
         free(text);

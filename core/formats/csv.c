@@ -126,6 +126,8 @@ static shoal_status read_comment(shoal_table *table, const char *text, double *t
         snprintf(message, sizeof message, "%s", shoal_context_message(table->context));
         return shoal_fail(table->context, SHOAL_E_INPUT, "%s:%ld: %s", table->path, table->line, message);
     }
+    if (strcmp(word, "epoch:") == 0 && strlen(text) >= sizeof table->epoch)
+        return shoal_table_fail(table, "epoch", text, "at most %zu characters", sizeof table->epoch - 1);
     if (strcmp(word, "epoch:") == 0)
         snprintf(table->epoch, sizeof table->epoch, "%s", text);
     if (strcmp(word, "time:") == 0 && !shoal_number(text, time))
@@ -145,7 +147,9 @@ shoal_status shoal_csv_table(shoal_table *table, const char *path, bool times)
             status = read_comment(table, lines.text, &time);
         if (lines.text[0] == '#' || lines.text[strspn(lines.text, " \t")] == '\0')
             continue;
-        const int n = shoal_cut(lines.text, cells, COLUMNS);
+        int n;
+        if ((status = shoal_lines_cut(&lines, cells, COLUMNS, &n)))
+            continue;
         if (n_columns == 0)
             status = read_heading(table, cells, n_columns = n, times, column);
         else if (n != n_columns)
@@ -177,7 +181,9 @@ shoal_status shoal_csv_columns(shoal_context *context, const char *path, int n, 
     while (!status && shoal_lines_next(&lines)) {
         if (lines.text[0] == '#' || lines.text[strspn(lines.text, " \t")] == '\0')
             continue;
-        const int n_cells = shoal_cut(lines.text, cells, MOST);
+        int n_cells;
+        if ((status = shoal_lines_cut(&lines, cells, MOST, &n_cells)))
+            continue;
         if (n_cells > MOST || (n_columns > 0 && n_cells != n_columns))
             status = shoal_fail(context, SHOAL_E_INPUT, "%s:%ld: expected %s%d cells, found %d", path, table.line,
                                 n_columns ? "" : "at most ", n_columns ? n_columns : MOST, n_cells);

@@ -5,6 +5,9 @@
  * comments with #:
  *
  *     hostname pl_letter            which body; default_flag: in `ps`, rows in which it is 0 are left out
+ *     cb_flag                       planets of two stars are left out: st_mass is that of one
+ *     pl_controv_flag sy_snum       noted: planets that are in doubt, other stars
+ *     pl_bmassprov pl_tsystemref    noted: masses that are m sin i or guessed, times that are no BJD
  *     st_mass st_rad                Msun, Rsun                      (1 Msun, 0)
  *     pl_bmassj, else pl_bmasse     Mjup, Mearth                    (0)
  *     pl_radj, else pl_rade         Rjup, Rearth                    (0)
@@ -14,7 +17,8 @@
  *     pl_orbincl                    inclination to the sky, degrees (90)
  *     pl_orbtper, else pl_tranmid   BJD of pericentre, of transit   (in pericentre at the epoch)
  *
- * In brackets: what is taken for an empty cell; what was taken is noted. Nodes are unknown and taken for 0: orbits are
+ * In brackets: what is taken for an empty cell; what was taken is noted. A value that is a limit (pl_orbperlim = -1 or 1
+ * and so on) counts as an empty cell. A unit that a comment says (# COLUMN pl_orbper: ... [days]) must be this one. Nodes are unknown and taken for 0: orbits are
  * coplanar where the inclinations agree. x, y span the sky, +z points to the observer; the argument is that of radial
  * velocities (a transit is at f = 90 degrees - omega). The epoch, time 0, is J2000 = BJD 2451545, or what is asked for.
  * Source: the archive's page "Planetary Systems and Planetary Systems Composite Parameters Data Column Definitions".
@@ -27,10 +31,11 @@
 
 #define RADIANS (M_PI / 180)
 
-/* X(name, unit of length, unit of mass, otherwise) */
+/* X(name, unit of length, unit of mass, otherwise); texts come first, then flags */
 /* clang-format off */
 #define COLUMN_LIST(X)                                                                                       \
-    X(hostname, 0, 0, NAN) X(pl_letter, 0, 0, NAN) X(default_flag, 0, 0, 1)                                  \
+    X(hostname, 0, 0, NAN) X(pl_letter, 0, 0, NAN) X(pl_bmassprov, 0, 0, NAN) X(pl_tsystemref, 0, 0, NAN)    \
+    X(default_flag, 0, 0, 1) X(cb_flag, 0, 0, 0) X(pl_controv_flag, 0, 0, 0) X(sy_snum, 0, 0, 1)             \
     X(st_mass, 0, "Msun", 1) X(st_rad, "Rsun", 0, 0) X(pl_bmassj, 0, "Mjup", 0) X(pl_bmasse, 0, "Mearth", 0) \
     X(pl_radj, "Rjup", 0, 0) X(pl_rade, "Rearth", 0, 0) X(pl_orbper, 0, 0, NAN) X(pl_orbsmax, "AU", 0, NAN)  \
     X(pl_orbeccen, 0, 0, 0) X(pl_orblper, 0, 0, 90) X(pl_orbincl, 0, 0, 90) X(pl_orbtper, 0, 0, NAN)         \
@@ -53,7 +58,7 @@ static const struct {
 
 /* A row of the catalogue; empty cells are NaN. Lengths, masses and times in AU, Msun, days. */
 typedef struct planet {
-    char host[64], letter[SHOAL_NAME_SIZE];
+    char host[64], letter[SHOAL_NAME_SIZE], provenance[32], times[16];
     double value[COLUMNS];
     long line, order; /* order of its host in the file */
     double P;         /* that its order goes by */
@@ -62,7 +67,7 @@ typedef struct planet {
 typedef struct catalogue {
     shoal_table *table;
     const shoal_convert_options *options;
-    int n_cells, column[COLUMNS]; /* which cell, -1 = none */
+    int n_cells, column[COLUMNS], limit[COLUMNS]; /* which cell, -1 = none; of its limit's flag */
     double factor[COLUMNS];
     planet *planets;
     long n_planets, room;
@@ -76,15 +81,46 @@ static bool exoplanets_is(const char *begin)
 
 enum { MAX_CELLS = 2048 };
 
+/* A comment that says the unit of a column: "# COLUMN pl_orbper: Orbital Period [days]". */
+static shoal_status read_comment(const catalogue *c, const char *text)
+{
+    static const struct {
+        int first, last;
+        const char *unit; /* how it begins */
+    } units[] = {{st_mass, st_rad, "solar"},     {pl_bmassj, pl_bmassj, "jup"},   {pl_bmasse, pl_bmasse, "earth"},
+                 {pl_radj, pl_radj, "jup"},      {pl_rade, pl_rade, "earth"},     {pl_orbper, pl_orbper, "day"},
+                 {pl_orbsmax, pl_orbsmax, "au"}, {pl_orblper, pl_orbincl, "deg"}, {pl_orbtper, pl_tranmid, "day"}};
+    const char *name = text + strspn(text, "# \t"), *open = strrchr(text, '[');
+    if (strncmp(name, "COLUMN", 6) != 0 || !open)
+        return SHOAL_OK;
+    name += 6 + strspn(name + 6, " \t");
+    const size_t length = strcspn(name, " \t:");
+    for (int i = 0; i < SHOAL_COUNT(units); i++)
+        for (int k = units[i].first; k <= units[i].last; k++)
+            if (strlen(columns[k].name) == length && strncmp(name, columns[k].name, length) == 0 &&
+                strncasecmp(open + 1, units[i].unit, strlen(units[i].unit)) != 0)
+                return shoal_table_fail(c->table, columns[k].name, open, "a unit that begins with \"%s\"",
+                                        units[i].unit);
+    return SHOAL_OK;
+}
+
 static shoal_status read_heading(catalogue *c, char *const cells[], int n)
 {
     const shoal_table *table = c->table;
     c->n_cells = n;
     for (int k = 0; k < COLUMNS; k++) {
-        c->column[k] = -1;
-        for (int i = 0; i < n && i < MAX_CELLS; i++)
-            if (strcmp(cells[i], columns[k].name) == 0)
+        char flag[32];
+        snprintf(flag, sizeof flag, "%slim", columns[k].name);
+        c->column[k] = c->limit[k] = -1;
+        for (int i = 0; i < n && i < MAX_CELLS; i++) {
+            const bool is = strcmp(cells[i], columns[k].name) == 0;
+            if (is && c->column[k] >= 0)
+                return shoal_table_fail(table, "column", cells[i], "one of this name");
+            if (is)
                 c->column[k] = i;
+            if (strcmp(cells[i], flag) == 0)
+                c->limit[k] = i;
+        }
     }
     if (c->column[hostname] < 0 || c->column[pl_letter] < 0 || (c->column[pl_orbper] < 0 && c->column[pl_orbsmax] < 0))
         return shoal_fail(table->context, SHOAL_E_INPUT,
@@ -94,46 +130,111 @@ static shoal_status read_heading(catalogue *c, char *const cells[], int n)
     return SHOAL_OK;
 }
 
+/* A number of a row, NaN = an empty cell. */
+static shoal_status read_value(const catalogue *c, char *const cells[], int k, double *value)
+{
+    const char *cell = c->column[k] < 0 ? "" : cells[c->column[k]];
+    const bool flag = k <= pl_controv_flag, positive = k == st_mass || k == pl_orbper || k == pl_orbsmax;
+    *value = NAN;
+    if (!*cell)
+        return SHOAL_OK;
+    const char *wants = flag               ? "0 or 1"
+                        : positive         ? "a number > 0"
+                        : k == pl_orbeccen ? "a number from 0 to below 1"
+                        : k == pl_orbincl  ? "a number from 0 to 180"
+                        : k < pl_orbeccen  ? "a number >= 0"
+                                           : "a number";
+    if (!shoal_number(cell, value) || (positive && *value <= 0) || (k <= pl_orbeccen && *value < 0) ||
+        (k == pl_orbeccen && *value >= 1) || (k == pl_orbincl && (*value < 0 || *value > 180)) ||
+        (flag && *value != 0 && *value != 1))
+        return shoal_table_fail(c->table, columns[k].name, cell, "%s, or nothing", wants);
+    *value *= c->factor[k];
+    return SHOAL_OK;
+}
+
+/* Limits are no values, and times that are no Julian dates have another zero. */
+static shoal_status leave_out_limits(const catalogue *c, char *const cells[], planet *p)
+{
+    FILE *notes = c->options->notes;
+    for (int k = st_mass; k < COLUMNS; k++) {
+        const char *flag = c->limit[k] < 0 ? "" : cells[c->limit[k]], *why = NULL;
+        double limit = 0;
+        if (*flag && (!shoal_number(flag, &limit) || (limit != -1 && limit != 0 && limit != 1))) {
+            char name[32];
+            snprintf(name, sizeof name, "%slim", columns[k].name);
+            return shoal_table_fail(c->table, name, flag, "-1, 0 or 1, or nothing");
+        }
+        if (limit != 0)
+            why = limit > 0 ? "an upper limit" : "a lower limit";
+        else if ((k == pl_orbtper || k == pl_tranmid) && p->value[k] < 1e6)
+            why = "no Julian date";
+        if (why && !isnan(p->value[k])) {
+            fprintf(notes, "%s %s: %s = %s is %s: left out\n", p->host, p->letter, columns[k].name, cells[c->column[k]],
+                    why);
+            p->value[k] = NAN;
+        }
+    }
+    return SHOAL_OK;
+}
+
+/* A text of a row, "" if there is no such column. */
+static const char *text_of(const catalogue *c, char *const cells[], int k)
+{
+    return c->column[k] < 0 ? "" : cells[c->column[k]];
+}
+
+/* A row that is wanted: names, limits, what is worth a note. */
+static shoal_status describe_planet(const catalogue *c, char *const cells[], planet *p, bool *wanted)
+{
+    FILE *notes = c->options->notes;
+    const char *host = text_of(c, cells, hostname), *letter = text_of(c, cells, pl_letter);
+    *wanted = false;
+    if (!*host || strlen(host) >= sizeof p->host)
+        return shoal_table_fail(c->table, "hostname", host, "a name of at most %zu characters", sizeof p->host - 1);
+    if (strlen(letter) >= sizeof p->letter)
+        return shoal_table_fail(c->table, "pl_letter", letter, "at most %zu characters", sizeof p->letter - 1);
+    strcpy(p->host, host);
+    strcpy(p->letter, *letter ? letter : "?");
+    snprintf(p->provenance, sizeof p->provenance, "%s", text_of(c, cells, pl_bmassprov));
+    snprintf(p->times, sizeof p->times, "%s", text_of(c, cells, pl_tsystemref));
+    if (p->value[cb_flag] == 1) {
+        fprintf(notes, "%s %s: left out, for it orbits two stars (cb_flag)\n", host, p->letter);
+        return SHOAL_OK;
+    }
+    if (!*letter)
+        fprintf(notes, "%s: its planet in line %ld has no letter: called ?\n", host, p->line);
+    if (p->value[pl_controv_flag] == 1)
+        fprintf(notes, "%s %s: is controversial (pl_controv_flag)\n", host, p->letter);
+    const shoal_status status = leave_out_limits(c, cells, p);
+    *wanted = !status && !(isnan(p->value[pl_orbper]) && isnan(p->value[pl_orbsmax]));
+    if (!status && !*wanted)
+        fprintf(notes, "%s %s: left out, for it has neither pl_orbper nor pl_orbsmax\n", host, p->letter);
+    return status;
+}
+
 static shoal_status read_planet(catalogue *c, char *const cells[], int n)
 {
     shoal_table *table = c->table;
     planet p = {.line = table->line, .order = c->n_planets};
+    shoal_status status = SHOAL_OK;
+    bool wanted;
     if (n != c->n_cells)
         return shoal_fail(table->context, SHOAL_E_INPUT, "%s:%ld: expected %d cells, found %d", table->path,
                           table->line, c->n_cells, n);
-    for (int k = 0; k < COLUMNS; k++) {
-        const char *cell = c->column[k] < 0 ? "" : cells[c->column[k]];
-        const bool positive = k == st_mass || k == pl_orbper || k == pl_orbsmax;
-        p.value[k] = NAN;
-        if (k <= pl_letter || !*cell)
-            continue;
-        const char *wants = positive           ? "a number > 0"
-                            : k == pl_orbeccen ? "a number from 0 to below 1"
-                            : k < pl_orbeccen  ? "a number >= 0"
-                                               : "a number";
-        if (!shoal_number(cell, &p.value[k]) || (positive && p.value[k] <= 0) || (k <= pl_orbeccen && p.value[k] < 0) ||
-            (k == pl_orbeccen && p.value[k] >= 1))
-            return shoal_table_fail(table, columns[k].name, cell, "%s, or nothing", wants);
-        p.value[k] *= c->factor[k];
-    }
-    const char *host = cells[c->column[hostname]], *letter = cells[c->column[pl_letter]];
-    if ((c->options->host && strcasecmp(c->options->host, host) != 0) || p.value[default_flag] == 0)
-        return SHOAL_OK;
-    if (!*host || strlen(host) >= sizeof p.host || strlen(letter) >= sizeof p.letter)
-        return shoal_table_fail(table, "hostname", host, "a name");
-    if (isnan(p.value[pl_orbper]) && isnan(p.value[pl_orbsmax])) {
-        fprintf(c->options->notes, "%s %s: left out, for it has neither pl_orbper nor pl_orbsmax\n", host, letter);
-        return SHOAL_OK;
-    }
-    strcpy(p.host, host);
-    strcpy(p.letter, *letter ? letter : "?");
+    for (int k = default_flag; k < COLUMNS && !status; k++)
+        status = read_value(c, cells, k, &p.value[k]);
+    if (status || p.value[default_flag] == 0 ||
+        (c->options->host && strcasecmp(c->options->host, cells[c->column[hostname]]) != 0))
+        return status;
+    if ((status = describe_planet(c, cells, &p, &wanted)) || !wanted)
+        return status;
     for (long i = c->n_planets - 1; i >= 0; i--) {
-        if (strcmp(c->planets[i].host, host) != 0)
+        if (strcmp(c->planets[i].host, p.host) != 0)
             continue;
         p.order = c->planets[i].order;
-        if (strcmp(c->planets[i].letter, letter) == 0)
-            return shoal_table_fail(table, "pl_letter", letter, "each planet of %s once (it is in line %ld too)", host,
-                                    c->planets[i].line);
+        if (strcmp(c->planets[i].letter, p.letter) == 0)
+            return shoal_table_fail(table, "pl_letter", p.letter, "each planet of %s once (it is in line %ld too)",
+                                    p.host, c->planets[i].line);
     }
     if (c->n_planets == c->room) {
         c->room = c->room ? 2 * c->room : 256;
@@ -190,11 +291,18 @@ static shoal_status make_bodies(catalogue *c, planet *planets, int n, shoal_body
 {
     FILE *notes = c->options->notes;
     const double G = c->table->units.G, epoch = isnan(c->options->epoch) ? 2451545.0 : c->options->epoch;
-    double mass = NAN, radius = NAN;
+    double mass = NAN, radius = NAN, n_stars = 1;
+    bool differ = false;
     for (int i = 0; i < n; i++) { /* in any row that has it */
         mass = isnan(mass) ? planets[i].value[st_mass] : mass;
         radius = isnan(radius) ? planets[i].value[st_rad] : radius;
+        n_stars = fmax(n_stars, planets[i].value[sy_snum]);
+        differ |= planets[i].value[st_mass] < mass || planets[i].value[st_mass] > mass;
     }
+    if (differ)
+        fprintf(notes, "%s: its rows differ in st_mass: %g Msun taken\n", planets->host, mass);
+    if (n_stars > 1)
+        fprintf(notes, "%s: of its %g stars one is taken (sy_snum)\n", planets->host, n_stars);
     if (isnan(mass))
         fprintf(notes, "%s: assumed st_mass = 1 Msun\n", planets->host);
     bodies[0] = (shoal_body){.m = G * (isnan(mass) ? 1 : mass), .r = isnan(radius) ? 0 : radius};
@@ -214,9 +322,13 @@ static shoal_status make_bodies(catalogue *c, planet *planets, int n, shoal_body
             return shoal_table_no_memory(c->table);
         if (isnan(m))
             fputs(" mass = 0", assumed);
+        else if (*p->provenance && strcmp(p->provenance, "Mass") != 0 && strcmp(p->provenance, "Msin(i)/sin(i)") != 0)
+            fprintf(assumed, " mass = %s", p->provenance);
         bodies[i] = (shoal_body){.m = isnan(m) ? 0 : G * m, .r = isnan(r) ? 0 : r};
         mu += bodies[i].m;
         orbits[i] = orbit_of(p, mu, epoch, assumed);
+        if (*p->times && strncmp(p->times, "BJD", 3) != 0 && !isnan(first_of(p, pl_orbtper, pl_tranmid)))
+            fprintf(assumed, " %s = BJD", p->times);
         fclose(assumed);
         if (text && *text)
             fprintf(notes, "%s %s: assumed%s\n", p->host, p->letter, text);
@@ -263,17 +375,18 @@ static shoal_status exoplanets_read(shoal_table *table, int n_files, char *const
     }
     if (status || (status = shoal_lines_open(&lines, table, files[0])))
         return status;
-    lines.comment = '#';
     while (!status && shoal_lines_next(&lines)) {
         char *cells[MAX_CELLS];
-        if (!lines.text[strspn(lines.text, " \t")])
-            continue;
-        const int n = shoal_cut(lines.text, cells, MAX_CELLS);
-        status = c.n_cells ? read_planet(&c, cells, n) : read_heading(&c, cells, n);
+        int n;
+        if (lines.text[0] == '#')
+            status = read_comment(&c, lines.text);
+        else if (lines.text[strspn(lines.text, " \t")] && !(status = shoal_lines_cut(&lines, cells, MAX_CELLS, &n)))
+            status = c.n_cells ? read_planet(&c, cells, n) : read_heading(&c, cells, n);
     }
     status = shoal_lines_close(&lines, status);
     if (!status && c.n_planets == 0)
-        status = shoal_fail(table->context, SHOAL_E_INPUT, "%s: expected at least one planet%s%s", files[0],
+        status = shoal_fail(table->context, SHOAL_E_INPUT,
+                            "%s: expected at least one planet%s%s, of one star and with a period or an axis", files[0],
                             options->host ? " of " : "", options->host ? options->host : "");
     if (!status)
         qsort(c.planets, (size_t)c.n_planets, sizeof *c.planets, by_orbit);

@@ -3,7 +3,7 @@
  * format_gadget.c: snapshots in GADGET's HDF5 format (Springel, GADGET-4 users' guide, section "Snapshot file format"):
  *
  *     /Header                attributes NumPart_ThisFile, NumPart_Total, MassTable [types], Time, NumFilesPerSnapshot,
- *                            ...
+ *                            Redshift, ...: those that do not agree are refused by name
  *     /PartTypeN/Coordinates [n][3], Velocities [n][3], ParticleIDs [n], Masses [n] where MassTable has 0
  *
  * Read from one file; types 0 = gas, 4 = stars, the others dark. Written as type 1. Units are those of the attributes
@@ -27,11 +27,133 @@ static int component(int type)
     return type == 0 ? 0 : type == 4 ? 2 : 1;
 }
 
+/* What a header says. Values that it lacks stay as they were. */
+enum { MOST = 64 };
+typedef struct gadget_header {
+    double count[MOST], total[MOST], high[MOST], mass[MOST]; /* by type */
+    double time, parts, redshift, comoving, hubble, box;
+} gadget_header;
+
+/* An attribute of /Header or, if it may be there, of /Parameters. */
+static shoal_status get(const shoal_h5 *h5, const char *name, bool must, int n, double *values)
+{
+    static const char *const groups[] = {"/Parameters", "/Header"};
+    for (int i = 0; i < SHOAL_COUNT(groups) && !must; i++)
+        if (shoal_h5_has(h5, groups[i]) && shoal_h5_has_attribute(h5, groups[i], name))
+            return shoal_h5_get_doubles(h5, groups[i], name, n, values);
+    return must ? shoal_h5_get_doubles(h5, "/Header", name, n, values) : SHOAL_OK;
+}
+
+static shoal_status read_header(const shoal_h5 *h5, gadget_header *head)
+{
+    *head = (gadget_header){.time = NAN, .parts = 1, .hubble = 1};
+    for (int type = 0; type < MOST; type++)
+        head->mass[type] = head->total[type] = NAN;
+    const struct {
+        const char *name;
+        bool must;
+        int n;
+        double *values;
+    } fields[] = {
+        {"NumPart_ThisFile", true, MOST, head->count},
+        {"NumPart_Total", false, MOST, head->total},
+        {"NumPart_Total_HighWord", false, MOST, head->high},
+        {"MassTable", true, MOST, head->mass},
+        {"Time", true, 1, &head->time},
+        {"NumFilesPerSnapshot", false, 1, &head->parts},
+        {"Redshift", false, 1, &head->redshift},
+        {"ComovingIntegrationOn", false, 1, &head->comoving},
+        {"HubbleParam", false, 1, &head->hubble},
+        {"BoxSize", false, 1, &head->box},
+    };
+    shoal_status status = SHOAL_OK;
+    for (int i = 0; i < SHOAL_COUNT(fields) && !status; i++)
+        status = get(h5, fields[i].name, fields[i].must, fields[i].n, fields[i].values);
+    return status;
+}
+
+/* A type's numbers agree with each other and with what is in the file. */
+static shoal_status check_type(const shoal_h5 *h5, const gadget_header *head, int type)
+{
+    const double n = head->count[type], total = head->total[type] + 0x1p32 * head->high[type];
+    char path[64];
+    shoal_h5_extent extent = {0, {0}};
+    if (!(n >= 0 && n <= INT_MAX && n == floor(n)))
+        return shoal_fail(h5->context, SHOAL_E_INPUT,
+                          "%s: NumPart_ThisFile of type %d is %g: expected a number of bodies", h5->path, type, n);
+    if (type >= TYPES)
+        return n == 0 ? SHOAL_OK
+                      : shoal_fail(h5->context, SHOAL_E_UNSUPPORTED,
+                                   "%s: NumPart_ThisFile of type %d is %g: expected none beyond type %d", h5->path,
+                                   type, n, TYPES - 1);
+    if (!isnan(head->total[type]) && head->parts == 1 && total != n)
+        return shoal_fail(h5->context, SHOAL_E_INPUT,
+                          "%s: NumPart_Total of type %d is %g: expected %g, as in NumPart_ThisFile", h5->path, type,
+                          total, n);
+    if (n > 0 && !(head->mass[type] >= 0 && isfinite(head->mass[type])))
+        return shoal_fail(h5->context, SHOAL_E_INPUT, "%s: MassTable of type %d is %g: expected a number >= 0",
+                          h5->path, type, head->mass[type]);
+    snprintf(path, sizeof path, "/PartType%d", type);
+    const bool group = n == 0 && shoal_h5_has(h5, path);
+    snprintf(path, sizeof path, "/PartType%d/Coordinates", type);
+    if (group && shoal_h5_has(h5, path) && shoal_h5_sizes(h5, path, 2, &extent) == SHOAL_OK && extent.of[0] > 0)
+        return shoal_fail(h5->context, SHOAL_E_INPUT, "%s: NumPart_ThisFile of type %d is 0: expected %llu, as in %s",
+                          h5->path, type, (unsigned long long)extent.of[0], path);
+    return SHOAL_OK;
+}
+
+static shoal_status check_header(const shoal_h5 *h5, const gadget_header *head, FILE *notes)
+{
+    shoal_status status = SHOAL_OK;
+    for (int type = 0; type < MOST && !status; type++)
+        status = check_type(h5, head, type);
+    if (status)
+        return status;
+    if (head->parts != 1)
+        return shoal_fail(h5->context, SHOAL_E_UNSUPPORTED,
+                          "%s: NumFilesPerSnapshot = %g: expected a snapshot in one file", h5->path, head->parts);
+    if (!isfinite(head->time))
+        return shoal_fail(h5->context, SHOAL_E_INPUT, "%s: Time = %g: expected a finite number", h5->path, head->time);
+    if (head->redshift != 0 || head->comoving != 0)
+        return shoal_fail(h5->context, SHOAL_E_UNSUPPORTED, "%s: %s = %g: expected 0, a run without cosmology",
+                          h5->path, head->redshift != 0 ? "Redshift" : "ComovingIntegrationOn",
+                          head->redshift != 0 ? head->redshift : head->comoving);
+    if (head->hubble != 1 && head->hubble != 0)
+        fprintf(notes, "%s: HubbleParam = %g: units are taken as they are, not by h\n", h5->path, head->hubble);
+    if (head->box != 0)
+        fprintf(notes, "%s: BoxSize = %g: taken for open space\n", h5->path, head->box);
+    return SHOAL_OK;
+}
+
+/* A dataset of so many rows of so many numbers; its sizes are known before there is memory for it. */
+static shoal_status check_sizes(const shoal_h5 *h5, const char *path, long n, int n_columns)
+{
+    shoal_h5_extent extent;
+    const shoal_status status = shoal_h5_sizes(h5, path, n_columns > 1 ? 2 : 1, &extent);
+    if (status || (extent.of[0] == (hsize_t)n && (n_columns == 1 || extent.of[1] == (hsize_t)n_columns)))
+        return status;
+    return shoal_fail(
+        h5->context, SHOAL_E_INPUT, "%s: %s has %llu rows of %llu: expected %ld of %d as in NumPart_ThisFile", h5->path,
+        path, (unsigned long long)extent.of[0], n_columns > 1 ? (unsigned long long)extent.of[1] : 1ULL, n, n_columns);
+}
+
+/* The bodies of a type; mass: that of each, 0: each has its own. */
 static shoal_status read_type(shoal_table *table, shoal_h5 *h5, int type, long n, double mass)
 {
-    char path[64];
+    enum { X, V, M, SETS };
+    static const char *const names[SETS] = {"Coordinates", "Velocities", "Masses"};
+    static const int columns[SETS] = {3, 3, 1};
+    char path[SETS][64];
     shoal_status status = SHOAL_OK;
-    double *data = malloc((size_t)n * 7 * sizeof *data), *x = data, *v = data + 3 * n, *m = data + 6 * n;
+    for (int i = 0; i < SETS; i++)
+        snprintf(path[i], sizeof path[i], "/PartType%d/%s", type, names[i]);
+    const int n_sets = mass > 0 && !shoal_h5_has(h5, path[M]) ? M : SETS;
+    for (int i = 0; i < n_sets && !status; i++)
+        status = check_sizes(h5, path[i], n, columns[i]);
+    if (status)
+        return status;
+    double *data = malloc((size_t)n * 7 * sizeof *data);
+    double *const at[SETS] = {data, data ? data + 3 * n : NULL, data ? data + 6 * n : NULL};
     shoal_body *bodies = realloc(table->bodies, (size_t)(table->n_bodies + n) * sizeof *bodies);
     if (bodies)
         table->bodies = bodies;
@@ -39,24 +161,18 @@ static shoal_status read_type(shoal_table *table, shoal_h5 *h5, int type, long n
         free(data);
         return shoal_table_no_memory(table);
     }
-#define READ(name, size, to)                                                                 \
-    do {                                                                                     \
-        snprintf(path, sizeof path, "/PartType%d/" name, type);                              \
-        status = status ? status : shoal_h5_read(h5, path, H5T_NATIVE_DOUBLE, (size)*n, to); \
-    } while (0)
-    READ("Coordinates", 3, x);
-    READ("Velocities", 3, v);
-    if (!(mass > 0))
-        READ("Masses", 1, m);
-#undef READ
-    for (long i = 0; i < n && !status; i++)
-        table->bodies[table->n_bodies++] = (shoal_body){.m = mass > 0 ? mass : m[i],
-                                                        .x = x[3 * i],
-                                                        .y = x[3 * i + 1],
-                                                        .z = x[3 * i + 2],
-                                                        .vx = v[3 * i],
-                                                        .vy = v[3 * i + 1],
-                                                        .vz = v[3 * i + 2]};
+    for (int i = 0; i < n_sets && !status; i++)
+        status = shoal_h5_read(h5, path[i], H5T_NATIVE_DOUBLE, columns[i] * n, at[i]);
+    for (long i = 0; i < n && !status; i++) {
+        const double *x = at[X] + 3 * i, *v = at[V] + 3 * i, m = n_sets == SETS ? at[M][i] : mass;
+        if (!isfinite(x[0] + x[1] + x[2] + v[0] + v[1] + v[2] + m) || m < 0)
+            status = shoal_fail(table->context, SHOAL_E_INPUT,
+                                "%s: body %ld of type %d: expected finite numbers and a mass >= 0", h5->path, i, type);
+        else if (mass > 0 && fabs(m - mass) > 1e-6 * mass)
+            status = shoal_fail(table->context, SHOAL_E_INPUT, "%s: MassTable of type %d is %g: expected %g as in %s",
+                                h5->path, type, mass, m, path[M]);
+        table->bodies[table->n_bodies++] = (shoal_body){m, 0, x[0], x[1], x[2], v[0], v[1], v[2]};
+    }
     table->room_bodies = table->n_bodies;
     free(data);
     return status;
@@ -74,6 +190,11 @@ static shoal_status convert_units(shoal_table *table, shoal_h5 *h5, const char *
         status = shoal_h5_get_doubles(h5, group, "UnitMass_in_g", 1, &mass);
     if (!status)
         status = shoal_h5_get_doubles(h5, group, "UnitVelocity_in_cm_per_s", 1, &velocity);
+    if (!status && !(length > 0 && mass > 0 && velocity > 0 && isfinite(length * mass * velocity)))
+        status = shoal_fail(table->context, SHOAL_E_INPUT,
+                            "%s: UnitLength_in_cm, UnitMass_in_g, UnitVelocity_in_cm_per_s = %g, %g, %g: expected "
+                            "numbers > 0",
+                            h5->path, length, mass, velocity);
     if (!status)
         status = shoal_units_init(table->context, "cm", "g", "s", NAN, &cgs);
     if (!status)
@@ -107,33 +228,21 @@ static shoal_status gadget_read(shoal_table *table, int n_files, char *const *fi
                                 const shoal_convert_options *options)
 {
     (void)n_files;
-    double count[TYPES] = {0}, mass[TYPES] = {0}, time = NAN, parts = 1;
+    gadget_header head;
     shoal_h5 h5;
     table->path = files[0];
     shoal_status status = shoal_h5_open(table->context, files[0], &h5);
     if (status)
         return status;
-    status = shoal_h5_get_doubles(&h5, "/Header", "NumPart_ThisFile", TYPES, count);
-    if (!status)
-        status = shoal_h5_get_doubles(&h5, "/Header", "MassTable", TYPES, mass);
-    if (!status)
-        status = shoal_h5_get_doubles(&h5, "/Header", "Time", 1, &time);
-    if (!status && shoal_h5_has_attribute(&h5, "/Header", "NumFilesPerSnapshot"))
-        status = shoal_h5_get_doubles(&h5, "/Header", "NumFilesPerSnapshot", 1, &parts);
-    if (!status && parts != 1)
-        status = shoal_fail(table->context, SHOAL_E_UNSUPPORTED,
-                            "%s: NumFilesPerSnapshot = %g: expected a snapshot in one file", files[0], parts);
+    if (!(status = read_header(&h5, &head)))
+        status = check_header(&h5, &head, options->notes);
     if (!status)
         status = read_units(table, &h5);
     if (!status)
-        status = shoal_table_add_system(table, 0, time);
+        status = shoal_table_add_system(table, 0, head.time);
     for (int type = 0; type < TYPES && !status; type++)
-        if (!(count[type] >= 0 && count[type] <= INT_MAX && count[type] == floor(count[type])))
-            status = shoal_fail(table->context, SHOAL_E_INPUT,
-                                "%s: NumPart_ThisFile of type %d is %g: expected a number of bodies", files[0], type,
-                                count[type]);
-        else if (count[type] > 0 && (!options->components || options->components & 1 << component(type)))
-            status = read_type(table, &h5, type, (long)count[type], mass[type]);
+        if (head.count[type] > 0 && (!options->components || options->components & 1 << component(type)))
+            status = read_type(table, &h5, type, (long)head.count[type], head.mass[type]);
     if (!status)
         status = convert_units(table, &h5, "/Parameters");
     if (!status)

@@ -9,11 +9,11 @@
  *
  *     Cartesian    x y z vx vy vz   about the central body, AU and AU/day
  *     Asteroidal   a e I g n M      AU and degrees; g the argument of pericentre, n the node, M the mean anomaly
- *     Cometary     q e I g n T      q the pericentre's distance, T its time in days
+ *     Cometary     q e I g n T      q the pericentre's distance, T its time in days; e = 1 is a parabola
  *
  * Elements are about the central body with mu = K2 (M + m), K2 = 0.01720209895^2 AU^3 / (Msun day^2), which is kept as
  * the G of what is read. The central mass stands in MERCURY's param.in: an option here, or a comment `) central mass
- * (solar) = M`. The radius of a body follows from m and d; without d it is 0. Source: J. E. Chambers, manual of
+ * (solar) = M`. The radius of a body follows from m and d, which is 1 g/cm^3 where it is missing, as in MERCURY. Source: J. E. Chambers, manual of
  * MERCURY6 (2001); doi:10.1046/j.1365-8711.1999.02379.x.
  */
 #define _GNU_SOURCE 1
@@ -33,6 +33,7 @@ typedef struct mercury_reader {
     double mass, epoch; /* central; NaN = not known yet */
     int style;
     long n_ignored; /* bodies with spins or forces of their own */
+    long n_default; /* bodies with a mass and no density */
 } mercury_reader;
 
 static bool mercury_is(const char *begin)
@@ -110,16 +111,45 @@ static shoal_status read_keys(mercury_reader *r, double value[KEYS])
                 found = k;
         if (found < 0 || !equals)
             return shoal_table_fail(r->table, "word", key, "m=, r=, d=, a1=, a2=, a3=, b= or ep= and a number");
-        if (!shoal_number(number, &value[found]) || (found <= DENSITY && value[found] < 0))
-            return shoal_table_fail(r->table, keys[found], number, found <= DENSITY ? "a number >= 0" : "a number");
+        if (!shoal_number(number, &value[found]) || (found <= DENSITY && value[found] < 0) ||
+            (found == DENSITY && value[found] == 0))
+            return shoal_table_fail(r->table, keys[found], number,
+                                    found == DENSITY  ? "a number > 0"
+                                    : found < DENSITY ? "a number >= 0"
+                                                      : "a number");
     }
     r->lines.at = at;
     return SHOAL_OK;
 }
 
+/* A parabola's state a time after the pericentre at q: Barker's equation, s + s^3/3 = sqrt(mu / 2 q^3) time for
+ * s = tan(f/2), in closed form; then the rotations. angle: I, g, n. */
+static void parabola_state(double mu, double q, double time, const double angle[3], double state[6])
+{
+    const double s = 2 * sinh(asinh(1.5 * sqrt(mu / (2 * q)) / q * time) / 3), v = sqrt(2 * mu / q) / (1 + s * s);
+    const double x[2] = {q * (1 - s) * (1 + s), -v * s}, y[2] = {2 * q * s, v};
+    const double cos_i = cos(angle[0]), sin_i = sin(angle[0]), cos_g = cos(angle[1]), sin_g = sin(angle[1]),
+                 cos_n = cos(angle[2]), sin_n = sin(angle[2]);
+    for (int k = 0; k < 2; k++) {
+        const double along = x[k] * cos_g - y[k] * sin_g, across = x[k] * sin_g + y[k] * cos_g;
+        state[3 * k] = along * cos_n - across * sin_n * cos_i;
+        state[3 * k + 1] = along * sin_n + across * cos_n * cos_i;
+        state[3 * k + 2] = across * sin_i;
+    }
+}
+
 static shoal_status orbit_state(const mercury_reader *r, double m, const double number[6], double state[6])
 {
     const double mu = r->table->units.G * (r->mass + m), e = number[1];
+    if (r->style == COMETARY && e == 1 && number[0] > 0) {
+        const double angle[3] = {number[2] * RADIANS, number[3] * RADIANS, number[4] * RADIANS};
+        parabola_state(mu, number[0], r->epoch - number[5], angle, state);
+        return SHOAL_OK;
+    }
+    if (r->style == COMETARY && !(number[0] > 0))
+        return shoal_fail(r->table->context, SHOAL_E_INPUT,
+                          "%s:%ld: expected elements of a possible orbit: q = %g is not positive", r->table->path,
+                          r->table->line, number[0]);
     const double a = r->style == COMETARY ? number[0] / (1 - e) : number[0];
     const double M = r->style == COMETARY ? sqrt(mu / fabs(a)) / fabs(a) * (r->epoch - number[5]) : number[5] * RADIANS;
     const shoal_orbit orbit = {.a = a,
@@ -140,7 +170,7 @@ static shoal_status read_body(mercury_reader *r, const char *name)
 {
     static const char *const wants[3][6] = {
         {"x", "y", "z", "vx", "vy", "vz"}, {"a", "e", "I", "g", "n", "M"}, {"q", "e", "I", "g", "n", "T"}};
-    double value[KEYS] = {[EPOCH] = r->epoch}, number[9], state[6];
+    double value[KEYS] = {[DENSITY] = NAN, [EPOCH] = r->epoch}, number[9], state[6];
     char word[SHOAL_NAME_SIZE + 1];
     snprintf(word, sizeof word, "%s", name); /* one that is too long stays too long */
     shoal_status status = read_keys(r, value);
@@ -160,7 +190,9 @@ static shoal_status read_body(mercury_reader *r, const char *name)
         return status;
     r->n_ignored += number[6] != 0 || number[7] != 0 || number[8] != 0 || value[A1] != 0 || value[A2] != 0 ||
                     value[A3] != 0 || value[BETA] != 0;
-    const double radius = value[DENSITY] > 0 ? cbrt(3 * value[MASS] / (4 * M_PI * value[DENSITY] * density_unit())) : 0;
+    r->n_default += isnan(value[DENSITY]) && value[MASS] > 0;
+    const double density = (isnan(value[DENSITY]) ? 1 : value[DENSITY]) * density_unit();
+    const double radius = cbrt(3 * value[MASS] / (4 * M_PI * density));
     return shoal_table_add_body(
         r->table, word, &(shoal_body){value[MASS], radius, state[0], state[1], state[2], state[3], state[4], state[5]});
 }
@@ -197,6 +229,9 @@ static shoal_status mercury_read(shoal_table *table, int n_files, char *const *f
     if (r.n_ignored && !status)
         fprintf(options->notes, "%ld bodies have a spin or forces of their own (a1, a2, a3, b): left out\n",
                 r.n_ignored);
+    if (r.n_default && !status)
+        fprintf(options->notes, "%ld bodies have no density: taken for 1 g/cm^3, MERCURY's default, for their radii\n",
+                r.n_default);
     return status;
 }
 

@@ -11,6 +11,7 @@
 #define _GNU_SOURCE 1
 #include <limits.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 
 #include "core/formats/table.h"
 
@@ -37,14 +38,23 @@ static shoal_status phigrape_read(shoal_table *table, int n_files, char *const *
 {
     (void)n_files, (void)options;
     static const char *const what[] = {"index", "mass", "x", "y", "z", "vx", "vy", "vz"};
+    enum { LEAST = 16 }; /* bytes of a body's line: eight digits, each with what parts it from the next */
     shoal_lines lines;
+    struct stat about = {0};
     double number, n = 0, time = 0;
     shoal_status status = shoal_lines_open(&lines, table, files[0]);
     if (!status && !(status = shoal_lines_number(&lines, "number of the snapshot", &number)) &&
         !(status = shoal_lines_number(&lines, "number of bodies", &n)) &&
-        !(status = shoal_lines_number(&lines, "time", &time)) && (n < 2 || n > INT_MAX || n != trunc(n)))
+        !(status = shoal_lines_number(&lines, "time", &time)) && number != trunc(number))
+        status = shoal_fail(table->context, SHOAL_E_INPUT, "%s: number of the snapshot = %g: expected an integer",
+                            files[0], number);
+    if (!status && (n < 2 || n > INT_MAX || n != trunc(n)))
         status = shoal_fail(table->context, SHOAL_E_INPUT,
                             "%s:%ld: number of bodies = %g: expected an integer from 2 on", files[0], table->line, n);
+    if (!status && fstat(fileno(lines.in), &about) == 0 && n > (double)(about.st_size / LEAST + 1))
+        status = shoal_fail(table->context, SHOAL_E_INPUT,
+                            "%s: number of bodies = %.0f: expected fewer in a file of %lld bytes", files[0], n,
+                            (long long)about.st_size);
     if (!status && !(table->bodies = calloc((size_t)n, sizeof *table->bodies)))
         status = shoal_table_no_memory(table);
     if (!status)
@@ -53,6 +63,9 @@ static shoal_status phigrape_read(shoal_table *table, int n_files, char *const *
         double v[8];
         for (int q = 0; q < 8 && !status; q++)
             status = shoal_lines_number(&lines, what[q], &v[q]);
+        if (!status && v[0] != trunc(v[0]))
+            status = shoal_fail(table->context, SHOAL_E_INPUT, "%s:%ld: index = %g: expected an integer", files[0],
+                                table->line, v[0]);
         if (!status && v[1] < 0)
             status = shoal_fail(table->context, SHOAL_E_INPUT, "%s:%ld: mass = %g: expected a number >= 0", files[0],
                                 table->line, v[1]);

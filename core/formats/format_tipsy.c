@@ -12,7 +12,6 @@
  * first), or in the other one.
  */
 #define _GNU_SOURCE 1
-#include <errno.h>
 #include <float.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,7 +24,7 @@ static const int n_floats[KINDS] = {12, 9, 11};
 
 typedef struct header {
     double time;
-    long n[KINDS], offset;
+    long n_all, n_dimensions, n[KINDS];
 } header;
 
 static uint32_t word_at(const unsigned char *bytes, bool big)
@@ -53,7 +52,9 @@ static bool parse(const unsigned char *bytes, bool big, header *head)
     memcpy(&head->time, &bits, sizeof head->time);
     for (int k = 0; k < KINDS; k++)
         head->n[k] = word_at(bytes + 16 + 4 * k, big);
-    return word_at(bytes + 12, big) == 3 && n > 0 && head->n[0] + head->n[1] + head->n[2] == n;
+    head->n_all = n;
+    head->n_dimensions = word_at(bytes + 12, big);
+    return head->n_dimensions == 3 && n > 0 && head->n[0] + head->n[1] + head->n[2] == n;
 }
 
 static bool tipsy_is(const char *begin)
@@ -62,8 +63,25 @@ static bool tipsy_is(const char *begin)
     return parse((const unsigned char *)begin, true, &head) || parse((const unsigned char *)begin, false, &head);
 }
 
+/* Which field of a header is wrong, in that byte order which has more sense. */
+static shoal_status explain(const shoal_table *table, const unsigned char *bytes)
+{
+    header head;
+    (void)parse(bytes, true, &head);
+    if (head.n_dimensions != 3 && head.n_all != head.n[0] + head.n[1] + head.n[2])
+        (void)parse(bytes, false, &head);
+    if (head.n_dimensions != 3)
+        return shoal_fail(table->context, SHOAL_E_INPUT,
+                          "%s: n_dimensions = %ld: expected 3 in the header of a tipsy file", table->path,
+                          head.n_dimensions);
+    return shoal_fail(table->context, SHOAL_E_INPUT,
+                      "%s: n = %ld: expected the sum of %ld gas, %ld dark, %ld stars, more than 0", table->path,
+                      head.n_all, head.n[0], head.n[1], head.n[2]);
+}
+
 static shoal_status read_kind(shoal_table *table, FILE *in, long n, int n_items, bool big)
 {
+    static const char *const names[SHOAL_STATE] = {"mass", "x", "y", "z", "vx", "vy", "vz"};
     unsigned char item[48];
     if (n == 0)
         return SHOAL_OK;
@@ -81,8 +99,8 @@ static shoal_status read_kind(shoal_table *table, FILE *in, long n, int n_items,
         for (int q = 0; q < SHOAL_STATE; q++)
             if (!isfinite(value[q]) || value[0] < 0)
                 return shoal_fail(table->context, SHOAL_E_INPUT,
-                                  "%s: body %ld: expected finite numbers and a mass >= 0", table->path,
-                                  table->n_bodies);
+                                  "%s: body %ld: %s = %g: expected finite numbers and a mass >= 0", table->path,
+                                  table->n_bodies, names[q], value[q]);
         table->bodies[table->n_bodies++] = (shoal_body){value[0], 0,        value[1], value[2],
                                                         value[3], value[4], value[5], value[6]};
     }
@@ -97,15 +115,21 @@ static shoal_status tipsy_read(shoal_table *table, int n_files, char *const *fil
     header head;
     struct stat about = {0};
     table->path = files[0];
-    FILE *in = fopen(files[0], "rb");
-    if (!in)
-        return shoal_fail(table->context, SHOAL_E_FILE, "%s: cannot be read: %s", files[0], strerror(errno));
+    FILE *in;
+    shoal_status status = shoal_file_open(table->context, files[0], &in);
+    if (status)
+        return status;
     const bool whole = fread(bytes, 1, HEADER, in) == HEADER && fstat(fileno(in), &about) == 0;
     const bool big = parse(bytes, true, &head);
-    shoal_status status = SHOAL_OK;
     long size = 0;
-    if (!whole || (!big && !parse(bytes, false, &head)))
-        status = shoal_fail(table->context, SHOAL_E_INPUT, "%s: expected the header of a tipsy file", files[0]);
+    if (!whole)
+        status = shoal_fail(table->context, SHOAL_E_INPUT, "%s: expected the header of a tipsy file, %d bytes",
+                            files[0], HEADER);
+    else if (!big && !parse(bytes, false, &head))
+        status = explain(table, bytes);
+    else if (!isfinite(head.time))
+        status = shoal_fail(table->context, SHOAL_E_INPUT, "%s: time = %g: expected a finite number", files[0],
+                            head.time);
     else {
         size = 4 * (12 * head.n[0] + 9 * head.n[1] + 11 * head.n[2]);
         if (about.st_size != HEADER + size && about.st_size != PADDED + size)

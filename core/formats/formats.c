@@ -6,7 +6,6 @@
 #define _GNU_SOURCE 1
 #include "core/formats/table.h"
 
-#include <errno.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
@@ -155,9 +154,10 @@ shoal_status shoal_format_of(shoal_context *context, const char *file, const sho
 {
     enum { SIZE = 1 << 17 }; /* a catalogue's comments and header may be long */
     char begin[SIZE + 1] = "";
-    FILE *in = fopen(file, "rb");
-    if (!in)
-        return shoal_fail(context, SHOAL_E_FILE, "%s: cannot be read: %s", file, strerror(errno));
+    FILE *in;
+    const shoal_status status = shoal_file_open(context, file, &in);
+    if (status)
+        return status;
     begin[fread(begin, 1, SIZE, in)] = '\0';
     fclose(in);
     const int mark = strncmp(begin, "\xef\xbb\xbf", 3) == 0 ? 3 : 0; /* of byte order */
@@ -166,10 +166,11 @@ shoal_status shoal_format_of(shoal_context *context, const char *file, const sho
     while (shoal_formats[i] && !(shoal_formats[i]->is && shoal_formats[i]->is(begin + mark)))
         i++;
     shoal_numbers_end(numbers);
-    if (shoal_formats[i]) {
-        *format = shoal_formats[i];
+    /* of what has no words of its own to be known by, the reader can tell what is wrong */
+    const shoal_format *by_end = shoal_format_by_end(file);
+    *format = shoal_formats[i] ? shoal_formats[i] : by_end && by_end->natural ? by_end : NULL;
+    if (*format)
         return SHOAL_OK;
-    }
     return shoal_fail(context, SHOAL_E_INPUT, "%s:1: expected a file in a known format (--from, shoal convert --help)",
                       file);
 }

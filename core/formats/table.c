@@ -303,23 +303,38 @@ shoal_status shoal_table_write(const shoal_table *table, const char *path,
 
 shoal_status shoal_lines_open(shoal_lines *lines, shoal_table *table, const char *path)
 {
-    *lines = (shoal_lines){.table = table, .in = fopen(path, "r")};
+    *lines = (shoal_lines){.table = table};
     table->path = path;
     table->line = 0;
-    return lines->in ? SHOAL_OK
-                     : shoal_fail(table->context, SHOAL_E_FILE, "%s: cannot be read: %s", path, strerror(errno));
+    return shoal_file_open(table->context, path, &lines->in);
+}
+
+/* Whether a line has no control characters (of ASCII, or those that UTF-8 has beyond it), but for tabs. */
+static bool is_text(const char *line, size_t length)
+{
+    for (size_t i = 0; i < length; i++) {
+        const unsigned char c = (unsigned char)line[i], next = (unsigned char)line[i + 1];
+        if ((c < 0x20 && c != '\t') || c == 0x7f || (c == 0xc2 && next >= 0x80 && next < 0xa0))
+            return false;
+    }
+    return true;
 }
 
 bool shoal_lines_next(shoal_lines *lines)
 {
     do {
         errno = 0;
-        if (getline(&lines->text, &lines->size, lines->in) < 0)
+        ssize_t length = getline(&lines->text, &lines->size, lines->in);
+        if (length < 0)
             return false;
+        for (const char *end = "\n\r"; *end; end++)
+            if (length > 0 && lines->text[length - 1] == *end)
+                lines->text[--length] = '\0';
         if (lines->table->line++ == 0 && strncmp(lines->text, "\xef\xbb\xbf", 3) == 0) /* a byte order mark */
-            memmove(lines->text, lines->text + 3, strlen(lines->text + 3) + 1);
+            memmove(lines->text, lines->text + 3, (size_t)(length -= 3) + 1);
+        if (!lines->strange && !is_text(lines->text, (size_t)length))
+            lines->strange = lines->table->line;
     } while (lines->comment && lines->text[0] == lines->comment);
-    lines->text[strcspn(lines->text, "\r\n")] = '\0';
     lines->at = lines->text;
     return true;
 }
@@ -346,11 +361,22 @@ shoal_status shoal_lines_number(shoal_lines *lines, const char *what, double *va
     return shoal_number(word, value) ? SHOAL_OK : shoal_table_fail(table, what, word, "a finite number");
 }
 
+shoal_status shoal_lines_cut(shoal_lines *lines, char *cells[], int limit, int *n)
+{
+    *n = shoal_cut(lines->text, cells, limit);
+    return *n >= 0 ? SHOAL_OK
+                   : shoal_fail(lines->table->context, SHOAL_E_INPUT, "%s:%ld: expected quotes around whole cells",
+                                lines->table->path, lines->table->line);
+}
+
 shoal_status shoal_lines_close(shoal_lines *lines, shoal_status status)
 {
     if (lines->in && !status && ferror(lines->in))
         status = shoal_fail(lines->table->context, SHOAL_E_FILE, "%s: cannot be read: %s", lines->table->path,
                             strerror(errno));
+    if (!status && lines->strange)
+        status = shoal_fail(lines->table->context, SHOAL_E_INPUT, "%s:%ld: expected text without control characters",
+                            lines->table->path, lines->strange);
     if (lines->in)
         fclose(lines->in);
     free(lines->text);
@@ -366,9 +392,16 @@ int shoal_cut(char *line, char *cells[], int limit)
         char *cell = at, *end;
         if (*at == '"') { /* a quote within is doubled */
             cell = end = ++at;
-            for (; *at && (*at != '"' || *++at == '"'); at++)
-                *end++ = *at;
-            at = strchr(at, ',');
+            while (*at && (*at != '"' || at[1] == '"')) {
+                at += *at == '"';
+                *end++ = *at++;
+            }
+            if (!*at)
+                return -1;
+            at += 1 + strspn(at + 1, " \t\r\n");
+            if (*at && *at != ',')
+                return -1;
+            at = *at ? at : NULL;
         } else {
             at = strchr(at, ',');
             for (end = at ? at : cell + strlen(cell); end > cell && strchr(" \t\r\n", end[-1]); end--)

@@ -74,6 +74,7 @@ typedef struct shoal_lines {
     size_t size;
     char comment; /* lines that begin with it are skipped, 0 = none */
     char *at;     /* the next word in the line */
+    long strange; /* the first line with control characters, 0 = none */
 } shoal_lines;
 
 shoal_status shoal_lines_open(shoal_lines *lines, shoal_table *table, const char *path);
@@ -83,11 +84,14 @@ bool shoal_lines_next(shoal_lines *lines);
 char *shoal_lines_word(shoal_lines *lines);
 /* It as a finite number, or refuse it as one that `what` should be. */
 shoal_status shoal_lines_number(shoal_lines *lines, const char *what, double *value);
-/* Closes the file; status, or what went wrong in reading. */
+/* Cut the line at commas (shoal_cut), or refuse it if its quotes are wrong. */
+shoal_status shoal_lines_cut(shoal_lines *lines, char *cells[], int limit, int *n);
+/* Closes the file; status, or what went wrong in reading. Control characters are refused: they are no text, a zero ends
+ * one early, and others steer a terminal. */
 shoal_status shoal_lines_close(shoal_lines *lines, shoal_status status);
 
 /* Cut a line at commas, outside of quotes (RFC 4180); spaces around cells go. Returns the number of cells, of which
- * at most `limit` are kept. */
+ * at most `limit` are kept; -1 if a quote does not end, or not before a comma. */
 int shoal_cut(char *line, char *cells[], int limit);
 /* A finite number that fills the text (Fortran's exponents too); false if it is none. */
 bool shoal_number(const char *text, double *value);

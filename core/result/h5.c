@@ -325,7 +325,13 @@ static shoal_status explain_closed(const shoal_h5 *h5)
 
 shoal_status shoal_h5_open(shoal_context *context, const char *path, shoal_h5 *h5)
 {
-    *h5 = (shoal_h5){context, path, H5I_INVALID_HID, shoal_h5_errors_off(), {NULL, 0, 0}};
+    FILE *file;
+    *h5 = (shoal_h5){.context = context, .path = path, .file = H5I_INVALID_HID};
+    const shoal_status unreadable = shoal_file_open(context, path, &file);
+    if (unreadable)
+        return unreadable;
+    fclose(file);
+    h5->errors = shoal_h5_errors_off();
     const hid_t access = H5Pcreate(H5P_FILE_ACCESS);
 #if H5_VERSION_GE(1, 12, 1) || (H5_VERS_MINOR == 10 && H5_VERSION_GE(1, 10, 7))
     if (access >= 0) /* files are never changed in place, and some cluster file systems refuse a lock */

@@ -533,7 +533,7 @@ static shoal_status read_file(store *at, shoal_result **result)
 bool shoal_store_is(const char *path)
 {
     char begin[4] = "";
-    FILE *file = fopen(path, "rb");
+    FILE *file = shoal_not_a_file(path) ? NULL : fopen(path, "rb");
     const bool found = !file ||
                        (fread(begin, 1, sizeof begin, file) == sizeof begin && memcmp(begin, "\x89HDF", 4) == 0);
     if (file)

@@ -577,10 +577,10 @@ body_of() { awk -F '[, ]' '$2 == "time:" { t = $3 } END { print $4, $5, $9, t }'
 is() { echo "$1 $2" | awk '{ for (i = 1; i <= 4; i++) if (($i - $(i + 4)) ^ 2 > 1e-10 * $i ^ 2) exit 1 }' ||
     wrong "$1 is not $2"; }
 printf 'system,body,name,m,x,y,z,vx,vy,vz\n0,0,"a ""b"", c",1,0,0,0,0,0,0\n0,1,d,0,1,0,0,0,1,0\n' >quoted.csv
-"$shoal" convert quoted.csv again.csv >out 2>&1 || wrong "$(cat out)"
+"$shoal" convert quoted.csv plain.csv >out 2>&1 || wrong "$(cat out)"
 if command -v python3 >/dev/null; then
-    name=$(grep -v '^#' again.csv | python3 -c 'import csv, sys; print(list(csv.DictReader(sys.stdin))[0]["name"])')
-    [ "$name" = 'a "b", c' ] || wrong "Python reads the name $name: $(cat again.csv)"
+    name=$(grep -v '^#' plain.csv | python3 -c 'import csv, sys; print(list(csv.DictReader(sys.stdin))[0]["name"])')
+    [ "$name" = 'a "b", c' ] || wrong "Python reads the name $name: $(cat plain.csv)"
 fi
 for end in tipsy phigrape; do
     run 0 convert disc.csv "one.$end"

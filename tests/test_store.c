@@ -190,6 +190,7 @@ static void not_a_result(void **state)
 /* Put another dataset in the place of one, or none (rank 0). */
 static void replace(const char *path, const char *name, int rank, const hsize_t *size, hid_t type, const void *data)
 {
+    unsign(path);
     hid_t file = H5Fopen(path, H5F_ACC_RDWR, H5P_DEFAULT);
     assert_true(H5Ldelete(file, name, H5P_DEFAULT) >= 0);
     if (rank) {

@@ -302,6 +302,8 @@ bool shoal_store_is(const char *path);
 shoal_status shoal_store_spare(shoal_context *context, const char *path);
 /* Name of the journal beside a result file; writes at most size bytes. */
 void shoal_store_journal_path(const char *path, char *journal, size_t size);
+/* Whether the first 8 bytes of a file are those of HDF5's, or of a result's. */
+bool shoal_h5_begins(const void *begin);
 /* From now on HDF5 prints no errors, not even at exit about a damaged file that it could not close. */
 void shoal_h5_quiet(void);
 

@@ -532,10 +532,9 @@ static shoal_status read_file(store *at, shoal_result **result)
 
 bool shoal_store_is(const char *path)
 {
-    char begin[4] = "";
+    char begin[8] = "";
     FILE *file = fopen(path, "rb");
-    const bool found = !file ||
-                       (fread(begin, 1, sizeof begin, file) == sizeof begin && memcmp(begin, "\x89HDF", 4) == 0);
+    const bool found = !file || (fread(begin, 1, sizeof begin, file) == sizeof begin && shoal_h5_begins(begin));
     if (file)
         fclose(file);
     return found;

@@ -119,7 +119,8 @@ bool shoal_not_a_file(const char *path);
 bool shoal_write_all(int file, const void *data, size_t size);
 /* The entry of a file in its folder reaches the disk: after it was made or renamed. False with errno. */
 bool shoal_sync_folder(const char *path);
-/* A new file beside path, open for reading and writing; its name is malloc'd. -1 with errno. */
+/* A new file beside path, open for reading and writing; its name is malloc'd. -1 with errno. Those that killed
+ * processes have left there go. */
 int shoal_file_begin(const char *path, char **temporary);
 /* Close it (-1: it is closed) and free its name; with `good` it takes the place of path, else it goes. False, with
  * errno if that failed, unless it has taken the place. */
@@ -127,6 +128,12 @@ bool shoal_file_end(int file, char *temporary, const char *path, bool good);
 /* Bytes to a new file beside path, which is renamed to path, all synced: it is complete or as it was. False with
  * errno. */
 bool shoal_replace_file(const char *path, const void *data, size_t size);
+/* A lock that one process has at a time, a file that goes when it is released; a killed process has it no more. -1 with
+ * errno: EWOULDBLOCK if another one has it. Where the file system has no locks, everybody gets it. */
+int shoal_lock_take(const char *path);
+void shoal_lock_release(int lock, const char *path);
+/* What errno says; a stream may know that it failed and not why. */
+const char *shoal_why(void);
 /* The whole file as a text: malloc'd. NULL with errno. */
 char *shoal_read_text(const char *path);
 /* Whether a text has no control characters (of ASCII, or those that UTF-8 has beyond it). */

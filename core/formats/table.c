@@ -295,7 +295,7 @@ shoal_status shoal_table_write(const shoal_table *table, const char *path,
     if (!direct)
         done = shoal_file_end(-1, temporary, path, done);
     if (!done && !status)
-        status = shoal_fail(table->context, SHOAL_E_FILE, "%s: cannot be written: %s", path, strerror(errno));
+        status = shoal_fail(table->context, SHOAL_E_FILE, "%s: cannot be written: %s", path, shoal_why());
     return status;
 }
 

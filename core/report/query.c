@@ -25,8 +25,7 @@ static shoal_status check_written(shoal_context *context, FILE *out)
 {
     errno = 0;
     if (fflush(out) || ferror(out))
-        return shoal_fail(context, SHOAL_E_FILE, "cannot write the table: %s",
-                          errno ? strerror(errno) : "output error");
+        return shoal_fail(context, SHOAL_E_FILE, "cannot write the table: %s", shoal_why());
     return SHOAL_OK;
 }
 

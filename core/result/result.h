@@ -266,6 +266,8 @@ shoal_status shoal_journal_create(shoal_context *context, const char *path, cons
  * off, since the restart makes it again. Read the journal first, with state != NULL. Refused while another process has
  * it open for writing. */
 shoal_status shoal_journal_open(shoal_context *context, const char *path, shoal_journal **journal);
+/* Give its file this name; who had it is replaced. */
+shoal_status shoal_journal_rename(shoal_journal *journal, const char *path);
 void shoal_journal_close(shoal_journal **journal);
 /* Append the rows of systems that have ended; list: their indices in the result. */
 shoal_status shoal_journal_systems(shoal_journal *journal, const shoal_result *result, const int *list, long n_list);

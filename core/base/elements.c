@@ -32,6 +32,7 @@
 #include <limits.h>
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "core/base/base.h"
 
@@ -405,13 +406,19 @@ static long double total_mass(int n_bodies, const shoal_body *bodies)
     return total;
 }
 
+static point point_of(const shoal_body *body)
+{
+    return (point){{body->x, body->y, body->z, body->vx, body->vy, body->vz}};
+}
+
+/* points: of the bodies; NULL: where they are */
 static point barycentre(int n_bodies, const shoal_body *bodies, const point *points)
 {
     point sum = {{0.0L}};
     long double total = total_mass(n_bodies, bodies);
     for (int k = 0; k < 6; k++) {
         for (int i = 0; i < n_bodies; i++)
-            sum.at[k] += bodies[i].m * points[i].at[k];
+            sum.at[k] += bodies[i].m * (points ? points[i] : point_of(&bodies[i])).at[k];
         sum.at[k] /= total;
     }
     return sum;
@@ -468,45 +475,52 @@ done:
     return status;
 }
 
-shoal_status shoal_orbits_from_bodies(shoal_context *context, shoal_frame frame, int n_bodies, const shoal_body *bodies,
-                                      shoal_orbit *orbits)
+/* The orbits, or (NULL) whether there are any. */
+static shoal_status find_orbits(shoal_context *context, shoal_frame frame, int n_bodies, const shoal_body *bodies,
+                                shoal_orbit *orbits)
 {
-    if (shoal_check_given(context, __func__, "bodies", bodies) ||
-        shoal_check_given(context, __func__, "orbits", orbits))
-        return SHOAL_E_USAGE;
-    shoal_status status = check_masses(context, frame, n_bodies, bodies);
-    if (status)
-        return status;
-    point *points = calloc((size_t)n_bodies, sizeof *points);
-    shoal_orbit *made = calloc((size_t)n_bodies, sizeof *made);
-    if (!points || !made) {
-        status = shoal_fail(context, SHOAL_E_MEMORY, "no memory for %d bodies", n_bodies);
-        goto done;
-    }
-    for (int i = 0; i < n_bodies; i++)
-        points[i] = (point){{bodies[i].x, bodies[i].y, bodies[i].z, bodies[i].vx, bodies[i].vy, bodies[i].vz}};
-
     long double total = total_mass(n_bodies, bodies), enclosed = bodies[0].m;
-    point centre = frame == SHOAL_BARYCENTRIC ? barycentre(n_bodies, bodies, points) : points[0];
+    point centre = point_of(&bodies[0]);
+    if (frame == SHOAL_BARYCENTRIC)
+        centre = barycentre(n_bodies, bodies, NULL);
     for (int i = 1; i < n_bodies; i++) {
         enclosed += bodies[i].m;
+        const point at = point_of(&bodies[i]);
+        shoal_orbit orbit = {0};
         double state[6];
         for (int k = 0; k < 6; k++) {
-            long double offset = points[i].at[k] - centre.at[k];
+            long double offset = at.at[k] - centre.at[k];
             state[k] = (double)offset;
             if (frame == SHOAL_JACOBI)
                 centre.at[k] += bodies[i].m / enclosed * offset;
         }
-        status = shoal_orbit_from_state(context, attraction(frame, bodies, i, enclosed, total), state, &made[i]);
-        if (status) {
-            status = fail_for_body(context, status, i);
-            goto done;
-        }
+        shoal_status status = shoal_orbit_from_state(context, attraction(frame, bodies, i, enclosed, total), state,
+                                                     &orbit);
+        if (status)
+            return fail_for_body(context, status, i);
+        if (orbits)
+            orbits[i] = orbit;
     }
-    for (int i = 0; i < n_bodies; i++)
-        orbits[i] = made[i];
-done:
-    free(points);
-    free(made);
-    return status;
+    return SHOAL_OK;
+}
+
+/* It needs no memory, which could run out: to many callers "no orbits" is data. */
+shoal_status shoal_orbits_from_bodies(shoal_context *context, shoal_frame frame, int n_bodies, const shoal_body *bodies,
+                                      shoal_orbit *orbits)
+{
+    enum { ROOM = 32 };
+    if (shoal_check_given(context, __func__, "bodies", bodies) ||
+        shoal_check_given(context, __func__, "orbits", orbits))
+        return SHOAL_E_USAGE;
+    shoal_orbit made[ROOM];
+    shoal_status status = check_masses(context, frame, n_bodies, bodies);
+    if (!status) /* aside: a refused call changes no orbit */
+        status = find_orbits(context, frame, n_bodies, bodies, n_bodies <= ROOM ? made : NULL);
+    if (status)
+        return status;
+    orbits[0] = (shoal_orbit){0};
+    if (n_bodies > ROOM)
+        return find_orbits(context, frame, n_bodies, bodies, orbits);
+    memcpy(orbits + 1, made + 1, ((size_t)n_bodies - 1) * sizeof *orbits);
+    return SHOAL_OK;
 }

@@ -127,9 +127,13 @@ static shoal_status set_systems(shoal_ensemble *ensemble, const char *function, 
         status = shoal_check_range(ensemble->context, function, "n_bodies", w.block.n_bodies,
                                    (long[2]){2, ensemble->n_bodies});
     invalid found = {0};
-    for (long i = 0; i < w.block.n && !status; i++)
-        if (set_one(ensemble, frame, &w, values, i))
+    for (long i = 0; i < w.block.n && !status; i++) {
+        const shoal_status one = set_one(ensemble, frame, &w, values, i);
+        if (one == SHOAL_E_MEMORY)
+            status = one;
+        else if (one)
             note_invalid(ensemble, &found);
+    }
     if (!status) {
         ensemble->given |= w.block.n > 0;
         ensemble->changes++;

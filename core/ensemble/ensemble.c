@@ -18,9 +18,17 @@
 #include <float.h>
 #include <limits.h>
 #include <math.h>
+#include <pthread.h>
 #include <stdlib.h>
 
 #include "core/ensemble/ensemble.h"
+
+enum { FEW = 32 }; /* bodies that fit on the stack */
+
+struct spare {
+    pthread_mutex_t lock;
+    shoal_body bodies[];
+};
 
 /* ---- one system's slots ------------------------------------------------------------------------------------------ */
 
@@ -135,9 +143,11 @@ shoal_status shoal_ensemble_create(shoal_context *context, long n_systems, int n
     made->energy_jump = shoal_allocate((size_t)n_systems, sizeof *made->energy_jump);
     made->centre = shoal_allocate((size_t)n_systems, sizeof *made->centre);
     made->dt = shoal_allocate((size_t)n_systems, sizeof *made->dt);
+    made->spare = calloc(1, sizeof *made->spare + (size_t)n_bodies * sizeof *made->spare->bodies);
     if (!made->bodies || !made->systems || !made->id || !made->time || !made->energy_start || !made->energy_jump ||
-        !made->centre || !made->dt)
+        !made->centre || !made->dt || !made->spare)
         goto fail;
+    pthread_mutex_init(&made->spare->lock, NULL);
 
     for (long system = 0; system < n_systems; system++) {
         made->id[system] = system;
@@ -168,6 +178,7 @@ void shoal_ensemble_destroy(shoal_ensemble **ensemble)
     free((*ensemble)->energy_jump);
     free((*ensemble)->centre);
     free((*ensemble)->dt);
+    free((*ensemble)->spare);
     free(*ensemble);
     *ensemble = NULL;
 }
@@ -451,13 +462,23 @@ double shoal_ensemble_energy(const shoal_ensemble *ensemble, long system)
     if (shoal_ensemble_check_system(ensemble, __func__, system))
         return NAN;
     const int n_live = n_live_of(ensemble, system);
-    shoal_body *bodies = malloc((size_t)n_live * sizeof *bodies);
-    for (int i = 0; bodies && i < n_live; i++)
+    if (shoal_ensemble_is_invalid(ensemble, system))
+        return NAN;
+    /* an energy is data: there is one even when memory is out */
+    shoal_body few[FEW], *own = few;
+    few[0] = (shoal_body){0};
+    if (n_live > FEW)
+        own = malloc((size_t)n_live * sizeof *own);
+    if (!own)
+        pthread_mutex_lock(&ensemble->spare->lock);
+    shoal_body *bodies = own ? own : ensemble->spare->bodies;
+    for (int i = 0; i < n_live; i++)
         bodies[i] = shoal_ensemble_read_body(ensemble, system, i);
-    const double energy = bodies && !shoal_ensemble_is_invalid(ensemble, system)
-                              ? shoal_bodies_energy(ensemble, n_live, bodies)
-                              : NAN;
-    free(bodies);
+    const double energy = shoal_bodies_energy(ensemble, n_live, bodies);
+    if (!own)
+        pthread_mutex_unlock(&ensemble->spare->lock);
+    else if (own != few)
+        free(own);
     return energy;
 }
 

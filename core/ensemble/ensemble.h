@@ -22,6 +22,7 @@ struct shoal_ensemble {
     double *energy_jump;  /* [n_systems] by mergers and removals since then */
     double (*centre)[6];  /* [n_systems] barycentre at t_start */
     double *dt;           /* [n_systems] as the caller set it; the records have the step of the plan */
+    struct spare *spare;  /* the bodies of a system, for when memory is out */
     bool given;           /* bodies were set once, be they possible or not */
     long changes;         /* counts changes by callers and plans; a plan compares it with the number that it knows */
     /* the forces of the last plan beside Newton's, which count in its energies */

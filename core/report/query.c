@@ -60,7 +60,7 @@ static void print_orbits(FILE *out, const shoal_result *result, orbit_room room,
         const bool there = !isnan(s[1]);
         if (there && i++ == 0)
             continue; /* the central body */
-        const shoal_orbit *o = &orbits[i - 1];
+        const shoal_orbit *o = &orbits[i > 0 ? i - 1 : 0]; /* body 0 may be gone */
         const double values[] = {s[0],
                                  o->a / units->length,
                                  o->e,

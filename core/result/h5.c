@@ -414,14 +414,18 @@ shoal_status shoal_h5_get_text(const shoal_h5 *h5, const char *object, const cha
 
 shoal_status shoal_h5_get_word(const shoal_h5 *h5, const char *object, const char *name, char *word, size_t size)
 {
-    char *text;
-    shoal_status status = shoal_h5_get_text(h5, object, name, &text);
-    if (!status && strlen(text) >= size) /* NOLINT(clang-analyzer-core.NonNullParamChecker): it was read */
-        status = shoal_fail(h5->context, SHOAL_E_INPUT, "%s: the attribute %s is longer than %zu characters", h5->path,
-                            name, size - 1);
-    if (!status)
-        memcpy(word, text, strlen(text) + 1);
-    free(text);
+    H5A_info_t about;
+    if (H5Aget_info_by_name(h5->file, object, name, &about, H5P_DEFAULT) < 0)
+        return h5_fail(h5, SHOAL_E_INPUT, "there is no attribute ", name);
+    if (about.data_size > size)
+        return shoal_fail(h5->context, SHOAL_E_INPUT, "%s: the attribute %s is longer than %zu characters", h5->path,
+                          name, size - 1);
+    const hid_t type = shoal_h5_text_type(size);
+    if (type < 0)
+        return no_memory(h5);
+    const shoal_status status = shoal_h5_get(h5, object, name, type, word);
+    word[size - 1] = '\0';
+    H5Tclose(type);
     return status;
 }
 

@@ -314,8 +314,10 @@ bool shoal_lines_next(shoal_lines *lines)
 {
     do {
         errno = 0;
-        if (getline(&lines->text, &lines->size, lines->in) < 0)
+        if (getline(&lines->text, &lines->size, lines->in) < 0) {
+            lines->error = feof(lines->in) ? 0 : errno;
             return false;
+        }
         if (lines->table->line++ == 0 && strncmp(lines->text, "\xef\xbb\xbf", 3) == 0) /* a byte order mark */
             memmove(lines->text, lines->text + 3, strlen(lines->text + 3) + 1);
     } while (lines->comment && lines->text[0] == lines->comment);
@@ -348,9 +350,9 @@ shoal_status shoal_lines_number(shoal_lines *lines, const char *what, double *va
 
 shoal_status shoal_lines_close(shoal_lines *lines, shoal_status status)
 {
-    if (lines->in && !status && ferror(lines->in))
-        status = shoal_fail(lines->table->context, SHOAL_E_FILE, "%s: cannot be read: %s", lines->table->path,
-                            strerror(errno));
+    if (lines->error) /* whatever the reader thought of an early end */
+        status = shoal_fail(lines->table->context, lines->error == ENOMEM ? SHOAL_E_MEMORY : SHOAL_E_FILE,
+                            "%s: cannot be read: %s", lines->table->path, strerror(lines->error));
     if (lines->in)
         fclose(lines->in);
     free(lines->text);

@@ -19,6 +19,7 @@
 
 #include <endian.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -363,29 +364,43 @@ shoal_status shoal_h5_write(const shoal_h5 *h5, const char *dataset, hid_t type,
 
 /* ---- a file on disk ---------------------------------------------------------------------------------------------- */
 
-/* Refuse, before libhdf5 sees it, what has neither HDF5's signature at its beginning nor a block of ours that fits. */
-static shoal_status check_block(const shoal_h5 *h5, FILE *file)
+/* n bytes of a file, fewer at its end; -1 with errno. */
+static ssize_t read_piece(int file, void *bytes, size_t n, off_t at)
 {
-    enum { PIECE = 1 << 16 };
-    unsigned char block[BLOCK + SIGNATURE] = {0}, *piece;
+    size_t got = 0;
+    while (got < n) {
+        const ssize_t more = pread(file, (char *)bytes + got, n - got, at + (off_t)got);
+        if (more < 0 && errno == EINTR)
+            continue;
+        if (more < 0)
+            return -1;
+        if (more == 0)
+            break;
+        got += (size_t)more;
+    }
+    return (ssize_t)got;
+}
+
+/* Refuse, before libhdf5 sees it, what has neither HDF5's signature at its beginning nor a block of ours that fits.
+ * (Without memory of its own: who asks what a file is takes a failure for "something else".) */
+static shoal_status check_block(const shoal_h5 *h5, int file)
+{
+    unsigned char block[BLOCK + SIGNATURE] = {0}, piece[1 << 14];
     uint64_t size, there = 0;
     uint32_t sum = 0, expected;
-    const size_t n = fread(block, 1, sizeof block, file);
+    ssize_t n = read_piece(file, block, sizeof block, 0);
     if (n >= SIGNATURE && memcmp(block, hdf5_signature, SIGNATURE) == 0)
         return SHOAL_OK;
-    if (memcmp(block, block_magic, SIGNATURE) != 0 && memcmp(block + BLOCK, hdf5_signature, SIGNATURE) != 0)
-        return ferror(file) ? SHOAL_E_FILE : shoal_fail(h5->context, SHOAL_E_INPUT, "%s: not an HDF5 file", h5->path);
-    piece = malloc(PIECE);
-    if (!piece)
-        return no_memory(h5);
-    if (fseek(file, BLOCK, SEEK_SET) == 0)
-        for (size_t got; (got = fread(piece, 1, PIECE, file)) > 0; there += got)
-            sum = shoal_crc32c(sum, piece, got);
-    free(piece);
+    if (n >= 0 && memcmp(block, block_magic, SIGNATURE) != 0 && memcmp(block + BLOCK, hdf5_signature, SIGNATURE) != 0)
+        return shoal_fail(h5->context, SHOAL_E_INPUT, "%s: not an HDF5 file", h5->path);
+    for (; n > 0; there += (uint64_t)n) {
+        n = read_piece(file, piece, sizeof piece, BLOCK + (off_t)there);
+        sum = n > 0 ? shoal_crc32c(sum, piece, (size_t)n) : sum;
+    }
+    if (n < 0)
+        return shoal_fail(h5->context, SHOAL_E_FILE, "%s: cannot be read: %s", h5->path, strerror(errno));
     memcpy(&size, block + SIGNATURE, sizeof size);
     memcpy(&expected, block + SUMMED, sizeof expected);
-    if (ferror(file))
-        return SHOAL_E_FILE;
     if (memcmp(block, block_magic, SIGNATURE) == 0 && le64toh(size) == there &&
         le32toh(expected) == block_sum(block, sum))
         return SHOAL_OK;
@@ -395,15 +410,11 @@ static shoal_status check_block(const shoal_h5 *h5, FILE *file)
 
 static shoal_status check_file(const shoal_h5 *h5)
 {
-    errno = 0;
-    FILE *file = fopen(h5->path, "rb");
-    const shoal_status status = file ? check_block(h5, file) : SHOAL_E_FILE;
-    const int error = errno;
-    if (file)
-        fclose(file);
-    if (status == SHOAL_E_FILE)
-        return shoal_fail(h5->context, error == ENOMEM ? SHOAL_E_MEMORY : status, "%s: cannot be read: %s", h5->path,
-                          strerror(error));
+    const int file = open(h5->path, O_RDONLY | O_CLOEXEC);
+    if (file < 0)
+        return shoal_fail(h5->context, SHOAL_E_FILE, "%s: cannot be read: %s", h5->path, strerror(errno));
+    const shoal_status status = check_block(h5, file);
+    close(file);
     return status;
 }
 
@@ -507,14 +518,18 @@ shoal_status shoal_h5_get_text(const shoal_h5 *h5, const char *object, const cha
 
 shoal_status shoal_h5_get_word(const shoal_h5 *h5, const char *object, const char *name, char *word, size_t size)
 {
-    char *text;
-    shoal_status status = shoal_h5_get_text(h5, object, name, &text);
-    if (!status && strlen(text) >= size) /* NOLINT(clang-analyzer-core.NonNullParamChecker): it was read */
-        status = shoal_fail(h5->context, SHOAL_E_INPUT, "%s: the attribute %s is longer than %zu characters", h5->path,
-                            name, size - 1);
-    if (!status)
-        memcpy(word, text, strlen(text) + 1);
-    free(text);
+    H5A_info_t about;
+    if (H5Aget_info_by_name(h5->file, object, name, &about, H5P_DEFAULT) < 0)
+        return h5_fail(h5, SHOAL_E_INPUT, "there is no attribute ", name);
+    if (about.data_size > size)
+        return shoal_fail(h5->context, SHOAL_E_INPUT, "%s: the attribute %s is longer than %zu characters", h5->path,
+                          name, size - 1);
+    const hid_t type = shoal_h5_text_type(size);
+    if (type < 0)
+        return no_memory(h5);
+    const shoal_status status = shoal_h5_get(h5, object, name, type, word);
+    word[size - 1] = '\0';
+    H5Tclose(type);
     return status;
 }
 

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-3.0-or-later
 #
-# test_allocations.sh: each allocation of the program itself fails in turn (tests/faults/fail_alloc.c), over all commands and
-# formats. It then ends with one line that says so, and leaves no file behind; or with the output and the files of an
+# test_allocations.sh: each allocation of the program itself fails in turn (tests/faults/fail_alloc.c), over all commands
+# and formats. It then ends with one line that says so, and leaves no file behind; or with the output and the files of an
 # undisturbed run. Prints the lines of a cmocka program.
 #
 #   SHOAL_TEST_ALL=1 tests/test_allocations.sh    every allocation; else a sample: all of the first ones, then every 7th
@@ -106,7 +106,8 @@ row() {
     total=$((total + $(numbers | wc -l)))
     numbers | xargs -P 2 -I '{}' bash -c 'attempt "$@"' _ '{}' "$@" >found
     [ -z "$SHOAL_TEST_ALL" ] || numbers | FAIL_ALLOC_ALL=1 xargs -P 2 -I '{}' bash -c 'attempt "$@"' _ '{}' "$@" >>found
-    if [ -s found ]; then fail "shoal $*" "$(sort -k 2n found | head -n "${SHOAL_TEST_SHOW:-12}")" "$(wc -l <found) of $n"
+    if [ -s found ]; then
+        fail "shoal $*" "$(sort -k 2n found | head -n "${SHOAL_TEST_SHOW:-12}")" "$(wc -l <found) of $n"
     else pass; fi
 }
 

@@ -16,7 +16,7 @@ shoal=$(realpath "${SHOAL_PROGRAM:-$build/shoal}")
 root=$(realpath "$(dirname "$0")/..")
 export OMP_NUM_THREADS=2 LC_ALL=C
 RANDOM=${SEED:-1}
-n_kills=24 n_torn=60
+n_kills=12 n_torn=40
 [ -z "$SHOAL_TEST_ALL" ] || { n_kills=200 n_torn=500; }
 mkdir "$scratch/work" && cd "$scratch/work" || exit 1
 
@@ -83,7 +83,7 @@ kills_at_changes() {
     n=$(cat ../count)
     rm -f ./*
     [ "$n" -ge 8 ] || { fail "only $n changes"; return; }
-    for ((i = 1; i <= n; i += SHOAL_TEST_ALL || i < 12 || i > n - 12 ? 1 : 7)); do
+    for ((i = 1; i <= n; i += SHOAL_TEST_ALL || i < 8 || i > n - 12 ? 1 : 11)); do
         (
             [ $((i % 2)) -eq 0 ] || export KILL_HALF=1
             KILL_AT=$i LD_PRELOAD=../kill_at.so exec "$shoal" run -q "../$study.cfg" >/dev/null 2>&1
@@ -96,14 +96,14 @@ kills_at_changes() {
 }
 
 two_starts() {
-    local study=$1 i problem=
+    local study=$1 i problem= refused='another run is writing\|is there already\|exists; --force'
     begin "two_starts_at_one_moment_$study"
     for ((i = 0; i < n_kills / 2; i++)); do
         "$shoal" run -q "../$study.cfg" 2>../err.a &
         "$shoal" run -q "../$study.cfg" 2>../err.b
         wait $!
         for one in a b; do
-            grep -v 'another run is writing\|is there already\|exists; --force' ../err.$one && problem=$(cat ../err.$one)
+            grep -v "$refused" ../err.$one && problem=$(cat ../err.$one)
         done
         [ -z "$problem" ] && problem=$(cat ../err.a ../err.b | wc -l | grep -vx 1)
         [ -z "$problem" ] && problem=$(finish "$study")

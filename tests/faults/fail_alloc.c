@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * fail_alloc.c: preloaded (LD_PRELOAD) by tests/test_allocations.sh: the memory that a program itself asks for runs out.
+ * fail_alloc.c: preloaded (LD_PRELOAD) by tests/test_allocations.sh: memory that a program itself asks for runs out.
  *
  *     FAIL_ALLOC=N       the N-th call fails: of malloc and its relatives, and of what allocates within the C library
  *                        (strdup, asprintf, fopen, open_memstream, getdelim, opendir) and is known to the caller

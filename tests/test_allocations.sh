@@ -16,7 +16,7 @@ shoal=$(realpath "${SHOAL_PROGRAM:-$build/shoal}")
 root=$(realpath "$(dirname "$0")/..")
 data=$root/tests/data
 export XDG_CACHE_HOME=$scratch/cache OMP_NUM_THREADS=1 LC_ALL=C
-[ -z "$(nm -D "$shoal" 2>/dev/null | grep __asan_init)" ] || {
+! nm -D "$shoal" 2>/dev/null | grep -q __asan_init || {
     begin allocations; skip 'the address sanitizer has an allocator of its own'; exit 0; }
 shim=$scratch/fail_alloc.so
 ${CC:-cc} -O1 -shared -fPIC -o "$shim" "$root/tests/faults/fail_alloc.c" -ldl 2>"$scratch/cc" || {

@@ -96,7 +96,7 @@ kills_at_changes() {
 }
 
 two_starts() {
-    local study=$1 i problem= refused='another run is writing\|is there already\|exists; --force'
+    local study=$1 i problem='' refused='another run is writing\|is there already\|exists; --force'
     begin "two_starts_at_one_moment_$study"
     for ((i = 0; i < n_kills / 2; i++)); do
         "$shoal" run -q "../$study.cfg" 2>../err.a &

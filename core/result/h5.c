@@ -404,6 +404,9 @@ static shoal_status check_block(const shoal_h5 *h5, int file)
     if (memcmp(block, block_magic, SIGNATURE) == 0 && le64toh(size) == there &&
         le32toh(expected) == block_sum(block, sum))
         return SHOAL_OK;
+    if (le64toh(size) > there)
+        return shoal_fail(h5->context, SHOAL_E_INPUT, "%s: truncated file: %llu bytes, expected %llu", h5->path,
+                          (unsigned long long)there + BLOCK, (unsigned long long)le64toh(size) + BLOCK);
     return shoal_fail(h5->context, SHOAL_E_INPUT,
                       "%s: its checksum does not fit: it is damaged, or was changed by another program", h5->path);
 }

@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-3.0-or-later
 #
-# test_allocations.sh: each allocation of the program itself fails in turn (tests/faults/fail_alloc.c), over all commands
-# and formats. It then ends with one line that says so, and leaves no file behind; or with the output and the files of an
-# undisturbed run. Prints the lines of a cmocka program.
+# test_allocations.sh: each allocation of the program itself fails in turn (tests/faults/fail_alloc.c), over all
+# commands and formats. It then ends with one line that says so, and leaves no file behind; or with the output and the
+# files of an undisturbed run. Prints the lines of a cmocka program.
 #
 #   SHOAL_TEST_ALL=1 tests/test_allocations.sh    every allocation; else a sample: all of the first ones, then every 7th
 #   ONLY_COMMAND=run ...                          one row

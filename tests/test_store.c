@@ -449,8 +449,8 @@ static void query_orbits_without_a_star(void **state)
     shoal_result_destroy(&result);
 }
 
-/* What was changed after it was written is refused before libhdf5 sees it, and says so; without its block a file is read
- * as those of older versions are, and the same result is the same bytes. */
+/* What was changed after it was written is refused before libhdf5 sees it, and says so; without its block a file is
+ * read as those of older versions are, and the same result is the same bytes. */
 static void checksum(void **state)
 {
     const fixture *at = *state;

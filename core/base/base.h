@@ -205,8 +205,8 @@ typedef void shoal_loop(void *user, long first, long last);
  * the context, in any order. Within a loop, without a context, and where a forked process has lost the threads, the
  * caller goes through all parts alone. */
 void shoal_share(shoal_context *context, int n_threads, long n, long grain, shoal_loop *loop, void *user);
-/* Call a function that needs so many bytes of stack: on a thread of its own if the caller's has fewer left. False: there
- * can be no such thread. Every stack has SHOAL_ANY_STACK. */
+/* Call a function that needs so many bytes of stack: on a thread of its own if the caller's has fewer left. False:
+ * there can be no such thread. Every stack has SHOAL_ANY_STACK. */
 enum { SHOAL_ANY_STACK = 1 << 19 };
 bool shoal_call_deep(size_t room, void (*function)(void *user), void *user);
 /* The grain of a loop over n items of little work each: all in one part if they are fewer than `worth`, else at most

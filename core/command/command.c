@@ -67,9 +67,7 @@ int parse_study(const char *command, study_words *words, int key, char *argument
 {
     switch (key) {
     case 'P': words->allow_plugins = true; return 0;
-    case ARGP_KEY_INIT:
-        words->override = room_for_words(state->argc, sizeof *words->override);
-        return 0;
+    case ARGP_KEY_INIT: words->override = room_for_words(state->argc, sizeof *words->override); return 0;
     case ARGP_KEY_ARG:
         if (!words->study) {
             words->study = argument;

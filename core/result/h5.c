@@ -5,7 +5,7 @@
  * libhdf5 does not survive every damaged file: it writes beyond its heap where a size is wrong (1.10.8). So a file of
  * ours begins with a block, which HDF5 calls a user block and all its readers skip, that has a checksum of all that
  * follows; it is compared before libhdf5 sees the file. A child process that reads in our stead would survive, too, but
- * a library must not fork where its caller has threads or a GPU, and would still not know wrong numbers from right ones.
+ * a library must not fork where its caller has threads or a GPU, and a child does not know wrong numbers from right.
  *
  *     8  magic, 89 "Shoal" 0d 0a
  *     8  bytes after the block, little-endian

@@ -6,6 +6,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -64,12 +65,11 @@ static void sweep(const char *path)
     char *folder = slash ? strndup(path, (size_t)(slash - path) + 1) : strdup(".");
     DIR *entries = folder ? opendir(folder) : NULL;
     for (const struct dirent *entry; entries && (entry = readdir(entries));) {
-        const char *number = entry->d_name + n + sizeof infix - 1;
         if (strncmp(entry->d_name, name, n) != 0 || strncmp(entry->d_name + n, infix, sizeof infix - 1) != 0)
             continue;
         char *end;
-        const long process = strtol(number, &end, 10);
-        if (end == number || end[strspn(end, ".0123456789")] || process <= 0 || kill((pid_t)process, 0) == 0 ||
+        const long process = strtol(entry->d_name + n + sizeof infix - 1, &end, 10);
+        if (end[strspn(end, ".0123456789")] || process <= 0 || process > INT_MAX || kill((pid_t)process, 0) == 0 ||
             errno != ESRCH)
             continue;
         const int file = openat(dirfd(entries), entry->d_name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
@@ -132,7 +132,7 @@ int shoal_lock_take(const char *path)
 {
     for (;;) {
         struct stat own, there;
-        const int file = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+        const int file = open(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0666);
         if (file < 0)
             return -1;
         if (flock(file, LOCK_EX | LOCK_NB) && errno == EWOULDBLOCK) {

@@ -255,12 +255,11 @@ static size_t stack_left(void)
     pthread_attr_t attributes;
     void *lowest = NULL;
     size_t size = 0;
-    const char here = 0;
     if (pthread_getattr_np(pthread_self(), &attributes))
         return SIZE_MAX;
     (void)pthread_attr_getstack(&attributes, &lowest, &size);
     (void)pthread_attr_destroy(&attributes);
-    return (size_t)((uintptr_t)&here - (uintptr_t)lowest);
+    return (size_t)((uintptr_t)__builtin_frame_address(0) - (uintptr_t)lowest);
 }
 
 typedef struct deep_call {

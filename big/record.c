@@ -117,7 +117,7 @@ shoal_status shoal_big_record_write(const shoal_big_record *record, const char *
     const int64_t version = FORMAT_VERSION, complete = record->complete;
     const double factors[] = {record->units.length, record->units.mass, record->units.time, record->units.G};
     shoal_h5 h5;
-    shoal_status status = shoal_h5_create(record->context, path, H5F_LIBVER_EARLIEST, 1 << 20, &h5);
+    shoal_status status = shoal_h5_create(record->context, path, H5F_LIBVER_V110, 1 << 20, &h5);
     if (status)
         return status;
     if (record->has_units)
@@ -141,11 +141,8 @@ shoal_status shoal_big_record_write(const shoal_big_record *record, const char *
 
 static bool is_record(shoal_h5 *h5)
 {
-    char *format = NULL;
-    const bool is = shoal_h5_has_attribute(h5, "/", "format") &&
-                    shoal_h5_get_text(h5, "/", "format", &format) == SHOAL_OK && strcmp(format, FORMAT) == 0;
-    free(format);
-    return is;
+    char format[sizeof FORMAT] = "";
+    return shoal_h5_get_word(h5, "/", "format", format, sizeof format) == SHOAL_OK && strcmp(format, FORMAT) == 0;
 }
 
 bool shoal_big_record_is(const char *path)

@@ -289,6 +289,16 @@ static inline void spill(const char *path, const void *bytes, size_t size)
     assert_int_equal(fclose(file), 0);
 }
 
+/* A result file that a test is to change, without the block that has its checksum: as older versions wrote it. */
+static inline void unsign(const char *path)
+{
+    size_t size;
+    unsigned char *bytes = slurp(path, &size);
+    if (memcmp(bytes, "\x89Shoal\r\n", 8) == 0)
+        spill(path, bytes + 512, size - 512);
+    free(bytes);
+}
+
 /* From now on no file grows beyond size: a full disk. Holds for root too. RLIM_INFINITY ends it. */
 static inline void limit_files(rlim_t size)
 {

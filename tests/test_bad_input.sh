@@ -385,8 +385,8 @@ while read -r file pattern; do
     row "verify_$file" 2 "$file:*" verify study.h5 $file
     row "convert_$file" 2 "$file:*" convert $file new.csv
 done <<'END'
-cut.h5 cannot open the result file: truncated file: *
-hole.h5 an HDF5 file, but not a shoal result
+cut.h5 truncated file: *
+hole.h5 its checksum does not fit: *
 empty.h5 not an HDF5 file
 nowhere.h5 there is no such result file, and no journal of it
 study.cfg not an HDF5 file

@@ -281,6 +281,7 @@ static void test_no_kernels(void **state)
     assert_string_equal(r.kernel, "auto");
     assert_string_equal(r.row_kernel, "auto");
     shoal_big_record_release(&r);
+    assert_int_equal(system("tail -c +513 v.h5 >cut.h5 && mv cut.h5 v.h5"), 0); /* nor has it a checksum */
     const hid_t file = H5Fopen("v.h5", H5F_ACC_RDWR, H5P_DEFAULT);
     assert_true(H5Adelete_by_name(file, "/checkpoint", "kernel", H5P_DEFAULT) >= 0);
     assert_true(H5Adelete_by_name(file, "/checkpoint", "row_kernel", H5P_DEFAULT) >= 0);

@@ -121,7 +121,8 @@ shoal_status shoal_file_open(shoal_context *context, const char *path, FILE **in
 bool shoal_write_all(int file, const void *data, size_t size);
 /* The entry of a file in its folder reaches the disk: after it was made or renamed. False with errno. */
 bool shoal_sync_folder(const char *path);
-/* A new file beside path, open for reading and writing; its name is malloc'd. -1 with errno. */
+/* A new file beside path, open for reading and writing; its name is malloc'd. -1 with errno. Those that killed
+ * processes have left there go. */
 int shoal_file_begin(const char *path, char **temporary);
 /* Close it (-1: it is closed) and free its name; with `good` it takes the place of path, else it goes. False, with
  * errno if that failed, unless it has taken the place. */
@@ -129,6 +130,12 @@ bool shoal_file_end(int file, char *temporary, const char *path, bool good);
 /* Bytes to a new file beside path, which is renamed to path, all synced: it is complete or as it was. False with
  * errno. */
 bool shoal_replace_file(const char *path, const void *data, size_t size);
+/* A lock that one process has at a time, a file that goes when it is released; a killed process has it no more. -1 with
+ * errno: EWOULDBLOCK if another one has it. Where the file system has no locks, everybody gets it. */
+int shoal_lock_take(const char *path);
+void shoal_lock_release(int lock, const char *path);
+/* What errno says; a stream may know that it failed and not why. */
+const char *shoal_why(void);
 /* The whole file as a text: malloc'd. NULL with errno. */
 char *shoal_read_text(const char *path);
 /* Whether a text has no control characters (of ASCII, or those that UTF-8 has beyond it). */
@@ -219,6 +226,10 @@ typedef void shoal_loop(void *user, long first, long last);
  * the context, in any order. Within a loop, without a context, and where a forked process has lost the threads, the
  * caller goes through all parts alone. */
 void shoal_share(shoal_context *context, int n_threads, long n, long grain, shoal_loop *loop, void *user);
+/* Call a function that needs so many bytes of stack: on a thread of its own if the caller's has fewer left. False:
+ * there can be no such thread. Every stack has SHOAL_ANY_STACK. */
+enum { SHOAL_ANY_STACK = 1 << 19 };
+bool shoal_call_deep(size_t room, void (*function)(void *user), void *user);
 /* The grain of a loop over n items of little work each: all in one part if they are fewer than `worth`, else at most
  * SHOAL_MOST_PARTS. */
 enum { SHOAL_MOST_PARTS = 64 };

@@ -425,6 +425,10 @@ static point barycentre(int n_bodies, const shoal_body *bodies, const point *poi
     return sum;
 }
 
+/* Up to so many bodies, all that a system may have, no memory is asked for: who finds no orbits finds that there are
+ * none. */
+enum { ON_STACK = 1000 };
+
 shoal_status shoal_bodies_from_orbits(shoal_context *context, shoal_frame frame, int n_bodies,
                                       const shoal_orbit *orbits, shoal_body *bodies)
 {
@@ -440,9 +444,11 @@ shoal_status shoal_bodies_from_eased_orbits(shoal_context *context, shoal_frame 
     shoal_status status = check_masses(context, frame, n_bodies, bodies);
     if (status)
         return status;
-    point *points = calloc((size_t)n_bodies, sizeof *points); /* aside: a refused call changes no body */
+    point room[ON_STACK]; /* aside: a refused call changes no body */
+    point *points = n_bodies <= ON_STACK ? room : malloc((size_t)n_bodies * sizeof *points);
     if (!points)
-        return shoal_fail(context, SHOAL_E_MEMORY, "no memory for %d bodies", n_bodies);
+        return shoal_fail(context, SHOAL_E_MEMORY, "out of memory for %d bodies", n_bodies);
+    points[0] = (point){{0.0L}};
 
     /* relative to body 0; for barycentric elements to the barycentre, so body 0 comes last */
     long double total = total_mass(n_bodies, bodies), enclosed = bodies[0].m;
@@ -480,7 +486,8 @@ shoal_status shoal_bodies_from_eased_orbits(shoal_context *context, shoal_frame 
                                  (double)at[2], (double)at[3], (double)at[4], (double)at[5]};
     }
 done:
-    free(points);
+    if (points != room)
+        free(points);
     return status;
 }
 
@@ -500,12 +507,15 @@ shoal_status shoal_eased_orbits_from_bodies(shoal_context *context, shoal_frame 
     shoal_status status = check_masses(context, frame, n_bodies, bodies);
     if (status)
         return status;
-    point *points = calloc((size_t)n_bodies, sizeof *points);
-    shoal_orbit *made = calloc((size_t)n_bodies, sizeof *made);
-    if (!points || !made) {
-        status = shoal_fail(context, SHOAL_E_MEMORY, "no memory for %d bodies", n_bodies);
-        goto done;
-    }
+    struct {
+        point points[ON_STACK];
+        shoal_orbit made[ON_STACK];
+    } room;
+    const size_t n = (size_t)n_bodies;
+    point *points = n <= ON_STACK ? room.points : malloc(n * (sizeof *points + sizeof(shoal_orbit)));
+    if (!points)
+        return shoal_fail(context, SHOAL_E_MEMORY, "out of memory for %d bodies", n_bodies);
+    shoal_orbit *made = n <= ON_STACK ? room.made : (void *)(points + n);
     for (int i = 0; i < n_bodies; i++)
         points[i] = (point){{bodies[i].x, bodies[i].y, bodies[i].z, bodies[i].vx, bodies[i].vy, bodies[i].vz}};
 
@@ -535,7 +545,7 @@ shoal_status shoal_eased_orbits_from_bodies(shoal_context *context, shoal_frame 
     for (int i = 0; i < n_bodies; i++)
         orbits[i] = made[i];
 done:
-    free(points);
-    free(made);
+    if (points != room.points)
+        free(points);
     return status;
 }

@@ -3,10 +3,14 @@
  * files.c: what every writer and reader of files needs.
  */
 #define _GNU_SOURCE /* O_DIRECTORY */
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -37,6 +41,8 @@ bool shoal_write_all(int file, const void *data, size_t size)
         ssize_t n = write(file, from, size);
         if (n < 0 && errno == EINTR)
             continue;
+        if (n == 0)
+            errno = ENOSPC;
         if (n <= 0)
             return false;
         from += n;
@@ -61,6 +67,34 @@ bool shoal_sync_folder(const char *path)
     return done;
 }
 
+/* Remove what a killed process left beside path: temporary files of processes that are no more, and that no process,
+ * of whichever machine, has locked. */
+static void sweep(const char *path)
+{
+    static const char infix[] = ".tmp.";
+    const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+    const size_t n = strlen(name);
+    char *folder = slash ? strndup(path, (size_t)(slash - path) + 1) : strdup(".");
+    DIR *entries = folder ? opendir(folder) : NULL;
+    for (const struct dirent *entry; entries && (entry = readdir(entries));) {
+        if (strncmp(entry->d_name, name, n) != 0 || strncmp(entry->d_name + n, infix, sizeof infix - 1) != 0)
+            continue;
+        char *end;
+        const long process = strtol(entry->d_name + n + sizeof infix - 1, &end, 10);
+        if (end[strspn(end, ".0123456789")] || process <= 0 || process > INT_MAX || kill((pid_t)process, 0) == 0 ||
+            errno != ESRCH)
+            continue;
+        const int file = openat(dirfd(entries), entry->d_name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+        if (file >= 0 && (flock(file, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK))
+            (void)unlinkat(dirfd(entries), entry->d_name, 0);
+        if (file >= 0)
+            close(file);
+    }
+    if (entries)
+        closedir(entries);
+    free(folder);
+}
+
 int shoal_file_begin(const char *path, char **temporary)
 {
     static unsigned n; /* of this process's threads each has files of its own */
@@ -68,6 +102,7 @@ int shoal_file_begin(const char *path, char **temporary)
     *temporary = malloc(room);
     if (!*temporary)
         return -1;
+    sweep(path);
     snprintf(*temporary, room, "%s.tmp.%ld.%u", path, (long)getpid(), __atomic_add_fetch(&n, 1, __ATOMIC_RELAXED));
     const int file = open(*temporary, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
     if (file < 0) {
@@ -75,7 +110,8 @@ int shoal_file_begin(const char *path, char **temporary)
         free(*temporary);
         *temporary = NULL;
         errno = error;
-    }
+    } else
+        (void)flock(file, LOCK_EX | LOCK_NB);
     return file;
 }
 
@@ -102,6 +138,38 @@ bool shoal_replace_file(const char *path, const void *data, size_t size)
         return false;
     const bool good = shoal_write_all(file, data, size) && (!fsync(file) || errno == EINVAL);
     return shoal_file_end(file, temporary, path, good) && shoal_sync_folder(path);
+}
+
+int shoal_lock_take(const char *path)
+{
+    for (;;) {
+        struct stat own, there;
+        const int file = open(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0666);
+        if (file < 0)
+            return -1;
+        if (flock(file, LOCK_EX | LOCK_NB) && errno == EWOULDBLOCK) {
+            close(file);
+            errno = EWOULDBLOCK;
+            return -1;
+        }
+        if (fstat(file, &own) == 0 && stat(path, &there) == 0 && own.st_ino == there.st_ino &&
+            own.st_dev == there.st_dev)
+            return file;
+        close(file); /* who had it has removed it since */
+    }
+}
+
+void shoal_lock_release(int lock, const char *path)
+{
+    if (lock < 0)
+        return;
+    unlink(path);
+    close(lock);
+}
+
+const char *shoal_why(void)
+{
+    return errno ? strerror(errno) : "output error";
 }
 
 char *shoal_read_text(const char *path)

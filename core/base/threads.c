@@ -26,7 +26,8 @@
 
 #include "core/base/base.h"
 
-#define SPIN_SECONDS 50e-6 /* what it takes to wake a thread that sleeps */
+#define SPIN_SECONDS 50e-6              /* what it takes to wake a thread that sleeps */
+#define WORKER_STACK ((size_t)32 << 20) /* for kernels of 1000 bodies; what is not used is no memory */
 
 typedef struct worker {
     shoal_pool *pool;
@@ -175,6 +176,7 @@ static bool add_worker(shoal_pool *pool)
     }
     *one = (worker){.pool = pool, .number = pool->n_workers + 1, .next = pool->workers};
     choose_processors(&attributes, one->number);
+    (void)pthread_attr_setstacksize(&attributes, WORKER_STACK);
     sigset_t all, before;
     sigfillset(&all);
     (void)pthread_sigmask(SIG_SETMASK, &all, &before);
@@ -245,6 +247,48 @@ void shoal_share(shoal_context *context, int n_threads, long n, long grain, shoa
     for (uint32_t finished; (finished = __atomic_load_n(&pool->finished, __ATOMIC_ACQUIRE)) != pool->n_parts;)
         wait_for_change(&pool->finished, finished, &pool->caller_asleep);
     pool->busy = false;
+}
+
+/* Bytes of this thread's stack that are free. */
+static size_t stack_left(void)
+{
+    pthread_attr_t attributes;
+    void *lowest = NULL;
+    size_t size = 0;
+    if (pthread_getattr_np(pthread_self(), &attributes))
+        return SIZE_MAX;
+    (void)pthread_attr_getstack(&attributes, &lowest, &size);
+    (void)pthread_attr_destroy(&attributes);
+    return (size_t)((uintptr_t)__builtin_frame_address(0) - (uintptr_t)lowest);
+}
+
+typedef struct deep_call {
+    void (*function)(void *user);
+    void *user;
+} deep_call;
+
+static void *call_deep(void *argument)
+{
+    const deep_call *call = argument;
+    call->function(call->user);
+    return NULL;
+}
+
+bool shoal_call_deep(size_t room, void (*function)(void *user), void *user)
+{
+    deep_call call = {function, user};
+    pthread_attr_t attributes;
+    pthread_t thread;
+    if (room <= SHOAL_ANY_STACK || room <= stack_left()) {
+        function(user);
+        return true;
+    }
+    if (pthread_attr_init(&attributes))
+        return false;
+    const bool started = pthread_attr_setstacksize(&attributes, room + SHOAL_ANY_STACK) == 0 &&
+                         pthread_create(&thread, &attributes, call_deep, &call) == 0;
+    (void)pthread_attr_destroy(&attributes);
+    return started && pthread_join(thread, NULL) == 0;
 }
 
 void shoal_pool_release(shoal_context *context)

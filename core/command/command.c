@@ -54,13 +54,20 @@ int failed_input(const shoal_context *context, shoal_status status)
     return failed(context, status == SHOAL_E_FILE ? SHOAL_E_INPUT : status);
 }
 
+void *room_for_words(int n, size_t size)
+{
+    void *words = calloc((size_t)n + 1, size);
+    if (!words) {
+        exit(failed(NULL, SHOAL_E_MEMORY));
+    }
+    return words;
+}
+
 int parse_study(const char *command, study_words *words, int key, char *argument, const struct argp_state *state)
 {
     switch (key) {
     case 'P': words->allow_plugins = true; return 0;
-    case ARGP_KEY_INIT:
-        words->override = calloc((size_t)state->argc, sizeof *words->override);
-        return words->override ? 0 : ENOMEM;
+    case ARGP_KEY_INIT: words->override = room_for_words(state->argc, sizeof *words->override); return 0;
     case ARGP_KEY_ARG:
         if (!words->study) {
             words->study = argument;

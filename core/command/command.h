@@ -56,6 +56,8 @@ typedef struct study_words {
     {                                                                                     \
         "allow-plugins", 'P', 0, 0, "Compile and run the plugins that the study names", 0 \
     }
+/* [n + 1] of that size, zeroed; ends the program where memory is out, which argp_parse would not tell. */
+void *room_for_words(int n, size_t size);
 int parse_study(const char *command, study_words *words, int key, char *argument, const struct argp_state *state);
 /* The context, too, which is the caller's even if the study cannot be opened. given: as shoal_study_open has it; gets
  * the context. */

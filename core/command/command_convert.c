@@ -46,9 +46,7 @@ static error_t convert_parse(int key, char *argument, struct argp_state *state)
     char *end;
 
     switch (key) {
-    case ARGP_KEY_INIT:
-        options->masses = calloc((size_t)state->argc, sizeof *options->masses);
-        return options->masses ? 0 : ENOMEM;
+    case ARGP_KEY_INIT: options->masses = room_for_words(state->argc, sizeof *options->masses); return 0;
     case FROM: options->from = argument; return 0;
     case TO: options->to = argument; return 0;
     case UNITS: options->units = argument; return 0;

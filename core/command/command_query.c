@@ -251,7 +251,9 @@ static int query_file(shoal_context *context, const char *name, query_options *o
         status = query_result(context, result, options, out);
     }
     if (out && out != stdout) {
-        fclose(out);
+        if (fclose(out) != 0 && status == SHOAL_OK) {
+            status = shoal_fail(context, SHOAL_E_MEMORY, "out of memory");
+        }
         const char *rows = text && status == SHOAL_OK ? strchr(text, '\n') : NULL;
         fputs(rows ? rows + 1 : "", stdout);
         free(text);

@@ -220,16 +220,19 @@ static int compare_doubles(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Outcomes with counts, energy errors, time and rate. */
-static void print_summary(const shoal_result *result, const char *file, const shoal_progress *progress, double seconds)
+/* Outcomes with counts, energy errors, time and rate. False: memory is out. */
+static bool print_summary(const shoal_result *result, const char *file, const shoal_progress *progress, double seconds)
 {
     long n_by_outcome[SHOAL_OUTCOMES] = {0}, n = 0, n_fewer = 0;
     double *error = malloc((size_t)result->n_systems * sizeof *error);
 
+    if (!error) {
+        return false;
+    }
     for (long system = 0; system < result->n_systems; ++system) {
         n_by_outcome[result->outcome[system]]++;
         n_fewer += result->n_final[system] < result->n_live[system];
-        if (error && isfinite(result->dE_final[system])) {
+        if (isfinite(result->dE_final[system])) {
             error[n++] = fabs(result->dE_final[system]);
         }
     }
@@ -259,6 +262,7 @@ static void print_summary(const shoal_result *result, const char *file, const sh
            progress->seconds > 0 ? progress->system_steps / progress->seconds : 0);
     printf("result         %s\n", file);
     free(error);
+    return true;
 }
 
 /* The map of a grid: in the terminal if there is one, and as a picture beside the result if gnuplot is there. A map
@@ -339,7 +343,11 @@ int run_main(int argc, char **argv)
             goto fail;
         }
         print_warnings(study, stdout, "warning        ");
-        print_summary(result, study->output, &last, shoal_seconds() - began);
+        if (!print_summary(result, study->output, &last, shoal_seconds() - began)) {
+            code = failed(context, shoal_fail(context, SHOAL_E_MEMORY, "out of memory for the summary; %s is complete",
+                                              study->output));
+            goto fail;
+        }
         if (!options.no_plot && study->n_axes >= 2 && study->stride == 1) {
             plot_run(context, result, study->output);
         }

@@ -100,14 +100,16 @@ static void write_setting(FILE *out, const config_setting_t *setting, int indent
     }
 }
 
-/* What is in the files of numbers that a config names: "# file NAME HASH". */
-static void describe_files(const shoal_config *config, FILE *out)
+/* What is in the files of numbers that a config names: "# file NAME HASH". False if memory ran out. */
+static bool describe_files(const shoal_config *config, FILE *out)
 {
+    bool good = true;
     static const char *const keys[] = {"system.file", "sample.file"};
     for (int i = 0; i < SHOAL_COUNT(keys); i++) {
         const config_setting_t *setting = shoal_config_lookup(config, keys[i]);
         char *path = setting ? shoal_config_path(config, config_setting_get_string(setting)) : NULL,
              *text = path && !shoal_not_a_file(path) ? shoal_read_text(path) : NULL;
+        good = good && !(setting && !text && (!path || errno == ENOMEM));
         if (text) {
             shoal_hash hash = shoal_hash_start();
             shoal_hash_string(&hash, text);
@@ -117,6 +119,7 @@ static void describe_files(const shoal_config *config, FILE *out)
         free(path);
         free(text);
     }
+    return good;
 }
 
 char *shoal_config_text(const shoal_config *config)
@@ -128,8 +131,7 @@ char *shoal_config_text(const shoal_config *config)
         return NULL;
     write_members(out, config_root_setting(&config->tree), 0);
     shoal_plugins_describe(config->context, out);
-    describe_files(config, out);
-    const bool failed = ferror(out) != 0;
+    const bool failed = !describe_files(config, out) || ferror(out) != 0;
     if (fclose(out) != 0 || failed) {
         free(text);
         return NULL;
@@ -871,8 +873,8 @@ static config_setting_t *descend(config_setting_t *setting, const char *word)
 }
 
 /* A value as libconfig reads it, but that an array may mix 1 and 1.5, as a list does; a bare word stands for a
- * string. */
-static bool parse_value(const char *value, config_t *parsed)
+ * string. E_USAGE: it is none. */
+static shoal_status parse_value(const char *value, config_t *parsed)
 {
     char *text = NULL, number[40];
     const size_t length = strlen(value);
@@ -880,7 +882,7 @@ static bool parse_value(const char *value, config_t *parsed)
     const int written = array ? asprintf(&text, "value = (%.*s);", (int)length - 2, value + 1)
                               : asprintf(&text, "value = %s;", value);
     if (written < 0)
-        return false;
+        return SHOAL_E_MEMORY;
     bool good = shoal_config_parse(parsed, NULL, text) && config_setting_length(config_root_setting(parsed)) == 1;
     if (good)
         good = find_long_integer(text, number) == 0;
@@ -891,7 +893,7 @@ static bool parse_value(const char *value, config_t *parsed)
         good = word && config_setting_set_string(word, value);
     }
     free(text);
-    return good;
+    return good ? SHOAL_OK : SHOAL_E_USAGE;
 }
 
 /* The override that made a setting or something in it, but for that which made all around it (`around`); NULL: none. */
@@ -913,11 +915,15 @@ static shoal_status apply_override(shoal_config *config, const char *override)
     const char *wants = "path.to.key=value";
     config_t parsed;
     config_init(&parsed);
-    if (!path || equals[1] == '\0' || !parse_value(equals + 1, &parsed)) {
-        if (path && equals[1])
-            wants = "a number, a string, true, false, or a libconfig value after '='";
-        goto fail;
+    if (equals && equals[1] != '\0') {
+        status = path ? parse_value(equals + 1, &parsed) : SHOAL_E_MEMORY;
+        wants = status == SHOAL_E_MEMORY ? "more memory"
+                                         : "a number, a string, true, false, or a libconfig value after '='";
     }
+    if (status)
+        goto fail;
+    status = SHOAL_E_USAGE;
+    wants = "path.to.key=value";
 
     config_setting_t *at = config_root_setting(&config->tree);
     char *rest = path, *word, *next = strtok_r(path, ".[]", &rest);

@@ -202,9 +202,11 @@ static bool worth_threads(const shoal_engine *engine, double steps)
 
 /* What the threads that share an index list need. */
 typedef struct cpu_call {
+    shoal_engine *engine;
     const shoal_cpu_kernels *kernels;
     shoal_cpu_kernel *kernel;
     shoal_kernel_args args;
+    bool shared; /* by all threads */
 } cpu_call;
 
 static void launch_part(void *user, long first, long last)
@@ -213,21 +215,38 @@ static void launch_part(void *user, long first, long last)
     call->kernel(&call->args, first, last);
 }
 
+static void share(void *user)
+{
+    cpu_call *call = user;
+    shoal_share(call->engine->context, call->shared ? call->engine->threads : 1, call->args.n_list,
+                call->kernels->systems, launch_part, call);
+}
+
+/* Kernels keep the state of the systems that they advance on the stack: gauss_radau, which has most, 1.3 KiB a body. */
+static shoal_status launch(cpu_call *call)
+{
+    enum { BODY_BYTES = 1536 };
+    const size_t room = (size_t)call->kernels->systems * (size_t)call->args.n_moved * BODY_BYTES;
+    return shoal_call_deep(room, share, call)
+               ? SHOAL_OK
+               : shoal_fail(call->engine->context, SHOAL_E_MEMORY, "out of memory for a stack of %zu bytes", room);
+}
+
 static shoal_status cpu_launch(shoal_engine *engine, shoal_kernel_entry entry, const int *list, long n_list,
                                double slice_steps)
 {
     const shoal_cpu_kernels *kernels = kernels_for(engine, n_list);
-    cpu_call call = {.kernel = kernels->entry[entry], .args = engine->args};
+    cpu_call call = {engine, kernels, kernels->entry[entry], engine->args, false};
     call.args.list = list;
     call.args.n_list = n_list;
     call.args.slice_steps = slice_steps;
     const double began = shoal_seconds();
-    const bool shared = n_list > kernels->systems &&
-                        worth_threads(engine, (double)n_list * steps_of(engine, entry, list[0], slice_steps));
-    shoal_share(engine->context, shared ? engine->threads : 1, n_list, kernels->systems, launch_part, &call);
+    call.shared = n_list > kernels->systems &&
+                  worth_threads(engine, (double)n_list * steps_of(engine, entry, list[0], slice_steps));
+    const shoal_status status = launch(&call);
     if (entry == SHOAL_INTEGRATE)
         engine->seconds = shoal_seconds() - began;
-    return SHOAL_OK;
+    return status;
 }
 
 void shoal_engine_cpu_group(const shoal_engine *engine, const int *list, long n_list, double slice_steps)
@@ -243,15 +262,14 @@ static shoal_status cpu_observe(shoal_engine *engine, const int *list, long n_li
                                 double steps)
 {
     const shoal_cpu_kernels *kernels = kernels_for(engine, n_list);
-    cpu_call call = {.kernel = kernels->entry[SHOAL_OBSERVE], .args = engine->args};
+    cpu_call call = {engine, kernels, kernels->entry[SHOAL_OBSERVE], engine->args, false};
     call.args.list = list;
     call.args.n_list = n_list;
     call.args.slice_steps = MOST_STEPS;
     call.args.sights = *sights;
-    const bool shared = n_list > kernels->systems &&
-                        worth_threads(engine, (double)n_list * (steps + COPY * (double)sights->n_times));
-    shoal_share(engine->context, shared ? engine->threads : 1, n_list, kernels->systems, launch_part, &call);
-    return SHOAL_OK;
+    call.shared = n_list > kernels->systems &&
+                  worth_threads(engine, (double)n_list * (steps + COPY * (double)sights->n_times));
+    return launch(&call);
 }
 
 static shoal_status cpu_walk_with(shoal_engine *engine, const shoal_walk *walk)

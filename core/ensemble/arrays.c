@@ -111,6 +111,8 @@ static shoal_status set_one(shoal_ensemble *ensemble, const shoal_frame *frame, 
         memcpy(why, ensemble->context->message, sizeof why);
         shoal_fail(ensemble->context, status, "system %ld: %s", system, why);
     }
+    if (status == SHOAL_E_MEMORY)
+        return status;
     if (status) {
         shoal_ensemble_invalidate(ensemble, system);
         return status;
@@ -127,9 +129,13 @@ static shoal_status set_systems(shoal_ensemble *ensemble, const char *function, 
         status = shoal_check_range(ensemble->context, function, "n_bodies", w.block.n_bodies,
                                    (long[2]){2, ensemble->n_bodies});
     invalid found = {0};
-    for (long i = 0; i < w.block.n && !status; i++)
-        if (set_one(ensemble, frame, &w, values, i))
+    for (long i = 0; i < w.block.n && !status; i++) {
+        const shoal_status refused = set_one(ensemble, frame, &w, values, i);
+        if (refused == SHOAL_E_MEMORY)
+            status = refused; /* no property of the system */
+        else if (refused)
             note_invalid(ensemble, &found);
+    }
     if (!status) {
         ensemble->given |= w.block.n > 0;
         ensemble->changes++;

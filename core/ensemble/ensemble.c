@@ -451,14 +451,10 @@ double shoal_ensemble_energy(const shoal_ensemble *ensemble, long system)
     if (shoal_ensemble_check_system(ensemble, __func__, system))
         return NAN;
     const int n_live = n_live_of(ensemble, system);
-    shoal_body *bodies = malloc((size_t)n_live * sizeof *bodies);
-    for (int i = 0; bodies && i < n_live; i++)
+    shoal_body bodies[SHOAL_MAX_BODIES]; /* not asked for: out of memory is no energy */
+    for (int i = 0; i < n_live; i++)
         bodies[i] = shoal_ensemble_read_body(ensemble, system, i);
-    const double energy = bodies && !shoal_ensemble_is_invalid(ensemble, system)
-                              ? shoal_bodies_energy(ensemble, n_live, bodies)
-                              : NAN;
-    free(bodies);
-    return energy;
+    return shoal_ensemble_is_invalid(ensemble, system) ? NAN : shoal_bodies_energy(ensemble, n_live, bodies);
 }
 
 shoal_status shoal_ensemble_angular_momentum(const shoal_ensemble *ensemble, long system, double L[3])

@@ -45,7 +45,7 @@ static const shoal_format csv = {
 
 static bool hdf5_is(const char *begin)
 {
-    return memcmp(begin, "\x89HDF\r\n\x1a\n", 8) == 0;
+    return shoal_h5_begins(begin);
 }
 
 /* The systems that are wanted of a result file. */

@@ -295,7 +295,7 @@ shoal_status shoal_table_write(const shoal_table *table, const char *path,
     if (!direct)
         done = shoal_file_end(-1, temporary, path, done);
     if (!done && !status)
-        status = shoal_fail(table->context, SHOAL_E_FILE, "%s: cannot be written: %s", path, strerror(errno));
+        status = shoal_fail(table->context, SHOAL_E_FILE, "%s: cannot be written: %s", path, shoal_why());
     return status;
 }
 
@@ -325,8 +325,10 @@ bool shoal_lines_next(shoal_lines *lines)
     do {
         errno = 0;
         ssize_t length = getline(&lines->text, &lines->size, lines->in);
-        if (length < 0)
+        if (length < 0) {
+            lines->error = feof(lines->in) ? 0 : errno;
             return false;
+        }
         for (const char *end = "\n\r"; *end; end++)
             if (length > 0 && lines->text[length - 1] == *end)
                 lines->text[--length] = '\0';
@@ -371,9 +373,9 @@ shoal_status shoal_lines_cut(shoal_lines *lines, char *cells[], int limit, int *
 
 shoal_status shoal_lines_close(shoal_lines *lines, shoal_status status)
 {
-    if (lines->in && !status && ferror(lines->in))
-        status = shoal_fail(lines->table->context, SHOAL_E_FILE, "%s: cannot be read: %s", lines->table->path,
-                            strerror(errno));
+    if (lines->error) /* whatever the reader thought of an early end */
+        status = shoal_fail(lines->table->context, lines->error == ENOMEM ? SHOAL_E_MEMORY : SHOAL_E_FILE,
+                            "%s: cannot be read: %s", lines->table->path, strerror(lines->error));
     if (!status && lines->strange)
         status = shoal_fail(lines->table->context, SHOAL_E_INPUT, "%s:%ld: expected text without control characters",
                             lines->table->path, lines->strange);

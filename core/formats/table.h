@@ -75,6 +75,7 @@ typedef struct shoal_lines {
     char comment; /* lines that begin with it are skipped, 0 = none */
     char *at;     /* the next word in the line */
     long strange; /* the first line with control characters, 0 = none */
+    int error;    /* errno, where a line could not be read: the close tells */
 } shoal_lines;
 
 shoal_status shoal_lines_open(shoal_lines *lines, shoal_table *table, const char *path);

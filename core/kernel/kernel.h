@@ -39,7 +39,7 @@
 #include "core/shoal.h"
 
 #define SHOAL_CHUNK          32   /* systems in a chunk */
-#define SHOAL_MAX_BODIES     1000 /* of a system: a group of lanes keeps its state on a thread's stack, 5 KiB a body */
+#define SHOAL_MAX_BODIES     1000 /* of a system: a thread's stack has the state of several, 1.3 KiB a body of each */
 #define SHOAL_MAX_PARAMETERS 12   /* parameters of one plug */
 #define SHOAL_MAX_MONITORS   16   /* monitors the kernel text knows */
 #define SHOAL_MAX_PAIRED     8    /* up to so many bodies a monitor follows every pair by itself */

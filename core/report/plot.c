@@ -780,8 +780,9 @@ shoal_status shoal_plot_draw(shoal_context *context, FILE *script, const shoal_p
 {
     shoal_status status = SHOAL_OK;
 
+    errno = 0;
     if (fflush(script) != 0 || ferror(script)) {
-        status = shoal_fail(context, SHOAL_E_FILE, "the script of the picture cannot be written: %s", strerror(errno));
+        status = shoal_fail(context, SHOAL_E_FILE, "the script of the picture cannot be written: %s", shoal_why());
     } else if (options->script) {
         char block[4096];
         rewind(script);

@@ -47,7 +47,10 @@ static shoal_status open_snapshot(shoal_big_view *view)
     shoal_units units = {.length = 1, .mass = 1, .time = 1};
     if (!options.notes)
         return shoal_fail(view->context, SHOAL_E_MEMORY, "out of memory");
-    shoal_status status = snapshot_format(view->path)->read(&table, 1, &(char *){(char *)view->path}, &options);
+    const shoal_format *format = NULL;
+    shoal_status status = shoal_format_of(view->context, view->path, &format);
+    if (!status)
+        status = format->read(&table, 1, &(char *){(char *)view->path}, &options);
     fclose(options.notes);
     free(notes);
     const bool has_units = table.units.length != 0 && strcmp(table.units.time_name, "yr/2pi") != 0;

@@ -25,8 +25,7 @@ static shoal_status check_written(shoal_context *context, FILE *out)
 {
     errno = 0;
     if (fflush(out) || ferror(out))
-        return shoal_fail(context, SHOAL_E_FILE, "cannot write the table: %s",
-                          errno ? strerror(errno) : "output error");
+        return shoal_fail(context, SHOAL_E_FILE, "cannot write the table: %s", shoal_why());
     return SHOAL_OK;
 }
 
@@ -62,8 +61,8 @@ static void print_orbits(FILE *out, const shoal_result *result, orbit_room room,
         const double *s = state + (size_t)b * SHOAL_STATE;
         const bool there = !isnan(s[1]);
         if (there && i++ == 0)
-            continue; /* the central body */
-        const shoal_orbit *o = &orbits[i - 1];
+            continue;                                      /* the central body */
+        const shoal_orbit *o = &orbits[i > 0 ? i - 1 : 0]; /* i = 0: none is there yet, and none is printed */
         const double values[] = {s[0],
                                  o->a / units->length,
                                  o->e,

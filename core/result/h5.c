@@ -1,10 +1,25 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
  * h5.c: HDF5 files, made in memory and read piece by piece (h5.h).
+ *
+ * libhdf5 does not survive every damaged file: it writes beyond its heap where a size is wrong (1.10.8). So a file of
+ * ours begins with a block, which HDF5 calls a user block and all its readers skip, that has a checksum of all that
+ * follows; it is compared before libhdf5 sees the file. A child process that reads in our stead would survive, too, but
+ * a library must not fork where its caller has threads or a GPU, and a child does not know wrong numbers from right.
+ *
+ *     8  magic, 89 "Shoal" 0d 0a
+ *     8  bytes after the block, little-endian
+ *     4  CRC-32C of them, then of the 16 bytes above
+ *     .  zeros, up to 512 bytes
+ *
+ * Files without such a block, of older versions and of others, begin with HDF5's signature and are read as before.
+ * Objects bear no times, so that the same results are the same bytes.
  */
 #include "core/result/h5.h"
 
+#include <endian.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -15,6 +30,10 @@ enum {
     CHUNK_ITEMS = 65536, /* at most, in a chunk of a dataset */
     DEFLATE_ITEMS = 1024 /* at least, in a dataset that is deflated */
 };
+
+enum { BLOCK = 512, SUMMED = 16, SIGNATURE = 8 };
+static const unsigned char block_magic[SIGNATURE] = {0x89, 'S', 'h', 'o', 'a', 'l', '\r', '\n'};
+static const unsigned char hdf5_signature[SIGNATURE] = {0x89, 'H', 'D', 'F', '\r', '\n', 0x1a, '\n'};
 
 /* ---- errors ------------------------------------------------------------------------------------------------------ */
 
@@ -117,20 +136,49 @@ static herr_t image_user_free(void *user)
 static bool image_measure(shoal_h5_image *made)
 {
     enum { LEAST = 48 };
-    if (!made->bytes || made->capacity < LEAST)
+    if (!made->bytes || made->capacity < made->block + LEAST)
         return false;
-    const int version = made->bytes[8], at = version ? 28 : 40;
-    if (version == 1 || version > 3 || made->bytes[version ? 9 : 13] != sizeof(uint64_t))
+    const unsigned char *super = made->bytes + made->block;
+    const int version = super[8], at = version ? 28 : 40;
+    if (version == 1 || version > 3 || super[version ? 9 : 13] != sizeof(uint64_t))
         return false;
     made->size = 0;
     for (int k = 0; k < 8; k++)
-        made->size |= (size_t)made->bytes[at + k] << (8 * k);
-    return made->size >= LEAST && made->size <= made->capacity;
+        made->size |= (size_t)super[at + k] << (8 * k);
+    return made->size >= made->block + LEAST && made->size <= made->capacity;
+}
+
+static uint32_t block_sum(const unsigned char *block, uint32_t sum_of_rest)
+{
+    return shoal_crc32c(sum_of_rest, block, SUMMED);
+}
+
+/* The block before a file of ours. */
+static void image_sign(shoal_h5_image *made)
+{
+    unsigned char *block = made->bytes;
+    const uint64_t size = htole64(made->size - BLOCK);
+    memset(block, 0, BLOCK);
+    memcpy(block, block_magic, SIGNATURE);
+    memcpy(block + SIGNATURE, &size, sizeof size);
+    const uint32_t sum = htole32(block_sum(block, shoal_crc32c(0, block + BLOCK, made->size - BLOCK)));
+    memcpy(block + SUMMED, &sum, sizeof sum);
+}
+
+/* How a group, a dataset or a file is made: it keeps no times. */
+static hid_t without_times(hid_t kind)
+{
+    const hid_t list = H5Pcreate(kind);
+    if (list < 0 || H5Pset_obj_track_times(list, 0) >= 0)
+        return list;
+    H5Pclose(list);
+    return H5I_INVALID_HID;
 }
 
 shoal_status shoal_h5_create(shoal_context *context, const char *path, H5F_libver_t oldest, size_t step, shoal_h5 *h5)
 {
-    *h5 = (shoal_h5){context, path, H5I_INVALID_HID, {NULL, NULL}, {NULL, 0, 0}};
+    const size_t block = oldest == H5F_LIBVER_EARLIEST ? 0 : BLOCK;
+    *h5 = (shoal_h5){context, path, H5I_INVALID_HID, {NULL, NULL}, {NULL, 0, 0, block}};
     H5FD_file_image_callbacks_t callbacks = {image_malloc, image_copy,      image_realloc, image_free,
                                              image_user,   image_user_free, &h5->image};
     const size_t size = strlen(path) + 32;
@@ -139,11 +187,14 @@ shoal_status shoal_h5_create(shoal_context *context, const char *path, H5F_libve
         return no_memory(h5);
     snprintf(name, size, "%s.tmp.%ld", path, (long)getpid());
     h5->errors = shoal_h5_errors_off();
-    const hid_t access = H5Pcreate(H5P_FILE_ACCESS);
-    if (access >= 0 && H5Pset_libver_bounds(access, oldest, H5F_LIBVER_V110) >= 0 &&
-        H5Pset_fapl_core(access, step, 0) >= 0 && H5Pset_file_image_callbacks(access, &callbacks) >= 0)
-        h5->file = H5Fcreate(name, H5F_ACC_TRUNC, H5P_DEFAULT, access);
+    const hid_t access = H5Pcreate(H5P_FILE_ACCESS), creation = without_times(H5P_FILE_CREATE);
+    if (access >= 0 && creation >= 0 && H5Pset_userblock(creation, block) >= 0 &&
+        H5Pset_libver_bounds(access, oldest, H5F_LIBVER_V110) >= 0 && H5Pset_fapl_core(access, step, 0) >= 0 &&
+        H5Pset_file_image_callbacks(access, &callbacks) >= 0)
+        h5->file = H5Fcreate(name, H5F_ACC_TRUNC, creation, access);
     const shoal_status status = h5->file >= 0 ? SHOAL_OK : h5_fail(h5, SHOAL_E_FILE, "cannot make the file", "");
+    if (creation >= 0)
+        H5Pclose(creation);
     if (access >= 0)
         H5Pclose(access);
     if (status)
@@ -161,6 +212,8 @@ static shoal_status finish(shoal_h5 *h5, shoal_status status)
     shoal_h5_errors_restore(h5->errors);
     if (!status && !image_measure(&h5->image))
         status = shoal_fail(h5->context, SHOAL_E_INTERNAL, "%s: HDF5 made a file whose end is not known", h5->path);
+    if (!status && h5->image.block)
+        image_sign(&h5->image);
     return status;
 }
 
@@ -199,8 +252,14 @@ hid_t shoal_h5_text_type(size_t size)
 
 shoal_status shoal_h5_group(const shoal_h5 *h5, const char *group)
 {
-    const hid_t made = H5Gcreate2(h5->file, group, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
-    return made >= 0 && H5Gclose(made) >= 0 ? SHOAL_OK : h5_fail(h5, SHOAL_E_FILE, "cannot write the group ", group);
+    const hid_t list = without_times(H5P_GROUP_CREATE);
+    const hid_t made = list >= 0 ? H5Gcreate2(h5->file, group, H5P_DEFAULT, list, H5P_DEFAULT) : H5I_INVALID_HID;
+    const shoal_status status = made >= 0 && H5Gclose(made) >= 0
+                                    ? SHOAL_OK
+                                    : h5_fail(h5, SHOAL_E_FILE, "cannot write the group ", group);
+    if (list >= 0)
+        H5Pclose(list);
+    return status;
 }
 
 shoal_status shoal_h5_put(const shoal_h5 *h5, const char *object, const char *name, hid_t type, int n,
@@ -243,7 +302,7 @@ shoal_status shoal_h5_put_integers(const shoal_h5 *h5, const char *object, const
 /* How a dataset lies in the file. */
 static hid_t creation_list(shoal_h5_extent extent)
 {
-    hid_t list = H5Pcreate(H5P_DATASET_CREATE);
+    hid_t list = without_times(H5P_DATASET_CREATE);
     hsize_t items = 1, chunk[3] = {1, 1, 1}, room = CHUNK_ITEMS;
     for (int d = extent.rank - 1; d >= 0; d--) {
         items *= extent.of[d];
@@ -305,32 +364,70 @@ shoal_status shoal_h5_write(const shoal_h5 *h5, const char *dataset, hid_t type,
 
 /* ---- a file on disk ---------------------------------------------------------------------------------------------- */
 
-/* Why HDF5 could not open a file, in plain words where they can be found. */
-static shoal_status explain_closed(const shoal_h5 *h5)
+/* n bytes of a file, fewer at its end; -1 with errno. */
+static ssize_t read_piece(int file, void *bytes, size_t n, off_t at)
 {
-    static const unsigned char signature[8] = {0x89, 'H', 'D', 'F', '\r', '\n', 0x1a, '\n'};
-    unsigned char begin[sizeof signature];
-    errno = 0;
-    FILE *file = fopen(h5->path, "rb");
-    const size_t n = file ? fread(begin, 1, sizeof begin, file) : 0;
-    const int error = !file || ferror(file) ? errno : 0;
-    if (file)
-        fclose(file);
-    if (error)
-        return shoal_fail(h5->context, SHOAL_E_FILE, "%s: cannot be read: %s", h5->path, strerror(error));
-    if (n != sizeof begin || memcmp(begin, signature, sizeof begin))
+    size_t got = 0;
+    while (got < n) {
+        const ssize_t more = pread(file, (char *)bytes + got, n - got, at + (off_t)got);
+        if (more < 0 && errno == EINTR)
+            continue;
+        if (more < 0)
+            return -1;
+        if (more == 0)
+            break;
+        got += (size_t)more;
+    }
+    return (ssize_t)got;
+}
+
+/* Refuse, before libhdf5 sees it, what has neither HDF5's signature at its beginning nor a block of ours that fits.
+ * (Without memory of its own: who asks what a file is takes a failure for "something else".) */
+static shoal_status check_block(const shoal_h5 *h5, int file)
+{
+    unsigned char block[BLOCK + SIGNATURE] = {0}, piece[1 << 14];
+    uint64_t size, there = 0;
+    uint32_t sum = 0, expected;
+    ssize_t n = read_piece(file, block, sizeof block, 0);
+    if (n >= SIGNATURE && memcmp(block, hdf5_signature, SIGNATURE) == 0)
+        return SHOAL_OK;
+    if (n >= 0 && memcmp(block, block_magic, SIGNATURE) != 0 && memcmp(block + BLOCK, hdf5_signature, SIGNATURE) != 0)
         return shoal_fail(h5->context, SHOAL_E_INPUT, "%s: not an HDF5 file", h5->path);
-    return h5_fail(h5, SHOAL_E_INPUT, "cannot open the result file", "");
+    for (; n > 0; there += (uint64_t)n) {
+        n = read_piece(file, piece, sizeof piece, BLOCK + (off_t)there);
+        sum = n > 0 ? shoal_crc32c(sum, piece, (size_t)n) : sum;
+    }
+    if (n < 0)
+        return shoal_fail(h5->context, SHOAL_E_FILE, "%s: cannot be read: %s", h5->path, strerror(errno));
+    memcpy(&size, block + SIGNATURE, sizeof size);
+    memcpy(&expected, block + SUMMED, sizeof expected);
+    if (memcmp(block, block_magic, SIGNATURE) == 0 && le64toh(size) == there &&
+        le32toh(expected) == block_sum(block, sum))
+        return SHOAL_OK;
+    if (le64toh(size) > there)
+        return shoal_fail(h5->context, SHOAL_E_INPUT, "%s: truncated file: %llu bytes, expected %llu", h5->path,
+                          (unsigned long long)there + BLOCK, (unsigned long long)le64toh(size) + BLOCK);
+    return shoal_fail(h5->context, SHOAL_E_INPUT,
+                      "%s: its checksum does not fit: it is damaged, or was changed by another program", h5->path);
+}
+
+static shoal_status check_file(const shoal_h5 *h5)
+{
+    FILE *file;
+    shoal_status status = shoal_file_open(h5->context, h5->path, &file);
+    if (status)
+        return status;
+    status = check_block(h5, fileno(file));
+    fclose(file);
+    return status;
 }
 
 shoal_status shoal_h5_open(shoal_context *context, const char *path, shoal_h5 *h5)
 {
-    FILE *file;
-    *h5 = (shoal_h5){.context = context, .path = path, .file = H5I_INVALID_HID};
-    const shoal_status unreadable = shoal_file_open(context, path, &file);
-    if (unreadable)
-        return unreadable;
-    fclose(file);
+    *h5 = (shoal_h5){context, path, H5I_INVALID_HID, {NULL, NULL}, {NULL, 0, 0, 0}};
+    shoal_status status = check_file(h5);
+    if (status)
+        return status;
     h5->errors = shoal_h5_errors_off();
     const hid_t access = H5Pcreate(H5P_FILE_ACCESS);
 #if H5_VERSION_GE(1, 12, 1) || (H5_VERS_MINOR == 10 && H5_VERSION_GE(1, 10, 7))
@@ -339,12 +436,17 @@ shoal_status shoal_h5_open(shoal_context *context, const char *path, shoal_h5 *h
 #endif
     if (access >= 0)
         h5->file = H5Fopen(path, H5F_ACC_RDONLY, access);
-    const shoal_status status = h5->file >= 0 ? SHOAL_OK : explain_closed(h5);
+    status = h5->file >= 0 ? SHOAL_OK : h5_fail(h5, SHOAL_E_INPUT, "cannot open the result file", "");
     if (access >= 0)
         H5Pclose(access);
     if (status)
         shoal_h5_errors_restore(h5->errors);
     return status;
+}
+
+bool shoal_h5_begins(const void *begin)
+{
+    return memcmp(begin, hdf5_signature, SIGNATURE) == 0 || memcmp(begin, block_magic, SIGNATURE) == 0;
 }
 
 void shoal_h5_close(shoal_h5 *h5)
@@ -420,14 +522,18 @@ shoal_status shoal_h5_get_text(const shoal_h5 *h5, const char *object, const cha
 
 shoal_status shoal_h5_get_word(const shoal_h5 *h5, const char *object, const char *name, char *word, size_t size)
 {
-    char *text;
-    shoal_status status = shoal_h5_get_text(h5, object, name, &text);
-    if (!status && strlen(text) >= size) /* NOLINT(clang-analyzer-core.NonNullParamChecker): it was read */
-        status = shoal_fail(h5->context, SHOAL_E_INPUT, "%s: the attribute %s is longer than %zu characters", h5->path,
-                            name, size - 1);
-    if (!status)
-        memcpy(word, text, strlen(text) + 1);
-    free(text);
+    H5A_info_t about;
+    if (H5Aget_info_by_name(h5->file, object, name, &about, H5P_DEFAULT) < 0)
+        return h5_fail(h5, SHOAL_E_INPUT, "there is no attribute ", name);
+    if (about.data_size > size)
+        return shoal_fail(h5->context, SHOAL_E_INPUT, "%s: the attribute %s is longer than %zu characters", h5->path,
+                          name, size - 1);
+    const hid_t type = shoal_h5_text_type(size);
+    if (type < 0)
+        return no_memory(h5);
+    const shoal_status status = shoal_h5_get(h5, object, name, type, word);
+    word[size - 1] = '\0';
+    H5Tclose(type);
     return status;
 }
 

@@ -23,7 +23,7 @@ void shoal_h5_errors_restore(shoal_h5_errors errors);
 /* The memory in which a file is made. */
 typedef struct shoal_h5_image {
     unsigned char *bytes;
-    size_t capacity, size;
+    size_t capacity, size, block; /* block: of these bytes, before HDF5's own */
 } shoal_h5_image;
 
 /* A file that is open; HDF5 prints no errors as long as it is. It stays at its address. */
@@ -57,7 +57,8 @@ hid_t shoal_h5_text_type(size_t size);
 /*
  * A file in memory; then its parts; then saved, or written to an open file. In memory, because HDF5 does not survive a
  * full disk: a file that it cannot close brings the process down at exit (1.10.8).
- *   oldest  in   H5F_LIBVER_EARLIEST: for all readers; _V110: metadata are checksummed
+ *   oldest  in   H5F_LIBVER_EARLIEST: for all readers; _V110: a file of ours, whose metadata are checksummed; before
+ *                it comes a block with a checksum of the whole (h5.c)
  *   step    in   bytes by which the memory grows
  */
 shoal_status shoal_h5_create(shoal_context *context, const char *path, H5F_libver_t oldest, size_t step, shoal_h5 *h5);
@@ -78,7 +79,7 @@ shoal_status shoal_h5_write(const shoal_h5 *h5, const char *dataset, hid_t type,
 shoal_status shoal_h5_save(shoal_h5 *h5, shoal_status status);
 shoal_status shoal_h5_print(shoal_h5 *h5, shoal_status status, FILE *out);
 
-/* A file on disk. What is not as expected is refused with the path. */
+/* A file on disk; one of ours only if its checksum fits. What is not as expected is refused with the path. */
 shoal_status shoal_h5_open(shoal_context *context, const char *path, shoal_h5 *h5);
 void shoal_h5_close(shoal_h5 *h5);
 bool shoal_h5_has(const shoal_h5 *h5, const char *object); /* a group or a dataset */

@@ -108,7 +108,7 @@ static unsigned char *buffer_grow(buffer *to, size_t n)
         to->capacity = capacity;
     }
     to->n += n;
-    return to->data + to->n - n;
+    return to->data ? to->data + to->n - n : NULL;
 }
 
 /* n numbers of 4 or 8 bytes each. */
@@ -146,6 +146,7 @@ typedef struct cursor {
     const unsigned char *data;
     size_t left;
     bool bad;
+    bool no_memory; /* it was not the payload that ran short; `bad`, too */
 } cursor;
 
 static void get_items(cursor *from, void *items, size_t n, size_t size)
@@ -204,8 +205,10 @@ static char *get_text(cursor *from)
     char *text = n < SIZE_MAX ? malloc(n + 1) : NULL;
     if (text)
         get_bytes(from, text, n);
-    else
+    else {
+        from->no_memory = !from->bad;
         from->bad = true;
+    }
     return text;
 }
 
@@ -320,6 +323,8 @@ static part part_of(const shoal_field *field, const shoal_result *result)
 /* Rows of a part, into those of the result from `row` on. */
 static void get_rows(cursor *from, const shoal_result *result, const part *as, size_t row, size_t n_rows)
 {
+    if (!n_rows) /* there may be no array, either */
+        return;
     if (as->field) {
         char *to = shoal_field_data(result, as->field);
         get_items(from, to + row * as->row * as->item, n_rows * as->row, as->item);
@@ -532,6 +537,8 @@ static shoal_status get_header(shoal_context *context, cursor *from, const char 
             get_rows(from, made, &fields->parts[f], 0, (size_t)made->n_systems);
     if (sizes.version > 3)
         status = get_logs(context, from, made);
+    if (!status && from->no_memory)
+        status = shoal_fail(context, SHOAL_E_MEMORY, "%s: out of memory", path);
     if (!status && (from->bad || from->left))
         status = shoal_fail(context, SHOAL_E_INPUT, "%s: the journal's header has the wrong length", path);
     if (status)
@@ -555,7 +562,7 @@ static void get_systems(cursor *from, shoal_result *result, const layout *fields
     from->data += 8 * n;
     from->left -= 8 * n;
     for (int f = 0; f < fields->n + result->n_columns; f++) {
-        cursor row_numbers = {rows, 8 * n, false};
+        cursor row_numbers = {rows, 8 * n, false, false};
         for (uint64_t i = 0; i < n && !from->bad; i++) {
             uint64_t row = (uint64_t)get_int(&row_numbers);
             if (row >= (uint64_t)result->n_systems)
@@ -597,7 +604,7 @@ static shoal_status get_logged(shoal_context *context, cursor *from, shoal_resul
         return SHOAL_OK;
     shoal_log *log = &result->logs[l];
     const shoal_status status = shoal_log_reserve(context, log, log->n_rows + (long)n);
-    for (int c = 0; c < log->n_columns && !status; c++)
+    for (int c = 0; c < log->n_columns && !status && n > 0; c++)
         get_items(from, log->columns[c].value + log->n_rows, n, sizeof(double));
     if (!status && !from->bad)
         log->n_rows += (long)n;
@@ -618,6 +625,8 @@ static bool write_all(int fd, const void *bytes, size_t n, int64_t at)
         ssize_t written = pwrite(fd, from, n, at);
         if (written < 0 && errno == EINTR)
             continue;
+        if (written == 0)
+            errno = ENOSPC;
         if (written <= 0)
             return false;
         from += written;
@@ -828,6 +837,20 @@ shoal_status shoal_journal_create(shoal_context *context, const char *path, cons
         return status;
     }
     *journal = made;
+    return SHOAL_OK;
+}
+
+shoal_status shoal_journal_rename(shoal_journal *journal, const char *path)
+{
+    char *name = strdup(path);
+    if (!name)
+        return shoal_fail(journal->context, SHOAL_E_MEMORY, "%s: out of memory", path);
+    if (rename(journal->path, path)) {
+        free(name);
+        return journal_error(journal, "cannot rename the journal");
+    }
+    free(journal->path);
+    journal->path = name;
     return SHOAL_OK;
 }
 
@@ -1049,7 +1072,7 @@ shoal_status shoal_journal_open(shoal_context *context, const char *path, shoal_
     status = reader_start(context, path, made->fd, &from);
     if (status)
         goto fail;
-    cursor header = {from.payload.data, from.payload.n, false};
+    cursor header = {from.payload.data, from.payload.n, false, false};
     status = get_header(context, &header, path, &begun, &fields);
     if (status)
         goto fail;
@@ -1100,7 +1123,7 @@ shoal_status shoal_journal_read(shoal_context *context, const char *path, shoal_
     status = reader_start(context, path, fd, &from);
     if (status)
         goto fail;
-    cursor header = {from.payload.data, from.payload.n, false};
+    cursor header = {from.payload.data, from.payload.n, false, false};
     status = get_header(context, &header, path, &made, &fields);
     if (status)
         goto fail;
@@ -1110,7 +1133,7 @@ shoal_status shoal_journal_read(shoal_context *context, const char *path, shoal_
     if (status)
         goto fail;
     while (from.at < end && next_record(&from, &status)) {
-        cursor record = {from.payload.data, from.payload.n, false};
+        cursor record = {from.payload.data, from.payload.n, false, false};
         switch (from.type) {
         case RECORD_SYSTEMS: get_systems(&record, made, &fields); break;
         case RECORD_SNAPSHOTS: status = get_more(context, &record, made, &fields, SHOAL_FIELD_SNAPSHOT); break;

@@ -266,6 +266,8 @@ shoal_status shoal_journal_create(shoal_context *context, const char *path, cons
  * off, since the restart makes it again. Read the journal first, with state != NULL. Refused while another process has
  * it open for writing. */
 shoal_status shoal_journal_open(shoal_context *context, const char *path, shoal_journal **journal);
+/* Give its file this name; who had it is replaced. */
+shoal_status shoal_journal_rename(shoal_journal *journal, const char *path);
 void shoal_journal_close(shoal_journal **journal);
 /* Append the rows of systems that have ended; list: their indices in the result. */
 shoal_status shoal_journal_systems(shoal_journal *journal, const shoal_result *result, const int *list, long n_list);
@@ -302,6 +304,8 @@ bool shoal_store_is(const char *path);
 shoal_status shoal_store_spare(shoal_context *context, const char *path);
 /* Name of the journal beside a result file; writes at most size bytes. */
 void shoal_store_journal_path(const char *path, char *journal, size_t size);
+/* Whether the first 8 bytes of a file are those of HDF5's, or of a result's. */
+bool shoal_h5_begins(const void *begin);
 /* From now on HDF5 prints no errors, not even at exit about a damaged file that it could not close. */
 void shoal_h5_quiet(void);
 

@@ -284,9 +284,12 @@ shoal_status shoal_store_write(shoal_context *context, const char *path, const s
 static shoal_status read_format(store *at)
 {
     char format[32] = "";
-    if (shoal_h5_get_word(&at->h5, "/", "format", format, sizeof format) || strcmp(format, FORMAT))
+    shoal_status status = shoal_h5_get_word(&at->h5, "/", "format", format, sizeof format);
+    if (status == SHOAL_E_MEMORY)
+        return status;
+    if (status || strcmp(format, FORMAT))
         return shoal_fail(at->h5.context, SHOAL_E_INPUT, "%s: an HDF5 file, but not a shoal result", at->h5.path);
-    shoal_status status = shoal_h5_get(&at->h5, "/", "format_version", H5T_NATIVE_INT, &at->version);
+    status = shoal_h5_get(&at->h5, "/", "format_version", H5T_NATIVE_INT, &at->version);
     if (status || at->version <= SHOAL_RESULT_VERSION)
         return status;
     char writer[32] = "a newer version";
@@ -532,10 +535,9 @@ static shoal_status read_file(store *at, shoal_result **result)
 
 bool shoal_store_is(const char *path)
 {
-    char begin[4] = "";
+    char begin[8] = "";
     FILE *file = shoal_not_a_file(path) ? NULL : fopen(path, "rb");
-    const bool found = !file ||
-                       (fread(begin, 1, sizeof begin, file) == sizeof begin && memcmp(begin, "\x89HDF", 4) == 0);
+    const bool found = !file || (fread(begin, 1, sizeof begin, file) == sizeof begin && shoal_h5_begins(begin));
     if (file)
         fclose(file);
     return found;

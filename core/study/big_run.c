@@ -10,6 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "core/result/h5.h"
 #include "core/study/study.h"
 
 typedef struct big_run {
@@ -196,9 +197,13 @@ static shoal_status look(big_run *run, long n, bool overwrite)
     run->record = (shoal_big_record){.context = run->context};
     if (status || access(file, F_OK) != 0)
         return status;
-    if (!shoal_big_record_is(file))
-        return overwrite ? SHOAL_OK
-                         : shoal_fail(run->context, SHOAL_E_USAGE, "%s is there already (--force replaces it)", file);
+    if (!shoal_big_record_is(file)) {
+        shoal_h5 h5;
+        if (overwrite || (status = shoal_h5_open(run->context, file, &h5))) /* which says what is damaged */
+            return status;
+        shoal_h5_close(&h5);
+        return shoal_fail(run->context, SHOAL_E_USAGE, "%s is there already (--force replaces it)", file);
+    }
     status = shoal_big_record_read(run->context, file, &run->record);
     if (!status && can_go_on(run, n))
         return SHOAL_OK;

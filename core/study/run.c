@@ -537,8 +537,8 @@ static shoal_status rewrite_journal(study_run *run, bool with_checkpoint)
     if (status == SHOAL_OK) {
         status = shoal_journal_commit(journal);
     }
-    if (status == SHOAL_OK && rename(path, run->journal_path) != 0) {
-        status = shoal_fail(run->context, SHOAL_E_FILE, "%s: %s", run->journal_path, strerror(errno));
+    if (status == SHOAL_OK) {
+        status = shoal_journal_rename(journal, run->journal_path);
     }
     if (status != SHOAL_OK) {
         shoal_journal_close(&journal);
@@ -1098,15 +1098,36 @@ static int call_back(const shoal_progress *progress, void *user)
     return asked;
 }
 
+/* Refuse an output that another run is writing. lock: -1 = there can be none: why is for the run to say. */
+static shoal_status lock_output(const shoal_study *study, char path[PATH_MAX], int *lock)
+{
+    const char *output = study->output ? study->output : "";
+    *lock = -1;
+    if (!*output || strlen(output) + 32 > PATH_MAX || shoal_not_a_file(output)) {
+        return SHOAL_OK;
+    }
+    snprintf(path, PATH_MAX, "%s.lock", output);
+    *lock = shoal_lock_take(path);
+    return *lock < 0 && errno == EWOULDBLOCK
+               ? shoal_fail(study->context, SHOAL_E_USAGE, "%s: another run is writing this file", output)
+               : SHOAL_OK;
+}
+
 shoal_status shoal_study_run(shoal_study *study, int overwrite, shoal_progress_callback callback, void *user)
 {
     if (!study) {
         return SHOAL_E_USAGE;
     }
+    int lock;
+    char lock_path[PATH_MAX];
+    shoal_status status = lock_output(study, lock_path, &lock);
+    if (status) {
+        return status;
+    }
     void *numbers = shoal_numbers_begin();
     caller to = {callback, user, (locale_t)numbers};
-    const shoal_status status = (study->big ? shoal_big_run : run_ensemble)(study, overwrite != 0,
-                                                                            callback ? call_back : NULL, &to);
+    status = (study->big ? shoal_big_run : run_ensemble)(study, overwrite != 0, callback ? call_back : NULL, &to);
     shoal_numbers_end(numbers);
+    shoal_lock_release(lock, lock_path);
     return status;
 }

@@ -382,8 +382,8 @@ static bool make_orbit(builder *b, int i, double mu, const char **reason)
     return shoal_body_orbit(input, mu, b->study->t_start, &b->orbits[input->relative_to], hill, &b->orbits[i], reason);
 }
 
-/* Cartesian bodies of the inputs as they are now; false if there are none (reason: a phrase). */
-static bool make_bodies(builder *b, const char **reason)
+/* Cartesian bodies of the inputs as they are now; E_INPUT if there are none (reason: a phrase). */
+static shoal_status make_bodies(builder *b, const char **reason)
 {
     for (int i = 0; i < b->n_bodies; i++)
         b->bodies[i] = (shoal_body){.m = shoal_body_mass(&b->inputs[i]), .r = b->inputs[i].value[SHOAL_BODY_r]};
@@ -397,14 +397,12 @@ static bool make_bodies(builder *b, const char **reason)
             b->bodies[i].vy = v[SHOAL_BODY_vy];
             b->bodies[i].vz = v[SHOAL_BODY_vz];
         } else if (i > 0 && !make_orbit(b, i, mu_of(b, i), reason))
-            return false;
+            return SHOAL_E_INPUT;
     }
-    if (!b->cartesian &&
-        shoal_bodies_from_eased_orbits(b->config->context, b->frame, b->n_bodies, b->orbits, &b->eases, b->bodies)) {
-        *reason = shoal_context_message(b->config->context);
-        return false;
-    }
-    return true;
+    *reason = shoal_context_message(b->config->context);
+    return b->cartesian ? SHOAL_OK
+                        : shoal_bodies_from_eased_orbits(b->config->context, b->frame, b->n_bodies, b->orbits,
+                                                         &b->eases, b->bodies);
 }
 
 /* What no variation touches must be possible: an orbit that is not would make every system invalid. */
@@ -527,14 +525,14 @@ static shoal_status make_systems(builder *b)
         const char *reason;
         apply_variations(b, s, record.id);
         /* an impossible system stays `invalid`, as it was made: it is a result of the sweep, not an error */
-        shoal_status status = SHOAL_E_INPUT;
-        const bool made = make_bodies(b, &reason);
-        if (made)
+        shoal_status status = make_bodies(b, &reason);
+        if (!status)
             status = shoal_ensemble_set_bodies(b->study->ensemble, s, b->n_bodies, b->bodies);
+        if (status == SHOAL_E_MEMORY) /* no property of the system */
+            return status;
         any = any || !status;
         if (status)
-            shoal_findings_invalid(&b->study->findings, 1, record.id,
-                                   made ? shoal_context_message(b->config->context) : reason);
+            shoal_findings_invalid(&b->study->findings, 1, record.id, reason);
         if (status && (b->n_variations == 0 || (shoal_study_is_whole(b->study) && !any && s == b->n_systems - 1))) {
             const config_setting_t *varies = shoal_config_lookup(b->config, b->n_axes ? "sweep" : "sample");
             return shoal_config_fail(

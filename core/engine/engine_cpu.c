@@ -207,6 +207,7 @@ typedef struct cpu_call {
     shoal_cpu_kernel *kernel;
     shoal_kernel_args args;
     bool shared; /* by all threads */
+    void (*part)(void *user, long first, long last);
 } cpu_call;
 
 static void launch_part(void *user, long first, long last)
@@ -219,7 +220,7 @@ static void share(void *user)
 {
     cpu_call *call = user;
     shoal_share(call->engine->context, call->shared ? call->engine->threads : 1, call->args.n_list,
-                call->kernels->systems, launch_part, call);
+                call->kernels->systems, call->part, call);
 }
 
 /* Kernels keep the state of the systems that they advance on the stack: gauss_radau, which has most, 1.3 KiB a body. */
@@ -236,7 +237,7 @@ static shoal_status cpu_launch(shoal_engine *engine, shoal_kernel_entry entry, c
                                double slice_steps)
 {
     const shoal_cpu_kernels *kernels = kernels_for(engine, n_list);
-    cpu_call call = {engine, kernels, kernels->entry[entry], engine->args, false};
+    cpu_call call = {engine, kernels, kernels->entry[entry], engine->args, false, launch_part};
     call.args.list = list;
     call.args.n_list = n_list;
     call.args.slice_steps = slice_steps;
@@ -262,7 +263,7 @@ static shoal_status cpu_observe(shoal_engine *engine, const int *list, long n_li
                                 double steps)
 {
     const shoal_cpu_kernels *kernels = kernels_for(engine, n_list);
-    cpu_call call = {engine, kernels, kernels->entry[SHOAL_OBSERVE], engine->args, false};
+    cpu_call call = {engine, kernels, kernels->entry[SHOAL_OBSERVE], engine->args, false, launch_part};
     call.args.list = list;
     call.args.n_list = n_list;
     call.args.slice_steps = MOST_STEPS;
@@ -300,16 +301,15 @@ static shoal_status cpu_walk(shoal_engine *engine, const int *list, long n, cons
     shoal_walk walk = *engine->walk;
     walk.theta = theta;
     walk.lnl = lnl;
-    cpu_call call = {.kernels = kernels_for(engine, n), .args = engine->args};
+    cpu_call call = {engine, kernels_for(engine, n), NULL, engine->args, false, walk_part};
     call.args.list = list;
     call.args.n_list = n;
     call.args.slice_steps = MOST_STEPS;
     call.args.walk = &walk;
     const double steps = walk.end[SHOAL_FORWARDS] + walk.end[SHOAL_BACKWARDS] +
                          COPY * (double)(walk.leg[SHOAL_FORWARDS].n_times + walk.leg[SHOAL_BACKWARDS].n_times);
-    const bool shared = n > call.kernels->systems && worth_threads(engine, (double)n * steps);
-    shoal_share(engine->context, shared ? engine->threads : 1, n, call.kernels->systems, walk_part, &call);
-    return SHOAL_OK;
+    call.shared = n > call.kernels->systems && worth_threads(engine, (double)n * steps);
+    return launch(&call);
 }
 
 static shoal_status cpu_fetched(shoal_engine *engine)

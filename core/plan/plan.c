@@ -125,7 +125,7 @@ static shoal_status plan_choose(shoal_context *context, shoal_ensemble *ensemble
     plan->args.dt_min = options->dt_min;
     plan->args.dt_max = options->dt_max > 0 ? options->dt_max : INFINITY;
     plan->args.max_steps = options->max_steps > 0 ? options->max_steps : INFINITY;
-    plan->args.patience = options->max_steps > 0 ? INFINITY : PATIENCE;
+    plan->args.patience = options->max_steps > 0 ? INFINITY : SHOAL_PATIENCE;
     plan->dt = options->dt;
     plan->steps_per_orbit = options->steps_per_orbit;
     plan->reached = NAN;

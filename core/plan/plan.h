@@ -54,7 +54,7 @@ typedef struct shoal_findings {
 } shoal_findings;
 
 /* Steps that the rest of an adaptive run may need, unless max_steps is given: a day of a core and more. */
-#define PATIENCE 1e11
+#define SHOAL_PATIENCE 1e11
 
 enum { SHOAL_PLAN_LISTS = 8, SHOAL_MOST_TUNED = 16 };
 

@@ -15,6 +15,8 @@ build=${SHOAL_BUILD:-${BUILD:-build}}
 shoal=$(realpath "${SHOAL_PROGRAM:-$build/shoal}")
 root=$(realpath "$(dirname "$0")/..")
 export OMP_NUM_THREADS=2 LC_ALL=C
+# libhdf5 leaks what it has of a damaged file that it cannot close
+export ASAN_OPTIONS=${ASAN_OPTIONS:+$ASAN_OPTIONS:}detect_leaks=0
 RANDOM=${SEED:-1}
 n_kills=12 n_torn=40
 [ -z "$SHOAL_TEST_ALL" ] || { n_kills=200 n_torn=500; }
@@ -131,7 +133,7 @@ tear() {
 told() {
     case $1 in
     0) true ;;
-    1 | 2) [ "$(wc -l <../err)" -eq 1 ] && grep -q '^shoal: ' ../err ;;
+    1 | 2) [ "$(grep -c '^shoal: ' ../err)" -eq 1 ] && ! grep -qv '^shoal: \|^HDF5: \|^      L,T_top' ../err ;;
     *) false ;;
     esac || { echo "exit code $1: $(head -n 3 ../err)"; return 1; }
 }
@@ -143,13 +145,15 @@ torn_results() {
     local right=../$study.right/$study.h5
     "$shoal" query "$right" "$@" >../right.out
     for ((i = 0; i < n_torn / 4 && ${#problem} == 0; i++)); do
-        cp "$right" "$study.h5"
+        # with its checksum, or as older versions wrote it
+        if [ $((i % 2)) -eq 0 ]; then cp "$right" "$study.h5"; else tail -c +513 "$right" >"$study.h5"; fi
         tear "$study.h5"
         timeout 60 "$shoal" query "$study.h5" "$@" >../out 2>../err
         code=$?
         problem=$(told $code)
         [ -n "$problem" ] || [ $code -ne 0 ] || problem=$(cmp ../out ../right.out 2>&1)
-        [ $code -ne 0 ] || tail -c +513 "$study.h5" | cmp -s - <(tail -c +513 "$right") || problem="a torn file is read"
+        [ $code -ne 0 ] || [ $((i % 2)) -ne 0 ] || tail -c +513 "$study.h5" | cmp -s - <(tail -c +513 "$right") ||
+            problem="a torn file is read"
     done
     rm -f ./*
     if [ -z "$problem" ]; then pass; else fail "file $i: $problem"; fi

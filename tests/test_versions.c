@@ -126,6 +126,24 @@ static void what_an_older_file_has_not_got_is_empty(void **state)
     shoal_result_destroy(&read);
 }
 
+/* What is damaged is not taken for what an older version did not write. */
+static void damage_of_an_older_file_is_not_emptiness(void **state)
+{
+    const fixture *at = *state;
+    static const size_t places[] = {1031, 1042, 10460}; /* in the heads of a group and of a dataset */
+    for (int i = 0; i < SHOAL_COUNT(places); i++) {
+        shoal_result *read = NULL;
+        size_t size;
+        unsigned char *bytes = slurp(data_file("format_2.h5"), &size);
+        bytes[places[i]] ^= 0x41;
+        spill(at->path, bytes, size);
+        free(bytes);
+        assert_int_equal(shoal_store_read(at->context, at->path, &read), SHOAL_E_INPUT);
+        assert_message(at, at->path);
+        assert_null(read);
+    }
+}
+
 static herr_t own_printer(hid_t stack, void *user)
 {
     (void)stack;
@@ -264,6 +282,7 @@ int main(void)
         TEST(journals_of_format_2),
         TEST(newer_files_are_refused_by_name),
         TEST(what_an_older_file_has_not_got_is_empty),
+        TEST(damage_of_an_older_file_is_not_emptiness),
         TEST(hdf5_prints_as_the_caller_wants),
         TEST(datasets_of_four_dimensions_are_refused),
         TEST(locales_do_not_matter),

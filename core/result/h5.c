@@ -465,6 +465,14 @@ bool shoal_h5_has(const shoal_h5 *h5, const char *object)
     return found >= 0 && H5Oclose(found) >= 0;
 }
 
+bool shoal_h5_lacks(const shoal_h5 *h5, const char *object)
+{
+    char group[SHOAL_COLUMN_SIZE];
+    const size_t n = (size_t)(strrchr(object, '/') - object);
+    snprintf(group, sizeof group, "%.*s", (int)n, object);
+    return (n && H5Lexists(h5->file, group, H5P_DEFAULT) == 0) || H5Lexists(h5->file, object, H5P_DEFAULT) == 0;
+}
+
 bool shoal_h5_has_attribute(const shoal_h5 *h5, const char *object, const char *name)
 {
     return H5Aexists_by_name(h5->file, object, name, H5P_DEFAULT) > 0;

@@ -83,6 +83,8 @@ shoal_status shoal_h5_print(shoal_h5 *h5, shoal_status status, FILE *out);
 shoal_status shoal_h5_open(shoal_context *context, const char *path, shoal_h5 *h5);
 void shoal_h5_close(shoal_h5 *h5);
 bool shoal_h5_has(const shoal_h5 *h5, const char *object); /* a group or a dataset */
+/* Whether nobody has written "/NAME" or "/GROUP/NAME": one that is damaged is there. */
+bool shoal_h5_lacks(const shoal_h5 *h5, const char *object);
 bool shoal_h5_has_attribute(const shoal_h5 *h5, const char *object, const char *name);
 /* An attribute of one value of this kind. */
 shoal_status shoal_h5_get(const shoal_h5 *h5, const char *object, const char *name, hid_t type, void *value);

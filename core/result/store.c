@@ -380,7 +380,8 @@ static shoal_status read_fields(const store *at, shoal_result *result, long n_sn
     result->n_events = n_events;
     for (int f = 0; !status && f < shoal_result_n_fields; f++) {
         const shoal_field *field = &shoal_result_fields[f];
-        if (at->version < SHOAL_RESULT_VERSION && field->type != SHOAL_FIELD_ROW && !shoal_h5_has(&at->h5, field->path))
+        if (at->version < SHOAL_RESULT_VERSION && field->type != SHOAL_FIELD_ROW &&
+            shoal_h5_lacks(&at->h5, field->path))
             clear_field(result, field);
         else
             status = shoal_h5_read_exactly(&at->h5, field->path, field_type(at, field), field_extent(field, result),

@@ -6,6 +6,7 @@
 #define _GNU_SOURCE 1
 #include "result_fixture.h"
 #include "core/formats/table.h"
+#include "core/result/h5.h"
 
 #include <limits.h>
 #include <sys/stat.h>
@@ -787,6 +788,196 @@ static void texts_are_whole(void **state)
     unlink(pipe);
 }
 
+/* ---- headers of one big system ----------------------------------------------------------------------------------- */
+
+/* A GADGET snapshot of two dark bodies and a star; a header field stands in for that of its name, "NumPart_" is
+ * NumPart_ThisFile without a total; n < 0: without the field. */
+static void write_gadget(const fixture *at, const char *group, const char *name, int n, const double *values)
+{
+    static const double count[6] = {[1] = 2, [4] = 1}, mass[6] = {[4] = 3}, x[6] = {1, 2, 3, 4, 5, 6}, zero = 0,
+                        one = 1;
+    const struct {
+        const char *name;
+        int n;
+        const double *values;
+    } fields[] = {
+        {"NumPart_ThisFile", 6, count},   {"NumPart_Total", 6, count}, {"MassTable", 6, mass}, {"Time", 0, &one},
+        {"NumFilesPerSnapshot", 0, &one}, {"Redshift", 0, &zero},
+    };
+    shoal_h5 h5;
+    assert_int_equal(shoal_h5_create(at->context, at->path, H5F_LIBVER_EARLIEST, 1 << 20, &h5), SHOAL_OK);
+    shoal_status status = shoal_h5_group(&h5, "/Header") | shoal_h5_group(&h5, "/Parameters") |
+                          shoal_h5_group(&h5, "/PartType1") | shoal_h5_group(&h5, "/PartType4");
+    for (int i = 0; i < SHOAL_COUNT(fields); i++)
+        if (!name || strncmp(name, fields[i].name, strlen(name)) != 0)
+            status |= shoal_h5_put_doubles(&h5, "/Header", fields[i].name, fields[i].n, fields[i].values);
+    if (name && n >= 0)
+        status |= shoal_h5_put_doubles(&h5, group, strcmp(name, "NumPart_") ? name : fields[0].name, n, values);
+    status |= shoal_h5_write(&h5, "/PartType1/Coordinates", H5T_NATIVE_DOUBLE, shoal_h5_table(2, 3), x, NULL, NULL) |
+              shoal_h5_write(&h5, "/PartType1/Velocities", H5T_NATIVE_DOUBLE, shoal_h5_table(2, 3), x, NULL, NULL) |
+              shoal_h5_write(&h5, "/PartType1/Masses", H5T_NATIVE_DOUBLE, shoal_h5_rows(2), x, NULL, NULL) |
+              shoal_h5_write(&h5, "/PartType4/Coordinates", H5T_NATIVE_DOUBLE, shoal_h5_table(1, 3), x, NULL, NULL) |
+              shoal_h5_write(&h5, "/PartType4/Velocities", H5T_NATIVE_DOUBLE, shoal_h5_table(1, 3), x, NULL, NULL) |
+              shoal_h5_write(&h5, "/PartType4/Masses", H5T_NATIVE_DOUBLE, shoal_h5_rows(1), &x[2], NULL, NULL);
+    assert_int_equal(shoal_h5_save(&h5, status), SHOAL_OK);
+}
+
+/* Each field of a header that does not fit the others, or the bodies, is named; what is only assumed is noted. */
+static void gadget_headers(void **state)
+{
+    const fixture *at = *state;
+    static const struct {
+        const char *name;
+        int n;
+        double values[7];
+        const char *expected;
+        bool read;
+    } cases[] = {
+        {NULL, 0, {0}, "", true},
+        {"NumPart_ThisFile", -1, {0}, "an HDF5 file, but not a shoal result", false},
+        {"NumPart_ThisFile", 6, {[1] = 2}, "NumPart_Total of type 4 is 1: expected 0, as in NumPart_ThisFile", false},
+        {"NumPart_ThisFile", 6, {[1] = 3, [4] = 1}, "NumPart_Total of type 1 is 2: expected 3, as in NumPart", false},
+        {"NumPart_ThisFile", 7, {[1] = 2, [4] = 1, [6] = 1}, "NumPart_ThisFile of type 6 is 1: expected none", false},
+        {"NumPart_Total", 6, {[1] = 5, [4] = 1}, "NumPart_Total of type 1 is 5: expected 2, as in NumPart", false},
+        {"NumPart_Total", -1, {0}, "", true},
+        {"NumPart_Total_HighWord", 6, {[1] = 1}, "NumPart_Total of type 1 is 4.29497e+09: expected 2", false},
+        {"MassTable", -1, {0}, "MassTable: expected numbers", false},
+        {"MassTable", 1, {0}, "MassTable of type 1 is nan: expected a number >= 0", false},
+        {"MassTable", 6, {[1] = -1}, "MassTable of type 1 is -1: expected a number >= 0", false},
+        {"MassTable", 6, {[4] = 2}, "MassTable of type 4 is 2: expected 3 as in /PartType4/Masses", false},
+        {"Time", -1, {0}, "Time: expected numbers", false},
+        {"Time", 0, {NAN}, "Time = nan: expected a finite number", false},
+        {"NumFilesPerSnapshot", 0, {2}, "NumFilesPerSnapshot = 2: expected a snapshot in one file", false},
+        {"Redshift", 0, {1}, "Redshift = 1: expected 0, a run without cosmology", false},
+        {"ComovingIntegrationOn", 0, {1}, "ComovingIntegrationOn = 1: expected 0, a run without cosmology", false},
+        {"Omega0", 0, {0.3}, "Omega0 = 0.3: expected 0, or ComovingIntegrationOn = 0", false},
+        {"HubbleParam", 0, {0.7}, "HubbleParam = 0.7: units are taken as they are, not by h\n", true},
+        {"BoxSize", 0, {10}, "BoxSize = 10: taken for open space\n", true},
+        {"UnitLength_in_cm", 0, {1}, "UnitMass_in_g: expected numbers", false},
+        {"UnitMass_in_g", 0, {1}, "UnitLength_in_cm: expected numbers", false},
+    };
+    for (int i = 0; i < SHOAL_COUNT(cases); i++)
+        for (int g = 0; g < 2; g++) { /* those from Redshift on may be in /Parameters, too */
+            shoal_table table;
+            char *notes;
+            write_gadget(at, g || i < 15 ? "/Header" : "/Parameters", cases[i].name, cases[i].n, cases[i].values);
+            const shoal_status status = read_files(at->context, 1, (const char *[]){at->path}, NULL, &table, &notes);
+            const char *message = status ? shoal_context_message(at->context) : notes;
+            if (!status != cases[i].read || (*cases[i].expected ? !strstr(message, cases[i].expected) : *message))
+                fail_msg("header %d: %s", i, message);
+            free(notes);
+            shoal_table_release(&table);
+        }
+}
+
+/* Datasets have the sizes that the header says; types that it leaves out are not there. */
+static void gadget_sizes(void **state)
+{
+    const fixture *at = *state;
+    static const struct {
+        double count[6];
+        const char *expected;
+    } cases[] = {
+        {{[1] = 3, [4] = 1}, "/PartType1/Coordinates has 2 rows of 3: expected 3 of 3 as in NumPart_ThisFile"},
+        {{[1] = 2}, "NumPart_ThisFile of type 4 is 0: expected 1, as in /PartType4/Coordinates"},
+        {{[1] = 2, [3] = 1, [4] = 1}, "there is no dataset /PartType3/Coordinates"},
+        {{[1] = 2e9, [4] = 1}, "/PartType1/Coordinates has 2 rows of 3: expected 2000000000 of 3"},
+    };
+    for (int i = 0; i < SHOAL_COUNT(cases); i++) {
+        shoal_table table;
+        write_gadget(at, "/Header", "NumPart_", 6, cases[i].count);
+        assert_int_equal(read_files(at->context, 1, (const char *[]){at->path}, NULL, &table, NULL), SHOAL_E_INPUT);
+        assert_message(at, cases[i].expected);
+        shoal_table_release(&table);
+    }
+}
+
+/* A tipsy header of `words`, in either order of bytes, then n floats of 1, in a file that ends so. */
+static void write_tipsy(const fixture *at, bool big, double time, const uint32_t words[5], int n)
+{
+    uint64_t bits;
+    unsigned char bytes[1024] = {0};
+    size_t size = 32;
+    memcpy(&bits, &time, sizeof bits);
+    for (int i = 0; i < 8; i++)
+        bytes[i] = (unsigned char)(bits >> 8 * (big ? 7 - i : i));
+    for (int w = 0; w < 5; w++)
+        for (int i = 0; i < 4; i++)
+            bytes[8 + 4 * w + i] = (unsigned char)(words[w] >> 8 * (big ? 3 - i : i));
+    for (int f = 0; f < n; f++, size += 4)
+        for (int i = 0; i < 4; i++)
+            bytes[size + (size_t)i] = (unsigned char)(0x3f800000u >> 8 * (big ? 3 - i : i));
+    spill(at->path, (const char *)bytes, size);
+}
+
+static void tipsy_headers(void **state)
+{
+    const fixture *at = *state;
+    static const struct {
+        double time;
+        uint32_t words[5]; /* n, n_dimensions, gas, dark, stars */
+        int n;
+        const char *expected;
+    } cases[] = {
+        {0, {2, 3, 0, 2, 0}, 18, NULL},
+        {0, {3, 3, 1, 1, 1}, 32, NULL},
+        {0, {2, 2, 0, 2, 0}, 18, ": n_dimensions = 2: expected 3 in the header of a tipsy file"},
+        {0, {2, 3, 1, 2, 0}, 18, ": n = 2: expected the sum of 1 gas, 2 dark, 0 stars, more than 0"},
+        {0, {0, 3, 0, 0, 0}, 18, ": n = 0: expected the sum of 0 gas, 0 dark, 0 stars, more than 0"},
+        {0, {2, 3, 0, 2, 0}, 19, ": 108 bytes: expected 104 (0 gas, 2 dark, 0 stars)"},
+        {0, {2, 3, 0, 2, 0}, 16, ": 96 bytes: expected 104 (0 gas, 2 dark, 0 stars)"},
+        {0, {0xffffffff, 3, 0, 0xffffffff, 0}, 18, ": 104 bytes: expected 154618822652 (0 gas, 4294967295 dark"},
+        {NAN, {2, 3, 0, 2, 0}, 18, ": time = nan: expected a finite number"},
+    };
+    const shoal_convert_options options = defaults(NULL);
+    for (int i = 0; i < SHOAL_COUNT(cases); i++)
+        for (int big = 0; big < 2; big++) {
+            shoal_table table = {.context = at->context};
+            write_tipsy(at, big, cases[i].time, cases[i].words, cases[i].n);
+            const shoal_status status = shoal_format_tipsy.read(&table, 1, &(char *){(char *)at->path}, &options);
+            if (status != (cases[i].expected ? SHOAL_E_INPUT : SHOAL_OK))
+                fail_msg("header %d: %s", i, shoal_context_message(at->context));
+            if (cases[i].expected)
+                assert_message(at, cases[i].expected);
+            else
+                assert_near(table.bodies[table.n_bodies - 1].vz, 1, 0);
+            shoal_table_release(&table);
+        }
+}
+
+/* No memory is asked for that the file could not fill. */
+static void phigrape_headers(void **state)
+{
+    const fixture *at = *state;
+#define TWO "0 1 0 0 0 0 0 0\n1 1 1 0 0 0 0 0\n"
+    static const struct {
+        const char *text, *expected;
+    } cases[] = {
+        {"0\n2\n0\n" TWO, NULL},
+        {"0\n2000000000\n0\n" TWO, ": number of bodies = 2000000000: expected fewer in a file of 47 bytes"},
+        {"0\n3\n0\n" TWO, ":5: the file ends; expected index"},
+        {"0\n2\n0\n" TWO "2 1 0 0 0 0 0 0\n", ":6: word = 2: expected the end after 2 bodies"},
+        {"0\n1\n0\n" TWO, ":2: number of bodies = 1: expected an integer from 2 on"},
+        {"0\n1e300\n0\n" TWO, ":2: number of bodies = 1e+300: expected an integer from 2 on"},
+        {"0.5\n2\n0\n" TWO, ":1: number of the snapshot = 0.5: expected an integer"},
+        {"0\n2\nnan\n" TWO, ":3: time = nan: expected a finite number"},
+        {"0\n2\n0\n0.5 1 0 0 0 0 0 0\n1 1 1 0 0 0 0 0\n", ":4: index = 0.5: expected an integer"},
+        {"0\n2\n0\n0 1 0 0 0 0 0\n1 1 1 0 0 0 0 0\n", ":4: the line ends; expected vz"},
+        {"0\n2\n0\n0 1 0 0 0 0 0 0 9\n1 1 1 0 0 0 0 0\n", ":4: word = 9: expected the end of the line after vz"},
+    };
+    const shoal_convert_options options = defaults(NULL);
+    for (int i = 0; i < SHOAL_COUNT(cases); i++) {
+        shoal_table table = {.context = at->context};
+        spill(at->path, cases[i].text, strlen(cases[i].text));
+        const shoal_status status = shoal_format_phigrape.read(&table, 1, &(char *){(char *)at->path}, &options);
+        if (status != (cases[i].expected ? SHOAL_E_INPUT : SHOAL_OK))
+            fail_msg("header %d: %s", i, shoal_context_message(at->context));
+        if (cases[i].expected)
+            assert_message(at, cases[i].expected);
+        shoal_table_release(&table);
+    }
+}
+
 static void formats_are_named(void **state)
 {
     const fixture *at = *state;
@@ -817,6 +1008,10 @@ int main(void)
         TEST(files_that_do_not_fit),
         TEST(formats_are_named),
         TEST(texts_are_whole),
+        TEST(gadget_headers),
+        TEST(gadget_sizes),
+        TEST(tipsy_headers),
+        TEST(phigrape_headers),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -81,7 +81,8 @@ SOURCES := $(filter-out $(COMMANDS) core/engine/kernel_cpu.c core/engine/kernel_
     $(wildcard core/*/*.c integrators/*.c gravitation/*.c gravitation/*/*.c monitors/*.c big/*.c))
 # Those of the monitors and forces are included by a file that is made of their lists.
 MADE_TEXTS := texts/monitors.kern.h texts/forces.kern.h
-TEXTS := core/shoal.h core/base/count.h core/plug/plug.h core/engine/kernel_cpu.c $(wildcard core/kernel/*.h) \
+TEXTS := core/shoal.h core/base/count.h core/plug/plug.h core/engine/kernel_cpu.c core/engine/kernel_walker.h \
+    $(wildcard core/kernel/*.h core/walker/*.h) \
     $(wildcard $(foreach d,core/engine integrators gravitation gravitation/* monitors,$d/*.kern.h $d/list.h))
 TESTS := $(filter-out $(SKIP:%=tests/test_%.c),$(wildcard tests/test_*.c)) # SKIP: see tests/run
 TEST_SUPPORT := $(filter-out tests/test_%,$(wildcard tests/*.c))

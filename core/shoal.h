@@ -257,7 +257,7 @@ typedef struct shoal_system {
     double t_start; /* time of the initial state */
     double dt;      /* step; its sign is set by the direction of the integration */
     double time;    /* time of the bodies held now */
-    double n_steps; /* steps done */
+    double n_steps; /* whole steps done */
     enum shoal_outcome outcome;
     double t_stop;       /* time at which the system ended (of the event, inside its step); NaN while it runs */
     int body_a, body_b;  /* bodies of the event, -1 = none */
@@ -496,7 +496,8 @@ typedef struct shoal_options {
     double steps_per_orbit; /* if > 0: each system's (first) step is its shortest period over this */
     double dt_min;          /* a system whose adaptive step falls below it ends as `step_underflow` */
     double dt_max;          /* an adaptive step is no longer than this; 0 = no bound */
-    double max_steps;       /* a system that needs more steps (adaptive: attempts) ends as `budget`; 0 = no bound */
+    double max_steps;       /* a system that needs more steps (adaptive: attempts) ends as `budget`; 0 = no such bound,
+                             * but adaptive ones end if at their pace the rest would take 1e11 */
 } shoal_options;
 
 /*
@@ -550,8 +551,8 @@ const char *shoal_plan_line(const shoal_plan *plan);
 /*
  * shoal_plan_integrate: integrate every running system to a time. The ensemble then holds the states at exactly this
  * time. The last, partial step is made on a copy, so that calls at other times change no bits. A system that ends
- * before keeps the state of the step in which it ended. Before t_end, monitors have seen the whole steps up to the time;
- * at t_end they have seen everything.
+ * before keeps the state of the step in which it ended. Monitors have then seen the whole steps up to the time, and at
+ * t_end everything.
  *   t  in  inner units, or periods with options.orbits; from the present time of the plan to its t_end
  * Status: E_USAGE for any other time, or if systems were set anew without shoal_plan_restart; E_DEVICE; E_MEMORY.
  */
@@ -565,7 +566,7 @@ typedef struct shoal_observable {
 
 /*
  * shoal_plan_observe: coordinates and velocities of all systems at a list of times, for a likelihood. The bits are
- * those of a call of shoal_plan_integrate for each time. On a CPU this one call costs less.
+ * those of a call of shoal_plan_integrate for each time. This one call costs less.
  *   n_times  in   number of times
  *   times    in   [n_times] as for shoal_plan_integrate, in the direction of the integration
  *   n_what   in   number of observables
@@ -685,6 +686,68 @@ void shoal_study_destroy(shoal_study **study);
  *   returns  valid until the study is destroyed
  */
 const char *shoal_study_output(const shoal_study *study);
+
+/* ---- likelihoods ------------------------------------------------------------------------------------------------- */
+
+/* A study with `data` as a likelihood. Its parameters are the random values of `sample`, in their order and in the
+ * units of the config; their distributions are the priors. */
+typedef struct shoal_model shoal_model;
+
+/*
+ * shoal_model_create: read the data, choose an engine, compile what has to be compiled.
+ *   study      in   outlives the model
+ *   n_walkers  in   vectors that are evaluated at once; shoal_model_evaluate divides longer lists
+ *   model      out  NULL on failure
+ * The step is that of the config; monitors are not used. Bodies are given by elements.
+ * Status: E_INPUT with file, line, key, value and what was expected; E_FILE; E_UNSUPPORTED; E_DEVICE; E_MEMORY.
+ */
+shoal_status shoal_model_create(const shoal_study *study, long n_walkers, shoal_model **model);
+
+/*
+ * shoal_model_destroy: release a model.
+ *   model  in/out  becomes NULL
+ */
+void shoal_model_destroy(shoal_model **model);
+
+/* shoal_model_n_parameters, shoal_model_n_data: the numbers of parameters and of data. */
+int shoal_model_n_parameters(const shoal_model *model);
+long shoal_model_n_data(const shoal_model *model);
+
+/*
+ * shoal_model_parameter: the name of a parameter: "b.P", or "hires.jitter" of data; NULL if there is none.
+ *   i  in  0..n_parameters-1
+ */
+const char *shoal_model_parameter(const shoal_model *model, int i);
+
+/* shoal_model_plan_line: what was chosen, as shoal_plan_line has it. */
+const char *shoal_model_plan_line(const shoal_model *model);
+
+/*
+ * shoal_model_evaluate: the likelihood of parameter vectors. No bits depend on n or on the number of threads.
+ *   n      in   number of vectors
+ *   theta  in   [n][n_parameters]
+ *   lnl    out  [n] the natural logarithm with its constants; -infinity where there is no such system (e >= 1, a
+ *               negative mass), or it does not reach the data
+ * Status: E_USAGE; E_DEVICE.
+ * Source: the normal distribution, see core/walker/likelihood.kern.h.
+ */
+shoal_status shoal_model_evaluate(shoal_model *model, long n, const double *theta, double *lnl);
+
+/*
+ * shoal_model_log_prior: the natural logarithm of the prior density, -infinity outside.
+ *   n      in   number of vectors
+ *   theta  in   [n][n_parameters]
+ *   lnp    out  [n]
+ */
+shoal_status shoal_model_log_prior(const shoal_model *model, long n, const double *theta, double *lnp);
+
+/*
+ * shoal_model_prior_transform: from the unit cube to parameters, for nested samplers: the quantiles of the priors.
+ *   n      in   number of vectors
+ *   cube   in   [n][n_parameters] 0..1
+ *   theta  out  [n][n_parameters]
+ */
+shoal_status shoal_model_prior_transform(const shoal_model *model, long n, const double *cube, double *theta);
 
 /* What a run reports to its caller after each slice. Its pointers are valid until the callback returns. */
 typedef struct shoal_progress {

@@ -33,4 +33,5 @@ const shoal_force shoal_force_radiation = {
     .n_parameters = SHOAL_COUNT(parameters),
     .depends_on_velocity = true,
     .energy = energy,
+    .eases = true,
 };

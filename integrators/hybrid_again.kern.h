@@ -398,7 +398,8 @@ LANE_FN void hybrid_substep(const shoal_kernel_args *k, int n, const real *m, re
 }
 
 /* From the end of the drift to that of the step, w->t; w->again: the lanes that need another trial, for something
- * new is near there. What is not a number has a drift without an end. */
+ * new is near there. A drift that used up its substeps has no end. (What is no number has none either, but substeps
+ * that shrink to 0.) */
 LANE_FN void hybrid_arrive(const shoal_kernel_args *k, int n, int compensated, const real *m, real h, hybrid_work *w)
 {
     const int bodies = real_bodies(k, n);
@@ -409,6 +410,7 @@ LANE_FN void hybrid_arrive(const shoal_kernel_args *k, int n, int compensated, c
     DRIFT_UNROLL
     for (int c = 0; c < 3 * n; c++)
         w->dx[c] = lane_select(w->active, lane_set(0.0) / lane_set(0.0), w->dx[c]);
+    w->substep = lane_select(w->active & (w->substep != lane_set(0.0)), lane_set(HYBRID_GAVE_UP), w->substep);
     DRIFT_UNROLL
     for (int i = 1; i < bodies; i++) {
         if (lane_any(w->again & lane_not(w->drifts[i]))) {

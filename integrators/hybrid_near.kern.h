@@ -28,12 +28,15 @@ enum { HYBRID_TRIALS = 3 };                                 /* of a step at most
 enum { HYBRID_TOGETHER = 32 };                              /* substeps in a call, for a GPU */
 enum { HYBRID_TO_TRY, HYBRID_TO_SET_OUT, HYBRID_TO_DRIFT }; /* parts of a step */
 
+#define HYBRID_GAVE_UP 1e306 /* as a substep: the drift took too many of them */
+
 #define PROPAGATOR_OWN    HYBRID_OWN_SLOTS
 #define PROPAGATOR_INSIDE 1
 #ifdef __CUDACC__ /* a SIMD unit does not gain by it */
 #define PROPAGATOR_SETS_ASIDE 1
 #endif
-#define HYBRID_OWN(n, s) ((s) + PROPAGATOR_SLOTS(1) * (n))
+#define HYBRID_OWN(n, s)         ((s) + PROPAGATOR_SLOTS(1) * (n))
+#define PROPAGATOR_GAVE_UP(n, s) (HYBRID_OWN(n, s)[HYBRID_SUBSTEP] >= lane_set(HYBRID_GAVE_UP))
 
 /* Planets without mass are near nobody like them: flags of pairs i < j, i below the first without. */
 #define HYBRID_PAIRS(k, n) (MASSIVE(k) * LANE_ROOM(n))

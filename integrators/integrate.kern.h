@@ -30,6 +30,8 @@
  *                                       make such steps; without this they make steps as before
  *     PROPAGATOR_OWES 1                 a step leaves a part undone; before a view propagator_synchronise(k, m, s) does
  *                                       it, on a copy
+ *     PROPAGATOR_GAVE_UP(n, s)          lanes whose state is no number since a step took too much work: they end as
+ *                                       `budget`
  *     PROPAGATOR_ADAPTIVE               the propagator chooses its steps: see below
  *
  * A propagator that resolves encounters within its steps may define
@@ -207,8 +209,23 @@ typedef struct lane_clock {
     real elapsed, error;  /* |t - t_start| and its rounding error */
     real target, end;     /* elapsed times: of the next pause, of the end of the run */
     real steps, attempts; /* steps made, steps tried */
-    real limit;           /* number of attempts after which this call ends */
+    real last, limit;     /* numbers of attempts: when this call ends; when the system is looked at before */
 } lane_clock;
+
+/* Whether the attempts are a whole number of SHOAL_WINDOWs, after which progress is judged. *next: the next such. */
+LANE_FN mask clock_window(const lane_clock *clock, real *next)
+{
+    const real windows = clock->attempts * (1 / SHOAL_WINDOW), nearest = (windows + 0x1p52) - 0x1p52;
+    *next = SHOAL_WINDOW * (nearest + lane_select(nearest > windows, lane_set(0.0), lane_set(1.0)));
+    return nearest == windows;
+}
+
+LANE_FN void clock_set_limit(const shoal_kernel_args *k, lane_clock *clock)
+{
+    real next;
+    (void)clock_window(clock, &next);
+    clock->limit = lane_min(lane_min(clock->last, next), lane_set(k->max_steps));
+}
 
 /* most: attempts in this call. */
 LANE_FN void clock_load(const shoal_kernel_args *k, lane_id id, real most, lane_clock *clock)
@@ -221,7 +238,8 @@ LANE_FN void clock_load(const shoal_kernel_args *k, lane_id id, real most, lane_
     clock->end = record_load(k, id, SHOAL_SYS_END);
     clock->steps = record_load(k, id, SHOAL_SYS_STEP);
     clock->attempts = record_load(k, id, SHOAL_SYS_ATTEMPT);
-    clock->limit = lane_min(clock->attempts + most, lane_set(k->max_steps));
+    clock->last = clock->attempts + most;
+    clock_set_limit(k, clock);
 }
 
 LANE_FN void clock_store(const shoal_kernel_args *k, lane_id id, mask where, const lane_clock *clock)
@@ -256,9 +274,17 @@ LANE_FN mask clock_stuck(const shoal_kernel_args *k, const lane_clock *clock)
     return lane_not((clock->elapsed + size > clock->elapsed) & (size >= lane_set(k->dt_min)));
 }
 
-LANE_FN mask clock_spent(const shoal_kernel_args *k, const lane_clock *clock)
+/* Whether its steps are used up, or at the pace of the last SHOAL_WINDOW the rest would take more than anybody waits
+ * for. The lanes `live` are looked at once at the end of each, however the run is sliced. */
+LANE_FN mask clock_spent(const shoal_kernel_args *k, lane_id id, mask live, lane_clock *clock)
 {
-    return (clock->attempts >= lane_set(k->max_steps)) & lane_not(clock->elapsed + lane_abs(clock->h) > clock->end);
+    const mask goes_on = lane_not(clock->elapsed + lane_abs(clock->h) > clock->end);
+    const real left = clock->end - clock->elapsed, came = clock->elapsed - record_load(k, id, SHOAL_SYS_JUDGED);
+    real next;
+    const mask judged = live & clock_window(clock, &next), slow = judged & (SHOAL_WINDOW * left > k->patience * came);
+    record_store(k, id, SHOAL_SYS_JUDGED, judged, clock->elapsed);
+    clock_set_limit(k, clock);
+    return ((clock->attempts >= lane_set(k->max_steps)) | slow) & goes_on;
 }
 
 LANE_FN mask clock_moved(const lane_clock *clock)
@@ -367,8 +393,9 @@ LANE_FN mask clock_stuck(const shoal_kernel_args *k, const lane_clock *clock)
     (void)k, (void)clock;
     return lane_set(0.0) != lane_set(0.0); /* never */
 }
-LANE_FN mask clock_spent(const shoal_kernel_args *k, const lane_clock *clock)
+LANE_FN mask clock_spent(const shoal_kernel_args *k, lane_id id, mask live, const lane_clock *clock)
 {
+    (void)id, (void)live;
     return (clock->steps >= lane_set(k->max_steps)) & (clock->steps < clock->end);
 }
 LANE_FN mask clock_moved(const lane_clock *clock)
@@ -424,6 +451,14 @@ LANE_FN mask is_broken(const shoal_kernel_args *k, const real *s)
 #else
     return broken;
 #endif
+}
+
+/* What a system whose state is no number ends as. */
+LANE_FN real broken_outcome(const shoal_kernel_args *k, const real *s)
+{
+    const int n = BODIES(k);
+    (void)k, (void)n, (void)s;
+    return lane_select(PROPAGATOR_GAVE_UP(n, s), lane_set(SHOAL_BUDGET), lane_set(SHOAL_NONFINITE));
 }
 
 /* Lanes in which the last step may have consequences. It is asked after every step, so it is cheap. */
@@ -548,12 +583,12 @@ LANE_BIG_FN void check_step(const shoal_kernel_args *k, int compensated, lane_id
     const real none = lane_set(-1.0), one = lane_set(1.0);
     lane_event event;
     event_none(&event);
-    event_offer(&event, team_any(is_broken(k, s)), one, lane_set(SHOAL_NONFINITE), none, none);
+    event_offer(&event, team_any(is_broken(k, s)), one, broken_outcome(k, s), none, none);
     if (watched && (!PROPAGATOR_SETS_ASIDE || monitors_awake(k) ||
                     team_any_beside(*live & clock_moved(clock) & wants_a_look(k, m, s, clock))))
         watch_step(k, id, *live, m, s, clock, before, watch, inside, &event);
     event_offer(&event, clock_stuck(k, clock), one, lane_set(SHOAL_STEP_UNDERFLOW), none, none);
-    event_offer(&event, clock_spent(k, clock), one, lane_set(SHOAL_BUDGET), none, none);
+    event_offer(&event, clock_spent(k, id, *live, clock), one, lane_set(SHOAL_BUDGET), none, none);
     const mask hit = *live & event.hit,
                stops = hit | (*live & clock_due(clock)); /* hit: it ends, or the host is told */
 #if PROPAGATOR_SETS_ASIDE
@@ -682,13 +717,13 @@ LANE_FN void snapshot_lanes(const shoal_kernel_args *k, lane_id id, mask there)
             lane_store(k->snapshot, id, i * 6 + c, 6 * bodies, there, w[c * bodies + i]);
 }
 
-/* The clock of lanes that stop on the way to the end of a run, or there. steps: their number there, if all have one
- * length. */
+/* The clock of lanes that stop on the way to the end of a run, or there; its steps and the next one's length stay those
+ * of the last whole step. steps: their number there, if all have one length. */
 LANE_FN void clock_finish(const shoal_kernel_args *k, lane_id id, mask stops, mask there, real steps, lane_clock *clock)
 {
 #if PROPAGATOR_ADAPTIVE
     (void)steps;
-    clock_store(k, id, stops, clock);
+    clock_store(k, id, stops & lane_not(there), clock);
     record_store(k, id, SHOAL_SYS_ELAPSED, stops & there, clock->end);
     record_store(k, id, SHOAL_SYS_ELAPSED_ERROR, stops & there, lane_set(0.0));
 #else
@@ -711,8 +746,6 @@ LANE_FN void finish_step(const shoal_kernel_args *k, const real *m, real *s, mas
     const real done = step(k, 1, m, copy, &attempt);
     clock->done = lane_select(live, done, lane_set(0.0));
     clock->h = lane_select(live, attempt, clock->h);
-    clock->steps = clock->steps + lane_select(clock->done != lane_set(0.0), lane_set(1.0), lane_set(0.0));
-    clock->attempts = clock->attempts + lane_select(live, lane_set(1.0), lane_set(0.0));
     lane_add(1, &clock->elapsed, &clock->error, lane_abs(clock->done));
     *left = *left - clock->done;
 #else
@@ -753,7 +786,7 @@ LANE_FN void finish_lanes(const shoal_kernel_args *k, lane_id id, mask there)
         lane_event event;
         finish_step(k, m, s, live, &left, &clock, inside);
         event_none(&event);
-        event_offer(&event, is_broken(k, s), one, lane_set(SHOAL_NONFINITE), none, none);
+        event_offer(&event, is_broken(k, s), one, broken_outcome(k, s), none, none);
         watch_step(k, id, live, m, s, &clock, start, &watch, inside, &event);
         const mask hit = live & event.hit, there_now = left == lane_set(0.0), stops = live & (event.hit | there_now);
         if (lane_any(stops)) {

@@ -45,6 +45,14 @@ static const char *hybrid_refuses(const double *p, const shoal_ensemble *ensembl
     return ensemble->n_bodies > 256 ? "it keeps flags of pairs for at most 256 bodies" : refuses(p, ensemble, system);
 }
 
+/* Substeps of a mere passage begin and end where the map errs already: 4e-4 of the energy of a planet of 1e-3 with e =
+ * 0.9 in 40 steps an orbit. Of an orbit that all is made of substeps of, they err as their tolerance says. */
+static bool hybrid_resolves(const double *p, double mu, double h, double q)
+{
+    return p[HYBRID_STAR] == HYBRID_ORBIT && mu * h * h > p[HYBRID_PERICENTRE] * p[HYBRID_PERICENTRE] * q * q * q &&
+           p[HYBRID_PERICENTRE] > 0;
+}
+
 const shoal_propagator shoal_propagator_mvs = {
     .name = "mvs",
     .aliases = "wh,wisdom_holman",
@@ -92,7 +100,7 @@ const shoal_propagator shoal_propagator_hybrid = {
     .n_own = HYBRID_OWN_SLOTS,
     .sets_aside = true,
     .tangent = true,
-    .resolves_pericentre = true,
+    .resolves_pericentre = hybrid_resolves,
     .parameters = hybrid_parameters,
     .n_parameters = SHOAL_COUNT(hybrid_parameters),
     .refuses = hybrid_refuses,

@@ -17,6 +17,9 @@
 #ifndef PROPAGATOR_ADAPTIVE
 #define PROPAGATOR_ADAPTIVE 0
 #endif
+#ifndef PROPAGATOR_GAVE_UP
+#define PROPAGATOR_GAVE_UP(n, s) (lane_set(0.0) != lane_set(0.0))
+#endif
 #ifdef PROPAGATOR_INSIDE
 #define INSIDE(inside) , inside
 #else

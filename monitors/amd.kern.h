@@ -30,10 +30,10 @@ LANE_FN void amd_watch(const shoal_kernel_args *k, const lane_view *view, real *
     LANE_UNROLL_PAIRS
     for (int i = 1; i < n; i++) {
         real mu;
-        const lane_pair motion = orbit_motion(n, m, w, i, ORBIT_JACOBI, &focus, &mu);
+        const lane_pair motion = orbit_motion(k, n, m, w, i, ORBIT_JACOBI, &focus, &mu);
         const lane_orbit o = orbit_elements(motion, mu);
         const mask there = m[i] > zero;
-        const real mass = lane_select(there, m[i] * (mu - m[i]) / mu, zero),
+        const real mass = lane_select(there, m[i] * (focus.mass - m[i]) / focus.mass, zero),
                    bound = lane_select(there, o.inverse_a, one);
         due = due & (bound > zero);
         lambda = lane_fma(mass, lane_sqrt(lane_max(mu / bound, zero)), lambda);

@@ -67,7 +67,9 @@ LANE_FN void closest_approach_accept(const shoal_kernel_args *k, const lane_view
 
 /* Squared distance and moment of the closest approach of bodies i, j in this step, if it is nearer than the least
  * one before; they end it like `now`. */
-LANE_FN pair_closest closest_find(const lane_view *view, int i, int j, lane_pair now, real d2, real least, mask search)
+/* long: inlined; what its caller has looked at already */
+LANE_FN pair_closest closest_find(const shoal_kernel_args *k, const lane_view *view, int i, int j, lane_pair now,
+                                  real d2, real least, mask search)
 {
     const lane_pair then = pair_relative(view->n, view->before, i, j);
     const real zero = lane_set(0.0), end = lane_set(1.0);
@@ -82,12 +84,12 @@ LANE_FN pair_closest closest_find(const lane_view *view, int i, int j, lane_pair
         closest.fraction = lane_select(apart, found.fraction, closest.fraction);
     }
     if (i == 0 && lane_any(apart & (falling < zero))) {
-        const real mu = view->m[0] + view->m[j];
+        const real mu = pulling_mass(k, view->m, j, view->m[0] + view->m[j]);
         const lane_orbit orbit = orbit_elements(now, mu);
         const real l2 = orbit.l * orbit.l, q = l2 / (mu * (1.0 + lane_sqrt(orbit.e2)));
         const mask sweeps = (pair_dot(then.x, then.y, then.z, now.x, now.y, now.z) < zero) |
                             (pair_dot(then.vx, then.vy, then.vz, now.vx, now.vy, now.vz) < zero);
-        const mask near = apart & (falling < zero) & ((l2 > mu * orbit.r) | sweeps);
+        const mask near = apart & (falling < zero) & (mu > zero) & ((l2 > mu * orbit.r) | sweeps);
         closest.d2 = lane_select(near, q * q, closest.d2);
         closest.fraction = lane_select(near, falling / (falling - rising), closest.fraction);
     }
@@ -118,7 +120,7 @@ LANE_FN void closest_approach_watch(const shoal_kernel_args *k, const lane_view 
             const mask search = there & pair_suspect(now, view->h, d2, d2 < least, d2 < 8.0 * least);
             if (!lane_any(search))
                 continue;
-            const pair_closest closest = closest_find(view, i, j, now, d2, least, search);
+            const pair_closest closest = closest_find(k, view, i, j, now, d2, least, search);
             const mask nearer = search & (closest.d2 < least);
             if (!lane_any(nearer))
                 continue;
@@ -128,9 +130,10 @@ LANE_FN void closest_approach_watch(const shoal_kernel_args *k, const lane_view 
             if (!view->part)
                 when = closest_start(k, view->id) + when;
             if (i > 0)
-                hill = lane_select(
-                    mass > zero,
-                    0.5 * (orbit_axis(n, m, w, i) + orbit_axis(n, m, w, j)) * lane_cbrt(mass / (3.0 * m[0])), zero);
+                hill = lane_select(mass > zero,
+                                   0.5 * (orbit_axis(k, n, m, w, i) + orbit_axis(k, n, m, w, j)) *
+                                       lane_cbrt(mass / (3.0 * m[0])),
+                                   zero);
             lane_store(k->watch, view->id, at + CLOSEST_D2, k->n_watch, nearer, closest.d2);
             lane_store(k->watch, view->id, at + CLOSEST_TIME, k->n_watch, nearer, when);
             lane_store(k->watch, view->id, at + CLOSEST_HILL, k->n_watch, nearer, hill);

@@ -25,7 +25,7 @@ LANE_FN void element_range_watch(const shoal_kernel_args *k, const lane_view *vi
     LANE_UNROLL_PAIRS
     for (int i = 1; i < n; i++) {
         real mu;
-        const lane_pair motion = orbit_motion(n, m, w, i, (int)p[ELEMENT_RANGE_ELEMENTS], &focus, &mu);
+        const lane_pair motion = orbit_motion(k, n, m, w, i, (int)p[ELEMENT_RANGE_ELEMENTS], &focus, &mu);
         const lane_orbit orbit = orbit_elements(motion, mu);
         const real values[3] = {orbit.inverse_a, orbit.e2, orbit.half_tilt};
         const int at = part_slot(k, SHOAL_MONITOR_element_range, element_range_SLOTS, element_range_PART_SLOTS, i - 1);

@@ -39,7 +39,7 @@ LANE_FN void mean_motion_drift_watch(const shoal_kernel_args *k, const lane_view
             for (int c = 0; c < 6; c++)
                 centre[c] = lane_fma(m[i], w[c * n + i], centre[c]);
         } else if (i == body) {
-            mu = mass + m[i];
+            mu = pulling_mass(k, m, i, mass + m[i]);
             LANE_UNROLL_BODIES
             for (int c = 0; c < 6; c++)
                 own[c] = w[c * n + i];

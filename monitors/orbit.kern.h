@@ -32,7 +32,9 @@ LANE_FN orbit_focus orbit_first_focus(int n, const real *m, const real *w)
 }
 
 /* Motion of body i = 1, 2, ... about its focus, and its mu; with Jacobi elements it becomes part of the next one's. */
-LANE_FN lane_pair orbit_motion(int n, const real *m, const real *w, int i, int elements, orbit_focus *focus, real *mu)
+/* long: inlined; three of its arguments are the system */
+LANE_FN lane_pair orbit_motion(const shoal_kernel_args *k, int n, const real *m, const real *w, int i, int elements,
+                               orbit_focus *focus, real *mu)
 {
     lane_pair p;
     p.x = w[i] - focus->x[0];
@@ -52,6 +54,7 @@ LANE_FN lane_pair orbit_motion(int n, const real *m, const real *w, int i, int e
         focus->x[5] = lane_fma(share, p.vz, focus->x[5]);
         focus->mass = *mu;
     }
+    *mu = lane_max(pulling_mass(k, m, i, *mu), lane_set(1e-300)); /* pushed away: unbound */
     return p;
 }
 
@@ -84,10 +87,10 @@ LANE_FN lane_orbit orbit_elements(lane_pair p, real mu)
 }
 
 /* The astrocentric semi-major axis of body i, or twice its distance from body 0 if that is less. */
-LANE_FN real orbit_axis(int n, const real *m, const real *w, int i)
+LANE_FN real orbit_axis(const shoal_kernel_args *k, int n, const real *m, const real *w, int i)
 {
     lane_pair p = pair_relative(n, w, 0, i);
-    real mu = m[0] + m[i];
+    real mu = pulling_mass(k, m, i, m[0] + m[i]);
     real r2 = pair_dot(p.x, p.y, p.z, p.x, p.y, p.z), v2 = pair_dot(p.vx, p.vy, p.vz, p.vx, p.vy, p.vz);
     real r = r2 * lane_rsqrt(r2);
     real q = lane_fma(-r, v2, 2.0 * mu); /* r mu / a */

@@ -37,6 +37,19 @@ LANE_FN real pair_dot(real ax, real ay, real az, real bx, real by, real bz)
     return lane_fma(az, bz, lane_fma(ay, by, ax * bx));
 }
 
+/* mass, that of body 0 included, as far as it pulls at body i: some forces take a part away (shoal_force.eases). Their
+ * first two parameters are this part and the body, 0 = all without mass. */
+LANE_FN real pulling_mass(const shoal_kernel_args *k, const real *m, int i, real mass)
+{
+    for (int f = 0; k->eases >> f; f++) {
+        const double part = k->force[f][0], on = k->force[f][1];
+        const mask meant = on == 0.0 ? m[i] == lane_set(0.0) : m[i] == m[i];
+        if ((k->eases & (1 << f)) && (on == 0.0 || on == i))
+            mass = lane_select(meant, lane_fnma(lane_set(part), m[0], mass), mass);
+    }
+    return mass;
+}
+
 /* Worth a closer look, by the squared distance d2 at the end: d < reach (within), or moving apart and d^2 < 8
  * reach^2 (near) or d^2 < 8 (|dv| h)^2. */
 LANE_FN mask pair_suspect(lane_pair p, real h, real d2, mask within, mask near)

@@ -75,7 +75,7 @@ LANE_FN void resonant_angle_watch(const shoal_kernel_args *k, const lane_view *v
     LANE_KEEP_ROLLED
     for (int i = 1; i < n; i++) {
         real mu;
-        const lane_pair motion = orbit_motion(n, m, w, i, (int)p[RESONANT_ELEMENTS], &focus, &mu);
+        const lane_pair motion = orbit_motion(k, n, m, w, i, (int)p[RESONANT_ELEMENTS], &focus, &mu);
         double of_lambda = 0.0, of_varpi = 0.0;
         for (int term = 0; term < 3; term++) {
             of_lambda += (int)p[RESONANT_BODY + term] == i ? p[RESONANT_P + term] : 0.0;

@@ -90,7 +90,8 @@ LANE_FN void stop_on_collision_watch(const shoal_kernel_args *k, const lane_view
                 real rising = pair_dot(now.x, now.y, now.z, now.vx, now.vy, now.vz) * view->h;
                 mask passed = there & (falling < lane_set(0.0)) & (rising > lane_set(0.0));
                 if (lane_any(passed)) {
-                    passed = passed & (collision_pericentre(now, view->m[0] + view->m[j]) < reach) &
+                    const real mu = pulling_mass(k, view->m, j, view->m[0] + view->m[j]);
+                    passed = passed & (mu > lane_set(0.0)) & (collision_pericentre(now, mu) < reach) &
                              (collision_way(then, reach) + collision_way(now, reach) < lane_abs(view->h));
                     collision_offer(k, view, passed, falling / (falling - rising), i, j, event);
                 }

@@ -25,7 +25,7 @@ LANE_FN void stop_on_crossing_watch(const shoal_kernel_args *k, const lane_view 
     LANE_UNROLL_PAIRS
     for (int i = 1; i < n; i++) {
         real mu;
-        const lane_pair motion = orbit_motion(n, m, w, i, (int)p[CROSSING_ELEMENTS], &focus, &mu);
+        const lane_pair motion = orbit_motion(k, n, m, w, i, (int)p[CROSSING_ELEMENTS], &focus, &mu);
         const lane_orbit orbit = orbit_elements(motion, mu);
         a[i] = lane_select(is_there(m[i]) & (orbit.inverse_a > zero), one / orbit.inverse_a, zero);
         e[i] = lane_sqrt(orbit.e2);

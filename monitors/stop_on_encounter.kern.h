@@ -43,7 +43,7 @@ LANE_FN void stop_on_encounter_watch(const shoal_kernel_args *k, const lane_view
     if (kind != ENCOUNTER_ABSOLUTE) {
         LANE_UNROLL_PAIRS
         for (int i = 1; i < n; i++)
-            axis[i] = orbit_axis(n, m, w, i);
+            axis[i] = orbit_axis(k, n, m, w, i);
     }
     LANE_UNROLL_PAIRS
     for (int i = 1; i < n; i++) {

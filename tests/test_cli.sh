@@ -576,6 +576,12 @@ printf '%s\n' '# units: kpc, Msun, G=4.30091e-6' '# time: 2' system,body,name,m,
 body_of() { awk -F '[, ]' '$2 == "time:" { t = $3 } END { print $4, $5, $9, t }' "$1"; }
 is() { echo "$1 $2" | awk '{ for (i = 1; i <= 4; i++) if (($i - $(i + 4)) ^ 2 > 1e-10 * $i ^ 2) exit 1 }' ||
     wrong "$1 is not $2"; }
+printf 'system,body,name,m,x,y,z,vx,vy,vz\n0,0,"a ""b"", c",1,0,0,0,0,0,0\n0,1,d,0,1,0,0,0,1,0\n' >quoted.csv
+"$shoal" convert quoted.csv again.csv >out 2>&1 || wrong "$(cat out)"
+if command -v python3 >/dev/null; then
+    name=$(grep -v '^#' again.csv | python3 -c 'import csv, sys; print(list(csv.DictReader(sys.stdin))[0]["name"])')
+    [ "$name" = 'a "b", c' ] || wrong "Python reads the name $name: $(cat again.csv)"
+fi
 for end in tipsy phigrape; do
     run 0 convert disc.csv "one.$end"
     [ "$err" = "shoal: note: one.$end is in kpc, Msun, G = 1, which it does not state (--units)" ] ||

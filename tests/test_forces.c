@@ -14,6 +14,7 @@
 #include <gsl/gsl_errno.h>
 #include <gsl/gsl_odeiv2.h>
 
+#include "core/report/report.h"
 #include "systems.h"
 
 #define YEAR        (365.25 / 58.13244087623439) /* of 365.25 d in inner units */
@@ -1289,6 +1290,65 @@ static void a_study_has_forces(void **state)
     unlink(path);
 }
 
+/* A circle that radiation makes wider is a circle in the config, in the columns of monitors and in queries: its mu is
+ * (1 - beta) of the star's. Dust that is pushed away has no orbit, and does not take those of the others. */
+static void elements_of_dust_are_about_what_attracts_it(void **state)
+{
+    static const char text[] =
+        "system = { bodies = ( { name = \"s\"; m = 1.0; }, { name = \"p\"; m = 1e-12; a = 0.3; },\n"
+        "  { name = \"b\"; m = 0.0; a = 1.0; e = 0.0; }, { name = \"c\"; m = 1e-14; P = 8.0; e = 0.1; } ); };\n"
+        "integrator = { name = \"gauss_radau\"; };\n"
+        "forces = ( { name = \"radiation\"; beta = 0.4; drag = false; },\n"
+        "  { name = \"radiation\"; beta = 0.25; body = \"c\"; drag = false; } );\n"
+        "monitors = ( { name = \"element_range\"; every = 1; } );\n"
+        "run = { t_end = 20.0; engine = \"cpu\"; };\n";
+    static const double a[4] = {0, 0.3, 1, 3.63424118566428}, e[4] = {0, 0, 0, 0.1};
+    static const char *const frames[] = {"system.elements=jacobi", "system.elements=astrocentric",
+                                         "system.elements=barycentric"};
+    shoal_context *context = context_of(state);
+    char path[256], file[300], output[320];
+    scratch_path(path, sizeof path);
+    snprintf(file, sizeof file, "%s.h5", path);
+    snprintf(output, sizeof output, "output.file=%s", file);
+    for (int frame = 0; frame < 3; frame++) {
+        shoal_study *study = NULL;
+        shoal_result *result = NULL;
+        char line[512];
+        const char *words[] = {frames[frame], output};
+        assert_ok(context, shoal_study_open(context, "dust.cfg", text, 2, words, NULL, &study));
+        assert_below(fabs(*shoal_ensemble_body(study->ensemble, 2, SHOAL_VY, 0) / sqrt(0.6) - 1), 1e-11);
+        assert_ok(context, shoal_study_run(study, 1, NULL, NULL));
+        assert_ok(context, shoal_store_read(context, file, &result));
+        for (int i = 0; i < result->n_columns; i++)
+            if (strcmp(result->columns[i].name, "e_max_b") == 0)
+                assert_below(result->columns[i].value[0], 1e-9);
+        FILE *out = tmpfile();
+        const shoal_selection of = {.first = 0, .last = 0};
+        const shoal_query query = {.which = SHOAL_QUERY_FINAL, .orbits = true, .frame = (shoal_frame)frame};
+        assert_non_null(out);
+        assert_ok(context, shoal_query_states(context, result, &of, &query, out));
+        rewind(out);
+        for (int i = 0; fgets(line, sizeof line, out); i++) {
+            double got_a, got_e;
+            if (i == 0)
+                continue;
+            assert_int_equal(sscanf(line, "0,%*d,%*[a-z],%*[^,],%*[^,],%lf,%lf", &got_a, &got_e), 2);
+            assert_below(fabs(got_a / a[i] - 1), i == 3 ? 2e-5 : 1e-8, "%s", line); /* a year is not 2 pi to the end */
+            assert_below(fabs(got_e - e[i]), 1e-8, "%s", line);
+        }
+        fclose(out);
+        shoal_result_destroy(&result);
+        shoal_study_destroy(&study);
+    }
+    unlink(file);
+    unlink(path);
+    const shoal_eases push = {.n = 1, .part = {1.5}};
+    const shoal_body bodies[3] = {{.m = 1}, {.x = 1, .vy = 1}, {.m = 1e-3, .x = 2, .vy = 0.7}};
+    shoal_orbit orbits[3];
+    assert_ok(context, shoal_eased_orbits_from_bodies(context, SHOAL_JACOBI, 3, bodies, NULL, &push, orbits));
+    assert_true(isnan(orbits[1].a) && orbits[2].a > 0);
+}
+
 int main(void)
 {
     gsl_set_error_handler_off();
@@ -1312,6 +1372,7 @@ int main(void)
         cmocka_unit_test(what_contradicts_is_refused),
         cmocka_unit_test(a_force_in_steps_too_long_for_a_moon_is_refused),
         cmocka_unit_test(a_study_has_forces),
+        cmocka_unit_test(elements_of_dust_are_about_what_attracts_it),
     };
     return cmocka_run_group_tests_name("forces", tests, setup, teardown);
 }

@@ -838,6 +838,7 @@ static void gadget_headers(void **state)
         {"NumPart_ThisFile", 6, {[1] = 2}, "NumPart_Total of type 4 is 1: expected 0, as in NumPart_ThisFile", false},
         {"NumPart_ThisFile", 6, {[1] = 3, [4] = 1}, "NumPart_Total of type 1 is 2: expected 3, as in NumPart", false},
         {"NumPart_ThisFile", 7, {[1] = 2, [4] = 1, [6] = 1}, "NumPart_ThisFile of type 6 is 1: expected none", false},
+        {"NumPart_ThisFile", 6, {[1] = 2.5}, "NumPart_ThisFile of type 1 is 2.5: expected a number of bodies", false},
         {"NumPart_Total", 6, {[1] = 5, [4] = 1}, "NumPart_Total of type 1 is 5: expected 2, as in NumPart", false},
         {"NumPart_Total", -1, {0}, "", true},
         {"NumPart_Total_HighWord", 6, {[1] = 1}, "NumPart_Total of type 1 is 4.29497e+09: expected 2", false},
@@ -860,7 +861,7 @@ static void gadget_headers(void **state)
         for (int g = 0; g < 2; g++) { /* those from Redshift on may be in /Parameters, too */
             shoal_table table;
             char *notes;
-            write_gadget(at, g || i < 15 ? "/Header" : "/Parameters", cases[i].name, cases[i].n, cases[i].values);
+            write_gadget(at, g || i < 16 ? "/Header" : "/Parameters", cases[i].name, cases[i].n, cases[i].values);
             const shoal_status status = read_files(at->context, 1, (const char *[]){at->path}, NULL, &table, &notes);
             const char *message = status ? shoal_context_message(at->context) : notes;
             if (!status != cases[i].read || (*cases[i].expected ? !strstr(message, cases[i].expected) : *message))
@@ -928,6 +929,8 @@ static void tipsy_headers(void **state)
         {0, {2, 3, 0, 2, 0}, 16, ": 96 bytes: expected 104 (0 gas, 2 dark, 0 stars)"},
         {0, {0xffffffff, 3, 0, 0xffffffff, 0}, 18, ": 104 bytes: expected 154618822652 (0 gas, 4294967295 dark"},
         {NAN, {2, 3, 0, 2, 0}, 18, ": time = nan: expected a finite number"},
+        {INFINITY, {2, 3, 0, 2, 0}, 18, ": time = inf: expected a finite number"},
+        {0, {3, 3, 0, 3, 0xffffffff}, 27, ": n = 3: expected the sum of 0 gas, 3 dark, 4294967295 stars"},
     };
     const shoal_convert_options options = defaults(NULL);
     for (int i = 0; i < SHOAL_COUNT(cases); i++)
@@ -945,6 +948,27 @@ static void tipsy_headers(void **state)
         }
 }
 
+static void tipsy_bodies(void **state)
+{
+    const fixture *at = *state;
+    const unsigned char infinite[4] = {0xff, 0x80};
+    const char *const path = at->path;
+    const shoal_convert_options options = defaults(NULL);
+    for (int cut = 0; cut < 2; cut++) {
+        shoal_table table = {.context = at->context};
+        write_tipsy(at, true, 0, (uint32_t[]){2, 3, 0, 2, 0}, 18);
+        FILE *file = fopen(path, "r+");
+        assert_int_equal(fseek(file, 32, SEEK_SET), 0);
+        assert_int_equal(fwrite(infinite, sizeof infinite, 1, file), 1);
+        fclose(file);
+        assert_int_equal(truncate(path, cut ? 17 : 104), 0);
+        assert_int_equal(shoal_format_tipsy.read(&table, 1, &(char *){(char *)path}, &options), SHOAL_E_INPUT);
+        assert_message(at, cut ? ": expected the header of a tipsy file, 28 bytes"
+                               : ": body 0: mass = -inf: expected finite numbers and a mass >= 0");
+        shoal_table_release(&table);
+    }
+}
+
 /* No memory is asked for that the file could not fill. */
 static void phigrape_headers(void **state)
 {
@@ -960,6 +984,7 @@ static void phigrape_headers(void **state)
         {"0\n1\n0\n" TWO, ":2: number of bodies = 1: expected an integer from 2 on"},
         {"0\n1e300\n0\n" TWO, ":2: number of bodies = 1e+300: expected an integer from 2 on"},
         {"0.5\n2\n0\n" TWO, ":1: number of the snapshot = 0.5: expected an integer"},
+        {"0\n2\n0\n0 -1 0 0 0 0 0 0\n1 1 1 0 0 0 0 0\n", ":4: mass = -1: expected a number >= 0"},
         {"0\n2\nnan\n" TWO, ":3: time = nan: expected a finite number"},
         {"0\n2\n0\n0.5 1 0 0 0 0 0 0\n1 1 1 0 0 0 0 0\n", ":4: index = 0.5: expected an integer"},
         {"0\n2\n0\n0 1 0 0 0 0 0\n1 1 1 0 0 0 0 0\n", ":4: the line ends; expected vz"},
@@ -1011,6 +1036,7 @@ int main(void)
         TEST(gadget_headers),
         TEST(gadget_sizes),
         TEST(tipsy_headers),
+        TEST(tipsy_bodies),
         TEST(phigrape_headers),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

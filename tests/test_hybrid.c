@@ -735,6 +735,20 @@ static void test_particles_change_nothing(void **state)
         assert_true(fabs(bodies[i].x) < 4.0);
 }
 
+/* A step that would take more substeps than are made ends the system as `budget`, not as `nonfinite`. */
+static void a_step_of_too_many_substeps_ends_the_system(void **state)
+{
+    const shoal_options options = {.propagator = "hybrid", .t_end = 1, .dt = 0.1};
+    const double speed = sqrt(2e-3 / 1e-7) / 2;
+    shoal_body bodies[6] = {{.m = 1}, {.m = 1e-3, .x = 1, .vy = 1 - speed}, {.m = 1e-3, .x = 1 + 1e-7, .vy = 1 + speed},
+                            {.m = 1}, {.m = 1e-3, .x = 1, .vy = 1},         {.m = 1e-3, .x = -2, .vy = -0.7}};
+    shoal_system records[2];
+    evolve_all(context_of(state), 2, 3, NULL, NULL, &options, bodies, records);
+    assert_int_equal(records[0].outcome, SHOAL_BUDGET);
+    assert_below(fabs(records[0].t_stop - 0.1), 1e-12);
+    assert_int_equal(records[1].outcome, SHOAL_SURVIVED);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -754,6 +768,7 @@ int main(void)
         cmocka_unit_test(monitors_see_what_happens_within_a_step),
         cmocka_unit_test(forces_are_substepped_with_a_moon),
         cmocka_unit_test(bodies_meet_centre_to_centre),
+        cmocka_unit_test(a_step_of_too_many_substeps_ends_the_system),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
 }

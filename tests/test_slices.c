@@ -2,7 +2,7 @@
  *
  * test_slices.c: who moves in a slice, in which order and how far; that lanes are full where systems end at random,
  * where their steps differ by a factor of 100, and where one needs a thousand times the steps of the others; order of
- * snapshots.
+ * snapshots; that a system without progress ends.
  *
  * Idle lanes are counted, not timed: the entries of a slice's list, taken a group of lanes at a time, each as long as
  * its longest system. At most 10 % of them may be idle.
@@ -200,6 +200,43 @@ static void slices_shorten_while_systems_end(void **state)
     motion_end(&motion);
 }
 
+/* A system that would take a day of a core and more ends as `budget`, with the same bits however the run is cut; the
+ * one beside it does not notice. A bound of the user's replaces this one. */
+static void a_run_ends_though_a_system_does_not_get_on(void **state)
+{
+    static const char *const propagators[] = {"gauss_radau", "bulirsch_stoer", "hermite4_adaptive", "hermite6_adaptive",
+                                              "runge_kutta_adaptive"};
+    const shoal_body begin[4] = {pair[0], pair[1], {.m = 1}, {.x = 1e-5, .vy = 2000 / TWO_PI}};
+    shoal_context *context = context_of(state);
+    for (int p = 0; p < SHOAL_COUNT(propagators); p++) {
+        shoal_options options = {.propagator = propagators[p], .t_end = 1000 * TWO_PI, .threads = 1};
+        shoal_body alone[2] = {pair[0], pair[1]}, bodies[4], cut[4];
+        shoal_system records[2], record;
+        memcpy(bodies, begin, sizeof begin);
+        evolve_all(context, 1, 2, NULL, NULL, &options, alone, NULL);
+        evolve_all(context, 2, 2, NULL, NULL, &options, bodies, records);
+        assert_int_equal(records[0].outcome, SHOAL_SURVIVED);
+        assert_memory_equal(bodies, alone, sizeof alone);
+        assert_int_equal(records[1].outcome, SHOAL_BUDGET);
+        print_message("%s: ended at %g\n", propagators[p], records[1].t_stop);
+        assert_true(records[1].t_stop > 0 && records[1].t_stop < 1);
+
+        struct motion motion = motion_begin(context, 2, 2, NULL, NULL, &options, begin);
+        assert_ok(context, shoal_plan_integrate(motion.plan, 0.5 * records[1].t_stop));
+        assert_ok(context, shoal_plan_integrate(motion.plan, options.t_end));
+        shoal_ensemble_get_system(motion.ensemble, 1, &record);
+        shoal_ensemble_get_bodies(motion.ensemble, 1, cut + 2);
+        motion_end(&motion);
+        assert_memory_equal(cut + 2, bodies + 2, 2 * sizeof *cut);
+        assert_true(record.t_stop == records[1].t_stop && record.n_steps == records[1].n_steps);
+
+        options.max_steps = 0x1.1p20;
+        memcpy(bodies, begin, sizeof begin);
+        evolve_all(context, 2, 2, NULL, NULL, &options, bodies, records);
+        assert_true(records[1].outcome == SHOAL_BUDGET && records[1].t_stop > record.t_stop);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -207,6 +244,7 @@ int main(void)
         cmocka_unit_test(like_systems_stay_in_order),
         cmocka_unit_test(nobody_waits_for_a_straggler),
         cmocka_unit_test(slices_shorten_while_systems_end),
+        cmocka_unit_test(a_run_ends_though_a_system_does_not_get_on),
     };
     return cmocka_run_group_tests_name("slices", tests, setup, teardown);
 }

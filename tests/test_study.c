@@ -495,19 +495,69 @@ static void unresolved_pericentres_are_counted(void **state)
         "integrator = { dt = 0.01; }; run = { t_end = 2.0; };\n";
     static const struct {
         const char *words;
-        long n;
+        long n, first;
+        int body;
+        double step, steps;
     } cases[] = {
-        {"", 3},                     /* e = 0.6: 0.2 yr is more than 16 steps; 0.7: 0.126 yr is less */
-        {"integrator.dt=0.0625", 9}, /* all but the circle, which it just resolves */
-        {"integrator.dt=0.063", 10},
-        {"system.bodies.c.e=0.99", 10}, /* 0.0142 yr */
-        {"integrator.name=hermite4_adaptive", 0},
-        {"integrator.name=hybrid", 0},
+        /* e = 0.6: 0.2 yr is more than 16 steps; 0.7: 0.126 yr is less */
+        {"", 3, 7, 1, 0.126025 / 16, 16 / 0.126025},
+        {"integrator.dt=0.0625", 9, 1, 1, NAN, NAN}, /* all but the circle, which it just resolves */
+        {"integrator.dt=0.063", 10, 0, 1, 0.0625, 16},
+        {"system.bodies.c.e=0.99", 10, 0, 2, 20 * 7.08881e-4 / 16, 16 / (20 * 7.08881e-4)}, /* 0.0142 yr */
+        {"integrator.name=hermite4_adaptive", 0, 0, 0, NAN, NAN},
+        {"integrator.name=hybrid", 3, 7, 1, 0.126025 / 16, 16 / 0.126025},
+        /* all of an orbit that comes near enough is made of substeps: e = 0.9 */
+        {"integrator.name=hybrid integrator.pericentre=orbit", 2, 7, 1, NAN, NAN},
+        {"integrator.name=hybrid integrator.pericentre=orbit integrator.pericentre_factor=0.1", 0, 0, 0, NAN, NAN},
     };
     for (int k = 0; k < SHOAL_COUNT(cases); k++) {
         shoal_study *study = load_good(text, cases[k].words);
         if (study->findings.n_unresolved != cases[k].n)
             fail_msg("%s: %ld systems", cases[k].words, study->findings.n_unresolved);
+        const shoal_findings *found = &study->findings;
+        if (cases[k].n > 0) {
+            assert_int_equal(found->first_unresolved, cases[k].first);
+            assert_int_equal(found->unresolved_body, cases[k].body);
+        }
+        if (cases[k].step > 0) {
+            assert_true(fabs(found->unresolved_step / (study->units.time * cases[k].step) - 1) < 1e-5);
+            assert_true(fabs(found->unresolved_steps / cases[k].steps - 1) < 1e-5);
+        }
+        shoal_study_destroy(&study);
+    }
+}
+
+/* Jacobi coordinates need the inner bodies first. Bodies without mass, crossing orbits and moons do not matter. */
+static void bodies_out_of_order_are_found(void **state)
+{
+    (void)state;
+    static const char text[] =
+        "system = { bodies = ( { name = \"s\"; m = 1.0; }, { name = \"b\"; m = 1e-3; a = 5.2; },\n"
+        "  { name = \"c\"; m = 1e-4; a = 9.5; e = 0.05; }, { name = \"d\"; m = 0.0; a = 20.0; } );\n"
+        "  elements = \"astrocentric\"; };\n"
+        "integrator = { dt = 0.01; }; run = { t_end = 2.0; };\n";
+    static const struct {
+        const char *words;
+        long n;
+        int outer, inner;
+    } cases[] = {
+        {"", 0, 0, 0},
+        {"system.bodies.c.a=1.0", 1, 1, 2},
+        {"system.bodies.c.m=0.0", 0, 0, 0},
+        {"system.bodies.d.a=7.0", 1, 2, 3},
+        {"system.bodies.d.a=1.0", 1, 2, 3},
+        {"system.bodies.b.m=0.0 system.bodies.b.a=15.0", 0, 0, 0},
+        {"system.bodies.c.e=0.6", 0, 0, 0},
+        {"system.bodies.c.a=5.1 system.bodies.c.e=0.0 system.bodies.c.f=0.01", 0, 0, 0}, /* in b's Hill sphere */
+        {"system.bodies.c.a=5.1 system.bodies.c.e=0.0 system.bodies.c.f=3.0", 1, 1, 2},
+    };
+    for (int k = 0; k < SHOAL_COUNT(cases); k++) {
+        shoal_study *study = load_good(text, cases[k].words);
+        const shoal_findings *found = &study->findings;
+        if (found->n_disordered != cases[k].n || found->disordered[0] != cases[k].outer ||
+            found->disordered[1] != cases[k].inner)
+            fail_msg("%s: %ld systems, %d before %d", cases[k].words, found->n_disordered, found->disordered[0],
+                     found->disordered[1]);
         shoal_study_destroy(&study);
     }
 }
@@ -822,14 +872,14 @@ static int leave_folder(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(shards_together_are_the_whole_run),    cmocka_unit_test(only_whole_sets_of_shards_are_merged),
-        cmocka_unit_test(a_shard_has_its_name_and_bounds),      cmocka_unit_test(one_system_is_the_same_alone),
-        cmocka_unit_test(systems_may_have_different_bodies),    cmocka_unit_test(systems_may_have_different_ends),
-        cmocka_unit_test(different_ends_survive_restarts),      cmocka_unit_test(orbits_count_in_the_library),
-        cmocka_unit_test(a_plan_says_what_is_at_fault),         cmocka_unit_test(unresolved_pericentres_are_counted),
-        cmocka_unit_test(tied_bodies_are_where_they_should_be), cmocka_unit_test(impossible_ties_are_invalid),
-        cmocka_unit_test(several_bodies_move_together),         cmocka_unit_test(values_have_their_distributions),
-        cmocka_unit_test(quotas_of_control_groups_are_found),
+        cmocka_unit_test(shards_together_are_the_whole_run), cmocka_unit_test(only_whole_sets_of_shards_are_merged),
+        cmocka_unit_test(a_shard_has_its_name_and_bounds),   cmocka_unit_test(one_system_is_the_same_alone),
+        cmocka_unit_test(systems_may_have_different_bodies), cmocka_unit_test(systems_may_have_different_ends),
+        cmocka_unit_test(different_ends_survive_restarts),   cmocka_unit_test(orbits_count_in_the_library),
+        cmocka_unit_test(a_plan_says_what_is_at_fault),      cmocka_unit_test(unresolved_pericentres_are_counted),
+        cmocka_unit_test(bodies_out_of_order_are_found),     cmocka_unit_test(tied_bodies_are_where_they_should_be),
+        cmocka_unit_test(impossible_ties_are_invalid),       cmocka_unit_test(several_bodies_move_together),
+        cmocka_unit_test(values_have_their_distributions),   cmocka_unit_test(quotas_of_control_groups_are_found),
     };
     return cmocka_run_group_tests(tests, enter_folder, leave_folder);
 }

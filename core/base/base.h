@@ -183,6 +183,25 @@ double shoal_units_factor(const shoal_units *units, const char *dimension);
  * number. */
 double shoal_units_time(const shoal_units *units, double t);
 
+/* ---- elements.c: orbits of bodies that do not feel all of the mass of body 0 ------------------------------------- */
+
+/* Forces that take a part of body 0's attraction away, from one body or (body = 0) from all without mass: radiation. */
+enum { SHOAL_MOST_EASES = 16 };
+typedef struct shoal_eases {
+    int n, body[SHOAL_MOST_EASES];
+    double part[SHOAL_MOST_EASES];
+} shoal_eases;
+
+/* mass, that of body 0 (m_0) included, as far as it attracts a body of mass m. */
+double shoal_eased_mass(const shoal_eases *eases, int body, double m, double m_0, double mass);
+/* shoal_bodies_from_orbits and shoal_orbits_from_bodies with such forces; eases: NULL = none. which: [n_bodies] what
+ * the forces call the bodies, NULL = their places. A body that is pushed away has an orbit of NaN. */
+shoal_status shoal_bodies_from_eased_orbits(shoal_context *context, shoal_frame frame, int n_bodies,
+                                            const shoal_orbit *orbits, const shoal_eases *eases, shoal_body *bodies);
+shoal_status shoal_eased_orbits_from_bodies(shoal_context *context, shoal_frame frame, int n_bodies,
+                                            const shoal_body *bodies, const int *which, const shoal_eases *eases,
+                                            shoal_orbit *orbits);
+
 /* ---- cores.c: how many threads this process should use ----------------------------------------------------------- */
 
 /* CPUs' worth of time that the control groups of this process allow, +inf = no limit; root: of the files, "" = the

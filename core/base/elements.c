@@ -397,6 +397,14 @@ static double attraction(shoal_frame frame, const shoal_body *bodies, int i, lon
     return (double)total;
 }
 
+double shoal_eased_mass(const shoal_eases *eases, int body, double m, double m_0, double mass)
+{
+    for (int k = 0; eases && k < eases->n; k++)
+        if (eases->body[k] == 0 ? m == 0 : eases->body[k] == body)
+            mass -= eases->part[k] * m_0;
+    return mass;
+}
+
 static long double total_mass(int n_bodies, const shoal_body *bodies)
 {
     long double total = 0.0L;
@@ -423,6 +431,12 @@ shoal_status shoal_bodies_from_orbits(shoal_context *context, shoal_frame frame,
     if (shoal_check_given(context, __func__, "orbits", orbits) ||
         shoal_check_given(context, __func__, "bodies", bodies))
         return SHOAL_E_USAGE;
+    return shoal_bodies_from_eased_orbits(context, frame, n_bodies, orbits, NULL, bodies);
+}
+
+shoal_status shoal_bodies_from_eased_orbits(shoal_context *context, shoal_frame frame, int n_bodies,
+                                            const shoal_orbit *orbits, const shoal_eases *eases, shoal_body *bodies)
+{
     shoal_status status = check_masses(context, frame, n_bodies, bodies);
     if (status)
         return status;
@@ -436,7 +450,9 @@ shoal_status shoal_bodies_from_orbits(shoal_context *context, shoal_frame frame,
     for (int i = 1; i < n_bodies; i++) {
         enclosed += bodies[i].m;
         double state[6];
-        status = shoal_orbit_to_state(context, attraction(frame, bodies, i, enclosed, total), &orbits[i], state);
+        const double mu = attraction(frame, bodies, i, enclosed, total);
+        status = shoal_orbit_to_state(context, shoal_eased_mass(eases, i, bodies[i].m, bodies[0].m, mu), &orbits[i],
+                                      state);
         if (status) {
             status = fail_for_body(context, status, i);
             goto done;
@@ -474,6 +490,13 @@ shoal_status shoal_orbits_from_bodies(shoal_context *context, shoal_frame frame,
     if (shoal_check_given(context, __func__, "bodies", bodies) ||
         shoal_check_given(context, __func__, "orbits", orbits))
         return SHOAL_E_USAGE;
+    return shoal_eased_orbits_from_bodies(context, frame, n_bodies, bodies, NULL, NULL, orbits);
+}
+
+shoal_status shoal_eased_orbits_from_bodies(shoal_context *context, shoal_frame frame, int n_bodies,
+                                            const shoal_body *bodies, const int *which, const shoal_eases *eases,
+                                            shoal_orbit *orbits)
+{
     shoal_status status = check_masses(context, frame, n_bodies, bodies);
     if (status)
         return status;
@@ -497,7 +520,13 @@ shoal_status shoal_orbits_from_bodies(shoal_context *context, shoal_frame frame,
             if (frame == SHOAL_JACOBI)
                 centre.at[k] += bodies[i].m / enclosed * offset;
         }
-        status = shoal_orbit_from_state(context, attraction(frame, bodies, i, enclosed, total), state, &made[i]);
+        const double all = attraction(frame, bodies, i, enclosed, total),
+                     mu = shoal_eased_mass(eases, which ? which[i] : i, bodies[i].m, bodies[0].m, all);
+        if (mu <= 0 && mu < all) {
+            made[i] = (shoal_orbit){NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN};
+            continue;
+        }
+        status = shoal_orbit_from_state(context, mu, state, &made[i]);
         if (status) {
             status = fail_for_body(context, status, i);
             goto done;

@@ -155,11 +155,24 @@ static void print_warnings(const shoal_study *study, FILE *out, const char *befo
                 study->findings.n_invalid, study->ensemble->n_systems, study->findings.first_invalid,
                 study->findings.why_invalid);
     }
-    if (study->findings.n_unresolved > 0) {
+    const shoal_findings *f = &study->findings;
+    if (f->n_unresolved > 0) {
+        const double time = study->units.time;
         fprintf(out,
                 "%s%ld of %ld systems have steps longer than P sqrt((1 - e)^3 / (1 + e)) / 16 of an initial orbit: "
-                "pericentre is not resolved\n",
-                before, study->findings.n_unresolved, study->ensemble->n_systems);
+                "pericentre is not resolved; in the first of them, system %ld, '%s' needs dt = %.3g %s, "
+                "or steps_per_orbit = %.0f\n",
+                before, f->n_unresolved, study->ensemble->n_systems, f->first_unresolved,
+                study->body_name[f->unresolved_body], f->unresolved_step / time, study->units.time_name,
+                ceil(f->unresolved_steps));
+    }
+    if (f->n_disordered > 0) {
+        fprintf(
+            out,
+            "%s%ld of %ld systems have bodies that are not listed by distance: their Jacobi elements, and columns and "
+            "maps with them, mean little; in the first of them, system %ld, list '%s' before '%s'\n",
+            before, f->n_disordered, study->ensemble->n_systems, f->first_disordered,
+            study->body_name[f->disordered[1]], study->body_name[f->disordered[0]]);
     }
 }
 

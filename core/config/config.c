@@ -150,15 +150,12 @@ static void write_path(FILE *out, const config_setting_t *setting)
         fprintf(out, "[%d]", config_setting_index(setting));
 }
 
-/* Keys of `run` on which no result depends: a run may go on with other values of them. */
 static bool is_of_machine(const char *key, size_t length)
 {
-    static const char *const keys[] = {"threads",    "lanes", "work_model",  "gpu_block",   "gpu_registers",
-                                       "gpu_bodies", "tune",  "slice_steps", "checkpoint_s"};
-    for (int i = 0; i < SHOAL_COUNT(keys); i++)
-        if (strlen(keys[i]) == length && memcmp(keys[i], key, length) == 0)
-            return true;
-    return false;
+    char name[64];
+    snprintf(name, sizeof name, "%.*s", (int)length, key);
+    const shoal_key *row = shoal_key_find("run", name);
+    return row && row->of_machine;
 }
 
 /* The first line from here on, or the end, that is none of these. in_run: within that group. */
@@ -448,6 +445,28 @@ shoal_status shoal_config_body(const shoal_config *config, const config_setting_
         return shoal_config_fail(config, setting, NULL, NULL, "a body from 0 to %d, or -1 for the last", n_bodies - 1);
     *body = index < 0 ? n_bodies - 1 : (int)index;
     return SHOAL_OK;
+}
+
+void shoal_config_eases(const shoal_context *context, const config_setting_t *forces, char (*names)[SHOAL_NAME_SIZE],
+                        int n_bodies, shoal_eases *eases)
+{
+    const shoal_plugs *known = shoal_plugs_of(context);
+    *eases = (shoal_eases){0};
+    for (int i = 0; forces && i < config_setting_length(forces) && eases->n < SHOAL_MOST_EASES; i++) {
+        const config_setting_t *group = config_setting_get_elem(forces, (unsigned)i);
+        const int index = shoal_force_find(context, shoal_config_string(group, "name", ""));
+        if (index < 0 || !known->forces[index]->eases)
+            continue;
+        const shoal_parameter *rows = known->forces[index]->parameters;
+        const config_setting_t *part = config_setting_get_member(group, rows[0].name),
+                               *on = config_setting_get_member(group, rows[1].name);
+        double body = on ? number_of(on) : rows[1].initial;
+        for (int b = 0; on && config_setting_type(on) == CONFIG_TYPE_STRING && b < n_bodies; b++)
+            if (strcmp(config_setting_get_string(on), names[b]) == 0)
+                body = b;
+        eases->part[eases->n] = part ? number_of(part) : rows[0].initial;
+        eases->body[eases->n++] = body < 0 ? n_bodies - 1 : (int)body;
+    }
 }
 
 /* ---- the check against the tables -------------------------------------------------------------------------------- */

@@ -9,6 +9,7 @@
 #include <libconfig.h>
 #include <math.h>
 
+#include "core/walker/body_keys.h"
 #include "core/plug/plugs.h"
 
 /* ---- keys.c: every key that a config file may hold --------------------------------------------------------------- */
@@ -29,6 +30,7 @@ typedef struct shoal_key {
     shoal_key_kind kind;
     const char *otherwise; /* what holds without the key, if not row.initial; NULL and NaN: it must be given */
     shoal_parameter row;
+    bool of_machine; /* no result depends on it: a killed run may continue with another value */
 } shoal_key;
 
 #define SHOAL_TINY 1e-200
@@ -38,50 +40,6 @@ extern const int shoal_n_keys;
 
 /* The row of a key, NULL if there is none. */
 const shoal_key *shoal_key_find(const char *section, const char *name);
-
-/* The numbers that describe a body. X(name, dimension, default, least, most, otherwise, doc) */
-#define SHOAL_BODY_KEY_LIST(X)                                                                                         \
-    X(m, "mass", NAN, 0, INFINITY, NULL, "mass")                                                                       \
-    X(r, "length", 0, 0, INFINITY, NULL, "physical radius; 0 = a point")                                               \
-    X(a, "length", NAN, -INFINITY, INFINITY, "P", "semi-major axis; below 0 for a hyperbola")                          \
-    X(P, "time", NAN, SHOAL_TINY / 2, INFINITY, "a", "period")                                                         \
-    X(e, "", 0, 0, INFINITY, NULL, "eccentricity")                                                                     \
-    X(inc, "angle", 0, 0, M_PI, NULL, "inclination")                                                                   \
-    X(Omega, "angle", 0, -INFINITY, INFINITY, NULL, "longitude of the ascending node")                                 \
-    X(omega, "angle", 0, -INFINITY, INFINITY, NULL, "argument of pericentre")                                          \
-    X(pomega, "angle", NAN, -INFINITY, INFINITY, "omega", "longitude of pericentre")                                   \
-    X(f, "angle", 0, -INFINITY, INFINITY, NULL, "true anomaly at run.t_start")                                         \
-    X(M, "angle", NAN, -INFINITY, INFINITY, "f", "mean anomaly at run.t_start")                                        \
-    X(E, "angle", NAN, -INFINITY, INFINITY, "f", "eccentric anomaly at run.t_start")                                   \
-    X(l, "angle", NAN, -INFINITY, INFINITY, "f", "mean longitude at run.t_start")                                      \
-    X(theta, "angle", NAN, -INFINITY, INFINITY, "f", "true longitude at run.t_start")                                  \
-    X(T, "time", NAN, -INFINITY, INFINITY, "f", "a time of pericentre passage")                                        \
-    X(T0, "time", NAN, -INFINITY, INFINITY, "f", "a time of transit: f = pi/2 - omega")                                \
-    X(h, "", NAN, -INFINITY, INFINITY, "e, pomega", "e sin(pomega)")                                                   \
-    X(k, "", NAN, -INFINITY, INFINITY, "e, pomega", "e cos(pomega)")                                                   \
-    X(ix, "", NAN, -2, 2, "inc, Omega", "2 sin(inc/2) cos(Omega)")                                                     \
-    X(iy, "", NAN, -2, 2, "inc, Omega", "2 sin(inc/2) sin(Omega)")                                                     \
-    X(msini, "mass", NAN, 0, INFINITY, "m",                                                                            \
-      "m sin(inc), as radial velocities tell it; inc is that to the sky's plane")                                      \
-    X(period_ratio, "", NAN, SHOAL_TINY / 2, INFINITY, "a", "period over that of the body relative_to")                \
-    X(hill_spacing, "", NAN, -INFINITY, INFINITY, "a",                                                                 \
-      "a less that of the body relative_to in mutual Hill radii: a - a' = hill_spacing ((m + m') / 3 m_0)^(1/3) (a + " \
-      "a') / 2")                                                                                                       \
-    X(delta_pomega, "angle", NAN, -INFINITY, INFINITY, "omega", "pomega less that of the body relative_to")            \
-    X(delta_l, "angle", NAN, -INFINITY, INFINITY, "f", "l less that of the body relative_to, at run.t_start")          \
-    X(x, "length", NAN, -INFINITY, INFINITY, "elements", "position")                                                   \
-    X(y, "length", NAN, -INFINITY, INFINITY, "elements", "position")                                                   \
-    X(z, "length", NAN, -INFINITY, INFINITY, "elements", "position")                                                   \
-    X(vx, "velocity", NAN, -INFINITY, INFINITY, "elements", "velocity")                                                \
-    X(vy, "velocity", NAN, -INFINITY, INFINITY, "elements", "velocity")                                                \
-    X(vz, "velocity", NAN, -INFINITY, INFINITY, "elements", "velocity")
-
-enum {
-#define X(name, ...) SHOAL_BODY_##name,
-    SHOAL_BODY_KEY_LIST(X)
-#undef X
-        SHOAL_BODY_KEYS
-};
 
 /* The row of one of them. */
 const shoal_key *shoal_body_key(int key);
@@ -191,6 +149,11 @@ shoal_status shoal_config_bounds(const shoal_config *config, const config_settin
 /* What a key wants, in words: "a number from 0 to 1 in AU". */
 void shoal_config_wants(const shoal_config *config, shoal_key_kind kind, const shoal_parameter *row,
                         char words[SHOAL_MESSAGE_SIZE]);
+
+/* What the forces of a config's list (NULL is allowed) take of body 0's attraction (shoal_force.eases). Those of
+ * plugins that are not there, and bodies that are not, are left out. */
+void shoal_config_eases(const shoal_context *context, const config_setting_t *forces, char (*names)[SHOAL_NAME_SIZE],
+                        int n_bodies, shoal_eases *eases);
 
 /* ---- plug_check.c ------------------------------------------------------------------------------------------------ */
 

@@ -16,17 +16,23 @@
 #define MODEL_WORDS (&(SHOAL_BIG_MODEL_LIST(MODEL_WORD))[1])
 
 #define VALUE(section, type, name, dimension, initial, least, most, choices, otherwise, doc) \
-    { section, SHOAL_KEY_VALUE, otherwise, { name, SHOAL_##type, dimension, initial, least, most, choices, doc } }
+    { section, SHOAL_KEY_VALUE, otherwise, \
+      { name, SHOAL_##type, dimension, initial, least, most, choices, doc }, false }
+/* a key on which no result depends */
+#define MACHINE(type, name, initial, most, choices, doc) \
+    { "run", SHOAL_KEY_VALUE, NULL, { name, SHOAL_##type, "", initial, 0, most, choices, doc }, true }
 #define REAL(section, name, dimension, initial, least, otherwise, doc) \
     VALUE(section, REAL, name, dimension, initial, least, INFINITY, NULL, otherwise, doc)
 #define OTHER(section, kind, name, otherwise, doc) \
-    { section, SHOAL_KEY_##kind, otherwise, { name, SHOAL_REAL, "", NAN, -INFINITY, INFINITY, NULL, doc } }
+    { section, SHOAL_KEY_##kind, otherwise, { name, SHOAL_REAL, "", NAN, -INFINITY, INFINITY, NULL, doc }, false }
 #define UNIT(dimension, otherwise, doc) \
-    { "units", SHOAL_KEY_TEXT, otherwise, { dimension, SHOAL_REAL, dimension, NAN, -INFINITY, INFINITY, NULL, doc } }
+    { "units", SHOAL_KEY_TEXT, otherwise, \
+      { dimension, SHOAL_REAL, dimension, NAN, -INFINITY, INFINITY, NULL, doc }, false }
 #define TEXTS(section, name, otherwise, doc) \
-    { section, SHOAL_KEY_TEXTS, otherwise, { name, SHOAL_REAL, "", NAN, -INFINITY, INFINITY, NULL, doc } }
+    { section, SHOAL_KEY_TEXTS, otherwise, { name, SHOAL_REAL, "", NAN, -INFINITY, INFINITY, NULL, doc }, false }
 #define NUMBERS(section, name, dimension, otherwise, doc) \
-    { section, SHOAL_KEY_NUMBERS, otherwise, { name, SHOAL_REAL, dimension, NAN, -INFINITY, INFINITY, NULL, doc } }
+    { section, SHOAL_KEY_NUMBERS, otherwise, \
+      { name, SHOAL_REAL, dimension, NAN, -INFINITY, INFINITY, NULL, doc }, false }
 
 #define POSITIVE (SHOAL_TINY / 2)
 #define ANY (-INFINITY)
@@ -56,6 +62,7 @@ const shoal_key shoal_keys[] = {
     OTHER("", GROUP, "system", NULL, "the bodies"),
     OTHER("", LIST, "sweep", "no grid", "axes of a grid; the first is the slowest, the last the fastest"),
     OTHER("", GROUP, "sample", "no random values", "random parameters; at each point of the grid if there is one"),
+    OTHER("", LIST, "data", "no likelihood", "measurements of the system, for its likelihood"),
     OTHER("", GROUP, "integrator", NULL, "the propagator, its step and its own parameters"),
     OTHER("", GROUP, "gravitation", "form = \"auto\"", "how forces are summed"),
     OTHER("", LIST, "forces", "none", "forces beside Newton's; one may be there more than once"),
@@ -93,7 +100,9 @@ const shoal_key shoal_keys[] = {
           "CSV with a heading and a row for each system, for instance draws from a posterior, in the units of this "
           "file"),
     OTHER("sample", LIST, "parameters", NULL, "what is random"),
-    VALUE("sample.parameters", BODY, "body", "", NAN, ANY, INFINITY, NULL, NULL, "body whose parameter is random"),
+    VALUE("sample.parameters", BODY, "body", "", NAN, ANY, INFINITY, NULL, "data", "body whose parameter is random"),
+    OTHER("sample.parameters", TEXT, "data", "body",
+          "name of the data whose number is a parameter of the likelihood: offset, jitter, trend or curvature"),
     TEXTS("sample.parameters", "also", "none", "further bodies whose parameter gets the same value"),
     OTHER("sample.parameters", TEXT, "parameter", NULL, "any number of a body, for instance \"e\""),
     VALUE("sample.parameters", CHOICE, "distribution", "", NAN, 0, SHOAL_DISTRIBUTIONS - 1, DISTRIBUTION_WORDS,
@@ -110,6 +119,27 @@ const shoal_key shoal_keys[] = {
     REAL("sample.parameters", "alpha", "", 0.867, POSITIVE, NULL, "first shape parameter"),
     REAL("sample.parameters", "beta", "", 3.03, POSITIVE, NULL, "second shape parameter"),
 
+    OTHER("data", TEXT, "name", NULL, "of these data, unique"),
+    VALUE("data", CHOICE, "kind", "", NAN, 0, 0, "velocity", NULL,
+          "velocity: of a body along the line of sight, positive when it recedes (+z is towards the observer)"),
+    OTHER("data", TEXT, "file", NULL,
+          "a table with a heading; its cells are parted by commas or, where the heading has none, by spaces"),
+    TEXTS("data", "columns", "time, velocity, error",
+          "headings of the columns: time, value, its standard error"),
+    OTHER("data", TEXT, "instrument", "all rows", "only rows that have this word in instrument_column are read"),
+    OTHER("data", TEXT, "instrument_column", "tel", "heading of the column that names the instrument"),
+    VALUE("data", BODY, "body", "", NAN, ANY, INFINITY, NULL, "the first one", "body that is observed"),
+    VALUE("data", CHOICE, "unit", "", 0, 0, 1, "m/s|km/s", NULL,
+          "of the values, their errors, offset and jitter"),
+    REAL("data", "time_zero", "", 0, ANY, NULL,
+         "what the column of times reads at time 0 of this file; both are in its unit of time"),
+    REAL("data", "offset", "", 0, ANY, NULL, "added to what is seen"),
+    VALUE("data", BOOLEAN, "marginal", "", 0, 0, 1, NULL, NULL,
+          "whether the likelihood is integrated over the offset, with a prior of density 1 per unit"),
+    REAL("data", "jitter", "", 0, 0, NULL, "added to the errors in quadrature"),
+    REAL("data", "trend", "", 0, ANY, NULL, "added to what is seen, in units a unit of time from run.t_start on"),
+    REAL("data", "curvature", "", 0, ANY, NULL, "added to what is seen, in units a squared unit of time"),
+
     OTHER("integrator", TEXT, "name", SHOAL_DEFAULT_PROPAGATOR, "the propagator (`shoal list`)"),
     REAL("integrator", "dt", "time", NAN, POSITIVE, "steps_per_orbit",
          "step, positive, of an adaptive propagator the first one; its direction is that of run.t_end"),
@@ -118,7 +148,7 @@ const shoal_key shoal_keys[] = {
     REAL("integrator", "dt_min", "time", 0, 0, NULL,
           "adaptive steps: a system that needs shorter ones ends as step_underflow"),
     REAL("integrator", "dt_max", "time", INFINITY, POSITIVE, "no bound", "adaptive steps: the longest one"),
-    REAL("integrator", "max_steps", "", INFINITY, 1, "no bound",
+    REAL("integrator", "max_steps", "", INFINITY, 1, "adaptive: 1e11 more at the present pace; else no bound",
          "a system that needs more steps, rejected ones included, ends as budget"),
 
     VALUE("gravitation", CHOICE, "form", "", 0, 0, 2, SHOAL_FORM_CHOICES, NULL,
@@ -136,23 +166,23 @@ const shoal_key shoal_keys[] = {
           "\"i/N\": every Nth system from the ith on; `shoal merge` puts the N results together"),
     VALUE("run", INTEGER, "system", "", NAN, 0, MOST_EXACT, NULL, "all systems", "only the system of this id"),
     VALUE("run", CHOICE, "engine", "", 0, 0, 2, SHOAL_ENGINE_CHOICES, NULL, "what to run on"),
-    VALUE("run", INTEGER, "threads", "", 0, 0, 4096, NULL, NULL,
+    MACHINE(INTEGER, "threads", 0, 4096, NULL,
           "CPU threads; 0 = OMP_NUM_THREADS, or as many as this process may use"),
-    VALUE("run", INTEGER, "lanes", "", 0, 0, 8, "0|1|4|8", NULL, "CPU SIMD width; 0 = the machine's"),
-    VALUE("run", CHOICE, "work_model", "", 0, 0, 1, SHOAL_MODEL_CHOICES, NULL,
+    MACHINE(INTEGER, "lanes", 0, 8, "0|1|4|8", "CPU SIMD width; 0 = the machine's"),
+    MACHINE(CHOICE, "work_model", 0, 1, SHOAL_MODEL_CHOICES,
           "what a GPU thread has: a system, or of one a body, a component, a pair"),
-    VALUE("run", INTEGER, "gpu_block", "", 0, 0, 1024, NULL, NULL,
+    MACHINE(INTEGER, "gpu_block", 0, 1024, NULL,
           "threads of a GPU's block, a multiple of 32; 0 = chosen"),
-    VALUE("run", INTEGER, "gpu_registers", "", 0, 0, 255, NULL, NULL,
+    MACHINE(INTEGER, "gpu_registers", 0, 255, NULL,
           "registers of a GPU's thread, at most; 0 = chosen"),
-    VALUE("run", INTEGER, "gpu_bodies", "", 0, 0, 5, "0|1|2|4|5", NULL,
+    MACHINE(INTEGER, "gpu_bodies", 0, 5, "0|1|2|4|5",
           "bodies of a GPU's thread, of the work model body, which it chooses; 0 = chosen"),
-    VALUE("run", CHOICE, "tune", "", 0, 0, 2, SHOAL_TUNE_CHOICES, NULL,
+    MACHINE(CHOICE, "tune", 0, 2, SHOAL_TUNE_CHOICES,
           "whether a GPU's work model, block and registers are measured: auto = once for a combination, if the run "
                 "is long"),
-    VALUE("run", INTEGER, "slice_steps", "", 0, 0, MOST_EXACT, NULL, NULL,
+    MACHINE(INTEGER, "slice_steps", 0, MOST_EXACT, NULL,
           "steps between two looks at the run; 0 = adapted; results do not depend on it"),
-    REAL("run", "checkpoint_s", "", 30, 0, NULL, "least seconds of wall time between checkpoints"),
+    MACHINE(REAL, "checkpoint_s", 30, INFINITY, NULL, "least seconds of wall time between checkpoints"),
 
     OTHER("output", TEXT, "file", "the config's base name and .h5", "the result file"),
     REAL("output", "interval", "time", 0, POSITIVE, "no snapshots",

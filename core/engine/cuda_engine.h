@@ -69,12 +69,16 @@ struct shoal_engine {
     bool timed, fetching;                  /* there was a slice; fetches are on their way */
     device_pointer list[SHOAL_CUDA_LISTS]; /* of the launches under way, in turns */
     int *list_host[SHOAL_CUDA_LISTS];      /* the same, page-locked */
-    int n_queued;                          /* launches since the last wait that have a list */
-    const char *last;                      /* the last kernel launched */
-    char kernel_file[600];                 /* of SHOAL_INTEGRATE in the cache */
-    int block[SHOAL_KERNEL_ENTRIES];       /* threads of a block */
-    size_t shared[SHOAL_KERNEL_ENTRIES];   /* and its bytes of shared memory */
-    shoal_kernel_args args;                /* with device pointers */
+    device_pointer sights; /* what is seen of the systems, then the times and what (sights_size bytes) */
+    size_t sights_size;
+    device_pointer walk;                 /* shoal_walk and its arrays, then theta and ln L of all systems */
+    shoal_walk walk_host;                /* with device pointers */
+    int n_queued;                        /* launches since the last wait that have a list */
+    const char *last;                    /* the last kernel launched */
+    char kernel_file[600];               /* of SHOAL_INTEGRATE in the cache */
+    int block[SHOAL_KERNEL_ENTRIES];     /* threads of a block */
+    size_t shared[SHOAL_KERNEL_ENTRIES]; /* and its bytes of shared memory */
+    shoal_kernel_args args;              /* with device pointers */
     struct aside aside;
 };
 

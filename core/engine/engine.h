@@ -6,6 +6,7 @@
 #define SHOAL_ENGINE_H
 
 #include "core/plug/plugs.h"
+#include "core/walker/walker.h"
 
 /* ---- engine_cpu.c, engine_cuda.c --------------------------------------------------------------------------------- */
 
@@ -15,6 +16,9 @@ typedef enum shoal_kernel_entry {
     SHOAL_SNAPSHOT,
     SHOAL_BARE,
     SHOAL_FINISH,
+    SHOAL_OBSERVE,
+    SHOAL_WALKER_BEGIN,
+    SHOAL_WALKER_END,
     SHOAL_SUBSTEPS,
     SHOAL_GATHER,
     SHOAL_CARRY
@@ -28,18 +32,6 @@ typedef struct shoal_engine_range {
     long n_systems; /* from the first of that chunk on; the last chunk may have fewer than SHOAL_CHUNK */
     int device;     /* of several GPUs, as the driver counts them */
 } shoal_engine_range;
-
-/* What a caller does at a list of times (stops) of each system. Several threads call aim() and take(), each for other
- * systems. At each stop:
- *   aim   gives the listed systems their target; true: some have to integrate. It is called until it returns false.
- *   take  reads their states at the stop, which the engine has made as the records ask (SHOAL_SYS_PARTIAL). */
-typedef struct shoal_visitor {
-    void *user;
-    long n_stops;
-    double steps; /* of a system from the first stop to the last, roughly */
-    bool (*aim)(void *user, long stop, const int *list, long n_list);
-    void (*take)(void *user, long stop, const int *list, long n_list);
-} shoal_visitor;
 
 /* What an engine can do. It holds the five arrays of shoal_kernel_args where its kernels can reach them. The plan owns
  * the host's copies (args.bodies, ... as host pointers); the engine copies between the two. */
@@ -68,9 +60,16 @@ typedef struct shoal_engine_type {
      * what is copied. The copies are complete after fetched(). */
     shoal_status (*fetch)(shoal_engine *engine, int arrays);
     shoal_status (*fetched)(shoal_engine *engine);
-    /* Take each group of systems that step together, on its own, through all stops of a visitor. NULL: the engine
-     * cannot. */
-    void (*visit)(shoal_engine *engine, const int *list, long n_list, const shoal_visitor *visitor);
+    /* Take the systems of a list through a list of times, each on its own, and wait for what is seen of them. sights:
+     * host arrays of the whole ensemble; steps: of a system from the first time to the last, roughly. No monitor may
+     * mark or log, and the propagator sets no system aside on this engine. */
+    shoal_status (*observe)(shoal_engine *engine, const int *list, long n_list, const shoal_sights *sights,
+                            double steps);
+    /* Keep what walks have in common: its arrays but theta and ln L, host arrays that stay until the next call. Every
+     * walker is a system of the ensemble. The conditions are those of observe. */
+    shoal_status (*walk_with)(shoal_engine *engine, const shoal_walk *walk);
+    /* Take n walkers (list: 0..n-1) from theta [n][n_parameters] to ln L [n]. */
+    shoal_status (*walk)(shoal_engine *engine, const int *list, long n, const double *theta, double *lnl);
     /* Wait until all launches are done. seconds: what the last SHOAL_INTEGRATE took; may be NULL. */
     shoal_status (*wait)(shoal_engine *engine, double *seconds);
     /* How many systems keep all of its lanes busy. group: how many systems step together. */
@@ -159,6 +158,7 @@ bool shoal_team_fits(const shoal_kernel_choice *choice);
 enum {
     SHOAL_KERNEL_ENTRIES = SHOAL_CARRY + 1,
     SHOAL_ONCE_ENTRIES = 1 << SHOAL_PREPARE | 1 << SHOAL_SNAPSHOT, /* run once in a while: compiled small */
+    SHOAL_WALKER_ENTRIES = 1 << SHOAL_WALKER_BEGIN | 1 << SHOAL_WALKER_END,
     SHOAL_ASIDE_ENTRIES = 1 << SHOAL_SUBSTEPS | 1 << SHOAL_GATHER | 1 << SHOAL_CARRY
 };
 

@@ -18,8 +18,9 @@ struct shoal_engine {
     const shoal_cpu_kernels *kernels;
     const shoal_cpu_kernels *few; /* for a few systems, NULL = there are none */
     int threads;
-    bool adaptive;  /* its propagator */
-    double seconds; /* of the last slice */
+    bool adaptive;          /* its propagator */
+    double seconds;         /* of the last slice */
+    const shoal_walk *walk; /* NULL = nobody walks */
 };
 
 /* The best instruction set of this machine that kernels exist for. */
@@ -176,10 +177,12 @@ static shoal_status cpu_copy(shoal_engine *engine, int arrays)
     return SHOAL_OK;
 }
 
+enum { COPY = 4 };      /* steps that cost as much as loading and storing a state */
+#define MOST_STEPS 1e15 /* of a call that ends when its systems are there */
+
 /* Steps that a launch makes of a system, roughly. */
 static double steps_of(const shoal_engine *engine, shoal_kernel_entry entry, long long system, double slice_steps)
 {
-    enum { COPY = 4 }; /* what loading and storing a state costs beside a step */
     if (entry != SHOAL_INTEGRATE)
         return entry == SHOAL_BARE ? slice_steps : COPY;
 #define FIELD(field) engine->args.systems[SHOAL_AT(system, field, SHOAL_SYS_FIELDS)]
@@ -202,7 +205,6 @@ typedef struct cpu_call {
     const shoal_cpu_kernels *kernels;
     shoal_cpu_kernel *kernel;
     shoal_kernel_args args;
-    const shoal_visitor *visitor;
 } cpu_call;
 
 static void launch_part(void *user, long first, long last)
@@ -237,29 +239,59 @@ void shoal_engine_cpu_group(const shoal_engine *engine, const int *list, long n_
     engine->kernels->entry[SHOAL_INTEGRATE](&args, 0, n_list);
 }
 
-/* Take a group of systems through all stops. */
-static void visit_part(void *user, long first, long last)
+static shoal_status cpu_observe(shoal_engine *engine, const int *list, long n_list, const shoal_sights *sights,
+                                double steps)
 {
-    const cpu_call *call = user;
-    const shoal_visitor *visitor = call->visitor;
-    const int *list = call->args.list + first;
-    for (long stop = 0; stop < visitor->n_stops; stop++) {
-        while (visitor->aim(visitor->user, stop, list, last - first))
-            call->kernels->entry[SHOAL_INTEGRATE](&call->args, first, last);
-        call->kernels->entry[SHOAL_SNAPSHOT](&call->args, first, last);
-        visitor->take(visitor->user, stop, list, last - first);
-    }
-}
-
-static void cpu_visit(shoal_engine *engine, const int *list, long n_list, const shoal_visitor *visitor)
-{
-    cpu_call call = {.kernels = kernels_for(engine, n_list), .args = engine->args, .visitor = visitor};
+    const shoal_cpu_kernels *kernels = kernels_for(engine, n_list);
+    cpu_call call = {.kernel = kernels->entry[SHOAL_OBSERVE], .args = engine->args};
     call.args.list = list;
     call.args.n_list = n_list;
-    call.args.slice_steps = 1e15;
-    const bool shared = n_list > call.kernels->systems &&
-                        worth_threads(engine, (double)n_list * (visitor->steps + (double)visitor->n_stops));
-    shoal_share(engine->context, shared ? engine->threads : 1, n_list, call.kernels->systems, visit_part, &call);
+    call.args.slice_steps = MOST_STEPS;
+    call.args.sights = *sights;
+    const bool shared = n_list > kernels->systems &&
+                        worth_threads(engine, (double)n_list * (steps + COPY * (double)sights->n_times));
+    shoal_share(engine->context, shared ? engine->threads : 1, n_list, kernels->systems, launch_part, &call);
+    return SHOAL_OK;
+}
+
+static shoal_status cpu_walk_with(shoal_engine *engine, const shoal_walk *walk)
+{
+    engine->walk = walk;
+    return SHOAL_OK;
+}
+
+/* Take the walkers of a call through both legs. */
+static void walk_part(void *user, long first, long last)
+{
+    const cpu_call *call = user;
+    shoal_cpu_kernel *const *entry = call->kernels->entry;
+    shoal_kernel_args args = call->args;
+    for (args.walk_leg = 0; args.walk_leg < SHOAL_LEGS; args.walk_leg++) {
+        args.sights = args.walk->leg[args.walk_leg];
+        if (args.sights.n_times == 0)
+            continue;
+        entry[SHOAL_WALKER_BEGIN](&args, first, last);
+        entry[SHOAL_PREPARE](&args, first, last);
+        entry[SHOAL_OBSERVE](&args, first, last);
+    }
+    entry[SHOAL_WALKER_END](&args, first, last);
+}
+
+static shoal_status cpu_walk(shoal_engine *engine, const int *list, long n, const double *theta, double *lnl)
+{
+    shoal_walk walk = *engine->walk;
+    walk.theta = theta;
+    walk.lnl = lnl;
+    cpu_call call = {.kernels = kernels_for(engine, n), .args = engine->args};
+    call.args.list = list;
+    call.args.n_list = n;
+    call.args.slice_steps = MOST_STEPS;
+    call.args.walk = &walk;
+    const double steps = walk.end[SHOAL_FORWARDS] + walk.end[SHOAL_BACKWARDS] +
+                         COPY * (double)(walk.leg[SHOAL_FORWARDS].n_times + walk.leg[SHOAL_BACKWARDS].n_times);
+    const bool shared = n > call.kernels->systems && worth_threads(engine, (double)n * steps);
+    shoal_share(engine->context, shared ? engine->threads : 1, n, call.kernels->systems, walk_part, &call);
+    return SHOAL_OK;
 }
 
 static shoal_status cpu_fetched(shoal_engine *engine)
@@ -290,7 +322,9 @@ const shoal_engine_type shoal_engine_cpu = {
     .download = cpu_copy,
     .send = cpu_copy,
     .launch = cpu_launch,
-    .visit = cpu_visit,
+    .observe = cpu_observe,
+    .walk_with = cpu_walk_with,
+    .walk = cpu_walk,
     .fetch = cpu_copy,
     .fetched = cpu_fetched,
     .wait = cpu_wait,

@@ -30,6 +30,7 @@ _Static_assert(sizeof(shoal_kernel_args) <= 4096, "the arguments of a kernel");
 /* Where no system is set aside, a slice is made in pieces: at most so many, of at least so many steps. Multiprocessors
  * are then idle only during the last blocks of the last piece. */
 enum { MOST_PIECES = 32, LEAST_PIECE = 64 };
+#define MOST_STEPS 1e15 /* of a call that ends when its systems are there */
 /* Lanes that keep a multiprocessor busy; blocks a multiprocessor below which blocks are small (block_for). */
 enum { LANES_A_MULTIPROCESSOR = 256, FEW_BLOCKS = 4 };
 
@@ -191,6 +192,10 @@ static void cuda_destroy(shoal_engine **engine)
             if (old->array[i].device)
                 (void)driver->release(old->array[i].device);
         }
+        if (old->sights)
+            (void)driver->release(old->sights);
+        if (old->walk)
+            (void)driver->release(old->walk);
         for (int i = 0; i < SHOAL_CUDA_LISTS; i++) {
             if (old->list[i])
                 (void)driver->release(old->list[i]);
@@ -582,6 +587,164 @@ static shoal_status cuda_launch(shoal_engine *engine, shoal_kernel_entry entry, 
     return status;
 }
 
+/* Send the times to where there is room for what is seen, of `size` bytes, `before` of which are other engines'. That
+ * memory lasts until a call needs more. */
+static int sights_send(shoal_engine *engine, const shoal_sights *sights, size_t before, size_t size)
+{
+    struct driver *driver = &engine->driver;
+    const size_t times = (size_t)sights->n_times * sizeof *sights->times, what = (size_t)sights->n_what * sizeof(int);
+    int result = 0;
+    if (engine->sights_size < size + times + what) {
+        if (engine->sights)
+            (void)driver->release(engine->sights);
+        engine->sights = engine->sights_size = 0;
+        result = driver->allocate(&engine->sights, size + times + what);
+        engine->sights_size = result ? 0 : size + times + what;
+    }
+    const device_pointer at = engine->sights + size;
+    if (result == 0)
+        result = driver->to_device_later(at, sights->times, times, engine->work);
+    if (result == 0)
+        result = driver->to_device_later(at + times, sights->what, what, engine->work);
+    engine->args.sights = *sights;
+    engine->args.sights.times = (const double *)(uintptr_t)at;
+    engine->args.sights.what = (const int *)(uintptr_t)(at + times);
+    engine->args.sights.seen = (double *)(uintptr_t)(engine->sights - before);
+    return result;
+}
+
+static shoal_status cuda_observe(shoal_engine *engine, const int *list, long n_list, const shoal_sights *sights,
+                                 double steps)
+{
+    (void)steps;
+    const size_t chunk = (size_t)(sights->n_times * sights->n_what) * SHOAL_CHUNK * sizeof(double),
+                 n_chunks = ((size_t)engine->range.n_systems + SHOAL_CHUNK - 1) / SHOAL_CHUNK,
+                 before = (size_t)engine->range.first_chunk * chunk;
+    shoal_status status = cuda_enter(engine);
+    if (status != SHOAL_OK)
+        return status;
+    int result = sights_send(engine, sights, before, n_chunks * chunk);
+    if (result)
+        status = shoal_cuda_fail(engine, result, "giving the GPU a list of times");
+    if (status == SHOAL_OK)
+        status = cuda_launch(engine, SHOAL_OBSERVE, list, n_list, MOST_STEPS);
+    if (status == SHOAL_OK) {
+        result = engine->driver.to_host_later((char *)sights->seen + before, engine->sights, n_chunks * chunk,
+                                              engine->work);
+        status = result ? shoal_cuda_fail(engine, result, "copying from the GPU") : work_finish(engine);
+    }
+    cuda_leave(engine);
+    return status;
+}
+
+/* Lay an array of a walk out at *at of the device, and send it there if it has a host's; returns its address. */
+static void *walk_place(shoal_engine *engine, device_pointer *at, const void *host, size_t size, int *result)
+{
+    const device_pointer place = *at;
+    *at += (size + 255) / 256 * 256;
+    if (host && engine->walk && *result == 0 && size > 0)
+        *result = engine->driver.to_device_later(place, host, size, engine->work);
+    return (void *)(uintptr_t)place;
+}
+
+/* Lay a walk out on the device, from engine->walk on, and send it once there is memory; returns the bytes it takes. */
+static size_t walk_lay(shoal_engine *engine, const shoal_walk *walk, int *result)
+{
+    const size_t n_systems = ((size_t)engine->range.n_systems + SHOAL_CHUNK - 1) / SHOAL_CHUNK * SHOAL_CHUNK;
+    shoal_walk *there = &engine->walk_host;
+    device_pointer at = engine->walk;
+    size_t n_data = 0;
+    for (int i = 0; i < walk->n_sets; i++)
+        n_data += (size_t)walk->sets[i].n;
+    *there = *walk;
+    (void)walk_place(engine, &at, NULL, sizeof *walk, result); /* the walk itself, at last */
+#define PLACE(host, n) walk_place(engine, &at, host, (size_t)(n) * sizeof *(host), result)
+#define ROOM(host, n)  walk_place(engine, &at, NULL, (size_t)(n) * sizeof *(host), result)
+    there->bodies = PLACE(walk->bodies, walk->n_bodies);
+    there->sets = PLACE(walk->sets, walk->n_sets);
+    there->data = PLACE(walk->data, n_data);
+    for (int i = 0; i < SHOAL_LEGS; i++) {
+        const shoal_sights *leg = &walk->leg[i];
+        there->leg[i].times = PLACE(leg->times, leg->n_times);
+        there->leg[i].what = PLACE(leg->what, leg->n_what);
+        there->leg[i].seen = ROOM(leg->seen, (size_t)leg->n_times * (size_t)leg->n_what * n_systems);
+    }
+    there->theta = ROOM(walk->theta, n_systems * (size_t)walk->n_parameters);
+    there->lnl = ROOM(walk->lnl, n_systems);
+#undef PLACE
+#undef ROOM
+    return (size_t)(at - engine->walk);
+}
+
+static shoal_status cuda_walk_with(shoal_engine *engine, const shoal_walk *walk)
+{
+    static const shoal_kernel_entry entries[] = {SHOAL_WALKER_BEGIN, SHOAL_WALKER_END, SHOAL_OBSERVE};
+    shoal_status status = cuda_enter(engine);
+    if (status != SHOAL_OK)
+        return status;
+    if (engine->walk)
+        (void)engine->driver.release(engine->walk);
+    engine->walk = 0;
+    int result = 0;
+    const size_t size = walk_lay(engine, walk, &result);
+    result = engine->driver.allocate(&engine->walk, size);
+    if (result) {
+        engine->walk = 0;
+        status = shoal_cuda_fail(engine, result, "allocating GPU memory for walkers");
+    } else {
+        (void)walk_lay(engine, walk, &result);
+        if (result == 0)
+            result = engine->driver.to_device_later(engine->walk, &engine->walk_host, sizeof engine->walk_host,
+                                                    engine->work);
+        status = result ? shoal_cuda_fail(engine, result, "giving walkers to the GPU") : work_finish(engine);
+    }
+    for (int i = 0; i < SHOAL_COUNT(entries) && status == SHOAL_OK; i++)
+        if (!engine->function[entries[i]])
+            status = kernels_load(engine, 1 << entries[i], NULL);
+    engine->args.walk = (const shoal_walk *)(uintptr_t)engine->walk;
+    cuda_leave(engine);
+    return status;
+}
+
+/* Queue a kernel over the first n systems, whose list is on the device. */
+static int walk_queue(shoal_engine *engine, shoal_kernel_entry entry, long n)
+{
+    const int block = block_for(engine, entry, n);
+    engine->last = shoal_kernel_entry_name(entry);
+    return shoal_cuda_queue(engine, entry, engine->list[0], n, block, shoal_cuda_blocks(engine, entry, block, n),
+                            engine->work);
+}
+
+static shoal_status cuda_walk(shoal_engine *engine, const int *list, long n, const double *theta, double *lnl)
+{
+    struct driver *driver = &engine->driver;
+    const shoal_walk *walk = &engine->walk_host;
+    shoal_status status = cuda_enter(engine);
+    if (status != SHOAL_OK)
+        return status;
+    memcpy(engine->list_host[0], list, (size_t)n * sizeof *list);
+    int result = driver->to_device_later(engine->list[0], engine->list_host[0], (size_t)n * sizeof *list, engine->work);
+    if (result == 0)
+        result = driver->to_device_later((device_pointer)(uintptr_t)walk->theta, theta,
+                                         (size_t)n * (size_t)walk->n_parameters * sizeof *theta, engine->work);
+    engine->args.slice_steps = MOST_STEPS;
+    for (int leg = 0; leg < SHOAL_LEGS; leg++) {
+        static const shoal_kernel_entry entries[] = {SHOAL_WALKER_BEGIN, SHOAL_PREPARE, SHOAL_OBSERVE};
+        engine->args.sights = walk->leg[leg];
+        engine->args.walk_leg = leg;
+        for (int i = 0; i < SHOAL_COUNT(entries) && result == 0 && walk->leg[leg].n_times > 0; i++)
+            result = walk_queue(engine, entries[i], n);
+    }
+    if (result == 0)
+        result = walk_queue(engine, SHOAL_WALKER_END, n);
+    if (result == 0)
+        result = driver->to_host_later(lnl, (device_pointer)(uintptr_t)walk->lnl, (size_t)n * sizeof *lnl,
+                                       engine->work);
+    status = result ? shoal_cuda_fail(engine, result, "taking walkers to ln L") : work_finish(engine);
+    cuda_leave(engine);
+    return status;
+}
+
 /* More threads than LANES_A_MULTIPROCESSOR hardly make a multiprocessor faster. */
 static long cuda_width(const shoal_engine *engine, int *group)
 {
@@ -623,6 +786,9 @@ const shoal_engine_type shoal_engine_cuda = {
     .download = cuda_download,
     .send = cuda_send,
     .launch = cuda_launch,
+    .observe = cuda_observe,
+    .walk_with = cuda_walk_with,
+    .walk = cuda_walk,
     .fetch = cuda_fetch,
     .fetched = cuda_fetched,
     .wait = cuda_wait,

@@ -321,9 +321,17 @@ static int arch_for(const struct nvrtc *nvrtc, int arch, bool *ptx)
 }
 
 static const char *const entry_names[SHOAL_KERNEL_ENTRIES] = {
-    [SHOAL_PREPARE] = "shoal_prepare", [SHOAL_INTEGRATE] = "shoal_integrate", [SHOAL_SNAPSHOT] = "shoal_snapshot",
-    [SHOAL_BARE] = "shoal_bare",       [SHOAL_FINISH] = "shoal_finish",       [SHOAL_SUBSTEPS] = "shoal_substeps",
-    [SHOAL_GATHER] = "shoal_gather",   [SHOAL_CARRY] = "shoal_carry",
+    [SHOAL_PREPARE] = "shoal_prepare",
+    [SHOAL_INTEGRATE] = "shoal_integrate",
+    [SHOAL_SNAPSHOT] = "shoal_snapshot",
+    [SHOAL_BARE] = "shoal_bare",
+    [SHOAL_FINISH] = "shoal_finish",
+    [SHOAL_OBSERVE] = "shoal_observe",
+    [SHOAL_WALKER_BEGIN] = "shoal_walker_begin",
+    [SHOAL_WALKER_END] = "shoal_walker_end",
+    [SHOAL_SUBSTEPS] = "shoal_substeps",
+    [SHOAL_GATHER] = "shoal_gather",
+    [SHOAL_CARRY] = "shoal_carry",
 };
 
 const char *shoal_kernel_entry_name(shoal_kernel_entry entry)
@@ -560,7 +568,7 @@ shoal_status shoal_jit_compile(shoal_context *context, const shoal_kernel_choice
     options_common(&options, &nvrtc, &arch, &ptx);
     option_add(&options, "--diag-suppress=128"); /* a team's loops that are empty for its size */
     option_add(&options, "-DSHOAL_ENTRIES=0x%x", (unsigned)entries);
-    const bool rare = !(entries & ~(SHOAL_ONCE_ENTRIES | 1 << SHOAL_FINISH));
+    const bool rare = !(entries & ~(SHOAL_ONCE_ENTRIES | 1 << SHOAL_FINISH | SHOAL_WALKER_ENTRIES));
     if (rare) /* small code beats fast code, a thread a system will do, and the bits are the same */
         option_add(&options, "-DLANE_ROLLED");
     const int team = alone ? 1 : shoal_team_threads(choice), first = choice->propagator->first_body;

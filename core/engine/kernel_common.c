@@ -8,6 +8,8 @@
 #include "core/kernel/kernel.h"
 #define KERNEL_COMMON_HERE
 #include "core/kernel/lane.h"
+#include "core/kernel/compiled.h"
 #include "core/kernel/known.kern.h"
+#include "core/engine/kernel_walker.h"
 #include "integrators/kepler.kern.h"
 #include "integrators/tableaux.kern.h"

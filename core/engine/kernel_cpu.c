@@ -10,20 +10,15 @@
 #include "core/kernel/compiled.h"
 #include "core/kernel/lane.h"
 #include "integrators/integrate.kern.h"
+#include "integrators/observe.kern.h"
+#include "core/engine/kernel_walker.h"
 
-/* The lanes of all groups: list[first..last-1], the last one repeated to fill the width. */
+/* The lanes of all groups. */
 static inline __attribute__((always_inline)) void gather(const shoal_kernel_args *args, long long first, long long last,
                                                          lane_id *id, mask *there)
 {
-    for (int g = 0; g < LANE_GROUPS; g++) {
-        id[g].in_row = 1;
-        for (int l = 0; l < LANES; l++) {
-            const long long at = first + g * LANES + l;
-            id[g].system[l] = args->list[at < last ? at : last - 1];
-            id[g].in_row = id[g].in_row && id[g].system[l] == id[g].system[0] + l && id[g].system[0] % LANES == 0;
-            there[g][l] = at < last ? -1 : 0;
-        }
-    }
+    for (int g = 0; g < LANE_GROUPS; g++)
+        id[g] = lane_listed(args->list, first + g * LANES, last, &there[g]);
 }
 
 #define ENTRY(linkage, function, name)                                                    \
@@ -37,6 +32,25 @@ static inline __attribute__((always_inline)) void gather(const shoal_kernel_args
 ENTRY(static, integrate, integrate)
 ENTRY(static, snapshot, snapshot)
 ENTRY(static, bare, bare)
+
+/* The systems of a call go through the times together. */
+static void observe(const shoal_kernel_args *args, long long first, long long last)
+{
+    lane_id id[LANE_GROUPS];
+    mask there[LANE_GROUPS];
+    gather(args, first, last, id, there);
+    for (long long stop = 0, next; stop < args->sights.n_times; stop = next) {
+        bool waits = true;
+        for (int g = 0; g < LANE_GROUPS; g++)
+            observe_aim(args, id[g], there[g], stop);
+        integrate(args, first, last);
+        for (next = stop + 1; next < args->sights.n_times && waits; next += waits)
+            for (int g = 0; g < LANE_GROUPS && waits; g++)
+                waits = observe_waits(args, id[g], there[g], next);
+        for (int g = 0; g < LANE_GROUPS && (g == 0 || lane_any(there[g])); g++)
+            observe_see(args, id[g], there[g], stop, next);
+    }
+}
 
 /* What happens once in a system's life kernels of a fixed body count leave to those for any. */
 #ifdef KERNEL_PREPARE
@@ -67,7 +81,8 @@ ENTRY(static, finish, finish)
 #define KERNELS(what_for, n)                                                                                         \
     {                                                                                                                \
         .arch = QUOTED(SHOAL_ARCH), .propagator = QUOTED(PROPAGATOR), .use = what_for, .lanes = LANES, .systems = n, \
-        .n_bodies = KERNEL_BODIES, .entry = {KERNEL_PREPARE, integrate, snapshot, bare, KERNEL_FINISH},              \
+        .n_bodies = KERNEL_BODIES,                                                                                   \
+        .entry = {KERNEL_PREPARE, integrate, snapshot, bare, KERNEL_FINISH, observe, WALKER_BEGIN, WALKER_END},      \
         .n_slots = PROPAGATOR_SLOTS(1), .n_own = PROPAGATOR_OWN, .first_body = PROPAGATOR_FIRST_BODY,                \
         .adaptive = PROPAGATOR_ADAPTIVE,                                                                             \
     }

@@ -15,6 +15,8 @@
 #include "core/kernel/lane.h"
 #include "integrators/aside.kern.h"
 #include "integrators/integrate.kern.h"
+#include "integrators/observe.kern.h"
+#include "core/walker/likelihood.kern.h"
 
 #ifdef SHOAL_MIN_BLOCKS
 #define CUDA_BOUNDS __launch_bounds__(SHOAL_BLOCK, SHOAL_MIN_BLOCKS)
@@ -67,15 +69,35 @@ CUDA_ENTRY(bare)
 CUDA_ENTRY(finish)
 #endif
 #if SHOAL_ENTRIES & 32
+LANE_FN void kernel_observe(const shoal_kernel_args *k, const lane_id *id, const mask *there)
+{
+    LANE_KEEP_ROLLED
+    for (long long stop = 0, next; stop < k->sights.n_times; stop = next) {
+        observe_aim(k, *id, *there, stop);
+        kernel_integrate(k, id, there);
+        for (next = stop + 1; next < k->sights.n_times && observe_waits(k, *id, *there, next);)
+            next++;
+        observe_see(k, *id, *there, stop, next);
+    }
+}
+CUDA_ENTRY(observe)
+#endif
+#if SHOAL_ENTRIES & 64
+CUDA_ENTRY(walker_begin)
+#endif
+#if SHOAL_ENTRIES & 128
+CUDA_ENTRY(walker_end)
+#endif
+#if SHOAL_ENTRIES & 256
 extern "C" __global__ void CUDA_BOUNDS shoal_substeps(CUDA_ARGUMENTS)
 {
     kernel_substeps(&args, (int)(threadIdx.x % 32), blockIdx.x == 0 && threadIdx.x < 32);
 }
 #endif
-#if SHOAL_ENTRIES & 64
+#if SHOAL_ENTRIES & 512
 CUDA_ENTRY(gather)
 #endif
-#if SHOAL_ENTRIES & 128
+#if SHOAL_ENTRIES & 1024
 extern "C" __global__ void CUDA_BOUNDS shoal_carry(CUDA_ARGUMENTS)
 {
     if (KERNEL_ENTRY < args.n_list)

@@ -382,7 +382,7 @@ shoal_status shoal_ensemble_get_system(const shoal_ensemble *ensemble, long syst
                              .t_start = FIELD(SHOAL_SYS_T_START),
                              .dt = FIELD(SHOAL_SYS_DT),
                              .time = ensemble->time[system],
-                             .n_steps = ceil(FIELD(SHOAL_SYS_STEP)),
+                             .n_steps = floor(FIELD(SHOAL_SYS_STEP)),
                              .outcome = (enum shoal_outcome)(int)FIELD(SHOAL_SYS_OUTCOME),
                              .t_stop = FIELD(SHOAL_SYS_T_STOP),
                              .body_a = (int)FIELD(SHOAL_SYS_BODY_A),

@@ -13,8 +13,8 @@
  *
  * Elements are about the central body with mu = K2 (M + m), K2 = 0.01720209895^2 AU^3 / (Msun day^2), which is kept as
  * the G of what is read. The central mass stands in MERCURY's param.in: an option here, or a comment `) central mass
- * (solar) = M`. The radius of a body follows from m and d, which is 1 g/cm^3 where it is missing, as in MERCURY. Source: J. E. Chambers, manual of
- * MERCURY6 (2001); doi:10.1046/j.1365-8711.1999.02379.x.
+ * (solar) = M`. The radius of a body follows from m and d, which is 1 g/cm^3 where it is missing, as in MERCURY.
+ * Source: J. E. Chambers, manual of MERCURY6 (2001); doi:10.1046/j.1365-8711.1999.02379.x.
  */
 #define _GNU_SOURCE 1
 #include <stdlib.h>

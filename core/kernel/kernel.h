@@ -73,6 +73,7 @@ enum {
     SHOAL_SYS_ATTEMPT, /* adaptive: steps tried, the rejected ones too */
     SHOAL_SYS_ELAPSED, /* adaptive: |t - t_start| = elapsed - error */
     SHOAL_SYS_ELAPSED_ERROR,
+    SHOAL_SYS_JUDGED, /* adaptive: ELAPSED at the last whole number of SHOAL_WINDOWs of attempts */
     /* the kernel pauses the system before its progress passes this: a count of steps, or elapsed time */
     SHOAL_SYS_TARGET,
     SHOAL_SYS_END,     /* progress of the whole run (full steps before t_end, or |t_end - t_start|) */
@@ -84,6 +85,9 @@ enum {
     SHOAL_SYS_PARTIAL, /* length of the partial step of a snapshot */
     SHOAL_SYS_FIELDS
 };
+
+/* Attempts after each of which the progress of an adaptive system is judged (shoal_kernel_args.patience). */
+#define SHOAL_WINDOW 0x1p20
 
 /* Internal outcome of a system that pauses until the host has acted on its marks (core/plan/events.c). */
 enum { SHOAL_MARKED = -1 };
@@ -106,6 +110,15 @@ enum { SHOAL_MODEL_SYSTEM, SHOAL_MODEL_BODY, SHOAL_MODEL_COMPONENT, SHOAL_MODEL_
 #define SHOAL_TEAM_EXCHANGED(model, n_bodies, n_moved) \
     (SHOAL_TEAM_VECTORS(n_moved) + ((model) == SHOAL_MODEL_PAIR ? 7 * ((n_bodies) * ((n_bodies)-1) / 2) : 0))
 
+/* What is seen of systems at a list of times, in the order of the run (integrators/observe.kern.h). */
+typedef struct shoal_sights {
+    long long n_times;
+    int n_what;
+    const double *times; /* [n_times] */
+    const int *what;     /* [n_what] 6 * body + component, x y z vx vy vz, barycentric */
+    double *seen;        /* [chunk][n_times * n_what][lane] */
+} shoal_sights;
+
 /* Everything a kernel is told. Passed by value on the GPU. */
 typedef struct shoal_kernel_args {
     const int *list; /* [n_list] systems to work on */
@@ -127,16 +140,21 @@ typedef struct shoal_kernel_args {
     int compensated; /* compensated summation of positions and velocities */
     int n_forces;    /* extra forces, in the order of the config */
     int forces;      /* bit SHOAL_FORCE_name set: there is one of them */
+    int eases;       /* bit i set: force i takes a part of body 0's attraction away (shoal_force.eases) */
     int forces_part; /* one of them does not move bodies that are near each other alike (shoal_force.alike) */
     /* the most steps (adaptive: attempts) in this call; a system that is set aside counts anew from there */
     double slice_steps;
-    double max_steps;                                         /* budget of a system's steps (adaptive: attempts) */
-    double dt_min, dt_max;                                    /* bounds of an adaptive step, positive */
+    double max_steps;      /* budget of a system's steps (adaptive: attempts) */
+    double patience;       /* adaptive: attempts that the rest of a run may need at the pace of the last SHOAL_WINDOW */
+    double dt_min, dt_max; /* bounds of an adaptive step, positive */
     double propagator[SHOAL_MAX_PARAMETERS];                  /* the propagator's parameters, table order */
     double force[SHOAL_MAX_FORCES][SHOAL_MAX_PARAMETERS];     /* each force's parameters, table order */
     int force_kind[SHOAL_MAX_FORCES];                         /* SHOAL_FORCE_name */
     double monitor[SHOAL_MAX_MONITORS][SHOAL_MAX_PARAMETERS]; /* each monitor's parameters, table order */
     int watch_offset[SHOAL_MAX_MONITORS];
+    shoal_sights sights;
+    const struct shoal_walk *walk; /* of walkers (core/walker/walker.h), and the leg that they make */
+    int walk_leg;
     shoal_aside aside; /* of a GPU */
 } shoal_kernel_args;
 

@@ -188,6 +188,17 @@ LANE_FN void lane_store(double *base, lane_id id, int slot, int n_slots, mask wh
         base[SHOAL_AT(id, slot, n_slots)] = value;
 }
 
+/* Item i of rows of n numbers, a row for each system. */
+LANE_FN real lane_load_row(const double *rows, lane_id id, int n, int i)
+{
+    return rows[(long long)id * n + i];
+}
+LANE_FN void lane_store_row(double *rows, lane_id id, int n, int i, mask where, real value)
+{
+    if (where)
+        rows[(long long)id * n + i] = value;
+}
+
 #else /* CPU */
 
 #if defined(__x86_64__)
@@ -433,6 +444,34 @@ LANE_FN void lane_store(double *base, lane_id id, int slot, int n_slots, mask wh
             base[SHOAL_AT(id.system[l], slot, n_slots)] = value[l];
 }
 
+LANE_FN real lane_load_row(const double *rows, lane_id id, int n, int i)
+{
+    real r = {0};
+    for (int l = 0; l < LANES; l++)
+        r[l] = rows[(long long)id.system[l] * n + i];
+    return r;
+}
+LANE_FN void lane_store_row(double *rows, lane_id id, int n, int i, mask where, real value)
+{
+    for (int l = 0; l < LANES; l++)
+        if (where[l])
+            rows[(long long)id.system[l] * n + i] = value[l];
+}
+
+/* The lanes of list[first..last-1], the last one repeated to fill the width. */
+LANE_FN lane_id lane_listed(const int *list, long long first, long long last, mask *there)
+{
+    lane_id id;
+    id.in_row = 1;
+    for (int l = 0; l < LANES; l++) {
+        const long long at = first + l;
+        id.system[l] = list[at < last ? at : last - 1];
+        id.in_row = id.in_row && id.system[l] == id.system[0] + l && id.system[0] % LANES == 0;
+        (*there)[l] = at < last ? -1 : 0;
+    }
+    return id;
+}
+
 #endif /* engine */
 
 /* KERNEL_COMMON names the kernels that share these functions: v4_l8. Without it (a GPU, plugins, kernels beside a GPU)
@@ -452,6 +491,13 @@ LANE_FN void lane_store(double *base, lane_id id, int slot, int n_slots, mask wh
 #else
 #define LANE_COMMON_HERE 0
 #endif
+
+/* The integer at or below x, |x| < 2^51. */
+LANE_FN real lane_floor(real x)
+{
+    const real near = (x + 0x1.8p52) - 0x1.8p52;
+    return lane_select(near > x, near - 1.0, near);
+}
 
 /* The size of a local array for n bodies: a constant where the body count is one (CUDA has no arrays of variable
  * length). */
@@ -608,6 +654,31 @@ LANE_FN real lane_atan2(real y, real x)
     angle = lane_select(steep, 0x1.921fb54442d18p+0 - angle, angle);
     angle = lane_select(lane_negative(x), 0x1.921fb54442d18p+1 - angle, angle);
     return lane_select(lane_negative(y), -angle, angle);
+}
+
+/* Sine and cosine of |x| < 1e8, error below 1 ulp of the larger. x - q pi/2 in three parts of pi/2; then Taylor's
+ * series to r^17 and r^18 (below 1e-19 for |r| <= pi/4). */
+LANE_FN void lane_sincos(real x, real *sine, real *cosine)
+{
+    const real q = lane_floor(lane_fma(x, lane_set(0x1.45f306dc9c883p-1), lane_set(0.5)));
+    real r = lane_fnma(q, lane_set(0x1.921fb54442d18p+0), x);
+    r = lane_fnma(q, lane_set(0x1.1a62633145c07p-54), r);
+    r = lane_fnma(q, lane_set(-0x1.f1976b7ed8fbcp-110), r);
+    const real z = r * r, one = lane_set(1.0);
+    real s = one, c = one;
+    LANE_UNROLL
+    for (int k = 17; k > 1; k -= 2) {
+        s = lane_fnma(z * lane_set(1.0 / (k * (k - 1))), s, one);
+        c = lane_fnma(z * lane_set(1.0 / ((k + 1) * k)), c, one);
+    }
+    s = r * s;
+    c = lane_fnma(lane_half(z), c, one);
+    const real quarter = q - 4.0 * lane_floor(0.25 * q); /* 0..3 */
+    const mask odd = (quarter == one) | (quarter == lane_set(3.0)), back = quarter >= lane_set(2.0),
+               left = (quarter == one) | (quarter == lane_set(2.0));
+    const real sin_there = lane_select(odd, c, s), cos_there = lane_select(odd, s, c);
+    *sine = lane_select(back, -sin_there, sin_there);
+    *cosine = lane_select(left, -cos_there, cos_there);
 }
 
 /* Sum of t[0..n-1] in a fixed tree: neighbours, then neighbours of neighbours, as if padded with zeros to a power of

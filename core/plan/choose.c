@@ -190,6 +190,11 @@ shoal_status shoal_plan_choose_forces(shoal_plan *plan, const shoal_options *opt
         if (!type->alike || !type->alike(plan->args.force[i]))
             plan->args.forces_part = 1;
         plan->choice.forces |= 1 << index;
+        plan->args.eases |= type->eases << i;
+        if (type->eases) {
+            plan->eases.part[plan->eases.n] = plan->args.force[i][0];
+            plan->eases.body[plan->eases.n++] = (int)plan->args.force[i][1];
+        }
     }
     plan->args.forces = plan->choice.forces;
     plan->args.n_forces = options->n_forces;

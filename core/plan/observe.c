@@ -2,8 +2,8 @@
  *
  * observe.c: a plan to a time, and what is to be seen at a list of times.
  *
- * Where an engine can (`visit`), each group of systems goes through all of the times by itself: there is nothing to
- * wait for, and its states stay in the cache. No bits depend on that.
+ * Where the host has nothing to do between the times, an engine takes the systems through all of them at once. No bits
+ * depend on that.
  */
 #include <limits.h>
 #include <math.h>
@@ -111,55 +111,101 @@ typedef struct observation {
     const double *times;
     const shoal_observable *what;
     double *values;
+    long n_times;
     int n_what;
-    long lost; /* a stop, times the systems, and a system that did not arrive at it; else -1 */
 } observation;
 
-static bool observation_aim(void *user, long k, const int *list, long n_list)
+/* Enter what is seen of a system: barycentric coordinates, x y z vx vy vz of each body or as `what` lists them. */
+static void take(const observation *o, long stop, int w, long system, double value)
 {
-    observation *o = user;
-    bool moves = false;
-    for (long i = 0; i < n_list; i++) {
-        shoal_plan_set_goal(o->plan, list[i], o->times[k]);
-        moves = moves || (*shoal_plan_field(o->plan, SHOAL_SYS_OUTCOME, list[i]) == SHOAL_RUNNING &&
-                          !shoal_plan_arrived(o->plan, list[i]));
-    }
-    for (long i = 0; i < n_list && !moves; i++)
-        if (!shoal_plan_set_state_time(o->plan, list[i], o->times[k]))
-            __atomic_store_n(&o->lost, k * o->plan->ensemble->n_systems + list[i], __ATOMIC_RELAXED);
-    return moves;
+    const shoal_ensemble *ensemble = o->plan->ensemble;
+    const int c = o->what[w].component;
+    const double *centre = ensemble->centre[system];
+    const double elapsed = shoal_plan_absolute_time(o->plan, system, o->times[stop]) -
+                           *shoal_plan_field(o->plan, SHOAL_SYS_T_START, system);
+    value += c < 3 ? centre[c] + centre[c + 3] * elapsed : centre[c];
+    o->values[(stop * o->n_what + w) * ensemble->n_systems + system] = value;
 }
 
-static void observation_take(void *user, long k, const int *list, long n_list)
+static void take_snapshot(const observation *o, long stop, const int *list, long n_list)
 {
-    const observation *o = user;
     const shoal_ensemble *ensemble = o->plan->ensemble;
-    for (long i = 0; i < n_list; i++) {
-        const int system = list[i];
-        if (!is_alive(o->plan, system))
-            continue;
-        const double *centre = ensemble->centre[system];
-        const double elapsed = shoal_plan_absolute_time(o->plan, system, o->times[k]) -
-                               *shoal_plan_field(o->plan, SHOAL_SYS_T_START, system);
-        for (int w = 0; w < o->n_what; w++) {
-            const int body = o->what[w].body, c = o->what[w].component;
-            double value = o->plan->args.snapshot[SHOAL_AT(system, 6 * body + c, 6 * ensemble->n_bodies)];
-            value += c < 3 ? centre[c] + centre[c + 3] * elapsed : centre[c];
-            o->values[(k * o->n_what + w) * ensemble->n_systems + system] = shoal_ensemble_is_there(ensemble, body,
-                                                                                                    system)
-                                                                                ? value
-                                                                                : NAN;
+    for (long i = 0; i < n_list; i++)
+        for (int w = 0; w < o->n_what && is_alive(o->plan, list[i]); w++)
+            if (shoal_ensemble_is_there(ensemble, o->what[w].body, list[i]))
+                take(o, stop, w, list[i],
+                     o->plan->args.snapshot[SHOAL_AT(list[i], 6 * o->what[w].body + o->what[w].component,
+                                                     6 * ensemble->n_bodies)]);
+}
+
+/* What the engine has seen of the systems of a part of a list. */
+typedef struct sights_loop {
+    const observation *o;
+    const shoal_sights *sights;
+    const int *list;
+    long lost; /* a stop, times the systems, and a system that did not arrive at it; else -1 */
+} sights_loop;
+
+static void sights_part(void *user, long first, long last)
+{
+    sights_loop *loop = user;
+    const observation *o = loop->o;
+    for (long row = 0; row < o->n_times * o->n_what; row++)
+        for (long i = first; i < last; i++) {
+            const double seen = loop->sights->seen[SHOAL_AT(loop->list[i], row, o->n_times * o->n_what)];
+            if (isinf(seen))
+                __atomic_store_n(&loop->lost, row / o->n_what * o->plan->ensemble->n_systems + loop->list[i],
+                                 __ATOMIC_RELAXED);
+            take(o, row / o->n_what, (int)(row % o->n_what), loop->list[i], seen);
         }
-    }
+}
+
+/* The engine takes the systems through all times. */
+static shoal_status observe_at_once(observation *o, const int *list, long n_list)
+{
+    enum { WORTH_THREADS = 1000 }; /* systems of a thread */
+    shoal_plan *plan = o->plan;
+    const long n_rows = o->n_times * o->n_what, n_chunks = (plan->ensemble->n_systems + SHOAL_CHUNK - 1) / SHOAL_CHUNK;
+    int *what = malloc((size_t)o->n_what * sizeof *what);
+    const shoal_sights sights = {o->n_times, o->n_what, o->times, what,
+                                 shoal_allocate((size_t)(n_rows * n_chunks) * SHOAL_CHUNK, sizeof(double))};
+    shoal_status status = SHOAL_OK;
+    if (!what || !sights.seen)
+        status = shoal_fail(plan->context, SHOAL_E_MEMORY, "out of memory for %ld values of %ld systems", n_rows,
+                            plan->ensemble->n_systems);
+    for (int w = 0; w < o->n_what && what; w++)
+        what[w] = 6 * o->what[w].body + o->what[w].component;
+    const double dt = *shoal_plan_field(plan, SHOAL_SYS_DT, list[0]),
+                 span = o->times[o->n_times - 1] - plan->ensemble->time[list[0]];
+    if (!status && plan->records_changed)
+        status = plan->engine_type->send(plan->engine, SHOAL_ARRAY_SYSTEMS);
+    if (!status)
+        status = plan->engine_type->observe(plan->engine, list, n_list, &sights, fabs(span / dt));
+    if (!status)
+        status = plan->engine_type->download(plan->engine, SHOAL_ARRAY_SYSTEMS);
+    plan->records_changed = plan->records_changed && status;
+    plan->watch_fresh = false;
+    for (long i = 0; i < n_list; i++)
+        plan->goal[list[i]] = NAN; /* the engine has set others */
+    sights_loop loop = {o, &sights, list, -1};
+    if (!status)
+        shoal_share(plan->context, plan->host_threads, n_list, shoal_part(n_list, WORTH_THREADS), sights_part, &loop);
+    if (!status && loop.lost >= 0)
+        status = shoal_plan_no_state_at(plan, loop.lost % plan->ensemble->n_systems,
+                                        o->times[loop.lost / plan->ensemble->n_systems]);
+    free(what);
+    free(sights.seen);
+    return status;
 }
 
 /* Refuse what no call can mean. */
-static shoal_status check_observation(const char *function, const observation *o, long n_times)
+static shoal_status check_observation(const char *function, const observation *o)
 {
     const shoal_plan *plan = o->plan;
     if (!plan)
         return SHOAL_E_USAGE;
     shoal_context *context = plan->context;
+    const long n_times = o->n_times;
     const long n = n_times > 0 && o->n_what > 0 ? LONG_MAX / n_times / o->n_what : LONG_MAX;
     shoal_status status = shoal_check_range(context, function, "n_times", n_times, (long[2]){0, LONG_MAX});
     if (!status)
@@ -179,8 +225,8 @@ static shoal_status check_observation(const char *function, const observation *o
 shoal_status shoal_plan_observe(shoal_plan *plan, long n_times, const double *times, int n_what,
                                 const shoal_observable *what, double *values)
 {
-    observation o = {plan, times, what, values, n_what, -1};
-    shoal_status status = check_observation(__func__, &o, n_times);
+    observation o = {plan, times, what, values, n_times, n_what};
+    shoal_status status = check_observation(__func__, &o);
     if (status)
         return status;
     const shoal_ensemble *ensemble = plan->ensemble;
@@ -216,23 +262,18 @@ shoal_status shoal_plan_observe(shoal_plan *plan, long n_times, const double *ti
                 values[k * ensemble->n_systems + s] = (&bodies[what[k % n_what].body].x)[what[k % n_what].component];
     }
     free(bodies);
-    /* systems that the host has to act on go from time to time */
-    const bool visits = plan->engine_type->visit && plan->args.marks < 0 && plan->args.records < 0;
-    if (visits) {
-        const double dt = n_list > 0 ? *shoal_plan_field(plan, SHOAL_SYS_DT, list[0]) : 1,
-                     span = n_list > 0
-                                ? shoal_plan_absolute_time(plan, list[0], times[n_times - 1]) - ensemble->time[list[0]]
-                                : 0;
-        const shoal_visitor visitor = {&o, n_times, fabs(span / dt), observation_aim, observation_take};
-        plan->engine_type->visit(plan->engine, list, n_list, &visitor);
-        status = o.lost >= 0
-                     ? shoal_plan_no_state_at(plan, o.lost % ensemble->n_systems, times[o.lost / ensemble->n_systems])
-                     : go_to(plan, times[n_times - 1], list, n_list);
+    /* systems that the host has to act on go from time to time, and those that have times of their own */
+    const bool at_once = n_list > 0 && n_what > 0 && !plan->period && plan->args.marks < 0 && plan->args.records < 0 &&
+                         !(plan->propagator->sets_aside && plan->engine_type != &shoal_engine_cpu);
+    if (at_once) {
+        status = observe_at_once(&o, list, n_list);
+        if (!status)
+            status = go_to(plan, times[n_times - 1], list, n_list);
     }
-    for (long k = 0; k < n_times && !visits && !status; k++) {
+    for (long k = 0; k < n_times && !at_once && !status; k++) {
         status = go_to(plan, times[k], list, n_list);
         if (!status)
-            observation_take(&o, k, list, n_list);
+            take_snapshot(&o, k, list, n_list);
     }
     free(list);
     return status;

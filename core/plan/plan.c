@@ -125,6 +125,7 @@ static shoal_status plan_choose(shoal_context *context, shoal_ensemble *ensemble
     plan->args.dt_min = options->dt_min;
     plan->args.dt_max = options->dt_max > 0 ? options->dt_max : INFINITY;
     plan->args.max_steps = options->max_steps > 0 ? options->max_steps : INFINITY;
+    plan->args.patience = options->max_steps > 0 ? INFINITY : PATIENCE;
     plan->dt = options->dt;
     plan->steps_per_orbit = options->steps_per_orbit;
     plan->reached = NAN;
@@ -133,11 +134,11 @@ static shoal_status plan_choose(shoal_context *context, shoal_ensemble *ensemble
     if (!status)
         status = check_begun(plan, true);
     if (!status)
-        status = shoal_plan_choose_end(plan, options);
-    if (!status)
         status = shoal_plan_choose_propagator(plan, options);
     if (!status)
         status = shoal_plan_choose_forces(plan, options);
+    if (!status)
+        status = shoal_plan_choose_end(plan, options);
     if (!status)
         status = shoal_plan_check_systems(plan, false);
     return status ? status : shoal_plan_choose_monitors(plan, options);

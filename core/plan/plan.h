@@ -42,8 +42,19 @@ typedef struct shoal_findings {
     shoal_fault fault;
     long n_invalid, first_invalid; /* number of impossible systems, and the id of the first */
     char why_invalid[200];         /* why the first is impossible */
-    long n_unresolved;             /* of a study: systems with a pericentre that the steps do not resolve */
+    /* of a study: systems with a pericentre that the steps do not resolve; the id of the first, the body in it that
+     * needs the shortest step, this step, and how many of them the shortest period has */
+    long n_unresolved, first_unresolved;
+    int unresolved_body;
+    double unresolved_step, unresolved_steps;
+    /* of a study: systems with a body that is listed after one that has mass and is farther out; the id of the first,
+     * these two bodies */
+    long n_disordered, first_disordered;
+    int disordered[2];
 } shoal_findings;
+
+/* Steps that the rest of an adaptive run may need, unless max_steps is given: a day of a core and more. */
+#define PATIENCE 1e11
 
 enum { SHOAL_PLAN_LISTS = 8, SHOAL_MOST_TUNED = 16 };
 
@@ -78,6 +89,7 @@ struct shoal_plan {
     shoal_tuned tuned[SHOAL_MOST_TUNED]; /* [n_tuned] */
     int n_tuned;
     shoal_kernel_args args; /* host pointers */
+    shoal_eases eases;      /* of the forces */
     double t_end;
     /* [n_systems] with options.orbits: the unit of t_end and all times given to the plan; else NULL */
     double *period;

@@ -384,10 +384,10 @@ shoal_status shoal_plan_end(shoal_plan *plan, long *n_moved)
             status = plan->engine_type->download(plan->engine, SHOAL_ARRAY_SYSTEMS);
         if (!status && (plan->args.marks >= 0 || plan->args.records >= 0))
             status = shoal_plan_take_events(plan, plan->moving, plan->n_moving);
-        if (!status)
-            status = finish(plan);
         seconds = fmax(seconds, 1e-7);
     }
+    if (!status)
+        status = finish(plan);
     if (status)
         return status;
     sift(plan, seconds);

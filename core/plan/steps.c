@@ -23,13 +23,14 @@ static double first_step(int n, const shoal_body *bodies)
 
 /* The shortest period among a system's initial Jacobi orbits, +inf if none is bound. bodies, orbits: room for
  * [n_bodies]. */
-static double shortest_period(const shoal_ensemble *ensemble, long system, shoal_body *bodies, shoal_orbit *orbits)
+static double shortest_period(const shoal_plan *plan, long system, shoal_body *bodies, shoal_orbit *orbits)
 {
     shoal_system record;
-    shoal_ensemble_get_system(ensemble, system, &record);
-    shoal_ensemble_get_bodies(ensemble, system, bodies);
+    shoal_ensemble_get_system(plan->ensemble, system, &record);
+    shoal_ensemble_get_bodies(plan->ensemble, system, bodies);
     double shortest = INFINITY;
-    if (shoal_orbits_from_bodies(NULL, SHOAL_JACOBI, record.n_live, bodies, orbits) == SHOAL_OK)
+    if (shoal_eased_orbits_from_bodies(NULL, SHOAL_JACOBI, record.n_live, bodies, NULL, &plan->eases, orbits) ==
+        SHOAL_OK)
         for (int i = 1; i < record.n_live; i++)
             if (orbits[i].P > 0 && orbits[i].P < shortest)
                 shortest = orbits[i].P;
@@ -49,7 +50,7 @@ shoal_status shoal_plan_find_periods(shoal_plan *plan)
         status = shoal_fail(plan->context, SHOAL_E_MEMORY, "out of memory");
     for (long system = 0; system < ensemble->n_systems && !status; system++)
         if (*shoal_plan_field(plan, SHOAL_SYS_OUTCOME, system) == SHOAL_RUNNING)
-            plan->period[system] = shortest_period(ensemble, system, bodies, orbits);
+            plan->period[system] = shortest_period(plan, system, bodies, orbits);
     free(bodies);
     free(orbits);
     return status;
@@ -71,18 +72,74 @@ shoal_status shoal_plan_choose_end(shoal_plan *plan, const shoal_options *option
 }
 
 /*
- * Whether a step is longer than a sixteenth of the effective period at the pericentre of one of n Jacobi orbits,
- * T_f = 2 pi / (df/dt) = P sqrt((1 - e)^3 / (1 + e)): a map whose steps do not resolve the passage is chaotic by itself
- * (Wisdom 2015, doi:10.1088/0004-6256/150/4/127; Hernandez, Zeebe & Hadden 2022, arXiv:2111.08835).
+ * Note the body of n Jacobi orbits that needs the shortest step, if the step dt is too long for it: longer than a
+ * sixteenth of the effective period at its pericentre, T_f = 2 pi / (df/dt) = P sqrt((1 - e)^3 / (1 + e)). A map whose
+ * steps do not resolve the passage is chaotic by itself (Wisdom 2015, doi:10.1088/0004-6256/150/4/127; Hernandez, Zeebe
+ * & Hadden 2022, arXiv:2111.08835).
  */
-static bool misses_pericentre(int n, const shoal_orbit *orbits, double dt)
+static void check_pericentres(const shoal_plan *plan, long id, int n, const shoal_orbit *orbits, double dt)
 {
-    bool misses = false;
+    shoal_findings *findings = plan->findings;
+    double least = dt, shortest = INFINITY;
+    int body = 0;
     for (int i = 1; i < n; i++) {
-        const double e = orbits[i].e;
-        misses |= e < 1 && 16 * dt > orbits[i].P * sqrt((1 - e) * (1 - e) * (1 - e) / (1 + e));
+        const double e = orbits[i].e, P = orbits[i].P, q = orbits[i].a * (1 - e);
+        const double needed = P * sqrt((1 - e) * (1 - e) * (1 - e) / (1 + e)) / 16,
+                     mu = pow(2 * M_PI / P, 2) * pow(orbits[i].a, 3);
+        if (!(e < 1))
+            continue;
+        shortest = fmin(shortest, P);
+        if (needed < least && !(plan->propagator->resolves_pericentre &&
+                                plan->propagator->resolves_pericentre(plan->args.propagator, mu, dt, q))) {
+            least = needed;
+            body = i;
+        }
     }
-    return misses;
+    if (body > 0 && (findings->n_unresolved++ == 0 || id < findings->first_unresolved)) {
+        findings->first_unresolved = id;
+        findings->unresolved_body = body;
+        findings->unresolved_step = least;
+        findings->unresolved_steps = shortest / least;
+    }
+}
+
+/* Least and greatest distance of a body from body 0 on its orbit about it; unbound: the least, and infinity. */
+static void apsides(const shoal_body *star, const shoal_body *body, double *least, double *greatest)
+{
+    const double d[3] = {body->x - star->x, body->y - star->y, body->z - star->z},
+                 u[3] = {body->vx - star->vx, body->vy - star->vy, body->vz - star->vz};
+    const double mu = star->m + body->m, r2 = d[0] * d[0] + d[1] * d[1] + d[2] * d[2],
+                 v2 = u[0] * u[0] + u[1] * u[1] + u[2] * u[2], rv = d[0] * u[0] + d[1] * u[1] + d[2] * u[2];
+    const double p = (r2 * v2 - rv * rv) / mu, inverse_a = 2 / sqrt(r2) - v2 / mu, e = sqrt(fmax(0, 1 - p * inverse_a));
+    *least = p / (1 + e);
+    *greatest = e < 1 ? p / (1 - e) : INFINITY;
+}
+
+/* Note a body that is listed after one with mass whose orbit is outside its own; the moon of such a body is not
+ * meant. Its Jacobi coordinates refer to a barycentre that it does not move about. */
+static void check_order(shoal_findings *findings, long id, int n, const shoal_body *bodies)
+{
+    double farthest = 0;
+    int outer = 0;
+    for (int i = 1; i < n; i++) {
+        double least, greatest;
+        apsides(&bodies[0], &bodies[i], &least, &greatest);
+        const shoal_body *of = &bodies[outer];
+        const double reach = farthest * cbrt(of->m / (3 * bodies[0].m)),
+                     apart = hypot(hypot(bodies[i].x - of->x, bodies[i].y - of->y), bodies[i].z - of->z);
+        if (greatest < farthest && apart > reach) {
+            if (findings->n_disordered++ == 0 || id < findings->first_disordered) {
+                findings->first_disordered = id;
+                findings->disordered[0] = outer;
+                findings->disordered[1] = i;
+            }
+            return;
+        }
+        if (bodies[i].m > 0 && least > farthest) {
+            farthest = least;
+            outer = i;
+        }
+    }
 }
 
 /* Room for the bodies of a system. */
@@ -96,9 +153,8 @@ static double step_of(const shoal_plan *plan, long system, const system_room *ro
 {
     const int n_live = (int)*shoal_plan_field(plan, SHOAL_SYS_N_LIVE, system);
     const bool by_period = plan->dt == 0 && plan->steps_per_orbit > 0;
-    const bool count = plan->findings->maker != SHOAL_MAKER_CALLER && !plan->propagator->adaptive &&
-                       !plan->propagator->resolves_pericentre;
-    const double period = by_period || count ? shortest_period(plan->ensemble, system, room->bodies, room->orbits) : 0;
+    const bool study = plan->findings->maker != SHOAL_MAKER_CALLER, count = study && !plan->propagator->adaptive;
+    const double period = by_period || count ? shortest_period(plan, system, room->bodies, room->orbits) : 0;
     double dt = by_period       ? period / plan->steps_per_orbit
                 : plan->dt != 0 ? plan->dt
                                 : *shoal_plan_field(plan, SHOAL_SYS_DT, system);
@@ -108,7 +164,11 @@ static double step_of(const shoal_plan *plan, long system, const system_room *ro
     }
     dt = fabs(dt);
     if (count && isfinite(period))
-        plan->findings->n_unresolved += misses_pericentre(n_live, room->orbits, dt);
+        check_pericentres(plan, plan->ensemble->id[system], n_live, room->orbits, dt);
+    if (study) {
+        shoal_ensemble_get_bodies(plan->ensemble, system, room->bodies);
+        check_order(plan->findings, plan->ensemble->id[system], n_live, room->bodies);
+    }
     return by_period && !isfinite(period) ? INFINITY : fmin(dt, plan->args.dt_max);
 }
 

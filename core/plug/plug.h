@@ -99,14 +99,15 @@ typedef struct shoal_propagator {
     int order;                /* of convergence in dt */
     const char *const *slots; /* names of the native state of one body */
     int n_slots;
-    int n_own;                /* native slots of the system itself */
-    bool sets_aside;          /* on a GPU it sets systems aside whose steps need substeps: PROPAGATOR_SETS_ASIDE */
-    int first_body;           /* bodies before it have no slots: PROPAGATOR_FIRST_BODY of the kernel text */
-    bool several_bodies;      /* a GPU's thread may have two, four or five of them (team.h: TEAM_EACH) */
-    bool adaptive;            /* it chooses its steps (integrate.kern.h) */
-    bool tangent;             /* it also moves tangent vectors (tangent.kern.h) */
-    bool newton_only;         /* it works without forces beside Newton's only */
-    bool resolves_pericentre; /* it resolves pericentres although its steps are fixed */
+    int n_own;           /* native slots of the system itself */
+    bool sets_aside;     /* on a GPU it sets systems aside whose steps need substeps: PROPAGATOR_SETS_ASIDE */
+    int first_body;      /* bodies before it have no slots: PROPAGATOR_FIRST_BODY of the kernel text */
+    bool several_bodies; /* a GPU's thread may have two, four or five of them (team.h: TEAM_EACH) */
+    bool adaptive;       /* it chooses its steps (integrate.kern.h) */
+    bool tangent;        /* it also moves tangent vectors (tangent.kern.h) */
+    bool newton_only;    /* it works without forces beside Newton's only */
+    /* Whether a step h resolves a pericentre at distance q of an orbit about mu, long as it is; NULL: no. */
+    bool (*resolves_pericentre)(const double *parameters, double mu, double h, double q);
     const shoal_parameter *parameters;
     int n_parameters;
     shoal_refusal *refuses; /* systems to which it does not apply; NULL: it applies to all */
@@ -154,6 +155,9 @@ typedef struct shoal_force {
      * velocities. In an encounter of theirs `hybrid` kicks with such a force at the ends of a step. Others, and those
      * without this function, it substeps with them. */
     bool (*alike)(const double *parameters);
+    /* It takes a part of body 0's attraction away: its first parameter, from the body that its second one names (0:
+     * from all without mass). Elements of the orbit are then those about what is left of body 0's mass. */
+    bool eases;
 } shoal_force;
 
 #endif

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "core/report/plot.h"
+#include "core/report/report.h"
 
 #define ELLIPSE_POINTS 360
 
@@ -17,6 +18,7 @@ typedef struct orbits {
     int *which;             /* [n_bodies] their indices */
     shoal_body *body;       /* [n_bodies] */
     shoal_orbit *orbit;     /* [n_bodies] lengths in the user's units; not of the first */
+    shoal_eases eases;
 } orbits;
 
 static void free_orbits(orbits *o)
@@ -31,6 +33,7 @@ static shoal_status make_orbits(shoal_context *context, const shoal_result *resu
     const size_t n = (size_t)result->n_bodies;
 
     *o = (orbits){.low = {INFINITY, INFINITY}, .high = {-INFINITY, -INFINITY}};
+    shoal_report_eases(context, result, &o->eases);
     o->which = malloc(n * sizeof *o->which);
     o->body = malloc(n * sizeof *o->body);
     o->orbit = malloc(n * sizeof *o->orbit);
@@ -45,7 +48,8 @@ static shoal_status make_orbits(shoal_context *context, const shoal_result *resu
 static bool read_orbits(const shoal_result *result, long system, const double *state, orbits *o)
 {
     o->n = shoal_result_bodies(result, system, state, o->body, o->which);
-    if (o->n < 2 || shoal_orbits_from_bodies(NULL, SHOAL_JACOBI, o->n, o->body, o->orbit) != SHOAL_OK) {
+    if (o->n < 2 ||
+        shoal_eased_orbits_from_bodies(NULL, SHOAL_JACOBI, o->n, o->body, o->which, &o->eases, o->orbit) != SHOAL_OK) {
         return false;
     }
     for (int i = 1; i < o->n; ++i) {

@@ -41,6 +41,8 @@ static void print_body(FILE *out, const shoal_result *result, long system, int b
 /* Where the orbits of a system are computed, and about what. */
 typedef struct orbit_room {
     shoal_frame frame;
+    shoal_eases eases;
+    int *which;
     shoal_body *bodies;
     shoal_orbit *orbits;
 } orbit_room;
@@ -53,8 +55,9 @@ static void print_orbits(FILE *out, const shoal_result *result, orbit_room room,
     shoal_orbit *orbits = room.orbits;
     const shoal_units *units = &result->units;
     const double degree = M_PI / 180;
-    const int n = shoal_result_bodies(result, system, state, room.bodies, NULL);
-    const bool known = n > 1 && shoal_orbits_from_bodies(NULL, room.frame, n, room.bodies, orbits) == SHOAL_OK;
+    const int n = shoal_result_bodies(result, system, state, room.bodies, room.which);
+    const bool known = n > 1 && shoal_eased_orbits_from_bodies(NULL, room.frame, n, room.bodies, room.which,
+                                                               &room.eases, orbits) == SHOAL_OK;
     for (int b = 0, i = 0; b < result->n_live[system]; b++) {
         const double *s = state + (size_t)b * SHOAL_STATE;
         const bool there = !isnan(s[1]);
@@ -114,9 +117,13 @@ shoal_status shoal_query_states(shoal_context *context, const shoal_result *resu
     if (status)
         return status;
     long *row = malloc((size_t)result->n_systems * sizeof *row);
-    shoal_body *bodies = malloc((size_t)result->n_bodies * sizeof *bodies);
-    shoal_orbit *orbits = calloc((size_t)result->n_bodies, sizeof *orbits);
-    if (!row || !bodies || !orbits) {
+    const size_t n_bodies = (size_t)result->n_bodies;
+    orbit_room room = {.frame = query->frame,
+                       .which = calloc(n_bodies, sizeof *room.which),
+                       .bodies = malloc(n_bodies * sizeof *room.bodies),
+                       .orbits = calloc(n_bodies, sizeof *room.orbits)};
+    shoal_report_eases(context, result, &room.eases);
+    if (!row || !room.which || !room.bodies || !room.orbits) {
         status = shoal_fail(context, SHOAL_E_MEMORY, "out of memory for the states of %ld systems", result->n_systems);
         goto fail;
     }
@@ -145,7 +152,7 @@ shoal_status shoal_query_states(shoal_context *context, const shoal_result *resu
         if (!chosen[s])
             continue;
         if (query->orbits)
-            print_orbits(out, result, (orbit_room){query->frame, bodies, orbits}, s, time, state);
+            print_orbits(out, result, room, s, time, state);
         else
             print_states(out, result, s, time, state);
     }
@@ -153,8 +160,9 @@ shoal_status shoal_query_states(shoal_context *context, const shoal_result *resu
 fail:
     free(chosen);
     free(row);
-    free(bodies);
-    free(orbits);
+    free(room.which);
+    free(room.bodies);
+    free(room.orbits);
     return status;
 }
 

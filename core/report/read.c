@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * read.c: a result from its file.
+ * read.c: a result from its file, and what its config says of the forces.
  */
 #include "big/big.h"
+#include "core/config/config.h"
 #include "core/formats/table.h"
 #include "core/report/report.h"
 
@@ -40,4 +41,16 @@ shoal_status shoal_report_read(shoal_context *context, const char *path, shoal_r
     if (status == SHOAL_OK)
         make_plain(*result);
     return status;
+}
+
+void shoal_report_eases(const shoal_context *context, const shoal_result *result, shoal_eases *eases)
+{
+    config_t config;
+    *eases = (shoal_eases){0};
+    config_init(&config);
+    void *numbers = shoal_numbers_begin();
+    if (result->config_text && shoal_config_parse(&config, NULL, result->config_text))
+        shoal_config_eases(context, config_lookup(&config, "forces"), result->body_name, result->n_bodies, eases);
+    shoal_numbers_end(numbers);
+    config_destroy(&config);
 }

@@ -9,6 +9,8 @@
 
 /* The result in a file, as shoal_store_read; a file of one big system is refused as such. */
 shoal_status shoal_report_read(shoal_context *context, const char *path, shoal_result **result);
+/* What its forces take of body 0's attraction: elements refer to what is left. */
+void shoal_report_eases(const shoal_context *context, const shoal_result *result, shoal_eases *eases);
 
 /* ---- query.c ----------------------------------------------------------------------------------------------------- */
 

@@ -27,7 +27,7 @@ const shoal_field shoal_result_fields[] = {
     {"/systems/body_b", "body_b", SHOAL_FIELD_INDEX, AFTER, "", AT(body_b), "second body of that event, -1 = none"},
     {"/systems/dE_final", "dE_final", SHOAL_FIELD_DOUBLE, AFTER, "", AT(dE_final),
      "relative energy error at the end, without the jumps of events; empty where a force has no energy"},
-    {"/systems/steps", "steps", SHOAL_FIELD_DOUBLE, AFTER, "", AT(n_steps), "steps done"},
+    {"/systems/steps", "steps", SHOAL_FIELD_DOUBLE, AFTER, "", AT(n_steps), "whole steps done"},
     {"/systems/n_live", NULL, SHOAL_FIELD_INT, BEFORE | AFTER, "", AT(n_live), "bodies that it began with"},
     {"/systems/n_final", "n_final", SHOAL_FIELD_INT, AFTER, "", AT(n_final), "bodies left at the end"},
     {"/initial/time", NULL, SHOAL_FIELD_DOUBLE, BEFORE, "time", AT(t_initial), "time of the initial state"},

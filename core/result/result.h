@@ -118,6 +118,8 @@ shoal_status shoal_result_append(shoal_context *context, shoal_result *result, l
 
 /* ---- two tables of what is in a result: the file, the journal and the CSV printers share them -------------------- */
 
+#define SHOAL_RESULT_VERSION 3 /* of the file; raised with every new field. 2 had transits among the events */
+
 typedef enum shoal_field_type {
     SHOAL_FIELD_INT64,
     SHOAL_FIELD_ROW, /* int64, row of a system; its id in the CSV table */

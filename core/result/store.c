@@ -30,9 +30,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define FORMAT         "shoal result"
-#define FORMAT_VERSION 3 /* raised with every new field; 2 had transits among the events */
-#define QUANTITIES     "m x y z vx vy vz"
+#define FORMAT     "shoal result"
+#define QUANTITIES "m x y z vx vy vz"
 
 /* A file being read or written. */
 typedef struct store {
@@ -91,7 +90,7 @@ static shoal_h5_extent field_extent(const shoal_field *field, const shoal_result
 
 static shoal_status write_attributes(const store *at, const shoal_result *result)
 {
-    const int version = FORMAT_VERSION, complete = result->complete;
+    const int version = SHOAL_RESULT_VERSION, complete = result->complete;
     shoal_status status = shoal_h5_put_text(&at->h5, "/", "format", FORMAT);
     if (!status)
         status = shoal_h5_put(&at->h5, "/", "format_version", H5T_NATIVE_INT, 0, &version);
@@ -288,13 +287,13 @@ static shoal_status read_format(store *at)
     if (shoal_h5_get_word(&at->h5, "/", "format", format, sizeof format) || strcmp(format, FORMAT))
         return shoal_fail(at->h5.context, SHOAL_E_INPUT, "%s: an HDF5 file, but not a shoal result", at->h5.path);
     shoal_status status = shoal_h5_get(&at->h5, "/", "format_version", H5T_NATIVE_INT, &at->version);
-    if (status || at->version <= FORMAT_VERSION)
+    if (status || at->version <= SHOAL_RESULT_VERSION)
         return status;
     char writer[32] = "a newer version";
     (void)shoal_h5_get_word(&at->h5, "/", "version", writer, sizeof writer);
     return shoal_fail(at->h5.context, SHOAL_E_INPUT,
                       "%s: result format %d, written by shoal %s; this program (%s) reads formats up to %d",
-                      at->h5.path, at->version, writer, SHOAL_VERSION, FORMAT_VERSION);
+                      at->h5.path, at->version, writer, SHOAL_VERSION, SHOAL_RESULT_VERSION);
 }
 
 static shoal_status read_attributes(const store *at, shoal_result *result)
@@ -378,7 +377,7 @@ static shoal_status read_fields(const store *at, shoal_result *result, long n_sn
     result->n_events = n_events;
     for (int f = 0; !status && f < shoal_result_n_fields; f++) {
         const shoal_field *field = &shoal_result_fields[f];
-        if (at->version < FORMAT_VERSION && field->type != SHOAL_FIELD_ROW && !shoal_h5_has(&at->h5, field->path))
+        if (at->version < SHOAL_RESULT_VERSION && field->type != SHOAL_FIELD_ROW && !shoal_h5_has(&at->h5, field->path))
             clear_field(result, field);
         else
             status = shoal_h5_read_exactly(&at->h5, field->path, field_type(at, field), field_extent(field, result),

@@ -237,7 +237,7 @@ static void record_state(study_run *run, long system)
                               : shoal_plan_time(run->plan, system);
     const double energy_start = ensemble->energy_start[system];
 
-    result->n_steps[system] = ceil(step);
+    result->n_steps[system] = floor(step);
     result->n_final[system] = shoal_ensemble_n_left(ensemble, system);
     result->t_final[system] = shoal_units_time(&run->study->units, t_last);
     result->dE_final[system] = (snapshot_energy(run, system) - ensemble->energy_jump[system] - energy_start) /

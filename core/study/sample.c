@@ -6,6 +6,7 @@
  */
 #define _GNU_SOURCE 1
 #include <gsl/gsl_cdf.h>
+#include <gsl/gsl_math.h>
 #include <gsl/gsl_randist.h>
 #include <string.h>
 
@@ -97,13 +98,104 @@ double shoal_sample_draw(const shoal_sample *sample, int64_t seed, int64_t id, i
     return NAN;
 }
 
+/* Of a part of the mass of a truncated normal distribution between its bounds, in the tail that has its digits. */
+typedef struct normal_bounds {
+    bool upper; /* the tails are counted from above */
+    double low, high;
+} normal_bounds;
+
+static normal_bounds bounds_of(const double *p)
+{
+    const double low = (p[SHOAL_SAMPLE_from] - p[SHOAL_SAMPLE_mean]) / p[SHOAL_SAMPLE_sigma],
+                 high = (p[SHOAL_SAMPLE_to] - p[SHOAL_SAMPLE_mean]) / p[SHOAL_SAMPLE_sigma];
+    return low > 0 ? (normal_bounds){true, gsl_cdf_ugaussian_Q(low), gsl_cdf_ugaussian_Q(high)}
+                   : (normal_bounds){false, gsl_cdf_ugaussian_P(low), gsl_cdf_ugaussian_P(high)};
+}
+
+double shoal_sample_log_density(const shoal_sample *sample, double x)
+{
+    const double *p = sample->parameter, angle = x * sample->angle;
+#define P(name) p[SHOAL_SAMPLE_##name]
+    const bool below = !(isnan(P(from)) || x >= P(from)), above = !(isnan(P(to)) || x <= P(to));
+    if (isnan(x) || below || above)
+        return -INFINITY;
+    switch (sample->distribution) {
+    case SHOAL_DISTRIBUTION_uniform: return -log(P(to) - P(from));
+    case SHOAL_DISTRIBUTION_log_uniform: return -log(x * log(P(to) / P(from)));
+    case SHOAL_DISTRIBUTION_power_law: {
+        const double k = P(exponent) + 1, whole = log(P(to) / P(from));
+        const double mass = k == 0 ? whole : expm1(k * whole) / k; /* over from^k */
+        return P(exponent) * log(x / P(from)) - log(P(from) * mass);
+    }
+    case SHOAL_DISTRIBUTION_normal:
+        return log(gsl_ran_ugaussian_pdf(0) / P(sigma)) - gsl_pow_2((x - P(mean)) / P(sigma)) / 2;
+    case SHOAL_DISTRIBUTION_truncated_normal: {
+        const normal_bounds of = bounds_of(p);
+        return log(gsl_ran_ugaussian_pdf(0) / P(sigma)) - gsl_pow_2((x - P(mean)) / P(sigma)) / 2 -
+               log(fabs(of.high - of.low));
+    }
+    case SHOAL_DISTRIBUTION_rayleigh: {
+        const double z2 = gsl_pow_2(x / P(sigma)), within = isnan(P(to)) ? 1 : -expm1(-gsl_pow_2(P(to) / P(sigma)) / 2);
+        return x >= 0 ? log(x) - 2 * log(P(sigma)) - z2 / 2 - log(within) : -INFINITY;
+    }
+    case SHOAL_DISTRIBUTION_log_normal:
+        return x > 0 ? log(gsl_ran_ugaussian_pdf(0) / P(sigma) / x) - gsl_pow_2((log(x) - P(mean)) / P(sigma)) / 2
+                     : -INFINITY;
+    case SHOAL_DISTRIBUTION_exponential: return x >= 0 ? -x / P(mean) - log(P(mean)) : -INFINITY;
+    case SHOAL_DISTRIBUTION_isotropic: {
+        const double least = isnan(P(from)) ? 1 : cos(P(from) * sample->angle),
+                     most = isnan(P(to)) ? -1 : cos(P(to) * sample->angle);
+        return angle >= 0 && angle <= M_PI ? log(sin(angle) * sample->angle / (least - most)) : -INFINITY;
+    }
+    case SHOAL_DISTRIBUTION_beta: return x >= 0 && x <= 1 ? log(gsl_ran_beta_pdf(x, P(alpha), P(beta))) : -INFINITY;
+    }
+#undef P
+    return NAN;
+}
+
+double shoal_sample_quantile(const shoal_sample *sample, double u)
+{
+    const double *p = sample->parameter;
+#define P(name) p[SHOAL_SAMPLE_##name]
+    switch (sample->distribution) {
+    case SHOAL_DISTRIBUTION_uniform: return P(from) + u * (P(to) - P(from));
+    case SHOAL_DISTRIBUTION_log_uniform: return P(from) * pow(P(to) / P(from), u);
+    case SHOAL_DISTRIBUTION_power_law: {
+        const double k = P(exponent) + 1, whole = log(P(to) / P(from));
+        return P(from) * exp(k == 0 ? u * whole : log1p(u * expm1(k * whole)) / k);
+    }
+    case SHOAL_DISTRIBUTION_normal: return P(mean) + P(sigma) * gsl_cdf_ugaussian_Pinv(u);
+    case SHOAL_DISTRIBUTION_truncated_normal: {
+        const normal_bounds of = bounds_of(p);
+        const double tail = of.low + u * (of.high - of.low),
+                     z = of.upper ? gsl_cdf_ugaussian_Qinv(tail) : gsl_cdf_ugaussian_Pinv(tail);
+        return fmin(fmax(P(mean) + P(sigma) * z, P(from)), P(to));
+    }
+    case SHOAL_DISTRIBUTION_rayleigh: {
+        const double within = isnan(P(to)) ? 1 : -expm1(-gsl_pow_2(P(to) / P(sigma)) / 2);
+        return P(sigma) * sqrt(-2 * log1p(-u * within));
+    }
+    case SHOAL_DISTRIBUTION_log_normal: return exp(P(mean) + P(sigma) * gsl_cdf_ugaussian_Pinv(u));
+    case SHOAL_DISTRIBUTION_exponential: return -P(mean) * log1p(-u);
+    case SHOAL_DISTRIBUTION_isotropic: {
+        const double least = isnan(P(from)) ? 1 : cos(P(from) * sample->angle),
+                     most = isnan(P(to)) ? -1 : cos(P(to) * sample->angle);
+        return acos(least + u * (most - least)) / sample->angle;
+    }
+    case SHOAL_DISTRIBUTION_beta: return gsl_cdf_beta_Pinv(u, P(alpha), P(beta));
+    }
+#undef P
+    return NAN;
+}
+
 static const char *const parameter_names[] = {
 #define X(name) #name,
     SHOAL_DISTRIBUTION_KEY_LIST(X)
 #undef X
 };
 
-shoal_status shoal_sample_init(const shoal_config *config, const config_setting_t *group, int key, shoal_sample *sample)
+shoal_status shoal_sample_init(const shoal_config *config, const config_setting_t *group, const shoal_parameter *row,
+                               shoal_sample *sample)
 {
     static const struct {
         const char *name, *needs;
@@ -160,14 +252,15 @@ shoal_status shoal_sample_init(const shoal_config *config, const config_setting_
         break;
     }
     case SHOAL_DISTRIBUTION_isotropic:
-        if (strcmp(shoal_body_key(key)->row.dimension, "angle") != 0)
+        if (strcmp(row->dimension, "angle") != 0)
             return shoal_config_fail(config, config_setting_get_member(group, "distribution"), NULL, NULL,
                                      "'isotropic' for an angle only, such as inc");
         break;
     }
     /* bounds of what is drawn, where the distribution has any */
     const bool isotropic = sample->distribution == SHOAL_DISTRIBUTION_isotropic;
-    const shoal_parameter *row = &shoal_body_key(isotropic ? SHOAL_BODY_inc : key)->row;
+    if (isotropic)
+        row = &shoal_body_key(SHOAL_BODY_inc)->row;
     shoal_status status = from ? shoal_config_bounds(config, from, p[SHOAL_SAMPLE_from], row) : SHOAL_OK;
     return status || !to ? status : shoal_config_bounds(config, to, p[SHOAL_SAMPLE_to], row);
 }

@@ -176,6 +176,8 @@ void shoal_study_destroy(shoal_study **study)
     for (int i = 0; i < old->n_swept; i++)
         free(old->swept[i].value);
     free(old->swept);
+    free(old->walkers.bodies);
+    free(old->walkers.parameters);
     shoal_ensemble_destroy(&old->ensemble);
     shoal_big_study_destroy(&old->big);
     shoal_config_close(&old->config);

@@ -22,6 +22,38 @@
 /* Whether the study makes all systems of its config. At least one of these must then be possible. */
 bool shoal_study_is_whole(const shoal_study *study);
 
+/* A distribution (sample.c). */
+typedef struct shoal_sample {
+    int distribution;
+    double angle; /* one of the user's units of angle in radians */
+    double parameter[SHOAL_SAMPLE_KEYS];
+} shoal_sample;
+
+/* A parameter of the likelihood: a random value of `sample`, whose distribution is the prior. */
+typedef struct shoal_study_parameter {
+    char name[2 * SHOAL_NAME_SIZE]; /* "b.P", "hires.jitter" */
+    double factor;                  /* to inner units */
+    int set, number;                /* of data: which of `data`, SHOAL_SET_*; set = -1: of bodies */
+    shoal_sample prior;
+} shoal_study_parameter;
+
+/* The numbers of data that may be parameters. */
+#define SHOAL_SET_NUMBER_LIST(X) X(offset) X(jitter) X(trend) X(curvature)
+enum {
+#define X(name) SHOAL_SET_##name,
+    SHOAL_SET_NUMBER_LIST(X)
+#undef X
+        SHOAL_SET_NUMBERS
+};
+
+/* What a study with `data` says of its walkers (core/model/). */
+typedef struct shoal_study_walkers {
+    int n_bodies, n_parameters; /* n_bodies = 0: it has no data */
+    shoal_frame frame;
+    shoal_walker_body *bodies;
+    shoal_study_parameter *parameters;
+} shoal_study_walkers;
+
 struct shoal_study {
     shoal_context *context;
     char *path;
@@ -58,6 +90,7 @@ struct shoal_study {
     shoal_axis axes[SHOAL_MAX_AXES];
     int n_swept;
     shoal_column *swept; /* [n_swept] values in the user's units */
+    shoal_study_walkers walkers;
 };
 
 /*
@@ -120,17 +153,15 @@ bool shoal_body_orbit(const shoal_body_input *body, double mu, double t, const s
 
 /* ---- sample.c: random numbers keyed by (seed, system id, parameter) ---------------------------------------------- */
 
-typedef struct shoal_sample {
-    int distribution;
-    double angle; /* one of the user's units of angle in radians */
-    double parameter[SHOAL_SAMPLE_KEYS];
-} shoal_sample;
-
-/* Read a checked group of sample.parameters for body key `key`. */
-shoal_status shoal_sample_init(const shoal_config *config, const config_setting_t *group, int key,
+/* Read a checked group of sample.parameters for a number that has this row. */
+shoal_status shoal_sample_init(const shoal_config *config, const config_setting_t *group, const shoal_parameter *row,
                                shoal_sample *sample);
 /* One value. It depends on the arguments alone, so values may be drawn in any order. */
 double shoal_sample_draw(const shoal_sample *sample, int64_t seed, int64_t id, int index);
+/* The natural logarithm of the density at a value, -infinity outside. */
+double shoal_sample_log_density(const shoal_sample *sample, double value);
+/* The value below which a part of the probability lies, 0 <= part <= 1. */
+double shoal_sample_quantile(const shoal_sample *sample, double part);
 
 /* ---- big_study.c ------------------------------------------------------------------------------------------------- */
 

@@ -19,7 +19,8 @@
 
 /* A number of a body that differs from system to system, in the user's units: an axis of the grid or a random value. */
 typedef struct variation {
-    int body, key;
+    int body, key; /* of data (set >= 0): key is SHOAL_SET_* */
+    int set;
     bool *moves;   /* [n_bodies]: body, and those that get the same value */
     double factor; /* to inner units */
     bool random;
@@ -45,6 +46,7 @@ typedef struct builder {
     shoal_body *bodies;       /* [n_bodies] */
     shoal_frame frame;
     bool cartesian;
+    shoal_eases eases;
     variation *variations;
     bool *moves; /* of all of them */
     int n_variations, n_axes;
@@ -107,13 +109,74 @@ static shoal_status read_bodies(builder *b)
     return SHOAL_OK;
 }
 
+/* A number of data that is a parameter of the likelihood. */
+static shoal_status read_data_target(const builder *b, const config_setting_t *group, const config_setting_t *data,
+                                     variation *v)
+{
+#define X(name) #name,
+    static const char *const known[] = {SHOAL_SET_NUMBER_LIST(X)};
+#undef X
+    const config_setting_t *list = shoal_config_lookup(b->config, "data"),
+                           *place = config_setting_get_member(group, "parameter");
+    const char *word = config_setting_get_string(place), *name = config_setting_get_string(data);
+    static const char *const useless[] = {"body", "also"};
+    for (int i = 0; i < SHOAL_COUNT(useless); i++)
+        if (config_setting_get_member(group, useless[i]))
+            return shoal_config_fail(b->config, config_setting_get_member(group, useless[i]), NULL, NULL,
+                                     "either body or data");
+    const int n_sets = list_length(list);
+    for (v->set = 0; v->set < n_sets; v->set++)
+        if (strcmp(shoal_config_string(config_setting_get_elem(list, (unsigned)v->set), "name", ""), name) == 0)
+            break;
+    if (v->set == n_sets)
+        return shoal_config_fail(b->config, data, NULL, NULL, "the name of one of `data`");
+    for (v->key = SHOAL_SET_NUMBERS - 1; v->key >= 0 && strcmp(known[v->key], word) != 0;)
+        v->key--;
+    if (v->key < 0)
+        return shoal_config_fail(b->config, place, NULL, shoal_nearest(word, known, SHOAL_SET_NUMBERS),
+                                 "offset, jitter, trend or curvature of data");
+    for (const variation *other = b->variations; other < v; other++)
+        if (other->set == v->set && other->key == v->key)
+            return shoal_config_fail(b->config, place, NULL, NULL, "a parameter that is varied only once");
+    const config_setting_t *written = config_setting_get_member(config_setting_get_elem(list, (unsigned)v->set), word);
+    if (written)
+        return shoal_config_fail(b->config, written, NULL, NULL, "no value of its own: it is a parameter");
+    v->moves = b->moves + (v - b->variations) * b->n_bodies;
+    v->factor = 1;
+    return SHOAL_OK;
+}
+
+/* The row of what a variation varies. */
+static const shoal_parameter *row_of(const variation *v)
+{
+#define X(name) #name,
+    static const char *const names[] = {SHOAL_SET_NUMBER_LIST(X)};
+#undef X
+    return v->set < 0 ? &shoal_body_key(v->key)->row : &shoal_key_find("data", names[v->key])->row;
+}
+
+/* "b.P", "hires.jitter" */
+static void name_variation(const builder *b, const variation *v, char *name, size_t size)
+{
+    const config_setting_t *list = shoal_config_lookup(b->config, "data");
+    snprintf(name, size, "%s.%s",
+             v->set < 0 ? b->study->body_name[v->body]
+                        : shoal_config_string(config_setting_get_elem(list, (unsigned)v->set), "name", ""),
+             row_of(v)->name);
+}
+
 /* Which number of which body a group of sweep or sample.parameters varies. */
 static shoal_status read_target(builder *b, const config_setting_t *group, variation *v)
 {
     const config_setting_t *place = config_setting_get_member(group, "parameter"),
                            *also = config_setting_get_member(group, "also");
     const char *word = config_setting_get_string(place), *known[SHOAL_BODY_KEYS];
-    v->key = -1;
+    const config_setting_t *data = v->random ? config_setting_get_member(group, "data") : NULL;
+    v->key = v->set = -1;
+    if (data)
+        return read_data_target(b, group, data, v);
+    if (!config_setting_get_member(group, "body"))
+        return shoal_config_fail(b->config, group, "body", NULL, "a body, or data");
     for (int key = 0; key < SHOAL_BODY_KEYS; key++) {
         known[key] = shoal_body_key(key)->row.name;
         if (strcmp(known[key], word) == 0)
@@ -131,7 +194,7 @@ static shoal_status read_target(builder *b, const config_setting_t *group, varia
         if (status)
             return status;
         for (const variation *other = b->variations; other <= v; other++)
-            if (other->moves[v->body] && other->key == v->key)
+            if (other->set < 0 && other->moves[v->body] && other->key == v->key)
                 return shoal_config_fail(b->config, i ? name : place, NULL, NULL,
                                          "a parameter that is varied only once");
         const config_setting_t *written = b->inputs[v->body].source[v->key];
@@ -209,7 +272,7 @@ static shoal_status read_source(const builder *b, const config_setting_t *group,
             return shoal_config_fail(b->config, useless, NULL, NULL, "no '%s' without a distribution",
                                      of_distributions[i]);
     }
-    return v->drawn ? SHOAL_OK : shoal_sample_init(b->config, group, v->key, &v->sample);
+    return v->drawn ? SHOAL_OK : shoal_sample_init(b->config, group, row_of(v), &v->sample);
 }
 
 /* The columns of sample.file that parameters take. */
@@ -222,8 +285,7 @@ static shoal_status read_draws(builder *b, const config_setting_t *file, const c
         variation *v = &b->variations[i];
         if (!v->drawn)
             continue;
-        snprintf(name[b->n_drawn], sizeof name[0], "%s.%s", b->study->body_name[v->body],
-                 shoal_body_key(v->key)->row.name);
+        name_variation(b, v, name[b->n_drawn], sizeof name[0]);
         names[b->n_drawn] = shoal_config_string(config_setting_get_elem(random, (unsigned)v->index), "column",
                                                 name[b->n_drawn]);
         v->column = b->n_drawn++;
@@ -309,7 +371,7 @@ static double mu_of(const builder *b, int i)
     for (int k = 0; k < b->n_bodies; k++)
         if (b->frame == SHOAL_BARYCENTRIC || (b->frame == SHOAL_JACOBI ? k <= i : k == 0 || k == i))
             mu += b->bodies[k].m;
-    return mu;
+    return shoal_eased_mass(&b->eases, i, b->bodies[i].m, b->bodies[0].m, mu);
 }
 
 /* The orbit of body i, those before it made; false if there is none (reason: a phrase). */
@@ -337,7 +399,8 @@ static bool make_bodies(builder *b, const char **reason)
         } else if (i > 0 && !make_orbit(b, i, mu_of(b, i), reason))
             return false;
     }
-    if (!b->cartesian && shoal_bodies_from_orbits(b->config->context, b->frame, b->n_bodies, b->orbits, b->bodies)) {
+    if (!b->cartesian &&
+        shoal_bodies_from_eased_orbits(b->config->context, b->frame, b->n_bodies, b->orbits, &b->eases, b->bodies)) {
         *reason = shoal_context_message(b->config->context);
         return false;
     }
@@ -404,8 +467,8 @@ static shoal_status create_columns(builder *b)
             snprintf(column->name, sizeof column->name, "sample");
             snprintf(column->doc, sizeof column->doc, "which of the samples at its point of the grid");
         } else {
-            const shoal_parameter *row = &shoal_body_key(b->variations[i].key)->row;
-            snprintf(column->name, sizeof column->name, "%s.%s", study->body_name[b->variations[i].body], row->name);
+            const shoal_parameter *row = row_of(&b->variations[i]);
+            name_variation(b, &b->variations[i], column->name, sizeof column->name);
             snprintf(column->doc, sizeof column->doc, "%s", row->doc);
             shoal_config_unit(b->config, row->dimension, column->unit);
         }
@@ -485,6 +548,44 @@ static shoal_status make_systems(builder *b)
     return SHOAL_OK;
 }
 
+/* What the likelihood of the study varies, and what it holds. */
+static shoal_status keep_walkers(builder *b)
+{
+    shoal_study_walkers *walkers = &b->study->walkers;
+    const config_setting_t *sweep = shoal_config_lookup(b->config, "sweep");
+    if (!shoal_config_lookup(b->config, "data"))
+        return SHOAL_OK;
+    if (sweep)
+        return shoal_config_fail(b->config, sweep, NULL, NULL, "no sweep with data: a likelihood has no grid");
+    if (b->cartesian)
+        return shoal_config_fail(b->config, b->list, NULL, NULL, "elements, not x, y, z, vx, vy, vz, with data");
+    walkers->bodies = calloc((size_t)b->n_bodies, sizeof *walkers->bodies);
+    walkers->parameters = calloc((size_t)b->n_variations + 1, sizeof *walkers->parameters);
+    if (!walkers->bodies || !walkers->parameters)
+        return out_of_memory(b);
+    walkers->n_bodies = b->n_bodies;
+    walkers->n_parameters = b->n_variations;
+    walkers->frame = b->frame;
+    for (int i = 0; i < b->n_bodies; i++) {
+        shoal_walker_body *body = &walkers->bodies[i];
+        body->relative_to = b->inputs[i].relative_to;
+        for (int key = 0; key < SHOAL_BODY_KEYS; key++) {
+            body->given |= b->inputs[i].source[key] ? 1u << key : 0;
+            body->number[key] = (shoal_walker_number){-1, 1, b->inputs[i].value[key]};
+        }
+    }
+    for (int p = 0; p < b->n_variations; p++) {
+        const variation *v = &b->variations[p];
+        shoal_study_parameter *parameter = &walkers->parameters[p];
+        *parameter = (shoal_study_parameter){.factor = v->factor, .set = v->set, .number = v->key, .prior = v->sample};
+        name_variation(b, v, parameter->name, sizeof parameter->name);
+        for (int i = 0; i < b->n_bodies; i++)
+            if (v->moves[i])
+                walkers->bodies[i].number[v->key] = (shoal_walker_number){p, v->factor, 0};
+    }
+    return SHOAL_OK;
+}
+
 shoal_status shoal_systems_build(const shoal_config *config, shoal_study *study)
 {
     builder b = {.config = config, .study = study, .list = shoal_config_lookup(config, "system.bodies")};
@@ -494,6 +595,7 @@ shoal_status shoal_systems_build(const shoal_config *config, shoal_study *study)
 
     if ((status = read_bodies(&b)) || (status = read_variations(&b)))
         goto fail;
+    shoal_config_eases(config->context, shoal_config_lookup(config, "forces"), study->body_name, b.n_bodies, &b.eases);
     const int frame = (int)shoal_config_number(config, system, "system", "elements");
     b.cartesian = elements ? frame > SHOAL_BARYCENTRIC : true;
     b.frame = b.cartesian ? SHOAL_JACOBI : (shoal_frame)frame;
@@ -505,7 +607,7 @@ shoal_status shoal_systems_build(const shoal_config *config, shoal_study *study)
             goto fail;
     if ((status = check_constants(&b)) ||
         (status = shoal_ensemble_create(config->context, b.n_systems, b.n_bodies, &study->ensemble)) ||
-        (status = create_columns(&b)) || (status = make_systems(&b)))
+        (status = create_columns(&b)) || (status = keep_walkers(&b)) || (status = make_systems(&b)))
         goto fail;
 fail:
     free(b.inputs);

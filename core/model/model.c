@@ -1,0 +1,307 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * model.c: from a study with data to walkers, and from vectors of parameters to ln L. Every walker is a system of a
+ * plan of its own, whose engine takes it from its parameters to ln L (core/walker/).
+ */
+#include <limits.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/model/model.h"
+
+struct shoal_model {
+    shoal_context *context;
+    const shoal_study *study;
+    shoal_ensemble *ensemble; /* a system a walker */
+    shoal_plan *plan;
+    shoal_data data;
+    shoal_walk walk;
+    double *times[SHOAL_LEGS];
+    int *what, *list; /* [n_walkers] 0, 1, 2, ... */
+    long n_walkers;
+};
+
+static shoal_status out_of_memory(const shoal_model *model)
+{
+    return shoal_fail(model->context, SHOAL_E_MEMORY, "out of memory for %ld walkers", model->n_walkers);
+}
+
+static int compare(const void *a, const void *b)
+{
+    const double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+/* The times of a leg, each once, in its direction; those of the epoch are forwards. */
+static shoal_status make_leg(shoal_model *model, int leg)
+{
+    const shoal_data *data = &model->data;
+    const double epoch = model->walk.epoch, sign = leg == SHOAL_FORWARDS ? 1 : -1;
+    double *times = model->times[leg] = malloc((size_t)(data->n + 1) * sizeof *times);
+    long n = 0, n_kept = 0;
+    if (!times)
+        return out_of_memory(model);
+    for (long j = 0; j < data->n; j++)
+        if ((data->datum[j].time < epoch) == (leg == SHOAL_BACKWARDS))
+            times[n++] = sign * data->datum[j].time;
+    qsort(times, (size_t)n, sizeof *times, compare);
+    for (long i = 0; i < n; i++)
+        if (i == 0 || times[i] != times[n_kept - 1])
+            times[n_kept++] = times[i];
+    for (long j = 0; j < data->n; j++) {
+        const double t = sign * data->datum[j].time;
+        const double *at = bsearch(&t, times, (size_t)n_kept, sizeof *times, compare);
+        if ((data->datum[j].time < epoch) == (leg == SHOAL_BACKWARDS) && at) {
+            data->datum[j].leg = leg;
+            data->datum[j].row = (int)(at - times);
+        }
+    }
+    for (long i = 0; i < n_kept; i++)
+        times[i] *= sign;
+    model->walk.leg[leg].n_times = n_kept;
+    model->walk.leg[leg].times = times;
+    return SHOAL_OK;
+}
+
+/* What is seen of the bodies: each component once. Rows of data become rows of what is seen. */
+static shoal_status make_sights(shoal_model *model)
+{
+    enum { LINE_OF_SIGHT = 5 }; /* vz */
+    const shoal_data *data = &model->data;
+    shoal_walk *walk = &model->walk;
+    int n_what = 0;
+    model->what = calloc((size_t)data->n_sets, sizeof *model->what);
+    if (!model->what)
+        return out_of_memory(model);
+    for (int i = 0; i < data->n_sets; i++) {
+        const int seen = 6 * data->body[i] + LINE_OF_SIGHT;
+        int place = 0;
+        while (place < n_what && model->what[place] != seen)
+            place++;
+        if (place == n_what)
+            model->what[n_what++] = seen;
+        data->body[i] = place;
+    }
+    for (int i = 0; i < data->n_sets; i++)
+        for (long long j = data->set[i].first; j < data->set[i].first + data->set[i].n; j++)
+            data->datum[j].row = data->datum[j].row * n_what + data->body[i];
+    const size_t n_padded = (size_t)(model->n_walkers + SHOAL_CHUNK - 1) / SHOAL_CHUNK * SHOAL_CHUNK;
+    for (int leg = 0; leg < SHOAL_LEGS; leg++) {
+        walk->leg[leg].n_what = n_what;
+        walk->leg[leg].what = model->what;
+        if (model->plan->engine_type == &shoal_engine_cpu && walk->leg[leg].n_times > 0 &&
+            !(walk->leg[leg].seen = shoal_allocate((size_t)walk->leg[leg].n_times * (size_t)n_what * n_padded,
+                                                   sizeof(double))))
+            return out_of_memory(model);
+    }
+    return SHOAL_OK;
+}
+
+/* Numbers of data that are parameters. */
+static void set_parameters(shoal_model *model)
+{
+    const shoal_study_walkers *walkers = &model->study->walkers;
+    for (int p = 0; p < walkers->n_parameters; p++) {
+        const shoal_study_parameter *parameter = &walkers->parameters[p];
+        if (parameter->set >= 0)
+            (&model->data.set[parameter->set].offset)[parameter->number].from = p;
+    }
+}
+
+/* A plan whose systems are all that of the study which is possible first. */
+static shoal_status make_plan(shoal_model *model)
+{
+    const shoal_study *study = model->study;
+    const shoal_data *data = &model->data;
+    const int n_bodies = study->walkers.n_bodies;
+    shoal_options options = study->options;
+    shoal_system record;
+    long first = -1;
+    for (long s = 0; s < study->ensemble->n_systems && first < 0; s++) {
+        shoal_ensemble_get_system(study->ensemble, s, &record);
+        first = record.outcome == SHOAL_RUNNING ? s : -1;
+    }
+    shoal_body *bodies = calloc((size_t)n_bodies, sizeof *bodies);
+    if (!bodies)
+        return out_of_memory(model);
+    shoal_status status = first < 0
+                              ? shoal_fail(model->context, SHOAL_E_INPUT, "%s: no system is possible", study->path)
+                              : shoal_ensemble_create(model->context, model->n_walkers, n_bodies, &model->ensemble);
+    if (!status)
+        shoal_ensemble_get_bodies(study->ensemble, first, bodies);
+    for (long s = 0; s < model->n_walkers && !status; s++) {
+        shoal_system of = {.id = s, .t_start = study->t_start};
+        status = shoal_ensemble_set_bodies(model->ensemble, s, n_bodies, bodies);
+        if (!status)
+            shoal_ensemble_set_system(model->ensemble, s, &of);
+    }
+    options.monitors = NULL;
+    options.n_monitors = 0;
+    options.orbits = 0;
+    options.t_end = model->walk.epoch;
+    for (long j = 0; j < data->n; j++)
+        if (fabs(data->datum[j].time - model->walk.epoch) > fabs(options.t_end - model->walk.epoch))
+            options.t_end = data->datum[j].time;
+    if (!status)
+        status = shoal_plan_create(model->context, model->ensemble, &options, &model->plan);
+    free(bodies);
+    return status;
+}
+
+static shoal_status make_walk(shoal_model *model)
+{
+    const shoal_study_walkers *walkers = &model->study->walkers;
+    shoal_walk *walk = &model->walk;
+    walk->n_parameters = walkers->n_parameters;
+    walk->n_bodies = walkers->n_bodies;
+    walk->frame = (int)walkers->frame;
+    walk->epoch = model->study->t_start;
+    walk->bodies = walkers->bodies;
+    shoal_status status = shoal_data_read(model->study, &model->data);
+    if (status)
+        return status;
+    set_parameters(model);
+    walk->n_sets = model->data.n_sets;
+    walk->sets = model->data.set;
+    walk->data = model->data.datum;
+    for (int leg = 0; leg < SHOAL_LEGS && !status; leg++)
+        status = make_leg(model, leg);
+    if (!status)
+        status = make_plan(model);
+    if (!status)
+        status = make_sights(model);
+    if (status)
+        return status;
+    const shoal_plan *plan = model->plan;
+    if (plan->propagator->sets_aside && plan->engine_type != &shoal_engine_cpu)
+        return shoal_fail(model->context, SHOAL_E_UNSUPPORTED, "likelihoods with %s: expected run.engine = \"cpu\"",
+                          plan->propagator->name);
+    walk->step = fabs(*shoal_plan_field(plan, SHOAL_SYS_DT, 0));
+    for (int leg = 0; leg < SHOAL_LEGS; leg++) {
+        const shoal_sights *of = &walk->leg[leg];
+        const double span = of->n_times > 0 ? fabs(of->times[of->n_times - 1] - walk->epoch) : 0;
+        walk->end[leg] = plan->propagator->adaptive ? span : floor(span / walk->step) + 1;
+    }
+    return plan->engine_type->walk_with(plan->engine, walk);
+}
+
+shoal_status shoal_model_create(const shoal_study *study, long n_walkers, shoal_model **model)
+{
+    if (!study || !model)
+        return SHOAL_E_USAGE;
+    *model = NULL;
+    shoal_context *context = study->context;
+    shoal_status status = shoal_check_range(context, __func__, "n_walkers", n_walkers, (long[2]){1, INT_MAX / 2});
+    if (status)
+        return status;
+    if (study->walkers.n_bodies == 0)
+        return shoal_fail(context, SHOAL_E_INPUT, "%s: expected `data`, for a likelihood", study->path);
+    shoal_model *made = calloc(1, sizeof *made);
+    if (!made)
+        return shoal_fail(context, SHOAL_E_MEMORY, "out of memory");
+    made->context = context;
+    made->study = study;
+    made->n_walkers = n_walkers;
+    made->list = malloc((size_t)n_walkers * sizeof *made->list);
+    status = made->list ? SHOAL_OK : out_of_memory(made);
+    for (long s = 0; s < n_walkers && !status; s++)
+        made->list[s] = (int)s;
+    if (!status) {
+        void *numbers = shoal_numbers_begin();
+        status = make_walk(made);
+        shoal_numbers_end(numbers);
+    }
+    if (status)
+        shoal_model_destroy(&made);
+    else
+        *model = made;
+    return status;
+}
+
+void shoal_model_destroy(shoal_model **model)
+{
+    if (!model || !*model)
+        return;
+    shoal_model *old = *model;
+    shoal_plan_destroy(&old->plan);
+    shoal_ensemble_destroy(&old->ensemble);
+    shoal_data_release(&old->data);
+    for (int leg = 0; leg < SHOAL_LEGS; leg++) {
+        free(old->times[leg]);
+        free(old->walk.leg[leg].seen);
+    }
+    free(old->what);
+    free(old->list);
+    free(old);
+    *model = NULL;
+}
+
+const char *shoal_model_plan_line(const shoal_model *model)
+{
+    return model ? shoal_plan_line(model->plan) : "";
+}
+
+int shoal_model_n_parameters(const shoal_model *model)
+{
+    return model ? model->walk.n_parameters : 0;
+}
+
+long shoal_model_n_data(const shoal_model *model)
+{
+    return model ? model->data.n : 0;
+}
+
+const char *shoal_model_parameter(const shoal_model *model, int i)
+{
+    return model && i >= 0 && i < model->walk.n_parameters ? model->study->walkers.parameters[i].name : NULL;
+}
+
+shoal_status shoal_model_evaluate(shoal_model *model, long n, const double *theta, double *lnl)
+{
+    if (!model)
+        return SHOAL_E_USAGE;
+    shoal_status status = shoal_check_range(model->context, __func__, "n", n, (long[2]){0, LONG_MAX});
+    if (!status && n > 0)
+        status = shoal_check_given(model->context, __func__, "lnl", lnl);
+    if (!status && n > 0 && model->walk.n_parameters > 0)
+        status = shoal_check_given(model->context, __func__, "theta", theta);
+    for (long at = 0; at < n && !status; at += model->n_walkers) {
+        const long some = n - at < model->n_walkers ? n - at : model->n_walkers;
+        status = model->plan->engine_type->walk(model->plan->engine, model->list, some,
+                                                theta + at * model->walk.n_parameters, lnl + at);
+    }
+    return status;
+}
+
+/* What each of n vectors asks of the priors. */
+static shoal_status check_priors(const shoal_model *model, const char *function, long n, const double *in, double *out)
+{
+    if (!model)
+        return SHOAL_E_USAGE;
+    shoal_status status = shoal_check_range(model->context, function, "n", n, (long[2]){0, LONG_MAX});
+    if (!status && n > 0 && model->walk.n_parameters > 0)
+        status = shoal_check_given(model->context, function, "the vectors", in);
+    return status || n == 0 ? status : shoal_check_given(model->context, function, "the answer", out);
+}
+
+shoal_status shoal_model_log_prior(const shoal_model *model, long n, const double *theta, double *lnp)
+{
+    const shoal_status status = check_priors(model, __func__, n, theta, lnp);
+    for (long i = 0; i < n && !status; i++) {
+        lnp[i] = 0;
+        for (int p = 0; p < model->walk.n_parameters; p++)
+            lnp[i] += shoal_sample_log_density(&model->study->walkers.parameters[p].prior,
+                                               theta[i * model->walk.n_parameters + p]);
+    }
+    return status;
+}
+
+shoal_status shoal_model_prior_transform(const shoal_model *model, long n, const double *cube, double *theta)
+{
+    const shoal_status status = check_priors(model, __func__, n, cube, theta);
+    const int k = shoal_model_n_parameters(model);
+    for (long i = 0; i < n * k && !status; i++)
+        theta[i] = shoal_sample_quantile(&model->study->walkers.parameters[i % k].prior, cube[i]);
+    return status;
+}

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * model.h: a study with data as a likelihood. Its parameters are the random values of `sample`, whose distributions are
+ * the priors, in the units of the config.
+ *
+ *     model.c   makes walkers of a study and evaluates them
+ *     data.c    reads measurements
+ */
+#ifndef SHOAL_MODEL_H
+#define SHOAL_MODEL_H
+
+#include "core/study/study.h"
+
+/* ---- data.c ------------------------------------------------------------------------------------------------------ */
+
+/* Measurements of all sets of a config: those of set i are set[i].first, ... Times and numbers in inner units but
+ * values, errors, offsets and jitters, which are in the set's unit. */
+typedef struct shoal_data {
+    int n_sets;
+    shoal_walker_set *set; /* [n_sets] without numbers that are parameters */
+    int *body;             /* [n_sets] which is observed */
+    long n;
+    shoal_datum *datum; /* [n] */
+} shoal_data;
+
+/* Read the files that a config names. Released with shoal_data_release on failure, too. */
+shoal_status shoal_data_read(const shoal_study *study, shoal_data *data);
+void shoal_data_release(shoal_data *data);
+
+#endif

@@ -1,0 +1,262 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * bodies.kern.h: from a walker's parameters to its bodies: the kernel text of core/study/body.c, with its names and
+ * meanings. Of what is no ellipse there is no system: its record says `invalid`.
+ *
+ * References: Murray & Dermott, Solar System Dynamics (1999), sections 2.4, 2.8 and 9.5; the start of Kepler's equation:
+ * Danby, Fundamentals of Celestial Mechanics (1988), section 6.6.
+ */
+#ifndef SHOAL_WALKER_BODIES_KERN_H
+#define SHOAL_WALKER_BODIES_KERN_H
+
+#include "core/walker/walker.h"
+
+#define WALKER_PI 0x1.921fb54442d18p+1
+
+LANE_FN real walker_number(const shoal_walk *walk, const shoal_walker_number *number, lane_id id)
+{
+    return number->from < 0 ? lane_set(number->value)
+                            : number->factor * lane_load_row(walk->theta, id, walk->n_parameters, number->from);
+}
+
+#define WALKER_GIVEN(name)  ((body->given & 1u << SHOAL_BODY_##name) != 0)
+#define WALKER_NUMBER(name) walker_number(walk, &body->number[SHOAL_BODY_##name], id)
+
+/* An orbit of which later ones may be told. Angles in radians; n is the mean motion. */
+typedef struct walker_orbit {
+    real a, e, n, pomega, sense, M;
+} walker_orbit;
+
+/* The angle within -pi..pi. */
+LANE_FN real walker_angle(real x)
+{
+    const real turns = lane_floor(x * (0.5 / WALKER_PI) + 0.5);
+    return lane_fnma(turns, lane_set(0x1.1a62633145c07p-52), lane_fnma(turns, lane_set(2 * WALKER_PI), x));
+}
+
+/* The eccentric anomaly of a mean one, 0 <= e < 1: steps of third order from Danby's start. */
+LANE_FN real walker_kepler(real e, real mean, mask wanted)
+{
+    enum { ROUNDS = 30 };
+    const real M = walker_angle(mean), zero = lane_set(0.0);
+    real E = M + lane_select(M < zero, -0.85 * e, 0.85 * e);
+    mask open = wanted & (M == M);
+    LANE_KEEP_ROLLED
+    for (int round = 0; round < ROUNDS && lane_any(open); round++) {
+        real s, c;
+        lane_sincos(E, &s, &c);
+        const real value = lane_fnma(e, s, E) - M, slope = lane_fnma(e, c, lane_set(1.0)), bend = 0.5 * e * s;
+        const real newton = -value / slope, step = -value / lane_fma(newton, bend, slope);
+        E = lane_select(open, E + step, E);
+        open = open & (lane_abs(step) > 0x1p-50 * lane_max(lane_abs(E), lane_set(0x1p-20)));
+    }
+    return E;
+}
+
+/* sin E and cos E of a true anomaly, with its sine and cosine. */
+LANE_FN void walker_eccentric(real e, real root, real sin_f, real cos_f, real *sin_E, real *cos_E)
+{
+    const real under = lane_fma(e, cos_f, lane_set(1.0));
+    *sin_E = root * sin_f / under;
+    *cos_E = (e + cos_f) / under;
+}
+
+/* The orbit of body i about a mass mu and its state there; false where there is none. */
+LANE_FN mask walker_place(const shoal_walk *walk, lane_id id, int i, real mu, const real *m, walker_orbit *orbits,
+                          real state[6])
+{
+    const shoal_walker_body *body = &walk->bodies[i];
+    const walker_orbit other = orbits[body->relative_to];
+    const real zero = lane_set(0.0), one = lane_set(1.0);
+    real sin_i, cos_i, Omega = WALKER_NUMBER(Omega), e = WALKER_NUMBER(e), omega = WALKER_NUMBER(omega), pomega = zero;
+    mask good = mu > zero;
+    if (WALKER_GIVEN(ix)) {
+        const real ix = WALKER_NUMBER(ix), iy = WALKER_NUMBER(iy), square = 0.25 * lane_fma(ix, ix, iy * iy);
+        good = good & (square <= one);
+        cos_i = lane_fnma(lane_set(2.0), square, one);
+        sin_i = 2.0 * lane_sqrt(lane_max(square * (one - square), zero));
+        Omega = lane_atan2(iy, ix);
+    } else {
+        lane_sincos(WALKER_NUMBER(inc), &sin_i, &cos_i);
+    }
+    const real sense = lane_select(cos_i < zero, -one, one);
+    if (WALKER_GIVEN(h)) {
+        const real h = WALKER_NUMBER(h), k = WALKER_NUMBER(k);
+        e = lane_sqrt(lane_fma(h, h, k * k));
+        pomega = lane_atan2(h, k);
+    } else if (WALKER_GIVEN(pomega)) {
+        pomega = WALKER_NUMBER(pomega);
+    } else if (WALKER_GIVEN(delta_pomega)) {
+        pomega = other.pomega + WALKER_NUMBER(delta_pomega);
+    }
+    if (WALKER_GIVEN(h) || WALKER_GIVEN(pomega) || WALKER_GIVEN(delta_pomega))
+        omega = sense * (pomega - Omega);
+    else
+        pomega = lane_fma(sense, omega, Omega);
+
+    real a, n;
+    if (WALKER_GIVEN(P) || WALKER_GIVEN(period_ratio)) {
+        n = WALKER_GIVEN(P) ? 2.0 * WALKER_PI / WALKER_NUMBER(P) : other.n / WALKER_NUMBER(period_ratio);
+        good = good & (n > zero) & (n < lane_set(1e150));
+        n = lane_select(good, n, one);
+        a = lane_cbrt(lane_select(good, mu, one) / (n * n));
+    } else {
+        a = WALKER_NUMBER(a);
+        if (WALKER_GIVEN(hill_spacing)) {
+            const real hill = WALKER_NUMBER(hill_spacing) * 0.5 *
+                              lane_cbrt(lane_max((m[i] + m[body->relative_to]) / (3.0 * m[0]), lane_set(1e-300)));
+            a = other.a * (1.0 + hill) / (1.0 - hill);
+        }
+        good = good & (a > zero) & (a < lane_set(1e100));
+        a = lane_select(good, a, one);
+        n = lane_sqrt(mu / a) / a;
+    }
+    good = good & (e >= zero) & (e < one);
+    e = lane_select(good, e, zero);
+    const real root = lane_sqrt((one - e) * (one + e));
+
+    real sin_E, cos_E, M = zero;
+    if (WALKER_GIVEN(f) || WALKER_GIVEN(theta) ||
+        !(WALKER_GIVEN(M) || WALKER_GIVEN(E) || WALKER_GIVEN(l) || WALKER_GIVEN(delta_l) || WALKER_GIVEN(T) ||
+          WALKER_GIVEN(T0))) {
+        real sin_f, cos_f;
+        lane_sincos(WALKER_GIVEN(theta) ? sense * (WALKER_NUMBER(theta) - pomega) : WALKER_NUMBER(f), &sin_f, &cos_f);
+        walker_eccentric(e, root, sin_f, cos_f, &sin_E, &cos_E);
+        M = lane_fnma(e, sin_E, lane_atan2(sin_E, cos_E));
+    } else {
+        real E = zero;
+        if (WALKER_GIVEN(M)) {
+            M = WALKER_NUMBER(M);
+        } else if (WALKER_GIVEN(l)) {
+            M = sense * (WALKER_NUMBER(l) - pomega);
+        } else if (WALKER_GIVEN(delta_l)) {
+            M = sense * (lane_fma(other.sense, other.M, other.pomega) + WALKER_NUMBER(delta_l) - pomega);
+        } else if (WALKER_GIVEN(T)) {
+            M = n * (walk->epoch - WALKER_NUMBER(T));
+        } else if (WALKER_GIVEN(T0)) { /* the transit is at f = pi/2 - omega */
+            real sin_w, cos_w, sin_t, cos_t;
+            lane_sincos(omega, &sin_w, &cos_w);
+            walker_eccentric(e, root, cos_w, sin_w, &sin_t, &cos_t);
+            M = lane_fnma(e, sin_t, lane_atan2(sin_t, cos_t)) + n * (walk->epoch - WALKER_NUMBER(T0));
+        }
+        if (WALKER_GIVEN(E)) {
+            E = WALKER_NUMBER(E);
+        } else {
+            E = walker_kepler(e, M, good);
+        }
+        lane_sincos(E, &sin_E, &cos_E);
+        if (WALKER_GIVEN(E))
+            M = lane_fnma(e, sin_E, E);
+    }
+    orbits[i].a = a;
+    orbits[i].e = e;
+    orbits[i].n = n;
+    orbits[i].pomega = pomega;
+    orbits[i].sense = sense;
+    orbits[i].M = M;
+
+    /* within the plane, first axis to the pericentre */
+    const real shape = lane_fnma(e, cos_E, one), speed = n * a / shape;
+    const real x = a * (cos_E - e), y = a * root * sin_E, vx = -speed * sin_E, vy = speed * root * cos_E;
+    real sin_O, cos_O, sin_o, cos_o;
+    lane_sincos(Omega, &sin_O, &cos_O);
+    lane_sincos(omega, &sin_o, &cos_o);
+    const real first[3] = {cos_O * cos_o - sin_O * sin_o * cos_i, sin_O * cos_o + cos_O * sin_o * cos_i, sin_o * sin_i},
+               second[3] = {-cos_O * sin_o - sin_O * cos_o * cos_i, -sin_O * sin_o + cos_O * cos_o * cos_i,
+                            cos_o * sin_i};
+    for (int c = 0; c < 3; c++) {
+        state[c] = lane_fma(x, first[c], y * second[c]);
+        state[3 + c] = lane_fma(vx, first[c], vy * second[c]);
+        good = good & (lane_abs(state[c]) < lane_set(1e100)) & (lane_abs(state[3 + c]) < lane_set(1e100));
+    }
+    return good;
+}
+
+LANE_FN real walker_mass(const shoal_walk *walk, lane_id id, int i)
+{
+    const shoal_walker_body *body = &walk->bodies[i];
+    if (!WALKER_GIVEN(msini))
+        return WALKER_NUMBER(m);
+    real sin_i, cos_i;
+    lane_sincos(WALKER_NUMBER(inc), &sin_i, &cos_i);
+    if (WALKER_GIVEN(ix)) {
+        const real ix = WALKER_NUMBER(ix), iy = WALKER_NUMBER(iy), square = 0.25 * lane_fma(ix, ix, iy * iy);
+        sin_i = 2.0 * lane_sqrt(lane_max(square * (1.0 - square), lane_set(0.0)));
+    }
+    return WALKER_NUMBER(msini) / sin_i;
+}
+
+/* The bodies of the walkers in barycentric coordinates: w = [6][n]. False where there are none. */
+LANE_FN mask walker_make(const shoal_walk *walk, lane_id id, int n, real *m, real *w, walker_orbit *orbits)
+{
+    const real zero = lane_set(0.0);
+    real total = zero, enclosed, centre[6], state[6];
+    mask good = zero == zero;
+    for (int i = 0; i < n; i++) {
+        m[i] = walker_mass(walk, id, i);
+        good = good & (m[i] >= zero) & (m[i] < lane_set(1e100));
+        m[i] = lane_select(good, m[i], lane_set(1.0));
+        total = total + m[i];
+    }
+    good = good & (m[0] > zero);
+    enclosed = m[0];
+    for (int c = 0; c < 6; c++)
+        centre[c] = w[c * n] = zero;
+    for (int i = 1; i < n; i++) {
+        enclosed = enclosed + m[i];
+        const real mu = walk->frame == SHOAL_JACOBI ? enclosed : walk->frame == SHOAL_BARYCENTRIC ? total : m[0] + m[i];
+        good = good & walker_place(walk, id, i, mu, m, orbits, state);
+        for (int c = 0; c < 6; c++) {
+            w[c * n + i] = state[c] + (walk->frame == SHOAL_JACOBI ? centre[c] : zero);
+            centre[c] = lane_fma(m[i] / enclosed, state[c], centre[c]);
+        }
+    }
+    for (int c = 0; c < 6; c++) {
+        real sum = zero;
+        for (int i = 1; i < n; i++)
+            sum = lane_fma(m[i], w[c * n + i], sum);
+        if (walk->frame == SHOAL_BARYCENTRIC) {
+            w[c * n] = -sum / m[0];
+            continue;
+        }
+        for (int i = 0; i < n; i++)
+            w[c * n + i] = w[c * n + i] - sum / total;
+    }
+    return good;
+}
+
+/* A leg begins: bodies, and the record of a system that has made no step. */
+LANE_FN void kernel_walker_begin(const shoal_kernel_args *k, const lane_id *lane, const mask *walks)
+{
+    const lane_id id = *lane;
+    const mask there = *walks;
+    const shoal_walk *walk = k->walk;
+    const int n = walk->n_bodies, back = k->walk_leg == SHOAL_BACKWARDS;
+    const real zero = lane_set(0.0);
+    real m[LANE_ROOM(n)], w[6 * LANE_ROOM(n)];
+    walker_orbit orbits[LANE_ROOM(n)];
+    const mask good = walker_make(walk, id, n, m, w, orbits);
+    for (int i = 0; i < n; i++) {
+        const shoal_walker_body *body = &walk->bodies[i];
+        const int slots = n * SHOAL_QUANTITIES, at = i * SHOAL_QUANTITIES;
+        for (int c = 0; c < 6; c++)
+            lane_store(k->bodies, id, at + c, slots, there, lane_select(good, w[c * n + i], lane_set(i + 1.0)));
+        lane_store(k->bodies, id, at + SHOAL_M, slots, there, m[i]);
+        lane_store(k->bodies, id, at + SHOAL_R, slots, there, WALKER_NUMBER(r));
+    }
+    const real outcome = lane_select(good, lane_set(SHOAL_RUNNING), lane_set(SHOAL_INVALID));
+    for (int field = 0; field < SHOAL_SYS_FIELDS; field++) {
+        const real value = field == SHOAL_SYS_T_START   ? lane_set(walk->epoch)
+                           : field == SHOAL_SYS_DT      ? lane_set(back ? -walk->step : walk->step)
+                           : field == SHOAL_SYS_END     ? lane_set(walk->end[k->walk_leg])
+                           : field == SHOAL_SYS_OUTCOME ? outcome
+                           : field == SHOAL_SYS_N_LIVE  ? lane_set(n)
+                                                        : zero;
+        lane_store(k->systems, id, field, SHOAL_SYS_FIELDS, there, value);
+    }
+}
+
+#undef WALKER_GIVEN
+#undef WALKER_NUMBER
+
+#endif

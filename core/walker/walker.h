@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * walker.h: what host and kernel text agree on of walkers. A walker is a vector of parameters, theta. From it follow a
+ * system of bodies at an epoch, what is seen of that system at the times of the data (shoal_sights), and ln L:
+ *
+ *     bodies.kern.h       theta -> bodies, and a record that starts at the epoch
+ *     observe.kern.h      bodies -> what is seen (integrators/)
+ *     likelihood.kern.h   what is seen, theta -> ln L
+ *
+ * Data lie on both sides of the epoch: a walker makes two legs, forwards and backwards from the same bodies.
+ *
+ * gcc and NVRTC read this header.
+ */
+#ifndef SHOAL_WALKER_H
+#define SHOAL_WALKER_H
+
+#include "core/kernel/kernel.h"
+#include "core/walker/body_keys.h"
+
+enum { SHOAL_FORWARDS, SHOAL_BACKWARDS, SHOAL_LEGS };
+
+/* A number of the model: a parameter in inner units (theta times factor), or fixed. */
+typedef struct shoal_walker_number {
+    int from;      /* the parameter, -1 = fixed */
+    double factor; /* to inner units */
+    double value;  /* where it is fixed, in inner units */
+} shoal_walker_number;
+
+/* A body: the keys that are given, with the meanings of core/study/body.c. */
+typedef struct shoal_walker_body {
+    unsigned given; /* bits SHOAL_BODY_* */
+    int relative_to;
+    shoal_walker_number number[SHOAL_BODY_KEYS];
+} shoal_walker_body;
+
+/* Measurements of one instrument. Velocities and their numbers are in the data's unit. */
+typedef struct shoal_walker_set {
+    long long first, n; /* its data */
+    double factor;      /* from what is seen, in inner units, to the data's unit and sign */
+    double epoch;       /* of trend and curvature */
+    shoal_walker_number offset, jitter, trend, curvature;
+    int marginal; /* the offset has a flat prior and is integrated over */
+} shoal_walker_set;
+
+typedef struct shoal_datum {
+    int leg, row; /* where it is seen: row of that leg's sights */
+    double time, value, error;
+} shoal_datum;
+
+/* All that is the same for all walkers, and their arrays. */
+typedef struct shoal_walk {
+    int n_parameters, n_bodies, n_sets;
+    int frame;                       /* shoal_frame of the elements */
+    double epoch;                    /* time of the elements */
+    double step;                     /* length of a step */
+    double end[SHOAL_LEGS];          /* progress of each leg at its last time */
+    const shoal_walker_body *bodies; /* [n_bodies] */
+    const shoal_walker_set *sets;    /* [n_sets] */
+    const shoal_datum *data;         /* of all sets */
+    shoal_sights leg[SHOAL_LEGS];
+    const double *theta; /* [walker][n_parameters] */
+    double *lnl;         /* [walker] */
+} shoal_walk;
+
+#endif

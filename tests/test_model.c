@@ -1,0 +1,507 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * test_model.c: a study with data as a likelihood. ln L is that of bodies made by the study's own code and seen by
+ * shoal_plan_observe, in every basis of elements; it depends on no neighbour, batch or thread; what cannot be is
+ * -infinity; the epoch may lie anywhere; offsets that are integrated over agree with a quadrature; priors are densities
+ * and their quantiles; wrong data and parameters are refused.
+ */
+#define _GNU_SOURCE 1
+#include <math.h>
+#include <unistd.h>
+
+#include "core/model/model.h"
+#include "testing.h"
+
+#define TWO_PI 6.283185307179586
+enum { N_DATA = 23, MOST_TEXT = 8192 };
+
+static char folder[] = "/tmp/shoal-model-XXXXXX";
+
+/* ---- studies ----------------------------------------------------------------------------------------------------- */
+
+/* Velocities at uneven times on both sides of 0, some twice, of two instruments. */
+static double time_of(int j)
+{
+    return j % 7 == 6 ? time_of(j - 1) : 97 * sin(1.7 * j) + 0.013 * j;
+}
+
+static double value_of(int j)
+{
+    return 30 * sin(0.4 * j) + 3 * cos(2.1 * j);
+}
+
+static double error_of(int j)
+{
+    return 1 + 0.1 * (j % 5);
+}
+
+static void write_data(void)
+{
+    FILE *out = fopen("rv.txt", "w");
+    assert_non_null(out);
+    fprintf(out, "# made for a test\ntime  rv  err  tel\n");
+    for (int j = 0; j < N_DATA; j++)
+        fprintf(out, "%.17g %.17g %.17g %s\n", time_of(j) + 1000, value_of(j), error_of(j), j % 3 ? "one" : "two");
+    fclose(out);
+}
+
+/* Two planets; planets: keys of theirs; parameters: rows of sample.parameters. */
+static void text_of(const char *planets, const char *parameters, const char *more, char text[MOST_TEXT])
+{
+    snprintf(
+        text, MOST_TEXT,
+        "units = { length = \"AU\"; mass = \"Msun\"; time = \"d\"; };\nangles = \"degrees\";\n"
+        "system = { elements = \"%s\"; bodies = ( { name = \"star\"; m = 0.9; }, %s ); };\n"
+        "integrator = { name = \"mvs\"; dt = 0.4; };\nrun = { t_end = 100.0; threads = 1; engine = \"cpu\"; };\n"
+        "sample = { count = 5; parameters = ( %s ); };\n"
+        "data = ( { name = \"one\"; kind = \"velocity\"; file = \"rv.txt\"; columns = [\"time\", \"rv\", \"err\"];\n"
+        "    instrument = \"one\"; time_zero = 1000.0; jitter = 1.5; %s },\n"
+        "  { name = \"two\"; kind = \"velocity\"; file = \"rv.txt\"; columns = [\"time\", \"rv\", \"err\"];\n"
+        "    instrument = \"two\"; time_zero = 1000.0; offset = 2.0; trend = 0.03; } );\n",
+        strstr(more, "astrocentric")  ? "astrocentric"
+        : strstr(more, "barycentric") ? "barycentric"
+                                      : "jacobi",
+        planets, parameters, strstr(more, "centric") ? "" : more);
+}
+
+static shoal_study *study_of(shoal_context *context, const char *text)
+{
+    shoal_study *study = NULL;
+    assert_ok(context, shoal_study_open(context, "model.cfg", text, 0, NULL, NULL, &study));
+    return study;
+}
+
+#define OUTER "{ name = \"c\"; m = 5e-4; P = 61.0; e = 0.12; omega = 200.0; M = 40.0; inc = 80.0; }"
+#define MASS                                                                                         \
+    "{ body = \"b\"; parameter = \"m\"; distribution = \"log_uniform\"; from = 1e-5; to = 1e-3; }, " \
+    "{ body = \"c\"; parameter = \"e\"; distribution = \"rayleigh\"; sigma = 0.1; to = 0.5; }, "     \
+    "{ data = \"one\"; parameter = \"offset\"; distribution = \"normal\"; mean = 1.0; sigma = 3.0; }"
+/* The outer planet without what MASS varies. */
+#define OUTER_FREE "{ name = \"c\"; m = 5e-4; P = 61.0; omega = 200.0; M = 40.0; inc = 80.0; }"
+
+/* ---- the same by other means ------------------------------------------------------------------------------------- */
+
+/* ln L of the study's system s, as its values of `sample` made it. */
+static double expected(shoal_context *context, const shoal_study *study, const shoal_model *model, long s,
+                       double offset)
+{
+    enum { MOST_BODIES = 3 };
+    shoal_body bodies[MOST_BODIES];
+    shoal_ensemble_get_bodies(study->ensemble, s, bodies);
+    double seen[N_DATA], lnl = 0;
+    (void)model;
+    for (int leg = 0; leg < 2; leg++) { /* one time after the other, in the order of the leg */
+        shoal_ensemble *ensemble = NULL;
+        shoal_plan *plan = NULL;
+        shoal_options options = study->options;
+        const double unit = shoal_units_factor(&study->units, "time"), sign = leg ? -1 : 1;
+        options.t_end = sign * 98 * unit;
+        assert_ok(context, shoal_ensemble_create(context, 1, 3, &ensemble));
+        assert_ok(context, shoal_ensemble_set_bodies(ensemble, 0, 3, bodies));
+        assert_ok(context, shoal_plan_create(context, ensemble, &options, &plan));
+        double last = -INFINITY;
+        for (int done = 0; done < N_DATA; done++) {
+            double next = INFINITY;
+            for (int j = 0; j < N_DATA; j++)
+                if (sign * time_of(j) > last && sign * time_of(j) < next && (time_of(j) < 0) == (leg == 1))
+                    next = sign * time_of(j);
+            if (!isfinite(next))
+                break;
+            const double t = (sign * next + 1000 - 1000) * unit;
+            const shoal_observable what = {0, 5};
+            double value;
+            assert_ok(context, shoal_plan_observe(plan, 1, &t, 1, &what, &value));
+            for (int j = 0; j < N_DATA; j++)
+                if (time_of(j) == sign * next)
+                    seen[j] = value;
+            last = next;
+        }
+        shoal_plan_destroy(&plan);
+        shoal_ensemble_destroy(&ensemble);
+    }
+    /* a unit of velocity in m/s: 2 pi AU a year that has G = 1 */
+    const double metres = 149597870700.0 / (shoal_units_factor(&study->units, "time") > 0
+                                                ? 86400 / shoal_units_factor(&study->units, "time")
+                                                : NAN);
+    for (int j = 0; j < N_DATA; j++) {
+        const bool one = j % 3 != 0;
+        const double s2 = error_of(j) * error_of(j) + (one ? 1.5 * 1.5 : 0);
+        const double r = value_of(j) + seen[j] * metres - (one ? offset : 2 + 0.03 * time_of(j));
+        lnl -= r * r / (2 * s2) + log(TWO_PI * s2) / 2;
+    }
+    return lnl;
+}
+
+static void compare(shoal_context *context, const char *planets, const char *parameters, const char *more)
+{
+    char text[MOST_TEXT];
+    text_of(planets, parameters, more, text);
+    shoal_study *study = study_of(context, text);
+    shoal_model *model = NULL;
+    assert_ok(context, shoal_model_create(study, 5, &model));
+    const int k = shoal_model_n_parameters(model);
+    assert_int_equal(shoal_model_n_data(model), N_DATA);
+    double theta[5 * 16], lnl[5];
+    for (int s = 0; s < 5; s++)
+        for (int p = 0; p < k; p++)
+            theta[s * k + p] = study->swept[p].value[s];
+    assert_ok(context, shoal_model_evaluate(model, 5, theta, lnl));
+    for (int s = 0; s < 5; s++) {
+        const double right = expected(context, study, model, s, theta[s * k + k - 1]);
+        if (!(fabs(lnl[s] - right) <= 1e-9 * fabs(right)))
+            fail_msg("%s: system %d: ln L = %.15g, not %.15g", planets, s, lnl[s], right);
+    }
+    shoal_model_destroy(&model);
+    shoal_study_destroy(&study);
+}
+
+/* ---- tests ------------------------------------------------------------------------------------------------------- */
+
+static void it_is_that_of_the_studys_own_bodies(void **state)
+{
+    static const char *const inner[] = {
+        "e = 0.2; omega = 30.0; P = 24.0; M = 100.0; inc = 85.0; Omega = 20.0;",
+        "e = 0.0; a = 0.18; f = 10.0; inc = 85.0;",
+        "h = 0.1; k = -0.25; a = 0.18; l = 250.0; inc = 95.0; Omega = 10.0;",
+        "e = 0.3; pomega = 77.0; P = 24.0; T = 3.0; ix = 0.4; iy = -1.3;",
+        "e = 0.3; omega = -77.0; P = 24.0; T0 = -30.0; inc = 120.0;",
+        "e = 0.85; omega = 10.0; P = 24.0; E = 170.0; inc = 60.0;",
+        "e = 0.1; pomega = 10.0; P = 24.0; theta = 170.0; inc = 91.0;",
+    };
+    static const char *const outer[] = {
+        "m = 5e-4; P = 61.0; omega = 200.0; M = 40.0; inc = 80.0;",
+        "m = 5e-4; period_ratio = 2.6; delta_pomega = 40.0; delta_l = 80.0; inc = 88.0;",
+        "msini = 5e-4; hill_spacing = 14.0; omega = 5.0; M = 40.0; inc = 70.0;",
+    };
+    for (int i = 0; i < SHOAL_COUNT(inner); i++)
+        for (int o = 0; o < SHOAL_COUNT(outer); o++) {
+            char planets[512];
+            snprintf(planets, sizeof planets, "{ name = \"b\"; %s }, { name = \"c\"; %s }", inner[i], outer[o]);
+            compare(context_of(state), planets, MASS, i == 0 ? "astrocentric" : i == 3 ? "barycentric" : "");
+        }
+}
+
+static void neighbours_batches_and_threads_change_no_bits(void **state)
+{
+    enum { N = 77 };
+    shoal_context *context = context_of(state);
+    char text[MOST_TEXT];
+    text_of("{ name = \"b\"; P = 24.0; e = 0.1; M = 10.0; inc = 80.0; }, " OUTER_FREE, MASS, "", text);
+    shoal_study *study = study_of(context, text);
+    double theta[3 * N], all[N], some[N];
+    for (int i = 0; i < N; i++) {
+        theta[3 * i] = 1e-4 * (1 + 0.01 * i);
+        theta[3 * i + 1] = i == 5 ? 1.0 : i == 6 ? NAN : i == 40 ? -0.1 : 0.004 * i; /* no ellipses */
+        theta[3 * i + 2] = 0.1 * i;
+    }
+    theta[3 * 11] = -1e-4;
+    for (int way = 0; way < 4; way++) {
+        shoal_model *model = NULL;
+        study->options.threads = way == 3 ? 3 : 1;
+        assert_ok(context, shoal_model_create(study, way == 0 ? N : way == 1 ? 1 : 10, &model));
+        assert_ok(context, shoal_model_evaluate(model, N, theta, way ? some : all));
+        if (way)
+            assert_memory_equal(some, all, sizeof all);
+        assert_ok(context, shoal_model_evaluate(model, 9, theta + 3 * 20, some));
+        assert_memory_equal(some, all + 20, 9 * sizeof *all);
+        shoal_model_destroy(&model);
+    }
+    for (int i = 0; i < N; i++)
+        if (i == 5 || i == 6 || i == 11 || i == 40)
+            assert_true(isinf(all[i]) && all[i] < 0);
+        else
+            assert_true(isfinite(all[i]) && (i == 0 || all[i] != all[i - 1]));
+    shoal_study_destroy(&study);
+}
+
+/* A planet alone moves on an ellipse, told by a time of transit: the epoch does not matter. */
+static void the_epoch_may_lie_anywhere(void **state)
+{
+    shoal_context *context = context_of(state);
+    char text[MOST_TEXT];
+    double first = NAN;
+    static const double epochs[] = {-200, -97.3, -3, 0, 0.4, 55, 300};
+    text_of("{ name = \"b\"; m = 1e-3; P = 24.0; omega = 40.0; T0 = 3.0; inc = 80.0; }",
+            "{ body = \"b\"; parameter = \"e\"; distribution = \"uniform\"; from = 0.0; to = 1.0; }", "", text);
+    for (int i = 0; i < SHOAL_COUNT(epochs); i++) {
+        shoal_study *study = NULL;
+        shoal_model *model = NULL;
+        char start[64];
+        snprintf(start, sizeof start, "run.t_start=%.1f", epochs[i]);
+        const char *overrides[] = {start, "run.t_end=400.0", "data[1].trend=0.0", "integrator.name=\"mvs_jacobi\""};
+        assert_ok(context, shoal_study_open(context, "model.cfg", text, 4, overrides, NULL, &study));
+        assert_ok(context, shoal_model_create(study, 1, &model));
+        double theta = 0.3, lnl;
+        assert_ok(context, shoal_model_evaluate(model, 1, &theta, &lnl));
+        first = i ? first : lnl;
+        if (!(fabs(lnl - first) <= 1e-9 * fabs(first)))
+            fail_msg("epoch %g: ln L = %.15g, not %.15g", epochs[i], lnl, first);
+        shoal_model_destroy(&model);
+        shoal_study_destroy(&study);
+    }
+}
+
+/* The integral of L over the offset by Simpson's rule. */
+static void an_offset_is_integrated_over(void **state)
+{
+    enum { POINTS = 2001 };
+    shoal_context *context = context_of(state);
+    char text[MOST_TEXT];
+    double theta[POINTS], lnl[POINTS], marginal, sum = 0;
+    shoal_study *study;
+    shoal_model *model = NULL;
+    const char *planets = "{ name = \"b\"; m = 1e-4; P = 24.0; inc = 80.0; }, " OUTER;
+    text_of(planets, "{ data = \"one\"; parameter = \"offset\"; distribution = \"uniform\"; from = -1e3; to = 1e3; }",
+            "", text);
+    study = study_of(context, text);
+    assert_ok(context, shoal_model_create(study, 100, &model));
+    for (int i = 0; i < POINTS; i++)
+        theta[i] = -40 + 80.0 * i / (POINTS - 1);
+    assert_ok(context, shoal_model_evaluate(model, POINTS, theta, lnl));
+    double most = -INFINITY;
+    for (int i = 0; i < POINTS; i++)
+        most = fmax(most, lnl[i]);
+    for (int i = 0; i < POINTS; i++)
+        sum += exp(lnl[i] - most) * (i == 0 || i == POINTS - 1 ? 1 : i % 2 ? 4 : 2) * (80.0 / (POINTS - 1)) / 3;
+    shoal_model_destroy(&model);
+    shoal_study_destroy(&study);
+    text_of(planets, "{ body = \"b\"; parameter = \"e\"; distribution = \"uniform\"; from = 0.0; to = 1.0; }",
+            "marginal = true;", text);
+    study = study_of(context, text);
+    assert_ok(context, shoal_model_create(study, 1, &model));
+    theta[0] = 0;
+    assert_ok(context, shoal_model_evaluate(model, 1, theta, &marginal));
+    assert_true(fabs(marginal - (most + log(sum))) < 1e-9 * fabs(marginal));
+    shoal_model_destroy(&model);
+    shoal_study_destroy(&study);
+}
+
+/* The density is the derivative of the inverse of the quantile, and none lies outside. */
+static void priors_are_densities(void **state)
+{
+    static const char *const priors[] = {
+        "distribution = \"uniform\"; from = 0.1; to = 0.4;",
+        "distribution = \"log_uniform\"; from = 0.1; to = 0.4;",
+        "distribution = \"power_law\"; from = 0.1; to = 0.4; exponent = -1.0;",
+        "distribution = \"power_law\"; from = 0.1; to = 0.4; exponent = 0.7;",
+        "distribution = \"normal\"; mean = 0.3; sigma = 0.2;",
+        "distribution = \"truncated_normal\"; mean = 0.3; sigma = 0.2; from = 0.0; to = 0.9;",
+        "distribution = \"truncated_normal\"; mean = -0.3; sigma = 0.1; from = 0.0; to = 0.9;",
+        "distribution = \"rayleigh\"; sigma = 0.2;",
+        "distribution = \"rayleigh\"; sigma = 0.2; to = 0.3;",
+        "distribution = \"log_normal\"; mean = -1.0; sigma = 0.4;",
+        "distribution = \"exponential\"; mean = 0.2;",
+        "distribution = \"beta\";",
+        "distribution = \"isotropic\";",
+        "distribution = \"isotropic\"; from = 20.0; to = 100.0;",
+    };
+    shoal_context *context = context_of(state);
+    for (int i = 0; i < SHOAL_COUNT(priors); i++) {
+        char text[MOST_TEXT], parameter[512];
+        const bool angle = strstr(priors[i], "isotropic") != NULL;
+        snprintf(parameter, sizeof parameter, "{ body = \"b\"; parameter = \"%s\"; %s }", angle ? "inc" : "e",
+                 priors[i]);
+        text_of(angle ? "{ name = \"b\"; m = 1e-4; P = 24.0; e = 0.1; }" : "{ name = \"b\"; m = 1e-4; P = 24.0; }",
+                parameter, "", text);
+        shoal_study *study = study_of(context, text);
+        shoal_model *model = NULL;
+        assert_ok(context, shoal_model_create(study, 1, &model));
+        for (double u = 0.003; u < 1; u += 0.0837) {
+            const double h = 1e-5 * fmin(u, 1 - u), cube[3] = {u - h, u, u + h};
+            double x[3], lnp;
+            assert_ok(context, shoal_model_prior_transform(model, 3, cube, x));
+            assert_ok(context, shoal_model_log_prior(model, 1, &x[1], &lnp));
+            if (!(fabs(lnp - log(2 * h / (x[2] - x[0]))) < 2e-5))
+                fail_msg("%s at %g: density %g, not %g", priors[i], x[1], exp(lnp), 2 * h / (x[2] - x[0]));
+        }
+        const double outside[] = {-1e-9, NAN};
+        double lnp[2];
+        assert_ok(context, shoal_model_log_prior(model, 2, outside, lnp));
+        assert_true(isinf(lnp[1]) && (isinf(lnp[0]) || strstr(priors[i], "\"normal\"")));
+        shoal_model_destroy(&model);
+        shoal_study_destroy(&study);
+    }
+}
+
+/* Mean anomaly to the star's velocity over K, as observers write it: cos(f + omega) + e cos(omega). */
+static double kepler_velocity(double M, double e, double omega)
+{
+    const double f = shoal_true_anomaly(e, M);
+    return cos(f + omega) + e * cos(omega);
+}
+
+/* Of real data and light planets Kepler's ellipses give ln L, by radvel's formulae (Fulton et al. 2018,
+ * doi:10.1088/1538-3873/aaaaa8, equations 1 to 3 and 11), but for the planets' pull on each other: 0.008. Velocities of
+ * the other sign would change it by some tens. */
+static void hd_164922_is_that_of_two_ellipses(void **state)
+{
+    shoal_context *context = context_of(state);
+    char path[512];
+    shoal_study *study = NULL;
+    shoal_model *model = NULL;
+    static const char *const overrides[] = {"data[0].marginal=false", "data[1].marginal=false",
+                                            "data[2].marginal=false", "integrator.dt=2.0"};
+    const char *root = getenv("SHOAL_ROOT");
+    snprintf(path, sizeof path, "%s/configs/hd_164922.cfg", root ? root : ".");
+    assert_ok(context, shoal_study_open(context, path, NULL, 4, overrides, NULL, &study));
+    assert_ok(context, shoal_model_create(study, 1, &model));
+    enum { MSINI_B, P_B, H_B, K_B, L_B, MSINI_C, P_C, H_C, K_C, L_C, JITTER };
+    const double theta[] = {1e-4, 1200, 0.05, 0.1, 40, 4e-5, 75.8, 0.1, -0.05, 100, 2.6, 2.6, 2.6};
+    double lnl, right = 0;
+    assert_int_equal(shoal_model_n_parameters(model), SHOAL_COUNT(theta));
+    assert_ok(context, shoal_model_evaluate(model, 1, theta, &lnl));
+    shoal_data data;
+    assert_ok(context, shoal_data_read(study, &data));
+    assert_int_equal(data.n, 401);
+    const double day = shoal_units_factor(&study->units, "time"), au_day = 149597870700.0 / 86400 * day;
+    for (long j = 0; j < data.n; j++) {
+        double velocity = 0;
+        for (int planet = 0; planet < 2; planet++) {
+            const double *p = theta + 5 * planet, e = hypot(p[2], p[3]), omega = atan2(p[2], p[3]);
+            const double n = TWO_PI / (p[1] * day), M = p[4] * TWO_PI / 360 - omega + n * data.datum[j].time;
+            /* Jacobi coordinates: the inner planet's orbit has the star's mass and its own, the outer one's all */
+            const double inside = 0.874 + (planet ? 0 : theta[MSINI_C]), mu = inside + p[0];
+            velocity += cbrt(n / mu / mu) * p[0] / sqrt(1 - e * e) * kepler_velocity(M, e, omega);
+        }
+        const double s2 = data.datum[j].error * data.datum[j].error + theta[JITTER] * theta[JITTER];
+        const double r = data.datum[j].value - velocity * au_day;
+        right -= r * r / (2 * s2) + log(TWO_PI * s2) / 2;
+    }
+    print_message("HD 164922: ln L = %.6f, of ellipses %.6f\n", lnl, right);
+    assert_true(fabs(lnl - right) < 0.015);
+    shoal_data_release(&data);
+    shoal_model_destroy(&model);
+    shoal_study_destroy(&study);
+}
+
+static void expect_refusal(shoal_context *context, const char *text, const char *words)
+{
+    shoal_study *study = NULL;
+    shoal_model *model = NULL;
+    shoal_status status = shoal_study_open(context, "model.cfg", text, 0, NULL, NULL, &study);
+    if (!status)
+        status = shoal_model_create(study, 3, &model);
+    assert_int_equal(status, SHOAL_E_INPUT);
+    assert_null(model);
+    if (!strstr(shoal_context_message(context), words))
+        fail_msg("'%s' is not in: %s", words, shoal_context_message(context));
+    shoal_study_destroy(&study);
+}
+
+/* Replace the first `old` of a text. */
+static void replace(char text[MOST_TEXT], const char *old, const char *new)
+{
+    char rest[MOST_TEXT];
+    char *at = strstr(text, old);
+    assert_non_null(at);
+    snprintf(rest, sizeof rest, "%s", at + strlen(old));
+    snprintf(at, (size_t)(MOST_TEXT - (at - text)), "%s%s", new, rest);
+}
+
+static void what_is_wrong_is_refused(void **state)
+{
+    static const struct {
+        const char *old, *new, *words;
+    } faults[] = {
+        {"\"rv\", \"err\"", "\"velocity\", \"err\"", "rv.txt:2: expected a column 'velocity'"},
+        {"\"rv\", \"err\"", "\"rv\"", "data[0].columns"},
+        {"\"rv.txt\"", "\"none.txt\"", "none.txt"},
+        {"instrument = \"one\"", "instrument = \"three\"", "of the instrument three"},
+        {"{ name = \"two\"; kind", "{ name = \"one\"; kind", "a name that no other data have"},
+        {"{ data = \"one\"", "{ data = \"three\"", "the name of one of `data`"},
+        {"parameter = \"offset\"", "parameter = \"ofset\"", "offset"},
+        {"jitter = 1.5;", "jitter = 1.5; offset = 3.0;", "no value of its own"},
+        {"jitter = 1.5;", "jitter = 1.5; colour = 3.0;", "colour"},
+        {"jitter = 1.5;", "jitter = -1.5;", "jitter"},
+        {"kind = \"velocity\"", "kind = \"smell\"", "smell"},
+    };
+    shoal_context *context = context_of(state);
+    char text[MOST_TEXT];
+    for (int i = 0; i < SHOAL_COUNT(faults); i++) {
+        text_of("{ name = \"b\"; P = 24.0; e = 0.1; inc = 80.0; }, " OUTER_FREE, MASS, "", text);
+        replace(text, faults[i].old, faults[i].new);
+        if (strstr(faults[i].words, "none.txt")) {
+            shoal_study *study = study_of(context, text);
+            shoal_model *model = NULL;
+            assert_int_equal(shoal_model_create(study, 3, &model), SHOAL_E_FILE);
+            shoal_study_destroy(&study);
+        } else {
+            expect_refusal(context, text, faults[i].words);
+        }
+    }
+    text_of("{ name = \"b\"; P = 24.0; e = 0.1; inc = 80.0; }, " OUTER_FREE, MASS, "", text);
+    shoal_study *study = study_of(context, text);
+    shoal_model *model = NULL;
+    double lnl;
+    assert_int_equal(shoal_model_create(study, 0, &model), SHOAL_E_USAGE);
+    assert_ok(context, shoal_model_create(study, 2, &model));
+    assert_int_equal(shoal_model_evaluate(model, 1, NULL, &lnl), SHOAL_E_USAGE);
+    assert_int_equal(shoal_model_evaluate(model, -1, &lnl, &lnl), SHOAL_E_USAGE);
+    assert_string_equal(shoal_model_parameter(model, 0), "b.m");
+    assert_string_equal(shoal_model_parameter(model, 2), "one.offset");
+    assert_null(shoal_model_parameter(model, 3));
+    shoal_model_destroy(&model);
+    shoal_study_destroy(&study);
+}
+
+/* The same ln L to 1e-12 of the sum's largest term. */
+static void a_gpu_finds_the_same(void **state)
+{
+    need_gpu();
+    enum { N = 1000 };
+    shoal_context *context = context_of(state);
+    char text[MOST_TEXT];
+    static double theta[3 * N], lnl[2][N];
+    text_of("{ name = \"b\"; P = 24.0; e = 0.1; M = 10.0; inc = 80.0; }, " OUTER_FREE, MASS, "", text);
+    for (int i = 0; i < N; i++) {
+        theta[3 * i] = 1e-4 * (1 + 0.001 * i);
+        theta[3 * i + 1] = i == 500 ? 1.5 : 0.0004 * i;
+        theta[3 * i + 2] = 0.01 * i;
+    }
+    for (int gpu = 0; gpu < 2; gpu++) {
+        shoal_study *study = NULL;
+        shoal_model *model = NULL;
+        const char *engine = gpu ? "run.engine=\"cuda\"" : "run.engine=\"cpu\"";
+        assert_ok(context, shoal_study_open(context, "model.cfg", text, 1, &engine, NULL, &study));
+        assert_ok(context, shoal_model_create(study, 300, &model));
+        assert_ok(context, shoal_model_evaluate(model, N, theta, lnl[gpu]));
+        shoal_model_destroy(&model);
+        shoal_study_destroy(&study);
+    }
+    for (int i = 0; i < N; i++)
+        if (i == 500)
+            assert_true(isinf(lnl[0][i]) && isinf(lnl[1][i]));
+        else if (!(fabs(lnl[0][i] - lnl[1][i]) <= 1e-12 * fabs(lnl[0][i])))
+            fail_msg("walker %d: ln L = %.17g and %.17g", i, lnl[0][i], lnl[1][i]);
+}
+
+static int begin(void **state)
+{
+    if (setup(state) || !mkdtemp(folder) || chdir(folder))
+        return -1;
+    write_data();
+    return 0;
+}
+
+static int end(void **state)
+{
+    if (unlink("rv.txt") || chdir("/") || rmdir(folder))
+        return -1;
+    return teardown(state);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(it_is_that_of_the_studys_own_bodies),
+        cmocka_unit_test(neighbours_batches_and_threads_change_no_bits),
+        cmocka_unit_test(the_epoch_may_lie_anywhere),
+        cmocka_unit_test(an_offset_is_integrated_over),
+        cmocka_unit_test(priors_are_densities),
+        cmocka_unit_test(hd_164922_is_that_of_two_ellipses),
+        cmocka_unit_test(what_is_wrong_is_refused),
+        cmocka_unit_test(a_gpu_finds_the_same),
+    };
+    cmocka_set_test_filter(getenv("SHOAL_TEST_NAME"));
+    return cmocka_run_group_tests(tests, begin, end);
+}

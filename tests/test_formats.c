@@ -315,6 +315,13 @@ static void horizons(void **state)
     assert_near(table.bodies[2].m, 1e-3, 0);
     assert_near(table.bodies[2].vx, -7.917, 0);
     shoal_table_release(&table);
+
+    options.masses = masses; /* both of one body: the second would not count */
+    options.n_masses = 2;
+    assert_int_equal(read_files(context, 2, files, &options, &table, NULL), SHOAL_E_USAGE);
+    assert_string_equal(shoal_context_message(context),
+                        "--mass \"5\": expected the name or the number of a body of the files, once");
+    shoal_table_release(&table);
 }
 
 #define TYPE "Output type: GEOMETRIC cartesian states\n"
@@ -670,6 +677,10 @@ static const struct {
     {SUN "***\nJDTDB, X, Y, Z, VX, VY, VZ\n***\n$$SOE\n2451545.0, A.D., 1, 2, 3, 4, 5, 6\n$$EOE\n",
      ":11: expected 7 cells as in the head, found 8"},
     {SUN "***\nJDTDB, X, Y, X, Z, VX, VY, VZ\n***\n$$SOE\n", ":10: head = JDTDB X Y X Z VX VY VZ: expected"},
+    {SUN VECTOR SUN VECTOR, ":28: expected one table in a file, that of one body"},
+    {SUN HEAD "2451545.0 = A.D.\n1 2 3\n4 5 6\n", ":15: the file ends; expected $$EOE"},
+    {SUN "Target body name: Saturn (6)\n" VECTOR, ":7: Target body name = Saturn (6): expected one value, Sun (10)"},
+    {SUN "Output units: AU-D\n" VECTOR, ":7: Output units = AU-D: expected one value, KM-S"},
     {SUN VECTOR, ":0: system = 0: expected at least 2 bodies"},
     {"Target body name: Sun\nOutput units: M-S\nGM = 1\n" VECTOR,
      ":2: Output units = M-S: expected KM-S, KM-D or AU-D"},

@@ -416,7 +416,15 @@ for command in run query plot 'verify pipe'; do
 done
 row device_to_convert 2 '/dev/zero: cannot be read: it is a pipe or a device, not a file' convert /dev/zero new.csv
 row pipe_of_systems 2 './pipe: cannot be read: it is a pipe or a device, not a file' run table.cfg system.file=pipe
-rm pipe
+mv pipe pipe.c
+printf 'plugins = [ "pipe.c" ];\n' | cat - study.cfg >piped.cfg
+row pipe_of_a_plugin 2 "piped.cfg:1: plugins*'./pipe.c': cannot be read: it is a pipe or a device, not a file" \
+    run piped.cfg --allow-plugins
+mv pipe.c piped.h5.journal
+row pipe_of_a_journal 2 'piped.h5.journal: not a journal: not a regular file' query piped.h5
+row pipe_of_a_journal_to_run 2 'piped.h5.journal: not a journal: not a regular file' run study.cfg \
+    output.file=piped.h5
+rm piped.h5.journal
 row result_for_a_study 2 'study.h5:1: expected the syntax of libconfig: *' run study.h5
 
 # ---- outputs ---------------------------------------------------------------------------------------------------------

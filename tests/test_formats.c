@@ -6,8 +6,8 @@
 #define _GNU_SOURCE 1
 #include "result_fixture.h"
 #include "core/formats/table.h"
+#include "core/result/h5.h"
 
-#include <hdf5.h>
 #include <limits.h>
 #include <sys/stat.h>
 
@@ -315,6 +315,13 @@ static void horizons(void **state)
     assert_near(table.bodies[2].m, 1e-3, 0);
     assert_near(table.bodies[2].vx, -7.917, 0);
     shoal_table_release(&table);
+
+    options.masses = masses; /* both of one body: the second would not count */
+    options.n_masses = 2;
+    assert_int_equal(read_files(context, 2, files, &options, &table, NULL), SHOAL_E_USAGE);
+    assert_string_equal(shoal_context_message(context),
+                        "--mass \"5\": expected the name or the number of a body of the files, once");
+    shoal_table_release(&table);
 }
 
 #define TYPE "Output type: GEOMETRIC cartesian states\n"
@@ -612,6 +619,9 @@ static const struct {
     {MERCURY "Cartesian\nepoch = 0\n B m=-1\n", ":4: m = -1: expected a number >= 0"},
     {MERCURY "Cartesian\nepoch = 0\n B mass=1\n", ":4: word = mass=1: expected m=, r=, d="},
     {MERCURY "Cartesian\nepoch = 0\n B m\n", ":4: word = m: expected m=, r=, d="},
+    {MERCURY "Cartesian\nepoch (in years) = 0\n B d=x\n", ":3: epoch = epoch (in years) = 0: expected a line"},
+    {MERCURY "Cartesian\nperiod (in days) = 0\n B d=x\n", ":3: epoch = period (in days) = 0: expected a line"},
+    {MERCURY "Cartesian\nepoch = 0\n B m=1 d=2 m=3\n", ":4: m = 3: expected one value of this key"},
     {MERCURY "Cartesian\nepoch = 0\n B d=x\n", ":4: d = x: expected a number > 0"},
     {MERCURY "Cartesian\nepoch = 0\n B ep=1\n", ":4: ep = 1: expected 0, the epoch of the big bodies"},
     {MERCURY "Cartesian\nepoch = 0\n B\n1 2 3\n 4 five 6\n" BODY, ":6: vy = five: expected a finite number"},
@@ -670,6 +680,10 @@ static const struct {
     {SUN "***\nJDTDB, X, Y, Z, VX, VY, VZ\n***\n$$SOE\n2451545.0, A.D., 1, 2, 3, 4, 5, 6\n$$EOE\n",
      ":11: expected 7 cells as in the head, found 8"},
     {SUN "***\nJDTDB, X, Y, X, Z, VX, VY, VZ\n***\n$$SOE\n", ":10: head = JDTDB X Y X Z VX VY VZ: expected"},
+    {SUN VECTOR SUN VECTOR, ":28: expected one table in a file, that of one body"},
+    {SUN HEAD "2451545.0 = A.D.\n1 2 3\n4 5 6\n", ":15: the file ends; expected $$EOE"},
+    {SUN "Target body name: Saturn (6)\n" VECTOR, ":7: Target body name = Saturn (6): expected one value, Sun (10)"},
+    {SUN "Output units: AU-D\n" VECTOR, ":7: Output units = AU-D: expected one value, KM-S"},
     {SUN VECTOR, ":0: system = 0: expected at least 2 bodies"},
     {"Target body name: Sun\nOutput units: M-S\nGM = 1\n" VECTOR,
      ":2: Output units = M-S: expected KM-S, KM-D or AU-D"},
@@ -684,6 +698,17 @@ static const struct {
     {"#\n" TABLE "0,0,a,1,0,0,0,0,0,\n", ":3: vz = : expected a finite number"},
     {STATES "0,0,a,1,2,0,0,0,0,0,0\n0,1,b,1,1,2,0,0,0,0,0\n5,0,a,1,2,0,0,0,0,0,0\n5,1,b,1,1,,0,0,0,0,0\n",
      ":4: system = 5: expected no empty mass or coordinate"},
+    {"# units: km, Msun, s\n# units: AU, Msun, s\n" TABLE PAIR,
+     ":2: comment = units: AU, Msun, s: expected '# units: ...' once, before the first body"},
+    {TABLE PAIR "# units: km, Msun, s\n", ":4: comment = units: km, Msun, s: expected '# units: ...' once, before"},
+    {"# time: 1\n# time: 2\n" TABLE PAIR, ":2: comment = time: 2: expected '# time: ...' once, before"},
+    {"# epoch: J2000\n# epoch: B1950\n" TABLE PAIR, ":2: comment = epoch: B1950: expected '# epoch: ...' once, before"},
+    {"# time: 1\n" STATES, ":2: expected the column time or the comment '# time: ...', not both"},
+    {STATES "0,0,a,1,2,0,0,0,0,0,0\n0,1,b,2,1,2,0,0,0,0,0\n", ":3: time = 2: expected the time of the system's other"},
+    {STATES "0,0,a,1,2,0,0,0,0,0,0\n0,1,b,,1,2,0,0,0,0,0\n", ":3: time = : expected the time of the system's other"},
+    {"system,body,name,m,x,y,z,vx,vy,vz,r,density\n", ":1: expected the columns system,body,name,m,x,y,z,vx,vy,vz and"},
+    {"system,body,name,m,x,y,z,vx,vy,vz,x\n", ":1: column 11 = x: expected r"},
+    {"system,body,name,m,a,e,inc,Omega,omega,f\n", ":1: column 5 = a: expected x"},
     {TABLE "0,0,\"a,1,0,0,0,0,0,0\n", ":2: expected quotes around whole cells"},
     {TABLE "0,0,\"a\"b,1,0,0,0,0,0,0\n", ":2: expected quotes around whole cells"},
     {"system,body,\"name\"s,m,x,y,z,vx,vy,vz\n", ":1: expected quotes around whole cells"},
@@ -788,104 +813,41 @@ static void texts_are_whole(void **state)
     unlink(pipe);
 }
 
-/* A snapshot of one system in a format without words. */
-static void write_snapshot(const fixture *at, const shoal_format *format)
-{
-    shoal_table table = {.context = at->context, .path = "table"};
-    assert_int_equal(shoal_units_parse(at->context, "", &table.units), SHOAL_OK);
-    assert_int_equal(shoal_table_add_system(&table, 0, 0.5), SHOAL_OK);
-    for (int i = 0; i < 3; i++) {
-        char name[SHOAL_NAME_SIZE];
-        const shoal_body body = {.m = 0.25 + i, .x = i, .vy = -i};
-        assert_int_equal(shoal_table_add_body(&table, shoal_table_name(i, name), &body), SHOAL_OK);
-    }
-    unlink(at->path);
-    if (shoal_table_write(&table, at->path, format->write))
-        fail_msg("%s", shoal_context_message(at->context));
-    shoal_table_release(&table);
-}
+/* ---- headers of one big system ----------------------------------------------------------------------------------- */
 
-/* The file is refused with these words by the reader of its format. */
-static void expect_refusal(const fixture *at, const shoal_format *format, const char *words)
+/* A GADGET snapshot of two dark bodies and a star; a header field stands in for that of its name, "NumPart_" is
+ * NumPart_ThisFile without a total; n < 0: without the field. */
+static void write_gadget(const fixture *at, const char *group, const char *name, int n, const double *values)
 {
-    FILE *notes = tmpfile();
-    shoal_convert_options options = defaults(notes);
-    shoal_table table = {.context = at->context};
-    char *path = (char *)at->path;
-    assert_int_equal(format->read(&table, 1, &path, &options), SHOAL_E_INPUT);
-    assert_message(at, words);
-    shoal_table_release(&table);
-    fclose(notes);
-}
-
-/* Tipsy's header: time (a double), n, n_dimensions, n_gas, n_dark, n_stars, big-endian words. */
-static void tipsy_headers(void **state)
-{
-    const fixture *at = *state;
-    static const struct {
-        long place;
-        unsigned char word[4];
-        const char *words;
-    } cases[] = {
-        {8, {0, 0, 0, 4}, "n = 4: expected the sum of 0 gas, 3 dark, 0 stars"},
-        {12, {0, 0, 0, 2}, "n_dimensions = 2: expected 3"},
-        {16, {0, 0, 0, 1}, "n = 3: expected the sum of 1 gas, 3 dark, 0 stars"},
-        {24, {0xff, 0xff, 0xff, 0xff}, "expected the sum of 0 gas, 3 dark, 4294967295 stars"},
-        {0, {0x7f, 0xf0, 0, 0}, "time = inf: expected a finite number"},
-        {32, {0xff, 0x80, 0, 0}, "body 0: mass = -inf: expected finite numbers"},
+    static const double count[6] = {[1] = 2, [4] = 1}, mass[6] = {[4] = 3}, x[6] = {1, 2, 3, 4, 5, 6}, zero = 0,
+                        one = 1;
+    const struct {
+        const char *name;
+        int n;
+        const double *values;
+    } fields[] = {
+        {"NumPart_ThisFile", 6, count},   {"NumPart_Total", 6, count}, {"MassTable", 6, mass}, {"Time", 0, &one},
+        {"NumFilesPerSnapshot", 0, &one}, {"Redshift", 0, &zero},
     };
-    for (int i = 0; i < SHOAL_COUNT(cases); i++) {
-        write_snapshot(at, &shoal_format_tipsy);
-        FILE *file = fopen(at->path, "r+");
-        assert_non_null(file);
-        assert_int_equal(fseek(file, cases[i].place, SEEK_SET), 0);
-        assert_int_equal(fwrite(cases[i].word, 4, 1, file), 1);
-        fclose(file);
-        expect_refusal(at, &shoal_format_tipsy, cases[i].words);
-    }
-    write_snapshot(at, &shoal_format_tipsy);
-    assert_int_equal(truncate(at->path, 17), 0);
-    expect_refusal(at, &shoal_format_tipsy, "expected the header of a tipsy file");
-    write_snapshot(at, &shoal_format_tipsy);
-    assert_int_equal(truncate(at->path, 90), 0);
-    expect_refusal(at, &shoal_format_tipsy, "bytes");
+    shoal_h5 h5;
+    assert_int_equal(shoal_h5_create(at->context, at->path, H5F_LIBVER_EARLIEST, 1 << 20, &h5), SHOAL_OK);
+    shoal_status status = shoal_h5_group(&h5, "/Header") | shoal_h5_group(&h5, "/Parameters") |
+                          shoal_h5_group(&h5, "/PartType1") | shoal_h5_group(&h5, "/PartType4");
+    for (int i = 0; i < SHOAL_COUNT(fields); i++)
+        if (!name || strncmp(name, fields[i].name, strlen(name)) != 0)
+            status |= shoal_h5_put_doubles(&h5, "/Header", fields[i].name, fields[i].n, fields[i].values);
+    if (name && n >= 0)
+        status |= shoal_h5_put_doubles(&h5, group, strcmp(name, "NumPart_") ? name : fields[0].name, n, values);
+    status |= shoal_h5_write(&h5, "/PartType1/Coordinates", H5T_NATIVE_DOUBLE, shoal_h5_table(2, 3), x, NULL, NULL) |
+              shoal_h5_write(&h5, "/PartType1/Velocities", H5T_NATIVE_DOUBLE, shoal_h5_table(2, 3), x, NULL, NULL) |
+              shoal_h5_write(&h5, "/PartType1/Masses", H5T_NATIVE_DOUBLE, shoal_h5_rows(2), x, NULL, NULL) |
+              shoal_h5_write(&h5, "/PartType4/Coordinates", H5T_NATIVE_DOUBLE, shoal_h5_table(1, 3), x, NULL, NULL) |
+              shoal_h5_write(&h5, "/PartType4/Velocities", H5T_NATIVE_DOUBLE, shoal_h5_table(1, 3), x, NULL, NULL) |
+              shoal_h5_write(&h5, "/PartType4/Masses", H5T_NATIVE_DOUBLE, shoal_h5_rows(1), &x[2], NULL, NULL);
+    assert_int_equal(shoal_h5_save(&h5, status), SHOAL_OK);
 }
 
-static void phigrape_headers(void **state)
-{
-    const fixture *at = *state;
-    static const struct {
-        const char *text, *words;
-    } cases[] = {
-        {"0.5\n2\n0\n", "number of the snapshot = 0.5: expected an integer"},
-        {"0\n2000000000\n0\n0 1 0 0 0 0 0 0\n", "number of bodies = 2000000000: expected fewer in a file of"},
-        {"0\n1\n0\n", "number of bodies = 1: expected an integer from 2 on"},
-        {"0\n2\n0\n0.5 1 0 0 0 0 0 0\n1 1 1 0 0 0 0 0\n", "index = 0.5: expected an integer"},
-        {"0\n2\n0\n0 -1 0 0 0 0 0 0\n1 1 1 0 0 0 0 0\n", "mass = -1: expected a number >= 0"},
-        {"0\n2\n0\n0 1 0 0 0 0 0 0\n1 1 1 0 0 0 0\n", "the file ends; expected vz"},
-    };
-    for (int i = 0; i < SHOAL_COUNT(cases); i++) {
-        spill(at->path, cases[i].text, strlen(cases[i].text));
-        expect_refusal(at, &shoal_format_phigrape, cases[i].words);
-    }
-}
-
-/* Give an attribute of a snapshot's group other values, n of them. */
-static void set_attribute(const char *path, const char *group, const char *name, int n, const double *values)
-{
-    const hsize_t size = (hsize_t)n;
-    const hid_t file = H5Fopen(path, H5F_ACC_RDWR, H5P_DEFAULT), at = H5Gopen2(file, group, H5P_DEFAULT),
-                space = H5Screate_simple(1, &size, NULL);
-    if (H5Aexists(at, name) > 0)
-        assert_true(H5Adelete(at, name) >= 0);
-    const hid_t attribute = H5Acreate2(at, name, H5T_NATIVE_DOUBLE, space, H5P_DEFAULT, H5P_DEFAULT);
-    assert_true(H5Awrite(attribute, H5T_NATIVE_DOUBLE, values) >= 0);
-    H5Aclose(attribute);
-    H5Sclose(space);
-    H5Gclose(at);
-    H5Fclose(file);
-}
-
+/* Each field of a header that does not fit the others, or the bodies, is named; what is only assumed is noted. */
 static void gadget_headers(void **state)
 {
     const fixture *at = *state;
@@ -893,37 +855,177 @@ static void gadget_headers(void **state)
         const char *name;
         int n;
         double values[7];
-        const char *words;
+        const char *expected;
+        bool read;
     } cases[] = {
-        {"NumPart_ThisFile", 6, {0, 2.5}, "NumPart_ThisFile of type 1 is 2.5: expected a number of bodies"},
-        {"NumPart_ThisFile", 6, {0, 2}, "NumPart_Total of type 1 is 3: expected 2, as in NumPart_ThisFile"},
-        {"NumPart_Total", 6, {0, 4}, "NumPart_Total of type 1 is 4: expected 3, as in NumPart_ThisFile"},
-        {"NumPart_Total_HighWord", 6, {0, 1}, "NumPart_Total of type 1 is"},
-        {"MassTable", 6, {0, -1}, "MassTable of type 1 is -1: expected a number >= 0"},
-        {"MassTable", 6, {0, 7}, "MassTable of type 1 is 7: expected 0.25 as in /PartType1/Masses"},
-        {"Time", 1, {NAN}, "Time = nan: expected a finite number"},
-        {"NumFilesPerSnapshot", 1, {2}, "NumFilesPerSnapshot = 2: expected a snapshot in one file"},
-        {"Redshift", 1, {1}, "Redshift = 1: expected 0, a run without cosmology"},
-        {"ComovingIntegrationOn", 1, {1}, "ComovingIntegrationOn = 1: expected 0"},
+        {NULL, 0, {0}, "", true},
+        {"NumPart_ThisFile", -1, {0}, "an HDF5 file, but not a shoal result", false},
+        {"NumPart_ThisFile", 6, {[1] = 2}, "NumPart_Total of type 4 is 1: expected 0, as in NumPart_ThisFile", false},
+        {"NumPart_ThisFile", 6, {[1] = 3, [4] = 1}, "NumPart_Total of type 1 is 2: expected 3, as in NumPart", false},
+        {"NumPart_ThisFile", 7, {[1] = 2, [4] = 1, [6] = 1}, "NumPart_ThisFile of type 6 is 1: expected none", false},
+        {"NumPart_ThisFile", 6, {[1] = 2.5}, "NumPart_ThisFile of type 1 is 2.5: expected a number of bodies", false},
+        {"NumPart_Total", 6, {[1] = 5, [4] = 1}, "NumPart_Total of type 1 is 5: expected 2, as in NumPart", false},
+        {"NumPart_Total", -1, {0}, "", true},
+        {"NumPart_Total_HighWord", 6, {[1] = 1}, "NumPart_Total of type 1 is 4.29497e+09: expected 2", false},
+        {"MassTable", -1, {0}, "MassTable: expected numbers", false},
+        {"MassTable", 1, {0}, "MassTable of type 1 is nan: expected a number >= 0", false},
+        {"MassTable", 6, {[1] = -1}, "MassTable of type 1 is -1: expected a number >= 0", false},
+        {"MassTable", 6, {[4] = 2}, "MassTable of type 4 is 2: expected 3 as in /PartType4/Masses", false},
+        {"Time", -1, {0}, "Time: expected numbers", false},
+        {"Time", 0, {NAN}, "Time = nan: expected a finite number", false},
+        {"NumFilesPerSnapshot", 0, {2}, "NumFilesPerSnapshot = 2: expected a snapshot in one file", false},
+        {"Redshift", 0, {1}, "Redshift = 1: expected 0, a run without cosmology", false},
+        {"ComovingIntegrationOn", 0, {1}, "ComovingIntegrationOn = 1: expected 0, a run without cosmology", false},
+        {"Omega0", 0, {0.3}, "Omega0 = 0.3: expected 0, or ComovingIntegrationOn = 0", false},
+        {"HubbleParam", 0, {0.7}, "HubbleParam = 0.7: units are taken as they are, not by h\n", true},
+        {"BoxSize", 0, {10}, "BoxSize = 10: taken for open space\n", true},
+        {"UnitLength_in_cm", 0, {1}, "UnitMass_in_g: expected numbers", false},
+        {"UnitMass_in_g", 0, {1}, "UnitLength_in_cm: expected numbers", false},
+    };
+    for (int i = 0; i < SHOAL_COUNT(cases); i++)
+        for (int g = 0; g < 2; g++) { /* those from Redshift on may be in /Parameters, too */
+            shoal_table table;
+            char *notes;
+            write_gadget(at, g || i < 16 ? "/Header" : "/Parameters", cases[i].name, cases[i].n, cases[i].values);
+            const shoal_status status = read_files(at->context, 1, (const char *[]){at->path}, NULL, &table, &notes);
+            const char *message = status ? shoal_context_message(at->context) : notes;
+            if (!status != cases[i].read || (*cases[i].expected ? !strstr(message, cases[i].expected) : *message))
+                fail_msg("header %d: %s", i, message);
+            free(notes);
+            shoal_table_release(&table);
+        }
+}
+
+/* Datasets have the sizes that the header says; types that it leaves out are not there. */
+static void gadget_sizes(void **state)
+{
+    const fixture *at = *state;
+    static const struct {
+        double count[6];
+        const char *expected;
+    } cases[] = {
+        {{[1] = 3, [4] = 1}, "/PartType1/Coordinates has 2 rows of 3: expected 3 of 3 as in NumPart_ThisFile"},
+        {{[1] = 2}, "NumPart_ThisFile of type 4 is 0: expected 1, as in /PartType4/Coordinates"},
+        {{[1] = 2, [3] = 1, [4] = 1}, "there is no dataset /PartType3/Coordinates"},
+        {{[1] = 2e9, [4] = 1}, "/PartType1/Coordinates has 2 rows of 3: expected 2000000000 of 3"},
     };
     for (int i = 0; i < SHOAL_COUNT(cases); i++) {
-        write_snapshot(at, &shoal_format_gadget);
-        set_attribute(at->path, "/Header", cases[i].name, cases[i].n, cases[i].values);
-        FILE *notes = tmpfile();
-        shoal_convert_options options = defaults(notes);
-        shoal_table table = {.context = at->context};
-        char *path = (char *)at->path;
-        const shoal_status status = shoal_format_gadget.read(&table, 1, &path, &options);
-        assert_true(status == SHOAL_E_INPUT || status == SHOAL_E_UNSUPPORTED);
-        assert_message(at, cases[i].words);
+        shoal_table table;
+        write_gadget(at, "/Header", "NumPart_", 6, cases[i].count);
+        assert_int_equal(read_files(at->context, 1, (const char *[]){at->path}, NULL, &table, NULL), SHOAL_E_INPUT);
+        assert_message(at, cases[i].expected);
         shoal_table_release(&table);
-        fclose(notes);
     }
-    write_snapshot(at, &shoal_format_gadget); /* both say 4, the data 3 */
-    const double four[6] = {0, 4};
-    set_attribute(at->path, "/Header", "NumPart_ThisFile", 6, four);
-    set_attribute(at->path, "/Header", "NumPart_Total", 6, four);
-    expect_refusal(at, &shoal_format_gadget, "/PartType1/");
+}
+
+/* A tipsy header of `words`, in either order of bytes, then n floats of 1, in a file that ends so. */
+static void write_tipsy(const fixture *at, bool big, double time, const uint32_t words[5], int n)
+{
+    uint64_t bits;
+    unsigned char bytes[1024] = {0};
+    size_t size = 32;
+    memcpy(&bits, &time, sizeof bits);
+    for (int i = 0; i < 8; i++)
+        bytes[i] = (unsigned char)(bits >> 8 * (big ? 7 - i : i));
+    for (int w = 0; w < 5; w++)
+        for (int i = 0; i < 4; i++)
+            bytes[8 + 4 * w + i] = (unsigned char)(words[w] >> 8 * (big ? 3 - i : i));
+    for (int f = 0; f < n; f++, size += 4)
+        for (int i = 0; i < 4; i++)
+            bytes[size + (size_t)i] = (unsigned char)(0x3f800000u >> 8 * (big ? 3 - i : i));
+    spill(at->path, (const char *)bytes, size);
+}
+
+static void tipsy_headers(void **state)
+{
+    const fixture *at = *state;
+    static const struct {
+        double time;
+        uint32_t words[5]; /* n, n_dimensions, gas, dark, stars */
+        int n;
+        const char *expected;
+    } cases[] = {
+        {0, {2, 3, 0, 2, 0}, 18, NULL},
+        {0, {3, 3, 1, 1, 1}, 32, NULL},
+        {0, {2, 2, 0, 2, 0}, 18, ": n_dimensions = 2: expected 3 in the header of a tipsy file"},
+        {0, {2, 3, 1, 2, 0}, 18, ": n = 2: expected the sum of 1 gas, 2 dark, 0 stars, more than 0"},
+        {0, {0, 3, 0, 0, 0}, 18, ": n = 0: expected the sum of 0 gas, 0 dark, 0 stars, more than 0"},
+        {0, {2, 3, 0, 2, 0}, 19, ": 108 bytes: expected 104 (0 gas, 2 dark, 0 stars)"},
+        {0, {2, 3, 0, 2, 0}, 16, ": 96 bytes: expected 104 (0 gas, 2 dark, 0 stars)"},
+        {0, {0xffffffff, 3, 0, 0xffffffff, 0}, 18, ": 104 bytes: expected 154618822652 (0 gas, 4294967295 dark"},
+        {NAN, {2, 3, 0, 2, 0}, 18, ": time = nan: expected a finite number"},
+        {INFINITY, {2, 3, 0, 2, 0}, 18, ": time = inf: expected a finite number"},
+        {0, {3, 3, 0, 3, 0xffffffff}, 27, ": n = 3: expected the sum of 0 gas, 3 dark, 4294967295 stars"},
+    };
+    const shoal_convert_options options = defaults(NULL);
+    for (int i = 0; i < SHOAL_COUNT(cases); i++)
+        for (int big = 0; big < 2; big++) {
+            shoal_table table = {.context = at->context};
+            write_tipsy(at, big, cases[i].time, cases[i].words, cases[i].n);
+            const shoal_status status = shoal_format_tipsy.read(&table, 1, &(char *){(char *)at->path}, &options);
+            if (status != (cases[i].expected ? SHOAL_E_INPUT : SHOAL_OK))
+                fail_msg("header %d: %s", i, shoal_context_message(at->context));
+            if (cases[i].expected)
+                assert_message(at, cases[i].expected);
+            else
+                assert_near(table.bodies[table.n_bodies - 1].vz, 1, 0);
+            shoal_table_release(&table);
+        }
+}
+
+static void tipsy_bodies(void **state)
+{
+    const fixture *at = *state;
+    const unsigned char infinite[4] = {0xff, 0x80};
+    const char *const path = at->path;
+    const shoal_convert_options options = defaults(NULL);
+    for (int cut = 0; cut < 2; cut++) {
+        shoal_table table = {.context = at->context};
+        write_tipsy(at, true, 0, (uint32_t[]){2, 3, 0, 2, 0}, 18);
+        FILE *file = fopen(path, "r+");
+        assert_int_equal(fseek(file, 32, SEEK_SET), 0);
+        assert_int_equal(fwrite(infinite, sizeof infinite, 1, file), 1);
+        fclose(file);
+        assert_int_equal(truncate(path, cut ? 17 : 104), 0);
+        assert_int_equal(shoal_format_tipsy.read(&table, 1, &(char *){(char *)path}, &options), SHOAL_E_INPUT);
+        assert_message(at, cut ? ": expected the header of a tipsy file, 28 bytes"
+                               : ": body 0: mass = -inf: expected finite numbers and a mass >= 0");
+        shoal_table_release(&table);
+    }
+}
+
+/* No memory is asked for that the file could not fill. */
+static void phigrape_headers(void **state)
+{
+    const fixture *at = *state;
+#define TWO "0 1 0 0 0 0 0 0\n1 1 1 0 0 0 0 0\n"
+    static const struct {
+        const char *text, *expected;
+    } cases[] = {
+        {"0\n2\n0\n" TWO, NULL},
+        {"0\n2000000000\n0\n" TWO, ": number of bodies = 2000000000: expected fewer in a file of 47 bytes"},
+        {"0\n3\n0\n" TWO, ":5: the file ends; expected index"},
+        {"0\n2\n0\n" TWO "2 1 0 0 0 0 0 0\n", ":6: word = 2: expected the end after 2 bodies"},
+        {"0\n1\n0\n" TWO, ":2: number of bodies = 1: expected an integer from 2 on"},
+        {"0\n1e300\n0\n" TWO, ":2: number of bodies = 1e+300: expected an integer from 2 on"},
+        {"0.5\n2\n0\n" TWO, ":1: number of the snapshot = 0.5: expected an integer"},
+        {"0\n2\n0\n0 -1 0 0 0 0 0 0\n1 1 1 0 0 0 0 0\n", ":4: mass = -1: expected a number >= 0"},
+        {"0\n2\nnan\n" TWO, ":3: time = nan: expected a finite number"},
+        {"0\n2\n0\n0.5 1 0 0 0 0 0 0\n1 1 1 0 0 0 0 0\n", ":4: index = 0.5: expected an integer"},
+        {"0\n2\n0\n0 1 0 0 0 0 0\n1 1 1 0 0 0 0 0\n", ":4: the line ends; expected vz"},
+        {"0\n2\n0\n0 1 0 0 0 0 0 0 9\n1 1 1 0 0 0 0 0\n", ":4: word = 9: expected the end of the line after vz"},
+    };
+    const shoal_convert_options options = defaults(NULL);
+    for (int i = 0; i < SHOAL_COUNT(cases); i++) {
+        shoal_table table = {.context = at->context};
+        spill(at->path, cases[i].text, strlen(cases[i].text));
+        const shoal_status status = shoal_format_phigrape.read(&table, 1, &(char *){(char *)at->path}, &options);
+        if (status != (cases[i].expected ? SHOAL_E_INPUT : SHOAL_OK))
+            fail_msg("header %d: %s", i, shoal_context_message(at->context));
+        if (cases[i].expected)
+            assert_message(at, cases[i].expected);
+        shoal_table_release(&table);
+    }
 }
 
 static void formats_are_named(void **state)
@@ -956,9 +1058,11 @@ int main(void)
         TEST(files_that_do_not_fit),
         TEST(formats_are_named),
         TEST(texts_are_whole),
-        TEST(tipsy_headers),
-        TEST(phigrape_headers),
         TEST(gadget_headers),
+        TEST(gadget_sizes),
+        TEST(tipsy_headers),
+        TEST(tipsy_bodies),
+        TEST(phigrape_headers),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

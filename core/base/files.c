@@ -174,9 +174,13 @@ const char *shoal_why(void)
 
 char *shoal_read_text(const char *path)
 {
-    FILE *in = fopen(path, "rb");
     char *text = NULL;
     size_t size = 0;
+    FILE *in = NULL;
+    if (shoal_not_a_file(path))
+        errno = EINVAL; /* a pipe may never end */
+    else
+        in = fopen(path, "rb");
     if (!in)
         return NULL;
     if (getdelim(&text, &size, '\0', in) < 0) { /* of an empty file it may have room, and nothing in it */

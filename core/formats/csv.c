@@ -75,6 +75,8 @@ static shoal_status read_body(shoal_table *table, char *const cells[], int n, co
     shoal_status status = SHOAL_OK;
     if (!last || (double)last->id != value[SYSTEM])
         status = shoal_table_add_system(table, (int64_t)value[SYSTEM], value[TIME]);
+    else if (last->time != value[TIME] && !(isnan(last->time) && isnan(value[TIME])))
+        return shoal_table_fail(table, columns[TIME].name, cells[TIME], "the time of the system's other bodies");
     if (status)
         return status;
     const int n_bodies = table->systems[table->n_systems - 1].n_bodies;
@@ -110,7 +112,7 @@ static const char *names_something(const char *text)
     return NULL;
 }
 
-/* A comment that says something: units, epoch, time. */
+/* A comment that says something: units, epoch, time, once each and before the numbers. */
 static shoal_status read_comment(shoal_table *table, const char *text, double *time)
 {
     text += strspn(text, "# \t");
@@ -119,6 +121,11 @@ static shoal_status read_comment(shoal_table *table, const char *text, double *t
         return SHOAL_OK;
     if (strncmp(text, word, strlen(word)) != 0)
         return shoal_table_fail(table, "comment", text, "'# %s ...' if it shall be one", word);
+    const bool again = strcmp(word, "units:") == 0   ? table->units.length != 0
+                       : strcmp(word, "epoch:") == 0 ? *table->epoch
+                                                     : !isnan(*time);
+    if (again || table->n_systems)
+        return shoal_table_fail(table, "comment", text, "'# %s ...' once, before the first body", word);
     text += strlen(word);
     text += strspn(text, " ");
     if (strcmp(word, "units:") == 0 && shoal_units_parse(table->context, text, &table->units)) {
@@ -150,9 +157,13 @@ shoal_status shoal_csv_table(shoal_table *table, const char *path, bool times)
         int n;
         if ((status = shoal_lines_cut(&lines, cells, COLUMNS, &n)))
             continue;
-        if (n_columns == 0)
+        if (n_columns == 0) {
             status = read_heading(table, cells, n_columns = n, times, column);
-        else if (n != n_columns)
+            if (!status && column[TIME] == TIME && !isnan(time))
+                status = shoal_fail(table->context, SHOAL_E_INPUT,
+                                    "%s:%ld: expected the column time or the comment '# time: ...', not both", path,
+                                    table->line);
+        } else if (n != n_columns)
             status = shoal_fail(table->context, SHOAL_E_INPUT, "%s:%ld: expected %d cells, found %d", path, table->line,
                                 n_columns, n);
         else

@@ -17,10 +17,11 @@
  *     pl_orbincl                    inclination to the sky, degrees (90)
  *     pl_orbtper, else pl_tranmid   BJD of pericentre, of transit   (in pericentre at the epoch)
  *
- * In brackets: what is taken for an empty cell; what was taken is noted. A value that is a limit (pl_orbperlim = -1 or 1
- * and so on) counts as an empty cell. A unit that a comment says (# COLUMN pl_orbper: ... [days]) must be this one. Nodes are unknown and taken for 0: orbits are
- * coplanar where the inclinations agree. x, y span the sky, +z points to the observer; the argument is that of radial
- * velocities (a transit is at f = 90 degrees - omega). The epoch, time 0, is J2000 = BJD 2451545, or what is asked for.
+ * In brackets: what is taken for an empty cell; what was taken is noted. A value that is a limit (pl_orbperlim = -1 or
+ * 1 and so on) counts as an empty cell. A unit that a comment says (# COLUMN pl_orbper: ... [days]) must be this one.
+ * Nodes are unknown and taken for 0: orbits are coplanar where the inclinations agree. x, y span the sky, +z points to
+ * the observer; the argument is that of radial velocities (a transit is at f = 90 degrees - omega). The epoch, time 0,
+ * is J2000 = BJD 2451545, or what is asked for.
  * Source: the archive's page "Planetary Systems and Planetary Systems Composite Parameters Data Column Definitions".
  */
 #define _GNU_SOURCE 1

@@ -31,7 +31,7 @@ static int component(int type)
 enum { MOST = 64 };
 typedef struct gadget_header {
     double count[MOST], total[MOST], high[MOST], mass[MOST]; /* by type */
-    double time, parts, redshift, comoving, hubble, box;
+    double time, parts, redshift, comoving, omega, hubble, box;
 } gadget_header;
 
 /* An attribute of /Header or, if it may be there, of /Parameters. */
@@ -46,7 +46,7 @@ static shoal_status get(const shoal_h5 *h5, const char *name, bool must, int n, 
 
 static shoal_status read_header(const shoal_h5 *h5, gadget_header *head)
 {
-    *head = (gadget_header){.time = NAN, .parts = 1, .hubble = 1};
+    *head = (gadget_header){.time = NAN, .parts = 1, .comoving = NAN, .hubble = 1};
     for (int type = 0; type < MOST; type++)
         head->mass[type] = head->total[type] = NAN;
     const struct {
@@ -63,6 +63,7 @@ static shoal_status read_header(const shoal_h5 *h5, gadget_header *head)
         {"NumFilesPerSnapshot", false, 1, &head->parts},
         {"Redshift", false, 1, &head->redshift},
         {"ComovingIntegrationOn", false, 1, &head->comoving},
+        {"Omega0", false, 1, &head->omega},
         {"HubbleParam", false, 1, &head->hubble},
         {"BoxSize", false, 1, &head->box},
     };
@@ -114,10 +115,14 @@ static shoal_status check_header(const shoal_h5 *h5, const gadget_header *head, 
                           "%s: NumFilesPerSnapshot = %g: expected a snapshot in one file", h5->path, head->parts);
     if (!isfinite(head->time))
         return shoal_fail(h5->context, SHOAL_E_INPUT, "%s: Time = %g: expected a finite number", h5->path, head->time);
-    if (head->redshift != 0 || head->comoving != 0)
+    if (head->redshift != 0 || (head->comoving != 0 && !isnan(head->comoving)))
         return shoal_fail(h5->context, SHOAL_E_UNSUPPORTED, "%s: %s = %g: expected 0, a run without cosmology",
                           h5->path, head->redshift != 0 ? "Redshift" : "ComovingIntegrationOn",
                           head->redshift != 0 ? head->redshift : head->comoving);
+    if (isnan(head->comoving) && head->omega != 0) /* at redshift 0 nothing else tells */
+        return shoal_fail(h5->context, SHOAL_E_UNSUPPORTED,
+                          "%s: Omega0 = %g: expected 0, or ComovingIntegrationOn = 0, a run without cosmology",
+                          h5->path, head->omega);
     if (head->hubble != 1 && head->hubble != 0)
         fprintf(notes, "%s: HubbleParam = %g: units are taken as they are, not by h\n", h5->path, head->hubble);
     if (head->box != 0)
@@ -181,15 +186,17 @@ static shoal_status read_type(shoal_table *table, shoal_h5 *h5, int type, long n
 /* From GADGET's own attributes in a group, if it has them, to kpc, Msun, Myr. */
 static shoal_status convert_units(shoal_table *table, shoal_h5 *h5, const char *group)
 {
-    double length, mass, velocity;
+    static const char *const names[] = {"UnitLength_in_cm", "UnitMass_in_g", "UnitVelocity_in_cm_per_s"};
+    double length = 0, mass = 0, velocity = 0, *const values[] = {&length, &mass, &velocity};
     shoal_units cgs, usual;
-    if (table->units.length != 0 || !shoal_h5_has(h5, group) || !shoal_h5_has_attribute(h5, group, "UnitLength_in_cm"))
+    shoal_status status = SHOAL_OK;
+    int n_there = 0;
+    for (int i = 0; i < SHOAL_COUNT(names) && table->units.length == 0 && shoal_h5_has(h5, group); i++)
+        n_there += shoal_h5_has_attribute(h5, group, names[i]);
+    if (n_there == 0)
         return SHOAL_OK;
-    shoal_status status = shoal_h5_get_doubles(h5, group, "UnitLength_in_cm", 1, &length);
-    if (!status)
-        status = shoal_h5_get_doubles(h5, group, "UnitMass_in_g", 1, &mass);
-    if (!status)
-        status = shoal_h5_get_doubles(h5, group, "UnitVelocity_in_cm_per_s", 1, &velocity);
+    for (int i = 0; i < SHOAL_COUNT(names) && !status; i++)
+        status = shoal_h5_get_doubles(h5, group, names[i], 1, values[i]);
     if (!status && !(length > 0 && mass > 0 && velocity > 0 && isfinite(length * mass * velocity)))
         status = shoal_fail(table->context, SHOAL_E_INPUT,
                             "%s: UnitLength_in_cm, UnitMass_in_g, UnitVelocity_in_cm_per_s = %g, %g, %g: expected "

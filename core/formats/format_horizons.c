@@ -61,6 +61,7 @@ typedef struct horizons_reader {
     shoal_lines lines;
     shoal_table *table;
     const shoal_convert_options *options;
+    bool *used;              /* of the masses that the user gives */
     char shared[KEYS][TEXT]; /* of the first file */
     const char *scale;       /* of time, NULL = not known yet */
     double date;             /* NaN = not known yet */
@@ -167,6 +168,7 @@ static shoal_status find_mass(const horizons_reader *r, const char *name, const 
         if ((strncasecmp(given->name, name, given->length) == 0 && !name[given->length]) ||
             (strncmp(given->name, number, given->length) == 0 && !number[given->length])) {
             *mass = given->mass;
+            r->used[i] = true;
             return SHOAL_OK;
         }
     }
@@ -291,6 +293,22 @@ static shoal_status read_vector(horizons_reader *r, const horizons_head *head, d
                                        table->path, table->line, r->date);
 }
 
+/* What stands behind the vector: the end of its table, and no other table. */
+static shoal_status read_rest(horizons_reader *r)
+{
+    const shoal_table *table = r->table;
+    bool ended = false;
+    while (shoal_lines_next(&r->lines)) {
+        ended |= strstr(r->lines.text, "$$EOE") != NULL;
+        if (strstr(r->lines.text, "$$SOE"))
+            return shoal_fail(table->context, SHOAL_E_INPUT, "%s:%ld: expected one table in a file, that of one body",
+                              table->path, table->line);
+    }
+    return ended ? SHOAL_OK
+                 : shoal_fail(table->context, SHOAL_E_INPUT, "%s:%ld: the file ends; expected $$EOE", table->path,
+                              table->line);
+}
+
 /* What stands before $$SOE: values of the header, GM, and the head, which is the last text between lines of stars. */
 static shoal_status read_header(horizons_reader *r, char values[KEYS][TEXT], double *gm, horizons_head *head)
 {
@@ -312,6 +330,8 @@ static shoal_status read_header(horizons_reader *r, char values[KEYS][TEXT], dou
             snprintf(block[1] + length, SIZE - length, "%s%s", length ? "\n" : "", line);
         for (int k = 0; k < KEYS && !status; k++)
             if ((value = after(line, keys[k].name))) {
+                if (*values[k] && strncmp(values[k], value, TEXT - 1) != 0)
+                    return shoal_table_fail(table, keys[k].name, value, "one value, %s", values[k]);
                 snprintf(values[k], TEXT, "%s", value);
                 status = take(r, k, value);
             }
@@ -333,6 +353,8 @@ static shoal_status read_file(horizons_reader *r, const char *file)
     shoal_status status = shoal_lines_open(&r->lines, r->table, file);
     if (!status && !(status = read_header(r, values, &gm, &head)))
         status = read_vector(r, &head, state);
+    if (!status)
+        status = read_rest(r);
     r->n_read++;
     split_name(name, number);
     if (!status)
@@ -356,14 +378,21 @@ static shoal_status horizons_read(shoal_table *table, int n_files, char *const *
         .table = table, .options = options, .date = options->which == SHOAL_QUERY_TIME ? options->time : NAN};
     shoal_units km;
     table->path = files[0];
-    shoal_status status = shoal_units_parse(table->context, "km, Msun, s", &km);
-    r.gm_sun = km.G;
+    r.used = calloc((size_t)options->n_masses + 1, sizeof *r.used);
+    shoal_status status = r.used ? shoal_units_parse(table->context, "km, Msun, s", &km) : shoal_table_no_memory(table);
+    r.gm_sun = status ? 0 : km.G;
     if (!status)
         status = shoal_table_add_system(table, 0, 0);
     if (!status && !isnan(options->central_mass))
         status = shoal_table_add_body(table, "central", &(shoal_body){.m = options->central_mass});
     for (int i = 0; i < n_files && !status; i++)
         status = read_file(&r, files[i]);
+    for (int i = 0; i < options->n_masses && !status; i++)
+        if (!r.used[i])
+            status = shoal_fail(table->context, SHOAL_E_USAGE,
+                                "--mass \"%.*s\": expected the name or the number of a body of the files, once",
+                                (int)options->masses[i].length, options->masses[i].name);
+    free(r.used);
     for (int i = 0; i < SHOAL_COUNT(units) && !status; i++)
         if (strcasecmp(r.shared[UNITS], units[i].name) == 0)
             status = shoal_units_parse(table->context, units[i].units, &table->units);

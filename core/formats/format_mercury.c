@@ -13,8 +13,8 @@
  *
  * Elements are about the central body with mu = K2 (M + m), K2 = 0.01720209895^2 AU^3 / (Msun day^2), which is kept as
  * the G of what is read. The central mass stands in MERCURY's param.in: an option here, or a comment `) central mass
- * (solar) = M`. The radius of a body follows from m and d, which is 1 g/cm^3 where it is missing, as in MERCURY. Source: J. E. Chambers, manual of
- * MERCURY6 (2001); doi:10.1046/j.1365-8711.1999.02379.x.
+ * (solar) = M`. The radius of a body follows from m and d, which is 1 g/cm^3 where it is missing, as in MERCURY.
+ * Source: J. E. Chambers, manual of MERCURY6 (2001); doi:10.1046/j.1365-8711.1999.02379.x.
  */
 #define _GNU_SOURCE 1
 #include <stdlib.h>
@@ -67,7 +67,7 @@ static shoal_status read_head(mercury_reader *r, bool first)
 {
     static const char *const styles[] = {"Cartesian", "Asteroidal", "Cometary"};
     shoal_table *table = r->table;
-    if (!shoal_lines_next(&r->lines))
+    if (!shoal_lines_next(&r->lines) || !strcasestr(r->lines.text, "style"))
         return shoal_fail(table->context, SHOAL_E_INPUT, "%s:%ld: expected a line \"style = Cartesian\"", table->path,
                           table->line);
     const char *word = strrchr(r->lines.text, '=');
@@ -81,7 +81,8 @@ static shoal_status read_head(mercury_reader *r, bool first)
     r->lines.at = NULL;
     if (!first)
         return SHOAL_OK;
-    if (!shoal_lines_next(&r->lines) || !(word = strrchr(r->lines.text, '=')) ||
+    if (!shoal_lines_next(&r->lines) || !strcasestr(r->lines.text, "epoch") ||
+        (strchr(r->lines.text, '(') && !strcasestr(r->lines.text, "day")) || !(word = strrchr(r->lines.text, '=')) ||
         !shoal_number(word + 1 + strspn(word + 1, " \t"), &r->epoch))
         return shoal_table_fail(table, "epoch", r->lines.text ? r->lines.text : "",
                                 "a line \"epoch (in days) = NUMBER\"");
@@ -96,6 +97,7 @@ static shoal_status read_keys(mercury_reader *r, double value[KEYS])
 {
     static const char *const keys[KEYS] = {"m", "r", "d", "a1", "a2", "a3", "b", "ep"};
     char *at = r->lines.at;
+    bool given[KEYS] = {false};
     for (at += strspn(at, " \t"); *at; at += strspn(at, " \t")) {
         char *key = at, *number;
         const size_t length = strcspn(at, " \t=");
@@ -111,6 +113,9 @@ static shoal_status read_keys(mercury_reader *r, double value[KEYS])
                 found = k;
         if (found < 0 || !equals)
             return shoal_table_fail(r->table, "word", key, "m=, r=, d=, a1=, a2=, a3=, b= or ep= and a number");
+        if (given[found])
+            return shoal_table_fail(r->table, keys[found], number, "one value of this key");
+        given[found] = true;
         if (!shoal_number(number, &value[found]) || (found <= DENSITY && value[found] < 0) ||
             (found == DENSITY && value[found] == 0))
             return shoal_table_fail(r->table, keys[found], number,

@@ -33,46 +33,64 @@ static bool phigrape_is(const char *begin)
                   &value[5], &value[6], &value[7], &more) == 8;
 }
 
+/* The line of a body: eight numbers, neither less nor more. */
+static shoal_status read_body(shoal_lines *lines, shoal_body *body)
+{
+    static const char *const what[] = {"index", "mass", "x", "y", "z", "vx", "vy", "vz"};
+    const shoal_table *table = lines->table;
+    double v[SHOAL_COUNT(what)];
+    shoal_status status = shoal_lines_number(lines, what[0], &v[0]);
+    const long line = table->line;
+    int n = 1;
+    while (n < SHOAL_COUNT(what) && !status) {
+        if (!lines->at[strspn(lines->at, " \t")])
+            return shoal_fail(table->context, SHOAL_E_INPUT, "%s:%ld: the line ends; expected %s", table->path, line,
+                              what[n]);
+        status = shoal_lines_number(lines, what[n], &v[n]);
+        n++;
+    }
+    if (status)
+        return status;
+    if (lines->at[strspn(lines->at, " \t")])
+        return shoal_table_fail(table, "word", shoal_lines_word(lines), "the end of the line after vz");
+    if (v[0] != trunc(v[0]))
+        return shoal_fail(table->context, SHOAL_E_INPUT, "%s:%ld: index = %g: expected an integer", table->path, line,
+                          v[0]);
+    if (v[1] < 0)
+        return shoal_fail(table->context, SHOAL_E_INPUT, "%s:%ld: mass = %g: expected a number >= 0", table->path, line,
+                          v[1]);
+    *body = (shoal_body){v[1], 0, v[2], v[3], v[4], v[5], v[6], v[7]};
+    return SHOAL_OK;
+}
+
 static shoal_status phigrape_read(shoal_table *table, int n_files, char *const *files,
                                   const shoal_convert_options *options)
 {
     (void)n_files, (void)options;
-    static const char *const what[] = {"index", "mass", "x", "y", "z", "vx", "vy", "vz"};
     enum { LEAST = 16 }; /* bytes of a body's line: eight digits, each with what parts it from the next */
     shoal_lines lines;
     struct stat about = {0};
     double number, n = 0, time = 0;
     shoal_status status = shoal_lines_open(&lines, table, files[0]);
-    if (!status && !(status = shoal_lines_number(&lines, "number of the snapshot", &number)) &&
-        !(status = shoal_lines_number(&lines, "number of bodies", &n)) &&
-        !(status = shoal_lines_number(&lines, "time", &time)) && number != trunc(number))
-        status = shoal_fail(table->context, SHOAL_E_INPUT, "%s: number of the snapshot = %g: expected an integer",
-                            files[0], number);
-    if (!status && (n < 2 || n > INT_MAX || n != trunc(n)))
+    if (!status && !(status = shoal_lines_number(&lines, "number of the snapshot", &number)) && number != trunc(number))
+        status = shoal_fail(table->context, SHOAL_E_INPUT, "%s:%ld: number of the snapshot = %g: expected an integer",
+                            files[0], table->line, number);
+    if (!status && !(status = shoal_lines_number(&lines, "number of bodies", &n)) &&
+        (n < 2 || n > INT_MAX || n != trunc(n)))
         status = shoal_fail(table->context, SHOAL_E_INPUT,
                             "%s:%ld: number of bodies = %g: expected an integer from 2 on", files[0], table->line, n);
     if (!status && fstat(fileno(lines.in), &about) == 0 && n > (double)(about.st_size / LEAST + 1))
         status = shoal_fail(table->context, SHOAL_E_INPUT,
-                            "%s: number of bodies = %.0f: expected fewer in a file of %lld bytes", files[0], n,
-                            (long long)about.st_size);
+                            "%s:%ld: number of bodies = %.0f: expected fewer in a file of %lld bytes", files[0],
+                            table->line, n, (long long)about.st_size);
+    if (!status)
+        status = shoal_lines_number(&lines, "time", &time);
     if (!status && !(table->bodies = calloc((size_t)n, sizeof *table->bodies)))
         status = shoal_table_no_memory(table);
     if (!status)
         status = shoal_table_add_system(table, 0, time);
-    for (table->room_bodies = (long)n; table->n_bodies < n && !status; table->n_bodies++) {
-        double v[8];
-        for (int q = 0; q < 8 && !status; q++)
-            status = shoal_lines_number(&lines, what[q], &v[q]);
-        if (!status && v[0] != trunc(v[0]))
-            status = shoal_fail(table->context, SHOAL_E_INPUT, "%s:%ld: index = %g: expected an integer", files[0],
-                                table->line, v[0]);
-        if (!status && v[1] < 0)
-            status = shoal_fail(table->context, SHOAL_E_INPUT, "%s:%ld: mass = %g: expected a number >= 0", files[0],
-                                table->line, v[1]);
-        if (status)
-            break;
-        table->bodies[table->n_bodies] = (shoal_body){v[1], 0, v[2], v[3], v[4], v[5], v[6], v[7]};
-    }
+    for (table->room_bodies = (long)n; table->n_bodies < n && !status; table->n_bodies++)
+        status = read_body(&lines, &table->bodies[table->n_bodies]);
     const char *more = status ? NULL : shoal_lines_word(&lines);
     if (more)
         status = shoal_table_fail(table, "word", more, "the end after %g bodies", n);

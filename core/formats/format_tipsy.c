@@ -63,13 +63,14 @@ static bool tipsy_is(const char *begin)
     return parse((const unsigned char *)begin, true, &head) || parse((const unsigned char *)begin, false, &head);
 }
 
-/* Which field of a header is wrong, in that byte order which has more sense. */
+/* Which field of a header is wrong, in that byte order which has more sense: fewer dimensions. */
 static shoal_status explain(const shoal_table *table, const unsigned char *bytes)
 {
-    header head;
+    header head, other;
     (void)parse(bytes, true, &head);
-    if (head.n_dimensions != 3 && head.n_all != head.n[0] + head.n[1] + head.n[2])
-        (void)parse(bytes, false, &head);
+    (void)parse(bytes, false, &other);
+    if (other.n_dimensions < head.n_dimensions)
+        head = other;
     if (head.n_dimensions != 3)
         return shoal_fail(table->context, SHOAL_E_INPUT,
                           "%s: n_dimensions = %ld: expected 3 in the header of a tipsy file", table->path,

@@ -400,7 +400,8 @@ shoal_status shoal_plugin_add(shoal_context *context, const char *path, shoal_pl
     snprintf(plugin->path, sizeof plugin->path, "%s", full);
     plugin->text = shoal_read_text(full);
     if (!plugin->text) {
-        status = shoal_fail(context, SHOAL_E_FILE, "plugin '%s': cannot be read", path);
+        status = shoal_fail(context, SHOAL_E_FILE, "plugin '%s': cannot be read%s", path,
+                            shoal_not_a_file(full) ? ": it is a pipe or a device, not a file" : "");
         goto fail;
     }
     int n = 0;

@@ -796,7 +796,7 @@ static shoal_status journal_start(shoal_context *context, const char *path, int 
         status = shoal_fail(context, SHOAL_E_MEMORY, "%s: out of memory", path);
         goto fail;
     }
-    made->fd = open(path, flags | O_RDWR | O_CLOEXEC, 0666);
+    made->fd = open(path, flags | O_RDWR | O_CLOEXEC | O_NONBLOCK, 0666);
     if (made->fd < 0) {
         status = errno == EEXIST ? shoal_fail(context, SHOAL_E_USAGE, "%s: there is a journal already", path)
                                  : journal_error(made, "cannot open the journal");
@@ -1117,7 +1117,7 @@ shoal_status shoal_journal_read(shoal_context *context, const char *path, shoal_
         *state = NULL;
         *size = 0;
     }
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* a pipe is refused, not waited for */
     if (fd < 0)
         return shoal_fail(context, SHOAL_E_FILE, "%s: cannot open the journal: %s", path, strerror(errno));
     status = reader_start(context, path, fd, &from);

@@ -134,12 +134,15 @@ static shoal_status write_fields(const store *at, const shoal_result *result)
     return status;
 }
 
-/* The path of a column's dataset; refused if the name cannot be one. */
+/* The path of a column's dataset; refused if the name cannot be one. A slash, as in the name of a comet, becomes a bar;
+ * /columns/name has the name itself. */
 static shoal_status column_path(const store *at, const shoal_column *column, char *path, size_t size)
 {
-    const bool good = *column->name && !strchr(column->name, '/') && strcmp(column->name, ".") &&
-                      !shoal_result_has(column->name);
-    snprintf(path, size, "/systems/%s", column->name);
+    const bool good = *column->name && strcmp(column->name, ".") && !shoal_result_has(column->name);
+    const int begin = snprintf(path, size, "/systems/");
+    snprintf(path + begin, size - (size_t)begin, "%s", column->name);
+    for (char *at_slash = path + begin; (at_slash = strchr(at_slash, '/'));)
+        *at_slash = '|';
     return good ? SHOAL_OK
                 : shoal_fail(at->h5.context, SHOAL_E_INPUT, "%s: a column cannot be named '%s'", at->h5.path,
                              column->name);

@@ -3,6 +3,8 @@
 # The build of Shoal. Everything is made under build/ ($(BUILD)); `make help` lists the targets.
 #
 #   BUILD=DIR    another build folder              SAN=1     ASan and UBSan, in build/san
+#                                                  SAN=thread  TSan, in build/thread: CC=clang, whose OpenMP it knows
+#                                                  SAN=fuzzer  as SAN=1 for libFuzzer, in build/fuzzer: see `make fuzz`
 #   CFLAGS=...   appended to the project's own     WERROR=   warnings stay warnings
 #   prefix=DIR DESTDIR=DIR                         V=1       show the commands
 #
@@ -17,7 +19,7 @@ BUILD ?= build
 # By one name, however it is given: objects and their dependencies are known by it.
 override BUILD := $(patsubst $(CURDIR)/%,%,$(abspath $(BUILD)))
 SAN ?=
-B := $(BUILD)$(if $(filter-out 0,$(SAN)),/san)
+B := $(BUILD)$(if $(filter-out 0,$(SAN)),/$(if $(filter thread fuzzer,$(SAN)),$(SAN),san))
 
 ifeq ($(origin CC),default)
 CC := gcc
@@ -51,8 +53,10 @@ CMOCKA_CFLAGS := $(shell $(PKG_CONFIG) --cflags cmocka 2>/dev/null)
 CMOCKA_LIBS := $(shell $(PKG_CONFIG) --libs cmocka 2>/dev/null || echo -lcmocka)
 
 # Without object-size, which takes twice the time to compile: an access beyond an object is one the address sanitizer sees.
-SAN_FLAGS := $(if $(filter-out 0,$(SAN)),-fsanitize=address -fsanitize=undefined -fno-sanitize=object-size \
+SAN_FLAGS := $(if $(filter-out 0 thread,$(SAN)),-fsanitize=address -fsanitize=undefined -fno-sanitize=object-size \
     -fno-sanitize-recover=all -fno-omit-frame-pointer)
+SAN_FLAGS += $(if $(filter fuzzer,$(SAN)),-fsanitize=fuzzer-no-link) $(if $(filter thread,$(SAN)),-fsanitize=thread)
+SAN_FLAGS := $(strip $(SAN_FLAGS))
 # -Wno-pass-failed: clang leaves the simd loops alone that look for a least value.
 WARNINGS := -Wall -Wextra -Wshadow -Wstrict-prototypes $(if $(findstring clang,$(CC)),-Wno-pass-failed) \
     $(if $(filter-out 0,$(WERROR)),-Werror)
@@ -86,6 +90,8 @@ TEXTS := core/shoal.h core/base/count.h core/plug/plug.h core/engine/kernel_cpu.
     $(wildcard $(foreach d,core/engine integrators gravitation gravitation/* monitors,$d/*.kern.h $d/list.h))
 TESTS := $(filter-out $(SKIP:%=tests/test_%.c),$(wildcard tests/test_*.c)) # SKIP: see tests/run
 TEST_SUPPORT := $(filter-out tests/test_%,$(wildcard tests/*.c))
+# One harness is a program: with libFuzzer, or with a driver of our own.
+FUZZES := $(wildcard tests/fuzz/fuzz_*.c)
 BENCHES := $(wildcard tests/bench/*.c)
 EXAMPLES := $(wildcard examples/*.c)
 
@@ -173,11 +179,12 @@ PROGRAM := $B/shoal
 TEST_PROGRAMS := $(TESTS:%.c=$B/%)
 # What all of them are linked with; the archive gives the kernels that the table names.
 TEST_OBJECTS := $(TEST_SUPPORT:%.c=$B/%.o) $B/tests/kernel_table.o $B/tests/libkernels.a
+FUZZ_PROGRAMS := $(FUZZES:%.c=$B/%)
 BENCH_PROGRAMS := $(BENCHES:%.c=$B/%)
 EXAMPLE_PROGRAMS := $(EXAMPLES:%.c=$B/%)
 
-.PHONY: all parts lib program examples tests check check-gpu bench bench-gpu bench-precision demo install uninstall bundle \
-    reference clean info deps lint help FORCE
+.PHONY: all parts lib program examples tests fuzz fuzzers check check-gpu bench bench-gpu bench-precision demo install \
+    uninstall bundle reference clean info deps lint help FORCE
 
 # Beside goals that build by themselves `all` does, too, lest two makes write the same files.
 ifeq ($(filter-out all install bundle,$(MAKECMDGOALS)),)
@@ -190,7 +197,8 @@ parts: lib program
 lib: $(LIB) $B/libshoal.so
 program: $(PROGRAM)
 examples: $(EXAMPLE_PROGRAMS)
-tests: $(TEST_PROGRAMS)
+tests: $(TEST_PROGRAMS) $(FUZZ_PROGRAMS)
+fuzzers: $(FUZZ_PROGRAMS)
 
 $(LIB): $(OBJECTS) $B/objects
 	$(call say,AR)rm -f $@ && $(AR) rcs $@ $(OBJECTS)
@@ -326,6 +334,11 @@ $B/tests/libkernels.a: $(TEST_KERNEL_OBJECTS) $B/tests/objects
 $(TEST_PROGRAMS): $B/tests/%: $B/tests/%.o $(TEST_OBJECTS) $(LIB)
 	$(call say,LINK)$(CC) $(SAN_FLAGS) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(CMOCKA_LIBS) $(LIBS)
 
+fuzzing := $(if $(filter fuzzer,$(SAN)),-fsanitize=fuzzer)
+FUZZ_OBJECTS := $B/tests/fuzz/fuzz.o $(if $(fuzzing),,$B/tests/fuzz/driver.o)
+$(FUZZ_PROGRAMS): $B/%: $B/%.o $(FUZZ_OBJECTS) $(LIB)
+	$(call say,LINK)$(CC) $(SAN_FLAGS) $(fuzzing) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LIBS)
+
 $(BENCH_PROGRAMS) $(EXAMPLE_PROGRAMS): $B/%: $B/%.o $(LIB)
 	$(call say,LINK)$(CC) $(SAN_FLAGS) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LIBS)
 
@@ -344,6 +357,11 @@ check check-gpu:
 	@CC='$(CC)' PKG_CONFIG='$(PKG_CONFIG)' tools/deps install check
 	@+$(submake) parts tests KERNEL_ARCHS=$(CHECK_ARCHS)
 	@+$(if $(filter check-gpu,$@),SHOAL_TEST_GPU=1) KERNEL_ARCHS=$(CHECK_ARCHS) CC='$(CC)' MAKE='$(MAKE)' tests/run $B
+
+# Harnesses with libFuzzer, without kernels, SECONDS each; new inputs are kept in build/fuzzer/corpus.
+fuzz:
+	@+$(submake) fuzzers CC=clang SAN=fuzzer KERNEL_ARCHS=
+	@tests/fuzz/campaign $(BUILD)/fuzzer $(FUZZ)
 
 bench:
 	@+$(submake) parts $(BENCH_PROGRAMS)
@@ -424,6 +442,7 @@ print-%:
 help:
 	@echo 'make              the library, the shared library and the program, in $(BUILD)/ (needs no root)'
 	@echo 'make check        install what is missing, build, run every test'
+	@echo 'make fuzz         readers of files and options with libFuzzer (clang), a minute each (FUZZ="NAME SECONDS")'
 	@echo 'make check-gpu    the same; tests that need a GPU fail where there is none'
 	@echo 'make demo         install what is missing, build, map where Saturn could live'
 	@echo 'make bench        timings with checked answers, CPU and GPU (BENCH="CASE ... --csv": these only); REBOUND=DIR: and REBOUND'
@@ -437,6 +456,6 @@ help:
 	@echo 'make info         what this build and this machine can do'
 	@echo 'make deps         install the packages that are needed'
 	@echo 'make clean        remove $(BUILD)/'
-	@echo 'also: V=1  SAN=1  BUILD=DIR  WERROR=  CFLAGS=...  KERNEL_ARCHS="v3"  KERNEL_N="2 3"  print-VARIABLE'
+	@echo 'also: V=1  SAN=1|thread  BUILD=DIR  WERROR=  CFLAGS=...  KERNEL_ARCHS="v3"  KERNEL_N="2 3"  print-VARIABLE'
 
--include $(OBJECTS:.o=.d) $(TEST_KERNEL_OBJECTS:.o=.d) $(patsubst %.c,$B/%.d,$(COMMANDS) $(TESTS) $(TEST_SUPPORT) $(BENCHES) $(EXAMPLES))
+-include $(OBJECTS:.o=.d) $(TEST_KERNEL_OBJECTS:.o=.d) $(patsubst %.c,$B/%.d,$(COMMANDS) $(TESTS) $(TEST_SUPPORT) $(FUZZES) tests/fuzz/fuzz.c tests/fuzz/driver.c $(BENCHES) $(EXAMPLES))

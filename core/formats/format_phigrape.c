@@ -89,7 +89,7 @@ static shoal_status phigrape_read(shoal_table *table, int n_files, char *const *
         status = shoal_table_no_memory(table);
     if (!status)
         status = shoal_table_add_system(table, 0, time);
-    for (table->room_bodies = (long)n; table->n_bodies < n && !status; table->n_bodies++)
+    for (table->room_bodies = status ? 0 : (long)n; table->n_bodies < n && !status; table->n_bodies++)
         status = read_body(&lines, &table->bodies[table->n_bodies]);
     const char *more = status ? NULL : shoal_lines_word(&lines);
     if (more)

@@ -112,8 +112,8 @@ static const char *names_something(const char *text)
     return NULL;
 }
 
-/* A comment that says something: units, epoch, time, once each and before the numbers. */
-static shoal_status read_comment(shoal_table *table, const char *text, double *time)
+/* A comment that says something: units, epoch, time, once each and before the numbers. said: their first letters. */
+static shoal_status read_comment(shoal_table *table, const char *text, double *time, char said[4])
 {
     text += strspn(text, "# \t");
     const char *const word = names_something(text);
@@ -121,11 +121,10 @@ static shoal_status read_comment(shoal_table *table, const char *text, double *t
         return SHOAL_OK;
     if (strncmp(text, word, strlen(word)) != 0)
         return shoal_table_fail(table, "comment", text, "'# %s ...' if it shall be one", word);
-    const bool again = strcmp(word, "units:") == 0   ? table->units.length != 0
-                       : strcmp(word, "epoch:") == 0 ? *table->epoch
-                                                     : !isnan(*time);
+    const bool again = strchr(said, *word) != NULL;
     if (again || table->n_systems)
         return shoal_table_fail(table, "comment", text, "'# %s ...' once, before the first body", word);
+    said[strlen(said)] = *word;
     text += strlen(word);
     text += strspn(text, " ");
     if (strcmp(word, "units:") == 0 && shoal_units_parse(table->context, text, &table->units)) {
@@ -146,12 +145,13 @@ shoal_status shoal_csv_table(shoal_table *table, const char *path, bool times)
 {
     shoal_lines lines;
     int n_columns = 0, column[COLUMNS] = {0};
+    char said[4] = "";
     double time = NAN;
     shoal_status status = shoal_lines_open(&lines, table, path);
     while (!status && shoal_lines_next(&lines)) {
         char *cells[COLUMNS];
         if (lines.text[0] == '#')
-            status = read_comment(table, lines.text, &time);
+            status = read_comment(table, lines.text, &time, said);
         if (lines.text[0] == '#' || lines.text[strspn(lines.text, " \t")] == '\0')
             continue;
         int n;

@@ -184,6 +184,19 @@ torn_journals() {
     if [ -z "$problem" ]; then pass; else fail "journal $i: $problem"; fi
 }
 
+# A kill while the journal was written anew (it is when checkpoints have made it long): what goes on removes that, too.
+journal_written_anew() {
+    begin kill_while_the_journal_is_written_anew
+    "$shoal" run -q ../few.cfg run.t_end=3000.0 >/dev/null 2>&1 &
+    local process=$!
+    while [ ! -s few.h5.journal ]; do sleep 0.01; done
+    { kill -9 $process; wait $process; } 2>/dev/null
+    cp few.h5.journal few.h5.journal.new
+    if "$shoal" run -q ../few.cfg run.t_end=3000.0 && [ "$(echo ./*)" = ./few.h5 ]; then pass
+    else fail "there are: $(echo ./*)"; fi
+    rm -f ./*
+}
+
 small_stack() {
     begin a_thousand_bodies_on_a_small_stack
     {
@@ -207,4 +220,5 @@ done
 torn_results few --systems-table
 torn_results big
 torn_journals
+journal_written_anew
 [ "$failures" -eq 0 ]

@@ -29,6 +29,8 @@
 #include "core/config/config.h"
 #include "core/result/result.h"
 
+#define UNFINISHED ".new" /* a journal that is being written anew */
+
 #define COMMIT_S 0.5 /* wall time between flushes to the disk, which are slow */
 
 #define WORTH_THREADS 4096 /* systems from which loops over them are shared among threads */
@@ -516,7 +518,7 @@ static shoal_status rewrite_journal(study_run *run, bool with_checkpoint)
             run->ended[n_ended++] = (int)system;
         }
     }
-    snprintf(path, sizeof path, "%s.new", run->journal_path);
+    snprintf(path, sizeof path, "%s" UNFINISHED, run->journal_path);
     unlink(path);
     shoal_status status = shoal_journal_create(run->context, path, result, &journal);
     if (status == SHOAL_OK) {
@@ -971,9 +973,12 @@ static shoal_status begin(study_run *run)
     const shoal_ensemble *ensemble = run->study->ensemble;
     const size_t n_systems = (size_t)ensemble->n_systems;
     bool resumed = false;
+    char unfinished[PATH_MAX + 8];
     shoal_status status = check_output(run);
 
     if (status == SHOAL_OK) {
+        snprintf(unfinished, sizeof unfinished, "%s" UNFINISHED, run->journal_path);
+        unlink(unfinished); /* of a run that was killed: what goes on from its journal may write no other */
         status = create_schedule(run);
     }
     for (long system = 0; system < ensemble->n_systems && status == SHOAL_OK; ++system) {

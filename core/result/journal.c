@@ -600,7 +600,7 @@ static shoal_status get_logged(shoal_context *context, cursor *from, shoal_resul
 {
     const uint64_t l = (uint64_t)get_int(from), n = (uint64_t)get_int(from);
     from->bad = from->bad || l >= (uint64_t)result->n_logs || n > from->left / 8;
-    if (from->bad)
+    if (from->bad || n == 0)
         return SHOAL_OK;
     shoal_log *log = &result->logs[l];
     const shoal_status status = shoal_log_reserve(context, log, log->n_rows + (long)n);

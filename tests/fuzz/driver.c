@@ -5,7 +5,8 @@
  *     NAME [--runs N] [--seconds S] [--seed K] [--leaks B] [--hang S] FILE-OR-FOLDER ...
  *
  * First every file as it is, then changed ones, N of them or for S seconds (default: none); the same for the same seed.
- * B bytes of a leak are allowed: the harness knows a library that leaks. What crashes, hangs or leaks is written to fuzz-NAME.found in TMPDIR, and the exit code is not 0.
+ * B bytes of a leak are allowed: the harness knows a library that leaks. What crashes, hangs or leaks is written to
+ * NAME.found in TMPDIR, and the exit code is not 0.
  */
 #define _GNU_SOURCE 1
 #include <dirent.h>

@@ -287,6 +287,18 @@ static void check_study_and_result(shoal_context *c, const shoal_result *r)
     DOES_NOTHING(shoal_study_destroy(NULL));
     DOES_NOTHING(shoal_study_destroy(&study));
     NO_TEXT(shoal_study_output(NULL));
+    shoal_model *model = NULL;
+    double number = 0;
+    REFUSED(NULL, shoal_model_create(NULL, 1, &model));
+    DOES_NOTHING(shoal_model_destroy(NULL));
+    DOES_NOTHING(shoal_model_destroy(&model));
+    check_answer("shoal_model_n_parameters(...)", shoal_model_n_parameters(NULL) == 0);
+    check_answer("shoal_model_n_data(...)", shoal_model_n_data(NULL) == 0);
+    check_answer("shoal_model_parameter(...)", shoal_model_parameter(NULL, 0) == NULL);
+    NO_TEXT(shoal_model_plan_line(NULL));
+    REFUSED(NULL, shoal_model_evaluate(NULL, 1, &number, &number));
+    REFUSED(NULL, shoal_model_log_prior(NULL, 1, &number, &number));
+    REFUSED(NULL, shoal_model_prior_transform(NULL, 1, &number, &number));
     REFUSED(NULL, shoal_study_run(NULL, 0, NULL, NULL));
 
     REFUSED(NULL, shoal_result_open(NULL, "x.h5", &none));

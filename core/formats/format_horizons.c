@@ -349,7 +349,7 @@ static shoal_status read_file(horizons_reader *r, const char *file)
 {
     char values[KEYS][TEXT] = {""}, *name = values[TARGET], number[16];
     double gm = NAN, mass = NAN, state[6];
-    horizons_head head;
+    horizons_head head = {0};
     shoal_status status = shoal_lines_open(&r->lines, r->table, file);
     if (!status && !(status = read_header(r, values, &gm, &head)))
         status = read_vector(r, &head, state);

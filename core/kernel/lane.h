@@ -672,7 +672,7 @@ LANE_FN void lane_sincos(real x, real *sine, real *cosine)
         c = lane_fnma(z * lane_set(1.0 / ((k + 1) * k)), c, one);
     }
     s = r * s;
-    c = lane_fnma(0.5 * z, c, one); /* not lane_half: z may be 0 */
+    c = lane_fnma(0.5 * z, c, one);                      /* not lane_half: z may be 0 */
     const real quarter = q - 4.0 * lane_floor(0.25 * q); /* 0..3 */
     const mask odd = (quarter == one) | (quarter == lane_set(3.0)), back = quarter >= lane_set(2.0),
                left = (quarter == one) | (quarter == lane_set(2.0));

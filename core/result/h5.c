@@ -413,12 +413,14 @@ static shoal_status check_block(const shoal_h5 *h5, int file)
 
 static shoal_status check_file(const shoal_h5 *h5)
 {
-    FILE *file;
-    shoal_status status = shoal_file_open(h5->context, h5->path, &file);
-    if (status)
-        return status;
-    status = check_block(h5, fileno(file));
-    fclose(file);
+    FILE *none;
+    if (shoal_not_a_file(h5->path))
+        return shoal_file_open(h5->context, h5->path, &none); /* it says why not */
+    const int file = open(h5->path, O_RDONLY | O_CLOEXEC);    /* without memory, of which there may be none */
+    if (file < 0)
+        return shoal_fail(h5->context, SHOAL_E_FILE, "%s: cannot be read: %s", h5->path, strerror(errno));
+    const shoal_status status = check_block(h5, file);
+    close(file);
     return status;
 }
 

@@ -3,8 +3,8 @@
  * bodies.kern.h: from a walker's parameters to its bodies: the kernel text of core/study/body.c, with its names and
  * meanings. Of what is no ellipse there is no system: its record says `invalid`.
  *
- * References: Murray & Dermott, Solar System Dynamics (1999), sections 2.4, 2.8 and 9.5; the start of Kepler's equation:
- * Danby, Fundamentals of Celestial Mechanics (1988), section 6.6.
+ * References: Murray & Dermott, Solar System Dynamics (1999), sections 2.4, 2.8 and 9.5; the start of Kepler's
+ * equation: Danby, Fundamentals of Celestial Mechanics (1988), section 6.6.
  */
 #ifndef SHOAL_WALKER_BODIES_KERN_H
 #define SHOAL_WALKER_BODIES_KERN_H

@@ -6,8 +6,8 @@
  *     model = seen + offset + trend (t - epoch) + curvature (t - epoch)^2
  *
  * With an offset that is integrated over, of a flat prior density of 1 (Luger et al. 2017,
- * doi:10.3847/2515-5172/aa96b5, for a general linear model), a set adds  (sum r/s^2)^2 / (2 sum 1/s^2) + ln(2 pi / sum 1/s^2) / 2,  where r is the
- * residual without an offset.
+ * doi:10.3847/2515-5172/aa96b5, for a general linear model), a set adds
+ * (sum r/s^2)^2 / (2 sum 1/s^2) + ln(2 pi / sum 1/s^2) / 2,  where r is the residual without an offset.
  *
  * Walkers without a system, or whose system ended on the way, have ln L = -infinity.
  */

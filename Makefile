@@ -378,11 +378,12 @@ bench-precision:
 	@BUILD=$B tests/bench/precision.sh run $(REBOUND) | tee $B/work_precision.csv
 	@tests/bench/precision.sh plot $B/work_precision.png $B/work_precision.csv
 
-# The demo compiles kernels for many systems and this machine's instruction set only; a later `make` adds the others.
+# The demo compiles kernels of this machine's instruction set for many systems, of up to four bodies, and for any number
+# of bodies; a later `make` adds the others.
 DEMO := $B/demo/sun_jupiter_saturn
 demo:
 	@CC='$(CC)' PKG_CONFIG='$(PKG_CONFIG)' tools/deps install demo
-	@+$(submake) parts KERNEL_ARCHS=native KERNEL_FEW=
+	@+$(submake) parts KERNEL_ARCHS=native KERNEL_N="2 3 4" KERNEL_FEW=
 	@mkdir -p $B/demo && rm -f $(DEMO).h5 $(DEMO).h5.journal $(DEMO).png
 	@$(PROGRAM) run configs/sun_jupiter_saturn.cfg output.file=$(DEMO).h5
 	@test -t 1 || $(PROGRAM) plot $(DEMO).h5

@@ -430,9 +430,14 @@ static void what_is_wrong_is_refused(void **state)
         }
     }
     text_of("{ name = \"b\"; P = 24.0; e = 0.1; inc = 80.0; }, " OUTER_FREE, MASS, "", text);
+    strcat(text, "forces = ( { name = \"radiation\"; beta = 0.1; body = \"c\"; c = 1000.0; } );\n");
     shoal_study *study = study_of(context, text);
     shoal_model *model = NULL;
     double lnl;
+    assert_int_equal(shoal_model_create(study, 1, &model), SHOAL_E_UNSUPPORTED);
+    shoal_study_destroy(&study);
+    text_of("{ name = \"b\"; P = 24.0; e = 0.1; inc = 80.0; }, " OUTER_FREE, MASS, "", text);
+    study = study_of(context, text);
     assert_int_equal(shoal_model_create(study, 0, &model), SHOAL_E_USAGE);
     assert_ok(context, shoal_model_create(study, 2, &model));
     assert_int_equal(shoal_model_evaluate(model, 1, NULL, &lnl), SHOAL_E_USAGE);

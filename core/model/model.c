@@ -109,7 +109,8 @@ static void set_parameters(shoal_model *model)
     }
 }
 
-/* A plan whose systems are all that of the study which is possible first. */
+/* A plan whose systems are all that of the study which is possible first, but with masses that let the engine expect
+ * any: bodies may have a mass, and the star not that of the Sun. */
 static shoal_status make_plan(shoal_model *model)
 {
     const shoal_study *study = model->study;
@@ -130,6 +131,8 @@ static shoal_status make_plan(shoal_model *model)
                               : shoal_ensemble_create(model->context, model->n_walkers, n_bodies, &model->ensemble);
     if (!status)
         shoal_ensemble_get_bodies(study->ensemble, first, bodies);
+    for (int i = 0; i < n_bodies && !status; i++)
+        bodies[i].m = bodies[i].m * 1.000001 + 1e-9;
     for (long s = 0; s < model->n_walkers && !status; s++) {
         shoal_system of = {.id = s, .t_start = study->t_start};
         status = shoal_ensemble_set_bodies(model->ensemble, s, n_bodies, bodies);
@@ -177,6 +180,10 @@ static shoal_status make_walk(shoal_model *model)
     if (plan->propagator->sets_aside && plan->engine_type != &shoal_engine_cpu)
         return shoal_fail(model->context, SHOAL_E_UNSUPPORTED, "likelihoods with %s: expected run.engine = \"cpu\"",
                           plan->propagator->name);
+    if (plan->eases.n >
+        0) /* its elements are about less than the star's mass (core/walker/bodies.kern.h knows no force) */
+        return shoal_fail(model->context, SHOAL_E_UNSUPPORTED, "%s: expected no radiation in a likelihood",
+                          model->study->path);
     walk->step = fabs(*shoal_plan_field(plan, SHOAL_SYS_DT, 0));
     for (int leg = 0; leg < SHOAL_LEGS; leg++) {
         const shoal_sights *of = &walk->leg[leg];

@@ -215,9 +215,9 @@ typedef struct lane_clock {
 /* Whether the attempts are a whole number of SHOAL_WINDOWs, after which progress is judged. *next: the next such. */
 LANE_FN mask clock_window(const lane_clock *clock, real *next)
 {
-    const real windows = clock->attempts * (1 / SHOAL_WINDOW), nearest = (windows + 0x1p52) - 0x1p52;
-    *next = SHOAL_WINDOW * (nearest + lane_select(nearest > windows, lane_set(0.0), lane_set(1.0)));
-    return nearest == windows;
+    const real windows = clock->attempts * (1 / SHOAL_WINDOW), whole = lane_floor(windows);
+    *next = SHOAL_WINDOW * (whole + 1.0);
+    return whole == windows;
 }
 
 LANE_FN void clock_set_limit(const shoal_kernel_args *k, lane_clock *clock)

@@ -377,6 +377,18 @@ static void several_events_of_one_step_are_all_kept(void **state)
 
 /* ---- logged encounters ------------------------------------------------------------------------------------------- */
 
+/* Events after times, [system]: those after the last whole step of each. */
+static long events_after(const shoal_plan *plan, const double *times)
+{
+    long n = 0;
+    for (long e = 0; e < shoal_plan_n_events(plan); e++) {
+        shoal_event event;
+        shoal_plan_event(plan, e, &event);
+        n += event.time > times[event.system] + 1e-9;
+    }
+    return n;
+}
+
 /* What the states at all steps show: how often each pair came within the distance, having been a tenth farther apart
  * before. */
 static void every_encounter_is_logged_once(void **state)
@@ -448,13 +460,7 @@ static void every_encounter_is_logged_once(void **state)
         assert_true(total > 50 / SLOW_DOWN);
         /* those that no step's end shows, since they began and ended within a step, are few with steps as short as
          * these */
-        long after = 0; /* and those after the last whole step */
-        for (long e = 0; e < shoal_plan_n_events(plan); e++) {
-            shoal_event event;
-            shoal_plan_event(plan, e, &event);
-            after += event.time > before[event.system] + 1e-9;
-        }
-        assert_in_range(shoal_plan_n_events(plan), total, total + total / 50 + after);
+        assert_in_range(shoal_plan_n_events(plan), total, total + total / 50 + events_after(plan, before));
         assert_ok(context, shoal_plan_snapshot(plan, options.t_end, all, SYSTEMS));
         assert_ok(context, shoal_plan_snapshot(steps, options.t_end, all, SYSTEMS));
         assert_memory_equal(plan->args.snapshot, steps->args.snapshot, /* and it changed nothing */

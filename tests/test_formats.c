@@ -344,6 +344,7 @@ static void horizons(void **state)
 #define STARS "*******************************************************************************\n"
 
 /* Every kind of table: those that have states give the same ones, the others are refused by name. */
+/* long: a row for each kind of table */
 static void horizons_tables(void **state)
 {
     const fixture *at = *state;

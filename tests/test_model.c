@@ -57,7 +57,8 @@ static void text_of(const char *planets, const char *parameters, const char *mor
         "data = ( { name = \"one\"; kind = \"velocity\"; file = \"rv.txt\"; columns = [\"time\", \"rv\", \"err\"];\n"
         "    instrument = \"one\"; time_zero = 1000.0; jitter = 1.5; %s },\n"
         "  { name = \"two\"; kind = \"velocity\"; file = \"rv.txt\"; columns = [\"time\", \"rv\", \"err\"];\n"
-        "    instrument = \"two\"; time_zero = 1000.0; offset = 2.0; trend = 0.03; } );\n",
+        "    instrument = \"two\"; time_zero = 1000.0; offset = 2.0; trend = 0.03; unit = \"m/s\";\n"
+        "    body = \"star\"; marginal = false; } );\n",
         strstr(more, "astrocentric")  ? "astrocentric"
         : strstr(more, "barycentric") ? "barycentric"
                                       : "jacobi",
@@ -414,6 +415,11 @@ static void what_is_wrong_is_refused(void **state)
         {"jitter = 1.5;", "jitter = 1.5; colour = 3.0;", "colour"},
         {"jitter = 1.5;", "jitter = -1.5;", "jitter"},
         {"kind = \"velocity\"", "kind = \"smell\"", "smell"},
+        {"unit = \"m/s\";", "unit = \"mph\";", "mph"},
+        {"marginal = false;", "marginal = 3;", "marginal"},
+        {"body = \"star\";", "body = \"moon\";", "moon"},
+        {"instrument = \"one\";", "instrument_column = \"tel\";", "without an instrument"},
+        {"distribution = \"normal\"; mean = 1.0; sigma = 3.0;", "column = \"draws\";", "without sample.file"},
     };
     shoal_context *context = context_of(state);
     char text[MOST_TEXT];

@@ -108,7 +108,7 @@ static bool describe_files(const shoal_config *config, FILE *out)
     for (int i = 0; i < SHOAL_COUNT(keys); i++) {
         const config_setting_t *setting = shoal_config_lookup(config, keys[i]);
         char *path = setting ? shoal_config_path(config, config_setting_get_string(setting)) : NULL,
-             *text = path && !shoal_not_a_file(path) ? shoal_read_text(path) : NULL;
+             *text = path ? shoal_read_text(path) : NULL;
         good = good && !(setting && !text && (!path || errno == ENOMEM));
         if (text) {
             shoal_hash hash = shoal_hash_start();

@@ -26,6 +26,8 @@ typedef enum shoal_kernel_entry {
 
 typedef struct shoal_engine shoal_engine;
 
+#define SHOAL_ALL_STEPS 1e15 /* slice_steps of a launch that ends when its systems are there */
+
 /* The systems that an engine runs: whole chunks of an ensemble, so that engines of several ranges share its arrays. */
 typedef struct shoal_engine_range {
     long first_chunk;

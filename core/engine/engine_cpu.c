@@ -177,8 +177,7 @@ static shoal_status cpu_copy(shoal_engine *engine, int arrays)
     return SHOAL_OK;
 }
 
-enum { COPY = 4 };      /* steps that cost as much as loading and storing a state */
-#define MOST_STEPS 1e15 /* of a call that ends when its systems are there */
+enum { COPY = 4 }; /* steps that cost as much as loading and storing a state */
 
 /* Steps that a launch makes of a system, roughly. */
 static double steps_of(const shoal_engine *engine, shoal_kernel_entry entry, long long system, double slice_steps)
@@ -206,7 +205,7 @@ typedef struct cpu_call {
     const shoal_cpu_kernels *kernels;
     shoal_cpu_kernel *kernel;
     shoal_kernel_args args;
-    bool shared; /* by all threads */
+    int threads;
     void (*part)(void *user, long first, long last);
 } cpu_call;
 
@@ -219,32 +218,40 @@ static void launch_part(void *user, long first, long last)
 static void share(void *user)
 {
     cpu_call *call = user;
-    shoal_share(call->engine->context, call->shared ? call->engine->threads : 1, call->args.n_list,
-                call->kernels->systems, call->part, call);
+    shoal_share(call->engine->context, call->threads, call->args.n_list, call->kernels->systems, call->part, call);
 }
 
-/* Kernels keep the state of the systems that they advance on the stack: gauss_radau, which has most, 1.3 KiB a body. */
-static shoal_status launch(cpu_call *call)
+/* A call over a list; without a `part` of its own it launches a kernel. */
+static cpu_call call_of(shoal_engine *engine, const int *list, long n_list, double slice_steps)
+{
+    cpu_call call = {engine, kernels_for(engine, n_list), NULL, engine->args, 1, launch_part};
+    call.args.list = list;
+    call.args.n_list = n_list;
+    call.args.slice_steps = slice_steps;
+    return call;
+}
+
+/* Make a call, which makes so many steps of a system. Kernels keep the state of the systems that they advance on the
+ * stack: gauss_radau, which has most, 1.3 KiB a body. */
+static shoal_status launch(cpu_call *call, double steps)
 {
     enum { BODY_BYTES = 1536 };
+    shoal_engine *engine = call->engine;
     const size_t room = (size_t)call->kernels->systems * (size_t)call->args.n_moved * BODY_BYTES;
+    if (call->args.n_list > call->kernels->systems && worth_threads(engine, (double)call->args.n_list * steps))
+        call->threads = engine->threads;
     return shoal_call_deep(room, share, call)
                ? SHOAL_OK
-               : shoal_fail(call->engine->context, SHOAL_E_MEMORY, "out of memory for a stack of %zu bytes", room);
+               : shoal_fail(engine->context, SHOAL_E_MEMORY, "out of memory for a stack of %zu bytes", room);
 }
 
 static shoal_status cpu_launch(shoal_engine *engine, shoal_kernel_entry entry, const int *list, long n_list,
                                double slice_steps)
 {
-    const shoal_cpu_kernels *kernels = kernels_for(engine, n_list);
-    cpu_call call = {engine, kernels, kernels->entry[entry], engine->args, false, launch_part};
-    call.args.list = list;
-    call.args.n_list = n_list;
-    call.args.slice_steps = slice_steps;
+    cpu_call call = call_of(engine, list, n_list, slice_steps);
+    call.kernel = call.kernels->entry[entry];
     const double began = shoal_seconds();
-    call.shared = n_list > kernels->systems &&
-                  worth_threads(engine, (double)n_list * steps_of(engine, entry, list[0], slice_steps));
-    const shoal_status status = launch(&call);
+    const shoal_status status = launch(&call, steps_of(engine, entry, list[0], slice_steps));
     if (entry == SHOAL_INTEGRATE)
         engine->seconds = shoal_seconds() - began;
     return status;
@@ -262,15 +269,10 @@ void shoal_engine_cpu_group(const shoal_engine *engine, const int *list, long n_
 static shoal_status cpu_observe(shoal_engine *engine, const int *list, long n_list, const shoal_sights *sights,
                                 double steps)
 {
-    const shoal_cpu_kernels *kernels = kernels_for(engine, n_list);
-    cpu_call call = {engine, kernels, kernels->entry[SHOAL_OBSERVE], engine->args, false, launch_part};
-    call.args.list = list;
-    call.args.n_list = n_list;
-    call.args.slice_steps = MOST_STEPS;
+    cpu_call call = call_of(engine, list, n_list, SHOAL_ALL_STEPS);
+    call.kernel = call.kernels->entry[SHOAL_OBSERVE];
     call.args.sights = *sights;
-    call.shared = n_list > kernels->systems &&
-                  worth_threads(engine, (double)n_list * (steps + COPY * (double)sights->n_times));
-    return launch(&call);
+    return launch(&call, steps + COPY * (double)sights->n_times);
 }
 
 static shoal_status cpu_walk_with(shoal_engine *engine, const shoal_walk *walk)
@@ -301,15 +303,12 @@ static shoal_status cpu_walk(shoal_engine *engine, const int *list, long n, cons
     shoal_walk walk = *engine->walk;
     walk.theta = theta;
     walk.lnl = lnl;
-    cpu_call call = {engine, kernels_for(engine, n), NULL, engine->args, false, walk_part};
-    call.args.list = list;
-    call.args.n_list = n;
-    call.args.slice_steps = MOST_STEPS;
+    cpu_call call = call_of(engine, list, n, SHOAL_ALL_STEPS);
+    call.part = walk_part;
     call.args.walk = &walk;
     const double steps = walk.end[SHOAL_FORWARDS] + walk.end[SHOAL_BACKWARDS] +
                          COPY * (double)(walk.leg[SHOAL_FORWARDS].n_times + walk.leg[SHOAL_BACKWARDS].n_times);
-    call.shared = n > call.kernels->systems && worth_threads(engine, (double)n * steps);
-    return launch(&call);
+    return launch(&call, steps);
 }
 
 static shoal_status cpu_fetched(shoal_engine *engine)

@@ -30,7 +30,6 @@ _Static_assert(sizeof(shoal_kernel_args) <= 4096, "the arguments of a kernel");
 /* Where no system is set aside, a slice is made in pieces: at most so many, of at least so many steps. Multiprocessors
  * are then idle only during the last blocks of the last piece. */
 enum { MOST_PIECES = 32, LEAST_PIECE = 64 };
-#define MOST_STEPS 1e15 /* of a call that ends when its systems are there */
 /* Lanes that keep a multiprocessor busy; blocks a multiprocessor below which blocks are small (block_for). */
 enum { LANES_A_MULTIPROCESSOR = 256, FEW_BLOCKS = 4 };
 
@@ -627,7 +626,7 @@ static shoal_status cuda_observe(shoal_engine *engine, const int *list, long n_l
     if (result)
         status = shoal_cuda_fail(engine, result, "giving the GPU a list of times");
     if (status == SHOAL_OK)
-        status = cuda_launch(engine, SHOAL_OBSERVE, list, n_list, MOST_STEPS);
+        status = cuda_launch(engine, SHOAL_OBSERVE, list, n_list, SHOAL_ALL_STEPS);
     if (status == SHOAL_OK) {
         result = engine->driver.to_host_later((char *)sights->seen + before, engine->sights, n_chunks * chunk,
                                               engine->work);
@@ -727,7 +726,7 @@ static shoal_status cuda_walk(shoal_engine *engine, const int *list, long n, con
     if (result == 0)
         result = driver->to_device_later((device_pointer)(uintptr_t)walk->theta, theta,
                                          (size_t)n * (size_t)walk->n_parameters * sizeof *theta, engine->work);
-    engine->args.slice_steps = MOST_STEPS;
+    engine->args.slice_steps = SHOAL_ALL_STEPS;
     for (int leg = 0; leg < SHOAL_LEGS; leg++) {
         static const shoal_kernel_entry entries[] = {SHOAL_WALKER_BEGIN, SHOAL_PREPARE, SHOAL_OBSERVE};
         engine->args.sights = walk->leg[leg];

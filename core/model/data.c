@@ -128,6 +128,10 @@ static shoal_status read_columns(reader *r)
     for (int i = 0; i < NUMBERS; i++)
         r->heading[i] = columns ? config_setting_get_string_elem(columns, i) : plain[i];
     r->instrument = shoal_config_string(r->group, "instrument", NULL);
+    const config_setting_t *named = config_setting_get_member(r->group, "instrument_column");
+    if (named && !r->instrument)
+        return shoal_config_fail(&r->study->config, named, NULL, NULL,
+                                 "no column of instruments without an instrument");
     r->heading[INSTRUMENT] = shoal_config_string(r->group, "instrument_column", "tel");
     return SHOAL_OK;
 }

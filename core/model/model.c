@@ -109,8 +109,14 @@ static void set_parameters(shoal_model *model)
     }
 }
 
-/* A plan whose systems are all that of the study which is possible first, but with masses that let the engine expect
- * any: bodies may have a mass, and the star not that of the Sun. */
+static bool has_free_mass(const shoal_walker_body *body)
+{
+    const shoal_walker_number *mass = &body->number[SHOAL_BODY_m], *projected = &body->number[SHOAL_BODY_msini];
+    return mass->from >= 0 || projected->from >= 0;
+}
+
+/* A plan whose systems are all that of the study which is possible first. Where a mass is a parameter it is one that no
+ * engine takes for constant: neither 0 nor that of the Sun. */
 static shoal_status make_plan(shoal_model *model)
 {
     const shoal_study *study = model->study;
@@ -132,7 +138,8 @@ static shoal_status make_plan(shoal_model *model)
     if (!status)
         shoal_ensemble_get_bodies(study->ensemble, first, bodies);
     for (int i = 0; i < n_bodies && !status; i++)
-        bodies[i].m = bodies[i].m * 1.000001 + 1e-9;
+        if (has_free_mass(&study->walkers.bodies[i]))
+            bodies[i].m = bodies[i].m * 1.000001 + 1e-9;
     for (long s = 0; s < model->n_walkers && !status; s++) {
         shoal_system of = {.id = s, .t_start = study->t_start};
         status = shoal_ensemble_set_bodies(model->ensemble, s, n_bodies, bodies);
@@ -161,6 +168,11 @@ static shoal_status make_walk(shoal_model *model)
     walk->frame = (int)walkers->frame;
     walk->epoch = model->study->t_start;
     walk->bodies = walkers->bodies;
+    for (int p = 0; p < walkers->n_parameters; p++)
+        if (walkers->parameters[p].drawn)
+            return shoal_fail(model->context, SHOAL_E_INPUT,
+                              "%s: %s comes from sample.file: expected a distribution, its prior", model->study->path,
+                              walkers->parameters[p].name);
     shoal_status status = shoal_data_read(model->study, &model->data);
     if (status)
         return status;

@@ -46,29 +46,6 @@ static void generator_set(void *state, unsigned long seed)
 static const gsl_rng_type generator_type = {"splitmix64",  0xffffffffu,         0, sizeof(uint64_t), generator_set,
                                             generator_get, generator_get_double};
 
-/* The quantile between the quantiles of two bounds, from the tail where it has its digits. */
-static double truncated_normal(gsl_rng *rng, double mean, double sigma, double from, double to)
-{
-    const double low = (from - mean) / sigma, high = (to - mean) / sigma;
-    const double u = gsl_rng_uniform_pos(rng);
-    double z;
-    if (low > 0) {
-        const double q_low = gsl_cdf_ugaussian_Q(low), q_high = gsl_cdf_ugaussian_Q(high);
-        z = gsl_cdf_ugaussian_Qinv(q_low + u * (q_high - q_low));
-    } else {
-        const double p_low = gsl_cdf_ugaussian_P(low), p_high = gsl_cdf_ugaussian_P(high);
-        z = gsl_cdf_ugaussian_Pinv(p_low + u * (p_high - p_low));
-    }
-    return fmin(fmax(mean + sigma * z, from), to);
-}
-
-static double power_law(gsl_rng *rng, double from, double to, double exponent)
-{
-    const double u = gsl_rng_uniform(rng), k = exponent + 1;
-    const double whole = log(to / from), part = k == 0 ? u * whole : log1p(u * expm1(k * whole)) / k;
-    return fmin(fmax(from * exp(part), from), to);
-}
-
 double shoal_sample_draw(const shoal_sample *sample, int64_t seed, int64_t id, int index)
 {
     uint64_t state = mix(mix(mix((uint64_t)seed + 0x9e3779b97f4a7c15u) ^ (uint64_t)id) +
@@ -80,9 +57,9 @@ double shoal_sample_draw(const shoal_sample *sample, int64_t seed, int64_t id, i
     switch (sample->distribution) {
     case SHOAL_DISTRIBUTION_uniform: return gsl_ran_flat(&rng, P(from), P(to));
     case SHOAL_DISTRIBUTION_log_uniform: return exp(gsl_ran_flat(&rng, log(P(from)), log(P(to))));
-    case SHOAL_DISTRIBUTION_power_law: return power_law(&rng, P(from), P(to), P(exponent));
+    case SHOAL_DISTRIBUTION_power_law: return shoal_sample_quantile(sample, gsl_rng_uniform(&rng));
     case SHOAL_DISTRIBUTION_normal: return P(mean) + gsl_ran_gaussian_ziggurat(&rng, P(sigma));
-    case SHOAL_DISTRIBUTION_truncated_normal: return truncated_normal(&rng, P(mean), P(sigma), P(from), P(to));
+    case SHOAL_DISTRIBUTION_truncated_normal: return shoal_sample_quantile(sample, gsl_rng_uniform_pos(&rng));
     case SHOAL_DISTRIBUTION_rayleigh:
         u = isnan(P(to)) ? 0 : exp(-P(to) * P(to) / (2 * P(sigma) * P(sigma))); /* what is left above */
         return P(sigma) * sqrt(-2 * log(u + (1 - u) * gsl_rng_uniform_pos(&rng)));
@@ -162,7 +139,8 @@ double shoal_sample_quantile(const shoal_sample *sample, double u)
     case SHOAL_DISTRIBUTION_log_uniform: return P(from) * pow(P(to) / P(from), u);
     case SHOAL_DISTRIBUTION_power_law: {
         const double k = P(exponent) + 1, whole = log(P(to) / P(from));
-        return P(from) * exp(k == 0 ? u * whole : log1p(u * expm1(k * whole)) / k);
+        const double part = k == 0 ? u * whole : log1p(u * expm1(k * whole)) / k;
+        return fmin(fmax(P(from) * exp(part), P(from)), P(to));
     }
     case SHOAL_DISTRIBUTION_normal: return P(mean) + P(sigma) * gsl_cdf_ugaussian_Pinv(u);
     case SHOAL_DISTRIBUTION_truncated_normal: {

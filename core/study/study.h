@@ -34,6 +34,7 @@ typedef struct shoal_study_parameter {
     char name[2 * SHOAL_NAME_SIZE]; /* "b.P", "hires.jitter" */
     double factor;                  /* to inner units */
     int set, number;                /* of data: which of `data`, SHOAL_SET_*; set = -1: of bodies */
+    bool drawn;                     /* it comes from sample.file and has no prior */
     shoal_sample prior;
 } shoal_study_parameter;
 

@@ -575,7 +575,8 @@ static shoal_status keep_walkers(builder *b)
     for (int p = 0; p < b->n_variations; p++) {
         const variation *v = &b->variations[p];
         shoal_study_parameter *parameter = &walkers->parameters[p];
-        *parameter = (shoal_study_parameter){.factor = v->factor, .set = v->set, .number = v->key, .prior = v->sample};
+        *parameter = (shoal_study_parameter){
+            .factor = v->factor, .set = v->set, .number = v->key, .drawn = v->drawn, .prior = v->sample};
         name_variation(b, v, parameter->name, sizeof parameter->name);
         for (int i = 0; i < b->n_bodies; i++)
             if (v->moves[i])

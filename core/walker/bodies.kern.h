@@ -61,109 +61,138 @@ LANE_FN void walker_eccentric(real e, real root, real sin_f, real cos_f, real *s
     *cos_E = (e + cos_f) / under;
 }
 
+/* The plane of an orbit; sense: which way longitudes count. */
+typedef struct walker_plane {
+    real sin_i, cos_i, Omega, sense;
+} walker_plane;
+
+LANE_FN mask walker_tilt(const shoal_walk *walk, lane_id id, const shoal_walker_body *body, walker_plane *plane)
+{
+    const real one = lane_set(1.0);
+    mask good = one == one;
+    plane->Omega = WALKER_NUMBER(Omega);
+    if (WALKER_GIVEN(ix)) {
+        const real ix = WALKER_NUMBER(ix), iy = WALKER_NUMBER(iy), square = 0.25 * lane_fma(ix, ix, iy * iy);
+        good = square <= one;
+        plane->cos_i = lane_fnma(lane_set(2.0), square, one);
+        plane->sin_i = 2.0 * lane_sqrt(lane_max(square * (one - square), lane_set(0.0)));
+        plane->Omega = lane_atan2(iy, ix);
+    } else {
+        lane_sincos(WALKER_NUMBER(inc), &plane->sin_i, &plane->cos_i);
+    }
+    plane->sense = lane_select(plane->cos_i < lane_set(0.0), -one, one);
+    return good;
+}
+
+/* Eccentricity and longitude of pericentre of an orbit; returns its argument of pericentre. */
+LANE_FN real walker_apsis(const shoal_walk *walk, lane_id id, const shoal_walker_body *body, const walker_plane *plane,
+                          const walker_orbit *other, walker_orbit *orbit)
+{
+    const bool by_longitude = WALKER_GIVEN(h) || WALKER_GIVEN(pomega) || WALKER_GIVEN(delta_pomega);
+    const real omega = WALKER_NUMBER(omega);
+    orbit->e = WALKER_NUMBER(e);
+    orbit->pomega = lane_fma(plane->sense, omega, plane->Omega);
+    if (WALKER_GIVEN(h)) {
+        const real h = WALKER_NUMBER(h), k = WALKER_NUMBER(k);
+        orbit->e = lane_sqrt(lane_fma(h, h, k * k));
+        orbit->pomega = lane_atan2(h, k);
+    } else if (WALKER_GIVEN(pomega)) {
+        orbit->pomega = WALKER_NUMBER(pomega);
+    } else if (WALKER_GIVEN(delta_pomega)) {
+        orbit->pomega = other->pomega + WALKER_NUMBER(delta_pomega);
+    }
+    return by_longitude ? plane->sense * (orbit->pomega - plane->Omega) : omega;
+}
+
+/* Semi-major axis and mean motion about a mass mu; hill: ((m + m') / 3 m_0), for hill_spacing. */
+LANE_FN mask walker_size(const shoal_walk *walk, lane_id id, const shoal_walker_body *body, real mu, real hill,
+                         const walker_orbit *other, walker_orbit *orbit)
+{
+    const real zero = lane_set(0.0), one = lane_set(1.0);
+    mask good = mu > zero;
+    if (WALKER_GIVEN(P) || WALKER_GIVEN(period_ratio)) {
+        const real n = WALKER_GIVEN(P) ? 2.0 * WALKER_PI / WALKER_NUMBER(P) : other->n / WALKER_NUMBER(period_ratio);
+        good = good & (n > zero) & (n < lane_set(1e150));
+        orbit->n = lane_select(good, n, one);
+        orbit->a = lane_cbrt(lane_select(good, mu, one) / (orbit->n * orbit->n));
+        return good;
+    }
+    real a = WALKER_NUMBER(a);
+    if (WALKER_GIVEN(hill_spacing)) {
+        const real spacing = WALKER_NUMBER(hill_spacing) * 0.5 * lane_cbrt(lane_max(hill, lane_set(1e-300)));
+        a = other->a * (1.0 + spacing) / (1.0 - spacing);
+    }
+    good = good & (a > zero) & (a < lane_set(1e100));
+    orbit->a = lane_select(good, a, one);
+    orbit->n = lane_sqrt(mu / orbit->a) / orbit->a;
+    return good;
+}
+
+/* Where the body is on its orbit: sine and cosine of the eccentric anomaly. root: sqrt(1 - e^2). */
+/* long: all ways to say it */
+LANE_FN void walker_anomaly(const shoal_walk *walk, lane_id id, const shoal_walker_body *body, real omega, real root,
+                            mask good, const walker_orbit *other, walker_orbit *orbit, real *sin_E, real *cos_E)
+{
+    const real e = orbit->e, sense = orbit->sense, n = orbit->n;
+    if (WALKER_GIVEN(E)) {
+        const real E = WALKER_NUMBER(E);
+        lane_sincos(E, sin_E, cos_E);
+        orbit->M = lane_fnma(e, *sin_E, E);
+        return;
+    }
+    if (WALKER_GIVEN(M)) {
+        orbit->M = WALKER_NUMBER(M);
+    } else if (WALKER_GIVEN(l)) {
+        orbit->M = sense * (WALKER_NUMBER(l) - orbit->pomega);
+    } else if (WALKER_GIVEN(delta_l)) {
+        orbit->M = sense * (lane_fma(other->sense, other->M, other->pomega) + WALKER_NUMBER(delta_l) - orbit->pomega);
+    } else if (WALKER_GIVEN(T)) {
+        orbit->M = n * (walk->epoch - WALKER_NUMBER(T));
+    } else if (WALKER_GIVEN(T0)) { /* the transit is at f = pi/2 - omega */
+        real sin_w, cos_w, sin_t, cos_t;
+        lane_sincos(omega, &sin_w, &cos_w);
+        walker_eccentric(e, root, cos_w, sin_w, &sin_t, &cos_t);
+        orbit->M = lane_fnma(e, sin_t, lane_atan2(sin_t, cos_t)) + n * (walk->epoch - WALKER_NUMBER(T0));
+    } else { /* a true anomaly */
+        const real f = WALKER_GIVEN(theta) ? sense * (WALKER_NUMBER(theta) - orbit->pomega) : WALKER_NUMBER(f);
+        real sin_f, cos_f;
+        lane_sincos(f, &sin_f, &cos_f);
+        walker_eccentric(e, root, sin_f, cos_f, sin_E, cos_E);
+        orbit->M = lane_fnma(e, *sin_E, lane_atan2(*sin_E, *cos_E));
+        return;
+    }
+    lane_sincos(walker_kepler(e, orbit->M, good), sin_E, cos_E);
+}
+
 /* The orbit of body i about a mass mu and its state there; false where there is none. */
 LANE_FN mask walker_place(const shoal_walk *walk, lane_id id, int i, real mu, const real *m, walker_orbit *orbits,
                           real state[6])
 {
     const shoal_walker_body *body = &walk->bodies[i];
     const walker_orbit other = orbits[body->relative_to];
+    walker_orbit *orbit = &orbits[i];
     const real zero = lane_set(0.0), one = lane_set(1.0);
-    real sin_i, cos_i, Omega = WALKER_NUMBER(Omega), e = WALKER_NUMBER(e), omega = WALKER_NUMBER(omega), pomega = zero;
-    mask good = mu > zero;
-    if (WALKER_GIVEN(ix)) {
-        const real ix = WALKER_NUMBER(ix), iy = WALKER_NUMBER(iy), square = 0.25 * lane_fma(ix, ix, iy * iy);
-        good = good & (square <= one);
-        cos_i = lane_fnma(lane_set(2.0), square, one);
-        sin_i = 2.0 * lane_sqrt(lane_max(square * (one - square), zero));
-        Omega = lane_atan2(iy, ix);
-    } else {
-        lane_sincos(WALKER_NUMBER(inc), &sin_i, &cos_i);
-    }
-    const real sense = lane_select(cos_i < zero, -one, one);
-    if (WALKER_GIVEN(h)) {
-        const real h = WALKER_NUMBER(h), k = WALKER_NUMBER(k);
-        e = lane_sqrt(lane_fma(h, h, k * k));
-        pomega = lane_atan2(h, k);
-    } else if (WALKER_GIVEN(pomega)) {
-        pomega = WALKER_NUMBER(pomega);
-    } else if (WALKER_GIVEN(delta_pomega)) {
-        pomega = other.pomega + WALKER_NUMBER(delta_pomega);
-    }
-    if (WALKER_GIVEN(h) || WALKER_GIVEN(pomega) || WALKER_GIVEN(delta_pomega))
-        omega = sense * (pomega - Omega);
-    else
-        pomega = lane_fma(sense, omega, Omega);
-
-    real a, n;
-    if (WALKER_GIVEN(P) || WALKER_GIVEN(period_ratio)) {
-        n = WALKER_GIVEN(P) ? 2.0 * WALKER_PI / WALKER_NUMBER(P) : other.n / WALKER_NUMBER(period_ratio);
-        good = good & (n > zero) & (n < lane_set(1e150));
-        n = lane_select(good, n, one);
-        a = lane_cbrt(lane_select(good, mu, one) / (n * n));
-    } else {
-        a = WALKER_NUMBER(a);
-        if (WALKER_GIVEN(hill_spacing)) {
-            const real hill = WALKER_NUMBER(hill_spacing) * 0.5 *
-                              lane_cbrt(lane_max((m[i] + m[body->relative_to]) / (3.0 * m[0]), lane_set(1e-300)));
-            a = other.a * (1.0 + hill) / (1.0 - hill);
-        }
-        good = good & (a > zero) & (a < lane_set(1e100));
-        a = lane_select(good, a, one);
-        n = lane_sqrt(mu / a) / a;
-    }
-    good = good & (e >= zero) & (e < one);
-    e = lane_select(good, e, zero);
+    walker_plane plane;
+    mask good = walker_tilt(walk, id, body, &plane);
+    const real omega = walker_apsis(walk, id, body, &plane, &other, orbit);
+    orbit->sense = plane.sense;
+    good = good & walker_size(walk, id, body, mu, (m[i] + m[body->relative_to]) / (3.0 * m[0]), &other, orbit) &
+           (orbit->e >= zero) & (orbit->e < one);
+    const real e = orbit->e = lane_select(good, orbit->e, zero);
     const real root = lane_sqrt((one - e) * (one + e));
-
-    real sin_E, cos_E, M = zero;
-    if (WALKER_GIVEN(f) || WALKER_GIVEN(theta) ||
-        !(WALKER_GIVEN(M) || WALKER_GIVEN(E) || WALKER_GIVEN(l) || WALKER_GIVEN(delta_l) || WALKER_GIVEN(T) ||
-          WALKER_GIVEN(T0))) {
-        real sin_f, cos_f;
-        lane_sincos(WALKER_GIVEN(theta) ? sense * (WALKER_NUMBER(theta) - pomega) : WALKER_NUMBER(f), &sin_f, &cos_f);
-        walker_eccentric(e, root, sin_f, cos_f, &sin_E, &cos_E);
-        M = lane_fnma(e, sin_E, lane_atan2(sin_E, cos_E));
-    } else {
-        real E = zero;
-        if (WALKER_GIVEN(M)) {
-            M = WALKER_NUMBER(M);
-        } else if (WALKER_GIVEN(l)) {
-            M = sense * (WALKER_NUMBER(l) - pomega);
-        } else if (WALKER_GIVEN(delta_l)) {
-            M = sense * (lane_fma(other.sense, other.M, other.pomega) + WALKER_NUMBER(delta_l) - pomega);
-        } else if (WALKER_GIVEN(T)) {
-            M = n * (walk->epoch - WALKER_NUMBER(T));
-        } else if (WALKER_GIVEN(T0)) { /* the transit is at f = pi/2 - omega */
-            real sin_w, cos_w, sin_t, cos_t;
-            lane_sincos(omega, &sin_w, &cos_w);
-            walker_eccentric(e, root, cos_w, sin_w, &sin_t, &cos_t);
-            M = lane_fnma(e, sin_t, lane_atan2(sin_t, cos_t)) + n * (walk->epoch - WALKER_NUMBER(T0));
-        }
-        if (WALKER_GIVEN(E)) {
-            E = WALKER_NUMBER(E);
-        } else {
-            E = walker_kepler(e, M, good);
-        }
-        lane_sincos(E, &sin_E, &cos_E);
-        if (WALKER_GIVEN(E))
-            M = lane_fnma(e, sin_E, E);
-    }
-    orbits[i].a = a;
-    orbits[i].e = e;
-    orbits[i].n = n;
-    orbits[i].pomega = pomega;
-    orbits[i].sense = sense;
-    orbits[i].M = M;
+    real sin_E, cos_E;
+    walker_anomaly(walk, id, body, omega, root, good, &other, orbit, &sin_E, &cos_E);
 
     /* within the plane, first axis to the pericentre */
-    const real shape = lane_fnma(e, cos_E, one), speed = n * a / shape;
-    const real x = a * (cos_E - e), y = a * root * sin_E, vx = -speed * sin_E, vy = speed * root * cos_E;
+    const real shape = lane_fnma(e, cos_E, one), speed = orbit->n * orbit->a / shape;
+    const real x = orbit->a * (cos_E - e), y = orbit->a * root * sin_E, vx = -speed * sin_E, vy = speed * root * cos_E;
     real sin_O, cos_O, sin_o, cos_o;
-    lane_sincos(Omega, &sin_O, &cos_O);
+    lane_sincos(plane.Omega, &sin_O, &cos_O);
     lane_sincos(omega, &sin_o, &cos_o);
-    const real first[3] = {cos_O * cos_o - sin_O * sin_o * cos_i, sin_O * cos_o + cos_O * sin_o * cos_i, sin_o * sin_i},
-               second[3] = {-cos_O * sin_o - sin_O * cos_o * cos_i, -sin_O * sin_o + cos_O * cos_o * cos_i,
-                            cos_o * sin_i};
+    const real first[3] = {cos_O * cos_o - sin_O * sin_o * plane.cos_i, sin_O * cos_o + cos_O * sin_o * plane.cos_i,
+                           sin_o * plane.sin_i},
+               second[3] = {-cos_O * sin_o - sin_O * cos_o * plane.cos_i, -sin_O * sin_o + cos_O * cos_o * plane.cos_i,
+                            cos_o * plane.sin_i};
     for (int c = 0; c < 3; c++) {
         state[c] = lane_fma(x, first[c], y * second[c]);
         state[3 + c] = lane_fma(vx, first[c], vy * second[c]);
@@ -177,13 +206,9 @@ LANE_FN real walker_mass(const shoal_walk *walk, lane_id id, int i)
     const shoal_walker_body *body = &walk->bodies[i];
     if (!WALKER_GIVEN(msini))
         return WALKER_NUMBER(m);
-    real sin_i, cos_i;
-    lane_sincos(WALKER_NUMBER(inc), &sin_i, &cos_i);
-    if (WALKER_GIVEN(ix)) {
-        const real ix = WALKER_NUMBER(ix), iy = WALKER_NUMBER(iy), square = 0.25 * lane_fma(ix, ix, iy * iy);
-        sin_i = 2.0 * lane_sqrt(lane_max(square * (1.0 - square), lane_set(0.0)));
-    }
-    return WALKER_NUMBER(msini) / sin_i;
+    walker_plane plane;
+    (void)walker_tilt(walk, id, body, &plane);
+    return WALKER_NUMBER(msini) / plane.sin_i;
 }
 
 /* The bodies of the walkers in barycentric coordinates: w = [6][n]. False where there are none. */

@@ -7,6 +7,8 @@
 
 #include <hdf5.h>
 #include <locale.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "core/formats/table.h"
 #include "core/report/report.h"
@@ -138,9 +140,15 @@ static void damage_of_an_older_file_is_not_emptiness(void **state)
         bytes[places[i]] ^= 0x41;
         spill(at->path, bytes, size);
         free(bytes);
-        assert_int_equal(shoal_store_read(at->context, at->path, &read), SHOAL_E_INPUT);
-        assert_message(at, at->path);
-        assert_null(read);
+        const pid_t child = fork();
+        if (child == 0) { /* libhdf5 keeps what it opened of a damaged file until its process ends */
+            const shoal_status status = shoal_store_read(at->context, at->path, &read);
+            const bool told = strstr(shoal_context_message(at->context), at->path) != NULL;
+            _exit(status == SHOAL_E_INPUT && told && !read ? 0 : 1);
+        }
+        int ended = -1;
+        assert_int_equal(waitpid(child, &ended, 0), child);
+        assert_int_equal(ended, 0);
     }
 }
 

@@ -261,6 +261,13 @@ LANE_FN void clock_step(const shoal_kernel_args *k, int compensated, const real 
     clock->attempts = clock->attempts + 1.0;
 }
 
+/* In these lanes it pauses there. */
+LANE_FN void clock_aim(const shoal_kernel_args *k, lane_clock *clock, mask where, real target)
+{
+    (void)k;
+    clock->target = lane_select(where, target, clock->target);
+}
+
 /* Whether the system pauses: the next step would pass the target, or the call's steps are used up. */
 LANE_FN mask clock_due(const lane_clock *clock)
 {
@@ -382,6 +389,11 @@ LANE_FN void clock_step(const shoal_kernel_args *k, int compensated, const real 
     (void)aside;
     clock->steps = clock->steps + 1.0;
 #endif
+}
+
+LANE_FN void clock_aim(const shoal_kernel_args *k, lane_clock *clock, mask where, real target)
+{
+    clock->limit = lane_select(where, lane_min(target, lane_set(k->max_steps)), clock->limit);
 }
 
 LANE_FN mask clock_due(const lane_clock *clock)
@@ -563,6 +575,37 @@ LANE_FN void watch_step(const shoal_kernel_args *k, lane_id id, mask live, const
         tangent_shorten(n, COMPENSATED(k), tangent_is_long(tangent2), s);
 }
 
+/* Advance s by the time `left`, which is within the next step, of length h: one step of that length, or as many as an
+ * adaptive propagator needs. What is stored of the system does not change. */
+LANE_FN void advance_copy(const shoal_kernel_args *k, const real *m, real *s, real left, real h)
+{
+    const int n = BODIES(k);
+    const real zero = lane_set(0.0);
+    real copy[STATE_SIZE(n)];
+    mask moves = left != zero;
+    for (int c = 0; c < STATE_SIZE(n); c++)
+        copy[c] = s[c];
+#if PROPAGATOR_ADAPTIVE
+    for (int i = 0; i < ADVANCE_STEPS && lane_any(moves); i++) {
+        real attempt = lane_select(lane_abs(left) < lane_abs(h), left, h);
+        const real done = step(k, 1, m, copy, &attempt);
+        h = attempt;
+        left = lane_select(moves, left - done, left);
+        for (int c = 0; c < STATE_SIZE(n); c++)
+            s[c] = lane_select(moves, copy[c], s[c]);
+        moves = moves & (left != zero);
+    }
+#else
+    (void)h;
+    if (lane_any(moves))
+        step(k, 1, m, copy, left INSIDE(0) ASIDE(0));
+    for (int c = 0; c < STATE_SIZE(n); c++)
+        s[c] = lane_select(moves, copy[c], s[c]);
+#endif
+}
+
+#include "integrators/observe.kern.h"
+
 /* An event in these lanes goes to their records. */
 LANE_FN void event_store(const shoal_kernel_args *k, lane_id id, mask hit, const lane_clock *clock,
                          const lane_event *event)
@@ -577,7 +620,8 @@ LANE_FN void event_store(const shoal_kernel_args *k, lane_id id, mask hit, const
 /* What a step means for a group of lanes: monitors, ends, pauses. */
 /* long: as watch_step */
 LANE_BIG_FN void check_step(const shoal_kernel_args *k, int compensated, lane_id id, const real *m, real *s,
-                            lane_clock *clock, real *before, monitor_state *watch, lane_inside *inside, mask *live)
+                            lane_clock *clock, real *before, monitor_state *watch, lane_inside *inside, real *sight,
+                            mask *live)
 {
     const int n = BODIES(k), watched = MONITORS(k);
     const real none = lane_set(-1.0), one = lane_set(1.0);
@@ -589,8 +633,11 @@ LANE_BIG_FN void check_step(const shoal_kernel_args *k, int compensated, lane_id
         watch_step(k, id, *live, m, s, clock, before, watch, inside, &event);
     event_offer(&event, clock_stuck(k, clock), one, lane_set(SHOAL_STEP_UNDERFLOW), none, none);
     event_offer(&event, clock_spent(k, id, *live, clock), one, lane_set(SHOAL_BUDGET), none, none);
-    const mask hit = *live & event.hit,
-               stops = hit | (*live & clock_due(clock)); /* hit: it ends, or the host is told */
+    const mask hit = *live & event.hit; /* it ends, or the host is told */
+    mask due = *live & clock_due(clock);
+    if (sight)
+        due = sights_see(k, id, m, s, clock, hit, due, sight);
+    const mask stops = hit | due;
 #if PROPAGATOR_SETS_ASIDE
     const mask sets_aside = stops & clock->leaves & lane_not(clock->made | hit);
 #endif
@@ -616,8 +663,9 @@ LANE_BIG_FN void check_step(const shoal_kernel_args *k, int compensated, lane_id
 #endif
 }
 
-/* LANE_GROUPS groups of lanes make a step in turns. A group in which all systems have stopped makes no steps. */
-LANE_FN void kernel_integrate(const shoal_kernel_args *k, const lane_id *id, const mask *there)
+/* LANE_GROUPS groups of lanes make a step in turns. A group in which all systems have stopped makes no steps.
+ * `sights`: they go through k->sights. */
+LANE_FN void integrate_lanes(const shoal_kernel_args *k, const lane_id *id, const mask *there, bool sights)
 {
     const int n = BODIES(k), compensated = COMPENSATED(k), watched = MONITORS(k);
     real m[LANE_GROUPS][n], s[LANE_GROUPS][STATE_SIZE(n)], before[LANE_GROUPS][6 * n], *start[LANE_GROUPS];
@@ -627,6 +675,7 @@ LANE_FN void kernel_integrate(const shoal_kernel_args *k, const lane_id *id, con
     lane_inside within[LANE_GROUPS], *inside[LANE_GROUPS];
     lane_aside aside[LANE_GROUPS];
     bool awake[LANE_GROUPS], go_on = false;
+    real sight[LANE_GROUPS];
     LANE_KEEP_ROLLED
     for (int g = 0; g < LANE_GROUPS; g++) {
         live[g] = there[g] & (record_load(k, id[g], SHOAL_SYS_OUTCOME) == lane_set(SHOAL_RUNNING));
@@ -634,10 +683,13 @@ LANE_FN void kernel_integrate(const shoal_kernel_args *k, const lane_id *id, con
         live[g] = team_told(live[g]);
         lane_fence();
 #endif
-        system_load(k, n, compensated, id[g], m[g], s[g]);
+        system_load(k, n, compensated || sights, id[g], m[g], s[g]); /* copies are compensated */
         clock_load(k, id[g], lane_set(k->slice_steps), &clock[g]);
         aside[g].substeps = false;
-        live[g] = live[g] & lane_not(clock_due(&clock[g]));
+        if (sights)
+            live[g] = live[g] & lane_not(sights_begin(k, id[g], m[g], s[g], &clock[g], there[g], live[g], &sight[g]));
+        else
+            live[g] = live[g] & lane_not(clock_due(&clock[g]));
         awake[g] = team_goes_on(live[g]);
         go_on = awake[g] || go_on;
         if (watched)
@@ -667,41 +719,17 @@ LANE_FN void kernel_integrate(const shoal_kernel_args *k, const lane_id *id, con
         for (int g = 0; g < LANE_GROUPS; g++) {
             if (LANE_GROUPS > 1 && !awake[g])
                 continue;
-            check_step(k, compensated, id[g], m[g], s[g], &clock[g], start[g], &watch[g], inside[g], &live[g]);
+            check_step(k, compensated, id[g], m[g], s[g], &clock[g], start[g], &watch[g], inside[g],
+                       sights ? &sight[g] : 0, &live[g]);
             awake[g] = team_goes_on(live[g]);
             go_on = awake[g] || go_on;
         }
     }
 }
 
-/* Advance s by the time `left`, which is within the next step: one step of that length, or as many as an adaptive
- * propagator needs. What is stored of the system does not change. */
-LANE_FN void advance_copy(const shoal_kernel_args *k, lane_id id, const real *m, real *s, real left)
+LANE_FN void kernel_integrate(const shoal_kernel_args *k, const lane_id *id, const mask *there)
 {
-    const int n = BODIES(k);
-    const real zero = lane_set(0.0);
-    real copy[STATE_SIZE(n)];
-    mask moves = left != zero;
-    for (int c = 0; c < STATE_SIZE(n); c++)
-        copy[c] = s[c];
-#if PROPAGATOR_ADAPTIVE
-    real h = record_load(k, id, SHOAL_SYS_DT);
-    for (int i = 0; i < ADVANCE_STEPS && lane_any(moves); i++) {
-        real attempt = lane_select(lane_abs(left) < lane_abs(h), left, h);
-        const real done = step(k, 1, m, copy, &attempt);
-        h = attempt;
-        left = lane_select(moves, left - done, left);
-        for (int c = 0; c < STATE_SIZE(n); c++)
-            s[c] = lane_select(moves, copy[c], s[c]);
-        moves = moves & (left != zero);
-    }
-#else
-    (void)id;
-    if (lane_any(moves))
-        step(k, 1, m, copy, left INSIDE(0) ASIDE(0));
-    for (int c = 0; c < STATE_SIZE(n); c++)
-        s[c] = lane_select(moves, copy[c], s[c]);
-#endif
+    integrate_lanes(k, id, there, false);
 }
 
 /* Store the barycentric state after a partial step of SHOAL_SYS_PARTIAL (0: the state itself) in k->snapshot. */
@@ -710,7 +738,7 @@ LANE_FN void snapshot_lanes(const shoal_kernel_args *k, lane_id id, mask there)
     const int n = BODIES(k), bodies = real_bodies(k, n);
     real m[n], w[6 * n], s[STATE_SIZE(n)];
     system_load(k, n, 1, id, m, s);
-    advance_copy(k, id, m, s, record_load(k, id, SHOAL_SYS_PARTIAL));
+    advance_copy(k, m, s, record_load(k, id, SHOAL_SYS_PARTIAL), record_load(k, id, SHOAL_SYS_DT));
     system_view(k, m, s, w);
     for (int i = 0; i < bodies; i++)
         for (int c = 0; c < 6; c++)

@@ -10,7 +10,6 @@
 #include "core/kernel/compiled.h"
 #include "core/kernel/lane.h"
 #include "integrators/integrate.kern.h"
-#include "integrators/observe.kern.h"
 #include "core/engine/kernel_walker.h"
 
 /* The lanes of all groups. */
@@ -29,28 +28,15 @@ static inline __attribute__((always_inline)) void gather(const shoal_kernel_args
         gather(args, first, last, id, there);                                             \
         kernel_##name(args, id, there);                                                   \
     }
-ENTRY(static, integrate, integrate)
+/* With a list of times, too: they are one function. */
+static inline __attribute__((always_inline)) void kernel_observe(const shoal_kernel_args *k, const lane_id *id,
+                                                                 const mask *there)
+{
+    integrate_lanes(k, id, there, k->sights.n_times > 0);
+}
+ENTRY(static, integrate, observe)
 ENTRY(static, snapshot, snapshot)
 ENTRY(static, bare, bare)
-
-/* The systems of a call go through the times together. */
-static void observe(const shoal_kernel_args *args, long long first, long long last)
-{
-    lane_id id[LANE_GROUPS];
-    mask there[LANE_GROUPS];
-    gather(args, first, last, id, there);
-    for (long long stop = 0, next; stop < args->sights.n_times; stop = next) {
-        bool waits = true;
-        for (int g = 0; g < LANE_GROUPS; g++)
-            observe_aim(args, id[g], there[g], stop);
-        integrate(args, first, last);
-        for (next = stop + 1; next < args->sights.n_times && waits; next += waits)
-            for (int g = 0; g < LANE_GROUPS && waits; g++)
-                waits = observe_waits(args, id[g], there[g], next);
-        for (int g = 0; g < LANE_GROUPS && (g == 0 || lane_any(there[g])); g++)
-            observe_see(args, id[g], there[g], stop, next);
-    }
-}
 
 /* What happens once in a system's life kernels of a fixed body count leave to those for any. */
 #ifdef KERNEL_PREPARE
@@ -82,7 +68,7 @@ ENTRY(static, finish, finish)
     {                                                                                                                \
         .arch = QUOTED(SHOAL_ARCH), .propagator = QUOTED(PROPAGATOR), .use = what_for, .lanes = LANES, .systems = n, \
         .n_bodies = KERNEL_BODIES,                                                                                   \
-        .entry = {KERNEL_PREPARE, integrate, snapshot, bare, KERNEL_FINISH, observe, WALKER_BEGIN, WALKER_END},      \
+        .entry = {KERNEL_PREPARE, integrate, snapshot, bare, KERNEL_FINISH, integrate, WALKER_BEGIN, WALKER_END},    \
         .n_slots = PROPAGATOR_SLOTS(1), .n_own = PROPAGATOR_OWN, .first_body = PROPAGATOR_FIRST_BODY,                \
         .adaptive = PROPAGATOR_ADAPTIVE,                                                                             \
     }

@@ -15,7 +15,6 @@
 #include "core/kernel/lane.h"
 #include "integrators/aside.kern.h"
 #include "integrators/integrate.kern.h"
-#include "integrators/observe.kern.h"
 #include "core/walker/likelihood.kern.h"
 
 #ifdef SHOAL_MIN_BLOCKS
@@ -71,14 +70,7 @@ CUDA_ENTRY(finish)
 #if SHOAL_ENTRIES & 32
 LANE_FN void kernel_observe(const shoal_kernel_args *k, const lane_id *id, const mask *there)
 {
-    LANE_KEEP_ROLLED
-    for (long long stop = 0, next; stop < k->sights.n_times; stop = next) {
-        observe_aim(k, *id, *there, stop);
-        kernel_integrate(k, id, there);
-        for (next = stop + 1; next < k->sights.n_times && observe_waits(k, *id, *there, next);)
-            next++;
-        observe_see(k, *id, *there, stop, next);
-    }
+    integrate_lanes(k, id, there, true);
 }
 CUDA_ENTRY(observe)
 #endif

@@ -199,6 +199,12 @@ LANE_FN void lane_store_row(double *rows, lane_id id, int n, int i, mask where, 
         rows[(long long)id * n + i] = value;
 }
 
+/* The least of some lanes, at least one. */
+LANE_FN double lane_least(mask where, real a)
+{
+    return (void)where, a;
+}
+
 #else /* CPU */
 
 #if defined(__x86_64__)
@@ -456,6 +462,14 @@ LANE_FN void lane_store_row(double *rows, lane_id id, int n, int i, mask where, 
     for (int l = 0; l < LANES; l++)
         if (where[l])
             rows[(long long)id.system[l] * n + i] = value[l];
+}
+
+LANE_FN double lane_least(mask where, real a)
+{
+    double least = __builtin_inf();
+    for (int l = 0; l < LANES; l++)
+        least = where[l] && a[l] < least ? a[l] : least;
+    return least;
 }
 
 /* The lanes of list[first..last-1], the last one repeated to fill the width. */

@@ -734,6 +734,16 @@ const char *shoal_model_plan_line(const shoal_model *model);
 shoal_status shoal_model_evaluate(shoal_model *model, long n, const double *theta, double *lnl);
 
 /*
+ * shoal_model_predict: what the model says of the data, in their units and order, which is that of `data` and of the rows
+ * of each file. Offsets that are integrated over have their best values.
+ *   n          in   number of vectors
+ *   theta      in   [n][n_parameters]
+ *   predicted  out  [n][n_data] NaN where there is nothing to be seen: no such system, no such transit
+ * Status: E_USAGE; E_DEVICE; E_MEMORY.
+ */
+shoal_status shoal_model_predict(shoal_model *model, long n, const double *theta, double *predicted);
+
+/*
  * shoal_model_log_prior: the natural logarithm of the prior density, -infinity outside.
  *   n      in   number of vectors
  *   theta  in   [n][n_parameters]

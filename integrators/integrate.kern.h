@@ -605,6 +605,7 @@ LANE_FN void advance_copy(const shoal_kernel_args *k, const real *m, real *s, re
 }
 
 #include "integrators/observe.kern.h"
+#include "integrators/conjunctions.kern.h"
 
 /* An event in these lanes goes to their records. */
 LANE_FN void event_store(const shoal_kernel_args *k, lane_id id, mask hit, const lane_clock *clock,
@@ -635,8 +636,10 @@ LANE_BIG_FN void check_step(const shoal_kernel_args *k, int compensated, lane_id
     event_offer(&event, clock_spent(k, id, *live, clock), one, lane_set(SHOAL_BUDGET), none, none);
     const mask hit = *live & event.hit; /* it ends, or the host is told */
     mask due = *live & clock_due(clock);
+    if (sight && CONJUNCTIONS(k))
+        conjunctions_see(k, id, m, s, clock, *live, sight);
     if (sight)
-        due = sights_see(k, id, m, s, clock, hit, due, sight);
+        due = sights_see(k, id, m, s, clock, hit, due, &sight[0]);
     const mask stops = hit | due;
 #if PROPAGATOR_SETS_ASIDE
     const mask sets_aside = stops & clock->leaves & lane_not(clock->made | hit);
@@ -675,7 +678,7 @@ LANE_FN void integrate_lanes(const shoal_kernel_args *k, const lane_id *id, cons
     lane_inside within[LANE_GROUPS], *inside[LANE_GROUPS];
     lane_aside aside[LANE_GROUPS];
     bool awake[LANE_GROUPS], go_on = false;
-    real sight[LANE_GROUPS];
+    real sight[LANE_GROUPS][n]; /* [0]: the next time; [i]: whether body i comes to a conjunction */
     LANE_KEEP_ROLLED
     for (int g = 0; g < LANE_GROUPS; g++) {
         live[g] = there[g] & (record_load(k, id[g], SHOAL_SYS_OUTCOME) == lane_set(SHOAL_RUNNING));
@@ -686,8 +689,11 @@ LANE_FN void integrate_lanes(const shoal_kernel_args *k, const lane_id *id, cons
         system_load(k, n, compensated || sights, id[g], m[g], s[g]); /* copies are compensated */
         clock_load(k, id[g], lane_set(k->slice_steps), &clock[g]);
         aside[g].substeps = false;
+        if (sights && CONJUNCTIONS(k))
+            conjunctions_begin(k, m[g], s[g], sight[g]);
         if (sights)
-            live[g] = live[g] & lane_not(sights_begin(k, id[g], m[g], s[g], &clock[g], there[g], live[g], &sight[g]));
+            live[g] = live[g] &
+                      lane_not(sights_begin(k, id[g], m[g], s[g], &clock[g], there[g], live[g], &sight[g][0]));
         else
             live[g] = live[g] & lane_not(clock_due(&clock[g]));
         awake[g] = team_goes_on(live[g]);
@@ -712,15 +718,19 @@ LANE_FN void integrate_lanes(const shoal_kernel_args *k, const lane_id *id, cons
                 if (LANE_GROUPS == 1 || awake[g])
                     clock_step(k, compensated, m[g], s[g], &clock[g], inside[g], &aside[g]);
             LANE_UNROLL
-            for (int g = 0; g < LANE_GROUPS; g++)
-                quiet = quiet && !team_any_beside(live[g] & wants_a_look(k, m[g], s[g], &clock[g]));
+            for (int g = 0; g < LANE_GROUPS; g++) {
+                mask looks = live[g] & wants_a_look(k, m[g], s[g], &clock[g]);
+                if (sights && CONJUNCTIONS(k))
+                    looks = looks | conjunctions_passed(k, m[g], s[g], clock_length(&clock[g]), live[g], sight[g]);
+                quiet = quiet && !team_any_beside(looks);
+            }
         }
         LANE_KEEP_ROLLED
         for (int g = 0; g < LANE_GROUPS; g++) {
             if (LANE_GROUPS > 1 && !awake[g])
                 continue;
             check_step(k, compensated, id[g], m[g], s[g], &clock[g], start[g], &watch[g], inside[g],
-                       sights ? &sight[g] : 0, &live[g]);
+                       sights ? sight[g] : 0, &live[g]);
             awake[g] = team_goes_on(live[g]);
             go_on = awake[g] || go_on;
         }

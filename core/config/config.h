@@ -44,6 +44,17 @@ const shoal_key *shoal_key_find(const char *section, const char *name);
 /* The row of one of them. */
 const shoal_key *shoal_body_key(int key);
 
+/* What data are of: in the order of the choices. */
+#define SHOAL_DATA_KIND_CHOICES "velocity|transit_time|occultation_time|impact_parameter|transit_duration"
+enum {
+    SHOAL_DATA_VELOCITY,
+    SHOAL_DATA_TRANSIT_TIME,
+    SHOAL_DATA_OCCULTATION_TIME,
+    SHOAL_DATA_IMPACT_PARAMETER,
+    SHOAL_DATA_TRANSIT_DURATION,
+    SHOAL_DATA_KINDS
+};
+
 /* X(name, keys it needs (with ?: may have), doc) */
 #define SHOAL_DISTRIBUTION_LIST(X)                                                                                    \
     X(uniform, "from,to", "equal density between from and to")                                                        \

@@ -70,8 +70,10 @@ typedef struct shoal_engine_type {
     /* Keep what walks have in common: its arrays but theta and ln L, host arrays that stay until the next call. Every
      * walker is a system of the ensemble. The conditions are those of observe. */
     shoal_status (*walk_with)(shoal_engine *engine, const shoal_walk *walk);
-    /* Take n walkers (list: 0..n-1) from theta [n][n_parameters] to ln L [n]. */
-    shoal_status (*walk)(shoal_engine *engine, const int *list, long n, const double *theta, double *lnl);
+    /* Take n walkers (list: 0..n-1) from theta [n][n_parameters] to ln L [n], and to what the model says of the data,
+     * predicted [n][n_data], unless it is NULL. */
+    shoal_status (*walk)(shoal_engine *engine, const int *list, long n, const double *theta, double *lnl,
+                         double *predicted);
     /* Wait until all launches are done. seconds: what the last SHOAL_INTEGRATE took; may be NULL. */
     shoal_status (*wait)(shoal_engine *engine, double *seconds);
     /* How many systems keep all of its lanes busy. group: how many systems step together. */

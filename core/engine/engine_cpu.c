@@ -298,11 +298,13 @@ static void walk_part(void *user, long first, long last)
     entry[SHOAL_WALKER_END](&args, first, last);
 }
 
-static shoal_status cpu_walk(shoal_engine *engine, const int *list, long n, const double *theta, double *lnl)
+static shoal_status cpu_walk(shoal_engine *engine, const int *list, long n, const double *theta, double *lnl,
+                             double *predicted)
 {
     shoal_walk walk = *engine->walk;
     walk.theta = theta;
     walk.lnl = lnl;
+    walk.predicted = predicted;
     cpu_call call = call_of(engine, list, n, SHOAL_ALL_STEPS);
     call.part = walk_part;
     call.args.walk = &walk;

@@ -667,7 +667,11 @@ static size_t walk_lay(shoal_engine *engine, const shoal_walk *walk, int *result
         there->leg[i].times = PLACE(leg->times, leg->n_times);
         there->leg[i].what = PLACE(leg->what, leg->n_what);
         there->leg[i].seen = ROOM(leg->seen, (size_t)leg->n_times * (size_t)leg->n_what * n_systems);
+        there->leg[i].conjunctions = PLACE(leg->conjunctions, leg->n_conjunctions);
+        there->leg[i].row_of = PLACE(leg->row_of, leg->n_row_of);
     }
+    const shoal_sights *any = &walk->leg[0]; /* both legs meet the same */
+    there->leg[0].met = there->leg[1].met = ROOM(any->met, (size_t)any->n_rows * (size_t)any->n_met * n_systems);
     there->theta = ROOM(walk->theta, n_systems * (size_t)walk->n_parameters);
     there->lnl = ROOM(walk->lnl, n_systems);
 #undef PLACE
@@ -714,32 +718,59 @@ static int walk_queue(shoal_engine *engine, shoal_kernel_entry entry, long n)
                             engine->work);
 }
 
-static shoal_status cuda_walk(shoal_engine *engine, const int *list, long n, const double *theta, double *lnl)
+/* Queue the kernels that take n walkers through both legs. */
+static int walk_legs(shoal_engine *engine, long n)
+{
+    static const shoal_kernel_entry entries[] = {SHOAL_WALKER_BEGIN, SHOAL_PREPARE, SHOAL_OBSERVE};
+    int result = 0;
+    for (int leg = 0; leg < SHOAL_LEGS; leg++) {
+        engine->args.sights = engine->walk_host.leg[leg];
+        engine->args.walk_leg = leg;
+        for (int i = 0; i < SHOAL_COUNT(entries) && result == 0 && engine->args.sights.n_times > 0; i++)
+            result = walk_queue(engine, entries[i], n);
+    }
+    return result ? result : walk_queue(engine, SHOAL_WALKER_END, n);
+}
+
+/* Where the device keeps predictions: `room`, or nowhere. */
+static int walk_predicts(shoal_engine *engine, device_pointer room)
+{
+    engine->walk_host.predicted = (double *)(uintptr_t)room;
+    return engine->driver.to_device_later(engine->walk, &engine->walk_host, sizeof engine->walk_host, engine->work);
+}
+
+static shoal_status cuda_walk(shoal_engine *engine, const int *list, long n, const double *theta, double *lnl,
+                              double *predicted)
 {
     struct driver *driver = &engine->driver;
     const shoal_walk *walk = &engine->walk_host;
+    const size_t n_parameters = (size_t)walk->n_parameters, size = (size_t)n * (size_t)walk->n_data * sizeof *predicted;
+    device_pointer room = 0;
     shoal_status status = cuda_enter(engine);
     if (status != SHOAL_OK)
         return status;
+    engine->args.slice_steps = SHOAL_ALL_STEPS;
     memcpy(engine->list_host[0], list, (size_t)n * sizeof *list);
     int result = driver->to_device_later(engine->list[0], engine->list_host[0], (size_t)n * sizeof *list, engine->work);
     if (result == 0)
         result = driver->to_device_later((device_pointer)(uintptr_t)walk->theta, theta,
-                                         (size_t)n * (size_t)walk->n_parameters * sizeof *theta, engine->work);
-    engine->args.slice_steps = SHOAL_ALL_STEPS;
-    for (int leg = 0; leg < SHOAL_LEGS; leg++) {
-        static const shoal_kernel_entry entries[] = {SHOAL_WALKER_BEGIN, SHOAL_PREPARE, SHOAL_OBSERVE};
-        engine->args.sights = walk->leg[leg];
-        engine->args.walk_leg = leg;
-        for (int i = 0; i < SHOAL_COUNT(entries) && result == 0 && walk->leg[leg].n_times > 0; i++)
-            result = walk_queue(engine, entries[i], n);
-    }
+                                         (size_t)n * n_parameters * sizeof *theta, engine->work);
+    if (result == 0 && predicted)
+        result = driver->allocate(&room, size);
+    if (result == 0 && predicted)
+        result = walk_predicts(engine, room);
     if (result == 0)
-        result = walk_queue(engine, SHOAL_WALKER_END, n);
+        result = walk_legs(engine, n);
     if (result == 0)
         result = driver->to_host_later(lnl, (device_pointer)(uintptr_t)walk->lnl, (size_t)n * sizeof *lnl,
                                        engine->work);
+    if (result == 0 && predicted)
+        result = driver->to_host_later(predicted, room, size, engine->work);
+    if (result == 0 && predicted)
+        result = walk_predicts(engine, 0);
     status = result ? shoal_cuda_fail(engine, result, "taking walkers to ln L") : work_finish(engine);
+    if (room)
+        (void)driver->release(room);
     cuda_leave(engine);
     return status;
 }

@@ -110,13 +110,31 @@ enum { SHOAL_MODEL_SYSTEM, SHOAL_MODEL_BODY, SHOAL_MODEL_COMPONENT, SHOAL_MODEL_
 #define SHOAL_TEAM_EXCHANGED(model, n_bodies, n_moved) \
     (SHOAL_TEAM_VECTORS(n_moved) + ((model) == SHOAL_MODEL_PAIR ? 7 * ((n_bodies) * ((n_bodies)-1) / 2) : 0))
 
-/* What is seen of systems at a list of times, in the order of the run (integrators/observe.kern.h). */
+/* Conjunctions of a body with body 0, of which some are kept: transits, or what happens behind the star. That at time t
+ * has the number next to (t - t0) / period. */
+typedef struct shoal_conjunctions {
+    int body, behind;
+    int first, n; /* the numbers that may be kept: first ... */
+    int row_of;   /* rows of these numbers: shoal_sights.row_of[row_of ...], -1 = it is not kept */
+    double t0, period;
+    double light; /* 1 / c where times are those of arrival at the barycentre's distance, else 0 */
+} shoal_conjunctions;
+
+/* What is kept of a conjunction. */
+enum { SHOAL_MET_TIME, SHOAL_MET_DISTANCE, SHOAL_MET_DURATION, SHOAL_MET };
+
+/* What is seen of systems at a list of times, in the order of the run (integrators/observe.kern.h), and at conjunctions
+ * (integrators/conjunctions.kern.h). */
 typedef struct shoal_sights {
     long long n_times;
     int n_what;
-    const double *times; /* [n_times] */
-    const int *what;     /* [n_what] 6 * body + component, x y z vx vy vz, barycentric */
-    double *seen;        /* [chunk][n_times * n_what][lane] */
+    const double *times;                         /* [n_times] */
+    const int *what;                             /* [n_what] 6 * body + component, x y z vx vy vz, barycentric */
+    double *seen;                                /* [chunk][n_times * n_what][lane] */
+    int n_conjunctions, n_row_of, n_rows, n_met; /* n_met: of SHOAL_MET_*, how many are kept */
+    const shoal_conjunctions *conjunctions;
+    const int *row_of;
+    double *met; /* [chunk][n_rows * n_met][lane] */
 } shoal_sights;
 
 /* Everything a kernel is told. Passed by value on the GPU. */

@@ -44,6 +44,13 @@
 #define FORCES(k) ((k)->forces)
 #endif
 
+/* Whether conjunctions are seen. */
+#if TEAM > 1
+#define CONJUNCTIONS(k) ((void)(k), 0)
+#else
+#define CONJUNCTIONS(k) ((k)->sights.n_conjunctions > 0)
+#endif
+
 /* A parameter of the propagator that is an integer, a boolean or a choice: a constant on the GPU. */
 LANE_FN int chosen(const shoal_kernel_args *k, int parameter)
 {

@@ -205,6 +205,18 @@ LANE_FN double lane_least(mask where, real a)
     return (void)where, a;
 }
 
+/* table[at], each lane its own place, in the lanes `where`; elsewhere -1. */
+LANE_FN real lane_gather(const int *table, mask where, real at)
+{
+    return where ? (double)table[(long long)at] : -1.0;
+}
+/* As lane_store, each lane in its own slot. */
+LANE_FN void lane_scatter(double *base, lane_id id, real slot, int n_slots, mask where, real value)
+{
+    if (where)
+        base[SHOAL_AT(id, (long long)slot, n_slots)] = value;
+}
+
 #else /* CPU */
 
 #if defined(__x86_64__)
@@ -470,6 +482,20 @@ LANE_FN double lane_least(mask where, real a)
     for (int l = 0; l < LANES; l++)
         least = where[l] && a[l] < least ? a[l] : least;
     return least;
+}
+
+LANE_FN real lane_gather(const int *table, mask where, real at)
+{
+    real found = {0};
+    for (int l = 0; l < LANES; l++)
+        found[l] = where[l] ? (double)table[(long long)at[l]] : -1.0;
+    return found;
+}
+LANE_FN void lane_scatter(double *base, lane_id id, real slot, int n_slots, mask where, real value)
+{
+    for (int l = 0; l < LANES; l++)
+        if (where[l])
+            base[SHOAL_AT((long long)id.system[l], (long long)slot[l], n_slots)] = value[l];
 }
 
 /* The lanes of list[first..last-1], the last one repeated to fill the width. */

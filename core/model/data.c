@@ -3,19 +3,21 @@
  * data.c: measurements from tables. Columns are known by their headings; a table without one of them is refused.
  */
 #define _GNU_SOURCE 1
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "core/formats/table.h"
 #include "core/model/model.h"
 
-enum { TIME, VALUE, ERROR, NUMBERS, INSTRUMENT = NUMBERS, COLUMNS, MOST_CELLS = 256 };
+enum { TIME, VALUE, ERROR, NUMBER, NUMBERS, INSTRUMENT = NUMBERS, COLUMNS, MOST_CELLS = 256, MOST_NUMBER = 1000000 };
 
 /* A table of data that is being read. */
 typedef struct reader {
     const shoal_study *study;
     const config_setting_t *group; /* of `data` */
-    const char *heading[COLUMNS], *instrument;
+    int kind;
+    const char *heading[COLUMNS], *instrument; /* NULL = there is no such column */
     int column[COLUMNS];
     double time_zero, factor; /* of the column of times: to inner units */
     shoal_table table;
@@ -37,13 +39,18 @@ static int cut(const reader *r, char *line, char *cells[])
     return n;
 }
 
-static shoal_status read_heading(reader *r, char *line)
+/* Find the columns. headings: those of a file without, or NULL. */
+static shoal_status read_heading(reader *r, char *line, const config_setting_t *headings)
 {
     char *cells[MOST_CELLS];
     r->by_commas = strchr(line, ',') != NULL;
-    r->n_cells = cut(r, line, cells);
-    for (int i = 0; i < (r->instrument ? COLUMNS : NUMBERS); i++) {
+    r->n_cells = headings ? config_setting_length(headings) : cut(r, line, cells);
+    for (int k = 0; headings && k < r->n_cells && k < MOST_CELLS; k++)
+        cells[k] = (char *)config_setting_get_string_elem(headings, k);
+    for (int i = 0; i < COLUMNS; i++) {
         int found = -1;
+        if (!r->heading[i])
+            continue;
         for (int k = 0; k < r->n_cells && k < MOST_CELLS; k++)
             if (strcmp(cells[k], r->heading[i]) == 0) {
                 if (found >= 0)
@@ -69,15 +76,17 @@ static shoal_status add(reader *r, const double *numbers)
         data->datum = more;
         r->room = 2 * r->room + 256;
     }
-    data->datum[data->n++] = (shoal_datum){
-        .time = (numbers[TIME] - r->time_zero) * r->factor, .value = numbers[VALUE], .error = numbers[ERROR]};
+    data->datum[data->n++] = (shoal_datum){.row = (int)numbers[NUMBER],
+                                           .time = (numbers[TIME] - r->time_zero) * r->factor,
+                                           .value = numbers[VALUE],
+                                           .error = numbers[ERROR]};
     return SHOAL_OK;
 }
 
 static shoal_status read_row(reader *r, char *line)
 {
     char *cells[MOST_CELLS];
-    double numbers[NUMBERS];
+    double numbers[NUMBERS] = {0};
     const int n_cells = cut(r, line, cells);
     if (n_cells != r->n_cells)
         return shoal_fail(r->table.context, SHOAL_E_INPUT, "%s:%ld: expected %d cells, found %d", r->table.path,
@@ -85,8 +94,12 @@ static shoal_status read_row(reader *r, char *line)
     if (r->instrument && strcmp(cells[r->column[INSTRUMENT]], r->instrument) != 0)
         return SHOAL_OK;
     for (int i = 0; i < NUMBERS; i++)
-        if (!shoal_number(cells[r->column[i]], &numbers[i]))
+        if (r->heading[i] && !shoal_number(cells[r->column[i]], &numbers[i]))
             return shoal_table_fail(&r->table, r->heading[i], cells[r->column[i]], "a finite number");
+    if (!(numbers[NUMBER] == floor(numbers[NUMBER]) && fabs(numbers[NUMBER]) < MOST_NUMBER))
+        return shoal_table_fail(&r->table, r->heading[NUMBER], cells[r->column[NUMBER]], "an integer below 1e6");
+    if (r->kind == SHOAL_DATA_TRANSIT_TIME || r->kind == SHOAL_DATA_OCCULTATION_TIME)
+        numbers[VALUE] = numbers[TIME] - r->time_zero;
     if (!(numbers[ERROR] > 0))
         return shoal_table_fail(&r->table, r->heading[ERROR], cells[r->column[ERROR]], "a number > 0");
     return add(r, numbers);
@@ -102,12 +115,17 @@ static shoal_status read_table(reader *r)
     r->table = (shoal_table){.context = r->study->context, .path = path};
     r->n_cells = 0;
     const long first = r->data->n;
+    const config_setting_t *headings = config_setting_get_member(r->group, "headings");
     shoal_status status = shoal_lines_open(&lines, &r->table, path);
     if (!status) {
         while (!status && shoal_lines_next(&lines)) {
             if (lines.text[0] == '#' || lines.text[strspn(lines.text, " \t")] == '\0')
                 continue;
-            status = r->n_cells == 0 ? read_heading(r, lines.text) : read_row(r, lines.text);
+            const bool begins = r->n_cells == 0;
+            if (begins)
+                status = read_heading(r, lines.text, headings);
+            if (!status && (headings || !begins))
+                status = read_row(r, lines.text);
         }
         status = shoal_lines_close(&lines, status);
     }
@@ -121,18 +139,35 @@ static shoal_status read_table(reader *r)
 /* The headings that a group names. */
 static shoal_status read_columns(reader *r)
 {
-    static const char *const plain[NUMBERS] = {"time", "velocity", "error"};
+    enum { MOST = 3 };
+    static const struct {
+        int n, column[MOST];
+        const char *plain[MOST];
+    } of[SHOAL_DATA_KINDS] = {
+        [SHOAL_DATA_VELOCITY] = {3, {TIME, VALUE, ERROR}, {"time", "velocity", "error"}},
+        [SHOAL_DATA_TRANSIT_TIME] = {3, {NUMBER, TIME, ERROR}, {"number", "time", "error"}},
+        [SHOAL_DATA_OCCULTATION_TIME] = {3, {NUMBER, TIME, ERROR}, {"number", "time", "error"}},
+        [SHOAL_DATA_IMPACT_PARAMETER] = {3, {NUMBER, VALUE, ERROR}, {"number", "impact", "error"}},
+        [SHOAL_DATA_TRANSIT_DURATION] = {3, {NUMBER, VALUE, ERROR}, {"number", "duration", "error"}},
+    };
     const config_setting_t *columns = config_setting_get_member(r->group, "columns");
-    if (columns && config_setting_length(columns) != NUMBERS)
-        return shoal_config_fail(&r->study->config, columns, NULL, NULL, "three headings: time, value, error");
-    for (int i = 0; i < NUMBERS; i++)
-        r->heading[i] = columns ? config_setting_get_string_elem(columns, i) : plain[i];
+    const bool times = of[r->kind].column[1] == TIME;
+    const int n = columns ? config_setting_length(columns) : MOST;
+    if (n != MOST && !(times && n == MOST - 1))
+        return shoal_config_fail(&r->study->config, columns, NULL, NULL, "%s, %s, %s%s", of[r->kind].plain[0],
+                                 of[r->kind].plain[1], of[r->kind].plain[2], times ? ", or time, error" : "");
+    for (int i = 0; i < COLUMNS; i++)
+        r->heading[i] = NULL;
+    for (int i = 0; i < n; i++)
+        r->heading[of[r->kind].column[i + MOST - n]] = columns ? config_setting_get_string_elem(columns, i)
+                                                               : of[r->kind].plain[i];
     r->instrument = shoal_config_string(r->group, "instrument", NULL);
     const config_setting_t *named = config_setting_get_member(r->group, "instrument_column");
     if (named && !r->instrument)
         return shoal_config_fail(&r->study->config, named, NULL, NULL,
                                  "no column of instruments without an instrument");
-    r->heading[INSTRUMENT] = shoal_config_string(r->group, "instrument_column", "tel");
+    if (r->instrument)
+        r->heading[INSTRUMENT] = shoal_config_string(r->group, "instrument_column", "tel");
     return SHOAL_OK;
 }
 
@@ -142,6 +177,7 @@ static shoal_status read_set(reader *r, int i)
     const shoal_config *config = &r->study->config;
     shoal_walker_set *set = &r->data->set[i];
     shoal_units si;
+    r->kind = (int)shoal_config_number(config, r->group, "data", "kind");
     shoal_status status = read_columns(r);
     const config_setting_t *body = config_setting_get_member(r->group, "body"), *list = config_setting_parent(r->group);
     for (int k = 0; k < i && !status; k++)
@@ -155,6 +191,8 @@ static shoal_status read_set(reader *r, int i)
         status = shoal_units_init(config->context, "m", "kg", "s", NAN, &si);
     if (status)
         return status;
+    set->met = -1;
+    set->missing = -INFINITY;
     const double unit = shoal_config_number(config, r->group, "data", "unit") == 0 ? 1 : 1000;
     set->factor = -1 / (unit * shoal_units_factor(&si, "velocity")); /* it recedes along -z */
     set->epoch = r->study->t_start;
@@ -168,6 +206,14 @@ static shoal_status read_set(reader *r, int i)
         (&set->offset)[q] = (shoal_walker_number){-1, of[q], value * of[q]};
     }
     const config_setting_t *offset = config_setting_get_member(r->group, "offset");
+    static const char *const of_transits[] = {"t0", "period", "missing", "light_travel"};
+    for (int q = 0; q < SHOAL_COUNT(of_transits); q++)
+        if (r->kind == SHOAL_DATA_VELOCITY && config_setting_get_member(r->group, of_transits[q]))
+            return shoal_config_fail(config, config_setting_get_member(r->group, of_transits[q]), NULL, NULL,
+                                     "no such key of velocities");
+    const config_setting_t *of_velocities = config_setting_get_member(r->group, "unit");
+    if (r->kind != SHOAL_DATA_VELOCITY && of_velocities)
+        return shoal_config_fail(config, of_velocities, NULL, NULL, "no unit of velocity for transits");
     if (set->marginal && offset)
         return shoal_config_fail(config, offset, NULL, NULL, "no offset where the likelihood is integrated over it");
     return SHOAL_OK;
@@ -176,7 +222,7 @@ static shoal_status read_set(reader *r, int i)
 shoal_status shoal_data_read(const shoal_study *study, shoal_data *data)
 {
     const config_setting_t *list = shoal_config_lookup(&study->config, "data");
-    *data = (shoal_data){.n_sets = list ? config_setting_length(list) : 0};
+    *data = (shoal_data){.n_sets = list ? config_setting_length(list) : 0, .from = INFINITY, .to = -INFINITY};
     if (data->n_sets == 0)
         return shoal_fail(study->context, SHOAL_E_INPUT, "%s: expected `data`, for a likelihood", study->path);
     data->set = calloc((size_t)data->n_sets, sizeof *data->set);
@@ -192,6 +238,8 @@ shoal_status shoal_data_read(const shoal_study *study, shoal_data *data)
         if (!status)
             status = read_table(&r);
         data->set[i].n = data->n - data->set[i].first;
+        if (!status && r.kind != SHOAL_DATA_VELOCITY)
+            status = shoal_transits_add(study, r.group, data, i, r.kind, r.heading[NUMBER] != NULL);
     }
     return status;
 }
@@ -201,5 +249,7 @@ void shoal_data_release(shoal_data *data)
     free(data->set);
     free(data->body);
     free(data->datum);
+    free(data->conjunctions);
+    free(data->row_of);
     *data = (shoal_data){0};
 }

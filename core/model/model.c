@@ -17,8 +17,9 @@ struct shoal_model {
     shoal_plan *plan;
     shoal_data data;
     shoal_walk walk;
-    double *times[SHOAL_LEGS];
+    double *times[SHOAL_LEGS], *met;
     int *what, *list; /* [n_walkers] 0, 1, 2, ... */
+    double *lnl;      /* [n_walkers] of predictions */
     long n_walkers;
 };
 
@@ -39,24 +40,29 @@ static shoal_status make_leg(shoal_model *model, int leg)
     const shoal_data *data = &model->data;
     const double epoch = model->walk.epoch, sign = leg == SHOAL_FORWARDS ? 1 : -1;
     double *times = model->times[leg] = malloc((size_t)(data->n + 1) * sizeof *times);
+    const double last = leg == SHOAL_FORWARDS ? data->to : -data->from; /* that a conjunction may have */
     long n = 0, n_kept = 0;
     if (!times)
         return out_of_memory(model);
-    for (long j = 0; j < data->n; j++)
-        if ((data->datum[j].time < epoch) == (leg == SHOAL_BACKWARDS))
-            times[n++] = sign * data->datum[j].time;
+    for (int i = 0; i < data->n_sets; i++)
+        for (long long j = data->set[i].first; j < data->set[i].first + data->set[i].n && data->set[i].met < 0; j++)
+            if ((data->datum[j].time < epoch) == (leg == SHOAL_BACKWARDS))
+                times[n++] = sign * data->datum[j].time;
+    if (last > sign * epoch)
+        times[n++] = last;
     qsort(times, (size_t)n, sizeof *times, compare);
     for (long i = 0; i < n; i++)
         if (i == 0 || times[i] != times[n_kept - 1])
             times[n_kept++] = times[i];
-    for (long j = 0; j < data->n; j++) {
-        const double t = sign * data->datum[j].time;
-        const double *at = bsearch(&t, times, (size_t)n_kept, sizeof *times, compare);
-        if ((data->datum[j].time < epoch) == (leg == SHOAL_BACKWARDS) && at) {
-            data->datum[j].leg = leg;
-            data->datum[j].row = (int)(at - times);
+    for (int i = 0; i < data->n_sets; i++)
+        for (long long j = data->set[i].first; j < data->set[i].first + data->set[i].n && data->set[i].met < 0; j++) {
+            const double t = sign * data->datum[j].time;
+            const double *at = bsearch(&t, times, (size_t)n_kept, sizeof *times, compare);
+            if ((data->datum[j].time < epoch) == (leg == SHOAL_BACKWARDS) && at) {
+                data->datum[j].leg = leg;
+                data->datum[j].row = (int)(at - times);
+            }
         }
-    }
     for (long i = 0; i < n_kept; i++)
         times[i] *= sign;
     model->walk.leg[leg].n_times = n_kept;
@@ -75,6 +81,8 @@ static shoal_status make_sights(shoal_model *model)
     if (!model->what)
         return out_of_memory(model);
     for (int i = 0; i < data->n_sets; i++) {
+        if (data->set[i].met >= 0)
+            continue;
         const int seen = 6 * data->body[i] + LINE_OF_SIGHT;
         int place = 0;
         while (place < n_what && model->what[place] != seen)
@@ -84,15 +92,26 @@ static shoal_status make_sights(shoal_model *model)
         data->body[i] = place;
     }
     for (int i = 0; i < data->n_sets; i++)
-        for (long long j = data->set[i].first; j < data->set[i].first + data->set[i].n; j++)
+        for (long long j = data->set[i].first; j < data->set[i].first + data->set[i].n && data->set[i].met < 0; j++)
             data->datum[j].row = data->datum[j].row * n_what + data->body[i];
     const size_t n_padded = (size_t)(model->n_walkers + SHOAL_CHUNK - 1) / SHOAL_CHUNK * SHOAL_CHUNK;
+    const bool here = model->plan->engine_type == &shoal_engine_cpu;
+    const size_t n_met = (size_t)data->n_rows * (size_t)data->n_met * n_padded;
+    if (here && n_met > 0 && !(model->met = shoal_allocate(n_met, sizeof(double))))
+        return out_of_memory(model);
     for (int leg = 0; leg < SHOAL_LEGS; leg++) {
-        walk->leg[leg].n_what = n_what;
-        walk->leg[leg].what = model->what;
-        if (model->plan->engine_type == &shoal_engine_cpu && walk->leg[leg].n_times > 0 &&
-            !(walk->leg[leg].seen = shoal_allocate((size_t)walk->leg[leg].n_times * (size_t)n_what * n_padded,
-                                                   sizeof(double))))
+        shoal_sights *sights = &walk->leg[leg];
+        const size_t n_seen = (size_t)sights->n_times * (size_t)n_what * n_padded;
+        sights->n_what = n_what;
+        sights->what = model->what;
+        sights->n_conjunctions = data->n_conjunctions;
+        sights->conjunctions = data->conjunctions;
+        sights->row_of = data->row_of;
+        sights->n_row_of = data->n_row_of;
+        sights->n_rows = data->n_rows;
+        sights->n_met = data->n_met;
+        sights->met = model->met;
+        if (here && n_seen > 0 && !(sights->seen = shoal_allocate(n_seen, sizeof(double))))
             return out_of_memory(model);
     }
     return SHOAL_OK;
@@ -119,7 +138,6 @@ static bool has_free_mass(const shoal_walker_body *body)
 static shoal_status make_plan(shoal_model *model)
 {
     const shoal_study *study = model->study;
-    const shoal_data *data = &model->data;
     const int n_bodies = study->walkers.n_bodies;
     shoal_options options = study->options;
     shoal_system record;
@@ -149,9 +167,12 @@ static shoal_status make_plan(shoal_model *model)
     options.n_monitors = 0;
     options.orbits = 0;
     options.t_end = model->walk.epoch;
-    for (long j = 0; j < data->n; j++)
-        if (fabs(data->datum[j].time - model->walk.epoch) > fabs(options.t_end - model->walk.epoch))
-            options.t_end = data->datum[j].time;
+    for (int leg = 0; leg < SHOAL_LEGS; leg++) {
+        const shoal_sights *of = &model->walk.leg[leg];
+        const double last = of->n_times > 0 ? of->times[of->n_times - 1] : options.t_end;
+        if (fabs(last - model->walk.epoch) > fabs(options.t_end - model->walk.epoch))
+            options.t_end = last;
+    }
     if (!status)
         status = shoal_plan_create(model->context, model->ensemble, &options, &model->plan);
     free(bodies);
@@ -177,6 +198,7 @@ static shoal_status make_walk(shoal_model *model)
         return status;
     set_parameters(model);
     walk->n_sets = model->data.n_sets;
+    walk->n_data = model->data.n;
     walk->sets = model->data.set;
     walk->data = model->data.datum;
     for (int leg = 0; leg < SHOAL_LEGS && !status; leg++)
@@ -249,6 +271,8 @@ void shoal_model_destroy(shoal_model **model)
         free(old->times[leg]);
         free(old->walk.leg[leg].seen);
     }
+    free(old->met);
+    free(old->lnl);
     free(old->what);
     free(old->list);
     free(old);
@@ -275,21 +299,38 @@ const char *shoal_model_parameter(const shoal_model *model, int i)
     return model && i >= 0 && i < model->walk.n_parameters ? model->study->walkers.parameters[i].name : NULL;
 }
 
+/* Take walkers to ln L, and if asked to what the model says of the data. */
+static shoal_status walk(shoal_model *model, const char *function, long n, const double *theta, double *lnl,
+                         double *predicted)
+{
+    shoal_status status = shoal_check_range(model->context, function, "n", n, (long[2]){0, LONG_MAX});
+    if (!status && n > 0 && model->walk.n_parameters > 0)
+        status = shoal_check_given(model->context, function, "theta", theta);
+    for (long at = 0; at < n && !status; at += model->n_walkers) {
+        const long some = n - at < model->n_walkers ? n - at : model->n_walkers;
+        status = model->plan->engine_type->walk(model->plan->engine, model->list, some,
+                                                theta + at * model->walk.n_parameters, lnl ? lnl + at : model->lnl,
+                                                predicted ? predicted + at * model->data.n : NULL);
+    }
+    return status;
+}
+
 shoal_status shoal_model_evaluate(shoal_model *model, long n, const double *theta, double *lnl)
 {
     if (!model)
         return SHOAL_E_USAGE;
-    shoal_status status = shoal_check_range(model->context, __func__, "n", n, (long[2]){0, LONG_MAX});
-    if (!status && n > 0)
-        status = shoal_check_given(model->context, __func__, "lnl", lnl);
-    if (!status && n > 0 && model->walk.n_parameters > 0)
-        status = shoal_check_given(model->context, __func__, "theta", theta);
-    for (long at = 0; at < n && !status; at += model->n_walkers) {
-        const long some = n - at < model->n_walkers ? n - at : model->n_walkers;
-        status = model->plan->engine_type->walk(model->plan->engine, model->list, some,
-                                                theta + at * model->walk.n_parameters, lnl + at);
-    }
-    return status;
+    const shoal_status status = n > 0 ? shoal_check_given(model->context, __func__, "lnl", lnl) : SHOAL_OK;
+    return status ? status : walk(model, __func__, n, theta, lnl, NULL);
+}
+
+shoal_status shoal_model_predict(shoal_model *model, long n, const double *theta, double *predicted)
+{
+    if (!model)
+        return SHOAL_E_USAGE;
+    shoal_status status = n > 0 ? shoal_check_given(model->context, __func__, "predicted", predicted) : SHOAL_OK;
+    if (!status && !model->lnl && !(model->lnl = malloc((size_t)model->n_walkers * sizeof *model->lnl)))
+        status = out_of_memory(model);
+    return status ? status : walk(model, __func__, n, theta, NULL, predicted);
 }
 
 /* What each of n vectors asks of the priors. */

@@ -5,6 +5,7 @@
  *
  *     model.c   makes walkers of a study and evaluates them
  *     data.c    reads measurements
+ *     transits.c  numbers transits
  */
 #ifndef SHOAL_MODEL_H
 #define SHOAL_MODEL_H
@@ -21,10 +22,22 @@ typedef struct shoal_data {
     int *body;             /* [n_sets] which is observed */
     long n;
     shoal_datum *datum; /* [n] */
+    /* those of sets that are of conjunctions, in the order of sets; rows of their numbers */
+    int n_conjunctions, n_rows, n_met;
+    shoal_conjunctions *conjunctions;
+    int *row_of, n_row_of;
+    double from, to; /* the times within which conjunctions can be; empty if there are none */
 } shoal_data;
 
 /* Read the files that a config names. Released with shoal_data_release on failure, too. */
 shoal_status shoal_data_read(const shoal_study *study, shoal_data *data);
 void shoal_data_release(shoal_data *data);
+
+/* ---- transits.c -------------------------------------------------------------------------------------------------- */
+
+/* Set i, whose data have been read, is of transits: a kind other than velocities. Data of sets with has_numbers have
+ * their numbers as rows. */
+shoal_status shoal_transits_add(const shoal_study *study, const config_setting_t *group, shoal_data *data, int i,
+                                int kind, bool has_numbers);
 
 #endif

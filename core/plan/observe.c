@@ -167,8 +167,13 @@ static shoal_status observe_at_once(observation *o, const int *list, long n_list
     shoal_plan *plan = o->plan;
     const long n_rows = o->n_times * o->n_what, n_chunks = (plan->ensemble->n_systems + SHOAL_CHUNK - 1) / SHOAL_CHUNK;
     int *what = malloc((size_t)o->n_what * sizeof *what);
-    const shoal_sights sights = {o->n_times, o->n_what, o->times, what,
-                                 shoal_allocate((size_t)(n_rows * n_chunks) * SHOAL_CHUNK, sizeof(double))};
+    const shoal_sights sights = {
+        .n_times = o->n_times,
+        .n_what = o->n_what,
+        .times = o->times,
+        .what = what,
+        .seen = shoal_allocate((size_t)(n_rows * n_chunks) * SHOAL_CHUNK, sizeof(double)),
+    };
     shoal_status status = SHOAL_OK;
     if (!what || !sights.seen)
         status = shoal_fail(plan->context, SHOAL_E_MEMORY, "out of memory for %ld values of %ld systems", n_rows,

@@ -380,6 +380,27 @@ LANE_FN mask walker_make(const shoal_walk *walk, lane_id id, int n, real *m, rea
 }
 
 /* A leg begins: bodies, and the record of a system that has made no step. */
+/* Whether the last leg led nowhere. */
+LANE_FN mask walker_ended(const shoal_kernel_args *k, lane_id id)
+{
+    return lane_load(k->systems, id, SHOAL_SYS_OUTCOME, SHOAL_SYS_FIELDS) != lane_set(SHOAL_RUNNING);
+}
+
+/* ln L of what comes before the data, and nothing met yet. The second leg keeps what came of the first. */
+LANE_FN void walker_clear(const shoal_kernel_args *k, lane_id id, mask there)
+{
+    const shoal_walk *walk = k->walk;
+    const shoal_sights *sights = &walk->leg[k->walk_leg];
+    const real zero = lane_set(0.0), nan = zero / zero;
+    if (k->walk_leg == SHOAL_BACKWARDS && walk->leg[SHOAL_FORWARDS].n_times > 0) {
+        lane_store_row(walk->lnl, id, 1, 0, there & walker_ended(k, id), -1.0 / zero);
+        return;
+    }
+    lane_store_row(walk->lnl, id, 1, 0, there, zero);
+    for (int row = 0; row < sights->n_rows * sights->n_met; row++)
+        lane_store(sights->met, id, row, sights->n_rows * sights->n_met, there, nan);
+}
+
 LANE_FN void kernel_walker_begin(const shoal_kernel_args *k, const lane_id *lane, const mask *walks)
 {
     const lane_id id = *lane;
@@ -389,6 +410,7 @@ LANE_FN void kernel_walker_begin(const shoal_kernel_args *k, const lane_id *lane
     const real zero = lane_set(0.0);
     real m[LANE_ROOM(n)], w[6 * LANE_ROOM(n)];
     walker_orbit orbits[LANE_ROOM(n)];
+    walker_clear(k, id, there);
     const mask good = walker_make(walk, id, n, m, w, orbits);
     for (int i = 0; i < n; i++) {
         const int slots = n * SHOAL_QUANTITIES, at = i * SHOAL_QUANTITIES;

@@ -4,7 +4,7 @@
  * system of bodies at an epoch, what is seen of that system at the times of the data (shoal_sights), and ln L:
  *
  *     bodies.kern.h       theta -> bodies, and a record that starts at the epoch
- *     observe.kern.h      bodies -> what is seen (integrators/)
+ *     observe.kern.h, conjunctions.kern.h  bodies -> what is seen (integrators/)
  *     likelihood.kern.h   what is seen, theta -> ln L
  *
  * Data lie on both sides of the epoch: a walker makes two legs, forwards and backwards from the same bodies.
@@ -34,9 +34,11 @@ typedef struct shoal_walker_body {
     shoal_walker_number number[SHOAL_BODY_KEYS];
 } shoal_walker_body;
 
-/* Measurements of one instrument. Velocities and their numbers are in the data's unit. */
+/* Measurements of one instrument. Values and their numbers are in the data's unit. */
 typedef struct shoal_walker_set {
     long long first, n; /* its data */
+    int met;            /* which of SHOAL_MET_* they are, -1 = seen at their times */
+    double missing;     /* adds to ln L for each that is not there: -infinity or a number */
     double factor;      /* from what is seen, in inner units, to the data's unit and sign */
     double epoch;       /* of trend and curvature */
     shoal_walker_number offset, jitter, trend, curvature;
@@ -44,13 +46,14 @@ typedef struct shoal_walker_set {
 } shoal_walker_set;
 
 typedef struct shoal_datum {
-    int leg, row; /* where it is seen: row of that leg's sights */
+    int leg, row; /* where it is seen: row of that leg's sights, or of the conjunctions */
     double time, value, error;
 } shoal_datum;
 
 /* All that is the same for all walkers, and their arrays. */
 typedef struct shoal_walk {
     int n_parameters, n_bodies, n_sets;
+    long long n_data;
     int frame;                       /* shoal_frame of the elements */
     double epoch;                    /* time of the elements */
     double step;                     /* length of a step */
@@ -61,6 +64,7 @@ typedef struct shoal_walk {
     shoal_sights leg[SHOAL_LEGS];
     const double *theta; /* [walker][n_parameters] */
     double *lnl;         /* [walker] */
+    double *predicted;   /* [walker][n_data] what the model says, NULL = not asked */
 } shoal_walk;
 
 #endif

@@ -1,0 +1,236 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * conjunctions.kern.h: a part of integrate.kern.h. When a body is in conjunction with body 0, the star: their distance in
+ * the plane of the sky is least, with +z towards the observer. Such moments are zeros of g = x vx + y vy of the motion
+ * about the star (Fabrycky 2010, arXiv:1006.3834), where g passes from - to + in time's direction. It is asked of every
+ * step: of an interval that has its later end, so that two legs from one epoch see each conjunction once.
+ *
+ * The moment is sought by Newton's iteration inside a bracket, on the propagator's own motion: steps of a part of the
+ * length, on copies, so that the trajectory does not change. A sign of g that changes twice within a step is not seen.
+ */
+
+enum { CONJUNCTION_ROUNDS = 60 };
+
+/* In units of the step, from its end: where a conjunction that was passed in it can be. What a step owes comes later. */
+#define CONJUNCTION_FROM (PROPAGATOR_OWES ? -2.0 : -1.01)
+#define CONJUNCTION_TO   (PROPAGATOR_OWES ? 1.0 : 0.01)
+
+LANE_FN real conjunction_g(lane_pair p)
+{
+    return lane_fma(p.y, p.vy, p.x * p.vx);
+}
+
+/* g of all bodies but the star. */
+LANE_FN void conjunctions_signs(const shoal_kernel_args *k, const real *m, const real *s, real *g)
+{
+    const int n = BODIES(k);
+    real w[6 * n];
+    propagator_view(k, n, m, s, w);
+    LANE_UNROLL
+    for (int i = 1; i < n; i++)
+        g[i] = conjunction_g(pair_relative(n, w, 0, i));
+}
+
+/* Where g went from `was` to `is`, in the direction of h: whether it passed. */
+LANE_FN mask conjunction_passed(real was, real is, real h)
+{
+    const real zero = lane_set(0.0);
+    const mask before = was < zero, after = is<zero, forwards = h> zero;
+    return (forwards & before & lane_not(after)) | (lane_not(forwards) & lane_not(before) & after);
+}
+
+/* Whether a body passed in the last step; if none did, g is that of now. */
+LANE_FN mask conjunctions_passed(const shoal_kernel_args *k, const real *m, const real *s, real h, mask live, real *g)
+{
+    const int n = BODIES(k);
+    real now[n];
+    mask passed = h != h;
+    conjunctions_signs(k, m, s, now);
+    LANE_UNROLL
+    for (int i = 1; i < n; i++)
+        passed = passed | conjunction_passed(g[i], now[i], h);
+    passed = passed & live;
+    if (!lane_any(passed)) {
+        LANE_UNROLL
+        for (int i = 1; i < n; i++)
+            g[i] = now[i];
+    }
+    return passed;
+}
+
+/* The motion of body i about the star, a time tau after the last step; *z: where it is, towards the observer. */
+LANE_FN lane_pair conjunction_at(const shoal_kernel_args *k, const real *m, const real *s, real h, int i, real tau,
+                                 real *z)
+{
+    const int n = BODIES(k);
+    real there[STATE_SIZE(n)], w[6 * n];
+    for (int c = 0; c < STATE_SIZE(n); c++)
+        there[c] = s[c];
+    advance_copy(k, m, there, tau, lane_select(tau < lane_set(0.0), -lane_abs(h), lane_abs(h)));
+    system_view(k, m, there, w);
+    *z = w[2 * n + i];
+    return pair_relative(n, w, 0, i);
+}
+
+/* A time between low and high, where a function passes zero. */
+typedef struct lane_root {
+    real low, high, at, change;
+    mask open;
+} lane_root;
+
+/* The function is before its zero at root->at, and Newton's iteration leads to `newton`; tiny: such a change is the
+ * last. Halves the interval where that does not halve the last change. */
+LANE_FN void root_next(lane_root *root, mask before, real newton, double tiny)
+{
+    root->low = lane_select(root->open & before, root->at, root->low);
+    root->high = lane_select(root->open & lane_not(before), root->at, root->high);
+    const mask good = (newton >= root->low) & (newton <= root->high) &
+                      (lane_abs(newton - root->at) <= 0.5 * root->change);
+    const real next = lane_select(good, newton, 0.5 * (root->low + root->high));
+    root->change = lane_select(root->open, lane_abs(next - root->at), root->change);
+    root->at = lane_select(root->open, next, root->at);
+    root->open = root->open &
+                 lane_not((good & (root->change < lane_set(tiny))) | (root->high - root->low < lane_set(1e-14)));
+}
+
+/* What is kept of a conjunction, and which side it is of. */
+typedef struct lane_met {
+    real tau, z, distance,
+        duration; /* tau: after the last step; z: of the body, towards the observer, about the star */
+    real height;  /* the same from the barycentre */
+} lane_met;
+
+/* The time from mid-transit to a contact at the distance `reach` of the centres, with the sign of `side`; 0 where they
+ * do not touch. */
+LANE_FN real conjunction_contact(const shoal_kernel_args *k, const real *m, const real *s, real h, int i,
+                                 const lane_met *met, real speed, real reach, double side, mask where)
+{
+    const real zero = lane_set(0.0), chord = reach * reach - met->distance * met->distance;
+    const mask touch = where & (chord > zero);
+    const real first = lane_select(touch, lane_sqrt(lane_select(touch, chord, lane_set(1.0))) / speed, zero);
+    real z;
+    lane_root root = {zero, lane_set(2.0), lane_set(1.0), lane_set(4.0), touch}; /* in units of the straight path's */
+    LANE_KEEP_ROLLED
+    for (int round = 0; round < CONJUNCTION_ROUNDS && lane_any(root.open); round++) {
+        const real t = side * root.at * first;
+        const lane_pair p = conjunction_at(k, m, s, h, i, lane_select(root.open, met->tau + t, zero), &z);
+        const real f = lane_fma(p.x, p.x, lane_fma(p.y, p.y, -reach * reach));
+        root_next(&root, f < zero, root.at - f / (2.0 * side * first * conjunction_g(p)), 1e-7);
+    }
+    return root.at * first;
+}
+
+/* Body i passed in the last step, of length h: g was `was` before it and is `is` at its end. */
+LANE_FN lane_met conjunction_find(const shoal_kernel_args *k, lane_id id, const real *m, const real *s, real h, int i,
+                                  real was, real is, mask where)
+{
+    const real zero = lane_set(0.0);
+    lane_root root = {lane_set(CONJUNCTION_FROM), lane_set(CONJUNCTION_TO), lane_select(where, -is / (is - was), zero),
+                      lane_set(4.0), where};
+    lane_met met = {zero, zero, zero, zero, zero};
+    real speed = lane_set(1.0);
+    LANE_KEEP_ROLLED
+    for (int round = 0; round < CONJUNCTION_ROUNDS && lane_any(root.open); round++) {
+        const mask open = root.open;
+        const real u = root.at;
+        real height;
+        const lane_pair p = conjunction_at(k, m, s, h, i, lane_select(open, u * h, zero), &height);
+        const real g = conjunction_g(p), inverse = lane_rsqrt(pair_dot(p.x, p.y, p.z, p.x, p.y, p.z)),
+                   sky = lane_fma(p.y, p.y, p.x * p.x);
+        const real rate = lane_fma(p.vy, p.vy, p.vx * p.vx) - (m[0] + m[i]) * (inverse * inverse * inverse) * sky;
+        root_next(&root, g * h < zero, u - g / (h * rate), 1e-7);
+        const real t = (root.at - u) * h, x = lane_fma(p.vx, t, p.x), y = lane_fma(p.vy, t, p.y);
+        met.tau = lane_select(open, root.at * h, met.tau);
+        met.z = lane_select(open, lane_fma(p.vz, t, p.z), met.z);
+        met.height = lane_select(open, height, met.height);
+        met.distance = lane_select(open, lane_sqrt(lane_fma(y, y, x * x)), met.distance);
+        speed = lane_select(open, lane_sqrt(lane_fma(p.vy, p.vy, p.vx * p.vx)), speed);
+    }
+    if (k->sights.n_met > SHOAL_MET_DURATION) {
+        const int slots = real_bodies(k, BODIES(k)) * SHOAL_QUANTITIES;
+        const real reach = lane_load(k->bodies, id, SHOAL_R, slots) +
+                           lane_load(k->bodies, id, i * SHOAL_QUANTITIES + SHOAL_R, slots);
+        met.duration = conjunction_contact(k, m, s, h, i, &met, speed, reach, -1.0, where) +
+                       conjunction_contact(k, m, s, h, i, &met, speed, reach, 1.0, where);
+    }
+    return met;
+}
+
+/* The row of a conjunction at a time, in the lanes `where`; -1: it is not kept. */
+LANE_FN real conjunction_row(const shoal_kernel_args *k, const shoal_conjunctions *of, mask where, real time)
+{
+    const real number = lane_floor((time - of->t0) / of->period + 0.5) - (double)of->first;
+    const mask listed = where & (number >= lane_set(0.0)) & (number < lane_set((double)of->n));
+    return lane_gather(k->sights.row_of + of->row_of, listed, number);
+}
+
+/* Keep what is asked of the conjunctions of body i in the last step. */
+LANE_CALLED_FN void conjunction_keep(const shoal_kernel_args *k, lane_id id, const real *m, const real *s, real h,
+                                     int i, real end, real was, real is, mask passed)
+{
+    const int slots = real_bodies(k, BODIES(k)) * SHOAL_QUANTITIES, n_met = k->sights.n_met;
+    const real zero = lane_set(0.0), star = lane_load(k->bodies, id, SHOAL_R, slots),
+               reach = star + lane_load(k->bodies, id, i * SHOAL_QUANTITIES + SHOAL_R, slots);
+    real height;
+    const lane_pair last = conjunction_at(k, m, s, h, i, zero, &height);
+    const real clear = 0.5 * lane_sqrt(pair_dot(last.x, last.y, last.z, last.x, last.y, last.z));
+    mask wanted = zero != zero;
+    for (int q = 0; q < k->sights.n_conjunctions; q++) {
+        const shoal_conjunctions *of = &k->sights.conjunctions[q];
+        if (of->body == i)
+            wanted = wanted | ((of->behind ? last.z < clear : last.z > -clear) &
+                               ((conjunction_row(k, of, passed, end + CONJUNCTION_FROM * h) >= zero) |
+                                (conjunction_row(k, of, passed, end + CONJUNCTION_TO * h) >= zero)));
+    }
+    if (!lane_any(wanted))
+        return;
+    const lane_met met = conjunction_find(k, id, m, s, h, i, was, is, wanted);
+    const mask touch = wanted & ((reach == zero) | (met.distance <= reach));
+    for (int q = 0; q < k->sights.n_conjunctions; q++) {
+        const shoal_conjunctions *of = &k->sights.conjunctions[q];
+        if (of->body != i)
+            continue;
+        const real time = (end + met.tau) - of->light * met.height;
+        const real row = conjunction_row(k, of, touch & (of->behind ? met.z < zero : met.z > zero), time);
+        const mask kept = row >= zero;
+        const real values[SHOAL_MET] = {time, met.distance / star, met.duration}; /* in the order of SHOAL_MET_* */
+        for (int v = 0; v < n_met; v++)
+            lane_scatter(k->sights.met, id, row * (double)n_met + (double)v, k->sights.n_rows * n_met, kept, values[v]);
+    }
+}
+
+/* Keep the conjunctions of the last step; g becomes that of now. */
+LANE_BIG_FN void conjunctions_see(const shoal_kernel_args *k, lane_id id, const real *m, const real *s,
+                                  const lane_clock *clock, mask live, real *g)
+{
+    const int n = BODIES(k);
+    const real h = clock_length(clock), end = record_load(k, id, SHOAL_SYS_T_START) + clock_time(clock, lane_set(1.0));
+    real now[n], masses[n], state[STATE_SIZE(n)];
+    bool copied = false;
+    conjunctions_signs(k, m, s, now);
+    LANE_UNROLL
+    for (int i = 1; i < n; i++) {
+        const mask passed = live & conjunction_passed(g[i], now[i], h);
+        if (lane_any(passed)) {
+            /* what is called has copies, so that the state stays in registers */
+            for (int c = 0; c < STATE_SIZE(n) && !copied; c++)
+                state[c] = s[c];
+            for (int c = 0; c < n && !copied; c++)
+                masses[c] = m[c];
+            copied = true;
+            conjunction_keep(k, id, masses, state, h, i, end, g[i], now[i], passed);
+        }
+        g[i] = now[i];
+    }
+}
+
+/* g where systems begin. */
+LANE_FN void conjunctions_begin(const shoal_kernel_args *k, const real *m, const real *s, real *g)
+{
+    const int n = BODIES(k);
+    real w[6 * n];
+    system_view(k, m, s, w);
+    LANE_UNROLL
+    for (int i = 1; i < n; i++)
+        g[i] = conjunction_g(pair_relative(n, w, 0, i));
+}

@@ -164,26 +164,28 @@ LANE_FN real conjunction_row(const shoal_kernel_args *k, const shoal_conjunction
     return lane_gather(k->sights.row_of + of->row_of, listed, number);
 }
 
-/* Keep what is asked of the conjunctions of body i in the last step. */
-LANE_CALLED_FN void conjunction_keep(const shoal_kernel_args *k, lane_id id, const real *m, const real *s, real h,
-                                     int i, real end, real was, real is, mask passed)
+/* Where a conjunction of body i in a step of length h, which ended at p and the time `end`, may be one that is kept. */
+LANE_FN mask conjunction_wanted(const shoal_kernel_args *k, int i, lane_pair p, real h, real end, mask passed)
 {
-    const int slots = real_bodies(k, BODIES(k)) * SHOAL_QUANTITIES, n_met = k->sights.n_met;
-    const real zero = lane_set(0.0), star = lane_load(k->bodies, id, SHOAL_R, slots),
-               reach = star + lane_load(k->bodies, id, i * SHOAL_QUANTITIES + SHOAL_R, slots);
-    real height;
-    const lane_pair last = conjunction_at(k, m, s, h, i, zero, &height);
-    const real clear = 0.5 * lane_sqrt(pair_dot(last.x, last.y, last.z, last.x, last.y, last.z));
+    const real zero = lane_set(0.0), clear = 0.5 * lane_sqrt(pair_dot(p.x, p.y, p.z, p.x, p.y, p.z));
     mask wanted = zero != zero;
     for (int q = 0; q < k->sights.n_conjunctions; q++) {
         const shoal_conjunctions *of = &k->sights.conjunctions[q];
         if (of->body == i)
-            wanted = wanted | ((of->behind ? last.z < clear : last.z > -clear) &
+            wanted = wanted | ((of->behind ? p.z < clear : p.z > -clear) &
                                ((conjunction_row(k, of, passed, end + CONJUNCTION_FROM * h) >= zero) |
                                 (conjunction_row(k, of, passed, end + CONJUNCTION_TO * h) >= zero)));
     }
-    if (!lane_any(wanted))
-        return;
+    return wanted;
+}
+
+/* Keep what is asked of the conjunctions of body i in the last step. */
+LANE_CALLED_FN void conjunction_keep(const shoal_kernel_args *k, lane_id id, const real *m, const real *s, real h,
+                                     int i, real end, real was, real is, mask wanted)
+{
+    const int slots = real_bodies(k, BODIES(k)) * SHOAL_QUANTITIES, n_met = k->sights.n_met;
+    const real zero = lane_set(0.0), star = lane_load(k->bodies, id, SHOAL_R, slots),
+               reach = star + lane_load(k->bodies, id, i * SHOAL_QUANTITIES + SHOAL_R, slots);
     const lane_met met = conjunction_find(k, id, m, s, h, i, was, is, wanted);
     const mask touch = wanted & ((reach == zero) | (met.distance <= reach));
     for (int q = 0; q < k->sights.n_conjunctions; q++) {
@@ -205,22 +207,25 @@ LANE_BIG_FN void conjunctions_see(const shoal_kernel_args *k, lane_id id, const 
 {
     const int n = BODIES(k);
     const real h = clock_length(clock), end = record_load(k, id, SHOAL_SYS_T_START) + clock_time(clock, lane_set(1.0));
-    real now[n], masses[n], state[STATE_SIZE(n)];
+    real w[6 * n], masses[n], state[STATE_SIZE(n)];
     bool copied = false;
-    conjunctions_signs(k, m, s, now);
+    propagator_view(k, n, m, s, w);
     LANE_UNROLL
     for (int i = 1; i < n; i++) {
-        const mask passed = live & conjunction_passed(g[i], now[i], h);
-        if (lane_any(passed)) {
+        const lane_pair p = pair_relative(n, w, 0, i);
+        const real is = conjunction_g(p);
+        const mask passed = live & conjunction_passed(g[i], is, h);
+        const mask wanted = lane_any(passed) ? conjunction_wanted(k, i, p, h, end, passed) : passed;
+        if (lane_any(wanted)) {
             /* what is called has copies, so that the state stays in registers */
             for (int c = 0; c < STATE_SIZE(n) && !copied; c++)
                 state[c] = s[c];
             for (int c = 0; c < n && !copied; c++)
                 masses[c] = m[c];
             copied = true;
-            conjunction_keep(k, id, masses, state, h, i, end, g[i], now[i], passed);
+            conjunction_keep(k, id, masses, state, h, i, end, g[i], is, wanted);
         }
-        g[i] = now[i];
+        g[i] = is;
     }
 }
 

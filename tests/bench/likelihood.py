@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""ln L of two planets with 60 velocities over 353 steps: how many a second, at once by the numbers given.
+"""ln L: how many a second, at once by the numbers given. Of two planets with 60 velocities over 353 steps, or of a study's
+data, with parameters within the quantiles 0.5 - S .. 0.5 + S of its priors, S = 0.002 if not given.
 
-    tests/bench/likelihood.py LIBSHOAL ENGINE [--threads=N] N ...       as in build/libshoal.so cpu --threads=1 64
+    tests/bench/likelihood.py LIBSHOAL ENGINE [--threads=N] [--study=CONFIG [--spread=S]] [OVERRIDE=VALUE ...] N ...
+                              as in build/libshoal.so cpu --threads=1 64
 
-Before it times it checks: each ln L is that of the vector alone on one CPU thread, to 1e-12 of itself. Least of 7."""
+Before it times it checks: each ln L is that of the vector alone on one CPU thread, to 1e-12 of itself. Least of 5."""
 import math
 import os
 import random
@@ -46,12 +48,12 @@ def write_study(folder):
 
 
 class Model:
-    def __init__(self, shoal, folder, engine, threads, n):
+    def __init__(self, shoal, path, engine, threads, n, more=()):
         self.shoal, self.context, self.study, self.model = shoal, c_void_p(), c_void_p(), c_void_p()
-        overrides = [('run.engine="%s"' % engine).encode(), b"run.threads=%d" % threads]
+        overrides = [('run.engine="%s"' % engine).encode(), b"run.threads=%d" % threads, *map(str.encode, more)]
         shoal.shoal_context_create(byref(self.context))
-        path = (folder + "/study.cfg").encode()
-        self.check(shoal.shoal_study_load(self.context, path, 2, (c_char_p * 2)(*overrides), byref(self.study)))
+        self.check(shoal.shoal_study_load(self.context, path.encode(), len(overrides),
+                                          (c_char_p * len(overrides))(*overrides), byref(self.study)))
         self.check(shoal.shoal_model_create(self.study, c_long(n), byref(self.model)))
         self.k = shoal.shoal_model_n_parameters(self.model)
 
@@ -73,21 +75,25 @@ class Model:
 
 def main(library, engine, *rest):
     threads = [int(word.split("=")[1]) for word in rest if word.startswith("--threads=")]
-    counts = [int(word) for word in rest if not word.startswith("-")]
+    given = [word.split("=", 1)[1] for word in rest if word.startswith("--study=")]
+    more = [word for word in rest if "=" in word and not word.startswith("-")]
+    counts = [int(word) for word in rest if "=" not in word]
     shoal = CDLL(os.path.abspath(library))
     shoal.shoal_context_message.restype = shoal.shoal_model_plan_line.restype = c_char_p
     with tempfile.TemporaryDirectory() as folder:
         write_study(folder)
-        alone = Model(shoal, folder, "cpu", 1, 1)
+        spread = [float(word.split("=")[1]) for word in rest if word.startswith("--spread=")]
+        path, spread = (given[0], spread[0] if spread else 0.002) if given else (folder + "/study.cfg", 0.49)
+        alone = Model(shoal, path, "cpu", 1, 1, more)
         k = alone.k
         cube, theta, known = (c_double * (N_KNOWN * k))(), (c_double * (N_KNOWN * k))(), (c_double * N_KNOWN)()
         for i in range(N_KNOWN * k):
-            cube[i] = random.uniform(0.01, 0.99)
+            cube[i] = random.uniform(0.5 - spread, 0.5 + spread)
         alone.check(shoal.shoal_model_prior_transform(alone.model, c_long(N_KNOWN), cube, theta))
         alone.evaluate(N_KNOWN, theta, known)
         alone.close()
         for n in counts:
-            model = Model(shoal, folder, engine, threads[0] if threads else 0, n)
+            model = Model(shoal, path, engine, threads[0] if threads else 0, n, more)
             many, lnl = (c_double * (n * k))(), (c_double * n)()
             for i in range(0, n, N_KNOWN):
                 memmove(byref(many, 8 * i * k), theta, 8 * k * min(N_KNOWN, n - i))
@@ -95,8 +101,10 @@ def main(library, engine, *rest):
             worst = max(abs(lnl[i] - known[i % N_KNOWN]) / abs(known[i % N_KNOWN]) for i in range(n))
             if not worst <= 1e-12:
                 raise SystemExit("%d: wrong by %.1e of itself" % (n, worst))
-            turns, best = max(1, (200000 if engine == "cuda" else 20000) // n), math.inf
-            for _ in range(7):
+            start = time.perf_counter()
+            model.evaluate(n, many, lnl)
+            turns, best = 1 + int(0.3 / (time.perf_counter() - start)), math.inf
+            for _ in range(5):
                 start = time.perf_counter()
                 for _ in range(turns):
                     model.evaluate(n, many, lnl)

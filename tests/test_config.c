@@ -209,7 +209,7 @@ static const struct {
     {6, "{ name = \"b\"; msini = 1e-3; a = 5.2; inc = 80;\n m = 1e-3; },",
      ":7: system.bodies[1].m = 0.001: expected only one of m, msini"},
     {6, "{ name = \"b\"; msini = 1e-3; a = 5.2; },",
-     ":6: system.bodies[1].msini = 0.001: expected inc (or ix, iy) with msini"},
+     ":6: system.bodies[1].msini = 0.001: expected inc (or ix, iy, cosi, b) with msini"},
     {6, "{ name = \"b\"; msini = 1e-3; a = 5.2; inc = 0; },",
      ":6: system.bodies[1].msini = 0.001: expected an inclination other than 0 with msini"},
     {6, "{ name = \"b\"; m = 1e-3; period_ratio = 2; },",

@@ -43,6 +43,10 @@ static void write_data(void)
     for (int j = 0; j < N_DATA; j++)
         fprintf(out, "%.17g %.17g %.17g %s\n", time_of(j) + 1000, value_of(j), error_of(j), j % 3 ? "one" : "two");
     fclose(out);
+    out = fopen("epoch.txt", "w");
+    assert_non_null(out);
+    fprintf(out, "time rv err tel\n1000 0 1 one\n1000 0 1 two\n");
+    fclose(out);
 }
 
 /* Two planets; planets: keys of theirs; parameters: rows of sample.parameters. */
@@ -51,7 +55,7 @@ static void text_of(const char *planets, const char *parameters, const char *mor
     snprintf(
         text, MOST_TEXT,
         "units = { length = \"AU\"; mass = \"Msun\"; time = \"d\"; };\nangles = \"degrees\";\n"
-        "system = { elements = \"%s\"; bodies = ( { name = \"star\"; m = 0.9; }, %s ); };\n"
+        "system = { elements = \"%s\"; bodies = ( { name = \"star\"; m = 0.9; r = 0.005; }, %s ); };\n"
         "integrator = { name = \"mvs\"; dt = 0.4; };\nrun = { t_end = 100.0; threads = 1; engine = \"cpu\"; };\n"
         "sample = { count = 5; parameters = ( %s ); };\n"
         "data = ( { name = \"one\"; kind = \"velocity\"; file = \"rv.txt\"; columns = [\"time\", \"rv\", \"err\"];\n"
@@ -62,7 +66,10 @@ static void text_of(const char *planets, const char *parameters, const char *mor
         strstr(more, "astrocentric")  ? "astrocentric"
         : strstr(more, "barycentric") ? "barycentric"
                                       : "jacobi",
-        planets, parameters, strstr(more, "centric") ? "" : more);
+        planets, parameters, strstr(more, "centric") || strstr(more, "density") ? "" : more);
+    char *mass = strstr(text, "m = 0.9; r");
+    if (strstr(more, "density")) /* a parameter */
+        memcpy(mass, "         r", 9);
 }
 
 static shoal_study *study_of(shoal_context *context, const char *text)
@@ -156,6 +163,34 @@ static void compare(shoal_context *context, const char *planets, const char *par
     shoal_study_destroy(&study);
 }
 
+/* The velocities of the bodies as they are made, to rounding: data at the epoch. */
+static void compare_at_epoch(shoal_context *context, const char *planets, const char *parameters, const char *more)
+{
+    char text[MOST_TEXT];
+    static const char *const overrides[] = {"data[0].file=\"epoch.txt\"", "data[1].file=\"epoch.txt\""};
+    shoal_study *study = NULL;
+    shoal_model *model = NULL;
+    text_of(planets, parameters, more, text);
+    assert_ok(context, shoal_study_open(context, "model.cfg", text, 2, overrides, NULL, &study));
+    assert_ok(context, shoal_model_create(study, 1, &model));
+    const int k = shoal_model_n_parameters(model);
+    const double metres = 149597870700.0 / 86400 * shoal_units_factor(&study->units, "time");
+    for (int s = 0; s < 5; s++) {
+        double theta[16], lnl;
+        shoal_body bodies[3];
+        for (int p = 0; p < k; p++)
+            theta[p] = study->swept[p].value[s];
+        assert_ok(context, shoal_model_evaluate(model, 1, theta, &lnl));
+        shoal_ensemble_get_bodies(study->ensemble, s, bodies);
+        const double v = -bodies[0].vz * metres, one = v + theta[k - 1], two = v + 2, s2 = 1 + 1.5 * 1.5;
+        const double right = -one * one / (2 * s2) - two * two / 2 - log(TWO_PI * s2) / 2 - log(TWO_PI) / 2;
+        if (!(fabs(lnl - right) <= 1e-13 * fabs(right)))
+            fail_msg("%s: system %d: %.3g of ln L", planets, s, lnl / right - 1);
+    }
+    shoal_model_destroy(&model);
+    shoal_study_destroy(&study);
+}
+
 /* ---- tests ------------------------------------------------------------------------------------------------------- */
 
 static void it_is_that_of_the_studys_own_bodies(void **state)
@@ -178,8 +213,45 @@ static void it_is_that_of_the_studys_own_bodies(void **state)
         for (int o = 0; o < SHOAL_COUNT(outer); o++) {
             char planets[512];
             snprintf(planets, sizeof planets, "{ name = \"b\"; %s }, { name = \"c\"; %s }", inner[i], outer[o]);
-            compare(context_of(state), planets, MASS, i == 0 ? "astrocentric" : i == 3 ? "barycentric" : "");
+            const char *frame = i == 0 ? "astrocentric" : i == 3 ? "barycentric" : "";
+            compare(context_of(state), planets, MASS, frame);
+            compare_at_epoch(context_of(state), planets, MASS, frame);
         }
+}
+
+#define OFFSET "{ data = \"one\"; parameter = \"offset\"; distribution = \"normal\"; mean = 1.0; sigma = 3.0; }"
+#define FROM_TO(body, key, from, to) \
+    "{ body = \"" body "\"; parameter = \"" key "\"; distribution = \"uniform\"; from = " from "; to = " to "; }, "
+
+/* The keys of observers, some of them parameters: the walkers' masses, radii and orbits follow as those of the study. */
+static void it_is_that_of_what_observers_say(void **state)
+{
+    static const struct {
+        const char *planets, *parameters, *frame;
+    } cases[] = {
+        {"K = 30.0; inc = 80.0; P = 24.0; e_cos = 0.1; e_sin = 0.2; M = 3.0;", FROM_TO("b", "P", "22.0", "26.0"), ""},
+        {"e = 0.1; omega = 30.0; cosi = -0.2; a = 0.15; l = 250.0;", FROM_TO("b", "K", "0.0", "300.0"), ""},
+        {"P = 24.0; sqrt_e_sin = -0.4; b = 0.4; T0 = 3.0;",
+         FROM_TO("b", "K", "0.0", "30000.0") FROM_TO("b", "sqrt_e_cos", "-0.5", "0.5"), "astrocentric"},
+        {"P = 24.0; sqrt_e_cos = 0.4; msini = 0.1; T0 = 3.0; sqrt_e_sin = 0.0;", FROM_TO("b", "b", "-2.0", "2.0"), ""},
+        {"P = 24.0; e = 0.3; inc = 50.0; M = 10.0; epoch = 300.0;", FROM_TO("b", "log10_m", "-7.0", "-1.0"), ""},
+        {"P = 24.0; e = 0.3; inc = 50.0; f = 10.0; mass_ratio = 0.01;", FROM_TO("b", "epoch", "-90.0", "90.0"),
+         "barycentric"},
+        {"a = 0.15; e = 0.3; E = 10.0; epoch = 20.0; mass_ratio = 0.01;",
+         FROM_TO("b", "cosi", "-1.0", "1.0") FROM_TO("star", "density", "0.3", "3.0"), "density"},
+        {"a = 0.15; e = 0.3; theta = 10.0; epoch = 20.0; K = 10.0;",
+         FROM_TO("b", "b", "-1.0", "1.0") FROM_TO("star", "density", "0.3", "3.0"), "density"},
+    };
+    for (int i = 0; i < SHOAL_COUNT(cases); i++) {
+        char planets[512], parameters[1024];
+        snprintf(planets, sizeof planets, "{ name = \"b\"; %s }, { name = \"c\"; %s e = 0.1; M = 70.0; }",
+                 cases[i].planets, i % 2 ? "m = 1e-3; P = 61.0;" : "period_ratio = 2.7; K = 80.0; inc = 70.0;");
+        if (strstr(cases[i].frame, "bary"))
+            snprintf(planets, sizeof planets, "{ name = \"b\"; %s }, " OUTER, cases[i].planets);
+        snprintf(parameters, sizeof parameters, "%s" OFFSET, cases[i].parameters);
+        compare(context_of(state), planets, parameters, cases[i].frame);
+        compare_at_epoch(context_of(state), planets, parameters, cases[i].frame);
+    }
 }
 
 static void neighbours_batches_and_threads_change_no_bits(void **state)
@@ -496,7 +568,7 @@ static int begin(void **state)
 
 static int end(void **state)
 {
-    if (unlink("rv.txt") || chdir("/") || rmdir(folder))
+    if (unlink("rv.txt") || unlink("epoch.txt") || chdir("/") || rmdir(folder))
         return -1;
     return teardown(state);
 }
@@ -505,6 +577,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(it_is_that_of_the_studys_own_bodies),
+        cmocka_unit_test(it_is_that_of_what_observers_say),
         cmocka_unit_test(neighbours_batches_and_threads_change_no_bits),
         cmocka_unit_test(the_epoch_may_lie_anywhere),
         cmocka_unit_test(an_offset_is_integrated_over),

@@ -183,7 +183,7 @@ int shoal_units_names(const char *dimension, const char *const **names);
 /* The user's name of a dimension's unit; "" for a pure number, an angle, and what is none of these. */
 const char *shoal_units_name(const shoal_units *units, const char *dimension, char name[SHOAL_UNIT_SIZE]);
 /* Factor of a quantity of the given dimension: "length", "mass", "time", "velocity", "frequency" (1/time), "angle"
- * or "" (1). */
+ * or "" (1); "m/s" and "g/cm^3" are units of their own. */
 double shoal_units_factor(const shoal_units *units, const char *dimension);
 
 /* A time in the user's units; within two rounding errors of a number of 15 digits, as people write it, it is that

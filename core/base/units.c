@@ -239,6 +239,10 @@ double shoal_units_factor(const shoal_units *units, const char *dimension)
         return units->length / units->time;
     if (strcmp(dimension, "frequency") == 0)
         return 1.0 / units->time;
+    if (strcmp(dimension, "m/s") == 0)
+        return inner_time_s() / AU_M;
+    if (strcmp(dimension, "g/cm^3") == 0)
+        return 1e3 * G_SI * AU_M * AU_M * AU_M / GM_SUN;
     if (strcmp(dimension, "angle") == 0 || strcmp(dimension, "") == 0)
         return 1.0;
     return NAN; /* a dimension misspelt in a plug's table shows in the first number that passes here */
@@ -251,7 +255,8 @@ const char *shoal_units_name(const shoal_units *units, const char *dimension, ch
     } names[] = {
         {"length", units->length_name, NULL}, {"velocity", units->length_name, units->time_name},
         {"mass", units->mass_name, NULL},     {"frequency", "1", units->time_name},
-        {"time", units->time_name, NULL},
+        {"time", units->time_name, NULL},     {"m/s", "m/s", NULL},
+        {"g/cm^3", "g/cm^3", NULL},
     };
     name[0] = '\0';
     for (int i = 0; i < SHOAL_COUNT(names); i++)

@@ -111,8 +111,7 @@ static void set_parameters(shoal_model *model)
 
 static bool has_free_mass(const shoal_walker_body *body)
 {
-    const shoal_walker_number *mass = &body->number[SHOAL_BODY_m], *projected = &body->number[SHOAL_BODY_msini];
-    return mass->from >= 0 || projected->from >= 0;
+    return body->number[SHOAL_BODY_m].from >= 0 || !(body->given & 1ull << SHOAL_BODY_m);
 }
 
 /* A plan whose systems are all that of the study which is possible first. Where a mass is a parameter it is one that no

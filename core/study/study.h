@@ -127,29 +127,40 @@ typedef struct shoal_body_input {
     double value[SHOAL_BODY_KEYS];                   /* inner units; defaults where not given */
     const config_setting_t *source[SHOAL_BODY_KEYS]; /* where each is given, NULL = not given */
     int relative_to;                                 /* the body, earlier in the list, to which keys refer */
+    double mass_unit;                                /* of log10_m */
     bool varied;                                     /* the body is not the same in all systems */
 } shoal_body_input;
 
 /* True if a Cartesian key is given. */
 bool shoal_body_is_cartesian(const shoal_body_input *body);
-/* Refuse keys that contradict each other or do not determine the orbit. */
+/* What is known of a body beside its keys. */
+typedef struct shoal_body_place {
+    double t;
+    double star_mass, star_radius; /* of the first body */
+    double within;                 /* the mass that it orbits, without its own; read only if its mass follows */
+    double other_mass;             /* of the body relative_to; this one and the next are read only if it is tied */
+    const shoal_orbit *other;      /* from shoal_body_orbit */
+} shoal_body_place;
+
+/* Refuse keys that contradict each other or do not determine the orbit. star: the first body, which may be this one. */
 shoal_status shoal_body_check(const shoal_config *config, const config_setting_t *setting, const shoal_body_input *body,
-                              bool central, bool cartesian);
+                              const shoal_body_input *star, bool cartesian, shoal_frame frame);
 /* True if it is given relative to another body. */
 bool shoal_body_is_tied(const shoal_body_input *body);
-/* The mass of a checked body; +inf if m sin(inc) leaves it open. */
-double shoal_body_mass(const shoal_body_input *body);
+/* True if its mass follows from its orbit, and so from the masses that it orbits. */
+bool shoal_body_mass_follows(const shoal_body_input *body);
+/* The mass of a checked body; +inf if m sin(inc) or K leaves it open. */
+double shoal_body_mass(const shoal_body_input *body, const shoal_body_place *place);
+double shoal_body_radius(const shoal_body_input *body, double m);
 /*
  * shoal_body_orbit: the orbit of checked elements.
+ *   m       in   mass
  *   mu      in   G times the central mass
- *   t       in   time
- *   other   in   the orbit of the body relative_to, from this function; read only if the body is tied
- *   hill    in   ((m + m') / 3 m_0)^(1/3) / 2 of the two bodies; read only if the body is tied
  *   orbit   out  all members
  *   reason  out  a phrase, if there is no such orbit
  *   returns      false if there is no such orbit
  */
-bool shoal_body_orbit(const shoal_body_input *body, double mu, double t, const shoal_orbit *other, double hill,
+bool shoal_body_orbit(const shoal_body_input *body, const shoal_body_place *place, double m, double mu,
                       shoal_orbit *orbit, const char **reason);
 
 /* ---- sample.c: random numbers keyed by (seed, system id, parameter) ---------------------------------------------- */

@@ -102,6 +102,7 @@ static shoal_status read_bodies(builder *b)
             b->inputs[i].value[key] = shoal_config_row(config, group, row);
         }
         b->inputs[i].relative_to = i > 0 ? i - 1 : 0;
+        b->inputs[i].mass_unit = shoal_config_factor(config, "mass");
         const config_setting_t *other = config_setting_get_member(group, "relative_to");
         if (other && (status = shoal_config_body(config, other, b->study->body_name, i, &b->inputs[i].relative_to)))
             return status;
@@ -374,19 +375,41 @@ static double mu_of(const builder *b, int i)
     return shoal_eased_mass(&b->eases, i, b->bodies[i].m, b->bodies[0].m, mu);
 }
 
-/* The orbit of body i, those before it made; false if there is none (reason: a phrase). */
-static bool make_orbit(builder *b, int i, double mu, const char **reason)
+/* What is known of body i, those before it made. */
+static shoal_body_place place_of(const builder *b, int i)
 {
-    const shoal_body_input *input = &b->inputs[i];
-    const double hill = cbrt((b->bodies[i].m + b->bodies[input->relative_to].m) / (3 * b->bodies[0].m)) / 2;
-    return shoal_body_orbit(input, mu, b->study->t_start, &b->orbits[input->relative_to], hill, &b->orbits[i], reason);
+    const int other = b->inputs[i].relative_to;
+    shoal_body_place place = {.t = b->study->t_start,
+                              .star_mass = b->bodies[0].m,
+                              .star_radius = b->bodies[0].r,
+                              .other_mass = b->bodies[other].m,
+                              .other = &b->orbits[other]};
+    for (int k = 0; k < i; k++)
+        place.within += b->frame == SHOAL_JACOBI || k == 0 ? b->bodies[k].m : 0;
+    return place;
+}
+
+static void set_mass(builder *b, int i)
+{
+    const shoal_body_place place = place_of(b, i);
+    b->bodies[i].m = shoal_body_mass(&b->inputs[i], &place);
+    b->bodies[i].r = shoal_body_radius(&b->inputs[i], b->bodies[i].m);
+}
+
+/* The masses that are known before the orbits. */
+static void set_masses(builder *b)
+{
+    for (int i = 0; i < b->n_bodies; i++) {
+        b->bodies[i] = (shoal_body){0};
+        if (!shoal_body_mass_follows(&b->inputs[i]))
+            set_mass(b, i);
+    }
 }
 
 /* Cartesian bodies of the inputs as they are now; E_INPUT if there are none (reason: a phrase). */
 static shoal_status make_bodies(builder *b, const char **reason)
 {
-    for (int i = 0; i < b->n_bodies; i++)
-        b->bodies[i] = (shoal_body){.m = shoal_body_mass(&b->inputs[i]), .r = b->inputs[i].value[SHOAL_BODY_r]};
+    set_masses(b);
     for (int i = 0; i < b->n_bodies; i++) {
         const double *v = b->inputs[i].value;
         if (b->cartesian) {
@@ -396,8 +419,13 @@ static shoal_status make_bodies(builder *b, const char **reason)
             b->bodies[i].vx = v[SHOAL_BODY_vx];
             b->bodies[i].vy = v[SHOAL_BODY_vy];
             b->bodies[i].vz = v[SHOAL_BODY_vz];
-        } else if (i > 0 && !make_orbit(b, i, mu_of(b, i), reason))
-            return SHOAL_E_INPUT;
+        } else if (i > 0) {
+            const shoal_body_place place = place_of(b, i);
+            if (shoal_body_mass_follows(&b->inputs[i]))
+                set_mass(b, i);
+            if (!shoal_body_orbit(&b->inputs[i], &place, b->bodies[i].m, mu_of(b, i), &b->orbits[i], reason))
+                return SHOAL_E_INPUT;
+        }
     }
     *reason = shoal_context_message(b->config->context);
     return b->cartesian ? SHOAL_OK
@@ -415,15 +443,17 @@ static shoal_status check_constants(builder *b)
         for (int i = 0; i < b->n_bodies; i++)
             if (v->moves[i]) {
                 b->inputs[i].varied = true;
-                varied_mass |= v->key == SHOAL_BODY_m || b->inputs[i].source[SHOAL_BODY_msini];
+                varied_mass |= v->key == SHOAL_BODY_m || !b->inputs[i].source[SHOAL_BODY_m];
             }
+    set_masses(b);
     for (int i = 0; i < b->n_bodies; i++) {
         shoal_body_input *input = &b->inputs[i];
         const config_setting_t *spacing = input->source[SHOAL_BODY_hill_spacing];
         input->varied |= shoal_body_is_tied(input) &&
                          (b->inputs[input->relative_to].varied || (spacing && varied_mass));
-        b->bodies[i].m = shoal_body_mass(input);
         mass += b->bodies[i].m;
+        /* of K and b nothing is known without the other bodies */
+        input->varied |= input->source[SHOAL_BODY_K] || input->source[SHOAL_BODY_b];
         if (input->varied || i == 0 || b->cartesian)
             continue;
         const config_setting_t *place = input->source[SHOAL_BODY_e]   ? input->source[SHOAL_BODY_e]
@@ -435,7 +465,8 @@ static shoal_status check_constants(builder *b)
         if (!isfinite(b->bodies[i].m))
             return shoal_config_fail(config, input->source[SHOAL_BODY_msini], NULL, NULL,
                                      "an inclination other than 0 with msini");
-        if (!make_orbit(b, i, 1, &reason))
+        const shoal_body_place at = place_of(b, i);
+        if (!shoal_body_orbit(input, &at, b->bodies[i].m, 1, &b->orbits[i], &reason))
             return shoal_config_fail(config, place, NULL, NULL, "elements of a possible orbit, not %s", reason);
         if (shoal_orbit_to_state(config->context, 1, &b->orbits[i], state)) {
             char message[SHOAL_MESSAGE_SIZE];
@@ -567,8 +598,9 @@ static shoal_status keep_walkers(builder *b)
     for (int i = 0; i < b->n_bodies; i++) {
         shoal_walker_body *body = &walkers->bodies[i];
         body->relative_to = b->inputs[i].relative_to;
+        body->mass_unit = b->inputs[i].mass_unit;
         for (int key = 0; key < SHOAL_BODY_KEYS; key++) {
-            body->given |= b->inputs[i].source[key] ? 1u << key : 0;
+            body->given |= b->inputs[i].source[key] ? 1ull << key : 0;
             body->number[key] = (shoal_walker_number){-1, 1, b->inputs[i].value[key]};
         }
     }
@@ -601,8 +633,8 @@ shoal_status shoal_systems_build(const shoal_config *config, shoal_study *study)
     for (int i = 0; i < b.n_bodies && !elements; i++) /* nothing said: as the bodies are */
         b.cartesian = b.cartesian && shoal_body_is_cartesian(&b.inputs[i]);
     for (int i = 0; i < b.n_bodies; i++)
-        if ((status = shoal_body_check(config, config_setting_get_elem(b.list, (unsigned)i), &b.inputs[i], i == 0,
-                                       b.cartesian)))
+        if ((status = shoal_body_check(config, config_setting_get_elem(b.list, (unsigned)i), &b.inputs[i], b.inputs,
+                                       b.cartesian, b.frame)))
             goto fail;
     if ((status = check_constants(&b)) ||
         (status = shoal_ensemble_create(config->context, b.n_systems, b.n_bodies, &study->ensemble)) ||

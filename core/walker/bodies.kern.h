@@ -19,7 +19,7 @@ LANE_FN real walker_number(const shoal_walk *walk, const shoal_walker_number *nu
                             : number->factor * lane_load_row(walk->theta, id, walk->n_parameters, number->from);
 }
 
-#define WALKER_GIVEN(name)  ((body->given & 1u << SHOAL_BODY_##name) != 0)
+#define WALKER_GIVEN(name)  ((body->given & 1ull << SHOAL_BODY_##name) != 0)
 #define WALKER_NUMBER(name) walker_number(walk, &body->number[SHOAL_BODY_##name], id)
 
 /* An orbit of which later ones may be told. Angles in radians; n is the mean motion. */
@@ -61,6 +61,22 @@ LANE_FN void walker_eccentric(real e, real root, real sin_f, real cos_f, real *s
     *cos_E = (e + cos_f) / under;
 }
 
+/* e^x for -700 < x < 700: a series for x / 256, squared eight times with what is rounded off. */
+LANE_FN real walker_exp(real x)
+{
+    enum { TERMS = 9, SQUARES = 8 };
+    const real part = x * 0x1p-8;
+    real sum = lane_set(1.0), low = lane_set(0.0);
+    for (int k = TERMS; k > 0; k--)
+        sum = lane_fma(sum, part / k, lane_set(1.0));
+    for (int k = 0; k < SQUARES; k++) {
+        const real square = sum * sum;
+        low = lane_fma(2.0 * sum, low, lane_fma(sum, sum, -square));
+        sum = square;
+    }
+    return sum + low;
+}
+
 /* The plane of an orbit; sense: which way longitudes count. */
 typedef struct walker_plane {
     real sin_i, cos_i, Omega, sense;
@@ -77,6 +93,13 @@ LANE_FN mask walker_tilt(const shoal_walk *walk, lane_id id, const shoal_walker_
         plane->cos_i = lane_fnma(lane_set(2.0), square, one);
         plane->sin_i = 2.0 * lane_sqrt(lane_max(square * (one - square), lane_set(0.0)));
         plane->Omega = lane_atan2(iy, ix);
+    } else if (WALKER_GIVEN(cosi)) {
+        plane->cos_i = WALKER_NUMBER(cosi);
+        plane->sin_i = lane_sqrt(lane_max((one - plane->cos_i) * (one + plane->cos_i), lane_set(0.0)));
+        good = lane_abs(plane->cos_i) <= one;
+    } else if (WALKER_GIVEN(b)) { /* walker_cross tells the rest */
+        plane->cos_i = WALKER_NUMBER(b);
+        plane->sin_i = one;
     } else {
         lane_sincos(WALKER_NUMBER(inc), &plane->sin_i, &plane->cos_i);
     }
@@ -84,13 +107,35 @@ LANE_FN mask walker_tilt(const shoal_walk *walk, lane_id id, const shoal_walker_
     return good;
 }
 
+/* The inclination of an orbit that crosses the star at an impact parameter. */
+LANE_FN mask walker_cross(const shoal_walk *walk, lane_id id, const shoal_walker_body *body, real star_radius,
+                          real omega, const walker_orbit *orbit, walker_plane *plane)
+{
+    const real one = lane_set(1.0);
+    real sin_o, cos_o;
+    lane_sincos(omega, &sin_o, &cos_o);
+    plane->cos_i = WALKER_NUMBER(b) * star_radius / orbit->a * lane_fma(orbit->e, sin_o, one) /
+                   ((one - orbit->e) * (one + orbit->e));
+    plane->sin_i = lane_sqrt(lane_max((one - plane->cos_i) * (one + plane->cos_i), lane_set(0.0)));
+    return lane_abs(plane->cos_i) <= one;
+}
+
 /* Eccentricity and longitude of pericentre of an orbit; returns its argument of pericentre. */
 LANE_FN real walker_apsis(const shoal_walk *walk, lane_id id, const shoal_walker_body *body, const walker_plane *plane,
                           const walker_orbit *other, walker_orbit *orbit)
 {
     const bool by_longitude = WALKER_GIVEN(h) || WALKER_GIVEN(pomega) || WALKER_GIVEN(delta_pomega);
-    const real omega = WALKER_NUMBER(omega);
+    real omega = WALKER_NUMBER(omega);
     orbit->e = WALKER_NUMBER(e);
+    if (WALKER_GIVEN(e_cos)) {
+        const real x = WALKER_NUMBER(e_cos), y = WALKER_NUMBER(e_sin);
+        orbit->e = lane_sqrt(lane_fma(x, x, y * y));
+        omega = lane_atan2(y, x);
+    } else if (WALKER_GIVEN(sqrt_e_cos)) {
+        const real x = WALKER_NUMBER(sqrt_e_cos), y = WALKER_NUMBER(sqrt_e_sin);
+        orbit->e = lane_fma(x, x, y * y);
+        omega = lane_atan2(y, x);
+    }
     orbit->pomega = lane_fma(plane->sense, omega, plane->Omega);
     if (WALKER_GIVEN(h)) {
         const real h = WALKER_NUMBER(h), k = WALKER_NUMBER(k);
@@ -138,9 +183,9 @@ LANE_FN void walker_anomaly(const shoal_walk *walk, lane_id id, const shoal_walk
         const real E = WALKER_NUMBER(E);
         lane_sincos(E, sin_E, cos_E);
         orbit->M = lane_fnma(e, *sin_E, E);
-        return;
-    }
-    if (WALKER_GIVEN(M)) {
+        if (!WALKER_GIVEN(epoch))
+            return;
+    } else if (WALKER_GIVEN(M)) {
         orbit->M = WALKER_NUMBER(M);
     } else if (WALKER_GIVEN(l)) {
         orbit->M = sense * (WALKER_NUMBER(l) - orbit->pomega);
@@ -159,14 +204,61 @@ LANE_FN void walker_anomaly(const shoal_walk *walk, lane_id id, const shoal_walk
         lane_sincos(f, &sin_f, &cos_f);
         walker_eccentric(e, root, sin_f, cos_f, sin_E, cos_E);
         orbit->M = lane_fnma(e, *sin_E, lane_atan2(*sin_E, *cos_E));
-        return;
+        if (!WALKER_GIVEN(epoch))
+            return;
     }
+    if (WALKER_GIVEN(epoch))
+        orbit->M = orbit->M + n * (walk->epoch - WALKER_NUMBER(epoch));
     lane_sincos(walker_kepler(e, orbit->M, good), sin_E, cos_E);
 }
 
+/* The mass that follows from a velocity K / sin(inc) about a mass: core/study/body.c has the equations. */
+LANE_FN real walker_velocity_mass(const shoal_walk *walk, lane_id id, const shoal_walker_body *body, real within,
+                                  const walker_orbit *orbit, real sin_i)
+{
+    enum { ROUNDS = 8 };
+    const real zero = lane_set(0.0), one = lane_set(1.0);
+    const real v = WALKER_NUMBER(K) * lane_sqrt(lane_max((one - orbit->e) * (one + orbit->e), zero)) / sin_i;
+    if (WALKER_GIVEN(a)) {
+        const real q = v * v * orbit->a;
+        return 0.5 * (q + lane_sqrt(q * (q + 4.0 * within)));
+    }
+    const real z = v / lane_cbrt(orbit->n * within), y = z * z * z;
+    real x = lane_fma(lane_set(2.0), z, y);
+    for (int round = 0; round < ROUNDS; round++) {
+        const real more = one + x;
+        x = x - (x * x * x - y * more * more) / (3.0 * x * x - 2.0 * y * more);
+    }
+    return lane_select(z > zero, x * within, z);
+}
+
+/* The mass of body i that follows from its orbit about a mass. */
+LANE_FN real walker_mass_of_orbit(const shoal_walk *walk, lane_id id, int i, real within, real star_radius,
+                                  walker_orbit *orbits)
+{
+    enum { ROUNDS = 12 }; /* of an inclination that depends on the mass, a little */
+    const shoal_walker_body *body = &walk->bodies[i];
+    const walker_orbit other = orbits[body->relative_to];
+    walker_orbit orbit;
+    walker_plane plane;
+    const mask tilted = walker_tilt(walk, id, body, &plane);
+    const real omega = walker_apsis(walk, id, body, &plane, &other, &orbit);
+    real mass = lane_set(0.0);
+    LANE_KEEP_ROLLED
+    for (int round = 0; round < (WALKER_GIVEN(b) ? ROUNDS : 1); round++) {
+        mask good = tilted & walker_size(walk, id, body, within + mass, lane_set(0.0), &other, &orbit);
+        if (WALKER_GIVEN(b))
+            good = good & walker_cross(walk, id, body, star_radius, omega, &orbit, &plane);
+        mass = WALKER_GIVEN(K) ? walker_velocity_mass(walk, id, body, within, &orbit, plane.sin_i)
+                               : WALKER_NUMBER(msini) / plane.sin_i;
+        mass = lane_select(good & (plane.sin_i > lane_set(1e-12)), mass, lane_set(-1.0)); /* none */
+    }
+    return mass;
+}
+
 /* The orbit of body i about a mass mu and its state there; false where there is none. */
-LANE_FN mask walker_place(const shoal_walk *walk, lane_id id, int i, real mu, const real *m, walker_orbit *orbits,
-                          real state[6])
+LANE_FN mask walker_place(const shoal_walk *walk, lane_id id, int i, real mu, const real *m, real star_radius,
+                          walker_orbit *orbits, real state[6])
 {
     const shoal_walker_body *body = &walk->bodies[i];
     const walker_orbit other = orbits[body->relative_to];
@@ -178,6 +270,8 @@ LANE_FN mask walker_place(const shoal_walk *walk, lane_id id, int i, real mu, co
     orbit->sense = plane.sense;
     good = good & walker_size(walk, id, body, mu, (m[i] + m[body->relative_to]) / (3.0 * m[0]), &other, orbit) &
            (orbit->e >= zero) & (orbit->e < one);
+    if (WALKER_GIVEN(b))
+        good = good & walker_cross(walk, id, body, star_radius, omega, orbit, &plane);
     const real e = orbit->e = lane_select(good, orbit->e, zero);
     const real root = lane_sqrt((one - e) * (one + e));
     real sin_E, cos_E;
@@ -201,14 +295,42 @@ LANE_FN mask walker_place(const shoal_walk *walk, lane_id id, int i, real mu, co
     return good;
 }
 
-LANE_FN real walker_mass(const shoal_walk *walk, lane_id id, int i)
+LANE_FN bool walker_mass_follows(const shoal_walker_body *body)
+{
+    return WALKER_GIVEN(K) || (WALKER_GIVEN(msini) && WALKER_GIVEN(b));
+}
+
+LANE_FN real walker_mass(const shoal_walk *walk, lane_id id, int i, real star_mass)
 {
     const shoal_walker_body *body = &walk->bodies[i];
+    if (WALKER_GIVEN(mass_ratio))
+        return WALKER_NUMBER(mass_ratio) * star_mass;
+    if (WALKER_GIVEN(log10_m))
+        return body->mass_unit * walker_exp(0x1.26bb1bbb55516p+1 * WALKER_NUMBER(log10_m));
+    if (!WALKER_GIVEN(msini) && !WALKER_GIVEN(m)) {
+        const real r = WALKER_NUMBER(r);
+        return 4.0 / 3.0 * WALKER_PI * WALKER_NUMBER(density) * r * r * r;
+    }
     if (!WALKER_GIVEN(msini))
         return WALKER_NUMBER(m);
     walker_plane plane;
     (void)walker_tilt(walk, id, body, &plane);
-    return WALKER_NUMBER(msini) / plane.sin_i;
+    return lane_select(plane.sin_i > lane_set(1e-12), WALKER_NUMBER(msini) / plane.sin_i, lane_set(-1.0)); /* none */
+}
+
+LANE_FN real walker_radius(const shoal_walk *walk, lane_id id, int i, real m)
+{
+    const shoal_walker_body *body = &walk->bodies[i];
+    return WALKER_GIVEN(density) && !WALKER_GIVEN(r) ? lane_cbrt(m / (4.0 / 3.0 * WALKER_PI * WALKER_NUMBER(density)))
+                                                     : WALKER_NUMBER(r);
+}
+
+/* 1 for a mass that cannot be. */
+LANE_FN mask walker_check_mass(real *m)
+{
+    const mask good = (*m >= lane_set(0.0)) & (*m < lane_set(1e100));
+    *m = lane_select(good, *m, lane_set(1.0));
+    return good;
 }
 
 /* The bodies of the walkers in barycentric coordinates: w = [6][n]. False where there are none. */
@@ -217,25 +339,32 @@ LANE_FN mask walker_make(const shoal_walk *walk, lane_id id, int n, real *m, rea
     const real zero = lane_set(0.0);
     real total = zero, enclosed, centre[6], state[6];
     mask good = zero == zero;
-    for (int i = 0; i < n; i++) {
-        m[i] = walker_mass(walk, id, i);
-        good = good & (m[i] >= zero) & (m[i] < lane_set(1e100));
-        m[i] = lane_select(good, m[i], lane_set(1.0));
-        total = total + m[i];
-    }
+    for (int i = 0; i < n; i++)
+        if (!walker_mass_follows(&walk->bodies[i])) {
+            m[i] = walker_mass(walk, id, i, m[0]);
+            good = good & walker_check_mass(&m[i]);
+            total = total + m[i];
+        }
     good = good & (m[0] > zero);
+    const real star_radius = walker_radius(walk, id, 0, m[0]);
     enclosed = m[0];
     for (int c = 0; c < 6; c++)
         centre[c] = w[c * n] = zero;
     for (int i = 1; i < n; i++) {
+        if (walker_mass_follows(&walk->bodies[i])) { /* not with barycentric elements */
+            m[i] = walker_mass_of_orbit(walk, id, i, walk->frame == SHOAL_JACOBI ? enclosed : m[0], star_radius,
+                                        orbits);
+            good = good & walker_check_mass(&m[i]);
+        }
         enclosed = enclosed + m[i];
         const real mu = walk->frame == SHOAL_JACOBI ? enclosed : walk->frame == SHOAL_BARYCENTRIC ? total : m[0] + m[i];
-        good = good & walker_place(walk, id, i, mu, m, orbits, state);
+        good = good & walker_place(walk, id, i, mu, m, star_radius, orbits, state);
         for (int c = 0; c < 6; c++) {
             w[c * n + i] = state[c] + (walk->frame == SHOAL_JACOBI ? centre[c] : zero);
             centre[c] = lane_fma(m[i] / enclosed, state[c], centre[c]);
         }
     }
+    total = enclosed;
     for (int c = 0; c < 6; c++) {
         real sum = zero;
         for (int i = 1; i < n; i++)
@@ -262,12 +391,11 @@ LANE_FN void kernel_walker_begin(const shoal_kernel_args *k, const lane_id *lane
     walker_orbit orbits[LANE_ROOM(n)];
     const mask good = walker_make(walk, id, n, m, w, orbits);
     for (int i = 0; i < n; i++) {
-        const shoal_walker_body *body = &walk->bodies[i];
         const int slots = n * SHOAL_QUANTITIES, at = i * SHOAL_QUANTITIES;
         for (int c = 0; c < 6; c++)
             lane_store(k->bodies, id, at + c, slots, there, lane_select(good, w[c * n + i], lane_set(i + 1.0)));
         lane_store(k->bodies, id, at + SHOAL_M, slots, there, m[i]);
-        lane_store(k->bodies, id, at + SHOAL_R, slots, there, WALKER_NUMBER(r));
+        lane_store(k->bodies, id, at + SHOAL_R, slots, there, walker_radius(walk, id, i, m[i]));
     }
     const real outcome = lane_select(good, lane_set(SHOAL_RUNNING), lane_set(SHOAL_INVALID));
     for (int field = 0; field < SHOAL_SYS_FIELDS; field++) {

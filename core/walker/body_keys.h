@@ -35,6 +35,20 @@
       "a') / 2")                                                                                                       \
     X(delta_pomega, "angle", NAN, -INFINITY, INFINITY, "omega", "pomega less that of the body relative_to")            \
     X(delta_l, "angle", NAN, -INFINITY, INFINITY, "f", "l less that of the body relative_to, at run.t_start")          \
+    X(K, "m/s", NAN, 0, INFINITY, "m",                                                                                 \
+      "semi-amplitude of the velocity along the line of sight that it gives to what it orbits; needs an inclination")  \
+    X(mass_ratio, "", NAN, 0, INFINITY, "m", "mass over that of the first body")                                       \
+    X(log10_m, "", NAN, -INFINITY, INFINITY, "m", "decimal logarithm of the mass in the unit of mass")                 \
+    X(density, "g/cm^3", NAN, SHOAL_TINY / 2, INFINITY, "r", "mean density, in place of r; with r in place of m")      \
+    X(cosi, "", NAN, -1, 1, "inc", "cos(inc)")                                                                         \
+    X(b, "", NAN, -INFINITY, INFINITY, "inc",                                                                          \
+      "impact parameter of a transit in radii R of the first body: (a cos(inc) / R) (1 - e^2) / (1 + e sin(omega))")   \
+    X(e_cos, "", NAN, -INFINITY, INFINITY, "e, omega", "e cos(omega)")                                                 \
+    X(e_sin, "", NAN, -INFINITY, INFINITY, "e, omega", "e sin(omega)")                                                 \
+    X(sqrt_e_cos, "", NAN, -INFINITY, INFINITY, "e, omega", "sqrt(e) cos(omega)")                                      \
+    X(sqrt_e_sin, "", NAN, -INFINITY, INFINITY, "e, omega", "sqrt(e) sin(omega)")                                      \
+    X(epoch, "time", NAN, -INFINITY, INFINITY, "run.t_start",                                                          \
+      "time of f, M, E, l or theta; from there the mean anomaly goes to run.t_start")                                  \
     X(x, "length", NAN, -INFINITY, INFINITY, "elements", "position")                                                   \
     X(y, "length", NAN, -INFINITY, INFINITY, "elements", "position")                                                   \
     X(z, "length", NAN, -INFINITY, INFINITY, "elements", "position")                                                   \

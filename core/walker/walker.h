@@ -28,8 +28,9 @@ typedef struct shoal_walker_number {
 
 /* A body: the keys that are given, with the meanings of core/study/body.c. */
 typedef struct shoal_walker_body {
-    unsigned given; /* bits SHOAL_BODY_* */
+    unsigned long long given; /* bits SHOAL_BODY_* */
     int relative_to;
+    double mass_unit; /* of log10_m */
     shoal_walker_number number[SHOAL_BODY_KEYS];
 } shoal_walker_body;
 

@@ -47,6 +47,13 @@ static void write_data(void)
     assert_non_null(out);
     fprintf(out, "time rv err tel\n1000 0 1 one\n1000 0 1 two\n");
     fclose(out);
+    out = fopen("radvel.csv", "w");
+    assert_non_null(out);
+    fprintf(out, "# unit: km/s\ntime,mnvel,errvel,tel\n");
+    for (int j = 0; j < N_DATA; j++)
+        fprintf(out, "%.17g,%.17g,%.17g,%s\n", time_of(j) + 1000, value_of(j) / 1000, error_of(j) / 1000,
+                j % 3 ? "one" : "two");
+    fclose(out);
 }
 
 /* Two planets; planets: keys of theirs; parameters: rows of sample.parameters. */
@@ -528,6 +535,31 @@ static void what_is_tied_follows(void **state)
     assert_true(fabs(lnl[0] - lnl[1]) <= 1e-14 * fabs(lnl[1]));
 }
 
+/* The same data in the table of another program, in other units, give the same ln L. */
+static void a_table_of_observers_is_read(void **state)
+{
+    shoal_context *context = context_of(state);
+    double lnl[2];
+    for (int i = 0; i < 2; i++) {
+        char text[MOST_TEXT];
+        shoal_model *model = NULL;
+        text_of("{ name = \"b\"; P = 24.0; e = 0.1; inc = 80.0; }, " OUTER_FREE, MASS, "", text);
+        for (int k = 0; k < 2 * i; k++)
+            replace(text, "file = \"rv.txt\"; columns = [\"time\", \"rv\", \"err\"];",
+                    "file = \"radvel.csv\"; format = \"radvel\"; time = \"BJD_TDB - 2450000\";");
+        if (i)
+            replace(text, "unit = \"m/s\";", ""); /* the table says another */
+        shoal_study *study = study_of(context, text);
+        assert_ok(context, shoal_model_create(study, 1, &model));
+        assert_int_equal(shoal_model_n_data(model), N_DATA);
+        const double theta[3] = {1e-3, 0.2, 0.5};
+        assert_ok(context, shoal_model_evaluate(model, 1, theta, &lnl[i]));
+        shoal_model_destroy(&model);
+        shoal_study_destroy(&study);
+    }
+    assert_true(fabs(lnl[0] - lnl[1]) <= 1e-12 * fabs(lnl[0]));
+}
+
 /* Mean anomaly to the star's velocity over K, as observers write it: cos(f + omega) + e cos(omega). */
 static double kepler_velocity(double M, double e, double omega)
 {
@@ -600,6 +632,11 @@ static void what_is_wrong_is_refused(void **state)
     } faults[] = {
         {"\"rv\", \"err\"", "\"velocity\", \"err\"", "rv.txt:2: expected a column 'velocity'"},
         {"\"rv\", \"err\"", "\"rv\"", "data[0].columns"},
+        {"instrument = \"one\";", "format = \"vels\";", "either format or columns"},
+        {"instrument = \"one\";", "time = \"BJD_TDB\";", "a format with the time"},
+        {"columns = [\"time\", \"rv\", \"err\"];", "format = \"radvel\";", "RadVel: time, mnvel"},
+        {"file = \"rv.txt\"; columns = [\"time\", \"rv\", \"err\"];", "file = \"radvel.csv\"; format = \"radvel\";",
+         "the zero of its times"},
         {"\"rv.txt\"", "\"none.txt\"", "none.txt"},
         {"instrument = \"one\"", "instrument = \"three\"", "of the instrument three"},
         {"{ name = \"two\"; kind", "{ name = \"one\"; kind", "a name that no other data have"},
@@ -705,7 +742,7 @@ static int begin(void **state)
 
 static int end(void **state)
 {
-    if (unlink("rv.txt") || unlink("epoch.txt") || chdir("/") || rmdir(folder))
+    if (unlink("rv.txt") || unlink("epoch.txt") || unlink("radvel.csv") || chdir("/") || rmdir(folder))
         return -1;
     return teardown(state);
 }
@@ -721,6 +758,7 @@ int main(void)
         cmocka_unit_test(priors_are_densities),
         cmocka_unit_test(correlated_parameters_have_their_covariance),
         cmocka_unit_test(what_is_tied_follows),
+        cmocka_unit_test(a_table_of_observers_is_read),
         cmocka_unit_test(hd_164922_is_that_of_two_ellipses),
         cmocka_unit_test(what_is_wrong_is_refused),
         cmocka_unit_test(a_gpu_finds_the_same),

@@ -140,6 +140,11 @@ const shoal_key shoal_keys[] = {
           "velocity: of a body along the line of sight, positive when it recedes (+z is towards the observer)"),
     OTHER("data", TEXT, "file", NULL,
           "a table with a heading; its cells are parted by commas or, where the heading has none, by spaces"),
+    OTHER("data", TEXT, "format", "columns",
+          "what the table is (see the list of formats); its velocities of the star are read"),
+    OTHER("data", TEXT, "time", "as the table says",
+          "of a table with a format: what its times are, for instance \"BJD_TDB - 2450000\" or \"MJD_UTC\"; they become "
+          "TDB, and time_zero is in days"),
     TEXTS("data", "columns", "time, velocity, error",
           "headings of the columns: time, value, its standard error"),
     OTHER("data", TEXT, "instrument", "all rows", "only rows that have this word in instrument_column are read"),

@@ -409,7 +409,7 @@ static shoal_status find_columns(reader *r, char *const heading[], int n)
     shoal_status status = SHOAL_OK;
     r->time_column = find(heading, n, f->time);
     if (r->time_column < 0)
-        return fail(r, "headings", heading[0], f->doc);
+        return fail(r, "format", f->name, f->doc);
     r->body = find(heading, n, f->body);
     r->number = find(heading, n, f->number);
     r->instrument = find(heading, n, f->instrument);
@@ -417,7 +417,7 @@ static shoal_status find_columns(reader *r, char *const heading[], int n)
     r->angle = find(heading, n, f->angle);
     r->factor = find(heading, n, f->factor);
     if ((f->angle && r->angle < 0) || (f->factor && r->factor < 0))
-        return fail(r, "headings", heading[0], f->doc);
+        return fail(r, "format", f->name, f->doc);
     bool any = false;
     for (int i = 0; i < QUANTITIES && !status; i++) {
         const quantity *q = &f->quantity[i];
@@ -430,7 +430,7 @@ static shoal_status find_columns(reader *r, char *const heading[], int n)
         if (r->value[i] < 0)
             continue;
         if (r->error[i] < 0 && q->error)
-            return fail(r, "headings", heading[r->value[i]], f->doc);
+            return fail(r, "format", f->name, f->doc);
         if (r->error[i] < 0 && !(r->said->error > 0))
             return fail(r, "format", f->name, "an error by who reads it: the table has none");
         any = true;
@@ -443,7 +443,7 @@ static shoal_status find_columns(reader *r, char *const heading[], int n)
             status = find_unit(r, q->kind, heading[r->error[i]], q->unit, &r->error_unit[i]);
     }
     if (!status && !any)
-        return fail(r, "headings", heading[0], f->doc);
+        return fail(r, "format", f->name, f->doc);
     if (!status && r->angle >= 0) {
         char word[MOST_WORD];
         const char *unit = said_of(r, heading[r->angle], word);

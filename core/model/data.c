@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/formats/table.h"
+#include "core/formats/observations.h"
 #include "core/model/model.h"
 
 enum { TIME, VALUE, ERROR, NUMBERS, INSTRUMENT = NUMBERS, COLUMNS, MOST_CELLS = 256 };
@@ -92,6 +92,40 @@ static shoal_status read_row(reader *r, char *line)
     return add(r, numbers);
 }
 
+/* A table of a format that observers use: its velocities of the star, in days from time_zero and in the set's unit. */
+static shoal_status read_format(reader *r, const char *path, const char *format)
+{
+    const shoal_config *config = &r->study->config;
+    static const char *const useless[] = {"columns", "instrument_column"};
+    for (int i = 0; i < SHOAL_COUNT(useless); i++)
+        if (config_setting_get_member(r->group, useless[i]))
+            return shoal_config_fail(config, config_setting_get_member(r->group, useless[i]), NULL, NULL,
+                                     "either format or %s", useless[i]);
+    const bool kilometres = shoal_config_number(config, r->group, "data", "unit") != 0;
+    const shoal_observations_said said = {.format = format,
+                                          .time = shoal_config_string(r->group, "time", NULL),
+                                          .unit = shoal_config_string(r->group, "unit", NULL),
+                                          .error = NAN,
+                                          .body = -1};
+    shoal_units days;
+    shoal_observations table;
+    shoal_status status = shoal_units_init(config->context, "AU", "Msun", "d", NAN, &days);
+    status = status ? status : shoal_observations_read(r->study->context, path, &said, &table);
+    if (status)
+        return status;
+    r->factor = shoal_units_factor(&days, "time");
+    for (long i = 0; i < table.n && !status; i++) {
+        const shoal_observation *row = &table.row[i];
+        const char *instrument = row->instrument < 0 ? "" : table.instrument[row->instrument];
+        const double unit = kilometres ? 1000 : 1;
+        if (row->kind == SHOAL_OBSERVED_velocity && row->body <= 0 &&
+            (!r->instrument || strcmp(instrument, r->instrument) == 0))
+            status = add(r, (double[NUMBERS]){row->time, row->value / unit, row->error / unit});
+    }
+    shoal_observations_release(&table);
+    return status;
+}
+
 static shoal_status read_table(reader *r)
 {
     shoal_lines lines;
@@ -102,8 +136,9 @@ static shoal_status read_table(reader *r)
     r->table = (shoal_table){.context = r->study->context, .path = path};
     r->n_cells = 0;
     const long first = r->data->n;
-    shoal_status status = shoal_lines_open(&lines, &r->table, path);
-    if (!status) {
+    const char *format = shoal_config_string(r->group, "format", NULL);
+    shoal_status status = format ? read_format(r, path, format) : shoal_lines_open(&lines, &r->table, path);
+    if (!status && !format) {
         while (!status && shoal_lines_next(&lines)) {
             if (lines.text[0] == '#' || lines.text[strspn(lines.text, " \t")] == '\0')
                 continue;
@@ -128,6 +163,9 @@ static shoal_status read_columns(reader *r)
     for (int i = 0; i < NUMBERS; i++)
         r->heading[i] = columns ? config_setting_get_string_elem(columns, i) : plain[i];
     r->instrument = shoal_config_string(r->group, "instrument", NULL);
+    const config_setting_t *time = config_setting_get_member(r->group, "time");
+    if (time && !config_setting_get_member(r->group, "format"))
+        return shoal_config_fail(&r->study->config, time, NULL, NULL, "a format with the time of its table");
     const config_setting_t *named = config_setting_get_member(r->group, "instrument_column");
     if (named && !r->instrument)
         return shoal_config_fail(&r->study->config, named, NULL, NULL,

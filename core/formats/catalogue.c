@@ -94,14 +94,14 @@ static void take_card(fits *f, const char *card)
     char value[CARD];
     value_of(card, value);
     const long number = strtol(value, NULL, 10);
-    const int i = (int)strtol(card + 5, NULL, 10) - 1;
+    const long place = strtol(card + 5, NULL, 10), i = place > 0 && place <= MOST_FIELDS ? place - 1 : -1;
     if (strncmp(card, "NAXIS1  ", 8) == 0)
         f->width = number;
     else if (strncmp(card, "NAXIS2  ", 8) == 0)
         f->n_rows = number;
     else if (strncmp(card, "TFIELDS ", 8) == 0)
-        f->n_fields = (int)number;
-    else if (i < 0 || i >= MOST_FIELDS)
+        f->n_fields = number > 0 && number <= MOST_FIELDS ? (int)number : 0;
+    else if (i < 0)
         return;
     else if (strncmp(card, "TTYPE", 5) == 0)
         strcpy(f->field[i].name, value);
@@ -131,7 +131,7 @@ static shoal_status find_table(fits *f)
     }
     f->data = (at + BLOCK - 1) / BLOCK * BLOCK;
     long offset = 0;
-    if (f->n_fields < 1 || f->n_fields > MOST_FIELDS || f->width < 1 || f->n_rows < 1)
+    if (f->n_fields < 1 || f->width < 1 || f->n_rows < 1)
         return refuse(f, "a table of 1 to 256 columns");
     for (int i = 0; i < f->n_fields; i++) {
         const int width = width_of(f->field[i].form);

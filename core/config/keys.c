@@ -99,7 +99,7 @@ const shoal_key shoal_keys[] = {
     OTHER("sample", TEXT, "file", "no draws",
           "CSV with a heading and a row for each system, for instance draws from a posterior, in the units of this "
           "file"),
-    OTHER("sample", LIST, "parameters", NULL, "what is random"),
+    OTHER("sample", LIST, "parameters", "tied", "what is random"),
     NUMBERS("sample", "covariance", "", "covariance_file",
             "of the parameters with distribution \"correlated_normal\": a symmetric matrix, row by row in their order, "
             "in their units"),

@@ -402,6 +402,8 @@ static shoal_status read_variations(builder *b)
     b->study->seed = (int64_t)shoal_config_number(config, sample, "sample", "seed");
     b->n_axes = list_length(sweep);
     const config_setting_t *tied = sample ? config_setting_get_member(sample, "tied") : NULL;
+    if (sample && !random && list_length(tied) == 0)
+        return shoal_config_fail(config, sample, "parameters", NULL, "what is random: it must be given");
     b->n_tied = list_length(tied);
     b->n_variations = b->n_axes + list_length(random) + b->n_tied;
     b->variations = calloc((size_t)b->n_variations + 1, sizeof *b->variations);

@@ -177,6 +177,27 @@ static void what_is_said_in_two_ways_is_the_same(void **state)
     }
 }
 
+/* A number of one body follows an axis of the grid over another's. */
+static void what_is_tied_follows_a_sweep(void **state)
+{
+    shoal_context *context = context_of(state);
+    shoal_study *study = study_of(
+        context,
+        "bodies = ( { name = \"s\"; m = 1.0; }, { name = \"b\"; m = 1e-3; P = 9.0; }, { name = \"c\"; m = 0.0; e = "
+        "0.1; } );",
+        "sweep = ( { body = \"b\"; parameter = \"e\"; from = 0.0; to = 0.2; count = 3; } );\n"
+        "sample = { tied = ( { body = \"c\"; parameter = \"P\"; to = \"b.e\"; ratio = 100.0; add = 20.0; } ); };");
+    assert_int_equal(study->ensemble->n_systems, 3);
+    for (long s = 0; s < 3; s++) {
+        shoal_body of[3];
+        shoal_orbit orbit[3];
+        shoal_ensemble_get_bodies(study->ensemble, s, of);
+        assert_ok(context, shoal_orbits_from_bodies(context, SHOAL_JACOBI, 3, of, orbit));
+        assert_near(orbit[2].P, (20 + 10.0 * (double)s) * shoal_units_factor(&study->units, "time"), 1e-12, "P of c");
+    }
+    shoal_study_destroy(&study);
+}
+
 static void contradictions_are_refused(void **state)
 {
     static const struct {
@@ -236,6 +257,7 @@ int main(void)
         cmocka_unit_test(an_impact_parameter_is_that_of_the_transit),
         cmocka_unit_test(masses_and_radii_are_as_stated),
         cmocka_unit_test(what_is_said_in_two_ways_is_the_same),
+        cmocka_unit_test(what_is_tied_follows_a_sweep),
         cmocka_unit_test(contradictions_are_refused),
     };
     cmocka_set_test_filter(getenv("SHOAL_TEST_NAME"));

@@ -254,6 +254,7 @@ static const struct {
      "sweep = ( { body = \"c\"; parameter = \"a\"; from = 7; to = 11; count = 100000; },\n"
      "{ body = \"c\"; parameter = \"e\"; from = 0; to = 0.5; count = 100000; } );",
      ":8: sweep = (...): expected at most 2147483615 systems in all; these are 10000000000"},
+    {8, "sample = { count = 3; };", ":8: sample.parameters: expected what is random: it must be given"},
     {8, "sample = { count = 3; parameters = (); };",
      ":8: sample.parameters = (): expected at least one random parameter"},
     {8, "sample = { count = 3; parameters = ( { body = \"c\"; parameter = \"e\"; distribution = \"gauss\"; } ); };",

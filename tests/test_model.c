@@ -47,6 +47,13 @@ static void write_data(void)
     assert_non_null(out);
     fprintf(out, "time rv err tel\n1000 0 1 one\n1000 0 1 two\n");
     fclose(out);
+    out = fopen("radvel.csv", "w");
+    assert_non_null(out);
+    fprintf(out, "# unit: km/s\ntime,mnvel,errvel,tel\n");
+    for (int j = 0; j < N_DATA; j++)
+        fprintf(out, "%.17g,%.17g,%.17g,%s\n", time_of(j) + 1000, value_of(j) / 1000, error_of(j) / 1000,
+                j % 3 ? "one" : "two");
+    fclose(out);
 }
 
 /* Two planets; planets: keys of theirs; parameters: rows of sample.parameters. */
@@ -70,6 +77,16 @@ static void text_of(const char *planets, const char *parameters, const char *mor
     char *mass = strstr(text, "m = 0.9; r");
     if (strstr(more, "density")) /* a parameter */
         memcpy(mass, "         r", 9);
+}
+
+/* Replace the first `old` of a text. */
+static void replace(char text[MOST_TEXT], const char *old, const char *new)
+{
+    char rest[MOST_TEXT];
+    char *at = strstr(text, old);
+    assert_non_null(at);
+    snprintf(rest, sizeof rest, "%s", at + strlen(old));
+    snprintf(at, (size_t)(MOST_TEXT - (at - text)), "%s%s", new, rest);
 }
 
 static shoal_study *study_of(shoal_context *context, const char *text)
@@ -360,6 +377,9 @@ static void priors_are_densities(void **state)
         "distribution = \"normal\"; mean = 0.3; sigma = 0.2;",
         "distribution = \"truncated_normal\"; mean = 0.3; sigma = 0.2; from = 0.0; to = 0.9;",
         "distribution = \"truncated_normal\"; mean = -0.3; sigma = 0.1; from = 0.0; to = 0.9;",
+        "distribution = \"asymmetric_normal\"; mode = 0.3; plus = 0.4; minus = 0.1;",
+        "distribution = \"asymmetric_normal\"; mode = 0.3; plus = 0.1; minus = 0.4; from = 0.0; to = 0.9;",
+        "distribution = \"asymmetric_normal\"; mode = -0.1; plus = 0.2; minus = 0.4; from = 0.0;",
         "distribution = \"rayleigh\"; sigma = 0.2;",
         "distribution = \"rayleigh\"; sigma = 0.2; to = 0.3;",
         "distribution = \"log_normal\"; mean = -1.0; sigma = 0.4;",
@@ -387,13 +407,157 @@ static void priors_are_densities(void **state)
             if (!(fabs(lnp - log(2 * h / (x[2] - x[0]))) < 2e-5))
                 fail_msg("%s at %g: density %g, not %g", priors[i], x[1], exp(lnp), 2 * h / (x[2] - x[0]));
         }
+        enum { POINTS = 4001 }; /* Simpson's rule between two quantiles */
+        const double ends[2] = {0.001, 0.999};
+        double within[2], sum = 0;
+        assert_ok(context, shoal_model_prior_transform(model, 2, ends, within));
+        for (int k = 0; k < POINTS; k++) {
+            const double at = within[0] + (within[1] - within[0]) * k / (POINTS - 1);
+            double lnp;
+            assert_ok(context, shoal_model_log_prior(model, 1, &at, &lnp));
+            sum += exp(lnp) * (k == 0 || k == POINTS - 1 ? 1 : k % 2 ? 4 : 2);
+        }
+        sum *= (within[1] - within[0]) / (POINTS - 1) / 3;
+        if (!(fabs(sum - 0.998) < 1e-5))
+            fail_msg("%s: %.9f lies between the quantiles", priors[i], sum);
         const double outside[] = {-1e-9, NAN};
         double lnp[2];
         assert_ok(context, shoal_model_log_prior(model, 2, outside, lnp));
-        assert_true(isinf(lnp[1]) && (isinf(lnp[0]) || strstr(priors[i], "\"normal\"")));
+        assert_true(isinf(lnp[1]) &&
+                    (isinf(lnp[0]) || strstr(priors[i], "\"normal\"") || strstr(priors[i], "minus = 0.1")));
         shoal_model_destroy(&model);
         shoal_study_destroy(&study);
     }
+}
+
+#define CORRELATED(body, key, mean) \
+    "{ body = \"" body "\"; parameter = \"" key "\"; distribution = \"correlated_normal\"; mean = " mean "; }, "
+
+/* A Gaussian of two parameters with another between them: its density, its quantiles, its draws, from both places. */
+static void correlated_parameters_have_their_covariance(void **state)
+{
+    enum { N = 4000 };
+    static const double mean[2] = {24, 0.3}, sigma[2] = {0.5, 0.02}, rho = -0.8;
+    shoal_context *context = context_of(state);
+    for (int by_file = 0; by_file < 2; by_file++) {
+        char text[MOST_TEXT], matrix[256];
+        const double cross = rho * sigma[0] * sigma[1];
+        snprintf(matrix, sizeof matrix, "sample = { covariance = [%.17g, %.17g, %.17g, %.17g];", sigma[0] * sigma[0],
+                 cross, cross, sigma[1] * sigma[1]);
+        FILE *out = fopen("cov.csv", "w");
+        assert_non_null(out);
+        fprintf(out, "# made for a test\nb.P,b.e\n%.17g,%.17g\n%.17g,%.17g\n", sigma[0] * sigma[0], cross, cross,
+                sigma[1] * sigma[1]);
+        fclose(out);
+        text_of("{ name = \"b\"; m = 1e-4; inc = 80.0; }",
+                CORRELATED("b", "P", "24.0") FROM_TO("b", "M", "0.0", "90.0") CORRELATED("b", "e", "0.3") OFFSET, "",
+                text);
+        replace(text, "sample = {", by_file ? "sample = { covariance_file = \"cov.csv\";" : matrix);
+        const char *count = "sample.count=4000";
+        shoal_study *study = NULL;
+        shoal_model *model = NULL;
+        assert_ok(context, shoal_study_open(context, "model.cfg", text, 1, &count, NULL, &study));
+        assert_ok(context, shoal_model_create(study, 1, &model));
+        const double cube[2][4] = {{0.5, 0.5, 0.5, 0.5}, {0.9, 0.3, 0.2, 0.5}};
+        double theta[2][4], lnp[2], z[2];
+        assert_ok(context, shoal_model_prior_transform(model, 2, cube[0], theta[0]));
+        assert_ok(context, shoal_model_log_prior(model, 2, theta[0], lnp));
+        assert_true(fabs(theta[0][0] - 24) < 1e-14 && fabs(theta[0][2] - 0.3) < 1e-15);
+        for (int k = 0; k < 2; k++)
+            z[k] = (theta[1][2 * k] - mean[k]) / sigma[k];
+        assert_true(fabs(z[0] - 1.2815515655446004) < 1e-12); /* the quantile 0.9 */
+        assert_true(fabs((z[1] - rho * z[0]) / sqrt(1 - rho * rho) + 0.8416212335729143) < 1e-12);
+        const double square = (z[0] * z[0] - 2 * rho * z[0] * z[1] + z[1] * z[1]) / (1 - rho * rho);
+        const double constant = -log(TWO_PI * sigma[0] * sigma[1] * sqrt(1 - rho * rho));
+        assert_true(fabs(lnp[1] - (constant - square / 2 - log(90) - log(TWO_PI * 9) / 2)) < 1e-12);
+        double sum[5] = {0};
+        for (int s = 0; s < N; s++) {
+            const double x = study->swept[0].value[s] - mean[0], y = study->swept[2].value[s] - mean[1];
+            const double of[5] = {x / sigma[0], y / sigma[1], x * x / sigma[0] / sigma[0], y * y / sigma[1] / sigma[1],
+                                  x * y / sigma[0] / sigma[1]};
+            for (int k = 0; k < 5; k++)
+                sum[k] += of[k] / N;
+        }
+        const double right[5] = {0, 0, 1, 1, rho};
+        for (int k = 0; k < 5; k++)
+            if (!(fabs(sum[k] - right[k]) < 0.08)) /* 3.5 sigma of the widest */
+                fail_msg("moment %d of the draws: %g, not %g", k, sum[k], right[k]);
+        shoal_model_destroy(&model);
+        shoal_study_destroy(&study);
+        unlink("cov.csv");
+    }
+}
+
+/* A number that follows a parameter is as if it were a parameter with that value. */
+static void what_is_tied_follows(void **state)
+{
+    shoal_context *context = context_of(state);
+    static const char *const planets = "{ name = \"b\"; m = 1e-3; e = 0.1; inc = 80.0; }, "
+                                       "{ name = \"c\"; m = 5e-4; e = 0.1; inc = 80.0; }";
+    char text[2][MOST_TEXT];
+    double theta[2][4] = {{24, 3}, {24, 3, 50, 7}}, lnl[2];
+    text_of(planets,
+            FROM_TO("b", "P", "20.0", "30.0") "{ data = \"one\"; parameter = \"offset\"; distribution = \"normal\"; "
+                                              "mean = 1.0; sigma = 3.0; }",
+            "", text[0]);
+    replace(text[0], "sample = {",
+            "sample = { tied = ( { body = \"c\"; parameter = \"P\"; to = \"b.P\"; ratio = 2.0; add = 2.0; },\n"
+            "{ data = \"two\"; parameter = \"offset\"; to = \"one.offset\"; ratio = 2.0; add = 1.0; } );");
+    text_of(planets,
+            FROM_TO("b", "P", "20.0", "30.0") "{ data = \"one\"; parameter = \"offset\"; distribution = \"normal\"; "
+                                              "mean = 1.0; sigma = 3.0; }, " FROM_TO(
+                                                  "c", "P", "20.0",
+                                                  "90.0") "{ data = \"two\"; parameter = \"offset\"; distribution = "
+                                                          "\"normal\"; mean = 1.0; sigma = 3.0; }",
+            "", text[1]);
+    for (int i = 0; i < 2; i++) {
+        shoal_study *study = NULL;
+        shoal_model *model = NULL;
+        replace(text[i], "offset = 2.0; ", "");
+        assert_ok(context, shoal_study_open(context, "model.cfg", text[i], 0, NULL, NULL, &study));
+        assert_ok(context, shoal_model_create(study, 1, &model));
+        assert_int_equal(shoal_model_n_parameters(model), i ? 4 : 2);
+        assert_ok(context, shoal_model_evaluate(model, 1, theta[i], &lnl[i]));
+        if (i == 0) {
+            assert_int_equal(study->n_swept, 4); /* what is tied is a column of the result, too */
+            for (int s = 0; s < 5; s++)
+                assert_true(study->swept[2].value[s] == 2 * study->swept[0].value[s] + 2);
+            shoal_body bodies[3];
+            shoal_orbit orbits[3];
+            shoal_ensemble_get_bodies(study->ensemble, 3, bodies);
+            assert_ok(context, shoal_orbits_from_bodies(context, SHOAL_JACOBI, 3, bodies, orbits));
+            const double P = study->swept[2].value[3] * shoal_units_factor(&study->units, "time");
+            assert_true(fabs(orbits[2].P - P) < 1e-12 * P);
+        }
+        shoal_model_destroy(&model);
+        shoal_study_destroy(&study);
+    }
+    assert_true(fabs(lnl[0] - lnl[1]) <= 1e-14 * fabs(lnl[1]));
+}
+
+/* The same data in the table of another program, in other units, give the same ln L. */
+static void a_table_of_observers_is_read(void **state)
+{
+    shoal_context *context = context_of(state);
+    double lnl[2];
+    for (int i = 0; i < 2; i++) {
+        char text[MOST_TEXT];
+        shoal_model *model = NULL;
+        text_of("{ name = \"b\"; P = 24.0; e = 0.1; inc = 80.0; }, " OUTER_FREE, MASS, "", text);
+        for (int k = 0; k < 2 * i; k++)
+            replace(text, "file = \"rv.txt\"; columns = [\"time\", \"rv\", \"err\"];",
+                    "file = \"radvel.csv\"; format = \"radvel\"; time = \"BJD_TDB - 2450000\";");
+        if (i)
+            replace(text, "unit = \"m/s\";", ""); /* the table says another */
+        shoal_study *study = study_of(context, text);
+        assert_ok(context, shoal_model_create(study, 1, &model));
+        assert_int_equal(shoal_model_n_data(model), N_DATA);
+        const double theta[3] = {1e-3, 0.2, 0.5};
+        assert_ok(context, shoal_model_evaluate(model, 1, theta, &lnl[i]));
+        shoal_model_destroy(&model);
+        shoal_study_destroy(&study);
+    }
+    assert_true(fabs(lnl[0] - lnl[1]) <= 1e-12 * fabs(lnl[0]));
 }
 
 /* Mean anomaly to the star's velocity over K, as observers write it: cos(f + omega) + e cos(omega). */
@@ -461,16 +625,6 @@ static void expect_refusal(shoal_context *context, const char *text, const char 
     shoal_study_destroy(&study);
 }
 
-/* Replace the first `old` of a text. */
-static void replace(char text[MOST_TEXT], const char *old, const char *new)
-{
-    char rest[MOST_TEXT];
-    char *at = strstr(text, old);
-    assert_non_null(at);
-    snprintf(rest, sizeof rest, "%s", at + strlen(old));
-    snprintf(at, (size_t)(MOST_TEXT - (at - text)), "%s%s", new, rest);
-}
-
 static void what_is_wrong_is_refused(void **state)
 {
     static const struct {
@@ -478,6 +632,11 @@ static void what_is_wrong_is_refused(void **state)
     } faults[] = {
         {"\"rv\", \"err\"", "\"velocity\", \"err\"", "rv.txt:2: expected a column 'velocity'"},
         {"\"rv\", \"err\"", "\"rv\"", "data[0].columns"},
+        {"instrument = \"one\";", "format = \"vels\";", "either format or columns"},
+        {"instrument = \"one\";", "time = \"BJD_TDB\";", "a format with the time"},
+        {"columns = [\"time\", \"rv\", \"err\"];", "format = \"radvel\";", "RadVel: time, mnvel"},
+        {"file = \"rv.txt\"; columns = [\"time\", \"rv\", \"err\"];", "file = \"radvel.csv\"; format = \"radvel\";",
+         "the zero of its times"},
         {"\"rv.txt\"", "\"none.txt\"", "none.txt"},
         {"instrument = \"one\"", "instrument = \"three\"", "of the instrument three"},
         {"{ name = \"two\"; kind", "{ name = \"one\"; kind", "a name that no other data have"},
@@ -491,6 +650,21 @@ static void what_is_wrong_is_refused(void **state)
         {"marginal = false;", "marginal = 3;", "marginal"},
         {"body = \"star\";", "body = \"moon\";", "moon"},
         {"instrument = \"one\";", "instrument_column = \"tel\";", "without an instrument"},
+        {"sample = {", "sample = { tied = ( { body = \"b\"; parameter = \"P\"; to = \"c.P\"; } );",
+         "the name of a parameter of sample or sweep"},
+        {"sample = {", "sample = { tied = ( { body = \"b\"; parameter = \"m\"; to = \"c.e\"; } );",
+         "a parameter that is varied only once"},
+        {"sample = {", "sample = { covariance = [1.0];", "a parameter with distribution \"correlated_normal\""},
+        {"\"normal\"; mean = 1.0; sigma = 3.0;", "\"correlated_normal\"; mean = 1.0;", "a covariance, or"},
+        {"\"normal\"; mean = 1.0; sigma = 3.0; }", "\"correlated_normal\"; mean = 1.0; }); covariance = ([1.0, 2.0]",
+         "covariance"},
+        {"\"normal\"; mean = 1.0; sigma = 3.0; } );", "\"correlated_normal\"; mean = 1.0; }); covariance = [-1.0];",
+         "a symmetric matrix that is positive definite"},
+        {"\"normal\"; mean = 1.0; sigma = 3.0; } );", "\"correlated_normal\"; mean = 1.0; }); covariance = [1.0, 2.0];",
+         "1 x 1 numbers"},
+        {"\"normal\"; mean = 1.0; sigma = 3.0;",
+         "\"asymmetric_normal\"; mode = 1.0; plus = 3.0; minus = 1.0; from = 90.0;", "a mode that is nearer"},
+        {"\"normal\"; mean = 1.0; sigma = 3.0;", "\"asymmetric_normal\"; mode = 1.0; plus = 3.0;", "minus"},
         {"distribution = \"normal\"; mean = 1.0; sigma = 3.0;", "column = \"draws\";", "without sample.file"},
     };
     shoal_context *context = context_of(state);
@@ -527,17 +701,15 @@ static void what_is_wrong_is_refused(void **state)
     shoal_study_destroy(&study);
 }
 
-/* The same ln L to 1e-12 of the sum's largest term. */
-static void a_gpu_finds_the_same(void **state)
+/* The same ln L to 1e-12 of the sum's largest term; scale: of the first parameter. */
+static void compare_engines(shoal_context *context, const char *planets, const char *parameters, double scale)
 {
-    need_gpu();
     enum { N = 1000 };
-    shoal_context *context = context_of(state);
     char text[MOST_TEXT];
     static double theta[3 * N], lnl[2][N];
-    text_of("{ name = \"b\"; P = 24.0; e = 0.1; M = 10.0; inc = 80.0; }, " OUTER_FREE, MASS, "", text);
+    text_of(planets, parameters, "", text);
     for (int i = 0; i < N; i++) {
-        theta[3 * i] = 1e-4 * (1 + 0.001 * i);
+        theta[3 * i] = scale * (1 + 0.001 * i);
         theta[3 * i + 1] = i == 500 ? 1.5 : 0.0004 * i;
         theta[3 * i + 2] = 0.01 * i;
     }
@@ -558,6 +730,17 @@ static void a_gpu_finds_the_same(void **state)
             fail_msg("walker %d: ln L = %.17g and %.17g", i, lnl[0][i], lnl[1][i]);
 }
 
+static void a_gpu_finds_the_same(void **state)
+{
+    need_gpu();
+    compare_engines(context_of(state), "{ name = \"b\"; P = 24.0; e = 0.1; M = 10.0; inc = 80.0; }, " OUTER_FREE, MASS,
+                    1e-4);
+    compare_engines(context_of(state),
+                    "{ name = \"b\"; P = 24.0; sqrt_e_cos = 0.2; sqrt_e_sin = -0.3; M = 10.0; epoch = 7.0; b = 0.5; }, "
+                    "{ name = \"c\"; log10_m = -3.5; P = 61.0; omega = 200.0; M = 40.0; cosi = -0.2; }",
+                    FROM_TO("b", "K", "1.0", "90.0") FROM_TO("c", "e", "0.0", "0.5") OFFSET, 20);
+}
+
 static int begin(void **state)
 {
     if (setup(state) || !mkdtemp(folder) || chdir(folder))
@@ -568,7 +751,7 @@ static int begin(void **state)
 
 static int end(void **state)
 {
-    if (unlink("rv.txt") || unlink("epoch.txt") || chdir("/") || rmdir(folder))
+    if (unlink("rv.txt") || unlink("epoch.txt") || unlink("radvel.csv") || chdir("/") || rmdir(folder))
         return -1;
     return teardown(state);
 }
@@ -582,6 +765,9 @@ int main(void)
         cmocka_unit_test(the_epoch_may_lie_anywhere),
         cmocka_unit_test(an_offset_is_integrated_over),
         cmocka_unit_test(priors_are_densities),
+        cmocka_unit_test(correlated_parameters_have_their_covariance),
+        cmocka_unit_test(what_is_tied_follows),
+        cmocka_unit_test(a_table_of_observers_is_read),
         cmocka_unit_test(hd_164922_is_that_of_two_ellipses),
         cmocka_unit_test(what_is_wrong_is_refused),
         cmocka_unit_test(a_gpu_finds_the_same),

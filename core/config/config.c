@@ -104,7 +104,7 @@ static void write_setting(FILE *out, const config_setting_t *setting, int indent
 static bool describe_files(const shoal_config *config, FILE *out)
 {
     bool good = true;
-    static const char *const keys[] = {"system.file", "sample.file"};
+    static const char *const keys[] = {"system.file", "sample.file", "sample.covariance_file"};
     for (int i = 0; i < SHOAL_COUNT(keys); i++) {
         const config_setting_t *setting = shoal_config_lookup(config, keys[i]);
         char *path = setting ? shoal_config_path(config, config_setting_get_string(setting)) : NULL,

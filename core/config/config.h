@@ -61,6 +61,10 @@ enum {
     X(log_uniform, "from,to", "equal density of the logarithm between from and to")                                   \
     X(normal, "mean,sigma", "Gaussian; of an angle: a wrapped Gaussian")                                              \
     X(truncated_normal, "mean,sigma,from,to", "Gaussian within from..to")                                             \
+    X(asymmetric_normal, "mode,plus,minus,from?,to?",                                                                 \
+      "two halves of Gaussians that meet at the mode, of widths plus above and minus below it; within from..to")      \
+    X(correlated_normal, "mean",                                                                                      \
+      "Gaussian in common with all other such parameters: sample.covariance or sample.covariance_file")               \
     X(log_normal, "mean,sigma", "the natural logarithm is Gaussian with this mean and sigma")                         \
     X(rayleigh, "sigma,to?", "Rayleigh, below to; its mean is sigma sqrt(pi/2)")                                      \
     X(exponential, "mean", "exponential")                                                                             \
@@ -77,7 +81,8 @@ enum {
 };
 
 /* Parameters of a distribution: those of section sample.parameters, in the user's units. */
-#define SHOAL_DISTRIBUTION_KEY_LIST(X) X(from) X(to) X(mean) X(sigma) X(exponent) X(alpha) X(beta)
+#define SHOAL_DISTRIBUTION_KEY_LIST(X) \
+    X(from) X(to) X(mean) X(sigma) X(mode) X(plus) X(minus) X(exponent) X(alpha) X(beta)
 
 enum {
 #define X(name) SHOAL_SAMPLE_##name,

@@ -99,7 +99,13 @@ const shoal_key shoal_keys[] = {
     OTHER("sample", TEXT, "file", "no draws",
           "CSV with a heading and a row for each system, for instance draws from a posterior, in the units of this "
           "file"),
-    OTHER("sample", LIST, "parameters", NULL, "what is random"),
+    OTHER("sample", LIST, "parameters", "tied", "what is random"),
+    NUMBERS("sample", "covariance", "", "covariance_file",
+            "of the parameters with distribution \"correlated_normal\": a symmetric matrix, row by row in their order, "
+            "in their units"),
+    OTHER("sample", TEXT, "covariance_file", "covariance",
+          "CSV of that matrix; its heading has the names of those parameters, for instance b.P,b.m"),
+    OTHER("sample", LIST, "tied", "none", "numbers that follow from a parameter"),
     VALUE("sample.parameters", BODY, "body", "", NAN, ANY, INFINITY, NULL, "data", "body whose parameter is random"),
     OTHER("sample.parameters", TEXT, "data", "body",
           "name of the data whose number is a parameter of the likelihood: offset, jitter, trend or curvature"),
@@ -115,9 +121,19 @@ const shoal_key shoal_keys[] = {
     REAL("sample.parameters", "to", "", NAN, ANY, "as the distribution says", "greatest value"),
     REAL("sample.parameters", "mean", "", NAN, ANY, "as the distribution says", "mean"),
     REAL("sample.parameters", "sigma", "", NAN, POSITIVE, "as the distribution says", "width"),
+    REAL("sample.parameters", "mode", "", NAN, ANY, "as the distribution says", "most probable value"),
+    REAL("sample.parameters", "plus", "", NAN, POSITIVE, "as the distribution says", "width above the mode"),
+    REAL("sample.parameters", "minus", "", NAN, POSITIVE, "as the distribution says", "width below the mode"),
     REAL("sample.parameters", "exponent", "", NAN, ANY, "as the distribution says", "of a power law"),
     REAL("sample.parameters", "alpha", "", 0.867, POSITIVE, NULL, "first shape parameter"),
     REAL("sample.parameters", "beta", "", 3.03, POSITIVE, NULL, "second shape parameter"),
+
+    VALUE("sample.tied", BODY, "body", "", NAN, ANY, INFINITY, NULL, "data", "body whose number follows"),
+    OTHER("sample.tied", TEXT, "data", "body", "name of the data whose number follows"),
+    OTHER("sample.tied", TEXT, "parameter", NULL, "any number of a body or of data, for instance \"e\""),
+    OTHER("sample.tied", TEXT, "to", NULL, "the parameter of sample or sweep that it follows, for instance \"b.e\""),
+    REAL("sample.tied", "ratio", "", 1, ANY, NULL, "its value is ratio times that of the parameter, and add"),
+    REAL("sample.tied", "add", "", 0, ANY, NULL, "see ratio; in its own unit"),
 
     OTHER("data", TEXT, "name", NULL, "of these data, unique"),
     VALUE("data", CHOICE, "kind", "", NAN, 0, SHOAL_DATA_KINDS - 1, SHOAL_DATA_KIND_CHOICES, NULL,
@@ -127,6 +143,11 @@ const shoal_key shoal_keys[] = {
           "transit_duration: from first to last contact"),
     OTHER("data", TEXT, "file", NULL,
           "a table with a heading; its cells are parted by commas or, where the heading has none, by spaces"),
+    OTHER("data", TEXT, "format", "columns",
+          "what the table is (see the list of formats); its velocities of the star, or transits of the body, are read"),
+    OTHER("data", TEXT, "time", "as the table says",
+          "of a table with a format: what its times are, for instance \"BJD_TDB - 2450000\" or \"MJD_UTC\"; they become "
+          "TDB, and time_zero is in days"),
     TEXTS("data", "columns", "as the kind says",
           "headings of the columns of velocities: time, velocity, error; of transits: number, time (or impact, "
           "duration), error, or of times without numbers: time, error"),

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/formats/table.h"
+#include "core/formats/observations.h"
 #include "core/model/model.h"
 
 enum { TIME, VALUE, ERROR, NUMBER, NUMBERS, INSTRUMENT = NUMBERS, COLUMNS, MOST_CELLS = 256, MOST_NUMBER = 1000000 };
@@ -16,7 +16,8 @@ enum { TIME, VALUE, ERROR, NUMBER, NUMBERS, INSTRUMENT = NUMBERS, COLUMNS, MOST_
 typedef struct reader {
     const shoal_study *study;
     const config_setting_t *group; /* of `data` */
-    int kind;
+    int set, kind;
+    bool numbered;                             /* transits have numbers */
     const char *heading[COLUMNS], *instrument; /* NULL = there is no such column */
     int column[COLUMNS];
     double time_zero, factor; /* of the column of times: to inner units */
@@ -105,6 +106,49 @@ static shoal_status read_row(reader *r, char *line)
     return add(r, numbers);
 }
 
+/* A table of a format that observers use: its velocities of the star, in days from time_zero and in the set's unit. */
+static shoal_status read_format(reader *r, const char *path, const char *format)
+{
+    const shoal_config *config = &r->study->config;
+    static const char *const useless[] = {"columns", "headings", "instrument_column"};
+    for (int i = 0; i < SHOAL_COUNT(useless); i++)
+        if (config_setting_get_member(r->group, useless[i]))
+            return shoal_config_fail(config, config_setting_get_member(r->group, useless[i]), NULL, NULL,
+                                     "either format or %s", useless[i]);
+    const bool kilometres = shoal_config_number(config, r->group, "data", "unit") != 0;
+    const shoal_observations_said said = {.format = format,
+                                          .time = shoal_config_string(r->group, "time", NULL),
+                                          .unit = shoal_config_string(r->group, "unit", NULL),
+                                          .error = NAN,
+                                          .body = -1};
+    shoal_units days;
+    shoal_observations table;
+    shoal_status status = shoal_units_init(config->context, "AU", "Msun", "d", NAN, &days);
+    status = status ? status : shoal_observations_read(r->study->context, path, &said, &table);
+    if (status)
+        return status;
+    r->factor = shoal_units_factor(&days, "time");
+    const bool transits = r->kind == SHOAL_DATA_TRANSIT_TIME;
+    const double unit = transits ? shoal_config_factor(config, "time") / r->factor : kilometres ? 1000 : 1;
+    if (!transits && r->kind != SHOAL_DATA_VELOCITY)
+        status = shoal_config_fail(config, config_setting_get_member(r->group, "format"), NULL, NULL,
+                                   "columns for data of this kind");
+    r->numbered = transits;
+    for (long i = 0; i < table.n && !status; i++) {
+        const shoal_observation *row = &table.row[i];
+        const char *instrument = row->instrument < 0 ? "" : table.instrument[row->instrument];
+        if (row->kind != (transits ? SHOAL_OBSERVED_transit : SHOAL_OBSERVED_velocity) ||
+            (r->instrument && strcmp(instrument, r->instrument) != 0) ||
+            (transits ? row->body >= 0 && row->body != r->data->body[r->set] : row->body > 0))
+            continue;
+        r->numbered = r->numbered && row->number >= 0;
+        const double value = transits ? row->value - r->time_zero : row->value;
+        status = add(r, (double[NUMBERS]){row->time, value / unit, row->error / unit, (double)row->number});
+    }
+    shoal_observations_release(&table);
+    return status;
+}
+
 static shoal_status read_table(reader *r)
 {
     shoal_lines lines;
@@ -116,8 +160,9 @@ static shoal_status read_table(reader *r)
     r->n_cells = 0;
     const long first = r->data->n;
     const config_setting_t *headings = config_setting_get_member(r->group, "headings");
-    shoal_status status = shoal_lines_open(&lines, &r->table, path);
-    if (!status) {
+    const char *format = shoal_config_string(r->group, "format", NULL);
+    shoal_status status = format ? read_format(r, path, format) : shoal_lines_open(&lines, &r->table, path);
+    if (!status && !format) {
         while (!status && shoal_lines_next(&lines)) {
             if (lines.text[0] == '#' || lines.text[strspn(lines.text, " \t")] == '\0')
                 continue;
@@ -161,7 +206,11 @@ static shoal_status read_columns(reader *r)
     for (int i = 0; i < n; i++)
         r->heading[of[r->kind].column[i + MOST - n]] = columns ? config_setting_get_string_elem(columns, i)
                                                                : of[r->kind].plain[i];
+    r->numbered = r->heading[NUMBER] != NULL;
     r->instrument = shoal_config_string(r->group, "instrument", NULL);
+    const config_setting_t *time = config_setting_get_member(r->group, "time");
+    if (time && !config_setting_get_member(r->group, "format"))
+        return shoal_config_fail(&r->study->config, time, NULL, NULL, "a format with the time of its table");
     const config_setting_t *named = config_setting_get_member(r->group, "instrument_column");
     if (named && !r->instrument)
         return shoal_config_fail(&r->study->config, named, NULL, NULL,
@@ -233,13 +282,14 @@ shoal_status shoal_data_read(const shoal_study *study, shoal_data *data)
     shoal_status status = SHOAL_OK;
     for (int i = 0; i < data->n_sets && !status; i++) {
         r.group = config_setting_get_elem(list, (unsigned)i);
+        r.set = i;
         data->set[i].first = data->n;
         status = read_set(&r, i);
         if (!status)
             status = read_table(&r);
         data->set[i].n = data->n - data->set[i].first;
         if (!status && r.kind != SHOAL_DATA_VELOCITY)
-            status = shoal_transits_add(study, r.group, data, i, r.kind, r.heading[NUMBER] != NULL);
+            status = shoal_transits_add(study, r.group, data, i, r.kind, r.numbered);
     }
     return status;
 }

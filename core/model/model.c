@@ -123,8 +123,14 @@ static void set_parameters(shoal_model *model)
     const shoal_study_walkers *walkers = &model->study->walkers;
     for (int p = 0; p < walkers->n_parameters; p++) {
         const shoal_study_parameter *parameter = &walkers->parameters[p];
-        if (parameter->set >= 0)
-            (&model->data.set[parameter->set].offset)[parameter->number].from = p;
+        if (parameter->set >= 0) {
+            shoal_walker_number *number = &(&model->data.set[parameter->set].offset)[parameter->number];
+            *number = (shoal_walker_number){p, number->factor, 0};
+        }
+    }
+    for (const shoal_study_tie *tie = walkers->ties; tie < walkers->ties + walkers->n_ties; tie++) {
+        shoal_walker_number *number = &(&model->data.set[tie->set].offset)[tie->number];
+        *number = (shoal_walker_number){tie->to, number->factor * tie->ratio, number->factor * tie->add};
     }
 }
 
@@ -351,7 +357,7 @@ shoal_status shoal_model_log_prior(const shoal_model *model, long n, const doubl
         lnp[i] = 0;
         for (int p = 0; p < model->walk.n_parameters; p++)
             lnp[i] += shoal_sample_log_density(&model->study->walkers.parameters[p].prior,
-                                               theta[i * model->walk.n_parameters + p]);
+                                               theta + i * model->walk.n_parameters, p);
     }
     return status;
 }
@@ -360,7 +366,8 @@ shoal_status shoal_model_prior_transform(const shoal_model *model, long n, const
 {
     const shoal_status status = check_priors(model, __func__, n, cube, theta);
     const int k = shoal_model_n_parameters(model);
-    for (long i = 0; i < n * k && !status; i++)
-        theta[i] = shoal_sample_quantile(&model->study->walkers.parameters[i % k].prior, cube[i]);
+    for (long i = 0; i < n && !status; i++)
+        for (int p = 0; p < k; p++)
+            theta[i * k + p] = shoal_sample_quantile(&model->study->walkers.parameters[p].prior, cube + i * k, p);
     return status;
 }

@@ -9,6 +9,7 @@
 
 #include "big/big.h"
 #include "core/config/config.h"
+#include "core/formats/observations.h"
 #include "core/report/plot_big.h"
 #include "core/report/report.h"
 
@@ -114,6 +115,11 @@ static void explain_section(const shoal_config *config, const char *section, FIL
         fputs("  and the parameters of the monitor\n", out);
     if (strcmp(section, "forces") == 0)
         fputs("  and the parameters of the force\n", out);
+    if (strcmp(section, "data") == 0) {
+        fputs("formats:\n", out);
+        for (int i = 0; shoal_observation_formats(i)->name; i++)
+            fprintf(out, "  %-17s %s\n", shoal_observation_formats(i)->name, shoal_observation_formats(i)->doc);
+    }
     if (strcmp(section, "sample.parameters") == 0) {
         fputs("distributions (a key with ? may be left out):\n", out);
 #define X(name, needs, doc) fprintf(out, "  %-16s %s%s%s\n", #name, doc, *needs ? "; takes " : "", needs);
@@ -280,6 +286,9 @@ shoal_status shoal_help_reference(shoal_context *context, FILE *out)
 #define X(name, needs, doc) fprintf(out, "| `%s` | %s | %s |\n", #name, doc, needs);
     SHOAL_DISTRIBUTION_LIST(X)
 #undef X
+    fputs("\n### formats of `data`\n\n| name | columns and units |\n|---|---|\n", out);
+    for (int i = 0; shoal_observation_formats(i)->name; i++)
+        fprintf(out, "| `%s` | %s |\n", shoal_observation_formats(i)->name, shoal_observation_formats(i)->doc);
     fputs("\n## Propagators\n", out);
     for (int i = 0; plugs->propagators[i]; i++) {
         const shoal_propagator *plug = plugs->propagators[i];

@@ -46,10 +46,104 @@ static void generator_set(void *state, unsigned long seed)
 static const gsl_rng_type generator_type = {"splitmix64",  0xffffffffu,         0, sizeof(uint64_t), generator_set,
                                             generator_get, generator_get_double};
 
+static uint64_t start_of(int64_t seed, int64_t id, int index)
+{
+    return mix(mix(mix((uint64_t)seed + 0x9e3779b97f4a7c15u) ^ (uint64_t)id) +
+               0x9e3779b97f4a7c15u * (uint64_t)(index + 1));
+}
+
+/* ---- an asymmetric normal distribution --------------------------------------------------------------------------- */
+
+/* The probability below x, from the end that has its digits: beyond the mode it is 1 less what is above (*above). */
+static double asymmetric_below(const double *p, double x, bool *above)
+{
+    const double plus = p[SHOAL_SAMPLE_plus], minus = p[SHOAL_SAMPLE_minus], z = x - p[SHOAL_SAMPLE_mode];
+    *above = z > 0;
+    return *above ? 2 * plus / (plus + minus) * gsl_cdf_ugaussian_Q(z / plus)
+                  : 2 * minus / (plus + minus) * gsl_cdf_ugaussian_P(z / minus);
+}
+
+/* What is below `from`, between the bounds, and above `to`. */
+static void asymmetric_parts(const double *p, double part[3])
+{
+    bool above = false;
+    const double low = isnan(p[SHOAL_SAMPLE_from]) ? 0 : asymmetric_below(p, p[SHOAL_SAMPLE_from], &above);
+    const bool low_above = above;
+    above = true;
+    const double high = isnan(p[SHOAL_SAMPLE_to]) ? 0 : asymmetric_below(p, p[SHOAL_SAMPLE_to], &above);
+    part[0] = low_above ? 1 - low : low;
+    part[1] = low_above ? low - high : above ? 1 - low - high : high - low;
+    part[2] = above ? high : 1 - high;
+}
+
+static double asymmetric_quantile(const double *p, double u)
+{
+    const double plus = p[SHOAL_SAMPLE_plus], minus = p[SHOAL_SAMPLE_minus];
+    double part[3];
+    asymmetric_parts(p, part);
+    const double below = part[0] + u * part[1], above = part[2] + (1 - u) * part[1];
+    const double x = below < minus / (plus + minus)
+                         ? p[SHOAL_SAMPLE_mode] + minus * gsl_cdf_ugaussian_Pinv(below * (plus + minus) / (2 * minus))
+                         : p[SHOAL_SAMPLE_mode] + plus * gsl_cdf_ugaussian_Qinv(above * (plus + minus) / (2 * plus));
+    return fmin(fmax(x, p[SHOAL_SAMPLE_from]), p[SHOAL_SAMPLE_to]); /* a bound that is NaN is none */
+}
+
+/* ---- a normal distribution of several parameters ------------------------------------------------------------------ */
+
+bool shoal_sample_root(int n, double *covariance)
+{
+    for (int i = 0; i < n; i++)
+        for (int k = 0; k < i; k++) {
+            const double scale = sqrt(fabs(covariance[i * n + i] * covariance[k * n + k]));
+            if (!(fabs(covariance[i * n + k] - covariance[k * n + i]) <= 1e-9 * scale))
+                return false;
+        }
+    for (int k = 0; k < n; k++) { /* Cholesky, column by column */
+        const double whole = covariance[k * n + k];
+        for (int i = k; i < n; i++)
+            for (int j = 0; j < k; j++)
+                covariance[i * n + k] -= covariance[i * n + j] * covariance[k * n + j];
+        if (!(covariance[k * n + k] > 1e-13 * whole) || !isfinite(whole))
+            return false;
+        covariance[k * n + k] = sqrt(covariance[k * n + k]);
+        for (int i = k + 1; i < n; i++)
+            covariance[i * n + k] /= covariance[k * n + k];
+        for (int i = 0; i < k; i++)
+            covariance[i * n + k] = 0;
+    }
+    return true;
+}
+
+/* What the rank-th of them is, given independent normal numbers of all up to it. */
+static double correlate(const shoal_sample *sample, const double *z)
+{
+    const shoal_correlated *among = sample->among;
+    double x = among->mean[sample->rank];
+    for (int k = 0; k <= sample->rank; k++)
+        x += among->root[sample->rank * among->n + k] * z[k];
+    return x;
+}
+
+static double correlated_log_density(const shoal_sample *sample, const double *theta)
+{
+    const shoal_correlated *among = sample->among;
+    double z[among->n];
+    for (int i = 0; i <= sample->rank; i++) {
+        z[i] = theta[among->index[i]] - among->mean[i];
+        for (int k = 0; k < i; k++)
+            z[i] -= among->root[i * among->n + k] * z[k];
+        z[i] /= among->root[i * among->n + i];
+    }
+    const double last = z[sample->rank];
+    return isnan(last) ? -INFINITY
+                       : log(gsl_ran_ugaussian_pdf(0) / among->root[sample->rank * (among->n + 1)]) - last * last / 2;
+}
+
+/* ---- any distribution -------------------------------------------------------------------------------------------- */
+
 double shoal_sample_draw(const shoal_sample *sample, int64_t seed, int64_t id, int index)
 {
-    uint64_t state = mix(mix(mix((uint64_t)seed + 0x9e3779b97f4a7c15u) ^ (uint64_t)id) +
-                         0x9e3779b97f4a7c15u * (uint64_t)(index + 1));
+    uint64_t state = start_of(seed, id, index);
     gsl_rng rng = {&generator_type, &state};
     const double *p = sample->parameter;
     double u;
@@ -57,9 +151,20 @@ double shoal_sample_draw(const shoal_sample *sample, int64_t seed, int64_t id, i
     switch (sample->distribution) {
     case SHOAL_DISTRIBUTION_uniform: return gsl_ran_flat(&rng, P(from), P(to));
     case SHOAL_DISTRIBUTION_log_uniform: return exp(gsl_ran_flat(&rng, log(P(from)), log(P(to))));
-    case SHOAL_DISTRIBUTION_power_law: return shoal_sample_quantile(sample, gsl_rng_uniform(&rng));
+    case SHOAL_DISTRIBUTION_power_law: u = gsl_rng_uniform(&rng); return shoal_sample_quantile(sample, &u, 0);
     case SHOAL_DISTRIBUTION_normal: return P(mean) + gsl_ran_gaussian_ziggurat(&rng, P(sigma));
-    case SHOAL_DISTRIBUTION_truncated_normal: return shoal_sample_quantile(sample, gsl_rng_uniform_pos(&rng));
+    case SHOAL_DISTRIBUTION_truncated_normal:
+        u = gsl_rng_uniform_pos(&rng);
+        return shoal_sample_quantile(sample, &u, 0);
+    case SHOAL_DISTRIBUTION_asymmetric_normal: return asymmetric_quantile(p, gsl_rng_uniform_pos(&rng));
+    case SHOAL_DISTRIBUTION_correlated_normal: {
+        double z[sample->rank + 1];
+        for (int k = 0; k <= sample->rank; k++) {
+            state = start_of(seed, id, sample->among->index[k]);
+            z[k] = gsl_ran_gaussian_ziggurat(&rng, 1);
+        }
+        return correlate(sample, z);
+    }
     case SHOAL_DISTRIBUTION_rayleigh:
         u = isnan(P(to)) ? 0 : exp(-P(to) * P(to) / (2 * P(sigma) * P(sigma))); /* what is left above */
         return P(sigma) * sqrt(-2 * log(u + (1 - u) * gsl_rng_uniform_pos(&rng)));
@@ -89,9 +194,9 @@ static normal_bounds bounds_of(const double *p)
                    : (normal_bounds){false, gsl_cdf_ugaussian_P(low), gsl_cdf_ugaussian_P(high)};
 }
 
-double shoal_sample_log_density(const shoal_sample *sample, double x)
+double shoal_sample_log_density(const shoal_sample *sample, const double *theta, int i)
 {
-    const double *p = sample->parameter, angle = x * sample->angle;
+    const double *p = sample->parameter, x = theta[i], angle = x * sample->angle;
 #define P(name) p[SHOAL_SAMPLE_##name]
     const bool below = !(isnan(P(from)) || x >= P(from)), above = !(isnan(P(to)) || x <= P(to));
     if (isnan(x) || below || above)
@@ -111,6 +216,13 @@ double shoal_sample_log_density(const shoal_sample *sample, double x)
         return log(gsl_ran_ugaussian_pdf(0) / P(sigma)) - gsl_pow_2((x - P(mean)) / P(sigma)) / 2 -
                log(fabs(of.high - of.low));
     }
+    case SHOAL_DISTRIBUTION_asymmetric_normal: {
+        double part[3];
+        asymmetric_parts(p, part);
+        return log(2 * gsl_ran_ugaussian_pdf(0) / (P(plus) + P(minus))) -
+               gsl_pow_2((x - P(mode)) / (x > P(mode) ? P(plus) : P(minus))) / 2 - log(part[1]);
+    }
+    case SHOAL_DISTRIBUTION_correlated_normal: return correlated_log_density(sample, theta);
     case SHOAL_DISTRIBUTION_rayleigh: {
         const double z2 = gsl_pow_2(x / P(sigma)), within = isnan(P(to)) ? 1 : -expm1(-gsl_pow_2(P(to) / P(sigma)) / 2);
         return x >= 0 ? log(x) - 2 * log(P(sigma)) - z2 / 2 - log(within) : -INFINITY;
@@ -130,9 +242,9 @@ double shoal_sample_log_density(const shoal_sample *sample, double x)
     return NAN;
 }
 
-double shoal_sample_quantile(const shoal_sample *sample, double u)
+double shoal_sample_quantile(const shoal_sample *sample, const double *part_of, int i)
 {
-    const double *p = sample->parameter;
+    const double *p = sample->parameter, u = part_of[i];
 #define P(name) p[SHOAL_SAMPLE_##name]
     switch (sample->distribution) {
     case SHOAL_DISTRIBUTION_uniform: return P(from) + u * (P(to) - P(from));
@@ -148,6 +260,13 @@ double shoal_sample_quantile(const shoal_sample *sample, double u)
         const double tail = of.low + u * (of.high - of.low),
                      z = of.upper ? gsl_cdf_ugaussian_Qinv(tail) : gsl_cdf_ugaussian_Pinv(tail);
         return fmin(fmax(P(mean) + P(sigma) * z, P(from)), P(to));
+    }
+    case SHOAL_DISTRIBUTION_asymmetric_normal: return asymmetric_quantile(p, u);
+    case SHOAL_DISTRIBUTION_correlated_normal: {
+        double z[sample->rank + 1];
+        for (int k = 0; k <= sample->rank; k++)
+            z[k] = gsl_cdf_ugaussian_Pinv(part_of[sample->among->index[k]]);
+        return correlate(sample, z);
     }
     case SHOAL_DISTRIBUTION_rayleigh: {
         const double within = isnan(P(to)) ? 1 : -expm1(-gsl_pow_2(P(to) / P(sigma)) / 2);
@@ -227,6 +346,14 @@ shoal_status shoal_sample_init(const shoal_config *config, const config_setting_
         const double high = (p[SHOAL_SAMPLE_to] - p[SHOAL_SAMPLE_mean]) / p[SHOAL_SAMPLE_sigma];
         if (low > 30 || high < -30)
             return shoal_config_fail(config, mean, NULL, NULL, "a mean within 30 sigma of from..to");
+        break;
+    }
+    case SHOAL_DISTRIBUTION_asymmetric_normal: {
+        double part[3];
+        asymmetric_parts(p, part);
+        if (!(part[1] > 1e-12))
+            return shoal_config_fail(config, config_setting_get_member(group, "mode"), NULL, NULL,
+                                     "a mode that is nearer to from..to");
         break;
     }
     case SHOAL_DISTRIBUTION_isotropic:

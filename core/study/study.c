@@ -178,6 +178,10 @@ void shoal_study_destroy(shoal_study **study)
     free(old->swept);
     free(old->walkers.bodies);
     free(old->walkers.parameters);
+    free(old->walkers.ties);
+    free(old->correlated.index);
+    free(old->correlated.mean);
+    free(old->correlated.root);
     shoal_ensemble_destroy(&old->ensemble);
     shoal_big_study_destroy(&old->big);
     shoal_config_close(&old->config);

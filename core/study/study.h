@@ -22,11 +22,21 @@
 /* Whether the study makes all systems of its config. At least one of these must then be possible. */
 bool shoal_study_is_whole(const shoal_study *study);
 
+/* A Gaussian of several parameters: mean + L z with z normal and independent, L L^T the covariance. */
+typedef struct shoal_correlated {
+    int n;
+    int *index;   /* [n] of the parameters */
+    double *mean; /* [n] */
+    double *root; /* [n][n] L, lower triangular */
+} shoal_correlated;
+
 /* A distribution (sample.c). */
 typedef struct shoal_sample {
     int distribution;
     double angle; /* one of the user's units of angle in radians */
     double parameter[SHOAL_SAMPLE_KEYS];
+    const shoal_correlated *among; /* of a correlated one: all of them, and its place there */
+    int rank;
 } shoal_sample;
 
 /* A parameter of the likelihood: a random value of `sample`, whose distribution is the prior. */
@@ -37,6 +47,12 @@ typedef struct shoal_study_parameter {
     bool drawn;                     /* it comes from sample.file and has no prior */
     shoal_sample prior;
 } shoal_study_parameter;
+
+/* A number of data that follows from a parameter: ratio times that, and add. */
+typedef struct shoal_study_tie {
+    int set, number, to;
+    double ratio, add;
+} shoal_study_tie;
 
 /* The numbers of data that may be parameters. */
 #define SHOAL_SET_NUMBER_LIST(X) X(offset) X(jitter) X(trend) X(curvature)
@@ -53,6 +69,8 @@ typedef struct shoal_study_walkers {
     shoal_frame frame;
     shoal_walker_body *bodies;
     shoal_study_parameter *parameters;
+    shoal_study_tie *ties;
+    int n_ties;
 } shoal_study_walkers;
 
 struct shoal_study {
@@ -92,6 +110,7 @@ struct shoal_study {
     int n_swept;
     shoal_column *swept; /* [n_swept] values in the user's units */
     shoal_study_walkers walkers;
+    shoal_correlated correlated; /* parameters of a common prior */
 };
 
 /*
@@ -170,10 +189,14 @@ shoal_status shoal_sample_init(const shoal_config *config, const config_setting_
                                shoal_sample *sample);
 /* One value. It depends on the arguments alone, so values may be drawn in any order. */
 double shoal_sample_draw(const shoal_sample *sample, int64_t seed, int64_t id, int index);
-/* The natural logarithm of the density at a value, -infinity outside. */
-double shoal_sample_log_density(const shoal_sample *sample, double value);
-/* The value below which a part of the probability lies, 0 <= part <= 1. */
-double shoal_sample_quantile(const shoal_sample *sample, double part);
+/* The natural logarithm of the density of parameter i of a vector, -infinity outside; of a correlated one, given those
+ * before it. */
+double shoal_sample_log_density(const shoal_sample *sample, const double *theta, int i);
+/* The value of parameter i below which a part of the probability lies, 0 <= part[i] <= 1; of a correlated one, given
+ * those before it. */
+double shoal_sample_quantile(const shoal_sample *sample, const double *part, int i);
+/* The triangular root of a covariance in place; false if it has none, or is not symmetric to 1e-9. */
+bool shoal_sample_root(int n, double *covariance);
 
 /* ---- big_study.c ------------------------------------------------------------------------------------------------- */
 

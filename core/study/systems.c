@@ -24,6 +24,8 @@ typedef struct variation {
     bool *moves;   /* [n_bodies]: body, and those that get the same value */
     double factor; /* to inner units */
     bool random;
+    const struct variation *leader; /* it follows this one: ratio times that, and add */
+    double ratio, add;
     /* axis */
     double from, to;
     long count;
@@ -48,8 +50,8 @@ typedef struct builder {
     bool cartesian;
     shoal_eases eases;
     variation *variations;
-    bool *moves; /* of all of them */
-    int n_variations, n_axes;
+    bool *moves;                      /* of all of them */
+    int n_variations, n_axes, n_tied; /* the axes first, those that are tied last */
     long n_copies, n_systems;
     double *draws; /* [n_draws][n_drawn] of the file, copy by copy */
     long n_draws;
@@ -153,6 +155,7 @@ static const shoal_parameter *row_of(const variation *v)
 #define X(name) #name,
     static const char *const names[] = {SHOAL_SET_NUMBER_LIST(X)};
 #undef X
+    /* NOLINTNEXTLINE(clang-analyzer-core.CallAndMessage): read_data_target found the key */
     return v->set < 0 ? &shoal_body_key(v->key)->row : &shoal_key_find("data", names[v->key])->row;
 }
 
@@ -276,13 +279,88 @@ static shoal_status read_source(const builder *b, const config_setting_t *group,
     return v->drawn ? SHOAL_OK : shoal_sample_init(b->config, group, row_of(v), &v->sample);
 }
 
+/* The parameter that another number follows. */
+static shoal_status read_tie(builder *b, const config_setting_t *group, variation *v)
+{
+    const config_setting_t *to = config_setting_get_member(group, "to");
+    const char *word = config_setting_get_string(to);
+    const int n = b->n_variations - b->n_tied;
+    char names[n + 1][2 * SHOAL_NAME_SIZE];
+    const char *known[n + 1];
+    for (int i = 0; i < n; i++) {
+        name_variation(b, &b->variations[i], names[i], sizeof names[i]);
+        known[i] = names[i];
+        if (strcmp(names[i], word) == 0)
+            v->leader = &b->variations[i];
+    }
+    if (!v->leader)
+        return shoal_config_fail(b->config, to, NULL, shoal_nearest(word, known, n),
+                                 "the name of a parameter of sample or sweep, for instance \"b.e\"");
+    v->ratio = shoal_config_number(b->config, group, "sample.tied", "ratio");
+    v->add = shoal_config_number(b->config, group, "sample.tied", "add");
+    return SHOAL_OK;
+}
+
+/* The covariance of parameters that have one. */
+static shoal_status read_covariance(builder *b, const config_setting_t *sample)
+{
+    shoal_correlated *among = &b->study->correlated;
+    const config_setting_t *given = config_setting_get_member(sample, "covariance"),
+                           *file = config_setting_get_member(sample, "covariance_file");
+    char name[b->n_variations + 1][2 * SHOAL_NAME_SIZE];
+    const char *names[b->n_variations + 1];
+    int n = 0;
+    among->index = calloc((size_t)b->n_variations + 1, sizeof *among->index);
+    among->mean = calloc((size_t)b->n_variations + 1, sizeof *among->mean);
+    if (!among->index || !among->mean)
+        return out_of_memory(b);
+    for (variation *v = b->variations; v < b->variations + b->n_variations; v++) {
+        if (!v->random || v->drawn || v->leader || v->sample.distribution != SHOAL_DISTRIBUTION_correlated_normal)
+            continue;
+        v->sample.among = among;
+        v->sample.rank = n;
+        among->index[n] = v->index;
+        among->mean[n] = v->sample.parameter[SHOAL_SAMPLE_mean];
+        name_variation(b, v, name[n], sizeof name[n]);
+        names[n] = name[n];
+        n++;
+    }
+    among->n = n;
+    const config_setting_t *place = given ? given : file;
+    if (!place && n == 0)
+        return SHOAL_OK;
+    if (!place || n == 0 || (given && file))
+        return shoal_config_fail(b->config, place ? place : sample, place ? NULL : "covariance", NULL,
+                                 n == 0 ? "a parameter with distribution \"correlated_normal\""
+                                 : place
+                                     ? "either covariance or covariance_file"
+                                     : "a covariance, or a covariance_file, for distribution \"correlated_normal\"");
+    long rows = n;
+    shoal_status status = SHOAL_OK;
+    if (file) {
+        char *path = shoal_config_path(b->config, config_setting_get_string(file));
+        status = path ? shoal_csv_columns(b->config->context, path, n, names, &among->root, &rows) : out_of_memory(b);
+        free(path);
+    } else if (!(among->root = calloc((size_t)n * (size_t)n, sizeof *among->root)))
+        return out_of_memory(b);
+    if (status)
+        return status;
+    if (rows != n || (given && config_setting_length(given) != n * n))
+        return shoal_config_fail(b->config, place, NULL, NULL, "%d x %d numbers", n, n);
+    for (long i = 0; given && i < n * n; i++)
+        among->root[i] = shoal_config_item(given, i);
+    return shoal_sample_root(n, among->root)
+               ? SHOAL_OK
+               : shoal_config_fail(b->config, place, NULL, NULL, "a symmetric matrix that is positive definite");
+}
+
 /* The columns of sample.file that parameters take. */
 static shoal_status read_draws(builder *b, const config_setting_t *file, const config_setting_t *random,
                                const config_setting_t *count)
 {
     char name[b->n_variations + 1][2 * SHOAL_NAME_SIZE];
     const char *names[b->n_variations + 1];
-    for (int i = b->n_axes; i < b->n_variations; i++) {
+    for (int i = b->n_axes; i < b->n_variations; i++) { /* none that is tied is drawn */
         variation *v = &b->variations[i];
         if (!v->drawn)
             continue;
@@ -323,7 +401,11 @@ static shoal_status read_variations(builder *b)
                                : shoal_config_number(config, shoal_config_lookup(config, "system"), "system", "count"));
     b->study->seed = (int64_t)shoal_config_number(config, sample, "sample", "seed");
     b->n_axes = list_length(sweep);
-    b->n_variations = b->n_axes + list_length(random);
+    const config_setting_t *tied = sample ? config_setting_get_member(sample, "tied") : NULL;
+    if (sample && !random && list_length(tied) == 0)
+        return shoal_config_fail(config, sample, "parameters", NULL, "what is random: it must be given");
+    b->n_tied = list_length(tied);
+    b->n_variations = b->n_axes + list_length(random) + b->n_tied;
     b->variations = calloc((size_t)b->n_variations + 1, sizeof *b->variations);
     b->moves = calloc((size_t)(b->n_variations * b->n_bodies) + 1, sizeof *b->moves);
     if (!b->variations || !b->moves)
@@ -334,13 +416,18 @@ static shoal_status read_variations(builder *b)
         variation *v = &b->variations[i];
         v->random = i >= b->n_axes;
         v->index = i - b->n_axes;
-        const config_setting_t *group = v->random ? config_setting_get_elem(random, (unsigned)v->index)
-                                                  : config_setting_get_elem(sweep, (unsigned)i);
-        if ((status = read_target(b, group, v)) ||
-            (status = v->random ? read_source(b, group, file, v) : read_axis(b, group, v)))
+        const int tie = i - (b->n_variations - b->n_tied);
+        const config_setting_t *group = tie >= 0    ? config_setting_get_elem(tied, (unsigned)tie)
+                                        : v->random ? config_setting_get_elem(random, (unsigned)v->index)
+                                                    : config_setting_get_elem(sweep, (unsigned)i);
+        if ((status = read_target(b, group, v)) || (status = tie >= 0    ? read_tie(b, group, v)
+                                                             : v->random ? read_source(b, group, file, v)
+                                                                         : read_axis(b, group, v)))
             return status;
         n_systems *= v->random ? 1 : (double)v->count;
     }
+    if (sample && (status = read_covariance(b, sample)))
+        return status;
     if (file && (status = read_draws(b, file, random, count ? count : copies)))
         return status;
     n_systems *= (double)b->n_copies;
@@ -518,10 +605,14 @@ static shoal_status create_columns(builder *b)
 static void apply_variations(builder *b, long s, long id)
 {
     long point = id / b->n_copies;
-    for (int i = b->n_variations - 1; i >= 0; i--) { /* the last axis is the fastest */
+    const int n = b->n_variations - b->n_tied;
+    for (int k = 0; k < b->n_variations; k++) { /* the last axis is the fastest; what is tied follows */
+        const int i = k < n ? n - 1 - k : k;
         const variation *v = &b->variations[i];
         double value;
-        if (v->random && v->drawn)
+        if (v->leader)
+            value = v->ratio * b->study->swept[v->leader - b->variations].value[s] + v->add;
+        else if (v->random && v->drawn)
             value = b->draws[id % b->n_copies * b->n_drawn + v->column];
         else if (v->random)
             value = shoal_sample_draw(&v->sample, b->study->seed, id, v->index);
@@ -590,10 +681,11 @@ static shoal_status keep_walkers(builder *b)
         return shoal_config_fail(b->config, b->list, NULL, NULL, "elements, not x, y, z, vx, vy, vz, with data");
     walkers->bodies = calloc((size_t)b->n_bodies, sizeof *walkers->bodies);
     walkers->parameters = calloc((size_t)b->n_variations + 1, sizeof *walkers->parameters);
-    if (!walkers->bodies || !walkers->parameters)
+    walkers->ties = calloc((size_t)b->n_tied + 1, sizeof *walkers->ties);
+    if (!walkers->bodies || !walkers->parameters || !walkers->ties)
         return out_of_memory(b);
     walkers->n_bodies = b->n_bodies;
-    walkers->n_parameters = b->n_variations;
+    walkers->n_parameters = b->n_variations - b->n_tied;
     walkers->frame = b->frame;
     for (int i = 0; i < b->n_bodies; i++) {
         shoal_walker_body *body = &walkers->bodies[i];
@@ -604,7 +696,7 @@ static shoal_status keep_walkers(builder *b)
             body->number[key] = (shoal_walker_number){-1, 1, b->inputs[i].value[key]};
         }
     }
-    for (int p = 0; p < b->n_variations; p++) {
+    for (int p = 0; p < walkers->n_parameters; p++) {
         const variation *v = &b->variations[p];
         shoal_study_parameter *parameter = &walkers->parameters[p];
         *parameter = (shoal_study_parameter){
@@ -613,6 +705,14 @@ static shoal_status keep_walkers(builder *b)
         for (int i = 0; i < b->n_bodies; i++)
             if (v->moves[i])
                 walkers->bodies[i].number[v->key] = (shoal_walker_number){p, v->factor, 0};
+    }
+    for (const variation *v = b->variations + walkers->n_parameters; v < b->variations + b->n_variations; v++) {
+        const int to = (int)(v->leader - b->variations);
+        if (v->set >= 0)
+            walkers->ties[walkers->n_ties++] = (shoal_study_tie){v->set, v->key, to, v->ratio, v->add};
+        else
+            walkers->bodies[v->body].number[v->key] = (shoal_walker_number){to, v->ratio * v->factor,
+                                                                            v->add * v->factor};
     }
     return SHOAL_OK;
 }

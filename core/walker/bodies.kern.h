@@ -15,8 +15,10 @@
 
 LANE_FN real walker_number(const shoal_walk *walk, const shoal_walker_number *number, lane_id id)
 {
-    return number->from < 0 ? lane_set(number->value)
-                            : number->factor * lane_load_row(walk->theta, id, walk->n_parameters, number->from);
+    return number->from < 0
+               ? lane_set(number->value)
+               : lane_fma(lane_set(number->factor), lane_load_row(walk->theta, id, walk->n_parameters, number->from),
+                          lane_set(number->value));
 }
 
 #define WALKER_GIVEN(name)  ((body->given & 1ull << SHOAL_BODY_##name) != 0)

@@ -19,11 +19,11 @@
 
 enum { SHOAL_FORWARDS, SHOAL_BACKWARDS, SHOAL_LEGS };
 
-/* A number of the model: a parameter in inner units (theta times factor), or fixed. */
+/* A number of the model in inner units: value + factor theta, or fixed. */
 typedef struct shoal_walker_number {
     int from;      /* the parameter, -1 = fixed */
-    double factor; /* to inner units */
-    double value;  /* where it is fixed, in inner units */
+    double factor; /* to inner units, and of a tie */
+    double value;  /* 0 of a parameter itself */
 } shoal_walker_number;
 
 /* A body: the keys that are given, with the meanings of core/study/body.c. */

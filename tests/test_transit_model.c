@@ -388,6 +388,24 @@ static void a_transit_that_is_not_there_has_its_term(void **state)
     release(&model, &study);
 }
 
+/* Tables of observers give the same as columns: jnkepler's, with the time that it means and the planet's number. */
+static void tables_of_observers_are_read(void **state)
+{
+    shoal_context *context = context_of(state);
+    static const int number[] = {0, 3};
+    static const double time[] = {3.0003, 32.9997};
+    write_rows("two.csv", "number,time,error", 2, number, time);
+    FILE *out = fopen("jnkepler.txt", "w");
+    assert_non_null(out);
+    fprintf(out, "0 3.0003 0.001 0 1\n1 17.1 0.001 0 2\n3 32.9997 0.001 0 1\n");
+    fclose(out);
+    const double plain = likelihood(context, PLANET("90.0"), DATA("t", "transit_time", "two.csv", "")),
+                 table = likelihood(
+                     context, PLANET("90.0"),
+                     DATA("t", "transit_time", "jnkepler.txt", "format = \"jnkepler\"; time = \"BJD_TDB - 2454833\";"));
+    assert_true(isfinite(plain) && plain == table);
+}
+
 /* ---- errors ------------------------------------------------------------------------------------------------------ */
 
 static void what_is_wrong_is_refused(void **state)
@@ -474,8 +492,8 @@ static int begin(void **state)
 
 static int end(void **state)
 {
-    static const char *const files[] = {"times.csv",  "late.csv", "impacts.csv", "durations.csv",
-                                        "logged.csv", "few.csv",  "epoch.csv",   "two.csv"};
+    static const char *const files[] = {"times.csv",    "late.csv", "impacts.csv", "durations.csv", "logged.csv",
+                                        "jnkepler.txt", "few.csv",  "epoch.csv",   "two.csv"};
     for (int i = 0; i < SHOAL_COUNT(files); i++)
         (void)unlink(files[i]);
     return chdir("/") || rmdir(folder) ? -1 : teardown(state);
@@ -489,6 +507,7 @@ int main(void)
         cmocka_unit_test(neighbours_batches_and_threads_change_no_bits),
         cmocka_unit_test(the_epoch_may_lie_anywhere),
         cmocka_unit_test(a_transit_that_is_not_there_has_its_term),
+        cmocka_unit_test(tables_of_observers_are_read),
         cmocka_unit_test(what_is_wrong_is_refused),
         cmocka_unit_test(a_gpu_finds_the_same),
     };

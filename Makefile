@@ -337,7 +337,7 @@ $(TEST_PROGRAMS): $B/tests/%: $B/tests/%.o $(TEST_OBJECTS) $(LIB)
 	$(call say,LINK)$(CC) $(SAN_FLAGS) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(CMOCKA_LIBS) $(LIBS)
 
 fuzzing := $(if $(filter fuzzer,$(SAN)),-fsanitize=fuzzer) -Wl,--wrap=shoal_file_open
-FUZZ_OBJECTS := $B/tests/fuzz/fuzz.o $(if $(filter fuzzer,$(SAN)),,$B/tests/fuzz/driver.o)
+FUZZ_OBJECTS := $B/tests/fuzz/fuzz.o $B/tests/fuzz/edits.o $(if $(filter fuzzer,$(SAN)),,$B/tests/fuzz/driver.o)
 $(FUZZ_PROGRAMS): $B/%: $B/%.o $(FUZZ_OBJECTS) $(LIB)
 	$(call say,LINK)$(CC) $(SAN_FLAGS) $(fuzzing) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LIBS)
 
@@ -461,4 +461,4 @@ help:
 	@echo 'make clean        remove $(BUILD)/'
 	@echo 'also: V=1  SAN=1|thread  BUILD=DIR  WERROR=  CFLAGS=...  KERNEL_ARCHS="v3"  KERNEL_N="2 3"  print-VARIABLE'
 
--include $(OBJECTS:.o=.d) $(TEST_KERNEL_OBJECTS:.o=.d) $(patsubst %.c,$B/%.d,$(COMMANDS) $(TESTS) $(TEST_SUPPORT) $(FUZZES) tests/fuzz/fuzz.c tests/fuzz/driver.c $(BENCHES) $(EXAMPLES))
+-include $(OBJECTS:.o=.d) $(TEST_KERNEL_OBJECTS:.o=.d) $(patsubst %.c,$B/%.d,$(COMMANDS) $(TESTS) $(TEST_SUPPORT) $(FUZZES) tests/fuzz/fuzz.c tests/fuzz/edits.c tests/fuzz/driver.c $(BENCHES) $(EXAMPLES))

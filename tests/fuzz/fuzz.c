@@ -91,9 +91,14 @@ bool fuzz_is_small(const char *text)
 
 void fuzz_format(const char *name, const uint8_t *data, size_t size)
 {
+    fuzz_format_file(name, fuzz_file(data, size));
+}
+
+void fuzz_format_file(const char *name, const char *of)
+{
     shoal_context *context = fuzz_context();
     const shoal_format *format = NULL;
-    char *files[] = {(char *)fuzz_file(data, size)};
+    char *files[] = {(char *)of};
     const shoal_convert_options options = {.central_mass = NAN, .epoch = NAN, .notes = fuzz_sink()};
     shoal_table table = {.context = context};
     shoal_result *result = NULL;

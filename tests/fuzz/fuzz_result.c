@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * fuzz_result.c: any HDF5 file as a result: a good one, changed. What can be read is queried, and is the same as itself.
+ * fuzz_result.c: any HDF5 file as a result: a good one, changed. What can be read is queried and drawn, and is the same
+ * as itself.
  */
 #include <limits.h>
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "core/report/plot.h"
 #include "core/report/report.h"
 #include "tests/fuzz/fuzz.h"
 
@@ -64,6 +66,10 @@ static void ask(shoal_context *context, const shoal_result *result)
     shoal_query_events(context, result, &all, "encounter", fuzz_sink());
     for (int l = 0; l < result->n_logs; l++)
         shoal_query_log(context, result, &all, shoal_log_name(&result->logs[l]), fuzz_sink());
+    for (const shoal_plot_kind *kind = shoal_plot_kinds; kind->name; kind++) {
+        const shoal_plot_options options = {.kind = kind->name, .system = -1, .script = true};
+        shoal_plot(context, result, &options, fuzz_sink());
+    }
     if (!shoal_verify(context, result, result, &exactly, fuzz_sink(), &same) && !same)
         abort();
 }
@@ -75,7 +81,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     shoal_result *result = NULL;
     if (!base)
         base = base_file(&base_size);
-    if (!shoal_store_read(fuzz_context(), fuzz_hdf5(data, size, base, base_size), &result))
+    if (!shoal_report_read(fuzz_context(), fuzz_hdf5(data, size, base, base_size), &result))
         ask(fuzz_context(), result);
     shoal_result_destroy(&result);
     return 0;

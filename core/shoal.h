@@ -210,6 +210,7 @@ shoal_status shoal_bodies_from_orbits(shoal_context *context, shoal_frame frame,
  *   n_bodies  in   1 or more; body 0 is the central one
  *   bodies    in   [n_bodies] with any inertial origin
  *   orbits    out  [n_bodies]; orbits[0] is set to zero
+ * Masses alone count. Of dust under `radiation`, shoal_orbit_from_state with mu = (1 - beta) m of body 0 gives them.
  * Status: E_INPUT as for shoal_bodies_from_orbits, or if shoal_orbit_from_state refuses a state.
  */
 shoal_status shoal_orbits_from_bodies(shoal_context *context, shoal_frame frame, int n_bodies, const shoal_body *bodies,

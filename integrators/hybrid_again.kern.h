@@ -180,13 +180,19 @@ LANE_FN void hybrid_velocities(int stride, int n, const real *m, hybrid_flags fl
     }
 }
 
+/* Of Kepler's solution where no lane needs it: a select has the bits of one side, but reads both. */
+#define HYBRID_NOTHING                                                                           \
+    {                                                                                            \
+        lane_set(0.0), lane_set(0.0), lane_set(0.0), lane_set(0.0), lane_set(0.0), lane_set(0.0) \
+    }
+
 /* The barycentric view of the bodies after a part of the drift; planets that are near nobody by Kepler's solution. */
 /* long: inlined; the arrays of a drift, each in registers */
 LANE_FN void hybrid_inside_view(const shoal_kernel_args *k, int n, const real *m, hybrid_flags flags, const real *x,
                                 const real *v, const real *dx, const real *dv, real time, real *w)
 {
     const int bodies = real_bodies(k, n);
-    real s[6 * LANE_ROOM(n)], d[6];
+    real s[6 * LANE_ROOM(n)], d[6] = HYBRID_NOTHING;
     DRIFT_UNROLL
     for (int i = 1; i < bodies; i++) {
         const mask drifts = flags.drifts[i];
@@ -405,7 +411,7 @@ LANE_FN void hybrid_arrive(const shoal_kernel_args *k, int n, int compensated, c
     const int bodies = real_bodies(k, n);
     const hybrid_flags flags = hybrid_flags_of(w);
     const real half = lane_select(w->all, lane_set(0.0), 0.5 * h), jump = half / m[0];
-    real *t = w->t, d[6], e[6];
+    real *t = w->t, d[6] = HYBRID_NOTHING, e[6] = HYBRID_NOTHING;
     mask any;
     DRIFT_UNROLL
     for (int c = 0; c < 3 * n; c++)

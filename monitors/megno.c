@@ -13,6 +13,10 @@ static const shoal_parameter parameters[megno_PARAMETERS] = {
                           "a system whose megno passes this ends as `chaotic`; by default none does"},
     [MEGNO_SEED] = {"seed", SHOAL_INTEGER, "", 1, 0, 2147483645, NULL,
                     "the tangent vector begins in a random direction, of the seed and the system's id alone"},
+    [MEGNO_VECTORS] =
+        {"vectors", SHOAL_INTEGER, "", 1, 1, 64, NULL,
+         "tangent vectors of a system, of the seeds `seed`, `seed` + 1, ...; the columns are the largest of "
+         "theirs; each takes the time of a run"},
 };
 
 static const double initial[megno_SLOTS] = {[MEGNO_KEY] = 1};
@@ -25,6 +29,12 @@ static void begin(const shoal_ensemble *ensemble, long system, double *slots)
     hash = (hash ^ hash >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
     hash = (hash ^ hash >> 27) * UINT64_C(0x94d049bb133111eb);
     slots[MEGNO_KEY] = (double)(1 + (hash ^ hash >> 31) % 2147483646);
+}
+
+static const char *refuses(const double *p, const shoal_ensemble *ensemble)
+{
+    (void)ensemble;
+    return p[MEGNO_VECTORS] > 1 && p[MEGNO_STOP_ABOVE] < 1e300 ? "`stop_above` is for one vector" : NULL;
 }
 
 static double megno(const double *slots, const double *p)
@@ -60,5 +70,6 @@ const shoal_monitor shoal_monitor_megno = {
     .n_parameters = SHOAL_COUNT(parameters),
     .columns = columns,
     .n_columns = SHOAL_COUNT(columns),
+    .refuses = refuses,
     .begin = begin,
 };

@@ -13,7 +13,7 @@
  * A propagator whose energy drifts makes d grow as t^2, as phases do: of Jupiter and Saturn megno is 2.015 after 5000
  * yr, but 2.2 by hermite4_adaptive with its default steps, whose energy is then wrong by 6e-5.
  */
-enum { MEGNO_STOP_ABOVE, MEGNO_SEED, megno_PARAMETERS };
+enum { MEGNO_STOP_ABOVE, MEGNO_SEED, MEGNO_VECTORS, megno_PARAMETERS };
 /* slots: t, ln d, int (d'/d) s ds, int Y ds, times that the vector was shortened, a number 1 .. 2^31 - 2 made of the
  * system's id, for the vector's first direction */
 enum { MEGNO_T, MEGNO_LOG_D, MEGNO_SUM_D, MEGNO_SUM_Y, MEGNO_SHORTENED, MEGNO_KEY, megno_SLOTS };

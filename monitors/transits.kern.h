@@ -7,8 +7,9 @@
  * Within a step the body moves on the Kepler orbit that it begins with, and away from that on the polynomial of fifth
  * degree which has the difference from it at the step's end, of position, velocity and acceleration, and at its
  * beginning, where it is the other bodies' pull alone. (Forces beside Newton's are in the differences of position and
- * velocity, not of acceleration.) Newton's iteration for g = 0, with the pull between its ends, inside a bracket, which
- * is halved where that does not halve its last change. A sign of g that changes twice within a step is not seen.
+ * velocity, not of acceleration; what `radiation` takes of the pull is in all.) Newton's iteration for g = 0, with
+ * the pull between its ends, inside a bracket, which is halved where that does not halve its last change. A sign of g
+ * that changes twice within a step is not seen.
  *
  * Slots of a body: how many, of the times t_i = first + i period + d_i of which the first and the period (the first
  * difference) are kept, and the sums of d_i, i d_i and d_i^2: what a line through them needs.
@@ -41,7 +42,7 @@ typedef struct lane_transit {
     real distance, speed; /* in the sky plane */
 } lane_transit;
 
-/* Motion on a Kepler orbit, a time t after a. */
+/* Motion on a Kepler orbit, a time t after a; mu < 0 pushes. */
 LANE_CALLED_FN lane_pair transit_arc(real mu, real t, lane_pair a)
 {
     const real s[6] = {a.x, a.y, a.z, a.vx, a.vy, a.vz};
@@ -67,8 +68,14 @@ typedef struct lane_pull {
     real x, y, z;
 } lane_pull;
 
+/* With what body j pulls at i: its mass, less what forces take away. */
+LANE_FN real transit_mass(const shoal_kernel_args *k, const real *m, int j, int i)
+{
+    return j == 0 ? pulling_mass(k, m, i, m[0]) : m[j];
+}
+
 /* How the other bodies, of masses m and at w, pull i from the star. */
-LANE_FN lane_pull transit_pull(int n, const real *m, const real *w, int star, int i)
+LANE_FN lane_pull transit_pull(const shoal_kernel_args *k, int n, const real *m, const real *w, int star, int i)
 {
     lane_pull pull = {lane_set(0.0), lane_set(0.0), lane_set(0.0)};
     LANE_UNROLL_PAIRS
@@ -77,7 +84,8 @@ LANE_FN lane_pull transit_pull(int n, const real *m, const real *w, int star, in
             continue;
         const mask there = is_there(m[j]);
         const lane_pair near = pair_relative(n, w, i, j), far = pair_relative(n, w, star, j);
-        const real of_near = transit_rate2(m[j], near), of_far = transit_rate2(m[j], far);
+        const real of_near = transit_rate2(transit_mass(k, m, j, i), near),
+                   of_far = transit_rate2(transit_mass(k, m, j, star), far);
         pull.x = lane_select(there, pull.x + (of_near * near.x - of_far * far.x), pull.x);
         pull.y = lane_select(there, pull.y + (of_near * near.y - of_far * far.y), pull.y);
         pull.z = lane_select(there, pull.z + (of_near * near.z - of_far * far.z), pull.z);
@@ -182,9 +190,9 @@ LANE_FN void transits_watch(const shoal_kernel_args *k, const lane_view *view, r
                             ((then.z > zero) | (now.z > zero));
         if (!lane_any(wanted))
             continue;
-        const lane_transit found = transit_find(m[star] + m[i], view->h, then, now,
-                                                transit_pull(n, m, view->before, star, i),
-                                                transit_pull(n, m, view->after, star, i), wanted);
+        const real mu = transit_mass(k, m, star, i) + transit_mass(k, m, i, star);
+        const lane_transit found = transit_find(mu, view->h, then, now, transit_pull(k, n, m, view->before, star, i),
+                                                transit_pull(k, n, m, view->after, star, i), wanted);
         /* the monitors that end systems come first */
         const mask lives = lane_set(1.0) - found.left / view->h <= event->fraction;
         const mask seen = wanted & lives & (found.z > zero);

@@ -646,6 +646,22 @@ refused 2 "planet of Vega" convert "$data/exoplanets.csv" x.csv --host Vega
 [ -z "$(find . -name 'x.*')" ] || wrong "left behind: $(find . -name 'x.*')"
 end
 
+# The same results are the same bytes: what is left in memory is in no file.
+begin cli_same_bytes
+for garbage in 1 85; do
+    export MALLOC_PERTURB_=$garbage
+    run 0 run study.cfg --quiet --no-plot output.file=same.h5
+    run 0 merge same_merged.h5 study.1-of-3.h5 study.2-of-3.h5 study.3-of-3.h5
+    run 0 rerun same.h5 --system 1 -o same_again.h5 -i 1
+    run 0 convert --quiet "$data/two.swarm.txt" same_two.h5
+    for end in hdf5 tipsy; do run 0 convert same_two.h5 same.$end --system 7; done
+    unset MALLOC_PERTURB_
+    mkdir "garbage$garbage" && mv same[._]* "garbage$garbage"
+done
+out=$(diff -rq garbage1 garbage85 2>&1) || wrong "$out"
+[ "$(find garbage1 -type f | wc -l)" -eq 6 ] || wrong "files: $(ls garbage1)"
+end
+
 begin cli_list_explain_info
 run 0 list
 for word in mvs hermite4 leapfrog stop_on_ejection; do holds $word; done

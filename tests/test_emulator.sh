@@ -87,4 +87,30 @@ elif out=$(sweep tune 8 2>&1 && sweep run 8 2>&1 && sweep run 2 2>&1) && grep -q
     grep -q ', cpu.* (auto: 16 systems, a GPU pays from 64)$' <<<"$out"; then pass
 else fail "$out"; fi
 
+# Each allocation of GPU memory, and of what is locked for it, fails in turn, until there is none left to fail.
+all_fail() { # COMMAND...
+    local n out rc
+    for ((n = 1; n <= 60; n++)); do
+        out=$(EMULATOR_FAIL=$n "$root/tests/emulator/run" "$build" "$@" 2>&1)
+        rc=$?
+        if [ $rc -eq 0 ] && ! grep -q OUT_OF_MEMORY <<<"$out"; then
+            [ $n -gt 1 ] && return
+        elif [ $rc -gt 0 ] && [ $rc -le 3 ] && [ "$(grep -c 'OUT_OF_MEMORY (2): out of memory' <<<"$out")" -eq 1 ]; then
+            continue
+        fi
+        echo "allocation $n, exit code $rc: $out"
+        return 1
+    done
+    echo 'it has no end'
+    return 1
+}
+begin failed_allocations
+if [ -n "$missing" ]; then skip "$missing"
+elif out=$(all_fail "$shoal" run -q --force --no-plot "$root/configs/scattering.cfg" 'integrator.name="hybrid"' \
+    sample.count=4 run.t_end=20 'run.engine="cuda"' output.interval=10 "output.file=\"$scratch/failed.h5\"" &&
+    all_fail "$shoal" run -q --force "$root/configs/plummer.cfg" model.n=64 run.t_end=0.02 'run.engine="cuda"' \
+        "output.file=\"$scratch/failed.h5\"" &&
+    SHOAL_TEST_NAME=a_gpu_finds_the_same all_fail "$build/tests/test_model"); then pass
+else fail "$out"; fi
+
 exit $((failures > 0))

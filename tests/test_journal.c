@@ -3,6 +3,7 @@
  * test_journal.c: whatever happens to a journal (cut at any byte, any byte flipped, disk full), a reader gets exactly
  * the records before the damage, and a run that goes on, or a thread in the background, leaves the same bytes.
  */
+#define _GNU_SOURCE 1 /* memmem */
 #include "result_fixture.h"
 
 enum { SYSTEMS = 4, BODIES = 3, MAX_STAGES = 16 };
@@ -226,6 +227,19 @@ static void sense(void **state)
         assert_message(at, at->path);
         assert_null(read);
     }
+    /* a field that the journal does not know is empty */
+    static const char time[] = "/snapshots/time";
+    memcpy(copy, bytes, length[STEPS]);
+    unsigned char *name = memmem(copy, length[0], time, sizeof time - 1);
+    assert_non_null(name);
+    name[1] ^= 1;
+    put_checksum(copy);
+    spill(at->path, copy, length[STEPS]);
+    assert_int_equal(shoal_journal_read(at->context, at->path, &read, NULL, NULL), SHOAL_OK);
+    assert_true(read->n_snapshots > 0);
+    for (long i = 0; i < read->n_snapshots; i++)
+        assert_true(isnan(read->snapshot_time[i]));
+    shoal_result_destroy(&read);
     /* the header: damaged anywhere, but with a good checksum, it may mean something else; it must not crash */
     for (size_t n = 20; n < length[0]; n++) {
         void *checkpoint = NULL;

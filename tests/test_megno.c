@@ -921,11 +921,13 @@ static void it_depends_on_the_system_alone(void **state)
     expect_same(context_of(state), plain, other, 0, 4);
 }
 
+enum { ROW = 40 };
+
 /* The direction in which a system begins is that of its id and the seed, at any place among any others. */
 static void a_direction_is_of_the_id_and_the_seed(void **state)
 {
     shoal_context *context = context_of(state);
-    enum { ROW = 40, RUNS = 4 };
+    enum { RUNS = 4 };
     static const struct {
         long first, step; /* ids by place */
         double seed;
@@ -974,6 +976,91 @@ static void a_direction_is_of_the_id_and_the_seed(void **state)
                     along += direction[0][s][c] * direction[r][other][c];
                 assert_true(fabs(along - 1) < 1e-12 ? r < 2 && s == other : fabs(along) < 0.99);
             }
+}
+
+/* megno and lyapunov of systems, some of which are ejected, with so many vectors, in so many calls; the last one of a
+ * plan that was saved and loaded if `restart`. */
+static void columns_of(shoal_context *context, const char *propagator, double vectors, double seed, int n_calls,
+                       bool restart, double column[ROW][2])
+{
+    const shoal_setting settings[] = {{.name = "vectors", .value = vectors}, {.name = "seed", .value = seed}},
+                        r_max = {.name = "r_max", .value = 2.8}, far = {.name = "criterion", .choice = "distance"};
+    const shoal_setting ejection[] = {r_max, far};
+    const shoal_plug_options monitors[] = {{"stop_on_ejection", ejection, 2}, {"megno", settings, 2}};
+    const shoal_options options = {.propagator = propagator,
+                                   .engine = "cpu",
+                                   .monitors = monitors,
+                                   .n_monitors = 2,
+                                   .dt = TWO_PI / 60,
+                                   .t_end = T_END};
+    shoal_ensemble *ensemble = ensemble_of(context, ROW, N, ROOM);
+    shoal_plan *plan = NULL;
+    int n_ejected = 0;
+    assert_ok(context, shoal_plan_create(context, ensemble, &options, &plan));
+    for (int call = 1; call <= n_calls; call++) {
+        if (restart && call == n_calls) {
+            void *saved = malloc(shoal_plan_state_size(plan));
+            assert_non_null(saved);
+            assert_ok(context, shoal_plan_state_save(plan, saved));
+            shoal_plan_destroy(&plan);
+            shoal_ensemble_destroy(&ensemble);
+            ensemble = ensemble_of(context, ROW, N, ROOM);
+            assert_ok(context, shoal_plan_create(context, ensemble, &options, &plan));
+            assert_ok(context, shoal_plan_state_load(plan, saved));
+            free(saved);
+        }
+        assert_ok(context, shoal_plan_integrate(plan, T_END * call / n_calls));
+    }
+    for (long s = 0; s < ROW; s++) {
+        column[s][0] = shoal_plan_column(plan, "megno", s);
+        column[s][1] = shoal_plan_column(plan, "lyapunov", s);
+        n_ejected += *shoal_ensemble_field(ensemble, SHOAL_SYS_OUTCOME, s) == SHOAL_EJECTED;
+    }
+    assert_true(n_ejected > 2 && n_ejected < ROW - 2);
+    shoal_plan_destroy(&plan);
+    shoal_ensemble_destroy(&ensemble);
+}
+
+/* Several vectors of a system: the largest of what runs with those seeds find, in one call or several, and through a
+ * restart. */
+static void several_vectors_are_those_of_as_many_seeds(void **state)
+{
+    shoal_context *context = context_of(state);
+    enum { VECTORS = 3, SEED = 7 };
+    static const char *const propagators[] = {"mvs", "hermite4_adaptive"};
+    for (int p = 0; p < SHOAL_COUNT(propagators); p++) {
+        double one[VECTORS][ROW][2], all[3][ROW][2];
+        int n_first = 0, n_others = 0;
+        for (int v = 0; v < VECTORS; v++)
+            columns_of(context, propagators[p], 1, SEED + v, 1, false, one[v]);
+        columns_of(context, propagators[p], VECTORS, SEED, 1, false, all[0]);
+        columns_of(context, propagators[p], VECTORS, SEED, 4, false, all[1]);
+        columns_of(context, propagators[p], VECTORS, SEED, 4, true, all[2]);
+        assert_memory_equal(all[0], all[1], sizeof all[0]);
+        assert_memory_equal(all[0], all[2], sizeof all[0]);
+        for (int s = 0; s < ROW; s++)
+            for (int c = 0; c < 2; c++) {
+                assert_true(all[0][s][c] == fmax(one[0][s][c], fmax(one[1][s][c], one[2][s][c])));
+                n_first += all[0][s][c] == one[0][s][c];
+                n_others += all[0][s][c] != one[0][s][c];
+            }
+        assert_true(n_first > 5 && n_others > 5);
+    }
+}
+
+/* A limit belongs to one vector: others could not end its system. */
+static void a_limit_with_several_vectors_is_refused(void **state)
+{
+    shoal_context *context = context_of(state);
+    const shoal_setting settings[] = {{.name = "vectors", .value = 2}, {.name = "stop_above", .value = 8}};
+    const shoal_plug_options monitor = {"megno", settings, 2};
+    const shoal_options options = {.engine = "cpu", .monitors = &monitor, .n_monitors = 1, .dt = 0.1, .t_end = 1};
+    shoal_ensemble *ensemble = ensemble_of(context, 1, N, N);
+    shoal_plan *plan = NULL;
+    assert_int_equal(shoal_plan_create(context, ensemble, &options, &plan), SHOAL_E_INPUT);
+    assert_non_null(strstr(shoal_context_message(context), "`stop_above` is for one vector"));
+    assert_null(plan);
+    shoal_ensemble_destroy(&ensemble);
 }
 
 /* A limit that most systems pass, some before the restart and some after it. */
@@ -1245,6 +1332,8 @@ int main(void)
         cmocka_unit_test(a_long_vector_is_shortened_exactly),
         cmocka_unit_test(a_limit_ends_a_system),
         cmocka_unit_test(a_limit_is_kept_through_restarts),
+        cmocka_unit_test(several_vectors_are_those_of_as_many_seeds),
+        cmocka_unit_test(a_limit_with_several_vectors_is_refused),
         cmocka_unit_test(propagators_without_tangent_vectors_are_refused),
         cmocka_unit_test(rebound_finds_the_same),
         cmocka_unit_test(both_engines_see_the_same),

@@ -238,6 +238,14 @@ static void wrong_datasets(void **state)
         assert_int_equal(shoal_store_read(at->context, at->path, &read), SHOAL_E_INPUT);
         assert_message(at, wrong[i].message);
     }
+    const signed char narrow[5] = {0};
+    const hid_t of_bytes = H5Tenum_create(H5T_NATIVE_SCHAR);
+    assert_true(H5Tenum_insert(of_bytes, "running", narrow) >= 0);
+    assert_int_equal(shoal_store_write(at->context, at->path, result), SHOAL_OK);
+    replace(at->path, "/systems/outcome", 1, (hsize_t[]){5}, of_bytes, narrow);
+    assert_int_equal(shoal_store_read(at->context, at->path, &read), SHOAL_E_INPUT);
+    assert_message(at, "type");
+    H5Tclose(of_bytes);
     const int64_t system[] = {0, 1, 2, 3, 4, 0, 1, 2, 3, 5};
     assert_int_equal(shoal_store_write(at->context, at->path, result), SHOAL_OK);
     replace(at->path, "/snapshots/system", 1, (hsize_t[]){10}, H5T_NATIVE_INT64, system);

@@ -134,6 +134,42 @@ static void kepler_orbits_transit_when_they_do(void **state)
     assert_below(worst_distance, 2e-12, "distances");
 }
 
+/* Dust moves about what radiation leaves of the star's pull; nothing, and a push, are something, too. */
+static void dust_transits_when_it_does(void **state)
+{
+    static const double betas[] = {0, 0.3, 0.7, 1, 1.5};
+    shoal_context *context = context_of(state);
+    for (int c = 0; c < SHOAL_COUNT(betas); c++) {
+        const double beta = betas[c], t_end = 60;
+        const shoal_setting of[] = {{.name = "beta", .value = beta}, {.name = "drag", .value = 0}};
+        const shoal_plug_options radiation = {"radiation", of, 2};
+        const shoal_body bodies[2] = {{.m = 1}, {.x = -0.9, .y = 0.05, .z = 0.1, .vx = 0.3, .vy = 0.2, .vz = 0.8}};
+        const long double start[6] = {-0.9L, 0.05L, 0.1L, 0.3L, 0.2L, 0.8L};
+        const shoal_options options = {.propagator = beta < 1 ? "gauss_radau" : "runge_kutta",
+                                       .t_end = t_end + 1,
+                                       .dt = beta < 1 ? 0 : 0.02,
+                                       .monitors = &watch,
+                                       .n_monitors = 1,
+                                       .forces = &radiation,
+                                       .n_forces = 1};
+        long double time[40], at[6];
+        const int n = kepler_transits(1 - beta, t_end, start, time);
+        double worst = 0;
+        struct motion motion = motion_begin(context, 1, 2, NULL, NULL, &options, bodies);
+        assert_ok(context, shoal_plan_integrate(motion.plan, t_end + 1));
+        assert_true(n >= 1 && n_passages(motion.plan) >= n);
+        for (int i = 0; i < n; i++) {
+            const passage event = passage_at(motion.plan, i);
+            kepler_reference(1 - beta, time[i], start, at);
+            worst = fmax(worst, fabs((double)(event.time - time[i])));
+            assert_below(fabs((double)(event.distance - hypotl(at[0], at[1]))), 1e-9, "beta %g, transit %d", beta, i);
+        }
+        print_message("beta %g: %d transits, times within %.2g\n", beta, n, worst);
+        assert_below(worst, 1e-9, "beta %g", beta);
+        motion_end(&motion);
+    }
+}
+
 /* ---- planets that pull at each other ----------------------------------------------------------------------------- */
 
 enum { N = 4, SYSTEMS = 40 };
@@ -510,6 +546,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(kepler_orbits_transit_when_they_do),
+        cmocka_unit_test(dust_transits_when_it_does),
         cmocka_unit_test(every_propagator_is_there_at_its_transits),
         cmocka_unit_test(long_steps_find_the_same_times),
         cmocka_unit_test(no_transit_is_lost_or_doubled),

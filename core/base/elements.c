@@ -521,6 +521,7 @@ shoal_status shoal_eased_orbits_from_bodies(shoal_context *context, shoal_frame 
 
     long double total = total_mass(n_bodies, bodies), enclosed = bodies[0].m;
     point centre = frame == SHOAL_BARYCENTRIC ? barycentre(n_bodies, bodies, points) : points[0];
+    made[0] = (shoal_orbit){0};
     for (int i = 1; i < n_bodies; i++) {
         enclosed += bodies[i].m;
         double state[6];

@@ -19,6 +19,7 @@
 #include <limits.h>
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "core/ensemble/ensemble.h"
 
@@ -170,6 +171,28 @@ void shoal_ensemble_destroy(shoal_ensemble **ensemble)
     free((*ensemble)->dt);
     free(*ensemble);
     *ensemble = NULL;
+}
+
+void shoal_ensemble_assign(shoal_ensemble *to, const shoal_ensemble *from)
+{
+    const size_t lanes = (size_t)from->n_chunks * SHOAL_CHUNK * sizeof(double), n = (size_t)from->n_systems;
+    memcpy(to->bodies, from->bodies, lanes * (size_t)from->n_bodies * SHOAL_QUANTITIES);
+    memcpy(to->systems, from->systems, lanes * SHOAL_SYS_FIELDS);
+    memcpy(to->id, from->id, n * sizeof *to->id);
+    memcpy(to->time, from->time, n * sizeof *to->time);
+    memcpy(to->energy_start, from->energy_start, n * sizeof *to->energy_start);
+    memcpy(to->energy_jump, from->energy_jump, n * sizeof *to->energy_jump);
+    memcpy(to->centre, from->centre, n * sizeof *to->centre);
+    memcpy(to->dt, from->dt, n * sizeof *to->dt);
+    to->given = from->given;
+}
+
+shoal_status shoal_ensemble_copy(const shoal_ensemble *ensemble, shoal_ensemble **copy)
+{
+    const shoal_status status = shoal_ensemble_create(ensemble->context, ensemble->n_systems, ensemble->n_bodies, copy);
+    if (!status)
+        shoal_ensemble_assign(*copy, ensemble);
+    return status;
 }
 
 long shoal_ensemble_n_systems(const shoal_ensemble *ensemble)

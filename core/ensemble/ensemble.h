@@ -51,6 +51,10 @@ void shoal_ensemble_invalidate(shoal_ensemble *ensemble, long system);
 /* Refuse the index of a system that does not exist; function: the public one, for the message. */
 shoal_status shoal_ensemble_check_system(const shoal_ensemble *ensemble, const char *function, long system);
 
+/* Another ensemble with the same systems. assign: to one that has as many of as many bodies. */
+shoal_status shoal_ensemble_copy(const shoal_ensemble *ensemble, shoal_ensemble **copy);
+void shoal_ensemble_assign(shoal_ensemble *to, const shoal_ensemble *from);
+
 /* A body's barycentric state. */
 shoal_body shoal_ensemble_read_body(const shoal_ensemble *ensemble, long system, int body);
 

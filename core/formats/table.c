@@ -112,7 +112,8 @@ shoal_status shoal_table_add_body(shoal_table *table, const char *name, const sh
             return shoal_table_no_memory(table);
         if (*(at = name_place(table, name)))
             return shoal_table_fail(table, "name", name, "a name that no other body has");
-        strcpy(table->names[table->n_names], name); /* its length was checked */
+        memset(table->names[table->n_names], 0, sizeof *table->names); /* all of it is written to files */
+        strcpy(table->names[table->n_names], name);                    /* its length was checked */
         *at = (int)++table->n_names;
     } else if (table->n_name_at > 0 && strcmp(table->names[system->n_bodies], name) != 0) {
         /* a place has one name in all systems; that of a result's stays though others move up */

@@ -34,6 +34,8 @@ size_t shoal_plan_state_size(const shoal_plan *plan)
     size_t size[STATE_PARTS], sum = sizeof plan->system_steps;
     for (int i = 0, n = state_parts(plan, part, size); i < n; i++)
         sum += size[i];
+    for (int i = 0; i < plan->n_followers; i++)
+        sum += shoal_plan_state_size(plan->followers[i]);
     return sum;
 }
 
@@ -49,7 +51,11 @@ shoal_status shoal_plan_state_save(shoal_plan *plan, void *state)
     at += sizeof plan->system_steps;
     for (int i = 0, n = state_parts(plan, part, size); i < n; at += size[i], i++)
         memcpy(at, part[i], size[i]);
-    return SHOAL_OK;
+    for (int i = 0; i < plan->n_followers && !status; i++) {
+        status = shoal_plan_state_save(plan->followers[i], at);
+        at += shoal_plan_state_size(plan->followers[i]);
+    }
+    return status;
 }
 
 shoal_status shoal_plan_state_load(shoal_plan *plan, const void *state)
@@ -61,6 +67,12 @@ shoal_status shoal_plan_state_load(shoal_plan *plan, const void *state)
     at += sizeof plan->system_steps;
     for (int i = 0, n = state_parts(plan, part, size); i < n; at += size[i], i++)
         memcpy(part[i], at, size[i]);
+    for (int i = 0; i < plan->n_followers; i++) {
+        const shoal_status status = shoal_plan_state_load(plan->followers[i], at);
+        if (status)
+            return status;
+        at += shoal_plan_state_size(plan->followers[i]);
+    }
     shoal_plan_list_running(plan);
     shoal_plan_clear_goals(plan);
     shoal_plan_count(plan);

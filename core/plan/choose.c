@@ -203,13 +203,13 @@ shoal_status shoal_plan_choose_forces(shoal_plan *plan, const shoal_options *opt
 
 /* ---- monitors ---------------------------------------------------------------------------------------------------- */
 
-/* Whether a monitor has a parameter of this name that is not 0. */
-static bool says(const shoal_monitor *type, const double *parameters, const char *name)
+/* The value of a monitor's parameter of this name, 0 if it has none. */
+static double says(const shoal_monitor *type, const double *parameters, const char *name)
 {
     for (int i = 0; i < type->n_parameters; i++)
         if (strcmp(type->parameters[i].name, name) == 0)
-            return parameters[i] != 0;
-    return false;
+            return parameters[i];
+    return 0;
 }
 
 /* Whether a monitor logs: it has log columns, and no parameter `log` that is 0. */
@@ -218,13 +218,13 @@ static bool logs(const shoal_monitor *type, const double *parameters)
     bool asks = false;
     for (int i = 0; i < type->n_parameters; i++)
         asks = asks || strcmp(type->parameters[i].name, "log") == 0;
-    return type->n_log > 0 && (!asks || says(type, parameters, "log"));
+    return type->n_log > 0 && (!asks || says(type, parameters, "log") != 0);
 }
 
 /* Whether a monitor lets systems continue after its event. */
 static bool goes_on(const shoal_monitor *type, const double *parameters)
 {
-    return says(type, parameters, "action");
+    return says(type, parameters, "action") != 0;
 }
 
 /* at[index]: the place in options->monitors of the monitor number `index` of the list, -1 = it is not there. */
@@ -306,6 +306,8 @@ shoal_status shoal_plan_choose_monitors(shoal_plan *plan, const shoal_options *o
         plan->args.n_watch += type->n_slots +
                               type->n_part_slots * shoal_monitor_n_parts(type, plan->ensemble->n_bodies);
         plan->choice.variational |= type->tangent;
+        if (type->tangent)
+            plan->n_vectors = (int)says(type, values, "vectors");
         marks = marks || goes_on(type, values);
         plan->logs[index].is_kept = logs(type, values);
         if (plan->logs[index].is_kept) {

@@ -199,6 +199,8 @@ shoal_status shoal_plan_try(shoal_context *context, shoal_ensemble *ensemble, co
     status = shoal_plan_start_engine(plan);
     if (!status && plan->engine_type == &shoal_engine_cuda)
         status = shoal_tune(plan, tuned, sizeof tuned);
+    if (!status)
+        status = shoal_plan_add_followers(plan, options);
     if (status)
         goto fail;
     shoal_plan_count(plan);
@@ -259,6 +261,8 @@ shoal_status shoal_plan_restart(shoal_plan *plan)
     plan->args.n_massive = choice.n_massive;
     status = others ? shoal_plan_exchange_engine(plan, &choice) : shoal_plan_start_engine(plan);
     if (!status)
+        status = shoal_plan_restart_followers(plan);
+    if (!status)
         shoal_plan_count(plan);
     return status;
 }
@@ -267,6 +271,7 @@ void shoal_plan_destroy(shoal_plan **plan)
 {
     if (!plan || !*plan)
         return;
+    shoal_plan_remove_followers(*plan);
     if ((*plan)->engine)
         (*plan)->engine_type->destroy(&(*plan)->engine);
     free((*plan)->args.native);

@@ -123,6 +123,8 @@ struct shoal_plan {
     shoal_event *events;           /* [n_events] */
     long n_events;
     shoal_plan_log logs[SHOAL_MAX_MONITORS];
+    int n_vectors, n_followers; /* tangent vectors of a system; plans that move all but the first: vectors.c */
+    shoal_plan **followers;     /* [n_followers] each with an ensemble of its own */
     char engine_line[256], line[768];
 };
 
@@ -271,6 +273,15 @@ shoal_status shoal_plan_slice(shoal_plan *plan, double t, long *n_moved);
 /* events.c: act on what a slice has marked or recorded in those systems, keep it, and let them go on.
  * SHOAL_ARRAY_SYSTEMS is on the host. */
 shoal_status shoal_plan_take_events(shoal_plan *plan, const int *list, long n_list);
+
+/* ---- vectors.c: further tangent vectors -------------------------------------------------------------------------- */
+
+/* Make and remove the plans that move them; let these begin as the plan does. */
+shoal_status shoal_plan_add_followers(shoal_plan *plan, const shoal_options *options);
+void shoal_plan_remove_followers(shoal_plan *plan);
+shoal_status shoal_plan_restart_followers(shoal_plan *plan);
+/* After a slice: they come to where the plan is. */
+shoal_status shoal_plan_follow(shoal_plan *plan);
 
 /* ---- logs.c ------------------------------------------------------------------------------------------------------ */
 

@@ -391,7 +391,8 @@ shoal_status shoal_plan_end(shoal_plan *plan, long *n_moved)
     if (status)
         return status;
     sift(plan, seconds);
-    return shoal_tune_again(plan);
+    status = shoal_plan_follow(plan);
+    return status ? status : shoal_tune_again(plan);
 }
 
 /* Send all systems of a part to a time. */

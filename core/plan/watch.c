@@ -60,9 +60,10 @@ void shoal_plan_marks_begin(shoal_plan *plan)
 
 shoal_status shoal_plan_fetch_watch(shoal_plan *plan)
 {
-    const shoal_status status = plan->watch_fresh ? SHOAL_OK
-                                                  : plan->engine_type->download(plan->engine, SHOAL_ARRAY_WATCH);
+    shoal_status status = plan->watch_fresh ? SHOAL_OK : plan->engine_type->download(plan->engine, SHOAL_ARRAY_WATCH);
     plan->watch_fresh = status == SHOAL_OK;
+    for (int i = 0; i < plan->n_followers && !status; i++)
+        status = shoal_plan_fetch_watch(plan->followers[i]);
     return status;
 }
 
@@ -81,5 +82,8 @@ double shoal_plan_column_value(const shoal_plan *plan, int monitor, int column, 
     double slots[SHOAL_MAX_SLOTS];
     for (int slot = 0, first = asked->of == SHOAL_OF_SYSTEM ? 0 : type->n_slots + part * n; slot < n; slot++)
         slots[slot] = *watch_slot(plan, monitor, system, first + slot);
-    return asked->finish(slots, plan->args.monitor[monitor]);
+    double value = asked->finish(slots, plan->args.monitor[monitor]);
+    for (int i = 0; i < plan->n_followers && type->tangent; i++)
+        value = fmax(value, shoal_plan_column_value(plan->followers[i], monitor, column, part, system));
+    return value;
 }

@@ -122,7 +122,7 @@ typedef struct shoal_monitor {
     shoal_monitor_parts parts;
     int n_part_slots; /* doubles that it carries for each part */
     const double *part_initial;
-    bool tangent;                /* it needs a tangent vector in every system */
+    bool tangent; /* it needs a tangent vector in every system; parameters `vectors`, `seed`: vectors.c */
     const shoal_log_column *log; /* [n_log] columns of its log; a parameter `log` = 0 turns the log off */
     int n_log;
     bool newton_only; /* it works without forces beside Newton's only */

@@ -487,7 +487,8 @@ bool shoal_h5_has_attribute(const shoal_h5 *h5, const char *object, const char *
 static bool same_kind(hid_t file_type, hid_t memory_type)
 {
     const H5T_class_t kind = H5Tget_class(memory_type);
-    if (H5Tget_class(file_type) != kind || H5Tget_size(file_type) > H5Tget_size(memory_type))
+    const size_t size = H5Tget_size(file_type), room = H5Tget_size(memory_type);
+    if (H5Tget_class(file_type) != kind || size > room || (kind == H5T_ENUM && size < room)) /* read as it is */
         return false;
     return kind != H5T_STRING || H5Tis_variable_str(file_type) == 0;
 }

@@ -587,6 +587,9 @@ static shoal_status get_more(shoal_context *context, cursor *from, shoal_result 
     shoal_status status = shoal_result_reserve(context, result, when, *rows + (long)n);
     if (status)
         return status;
+    for (int f = 0; f < shoal_result_n_fields && !is_own_layout(fields); f++)
+        if (shoal_result_fields[f].when & when)
+            shoal_result_clear(result, &shoal_result_fields[f], (size_t)*rows, n);
     for (int f = 0; f < fields->n; f++)
         if (fields->parts[f].when & when)
             get_rows(from, result, &fields->parts[f], (size_t)*rows, n);

@@ -421,6 +421,22 @@ done:
     return status;
 }
 
+void shoal_result_clear(shoal_result *result, const shoal_field *field, size_t row, size_t n)
+{
+    const size_t items = shoal_field_row_items(field, result), end = (row + n) * items;
+    void *data = shoal_field_data(result, field);
+    for (size_t i = row * items; i < end; i++)
+        switch (field->type) {
+        case SHOAL_FIELD_DOUBLE:
+        case SHOAL_FIELD_STATES: ((double *)data)[i] = NAN; break;
+        case SHOAL_FIELD_INT64: ((int64_t *)data)[i] = (int64_t)i; break; /* an id is the row's number */
+        case SHOAL_FIELD_ROW: ((int64_t *)data)[i] = -1; break;           /* which is refused */
+        case SHOAL_FIELD_INDEX: ((int *)data)[i] = -1; break;
+        case SHOAL_FIELD_INT:
+        case SHOAL_FIELD_OUTCOME: ((int *)data)[i] = 0;
+        }
+}
+
 shoal_status shoal_result_check(shoal_context *context, const shoal_result *result, const char *path)
 {
     for (long s = 0; s < result->n_systems; s++) {

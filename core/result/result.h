@@ -198,6 +198,9 @@ size_t shoal_result_capacity(size_t n);
 /* Make room for n rows of snapshots or events in all; the number in use does not change. On failure nothing is lost. */
 shoal_status shoal_result_reserve(shoal_context *context, shoal_result *result, int when, long n);
 
+/* Rows of a field that a file has not got: empty. */
+void shoal_result_clear(shoal_result *result, const shoal_field *field, size_t row, size_t n);
+
 /* Refuse (E_INPUT) indices and outcomes that no run can have written. path: the file, for the message. */
 shoal_status shoal_result_check(shoal_context *context, const shoal_result *result, const char *path);
 

@@ -355,23 +355,6 @@ static shoal_status read_sizes(const store *at, shoal_result **result, int *n_ax
     return shoal_result_create(at->h5.context, (long)states.of[0], (int)states.of[1], (int)columns.of[0], result);
 }
 
-/* A field that a file of an older format has not got: empty. */
-static void clear_field(shoal_result *result, const shoal_field *field)
-{
-    const size_t n = (size_t)shoal_field_rows(field, result) * shoal_field_row_items(field, result);
-    void *data = shoal_field_data(result, field);
-    for (size_t i = 0; i < n; i++)
-        switch (field->type) {
-        case SHOAL_FIELD_DOUBLE:
-        case SHOAL_FIELD_STATES: ((double *)data)[i] = NAN; break;
-        case SHOAL_FIELD_INT64:
-        case SHOAL_FIELD_ROW: ((int64_t *)data)[i] = (int64_t)i; break; /* an id is the row's number */
-        case SHOAL_FIELD_INDEX: ((int *)data)[i] = -1; break;
-        case SHOAL_FIELD_INT:
-        case SHOAL_FIELD_OUTCOME: ((int *)data)[i] = 0;
-        }
-}
-
 static shoal_status read_fields(const store *at, shoal_result *result, long n_snapshots, long n_events)
 {
     shoal_status status = shoal_result_reserve(at->h5.context, result, SHOAL_FIELD_SNAPSHOT, n_snapshots);
@@ -385,7 +368,7 @@ static shoal_status read_fields(const store *at, shoal_result *result, long n_sn
         const shoal_field *field = &shoal_result_fields[f];
         if (at->version < SHOAL_RESULT_VERSION && field->type != SHOAL_FIELD_ROW &&
             shoal_h5_lacks(&at->h5, field->path))
-            clear_field(result, field);
+            shoal_result_clear(result, field, 0, (size_t)shoal_field_rows(field, result));
         else
             status = shoal_h5_read_exactly(&at->h5, field->path, field_type(at, field), field_extent(field, result),
                                            shoal_field_data(result, field));

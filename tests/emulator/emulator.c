@@ -11,7 +11,7 @@
  *
  * Memory starts as all ones, that is NaN. Copies and kernels are done when their call returns.
  *
- * EMULATOR_DEVICES=N: so many devices. The library is built, and its folder named, by `run`.
+ * EMULATOR_DEVICES=N: so many devices. EMULATOR_FAIL=N: the N-th allocation fails. The library is built, and its folder named, by `run`.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -191,7 +191,7 @@ static void run_block(void)
 /* ---- the driver's functions that do something -------------------------------------------------------------------- */
 
 typedef unsigned long long device_pointer;
-enum { FAILED = 999 };
+enum { OUT_OF_MEMORY = 2, FAILED = 999 };
 
 /* long: CUDA's driver has it so */
 int cuLaunchKernel(void *function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x,
@@ -260,8 +260,17 @@ int cuModuleGetFunction(void **function, void *module, const char *name)
     return *function ? 0 : FAILED;
 }
 
+static int allocation_fails(void)
+{
+    static int n;
+    const char *which = getenv("EMULATOR_FAIL");
+    return which && __atomic_add_fetch(&n, 1, __ATOMIC_RELAXED) == atoi(which);
+}
+
 int cuMemAlloc_v2(device_pointer *pointer, size_t size)
 {
+    if (allocation_fails())
+        return OUT_OF_MEMORY;
     void *memory = aligned_alloc(256, (size + 511) / 256 * 256);
     *pointer = (uintptr_t)memory;
     return memory ? memset(memory, 0xff, size), 0 : FAILED;
@@ -270,6 +279,8 @@ int cuMemAlloc_v2(device_pointer *pointer, size_t size)
 int cuMemHostAlloc(void **pointer, size_t size, unsigned flags)
 {
     (void)flags;
+    if (allocation_fails())
+        return OUT_OF_MEMORY;
     *pointer = malloc(size + 1);
     return *pointer ? 0 : FAILED;
 }
@@ -360,11 +371,11 @@ int cuDriverGetVersion(int *version)
 }
 int cuGetErrorName(int result, const char **name)
 {
-    return (void)result, *name = "EMULATOR", 0;
+    return *name = result == OUT_OF_MEMORY ? "OUT_OF_MEMORY" : "EMULATOR", 0;
 }
 int cuGetErrorString(int result, const char **text)
 {
-    return (void)result, *text = "what the emulator could not do stands above", 0;
+    return *text = result == OUT_OF_MEMORY ? "out of memory" : "what the emulator could not do stands above", 0;
 }
 int cuDeviceGet(int *device, int index)
 {

@@ -31,7 +31,7 @@ for source in "$root"/tests/fuzz/fuzz_*.c; do
     folders=("$root/tests/fuzz/seeds/$name" "$root/tests/fuzz/cases/$name")
     [ "$name" != gadget ] || folders+=("$root/tests/fuzz/seeds/result")
     [ "$name" != config ] || folders+=("$root/configs")
-    seconds=${FUZZ_SECONDS:-2}
+    seconds=${FUZZ_SECONDS:-1}
     [ "$name" != result ] && [ "$name" != gadget ] || seconds=0 # changed files crash libhdf5 itself
     leaks=0
     [ "$name" != config ] && [ "$name" != override ] || leaks=65536 # libconfig: a string in an error of syntax

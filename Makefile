@@ -82,7 +82,7 @@ submake = $(MAKE) --no-print-directory $(if $(findstring jobserver,$(MAKEFLAGS))
 
 PROPAGATORS := $(shell sed -n 's/^PROPAGATOR(\([A-Za-z0-9_]*\)).*/\1/p' integrators/list.h 2>/dev/null)
 COMMANDS := $(wildcard core/command/*.c)
-SOURCES := $(filter-out $(COMMANDS) core/engine/kernel_cpu.c core/engine/kernel_monitors.c core/engine/kernel_common.c \
+SOURCES := $(filter-out $(COMMANDS) core/engine/kernel_cpu.c core/engine/kernel_shared.c core/engine/kernel_common.c \
     gravitation/tiled/tiled_kernel.c,\
     $(wildcard core/*/*.c integrators/*.c gravitation/*.c gravitation/*/*.c monitors/*.c big/*.c))
 # Those of the monitors and forces are included by a file that is made of their lists.
@@ -151,19 +151,20 @@ KERNEL_OBJECTS := $(patsubst %,$B/kernel/%.o,$(filter-out \
 TEST_KERNELS := $(strip $(foreach p,$(PROPAGATORS),$(foreach a,$(KERNEL_ARCHS),\
     $(foreach l,$(call test_lanes_of,$a,$p),$a_l$l_nany_$p))))
 
-# The monitors of a width and a body count, which the kernels of all propagators but those beside a GPU call: ARCH_lLANES_nN.
+# What the kernels of all propagators but those beside a GPU call, of a width and a body count (monitors, extra forces):
+# ARCH_lLANES_nN.
 part = $(word $1,$(subst _, ,$2))
-monitors = $(subst few,l4,$(call part,1,$1)_$(call part,2,$1)_$(call part,3,$1))
-MONITORS := $(sort $(filter-out $(foreach a,$(KERNEL_ARCHS),$a_beside_%),$(foreach k,$(KERNELS),$(call monitors,$k))))
-MONITOR_OBJECTS := $(MONITORS:%=$B/kernel/monitors_%.o)
-TEST_MONITORS := $(filter-out $(MONITORS),$(sort $(foreach k,$(TEST_KERNELS),$(call monitors,$k))))
+shared = $(subst few,l4,$(call part,1,$1)_$(call part,2,$1)_$(call part,3,$1))
+SHARED := $(sort $(filter-out $(foreach a,$(KERNEL_ARCHS),$a_beside_%),$(foreach k,$(KERNELS),$(call shared,$k))))
+SHARED_OBJECTS := $(SHARED:%=$B/kernel/shared_%.o)
+TEST_SHARED := $(filter-out $(SHARED),$(sort $(foreach k,$(TEST_KERNELS),$(call shared,$k))))
 
 # What depends on no propagator and takes any body count, of a width: ARCH_lLANES.
 common = $(call part,1,$1)_$(call part,2,$(subst few,l4,$1))
-COMMONS := $(sort $(foreach m,$(MONITORS),$(call common,$m)))
+COMMONS := $(sort $(foreach s,$(SHARED),$(call common,$s)))
 COMMON_OBJECTS := $(COMMONS:%=$B/kernel/common_%.o)
-TEST_COMMONS := $(filter-out $(COMMONS),$(sort $(foreach m,$(TEST_MONITORS),$(call common,$m))))
-TEST_KERNEL_OBJECTS := $(TEST_KERNELS:%=$B/kernel/%.o) $(TEST_MONITORS:%=$B/kernel/monitors_%.o) \
+TEST_COMMONS := $(filter-out $(COMMONS),$(sort $(foreach s,$(TEST_SHARED),$(call common,$s))))
+TEST_KERNEL_OBJECTS := $(TEST_KERNELS:%=$B/kernel/%.o) $(TEST_SHARED:%=$B/kernel/shared_%.o) \
     $(TEST_COMMONS:%=$B/kernel/common_%.o)
 
 # Those of one big system: by instruction set and precision (shoal_tiled_precision).
@@ -172,7 +173,7 @@ TILED_OBJECTS := $(TILED_KERNELS:%=$B/kernel/tiled_%.o)
 
 # ---- targets -------------------------------------------------------------------------------------------------------
 
-OBJECTS := $(SOURCES:%.c=$B/%.o) $B/kernel_table.o $B/kernel_text.o $(KERNEL_OBJECTS) $(MONITOR_OBJECTS) $(COMMON_OBJECTS) \
+OBJECTS := $(SOURCES:%.c=$B/%.o) $B/kernel_table.o $B/kernel_text.o $(KERNEL_OBJECTS) $(SHARED_OBJECTS) $(COMMON_OBJECTS) \
     $(TILED_OBJECTS)
 LIB := $B/libshoal.a
 SONAME := libshoal.so.$(SOVERSION)
@@ -262,7 +263,7 @@ beside_flags := -DLANE_GROUPS=1 -DKERNEL_USE=SHOAL_CPU_BESIDE_GPU -DLANE_BESIDE_
 define kernel_rule
 $B/kernel/$1_$2_n$3_$4.o: core/engine/kernel_cpu.c integrators/$4.kern.h $B/kernel/flags | $B/.complete $(MADE_TEXTS:%=$B/%)
 	$$(call say,KERNEL)$$(CC) $$(KERNEL_FLAGS) $$(arch_flags_$1) $5 $$(if $$(filter-out any,$3),-DN_BODIES=$3) \
-	    $(if $(filter beside,$2),,-DKERNEL_MONITORS=shoal_monitors_$(call monitors,$1_$2_n$3) -DKERNEL_COMMON=$(call common,$1_$2)) \
+	    $(if $(filter beside,$2),,-DKERNEL_SHARED=$(call shared,$1_$2_n$3) -DKERNEL_COMMON=$(call common,$1_$2)) \
 	    -DKERNEL_PREPARE=shoal_prepare_$1_$2_$4 -DKERNEL_FINISH=shoal_finish_$1_$2_$4 \
 	    -DPROPAGATOR=$4 -DSHOAL_KERNELS=shoal_kernels_$1_$2_n$3_$4 -DSHOAL_ARCH=$1 \
 	    $$(CPPFLAGS) $$(CFLAGS) $$(DEP_FLAGS) -c -o $$@ $$<
@@ -275,12 +276,12 @@ $(foreach p,$(PROPAGATORS),$(foreach a,$(KERNEL_ARCHS),\
   $(foreach l,$(call test_lanes_of,$a,$p),$(eval $(call kernel_rule,$a,l$l,any,$p,-O1 -DLANES=$l)))))
 
 # NAME, ARCH, lLANES, nN
-define monitors_rule
-$B/kernel/monitors_$1.o: core/engine/kernel_monitors.c $B/kernel/flags | $B/.complete $(MADE_TEXTS:%=$B/%)
+define shared_rule
+$B/kernel/shared_$1.o: core/engine/kernel_shared.c $B/kernel/flags | $B/.complete $(MADE_TEXTS:%=$B/%)
 	$$(call say,KERNEL)$$(CC) $$(KERNEL_FLAGS) $$(arch_flags_$2) $(patsubst l%,-DLANES=%,$3) $(patsubst n%,-DN_BODIES=%,$(filter-out nany,$4)) \
-	    -DKERNEL_MONITORS=shoal_monitors_$1 $$(CPPFLAGS) $$(CFLAGS) $$(DEP_FLAGS) -c -o $$@ $$<
+	    -DKERNEL_SHARED=$1 -DKERNEL_COMMON=$(call common,$1) $$(CPPFLAGS) $$(CFLAGS) $$(DEP_FLAGS) -c -o $$@ $$<
 endef
-$(foreach m,$(MONITORS) $(TEST_MONITORS),$(eval $(call monitors_rule,$m,$(call part,1,$m),$(call part,2,$m),$(call part,3,$m))))
+$(foreach s,$(SHARED) $(TEST_SHARED),$(eval $(call shared_rule,$s,$(call part,1,$s),$(call part,2,$s),$(call part,3,$s))))
 
 # NAME, ARCH, lLANES
 define common_rule

@@ -34,9 +34,19 @@ LANE_FN void forces_add_bodies(const shoal_kernel_args *k, int n, const real *m,
  * / 2t at x +- t dx, v +- t dv, with t |dx|/|x| and t |dv|/|v| about 2^-20 at most. Relative error about 1e-10 of the
  * extra forces' own derivatives.
  */
-LANE_BIG_FN void forces_add_whole(const shoal_kernel_args *k, int n, const real *m, const real *x, const real *v,
-                                  real *a)
+#ifdef KERNEL_SHARED
+#define forces_add_whole LANE_SHARED(forces)
+#endif
+LANE_SHARED_FN void forces_add_whole(const shoal_kernel_args *k, int n, const real *m, const real *x, const real *v,
+                                     real *a);
+
+#if LANE_SHARED_HERE
+LANE_SHARED_FN void forces_add_whole(const shoal_kernel_args *k, int n, const real *m, const real *x, const real *v,
+                                     real *a)
 {
+#ifdef N_BODIES
+    LANE_KNOWN(n == N_BODIES);
+#endif
     if (!VARIATIONAL(k)) {
         forces_add_bodies(k, n, m, x, v, a);
         return;
@@ -71,6 +81,7 @@ LANE_BIG_FN void forces_add_whole(const shoal_kernel_args *k, int n, const real 
             }
     }
 }
+#endif
 
 /* The same for the bodies of a thread. Forces see whole systems, so the leader of a team adds them for all. */
 LANE_FN void forces_add(const shoal_kernel_args *k, int n, const real *m, const real *x, const real *v, real *a)

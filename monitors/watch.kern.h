@@ -144,22 +144,17 @@ LANE_CALLED_FN void inside_watch(const shoal_kernel_args *k, int n, const real *
                 event.body_b);
 }
 
-/* On a CPU it is compiled once for the propagators of a width and a body count, as KERNEL_MONITORS
- * (core/engine/kernel_monitors.c). */
-#ifdef KERNEL_MONITORS
-#define monitors_watch KERNEL_MONITORS
-#define MONITORS_FN    __attribute__((visibility("hidden")))
-#else
-#define MONITORS_FN LANE_BIG_FN
+#ifdef KERNEL_SHARED
+#define monitors_watch LANE_SHARED(monitors)
 #endif
 /* Shows the monitors a step. Lanes whose monitors of pairs have seen the motion within it (*inside, or NULL) do not
  * look at its ends: what came of that joins the event. */
-MONITORS_FN void monitors_watch(const shoal_kernel_args *k, const lane_view *shown, monitor_state *watch,
-                                lane_inside *inside, lane_event *event);
+LANE_SHARED_FN void monitors_watch(const shoal_kernel_args *k, const lane_view *shown, monitor_state *watch,
+                                   lane_inside *inside, lane_event *event);
 
-#if !defined(KERNEL_MONITORS) || defined(KERNEL_MONITORS_HERE)
-MONITORS_FN void monitors_watch(const shoal_kernel_args *k, const lane_view *shown, monitor_state *watch,
-                                lane_inside *inside, lane_event *event)
+#if LANE_SHARED_HERE
+LANE_SHARED_FN void monitors_watch(const shoal_kernel_args *k, const lane_view *shown, monitor_state *watch,
+                                   lane_inside *inside, lane_event *event)
 {
 #ifdef N_BODIES
     LANE_KNOWN(shown->n == N_BODIES);

@@ -30,7 +30,7 @@ for source in "$root"/tests/fuzz/fuzz_*.c; do
     program=$build/tests/fuzz/fuzz_$name
     folders=("$root/tests/fuzz/seeds/$name" "$root/tests/fuzz/cases/$name")
     [ "$name" != config ] || folders+=("$root/configs")
-    seconds=${FUZZ_SECONDS:-2}
+    seconds=${FUZZ_SECONDS:-1}
     leaks=0
     [ "$name" != config ] && [ "$name" != override ] || leaks=65536 # libconfig: a string in an error of syntax
     begin "fuzz_$name"

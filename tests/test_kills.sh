@@ -163,19 +163,19 @@ torn_results() {
 torn_journals() {
     local i code problem=
     begin torn_journals
-    "$shoal" run -q ../few.cfg run.t_end=3000.0 >/dev/null 2>&1 &
+    "$shoal" run -q ../few.cfg run.t_end=1000.0 >/dev/null 2>&1 &
     local process=$!
     while [ "$(stat -c %s few.h5.journal 2>/dev/null || echo 0)" -lt 60000 ]; do sleep 0.01; done
     { kill -9 $process; wait $process; } 2>/dev/null
     mv few.h5.journal ../journal
     rm -f ./*
-    "$shoal" run -q ../few.cfg run.t_end=3000.0 && mv few.h5 ../long.right
+    "$shoal" run -q ../few.cfg run.t_end=1000.0 && mv few.h5 ../long.right
     for ((i = 0; i < n_torn / 2 && ${#problem} == 0; i++)); do
         cp ../journal few.h5.journal
         tear few.h5.journal
         timeout 60 "$shoal" query few.h5 --systems-table >../out 2>../err
         problem=$(told $?)
-        timeout 60 "$shoal" run -q ../few.cfg run.t_end=3000.0 >/dev/null 2>../err
+        timeout 60 "$shoal" run -q ../few.cfg run.t_end=1000.0 >/dev/null 2>../err
         code=$?
         [ -n "$problem" ] || problem=$(told $code)
         [ -n "$problem" ] || [ $code -ne 0 ] || problem=$(cmp few.h5 ../long.right 2>&1)
@@ -187,12 +187,12 @@ torn_journals() {
 # A kill while the journal was written anew (it is when checkpoints have made it long): what goes on removes that, too.
 journal_written_anew() {
     begin kill_while_the_journal_is_written_anew
-    "$shoal" run -q ../few.cfg run.t_end=3000.0 >/dev/null 2>&1 &
+    "$shoal" run -q ../few.cfg run.t_end=1000.0 >/dev/null 2>&1 &
     local process=$!
     while [ ! -s few.h5.journal ]; do sleep 0.01; done
     { kill -9 $process; wait $process; } 2>/dev/null
     cp few.h5.journal few.h5.journal.new
-    if "$shoal" run -q ../few.cfg run.t_end=3000.0 && [ "$(echo ./*)" = ./few.h5 ]; then pass
+    if "$shoal" run -q ../few.cfg run.t_end=1000.0 && [ "$(echo ./*)" = ./few.h5 ]; then pass
     else fail "there are: $(echo ./*)"; fi
     rm -f ./*
 }

@@ -10,7 +10,9 @@
 #include "core/kernel/compiled.h"
 #include "core/kernel/lane.h"
 #include "integrators/integrate.kern.h"
+#ifndef LANE_BESIDE_GPU
 #include "core/engine/kernel_walker.h"
+#endif
 
 /* The lanes of all groups. */
 static inline __attribute__((always_inline)) void gather(const shoal_kernel_args *args, long long first, long long last,
@@ -28,6 +30,13 @@ static inline __attribute__((always_inline)) void gather(const shoal_kernel_args
         gather(args, first, last, id, there);                                             \
         kernel_##name(args, id, there);                                                   \
     }
+
+/* Kernels beside a GPU do nothing but this (core/engine/hosted.c). */
+#ifdef LANE_BESIDE_GPU
+#define KERNEL_ENTRIES 0, integrate
+ENTRY(static, integrate, integrate)
+#else
+#define KERNEL_ENTRIES KERNEL_PREPARE, integrate, snapshot, bare, KERNEL_FINISH, integrate, WALKER_BEGIN, WALKER_END
 /* With a list of times, too: they are one function. */
 static inline __attribute__((always_inline)) void kernel_observe(const shoal_kernel_args *k, const lane_id *id,
                                                                  const mask *there)
@@ -52,6 +61,7 @@ ENTRY(HIDDEN, KERNEL_FINISH, finish)
 ENTRY(static, prepare, prepare)
 ENTRY(static, finish, finish)
 #endif
+#endif
 
 #ifndef KERNEL_USE
 #define KERNEL_USE SHOAL_CPU_MANY
@@ -64,13 +74,11 @@ ENTRY(static, finish, finish)
 #define QUOTE(x)  #x
 #define QUOTED(x) QUOTE(x)
 
-#define KERNELS(what_for, n)                                                                                         \
-    {                                                                                                                \
-        .arch = QUOTED(SHOAL_ARCH), .propagator = QUOTED(PROPAGATOR), .use = what_for, .lanes = LANES, .systems = n, \
-        .n_bodies = KERNEL_BODIES,                                                                                   \
-        .entry = {KERNEL_PREPARE, integrate, snapshot, bare, KERNEL_FINISH, integrate, WALKER_BEGIN, WALKER_END},    \
-        .n_slots = PROPAGATOR_SLOTS(1), .n_own = PROPAGATOR_OWN, .first_body = PROPAGATOR_FIRST_BODY,                \
-        .adaptive = PROPAGATOR_ADAPTIVE,                                                                             \
+#define KERNELS(what_for, n)                                                                                           \
+    {                                                                                                                  \
+        .arch = QUOTED(SHOAL_ARCH), .propagator = QUOTED(PROPAGATOR), .use = what_for, .lanes = LANES, .systems = n,   \
+        .n_bodies = KERNEL_BODIES, .entry = {KERNEL_ENTRIES}, .n_slots = PROPAGATOR_SLOTS(1), .n_own = PROPAGATOR_OWN, \
+        .first_body = PROPAGATOR_FIRST_BODY, .adaptive = PROPAGATOR_ADAPTIVE,                                          \
     }
 
 extern const shoal_cpu_kernels SHOAL_KERNELS;

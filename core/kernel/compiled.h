@@ -21,7 +21,7 @@ typedef struct shoal_cpu_kernels {
     int lanes;
     int systems;                /* that one call works on */
     int n_bodies;               /* 0 = any */
-    shoal_cpu_kernel *entry[8]; /* by shoal_kernel_entry */
+    shoal_cpu_kernel *entry[8]; /* by shoal_kernel_entry; NULL: not made */
     /* what the propagator's text says of itself; a test compares it with the descriptor */
     int n_slots, n_own, first_body, adaptive;
 } shoal_cpu_kernels;

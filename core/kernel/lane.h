@@ -21,6 +21,8 @@
  *     LANE_COMMON_FN  is a LANE_RARE_FN that depends on no propagator; a CPU has one copy for all kernels of a width
  *                     (core/engine/kernel_common.c). The compiler is told that the result depends on the parameters
  *                     alone; otherwise it would read the kernel's arguments anew after every call
+ *     LANE_SHARED_FN  is a LANE_BIG_FN that depends on no propagator; a CPU has one copy for all kernels of a width
+ *                     and a body count (core/engine/kernel_shared.c)
  *
  * Canonical arithmetic: + - * / fma are IEEE on both engines. lane_rsqrt consists of a seed, a cubic step and a step
  * that corrects the residual. Its result is the correctly rounded 1/sqrt(x), whatever the seed, except for a fraction
@@ -514,14 +516,15 @@ LANE_FN lane_id lane_listed(const int *list, long long first, long long last, ma
 
 #endif /* engine */
 
+#define LANE_JOINED(name, of) shoal_##name##_##of
+#define LANE_NAMED(name, of)  LANE_JOINED(name, of)
+
 /* KERNEL_COMMON names the kernels that share these functions: v4_l8. Without it (a GPU, plugins, kernels beside a GPU)
  * each kernel has its own copies. */
 #ifdef KERNEL_COMMON
-#define LANE_JOINED(name, of) shoal_##name##_##of
-#define LANE_NAMED(name, of)  LANE_JOINED(name, of)
-#define LANE_COMMON(name)     LANE_NAMED(name, KERNEL_COMMON)
-#define LANE_COMMON_FN        __attribute__((visibility("hidden"), cold, const))
-#define LANE_COMMON_TABLE     __attribute__((visibility("hidden"))) const
+#define LANE_COMMON(name) LANE_NAMED(name, KERNEL_COMMON)
+#define LANE_COMMON_FN    __attribute__((visibility("hidden"), cold, const))
+#define LANE_COMMON_TABLE __attribute__((visibility("hidden"))) const
 #else
 #define LANE_COMMON_FN    LANE_RARE_FN
 #define LANE_COMMON_TABLE LANE_TABLE
@@ -530,6 +533,19 @@ LANE_FN lane_id lane_listed(const int *list, long long first, long long last, ma
 #define LANE_COMMON_HERE 1
 #else
 #define LANE_COMMON_HERE 0
+#endif
+
+/* KERNEL_SHARED names the kernels of a body count that share these functions: v4_l8_n3. */
+#ifdef KERNEL_SHARED
+#define LANE_SHARED(name) LANE_NAMED(name, KERNEL_SHARED)
+#define LANE_SHARED_FN    __attribute__((visibility("hidden")))
+#else
+#define LANE_SHARED_FN LANE_BIG_FN
+#endif
+#if !defined(KERNEL_SHARED) || defined(KERNEL_SHARED_HERE)
+#define LANE_SHARED_HERE 1
+#else
+#define LANE_SHARED_HERE 0
 #endif
 
 /* The integer at or below x, |x| < 2^51. */

@@ -4,7 +4,8 @@
  * kernels on the CPU, exactly and slowly. The device says that it is newer than every compiler, so that NVRTC hands
  * over PTX; `translate` makes C of that, gcc a library.
  *
- * Each thread of a block is a coroutine. It runs until it meets the others: the threads of a warp go on when all those
+ * Each thread of a block is a coroutine, entered as a context and then by jumps: swapcontext asks the kernel for signal
+ * masks each time, which took four fifths of the time. It runs until it meets the others: the threads of a warp go on when all those
  * of the mask that have not ended are there, those of a block when all are. Whatever cannot end stops the test with a
  * word about where the threads are. What an order of threads hides (a missing barrier) is not found here; wrong bits,
  * wrong masks and deadlocks are.
@@ -15,6 +16,7 @@
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
+#include <setjmp.h>
 #include <stdio.h>
 #include <sys/mman.h>
 #include <time.h>
@@ -30,9 +32,10 @@ enum { RUNS, AT_WARP, AT_BLOCK, ENDED };
 /* A thread as its scheduler sees it. */
 typedef struct coroutine {
     thread t; /* first: kernels hand it back */
-    ucontext_t context;
+    jmp_buf context;
     char *stack;
     int state;
+    int entered;
     const char *how; /* what it waits for, of whom, with what */
     uint32_t mask, value, from, result;
     int p;
@@ -40,14 +43,21 @@ typedef struct coroutine {
 
 static __thread coroutine *threads;
 static __thread int n_threads, room;
-static __thread ucontext_t scheduler;
+static __thread jmp_buf scheduler;
 static __thread void (*kernel)(thread *);
+
+/* Back to the scheduler, until it goes on with this one. */
+static __attribute__((noinline)) void leave(coroutine *c)
+{
+    if (!_setjmp(c->context))
+        _longjmp(scheduler, 1);
+}
 
 static void wait_for_others(coroutine *c, int state, const char *how)
 {
     c->how = how;
     c->state = state;
-    swapcontext(&c->context, &scheduler);
+    leave(c);
 }
 
 uint32_t warp_vote(thread *t, const char *how, int p, uint32_t mask)
@@ -87,15 +97,23 @@ static void start(unsigned lower, unsigned upper)
     coroutine *c = (coroutine *)((uintptr_t)upper << 32 | lower);
     kernel(&c->t);
     c->state = ENDED;
-    swapcontext(&c->context, &scheduler);
+    _longjmp(scheduler, 1);
 }
 
-static void begin(coroutine *c)
+/* The thread runs until it waits for others or ends. */
+static __attribute__((noinline)) void run_thread(coroutine *c)
 {
-    getcontext(&c->context);
-    c->context.uc_stack.ss_sp = c->stack;
-    c->context.uc_stack.ss_size = STACK;
-    makecontext(&c->context, (void (*)(void))start, 2, (unsigned)(uintptr_t)c, (unsigned)((uintptr_t)c >> 32));
+    if (_setjmp(scheduler))
+        return;
+    if (c->entered)
+        _longjmp(c->context, 1);
+    ucontext_t context;
+    c->entered = 1;
+    getcontext(&context);
+    context.uc_stack.ss_sp = c->stack;
+    context.uc_stack.ss_size = STACK;
+    makecontext(&context, (void (*)(void))start, 2, (unsigned)(uintptr_t)c, (unsigned)((uintptr_t)c >> 32));
+    setcontext(&context);
 }
 
 static void give_up(const char *why)
@@ -178,7 +196,7 @@ static void run_block(void)
         int met = 0;
         for (int i = 0; i < n_threads; i++)
             if (threads[i].state == RUNS) {
-                swapcontext(&scheduler, &threads[i].context);
+                run_thread(&threads[i]);
                 n_left -= threads[i].state == ENDED;
             }
         for (int i = 0; i < n_threads; i += WARP)
@@ -216,7 +234,6 @@ int cuLaunchKernel(void *function, unsigned grid_x, unsigned grid_y, unsigned gr
             coroutine *c = &threads[i];
             *c = (coroutine){.t = {i, block_x, block % grid_x, block / grid_x, grid_x, grid_y, shared, arguments},
                              .stack = c->stack};
-            begin(c);
         }
         run_block();
     }

@@ -104,9 +104,15 @@ static void write_setting(FILE *out, const config_setting_t *setting, int indent
 static bool describe_files(const shoal_config *config, FILE *out)
 {
     bool good = true;
+    const config_setting_t *data = shoal_config_lookup(config, "data");
+    const int n_data = data ? config_setting_length(data) : 0;
     static const char *const keys[] = {"system.file", "sample.file"};
-    for (int i = 0; i < SHOAL_COUNT(keys); i++) {
-        const config_setting_t *setting = shoal_config_lookup(config, keys[i]);
+    for (int i = 0; i < SHOAL_COUNT(keys) + n_data; i++) {
+        const config_setting_t *setting = i < SHOAL_COUNT(keys)
+                                              ? shoal_config_lookup(config, keys[i])
+                                              : config_setting_get_member(
+                                                    config_setting_get_elem(data, (unsigned)(i - SHOAL_COUNT(keys))),
+                                                    "file");
         char *path = setting ? shoal_config_path(config, config_setting_get_string(setting)) : NULL,
              *text = path ? shoal_read_text(path) : NULL;
         good = good && !(setting && !text && (!path || errno == ENOMEM));

@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * posterior.c: the file of a fit: HDF5, and netCDF-4 at the same time, in the layout of ArviZ's InferenceData:
+ *
+ *     /                      attributes: format, version, config (the text of the study)
+ *     /posterior/PARAMETER   [chain][draw], attributes unit, r_hat, ess_bulk, ess_tail; /posterior/chain, /posterior/draw
+ *     /sample_stats/lp       [chain][draw] ln prior + ln L; lnl: ln L; accepted: whether the walker moved
+ *
+ * A chain is a walker. netCDF-4 takes its dimensions from HDF5's dimension scales: what the specification of these
+ * (HDF5 Dimension Scale Specification) asks for is written here as the attributes that they are.
+ */
+#include <stdlib.h>
+
+#include "core/fit/fit.h"
+#include "core/result/h5.h"
+
+enum { CHAIN, DRAW, DIMENSIONS };
+static const char *const dimension_names[DIMENSIONS] = {"chain", "draw"};
+
+typedef struct writer {
+    shoal_h5 h5;
+    const shoal_draws *draws;
+    long n;    /* draws that count */
+    double *x; /* [n_walkers][n] */
+    char path[2 * SHOAL_COLUMN_SIZE];
+} writer;
+
+static shoal_status h5_failed(const writer *w, const char *what)
+{
+    return shoal_fail(w->h5.context, SHOAL_E_FILE, "%s: cannot write %s", w->h5.path, what);
+}
+
+static shoal_status put_array(const writer *w, const char *object, const char *name, hid_t type, hsize_t n,
+                              const void *values)
+{
+    const shoal_status status = type < 0 ? h5_failed(w, name)
+                                         : shoal_h5_put(&w->h5, object, name, type, (int)n, values);
+    if (type >= 0)
+        H5Tclose(type);
+    return status;
+}
+
+/* Coordinates 0, 1, 2, ... of a group, which are its dimension scales. */
+static shoal_status write_scales(writer *w, const char *group)
+{
+    shoal_status status = shoal_h5_group(&w->h5, group);
+    for (int d = 0; d < DIMENSIONS && !status; d++) {
+        const long n = d == CHAIN ? w->draws->n_walkers : w->n;
+        int64_t *numbers = malloc((size_t)(n + 1) * sizeof *numbers);
+        if (!numbers)
+            return shoal_fail(w->h5.context, SHOAL_E_MEMORY, "out of memory");
+        for (long i = 0; i < n; i++)
+            numbers[i] = i;
+        snprintf(w->path, sizeof w->path, "%s/%s", group, dimension_names[d]);
+        status = shoal_h5_write(&w->h5, w->path, H5T_NATIVE_INT64, shoal_h5_rows(n), numbers, NULL, NULL);
+        free(numbers);
+        if (!status)
+            status = shoal_h5_put_text(&w->h5, w->path, "CLASS", "DIMENSION_SCALE");
+        if (!status)
+            status = shoal_h5_put_text(&w->h5, w->path, "NAME", dimension_names[d]);
+        if (!status)
+            status = shoal_h5_put(&w->h5, w->path, "_Netcdf4Dimid", H5T_NATIVE_INT, 0, &d);
+    }
+    return status;
+}
+
+/* A dataset [chain][draw] of a group. */
+static shoal_status write_variable(writer *w, const char *group, const char *name, const char *unit, const char *doc)
+{
+    hobj_ref_t scale[DIMENSIONS];
+    hvl_t list[DIMENSIONS];
+    for (int d = 0; d < DIMENSIONS; d++) {
+        snprintf(w->path, sizeof w->path, "%s/%s", group, dimension_names[d]);
+        if (H5Rcreate(&scale[d], w->h5.file, w->path, H5R_OBJECT, H5I_INVALID_HID) < 0)
+            return h5_failed(w, w->path);
+        list[d] = (hvl_t){1, &scale[d]};
+    }
+    snprintf(w->path, sizeof w->path, "%s/%s", group, name);
+    const shoal_status status = shoal_h5_write(&w->h5, w->path, H5T_NATIVE_DOUBLE,
+                                               shoal_h5_table(w->draws->n_walkers, w->n), w->x, unit, doc);
+    return status ? status : put_array(w, w->path, "DIMENSION_LIST", H5Tvlen_create(H5T_STD_REF_OBJ), DIMENSIONS, list);
+}
+
+static shoal_status write_parameter(writer *w, int i, const char *name, const char *unit)
+{
+    const shoal_diagnosis *of = &w->draws->diagnosis[i];
+    shoal_draws_column(w->draws, i, w->x);
+    shoal_status status = write_variable(w, "/posterior", name, unit, NULL);
+    const struct {
+        const char *name;
+        double value;
+    } numbers[] = {{"r_hat", of->rhat}, {"ess_bulk", of->ess_bulk}, {"ess_tail", of->ess_tail}};
+    for (int a = 0; a < SHOAL_COUNT(numbers) && !status; a++)
+        status = shoal_h5_put(&w->h5, w->path, numbers[a].name, H5T_NATIVE_DOUBLE, 0, &numbers[a].value);
+    return status;
+}
+
+static shoal_status write_posterior(writer *w, const char *const *names, const char *const *units)
+{
+    char *all = NULL; /* names in their order, a line each */
+    size_t size;
+    shoal_status status = write_scales(w, "/posterior");
+    for (int i = 0; i < w->draws->k && !status; i++)
+        status = write_parameter(w, i, names[i], units[i]);
+    FILE *out = open_memstream(&all, &size);
+    for (int i = 0; out && i < w->draws->k; i++)
+        fprintf(out, "%s%s", i ? "\n" : "", names[i]);
+    if (!status && (!out || fclose(out) != 0))
+        status = shoal_fail(w->h5.context, SHOAL_E_MEMORY, "out of memory");
+    if (!status)
+        status = shoal_h5_put_text(&w->h5, "/posterior", "parameters", all);
+    if (!status)
+        status = shoal_h5_put_text(&w->h5, "/posterior", "inference_library", "shoal");
+    free(all);
+    return status;
+}
+
+static shoal_status write_stats(writer *w)
+{
+    static const struct {
+        int number;
+        const char *name, *doc;
+    } stats[] = {{SHOAL_DRAW_LP, "lp", "ln of the posterior density: ln prior + ln L"},
+                 {SHOAL_DRAW_LNL, "lnl", "ln L"},
+                 {SHOAL_DRAW_ACCEPTED, "accepted", "1: the walker's last step before this draw was taken"}};
+    shoal_status status = write_scales(w, "/sample_stats");
+    for (int i = 0; i < SHOAL_COUNT(stats) && !status; i++) {
+        shoal_draws_column(w->draws, w->draws->k + stats[i].number, w->x);
+        status = write_variable(w, "/sample_stats", stats[i].name, NULL, stats[i].doc);
+    }
+    return status;
+}
+
+shoal_status shoal_posterior_write(shoal_context *context, const char *path, const shoal_draws *draws,
+                                   const char *const *names, const char *const *units, const char *config_text)
+{
+    writer w = {.draws = draws, .n = draws->n - shoal_draws_first(draws)};
+    const size_t size = (size_t)(draws->n_walkers * w.n) * sizeof *w.x;
+    w.x = malloc(size + 1);
+    if (!w.x)
+        return shoal_fail(context, SHOAL_E_MEMORY, "out of memory for %ld draws", draws->n);
+    shoal_status status = shoal_h5_create(context, path, H5F_LIBVER_V110, size * (size_t)(draws->k + 3) + (1 << 16),
+                                          &w.h5);
+    if (!status) {
+        const struct {
+            const char *name, *text;
+        } texts[] = {{"format", "shoal posterior"}, {"version", shoal_version()}, {"config", config_text}};
+        for (int i = 0; i < SHOAL_COUNT(texts) && !status; i++)
+            status = shoal_h5_put_text(&w.h5, "/", texts[i].name, texts[i].text);
+        if (!status)
+            status = write_posterior(&w, names, units);
+        if (!status)
+            status = write_stats(&w);
+        status = shoal_h5_save(&w.h5, status);
+    }
+    free(w.x);
+    return status;
+}

@@ -83,8 +83,11 @@ static void describe(shoal_fit *fit)
  * without what says when they end. */
 static char *describe_fit(const char *config_text, const shoal_fit_options *options)
 {
-    const char *group = strncmp(config_text, "fit = {", 7) == 0 ? config_text : strstr(config_text, "\nfit = {"),
-               *end = group ? strstr(group, "\n};") : NULL;
+    const char *line = strstr(config_text, "\nfit = {"),
+               *group = strncmp(config_text, "fit = {", 7) == 0 ? config_text
+                        : line                                  ? line + 1
+                                                                : NULL,
+               *end = group ? strstr(group, "\n};\n") : NULL;
     char *text;
     const int n = asprintf(&text,
                            "fit = {\n    method = %d;\n    start = %d;\n    walkers = %ld;\n    temperatures = %d;\n"

@@ -137,6 +137,7 @@ typedef struct shoal_walkers {
 } shoal_walkers;
 
 enum { SHOAL_WALKERS_STEPS, SHOAL_WALKERS_ACCEPTED, SHOAL_WALKERS_COUNTS };
+enum { SHOAL_WALKERS_LAG = 1000 }; /* steps after which a ladder changes half as fast */
 
 shoal_status shoal_walkers_create(const shoal_target *target, const shoal_fit_options *options, shoal_walkers *walkers);
 void shoal_walkers_release(shoal_walkers *walkers);

@@ -9,6 +9,9 @@
 #include "core/fit/fit.h"
 
 enum { FIRST_LOOK = 64, LEAST_MORE = 32, PART_MORE = 8 }; /* an eighth more until the next look */
+/* With temperatures no fewer steps are precise: walkers of all of the chains cross to other modes together, so that
+ * R-hat does not see those who are missing there, and draws of a ladder that still changes are to be forgotten. */
+enum { LEAST_TEMPERED = 4 * SHOAL_WALKERS_LAG };
 
 typedef struct sampler {
     const shoal_target *target;
@@ -89,7 +92,7 @@ static shoal_status look(sampler *s)
     double *x = malloc((size_t)(draws->n_walkers * n) * sizeof *x);
     shoal_status status = x ? SHOAL_OK
                             : shoal_fail(s->target->context, SHOAL_E_MEMORY, "out of memory for %ld draws", draws->n);
-    draws->precise = true;
+    draws->precise = s->options->n_temperatures == 1 || shoal_walkers_steps(&s->walkers) >= LEAST_TEMPERED;
     for (int i = 0; i <= draws->k && !status; i++) {
         shoal_diagnosis *of = &draws->diagnosis[i];
         shoal_draws_column(draws, i < draws->k ? i : draws->k + SHOAL_DRAW_LP, x);

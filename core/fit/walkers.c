@@ -18,8 +18,7 @@
 
 #include "core/fit/fit.h"
 
-#define NU  100.0
-#define LAG 1000.0
+#define NU 100.0
 enum { MOST_TRIES = 400 };
 
 shoal_status shoal_walkers_create(const shoal_target *target, const shoal_fit_options *options, shoal_walkers *walkers)
@@ -236,7 +235,7 @@ shoal_status shoal_walkers_step(shoal_walkers *walkers)
         status = move_half(walkers, 1);
     if (status)
         return status;
-    const double rate = 1 / NU / (1 + walkers->count[SHOAL_WALKERS_STEPS] / LAG);
+    const double rate = 1 / NU / (1 + walkers->count[SHOAL_WALKERS_STEPS] / SHOAL_WALKERS_LAG);
     double above = 0, taken;
     for (int t = n_t - 1; t > 0; t--, above = taken) {
         taken = swap(walkers, t);

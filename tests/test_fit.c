@@ -3,7 +3,8 @@
  * test_fit.c: posteriors. The samplers find the moments of targets that are known: a correlated normal distribution, a
  * banana, two modes far apart, an angle across the end of its range, a bounded one; the optimiser finds tops and widths;
  * R-hat and sample sizes are ArviZ's; a fit that was stopped or killed goes on with the same bits; a study with data
- * becomes a posterior around what the data were made of, the same for any number of threads, in a file with the draws.
+ * becomes a posterior around what the data were made of, the same for any number of threads, in a file with the draws;
+ * these are systems of the same study.
  */
 #define _GNU_SOURCE 1
 #include <math.h>
@@ -510,7 +511,7 @@ static void a_study_becomes_a_posterior(void **state)
         char more[256];
         snprintf(more, sizeof more,
                  "run = { t_end = 1.0; engine = \"cpu\"; threads = %d; };\n"
-                 "fit = { walkers = 20; ess = 200; rhat = 1.05; file = \"fit_%d.h5\"; };\n",
+                 "fit = { walkers = 20; ess = 200.0; rhat = 1.05; file = \"fit_%d.h5\"; };\n",
                  threads, threads);
         shoal_study *study = study_of(context, more);
         shoal_fit *fit = NULL;
@@ -567,6 +568,55 @@ static void the_file_has_the_draws(void **state)
     shoal_h5_close(&h5);
     free(x);
     shoal_draws_release(&draws);
+}
+
+/* With sample.file all parameters come from the posterior, their distributions being the priors still; systems are
+ * draws of all of its parts, each another one. */
+static void draws_of_a_posterior_are_systems(void **state)
+{
+    shoal_context *context = context_of(state);
+    shoal_study *study = study_of(context, "run = { t_end = 1.0; engine = \"cpu\"; };\n");
+    const char *const words[] = {"sample.file=fit_1.h5", "sample.count=50"};
+    static const char *const names[] = {"b.msini", "b.P", "b.M"};
+    double *all = NULL, *some = NULL;
+    long n, n_some, place = 0;
+    char *text = strdup(study->config_text);
+    assert_non_null(text);
+    shoal_study_destroy(&study);
+    assert_ok(context, shoal_posterior_columns(context, "fit_1.h5", 3, names, 0, &all, &n));
+    assert_ok(context, shoal_posterior_columns(context, "fit_1.h5", 3, names, 50, &some, &n_some));
+    assert_true(n > 1000 && n_some == 50);
+    assert_ok(context, shoal_study_open(context, "fit.cfg", text, 2, words, NULL, &study));
+    assert_int_equal(study->ensemble->n_systems, 50);
+    assert_int_equal(study->n_swept, 3);
+    for (long s = 0; s < 50; s++) {
+        for (int c = 0; c < 3; c++)
+            assert_true(study->swept[c].value[s] == some[s * 3 + c]);
+        while (place < n && memcmp(all + place * 3, some + s * 3, 3 * sizeof *all) != 0)
+            place++;
+        assert_true(place < (s + 1) * n / 50 + 1);
+    }
+    assert_true(place > n * 9 / 10);
+    /* it is a likelihood still; the text names what is in the file */
+    shoal_model *model = NULL;
+    assert_ok(context, shoal_model_create(study, 1, &model));
+    assert_non_null(strstr(study->config_text, "# file fit_1.h5 "));
+    char *before = strdup(study->config_text);
+    shoal_model_destroy(&model);
+    shoal_study_destroy(&study);
+    assert_int_equal(system("cp fit_1.h5 kept.h5 && cp fit_2.h5 fit_1.h5"), 0);
+    assert_ok(context, shoal_study_open(context, "fit.cfg", text, 2, words, NULL, &study));
+    assert_false(shoal_config_same(before, study->config_text));
+    shoal_study_destroy(&study);
+    assert_int_equal(system("mv kept.h5 fit_1.h5"), 0);
+    /* a posterior of something else */
+    const char *const other[] = {"sample.file=banana.h5"};
+    assert_int_equal(shoal_study_open(context, "fit.cfg", text, 1, other, NULL, &study), SHOAL_E_INPUT);
+    assert_non_null(strstr(shoal_context_message(context), "banana.h5: expected draws /posterior/b.msini"));
+    free(before);
+    free(text);
+    free(all);
+    free(some);
 }
 
 /* ArviZ opens the file, with either of its libraries, and has the same diagnostics. Skipped where it is not there. */
@@ -688,6 +738,7 @@ int main(void)
         cmocka_unit_test(a_killed_fit_goes_on_with_the_same_bits),
         cmocka_unit_test(a_study_becomes_a_posterior),
         cmocka_unit_test(the_file_has_the_draws),
+        cmocka_unit_test(draws_of_a_posterior_are_systems),
         cmocka_unit_test(arviz_reads_the_file),
         cmocka_unit_test(wrong_fits_are_refused),
         cmocka_unit_test(a_journal_is_of_its_study),

@@ -98,8 +98,8 @@ const shoal_key shoal_keys[] = {
     VALUE("sample", INTEGER, "seed", "", 1, 0, MOST_EXACT, NULL, NULL,
           "a value depends on the seed and the system's id alone"),
     OTHER("sample", TEXT, "file", "no draws",
-          "CSV with a heading and a row for each system, for instance draws from a posterior, in the units of this "
-          "file"),
+          "draws, in the units of this file: a posterior of `shoal fit` for all parameters, or a CSV with a heading and "
+          "a row for each system"),
     OTHER("sample", LIST, "parameters", NULL, "what is random"),
     VALUE("sample.parameters", BODY, "body", "", NAN, ANY, INFINITY, NULL, "data", "body whose parameter is random"),
     OTHER("sample.parameters", TEXT, "data", "body",

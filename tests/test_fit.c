@@ -619,6 +619,53 @@ static void draws_of_a_posterior_are_systems(void **state)
     free(some);
 }
 
+/* Pictures: a posterior is read as it was written; the densest cells of a normal distribution have 39 % of it; a column
+ * that is not there is refused. */
+static void pictures_are_drawn(void **state)
+{
+    shoal_context *context = context_of(state);
+    static const char *const script = "picture.txt";
+    shoal_posterior *posterior = NULL;
+    const shoal_fit_kind *kind = NULL;
+    char line[4096];
+    assert_true(shoal_posterior_file_is("fit_1.h5"));
+    assert_false(shoal_posterior_file_is("rv.txt") || shoal_posterior_file_is("nothing.h5"));
+    assert_ok(context, shoal_posterior_read(context, "fit_1.h5", &posterior));
+    assert_int_equal(posterior->k, 3);
+    assert_string_equal(posterior->name[1], "b.P");
+    assert_string_equal(posterior->unit[1], "d");
+    for (const shoal_fit_kind *each = shoal_fit_kinds; each->name; each++) {
+        shoal_plot_options options = {.script = true, .system = -1};
+        FILE *out = fopen(script, "w+");
+        long panels = 0, cells[4] = {0};
+        assert_non_null(out);
+        assert_ok(context, shoal_fit_kind_find(context, each->name, &kind));
+        assert_ok(context, shoal_fit_plot(posterior, kind, &options, out));
+        rewind(out);
+        for (bool inside = false; fgets(line, sizeof line, out);) {
+            panels += strncmp(line, "set margins", 11) == 0;
+            inside = strncmp(line, "$cells", 6) == 0 || (inside && strcmp(line, "EOD\n") != 0);
+            for (const char *at = line; inside && *at && *line != '$'; at++)
+                cells[*at >= '0' && *at <= '3' ? *at - '0' : 0] += *at != ' ' && *at != '\n';
+        }
+        fclose(out);
+        if (strcmp(each->name, "corner") == 0) {
+            assert_int_equal(panels, 6);
+            assert_int_equal(cells[0] + cells[1] + cells[2] + cells[3], 3 * 32 * 32);
+            /* of areas, of two normal numbers: 1 : 4 : 9 */
+            assert_true(cells[3] > 30 && cells[3] + cells[2] > 2.5 * (double)cells[3]);
+            assert_true(cells[3] + cells[2] < 6 * cells[3] && cells[1] > cells[3]);
+        }
+        options.column = "b.PP";
+        if (each->uses & SHOAL_PLOT_COLUMN) {
+            assert_int_equal(shoal_fit_plot(posterior, kind, &options, stdout), SHOAL_E_USAGE);
+            assert_non_null(strstr(shoal_context_message(context), "no parameter 'b.PP'; did you mean 'b.P'?"));
+        }
+    }
+    assert_int_equal(shoal_fit_kind_find(context, "survival", &kind), SHOAL_E_USAGE);
+    shoal_posterior_destroy(&posterior);
+}
+
 /* ArviZ opens the file, with either of its libraries, and has the same diagnostics. Skipped where it is not there. */
 static void arviz_reads_the_file(void **state)
 {
@@ -739,6 +786,7 @@ int main(void)
         cmocka_unit_test(a_study_becomes_a_posterior),
         cmocka_unit_test(the_file_has_the_draws),
         cmocka_unit_test(draws_of_a_posterior_are_systems),
+        cmocka_unit_test(pictures_are_drawn),
         cmocka_unit_test(arviz_reads_the_file),
         cmocka_unit_test(wrong_fits_are_refused),
         cmocka_unit_test(a_journal_is_of_its_study),

@@ -13,6 +13,7 @@
  *     diagnose.c    R-hat and effective sample sizes
  *     resume.c      what a killed fit leaves
  *     posterior.c   the file
+ *     pictures.c    what `shoal plot` draws of it
  *
  * A sampler knows a target alone: a function from vectors to ln prior and ln L.
  */
@@ -20,6 +21,7 @@
 #define SHOAL_FIT_H
 
 #include "core/model/model.h"
+#include "core/report/plot.h"
 
 /* What is sampled. */
 typedef struct shoal_target {
@@ -228,6 +230,36 @@ shoal_status shoal_draws_reserve(shoal_context *context, shoal_draws *draws, lon
 /* Write an HDF5 file that is netCDF-4, too, as ArviZ reads it. names, units: [k]. */
 shoal_status shoal_posterior_write(shoal_context *context, const char *path, const shoal_draws *draws,
                                    const char *const *names, const char *const *units, const char *config_text);
+
+/* What is in such a file. */
+typedef struct shoal_posterior {
+    shoal_context *context;
+    int k;
+    char **name;                   /* [k + 1] the last one: lp */
+    char (*unit)[SHOAL_UNIT_SIZE]; /* [k + 1] */
+    long n_chains, n_draws;
+    double *values; /* [k + 1][n_chains][n_draws] */
+    char *config_text;
+} shoal_posterior;
+
+/* Whether it is one. */
+bool shoal_posterior_file_is(const char *path);
+shoal_status shoal_posterior_read(shoal_context *context, const char *path, shoal_posterior **posterior);
+void shoal_posterior_destroy(shoal_posterior **posterior);
+
+/* ---- pictures.c -------------------------------------------------------------------------------------------------- */
+
+typedef struct shoal_fit_kind {
+    const char *name, *doc;
+    shoal_status (*write)(const shoal_posterior *, const shoal_plot_options *, FILE *script);
+    unsigned uses; /* SHOAL_PLOT_COLUMN */
+} shoal_fit_kind;
+extern const shoal_fit_kind shoal_fit_kinds[]; /* ends in {0} */
+
+/* The kind of that name, NULL: corner. */
+shoal_status shoal_fit_kind_find(shoal_context *context, const char *name, const shoal_fit_kind **kind);
+shoal_status shoal_fit_plot(const shoal_posterior *posterior, const shoal_fit_kind *kind,
+                            const shoal_plot_options *options, FILE *out);
 
 /* ---- fit.c ------------------------------------------------------------------------------------------------------- */
 

@@ -9,6 +9,7 @@
  * A chain is a walker. netCDF-4 takes its dimensions from HDF5's dimension scales: what the specification of these
  * (HDF5 Dimension Scale Specification) asks for is written here as the attributes that they are.
  */
+#define _GNU_SOURCE 1
 #include <stdlib.h>
 
 #include "core/fit/fit.h"
@@ -155,4 +156,96 @@ shoal_status shoal_posterior_write(shoal_context *context, const char *path, con
     }
     free(w.x);
     return status;
+}
+
+/* ---- reading ----------------------------------------------------------------------------------------------------- */
+
+bool shoal_posterior_file_is(const char *path)
+{
+    shoal_h5 h5;
+    char format[32] = "";
+    if (!shoal_posterior_is(path) || shoal_h5_open(NULL, path, &h5))
+        return false;
+    const bool found = shoal_h5_has_attribute(&h5, "/", "format") &&
+                       !shoal_h5_get_word(&h5, "/", "format", format, sizeof format);
+    shoal_h5_close(&h5);
+    return found && strcmp(format, "shoal posterior") == 0;
+}
+
+static shoal_status read_parameter(const shoal_h5 *h5, shoal_posterior *p, int i, shoal_h5_extent *extent)
+{
+    char path[2 * SHOAL_COLUMN_SIZE];
+    snprintf(path, sizeof path, i < p->k ? "/posterior/%s" : "/sample_stats/%s", p->name[i]);
+    shoal_status status = SHOAL_OK;
+    if (i == 0) {
+        if ((status = shoal_h5_sizes(h5, path, 2, extent)))
+            return status;
+        p->n_chains = (long)extent->of[0];
+        p->n_draws = (long)extent->of[1];
+        p->values = malloc(((size_t)p->k + 1) * (size_t)(p->n_chains * p->n_draws) * sizeof *p->values + 1);
+        if (!p->values)
+            return shoal_fail(h5->context, SHOAL_E_MEMORY, "out of memory for %ld draws", p->n_chains * p->n_draws);
+    }
+    if (shoal_h5_has_attribute(h5, path, "unit"))
+        status = shoal_h5_get_word(h5, path, "unit", p->unit[i], sizeof p->unit[i]);
+    return status ? status
+                  : shoal_h5_read_exactly(h5, path, H5T_NATIVE_DOUBLE, *extent,
+                                          p->values + (size_t)i * (size_t)(p->n_chains * p->n_draws));
+}
+
+static shoal_status read_posterior(const shoal_h5 *h5, shoal_posterior *p)
+{
+    char *all = NULL, *rest;
+    shoal_h5_extent extent = {0};
+    shoal_status status = shoal_h5_get_text(h5, "/", "config", &p->config_text);
+    if (!status)
+        status = shoal_h5_get_text(h5, "/posterior", "parameters", &all);
+    if (status)
+        return status;
+    for (const char *at = all; at; at = strchr(at + 1, '\n'))
+        p->k++;
+    p->name = calloc((size_t)p->k + 1, sizeof *p->name);
+    p->unit = calloc((size_t)p->k + 1, sizeof *p->unit);
+    if (!p->name || !p->unit)
+        status = shoal_fail(h5->context, SHOAL_E_MEMORY, "out of memory");
+    rest = all;
+    for (int i = 0; i <= p->k && !status; i++) {
+        p->name[i] = strdup(i < p->k ? strsep(&rest, "\n") : "lp");
+        status = p->name[i] ? read_parameter(h5, p, i, &extent) : shoal_fail(h5->context, SHOAL_E_MEMORY, "no memory");
+    }
+    free(all);
+    return status;
+}
+
+shoal_status shoal_posterior_read(shoal_context *context, const char *path, shoal_posterior **posterior)
+{
+    shoal_h5 h5;
+    *posterior = NULL;
+    shoal_posterior *made = calloc(1, sizeof *made);
+    if (!made)
+        return shoal_fail(context, SHOAL_E_MEMORY, "out of memory");
+    made->context = context;
+    shoal_status status = shoal_h5_open(context, path, &h5);
+    if (!status) {
+        status = read_posterior(&h5, made);
+        shoal_h5_close(&h5);
+    }
+    if (status)
+        shoal_posterior_destroy(&made);
+    *posterior = made;
+    return status;
+}
+
+void shoal_posterior_destroy(shoal_posterior **posterior)
+{
+    if (!*posterior)
+        return;
+    for (int i = 0; (*posterior)->name && i <= (*posterior)->k; i++)
+        free((*posterior)->name[i]);
+    free((*posterior)->name);
+    free((*posterior)->unit);
+    free((*posterior)->values);
+    free((*posterior)->config_text);
+    free(*posterior);
+    *posterior = NULL;
 }

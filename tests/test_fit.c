@@ -547,7 +547,7 @@ static void the_file_has_the_draws(void **state)
     static const char *const names[] = {"b.P", "a b"}, *const units[] = {"d", ""};
     shoal_draws draws;
     sample(context, &target, &options, &draws);
-    assert_ok(context, shoal_posterior_write(context, "banana.h5", &draws, names, units, "text"));
+    assert_ok(context, shoal_posterior_write(context, "banana.h5", &draws, names, units, "text", NULL));
     shoal_h5 h5;
     shoal_h5_extent extent;
     assert_ok(context, shoal_h5_open(context, "banana.h5", &h5));
@@ -634,7 +634,7 @@ static void pictures_are_drawn(void **state)
     assert_int_equal(posterior->k, 3);
     assert_string_equal(posterior->name[1], "b.P");
     assert_string_equal(posterior->unit[1], "d");
-    for (const shoal_fit_kind *each = shoal_fit_kinds; each->name; each++) {
+    for (const shoal_fit_kind *each = shoal_fit_kinds; each->name && each->uses; each++) {
         shoal_plot_options options = {.script = true, .system = -1};
         FILE *out = fopen(script, "w+");
         long panels = 0, cells[4] = {0};
@@ -657,12 +657,59 @@ static void pictures_are_drawn(void **state)
             assert_true(cells[3] + cells[2] < 6 * cells[3] && cells[1] > cells[3]);
         }
         options.column = "b.PP";
-        if (each->uses & SHOAL_PLOT_COLUMN) {
-            assert_int_equal(shoal_fit_plot(posterior, kind, &options, stdout), SHOAL_E_USAGE);
-            assert_non_null(strstr(shoal_context_message(context), "no parameter 'b.PP'; did you mean 'b.P'?"));
-        }
+        assert_int_equal(shoal_fit_plot(posterior, kind, &options, stdout), SHOAL_E_USAGE);
+        assert_non_null(strstr(shoal_context_message(context), "no parameter 'b.PP'; did you mean 'b.P'?"));
     }
     assert_int_equal(shoal_fit_kind_find(context, "survival", &kind), SHOAL_E_USAGE);
+    shoal_posterior_destroy(&posterior);
+}
+
+/* Velocities, on both sides of an epoch in their middle: the curve is that of which the data were made, and their
+ * residuals are what was added to it. */
+static void velocities_are_drawn(void **state)
+{
+    shoal_context *context = context_of(state);
+    shoal_study *study = study_of(context, "run = { t_start = 50.0; t_end = 51.0; engine = \"cpu\"; };\n"
+                                           "fit = { walkers = 20; ess = 100.0; rhat = 1.1; file = \"middle.h5\"; };\n");
+    shoal_fit *fit = NULL;
+    shoal_draws draws;
+    shoal_posterior *posterior = NULL;
+    assert_ok(context, shoal_fit_create(study, &fit));
+    assert_ok(context, shoal_fit_run(fit, false, NULL, NULL, &draws));
+    shoal_draws_release(&draws);
+    shoal_fit_destroy(&fit);
+    shoal_study_destroy(&study);
+    assert_ok(context, shoal_posterior_read(context, "middle.h5", &posterior));
+    assert_int_equal(posterior->observed.n, N_DATA);
+    const shoal_plot_options options = {.script = true, .system = -1};
+    FILE *script = fopen("rv.plot", "w+");
+    char line[4096], block = ' ';
+    int n_curve = 0, n_data = 0;
+    assert_non_null(script);
+    assert_ok(context, shoal_fit_plot_rv(posterior, &options, script));
+    for (rewind(script); fgets(line, sizeof line, script);) {
+        double t, x[3];
+        block = strcmp(line, "EOD\n") == 0 ? ' ' : line[0] == '$' && strstr(line, "<<") ? line[1] : block;
+        if (block == ' ' || sscanf(line, "%lf %lf %lf %lf", &t, &x[0], &x[1], &x[2]) < 4)
+            continue;
+        const double truth = 30 * sin(TWO_PI * t / 20 + 0.4);
+        if (block == 'c') {
+            n_curve++;
+            if (!(fabs(x[0] - truth) < 2))
+                fail_msg("curve: %g m/s at %g d, expected %g", x[0], t, truth);
+            continue;
+        }
+        if (!(fabs(x[0]) < 6.5 && x[1] == 3 && fabs(x[2] - truth) < 6.5 && fabs(x[2] - x[0] - truth) < 2))
+            fail_msg("datum at %g d: residual %g, error %g, velocity %g, expected %g", t, x[0], x[1], x[2], truth);
+        n_data++;
+    }
+    fclose(script);
+    assert_true(n_curve > 1000);
+    assert_int_equal(n_data, N_DATA);
+    shoal_posterior_destroy(&posterior);
+    /* a posterior without its data */
+    assert_ok(context, shoal_posterior_read(context, "banana.h5", &posterior));
+    assert_int_equal(shoal_fit_plot_rv(posterior, &options, stdout), SHOAL_E_INPUT);
     shoal_posterior_destroy(&posterior);
 }
 
@@ -684,6 +731,8 @@ static void arviz_reads_the_file(void **state)
           "d = arviz.from_netcdf('banana.h5')\n"
           "assert d.posterior['b.P'].dims == ('chain', 'draw'), d.posterior\n"
           "assert d.sample_stats['lp'].dims == ('chain', 'draw')\n"
+          "o = arviz.from_netcdf('middle.h5').observed_data\n"
+          "assert o['value'].dims == ('datum',) and o['value'].size == 40 and o['error'].values[3] == 3\n"
           "for name in ('b.P', 'a b'):\n"
           "    x = d.posterior[name]\n"
           "    for got, there in ((arviz.rhat(x.values), 'r_hat'), (arviz.ess(x.values), 'ess_bulk'),\n"
@@ -787,6 +836,7 @@ int main(void)
         cmocka_unit_test(the_file_has_the_draws),
         cmocka_unit_test(draws_of_a_posterior_are_systems),
         cmocka_unit_test(pictures_are_drawn),
+        cmocka_unit_test(velocities_are_drawn),
         cmocka_unit_test(arviz_reads_the_file),
         cmocka_unit_test(wrong_fits_are_refused),
         cmocka_unit_test(a_journal_is_of_its_study),

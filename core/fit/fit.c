@@ -77,6 +77,28 @@ static void describe(shoal_fit *fit)
     }
 }
 
+/* The data once more, for the file. */
+static shoal_status observe(shoal_fit *fit)
+{
+    const shoal_study *study = fit->study;
+    shoal_observed *observed = &fit->observed;
+    shoal_data data;
+    shoal_status status = shoal_data_read(study, &data);
+    observed->n = data.n;
+    shoal_config_unit(&study->config, "time", observed->time_unit);
+    if (!status && !(observed->numbers = shoal_allocate((size_t)(SHOAL_OBSERVED * data.n), sizeof(double))))
+        status = shoal_fail(study->context, SHOAL_E_MEMORY, "out of memory for %ld data", data.n);
+    for (int i = 0; i < data.n_sets && !status; i++)
+        for (long long j = data.set[i].first; j < data.set[i].first + data.set[i].n; j++) {
+            const double numbers[SHOAL_OBSERVED] = {shoal_units_time(&study->units, data.datum[j].time),
+                                                    data.datum[j].value, data.datum[j].error, i};
+            for (int q = 0; q < SHOAL_OBSERVED; q++)
+                observed->numbers[q * data.n + j] = numbers[q];
+        }
+    shoal_data_release(&data);
+    return status;
+}
+
 /* ---- the group `fit` --------------------------------------------------------------------------------------------- */
 
 /* The text that a journal is of, malloc'd: that of the config, with all that draws depend on in its group `fit` and
@@ -168,7 +190,7 @@ static shoal_status make(shoal_fit *fit)
     status = shoal_model_create(study, fit->n_room, &fit->model);
     if (!status)
         describe(fit);
-    return status;
+    return status ? status : observe(fit);
 }
 
 shoal_status shoal_fit_create(const shoal_study *study, shoal_fit **fit)
@@ -198,6 +220,7 @@ void shoal_fit_destroy(shoal_fit **fit)
         return;
     shoal_model_destroy(&(*fit)->model);
     free((*fit)->period);
+    free((*fit)->observed.numbers);
     free((*fit)->names);
     free((*fit)->unit);
     free((*fit)->text);
@@ -246,7 +269,8 @@ shoal_status shoal_fit_run(shoal_fit *fit, bool force, shoal_fit_callback *callb
     if (!status)
         status = shoal_fit_sample(&fit->target, &fit->options, fit->journal, fit->text, callback, user, draws);
     if (!status)
-        status = shoal_posterior_write(context, fit->output, draws, fit->names, fit->units, fit->study->config_text);
+        status = shoal_posterior_write(context, fit->output, draws, fit->names, fit->units, fit->study->config_text,
+                                       &fit->observed);
     if (!status && draws->precise)
         unlink(fit->journal);
     shoal_lock_release(lock, lock_path);

@@ -14,6 +14,7 @@
  *     resume.c      what a killed fit leaves
  *     posterior.c   the file
  *     pictures.c    what `shoal plot` draws of it
+ *     picture_rv.c  velocities and the model of them
  *
  * A sampler knows a target alone: a function from vectors to ln prior and ln L.
  */
@@ -227,19 +228,30 @@ shoal_status shoal_draws_reserve(shoal_context *context, shoal_draws *draws, lon
 
 /* ---- posterior.c ------------------------------------------------------------------------------------------------- */
 
-/* Write an HDF5 file that is netCDF-4, too, as ArviZ reads it. names, units: [k]. */
+/* The data: times, values, errors and which of `data`, [SHOAL_OBSERVED][n] in the units of the config and of the data. */
+enum { SHOAL_OBSERVED_TIME, SHOAL_OBSERVED_VALUE, SHOAL_OBSERVED_ERROR, SHOAL_OBSERVED_SET, SHOAL_OBSERVED };
+typedef struct shoal_observed {
+    long n;
+    double *numbers;
+    char time_unit[SHOAL_UNIT_SIZE];
+} shoal_observed;
+
+/* Write an HDF5 file that is netCDF-4, too, as ArviZ reads it. names, units: [k]; observed: NULL: nothing. */
 shoal_status shoal_posterior_write(shoal_context *context, const char *path, const shoal_draws *draws,
-                                   const char *const *names, const char *const *units, const char *config_text);
+                                   const char *const *names, const char *const *units, const char *config_text,
+                                   const shoal_observed *observed);
 
 /* What is in such a file. */
 typedef struct shoal_posterior {
     shoal_context *context;
+    const char *path; /* borrowed */
     int k;
     char **name;                   /* [k + 1] the last one: lp */
     char (*unit)[SHOAL_UNIT_SIZE]; /* [k + 1] */
     long n_chains, n_draws;
     double *values; /* [k + 1][n_chains][n_draws] */
     char *config_text;
+    shoal_observed observed; /* n = 0: it has none */
 } shoal_posterior;
 
 /* Whether it is one. */
@@ -255,6 +267,9 @@ typedef struct shoal_fit_kind {
     unsigned uses; /* SHOAL_PLOT_COLUMN */
 } shoal_fit_kind;
 extern const shoal_fit_kind shoal_fit_kinds[]; /* ends in {0} */
+
+/* picture_rv.c: velocities, models of some draws, residuals. */
+shoal_status shoal_fit_plot_rv(const shoal_posterior *posterior, const shoal_plot_options *options, FILE *script);
 
 /* The kind of that name, NULL: corner. */
 shoal_status shoal_fit_kind_find(shoal_context *context, const char *name, const shoal_fit_kind **kind);
@@ -275,6 +290,7 @@ typedef struct shoal_fit {
     const char **names, **units; /* [k] */
     char (*unit)[SHOAL_UNIT_SIZE];
     char *output, *journal, *text; /* text: what a journal is of */
+    shoal_observed observed;
 } shoal_fit;
 
 /* Read the group `fit` and the data. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * pictures.c: pictures of a posterior through gnuplot: corner, trace.
+ * pictures.c: pictures of a posterior through gnuplot: corner, trace; their table.
  *
  * To add a kind: a function that writes its gnuplot script, and a line in the table.
  */
@@ -250,6 +250,7 @@ const shoal_fit_kind shoal_fit_kinds[] = {
     {"corner", "parameters against each other, one and two sigma, and their histograms", write_corner,
      SHOAL_PLOT_COLUMN},
     {"trace", "draws of some walkers, one after the other", write_trace, SHOAL_PLOT_COLUMN},
+    {"rv", "velocities, the model of some draws, residuals", shoal_fit_plot_rv, 0},
     {0}};
 
 shoal_status shoal_fit_kind_find(shoal_context *context, const char *name, const shoal_fit_kind **kind)

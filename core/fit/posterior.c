@@ -5,6 +5,7 @@
  *     /                      attributes: format, version, config (the text of the study)
  *     /posterior/PARAMETER   [chain][draw], attributes unit, r_hat, ess_bulk, ess_tail; /posterior/chain, /posterior/draw
  *     /sample_stats/lp       [chain][draw] ln prior + ln L; lnl: ln L; accepted: whether the walker moved
+ *     /observed_data/time    [datum] of the data; value, error; set: which of `data` of the config
  *
  * A chain is a walker. netCDF-4 takes its dimensions from HDF5's dimension scales: what the specification of these
  * (HDF5 Dimension Scale Specification) asks for is written here as the attributes that they are.
@@ -15,14 +16,16 @@
 #include "core/fit/fit.h"
 #include "core/result/h5.h"
 
-enum { CHAIN, DRAW, DIMENSIONS };
-static const char *const dimension_names[DIMENSIONS] = {"chain", "draw"};
+enum { CHAIN, DRAW, DATUM, DIMENSIONS, TWO = 2 };
+static const char *const dimension_names[DIMENSIONS] = {"chain", "draw", "datum"};
+/* Of /observed_data, in the order of shoal_observed. */
+static const char *const observed_names[SHOAL_OBSERVED] = {"time", "value", "error", "set"};
 
 typedef struct writer {
     shoal_h5 h5;
     const shoal_draws *draws;
-    long n;    /* draws that count */
-    double *x; /* [n_walkers][n] */
+    long n, n_data; /* draws that count, data */
+    double *x;      /* [n_walkers][n] */
     char path[2 * SHOAL_COLUMN_SIZE];
 } writer;
 
@@ -41,12 +44,12 @@ static shoal_status put_array(const writer *w, const char *object, const char *n
     return status;
 }
 
-/* Coordinates 0, 1, 2, ... of a group, which are its dimension scales. */
-static shoal_status write_scales(writer *w, const char *group)
+/* Coordinates 0, 1, 2, ... of a group: its dimension scales, those from `first` to `last`. */
+static shoal_status write_scales(writer *w, const char *group, int first, int last)
 {
     shoal_status status = shoal_h5_group(&w->h5, group);
-    for (int d = 0; d < DIMENSIONS && !status; d++) {
-        const long n = d == CHAIN ? w->draws->n_walkers : w->n;
+    for (int d = first; d <= last && !status; d++) {
+        const long n = d == CHAIN ? w->draws->n_walkers : d == DRAW ? w->n : w->n_data;
         int64_t *numbers = malloc((size_t)(n + 1) * sizeof *numbers);
         if (!numbers)
             return shoal_fail(w->h5.context, SHOAL_E_MEMORY, "out of memory");
@@ -65,21 +68,28 @@ static shoal_status write_scales(writer *w, const char *group)
     return status;
 }
 
+/* Say of the dataset at w->path, in a group, that its dimensions are these. */
+static shoal_status put_dimensions(writer *w, const char *group, int first, int last)
+{
+    char path[2 * SHOAL_COLUMN_SIZE];
+    hobj_ref_t scale[TWO];
+    hvl_t list[TWO];
+    for (int d = first; d <= last; d++) {
+        snprintf(path, sizeof path, "%s/%s", group, dimension_names[d]);
+        if (H5Rcreate(&scale[d - first], w->h5.file, path, H5R_OBJECT, H5I_INVALID_HID) < 0)
+            return h5_failed(w, path);
+        list[d - first] = (hvl_t){1, &scale[d - first]};
+    }
+    return put_array(w, w->path, "DIMENSION_LIST", H5Tvlen_create(H5T_STD_REF_OBJ), (hsize_t)(last - first + 1), list);
+}
+
 /* A dataset [chain][draw] of a group. */
 static shoal_status write_variable(writer *w, const char *group, const char *name, const char *unit, const char *doc)
 {
-    hobj_ref_t scale[DIMENSIONS];
-    hvl_t list[DIMENSIONS];
-    for (int d = 0; d < DIMENSIONS; d++) {
-        snprintf(w->path, sizeof w->path, "%s/%s", group, dimension_names[d]);
-        if (H5Rcreate(&scale[d], w->h5.file, w->path, H5R_OBJECT, H5I_INVALID_HID) < 0)
-            return h5_failed(w, w->path);
-        list[d] = (hvl_t){1, &scale[d]};
-    }
     snprintf(w->path, sizeof w->path, "%s/%s", group, name);
     const shoal_status status = shoal_h5_write(&w->h5, w->path, H5T_NATIVE_DOUBLE,
                                                shoal_h5_table(w->draws->n_walkers, w->n), w->x, unit, doc);
-    return status ? status : put_array(w, w->path, "DIMENSION_LIST", H5Tvlen_create(H5T_STD_REF_OBJ), DIMENSIONS, list);
+    return status ? status : put_dimensions(w, group, CHAIN, DRAW);
 }
 
 static shoal_status write_parameter(writer *w, int i, const char *name, const char *unit)
@@ -100,7 +110,7 @@ static shoal_status write_posterior(writer *w, const char *const *names, const c
 {
     char *all = NULL; /* names in their order, a line each */
     size_t size;
-    shoal_status status = write_scales(w, "/posterior");
+    shoal_status status = write_scales(w, "/posterior", CHAIN, DRAW);
     for (int i = 0; i < w->draws->k && !status; i++)
         status = write_parameter(w, i, names[i], units[i]);
     FILE *out = open_memstream(&all, &size);
@@ -124,7 +134,7 @@ static shoal_status write_stats(writer *w)
     } stats[] = {{SHOAL_DRAW_LP, "lp", "ln of the posterior density: ln prior + ln L"},
                  {SHOAL_DRAW_LNL, "lnl", "ln L"},
                  {SHOAL_DRAW_ACCEPTED, "accepted", "1: the walker's last step before this draw was taken"}};
-    shoal_status status = write_scales(w, "/sample_stats");
+    shoal_status status = write_scales(w, "/sample_stats", CHAIN, DRAW);
     for (int i = 0; i < SHOAL_COUNT(stats) && !status; i++) {
         shoal_draws_column(w->draws, w->draws->k + stats[i].number, w->x);
         status = write_variable(w, "/sample_stats", stats[i].name, NULL, stats[i].doc);
@@ -132,10 +142,24 @@ static shoal_status write_stats(writer *w)
     return status;
 }
 
-shoal_status shoal_posterior_write(shoal_context *context, const char *path, const shoal_draws *draws,
-                                   const char *const *names, const char *const *units, const char *config_text)
+static shoal_status write_observed(writer *w, const shoal_observed *observed)
 {
-    writer w = {.draws = draws, .n = draws->n - shoal_draws_first(draws)};
+    shoal_status status = write_scales(w, "/observed_data", DATUM, DATUM);
+    for (int i = 0; i < SHOAL_OBSERVED && !status; i++) {
+        snprintf(w->path, sizeof w->path, "/observed_data/%s", observed_names[i]);
+        status = shoal_h5_write(&w->h5, w->path, H5T_NATIVE_DOUBLE, shoal_h5_rows(observed->n),
+                                observed->numbers + i * observed->n, i == 0 ? observed->time_unit : NULL, NULL);
+        if (!status)
+            status = put_dimensions(w, "/observed_data", DATUM, DATUM);
+    }
+    return status;
+}
+
+shoal_status shoal_posterior_write(shoal_context *context, const char *path, const shoal_draws *draws,
+                                   const char *const *names, const char *const *units, const char *config_text,
+                                   const shoal_observed *observed)
+{
+    writer w = {.draws = draws, .n = draws->n - shoal_draws_first(draws), .n_data = observed ? observed->n : 0};
     const size_t size = (size_t)(draws->n_walkers * w.n) * sizeof *w.x;
     w.x = malloc(size + 1);
     if (!w.x)
@@ -152,6 +176,8 @@ shoal_status shoal_posterior_write(shoal_context *context, const char *path, con
             status = write_posterior(&w, names, units);
         if (!status)
             status = write_stats(&w);
+        if (!status && observed)
+            status = write_observed(&w, observed);
         status = shoal_h5_save(&w.h5, status);
     }
     free(w.x);
@@ -193,6 +219,25 @@ static shoal_status read_parameter(const shoal_h5 *h5, shoal_posterior *p, int i
                                           p->values + (size_t)i * (size_t)(p->n_chains * p->n_draws));
 }
 
+static shoal_status read_observed(const shoal_h5 *h5, shoal_observed *observed)
+{
+    char path[2 * SHOAL_COLUMN_SIZE];
+    shoal_status status = shoal_h5_size(h5, "/observed_data/time", &observed->n);
+    if (!status)
+        status = shoal_h5_get_word(h5, "/observed_data/time", "unit", observed->time_unit, sizeof observed->time_unit);
+    if (status)
+        return status;
+    observed->numbers = malloc((size_t)(SHOAL_OBSERVED * observed->n + 1) * sizeof *observed->numbers);
+    if (!observed->numbers)
+        return shoal_fail(h5->context, SHOAL_E_MEMORY, "out of memory for %ld data", observed->n);
+    for (int i = 0; i < SHOAL_OBSERVED && !status; i++) {
+        snprintf(path, sizeof path, "/observed_data/%s", observed_names[i]);
+        status = shoal_h5_read_exactly(h5, path, H5T_NATIVE_DOUBLE, shoal_h5_rows(observed->n),
+                                       observed->numbers + i * observed->n);
+    }
+    return status;
+}
+
 static shoal_status read_posterior(const shoal_h5 *h5, shoal_posterior *p)
 {
     char *all = NULL, *rest;
@@ -214,7 +259,7 @@ static shoal_status read_posterior(const shoal_h5 *h5, shoal_posterior *p)
         status = p->name[i] ? read_parameter(h5, p, i, &extent) : shoal_fail(h5->context, SHOAL_E_MEMORY, "no memory");
     }
     free(all);
-    return status;
+    return status || !shoal_h5_has(h5, "/observed_data") ? status : read_observed(h5, &p->observed);
 }
 
 shoal_status shoal_posterior_read(shoal_context *context, const char *path, shoal_posterior **posterior)
@@ -225,6 +270,7 @@ shoal_status shoal_posterior_read(shoal_context *context, const char *path, shoa
     if (!made)
         return shoal_fail(context, SHOAL_E_MEMORY, "out of memory");
     made->context = context;
+    made->path = path;
     shoal_status status = shoal_h5_open(context, path, &h5);
     if (!status) {
         status = read_posterior(&h5, made);
@@ -246,6 +292,7 @@ void shoal_posterior_destroy(shoal_posterior **posterior)
     free((*posterior)->unit);
     free((*posterior)->values);
     free((*posterior)->config_text);
+    free((*posterior)->observed.numbers);
     free(*posterior);
     *posterior = NULL;
 }

@@ -56,6 +56,8 @@ static shoal_status read_columns(const shoal_h5 *h5, int n_names, const char *co
     if (status)
         return status;
     const long n = (long)(extent.of[0] * extent.of[1]);
+    if (n == 0)
+        return shoal_fail(h5->context, SHOAL_E_INPUT, "%s: expected at least one draw", h5->path);
     *n_rows = wanted > 0 && wanted < n ? wanted : n;
     double *all = malloc(((size_t)n + 1) * sizeof *all);
     *values = malloc(((size_t)*n_rows * (size_t)n_names + 1) * sizeof **values);

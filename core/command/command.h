@@ -12,6 +12,7 @@
 
 /* argv[0] is "shoal NAME"; each returns the exit status. */
 int run_main(int argc, char **argv);
+int fit_main(int argc, char **argv);
 int merge_main(int argc, char **argv);
 int rerun_main(int argc, char **argv);
 int query_main(int argc, char **argv);
@@ -81,6 +82,9 @@ file_list parse_words(int argc, char **argv, const char *args_doc, const char *d
  * where there is no terminal, 0 = none; last: the last progress reported. */
 enum { PROGRESS_SECONDS = 60 };
 shoal_status run_study(shoal_study *study, bool force, bool quiet, double every, shoal_progress *last);
+/* From here on, and until the second call, the first SIGINT or SIGTERM asks to stop and the next one kills. */
+void watch_signals(bool on);
+bool stop_was_asked(void);
 /* A line of progress: in the place of the last one in a terminal, else below it. */
 void draw_line(const char *line);
 

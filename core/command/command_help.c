@@ -10,6 +10,7 @@
 #include <stdlib.h>
 
 #include "core/command/command.h"
+#include "core/fit/fit.h"
 #include "core/report/plot.h"
 
 int info_main(int argc, char **argv)
@@ -75,6 +76,10 @@ int list_main(int argc, char **argv)
     shoal_status status = shoal_context_create(&context);
     if (status == SHOAL_OK && options.words) {
         status = shoal_help_words(context, options.words, command_words, stdout);
+        for (const shoal_fit_kind *kind = shoal_fit_kinds; kind->name && strcmp(options.words, "pictures") == 0;
+             kind++) {
+            puts(kind->name);
+        }
     } else if (status == SHOAL_OK) {
         shoal_help_list(context, stdout);
     }

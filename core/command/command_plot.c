@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "core/command/command.h"
+#include "core/fit/fit.h"
 #include "core/report/plot_big.h"
 
 typedef struct plot_options {
@@ -87,6 +88,10 @@ static char *plot_help(int key, const char *text, void *input)
     for (const shoal_plot_kind *kind = shoal_plot_kinds; kind->name; ++kind) {
         fprintf(out, "  %-9s %s\n", kind->name, kind->doc);
     }
+    fputs("Kinds of a posterior, of the file of `shoal fit`:\n", out);
+    for (const shoal_fit_kind *kind = shoal_fit_kinds; kind->name; ++kind) {
+        fprintf(out, "  %-9s %s\n", kind->name, kind->doc);
+    }
     fputs("Kinds of one big system, of its result file or a snapshot (GADGET, tipsy, phiGRAPE):\n", out);
     for (const shoal_big_kind *kind = shoal_big_kinds; kind->name; ++kind) {
         fprintf(out, "  %-9s %s\n", kind->name, kind->doc);
@@ -103,7 +108,7 @@ static const struct argp plot_argp = {
              "The system to draw (elements, orbits, transits: default the first; energy: default all)", 0},
             {"column", 'c', "NAME", 0,
              "The column of the map (default: a chaos indicator if there is one, else lifetime); of pairs: two to six, "
-             "NAME,NAME,... (default: all that are swept or sampled)",
+             "NAME,NAME,... (default: all that are swept or sampled); of corner and trace: up to 16",
              0},
             {"output", 'o', "FILE.png|.pdf", 0, "The picture's name (default: a PNG beside the result file)", 0},
             {"png", 'p', 0, OPTION_ALIAS, 0, 0},
@@ -164,6 +169,39 @@ static int plot_big(shoal_context *context, const char *file, plot_options *give
     return code;
 }
 
+/* One picture of a posterior. */
+static int plot_posterior(shoal_context *context, const char *file, const plot_options *given)
+{
+    const char *missing = given->plot.script ? NULL : shoal_plot_missing();
+    shoal_plot_options options = given->plot;
+    const shoal_fit_kind *kind = NULL;
+    shoal_posterior *posterior = NULL;
+    char *name = NULL;
+
+    shoal_status status = shoal_posterior_read(context, file, &posterior);
+    if (status != SHOAL_OK) {
+        return failed_input(context, status);
+    }
+    status = shoal_fit_kind_find(context, options.kind, &kind);
+    if (status == SHOAL_OK && missing) {
+        status = shoal_fail(context, SHOAL_E_UNSUPPORTED, "no picture: %s", missing);
+    }
+    if (status == SHOAL_OK && !options.picture &&
+        asprintf(&name, "%.*s_%s.png", shoal_name_stem(file), file, kind->name) >= 0) {
+        options.picture = name;
+    }
+    if (status == SHOAL_OK) {
+        status = shoal_fit_plot(posterior, kind, &options, stdout);
+    }
+    const int code = status == SHOAL_OK ? EXIT_OK : failed_file(context, status, file);
+    if (status == SHOAL_OK && !options.script) {
+        printf("%s\n", options.picture);
+    }
+    free(name);
+    shoal_posterior_destroy(&posterior);
+    return code;
+}
+
 static int plot_file(shoal_context *context, const char *file, const plot_options *given)
 {
     const char *missing = given->plot.script ? NULL : shoal_plot_missing();
@@ -213,7 +251,9 @@ int plot_main(int argc, char **argv)
     }
     for (int i = 0; i < options.files.n && code == EXIT_OK; ++i) {
         const char *file = options.files.name[i];
-        code = shoal_big_view_is(file) ? plot_big(context, file, &options) : plot_file(context, file, &options);
+        code = shoal_posterior_file_is(file) ? plot_posterior(context, file, &options)
+               : shoal_big_view_is(file)     ? plot_big(context, file, &options)
+                                             : plot_file(context, file, &options);
     }
     shoal_context_destroy(&context);
     return code == EXIT_OK ? flush_output() : code;

@@ -67,6 +67,18 @@ static void ask_to_stop(int number)
     signal(SIGTERM, SIG_DFL);
 }
 
+void watch_signals(bool on)
+{
+    stop_asked = 0;
+    sigaction(SIGINT, &(struct sigaction){.sa_handler = on ? ask_to_stop : SIG_DFL}, NULL);
+    sigaction(SIGTERM, &(struct sigaction){.sa_handler = on ? ask_to_stop : SIG_DFL}, NULL);
+}
+
+bool stop_was_asked(void)
+{
+    return stop_asked;
+}
+
 /* What the progress callback keeps from call to call. */
 typedef struct progress_state {
     const shoal_study *study;
@@ -295,11 +307,9 @@ shoal_status run_study(shoal_study *study, bool force, bool quiet, double every,
     progress.every = quiet ? 0 : progress.live ? 0.2 : every;
     progress.drawn = progress.live ? 0 : shoal_seconds();
 
-    sigaction(SIGINT, &(struct sigaction){.sa_handler = ask_to_stop}, NULL);
-    sigaction(SIGTERM, &(struct sigaction){.sa_handler = ask_to_stop}, NULL);
+    watch_signals(true);
     const shoal_status status = shoal_study_run(study, force, show_progress, &progress);
-    signal(SIGINT, SIG_DFL);
-    signal(SIGTERM, SIG_DFL);
+    watch_signals(false);
     if (progress.live && progress.drawn > 0) {
         fputs("\r\033[K", stderr);
     }

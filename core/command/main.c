@@ -21,6 +21,7 @@ static const char exit_text[] = "Exit status:\n"
 /* X(name, what it does, in a line of a help text) */
 #define COMMAND_LIST(X)                                                           \
     X(run, "Run a study: integrate its systems, write one result file")           \
+    X(fit, "Find the posterior of a study with data by walkers")                  \
     X(merge, "Put the results of the shards of a study together")                 \
     X(rerun, "Integrate one system of a result file again, with more output")     \
     X(query, "Print states, systems, events or logs of a result file as CSV")     \

@@ -100,19 +100,38 @@ static void write_setting(FILE *out, const config_setting_t *setting, int indent
     }
 }
 
+/* Bytes of a file from a place on, where one that is no text goes on behind a zero. */
+static void hash_rest(shoal_hash *hash, const char *path, size_t from)
+{
+    char piece[4096];
+    FILE *in = fopen(path, "rb");
+    if (in && fseek(in, (long)from, SEEK_SET) == 0)
+        for (size_t n; (n = fread(piece, 1, sizeof piece, in)) > 0;)
+            shoal_hash_bytes(hash, piece, n);
+    if (in)
+        fclose(in);
+}
+
 /* What is in the files of numbers that a config names: "# file NAME HASH". False if memory ran out. */
 static bool describe_files(const shoal_config *config, FILE *out)
 {
     bool good = true;
+    const config_setting_t *data = shoal_config_lookup(config, "data");
+    const int n_data = data ? config_setting_length(data) : 0;
     static const char *const keys[] = {"system.file", "sample.file", "sample.covariance_file"};
-    for (int i = 0; i < SHOAL_COUNT(keys); i++) {
-        const config_setting_t *setting = shoal_config_lookup(config, keys[i]);
+    for (int i = 0; i < SHOAL_COUNT(keys) + n_data; i++) {
+        const config_setting_t *setting = i < SHOAL_COUNT(keys)
+                                              ? shoal_config_lookup(config, keys[i])
+                                              : config_setting_get_member(
+                                                    config_setting_get_elem(data, (unsigned)(i - SHOAL_COUNT(keys))),
+                                                    "file");
         char *path = setting ? shoal_config_path(config, config_setting_get_string(setting)) : NULL,
              *text = path ? shoal_read_text(path) : NULL;
         good = good && !(setting && !text && (!path || errno == ENOMEM));
         if (text) {
             shoal_hash hash = shoal_hash_start();
             shoal_hash_string(&hash, text);
+            hash_rest(&hash, path, strlen(text));
             fprintf(out, "# file %s %016llx%016llx\n", config_setting_get_string(setting), (unsigned long long)hash.a,
                     (unsigned long long)hash.b);
         }

@@ -63,6 +63,7 @@ const shoal_key shoal_keys[] = {
     OTHER("", LIST, "sweep", "no grid", "axes of a grid; the first is the slowest, the last the fastest"),
     OTHER("", GROUP, "sample", "no random values", "random parameters; at each point of the grid if there is one"),
     OTHER("", LIST, "data", "no likelihood", "measurements of the system, for its likelihood"),
+    OTHER("", GROUP, "fit", "as without its keys", "how `shoal fit` finds the posterior of a study with data"),
     OTHER("", GROUP, "integrator", NULL, "the propagator, its step and its own parameters"),
     OTHER("", GROUP, "gravitation", "form = \"auto\"", "how forces are summed"),
     OTHER("", LIST, "forces", "none", "forces beside Newton's; one may be there more than once"),
@@ -97,8 +98,8 @@ const shoal_key shoal_keys[] = {
     VALUE("sample", INTEGER, "seed", "", 1, 0, MOST_EXACT, NULL, NULL,
           "a value depends on the seed and the system's id alone"),
     OTHER("sample", TEXT, "file", "no draws",
-          "CSV with a heading and a row for each system, for instance draws from a posterior, in the units of this "
-          "file"),
+          "draws, in the units of this file: a posterior of `shoal fit` for all parameters, or a CSV with a heading and "
+          "a row for each system"),
     OTHER("sample", LIST, "parameters", "tied", "what is random"),
     NUMBERS("sample", "covariance", "", "covariance_file",
             "of the parameters with distribution \"correlated_normal\": a symmetric matrix, row by row in their order, "
@@ -173,6 +174,22 @@ const shoal_key shoal_keys[] = {
     REAL("data", "jitter", "", 0, 0, NULL, "added to the errors in quadrature"),
     REAL("data", "trend", "", 0, ANY, NULL, "added to what is seen, in units a unit of time from run.t_start on"),
     REAL("data", "curvature", "", 0, ANY, NULL, "added to what is seen, in units a squared unit of time"),
+
+    VALUE("fit", CHOICE, "method", "", 0, 0, 2, "demcmc|stretch|optimise", NULL,
+          "differential evolution with snooker moves, the affine-invariant ensemble, or the optimum alone"),
+    VALUE("fit", CHOICE, "start", "", 0, 0, 1, "optimum|prior", NULL,
+          "where walkers begin: around the optimum, or anywhere in the priors"),
+    VALUE("fit", INTEGER, "walkers", "", NAN, 8, MOST_INT, NULL, "64, or 4 for each parameter if that is more",
+          "walkers at each temperature, an even number"),
+    VALUE("fit", INTEGER, "temperatures", "", 1, 1, 1000, NULL, NULL,
+          "more than 1: parallel tempering; the coldest is 1, the hottest infinite, those between adapt"),
+    VALUE("fit", INTEGER, "seed", "", 1, 0, MOST_EXACT, NULL, NULL, "the same draws for the same seed"),
+    VALUE("fit", INTEGER, "thin", "", 1, 1, MOST_INT, NULL, NULL, "steps from draw to draw"),
+    VALUE("fit", INTEGER, "steps", "", 20000, 8, MOST_INT, NULL, NULL,
+          "at most so many; a fit that ended by them goes on when there are more"),
+    REAL("fit", "rhat", "", 1.01, 1, NULL, "the fit ends when no parameter's rank-normalised split R-hat is above this"),
+    REAL("fit", "ess", "", 400, 0, NULL, "... and no bulk or tail effective sample size is below this"),
+    OTHER("fit", TEXT, "file", "the config's base name and _fit.h5", "the file of the posterior, which ArviZ reads"),
 
     OTHER("integrator", TEXT, "name", SHOAL_DEFAULT_PROPAGATOR, "the propagator (`shoal list`)"),
     REAL("integrator", "dt", "time", NAN, POSITIVE, "steps_per_orbit",

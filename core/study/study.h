@@ -5,7 +5,8 @@
  *     study.c                   reads the config
  *     options.c                 fills the options of the plan
  *     systems.c, systems_file.c, share.c
- *                               make the systems (body.c: from keys to an orbit; sample.c: random numbers)
+ *                               make the systems (body.c: from keys to an orbit; sample.c: random numbers; draws.c:
+ *                               those of a posterior)
  *     run.c                     runs it
  *     big_study.c, big_run.c    the same for one big system
  */
@@ -62,6 +63,12 @@ enum {
 #undef X
         SHOAL_SET_NUMBERS
 };
+
+/* draws.c: whether a file of draws is a posterior in HDF5; columns of one: values [*n_rows][n_names], malloc'd. wanted:
+ * so many rows from all parts of it, 0 or more than there are: all. */
+bool shoal_posterior_is(const char *path);
+shoal_status shoal_posterior_columns(shoal_context *context, const char *path, int n_names, const char *const names[],
+                                     long wanted, double **values, long *n_rows);
 
 /* What a study with `data` says of its walkers (core/model/). */
 typedef struct shoal_study_walkers {

@@ -34,7 +34,7 @@ typedef struct variation {
     /* random */
     shoal_sample sample;
     int index;
-    bool drawn; /* from the file of draws, in this column of those that are taken */
+    bool drawn, prior; /* from the file of draws, in this column of those that are taken; it has a distribution */
     int column;
 } variation;
 
@@ -56,6 +56,8 @@ typedef struct builder {
     double *draws; /* [n_draws][n_drawn] of the file, copy by copy */
     long n_draws;
     int n_drawn;
+    char *draws_path; /* NULL: there is no such file */
+    bool posterior;   /* it has all parameters; their distributions are the priors */
 } builder;
 
 static shoal_status out_of_memory(const builder *b)
@@ -261,8 +263,9 @@ static shoal_status read_source(const builder *b, const config_setting_t *group,
 {
     const config_setting_t *distribution = config_setting_get_member(group, "distribution"),
                            *column = config_setting_get_member(group, "column");
-    v->drawn = !distribution;
-    if (column && (distribution || !file))
+    v->prior = distribution;
+    v->drawn = !distribution || b->posterior;
+    if (column && ((distribution && !b->posterior) || !file))
         return shoal_config_fail(b->config, column, NULL, NULL,
                                  distribution ? "either a column or a distribution" : "no column without sample.file");
     if (!distribution && !file)
@@ -270,13 +273,13 @@ static shoal_status read_source(const builder *b, const config_setting_t *group,
 #define X(name) #name,
     static const char *const of_distributions[] = {SHOAL_DISTRIBUTION_KEY_LIST(X)};
 #undef X
-    for (int i = 0; i < SHOAL_COUNT(of_distributions) && v->drawn; i++) {
+    for (int i = 0; i < SHOAL_COUNT(of_distributions) && !v->prior; i++) {
         const config_setting_t *useless = config_setting_get_member(group, of_distributions[i]);
         if (useless)
             return shoal_config_fail(b->config, useless, NULL, NULL, "no '%s' without a distribution",
                                      of_distributions[i]);
     }
-    return v->drawn ? SHOAL_OK : shoal_sample_init(b->config, group, row_of(v), &v->sample);
+    return v->prior ? shoal_sample_init(b->config, group, row_of(v), &v->sample) : SHOAL_OK;
 }
 
 /* The parameter that another number follows. */
@@ -372,10 +375,11 @@ static shoal_status read_draws(builder *b, const config_setting_t *file, const c
     if (b->n_drawn == 0)
         return shoal_config_fail(b->config, file, NULL, NULL,
                                  "a parameter without a distribution, that takes a column");
-    char *path = shoal_config_path(b->config, config_setting_get_string(file));
-    shoal_status status = path ? shoal_csv_columns(b->config->context, path, b->n_drawn, names, &b->draws, &b->n_draws)
-                               : out_of_memory(b);
-    free(path);
+    shoal_context *context = b->config->context;
+    shoal_status status = b->posterior
+                              ? shoal_posterior_columns(context, b->draws_path, b->n_drawn, names,
+                                                        count ? b->n_copies : 0, &b->draws, &b->n_draws)
+                              : shoal_csv_columns(context, b->draws_path, b->n_drawn, names, &b->draws, &b->n_draws);
     if (!status && !count)
         b->n_copies = b->n_draws;
     if (!status && b->n_copies > b->n_draws)
@@ -411,6 +415,9 @@ static shoal_status read_variations(builder *b)
     if (!b->variations || !b->moves)
         return out_of_memory(b);
     const config_setting_t *file = sample ? config_setting_get_member(sample, "file") : NULL;
+    if (file && !(b->draws_path = shoal_config_path(config, config_setting_get_string(file))))
+        return out_of_memory(b);
+    b->posterior = file && shoal_posterior_is(b->draws_path);
     double n_systems = 1;
     for (int i = 0; i < b->n_variations && !status; i++) {
         variation *v = &b->variations[i];
@@ -673,7 +680,7 @@ static shoal_status keep_walkers(builder *b)
 {
     shoal_study_walkers *walkers = &b->study->walkers;
     const config_setting_t *sweep = shoal_config_lookup(b->config, "sweep");
-    if (!shoal_config_lookup(b->config, "data"))
+    if (!shoal_config_lookup(b->config, "data") || (sweep && b->posterior))
         return SHOAL_OK;
     if (sweep)
         return shoal_config_fail(b->config, sweep, NULL, NULL, "no sweep with data: a likelihood has no grid");
@@ -700,7 +707,7 @@ static shoal_status keep_walkers(builder *b)
         const variation *v = &b->variations[p];
         shoal_study_parameter *parameter = &walkers->parameters[p];
         *parameter = (shoal_study_parameter){
-            .factor = v->factor, .set = v->set, .number = v->key, .drawn = v->drawn, .prior = v->sample};
+            .factor = v->factor, .set = v->set, .number = v->key, .drawn = !v->prior, .prior = v->sample};
         name_variation(b, v, parameter->name, sizeof parameter->name);
         for (int i = 0; i < b->n_bodies; i++)
             if (v->moves[i])
@@ -747,5 +754,6 @@ fail:
     free(b.variations);
     free(b.moves);
     free(b.draws);
+    free(b.draws_path);
     return status;
 }

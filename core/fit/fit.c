@@ -1,0 +1,278 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * fit.c: a study with data as a target, and its fit: from the group `fit` of its config to the file. A fit that was
+ * killed, or that ended by fit.steps, leaves a journal beside the file; the same command goes on from there.
+ */
+#define _GNU_SOURCE 1
+#include <errno.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "core/fit/fit.h"
+
+enum { LEAST_WALKERS = 64, EACH = 4 };
+
+/* ---- a study as a target ----------------------------------------------------------------------------------------- */
+
+/* ln prior of all vectors, ln L of those that have one; both of angles within the bounds of their priors. */
+static shoal_status evaluate(void *user, long n, const double *theta, double *lnp, double *lnl)
+{
+    shoal_fit *fit = user;
+    const int k = fit->target.n_parameters;
+    shoal_status status = SHOAL_OK;
+    for (long first = 0; first < n && !status; first += fit->n_room) {
+        const long some = n - first < fit->n_room ? n - first : fit->n_room;
+        double *at = fit->wrapped;
+        memcpy(at, theta + first * k, (size_t)(some * k) * sizeof *at);
+        for (long i = 0; i < some * k; i++) {
+            const double period = fit->period[i % k], from = fit->from[i % k];
+            if (period > 0)
+                at[i] = fmin(fmax(at[i] - period * floor((at[i] - from) / period), from), from + period);
+        }
+        status = shoal_model_log_prior(fit->model, some, at, lnp + first);
+        long n_kept = 0;
+        for (long v = 0; v < some && !status; v++)
+            if (lnp[first + v] > -INFINITY)
+                memmove(at + n_kept++ * k, at + v * k, (size_t)k * sizeof *at);
+        if (!status && n_kept > 0)
+            status = shoal_model_evaluate(fit->model, n_kept, at, fit->some);
+        for (long v = some - 1; v >= 0 && !status; v--)
+            lnl[first + v] = lnp[first + v] > -INFINITY ? fit->some[--n_kept] : -INFINITY;
+    }
+    return status;
+}
+
+static shoal_status from_cube(void *user, long n, const double *cube, double *theta)
+{
+    return shoal_model_prior_transform(((const shoal_fit *)user)->model, n, cube, theta);
+}
+
+/* Names, units, and which angles go round: those whose prior is uniform over all of the circle. */
+static void describe(shoal_fit *fit)
+{
+    const shoal_study *study = fit->study;
+    const config_setting_t *data = shoal_config_lookup(&study->config, "data");
+    for (int i = 0; i < fit->target.n_parameters; i++) {
+        const shoal_study_parameter *parameter = &study->walkers.parameters[i];
+        const shoal_sample *prior = &parameter->prior;
+        fit->names[i] = shoal_model_parameter(fit->model, i);
+        fit->units[i] = "";
+        if (parameter->set >= 0) {
+            if (parameter->number == SHOAL_SET_offset || parameter->number == SHOAL_SET_jitter)
+                fit->units[i] = shoal_config_string(config_setting_get_elem(data, (unsigned)parameter->set), "unit",
+                                                    "m/s");
+            continue;
+        }
+        const shoal_parameter *row = &shoal_body_key(parameter->number)->row;
+        const double from = prior->parameter[SHOAL_SAMPLE_from],
+                     circle = (prior->parameter[SHOAL_SAMPLE_to] - from) * prior->angle;
+        fit->units[i] = shoal_config_unit(&study->config, row->dimension, fit->unit[i]);
+        if (strcmp(row->dimension, "angle") == 0 && prior->distribution == SHOAL_DISTRIBUTION_uniform &&
+            fabs(circle - 2 * M_PI) < 1e-9) {
+            fit->period[i] = 2 * M_PI / prior->angle;
+            fit->from[i] = from;
+        }
+    }
+}
+
+/* The data once more, for the file. */
+static shoal_status observe(shoal_fit *fit)
+{
+    const shoal_study *study = fit->study;
+    shoal_observed *observed = &fit->observed;
+    shoal_data data;
+    shoal_status status = shoal_data_read(study, &data);
+    observed->n = data.n;
+    shoal_config_unit(&study->config, "time", observed->time_unit);
+    if (!status && !(observed->numbers = shoal_allocate((size_t)(SHOAL_OBSERVED * data.n), sizeof(double))))
+        status = shoal_fail(study->context, SHOAL_E_MEMORY, "out of memory for %ld data", data.n);
+    for (int i = 0; i < data.n_sets && !status; i++)
+        for (long long j = data.set[i].first; j < data.set[i].first + data.set[i].n; j++) {
+            const double numbers[SHOAL_OBSERVED] = {shoal_units_time(&study->units, data.datum[j].time),
+                                                    data.datum[j].value, data.datum[j].error, i};
+            for (int q = 0; q < SHOAL_OBSERVED; q++)
+                observed->numbers[q * data.n + j] = numbers[q];
+        }
+    shoal_data_release(&data);
+    return status;
+}
+
+/* ---- the group `fit` --------------------------------------------------------------------------------------------- */
+
+/* The text that a journal is of, malloc'd: that of the config, with all that draws depend on in its group `fit` and
+ * without what says when they end. */
+static char *describe_fit(const char *config_text, const shoal_fit_options *options)
+{
+    const char *line = strstr(config_text, "\nfit = {"),
+               *group = strncmp(config_text, "fit = {", 7) == 0 ? config_text
+                        : line                                  ? line + 1
+                                                                : NULL,
+               *end = group ? strstr(group, "\n};\n") : NULL;
+    char *text;
+    const int n = asprintf(&text,
+                           "fit = {\n    method = %d;\n    start = %d;\n    walkers = %ld;\n    temperatures = %d;\n"
+                           "    seed = %lldL;\n    thin = %ld;\n};\n%.*s%s",
+                           options->method, options->start, options->n_walkers, options->n_temperatures,
+                           (long long)options->seed, options->thin, end ? (int)(group - config_text) : 0, config_text,
+                           end ? end + 4 : config_text);
+    return n < 0 ? NULL : text;
+}
+
+static shoal_status read_options(shoal_fit *fit)
+{
+    const shoal_config *config = &fit->study->config;
+    const config_setting_t *group = shoal_config_lookup(config, "fit");
+    const int k = fit->study->walkers.n_parameters;
+    shoal_fit_options *options = &fit->options;
+    const double walkers = shoal_config_number(config, group, "fit", "walkers");
+    *options = (shoal_fit_options){
+        .method = (int)shoal_config_number(config, group, "fit", "method"),
+        .start = (int)shoal_config_number(config, group, "fit", "start"),
+        .n_walkers = isnan(walkers) ? (k * EACH > LEAST_WALKERS ? k * EACH : LEAST_WALKERS) : (long)walkers,
+        .n_temperatures = (int)shoal_config_number(config, group, "fit", "temperatures"),
+        .n_steps = (long)shoal_config_number(config, group, "fit", "steps"),
+        .thin = (long)shoal_config_number(config, group, "fit", "thin"),
+        .seed = (uint64_t)shoal_config_number(config, group, "fit", "seed"),
+        .rhat = shoal_config_number(config, group, "fit", "rhat"),
+        .ess = shoal_config_number(config, group, "fit", "ess"),
+        .checkpoint_s = fit->study->checkpoint_s,
+    };
+    if (options->n_walkers % 2 != 0)
+        return shoal_config_fail(config, config_setting_get_member(group, "walkers"), NULL, NULL, "an even number");
+    if (options->n_walkers * options->n_temperatures > INT_MAX / 2)
+        return shoal_fail(config->context, SHOAL_E_INPUT, "%s: fit: expected at most %d walkers at all temperatures",
+                          config->path, INT_MAX / 2);
+    if (options->n_steps / options->thin < 8)
+        return shoal_config_fail(config, config_setting_get_member(group, "steps"), NULL, NULL,
+                                 "at least 8 times fit.thin");
+    const char *file = shoal_config_string(group, "file", NULL), *slash = strrchr(config->path, '/'),
+               *own = slash ? slash + 1 : config->path;
+    if (!(fit->text = describe_fit(fit->study->config_text, options)))
+        return shoal_fail(config->context, SHOAL_E_MEMORY, "out of memory");
+    const int n = file ? asprintf(&fit->output, "%s", file)
+                       : asprintf(&fit->output, "%.*s_fit.h5", shoal_name_stem(own), own);
+    if (n < 0) {
+        fit->output = NULL;
+        return shoal_fail(config->context, SHOAL_E_MEMORY, "out of memory");
+    }
+    if (asprintf(&fit->journal, "%s.journal", fit->output) < 0) {
+        fit->journal = NULL;
+        return shoal_fail(config->context, SHOAL_E_MEMORY, "out of memory");
+    }
+    return SHOAL_OK;
+}
+
+/* ---- a fit ------------------------------------------------------------------------------------------------------- */
+
+static shoal_status make(shoal_fit *fit)
+{
+    const shoal_study *study = fit->study;
+    const int k = study->walkers.n_parameters;
+    shoal_status status = read_options(fit);
+    if (status)
+        return status;
+    const long moved = fit->options.n_walkers / 2 * fit->options.n_temperatures,
+               population = shoal_optimise_population(k);
+    fit->n_room = moved > population ? moved : population;
+    const size_t n = (size_t)k, n_room = (size_t)fit->n_room;
+    fit->period = shoal_allocate(2 * n + n_room * (n + 1), sizeof(double));
+    fit->names = calloc(2 * n, sizeof *fit->names);
+    fit->unit = calloc(n, sizeof *fit->unit);
+    if (!fit->period || !fit->names || !fit->unit)
+        return shoal_fail(study->context, SHOAL_E_MEMORY, "out of memory for %ld vectors", fit->n_room);
+    fit->from = fit->period + n;
+    fit->wrapped = fit->from + n;
+    fit->some = fit->wrapped + n_room * n;
+    fit->units = fit->names + n;
+    fit->target = (shoal_target){study->context, k, fit->period, fit, evaluate, from_cube};
+    status = shoal_model_create(study, fit->n_room, &fit->model);
+    if (!status)
+        describe(fit);
+    return status ? status : observe(fit);
+}
+
+shoal_status shoal_fit_create(const shoal_study *study, shoal_fit **fit)
+{
+    *fit = NULL;
+    if (study->big || study->walkers.n_bodies == 0)
+        return shoal_fail(study->context, SHOAL_E_INPUT, "%s: expected `data`, which are to be fitted", study->path);
+    if (study->walkers.n_parameters == 0)
+        return shoal_fail(study->context, SHOAL_E_INPUT, "%s: expected sample.parameters, which are to be found",
+                          study->path);
+    shoal_fit *made = calloc(1, sizeof *made);
+    if (!made)
+        return shoal_fail(study->context, SHOAL_E_MEMORY, "out of memory");
+    made->study = study;
+    void *numbers = shoal_numbers_begin();
+    const shoal_status status = make(made);
+    shoal_numbers_end(numbers);
+    if (status)
+        shoal_fit_destroy(&made);
+    *fit = made;
+    return status;
+}
+
+void shoal_fit_destroy(shoal_fit **fit)
+{
+    if (!*fit)
+        return;
+    shoal_model_destroy(&(*fit)->model);
+    free((*fit)->period);
+    free((*fit)->observed.numbers);
+    free((*fit)->names);
+    free((*fit)->unit);
+    free((*fit)->text);
+    free((*fit)->output);
+    free((*fit)->journal);
+    free(*fit);
+    *fit = NULL;
+}
+
+/* Only the optimum. */
+static shoal_status optimise(shoal_fit *fit, shoal_fit_callback *callback, void *user, shoal_draws *draws)
+{
+    *draws = (shoal_draws){.k = fit->target.n_parameters};
+    if (callback && callback(NULL, user))
+        return shoal_fail(fit->study->context, SHOAL_E_INTERRUPTED, "interrupted");
+    const shoal_status status = shoal_optimum_create(&fit->target, &draws->optimum);
+    return status ? status : shoal_optimise(&fit->target, fit->options.seed, &draws->optimum);
+}
+
+/* Refuse to replace a file that no journal is of. */
+static shoal_status check_output(const shoal_fit *fit, bool force)
+{
+    shoal_context *context = fit->study->context;
+    struct stat about;
+    if (force && unlink(fit->journal) != 0 && errno != ENOENT)
+        return shoal_fail(context, SHOAL_E_FILE, "%s: cannot be removed: %s", fit->journal, shoal_why());
+    if (!force && stat(fit->output, &about) == 0 && stat(fit->journal, &about) != 0)
+        return shoal_fail(context, SHOAL_E_INPUT, "%s is there already (--force replaces it)", fit->output);
+    return SHOAL_OK;
+}
+
+shoal_status shoal_fit_run(shoal_fit *fit, bool force, shoal_fit_callback *callback, void *user, shoal_draws *draws)
+{
+    shoal_context *context = fit->study->context;
+    char lock_path[PATH_MAX];
+    *draws = (shoal_draws){0};
+    if (fit->options.method == SHOAL_FIT_OPTIMISE)
+        return optimise(fit, callback, user, draws);
+    if (strlen(fit->output) + 32 > PATH_MAX || shoal_not_a_file(fit->output))
+        return shoal_fail(context, SHOAL_E_INPUT, "%s: cannot be written: not a regular file", fit->output);
+    snprintf(lock_path, sizeof lock_path, "%s.lock", fit->output);
+    const int lock = shoal_lock_take(lock_path);
+    if (lock < 0 && errno == EWOULDBLOCK)
+        return shoal_fail(context, SHOAL_E_USAGE, "%s: another fit is writing this file", fit->output);
+    shoal_status status = check_output(fit, force);
+    if (!status)
+        status = shoal_fit_sample(&fit->target, &fit->options, fit->journal, fit->text, callback, user, draws);
+    if (!status)
+        status = shoal_posterior_write(context, fit->output, draws, fit->names, fit->units, fit->study->config_text,
+                                       &fit->observed);
+    if (!status && draws->precise)
+        unlink(fit->journal);
+    shoal_lock_release(lock, lock_path);
+    return status;
+}

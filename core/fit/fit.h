@@ -1,0 +1,302 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * fit.h: the posterior of a study with data: an optimum, an ensemble of walkers at one or more temperatures, and what
+ * says whether their draws are enough.
+ *
+ *     fit.c         a study as a target; its fit, from the config to the file
+ *     sample.c      draws from a target until they are enough
+ *     optimise.c    differential evolution on the priors' unit cube
+ *     polish.c      from there to the top of the posterior, and its widths
+ *     walkers.c     the ensemble: where it starts, its steps, the ladder of temperatures
+ *     moves.c       where a walker wants to go
+ *     random.c      random numbers that are known by their place
+ *     diagnose.c    R-hat and effective sample sizes
+ *     resume.c      what a killed fit leaves
+ *     posterior.c   the file
+ *     pictures.c    what `shoal plot` draws of it
+ *     picture_rv.c  velocities and the model of them
+ *
+ * A sampler knows a target alone: a function from vectors to ln prior and ln L.
+ */
+#ifndef SHOAL_FIT_H
+#define SHOAL_FIT_H
+
+#include "core/model/model.h"
+#include "core/report/plot.h"
+
+/* What is sampled. */
+typedef struct shoal_target {
+    shoal_context *context;
+    int n_parameters;
+    const double *period; /* [n_parameters] of an angle that may go round, 0 = none; NULL: no parameter has one */
+    void *user;
+    /* ln prior and ln L of n vectors; where one of them is none, -infinity or NaN. An angle with a period may have any
+     * value. No bits of a vector's answer depend on the other vectors. */
+    shoal_status (*evaluate)(void *user, long n, const double *theta, double *lnp, double *lnl);
+    /* n vectors from the unit cube, through the quantiles of the priors */
+    shoal_status (*from_cube)(void *user, long n, const double *cube, double *theta);
+} shoal_target;
+
+#define SHOAL_FIT_METHODS "demcmc|stretch|optimise"
+enum { SHOAL_FIT_DEMCMC, SHOAL_FIT_STRETCH, SHOAL_FIT_OPTIMISE };
+#define SHOAL_FIT_STARTS "optimum|prior"
+enum { SHOAL_FIT_FROM_OPTIMUM, SHOAL_FIT_FROM_PRIOR };
+
+typedef struct shoal_fit_options {
+    int method, start;  /* SHOAL_FIT_... */
+    long n_walkers;     /* at each temperature; even */
+    int n_temperatures; /* 1, ..., infinity */
+    long n_steps, thin; /* at most; each so many steps a draw */
+    uint64_t seed;
+    double rhat, ess;    /* it ends when no R-hat is above, and no effective sample size below */
+    double checkpoint_s; /* least wall time between checkpoints */
+} shoal_fit_options;
+
+/* ---- random.c ---------------------------------------------------------------------------------------------------- */
+
+/* The place of random numbers: no number depends on what was drawn before. */
+typedef struct shoal_fit_key {
+    uint64_t seed, step, slot;
+} shoal_fit_key;
+
+/* What they are for. Those with _AXIS are the first of one for each parameter. */
+enum {
+    SHOAL_FIT_USE_MOVE,
+    SHOAL_FIT_USE_FIRST,
+    SHOAL_FIT_USE_SECOND,
+    SHOAL_FIT_USE_THIRD,
+    SHOAL_FIT_USE_SCALE,
+    SHOAL_FIT_USE_ACCEPT,
+    SHOAL_FIT_USE_SWAP,
+    SHOAL_FIT_USE_SHIFT,
+    SHOAL_FIT_USE_AXIS = 1 << 10,
+    SHOAL_FIT_USE_EVOLVE = 2 << 20, /* added to the above: of the optimiser, of the start */
+    SHOAL_FIT_USE_START = 4 << 20
+};
+
+/* Uniform within 0..1, without the ends; standard normal; one of 0..n-1. */
+double shoal_fit_uniform(const shoal_fit_key *key, int use);
+double shoal_fit_normal(const shoal_fit_key *key, int use);
+long shoal_fit_pick(const shoal_fit_key *key, int use, long n);
+
+/* ---- moves.c ----------------------------------------------------------------------------------------------------- */
+
+/* What a move is made of: the walkers of the other half at the same temperature. */
+typedef struct shoal_fit_others {
+    int k;
+    long n;              /* at least 3 */
+    const double *theta; /* [n][k] */
+    const double *scale, *period;
+} shoal_fit_others;
+
+/* a - b, with a period the shortest way. */
+double shoal_fit_difference(double period, double a, double b);
+/* A proposal to[k] for a walker at from[k]. Returns the natural logarithm of the factor that its density is multiplied
+ * with when it is compared, -infinity: it cannot be taken. */
+double shoal_fit_propose(int method, const shoal_fit_key *key, const shoal_fit_others *others, const double *from,
+                         double *to);
+
+/* ---- polish.c, optimise.c ---------------------------------------------------------------------------------------- */
+
+/* The top of a posterior, in the metric of its parameters. */
+typedef struct shoal_optimum {
+    double *theta; /* [k] */
+    double *root;  /* [k][k] its product with its transpose is the covariance there */
+    double *scale; /* [k] standard deviations, the other parameters fixed */
+    double lnp, lnl;
+    long evaluations; /* vectors that were evaluated */
+} shoal_optimum;
+
+shoal_status shoal_optimum_create(const shoal_target *target, shoal_optimum *optimum);
+void shoal_optimum_release(shoal_optimum *optimum);
+/* Evaluate; NaN becomes -infinity, and ln L is -infinity where there is no prior. */
+shoal_status shoal_target_evaluate(const shoal_target *target, long n, const double *theta, double *lnp, double *lnl);
+/* The population that differential evolution of so many parameters has. */
+long shoal_optimise_population(int k);
+/* From nowhere to the optimum. */
+shoal_status shoal_optimise(const shoal_target *target, uint64_t seed, shoal_optimum *optimum);
+/* From optimum->theta, which has a posterior, to the top near by. */
+shoal_status shoal_polish(const shoal_target *target, shoal_optimum *optimum);
+
+/* ---- walkers.c --------------------------------------------------------------------------------------------------- */
+
+/* Walkers at all temperatures. All that the next step depends on is in one array, `state`. */
+typedef struct shoal_walkers {
+    const shoal_target *target;
+    const shoal_fit_options *options;
+    int k;
+    long n_walkers, n_all; /* at each, at all temperatures */
+    size_t n_state;
+    double *state;
+    /* parts of it */
+    double *count;          /* [SHOAL_WALKERS_COUNTS] */
+    double *beta, *swapped; /* [n_temperatures] 1 / temperature; swaps with the next colder one */
+    double *centre, *scale; /* [k] of angles that go round; of moves */
+    double *theta;          /* [n_temperatures][n_walkers][k] */
+    double *lnp, *lnl;      /* [n_temperatures][n_walkers] */
+    double *accepted;       /* [n_walkers] whether the last step of a walker at temperature 1 was */
+    /* of proposals, not of the state */
+    double *to, *to_lnp, *to_lnl, *factor;
+} shoal_walkers;
+
+enum { SHOAL_WALKERS_STEPS, SHOAL_WALKERS_ACCEPTED, SHOAL_WALKERS_COUNTS };
+enum { SHOAL_WALKERS_LAG = 1000 }; /* steps after which a ladder changes half as fast */
+
+shoal_status shoal_walkers_create(const shoal_target *target, const shoal_fit_options *options, shoal_walkers *walkers);
+void shoal_walkers_release(shoal_walkers *walkers);
+/* Around the optimum, or (NULL) from the priors. */
+shoal_status shoal_walkers_start(shoal_walkers *walkers, const shoal_optimum *optimum);
+/* A step of all of them, in two calls of the target. */
+shoal_status shoal_walkers_step(shoal_walkers *walkers);
+static inline long shoal_walkers_steps(const shoal_walkers *walkers)
+{
+    return (long)walkers->count[SHOAL_WALKERS_STEPS];
+}
+
+/* ---- diagnose.c -------------------------------------------------------------------------------------------------- */
+
+/* Rank-normalised split R-hat, bulk and tail effective sample size (Vehtari et al. 2021, doi:10.1214/20-BA1221), and
+ * quantiles. */
+typedef struct shoal_diagnosis {
+    double rhat, ess_bulk, ess_tail;
+    double median, low, high; /* low, high: of 16 and 84 % */
+} shoal_diagnosis;
+
+/* x: [n_chains][n_draws], at least 4 draws. */
+shoal_status shoal_diagnose(shoal_context *context, long n_chains, long n_draws, const double *x,
+                            shoal_diagnosis *diagnosis);
+
+/* ---- sample.c ---------------------------------------------------------------------------------------------------- */
+
+/* What is kept of a walker at temperature 1, beside its k parameters. */
+enum { SHOAL_DRAW_LP, SHOAL_DRAW_LNL, SHOAL_DRAW_ACCEPTED, SHOAL_DRAW_NUMBERS };
+
+typedef struct shoal_draws {
+    int k;
+    long n_walkers, n, room;
+    double *values;             /* [n][n_walkers][k + SHOAL_DRAW_NUMBERS] */
+    shoal_diagnosis *diagnosis; /* [k + 1] of the later half; the last one: of the posterior density */
+    long n_diagnosed;           /* draws that there were */
+    long n_steps;
+    double acceptance;     /* part of the proposals at temperature 1 that were taken */
+    double swaps;          /* least part of the swaps between neighbouring temperatures, NaN: there is one */
+    bool precise;          /* R-hat and sample sizes are as they were asked for */
+    shoal_optimum optimum; /* from which it began; theta NULL: from none */
+} shoal_draws;
+
+/* The first of the draws that count, an even number: the earlier half is the way to the posterior. */
+static inline long shoal_draws_first(const shoal_draws *draws)
+{
+    return draws->n - (draws->n + 1) / 4 * 2;
+}
+
+/* The numbers of one column of the draws that count, to x[n_walkers][n - first]. */
+void shoal_draws_column(const shoal_draws *draws, int column, double *x);
+void shoal_draws_release(shoal_draws *draws);
+
+/* What a fit says of itself. draws->n_diagnosed = 0: nothing yet; draws NULL: it looks for the optimum. Returns whether
+ * it is to end. */
+typedef bool shoal_fit_callback(const shoal_draws *draws, void *user);
+
+/*
+ * shoal_fit_sample: draws from a target until they are precise, or there were so many steps.
+ *   journal   in   the file that a killed fit leaves, and from which it goes on; NULL: none
+ *   text      in   what the journal must be of: a config
+ *   returns        SHOAL_E_INTERRUPTED if the callback said so; the journal goes on from there
+ */
+shoal_status shoal_fit_sample(const shoal_target *target, const shoal_fit_options *options, const char *journal,
+                              const char *text, shoal_fit_callback *callback, void *user, shoal_draws *draws);
+
+/* ---- resume.c ---------------------------------------------------------------------------------------------------- */
+
+/* An append-only file: a header, then records of draws with the state after them, each with a checksum. */
+typedef struct shoal_fit_journal {
+    shoal_context *context;
+    const char *path; /* borrowed; NULL: there is none */
+    int file;
+    long n_draws; /* that are in it */
+} shoal_fit_journal;
+
+/* Open or begin it; *resumed: draws and state are those of its last good record. */
+shoal_status shoal_fit_journal_open(shoal_context *context, const char *path, const char *text, shoal_walkers *walkers,
+                                    shoal_draws *draws, bool *resumed, shoal_fit_journal *journal);
+shoal_status shoal_fit_journal_append(shoal_fit_journal *journal, const shoal_walkers *walkers,
+                                      const shoal_draws *draws);
+void shoal_fit_journal_close(shoal_fit_journal *journal);
+/* Room for at least n draws. */
+shoal_status shoal_draws_reserve(shoal_context *context, shoal_draws *draws, long n);
+
+/* ---- posterior.c ------------------------------------------------------------------------------------------------- */
+
+/* The data: times, values, errors and which of `data`, [SHOAL_OBSERVED][n] in the units of the config and of the data. */
+enum { SHOAL_OBSERVED_TIME, SHOAL_OBSERVED_VALUE, SHOAL_OBSERVED_ERROR, SHOAL_OBSERVED_SET, SHOAL_OBSERVED };
+typedef struct shoal_observed {
+    long n;
+    double *numbers;
+    char time_unit[SHOAL_UNIT_SIZE];
+} shoal_observed;
+
+/* Write an HDF5 file that is netCDF-4, too, as ArviZ reads it. names, units: [k]; observed: NULL: nothing. */
+shoal_status shoal_posterior_write(shoal_context *context, const char *path, const shoal_draws *draws,
+                                   const char *const *names, const char *const *units, const char *config_text,
+                                   const shoal_observed *observed);
+
+/* What is in such a file. */
+typedef struct shoal_posterior {
+    shoal_context *context;
+    const char *path; /* borrowed */
+    int k;
+    char **name;                   /* [k + 1] the last one: lp */
+    char (*unit)[SHOAL_UNIT_SIZE]; /* [k + 1] */
+    long n_chains, n_draws;
+    double *values; /* [k + 1][n_chains][n_draws] */
+    char *config_text;
+    shoal_observed observed; /* n = 0: it has none */
+} shoal_posterior;
+
+/* Whether it is one. */
+bool shoal_posterior_file_is(const char *path);
+shoal_status shoal_posterior_read(shoal_context *context, const char *path, shoal_posterior **posterior);
+void shoal_posterior_destroy(shoal_posterior **posterior);
+
+/* ---- pictures.c -------------------------------------------------------------------------------------------------- */
+
+typedef struct shoal_fit_kind {
+    const char *name, *doc;
+    shoal_status (*write)(const shoal_posterior *, const shoal_plot_options *, FILE *script);
+    unsigned uses; /* SHOAL_PLOT_COLUMN */
+} shoal_fit_kind;
+extern const shoal_fit_kind shoal_fit_kinds[]; /* ends in {0} */
+
+/* picture_rv.c: velocities, models of some draws, residuals. */
+shoal_status shoal_fit_plot_rv(const shoal_posterior *posterior, const shoal_plot_options *options, FILE *script);
+
+/* The kind of that name, NULL: corner. */
+shoal_status shoal_fit_kind_find(shoal_context *context, const char *name, const shoal_fit_kind **kind);
+shoal_status shoal_fit_plot(const shoal_posterior *posterior, const shoal_fit_kind *kind,
+                            const shoal_plot_options *options, FILE *out);
+
+/* ---- fit.c ------------------------------------------------------------------------------------------------------- */
+
+/* The fit of a study. */
+typedef struct shoal_fit {
+    const shoal_study *study;
+    shoal_model *model;
+    shoal_fit_options options;
+    shoal_target target;
+    double *period, *from;  /* [k] of angles that go round, and where they do */
+    double *wrapped, *some; /* [n_room][k], [n_room]: of vectors that are evaluated */
+    long n_room;
+    const char **names, **units; /* [k] */
+    char (*unit)[SHOAL_UNIT_SIZE];
+    char *output, *journal, *text; /* text: what a journal is of */
+    shoal_observed observed;
+} shoal_fit;
+
+/* Read the group `fit` and the data. */
+shoal_status shoal_fit_create(const shoal_study *study, shoal_fit **fit);
+void shoal_fit_destroy(shoal_fit **fit);
+/* From the start, or from its journal, to its file. force: replace a file, discard a journal of another fit. */
+shoal_status shoal_fit_run(shoal_fit *fit, bool force, shoal_fit_callback *callback, void *user, shoal_draws *draws);
+
+#endif

@@ -1,0 +1,319 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * picture_rv.c: velocities without the offsets of their instruments, the model of some draws, residuals. The draws are
+ * systems of the study, as `shoal run` has them (sample.file); a plan takes them to the times of data and of a curve.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/fit/fit.h"
+
+enum { DRAWS = 64, LINES = 24, CURVE = 2400, LINE_OF_SIGHT = 5 };
+
+/* Times of data, then those of the curve; what is seen of each draw then. */
+typedef struct sky {
+    const shoal_posterior *posterior;
+    const shoal_observed *observed;
+    long n, n_draws; /* times; draws */
+    double *time;    /* [n] in the config's unit */
+    double *seen;    /* [n][n_draws] m/s, positive when it recedes */
+    shoal_study *study;
+    /* of data */
+    double *level, *residual, *error; /* [n_data] of the model without and the data beside it, jitter included */
+} sky;
+
+static const double *numbers_of(const sky *s, int which)
+{
+    return s->observed->numbers + which * s->observed->n;
+}
+
+static const config_setting_t *set_of(const sky *s, int i)
+{
+    return config_setting_get_elem(shoal_config_lookup(&s->study->config, "data"), (unsigned)i);
+}
+
+/* The draws as systems of the study. */
+static shoal_status open_study(sky *s)
+{
+    char file[4200], count[32];
+    const char *slash = strrchr(s->posterior->path, '/');
+    snprintf(file, sizeof file, "sample.file=%s", slash ? slash + 1 : s->posterior->path);
+    snprintf(count, sizeof count, "sample.count=%d", DRAWS);
+    const char *const words[] = {file, count, "run.engine=cpu"};
+    shoal_study_destroy(&s->study);
+    const shoal_status status = shoal_study_open(s->posterior->context, s->posterior->path, s->posterior->config_text,
+                                                 SHOAL_COUNT(words), words, NULL, &s->study);
+    if (!status)
+        s->n_draws = s->study->ensemble->n_systems;
+    return status;
+}
+
+typedef struct moment {
+    double time; /* inner */
+    long place;
+} moment;
+
+static int compare(const void *a, const void *b)
+{
+    const double x = ((const moment *)a)->time, y = ((const moment *)b)->time;
+    return (x > y) - (x < y);
+}
+
+/* Of the times on one side of the epoch: what is seen of the draws, to s->seen. */
+static shoal_status look(sky *s, bool backwards, int body)
+{
+    shoal_context *context = s->posterior->context;
+    shoal_status status = open_study(s);
+    if (status)
+        return status;
+    const double epoch = s->study->t_start, sign = backwards ? -1 : 1;
+    shoal_options options = s->study->options;
+    shoal_plan *plan = NULL;
+    shoal_units si;
+    long n = 0;
+    moment *at = malloc((size_t)(s->n + 1) * sizeof *at);
+    double *times = malloc((size_t)(s->n + 1) * sizeof *times);
+    double *values = malloc((size_t)(s->n * s->n_draws + 1) * sizeof *values);
+    if (!at || !times || !values)
+        status = shoal_fail(context, SHOAL_E_MEMORY, "out of memory for a picture");
+    for (long i = 0; i < s->n && !status; i++) {
+        const double time = s->time[i] * s->study->units.time;
+        if ((time < epoch) == backwards)
+            at[n++] = (moment){sign * time, i};
+    }
+    if (!status && n > 0) {
+        qsort(at, (size_t)n, sizeof *at, compare);
+        for (long i = 0; i < n; i++)
+            times[i] = sign * at[i].time;
+        options.monitors = NULL;
+        options.n_monitors = 0;
+        options.orbits = 0;
+        options.t_end = times[n - 1] == epoch ? epoch + sign : times[n - 1];
+        const shoal_observable what = {body, LINE_OF_SIGHT};
+        status = shoal_units_init(context, "m", "kg", "s", NAN, &si);
+        if (!status)
+            status = shoal_plan_create(context, s->study->ensemble, &options, &plan);
+        if (!status)
+            status = shoal_plan_observe(plan, n, times, 1, &what, values);
+        for (long i = 0; i < n && !status; i++)
+            for (long d = 0; d < s->n_draws; d++)
+                s->seen[at[i].place * s->n_draws + d] = -values[i * s->n_draws + d] /
+                                                        shoal_units_factor(&si, "velocity");
+        shoal_plan_destroy(&plan);
+    }
+    free(at);
+    free(times);
+    free(values);
+    return status;
+}
+
+/* A number of a set in one of the draws, in its unit: of the posterior or as the config has it. */
+static double number_of(const sky *s, int set, const char *key, long draw)
+{
+    char name[2 * SHOAL_NAME_SIZE];
+    snprintf(name, sizeof name, "%s.%s", shoal_config_string(set_of(s, set), "name", ""), key);
+    for (int i = 0; i < s->study->n_swept; i++)
+        if (strcmp(s->study->swept[i].name, name) == 0)
+            return s->study->swept[i].value[draw];
+    return shoal_config_number(&s->study->config, set_of(s, set), "data", key);
+}
+
+static int ascending(const void *a, const void *b)
+{
+    const double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+/* The median of the finite ones; they are sorted. */
+static double median(double *x, long n)
+{
+    long n_kept = 0;
+    for (long i = 0; i < n; i++)
+        if (isfinite(x[i]))
+            x[n_kept++] = x[i];
+    qsort(x, (size_t)n_kept, sizeof *x, ascending);
+    return n_kept > 0 ? (x[(n_kept - 1) / 2] + x[n_kept / 2]) / 2 : NAN;
+}
+
+/* What is added to the velocity of datum j of a set in a draw, but for an offset that is integrated over. */
+static double added(const sky *s, int set, long draw, double time)
+{
+    const double t = time - s->study->t_start / s->study->units.time;
+    return number_of(s, set, "offset", draw) +
+           t * (number_of(s, set, "trend", draw) + t * number_of(s, set, "curvature", draw));
+}
+
+/* Medians over the draws for the data of a set; an offset that is integrated over is its most likely one. */
+static void compare_set(sky *s, int set, double *room)
+{
+    const shoal_config *config = &s->study->config;
+    const double *time = numbers_of(s, SHOAL_OBSERVED_TIME), *value = numbers_of(s, SHOAL_OBSERVED_VALUE),
+                 *error = numbers_of(s, SHOAL_OBSERVED_ERROR), *of = numbers_of(s, SHOAL_OBSERVED_SET);
+    const double unit = shoal_config_number(config, set_of(s, set), "data", "unit") == 0 ? 1 : 1000; /* m/s */
+    const bool marginal = shoal_config_number(config, set_of(s, set), "data", "marginal") != 0;
+    double *offset = room + s->n_draws, *jitter = offset + s->n_draws;
+    for (long d = 0; d < s->n_draws; d++) {
+        double sum = 0, weights = 0;
+        jitter[d] = number_of(s, set, "jitter", d);
+        for (long j = 0; j < s->observed->n && marginal; j++) {
+            if ((int)of[j] != set)
+                continue;
+            const double weight = 1 / (error[j] * error[j] + jitter[d] * jitter[d]);
+            sum += weight * (value[j] - s->seen[j * s->n_draws + d] / unit - added(s, set, d, time[j]));
+            weights += weight;
+        }
+        offset[d] = marginal ? sum / weights : 0;
+    }
+    for (long j = 0; j < s->observed->n; j++) {
+        if ((int)of[j] != set)
+            continue;
+        for (long d = 0; d < s->n_draws; d++)
+            room[d] = value[j] - s->seen[j * s->n_draws + d] / unit - added(s, set, d, time[j]) - offset[d];
+        s->residual[j] = unit * median(room, s->n_draws);
+        memcpy(room, s->seen + j * s->n_draws, (size_t)s->n_draws * sizeof *room);
+        s->level[j] = median(room, s->n_draws);
+    }
+    const double more = median(jitter, s->n_draws);
+    for (long j = 0; j < s->observed->n; j++)
+        if ((int)of[j] == set)
+            s->error[j] = unit * hypot(error[j], more);
+}
+
+/* The body of all sets. */
+static shoal_status find_body(const sky *s, int *body)
+{
+    const int n_sets = config_setting_length(shoal_config_lookup(&s->study->config, "data"));
+    *body = 0;
+    for (int i = 0; i < n_sets; i++) {
+        const config_setting_t *named = config_setting_get_member(set_of(s, i), "body");
+        int found = 0;
+        const shoal_status status = named ? shoal_config_body(&s->study->config, named, s->study->body_name,
+                                                              s->study->walkers.n_bodies, &found)
+                                          : SHOAL_OK;
+        if (status)
+            return status;
+        if (i > 0 && found != *body)
+            return shoal_fail(s->posterior->context, SHOAL_E_UNSUPPORTED, "rv: expected velocities of one body");
+        *body = found;
+    }
+    return SHOAL_OK;
+}
+
+static shoal_status fill(sky *s)
+{
+    const long n_data = s->observed->n;
+    const double *time = numbers_of(s, SHOAL_OBSERVED_TIME);
+    double first = time[0], last = time[0];
+    int body;
+    shoal_status status = find_body(s, &body);
+    if (status)
+        return status;
+    for (long j = 0; j < n_data; j++) {
+        first = fmin(first, time[j]);
+        last = fmax(last, time[j]);
+        s->time[j] = time[j];
+    }
+    const double margin = 0.02 * (last - first);
+    for (long i = 0; i < CURVE; i++)
+        s->time[n_data + i] = first - margin + (last - first + 2 * margin) * (double)i / (CURVE - 1);
+    for (int leg = 0; leg < 2 && !status; leg++)
+        status = look(s, leg, body);
+    double *room = status ? NULL : malloc((size_t)(3 * s->n_draws + 1) * sizeof *room);
+    if (!status && !room)
+        status = shoal_fail(s->posterior->context, SHOAL_E_MEMORY, "out of memory for a picture");
+    const int n_sets = config_setting_length(shoal_config_lookup(&s->study->config, "data"));
+    for (int i = 0; i < n_sets && !status; i++)
+        compare_set(s, i, room);
+    free(room);
+    return status;
+}
+
+static void write_panel(const sky *s, FILE *script, bool residuals)
+{
+    const int n_sets = config_setting_length(shoal_config_lookup(&s->study->config, "data"));
+    fprintf(script, "set margins at screen 0.11, at screen 0.98, at screen %s, at screen %s\n",
+            residuals ? "0.14" : "0.38", residuals ? "0.36" : "0.9");
+    fprintf(script, "set format x '%s'\n", residuals ? "%g" : "");
+    if (residuals)
+        shoal_plot_label(script, 'x', "time", s->observed->time_unit);
+    shoal_plot_label(script, 'y', residuals ? "residual" : "velocity", "m/s");
+    double most = 0;
+    for (long j = 0; j < s->observed->n; j++)
+        most = fmax(most, fabs(s->residual[j] + (residuals ? 0 : s->level[j])) + s->error[j]);
+    fprintf(script, "set yrange [%.6g:%.6g]\nset ytics %.6g\n", -1.1 * most, 1.1 * most,
+            shoal_plot_step(2 * most / (residuals ? 4 : 6)));
+    fprintf(script, "%s\nplot ", residuals ? "unset key" : "set key above horizontal");
+    for (long d = 0; d < s->n_draws && d < LINES && !residuals; d++)
+        fprintf(script, "$curve using 1:%ld with lines lw 0.4 lc rgb '#c8c8c8' notitle, \\\n  ", d + 3);
+    fprintf(script, residuals ? "0 with lines lc rgb '#808080' notitle"
+                              : "$curve using 1:2 with lines lw 0.8 lc rgb '#404040' notitle");
+    for (int i = 0; i < n_sets; i++) {
+        fprintf(script, ", \\\n  $data%d using 1:%d:3 with yerrorbars pt 7 ps 0.5 lw 0.6 lc rgb '#%06x' title ", i,
+                residuals ? 2 : 4, shoal_plot_colour(i));
+        shoal_plot_quote(script, shoal_config_string(set_of(s, i), "name", ""));
+    }
+    fputc('\n', script);
+}
+
+static shoal_status write(sky *s, const shoal_plot_options *options, FILE *script)
+{
+    const long n_data = s->observed->n;
+    const double *of = numbers_of(s, SHOAL_OBSERVED_SET);
+    double *room = malloc((size_t)(s->n_draws + 1) * sizeof *room);
+    if (!room)
+        return shoal_fail(s->posterior->context, SHOAL_E_MEMORY, "out of memory for a picture");
+    shoal_plot_begin(script, options, SHOAL_PAGE_MM, 90);
+    fputs("$curve << EOD\n", script);
+    for (long i = n_data; i < s->n; i++) {
+        memcpy(room, s->seen + i * s->n_draws, (size_t)s->n_draws * sizeof *room);
+        fprintf(script, "%.9g %.6g", s->time[i], median(room, s->n_draws));
+        for (long d = 0; d < s->n_draws && d < LINES; d++)
+            fprintf(script, " %.6g", s->seen[i * s->n_draws + d]);
+        fputc('\n', script);
+    }
+    fputs("EOD\n", script);
+    for (int set = 0; set < config_setting_length(shoal_config_lookup(&s->study->config, "data")); set++) {
+        fprintf(script, "$data%d << EOD\n", set);
+        for (long j = 0; j < n_data; j++)
+            if ((int)of[j] == set)
+                fprintf(script, "%.9g %.6g %.6g %.6g\n", s->time[j], s->residual[j], s->error[j],
+                        s->level[j] + s->residual[j]);
+        fputs("EOD\n", script);
+    }
+    fprintf(script, "set bars 0\nset pointintervalbox 0\nset multiplot\nset xrange [%.17g:%.17g]\n", s->time[n_data],
+            s->time[s->n - 1]);
+    write_panel(s, script, false);
+    write_panel(s, script, true);
+    fputs("unset multiplot\n", script);
+    free(room);
+    return SHOAL_OK;
+}
+
+shoal_status shoal_fit_plot_rv(const shoal_posterior *posterior, const shoal_plot_options *options, FILE *script)
+{
+    sky s = {.posterior = posterior, .observed = &posterior->observed, .n = posterior->observed.n + CURVE};
+    if (posterior->observed.n == 0)
+        return shoal_fail(posterior->context, SHOAL_E_INPUT, "rv: this file has no data");
+    shoal_status status = open_study(&s);
+    const size_t n_data = (size_t)s.observed->n, n = (size_t)s.n;
+    if (!status) {
+        s.time = shoal_allocate(n * ((size_t)s.n_draws + 1) + 3 * n_data, sizeof(double));
+        if (!s.time)
+            status = shoal_fail(posterior->context, SHOAL_E_MEMORY, "out of memory for a picture");
+    }
+    if (!status) {
+        s.seen = s.time + n;
+        s.level = s.seen + n * (size_t)s.n_draws;
+        s.residual = s.level + n_data;
+        s.error = s.residual + n_data;
+        void *numbers = shoal_numbers_begin();
+        status = fill(&s);
+        shoal_numbers_end(numbers);
+    }
+    if (!status)
+        status = write(&s, options, script);
+    shoal_study_destroy(&s.study);
+    free(s.time);
+    return status;
+}

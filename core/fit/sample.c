@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * sample.c: draws from a target until they are enough. When it is asked whether they are, after so many draws, depends
+ * on nothing but their number: a fit that was killed and goes on ends at the same draw with the same bits.
+ */
+#include <math.h>
+#include <stdlib.h>
+
+#include "core/fit/fit.h"
+
+enum { FIRST_LOOK = 64, LEAST_MORE = 32, PART_MORE = 8 }; /* an eighth more until the next look */
+/* With temperatures no fewer steps are precise: walkers of all of the chains cross to other modes together, so that
+ * R-hat does not see those who are missing there, and draws of a ladder that still changes are to be forgotten. */
+enum { LEAST_TEMPERED = 4 * SHOAL_WALKERS_LAG };
+
+typedef struct sampler {
+    const shoal_target *target;
+    const shoal_fit_options *options;
+    shoal_walkers walkers;
+    shoal_fit_journal journal;
+    shoal_draws *draws;
+    double saved; /* when, wall clock */
+} sampler;
+
+shoal_status shoal_draws_reserve(shoal_context *context, shoal_draws *draws, long n)
+{
+    const size_t row = (size_t)draws->n_walkers * (size_t)(draws->k + SHOAL_DRAW_NUMBERS) * sizeof(double);
+    if (n <= draws->room)
+        return SHOAL_OK;
+    const long room = n + n / 2 + FIRST_LOOK;
+    double *values = realloc(draws->values, (size_t)room * row);
+    if (!values)
+        return shoal_fail(context, SHOAL_E_MEMORY, "out of memory for %ld draws of %ld walkers", room,
+                          draws->n_walkers);
+    draws->values = values;
+    draws->room = room;
+    return SHOAL_OK;
+}
+
+void shoal_draws_column(const shoal_draws *draws, int column, double *x)
+{
+    const long first = shoal_draws_first(draws), n = draws->n - first, row = draws->k + SHOAL_DRAW_NUMBERS;
+    for (long w = 0; w < draws->n_walkers; w++)
+        for (long d = 0; d < n; d++)
+            x[w * n + d] = draws->values[((first + d) * draws->n_walkers + w) * row + column];
+}
+
+void shoal_draws_release(shoal_draws *draws)
+{
+    free(draws->values);
+    free(draws->diagnosis);
+    shoal_optimum_release(&draws->optimum);
+    *draws = (shoal_draws){0};
+}
+
+/* The walkers at temperature 1 are a draw. */
+static shoal_status keep(sampler *s)
+{
+    shoal_draws *draws = s->draws;
+    const int k = draws->k;
+    const shoal_status status = shoal_draws_reserve(s->target->context, draws, draws->n + 1);
+    double *to = status ? NULL : draws->values + draws->n * draws->n_walkers * (k + SHOAL_DRAW_NUMBERS);
+    for (long w = 0; w < draws->n_walkers && !status; w++, to += k + SHOAL_DRAW_NUMBERS) {
+        memcpy(to, s->walkers.theta + w * k, (size_t)k * sizeof *to);
+        to[k + SHOAL_DRAW_LP] = s->walkers.lnp[w] + s->walkers.lnl[w];
+        to[k + SHOAL_DRAW_LNL] = s->walkers.lnl[w];
+        to[k + SHOAL_DRAW_ACCEPTED] = s->walkers.accepted[w];
+    }
+    draws->n += !status;
+    return status;
+}
+
+/* What is counted, of the steps that there were. */
+static void count(sampler *s)
+{
+    const shoal_walkers *walkers = &s->walkers;
+    const double n = walkers->count[SHOAL_WALKERS_STEPS];
+    s->draws->n_steps = (long)n;
+    s->draws->acceptance = walkers->count[SHOAL_WALKERS_ACCEPTED] / (n * (double)walkers->n_walkers);
+    s->draws->swaps = NAN;
+    for (int t = 1; t < s->options->n_temperatures; t++)
+        s->draws->swaps = fmin(s->draws->swaps, walkers->swapped[t] / n);
+}
+
+/* Diagnose the later half. */
+static shoal_status look(sampler *s)
+{
+    shoal_draws *draws = s->draws;
+    const long n = draws->n - shoal_draws_first(draws);
+    if (n < 4 || draws->n_diagnosed == draws->n)
+        return SHOAL_OK;
+    double *x = malloc((size_t)(draws->n_walkers * n) * sizeof *x);
+    shoal_status status = x ? SHOAL_OK
+                            : shoal_fail(s->target->context, SHOAL_E_MEMORY, "out of memory for %ld draws", draws->n);
+    draws->precise = s->options->n_temperatures == 1 || shoal_walkers_steps(&s->walkers) >= LEAST_TEMPERED;
+    for (int i = 0; i <= draws->k && !status; i++) {
+        shoal_diagnosis *of = &draws->diagnosis[i];
+        shoal_draws_column(draws, i < draws->k ? i : draws->k + SHOAL_DRAW_LP, x);
+        status = shoal_diagnose(s->target->context, draws->n_walkers, n, x, of);
+        if (i < draws->k) /* of constants there is no R-hat, and nothing to wait for */
+            draws->precise = draws->precise && !(of->rhat > s->options->rhat) &&
+                             fmin(of->ess_bulk, of->ess_tail) >= s->options->ess;
+    }
+    free(x);
+    draws->n_diagnosed = draws->n;
+    return status;
+}
+
+/* The number of draws after which is looked: the least that is no less than n. */
+static long next_look(long n)
+{
+    long at = FIRST_LOOK;
+    while (at < n)
+        at += at / PART_MORE > LEAST_MORE ? at / PART_MORE : LEAST_MORE;
+    return at;
+}
+
+static shoal_status save(sampler *s)
+{
+    s->saved = shoal_seconds();
+    return shoal_fit_journal_append(&s->journal, &s->walkers, s->draws);
+}
+
+static shoal_status go(sampler *s, shoal_fit_callback *callback, void *user)
+{
+    shoal_draws *draws = s->draws;
+    shoal_status status = SHOAL_OK;
+    for (;;) {
+        const long steps = shoal_walkers_steps(&s->walkers);
+        count(s);
+        if (draws->n == next_look(draws->n))
+            status = look(s);
+        if (status || (draws->n_diagnosed == draws->n && draws->precise) || steps >= s->options->n_steps)
+            break;
+        if (callback && callback(draws, user)) {
+            status = save(s);
+            return status ? status : shoal_fail(s->target->context, SHOAL_E_INTERRUPTED, "interrupted");
+        }
+        if (shoal_seconds() - s->saved >= s->options->checkpoint_s)
+            status = save(s);
+        if (!status)
+            status = shoal_walkers_step(&s->walkers);
+        if (!status && (steps + 1) % s->options->thin == 0)
+            status = keep(s);
+        if (status)
+            break;
+    }
+    if (!status)
+        status = look(s);
+    return status ? status : save(s);
+}
+
+/* The first places, or those of the journal. */
+static shoal_status begin(sampler *s, const char *path, const char *text)
+{
+    bool resumed = false;
+    shoal_draws *draws = s->draws;
+    shoal_status status = shoal_walkers_create(s->target, s->options, &s->walkers);
+    if (!status)
+        status = shoal_fit_journal_open(s->target->context, path, text, &s->walkers, draws, &resumed, &s->journal);
+    if (status || resumed)
+        return status;
+    if (s->options->start == SHOAL_FIT_FROM_OPTIMUM) {
+        status = shoal_optimum_create(s->target, &draws->optimum);
+        if (!status)
+            status = shoal_optimise(s->target, s->options->seed, &draws->optimum);
+    }
+    return status ? status : shoal_walkers_start(&s->walkers, draws->optimum.theta ? &draws->optimum : NULL);
+}
+
+shoal_status shoal_fit_sample(const shoal_target *target, const shoal_fit_options *options, const char *journal,
+                              const char *text, shoal_fit_callback *callback, void *user, shoal_draws *draws)
+{
+    sampler s = {.target = target, .options = options, .draws = draws, .journal.file = -1};
+    *draws = (shoal_draws){.k = target->n_parameters, .n_walkers = options->n_walkers};
+    draws->diagnosis = calloc((size_t)draws->k + 1, sizeof *draws->diagnosis);
+    shoal_status status = draws->diagnosis ? SHOAL_OK : shoal_fail(target->context, SHOAL_E_MEMORY, "out of memory");
+    if (!status)
+        status = shoal_draws_reserve(target->context, draws, 1);
+    if (!status && callback && callback(NULL, user))
+        status = shoal_fail(target->context, SHOAL_E_INTERRUPTED, "interrupted");
+    if (!status)
+        status = begin(&s, journal, text);
+    s.saved = shoal_seconds();
+    if (!status)
+        status = go(&s, callback, user);
+    shoal_fit_journal_close(&s.journal);
+    shoal_walkers_release(&s.walkers);
+    return status;
+}

@@ -1,0 +1,252 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * walkers.c: the ensemble. Two halves move in turn, each by the walkers of the other (moves.c), at all temperatures in
+ * one call of the target. A walker at temperature T samples prior * L^(1/T). The last of several temperatures is
+ * infinite: it samples the prior.
+ *
+ * After a step, neighbouring temperatures offer each other their walkers, from the hottest on, and what was taken moves
+ * the ladder (Vousden, Farr & Mandel 2016, doi:10.1093/mnras/stv2422, equations 11 to 13) towards equal acceptance A of
+ * all swaps, ever more slowly:
+ *
+ *     d ln(T_i - T_i-1) / dt = (A_i-1 - A_i) / nu / (1 + t / t_0),   nu = 100 and t_0 = 1000 steps
+ *
+ * where A_i is that between T_i and T_i+1. An angle with a period is kept within half of it from its centre, which is
+ * the optimum's: draws around it have a mean.
+ */
+#include <math.h>
+#include <stdlib.h>
+
+#include "core/fit/fit.h"
+
+#define NU 100.0
+enum { MOST_TRIES = 400 };
+
+shoal_status shoal_walkers_create(const shoal_target *target, const shoal_fit_options *options, shoal_walkers *walkers)
+{
+    const int k = target->n_parameters;
+    const long n_all = options->n_walkers * options->n_temperatures;
+    const size_t n = (size_t)n_all, n_t = (size_t)options->n_temperatures, nk = n * (size_t)k;
+    *walkers = (shoal_walkers){
+        .target = target, .options = options, .k = k, .n_walkers = options->n_walkers, .n_all = n_all};
+    walkers->n_state = SHOAL_WALKERS_COUNTS + 2 * n_t + 2 * (size_t)k + nk + 2 * n + (size_t)options->n_walkers;
+    walkers->state = shoal_allocate(walkers->n_state, sizeof(double));
+    walkers->to = shoal_allocate(nk + 3 * n, sizeof(double));
+    if (!walkers->state || !walkers->to) {
+        shoal_walkers_release(walkers);
+        return shoal_fail(target->context, SHOAL_E_MEMORY, "out of memory for %ld walkers", n_all);
+    }
+    walkers->count = walkers->state;
+    walkers->beta = walkers->count + SHOAL_WALKERS_COUNTS;
+    walkers->swapped = walkers->beta + n_t;
+    walkers->centre = walkers->swapped + n_t;
+    walkers->scale = walkers->centre + k;
+    walkers->theta = walkers->scale + k;
+    walkers->lnp = walkers->theta + nk;
+    walkers->lnl = walkers->lnp + n;
+    walkers->accepted = walkers->lnl + n;
+    walkers->to_lnp = walkers->to + nk;
+    walkers->to_lnl = walkers->to_lnp + n;
+    walkers->factor = walkers->to_lnl + n;
+    return SHOAL_OK;
+}
+
+void shoal_walkers_release(shoal_walkers *walkers)
+{
+    free(walkers->state);
+    free(walkers->to);
+    *walkers = (shoal_walkers){0};
+}
+
+/* Angles that go round into the period around the centre. */
+static void keep_near_centre(const shoal_walkers *walkers, double *theta)
+{
+    const double *period = walkers->target->period;
+    for (int i = 0; period && i < walkers->k; i++)
+        if (period[i] > 0)
+            theta[i] = walkers->centre[i] + remainder(theta[i] - walkers->centre[i], period[i]);
+}
+
+/* ---- the start --------------------------------------------------------------------------------------------------- */
+
+/* A ladder with which a normal posterior of k parameters would have about a fourth of its swaps taken. */
+static void make_ladder(shoal_walkers *walkers)
+{
+    const int n = walkers->options->n_temperatures;
+    const double ratio = 1 + 2 * sqrt(log(4) / walkers->k);
+    for (int t = 0; t < n; t++)
+        walkers->beta[t] = t > 0 && t == n - 1 ? 0 : pow(ratio, -t);
+}
+
+/* Where walker w of temperature t begins, at the so-manieth try: each is nearer to the optimum. */
+static void draw_near(const shoal_walkers *walkers, const shoal_optimum *optimum, long slot, int try_, double *theta)
+{
+    const int k = walkers->k;
+    const shoal_fit_key key = {walkers->options->seed, (uint64_t)try_, (uint64_t)slot};
+    const double width = pow(0.9, try_) / sqrt(walkers->beta[slot / walkers->n_walkers]);
+    for (int i = 0; i < k; i++)
+        theta[i] = optimum->theta[i];
+    for (int e = 0; e < k; e++) {
+        const double along = width * shoal_fit_normal(&key, SHOAL_FIT_USE_START + SHOAL_FIT_USE_AXIS + e);
+        for (int i = 0; i < k; i++)
+            theta[i] += along * optimum->root[i * k + e];
+    }
+}
+
+/* Whether a first place will do: it is possible, and near an optimum not worse than normal draws are. */
+static bool will_do(const shoal_walkers *walkers, const shoal_optimum *optimum, long slot, double lnp, double lnl)
+{
+    const double beta = walkers->beta[slot / walkers->n_walkers];
+    if (beta == 0)
+        return isfinite(lnp);
+    return isfinite(lnp + lnl) && (!optimum || beta * (optimum->lnl - lnl) + optimum->lnp - lnp < 20 + 2 * walkers->k);
+}
+
+shoal_status shoal_walkers_start(shoal_walkers *walkers, const shoal_optimum *optimum)
+{
+    const shoal_target *target = walkers->target;
+    const int k = walkers->k;
+    double *cube = walkers->to, half[2];
+    long n_left = walkers->n_all;
+    shoal_status status = SHOAL_OK;
+    make_ladder(walkers);
+    for (int i = 0; i < 2 * k; i++)
+        cube[i] = i < k ? 0.16 : 0.84; /* of at least eight vectors, for which there is room */
+    status = target->from_cube(target->user, 2, cube, walkers->theta);
+    for (int i = 0; i < k && !status; i++) {
+        half[0] = walkers->theta[i], half[1] = walkers->theta[k + i];
+        walkers->centre[i] = optimum ? optimum->theta[i] : (half[0] + half[1]) / 2;
+        walkers->scale[i] = optimum ? optimum->scale[i] : (half[1] - half[0]) / 2;
+    }
+    long *left = malloc((size_t)walkers->n_all * sizeof *left);
+    if (!left)
+        return shoal_fail(target->context, SHOAL_E_MEMORY, "out of memory");
+    for (long slot = 0; slot < walkers->n_all; slot++)
+        left[slot] = slot;
+    for (int try_ = 0; try_ < MOST_TRIES && n_left > 0 && !status; try_++) {
+        double *theta = walkers->to; /* of those that are left, in their order */
+        for (long l = 0; l < n_left && !status; l++) {
+            const shoal_fit_key key = {walkers->options->seed, (uint64_t)try_, (uint64_t)left[l]};
+            const bool near = optimum && walkers->beta[left[l] / walkers->n_walkers] > 0;
+            double *one = theta + l * k, *u = walkers->theta + left[l] * k;
+            for (int i = 0; i < k && !near; i++)
+                u[i] = shoal_fit_uniform(&key, SHOAL_FIT_USE_START + SHOAL_FIT_USE_AXIS + i);
+            if (near)
+                draw_near(walkers, optimum, left[l], try_, one);
+            else
+                status = target->from_cube(target->user, 1, u, one);
+            keep_near_centre(walkers, one);
+        }
+        if (!status)
+            status = shoal_target_evaluate(target, n_left, theta, walkers->to_lnp, walkers->to_lnl);
+        long n_kept = 0;
+        for (long l = 0; l < n_left && !status; l++) {
+            const long slot = left[l];
+            memcpy(walkers->theta + slot * k, theta + l * k, (size_t)k * sizeof *theta);
+            walkers->lnp[slot] = walkers->to_lnp[l];
+            walkers->lnl[slot] = walkers->to_lnl[l];
+            if (!will_do(walkers, optimum, slot, walkers->to_lnp[l], walkers->to_lnl[l]))
+                left[n_kept++] = slot;
+        }
+        n_left = status ? n_left : n_kept;
+    }
+    free(left);
+    return status || n_left == 0
+               ? status
+               : shoal_fail(target->context, SHOAL_E_INPUT,
+                            "%ld of %ld walkers found no possible place in %d tries from the priors: expected narrower "
+                            "priors, or fit.start = \"optimum\"",
+                            n_left, walkers->n_all, MOST_TRIES);
+}
+
+/* ---- a step ------------------------------------------------------------------------------------------------------ */
+
+static shoal_status move_half(shoal_walkers *walkers, int half)
+{
+    const int k = walkers->k;
+    const long n = walkers->n_walkers, n_half = n / 2, n_moved = n_half * walkers->options->n_temperatures;
+    const uint64_t seed = walkers->options->seed, step = (uint64_t)shoal_walkers_steps(walkers);
+    for (long m = 0; m < n_moved; m++) {
+        const long at = m / n_half * n, slot = at + half * n_half + m % n_half;
+        const shoal_fit_key key = {seed, step, (uint64_t)slot};
+        const shoal_fit_others others = {k, n_half, walkers->theta + (at + (1 - half) * n_half) * k, walkers->scale,
+                                         walkers->target->period};
+        walkers->factor[m] = shoal_fit_propose(walkers->options->method, &key, &others, walkers->theta + slot * k,
+                                               walkers->to + m * k);
+        keep_near_centre(walkers, walkers->to + m * k);
+    }
+    const shoal_status status = shoal_target_evaluate(walkers->target, n_moved, walkers->to, walkers->to_lnp,
+                                                      walkers->to_lnl);
+    for (long m = 0; m < n_moved && !status; m++) {
+        const long t = m / n_half, slot = t * n + half * n_half + m % n_half;
+        const shoal_fit_key key = {seed, step, (uint64_t)slot};
+        const double beta = walkers->beta[t];
+        const double gain = walkers->factor[m] + walkers->to_lnp[m] - walkers->lnp[slot] +
+                            (beta > 0 ? beta * (walkers->to_lnl[m] - walkers->lnl[slot]) : 0);
+        const bool taken = log(shoal_fit_uniform(&key, SHOAL_FIT_USE_ACCEPT)) < gain;
+        if (t == 0) {
+            walkers->accepted[slot] = taken;
+            walkers->count[SHOAL_WALKERS_ACCEPTED] += taken;
+        }
+        if (!taken)
+            continue;
+        memcpy(walkers->theta + slot * k, walkers->to + m * k, (size_t)k * sizeof *walkers->theta);
+        walkers->lnp[slot] = walkers->to_lnp[m];
+        walkers->lnl[slot] = walkers->to_lnl[m];
+    }
+    return status;
+}
+
+static void exchange(double *a, double *b, int n)
+{
+    for (int i = 0; i < n; i++) {
+        const double kept = a[i];
+        a[i] = b[i];
+        b[i] = kept;
+    }
+}
+
+/* Swaps between temperature t and the next colder one; returns the part that was taken. */
+static double swap(shoal_walkers *walkers, int t)
+{
+    const long n = walkers->n_walkers;
+    const uint64_t seed = walkers->options->seed, step = (uint64_t)shoal_walkers_steps(walkers);
+    const shoal_fit_key all = {seed, step, (uint64_t)(t * n)};
+    const long shift = shoal_fit_pick(&all, SHOAL_FIT_USE_SHIFT, n);
+    long n_taken = 0;
+    for (long w = 0; w < n; w++) {
+        const long hot = t * n + w, cold = (t - 1) * n + (w + shift) % n;
+        const shoal_fit_key key = {seed, step, (uint64_t)hot};
+        const double gain = (walkers->beta[t - 1] - walkers->beta[t]) * (walkers->lnl[hot] - walkers->lnl[cold]);
+        if (!(log(shoal_fit_uniform(&key, SHOAL_FIT_USE_SWAP)) < gain))
+            continue;
+        exchange(walkers->theta + hot * walkers->k, walkers->theta + cold * walkers->k, walkers->k);
+        exchange(walkers->lnp + hot, walkers->lnp + cold, 1);
+        exchange(walkers->lnl + hot, walkers->lnl + cold, 1);
+        n_taken++;
+    }
+    return (double)n_taken / (double)n;
+}
+
+shoal_status shoal_walkers_step(shoal_walkers *walkers)
+{
+    const int n_t = walkers->options->n_temperatures;
+    shoal_status status = move_half(walkers, 0);
+    if (!status)
+        status = move_half(walkers, 1);
+    if (status)
+        return status;
+    const double rate = 1 / NU / (1 + walkers->count[SHOAL_WALKERS_STEPS] / SHOAL_WALKERS_LAG);
+    double above = 0, taken;
+    for (int t = n_t - 1; t > 0; t--, above = taken) {
+        taken = swap(walkers, t);
+        walkers->swapped[t] += taken;
+        if (t == n_t - 1)
+            continue;
+        /* the rungs above t keep their distances, that between t and t - 1 changes */
+        const double gap = 1 / walkers->beta[t] - 1 / walkers->beta[t - 1], more = gap * expm1(rate * (taken - above));
+        for (int u = t; u < n_t - 1; u++)
+            walkers->beta[u] = 1 / (1 / walkers->beta[u] + more);
+    }
+    walkers->count[SHOAL_WALKERS_STEPS]++;
+    return SHOAL_OK;
+}

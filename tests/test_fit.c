@@ -1,0 +1,845 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * test_fit.c: posteriors. The samplers find the moments of targets that are known: a correlated normal distribution, a
+ * banana, two modes far apart, an angle across the end of its range, a bounded one; the optimiser finds tops and widths;
+ * R-hat and sample sizes are ArviZ's; a fit that was stopped or killed goes on with the same bits; a study with data
+ * becomes a posterior around what the data were made of, the same for any number of threads, in a file with the draws;
+ * these are systems of the same study.
+ */
+#define _GNU_SOURCE 1
+#include <math.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "core/fit/fit.h"
+#include "core/result/h5.h"
+#include "testing.h"
+
+#define TWO_PI 6.283185307179586
+
+static char folder[] = "/tmp/shoal-fit-XXXXXX";
+
+/* ---- targets ----------------------------------------------------------------------------------------------------- */
+
+/* Priors are uniform from -edge to edge; where there is a period, of any value. */
+typedef struct known {
+    int k;
+    double edge;
+    double (*lnl)(const double *x);
+    long evaluated, pause; /* pause: microseconds a call */
+    const double *period;
+} known;
+
+static shoal_status evaluate(void *user, long n, const double *theta, double *lnp, double *lnl)
+{
+    known *of = user;
+    for (long v = 0; v < n; v++) {
+        const double *x = theta + v * of->k;
+        lnp[v] = -of->k * log(2 * of->edge);
+        for (int i = 0; i < of->k; i++)
+            lnp[v] = fabs(x[i]) <= of->edge || (of->period && of->period[i] > 0) ? lnp[v] : -INFINITY;
+        lnl[v] = of->lnl(x);
+    }
+    of->evaluated += n;
+    if (of->pause)
+        usleep((useconds_t)of->pause);
+    return SHOAL_OK;
+}
+
+static shoal_status from_cube(void *user, long n, const double *cube, double *theta)
+{
+    const known *of = user;
+    for (long i = 0; i < n * of->k; i++)
+        theta[i] = (2 * cube[i] - 1) * of->edge;
+    return SHOAL_OK;
+}
+
+static shoal_target target_of(shoal_context *context, known *of)
+{
+    return (shoal_target){context, of->k, of->period, of, evaluate, from_cube};
+}
+
+enum { DIMENSIONS = 5 };
+static const double gauss_mean[DIMENSIONS] = {1, -2, 0.5, 3, 0}, gauss_sigma[DIMENSIONS] = {0.01, 1, 0.1, 2, 0.5};
+#define CORRELATION 0.9 /* of each parameter with the one before */
+
+/* A chain of normal distributions: each z has mean CORRELATION times that before, and variance 1. */
+static double gauss(const double *x)
+{
+    double lnl = 0, before = 0;
+    for (int i = 0; i < DIMENSIONS; i++) {
+        const double z = (x[i] - gauss_mean[i]) / gauss_sigma[i], r = i ? CORRELATION : 0;
+        lnl -= (z - r * before) * (z - r * before) / (2 * (1 - r * r)) + log(gauss_sigma[i] * sqrt(1 - r * r)) +
+               log(TWO_PI) / 2;
+        before = z;
+    }
+    return lnl;
+}
+
+/* x0 normal, x1 normal with sigma 0.5 around x0^2: means 0 and 1, variances 1 and 2.25. */
+static double banana(const double *x)
+{
+    const double y = (x[1] - x[0] * x[0]) / 0.5;
+    return -(x[0] * x[0] + y * y) / 2;
+}
+
+/* Two normal modes, 40 sigma apart, the one on the right with 0.7 of the mass. */
+static double modes(const double *x)
+{
+    double left = 0, right = 0;
+    for (int i = 0; i < 3; i++) {
+        left -= (x[i] + 5) * (x[i] + 5) / (2 * 0.25 * 0.25);
+        right -= (x[i] - 5) * (x[i] - 5) / (2 * 0.25 * 0.25);
+    }
+    const double most = fmax(left, right);
+    return most + log(0.3 * exp(left - most) + 0.7 * exp(right - most));
+}
+
+/* Of an angle of -180 to 180 degrees: von Mises with kappa 50 around 179; and a normal number. */
+static double angle(const double *x)
+{
+    return 50 * cos((x[0] - 179) * TWO_PI / 360) - x[1] * x[1] / 2;
+}
+
+/* An exponential distribution above 0, where everything below is impossible; NaN there must do no harm. */
+static double bounded(const double *x)
+{
+    return x[0] < 0 ? NAN : -x[0] - x[1] * x[1] / 2;
+}
+
+static double nowhere(const double *x)
+{
+    (void)x;
+    return -INFINITY;
+}
+
+static shoal_fit_options options_of(int method)
+{
+    return (shoal_fit_options){.method = method,
+                               .n_walkers = 40,
+                               .n_temperatures = 1,
+                               .n_steps = 40000,
+                               .thin = 2,
+                               .seed = 5,
+                               .rhat = 1.01,
+                               .ess = 2000,
+                               .checkpoint_s = INFINITY};
+}
+
+/* Mean and variance of a column. */
+static void moments(const shoal_draws *draws, int column, double *mean, double *variance)
+{
+    const long n = draws->n_walkers * (draws->n - shoal_draws_first(draws));
+    double *x = malloc((size_t)n * sizeof *x);
+    assert_non_null(x);
+    shoal_draws_column(draws, column, x);
+    *mean = *variance = 0;
+    for (long i = 0; i < n; i++)
+        *mean += x[i] / (double)n;
+    for (long i = 0; i < n; i++)
+        *variance += (x[i] - *mean) * (x[i] - *mean) / (double)n;
+    free(x);
+}
+
+/* Mean and standard deviation of a parameter within 4 standard errors of its draws. tails: of squares, 2 for a normal
+ * distribution. */
+static void is(const shoal_draws *draws, int i, double mean, double sigma, double tails)
+{
+    double m, v;
+    const double error = 1 / sqrt(fmin(draws->diagnosis[i].ess_bulk, draws->diagnosis[i].ess_tail));
+    moments(draws, i, &m, &v);
+    if (!(fabs(m - mean) < 4 * error * sigma))
+        fail_msg("parameter %d: mean %.6g, expected %.6g +- %.2g", i, m, mean, error * sigma);
+    if (!(fabs(v / (sigma * sigma) - 1) < 4 * error * sqrt(tails)))
+        fail_msg("parameter %d: variance %.6g, expected %.6g +- %.1f %%", i, v, sigma * sigma,
+                 100 * error * sqrt(tails));
+}
+
+static void sample(shoal_context *context, const shoal_target *target, const shoal_fit_options *options,
+                   shoal_draws *draws)
+{
+    assert_ok(context, shoal_fit_sample(target, options, NULL, NULL, NULL, NULL, draws));
+    assert_true(draws->precise);
+    assert_true(draws->acceptance > 0.1 && draws->acceptance < 0.8);
+}
+
+/* ---- samplers ---------------------------------------------------------------------------------------------------- */
+
+static void moments_of_a_normal_distribution(void **state)
+{
+    for (int method = 0; method < 2; method++)
+        for (int start = 0; start < 2; start++) {
+            known of = {DIMENSIONS, 20, gauss, 0, 0, NULL};
+            const shoal_target target = target_of(context_of(state), &of);
+            shoal_fit_options options = options_of(method);
+            shoal_draws draws;
+            options.start = start;
+            sample(context_of(state), &target, &options, &draws);
+            for (int i = 0; i < DIMENSIONS; i++)
+                is(&draws, i, gauss_mean[i], gauss_sigma[i], 2);
+            /* ln L is that of the mean less half a chi^2 of five degrees of freedom */
+            double lp, v;
+            moments(&draws, DIMENSIONS + SHOAL_DRAW_LNL, &lp, &v);
+            assert_true(fabs(gauss(gauss_mean) - lp - DIMENSIONS / 2.0) < 0.15);
+            shoal_draws_release(&draws);
+        }
+}
+
+static void moments_of_a_banana(void **state)
+{
+    for (int method = 0; method < 2; method++) {
+        known of = {2, 30, banana, 0, 0, NULL};
+        const shoal_target target = target_of(context_of(state), &of);
+        const shoal_fit_options options = options_of(method);
+        shoal_draws draws;
+        sample(context_of(state), &target, &options, &draws);
+        is(&draws, 0, 0, 1, 2);
+        is(&draws, 1, 1, 1.5, 12);
+        shoal_draws_release(&draws);
+    }
+}
+
+/* Without the ladder the walkers of a mode stay there; with it the modes have their masses. */
+static void tempering_goes_between_modes(void **state)
+{
+    for (int method = 0; method < 2; method++) {
+        known of = {3, 20, modes, 0, 0, NULL};
+        const shoal_target target = target_of(context_of(state), &of);
+        shoal_fit_options options = options_of(method);
+        shoal_draws draws;
+        double mean, variance;
+        options.start = SHOAL_FIT_FROM_OPTIMUM;
+        options.n_temperatures = 8;
+        options.ess = 1000;
+        sample(context_of(state), &target, &options, &draws);
+        /* all gaps of the ladder are crossed */
+        if (!(draws.swaps > 0.2))
+            fail_msg("method %d: swaps from %g, expected 0.2 and more", method, draws.swaps);
+        /* walkers that swap are not independent: more than the error of so many draws */
+        moments(&draws, 1, &mean, &variance);
+        if (!(fabs(mean - (0.7 * 5 - 0.3 * 5)) < 0.3))
+            fail_msg("method %d: mean %g, expected 2 +- 0.3", method, mean);
+        shoal_draws_release(&draws);
+    }
+}
+
+/* The draws of an angle stay together where its range ends. */
+static void an_angle_goes_round(void **state)
+{
+    static const double period[2] = {360, 0};
+    for (int method = 0; method < 2; method++) {
+        known of = {2, 180, angle, 0, 0, period};
+        const shoal_target target = target_of(context_of(state), &of);
+        const shoal_fit_options options = options_of(method);
+        shoal_draws draws;
+        double mean, variance;
+        sample(context_of(state), &target, &options, &draws);
+        moments(&draws, 0, &mean, &variance);
+        /* A(kappa) of von Mises' distribution gives 1 - 1 / (2 kappa) - ...: sigma is 8.14 degrees */
+        const double off = remainder(mean - 179, 360);
+        if (!(fabs(off) < 4 * 8.14 / sqrt(draws.diagnosis[0].ess_bulk)))
+            fail_msg("method %d: mean %g, expected 179 +- %g", method, mean, 8.14 / sqrt(draws.diagnosis[0].ess_bulk));
+        assert_true(fabs(sqrt(variance) - 8.14) < 0.4);
+        is(&draws, 1, 0, 1, 2);
+        shoal_draws_release(&draws);
+    }
+}
+
+static void what_is_impossible_is_never_drawn(void **state)
+{
+    known of = {2, 30, bounded, 0, 0, NULL}, none = {2, 30, nowhere, 0, 0, NULL};
+    const shoal_target target = target_of(context_of(state), &of), empty = target_of(context_of(state), &none);
+    shoal_fit_options options = options_of(SHOAL_FIT_DEMCMC);
+    shoal_draws draws;
+    sample(context_of(state), &target, &options, &draws);
+    is(&draws, 0, 1, 1, 8);
+    for (long i = 0; i < draws.n * draws.n_walkers; i++)
+        assert_true(draws.values[i * (2 + SHOAL_DRAW_NUMBERS)] >= 0);
+    shoal_draws_release(&draws);
+    for (int start = 0; start < 2; start++) {
+        options.start = start;
+        assert_int_equal(shoal_fit_sample(&empty, &options, NULL, NULL, NULL, NULL, &draws), SHOAL_E_INPUT);
+        shoal_draws_release(&draws);
+    }
+}
+
+/* Two calls a step, each of half the walkers of all temperatures. */
+static void a_step_is_two_calls(void **state)
+{
+    known of = {DIMENSIONS, 20, gauss, 0, 0, NULL};
+    const shoal_target target = target_of(context_of(state), &of);
+    shoal_fit_options options = options_of(SHOAL_FIT_STRETCH);
+    shoal_walkers walkers;
+    options.n_temperatures = 4;
+    assert_ok(context_of(state), shoal_walkers_create(&target, &options, &walkers));
+    assert_ok(context_of(state), shoal_walkers_start(&walkers, NULL));
+    of.evaluated = 0;
+    assert_ok(context_of(state), shoal_walkers_step(&walkers));
+    assert_int_equal(of.evaluated, 4 * options.n_walkers);
+    assert_true(walkers.beta[0] == 1 && walkers.beta[3] == 0);
+    for (int t = 1; t < 4; t++)
+        assert_true(walkers.beta[t] < walkers.beta[t - 1]);
+    shoal_walkers_release(&walkers);
+}
+
+/* ---- the optimum ------------------------------------------------------------------------------------------------- */
+
+static void the_optimum_has_its_place_and_widths(void **state)
+{
+    known of = {DIMENSIONS, 20, gauss, 0, 0, NULL}, two = {3, 20, modes, 0, 0, NULL};
+    const shoal_target target = target_of(context_of(state), &of), far = target_of(context_of(state), &two);
+    shoal_optimum optimum;
+    assert_ok(context_of(state), shoal_optimum_create(&target, &optimum));
+    assert_ok(context_of(state), shoal_optimise(&target, 1, &optimum));
+    for (int i = 0; i < DIMENSIONS; i++) {
+        double variance = 0, covariance = 0;
+        for (int e = 0; e < DIMENSIONS; e++) {
+            variance += optimum.root[i * DIMENSIONS + e] * optimum.root[i * DIMENSIONS + e];
+            covariance += optimum.root[i * DIMENSIONS + e] * optimum.root[e];
+        }
+        assert_true(fabs(optimum.theta[i] - gauss_mean[i]) < 1e-3 * gauss_sigma[i]);
+        assert_true(fabs(sqrt(variance) / gauss_sigma[i] - 1) < 1e-5);
+        assert_true(fabs(covariance / (gauss_sigma[i] * gauss_sigma[0]) - pow(CORRELATION, i)) < 1e-5);
+    }
+    assert_true(fabs(optimum.lnl - gauss(gauss_mean)) < 1e-6);
+    shoal_optimum_release(&optimum);
+    assert_ok(context_of(state), shoal_optimum_create(&far, &optimum));
+    assert_ok(context_of(state), shoal_optimise(&far, 1, &optimum));
+    for (int i = 0; i < 3; i++)
+        assert_true(fabs(optimum.theta[i] - 5) < 1e-3);
+    shoal_optimum_release(&optimum);
+}
+
+/* ---- diagnostics ------------------------------------------------------------------------------------------------- */
+
+enum { CHAINS = 4, DRAWS = 200 };
+
+/* Chains with memory, from integers that any language has: x = memory x + u - 1/2, u of a linear congruence; chain c is
+ * moved by c * apart. */
+static void make_chains(double memory, double apart, double *x)
+{
+    uint32_t z = 12345;
+    for (int c = 0; c < CHAINS; c++) {
+        double value = 0;
+        for (int d = 0; d < DRAWS; d++) {
+            z = (z * 1103515245u + 12345u) & 0x7fffffffu;
+            value = memory * value + (double)z / 2147483648.0 - 0.5;
+            x[c * DRAWS + d] = value + c * apart;
+        }
+    }
+}
+
+/* The numbers are those of arviz 0.23.4 (arviz.rhat, arviz.ess with method="bulk" and "tail") for the array of the same
+ * integers in numpy. */
+static void diagnostics_are_those_of_arviz(void **state)
+{
+    static const struct {
+        double memory, apart, rhat, bulk, tail;
+    } rows[] = {{0, 0, 0.9973955847364725, 880.0065161360683, 716.3985172392026},
+                {0.7, 0, 1.0105578621733782, 145.23651550258555, 258.9555947206468},
+                {0.9, 0.1, 1.0894183644608137, 35.512800618019796, 95.10090429961139},
+                {-0.5, 0, 0.9978232863449962, 2322.471989593555, 742.857179098675},
+                {0.0, 0.3, 1.5814741162124493, 7.199607271719814, 32.65223770364621}};
+    double x[CHAINS * DRAWS];
+    for (int r = 0; r < SHOAL_COUNT(rows); r++) {
+        shoal_diagnosis got;
+        make_chains(rows[r].memory, rows[r].apart, x);
+        assert_ok(context_of(state), shoal_diagnose(context_of(state), CHAINS, DRAWS, x, &got));
+        assert_true(fabs(got.rhat - rows[r].rhat) < 1e-10);
+        assert_true(fabs(got.ess_bulk / rows[r].bulk - 1) < 1e-10);
+        assert_true(fabs(got.ess_tail / rows[r].tail - 1) < 1e-10);
+    }
+    for (int i = 0; i < CHAINS * DRAWS; i++)
+        x[i] = 3;
+    shoal_diagnosis got;
+    assert_ok(context_of(state), shoal_diagnose(context_of(state), CHAINS, DRAWS, x, &got));
+    assert_true(isnan(got.rhat) && got.ess_bulk == CHAINS * DRAWS && got.median == 3);
+}
+
+static void quantiles_are_between_neighbours(void **state)
+{
+    double x[101];
+    shoal_diagnosis got;
+    for (int i = 0; i < 101; i++)
+        x[i] = (i * 37) % 100; /* 0 to 99; the one in the middle is left out */
+    assert_ok(context_of(state), shoal_diagnose(context_of(state), 1, 100, x, &got));
+    assert_true(fabs(got.median - 49.5) < 1e-12 && fabs(got.low - 15.84) < 1e-12 && fabs(got.high - 83.16) < 1e-12);
+}
+
+/* ---- going on ---------------------------------------------------------------------------------------------------- */
+
+static bool stop_at(const shoal_draws *draws, void *user)
+{
+    return draws && draws->n_steps >= *(long *)user;
+}
+
+static void same_draws(const shoal_draws *a, const shoal_draws *b)
+{
+    assert_int_equal(a->n, b->n);
+    assert_int_equal(a->n_steps, b->n_steps);
+    assert_memory_equal(a->values, b->values,
+                        (size_t)(a->n * a->n_walkers * (a->k + SHOAL_DRAW_NUMBERS)) * sizeof *a->values);
+    assert_memory_equal(a->diagnosis, b->diagnosis, (size_t)(a->k + 1) * sizeof *a->diagnosis);
+    assert_true(a->acceptance == b->acceptance);
+    assert_memory_equal(&a->swaps, &b->swaps, sizeof a->swaps); /* NaN with one temperature */
+}
+
+/* Hot walkers, too: swaps would bring any difference to the cold ones. */
+static shoal_fit_options options_of_a_long_one(void)
+{
+    shoal_fit_options options = options_of(SHOAL_FIT_DEMCMC);
+    options.n_temperatures = 3;
+    options.n_steps = 700;
+    options.thin = 3;
+    options.ess = INFINITY;
+    options.checkpoint_s = 0;
+    return options;
+}
+
+static void a_stopped_fit_goes_on_with_the_same_bits(void **state)
+{
+    known of = {DIMENSIONS, 20, gauss, 0, 0, NULL};
+    const shoal_target target = target_of(context_of(state), &of);
+    shoal_fit_options options = options_of_a_long_one();
+    shoal_draws whole, draws;
+    assert_ok(context_of(state), shoal_fit_sample(&target, &options, NULL, NULL, NULL, NULL, &whole));
+    assert_false(whole.precise);
+    for (long step = 0; step < 700; step += 233) {
+        assert_int_equal(shoal_fit_sample(&target, &options, "stopped.journal", "a = 1;\n", stop_at, &step, &draws),
+                         SHOAL_E_INTERRUPTED);
+        assert_int_equal(draws.n_steps, step);
+        shoal_draws_release(&draws);
+    }
+    /* fewer steps, and then more */
+    options.n_steps = 690;
+    assert_ok(context_of(state),
+              shoal_fit_sample(&target, &options, "stopped.journal", "a = 1;\n", NULL, NULL, &draws));
+    shoal_draws_release(&draws);
+    options.n_steps = 700;
+    assert_int_equal(shoal_fit_sample(&target, &options, "stopped.journal", "a = 2;\n", NULL, NULL, &draws),
+                     SHOAL_E_INPUT);
+    assert_non_null(strstr(shoal_context_message(context_of(state)), "a = 1 and 2"));
+    shoal_draws_release(&draws);
+    assert_ok(context_of(state),
+              shoal_fit_sample(&target, &options, "stopped.journal", "a = 1;\n", NULL, NULL, &draws));
+    same_draws(&whole, &draws);
+    shoal_draws_release(&draws);
+    shoal_draws_release(&whole);
+}
+
+/* Kills at any time, in the middle of a record, too: what follows the last good one is made again. */
+static void a_killed_fit_goes_on_with_the_same_bits(void **state)
+{
+    known of = {DIMENSIONS, 20, gauss, 0, 0, NULL};
+    const shoal_target target = target_of(context_of(state), &of);
+    const shoal_fit_options options = options_of_a_long_one();
+    shoal_draws whole, draws;
+    int n_killed = 0;
+    assert_ok(context_of(state), shoal_fit_sample(&target, &options, NULL, NULL, NULL, NULL, &whole));
+    for (int i = 0; i < 12; i++) {
+        const pid_t child = fork();
+        if (child == 0) {
+            of.pause = 200;
+            _exit(shoal_fit_sample(&target, &options, "killed.journal", "", NULL, NULL, &draws) == SHOAL_OK ? 0 : 1);
+        }
+        assert_true(child > 0);
+        usleep((useconds_t)(7919 * i % 60000));
+        kill(child, SIGKILL);
+        int how;
+        assert_int_equal(waitpid(child, &how, 0), child);
+        n_killed += WIFSIGNALED(how);
+        if (i % 3 == 2) { /* a torn tail */
+            FILE *journal = fopen("killed.journal", "r+");
+            assert_non_null(journal);
+            fseek(journal, 0, SEEK_END);
+            const long size = ftell(journal);
+            assert_int_equal(ftruncate(fileno(journal), size - (size > 5000 ? 1234 : 0)), 0);
+            fclose(journal);
+        }
+    }
+    assert_true(n_killed > 3);
+    assert_ok(context_of(state), shoal_fit_sample(&target, &options, "killed.journal", "", NULL, NULL, &draws));
+    same_draws(&whole, &draws);
+    shoal_draws_release(&draws);
+    shoal_draws_release(&whole);
+}
+
+/* ---- a study ----------------------------------------------------------------------------------------------------- */
+
+enum { N_DATA = 40, MOST_TEXT = 4096 };
+
+/* A planet on a circle, P = 20 d, K = 30 m/s, its velocities with errors of 3 m/s that are no random numbers. */
+static void write_data(void)
+{
+    FILE *out = fopen("rv.txt", "w");
+    assert_non_null(out);
+    fputs("time rv err\n", out);
+    for (int j = 0; j < N_DATA; j++) {
+        const double t = 2.7 * j + 0.3 * sin(j);
+        fprintf(out, "%.17g %.17g 3.0\n", t, 30 * sin(TWO_PI * t / 20 + 0.4) + 4.2 * sin(37.0 * j * j));
+    }
+    fclose(out);
+}
+
+static shoal_study *study_of(shoal_context *context, const char *more)
+{
+    char text[MOST_TEXT];
+    shoal_study *study = NULL;
+    snprintf(
+        text, sizeof text,
+        "units = { length = \"AU\"; mass = \"Msun\"; time = \"d\"; };\nangles = \"degrees\";\n"
+        "system = { bodies = ( { name = \"star\"; m = 1.0; }, { name = \"b\"; e = 0.0; omega = 0.0; inc = 90.0; } ); "
+        "};\n"
+        "integrator = { name = \"mvs\"; dt = 1.0; };\n"
+        "sample = { count = 2; parameters = (\n"
+        "  { body = \"b\"; parameter = \"msini\"; distribution = \"log_uniform\"; from = 1e-5; to = 1e-2; },\n"
+        "  { body = \"b\"; parameter = \"P\"; distribution = \"uniform\"; from = 18.0; to = 22.0; },\n"
+        "  { body = \"b\"; parameter = \"M\"; distribution = \"uniform\"; from = 0.0; to = 360.0; } ); };\n"
+        "data = ( { name = \"one\"; kind = \"velocity\"; file = \"rv.txt\"; columns = [\"time\", \"rv\", \"err\"];\n"
+        "    marginal = true; } );\n%s",
+        more);
+    assert_ok(context, shoal_study_open(context, "fit.cfg", text, 0, NULL, NULL, &study));
+    return study;
+}
+
+static void a_study_becomes_a_posterior(void **state)
+{
+    shoal_context *context = context_of(state);
+    shoal_draws draws[2];
+    for (int threads = 1; threads <= 2; threads++) {
+        char more[256];
+        snprintf(more, sizeof more,
+                 "run = { t_end = 1.0; engine = \"cpu\"; threads = %d; };\n"
+                 "fit = { walkers = 20; ess = 200.0; rhat = 1.05; file = \"fit_%d.h5\"; };\n",
+                 threads, threads);
+        shoal_study *study = study_of(context, more);
+        shoal_fit *fit = NULL;
+        assert_ok(context, shoal_fit_create(study, &fit));
+        assert_string_equal(fit->units[1], "d");
+        assert_true(fit->period[2] == 360 && fit->period[1] == 0);
+        assert_ok(context, shoal_fit_run(fit, false, NULL, NULL, &draws[threads - 1]));
+        assert_true(draws[threads - 1].precise);
+        /* it is there, and complete: no journal, no other file in its place */
+        assert_int_equal(access("fit_1.h5.journal", F_OK), -1);
+        shoal_draws again;
+        assert_int_equal(shoal_fit_run(fit, false, NULL, NULL, &again), SHOAL_E_INPUT);
+        shoal_draws_release(&again);
+        shoal_fit_destroy(&fit);
+        shoal_study_destroy(&study);
+    }
+    same_draws(&draws[0], &draws[1]);
+    /* K = 28.4329 m/s (m sin i / Mjup) (P / yr)^(-1/3) around a Sun */
+    const shoal_diagnosis *of = draws[0].diagnosis;
+    const double K = 28.4329 * of[0].median * 1047.57 * pow(20 / 365.25, -1.0 / 3);
+    assert_true(fabs(K - 30) < 2.5);
+    assert_true(fabs(of[1].median - 20) < 0.1 && of[1].high - of[1].low < 0.3);
+    for (int i = 0; i < 2; i++)
+        shoal_draws_release(&draws[i]);
+}
+
+static void the_file_has_the_draws(void **state)
+{
+    shoal_context *context = context_of(state);
+    known of = {2, 30, banana, 0, 0, NULL};
+    const shoal_target target = target_of(context, &of);
+    const shoal_fit_options options = options_of(SHOAL_FIT_STRETCH);
+    static const char *const names[] = {"b.P", "a b"}, *const units[] = {"d", ""};
+    shoal_draws draws;
+    sample(context, &target, &options, &draws);
+    assert_ok(context, shoal_posterior_write(context, "banana.h5", &draws, names, units, "text", NULL));
+    shoal_h5 h5;
+    shoal_h5_extent extent;
+    assert_ok(context, shoal_h5_open(context, "banana.h5", &h5));
+    assert_ok(context, shoal_h5_sizes(&h5, "/posterior/b.P", 2, &extent));
+    const long n = draws.n - shoal_draws_first(&draws), all = n * draws.n_walkers;
+    assert_int_equal(extent.of[0], draws.n_walkers);
+    assert_int_equal(extent.of[1], n);
+    double *x = malloc((size_t)(2 * all) * sizeof *x), rhat;
+    assert_non_null(x);
+    for (int i = 0; i < 3; i++) {
+        static const char *const paths[] = {"/posterior/b.P", "/posterior/a b", "/sample_stats/lp"};
+        shoal_draws_column(&draws, i, x);
+        assert_ok(context, shoal_h5_read(&h5, paths[i], H5T_NATIVE_DOUBLE, all, x + all));
+        assert_memory_equal(x, x + all, (size_t)all * sizeof *x);
+    }
+    assert_ok(context, shoal_h5_get(&h5, "/posterior/a b", "r_hat", H5T_NATIVE_DOUBLE, &rhat));
+    assert_true(rhat == draws.diagnosis[1].rhat);
+    shoal_h5_close(&h5);
+    free(x);
+    shoal_draws_release(&draws);
+}
+
+/* With sample.file all parameters come from the posterior, their distributions being the priors still; systems are
+ * draws of all of its parts, each another one. */
+static void draws_of_a_posterior_are_systems(void **state)
+{
+    shoal_context *context = context_of(state);
+    shoal_study *study = study_of(context, "run = { t_end = 1.0; engine = \"cpu\"; };\n");
+    const char *const words[] = {"sample.file=fit_1.h5", "sample.count=50"};
+    static const char *const names[] = {"b.msini", "b.P", "b.M"};
+    double *all = NULL, *some = NULL;
+    long n, n_some, place = 0;
+    char *text = strdup(study->config_text);
+    assert_non_null(text);
+    shoal_study_destroy(&study);
+    assert_ok(context, shoal_posterior_columns(context, "fit_1.h5", 3, names, 0, &all, &n));
+    assert_ok(context, shoal_posterior_columns(context, "fit_1.h5", 3, names, 50, &some, &n_some));
+    assert_true(n > 1000 && n_some == 50);
+    assert_ok(context, shoal_study_open(context, "fit.cfg", text, 2, words, NULL, &study));
+    assert_int_equal(study->ensemble->n_systems, 50);
+    assert_int_equal(study->n_swept, 3);
+    for (long s = 0; s < 50; s++) {
+        for (int c = 0; c < 3; c++)
+            assert_true(study->swept[c].value[s] == some[s * 3 + c]);
+        while (place < n && memcmp(all + place * 3, some + s * 3, 3 * sizeof *all) != 0)
+            place++;
+        assert_true(place < (s + 1) * n / 50 + 1);
+    }
+    assert_true(place > n * 9 / 10);
+    /* it is a likelihood still; the text names what is in the file */
+    shoal_model *model = NULL;
+    assert_ok(context, shoal_model_create(study, 1, &model));
+    assert_non_null(strstr(study->config_text, "# file fit_1.h5 "));
+    char *before = strdup(study->config_text);
+    shoal_model_destroy(&model);
+    shoal_study_destroy(&study);
+    assert_int_equal(system("cp fit_1.h5 kept.h5 && cp fit_2.h5 fit_1.h5"), 0);
+    assert_ok(context, shoal_study_open(context, "fit.cfg", text, 2, words, NULL, &study));
+    assert_false(shoal_config_same(before, study->config_text));
+    shoal_study_destroy(&study);
+    assert_int_equal(system("mv kept.h5 fit_1.h5"), 0);
+    /* a posterior of something else */
+    const char *const other[] = {"sample.file=banana.h5"};
+    assert_int_equal(shoal_study_open(context, "fit.cfg", text, 1, other, NULL, &study), SHOAL_E_INPUT);
+    assert_non_null(strstr(shoal_context_message(context), "banana.h5: expected draws /posterior/b.msini"));
+    free(before);
+    free(text);
+    free(all);
+    free(some);
+}
+
+/* Pictures: a posterior is read as it was written; the densest cells of a normal distribution have 39 % of it; a column
+ * that is not there is refused. */
+static void pictures_are_drawn(void **state)
+{
+    shoal_context *context = context_of(state);
+    static const char *const script = "picture.txt";
+    shoal_posterior *posterior = NULL;
+    const shoal_fit_kind *kind = NULL;
+    char line[4096];
+    assert_true(shoal_posterior_file_is("fit_1.h5"));
+    assert_false(shoal_posterior_file_is("rv.txt") || shoal_posterior_file_is("nothing.h5"));
+    assert_ok(context, shoal_posterior_read(context, "fit_1.h5", &posterior));
+    assert_int_equal(posterior->k, 3);
+    assert_string_equal(posterior->name[1], "b.P");
+    assert_string_equal(posterior->unit[1], "d");
+    for (const shoal_fit_kind *each = shoal_fit_kinds; each->name && each->uses; each++) {
+        shoal_plot_options options = {.script = true, .system = -1};
+        FILE *out = fopen(script, "w+");
+        long panels = 0, cells[4] = {0};
+        assert_non_null(out);
+        assert_ok(context, shoal_fit_kind_find(context, each->name, &kind));
+        assert_ok(context, shoal_fit_plot(posterior, kind, &options, out));
+        rewind(out);
+        for (bool inside = false; fgets(line, sizeof line, out);) {
+            panels += strncmp(line, "set margins", 11) == 0;
+            inside = strncmp(line, "$cells", 6) == 0 || (inside && strcmp(line, "EOD\n") != 0);
+            for (const char *at = line; inside && *at && *line != '$'; at++)
+                cells[*at >= '0' && *at <= '3' ? *at - '0' : 0] += *at != ' ' && *at != '\n';
+        }
+        fclose(out);
+        if (strcmp(each->name, "corner") == 0) {
+            assert_int_equal(panels, 6);
+            assert_int_equal(cells[0] + cells[1] + cells[2] + cells[3], 3 * 32 * 32);
+            /* of areas, of two normal numbers: 1 : 4 : 9 */
+            assert_true(cells[3] > 30 && cells[3] + cells[2] > 2.5 * (double)cells[3]);
+            assert_true(cells[3] + cells[2] < 6 * cells[3] && cells[1] > cells[3]);
+        }
+        options.column = "b.PP";
+        assert_int_equal(shoal_fit_plot(posterior, kind, &options, stdout), SHOAL_E_USAGE);
+        assert_non_null(strstr(shoal_context_message(context), "no parameter 'b.PP'; did you mean 'b.P'?"));
+    }
+    assert_int_equal(shoal_fit_kind_find(context, "survival", &kind), SHOAL_E_USAGE);
+    shoal_posterior_destroy(&posterior);
+}
+
+/* Velocities, on both sides of an epoch in their middle: the curve is that of which the data were made, and their
+ * residuals are what was added to it. */
+static void velocities_are_drawn(void **state)
+{
+    shoal_context *context = context_of(state);
+    shoal_study *study = study_of(context, "run = { t_start = 50.0; t_end = 51.0; engine = \"cpu\"; };\n"
+                                           "fit = { walkers = 20; ess = 100.0; rhat = 1.1; file = \"middle.h5\"; };\n");
+    shoal_fit *fit = NULL;
+    shoal_draws draws;
+    shoal_posterior *posterior = NULL;
+    assert_ok(context, shoal_fit_create(study, &fit));
+    assert_ok(context, shoal_fit_run(fit, false, NULL, NULL, &draws));
+    shoal_draws_release(&draws);
+    shoal_fit_destroy(&fit);
+    shoal_study_destroy(&study);
+    assert_ok(context, shoal_posterior_read(context, "middle.h5", &posterior));
+    assert_int_equal(posterior->observed.n, N_DATA);
+    const shoal_plot_options options = {.script = true, .system = -1};
+    FILE *script = fopen("rv.plot", "w+");
+    char line[4096], block = ' ';
+    int n_curve = 0, n_data = 0;
+    assert_non_null(script);
+    assert_ok(context, shoal_fit_plot_rv(posterior, &options, script));
+    for (rewind(script); fgets(line, sizeof line, script);) {
+        double t, x[3];
+        block = strcmp(line, "EOD\n") == 0 ? ' ' : line[0] == '$' && strstr(line, "<<") ? line[1] : block;
+        if (block == ' ' || sscanf(line, "%lf %lf %lf %lf", &t, &x[0], &x[1], &x[2]) < 4)
+            continue;
+        const double truth = 30 * sin(TWO_PI * t / 20 + 0.4);
+        if (block == 'c') {
+            n_curve++;
+            if (!(fabs(x[0] - truth) < 2))
+                fail_msg("curve: %g m/s at %g d, expected %g", x[0], t, truth);
+            continue;
+        }
+        if (!(fabs(x[0]) < 6.5 && x[1] == 3 && fabs(x[2] - truth) < 6.5 && fabs(x[2] - x[0] - truth) < 2))
+            fail_msg("datum at %g d: residual %g, error %g, velocity %g, expected %g", t, x[0], x[1], x[2], truth);
+        n_data++;
+    }
+    fclose(script);
+    assert_true(n_curve > 1000);
+    assert_int_equal(n_data, N_DATA);
+    shoal_posterior_destroy(&posterior);
+    /* a posterior without its data */
+    assert_ok(context, shoal_posterior_read(context, "banana.h5", &posterior));
+    assert_int_equal(shoal_fit_plot_rv(posterior, &options, stdout), SHOAL_E_INPUT);
+    shoal_posterior_destroy(&posterior);
+}
+
+/* ArviZ opens the file, with either of its libraries, and has the same diagnostics. Skipped where it is not there. */
+static void arviz_reads_the_file(void **state)
+{
+    (void)state;
+    const char *python = getenv("SHOAL_TEST_PYTHON");
+    char command[512];
+    snprintf(command, sizeof command, "%s -W ignore -c 'import arviz, h5netcdf' >arviz.log 2>&1",
+             python ? python : "python3");
+    if (system(command) != 0) {
+        print_message("no arviz and h5netcdf in python3 (SHOAL_TEST_PYTHON names another one)\n");
+        skip();
+    }
+    FILE *out = fopen("arviz_test.py", "w");
+    assert_non_null(out);
+    fputs("import arviz\n"
+          "d = arviz.from_netcdf('banana.h5')\n"
+          "assert d.posterior['b.P'].dims == ('chain', 'draw'), d.posterior\n"
+          "assert d.sample_stats['lp'].dims == ('chain', 'draw')\n"
+          "o = arviz.from_netcdf('middle.h5').observed_data\n"
+          "assert o['value'].dims == ('datum',) and o['value'].size == 40 and o['error'].values[3] == 3\n"
+          "for name in ('b.P', 'a b'):\n"
+          "    x = d.posterior[name]\n"
+          "    for got, there in ((arviz.rhat(x.values), 'r_hat'), (arviz.ess(x.values), 'ess_bulk'),\n"
+          "                       (arviz.ess(x.values, method='tail'), 'ess_tail')):\n"
+          "        assert abs(got / x.attrs[there] - 1) < 1e-9, (name, there, got, x.attrs[there])\n",
+          out);
+    fclose(out);
+    snprintf(command, sizeof command, "%s -W ignore arviz_test.py >arviz.log 2>&1 || { cat arviz.log; false; }",
+             python ? python : "python3");
+    assert_int_equal(system(command), 0);
+}
+
+static void wrong_fits_are_refused(void **state)
+{
+    static const struct {
+        const char *more, *message;
+    } rows[] = {
+        {"fit = { walkers = 21; };\n", "walkers = 21: expected an even number"},
+        {"fit = { steps = 70; thin = 10; };\n", "steps = 70: expected at least 8 times fit.thin"},
+    };
+    shoal_context *context = context_of(state);
+    for (int r = 0; r < SHOAL_COUNT(rows); r++) {
+        char more[256];
+        snprintf(more, sizeof more, "run = { t_end = 1.0; engine = \"cpu\"; };\n%s", rows[r].more);
+        shoal_study *study = study_of(context, more);
+        shoal_fit *fit = NULL;
+        assert_int_equal(shoal_fit_create(study, &fit), SHOAL_E_INPUT);
+        if (!strstr(shoal_context_message(context), rows[r].message))
+            fail_msg("%s: expected %s", shoal_context_message(context), rows[r].message);
+        assert_null(fit);
+        shoal_study_destroy(&study);
+    }
+}
+
+/* A journal is of a config without what says when the fit ends, and of data by what is in them. */
+static void a_journal_is_of_its_study(void **state)
+{
+    static const struct {
+        const char *fit;
+        bool same;
+    } rows[] = {{"", true},
+                {"fit = { steps = 900; ess = 10.0; rhat = 1.5; };\n", true},
+                {"fit = { walkers = 64; seed = 1; };\n", true},
+                {"fit = { walkers = 66; };\n", false},
+                {"fit = { seed = 2; };\n", false}};
+    shoal_context *context = context_of(state);
+    char *first = NULL;
+    for (int r = 0; r <= SHOAL_COUNT(rows); r++) {
+        const bool other = r == SHOAL_COUNT(rows);
+        char more[256];
+        snprintf(more, sizeof more, "run = { t_end = 1.0; engine = \"cpu\"; };\n%s", other ? "" : rows[r].fit);
+        if (other) {
+            FILE *data = fopen("rv.txt", "a");
+            assert_non_null(data);
+            fputs("200.0 1.0 3.0\n", data);
+            fclose(data);
+        }
+        shoal_study *study = study_of(context, more);
+        shoal_fit *fit = NULL;
+        assert_ok(context, shoal_fit_create(study, &fit));
+        first = first ? first : strdup(fit->text);
+        if (shoal_config_same(first, fit->text) != (!other && rows[r].same))
+            fail_msg("row %d: %s\n--- and ---\n%s", r, first, fit->text);
+        shoal_fit_destroy(&fit);
+        shoal_study_destroy(&study);
+    }
+    free(first);
+    write_data();
+}
+
+static int begin(void **state)
+{
+    if (!mkdtemp(folder) || chdir(folder) != 0)
+        return -1;
+    write_data();
+    return setup(state);
+}
+
+static int end(void **state)
+{
+    char command[64];
+    snprintf(command, sizeof command, "rm -r %s", folder);
+    return teardown(state) || chdir("/") != 0 || system(command) != 0;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(moments_of_a_normal_distribution),
+        cmocka_unit_test(moments_of_a_banana),
+        cmocka_unit_test(tempering_goes_between_modes),
+        cmocka_unit_test(an_angle_goes_round),
+        cmocka_unit_test(what_is_impossible_is_never_drawn),
+        cmocka_unit_test(a_step_is_two_calls),
+        cmocka_unit_test(the_optimum_has_its_place_and_widths),
+        cmocka_unit_test(diagnostics_are_those_of_arviz),
+        cmocka_unit_test(quantiles_are_between_neighbours),
+        cmocka_unit_test(a_stopped_fit_goes_on_with_the_same_bits),
+        cmocka_unit_test(a_killed_fit_goes_on_with_the_same_bits),
+        cmocka_unit_test(a_study_becomes_a_posterior),
+        cmocka_unit_test(the_file_has_the_draws),
+        cmocka_unit_test(draws_of_a_posterior_are_systems),
+        cmocka_unit_test(pictures_are_drawn),
+        cmocka_unit_test(velocities_are_drawn),
+        cmocka_unit_test(arviz_reads_the_file),
+        cmocka_unit_test(wrong_fits_are_refused),
+        cmocka_unit_test(a_journal_is_of_its_study),
+    };
+    return cmocka_run_group_tests(tests, begin, end);
+}

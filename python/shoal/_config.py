@@ -10,14 +10,14 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from ._c import PACKAGE, CLONE, Context, FileError, Handle, InputError
+from ._c import CLONE, PACKAGE, Context, FileError, Handle, InputError
 
 Config = str | os.PathLike[str] | Mapping[str, Any]
 Overrides = Mapping[str, Any] | Sequence[str] | None
 
 
 def _is_list(value: Any) -> bool:
-    return isinstance(value, (list, tuple)) or hasattr(value, "tolist") and getattr(value, "ndim", 0) > 0
+    return isinstance(value, (list, tuple)) or (hasattr(value, "tolist") and getattr(value, "ndim", 0) > 0)
 
 
 def write_value(value: Any, indent: str = "") -> str:

@@ -78,7 +78,9 @@ class Model:
         """Call function(model, n, vectors, answer); n_out: numbers of an answer, None: one, without an axis."""
         given = np.ascontiguousarray(vectors, dtype=np.float64)
         if given.ndim == 0 or given.shape[-1] != self.n_parameters:
-            raise InputError(f"an array of shape {given.shape}: expected {self.n_parameters} parameters in its last axis")
+            raise InputError(
+                f"an array of shape {given.shape}: expected {self.n_parameters} parameters in its last axis"
+            )
         shape = given.shape[:-1]
         n = 1
         for length in shape:

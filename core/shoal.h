@@ -116,6 +116,26 @@ shoal_status shoal_context_allow_plugins(shoal_context *context, int allow);
  */
 shoal_status shoal_plugin_load(shoal_context *context, const char *path);
 
+/*
+ * shoal_unit_factors: units by their names.
+ *   units    in   "AU, Msun, yr": length, mass, time; or with a constant of gravitation, "AU, Msun, G = 1", from which
+ *                 the unit of time follows
+ *   factors  out  [4] one unit of length, mass and time in inner units of a study, and G in these units
+ * Status: E_INPUT for an unknown name, with the nearest one.
+ */
+shoal_status shoal_unit_factors(shoal_context *context, const char *units, double factors[4]);
+
+/*
+ * shoal_plug_setting: which settings a propagator, a force or a monitor has.
+ *   context    in   NULL: those of plugins are not known
+ *   plug       in   its name
+ *   i          in   0, 1, ...
+ *   dimension  out  of its values: "length", "mass", "time", "velocity", "frequency", "angle", "" (a number), "body" (an
+ *                   index) or "choice" (a word); NULL: not asked for
+ *   returns         NULL after the last one, or if there is no plug of that name
+ */
+const char *shoal_plug_setting(const shoal_context *context, const char *plug, int i, const char **dimension);
+
 /* ---- elements ---------------------------------------------------------------------------------------------------- */
 
 /* One body: mass, physical radius (0 = a point), position and velocity. */
@@ -600,11 +620,13 @@ shoal_status shoal_plan_get_column(shoal_plan *plan, const char *column, long fi
 
 /*
  * shoal_plan_column_name: which columns there are.
- *   monitor  in  NULL: those of shoal_plan_get_column; the name of a monitor that logs: those of shoal_plan_get_log
- *   i        in  0, 1, ...
- *   returns      NULL after the last one; valid until the next call with this plan
+ *   monitor    in   NULL: those of shoal_plan_get_column; the name of a monitor that logs: those of shoal_plan_get_log
+ *   i          in   0, 1, ...
+ *   dimension  out  of its values: "length", "mass", "time", "velocity", "frequency", "angle", "body" or "" (a number);
+ *                   NULL: not asked for
+ *   returns         NULL after the last one; valid until the next call with this plan
  */
-const char *shoal_plan_column_name(shoal_plan *plan, const char *monitor, int i);
+const char *shoal_plan_column_name(shoal_plan *plan, const char *monitor, int i, const char **dimension);
 
 /* An event in a system that a monitor lets continue (`action` of stop_on_collision, stop_on_ejection,
  * stop_on_encounter). All numbers are in inner units. */

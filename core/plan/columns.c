@@ -81,15 +81,19 @@ static bool is_next(void *user, const char *name)
     return true;
 }
 
-const char *shoal_plan_column_name(shoal_plan *plan, const char *monitor, int i)
+const char *shoal_plan_column_name(shoal_plan *plan, const char *monitor, int i, const char **dimension)
 {
     column_place at;
     if (!plan || i < 0)
         return NULL;
     if (monitor)
-        return shoal_plan_log_column(plan, __func__, monitor, i);
+        return shoal_plan_log_column(plan, __func__, monitor, i, dimension);
     counted wanted = {plan->column_name, i};
-    return each_column(plan, is_next, &wanted, &at) ? plan->column_name : NULL;
+    if (!each_column(plan, is_next, &wanted, &at))
+        return NULL;
+    if (dimension)
+        *dimension = shoal_plugs_of(plan->context)->monitors[at.monitor]->columns[at.column].dimension;
+    return plan->column_name;
 }
 
 double shoal_plan_column(shoal_plan *plan, const char *column, long system)

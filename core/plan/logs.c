@@ -57,11 +57,18 @@ static const char *column_at(const shoal_monitor *type, int i)
     return i == SHOAL_LOG_SYSTEM ? "system" : i == SHOAL_LOG_TIME ? "time" : type->log[i - SHOAL_LOG_VALUES].name;
 }
 
-const char *shoal_plan_log_column(const shoal_plan *plan, const char *function, const char *monitor, int i)
+const char *shoal_plan_log_column(const shoal_plan *plan, const char *function, const char *monitor, int i,
+                                  const char **dimension)
 {
     const shoal_plan_log *log = find_log(plan, function, monitor);
     const shoal_monitor *type = log ? shoal_plugs_of(plan->context)->monitors[log - plan->logs] : NULL;
-    return !type || i < 0 || i >= SHOAL_LOG_VALUES + type->n_log ? NULL : column_at(type, i);
+    if (!type || i >= SHOAL_LOG_VALUES + type->n_log)
+        return NULL;
+    if (dimension)
+        *dimension = i >= SHOAL_LOG_VALUES ? type->log[i - SHOAL_LOG_VALUES].dimension
+                     : i == SHOAL_LOG_TIME ? "time"
+                                           : "";
+    return column_at(type, i);
 }
 
 /* The place of a column in a row; -1 and a message if there is none of that name. */

@@ -278,7 +278,8 @@ shoal_status shoal_plan_take_events(shoal_plan *plan, const int *list, long n_li
 /* Doubles of a log's row: system, time, the monitor's columns. */
 enum { SHOAL_LOG_SYSTEM, SHOAL_LOG_TIME, SHOAL_LOG_VALUES };
 /* The name of a column of the log of a monitor; NULL after the last one, or with a message if there is no such log. */
-const char *shoal_plan_log_column(const shoal_plan *plan, const char *function, const char *monitor, int i);
+const char *shoal_plan_log_column(const shoal_plan *plan, const char *function, const char *monitor, int i,
+                                  const char **dimension);
 /* Keep a record (SHOAL_RECORD_*) of a system, unless one of its bodies is gone. became: [n_bodies] the body that
  * each is part of by now, -1 = it left. */
 shoal_status shoal_plan_log_add(shoal_plan *plan, long system, const double *record, const int *became);

@@ -17,17 +17,26 @@ from ._c import (
 )
 from ._c import text as _text
 from ._config import config_path
+from .ensemble import Ensemble
 from .model import Model
+from .result import Map, Result, open
+from .run import Study, integrate
 
 __version__ = _text(_C.shoal_version())
 __all__ = [
     "DeviceError",
+    "Ensemble",
     "Error",
     "FileError",
     "InputError",
     "InterruptedRun",
+    "Map",
     "Model",
     "OutOfMemoryError",
+    "Result",
+    "Study",
     "UnsupportedError",
     "config_path",
+    "integrate",
+    "open",
 ]

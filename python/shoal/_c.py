@@ -47,8 +47,18 @@ class DeviceError(Error):
     """The GPU or its driver failed."""
 
 
-class InterruptedRun(Error):
-    """The run was ended from outside; what was committed is kept."""
+class InterruptedRun(KeyboardInterrupt):
+    """The run was ended by Ctrl-C.
+
+    Attributes
+    ----------
+    result : Result
+        What there is.
+    """
+
+    def __init__(self, message: str, result: Any = None) -> None:
+        super().__init__(message)
+        self.result = result
 
 
 E_INTERRUPTED = 7
@@ -59,7 +69,6 @@ _ERRORS: dict[int, type[Error]] = {
     4: FileError,
     5: OutOfMemoryError,
     6: DeviceError,
-    E_INTERRUPTED: InterruptedRun,
 }
 
 
@@ -173,6 +182,8 @@ FUNCTIONS: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "shoal_context_message": (_S, (_P,)),
     "shoal_context_allow_plugins": (_I, (_P, _I)),
     "shoal_plugin_load": (_I, (_P, _S)),
+    "shoal_unit_factors": (_I, (_P, _S, _P)),
+    "shoal_plug_setting": (_S, (_P, _S, _I, _P)),
     "shoal_true_anomalies": (_I, (_P, _L, _P, _P, _P)),
     "shoal_mean_anomalies": (_I, (_P, _L, _P, _P, _P)),
     "shoal_ensemble_create": (_I, (_P, _L, _I, _P)),
@@ -192,7 +203,7 @@ FUNCTIONS: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "shoal_plan_line": (_S, (_P,)),
     "shoal_plan_integrate": (_I, (_P, _D)),
     "shoal_plan_get_column": (_I, (_P, _S, _L, _L, _P, _L)),
-    "shoal_plan_column_name": (_S, (_P, _S, _I)),
+    "shoal_plan_column_name": (_S, (_P, _S, _I, _P)),
     "shoal_plan_n_events": (_L, (_P,)),
     "shoal_plan_get_events": (_I, (_P, _L, _L, _P)),
     "shoal_plan_n_logged": (_L, (_P, _S)),

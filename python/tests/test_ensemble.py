@@ -106,7 +106,7 @@ def test_mistakes_are_told():
     with pytest.raises(shoal.InputError, match=r"bodies, 7"):
         shoal.Ensemble.from_states(np.ones((3, 6)))
     ens = two_planets()
-    with pytest.raises(shoal.InputError, match="whckl|propagator"):
+    with pytest.raises(shoal.InputError, match="propagator"):
         shoal.integrate(ens, 10.0, "mvss", dt=0.1)
     with pytest.raises(shoal.InputError, match=r"rmax: expected one of r_max"):
         shoal.integrate(ens, 10.0, dt=0.1, monitors={"name": "stop_on_ejection", "rmax": 3.0})

@@ -29,7 +29,7 @@ if ! $make wheel $place PYTHON="$python" >"$scratch/log" 2>&1; then
     fail "$(tail -n 20 "$scratch/log")"
     exit 1
 fi
-wheel=$(tail -n 1 "$scratch/log")
+wheel=$(grep -o '[^ ]*\.whl$' "$scratch/log" | tail -n 1)
 size=$(stat -c %s "$wheel")
 if [ "$size" -gt 25000000 ]; then fail "$wheel has $size bytes"
 elif ! "$python" -m pip install -q --no-index --no-deps --target "$scratch/site" "$wheel" >"$scratch/log" 2>&1; then

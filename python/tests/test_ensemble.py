@@ -289,8 +289,12 @@ def test_ctrl_c_keeps_what_there_is():
     """)
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
     child = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True, env=environment)
-    assert child.stdout.readline() == "go\n"
-    time.sleep(1.0)
-    child.send_signal(signal.SIGINT)
-    said = child.communicate(timeout=60)[0]
+    try:
+        assert child.stdout.readline() == "go\n"
+        time.sleep(0.5)
+        child.send_signal(signal.SIGINT)
+        said = child.communicate(timeout=60)[0]
+    finally:
+        child.kill()
+        child.wait()
     assert child.returncode == 0 and said.startswith("kept interrupted at t = ")

@@ -1,0 +1,30 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The blocks of docs/python.md that are marked `python` run in order, in an empty folder with the configs."""
+
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import shoal
+
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "python.md"
+
+
+def test_page(tmp_path, monkeypatch, capsys):
+    for needed in ("rebound", "pandas", "matplotlib", "emcee"):
+        pytest.importorskip(needed)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("MPLBACKEND", "agg")
+    (tmp_path / "configs").symlink_to(shoal.config_path("sun_jupiter_saturn").parent)
+    space: dict = {}
+    blocks = re.findall(r"^```python\n(.*?)^```$", PAGE.read_text(), re.DOTALL | re.MULTILINE)
+    assert len(blocks) > 5
+    for block in blocks:
+        exec(block, space)
+    assert "REBOUND" in capsys.readouterr().out
+    assert space["agree"] > 0.9
+    assert (tmp_path / "drift.png").exists() and space["drift"].values.shape == (6, 5)
+    assert np.isfinite(space["sampler"].get_log_prob()).any()
+    assert space["later"].t == 100.0

@@ -2,6 +2,8 @@
 """The blocks of docs/python.md that are marked `python` run in order, in an empty folder with the configs."""
 
 import re
+import runpy
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -9,7 +11,8 @@ import pytest
 
 import shoal
 
-PAGE = Path(__file__).resolve().parents[2] / "docs" / "python.md"
+ROOT = Path(__file__).resolve().parents[2]
+PAGE = ROOT / "docs" / "python.md"
 
 
 def test_page(tmp_path, monkeypatch, capsys):
@@ -28,3 +31,13 @@ def test_page(tmp_path, monkeypatch, capsys):
     assert (tmp_path / "drift.png").exists() and space["drift"].values.shape == (6, 5)
     assert np.isfinite(space["sampler"].get_log_prob()).any()
     assert space["later"].t == 100.0
+
+
+def test_a_fit_in_thirty_lines(monkeypatch, capsys):
+    pytest.importorskip("emcee")
+    example = ROOT / "examples" / "hd_164922.py"
+    assert len(example.read_text().splitlines()) <= 30
+    monkeypatch.setattr(sys, "argv", ["hd_164922.py", "150"])
+    chain = runpy.run_path(str(example))["chain"]
+    assert 1100 < np.median(chain["b.P"]) < 1300 and 75 < np.median(chain["c.P"]) < 76.5
+    assert "b: P = 1" in capsys.readouterr().out

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The blocks of docs/python.md that are marked `python` run in order, in an empty folder with the configs."""
+"""The blocks of README.md and docs/python.md that are marked `python` run in order, beside the configs."""
 
 import re
 import runpy
@@ -15,6 +15,16 @@ ROOT = Path(__file__).resolve().parents[2]
 PAGE = ROOT / "docs" / "python.md"
 
 
+def blocks_of(page):
+    return re.findall(r"^```python\n(.*?)^```$", page.read_text(), re.DOTALL | re.MULTILINE)
+
+
+def test_readme(capsys):
+    (block,) = blocks_of(ROOT / "README.md")
+    exec(block, {})
+    assert re.fullmatch(r"[4-9]\d\d of 1000 survived\n", capsys.readouterr().out)
+
+
 def test_page(tmp_path, monkeypatch, capsys):
     for needed in ("rebound", "pandas", "matplotlib", "emcee"):
         pytest.importorskip(needed)
@@ -22,7 +32,7 @@ def test_page(tmp_path, monkeypatch, capsys):
     monkeypatch.setenv("MPLBACKEND", "agg")
     (tmp_path / "configs").symlink_to(shoal.config_path("sun_jupiter_saturn").parent)
     space: dict = {}
-    blocks = re.findall(r"^```python\n(.*?)^```$", PAGE.read_text(), re.DOTALL | re.MULTILINE)
+    blocks = blocks_of(PAGE)
     assert len(blocks) > 5
     for block in blocks:
         exec(block, space)

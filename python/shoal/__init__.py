@@ -17,6 +17,7 @@ from ._c import (
 )
 from ._c import text as _text
 from ._config import config_path
+from ._fit import Posterior, fit
 from .ensemble import Ensemble
 from .model import Model
 from .result import Map, Result, open
@@ -33,10 +34,12 @@ __all__ = [
     "Map",
     "Model",
     "OutOfMemoryError",
+    "Posterior",
     "Result",
     "Study",
     "UnsupportedError",
     "config_path",
+    "fit",
     "integrate",
     "open",
 ]

@@ -13,11 +13,10 @@ import threading
 import weakref
 from collections.abc import Callable
 from ctypes import POINTER, Structure, c_char_p, c_double, c_int, c_long, c_void_p
-from pathlib import Path
 from typing import Any
 
-PACKAGE = Path(__file__).resolve().parent
-CLONE = PACKAGE.parent.parent  # if this package is used from the sources, without an installation
+PACKAGE = os.path.dirname(os.path.realpath(__file__))
+CLONE = os.path.dirname(os.path.dirname(PACKAGE))  # if this package is used from the sources, without an installation
 
 
 # ---- errors ---------------------------------------------------------------------------------------------------------
@@ -240,16 +239,16 @@ FUNCTIONS: dict[str, tuple[Any, tuple[Any, ...]]] = {
 }
 
 
-def _place(variable: str, *candidates: Path) -> Path:
+def _place(variable: str, *candidates: str) -> str:
     """A file of the installation: what the environment says, else the first that exists."""
     given = os.environ.get(variable)
-    return Path(given) if given else next((file for file in candidates if file.exists()), candidates[0])
+    return given or next((file for file in candidates if os.path.exists(file)), candidates[0])
 
 
 def _load() -> ctypes.CDLL:
-    path = _place("SHOAL_LIBRARY", PACKAGE / "lib" / "libshoal.so", CLONE / "build" / "libshoal.so")
+    path = _place("SHOAL_LIBRARY", f"{PACKAGE}/lib/libshoal.so", f"{CLONE}/build/libshoal.so")
     try:
-        library = ctypes.CDLL(str(path))
+        library = ctypes.CDLL(path)
     except OSError as error:
         raise ImportError(f"the library of shoal cannot be loaded: {error}") from None
     for name, (result, arguments) in FUNCTIONS.items():
@@ -269,9 +268,9 @@ def has(name: str) -> bool:
     return hasattr(C, name)
 
 
-def program() -> Path:
+def program() -> str:
     """The program `shoal` of this installation."""
-    return _place("SHOAL_PROGRAM", PACKAGE / "lib" / "shoal", CLONE / "build" / "shoal")
+    return _place("SHOAL_PROGRAM", f"{PACKAGE}/lib/shoal", f"{CLONE}/build/shoal")
 
 
 def text(value: bytes | None) -> str:

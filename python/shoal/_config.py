@@ -7,10 +7,12 @@ import ctypes
 import math
 import os
 from collections.abc import Mapping, Sequence
-from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ._c import CLONE, PACKAGE, Context, FileError, Handle, InputError
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 Config = str | os.PathLike[str] | Mapping[str, Any]
 Overrides = Mapping[str, Any] | Sequence[str] | None
@@ -78,10 +80,13 @@ def config_path(name: str) -> Path:
     name : str
         For instance ``"hd_164922"`` or ``"hd_164922.cfg"``.
     """
+    from pathlib import Path  # which is slow to import
+
     file = name if name.endswith(".cfg") else name + ".cfg"
-    for folder in (PACKAGE / "configs", CLONE / "configs"):
-        if (folder / file).is_file():
-            return folder / file
+    for folder in (PACKAGE, CLONE):
+        path = Path(folder, "configs", file)
+        if path.is_file():
+            return path
     raise FileError(f"{file}: no such config comes with shoal")
 
 
@@ -118,7 +123,8 @@ def make_recipe(config: Config, overrides: Overrides, allow_plugins: bool) -> Re
     else:
         path = os.path.abspath(os.fspath(config))
         try:
-            text = Path(path).read_bytes()
+            with open(path, "rb") as file:
+                text = file.read()
         except OSError as error:
             raise FileError(f"{os.fspath(config)}: {error.strerror}") from None
     return Recipe(text, path, _override_texts(overrides), allow_plugins)

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import multiprocessing
 from functools import lru_cache
 from typing import Any, cast
 
@@ -169,6 +168,8 @@ class Model:
 def _restore(recipe: Recipe, n_walkers: int) -> Model:
     """A pickled model. A pool's task brings one each time: it is made once a process. The processes of a pool share
     the cores already, so that one thread is enough for each; no bits depend on it."""
+    import multiprocessing
+
     if multiprocessing.parent_process() and not any(word.startswith("run.threads") for word in recipe.overrides):
         recipe = recipe._replace(overrides=(*recipe.overrides, "run.threads=1"))
     model = Model.__new__(Model)

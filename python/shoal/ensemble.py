@@ -53,6 +53,9 @@ class Made:
         )
         is_orbits = ensemble._frame is not None
         values = convert(ensemble._values, _ORBIT if is_orbits else _STATE, ensemble._units, 1)
+        if ensemble._is_mean:
+            values = np.array(values)
+            values[:, 1:, 6] = true_anomaly(values[:, 1:, 2], values[:, 1:, 6])
         first = (ensemble._frame,) if is_orbits else ()
         self._set(C.shoal_ensemble_set_orbits if is_orbits else C.shoal_ensemble_set_states, values, *first)
         if ensemble._radii is not None:
@@ -120,8 +123,9 @@ class Ensemble:
         t: Array,
         units: Units,
         names: Sequence[str] | None,
+        is_mean: bool = False,
     ) -> None:
-        """For the class itself: values [..., bodies, 7] in `units` and radians."""
+        """For the class itself: values [..., bodies, 7] in `units` and radians; is_mean: with M in the place of f."""
         if values.ndim < 2 or values.shape[-1] != NUMBERS:
             raise InputError(f"an array of shape {values.shape}: expected [..., bodies, {NUMBERS}]")
         self.shape: tuple[int, ...] = values.shape[:-2]
@@ -129,7 +133,7 @@ class Ensemble:
         if self.n_systems < 1 or self.n_bodies < 2:
             raise InputError(f"{self.n_systems} systems of {self.n_bodies} bodies: expected 1 of 2, or more")
         self._values = values.reshape(self.n_systems, self.n_bodies, NUMBERS)
-        self._frame, self._units = frame, units
+        self._frame, self._units, self._is_mean = frame, units, is_mean
         self._radii = None if radii is None else self._spread(radii, (self.n_bodies,), "r")
         self._t = t if t.ndim == 0 else self._spread(t, (), "t")
         self.names: list[str] = [str(i) for i in range(self.n_bodies)] if names is None else list(names)
@@ -309,8 +313,8 @@ class Ensemble:
         masses = made.plain(m, "mass")
         radii = None if r is None else made.plain(r, "length")
         times = made.plain(t, "time")
-        values = _orbits(masses, elements, radii, times, made, which)
-        return cls(values, which, radii, times, made, names)
+        values, is_mean = _orbits(masses, elements, radii, times, made, which)
+        return cls(values, which, radii, times, made, names, is_mean)
 
     # ---- REBOUND ----------------------------------------------------------------------------------------------------
 
@@ -334,8 +338,11 @@ class Ensemble:
 
 def _orbits(
     masses: Array, elements: dict[str, Array], radii: Array | None, t: Array, units: Units, frame: int
-) -> Array:
-    """[..., bodies, 7] m a e inc Omega omega f of elements in any of the ways of from_elements, [..., bodies - 1]."""
+) -> tuple[Array, bool]:
+    """[..., bodies, 7] m a e inc Omega omega f of elements in any of the ways of from_elements, [..., bodies - 1].
+
+    The second answer is whether the last number is M and not f.
+    """
 
     def one_of(*names: str) -> str | None:
         found = [name for name in names if name in elements]
@@ -386,19 +393,13 @@ def _orbits(
         else sign * (elements["pomega"] - elements["Omega"])
     )
     anomaly = one_of("f", "M", "l", "theta", "T")
-    if anomaly in (None, "f"):
-        orbit[..., 6] = elements.get("f", np.float64(0.0))
-    elif anomaly == "theta":
-        orbit[..., 6] = sign * (elements["theta"] - elements["Omega"]) - orbit[..., 5]
+    if anomaly == "T":
+        orbit[..., 6] = np.sqrt(mu / np.abs(orbit[..., 1]) ** 3) * (t[..., None] - elements["T"])
+    elif anomaly in ("l", "theta"):
+        orbit[..., 6] = sign * (elements[anomaly] - elements["Omega"]) - orbit[..., 5]
     else:
-        if anomaly == "M":
-            mean = elements["M"]
-        elif anomaly == "l":
-            mean = sign * (elements["l"] - elements["Omega"]) - orbit[..., 5]
-        else:
-            mean = np.sqrt(mu / np.abs(orbit[..., 1]) ** 3) * (t[..., None] - elements["T"])
-        orbit[..., 6] = true_anomaly(elements["e"], mean)
-    return values
+        orbit[..., 6] = elements[anomaly] if anomaly else 0.0
+    return values, anomaly in ("M", "l", "T")
 
 
 def true_anomaly(e: npt.ArrayLike, M: npt.ArrayLike) -> Array:

@@ -75,6 +75,8 @@ class Model:
 
     def _call(self, function: Any, vectors: npt.ArrayLike, n_out: int | None) -> Any:
         """Call function(model, n, vectors, answer); n_out: numbers of an answer, None: one, without an axis."""
+        if hasattr(vectors, "__cuda_array_interface__") and hasattr(vectors, "get"):
+            vectors = vectors.get()  # CuPy copies to the host only when it is asked to
         given = np.ascontiguousarray(vectors, dtype=np.float64)
         if given.ndim == 0 or given.shape[-1] != self.n_parameters:
             raise InputError(

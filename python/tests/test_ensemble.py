@@ -267,7 +267,7 @@ def test_a_million_systems():
     n = 10**6
     a = np.random.default_rng(1).random((n, 2)) * 0.1 + [1, 2]
     start = time.process_time()
-    ens = shoal.Ensemble.from_elements(m=[1, 1e-5, 1e-5], a=a, e=0.01, f=[0.0, 2.0])
+    ens = shoal.Ensemble.from_elements(m=[1, 1e-5, 1e-5], a=a, e=0.01, l=[0.0, 2.0])
     seconds = time.process_time() - start
     assert ens.n_systems == n
     assert seconds < 2.0  # 0.2 s is the aim on a quiet machine: see docs/python.md
@@ -298,3 +298,21 @@ def test_ctrl_c_keeps_what_there_is():
         child.kill()
         child.wait()
     assert child.returncode == 0 and said.startswith("kept interrupted at t = ")
+
+
+def test_progress(capsys):
+    pytest.importorskip("tqdm")
+    quiet = shoal.integrate(two_planets(), 50.0, dt=0.05)
+    assert capsys.readouterr().err == ""
+    shown = shoal.integrate(two_planets(), 50.0, dt=0.05, progress=True)
+    assert "100%" in capsys.readouterr().err and (shown.states() == quiet.states()).all()
+
+
+def test_progress_without_tqdm(capsys, monkeypatch):
+    monkeypatch.setitem(sys.modules, "tqdm", None)
+    monkeypatch.setitem(sys.modules, "tqdm.auto", None)
+    shoal.integrate(two_planets(), 5.0, dt=0.05, progress=True)
+    assert capsys.readouterr().err == ""  # a line is for a terminal
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
+    shoal.integrate(two_planets(), 5.0, dt=0.05, progress=True)
+    assert "100 %" in capsys.readouterr().err

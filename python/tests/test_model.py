@@ -51,6 +51,29 @@ def test_priors(model):
     assert both[0] == -np.inf and both[1] == model.log_prob(middle)
 
 
+def test_predictions(model):
+    theta = model.draw(5, seed=11)
+    if not shoal._c.has("shoal_model_predict"):
+        with pytest.raises(shoal.UnsupportedError):
+            model.predict(theta)
+        return
+    values = model.predict(theta)
+    assert values.shape == (5, model.n_data) and np.isfinite(values).all()
+    assert (model.predict(theta[2]) == values[2]).all() and np.ptp(values, axis=1).min() > 0
+
+
+def test_arrays_of_a_gpu_are_copied(model):
+    class OfCupy:
+        def __init__(self, values):
+            self.values, self.__cuda_array_interface__ = values, {}
+
+        def get(self):
+            return self.values
+
+    theta = model.draw(3, seed=12)
+    assert (model(OfCupy(theta)) == model(theta)).all()
+
+
 def test_no_system_is_minus_infinity(model):
     theta = model.draw(2, seed=3)
     theta[0, 2] = 1.5  # h: e > 1

@@ -302,6 +302,11 @@ class Context:
         if status:
             raise _ERRORS.get(status, Error)(text(C.shoal_context_message(self.address)))
 
+    def call(self, function: Callable[..., int], *arguments: Any) -> None:
+        """Call a function in this thread's turn; raise what it returns."""
+        with self.lock:
+            self.check(function(*arguments))
+
     def make(self, create: str, destroy: str, *arguments: Any, keeps: Any = None) -> Handle:
         """An object: create(*arguments, its place)."""
         place = c_void_p()

@@ -41,7 +41,7 @@ class Units:
         context.check(C.shoal_unit_factors(context.address, text.encode(), factors))
         self.text = text
         self.length, self.mass, self.time, self.G = factors
-        words = [word.strip() for word in text.split(",")]
+        words = ["" if "=" in word else word.strip() for word in text.split(",")]
         self._names = dict(zip(("length", "mass", "time"), words, strict=False))
 
     def factor(self, dimension: str) -> float:

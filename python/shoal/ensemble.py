@@ -62,12 +62,12 @@ class Made:
             self._set(C.shoal_ensemble_set_radii, ensemble._radii * ensemble._units.length)
         if ensemble._t.any():
             times = np.ascontiguousarray(np.broadcast_to(ensemble._t, n)) * ensemble._units.time
-            self.context.check(C.shoal_ensemble_set_column(self.handle.address, b"t_start", 0, n, times.ctypes.data, 0))
+            self.context.call(C.shoal_ensemble_set_column, self.handle.address, b"t_start", 0, n, times.ctypes.data, 0)
 
     def _set(self, function: Any, values: Array, *first: Any) -> None:
         n_invalid = ctypes.c_long()
         block = ctypes.byref(block_of(values))
-        self.context.check(function(self.handle.address, *first, block, values.ctypes.data, ctypes.byref(n_invalid)))
+        self.context.call(function, self.handle.address, *first, block, values.ctypes.data, ctypes.byref(n_invalid))
         if n_invalid.value:
             self.n_invalid += n_invalid.value
             self.message = self.message or text(C.shoal_context_message(self.context.address))
@@ -78,10 +78,8 @@ class Made:
 
     def get(self, function: Any, n: int, n_bodies: int, *first: Any, numbers: int = NUMBERS) -> Array:
         values = np.empty((n, n_bodies, numbers) if numbers > 1 else (n, n_bodies))
-        with self.context.lock:
-            self.context.check(
-                function(self.handle.address, *first, ctypes.byref(block_of(values)), values.ctypes.data)
-            )
+        block = ctypes.byref(block_of(values))
+        self.context.call(function, self.handle.address, *first, block, values.ctypes.data)
         return values
 
     def states(self, n: int, n_bodies: int, units: Units) -> Array:
@@ -91,12 +89,13 @@ class Made:
         given = self.get(C.shoal_ensemble_get_orbits, n, n_bodies, _frame_index(frame))
         return convert(given, _ORBIT, units, -1)
 
+    def radii(self, n: int, n_bodies: int, units: Units) -> Array:
+        return self.get(C.shoal_ensemble_get_radii, n, n_bodies, numbers=1) / units.length
+
     def column(self, name: str, n: int) -> Array:
         values = np.empty(n)
-        with self.context.lock:
-            self.context.check(
-                C.shoal_ensemble_get_column(self.handle.address, name.encode(), 0, n, values.ctypes.data, 0)
-            )
+        place = values.ctypes.data
+        self.context.call(C.shoal_ensemble_get_column, self.handle.address, name.encode(), 0, n, place, 0)
         return values
 
 

@@ -89,9 +89,7 @@ class Model:
         answer = np.empty(shape if n_out is None else (*shape, n_out))
         if self._context.stale:
             self._begin()
-        context = self._context
-        with context.lock:
-            context.check(function(self._handle.address, n, given.ctypes.data, answer.ctypes.data))
+        self._context.call(function, self._handle.address, n, given.ctypes.data, answer.ctypes.data)
         return answer[()]
 
     def __call__(self, theta: npt.ArrayLike) -> Any:

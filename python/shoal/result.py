@@ -237,11 +237,13 @@ class Result(abc.ABC):
         return xr.Dataset(variables, coordinates, {"plan": self.plan})
 
     def to_rebound(self, i: int = 0, t: float | str | None = None) -> Any:
-        """The state of system `i` at time `t` (see `states`) as a ``rebound.Simulation``; radii are 0."""
+        """The state of system `i` at time `t` (see `states`) as a ``rebound.Simulation``; a file has no radii."""
         from . import _rebound
 
-        state = self.states(t)[i]
-        return _rebound.write(state, np.zeros(self.n_bodies), self._time_of(i, t), self._G(), self.names)
+        return _rebound.write(self.states(t)[i], self._radii()[i], self._time_of(i, t), self._G(), self.names)
+
+    def _radii(self) -> Array:
+        return np.zeros((self.n_systems, self.n_bodies))
 
     @abc.abstractmethod
     def _time_of(self, i: int, t: float | str | None) -> float: ...
@@ -306,7 +308,7 @@ class RunResult(Result):
         if column == "outcome":
             codes = np.empty(self.n_systems, dtype=np.intc)
             call, place = C.shoal_ensemble_get_outcomes, codes.ctypes.data
-            self._made.context.check(call(self._made.handle.address, 0, self.n_systems, place))
+            self._made.context.call(call, self._made.handle.address, 0, self.n_systems, place)
             return codes.astype(np.float64)
         if column == "dE_final":
             start = get("energy_start", self.n_systems)
@@ -318,8 +320,7 @@ class RunResult(Result):
         else:
             dimension, values = self._dimensions.get(column, ""), np.empty(self.n_systems)
             call, place = C.shoal_plan_get_column, values.ctypes.data
-            with self._made.context.lock:
-                self._made.context.check(call(self._plan.address, column.encode(), 0, self.n_systems, place, 0))
+            self._made.context.call(call, self._plan.address, column.encode(), 0, self.n_systems, place, 0)
         factor = self._units.factor(dimension)
         return values if factor == 1 else values / factor
 
@@ -350,7 +351,7 @@ class RunResult(Result):
     def events(self) -> Any:
         n = C.shoal_plan_n_events(self._plan.address)
         rows = np.zeros(n, dtype=_EVENT)
-        self._made.context.check(C.shoal_plan_get_events(self._plan.address, 0, n, rows.ctypes.data))
+        self._made.context.call(C.shoal_plan_get_events, self._plan.address, 0, n, rows.ctypes.data)
         units, start = self._units, self._made.column("energy_start", self.n_systems)
         columns: dict[str, Any] = {
             "system": rows["system"],
@@ -377,7 +378,7 @@ class RunResult(Result):
         for column, dimension in names:
             values = np.empty(n)
             call, place = C.shoal_plan_get_log, values.ctypes.data
-            self._made.context.check(call(self._plan.address, name, column.encode(), 0, n, place, 0))
+            self._made.context.call(call, self._plan.address, name, column.encode(), 0, n, place, 0)
             whole = dimension == "body" or column == "system"
             columns[column] = values.astype(np.int64) if whole else values / self._units.factor(dimension)
         return frame_of(columns)
@@ -385,6 +386,9 @@ class RunResult(Result):
     @property
     def sweep(self) -> dict[str, Array]:
         return {}
+
+    def _radii(self) -> Array:
+        return np.nan_to_num(self._made.radii(self.n_systems, self.n_bodies, self._units))
 
     def _time_of(self, i: int, t: float | str | None) -> float:
         if t is None or t == "final":
@@ -450,7 +454,7 @@ class FileResult(Result):
         words = (ctypes.c_char_p * 3)()
         places = [ctypes.byref(words, i * ctypes.sizeof(ctypes.c_char_p)) for i in range(3)]
         for i in range(C.shoal_result_n_columns(self._handle.address, table.encode())):
-            self._context.check(C.shoal_result_describe(self._handle.address, table.encode(), i, *places))
+            self._context.call(C.shoal_result_describe, self._handle.address, table.encode(), i, *places)
             found.append((text(words[0]), text(words[1]), text(words[2])))
         return found
 
@@ -459,8 +463,7 @@ class FileResult(Result):
         n = C.shoal_result_n_rows(address, table.encode())
         values = np.empty(n)
         call, place = C.shoal_result_get_column, values.ctypes.data
-        with self._context.lock:
-            self._context.check(call(address, table.encode(), column.encode(), 0, n, place, 0))
+        self._context.call(call, address, table.encode(), column.encode(), 0, n, place, 0)
         return values
 
     def __getitem__(self, column: str) -> Array:
@@ -512,8 +515,7 @@ class FileResult(Result):
         address = self._handle.address
         n = C.shoal_result_n_rows(address, table.encode())
         values = np.empty((n, self.n_bodies, 7))
-        with self._context.lock:
-            self._context.check(C.shoal_result_get_states(address, table.encode(), None, values.ctypes.data))
+        self._context.call(C.shoal_result_get_states, address, table.encode(), None, values.ctypes.data)
         return values
 
     @cached_property

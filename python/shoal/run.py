@@ -177,7 +177,9 @@ def integrate(
     result.logs = [name for name, _ in map(split, [monitors] if isinstance(monitors, (str, Mapping)) else monitors)]
     result.logs = [name for name in result.logs if C.shoal_plan_column_name(handle.address, name.encode(), 0, None)]
     result._initial = made.states(ensemble.n_systems, ensemble.n_bodies, units)
-    _advance(result, float(np.min(ensemble._t)) * units.time, end, progress)
+    # A slice ends when all systems have begun; where some go forwards and some backwards there is only one.
+    first, last = (float(bound(ensemble._t)) * units.time for bound in (np.min, np.max))
+    _advance(result, last if end >= last else first if end <= first else end, end, progress)
     return result
 
 
@@ -192,9 +194,8 @@ def _advance(result: RunResult, start: float, end: float, progress: bool) -> Non
             while True:
                 fraction = min(at + part, goal) if goal > at else goal
                 began = time.perf_counter()
-                with made.context.lock:
-                    t = stop if fraction == goal else start + fraction * span
-                    made.context.check(C.shoal_plan_integrate(plan.address, t))
+                t = stop if fraction == goal else start + fraction * span
+                made.context.call(C.shoal_plan_integrate, plan.address, t)
                 seconds = time.perf_counter() - began
                 new_rate = (fraction - at) / max(seconds, 1e-9)
                 # Longer slices while they are short, or while what each call costs by itself is most of them.

@@ -160,6 +160,18 @@ def test_a_system_goes_on_from_its_last_states():
     assert np.allclose(shoal.integrate(on, 10.0, dt=0.05).states(), through, rtol=1e-9, atol=1e-12)
 
 
+def test_systems_begin_at_different_times():
+    ens = shoal.Ensemble.from_elements(m=[1, 1e-5], a=1, t=[0.0, 5.0, 20.0])
+    result = shoal.integrate(ens, 30.0, dt=0.1)
+    assert np.allclose(result["steps"], [300, 250, 100], atol=1)
+    back = shoal.integrate(ens, -30.0, dt=0.1, times=[-5.0, -10.0])
+    assert np.allclose(back["steps"], [300, 350, 500], atol=1) and np.isfinite(back.states(-10.0)).all()
+    both = shoal.integrate(ens, 10.0, dt=0.1)
+    assert np.allclose(both["steps"], [100, 50, 100], atol=1)
+    with pytest.raises(shoal.InputError, match="expected a time from 25"):
+        shoal.integrate(ens, 30.0, dt=0.1, times=[25.0, 10.0])
+
+
 def test_systems_of_different_sizes_and_strides():
     states = np.full((4, 2, 3, 7), np.nan).swapaxes(0, 1)
     one = two_planets(8).states.reshape(2, 4, 3, 7)
@@ -246,6 +258,7 @@ def test_rebound_both_ways(tmp_path):
     sim.integrate(17.0)
     expected = [[p.x, p.y, p.z, p.vx, p.vy, p.vz] for p in sim.particles]
     assert np.allclose(result.states()[0, :, 1:], expected, atol=1e-9)
+    assert result.to_rebound(0).particles[1].r == 5e-4
     assert math.isclose(result.to_rebound(0).particles[1].x, sim.particles[1].x, abs_tol=1e-9)
     # an archive: each of its states is a system
     path = str(tmp_path / "archive.bin")

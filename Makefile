@@ -184,7 +184,7 @@ BENCH_PROGRAMS := $(BENCHES:%.c=$B/%)
 EXAMPLE_PROGRAMS := $(EXAMPLES:%.c=$B/%)
 
 .PHONY: all parts lib program examples tests fuzz fuzzers check check-gpu bench bench-gpu bench-precision demo install \
-    uninstall bundle python wheel reference clean info deps lint help FORCE
+    uninstall bundle python wheel site reference clean info deps lint help FORCE
 
 # Beside goals that build by themselves `all` does, too, lest two makes write the same files.
 ifeq ($(filter-out all install bundle,$(MAKECMDGOALS)),)
@@ -443,6 +443,10 @@ wheel:
 	@+$(submake) python
 	@CC='$(CC)' $(PYTHON) python/backend.py $B
 
+# The documentation as HTML.
+site: python
+	@SHOAL_LIBRARY='$(abspath $B)/python/libshoal.so' PYTHON='$(PYTHON)' tools/site $B
+
 # Pages that are written from the program and the header.
 reference: program
 	$(PROGRAM) explain --all > docs/reference.md
@@ -476,6 +480,7 @@ help:
 	@echo 'make install      into prefix=$(prefix) (DESTDIR=); uninstall takes it out again'
 	@echo 'make bundle       a tarball with its libraries for machines that have none (WITH_TESTS=1: and the tests)'
 	@echo 'make wheel        the Python package, in $(BUILD)/; here and now: pip install .'
+	@echo 'make site         the documentation as HTML, in $(BUILD)/site/html (needs Sphinx and myst-nb)'
 	@echo 'make examples     the programs of examples/'
 	@echo 'make reference    writes docs/reference.md and docs/api.md anew'
 	@echo 'make lint         the form of the sources: clang-format, clang-tidy, 120 columns, short functions'

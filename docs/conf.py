@@ -8,14 +8,16 @@ version = release = shoal.__version__
 extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
 root_doc = "index"
 html_theme = "alabaster"
-html_theme_options = {"fixed_sidebar": True, "page_width": "1100px", "description": "Ensembles of few-body systems"}
+html_theme_options = {"fixed_sidebar": True, "page_width": "1300px", "code_font_size": "0.8em", "show_powered_by": False, "description": "Ensembles of few-body systems"}
 html_sidebars = {"**": ["about.html", "searchfield.html", "navigation.html"]}
 html_show_sourcelink = False
+html_show_copyright = False
 myst_heading_anchors = 3
 nb_execution_mode = "force"
 nb_execution_timeout = 300
 nb_execution_raise_on_error = True
 autodoc_member_order = "bysource"
 autodoc_typehints = "none"
+autodoc_class_signature = "separated"
 # Links to sources lead out of the site; blocks of configs and shells are no language that is known.
 suppress_warnings = ["myst.xref_missing", "misc.highlighting_failure", "myst.header"]

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import lru_cache
 from typing import Any, cast
 
@@ -153,6 +154,36 @@ class Model:
         if not has("shoal_model_predict"):
             raise UnsupportedError("this version of the library does not predict")
         return cast(Array, self._call(C.shoal_model_predict, theta, self.n_data))
+
+    def jax(self, function: Callable[[npt.ArrayLike], Any] | None = None) -> Callable[[Any], Any]:
+        """A function of JAX arrays, which may be traced: inside ``jit``, and in ``vmap`` as one call of all vectors.
+
+        The vectors are computed on the host, or on the GPU that the model has chosen. There is no gradient: it is for
+        samplers that need none.
+
+        Parameters
+        ----------
+        function : callable, optional
+            `log_prob` (the default), `log_likelihood` or `log_prior` of this model.
+
+        Returns
+        -------
+        callable
+            From [..., n_parameters] to [...], in JAX's default type of numbers.
+        """
+        import jax
+        import jax.numpy as jnp
+
+        call = function or self.log_prob
+
+        def traced(theta: Any) -> Any:
+            theta = jnp.asarray(theta)
+            kind = jnp.result_type(float)
+            answer = jax.ShapeDtypeStruct(theta.shape[:-1], kind)
+            compute = lambda vectors: np.asarray(call(np.asarray(vectors)), dtype=kind)  # noqa: E731
+            return jax.pure_callback(compute, answer, theta, vmap_method="broadcast_all")
+
+        return traced
 
     def draw(self, n: int, seed: int | None = None) -> Array:
         """Points drawn from the priors, to begin walkers with.

@@ -221,6 +221,17 @@ def test_emcee(model):
     assert math.isclose(sampler.get_log_prob()[-1][0], model.log_prob(sampler.get_chain()[-1][0]))
 
 
+def test_jax(model):
+    jax = pytest.importorskip("jax")
+    jax.config.update("jax_enable_x64", True)
+    theta = model.draw(6, seed=13)
+    expected = model.log_prob(theta)
+    log_prob = model.jax()
+    assert (np.asarray(jax.jit(jax.vmap(log_prob))(theta)) == expected).all()
+    assert float(jax.jit(log_prob)(theta[2])) == expected[2]
+    assert (np.asarray(model.jax(model.log_prior)(theta)) == model.log_prior(theta)).all()
+
+
 def test_dynesty(model):
     dynesty = pytest.importorskip("dynesty")
     sampler = dynesty.NestedSampler(model, model.prior_transform, model.n_parameters, nlive=30)

@@ -187,7 +187,7 @@ BENCH_PROGRAMS := $(BENCHES:%.c=$B/%)
 EXAMPLE_PROGRAMS := $(EXAMPLES:%.c=$B/%)
 
 .PHONY: all parts lib program examples tests fuzz fuzzers check check-gpu bench bench-gpu bench-precision demo install \
-    uninstall bundle reference clean info deps lint help FORCE
+    uninstall bundle python wheel site reference clean info deps lint help FORCE
 
 # Beside goals that build by themselves `all` does, too, lest two makes write the same files.
 ifeq ($(filter-out all install bundle,$(MAKECMDGOALS)),)
@@ -422,6 +422,34 @@ bundle: all
 	@CC='$(CC)' LDFLAGS='$(LDFLAGS)' SAN_FLAGS='$(SAN_FLAGS)' tools/bundle $B '$(VERSION)' \
 	    '$(LIBS)' $(if $(filter-out 0,$(WITH_TESTS)),'$(CMOCKA_LIBS)' '$(TEST_OBJECTS)')
 
+# ---- python --------------------------------------------------------------------------------------------------------
+# The package has one library with the program inside, so that the kernels are in it once: the program is a start of
+# the library's `main`. Both find the libraries beside them, by the old kind of rpath: see tools/bundle.
+
+PYTHON ?= python3
+PYTHON_LINK = $(CC) $(SAN_FLAGS) $(CFLAGS) $(LDFLAGS) -Wl,--disable-new-dtags '-Wl,-rpath,$$ORIGIN' -o $@
+
+$B/python/exports.map: $B/exports.map
+	$(Q)mkdir -p $(@D) && sed 's/^ local/  main;\n local/' $< > $@
+
+$B/python/libshoal.so: $(OBJECTS) $(COMMANDS:%.c=$B/%.o) $B/objects $B/python/exports.map
+	$(call say,LINK)$(PYTHON_LINK) -shared -Wl,-soname,$(@F) -Wl,--version-script=$B/python/exports.map \
+	    $(OBJECTS) $(COMMANDS:%.c=$B/%.o) $(LIBS)
+
+$B/python/shoal: $B/python/libshoal.so
+	$(call say,LINK)$(PYTHON_LINK) $< $(LIBS)
+
+python: $B/python/shoal
+
+# For any machine, with all kernels, unless they are chosen; `pip install .` takes those of this machine.
+wheel:
+	@+$(submake) python
+	@CC='$(CC)' $(PYTHON) python/backend.py $B
+
+# The documentation as HTML.
+site: python
+	@SHOAL_LIBRARY='$(abspath $B)/python/libshoal.so' PYTHON='$(PYTHON)' tools/site $B
+
 # Pages that are written from the program and the header.
 reference: program
 	$(PROGRAM) explain --all > docs/reference.md
@@ -454,6 +482,8 @@ help:
 	@echo 'make bench-precision   energy error against cost of every propagator; REBOUND=DIR: and of REBOUND'
 	@echo 'make install      into prefix=$(prefix) (DESTDIR=); uninstall takes it out again'
 	@echo 'make bundle       a tarball with its libraries for machines that have none (WITH_TESTS=1: and the tests)'
+	@echo 'make wheel        the Python package, in $(BUILD)/; here and now: pip install .'
+	@echo 'make site         the documentation as HTML, in $(BUILD)/site/html (needs Sphinx and myst-nb)'
 	@echo 'make examples     the programs of examples/'
 	@echo 'make reference    writes docs/reference.md and docs/api.md anew'
 	@echo 'make lint         the form of the sources: clang-format, clang-tidy, 120 columns, short functions'

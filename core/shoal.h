@@ -116,6 +116,26 @@ shoal_status shoal_context_allow_plugins(shoal_context *context, int allow);
  */
 shoal_status shoal_plugin_load(shoal_context *context, const char *path);
 
+/*
+ * shoal_unit_factors: units by their names.
+ *   units    in   "AU, Msun, yr": length, mass, time; or with a constant of gravitation, "AU, Msun, G = 1", from which
+ *                 the unit of time follows
+ *   factors  out  [4] one unit of length, mass and time in inner units of a study, and G in these units
+ * Status: E_INPUT for an unknown name, with the nearest one.
+ */
+shoal_status shoal_unit_factors(shoal_context *context, const char *units, double factors[4]);
+
+/*
+ * shoal_plug_setting: which settings a propagator, a force or a monitor has.
+ *   context    in   NULL: those of plugins are not known
+ *   plug       in   its name
+ *   i          in   0, 1, ...
+ *   dimension  out  of its values: "length", "mass", "time", "velocity", "frequency", "angle", "" (a number), "body" (an
+ *                   index) or "choice" (a word); NULL: not asked for
+ *   returns         NULL after the last one, or if there is no plug of that name
+ */
+const char *shoal_plug_setting(const shoal_context *context, const char *plug, int i, const char **dimension);
+
 /* ---- elements ---------------------------------------------------------------------------------------------------- */
 
 /* One body: mass, physical radius (0 = a point), position and velocity. */
@@ -599,6 +619,16 @@ double shoal_plan_column(shoal_plan *plan, const char *column, long system);
 shoal_status shoal_plan_get_column(shoal_plan *plan, const char *column, long first, long n, double *values,
                                    long stride);
 
+/*
+ * shoal_plan_column_name: which columns there are.
+ *   monitor    in   NULL: those of shoal_plan_get_column; the name of a monitor that logs: those of shoal_plan_get_log
+ *   i          in   0, 1, ...
+ *   dimension  out  of its values: "length", "mass", "time", "velocity", "frequency", "angle", "body" or "" (a number);
+ *                   NULL: not asked for
+ *   returns         NULL after the last one; valid until the next call with this plan
+ */
+const char *shoal_plan_column_name(shoal_plan *plan, const char *monitor, int i, const char **dimension);
+
 /* An event in a system that a monitor lets continue (`action` of stop_on_collision, stop_on_ejection,
  * stop_on_encounter). All numbers are in inner units. */
 typedef struct shoal_event {
@@ -675,6 +705,15 @@ typedef struct shoal_study shoal_study;
  */
 shoal_status shoal_study_load(shoal_context *context, const char *path, int n_overrides, const char *const *overrides,
                               shoal_study **study);
+
+/*
+ * shoal_study_parse: the same from a text, which need be in no file.
+ *   text         in  the config
+ *   path         in  the file that it could have come from: messages name it, files that are read lie in its folder
+ *   n_overrides, overrides, study   as for shoal_study_load
+ */
+shoal_status shoal_study_parse(shoal_context *context, const char *text, const char *path, int n_overrides,
+                               const char *const *overrides, shoal_study **study);
 
 /*
  * shoal_study_destroy: release a study.
@@ -862,6 +901,14 @@ double shoal_result_number(const shoal_result *result, const char *name);
  *   returns      NULL after the last one
  */
 const char *shoal_result_table(const shoal_result *result, int i);
+
+/*
+ * shoal_result_axis: an axis of the grid of a sweep. Systems are in the order of the grid, the last axis fastest.
+ *   i        in   0, 1, ...
+ *   count    out  its length; NULL: not asked for
+ *   returns       the column of "systems" with its values; NULL after the last axis
+ */
+const char *shoal_result_axis(const shoal_result *result, int i, long *count);
 
 /*
  * shoal_result_n_rows, shoal_result_n_columns: the size of a table.

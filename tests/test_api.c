@@ -53,7 +53,7 @@ static void check_answer(const char *call, bool good)
 static void check_context_and_elements(shoal_context *c)
 {
     shoal_context *none = NULL;
-    double state[6] = {1, 0, 0, 0, 1, 0}, one[1] = {0.1};
+    double state[6] = {1, 0, 0, 0, 1, 0}, one[1] = {0.1}, factors[4];
     shoal_orbit orbit = {.a = 1}, orbits[2] = {{.a = 0}, {.a = 1}};
     shoal_body bodies[2] = {{.m = 1}, {.m = 0}};
     check_answer("shoal_status_text(...)", *shoal_status_text((shoal_status)99) != '\0');
@@ -66,6 +66,11 @@ static void check_context_and_elements(shoal_context *c)
     REFUSED(NULL, shoal_context_allow_plugins(NULL, 1));
     REFUSED(NULL, shoal_plugin_load(NULL, "x.c"));
     REFUSED(c, shoal_plugin_load(c, NULL));
+    REFUSED(c, shoal_unit_factors(c, NULL, factors));
+    REFUSED(c, shoal_unit_factors(c, "AU, Msun, yr", NULL));
+    NOTHING(shoal_plug_setting(c, NULL, 0, NULL));
+    NOTHING(shoal_plug_setting(c, "nobody", 0, NULL));
+    NOTHING(shoal_plug_setting(c, "gr", -1, NULL));
     REFUSED(c, shoal_orbit_to_state(c, 1, NULL, state));
     REFUSED(c, shoal_orbit_to_state(c, 1, &orbit, NULL));
     REFUSED(NULL, shoal_orbit_to_state(NULL, 1, &orbit, NULL));
@@ -256,6 +261,9 @@ static void check_plan(shoal_context *c, shoal_ensemble *e, shoal_plan *p)
     REFUSED(c, shoal_plan_get_column(p, "min_separation", -1, N, values, 0));
     REFUSED(c, shoal_plan_get_column(p, "min_separation", 1, N, values, 0));
     REFUSED(c, shoal_plan_get_column(p, "min_separation", 0, N, NULL, 0));
+    check_answer("shoal_plan_column_name(...)", shoal_plan_column_name(NULL, NULL, 0, NULL) == NULL &&
+                                                    shoal_plan_column_name(p, NULL, -1, NULL) == NULL &&
+                                                    shoal_plan_column_name(p, "transits", 0, NULL) == NULL);
     NOTHING(shoal_plan_n_events(NULL));
     NOTHING(shoal_plan_n_logged(NULL, "transits"));
     NOTHING(shoal_plan_n_logged(p, NULL));
@@ -284,6 +292,10 @@ static void check_study_and_result(shoal_context *c, const shoal_result *r)
     REFUSED(c, shoal_study_load(c, "x.cfg", -1, NULL, &study));
     REFUSED(c, shoal_study_load(c, "x.cfg", 1, NULL, &study));
     REFUSED(c, shoal_study_load(c, "x.cfg", 1, holes, &study));
+    REFUSED(NULL, shoal_study_parse(NULL, "", "x.cfg", 0, NULL, &study));
+    REFUSED(c, shoal_study_parse(c, NULL, "x.cfg", 0, NULL, &study));
+    REFUSED(c, shoal_study_parse(c, "", NULL, 0, NULL, &study));
+    REFUSED(c, shoal_study_parse(c, "", "x.cfg", 1, holes, &study));
     DOES_NOTHING(shoal_study_destroy(NULL));
     DOES_NOTHING(shoal_study_destroy(&study));
     NO_TEXT(shoal_study_output(NULL));
@@ -321,6 +333,9 @@ static void check_study_and_result(shoal_context *c, const shoal_result *r)
     NOTHING(shoal_result_table(NULL, 0));
     NOTHING(shoal_result_table(r, -1));
     NOTHING(shoal_result_table(r, 99));
+    NOTHING(shoal_result_axis(NULL, 0, NULL));
+    NOTHING(shoal_result_axis(r, -1, NULL));
+    NOTHING(shoal_result_axis(r, 2, NULL));
     NOTHING(shoal_result_n_rows(NULL, "systems"));
     NOTHING(shoal_result_n_rows(r, NULL));
     NOTHING(shoal_result_n_rows(r, "stars"));
@@ -600,6 +615,28 @@ static void test_anomalies(void **state)
 
 /* ---- columns and events ------------------------------------------------------------------------------------------ */
 
+/* What a program in another language asks for. */
+static void test_units_and_settings(void **state)
+{
+    shoal_context *context = *state;
+    double factors[4];
+    assert_ok(context, shoal_unit_factors(context, "AU, Msun, yr", factors));
+    assert_true(factors[0] == 1 && factors[1] == 1 && fabs(factors[2] - 6.2831) < 1e-3);
+    assert_true(fabs(factors[3] - 39.477) < 1e-2);
+    assert_ok(context, shoal_unit_factors(context, "AU, Msun, G = 1", factors));
+    assert_true(factors[2] == 1 && factors[3] == 1);
+    assert_int_equal(shoal_unit_factors(context, "AU, Msum, yr", factors), SHOAL_E_INPUT);
+    assert_non_null(strstr(shoal_context_message(context), "Msun"));
+    const char *dimension;
+    assert_string_equal(shoal_plug_setting(NULL, "gr", 0, &dimension), "c");
+    assert_string_equal(dimension, "velocity");
+    assert_null(shoal_plug_setting(NULL, "gr", 1, &dimension));
+    assert_string_equal(shoal_plug_setting(context, "stop_on_encounter", 0, &dimension), "radius");
+    assert_string_equal(dimension, "choice");
+    assert_string_equal(shoal_plug_setting(context, "mvs", 0, &dimension), "compensated");
+    assert_string_equal(dimension, "");
+}
+
 static void test_columns(void **state)
 {
     static const char *const names[] = {"id",           "n_live",  "t_start",     "dt",     "time",
@@ -658,6 +695,13 @@ static void test_columns(void **state)
         assert_true(s == 2 ? isnan(value) && isnan(single) : value == single && value > 0.5); /* one planet: no pair */
         assert_true(spread[2 * (s - 1) + 1] == -7);
     }
+    const char *dimension;
+    assert_string_equal(shoal_plan_column_name(plan, NULL, 0, &dimension), "min_separation");
+    assert_string_equal(dimension, "length");
+    int n_columns = 0;
+    for (const char *name; (name = shoal_plan_column_name(plan, NULL, n_columns, NULL)); n_columns++)
+        assert_ok(context, shoal_plan_get_column(plan, name, 0, N, spread, 0));
+    assert_true(n_columns > 1);
     shoal_plan_destroy(&plan);
     shoal_ensemble_destroy(&ensemble);
 }
@@ -701,6 +745,13 @@ static void test_events_and_logs(void **state)
         assert_ok(context, shoal_plan_get_log(plan, "transits", "body", i, 1, &body, 0));
         assert_true(body == 1 || (body == 2 && (pairs[i][1] == 1 || pairs[i][0] < events[0].time)));
     }
+    const char *dimension;
+    int n_columns = 0;
+    for (const char *name; (name = shoal_plan_column_name(plan, "transits", n_columns, &dimension)); n_columns++) {
+        assert_ok(context, shoal_plan_get_log(plan, "transits", name, 0, 1, &body, 0));
+        assert_string_equal(dimension, n_columns == 1 ? "time" : n_columns == 2 ? "body" : dimension);
+    }
+    assert_true(n_columns > 2 && strcmp(shoal_plan_column_name(plan, "transits", 1, NULL), "time") == 0);
     REFUSED(context, shoal_plan_get_log(plan, "transits", "bodi", 0, 1, &body, 0));
     assert_non_null(strstr(shoal_context_message(context), "did you mean 'body'?"));
     REFUSED(context, shoal_plan_get_log(plan, "megno", "time", 0, 1, &body, 0));
@@ -740,6 +791,20 @@ static int look(const shoal_progress *progress, void *user)
     return 0;
 }
 
+/* A text is the study that a file with this text is. */
+static void check_parsed(shoal_context *context, const char *text)
+{
+    const char *overrides[] = {"output.file=\"x.h5\""}, *wrong[] = {"run.t_ned=1"};
+    shoal_study *study;
+    assert_ok(context, shoal_study_parse(context, text, "/somewhere/a.cfg", 1, overrides, &study));
+    assert_string_equal(shoal_study_output(study), "x.h5");
+    shoal_study_destroy(&study);
+    assert_int_equal(shoal_study_parse(context, text, "/somewhere/a.cfg", 1, wrong, &study), SHOAL_E_INPUT);
+    assert_non_null(strstr(shoal_context_message(context), "t_end"));
+    assert_int_equal(shoal_study_parse(context, "run = {\n t_ned = 1.0; };", "a.cfg", 0, NULL, &study), SHOAL_E_INPUT);
+    assert_non_null(strstr(shoal_context_message(context), "a.cfg:2: "));
+}
+
 static void run_study(shoal_context *context)
 {
     const char *root = getenv("SHOAL_ROOT");
@@ -757,6 +822,7 @@ static void run_study(shoal_context *context)
     assert_int_equal(shoal_context_create(&l.context), SHOAL_OK);
     assert_ok(context, shoal_study_load(context, path, SHOAL_COUNT(overrides), overrides, &study));
     assert_string_equal(shoal_study_output(study), file);
+    check_parsed(context, study->config_text);
     assert_ok(context, shoal_study_run(study, 0, look, &l));
     assert_true(l.journal);
     assert_true(l.n_left == 0 && l.n_done == 4);
@@ -779,6 +845,9 @@ static void check_result(shoal_context *context, const shoal_result *r)
     assert_string_equal(shoal_result_text(r, "unit_time"), "yr");
     assert_string_equal(shoal_result_text(r, "epoch"), "J2000.0");
     assert_true(shoal_result_number(r, "G") == own->units.G && shoal_result_number(r, "seed") == (double)own->seed);
+    long count = 0;
+    assert_true(strcmp(shoal_result_axis(r, 1, &count), "saturn.a") == 0 && count == 2);
+    assert_string_equal(shoal_result_axis(r, 0, NULL), "saturn.e");
     int n_tables = 0;
     while ((name = shoal_result_table(r, n_tables))) {
         for (int i = 0; i < shoal_result_n_columns(r, name); i++) {
@@ -868,6 +937,7 @@ int main(void)
         cmocka_unit_test(test_radii),
         cmocka_unit_test(test_no_bodies),
         cmocka_unit_test(test_anomalies),
+        cmocka_unit_test(test_units_and_settings),
         cmocka_unit_test(test_columns),
         cmocka_unit_test(test_events_and_logs),
         cmocka_unit_test(test_results_as_arrays),

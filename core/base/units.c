@@ -214,6 +214,19 @@ shoal_status shoal_units_parse(shoal_context *context, const char *text, shoal_u
     return shoal_units_init(context, words[0], words[1], n == 0 && isnan(G) ? "yr" : words[2], G, units);
 }
 
+shoal_status shoal_unit_factors(shoal_context *context, const char *units, double factors[4])
+{
+    shoal_units made;
+    shoal_status status = shoal_check_given(context, __func__, "units", units);
+    if (!status)
+        status = shoal_check_given(context, __func__, "factors", factors);
+    if (!status)
+        status = shoal_units_parse(context, units, &made);
+    if (!status)
+        memcpy(factors, (double[4]){made.length, made.mass, made.time, made.G}, 4 * sizeof *factors);
+    return status;
+}
+
 void shoal_units_print(const shoal_units *units, char text[SHOAL_UNITS_TEXT])
 {
     char G[SHOAL_NUMBER_SIZE];

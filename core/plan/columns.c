@@ -66,6 +66,36 @@ static shoal_status find_column(const shoal_plan *plan, const char *function, co
                              *near.name ? near.name : NULL);
 }
 
+/* Where the name of a column goes, and how many come before it. */
+typedef struct counted {
+    char *name;
+    int before;
+} counted;
+
+static bool is_next(void *user, const char *name)
+{
+    counted *c = user;
+    if (c->before-- > 0)
+        return false;
+    snprintf(c->name, SHOAL_COLUMN_SIZE, "%s", name);
+    return true;
+}
+
+const char *shoal_plan_column_name(shoal_plan *plan, const char *monitor, int i, const char **dimension)
+{
+    column_place at;
+    if (!plan || i < 0)
+        return NULL;
+    if (monitor)
+        return shoal_plan_log_column(plan, __func__, monitor, i, dimension);
+    counted wanted = {plan->column_name, i};
+    if (!each_column(plan, is_next, &wanted, &at))
+        return NULL;
+    if (dimension)
+        *dimension = shoal_plugs_of(plan->context)->monitors[at.monitor]->columns[at.column].dimension;
+    return plan->column_name;
+}
+
 double shoal_plan_column(shoal_plan *plan, const char *column, long system)
 {
     column_place at;

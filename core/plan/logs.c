@@ -51,13 +51,33 @@ long shoal_plan_n_logged(const shoal_plan *plan, const char *monitor)
     return log ? log->n_rows : 0;
 }
 
+/* The name of a column in a row. */
+static const char *column_at(const shoal_monitor *type, int i)
+{
+    return i == SHOAL_LOG_SYSTEM ? "system" : i == SHOAL_LOG_TIME ? "time" : type->log[i - SHOAL_LOG_VALUES].name;
+}
+
+const char *shoal_plan_log_column(const shoal_plan *plan, const char *function, const char *monitor, int i,
+                                  const char **dimension)
+{
+    const shoal_plan_log *log = find_log(plan, function, monitor);
+    const shoal_monitor *type = log ? shoal_plugs_of(plan->context)->monitors[log - plan->logs] : NULL;
+    if (!type || i >= SHOAL_LOG_VALUES + type->n_log)
+        return NULL;
+    if (dimension)
+        *dimension = i >= SHOAL_LOG_VALUES ? type->log[i - SHOAL_LOG_VALUES].dimension
+                     : i == SHOAL_LOG_TIME ? "time"
+                                           : "";
+    return column_at(type, i);
+}
+
 /* The place of a column in a row; -1 and a message if there is none of that name. */
 static int find_column(const shoal_plan *plan, const char *function, const shoal_monitor *type, const char *column)
 {
-    const char *names[SHOAL_LOG_VALUES + SHOAL_MAX_SLOTS] = {[SHOAL_LOG_SYSTEM] = "system", [SHOAL_LOG_TIME] = "time"};
-    int n = SHOAL_LOG_VALUES;
-    for (int c = 0; c < type->n_log; c++)
-        names[n++] = type->log[c].name;
+    const char *names[SHOAL_LOG_VALUES + SHOAL_MAX_SLOTS];
+    const int n = SHOAL_LOG_VALUES + type->n_log;
+    for (int c = 0; c < n; c++)
+        names[c] = column_at(type, c);
     for (int c = 0; c < n; c++)
         if (strcmp(names[c], column) == 0)
             return c;

@@ -126,6 +126,7 @@ struct shoal_plan {
     int n_vectors, n_followers; /* tangent vectors of a system; plans that move all but the first: vectors.c */
     shoal_plan **followers;     /* [n_followers] each with an ensemble of its own */
     char engine_line[256], line[768];
+    char column_name[SHOAL_COLUMN_SIZE]; /* the answer of shoal_plan_column_name */
 };
 
 static inline double *shoal_plan_field(const shoal_plan *plan, int which, long system)
@@ -287,6 +288,9 @@ shoal_status shoal_plan_follow(shoal_plan *plan);
 
 /* Doubles of a log's row: system, time, the monitor's columns. */
 enum { SHOAL_LOG_SYSTEM, SHOAL_LOG_TIME, SHOAL_LOG_VALUES };
+/* The name of a column of the log of a monitor; NULL after the last one, or with a message if there is no such log. */
+const char *shoal_plan_log_column(const shoal_plan *plan, const char *function, const char *monitor, int i,
+                                  const char **dimension);
 /* Keep a record (SHOAL_RECORD_*) of a system, unless one of its bodies is gone. became: [n_bodies] the body that
  * each is part of by now, -1 = it left. */
 shoal_status shoal_plan_log_add(shoal_plan *plan, long system, const double *record, const int *became);

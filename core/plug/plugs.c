@@ -149,6 +149,30 @@ ALL_NAMES(propagator)
 ALL_NAMES(monitor)
 ALL_NAMES(force)
 
+const char *shoal_plug_setting(const shoal_context *context, const char *plug, int i, const char **dimension)
+{
+    if (!plug || i < 0)
+        return NULL;
+    const shoal_plugs *all = shoal_plugs_of(context);
+    const shoal_propagator *propagator = shoal_propagator_find(context, plug);
+    const int monitor = shoal_monitor_find(context, plug), force = shoal_force_find(context, plug);
+    const shoal_parameter *parameters = propagator     ? propagator->parameters
+                                        : monitor >= 0 ? all->monitors[monitor]->parameters
+                                        : force >= 0   ? all->forces[force]->parameters
+                                                       : NULL;
+    const int n = propagator     ? propagator->n_parameters
+                  : monitor >= 0 ? all->monitors[monitor]->n_parameters
+                  : force >= 0   ? all->forces[force]->n_parameters
+                                 : 0;
+    if (i >= n)
+        return NULL;
+    if (dimension)
+        *dimension = parameters[i].type == SHOAL_BODY     ? SHOAL_DIMENSION_BODY
+                     : parameters[i].type == SHOAL_CHOICE ? "choice"
+                                                          : parameters[i].dimension;
+    return parameters[i].name;
+}
+
 int shoal_monitor_n_parts(const shoal_monitor *monitor, int n_bodies)
 {
     return monitor->parts == SHOAL_BODIES ? n_bodies - 1 : monitor->parts == SHOAL_PAIRS ? SHOAL_N_PAIRS(n_bodies) : 0;

@@ -59,6 +59,15 @@ const char *shoal_result_body_name(const shoal_result *result, int body)
     return result->body_name[body];
 }
 
+const char *shoal_result_axis(const shoal_result *result, int i, long *count)
+{
+    if (!result || i < 0 || i >= result->n_axes)
+        return NULL;
+    if (count)
+        *count = result->axes[i].count;
+    return result->axes[i].column;
+}
+
 /* ---- what is of the whole run ------------------------------------------------------------------------------------ */
 
 /* The attribute of that name which is a text, or which is none; NULL and a message: there is none. */

@@ -143,24 +143,41 @@ shoal_status shoal_study_open(shoal_context *context, const char *path, const ch
     return status;
 }
 
-shoal_status shoal_study_load(shoal_context *context, const char *path, int n_overrides, const char *const *overrides,
-                              shoal_study **study)
+/* What a program gives for a study. */
+static shoal_status check_given(shoal_context *context, const char *function, const char *path, int n_overrides,
+                                const char *const *overrides, shoal_study **study)
 {
-    shoal_status status = shoal_check_given(context, __func__, "study", study);
+    shoal_status status = shoal_check_given(context, function, "study", study);
     if (!status)
         *study = NULL;
     if (!status && !context)
         status = SHOAL_E_USAGE;
     if (!status)
-        status = shoal_check_given(context, __func__, "path", path);
+        status = shoal_check_given(context, function, "path", path);
     if (!status)
-        status = shoal_check_range(context, __func__, "n_overrides", n_overrides, (long[2]){0, INT_MAX});
+        status = shoal_check_range(context, function, "n_overrides", n_overrides, (long[2]){0, INT_MAX});
     for (int i = 0; i < n_overrides && !status; i++) {
         char name[32];
         snprintf(name, sizeof name, "overrides[%d]", i);
-        status = shoal_check_given(context, __func__, name, overrides ? overrides[i] : NULL);
+        status = shoal_check_given(context, function, name, overrides ? overrides[i] : NULL);
     }
+    return status;
+}
+
+shoal_status shoal_study_load(shoal_context *context, const char *path, int n_overrides, const char *const *overrides,
+                              shoal_study **study)
+{
+    const shoal_status status = check_given(context, __func__, path, n_overrides, overrides, study);
     return status ? status : shoal_study_open(context, path, NULL, n_overrides, overrides, NULL, study);
+}
+
+shoal_status shoal_study_parse(shoal_context *context, const char *text, const char *path, int n_overrides,
+                               const char *const *overrides, shoal_study **study)
+{
+    shoal_status status = check_given(context, __func__, path, n_overrides, overrides, study);
+    if (!status)
+        status = shoal_check_given(context, __func__, "text", text);
+    return status ? status : shoal_study_open(context, path, text, n_overrides, overrides, NULL, study);
 }
 
 const char *shoal_study_output(const shoal_study *study)

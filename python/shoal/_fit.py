@@ -1,0 +1,125 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Fits: the program's `shoal fit`, and the file that it writes."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from ._c import Error, InputError, InterruptedRun, UnsupportedError, program
+from ._config import Config, Overrides, _override_texts, write_settings
+
+if TYPE_CHECKING:
+    import subprocess
+
+
+class Posterior:
+    """What a fit has found.
+
+    Attributes
+    ----------
+    path : str
+        The file of the draws: HDF5 and netCDF-4, as ArviZ lays them out.
+    precise : bool
+        Whether the fit ended by its precision, and not by ``fit.steps``; the same call with more steps goes on.
+    summary : str
+        Median, quantiles, R-hat and sample sizes of each parameter, as the program prints them.
+    """
+
+    def __init__(self, path: str, precise: bool, summary: str) -> None:
+        self.path, self.precise, self.summary = path, precise, summary
+
+    def __repr__(self) -> str:
+        return f"<shoal.Posterior {self.path}{'' if self.precise else ', not precise yet'}>\n{self.summary}"
+
+    def arviz(self) -> Any:
+        """The draws as ArviZ opens them: InferenceData (0.x) or a DataTree (1.x)."""
+        import arviz
+
+        return arviz.from_netcdf(self.path)
+
+
+def fit(
+    config: Config,
+    overrides: Overrides = None,
+    *,
+    output: str | os.PathLike[str] = "fit.h5",
+    overwrite: bool = False,
+    progress: bool = False,
+    allow_plugins: bool = False,
+) -> Posterior:
+    """Find the posterior of a config with `data`.
+
+    Parameters
+    ----------
+    config : str, path or dict
+        A config file, or a dictionary of the same keys; its group ``fit`` says how (docs/fit.md).
+    overrides : dict, optional
+        Values in the place of those of the config: ``{"fit.ess": 1000}``.
+    output : str or path
+        The file of the draws. A fit that was interrupted leaves a journal beside it, and the same call goes on.
+    overwrite : bool
+        An output file that is there may be replaced.
+    progress : bool
+        Let the program show how far it is.
+    allow_plugins : bool
+        Allow the config to name C files, which are compiled and run.
+
+    Returns
+    -------
+    Posterior
+
+    Raises
+    ------
+    Error
+        With the line of the program.
+    InterruptedRun
+        After Ctrl-C.
+    """
+    import subprocess  # these two are slow to import
+    import tempfile
+
+    path = os.path.abspath(os.fspath(output))
+    made = ""
+    if not isinstance(config, Mapping):
+        source = os.fspath(config)
+    else:
+        # In this folder, since names of files in a dictionary are names here.
+        number, made = tempfile.mkstemp(".cfg", "fit-", ".", text=True)
+        with os.fdopen(number, "w") as file:
+            file.write(write_settings(config))
+        source = made
+    words = [source, *_override_texts(overrides), *_override_texts({"fit.file": path})]
+    options = [*["--force"] * overwrite, *["--allow-plugins"] * allow_plugins]
+    try:
+        child = subprocess.Popen(
+            [program(), "fit", *options, "--", *words],
+            stdout=subprocess.PIPE,
+            stderr=None if progress else subprocess.PIPE,
+            text=True,
+        )
+        said, errors = _wait(child)
+    finally:
+        if made:
+            os.unlink(made)
+    last = (errors or "").strip().rpartition("\n")[2].removeprefix("shoal: ") or f"exit status {child.returncode}"
+    if child.returncode == 130:
+        raise InterruptedRun(last)
+    if child.returncode == 3:
+        raise UnsupportedError(last)
+    if child.returncode == 2:
+        raise InputError(last)
+    if child.returncode not in (0, 1) or not os.path.exists(path):
+        raise Error(last)
+    return Posterior(path, child.returncode == 0, said)
+
+
+def _wait(child: subprocess.Popen[str]) -> tuple[str, str]:
+    """What it prints. A Ctrl-C ends it in order: a terminal tells it, a notebook does not."""
+    try:
+        return child.communicate()
+    except KeyboardInterrupt:
+        child.send_signal(signal.SIGINT)
+        return child.communicate()

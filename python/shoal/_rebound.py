@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Simulations of REBOUND, both ways."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ._c import InputError
+from ._units import Array, Units
+
+if TYPE_CHECKING:
+    from .ensemble import Ensemble
+
+_LENGTHS = {"au": "AU", "m": "m", "cm": "cm", "km": "km", "pc": "pc", "parsec": "pc"}
+_MASSES = {"msun": "Msun", "msolar": "Msun", "solarmass": "Msun", "mjupiter": "Mjup", "mearth": "Mearth"}
+_MASSES.update({"kg": "kg", "g": "g", "gram": "g"})
+
+
+def _units(simulation: Any) -> str:
+    """Of G, which REBOUND has computed of its units; without units those of the library."""
+    named = simulation.units
+    length = _LENGTHS.get(str(named.get("length")).lower(), "AU")
+    mass = _MASSES.get(str(named.get("mass")).lower(), "Msun")
+    return f"{length}, {mass}, G = {float(simulation.G)!r}"
+
+
+def _name(particle: Any) -> str | None:
+    name = getattr(particle, "name", None)  # REBOUND 5
+    return str(name) if name else None
+
+
+def read(cls: type[Ensemble], simulations: Any) -> Ensemble:
+    if isinstance(simulations, (str, os.PathLike)):
+        import rebound
+
+        simulations = rebound.Simulationarchive(os.fspath(simulations))
+    many = [simulations] if hasattr(simulations, "particles") else list(simulations)
+    if not many:
+        raise InputError("no simulations: expected one or more")
+    counts = [int(simulation.N) - max(int(getattr(simulation, "N_var", 0)), 0) for simulation in many]
+    values = np.full((len(many), max(counts), 7), np.nan)
+    radii = np.zeros(values.shape[:2])
+    units = _units(many[0])
+    for i, (simulation, n) in enumerate(zip(many, counts, strict=True)):
+        if _units(simulation) != units:
+            raise InputError(f"simulation {i} has other units or another G than the first")
+        m, r = np.empty(int(simulation.N)), np.empty(int(simulation.N))
+        xyz, vxvyvz = np.empty((len(m), 3)), np.empty((len(m), 3))
+        simulation.serialize_particle_data(m=m, r=r, xyz=xyz, vxvyvz=vxvyvz)
+        active = int(simulation.N_active)
+        if 0 < active < n and m[active:n].any():
+            raise InputError(f"simulation {i}: a test particle (beyond N_active) has a mass, and would attract others")
+        values[i, :n, 0], radii[i, :n] = m[:n], r[:n]
+        values[i, :n, 1:4], values[i, :n, 4:] = xyz[:n], vxvyvz[:n]
+    names = [_name(many[0].particles[k]) for k in range(counts[0])]
+    complete = len(names) == values.shape[1] and all(names) and len(set(names)) == len(names)
+    t = np.array([float(simulation.t) for simulation in many])
+    return cls(
+        values, None, radii if radii.any() else None, t, Units(units), [str(n) for n in names] if complete else None
+    )
+
+
+def write(state: Array, radii: Array, t: float, G: float, names: Sequence[str]) -> Any:
+    import rebound
+
+    simulation = rebound.Simulation()
+    simulation.G, simulation.t = G, t
+    named = any(name != str(i) for i, name in enumerate(names)) and hasattr(rebound.Particle, "name")
+    for i, body in enumerate(state):
+        if np.isnan(body[0]):
+            continue
+        m, x, y, z, vx, vy, vz = (float(number) for number in body)
+        more = {"name": names[i]} if named else {}
+        simulation.add(m=m, r=float(radii[i]), x=x, y=y, z=z, vx=vx, vy=vy, vz=vz, **more)
+    return simulation

@@ -1,0 +1,89 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Units of arrays, and quantities of astropy."""
+
+from __future__ import annotations
+
+import ctypes
+import math
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ._c import C, Context, InputError
+
+Array = npt.NDArray[np.float64]
+# What a quantity of astropy is asked for: a unit of astropy, and the same in units of the library.
+_ASKED = {
+    "length": ("AU", {"length": 1}),
+    "mass": ("solMass", {"mass": 1}),
+    "time": ("d", {"time": 1}),
+    "velocity": ("AU / d", {"length": 1, "time": -1}),
+    "frequency": ("1 / d", {"time": -1}),
+    "angle": ("rad", {}),
+    "": ("", {}),
+}
+
+
+class Units:
+    """Units by their names: ``"AU, Msun, yr"``, or with a constant of gravitation, ``"AU, Msun, G = 1"``.
+
+    Attributes
+    ----------
+    length, mass, time : float
+        One unit in units of the library.
+    G : float
+        The constant of gravitation in these units.
+    """
+
+    def __init__(self, text: str) -> None:
+        context, factors = Context(), (ctypes.c_double * 4)()
+        context.check(C.shoal_unit_factors(context.address, text.encode(), factors))
+        self.text = text
+        self.length, self.mass, self.time, self.G = factors
+        words = ["" if "=" in word else word.strip() for word in text.split(",")]
+        self._names = dict(zip(("length", "mass", "time"), words, strict=False))
+
+    def factor(self, dimension: str) -> float:
+        """A unit of this dimension in units of the library."""
+        return {
+            "length": self.length,
+            "mass": self.mass,
+            "time": self.time,
+            "velocity": self.length / self.time,
+            "frequency": 1 / self.time,
+        }.get(dimension, 1.0)
+
+    def name(self, dimension: str) -> str:
+        """The name of the unit of a dimension, as xarray and pandas show it."""
+        length, time = self._names.get("length", "AU"), self._names.get("time", "")
+        return {
+            "length": length,
+            "mass": self._names.get("mass", "Msun"),
+            "time": time,
+            "velocity": f"{length}/{time}",
+            "frequency": f"1/{time}",
+            "angle": "rad",
+        }.get(dimension, "")
+
+    def plain(self, value: npt.ArrayLike, dimension: str, angle: float = 1.0) -> Array:
+        """Numbers in these units, of numbers, or of a quantity of astropy; angles in radians, given in `angle`."""
+        if hasattr(value, "to_value"):
+            unit, powers = _ASKED[dimension]
+            try:
+                numbers = np.asarray(value.to_value(unit), dtype=np.float64)
+            except Exception as error:
+                raise InputError(f"{value}: expected a quantity of {dimension or 'no unit'}: {error}") from None
+            in_days = Units("AU, Msun, d") if powers else self
+            for name, power in powers.items():
+                numbers = numbers * math.pow(getattr(in_days, name) / getattr(self, name), power)
+            return numbers
+        numbers = np.asarray(value, dtype=np.float64)
+        return numbers * angle if dimension == "angle" and angle != 1.0 else numbers
+
+
+def plain_setting(value: Any, dimension: str, units: Units) -> Any:
+    """A setting of a plug: a number becomes one in units of the library, a word stays."""
+    if isinstance(value, str):
+        return value
+    return float(units.plain(value, dimension)) * units.factor(dimension)

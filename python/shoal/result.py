@@ -1,0 +1,562 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Results: of a call of `integrate`, or of a file."""
+
+from __future__ import annotations
+
+import abc
+import ctypes
+import os
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ._c import C, Context, Event, InputError, text
+from ._units import Array, Units
+
+if TYPE_CHECKING:
+    from .ensemble import Made
+
+STATE = ("m", "x", "y", "z", "vx", "vy", "vz")
+
+
+def _outcome_names() -> list[str]:
+    names: list[str] = []
+    while (name := text(C.shoal_outcome_name(len(names)))) != "unknown":
+        names.append(name)
+    return names
+
+
+OUTCOMES = _outcome_names()
+_UNKNOWN = len(OUTCOMES)
+
+
+def categorical(codes: npt.NDArray[Any]) -> Any:
+    """Outcomes as a categorical of pandas; an array of words without pandas."""
+    names = [*OUTCOMES, "unknown"]
+    known = np.where((codes >= 0) & (codes < _UNKNOWN), codes, _UNKNOWN).astype(np.int8)
+    try:
+        import pandas as pd
+    except ImportError:
+        return np.array(names)[known]
+    return pd.Categorical.from_codes(known, names)
+
+
+def frame_of(columns: dict[str, Any]) -> Any:
+    """A table of pandas; the dictionary without pandas."""
+    try:
+        import pandas as pd
+    except ImportError:
+        return columns
+    return pd.DataFrame(columns, copy=False)
+
+
+class Map:
+    """A column over the grid of a sweep.
+
+    Attributes
+    ----------
+    name, unit : str
+    values : ndarray
+        One axis a swept parameter, in the order of `axes`.
+    axes : dict of str to ndarray
+        The swept parameters and their values.
+    """
+
+    def __init__(self, name: str, unit: str, values: Array, axes: dict[str, Array]) -> None:
+        self.name, self.unit, self.values, self.axes = name, unit, values, axes
+
+    def __array__(self, dtype: Any = None, copy: Any = None) -> npt.NDArray[Any]:
+        return np.array(self.values, dtype=dtype) if copy else np.asarray(self.values, dtype=dtype)
+
+    def __repr__(self) -> str:
+        return f"<shoal.Map of {self.name} over {' x '.join(f'{name}[{len(x)}]' for name, x in self.axes.items())}>"
+
+    def plot(self, ax: Any = None, **options: Any) -> Any:
+        """Draw it: a line of one axis, a picture of two.
+
+        Parameters
+        ----------
+        ax : matplotlib axes, optional
+        **options
+            For ``plot`` or ``pcolormesh``.
+
+        Returns
+        -------
+        matplotlib.figure.Figure
+        """
+        import matplotlib.pyplot as plt
+
+        if len(self.axes) not in (1, 2):
+            raise InputError(f"a map of {len(self.axes)} axes: a picture has one or two")
+        if ax is None:
+            ax = plt.subplots(layout="constrained")[1]
+        label = f"{self.name} [{self.unit}]" if self.unit else self.name
+        names = list(self.axes)
+        if len(names) == 1:
+            ax.plot(self.axes[names[0]], self.values, **options)
+            ax.set_xlabel(names[0])
+            ax.set_ylabel(label)
+        else:
+            picture = ax.pcolormesh(self.axes[names[1]], self.axes[names[0]], self.values, **options)
+            ax.set_xlabel(names[1])
+            ax.set_ylabel(names[0])
+            ax.figure.colorbar(picture, ax=ax, label=label)
+        return ax.figure
+
+
+class Result(abc.ABC):
+    """How the systems of an ensemble went.
+
+    ``result["megno"]`` is a column of the systems, an array of doubles.
+
+    Attributes
+    ----------
+    n_systems, n_bodies : int
+    names : list of str
+        Those of the bodies.
+    columns : list of str
+        What is known of each system.
+    logs : list of str
+        Monitors that logged something.
+    times : ndarray
+        The times at which there are states beside the first and the last ones.
+    complete : bool
+        Whether all systems have ended.
+    plan : str
+        What was chosen to integrate them, and why.
+    """
+
+    n_systems: int
+    n_bodies: int
+    names: list[str]
+    columns: list[str]
+    logs: list[str]
+    times: Array
+    complete: bool
+    plan: str
+
+    @abc.abstractmethod
+    def __getitem__(self, column: str) -> Array: ...
+
+    @abc.abstractmethod
+    def describe(self, column: str) -> tuple[str, str]:
+        """The unit and the meaning of a column."""
+
+    @abc.abstractmethod
+    def states(self, t: float | str | None = None) -> Array:
+        """States of all systems: a view, no copy.
+
+        Parameters
+        ----------
+        t : float or {"initial", "final"}, optional
+            One of `times`; by default the last states.
+
+        Returns
+        -------
+        ndarray, shape [n_systems, n_bodies, 7]
+            m x y z vx vy vz; NaN where there is no body (any more), or no state at that time.
+        """
+
+    @abc.abstractmethod
+    def log(self, monitor: str) -> Any:
+        """What a monitor logged: a table, or a dictionary of arrays without pandas. `system` is a row of `table`."""
+
+    @property
+    @abc.abstractmethod
+    def events(self) -> Any:
+        """DataFrame or dict: what happened in systems that went on; `system` is a row of `table`."""
+
+    @property
+    @abc.abstractmethod
+    def sweep(self) -> dict[str, Array]:
+        """dict of str to ndarray: the axes of the grid of a sweep; empty if there is none."""
+
+    @property
+    def outcome(self) -> Any:
+        """pandas.Categorical, or ndarray of str without pandas: how each system ended."""
+        return categorical(self["outcome"].astype(np.int64))
+
+    @cached_property
+    def table(self) -> Any:
+        """DataFrame or dict of ndarray: a row a system."""
+        columns: dict[str, Any] = {name: self[name] for name in self.columns if name != "outcome"}
+        first = dict([next(iter(columns.items()))]) if columns else {}
+        return frame_of({**first, "outcome": self.outcome, **columns})
+
+    def __len__(self) -> int:
+        return self.n_systems
+
+    def __repr__(self) -> str:
+        codes = self["outcome"].astype(np.int64)
+        counts = [f"{np.count_nonzero(codes == i)} {name}" for i, name in enumerate(OUTCOMES) if (codes == i).any()]
+        return f"<shoal.Result of {self.n_systems} systems: {', '.join(counts)}>"
+
+    def map(self, column: str) -> Map:
+        """A column over the grid of the sweep.
+
+        Parameters
+        ----------
+        column : str
+            One of `columns`.
+        """
+        axes = self.sweep
+        if not axes:
+            raise InputError("there is no grid: the config has no sweep")
+        return Map(column, self.describe(column)[0], self[column].reshape([len(x) for x in axes.values()]), axes)
+
+    def xarray(self) -> Any:
+        """Everything as an ``xarray.Dataset``.
+
+        The axes of a sweep are dimensions, else ``system`` is one. Units and meanings are attributes.
+        """
+        import xarray as xr
+
+        axes = self.sweep
+        leading: list[str] = list(axes) or ["system"]
+        shape = [len(x) for x in axes.values()] or [self.n_systems]
+        variables: dict[str, Any] = {}
+        for name in self.columns:
+            if name not in axes:
+                unit, doc = self.describe(name)
+                variables[name] = (leading, self[name].reshape(shape), {"units": unit, "long_name": doc})
+        meanings = {"flag_values": np.arange(_UNKNOWN), "flag_meanings": " ".join(OUTCOMES)}
+        codes = self["outcome"].reshape(shape).astype(np.int8)
+        variables["outcome"] = (leading, codes, meanings)
+        state = [*leading, "body", "number"]
+        for when in ("initial", "final"):
+            variables[when] = (state, self.states(when).reshape([*shape, self.n_bodies, 7]))
+        coordinates: dict[str, Any] = {**axes, "body": self.names, "number": list(STATE)}
+        if len(self.times):
+            coordinates["time"] = self.times
+            all_states = np.stack([self.states(float(t)) for t in self.times])
+            variables["states"] = (["time", *state], all_states.reshape([-1, *shape, self.n_bodies, 7]))
+        if not axes:
+            coordinates["system"] = self["id"].astype(np.int64)
+        return xr.Dataset(variables, coordinates, {"plan": self.plan})
+
+    def to_rebound(self, i: int = 0, t: float | str | None = None) -> Any:
+        """The state of system `i` at time `t` (see `states`) as a ``rebound.Simulation``; a file has no radii."""
+        from . import _rebound
+
+        return _rebound.write(self.states(t)[i], self._radii()[i], self._time_of(i, t), self._G(), self.names)
+
+    def _radii(self) -> Array:
+        return np.zeros((self.n_systems, self.n_bodies))
+
+    @abc.abstractmethod
+    def _time_of(self, i: int, t: float | str | None) -> float: ...
+
+    @abc.abstractmethod
+    def _G(self) -> float: ...
+
+    def _snapshot(self, t: float) -> int:
+        found = np.flatnonzero(np.isclose(self.times, t, rtol=1e-12, atol=0))
+        if len(found) == 0:
+            some = ", ".join(f"{time:.17g}" for time in self.times[:5]) or "none"
+            raise InputError(
+                f"t = {t}: there are no states at this time; times are {some}{', ...' * (len(self.times) > 5)}"
+            )
+        return int(found[0])
+
+
+# ---- of integrate ---------------------------------------------------------------------------------------------------
+
+_DOCS = {
+    "id": ("", "", "name of the system"),
+    "outcome": ("", "", "how the system ended"),
+    "t_stop": ("time", "t_stop", "time of the event that ended the system"),
+    "body_a": ("", "body_a", "first body of that event, -1 = none"),
+    "body_b": ("", "body_b", "second body of that event, -1 = none"),
+    "dE_final": ("", "", "relative energy error at the end, without the jumps of events"),
+    "steps": ("", "n_steps", "whole steps done"),
+    "n_live": ("", "n_live", "bodies that it began with"),
+    "n_final": ("", "n_left", "bodies left at the end"),
+}
+_EVENT = np.dtype(Event)
+
+
+class RunResult(Result):
+    """Of a plan, which it keeps; columns are read when they are asked for."""
+
+    def __init__(self, made: Made, plan: Any, names: list[str], units: Units, times: Array, snapshots: Array) -> None:
+        self._made, self._plan, self._units = made, plan, units
+        self.times, self._snapshots, self.names = times, snapshots, names
+        self.n_systems, self.n_bodies = snapshots.shape[1:3]
+        self.complete = False
+        self.plan = text(C.shoal_plan_line(plan.address))
+        self._dimensions = dict(self._names(None))
+        self.columns = [*_DOCS, *self._dimensions]
+        self.logs: list[str] = []
+        self._kept: dict[str, Array] = {}
+
+    def _names(self, monitor: bytes | None) -> list[tuple[str, str]]:
+        found: list[tuple[str, str]] = []
+        dimension = ctypes.c_char_p()
+        while name := C.shoal_plan_column_name(self._plan.address, monitor, len(found), ctypes.byref(dimension)):
+            found.append((text(name), text(dimension.value)))
+        return found
+
+    def __getitem__(self, column: str) -> Array:
+        if column not in self._kept:
+            self._kept[column] = self._column(column)
+        return self._kept[column]
+
+    def _column(self, column: str) -> Array:
+        get = self._made.column
+        if column == "outcome":
+            codes = np.empty(self.n_systems, dtype=np.intc)
+            call, place = C.shoal_ensemble_get_outcomes, codes.ctypes.data
+            self._made.context.call(call, self._made.handle.address, 0, self.n_systems, place)
+            return codes.astype(np.float64)
+        if column == "dE_final":
+            start = get("energy_start", self.n_systems)
+            with np.errstate(all="ignore"):
+                return (get("energy", self.n_systems) - start - get("energy_jump", self.n_systems)) / np.abs(start)
+        if column in _DOCS:
+            dimension, name, _ = _DOCS[column]
+            values = get(name or column, self.n_systems)
+        else:
+            dimension, values = self._dimensions.get(column, ""), np.empty(self.n_systems)
+            call, place = C.shoal_plan_get_column, values.ctypes.data
+            self._made.context.call(call, self._plan.address, column.encode(), 0, self.n_systems, place, 0)
+        factor = self._units.factor(dimension)
+        return values if factor == 1 else values / factor
+
+    def describe(self, column: str) -> tuple[str, str]:
+        dimension, _, doc = _DOCS.get(column, (self._dimensions.get(column, ""), "", ""))
+        return self._units.name(dimension), doc
+
+    def states(self, t: float | str | None = None) -> Array:
+        if t is None or t == "final":
+            return self._final
+        if t == "initial":
+            return self._initial
+        states: Array = self._snapshots[self._snapshot(float(t))]
+        return states
+
+    @cached_property
+    def _final(self) -> Array:
+        return self._made.states(self.n_systems, self.n_bodies, self._units)
+
+    _initial: Array
+
+    @property
+    def elements(self) -> Array:
+        """ndarray, shape [n_systems, n_bodies, 7]: the last Jacobi elements, m a e inc Omega omega f, in radians."""
+        return self._made.elements(self.n_systems, self.n_bodies, self._units, "jacobi")
+
+    @cached_property
+    def events(self) -> Any:
+        n = C.shoal_plan_n_events(self._plan.address)
+        rows = np.zeros(n, dtype=_EVENT)
+        self._made.context.call(C.shoal_plan_get_events, self._plan.address, 0, n, rows.ctypes.data)
+        units, start = self._units, self._made.column("energy_start", self.n_systems)
+        columns: dict[str, Any] = {
+            "system": rows["system"],
+            "time": rows["time"] / units.time,
+            "event": categorical(rows["what"]),
+            "body_a": rows["body_a"],
+            "body_b": rows["body_b"],
+            "m_a": rows["m_a"] / units.mass,
+            "m_b": rows["m_b"] / units.mass,
+            "distance": rows["distance"] / units.length,
+            "speed": rows["speed"] / units.factor("velocity"),
+            "dE": rows["energy_jump"] / np.abs(start[rows["system"]]),
+            "ended": rows["ended"] != 0,
+        }
+        return frame_of(columns)
+
+    def log(self, monitor: str) -> Any:
+        name = monitor.encode()
+        n = C.shoal_plan_n_logged(self._plan.address, name)
+        columns: dict[str, Any] = {}
+        names = self._names(name)
+        if not names:
+            raise InputError(text(C.shoal_context_message(self._made.context.address)))
+        for column, dimension in names:
+            values = np.empty(n)
+            call, place = C.shoal_plan_get_log, values.ctypes.data
+            self._made.context.call(call, self._plan.address, name, column.encode(), 0, n, place, 0)
+            whole = dimension == "body" or column == "system"
+            columns[column] = values.astype(np.int64) if whole else values / self._units.factor(dimension)
+        return frame_of(columns)
+
+    @property
+    def sweep(self) -> dict[str, Array]:
+        return {}
+
+    def _radii(self) -> Array:
+        return np.nan_to_num(self._made.radii(self.n_systems, self.n_bodies, self._units))
+
+    def _time_of(self, i: int, t: float | str | None) -> float:
+        if t is None or t == "final":
+            return float(self._made.column("time", self.n_systems)[i]) / self._units.time
+        if t == "initial":
+            return float(self._made.column("t_start", self.n_systems)[i]) / self._units.time
+        return float(t)
+
+    def _G(self) -> float:
+        return self._units.G
+
+
+# ---- of a file ------------------------------------------------------------------------------------------------------
+
+
+class FileResult(Result):
+    """Of a result file, or of the journal of a run that goes on."""
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        self.path = os.fspath(path)
+        self._context = Context()
+        self._handle = self._context.make(
+            "shoal_result_open",
+            "shoal_result_close",
+            self._context.address,
+            os.fsencode(self.path),
+            keeps=self._context,
+        )
+        address = self._handle.address
+        self.n_systems = C.shoal_result_n_systems(address)
+        self.n_bodies = C.shoal_result_n_bodies(address)
+        self.complete = bool(C.shoal_result_is_complete(address))
+        self.names = [text(C.shoal_result_body_name(address, i)) for i in range(self.n_bodies)]
+        self.plan = self.text("plan")
+        self._described = {name: (unit, doc) for name, unit, doc in self._describe("systems")}
+        self.columns = list(self._described)
+        self.logs = []
+        i = 0
+        while table := C.shoal_result_table(address, i):
+            if table.startswith(b"log/"):
+                self.logs.append(text(table)[4:])
+            i += 1
+        self._kept: dict[str, Array] = {}
+        self._snapshot_times = self._column("snapshots", "time")
+        self.times = np.unique(self._snapshot_times)
+
+    def text(self, name: str) -> str:
+        """A text of the run: "config", "plan", "version", "epoch", "unit_length", "unit_mass", "unit_time"."""
+        return text(C.shoal_result_text(self._handle.address, name.encode()))
+
+    @property
+    def config(self) -> str:
+        """str: the config that was run."""
+        return self.text("config")
+
+    @property
+    def units(self) -> str:
+        """str: those of all numbers."""
+        return ", ".join(self.text(name) for name in ("unit_length", "unit_mass", "unit_time"))
+
+    def _describe(self, table: str) -> list[tuple[str, str, str]]:
+        found = []
+        words = (ctypes.c_char_p * 3)()
+        places = [ctypes.byref(words, i * ctypes.sizeof(ctypes.c_char_p)) for i in range(3)]
+        for i in range(C.shoal_result_n_columns(self._handle.address, table.encode())):
+            self._context.call(C.shoal_result_describe, self._handle.address, table.encode(), i, *places)
+            found.append((text(words[0]), text(words[1]), text(words[2])))
+        return found
+
+    def _column(self, table: str, column: str) -> Array:
+        address = self._handle.address
+        n = C.shoal_result_n_rows(address, table.encode())
+        values = np.empty(n)
+        call, place = C.shoal_result_get_column, values.ctypes.data
+        self._context.call(call, address, table.encode(), column.encode(), 0, n, place, 0)
+        return values
+
+    def __getitem__(self, column: str) -> Array:
+        if column not in self._kept:
+            self._kept[column] = self._column("systems", column)
+        return self._kept[column]
+
+    def describe(self, column: str) -> tuple[str, str]:
+        if column not in self._described:
+            self[column]  # the library refuses it, with the nearest one
+        return self._described[column]
+
+    def _table(self, table: str) -> Any:
+        columns: dict[str, Any] = {}
+        for name, _, _ in self._describe(table):
+            values = self._column(table, name)
+            if name == "event":
+                columns[name] = categorical(values.astype(np.int64))
+            elif name in ("system", "body", "star", "body_a", "body_b", "ended"):
+                columns[name] = values.astype(np.int64)
+            else:
+                columns[name] = values
+        return frame_of(columns)
+
+    @cached_property
+    def events(self) -> Any:
+        return self._table("events")
+
+    def log(self, monitor: str) -> Any:
+        if monitor not in self.logs:
+            raise InputError(f"{self.path}: {monitor} logged nothing; those that did: {', '.join(self.logs) or 'none'}")
+        return self._table("log/" + monitor)
+
+    @cached_property
+    def sweep(self) -> dict[str, Array]:
+        counts: list[int] = []
+        names: list[str] = []
+        count = ctypes.c_long()
+        while name := C.shoal_result_axis(self._handle.address, len(names), ctypes.byref(count)):
+            names.append(text(name))
+            counts.append(count.value)
+        axes = {}
+        for k, name in enumerate(names):
+            grid = self[name].reshape(counts)
+            axes[name] = grid[tuple(slice(None) if i == k else 0 for i in range(len(counts)))]
+        return axes
+
+    def _states_of(self, table: str) -> Array:
+        address = self._handle.address
+        n = C.shoal_result_n_rows(address, table.encode())
+        values = np.empty((n, self.n_bodies, 7))
+        self._context.call(C.shoal_result_get_states, address, table.encode(), None, values.ctypes.data)
+        return values
+
+    @cached_property
+    def _initial(self) -> Array:
+        return self._states_of("initial")
+
+    @cached_property
+    def _final(self) -> Array:
+        return self._states_of("final")
+
+    @cached_property
+    def _snapshots(self) -> Array:
+        """[times][systems][bodies][7], NaN where a system had ended."""
+        rows = self._states_of("snapshots")
+        system = self._column("snapshots", "system").astype(np.int64)
+        time = np.searchsorted(self.times, self._snapshot_times)
+        shape = (len(self.times), self.n_systems, self.n_bodies, 7)
+        values = np.full(shape, np.nan)
+        values[time, system] = rows
+        return values
+
+    def states(self, t: float | str | None = None) -> Array:
+        if t is None or t == "final":
+            return self._final
+        return self._initial if t == "initial" else self._snapshots[self._snapshot(float(t))]
+
+    def _time_of(self, i: int, t: float | str | None) -> float:
+        if t is None or t in ("initial", "final"):
+            return float(self._column(str(t or "final"), "time")[i])
+        return float(t)
+
+    def _G(self) -> float:
+        return float(C.shoal_result_number(self._handle.address, b"G"))
+
+
+def open(path: str | os.PathLike[str]) -> FileResult:
+    """Read a result file; while the run goes on, or after it was killed, what its journal has so far.
+
+    Parameters
+    ----------
+    path : str or path
+        The file, also when there is only ``path.journal``.
+    """
+    return FileResult(path)

@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Posteriors by `shoal fit`."""
+
+import subprocess
+
+import numpy as np
+import pytest
+
+import shoal
+
+pytestmark = pytest.mark.skipif(
+    subprocess.run([shoal._c.program(), "fit", "--help"], capture_output=True).returncode != 0,
+    reason="this program has no fit",
+)
+
+
+@pytest.fixture
+def config(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    t = 2.7 * np.arange(40) + 0.3 * np.sin(np.arange(40))
+    velocity = 30 * np.sin(2 * np.pi * t / 20 + 0.4) + 3 * np.random.default_rng(1).normal(size=40)
+    np.savetxt("rv.txt", np.stack([t, velocity, np.full(40, 3.0)], axis=-1), header="time rv err", comments="")
+    priors = [("msini", "log_uniform", 1e-5, 1e-2), ("P", "uniform", 15.0, 25.0), ("M", "uniform", 0.0, 360.0)]
+    parameters = [
+        {"body": "b", "parameter": name, "distribution": kind, "from": low, "to": high}
+        for name, kind, low, high in priors
+    ]
+    planet = {"name": "b", "e": 0.0, "omega": 0.0, "inc": 90.0}
+    data = {"name": "one", "kind": "velocity", "file": "rv.txt", "columns": ["time", "rv", "err"], "marginal": True}
+    return {
+        "angles": "degrees",
+        "units": {"length": "AU", "mass": "Msun", "time": "d"},
+        "system": {"bodies": [{"name": "star", "m": 1.0}, planet]},
+        "sample": {"count": 4, "parameters": parameters},
+        "data": [data],
+        "integrator": {"name": "mvs", "dt": 1.0},
+        "run": {"t_end": 1.0},
+        "fit": {"walkers": 20, "ess": 100.0},
+    }
+
+
+def test_a_fit(config, tmp_path):
+    found = shoal.fit(config)
+    assert found.precise and found.path == str(tmp_path / "fit.h5") and "b.P" in found.summary
+    assert sorted(file.name for file in tmp_path.iterdir()) == ["fit.h5", "rv.txt"]
+    with pytest.raises(shoal.InputError, match="is there already"):
+        shoal.fit(config)
+    assert not shoal.fit(config, {"fit.steps": 20}, overwrite=True).precise
+    with pytest.raises(shoal.Error, match=r"fit\.walker"):
+        shoal.fit(config, {"fit.walker": 20})
+
+
+def test_arviz_opens_it(config):
+    pytest.importorskip("arviz")
+    posterior = shoal.fit(config).arviz()
+    assert abs(float(posterior["posterior"]["b.P"].median()) - 20) < 0.5

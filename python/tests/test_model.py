@@ -1,0 +1,250 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Likelihoods: shapes, priors, samplers, pickles, processes, threads, errors."""
+
+import math
+import multiprocessing
+import os
+import pickle
+import subprocess
+import sys
+import threading
+import time
+
+import numpy as np
+import pytest
+
+import shoal
+
+
+@pytest.fixture(scope="module")
+def model():
+    return shoal.Model(shoal.config_path("hd_164922"))
+
+
+def test_shapes_and_bits(model):
+    assert model.n_parameters == len(model.names) == 13 and model.names[0] == "b.msini"
+    assert model.n_data == 401
+    theta = model.draw(7, seed=1)
+    values = model(theta)
+    assert values.shape == (7,) and np.isfinite(values).any()
+    assert [float(model(one)) for one in theta] == values.tolist()
+    assert np.ndim(model(theta[0])) == 0 and model(list(theta[0])) == values[0]
+    assert (model(np.stack([theta, theta])) == values).all()
+    assert (model(theta[::-1]) == values[::-1]).all() and (model(np.asfortranarray(theta)) == values).all()
+    assert model(np.empty((0, 13))).shape == (0,)
+
+
+def test_more_vectors_than_at_once(model):
+    small = shoal.Model(shoal.config_path("hd_164922"), n_walkers=3)
+    theta = model.draw(10, seed=2)
+    assert (small(theta) == model(theta)).all()
+
+
+def test_priors(model):
+    middle = model.prior_transform(np.full(13, 0.5))
+    assert math.isclose(middle[0], 1e-3) and math.isclose(middle[1], 1201.1)
+    outside = middle.copy()
+    outside[0] = 1.0
+    assert model.log_prior(outside) == -np.inf == model.log_prob(outside)
+    assert model.log_prob(middle) == model.log_prior(middle) + model(middle)
+    both = model.log_prob(np.stack([outside, middle]))
+    assert both[0] == -np.inf and both[1] == model.log_prob(middle)
+
+
+def test_predictions(model):
+    theta = model.draw(5, seed=11)
+    if not shoal._c.has("shoal_model_predict"):
+        with pytest.raises(shoal.UnsupportedError):
+            model.predict(theta)
+        return
+    values = model.predict(theta)
+    assert values.shape == (5, model.n_data) and np.isfinite(values).all()
+    assert (model.predict(theta[2]) == values[2]).all() and np.ptp(values, axis=1).min() > 0
+
+
+def test_arrays_of_a_gpu_are_copied(model):
+    class OfCupy:
+        def __init__(self, values):
+            self.values, self.__cuda_array_interface__ = values, {}
+
+        def get(self):
+            return self.values
+
+    theta = model.draw(3, seed=12)
+    assert (model(OfCupy(theta)) == model(theta)).all()
+
+
+def test_no_system_is_minus_infinity(model):
+    theta = model.draw(2, seed=3)
+    theta[0, 2] = 1.5  # h: e > 1
+    assert model(theta)[0] == -np.inf and model(theta)[1] == model(theta[1])
+
+
+def test_refusals_are_the_lines_of_the_library(tmp_path):
+    with pytest.raises(shoal.InputError, match="13 parameters"):
+        shoal.Model(shoal.config_path("hd_164922"))(np.zeros(12))
+    with pytest.raises(shoal.FileError, match="nowhere"):
+        shoal.Model(tmp_path / "nowhere.cfg")
+    with pytest.raises(shoal.InputError, match=r"run\.t_ned.*t_end"):
+        shoal.Model(shoal.config_path("hd_164922"), {"run.t_ned": 1.0})
+    with pytest.raises(ValueError, match="data"):
+        shoal.Model(shoal.config_path("outer_planets"))
+
+
+def test_config_of_a_dictionary(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "rv.txt").write_text("time velocity error\n0 1 2\n10 -3 2\n17.5 4 2\n")
+    config = {
+        "units": {"length": "AU", "mass": "Msun", "time": "d"},
+        "system": {
+            "bodies": [{"name": "star", "m": 1}, {"name": "b", "m": 1e-3, "P": np.float64(30), "e": 0.1, "T0": 3.0}]
+        },
+        "sample": {
+            "parameters": ({"body": "b", "parameter": "P", "distribution": "normal", "mean": 30.0, "sigma": 1.0},)
+        },
+        "data": [{"name": "k", "kind": "velocity", "file": "rv.txt", "columns": ["time", "velocity", "error"]}],
+        "integrator": {"name": "mvs", "dt": 1.0},
+        "run": {"t_end": 20.0, "threads": 1},
+    }
+    model = shoal.Model(config)
+    assert model.names == ["b.P"] and model.n_data == 3
+    monkeypatch.chdir("/")  # the data are read again, from where they were
+    assert pickle.loads(pickle.dumps(model))([30.0]) == model([30.0])
+
+
+def test_pickle(model):
+    theta = model.draw(5, seed=4)
+    again = pickle.loads(pickle.dumps(model))
+    assert (again(theta) == model(theta)).all() and again.names == model.names
+    assert pickle.loads(pickle.dumps(model)) is again  # made once a process
+    assert len(pickle.dumps(model)) < 10000
+
+
+@pytest.mark.parametrize("method", ["fork", "spawn"])
+def test_pools(model, method):
+    theta = model.draw(6, seed=5)
+    expected = model.log_prob(theta)  # the library has threads now
+    with multiprocessing.get_context(method).Pool(2) as pool:
+        values = pool.map_async(model.log_prob, list(theta)).get(timeout=60)
+    assert values == expected.tolist()
+
+
+_inherited: list = []
+
+
+def _use_inherited(theta):
+    return float(_inherited[0](theta))
+
+
+def test_a_forked_child_uses_what_it_inherits(model):
+    theta = model.draw(40, seed=6)
+    expected = model(theta)
+    _inherited[:] = [model]
+    with multiprocessing.get_context("fork").Pool(2) as pool:
+        assert pool.map_async(_use_inherited, list(theta)).get(timeout=60) == expected.tolist()
+
+
+def test_fork_while_another_thread_evaluates(model):
+    busy = shoal.Model(shoal.config_path("hd_164922"))
+    theta = np.tile(model.draw(1, seed=7), (20000, 1))
+    expected = busy(theta[0])
+    worker = threading.Thread(target=busy, args=(theta,))
+    worker.start()
+    while not busy._context.lock.locked() and worker.is_alive():
+        pass
+    child = os.fork()
+    if child == 0:
+        try:
+            os._exit(0 if busy(theta[0]) == expected else 1)
+        finally:
+            os._exit(2)
+    for _ in range(600):
+        ended, status = os.waitpid(child, os.WNOHANG)
+        if ended:
+            break
+        time.sleep(0.05)
+    else:
+        os.kill(child, 9)
+        os.waitpid(child, 0)
+        pytest.fail("the child hangs")
+    worker.join()
+    assert os.waitstatus_to_exitcode(status) == 0
+
+
+def test_threads_share_a_model(model):
+    theta = model.draw(50, seed=8)
+    expected = model(theta)
+    answers: list = [None] * 4
+
+    def work(i):
+        answers[i] = all((model(theta) == expected).all() for _ in range(5))
+
+    threads = [threading.Thread(target=work, args=(i,)) for i in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert answers == [True] * 4
+
+
+def test_overhead_of_a_call():
+    """What Python adds to a call of the C function, in the best of many turns: far below 20 us + 0.1 us a walker."""
+    model = shoal.Model(shoal.config_path("hd_164922"))
+    c, address = model._context, model._handle.address
+    for n in (1, 1000):
+        theta = model.draw(n, seed=9)
+        answer = np.empty(n)
+        # the prior of vectors beyond it is next to no work for C
+        theta[:, 0] = 1.0
+        function = shoal.model.C.shoal_model_log_prior
+        args = (address, n, theta.ctypes.data, answer.ctypes.data)
+
+        def best(call, *arguments):
+            turns = []
+            for _ in range(300):
+                start = time.perf_counter()
+                call(*arguments)
+                turns.append(time.perf_counter() - start)
+            return min(turns)
+
+        extra = best(model.log_prior, theta) - best(function, *args)
+        assert extra < 20e-6 + 0.1e-6 * n
+    assert c.stale is False
+
+
+def test_emcee(model):
+    emcee = pytest.importorskip("emcee")
+    sampler = emcee.EnsembleSampler(26, 13, model.log_prob, vectorize=True)
+    start = model.draw(26, seed=10)
+    sampler.run_mcmc(start, 5)
+    assert (sampler.get_log_prob()[-1] >= model.log_prob(start) - 1e9).all()
+    assert math.isclose(sampler.get_log_prob()[-1][0], model.log_prob(sampler.get_chain()[-1][0]))
+
+
+def test_jax(model):
+    jax = pytest.importorskip("jax")
+    jax.config.update("jax_enable_x64", True)
+    theta = model.draw(6, seed=13)
+    expected = model.log_prob(theta)
+    log_prob = model.jax()
+    assert (np.asarray(jax.jit(jax.vmap(log_prob))(theta)) == expected).all()
+    assert float(jax.jit(log_prob)(theta[2])) == expected[2]
+    assert (np.asarray(model.jax(model.log_prior)(theta)) == model.log_prior(theta)).all()
+
+
+def test_dynesty(model):
+    dynesty = pytest.importorskip("dynesty")
+    sampler = dynesty.NestedSampler(model, model.prior_transform, model.n_parameters, nlive=30)
+    sampler.run_nested(maxiter=20, print_progress=False)
+    assert np.isfinite(sampler.results.logl).all()
+
+
+def test_import_is_quick_and_needs_no_compiler():
+    # of this process, since other tests run beside this one
+    code = "import numpy, time; t = time.process_time(); import shoal; print(time.process_time() - t)"
+    environment = {**os.environ, "PATH": "/nowhere"}
+    turns = [
+        float(subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, check=True).stdout)
+        for _ in range(3)
+    ]
+    assert min(turns) < 0.05

@@ -1,0 +1,136 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Studies of configs and dictionaries, and their files."""
+
+import os
+import pickle
+import signal
+import subprocess
+import sys
+import textwrap
+import time
+
+import numpy as np
+import pytest
+
+import shoal
+
+
+@pytest.fixture
+def config(tmp_path):
+    planet = {"name": "c", "m": 1e-5, "a": 1.5, "e": 0.05}
+    return {
+        "units": {"length": "AU", "mass": "Msun", "time": "yr"},
+        "system": {"bodies": [{"name": "star", "m": 1.0}, {"name": "b", "m": 1e-5, "a": 1.0}, planet]},
+        "sweep": [
+            {"body": "c", "parameter": "e", "from": 0.0, "to": 0.2, "count": 3},
+            {"body": "c", "parameter": "a", "from": 1.3, "to": 1.6, "count": 4},
+        ],
+        "integrator": {"name": "mvs", "steps_per_orbit": 20.0},
+        "monitors": [{"name": "megno"}],
+        "run": {"t_end": 50.0},
+        "output": {"file": str(tmp_path / "map.h5"), "interval": 10.0},
+    }
+
+
+def test_a_sweep(config):
+    study = shoal.Study(config)
+    assert study.output == config["output"]["file"]
+    result = study.run()
+    assert result.complete and len(result) == 12 and result.names == ["star", "b", "c"]
+    assert result.units == "AU, Msun, yr" and "t_end" in result.config
+    assert list(result.sweep) == ["c.e", "c.a"] and np.allclose(result.sweep["c.a"], [1.3, 1.4, 1.5, 1.6])
+    megno = result.map("megno")
+    assert megno.values.shape == (3, 4) and (np.asarray(megno).ravel() == result["megno"]).all()
+    assert (result.outcome == "survived").all()
+    assert len(result.times) == 6 and result.states(20.0).shape == (12, 3, 7)
+    assert np.shares_memory(result.states(10.0), result.states(20.0)) or result.states(10.0).base is not None
+    assert np.isfinite(result.states()).all() and not (result.states("initial") == result.states()).all()
+    with pytest.raises(shoal.InputError, match=r"did you mean 'megno'"):
+        result["mengo"]
+    with pytest.raises(shoal.InputError, match="exists"):
+        study.run()
+    again = study.run(overwrite=True)
+    assert (again.states() == result.states()).all()
+    assert pickle.loads(pickle.dumps(study)).output == study.output
+
+
+def test_pictures_tables_and_datasets(config):
+    result = shoal.Study(config).run()
+    pd = pytest.importorskip("pandas")
+    assert isinstance(result.table, pd.DataFrame) and result.table["c.a"].iloc[1] == result.sweep["c.a"][1]
+    pytest.importorskip("xarray")
+    data = result.xarray()
+    assert data.megno.dims == ("c.e", "c.a") and data.states.shape == (6, 3, 4, 3, 7)
+    assert data.t_stop.attrs["units"] == "yr"
+    matplotlib = pytest.importorskip("matplotlib")
+    matplotlib.use("agg")
+    figure = result.map("megno").plot(vmin=1.5, vmax=2.5)
+    assert figure.axes[0].get_xlabel() == "c.a" and len(figure.axes) == 2
+
+
+def test_the_same_systems_in_arrays(config):
+    """A study and `integrate` of its first states are the same run."""
+    config["integrator"] = {"name": "mvs", "dt": 0.05}
+    result = shoal.Study(config).run()
+    ens = shoal.Ensemble.from_states(result.states("initial"), units="AU, Msun, yr")
+    arrays = shoal.integrate(ens, 50.0, dt=0.05, monitors="megno")
+    assert np.allclose(arrays.states(), result.states(), rtol=1e-8, atol=1e-9)
+    assert np.allclose(arrays["megno"], result["megno"], rtol=1e-5)
+
+
+def test_files_that_are_none(tmp_path):
+    with pytest.raises(shoal.FileError, match=r"nothing\.h5"):
+        shoal.open(tmp_path / "nothing.h5")
+    (tmp_path / "text.h5").write_text("no result\n")
+    with pytest.raises(shoal.Error, match=r"text\.h5"):
+        shoal.open(tmp_path / "text.h5")
+    with pytest.raises(shoal.InputError, match=r"run\.t_ned"):
+        shoal.Study({"run": {"t_ned": 1.0}})
+
+
+def test_a_log(config):
+    config["system"]["bodies"][1]["inc"] = 1.5707963
+    del config["sweep"]
+    config["monitors"] = [{"name": "transits"}]
+    config["run"]["t_end"] = 5.0
+    result = shoal.Study(config).run()
+    assert result.logs == ["transits"] and result.sweep == {}
+    log = result.log("transits")
+    assert len(log["time"]) == 5 and set(log["body"]) == {1}
+    with pytest.raises(shoal.InputError, match="no grid"):
+        result.map("steps")
+
+
+def test_open_while_it_runs_and_ctrl_c(config):
+    """Another process runs for ever: its journal is read, Ctrl-C ends it, and what there is stays."""
+    config["run"]["t_end"] = 1e9
+    del config["output"]["interval"]
+    path = config["output"]["file"]
+    code = textwrap.dedent(f"""
+        import shoal
+        try:
+            shoal.Study({config!r}, {{"run.threads": 1, "run.checkpoint_s": 0.2}}).run()
+        except shoal.InterruptedRun as error:
+            assert not error.result.complete and len(error.result) == 12
+            print("kept", error)
+    """)
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    child = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True, env=environment)
+    try:
+        until = time.monotonic() + 60
+        live = None
+        while live is None and time.monotonic() < until and child.poll() is None:
+            time.sleep(0.1)
+            try:
+                live = shoal.open(path)
+            except shoal.Error:
+                continue
+        assert live is not None and not live.complete and (live.outcome == "running").all()
+        assert (live.states("initial")[:, 0, 0] == 1.0).all()
+        child.send_signal(signal.SIGINT)
+        said = child.communicate(timeout=60)[0]
+    finally:
+        child.kill()
+        child.wait()
+    assert child.returncode == 0 and said.startswith("kept")
+    assert not shoal.open(path).complete

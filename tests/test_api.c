@@ -309,6 +309,7 @@ static void check_study_and_result(shoal_context *c, const shoal_result *r)
     check_answer("shoal_model_parameter(...)", shoal_model_parameter(NULL, 0) == NULL);
     NO_TEXT(shoal_model_plan_line(NULL));
     REFUSED(NULL, shoal_model_evaluate(NULL, 1, &number, &number));
+    REFUSED(NULL, shoal_model_predict(NULL, 1, &number, &number));
     REFUSED(NULL, shoal_model_log_prior(NULL, 1, &number, &number));
     REFUSED(NULL, shoal_model_prior_transform(NULL, 1, &number, &number));
     REFUSED(NULL, shoal_study_run(NULL, 0, NULL, NULL));

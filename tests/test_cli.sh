@@ -650,13 +650,13 @@ end
 begin cli_same_bytes
 for garbage in 1 85; do
     export MALLOC_PERTURB_=$garbage
-    run 0 run study.cfg --quiet --no-plot output.file=same.h5
-    run 0 merge same_merged.h5 study.1-of-3.h5 study.2-of-3.h5 study.3-of-3.h5
-    run 0 rerun same.h5 --system 1 -o same_again.h5 -i 1
-    run 0 convert --quiet "$data/two.swarm.txt" same_two.h5
-    for end in hdf5 tipsy; do run 0 convert same_two.h5 same.$end --system 7; done
+    run 0 run study.cfg --quiet --no-plot output.file=bytes.h5
+    run 0 merge bytes_merged.h5 study.1-of-3.h5 study.2-of-3.h5 study.3-of-3.h5
+    run 0 rerun bytes.h5 --system 1 -o bytes_again.h5 -i 1
+    run 0 convert --quiet "$data/two.swarm.txt" bytes_two.h5
+    for end in hdf5 tipsy; do run 0 convert bytes_two.h5 bytes.$end --system 7; done
     unset MALLOC_PERTURB_
-    mkdir "garbage$garbage" && mv same[._]* "garbage$garbage"
+    mkdir "garbage$garbage" && mv bytes[._]* "garbage$garbage"
 done
 out=$(diff -rq garbage1 garbage85 2>&1) || wrong "$out"
 [ "$(find garbage1 -type f | wc -l)" -eq 6 ] || wrong "files: $(ls garbage1)"

@@ -421,14 +421,13 @@ static void what_is_wrong_is_refused(void **state)
         {DATA("t", "transit_time", "two.csv", "columns = [\"time\", \"error\"];"), "expected t0 and period"},
         {DATA("t", "transit_time", "two.csv", "t0 = 3.0;"), "both t0 and period"},
         {DATA("t", "transit_time", "two.csv", "t0 = 3.0; period = 8.0;"), "transit 3 within half a period"},
-        {DATA("t", "transit_time", "two.csv", "unit = \"km/s\";"), "no unit of velocity"},
+        {DATA("t", "transit_time", "two.csv", "unit = \"km/s\";"), "no such key"},
         {DATA("t", "transit_time", "two.csv", "columns = [\"time\"];"), "expected number, time, error, or time, error"},
         {DATA("t", "transit_duration", "two.csv", "columns = [\"time\", \"error\"];"),
          "expected number, duration, error"},
         {DATA("t", "transit_duration", "two.csv", "columns = [\"number\", \"time\", \"error\"];"),
          "expected t0 and period"},
-        {DATA("t", "velocity", "two.csv", "columns = [\"time\", \"time\", \"error\"]; period = 3.0;"),
-         "no such key of velocities"},
+        {DATA("t", "velocity", "two.csv", "columns = [\"time\", \"time\", \"error\"]; period = 3.0;"), "no such key"},
         {DATA("t", "transit_time", "two.csv", "columns = [\"error\", \"time\", \"number\"];"), "an integer"},
     };
     for (int i = 0; i < SHOAL_COUNT(cases); i++) {

@@ -141,7 +141,8 @@ const shoal_key shoal_keys[] = {
           "velocity: of a body along the line of sight, positive when it recedes (+z is towards the observer); "
           "transit_time: mid-transits of a body, when its distance from the first body is least in the plane of the "
           "sky; occultation_time: the same behind it; impact_parameter: that distance in radii of the first body; "
-          "transit_duration: from first to last contact"),
+          "transit_duration: from first to last contact; separation, position_angle, delta_ra, delta_dec: of a body from "
+          "the first one; along_scan: of a body from a point, along the scans of Gaia"),
     OTHER("data", TEXT, "file", NULL,
           "a table with a heading; its cells are parted by commas or, where the heading has none, by spaces"),
     OTHER("data", TEXT, "format", "columns",
@@ -151,13 +152,14 @@ const shoal_key shoal_keys[] = {
           "TDB, and time_zero is in days"),
     TEXTS("data", "columns", "as the kind says",
           "headings of the columns of velocities: time, velocity, error; of transits: number, time (or impact, "
-          "duration), error, or of times without numbers: time, error"),
+          "duration), error, or of times without numbers: time, error; of places in the sky: time, value, error"),
     TEXTS("data", "headings", "the first row", "headings of a file that has none"),
     OTHER("data", TEXT, "instrument", "all rows", "only rows that have this word in instrument_column are read"),
     OTHER("data", TEXT, "instrument_column", "tel", "heading of the column that names the instrument"),
     VALUE("data", BODY, "body", "", NAN, ANY, INFINITY, NULL, "the first one", "body that is observed"),
     VALUE("data", CHOICE, "unit", "", 0, 0, 1, "m/s|km/s", NULL,
-          "of velocities, their errors, offset and jitter; times and durations are in this file's unit of time"),
+          "of velocities, their errors, offset and jitter; times and durations are in this file's unit of time, places "
+          "in the sky in mas, position angles in its unit of angle"),
     REAL("data", "time_zero", "", 0, ANY, NULL,
          "what the column of times reads at time 0 of this file; both are in its unit of time"),
     REAL("data", "t0", "", NAN, ANY, "a line through the times",
@@ -170,10 +172,16 @@ const shoal_key shoal_keys[] = {
           "whether times of transits are those of arrival, with light from the barycentre taking no time"),
     REAL("data", "offset", "", 0, ANY, NULL, "added to what is seen"),
     VALUE("data", BOOLEAN, "marginal", "", 0, 0, 1, NULL, NULL,
-          "whether the likelihood is integrated over the offset, with a prior of density 1 per unit"),
+          "whether the likelihood is integrated over the offset, of scans over ra, dec, pm_ra and pm_dec, with priors of "
+          "density 1 per unit"),
     REAL("data", "jitter", "", 0, 0, NULL, "added to the errors in quadrature"),
     REAL("data", "trend", "", 0, ANY, NULL, "added to what is seen, in units a unit of time from run.t_start on"),
     REAL("data", "curvature", "", 0, ANY, NULL, "added to what is seen, in units a squared unit of time"),
+    REAL("data", "parallax", "", NAN, 0, "a parameter", "of places in the sky, mas"),
+    REAL("data", "ra", "", 0, ANY, NULL, "of scans: the barycentre at run.t_start, towards east, mas"),
+    REAL("data", "dec", "", 0, ANY, NULL, "the same towards north"),
+    REAL("data", "pm_ra", "", 0, ANY, NULL, "its motion towards east, mas a unit of time"),
+    REAL("data", "pm_dec", "", 0, ANY, NULL, "the same towards north"),
 
     VALUE("fit", CHOICE, "method", "", 0, 0, 2, "demcmc|stretch|optimise", NULL,
           "differential evolution with snooker moves, the affine-invariant ensemble, or the optimum alone"),

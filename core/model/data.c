@@ -106,6 +106,45 @@ static shoal_status read_row(reader *r, char *line)
     return add(r, numbers);
 }
 
+/* A row of a table of observers, if it is of this kind, of this body, and no outlier. */
+static shoal_status add_observation(reader *r, const shoal_observation *row)
+{
+    const shoal_config *config = &r->study->config;
+    const double mas = M_PI / 180 / 3600e3;
+    static const shoal_observed observed[SHOAL_DATA_KINDS] = {
+        [SHOAL_DATA_VELOCITY] = SHOAL_OBSERVED_velocity,
+        [SHOAL_DATA_TRANSIT_TIME] = SHOAL_OBSERVED_transit,
+        [SHOAL_DATA_SEPARATION] = SHOAL_OBSERVED_separation,
+        [SHOAL_DATA_POSITION_ANGLE] = SHOAL_OBSERVED_position_angle,
+        [SHOAL_DATA_DELTA_RA] = SHOAL_OBSERVED_d_ra,
+        [SHOAL_DATA_DELTA_DEC] = SHOAL_OBSERVED_d_dec,
+        [SHOAL_DATA_ALONG_SCAN] = SHOAL_OBSERVED_along_scan};
+    const bool transits = r->kind == SHOAL_DATA_TRANSIT_TIME, velocities = r->kind == SHOAL_DATA_VELOCITY;
+    const int body = row->body >= 0                                   ? row->body
+                     : velocities || r->kind == SHOAL_DATA_ALONG_SCAN ? 0
+                                                                      : r->data->body[r->set];
+    if (row->kind != observed[r->kind] || body != r->data->body[r->set] || row->flag)
+        return SHOAL_OK;
+    if (row->correlation != 0)
+        return shoal_config_fail(config, config_setting_get_member(r->group, "format"), NULL, NULL,
+                                 "no correlated errors (line %ld of the table)", row->line);
+    const double unit = transits     ? shoal_config_factor(config, "time") / r->factor
+                        : velocities ? shoal_config_number(config, r->group, "data", "unit") != 0 ? 1000 : 1
+                        : r->kind == SHOAL_DATA_POSITION_ANGLE ? r->study->angle
+                                                               : mas;
+    const double value = transits ? row->value - r->time_zero : row->value;
+    r->numbered = r->numbered && row->number >= 0;
+    const shoal_status status = add(r,
+                                    (double[NUMBERS]){row->time, value / unit, row->error / unit, (double)row->number});
+    if (!status) {
+        shoal_datum *datum = &r->data->datum[r->data->n - 1];
+        datum->sine = sin(row->angle);
+        datum->cosine = cos(row->angle);
+        datum->parallax_factor = row->parallax_factor;
+    }
+    return status;
+}
+
 /* A table of a format that observers use: its velocities of the star, in days from time_zero and in the set's unit. */
 static shoal_status read_format(reader *r, const char *path, const char *format)
 {
@@ -115,7 +154,9 @@ static shoal_status read_format(reader *r, const char *path, const char *format)
         if (config_setting_get_member(r->group, useless[i]))
             return shoal_config_fail(config, config_setting_get_member(r->group, useless[i]), NULL, NULL,
                                      "either format or %s", useless[i]);
-    const bool kilometres = shoal_config_number(config, r->group, "data", "unit") != 0;
+    if (r->kind > SHOAL_DATA_TRANSIT_TIME && r->kind < SHOAL_DATA_SEPARATION)
+        return shoal_config_fail(config, config_setting_get_member(r->group, "format"), NULL, NULL,
+                                 "columns for data of this kind");
     const shoal_observations_said said = {.format = format,
                                           .time = shoal_config_string(r->group, "time", NULL),
                                           .unit = shoal_config_string(r->group, "unit", NULL),
@@ -128,22 +169,12 @@ static shoal_status read_format(reader *r, const char *path, const char *format)
     if (status)
         return status;
     r->factor = shoal_units_factor(&days, "time");
-    const bool transits = r->kind == SHOAL_DATA_TRANSIT_TIME;
-    const double unit = transits ? shoal_config_factor(config, "time") / r->factor : kilometres ? 1000 : 1;
-    if (!transits && r->kind != SHOAL_DATA_VELOCITY)
-        status = shoal_config_fail(config, config_setting_get_member(r->group, "format"), NULL, NULL,
-                                   "columns for data of this kind");
-    r->numbered = transits;
+    r->numbered = r->kind == SHOAL_DATA_TRANSIT_TIME;
     for (long i = 0; i < table.n && !status; i++) {
         const shoal_observation *row = &table.row[i];
         const char *instrument = row->instrument < 0 ? "" : table.instrument[row->instrument];
-        if (row->kind != (transits ? SHOAL_OBSERVED_transit : SHOAL_OBSERVED_velocity) ||
-            (r->instrument && strcmp(instrument, r->instrument) != 0) ||
-            (transits ? row->body >= 0 && row->body != r->data->body[r->set] : row->body > 0))
-            continue;
-        r->numbered = r->numbered && row->number >= 0;
-        const double value = transits ? row->value - r->time_zero : row->value;
-        status = add(r, (double[NUMBERS]){row->time, value / unit, row->error / unit, (double)row->number});
+        if (!r->instrument || strcmp(instrument, r->instrument) == 0)
+            status = add_observation(r, row);
     }
     shoal_observations_release(&table);
     return status;
@@ -194,6 +225,11 @@ static shoal_status read_columns(reader *r)
         [SHOAL_DATA_OCCULTATION_TIME] = {3, {NUMBER, TIME, ERROR}, {"number", "time", "error"}},
         [SHOAL_DATA_IMPACT_PARAMETER] = {3, {NUMBER, VALUE, ERROR}, {"number", "impact", "error"}},
         [SHOAL_DATA_TRANSIT_DURATION] = {3, {NUMBER, VALUE, ERROR}, {"number", "duration", "error"}},
+        [SHOAL_DATA_SEPARATION] = {3, {TIME, VALUE, ERROR}, {"time", "separation", "error"}},
+        [SHOAL_DATA_POSITION_ANGLE] = {3, {TIME, VALUE, ERROR}, {"time", "position_angle", "error"}},
+        [SHOAL_DATA_DELTA_RA] = {3, {TIME, VALUE, ERROR}, {"time", "delta_ra", "error"}},
+        [SHOAL_DATA_DELTA_DEC] = {3, {TIME, VALUE, ERROR}, {"time", "delta_dec", "error"}},
+        [SHOAL_DATA_ALONG_SCAN] = {3, {TIME, VALUE, ERROR}, {"time", "along_scan", "error"}},
     };
     const config_setting_t *columns = config_setting_get_member(r->group, "columns");
     const bool times = of[r->kind].column[1] == TIME;
@@ -218,6 +254,56 @@ static shoal_status read_columns(reader *r)
     if (r->instrument)
         r->heading[INSTRUMENT] = shoal_config_string(r->group, "instrument_column", "tel");
     return SHOAL_OK;
+}
+
+/* Keys that data of this kind do not have. */
+static shoal_status check_keys(const reader *r)
+{
+    enum {
+        VELOCITIES = 1 << SHOAL_DATA_VELOCITY,
+        SCANS = 1 << SHOAL_DATA_ALONG_SCAN,
+        SKY = (2 << SHOAL_DATA_ALONG_SCAN) - (1 << SHOAL_DATA_SEPARATION),
+        TRANSITS = (1 << SHOAL_DATA_SEPARATION) - (1 << SHOAL_DATA_TRANSIT_TIME)
+    };
+    static const struct {
+        const char *key;
+        int kinds;
+    } keys[] = {{"unit", VELOCITIES},
+                {"t0", TRANSITS},
+                {"period", TRANSITS},
+                {"missing", TRANSITS},
+                {"light_travel", TRANSITS},
+                {"offset", VELOCITIES | TRANSITS},
+                {"trend", VELOCITIES | TRANSITS},
+                {"curvature", VELOCITIES | TRANSITS},
+                {"marginal", VELOCITIES | TRANSITS | SCANS},
+                {"parallax", SKY},
+                {"ra", SCANS},
+                {"dec", SCANS},
+                {"pm_ra", SCANS},
+                {"pm_dec", SCANS}};
+    for (int i = 0; i < SHOAL_COUNT(keys); i++) {
+        const config_setting_t *setting = config_setting_get_member(r->group, keys[i].key);
+        if (setting && !(keys[i].kinds >> r->kind & 1))
+            return shoal_config_fail(&r->study->config, setting, NULL, NULL, "no such key of data of this kind");
+    }
+    const bool relative = r->kind >= SHOAL_DATA_SEPARATION && r->kind != SHOAL_DATA_ALONG_SCAN;
+    if (relative && r->data->body[r->set] == 0)
+        return shoal_config_fail(&r->study->config, r->group, "body", NULL, "a body other than the first one");
+    if (r->kind == SHOAL_DATA_ALONG_SCAN && !config_setting_get_member(r->group, "format"))
+        return shoal_config_fail(&r->study->config, r->group, "format", NULL, "the format of a table of scans");
+    return SHOAL_OK;
+}
+
+/* Places in the sky: x to the north and y to the east, in AU times mas. */
+static void read_sky(const reader *r, shoal_walker_set *set)
+{
+    shoal_units si;
+    (void)shoal_units_init(r->study->context, "m", "kg", "s", NAN, &si);
+    set->sky = SHOAL_SKY_SEPARATION + (r->kind - SHOAL_DATA_SEPARATION);
+    set->factor = 1 / (149597870700 * shoal_units_factor(&si, "length"));
+    set->turn = 2 * M_PI / r->study->angle;
+    set->reference = r->kind != SHOAL_DATA_ALONG_SCAN; /* from the first body; make_sights knows where it is seen */
 }
 
 /* What is said of a set beside its measurements. */
@@ -248,23 +334,25 @@ static shoal_status read_set(reader *r, int i)
     set->marginal = shoal_config_number(config, r->group, "data", "marginal") != 0;
     r->factor = shoal_config_factor(config, "time");
     r->time_zero = shoal_config_number(config, r->group, "data", "time_zero");
-    const double per_time = 1 / r->factor, of[SHOAL_SET_NUMBERS] = {1, 1, per_time, per_time * per_time};
-    static const char *const names[] = {"offset", "jitter", "trend", "curvature"};
+    const double per_time = 1 / r->factor, of[SHOAL_SET_NUMBERS] = {1, 1, per_time, per_time * per_time, 1, 1, 1, 1, 1};
+#define X(name) #name,
+    static const char *const names[] = {SHOAL_SET_NUMBER_LIST(X)};
+#undef X
     for (int q = 0; q < SHOAL_SET_NUMBERS; q++) {
         const double value = shoal_config_number(config, r->group, "data", names[q]);
         (&set->offset)[q] = (shoal_walker_number){-1, of[q], value * of[q]};
     }
-    const config_setting_t *offset = config_setting_get_member(r->group, "offset");
-    static const char *const of_transits[] = {"t0", "period", "missing", "light_travel"};
-    for (int q = 0; q < SHOAL_COUNT(of_transits); q++)
-        if (r->kind == SHOAL_DATA_VELOCITY && config_setting_get_member(r->group, of_transits[q]))
-            return shoal_config_fail(config, config_setting_get_member(r->group, of_transits[q]), NULL, NULL,
-                                     "no such key of velocities");
-    const config_setting_t *of_velocities = config_setting_get_member(r->group, "unit");
-    if (r->kind != SHOAL_DATA_VELOCITY && of_velocities)
-        return shoal_config_fail(config, of_velocities, NULL, NULL, "no unit of velocity for transits");
-    if (set->marginal && offset)
-        return shoal_config_fail(config, offset, NULL, NULL, "no offset where the likelihood is integrated over it");
+    set->unit = r->factor;
+    if (r->kind >= SHOAL_DATA_SEPARATION)
+        read_sky(r, set);
+    status = check_keys(r);
+    if (status)
+        return status;
+    static const char *const integrated[] = {"offset", "ra", "dec", "pm_ra", "pm_dec"};
+    for (int q = 0; q < SHOAL_COUNT(integrated) && set->marginal; q++)
+        if (config_setting_get_member(r->group, integrated[q]))
+            return shoal_config_fail(config, config_setting_get_member(r->group, integrated[q]), NULL, NULL,
+                                     "no %s where the likelihood is integrated over it", integrated[q]);
     return SHOAL_OK;
 }
 
@@ -288,7 +376,7 @@ shoal_status shoal_data_read(const shoal_study *study, shoal_data *data)
         if (!status)
             status = read_table(&r);
         data->set[i].n = data->n - data->set[i].first;
-        if (!status && r.kind != SHOAL_DATA_VELOCITY)
+        if (!status && r.kind >= SHOAL_DATA_TRANSIT_TIME && r.kind < SHOAL_DATA_SEPARATION)
             status = shoal_transits_add(study, r.group, data, i, r.kind, r.numbered);
     }
     return status;

@@ -70,25 +70,36 @@ static shoal_status make_leg(shoal_model *model, int leg)
     return SHOAL_OK;
 }
 
+/* The place of n components from `first` on in a list, where they are put if they are not there. */
+static int place_of(int *what, int *n_what, int first, int n)
+{
+    int place = 0;
+    while (place < *n_what && what[place] != first)
+        place++;
+    if (place == *n_what)
+        for (int c = 0; c < n; c++)
+            what[(*n_what)++] = first + c;
+    return place;
+}
+
 /* What is seen of the bodies: each component once. Rows of data become rows of what is seen. */
 static shoal_status make_sights(shoal_model *model)
 {
-    enum { LINE_OF_SIGHT = 5 }; /* vz */
+    enum { NORTH = 0, LINE_OF_SIGHT = 5 }; /* x, with y after it; vz */
     const shoal_data *data = &model->data;
     shoal_walk *walk = &model->walk;
     int n_what = 0;
-    model->what = calloc((size_t)data->n_sets, sizeof *model->what);
+    model->what = calloc(4 * (size_t)data->n_sets, sizeof *model->what);
     if (!model->what)
         return out_of_memory(model);
     for (int i = 0; i < data->n_sets; i++) {
-        if (data->set[i].met >= 0)
+        shoal_walker_set *set = &data->set[i];
+        if (set->met >= 0)
             continue;
-        const int seen = 6 * data->body[i] + LINE_OF_SIGHT;
-        int place = 0;
-        while (place < n_what && model->what[place] != seen)
-            place++;
-        if (place == n_what)
-            model->what[n_what++] = seen;
+        const int first = set->sky ? NORTH : LINE_OF_SIGHT, n = set->sky ? 2 : 1;
+        const int place = place_of(model->what, &n_what, 6 * data->body[i] + first, n);
+        if (set->reference)
+            set->reference = place_of(model->what, &n_what, first, n) - place;
         data->body[i] = place;
     }
     for (int i = 0; i < data->n_sets; i++)
@@ -117,21 +128,39 @@ static shoal_status make_sights(shoal_model *model)
     return SHOAL_OK;
 }
 
+/* A number of a set comes from parameter p: factor theta + add. */
+static shoal_status set_number(shoal_model *model, int i, int number, int p, double factor, double add)
+{
+    shoal_walker_set *set = &model->data.set[i];
+    const bool of_scans = number >= SHOAL_SET_ra, of_sky = number >= SHOAL_SET_parallax;
+    shoal_walker_number *of = &(&set->offset)[number];
+    if (number != SHOAL_SET_jitter && (of_scans ? set->sky != SHOAL_SKY_SCAN : of_sky != (set->sky != SHOAL_SKY_NONE)))
+        return shoal_fail(model->context, SHOAL_E_INPUT, "%s: %s: data of this kind have no such number",
+                          model->study->path, model->study->walkers.parameters[p].name);
+    *of = (shoal_walker_number){p, of->factor * factor, of->factor * add};
+    return SHOAL_OK;
+}
+
 /* Numbers of data that are parameters. */
-static void set_parameters(shoal_model *model)
+static shoal_status set_parameters(shoal_model *model)
 {
     const shoal_study_walkers *walkers = &model->study->walkers;
-    for (int p = 0; p < walkers->n_parameters; p++) {
+    shoal_status status = SHOAL_OK;
+    for (int p = 0; p < walkers->n_parameters && !status; p++) {
         const shoal_study_parameter *parameter = &walkers->parameters[p];
-        if (parameter->set >= 0) {
-            shoal_walker_number *number = &(&model->data.set[parameter->set].offset)[parameter->number];
-            *number = (shoal_walker_number){p, number->factor, 0};
-        }
+        if (parameter->set >= 0)
+            status = set_number(model, parameter->set, parameter->number, p, 1, 0);
     }
-    for (const shoal_study_tie *tie = walkers->ties; tie < walkers->ties + walkers->n_ties; tie++) {
-        shoal_walker_number *number = &(&model->data.set[tie->set].offset)[tie->number];
-        *number = (shoal_walker_number){tie->to, number->factor * tie->ratio, number->factor * tie->add};
+    for (const shoal_study_tie *tie = walkers->ties; tie < walkers->ties + walkers->n_ties && !status; tie++)
+        status = set_number(model, tie->set, tie->number, tie->to, tie->ratio, tie->add);
+    for (int i = 0; i < model->data.n_sets && !status; i++) {
+        const shoal_walker_set *set = &model->data.set[i];
+        if (set->sky && set->sky != SHOAL_SKY_ANGLE && set->parallax.from < 0 && isnan(set->parallax.value))
+            status = shoal_fail(model->context, SHOAL_E_INPUT,
+                                "%s: data[%d].parallax: expected a number, or a parameter of these data",
+                                model->study->path, i);
     }
+    return status;
 }
 
 static bool has_free_mass(const shoal_walker_body *body)
@@ -202,7 +231,9 @@ static shoal_status make_walk(shoal_model *model)
     shoal_status status = shoal_data_read(model->study, &model->data);
     if (status)
         return status;
-    set_parameters(model);
+    status = set_parameters(model);
+    if (status)
+        return status;
     walk->n_sets = model->data.n_sets;
     walk->n_data = model->data.n;
     walk->sets = model->data.set;

@@ -56,7 +56,7 @@ typedef struct shoal_study_tie {
 } shoal_study_tie;
 
 /* The numbers of data that may be parameters. */
-#define SHOAL_SET_NUMBER_LIST(X) X(offset) X(jitter) X(trend) X(curvature)
+#define SHOAL_SET_NUMBER_LIST(X) X(offset) X(jitter) X(trend) X(curvature) X(parallax) X(ra) X(dec) X(pm_ra) X(pm_dec)
 enum {
 #define X(name) SHOAL_SET_##name,
     SHOAL_SET_NUMBER_LIST(X)

@@ -5,9 +5,14 @@
  *     ln L = sum over data of  -(value - model)^2 / (2 s^2) - ln(2 pi s^2) / 2,   s^2 = error^2 + jitter^2
  *     model = seen + offset + trend (t - epoch) + curvature (t - epoch)^2
  *
- * With an offset that is integrated over, of a flat prior density of 1 (Luger et al. 2017,
- * doi:10.3847/2515-5172/aa96b5, for a general linear model), a set adds
- * (sum r/s^2)^2 / (2 sum 1/s^2) + ln(2 pi / sum 1/s^2) / 2,  where r is the residual without an offset.
+ * A set may be integrated over the numbers in which its model is linear, with flat priors of density 1: an offset, or of
+ * scans the place and its motion. It adds b A^-1 b / 2 - ln det(A / 2 pi) / 2, where A and b are the normal equations' matrix
+ * and right side of the residuals without these numbers (Luger et al. 2017, doi:10.3847/2515-5172/aa96b5).
+ *
+ * Places in the sky are those of Cartesian coordinates at the distance 1 / parallax, x to the north and y to the east:
+ * separation and position angle, or along a scan of position angle psi
+ *     (ra + pm_ra t + parallax y) sin psi + (dec + pm_dec t + parallax x) cos psi + parallax factor
+ * (Holl et al. 2023, doi:10.1051/0004-6361/202244161, equation 6).
  *
  * A transit that is not there adds set->missing in the place of its term. Walkers without a system, or whose system ended
  * on the way, have ln L = -infinity.
@@ -20,53 +25,152 @@
 /* ln 2 pi */
 #define WALKER_LOG_2PI 0x1.d67f1c864beb5p+0
 
-/* What was seen of a datum, in inner units; NaN: nothing. */
-LANE_FN real walker_seen(const shoal_walk *walk, const shoal_walker_set *set, const shoal_datum *datum, lane_id id)
+/* Numbers of a set that the model of its data needs. */
+typedef struct walker_terms {
+    real offset, trend, curvature;
+    real parallax, ra, dec, pm_ra, pm_dec;
+} walker_terms;
+
+LANE_FN walker_terms walker_terms_of(const shoal_walk *walk, const shoal_walker_set *set, lane_id id)
+{
+    walker_terms terms;
+#define NUMBER(name) terms.name = walker_number(walk, &set->name, id)
+    NUMBER(offset), NUMBER(trend), NUMBER(curvature);
+    NUMBER(parallax), NUMBER(ra), NUMBER(dec), NUMBER(pm_ra), NUMBER(pm_dec);
+#undef NUMBER
+    return terms;
+}
+
+/* A place in the sky: x to the north and y to the east, times the parallax. */
+LANE_FN real walker_sky(const shoal_walk *walk, const shoal_walker_set *set, const walker_terms *terms,
+                          const shoal_datum *datum, lane_id id)
 {
     const shoal_sights *leg = &walk->leg[datum->leg];
-    return set->met < 0 ? lane_load(leg->seen, id, datum->row, (int)leg->n_times * leg->n_what)
-                        : lane_load(leg->met, id, datum->row * leg->n_met + set->met, leg->n_rows * leg->n_met);
+    const int rows = (int)leg->n_times * leg->n_what, other = datum->row + set->reference;
+    const real t = lane_set((datum->time - set->epoch) / set->unit);
+    real x = lane_load(leg->seen, id, datum->row, rows), y = lane_load(leg->seen, id, datum->row + 1, rows);
+    if (set->reference) {
+        x = x - lane_load(leg->seen, id, other, rows);
+        y = y - lane_load(leg->seen, id, other + 1, rows);
+    }
+    const real scale = set->factor * terms->parallax;
+    if (set->sky == SHOAL_SKY_ANGLE) {
+        const real turns = lane_atan2(y, x) * lane_set(0.5 / WALKER_PI) - lane_set(datum->value / set->turn);
+        return datum->value + set->turn * (turns - lane_floor(turns + 0.5)); /* the angle next to the measured one */
+    }
+    if (set->sky == SHOAL_SKY_SEPARATION)
+        return scale * lane_sqrt(lane_fma(x, x, y * y));
+    if (set->sky == SHOAL_SKY_SCAN) {
+        const real along = lane_fma(scale, x, lane_fma(t, terms->pm_dec, terms->dec)),
+                   across = lane_fma(scale, y, lane_fma(t, terms->pm_ra, terms->ra));
+        return lane_fma(terms->parallax, lane_set(datum->parallax_factor),
+                        lane_fma(along, lane_set(datum->cosine), across * datum->sine));
+    }
+    return scale * (set->sky == SHOAL_SKY_RA ? y : x);
 }
 
-/* What a set adds to what is seen: offset + trend (t - epoch) + curvature (t - epoch)^2. */
-typedef struct walker_drift {
-    real offset, trend, curvature;
-} walker_drift;
-
-LANE_FN real walker_model(const shoal_walker_set *set, const walker_drift *drift, const shoal_datum *datum, real seen)
+/* What the model says of a datum; NaN: there is nothing to be seen. */
+LANE_FN real walker_model(const shoal_walk *walk, const shoal_walker_set *set, const walker_terms *terms,
+                          const shoal_datum *datum, lane_id id)
 {
+    const shoal_sights *leg = &walk->leg[datum->leg];
     const real t = lane_set(datum->time - set->epoch);
+    if (set->sky)
+        return walker_sky(walk, set, terms, datum, id);
+    const real seen = set->met < 0
+                          ? lane_load(leg->seen, id, datum->row, (int)leg->n_times * leg->n_what)
+                          : lane_load(leg->met, id, datum->row * leg->n_met + set->met, leg->n_rows * leg->n_met);
     return lane_fma(seen, lane_set(set->factor),
-                    lane_fma(t, lane_fma(t, drift->curvature, drift->trend), drift->offset));
+                    lane_fma(t, lane_fma(t, terms->curvature, terms->trend), terms->offset));
 }
 
+/* Sums over data of a model that is linear in some numbers, with flat priors of density 1: of the squared residuals, and
+ * the normal equations' matrix and right side. */
+enum { WALKER_LINEAR = 4 };
+typedef struct walker_sums {
+    real matrix[WALKER_LINEAR][WALKER_LINEAR], right[WALKER_LINEAR];
+} walker_sums;
+
+/* The derivatives of a datum by the numbers that are integrated over; returns how many. */
+LANE_FN int walker_slopes(const shoal_walker_set *set, const shoal_datum *datum, double slope[WALKER_LINEAR])
+{
+    const double t = (datum->time - set->epoch) / set->unit;
+    slope[0] = set->sky ? datum->sine : 1;
+    slope[1] = datum->cosine;
+    slope[2] = t * datum->sine;
+    slope[3] = t * datum->cosine;
+    return set->sky ? WALKER_LINEAR : 1;
+}
+
+/* The integral over the n numbers, as a term of ln L; *best: where the integrand is greatest. By Cholesky's
+ * factors. */
+LANE_FN real walker_integral(walker_sums *sums, int n, real best[WALKER_LINEAR])
+{
+    real lnl = lane_set(0.5 * WALKER_LOG_2PI * n);
+    for (int i = 0; i < n; i++) {
+        for (int j = 0; j <= i; j++) {
+            real sum = sums->matrix[i][j];
+            for (int q = 0; q < j; q++)
+                sum = sum - sums->matrix[i][q] * sums->matrix[j][q];
+            sums->matrix[i][j] = i == j ? lane_sqrt(sum) : sum / sums->matrix[j][j];
+        }
+        best[i] = sums->right[i];
+        for (int q = 0; q < i; q++)
+            best[i] = best[i] - sums->matrix[i][q] * best[q];
+        best[i] = best[i] / sums->matrix[i][i];
+        lnl = lane_fma(0.5 * best[i], best[i], lnl) - lane_log(sums->matrix[i][i]);
+    }
+    for (int i = n - 1; i >= 0; i--) {
+        for (int q = i + 1; q < n; q++)
+            best[i] = best[i] - sums->matrix[q][i] * best[q];
+        best[i] = best[i] / sums->matrix[i][i];
+    }
+    return lnl;
+}
+
+/* long: sums over the data of a set */
 LANE_FN real walker_set_likelihood(const shoal_walk *walk, const shoal_walker_set *set, lane_id id, mask there)
 {
     const real zero = lane_set(0.0), jitter = walker_number(walk, &set->jitter, id), more = jitter * jitter;
-    walker_drift drift = {walker_number(walk, &set->offset, id), walker_number(walk, &set->trend, id),
-                          walker_number(walk, &set->curvature, id)};
+    walker_terms terms = walker_terms_of(walk, set, id);
+    walker_sums sums;
+    double slope[WALKER_LINEAR];
+    int n_linear = 0;
+    for (int i = 0; i < WALKER_LINEAR; i++) {
+        sums.right[i] = zero;
+        for (int j = 0; j < WALKER_LINEAR; j++)
+            sums.matrix[i][j] = zero;
+    }
     const long long last = set->first + set->n;
-    real sum = zero, weights = zero, first = zero, logs = zero, missing = zero;
+    real sum = zero, logs = zero, missing = zero;
     for (long long j = set->first; j < last; j++) {
         const shoal_datum *datum = &walk->data[j];
-        const real seen = walker_seen(walk, set, datum, id), s2 = lane_set(datum->error * datum->error) + more;
-        const mask is = seen == seen;
-        const real weight = lane_select(is, 1.0 / s2, zero),
-                   r = lane_select(is, datum->value - walker_model(set, &drift, datum, seen), zero);
+        const real model = walker_model(walk, set, &terms, datum, id),
+                   s2 = lane_set(datum->error * datum->error) + more;
+        const mask is = model == model;
+        const real weight = lane_select(is, 1.0 / s2, zero), r = lane_select(is, datum->value - model, zero);
         sum = lane_fma(r * r, weight, sum);
-        first = lane_fma(r, weight, first);
-        weights = weights + weight;
         logs = logs + lane_select(is, lane_log(s2) + WALKER_LOG_2PI, zero);
         missing = missing + lane_select(is, zero, lane_set(set->missing));
+        if (!set->marginal)
+            continue;
+        n_linear = walker_slopes(set, datum, slope);
+        for (int i = 0; i < n_linear; i++) {
+            sums.right[i] = lane_fma(r * slope[i], weight, sums.right[i]);
+            for (int q = 0; q <= i; q++)
+                sums.matrix[i][q] = lane_fma(lane_set(slope[i] * slope[q]), weight, sums.matrix[i][q]);
+        }
     }
-    real lnl = missing - 0.5 * (sum + logs);
-    if (set->marginal) {
-        drift.offset = first / weights;
-        lnl = lnl + 0.5 * (first * drift.offset + (WALKER_LOG_2PI - lane_log(weights)));
+    real lnl = missing - 0.5 * (sum + logs), best[WALKER_LINEAR];
+    if (set->marginal)
+        lnl = lnl + walker_integral(&sums, n_linear, best);
+    for (long long j = set->first; walk->predicted && j < last; j++) {
+        real model = walker_model(walk, set, &terms, &walk->data[j], id);
+        n_linear = set->marginal ? walker_slopes(set, &walk->data[j], slope) : 0;
+        for (int i = 0; i < n_linear; i++)
+            model = lane_fma(lane_set(slope[i]), best[i], model);
+        lane_store_row(walk->predicted, id, (int)walk->n_data, (int)j, there, model);
     }
-    for (long long j = set->first; walk->predicted && j < last; j++)
-        lane_store_row(walk->predicted, id, (int)walk->n_data, (int)j, there,
-                       walker_model(set, &drift, &walk->data[j], walker_seen(walk, set, &walk->data[j], id)));
     return lnl;
 }
 

@@ -34,6 +34,9 @@ typedef struct shoal_walker_body {
     shoal_walker_number number[SHOAL_BODY_KEYS];
 } shoal_walker_body;
 
+/* Places in the sky, of positions x (north), y (east): what they are measured as. */
+enum { SHOAL_SKY_NONE, SHOAL_SKY_SEPARATION, SHOAL_SKY_ANGLE, SHOAL_SKY_RA, SHOAL_SKY_DEC, SHOAL_SKY_SCAN };
+
 /* Measurements of one instrument. Values and their numbers are in the data's unit. */
 typedef struct shoal_walker_set {
     long long first, n; /* its data */
@@ -41,13 +44,19 @@ typedef struct shoal_walker_set {
     double missing;     /* adds to ln L for each that is not there: -infinity or a number */
     double factor;      /* from what is seen, in inner units, to the data's unit and sign */
     double epoch;       /* of trend and curvature */
+    double unit;        /* the data's unit of time, in inner units */
     shoal_walker_number offset, jitter, trend, curvature;
-    int marginal; /* the offset has a flat prior and is integrated over */
+    shoal_walker_number parallax, ra, dec, pm_ra, pm_dec; /* of places in the sky */
+    int marginal;  /* the offset, or ra, dec and their motions, have flat priors and are integrated over */
+    int sky;       /* SHOAL_SKY_* */
+    int reference; /* rows from a position to that of the body which it is relative to, 0 = the barycentre */
+    double turn;   /* angles: the data's unit of a whole turn */
 } shoal_walker_set;
 
 typedef struct shoal_datum {
     int leg, row; /* where it is seen: row of that leg's sights, or of the conjunctions */
     double time, value, error;
+    double sine, cosine, parallax_factor; /* of a scan: its direction from north through east */
 } shoal_datum;
 
 /* All that is the same for all walkers, and their arrays. */

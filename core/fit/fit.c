@@ -53,7 +53,6 @@ static shoal_status from_cube(void *user, long n, const double *cube, double *th
 static void describe(shoal_fit *fit)
 {
     const shoal_study *study = fit->study;
-    const config_setting_t *data = shoal_config_lookup(&study->config, "data");
     for (int i = 0; i < fit->target.n_parameters; i++) {
         const shoal_study_parameter *parameter = &study->walkers.parameters[i];
         const shoal_sample *prior = &parameter->prior;
@@ -61,8 +60,9 @@ static void describe(shoal_fit *fit)
         fit->units[i] = "";
         if (parameter->set >= 0) {
             if (parameter->number == SHOAL_SET_offset || parameter->number == SHOAL_SET_jitter)
-                fit->units[i] = shoal_config_string(config_setting_get_elem(data, (unsigned)parameter->set), "unit",
-                                                    "m/s");
+                fit->units[i] = shoal_data_unit(study, parameter->set, fit->unit[i]);
+            else if (parameter->number >= SHOAL_SET_parallax && parameter->number <= SHOAL_SET_dec)
+                fit->units[i] = "mas";
             continue;
         }
         const shoal_parameter *row = &shoal_body_key(parameter->number)->row;

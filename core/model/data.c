@@ -382,6 +382,20 @@ shoal_status shoal_data_read(const shoal_study *study, shoal_data *data)
     return status;
 }
 
+const char *shoal_data_unit(const shoal_study *study, int set, char unit[SHOAL_NAME_SIZE])
+{
+    const config_setting_t *group =
+        config_setting_get_elem(shoal_config_lookup(&study->config, "data"), (unsigned)set);
+    const int kind = (int)shoal_config_number(&study->config, group, "data", "kind");
+    if (kind == SHOAL_DATA_VELOCITY)
+        return shoal_config_string(group, "unit", "m/s");
+    if (kind == SHOAL_DATA_IMPACT_PARAMETER)
+        return "";
+    if (kind >= SHOAL_DATA_SEPARATION && kind != SHOAL_DATA_POSITION_ANGLE)
+        return "mas";
+    return shoal_config_unit(&study->config, kind == SHOAL_DATA_POSITION_ANGLE ? "angle" : "time", unit);
+}
+
 void shoal_data_release(shoal_data *data)
 {
     free(data->set);

@@ -14,6 +14,7 @@
  * It is written anew each time, to a temporary name that is renamed: it is complete or as it was. Snapshots are other
  * files.
  */
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -177,8 +178,8 @@ static shoal_status read_rows(shoal_big_record *record, shoal_h5 *h5)
     if (status)
         return status;
     const size_t n = (size_t)(record->room = record->n_rows + 1);
-    double *column = malloc(n * sizeof *column);
-    record->rows = malloc(n * sizeof *record->rows);
+    double *column = calloc(n, sizeof *column); /* which knows what is too many */
+    record->rows = calloc(n, sizeof *record->rows);
     if (!column || !record->rows)
         status = shoal_fail(record->context, SHOAL_E_MEMORY, "%s: out of memory", h5->path);
     for (int c = 0; c < SHOAL_BIG_COLUMNS && !status; c++) {
@@ -208,18 +209,21 @@ static shoal_status read_kernel(shoal_h5 *h5, const char *name, char kernel[32])
 static shoal_status read_state(shoal_big_record *record, shoal_h5 *h5)
 {
     long n = 0, n_slots = 0;
-    double level = 0;
+    int64_t level = 0;
     shoal_status status = shoal_h5_size(h5, "/checkpoint/mass", &n);
     STEP(shoal_h5_size(h5, "/checkpoint/slots", &n_slots));
-    if (!status && n < 1)
-        status = shoal_fail(record->context, SHOAL_E_INPUT, "%s: expected bodies", h5->path);
+    if (!status && (n < 1 || n > INT_MAX || n_slots / n > INT_MAX || n_slots % n))
+        status = shoal_fail(record->context, SHOAL_E_INPUT, "%s: %ld bodies that carry %ld numbers: not a result",
+                            h5->path, n, n_slots);
     STEP(shoal_big_bodies_create(record->context, n, &record->bodies));
     if (!status && !(record->slots = shoal_allocate((size_t)n_slots + 1, sizeof(double))))
         status = shoal_fail(record->context, SHOAL_E_MEMORY, "%s: out of memory", h5->path);
     STEP(shoal_h5_get_doubles(h5, "/checkpoint", "time", 1, &record->bodies.time));
     STEP(shoal_h5_get_doubles(h5, "/checkpoint", "steps", 1, &record->n_steps));
     STEP(shoal_h5_get_doubles(h5, "/checkpoint", "interactions", 1, &record->interactions));
-    STEP(shoal_h5_get_doubles(h5, "/checkpoint", "level", 1, &level));
+    STEP(shoal_h5_get(h5, "/checkpoint", "level", H5T_NATIVE_INT64, &level));
+    if (!status && (level < INT_MIN || level > INT_MAX))
+        status = shoal_fail(record->context, SHOAL_E_INPUT, "%s: level is %lld", h5->path, (long long)level);
     STEP(shoal_h5_get_doubles(h5, "/checkpoint", "last_step", 1, &record->last_step));
     STEP(read_kernel(h5, "kernel", record->kernel));
     STEP(read_kernel(h5, "row_kernel", record->row_kernel));
@@ -228,13 +232,13 @@ static shoal_status read_state(shoal_big_record *record, shoal_h5 *h5)
     STEP(shoal_h5_read(h5, "/checkpoint/velocity", H5T_NATIVE_DOUBLE, 3 * n, record->bodies.v));
     STEP(shoal_h5_read(h5, "/checkpoint/slots", H5T_NATIVE_DOUBLE, n_slots, record->slots));
     record->level = (int)level;
-    record->n_slots = n ? (int)(n_slots / n) : 0;
+    record->n_slots = n > 0 ? (int)(n_slots / n) : 0;
     return status;
 }
 
 shoal_status shoal_big_record_read(shoal_context *context, const char *path, shoal_big_record *record)
 {
-    double complete = 0, seed = 0;
+    double complete = 0;
     shoal_h5 h5;
     *record = (shoal_big_record){.context = context};
     shoal_status status = shoal_h5_open(context, path, &h5);
@@ -243,7 +247,7 @@ shoal_status shoal_big_record_read(shoal_context *context, const char *path, sho
     if (!is_record(&h5))
         status = shoal_fail(context, SHOAL_E_INPUT, "%s: expected a result of one big system", path);
     STEP(shoal_h5_get_doubles(&h5, "/", "complete", 1, &complete));
-    STEP(shoal_h5_get_doubles(&h5, "/", "seed", 1, &seed));
+    STEP(shoal_h5_get(&h5, "/", "seed", H5T_NATIVE_INT64, &record->seed));
     STEP(shoal_h5_get_doubles(&h5, "/", "energy_start", 1, &record->energy_start));
     STEP(shoal_h5_get_text(&h5, "/", "config", &record->config_text));
     STEP(shoal_h5_get_text(&h5, "/", "plan", &record->plan_line));
@@ -252,7 +256,6 @@ shoal_status shoal_big_record_read(shoal_context *context, const char *path, sho
     STEP(read_state(record, &h5));
     shoal_h5_close(&h5);
     record->complete = complete != 0;
-    record->seed = (int64_t)seed;
     if (status)
         shoal_big_record_release(record);
     return status;

@@ -95,7 +95,13 @@ static void test_result(void **state)
     for (long i = 0; i < 100; i++)
         assert_true(table.bodies[i].x == r.bodies.x[i] && table.bodies[i].vz == r.bodies.v[200 + i]);
     shoal_table_release(&table);
+    r.seed = INT64_MAX - 1; /* no double is */
+    assert_ok(context, shoal_big_record_write(&r, "seed.h5"));
     shoal_big_record_release(&r);
+    assert_ok(context, shoal_big_record_read(context, "seed.h5", &r));
+    assert_true(r.seed == INT64_MAX - 1);
+    shoal_big_record_release(&r);
+    unlink("seed.h5");
     assert_int_equal(run(context, study_text, "a.h5", NULL, NULL, NULL), SHOAL_E_USAGE); /* it is there */
 }
 

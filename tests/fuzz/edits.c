@@ -296,27 +296,34 @@ static void edit(script *in, hid_t file)
 
 static char path[512]; /* on disk: libhdf5 opens none by a link in /proc */
 
+void *fuzz_read(const char *name, size_t *size)
+{
+    struct stat about;
+    FILE *in = fopen(name, "rb");
+    if (!in || fstat(fileno(in), &about))
+        abort();
+    void *bytes = malloc((size_t)about.st_size + 1);
+    if (!bytes || (*size = fread(bytes, 1, (size_t)about.st_size, in)) != (size_t)about.st_size)
+        abort();
+    fclose(in);
+    return bytes;
+}
+
 /* The block before a result: the number of bytes that follow, and the checksum. */
 static void sign(void)
 {
-    struct stat about;
-    FILE *file = fopen(path, "r+b");
-    if (!file || fstat(fileno(file), &about))
-        abort();
-    unsigned char *bytes = malloc((size_t)about.st_size + 1);
-    if (!bytes || fread(bytes, 1, (size_t)about.st_size, file) != (size_t)about.st_size)
-        abort();
-    if (about.st_size > BLOCK && memcmp(bytes + 1, "Shoal", 5) == 0) {
-        const uint64_t size = htole64((uint64_t)about.st_size - BLOCK);
-        memcpy(bytes + 8, &size, sizeof size);
-        const uint32_t sum = htole32(
-            shoal_crc32c(shoal_crc32c(0, bytes + BLOCK, (size_t)about.st_size - BLOCK), bytes, SUMMED));
+    size_t size;
+    unsigned char *bytes = fuzz_read(path, &size);
+    if (size > BLOCK && memcmp(bytes + 1, "Shoal", 5) == 0) {
+        const uint64_t rest = htole64(size - BLOCK);
+        memcpy(bytes + 8, &rest, sizeof rest);
+        const uint32_t sum = htole32(shoal_crc32c(shoal_crc32c(0, bytes + BLOCK, size - BLOCK), bytes, SUMMED));
         memcpy(bytes + SUMMED, &sum, sizeof sum);
-        if (pwrite(fileno(file), bytes, BLOCK, 0) != BLOCK)
+        FILE *file = fopen(path, "r+b");
+        if (!file || fwrite(bytes, 1, BLOCK, file) != BLOCK || fclose(file))
             abort();
     }
     free(bytes);
-    fclose(file);
 }
 
 static void forget_file(void)

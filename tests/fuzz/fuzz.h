@@ -16,6 +16,8 @@ shoal_context *fuzz_context(void);
 const char *fuzz_file(const void *data, size_t size);
 /* Likewise `base`, an HDF5 file, changed as the bytes say (edits.c). */
 const char *fuzz_hdf5(const uint8_t *data, size_t size, const void *base, size_t base_size);
+/* All bytes of a file on disk, malloc'd. */
+void *fuzz_read(const char *path, size_t *size);
 /* The bytes as a text, malloc'd. */
 char *fuzz_text(const uint8_t *data, size_t size);
 /* False for a text that asks for many systems: they are allowed, and would only take long. */

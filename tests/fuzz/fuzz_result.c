@@ -21,8 +21,8 @@ static void *base_file(size_t *size)
     const shoal_event event = {.system = 3, .time = 0.25, .what = SHOAL_ENCOUNTER, .body_a = 1, .body_b = 2};
     shoal_log *log;
     char path[] = "/tmp/shoal-fuzz-XXXXXX";
-    const int folder = mkstemp(path);
-    if (folder < 0 || shoal_result_append(fuzz_context(), result, 1, &system, &time, state) ||
+    const int placed = mkstemp(path);
+    if (placed < 0 || shoal_result_append(fuzz_context(), result, 1, &system, &time, state) ||
         shoal_result_append_event(fuzz_context(), result, &event) ||
         shoal_result_add_log(fuzz_context(), result, "transits", 3, &log) || shoal_log_reserve(fuzz_context(), log, 2))
         abort();
@@ -38,13 +38,8 @@ static void *base_file(size_t *size)
         result->initial[i] = i % SHOAL_STATE ? (double)(i % 11) : 1 / (1 + (double)i);
     if (shoal_store_write(fuzz_context(), path, result))
         abort();
-    FILE *in = fopen(path, "rb");
-    char *bytes = calloc(1, 1 << 20);
-    if (!in || !bytes)
-        abort();
-    *size = fread(bytes, 1, 1 << 20, in);
-    fclose(in);
-    close(folder);
+    void *bytes = fuzz_read(path, size);
+    close(placed);
     unlink(path);
     return bytes;
 }

@@ -37,7 +37,7 @@ elif ! "$python" -m pip install -q --no-index --no-deps --target "$scratch/site"
 else pass; fi
 
 # The lines of pytest -v as those of a cmocka program: one test, one verdict.
-export PYTHONPATH=$scratch/site PYTHONDONTWRITEBYTECODE=1 COLUMNS=160 MPLBACKEND=agg
+export PYTHONPATH=$scratch/site COLUMNS=160 MPLBACKEND=agg
 unset SHOAL_PROGRAM SHOAL_LIBRARY
 "$python" -m pytest -v -p no:cacheprovider "$root/python/tests" >"$scratch/log" 2>&1
 code=$?

@@ -149,7 +149,8 @@ class Model:
         Returns
         -------
         ndarray, shape (..., n_data)
-            In the unit of the data and in their order: those of the first of `data`, of the second, ...
+            In the units of the data and in their order: those of the first of `data`, of the second, ...; NaN where
+            there is nothing to be seen. Offsets that are integrated over have their best values.
         """
         if not has("shoal_model_predict"):
             raise UnsupportedError("this version of the library does not predict")

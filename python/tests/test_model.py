@@ -108,6 +108,9 @@ def test_config_of_a_dictionary(tmp_path, monkeypatch):
     }
     model = shoal.Model(config)
     assert model.names == ["b.P"] and model.n_data == 3
+    if shoal._c.has("shoal_model_predict"):
+        off = (np.array([1.0, -3.0, 4.0]) - model.predict([30.0])) / 2
+        assert math.isclose(model([30.0]), -(off @ off) / 2 - 1.5 * math.log(8 * math.pi), rel_tol=1e-12)
     monkeypatch.chdir("/")  # the data are read again, from where they were
     assert pickle.loads(pickle.dumps(model))([30.0]) == model([30.0])
 

@@ -382,7 +382,7 @@ shoal_status shoal_data_read(const shoal_study *study, shoal_data *data)
     return status;
 }
 
-const char *shoal_data_unit(const shoal_study *study, int set, char unit[SHOAL_NAME_SIZE])
+const char *shoal_data_unit(const shoal_study *study, int set, char unit[SHOAL_UNIT_SIZE])
 {
     const config_setting_t *group =
         config_setting_get_elem(shoal_config_lookup(&study->config, "data"), (unsigned)set);

@@ -33,7 +33,7 @@ typedef struct shoal_data {
 shoal_status shoal_data_read(const shoal_study *study, shoal_data *data);
 void shoal_data_release(shoal_data *data);
 /* The unit of a set's values; unit: room for it. */
-const char *shoal_data_unit(const shoal_study *study, int set, char unit[SHOAL_NAME_SIZE]);
+const char *shoal_data_unit(const shoal_study *study, int set, char unit[SHOAL_UNIT_SIZE]);
 
 /* ---- transits.c -------------------------------------------------------------------------------------------------- */
 

@@ -4,11 +4,10 @@
  * kernels on the CPU, exactly and slowly. The device says that it is newer than every compiler, so that NVRTC hands
  * over PTX; `translate` makes C of that, gcc a library.
  *
- * Each thread of a block is a coroutine, entered as a context and then by jumps: swapcontext asks the kernel for signal
- * masks each time, which took four fifths of the time. It runs until it meets the others: the threads of a warp go on when all those
- * of the mask that have not ended are there, those of a block when all are. Whatever cannot end stops the test with a
- * word about where the threads are. What an order of threads hides (a missing barrier) is not found here; wrong bits,
- * wrong masks and deadlocks are.
+ * Each thread of a block is a coroutine, entered as a context and then by jumps (swapcontext calls the kernel each
+ * time). It runs until it meets the others: the threads of a warp go on when all those of the mask that have not ended
+ * are there, those of a block when all are. Whatever cannot end stops the test with a word about where the threads
+ * are. What an order of threads hides (a missing barrier) is not found here; wrong bits, wrong masks and deadlocks are.
  *
  * Memory starts as all ones, that is NaN. Copies and kernels are done when their call returns.
  *

@@ -33,6 +33,11 @@ static const config_setting_t *set_of(const sky *s, int i)
     return config_setting_get_elem(shoal_config_lookup(&s->study->config, "data"), (unsigned)i);
 }
 
+static bool is_shown(const sky *s, int set)
+{
+    return strcmp(shoal_config_string(set_of(s, set), "kind", ""), "velocity") == 0;
+}
+
 /* The draws as systems of the study. */
 static shoal_status open_study(sky *s)
 {
@@ -184,8 +189,11 @@ static void compare_set(sky *s, int set, double *room)
 static shoal_status find_body(const sky *s, int *body)
 {
     const int n_sets = config_setting_length(shoal_config_lookup(&s->study->config, "data"));
+    bool any = false;
     *body = 0;
     for (int i = 0; i < n_sets; i++) {
+        if (!is_shown(s, i))
+            continue;
         const config_setting_t *named = config_setting_get_member(set_of(s, i), "body");
         int found = 0;
         const shoal_status status = named ? shoal_config_body(&s->study->config, named, s->study->body_name,
@@ -193,11 +201,12 @@ static shoal_status find_body(const sky *s, int *body)
                                           : SHOAL_OK;
         if (status)
             return status;
-        if (i > 0 && found != *body)
+        if (any && found != *body)
             return shoal_fail(s->posterior->context, SHOAL_E_UNSUPPORTED, "rv: expected velocities of one body");
         *body = found;
+        any = true;
     }
-    return SHOAL_OK;
+    return any ? SHOAL_OK : shoal_fail(s->posterior->context, SHOAL_E_INPUT, "rv: this posterior is of no velocities");
 }
 
 static shoal_status fill(sky *s)
@@ -224,7 +233,8 @@ static shoal_status fill(sky *s)
         status = shoal_fail(s->posterior->context, SHOAL_E_MEMORY, "out of memory for a picture");
     const int n_sets = config_setting_length(shoal_config_lookup(&s->study->config, "data"));
     for (int i = 0; i < n_sets && !status; i++)
-        compare_set(s, i, room);
+        if (is_shown(s, i))
+            compare_set(s, i, room);
     free(room);
     return status;
 }
@@ -249,6 +259,8 @@ static void write_panel(const sky *s, FILE *script, bool residuals)
     fprintf(script, residuals ? "0 with lines lc rgb '#808080' notitle"
                               : "$curve using 1:2 with lines lw 0.8 lc rgb '#404040' notitle");
     for (int i = 0; i < n_sets; i++) {
+        if (!is_shown(s, i))
+            continue;
         fprintf(script, ", \\\n  $data%d using 1:%d:3 with yerrorbars pt 7 ps 0.5 lw 0.6 lc rgb '#%06x' title ", i,
                 residuals ? 2 : 4, shoal_plot_colour(i));
         shoal_plot_quote(script, shoal_config_string(set_of(s, i), "name", ""));
@@ -274,6 +286,8 @@ static shoal_status write(sky *s, const shoal_plot_options *options, FILE *scrip
     }
     fputs("EOD\n", script);
     for (int set = 0; set < config_setting_length(shoal_config_lookup(&s->study->config, "data")); set++) {
+        if (!is_shown(s, set))
+            continue;
         fprintf(script, "$data%d << EOD\n", set);
         for (long j = 0; j < n_data; j++)
             if ((int)of[j] == set)

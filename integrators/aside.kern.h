@@ -95,7 +95,7 @@ LANE_FN void kernel_substeps(const shoal_kernel_args *k, int lane, int takes_all
         clock_step(k, compensated, m, s, &clock, inside, &aside);
         steps += clock.made;
         if (live && wants_a_look(k, m, s, &clock)) {
-            check_step(k, compensated, id, m, s, &clock, start, &watch, inside, &live);
+            check_step(k, compensated, id, m, s, &clock, start, &watch, inside, 0, &live);
             lane_fence();
             record_store(k, id, SHOAL_SYS_OUTCOME, !live & (record_load(k, id, SHOAL_SYS_OUTCOME) == SHOAL_ASIDE),
                          SHOAL_RUNNING);

@@ -59,8 +59,8 @@ LANE_FN mask conjunctions_passed(const shoal_kernel_args *k, const real *m, cons
 }
 
 /* The motion of body i about the star, a time tau after the last step; *z: where it is, towards the observer. */
-LANE_FN lane_pair conjunction_at(const shoal_kernel_args *k, const real *m, const real *s, real h, int i, real tau,
-                                 real *z)
+LANE_CALLED_FN lane_pair conjunction_at(const shoal_kernel_args *k, const real *m, const real *s, real h, int i,
+                                        real tau, real *z)
 {
     const int n = BODIES(k);
     real there[STATE_SIZE(n)], w[6 * n];
@@ -150,8 +150,11 @@ LANE_FN lane_met conjunction_find(const shoal_kernel_args *k, lane_id id, const 
         const int slots = real_bodies(k, BODIES(k)) * SHOAL_QUANTITIES;
         const real reach = lane_load(k->bodies, id, SHOAL_R, slots) +
                            lane_load(k->bodies, id, i * SHOAL_QUANTITIES + SHOAL_R, slots);
-        met.duration = conjunction_contact(k, m, s, h, i, &met, speed, reach, -1.0, where) +
-                       conjunction_contact(k, m, s, h, i, &met, speed, reach, 1.0, where);
+        LANE_KEEP_ROLLED
+        for (int side = -1; side <= 1; side += 2) {
+            const real contact = conjunction_contact(k, m, s, h, i, &met, speed, reach, side, where);
+            met.duration = met.duration + contact;
+        }
     }
     return met;
 }
@@ -165,7 +168,7 @@ LANE_FN real conjunction_row(const shoal_kernel_args *k, const shoal_conjunction
 }
 
 /* Where a conjunction of body i in a step of length h, which ended at p and the time `end`, may be one that is kept. */
-LANE_FN mask conjunction_wanted(const shoal_kernel_args *k, int i, lane_pair p, real h, real end, mask passed)
+LANE_BIG_FN mask conjunction_wanted(const shoal_kernel_args *k, int i, lane_pair p, real h, real end, mask passed)
 {
     const real zero = lane_set(0.0), clear = 0.5 * lane_sqrt(pair_dot(p.x, p.y, p.z, p.x, p.y, p.z));
     mask wanted = zero != zero;
@@ -180,8 +183,8 @@ LANE_FN mask conjunction_wanted(const shoal_kernel_args *k, int i, lane_pair p, 
 }
 
 /* Keep what is asked of the conjunctions of body i in the last step. */
-LANE_CALLED_FN void conjunction_keep(const shoal_kernel_args *k, lane_id id, const real *m, const real *s, real h,
-                                     int i, real end, real was, real is, mask wanted)
+LANE_FN void conjunction_keep(const shoal_kernel_args *k, lane_id id, const real *m, const real *s, real h, int i,
+                              real end, real was, real is, mask wanted)
 {
     const int slots = real_bodies(k, BODIES(k)) * SHOAL_QUANTITIES, n_met = k->sights.n_met;
     const real zero = lane_set(0.0), star = lane_load(k->bodies, id, SHOAL_R, slots),
@@ -201,31 +204,49 @@ LANE_CALLED_FN void conjunction_keep(const shoal_kernel_args *k, lane_id id, con
     }
 }
 
-/* Keep the conjunctions of the last step; g becomes that of now. */
+/* Keep the conjunctions of the last step, which ended at the time `end`, of bodies whose g was `was` before it. */
+LANE_CALLED_FN void conjunctions_keep(const shoal_kernel_args *k, lane_id id, const real *m, const real *s, real h,
+                                      real end, mask live, const real *was)
+{
+    const int n = BODIES(k);
+    real w[6 * n];
+    propagator_view(k, n, m, s, w);
+    LANE_KEEP_ROLLED
+    for (int i = 1; i < n; i++) {
+        const lane_pair p = pair_relative(n, w, 0, i);
+        const real is = conjunction_g(p);
+        const mask wanted = conjunction_wanted(k, i, p, h, end, live & conjunction_passed(was[i], is, h));
+        if (lane_any(wanted))
+            conjunction_keep(k, id, m, s, h, i, end, was[i], is, wanted);
+    }
+}
+
+/* Look for conjunctions in the last step that are kept; g becomes that of now. */
 LANE_BIG_FN void conjunctions_see(const shoal_kernel_args *k, lane_id id, const real *m, const real *s,
                                   const lane_clock *clock, mask live, real *g)
 {
     const int n = BODIES(k);
     const real h = clock_length(clock), end = record_load(k, id, SHOAL_SYS_T_START) + clock_time(clock, lane_set(1.0));
-    real w[6 * n], masses[n], state[STATE_SIZE(n)];
-    bool copied = false;
+    real w[6 * n], was[n];
+    mask wanted = h != h;
     propagator_view(k, n, m, s, w);
     LANE_UNROLL
     for (int i = 1; i < n; i++) {
         const lane_pair p = pair_relative(n, w, 0, i);
         const real is = conjunction_g(p);
         const mask passed = live & conjunction_passed(g[i], is, h);
-        const mask wanted = lane_any(passed) ? conjunction_wanted(k, i, p, h, end, passed) : passed;
-        if (lane_any(wanted)) {
-            /* what is called has copies, so that the state stays in registers */
-            for (int c = 0; c < STATE_SIZE(n) && !copied; c++)
-                state[c] = s[c];
-            for (int c = 0; c < n && !copied; c++)
-                masses[c] = m[c];
-            copied = true;
-            conjunction_keep(k, id, masses, state, h, i, end, g[i], is, wanted);
-        }
+        if (lane_any(passed))
+            wanted = wanted | conjunction_wanted(k, i, p, h, end, passed);
+        was[i] = g[i];
         g[i] = is;
+    }
+    if (lane_any(wanted)) {
+        real masses[n], state[STATE_SIZE(n)]; /* what is called has copies, so that these stay in registers */
+        for (int i = 0; i < n; i++)
+            masses[i] = m[i];
+        for (int c = 0; c < STATE_SIZE(n); c++)
+            state[c] = s[c];
+        conjunctions_keep(k, id, masses, state, h, end, live, was);
     }
 }
 

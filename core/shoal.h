@@ -130,7 +130,8 @@ shoal_status shoal_unit_factors(shoal_context *context, const char *units, doubl
  *   context    in   NULL: those of plugins are not known
  *   plug       in   its name
  *   i          in   0, 1, ...
- *   dimension  out  of its values: "length", "mass", "time", "velocity", "frequency", "angle", "" (a number), "body" (an
+ *   dimension  out  of its values: "length", "mass", "time", "velocity", "frequency", "angle", "" (a number), "body"
+ * (an
  *                   index) or "choice" (a word); NULL: not asked for
  *   returns         NULL after the last one, or if there is no plug of that name
  */
@@ -774,8 +775,8 @@ const char *shoal_model_plan_line(const shoal_model *model);
 shoal_status shoal_model_evaluate(shoal_model *model, long n, const double *theta, double *lnl);
 
 /*
- * shoal_model_predict: what the model says of the data, in their units and order, which is that of `data` and of the rows
- * of each file. Offsets that are integrated over have their best values.
+ * shoal_model_predict: what the model says of the data, in their units and order, which is that of `data` and of the
+ * rows of each file. Offsets that are integrated over have their best values.
  *   n          in   number of vectors
  *   theta      in   [n][n_parameters]
  *   predicted  out  [n][n_data] NaN where there is nothing to be seen: no such system, no such transit

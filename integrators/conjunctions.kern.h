@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * conjunctions.kern.h: a part of integrate.kern.h. When a body is in conjunction with body 0, the star: their distance in
- * the plane of the sky is least, with +z towards the observer. Such moments are zeros of g = x vx + y vy of the motion
- * about the star (Fabrycky 2010, arXiv:1006.3834), where g passes from - to + in time's direction. It is asked of every
- * step: of an interval that has its later end, so that two legs from one epoch see each conjunction once.
+ * conjunctions.kern.h: a part of integrate.kern.h. When a body is in conjunction with body 0, the star: their distance
+ * in the plane of the sky is least, with +z towards the observer. Such moments are zeros of g = x vx + y vy of the
+ * motion about the star (Fabrycky 2010, arXiv:1006.3834), where g passes from - to + in time's direction. It is asked
+ * of every step: of an interval that has its later end, so that two legs from one epoch see each conjunction once.
  *
  * The moment is sought by Newton's iteration inside a bracket, on the propagator's own motion: steps of a part of the
  * length, on copies, so that the trajectory does not change. A sign of g that changes twice within a step is not seen.
@@ -11,7 +11,8 @@
 
 enum { CONJUNCTION_ROUNDS = 60 };
 
-/* In units of the step, from its end: where a conjunction that was passed in it can be. What a step owes comes later. */
+/* In units of the step, from its end: where a conjunction that was passed in it can be. What a step owes comes later.
+ * */
 #define CONJUNCTION_FROM (PROPAGATOR_OWES ? -2.0 : -1.01)
 #define CONJUNCTION_TO   (PROPAGATOR_OWES ? 1.0 : 0.01)
 
@@ -58,16 +59,29 @@ LANE_FN mask conjunctions_passed(const shoal_kernel_args *k, const real *m, cons
     return passed;
 }
 
-/* The motion of body i about the star, a time tau after the last step; *z: where it is, towards the observer. */
-LANE_CALLED_FN lane_pair conjunction_at(const shoal_kernel_args *k, const real *m, const real *s, real h, int i,
-                                        real tau, real *z)
+/* The end of a step of length h: masses, state, time. */
+typedef struct lane_end {
+    const real *m, *s;
+    real h, time;
+} lane_end;
+
+/* The motion of body i about the star, a time tau after the last step, in steps that are no longer than it; *z: its
+ * height above the barycentre, towards the observer. */
+LANE_CALLED_FN lane_pair conjunction_at(const shoal_kernel_args *k, const lane_end *end, int i, real tau, real *z)
 {
     const int n = BODIES(k);
-    real there[STATE_SIZE(n)], w[6 * n];
+    const real zero = lane_set(0.0), one = lane_set(1.0), length = lane_abs(end->h);
+    const real parts = PROPAGATOR_ADAPTIVE ? one : lane_max(one, -lane_floor(0.05 - lane_abs(tau) / length)),
+               part = lane_select(tau == zero, zero, tau / parts), attempt = lane_select(tau < zero, -length, length);
+    real there[STATE_SIZE(n)], w[6 * n], made = zero;
     for (int c = 0; c < STATE_SIZE(n); c++)
-        there[c] = s[c];
-    advance_copy(k, m, there, tau, lane_select(tau < lane_set(0.0), -lane_abs(h), lane_abs(h)));
-    system_view(k, m, there, w);
+        there[c] = end->s[c];
+    LANE_KEEP_ROLLED
+    do {
+        advance_copy(k, end->m, there, lane_select(made < parts, part, zero), attempt);
+        made = made + one;
+    } while (lane_any(made < parts));
+    system_view(k, end->m, there, w);
     *z = w[2 * n + i];
     return pair_relative(n, w, 0, i);
 }
@@ -78,9 +92,9 @@ typedef struct lane_root {
     mask open;
 } lane_root;
 
-/* The function is before its zero at root->at, and Newton's iteration leads to `newton`; tiny: such a change is the
- * last. Halves the interval where that does not halve the last change. */
-LANE_FN void root_next(lane_root *root, mask before, real newton, double tiny)
+/* The function is before its zero at root->at, and Newton's iteration leads to `newton`. Halves the interval where that
+ * does not halve the last change; ends with a change below 1e-7. */
+LANE_FN void root_next(lane_root *root, mask before, real newton)
 {
     root->low = lane_select(root->open & before, root->at, root->low);
     root->high = lane_select(root->open & lane_not(before), root->at, root->high);
@@ -90,71 +104,63 @@ LANE_FN void root_next(lane_root *root, mask before, real newton, double tiny)
     root->change = lane_select(root->open, lane_abs(next - root->at), root->change);
     root->at = lane_select(root->open, next, root->at);
     root->open = root->open &
-                 lane_not((good & (root->change < lane_set(tiny))) | (root->high - root->low < lane_set(1e-14)));
+                 lane_not((good & (root->change < lane_set(1e-7))) | (root->high - root->low < lane_set(1e-14)));
 }
 
-/* What is kept of a conjunction, and which side it is of. */
+/* What is found of a conjunction. */
 typedef struct lane_met {
-    real tau, z, distance,
-        duration; /* tau: after the last step; z: of the body, towards the observer, about the star */
-    real height;  /* the same from the barycentre */
+    real tau, z, height; /* tau: after the last step; z: towards the observer, from the star, the barycentre */
+    real distance, speed, duration; /* in the plane of the sky */
 } lane_met;
 
 /* The time from mid-transit to a contact at the distance `reach` of the centres, with the sign of `side`; 0 where they
  * do not touch. */
-LANE_FN real conjunction_contact(const shoal_kernel_args *k, const real *m, const real *s, real h, int i,
-                                 const lane_met *met, real speed, real reach, double side, mask where)
+LANE_FN real conjunction_contact(const shoal_kernel_args *k, const lane_end *end, int i, const lane_met *met,
+                                 real reach, double side, mask where)
 {
     const real zero = lane_set(0.0), chord = reach * reach - met->distance * met->distance;
     const mask touch = where & (chord > zero);
-    const real first = lane_select(touch, lane_sqrt(lane_select(touch, chord, lane_set(1.0))) / speed, zero);
+    const real first = lane_select(touch, lane_sqrt(lane_select(touch, chord, lane_set(1.0))) / met->speed, zero);
     real z;
     lane_root root = {zero, lane_set(2.0), lane_set(1.0), lane_set(4.0), touch}; /* in units of the straight path's */
     LANE_KEEP_ROLLED
     for (int round = 0; round < CONJUNCTION_ROUNDS && lane_any(root.open); round++) {
         const real t = side * root.at * first;
-        const lane_pair p = conjunction_at(k, m, s, h, i, lane_select(root.open, met->tau + t, zero), &z);
+        const lane_pair p = conjunction_at(k, end, i, lane_select(root.open, met->tau + t, zero), &z);
         const real f = lane_fma(p.x, p.x, lane_fma(p.y, p.y, -reach * reach));
-        root_next(&root, f < zero, root.at - f / (2.0 * side * first * conjunction_g(p)), 1e-7);
+        root_next(&root, f < zero, root.at - f / (2.0 * side * first * conjunction_g(p)));
     }
     return root.at * first;
 }
 
-/* Body i passed in the last step, of length h: g was `was` before it and is `is` at its end. */
-LANE_FN lane_met conjunction_find(const shoal_kernel_args *k, lane_id id, const real *m, const real *s, real h, int i,
-                                  real was, real is, mask where)
+/* Body i passed in the last step: its g was `was` before it and is `is` at its end. reach: distance of contact. */
+LANE_FN lane_met conjunction_find(const shoal_kernel_args *k, const lane_end *end, int i, real was, real is, real reach,
+                                  mask where)
 {
-    const real zero = lane_set(0.0);
+    const real zero = lane_set(0.0), h = end->h, mu = end->m[0] + end->m[i];
     lane_root root = {lane_set(CONJUNCTION_FROM), lane_set(CONJUNCTION_TO), lane_select(where, -is / (is - was), zero),
                       lane_set(4.0), where};
-    lane_met met = {zero, zero, zero, zero, zero};
-    real speed = lane_set(1.0);
+    lane_met met = {zero, zero, zero, zero, lane_set(1.0), zero};
     LANE_KEEP_ROLLED
     for (int round = 0; round < CONJUNCTION_ROUNDS && lane_any(root.open); round++) {
         const mask open = root.open;
         const real u = root.at;
         real height;
-        const lane_pair p = conjunction_at(k, m, s, h, i, lane_select(open, u * h, zero), &height);
+        const lane_pair p = conjunction_at(k, end, i, lane_select(open, u * h, zero), &height);
         const real g = conjunction_g(p), inverse = lane_rsqrt(pair_dot(p.x, p.y, p.z, p.x, p.y, p.z)),
-                   sky = lane_fma(p.y, p.y, p.x * p.x);
-        const real rate = lane_fma(p.vy, p.vy, p.vx * p.vx) - (m[0] + m[i]) * (inverse * inverse * inverse) * sky;
-        root_next(&root, g * h < zero, u - g / (h * rate), 1e-7);
+                   sky = lane_fma(p.y, p.y, p.x * p.x), speed2 = lane_fma(p.vy, p.vy, p.vx * p.vx);
+        root_next(&root, g * h < zero, u - g / (h * (speed2 - mu * (inverse * inverse * inverse) * sky)));
         const real t = (root.at - u) * h, x = lane_fma(p.vx, t, p.x), y = lane_fma(p.vy, t, p.y);
         met.tau = lane_select(open, root.at * h, met.tau);
         met.z = lane_select(open, lane_fma(p.vz, t, p.z), met.z);
         met.height = lane_select(open, height, met.height);
         met.distance = lane_select(open, lane_sqrt(lane_fma(y, y, x * x)), met.distance);
-        speed = lane_select(open, lane_sqrt(lane_fma(p.vy, p.vy, p.vx * p.vx)), speed);
+        met.speed = lane_select(open, lane_sqrt(speed2), met.speed);
     }
-    if (k->sights.n_met > SHOAL_MET_DURATION) {
-        const int slots = real_bodies(k, BODIES(k)) * SHOAL_QUANTITIES;
-        const real reach = lane_load(k->bodies, id, SHOAL_R, slots) +
-                           lane_load(k->bodies, id, i * SHOAL_QUANTITIES + SHOAL_R, slots);
-        LANE_KEEP_ROLLED
-        for (int side = -1; side <= 1; side += 2) {
-            const real contact = conjunction_contact(k, m, s, h, i, &met, speed, reach, side, where);
-            met.duration = met.duration + contact;
-        }
+    LANE_KEEP_ROLLED
+    for (int side = -1; side <= 1 && k->sights.n_met > SHOAL_MET_DURATION; side += 2) {
+        const real contact = conjunction_contact(k, end, i, &met, reach, side, where);
+        met.duration = met.duration + contact;
     }
     return met;
 }
@@ -167,8 +173,8 @@ LANE_FN real conjunction_row(const shoal_kernel_args *k, const shoal_conjunction
     return lane_gather(k->sights.row_of + of->row_of, listed, number);
 }
 
-/* Where a conjunction of body i in a step of length h, which ended at p and the time `end`, may be one that is kept. */
-LANE_BIG_FN mask conjunction_wanted(const shoal_kernel_args *k, int i, lane_pair p, real h, real end, mask passed)
+/* Where a conjunction of body i in a step, at whose end it is at p, may be one that is kept. */
+LANE_BIG_FN mask conjunction_wanted(const shoal_kernel_args *k, int i, lane_pair p, const lane_end *end, mask passed)
 {
     const real zero = lane_set(0.0), clear = 0.5 * lane_sqrt(pair_dot(p.x, p.y, p.z, p.x, p.y, p.z));
     mask wanted = zero != zero;
@@ -176,26 +182,26 @@ LANE_BIG_FN mask conjunction_wanted(const shoal_kernel_args *k, int i, lane_pair
         const shoal_conjunctions *of = &k->sights.conjunctions[q];
         if (of->body == i)
             wanted = wanted | ((of->behind ? p.z < clear : p.z > -clear) &
-                               ((conjunction_row(k, of, passed, end + CONJUNCTION_FROM * h) >= zero) |
-                                (conjunction_row(k, of, passed, end + CONJUNCTION_TO * h) >= zero)));
+                               ((conjunction_row(k, of, passed, end->time + CONJUNCTION_FROM * end->h) >= zero) |
+                                (conjunction_row(k, of, passed, end->time + CONJUNCTION_TO * end->h) >= zero)));
     }
     return wanted;
 }
 
 /* Keep what is asked of the conjunctions of body i in the last step. */
-LANE_FN void conjunction_keep(const shoal_kernel_args *k, lane_id id, const real *m, const real *s, real h, int i,
-                              real end, real was, real is, mask wanted)
+LANE_FN void conjunction_keep(const shoal_kernel_args *k, lane_id id, const lane_end *end, int i, real was, real is,
+                              mask wanted)
 {
     const int slots = real_bodies(k, BODIES(k)) * SHOAL_QUANTITIES, n_met = k->sights.n_met;
     const real zero = lane_set(0.0), star = lane_load(k->bodies, id, SHOAL_R, slots),
                reach = star + lane_load(k->bodies, id, i * SHOAL_QUANTITIES + SHOAL_R, slots);
-    const lane_met met = conjunction_find(k, id, m, s, h, i, was, is, wanted);
-    const mask touch = wanted & ((reach == zero) | (met.distance <= reach));
+    const lane_met met = conjunction_find(k, end, i, was, is, reach, wanted);
+    const mask touch = wanted & ((star == zero) | (met.distance <= reach));
     for (int q = 0; q < k->sights.n_conjunctions; q++) {
         const shoal_conjunctions *of = &k->sights.conjunctions[q];
         if (of->body != i)
             continue;
-        const real time = (end + met.tau) - of->light * met.height;
+        const real time = (end->time + met.tau) - of->light * met.height;
         const real row = conjunction_row(k, of, touch & (of->behind ? met.z < zero : met.z > zero), time);
         const mask kept = row >= zero;
         const real values[SHOAL_MET] = {time, met.distance / star, met.duration}; /* in the order of SHOAL_MET_* */
@@ -204,20 +210,20 @@ LANE_FN void conjunction_keep(const shoal_kernel_args *k, lane_id id, const real
     }
 }
 
-/* Keep the conjunctions of the last step, which ended at the time `end`, of bodies whose g was `was` before it. */
-LANE_CALLED_FN void conjunctions_keep(const shoal_kernel_args *k, lane_id id, const real *m, const real *s, real h,
-                                      real end, mask live, const real *was)
+/* Keep the conjunctions of the last step, of bodies whose g was `was` before it. */
+LANE_CALLED_FN void conjunctions_keep(const shoal_kernel_args *k, lane_id id, const lane_end *end, mask live,
+                                      const real *was)
 {
     const int n = BODIES(k);
     real w[6 * n];
-    propagator_view(k, n, m, s, w);
+    propagator_view(k, n, end->m, end->s, w);
     LANE_KEEP_ROLLED
     for (int i = 1; i < n; i++) {
         const lane_pair p = pair_relative(n, w, 0, i);
         const real is = conjunction_g(p);
-        const mask wanted = conjunction_wanted(k, i, p, h, end, live & conjunction_passed(was[i], is, h));
+        const mask wanted = conjunction_wanted(k, i, p, end, live & conjunction_passed(was[i], is, end->h));
         if (lane_any(wanted))
-            conjunction_keep(k, id, m, s, h, i, end, was[i], is, wanted);
+            conjunction_keep(k, id, end, i, was[i], is, wanted);
     }
 }
 
@@ -226,17 +232,18 @@ LANE_BIG_FN void conjunctions_see(const shoal_kernel_args *k, lane_id id, const 
                                   const lane_clock *clock, mask live, real *g)
 {
     const int n = BODIES(k);
-    const real h = clock_length(clock), end = record_load(k, id, SHOAL_SYS_T_START) + clock_time(clock, lane_set(1.0));
+    lane_end end = {m, s, clock_length(clock),
+                    record_load(k, id, SHOAL_SYS_T_START) + clock_time(clock, lane_set(1.0))};
     real w[6 * n], was[n];
-    mask wanted = h != h;
+    mask wanted = end.h != end.h;
     propagator_view(k, n, m, s, w);
     LANE_UNROLL
     for (int i = 1; i < n; i++) {
         const lane_pair p = pair_relative(n, w, 0, i);
         const real is = conjunction_g(p);
-        const mask passed = live & conjunction_passed(g[i], is, h);
+        const mask passed = live & conjunction_passed(g[i], is, end.h);
         if (lane_any(passed))
-            wanted = wanted | conjunction_wanted(k, i, p, h, end, passed);
+            wanted = wanted | conjunction_wanted(k, i, p, &end, passed);
         was[i] = g[i];
         g[i] = is;
     }
@@ -246,7 +253,9 @@ LANE_BIG_FN void conjunctions_see(const shoal_kernel_args *k, lane_id id, const 
             masses[i] = m[i];
         for (int c = 0; c < STATE_SIZE(n); c++)
             state[c] = s[c];
-        conjunctions_keep(k, id, masses, state, h, end, live, was);
+        end.m = masses;
+        end.s = state;
+        conjunctions_keep(k, id, &end, live, was);
     }
 }
 

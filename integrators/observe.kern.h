@@ -2,8 +2,8 @@
  *
  * observe.kern.h: a part of integrate.kern.h. Systems go through a list of times (k->sights) by themselves, without a
  * stop of the loop, and at each of them some of their coordinates are kept. The states are those of snapshots: made on
- * a copy, so that the trajectory does not change. The arithmetic of times is that of core/plan/clock.c and states.c, and
- * gives the same bits.
+ * a copy, so that the trajectory does not change. The arithmetic of times is that of core/plan/clock.c and states.c,
+ * and gives the same bits.
  *
  * What is seen of a system that has ended, or of a body that is not there: NaN. Where a time is not within the step
  * that begins there: infinity.
@@ -84,8 +84,9 @@ LANE_FN void sights_end(const shoal_kernel_args *k, lane_id id, mask where, cons
         lane_store(k->sights.seen, id, row, n_rows, where & (lane_set(row) >= *next * (double)n_what), zero / zero);
 }
 
-/* The lanes `due` are where they wait for the sight *next, a number, and perhaps for later ones. Returns those that have
- * seen all. Of the lanes `hit` nothing is seen any more. */
+/* The lanes `due` are where they wait for the sight *next, a number, and perhaps for later ones. Returns those that
+ * have seen all. Of the lanes `hit` nothing is seen any more.
+ * long: the state of a lane, as in watch_step */
 LANE_BIG_FN mask sights_see(const shoal_kernel_args *k, lane_id id, const real *m, const real *s, lane_clock *clock,
                             mask hit, mask due, real *next)
 {
@@ -108,7 +109,8 @@ LANE_BIG_FN mask sights_see(const shoal_kernel_args *k, lane_id id, const real *
     return due & (hit | (*next >= n_times));
 }
 
-/* Lanes begin; returns those that have seen all. */
+/* Lanes begin; returns those that have seen all.
+ * long: as sights_see */
 LANE_FN mask sights_begin(const shoal_kernel_args *k, lane_id id, const real *m, const real *s, lane_clock *clock,
                           mask there, mask live, real *next)
 {

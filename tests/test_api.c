@@ -278,6 +278,23 @@ static void check_plan(shoal_context *c, shoal_ensemble *e, shoal_plan *p)
     REFUSED(c, shoal_plan_get_events(p, 0, 1, &event));
 }
 
+static void check_model(void)
+{
+    shoal_model *model = NULL;
+    double number = 0;
+    REFUSED(NULL, shoal_model_create(NULL, 1, &model));
+    DOES_NOTHING(shoal_model_destroy(NULL));
+    DOES_NOTHING(shoal_model_destroy(&model));
+    check_answer("shoal_model_n_parameters(...)", shoal_model_n_parameters(NULL) == 0);
+    check_answer("shoal_model_n_data(...)", shoal_model_n_data(NULL) == 0);
+    check_answer("shoal_model_parameter(...)", shoal_model_parameter(NULL, 0) == NULL);
+    NO_TEXT(shoal_model_plan_line(NULL));
+    REFUSED(NULL, shoal_model_evaluate(NULL, 1, &number, &number));
+    REFUSED(NULL, shoal_model_predict(NULL, 1, &number, &number));
+    REFUSED(NULL, shoal_model_log_prior(NULL, 1, &number, &number));
+    REFUSED(NULL, shoal_model_prior_transform(NULL, 1, &number, &number));
+}
+
 static void check_study_and_result(shoal_context *c, const shoal_result *r)
 {
     shoal_study *study = NULL;
@@ -299,19 +316,6 @@ static void check_study_and_result(shoal_context *c, const shoal_result *r)
     DOES_NOTHING(shoal_study_destroy(NULL));
     DOES_NOTHING(shoal_study_destroy(&study));
     NO_TEXT(shoal_study_output(NULL));
-    shoal_model *model = NULL;
-    double number = 0;
-    REFUSED(NULL, shoal_model_create(NULL, 1, &model));
-    DOES_NOTHING(shoal_model_destroy(NULL));
-    DOES_NOTHING(shoal_model_destroy(&model));
-    check_answer("shoal_model_n_parameters(...)", shoal_model_n_parameters(NULL) == 0);
-    check_answer("shoal_model_n_data(...)", shoal_model_n_data(NULL) == 0);
-    check_answer("shoal_model_parameter(...)", shoal_model_parameter(NULL, 0) == NULL);
-    NO_TEXT(shoal_model_plan_line(NULL));
-    REFUSED(NULL, shoal_model_evaluate(NULL, 1, &number, &number));
-    REFUSED(NULL, shoal_model_predict(NULL, 1, &number, &number));
-    REFUSED(NULL, shoal_model_log_prior(NULL, 1, &number, &number));
-    REFUSED(NULL, shoal_model_prior_transform(NULL, 1, &number, &number));
     REFUSED(NULL, shoal_study_run(NULL, 0, NULL, NULL));
 
     REFUSED(NULL, shoal_result_open(NULL, "x.h5", &none));
@@ -916,6 +920,7 @@ static void test_wrong_arguments_are_refused(void **state)
     check_ensemble(context, ensemble);
     check_plan(context, ensemble, plan);
     check_study_and_result(context, result);
+    check_model();
     check_all_were_called();
     /* a refused call leaves everything as it was */
     assert_ok(context, shoal_ensemble_get_states(ensemble, NULL, after));

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * test_astrometry.c: places in the sky as data of a likelihood. Separations, position angles and offsets are those of the
- * bodies that the study makes, at the times of the data; along scans the star moves as its parallax, its motion and its
- * orbit say; the integral over place and motion is that of a Gaussian in four numbers; wrong data are refused.
+ * test_astrometry.c: places in the sky as data of a likelihood. Separations, position angles and offsets are those of
+ * the bodies that the study makes, at the times of the data; along scans the star moves as its parallax, its motion and
+ * its orbit say; the integral over place and motion is that of a Gaussian in four numbers; wrong data are refused.
  */
 #define _GNU_SOURCE 1
 #include <math.h>
@@ -47,15 +47,17 @@ static void write_files(void)
             fprintf(out, "%.17g 100.0 2.0\n", time_of(j));
         fclose(out);
     }
-    FILE *out = fopen("scans.csv", "w");
-    assert_non_null(out);
-    fprintf(out,
-            "transit_id,epoch,scan_pos_angle,centroid_pos_al,centroid_pos_error_al,ipd_error_al,parallax_factor_al,"
-            "used_by_agis_al,outlier_flag\n");
-    for (int j = 0; j < SCANS; j++)
-        fprintf(out, "%d,%.17g,%.17g,%.17g,%g,%g,%.17g,true,%d\n", j, 57000 + time_of(j), angle_of(j), 3 * cos(j),
-                SIGMA, SIGMA, factor_of(j), j == 5);
-    fclose(out);
+    for (int one_way = 0; one_way < 2; one_way++) {
+        FILE *out = fopen(one_way ? "one_way.csv" : "scans.csv", "w");
+        assert_non_null(out);
+        fprintf(out,
+                "transit_id,epoch,scan_pos_angle,centroid_pos_al,centroid_pos_error_al,ipd_error_al,parallax_factor_al,"
+                "used_by_agis_al,outlier_flag\n");
+        for (int j = 0; j < SCANS; j++)
+            fprintf(out, "%d,%.17g,%.17g,%.17g,%g,%g,%.17g,true,%d\n", j, 57000 + time_of(j),
+                    one_way ? 0.5 : angle_of(j), 3 * cos(j), SIGMA, SIGMA, factor_of(j), j == 5);
+        fclose(out);
+    }
 }
 
 static void text_of(const char *parameters, const char *data, char text[MOST_TEXT])
@@ -236,6 +238,27 @@ static void scans_follow_parallax_motion_and_orbit(void **state)
     shoal_study_destroy(&study);
 }
 
+/* With Student's t distribution of 3 degrees of freedom, whose density is 2 / (pi sqrt(3) s (1 + r^2 / 3 s^2)^2). */
+static void errors_may_have_students_distribution(void **state)
+{
+    shoal_context *context = context_of(state);
+    char text[MOST_TEXT];
+    shoal_study *study;
+    const double theta = 20;
+    double predicted[N], lnl, right = 0;
+    text_of(PRIOR("delta_ra", "parallax"), DATA("delta_ra", "freedom = 3.0; jitter = 1.5;"), text);
+    shoal_model *model = model_of(context, text, &study);
+    assert_ok(context, shoal_model_predict(model, 1, &theta, predicted));
+    assert_ok(context, shoal_model_evaluate(model, 1, &theta, &lnl));
+    for (int j = 0; j < N; j++) {
+        const double s = 2.5, r = (100 - predicted[j]) / s; /* s^2 = 2^2 + 1.5^2 */
+        right += log(2 / (PI * sqrt(3) * s)) - 2 * log(1 + r * r / 3);
+    }
+    assert_true(fabs(lnl - right) < 1e-12 * fabs(right));
+    shoal_model_destroy(&model);
+    shoal_study_destroy(&study);
+}
+
 static void what_is_wrong_is_refused(void **state)
 {
     shoal_context *context = context_of(state);
@@ -248,7 +271,15 @@ static void what_is_wrong_is_refused(void **state)
         {PRIOR("separation", "ra"), DATA("separation", "parallax = 3.0;"), "no such number"},
         {PRIOR("separation", "parallax"), DATA("separation", "marginal = true;"), "no such key"},
         {PRIOR("gaia", "parallax"), SCAN("marginal = true; ra = 3.0;"), "no ra where"},
+        {PRIOR("gaia", "parallax"), SCAN("marginal = true; freedom = 3.0;"), "normal errors where"},
         {PRIOR("gaia", "offset"), SCAN("parallax = 3.0;"), "no such number"},
+        {PRIOR("gaia", "pm_ra"), SCAN("parallax = 3.0; marginal = true;"), "over which ln L is integrated"},
+        {PRIOR("position_angle", "parallax"), DATA("position_angle", ""), "no such number"},
+        {PRIOR("position_angle", "jitter"), DATA("position_angle", "parallax = 3.0;"), "no such key"},
+        {PRIOR("gaia", "jitter"),
+         "{ name = \"gaia\"; kind = \"along_scan\"; file = \"one_way.csv\"; format = "
+         "\"octofitter\"; time = \"MJD\"; marginal = true; parallax = 3.0; }",
+         "scans in two directions"},
     };
     for (int i = 0; i < SHOAL_COUNT(cases); i++) {
         char text[MOST_TEXT];
@@ -273,8 +304,8 @@ static int begin(void **state)
 
 static int end(void **state)
 {
-    static const char *const files[] = {"separation.txt", "position_angle.txt", "delta_ra.txt", "delta_dec.txt",
-                                        "scans.csv"};
+    static const char *const files[] = {"separation.txt", "position_angle.txt", "delta_ra.txt",
+                                        "delta_dec.txt",  "scans.csv",          "one_way.csv"};
     for (int i = 0; i < SHOAL_COUNT(files); i++)
         (void)unlink(files[i]);
     return chdir("/") || rmdir(folder) ? -1 : teardown(state);
@@ -285,6 +316,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(places_are_those_of_the_bodies),
         cmocka_unit_test(scans_follow_parallax_motion_and_orbit),
+        cmocka_unit_test(errors_may_have_students_distribution),
         cmocka_unit_test(what_is_wrong_is_refused),
     };
     cmocka_set_test_filter(getenv("SHOAL_TEST_NAME"));

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
  * test_fit.c: posteriors. The samplers find the moments of targets that are known: a correlated normal distribution, a
- * banana, two modes far apart, an angle across the end of its range, a bounded one; the optimiser finds tops and widths;
- * R-hat and sample sizes are ArviZ's; a fit that was stopped or killed goes on with the same bits; a study with data
- * becomes a posterior around what the data were made of, the same for any number of threads, in a file with the draws;
- * these are systems of the same study.
+ * banana, two modes far apart, an angle across the end of its range, a bounded one; the optimiser finds tops and
+ * widths; R-hat and sample sizes are ArviZ's; a fit that was stopped or killed goes on with the same bits; a study with
+ * data becomes a posterior around what the data were made of, the same for any number of threads, in a file with the
+ * draws; these are systems of the same study.
  */
 #define _GNU_SOURCE 1
 #include <math.h>

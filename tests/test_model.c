@@ -240,7 +240,8 @@ static void it_is_that_of_the_studys_own_bodies(void **state)
 #define FROM_TO(body, key, from, to) \
     "{ body = \"" body "\"; parameter = \"" key "\"; distribution = \"uniform\"; from = " from "; to = " to "; }, "
 
-/* The keys of observers, some of them parameters: the walkers' masses, radii and orbits follow as those of the study. */
+/* The keys of observers, some of them parameters: the walkers' masses, radii and orbits follow as those of the study.
+ * */
 static void it_is_that_of_what_observers_say(void **state)
 {
     static const struct {
@@ -632,6 +633,7 @@ static void what_is_wrong_is_refused(void **state)
     } faults[] = {
         {"\"rv\", \"err\"", "\"velocity\", \"err\"", "rv.txt:2: expected a column 'velocity'"},
         {"\"rv\", \"err\"", "\"rv\"", "data[0].columns"},
+        {"dt = 0.4;", "steps_per_orbit = 20.0;", "expected dt for a likelihood"},
         {"instrument = \"one\";", "format = \"vels\";", "either format or columns"},
         {"instrument = \"one\";", "time = \"BJD_TDB\";", "a format with the time"},
         {"columns = [\"time\", \"rv\", \"err\"];", "format = \"radvel\";", "RadVel: time, mnvel"},

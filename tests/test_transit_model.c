@@ -75,87 +75,71 @@ static void release(shoal_model **model, shoal_study **study)
 
 /* ---- closed forms ------------------------------------------------------------------------------------------------ */
 
-/* A planet without mass on a circle, with transits at 3 + 10 number. */
-static void a_circular_orbit_has_closed_forms(void **state)
+enum { CIRCLES = 5, KINDS = 5 };
+static const int number_on_circle[CIRCLES] = {-3, -1, 0, 4, 20};
+
+/* A planet without mass on a circle, with transits at 3 + 10 number: what its data are, by kind. */
+static void write_circle(double right[KINDS][CIRCLES])
 {
-    enum { N = 5 };
-    shoal_context *context = context_of(state);
-    static const int number[N] = {-3, -1, 0, 4, 20};
-    static const char *const integrators[] = {"name = \"mvs\"; dt = 0.3;", "name = \"whckl\"; dt = 0.37;",
-                                              "name = \"hybrid\"; dt = 0.3;", "name = \"gauss_radau\"; dt = 0.3;",
-                                              "name = \"hermite4_adaptive\"; dt = 0.01;"};
     const double radius = 0.004, r = 0.001, inc = 88.5 * PI / 180, period = 10;
     const double a = cbrt(0.01720209895 * 0.01720209895 * period * period / (4 * PI * PI)); /* AU */
-    const double b = a * cos(inc) / radius;
-    const double duration = period / PI *
-                            asin(radius / (a * sin(inc)) * sqrt((1 + r / radius) * (1 + r / radius) - b * b));
-    const double light = a * sin(inc) * 149597870700.0 / 299792458 / 86400;
-    double time[N], half[N], zero[N] = {0};
-    for (int i = 0; i < N; i++) {
-        time[i] = 3 + 10 * number[i];
-        half[i] = time[i] + 5;
+    const double b = a * cos(inc) / radius, chord = sqrt((1 + r / radius) * (1 + r / radius) - b * b);
+    double zero[CIRCLES] = {0};
+    for (int j = 0; j < CIRCLES; j++) {
+        right[0][j] = 3 + period * number_on_circle[j];
+        right[1][j] = right[0][j] + period / 2;
+        right[2][j] = b;
+        right[3][j] = period / PI * asin(radius / (a * sin(inc)) * chord);
+        right[4][j] = right[0][j] - a * sin(inc) * 149597870700.0 / 299792458 / 86400; /* light */
     }
-    write_rows("times.csv", "number,time,error", N, number, time);
-    write_rows("late.csv", "number,time,error", N, number, half);
-    write_rows("impacts.csv", "number,impact,error", N, number, zero);
-    write_rows("durations.csv", "number,duration,error", N, number, zero);
+    write_rows("times.csv", "number,time,error", CIRCLES, number_on_circle, right[0]);
+    write_rows("late.csv", "number,time,error", CIRCLES, number_on_circle, right[1]);
+    write_rows("impacts.csv", "number,impact,error", CIRCLES, number_on_circle, zero);
+    write_rows("durations.csv", "number,duration,error", CIRCLES, number_on_circle, zero);
+}
+
+static void a_circular_orbit_has_closed_forms(void **state)
+{
+    shoal_context *context = context_of(state);
+    static const struct {
+        const char *text;
+        double tolerance;
+    } integrators[] = {{"name = \"mvs\"; dt = 0.3;", 1e-9},
+                       {"name = \"whckl\"; dt = 0.37;", 1e-9},
+                       {"name = \"hybrid\"; dt = 0.3;", 1e-9},
+                       {"name = \"gauss_radau\"; dt = 0.3;", 1e-9},
+                       {"name = \"hermite4_adaptive\"; dt = 0.01;", 1e-4},
+                       {"name = \"hermite4\"; dt = 0.01;", 1e-6}, /* many steps from mid-transit to contact */
+                       {"name = \"leapfrog\"; dt = 0.001;", 1e-4}};
+    /* clang-format off */
+    static const char data[] =
+        DATA("t", "transit_time", "times.csv", "t0 = 3.0; period = 10.0;") ", "
+        DATA("o", "occultation_time", "late.csv", "t0 = 8.0; period = 10.0;") ", "
+        DATA("b", "impact_parameter", "impacts.csv", "t0 = 3.0; period = 10.0;") ", "
+        DATA("d", "transit_duration", "durations.csv", "t0 = 3.0; period = 10.0;") ", "
+        DATA("l", "transit_time", "times.csv", "t0 = 3.0; period = 10.0; light_travel = true;");
+    /* clang-format on */
+    double right[KINDS][CIRCLES];
+    write_circle(right);
     for (int i = 0; i < SHOAL_COUNT(integrators); i++) {
         char text[MOST_TEXT];
         shoal_study *study;
-        text_of("{ name = \"b\"; m = 0.0; r = 0.001; P = 10.0; T0 = 3.0; inc = 88.5; }",
-                DATA("t", "transit_time", "times.csv", "t0 = 3.0; period = 10.0;") ", " DATA(
-                    "o", "occultation_time", "late.csv",
-                    "t0 = 8.0; period = 10.0;") ", " DATA("b", "impact_parameter", "impacts.csv",
-                                                          "t0 = 3.0; period = 10.0;") ", " DATA("d", "transit_duration",
-                                                                                                "durations.csv",
-                                                                                                "t0 = 3.0; period = "
-                                                                                                "10.0;") ", " DATA("l",
-                                                                                                                   "tra"
-                                                                                                                   "nsi"
-                                                                                                                   "t_"
-                                                                                                                   "tim"
-                                                                                                                   "e",
-                                                                                                                   "tim"
-                                                                                                                   "es."
-                                                                                                                   "cs"
-                                                                                                                   "v",
-                                                                                                                   "t0 "
-                                                                                                                   "= "
-                                                                                                                   "3."
-                                                                                                                   "0; "
-                                                                                                                   "per"
-                                                                                                                   "iod"
-                                                                                                                   " = "
-                                                                                                                   "10."
-                                                                                                                   "0; "
-                                                                                                                   "lig"
-                                                                                                                   "ht_"
-                                                                                                                   "tra"
-                                                                                                                   "vel"
-                                                                                                                   " = "
-                                                                                                                   "tru"
-                                                                                                                   "e"
-                                                                                                                   ";"),
-                CPU, integrators[i], text);
+        text_of("{ name = \"b\"; m = 0.0; r = 0.001; P = 10.0; T0 = 3.0; inc = 88.5; }", data, CPU, integrators[i].text,
+                text);
         shoal_model *model = model_of(context, text, 1, &study);
-        const double theta = 77, tolerance = strstr(integrators[i], "hermite") ? 1e-4 : 1e-9;
-        double predicted[5 * N], lnl;
-        assert_int_equal(shoal_model_n_data(model), 5 * N);
-        assert_ok(context, shoal_model_predict(model, 1, &theta, predicted));
-        for (int j = 0; j < N; j++) {
-            const double right[] = {time[j], half[j], b, duration, time[j] - light};
-            for (int q = 0; q < 5; q++)
-                if (!(fabs(predicted[q * N + j] - right[q]) < tolerance))
-                    fail_msg("%s: kind %d, number %d: %.12g, not %.12g", integrators[i], q, number[j],
-                             predicted[q * N + j], right[q]);
-        }
+        const double theta = 77;
+        double predicted[KINDS][CIRCLES], lnl, expected = 0;
+        assert_int_equal(shoal_model_n_data(model), KINDS * CIRCLES);
+        assert_ok(context, shoal_model_predict(model, 1, &theta, &predicted[0][0]));
         assert_ok(context, shoal_model_evaluate(model, 1, &theta, &lnl));
-        double expected = 0;
-        for (int j = 0; j < 5 * N; j++) {
-            const double value = j < N || j >= 4 * N ? time[j % N] : j < 2 * N ? half[j % N] : 0;
-            const double d = (value - predicted[j]) / 0.001;
-            expected -= d * d / 2 + log(2 * PI * 1e-6) / 2;
-        }
+        for (int q = 0; q < KINDS; q++)
+            for (int j = 0; j < CIRCLES; j++) {
+                const double value = q == 2 || q == 3 ? 0 : right[q % 4][j], d = (value - predicted[q][j]) / 0.001;
+                if (!(fabs(predicted[q][j] - right[q][j]) < integrators[i].tolerance))
+                    fail_msg("%s: kind %d, number %d: %.12g, not %.12g", integrators[i].text, q, number_on_circle[j],
+                             predicted[q][j], right[q][j]);
+                expected -= d * d / 2 + log(2 * PI * 1e-6) / 2;
+            }
         assert_true(fabs(lnl - expected) < 1e-10 * fabs(expected));
         release(&model, &study);
     }
@@ -354,7 +338,8 @@ static double likelihood(shoal_context *context, const char *planets, const char
     return lnl;
 }
 
-#define PLANET(inc) "{ name = \"b\"; m = 0.0; r = 0.001; P = 10.0; T0 = 3.0; inc = " inc "; }"
+#define ECCENTRIC(e) "{ name = \"b\"; m = 0.0; r = 0.001; P = 10.0; e = " e "; omega = 90.0; T0 = 3.0; inc = 90.0; }"
+#define PLANET(inc)  "{ name = \"b\"; m = 0.0; r = 0.001; P = 10.0; T0 = 3.0; inc = " inc "; }"
 
 static void a_transit_that_is_not_there_has_its_term(void **state)
 {
@@ -386,6 +371,47 @@ static void a_transit_that_is_not_there_has_its_term(void **state)
     assert_ok(context, shoal_model_evaluate(model, 2, theta, lnl));
     assert_true(lnl[0] == -14 && lnl[1] == -INFINITY);
     release(&model, &study);
+}
+
+/* Nearly half a period late or early, at the ends of the data, transits are found. */
+static void a_transit_may_be_early_or_late(void **state)
+{
+    shoal_context *context = context_of(state);
+    static const int number[] = {0, 3};
+    static const double time[] = {3, 33};
+    static const char *const lines[] = {"t0 = -1.9; period = 10.0;", "t0 = 7.9; period = 10.0;"};
+    static const char *const integrators[] = {"name = \"mvs_jacobi\"; dt = 1.0;", "name = \"whckl\"; dt = 1.0;",
+                                              "name = \"gauss_radau\"; dt = 0.5;",
+                                              "name = \"bulirsch_stoer\"; dt = 0.5;"};
+    write_rows("two.csv", "number,time,error", 2, number, time);
+    for (int i = 0; i < SHOAL_COUNT(integrators); i++)
+        for (int late = 0; late < 2; late++)
+            for (int start = 0; start <= 40; start += 40) { /* forwards and backwards */
+                char text[MOST_TEXT], data[512], run[128];
+                shoal_study *study;
+                const double theta = 0;
+                double predicted[2];
+                snprintf(data, sizeof data, DATA("t", "transit_time", "two.csv", "%s"), lines[late]);
+                snprintf(run, sizeof run, CPU " t_start = %d.0;", start);
+                text_of(PLANET("90.0"), data, run, integrators[i], text);
+                shoal_model *model = model_of(context, text, 1, &study);
+                assert_ok(context, shoal_model_predict(model, 1, &theta, predicted));
+                if (!(fabs(predicted[0] - 3) < 1e-6 && fabs(predicted[1] - 33) < 1e-6))
+                    fail_msg("%s, %s: %g and %g", integrators[i], lines[late], predicted[0], predicted[1]);
+                release(&model, &study);
+            }
+}
+
+/* Steps that turn a body by more than a radian at its pericentre may pass two conjunctions. */
+static void steps_that_are_too_long_have_no_likelihood(void **state)
+{
+    shoal_context *context = context_of(state);
+    static const int number[] = {0, 3};
+    static const double time[] = {3, 33};
+    write_rows("two.csv", "number,time,error", 2, number, time);
+    const char *some = DATA("t", "transit_time", "two.csv", "missing = -7.0;");
+    assert_true(isfinite(likelihood(context, ECCENTRIC("0.5"), some)));
+    assert_true(likelihood(context, ECCENTRIC("0.9"), some) == -INFINITY);
 }
 
 /* Tables of observers give the same as columns: jnkepler's, with the time that it means and the planet's number. */
@@ -429,6 +455,9 @@ static void what_is_wrong_is_refused(void **state)
          "expected t0 and period"},
         {DATA("t", "velocity", "two.csv", "columns = [\"time\", \"time\", \"error\"]; period = 3.0;"), "no such key"},
         {DATA("t", "transit_time", "two.csv", "columns = [\"error\", \"time\", \"number\"];"), "an integer"},
+        {DATA("t", "transit_time", "two.csv", "") ", " DATA("o", "occultation_time", "two.csv",
+                                                            "columns = [\"time\", \"error\"];"),
+         "expected t0 and period"}, /* not those of transits */
     };
     for (int i = 0; i < SHOAL_COUNT(cases); i++) {
         char text[MOST_TEXT];
@@ -506,6 +535,8 @@ int main(void)
         cmocka_unit_test(neighbours_batches_and_threads_change_no_bits),
         cmocka_unit_test(the_epoch_may_lie_anywhere),
         cmocka_unit_test(a_transit_that_is_not_there_has_its_term),
+        cmocka_unit_test(a_transit_may_be_early_or_late),
+        cmocka_unit_test(steps_that_are_too_long_have_no_likelihood),
         cmocka_unit_test(tables_of_observers_are_read),
         cmocka_unit_test(what_is_wrong_is_refused),
         cmocka_unit_test(a_gpu_finds_the_same),

@@ -98,8 +98,8 @@ const shoal_key shoal_keys[] = {
     VALUE("sample", INTEGER, "seed", "", 1, 0, MOST_EXACT, NULL, NULL,
           "a value depends on the seed and the system's id alone"),
     OTHER("sample", TEXT, "file", "no draws",
-          "draws, in the units of this file: a posterior of `shoal fit` for all parameters, or a CSV with a heading and "
-          "a row for each system"),
+          "draws, in the units of this file: a posterior of `shoal fit` for all parameters, or a CSV with a heading "
+          "and a row for each system"),
     OTHER("sample", LIST, "parameters", "tied", "what is random"),
     NUMBERS("sample", "covariance", "", "covariance_file",
             "of the parameters with distribution \"correlated_normal\": a symmetric matrix, row by row in their order, "
@@ -109,7 +109,7 @@ const shoal_key shoal_keys[] = {
     OTHER("sample", LIST, "tied", "none", "numbers that follow from a parameter"),
     VALUE("sample.parameters", BODY, "body", "", NAN, ANY, INFINITY, NULL, "data", "body whose parameter is random"),
     OTHER("sample.parameters", TEXT, "data", "body",
-          "name of the data whose number is a parameter of the likelihood: offset, jitter, trend or curvature"),
+          "name of the data whose number is a parameter of the likelihood, for instance jitter"),
     TEXTS("sample.parameters", "also", "none", "further bodies whose parameter gets the same value"),
     OTHER("sample.parameters", TEXT, "parameter", NULL, "any number of a body, for instance \"e\""),
     VALUE("sample.parameters", CHOICE, "distribution", "", NAN, 0, SHOAL_DISTRIBUTIONS - 1, DISTRIBUTION_WORDS,
@@ -141,15 +141,15 @@ const shoal_key shoal_keys[] = {
           "velocity: of a body along the line of sight, positive when it recedes (+z is towards the observer); "
           "transit_time: mid-transits of a body, when its distance from the first body is least in the plane of the "
           "sky; occultation_time: the same behind it; impact_parameter: that distance in radii of the first body; "
-          "transit_duration: from first to last contact; separation, position_angle, delta_ra, delta_dec: of a body from "
-          "the first one; along_scan: of a body from a point, along the scans of Gaia"),
+          "transit_duration: from first to last contact; separation, position_angle, delta_ra, delta_dec: of a body "
+          "from the first one; along_scan: of a body from a point, along the scans of Gaia"),
     OTHER("data", TEXT, "file", NULL,
           "a table with a heading; its cells are parted by commas or, where the heading has none, by spaces"),
     OTHER("data", TEXT, "format", "columns",
           "what the table is (see the list of formats); its velocities of the star, or transits of the body, are read"),
     OTHER("data", TEXT, "time", "as the table says",
-          "of a table with a format: what its times are, for instance \"BJD_TDB - 2450000\" or \"MJD_UTC\"; they become "
-          "TDB, and time_zero is in days"),
+          "of a table with a format: what its times are, for instance \"BJD_TDB - 2450000\" or \"MJD_UTC\"; they "
+          "become TDB, and time_zero is in days"),
     TEXTS("data", "columns", "as the kind says",
           "headings of the columns of velocities: time, velocity, error; of transits: number, time (or impact, "
           "duration), error, or of times without numbers: time, error; of places in the sky: time, value, error"),
@@ -161,9 +161,10 @@ const shoal_key shoal_keys[] = {
           "of velocities, their errors, offset and jitter; times and durations are in this file's unit of time, places "
           "in the sky in mas, position angles in its unit of angle"),
     REAL("data", "time_zero", "", 0, ANY, NULL,
-         "what the column of times reads at time 0 of this file; both are in its unit of time"),
+         "what the column of times reads at time 0 of this file; both are in its unit of time, of tables with a "
+         "format in days"),
     REAL("data", "t0", "", NAN, ANY, "a line through the times",
-         "time of the transit of number 0, as the column of times reads"),
+         "time of the transit of number 0, as the column of times reads, in its unit"),
     REAL("data", "period", "", NAN, POSITIVE, "a line through the times",
          "of transits: that at t has the number next to (t - t0) / period"),
     REAL("data", "missing", "", -INFINITY, ANY, NULL,
@@ -172,9 +173,11 @@ const shoal_key shoal_keys[] = {
           "whether times of transits are those of arrival, with light from the barycentre taking no time"),
     REAL("data", "offset", "", 0, ANY, NULL, "added to what is seen"),
     VALUE("data", BOOLEAN, "marginal", "", 0, 0, 1, NULL, NULL,
-          "whether the likelihood is integrated over the offset, of scans over ra, dec, pm_ra and pm_dec, with priors of "
-          "density 1 per unit"),
+          "whether the likelihood is integrated over the offset, of scans over ra, dec, pm_ra and pm_dec, with priors "
+          "of density 1 per unit"),
     REAL("data", "jitter", "", 0, 0, NULL, "added to the errors in quadrature"),
+    REAL("data", "freedom", "", 0, 0, "normal errors",
+         "degrees of freedom of Student's t distribution of the errors, which forgives outliers"),
     REAL("data", "trend", "", 0, ANY, NULL, "added to what is seen, in units a unit of time from run.t_start on"),
     REAL("data", "curvature", "", 0, ANY, NULL, "added to what is seen, in units a squared unit of time"),
     REAL("data", "parallax", "", NAN, 0, "a parameter", "of places in the sky, mas"),
@@ -195,7 +198,8 @@ const shoal_key shoal_keys[] = {
     VALUE("fit", INTEGER, "thin", "", 1, 1, MOST_INT, NULL, NULL, "steps from draw to draw"),
     VALUE("fit", INTEGER, "steps", "", 20000, 8, MOST_INT, NULL, NULL,
           "at most so many; a fit that ended by them goes on when there are more"),
-    REAL("fit", "rhat", "", 1.01, 1, NULL, "the fit ends when no parameter's rank-normalised split R-hat is above this"),
+    REAL("fit", "rhat", "", 1.01, 1, NULL,
+         "the fit ends when no parameter's rank-normalised split R-hat is above this"),
     REAL("fit", "ess", "", 400, 0, NULL, "... and no bulk or tail effective sample size is below this"),
     OTHER("fit", TEXT, "file", "the config's base name and _fit.h5", "the file of the posterior, which ArviZ reads"),
 

@@ -766,8 +766,10 @@ static shoal_status cuda_walk(shoal_engine *engine, const int *list, long n, con
                                        engine->work);
     if (result == 0 && predicted)
         result = driver->to_host_later(predicted, room, size, engine->work);
-    if (result == 0 && predicted)
-        result = walk_predicts(engine, 0);
+    if (predicted) {
+        const int last = walk_predicts(engine, 0);
+        result = result ? result : last;
+    }
     status = result ? shoal_cuda_fail(engine, result, "taking walkers to ln L") : work_finish(engine);
     if (room)
         (void)driver->release(room);

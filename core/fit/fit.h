@@ -228,7 +228,8 @@ shoal_status shoal_draws_reserve(shoal_context *context, shoal_draws *draws, lon
 
 /* ---- posterior.c ------------------------------------------------------------------------------------------------- */
 
-/* The data: times, values, errors and which of `data`, [SHOAL_OBSERVED][n] in the units of the config and of the data. */
+/* The data: times, values, errors and which of `data`, [SHOAL_OBSERVED][n] in the units of the config and of the data.
+ * */
 enum { SHOAL_OBSERVED_TIME, SHOAL_OBSERVED_VALUE, SHOAL_OBSERVED_ERROR, SHOAL_OBSERVED_SET, SHOAL_OBSERVED };
 typedef struct shoal_observed {
     long n;

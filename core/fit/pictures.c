@@ -240,7 +240,7 @@ static shoal_status write_trace(const shoal_posterior *p, const shoal_plot_optio
         fputc('\n', script);
     }
     fputs("unset multiplot\n", script);
-    free(columns[0].sorted);
+    free(columns[0].sorted); /* NOLINT(clang-analyzer-core.CallAndMessage): there is one at least */
     return SHOAL_OK;
 }
 

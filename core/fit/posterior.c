@@ -3,7 +3,8 @@
  * posterior.c: the file of a fit: HDF5, and netCDF-4 at the same time, in the layout of ArviZ's InferenceData:
  *
  *     /                      attributes: format, version, config (the text of the study)
- *     /posterior/PARAMETER   [chain][draw], attributes unit, r_hat, ess_bulk, ess_tail; /posterior/chain, /posterior/draw
+ *     /posterior/PARAMETER   [chain][draw], attributes unit, r_hat, ess_bulk, ess_tail; /posterior/chain,
+ * /posterior/draw
  *     /sample_stats/lp       [chain][draw] ln prior + ln L; lnl: ln L; accepted: whether the walker moved
  *     /observed_data/time    [datum] of the data; value, error; set: which of `data` of the config
  *
@@ -80,7 +81,8 @@ static shoal_status put_dimensions(writer *w, const char *group, int first, int 
             return h5_failed(w, path);
         list[d - first] = (hvl_t){1, &scale[d - first]};
     }
-    return put_array(w, w->path, "DIMENSION_LIST", H5Tvlen_create(H5T_STD_REF_OBJ), (hsize_t)(last - first + 1), list);
+    return put_array(w, w->path, "DIMENSION_LIST", H5Tvlen_create(H5T_STD_REF_OBJ), (hsize_t)last - (hsize_t)first + 1,
+                     list);
 }
 
 /* A dataset [chain][draw] of a group. */
@@ -255,6 +257,7 @@ static shoal_status read_posterior(const shoal_h5 *h5, shoal_posterior *p)
         status = shoal_fail(h5->context, SHOAL_E_MEMORY, "out of memory");
     rest = all;
     for (int i = 0; i <= p->k && !status; i++) {
+        /* NOLINTNEXTLINE(clang-analyzer-core.NonNullParamChecker): there are k of them */
         p->name[i] = strdup(i < p->k ? strsep(&rest, "\n") : "lp");
         status = p->name[i] ? read_parameter(h5, p, i, &extent) : shoal_fail(h5->context, SHOAL_E_MEMORY, "no memory");
     }

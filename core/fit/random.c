@@ -2,7 +2,8 @@
  *
  * random.c: random numbers by their place: (seed, step, walker, use) through the finalizer of SplitMix64 (Steele, Lea &
  * Flood, doi:10.1145/2660193.2660195), once for each of the four, as core/study/sample.c has it for (seed, system,
- * parameter). A fit that goes on from a checkpoint needs no state of a generator, and walkers may be moved in any order.
+ * parameter). A fit that goes on from a checkpoint needs no state of a generator, and walkers may be moved in any
+ * order.
  */
 #include <gsl/gsl_cdf.h>
 

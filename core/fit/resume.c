@@ -11,8 +11,8 @@
  *     header     the text that says of what it is
  *     draws      the number of draws before; the draws since; the state of the walkers after them, all temperatures
  *
- * A reader takes the records up to the first that is cut short or does not fit; what follows is cut off. So a kill costs
- * what came after the last record, and that comes again with the same bits.
+ * A reader takes the records up to the first that is cut short or does not fit; what follows is cut off. So a kill
+ * costs what came after the last record, and that comes again with the same bits.
  */
 #include <errno.h>
 #include <fcntl.h>

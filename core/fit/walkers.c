@@ -126,7 +126,9 @@ shoal_status shoal_walkers_start(shoal_walkers *walkers, const shoal_optimum *op
         double *theta = walkers->to; /* of those that are left, in their order */
         for (long l = 0; l < n_left && !status; l++) {
             const shoal_fit_key key = {walkers->options->seed, (uint64_t)try_, (uint64_t)left[l]};
+            /* NOLINTNEXTLINE(clang-analyzer-core.UndefinedBinaryOperatorResult): n_left of them are set */
             const bool near = optimum && walkers->beta[left[l] / walkers->n_walkers] > 0;
+            /* NOLINTNEXTLINE(clang-analyzer-core.UndefinedBinaryOperatorResult): as above */
             double *one = theta + l * k, *u = walkers->theta + left[l] * k;
             for (int i = 0; i < k && !near; i++)
                 u[i] = shoal_fit_uniform(&key, SHOAL_FIT_USE_START + SHOAL_FIT_USE_AXIS + i);

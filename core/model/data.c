@@ -277,7 +277,7 @@ static shoal_status check_keys(const reader *r)
                 {"trend", VELOCITIES | TRANSITS},
                 {"curvature", VELOCITIES | TRANSITS},
                 {"marginal", VELOCITIES | TRANSITS | SCANS},
-                {"parallax", SKY},
+                {"parallax", SKY & ~(1 << SHOAL_DATA_POSITION_ANGLE)},
                 {"ra", SCANS},
                 {"dec", SCANS},
                 {"pm_ra", SCANS},
@@ -343,6 +343,13 @@ static shoal_status read_set(reader *r, int i)
         (&set->offset)[q] = (shoal_walker_number){-1, of[q], value * of[q]};
     }
     set->unit = r->factor;
+    set->freedom = shoal_config_number(config, r->group, "data", "freedom");
+    set->constant = log(set->freedom > 0 ? set->freedom * M_PI : 2 * M_PI);
+    if (set->freedom > 0)
+        set->constant += 2 * (lgamma(set->freedom / 2) - lgamma((set->freedom + 1) / 2));
+    if (set->freedom > 0 && set->marginal)
+        return shoal_config_fail(config, config_setting_get_member(r->group, "freedom"), NULL, NULL,
+                                 "normal errors where the likelihood is integrated");
     if (r->kind >= SHOAL_DATA_SEPARATION)
         read_sky(r, set);
     status = check_keys(r);
@@ -353,6 +360,41 @@ static shoal_status read_set(reader *r, int i)
         if (config_setting_get_member(r->group, integrated[q]))
             return shoal_config_fail(config, config_setting_get_member(r->group, integrated[q]), NULL, NULL,
                                      "no %s where the likelihood is integrated over it", integrated[q]);
+    return SHOAL_OK;
+}
+
+/* Whether scans tell the place and its motion: the normal equations of ra, dec, pm_ra, pm_dec have an inverse. */
+static shoal_status check_scans(const reader *r)
+{
+    enum { N = 4 };
+    const shoal_walker_set *set = &r->data->set[r->set];
+    double a[N][N] = {{0}}, span = 0;
+    for (long long j = set->first; j < set->first + set->n; j++)
+        span = fmax(span, fabs(r->data->datum[j].time - set->epoch));
+    for (long long j = set->first; j < set->first + set->n; j++) {
+        const shoal_datum *datum = &r->data->datum[j];
+        const double t = (datum->time - set->epoch) / span,
+                     slope[N] = {datum->sine, datum->cosine, t * datum->sine, t * datum->cosine};
+        for (int i = 0; i < N; i++)
+            for (int q = 0; q < N; q++)
+                a[i][q] += slope[i] * slope[q];
+    }
+    for (int i = 0; i < N; i++) {
+        const double whole = a[i][i];
+        for (int q = 0; q < i; q++)
+            a[i][i] -= a[i][q] * a[i][q];
+        if (!(a[i][i] > 1e-9 * whole))
+            return shoal_config_fail(
+                &r->study->config, r->group, "marginal", NULL,
+                "scans in two directions, of each at two times, to integrate over ra, dec, pm_ra and "
+                "pm_dec");
+        a[i][i] = sqrt(a[i][i]);
+        for (int k = i + 1; k < N; k++) {
+            for (int q = 0; q < i; q++)
+                a[k][i] -= a[k][q] * a[i][q];
+            a[k][i] /= a[i][i];
+        }
+    }
     return SHOAL_OK;
 }
 
@@ -377,15 +419,17 @@ shoal_status shoal_data_read(const shoal_study *study, shoal_data *data)
             status = read_table(&r);
         data->set[i].n = data->n - data->set[i].first;
         if (!status && r.kind >= SHOAL_DATA_TRANSIT_TIME && r.kind < SHOAL_DATA_SEPARATION)
-            status = shoal_transits_add(study, r.group, data, i, r.kind, r.numbered);
+            status = shoal_transits_add(
+                study, &(shoal_transits_said){r.group, r.kind, r.numbered, r.time_zero, r.factor}, data, i);
+        if (!status && r.kind == SHOAL_DATA_ALONG_SCAN && data->set[i].marginal)
+            status = check_scans(&r);
     }
     return status;
 }
 
 const char *shoal_data_unit(const shoal_study *study, int set, char unit[SHOAL_UNIT_SIZE])
 {
-    const config_setting_t *group =
-        config_setting_get_elem(shoal_config_lookup(&study->config, "data"), (unsigned)set);
+    const config_setting_t *group = config_setting_get_elem(shoal_config_lookup(&study->config, "data"), (unsigned)set);
     const int kind = (int)shoal_config_number(&study->config, group, "data", "kind");
     if (kind == SHOAL_DATA_VELOCITY)
         return shoal_config_string(group, "unit", "m/s");

@@ -133,10 +133,18 @@ static shoal_status set_number(shoal_model *model, int i, int number, int p, dou
 {
     shoal_walker_set *set = &model->data.set[i];
     const bool of_scans = number >= SHOAL_SET_ra, of_sky = number >= SHOAL_SET_parallax;
+    const bool has = number == SHOAL_SET_jitter ? true
+                     : of_scans                 ? set->sky == SHOAL_SKY_SCAN
+                     : of_sky                   ? set->sky != SHOAL_SKY_NONE && set->sky != SHOAL_SKY_ANGLE
+                                                : set->sky == SHOAL_SKY_NONE;
+    const char *name = model->study->walkers.parameters[p].name;
     shoal_walker_number *of = &(&set->offset)[number];
-    if (number != SHOAL_SET_jitter && (of_scans ? set->sky != SHOAL_SKY_SCAN : of_sky != (set->sky != SHOAL_SKY_NONE)))
+    if (!has)
         return shoal_fail(model->context, SHOAL_E_INPUT, "%s: %s: data of this kind have no such number",
-                          model->study->path, model->study->walkers.parameters[p].name);
+                          model->study->path, name);
+    if (set->marginal && (number == SHOAL_SET_offset || of_scans))
+        return shoal_fail(model->context, SHOAL_E_INPUT, "%s: %s: expected no parameter over which ln L is integrated",
+                          model->study->path, name);
     *of = (shoal_walker_number){p, of->factor * factor, of->factor * add};
     return SHOAL_OK;
 }
@@ -228,6 +236,9 @@ static shoal_status make_walk(shoal_model *model)
             return shoal_fail(model->context, SHOAL_E_INPUT,
                               "%s: %s comes from sample.file: expected a distribution, its prior", model->study->path,
                               walkers->parameters[p].name);
+    if (model->study->options.steps_per_orbit > 0) /* of which system? ln L would depend on the draws of `sample` */
+        return shoal_config_fail(&model->study->config, shoal_config_lookup(&model->study->config, "integrator"),
+                                 "steps_per_orbit", NULL, "dt for a likelihood, the same step for all parameters");
     shoal_status status = shoal_data_read(model->study, &model->data);
     if (status)
         return status;
@@ -255,6 +266,7 @@ static shoal_status make_walk(shoal_model *model)
         return shoal_fail(model->context, SHOAL_E_UNSUPPORTED, "%s: expected no radiation in a likelihood",
                           model->study->path);
     walk->step = fabs(*shoal_plan_field(plan, SHOAL_SYS_DT, 0));
+    walk->fixed = !plan->propagator->adaptive;
     for (int leg = 0; leg < SHOAL_LEGS; leg++) {
         const shoal_sights *of = &walk->leg[leg];
         const double span = of->n_times > 0 ? fabs(of->times[of->n_times - 1] - walk->epoch) : 0;

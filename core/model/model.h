@@ -37,9 +37,15 @@ const char *shoal_data_unit(const shoal_study *study, int set, char unit[SHOAL_U
 
 /* ---- transits.c -------------------------------------------------------------------------------------------------- */
 
-/* Set i, whose data have been read, is of transits: a kind other than velocities. Data of sets with has_numbers have
- * their numbers as rows. */
-shoal_status shoal_transits_add(const shoal_study *study, const config_setting_t *group, shoal_data *data, int i,
-                                int kind, bool has_numbers);
+/* What is said of a set of transits. */
+typedef struct shoal_transits_said {
+    const config_setting_t *group;
+    int kind;               /* SHOAL_DATA_* */
+    bool numbered;          /* its data have their numbers as rows */
+    double time_zero, unit; /* of its column of times; unit: in inner units */
+} shoal_transits_said;
+
+/* Number the data of set i, which have been read, and give them rows of conjunctions. */
+shoal_status shoal_transits_add(const shoal_study *study, const shoal_transits_said *said, shoal_data *data, int i);
 
 #endif

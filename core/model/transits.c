@@ -2,7 +2,8 @@
  *
  * transits.c: numbers of transits. They come from a column or from an ephemeris t0 + number period. The ephemeris comes
  * from the config, or is the line of least squares through the numbered times of the set, or is that of an earlier set
- * of the same body. The transits of a model get their numbers by the same ephemeris, never by counting.
+ * of the same body on the same side of the star. The transits of a model get their numbers by the same ephemeris, never
+ * by counting.
  */
 #include <limits.h>
 #include <math.h>
@@ -10,6 +11,8 @@
 #include <string.h>
 
 #include "core/model/model.h"
+
+static const double WINDOW = 0.85;
 
 typedef struct ephemeris {
     double t0, period;
@@ -33,22 +36,23 @@ static bool fit(const shoal_datum *datum, long n, ephemeris *line)
 }
 
 /* The ephemeris of set i, in inner units. */
-static shoal_status find_line(const shoal_study *study, const config_setting_t *group, const shoal_data *data, int i,
-                              bool has_times, bool has_numbers, ephemeris *line)
+static shoal_status find_line(const shoal_study *study, const shoal_transits_said *said, const shoal_data *data, int i,
+                              ephemeris *line)
 {
+    const config_setting_t *group = said->group;
+    const bool has_times = said->kind <= SHOAL_DATA_OCCULTATION_TIME,
+               behind = said->kind == SHOAL_DATA_OCCULTATION_TIME;
     const shoal_config *config = &study->config;
     const shoal_walker_set *set = &data->set[i];
-    const double unit = shoal_config_factor(config, "time"),
-                 zero = shoal_config_number(config, group, "data", "time_zero");
-    line->t0 = (shoal_config_number(config, group, "data", "t0") - zero) * unit;
-    line->period = shoal_config_number(config, group, "data", "period") * unit;
+    line->t0 = (shoal_config_number(config, group, "data", "t0") - said->time_zero) * said->unit;
+    line->period = shoal_config_number(config, group, "data", "period") * said->unit;
     if (isnan(line->t0) != isnan(line->period))
         return shoal_config_fail(config, group, isnan(line->t0) ? "t0" : "period", NULL,
                                  "both t0 and period, or neither");
-    if (!isnan(line->t0) || (has_times && has_numbers && fit(data->datum + set->first, (long)set->n, line)))
+    if (!isnan(line->t0) || (has_times && said->numbered && fit(data->datum + set->first, (long)set->n, line)))
         return SHOAL_OK;
     for (int other = 0; other < data->n_conjunctions; other++)
-        if (data->conjunctions[other].body == data->body[i]) {
+        if (data->conjunctions[other].body == data->body[i] && !data->conjunctions[other].behind == !behind) {
             *line = (ephemeris){data->conjunctions[other].t0, data->conjunctions[other].period};
             return SHOAL_OK;
         }
@@ -57,20 +61,21 @@ static shoal_status find_line(const shoal_study *study, const config_setting_t *
 }
 
 /* Give the data of set i their numbers; find the least and the greatest. */
-static shoal_status number(const shoal_study *study, const config_setting_t *group, shoal_data *data, int i,
-                           const ephemeris *line, bool has_times, bool has_numbers, int range[2])
+static shoal_status number(const shoal_study *study, const shoal_transits_said *said, shoal_data *data, int i,
+                           const ephemeris *line, int range[2])
 {
+    const config_setting_t *group = said->group;
+    const bool has_times = said->kind <= SHOAL_DATA_OCCULTATION_TIME;
     const shoal_walker_set *set = &data->set[i];
     for (shoal_datum *datum = data->datum + set->first; datum < data->datum + set->first + set->n; datum++) {
         const double near = floor((datum->time - line->t0) / line->period + 0.5);
         if (has_times && !(fabs(near) < INT_MAX / 4))
             return shoal_config_fail(&study->config, group, "period", NULL, "a period whose numbers are integers");
-        if (has_times && has_numbers && near != datum->row)
+        if (has_times && said->numbered && near != datum->row)
             return shoal_config_fail(&study->config, group, NULL, NULL,
                                      "transit %d within half a period of t0 + number period (%.6g + %d * %.6g)",
-                                     datum->row, line->t0 / shoal_config_factor(&study->config, "time"), datum->row,
-                                     line->period / shoal_config_factor(&study->config, "time"));
-        if (!has_numbers)
+                                     datum->row, line->t0 / said->unit, datum->row, line->period / said->unit);
+        if (!said->numbered)
             datum->row = (int)near;
         if (!has_times)
             datum->time = line->t0 + datum->row * line->period;
@@ -102,8 +107,7 @@ static shoal_status add_rows(const shoal_study *study, shoal_data *data, int i, 
     return SHOAL_OK;
 }
 
-shoal_status shoal_transits_add(const shoal_study *study, const config_setting_t *group, shoal_data *data, int i,
-                                int kind, bool has_numbers)
+shoal_status shoal_transits_add(const shoal_study *study, const shoal_transits_said *said, shoal_data *data, int i)
 {
     enum { MOST_NUMBERS = 100000000 };
     static const int met[SHOAL_DATA_KINDS] = {[SHOAL_DATA_TRANSIT_TIME] = SHOAL_MET_TIME,
@@ -111,6 +115,8 @@ shoal_status shoal_transits_add(const shoal_study *study, const config_setting_t
                                               [SHOAL_DATA_IMPACT_PARAMETER] = SHOAL_MET_DISTANCE,
                                               [SHOAL_DATA_TRANSIT_DURATION] = SHOAL_MET_DURATION};
     const shoal_config *config = &study->config;
+    const config_setting_t *group = said->group;
+    const int kind = said->kind;
     const bool has_times = met[kind] == SHOAL_MET_TIME;
     shoal_walker_set *set = &data->set[i];
     int range[2] = {INT_MAX, INT_MIN};
@@ -125,9 +131,9 @@ shoal_status shoal_transits_add(const shoal_study *study, const config_setting_t
     if (!all)
         return shoal_fail(study->context, SHOAL_E_MEMORY, "out of memory");
     data->conjunctions = all;
-    shoal_status status = find_line(study, group, data, i, has_times, has_numbers, &line);
+    shoal_status status = find_line(study, said, data, i, &line);
     if (!status)
-        status = number(study, group, data, i, &line, has_times, has_numbers, range);
+        status = number(study, said, data, i, &line, range);
     if (!status && (double)range[1] - range[0] + data->n_row_of > MOST_NUMBERS)
         status = shoal_config_fail(config, group, "period", NULL, "fewer than %d numbers", MOST_NUMBERS);
     const int row_of = data->n_row_of;
@@ -153,7 +159,8 @@ shoal_status shoal_transits_add(const shoal_study *study, const config_setting_t
     set->missing = shoal_config_number(config, group, "data", "missing");
     set->factor = kind == SHOAL_DATA_IMPACT_PARAMETER ? 1 : 1 / shoal_config_factor(config, "time");
     data->n_met = met[kind] + 1 > data->n_met ? met[kind] + 1 : data->n_met;
-    data->from = fmin(data->from, line.t0 + (range[0] - 0.5) * line.period);
-    data->to = fmax(data->to, line.t0 + (range[1] + 0.5) * line.period);
+    /* half a period, and what a leg may leave out at its end: two steps, which are shorter than WINDOW - 0.5 of it */
+    data->from = fmin(data->from, line.t0 + (range[0] - WINDOW) * line.period);
+    data->to = fmax(data->to, line.t0 + (range[1] + WINDOW) * line.period);
     return SHOAL_OK;
 }

@@ -262,9 +262,9 @@ static double inclination_of(const shoal_body_input *body, const shoal_body_plac
                       : V(inc);
 }
 
-/* The mass x M that gives M the velocity K sin(inc): K = (m / mu) n a / sqrt(1 - e^2), n^2 a^3 = mu = M + m. With a that
- * is a quadratic equation for m, with P x^3 = y (1 + x)^2, y = K^3 (1 - e^2)^(3/2) / (n M). The start is above the root
- * of this convex function. */
+/* The mass x M that gives M the velocity K sin(inc): K = (m / mu) n a / sqrt(1 - e^2), n^2 a^3 = mu = M + m. With a
+ * that is a quadratic equation for m, with P x^3 = y (1 + x)^2, y = K^3 (1 - e^2)^(3/2) / (n M). The start is above the
+ * root of this convex function. */
 static double mass_of_velocity(const shoal_body_input *body, const shoal_body_place *place, double e, double projection)
 {
     enum { ROUNDS = 8 };

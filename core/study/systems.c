@@ -139,7 +139,8 @@ static shoal_status read_data_target(const builder *b, const config_setting_t *g
         v->key--;
     if (v->key < 0)
         return shoal_config_fail(b->config, place, NULL, shoal_nearest(word, known, SHOAL_SET_NUMBERS),
-                                 "a number of data: offset, jitter, trend, curvature, parallax, ra, dec, pm_ra or pm_dec");
+                                 "a number of data: offset, jitter, trend, curvature, parallax, ra, dec, "
+                                 "pm_ra or pm_dec");
     for (const variation *other = b->variations; other < v; other++)
         if (other->set == v->set && other->key == v->key)
             return shoal_config_fail(b->config, place, NULL, NULL, "a parameter that is varied only once");

@@ -258,7 +258,8 @@ LANE_FN real walker_mass_of_orbit(const shoal_walk *walk, lane_id id, int i, rea
     return mass;
 }
 
-/* The orbit of body i about a mass mu and its state there; false where there is none. */
+/* The orbit of body i about a mass mu and its state there; false where there is none.
+ * long: what makes an orbit, and what comes of it */
 LANE_FN mask walker_place(const shoal_walk *walk, lane_id id, int i, real mu, const real *m, real star_radius,
                           walker_orbit *orbits, real state[6])
 {
@@ -381,7 +382,6 @@ LANE_FN mask walker_make(const shoal_walk *walk, lane_id id, int n, real *m, rea
     return good;
 }
 
-/* A leg begins: bodies, and the record of a system that has made no step. */
 /* Whether the last leg led nowhere. */
 LANE_FN mask walker_ended(const shoal_kernel_args *k, lane_id id)
 {
@@ -403,6 +403,32 @@ LANE_FN void walker_clear(const shoal_kernel_args *k, lane_id id, mask there)
         lane_store(sights->met, id, row, sights->n_rows * sights->n_met, there, nan);
 }
 
+/* Whether steps resolve the orbits whose conjunctions are seen: even at the pericentre a body turns by a radian at
+ * most. Longer steps could pass two conjunctions at once. */
+LANE_FN mask walker_resolves(const shoal_walk *walk, int n, const real *m, const real *w)
+{
+    const shoal_sights *sights = &walk->leg[SHOAL_FORWARDS];
+    const real zero = lane_set(0.0);
+    mask good = zero == zero;
+    for (int q = 0; q < sights->n_conjunctions && walk->fixed; q++) {
+        const int i = sights->conjunctions[q].body;
+        real d[6], r2 = zero, v2 = zero, rv = zero;
+        for (int c = 0; c < 6; c++)
+            d[c] = w[c * n + i] - w[c * n];
+        for (int c = 0; c < 3; c++) {
+            r2 = lane_fma(d[c], d[c], r2);
+            v2 = lane_fma(d[c + 3], d[c + 3], v2);
+            rv = lane_fma(d[c], d[c + 3], rv);
+        }
+        const real mu = m[0] + m[i], L2 = r2 * v2 - rv * rv, p = L2 / mu, energy = 0.5 * v2 - mu / lane_sqrt(r2),
+                   e2 = lane_max(lane_fma(2.0 * energy, p / mu, lane_set(1.0)), zero),
+                   pericentre = p / (lane_sqrt(e2) + 1.0);
+        good = good & (walk->step * lane_sqrt(L2) < pericentre * pericentre);
+    }
+    return good;
+}
+
+/* A leg begins: bodies, and the record of a system that has made no step. */
 LANE_FN void kernel_walker_begin(const shoal_kernel_args *k, const lane_id *lane, const mask *walks)
 {
     const lane_id id = *lane;
@@ -413,7 +439,8 @@ LANE_FN void kernel_walker_begin(const shoal_kernel_args *k, const lane_id *lane
     real m[LANE_ROOM(n)], w[6 * LANE_ROOM(n)];
     walker_orbit orbits[LANE_ROOM(n)];
     walker_clear(k, id, there);
-    const mask good = walker_make(walk, id, n, m, w, orbits);
+    mask good = walker_make(walk, id, n, m, w, orbits);
+    good = good & walker_resolves(walk, n, m, w);
     for (int i = 0; i < n; i++) {
         const int slots = n * SHOAL_QUANTITIES, at = i * SHOAL_QUANTITIES;
         for (int c = 0; c < 6; c++)

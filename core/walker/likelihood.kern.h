@@ -3,19 +3,23 @@
  * likelihood.kern.h: from what is seen of a walker to ln L, the natural logarithm with its constants:
  *
  *     ln L = sum over data of  -(value - model)^2 / (2 s^2) - ln(2 pi s^2) / 2,   s^2 = error^2 + jitter^2
+ *     or with Student's t distribution of n degrees of freedom
+ *            ln Gamma((n + 1) / 2) - ln Gamma(n / 2) - ln(n pi s^2) / 2
+ *            - (n + 1) / 2 ln(1 + (value - model)^2 / (n s^2))
  *     model = seen + offset + trend (t - epoch) + curvature (t - epoch)^2
  *
- * A set may be integrated over the numbers in which its model is linear, with flat priors of density 1: an offset, or of
- * scans the place and its motion. It adds b A^-1 b / 2 - ln det(A / 2 pi) / 2, where A and b are the normal equations' matrix
- * and right side of the residuals without these numbers (Luger et al. 2017, doi:10.3847/2515-5172/aa96b5).
+ * A set may be integrated over the numbers in which its model is linear, with flat priors of density 1: an offset, or
+ * of scans the place and its motion. It adds b A^-1 b / 2 - ln det(A / 2 pi) / 2, where A and b are the normal
+ * equations' matrix and right side of the residuals without these numbers (Luger et al. 2017,
+ * doi:10.3847/2515-5172/aa96b5).
  *
  * Places in the sky are those of Cartesian coordinates at the distance 1 / parallax, x to the north and y to the east:
  * separation and position angle, or along a scan of position angle psi
  *     (ra + pm_ra t + parallax y) sin psi + (dec + pm_dec t + parallax x) cos psi + parallax factor
  * (Holl et al. 2023, doi:10.1051/0004-6361/202244161, equation 6).
  *
- * A transit that is not there adds set->missing in the place of its term. Walkers without a system, or whose system ended
- * on the way, have ln L = -infinity.
+ * A transit that is not there adds set->missing in the place of its term. Walkers without a system, or whose system
+ * ended on the way, have ln L = -infinity.
  */
 #ifndef SHOAL_WALKER_LIKELIHOOD_KERN_H
 #define SHOAL_WALKER_LIKELIHOOD_KERN_H
@@ -43,7 +47,7 @@ LANE_FN walker_terms walker_terms_of(const shoal_walk *walk, const shoal_walker_
 
 /* A place in the sky: x to the north and y to the east, times the parallax. */
 LANE_FN real walker_sky(const shoal_walk *walk, const shoal_walker_set *set, const walker_terms *terms,
-                          const shoal_datum *datum, lane_id id)
+                        const shoal_datum *datum, lane_id id)
 {
     const shoal_sights *leg = &walk->leg[datum->leg];
     const int rows = (int)leg->n_times * leg->n_what, other = datum->row + set->reference;
@@ -61,10 +65,10 @@ LANE_FN real walker_sky(const shoal_walk *walk, const shoal_walker_set *set, con
     if (set->sky == SHOAL_SKY_SEPARATION)
         return scale * lane_sqrt(lane_fma(x, x, y * y));
     if (set->sky == SHOAL_SKY_SCAN) {
-        const real along = lane_fma(scale, x, lane_fma(t, terms->pm_dec, terms->dec)),
-                   across = lane_fma(scale, y, lane_fma(t, terms->pm_ra, terms->ra));
+        const real north = lane_fma(scale, x, lane_fma(t, terms->pm_dec, terms->dec)),
+                   east = lane_fma(scale, y, lane_fma(t, terms->pm_ra, terms->ra));
         return lane_fma(terms->parallax, lane_set(datum->parallax_factor),
-                        lane_fma(along, lane_set(datum->cosine), across * datum->sine));
+                        lane_fma(north, lane_set(datum->cosine), east * datum->sine));
     }
     return scale * (set->sky == SHOAL_SKY_RA ? y : x);
 }
@@ -84,8 +88,7 @@ LANE_FN real walker_model(const shoal_walk *walk, const shoal_walker_set *set, c
                     lane_fma(t, lane_fma(t, terms->curvature, terms->trend), terms->offset));
 }
 
-/* Sums over data of a model that is linear in some numbers, with flat priors of density 1: of the squared residuals, and
- * the normal equations' matrix and right side. */
+/* Sums over data of a model that is linear in some numbers: the normal equations' matrix and right side. */
 enum { WALKER_LINEAR = 4 };
 typedef struct walker_sums {
     real matrix[WALKER_LINEAR][WALKER_LINEAR], right[WALKER_LINEAR];
@@ -149,8 +152,11 @@ LANE_FN real walker_set_likelihood(const shoal_walk *walk, const shoal_walker_se
                    s2 = lane_set(datum->error * datum->error) + more;
         const mask is = model == model;
         const real weight = lane_select(is, 1.0 / s2, zero), r = lane_select(is, datum->value - model, zero);
-        sum = lane_fma(r * r, weight, sum);
-        logs = logs + lane_select(is, lane_log(s2) + WALKER_LOG_2PI, zero);
+        if (set->freedom > 0)
+            sum = sum + (set->freedom + 1) * lane_log(lane_fma(r * r, weight / set->freedom, lane_set(1.0)));
+        else
+            sum = lane_fma(r * r, weight, sum);
+        logs = logs + lane_select(is, lane_log(s2) + set->constant, zero);
         missing = missing + lane_select(is, zero, lane_set(set->missing));
         if (!set->marginal)
             continue;

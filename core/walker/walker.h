@@ -41,6 +41,8 @@ enum { SHOAL_SKY_NONE, SHOAL_SKY_SEPARATION, SHOAL_SKY_ANGLE, SHOAL_SKY_RA, SHOA
 typedef struct shoal_walker_set {
     long long first, n; /* its data */
     int met;            /* which of SHOAL_MET_* they are, -1 = seen at their times */
+    double freedom;     /* of Student's t distribution, 0 = the errors are normal */
+    double constant;    /* -2 ln of the factor before the error's in its density: ln 2 pi if normal */
     double missing;     /* adds to ln L for each that is not there: -infinity or a number */
     double factor;      /* from what is seen, in inner units, to the data's unit and sign */
     double epoch;       /* of trend and curvature */
@@ -66,6 +68,7 @@ typedef struct shoal_walk {
     int frame;                       /* shoal_frame of the elements */
     double epoch;                    /* time of the elements */
     double step;                     /* length of a step */
+    int fixed;                       /* all steps have that length */
     double end[SHOAL_LEGS];          /* progress of each leg at its last time */
     const shoal_walker_body *bodies; /* [n_bodies] */
     const shoal_walker_set *sets;    /* [n_sets] */

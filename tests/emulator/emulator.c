@@ -11,7 +11,8 @@
  *
  * Memory starts as all ones, that is NaN. Copies and kernels are done when their call returns.
  *
- * EMULATOR_DEVICES=N: so many devices. EMULATOR_FAIL=N: the N-th allocation fails. The library is built, and its folder named, by `run`.
+ * EMULATOR_DEVICES=N: so many devices. EMULATOR_FAIL=N: the N-th allocation fails. The library is built, and its folder
+ * named, by `run`.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>

@@ -50,8 +50,10 @@ const char *fuzz_file(const void *data, size_t size)
 
 /* In the place of shoal_file_open (the linker's --wrap): of that file a duplicate is opened, since a walk along its
  * path takes as long as all that the reader does. */
+/* NOLINTBEGIN(bugprone-reserved-identifier): the linker's names */
 shoal_status __real_shoal_file_open(shoal_context *context, const char *name, FILE **in);
 shoal_status __wrap_shoal_file_open(shoal_context *context, const char *name, FILE **in);
+/* NOLINTEND(bugprone-reserved-identifier) */
 shoal_status __wrap_shoal_file_open(shoal_context *context, const char *name, FILE **in)
 {
     if (strcmp(name, path) != 0)

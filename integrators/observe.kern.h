@@ -85,8 +85,8 @@ LANE_FN void sights_end(const shoal_kernel_args *k, lane_id id, mask where, cons
 }
 
 /* The lanes `due` are where they wait for the sight *next, a number, and perhaps for later ones. Returns those that
- * have seen all. Of the lanes `hit` nothing is seen any more.
- * long: the state of a lane, as in watch_step */
+ * have seen all. Of the lanes `hit` nothing is seen any more. */
+/* long: the state of a lane, as in watch_step */
 LANE_BIG_FN mask sights_see(const shoal_kernel_args *k, lane_id id, const real *m, const real *s, lane_clock *clock,
                             mask hit, mask due, real *next)
 {
@@ -109,8 +109,8 @@ LANE_BIG_FN mask sights_see(const shoal_kernel_args *k, lane_id id, const real *
     return due & (hit | (*next >= n_times));
 }
 
-/* Lanes begin; returns those that have seen all.
- * long: as sights_see */
+/* Lanes begin; returns those that have seen all. */
+/* long: as sights_see */
 LANE_FN mask sights_begin(const shoal_kernel_args *k, lane_id id, const real *m, const real *s, lane_clock *clock,
                           mask there, mask live, real *next)
 {

@@ -26,8 +26,8 @@ static long row_of(long i, long wanted, long n)
     return row < n ? row : n - 1;
 }
 
-/* Column `place` of n_names.
- * long: a place in a file, and where its values go */
+/* Column `place` of n_names. */
+/* long: a place in a file, and where its values go */
 static shoal_status read_column(const shoal_h5 *h5, const char *name, int place, int n_names,
                                 const shoal_h5_extent *extent, double *all, long n, double *values)
 {

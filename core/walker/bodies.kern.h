@@ -258,8 +258,8 @@ LANE_FN real walker_mass_of_orbit(const shoal_walk *walk, lane_id id, int i, rea
     return mass;
 }
 
-/* The orbit of body i about a mass mu and its state there; false where there is none.
- * long: what makes an orbit, and what comes of it */
+/* The orbit of body i about a mass mu and its state there; false where there is none. */
+/* long: what makes an orbit, and what comes of it */
 LANE_FN mask walker_place(const shoal_walk *walk, lane_id id, int i, real mu, const real *m, real star_radius,
                           walker_orbit *orbits, real state[6])
 {

@@ -9,6 +9,7 @@
 #define _GNU_SOURCE 1
 #include <math.h>
 #include <signal.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -713,6 +714,103 @@ static void velocities_are_drawn(void **state)
     shoal_posterior_destroy(&posterior);
 }
 
+/* The posterior of a text with data in a folder of its own, to a file in this one. */
+static shoal_posterior *fitted(shoal_context *context, const char *text, const char *file)
+{
+    shoal_study *study = NULL;
+    shoal_fit *fit = NULL;
+    shoal_draws draws;
+    shoal_posterior *posterior = NULL;
+    char more[MOST_TEXT];
+    snprintf(more, sizeof more,
+             "units = { length = \"AU\"; mass = \"Msun\"; time = \"d\"; };\nangles = \"degrees\";\n"
+             "integrator = { name = \"mvs\"; dt = 1.0; };\nrun = { t_end = 1.0; engine = \"cpu\"; };\n"
+             "fit = { walkers = 20; ess = 50.0; rhat = 1.1; file = \"%s\"; };\n%s",
+             file, text);
+    assert_ok(context, shoal_study_open(context, "data/fit.cfg", more, 0, NULL, NULL, &study));
+    assert_ok(context, shoal_fit_create(study, &fit));
+    assert_ok(context, shoal_fit_run(fit, false, NULL, NULL, &draws));
+    shoal_draws_release(&draws);
+    shoal_fit_destroy(&fit);
+    shoal_study_destroy(&study);
+    assert_ok(context, shoal_posterior_read(context, file, &posterior));
+    return posterior;
+}
+
+/* The script of a picture, to be read. */
+static FILE *script_of(shoal_posterior *posterior, const char *name)
+{
+    shoal_context *context = posterior->context;
+    const shoal_plot_options options = {.script = true, .system = -1};
+    const shoal_fit_kind *kind = NULL;
+    FILE *script = fopen("script.plot", "w+");
+    assert_non_null(script);
+    assert_ok(context, shoal_fit_kind_find(context, name, &kind));
+    assert_ok(context, shoal_fit_plot(posterior, kind, &options, script));
+    rewind(script);
+    return script;
+}
+
+static void refuse(shoal_posterior *posterior, const char *name, const char *message)
+{
+    const shoal_plot_options options = {.script = true, .system = -1};
+    const shoal_fit_kind *kind = NULL;
+    assert_ok(posterior->context, shoal_fit_kind_find(posterior->context, name, &kind));
+    assert_int_equal(shoal_fit_plot(posterior, kind, &options, stdout), SHOAL_E_INPUT);
+    if (!strstr(shoal_context_message(posterior->context), message))
+        fail_msg("%s: expected %s", shoal_context_message(posterior->context), message);
+}
+
+/* Times of an orbit of 20 d less an ephemeris of 19.99 d: the model of the draws is that slope, and the residuals are what
+ * was added. */
+static void transit_times_are_drawn(void **state)
+{
+    shoal_context *context = context_of(state);
+    FILE *data = fopen("data/times.txt", "w");
+    assert_non_null(data);
+    fputs("number time error\n", data);
+    for (int n = 0; n < 12; n++)
+        fprintf(data, "%d %.17g 0.005\n", n, 3 + 20.0 * n + 0.004 * sin(37.0 * n * n));
+    fclose(data);
+    shoal_posterior *posterior = fitted(
+        context,
+        "system = { bodies = ( { name = \"star\"; m = 1.0; }, { name = \"b\"; m = 1e-6; e = 0.0; omega = 0.0; inc = "
+        "90.0; } "
+        "); };\n"
+        "sample = { count = 2; parameters = (\n"
+        "  { body = \"b\"; parameter = \"P\"; distribution = \"uniform\"; from = 19.95; to = 20.05; },\n"
+        "  { body = \"b\"; parameter = \"T0\"; distribution = \"uniform\"; from = 2.9; to = 3.1; } ); };\n"
+        "data = ( { name = \"times\"; kind = \"transit_time\"; body = \"b\"; file = \"times.txt\"; t0 = 3.0;\n"
+        "    period = 19.99; jitter = 0.003; } );\n",
+        "times.h5");
+    FILE *script = script_of(posterior, "ttv");
+    char line[4096];
+    int n_data = 0;
+    for (bool inside = false; fgets(line, sizeof line, script);) {
+        double t, x[5];
+        inside = strncmp(line, "$times0", 7) == 0 ? true : inside && strcmp(line, "EOD\n") != 0;
+        if (!inside || sscanf(line, "%lf %lf %lf %lf %lf %lf", &t, &x[0], &x[1], &x[2], &x[3], &x[4]) < 6)
+            continue;
+        const double added = 1440 * 0.004 * sin(37.0 * n_data * n_data), slope = 1440 * 0.01 * n_data;
+        if (!(fabs(t - 3 - 20 * n_data) < 0.01 && fabs(x[0] - added) < 5 && fabs(x[2] - slope - added) < 1e-3))
+            fail_msg("transit %d: at %g, residual %g, O - C %g", n_data, t, x[0], x[2]);
+        if (!(fabs(x[1] - 1440 * hypot(0.005, 0.003)) < 1e-3 && fabs(x[3] - slope) < 5 && fabs(x[4] - slope) < 20 &&
+              fabs(x[2] - x[0] - x[3]) < 1e-3))
+            fail_msg("transit %d: error %g, model %g and %g", n_data, x[1], x[3], x[4]);
+        n_data++;
+    }
+    fclose(script);
+    assert_int_equal(n_data, 12);
+    refuse(posterior, "astrometry", "no places in the sky");
+    refuse(posterior, "rv", "no velocities");
+    data = fopen("data/times.txt", "a");
+    assert_non_null(data);
+    fputs("12 243.0 0.005\n", data);
+    fclose(data);
+    refuse(posterior, "ttv", "the data have changed");
+    shoal_posterior_destroy(&posterior);
+}
+
 /* ArviZ opens the file, with either of its libraries, and has the same diagnostics. Skipped where it is not there. */
 static void arviz_reads_the_file(void **state)
 {
@@ -805,7 +903,7 @@ static void a_journal_is_of_its_study(void **state)
 
 static int begin(void **state)
 {
-    if (!mkdtemp(folder) || chdir(folder) != 0)
+    if (!mkdtemp(folder) || chdir(folder) != 0 || mkdir("data", 0700) != 0)
         return -1;
     write_data();
     return setup(state);
@@ -837,6 +935,7 @@ int main(void)
         cmocka_unit_test(draws_of_a_posterior_are_systems),
         cmocka_unit_test(pictures_are_drawn),
         cmocka_unit_test(velocities_are_drawn),
+        cmocka_unit_test(transit_times_are_drawn),
         cmocka_unit_test(arviz_reads_the_file),
         cmocka_unit_test(wrong_fits_are_refused),
         cmocka_unit_test(a_journal_is_of_its_study),

@@ -9,7 +9,7 @@
 #include "core/fit/fit.h"
 
 enum { LINES = 24 };
-static const double page_mm = 34, panel_mm = 21, gap_mm = 1, residual_mm = 9, below_mm = 12;
+static const double page_mm = 36, panel_mm = 21, gap_mm = 1, residual_mm = 11, below_mm = 12;
 
 /* The conjunctions of a set of times, NULL: it is of something else. */
 static const shoal_conjunctions *times_of(const shoal_drawn *d, int set)
@@ -58,9 +58,8 @@ static void write_set(const shoal_drawn *d, int set, double minutes, FILE *scrip
 
 static void write_panel(const shoal_drawn *d, int first, bool residuals, double most, FILE *script)
 {
-    fprintf(script, "set yrange [%.6g:%.6g]\nset ytics %.6g\n", -1.2 * most, 1.2 * most,
-            shoal_plot_step(most / (residuals ? 1 : 2)));
-    shoal_plot_label(script, 'y', residuals ? "residual" : "O - C", "min");
+    fprintf(script, "set yrange [%.6g:%.6g]\nset ytics %.6g\n", -1.2 * most, 1.2 * most, shoal_plot_step(most / 2.2));
+    shoal_plot_label(script, 'y', residuals ? "residual" : "O - C", residuals ? "" : "min");
     fprintf(script, "%s\nplot 0 with lines lc rgb '#808080' notitle", residuals ? "unset key" : "set key top right");
     for (int i = first; i < d->data.n_sets; i++) {
         if (!times_of(d, i) || first_of(d, i) != first)

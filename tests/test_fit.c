@@ -9,6 +9,7 @@
 #define _GNU_SOURCE 1
 #include <math.h>
 #include <signal.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -713,6 +714,236 @@ static void velocities_are_drawn(void **state)
     shoal_posterior_destroy(&posterior);
 }
 
+/* The posterior of a text with data in a folder of its own, to a file in this one. */
+static shoal_posterior *fitted(shoal_context *context, const char *text, const char *file)
+{
+    shoal_study *study = NULL;
+    shoal_fit *fit = NULL;
+    shoal_draws draws;
+    shoal_posterior *posterior = NULL;
+    char more[MOST_TEXT];
+    snprintf(more, sizeof more,
+             "units = { length = \"AU\"; mass = \"Msun\"; time = \"d\"; };\nangles = \"degrees\";\n"
+             "integrator = { name = \"mvs\"; dt = 1.0; };\nrun = { t_end = 1.0; engine = \"cpu\"; };\n"
+             "fit = { walkers = 20; ess = 50.0; rhat = 1.1; file = \"%s\"; };\n%s",
+             file, text);
+    assert_ok(context, shoal_study_open(context, "data/fit.cfg", more, 0, NULL, NULL, &study));
+    assert_ok(context, shoal_fit_create(study, &fit));
+    assert_ok(context, shoal_fit_run(fit, false, NULL, NULL, &draws));
+    shoal_draws_release(&draws);
+    shoal_fit_destroy(&fit);
+    shoal_study_destroy(&study);
+    assert_ok(context, shoal_posterior_read(context, file, &posterior));
+    return posterior;
+}
+
+/* The script of a picture, to be read. */
+static FILE *script_of(shoal_posterior *posterior, const char *name)
+{
+    shoal_context *context = posterior->context;
+    const shoal_plot_options options = {.script = true, .system = -1};
+    const shoal_fit_kind *kind = NULL;
+    FILE *script = fopen("script.plot", "w+");
+    assert_non_null(script);
+    assert_ok(context, shoal_fit_kind_find(context, name, &kind));
+    assert_ok(context, shoal_fit_plot(posterior, kind, &options, script));
+    rewind(script);
+    return script;
+}
+
+static void refuse(shoal_posterior *posterior, const char *name, const char *message)
+{
+    const shoal_plot_options options = {.script = true, .system = -1};
+    const shoal_fit_kind *kind = NULL;
+    assert_ok(posterior->context, shoal_fit_kind_find(posterior->context, name, &kind));
+    assert_int_equal(shoal_fit_plot(posterior, kind, &options, stdout), SHOAL_E_INPUT);
+    if (!strstr(shoal_context_message(posterior->context), message))
+        fail_msg("%s: expected %s", shoal_context_message(posterior->context), message);
+}
+
+/* Times of an orbit of 20 d less an ephemeris of 19.99 d: the model of the draws is that slope, and the residuals are what
+ * was added. */
+static void transit_times_are_drawn(void **state)
+{
+    shoal_context *context = context_of(state);
+    FILE *data = fopen("data/times.txt", "w");
+    assert_non_null(data);
+    fputs("number time error\n", data);
+    for (int n = 0; n < 12; n++)
+        fprintf(data, "%d %.17g 0.005\n", n, 3 + 20.0 * n + 0.004 * sin(37.0 * n * n));
+    fclose(data);
+    shoal_posterior *posterior = fitted(
+        context,
+        "system = { bodies = ( { name = \"star\"; m = 1.0; }, { name = \"b\"; m = 1e-6; e = 0.0; omega = 0.0; inc = "
+        "90.0; } "
+        "); };\n"
+        "sample = { count = 2; parameters = (\n"
+        "  { body = \"b\"; parameter = \"P\"; distribution = \"uniform\"; from = 19.95; to = 20.05; },\n"
+        "  { body = \"b\"; parameter = \"T0\"; distribution = \"uniform\"; from = 2.9; to = 3.1; } ); };\n"
+        "data = ( { name = \"times\"; kind = \"transit_time\"; body = \"b\"; file = \"times.txt\"; t0 = 3.0;\n"
+        "    period = 19.99; jitter = 0.003; } );\n",
+        "times.h5");
+    FILE *script = script_of(posterior, "ttv");
+    char line[4096];
+    int n_data = 0;
+    for (bool inside = false; fgets(line, sizeof line, script);) {
+        double t, x[5];
+        inside = strncmp(line, "$times0", 7) == 0 ? true : inside && strcmp(line, "EOD\n") != 0;
+        if (!inside || sscanf(line, "%lf %lf %lf %lf %lf %lf", &t, &x[0], &x[1], &x[2], &x[3], &x[4]) < 6)
+            continue;
+        const double added = 1440 * 0.004 * sin(37.0 * n_data * n_data), slope = 1440 * 0.01 * n_data;
+        if (!(fabs(t - 3 - 20 * n_data) < 0.01 && fabs(x[0] - added) < 5 && fabs(x[2] - slope - added) < 1e-3))
+            fail_msg("transit %d: at %g, residual %g, O - C %g", n_data, t, x[0], x[2]);
+        if (!(fabs(x[1] - 1440 * hypot(0.005, 0.003)) < 1e-3 && fabs(x[3] - slope) < 5 && fabs(x[4] - slope) < 20 &&
+              fabs(x[2] - x[0] - x[3]) < 1e-3))
+            fail_msg("transit %d: error %g, model %g and %g", n_data, x[1], x[3], x[4]);
+        n_data++;
+    }
+    fclose(script);
+    assert_int_equal(n_data, 12);
+    refuse(posterior, "astrometry", "no places in the sky");
+    refuse(posterior, "rv", "no velocities");
+    data = fopen("data/times.txt", "a");
+    assert_non_null(data);
+    fputs("12 243.0 0.005\n", data);
+    fclose(data);
+    refuse(posterior, "ttv", "the data have changed");
+    shoal_posterior_destroy(&posterior);
+}
+
+#define SKY_PERIOD 400.0
+#define FACE_ON                                                                                       \
+    "system = { elements = \"astrocentric\"; bodies = ( { name = \"star\"; m = 1.0; },\n"             \
+    "  { name = \"b\"; m = %s; e = 0.0; omega = 0.0; inc = 0.0; Omega = 0.0; } ); };\n"               \
+    "sample = { count = 2; parameters = (\n"                                                          \
+    "  { body = \"b\"; parameter = \"P\"; distribution = \"uniform\"; from = 380.0; to = 420.0; },\n" \
+    "  { body = \"b\"; parameter = \"M\"; distribution = \"uniform\"; from = 0.0; to = 360.0; },\n"   \
+    "  { data = \"%s\"; parameter = \"parallax\"; distribution = \"uniform\"; from = 90.0; to = 110.0; } );\n"
+
+/* A circle seen from above, at 100 mas: its angle from north through east, its radius. */
+static double sky_angle(double t)
+{
+    return TWO_PI * t / SKY_PERIOD + 0.5;
+}
+
+static const double sky_radius = 106.2422; /* (400 / 365.25636)^(2/3) 100 mas */
+
+static void write_sky_data(void)
+{
+    static const char *const names[] = {"separation", "position_angle", "delta_ra", "delta_dec"};
+    for (int q = 0; q < SHOAL_COUNT(names); q++) {
+        char path[64];
+        snprintf(path, sizeof path, "data/%s.txt", names[q]);
+        FILE *out = fopen(path, "w");
+        assert_non_null(out);
+        fprintf(out, "time %s error\n", names[q]);
+        for (int j = 0; j < 10; j++) {
+            const double t = 31.0 * j, angle = sky_angle(t), added = sin(37.0 * j * j + q),
+                         values[] = {sky_radius + added, fmod(angle * 360 / TWO_PI, 360) + 0.5 * added,
+                                     sky_radius * sin(angle) + added, sky_radius * cos(angle) + added};
+            fprintf(out, "%.17g %.17g %g\n", t, values[q], q == 1 ? 0.5 : 1.0);
+        }
+        fclose(out);
+    }
+}
+
+/* The numbers of a line in a block "$name", at most 6; 0: it is none. */
+static int numbers_of(const char *line, const char *name, bool *inside, double x[6])
+{
+    const size_t length = strlen(name);
+    const bool begins = line[0] == '$' && strncmp(line + 1, name, length) == 0 && line[1 + length] == ' ';
+    *inside = begins || (*inside && strcmp(line, "EOD\n") != 0);
+    return begins || !*inside ? 0 : sscanf(line, "%lf %lf %lf %lf %lf %lf", &x[0], &x[1], &x[2], &x[3], &x[4], &x[5]);
+}
+
+/* Places of both kinds are those of a circle, whose ellipses are drawn; east is on the left. */
+static void places_in_the_sky_are_drawn(void **state)
+{
+    shoal_context *context = context_of(state);
+    char text[MOST_TEXT], line[4096];
+    write_sky_data();
+    snprintf(text, sizeof text,
+             FACE_ON
+             "tied = ( { data = \"dx\"; parameter = \"parallax\"; to = \"r.parallax\"; },\n"
+             "  { data = \"dy\"; parameter = \"parallax\"; to = \"r.parallax\"; } ); };\n"
+             "data = ( { name = \"r\"; kind = \"separation\"; body = \"b\"; file = \"separation.txt\"; },\n"
+             "  { name = \"angle\"; kind = \"position_angle\"; body = \"b\"; file = \"position_angle.txt\"; },\n"
+             "  { name = \"dx\"; kind = \"delta_ra\"; body = \"b\"; file = \"delta_ra.txt\"; },\n"
+             "  { name = \"dy\"; kind = \"delta_dec\"; body = \"b\"; file = \"delta_dec.txt\"; } );\n",
+             "1e-9", "r");
+    shoal_posterior *posterior = fitted(context, text, "sky.h5");
+    FILE *script = script_of(posterior, "astrometry");
+    bool in[3] = {false, false, false};
+    int n[3] = {0, 0, 0}, n_reversed = 0;
+    while (fgets(line, sizeof line, script)) {
+        static const char *const blocks[] = {"orbits", "places0", "places2"};
+        double x[6], from, to;
+        n_reversed += sscanf(line, "set xrange [%lf:%lf]", &from, &to) == 2 && from > to;
+        for (int b = 0; b < 3; b++) {
+            if (numbers_of(line, blocks[b], &in[b], x) < 2)
+                continue;
+            if (b == 0 && !(fabs(hypot(x[0], x[1]) - sky_radius) < 3))
+                fail_msg("orbit: at %g, %g mas", x[0], x[1]);
+            const double angle = sky_angle(31.0 * n[b]), east = sky_radius * sin(angle),
+                         north = sky_radius * cos(angle);
+            if (b > 0 && !(fabs(x[0] - east) < 2.5 && fabs(x[1] - north) < 2.5 && fabs(x[4] - east) < 1.5 &&
+                           fabs(x[5] - north) < 1.5 && x[2] > 0.9 && x[2] < 1.1 && x[3] > 0.9 && x[3] < 1.1))
+                fail_msg("%s %d: %g %g (%g %g) beside %g %g", blocks[b], n[b], x[0], x[1], x[2], x[3], x[4], x[5]);
+            n[b]++;
+        }
+    }
+    fclose(script);
+    assert_int_equal(n_reversed, 1);
+    assert_true(n[0] > 1000);
+    assert_int_equal(n[1], 10);
+    assert_int_equal(n[2], 10);
+    refuse(posterior, "ttv", "no transit times");
+    shoal_posterior_destroy(&posterior);
+}
+
+/* Along scans: less a single star, the model is the star's circle, and the residuals are what was added. */
+static void scans_are_drawn(void **state)
+{
+    enum { SCANS = 120 };
+    shoal_context *context = context_of(state);
+    const double radius = 100 * 0.01 / 1.01 * cbrt(1.01) * sky_radius / 100; /* of the star: 1.06 mas */
+    char text[MOST_TEXT], line[4096];
+    FILE *out = fopen("data/scans.csv", "w");
+    assert_non_null(out);
+    fputs("transit_id,epoch,scan_pos_angle,centroid_pos_al,centroid_pos_error_al,ipd_error_al,parallax_factor_al,"
+          "used_by_agis_al,outlier_flag\n",
+          out);
+    for (int j = 0; j < SCANS; j++) {
+        const double t = 17.0 * j, psi = 2.4 * j, factor = 0.7 * sin(TWO_PI * t / 365.25 + psi),
+                     along = -radius * cos(sky_angle(t) - psi) + 100 * factor + 3 * sin(psi) + 0.01 * t * cos(psi);
+        fprintf(out, "%d,%.17g,%.17g,%.17g,0.05,0.05,%.17g,true,0\n", j, 57000 + t, psi,
+                along + 0.05 * sin(37.0 * j * j), factor);
+    }
+    fclose(out);
+    snprintf(text, sizeof text,
+             FACE_ON "};\ndata = ( { name = \"gaia\"; kind = \"along_scan\"; file = \"scans.csv\"; format = "
+                     "\"octofitter\";\n    time = \"MJD\"; time_zero = 57000.0; marginal = true; } );\n",
+             "0.01", "gaia");
+    shoal_posterior *posterior = fitted(context, text, "scans.h5");
+    FILE *script = script_of(posterior, "astrometry");
+    int n = 0;
+    for (bool inside = false; fgets(line, sizeof line, script);) {
+        double x[6];
+        if (strncmp(line, "$orbits", 7) == 0)
+            fail_msg("no orbits of scans");
+        if (numbers_of(line, "set0", &inside, x) < 5)
+            continue;
+        const double truth = -radius * cos(sky_angle(x[0]) - 2.4 * n);
+        if (!(fabs(x[0] - 17 * n) < 0.01 && fabs(x[1] - 0.05 * sin(37.0 * n * n)) < 0.05 &&
+              fabs(x[4] - truth) < 0.25 * radius && fabs(x[3] - x[1] - x[4]) < 1e-4))
+            fail_msg("scan %d at %g: residual %g, orbit %g, expected %g", n, x[0], x[1], x[4], truth);
+        n++;
+    }
+    fclose(script);
+    assert_int_equal(n, SCANS);
+    shoal_posterior_destroy(&posterior);
+}
+
 /* ArviZ opens the file, with either of its libraries, and has the same diagnostics. Skipped where it is not there. */
 static void arviz_reads_the_file(void **state)
 {
@@ -805,7 +1036,7 @@ static void a_journal_is_of_its_study(void **state)
 
 static int begin(void **state)
 {
-    if (!mkdtemp(folder) || chdir(folder) != 0)
+    if (!mkdtemp(folder) || chdir(folder) != 0 || mkdir("data", 0700) != 0)
         return -1;
     write_data();
     return setup(state);
@@ -837,9 +1068,13 @@ int main(void)
         cmocka_unit_test(draws_of_a_posterior_are_systems),
         cmocka_unit_test(pictures_are_drawn),
         cmocka_unit_test(velocities_are_drawn),
+        cmocka_unit_test(transit_times_are_drawn),
+        cmocka_unit_test(places_in_the_sky_are_drawn),
+        cmocka_unit_test(scans_are_drawn),
         cmocka_unit_test(arviz_reads_the_file),
         cmocka_unit_test(wrong_fits_are_refused),
         cmocka_unit_test(a_journal_is_of_its_study),
     };
+    cmocka_set_test_filter(getenv("SHOAL_TEST_NAME"));
     return cmocka_run_group_tests(tests, begin, end);
 }

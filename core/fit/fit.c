@@ -85,6 +85,9 @@ static shoal_status observe(shoal_fit *fit)
     shoal_data data;
     shoal_status status = shoal_data_read(study, &data);
     observed->n = data.n;
+    char *folder = shoal_config_path(&study->config, ".");
+    observed->folder = folder ? realpath(folder, NULL) : NULL;
+    free(folder);
     shoal_config_unit(&study->config, "time", observed->time_unit);
     if (!status && !(observed->numbers = shoal_allocate((size_t)(SHOAL_OBSERVED * data.n), sizeof(double))))
         status = shoal_fail(study->context, SHOAL_E_MEMORY, "out of memory for %ld data", data.n);
@@ -221,6 +224,7 @@ void shoal_fit_destroy(shoal_fit **fit)
     shoal_model_destroy(&(*fit)->model);
     free((*fit)->period);
     free((*fit)->observed.numbers);
+    free((*fit)->observed.folder);
     free((*fit)->names);
     free((*fit)->unit);
     free((*fit)->text);

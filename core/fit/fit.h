@@ -14,7 +14,10 @@
  *     resume.c      what a killed fit leaves
  *     posterior.c   the file
  *     pictures.c    what `shoal plot` draws of it
+ *     picture_draws.c  some draws as systems, and what they say of the data
  *     picture_rv.c  velocities and the model of them
+ *     picture_ttv.c  transit times and the model of them
+ *     picture_sky.c  places in the sky and the model of them
  *
  * A sampler knows a target alone: a function from vectors to ln prior and ln L.
  */
@@ -229,12 +232,13 @@ shoal_status shoal_draws_reserve(shoal_context *context, shoal_draws *draws, lon
 /* ---- posterior.c ------------------------------------------------------------------------------------------------- */
 
 /* The data: times, values, errors and which of `data`, [SHOAL_OBSERVED][n] in the units of the config and of the data.
- * */
+ * folder: of the config, where relative names in it begin; malloc'd, NULL: not known. */
 enum { SHOAL_OBSERVED_TIME, SHOAL_OBSERVED_VALUE, SHOAL_OBSERVED_ERROR, SHOAL_OBSERVED_SET, SHOAL_OBSERVED };
 typedef struct shoal_observed {
     long n;
     double *numbers;
     char time_unit[SHOAL_UNIT_SIZE];
+    char *folder;
 } shoal_observed;
 
 /* Write an HDF5 file that is netCDF-4, too, as ArviZ reads it. names, units: [k]; observed: NULL: nothing. */
@@ -260,6 +264,30 @@ bool shoal_posterior_file_is(const char *path);
 shoal_status shoal_posterior_read(shoal_context *context, const char *path, shoal_posterior **posterior);
 void shoal_posterior_destroy(shoal_posterior **posterior);
 
+/* ---- picture_draws.c --------------------------------------------------------------------------------------------- */
+
+/* Some draws of a posterior: systems of its study. Replaces *study. */
+shoal_status shoal_drawn_open(const shoal_posterior *posterior, shoal_study **study);
+/* The group of a set of data; which of SHOAL_DATA_* it is; one of its numbers in a draw, in its unit. */
+const config_setting_t *shoal_drawn_set(const shoal_study *study, int i);
+int shoal_drawn_kind(const shoal_study *study, int i);
+double shoal_drawn_number(const shoal_study *study, int set, const char *key, long draw);
+/* The median of the finite ones, which are sorted to the front; NaN: there are none. */
+double shoal_drawn_median(double *x, long n);
+
+/* What some draws say of the data, in their units. */
+typedef struct shoal_drawn {
+    const shoal_posterior *posterior;
+    shoal_study *study;
+    shoal_data data;
+    long n_draws;
+    double *predicted;      /* [n_draws][n_data] NaN: nothing is seen */
+    double *middle, *error; /* [n_data] medians of these; errors with their jitter */
+} shoal_drawn;
+/* Released with shoal_drawn_release on failure, too. */
+shoal_status shoal_drawn_predict(const shoal_posterior *posterior, shoal_drawn *drawn);
+void shoal_drawn_release(shoal_drawn *drawn);
+
 /* ---- pictures.c -------------------------------------------------------------------------------------------------- */
 
 typedef struct shoal_fit_kind {
@@ -269,8 +297,10 @@ typedef struct shoal_fit_kind {
 } shoal_fit_kind;
 extern const shoal_fit_kind shoal_fit_kinds[]; /* ends in {0} */
 
-/* picture_rv.c: velocities, models of some draws, residuals. */
+/* picture_rv.c, picture_ttv.c, picture_sky.c: data, models of some draws, residuals. */
 shoal_status shoal_fit_plot_rv(const shoal_posterior *posterior, const shoal_plot_options *options, FILE *script);
+shoal_status shoal_fit_plot_ttv(const shoal_posterior *posterior, const shoal_plot_options *options, FILE *script);
+shoal_status shoal_fit_plot_sky(const shoal_posterior *posterior, const shoal_plot_options *options, FILE *script);
 
 /* The kind of that name, NULL: corner. */
 shoal_status shoal_fit_kind_find(shoal_context *context, const char *name, const shoal_fit_kind **kind);

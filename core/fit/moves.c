@@ -4,8 +4,9 @@
  * where they are meanwhile, so that all of a half can move at once.
  *
  *     differential evolution (ter Braak 2006, doi:10.1007/s11222-006-8769-1)
- *         x' = x + g (1 + l) (a - b), g = 2.38 / sqrt(2 k), in each tenth step 1, which goes from mode to mode;
- *         l uniform in -0.05..0.05 for each parameter, so that no step stays in the space that the others span
+ *         x' = x + g (1 + l) (1 + m) (a - b), g = 2.38 / sqrt(2 k), in each tenth step 1, which goes from mode to
+ *         mode; l uniform in -0.05..0.05; m uniform in -0.001..0.001 for each parameter, so that no step stays in the
+ *         space that the others span. A larger m leaves narrow ridges between correlated parameters
  *     snooker (ter Braak & Vrugt 2008, doi:10.1007/s11222-008-9104-9), a tenth of the moves
  *         x' = x + g P (a - b), P the projection on x - c, g uniform in 1.2..2.2; factor (|x' - c| / |x - c|)^(k - 1)
  *     stretch (Goodman & Weare 2010, doi:10.2140/camcos.2010.5.65)
@@ -19,7 +20,8 @@
 #include "core/fit/fit.h"
 
 #define SNOOKERS 0.1 /* part of the moves */
-#define JITTER   0.05
+#define STRETCH  0.05
+#define JITTER   0.001
 enum { JUMPS = 10 }; /* one in so many steps is a jump */
 
 double shoal_fit_difference(double period, double a, double b)
@@ -82,7 +84,8 @@ double shoal_fit_propose(int method, const shoal_fit_key *key, const shoal_fit_o
                                     others->theta + third * others->k};
     if (shoal_fit_uniform(key, SHOAL_FIT_USE_MOVE) < SNOOKERS)
         return propose_snooker(key, others, other, from, to);
-    const double gamma = key->step % JUMPS == JUMPS - 1 ? 1 : 2.38 / sqrt(2.0 * others->k);
+    const double gamma = (key->step % JUMPS == JUMPS - 1 ? 1 : 2.38 / sqrt(2.0 * others->k)) *
+                         (1 + STRETCH * (2 * shoal_fit_uniform(key, SHOAL_FIT_USE_SCALE) - 1));
     for (int i = 0; i < others->k; i++) {
         const double jitter = JITTER * (2 * shoal_fit_uniform(key, SHOAL_FIT_USE_AXIS + i) - 1);
         to[i] = from[i] + gamma * (1 + jitter) * shoal_fit_difference(period_of(others, i), other[0][i], other[1][i]);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * picture_rv.c: velocities without the offsets of their instruments, the model of some draws, residuals. The draws are
- * systems of the study, as `shoal run` has them (sample.file); a plan takes them to the times of data and of a curve.
+ * picture_rv.c: velocities without the offsets of their instruments, the model of some draws, residuals. A plan takes
+ * the draws to the times of data and of a curve.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -9,7 +9,7 @@
 
 #include "core/fit/fit.h"
 
-enum { DRAWS = 64, LINES = 24, CURVE = 2400, LINE_OF_SIGHT = 5 };
+enum { LINES = 24, CURVE = 2400, LINE_OF_SIGHT = 5 };
 
 /* Times of data, then those of the curve; what is seen of each draw then. */
 typedef struct sky {
@@ -28,27 +28,15 @@ static const double *numbers_of(const sky *s, int which)
     return s->observed->numbers + which * s->observed->n;
 }
 
-static const config_setting_t *set_of(const sky *s, int i)
-{
-    return config_setting_get_elem(shoal_config_lookup(&s->study->config, "data"), (unsigned)i);
-}
-
 static bool is_shown(const sky *s, int set)
 {
-    return strcmp(shoal_config_string(set_of(s, set), "kind", ""), "velocity") == 0;
+    return shoal_drawn_kind(s->study, set) == SHOAL_DATA_VELOCITY;
 }
 
 /* The draws as systems of the study. */
 static shoal_status open_study(sky *s)
 {
-    char file[4200], count[32];
-    const char *slash = strrchr(s->posterior->path, '/');
-    snprintf(file, sizeof file, "sample.file=%s", slash ? slash + 1 : s->posterior->path);
-    snprintf(count, sizeof count, "sample.count=%d", DRAWS);
-    const char *const words[] = {file, count, "run.engine=cpu"};
-    shoal_study_destroy(&s->study);
-    const shoal_status status = shoal_study_open(s->posterior->context, s->posterior->path, s->posterior->config_text,
-                                                 SHOAL_COUNT(words), words, NULL, &s->study);
+    const shoal_status status = shoal_drawn_open(s->posterior, &s->study);
     if (!status)
         s->n_draws = s->study->ensemble->n_systems;
     return status;
@@ -113,40 +101,13 @@ static shoal_status look(sky *s, bool backwards, int body)
     return status;
 }
 
-/* A number of a set in one of the draws, in its unit: of the posterior or as the config has it. */
-static double number_of(const sky *s, int set, const char *key, long draw)
-{
-    char name[2 * SHOAL_NAME_SIZE];
-    snprintf(name, sizeof name, "%s.%s", shoal_config_string(set_of(s, set), "name", ""), key);
-    for (int i = 0; i < s->study->n_swept; i++)
-        if (strcmp(s->study->swept[i].name, name) == 0)
-            return s->study->swept[i].value[draw];
-    return shoal_config_number(&s->study->config, set_of(s, set), "data", key);
-}
-
-static int ascending(const void *a, const void *b)
-{
-    const double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
-/* The median of the finite ones; they are sorted. */
-static double median(double *x, long n)
-{
-    long n_kept = 0;
-    for (long i = 0; i < n; i++)
-        if (isfinite(x[i]))
-            x[n_kept++] = x[i];
-    qsort(x, (size_t)n_kept, sizeof *x, ascending);
-    return n_kept > 0 ? (x[(n_kept - 1) / 2] + x[n_kept / 2]) / 2 : NAN;
-}
-
 /* What is added to the velocity of datum j of a set in a draw, but for an offset that is integrated over. */
 static double added(const sky *s, int set, long draw, double time)
 {
     const double t = time - s->study->t_start / s->study->units.time;
-    return number_of(s, set, "offset", draw) +
-           t * (number_of(s, set, "trend", draw) + t * number_of(s, set, "curvature", draw));
+    return shoal_drawn_number(s->study, set, "offset", draw) +
+           t * (shoal_drawn_number(s->study, set, "trend", draw) +
+                t * shoal_drawn_number(s->study, set, "curvature", draw));
 }
 
 /* Medians over the draws for the data of a set; an offset that is integrated over is its most likely one. */
@@ -155,12 +116,14 @@ static void compare_set(sky *s, int set, double *room)
     const shoal_config *config = &s->study->config;
     const double *time = numbers_of(s, SHOAL_OBSERVED_TIME), *value = numbers_of(s, SHOAL_OBSERVED_VALUE),
                  *error = numbers_of(s, SHOAL_OBSERVED_ERROR), *of = numbers_of(s, SHOAL_OBSERVED_SET);
-    const double unit = shoal_config_number(config, set_of(s, set), "data", "unit") == 0 ? 1 : 1000; /* m/s */
-    const bool marginal = shoal_config_number(config, set_of(s, set), "data", "marginal") != 0;
+    const double unit = shoal_config_number(config, shoal_drawn_set(s->study, set), "data", "unit") == 0
+                            ? 1
+                            : 1000; /* m/s */
+    const bool marginal = shoal_config_number(config, shoal_drawn_set(s->study, set), "data", "marginal") != 0;
     double *offset = room + s->n_draws, *jitter = offset + s->n_draws;
     for (long d = 0; d < s->n_draws; d++) {
         double sum = 0, weights = 0;
-        jitter[d] = number_of(s, set, "jitter", d);
+        jitter[d] = shoal_drawn_number(s->study, set, "jitter", d);
         for (long j = 0; j < s->observed->n && marginal; j++) {
             if ((int)of[j] != set)
                 continue;
@@ -175,11 +138,11 @@ static void compare_set(sky *s, int set, double *room)
             continue;
         for (long d = 0; d < s->n_draws; d++)
             room[d] = value[j] - s->seen[j * s->n_draws + d] / unit - added(s, set, d, time[j]) - offset[d];
-        s->residual[j] = unit * median(room, s->n_draws);
+        s->residual[j] = unit * shoal_drawn_median(room, s->n_draws);
         memcpy(room, s->seen + j * s->n_draws, (size_t)s->n_draws * sizeof *room);
-        s->level[j] = median(room, s->n_draws);
+        s->level[j] = shoal_drawn_median(room, s->n_draws);
     }
-    const double more = median(jitter, s->n_draws);
+    const double more = shoal_drawn_median(jitter, s->n_draws);
     for (long j = 0; j < s->observed->n; j++)
         if ((int)of[j] == set)
             s->error[j] = unit * hypot(error[j], more);
@@ -194,7 +157,7 @@ static shoal_status find_body(const sky *s, int *body)
     for (int i = 0; i < n_sets; i++) {
         if (!is_shown(s, i))
             continue;
-        const config_setting_t *named = config_setting_get_member(set_of(s, i), "body");
+        const config_setting_t *named = config_setting_get_member(shoal_drawn_set(s->study, i), "body");
         int found = 0;
         const shoal_status status = named ? shoal_config_body(&s->study->config, named, s->study->body_name,
                                                               s->study->walkers.n_bodies, &found)
@@ -263,7 +226,7 @@ static void write_panel(const sky *s, FILE *script, bool residuals)
             continue;
         fprintf(script, ", \\\n  $data%d using 1:%d:3 with yerrorbars pt 7 ps 0.5 lw 0.6 lc rgb '#%06x' title ", i,
                 residuals ? 2 : 4, shoal_plot_colour(i));
-        shoal_plot_quote(script, shoal_config_string(set_of(s, i), "name", ""));
+        shoal_plot_quote(script, shoal_config_string(shoal_drawn_set(s->study, i), "name", ""));
     }
     fputc('\n', script);
 }
@@ -279,7 +242,7 @@ static shoal_status write(sky *s, const shoal_plot_options *options, FILE *scrip
     fputs("$curve << EOD\n", script);
     for (long i = n_data; i < s->n; i++) {
         memcpy(room, s->seen + i * s->n_draws, (size_t)s->n_draws * sizeof *room);
-        fprintf(script, "%.9g %.6g", s->time[i], median(room, s->n_draws));
+        fprintf(script, "%.9g %.6g", s->time[i], shoal_drawn_median(room, s->n_draws));
         for (long d = 0; d < s->n_draws && d < LINES; d++)
             fprintf(script, " %.6g", s->seen[i * s->n_draws + d]);
         fputc('\n', script);

@@ -251,6 +251,8 @@ const shoal_fit_kind shoal_fit_kinds[] = {
      SHOAL_PLOT_COLUMN},
     {"trace", "draws of some walkers, one after the other", write_trace, SHOAL_PLOT_COLUMN},
     {"rv", "velocities, the model of some draws, residuals", shoal_fit_plot_rv, 0},
+    {"ttv", "transit times less their line, the model of some draws, residuals", shoal_fit_plot_ttv, 0},
+    {"astrometry", "places in the sky, orbits of some draws, residuals", shoal_fit_plot_sky, 0},
     {0}};
 
 shoal_status shoal_fit_kind_find(shoal_context *context, const char *name, const shoal_fit_kind **kind)

@@ -7,6 +7,7 @@
  * /posterior/draw
  *     /sample_stats/lp       [chain][draw] ln prior + ln L; lnl: ln L; accepted: whether the walker moved
  *     /observed_data/time    [datum] of the data; value, error; set: which of `data` of the config
+ *     /observed_data         attribute: folder of the config
  *
  * A chain is a walker. netCDF-4 takes its dimensions from HDF5's dimension scales: what the specification of these
  * (HDF5 Dimension Scale Specification) asks for is written here as the attributes that they are.
@@ -154,7 +155,8 @@ static shoal_status write_observed(writer *w, const shoal_observed *observed)
         if (!status)
             status = put_dimensions(w, "/observed_data", DATUM, DATUM);
     }
-    return status;
+    return status || !observed->folder ? status
+                                       : shoal_h5_put_text(&w->h5, "/observed_data", "folder", observed->folder);
 }
 
 shoal_status shoal_posterior_write(shoal_context *context, const char *path, const shoal_draws *draws,
@@ -237,6 +239,8 @@ static shoal_status read_observed(const shoal_h5 *h5, shoal_observed *observed)
         status = shoal_h5_read_exactly(h5, path, H5T_NATIVE_DOUBLE, shoal_h5_rows(observed->n),
                                        observed->numbers + i * observed->n);
     }
+    if (!status && shoal_h5_has_attribute(h5, "/observed_data", "folder"))
+        status = shoal_h5_get_text(h5, "/observed_data", "folder", &observed->folder);
     return status;
 }
 
@@ -296,6 +300,7 @@ void shoal_posterior_destroy(shoal_posterior **posterior)
     free((*posterior)->values);
     free((*posterior)->config_text);
     free((*posterior)->observed.numbers);
+    free((*posterior)->observed.folder);
     free(*posterior);
     *posterior = NULL;
 }

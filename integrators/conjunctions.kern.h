@@ -11,8 +11,8 @@
 
 enum { CONJUNCTION_ROUNDS = 60 };
 
-/* In units of the step, from its end: where a conjunction that was passed in it can be. What a step owes comes later.
- * */
+/* In units of the step, from its end: where a conjunction that was passed in it can be. What a step owes comes
+ * later. */
 #define CONJUNCTION_FROM (PROPAGATOR_OWES ? -2.0 : -1.01)
 #define CONJUNCTION_TO   (PROPAGATOR_OWES ? 1.0 : 0.01)
 

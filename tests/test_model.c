@@ -240,8 +240,8 @@ static void it_is_that_of_the_studys_own_bodies(void **state)
 #define FROM_TO(body, key, from, to) \
     "{ body = \"" body "\"; parameter = \"" key "\"; distribution = \"uniform\"; from = " from "; to = " to "; }, "
 
-/* The keys of observers, some of them parameters: the walkers' masses, radii and orbits follow as those of the study.
- * */
+/* The keys of observers, some of them parameters: the walkers' masses, radii and orbits follow as those of the
+ * study. */
 static void it_is_that_of_what_observers_say(void **state)
 {
     static const struct {

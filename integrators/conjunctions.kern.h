@@ -210,9 +210,8 @@ LANE_FN void conjunction_keep(const shoal_kernel_args *k, lane_id id, const lane
     }
 }
 
-/* Keep the conjunctions of the last step, of bodies whose g was `was` before it. */
-LANE_CALLED_FN void conjunctions_keep(const shoal_kernel_args *k, lane_id id, const lane_end *end, mask live,
-                                      const real *was)
+/* Keep the conjunctions of the last step, and make g, which was that before it, that of its end. */
+LANE_CALLED_FN void conjunctions_keep(const shoal_kernel_args *k, lane_id id, const lane_end *end, mask live, real *g)
 {
     const int n = BODIES(k);
     real w[6 * n];
@@ -220,43 +219,35 @@ LANE_CALLED_FN void conjunctions_keep(const shoal_kernel_args *k, lane_id id, co
     LANE_KEEP_ROLLED
     for (int i = 1; i < n; i++) {
         const lane_pair p = pair_relative(n, w, 0, i);
-        const real is = conjunction_g(p);
-        const mask wanted = conjunction_wanted(k, i, p, end, live & conjunction_passed(was[i], is, end->h));
+        const real was = g[i], is = conjunction_g(p);
+        const mask passed = live & conjunction_passed(was, is, end->h);
+        g[i] = is;
+        if (!lane_any(passed))
+            continue;
+        const mask wanted = conjunction_wanted(k, i, p, end, passed);
         if (lane_any(wanted))
-            conjunction_keep(k, id, end, i, was[i], is, wanted);
+            conjunction_keep(k, id, end, i, was, is, wanted);
     }
 }
 
-/* Look for conjunctions in the last step that are kept; g becomes that of now. */
+/* The same for a state in registers, where it stays: what is called has copies. */
 LANE_BIG_FN void conjunctions_see(const shoal_kernel_args *k, lane_id id, const real *m, const real *s,
                                   const lane_clock *clock, mask live, real *g)
 {
     const int n = BODIES(k);
-    lane_end end = {m, s, clock_length(clock),
-                    record_load(k, id, SHOAL_SYS_T_START) + clock_time(clock, lane_set(1.0))};
-    real w[6 * n], was[n];
-    mask wanted = end.h != end.h;
-    propagator_view(k, n, m, s, w);
-    LANE_UNROLL
-    for (int i = 1; i < n; i++) {
-        const lane_pair p = pair_relative(n, w, 0, i);
-        const real is = conjunction_g(p);
-        const mask passed = live & conjunction_passed(g[i], is, end.h);
-        if (lane_any(passed))
-            wanted = wanted | conjunction_wanted(k, i, p, &end, passed);
-        was[i] = g[i];
-        g[i] = is;
-    }
-    if (lane_any(wanted)) {
-        real masses[n], state[STATE_SIZE(n)]; /* what is called has copies, so that these stay in registers */
-        for (int i = 0; i < n; i++)
-            masses[i] = m[i];
-        for (int c = 0; c < STATE_SIZE(n); c++)
-            state[c] = s[c];
-        end.m = masses;
-        end.s = state;
-        conjunctions_keep(k, id, &end, live, was);
-    }
+    real masses[n], state[STATE_SIZE(n)], of[n];
+    const lane_end end = {masses, state, clock_length(clock),
+                          record_load(k, id, SHOAL_SYS_T_START) + clock_time(clock, lane_set(1.0))};
+    LANE_UNROLL_GPU
+    for (int i = 0; i < n; i++)
+        masses[i] = m[i], of[i] = g[i];
+    LANE_UNROLL_GPU
+    for (int c = 0; c < STATE_SIZE(n); c++)
+        state[c] = s[c];
+    conjunctions_keep(k, id, &end, live, of);
+    LANE_UNROLL_GPU
+    for (int i = 1; i < n; i++)
+        g[i] = of[i];
 }
 
 /* g where systems begin. */

@@ -701,6 +701,7 @@ static shoal_status cuda_walk_with(shoal_engine *engine, const shoal_walk *walk)
                                                     engine->work);
         status = result ? shoal_cuda_fail(engine, result, "giving walkers to the GPU") : work_finish(engine);
     }
+    engine->choice.conjunctions = walk->leg[SHOAL_FORWARDS].n_conjunctions > 0;
     for (int i = 0; i < SHOAL_COUNT(entries) && status == SHOAL_OK; i++)
         if (!engine->function[entries[i]])
             status = kernels_load(engine, 1 << entries[i], NULL);

@@ -583,6 +583,7 @@ shoal_status shoal_jit_compile(shoal_context *context, const shoal_kernel_choice
         option_add(&options, "-DTEAM_FIRST=%d", first);
     }
     option_add(&options, "-DSHOAL_VARIATIONAL=%d", choice->variational);
+    option_add(&options, "-DSHOAL_CONJUNCTIONS=%d", choice->conjunctions);
     option_add(&options, "-DPROPAGATOR=%s", choice->propagator->name);
     option_add(&options, "-DDESCRIPTOR_SETS_ASIDE=%d", choice->propagator->sets_aside);
     option_add(&options, "-DSHOAL_MONITORS=0x%x", entries & ~SHOAL_ONCE_ENTRIES ? (unsigned)choice->monitors : 0);

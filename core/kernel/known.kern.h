@@ -47,6 +47,8 @@
 /* Whether conjunctions are seen. */
 #if TEAM > 1
 #define CONJUNCTIONS(k) ((void)(k), 0)
+#elif defined(SHOAL_CONJUNCTIONS)
+#define CONJUNCTIONS(k) ((void)(k), SHOAL_CONJUNCTIONS)
 #else
 #define CONJUNCTIONS(k) ((k)->sights.n_conjunctions > 0)
 #endif

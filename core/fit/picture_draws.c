@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * picture_draws.c: some draws of a posterior as systems of its study, as `shoal run` has them (sample.file), and what the
- * model says of the data for each of them.
+ * picture_draws.c: some draws of a posterior as systems of its study, as `shoal run` has them (sample.file), and what
+ * the model says of the data for each of them.
  */
 #define _GNU_SOURCE 1
 #include <math.h>

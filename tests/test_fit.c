@@ -85,6 +85,17 @@ static double banana(const double *x)
     return -(x[0] * x[0] + y * y) / 2;
 }
 
+/* Five normal numbers whose sum is known to 1e-3. */
+static double ridge(const double *x)
+{
+    double sum = 0, squares = 0;
+    for (int i = 0; i < DIMENSIONS; i++) {
+        sum += x[i];
+        squares += x[i] * x[i];
+    }
+    return -squares / 2 - sum * sum / (2 * 1e-3 * 1e-3);
+}
+
 /* Two normal modes, 40 sigma apart, the one on the right with 0.7 of the mass. */
 static double modes(const double *x)
 {
@@ -197,6 +208,22 @@ static void moments_of_a_banana(void **state)
         sample(context_of(state), &target, &options, &draws);
         is(&draws, 0, 0, 1, 2);
         is(&draws, 1, 1, 1.5, 12);
+        shoal_draws_release(&draws);
+    }
+}
+
+/* Steps do not leave a ridge; variances of 4 / 5 along it. */
+static void a_narrow_ridge_is_followed(void **state)
+{
+    for (int method = 0; method < 2; method++) {
+        known of = {DIMENSIONS, 20, ridge, 0, 0, NULL};
+        const shoal_target target = target_of(context_of(state), &of);
+        const shoal_fit_options options = options_of(method);
+        shoal_draws draws;
+        sample(context_of(state), &target, &options, &draws);
+        assert_true(draws.acceptance > 0.2);
+        for (int i = 0; i < DIMENSIONS; i++)
+            is(&draws, i, 0, sqrt(0.8), 2);
         shoal_draws_release(&draws);
     }
 }
@@ -761,8 +788,8 @@ static void refuse(shoal_posterior *posterior, const char *name, const char *mes
         fail_msg("%s: expected %s", shoal_context_message(posterior->context), message);
 }
 
-/* Times of an orbit of 20 d less an ephemeris of 19.99 d: the model of the draws is that slope, and the residuals are what
- * was added. */
+/* Times of an orbit of 20 d less an ephemeris of 19.99 d: the model of the draws is that slope, and the residuals are
+ * what was added. */
 static void transit_times_are_drawn(void **state)
 {
     shoal_context *context = context_of(state);
@@ -1054,6 +1081,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(moments_of_a_normal_distribution),
         cmocka_unit_test(moments_of_a_banana),
+        cmocka_unit_test(a_narrow_ridge_is_followed),
         cmocka_unit_test(tempering_goes_between_modes),
         cmocka_unit_test(an_angle_goes_round),
         cmocka_unit_test(what_is_impossible_is_never_drawn),

@@ -86,15 +86,15 @@ static char *plot_help(int key, const char *text, void *input)
     }
     fputs("Kinds:\n", out);
     for (const shoal_plot_kind *kind = shoal_plot_kinds; kind->name; ++kind) {
-        fprintf(out, "  %-9s %s\n", kind->name, kind->doc);
+        fprintf(out, "  %-10s %s\n", kind->name, kind->doc);
     }
     fputs("Kinds of a posterior, of the file of `shoal fit`:\n", out);
     for (const shoal_fit_kind *kind = shoal_fit_kinds; kind->name; ++kind) {
-        fprintf(out, "  %-9s %s\n", kind->name, kind->doc);
+        fprintf(out, "  %-10s %s\n", kind->name, kind->doc);
     }
     fputs("Kinds of one big system, of its result file or a snapshot (GADGET, tipsy, phiGRAPE):\n", out);
     for (const shoal_big_kind *kind = shoal_big_kinds; kind->name; ++kind) {
-        fprintf(out, "  %-9s %s\n", kind->name, kind->doc);
+        fprintf(out, "  %-10s %s\n", kind->name, kind->doc);
     }
     return fclose(out) == 0 ? kinds : (char *)text;
 }

@@ -5,7 +5,7 @@
  *
  *     differential evolution (ter Braak 2006, doi:10.1007/s11222-006-8769-1)
  *         x' = x + g (1 + l) (1 + m) (a - b), g = 2.38 / sqrt(2 k), in each tenth step 1, which goes from mode to
- *         mode; l uniform in -0.05..0.05; m uniform in -0.001..0.001 for each parameter, so that no step stays in the
+ *         mode; l uniform in -0.05..0.05; m uniform in -0.0001..0.0001 for each parameter, so that no step stays in the
  *         space that the others span. A larger m leaves narrow ridges between correlated parameters
  *     snooker (ter Braak & Vrugt 2008, doi:10.1007/s11222-008-9104-9), a tenth of the moves
  *         x' = x + g P (a - b), P the projection on x - c, g uniform in 1.2..2.2; factor (|x' - c| / |x - c|)^(k - 1)
@@ -21,7 +21,7 @@
 
 #define SNOOKERS 0.1 /* part of the moves */
 #define STRETCH  0.05
-#define JITTER   0.001
+#define JITTER   1e-4
 enum { JUMPS = 10 }; /* one in so many steps is a jump */
 
 double shoal_fit_difference(double period, double a, double b)

@@ -215,7 +215,7 @@ static void write_set(picture *p, int i, FILE *script)
 
 static void write_panel(const picture *p, int panel, int row, FILE *script)
 {
-    static const char *const names[PANELS] = {"residual", "angle: residual", "orbit along scan", "residual"};
+    static const char *const names[PANELS] = {"residual", "residual", "orbit along scan", "residual"};
     char unit[SHOAL_UNIT_SIZE];
     const double high = (height_mm - below_mm - 8) / p->n_panels, top = height_mm - 8 - row * high,
                  left = p->greatest[LENGTHS] > 0 ? 2 * left_mm + side_mm : left_mm, most = p->greatest[panel];

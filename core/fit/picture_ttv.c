@@ -58,7 +58,7 @@ static void write_set(const shoal_drawn *d, int set, double minutes, FILE *scrip
 
 static void write_panel(const shoal_drawn *d, int first, bool residuals, double most, FILE *script)
 {
-    fprintf(script, "set yrange [%.6g:%.6g]\nset ytics %.6g\n", -1.2 * most, 1.2 * most, shoal_plot_step(most / 2.2));
+    fprintf(script, "set yrange [%.6g:%.6g]\nset ytics %.6g\n", -1.3 * most, 1.3 * most, shoal_plot_step(most / 2));
     shoal_plot_label(script, 'y', residuals ? "residual" : "O - C", residuals ? "" : "min");
     fprintf(script, "%s\nplot 0 with lines lc rgb '#808080' notitle", residuals ? "unset key" : "set key top right");
     for (int i = first; i < d->data.n_sets; i++) {

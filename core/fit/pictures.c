@@ -247,8 +247,7 @@ static shoal_status write_trace(const shoal_posterior *p, const shoal_plot_optio
 /* ---- kinds ------------------------------------------------------------------------------------------------------- */
 
 const shoal_fit_kind shoal_fit_kinds[] = {
-    {"corner", "parameters against each other, one and two sigma, and their histograms", write_corner,
-     SHOAL_PLOT_COLUMN},
+    {"corner", "parameters against each other, one and two sigma, histograms", write_corner, SHOAL_PLOT_COLUMN},
     {"trace", "draws of some walkers, one after the other", write_trace, SHOAL_PLOT_COLUMN},
     {"rv", "velocities, the model of some draws, residuals", shoal_fit_plot_rv, 0},
     {"ttv", "transit times less their line, the model of some draws, residuals", shoal_fit_plot_ttv, 0},

@@ -16,11 +16,6 @@ enum { CONJUNCTION_ROUNDS = 60 };
 #define CONJUNCTION_FROM (PROPAGATOR_OWES ? -2.0 : -1.01)
 #define CONJUNCTION_TO   (PROPAGATOR_OWES ? 1.0 : 0.01)
 
-LANE_FN real conjunction_g(lane_pair p)
-{
-    return lane_fma(p.y, p.vy, p.x * p.vx);
-}
-
 /* g of all bodies but the star. */
 LANE_FN void conjunctions_signs(const shoal_kernel_args *k, const real *m, const real *s, real *g)
 {
@@ -29,7 +24,7 @@ LANE_FN void conjunctions_signs(const shoal_kernel_args *k, const real *m, const
     propagator_view(k, n, m, s, w);
     LANE_UNROLL
     for (int i = 1; i < n; i++)
-        g[i] = conjunction_g(pair_relative(n, w, 0, i));
+        g[i] = sky_approach(pair_relative(n, w, 0, i));
 }
 
 /* Where g went from `was` to `is`, in the direction of h: whether it passed. */
@@ -86,27 +81,6 @@ LANE_CALLED_FN lane_pair conjunction_at(const shoal_kernel_args *k, const lane_e
     return pair_relative(n, w, 0, i);
 }
 
-/* A time between low and high, where a function passes zero. */
-typedef struct lane_root {
-    real low, high, at, change;
-    mask open;
-} lane_root;
-
-/* The function is before its zero at root->at, and Newton's iteration leads to `newton`. Halves the interval where that
- * does not halve the last change; ends with a change below 1e-7. */
-LANE_FN void root_next(lane_root *root, mask before, real newton)
-{
-    root->low = lane_select(root->open & before, root->at, root->low);
-    root->high = lane_select(root->open & lane_not(before), root->at, root->high);
-    const mask good = (newton >= root->low) & (newton <= root->high) &
-                      (lane_abs(newton - root->at) <= 0.5 * root->change);
-    const real next = lane_select(good, newton, 0.5 * (root->low + root->high));
-    root->change = lane_select(root->open, lane_abs(next - root->at), root->change);
-    root->at = lane_select(root->open, next, root->at);
-    root->open = root->open &
-                 lane_not((good & (root->change < lane_set(1e-7))) | (root->high - root->low < lane_set(1e-14)));
-}
-
 /* What is found of a conjunction. */
 typedef struct lane_met {
     real tau, z, height; /* tau: after the last step; z: towards the observer, from the star, the barycentre */
@@ -128,7 +102,7 @@ LANE_FN real conjunction_contact(const shoal_kernel_args *k, const lane_end *end
         const real t = side * root.at * first;
         const lane_pair p = conjunction_at(k, end, i, lane_select(root.open, met->tau + t, zero), &z);
         const real f = lane_fma(p.x, p.x, lane_fma(p.y, p.y, -reach * reach));
-        root_next(&root, f < zero, root.at - f / (2.0 * side * first * conjunction_g(p)));
+        root_next(&root, f < zero, root.at - f / (2.0 * side * first * sky_approach(p)));
     }
     return root.at * first;
 }
@@ -147,7 +121,7 @@ LANE_FN lane_met conjunction_find(const shoal_kernel_args *k, const lane_end *en
         const real u = root.at;
         real height;
         const lane_pair p = conjunction_at(k, end, i, lane_select(open, u * h, zero), &height);
-        const real g = conjunction_g(p), inverse = lane_rsqrt(pair_dot(p.x, p.y, p.z, p.x, p.y, p.z)),
+        const real g = sky_approach(p), inverse = lane_rsqrt(pair_dot(p.x, p.y, p.z, p.x, p.y, p.z)),
                    sky = lane_fma(p.y, p.y, p.x * p.x), speed2 = lane_fma(p.vy, p.vy, p.vx * p.vx);
         root_next(&root, g * h < zero, u - g / (h * (speed2 - mu * (inverse * inverse * inverse) * sky)));
         const real t = (root.at - u) * h, x = lane_fma(p.vx, t, p.x), y = lane_fma(p.vy, t, p.y);
@@ -219,7 +193,7 @@ LANE_CALLED_FN void conjunctions_keep(const shoal_kernel_args *k, lane_id id, co
     LANE_KEEP_ROLLED
     for (int i = 1; i < n; i++) {
         const lane_pair p = pair_relative(n, w, 0, i);
-        const real was = g[i], is = conjunction_g(p);
+        const real was = g[i], is = sky_approach(p);
         const mask passed = live & conjunction_passed(was, is, end->h);
         g[i] = is;
         if (!lane_any(passed))
@@ -258,5 +232,5 @@ LANE_FN void conjunctions_begin(const shoal_kernel_args *k, const real *m, const
     system_view(k, m, s, w);
     LANE_UNROLL
     for (int i = 1; i < n; i++)
-        g[i] = conjunction_g(pair_relative(n, w, 0, i));
+        g[i] = sky_approach(pair_relative(n, w, 0, i));
 }

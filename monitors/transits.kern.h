@@ -31,7 +31,7 @@ enum { TRANSITS_OF, TRANSITS_BEFORE, TRANSITS_DISTANCE, TRANSITS_SPEED, transits
 
 #ifdef SHOAL_KERNEL
 #include "monitors/monitor.kern.h"
-#include "monitors/pair.kern.h"
+#include "monitors/sky.kern.h"
 #include "integrators/kepler.kern.h"
 
 enum { TRANSITS_ROUNDS = 100 };
@@ -93,11 +93,6 @@ LANE_FN lane_pull transit_pull(const shoal_kernel_args *k, int n, const real *m,
     return pull;
 }
 
-LANE_FN real transit_g(lane_pair p)
-{
-    return lane_fma(p.y, p.vy, p.x * p.vx);
-}
-
 /* In a step h from a to b, at whose ends the others pull as first and last; where it is wanted g has opposite signs
  * there. */
 LANE_CALLED_FN lane_transit transit_find(real mu, real h, lane_pair a, lane_pair b, lane_pull first, lane_pull last,
@@ -114,12 +109,13 @@ LANE_CALLED_FN lane_transit transit_find(real mu, real h, lane_pair a, lane_pair
                         half * (last.y - (rate2_b * b.y - rate2_end * end.y)),
                         half * (last.z - (rate2_b * b.z - rate2_end * end.z))};
     const real da_first[3] = {half * first.x, half * first.y, half * first.z};
-    const real ga = transit_g(a), gb = transit_g(b);
-    real s = lane_select(wanted, ga / (ga - gb), lane_set(0.5)), low = zero, high = one, change = one;
-    mask open = wanted;
+    const real ga = sky_approach(a), gb = sky_approach(b);
+    lane_root root = {zero, one, lane_select(wanted, ga / (ga - gb), lane_set(0.5)), one, wanted};
     lane_transit found = {zero, zero, zero, zero};
     LANE_KEEP_ROLLED
-    for (int round = 0; round < TRANSITS_ROUNDS && lane_any(open); round++) {
+    for (int round = 0; round < TRANSITS_ROUNDS && lane_any(root.open); round++) {
+        const mask open = root.open;
+        const real s = root.at;
         const lane_pair p = transit_arc(mu, s * step, a);
         const real u = one - s, s2 = s * s, s3 = s2 * s, u2 = u * u;
         const real of[4] = {s3 * (10.0 - s * (15.0 - 6.0 * s)), -s3 * (4.0 - s * (7.0 - 3.0 * s)), s3 * u2,
@@ -133,23 +129,17 @@ LANE_CALLED_FN lane_transit transit_find(real mu, real h, lane_pair a, lane_pair
             v[c] = v[c] + (rate[0] * dx[c] + rate[1] * dv[c] + (rate[2] * da[c] + rate[3] * da_first[c])) / h;
         }
         const lane_pair at = {r[0], r[1], r[2], v[0], v[1], v[2]};
-        const real rate2 = transit_rate2(mu, at), g = transit_g(at);
+        const real rate2 = transit_rate2(mu, at), g = sky_approach(at);
         const real ax = (u * first.x + s * last.x) - rate2 * at.x, ay = (u * first.y + s * last.y) - rate2 * at.y;
-        const mask before = g * h < zero;
-        low = lane_select(open & before, s, low);
-        high = lane_select(open & lane_not(before), s, high);
-        const real newton = s - g / (h * (lane_fma(at.vy, at.vy, at.vx * at.vx) + lane_fma(at.y, ay, at.x * ax)));
-        const mask good = (newton >= low) & (newton <= high) & (lane_abs(newton - s) <= 0.5 * change);
-        const real next = lane_select(good, newton, 0.5 * (low + high)), t = (next - s) * h;
+        root_next(&root, g * h < zero,
+                  s - g / (h * (lane_fma(at.vy, at.vy, at.vx * at.vx) + lane_fma(at.y, ay, at.x * ax))));
+        const real t = (root.at - s) * h;
         const real x = lane_fma(at.vx, t, at.x), y = lane_fma(at.vy, t, at.y), vx = lane_fma(ax, t, at.vx),
                    vy = lane_fma(ay, t, at.vy);
-        found.left = lane_select(open, (one - next) * h, found.left);
+        found.left = lane_select(open, (one - root.at) * h, found.left);
         found.z = lane_select(open, lane_fma(at.vz, t, at.z), found.z);
         found.distance = lane_select(open, lane_sqrt(lane_fma(y, y, x * x)), found.distance);
         found.speed = lane_select(open, lane_sqrt(lane_fma(vy, vy, vx * vx)), found.speed);
-        change = lane_select(open, lane_abs(next - s), change);
-        s = lane_select(open, next, s);
-        open = open & lane_not((good & (change < lane_set(1e-7))) | (high - low < lane_set(1e-14)));
     }
     return found;
 }
@@ -185,7 +175,7 @@ LANE_FN void transits_watch(const shoal_kernel_args *k, const lane_view *view, r
         if (i == star)
             continue;
         const lane_pair then = pair_relative(n, view->before, star, i), now = pair_relative(n, view->after, star, i);
-        const mask passes = (transit_g(then) * view->h < zero) & (transit_g(now) * view->h >= zero);
+        const mask passes = (sky_approach(then) * view->h < zero) & (sky_approach(now) * view->h >= zero);
         const mask wanted = view->whole & is_there(m[i]) & is_there(m[star]) & passes &
                             ((then.z > zero) | (now.z > zero));
         if (!lane_any(wanted))

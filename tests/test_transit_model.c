@@ -151,10 +151,9 @@ static void a_circular_orbit_has_closed_forms(void **state)
 #define OUTER "{ name = \"c\"; m = 6e-4; r = 0.0004; P = 41.3; e = 0.08; omega = 200.0; M = 40.0; inc = 89.6; }"
 
 /* Times at which body `of` passes, as the monitor logs them, from the study's own bodies to both sides; n of them. */
-static int logged(shoal_context *context, const shoal_study *study, const shoal_model *model, int of, double *times)
+static int logged(shoal_context *context, const shoal_study *study, int of, double *times)
 {
     int n = 0;
-    (void)model;
     shoal_body bodies[3];
     shoal_ensemble_get_bodies(study->ensemble, 0, bodies);
     for (int leg = 0; leg < 2; leg++) {
@@ -219,7 +218,7 @@ static void they_are_what_the_monitor_logs(void **state)
         static const char *const here[] = {"sample.parameters[0].distribution=\"uniform\"",
                                            "sample.parameters[0].from=0.0", "sample.parameters[0].to=1e-12"};
         assert_ok(context, shoal_study_open(context, "transits.cfg", text, 3, here, NULL, &study));
-        const int n = logged(context, study, NULL, 1, times);
+        const int n = logged(context, study, 1, times);
         shoal_study_destroy(&study);
         qsort(times, (size_t)n, sizeof *times, ascending);
         assert_true(n >= 15);

@@ -63,6 +63,16 @@ void *room_for_words(int n, size_t size)
     return words;
 }
 
+double parse_progress(const char *command, const char *argument)
+{
+    char *end;
+    const double seconds = strtod(argument, &end);
+    if (end == argument || *end || !(seconds >= 0)) {
+        exit(usage_error("%s: --progress: \"%s\": expected a number of seconds >= 0", command, argument));
+    }
+    return seconds;
+}
+
 int parse_study(const char *command, study_words *words, int key, char *argument, const struct argp_state *state)
 {
     switch (key) {

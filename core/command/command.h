@@ -57,6 +57,13 @@ typedef struct study_words {
     {                                                                                     \
         "allow-plugins", 'P', 0, 0, "Compile and run the plugins that the study names", 0 \
     }
+#define OPTION_PROGRESS                                                                                \
+    {                                                                                                  \
+        "progress", 'p', "SECONDS", 0,                                                                 \
+            "Where standard error is no terminal: a line on it each so many seconds (60; 0 = none)", 0 \
+    }
+/* The argument of --progress; ends the program where it is none. */
+double parse_progress(const char *command, const char *argument);
 /* [n + 1] of that size, zeroed; ends the program where memory is out, which argp_parse would not tell. */
 void *room_for_words(int n, size_t size);
 int parse_study(const char *command, study_words *words, int key, char *argument, const struct argp_state *state);

@@ -21,30 +21,22 @@ typedef struct fit_options {
 static error_t fit_parse(int key, char *argument, struct argp_state *state)
 {
     fit_options *options = state->input;
-    char *end;
 
     switch (key) {
     case 'f': options->force = true; return 0;
     case 'q': options->quiet = true; return 0;
-    case 'p':
-        options->progress = strtod(argument, &end);
-        if (end == argument || *end || !(options->progress >= 0)) {
-            exit(usage_error("fit: --progress: \"%s\": expected a number of seconds >= 0", argument));
-        }
-        return 0;
+    case 'p': options->progress = parse_progress("fit", argument); return 0;
     default: return parse_study("fit", &options->words, key, argument, state);
     }
 }
 
 static const struct argp fit_argp = {
-    .options =
-        (const struct argp_option[]){
-            {"force", 'f', 0, 0, "Replace a file that exists, discard the journal of another fit", 0},
-            {"quiet", 'q', 0, 0, "Print nothing but warnings and errors", 0},
-            OPTION_ALLOW_PLUGINS,
-            {"progress", 'p', "SECONDS", 0,
-             "Where standard error is no terminal: a line on it each so many seconds (60; 0 = none)", 0},
-            {0}},
+    .options = (const struct argp_option[]){{"force", 'f', 0, 0,
+                                             "Replace a file that exists, discard the journal of another fit", 0},
+                                            {"quiet", 'q', 0, 0, "Print nothing but warnings and errors", 0},
+                                            OPTION_ALLOW_PLUGINS,
+                                            OPTION_PROGRESS,
+                                            {0}},
     .parser = fit_parse,
     .args_doc = "STUDY.cfg [KEY=VALUE ...]",
     .doc = "Find the posterior of a study with data: the parameters are the random values of `sample`, their "

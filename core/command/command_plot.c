@@ -136,10 +136,35 @@ static char *default_name(const char *file, const shoal_plot_kind *kind)
     return asprintf(&name, "%.*s_%s.png", shoal_name_stem(file), file, kind->name) < 0 ? NULL : name;
 }
 
+/* Whether a picture can be drawn; its name beside the file, if none is given: *name, malloc'd. */
+static shoal_status begin_picture(shoal_context *context, const char *file, const char *kind,
+                                  shoal_plot_options *options, char **name)
+{
+    const char *missing = options->script ? NULL : shoal_plot_missing();
+    if (missing) {
+        return shoal_fail(context, SHOAL_E_UNSUPPORTED, "no picture: %s", missing);
+    }
+    if (!options->picture && asprintf(name, "%.*s_%s.png", shoal_name_stem(file), file, kind) >= 0) {
+        options->picture = *name;
+    }
+    return SHOAL_OK;
+}
+
+/* Tell the name of a picture, or why there is none; returns the exit status. */
+static int end_picture(shoal_context *context, shoal_status status, const char *file, const shoal_plot_options *options)
+{
+    if (status != SHOAL_OK) {
+        return failed_file(context, status, file);
+    }
+    if (!options->script) {
+        printf("%s\n", options->picture);
+    }
+    return EXIT_OK;
+}
+
 /* One picture of one big system. */
 static int plot_big(shoal_context *context, const char *file, plot_options *given)
 {
-    const char *missing = given->plot.script ? NULL : shoal_plot_missing();
     shoal_plot_options options = given->plot;
     const shoal_big_kind *kind = NULL;
     shoal_big_view view;
@@ -150,20 +175,13 @@ static int plot_big(shoal_context *context, const char *file, plot_options *give
         return failed_input(context, status);
     }
     status = shoal_big_kind_find(&view, options.kind, &kind);
-    if (status == SHOAL_OK && missing) {
-        status = shoal_fail(context, SHOAL_E_UNSUPPORTED, "no picture: %s", missing);
-    }
-    if (status == SHOAL_OK && !options.picture &&
-        asprintf(&name, "%.*s_%s.png", shoal_name_stem(file), file, kind->name) >= 0) {
-        options.picture = name;
+    if (status == SHOAL_OK) {
+        status = begin_picture(context, file, kind->name, &options, &name);
     }
     if (status == SHOAL_OK) {
         status = shoal_big_plot(&view, kind, &options, &given->frame, stdout);
     }
-    const int code = status == SHOAL_OK ? EXIT_OK : failed_file(context, status, file);
-    if (status == SHOAL_OK && !options.script) {
-        printf("%s\n", options.picture);
-    }
+    const int code = end_picture(context, status, file, &options);
     free(name);
     shoal_big_view_close(&view);
     return code;
@@ -172,7 +190,6 @@ static int plot_big(shoal_context *context, const char *file, plot_options *give
 /* One picture of a posterior. */
 static int plot_posterior(shoal_context *context, const char *file, const plot_options *given)
 {
-    const char *missing = given->plot.script ? NULL : shoal_plot_missing();
     shoal_plot_options options = given->plot;
     const shoal_fit_kind *kind = NULL;
     shoal_posterior *posterior = NULL;
@@ -183,20 +200,13 @@ static int plot_posterior(shoal_context *context, const char *file, const plot_o
         return failed_input(context, status);
     }
     status = shoal_fit_kind_find(context, options.kind, &kind);
-    if (status == SHOAL_OK && missing) {
-        status = shoal_fail(context, SHOAL_E_UNSUPPORTED, "no picture: %s", missing);
-    }
-    if (status == SHOAL_OK && !options.picture &&
-        asprintf(&name, "%.*s_%s.png", shoal_name_stem(file), file, kind->name) >= 0) {
-        options.picture = name;
+    if (status == SHOAL_OK) {
+        status = begin_picture(context, file, kind->name, &options, &name);
     }
     if (status == SHOAL_OK) {
         status = shoal_fit_plot(posterior, kind, &options, stdout);
     }
-    const int code = status == SHOAL_OK ? EXIT_OK : failed_file(context, status, file);
-    if (status == SHOAL_OK && !options.script) {
-        printf("%s\n", options.picture);
-    }
+    const int code = end_picture(context, status, file, &options);
     free(name);
     shoal_posterior_destroy(&posterior);
     return code;

@@ -22,18 +22,12 @@ typedef struct run_options {
 static error_t run_parse(int key, char *argument, struct argp_state *state)
 {
     run_options *options = state->input;
-    char *end;
 
     switch (key) {
     case 'f': options->force = true; return 0;
     case 'q': options->quiet = true; return 0;
     case 'n': options->no_plot = true; return 0;
-    case 'p':
-        options->progress = strtod(argument, &end);
-        if (end == argument || *end || !(options->progress >= 0)) {
-            exit(usage_error("run: --progress: \"%s\": expected a number of seconds >= 0", argument));
-        }
-        return 0;
+    case 'p': options->progress = parse_progress("run", argument); return 0;
     default: return parse_study("run", &options->words, key, argument, state);
     }
 }
@@ -45,8 +39,7 @@ static const struct argp run_argp = {
             {"quiet", 'q', 0, 0, "Print nothing but warnings and errors, draw nothing", 0},
             {"no-plot", 'n', 0, 0, "Draw no map of a grid", 0},
             OPTION_ALLOW_PLUGINS,
-            {"progress", 'p', "SECONDS", 0,
-             "Where standard error is no terminal: a line on it each so many seconds (60; 0 = none)", 0},
+            OPTION_PROGRESS,
             {0}},
     .parser = run_parse,
     .args_doc = "STUDY.cfg [KEY=VALUE ...]",

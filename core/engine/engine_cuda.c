@@ -652,16 +652,13 @@ static size_t walk_lay(shoal_engine *engine, const shoal_walk *walk, int *result
     const size_t n_systems = ((size_t)engine->range.n_systems + SHOAL_CHUNK - 1) / SHOAL_CHUNK * SHOAL_CHUNK;
     shoal_walk *there = &engine->walk_host;
     device_pointer at = engine->walk;
-    size_t n_data = 0;
-    for (int i = 0; i < walk->n_sets; i++)
-        n_data += (size_t)walk->sets[i].n;
     *there = *walk;
     (void)walk_place(engine, &at, NULL, sizeof *walk, result); /* the walk itself, at last */
 #define PLACE(host, n) walk_place(engine, &at, host, (size_t)(n) * sizeof *(host), result)
 #define ROOM(host, n)  walk_place(engine, &at, NULL, (size_t)(n) * sizeof *(host), result)
     there->bodies = PLACE(walk->bodies, walk->n_bodies);
     there->sets = PLACE(walk->sets, walk->n_sets);
-    there->data = PLACE(walk->data, n_data);
+    there->data = PLACE(walk->data, walk->n_data);
     for (int i = 0; i < SHOAL_LEGS; i++) {
         const shoal_sights *leg = &walk->leg[i];
         there->leg[i].times = PLACE(leg->times, leg->n_times);

@@ -21,6 +21,7 @@ typedef struct reader {
     const char *heading[COLUMNS], *instrument; /* NULL = there is no such column */
     int column[COLUMNS];
     double time_zero, factor; /* of the column of times: to inner units */
+    shoal_units si;
     shoal_table table;
     bool by_commas;
     int n_cells;
@@ -298,10 +299,8 @@ static shoal_status check_keys(const reader *r)
 /* Places in the sky: x to the north and y to the east, in AU times mas. */
 static void read_sky(const reader *r, shoal_walker_set *set)
 {
-    shoal_units si;
-    (void)shoal_units_init(r->study->context, "m", "kg", "s", NAN, &si);
     set->sky = SHOAL_SKY_SEPARATION + (r->kind - SHOAL_DATA_SEPARATION);
-    set->factor = 1 / (149597870700 * shoal_units_factor(&si, "length"));
+    set->factor = 1 / (149597870700 * shoal_units_factor(&r->si, "length"));
     set->turn = 2 * M_PI / r->study->angle;
     set->reference = r->kind != SHOAL_DATA_ALONG_SCAN; /* from the first body; make_sights knows where it is seen */
 }
@@ -311,7 +310,6 @@ static shoal_status read_set(reader *r, int i)
 {
     const shoal_config *config = &r->study->config;
     shoal_walker_set *set = &r->data->set[i];
-    shoal_units si;
     r->kind = (int)shoal_config_number(config, r->group, "data", "kind");
     shoal_status status = read_columns(r);
     const config_setting_t *body = config_setting_get_member(r->group, "body"), *list = config_setting_parent(r->group);
@@ -322,14 +320,12 @@ static shoal_status read_set(reader *r, int i)
                                        "a name that no other data have");
     if (!status && body)
         status = shoal_config_body(config, body, r->study->body_name, r->study->walkers.n_bodies, &r->data->body[i]);
-    if (!status)
-        status = shoal_units_init(config->context, "m", "kg", "s", NAN, &si);
     if (status)
         return status;
     set->met = -1;
     set->missing = -INFINITY;
     const double unit = shoal_config_number(config, r->group, "data", "unit") == 0 ? 1 : 1000;
-    set->factor = -1 / (unit * shoal_units_factor(&si, "velocity")); /* it recedes along -z */
+    set->factor = -1 / (unit * shoal_units_factor(&r->si, "velocity")); /* it recedes along -z */
     set->epoch = r->study->t_start;
     set->marginal = shoal_config_number(config, r->group, "data", "marginal") != 0;
     r->factor = shoal_config_factor(config, "time");
@@ -368,33 +364,20 @@ static shoal_status check_scans(const reader *r)
 {
     enum { N = 4 };
     const shoal_walker_set *set = &r->data->set[r->set];
-    double a[N][N] = {{0}}, span = 0;
+    double matrix[N * N] = {0}, span = 0;
     for (long long j = set->first; j < set->first + set->n; j++)
         span = fmax(span, fabs(r->data->datum[j].time - set->epoch));
     for (long long j = set->first; j < set->first + set->n; j++) {
         const shoal_datum *datum = &r->data->datum[j];
         const double t = (datum->time - set->epoch) / span,
                      slope[N] = {datum->sine, datum->cosine, t * datum->sine, t * datum->cosine};
-        for (int i = 0; i < N; i++)
-            for (int q = 0; q < N; q++)
-                a[i][q] += slope[i] * slope[q];
+        for (int i = 0; i < N * N; i++)
+            matrix[i] += slope[i / N] * slope[i % N] * (i / N == i % N ? 1 - 1e-9 : 1); /* and far from having none */
     }
-    for (int i = 0; i < N; i++) {
-        const double whole = a[i][i];
-        for (int q = 0; q < i; q++)
-            a[i][i] -= a[i][q] * a[i][q];
-        if (!(a[i][i] > 1e-9 * whole))
-            return shoal_config_fail(
-                &r->study->config, r->group, "marginal", NULL,
-                "scans in two directions, of each at two times, to integrate over ra, dec, pm_ra and "
-                "pm_dec");
-        a[i][i] = sqrt(a[i][i]);
-        for (int k = i + 1; k < N; k++) {
-            for (int q = 0; q < i; q++)
-                a[k][i] -= a[k][q] * a[i][q];
-            a[k][i] /= a[i][i];
-        }
-    }
+    if (!shoal_sample_root(N, matrix))
+        return shoal_config_fail(&r->study->config, r->group, "marginal", NULL,
+                                 "scans in two directions, of each at two times, to integrate over ra, dec, pm_ra and "
+                                 "pm_dec");
     return SHOAL_OK;
 }
 
@@ -409,7 +392,7 @@ shoal_status shoal_data_read(const shoal_study *study, shoal_data *data)
     if (!data->set || !data->body)
         return shoal_fail(study->context, SHOAL_E_MEMORY, "out of memory");
     reader r = {.study = study, .data = data};
-    shoal_status status = SHOAL_OK;
+    shoal_status status = shoal_units_init(study->context, "m", "kg", "s", NAN, &r.si);
     for (int i = 0; i < data->n_sets && !status; i++) {
         r.group = config_setting_get_elem(list, (unsigned)i);
         r.set = i;
@@ -419,8 +402,10 @@ shoal_status shoal_data_read(const shoal_study *study, shoal_data *data)
             status = read_table(&r);
         data->set[i].n = data->n - data->set[i].first;
         if (!status && r.kind >= SHOAL_DATA_TRANSIT_TIME && r.kind < SHOAL_DATA_SEPARATION)
-            status = shoal_transits_add(
-                study, &(shoal_transits_said){r.group, r.kind, r.numbered, r.time_zero, r.factor}, data, i);
+            status = shoal_transits_add(study,
+                                        &(shoal_transits_said){r.group, r.kind, r.numbered, r.time_zero, r.factor,
+                                                               shoal_units_factor(&r.si, "velocity")},
+                                        data, i);
         if (!status && r.kind == SHOAL_DATA_ALONG_SCAN && data->set[i].marginal)
             status = check_scans(&r);
     }

@@ -43,6 +43,7 @@ typedef struct shoal_transits_said {
     int kind;               /* SHOAL_DATA_* */
     bool numbered;          /* its data have their numbers as rows */
     double time_zero, unit; /* of its column of times; unit: in inner units */
+    double velocity;        /* 1 m/s in inner units */
 } shoal_transits_said;
 
 /* Number the data of set i, which have been read, and give them rows of conjunctions. */

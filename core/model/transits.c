@@ -141,20 +141,15 @@ shoal_status shoal_transits_add(const shoal_study *study, const shoal_transits_s
         status = add_rows(study, data, i, range);
     if (status)
         return status;
-    shoal_units si;
-    status = shoal_units_init(config->context, "m", "kg", "s", NAN, &si);
-    if (status)
-        return status;
     const bool light = shoal_config_number(config, group, "data", "light_travel") != 0;
-    all[data->n_conjunctions++] = (shoal_conjunctions){
-        .body = data->body[i],
-        .behind = kind == SHOAL_DATA_OCCULTATION_TIME,
-        .first = range[0],
-        .n = range[1] - range[0] + 1,
-        .row_of = row_of,
-        .t0 = line.t0,
-        .period = line.period,
-        .light = light ? 1 / (299792458 * shoal_units_factor(&si, "velocity")) : 0};
+    all[data->n_conjunctions++] = (shoal_conjunctions){.body = data->body[i],
+                                                       .behind = kind == SHOAL_DATA_OCCULTATION_TIME,
+                                                       .first = range[0],
+                                                       .n = range[1] - range[0] + 1,
+                                                       .row_of = row_of,
+                                                       .t0 = line.t0,
+                                                       .period = line.period,
+                                                       .light = light ? 1 / (299792458 * said->velocity) : 0};
     set->met = met[kind];
     set->missing = shoal_config_number(config, group, "data", "missing");
     set->factor = kind == SHOAL_DATA_IMPACT_PARAMETER ? 1 : 1 / shoal_config_factor(config, "time");

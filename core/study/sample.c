@@ -88,8 +88,7 @@ static double asymmetric_quantile(const double *p, double u)
     return fmin(fmax(x, p[SHOAL_SAMPLE_from]), p[SHOAL_SAMPLE_to]); /* a bound that is NaN is none */
 }
 
-/* ---- a normal distribution of several parameters
- * ------------------------------------------------------------------ */
+/* ---- a normal distribution of several parameters ---------------------------------------------------------------- */
 
 bool shoal_sample_root(int n, double *covariance)
 {

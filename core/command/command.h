@@ -109,6 +109,34 @@ typedef struct bench_options {
     int n_names;
 } bench_options;
 
+/* An ensemble and its propagator (command_bench.c). */
+typedef struct bench_case {
+    const char *propagator;
+    int n_planets;
+    double planet_mass;
+    double dt; /* of an adaptive propagator: the time that counts as a step */
+    double error_bound;
+    double spacing, e;                  /* a_i = spacing^(i-1), 0: 1.4; eccentricity, the pericentres anywhere */
+    double radius;                      /* of the planets */
+    const shoal_plug_options *monitors; /* NULL: ejection, and with radii collisions */
+    int n_monitors;
+} bench_case;
+
+typedef struct bench_row {
+    double steps, seconds, error;
+    double most, most_seconds; /* steps when nearly all of them were made, and the time they took */
+    uint64_t bits;             /* of all final states */
+    const char *model;
+    char engine[16], plan[768];
+} bench_row;
+
+shoal_status bench_run(shoal_context *context, const bench_case *c, const bench_options *options, bool bare,
+                       double n_steps, bench_row *row);
+/* So many that a run takes about that time; 0 with a message in the context. */
+double bench_steps(shoal_context *context, const bench_case *c, const bench_options *options, double seconds);
+/* command_bench_monitors.c */
+shoal_status bench_monitors(shoal_context *context, const bench_options *options);
+
 /* The cases of command_bench_slices.c; NULL after the last. */
 extern const char *const bench_slices_names[];
 shoal_status bench_slices(shoal_context *context, const char *name, const bench_options *options);

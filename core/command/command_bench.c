@@ -25,16 +25,6 @@
 
 #include "core/command/command.h"
 
-typedef struct bench_case {
-    const char *propagator;
-    int n_planets;
-    double planet_mass;
-    double dt; /* of an adaptive propagator: the time that counts as a step */
-    double error_bound;
-    double spacing, e; /* a_i = spacing^(i-1), 0: 1.4; eccentricity, the pericentres anywhere */
-    double radius;     /* of the planets */
-} bench_case;
-
 #define NEARLY_ALL 0.999 /* of the steps of those that are left */
 
 /* clang-format off */
@@ -126,14 +116,6 @@ static shoal_status make_ensemble(shoal_context *context, const bench_case *c, l
     return status;
 }
 
-typedef struct bench_row {
-    double steps, seconds, error;
-    double most, most_seconds; /* steps when NEARLY_ALL of them were made, and the time they took */
-    uint64_t bits;             /* of all final states */
-    const char *model;
-    char engine[16], plan[768];
-} bench_row;
-
 /* Largest relative energy error, and a fingerprint of all states (FNV-1a), of systems that still run. */
 static void check_answer(const shoal_plan *plan, const shoal_ensemble *ensemble, shoal_ensemble *final, bench_row *row)
 {
@@ -197,8 +179,8 @@ static shoal_status time_steps(shoal_plan *plan, const bench_case *c, bool bare,
     return status;
 }
 
-static shoal_status run_case(shoal_context *context, const bench_case *c, const bench_options *options, bool bare,
-                             double n_steps, bench_row *row)
+shoal_status bench_run(shoal_context *context, const bench_case *c, const bench_options *options, bool bare,
+                       double n_steps, bench_row *row)
 {
     shoal_ensemble *ensemble = NULL, *final = NULL;
     shoal_plan *plan = NULL;
@@ -213,12 +195,13 @@ static shoal_status run_case(shoal_context *context, const bench_case *c, const 
         settings[n_settings++] = variant.settings[i];
     if (options->compensated)
         settings[n_settings++] = (shoal_setting){"compensated", 1, NULL};
-    const shoal_plug_options monitors[] = {{"stop_on_ejection", &r_max, 1}, {"stop_on_collision", NULL, 0}};
+    const shoal_plug_options usual[] = {{"stop_on_ejection", &r_max, 1}, {"stop_on_collision", NULL, 0}};
     const shoal_options chosen = {.propagator = variant.propagator,
                                   .settings = settings,
                                   .n_settings = n_settings,
-                                  .monitors = monitors,
+                                  .monitors = c->monitors ? c->monitors : usual,
                                   .n_monitors = bare            ? 0
+                                                : c->monitors   ? c->n_monitors
                                                 : c->radius > 0 ? 2
                                                                 : 1,
                                   .engine = options->engine,
@@ -236,7 +219,7 @@ static shoal_status run_case(shoal_context *context, const bench_case *c, const 
     if (status)
         goto done;
     status = time_steps(plan, c, bare, n_steps, row);
-    if (!status && c->radius == 0 && plan->n_list != options->systems)
+    if (!status && (c->radius == 0 || c->monitors) && plan->n_list != options->systems)
         status = shoal_fail(context, SHOAL_E_INTERNAL, "%ld of %ld systems ended", options->systems - plan->n_list,
                             options->systems);
     for (long system = 0; bare && system < ensemble->n_systems; system++)
@@ -296,7 +279,18 @@ static void print_row(const bench_options *options, const bench_case *c, const c
     fflush(stdout);
 }
 
-/* The bare and the real loop of a case, as far as they are wanted. The steps are chosen for about half a second. */
+double bench_steps(shoal_context *context, const bench_case *c, const bench_options *options, double seconds)
+{
+    const double least = is_adaptive(c) ? 4 : 100;
+    bench_row probe = {0}; /* longer and longer, until launches and transfers do not count */
+    double n_steps = least / 2;
+    shoal_status status = SHOAL_OK;
+    for (; !status && n_steps < 1e6 && probe.seconds < 0.2 * seconds; n_steps *= 4)
+        status = bench_run(context, c, options, false, n_steps, &probe);
+    return status ? 0 : floor(fmax(least, 1.4 * seconds * (n_steps / 4) / (probe.seconds + 1e-9)));
+}
+
+/* The bare and the real loop of a case, as far as they are wanted. */
 static shoal_status bench(shoal_context *context, const bench_case *c, const bench_options *options)
 {
     char name[2][64];
@@ -309,18 +303,13 @@ static shoal_status bench(shoal_context *context, const bench_case *c, const ben
     }
     if (!run[0] && !run[1])
         return SHOAL_OK;
-    const double least = is_adaptive(c) ? 4 : 100;
-    double n_steps = options->steps;
-    if (n_steps == 0) {
-        bench_row probe = {0}; /* longer and longer, until launches and transfers do not count */
-        for (n_steps = least / 2; !status && n_steps < 1e6 && probe.seconds < 0.1; n_steps *= 4)
-            status = run_case(context, c, options, false, n_steps, &probe);
-        n_steps = floor(fmax(least, 0.7 * (n_steps / 4) / (probe.seconds + 1e-9)));
-    }
+    const double n_steps = options->steps ? (double)options->steps : bench_steps(context, c, options, 0.5);
+    if (n_steps == 0)
+        return SHOAL_E_INTERNAL;
     for (int bare = 0; bare < 2 && !status; bare++) {
         if (!run[bare])
             continue;
-        status = run_case(context, c, options, bare, n_steps, &row[bare]);
+        status = bench_run(context, c, options, bare, n_steps, &row[bare]);
         if (!status)
             print_row(options, c, name[bare], &row[bare]);
     }
@@ -416,7 +405,7 @@ int bench_main(int argc, char **argv)
     if (options.range)
         return bench_range(&options);
     for (int i = 0; i < options.n_names; i++) {
-        bool known = false;
+        bool known = strcmp(options.names[i], "monitors") == 0;
         for (int c = 0; bench_slices_names[c]; c++)
             known = known || strcmp(bench_slices_names[c], options.names[i]) == 0;
         for (int c = 0; c < 2 * SHOAL_COUNT(cases) && !known; c++) {
@@ -448,6 +437,12 @@ int bench_main(int argc, char **argv)
             fprintf(stderr, "shoal: bench %s: %s\n", name, shoal_context_message(context));
             failed = status == SHOAL_E_UNSUPPORTED ? 3 : 1;
         }
+    }
+    if (options.list) {
+        puts("monitors");
+    } else if (options.n_names && wanted(&options, "monitors") && (status = bench_monitors(context, &options))) {
+        fprintf(stderr, "shoal: bench monitors: %s\n", shoal_context_message(context));
+        failed = status == SHOAL_E_UNSUPPORTED ? 3 : 1;
     }
     for (int c = 0; bench_slices_names[c]; c++) {
         if (options.list) {
